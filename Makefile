@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# accperf: `make` leaves build/accperf, which runs in place.
+#
+#   make V=1            show the commands
+#   make WERROR=1       warnings are errors (CI)
+#   make SAN=1          the same tree under ASan and UBSan, in build/asan
+#   make unit           unit tests;        make unit SAN=1 under the sanitizers
+#   make fuzz           libFuzzer targets; make workloads: the test programs
+#   make install PREFIX=/usr/local DESTDIR=; make uninstall; make dist
+#
+# Adding a .c file to one of the folders in SRC_DIRS, a bpf/NAME.bpf.c, a tests/unit/u-NAME.c, a
+# tests/fuzz/f-NAME.c or a tests/workloads/NAME.c needs no line here. A workload that needs flags
+# of its own names them in its first lines: `// cflags: -O2` and `// libs: -lz`.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC := gcc
+CLANG ?= clang
+BPFTOOL ?= $(shell command -v bpftool || ls /usr/sbin/bpftool /sbin/bpftool 2>/dev/null | head -n 1)
+LLVM_STRIP ?= $(shell command -v llvm-strip || command -v llvm-strip-14)
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(CURDIR)/%,%,$(2))')
+
+B := build$(if $(SAN),/asan)
+LIBS_PC := libbpf libdw libelf libzstd zydis libxxhash jansson
+CFLAGS_PC := $(shell pkg-config --cflags libbpf libdw libelf libzstd libxxhash jansson)
+LDLIBS := -lbpf -ldw -lelf -lzstd -lZydis -ljansson -lm -ldl -lpthread
+OPT ?= -O2
+CFLAGS += -std=gnu11 $(OPT) -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow -Wstrict-prototypes \
+	-Wmissing-prototypes -Wno-unused-parameter -Wformat=2 $(if $(WERROR),-Werror) \
+	$(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined)
+CPPFLAGS += -D_GNU_SOURCE -DACCPERF_VERSION='"$(VERSION)"' -Iinclude -Iuser -I. -I$(B)/include $(CFLAGS_PC)
+LDFLAGS += $(if $(SAN),-fsanitize=address$(,)undefined)
+, := ,
+
+SRC_DIRS := user/util user/store user/ingest user/attr user/flow user/offload user/model user/view \
+	user/daemon kmod-free
+LIB_SRC := $(wildcard $(addsuffix /*.c,$(SRC_DIRS)))
+CLI_SRC := $(wildcard user/cli/*.c)
+BPF_SRC := $(wildcard bpf/*.bpf.c)
+SKEL := $(BPF_SRC:bpf/%.bpf.c=$(B)/include/%.skel.h)
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(B)/%.o)
+UNIT_SRC := $(wildcard tests/unit/u-*.c)
+UNIT := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
+FUZZ_SRC := $(wildcard tests/fuzz/f-*.c)
+FUZZ := $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/%)
+WORK_SRC := $(wildcard tests/workloads/*.c)
+WORK := $(WORK_SRC:tests/workloads/%.c=build/workloads/%)
+
+all: $(B)/accperf
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+$(B)/accperf: $(CLI_OBJ) $(B)/libaccperf.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) -Wl,--whole-archive $(B)/libaccperf.a -Wl,--no-whole-archive $(LDLIBS)
+
+$(B)/libaccperf.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/%.o: %.c Makefile | $(SKEL)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# BPF: CO-RE against the small type header in bpf/, so the build host needs no BTF of its own.
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D) && $(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst x86_64,x86,$(subst aarch64,arm64,$(shell uname -m))) \
+		-Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -Iinclude -Ibpf $(shell pkg-config --cflags libbpf) -MMD -MP -MT $@ -c -o $@ $<
+	$(Q)$(LLVM_STRIP) -g $@
+
+$(B)/include/%.skel.h: $(B)/bpf/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
+
+unit: $(UNIT)
+$(B)/unit/%: tests/unit/%.c $(B)/libaccperf.a
+	$(call say,UNIT,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS) -lcmocka
+
+fuzz: $(FUZZ)
+build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(wildcard include/*.h) | $(SKEL)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+		-Wno-unused-parameter -o $@ $< $(LIB_SRC) $(LDLIBS)
+
+# First-lines flags of a test program: `// cflags: ...` and `// libs: ...`.
+flags_of = $(shell sed -n '1,8s|^// $(1): *||p' $(2))
+workloads: $(WORK)
+build/workloads/%: tests/workloads/%.c
+	$(call say,WORK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -g -Iinclude -Itests/workloads $(or $(call flags_of,cflags,$<),-O2) -o $@ $< $(call flags_of,libs,$<) -lm -lpthread
+
+-include user/exact/exact.mk scripts/man.mk
+
+BINDIR := $(DESTDIR)$(PREFIX)/bin
+install: all
+	$(Q)install -d $(BINDIR) && install -m 0755 build/accperf $(BINDIR)/accperf
+	$(Q)$(MAKE) --no-print-directory install-extra
+uninstall: uninstall-extra
+	$(Q)rm -f $(BINDIR)/accperf
+install-extra uninstall-extra::
+dist:
+	$(Q)git archive --prefix=accperf-$(VERSION)/ -o accperf-$(VERSION).tar.gz HEAD && echo accperf-$(VERSION).tar.gz
+clean:
+	$(Q)rm -rf build
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(BPF_SRC:%.bpf.c=$(B)/%.bpf.d) $(UNIT:=.d)
+.PHONY: all unit fuzz workloads install install-extra uninstall uninstall-extra dist clean

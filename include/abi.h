@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records that BPF programs put into rings: the wire type, neither memory's nor disk's.
+ * Included by bpf/ (after kernel types) and user/ingest only. Fixed widths, no pointers; sizes and
+ * offsets are asserted below, so both sides of the ring agree or do not compile.
+ *
+ * To add a record: append a value to enum wire_kind (never renumber), declare the struct beginning
+ * with struct wire_head, assert its size, decode it in user/ingest/.
+ */
+#ifndef ACCPERF_ABI_H
+#define ACCPERF_ABI_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+enum wire_kind {
+	WIRE_SAMPLE = 1, /* a timer tick: registers and a piece of the user stack */
+	WIRE_SYSIO = 2,	 /* a system call that read or wrote user memory */
+	WIRE_OFFLOAD = 3, /* one offload call */
+	WIRE_WATCH = 4,	 /* a hardware breakpoint was hit */
+};
+
+struct wire_head {
+	__u32 kind; /* enum wire_kind */
+	__u32 size; /* of the whole record */
+	__u64 time; /* CLOCK_MONOTONIC, ns */
+	__u32 pid, tid; /* as the initial pid namespace sees them */
+	__u32 cpu;
+	__u32 flags; /* WIRE_F_* */
+};
+_Static_assert(sizeof(struct wire_head) == 32, "wire_head");
+
+#define WIRE_F_KERNEL 1u      /* the timer hit kernel mode; regs are those of the user entry */
+#define WIRE_F_STACK_CUT 2u   /* the stack piece ends before the stack does */
+#define WIRE_F_STACK_FAULT 4u /* part of the stack could not be read */
+#define WIRE_F_COMPAT 8u      /* a 32-bit task */
+
+/* User registers in DWARF order on x86-64 (rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) so that the
+ * unwinder indexes them as .eh_frame does; then flags and fs_base. arm64 puts x0..x30, sp, pc. */
+enum {
+	WREG_AX, WREG_DX, WREG_CX, WREG_BX, WREG_SI, WREG_DI, WREG_BP, WREG_SP,
+	WREG_R8, WREG_R9, WREG_R10, WREG_R11, WREG_R12, WREG_R13, WREG_R14, WREG_R15,
+	WREG_IP, WREG_FLAGS, WREG_FSBASE, WREG_MAX
+};
+
+struct wire_sample {
+	struct wire_head h;
+	__u64 period;	   /* ns since the previous tick of this event */
+	__u64 kernel_ip;   /* where in the kernel, or 0 */
+	__s64 syscall;	   /* number while in a system call, else -1 */
+	__u64 regs[WREG_MAX];
+	__u32 stack_bytes; /* that follow, from regs[WREG_SP] upwards */
+	__u32 pad;
+	/* __u8 stack[stack_bytes]; */
+};
+_Static_assert(sizeof(struct wire_sample) == 32 + 24 + 8 * WREG_MAX + 8, "wire_sample");
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The profile file: what is on disk. Compiles freestanding; included by user/store, user/exact and
+ * tests, and by whoever fills or walks a section. doc: user/store/FORMAT.md.
+ *
+ * File = struct fmt_file, then chunks until the end. A chunk = struct fmt_chunk + stored bytes
+ * (zstd unless FMT_RAW). A chunk holds `count` records of one section: of `rec_size` bytes each, or,
+ * when rec_size is 0, each prefixed by its length as u32. Chunks are only ever appended, so a torn
+ * write loses the last one. Little endian throughout; strings are ids into FMT_STRING, 0 = none.
+ * Floating values are IEEE doubles; NaN on disk means "unknown" (null in JSON).
+ *
+ * To add a section: append to enum fmt_section inside your folder's range, declare the record with
+ * fixed-width fields and no implicit padding, assert its size, describe it in FORMAT.md. To add a
+ * field: append it to the record; readers of older files see zeros, so choose an encoding in which
+ * zero means unknown. Never reorder, never renumber.
+ */
+#ifndef ACCPERF_FORMAT_H
+#define ACCPERF_FORMAT_H
+
+#include <stdint.h>
+
+#define FMT_MAGIC 0x3146525046434341ull /* "ACCFPRF1" */
+#define FMT_CHUNK_MAGIC 0x4b4e4843u	/* "CHNK" */
+#define FMT_MAJOR 1
+#define FMT_MINOR 0
+#define FMT_MAX_CHUNK (64u << 20) /* raw bytes; a larger claim is corruption */
+
+struct fmt_file {
+	uint64_t magic;
+	uint16_t major, minor;
+	uint32_t header_size; /* chunks begin here */
+	uint64_t start_realtime_ns;
+	uint64_t start_monotonic_ns;
+};
+_Static_assert(sizeof(struct fmt_file) == 32, "fmt_file");
+
+enum fmt_chunk_flags { FMT_RAW = 1 };
+
+struct fmt_chunk {
+	uint32_t magic;
+	uint16_t section; /* enum fmt_section */
+	uint16_t flags;
+	uint32_t rec_size;
+	uint32_t count;
+	uint32_t raw_size, stored_size;
+	uint64_t seq;  /* 0, 1, 2...: a gap is a lost chunk */
+	uint64_t xxh64; /* of the stored bytes, seeded with the header bytes before this field */
+};
+_Static_assert(sizeof(struct fmt_chunk) == 40, "fmt_chunk");
+
+enum fmt_section {
+	/* core, 1..31 */
+	FMT_META = 1,	 /* variable: key NUL value NUL; later wins */
+	FMT_STRING = 2,	 /* variable: u32 id, bytes */
+	FMT_PROCESS = 3, /* struct fmt_process */
+	FMT_MODULE = 4,	 /* struct fmt_module */
+	FMT_STACK = 5,	 /* variable: struct fmt_stack, frames leaf first */
+	FMT_SAMPLE = 6,	 /* struct fmt_sample */
+	FMT_ACCESS = 7,	 /* struct fmt_access */
+	FMT_WINDOW = 8,	 /* variable: struct fmt_window, then its hits */
+	FMT_SYSIO = 9,	 /* struct fmt_sysio */
+	FMT_FUNCTION = 10, /* struct fmt_function */
+	FMT_SYMBOL = 11, /* variable: struct fmt_symbol, then its inline chain */
+	FMT_COUNTER = 12, /* struct fmt_counter: cumulative, the last of a name wins */
+	FMT_RATE = 13,	 /* struct fmt_rate: from here on this rate is in force */
+	FMT_COST = 14,	 /* struct fmt_cost: cumulative, the last wins */
+	FMT_MAPPING = 15, /* struct fmt_mapping */
+	FMT_OBJECT = 16, /* struct fmt_object: data objects */
+	FMT_END = 31,	 /* struct fmt_end: the recording ended in order */
+	/* exact engine 32..47, offload 48..63, flow 64..79, counts 80..95 */
+};
+
+struct fmt_process {
+	uint32_t pid, ppid;
+	uint64_t start, end; /* monotonic ns, 0 = unknown */
+	uint32_t comm, cmdline; /* strings */
+};
+_Static_assert(sizeof(struct fmt_process) == 32, "fmt_process");
+
+enum fmt_module_kind {
+	FMT_MOD_FILE = 1,
+	FMT_MOD_KERNEL = 2, /* frame address = system call number, or FMT_KERNEL_OTHER */
+	FMT_MOD_JIT = 3,    /* absolute addresses of one process, named by a perf map */
+	FMT_MOD_VDSO = 4,
+	FMT_MOD_ANON = 5, /* executable memory without a file or a map */
+};
+#define FMT_KERNEL_OTHER 0xffffffffull
+
+struct fmt_module {
+	uint32_t id; /* from 1 */
+	uint32_t kind;
+	uint32_t path;	     /* string, as the target sees it */
+	uint32_t pid;	     /* JIT, ANON: whose */
+	uint8_t build_id[20];
+	uint32_t build_id_len;
+};
+_Static_assert(sizeof(struct fmt_module) == 40, "fmt_module");
+
+/* A code address: ELF virtual address within the module (file kinds), else absolute. */
+struct fmt_frame {
+	uint64_t addr;
+	uint32_t module; /* 0: address belongs to no known module */
+	uint32_t flags;
+};
+_Static_assert(sizeof(struct fmt_frame) == 16, "fmt_frame");
+
+enum fmt_stack_flags {
+	FMT_STACK_COMPLETE = 1, /* unwound to the thread's first frame */
+	FMT_STACK_CUT = 2,	/* the snapshot ended first */
+	FMT_STACK_BROKEN = 4,	/* no unwind rule for some frame */
+};
+
+struct fmt_stack {
+	uint32_t id; /* from 1 */
+	uint16_t count;
+	uint16_t flags;
+	/* struct fmt_frame frames[count]; */
+};
+_Static_assert(sizeof(struct fmt_stack) == 8, "fmt_stack");
+
+enum fmt_sample_flags {
+	FMT_S_KERNEL = 1,
+	FMT_S_INSTRUCTIONS = 2, /* period counts instructions, not ns */
+};
+
+struct fmt_sample {
+	uint64_t time;
+	uint64_t period; /* ns (or instructions) this sample stands for */
+	uint32_t pid, tid;
+	uint32_t stack;
+	uint16_t cpu, flags;
+};
+_Static_assert(sizeof(struct fmt_sample) == 32, "fmt_sample");
+
+enum fmt_access_flags {
+	FMT_A_LOAD = 1,
+	FMT_A_STORE = 2,
+	FMT_A_STACK = 4,   /* between sp less red zone and the stack's base */
+	FMT_A_KERNEL = 8,
+	FMT_A_ATOMIC = 16,
+	FMT_A_REP = 32,
+	FMT_A_CENSUS = 64, /* store seen by the census, not by sampling: no weight */
+	FMT_A_TIME = 128,  /* drawn by time, not by count */
+	FMT_A_DERIVED = 256, /* address computed from a sampled block, not sampled itself */
+};
+
+struct fmt_access {
+	uint64_t time;	 /* ns; exact engine: instructions executed */
+	uint64_t addr;
+	uint64_t ip;	 /* as fmt_frame.addr */
+	double weight;	 /* how many such accesses this one stands for */
+	uint64_t data_src; /* perf's encoding; 0 = unknown */
+	uint64_t phys;	 /* 0 = unknown */
+	uint32_t module; /* of ip */
+	uint32_t pid, tid;
+	uint32_t stack;	 /* 0 = unknown */
+	uint32_t function; /* self function where the engine knows it, else 0 */
+	uint32_t latency; /* cycles; 0 = unknown */
+	uint32_t size;	 /* bytes; 0 = unknown */
+	uint32_t flags;
+};
+_Static_assert(sizeof(struct fmt_access) == 80, "fmt_access");
+
+enum fmt_window_end {
+	FMT_W_HITS = 1, FMT_W_TIME = 2, FMT_W_REPLACED = 3, FMT_W_EXIT = 4, FMT_W_STOLEN = 5,
+};
+
+struct fmt_window {
+	uint64_t armed, ended; /* ns */
+	uint64_t addr;
+	struct fmt_access arm; /* the access that chose the address */
+	uint32_t len, end_reason;
+	uint32_t write_only_after; /* hits before the switch; ~0: never */
+	uint32_t count;
+	/* struct fmt_hit hits[count]; */
+};
+_Static_assert(sizeof(struct fmt_window) == 120, "fmt_window");
+
+struct fmt_hit {
+	uint64_t time;
+	uint64_t ip;
+	uint32_t module, function;
+	uint32_t tid, stack;
+	uint32_t flags;	 /* enum fmt_access_flags; neither LOAD nor STORE: undecided */
+	int32_t syscall; /* with FMT_A_KERNEL; -1 unknown */
+};
+_Static_assert(sizeof(struct fmt_hit) == 40, "fmt_hit");
+
+enum fmt_sysio_dir { FMT_IO_KERNEL_WRITES = 1, FMT_IO_KERNEL_READS = 2, FMT_IO_MAPS = 3 };
+
+struct fmt_sysio {
+	uint64_t time;
+	uint64_t addr, len;
+	double weight; /* calls this one stands for */
+	uint32_t pid, tid;
+	int32_t nr;
+	uint32_t dir;
+	uint32_t stack, pad;
+};
+_Static_assert(sizeof(struct fmt_sysio) == 56, "fmt_sysio");
+
+struct fmt_function {
+	uint32_t id; /* from 1 */
+	uint32_t name, object, file; /* strings */
+	uint32_t line;
+	uint32_t flags;
+};
+_Static_assert(sizeof(struct fmt_function) == 24, "fmt_function");
+
+/* (module, addr) -> functions, innermost first: the last of the chain is the physical function. */
+struct fmt_symbol {
+	uint64_t addr;
+	uint32_t module;
+	uint32_t count;
+	/* struct fmt_inline chain[count]; */
+};
+_Static_assert(sizeof(struct fmt_symbol) == 16, "fmt_symbol");
+
+struct fmt_inline {
+	uint32_t function;
+	uint32_t file, line; /* where execution stands in this function */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct fmt_inline) == 16, "fmt_inline");
+
+enum fmt_counter_flags { FMT_C_LOSS = 1 };
+
+struct fmt_counter {
+	uint32_t name; /* string */
+	uint32_t flags;
+	uint64_t value;
+};
+_Static_assert(sizeof(struct fmt_counter) == 16, "fmt_counter");
+
+struct fmt_rate {
+	uint64_t time;
+	uint32_t source; /* string: soft, pebs, watch... */
+	uint32_t pad;
+	double per_second;
+	uint64_t period;
+};
+_Static_assert(sizeof(struct fmt_rate) == 32, "fmt_rate");
+
+struct fmt_cost {
+	uint64_t time;
+	uint64_t own_cpu_ns;	/* the profiler's own */
+	uint64_t target_cpu_ns; /* the target's, while observed; 0 = unknown */
+	uint64_t target_lost_ns; /* estimated: interrupts, hits, probes */
+	uint64_t peak_rss;
+	uint64_t bytes_written;
+};
+_Static_assert(sizeof(struct fmt_cost) == 48, "fmt_cost");
+
+struct fmt_mapping {
+	uint64_t time; /* from when on */
+	uint64_t start, end;
+	uint64_t pgoff;
+	uint32_t pid, module;
+	uint32_t prot; /* 1 exec 2 write 4 read */
+	uint32_t name; /* string for memory without a module: [stack], [heap], file paths of data */
+};
+_Static_assert(sizeof(struct fmt_mapping) == 48, "fmt_mapping");
+
+enum fmt_object_kind {
+	FMT_OBJ_GLOBAL = 1, FMT_OBJ_LOCAL = 2, FMT_OBJ_HEAP = 3, FMT_OBJ_MMAP = 4, FMT_OBJ_STACK = 5,
+};
+
+struct fmt_object {
+	uint32_t id;
+	uint32_t kind;
+	uint32_t name;	   /* string: variable, or allocation site */
+	uint32_t function; /* owner or allocating function */
+	uint64_t addr, size; /* 0 where many blocks share the site */
+	uint64_t born, died; /* 0 = before / still */
+};
+_Static_assert(sizeof(struct fmt_object) == 48, "fmt_object");
+
+enum fmt_end_reason { FMT_END_DONE = 1, FMT_END_SIGNAL = 2, FMT_END_TARGET_GONE = 3, FMT_END_ERROR = 4 };
+
+struct fmt_end {
+	uint64_t time;
+	uint64_t duration_ns;
+	uint64_t samples, lost;
+	uint32_t reason;
+	uint32_t exit_status; /* of -- CMD, as wait() gives it; ~0 none */
+};
+_Static_assert(sizeof(struct fmt_end) == 40, "fmt_end");
+
+#endif

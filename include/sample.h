@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One sample in memory, the same for every source: a timer tick, a sampled access, a watch hit, a
+ * system call's range or a side-band event. Wire records (abi.h, perf rings) are decoded into it;
+ * disk records (format.h) are made from it. Everything but bpf/ may include this.
+ *
+ * `valid` says which fields hold something: a field whose bit is clear is unknown, never zero.
+ */
+#ifndef ACCPERF_SAMPLE_H
+#define ACCPERF_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sample_kind {
+	SAMPLE_TICK = 1,    /* `period` nanoseconds were spent at `ip` */
+	SAMPLE_INSN = 2,    /* `period` instructions were executed around `ip` */
+	SAMPLE_ACCESS = 3,  /* a load or store of `addr` */
+	SAMPLE_WATCH = 4,   /* a watched address was touched */
+	SAMPLE_EXEC_BP = 5, /* an execute breakpoint was hit */
+	SAMPLE_SYSIO = 6,   /* a system call read or wrote [addr, addr+size) */
+	SAMPLE_MMAP = 7,
+	SAMPLE_COMM = 8,
+	SAMPLE_FORK = 9,
+	SAMPLE_EXIT = 10,
+	SAMPLE_LOST = 11, /* `period` records were lost before this point */
+};
+
+enum sample_valid {
+	SV_TIME = 1u << 0,
+	SV_IP = 1u << 1,
+	SV_ADDR = 1u << 2,
+	SV_SIZE = 1u << 3,
+	SV_REGS = 1u << 4,  /* regs[] in DWARF order, see abi.h */
+	SV_STACK = 1u << 5, /* stack bytes from regs[SP] */
+	SV_DATA_SRC = 1u << 6,
+	SV_LATENCY = 1u << 7,
+	SV_PHYS = 1u << 8,
+	SV_CPU = 1u << 9,
+	SV_SYSCALL = 1u << 10,
+	SV_PAGE_SIZE = 1u << 11,
+	SV_EXACT_IP = 1u << 12,
+};
+
+enum sample_flag {
+	SF_KERNEL = 1u << 0,	/* hit in kernel mode */
+	SF_LOAD = 1u << 1,
+	SF_STORE = 1u << 2,	/* both set: read-modify-write */
+	SF_ON_STACK = 1u << 3,
+	SF_STACK_CUT = 1u << 4,
+	SF_EXEC = 1u << 5,	/* SAMPLE_COMM because of exec; SAMPLE_MMAP of code */
+	SF_REP = 1u << 6,
+	SF_ATOMIC = 1u << 7,
+};
+
+#define SAMPLE_REGS 19 /* WREG_MAX of abi.h; asserted where both meet */
+
+struct sample_build_id {
+	uint8_t len; /* 0: unknown */
+	uint8_t id[20];
+};
+
+struct sample {
+	enum sample_kind kind;
+	uint32_t valid; /* enum sample_valid */
+	uint32_t flags; /* enum sample_flag */
+	uint32_t pid, tid, cpu;
+	uint64_t time; /* ns, CLOCK_MONOTONIC */
+	uint64_t ip;
+	uint64_t period; /* in the unit of the kind */
+	uint64_t addr, size;
+	uint64_t data_src, phys, page_size;
+	uint32_t latency;
+	int32_t syscall;
+	uint32_t source; /* index of the source in the registry */
+	uint64_t regs[SAMPLE_REGS];
+	const uint8_t *stack; /* borrowed: valid during the callback only */
+	uint32_t stack_bytes;
+	/* side-band */
+	uint32_t ppid, ptid;
+	uint64_t pgoff, ino;
+	uint32_t dev_major, dev_minor;
+	struct sample_build_id build_id;
+	const char *text; /* path or comm, borrowed */
+};
+
+typedef int (*sample_fn)(void *ctx, const struct sample *s);
+
+#endif

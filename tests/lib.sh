@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# Sourced by tests/cli/t-*.sh. A test script is a list of `check NAME COMMAND...` lines; each counts
+# as one test. `skip NAME REASON` counts a skip; scripts/test adds everything up.
+#
+#   check "report names the hot function" grep -q spin out.txt
+#   expect_status 2 "unknown option is wrong usage" accperf record --nonsense
+set -u
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+PATH=$TOP/build:$PATH
+WORKLOADS=$TOP/build/workloads
+TMP=$(mktemp -d "${TMPDIR:-/tmp}/accperf-test.XXXXXX")
+STARTED=() # pids this script started; ended by pid at exit
+cleanup() {
+	local p
+	for p in "${STARTED[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null; done
+	rm -rf "$TMP"
+}
+trap cleanup EXIT
+cd "$TMP" || exit 1
+
+# start COMMAND...: in the background, output to $TMP/started.log; pid in $!
+start() { "$@" >>"$TMP/started.log" 2>&1 & STARTED+=($!); }
+pass() { printf 'ok - %s\n' "$1"; }
+fail() { printf 'not ok - %s\n' "$1"; }
+skip() { printf 'skip - %s: %s\n' "$1" "$2"; }
+check() {
+	local name=$1; shift
+	if "$@" >"$TMP/check.log" 2>&1; then pass "$name"; else
+		fail "$name"; printf '    %s\n' "command: $*"; sed 's/^/    /' "$TMP/check.log" | tail -n 30
+	fi
+}
+# expect_status N NAME COMMAND...; stdout in $TMP/out, stderr in $TMP/err
+expect_status() {
+	local want=$1 name=$2 got; shift 2
+	"$@" >"$TMP/out" 2>"$TMP/err"; got=$?
+	if [ "$got" = "$want" ]; then pass "$name"; else
+		fail "$name"; printf '    status %s, wanted %s: %s\n' "$got" "$want" "$*"; tail -n 20 "$TMP/err" | sed 's/^/    /'
+	fi
+}
+need() { command -v "$1" >/dev/null 2>&1; }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "store/read.h"
+#include "store/write.h"
+
+static char path[64];
+
+static int setup(void **state)
+{
+	int fd;
+
+	strcpy(path, "/tmp/accperf-u-store-XXXXXX");
+	fd = mkstemp(path);
+	if (fd < 0)
+		return -1;
+	return close(fd);
+}
+
+static int teardown(void **state)
+{
+	return unlink(path);
+}
+
+static void write_profile(unsigned samples, bool end)
+{
+	struct err e = { 0 };
+	struct store_writer *w = store_create(path, 0, &e);
+
+	assert_non_null(w);
+	assert_int_equal(store_meta(w, "engine", "old"), 0);
+	assert_int_equal(store_meta(w, "engine", "soft"), 0);
+	assert_int_equal(store_string(w, "alpha"), 1);
+	assert_int_equal(store_string(w, "beta"), 2);
+	assert_int_equal(store_string(w, "alpha"), 1);
+	for (unsigned i = 0; i < samples; i++) {
+		struct fmt_sample s = { .time = i, .period = 1000, .tid = i % 7, .stack = 1 };
+
+		assert_int_equal(store_put(w, FMT_SAMPLE, &s, sizeof(s)), 0);
+		if (i % 1000 == 999)
+			assert_int_equal(store_flush(w, &e), 0);
+	}
+	if (end) {
+		struct fmt_end x = { .samples = samples };
+
+		assert_int_equal(store_put(w, FMT_END, &x, sizeof(x)), 0);
+		assert_int_equal(store_close(w, &e), 0);
+	} else {
+		store_abandon(w);
+	}
+}
+
+static unsigned count_samples(struct store_reader *r)
+{
+	struct store_chunk c;
+	unsigned n = 0;
+
+	while (store_next(r, &c, NULL) > 0) {
+		for (uint32_t i = 0; c.section == FMT_SAMPLE && i < c.count; i++) {
+			struct fmt_sample s;
+
+			store_rec(&c, i, &s, sizeof(s));
+			assert_int_equal(s.time, n);
+			n++;
+		}
+	}
+	return n;
+}
+
+static void round_trip(void **state)
+{
+	struct err e;
+	struct store_reader *r;
+	char text[200];
+
+	write_profile(100000, true);
+	r = store_open(path, &e);
+	assert_non_null(r);
+	assert_int_equal(count_samples(r), 100000);
+	assert_string_equal(store_str(r, 1), "alpha");
+	assert_string_equal(store_str(r, 2), "beta");
+	assert_null(store_str(r, 3));
+	assert_string_equal(store_meta_get(r, "engine"), "soft");
+	assert_false(store_recovery_text(r, text, sizeof(text)));
+	store_rewind(r);
+	assert_int_equal(count_samples(r), 100000);
+	store_reader_free(r);
+}
+
+static void killed_recording(void **state)
+{
+	struct err e;
+	struct store_reader *r;
+	char text[200];
+
+	write_profile(5500, false);
+	r = store_open(path, &e);
+	assert_non_null(r);
+	assert_int_equal(count_samples(r), 5000);
+	assert_true(store_recovery_text(r, text, sizeof(text)));
+	store_reader_free(r);
+}
+
+/* Cut at every length: never a crash, never more than was written, and monotone. */
+static void truncated_anywhere(void **state)
+{
+	FILE *f;
+	static char bytes[200000];
+	size_t n;
+	unsigned last = 0;
+
+	write_profile(3000, true);
+	f = fopen(path, "r");
+	n = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	for (size_t cut = 0; cut <= n; cut += cut < 400 ? 1 : 97) {
+		struct err e;
+		struct store_reader *r;
+		unsigned got;
+
+		f = fopen(path, "w");
+		fwrite(bytes, 1, cut, f);
+		fclose(f);
+		r = store_open(path, &e);
+		if (!r) {
+			assert_true(cut < sizeof(struct fmt_file));
+			continue;
+		}
+		got = count_samples(r);
+		assert_true(got >= last);
+		last = got;
+		store_reader_free(r);
+	}
+	assert_true(last >= 2000);
+}
+
+static void flipped_byte_is_noticed(void **state)
+{
+	FILE *f;
+	struct err e;
+	struct store_reader *r;
+	struct store_chunk c;
+	char text[200];
+	unsigned n = 0;
+
+	write_profile(3000, true);
+	f = fopen(path, "r+");
+	fseek(f, sizeof(struct fmt_file) + sizeof(struct fmt_chunk) + 2, SEEK_SET);
+	fputc(fgetc(f) ^ 0x55, f);
+	fclose(f);
+	r = store_open(path, &e);
+	assert_non_null(r);
+	while (store_next(r, &c, NULL) > 0)
+		n += c.section == FMT_SAMPLE ? c.count : 0;
+	assert_int_equal(n, 3000); /* the damaged chunk held strings */
+	assert_int_equal(store_recovery(r)->bad_chunks, 1);
+	assert_true(store_recovery_text(r, text, sizeof(text)));
+	store_reader_free(r);
+}
+
+static void newer_major_is_refused(void **state)
+{
+	struct err e = { 0 };
+	FILE *f;
+	uint16_t major = FMT_MAJOR + 1;
+
+	write_profile(1, true);
+	f = fopen(path, "r+");
+	fseek(f, offsetof(struct fmt_file, major), SEEK_SET);
+	fwrite(&major, 2, 1, f);
+	fclose(f);
+	assert_null(store_open(path, &e));
+	assert_non_null(strstr(e.text, "newer"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(round_trip, setup, teardown),
+		cmocka_unit_test_setup_teardown(killed_recording, setup, teardown),
+		cmocka_unit_test_setup_teardown(truncated_anywhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(flipped_byte_is_noticed, setup, teardown),
+		cmocka_unit_test_setup_teardown(newer_major_is_refused, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Commands and their options. Included by user/cli and user/daemon.
+ *
+ * To add a command: add user/cli/NAME.c with an option struct, its table and, at the end,
+ *
+ *     CLI_COMMAND(name) = { .name = "name", .summary = "...", .order = 50, .run = cmd_name,
+ *                           .options = options, .opt_size = sizeof(struct name_opts), ... };
+ *
+ * Nothing else: the linker collects the commands, and help, `--help`, the man page, bash completion
+ * and the tests that compare them are made from this table. Parsing only fills the option struct;
+ * whatever needs checking or work happens in run().
+ */
+#ifndef ACCPERF_CLI_H
+#define ACCPERF_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/err.h"
+#include "util/log.h"
+
+enum cli_exit { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_DEGRADED = 3 };
+
+enum opt_type {
+	OPT_BOOL,   /* bool; --name and --no-name */
+	OPT_UINT,   /* uint64_t */
+	OPT_DOUBLE, /* double */
+	OPT_STRING, /* const char * */
+	OPT_LIST,   /* struct opt_list: may be repeated */
+	OPT_TIME,   /* double, seconds; accepts 250ms, 10s, 5m, 1h */
+	OPT_SIZE,   /* uint64_t, bytes; accepts K M G */
+	OPT_GROUP,  /* a heading in help; help = its text */
+};
+
+struct opt_list {
+	const char *items[64];
+	unsigned count;
+};
+
+struct opt {
+	enum opt_type type;
+	char letter;	  /* 0: none */
+	const char *name; /* long name without --; NULL: letter only */
+	size_t offset;	  /* into the command's option struct */
+	const char *arg;  /* name of the value in help; "A|B|C" limits an OPT_STRING to these */
+	const char *help;
+	size_t set_offset; /* offset of a bool that becomes true when given; 0: none */
+};
+#define OPT_END { .type = OPT_GROUP }
+
+struct cli_schema {
+	const char *name; /* accperf help --json-schema NAME */
+	const char *text; /* JSON schema */
+};
+
+struct cli_command {
+	const char *name;
+	const char *summary; /* one line, no full stop */
+	int order;	     /* position in help */
+	/* opts: the filled option struct; argv: what follows the options. Returns enum cli_exit, or
+	 * for record the command's own status. */
+	int (*run)(void *opts, int argc, char **argv);
+	const struct opt *options; /* ends with OPT_END; NULL: none */
+	size_t opt_size;
+	const void *defaults; /* option struct to start from; NULL: zeros */
+	const char *usage;    /* what follows "accperf NAME", e.g. "[options] [-- CMD ARGS]" */
+	const char *details;  /* paragraphs for --help and the man page */
+	const char *examples; /* lines "command\tWhat it does\n" */
+	const struct cli_schema *schemas; /* ends with {0} */
+	int min_args, max_args; /* operands; max < 0: any */
+};
+
+#define CLI_COMMAND(ident)                                                                         \
+	static const struct cli_command cli_command_##ident;                                       \
+	static const struct cli_command *const cli_ptr_##ident                                     \
+		__attribute__((used, section("cli_commands"))) = &cli_command_##ident;            \
+	static const struct cli_command cli_command_##ident
+
+/* All commands in help order; NULL-terminated, static storage. */
+const struct cli_command *const *cli_commands(void);
+const struct cli_command *cli_find(const char *name);
+/* Parses argv (after the command's name) into opts; *rest = index of the first operand. */
+int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv, int *rest, struct err *e);
+void opts_help(const struct cli_command *cmd);
+/* Prints the error to stderr and returns `status`. */
+int cli_fail(const struct err *e, int status);
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Finds the command, parses its options, runs it, and makes a full disk on stdout an error. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+extern const struct cli_command *const __start_cli_commands[];
+extern const struct cli_command *const __stop_cli_commands[];
+
+static int by_order(const void *a, const void *b)
+{
+	const struct cli_command *x = *(const struct cli_command *const *)a;
+	const struct cli_command *y = *(const struct cli_command *const *)b;
+
+	return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : strcmp(x->name, y->name);
+}
+
+const struct cli_command *const *cli_commands(void)
+{
+	static const struct cli_command *sorted[64];
+	size_t n = (size_t)(__stop_cli_commands - __start_cli_commands);
+
+	if (!sorted[0]) {
+		if (n >= sizeof(sorted) / sizeof(sorted[0]))
+			abort();
+		memcpy(sorted, __start_cli_commands, n * sizeof(sorted[0]));
+		qsort(sorted, n, sizeof(sorted[0]), by_order);
+	}
+	return sorted;
+}
+
+const struct cli_command *cli_find(const char *name)
+{
+	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+int cli_fail(const struct err *e, int status)
+{
+	log_error("%s", e->text);
+	return status;
+}
+
+static int usage(int status)
+{
+	FILE *out = status ? stderr : stdout;
+
+	fprintf(out, "usage: accperf COMMAND [options]\n\n");
+	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+		fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
+	fprintf(out, "\n`accperf COMMAND --help` explains one; start with: accperf doctor\n");
+	return status;
+}
+
+/* Output that did not reach the disk is a failure, whatever the command thought. */
+static int close_stdout(int status)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		if (errno == EPIPE)
+			return status;
+		log_error("writing the output failed: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct cli_command *cmd;
+	struct err e = { 0 };
+	void *opts = NULL;
+	int rest = 0, status;
+
+	if (argc < 2)
+		return usage(EXIT_USAGE);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return close_stdout(usage(0));
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
+		argv[1] = (char *)"version";
+	cmd = cli_find(argv[1]);
+	if (!cmd) {
+		log_error("there is no command '%s'; `accperf --help` lists them", argv[1]);
+		return EXIT_USAGE;
+	}
+	for (int i = 2; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			opts_help(cmd);
+			return close_stdout(0);
+		}
+	}
+	opts = calloc(1, cmd->opt_size ? cmd->opt_size : 1);
+	if (!opts) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	if (cmd->defaults)
+		memcpy(opts, cmd->defaults, cmd->opt_size);
+	if (opts_parse(cmd, opts, argc - 2, argv + 2, &rest, &e))
+		status = cli_fail(&e, EXIT_USAGE);
+	else
+		status = cmd->run(opts, argc - 2 - rest, argv + 2 + rest);
+	free(opts);
+	return close_stdout(status);
+}

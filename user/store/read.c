@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "util/buf.h"
+#include "util/map.h"
+
+struct store_reader {
+	uint8_t *map;
+	size_t size, pos;
+	struct fmt_file head;
+	struct buf raw;
+	struct store_recovery rec;
+	struct map string_at; /* id -> index into texts */
+	struct intern texts;
+	struct intern meta_keys;
+	struct map meta_values; /* key id -> text id */
+	bool counted;		/* the recovery counters are final after the first full walk */
+};
+
+static int slurp(int fd, struct store_reader *r, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return err_set(e, -errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, -EINVAL, "%s is not a regular file", path);
+	if ((size_t)st.st_size < sizeof(struct fmt_file))
+		return err_set(e, -EINVAL, "%s is not an accperf profile (only %lld bytes)", path, (long long)st.st_size);
+	r->size = (size_t)st.st_size;
+	r->map = mmap(NULL, r->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (r->map == MAP_FAILED) {
+		r->map = NULL;
+		return err_set(e, -errno, "%s: %s", path, strerror(errno));
+	}
+	return 0;
+}
+
+struct store_reader *store_open(const char *path, struct err *e)
+{
+	struct store_reader *r = calloc(1, sizeof(*r));
+	int fd, err = 0;
+
+	if (!r) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		if (errno == ENOENT)
+			err_set(e, -ENOENT, "there is no %s; make one with `accperf record -p PID`, or name it with -i", path);
+		else
+			err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
+		free(r);
+		return NULL;
+	}
+	err = slurp(fd, r, path, e);
+	close(fd);
+	if (!err) {
+		memcpy(&r->head, r->map, sizeof(r->head));
+		if (!memcmp(r->map, "PERFILE2", 8))
+			err = err_set(e, -EINVAL, "%s is a recording of perf; bring it in with `accperf import %s`", path, path);
+		else if (r->head.magic != FMT_MAGIC)
+			err = err_set(e, -EINVAL, "%s is not an accperf profile", path);
+		else if (r->head.major != FMT_MAJOR)
+			err = err_set(e, -EPROTO, "%s has format %u.%u and this accperf reads %u.x; use the newer accperf that wrote it",
+				      path, r->head.major, r->head.minor, FMT_MAJOR);
+		else if (r->head.header_size < sizeof(r->head) || r->head.header_size > r->size)
+			err = err_set(e, -EINVAL, "%s is damaged: its header claims %u bytes", path, r->head.header_size);
+	}
+	if (err) {
+		store_reader_free(r);
+		return NULL;
+	}
+	r->pos = r->head.header_size;
+	return r;
+}
+
+void store_reader_free(struct store_reader *r)
+{
+	if (!r)
+		return;
+	if (r->map)
+		munmap(r->map, r->size);
+	buf_release(&r->raw);
+	map_release(&r->string_at);
+	map_release(&r->meta_values);
+	intern_release(&r->texts);
+	intern_release(&r->meta_keys);
+	free(r);
+}
+
+const struct fmt_file *store_header(const struct store_reader *r)
+{
+	return &r->head;
+}
+
+/* A chunk whose header is sane and whose checksum holds, at p. */
+static bool chunk_at(const struct store_reader *r, size_t p, struct fmt_chunk *c)
+{
+	if (r->size - p < sizeof(*c))
+		return false;
+	memcpy(c, r->map + p, sizeof(*c));
+	if (c->magic != FMT_CHUNK_MAGIC || c->raw_size > FMT_MAX_CHUNK || c->stored_size > FMT_MAX_CHUNK ||
+	    c->stored_size > r->size - p - sizeof(*c))
+		return false;
+	if ((c->flags & FMT_RAW) && c->raw_size != c->stored_size)
+		return false;
+	if (c->rec_size ? (uint64_t)c->rec_size * c->count != c->raw_size : (uint64_t)c->count * 4 > c->raw_size)
+		return false;
+	return XXH64(r->map + p + sizeof(*c), c->stored_size, XXH64(c, offsetof(struct fmt_chunk, xxh64), 0)) == c->xxh64;
+}
+
+/* Moves to the next sound chunk; counts what was skipped. */
+static bool resync(struct store_reader *r, struct fmt_chunk *c)
+{
+	size_t start = r->pos;
+	const uint8_t magic[4] = { 'C', 'H', 'N', 'K' };
+
+	for (size_t p = start; p < r->size;) {
+		uint8_t *hit = memmem(r->map + p, r->size - p, magic, 4);
+
+		if (!hit)
+			break;
+		p = (size_t)(hit - r->map);
+		if (chunk_at(r, p, c)) {
+			if (!r->counted && p != start) {
+				r->rec.bad_chunks++;
+				r->rec.lost_bytes += p - start;
+			}
+			r->pos = p;
+			return true;
+		}
+		p++;
+	}
+	if (!r->counted && start < r->size) {
+		r->rec.torn = true;
+		r->rec.lost_bytes += r->size - start;
+	}
+	r->pos = r->size;
+	return false;
+}
+
+static void note_string(struct store_reader *r, const uint8_t *p, size_t n)
+{
+	uint32_t id, text;
+	uint64_t *v;
+
+	if (n < 4)
+		return;
+	memcpy(&id, p, 4);
+	text = intern_add(&r->texts, p + 4, n - 4, NULL);
+	v = text ? map_put(&r->string_at, id, NULL) : NULL;
+	if (v)
+		*v = text;
+}
+
+static void note_meta(struct store_reader *r, const uint8_t *p, size_t n)
+{
+	size_t klen = strnlen((const char *)p, n), vlen;
+	uint32_t key, text;
+	uint64_t *v;
+
+	if (klen + 1 >= n)
+		return;
+	vlen = strnlen((const char *)p + klen + 1, n - klen - 1);
+	key = intern_add(&r->meta_keys, p, klen, NULL);
+	text = intern_add(&r->texts, p + klen + 1, vlen, NULL);
+	v = key && text ? map_put(&r->meta_values, key, NULL) : NULL;
+	if (v)
+		*v = text;
+}
+
+static bool known_section(unsigned s)
+{
+	return (s >= FMT_META && s <= FMT_OBJECT) || s == FMT_END || (s >= 32 && s < 96);
+}
+
+int store_next(struct store_reader *r, struct store_chunk *c, struct err *e)
+{
+	struct fmt_chunk h;
+	const uint8_t *stored, *p;
+	size_t n;
+
+	for (;;) {
+		if (!resync(r, &h)) {
+			r->counted = true;
+			return 0;
+		}
+		stored = r->map + r->pos + sizeof(h);
+		r->pos += sizeof(h) + h.stored_size;
+		*c = (struct store_chunk){ .section = h.section, .rec_size = h.rec_size, .count = h.count,
+					   .data = stored, .size = h.raw_size };
+		if (!(h.flags & FMT_RAW)) {
+			buf_clear(&r->raw);
+			if (!buf_reserve(&r->raw, h.raw_size))
+				return err_set(e, -ENOMEM, "out of memory reading the profile");
+			n = ZSTD_decompress(r->raw.data, h.raw_size, stored, h.stored_size);
+			if (ZSTD_isError(n) || n != h.raw_size) {
+				r->rec.bad_chunks += !r->counted;
+				continue;
+			}
+			c->data = (const uint8_t *)r->raw.data;
+		}
+		break;
+	}
+	if (!r->counted && !known_section(c->section))
+		r->rec.unknown_sections++;
+	if (c->section == FMT_END)
+		r->rec.ended = true;
+	if ((c->section == FMT_STRING || c->section == FMT_META) && !c->rec_size) {
+		struct store_chunk walk = *c;
+
+		while ((p = store_next_var(&walk, &n))) {
+			if (c->section == FMT_STRING)
+				note_string(r, p, n);
+			else
+				note_meta(r, p, n);
+		}
+	}
+	return 1;
+}
+
+void store_rewind(struct store_reader *r)
+{
+	r->pos = r->head.header_size;
+}
+
+const struct store_recovery *store_recovery(const struct store_reader *r)
+{
+	return &r->rec;
+}
+
+bool store_recovery_text(const struct store_reader *r, char *text, size_t size)
+{
+	const struct store_recovery *k = &r->rec;
+
+	if (k->ended && !k->torn && !k->bad_chunks)
+		return false;
+	if (k->bad_chunks)
+		snprintf(text, size, "%u damaged place%s skipped, %llu bytes lost; the rest was recovered", k->bad_chunks,
+			 k->bad_chunks == 1 ? "" : "s", (unsigned long long)k->lost_bytes);
+	else if (k->torn)
+		snprintf(text, size, "the recording was cut off: the last %llu bytes are incomplete; everything before was recovered",
+			 (unsigned long long)k->lost_bytes);
+	else
+		snprintf(text, size, "the recording did not end in order (killed, or the disk was full): at most its last second is missing");
+	return true;
+}
+
+void store_rec(const struct store_chunk *c, uint32_t i, void *rec, size_t size)
+{
+	size_t n = c->rec_size < size ? c->rec_size : size;
+
+	memset(rec, 0, size);
+	if (i < c->count && n)
+		memcpy(rec, c->data + (size_t)i * c->rec_size, n);
+}
+
+const uint8_t *store_next_var(struct store_chunk *c, size_t *size)
+{
+	uint32_t n;
+	const uint8_t *p;
+
+	if (c->rec_size || c->size - c->cursor < 4)
+		return NULL;
+	memcpy(&n, c->data + c->cursor, 4);
+	if (n > c->size - c->cursor - 4)
+		return NULL;
+	p = c->data + c->cursor + 4;
+	c->cursor += 4 + (size_t)n;
+	*size = n;
+	return p;
+}
+
+const char *store_str(const struct store_reader *r, uint32_t id)
+{
+	const uint64_t *v = id ? map_get(&r->string_at, id) : NULL;
+
+	return v ? intern_get(&r->texts, (uint32_t)*v, NULL) : NULL;
+}
+
+const char *store_meta_get(const struct store_reader *r, const char *key)
+{
+	size_t pos = 0, len;
+	uint64_t id, *v;
+
+	while (map_next(&r->meta_values, &pos, &id, &v)) {
+		const char *k = intern_get(&r->meta_keys, (uint32_t)id, &len);
+
+		if (k && !strcmp(k, key))
+			return intern_get(&r->texts, (uint32_t)*v, NULL);
+	}
+	return NULL;
+}

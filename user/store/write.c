@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "store/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <zstd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "util/buf.h"
+#include "util/map.h"
+
+#define SECTIONS 128
+#define CHUNK_TARGET (1u << 20) /* a section is written out when it holds this much */
+
+struct section {
+	struct buf bytes;
+	uint32_t rec_size, count;
+};
+
+struct store_writer {
+	int fd;
+	struct err first; /* sticky */
+	struct section sections[SECTIONS];
+	struct intern strings;
+	struct buf packed;
+	ZSTD_CCtx *zstd;
+	uint64_t seq, written;
+};
+
+static uint64_t now_ns(clockid_t c)
+{
+	struct timespec t;
+
+	clock_gettime(c, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int write_all(struct store_writer *w, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len) {
+		ssize_t n = write(w->fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			int code = n ? errno : EIO;
+
+			return err_set(&w->first, -code, "writing the profile failed: %s%s", strerror(code),
+				       code == ENOSPC ? " (what was written before is readable)" : "");
+		}
+		p += n;
+		len -= (size_t)n;
+		w->written += (uint64_t)n;
+	}
+	return 0;
+}
+
+struct store_writer *store_create(const char *path, int keep_old, struct err *e)
+{
+	struct store_writer *w = calloc(1, sizeof(*w));
+	struct fmt_file head = {
+		.magic = FMT_MAGIC, .major = FMT_MAJOR, .minor = FMT_MINOR, .header_size = sizeof(head),
+		.start_realtime_ns = now_ns(CLOCK_REALTIME), .start_monotonic_ns = now_ns(CLOCK_MONOTONIC),
+	};
+	struct stat st;
+
+	if (!w) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	if (keep_old && !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_size) {
+		char old[4096];
+
+		if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old) || rename(path, old)) {
+			err_set(e, -errno, "cannot keep the older %s as .old: %s", path, strerror(errno));
+			free(w);
+			return NULL;
+		}
+	}
+	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (w->fd < 0) {
+		err_set(e, -errno, "cannot create %s: %s", path,
+			errno == ELOOP ? "it is a symbolic link, which is not followed" : strerror(errno));
+		free(w);
+		return NULL;
+	}
+	w->zstd = ZSTD_createCCtx();
+	if (!w->zstd || write_all(w, &head, sizeof(head))) {
+		err_set(e, w->first.code ? w->first.code : -ENOMEM, "%s: %s", path,
+			w->first.code ? w->first.text : "out of memory");
+		store_abandon(w);
+		return NULL;
+	}
+	return w;
+}
+
+static int write_section(struct store_writer *w, unsigned id)
+{
+	struct section *s = &w->sections[id];
+	struct fmt_chunk c = {
+		.magic = FMT_CHUNK_MAGIC, .section = (uint16_t)id, .rec_size = s->rec_size, .count = s->count,
+		.raw_size = (uint32_t)s->bytes.len,
+	};
+	const void *data = s->bytes.data;
+	size_t bound = ZSTD_compressBound(s->bytes.len), n;
+	int err;
+
+	if (!s->count)
+		return 0;
+	buf_clear(&w->packed);
+	if (!buf_reserve(&w->packed, bound + sizeof(c)))
+		return err_set(&w->first, -ENOMEM, "out of memory");
+	n = ZSTD_compressCCtx(w->zstd, w->packed.data + sizeof(c), bound, data, s->bytes.len, 1);
+	if (ZSTD_isError(n) || n >= s->bytes.len) {
+		n = s->bytes.len;
+		memcpy(w->packed.data + sizeof(c), data, n);
+		c.flags = FMT_RAW;
+	}
+	c.stored_size = (uint32_t)n;
+	c.seq = w->seq++;
+	c.xxh64 = XXH64(w->packed.data + sizeof(c), n, XXH64(&c, offsetof(struct fmt_chunk, xxh64), 0));
+	memcpy(w->packed.data, &c, sizeof(c));
+	err = write_all(w, w->packed.data, sizeof(c) + n);
+	buf_clear(&s->bytes);
+	s->count = 0;
+	return err;
+}
+
+static int put(struct store_writer *w, unsigned id, uint32_t rec_size, const void *head, uint32_t head_size,
+	       const void *tail, uint32_t tail_size)
+{
+	struct section *s = &w->sections[id];
+	uint32_t total = head_size + tail_size;
+
+	if (w->first.code)
+		return w->first.code;
+	if (id >= SECTIONS || (s->count && s->rec_size != rec_size) || total > CHUNK_TARGET * 16)
+		return err_set(&w->first, -EINVAL, "internal: bad record for section %u", id);
+	s->rec_size = rec_size;
+	if (!rec_size)
+		buf_add(&s->bytes, &total, sizeof(total));
+	buf_add(&s->bytes, head, head_size);
+	if (tail_size)
+		buf_add(&s->bytes, tail, tail_size);
+	s->count++;
+	if (buf_failed(&s->bytes))
+		return err_set(&w->first, -ENOMEM, "out of memory");
+	if (s->bytes.len >= CHUNK_TARGET) {
+		/* what a record refers to comes before it in the file */
+		if (id != FMT_STRING && write_section(w, FMT_STRING))
+			return w->first.code;
+		return write_section(w, id);
+	}
+	return 0;
+}
+
+int store_put(struct store_writer *w, enum fmt_section section, const void *rec, uint32_t rec_size)
+{
+	return put(w, section, rec_size, rec, rec_size, NULL, 0);
+}
+
+int store_put_var(struct store_writer *w, enum fmt_section section, const void *head, uint32_t head_size,
+		  const void *tail, uint32_t tail_size)
+{
+	return put(w, section, 0, head, head_size, tail, tail_size);
+}
+
+uint32_t store_string(struct store_writer *w, const char *s)
+{
+	bool added;
+	uint32_t id, len;
+
+	if (!s)
+		return 0;
+	len = (uint32_t)strnlen(s, 1u << 16);
+	id = intern_add(&w->strings, s, len, &added);
+	if (id && added)
+		put(w, FMT_STRING, 0, &id, sizeof(id), s, len);
+	return id;
+}
+
+int store_meta(struct store_writer *w, const char *key, const char *value)
+{
+	return store_put_var(w, FMT_META, key, (uint32_t)strlen(key) + 1, value, (uint32_t)strlen(value) + 1);
+}
+
+int store_metaf(struct store_writer *w, const char *key, const char *fmt, ...)
+{
+	AUTO_BUF(b);
+	va_list ap;
+	char *text = NULL;
+	int n, err;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return -ENOMEM;
+	err = store_meta(w, key, text);
+	free(text);
+	return err;
+}
+
+int store_flush(struct store_writer *w, struct err *e)
+{
+	/* strings first, then in section order: definitions have lower numbers than their users */
+	if (!w->first.code)
+		write_section(w, FMT_STRING);
+	for (unsigned i = 0; i < SECTIONS && !w->first.code; i++)
+		write_section(w, i);
+	if (w->first.code && e)
+		*e = w->first;
+	return w->first.code;
+}
+
+uint64_t store_bytes(const struct store_writer *w)
+{
+	return w->written;
+}
+
+void store_abandon(struct store_writer *w)
+{
+	if (!w)
+		return;
+	if (w->fd >= 0)
+		close(w->fd);
+	for (unsigned i = 0; i < SECTIONS; i++)
+		buf_release(&w->sections[i].bytes);
+	buf_release(&w->packed);
+	intern_release(&w->strings);
+	ZSTD_freeCCtx(w->zstd);
+	free(w);
+}
+
+int store_close(struct store_writer *w, struct err *e)
+{
+	int err;
+
+	if (!w)
+		return 0;
+	err = store_flush(w, e);
+	if (!err && close(w->fd)) {
+		err = err_set(e, -errno, "closing the profile failed: %s", strerror(errno));
+	}
+	if (!err)
+		w->fd = -1;
+	store_abandon(w);
+	return err;
+}

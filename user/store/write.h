@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writing a profile: records go into per-section buffers; store_flush() compresses each into a
+ * chunk and appends it. Call it once a second and at the end: what was flushed survives kill -9.
+ * A full disk is an error of store_flush() and sticky, never a crash or silence.
+ * Included by cli, daemon, exact's driver and tests. Owns the file and the string table.
+ */
+#ifndef ACCPERF_STORE_WRITE_H
+#define ACCPERF_STORE_WRITE_H
+
+#include <stdint.h>
+
+#include "format.h"
+#include "util/err.h"
+
+struct store_writer;
+
+/* Creates `path` with mode 0600 (an older file is renamed to path.old when keep_old is set);
+ * refuses to follow a symbolic link. NULL on failure. */
+struct store_writer *store_create(const char *path, int keep_old, struct err *e);
+/* Flushes and closes; NULL is fine. Returns 0 or the first error that occurred. */
+int store_close(struct store_writer *w, struct err *e);
+/* Closes without flushing, as kill -9 would: tests. */
+void store_abandon(struct store_writer *w);
+
+/* Id of a string, written on first use. 0 when s is NULL or memory ran out. */
+uint32_t store_string(struct store_writer *w, const char *s);
+/* A fixed-size record. */
+int store_put(struct store_writer *w, enum fmt_section section, const void *rec, uint32_t rec_size);
+/* A variable record made of a head and a tail (tail may be NULL). */
+int store_put_var(struct store_writer *w, enum fmt_section section, const void *head, uint32_t head_size,
+		  const void *tail, uint32_t tail_size);
+int store_meta(struct store_writer *w, const char *key, const char *value);
+int store_metaf(struct store_writer *w, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int store_flush(struct store_writer *w, struct err *e);
+uint64_t store_bytes(const struct store_writer *w);
+
+#endif

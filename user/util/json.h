@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Streaming JSON writer into a struct buf: commas, escapes and nesting are its business. Figures
+ * that are unknown are written as null: pass NaN, or use json_null. Reading is jansson's job.
+ *
+ *     struct json j = { .out = &b };
+ *     json_obj(&j, NULL); json_u64(&j, "samples", n); json_end(&j);
+ *
+ * The key is NULL inside arrays and for the outermost value.
+ */
+#ifndef ACCPERF_JSON_H
+#define ACCPERF_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/buf.h"
+
+struct json {
+	struct buf *out;
+	unsigned depth;
+	uint64_t is_array, has_items; /* a bit per level */
+};
+
+void json_obj(struct json *j, const char *key);
+void json_arr(struct json *j, const char *key);
+void json_end(struct json *j);
+void json_str(struct json *j, const char *key, const char *value); /* NULL value: null */
+void json_u64(struct json *j, const char *key, uint64_t value);
+void json_i64(struct json *j, const char *key, int64_t value);
+void json_f64(struct json *j, const char *key, double value); /* NaN, infinities: null */
+void json_bool(struct json *j, const char *key, bool value);
+void json_null(struct json *j, const char *key);
+
+#endif

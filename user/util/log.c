@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "util/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static enum log_level max_level = LOG_INFO;
+static bool progress_shown;
+
+void log_set_level(enum log_level max)
+{
+	max_level = max;
+}
+
+void log_msg(enum log_level level, const char *fmt, ...)
+{
+	static const char *const prefix[] = { "error: ", "warning: ", "", "debug: " };
+	va_list ap;
+
+	if (level > max_level)
+		return;
+	log_progress_end();
+	fprintf(stderr, "accperf: %s", prefix[level]);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+void log_progress(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (max_level < LOG_INFO || !isatty(STDERR_FILENO))
+		return;
+	fputs("\r\033[K", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fflush(stderr);
+	progress_shown = true;
+}
+
+void log_progress_end(void)
+{
+	if (!progress_shown)
+		return;
+	fputs("\r\033[K", stderr);
+	progress_shown = false;
+}
