@@ -67,6 +67,13 @@ enum fmt_section {
 	FMT_MAPPING = 15, /* struct fmt_mapping */
 	FMT_OBJECT = 16, /* struct fmt_object: data objects */
 	FMT_END = 31,	 /* struct fmt_end: the recording ended in order */
+	/* offload, 48..63 */
+	FMT_OFFLOAD_API = 48,	 /* struct fmt_offload_api: one probed symbol */
+	FMT_CALL = 49,		 /* struct fmt_call: one offload call (or one of `weight`) */
+	FMT_OFFLOAD_HIST = 50,	 /* struct fmt_offload_hist: cumulative cells, the last of a key wins */
+	FMT_OFFLOAD_TOTAL = 51,	 /* struct fmt_offload_total: cumulative, the last of a key wins */
+	FMT_OFFLOAD_WINDOW = 52, /* struct fmt_offload_window: while a library's probes were in place */
+	FMT_OFFLOAD_COST = 53,	 /* struct fmt_offload_cost: the last wins */
 	/* exact engine 32..47, offload 48..63, flow 64..79, counts 80..95 */
 };
 
@@ -285,5 +292,122 @@ struct fmt_end {
 	uint32_t exit_status; /* of -- CMD, as wait() gives it; ~0 none */
 };
 _Static_assert(sizeof(struct fmt_end) == 40, "fmt_end");
+
+/* ---- offload calls, 48..63 ---- */
+
+enum fmt_offload_kind {
+	FMT_OK_CALL = 1,   /* done when it returns */
+	FMT_OK_SUBMIT = 2, /* returns early; a wait on its queue or event completes it */
+	FMT_OK_WAIT = 3,   /* completes what was submitted; never an FMT_CALL of its own */
+};
+
+enum fmt_offload_variant { FMT_OV_UNKNOWN = 0, FMT_OV_HOST = 1, FMT_OV_ACCELERATED = 2 };
+
+struct fmt_offload_api {
+	uint32_t id;	  /* from 1 */
+	uint32_t api;	  /* string: openssl, cuda, ... : the family within which nested calls count once */
+	uint32_t name;	  /* string: the API call without version suffixes; groups twins */
+	uint32_t symbol;  /* string: as probed */
+	uint32_t library; /* string: path as the target sees it */
+	uint32_t kind;	  /* enum fmt_offload_kind */
+	uint32_t variant; /* enum fmt_offload_variant */
+	uint32_t flags;	  /* reserved */
+};
+_Static_assert(sizeof(struct fmt_offload_api) == 32, "fmt_offload_api");
+
+enum fmt_call_flags {
+	FMT_CALL_IN = 1,	/* bytes_in is known */
+	FMT_CALL_OUT = 2,	/* bytes_out is known */
+	FMT_CALL_ITEMS = 4,	/* items is known */
+	FMT_CALL_TIMED = 8,	/* busy_ns is known: the call completed and outlasted the probe's cost */
+	FMT_CALL_SWITCHED = 16, /* a context switch inside: keep it out of fits */
+	FMT_CALL_BLOCKED = 32,	/* the thread gave up the CPU inside: design "sync-OS" */
+	FMT_CALL_ASYNC = 64,	/* returned before it was complete */
+	FMT_CALL_OPEN = 128,	/* completion never seen: complete, busy_ns hold nothing */
+	FMT_CALL_INSIDE = 256,	/* within a call of another family, whose time holds this one's */
+	FMT_CALL_FAILED = 512,	/* the API returned an error */
+	FMT_CALL_LATE = 1024,	/* completion seen at a later wait than the first: an upper bound */
+	FMT_CALL_CPU = 2048,	/* cpu_ns is known */
+};
+
+/* Times are CLOCK_MONOTONIC as the probes saw them; the *_ns fields have the probes' own cost
+ * taken off (struct fmt_offload_cost). */
+struct fmt_call {
+	uint64_t submit;    /* the outermost call was entered */
+	uint64_t returned;  /* it returned; 0 = never seen */
+	uint64_t wait;	    /* the host began to wait for it; 0 = it did not wait */
+	uint64_t complete;  /* it is known to be done; 0 = never seen */
+	uint64_t bytes_in;  /* handed to the API */
+	uint64_t bytes_out; /* received from it */
+	uint64_t items;	    /* work items of a kernel launch */
+	uint64_t queue;	    /* stream or queue handle; 0 = none or the default one */
+	uint64_t submit_ns; /* inside the submitting call */
+	uint64_t wait_ns;   /* inside the wait that completed it */
+	uint64_t busy_ns;   /* submit to completion */
+	uint64_t cpu_ns;    /* CPU time of the calling thread inside the submitting call and wait */
+	double weight;	    /* calls this one stands for: records thinned 1 in N while it was made */
+	uint32_t api;	    /* fmt_offload_api.id */
+	uint32_t pid, tid;
+	uint32_t site;	    /* stack of two frames: API and caller; 0 = unknown */
+	uint32_t stack;	    /* whole stack, sampled; 0 = not taken */
+	uint32_t flags;	    /* enum fmt_call_flags */
+	uint32_t batch;	    /* calls completed by the same wait; 1 for synchronous calls */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct fmt_call) == 136, "fmt_call");
+
+/* Exact counts made in the kernel, whatever the thinning of FMT_CALL. Bin b holds values v with
+ * 2^(b-1) <= v < 2^b; bin 0 holds 0; FMT_BIN_UNKNOWN: no such figure. Raw time: the cost of the
+ * probe is in it. */
+#define FMT_BIN_UNKNOWN 255
+struct fmt_offload_hist {
+	uint64_t count, bytes, ns;
+	uint32_t pid, api;
+	uint8_t bytes_bin, time_bin;
+	uint8_t pad[6];
+};
+_Static_assert(sizeof(struct fmt_offload_hist) == 40, "fmt_offload_hist");
+
+struct fmt_offload_total {
+	uint64_t calls;	    /* outermost ones, while the probes were in place */
+	uint64_t bytes_in, bytes_out;
+	uint64_t ns;	    /* raw */
+	uint64_t cpu_ns;    /* raw */
+	uint64_t switched;  /* calls with a context switch inside; their time: */
+	uint64_t switched_ns;
+	uint64_t failed;
+	uint64_t open;	    /* entered, return never seen */
+	uint64_t unknown_bytes; /* calls whose bytes could not be read */
+	uint64_t records;   /* FMT_CALL records made of them */
+	uint32_t pid, api;
+	uint32_t site;	    /* as fmt_call.site; 0 = all */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct fmt_offload_total) == 104, "fmt_offload_total");
+
+/* A stretch of time in which the probes of one library were in place: the totals are those of the
+ * stretches, so calls/s = calls / sum of stretches. One stretch = the whole recording when the
+ * budget allowed it. */
+struct fmt_offload_window {
+	uint64_t armed, disarmed; /* disarmed 0: until the end */
+	uint64_t calls;	   /* outermost, inside; ~0 unknown */
+	uint64_t hits;	   /* probe hits, nested ones included */
+	uint32_t library;  /* string */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct fmt_offload_window) == 40, "fmt_offload_window");
+
+enum fmt_offload_attach { FMT_OA_SESSION = 1, FMT_OA_MULTI = 2, FMT_OA_PERF = 3 };
+
+struct fmt_offload_cost {
+	uint64_t time;
+	double call_ns;	   /* added to the target by one probed call: entry and return */
+	double call_low, call_high; /* 95 % */
+	double inside_ns;  /* part of it that falls between the two time stamps */
+	double nop_ns;	   /* of one hit on a 5-byte NOP marker; NaN = not measured */
+	uint32_t attach;   /* enum fmt_offload_attach */
+	uint32_t samples;  /* rounds measured */
+};
+_Static_assert(sizeof(struct fmt_offload_cost) == 56, "fmt_offload_cost");
 
 #endif
