@@ -25,6 +25,8 @@ enum sample_kind {
 	SAMPLE_FORK = 9,
 	SAMPLE_EXIT = 10,
 	SAMPLE_LOST = 11, /* `period` records were lost before this point */
+	SAMPLE_THROTTLE = 12, /* the kernel stopped the event (period 1) or let it go on (0) */
+	SAMPLE_AUX = 13, /* [addr, addr+size) of the AUX buffer was filled; period: PERF_AUX_FLAG_* */
 };
 
 enum sample_valid {
@@ -41,6 +43,8 @@ enum sample_valid {
 	SV_SYSCALL = 1u << 10,
 	SV_PAGE_SIZE = 1u << 11,
 	SV_EXACT_IP = 1u << 12,
+	SV_ID = 1u << 13,
+	SV_PROT = 1u << 14,
 };
 
 enum sample_flag {
@@ -77,7 +81,11 @@ struct sample {
 	uint64_t regs[SAMPLE_REGS];
 	const uint8_t *stack; /* borrowed: valid during the callback only */
 	uint32_t stack_bytes;
+	const uint64_t *chain; /* perf's call chain with its context markers, borrowed, unaligned */
+	uint32_t chain_len;
+	uint64_t event_id; /* perf's, tells events of one ring or file apart */
 	/* side-band */
+	uint32_t prot; /* PROT_* of a SAMPLE_MMAP */
 	uint32_t ppid, ptid;
 	uint64_t pgoff, ino;
 	uint32_t dev_major, dev_minor;
