@@ -38,9 +38,9 @@ STEP static void read_ppm(FILE *f, struct image *m, uint32_t *pixels)
 		abort();
 	getc(f);
 	for (int i = 0; i < width * height; i++) {
-		uint32_t r = (uint32_t)getc(f), g = (uint32_t)getc(f), b = (uint32_t)getc(f);
+		uint32_t red = (uint32_t)getc(f), green = (uint32_t)getc(f), blue = (uint32_t)getc(f);
 
-		pixels[i] = r | g << 8 | b << 16;
+		pixels[i] = red | green << 8 | blue << 16;
 	}
 	m->width = width;
 	m->height = height;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What all test programs share: arguments, rounds, a deterministic generator and the digest that
- * makes a wrong answer fail. Included by tests/workloads/*.c only.
+ * makes a wrong answer fail. Included by the programs beside it only.
  *
  * Every program is `NAME [MODE] [SIZE] [--rounds N] [--seconds S] [--loop]`: a round is one whole
  * unit of work, all rounds do the same work (steady state), and the digest of each must be the same.

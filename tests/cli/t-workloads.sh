@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The test programs give the answers they always gave, however long they run: a change of a program
+# changes every figure measured on it, so it must be seen here.
+. "$(dirname "$0")/../lib.sh"
+
+digest() { "$WORKLOADS/$1" "${@:2}" 2>/dev/null | sed 's/.*digest=//'; }
+
+while read -r want program mode; do
+	check "$program${mode:+ $mode} answers as ever" [ "$(digest "$program" ${mode:+"$mode"})" = "$want" ]
+done <<'LIST'
+  WORK     build/workloads/rotate
+6b6df80b9cac79dc tightloop
+1d4ca448e14cab01 mallocs
+0000000001876350 syscalls
+2991d494f8399a88 zchain
+be447ae4384bcdf0 tailrec
+6ea75a24fcac1905 execs
+03c370f9c47e5f47 nthreads
+1bf2c51b3dd7911b forks
+00d89c3b015509ee rotate both
+00d89c3b015509ee rotate iter
+00d89c3b015509ee rotate rec
+c21c33f9d6221f14 pipeline
+d65b3034dc44db51 kv
+2a851b1d1aed1b40 jpeg
+0000000000001058 jpeg encode
+7ba612fe0a71e3e0 zlibuse
+5478435d7bef018a zlibuse deflate
+deba3652a5fb3895 tpipe
+eb30e10abf6b6708 crypt
+d8718da86f222252 motion
+da3e92bcdafd0021 audio
+cf6773583d09a487 json
+LIST
+
+for p in pipeline kv jpeg json; do
+	check "$p --rounds 3 gives the same answer" [ "$(digest $p --rounds 3)" = "$(digest $p)" ]
+	check "$p --seconds ends by itself" [ "$(digest $p --seconds 0.05)" = "$(digest $p)" ]
+done
+expect_status 2 "an unknown word is wrong usage" "$WORKLOADS/rotate" sideways
+expect_status 2 "a size that is no number is wrong usage" "$WORKLOADS/kv" 12x
+expect_status 1 "a size that cannot be is refused" "$WORKLOADS/rotate" 100
+start "$WORKLOADS/pipeline" --loop
+sleep 0.2
+check "--loop goes on" kill -0 "$!"
+
+held_out=$(sed -n 's/^| `\([a-z]*\)`.*\*\*held out\*\* |$/\1/p' "$TOP/tests/workloads/README.md" | sort | tr '\n' ' ')
+check "four flow programs are held out, those named first" [ "$held_out" = "audio crypt json motion " ]
