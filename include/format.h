@@ -67,6 +67,15 @@ enum fmt_section {
 	FMT_MAPPING = 15, /* struct fmt_mapping */
 	FMT_OBJECT = 16, /* struct fmt_object: data objects */
 	FMT_END = 31,	 /* struct fmt_end: the recording ended in order */
+	/* exact engine, 32..47 */
+	FMT_X_RUN = 32,	    /* struct fmt_x_run: what was measured, totals; the last wins */
+	FMT_X_FUNC = 33,    /* struct fmt_x_func: per function, self and inclusive */
+	FMT_X_EDGE = 34,    /* struct fmt_x_edge: producer -> consumer, both semantics */
+	FMT_X_NODE = 35,    /* struct fmt_x_node: call tree, parents before children */
+	FMT_X_USE = 36,	    /* struct fmt_x_use: function x data object */
+	FMT_X_OBJECT = 37,  /* struct fmt_x_object: what FMT_OBJECT has no room for */
+	FMT_X_SLICE = 38,   /* struct fmt_x_slice: function x time slice */
+	FMT_X_SUBTREE = 39, /* struct fmt_x_subtree: communication of a candidate with all below it */
 	/* offload, 48..63 */
 	FMT_OFFLOAD_API = 48,	 /* struct fmt_offload_api: one probed symbol */
 	FMT_CALL = 49,		 /* struct fmt_call: one offload call (or one of `weight`) */
@@ -409,5 +418,111 @@ struct fmt_offload_cost {
 	uint32_t samples;  /* rounds measured */
 };
 _Static_assert(sizeof(struct fmt_offload_cost) == 56, "fmt_offload_cost");
+
+/* ---- exact engine, 32..47 ---- */
+
+/* Where an access went. FMT_X_BOTH counts an address once that was touched in both ways. */
+enum fmt_x_class { FMT_X_DATA = 0, FMT_X_STACK = 1, FMT_X_BOTH = 2 };
+enum fmt_x_region { FMT_X_R_STACK = 0, FMT_X_R_HEAP = 1, FMT_X_R_GLOBAL = 2, FMT_X_R_OTHER = 3 };
+#define FMT_X_UNKNOWN 0xffffffffffffffffull /* not measured in this run */
+
+enum fmt_x_has {
+	FMT_X_HAS_QUAD = 1,
+	FMT_X_HAS_UNIQUE = 2,
+	FMT_X_HAS_KE = 4,
+	FMT_X_HAS_OBJECTS = 8,
+	FMT_X_HAS_SLICES = 16,
+	FMT_X_HAS_CYCLES = 32, /* a static cost model with simulated caches, not a measurement */
+	FMT_X_HAS_TREE = 64,
+	FMT_X_ATTR_MAIN = 128,	 /* library routines' accesses belong to their caller in the main image */
+	FMT_X_SELECTED = 256,	 /* only listed functions, each with what it calls */
+	FMT_X_WINDOW = 512,	 /* counted between --start-at and --stop-at only */
+	FMT_X_INCOMPLETE = 1024, /* the run ended before the program did, or this is a checkpoint */
+};
+
+struct fmt_x_run {
+	uint64_t instructions; /* all threads, counted or not; the unit of time in this profile */
+	uint64_t counted;      /* those inside the counting window */
+	uint64_t loads, stores, load_bytes, store_bytes; /* counted */
+	uint64_t cycles;       /* model; FMT_X_UNKNOWN */
+	uint64_t slice;	       /* instructions per slice; 0 none */
+	uint32_t chunk;	       /* bytes per chunk of the ke semantics */
+	uint32_t has;	       /* enum fmt_x_has */
+	uint64_t shadow_bytes; /* memory for last writers and readers */
+	uint64_t unique_bytes; /* memory for the sets of unique addresses */
+	uint64_t touched;      /* distinct bytes of the program that were accessed, rounded to pages */
+};
+_Static_assert(sizeof(struct fmt_x_run) == 96, "fmt_x_run");
+
+enum fmt_x_scope { FMT_X_SELF = 1, FMT_X_INCLUSIVE = 2 };
+
+/* INCLUSIVE: with everything called below, recursion counted once; its unique figures are unknown.
+ * in_unique = IN UMA: distinct addresses read. out_unique = OUT UMA: distinct addresses written and
+ * then read by anyone. written_unique: written, read or not. */
+struct fmt_x_func {
+	uint32_t function; /* fmt_function.id */
+	uint32_t scope;	   /* enum fmt_x_scope */
+	uint64_t calls;	   /* invocations */
+	uint64_t instructions;
+	uint64_t compute;  /* arithmetic and logical instructions */
+	uint64_t transfer; /* data transfers */
+	uint64_t control;  /* control transfers; what is left is none of the three */
+	uint64_t ops_int, ops_fp; /* compute instructions times SIMD lanes */
+	uint64_t cycles;   /* model; FMT_X_UNKNOWN */
+	uint64_t loads, stores;
+	uint64_t load_bytes[4], store_bytes[4]; /* enum fmt_x_region */
+	uint64_t in_unique[3], out_unique[3], written_unique[3]; /* enum fmt_x_class */
+};
+_Static_assert(sizeof(struct fmt_x_func) == 224, "fmt_x_func");
+
+/* IN and OUT of a function are sums over its edges. */
+struct fmt_x_edge {
+	uint32_t producer, consumer; /* fmt_function.id; pseudo-functions are functions too */
+	uint64_t bytes[2];     /* quad; DATA, STACK */
+	uint64_t unique[3];    /* distinct addresses; DATA, STACK, BOTH */
+	uint64_t ke_chunks[2]; /* ke; times fmt_x_run.chunk = bytes */
+};
+_Static_assert(sizeof(struct fmt_x_edge) == 64, "fmt_x_edge");
+
+/* One way to reach a function; a recursive call is folded into the outer node of its function. */
+struct fmt_x_node {
+	uint32_t id, parent; /* from 1; parent 0 = a thread's first function */
+	uint32_t function, pad;
+	uint64_t calls;
+	uint64_t instructions, compute, cycles; /* self */
+	uint64_t load_bytes, store_bytes;
+};
+_Static_assert(sizeof(struct fmt_x_node) == 64, "fmt_x_node");
+
+struct fmt_x_use {
+	uint32_t function, object; /* fmt_function.id, fmt_object.id */
+	uint64_t reads, writes, read_bytes, write_bytes;
+	uint64_t unique; /* distinct addresses */
+};
+_Static_assert(sizeof(struct fmt_x_use) == 48, "fmt_x_use");
+
+struct fmt_x_object {
+	uint32_t object, pad; /* fmt_object.id */
+	uint64_t blocks;      /* allocations of this site; 1 for a variable */
+	uint64_t bytes;	      /* allocated in all */
+	uint64_t peak;	      /* most bytes alive at a time */
+};
+_Static_assert(sizeof(struct fmt_x_object) == 32, "fmt_x_object");
+
+struct fmt_x_slice {
+	uint64_t slice; /* from instruction slice * fmt_x_run.slice on */
+	uint32_t function, pad;
+	uint64_t instructions;
+	uint64_t load_bytes[2], store_bytes[2]; /* DATA, STACK */
+};
+_Static_assert(sizeof(struct fmt_x_slice) == 56, "fmt_x_slice");
+
+/* in: read inside, last written outside. out: read outside, last written inside. local: both inside. */
+struct fmt_x_subtree {
+	uint32_t function, pad;
+	uint64_t in[2], out[2], local[2]; /* bytes; DATA, STACK */
+	uint64_t in_unique[2], out_unique[2], local_unique[2];
+};
+_Static_assert(sizeof(struct fmt_x_subtree) == 104, "fmt_x_subtree");
 
 #endif
