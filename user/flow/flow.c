@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/flow.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void flow_init(struct flow *f)
+{
+	*f = (struct flow){ .engine = FLOW_SOFT, .duration_ns = NAN, .loads = NAN, .stores = NAN, .windows = NAN, .lost = NAN };
+}
+
+void flow_release(struct flow *f)
+{
+	if (!f)
+		return;
+	free(f->funcs);
+	free(f->edges);
+	map_release(&f->edge_at);
+	intern_release(&f->names);
+	memset(f, 0, sizeof(*f));
+}
+
+/* Grows *array so that one more item fits. */
+static bool room(void **array, size_t count, size_t *cap, size_t item)
+{
+	size_t want = *cap ? *cap * 2 : 64;
+	void *p;
+
+	if (count < *cap)
+		return true;
+	p = realloc(*array, want * item);
+	if (!p)
+		return false;
+	*array = p;
+	*cap = want;
+	return true;
+}
+
+static size_t key_of(const char *name, const char *object, char *key, size_t size)
+{
+	size_t n = strnlen(name, size / 2 - 1), o = object ? strnlen(object, size / 2 - 1) : 0;
+
+	memcpy(key, name, n);
+	key[n] = 0;
+	if (o)
+		memcpy(key + n + 1, object, o);
+	return n + 1 + o;
+}
+
+uint32_t flow_func(struct flow *f, const char *name, const char *object)
+{
+	char key[8192];
+	size_t len, cap = f->func_cap;
+	bool added;
+	uint32_t id;
+
+	len = key_of(name && *name ? name : FLOW_UNKNOWN, object, key, sizeof(key));
+	id = intern_add(&f->names, key, len, &added);
+	if (!id || !room((void **)&f->funcs, f->func_count, &cap, sizeof(*f->funcs))) {
+		f->failed = true;
+		return FLOW_NONE;
+	}
+	f->func_cap = (uint32_t)cap;
+	if (!added)
+		return id - 1;
+	if (id - 1 != f->func_count) { /* an earlier addition failed half-way */
+		f->failed = true;
+		return FLOW_NONE;
+	}
+	f->funcs[f->func_count++] = (struct flow_func){
+		.name = intern_get(&f->names, id, NULL),
+		.object = (const char *)intern_get(&f->names, id, NULL) + strlen(key) + 1,
+		.in = 0, .in_uma = NAN, .in_low = NAN, .in_high = NAN,
+		.out = 0, .out_uma = NAN, .out_low = NAN, .out_high = NAN,
+		.instructions = NAN, .compute = NAN, .loads = NAN, .stores = NAN,
+		.load_bytes = NAN, .store_bytes = NAN, .stack_bytes = NAN, .self_ns = NAN, .calls = NAN,
+	};
+	return id - 1;
+}
+
+uint32_t flow_find(const struct flow *f, const char *name, const char *object)
+{
+	for (uint32_t i = 0; i < f->func_count; i++)
+		if (!strcmp(f->funcs[i].name, name) && (!object || !strcmp(f->funcs[i].object, object)))
+			return i;
+	return FLOW_NONE;
+}
+
+static uint64_t edge_key(uint32_t producer, uint32_t consumer)
+{
+	return (uint64_t)producer << 32 | consumer;
+}
+
+struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer)
+{
+	bool added;
+	uint64_t *at;
+
+	if (producer >= f->func_count || consumer >= f->func_count ||
+	    !room((void **)&f->edges, f->edge_count, &f->edge_cap, sizeof(*f->edges))) {
+		f->failed = true;
+		return NULL;
+	}
+	at = map_put(&f->edge_at, edge_key(producer, consumer), &added);
+	if (!at) {
+		f->failed = true;
+		return NULL;
+	}
+	if (added) {
+		*at = f->edge_count;
+		f->edges[f->edge_count++] = (struct flow_edge){
+			.producer = producer, .consumer = consumer, .unique = NAN, .low = NAN, .high = NAN, .samples = NAN,
+		};
+	}
+	return &f->edges[*at];
+}
+
+const struct flow_edge *flow_get(const struct flow *f, uint32_t producer, uint32_t consumer)
+{
+	const uint64_t *at = map_get(&f->edge_at, edge_key(producer, consumer));
+
+	return at ? &f->edges[*at] : NULL;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct flow_edge *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	if (x->producer != y->producer)
+		return x->producer < y->producer ? -1 : 1;
+	return (x->consumer > y->consumer) - (x->consumer < y->consumer);
+}
+
+void flow_finish(struct flow *f)
+{
+	for (uint32_t i = 0; i < f->func_count; i++)
+		f->funcs[i].in = f->funcs[i].out = 0;
+	qsort(f->edges, f->edge_count, sizeof(*f->edges), by_bytes);
+	for (size_t i = 0; i < f->edge_count; i++) {
+		const struct flow_edge *e = &f->edges[i];
+		uint64_t *at = map_get(&f->edge_at, edge_key(e->producer, e->consumer));
+
+		if (at)
+			*at = i;
+		f->funcs[e->consumer].in += e->bytes;
+		f->funcs[e->producer].out += e->bytes;
+	}
+}
+
+double flow_total(const struct flow *f)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < f->edge_count; i++)
+		sum += f->edges[i].bytes;
+	return sum;
+}
+
+bool flow_is_pseudo(const struct flow_func *fn)
+{
+	return fn->name[0] == '(';
+}
+
+/* Unknown plus known is unknown: a sum that leaves a part out would pass for the whole. */
+static void add_figure(double *a, double b, double w, bool fresh)
+{
+	*a = fresh ? b * w : *a + b * w;
+}
+
+static void add_func(struct flow_func *a, const struct flow_func *b, double w, bool fresh)
+{
+	add_figure(&a->instructions, b->instructions, w, fresh);
+	add_figure(&a->compute, b->compute, w, fresh);
+	add_figure(&a->loads, b->loads, w, fresh);
+	add_figure(&a->stores, b->stores, w, fresh);
+	add_figure(&a->load_bytes, b->load_bytes, w, fresh);
+	add_figure(&a->store_bytes, b->store_bytes, w, fresh);
+	add_figure(&a->stack_bytes, b->stack_bytes, w, fresh);
+	add_figure(&a->self_ns, b->self_ns, w, fresh);
+	add_figure(&a->calls, b->calls, w, fresh);
+	/* the same addresses may recur from run to run: the larger is what is known */
+	if (fresh || b->in_uma > a->in_uma)
+		a->in_uma = b->in_uma;
+	if (fresh || b->out_uma > a->out_uma)
+		a->out_uma = b->out_uma;
+	a->in_uma_bound |= b->in_uma_bound || !fresh;
+	a->out_uma_bound |= b->out_uma_bound || !fresh;
+}
+
+int flow_add(struct flow *a, const struct flow *b, double weight)
+{
+	for (uint32_t i = 0; i < b->func_count; i++) {
+		uint32_t before = a->func_count, id = flow_func(a, b->funcs[i].name, b->funcs[i].object);
+
+		if (id == FLOW_NONE)
+			return -ENOMEM;
+		add_func(&a->funcs[id], &b->funcs[i], weight, id == before);
+	}
+	for (size_t i = 0; i < b->edge_count; i++) {
+		const struct flow_edge *from = &b->edges[i];
+		const struct flow_func *p = &b->funcs[from->producer], *c = &b->funcs[from->consumer];
+		size_t before = a->edge_count;
+		struct flow_edge *to = flow_edge(a, flow_func(a, p->name, p->object), flow_func(a, c->name, c->object));
+		bool fresh;
+		double half, other;
+
+		if (!to)
+			return -ENOMEM;
+		fresh = a->edge_count != before;
+		/* independent errors add in squares */
+		half = fresh ? 0 : (to->high - to->low) / 2;
+		other = (from->high - from->low) / 2 * weight;
+		to->bytes += from->bytes * weight;
+		half = sqrt(half * half + other * other);
+		to->low = to->bytes > half ? to->bytes - half : isnan(half) ? NAN : 0;
+		to->high = to->bytes + half;
+		to->unique = fresh || from->unique > to->unique ? from->unique : to->unique;
+		to->samples = fresh ? from->samples : to->samples + from->samples;
+		to->unresolved |= from->unresolved;
+	}
+	flow_finish(a);
+	return a->failed ? -ENOMEM : 0;
+}
+
+static uint32_t counterpart(const struct flow *f, const struct flow_func *fn)
+{
+	uint32_t exact = flow_find(f, fn->name, fn->object), any;
+
+	if (exact != FLOW_NONE)
+		return exact;
+	any = flow_find(f, fn->name, NULL);
+	return any != FLOW_NONE && (!*fn->object || !*f->funcs[any].object) ? any : FLOW_NONE;
+}
+
+double flow_tv(const struct flow *a, const struct flow *b)
+{
+	double ta = flow_total(a), tb = flow_total(b), met = 0;
+
+	if (!(ta > 0) || !(tb > 0))
+		return NAN;
+	/* half of sum |x-y| over two distributions = 1 - sum min(x,y) */
+	for (size_t i = 0; i < a->edge_count; i++) {
+		const struct flow_edge *e = &a->edges[i];
+		const struct flow_edge *o = flow_get(b, counterpart(b, &a->funcs[e->producer]), counterpart(b, &a->funcs[e->consumer]));
+
+		if (o)
+			met += fmin(e->bytes / ta, o->bytes / tb);
+	}
+	return met < 1 ? 1 - met : 0;
+}
+
+const char *flow_engine_str(enum flow_engine e)
+{
+	switch (e) {
+	case FLOW_EXACT: return "exact";
+	case FLOW_PMU: return "pmu";
+	case FLOW_SOFT: return "soft";
+	}
+	return "unknown";
+}
+
+const char *flow_semantics_str(enum flow_semantics s)
+{
+	return s == FLOW_KE ? "ke" : "quad";
+}
+
+const char *flow_stack_str(enum flow_stack s)
+{
+	return s == FLOW_STACK_INCLUDE ? "include" : "exclude";
+}

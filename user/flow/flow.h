@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The edge table: who produced the bytes that whom reads. One struct flow is one result for one
+ * choice of semantics, stack and attribution; it is filled from the exact engine's sections, by an
+ * estimator (include/estimate.h) or from a cached result. Pure data, no I/O.
+ * Included by flow, model, view, cli and daemon. Owns its strings, functions and edges.
+ *
+ * Unknown figures are NaN. Pseudo-functions stand in parentheses and have object "".
+ *
+ *     struct flow f;
+ *     flow_init(&f);
+ *     p = flow_func(&f, "parse", "app"); c = flow_func(&f, "deflate", "libz.so.1");
+ *     flow_edge(&f, p, c)->bytes += 64;
+ *     flow_finish(&f);
+ *
+ * To add a figure per function: a field below, its NaN in flow_func(), its column in
+ * struct fmt_flow_function (appended), its key in view/flow_json.c and in the schema of design.md.
+ */
+#ifndef ACCPERF_FLOW_FLOW_H
+#define ACCPERF_FLOW_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/map.h"
+
+enum flow_engine { FLOW_EXACT = 1, FLOW_PMU = 2, FLOW_SOFT = 3 };
+enum flow_semantics { FLOW_QUAD = 0, FLOW_KE = 1 };
+enum flow_stack { FLOW_STACK_EXCLUDE = 0, FLOW_STACK_INCLUDE = 1 };
+
+#define FLOW_NONE UINT32_MAX
+
+/* Names of the producers that are no functions. */
+#define FLOW_OUTSIDE "(outside)"
+#define FLOW_BEFORE "(before attach)"
+#define FLOW_KERNEL "(kernel)"
+#define FLOW_UNKNOWN "(unknown)"
+
+struct flow_func {
+	const char *name, *object; /* never NULL; object may be "" */
+	double in, in_uma, in_low, in_high;
+	double out, out_uma, out_low, out_high;
+	bool in_uma_bound, out_uma_bound; /* the UMA is a lower bound */
+	double instructions, compute, loads, stores;
+	double load_bytes, store_bytes, stack_bytes;
+	double self_ns, calls;
+};
+
+struct flow_edge {
+	uint32_t producer, consumer; /* indices into funcs */
+	double bytes, unique;	     /* unique addresses, NaN unknown */
+	double low, high;	     /* NaN: no interval (exact: = bytes) */
+	double samples;		     /* that bear on it; NaN for exact */
+	bool unresolved;	     /* the methods disagree */
+};
+
+struct flow {
+	enum flow_engine engine;
+	enum flow_semantics semantics;
+	enum flow_stack stack;
+	bool time_bias;	   /* weights by time, not by count */
+	bool main_image;   /* library functions stand as their caller in the main image */
+	double level;	   /* of the intervals, 0.95; 0 = none */
+	double duration_ns; /* NaN unknown */
+	double loads, stores, windows, lost; /* samples it rests on; NaN = not applicable */
+	struct flow_func *funcs;
+	uint32_t func_count, func_cap;
+	struct flow_edge *edges;
+	size_t edge_count, edge_cap;
+	struct map edge_at; /* producer << 32 | consumer -> index */
+	struct intern names; /* "name\0object" -> function index + 1 */
+	bool failed;	     /* memory ran out: the table is incomplete */
+};
+
+void flow_init(struct flow *f);
+void flow_release(struct flow *f);
+/* Index of the function, added on first use; object may be NULL. FLOW_NONE when memory ran out. */
+uint32_t flow_func(struct flow *f, const char *name, const char *object);
+/* Index or FLOW_NONE; never adds. object NULL: the first of that name. */
+uint32_t flow_find(const struct flow *f, const char *name, const char *object);
+/* The edge, added (0 bytes) on first use; valid until the next call. NULL when memory ran out. */
+struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer);
+const struct flow_edge *flow_get(const struct flow *f, uint32_t producer, uint32_t consumer);
+/* IN and OUT as sums of the edges; edges sorted by bytes, largest first (edge pointers move). */
+void flow_finish(struct flow *f);
+/* Sum of all edges' bytes. */
+double flow_total(const struct flow *f);
+bool flow_is_pseudo(const struct flow_func *fn);
+/* Adds b's edges and figures times `weight` to a (merge; a's options stand). 0 or -ENOMEM. */
+int flow_add(struct flow *a, const struct flow *b, double weight);
+/* Half the sum of |share difference| over all ordered pairs of functions, matched by name and object
+ * (object ignored where either side has none); the study's TV. NaN when either side is empty. */
+double flow_tv(const struct flow *a, const struct flow *b);
+
+const char *flow_engine_str(enum flow_engine e);
+const char *flow_semantics_str(enum flow_semantics s);
+const char *flow_stack_str(enum flow_stack s);
+
+#endif
