@@ -90,7 +90,10 @@ build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(wildcard include/*.h) | $(SKEL)
 
 # First-lines flags of a test program: `// cflags: ...` and `// libs: ...`.
 flags_of = $(shell sed -n '1,8s|^// $(1): *||p' $(2))
-workloads: $(WORK)
+workloads: $(WORK) $(B)/mkprofile
+$(B)/mkprofile: tests/mkprofile.c $(B)/libaccperf.a
+	$(call say,TOOL,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS)
 build/workloads/%: tests/workloads/%.c
 	$(call say,WORK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -g -Iinclude -Itests/workloads $(or $(call flags_of,cflags,$<),-O2) -o $@ $< $(call flags_of,libs,$<) -lm -lpthread

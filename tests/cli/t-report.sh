@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `accperf report` on a profile whose answer is known (tests/mkprofile.c).
+. "$(dirname "$0")/../lib.sh"
+
+mkprofile a.data loss=7 || exit 1
+expect_status 0 "report reads a sound profile" accperf report -i a.data
+cp out text
+row() { grep -E "^ *$1% .* $2% +$3 +$4 +$5\$" text; }
+check "hot function: self, inclusive, samples, object" row 51.00 51.00 510 libz.so.1.2.13 deflate_slow
+check "a caller has inclusive time only" row 0.00 99.00 0 app main
+check "inlined code counts for its physical function" row 15.00 15.00 150 app parse
+check "recursion counts once a sample" row 2.00 2.00 20 app 'walk<std::map<int, "a b">>'
+check "kernel time is a node" row 8.00 8.00 80 '\[kernel\]' '\[kernel:read\]'
+check "no name: object and offset, never unknown" row 4.00 4.00 40 libmystery.so 'libmystery.so\+0x1234'
+check "the header names engine, duration, samples and losses" grep -q 'soft engine, 10.0 s, 1,000 samples, 7 lost' text
+check "a loss is named" grep -q '^# lost: 7 ring full' text
+check "the cost is shown" grep -q '^# cost: target slowed 0.40%, own CPU 50 ms, peak memory 22.1 MB' text
+check "the share without a name is shown" grep -q 'without a name: 4.0%.*incomplete stack: 1.0%' text
+check "the bias is shown" grep -q '^# bias: time' text
+check "no colours in a pipe" bash -c '! grep -q "$(printf "\033")" text'
+check "rows fit 80 columns" awk '!/^#/ && length($0) > 80 { exit 1 }' text
+
+accperf report -i a.data --inline >inlined
+check "--inline gives the inlined function its row" grep -qE '^ *10.00% .* is_space$' inlined
+check "--inline leaves its physical function the rest" grep -qE '^ *5.00% .* 15.00% .* parse$' inlined
+accperf report -i a.data --no-children >self
+check "--no-children has no inclusive column" bash -c '! grep -q incl self && ! grep -q "main$" self'
+check "--sort inclusive begins with main" bash -c 'accperf report -i a.data --sort inclusive | grep "%.*%" | grep -v "^#" | head -n 1 | grep -q "main$"'
+check "--sort function is alphabetic" bash -c 'accperf report -i a.data --sort function | grep -vE "^#|^$|self" | grep -oE "[^ ]+$" | head -n 3 | tr "\n" " " | grep -q "^\[kernel:read\] compress_file crc32 "'
+check "--percent-limit hides and says so" bash -c 'accperf report -i a.data --percent-limit 10 >limited; ! grep -q libmystery limited && grep -q "functions under 10% not shown" limited'
+check "--callers names the chain" bash -c 'accperf report -i a.data --callers crc32 | tail -n 3 | tr -s " " | tr "\n" ";" | grep -q "100.00% crc32.*100.00% compress_file.*100.00% main"'
+expect_status 1 "--callers of nothing is an error" accperf report -i a.data --callers nosuch
+check "... that says what to do" grep -q 'accperf report. lists them' err
+check "--per-thread has a table for each" bash -c '[ $(accperf report -i a.data --per-thread | grep -c "^# thread 424[23] of process 4242 (app): 50.00%") = 2 ]'
+
+expect_status 0 "--json" accperf report -i a.data --json --per-thread --callers deflate_slow
+check "JSON: keys and figures of the design" jq -e '.schema == "accperf.report/1" and .engine == "soft" and .duration_ns == 1e10 and .samples == 1000 and .lost == 7
+	and .cost.target_slowdown == 0.004 and .cost.own_cpu_ns == 50000000 and .cost.peak_rss == 22100000 and .bias == "time"
+	and (.functions[0] | .name == "deflate_slow" and .object == "libz.so.1.2.13" and .file == null and .line == null and .self == 0.51 and .samples == 510)
+	and (.functions[] | select(.name == "parse") | .file == "src/parse.c" and .line == 30)' out
+# Wilson for 510 of 1000: 0.47904, 0.54089
+check "JSON: the 95 % interval" jq -e '.functions[0] | (.low - 0.479037 | fabs) < 1e-5 and (.high - 0.540886 | fabs) < 1e-5' out
+check "JSON: self shares add up" jq -e '[.functions[].self] | add | . > 0.999999 and . < 1.000001' out
+check "JSON: threads and callers" jq -e '(.threads | length) == 2 and .threads[0].share == 0.5 and (.callers[0].parent == null) and (.callers[1].name == "compress_file")' out
+
+mkprofile nocost.data cost=0
+check "an unknown cost is null, not 0" bash -c 'accperf report -i nocost.data --json | jq -e ".cost == {target_slowdown: null, own_cpu_ns: null, peak_rss: null}"'
+check "... and said to be unknown" bash -c 'accperf report -i nocost.data | grep -q "^# cost: unknown"'
+
+mkprofile killed.data end=0
+expect_status 3 "a recording that was killed is shown, degraded" accperf report -i killed.data
+check "... with all its samples" grep -q '1,000 samples' out
+check "... and a sentence" grep -q 'did not end in order' err
+head -c $(($(stat -c %s a.data) * 9 / 10)) a.data >torn.data
+expect_status 3 "a torn file is shown, degraded" accperf report -i torn.data
+check "... saying what was recovered" grep -q 'recovered' err
+expect_status 3 "... in JSON too" accperf report -i torn.data --json
+check "... which still parses" jq -e '.recovery | length > 10' out
+mkprofile empty.data samples=0
+expect_status 3 "a profile without samples says so" accperf report -i empty.data
+check "... in words" grep -q 'holds no samples' err
+expect_status 1 "no such file" accperf report -i nosuch.data
+check "... says how to make one" grep -q 'accperf record' err
+echo nonsense >foreign.data; head -c 100 /dev/zero >>foreign.data
+expect_status 1 "a foreign file is refused" accperf report -i foreign.data
+expect_status 2 "a wrong --sort is wrong usage" accperf report -i a.data --sort colour
+check "a full disk on stdout is a failure" bash -c 'accperf report -i a.data >/dev/full 2>full.err; [ $? = 1 ] && grep -q "No space" full.err'
+
+# on a terminal: colours, pager, cut names; none of it with NO_COLOR or --stdio
+tty() { script -qec "stty cols 80 rows ${ROWS:-50}; $1" /dev/null </dev/null; }
+export TERM=xterm; export -f tty
+check "colours on a terminal" bash -c 'tty "accperf report -i a.data" | grep -q "$(printf "\033\\[31m")"'
+check "NO_COLOR is obeyed" bash -c '! NO_COLOR=1 tty "accperf report -i a.data" | grep -q "$(printf "\033\\[")"'
+check "long output goes through the pager" bash -c 'ROWS=8 ACCPERF_PAGER="sed s/^/PAGED:/" tty "accperf report -i a.data" | grep -q PAGED:'
+check "--stdio never pages" bash -c '! ROWS=8 ACCPERF_PAGER="sed s/^/PAGED:/" tty "accperf report -i a.data --stdio" | grep -q PAGED:'
+
+# memory follows stacks, not samples
+peak() { python3 -c 'import resource,subprocess,sys; subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL,check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
+mkprofile large.data samples=1000000 stacks=5000
+p=$(peak accperf report -i large.data)
+check "a million samples take less than 300 MB (${p:-?} KB)" [ "${p:-999999}" -lt 300000 ]

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Writes a profile with a known answer, without recording anything: what the reading commands are
+ * tested on. mkprofile FILE [samples=N] [threads=N] [stacks=N] [end=0] [loss=N] [cost=0]
+ *
+ * Of every 100 samples (all of 10 ms): 50 deflate_slow < compress_file < main, 20 crc32 < compress_file
+ * < main, 10 is_space inlined into parse < main, 5 parse < main, 8 the read system call < load < main,
+ * 4 libmystery.so+0x1234 < main, 2 walk < walk < walk < main, 1 deflate_slow alone, stack cut.
+ * stacks=N: N random stacks over 2,000 functions instead, for size.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/write.h"
+
+enum { M_APP = 1, M_LIBZ, M_KERNEL, M_MYSTERY };
+enum { F_MAIN = 1, F_COMPRESS, F_DEFLATE, F_CRC32, F_PARSE, F_IS_SPACE, F_LOAD, F_READ, F_WALK };
+enum { S_DEFLATE = 1, S_CRC32, S_SPACE, S_PARSE, S_READ, S_MYSTERY, S_WALK, S_CUT };
+
+static struct store_writer *w;
+
+static void module(uint32_t id, uint32_t kind, const char *path)
+{
+	struct fmt_module m = { .id = id, .kind = kind, .path = store_string(w, path), .build_id_len = id == M_KERNEL ? 0 : 20 };
+
+	memset(m.build_id, (int)(0xa0 + id), sizeof(m.build_id));
+	store_put(w, FMT_MODULE, &m, sizeof(m));
+}
+
+static void function(uint32_t id, const char *name, const char *object, const char *file, uint32_t line)
+{
+	struct fmt_function f = { .id = id, .name = store_string(w, name), .object = store_string(w, object),
+				  .file = store_string(w, file), .line = line };
+
+	store_put(w, FMT_FUNCTION, &f, sizeof(f));
+}
+
+static void symbol(uint32_t mod, uint64_t addr, uint32_t inner, uint32_t outer, const char *file, uint32_t line)
+{
+	struct fmt_inline chain[2] = { { .function = inner, .file = store_string(w, file), .line = line },
+				       { .function = outer, .file = store_string(w, file), .line = line + 100 } };
+	struct fmt_symbol s = { .addr = addr, .module = mod, .count = outer ? 2 : 1 };
+
+	store_put_var(w, FMT_SYMBOL, &s, sizeof(s), chain, s.count * (uint32_t)sizeof(chain[0]));
+}
+
+static void stack(uint32_t id, uint16_t flags, unsigned n, const struct fmt_frame *frames)
+{
+	struct fmt_stack s = { .id = id, .count = (uint16_t)n, .flags = flags };
+
+	store_put_var(w, FMT_STACK, &s, sizeof(s), frames, n * (uint32_t)sizeof(*frames));
+}
+
+#define STACK(id, flags, ...)                                                                      \
+	stack(id, flags, sizeof((struct fmt_frame[]){ __VA_ARGS__ }) / sizeof(struct fmt_frame),   \
+	      (struct fmt_frame[]){ __VA_ARGS__ })
+
+static void define_known(void)
+{
+	const struct fmt_frame in_main = { 0x1010, M_APP, 0 }, compress = { 0x1110, M_APP, 0 };
+
+	module(M_APP, FMT_MOD_FILE, "/opt/app/bin/app");
+	module(M_LIBZ, FMT_MOD_FILE, "/lib/x86_64-linux-gnu/libz.so.1.2.13");
+	module(M_KERNEL, FMT_MOD_KERNEL, "[kernel]");
+	module(M_MYSTERY, FMT_MOD_FILE, "/opt/app/lib/libmystery.so");
+	function(F_MAIN, "main", "app", "src/main.c", 10);
+	function(F_COMPRESS, "compress_file", "app", "src/compress.c", 20);
+	function(F_DEFLATE, "deflate_slow", "libz.so.1.2.13", NULL, 0);
+	function(F_CRC32, "crc32", "libz.so.1.2.13", NULL, 0);
+	function(F_PARSE, "parse", "app", "src/parse.c", 30);
+	function(F_IS_SPACE, "is_space", "app", "src/parse.h", 5);
+	function(F_LOAD, "load", "app", "src/load.c", 40);
+	function(F_READ, "[kernel:read]", "[kernel]", NULL, 0);
+	function(F_WALK, "walk<std::map<int, \"a b\">>", "app", "src/walk.cc", 50);
+	symbol(M_APP, 0x1010, F_MAIN, 0, "src/main.c", 12);
+	symbol(M_APP, 0x1110, F_COMPRESS, 0, "src/compress.c", 25);
+	symbol(M_LIBZ, 0x4970, F_DEFLATE, 0, NULL, 0);
+	symbol(M_LIBZ, 0x2000, F_CRC32, 0, NULL, 0);
+	symbol(M_APP, 0x1210, F_IS_SPACE, F_PARSE, "src/parse.h", 6);
+	symbol(M_APP, 0x1220, F_PARSE, 0, "src/parse.c", 33);
+	symbol(M_APP, 0x1310, F_LOAD, 0, "src/load.c", 44);
+	symbol(M_KERNEL, 0, F_READ, 0, NULL, 0);
+	symbol(M_APP, 0x1410, F_WALK, 0, "src/walk.cc", 55);
+	STACK(S_DEFLATE, FMT_STACK_COMPLETE, { 0x4970, M_LIBZ, 0 }, compress, in_main);
+	STACK(S_CRC32, FMT_STACK_COMPLETE, { 0x2000, M_LIBZ, 0 }, compress, in_main);
+	STACK(S_SPACE, FMT_STACK_COMPLETE, { 0x1210, M_APP, 0 }, in_main);
+	STACK(S_PARSE, FMT_STACK_COMPLETE, { 0x1220, M_APP, 0 }, in_main);
+	STACK(S_READ, FMT_STACK_COMPLETE, { 0, M_KERNEL, 0 }, { 0x1310, M_APP, 0 }, in_main);
+	STACK(S_MYSTERY, FMT_STACK_COMPLETE, { 0x1234, M_MYSTERY, 0 }, in_main);
+	STACK(S_WALK, FMT_STACK_COMPLETE, { 0x1410, M_APP, 0 }, { 0x1410, M_APP, 0 }, { 0x1410, M_APP, 0 }, in_main);
+	STACK(S_CUT, FMT_STACK_CUT, { 0x4970, M_LIBZ, 0 });
+}
+
+static uint32_t known_stack(unsigned long i)
+{
+	static const struct { unsigned below; uint32_t stack; } shares[] = {
+		{ 50, S_DEFLATE }, { 70, S_CRC32 }, { 80, S_SPACE }, { 85, S_PARSE },
+		{ 93, S_READ }, { 97, S_MYSTERY }, { 99, S_WALK }, { 100, S_CUT },
+	};
+	/* 37 and 100 share no factor: every hundred holds each residue once, spread out */
+	unsigned r = (unsigned)(i * 37 % 100), k = 0;
+
+	while (r >= shares[k].below)
+		k++;
+	return shares[k].stack;
+}
+
+static void define_random(unsigned stacks)
+{
+	struct fmt_frame frames[24];
+	char name[40];
+
+	module(M_APP, FMT_MOD_FILE, "/opt/app/bin/app");
+	for (unsigned f = 1; f <= 2000; f++) {
+		snprintf(name, sizeof(name), "function_%04u", f);
+		function(f, name, "app", "src/many.c", f);
+		for (unsigned k = 0; k < 16; k++)
+			symbol(M_APP, f * 256 + k, f, 0, "src/many.c", f + k);
+	}
+	srandom(1);
+	for (unsigned s = 1; s <= stacks; s++) {
+		for (unsigned d = 0; d < 24; d++)
+			frames[d] = (struct fmt_frame){ .addr = (1 + (unsigned)random() % 2000) * 256 + (unsigned)random() % 16,
+							.module = M_APP };
+		stack(s, FMT_STACK_COMPLETE, 24, frames);
+	}
+}
+
+static unsigned long number(int argc, char **argv, const char *key, unsigned long otherwise)
+{
+	size_t n = strlen(key);
+
+	for (int i = 2; i < argc; i++)
+		if (!strncmp(argv[i], key, n) && argv[i][n] == '=')
+			return strtoul(argv[i] + n + 1, NULL, 0);
+	return otherwise;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long samples = number(argc, argv, "samples", 1000), threads = number(argc, argv, "threads", 2);
+	unsigned long stacks = number(argc, argv, "stacks", 0), loss = number(argc, argv, "loss", 0);
+	struct err e = { 0 };
+	struct fmt_process process = { .pid = 4242, .ppid = 1 };
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: mkprofile FILE [key=number...]\n");
+		return 2;
+	}
+	w = store_create(argv[1], 0, &e);
+	if (!w) {
+		fprintf(stderr, "mkprofile: %s\n", e.text);
+		return 1;
+	}
+	store_meta(w, "engine", "soft");
+	store_meta(w, "command", "app --input big.txt");
+	process.comm = store_string(w, "app");
+	store_put(w, FMT_PROCESS, &process, sizeof(process));
+	if (stacks)
+		define_random((unsigned)stacks);
+	else
+		define_known();
+	for (unsigned long i = 0; i < samples; i++) {
+		struct fmt_sample s = { .time = 1000000000ull + i * 10000000ull, .period = 10000000, .pid = 4242,
+					.tid = 4242 + (uint32_t)(i % threads),
+					.stack = stacks ? 1 + (uint32_t)((unsigned long)random() % stacks) : known_stack(i) };
+
+		store_put(w, FMT_SAMPLE, &s, sizeof(s));
+		if (i % 500 == 499 && samples < 100000)
+			store_flush(w, &e);
+	}
+	if (loss) {
+		struct fmt_counter c = { .name = store_string(w, "ring full"), .flags = FMT_C_LOSS, .value = loss };
+
+		store_put(w, FMT_COUNTER, &c, sizeof(c));
+	}
+	if (number(argc, argv, "cost", 1)) {
+		struct fmt_cost c = { .own_cpu_ns = 50000000, .target_cpu_ns = samples * 10000000, .peak_rss = 22100000,
+				      .target_lost_ns = samples * 40000 };
+
+		store_put(w, FMT_COST, &c, sizeof(c));
+	}
+	if (number(argc, argv, "end", 1)) {
+		struct fmt_end end = { .duration_ns = samples * 10000000, .samples = samples, .lost = loss,
+				       .reason = FMT_END_DONE, .exit_status = ~0u };
+
+		store_put(w, FMT_END, &end, sizeof(end));
+	}
+	if (store_close(w, &e)) {
+		fprintf(stderr, "mkprofile: %s\n", e.text);
+		return 1;
+	}
+	return 0;
+}

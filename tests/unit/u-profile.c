@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "attr/shares.h"
+#include "store/write.h"
+
+static char path[64];
+
+static int setup(void **state)
+{
+	int fd;
+
+	strcpy(path, "/tmp/accperf-u-profile-XXXXXX");
+	fd = mkstemp(path);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int teardown(void **state)
+{
+	return unlink(path);
+}
+
+static void put_stack(struct store_writer *w, uint32_t id, unsigned n, const struct fmt_frame *f)
+{
+	struct fmt_stack s = { .id = id, .count = (uint16_t)n, .flags = FMT_STACK_COMPLETE };
+
+	assert_int_equal(store_put_var(w, FMT_STACK, &s, sizeof(s), f, n * (uint32_t)sizeof(*f)), 0);
+}
+
+static void put_sample(struct store_writer *w, uint32_t stack, uint64_t period)
+{
+	struct fmt_sample s = { .time = 5, .period = period, .pid = 1, .tid = 1, .stack = stack };
+
+	assert_int_equal(store_put(w, FMT_SAMPLE, &s, sizeof(s)), 0);
+}
+
+/* Uses before definitions, two ids for one function, an id that nothing defines. */
+static void order_does_not_matter(void **state)
+{
+	struct err e = { 0 };
+	struct store_writer *w = store_create(path, 0, &e);
+	struct fmt_frame frame = { .addr = 16, .module = 7 }, other = { .addr = 32, .module = 7 };
+	struct fmt_symbol sym = { .addr = 16, .module = 7, .count = 1 };
+	struct fmt_inline line = { .function = 900 };
+	struct fmt_function f = { .id = 900 };
+	struct fmt_module m = { .id = 7, .kind = FMT_MOD_FILE };
+	struct profile *p;
+	struct shares s;
+
+	put_sample(w, 3000000000u, 30);
+	put_sample(w, 5, 10);
+	put_sample(w, 77, 60); /* never defined */
+	assert_int_equal(store_flush(w, &e), 0);
+	put_stack(w, 3000000000u, 1, &frame);
+	put_stack(w, 5, 1, &other);
+	assert_int_equal(store_flush(w, &e), 0);
+	store_put_var(w, FMT_SYMBOL, &sym, sizeof(sym), &line, sizeof(line));
+	sym.addr = 32;
+	line.function = 901;
+	store_put_var(w, FMT_SYMBOL, &sym, sizeof(sym), &line, sizeof(line));
+	assert_int_equal(store_flush(w, &e), 0);
+	f.name = store_string(w, "twin");
+	f.object = store_string(w, "lib.so");
+	store_put(w, FMT_FUNCTION, &f, sizeof(f));
+	f.id = 901;
+	store_put(w, FMT_FUNCTION, &f, sizeof(f));
+	store_put(w, FMT_MODULE, &m, sizeof(m));
+	assert_int_equal(store_close(w, &e), 0);
+
+	p = profile_load(path, &e);
+	assert_non_null(p);
+	assert_int_equal(shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &s, &e), 0);
+	assert_int_equal(s.count, 2);
+	assert_string_equal(p->functions[s.rows[0].function].name, "(unknown)");
+	assert_float_equal(s.rows[0].self, 0.6, 1e-12);
+	assert_float_equal(s.rows[0].inclusive, 0.6, 1e-12);
+	assert_string_equal(p->functions[s.rows[1].function].name, "twin");
+	assert_float_equal(s.rows[1].self, 0.4, 1e-12);
+	assert_int_equal(s.rows[1].samples, 2);
+	assert_float_equal(s.unnamed, 0.6, 1e-12);
+	/* (30+10+60)^2 / (900+100+3600) */
+	assert_float_equal(s.effective, 10000.0 / 4600, 1e-9);
+	assert_true(*p->recovery != 0);
+	shares_release(&s);
+	profile_free(p);
+}
+
+/* Values from the closed form, worked by hand for 0/20, 5/10 and 20/20. */
+static void wilson(void **state)
+{
+	double low, high;
+
+	wilson_interval(0, 20, &low, &high);
+	assert_float_equal(low, 0, 1e-12);
+	assert_float_equal(high, 0.161125, 1e-5);
+	wilson_interval(0.5, 10, &low, &high);
+	assert_float_equal(low, 0.236593, 1e-5);
+	assert_float_equal(high, 0.763407, 1e-5);
+	wilson_interval(1, 20, &low, &high);
+	assert_float_equal(low, 0.838875, 1e-5);
+	assert_float_equal(high, 1, 1e-12);
+	wilson_interval(0.5, 0, &low, &high);
+	assert_true(isnan(low) && isnan(high));
+}
+
+/* The interval must hold the truth in about 95 of 100 runs. */
+static void wilson_covers(void **state)
+{
+	const double truth = 0.03;
+	unsigned inside = 0, runs = 4000;
+
+	srandom(7);
+	for (unsigned r = 0; r < runs; r++) {
+		unsigned hits = 0, n = 300;
+		double low, high;
+
+		for (unsigned i = 0; i < n; i++)
+			hits += (double)random() / 2147483648.0 < truth;
+		wilson_interval((double)hits / n, n, &low, &high);
+		inside += low <= truth && truth <= high;
+	}
+	assert_true(inside > runs * 0.93 && inside < runs * 0.985);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(order_does_not_matter, setup, teardown),
+		cmocka_unit_test(wilson),
+		cmocka_unit_test(wilson_covers),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "attr/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/read.h"
+#include "util/buf.h"
+#include "util/map.h"
+
+/* Ids as the file has them; they become indexes in finish(). */
+struct profile_private {
+	struct store_reader *reader;
+	struct fmt_function *raw_functions;
+	struct fmt_module *raw_modules;
+	struct raw_line { uint32_t function, file, line; } *raw_lines;
+	struct fmt_counter *raw_counters;
+	size_t raw_function_count, raw_function_cap, raw_module_count, raw_module_cap;
+	size_t raw_line_count, raw_line_cap, raw_counter_count, raw_counter_cap;
+	size_t frame_cap, stack_cap, stack_frame_cap, thread_cap, cell_cap, function_cap, line_cap;
+	struct map function_at, module_at, stack_at, thread_at, cell_at, counter_at, comm_at, merged;
+	struct intern frames; /* (module, addr) -> frame index */
+	struct intern texts;  /* names made up here */
+	int failed;
+};
+
+static void *grown(void *array, size_t *cap, size_t count, size_t size)
+{
+	size_t want = *cap ? *cap * 2 : 64;
+	void *p;
+
+	if (count < *cap)
+		return array;
+	if (count >= UINT32_MAX / 2)
+		return NULL;
+	p = realloc(array, want * size);
+	if (p)
+		*cap = want;
+	return p;
+}
+
+/* Makes room for one more item and leaves a pointer to it, or returns -ENOMEM from the caller. */
+#define PUSH(array, count, cap)                                                                    \
+	({                                                                                         \
+		__typeof__(array) grown_to = grown(array, &(cap), count, sizeof(*(array)));        \
+		if (!grown_to)                                                                     \
+			return -ENOMEM;                                                            \
+		(array) = grown_to;                                                                \
+		memset(&(array)[count], 0, sizeof(*(array)));                                      \
+		&(array)[(count)++];                                                               \
+	})
+
+static int set_index(struct map *m, uint64_t key, uint64_t value)
+{
+	uint64_t *v = map_put(m, key, NULL);
+
+	if (!v)
+		return -ENOMEM;
+	*v = value;
+	return 0;
+}
+
+static uint32_t index_of(const struct map *m, uint64_t key)
+{
+	const uint64_t *v = map_get(m, key);
+
+	return v ? (uint32_t)*v : 0;
+}
+
+static int take_module(struct profile *p, const struct fmt_module *m)
+{
+	struct profile_private *k = p->priv;
+
+	*PUSH(k->raw_modules, k->raw_module_count, k->raw_module_cap) = *m;
+	return set_index(&k->module_at, m->id, k->raw_module_count - 1);
+}
+
+static int take_function(struct profile *p, const struct fmt_function *f)
+{
+	struct profile_private *k = p->priv;
+
+	*PUSH(k->raw_functions, k->raw_function_count, k->raw_function_cap) = *f;
+	return set_index(&k->function_at, f->id, k->raw_function_count - 1);
+}
+
+/* Index of a frame, adding it when new; 0 when out of memory. */
+static uint32_t frame_of(struct profile *p, uint32_t module, uint64_t addr)
+{
+	struct profile_private *k = p->priv;
+	uint8_t key[12];
+	bool added;
+	uint32_t id;
+
+	memcpy(key, &addr, 8);
+	memcpy(key + 8, &module, 4);
+	id = intern_add(&k->frames, key, sizeof(key), &added);
+	if (id && added) {
+		struct profile_frame *f = grown(p->frames, &k->frame_cap, id, sizeof(*f));
+
+		if (!f)
+			return 0;
+		p->frames = f;
+		f[id] = (struct profile_frame){ .addr = addr, .module = module };
+		p->frame_count = id + 1;
+	}
+	return id;
+}
+
+static int take_stack(struct profile *p, const uint8_t *rec, size_t size)
+{
+	struct profile_private *k = p->priv;
+	struct fmt_stack head;
+	struct profile_stack *s;
+	size_t first = p->stack_frame_count, fit;
+
+	if (size < sizeof(head))
+		return 0;
+	memcpy(&head, rec, sizeof(head));
+	fit = (size - sizeof(head)) / sizeof(struct fmt_frame);
+	for (size_t i = 0; i < head.count && i < fit; i++) {
+		struct fmt_frame f;
+		uint32_t id;
+
+		memcpy(&f, rec + sizeof(head) + i * sizeof(f), sizeof(f));
+		id = frame_of(p, f.module, f.addr);
+		if (!id)
+			return -ENOMEM;
+		*PUSH(p->stack_frames, p->stack_frame_count, k->stack_frame_cap) = id;
+	}
+	s = PUSH(p->stacks, p->stack_count, k->stack_cap);
+	*s = (struct profile_stack){ .first = first, .count = (uint32_t)(p->stack_frame_count - first), .flags = head.flags };
+	return set_index(&k->stack_at, head.id, p->stack_count - 1);
+}
+
+static int take_symbol(struct profile *p, const uint8_t *rec, size_t size)
+{
+	struct profile_private *k = p->priv;
+	struct fmt_symbol head;
+	size_t fit, first = k->raw_line_count;
+	uint32_t frame;
+
+	if (size < sizeof(head))
+		return 0;
+	memcpy(&head, rec, sizeof(head));
+	fit = (size - sizeof(head)) / sizeof(struct fmt_inline);
+	if (!head.count || !fit)
+		return 0;
+	frame = frame_of(p, head.module, head.addr);
+	if (!frame)
+		return -ENOMEM;
+	for (size_t i = 0; i < head.count && i < fit; i++) {
+		struct fmt_inline l;
+
+		memcpy(&l, rec + sizeof(head) + i * sizeof(l), sizeof(l));
+		*PUSH(k->raw_lines, k->raw_line_count, k->raw_line_cap) =
+			(struct raw_line){ .function = l.function, .file = l.file, .line = l.line };
+	}
+	p->frames[frame].first = (uint32_t)first;
+	p->frames[frame].count = (uint32_t)(k->raw_line_count - first);
+	return 0;
+}
+
+static int take_sample(struct profile *p, const struct fmt_sample *s)
+{
+	struct profile_private *k = p->priv;
+	enum profile_unit unit = s->flags & FMT_S_INSTRUCTIONS ? PROFILE_INSTRUCTIONS : PROFILE_TIME;
+	struct profile_cell *cell;
+	uint64_t *at;
+	uint32_t thread;
+	bool added;
+
+	at = map_put(&k->thread_at, (uint64_t)s->pid << 32 | s->tid, &added);
+	if (!at)
+		return -ENOMEM;
+	if (added) {
+		*at = p->thread_count;
+		*PUSH(p->threads, p->thread_count, k->thread_cap) = (struct profile_thread){ .pid = s->pid, .tid = s->tid };
+	}
+	thread = (uint32_t)*at;
+	/* the stack's own definition may still be to come: keep its id for now */
+	at = map_put(&k->cell_at, (uint64_t)thread << 32 | s->stack, &added);
+	if (!at)
+		return -ENOMEM;
+	if (added) {
+		*at = p->cell_count;
+		*PUSH(p->cells, p->cell_count, k->cell_cap) = (struct profile_cell){ .stack = s->stack, .thread = thread };
+	}
+	cell = &p->cells[*at];
+	cell->samples[unit]++;
+	cell->weight[unit] += (double)s->period;
+	p->samples[unit]++;
+	p->weight[unit] += (double)s->period;
+	p->weight_squares[unit] += (double)s->period * (double)s->period;
+	if (!p->first_time || s->time < p->first_time)
+		p->first_time = s->time;
+	if (s->time > p->last_time)
+		p->last_time = s->time;
+	return 0;
+}
+
+static int take_counter(struct profile *p, const struct fmt_counter *c)
+{
+	struct profile_private *k = p->priv;
+	bool added;
+	uint64_t *at = map_put(&k->counter_at, c->name, &added);
+
+	if (!at)
+		return -ENOMEM;
+	if (added) {
+		*at = k->raw_counter_count;
+		PUSH(k->raw_counters, k->raw_counter_count, k->raw_counter_cap);
+	}
+	k->raw_counters[*at] = *c;
+	return 0;
+}
+
+static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i)
+{
+	union {
+		struct fmt_module module;
+		struct fmt_function function;
+		struct fmt_sample sample;
+		struct fmt_counter counter;
+		struct fmt_process process;
+		struct fmt_rate rate;
+	} u;
+
+	switch (c->section) {
+	case FMT_MODULE:
+		store_rec(c, i, &u.module, sizeof(u.module));
+		return take_module(p, &u.module);
+	case FMT_FUNCTION:
+		store_rec(c, i, &u.function, sizeof(u.function));
+		return take_function(p, &u.function);
+	case FMT_SAMPLE:
+		store_rec(c, i, &u.sample, sizeof(u.sample));
+		return take_sample(p, &u.sample);
+	case FMT_COUNTER:
+		store_rec(c, i, &u.counter, sizeof(u.counter));
+		return take_counter(p, &u.counter);
+	case FMT_PROCESS:
+		store_rec(c, i, &u.process, sizeof(u.process));
+		return u.process.comm ? set_index(&p->priv->comm_at, u.process.pid, u.process.comm) : 0;
+	case FMT_RATE:
+		store_rec(c, i, &u.rate, sizeof(u.rate));
+		p->rate = u.rate.per_second;
+		return 0;
+	case FMT_COST:
+		store_rec(c, i, &p->cost, sizeof(p->cost));
+		p->has_cost = true;
+		return 0;
+	case FMT_END:
+		store_rec(c, i, &p->end, sizeof(p->end));
+		p->has_end = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int take_chunk(struct profile *p, struct store_chunk *c)
+{
+	const uint8_t *rec;
+	size_t size;
+	int err = 0;
+
+	if (c->section == FMT_STACK || c->section == FMT_SYMBOL) {
+		while (!err && (rec = store_next_var(c, &size)))
+			err = c->section == FMT_STACK ? take_stack(p, rec, size) : take_symbol(p, rec, size);
+		return err;
+	}
+	for (uint32_t i = 0; !err && c->rec_size && i < c->count; i++)
+		err = take_fixed(p, c, i);
+	return err;
+}
+
+/* A lasting copy of a text made here. */
+static const char *keep(struct profile *p, const char *text)
+{
+	uint32_t id = intern_str(&p->priv->texts, text, NULL);
+	const char *s = id ? intern_get(&p->priv->texts, id, NULL) : NULL;
+
+	if (!s)
+		p->priv->failed = -ENOMEM;
+	return s ? s : "";
+}
+
+static const char *text_or(const struct profile *p, uint32_t id, const char *otherwise)
+{
+	const char *s = store_str(p->priv->reader, id);
+
+	return s && *s ? s : otherwise;
+}
+
+static const char *object_name(uint32_t kind, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	switch (kind) {
+	case FMT_MOD_KERNEL: return "[kernel]";
+	case FMT_MOD_VDSO: return "[vdso]";
+	case FMT_MOD_JIT: return "[jit]";
+	case FMT_MOD_ANON: return "[anon]";
+	}
+	return slash && slash[1] ? slash + 1 : *path ? path : "[unknown]";
+}
+
+static int finish_modules(struct profile *p)
+{
+	struct profile_private *k = p->priv;
+
+	p->modules = calloc(k->raw_module_count + 1, sizeof(*p->modules));
+	if (!p->modules)
+		return -ENOMEM;
+	p->module_count = k->raw_module_count + 1;
+	p->modules[0] = (struct profile_module){ .path = "", .object = "[unknown]" };
+	for (size_t i = 0; i < k->raw_module_count; i++) {
+		const struct fmt_module *raw = &k->raw_modules[i];
+		struct profile_module *m = &p->modules[i + 1];
+
+		m->kind = raw->kind;
+		m->pid = raw->pid;
+		m->path = text_or(p, raw->path, "");
+		m->object = object_name(raw->kind, m->path);
+		m->build_id_len = raw->build_id_len > sizeof(m->build_id) ? 0 : raw->build_id_len;
+		memcpy(m->build_id, raw->build_id, sizeof(m->build_id));
+	}
+	return 0;
+}
+
+/* The one function with this name, object and file; negative when out of memory. */
+static int64_t function_of(struct profile *p, const char *name, const char *object, const char *file, uint32_t line,
+			   bool named)
+{
+	struct profile_private *k = p->priv;
+	AUTO_BUF(key);
+	uint64_t *at;
+	uint32_t id;
+	bool added;
+
+	buf_add(&key, name, strlen(name) + 1);
+	buf_add(&key, object, strlen(object) + 1);
+	buf_addstr(&key, file ? file : "");
+	id = buf_failed(&key) ? 0 : intern_add(&k->texts, key.data, key.len, NULL);
+	at = id ? map_put(&k->merged, id, &added) : NULL;
+	if (!at)
+		return -ENOMEM;
+	if (added) {
+		*at = p->function_count;
+		*PUSH(p->functions, p->function_count, k->function_cap) = (struct profile_function){
+			.name = name, .object = object, .file = file, .line = line, .named = named };
+	}
+	return (int64_t)*at;
+}
+
+static int finish_functions(struct profile *p, uint32_t **index_of_raw)
+{
+	struct profile_private *k = p->priv;
+	uint32_t *out = calloc(k->raw_function_count + 1, sizeof(*out));
+
+	*index_of_raw = out;
+	if (!out || function_of(p, "(unknown)", "[unknown]", NULL, 0, false) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->raw_function_count; i++) {
+		const struct fmt_function *raw = &k->raw_functions[i];
+		const char *name = text_or(p, raw->name, NULL);
+		int64_t f = 0;
+
+		if (name)
+			f = function_of(p, name, text_or(p, raw->object, "[unknown]"), text_or(p, raw->file, NULL), raw->line, true);
+		if (f < 0)
+			return -ENOMEM;
+		out[i] = (uint32_t)f;
+	}
+	return 0;
+}
+
+/* A frame without a symbol is named by where it lies, never [unknown]. */
+static int64_t bare_function(struct profile *p, const struct profile_frame *f)
+{
+	const struct profile_module *m = &p->modules[f->module];
+	char name[400];
+
+	if (m->kind == FMT_MOD_KERNEL)
+		snprintf(name, sizeof(name), f->addr == FMT_KERNEL_OTHER ? "[kernel]" : "[kernel:%" PRIu64 "]", f->addr);
+	else if (m->kind == FMT_MOD_FILE || m->kind == FMT_MOD_VDSO)
+		snprintf(name, sizeof(name), "%.300s+0x%" PRIx64, m->object, f->addr);
+	else
+		snprintf(name, sizeof(name), "0x%" PRIx64, f->addr);
+	return function_of(p, keep(p, name), m->object, NULL, 0, m->kind == FMT_MOD_KERNEL);
+}
+
+static int finish_frames(struct profile *p, const uint32_t *function_of_raw)
+{
+	struct profile_private *k = p->priv;
+	size_t cap = k->raw_line_count + p->frame_count + 1;
+
+	p->lines = calloc(cap, sizeof(*p->lines));
+	if (!p->lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->raw_line_count; i++) {
+		const struct raw_line *raw = &k->raw_lines[i];
+		const uint64_t *at = map_get(&k->function_at, raw->function);
+
+		p->lines[i] = (struct profile_line){ .function = at ? function_of_raw[*at] : 0, .line = raw->line,
+						     .file = text_or(p, raw->file, NULL) };
+	}
+	p->line_count = k->raw_line_count;
+	for (size_t i = 1; i < p->frame_count; i++) {
+		struct profile_frame *f = &p->frames[i];
+		const uint64_t *module = f->module ? map_get(&k->module_at, f->module) : NULL;
+
+		f->module = module ? (uint32_t)*module + 1 : 0;
+		/* a chain that ends in nothing known is no better than none */
+		if (!f->count || !p->lines[f->first + f->count - 1].function) {
+			int64_t fn = bare_function(p, f);
+
+			if (fn < 0)
+				return -ENOMEM;
+			f->first = (uint32_t)p->line_count;
+			f->count = 1;
+			p->lines[p->line_count++] = (struct profile_line){ .function = (uint32_t)fn };
+		}
+	}
+	return 0;
+}
+
+static int finish_counters(struct profile *p)
+{
+	struct profile_private *k = p->priv;
+
+	p->counters = calloc(k->raw_counter_count + 1, sizeof(*p->counters));
+	if (!p->counters)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->raw_counter_count; i++) {
+		const struct fmt_counter *c = &k->raw_counters[i];
+
+		p->counters[i] = (struct profile_counter){ .name = text_or(p, c->name, "(unnamed)"), .value = c->value,
+							   .loss = c->flags & FMT_C_LOSS };
+		if (c->flags & FMT_C_LOSS) {
+			p->lost += c->value;
+			p->lost_known = true;
+		}
+	}
+	p->counter_count = k->raw_counter_count;
+	if (!p->lost_known && p->has_end) {
+		p->lost = p->end.lost;
+		p->lost_known = true;
+	}
+	return 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct profile_cell *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static void finish_cells(struct profile *p)
+{
+	struct profile_private *k = p->priv;
+
+	for (size_t i = 0; i < p->cell_count; i++)
+		p->cells[i].stack = p->cells[i].stack ? index_of(&k->stack_at, p->cells[i].stack) : 0;
+	if (p->cell_count)
+		qsort(p->cells, p->cell_count, sizeof(*p->cells), by_thread);
+	for (size_t i = 0; i < p->cell_count; i++) {
+		struct profile_thread *t = &p->threads[p->cells[i].thread];
+
+		if (!t->cell_count++)
+			t->first_cell = i;
+	}
+	for (size_t i = 0; i < p->thread_count; i++)
+		p->threads[i].comm = text_or(p, index_of(&k->comm_at, p->threads[i].pid), NULL);
+}
+
+static int finish(struct profile *p)
+{
+	struct profile_private *k = p->priv;
+	uint32_t *function_of_raw = NULL;
+	int err = finish_modules(p);
+
+	if (!err)
+		err = finish_functions(p, &function_of_raw);
+	if (!err)
+		err = finish_frames(p, function_of_raw);
+	if (!err)
+		err = finish_counters(p);
+	free(function_of_raw);
+	finish_cells(p);
+	p->start_realtime_ns = store_header(k->reader)->start_realtime_ns;
+	p->duration_ns = p->has_end ? p->end.duration_ns : p->last_time - p->first_time;
+	store_recovery_text(k->reader, p->recovery, sizeof(p->recovery));
+	return err ? err : k->failed;
+}
+
+static void drop_scaffold(struct profile_private *k)
+{
+	free(k->raw_functions);
+	free(k->raw_modules);
+	free(k->raw_lines);
+	free(k->raw_counters);
+	k->raw_functions = NULL;
+	k->raw_modules = NULL;
+	k->raw_lines = NULL;
+	k->raw_counters = NULL;
+	map_release(&k->function_at);
+	map_release(&k->module_at);
+	map_release(&k->stack_at);
+	map_release(&k->thread_at);
+	map_release(&k->cell_at);
+	map_release(&k->counter_at);
+	map_release(&k->comm_at);
+	map_release(&k->merged);
+	intern_release(&k->frames);
+}
+
+struct profile *profile_load(const char *path, struct err *e)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	struct store_chunk c;
+	int err;
+
+	if (p)
+		p->priv = calloc(1, sizeof(*p->priv));
+	if (!p || !p->priv) {
+		err_set(e, -ENOMEM, "out of memory");
+		profile_free(p);
+		return NULL;
+	}
+	p->rate = NAN;
+	p->priv->reader = store_open(path, e);
+	if (!p->priv->reader) {
+		profile_free(p);
+		return NULL;
+	}
+	/* index 0 means "none" among stacks */
+	p->stacks = calloc(64, sizeof(*p->stacks));
+	p->priv->stack_cap = 64;
+	p->stack_count = 1;
+	err = p->stacks ? 0 : -ENOMEM;
+	while (!err && (err = store_next(p->priv->reader, &c, e)) > 0)
+		err = take_chunk(p, &c);
+	if (!err)
+		err = finish(p);
+	if (err) {
+		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
+		profile_free(p);
+		return NULL;
+	}
+	drop_scaffold(p->priv);
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	if (p->priv) {
+		drop_scaffold(p->priv);
+		intern_release(&p->priv->texts);
+		store_reader_free(p->priv->reader);
+	}
+	free(p->priv);
+	free(p->functions);
+	free(p->lines);
+	free(p->frames);
+	free(p->modules);
+	free(p->stacks);
+	free(p->stack_frames);
+	free(p->threads);
+	free(p->cells);
+	free(p->counters);
+	free(p);
+}
+
+const char *profile_meta(const struct profile *p, const char *key)
+{
+	return store_meta_get(p->priv->reader, key);
+}
+
+enum profile_unit profile_unit(const struct profile *p)
+{
+	return p->samples[PROFILE_TIME] || !p->samples[PROFILE_INSTRUCTIONS] ? PROFILE_TIME : PROFILE_INSTRUCTIONS;
+}

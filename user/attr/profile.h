@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A recorded profile in memory, for the commands that read one: functions, frames, stacks, threads
+ * and the samples folded to one cell for each (thread, stack) while the file streams past, so that
+ * memory follows the number of distinct stacks, never the number of samples.
+ * Owns everything it points to, until profile_free(). Included by view, cli, daemon and tests.
+ *
+ * The order of definitions and their users in the file does not matter: names are resolved when all
+ * has been read. Functions are one per (name, object, file), whatever number of ids the file used.
+ *
+ * To read a further section here: store its raw records while walking (profile.c: take_*), turn ids
+ * into indexes in finish(), and bound everything that comes from the file.
+ */
+#ifndef ACCPERF_ATTR_PROFILE_H
+#define ACCPERF_ATTR_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+#include "util/err.h"
+
+enum profile_unit { PROFILE_TIME, PROFILE_INSTRUCTIONS, PROFILE_UNITS };
+
+struct profile_function { /* [0] is "(unknown)" */
+	const char *name, *object;
+	const char *file; /* NULL: unknown */
+	uint32_t line;	  /* 0: unknown */
+	bool named;	  /* by a symbol or a function bound, not by its bare address */
+};
+
+struct profile_line { /* one step of an inline chain, innermost first */
+	uint32_t function;
+	uint32_t line;	  /* 0: unknown */
+	const char *file; /* NULL: unknown */
+};
+
+struct profile_frame { /* [0] unused */
+	uint64_t addr;
+	uint32_t module; /* index into modules */
+	uint32_t first, count; /* lines; count is at least 1 */
+};
+
+struct profile_module { /* [0] stands for "no module" */
+	uint32_t kind; /* enum fmt_module_kind; 0: none */
+	uint32_t pid;
+	const char *path;   /* never NULL */
+	const char *object; /* its last component, or [vdso], [kernel]...; never NULL */
+	uint8_t build_id[20];
+	uint32_t build_id_len;
+};
+
+struct profile_stack { /* [0]: no stack */
+	size_t first; /* into stack_frames, leaf first */
+	uint32_t count;
+	uint32_t flags; /* enum fmt_stack_flags */
+};
+
+struct profile_thread {
+	uint32_t pid, tid;
+	const char *comm; /* of the process; NULL: unknown */
+	size_t first_cell, cell_count;
+};
+
+struct profile_cell {
+	uint32_t stack, thread; /* indexes */
+	uint64_t samples[PROFILE_UNITS];
+	double weight[PROFILE_UNITS]; /* sum of periods: ns, or instructions */
+};
+
+struct profile_counter {
+	const char *name;
+	uint64_t value;
+	bool loss;
+};
+
+struct profile {
+	struct profile_function *functions;
+	struct profile_line *lines;
+	struct profile_frame *frames;
+	struct profile_module *modules;
+	struct profile_stack *stacks;
+	uint32_t *stack_frames;
+	struct profile_thread *threads;
+	struct profile_cell *cells; /* by thread */
+	struct profile_counter *counters;
+	size_t function_count, line_count, frame_count, module_count, stack_count, stack_frame_count;
+	size_t thread_count, cell_count, counter_count;
+
+	uint64_t samples[PROFILE_UNITS];
+	double weight[PROFILE_UNITS], weight_squares[PROFILE_UNITS];
+	uint64_t first_time, last_time; /* of samples, monotonic ns */
+	uint64_t start_realtime_ns;
+	uint64_t duration_ns; /* 0: unknown */
+	uint64_t lost;
+	bool lost_known;
+	struct fmt_cost cost;
+	bool has_cost;
+	double rate; /* samples per second last in force; NaN: unknown */
+	struct fmt_end end;
+	bool has_end;
+	char recovery[300]; /* a sentence, if the file is damaged or unfinished */
+
+	struct profile_private *priv;
+};
+
+/* NULL on failure: no file, foreign, newer, out of memory. Damage is not failure: see recovery. */
+struct profile *profile_load(const char *path, struct err *e);
+void profile_free(struct profile *p);
+/* Value of a meta key, NULL if the file has none. */
+const char *profile_meta(const struct profile *p, const char *key);
+/* Which unit the shares should use: time where there are time samples. */
+enum profile_unit profile_unit(const struct profile *p);
+
+#endif

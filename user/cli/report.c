@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf report: the page a person looks at after recording. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/page.h"
+#include "view/report.h"
+
+struct report_cmd {
+	const char *input, *sort, *callers;
+	bool children, inlined, per_thread, json, pager, stdio, limit_given;
+	double limit;
+};
+
+static const struct report_cmd defaults = { .input = "accperf.data", .sort = "self", .children = true, .pager = true,
+					    .limit = 0.5 };
+
+#define AT(field) .offset = offsetof(struct report_cmd, field)
+static const struct opt options[] = {
+	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
+	{ OPT_STRING, 's', "sort", AT(sort), .arg = "self|inclusive|samples|function|object", .help = "order of the rows (self)" },
+	{ OPT_BOOL, 0, "children", AT(children), .help = "show inclusive shares too (on; --no-children: self only)" },
+	{ OPT_STRING, 0, "callers", AT(callers), .arg = "FN", .help = "show who called FN, as a tree" },
+	{ OPT_DOUBLE, 0, "percent-limit", AT(limit), .arg = "PERCENT", .help = "leave out what is smaller (0.5; 0 with --json)",
+	  .set_offset = offsetof(struct report_cmd, limit_given) },
+	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions get rows of their own" },
+	{ OPT_BOOL, 0, "per-thread", AT(per_thread), .help = "one table for each thread, the busiest first" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.report/1" },
+	{ OPT_BOOL, 0, "stdio", AT(stdio), .help = "no pager, no colours, no cut names" },
+	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
+	OPT_END
+};
+
+static enum report_sort sort_of(const char *name)
+{
+	static const char *const names[] = { [REPORT_SELF] = "self", [REPORT_INCLUSIVE] = "inclusive",
+					     [REPORT_SAMPLES] = "samples", [REPORT_FUNCTION] = "function",
+					     [REPORT_OBJECT] = "object" };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return (enum report_sort)i;
+	return REPORT_SELF;
+}
+
+static int show(const struct report_cmd *o, const struct profile *p, struct err *e)
+{
+	struct report_opts ro = {
+		.sort = sort_of(o->sort), .children = o->children, .inlined = o->inlined, .per_thread = o->per_thread,
+		.callers = o->callers, .limit = o->json && !o->limit_given ? 0 : o->limit / 100,
+	};
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : page_style();
+	struct report r;
+	AUTO_BUF(out);
+	int err = report_build(p, o->input, &ro, &r, e);
+
+	if (err)
+		return err;
+	if (o->json)
+		report_json(&r, &out);
+	else
+		report_text(&r, &style, &out);
+	err = page_write(&out, o->pager && !o->stdio && !o->json, e);
+	report_release(&r);
+	return err;
+}
+
+static int cmd_report(void *opts, int argc, char **argv)
+{
+	const struct report_cmd *o = opts;
+	struct err e = { 0 };
+	struct profile *p;
+	int status = EXIT_DONE;
+
+	if (o->sort && !o->children && !strcmp(o->sort, "inclusive")) {
+		log_error("--sort inclusive needs the inclusive shares: leave out --no-children");
+		return EXIT_USAGE;
+	}
+	p = profile_load(o->input, &e);
+	if (!p)
+		return cli_fail(&e, EXIT_FAILED);
+	if (show(o, p, &e)) {
+		profile_free(p);
+		return cli_fail(&e, EXIT_FAILED);
+	}
+	if (*p->recovery) {
+		log_warn("%s: %s", o->input, p->recovery);
+		status = EXIT_DEGRADED;
+	}
+	if (!p->samples[profile_unit(p)]) {
+		log_warn("%s holds no samples: the target may have been idle; record while it works", o->input);
+		status = EXIT_DEGRADED;
+	}
+	profile_free(p);
+	return status;
+}
+
+static const struct cli_schema schemas[] = { { "report", report_schema }, { 0 } };
+
+CLI_COMMAND(report) = {
+	.name = "report",
+	.summary = "which functions the time went to",
+	.order = 20,
+	.run = cmd_report,
+	.options = options,
+	.opt_size = sizeof(struct report_cmd),
+	.defaults = &defaults,
+	.usage = "[options]",
+	.details = "Reads a profile and prints a table: share of the samples that had the function at the leaf (self)\n"
+		   "with its 95 % interval, share that had it anywhere on the stack (inclusive), number of samples,\n"
+		   "object and function. Functions without a name stand as object+0xoffset.\n"
+		   "\n"
+		   "A profile that was cut off or damaged is shown as far as it could be recovered; the exit status\n"
+		   "is then 3 and stderr says what is missing.",
+	.examples = "accperf report\tThe hot functions of accperf.data\n"
+		    "accperf report --sort inclusive --percent-limit 5\tWhere the time comes from, coarsely\n"
+		    "accperf report --callers memcpy\tWho copies\n"
+		    "accperf report --json | jq '.functions[0]'\tThe hottest function, for a script\n",
+	.schemas = schemas,
+};

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/json.h"
+
+struct ordering {
+	const struct profile *p;
+	enum report_sort sort;
+};
+
+static int falling(double a, double b)
+{
+	return a < b ? 1 : -(a > b);
+}
+
+static int by_wish(const void *a, const void *b, void *ctx)
+{
+	const struct ordering *o = ctx;
+	const struct share *x = a, *y = b;
+	const struct profile_function *f = &o->p->functions[x->function], *g = &o->p->functions[y->function];
+	int d = 0;
+
+	switch (o->sort) {
+	case REPORT_SELF: break;
+	case REPORT_INCLUSIVE: d = falling(x->inclusive, y->inclusive); break;
+	case REPORT_SAMPLES: d = falling((double)x->samples, (double)y->samples); break;
+	case REPORT_FUNCTION: d = strcmp(f->name, g->name); break;
+	case REPORT_OBJECT: d = strcmp(f->object, g->object); break;
+	}
+	if (!d)
+		d = falling(x->self, y->self);
+	if (!d)
+		d = falling(x->inclusive, y->inclusive);
+	return d ? d : strcmp(f->name, g->name);
+}
+
+static int by_weight(const void *a, const void *b, void *ctx)
+{
+	const struct shares *t = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int d = falling(t[x].weight, t[y].weight);
+
+	return d ? d : (x > y) - (x < y);
+}
+
+static int build_threads(struct report *r, struct err *e)
+{
+	const struct profile *p = r->profile;
+
+	r->threads = calloc(p->thread_count + 1, sizeof(*r->threads));
+	r->thread_order = calloc(p->thread_count + 1, sizeof(*r->thread_order));
+	if (!r->threads || !r->thread_order)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (uint32_t t = 0; t < p->thread_count; t++) {
+		struct shares_opts so = { .inlined = r->opts.inlined, .thread = t };
+		int err = shares_compute(p, &so, &r->threads[t], e);
+
+		if (err)
+			return err;
+		r->thread_order[t] = t;
+	}
+	qsort_r(r->thread_order, p->thread_count, sizeof(*r->thread_order), by_weight, r->threads);
+	return 0;
+}
+
+int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r, struct err *e)
+{
+	struct shares_opts so = { .inlined = o->inlined, .thread = SHARES_ALL_THREADS };
+	struct ordering order = { p, o->sort };
+	int err;
+
+	*r = (struct report){ .profile = p, .file = file, .opts = *o };
+	err = shares_compute(p, &so, &r->all, e);
+	if (!err && o->per_thread)
+		err = build_threads(r, e);
+	if (!err && o->callers)
+		err = callers_compute(p, o->callers, o->inlined, &r->callers, e);
+	if (err) {
+		report_release(r);
+		return err;
+	}
+	qsort_r(r->all.rows, r->all.count, sizeof(*r->all.rows), by_wish, &order);
+	for (uint32_t t = 0; r->threads && t < p->thread_count; t++)
+		qsort_r(r->threads[t].rows, r->threads[t].count, sizeof(*r->threads[t].rows), by_wish, &order);
+	return 0;
+}
+
+void report_release(struct report *r)
+{
+	shares_release(&r->all);
+	for (size_t t = 0; r->threads && t < r->profile->thread_count; t++)
+		shares_release(&r->threads[t]);
+	free(r->threads);
+	free(r->thread_order);
+	callers_release(&r->callers);
+	*r = (struct report){ 0 };
+}
+
+double report_slowdown(const struct profile *p)
+{
+	if (!p->has_cost || !p->cost.target_cpu_ns)
+		return NAN;
+	return (double)p->cost.target_lost_ns / (double)p->cost.target_cpu_ns;
+}
+
+const char *report_bias(const struct profile *p)
+{
+	const char *said = profile_meta(p, "bias"), *engine = profile_meta(p, "engine");
+
+	if (said)
+		return *said ? said : NULL;
+	return engine && !strcmp(engine, "soft") && p->samples[PROFILE_TIME] ? "time" : NULL;
+}
+
+static void percent(struct buf *b, double share)
+{
+	if (isnan(share))
+		buf_addstr(b, "unknown");
+	else
+		buf_addf(b, "%.1f%%", 100 * share);
+}
+
+static void header_cost(const struct profile *p, struct buf *out)
+{
+	double slow = report_slowdown(p);
+
+	buf_addstr(out, "# cost: ");
+	if (!p->has_cost) {
+		buf_addstr(out, "unknown\n");
+		return;
+	}
+	buf_addstr(out, "target slowed ");
+	if (isnan(slow))
+		buf_addstr(out, "by an unknown share");
+	else
+		buf_addf(out, "%.2f%%", 100 * slow);
+	buf_addstr(out, ", own CPU ");
+	text_seconds(out, p->cost.own_cpu_ns);
+	buf_addstr(out, ", peak memory ");
+	text_bytes(out, p->cost.peak_rss);
+	buf_addch(out, '\n');
+}
+
+void report_header(const struct profile *p, const char *file, const struct shares *s, const struct text_style *style,
+		   struct buf *out)
+{
+	const char *engine = profile_meta(p, "engine"), *bias = report_bias(p);
+
+	text_hue_on(out, style, TEXT_DIM);
+	buf_addstr(out, "# ");
+	text_name(out, file, 0, 0);
+	buf_addstr(out, ": ");
+	text_name(out, engine ? engine : "unknown", 0, 0);
+	buf_addstr(out, " engine, ");
+	if (p->duration_ns)
+		text_seconds(out, p->duration_ns);
+	else
+		buf_addstr(out, "unknown duration");
+	buf_addstr(out, ", ");
+	text_count(out, s->samples);
+	buf_addstr(out, s->samples == 1 ? " sample, " : " samples, ");
+	if (p->lost_known)
+		text_count(out, p->lost);
+	else
+		buf_addstr(out, "an unknown number");
+	buf_addstr(out, " lost");
+	if (!isnan(p->rate))
+		buf_addf(out, ", %.0f Hz", p->rate);
+	buf_addch(out, '\n');
+	for (size_t i = 0; i < p->counter_count; i++) {
+		if (!p->counters[i].loss || !p->counters[i].value)
+			continue;
+		buf_addstr(out, "# lost: ");
+		text_count(out, p->counters[i].value);
+		buf_addch(out, ' ');
+		text_name(out, p->counters[i].name, 0, 0);
+		buf_addch(out, '\n');
+	}
+	header_cost(p, out);
+	buf_addstr(out, "# without a name: ");
+	percent(out, s->unnamed);
+	buf_addstr(out, " of the samples; with an incomplete stack: ");
+	percent(out, s->incomplete);
+	buf_addch(out, '\n');
+	if (bias) {
+		buf_addstr(out, "# bias: ");
+		text_name(out, bias, 0, 0);
+		if (!strcmp(bias, "time"))
+			buf_addstr(out, " (drawn by a timer: shares of CPU time, not of instructions or accesses)");
+		buf_addch(out, '\n');
+	}
+	text_hue_off(out, style, TEXT_DIM);
+}
+
+static unsigned object_columns(const struct report *r, const struct shares *s, const struct text_style *style)
+{
+	unsigned widest = 6, most = style->width && style->width < 100 ? 18 : 32;
+
+	for (size_t i = 0; i < s->count; i++) {
+		unsigned n = text_columns(r->profile->functions[s->rows[i].function].object);
+
+		if (fmax(s->rows[i].self, s->rows[i].inclusive) >= r->opts.limit && n > widest)
+			widest = n;
+	}
+	return widest < most ? widest : most;
+}
+
+static void row(const struct report *r, const struct share *s, const struct text_style *style, unsigned objects,
+		struct buf *out)
+{
+	const struct profile_function *f = &r->profile->functions[s->function];
+	enum text_hue hue = s->self >= 0.05 ? TEXT_HOT : s->self >= 0.005 ? TEXT_WARM : TEXT_PLAIN;
+	unsigned used = 28 + (r->opts.children ? 10 : 0) + objects + 2;
+	AUTO_BUF(count);
+
+	text_hue_on(out, style, hue);
+	buf_addf(out, "%7.2f%%", 100 * s->self);
+	text_hue_off(out, style, hue);
+	buf_addf(out, " +-%5.2f", 100 * fmax(s->high - s->self, s->self - s->low));
+	if (r->opts.children)
+		buf_addf(out, "  %7.2f%%", 100 * s->inclusive);
+	text_count(&count, s->samples);
+	buf_addch(out, ' ');
+	text_pad_left(out, buf_failed(&count) ? "?" : count.data, 9);
+	buf_addstr(out, "  ");
+	text_name(out, f->object, objects, objects);
+	buf_addstr(out, "  ");
+	text_name(out, f->name, style->width > used + 10 ? style->width - used : style->width ? 10 : 0, 0);
+	buf_addch(out, '\n');
+}
+
+static void table(const struct report *r, const struct shares *s, const struct text_style *style, struct buf *out)
+{
+	unsigned objects = object_columns(r, s, style), hidden = 0;
+	double hidden_self = 0;
+
+	text_hue_on(out, style, TEXT_BOLD);
+	buf_addf(out, "%8s %7s%s %9s  %-*s  %s", "self", "95%", r->opts.children ? "     incl." : "", "samples",
+		 (int)objects, "object", "function");
+	text_hue_off(out, style, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (size_t i = 0; i < s->count; i++) {
+		double size = r->opts.children ? fmax(s->rows[i].self, s->rows[i].inclusive) : s->rows[i].self;
+
+		if (size < r->opts.limit) {
+			hidden++;
+			hidden_self += s->rows[i].self;
+			continue;
+		}
+		row(r, &s->rows[i], style, objects, out);
+	}
+	if (hidden)
+		buf_addf(out, "# %u function%s under %g%% not shown (self %.2f%% together); --percent-limit 0 shows all\n", hidden,
+			 hidden == 1 ? "" : "s", 100 * r->opts.limit, 100 * hidden_self);
+}
+
+static void callers_table(const struct report *r, const struct text_style *style, struct buf *out)
+{
+	const struct callers *c = &r->callers;
+	const struct caller *root = &c->nodes[0];
+	unsigned depth = 0, hidden = 0;
+	uint32_t at = 0;
+
+	buf_addstr(out, "\n# callers of ");
+	text_name(out, r->opts.callers, 0, 0);
+	buf_addf(out, ", which is on the stack in %.2f%% of the samples (shares below are of those)\n",
+		 c->total > 0 ? 100 * root->weight / c->total : 0);
+	for (;;) {
+		const struct caller *n = &c->nodes[at];
+		const struct profile_function *f = &r->profile->functions[n->function];
+		double share = root->weight > 0 ? n->weight / root->weight : 0;
+		bool shown = share >= r->opts.limit;
+		unsigned indent = 2 * (depth < 30 ? depth : 30), room;
+
+		if (shown) {
+			room = style->width > 30 + indent ? style->width - 12 - indent : style->width ? 18 : 0;
+			buf_addf(out, "%7.2f%%  %*s", 100 * share, (int)indent, "");
+			text_name(out, f->name, room, 0);
+			if (!room || room > text_columns(f->name) + text_columns(f->object) + 3) {
+				buf_addstr(out, " [");
+				text_name(out, f->object, 0, 0);
+				buf_addch(out, ']');
+			}
+			buf_addch(out, '\n');
+		}
+		hidden += !shown;
+		if (shown && n->first_child) {
+			at = n->first_child;
+			depth++;
+			continue;
+		}
+		while (at && !c->nodes[at].next) {
+			at = c->nodes[at].parent;
+			depth--;
+		}
+		if (!at)
+			break;
+		at = c->nodes[at].next;
+	}
+	if (hidden)
+		buf_addf(out, "# %u branch%s under %g%% not shown; --percent-limit 0 shows all\n", hidden, hidden == 1 ? "" : "es",
+			 100 * r->opts.limit);
+}
+
+void report_text(const struct report *r, const struct text_style *style, struct buf *out)
+{
+	const struct profile *p = r->profile;
+
+	report_header(p, r->file, &r->all, style, out);
+	if (!r->threads && r->all.count) {
+		buf_addch(out, '\n');
+		table(r, &r->all, style, out);
+	}
+	for (size_t i = 0; r->threads && i < p->thread_count; i++) {
+		const struct profile_thread *t = &p->threads[r->thread_order[i]];
+		const struct shares *s = &r->threads[r->thread_order[i]];
+
+		if (!s->samples)
+			continue;
+		buf_addf(out, "\n# thread %u of process %u", t->tid, t->pid);
+		if (t->comm) {
+			buf_addstr(out, " (");
+			text_name(out, t->comm, 40, 0);
+			buf_addch(out, ')');
+		}
+		buf_addf(out, ": %.2f%% of all, ", r->all.weight > 0 ? 100 * s->weight / r->all.weight : 0);
+		text_count(out, s->samples);
+		buf_addstr(out, s->samples == 1 ? " sample\n" : " samples\n");
+		table(r, s, style, out);
+	}
+	if (r->opts.callers)
+		callers_table(r, style, out);
+}
+
+static void json_functions(const struct report *r, const struct shares *s, struct json *j)
+{
+	json_arr(j, "functions");
+	for (size_t i = 0; i < s->count; i++) {
+		const struct share *h = &s->rows[i];
+		const struct profile_function *f = &r->profile->functions[h->function];
+
+		if ((r->opts.children ? fmax(h->self, h->inclusive) : h->self) < r->opts.limit)
+			continue;
+		json_obj(j, NULL);
+		json_str(j, "name", f->name);
+		json_str(j, "object", f->object);
+		json_str(j, "file", f->file);
+		if (f->line)
+			json_u64(j, "line", f->line);
+		else
+			json_null(j, "line");
+		json_f64(j, "self", h->self);
+		json_f64(j, "inclusive", r->opts.children ? h->inclusive : NAN);
+		json_u64(j, "samples", h->samples);
+		json_f64(j, "low", h->low);
+		json_f64(j, "high", h->high);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void json_threads(const struct report *r, struct json *j)
+{
+	const struct profile *p = r->profile;
+
+	json_arr(j, "threads");
+	for (size_t i = 0; i < p->thread_count; i++) {
+		const struct profile_thread *t = &p->threads[r->thread_order[i]];
+		const struct shares *s = &r->threads[r->thread_order[i]];
+
+		json_obj(j, NULL);
+		json_u64(j, "pid", t->pid);
+		json_u64(j, "tid", t->tid);
+		json_str(j, "comm", t->comm);
+		json_u64(j, "samples", s->samples);
+		json_f64(j, "share", r->all.weight > 0 ? s->weight / r->all.weight : NAN);
+		json_functions(r, s, j);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+/* Flat, with parents: call chains are deeper than what JSON readers like to nest. */
+static void json_callers(const struct report *r, struct json *j)
+{
+	const struct callers *c = &r->callers;
+
+	json_arr(j, "callers");
+	for (size_t i = 0; i < c->count; i++) {
+		const struct caller *n = &c->nodes[i];
+		const struct profile_function *f = &r->profile->functions[n->function];
+		double share = c->total > 0 ? n->weight / c->total : NAN;
+
+		if (i && share < r->opts.limit)
+			continue;
+		json_obj(j, NULL);
+		json_u64(j, "id", i);
+		if (i)
+			json_u64(j, "parent", n->parent);
+		else
+			json_null(j, "parent");
+		json_str(j, "name", f->name);
+		json_str(j, "object", f->object);
+		json_f64(j, "share", share);
+		json_u64(j, "samples", n->samples);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+void report_json(const struct report *r, struct buf *out)
+{
+	const struct profile *p = r->profile;
+	struct json j = { .out = out };
+
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.report/1");
+	json_str(&j, "engine", profile_meta(p, "engine"));
+	if (p->duration_ns)
+		json_u64(&j, "duration_ns", p->duration_ns);
+	else
+		json_null(&j, "duration_ns");
+	json_u64(&j, "samples", r->all.samples);
+	if (p->lost_known)
+		json_u64(&j, "lost", p->lost);
+	else
+		json_null(&j, "lost");
+	json_obj(&j, "cost");
+	json_f64(&j, "target_slowdown", report_slowdown(p));
+	json_f64(&j, "own_cpu_ns", p->has_cost ? (double)p->cost.own_cpu_ns : NAN);
+	json_f64(&j, "peak_rss", p->has_cost ? (double)p->cost.peak_rss : NAN);
+	json_end(&j);
+	json_str(&j, "unit", profile_unit(p) == PROFILE_TIME ? "ns" : "instructions");
+	json_str(&j, "bias", report_bias(p));
+	json_f64(&j, "unnamed", r->all.unnamed);
+	json_f64(&j, "incomplete_stacks", r->all.incomplete);
+	json_str(&j, "recovery", *p->recovery ? p->recovery : NULL);
+	json_functions(r, &r->all, &j);
+	if (r->threads)
+		json_threads(r, &j);
+	if (r->opts.callers)
+		json_callers(r, &j);
+	json_end(&j);
+	buf_addch(out, '\n');
+}
+
+#define SHARE "{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":1}"
+#define COUNT "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
+
+const char report_schema[] =
+	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.report/1\",\"type\":\"object\","
+	"\"required\":[\"schema\",\"engine\",\"duration_ns\",\"samples\",\"lost\",\"cost\",\"functions\"],"
+	"\"definitions\":{\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	"\"required\":[\"name\",\"object\",\"file\",\"line\",\"self\",\"inclusive\",\"samples\",\"low\",\"high\"],\"properties\":{"
+	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"file\":{\"type\":[\"string\",\"null\"]},"
+	"\"line\":" COUNT ",\"self\":" SHARE ",\"inclusive\":" SHARE ",\"samples\":" COUNT ",\"low\":" SHARE ",\"high\":" SHARE "}}}},"
+	"\"properties\":{\"schema\":{\"const\":\"accperf.report/1\"},\"engine\":{\"type\":[\"string\",\"null\"]},"
+	"\"duration_ns\":" COUNT ",\"samples\":" COUNT ",\"lost\":" COUNT ","
+	"\"cost\":{\"type\":\"object\",\"required\":[\"target_slowdown\",\"own_cpu_ns\",\"peak_rss\"],\"properties\":{"
+	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT ",\"peak_rss\":" COUNT "}},"
+	"\"unit\":{\"enum\":[\"ns\",\"instructions\"]},\"bias\":{\"type\":[\"string\",\"null\"]},"
+	"\"unnamed\":" SHARE ",\"incomplete_stacks\":" SHARE ",\"recovery\":{\"type\":[\"string\",\"null\"]},"
+	"\"functions\":{\"$ref\":\"#/definitions/functions\"},"
+	"\"threads\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"pid\":" COUNT ",\"tid\":" COUNT ","
+	"\"comm\":{\"type\":[\"string\",\"null\"]},\"samples\":" COUNT ",\"share\":" SHARE ","
+	"\"functions\":{\"$ref\":\"#/definitions/functions\"}}}},"
+	"\"callers\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"id\":" COUNT ",\"parent\":" COUNT ","
+	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"share\":" SHARE ",\"samples\":" COUNT "}}}}}";

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `accperf report`: which function has what part of the time, as text and as accperf.report/1.
+ * report_build() does the sums, the renderers only write. Included by cli, daemon, tests.
+ *
+ * To add a column: a field in struct share (attr/shares.h), a cell in row() and a key in
+ * json_functions(), and the key in report_schema.
+ */
+#ifndef ACCPERF_VIEW_REPORT_H
+#define ACCPERF_VIEW_REPORT_H
+
+#include "attr/profile.h"
+#include "attr/shares.h"
+#include "util/buf.h"
+#include "view/text.h"
+
+enum report_sort { REPORT_SELF, REPORT_INCLUSIVE, REPORT_SAMPLES, REPORT_FUNCTION, REPORT_OBJECT };
+
+struct report_opts {
+	enum report_sort sort;
+	bool children; /* inclusive shares */
+	bool inlined;
+	bool per_thread;
+	double limit;	     /* share of 1 under which a row is left out */
+	const char *callers; /* of this function; NULL: none */
+};
+
+struct report {
+	const struct profile *profile;
+	const char *file;
+	struct report_opts opts;
+	struct shares all;
+	struct shares *threads; /* one each of profile->threads; NULL unless per_thread */
+	uint32_t *thread_order; /* busiest first */
+	struct callers callers;
+};
+
+int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r, struct err *e);
+void report_release(struct report *r);
+void report_text(const struct report *r, const struct text_style *style, struct buf *out);
+void report_json(const struct report *r, struct buf *out);
+/* The head of every text view of a profile: engine, duration, samples, lost, cost, what is unnamed. */
+void report_header(const struct profile *p, const char *file, const struct shares *s, const struct text_style *style,
+		   struct buf *out);
+/* Slow-down of the target as a share of 1; NaN where unknown. */
+double report_slowdown(const struct profile *p);
+/* "time" where samples were drawn by time, NULL otherwise. */
+const char *report_bias(const struct profile *p);
+
+extern const char report_schema[];
+
+#endif

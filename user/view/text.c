@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void text_count(struct buf *b, uint64_t n)
+{
+	char digits[32];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf_addch(b, ',');
+		buf_addch(b, digits[i]);
+	}
+}
+
+void text_bytes(struct buf *b, uint64_t n)
+{
+	static const char *const units[] = { "B", "KB", "MB", "GB", "TB", "PB" };
+	double v = (double)n;
+	unsigned u = 0;
+
+	for (; v >= 1000 && u < 5; u++)
+		v /= 1000;
+	buf_addf(b, u ? "%.1f %s" : "%.0f %s", v, units[u]);
+}
+
+void text_seconds(struct buf *b, uint64_t ns)
+{
+	double s = (double)ns / 1e9;
+
+	if (s < 1e-3)
+		buf_addf(b, "%.0f us", s * 1e6);
+	else if (s < 1)
+		buf_addf(b, "%.0f ms", s * 1e3);
+	else
+		buf_addf(b, s < 100 ? "%.1f s" : "%.0f s", s);
+}
+
+void text_pad_left(struct buf *b, const char *s, unsigned columns)
+{
+	for (unsigned n = text_columns(s); n < columns; n++)
+		buf_addch(b, ' ');
+	buf_addstr(b, s);
+}
+
+/* Bytes of the printable character at s, 0 for one that must not reach a terminal. */
+static unsigned printable(const unsigned char *s)
+{
+	unsigned n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+	if (n == 1)
+		return s[0] >= 0x20 && s[0] != 0x7f;
+	for (unsigned i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	/* C1 control codes in UTF-8 */
+	return n == 2 && s[0] == 0xc2 && s[1] < 0xa0 ? 0 : n;
+}
+
+unsigned text_columns(const char *s)
+{
+	unsigned columns = 0;
+
+	while (*s) {
+		unsigned n = printable((const unsigned char *)s);
+
+		s += n ? n : 1;
+		columns++;
+	}
+	return columns;
+}
+
+void text_name(struct buf *b, const char *s, unsigned max, unsigned columns)
+{
+	unsigned all = text_columns(s), room = max && all > max ? (max > 2 ? max - 2 : max) : all, done = 0;
+
+	for (; *s && done < room; done++) {
+		unsigned n = printable((const unsigned char *)s);
+
+		if (n)
+			buf_add(b, s, n);
+		else
+			buf_addch(b, '?');
+		s += n ? n : 1;
+	}
+	if (room < all && max > 2) {
+		buf_addstr(b, "..");
+		done += 2;
+	}
+	for (; done < columns; done++)
+		buf_addch(b, ' ');
+}
+
+static const char *const hues[] = { [TEXT_HOT] = "\033[31m", [TEXT_WARM] = "\033[32m", [TEXT_DIM] = "\033[2m",
+				    [TEXT_BOLD] = "\033[1m" };
+
+void text_hue_on(struct buf *b, const struct text_style *s, enum text_hue hue)
+{
+	if (s->colour && hue != TEXT_PLAIN)
+		buf_addstr(b, hues[hue]);
+}
+
+void text_hue_off(struct buf *b, const struct text_style *s, enum text_hue hue)
+{
+	if (s->colour && hue != TEXT_PLAIN)
+		buf_addstr(b, "\033[0m");
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pieces of text output that every view shares: figures a person reads, names from foreign files
+ * made safe for a terminal, colours. Rendering only: appends to a struct buf, knows no profile.
+ * Included by user/view, user/cli.
+ */
+#ifndef ACCPERF_VIEW_TEXT_H
+#define ACCPERF_VIEW_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/buf.h"
+
+struct text_style {
+	unsigned width; /* columns; 0: as wide as it gets */
+	bool colour;
+};
+
+enum text_hue { TEXT_PLAIN, TEXT_HOT, TEXT_WARM, TEXT_DIM, TEXT_BOLD };
+
+/* 1234567 -> 1,234,567 */
+void text_count(struct buf *b, uint64_t n);
+void text_bytes(struct buf *b, uint64_t n);    /* 22.1 MB */
+void text_seconds(struct buf *b, uint64_t ns); /* 12.3 s, 850 ms */
+void text_pad_left(struct buf *b, const char *s, unsigned columns);
+/* A name: control bytes and broken UTF-8 become '?', what passes `max` columns is cut with "..".
+ * max 0: no limit. Padded with blanks to `columns`. */
+void text_name(struct buf *b, const char *s, unsigned max, unsigned columns);
+unsigned text_columns(const char *s);
+void text_hue_on(struct buf *b, const struct text_style *s, enum text_hue hue);
+void text_hue_off(struct buf *b, const struct text_style *s, enum text_hue hue);
+
+#endif
