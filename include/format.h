@@ -83,6 +83,10 @@ enum fmt_section {
 	FMT_OFFLOAD_TOTAL = 51,	 /* struct fmt_offload_total: cumulative, the last of a key wins */
 	FMT_OFFLOAD_WINDOW = 52, /* struct fmt_offload_window: while a library's probes were in place */
 	FMT_OFFLOAD_COST = 53,	 /* struct fmt_offload_cost: the last wins */
+	/* flow, 64..79 */
+	FMT_FLOW = 64,		/* struct fmt_flow: a finished flow result */
+	FMT_FLOW_FUNCTION = 65, /* struct fmt_flow_function: of the result last begun */
+	FMT_FLOW_EDGE = 66,	/* struct fmt_flow_edge: of the result last begun */
 	/* exact engine 32..47, offload 48..63, flow 64..79, counts 80..95 */
 };
 
@@ -524,5 +528,44 @@ struct fmt_x_subtree {
 	uint64_t in_unique[2], out_unique[2], local_unique[2];
 };
 _Static_assert(sizeof(struct fmt_x_subtree) == 104, "fmt_x_subtree");
+
+/* ---- finished flow results, 64..79 ---- */
+
+enum fmt_flow_flags { FMT_FLOW_TIME_BIAS = 1, FMT_FLOW_MAIN_IMAGE = 2 };
+
+/* Unknown figures are NaN. */
+struct fmt_flow {
+	uint32_t engine;    /* 1 exact, 2 pmu, 3 soft */
+	uint32_t semantics; /* 0 quad, 1 ke */
+	uint32_t stack;	    /* 0 excluded, 1 included */
+	uint32_t flags;
+	double level; /* of the intervals; 0 = none */
+	double duration_ns;
+	double loads, stores, windows, lost; /* samples it rests on */
+};
+_Static_assert(sizeof(struct fmt_flow) == 64, "fmt_flow");
+
+enum fmt_flow_function_flags { FMT_FF_IN_UMA_BOUND = 1, FMT_FF_OUT_UMA_BOUND = 2 };
+
+struct fmt_flow_function {
+	uint32_t id; /* within the result, from 0 */
+	uint32_t name, object; /* strings */
+	uint32_t flags;
+	double in_uma, out_uma;
+	double instructions, compute, loads, stores;
+	double load_bytes, store_bytes, stack_bytes;
+	double self_ns, calls;
+	double in_low, in_high, out_low, out_high;
+};
+_Static_assert(sizeof(struct fmt_flow_function) == 136, "fmt_flow_function");
+
+enum fmt_flow_edge_flags { FMT_FE_UNRESOLVED = 1 };
+
+struct fmt_flow_edge {
+	uint32_t producer, consumer; /* fmt_flow_function.id */
+	uint32_t flags, pad;
+	double bytes, unique, low, high, samples;
+};
+_Static_assert(sizeof(struct fmt_flow_edge) == 56, "fmt_flow_edge");
 
 #endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_RESULTS 64
+
+int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
+{
+	struct fmt_flow head = {
+		.engine = f->engine, .semantics = f->semantics, .stack = f->stack,
+		.flags = (f->time_bias ? FMT_FLOW_TIME_BIAS : 0) | (f->main_image ? FMT_FLOW_MAIN_IMAGE : 0),
+		.level = f->level, .duration_ns = f->duration_ns,
+		.loads = f->loads, .stores = f->stores, .windows = f->windows, .lost = f->lost,
+	};
+	int err;
+
+	/* chunks of different sections are flushed separately, so a result must not straddle a flush */
+	err = store_flush(w, e);
+	if (!err)
+		err = store_put(w, FMT_FLOW, &head, sizeof(head));
+	if (!err)
+		err = store_flush(w, e);
+	for (uint32_t i = 0; !err && i < f->func_count; i++) {
+		const struct flow_func *n = &f->funcs[i];
+		struct fmt_flow_function r = {
+			.id = i, .name = store_string(w, n->name), .object = store_string(w, *n->object ? n->object : NULL),
+			.flags = (n->in_uma_bound ? FMT_FF_IN_UMA_BOUND : 0) | (n->out_uma_bound ? FMT_FF_OUT_UMA_BOUND : 0),
+			.in_uma = n->in_uma, .out_uma = n->out_uma,
+			.instructions = n->instructions, .compute = n->compute, .loads = n->loads, .stores = n->stores,
+			.load_bytes = n->load_bytes, .store_bytes = n->store_bytes, .stack_bytes = n->stack_bytes,
+			.self_ns = n->self_ns, .calls = n->calls,
+			.in_low = n->in_low, .in_high = n->in_high, .out_low = n->out_low, .out_high = n->out_high,
+		};
+
+		err = store_put(w, FMT_FLOW_FUNCTION, &r, sizeof(r));
+	}
+	if (!err)
+		err = store_flush(w, e);
+	for (size_t i = 0; !err && i < f->edge_count; i++) {
+		const struct flow_edge *n = &f->edges[i];
+		struct fmt_flow_edge r = {
+			.producer = n->producer, .consumer = n->consumer, .flags = n->unresolved ? FMT_FE_UNRESOLVED : 0,
+			.bytes = n->bytes, .unique = n->unique, .low = n->low, .high = n->high, .samples = n->samples,
+		};
+
+		err = store_put(w, FMT_FLOW_EDGE, &r, sizeof(r));
+	}
+	if (!err)
+		return store_flush(w, e);
+	return e && e->code ? err : err_set(e, err, "writing the flow result failed: %s", strerror(-err));
+}
+
+static int begin(struct flow_cache *c, const struct fmt_flow *h, struct err *e)
+{
+	struct flow *grown, *f;
+
+	if (c->count == MAX_RESULTS)
+		return err_set(e, -E2BIG, "the profile holds more than %d flow results: it is damaged", MAX_RESULTS);
+	grown = realloc(c->results, (c->count + 1) * sizeof(*grown));
+	if (!grown)
+		return err_set(e, -ENOMEM, "out of memory");
+	c->results = grown;
+	f = &grown[c->count++];
+	flow_init(f);
+	f->engine = h->engine >= FLOW_EXACT && h->engine <= FLOW_SOFT ? h->engine : FLOW_SOFT;
+	f->semantics = h->semantics == FLOW_KE ? FLOW_KE : FLOW_QUAD;
+	f->stack = h->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE;
+	f->time_bias = h->flags & FMT_FLOW_TIME_BIAS;
+	f->main_image = h->flags & FMT_FLOW_MAIN_IMAGE;
+	f->level = h->level;
+	f->duration_ns = h->duration_ns;
+	f->loads = h->loads;
+	f->stores = h->stores;
+	f->windows = h->windows;
+	f->lost = h->lost;
+	map_release(&c->ids);
+	return 0;
+}
+
+static int add_function(struct flow_cache *c, const struct store_reader *r, const struct fmt_flow_function *n,
+			struct err *e)
+{
+	struct flow *f = &c->results[c->count - 1];
+	uint32_t id = flow_func(f, store_str(r, n->name), store_str(r, n->object));
+	uint64_t *at = id == FLOW_NONE ? NULL : map_put(&c->ids, n->id, NULL);
+	struct flow_func *fn;
+
+	if (!at)
+		return err_set(e, -ENOMEM, "out of memory");
+	*at = id;
+	fn = &f->funcs[id];
+	fn->in_uma_bound = n->flags & FMT_FF_IN_UMA_BOUND;
+	fn->out_uma_bound = n->flags & FMT_FF_OUT_UMA_BOUND;
+	fn->in_uma = n->in_uma;
+	fn->out_uma = n->out_uma;
+	fn->instructions = n->instructions;
+	fn->compute = n->compute;
+	fn->loads = n->loads;
+	fn->stores = n->stores;
+	fn->load_bytes = n->load_bytes;
+	fn->store_bytes = n->store_bytes;
+	fn->stack_bytes = n->stack_bytes;
+	fn->self_ns = n->self_ns;
+	fn->calls = n->calls;
+	fn->in_low = n->in_low;
+	fn->in_high = n->in_high;
+	fn->out_low = n->out_low;
+	fn->out_high = n->out_high;
+	return 0;
+}
+
+static int add_edge(struct flow_cache *c, const struct fmt_flow_edge *n, struct err *e)
+{
+	struct flow *f = &c->results[c->count - 1];
+	const uint64_t *p = map_get(&c->ids, n->producer), *q = map_get(&c->ids, n->consumer);
+	struct flow_edge *edge;
+
+	if (!p || !q)
+		return err_set(e, -EINVAL, "an edge of a stored flow result names a function that is not there");
+	edge = flow_edge(f, (uint32_t)*p, (uint32_t)*q);
+	if (!edge)
+		return err_set(e, -ENOMEM, "out of memory");
+	edge->bytes = n->bytes >= 0 && n->bytes < 1e300 ? n->bytes : 0;
+	edge->unique = n->unique;
+	edge->low = n->low;
+	edge->high = n->high;
+	edge->samples = n->samples;
+	edge->unresolved = n->flags & FMT_FE_UNRESOLVED;
+	return 0;
+}
+
+int flow_cache_chunk(struct flow_cache *c, const struct store_reader *r, const struct store_chunk *chunk, struct err *e)
+{
+	int err = 0;
+
+	if (chunk->section < FMT_FLOW || chunk->section > FMT_FLOW_EDGE)
+		return 0;
+	if (chunk->section != FMT_FLOW && !c->count)
+		return err_set(e, -EINVAL, "the profile's flow result has no head: it is damaged");
+	for (uint32_t i = 0; !err && i < chunk->count; i++) {
+		struct fmt_flow h;
+		struct fmt_flow_function f;
+		struct fmt_flow_edge g;
+
+		switch (chunk->section) {
+		case FMT_FLOW:
+			store_rec(chunk, i, &h, sizeof(h));
+			err = begin(c, &h, e);
+			break;
+		case FMT_FLOW_FUNCTION:
+			store_rec(chunk, i, &f, sizeof(f));
+			err = add_function(c, r, &f, e);
+			break;
+		default:
+			store_rec(chunk, i, &g, sizeof(g));
+			err = add_edge(c, &g, e);
+		}
+	}
+	return err;
+}
+
+void flow_cache_end(struct flow_cache *c)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		flow_finish(&c->results[i]);
+}
+
+void flow_cache_release(struct flow_cache *c)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		flow_release(&c->results[i]);
+	free(c->results);
+	map_release(&c->ids);
+	memset(c, 0, sizeof(*c));
+}
+
+const struct flow *flow_cache_get(const struct flow_cache *c, enum flow_semantics sem, enum flow_stack stack,
+				  bool main_image)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		if (c->results[i].semantics == sem && c->results[i].stack == stack &&
+		    c->results[i].main_image == main_image)
+			return &c->results[i];
+	return NULL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flow results as records (sections 64..66 of include/format.h): written into a profile by merge and
+ * by tests that plant truth, found again by the loader. Included by user/flow and cli.
+ */
+#ifndef ACCPERF_FLOW_CACHE_H
+#define ACCPERF_FLOW_CACHE_H
+
+#include "flow/flow.h"
+#include "store/read.h"
+#include "store/write.h"
+
+int flow_put(struct store_writer *w, const struct flow *f, struct err *e);
+
+/* Collects results while a profile is walked. Zero-initialise. */
+struct flow_cache {
+	struct flow *results; /* finished by flow_cache_end() */
+	uint32_t count;
+	struct map ids; /* of the result being read: fmt id -> function index */
+};
+
+/* Any chunk: those of other sections are ignored. 0 or -errno. */
+int flow_cache_chunk(struct flow_cache *c, const struct store_reader *r, const struct store_chunk *chunk, struct err *e);
+void flow_cache_end(struct flow_cache *c);
+void flow_cache_release(struct flow_cache *c);
+/* The result for these options, or NULL. */
+const struct flow *flow_cache_get(const struct flow_cache *c, enum flow_semantics sem, enum flow_stack stack,
+				  bool main_image);
+
+#endif
