@@ -70,7 +70,7 @@ $(B)/%.o: %.c Makefile | $(SKEL)
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D) && $(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst x86_64,x86,$(subst aarch64,arm64,$(shell uname -m))) \
-		-Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -Iinclude -Ibpf $(shell pkg-config --cflags libbpf) -MMD -MP -MT $@ -c -o $@ $<
+		-Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror) -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) $(shell pkg-config --cflags libbpf) -MMD -MP -MT $@ -c -o $@ $<
 	$(Q)$(LLVM_STRIP) -g $@
 
 $(B)/include/%.skel.h: $(B)/bpf/%.bpf.o

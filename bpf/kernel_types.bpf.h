@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The few kernel types our programs touch, matched to the running kernel by CO-RE. Included by
+ * bpf/ only. No vmlinux.h: building needs no BTF of the build host, and one sees here all of the
+ * kernel we depend on. To use another field: add it, under its name in the kernel.
+ */
+#ifndef ACCPERF_KERNEL_TYPES_BPF_H
+#define ACCPERF_KERNEL_TYPES_BPF_H
+
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define CORE __attribute__((preserve_access_index))
+
+struct mm_struct {
+	unsigned long start_stack;
+} CORE;
+
+struct thread_struct {
+	unsigned long fsbase; /* x86 */
+} CORE;
+
+struct task_struct {
+	unsigned int flags;
+	struct mm_struct *mm;
+	struct thread_struct thread;
+	int pid, tgid;
+} CORE;
+
+#define PF_KTHREAD 0x00200000
+
+#endif

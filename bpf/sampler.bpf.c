@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The timer sampler: on each cpu-clock tick of the target, send its user registers and the used part
+ * of its stack. The bare interrupt costs some ten times what this program does, so it takes the
+ * whole state and leaves unwinding to user space.
+ */
+#include "common.bpf.h"
+#include "abi.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* The largest snapshot; what is taken is bounded by stack_limit and by what the stack holds. */
+#define STACK_MAX (64 * 1024)
+#define PAGE 4096
+#define USER_CS_32 0x23
+
+const volatile __u32 stack_limit = 32 * 1024;
+const volatile __u32 wake_bytes = 256 * 1024; /* wake the reader when this much waits */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20); /* resized before load */
+} ring SEC(".maps");
+
+/* Where each thread's stack ended when it was last unwound completely, told by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u64);
+} stack_end SEC(".maps");
+
+struct scratch {
+	struct wire_sample s;
+	__u8 stack[STACK_MAX + PAGE];
+};
+
+/* One per CPU, but not a per-CPU map: those refuse values above 32 KiB. Ticks of one CPU do not nest. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* number of CPUs, set before load */
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratch SEC(".maps");
+
+static __always_inline void take_regs(struct wire_sample *s, const struct pt_regs *r)
+{
+	s->regs[WREG_AX] = r->rax;
+	s->regs[WREG_DX] = r->rdx;
+	s->regs[WREG_CX] = r->rcx;
+	s->regs[WREG_BX] = r->rbx;
+	s->regs[WREG_SI] = r->rsi;
+	s->regs[WREG_DI] = r->rdi;
+	s->regs[WREG_BP] = r->rbp;
+	s->regs[WREG_SP] = r->rsp;
+	s->regs[WREG_R8] = r->r8;
+	s->regs[WREG_R9] = r->r9;
+	s->regs[WREG_R10] = r->r10;
+	s->regs[WREG_R11] = r->r11;
+	s->regs[WREG_R12] = r->r12;
+	s->regs[WREG_R13] = r->r13;
+	s->regs[WREG_R14] = r->r14;
+	s->regs[WREG_R15] = r->r15;
+	s->regs[WREG_IP] = r->rip;
+	s->regs[WREG_FLAGS] = r->eflags;
+}
+
+/* How much of the stack is worth copying: up to where it ended last time, or to where the process's
+ * first frame began, or the limit. */
+static __always_inline __u32 wanted_bytes(struct task_struct *task, __u32 tid, __u64 sp, __u32 *flags)
+{
+	__u64 *known = bpf_map_lookup_elem(&stack_end, &tid);
+	__u64 limit = stack_limit, end = 0, start;
+
+	if (known && *known > sp) {
+		end = *known;
+	} else {
+		start = task->mm->start_stack;
+		if (start > sp && start - sp < (8u << 20))
+			end = start + 64;
+	}
+	if (limit > STACK_MAX)
+		limit = STACK_MAX;
+	if (end && end - sp <= limit)
+		return end - sp;
+	*flags |= WIRE_F_STACK_CUT;
+	return limit;
+}
+
+/* Page by page, so that a missing page cuts the snapshot instead of emptying it. */
+static __always_inline __u32 take_stack(struct scratch *x, __u64 sp, __u32 want)
+{
+	__u32 done = 0;
+
+	for (int i = 0; i <= STACK_MAX / PAGE; i++) {
+		__u32 n = PAGE - ((sp + done) & (PAGE - 1));
+
+		if (done >= want || done > STACK_MAX)
+			break;
+		if (n > want - done)
+			n = want - done;
+		if (n > PAGE)
+			n = PAGE;
+		if (bpf_probe_read_user(x->stack + done, n, (void *)(sp + done))) {
+			count(CTR_STACK_FAULT);
+			x->s.h.flags |= WIRE_F_STACK_FAULT;
+			break;
+		}
+		done += n;
+	}
+	return done;
+}
+
+SEC("perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 id = bpf_get_current_pid_tgid();
+	struct pt_regs user, *r;
+	struct scratch *x;
+	__u64 kernel_ip = ctx->regs.rip;
+	__u32 cpu = bpf_get_smp_processor_id(), len;
+	bool in_kernel = (__s64)kernel_ip < 0;
+
+	count(CTR_TICKS);
+	if (task->flags & PF_KTHREAD) {
+		count(CTR_KTHREAD);
+		return 0;
+	}
+	x = bpf_map_lookup_elem(&scratch, &cpu);
+	if (!x)
+		return 0;
+	x->s.h.kind = WIRE_SAMPLE;
+	x->s.h.flags = 0;
+	x->s.h.time = bpf_ktime_get_ns();
+	x->s.h.pid = id >> 32;
+	x->s.h.tid = (__u32)id;
+	x->s.h.cpu = cpu;
+	x->s.period = ctx->sample_period;
+	x->s.kernel_ip = 0;
+	x->s.syscall = -1;
+	/* An interrupt from user mode leaves the user's registers in the same place as a system call
+	 * does, so one path serves both; reading them through ctx would trip the verifier. */
+	r = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (!r || bpf_probe_read_kernel(&user, sizeof(user), r)) {
+		count(CTR_NO_REGS);
+		return 0;
+	}
+	if (user.cs == USER_CS_32) {
+		count(CTR_COMPAT);
+		return 0;
+	}
+	if (in_kernel) {
+		x->s.h.flags |= WIRE_F_KERNEL;
+		x->s.kernel_ip = kernel_ip;
+		x->s.syscall = (__s64)user.orig_rax;
+	}
+	take_regs(&x->s, &user);
+	x->s.regs[WREG_FSBASE] = task->thread.fsbase;
+	len = take_stack(x, x->s.regs[WREG_SP], wanted_bytes(task, (__u32)id, x->s.regs[WREG_SP], &x->s.h.flags));
+	if (len > STACK_MAX)
+		len = STACK_MAX;
+	x->s.stack_bytes = len;
+	len += sizeof(x->s);
+	x->s.h.size = len;
+	if (bpf_ringbuf_output(&ring, x, len, bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > wake_bytes ?
+				       BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
+		count(CTR_RING_FULL);
+	else
+		count(CTR_SENT);
+	return 0;
+}

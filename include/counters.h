@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counters kept by BPF programs, one array per program set, read through user/ingest. Included by
+ * bpf/ and user/ingest. To add one: append here, in the list, with the words the user will read and
+ * whether it means that something wanted was lost.
+ */
+#ifndef ACCPERF_COUNTERS_H
+#define ACCPERF_COUNTERS_H
+
+#define ACCPERF_COUNTERS(X)                                                                        \
+	X(CTR_TICKS, "ticks", 0)                                                                   \
+	X(CTR_SENT, "samples sent", 0)                                                             \
+	X(CTR_RING_FULL, "samples lost: ring full", 1)                                             \
+	X(CTR_NO_REGS, "samples lost: no user registers", 1)                                       \
+	X(CTR_KTHREAD, "ticks in kernel threads", 0)                                               \
+	X(CTR_COMPAT, "samples lost: 32-bit task", 1)                                              \
+	X(CTR_STACK_FAULT, "stacks cut by a page that is not present", 0)
+
+enum bpf_counter {
+#define X(id, text, loss) id,
+	ACCPERF_COUNTERS(X)
+#undef X
+	CTR_MAX
+};
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * perf_event_open with the sentence the user needs when it is refused. Included by ingest, cli and
+ * daemon (kmod-free calls the system call with encodings of its own). Owns nothing.
+ */
+#ifndef ACCPERF_INGEST_PERFEV_H
+#define ACCPERF_INGEST_PERFEV_H
+
+#include <linux/perf_event.h>
+
+#include "util/err.h"
+
+/* fd, or -errno with a sentence. `what` names the event for it. */
+int perfev_open(struct perf_event_attr *attr, int pid, int cpu, int group, unsigned long flags, const char *what,
+		struct err *e);
+/* kernel.perf_event_paranoid, or -1000 when unreadable. */
+int perfev_paranoid(void);
+/* Whether this process has the capability (CAP_* number) in its effective set. */
+int have_capability(int cap);
+/* Raises the soft limit of open files to the hard one; many threads need many events. */
+void raise_file_limit(void);
+int online_cpus(int *cpus, int max);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Samples of several rings in order of time. Rings are drained one after the other, so a later ring
+ * may hold older records; whoever drains takes the time first, drains everything, then flushes up
+ * to that time: nothing older can still be under way. Included by cli and daemon. Owns deep copies.
+ */
+#ifndef ACCPERF_INGEST_QUEUE_H
+#define ACCPERF_INGEST_QUEUE_H
+
+#include "sample.h"
+
+struct queue;
+
+struct queue *queue_new(void);
+void queue_free(struct queue *q);
+/* Copies the sample with its stack and text; a sample_fn, so rings deliver straight into it. */
+int queue_push(void *q, const struct sample *s);
+/* Delivers everything older than `until` in order of time; stops at the first negative result. */
+int queue_flush(struct queue *q, uint64_t until, sample_fn fn, void *ctx);
+
+#endif

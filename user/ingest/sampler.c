@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "ingest/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "counters.h"
+#include "ingest/perfev.h"
+#include "sampler.skel.h"
+
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+_Static_assert(SAMPLE_REGS == WREG_MAX, "struct sample holds every register of the wire record");
+
+struct sampler {
+	struct sampler_opts o;
+	struct sampler_bpf *bpf;
+	struct ring_buffer *ring;
+	int *fds; /* events */
+	unsigned count, cap;
+	sample_fn fn;
+	void *ctx;
+	int cpus;
+	uint64_t *per_cpu;
+};
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
+static int explain_load(int code, struct err *e)
+{
+	if (code == -EPERM || code == -EACCES) {
+		const char *missing = !have_capability(CAP_BPF)	    ? "CAP_BPF is missing"
+				      : !have_capability(CAP_PERFMON) ? "CAP_PERFMON is missing"
+								      : "the kernel (lockdown?) or a container's filter refuses bpf()";
+
+		return err_set(e, code, "the BPF sampler cannot be loaded: %s; run as root, or "
+			       "`setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep` on the accperf binary", missing);
+	}
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return err_set(e, code, "the BPF sampler cannot be loaded: this kernel has no BTF (/sys/kernel/btf/vmlinux); "
+			       "use a kernel built with CONFIG_DEBUG_INFO_BTF, as Debian's are");
+	return err_set(e, code, "the BPF sampler cannot be loaded: %s; `accperf doctor` shows what this kernel has", strerror(-code));
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct sampler *s = ctx;
+	const struct wire_sample *w = data;
+	struct sample out;
+
+	if (size < sizeof(*w) || w->h.kind != WIRE_SAMPLE || w->stack_bytes > size - sizeof(*w))
+		return 0;
+	memset(&out, 0, sizeof(out));
+	out.kind = SAMPLE_TICK;
+	out.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK | SV_CPU;
+	out.pid = w->h.pid;
+	out.tid = w->h.tid;
+	out.cpu = w->h.cpu;
+	out.time = w->h.time;
+	out.period = w->period;
+	memcpy(out.regs, w->regs, sizeof(out.regs));
+	out.ip = w->regs[WREG_IP];
+	out.stack = (const uint8_t *)(w + 1);
+	out.stack_bytes = w->stack_bytes;
+	if (w->h.flags & WIRE_F_KERNEL) {
+		out.flags |= SF_KERNEL;
+		/* negative: the kernel was entered by a fault or an interrupt */
+		if (w->syscall >= 0) {
+			out.valid |= SV_SYSCALL;
+			out.syscall = (int32_t)w->syscall;
+		}
+	}
+	if (w->h.flags & (WIRE_F_STACK_CUT | WIRE_F_STACK_FAULT))
+		out.flags |= SF_STACK_CUT;
+	return s->fn(s->ctx, &out);
+}
+
+struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	s->o = *o;
+	libbpf_set_print(quiet);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	s->cpus = libbpf_num_possible_cpus();
+	s->bpf = sampler_bpf__open();
+	if (!s->bpf || s->cpus <= 0) {
+		err_set(e, -errno, "the built-in BPF program cannot be read: %s", strerror(errno));
+		goto fail;
+	}
+	s->bpf->rodata->stack_limit = o->stack_bytes;
+	s->bpf->rodata->wake_bytes = o->ring_bytes / 4;
+	bpf_map__set_max_entries(s->bpf->maps.ring, o->ring_bytes);
+	bpf_map__set_max_entries(s->bpf->maps.scratch, (uint32_t)s->cpus);
+	err = sampler_bpf__load(s->bpf);
+	if (err) {
+		explain_load(err, e);
+		goto fail;
+	}
+	s->per_cpu = calloc((size_t)s->cpus, sizeof(*s->per_cpu));
+	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
+	if (!s->ring || !s->per_cpu) {
+		err_set(e, -errno, "the sample ring cannot be mapped: %s", strerror(errno));
+		goto fail;
+	}
+	return s;
+fail:
+	sampler_free(s);
+	return NULL;
+}
+
+static int add_event(struct sampler *s, struct perf_event_attr *attr, int pid, int cpu, unsigned long flags, struct err *e)
+{
+	int fd = perfev_open(attr, pid, cpu, -1, flags, "the cpu-clock timer", e);
+
+	if (fd < 0)
+		return fd;
+	if (s->count == s->cap) {
+		unsigned cap = s->cap ? s->cap * 2 : 64;
+		int *p = realloc(s->fds, cap * sizeof(*p));
+
+		if (!p) {
+			close(fd);
+			return err_set(e, -ENOMEM, "out of memory");
+		}
+		s->fds = p;
+		s->cap = cap;
+	}
+	s->fds[s->count++] = fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->bpf->progs.on_tick)))
+		return err_set(e, -errno, "the BPF program cannot be attached to the timer: %s", strerror(errno));
+	return 0;
+}
+
+static struct perf_event_attr clock_attr(const struct sampler *s)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = s->o.period_ns,
+		.disabled = 1, .exclude_idle = 1,
+	};
+}
+
+/* Threads may be born while we open events on their siblings: a thread made by one that already has
+ * an inheritable event is covered, one made by another is not, so look again until nothing is new. */
+static int attach_process(struct sampler *s, int pid, bool inherit_children, struct err *e)
+{
+	struct perf_event_attr attr = clock_attr(s);
+	int *seen = NULL, seen_count = 0, opened = 0, err = 0;
+	bool again = true;
+
+	attr.inherit = 1;
+	attr.inherit_thread = !inherit_children;
+	while (again && !err) {
+		int *tids = NULL, n = targets_threads(pid, &tids);
+
+		again = false;
+		if (n < 0) {
+			err = opened ? 0 : err_set(e, -ESRCH, "process %d ended before it could be observed", pid);
+			break;
+		}
+		for (int i = 0; i < n && !err; i++) {
+			bool known = false;
+			int *p;
+
+			for (int j = 0; j < seen_count && !known; j++)
+				known = seen[j] == tids[i];
+			if (known)
+				continue;
+			err = add_event(s, &attr, tids[i], -1, 0, e);
+			if (err == -ESRCH) {
+				err = 0;
+				continue;
+			}
+			p = realloc(seen, (size_t)(seen_count + 1) * sizeof(*p));
+			if (!p) {
+				err = err_set(e, -ENOMEM, "out of memory");
+				break;
+			}
+			seen = p;
+			seen[seen_count++] = tids[i];
+			opened++;
+			again = true;
+		}
+		free(tids);
+	}
+	free(seen);
+	if (!err && !opened)
+		err = err_set(e, -ESRCH, "process %d ended before it could be observed", pid);
+	return err;
+}
+
+static int attach_cpus(struct sampler *s, int cgroup_fd, struct err *e)
+{
+	struct perf_event_attr attr = clock_attr(s);
+	int cpus[1024], n = online_cpus(cpus, 1024), err = 0;
+
+	for (int i = 0; i < n && !err; i++)
+		err = add_event(s, &attr, cgroup_fd, cpus[i], cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0, e);
+	return n <= 0 ? err_set(e, -EIO, "cannot tell which CPUs are online") : err;
+}
+
+int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
+{
+	int err = 0;
+
+	raise_file_limit();
+	if (t->all || t->cgroup_fd >= 0) {
+		err = attach_cpus(s, t->cgroup_fd, e);
+	} else if (t->tid_count) {
+		struct perf_event_attr attr = clock_attr(s);
+
+		for (size_t i = 0; i < t->tid_count && !err; i++)
+			err = add_event(s, &attr, t->tids[i], -1, 0, e);
+	} else if (t->child) {
+		struct perf_event_attr attr = clock_attr(s);
+
+		attr.inherit = 1;
+		attr.inherit_thread = s->o.no_inherit;
+		attr.enable_on_exec = 1;
+		return add_event(s, &attr, t->child, -1, 0, e);
+	} else {
+		for (size_t i = 0; i < t->count && !err; i++)
+			err = attach_process(s, t->procs[i].pid, !s->o.no_inherit, e);
+	}
+	for (unsigned i = 0; i < s->count && !err; i++)
+		ioctl(s->fds[i], PERF_EVENT_IOC_ENABLE, 0);
+	return err;
+}
+
+int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e)
+{
+	struct perf_event_attr attr = clock_attr(s);
+	int err;
+
+	attr.sample_period = period_ns;
+	err = add_event(s, &attr, 0, -1, 0, e);
+	if (!err)
+		ioctl(s->fds[s->count - 1], PERF_EVENT_IOC_ENABLE, 0);
+	return err;
+}
+
+int sampler_fd(const struct sampler *s)
+{
+	return ring_buffer__epoll_fd(s->ring);
+}
+
+int sampler_read(struct sampler *s, sample_fn fn, void *ctx)
+{
+	s->fn = fn;
+	s->ctx = ctx;
+	return ring_buffer__consume(s->ring);
+}
+
+void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end)
+{
+	int map = bpf_map__fd(s->bpf->maps.stack_end);
+
+	if (end)
+		bpf_map_update_elem(map, &tid, &end, BPF_ANY);
+	else
+		bpf_map_delete_elem(map, &tid);
+}
+
+bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value)
+{
+	static const struct {
+		const char *text;
+		bool loss;
+	} words[] = {
+#define X(id, text, loss) { text, loss },
+		ACCPERF_COUNTERS(X)
+#undef X
+	};
+	__u32 key = i;
+
+	if (i >= CTR_MAX)
+		return false;
+	*name = words[i].text;
+	*is_loss = words[i].loss;
+	*value = 0;
+	if (!bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counters), &key, s->per_cpu))
+		for (int c = 0; c < s->cpus; c++)
+			*value += s->per_cpu[c];
+	return true;
+}
+
+unsigned sampler_events(const struct sampler *s)
+{
+	return s->count;
+}
+
+void sampler_stop(struct sampler *s)
+{
+	if (!s)
+		return;
+	/* stop all first: closing an event takes an RCU grace period, and the rest would go on ticking */
+	for (unsigned i = 0; i < s->count; i++)
+		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (unsigned i = 0; i < s->count; i++)
+		close(s->fds[i]);
+	s->count = 0;
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	sampler_stop(s);
+	ring_buffer__free(s->ring);
+	sampler_bpf__destroy(s->bpf);
+	free(s->per_cpu);
+	free(s->fds);
+	free(s);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The timer sampler's life: load the BPF program, attach it to cpu-clock events on the targets, turn
+ * ring records into struct sample. Included by cli and daemon. Owns the BPF objects and events; they
+ * vanish with the process, so nothing survives even kill -9.
+ */
+#ifndef ACCPERF_INGEST_SAMPLER_H
+#define ACCPERF_INGEST_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ingest/targets.h"
+#include "sample.h"
+#include "util/err.h"
+
+struct sampler_opts {
+	uint64_t period_ns;
+	uint32_t stack_bytes; /* largest stack snapshot */
+	uint32_t ring_bytes;  /* power of two */
+	bool no_inherit;      /* do not follow forked children */
+};
+
+struct sampler;
+
+struct sampler *sampler_new(const struct sampler_opts *o, struct err *e);
+/* Events on everything in t. For a command they start at its exec. */
+int sampler_attach(struct sampler *s, struct targets *t, struct err *e);
+/* One more event on one thread, with a period of its own: calibration. */
+int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e);
+/* Readable when enough waits; or just call sampler_read every few ms. */
+int sampler_fd(const struct sampler *s);
+int sampler_read(struct sampler *s, sample_fn fn, void *ctx);
+/* How far the stack of a thread reaches, learned by unwinding it completely; 0 forgets. */
+void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end);
+/* Value of counter i with its words; false past the last. */
+bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value);
+unsigned sampler_events(const struct sampler *s);
+/* Stops and detaches, keeps the ring for a last sampler_read. */
+void sampler_stop(struct sampler *s);
+void sampler_free(struct sampler *s);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Process life: exec, fork, exit and mappings of code, from one dummy event per CPU. System-wide on
+ * purpose: an event per thread would miss threads born meanwhile and cost threads x CPUs descriptors;
+ * whoever consumes the samples drops processes it does not know. Included by cli and daemon.
+ */
+#ifndef ACCPERF_INGEST_SIDEBAND_H
+#define ACCPERF_INGEST_SIDEBAND_H
+
+#include <stdint.h>
+
+#include "sample.h"
+#include "util/err.h"
+
+struct sideband;
+
+struct sideband *sideband_new(struct err *e);
+/* Delivers SAMPLE_MMAP, _COMM, _FORK and _EXIT. */
+int sideband_read(struct sideband *s, sample_fn fn, void *ctx);
+uint64_t sideband_lost(const struct sideband *s);
+void sideband_free(struct sideband *s);
+
+#endif

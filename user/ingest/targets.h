@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is observed: processes, threads, a cgroup, the machine, or a command that we start. Checks
+ * that they exist and can be observed, says in a sentence when not, lists their threads until the
+ * list is stable, and notices their end. Included by ingest's users (cli, daemon). Owns the pidfds
+ * and, for a command, the child until targets_release().
+ */
+#ifndef ACCPERF_INGEST_TARGETS_H
+#define ACCPERF_INGEST_TARGETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/err.h"
+
+struct target {
+	int pid;   /* process */
+	int pidfd; /* readable when it has ended; -1: none */
+	bool gone;
+};
+
+struct targets {
+	struct target *procs;
+	size_t count;
+	int *tids; /* --tid only: just these */
+	size_t tid_count;
+	bool all;	/* -a */
+	int cgroup_fd;	/* -G, else -1 */
+	int child;	/* -- CMD, else 0 */
+	int go_fd;	/* closing the write end lets the child exec */
+	int fail_fd;	/* errno of a failed exec arrives here */
+	bool child_reaped;
+	int child_status;
+};
+
+void targets_init(struct targets *t);
+/* "12,34" appended. */
+int targets_add_pids(struct targets *t, const char *list, struct err *e);
+int targets_add_tids(struct targets *t, const char *list, struct err *e);
+/* Path, or a name below the cgroup v2 mount or the v1 perf_event hierarchy. */
+int targets_set_cgroup(struct targets *t, const char *name, struct err *e);
+/* Forks; the child waits for targets_go(). */
+int targets_start_command(struct targets *t, char **argv, struct err *e);
+/* Lets the command exec; fails with the reason when it cannot. */
+int targets_go(struct targets *t, struct err *e);
+/* Threads of a process now; *tids is malloc'ed. Returns their number or -errno. */
+int targets_threads(int pid, int **tids);
+/* True once every observed process (or the command) has ended. Never true for -a and -G. */
+bool targets_ended(struct targets *t);
+/* Wait status of the command, reaping it if it has ended; -1 while it runs. */
+int targets_child_status(struct targets *t, bool wait);
+/* Never kills anything: a command that still runs goes on. */
+void targets_release(struct targets *t);
+
+#endif
