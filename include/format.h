@@ -116,11 +116,17 @@ struct fmt_module {
 };
 _Static_assert(sizeof(struct fmt_module) == 40, "fmt_module");
 
-/* A code address: ELF virtual address within the module (file kinds), else absolute. */
+enum fmt_frame_flags {
+	FMT_FRAME_RETURN = 1, /* a caller: addr is the return address less one, inside the call */
+	FMT_FRAME_SIGNAL = 2, /* a signal trampoline; the frame after it was interrupted, not calling */
+};
+
+/* A code address, ready to be looked up in FMT_SYMBOL: ELF virtual address within the module (file
+ * kinds, vdso), else absolute. */
 struct fmt_frame {
 	uint64_t addr;
 	uint32_t module; /* 0: address belongs to no known module */
-	uint32_t flags;
+	uint32_t flags;	 /* enum fmt_frame_flags */
 };
 _Static_assert(sizeof(struct fmt_frame) == 16, "fmt_frame");
 

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Attribution, the front: samples in time order go in, ids come out, and the records that explain
+ * the ids (FMT_PROCESS, FMT_MODULE, FMT_MAPPING, FMT_STACK, at the end FMT_FUNCTION and FMT_SYMBOL)
+ * are put into the profile as they appear. Owns modules, address spaces, the unwinder and interned
+ * stacks of one recording. Included by cli, daemon and tests.
+ *
+ *     a = attr_new(w, NULL, &e);
+ *     attr_attach(a, pid, &e);                            every target, once its events are on
+ *     attr_event(a, s);                                   SAMPLE_MMAP, _COMM, _FORK, _EXIT
+ *     rec.stack = attr_stack(a, s);                       samples with SV_REGS (and SV_STACK)
+ *     attr_place(a, s->pid, ip, &rec.module, &rec.ip);    accesses, hits
+ *     attr_tick(a, now);                                  about once a second
+ *     attr_finish(a, &e);                                 names everything; then store_close()
+ *
+ * To name something new: give it an id here, write its record at first use, symbolise in
+ * attr_finish().
+ */
+#ifndef ACCPERF_ATTR_ATTR_H
+#define ACCPERF_ATTR_ATTR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attr/procmap.h"
+#include "attr/unwind.h"
+#include "format.h"
+#include "sample.h"
+#include "store/write.h"
+#include "util/err.h"
+
+struct attr;
+
+struct attr_options {
+	bool no_debug_info;   /* symbol tables and FDE bounds only */
+	bool no_cache;	      /* do not touch $XDG_CACHE_HOME */
+	unsigned max_frames;  /* 0: 256 */
+	uint64_t max_stacks;  /* interned stacks kept; 0: 1 million; beyond it the leaf only */
+};
+
+/* options NULL: defaults. The writer is borrowed. */
+struct attr *attr_new(struct store_writer *w, const struct attr_options *options, struct err *e);
+void attr_free(struct attr *a);
+
+int attr_attach(struct attr *a, uint32_t pid, struct err *e);
+int attr_event(struct attr *a, const struct sample *s);
+/* Stack id of a sample (kernel frame first if SF_KERNEL); 0: unknown, and counted. */
+uint32_t attr_stack(struct attr *a, const struct sample *s);
+/* Module id and address within it; false (and zeros): unknown. */
+bool attr_place(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr);
+/* The same, to be named in FMT_SYMBOL at the end: code addresses that are in no stack. */
+bool attr_code(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr);
+/* House-keeping: JIT maps of processes about to end, dropping what ended. */
+void attr_tick(struct attr *a, uint64_t now);
+/* Symbolises all code addresses seen and writes FMT_FUNCTION, FMT_SYMBOL and final FMT_PROCESS. */
+int attr_finish(struct attr *a, struct err *e);
+
+struct modules *attr_modules(struct attr *a);
+struct procmaps *attr_procmaps(struct attr *a);
+
+/* Named counters (FMT_COUNTER rows; `loss` = something could not be attributed). */
+void attr_counters(const struct attr *a,
+		   void (*put)(void *ctx, const char *name, uint64_t value, bool loss), void *ctx);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Modules: what code addresses belong to. One module = one ELF file (known by device, inode, path
+ * and, where the kernel told it, build-id), the vdso, the kernel, or one process's anonymous code.
+ * A file is opened once, at first sight, while the process that mapped it still lives, and stays
+ * readable after it is deleted or its container is gone. Everything read from it is untrusted.
+ * Owns files, ELF segments and unwind tables. Included by user/attr, cli and tests.
+ *
+ * To add a kind: append to enum fmt_module_kind (include/format.h), write a modules_KIND() getter
+ * here, and say in procmap.c which mappings it stands for.
+ */
+#ifndef ACCPERF_ATTR_MODULE_H
+#define ACCPERF_ATTR_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+#include "util/err.h"
+
+struct modules;
+struct ehframe;
+
+struct module_segment {
+	uint64_t offset, vaddr, filesz, memsz;
+	uint32_t flags; /* PF_X... */
+};
+
+enum module_state {
+	MODULE_OPEN = 1,   /* the file (or image) that is mapped can be read */
+	MODULE_GONE = 2,   /* it could not be opened: ended first, or no permission */
+	MODULE_CHANGED = 3, /* the path holds another file by now: not used */
+	MODULE_NOT_ELF = 4,
+};
+
+struct module {
+	uint32_t id; /* from 1: fmt_module.id */
+	uint32_t kind; /* enum fmt_module_kind */
+	uint32_t pid;  /* JIT, ANON: whose; FILE: the process it was first seen in */
+	enum module_state state;
+	const char *path;   /* as the target sees it, without " (deleted)" */
+	const char *object; /* the last component: what names are prefixed with */
+	bool deleted;
+	uint8_t build_id[20];
+	uint8_t build_id_len;
+	uint16_t machine; /* ELF e_machine */
+	uint64_t entry;
+	const struct module_segment *segments;
+	unsigned segment_count;
+	/* what follows is module.c's */
+	struct module_private *priv;
+};
+
+/* What is known of a mapped file. build_id_len 0 and dev/ino 0 mean unknown. */
+struct module_ident {
+	uint32_t pid;
+	uint64_t start, end;
+	uint32_t dev_major, dev_minor;
+	uint64_t ino;
+	uint8_t build_id[20];
+	uint8_t build_id_len;
+	const char *path;
+};
+
+struct modules *modules_new(void);
+void modules_free(struct modules *ms);
+unsigned modules_count(const struct modules *ms);
+/* By id, 1..modules_count(); NULL for others. Pointers stay valid until modules_free(). */
+struct module *modules_get(const struct modules *ms, uint32_t id);
+
+/* Finds or opens; NULL only when memory ran out. */
+struct module *modules_file(struct modules *ms, const struct module_ident *ident);
+struct module *modules_kernel(struct modules *ms);
+struct module *modules_vdso(struct modules *ms, uint32_t pid, uint64_t start, uint64_t end);
+/* Code of one process that no file holds; jit: a perf map names it. */
+struct module *modules_anon(struct modules *ms, uint32_t pid, bool jit);
+
+/* A file not mapped anywhere, for reading commands: path + expected build-id (len 0: any).
+ * NULL and a sentence if it is not there or is another build. Not added to the ids. */
+struct module *module_open_path(const char *path, const uint8_t *build_id, unsigned build_id_len,
+				struct err *e);
+void module_close_path(struct module *m);
+
+bool module_offset_to_vaddr(const struct module *m, uint64_t file_offset, uint64_t *vaddr);
+bool module_vaddr_to_offset(const struct module *m, uint64_t vaddr, uint64_t *file_offset);
+/* Bytes of the image at an ELF address; returns how many (0: none). */
+size_t module_read(struct module *m, uint64_t vaddr, void *out, size_t size);
+/* Unwind table, built at first use; NULL if the module has none. */
+const struct ehframe *module_ehframe(struct module *m);
+/* Borrowed descriptor of the ELF file for symbolising, or -1 (vdso: a memfd). */
+int module_fd(struct module *m);
+
+#endif
