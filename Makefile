@@ -26,7 +26,7 @@ say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(CURDIR)/%,%,$(2))')
 B := build$(if $(SAN),/asan)
 LIBS_PC := libbpf libdw libelf libzstd zydis libxxhash jansson
 CFLAGS_PC := $(shell pkg-config --cflags libbpf libdw libelf libzstd libxxhash jansson)
-LDLIBS := -lbpf -ldw -lelf -lzstd -lZydis -ljansson -lm -ldl -lpthread
+LDLIBS := -lbpf -ldw -lelf -lzstd -lz -lZydis -ljansson -lm -ldl -lpthread
 OPT ?= -O2
 CFLAGS += -std=gnu11 $(OPT) -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wno-unused-parameter -Wformat=2 $(if $(WERROR),-Werror) \

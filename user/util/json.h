@@ -30,6 +30,7 @@ void json_u64(struct json *j, const char *key, uint64_t value);
 void json_i64(struct json *j, const char *key, int64_t value);
 void json_f64(struct json *j, const char *key, double value); /* NaN, infinities: null */
 void json_bool(struct json *j, const char *key, bool value);
-void json_null(struct json *j, const char *key);
+/* jansson has a json_null() too, and would call ours: keep the linker from mixing them up. */
+void json_null(struct json *j, const char *key) __asm__("accperf_json_null");
 
 #endif

@@ -95,6 +95,36 @@ void text_name(struct buf *b, const char *s, unsigned max, unsigned columns)
 		buf_addch(b, ' ');
 }
 
+void text_wrap(struct buf *b, const char *s, unsigned at, unsigned indent, unsigned width)
+{
+	bool fresh = true; /* nothing on this line yet: a word longer than the line stays whole */
+
+	while (*s) {
+		size_t n = strcspn(s, " ");
+		char word[512];
+		unsigned columns;
+
+		if (n >= sizeof(word))
+			n = sizeof(word) - 1;
+		memcpy(word, s, n);
+		word[n] = 0;
+		s += n;
+		columns = text_columns(word);
+		if (!fresh && width && at + 1 + columns > width) {
+			buf_addf(b, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (!fresh) {
+			buf_addch(b, ' ');
+			at++;
+		}
+		text_name(b, word, 0, 0);
+		at += columns;
+		fresh = false;
+		s += strspn(s, " ");
+	}
+	buf_addch(b, '\n');
+}
+
 static const char *const hues[] = { [TEXT_HOT] = "\033[31m", [TEXT_WARM] = "\033[32m", [TEXT_DIM] = "\033[2m",
 				    [TEXT_BOLD] = "\033[1m" };
 

@@ -28,6 +28,9 @@ void text_pad_left(struct buf *b, const char *s, unsigned columns);
  * max 0: no limit. Padded with blanks to `columns`. */
 void text_name(struct buf *b, const char *s, unsigned max, unsigned columns);
 unsigned text_columns(const char *s);
+/* A paragraph whose first line begins at column `at` and whose others are indented by `indent`,
+ * broken at blanks before `width` (0: never); ends with a newline. */
+void text_wrap(struct buf *b, const char *s, unsigned at, unsigned indent, unsigned width);
 void text_hue_on(struct buf *b, const struct text_style *s, enum text_hue hue);
 void text_hue_off(struct buf *b, const struct text_style *s, enum text_hue hue);
 

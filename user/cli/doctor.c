@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf doctor: what this machine can give, what follows, and how to get the rest. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/page.h"
+#include "ingest/features.h"
+#include "util/json.h"
+
+struct doctor_cmd {
+	bool json;
+};
+
+static const struct opt options[] = {
+	{ OPT_BOOL, 0, "json", .offset = offsetof(struct doctor_cmd, json), .help = "print accperf.doctor/1" },
+	OPT_END
+};
+
+struct engine {
+	const char *name;
+	bool usable;
+	const char *accuracy, *cost; /* NULL when not usable */
+};
+
+static bool has(const struct features *f, const char *name)
+{
+	const struct feature *x = features_find(f, name);
+
+	return x && x->state == FEATURE_YES;
+}
+
+static bool part(const struct features *f, const char *name)
+{
+	const struct feature *x = features_find(f, name);
+
+	return x && (x->state == FEATURE_YES || x->state == FEATURE_PARTLY);
+}
+
+static void judge(const struct features *f, struct engine out[3])
+{
+	bool live = cli_find("record"), bpf = part(f, "bpf") && has(f, "bpf-ring") && has(f, "btf");
+	bool soft = bpf && part(f, "timer"), watch = part(f, "hw-breakpoints");
+
+	out[0] = (struct engine){ .name = "pmu", .usable = live && has(f, "pmu") && (has(f, "pebs") || has(f, "ibs") || has(f, "spe")),
+				  .accuracy = "loads and stores drawn by the processor with their addresses: shares of accesses",
+				  .cost = "at most 1 % slow-down at the default effort" };
+	out[1] = (struct engine){ .name = "soft", .usable = live && soft,
+				  .accuracy = watch ? "time shares with their intervals; flows and call counts from watchpoints, weighted by time"
+						    : "time shares with their intervals; no flows, no call counts (no breakpoints here)",
+				  .cost = "0.5, 1 or 5 % slow-down at most (--effort low, default, high); every watchpoint hit costs the target about 10 us" };
+	out[2] = (struct engine){ .name = "exact", .usable = cli_find("exact") && has(f, "exact"),
+				  .accuracy = "every load, store and operation, to the byte; offline",
+				  .cost = "the program runs tens to hundreds of times slower" };
+}
+
+static bool built(const struct feature *f)
+{
+	return !f->command || cli_find(f->command);
+}
+
+static void show_text(const struct features *f, const struct engine *engines, const struct text_style *style, struct buf *out)
+{
+	static const char *const marks[] = { [FEATURE_UNKNOWN] = "?", [FEATURE_NO] = "no", [FEATURE_PARTLY] = "partly",
+					     [FEATURE_YES] = "yes" };
+	static const enum text_hue hues[] = { [FEATURE_UNKNOWN] = TEXT_PLAIN, [FEATURE_NO] = TEXT_HOT, [FEATURE_PARTLY] = TEXT_BOLD,
+					      [FEATURE_YES] = TEXT_WARM };
+	static const char *const heads[] = { [FEATURE_RIGHTS] = "rights and limits", [FEATURE_SOURCE] = "what can be measured with" };
+
+	unsigned width = style->width ? style->width : 100;
+
+	buf_addf(out, "accperf %s on Linux %s %s, %ld CPU%s, ", ACCPERF_VERSION, f->release, f->machine, f->cpus, f->cpus == 1 ? "" : "s");
+	text_name(out, f->cpu, 0, 0);
+	buf_addf(out, ", uid %u\n", geteuid());
+	for (int group = FEATURE_RIGHTS; group <= FEATURE_SOURCE; group++) {
+		buf_addch(out, '\n');
+		text_hue_on(out, style, TEXT_BOLD);
+		buf_addstr(out, heads[group]);
+		text_hue_off(out, style, TEXT_BOLD);
+		buf_addch(out, '\n');
+		for (size_t i = 0; i < f->count; i++) {
+			const struct feature *x = &f->f[i];
+
+			if ((int)x->group != group)
+				continue;
+			buf_addstr(out, "  ");
+			text_hue_on(out, style, hues[x->state]);
+			buf_addf(out, "%-7s", marks[x->state]);
+			text_hue_off(out, style, hues[x->state]);
+			buf_addf(out, "%-24s ", x->title);
+			text_wrap(out, x->detail, 34, 34, width);
+			if (!built(x))
+				buf_addf(out, "%11sso:        not built in: this accperf has no `%s`\n", "", x->command);
+			if (*x->means) {
+				buf_addf(out, "%11sso:        ", "");
+				text_wrap(out, x->means, 22, 22, width);
+			}
+			if (*x->enable) {
+				buf_addf(out, "%11sto enable: ", "");
+				text_wrap(out, x->enable, 22, 22, 0);
+			}
+		}
+	}
+	buf_addch(out, '\n');
+	text_hue_on(out, style, TEXT_BOLD);
+	buf_addstr(out, "engines\n");
+	text_hue_off(out, style, TEXT_BOLD);
+	for (int i = 0; i < 3; i++) {
+		buf_addf(out, "  %-7s", engines[i].name);
+		text_wrap(out, engines[i].usable ? engines[i].accuracy : "not usable here; see above", 9, 9, width);
+		if (engines[i].usable) {
+			buf_addstr(out, "         cost: ");
+			text_wrap(out, engines[i].cost, 15, 15, width);
+		}
+	}
+}
+
+static void show_json(const struct features *f, const struct engine *engines, struct buf *out)
+{
+	struct json j = { .out = out };
+
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.doctor/1");
+	json_str(&j, "version", ACCPERF_VERSION);
+	json_str(&j, "kernel", f->release);
+	json_str(&j, "machine", f->machine);
+	json_str(&j, "cpu", f->cpu);
+	json_i64(&j, "cpus", f->cpus);
+	json_u64(&j, "uid", geteuid());
+	json_arr(&j, "engines");
+	for (int i = 0; i < 3; i++) {
+		json_obj(&j, NULL);
+		json_str(&j, "name", engines[i].name);
+		json_bool(&j, "usable", engines[i].usable);
+		json_str(&j, "accuracy", engines[i].usable ? engines[i].accuracy : NULL);
+		json_str(&j, "cost", engines[i].usable ? engines[i].cost : NULL);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_arr(&j, "features");
+	for (size_t i = 0; i < f->count; i++) {
+		const struct feature *x = &f->f[i];
+
+		json_obj(&j, NULL);
+		json_str(&j, "name", x->name);
+		json_str(&j, "title", x->title);
+		json_str(&j, "group", x->group == FEATURE_RIGHTS ? "rights" : "source");
+		json_bool(&j, "built", built(x));
+		json_str(&j, "state", feature_state_str(x->state));
+		json_str(&j, "detail", x->detail);
+		json_str(&j, "means", *x->means ? x->means : NULL);
+		json_str(&j, "enable", *x->enable ? x->enable : NULL);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_end(&j);
+	buf_addch(out, '\n');
+}
+
+static int cmd_doctor(void *opts, int argc, char **argv)
+{
+	const struct doctor_cmd *o = opts;
+	struct text_style style = page_style();
+	struct engine engines[3];
+	struct features f;
+	struct err e = { 0 };
+	AUTO_BUF(out);
+
+	features_probe(&f);
+	judge(&f, engines);
+	if (o->json)
+		show_json(&f, engines, &out);
+	else
+		show_text(&f, engines, &style, &out);
+	if (page_write(&out, !o->json, &e))
+		return cli_fail(&e, EXIT_FAILED);
+	if (!engines[0].usable && !engines[1].usable) {
+		log_warn("nothing can be recorded live here; the lines `to enable` above say how to change that");
+		return EXIT_DEGRADED;
+	}
+	return EXIT_DONE;
+}
+
+static const struct cli_schema schemas[] = {
+	{ "doctor",
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.doctor/1\",\"type\":\"object\","
+	  "\"required\":[\"schema\",\"version\",\"kernel\",\"machine\",\"uid\",\"engines\",\"features\"],\"properties\":{"
+	  "\"schema\":{\"const\":\"accperf.doctor/1\"},\"version\":{\"type\":\"string\"},\"kernel\":{\"type\":\"string\"},"
+	  "\"machine\":{\"type\":\"string\"},\"cpu\":{\"type\":\"string\"},\"cpus\":{\"type\":\"integer\"},\"uid\":{\"type\":\"integer\"},"
+	  "\"engines\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"usable\"],\"properties\":{"
+	  "\"name\":{\"enum\":[\"pmu\",\"soft\",\"exact\"]},\"usable\":{\"type\":\"boolean\"},"
+	  "\"accuracy\":{\"type\":[\"string\",\"null\"]},\"cost\":{\"type\":[\"string\",\"null\"]}}}},"
+	  "\"features\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	  "\"required\":[\"name\",\"title\",\"group\",\"built\",\"state\",\"detail\",\"means\",\"enable\"],\"properties\":{"
+	  "\"name\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"group\":{\"enum\":[\"rights\",\"source\"]},"
+	  "\"built\":{\"type\":\"boolean\"},\"state\":{\"enum\":[\"yes\",\"partly\",\"no\",\"unknown\"]},\"detail\":{\"type\":\"string\"},"
+	  "\"means\":{\"type\":[\"string\",\"null\"]},\"enable\":{\"type\":[\"string\",\"null\"]}}}}}}" },
+	{ 0 }
+};
+
+CLI_COMMAND(doctor) = {
+	.name = "doctor",
+	.summary = "what this machine can measure, and how to get the rest",
+	.order = 80,
+	.run = cmd_doctor,
+	.options = options,
+	.opt_size = sizeof(struct doctor_cmd),
+	.usage = "[--json]",
+	.details = "Tries each thing that accperf can use (arms a hardware breakpoint and sees it hit, loads a BPF program,\n"
+		   "probes an own function) and says what was found, what follows for accuracy and cost, and the exact\n"
+		   "command that would enable what is missing. Leaves nothing behind.\n"
+		   "\n"
+		   "Exit status 0 when something can be recorded live, 3 when nothing can.",
+	.examples = "accperf doctor\tWhat works here\n"
+		    "accperf doctor --json | jq -r '.features[] | select(.state != \"yes\") | .enable'\tThe commands that would help\n",
+	.schemas = schemas,
+};
