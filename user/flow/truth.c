@@ -14,6 +14,9 @@ static double known(uint64_t v)
 /* Copies all records of a chunk behind those at hand. */
 static int take(void **array, size_t *count, size_t *cap, size_t size, const struct store_chunk *chunk, struct err *e)
 {
+	/* of records this short a chunk may claim any number: memory must follow the bytes of the file */
+	if (chunk->rec_size < 16)
+		return 0;
 	if (*count + chunk->count > *cap) {
 		size_t want = *cap ? *cap : 256;
 		void *p;
