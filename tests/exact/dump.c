@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/truth.h"
+#include "flow/estimators.h"
 
 static const char *base(const char *path)
 {
@@ -41,15 +41,14 @@ static void figure(double v)
 
 int main(int argc, char **argv)
 {
-	enum flow_stack stack = FLOW_STACK_INCLUDE;
-	struct flow_truth t = { 0 };
-	struct store_reader *r;
-	struct store_chunk c;
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct flow_input in;
 	struct err e = { 0 };
 	const char *main_object;
 
+	o.stack = true;
 	if (argc > 2 && !strcmp(argv[1], "--stack")) {
-		stack = strcmp(argv[2], "exclude") ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE;
+		o.stack = strcmp(argv[2], "exclude");
 		argc -= 2;
 		argv += 2;
 	}
@@ -58,23 +57,19 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	main_object = base(argv[2]);
-	r = store_open(argv[1], &e);
-	while (r && store_next(r, &c, &e) > 0)
-		if (flow_truth_chunk(&t, &c, &e))
-			break;
-	if (!r || e.code) {
+	if (flow_input_load(&in, argv[1], NULL, &e)) {
 		fprintf(stderr, "dump: %s\n", e.text);
 		return 1;
 	}
-	printf("total\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", t.run.instructions, t.run.loads,
-	       t.run.stores, t.run.load_bytes, t.run.store_bytes);
+	printf("total\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", in.x_run.instructions, in.x_run.loads,
+	       in.x_run.stores, in.x_run.load_bytes, in.x_run.store_bytes);
 	for (int sem = FLOW_QUAD; sem <= FLOW_KE; sem++) {
 		struct flow f;
 
-		flow_init(&f);
-		if (!flow_truth_has(&t, (enum flow_semantics)sem))
+		o.ke = sem == FLOW_KE;
+		if (!(in.x_run.has & (o.ke ? FMT_X_HAS_KE : FMT_X_HAS_QUAD)))
 			continue;
-		if (flow_truth_flow(&t, r, (enum flow_semantics)sem, stack, &f, &e)) {
+		if (flow_estimate(&in, "exact", &o, &f, &e)) {
 			fprintf(stderr, "dump: %s\n", e.text);
 			return 1;
 		}
@@ -101,13 +96,12 @@ int main(int argc, char **argv)
 			printf("%s", sem == FLOW_QUAD ? "quad" : "ke");
 			name(&f.funcs[x->producer], main_object);
 			name(&f.funcs[x->consumer], main_object);
-			figure(sem == FLOW_QUAD ? x->bytes : x->bytes / t.run.chunk);
+			figure(sem == FLOW_QUAD ? x->bytes : x->bytes / in.x_run.chunk);
 			figure(x->unique);
 			printf("\n");
 		}
 		flow_release(&f);
 	}
-	flow_truth_release(&t);
-	store_reader_free(r);
+	flow_input_release(&in);
 	return 0;
 }

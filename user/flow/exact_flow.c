@@ -15,23 +15,31 @@ static uint32_t func_for(struct flow *out, const struct flow_input *in, uint32_t
 	return f < in->func_count ? flow_func(out, in->funcs[f].name, in->funcs[f].object) : FLOW_NONE;
 }
 
+/* Several records may bear one name (static functions of different files): figures add up. */
+static void add(double *sum, double v)
+{
+	*sum = isnan(*sum) ? v : *sum + v;
+}
+
 static void take_figures(struct flow_func *n, const struct fmt_x_func *x, bool stack, bool unique)
 {
 	int class = stack ? FMT_X_BOTH : FMT_X_DATA;
+	double load_bytes = 0, store_bytes = 0;
 
-	n->instructions = counted(x->instructions);
-	n->compute = counted(x->compute);
-	n->loads = counted(x->loads);
-	n->stores = counted(x->stores);
-	n->load_bytes = n->store_bytes = 0;
 	for (int i = 0; i < 4; i++) {
-		n->load_bytes += counted(x->load_bytes[i]);
-		n->store_bytes += counted(x->store_bytes[i]);
+		load_bytes += counted(x->load_bytes[i]);
+		store_bytes += counted(x->store_bytes[i]);
 	}
-	n->stack_bytes = counted(x->load_bytes[FMT_X_R_STACK]) + counted(x->store_bytes[FMT_X_R_STACK]);
-	n->calls = counted(x->calls);
-	n->in_uma = unique ? counted(x->in_unique[class]) : NAN;
-	n->out_uma = unique ? counted(x->out_unique[class]) : NAN;
+	add(&n->instructions, counted(x->instructions));
+	add(&n->compute, counted(x->compute));
+	add(&n->loads, counted(x->loads));
+	add(&n->stores, counted(x->stores));
+	add(&n->load_bytes, load_bytes);
+	add(&n->store_bytes, store_bytes);
+	add(&n->stack_bytes, counted(x->load_bytes[FMT_X_R_STACK]) + counted(x->store_bytes[FMT_X_R_STACK]));
+	add(&n->calls, counted(x->calls));
+	add(&n->in_uma, unique ? counted(x->in_unique[class]) : NAN);
+	add(&n->out_uma, unique ? counted(x->out_unique[class]) : NAN);
 }
 
 static int run_exact(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
@@ -75,7 +83,7 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 		edge->bytes += bytes;
 		edge->low = edge->high = edge->bytes;
 		if (unique)
-			edge->unique = counted(x->unique[o->stack ? FMT_X_BOTH : FMT_X_DATA]);
+			add(&edge->unique, o->ke ? NAN : counted(x->unique[o->stack ? FMT_X_BOTH : FMT_X_DATA]));
 	}
 	for (uint32_t f = 0; f < in->func_count; f++) {
 		uint32_t id = in->times ? flow_find(out, in->funcs[f].name, in->funcs[f].object) : FLOW_NONE;
