@@ -347,6 +347,7 @@ enum fmt_call_flags {
 	FMT_CALL_FAILED = 512,	/* the API returned an error */
 	FMT_CALL_LATE = 1024,	/* completion seen at a later wait than the first: an upper bound */
 	FMT_CALL_CPU = 2048,	/* cpu_ns is known */
+	FMT_CALL_EITHER = 4096, /* the API does not tell the direction: bytes_in holds the bytes */
 };
 
 /* Times are CLOCK_MONOTONIC as the probes saw them; the *_ns fields have the probes' own cost
@@ -399,10 +400,11 @@ struct fmt_offload_total {
 	uint64_t unknown_bytes; /* calls whose bytes could not be read */
 	uint64_t records;   /* FMT_CALL records made of them */
 	uint32_t pid, api;
-	uint32_t site;	    /* as fmt_call.site; 0 = all */
+	uint32_t site;	    /* as fmt_call.site; 0 = unknown */
 	uint32_t pad;
+	uint64_t site_addr; /* the caller's address, which is the key; 0 = all for which there was no room */
 };
-_Static_assert(sizeof(struct fmt_offload_total) == 104, "fmt_offload_total");
+_Static_assert(sizeof(struct fmt_offload_total) == 112, "fmt_offload_total");
 
 /* A stretch of time in which the probes of one library were in place: the totals are those of the
  * stretches, so calls/s = calls / sum of stretches. One stretch = the whole recording when the

@@ -1,0 +1,893 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Offload calls: entry and return of probed functions become one call of the outermost function of
+ * a family, counted exactly in maps and sent one by one as far as the rate limit allows. The same
+ * code runs behind three ways of attaching (uprobe_session, uprobe_multi pairs, perf uprobes),
+ * which is why state is found again by stack pointer and not by the session's cookie.
+ */
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "probe.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Kernel types under flavoured names: only the fields used, matched by CO-RE. */
+struct sched_entity___off {
+	__u64 exec_start, sum_exec_runtime;
+} __attribute__((preserve_access_index));
+struct task_struct___off {
+	struct sched_entity___off se;
+	unsigned long nvcsw, nivcsw;
+} __attribute__((preserve_access_index));
+
+#if defined(__TARGET_ARCH_x86)
+typedef struct pt_regs regs_t;
+#define REG_SP(r) ((r)->rsp)
+#define REG_IP(r) ((r)->rip)
+#define REG_RET(r) ((r)->rax)
+#define REG_ARGS 6
+#define RET_SP_SHIFT 8 /* `ret` popped the return address */
+#elif defined(__TARGET_ARCH_arm64)
+typedef struct user_pt_regs regs_t;
+#define REG_SP(r) ((r)->sp)
+#define REG_IP(r) ((r)->pc)
+#define REG_RET(r) ((r)->regs[0])
+#define REG_ARGS 8
+#define RET_SP_SHIFT 0
+#else
+#error "offload probes: add the registers of this architecture"
+#endif
+
+extern bool bpf_session_is_return(void) __ksym __weak;
+
+const volatile __u64 pidns_dev, pidns_ino; /* 0: processes are named as the initial namespace does */
+const volatile __u64 stack_gap_ns = 200000000; /* between two stacks of one call site */
+__u32 filter_pids;			       /* only those in `targets` */
+__u32 limit_per_window = 100;		       /* records per process and 100 ms; 0 = no limit */
+__u32 epochs[PROBE_LIBS];		       /* of each library: bumped whenever it is armed */
+__u32 enabled[PROBE_LIBS];		       /* calls entered meanwhile count; others only cost */
+__u64 losses[PC_MAX];
+
+#define RATE_WINDOW_NS 100000000ull
+#define SLOTS 3
+#define SNAPSHOT 8192
+
+struct slot {
+	__u64 entry, sp, site, func, cpu, queue;
+	__u64 in, out, items; /* values, or the value before */
+	__u64 in_at, out_at;  /* where to read at return */
+	__u64 event_at;
+	__u64 events[PROBE_EVENTS];
+	__u32 events_cnt;
+	__u32 probe, epoch, library;
+	__u32 voluntary, involuntary;
+	__u32 flags;
+	__u16 family;
+	__u8 used, kind;
+};
+
+struct thread {
+	struct slot slots[SLOTS];
+};
+
+struct rate {
+	__u64 began;
+	__u32 seen, sent, shift, pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 2 << 20);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PROBE_MAX);
+	__type(key, __u32);
+	__type(value, struct probe_spec);
+} specs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u32);
+} targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct rate);
+} rates SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, struct probe_total_key);
+	__type(value, struct probe_total);
+} totals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, struct probe_hist_key);
+	__type(value, struct probe_hist);
+} hists SEC(".maps");
+
+/* Hits and calls per probe: what the governor goes by. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PROBE_MAX);
+	__type(key, __u32);
+	__type(value, struct probe_activity);
+} activity SEC(".maps");
+
+static const struct thread no_thread;
+static const struct probe_total no_total;
+static const struct probe_hist no_hist;
+
+/* Programs of one CPU may preempt each other here, so plain increments would lose some. */
+#define ADD(what, n) __sync_fetch_and_add(&(what), (n))
+
+static __always_inline __u32 whoami(__u32 *tid)
+{
+	struct bpf_pidns_info ns = {};
+	__u64 id;
+
+	if (pidns_ino && !bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns))) {
+		*tid = ns.pid;
+		return ns.tgid;
+	}
+	id = bpf_get_current_pid_tgid();
+	*tid = (__u32)id;
+	return id >> 32;
+}
+
+struct args {
+	__u64 reg[8];
+	__u64 stack; /* where the others lie */
+};
+
+/* All at once: the verifier wants each register of the context named by a constant. */
+static __always_inline void take_args(struct args *a, regs_t *r)
+{
+#if defined(__TARGET_ARCH_x86)
+	a->reg[0] = r->rdi;
+	a->reg[1] = r->rsi;
+	a->reg[2] = r->rdx;
+	a->reg[3] = r->rcx;
+	a->reg[4] = r->r8;
+	a->reg[5] = r->r9;
+	a->reg[6] = a->reg[7] = 0;
+	a->stack = r->rsp + 8;
+#else
+	a->reg[0] = r->regs[0];
+	a->reg[1] = r->regs[1];
+	a->reg[2] = r->regs[2];
+	a->reg[3] = r->regs[3];
+	a->reg[4] = r->regs[4];
+	a->reg[5] = r->regs[5];
+	a->reg[6] = r->regs[6];
+	a->reg[7] = r->regs[7];
+	a->stack = r->sp;
+#endif
+}
+
+static __noinline __u64 arg_of(const struct args *a, __u32 n)
+{
+	__u64 v = 0;
+
+	if (!a)
+		return 0;
+	if (n < REG_ARGS)
+		return a->reg[n & 7];
+	bpf_probe_read_user(&v, sizeof(v), (void *)(a->stack + 8 * (__u64)(n - REG_ARGS)));
+	return v;
+}
+
+static __always_inline __u64 caller_of(regs_t *r)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 v = 0;
+
+	bpf_probe_read_user(&v, sizeof(v), (void *)r->rsp);
+	return v;
+#else
+	return r->regs[30];
+#endif
+}
+
+static __always_inline __u64 narrowed(__u64 v, __u8 width)
+{
+	return width == 4 ? (__u32)v : v;
+}
+
+static __always_inline bool read_field(__u64 at, __u8 width, __u64 *v)
+{
+	__u32 v32;
+
+	if (!at)
+		return false;
+	if (width == 4) {
+		if (bpf_probe_read_user(&v32, sizeof(v32), (void *)at))
+			return false;
+		*v = v32;
+		return true;
+	}
+	return !bpf_probe_read_user(v, sizeof(*v), (void *)at);
+}
+
+struct seen {
+	__u64 v;  /* the value, or what it was before */
+	__u64 at; /* where to look at return; 0: nothing to do there */
+};
+
+/* The entry's half of an expression. False: not known. */
+static __always_inline bool expr_entry(const struct args *r, const struct probe_expr *x, struct seen *e)
+{
+	__u64 p, n, item;
+	__u32 i;
+
+	e->v = e->at = 0;
+	if (x->op == PX_NONE)
+		return false;
+	if (x->when_arg) {
+		n = (__u32)arg_of(r, x->when_arg - 1);
+		if (n != x->when)
+			return !((x->value >> (n & 63)) & 1);
+	}
+	switch (x->op) {
+	case PX_CONST:
+		e->v = x->value;
+		return true;
+	case PX_ARG:
+		e->v = narrowed(arg_of(r, x->a), x->width);
+		return true;
+	case PX_MUL:
+		e->v = narrowed(arg_of(r, x->a), x->width) * narrowed(arg_of(r, x->b), x->width);
+		return true;
+	case PX_FIELD:
+		return read_field(arg_of(r, x->a) + x->off, x->width, &e->v);
+	case PX_FIELD_AFTER:
+		e->at = arg_of(r, x->a) + x->off;
+		return true;
+	case PX_USED:
+	case PX_GREW:
+		e->at = arg_of(r, x->a) + x->off;
+		return read_field(e->at, x->width, &e->v);
+	case PX_RETURN:
+		return true;
+	case PX_SUM:
+	case PX_PRODUCT:
+		p = arg_of(r, x->a);
+		n = x->value ? x->value : (__u32)arg_of(r, x->b);
+		e->v = x->op == PX_PRODUCT;
+		for (i = 0; i < 16; i++) {
+			if (i >= n)
+				return true;
+			if (bpf_probe_read_user(&item, sizeof(item), (void *)(p + 8 * (__u64)i)))
+				return false;
+			if (x->op == PX_SUM)
+				e->v += item;
+			else
+				e->v *= item;
+		}
+		return n <= 16;
+	case PX_GRID:
+		e->v = 1;
+		for (i = 0; i < 6; i++)
+			e->v *= (__u32)arg_of(r, x->a + i);
+		return true;
+	case PX_DIM3:
+		e->v = 1;
+		for (i = 0; i < 4; i += 2) {
+			p = arg_of(r, x->a + i);
+			e->v *= (__u64)(__u32)p * (p >> 32) * (__u32)arg_of(r, x->a + i + 1);
+		}
+		return true;
+	case PX_FIELD_PAIR:
+		p = arg_of(r, x->a) + x->off;
+		if (!read_field(p, x->width, &e->v) || !read_field(p + (x->width == 4 ? 4 : 8), x->width, &item))
+			return false;
+		e->v *= item;
+		return true;
+	}
+	return false;
+}
+
+/* The return's half. */
+static __always_inline bool expr_return(const struct probe_expr *x, __u64 ret, __u64 at, __u64 *v)
+{
+	__u64 after;
+
+	if (x->op == PX_RETURN) {
+		*v = ret;
+		return ret < (__u64)-4096;
+	}
+	if (!at)
+		return true;
+	if (!read_field(at, x->width, &after))
+		return false;
+	if (x->op == PX_USED)
+		*v = narrowed(*v - after, x->width);
+	else if (x->op == PX_GREW)
+		*v = narrowed(after - *v, x->width);
+	else
+		*v = after;
+	return true;
+}
+
+static __always_inline bool succeeded(__u8 ok, __u64 ret)
+{
+	switch (ok) {
+	case PR_ZERO: return (__u32)ret == 0;
+	case PR_POSITIVE: return (__s32)ret > 0;
+	case PR_SIZE: return ret < (__u64)-4096;
+	case PR_NONZERO: return ret != 0;
+	case PR_NOT_NEGATIVE: return (__s32)ret >= 0;
+	}
+	return true;
+}
+
+static __always_inline __u8 bin_of(__u64 v)
+{
+	__u8 b = 0;
+
+	if (v >> 32) { b += 32; v >>= 32; }
+	if (v >> 16) { b += 16; v >>= 16; }
+	if (v >> 8) { b += 8; v >>= 8; }
+	if (v >> 4) { b += 4; v >>= 4; }
+	if (v >> 2) { b += 2; v >>= 2; }
+	if (v >> 1) { b += 1; v >>= 1; }
+	return v ? b + 1 : 0;
+}
+
+/* CPU time of the current thread but for a constant: what was accounted, and the time since. The
+ * scheduler's clock and ours differ by a constant that falls out of a difference. */
+static __always_inline __u64 cpu_clock(struct task_struct___off *t, __u64 now)
+{
+	return BPF_CORE_READ(t, se.sum_exec_runtime) + now - BPF_CORE_READ(t, se.exec_start);
+}
+
+static __always_inline void take_regs(__u64 *to, regs_t *r)
+{
+#if defined(__TARGET_ARCH_x86)
+	to[WREG_AX] = r->rax; to[WREG_DX] = r->rdx; to[WREG_CX] = r->rcx; to[WREG_BX] = r->rbx;
+	to[WREG_SI] = r->rsi; to[WREG_DI] = r->rdi; to[WREG_BP] = r->rbp; to[WREG_SP] = r->rsp;
+	to[WREG_R8] = r->r8; to[WREG_R9] = r->r9; to[WREG_R10] = r->r10; to[WREG_R11] = r->r11;
+	to[WREG_R12] = r->r12; to[WREG_R13] = r->r13; to[WREG_R14] = r->r14; to[WREG_R15] = r->r15;
+	to[WREG_IP] = r->rip; to[WREG_FLAGS] = r->eflags;
+#else
+	to[WREG_SP] = r->sp; to[WREG_IP] = r->pc;
+#endif
+}
+
+struct snapshot {
+	struct wire_sample s;
+	__u8 stack[SNAPSHOT];
+};
+
+static __always_inline bool send_stack(regs_t *r, __u64 now, __u32 pid, __u32 tid)
+{
+	struct snapshot *s = bpf_ringbuf_reserve(&ring, sizeof(*s), 0);
+	void *sp = (void *)REG_SP(r);
+	__u32 n = 0;
+
+	if (!s) {
+		ADD(losses[PC_RING_FULL], 1);
+		return false;
+	}
+	__builtin_memset(&s->s, 0, sizeof(s->s));
+	s->s.h.kind = WIRE_SAMPLE;
+	s->s.h.size = sizeof(*s);
+	s->s.h.time = now;
+	s->s.h.pid = pid;
+	s->s.h.tid = tid;
+	s->s.h.cpu = bpf_get_smp_processor_id();
+	s->s.h.flags = WIRE_F_STACK_CUT;
+	s->s.syscall = -1;
+	take_regs(s->s.regs, r);
+	/* The stack's base may be nearer than the snapshot is long. */
+	if (!bpf_probe_read_user(s->stack, SNAPSHOT, sp))
+		n = SNAPSHOT;
+	else if (!bpf_probe_read_user(s->stack, SNAPSHOT / 2, sp))
+		n = SNAPSHOT / 2;
+	else if (!bpf_probe_read_user(s->stack, SNAPSHOT / 4, sp))
+		n = SNAPSHOT / 4;
+	else if (!bpf_probe_read_user(s->stack, SNAPSHOT / 8, sp))
+		n = SNAPSHOT / 8;
+	else if (!bpf_probe_read_user(s->stack, 256, sp))
+		n = 256;
+	s->s.stack_bytes = n;
+	bpf_ringbuf_submit(s, 0);
+	return true;
+}
+
+static __always_inline struct probe_total *total_of(__u32 pid, __u32 probe, __u64 site)
+{
+	struct probe_total_key key = { .pid = pid, .probe = probe, .site = site };
+	struct probe_total *t = bpf_map_lookup_elem(&totals, &key);
+
+	if (t)
+		return t;
+	bpf_map_update_elem(&totals, &key, &no_total, BPF_NOEXIST);
+	t = bpf_map_lookup_elem(&totals, &key);
+	if (t)
+		return t;
+	key.site = 0;
+	t = bpf_map_lookup_elem(&totals, &key);
+	if (!t)
+		ADD(losses[PC_MAP_FULL], 1);
+	return t;
+}
+
+/* 0: no record of this call; else how many calls the record stands for. */
+static __always_inline __u32 thinned(__u32 pid, __u64 now)
+{
+	struct rate *r, first = { .began = now };
+	__u32 limit = limit_per_window, weight;
+
+	if (!limit)
+		return 1;
+	r = bpf_map_lookup_elem(&rates, &pid);
+	if (!r) {
+		bpf_map_update_elem(&rates, &pid, &first, BPF_NOEXIST);
+		r = bpf_map_lookup_elem(&rates, &pid);
+		if (!r)
+			return 1;
+	}
+	if (now - r->began > RATE_WINDOW_NS) {
+		/* Slowly back, one step a quiet window, so that the weights do not flap. */
+		if (r->shift && (r->seen >> ((r->shift - 1) & 31)) < limit / 2)
+			r->shift--;
+		r->began = now;
+		r->seen = r->sent = 0;
+	}
+	ADD(r->seen, 1);
+	weight = 1u << (r->shift & 31);
+	if (weight > 1 && (bpf_get_prandom_u32() & (weight - 1)))
+		return 0;
+	ADD(r->sent, 1);
+	if (r->sent > limit && r->shift < 20) {
+		r->shift++;
+		r->sent = 0;
+	}
+	return weight;
+}
+
+static __always_inline void slot_dead(struct slot *s, __u32 library_epoch)
+{
+	if (s->epoch != library_epoch)
+		ADD(losses[PC_CUT], 1);
+	else
+		ADD(losses[PC_ABANDONED], 1);
+	s->used = 0;
+}
+
+static __always_inline struct thread *thread_of(__u32 tid)
+{
+	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+
+	if (t)
+		return t;
+	bpf_map_update_elem(&threads, &tid, &no_thread, BPF_NOEXIST);
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (!t)
+		ADD(losses[PC_MAP_FULL], 1);
+	return t;
+}
+
+/* What the arguments tell at entry. */
+static __noinline int read_args(const struct args *r, struct slot *s, const struct probe_spec *spec)
+{
+	struct seen e;
+	__u64 at;
+	__u32 n;
+
+	if (!r || !s || !spec)
+		return 0;
+	if (spec->block_arg && (__u32)arg_of(r, spec->block_arg - 1))
+		s->kind = PK_CALL;
+	if (spec->either)
+		s->flags |= WO_EITHER;
+	if (expr_entry(r, &spec->in, &e))
+		s->flags |= WO_IN;
+	s->in = e.v;
+	s->in_at = e.at;
+	if (expr_entry(r, &spec->out, &e))
+		s->flags |= WO_OUT;
+	s->out = e.v;
+	s->out_at = e.at;
+	if (expr_entry(r, &spec->items, &e))
+		s->flags |= WO_ITEMS;
+	s->items = e.v;
+	s->queue = spec->queue_arg ? arg_of(r, spec->queue_arg - 1) : 0;
+	if (spec->queue_off && !read_field(s->queue + spec->queue_off, 8, &s->queue))
+		s->queue = 0;
+	s->event_at = spec->event_out ? arg_of(r, spec->event_out - 1) : 0;
+	s->events_cnt = 0;
+	if (spec->event_arg) {
+		s->events[0] = arg_of(r, spec->event_arg - 1);
+		s->events_cnt = 1;
+	} else if (spec->list_p) {
+		n = (__u32)arg_of(r, spec->list_n - 1);
+		at = arg_of(r, spec->list_p - 1);
+		if (n > PROBE_EVENTS) { /* the last ones: those submitted latest */
+			at += 8 * (__u64)(n - PROBE_EVENTS);
+			n = PROBE_EVENTS;
+			s->flags |= WO_MORE_EVENTS;
+		}
+		s->events_cnt = n;
+		if (n && bpf_probe_read_user(s->events, n * 8, (void *)at))
+			s->events_cnt = 0;
+	}
+	return 0;
+}
+
+/* 0: want its return; 1: do not. */
+static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_spec *spec)
+{
+	struct task_struct___off *task = (void *)bpf_get_current_task();
+	struct probe_activity *act;
+	struct slot *s = NULL, *c;
+	struct probe_total *total;
+	struct thread *t;
+	struct args args;
+	__u64 sp = REG_SP(r), now;
+	__u32 tid, pid = whoami(&tid), i, epoch, flags = 0, key = probe;
+
+	if (filter_pids && !bpf_map_lookup_elem(&targets, &pid))
+		return 1;
+	act = bpf_map_lookup_elem(&activity, &key);
+	if (!act || !spec->kind)
+		return 1;
+	ADD(act->hits, 1);
+	if (!enabled[spec->library & (PROBE_LIBS - 1)])
+		return 1;
+	t = thread_of(tid);
+	if (!t)
+		return 1;
+#pragma unroll
+	for (i = 0; i < SLOTS; i++) {
+		c = &t->slots[i];
+		if (!c->used) {
+			if (!s)
+				s = c;
+			continue;
+		}
+		epoch = epochs[c->library & (PROBE_LIBS - 1)];
+		if (c->family == spec->family) {
+			/* Still in there if its frame is above ours and its probes never went. */
+			if (c->epoch == epoch && (c->sp > sp || spec->kind == PK_BEGIN)) {
+				ADD(losses[PC_NESTED], 1);
+				return 1;
+			}
+			slot_dead(c, epoch);
+			s = c;
+		} else if (c->epoch != epoch) {
+			slot_dead(c, epoch);
+			if (!s)
+				s = c;
+		} else if (c->sp > sp) {
+			flags |= WO_INSIDE;
+		}
+	}
+	if (!s) {
+		ADD(losses[PC_SLOTS_FULL], 1);
+		return 1;
+	}
+	s->probe = probe;
+	s->family = spec->family;
+	s->library = spec->library;
+	s->epoch = epochs[spec->library & (PROBE_LIBS - 1)];
+	s->sp = sp;
+	s->func = REG_IP(r);
+	s->site = spec->kind == PK_BEGIN ? REG_IP(r) : caller_of(r);
+	s->kind = spec->kind;
+	s->flags = flags;
+	take_args(&args, r);
+	read_args(&args, s, spec);
+	if (spec->kind != PK_WAIT && spec->kind != PK_EVENT) {
+		now = bpf_ktime_get_ns();
+		total = total_of(pid, probe, s->site);
+		if (total && (!total->stack_time || now - total->stack_time > stack_gap_ns) &&
+		    send_stack(r, now, pid, tid)) {
+			total->stack_time = now;
+			s->flags |= WO_STACK;
+		}
+	}
+	s->used = 1;
+	s->voluntary = BPF_CORE_READ(task, nvcsw);
+	s->involuntary = BPF_CORE_READ(task, nivcsw);
+	/* Last, so that little of the entry's own work falls between the stamps. */
+	now = bpf_ktime_get_ns();
+	s->cpu = cpu_clock(task, now);
+	s->entry = now;
+	return 0;
+}
+
+static __always_inline void emit(struct slot *s, __u32 pid, __u32 tid, __u64 now, __u32 weight)
+{
+	struct wire_offload *w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	__u32 i;
+
+	if (!w) {
+		ADD(losses[PC_RING_FULL], 1);
+		return;
+	}
+	w->h.kind = WIRE_OFFLOAD;
+	w->h.size = sizeof(*w);
+	w->h.time = now;
+	w->h.pid = pid;
+	w->h.tid = tid;
+	w->h.cpu = bpf_get_smp_processor_id();
+	w->h.flags = 0;
+	w->entry = s->entry;
+	w->ret = s->flags & WO_OPEN ? 0 : now;
+	w->in = s->in;
+	w->out = s->out;
+	w->items = s->items;
+	w->queue = s->queue;
+	w->cpu = s->cpu;
+	w->site = s->site;
+	w->func = s->func;
+	for (i = 0; i < PROBE_EVENTS; i++)
+		w->events[i] = s->events[i];
+	w->events_cnt = s->events_cnt;
+	w->probe = s->probe;
+	w->kind = s->kind;
+	w->weight = weight;
+	w->flags = s->flags;
+	w->voluntary = s->voluntary;
+	w->involuntary = s->involuntary;
+	w->pad = 0;
+	bpf_ringbuf_submit(w, 0);
+}
+
+static __always_inline void add_total(struct probe_total *t, const struct slot *s, __u64 ns)
+{
+	ADD(t->calls, 1);
+	ADD(t->ns, ns);
+	ADD(t->cpu, s->cpu);
+	if (s->voluntary | s->involuntary) {
+		ADD(t->switched, 1);
+		ADD(t->switched_ns, ns);
+	}
+	if (s->flags & WO_FAILED)
+		ADD(t->failed, 1);
+	if (s->flags & WO_IN)
+		ADD(t->in, s->in);
+	if (s->flags & WO_OUT)
+		ADD(t->out, s->out);
+	if (!(s->flags & (WO_IN | WO_OUT)))
+		ADD(t->unknown, 1);
+}
+
+static __always_inline void add_hist(const struct slot *s, __u32 pid, __u64 ns)
+{
+	struct probe_hist_key key = {};
+	struct probe_hist *h;
+	__u64 bytes = 0;
+
+	/* The size of a call is what it was handed, or, for copies back, what it delivered. */
+	if (s->flags & WO_IN)
+		bytes = s->in;
+	if (!bytes && (s->flags & WO_OUT))
+		bytes = s->out;
+	key.pid = pid;
+	key.probe = s->probe;
+	key.bytes_bin = s->flags & (WO_IN | WO_OUT) ? bin_of(bytes) : PROBE_BIN_UNKNOWN;
+	key.time_bin = bin_of(ns);
+	h = bpf_map_lookup_elem(&hists, &key);
+	if (!h) {
+		bpf_map_update_elem(&hists, &key, &no_hist, BPF_NOEXIST);
+		h = bpf_map_lookup_elem(&hists, &key);
+		if (!h) {
+			ADD(losses[PC_MAP_FULL], 1);
+			return;
+		}
+	}
+	ADD(h->count, 1);
+	ADD(h->bytes, bytes);
+	ADD(h->ns, ns);
+}
+
+/* Slot s is complete: count it and perhaps send it. */
+static __noinline int finish(regs_t *r, struct slot *s, const struct probe_spec *spec, __u64 now)
+{
+	struct task_struct___off *task = (void *)bpf_get_current_task();
+	struct probe_activity *act;
+	struct probe_total *t;
+	__u64 ret, ns;
+	__u32 tid, pid = whoami(&tid), weight, key;
+
+	if (!s || !spec)
+		return 0;
+	ret = REG_RET(r);
+	ns = now - s->entry;
+	key = s->probe;
+	s->cpu = cpu_clock(task, now) - s->cpu;
+	s->voluntary = (__u32)BPF_CORE_READ(task, nvcsw) - s->voluntary;
+	s->involuntary = (__u32)BPF_CORE_READ(task, nivcsw) - s->involuntary;
+	if (!(s->flags & WO_MARKER)) {
+		if ((s->flags & WO_IN) && !expr_return(&spec->in, ret, s->in_at, &s->in))
+			s->flags &= ~WO_IN;
+		if ((s->flags & WO_OUT) && !expr_return(&spec->out, ret, s->out_at, &s->out))
+			s->flags &= ~WO_OUT;
+		if (!succeeded(spec->ok, ret))
+			s->flags |= WO_FAILED;
+	}
+	if (s->event_at && !bpf_probe_read_user(&s->events[0], 8, (void *)s->event_at))
+		s->events_cnt = 1;
+	act = bpf_map_lookup_elem(&activity, &key);
+	if (act)
+		ADD(act->calls, 1);
+	t = total_of(pid, s->probe, s->site);
+	if (t)
+		add_total(t, s, ns);
+	if (s->kind != PK_WAIT && s->kind != PK_EVENT) {
+		add_hist(s, pid, ns);
+		/* One that completes others is needed for them. */
+		weight = spec->completes && s->kind == PK_CALL ? 1 : thinned(pid, now);
+		if (!weight)
+			ADD(losses[PC_THINNED], 1);
+	} else {
+		/* Never thinned: each may complete a call that has a record. A query that says
+		 * "not ready" completes none. */
+		weight = !(s->flags & WO_FAILED);
+	}
+	if (weight) {
+		if (t)
+			ADD(t->records, 1);
+		emit(s, pid, tid, now, weight);
+	}
+	s->used = 0;
+	return 0;
+}
+
+static __always_inline int returned(regs_t *r, __u32 probe)
+{
+	__u64 now = bpf_ktime_get_ns(), sp = REG_SP(r) - RET_SP_SHIFT;
+	struct probe_spec *spec;
+	struct thread *t;
+	struct slot *s;
+	__u32 tid, i, key = probe;
+
+	whoami(&tid);
+	t = bpf_map_lookup_elem(&threads, &tid);
+	spec = bpf_map_lookup_elem(&specs, &key);
+	if (!t || !spec)
+		return 0;
+#pragma unroll
+	for (i = 0; i < SLOTS; i++) {
+		s = &t->slots[i];
+		if (s->used && s->probe == probe && s->sp == sp) {
+			finish(r, s, spec, now);
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* PK_END: the marker that closes the call its family's PK_BEGIN opened. */
+static __always_inline int ended(regs_t *r, const struct probe_spec *end)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct probe_spec *spec;
+	struct args args;
+	struct thread *t;
+	struct seen e;
+	struct slot *s;
+	__u32 tid, i, key;
+
+	whoami(&tid);
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (!t)
+		return 1;
+#pragma unroll
+	for (i = 0; i < SLOTS; i++) {
+		s = &t->slots[i];
+		if (!s->used || s->family != end->family)
+			continue;
+		key = s->probe;
+		spec = bpf_map_lookup_elem(&specs, &key);
+		if (!spec)
+			return 1;
+		s->flags |= WO_MARKER;
+		take_args(&args, r);
+		if (expr_entry(&args, &end->out, &e)) {
+			s->flags |= WO_OUT;
+			s->out = e.v;
+		}
+		finish(r, s, spec, now);
+		return 1;
+	}
+	return 1;
+}
+
+static __always_inline int on_entry(regs_t *r, __u32 probe)
+{
+	__u32 key = probe;
+	struct probe_spec *spec = bpf_map_lookup_elem(&specs, &key);
+
+	if (!spec)
+		return 1;
+	if (spec->kind == PK_END)
+		return ended(r, spec);
+	return entered(r, probe, spec);
+}
+
+SEC("uprobe")
+int offload_session(regs_t *ctx)
+{
+	__u32 probe = bpf_get_attach_cookie(ctx);
+
+	if (bpf_session_is_return())
+		return returned(ctx, probe);
+	return on_entry(ctx, probe);
+}
+
+SEC("uprobe")
+int offload_entry(regs_t *ctx)
+{
+	on_entry(ctx, bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+SEC("uprobe")
+int offload_return(regs_t *ctx)
+{
+	returned(ctx, bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+/* A thread that ends inside a call leaves it open: counted, sent, never timed. */
+SEC("raw_tp/sched_process_exit")
+int offload_exit(void *ctx)
+{
+	struct probe_total *total;
+	struct thread *t;
+	struct slot *s;
+	__u32 tid, pid = whoami(&tid), i;
+	__u64 now;
+
+	t = bpf_map_lookup_elem(&threads, &tid);
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+#pragma unroll
+	for (i = 0; i < SLOTS; i++) {
+		s = &t->slots[i];
+		if (!s->used)
+			continue;
+		if (s->epoch != epochs[s->library & (PROBE_LIBS - 1)]) {
+			ADD(losses[PC_CUT], 1);
+			continue;
+		}
+		total = total_of(pid, s->probe, s->site);
+		if (total)
+			ADD(total->open, 1);
+		s->flags |= WO_OPEN;
+		s->cpu = s->voluntary = s->involuntary = 0;
+		emit(s, pid, tid, now, 1);
+	}
+	bpf_map_delete_elem(&threads, &tid);
+	return 0;
+}

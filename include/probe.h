@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One probe-able function of an offload API: what BPF must know to turn its entry and return into
+ * one call with bytes, and what travels back. Fixed widths: shared by bpf/offload.bpf.c,
+ * user/ingest/uprobe and user/offload. The table of APIs is user/offload/api.c, nowhere else.
+ *
+ * To add a way of finding bytes: append to enum probe_op, evaluate it in bpf/offload.bpf.c
+ * (expr_entry, expr_return), give it a spelling in user/offload/spec.c if users may write it.
+ */
+#ifndef ACCPERF_PROBE_H
+#define ACCPERF_PROBE_H
+
+#include "abi.h"
+
+enum probe_op {
+	PX_NONE = 0,	   /* not known */
+	PX_CONST = 1,	   /* value */
+	PX_ARG = 2,	   /* argument a */
+	PX_MUL = 3,	   /* argument a times argument b */
+	PX_FIELD = 4,	   /* at entry: the field at argument a + off */
+	PX_FIELD_AFTER = 5, /* the same, at return */
+	PX_USED = 6,	   /* field before - field after: avail_in */
+	PX_GREW = 7,	   /* field after - field before: pos, total_out */
+	PX_RETURN = 8,	   /* the returned size; error codes (-4096 and up) are unknown */
+	PX_SUM = 9,	   /* of the 64-bit array at argument a, of argument b items */
+	PX_PRODUCT = 10,   /* of the same */
+	PX_GRID = 11,	   /* product of the six arguments from a: grid times block */
+	PX_DIM3 = 12,	   /* of two structs of three ints passed by value from argument a on */
+	PX_FIELD_PAIR = 13, /* at entry: the field times the next one */
+};
+
+struct probe_expr {
+	__u8 op;    /* enum probe_op */
+	__u8 a, b;  /* argument numbers from 0 */
+	__u8 width; /* bytes of the field or argument: 4, 8; 0 = 8 */
+	__u16 off;
+	__u8 when_arg;	/* argument number + 1: counts only if that argument == when, else 0 bytes, */
+	__u8 when;
+	__u64 value;	/* or unknown if this has the bit numbered by the argument; PX_CONST: the
+			 * value; PX_SUM, PX_PRODUCT: number of items when nonzero */
+};
+_Static_assert(sizeof(struct probe_expr) == 16, "probe_expr");
+
+enum probe_kind {
+	PK_CALL = 1,	/* done when it returns */
+	PK_SUBMIT = 2,	/* returns early */
+	PK_WAIT = 3,	/* returns when a queue, an event or everything is done */
+	PK_EVENT = 4,	/* puts an event behind what was submitted to a queue */
+	PK_BEGIN = 5,	/* marker: a call begins here, and ends at PK_END of the same family */
+	PK_END = 6,
+};
+
+enum probe_ok { /* which returned values are success */
+	PR_ANY = 0,
+	PR_ZERO = 1,
+	PR_POSITIVE = 2,  /* as int */
+	PR_SIZE = 3,	  /* not a small negative number */
+	PR_NONZERO = 4,
+	PR_NOT_NEGATIVE = 5, /* as int */
+};
+
+enum probe_scope { PS_QUEUE = 0, PS_EVENT = 1, PS_ALL = 2 };
+
+#define PROBE_EVENTS 4
+
+struct probe_spec {
+	struct probe_expr in, out, items;
+	__u8 kind;	 /* enum probe_kind */
+	__u8 ok;	 /* enum probe_ok */
+	__u8 scope;	 /* enum probe_scope, of PK_WAIT */
+	__u8 block_arg;	 /* the rest are argument numbers + 1, 0 = none. Nonzero there: PK_CALL */
+	__u8 queue_arg;
+	__u8 event_arg;	 /* an event handle */
+	__u8 event_out;	 /* pointer to a handle, filled by the call */
+	__u8 list_n, list_p; /* count and array of handles waited for */
+	__u8 either;	 /* direction not told by the API: `in` holds the bytes */
+	__u16 family;	 /* calls nested in one of the same family do not count */
+	__u16 queue_off; /* the queue is the pointer found there in what queue_arg points to */
+	__u8 completes;	 /* a PK_CALL that also waits for what its queue holds */
+	__u8 per_thread; /* queue 0 is the thread's own */
+	__u8 pad0[2];
+	__u32 library;	 /* index of the library's epoch */
+};
+_Static_assert(sizeof(struct probe_spec) == 72, "probe_spec");
+
+enum wire_offload_flags {
+	WO_IN = 1, WO_OUT = 2, WO_ITEMS = 4, WO_FAILED = 8, WO_INSIDE = 16, WO_OPEN = 32,
+	WO_STACK = 64, /* a struct wire_sample of this thread with time = entry came before */
+	WO_MORE_EVENTS = 128, /* waited for more than PROBE_EVENTS */
+	WO_MARKER = 256, /* between two markers, not entry and return */
+	WO_EITHER = 512,
+};
+
+struct wire_offload {
+	struct wire_head h; /* kind WIRE_OFFLOAD; time = ret or, when open, the thread's end */
+	__u64 entry, ret;
+	__u64 in, out, items;
+	__u64 queue;
+	__u64 cpu;	/* ns of CPU time between the stamps */
+	__u64 site;	/* return address: the caller */
+	__u64 func;	/* address probed */
+	__u64 events[PROBE_EVENTS];
+	__u32 events_cnt;
+	__u32 probe;	/* index of the attached probe */
+	__u32 kind;	/* enum probe_kind, after block_arg */
+	__u32 weight;
+	__u32 flags;	/* enum wire_offload_flags */
+	__u32 voluntary, involuntary; /* context switches between the stamps */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct wire_offload) == 32 + 13 * 8 + 32, "wire_offload");
+
+/* Keys and values of the in-kernel aggregates, read by user/ingest/uprobe. */
+struct probe_total_key {
+	__u32 pid, probe;
+	__u64 site; /* 0: all sites for which there was no room */
+};
+
+struct probe_total {
+	__u64 calls, in, out, ns, cpu;
+	__u64 switched, switched_ns;
+	__u64 failed, open, unknown, records;
+	__u64 stack_time; /* when its stack was last taken */
+};
+
+#define PROBE_BIN_UNKNOWN 255
+
+struct probe_activity {
+	__u64 hits, calls;
+};
+
+struct probe_hist_key {
+	__u32 pid, probe;
+	__u8 bytes_bin, time_bin, pad[6];
+};
+
+struct probe_hist {
+	__u64 count, bytes, ns;
+};
+
+enum probe_counter {
+	PC_HITS = 0,	    /* entry hits of wanted processes, nested ones included */
+	PC_NESTED = 1,	    /* calls inside a call of the same family */
+	PC_RING_FULL = 2,   /* records lost */
+	PC_THINNED = 3,	    /* calls without a record of their own, by design */
+	PC_ABANDONED = 4,   /* entered, never returned: longjmp, exception, fiber */
+	PC_CUT = 5,	    /* probes were taken away during the call */
+	PC_MAP_FULL = 6,    /* no room for thread, total or histogram cell */
+	PC_SLOTS_FULL = 7,  /* more families nested in one thread than there is room for */
+	PC_MAX = 8,
+};
+
+#define PROBE_MAX 512	 /* attached (library, symbol) pairs; also the size of arrays in BPF */
+#define PROBE_LIBS 64
+
+#endif

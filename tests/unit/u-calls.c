@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Pairing of submissions and waits, and the spellings of --offload-probe. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "offload/api.h"
+#include "offload/calls.h"
+#include "offload/session.h"
+
+#define US 1000ull
+#define INSIDE 500.0
+
+static struct fmt_call got[64];
+static unsigned got_cnt;
+
+static void take(void *ctx, const struct fmt_call *c)
+{
+	if (got_cnt < 64)
+		got[got_cnt++] = *c;
+}
+
+static struct calls *fresh(void)
+{
+	got_cnt = 0;
+	memset(got, 0, sizeof(got));
+	return calls_new(INSIDE, take, NULL);
+}
+
+static const struct calls_probe submit = { .api = 1, .family = 3 };
+static const struct calls_probe wait_queue = { .api = 2, .family = 3, .scope = PS_QUEUE };
+static const struct calls_probe wait_all = { .api = 3, .family = 3, .scope = PS_ALL };
+static const struct calls_probe wait_event = { .api = 4, .family = 3, .scope = PS_EVENT };
+static const struct calls_probe copy = { .api = 5, .family = 3, .completes = true };
+
+static struct offload_event ev(unsigned kind, uint64_t from_us, uint64_t to_us, uint64_t queue)
+{
+	return (struct offload_event){ .kind = kind, .entry = from_us * US, .ret = to_us * US, .queue = queue, .pid = 10,
+				       .tid = 11, .weight = 1, .in = 4096, .flags = WO_IN, .cpu = (to_us - from_us) * US };
+}
+
+static void add(struct calls *c, struct offload_event e, const struct calls_probe *p)
+{
+	calls_add(c, &e, p, 0, 0);
+}
+
+static void queues_do_not_mix(void **state)
+{
+	struct calls *c = fresh();
+
+	add(c, ev(PK_SUBMIT, 10, 12, 1), &submit);
+	add(c, ev(PK_SUBMIT, 20, 22, 2), &submit);
+	add(c, ev(PK_WAIT, 30, 100, 1), &wait_queue);
+	assert_int_equal(got_cnt, 1);
+	assert_int_equal(got[0].queue, 1);
+	assert_int_equal(got[0].complete, 100 * US);
+	assert_int_equal(got[0].busy_ns, 90 * US - 2 * INSIDE);
+	assert_int_equal(got[0].submit_ns, 2 * US - INSIDE);
+	assert_int_equal(got[0].wait_ns, 70 * US - INSIDE);
+	assert_true(got[0].flags & FMT_CALL_TIMED);
+	assert_true(got[0].flags & FMT_CALL_ASYNC);
+	assert_false(got[0].flags & FMT_CALL_LATE);
+	add(c, ev(PK_WAIT, 110, 150, 0), &wait_all);
+	assert_int_equal(got_cnt, 2);
+	assert_int_equal(got[1].queue, 2);
+	calls_end(c);
+	assert_int_equal(got_cnt, 2);
+	calls_free(c);
+}
+
+static void submitted_during_a_wait(void **state)
+{
+	struct calls *c = fresh();
+
+	add(c, ev(PK_SUBMIT, 10, 12, 1), &submit);
+	add(c, ev(PK_SUBMIT, 40, 42, 1), &submit);
+	add(c, ev(PK_WAIT, 30, 100, 1), &wait_queue);
+	assert_int_equal(got_cnt, 1);
+	calls_end(c);
+	assert_int_equal(got_cnt, 2);
+	assert_true(got[1].flags & FMT_CALL_OPEN);
+	assert_false(got[1].flags & FMT_CALL_TIMED);
+	assert_int_equal(got[1].busy_ns, 0);
+	assert_int_equal(got[1].complete, 0);
+	assert_int_equal(calls_count(c)->open, 1);
+	calls_free(c);
+}
+
+static void batches_are_upper_bounds(void **state)
+{
+	struct calls *c = fresh();
+
+	for (unsigned i = 0; i < 3; i++)
+		add(c, ev(PK_SUBMIT, 10 + i, 11 + i, 1), &submit);
+	add(c, ev(PK_WAIT, 30, 100, 1), &wait_queue);
+	assert_int_equal(got_cnt, 3);
+	assert_int_equal(got[0].batch, 3);
+	assert_true(got[0].flags & FMT_CALL_LATE);
+	assert_true(got[1].flags & FMT_CALL_LATE);
+	assert_false(got[2].flags & FMT_CALL_LATE);
+	/* A wait that found all done says nothing of when. */
+	add(c, ev(PK_SUBMIT, 200, 201, 1), &submit);
+	add(c, ev(PK_WAIT, 900, 901, 1), &wait_queue);
+	assert_true(got[3].flags & FMT_CALL_LATE);
+	calls_free(c);
+}
+
+static void events_stand_for_what_came_before(void **state)
+{
+	struct offload_event record = ev(PK_EVENT, 20, 21, 1), wait = ev(PK_WAIT, 40, 90, 0);
+	struct calls *c = fresh();
+
+	record.events[0] = wait.events[0] = 0xabc;
+	record.events_cnt = wait.events_cnt = 1;
+	add(c, ev(PK_SUBMIT, 10, 12, 1), &submit);
+	add(c, record, &wait_event);
+	add(c, ev(PK_SUBMIT, 30, 32, 1), &submit);
+	add(c, wait, &wait_event);
+	assert_int_equal(got_cnt, 1);
+	assert_int_equal(got[0].submit, 10 * US);
+	/* An event nobody recorded completes nothing. */
+	wait.events[0] = 0xdef;
+	add(c, wait, &wait_event);
+	assert_int_equal(got_cnt, 1);
+	assert_int_equal(calls_count(c)->empty_waits, 1);
+	/* "Not ready" completes nothing, either. */
+	wait.events[0] = 0xabc;
+	wait.flags |= WO_FAILED;
+	add(c, wait, &wait_event);
+	assert_int_equal(got_cnt, 1);
+	calls_free(c);
+}
+
+static void copies_complete_their_queue(void **state)
+{
+	struct calls *c = fresh();
+
+	add(c, ev(PK_SUBMIT, 10, 12, 0), &submit);
+	add(c, ev(PK_CALL, 20, 80, 0), &copy);
+	assert_int_equal(got_cnt, 2);
+	assert_int_equal(got[0].api, 5);
+	assert_false(got[0].flags & FMT_CALL_ASYNC);
+	assert_int_equal(got[0].busy_ns, 60 * US - INSIDE);
+	assert_int_equal(got[1].api, 1);
+	assert_int_equal(got[1].complete, 80 * US);
+	calls_free(c);
+}
+
+static void per_thread_default_streams(void **state)
+{
+	struct calls_probe s = submit, w = wait_queue;
+	struct offload_event a = ev(PK_SUBMIT, 10, 12, 0), b = ev(PK_SUBMIT, 13, 14, 0), wait = ev(PK_WAIT, 20, 60, 0);
+	struct calls *c = fresh();
+
+	s.per_thread = w.per_thread = true;
+	b.tid = 12;
+	add(c, a, &s);
+	add(c, b, &s);
+	wait.tid = 12;
+	add(c, wait, &w);
+	assert_int_equal(got_cnt, 1);
+	assert_int_equal(got[0].tid, 12);
+	calls_free(c);
+}
+
+static void open_calls_are_never_zero_time(void **state)
+{
+	struct calls *c = fresh();
+	struct offload_event dead = ev(PK_CALL, 10, 0, 0), quick = ev(PK_CALL, 10, 10, 0);
+
+	add(c, dead, &submit);
+	assert_true(got[0].flags & FMT_CALL_OPEN);
+	assert_false(got[0].flags & FMT_CALL_TIMED);
+	quick.ret += 300; /* less than the probe itself costs */
+	add(c, quick, &submit);
+	assert_false(got[1].flags & (FMT_CALL_TIMED | FMT_CALL_OPEN));
+	add(c, ev(PK_SUBMIT, 10, 12, 4), &submit);
+	calls_process_end(c, 10);
+	assert_int_equal(got_cnt, 3);
+	assert_true(got[2].flags & FMT_CALL_OPEN);
+	calls_free(c);
+}
+
+static void user_probes(void **state)
+{
+	static const char *const bad[] = {
+		"foo", "libfoo.so:", ":f", "libfoo.so:f(bytes=arg2", "libfoo.so:f(bytes=arg99)", "libfoo.so:f(bytes=)",
+		"libfoo.so:f(size=arg1)", "libfoo.so:f(fast)", "libfoo.so:f(bytes=arg1+2)", "libfoo.so:f(queue=3)",
+		"libfoo.so:f(bytes=u16@arg1)", "", "libfoo.so:f(bytes=99999999999999999999999)",
+	};
+	struct offload_user_probe p;
+	struct err e;
+
+	assert_int_equal(offload_spec_parse("libfoo.so:foo_encode(bytes=arg2)", &p, &e), 0);
+	assert_string_equal(p.library, "libfoo.so");
+	assert_string_equal(p.symbol, "foo_encode");
+	assert_int_equal(p.spec.in.op, PX_ARG);
+	assert_int_equal(p.spec.in.a, 2);
+	assert_int_equal(offload_spec_parse("/opt/x:y.so:run(in=arg1*arg0, out=used:u32@arg3+32,accelerated,name=mine)", &p, &e), 0);
+	assert_string_equal(p.library, "/opt/x:y.so");
+	assert_int_equal(p.spec.in.op, PX_MUL);
+	assert_int_equal(p.spec.out.op, PX_USED);
+	assert_int_equal(p.spec.out.off, 32);
+	assert_int_equal(p.spec.out.width, 4);
+	assert_int_equal(p.variant, FMT_OV_ACCELERATED);
+	assert_string_equal(p.name, "mine");
+	assert_int_equal(offload_spec_parse("a.so:f", &p, &e), 0);
+	assert_int_equal(p.spec.in.op, PX_NONE);
+	assert_int_equal(offload_spec_parse("a.so:f(submit,queue=arg0,bytes=ret)", &p, &e), 0);
+	assert_int_equal(p.spec.kind, PK_SUBMIT);
+	assert_int_equal(p.spec.queue_arg, 1);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		e.text[0] = 0;
+		assert_true(offload_spec_parse(bad[i], &p, &e) < 0);
+		assert_true(strlen(e.text) > 20);
+	}
+}
+
+static void the_table(void **state)
+{
+	const struct offload_api *cuda = offload_api_find("cuda"), *a;
+	const struct offload_row *r;
+	unsigned n;
+	bool pt;
+
+	assert_non_null(cuda);
+	assert_ptr_equal(offload_api_of("libcuda.so.535.54", NULL), cuda);
+	assert_null(offload_api_of("libcudart.so.12", offload_api_find("cudart")));
+	assert_null(offload_api_of("libc.so.6", NULL));
+	r = offload_row_of(cuda, "cuMemcpyHtoDAsync_v2_ptsz", &pt);
+	assert_non_null(r);
+	assert_true(pt);
+	assert_string_equal(r->symbol, "cuMemcpyHtoDAsync");
+	assert_null(offload_row_of(cuda, "cuMemcpyHtoDAsyncX", &pt));
+	assert_int_equal(offload_row_of(cuda, "cuMemcpyBatchAsync_v2", &pt)->spec.queue_arg, 8);
+	r = offload_rows(&n);
+	for (unsigned i = 0; i < n; i++) {
+		a = offload_api_find(r[i].api);
+		assert_non_null(a);
+		assert_int_not_equal(offload_family(a->family), 0);
+		assert_ptr_equal(offload_row_of(a, r[i].symbol, &pt), &r[i]);
+		assert_true(r[i].spec.kind != PK_WAIT || r[i].spec.scope == PS_ALL || r[i].spec.queue_arg ||
+			    r[i].spec.event_arg || r[i].spec.list_p);
+	}
+}
+
+static void lists(void **state)
+{
+	struct offload_opts o = { .list = "auto" };
+	struct err e = { 0 };
+
+	assert_int_equal(offload_opts_check(&o, &e), 0);
+	o.list = "openssl,zlib,markers";
+	assert_int_equal(offload_opts_check(&o, &e), 0);
+	o.list = "openssl,ziplib";
+	assert_true(offload_opts_check(&o, &e) < 0);
+	assert_non_null(strstr(e.text, "zlib"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(queues_do_not_mix),
+		cmocka_unit_test(submitted_during_a_wait),
+		cmocka_unit_test(batches_are_upper_bounds),
+		cmocka_unit_test(events_stand_for_what_came_before),
+		cmocka_unit_test(copies_complete_their_queue),
+		cmocka_unit_test(per_thread_default_streams),
+		cmocka_unit_test(open_calls_are_never_zero_time),
+		cmocka_unit_test(user_probes),
+		cmocka_unit_test(the_table),
+		cmocka_unit_test(lists),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

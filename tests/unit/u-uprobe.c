@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Live probes on ourselves, through every way of attaching this kernel has. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "ingest/uprobe.h"
+#include "offload/session.h"
+#include "util/map.h"
+
+struct got {
+	struct intern strings;
+	struct fmt_offload_api apis[600];
+	struct fmt_offload_total totals[2000];
+	unsigned totals_cnt;
+	struct fmt_call calls[4000];
+	unsigned calls_cnt, windows_cnt, stacks;
+	uint64_t hist_count;
+};
+
+static uint32_t string(void *ctx, const char *s)
+{
+	struct got *g = ctx;
+
+	return intern_str(&g->strings, s, NULL);
+}
+
+static uint32_t stack(void *ctx, const struct sample *s)
+{
+	struct got *g = ctx;
+
+	assert_true(s->stack_bytes >= 256);
+	assert_int_equal(s->regs[16], s->ip);
+	return ++g->stacks;
+}
+
+static uint32_t site(void *ctx, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller)
+{
+	assert_int_equal(pid, getpid());
+	return 7;
+}
+
+static int put(void *ctx, enum fmt_section section, const void *rec, uint32_t size)
+{
+	struct got *g = ctx;
+
+	switch (section) {
+	case FMT_OFFLOAD_API:
+		memcpy(&g->apis[((const struct fmt_offload_api *)rec)->id], rec, size);
+		break;
+	case FMT_OFFLOAD_TOTAL: {
+		const struct fmt_offload_total *t = rec;
+		unsigned i = 0;
+
+		while (i < g->totals_cnt && (g->totals[i].api != t->api || g->totals[i].site_addr != t->site_addr))
+			i++;
+		g->totals[i] = *t;
+		if (i == g->totals_cnt)
+			g->totals_cnt++;
+		break;
+	}
+	case FMT_CALL:
+		if (g->calls_cnt < 4000)
+			memcpy(&g->calls[g->calls_cnt++], rec, size);
+		break;
+	case FMT_OFFLOAD_WINDOW:
+		g->windows_cnt++;
+		break;
+	case FMT_OFFLOAD_HIST:
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int (*z_deflate)(z_streamp, int);
+static int (*z_init)(z_streamp, int, const char *, int);
+static int (*z_end)(z_streamp);
+
+static bool load_zlib(void)
+{
+	void *z = dlopen("libz.so.1", RTLD_NOW);
+
+	if (!z)
+		return false;
+	z_deflate = (int (*)(z_streamp, int))dlsym(z, "deflate");
+	z_init = (int (*)(z_streamp, int, const char *, int))dlsym(z, "deflateInit_");
+	z_end = (int (*)(z_streamp))dlsym(z, "deflateEnd");
+	return z_deflate && z_init && z_end;
+}
+
+/* n deflates of `each` bytes; what the program itself counts. */
+static void deflate_some(unsigned n, unsigned each, uint64_t *in, uint64_t *out)
+{
+	unsigned char *src = malloc(each), *dst = malloc(each + 1024);
+
+	for (unsigned i = 0; i < each; i++)
+		src[i] = (unsigned char)(i * 7 + i / 100);
+	for (unsigned i = 0; i < n; i++) {
+		z_stream z = { 0 };
+
+		assert_int_equal(z_init(&z, 1, ZLIB_VERSION, sizeof(z)), Z_OK);
+		z.next_in = src;
+		z.avail_in = each;
+		z.next_out = dst;
+		z.avail_out = each + 1024;
+		assert_int_equal(z_deflate(&z, Z_FINISH), Z_STREAM_END);
+		*in += z.total_in;
+		*out += z.total_out;
+		z_end(&z);
+	}
+	free(src);
+	free(dst);
+}
+
+static void one_mode(int mode)
+{
+	struct offload_opts o = { .list = "zlib", .exact = true, .mode = mode };
+	struct got *g = calloc(1, sizeof(*g));
+	struct offload_sink sink = { .ctx = g, .put = put, .string = string, .stack = stack, .site = site };
+	uint64_t in = 0, out = 0, calls = 0, got_in = 0, got_out = 0, records = 0;
+	struct offload_session *s;
+	struct err e = { 0 };
+
+	if (geteuid() || !load_zlib()) {
+		free(g);
+		skip();
+	}
+	s = offload_session_new(&o, &sink, &e);
+	if (!s) {
+		print_message("%s\n", e.text);
+		free(g);
+		skip();
+	}
+	assert_int_equal(offload_session_attach_pid(s, getpid(), NULL, &e), 0);
+	deflate_some(60, 100000, &in, &out);
+	offload_session_poll(s);
+	offload_session_tick(s);
+	offload_session_end(s);
+	for (unsigned i = 0; i < g->totals_cnt; i++) {
+		const char *sym = intern_get(&g->strings, g->apis[g->totals[i].api].symbol, NULL);
+
+		if (strcmp(sym, "deflate"))
+			continue;
+		calls += g->totals[i].calls;
+		got_in += g->totals[i].bytes_in;
+		got_out += g->totals[i].bytes_out;
+		assert_int_equal(g->totals[i].unknown_bytes, 0);
+	}
+	assert_int_equal(calls, 60);
+	assert_int_equal(got_in, in);
+	assert_int_equal(got_out, out);
+	got_in = 0;
+	for (unsigned i = 0; i < g->calls_cnt; i++) {
+		if (strcmp(intern_get(&g->strings, g->apis[g->calls[i].api].symbol, NULL), "deflate"))
+			continue;
+		records++;
+		got_in += g->calls[i].bytes_in;
+		assert_true(g->calls[i].flags & FMT_CALL_TIMED);
+		assert_int_equal(g->calls[i].site, 7);
+		assert_true(g->calls[i].cpu_ns <= g->calls[i].busy_ns * 2 + 100000);
+	}
+	assert_int_equal(records, 60);
+	assert_int_equal(got_in, in);
+	assert_int_equal(g->windows_cnt, 1);
+	assert_true(g->stacks > 0);
+	offload_session_free(s);
+	intern_release(&g->strings);
+	free(g);
+}
+
+static void session_links(void **state)
+{
+	one_mode(UPROBE_SESSION);
+}
+
+static void multi_links(void **state)
+{
+	one_mode(UPROBE_MULTI);
+}
+
+static void perf_events(void **state)
+{
+	one_mode(UPROBE_PERF);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(session_links),
+		cmocka_unit_test(multi_links),
+		cmocka_unit_test(perf_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

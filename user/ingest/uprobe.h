@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The attach engine of offload probes: bpf/offload.bpf.c behind uprobe_session links, uprobe_multi
+ * pairs or perf uprobes, whichever this kernel has; libraries that can be armed and disarmed as a
+ * whole; the ring; the in-kernel counts; the probes' cost, measured on ourselves. Included by
+ * user/offload and tests. Links are attached per library and process, because probes are planted
+ * per file and would otherwise slow every process that maps it.
+ *
+ * To add a way of attaching: append to enum uprobe_mode, try it in uprobe_new(), make its links in
+ * links_make().
+ *
+ * Thread-safe: uprobe_arm, uprobe_disarm, uprobe_attach, uprobe_forget and uprobe_activity.
+ */
+#ifndef ACCPERF_UPROBE_H
+#define ACCPERF_UPROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probe.h"
+#include "sample.h"
+#include "util/err.h"
+
+enum uprobe_mode { UPROBE_AUTO = 0, UPROBE_SESSION = 1, UPROBE_MULTI = 2, UPROBE_PERF = 3 };
+
+struct uprobe_opts {
+	enum uprobe_mode mode; /* AUTO: the best there is; another: that or nothing */
+	unsigned records_per_second; /* and process; 0 = all */
+	unsigned ring_bytes;	     /* 0 = 2 MiB */
+	bool system_wide;	     /* probe every process */
+};
+
+struct uprobe_point {
+	uint64_t offset; /* in the file */
+	struct probe_spec spec;
+};
+
+/* One call as the probes saw it. */
+struct offload_event {
+	uint64_t time, entry, ret; /* ret 0: never returned */
+	uint64_t in, out, items, queue, cpu, site, func;
+	uint64_t events[PROBE_EVENTS];
+	uint32_t events_cnt;
+	uint32_t pid, tid, probe, kind, weight;
+	uint32_t flags; /* enum wire_offload_flags */
+	uint32_t voluntary, involuntary;
+};
+
+struct uprobe_sink {
+	void *ctx;
+	void (*event)(void *ctx, const struct offload_event *ev);
+	/* The stack at the entry of this thread's next event with WO_STACK. May be NULL. */
+	void (*stack)(void *ctx, const struct sample *s);
+};
+
+struct uprobe_cost {
+	double call_ns, call_low, call_high; /* added by one probed call */
+	double inside_ns;		     /* of it between the stamps */
+	double nop_ns;			     /* one hit on a 5-byte NOP; NaN: not measured */
+	unsigned rounds;
+};
+
+struct uprobe;
+
+/* Loads, tries, measures. NULL: *e says which right or kernel feature is missing. */
+struct uprobe *uprobe_new(const struct uprobe_opts *o, struct err *e);
+void uprobe_free(struct uprobe *u); /* detaches everything; NULL is fine */
+enum uprobe_mode uprobe_mode(const struct uprobe *u);
+const char *uprobe_mode_name(enum uprobe_mode m);
+const struct uprobe_cost *uprobe_cost(const struct uprobe *u);
+unsigned uprobe_records_per_second(const struct uprobe *u);
+
+/* Takes over fd (kept open: probes are planted through it, so that mount namespaces and deleted
+ * files do not matter). *first: index of the probe of points[0], the others follow. The library's
+ * index, or -errno. Not armed yet. */
+int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first,
+		   struct err *e);
+/* Process pid takes part; attached at once where the library is armed. */
+int uprobe_attach(struct uprobe *u, int library, int pid, struct err *e);
+/* The process is gone. */
+void uprobe_forget(struct uprobe *u, int pid);
+/* Plants, removes a library's probes; calls are counted from the end of the one to the beginning
+ * of the other: *when. */
+int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e);
+void uprobe_disarm(struct uprobe *u, int library, uint64_t *when);
+bool uprobe_armed(const struct uprobe *u, int library);
+
+int uprobe_fd(const struct uprobe *u); /* readable when events wait */
+/* Hands out what is there; never blocks. The number of records, or -errno. */
+int uprobe_poll(struct uprobe *u, const struct uprobe_sink *sink);
+/* Tell targets apart in the kernel too (system-wide links, perf uprobes). */
+int uprobe_target(struct uprobe *u, int pid, bool wanted);
+
+/* Hits and counted calls of a probe so far: plain memory, no system call. */
+struct probe_activity uprobe_activity(const struct uprobe *u, uint32_t probe);
+int uprobe_totals(struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k, const struct probe_total *t),
+		  void *ctx);
+int uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h),
+		 void *ctx);
+uint64_t uprobe_loss(const struct uprobe *u, enum probe_counter which);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of offload APIs: which libraries, which functions, where their bytes are, what
+ * completes what. The only place that knows symbols; cli and the session hand it to ingest.
+ * Included by user/offload, cli, daemon.
+ *
+ * To add a function: a row in `rows` (api.c) under its API. To add an API: an entry in `apis` and
+ * its rows. Nothing else: probing, pairing, nesting, reports and `--offload LIST` follow.
+ */
+#ifndef ACCPERF_OFFLOAD_API_H
+#define ACCPERF_OFFLOAD_API_H
+
+#include <stdbool.h>
+
+#include "format.h"
+#include "probe.h"
+#include "util/err.h"
+
+struct offload_api {
+	const char *name;   /* in --offload and in reports */
+	const char *label;  /* for people */
+	const char *family; /* nested calls of one family count once */
+	const char *libs;   /* patterns of file names, separated by | */
+	const char *suffixes; /* of twins, separated by |; NULL: none */
+};
+
+struct offload_row {
+	const char *api;    /* offload_api.name */
+	const char *symbol; /* without a twin's suffix */
+	struct probe_spec spec; /* family and library are filled when attached */
+};
+
+/* NULL-terminated by name. */
+const struct offload_api *offload_apis(void);
+const struct offload_api *offload_api_find(const char *name);
+/* The API whose library has this file name; NULL: none. Walk with `after` = the last one found. */
+const struct offload_api *offload_api_of(const char *base, const struct offload_api *after);
+/* The row of a symbol of this API, its twins included; *per_thread: queue 0 is the thread's own. */
+const struct offload_row *offload_row_of(const struct offload_api *api, const char *symbol, bool *per_thread);
+const struct offload_row *offload_rows(unsigned *count);
+uint16_t offload_family(const char *family);
+
+/* A function named by the user: "libfoo.so:foo_encode(bytes=arg2,out=ret,accelerated)". */
+struct offload_user_probe {
+	char library[256]; /* file name or path; may hold * */
+	char symbol[256];
+	char name[256];	   /* api in reports: as given by name=, else library:symbol */
+	enum fmt_offload_variant variant;
+	struct probe_spec spec;
+};
+int offload_spec_parse(const char *text, struct offload_user_probe *p, struct err *e);
+
+#endif

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "offload/calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/map.h"
+
+#define OPEN_MAX (1u << 18)
+#define MARKS_MAX (1u << 18)
+/* A wait shorter than this found the work already done: when, nobody saw. */
+#define WAIT_FOUND_DONE_NS 2000.0
+#define NOWHERE UINT32_MAX
+
+struct open_call {
+	struct fmt_call call;
+	uint64_t queue_key;
+	uint32_t prev, next; /* of the same queue, oldest first */
+	uint16_t family;
+	bool used;
+};
+
+struct queue {
+	uint64_t key;
+	uint32_t pid;
+	uint16_t family;
+	uint32_t first, last;
+};
+
+struct marked {
+	uint64_t key, queue_key, time;
+};
+
+struct calls {
+	double inside_ns;
+	void (*out)(void *ctx, const struct fmt_call *c);
+	void *ctx;
+	struct open_call *open;
+	uint32_t open_cnt, open_cap, free_first;
+	struct queue *queues;
+	uint32_t queues_cnt, queues_cap;
+	struct map queue_of; /* key -> index + 1 */
+	struct marked *marks;
+	uint32_t marks_cnt, marks_cap;
+	struct map mark_of; /* event key -> index + 1 */
+	struct calls_count count;
+};
+
+struct calls *calls_new(double inside_ns, void (*out)(void *ctx, const struct fmt_call *c), void *ctx)
+{
+	struct calls *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->inside_ns = inside_ns > 0 ? inside_ns : 0;
+	c->out = out;
+	c->ctx = ctx;
+	c->free_first = NOWHERE;
+	return c;
+}
+
+void calls_free(struct calls *c)
+{
+	if (!c)
+		return;
+	map_release(&c->queue_of);
+	map_release(&c->mark_of);
+	free(c->open);
+	free(c->queues);
+	free(c->marks);
+	free(c);
+}
+
+const struct calls_count *calls_count(const struct calls *c)
+{
+	return &c->count;
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	a ^= b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2);
+	a ^= a >> 31;
+	a *= 0xbf58476d1ce4e5b9ull;
+	a ^= a >> 29;
+	return a ? a : 1;
+}
+
+static uint64_t key_of(uint32_t pid, uint16_t family, uint64_t handle)
+{
+	return mix(mix((uint64_t)pid << 16 | family, 0), handle);
+}
+
+static uint64_t queue_key(const struct offload_event *ev, const struct calls_probe *p)
+{
+	/* Queue 0 of a per-thread twin is another queue for each thread. */
+	if (p->per_thread && !ev->queue)
+		return key_of(ev->pid, p->family, (uint64_t)ev->tid | 1ull << 63);
+	return key_of(ev->pid, p->family, ev->queue);
+}
+
+static struct queue *queue_get(struct calls *c, uint64_t key, bool make, uint32_t pid, uint16_t family)
+{
+	uint64_t *at = map_get(&c->queue_of, key);
+	struct queue *q;
+
+	if (at && *at)
+		return &c->queues[*at - 1];
+	if (!make)
+		return NULL;
+	if (c->queues_cnt == c->queues_cap) {
+		uint32_t cap = c->queues_cap ? c->queues_cap * 2 : 64;
+
+		q = realloc(c->queues, cap * sizeof(*q));
+		if (!q)
+			return NULL;
+		c->queues = q;
+		c->queues_cap = cap;
+	}
+	at = map_put(&c->queue_of, key, NULL);
+	if (!at)
+		return NULL;
+	q = &c->queues[c->queues_cnt++];
+	*q = (struct queue){ .key = key, .pid = pid, .family = family, .first = NOWHERE, .last = NOWHERE };
+	*at = c->queues_cnt;
+	return q;
+}
+
+static void give(struct calls *c, struct fmt_call *call)
+{
+	c->count.calls++;
+	if (call->flags & FMT_CALL_OPEN)
+		c->count.open++;
+	c->out(c->ctx, call);
+}
+
+static void unlink_call(struct calls *c, struct queue *q, uint32_t i)
+{
+	struct open_call *o = &c->open[i];
+
+	if (o->prev == NOWHERE)
+		q->first = o->next;
+	else
+		c->open[o->prev].next = o->next;
+	if (o->next == NOWHERE)
+		q->last = o->prev;
+	else
+		c->open[o->next].prev = o->prev;
+	o->used = false;
+	o->next = c->free_first;
+	c->free_first = i;
+}
+
+static void give_open(struct calls *c, struct queue *q)
+{
+	while (q->first != NOWHERE) {
+		uint32_t i = q->first;
+
+		c->open[i].call.flags |= FMT_CALL_OPEN;
+		give(c, &c->open[i].call);
+		unlink_call(c, q, i);
+	}
+}
+
+/* The time between two stamps without the probes' share; false: it is not above that share. */
+static bool clean_ns(double raw, double cost, uint64_t *ns)
+{
+	if (raw - cost < 1) {
+		*ns = 0;
+		return false;
+	}
+	*ns = (uint64_t)(raw - cost + 0.5);
+	return true;
+}
+
+static struct fmt_call call_of(const struct calls *c, const struct offload_event *ev, const struct calls_probe *p)
+{
+	struct fmt_call f = {
+		.submit = ev->entry,
+		.returned = ev->ret,
+		.bytes_in = ev->in,
+		.bytes_out = ev->out,
+		.items = ev->items,
+		.queue = ev->queue,
+		.weight = ev->weight ? ev->weight : 1,
+		.api = p->api,
+		.pid = ev->pid,
+		.tid = ev->tid,
+		.batch = 1,
+	};
+
+	f.flags |= ev->flags & WO_IN ? FMT_CALL_IN : 0;
+	f.flags |= ev->flags & WO_OUT ? FMT_CALL_OUT : 0;
+	f.flags |= ev->flags & WO_ITEMS ? FMT_CALL_ITEMS : 0;
+	f.flags |= ev->flags & WO_FAILED ? FMT_CALL_FAILED : 0;
+	f.flags |= ev->flags & WO_INSIDE ? FMT_CALL_INSIDE : 0;
+	f.flags |= ev->flags & WO_EITHER ? FMT_CALL_EITHER : 0;
+	if (!(ev->flags & WO_IN))
+		f.bytes_in = 0;
+	if (!(ev->flags & WO_OUT))
+		f.bytes_out = 0;
+	if (!ev->ret) {
+		f.flags |= FMT_CALL_OPEN;
+		return f;
+	}
+	if (ev->voluntary | ev->involuntary)
+		f.flags |= FMT_CALL_SWITCHED;
+	if (ev->voluntary)
+		f.flags |= FMT_CALL_BLOCKED;
+	clean_ns((double)(ev->ret - ev->entry), c->inside_ns, &f.submit_ns);
+	if (clean_ns((double)ev->cpu, c->inside_ns, &f.cpu_ns))
+		f.flags |= FMT_CALL_CPU;
+	return f;
+}
+
+static void finish_sync(struct calls *c, struct fmt_call *f)
+{
+	if (!(f->flags & FMT_CALL_OPEN)) {
+		f->complete = f->returned;
+		f->busy_ns = f->submit_ns;
+		if (f->busy_ns)
+			f->flags |= FMT_CALL_TIMED;
+	}
+	give(c, f);
+}
+
+static void keep_open(struct calls *c, const struct fmt_call *f, uint64_t key, uint16_t family)
+{
+	struct queue *q = queue_get(c, key, true, f->pid, family);
+	struct open_call *o;
+	uint32_t i;
+
+	if (q && c->free_first == NOWHERE && c->open_cnt == c->open_cap && c->open_cap < OPEN_MAX) {
+		uint32_t cap = c->open_cap ? c->open_cap * 2 : 256;
+
+		o = realloc(c->open, cap * sizeof(*o));
+		if (o) {
+			c->open = o;
+			c->open_cap = cap;
+		}
+	}
+	if (!q || (c->free_first == NOWHERE && c->open_cnt == c->open_cap)) {
+		struct fmt_call left = *f;
+
+		left.flags |= FMT_CALL_OPEN;
+		c->count.dropped++;
+		give(c, &left);
+		return;
+	}
+	if (c->free_first != NOWHERE) {
+		i = c->free_first;
+		c->free_first = c->open[i].next;
+	} else {
+		i = c->open_cnt++;
+	}
+	o = &c->open[i];
+	*o = (struct open_call){ .call = *f, .queue_key = key, .family = family, .prev = q->last, .next = NOWHERE, .used = true };
+	if (q->last == NOWHERE)
+		q->first = i;
+	else
+		c->open[q->last].next = i;
+	q->last = i;
+}
+
+static void mark(struct calls *c, uint64_t event, uint64_t qkey, uint64_t time)
+{
+	struct marked *m;
+	uint64_t *at;
+
+	/* A program that never reuses handles must not cost memory for ever; the oldest are
+	 * forgotten together, and their waits complete nothing. */
+	if (c->marks_cnt == MARKS_MAX) {
+		map_release(&c->mark_of);
+		c->mark_of = (struct map){ 0 };
+		c->marks_cnt = 0;
+	}
+	at = map_put(&c->mark_of, event, NULL);
+	if (!at)
+		return;
+	if (!*at) {
+		if (c->marks_cnt == c->marks_cap) {
+			uint32_t cap = c->marks_cap ? c->marks_cap * 2 : 64;
+
+			m = realloc(c->marks, cap * sizeof(*m));
+			if (!m) {
+				map_del(&c->mark_of, event);
+				return;
+			}
+			c->marks = m;
+			c->marks_cap = cap;
+		}
+		*at = ++c->marks_cnt;
+	}
+	c->marks[*at - 1] = (struct marked){ .key = event, .queue_key = qkey, .time = time };
+}
+
+/* What was submitted to q before `until` is done when the wait returns. */
+static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until, const struct offload_event *wait)
+{
+	struct fmt_call w_part = { 0 };
+	unsigned batch = 0, at = 0;
+	bool known;
+
+	for (uint32_t i = q->first; i != NOWHERE && c->open[i].call.submit < until; i = c->open[i].next)
+		batch++;
+	if (!batch)
+		return 0;
+	known = clean_ns((double)(wait->ret - wait->entry), c->inside_ns, &w_part.wait_ns);
+	clean_ns((double)wait->cpu, c->inside_ns, &w_part.cpu_ns);
+	while (at++ < batch) {
+		uint32_t i = q->first;
+		struct fmt_call f = c->open[i].call;
+		double cost = c->inside_ns;
+
+		f.wait = wait->entry;
+		f.complete = wait->ret;
+		f.wait_ns = w_part.wait_ns;
+		f.batch = batch;
+		/* The probe's share: of the submission, and of the wait where it is in between. */
+		cost += wait->entry > f.returned ? c->inside_ns : 0;
+		if (clean_ns((double)(f.complete - f.submit), cost, &f.busy_ns))
+			f.flags |= FMT_CALL_TIMED;
+		/* Those before the last of a batch may have been done earlier, and so may all when
+		 * the wait did not wait. */
+		if (at < batch || !known || (double)w_part.wait_ns < WAIT_FOUND_DONE_NS)
+			f.flags |= FMT_CALL_LATE;
+		if (wait->voluntary)
+			f.flags |= FMT_CALL_BLOCKED;
+		/* A switch that is the waiting itself is no disturbance; an involuntary one is. */
+		if (wait->involuntary)
+			f.flags |= FMT_CALL_SWITCHED;
+		if (f.flags & FMT_CALL_CPU)
+			f.cpu_ns += w_part.cpu_ns / batch;
+		give(c, &f);
+		unlink_call(c, q, i);
+	}
+	return batch;
+}
+
+static unsigned complete_event(struct calls *c, uint64_t event, const struct offload_event *wait)
+{
+	uint64_t *at = map_get(&c->mark_of, event);
+	struct queue *q;
+
+	if (!at || !*at)
+		return 0;
+	q = queue_get(c, c->marks[*at - 1].queue_key, false, 0, 0);
+	return q ? complete_queue(c, q, c->marks[*at - 1].time + 1, wait) : 0;
+}
+
+static void on_wait(struct calls *c, const struct offload_event *ev, const struct calls_probe *p, unsigned scope)
+{
+	unsigned done = 0;
+
+	if (!ev->ret || (ev->flags & WO_FAILED))
+		return;
+	c->count.waits++;
+	if (scope == PS_ALL) {
+		for (uint32_t i = 0; i < c->queues_cnt; i++)
+			if (c->queues[i].pid == ev->pid && c->queues[i].family == p->family)
+				done += complete_queue(c, &c->queues[i], ev->entry, ev);
+	} else if (scope == PS_EVENT) {
+		for (uint32_t i = 0; i < ev->events_cnt && i < PROBE_EVENTS; i++)
+			done += complete_event(c, key_of(ev->pid, p->family, ev->events[i]), ev);
+	} else {
+		struct queue *q = queue_get(c, queue_key(ev, p), false, 0, 0);
+
+		if (q)
+			done = complete_queue(c, q, ev->entry, ev);
+	}
+	if (!done)
+		c->count.empty_waits++;
+}
+
+void calls_add(struct calls *c, const struct offload_event *ev, const struct calls_probe *p, uint32_t site, uint32_t stack)
+{
+	uint64_t qkey = queue_key(ev, p);
+	struct fmt_call f;
+
+	switch (ev->kind) {
+	case PK_WAIT:
+		on_wait(c, ev, p, p->scope);
+		return;
+	case PK_EVENT:
+		if (ev->ret && ev->events_cnt)
+			mark(c, key_of(ev->pid, p->family, ev->events[0]), qkey, ev->entry);
+		return;
+	case PK_SUBMIT:
+		f = call_of(c, ev, p);
+		f.site = site;
+		f.stack = stack;
+		f.flags |= FMT_CALL_ASYNC;
+		if (!ev->ret || (f.flags & FMT_CALL_FAILED)) {
+			f.flags |= FMT_CALL_OPEN;
+			give(c, &f);
+			return;
+		}
+		if (ev->events_cnt)
+			mark(c, key_of(ev->pid, p->family, ev->events[0]), qkey, ev->entry);
+		keep_open(c, &f, qkey, p->family);
+		return;
+	default:
+		f = call_of(c, ev, p);
+		f.site = site;
+		f.stack = stack;
+		finish_sync(c, &f);
+		if (p->completes && ev->ret && !(f.flags & FMT_CALL_FAILED)) {
+			struct queue *q = queue_get(c, qkey, false, 0, 0);
+
+			if (q)
+				complete_queue(c, q, ev->entry, ev);
+		}
+	}
+}
+
+void calls_process_end(struct calls *c, uint32_t pid)
+{
+	for (uint32_t i = 0; i < c->queues_cnt; i++)
+		if (c->queues[i].pid == pid)
+			give_open(c, &c->queues[i]);
+}
+
+void calls_end(struct calls *c)
+{
+	for (uint32_t i = 0; i < c->queues_cnt; i++)
+		give_open(c, &c->queues[i]);
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From files to probes: which of a process's files hold something to probe, and where in them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ingest/elfsym.h"
+#include "offload/session_internal.h"
+
+struct finding {
+	struct offload_session *s;
+	int pid;
+	bool everything; /* markers may be in any file */
+	struct err *e;
+	int failed; /* an error that ends the search: rights */
+};
+
+/* Points gathered from one file. */
+struct gather {
+	struct offload_session *s;
+	const struct offload_api *api;
+	const char *path, *base;
+	struct uprobe_point *points;
+	struct fmt_offload_api *apis;
+	struct session_probe *probes;
+	unsigned cnt;
+	bool full;
+};
+
+static bool user_wants(const struct offload_user_probe *p, const char *base, const char *path)
+{
+	return !strcmp(p->library, path) || !fnmatch(p->library, base, 0);
+}
+
+static bool api_wants(struct offload_session *s, const char *base)
+{
+	for (const struct offload_api *a = offload_api_of(base, NULL); a; a = offload_api_of(base, a))
+		if (s->api_wanted[a - offload_apis()])
+			return true;
+	return false;
+}
+
+static bool want(void *ctx, const char *base, const char *path)
+{
+	struct finding *f = ctx;
+
+	if (f->everything && f->s->markers)
+		return true;
+	if (api_wants(f->s, base))
+		return true;
+	for (unsigned i = 0; i < f->s->user_cnt; i++)
+		if (user_wants(&f->s->user[i], base, path))
+			return true;
+	return false;
+}
+
+static void add_point(struct gather *g, uint64_t offset, const struct probe_spec *spec, const char *api, const char *name,
+		      const char *symbol, enum fmt_offload_variant variant)
+{
+	struct offload_session *s = g->s;
+	struct fmt_offload_api *f;
+
+	/* Aliases share an address: probing it twice would count twice. */
+	for (unsigned i = 0; i < g->cnt; i++)
+		if (g->points[i].offset == offset)
+			return;
+	if (g->cnt == PROBE_MAX) {
+		g->full = true;
+		return;
+	}
+	g->points[g->cnt] = (struct uprobe_point){ .offset = offset, .spec = *spec };
+	f = &g->apis[g->cnt];
+	*f = (struct fmt_offload_api){
+		.api = s->sink.string(s->sink.ctx, api),
+		.name = s->sink.string(s->sink.ctx, name),
+		.symbol = s->sink.string(s->sink.ctx, symbol),
+		.kind = spec->kind == PK_SUBMIT ? FMT_OK_SUBMIT : spec->kind == PK_CALL || spec->kind == PK_BEGIN ? FMT_OK_CALL : FMT_OK_WAIT,
+		.variant = variant,
+	};
+	g->probes[g->cnt].calls = (struct calls_probe){
+		.family = spec->family, .scope = spec->scope, .completes = spec->completes, .per_thread = spec->per_thread,
+	};
+	g->cnt++;
+}
+
+static int on_symbol(void *ctx, const struct elfsym *sym)
+{
+	struct gather *g = ctx;
+	struct offload_session *s = g->s;
+	bool per_thread;
+
+	for (unsigned i = 0; i < s->user_cnt; i++) {
+		struct offload_user_probe *p = &s->user[i];
+		struct probe_spec spec = p->spec;
+
+		if (strcmp(p->symbol, sym->name) || !user_wants(p, g->base, g->path))
+			continue;
+		spec.family = (uint16_t)(FAMILY_USER + i);
+		s->user_found[i] = true;
+		add_point(g, sym->offset, &spec, p->name, p->name, sym->name, p->variant);
+	}
+	for (const struct offload_api *a = offload_api_of(g->base, NULL); a; a = offload_api_of(g->base, a)) {
+		const struct offload_row *row;
+		struct probe_spec spec;
+
+		if (!s->api_wanted[a - offload_apis()])
+			continue;
+		row = offload_row_of(a, sym->name, &per_thread);
+		if (!row)
+			continue;
+		spec = row->spec;
+		spec.family = offload_family(a->family);
+		spec.per_thread = per_thread;
+		add_point(g, sym->offset, &spec, a->name, row->symbol, sym->name, FMT_OV_UNKNOWN);
+	}
+	return g->full;
+}
+
+/* accperf_probe.h: NAME__begin, NAME__begin_host, NAME__begin_accelerated, NAME__end; the bytes are
+ * in the first argument's register. */
+static int on_marker(void *ctx, const struct elfsym_marker *m)
+{
+	struct probe_spec spec = { .in = { .op = PX_ARG } };
+	struct gather *g = ctx;
+	enum fmt_offload_variant variant = FMT_OV_UNKNOWN;
+	const char *cut = strstr(m->name, "__");
+	char name[128];
+
+	if (strcmp(m->provider, "accperf") || !cut || (size_t)(cut - m->name) >= sizeof(name))
+		return 0;
+#if defined(__x86_64__)
+	if (strncmp(m->args, "8@%rdi", 6))
+		return 0;
+#else
+	if (strncmp(m->args, "8@x0", 4))
+		return 0;
+#endif
+	snprintf(name, sizeof(name), "%.*s", (int)(cut - m->name), m->name);
+	spec.family = (uint16_t)(FAMILY_MARKER + intern_str(&g->s->marker_families, name, NULL) % 30000);
+	if (!strcmp(cut, "__end")) {
+		spec.kind = PK_END;
+		spec.out = spec.in;
+		spec.in = (struct probe_expr){ 0 };
+	} else if (!strncmp(cut, "__begin", 7)) {
+		spec.kind = PK_BEGIN;
+		variant = !strcmp(cut, "__begin_host") ? FMT_OV_HOST : !strcmp(cut, "__begin_accelerated") ? FMT_OV_ACCELERATED : FMT_OV_UNKNOWN;
+	} else {
+		return 0;
+	}
+	add_point(g, m->offset, &spec, name, name, m->name, variant);
+	return g->full;
+}
+
+static void note(struct offload_session *s, const char *path, const char *text)
+{
+	buf_addf(&s->notes, "%s: %s\n", path, text);
+}
+
+static void missing_symbols(struct offload_session *s, const struct lib_file *f)
+{
+	for (unsigned i = 0; i < s->user_cnt; i++) {
+		if (!user_wants(&s->user[i], f->base, f->path))
+			continue;
+		s->user_lib_seen[i] = true;
+		if (!s->user_found[i])
+			buf_addf(&s->notes, "%s has no function '%s': see `nm -D %s`; a function that was inlined or is hidden and stripped cannot be probed\n",
+				 f->path, s->user[i].symbol, f->path);
+	}
+}
+
+/* Resolves the file, hands its points to the engine; l->index stays -1 when there are none. */
+static int resolve(struct offload_session *s, struct known_lib *l, struct lib_file *f, struct err *e)
+{
+	struct gather g = { .s = s, .path = f->path, .base = f->base };
+	struct err why = { 0 };
+	int r = 0;
+
+	g.points = calloc(PROBE_MAX, sizeof(*g.points));
+	g.apis = calloc(PROBE_MAX, sizeof(*g.apis));
+	g.probes = calloc(PROBE_MAX, sizeof(*g.probes));
+	if (!g.points || !g.apis || !g.probes) {
+		r = err_set(e, -ENOMEM, "out of memory");
+		goto out;
+	}
+	if (want(&(struct finding){ .s = s }, f->base, f->path)) {
+		if (elfsym_walk(f->fd, on_symbol, &g, NULL, &why) < 0)
+			note(s, f->path, why.text);
+		else if (!g.cnt && api_wants(s, f->base))
+			note(s, f->path, "none of the known functions is in it: nothing to probe");
+		missing_symbols(s, f);
+	}
+	if (s->markers)
+		elfsym_markers(f->fd, on_marker, &g, NULL);
+	if (!g.cnt)
+		goto out;
+	l->index = uprobe_library(s->u, f->fd, g.points, g.cnt, &l->first, e);
+	if (l->index < 0) {
+		r = l->index;
+		goto out;
+	}
+	f->fd = -1; /* the engine's now */
+	l->count = g.cnt;
+	l->path_id = s->sink.string(s->sink.ctx, f->path);
+	for (unsigned i = 0; i < g.cnt; i++) {
+		g.apis[i].id = l->first + i + 1;
+		g.apis[i].library = l->path_id;
+		g.probes[i].calls.api = g.apis[i].id;
+		s->probes[l->first + i] = g.probes[i];
+		s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &g.apis[i], sizeof(g.apis[i]));
+	}
+out:
+	free(g.points);
+	free(g.apis);
+	free(g.probes);
+	return r;
+}
+
+static struct known_lib *lib_of(struct offload_session *s, uint64_t dev, uint64_t ino)
+{
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		if (s->libs[i].ino == ino && s->libs[i].dev == dev)
+			return &s->libs[i];
+	return NULL;
+}
+
+static int on_file(void *ctx, struct lib_file *f)
+{
+	struct finding *find = ctx;
+	struct offload_session *s = find->s;
+	struct known_lib *l = lib_of(s, f->dev, f->ino), fresh = { .dev = f->dev, .ino = f->ino, .index = -1 };
+	struct err why = { 0 };
+	int r;
+
+	if (!l) {
+		if (s->libs_cnt == sizeof(s->libs) / sizeof(*s->libs))
+			return 0;
+		r = resolve(s, &fresh, f, &why);
+		if (r == -ENOMEM || r == -ENOSPC)
+			note(s, f->path, why.text);
+		/* The budget's thread walks the table. */
+		pthread_mutex_lock(&s->lock);
+		l = &s->libs[s->libs_cnt];
+		*l = fresh;
+		l->path = strdup(f->path);
+		pthread_mutex_unlock(&s->lock);
+		if (l->index >= 0) {
+			r = uprobe_attach(s->u, l->index, find->pid, &why);
+			if (!r)
+				r = budget_arm(s, l, &why);
+			if (r && r != -ESRCH) {
+				note(s, f->path, why.text);
+				s->degraded = true;
+				if (r == -EPERM || r == -EACCES)
+					find->failed = err_set(find->e, r, "%s: %s", f->path, why.text);
+			}
+			if (!r)
+				buf_addf(&s->notes, "%s: %u functions probed%s\n", f->path, l->count, f->mapped ? "" : " (not loaded yet)");
+		}
+		pthread_mutex_lock(&s->lock);
+		s->libs_cnt++;
+		pthread_mutex_unlock(&s->lock);
+		return find->failed;
+	}
+	if (l->index < 0)
+		return 0;
+	r = uprobe_attach(s->u, l->index, find->pid, &why);
+	if (r && r != -ESRCH) {
+		note(s, f->path, why.text);
+		s->degraded = true;
+	}
+	return 0;
+}
+
+/* The program itself before its exec: it is not mapped yet. */
+static void own_file(struct finding *f, const char *exe)
+{
+	const char *slash = strrchr(exe, '/');
+	struct lib_file file = { .path = exe, .base = slash ? slash + 1 : exe };
+	struct stat st;
+
+	if (!want(f, file.base, exe))
+		return;
+	file.fd = open(exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file.fd < 0)
+		return;
+	if (!fstat(file.fd, &st) && S_ISREG(st.st_mode)) {
+		file.dev = st.st_dev;
+		file.ino = st.st_ino;
+		on_file(f, &file);
+	}
+	if (file.fd >= 0)
+		close(file.fd);
+}
+
+int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e)
+{
+	struct finding f = { .s = s, .pid = pid, .everything = true, .e = e };
+	char link[64], path[4096];
+	ssize_t n;
+	int r = 0;
+
+	if (exe)
+		own_file(&f, exe);
+	else
+		r = libs_mapped(pid, want, on_file, &f, e);
+	if (r < 0 || f.failed)
+		return f.failed ? f.failed : r;
+	/* Perf uprobes take ten milliseconds each: only what is in use. */
+	if (!installed || (uprobe_mode(s->u) == UPROBE_PERF && !exe))
+		return 0;
+	f.everything = false;
+	if (!exe) {
+		snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+		n = readlink(link, path, sizeof(path) - 1);
+		path[n > 0 ? n : 0] = 0;
+	}
+	libs_installed(pid, exe != NULL, exe ? exe : path, want, on_file, &f);
+	return f.failed;
+}

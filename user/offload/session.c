@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "offload/session.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "offload/session_internal.h"
+
+#define RECORDS_PER_SECOND 1000
+#define RESCAN_PIDS 64
+
+static const struct {
+	enum probe_counter which;
+	const char *name;
+	bool loss;
+} counters[] = {
+	{ PC_NESTED, "offload: nested calls, counted with their outermost", false },
+	{ PC_THINNED, "offload: calls counted without a record of their own", false },
+	{ PC_RING_FULL, "offload: records lost, ring full", true },
+	{ PC_ABANDONED, "offload: calls entered that never returned", true },
+	{ PC_CUT, "offload: calls cut when probes were taken away", true },
+	{ PC_MAP_FULL, "offload: calls uncounted, kernel table full", true },
+	{ PC_SLOTS_FULL, "offload: calls uncounted, nested too deep", true },
+};
+
+/* ---- options ---- */
+
+static int parse_list(const struct offload_opts *o, bool *wanted, bool *markers, bool *automatic, struct err *e)
+{
+	const char *list = o->list && *o->list ? o->list : "auto";
+	AUTO_BUF(names);
+
+	for (const char *p = list; *p;) {
+		size_t n = strcspn(p, ",");
+		bool known = false, all = n == 4 && !strncmp(p, "auto", 4);
+
+		for (const struct offload_api *a = offload_apis(); a->name; a++)
+			if (all || (strlen(a->name) == n && !strncmp(a->name, p, n))) {
+				if (wanted)
+					wanted[a - offload_apis()] = true;
+				known = true;
+			}
+		if (all || (n == 7 && !strncmp(p, "markers", 7))) {
+			if (markers)
+				*markers = true;
+			known = true;
+		}
+		if (all && automatic)
+			*automatic = true;
+		if (n == 4 && !strncmp(p, "none", 4))
+			known = true;
+		if (!known) {
+			for (const struct offload_api *a = offload_apis(); a->name; a++)
+				buf_addf(&names, " %s", a->name);
+			return err_set(e, -EINVAL, "--offload knows no '%.*s'; there are auto, markers, none,%s", (int)n, p, names.data);
+		}
+		p += n + (p[n] == ',');
+	}
+	return 0;
+}
+
+int offload_opts_check(const struct offload_opts *o, struct err *e)
+{
+	struct offload_user_probe p;
+	int r = parse_list(o, NULL, NULL, NULL, e);
+
+	if (!r && o->probes_cnt > USER_PROBES_MAX)
+		r = err_set(e, -EINVAL, "more than %d --offload-probe", USER_PROBES_MAX);
+	for (unsigned i = 0; !r && i < o->probes_cnt; i++)
+		r = offload_spec_parse(o->probes[i], &p, e);
+	return r;
+}
+
+/* ---- events ---- */
+
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+	a = (a ^ b) * 0x9e3779b97f4a7c15ull;
+	return a ^ a >> 29;
+}
+
+static uint32_t site_id(struct offload_session *s, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller)
+{
+	uint64_t *at;
+	bool added;
+
+	if (!s->sink.site || !caller)
+		return 0;
+	at = map_put(&s->sites, mixed(mixed(mixed(pid, func), caller), 7), &added);
+	if (!at)
+		return 0;
+	if (added)
+		*at = s->sink.site(s->sink.ctx, pid, time, func, caller);
+	return (uint32_t)*at;
+}
+
+static void on_call(void *ctx, const struct fmt_call *c)
+{
+	struct offload_session *s = ctx;
+
+	s->sink.put(s->sink.ctx, FMT_CALL, c, sizeof(*c));
+}
+
+static void on_event(void *ctx, const struct offload_event *ev)
+{
+	struct offload_session *s = ctx;
+	uint32_t site, stack = 0;
+	uint64_t *at;
+
+	if (ev->probe >= PROBE_MAX || !s->probes[ev->probe].calls.api)
+		return;
+	/* The caller's address is kept for the totals, which name sites by address. */
+	site = site_id(s, ev->pid, ev->entry, ev->func, ev->site);
+	at = map_put(&s->totals_sites, mixed(mixed((uint64_t)ev->pid << 16 | ev->probe, ev->site), 3), NULL);
+	if (at)
+		*at = site;
+	if (ev->flags & WO_STACK) {
+		at = map_get(&s->stacks, ev->tid);
+		if (at) {
+			stack = (uint32_t)*at;
+			map_del(&s->stacks, ev->tid);
+		}
+	}
+	calls_add(s->calls, ev, &s->probes[ev->probe].calls, site, stack);
+}
+
+static void on_stack(void *ctx, const struct sample *sample)
+{
+	struct offload_session *s = ctx;
+	uint32_t id = s->sink.stack(s->sink.ctx, sample);
+	uint64_t *at;
+
+	if (!id)
+		return;
+	at = map_put(&s->stacks, sample->tid, NULL);
+	if (at)
+		*at = id;
+}
+
+int offload_session_poll(struct offload_session *s)
+{
+	const struct uprobe_sink sink = { .ctx = s, .event = on_event, .stack = s->sink.stack ? on_stack : NULL };
+
+	return uprobe_poll(s->u, &sink);
+}
+
+int offload_session_fd(const struct offload_session *s)
+{
+	return uprobe_fd(s->u);
+}
+
+/* ---- what was counted in the kernel ---- */
+
+static void on_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
+{
+	struct offload_session *s = ctx;
+	struct fmt_offload_total f = {
+		.calls = t->calls, .bytes_in = t->in, .bytes_out = t->out, .ns = t->ns, .cpu_ns = t->cpu,
+		.switched = t->switched, .switched_ns = t->switched_ns, .failed = t->failed, .open = t->open,
+		.unknown_bytes = t->unknown, .records = t->records, .pid = k->pid,
+	};
+	uint64_t *at;
+
+	if (k->probe >= PROBE_MAX || !s->probes[k->probe].calls.api)
+		return;
+	f.api = s->probes[k->probe].calls.api;
+	at = map_get(&s->totals_sites, mixed(mixed((uint64_t)k->pid << 16 | k->probe, k->site), 3));
+	/* Two sites may resolve to one stack: then the reader adds them up by this. */
+	f.site = at ? (uint32_t)*at : 0;
+	f.site_addr = k->site;
+	s->sink.put(s->sink.ctx, FMT_OFFLOAD_TOTAL, &f, sizeof(f));
+}
+
+static void on_hist(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h)
+{
+	struct offload_session *s = ctx;
+	struct fmt_offload_hist f = {
+		.count = h->count, .bytes = h->bytes, .ns = h->ns, .pid = k->pid,
+		.bytes_bin = k->bytes_bin, .time_bin = k->time_bin,
+	};
+
+	if (k->probe >= PROBE_MAX || !s->probes[k->probe].calls.api)
+		return;
+	f.api = s->probes[k->probe].calls.api;
+	s->sink.put(s->sink.ctx, FMT_OFFLOAD_HIST, &f, sizeof(f));
+}
+
+static void put_counter(struct offload_session *s, const char *name, bool loss, uint64_t value)
+{
+	struct fmt_counter c = { .name = s->sink.string(s->sink.ctx, name), .flags = loss ? FMT_C_LOSS : 0, .value = value };
+
+	s->sink.put(s->sink.ctx, FMT_COUNTER, &c, sizeof(c));
+}
+
+static void put_counts(struct offload_session *s)
+{
+	const struct calls_count *n = calls_count(s->calls);
+
+	uprobe_totals(s->u, on_total, s);
+	uprobe_hists(s->u, on_hist, s);
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		put_counter(s, counters[i].name, counters[i].loss, uprobe_loss(s->u, counters[i].which));
+	put_counter(s, "offload: calls whose completion was never seen", false, n->open);
+	if (n->dropped)
+		put_counter(s, "offload: calls given up, too many open at once", true, n->dropped);
+}
+
+static void put_cost(struct offload_session *s)
+{
+	const struct uprobe_cost *c = uprobe_cost(s->u);
+	struct fmt_offload_cost f = {
+		.time = session_now(), .call_ns = c->call_ns, .call_low = c->call_low, .call_high = c->call_high,
+		.inside_ns = c->inside_ns, .nop_ns = c->nop_ns, .attach = uprobe_mode(s->u), .samples = c->rounds,
+	};
+
+	s->sink.put(s->sink.ctx, FMT_OFFLOAD_COST, &f, sizeof(f));
+}
+
+/* ---- processes ---- */
+
+int offload_session_attach_pid(struct offload_session *s, int pid, const char *exe, struct err *e)
+{
+	uint64_t *at = map_put(&s->pids, (uint64_t)pid, NULL);
+
+	if (!at)
+		return err_set(e, -ENOMEM, "out of memory");
+	*at = 1;
+	if (s->opts.system_wide)
+		uprobe_target(s->u, pid, true);
+	return session_find(s, pid, true, exe, e);
+}
+
+void offload_session_on_mmap(struct offload_session *s, int pid)
+{
+	if (map_get(&s->pids, (uint64_t)pid))
+		session_find(s, pid, false, NULL, NULL);
+}
+
+void offload_session_on_exit(struct offload_session *s, int pid)
+{
+	if (!map_get(&s->pids, (uint64_t)pid))
+		return;
+	offload_session_poll(s);
+	calls_process_end(s->calls, (uint32_t)pid);
+	uprobe_forget(s->u, pid);
+	map_del(&s->pids, (uint64_t)pid);
+}
+
+/* User and system time of a process in nanoseconds; 0 when it is gone. */
+static uint64_t cpu_of(int pid)
+{
+	unsigned long user = 0, sys = 0;
+	char name[64], line[1024], *p;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	f = fopen(name, "re");
+	if (!f)
+		return 0;
+	p = fgets(line, sizeof(line), f);
+	fclose(f);
+	p = p ? strrchr(line, ')') : NULL;
+	if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys) != 2)
+		return 0;
+	return (uint64_t)(user + sys) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+void offload_session_tick(struct offload_session *s)
+{
+	uint64_t now = session_now(), cpu = 0, pid, *v;
+	unsigned looked = 0;
+	size_t pos = 0;
+
+	offload_session_poll(s);
+	while (map_next(&s->pids, &pos, &pid, &v)) {
+		cpu += cpu_of((int)pid);
+		/* Libraries loaded later, should nobody tell us. */
+		if (looked++ < RESCAN_PIDS)
+			session_find(s, (int)pid, false, NULL, NULL);
+	}
+	pthread_mutex_lock(&s->lock);
+	if (s->cpu_at && now > s->cpu_at && cpu >= s->cpu_ns && s->ticks)
+		s->cpu_share = fmax((double)(cpu - s->cpu_ns) / (double)(now - s->cpu_at), 0.02);
+	pthread_mutex_unlock(&s->lock);
+	s->cpu_at = now;
+	s->cpu_ns = cpu;
+	s->ticks++;
+	budget_write(s);
+	put_counts(s);
+	if (s->ticks == 1)
+		put_cost(s);
+}
+
+/* ---- life ---- */
+
+struct offload_session *offload_session_new(const struct offload_opts *o, const struct offload_sink *sink, struct err *e)
+{
+	struct uprobe_opts uo = { .mode = (enum uprobe_mode)o->mode, .system_wide = o->system_wide };
+	struct offload_session *s;
+
+	if (offload_opts_check(o, e))
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (!s) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	s->opts = *o;
+	s->sink = *sink;
+	s->cpu_share = 1;
+	if (!(s->opts.budget > 0))
+		s->opts.budget = 0.01;
+	parse_list(o, s->api_wanted, &s->markers, &s->automatic, e);
+	for (; s->user_cnt < o->probes_cnt; s->user_cnt++)
+		offload_spec_parse(o->probes[s->user_cnt], &s->user[s->user_cnt], e);
+	uo.records_per_second = o->exact ? 0 : o->records_per_second ? o->records_per_second : RECORDS_PER_SECOND;
+	uo.ring_bytes = o->exact ? 16u << 20 : 0;
+	s->u = uprobe_new(&uo, e);
+	if (s->u)
+		s->calls = calls_new(uprobe_cost(s->u)->inside_ns, on_call, s);
+	if (!s->calls || budget_start(s)) {
+		if (s->u)
+			err_set(e, -ENOMEM, "out of memory");
+		offload_session_free(s);
+		return NULL;
+	}
+	put_cost(s);
+	return s;
+}
+
+void offload_session_end(struct offload_session *s)
+{
+	if (s->ended)
+		return;
+	s->ended = true;
+	budget_stop(s);
+	while (offload_session_poll(s) > 0)
+		;
+	calls_end(s->calls);
+	for (unsigned i = 0; i < s->user_cnt; i++) {
+		if (s->user_found[i])
+			continue;
+		s->degraded = true;
+		if (!s->user_lib_seen[i])
+			buf_addf(&s->notes, "no target had a file '%s' mapped: --offload-probe '%s:%s' saw nothing\n",
+				 s->user[i].library, s->user[i].library, s->user[i].symbol);
+	}
+	budget_write(s);
+	put_counts(s);
+	put_cost(s);
+}
+
+void offload_session_free(struct offload_session *s)
+{
+	if (!s)
+		return;
+	if (s->calls)
+		budget_stop(s);
+	uprobe_free(s->u);
+	calls_free(s->calls);
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		free(s->libs[i].path);
+	map_release(&s->pids);
+	map_release(&s->sites);
+	map_release(&s->totals_sites);
+	map_release(&s->stacks);
+	intern_release(&s->marker_families);
+	buf_release(&s->notes);
+	free(s->windows);
+	free(s);
+}
+
+/* ---- telling ---- */
+
+void offload_session_notes(const struct offload_session *s, struct buf *out)
+{
+	const struct uprobe_cost *c = uprobe_cost(s->u);
+
+	buf_addf(out, "offload: %s; a probed call costs %.1f us (95 %%: %.1f to %.1f), of which %.1f us lie inside the measured time and are taken off\n",
+		 uprobe_mode_name(uprobe_mode(s->u)), c->call_ns / 1e3, c->call_low / 1e3, c->call_high / 1e3, c->inside_ns / 1e3);
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		if (s->libs[i].index >= 0 && s->libs[i].stretches > 1)
+			buf_addf(out, "%s: called so often that it was probed in %u stretches to keep the budget; counts are scaled up\n",
+				 s->libs[i].path, s->libs[i].stretches);
+	if (s->notes.len)
+		buf_addstr(out, s->notes.data);
+}
+
+bool offload_session_degraded(const struct offload_session *s)
+{
+	return s->degraded;
+}
+
+uint64_t offload_session_cost_ns(const struct offload_session *s)
+{
+	double hits = 0;
+
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count; p++)
+			hits += (double)uprobe_activity(s->u, p).hits;
+	return (uint64_t)(hits * uprobe_cost(s->u)->call_ns);
+}
+
+uint64_t offload_session_calls(const struct offload_session *s)
+{
+	uint64_t calls = 0;
+
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count; p++)
+			calls += uprobe_activity(s->u, p).calls;
+	return calls;
+}

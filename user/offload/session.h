@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recording offload calls, as one component: finds the libraries, plants the probes, keeps to the
+ * budget, pairs and hands out disk records. record and the daemon create one, tell it about
+ * processes, poll it, and end it. Included by cli, daemon, tests.
+ *
+ *     s = offload_session_new(&opts, &sink, &e);
+ *     offload_session_attach_pid(s, pid, exe_or_NULL, &e);     every target, and forked children
+ *     ... poll(offload_session_fd(s)) ... offload_session_poll(s); each second offload_session_tick(s)
+ *     offload_session_on_mmap(s, pid); offload_session_on_exit(s, pid);
+ *     offload_session_end(s); offload_session_free(s);
+ *
+ * All calls from one thread; the budget is kept by a thread of its own inside.
+ */
+#ifndef ACCPERF_OFFLOAD_SESSION_H
+#define ACCPERF_OFFLOAD_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format.h"
+#include "sample.h"
+#include "util/buf.h"
+#include "util/err.h"
+
+struct offload_opts {
+	const char *list;	   /* "auto", or names separated by commas (offload_apis(), markers) */
+	const char *const *probes; /* --offload-probe SPECs */
+	unsigned probes_cnt;
+	bool exact;		   /* never take probes away, send every call */
+	double budget;		   /* share of the target's CPU time, e.g. 0.01; 0 = 0.01 */
+	unsigned records_per_second; /* and process; 0 = 1000 */
+	bool system_wide;
+	int mode;		   /* enum uprobe_mode; 0 = the best there is */
+};
+
+/* Where records go. put: one record of a fixed-size section. The others give ids, 0 if unknown. */
+struct offload_sink {
+	void *ctx;
+	int (*put)(void *ctx, enum fmt_section section, const void *rec, uint32_t size);
+	uint32_t (*string)(void *ctx, const char *s);
+	uint32_t (*stack)(void *ctx, const struct sample *s); /* may be NULL */
+	uint32_t (*site)(void *ctx, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller); /* may be NULL */
+};
+
+struct offload_session;
+
+struct offload_session *offload_session_new(const struct offload_opts *o, const struct offload_sink *sink, struct err *e);
+/* exe: of a process that has not called exec yet (a command about to be run): its path, else NULL. */
+int offload_session_attach_pid(struct offload_session *s, int pid, const char *exe, struct err *e);
+/* New mappings: libraries loaded later. Also found by the tick, a second late at most. */
+void offload_session_on_mmap(struct offload_session *s, int pid);
+void offload_session_on_exit(struct offload_session *s, int pid);
+int offload_session_fd(const struct offload_session *s);
+int offload_session_poll(struct offload_session *s);
+void offload_session_tick(struct offload_session *s);
+/* Takes the probes away, drains, writes totals and open calls. */
+void offload_session_end(struct offload_session *s);
+void offload_session_free(struct offload_session *s);
+
+/* Sentences for the user, one a line: what is probed, at which cost, what could not be. */
+void offload_session_notes(const struct offload_session *s, struct buf *out);
+/* Something that was asked for by name could not be had. */
+bool offload_session_degraded(const struct offload_session *s);
+/* Nanoseconds the probes have cost the target so far, and calls seen. */
+uint64_t offload_session_cost_ns(const struct offload_session *s);
+uint64_t offload_session_calls(const struct offload_session *s);
+/* Checks list and specs without touching the kernel: usage errors. */
+int offload_opts_check(const struct offload_opts *o, struct err *e);
+
+#endif

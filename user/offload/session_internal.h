@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The insides of a session, shared by session.c (life, records), found.c (files to probes) and
+ * budget.c (arming and disarming within the budget). Included by these only.
+ */
+#ifndef ACCPERF_OFFLOAD_SESSION_INTERNAL_H
+#define ACCPERF_OFFLOAD_SESSION_INTERNAL_H
+
+#include <pthread.h>
+
+#include "ingest/libs.h"
+#include "ingest/uprobe.h"
+#include "offload/api.h"
+#include "offload/calls.h"
+#include "offload/session.h"
+#include "util/map.h"
+
+#define USER_PROBES_MAX 64
+#define FAMILY_USER 1000 /* one for each --offload-probe */
+#define FAMILY_MARKER 2000 /* one for each marker's name */
+
+struct known_lib {
+	uint64_t dev, ino;
+	char *path;
+	int index;	/* of the engine; -1: nothing to probe in it */
+	uint32_t first, count;
+	uint32_t path_id; /* string */
+	/* budget */
+	uint64_t hits, calls; /* when last looked at */
+	double balance_ns;    /* what may still be spent */
+	bool on, hot;
+	uint64_t armed_at, armed_hits, armed_calls;
+	unsigned stretches;
+};
+
+struct session_probe {
+	struct calls_probe calls;
+};
+
+struct offload_session {
+	struct offload_opts opts;
+	struct offload_sink sink;
+	struct uprobe *u;
+	struct calls *calls;
+	bool api_wanted[32]; /* by index in offload_apis() */
+	bool markers;
+	bool automatic;
+	struct offload_user_probe user[USER_PROBES_MAX];
+	unsigned user_cnt;
+	bool user_found[USER_PROBES_MAX], user_lib_seen[USER_PROBES_MAX];
+	struct session_probe probes[PROBE_MAX];
+	struct known_lib libs[512];
+	unsigned libs_cnt;
+	struct map pids;  /* pid -> 1 */
+	struct map sites; /* hash of pid, function, caller -> stack id */
+	struct map totals_sites; /* hash of pid, probe, caller -> stack id */
+	struct map stacks; /* tid -> stack id for its next call */
+	struct intern marker_families;
+	struct buf notes;
+	bool degraded, ended;
+	unsigned ticks;
+	double cpu_share; /* CPUs the target used lately */
+	uint64_t cpu_at, cpu_ns;
+
+	/* budget thread */
+	pthread_t thread;
+	bool thread_runs, stop;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct fmt_offload_window *windows;
+	unsigned windows_cnt, windows_cap;
+};
+
+uint64_t session_now(void);
+/* found.c: makes sure that what pid has mapped (and could load) is probed in pid. */
+int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e);
+/* budget.c */
+int budget_start(struct offload_session *s);
+void budget_stop(struct offload_session *s); /* disarms all, closes the stretches */
+/* A library's first stretch begins; called with its engine index set. */
+int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e);
+void budget_write(struct offload_session *s); /* stretches that ended, to the sink */
+
+#endif
