@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf exact: runs a program under the exact engine and writes a profile. */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "exact/convert.h"
+#include "exact/launch.h"
+#include "util/buf.h"
+
+struct exact_cmd {
+	const char *output;
+	const char *semantics, *stack, *attribute;
+	bool lib, lib_set, unique, ke, quad, cycles;
+	const char *functions, *candidate, *start_at, *stop_at;
+	uint64_t chunk, slice;
+	const char *emit_samples, *emit_timer;
+	uint64_t emit_census, emit_windows, window_hits;
+	bool quiet;
+};
+
+static const struct exact_cmd defaults = {
+	.output = "accperf.data", .semantics = "quad", .stack = "exclude", .attribute = "self", .lib = true,
+	.unique = true, .ke = true, .quad = true, .chunk = 4, .window_hits = 64,
+};
+
+#define AT(field) .offset = offsetof(struct exact_cmd, field)
+static const struct opt options[] = {
+	{ OPT_GROUP, .help = "What is counted" },
+	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
+	  .help = "an access belongs to the function that makes it, or to the latest function of the main program on the call stack (self)" },
+	{ OPT_BOOL, 0, "lib", AT(lib), .set_offset = offsetof(struct exact_cmd, lib_set),
+	  .help = "library functions stand by themselves, as --attribute self; --no-lib: as --attribute main" },
+	{ OPT_STRING, 0, "functions", AT(functions), .arg = "LIST",
+	  .help = "only these (comma-separated), each with all it calls; the rest is (outside)" },
+	{ OPT_STRING, 0, "start-at", AT(start_at), .arg = "FN[:N]",
+	  .help = "count from the N-th call of FN on; what was written before belongs to (before attach)" },
+	{ OPT_STRING, 0, "stop-at", AT(stop_at), .arg = "FN[:N]", .help = "stop counting at the N-th call of FN" },
+	{ OPT_UINT, 0, "chunk", AT(chunk), .arg = "1|4|8", .help = "bytes per chunk of the ke semantics (4)" },
+	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke", .help = "what readers show unless told otherwise; both are measured (quad)" },
+	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "likewise for accesses to the stack (exclude)" },
+	{ OPT_GROUP, .help = "Cost" },
+	{ OPT_BOOL, 0, "unique", AT(unique), .help = "sets of unique addresses: UMA figures (on); --no-unique is faster and smaller" },
+	{ OPT_BOOL, 0, "ke", AT(ke), .help = "the ke semantics (on)" },
+	{ OPT_BOOL, 0, "quad", AT(quad), .help = "the quad semantics (on)" },
+	{ OPT_BOOL, 0, "cycles", AT(cycles), .help = "a static cost model with simulated caches: time-like figures" },
+	{ OPT_GROUP, .help = "More results" },
+	{ OPT_STRING, 0, "candidate", AT(candidate), .arg = "LIST",
+	  .help = "communication in, out and local of up to 8 functions, each with all it calls" },
+	{ OPT_UINT, 0, "slice", AT(slice), .arg = "N", .help = "bytes per function per N instructions, for timeline" },
+	{ OPT_GROUP, .help = "Synthetic samples of the same run" },
+	{ OPT_STRING, 0, "emit-samples", AT(emit_samples), .arg = "PERIOD[:SEED]",
+	  .help = "one in PERIOD loads, stores and instructions, at random distances" },
+	{ OPT_STRING, 0, "emit-timer", AT(emit_timer), .arg = "PERIOD", .help = "samples by the cost model's time, one in PERIOD cycles, and the accesses of the block found" },
+	{ OPT_UINT, 0, "emit-census", AT(emit_census), .arg = "N", .help = "the first N executions of every store instruction" },
+	{ OPT_UINT, 0, "emit-windows", AT(emit_windows), .arg = "COUNT", .help = "COUNT to 2 COUNT watch windows on sampled accesses (needs --emit-samples)" },
+	{ OPT_UINT, 0, "window-hits", AT(window_hits), .arg = "N", .help = "most hits of a window (64)" },
+	{ OPT_GROUP, .help = "Output" },
+	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "profile to write (accperf.data)" },
+	{ OPT_BOOL, 'q', "quiet", AT(quiet), .help = "no progress and no closing line" },
+	OPT_END
+};
+
+struct args {
+	char *v[64];
+	unsigned n;
+};
+
+static void __attribute__((format(printf, 2, 3))) arg(struct args *a, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (a->n + 1 >= sizeof(a->v) / sizeof(a->v[0]))
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&a->v[a->n], fmt, ap) >= 0)
+		a->v[++a->n] = NULL;
+	va_end(ap);
+}
+
+static void args_release(struct args *a)
+{
+	while (a->n)
+		free(a->v[--a->n]);
+}
+
+/* "FN", "FN:3" -> name and count. */
+static int split_count(const char *what, const char *text, char *name, size_t size, uint64_t *n, struct err *e)
+{
+	const char *colon = strrchr(text, ':');
+	char *end;
+
+	*n = 1;
+	/* C++ names hold colons; only a number after the last one is a count */
+	if (colon && colon[1] >= '0' && colon[1] <= '9') {
+		*n = strtoull(colon + 1, &end, 10);
+		if (*end || !*n || *n > INT32_MAX)
+			return err_set(e, -EINVAL, "%s %s: the count after the colon must be 1 or more", what, text);
+	} else {
+		colon = NULL;
+	}
+	snprintf(name, size, "%.*s", colon ? (int)(colon - text) : (int)strlen(text), text);
+	return *name ? 0 : err_set(e, -EINVAL, "%s needs a function's name", what);
+}
+
+static int tool_args(const struct exact_cmd *o, const char *stream, const char *log, struct args *a, struct err *e)
+{
+	bool attr_main = !strcmp(o->attribute, "main") || (o->lib_set && !o->lib);
+	char name[1024];
+	uint64_t n;
+	int err;
+
+	if (o->chunk != 1 && o->chunk != 4 && o->chunk != 8)
+		return err_set(e, -EINVAL, "--chunk %llu: a chunk has 1, 4 or 8 bytes", (unsigned long long)o->chunk);
+	if (!o->quad && !o->ke)
+		return err_set(e, -EINVAL, "--no-quad and --no-ke together leave nothing to measure");
+	if (o->emit_windows && !o->emit_samples)
+		return err_set(e, -EINVAL, "--emit-windows draws from the samples: it needs --emit-samples PERIOD");
+	/* the engine's own messages must not mix with the program's */
+	arg(a, "--log-file=%s", log);
+	arg(a, "-q");
+	arg(a, "--vgdb=no");
+	arg(a, "--demangle=no");
+	arg(a, "--show-below-main=yes");
+	arg(a, "--sigill-diagnostics=yes");
+	arg(a, "--fair-sched=try");
+	arg(a, "--max-stackframe=4000000");
+	arg(a, "--out=%s", stream);
+	arg(a, "--chunk=%llu", (unsigned long long)o->chunk);
+	arg(a, "--quad=%s", o->quad ? "yes" : "no");
+	arg(a, "--ke=%s", o->ke ? "yes" : "no");
+	arg(a, "--unique=%s", o->unique ? "yes" : "no");
+	arg(a, "--cycles=%s", o->cycles ? "yes" : "no");
+	arg(a, "--attr-main=%s", attr_main ? "yes" : "no");
+	if (o->functions)
+		arg(a, "--functions=%s", o->functions);
+	if (o->candidate)
+		arg(a, "--candidates=%s", o->candidate);
+	if (o->slice)
+		arg(a, "--slice=%llu", (unsigned long long)o->slice);
+	if (o->start_at) {
+		err = split_count("--start-at", o->start_at, name, sizeof(name), &n, e);
+		if (err)
+			return err;
+		arg(a, "--start-at=%s", name);
+		arg(a, "--start-n=%llu", (unsigned long long)n);
+	}
+	if (o->stop_at) {
+		err = split_count("--stop-at", o->stop_at, name, sizeof(name), &n, e);
+		if (err)
+			return err;
+		arg(a, "--stop-at=%s", name);
+		arg(a, "--stop-n=%llu", (unsigned long long)n);
+	}
+	if (o->emit_samples) {
+		char *end;
+		unsigned long long period = strtoull(o->emit_samples, &end, 10), seed = 1;
+
+		if (*end == ':')
+			seed = strtoull(end + 1, &end, 10);
+		if (!period || *end)
+			return err_set(e, -EINVAL, "--emit-samples %s: give a period of 1 or more, and perhaps :SEED", o->emit_samples);
+		arg(a, "--sample-period=%llu", period);
+		arg(a, "--seed=%llu", seed);
+	}
+	if (o->emit_timer) {
+		char *end;
+		unsigned long long period = strtoull(o->emit_timer, &end, 10);
+
+		if (period < 100 || *end)
+			return err_set(e, -EINVAL, "--emit-timer %s: give a period of 100 cycles or more", o->emit_timer);
+		arg(a, "--timer-period=%llu", period);
+	}
+	if (o->emit_census)
+		arg(a, "--census=%llu", (unsigned long long)o->emit_census);
+	if (o->emit_windows) {
+		arg(a, "--windows=%llu", (unsigned long long)o->emit_windows);
+		arg(a, "--window-hits=%llu", (unsigned long long)o->window_hits);
+	}
+	return 0;
+}
+
+struct progress {
+	struct timespec start;
+	const char *command;
+	bool quiet;
+};
+
+static void tick(void *ctx)
+{
+	struct progress *p = ctx;
+	struct timespec now;
+
+	if (p->quiet)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	log_progress("%s under the exact engine: %lld s", p->command, (long long)(now.tv_sec - p->start.tv_sec));
+}
+
+/* What Valgrind's core had to say, as warnings. */
+static void show_log(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char line[400];
+	unsigned n = 0;
+
+	while (f && fgets(line, sizeof(line), f) && n < 12) {
+		char *s = line;
+
+		line[strcspn(line, "\n")] = 0;
+		if (*s == '=' || *s == '-') {
+			s += strspn(s, "=-0123456789");
+			s += *s == ' ';
+		}
+		if (*s && ++n)
+			log_warn("engine: %s", s);
+	}
+	if (f)
+		fclose(f);
+	unlink(path);
+}
+
+static void write_meta(struct store_writer *w, const struct exact_cmd *o, char **argv)
+{
+	AUTO_BUF(cmd);
+	struct fmt_process p = { .pid = 1 };
+	const char *slash = strrchr(argv[0], '/');
+
+	for (int i = 0; argv[i]; i++)
+		buf_addf(&cmd, "%s%s", i ? " " : "", argv[i]);
+	store_meta(w, "engine", "exact");
+	store_meta(w, "version", ACCPERF_VERSION);
+	store_meta(w, "semantics", o->semantics);
+	store_meta(w, "stack", o->stack);
+	store_meta(w, "attribute", o->lib_set && !o->lib ? "main" : o->attribute);
+	store_metaf(w, "chunk", "%llu", (unsigned long long)o->chunk);
+	store_meta(w, "command", cmd.data);
+	if (o->functions)
+		store_meta(w, "functions", o->functions);
+	if (o->start_at)
+		store_meta(w, "start_at", o->start_at);
+	if (o->stop_at)
+		store_meta(w, "stop_at", o->stop_at);
+	if (o->emit_samples)
+		store_meta(w, "exact.samples", o->emit_samples);
+	if (o->emit_timer)
+		store_meta(w, "exact.timer", o->emit_timer);
+	if (o->emit_census)
+		store_metaf(w, "exact.census", "%llu", (unsigned long long)o->emit_census);
+	if (o->emit_windows)
+		store_metaf(w, "exact.windows", "%llu", (unsigned long long)o->emit_windows);
+	p.comm = store_string(w, slash ? slash + 1 : argv[0]);
+	p.cmdline = store_string(w, cmd.data);
+	store_put(w, FMT_PROCESS, &p, sizeof(p));
+}
+
+static int finish(const struct exact_cmd *o, const char *stream, char **argv, int status, struct err *e)
+{
+	struct store_writer *w = store_create(o->output, 1, e);
+	struct exact_result res;
+	struct fmt_end end = { .reason = FMT_END_DONE, .exit_status = (uint32_t)status };
+	int err, rc = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+
+	if (!w)
+		return cli_fail(e, EXIT_FAILED);
+	write_meta(w, o, argv);
+	err = exact_convert(stream, w, &res, e);
+	if (!err && !res.has_run)
+		err = err_set(e, -ENODATA, "%s ended before anything was measured", argv[0]);
+	if (!err && WIFSIGNALED(status)) {
+		if (!res.why[0])
+			snprintf(res.why, sizeof(res.why), "the program was ended by signal %d (%s)", WTERMSIG(status),
+				 strsignal(WTERMSIG(status)));
+	}
+	if (!err && res.why[0]) {
+		store_meta(w, "incomplete", res.why);
+		end.reason = WIFSIGNALED(status) ? FMT_END_SIGNAL : FMT_END_TARGET_GONE;
+		log_warn("%s; what was measured until then is in %s, marked incomplete", res.why, o->output);
+	}
+	end.samples = res.samples;
+	if (!err)
+		store_put(w, FMT_END, &end, sizeof(end));
+	if (store_close(w, err ? NULL : e) && !err)
+		err = e->code ? e->code : -EIO;
+	if (err)
+		return cli_fail(e, EXIT_FAILED);
+	if (!o->quiet)
+		log_msg(LOG_INFO, "%.1f million instructions, %llu functions, %llu edges, %llu samples -> %s",
+			res.run.counted / 1e6, (unsigned long long)res.functions, (unsigned long long)res.edges,
+			(unsigned long long)res.samples, o->output);
+	return rc;
+}
+
+static int cmd_exact(void *opts, int argc, char **argv)
+{
+	struct exact_cmd *o = opts;
+	struct err e = { 0 };
+	struct args a = { .n = 0 };
+	struct progress p = { .command = argc ? argv[0] : "", .quiet = o->quiet };
+	char dir[PATH_MAX], path[PATH_MAX], stream[PATH_MAX], log[PATH_MAX];
+	int status = 0, rc;
+
+	if (!argc) {
+		err_set(&e, -EINVAL, "which program? accperf exact [options] -- CMD ARGS");
+		return cli_fail(&e, EXIT_USAGE);
+	}
+	if (exact_find_tool(dir, sizeof(dir), &e) || exact_check_target(argv[0], path, sizeof(path), &e))
+		return cli_fail(&e, EXIT_FAILED);
+	if (snprintf(stream, sizeof(stream), "%s.stream.%d", o->output, (int)getpid()) >= (int)sizeof(stream) ||
+	    snprintf(log, sizeof(log), "%s.log.%d", o->output, (int)getpid()) >= (int)sizeof(log)) {
+		err_set(&e, -ENAMETOOLONG, "the output's name is too long");
+		return cli_fail(&e, EXIT_FAILED);
+	}
+	if (tool_args(o, stream, log, &a, &e)) {
+		args_release(&a);
+		return cli_fail(&e, EXIT_USAGE);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &p.start);
+	if (exact_run(dir, a.v, argv, &status, tick, &p, &e)) {
+		args_release(&a);
+		return cli_fail(&e, EXIT_FAILED);
+	}
+	log_progress_end();
+	args_release(&a);
+	show_log(log);
+	rc = finish(o, stream, argv, status, &e);
+	unlink(stream);
+	return rc;
+}
+
+CLI_COMMAND(exact) = {
+	.name = "exact",
+	.summary = "Run a program under the exact engine: every load, store and operation",
+	.order = 20,
+	.run = cmd_exact,
+	.options = options,
+	.opt_size = sizeof(struct exact_cmd),
+	.defaults = &defaults,
+	.usage = "[options] -- CMD ARGS",
+	.details =
+		"Counts, to the byte, what one function writes and another reads, what each function computes, and "
+		"through which calls it was reached. Fifty times slower than the program alone; use it for short "
+		"inputs and as the truth that sampled profiles are compared with. The profile is read by report, flow, "
+		"objects, timeline and compare.\n\n"
+		"Two semantics are measured in one run. quad: every byte read counts, from the function that wrote it "
+		"last to the one that reads it. ke: a chunk read again by the same invocation, with no write between, "
+		"counts once; a write clears it. Accesses between the stack pointer (less 128 bytes) and the base of "
+		"the thread's stack are kept apart.\n\n"
+		"Bytes that a system call wrote belong to (kernel:NAME); bytes nobody was seen to write, such as "
+		"constants in files, to (outside). Computation is arithmetic and logic on the machine instruction: "
+		"neither moves nor jumps.\n\n"
+		"The exit status is the program's own, 128 + N after signal N; 1 if nothing could be measured, 2 for "
+		"wrong usage.",
+	.examples = "accperf exact -- ./convert in.ppm out.ppm\tmeasure a short run\n"
+		    "accperf exact --functions decode,scale,encode -- ./convert in out\tthree stages, each with its callees\n"
+		    "accperf exact --emit-samples 1000:7 -- ./convert in out\tsamples and truth of the same run\n",
+	.max_args = -1,
+};

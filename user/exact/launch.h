@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Starting a program under the tool: finding the tool, refusing what it cannot run, answering its
+ * questions until the program ends. Included by user/cli and tests.
+ */
+#ifndef ACCPERF_EXACT_LAUNCH_H
+#define ACCPERF_EXACT_LAUNCH_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "util/err.h"
+
+/* Directory with the tool and what it needs from Valgrind; -ENOENT with what to install. */
+int exact_find_tool(char *dir, size_t size, struct err *e);
+/* A sentence if this cannot be run under the tool: not there, 32-bit, another machine. */
+int exact_check_target(const char *command, char *path, size_t size, struct err *e);
+/* Runs argv under the tool with these extra arguments (NULL-terminated) and waits for its end.
+ * *status as from waitpid(). tick() is called about once a second. */
+int exact_run(const char *dir, char *const *tool_args, char *const *argv, int *status,
+	      void (*tick)(void *), void *ctx, struct err *e);
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The exact engine inside Valgrind: everything the files of this folder share. Included by them
+ * only; no libc here, pub_tool_*.h and include/format.h only.
+ *
+ *   x_main.c    options, start, end, what the core tells us
+ *   x_instr.c   a basic block of the target -> addresses into a buffer + one call per block
+ *   x_exec.c    that call: counts, then every access in order (the hot path)
+ *   x_shadow.c  last writer and reader of every byte; ranges the kernel touches or maps
+ *   x_edge.c    producer -> consumer counters and sets of unique addresses
+ *   x_stack.c   threads, call stacks, call tree, inclusive figures
+ *   x_func.c    address -> function and module; x_ehframe.c for stripped code
+ *   x_sample.c  synthetic samples, census, watch windows, cost model
+ *   x_object.c  data objects
+ *   x_log.c     the Kim & Edwards logs, streamed by invocation
+ *   x_out.c     the stream to the driver (user/exact/stream.h)
+ *
+ * To add a figure: a field in Counters (added up per block or access), its line in x_out.c, the
+ * record field in include/format.h.
+ */
+#ifndef ACCPERF_X_H
+#define ACCPERF_X_H
+
+#include "pub_tool_basics.h"
+#include "pub_tool_tooliface.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_machine.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_options.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_debuginfo.h"
+#include "pub_tool_vki.h"
+
+#include "format.h"
+
+#define LIKELY_(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY_(x) __builtin_expect(!!(x), 0)
+
+/* ---- what to measure ---- */
+
+typedef struct {
+	const HChar *out;	/* stream to the driver */
+	Int class_w, class_r;	/* pipe to the driver's instruction classifier; -1 none */
+	Bool quad, unique, ke, cycles, objects;
+	Bool attr_main;		/* attribute to the latest caller in the main image */
+	UInt chunk, chunk_shift;
+	ULong slice;
+	const HChar *functions;	/* comma-separated; NULL: every function is one */
+	const HChar *candidates;
+	const HChar *start_at, *stop_at;
+	UInt start_n, stop_n;
+	ULong sample_period, timer_period; /* 0 off */
+	ULong seed;
+	UInt census;
+	UInt windows, window_hits, window_free; /* free: hits without a write before write-only */
+	ULong window_delay, window_life;	/* instructions */
+	const HChar *log_function[2], *log_subcalls[2], *log_icount[2], *log_xfers[2]; /* text, binary */
+	UInt xfer_shift;
+	UInt checkpoint_s;
+} Options;
+extern Options opt;
+
+/* ---- functions ---- */
+
+enum { FN_OUTSIDE = 0, FN_BEFORE = 1, FN_UNKNOWN = 2, FN_KERNEL = 3, FN_FIRST = 4, FN_MAX = 65535 };
+
+typedef struct {
+	ULong insns, compute, transfer, control, ops_int, ops_fp, cycles, loads, stores;
+	ULong load_bytes[4], store_bytes[4]; /* enum fmt_x_region */
+	ULong pad;			     /* an even number of words: vector adds */
+} Counters;
+#define COUNTERS_N (sizeof(Counters) / sizeof(ULong))
+
+typedef struct Module {
+	struct Module *next;
+	UInt id;
+	HChar *path;
+	Long bias; /* address in memory - address in the file */
+	Bool is_main;
+	Addr eh_hdr; /* in memory; 0 none */
+	Addr base;
+} Module;
+
+enum { FNF_ALLOC = 1, FNF_FREE = 2, FNF_SELECTED = 4, FNF_START = 8, FNF_STOP = 16, FNF_MAIN_IMAGE = 32 };
+
+typedef struct Fn {
+	UInt id; /* index; disk id is id + 1 */
+	UInt flags;
+	UInt alloc_kind;
+	Int candidate; /* bit, -1 none */
+	Module *mod;
+	Addr entry;
+	ULong vaddr;
+	HChar *name;
+	struct Fn *hash_next;
+	ULong calls;
+	Counters self, inc; /* self: filled from the call tree when written */
+	Counters slice0;    /* self when the slice began */
+} Fn;
+
+extern Fn **fns;
+extern UInt fn_count;
+Fn *fn_at(Addr a);
+Fn *fn_pseudo(const HChar *name);
+Fn *fn_kernel(UInt nr);
+const HChar *kernel_call_name(UInt nr);
+extern Int VG_(safe_fd)(Int oldfd); /* out of the target's reach; in the core's archive */
+Module *module_at(Addr a);
+ULong module_vaddr(const Module *m, Addr a);
+void fn_init(void);
+/* Start of the function around `a` by the call frame table of its object; 0 unknown. */
+Addr ehframe_start(Module *m, Addr a);
+
+/* ---- blocks ---- */
+
+enum { EV_LOAD = 1, EV_STORE = 2, EV_MODIFY = 3, EV_SP = 4 };
+
+struct Edge;
+typedef struct {
+	UChar kind;
+	UChar rep;
+	UShort size;
+	UInt census; /* executions left to report */
+	Addr ip;
+	/* what this instruction met last: saves the look-up the next time */
+	UInt ekey;
+	UInt obj_gen;
+	struct Edge *edge;
+	ULong ublk, *ubits; /* block of addresses and its bits, for loads */
+	ULong wblk, *wbits; /* for stores */
+	Addr obj_lo, obj_hi;
+	struct Use *use;
+} Ev;
+
+typedef struct {
+	UShort off; /* from the block's start */
+	UChar cost; /* quarter cycles */
+	UChar cls;
+} Ins;
+
+typedef struct BB {
+	Fn *fn; /* NULL: a linkage stub, part of its caller */
+	Addr addr, ret_ip;
+	Bool is_entry;
+	UInt n_ev, n_ins;
+	ULong code_hash;
+	struct BB *hash_next;
+	Ins *ins;
+	Ev *ev;
+} BB;
+
+enum { EXIT_PLAIN = 0, EXIT_CALL = 1, EXIT_RET = 2 };
+
+typedef struct {
+	BB *bb;
+	UInt from, to; /* events */
+	UInt ins_from, ins_to;
+	UInt exit;
+	Counters add; /* static part */
+} Flush;
+
+#define EVBUF 512
+extern ULong evbuf[EVBUF];
+extern ULong ret_value; /* RAX at the last return */
+extern ULong call_args[3];
+
+IRSB *x_instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const VexGuestExtents *,
+		   const VexArchInfo *, IRType, IRType);
+typedef VG_REGPARM(1) void (*flush_fn)(Flush *);
+flush_fn exec_pick(const HChar **name);
+
+/* ---- shadow memory ---- */
+
+#define SEC_SHIFT 14
+#define SEC_SIZE (1u << SEC_SHIFT)
+#define SEC_MASK (SEC_SIZE - 1)
+#define PM_BITS (37 - SEC_SHIFT) /* 128 GiB directly, the rest through a hash */
+
+enum { TAG_NONE = 0xff };
+
+typedef struct Sec {
+	UShort *w;   /* last writer, per byte */
+	UInt *kr;    /* ke: invocation that read last, per chunk */
+	UShort *kw;  /* ke: last writing function, per chunk (chunk > 1) */
+	UInt *xr, *xw; /* logs: last reading and writing invocation, per log chunk */
+	UShort *xf;
+	UChar *cand; /* candidates that wrote last, per byte */
+	UChar tag[SEC_SIZE >> 12]; /* enum fmt_x_region per page */
+	UChar touched;
+} Sec;
+
+extern Sec **pm;
+Sec *sec_slow(Addr a);
+static inline Sec *sec_get(Addr a)
+{
+	Sec *s = LIKELY_(a >> 37 == 0) ? pm[a >> SEC_SHIFT] : NULL;
+
+	return LIKELY_(s != NULL) ? s : sec_slow(a);
+}
+Sec *sec_find(Addr a); /* NULL: never touched */
+UInt sec_tag(Sec *s, Addr a);
+void shadow_init(void);
+void shadow_forget(Addr a, SizeT len);
+void shadow_copy(Addr from, Addr to, SizeT len);
+void shadow_heap(Addr a, SizeT len);
+void kernel_reads(UInt fn, Addr a, SizeT len);
+void kernel_writes(UInt fn, Addr a, SizeT len);
+void *shadow_alloc(SizeT n);
+extern ULong shadow_bytes, unique_bytes, touched_secs;
+
+/* ---- edges ---- */
+
+typedef struct Edge {
+	UInt key, index; /* producer << 16 | consumer */
+	ULong bytes[2], ke[2];
+} Edge;
+
+#define EDGE_KEY(w, c) ((UInt)(w) << 16 | (UInt)(c))
+#define CONSUMER_WRITTEN 0xffff /* the set of addresses a function wrote */
+Edge *edge_get(UInt key);
+extern Edge **edges;
+extern UInt edge_count;
+#define UBLK_SHIFT 10
+ULong *ubits_get(ULong key);
+static inline ULong ukey(UInt edge_index, UInt stack, Addr a)
+{
+	return (ULong)edge_index << 38 | (ULong)stack << 37 | ((a >> UBLK_SHIFT) & 0x1fffffffffull);
+}
+static inline void bits_set(ULong *bits, UInt off, UInt n)
+{
+	UInt word = off >> 6, bit = off & 63;
+	ULong m = n >= 64 ? ~0ull : (1ull << n) - 1;
+
+	bits[word] |= m << bit;
+	if (bit + n > 64)
+		bits[word + 1] |= m >> (64 - bit);
+}
+void unique_set(UInt edge_index, UInt stack, Addr a, SizeT n);
+/* Sums up the sets: per edge, and unions per consumer and per producer. */
+typedef struct {
+	ULong (*edge)[3];		  /* by edge index */
+	ULong (*in)[3], (*out)[3], (*wr)[3]; /* by function id */
+} UniqueSums;
+void unique_sums(UniqueSums *u);
+void unique_sums_free(UniqueSums *u);
+
+/* ---- threads and stacks ---- */
+
+typedef struct Node {
+	UInt id;
+	Fn *fn;
+	struct Node *parent, *last_child, *hash_next;
+	ULong calls;
+	Counters self;
+} Node;
+
+typedef struct {
+	Fn *fn;
+	Node *node;
+	Addr sp, ret;
+	UInt inv, eff_inv;
+	UShort eff;
+	UChar outer;   /* outermost activation of fn in this thread */
+	UChar barrier; /* 1 signal handler on this stack, 2 on another */
+	UInt cand_prev;
+	struct Inv *log;
+	Counters snap;
+} Frame;
+
+typedef struct {
+	ThreadId tid;
+	Bool live;
+	Frame *frames;
+	UInt depth, cap;
+	UInt *active;	/* by function id */
+	Node **act_node;
+	UInt act_cap;
+	Addr sp, stack_hi, stack_lo;
+	UInt pending;
+	Addr pend_ret, pend_sp;
+	Counters tot, seg0;
+	UInt syscall_fn;
+	Int syscall_nr;
+	UInt syscall_inv;
+	UInt cand_mask;
+} Thread;
+
+/* The running thread's state, flat: the hot path touches nothing else. */
+typedef struct {
+	Fn *fn;
+	Addr sp, top_sp;
+	Addr lo, span; /* stack test: addr - lo <= span */
+	UInt pending;
+	UInt eff; /* function that accesses belong to */
+	UInt inv; /* and its invocation */
+	UInt counting;
+	Counters tot;
+	Node *node;
+	Thread *t;
+	UInt cand_mask; /* candidates on the stack */
+	Long ld_cd, st_cd, in_cd, cy_cd; /* samples are due when these reach 0 */
+	ULong now;	/* instructions, counted or not */
+	Addr pend_ret, pend_sp; /* of the call under way: linkage stubs push more */
+	ULong slice_end;
+} State;
+extern State X;
+extern UInt inv_counter;
+extern Node **nodes;
+extern UInt node_count;
+
+void stack_enter(BB *bb);
+void stack_switch(ThreadId tid);
+void stack_sp(Addr sp);
+void stack_signal(ThreadId tid, Bool alt);
+void stack_signal_done(ThreadId tid);
+void stack_thread_start(ThreadId tid);
+void stack_thread_end(ThreadId tid);
+void stack_finish_all(void);
+void seg_close(void);
+void seg_refresh(void); /* closes all open segments and inclusive figures, for a checkpoint */
+Thread *thread_get(ThreadId tid);
+void slice_end(void);
+void counting_set(Bool on);
+void fn_selfs(void);
+void subtree_write(void);
+void subtree_access(Addr a, UInt size, Bool write, UInt stack);
+
+/* ---- samples ---- */
+
+void sample_init(void);
+void sample_access(Ev *e, Addr a, UInt flags, Bool stack);
+void sample_insns(Flush *f, ULong n);
+void sample_cycles(Flush *f);
+void sample_census(Ev *e, Addr a, Bool stack);
+ULong cache_cost(Addr a, UInt size);
+extern UChar *win_filter;
+extern UInt win_armed;
+void window_touch(Ev *e, Addr a, UInt size, UInt flags);
+void window_kernel(Addr a, SizeT len, UInt flags, Int nr);
+void windows_flush(Bool final);
+void window_tick(void);
+
+/* ---- objects ---- */
+
+typedef struct Use {
+	UInt fn, object;
+	struct Use *next;
+	ULong reads, writes, read_bytes, write_bytes;
+	UInt set; /* edge index of its unique set */
+} Use;
+void object_init(void);
+UInt object_alloc_kind(const HChar *name);
+void object_access(Ev *e, Addr a, UInt size, Bool write);
+void object_alloc_enter(Fn *fn);
+void object_alloc_leave(Fn *fn, Addr caller_ip, Fn *caller);
+void object_mmap(Addr a, SizeT len, Bool anon);
+void object_unmap(Addr a, SizeT len);
+void object_write(void);
+
+/* ---- logs ---- */
+
+extern Bool logs_on;
+void log_init(void);
+void log_call(Frame *f, Frame *parent);
+void log_return(Frame *f);
+void log_load(Addr a, UInt size);
+void log_store(Addr a, UInt size);
+void log_kernel_store(Addr a, SizeT len);
+void log_flush(void);
+
+/* ---- output ---- */
+
+void out_init(void);
+void out_rec(UInt section, const void *rec, UInt size);
+void out_var(UInt section, const void *head, UInt hsize, const void *tail, UInt tsize);
+UInt out_string(const HChar *s);
+void out_flush(void);
+void out_snapshot(const HChar *incomplete, Bool final);
+void out_meta(const HChar *key, const HChar *value);
+extern Bool out_dead; /* a forked child: measures nothing, writes nothing */
+UInt out_stack(const struct fmt_frame *fr, UInt n, UInt flags);
+void out_symbol(Module *m, Addr ip, ULong vaddr, Fn *fn);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Instrumentation: each access stores its address into a buffer (one machine instruction); one call
+ * at the end of the block, or at the side exit that is taken, works the buffer off. So the target's
+ * code stays fast and the accounting runs as one compiled loop.
+ */
+#include "x.h"
+#include "../stream.h"
+#include "libvex_guest_offsets.h"
+
+ULong evbuf[EVBUF];
+ULong ret_value;
+ULong call_args[3];
+
+#define BB_HASH 65536
+static BB *bb_hash[BB_HASH];
+
+typedef struct {
+	Addr addr;
+	UInt len;
+} Mark;
+
+#define MAX_INS 512
+static Mark marks[MAX_INS];
+static struct xs_class classes[MAX_INS];
+static UInt n_marks;
+
+static Ev evs[4096];
+static UInt n_ev;
+
+static Bool read_full(Int fd, void *buf, UInt n)
+{
+	UChar *p = buf;
+
+	while (n) {
+		Int r = VG_(read)(fd, p, n);
+
+		if (r <= 0)
+			return False;
+		p += r;
+		n -= r;
+	}
+	return True;
+}
+
+/* Asks the driver, which has a real decoder, what these instructions do. */
+static void classify(void)
+{
+	static UChar q[4 + MAX_INS * XS_CODE_BYTES];
+	UInt i;
+
+	VG_(memset)(classes, 0, n_marks * sizeof(classes[0]));
+	if (opt.class_w < 0 || out_dead || !n_marks)
+		return;
+	VG_(memcpy)(q, &n_marks, 4);
+	for (i = 0; i < n_marks; i++) {
+		UChar *p = q + 4 + i * XS_CODE_BYTES;
+
+		VG_(memset)(p, 0, XS_CODE_BYTES);
+		p[0] = marks[i].len > 15 ? 15 : marks[i].len;
+		VG_(memcpy)(p + 1, (void *)marks[i].addr, p[0]);
+	}
+	if (VG_(write)(opt.class_w, q, 4 + n_marks * XS_CODE_BYTES) != (Int)(4 + n_marks * XS_CODE_BYTES) ||
+	    !read_full(opt.class_r, classes, n_marks * sizeof(classes[0]))) {
+		VG_(umsg)("accperf: the driver is gone; ending\n");
+		out_dead = True;
+		VG_(exit)(1);
+	}
+}
+
+/* `jmp *[rip+x]`, as in procedure linkage tables, with or without endbr64: belongs to the caller. */
+static Bool is_stub(const VexGuestExtents *vge)
+{
+	const UChar *p = (const UChar *)vge->base[0];
+	const UChar *end = p + vge->len[0];
+
+	if (end - p > 4 && p[0] == 0xf3 && p[1] == 0x0f && p[2] == 0x1e && p[3] == 0xfa)
+		p += 4;
+	if (end - p > 1 && p[0] == 0xf2)
+		p++;
+	if (end - p == 6 && p[0] == 0xff && p[1] == 0x25)
+		return True;
+	return VG_(DebugInfo_sect_kind)(NULL, vge->base[0]) == Vg_SectPLT;
+}
+
+static ULong code_hash(const VexGuestExtents *vge)
+{
+	ULong h = 1469598103934665603ull;
+
+	for (UInt i = 0; i < vge->n_used; i++)
+		for (UInt k = 0; k < vge->len[i]; k++)
+			h = (h ^ ((const UChar *)vge->base[i])[k]) * 1099511628211ull;
+	return h;
+}
+
+typedef struct {
+	IRSB *out;
+	BB *bb;
+	UInt base_ev, base_ins; /* since the last unconditional flush */
+	IRType word;
+} Gen;
+
+static void store_const_addr(Gen *g, ULong *where, IRExpr *value)
+{
+	addStmtToIRSB(g->out, IRStmt_Store(Iend_LE, IRExpr_Const(IRConst_U64((ULong)(Addr)where)), value));
+}
+
+static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind);
+
+static void add_event(Gen *g, UInt kind, UInt size, IRExpr *value, Addr ip)
+{
+	Ev *e;
+
+	if (n_ev >= sizeof(evs) / sizeof(evs[0]))
+		return;
+	if (n_ev - g->base_ev >= EVBUF)
+		add_flush(g, NULL, EXIT_PLAIN);
+	e = &evs[n_ev];
+	VG_(memset)(e, 0, sizeof(*e));
+	e->kind = kind;
+	e->size = size;
+	e->ip = ip;
+	e->ekey = ~0u;
+	e->ublk = e->wblk = ~0ull;
+	if (kind == EV_STORE || kind == EV_MODIFY)
+		e->census = opt.census;
+	store_const_addr(g, &evbuf[n_ev - g->base_ev], value);
+	n_ev++;
+}
+
+static IRExpr *guarded(Gen *g, IRExpr *guard, IRExpr *addr)
+{
+	IRTemp t;
+
+	if (!guard || (guard->tag == Iex_Const && guard->Iex.Const.con->Ico.U1))
+		return addr;
+	t = newIRTemp(g->out->tyenv, Ity_I64);
+	addStmtToIRSB(g->out, IRStmt_WrTmp(t, IRExpr_ITE(guard, addr, IRExpr_Const(IRConst_U64(0)))));
+	return IRExpr_RdTmp(t);
+}
+
+static void add_access(Gen *g, UInt kind, UInt size, IRExpr *addr, IRExpr *guard, Addr ip)
+{
+	if (size)
+		add_event(g, kind, size, guarded(g, guard, addr), ip);
+}
+
+/* What each Flush needs beyond the block, kept until the block's arrays are allocated. */
+static Flush *pending_flush[MAX_INS * 2];
+static UInt n_flush;
+
+static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind)
+{
+	Flush *f = VG_(calloc)("x.flush", 1, sizeof(*f));
+	const HChar *name;
+	flush_fn fn = exec_pick(&name);
+	IRDirty *d;
+
+	f->bb = g->bb;
+	f->from = g->base_ev;
+	f->to = n_ev;
+	f->ins_from = g->base_ins;
+	f->ins_to = n_marks;
+	f->exit = exit_kind;
+	d = unsafeIRDirty_0_N(1, name, VG_(fnptr_to_fnentry)(fn),
+			      mkIRExprVec_1(IRExpr_Const(IRConst_U64((ULong)(Addr)f))));
+	if (guard)
+		d->guard = guard;
+	addStmtToIRSB(g->out, IRStmt_Dirty(d));
+	if (n_flush < sizeof(pending_flush) / sizeof(pending_flush[0]))
+		pending_flush[n_flush++] = f;
+	if (!guard) {
+		g->base_ev = n_ev;
+		g->base_ins = n_marks;
+	}
+}
+
+static void count_static(Flush *f)
+{
+	Counters *c = &f->add;
+
+	for (UInt i = f->ins_from; i < f->ins_to; i++) {
+		const struct xs_class *k = &classes[i];
+
+		c->insns++;
+		c->compute += k->kind == XS_COMPUTE;
+		c->transfer += k->kind == XS_TRANSFER;
+		c->control += k->kind == XS_CONTROL;
+		c->ops_int += k->lanes_int;
+		c->ops_fp += k->lanes_fp;
+		c->cycles += k->cost;
+	}
+}
+
+IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
+		   const VexGuestExtents *vge, const VexArchInfo *archinfo, IRType gword, IRType hword)
+{
+	Gen g = { .word = gword };
+	BB *bb = VG_(calloc)("x.bb", 1, sizeof(*bb));
+	Int i = 0;
+	Addr ip = 0;
+	UInt exit_kind = EXIT_PLAIN;
+	BB *old;
+
+	if (out_dead)
+		return in;
+	n_marks = n_ev = n_flush = 0;
+	g.out = deepCopyIRSBExceptStmts(in);
+	g.bb = bb;
+	bb->addr = vge->base[0];
+	bb->code_hash = code_hash(vge);
+	bb->fn = is_stub(vge) ? NULL : fn_at(bb->addr);
+	bb->is_entry = bb->fn && bb->fn->entry == bb->addr;
+
+	while (i < in->stmts_used && in->stmts[i]->tag != Ist_IMark)
+		addStmtToIRSB(g.out, in->stmts[i++]);
+	for (; i < in->stmts_used; i++) {
+		IRStmt *st = in->stmts[i];
+		IRExpr *e;
+
+		switch (st->tag) {
+		case Ist_NoOp:
+			continue;
+		case Ist_IMark:
+			ip = st->Ist.IMark.addr;
+			if (n_marks < MAX_INS) {
+				marks[n_marks].addr = ip;
+				marks[n_marks++].len = st->Ist.IMark.len;
+			}
+			break;
+		case Ist_WrTmp:
+			e = st->Ist.WrTmp.data;
+			if (e->tag == Iex_Load)
+				add_access(&g, EV_LOAD, sizeofIRType(e->Iex.Load.ty), e->Iex.Load.addr, NULL, ip);
+			break;
+		case Ist_Put:
+			if (st->Ist.Put.offset == OFFSET_amd64_RSP &&
+			    typeOfIRExpr(in->tyenv, st->Ist.Put.data) == Ity_I64)
+				add_event(&g, EV_SP, 0, st->Ist.Put.data, ip);
+			break;
+		case Ist_Store: {
+			UInt size = sizeofIRType(typeOfIRExpr(in->tyenv, st->Ist.Store.data));
+
+			add_access(&g, EV_STORE, size, st->Ist.Store.addr, NULL, ip);
+			break;
+		}
+		case Ist_StoreG: {
+			IRStoreG *sg = st->Ist.StoreG.details;
+
+			add_access(&g, EV_STORE, sizeofIRType(typeOfIRExpr(in->tyenv, sg->data)), sg->addr,
+				   sg->guard, ip);
+			break;
+		}
+		case Ist_LoadG: {
+			IRLoadG *lg = st->Ist.LoadG.details;
+			IRType wide, narrow;
+
+			typeOfIRLoadGOp(lg->cvt, &wide, &narrow);
+			add_access(&g, EV_LOAD, sizeofIRType(narrow), lg->addr, lg->guard, ip);
+			break;
+		}
+		case Ist_Dirty: {
+			IRDirty *d = st->Ist.Dirty.details;
+
+			if (d->mFx == Ifx_Read || d->mFx == Ifx_Modify)
+				add_access(&g, EV_LOAD, d->mSize, d->mAddr, d->guard, ip);
+			if (d->mFx == Ifx_Write || d->mFx == Ifx_Modify)
+				add_access(&g, EV_STORE, d->mSize, d->mAddr, d->guard, ip);
+			break;
+		}
+		case Ist_CAS: {
+			IRCAS *c = st->Ist.CAS.details;
+			UInt size = sizeofIRType(typeOfIRExpr(in->tyenv, c->dataLo));
+
+			if (c->dataHi)
+				size *= 2;
+			add_access(&g, EV_LOAD, size, c->addr, NULL, ip);
+			add_access(&g, EV_STORE, size, c->addr, NULL, ip);
+			break;
+		}
+		case Ist_Exit:
+			add_flush(&g, st->Ist.Exit.guard, EXIT_PLAIN);
+			break;
+		default:
+			break;
+		}
+		addStmtToIRSB(g.out, st);
+	}
+	if (n_marks)
+		bb->ret_ip = marks[n_marks - 1].addr + marks[n_marks - 1].len;
+	if (in->jumpkind == Ijk_Call) {
+		exit_kind = EXIT_CALL;
+	} else if (in->jumpkind == Ijk_Ret) {
+		IRTemp t = newIRTemp(g.out->tyenv, Ity_I64);
+
+		exit_kind = EXIT_RET;
+		if (opt.objects) {
+			addStmtToIRSB(g.out, IRStmt_WrTmp(t, IRExpr_Get(OFFSET_amd64_RAX, Ity_I64)));
+			store_const_addr(&g, &ret_value, IRExpr_RdTmp(t));
+		}
+	}
+	add_flush(&g, NULL, exit_kind);
+	classify();
+	bb->n_ins = n_marks;
+	bb->n_ev = n_ev;
+	for (UInt k = 0; k < n_flush; k++)
+		count_static(pending_flush[k]);
+
+	/* The same code translated again (the core's cache is finite): keep what its accesses learnt. */
+	for (old = bb_hash[(bb->addr >> 1) % BB_HASH]; old; old = old->hash_next)
+		if (old->addr == bb->addr && old->code_hash == bb->code_hash && old->n_ev == n_ev && old->fn == bb->fn)
+			break;
+	if (old) {
+		bb->ev = old->ev;
+		bb->ins = old->ins;
+		return g.out;
+	}
+	bb->hash_next = bb_hash[(bb->addr >> 1) % BB_HASH];
+	bb_hash[(bb->addr >> 1) % BB_HASH] = bb;
+	bb->ev = VG_(malloc)("x.ev", (n_ev + 1) * sizeof(Ev));
+	VG_(memcpy)(bb->ev, evs, n_ev * sizeof(Ev));
+	bb->ins = VG_(malloc)("x.ins", (n_marks + 1) * sizeof(Ins));
+	for (UInt k = 0; k < n_marks; k++)
+		bb->ins[k] = (Ins){ marks[k].addr - bb->addr, classes[k].cost, classes[k].kind };
+	return g.out;
+}

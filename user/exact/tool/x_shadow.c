@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "x.h"
+
+Sec **pm;
+ULong shadow_bytes, touched_secs;
+
+/* Addresses above 128 GiB: the core puts no client memory there unless the target insists. */
+typedef struct High { struct High *next; Addr base; Sec *sec; } High;
+#define HIGH_HASH 4096
+static High *high[HIGH_HASH];
+
+void *shadow_alloc(SizeT n)
+{
+	void *p = VG_(am_shadow_alloc)(n);
+
+	if (!p)
+		VG_(out_of_memory_NORETURN)("accperf: shadow memory", n);
+	shadow_bytes += n;
+	return p;
+}
+
+static void *zeroed(SizeT n)
+{
+	static UChar *pool;
+	static SizeT left;
+	void *p;
+
+	n = VG_ROUNDUP(n, 64);
+	if (left < n) {
+		left = 4u << 20;
+		pool = shadow_alloc(left);
+	}
+	p = pool;
+	pool += n;
+	left -= n;
+	return p;
+}
+
+void shadow_init(void)
+{
+	pm = VG_(am_shadow_alloc)(sizeof(*pm) << PM_BITS);
+	if (!pm)
+		VG_(out_of_memory_NORETURN)("accperf: shadow memory", sizeof(*pm) << PM_BITS);
+}
+
+static Sec *sec_new(void)
+{
+	Sec *s = zeroed(sizeof(*s));
+
+	s->w = zeroed(SEC_SIZE * sizeof(*s->w));
+	if (opt.ke) {
+		s->kr = zeroed((SEC_SIZE >> opt.chunk_shift) * sizeof(*s->kr));
+		if (opt.chunk > 1)
+			s->kw = zeroed((SEC_SIZE >> opt.chunk_shift) * sizeof(*s->kw));
+	}
+	if (logs_on) {
+		s->xr = zeroed((SEC_SIZE >> opt.xfer_shift) * sizeof(*s->xr));
+		s->xw = zeroed((SEC_SIZE >> opt.xfer_shift) * sizeof(*s->xw));
+	}
+	if (opt.candidates)
+		s->cand = zeroed(SEC_SIZE);
+	VG_(memset)(s->tag, TAG_NONE, sizeof(s->tag));
+	touched_secs++;
+	return s;
+}
+
+Sec *sec_find(Addr a)
+{
+	if (a >> 37 == 0)
+		return pm[a >> SEC_SHIFT];
+	for (High *h = high[(a >> SEC_SHIFT) % HIGH_HASH]; h; h = h->next)
+		if (h->base == (a & ~(Addr)SEC_MASK))
+			return h->sec;
+	return NULL;
+}
+
+Sec *sec_slow(Addr a)
+{
+	Sec *s = sec_find(a);
+	High *h;
+
+	if (s)
+		return s;
+	s = sec_new();
+	if (a >> 37 == 0)
+		return pm[a >> SEC_SHIFT] = s;
+	h = VG_(malloc)("x.high", sizeof(*h));
+	h->base = a & ~(Addr)SEC_MASK;
+	h->sec = s;
+	h->next = high[(a >> SEC_SHIFT) % HIGH_HASH];
+	high[(a >> SEC_SHIFT) % HIGH_HASH] = h;
+	return s;
+}
+
+/* What kind of memory a page is: asked once per page, forgotten when it is unmapped. */
+UInt sec_tag(Sec *s, Addr a)
+{
+	const NSegment *seg = VG_(am_find_nsegment)(a);
+	UInt tag = FMT_X_R_OTHER;
+
+	if (seg && seg->kind == SkFileC)
+		tag = FMT_X_R_GLOBAL;
+	else if (seg && seg->isCH)
+		tag = FMT_X_R_HEAP;
+	else if (VG_(DebugInfo_sect_kind)(NULL, a) == Vg_SectBSS)
+		tag = FMT_X_R_GLOBAL;
+	else if (seg && seg->start > 0) {
+		/* the tail of .bss has no file behind it: it follows its object's data */
+		const NSegment *before = VG_(am_find_nsegment)(seg->start - 1);
+
+		if (seg->kind == SkAnonC && before && before->kind == SkFileC && before->hasW)
+			tag = FMT_X_R_GLOBAL;
+	}
+	s->tag[(a & SEC_MASK) >> 12] = tag;
+	return tag;
+}
+
+void shadow_heap(Addr a, SizeT len)
+{
+	for (Addr p = a & ~4095ull; p < a + len; p += 4096) {
+		Sec *s = sec_find(p);
+
+		if (!s) {
+			p |= SEC_MASK & ~4095ull; /* not touched yet: its tag is asked for when it is */
+			continue;
+		}
+		if (s->tag[(p & SEC_MASK) >> 12] == FMT_X_R_OTHER || s->tag[(p & SEC_MASK) >> 12] == TAG_NONE)
+			s->tag[(p & SEC_MASK) >> 12] = FMT_X_R_HEAP;
+	}
+}
+
+static UInt chunks_of(UInt off, UInt n, UInt shift, UInt *first)
+{
+	*first = off >> shift;
+	return ((off + n - 1) >> shift) - *first + 1;
+}
+
+static void forget_part(Sec *s, UInt off, UInt n)
+{
+	UInt c, k;
+
+	VG_(memset)(s->w + off, 0, n * sizeof(*s->w));
+	if (s->kr) {
+		k = chunks_of(off, n, opt.chunk_shift, &c);
+		VG_(memset)(s->kr + c, 0, k * sizeof(*s->kr));
+		if (s->kw)
+			VG_(memset)(s->kw + c, 0, k * sizeof(*s->kw));
+	}
+	if (s->xr) {
+		k = chunks_of(off, n, opt.xfer_shift, &c);
+		VG_(memset)(s->xr + c, 0, k * sizeof(*s->xr));
+		VG_(memset)(s->xw + c, 0, k * sizeof(*s->xw));
+	}
+	if (s->cand)
+		VG_(memset)(s->cand + off, 0, n);
+	for (UInt p = off >> 12; p <= (off + n - 1) >> 12; p++)
+		s->tag[p] = TAG_NONE;
+}
+
+/* Calls `part` for each touched section of the range; returns nothing for untouched ones. */
+static void walk(Addr a, SizeT len, void (*part)(Sec *, UInt, UInt))
+{
+	if (a + len < a)
+		return;
+	while (len) {
+		UInt off = a & SEC_MASK;
+		SizeT n = SEC_SIZE - off;
+		Sec *s = sec_find(a);
+
+		if (n > len)
+			n = len;
+		if (s)
+			part(s, off, n);
+		a += n;
+		len -= n;
+	}
+}
+
+void shadow_forget(Addr a, SizeT len)
+{
+	walk(a, len, forget_part);
+}
+
+void shadow_copy(Addr from, Addr to, SizeT len)
+{
+	/* page-aligned both: mremap; a copy by pages keeps both offsets inside one section */
+	while (len) {
+		SizeT n = len > 4096 ? 4096 : len;
+		Sec *s = sec_find(from);
+
+		if (s) {
+			Sec *d = sec_get(to);
+			UInt fo = from & SEC_MASK, t = to & SEC_MASK, c1, c2, k;
+
+			VG_(memcpy)(d->w + t, s->w + fo, n * sizeof(*s->w));
+			if (s->kr) {
+				k = chunks_of(fo, n, opt.chunk_shift, &c1);
+				chunks_of(t, n, opt.chunk_shift, &c2);
+				VG_(memcpy)(d->kr + c2, s->kr + c1, k * sizeof(*s->kr));
+				if (s->kw)
+					VG_(memcpy)(d->kw + c2, s->kw + c1, k * sizeof(*s->kw));
+			}
+			if (s->xr) {
+				k = chunks_of(fo, n, opt.xfer_shift, &c1);
+				chunks_of(t, n, opt.xfer_shift, &c2);
+				VG_(memcpy)(d->xr + c2, s->xr + c1, k * sizeof(*s->xr));
+				VG_(memcpy)(d->xw + c2, s->xw + c1, k * sizeof(*s->xw));
+			}
+			d->tag[t >> 12] = TAG_NONE;
+		} else {
+			shadow_forget(to, n);
+		}
+		from += n;
+		to += n;
+		len -= n;
+	}
+}
+
+/* The kernel copies out of the target's memory: an edge to (kernel:CALL). */
+void kernel_reads(UInt fn, Addr a, SizeT len)
+{
+	UInt inv = X.t ? X.t->syscall_inv : ++inv_counter;
+
+	if (a + len < a || !VG_(am_is_valid_for_client)(a, len ? len : 1, VKI_PROT_READ))
+		return; /* a bad pointer: the call fails with EFAULT */
+	if (win_armed)
+		window_kernel(a, len, FMT_A_LOAD | FMT_A_KERNEL, X.t ? X.t->syscall_nr : -1);
+	if (!X.counting)
+		return;
+	while (len) {
+		UInt off = a & SEC_MASK;
+		UInt n = len < SEC_SIZE - off ? len : SEC_SIZE - off;
+		Sec *s = sec_get(a);
+
+		for (UInt i = 0; i < n;) {
+			UInt w = s->w[off + i], j = i + 1;
+			UInt stack = (a + i - X.lo) <= X.span;
+			Edge *e;
+
+			while (j < n && s->w[off + j] == w && ((a + j - X.lo) <= X.span) == stack)
+				j++;
+			e = edge_get(EDGE_KEY(w, fn));
+			if (opt.quad)
+				e->bytes[stack] += j - i;
+			if (opt.unique)
+				unique_set(e->index, stack, a + i, j - i);
+			i = j;
+		}
+		if (s->kr) {
+			UInt c, k = chunks_of(off, n, opt.chunk_shift, &c);
+
+			for (UInt i = c; i < c + k; i++) {
+				UInt w = s->kw ? s->kw[i] : s->w[i];
+				Addr ca = (a & ~(Addr)SEC_MASK) + ((Addr)i << opt.chunk_shift);
+
+				if (s->kr[i] == inv)
+					continue;
+				s->kr[i] = inv;
+				edge_get(EDGE_KEY(w, fn))->ke[(ca - X.lo) <= X.span]++;
+			}
+		}
+		a += n;
+		len -= n;
+	}
+}
+
+void kernel_writes(UInt fn, Addr a, SizeT len)
+{
+	if (a + len < a)
+		return;
+	if (!X.counting)
+		fn = FN_BEFORE;
+	if (win_armed)
+		window_kernel(a, len, FMT_A_STORE | FMT_A_KERNEL, X.t ? X.t->syscall_nr : -1);
+	if (logs_on)
+		log_kernel_store(a, len);
+	while (len) {
+		UInt off = a & SEC_MASK;
+		UInt n = len < SEC_SIZE - off ? len : SEC_SIZE - off;
+		Sec *s = sec_get(a);
+		UInt c, k;
+
+		for (UInt i = 0; i < n; i++)
+			s->w[off + i] = fn;
+		if (s->kr) {
+			k = chunks_of(off, n, opt.chunk_shift, &c);
+			VG_(memset)(s->kr + c, 0, k * sizeof(*s->kr));
+			for (UInt i = c; s->kw && i < c + k; i++)
+				s->kw[i] = fn;
+		}
+		if (s->cand)
+			VG_(memset)(s->cand + off, 0, n);
+		a += n;
+		len -= n;
+	}
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Call stacks by stack pointer: a call pushes a frame at the pointer's value; whatever raises the
+ * pointer above it (a return, longjmp, an unwinder) ends the frame. A jump into another function
+ * with the pointer unchanged is a tail call and replaces the frame.
+ */
+#include "x.h"
+
+State X;
+UInt inv_counter;
+Node **nodes;
+UInt node_count;
+static UInt node_cap;
+#define NODE_HASH 65536
+static Node *node_hash[NODE_HASH];
+#define NODE_MAX 2000000u /* beyond it paths end in one node per function */
+static Thread **threads;
+static UInt started, stopped;
+
+Thread *thread_get(ThreadId tid)
+{
+	if (!threads)
+		threads = VG_(calloc)("x.threads", VG_N_THREADS + 1, sizeof(*threads));
+	if (!threads[tid]) {
+		threads[tid] = VG_(calloc)("x.thread", 1, sizeof(Thread));
+		threads[tid]->tid = tid;
+		threads[tid]->syscall_nr = -1;
+	}
+	return threads[tid];
+}
+
+static inline void add_delta(Counters *to, const Counters *now, const Counters *then)
+{
+	ULong *t = (ULong *)to;
+	const ULong *n = (const ULong *)now, *o = (const ULong *)then;
+
+	for (UInt i = 0; i < COUNTERS_N; i++)
+		t[i] += n[i] - o[i];
+}
+
+/* Gives what was counted since the last change of function to the node that was running. */
+void seg_close(void)
+{
+	if (!X.t)
+		return;
+	if (X.node)
+		add_delta(&X.node->self, &X.tot, &X.t->seg0);
+	X.t->seg0 = X.tot;
+}
+
+static Node *node_child(Node *parent, Fn *fn)
+{
+	UInt h;
+	Node *n;
+
+	if (parent && parent->last_child && parent->last_child->fn == fn)
+		return parent->last_child;
+	h = ((parent ? parent->id : 0) * 0x9e3779b1u ^ fn->id * 0x85ebca6bu) % NODE_HASH;
+	for (n = node_hash[h]; n; n = n->hash_next)
+		if (n->parent == parent && n->fn == fn)
+			goto found;
+	if (node_count >= NODE_MAX && parent)
+		return node_child(NULL, fn);
+	if (node_count == node_cap) {
+		node_cap = node_cap ? node_cap * 2 : 1024;
+		nodes = VG_(realloc)("x.nodes", nodes, node_cap * sizeof(*nodes));
+	}
+	n = VG_(calloc)("x.node", 1, sizeof(*n));
+	n->fn = fn;
+	n->parent = parent;
+	n->hash_next = node_hash[h];
+	node_hash[h] = n;
+	nodes[node_count++] = n;
+	n->id = node_count;
+found:
+	if (parent)
+		parent->last_child = n;
+	return n;
+}
+
+static void active_room(Thread *t)
+{
+	UInt cap = fn_count + 1024;
+
+	t->active = VG_(realloc)("x.active", t->active, cap * sizeof(*t->active));
+	t->act_node = VG_(realloc)("x.active", t->act_node, cap * sizeof(*t->act_node));
+	VG_(memset)(t->active + t->act_cap, 0, (cap - t->act_cap) * sizeof(*t->active));
+	VG_(memset)(t->act_node + t->act_cap, 0, (cap - t->act_cap) * sizeof(*t->act_node));
+	t->act_cap = cap;
+}
+
+static void load_top(Thread *t)
+{
+	if (t->depth) {
+		Frame *f = &t->frames[t->depth - 1];
+
+		X.fn = f->fn;
+		X.node = f->node;
+		X.top_sp = f->sp;
+		X.eff = f->eff;
+		X.inv = f->eff_inv;
+	} else {
+		X.fn = NULL;
+		X.node = NULL;
+		X.top_sp = ~0ull;
+		X.eff = FN_OUTSIDE;
+	}
+}
+
+static void trigger(Fn *fn)
+{
+	if (fn->flags & FNF_START && ++started == opt.start_n)
+		counting_set(True);
+	if (fn->flags & FNF_STOP && ++stopped == opt.stop_n && X.counting)
+		counting_set(False);
+}
+
+static void push(Thread *t, Fn *fn, Addr sp, Addr ret)
+{
+	Frame *f, *up;
+
+	if (UNLIKELY_(fn->flags & (FNF_START | FNF_STOP)))
+		trigger(fn);
+	seg_close();
+	if (t->depth == t->cap) {
+		t->cap = t->cap ? t->cap * 2 : 256;
+		t->frames = VG_(realloc)("x.frames", t->frames, t->cap * sizeof(*t->frames));
+	}
+	if (fn->id >= t->act_cap)
+		active_room(t);
+	up = t->depth ? &t->frames[t->depth - 1] : NULL;
+	f = &t->frames[t->depth++];
+	f->fn = fn;
+	f->sp = sp;
+	f->ret = ret;
+	f->barrier = 0;
+	f->log = NULL;
+	f->inv = ++inv_counter;
+	if (t->active[fn->id]++ == 0) {
+		f->node = t->act_node[fn->id] = node_child(up ? up->node : NULL, fn);
+		f->outer = 1;
+		f->snap = X.tot;
+	} else {
+		f->node = t->act_node[fn->id];
+		f->outer = 0;
+	}
+	if (X.counting) {
+		fn->calls++;
+		f->node->calls++;
+	}
+	if ((opt.functions && !(fn->flags & FNF_SELECTED)) ||
+	    (opt.attr_main && !(fn->flags & FNF_MAIN_IMAGE))) {
+		f->eff = up ? up->eff : FN_OUTSIDE;
+		f->eff_inv = up ? up->eff_inv : f->inv;
+	} else {
+		f->eff = fn->id;
+		f->eff_inv = f->inv;
+	}
+	f->cand_prev = X.cand_mask;
+	if (UNLIKELY_(fn->candidate >= 0))
+		X.cand_mask |= 1u << fn->candidate;
+	X.fn = fn;
+	X.node = f->node;
+	X.top_sp = sp;
+	X.eff = f->eff;
+	X.inv = f->eff_inv;
+	if (UNLIKELY_(logs_on))
+		log_call(f, up);
+}
+
+static void pop(Thread *t)
+{
+	Frame *f = &t->frames[t->depth - 1];
+
+	if (UNLIKELY_(logs_on))
+		log_return(f);
+	if (UNLIKELY_(f->fn->alloc_kind))
+		object_alloc_leave(f->fn, f->ret, t->depth > 1 ? f[-1].fn : NULL);
+	seg_close();
+	t->active[f->fn->id]--;
+	if (f->outer)
+		add_delta(&f->fn->inc, &X.tot, &f->snap);
+	X.cand_mask = f->cand_prev;
+	t->depth--;
+	load_top(t);
+}
+
+static Bool on_altstack(Thread *t, Addr sp)
+{
+	Addr lo = VG_(thread_get_altstack_min)(t->tid);
+
+	return sp - lo <= VG_(thread_get_altstack_size)(t->tid);
+}
+
+/* The block about to be counted is not what the top frame suggests: find out what happened. */
+void stack_enter(BB *bb)
+{
+	Thread *t = X.t;
+
+	if (X.pending == EXIT_CALL) {
+		if (!bb->fn)
+			return; /* a linkage stub: the function proper is yet to come */
+		X.pending = EXIT_PLAIN;
+		/* `call` to the next instruction of the same function only asks where it is */
+		if (bb->fn != X.fn || bb->is_entry || !bb->fn->entry) {
+			push(t, bb->fn, X.pend_sp, X.pend_ret);
+			return;
+		}
+	}
+	while (t->depth > 1 && t->frames[t->depth - 1].sp < X.sp) {
+		Frame *f = &t->frames[t->depth - 1];
+
+		if (f->barrier == 2 && on_altstack(t, X.sp))
+			break;
+		pop(t);
+	}
+	if (!bb->fn)
+		return;
+	if (!t->depth) {
+		push(t, bb->fn, ~0ull, 0);
+		return;
+	}
+	if (bb->fn != X.fn) {
+		Frame *f = &t->frames[t->depth - 1];
+		Addr sp = f->sp, ret = f->ret;
+		UChar barrier = f->barrier;
+
+		/* The thread's first frame keeps its place whatever jumps where. */
+		pop(t);
+		push(t, bb->fn, sp, ret);
+		t->frames[t->depth - 1].barrier = barrier;
+	}
+}
+
+void stack_sp(Addr sp)
+{
+	Thread *t = X.t;
+
+	X.sp = sp;
+	if (UNLIKELY_(sp > t->stack_hi || sp < t->stack_lo)) {
+		const NSegment *s;
+
+		/* a thread's first instruction, an alternate stack, a coroutine */
+		t->stack_hi = VG_(thread_get_stack_max)(t->tid);
+		t->stack_lo = t->stack_hi - VG_(thread_get_stack_size)(t->tid);
+		if (sp > t->stack_hi || sp < t->stack_lo) {
+			s = VG_(am_find_nsegment)(sp);
+			t->stack_lo = s ? s->start : sp;
+			t->stack_hi = s ? s->end : sp;
+		}
+	}
+	X.lo = sp - 128; /* the red zone */
+	X.span = t->stack_hi - X.lo;
+}
+
+static void save(void)
+{
+	Thread *t = X.t;
+
+	if (!t)
+		return;
+	t->tot = X.tot;
+	t->sp = X.sp;
+	t->pending = X.pending;
+	t->pend_ret = X.pend_ret;
+	t->pend_sp = X.pend_sp;
+	t->cand_mask = X.cand_mask;
+}
+
+void stack_switch(ThreadId tid)
+{
+	Thread *t = thread_get(tid);
+
+	if (X.t != t) {
+		save();
+		X.t = t;
+		X.tot = t->tot;
+		X.pending = t->pending;
+		X.pend_ret = t->pend_ret;
+		X.pend_sp = t->pend_sp;
+		X.cand_mask = t->cand_mask;
+		t->live = True;
+		load_top(t);
+	}
+	stack_sp(VG_(get_SP)(tid));
+}
+
+/* A handler is about to run: its frame ends when the core says so, or by longjmp. */
+void stack_signal(ThreadId tid, Bool alt)
+{
+	stack_switch(tid);
+	X.t->pending = X.pending;
+	X.pending = EXIT_CALL;
+	X.pend_ret = 0;
+	X.pend_sp = X.sp;
+	(void)alt;
+}
+
+void stack_signal_done(ThreadId tid)
+{
+	stack_switch(tid);
+	X.pending = EXIT_PLAIN;
+}
+
+void stack_thread_start(ThreadId tid)
+{
+	Thread *t = thread_get(tid);
+
+	t->stack_hi = t->stack_lo = 0;
+	t->live = True;
+	t->pending = EXIT_PLAIN;
+}
+
+static void finish(Thread *t)
+{
+	Thread *was = X.t;
+
+	save();
+	X.t = t;
+	X.tot = t->tot;
+	X.cand_mask = t->cand_mask;
+	load_top(t);
+	while (t->depth)
+		pop(t);
+	seg_close();
+	VG_(memset)(&t->tot, 0, sizeof(t->tot));
+	VG_(memset)(&t->seg0, 0, sizeof(t->seg0));
+	t->live = False;
+	t->cand_mask = 0;
+	if (was && was != t) {
+		X.t = was;
+		X.tot = was->tot;
+		X.pending = was->pending;
+		X.pend_ret = was->pend_ret;
+		X.pend_sp = was->pend_sp;
+		X.cand_mask = was->cand_mask;
+		load_top(was);
+		stack_sp(was->sp);
+	} else {
+		X.t = NULL;
+		X.node = NULL;
+		VG_(memset)(&X.tot, 0, sizeof(X.tot));
+	}
+}
+
+void stack_thread_end(ThreadId tid)
+{
+	finish(thread_get(tid));
+}
+
+void stack_finish_all(void)
+{
+	for (UInt i = 1; threads && i < VG_N_THREADS; i++)
+		if (threads[i] && threads[i]->live)
+			finish(threads[i]);
+}
+
+/* For a checkpoint: everything counted so far reaches nodes and functions, frames stay. */
+void seg_refresh(void)
+{
+	seg_close();
+	save();
+	for (UInt i = 1; threads && i < VG_N_THREADS; i++) {
+		Thread *t = threads[i];
+
+		for (UInt k = 0; t && t->live && k < t->depth; k++) {
+			Frame *f = &t->frames[k];
+
+			if (f->outer) {
+				add_delta(&f->fn->inc, &t->tot, &f->snap);
+				f->snap = t->tot;
+			}
+		}
+	}
+}
+
+void fn_selfs(void)
+{
+	for (UInt i = 0; i < fn_count; i++)
+		VG_(memset)(&fns[i]->self, 0, sizeof(Counters));
+	for (UInt i = 0; i < node_count; i++) {
+		ULong *to = (ULong *)&nodes[i]->fn->self;
+		const ULong *from = (const ULong *)&nodes[i]->self;
+
+		for (UInt k = 0; k < COUNTERS_N; k++)
+			to[k] += from[k];
+	}
+}
+
+void counting_set(Bool on)
+{
+	X.counting = on;
+}
+
+void slice_end(void)
+{
+	ULong slice = (X.slice_end - 1) / opt.slice;
+
+	seg_close();
+	fn_selfs();
+	for (UInt i = 0; i < fn_count; i++) {
+		Fn *f = fns[i];
+		const Counters *a = &f->self, *b = &f->slice0;
+		struct fmt_x_slice r;
+
+		if (a->insns == b->insns)
+			continue;
+		VG_(memset)(&r, 0, sizeof(r));
+		r.slice = slice;
+		r.function = i + 1;
+		r.instructions = a->insns - b->insns;
+		for (UInt k = 0; k < 4; k++) {
+			UInt c = k == FMT_X_R_STACK ? FMT_X_STACK : FMT_X_DATA;
+
+			r.load_bytes[c] += a->load_bytes[k] - b->load_bytes[k];
+			r.store_bytes[c] += a->store_bytes[k] - b->store_bytes[k];
+		}
+		out_rec(FMT_X_SLICE, &r, sizeof(r));
+		f->slice0 = f->self;
+	}
+	while (X.slice_end <= X.now)
+		X.slice_end += opt.slice;
+}
