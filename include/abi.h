@@ -56,4 +56,33 @@ struct wire_sample {
 };
 _Static_assert(sizeof(struct wire_sample) == 32 + 24 + 8 * WREG_MAX + 8, "wire_sample");
 
+/* A watched address was touched, or a watched instruction reached. Registers are those of user mode:
+ * after the access for user hits, at the system call for hits inside the kernel. */
+struct wire_watch {
+	struct wire_head h; /* WIRE_F_KERNEL: the kernel touched it */
+	__u64 cookie;	    /* generation << 8 | slot */
+	__u64 addr;
+	__u64 kernel_ip;
+	__s64 syscall; /* -1: none */
+	__u64 on_stack; /* the eight bytes at the user's stack pointer; 0 if unreadable */
+	__u64 regs[WREG_MAX];
+};
+_Static_assert(sizeof(struct wire_watch) == 32 + 40 + 8 * WREG_MAX, "wire_watch");
+
+/* One system call that moved data to or from user memory, or mapped some. */
+struct wire_sysio {
+	struct wire_head h;
+	__s64 nr, result;
+	__u64 enter_time;
+	__u64 args[6];
+	__u64 ip; /* user's, behind the system call */
+	__u32 iov_cnt, every; /* ranges that follow; every: one in so many calls is reported */
+	/* struct wire_range ranges[iov_cnt]; */
+};
+_Static_assert(sizeof(struct wire_sysio) == 32 + 24 + 48 + 8 + 8, "wire_sysio");
+
+struct wire_range {
+	__u64 addr, len;
+};
+
 #endif

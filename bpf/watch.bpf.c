@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hits of hardware breakpoints. A slot is one watched address, armed on every thread of a process;
+ * the hits of all its events are counted here, so that the limit holds for their sum. Returning 1 at
+ * the limit makes the event, which was enabled for one overflow, stop itself: a hot address would
+ * otherwise go on trapping until user space wakes.
+ */
+#include "kernel_types.bpf.h"
+#include "abi.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define SLOTS 8
+
+struct slot {
+	__u64 generation;
+	__u64 hits;
+	__u64 limit;
+	__u64 soft_limit; /* stop here unless the value has changed: nobody writes, so far */
+	__u64 value, changed;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SLOTS);
+	__type(key, __u32);
+	__type(value, struct slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 512 * 1024);
+} ring SEC(".maps");
+
+/* Read by user space. */
+__u64 seen, late, lost;
+
+static __always_inline void take_regs(__u64 *to, const struct pt_regs *r)
+{
+	to[WREG_AX] = r->rax;
+	to[WREG_DX] = r->rdx;
+	to[WREG_CX] = r->rcx;
+	to[WREG_BX] = r->rbx;
+	to[WREG_SI] = r->rsi;
+	to[WREG_DI] = r->rdi;
+	to[WREG_BP] = r->rbp;
+	to[WREG_SP] = r->rsp;
+	to[WREG_R8] = r->r8;
+	to[WREG_R9] = r->r9;
+	to[WREG_R10] = r->r10;
+	to[WREG_R11] = r->r11;
+	to[WREG_R12] = r->r12;
+	to[WREG_R13] = r->r13;
+	to[WREG_R14] = r->r14;
+	to[WREG_R15] = r->r15;
+	to[WREG_IP] = r->rip;
+	to[WREG_FLAGS] = r->eflags;
+}
+
+/* A changed value is proof of a write; an unchanged one is settled by user space, which decodes. */
+static __always_inline void note_value(struct slot *s, __u64 addr, __u64 n)
+{
+	__u64 v = 0;
+
+	if (bpf_probe_read_user(&v, sizeof(v), (void *)(addr & ~7ull)))
+		return;
+	if (n > 1 && v != s->value)
+		s->changed = 1;
+	s->value = v;
+}
+
+SEC("perf_event")
+int on_hit(struct bpf_perf_event_data *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), id = bpf_get_current_pid_tgid(), n, limit;
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 key = cookie & (SLOTS - 1);
+	bool in_kernel = (__s64)ctx->regs.rip < 0;
+	struct wire_watch *w;
+	struct pt_regs user;
+	struct slot *s;
+	void *r;
+
+	__sync_fetch_and_add(&seen, 1);
+	s = bpf_map_lookup_elem(&slots, &key);
+	if (!s || s->generation != cookie >> 8) {
+		__sync_fetch_and_add(&late, 1);
+		return 1;
+	}
+	n = __sync_fetch_and_add(&s->hits, 1) + 1;
+	if (n == s->soft_limit && !s->changed)
+		s->limit = n;
+	limit = s->limit;
+	if (n <= s->soft_limit)
+		note_value(s, ctx->addr, n);
+	if (n > limit) {
+		__sync_fetch_and_add(&late, 1);
+		return 1;
+	}
+	r = (void *)bpf_task_pt_regs(task);
+	if (!r || bpf_probe_read_kernel(&user, sizeof(user), r)) {
+		__sync_fetch_and_add(&lost, 1);
+		return n >= limit;
+	}
+	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
+	if (!w) {
+		__sync_fetch_and_add(&lost, 1);
+		return n >= limit;
+	}
+	w->h.kind = WIRE_WATCH;
+	w->h.size = sizeof(*w);
+	w->h.time = bpf_ktime_get_ns();
+	w->h.pid = id >> 32;
+	w->h.tid = (__u32)id;
+	w->h.cpu = bpf_get_smp_processor_id();
+	w->h.flags = in_kernel ? WIRE_F_KERNEL : 0;
+	w->cookie = cookie;
+	w->addr = ctx->addr;
+	w->kernel_ip = in_kernel ? ctx->regs.rip : 0;
+	w->syscall = in_kernel ? (__s64)user.orig_rax : -1;
+	take_regs(w->regs, &user);
+	w->regs[WREG_FSBASE] = task->thread.fsbase;
+	w->on_stack = 0;
+	bpf_probe_read_user(&w->on_stack, sizeof(w->on_stack), (void *)user.rsp);
+	bpf_ringbuf_submit(w, n >= limit ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return n >= limit;
+}

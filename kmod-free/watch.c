@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format.h"
+#include "kmod-free/syscalls.h"
+#include "kmod-free/watch.h"
+#include "watch.skel.h"
+
+#define BACK_OFF_NS 1000000000ull
+#define MAX_THREADS 4096
+
+/* As in bpf/watch.bpf.c. */
+struct bpf_slot {
+	__u64 generation, hits, limit, soft_limit, value, changed;
+};
+
+struct armed {
+	int fd, link;
+};
+
+struct slot {
+	bool active, write_only;
+	uint64_t generation, deadline;
+	struct armed *events;
+	unsigned event_cnt, event_cap;
+	unsigned writes, writes_after_switch;
+	uint64_t limit, soft_limit; /* of the current phase; see watch.bpf.c */
+	uint64_t phase_hits;
+	struct watch_window win;
+};
+
+struct watch {
+	struct watch_opts o;
+	struct watch_bpf *bpf;
+	struct ring_buffer *ring;
+	int epoll, timer;
+	bool no_kernel;
+	bool stops_itself; /* REFRESH(1) and a returning program: see watch.bpf.c */
+	uint64_t generation, armed_since, stay_away_until;
+	unsigned active;
+	watch_decide_fn decide;
+	watch_window_fn window;
+	void *ctx;
+	struct watch_stats stats;
+	struct slot slot[WATCH_SLOTS];
+};
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
+static void close_event(struct armed *a)
+{
+	if (a->link >= 0)
+		close(a->link);
+	if (a->fd >= 0)
+		close(a->fd);
+}
+
+/* Stops all before closing any: closing waits, and the rest would go on trapping. */
+static void disarm(struct watch *w, struct slot *s)
+{
+	for (unsigned i = 0; i < s->event_cnt; i++)
+		ioctl(s->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (unsigned i = 0; i < s->event_cnt; i++)
+		close_event(&s->events[i]);
+	s->event_cnt = 0;
+}
+
+static void set_slot(struct watch *w, unsigned i, const struct slot *s)
+{
+	struct bpf_slot v = { .generation = s->generation, .limit = s->limit, .soft_limit = s->soft_limit };
+	__u32 key = i;
+
+	bpf_map_update_elem(bpf_map__fd(w->bpf->maps.slots), &key, &v, BPF_ANY);
+}
+
+static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .sample_period = 1, .disabled = 1,
+		.exclude_hv = 1, .exclude_kernel = w->no_kernel || s->win.req.execute,
+		.bp_type = s->win.req.execute ? HW_BREAKPOINT_X : s->write_only ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW,
+		.bp_addr = s->win.req.addr, .bp_len = s->win.req.execute ? sizeof(long) : s->win.req.len,
+	};
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = s->generation << 8 | index);
+	struct armed a = { .link = -1 };
+	int err;
+
+	a.fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (a.fd < 0 && errno == EACCES && !attr.exclude_kernel) {
+		w->no_kernel = true;
+		attr.exclude_kernel = 1;
+		a.fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	}
+	if (a.fd < 0)
+		return -errno;
+	a.link = bpf_link_create(bpf_program__fd(w->bpf->progs.on_hit), a.fd, BPF_PERF_EVENT, &opts);
+	if (a.link < 0) {
+		err = a.link;
+		close_event(&a);
+		return err;
+	}
+	if (s->event_cnt == s->event_cap) {
+		unsigned cap = s->event_cap ? s->event_cap * 2 : 16;
+		struct armed *p = realloc(s->events, cap * sizeof(*p));
+
+		if (!p) {
+			close_event(&a);
+			return -ENOMEM;
+		}
+		s->events = p;
+		s->event_cap = cap;
+	}
+	s->events[s->event_cnt++] = a;
+	w->stats.arm_events++;
+	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, w->stops_itself ? 1 : 0))
+		return -errno;
+	return 0;
+}
+
+/* Opens the slot's events on these threads; on failure none is left. */
+static int arm_all(struct watch *w, unsigned index, const int *tids, int n)
+{
+	struct slot *s = &w->slot[index];
+
+	set_slot(w, index, s);
+	for (int i = 0; i < n; i++) {
+		int err = arm_thread(w, s, index, tids[i]);
+
+		if (err == -ESRCH)
+			continue;
+		if (err) {
+			disarm(w, s);
+			return err;
+		}
+	}
+	return s->event_cnt ? 0 : -ESRCH;
+}
+
+static void set_timer(struct watch *w, uint64_t now)
+{
+	struct itimerspec t = { 0 };
+	uint64_t next = UINT64_MAX;
+
+	for (unsigned i = 0; i < w->o.slots; i++)
+		if (w->slot[i].active && w->slot[i].deadline < next)
+			next = w->slot[i].deadline;
+	if (next != UINT64_MAX) {
+		next = next > now ? next : now + 1;
+		t.it_value.tv_sec = (time_t)(next / 1000000000u);
+		t.it_value.tv_nsec = (long)(next % 1000000000u);
+	}
+	timerfd_settime(w->timer, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+static void finish(struct watch *w, unsigned index, uint32_t reason, uint64_t now)
+{
+	struct slot *s = &w->slot[index];
+
+	disarm(w, s);
+	if (!s->active)
+		return;
+	s->active = false;
+	s->win.ended = now;
+	s->win.end_reason = reason;
+	w->stats.windows++;
+	if (!--w->active)
+		w->stats.armed_ns += now - w->armed_since;
+	w->window(w->ctx, &s->win);
+}
+
+void watch_end(struct watch *w, int slot, uint32_t reason, uint64_t now)
+{
+	/* hits that wait belong to the window */
+	ring_buffer__consume(w->ring);
+	finish(w, (unsigned)slot, reason, now);
+	set_timer(w, now);
+}
+
+static void give_way(struct watch *w, uint64_t now)
+{
+	for (unsigned i = 0; i < w->o.slots; i++) {
+		if (!w->slot[i].active)
+			continue;
+		w->stats.stolen++;
+		finish(w, i, FMT_W_STOLEN, now);
+	}
+	w->stay_away_until = now + BACK_OFF_NS;
+}
+
+static void kernel_direction(const struct wire_watch *raw, struct watch_hit *h)
+{
+	const struct sysdir *d = sysdir_find(raw->syscall);
+
+	h->flags |= FMT_A_KERNEL;
+	h->syscall = (int32_t)raw->syscall;
+	if (!d)
+		return;
+	if (d->dir == FMT_IO_KERNEL_READS)
+		h->flags |= FMT_A_LOAD;
+	else if (d->dir == FMT_IO_KERNEL_WRITES)
+		h->flags |= FMT_A_STORE;
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	const struct wire_watch *raw = data;
+	struct watch *w = ctx;
+	struct watch_hit h = { .syscall = -1 };
+	struct slot *s;
+
+	if (size < sizeof(*raw) || raw->h.kind != WIRE_WATCH || (raw->cookie & 0xff) >= w->o.slots)
+		return 0;
+	s = &w->slot[raw->cookie & 0xff];
+	if (!s->active || s->generation != raw->cookie >> 8)
+		return 0;
+	s->phase_hits++;
+	if ((raw->h.flags & WIRE_F_KERNEL) && raw->syscall < 0) {
+		w->stats.own_kernel++;
+		return 0;
+	}
+	w->stats.hits++;
+	if (s->win.count == WATCH_MAX_HITS) {
+		s->win.missed++;
+		return 0;
+	}
+	h.time = raw->h.time;
+	h.pid = raw->h.pid;
+	h.tid = raw->h.tid;
+	h.ip = raw->regs[WREG_IP];
+	if (raw->h.flags & WIRE_F_KERNEL)
+		kernel_direction(raw, &h);
+	else if (!s->win.req.execute && w->decide)
+		w->decide(w->ctx, raw, &h);
+	if (s->write_only && !(h.flags & FMT_A_STORE) && !(h.flags & FMT_A_LOAD))
+		h.flags |= FMT_A_STORE; /* the processor reports nothing else in this mode */
+	if (h.flags & FMT_A_STORE) {
+		s->writes++;
+		s->writes_after_switch += s->write_only;
+	}
+	s->win.hits[s->win.count++] = h;
+	return 0;
+}
+
+struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window, void *ctx,
+			struct err *e)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	struct watch *w = calloc(1, sizeof(*w));
+	int err;
+
+	if (!w) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	w->o = *o;
+	w->epoll = w->timer = -1;
+	w->decide = decide;
+	w->window = window;
+	w->ctx = ctx;
+	w->no_kernel = o->no_kernel;
+	w->stops_itself = true;
+	if (!o->slots || o->slots > WATCH_SLOTS || !o->hit_limit || o->hit_limit > WATCH_MAX_HITS) {
+		err_set(e, -EINVAL, "watchpoints: 1 to %d slots, 1 to %d hits", WATCH_SLOTS, WATCH_MAX_HITS);
+		goto fail;
+	}
+	libbpf_set_print(quiet);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	w->bpf = watch_bpf__open();
+	err = w->bpf ? watch_bpf__load(w->bpf) : -errno;
+	if (err) {
+		err_set(e, err, "the BPF program for watchpoints cannot be loaded: %s; it needs CAP_BPF and CAP_PERFMON "
+			"(Linux 5.15 or newer)", strerror(-err));
+		goto fail;
+	}
+	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.ring), on_record, w, NULL);
+	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	w->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (!w->ring || w->timer < 0 || w->epoll < 0 || epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->timer, &ev) ||
+	    epoll_ctl(w->epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(w->ring), &ev)) {
+		err_set(e, -errno, "the ring for watchpoint hits cannot be set up: %s", strerror(errno));
+		goto fail;
+	}
+	return w;
+fail:
+	watch_free(w);
+	return NULL;
+}
+
+int watch_free_slot(const struct watch *w)
+{
+	for (unsigned i = 0; i < w->o.slots; i++)
+		if (!w->slot[i].active)
+			return (int)i;
+	return -1;
+}
+
+const struct watch_request *watch_slot(const struct watch *w, int slot)
+{
+	return slot >= 0 && slot < (int)w->o.slots && w->slot[slot].active ? &w->slot[slot].win.req : NULL;
+}
+
+int watch_arm(struct watch *w, const struct watch_request *req, const int *tids, int n, uint64_t now, struct err *e)
+{
+	int index = watch_free_slot(w), err;
+	struct slot *s;
+
+	if (index < 0)
+		return err_set(e, -EBUSY, "all %u watchpoint slots are taken", w->o.slots);
+	if (now < w->stay_away_until) {
+		w->stats.declined++;
+		return err_set(e, -EAGAIN, "another debugger uses the breakpoints; trying again in a moment");
+	}
+	s = &w->slot[index];
+	s->win = (struct watch_window){ .armed = now, .req = *req, .write_only_after = ~0u };
+	s->write_only = false;
+	s->generation = ++w->generation;
+	s->writes = s->writes_after_switch = 0;
+	s->phase_hits = 0;
+	s->limit = req->execute ? WATCH_MAX_HITS : w->o.hit_limit;
+	s->soft_limit = req->execute || w->o.switch_after >= w->o.hit_limit ? 0 : w->o.switch_after;
+	s->deadline = now + w->o.time_limit_ns;
+	err = arm_all(w, (unsigned)index, tids, n);
+	if (err == -ENOSPC) {
+		w->stats.declined++;
+		give_way(w, now);
+		return err_set(e, err, "a thread of process %d has no free hardware breakpoint (a debugger?)", req->pid);
+	}
+	if (err)
+		return err_set(e, err, err == -ESRCH ? "process %d has ended" : "a watchpoint cannot be set in process %d: %s",
+			       req->pid, strerror(-err));
+	s->active = true;
+	s->win.threads = s->event_cnt;
+	if (!w->active++)
+		w->armed_since = now;
+	set_timer(w, now);
+	return index;
+}
+
+void watch_add_task(struct watch *w, pid_t pid, pid_t tid)
+{
+	for (unsigned i = 0; i < w->o.slots; i++)
+		if (w->slot[i].active && w->slot[i].win.req.pid == pid && !arm_thread(w, &w->slot[i], i, tid))
+			w->slot[i].win.threads++;
+}
+
+int watch_threads(pid_t pid, int *tids, int max)
+{
+	char path[64];
+	struct dirent *d;
+	DIR *dir;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (n < max && (d = readdir(dir)))
+		if ((tids[n] = atoi(d->d_name)) > 0)
+			n++;
+	closedir(dir);
+	return n;
+}
+
+/* The same threads again: a stopped event cannot be re-armed. */
+static int rearm(struct watch *w, unsigned index, uint64_t now)
+{
+	struct slot *s = &w->slot[index];
+	int tids[MAX_THREADS], n;
+
+	disarm(w, s);
+	n = watch_threads(s->win.req.pid, tids, MAX_THREADS);
+	if (n <= 0)
+		return -ESRCH;
+	s->generation = ++w->generation;
+	s->phase_hits = 0;
+	return arm_all(w, index, tids, n);
+}
+
+/* The program lowered the limit: nobody had changed the value by then. */
+static bool stopped(struct watch *w, unsigned i)
+{
+	struct bpf_slot v;
+	__u32 key = i;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(w->bpf->maps.slots), &key, &v) && v.limit == v.soft_limit;
+}
+
+static void check_slot(struct watch *w, unsigned i, uint64_t now)
+{
+	struct slot *s = &w->slot[i];
+	unsigned seen = s->win.count;
+	bool at_soft = s->soft_limit && s->phase_hits == s->soft_limit;
+	bool full = s->phase_hits >= s->limit || (at_soft && stopped(w, i)), late = now >= s->deadline;
+	int err;
+
+	if (!full && !late && !(s->write_only && s->writes_after_switch >= w->o.write_limit))
+		return;
+	if (s->win.req.execute || s->write_only || seen >= w->o.hit_limit || !w->o.switch_after) {
+		finish(w, i, full || s->write_only ? (late && !full ? FMT_W_TIME : FMT_W_HITS) : FMT_W_TIME, now);
+		return;
+	}
+	if (s->writes || !seen) {
+		if (!full) {
+			finish(w, i, FMT_W_TIME, now);
+			return;
+		}
+		/* reads and writes mix: go on as before until the whole limit */
+		s->limit = w->o.hit_limit - seen;
+		s->soft_limit = 0;
+	} else {
+		/* only reads: what matters now is who writes */
+		s->write_only = true;
+		s->win.write_only_after = seen;
+		s->limit = w->o.write_limit;
+		s->soft_limit = 0;
+		s->deadline = now + w->o.write_time_ns;
+	}
+	err = rearm(w, i, now);
+	if (err == -ENOSPC) {
+		give_way(w, now);
+	} else if (err) {
+		finish(w, i, FMT_W_EXIT, now);
+	}
+}
+
+void watch_poll(struct watch *w, uint64_t now)
+{
+	uint64_t expired;
+
+	if (read(w->timer, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
+		return;
+	ring_buffer__consume(w->ring);
+	if (!w->active)
+		return;
+	for (unsigned i = 0; i < w->o.slots; i++)
+		if (w->slot[i].active)
+			check_slot(w, i, now);
+	set_timer(w, now);
+}
+
+int watch_fd(const struct watch *w)
+{
+	return w->epoll;
+}
+
+void watch_stats(struct watch *w, struct watch_stats *out)
+{
+	*out = w->stats;
+	out->late = w->bpf->bss->late;
+	out->lost = w->bpf->bss->lost;
+}
+
+void watch_free(struct watch *w)
+{
+	struct timespec t;
+
+	if (!w)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	for (unsigned i = 0; i < WATCH_SLOTS; i++) {
+		if (w->slot[i].active) {
+			ring_buffer__consume(w->ring);
+			finish(w, i, FMT_W_EXIT, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+		}
+		free(w->slot[i].events);
+	}
+	ring_buffer__free(w->ring);
+	watch_bpf__destroy(w->bpf);
+	if (w->timer >= 0)
+		close(w->timer);
+	if (w->epoll >= 0)
+		close(w->epoll);
+	free(w);
+}
+
+static void test_window(void *ctx, const struct watch_window *win)
+{
+	*(uint32_t *)ctx = win->count;
+}
+
+/* Five stores with a limit of three: three hits mean that the kernel both reports and stops. */
+int watch_self_test(struct err *e)
+{
+	struct watch_opts o = WATCH_DEFAULTS;
+	volatile uint64_t probe = 0;
+	struct watch_request req = { .pid = getpid(), .addr = (uint64_t)(uintptr_t)&probe, .len = 1 };
+	uint32_t hits = 0;
+	struct watch *w;
+	int tid = (int)syscall(SYS_gettid), rc;
+
+	o.hit_limit = o.switch_after = 3;
+	w = watch_new(&o, NULL, test_window, &hits, e);
+	if (!w)
+		return e ? e->code : -EIO;
+	rc = watch_arm(w, &req, &tid, 1, 0, e);
+	if (rc < 0) {
+		watch_free(w);
+		return rc;
+	}
+	for (int i = 0; i < 5; i++)
+		probe = probe + 1;
+	watch_end(w, rc, FMT_W_HITS, 1);
+	watch_free(w);
+	if (!hits)
+		return err_set(e, -EOPNOTSUPP, "watchpoints can be set but never fire here (seen in some virtual machines); "
+			       "continuing without");
+	if (hits != 3)
+		return err_set(e, -EOPNOTSUPP, "watchpoints do not stop at their limit on this kernel (%u hits of 3); "
+			       "continuing without", hits);
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hardware breakpoints on every thread of a process: who reads and who writes one address, in order,
+ * for a bounded number of hits and a bounded time; or how often an instruction is reached. Owns the
+ * events and the BPF program; everything vanishes with the process, so nothing survives kill -9.
+ *
+ * Slots are held only while a window is open: a debugger finds them free in between, and when it
+ * takes them first (ENOSPC) all windows end at once and stay away for a second.
+ *
+ * Read or write is decided by the caller (watch_decide), who has the decoder. Included by cli,
+ * daemon and tests.
+ */
+#ifndef ACCPERF_KMOD_FREE_WATCH_H
+#define ACCPERF_KMOD_FREE_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "util/err.h"
+
+#define WATCH_SLOTS 4
+#define WATCH_MAX_HITS 256
+
+struct watch_opts {
+	unsigned slots;	   /* 1..4 */
+	unsigned hit_limit; /* of a window in all */
+	unsigned switch_after; /* reads without a write before write-only */
+	unsigned write_limit; /* writes seen in write-only mode that end the window */
+	uint64_t time_limit_ns; /* read-write */
+	uint64_t write_time_ns; /* write-only, after the switch */
+	bool no_kernel;	   /* do not see the kernel's accesses (also when refused) */
+};
+#define WATCH_DEFAULTS { .slots = 4, .hit_limit = 64, .switch_after = 32, .write_limit = 4, \
+			 .time_limit_ns = 20000000, .write_time_ns = 200000000 }
+
+struct watch_request {
+	pid_t pid;
+	uint64_t addr;
+	uint32_t len; /* 1, 2, 4, 8; aligned. 1 unless the width matters: a kernel copy hits once per byte */
+	bool execute; /* count how often `addr` is executed; hits carry no direction */
+	uint64_t user; /* handed back with the window */
+};
+
+struct watch_hit {
+	uint64_t time;
+	uint64_t ip; /* runtime address of the accessing instruction if decided, else as reported */
+	uint32_t pid, tid;
+	uint32_t flags; /* FMT_A_LOAD, _STORE, _KERNEL, _ATOMIC, _REP, _STACK; neither: undecided */
+	int32_t syscall; /* -1 */
+};
+
+struct watch_window {
+	uint64_t armed, ended;
+	struct watch_request req;
+	uint32_t end_reason; /* enum fmt_window_end */
+	uint32_t write_only_after; /* ~0: never */
+	uint32_t count, missed; /* missed: hits that could not be delivered */
+	uint32_t threads;    /* on which it was armed */
+	struct watch_hit hits[WATCH_MAX_HITS];
+};
+
+/* Fills flags and may correct ip, from the raw hit. Only called for hits in user mode. */
+typedef void (*watch_decide_fn)(void *ctx, const struct wire_watch *raw, struct watch_hit *hit);
+typedef void (*watch_window_fn)(void *ctx, const struct watch_window *w);
+
+struct watch_stats {
+	uint64_t windows, hits, late, lost, declined; /* declined: no slot, or no breakpoint left */
+	uint64_t stolen; /* windows ended because another debugger took a slot */
+	uint64_t own_kernel; /* kernel accesses outside any system call: our own sampler's, page faults */
+	uint64_t armed_ns; /* time with at least one slot armed */
+	uint64_t arm_events; /* events opened: each interrupts a running thread */
+};
+
+struct watch;
+
+/* 0: works, and the kernel stops an event at its limit. -errno: e says why not. Takes a millisecond;
+ * watches a variable of the calling thread. */
+int watch_self_test(struct err *e);
+
+struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window, void *ctx,
+			struct err *e);
+/* Threads of a process now; their number or -errno. */
+int watch_threads(pid_t pid, int *tids, int max);
+/* Slot number; -EBUSY: all taken; -ENOSPC: no breakpoint left on some thread; -ESRCH: gone. */
+int watch_arm(struct watch *w, const struct watch_request *req, const int *tids, int n, uint64_t now, struct err *e);
+/* A thread born while windows are open joins those of its process. */
+void watch_add_task(struct watch *w, pid_t pid, pid_t tid);
+/* Ends the window in a slot; it is delivered. */
+void watch_end(struct watch *w, int slot, uint32_t reason, uint64_t now);
+/* Takes hits from the ring, switches and ends what is due, delivers finished windows. */
+void watch_poll(struct watch *w, uint64_t now);
+/* Readable when a window may be due, by hits or by time. */
+int watch_fd(const struct watch *w);
+int watch_free_slot(const struct watch *w); /* -1: none */
+const struct watch_request *watch_slot(const struct watch *w, int slot); /* NULL: free */
+void watch_stats(struct watch *w, struct watch_stats *out);
+/* Ends all windows (FMT_W_EXIT), delivering them. */
+void watch_free(struct watch *w);
+
+#endif
