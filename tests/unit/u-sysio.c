@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* System calls of this very process, with known buffers: range, direction and length of each. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "ingest/sysio.h"
+
+struct seen {
+	unsigned n;
+	struct sample s[256];
+};
+
+static int keep(void *ctx, const struct sample *s)
+{
+	struct seen *k = ctx;
+
+	if (k->n < 256)
+		k->s[k->n++] = *s;
+	return 0;
+}
+
+static unsigned find(const struct seen *k, int nr, const void *addr, uint64_t len, uint32_t dir)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < k->n; i++)
+		n += k->s[i].syscall == nr && k->s[i].addr == (uint64_t)(uintptr_t)addr && k->s[i].size == len &&
+		     (k->s[i].flags & (SF_LOAD | SF_STORE)) == dir && k->s[i].pid == (uint32_t)getpid();
+	return n;
+}
+
+static void every_shape(void **state)
+{
+	static char a[4096], b[4096];
+	struct iovec iov[3] = { { a, 100 }, { b, 0 }, { b, 200 } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 3 };
+	static struct seen k;
+	struct err e = { 0 };
+	struct sysio_stats st;
+	struct sysio *s = sysio_new(&e);
+	struct stat sb;
+	int fd[2], exe, sp[2];
+	void *map, *anon;
+
+	if (!s) {
+		printf("# %s\n", e.text);
+		skip();
+	}
+	assert_int_equal(sysio_add(s, getpid()), 0);
+	assert_int_equal(sysio_start(s, &e), 0);
+	exe = open("/proc/self/exe", O_RDONLY);
+	assert_int_equal(pipe(fd) | socketpair(AF_UNIX, SOCK_STREAM, 0, sp), 0);
+	assert_int_equal(read(exe, a, 1000), 1000);
+	assert_int_equal(pread(exe, b, 77, 3), 77);
+	assert_int_equal(write(fd[1], a, 50), 50);
+	assert_int_equal(read(fd[0], b, 4000), 50); /* shorter than asked */
+	assert_int_equal(writev(fd[1], iov, 3), 300);
+	assert_int_equal(readv(fd[0], iov, 3), 300);
+	assert_int_equal(send(sp[0], a, 60, 0), 60);
+	assert_int_equal(recv(sp[1], b, 4096, 0), 60);
+	assert_int_equal(sendmsg(sp[0], &msg, 0), 300);
+	assert_int_equal(recvmsg(sp[1], &msg, 0), 300);
+	assert_int_equal(syscall(SYS_fstat, exe, &sb), 0);
+	assert_int_equal(read(-1, a, 10), -1);
+	map = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, exe, 0);
+	anon = mmap(NULL, 12288, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sysio_read(s, keep, &k);
+	assert_int_equal(find(&k, SYS_read, a, 1000, SF_STORE), 1);
+	assert_int_equal(find(&k, SYS_pread64, b, 77, SF_STORE), 1);
+	assert_int_equal(find(&k, SYS_write, a, 50, SF_LOAD), 1);
+	assert_int_equal(find(&k, SYS_read, b, 50, SF_STORE), 1);
+	assert_int_equal(find(&k, SYS_writev, a, 100, SF_LOAD), 1);
+	assert_int_equal(find(&k, SYS_writev, b, 200, SF_LOAD), 1);
+	assert_int_equal(find(&k, SYS_readv, a, 100, SF_STORE), 1);
+	assert_int_equal(find(&k, SYS_readv, b, 200, SF_STORE), 1);
+	assert_int_equal(find(&k, SYS_sendto, a, 60, SF_LOAD), 1);
+	assert_int_equal(find(&k, SYS_recvfrom, b, 60, SF_STORE), 1);
+	assert_int_equal(find(&k, SYS_sendmsg, b, 200, SF_LOAD), 1);
+	assert_int_equal(find(&k, SYS_recvmsg, a, 100, SF_STORE), 1);
+	assert_int_equal(find(&k, SYS_fstat, &sb, sizeof(sb), SF_STORE), 1);
+	assert_int_equal(find(&k, SYS_mmap, map, 8192, 0), 1);
+	assert_int_equal(find(&k, SYS_mmap, anon, 12288, 0), 0);
+	for (unsigned i = 0; i < k.n; i++) {
+		assert_int_equal(k.s[i].pid, getpid()); /* nobody else's */
+		assert_int_equal(k.s[i].period, 1);
+		assert_true(k.s[i].ip != 0);
+	}
+
+	/* one in ten: about a tenth arrives, each standing for ten */
+	k.n = 0;
+	sysio_set_every(s, 10);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(pread(exe, b, 16, 0), 16);
+	sysio_read(s, keep, &k);
+	assert_in_range(k.n, 50, 160);
+	assert_int_equal(k.s[0].period, 10);
+	/* and after removal nothing */
+	k.n = 0;
+	sysio_set_every(s, 1);
+	sysio_remove(s, getpid());
+	assert_int_equal(pread(exe, b, 16, 0), 16);
+	sysio_read(s, keep, &k);
+	assert_int_equal(k.n, 0);
+	sysio_stats(s, &st);
+	assert_int_equal(st.lost, 0);
+	assert_true(st.calls > 1000);
+	sysio_free(s);
+	munmap(map, 8192);
+	munmap(anon, 12288);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_shape) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
