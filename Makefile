@@ -26,7 +26,7 @@ say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(CURDIR)/%,%,$(2))')
 B := build$(if $(SAN),/asan)
 LIBS_PC := libbpf libdw libelf libzstd zydis libxxhash jansson
 CFLAGS_PC := $(shell pkg-config --cflags libbpf libdw libelf libzstd libxxhash jansson)
-LDLIBS := -lbpf -ldw -lelf -lzstd -lz -lZydis -ljansson -lm -ldl -lpthread
+LDLIBS := -lbpf -ldw -lelf -lzstd -lz -lprotobuf-c -lZydis -ljansson -lm -ldl -lpthread
 OPT ?= -O2
 CFLAGS += -std=gnu11 $(OPT) -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wno-unused-parameter -Wformat=2 $(if $(WERROR),-Werror) \
@@ -41,7 +41,9 @@ LIB_SRC := $(wildcard $(addsuffix /*.c,$(SRC_DIRS)))
 CLI_SRC := $(wildcard user/cli/*.c)
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 SKEL := $(BPF_SRC:bpf/%.bpf.c=$(B)/include/%.skel.h)
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
+PROTO := $(wildcard user/view/*.proto)
+PB_SRC := $(PROTO:user/view/%.proto=$(B)/include/%.pb-c.c)
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(PB_SRC:.c=.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(B)/%.o)
 UNIT_SRC := $(wildcard tests/unit/u-*.c)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(B)/unit/%)
@@ -62,7 +64,15 @@ $(B)/libaccperf.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(B)/%.o: %.c Makefile | $(SKEL)
+# Generated code is not held to our warnings.
+$(B)/include/%.pb-c.o: $(B)/include/%.pb-c.c
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 $(OPT) -g -fno-omit-frame-pointer $(if $(SAN),-fsanitize=address$(,)undefined) -w -c -o $@ $<
+
+$(B)/include/%.pb-c.c: user/view/%.proto
+	$(call say,PROTO,$@)
+	$(Q)mkdir -p $(@D) && protoc-c -Iuser/view --c_out=$(@D) $<
+
+$(B)/%.o: %.c Makefile | $(SKEL) $(PB_SRC)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -83,10 +93,10 @@ $(B)/unit/%: tests/unit/%.c $(B)/libaccperf.a
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS) -lcmocka
 
 fuzz: $(FUZZ)
-build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(wildcard include/*.h) | $(SKEL)
+build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(PB_SRC) $(wildcard include/*.h) | $(SKEL)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-Wno-unused-parameter -o $@ $< $(LIB_SRC) $(LDLIBS)
+		-Wno-unused-parameter -o $@ $< $(LIB_SRC) $(PB_SRC) $(LDLIBS)
 
 # First-lines flags of a test program: `// cflags: ...` and `// libs: ...`.
 flags_of = $(shell sed -n '1,8s|^// $(1): *||p' $(2))

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "flow/compare.h"
-#include "flow/truth.h"
+#include "flow/estimators.h"
 #include "store/write.h"
 #include "view/compare.h"
 
@@ -239,9 +239,10 @@ static void exact_sections_become_edges(void **state)
 	struct fmt_x_edge e2 = { .producer = 9, .consumer = 9, .bytes = { 0, 7 }, .unique = { 0, 5, 5 } };
 	struct fmt_x_edge e3 = { .producer = 77, .consumer = 9, .bytes = { 1, 0 } }; /* a function nobody named */
 	struct fmt_x_func fn = { .function = 9, .scope = FMT_X_SELF, .instructions = 42, .cycles = FMT_X_UNKNOWN };
-	struct store_reader *rd;
-	struct store_chunk c;
-	struct flow_truth t = { 0 };
+	struct fmt_x_func twin = { .function = 10, .scope = FMT_X_SELF, .instructions = 8 };
+	struct fmt_function f3 = { .id = 10, .name = f1.name, .object = f1.object, .file = store_string(w, "other.c") };
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct flow_input in;
 
 	assert_true(fd >= 0);
 	close(fd);
@@ -249,26 +250,26 @@ static void exact_sections_become_edges(void **state)
 	store_put(w, FMT_X_RUN, &x, sizeof(x));
 	store_put(w, FMT_FUNCTION, &f1, sizeof(f1));
 	store_put(w, FMT_FUNCTION, &f2, sizeof(f2));
+	store_put(w, FMT_FUNCTION, &f3, sizeof(f3));
 	store_put(w, FMT_X_EDGE, &e1, sizeof(e1));
 	store_put(w, FMT_X_EDGE, &e2, sizeof(e2));
 	store_put(w, FMT_X_EDGE, &e3, sizeof(e3));
 	store_put(w, FMT_X_FUNC, &fn, sizeof(fn));
+	store_put(w, FMT_X_FUNC, &twin, sizeof(twin));
 	assert_int_equal(store_close(w, &e), 0);
-	rd = store_open(path, &e);
-	assert_non_null(rd);
-	while (store_next(rd, &c, &e) > 0)
-		assert_int_equal(flow_truth_chunk(&t, &c, &e), 0);
-	assert_true(flow_truth_has(&t, FLOW_QUAD));
-	assert_int_equal(flow_truth_flow(&t, rd, FLOW_QUAD, FLOW_STACK_EXCLUDE, &truth, &e), 0);
+	assert_int_equal(flow_input_load(&in, path, NULL, &e), 0);
+	flow_release(&truth);
+	assert_int_equal(flow_estimate(&in, NULL, &o, &truth, &e), 0);
+	assert_int_equal(truth.engine, FLOW_EXACT);
 	assert_int_equal(truth.edge_count, 2); /* the stack's own edge is none here */
 	NEAR(flow_total(&truth), 11);
 	assert_true(isnan(flow_get(&truth, flow_find(&truth, "(outside)", NULL), flow_find(&truth, "f", "app"))->unique));
-	NEAR(truth.funcs[flow_find(&truth, "f", "app")].instructions, 42);
-	assert_true(flow_find(&truth, "(unknown)", NULL) != FLOW_NONE);
-	assert_int_equal(flow_truth_flow(&t, rd, FLOW_KE, FLOW_STACK_INCLUDE, &estimate, &e), 0);
+	NEAR(truth.funcs[flow_find(&truth, "f", "app")].instructions, 50); /* two static functions of one name */
+	o.ke = o.stack = true;
+	flow_release(&estimate);
+	assert_int_equal(flow_estimate(&in, NULL, &o, &estimate, &e), 0);
 	NEAR(flow_total(&estimate), 12);
-	flow_truth_release(&t);
-	store_reader_free(rd);
+	flow_input_release(&in);
 	unlink(path);
 }
 

@@ -24,13 +24,13 @@ static uint8_t gpr_of(ZydisRegister r)
 					   WREG_R15 };
 	ZydisRegister full;
 
+	if (r == ZYDIS_REGISTER_RIP || r == ZYDIS_REGISTER_EIP)
+		return WREG_IP;
 	if (r == ZYDIS_REGISTER_NONE)
 		return DEC_NOREG;
 	full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
 	if (full >= ZYDIS_REGISTER_RAX && full <= ZYDIS_REGISTER_R15)
 		return order[full - ZYDIS_REGISTER_RAX];
-	if (full == ZYDIS_REGISTER_RIP)
-		return WREG_IP;
 	return DEC_NOREG;
 }
 
@@ -117,7 +117,7 @@ static void classify(const ZydisDecodedInstruction *z, const ZydisDecodedOperand
 		d->element_bits = 80;
 		return;
 	}
-	for (unsigned i = 0; i < z->operand_count_visible; i++) { /* the flags are hidden, of 64 "elements" */
+	for (unsigned i = 0; i < z->operand_count; i++) {
 		unsigned n = op[i].element_count;
 
 		if (op[i].type != ZYDIS_OPERAND_TYPE_REGISTER && op[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
@@ -370,8 +370,8 @@ static void set_lea(const ZydisDecodedInstruction *z, const ZydisDecodedOperand 
 	struct dec_mem *a = &d->mem[DEC_MAX_MEM - 1]; /* not counted in mem_cnt: an address, no access */
 
 	memset(a, 0, sizeof(*a));
-	a->base = gpr_of(m->base);
-	a->index = gpr_of(m->index);
+	a->base = m->base == ZYDIS_REGISTER_NONE ? DEC_NOREG : gpr_of(m->base);
+	a->index = m->index == ZYDIS_REGISTER_NONE ? DEC_NOREG : gpr_of(m->index);
 	a->scale = m->scale;
 	a->segment = DEC_NOREG;
 	a->disp = m->disp.has_displacement ? m->disp.value : 0;

@@ -55,7 +55,7 @@ struct module {
 /* What is known of a mapped file. build_id_len 0 and dev/ino 0 mean unknown. */
 struct module_ident {
 	uint32_t pid;
-	uint64_t start, end;
+	uint64_t start, end, pgoff; /* of the mapping; 0 0 unknown */
 	uint32_t dev_major, dev_minor;
 	uint64_t ino;
 	uint8_t build_id[20];
@@ -71,6 +71,8 @@ struct module *modules_get(const struct modules *ms, uint32_t id);
 
 /* Finds or opens; NULL only when memory ran out. */
 struct module *modules_file(struct modules *ms, const struct module_ident *ident);
+/* Only finds: NULL if no mapping of this file was seen. */
+struct module *modules_find(struct modules *ms, const struct module_ident *ident);
 struct module *modules_kernel(struct modules *ms);
 struct module *modules_vdso(struct modules *ms, uint32_t pid, uint64_t start, uint64_t end);
 /* Code of one process that no file holds; jit: a perf map names it. */

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "util/err.h"
 #include "util/log.h"
@@ -75,7 +76,7 @@ struct cli_command {
 #define CLI_COMMAND(ident)                                                                         \
 	static const struct cli_command cli_command_##ident;                                       \
 	static const struct cli_command *const cli_ptr_##ident                                     \
-		__attribute__((used, section("cli_commands"))) = &cli_command_##ident;            \
+		__attribute__((used, section("cli_table"))) = &cli_command_##ident;            \
 	static const struct cli_command cli_command_##ident
 
 /* All commands in help order; NULL-terminated, static storage. */
@@ -84,6 +85,8 @@ const struct cli_command *cli_find(const char *name);
 /* Parses argv (after the command's name) into opts; *rest = index of the first operand. */
 int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv, int *rest, struct err *e);
 void opts_help(const struct cli_command *cmd);
+/* The list of commands. */
+void cli_usage(FILE *out);
 /* Prints the error to stderr and returns `status`. */
 int cli_fail(const struct err *e, int status);
 

@@ -7,8 +7,8 @@
 
 #include "cli/cli.h"
 
-extern const struct cli_command *const __start_cli_commands[];
-extern const struct cli_command *const __stop_cli_commands[];
+extern const struct cli_command *const __start_cli_table[];
+extern const struct cli_command *const __stop_cli_table[];
 
 static int by_order(const void *a, const void *b)
 {
@@ -21,12 +21,12 @@ static int by_order(const void *a, const void *b)
 const struct cli_command *const *cli_commands(void)
 {
 	static const struct cli_command *sorted[64];
-	size_t n = (size_t)(__stop_cli_commands - __start_cli_commands);
+	size_t n = (size_t)(__stop_cli_table - __start_cli_table);
 
 	if (!sorted[0]) {
 		if (n >= sizeof(sorted) / sizeof(sorted[0]))
 			abort();
-		memcpy(sorted, __start_cli_commands, n * sizeof(sorted[0]));
+		memcpy(sorted, __start_cli_table, n * sizeof(sorted[0]));
 		qsort(sorted, n, sizeof(sorted[0]), by_order);
 	}
 	return sorted;
@@ -46,15 +46,12 @@ int cli_fail(const struct err *e, int status)
 	return status;
 }
 
-static int usage(int status)
+void cli_usage(FILE *out)
 {
-	FILE *out = status ? stderr : stdout;
-
 	fprintf(out, "usage: accperf COMMAND [options]\n\n");
 	for (const struct cli_command *const *c = cli_commands(); *c; c++)
 		fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
 	fprintf(out, "\n`accperf COMMAND --help` explains one; start with: accperf doctor\n");
-	return status;
 }
 
 /* Output that did not reach the disk is a failure, whatever the command thought. */
@@ -76,10 +73,14 @@ int main(int argc, char **argv)
 	void *opts = NULL;
 	int rest = 0, status;
 
-	if (argc < 2)
-		return usage(EXIT_USAGE);
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return close_stdout(usage(0));
+	if (argc < 2) {
+		cli_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		cli_usage(stdout);
+		return close_stdout(0);
+	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
 		argv[1] = (char *)"version";
 	cmd = cli_find(argv[1]);

@@ -27,6 +27,12 @@ static void percent(struct buf *out, double v)
 		buf_addf(out, "%.1f %%", 100 * v);
 }
 
+/* Sums of a foreign file's figures may pass 64 bits. */
+static void bytes(struct buf *out, double v)
+{
+	text_bytes(out, v < 1.8e19 ? (uint64_t)v : UINT64_MAX);
+}
+
 static void head(const struct compare_view *v, struct buf *out)
 {
 	const struct flow_compare *c = v->result;
@@ -37,9 +43,9 @@ static void head(const struct compare_view *v, struct buf *out)
 		 flow_engine_str(v->estimate->engine), v->estimate->time_bias ? ", weighted by time" : "");
 	label(out, "bytes");
 	buf_addstr(out, "true ");
-	text_bytes(out, (uint64_t)c->true_bytes);
+	bytes(out, c->true_bytes);
 	buf_addstr(out, ", estimated ");
-	text_bytes(out, (uint64_t)c->estimated_bytes);
+	bytes(out, c->estimated_bytes);
 	buf_addf(out, " (x %.3f)\n", c->estimated_bytes / c->true_bytes);
 }
 

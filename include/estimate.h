@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Estimators: a value with its interval and what it rests on, and the operations a producer-consumer
+ * estimator offers. Included by flow, offload, model, view and cli.
+ *
+ * To add an estimator: user/flow/NAME.c with a `const struct est_ops`, a row in flow_estimators[] of
+ * user/flow/estimators.c. It works on struct flow_input alone, does no I/O, and must leave edges
+ * whose sum is the volume of the reads it was given.
+ */
+#ifndef ACCPERF_ESTIMATE_H
+#define ACCPERF_ESTIMATE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/err.h"
+
+struct estimate {
+	double value, low, high; /* NaN: unknown, or without interval */
+	double n;		 /* samples it rests on */
+	double lost;		 /* samples known to be missing; NaN unknown */
+};
+
+static inline struct estimate estimate_unknown(void)
+{
+	return (struct estimate){ NAN, NAN, NAN, 0, NAN };
+}
+
+struct flow;
+struct flow_input;
+
+struct est_opts {
+	bool stack;	     /* count stack accesses too */
+	bool ke;	     /* Kim & Edwards semantics; only the exact engine has them */
+	bool use_census;     /* store records of the census, where the profile holds them */
+	bool use_windows;
+	unsigned bootstraps; /* refits for the intervals; 0: no intervals */
+	double level;	     /* of the intervals: 0.95, 0.9 */
+	uint64_t seed;
+};
+#define EST_OPTS_DEFAULT { .use_census = true, .use_windows = true, .bootstraps = 40, .level = 0.95, .seed = 1 }
+
+struct est_ops {
+	const char *name, *what; /* what: one line for --help */
+	/* Fills *out, which is flow_init()ed by the caller. 0 or -errno. */
+	int (*run)(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e);
+};
+
+#endif

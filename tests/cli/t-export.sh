@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `accperf export`: each format opened by a program that reads it for a living, with a known answer.
+. "$(dirname "$0")/../lib.sh"
+mkprofile a.data loss=3 || exit 1
+
+expect_status 0 "--pprof" accperf export -i a.data --pprof -o a.pb.gz
+check "... one closing line" grep -q 'wrote a.pb.gz: [0-9]* bytes, 1000 samples' err
+if need go; then
+	export GOCACHE=$TMP/go HOME=$TMP
+	go tool pprof -top -unit=ms a.pb.gz >top 2>&1
+	check "pprof -top: hot function and share" grep -qE '^ *5100ms 51.00% .* 5100ms 51.00% +deflate_slow$' top
+	check "pprof -top: cumulative of main" grep -qE '^ *0 .* 9900ms 99.00% +main$' top
+	check "pprof -top: inlined" grep -qE '1000ms .* is_space \(inline\)$' top
+	check "pprof -top: the program's name, losses, duration" bash -c 'grep -q "^File: app" top && grep -q "3 samples lost" top && grep -q "Duration: 10s" top'
+	go tool pprof -sample_index=samples -raw a.pb.gz >raw 2>&1
+	check "pprof -raw: values, labels and build-ids" bash -c 'grep -q "samples/count cpu/nanoseconds" raw && grep -q "thread:\[4242\]" raw && grep -q "command:\[app\]" raw && grep -qE "app a1a1a1a1" raw'
+	check "pprof -raw: sums" bash -c '[ "$(awk "/^ +[0-9]+ +[0-9]+:/ {n += \$1} END {print n}" raw)" = 1000 ]'
+	check "pprof -peek: an edge" bash -c 'go tool pprof -peek "^compress_file$" a.pb.gz 2>/dev/null | grep -A 3 compress_file | grep -q "deflate_slow"'
+	accperf export -i a.data --pprof --no-inline -o plain.pb.gz 2>/dev/null
+	check "--no-inline folds inlined frames" bash -c '! go tool pprof -top plain.pb.gz 2>/dev/null | grep is_space && go tool pprof -top plain.pb.gz 2>/dev/null | grep -qE "1500ms +15.00%.* parse$"'
+else
+	skip "go tool pprof" "go is not installed"
+fi
+
+expect_status 0 "--callgrind" accperf export -i a.data --callgrind -o a.callgrind
+if need callgrind_annotate; then
+	callgrind_annotate --auto=no --threshold=100 a.callgrind >annotated 2>&1
+	check "callgrind_annotate: totals" grep -q '^10,000,000,000 (100.0%) 1,000 (100.0%)  PROGRAM TOTALS' annotated
+	check "callgrind_annotate: self cost" grep -qE '^5,100,000,000 \(51.00%\) +510 \(51.00%\) +\?\?\?:deflate_slow \[libz.so.1.2.13\]' annotated
+	callgrind_annotate --auto=no --inclusive=yes a.callgrind >inclusive 2>&1
+	check "callgrind_annotate: inclusive cost" grep -qE '^9,900,000,000 \(99.00%\) +990 \(99.00%\) +src/main.c:main \[app\]' inclusive
+	callgrind_annotate --auto=no --tree=caller a.callgrind >tree 2>&1
+	check "callgrind_annotate: who calls" bash -c 'grep -B 3 "\*  *???:crc32" tree | grep -q "2,000,000,000 (20.00%) .*< src/compress.c:compress_file (200x)"'
+	check "callgrind_annotate: no complaint" bash -c '! grep -iE "error|malformed|unexpected" annotated inclusive tree'
+else
+	skip "callgrind_annotate" "valgrind is not installed"
+fi
+
+expect_status 0 "--collapsed" accperf export -i a.data --collapsed -o a.folded
+check "collapsed: lines are frames and a number" bash -c '! grep -vE "^[^;]+(;[^;]+)+ [0-9]+$" a.folded'
+check "collapsed: kernel and inlined frames are marked" bash -c 'grep -qx "app;main;load;\[kernel:read\]_\[k\] 800000000" a.folded && grep -qx "app;main;parse;is_space_\[i\] 1000000000" a.folded'
+check "collapsed: adds up" bash -c '[ "$(sed "s/.* //" a.folded | awk "{n += \$1} END {printf \"%.0f\", n}")" = 10000000000 ]'
+
+expect_status 0 "--csv" accperf export -i a.data --csv -o a.csv
+check "python's csv reads it" python3 - <<-'PY'
+	import csv
+	rows = {r["function"]: r for r in csv.DictReader(open("a.csv", newline=""))}
+	r = rows["deflate_slow"]
+	assert (r["object"], r["file"], r["line"], float(r["self"]), int(r["samples"])) == ("libz.so.1.2.13", "", "", 0.51, 510), r
+	assert float(r["low"]) < 0.51 < float(r["high"])
+	assert abs(sum(float(x["self"]) for x in rows.values()) - 1) < 1e-9
+	assert rows['walk<std::map<int, "a b">>']["line"] == "50"
+PY
+
+expect_status 0 "--speedscope" accperf export -i a.data --speedscope -o a.speedscope.json
+check "speedscope: weights add up, stacks begin at main" jq -e '.shared.frames as $f | .profiles[0] | (.weights | add) == .endValue and .endValue == 1e10
+	and ([.samples[] | select(length > 1) | $f[.[0]].name] | unique == ["main"])' a.speedscope.json
+check "speedscope: a profile for each thread" jq -e '.profiles | length == 3' a.speedscope.json
+npm_dir=$TOP/build/npm
+if need npm && { [ -d "$npm_dir/node_modules/speedscope" ] || (mkdir -p "$npm_dir" && cd "$npm_dir" && timeout 90 npm install --silent --no-audit --no-fund --ignore-scripts speedscope@1.25.0 >npm.log 2>&1); }; then
+	schema=$(ls "$npm_dir"/node_modules/speedscope/dist/release/file-format-schema*.json 2>/dev/null | head -n 1)
+	if [ -n "$schema" ] && python3 -c 'import jsonschema' 2>/dev/null; then
+		check "speedscope's own schema accepts it" python3 -c 'import json,sys,jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' a.speedscope.json "$schema"
+		jq 'del(.profiles[0].weights)' a.speedscope.json >broken.json
+		check "... and refuses a broken one" bash -c '! python3 -c "import json,sys,jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))" broken.json "$0" 2>/dev/null' "$schema"
+	else
+		skip "speedscope's own schema" "the package has no schema, or python3-jsonschema is missing"
+	fi
+else
+	skip "speedscope's own schema" "npm install speedscope did not work here (no network?)"
+fi
+
+expect_status 2 "no format is wrong usage" accperf export -i a.data
+expect_status 2 "two formats are wrong usage" accperf export -i a.data --csv --pprof
+expect_status 1 "a full disk is a failure" accperf export -i a.data --pprof -o /dev/full
+check "... and said" grep -q 'No space left' err
+expect_status 1 "a folder that is not there" accperf export -i a.data --csv -o nowhere/a.csv
+expect_status 0 "stdout with -o -" accperf export -i a.data --csv -o -
+check "... has the table" grep -q '^"crc32"' out
+mkprofile killed.data end=0
+expect_status 3 "a recording cut off is exported, degraded" accperf export -i killed.data --csv -o k.csv
+mkprofile empty.data samples=0
+for f in pprof callgrind collapsed speedscope csv; do expect_status 0 "no samples: --$f" accperf export -i empty.data --$f -o empty.$f; done
+need go && check "pprof opens the empty one" go tool pprof -raw empty.pprof
+check "the default name is the profile's" bash -c 'accperf export -i a.data --pprof 2>/dev/null && [ -s a.data.pb.gz ]'

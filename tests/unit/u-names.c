@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Where names come from: JIT maps, symbol tables, DWARF, system call numbers, the cache. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "attr/demangle.h"
+#include "attr/dwfl.h"
+#include "attr/jitmap.h"
+#include "attr/symcache.h"
+#include "attr/symtab.h"
+#include "attr/syscalls.h"
+
+static void jit_text(void **state)
+{
+	static const char text[] = "1000 100 first\n0x1100 0x10 second one\nrubbish\n1000 0 empty\n1080 20 newer\n"
+				   "ffffffffffffffff 10 overflow\n2000 10 ctrl\001x\n";
+	struct jitmap *j = jitmap_parse(text, sizeof(text) - 1);
+	uint64_t start;
+
+	assert_non_null(j);
+	assert_string_equal(jitmap_find(j, 0x1000, &start), "first");
+	assert_string_equal(jitmap_find(j, 0x110f, &start), "second one");
+	assert_int_equal(start, 0x1100);
+	assert_null(jitmap_find(j, 0x1110, NULL));
+	assert_null(jitmap_find(j, 0xfff, NULL));
+	assert_string_equal(jitmap_find(j, 0x1085, NULL), "newer"); /* the later line stands there now */
+	assert_string_equal(jitmap_find(j, 0x107f, NULL), "first");
+	assert_string_equal(jitmap_find(j, 0x2000, NULL), "ctrl?x");
+	assert_int_equal(jitmap_rejected(j), 3);
+	jitmap_free(j);
+}
+
+static void jit_reused_memory(void **state)
+{
+	/* the same place compiled three times, and a big one over two small ones */
+	static const char text[] = "1000 40 a\n1040 40 b\n1000 40 c\n1000 80 big\n3000 10 old\n3000 10 new\n";
+	struct jitmap *j = jitmap_parse(text, sizeof(text) - 1);
+
+	assert_non_null(j);
+	assert_string_equal(jitmap_find(j, 0x1000, NULL), "big");
+	assert_string_equal(jitmap_find(j, 0x1050, NULL), "big");
+	assert_string_equal(jitmap_find(j, 0x3008, NULL), "new");
+	jitmap_free(j);
+}
+
+static void jit_foreign_owner_is_refused(void **state)
+{
+	char path[64];
+	struct err e = { 0 };
+	struct jitmap *j;
+	int fd;
+
+	if (geteuid())
+		skip();
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "1000 10 mine\n", 13), 13);
+	close(fd);
+	j = jitmap_load((uint32_t)getpid(), &e);
+	assert_non_null(j);
+	assert_string_equal(jitmap_find(j, 0x1001, NULL), "mine");
+	jitmap_free(j);
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_null(jitmap_load((uint32_t)getpid(), &e));
+	assert_non_null(strstr(e.text, "belongs to user"));
+	unlink(path);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	assert_null(jitmap_load((uint32_t)getpid(), &e));
+	unlink(path);
+}
+
+static void syscalls(void **state)
+{
+	assert_string_equal(syscall_name("x86_64", 0), "read");
+	assert_string_equal(syscall_name("aarch64", 63), "read");
+	assert_string_equal(syscall_name("x86_64", 451), "cachestat");
+	assert_null(syscall_name("x86_64", 100000));
+	assert_null(syscall_name("x86_64", -1));
+}
+
+static void demangled(void **state)
+{
+	char out[200], *longname = malloc(100001);
+
+	assert_string_equal(demangle("main", out, sizeof(out)), "main");
+	demangle("_ZN3foo3barEi", out, sizeof(out));
+	assert_true(!strcmp(out, "foo::bar(int)") || !strcmp(out, "_ZN3foo3barEi")); /* without the C++ runtime */
+	demangle("_ZN4core3fmt5write17h0123456789abcdefE", out, sizeof(out));
+	assert_null(strstr(out, "::h0123"));
+	memset(longname, 'P', 100000);
+	memcpy(longname, "_Z1f", 4);
+	longname[100000] = '\0';
+	demangle(longname, out, sizeof(out)); /* no crash */
+	free(longname);
+}
+
+/* Ourselves: a function of this file with an inlined callee. */
+static volatile unsigned sink;
+
+static inline __attribute__((always_inline)) void planted_inner(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		sink += i;
+}
+
+__attribute__((noipa)) static void planted_outer(unsigned n)
+{
+	planted_inner(n);
+	planted_inner(n / 2 + 1);
+}
+
+struct seen {
+	unsigned calls, inlined, right, lines;
+};
+
+static void on_chain(void *ctx, size_t i, const struct dwfl_frame *f, unsigned n)
+{
+	struct seen *s = ctx;
+
+	s->calls++;
+	if (!strcmp(f[n - 1].name, "planted_outer"))
+		s->right++;
+	if (n == 2 && !strcmp(f[0].name, "planted_inner"))
+		s->inlined++;
+	for (unsigned k = 0; k < n; k++)
+		s->lines += f[k].file && strstr(f[k].file, "u-names.c") && f[k].line > 0;
+}
+
+static void own_dwarf(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct symtab t = { 0 };
+	const struct symtab_entry *e = NULL;
+	struct dwfl_file *f;
+	struct seen s = { 0 };
+	uint64_t addrs[4096];
+	size_t n = 0;
+
+	planted_outer(3);
+	assert_int_equal(symtab_add_file(&t, fd, 0), 0);
+	symtab_sort(&t);
+	for (size_t i = 0; i < t.count; i++)
+		if (!strcmp(symtab_name(&t, &t.entries[i]), "planted_outer"))
+			e = &t.entries[i];
+	assert_non_null(e);
+	assert_ptr_equal(symtab_find(&t, e->start), e);
+	assert_ptr_equal(symtab_find(&t, e->end - 1), e);
+	f = dwfl_file_open(fd, 0);
+	assert_non_null(f);
+	for (uint64_t a = e->start; a < e->end && n < 4096; a++)
+		addrs[n++] = a;
+	assert_int_equal(dwfl_file_chains(f, addrs, n, on_chain, &s), 0);
+	assert_int_equal(s.calls, n);
+	assert_int_equal(s.right, n);
+	assert_true(s.inlined * 3 > n);
+	assert_true(s.lines >= n);
+	dwfl_file_close(f);
+	symtab_release(&t);
+	close(fd);
+}
+
+static void cache_round_trip(void **state)
+{
+	char dir[] = "/tmp/accperf-u-cache-XXXXXX", file[200];
+	uint8_t id[20] = { 0xab, 0xcd, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+	struct symbol_frame in[2] = { { "inner", NULL, 0, "a.c", 7 }, { "outer", "b.h", 3, "a.c", 9 } }, out[4];
+	struct symcache *c;
+	FILE *f;
+
+	assert_non_null(mkdtemp(dir));
+	setenv("XDG_CACHE_HOME", dir, 1);
+	c = symcache_open(id, 20);
+	assert_non_null(c);
+	assert_int_equal(symcache_get(c, 0x1234, out, 4), 0);
+	symcache_put(c, 0x1234, in, 2);
+	symcache_close(c);
+	c = symcache_open(id, 20);
+	assert_int_equal(symcache_get(c, 0x1234, out, 4), 2);
+	assert_string_equal(out[0].name, "inner");
+	assert_null(out[0].decl_file);
+	assert_string_equal(out[1].decl_file, "b.h");
+	assert_int_equal(out[1].line, 9);
+	symcache_close(c);
+	/* damage is noticed and the entry is simply not there */
+	snprintf(file, sizeof(file), "%s/accperf/symbols/abcd01020304050607080900000000000000000%d", dir, 0);
+	file[strlen(file)] = '\0';
+	f = fopen(file, "r+");
+	assert_non_null(f);
+	fseek(f, 60, SEEK_SET);
+	fputc(0x7e, f);
+	fclose(f);
+	c = symcache_open(id, 20);
+	assert_non_null(c);
+	assert_int_equal(symcache_get(c, 0x1234, out, 4), 0);
+	symcache_close(c);
+	/* a folder that others may write to is not used */
+	snprintf(file, sizeof(file), "%s/accperf/symbols", dir);
+	assert_int_equal(chmod(file, 0777), 0);
+	assert_null(symcache_open(id, 20));
+	snprintf(file, sizeof(file), "rm -rf %s", dir);
+	assert_int_equal(system(file), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jit_text), cmocka_unit_test(jit_reused_memory), cmocka_unit_test(jit_foreign_owner_is_refused),
+		cmocka_unit_test(syscalls), cmocka_unit_test(demangled), cmocka_unit_test(own_dwarf),
+		cmocka_unit_test(cache_round_trip),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

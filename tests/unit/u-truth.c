@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The block evaluator against the processor: real programs run under ptrace, single-stepped for a
+ * stretch now and then; one instruction in the middle of each stretch plays the sample. What the
+ * evaluator computes from that instant is compared with the registers seen at every other step.
+ *
+ *   u-truth [PROGRAM ARGS...]   prints the figures for one program
+ */
+#include <Zydis/Zydis.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "abi.h"
+#include "attr/block.h"
+#include "format.h"
+
+#define HALF 96	       /* steps before and after the sample */
+#define STRETCHES 250
+#define STACK_BYTES 4096
+
+struct fde {
+	uint64_t start, end;
+};
+
+struct image {
+	uint64_t start, end; /* mapped range */
+	struct fde *fde;
+	size_t fde_cnt;
+};
+
+struct target {
+	pid_t pid;
+	struct image image[64];
+	unsigned image_cnt;
+	ZydisDecoder decoder;
+	struct block_cache *cache;
+	struct block_code code;
+};
+
+struct tally {
+	uint64_t samples, failed, exact, wrong, path_wrong, known, unknown, block_known, block_unknown, block_mem,
+		sizes_wrong, flags_wrong;
+};
+
+static size_t read_target(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct target *t = ctx;
+	struct iovec l = { buf, len }, r = { (void *)(uintptr_t)addr, len };
+	ssize_t n = process_vm_readv(t->pid, &l, 1, &r, 1, 0);
+
+	if (n < 0) { /* the range may end with the mapping */
+		size_t to_page = 4096 - (addr & 4095);
+
+		if (to_page >= len)
+			return 0;
+		l.iov_len = r.iov_len = to_page;
+		n = process_vm_readv(t->pid, &l, 1, &r, 1, 0);
+	}
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct fde *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static uint64_t section_file(Elf *elf, const char *name, GElf_Shdr *sh, Elf_Data **data)
+{
+	Elf_Scn *scn = NULL;
+	size_t strndx;
+
+	if (elf_getshdrstrndx(elf, &strndx))
+		return 0;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *n;
+
+		gelf_getshdr(scn, sh);
+		n = elf_strptr(elf, strndx, sh->sh_name);
+		if (n && !strcmp(n, name)) {
+			*data = elf_getdata(scn, NULL);
+			return sh->sh_addr;
+		}
+	}
+	return 0;
+}
+
+/* Functions of a file from .eh_frame with the usual encoding (pc-relative, four bytes). */
+static void load_fdes(struct image *im, const char *path, uint64_t file_off)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	uint64_t vaddr, bias = 0;
+	Elf_Data *data = NULL;
+	Dwarf_Off off = 0, next;
+	Dwarf_CFI_Entry entry;
+	GElf_Shdr sh;
+	size_t n;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &n))
+		goto out;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr ph;
+
+		gelf_getphdr(elf, (int)i, &ph);
+		if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X) && (ph.p_offset & ~4095ull) == file_off)
+			bias = im->start - (ph.p_vaddr & ~4095ull);
+	}
+	vaddr = section_file(elf, ".eh_frame", &sh, &data);
+	if (!vaddr || !data)
+		goto out;
+	for (; !dwarf_next_cfi((const unsigned char *)elf_getident(elf, NULL), data, true, off, &next, &entry);
+	     off = next) {
+		int32_t rel;
+		uint32_t len;
+		uint64_t at;
+
+		if (next == (Dwarf_Off)-1)
+			break;
+		if (dwarf_cfi_cie_p(&entry))
+			continue;
+		at = (uint64_t)(entry.fde.start - (const uint8_t *)data->d_buf);
+		memcpy(&rel, entry.fde.start, 4);
+		memcpy(&len, entry.fde.start + 4, 4);
+		if (!(im->fde_cnt & (im->fde_cnt - 1)))
+			im->fde = realloc(im->fde, (im->fde_cnt ? 2 * im->fde_cnt : 1) * sizeof(*im->fde));
+		im->fde[im->fde_cnt].start = bias + vaddr + at + (uint64_t)(int64_t)rel;
+		im->fde[im->fde_cnt].end = im->fde[im->fde_cnt].start + len;
+		im->fde_cnt++;
+	}
+	if (im->fde_cnt)
+		qsort(im->fde, im->fde_cnt, sizeof(*im->fde), by_start);
+out:
+	if (elf)
+		elf_end(elf);
+	if (fd >= 0)
+		close(fd);
+}
+
+static struct image *image_at(struct target *t, uint64_t addr)
+{
+	char path[64], line[1024], file[512];
+	unsigned long start, end, off;
+	char prot[8];
+	struct image *im;
+	FILE *f;
+
+	for (unsigned i = 0; i < t->image_cnt; i++)
+		if (addr >= t->image[i].start && addr < t->image[i].end)
+			return &t->image[i];
+	if (t->image_cnt == 64)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%d/maps", t->pid);
+	f = fopen(path, "re");
+	if (!f)
+		return NULL;
+	im = NULL;
+	while (fgets(line, sizeof(line), f)) {
+		file[0] = 0;
+		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %511s", &start, &end, prot, &off, file) < 4)
+			continue;
+		if (addr < start || addr >= end || prot[2] != 'x')
+			continue;
+		im = &t->image[t->image_cnt++];
+		memset(im, 0, sizeof(*im));
+		im->start = start;
+		im->end = end;
+		if (file[0] == '/')
+			load_fdes(im, file, off);
+		break;
+	}
+	fclose(f);
+	return im;
+}
+
+static bool bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	struct image *im = image_at(ctx, addr);
+	size_t lo = 0, hi;
+
+	if (!im)
+		return false;
+	for (hi = im->fde_cnt; lo < hi;) {
+		size_t mid = (lo + hi) / 2;
+
+		if (im->fde[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || addr >= im->fde[lo - 1].end)
+		return false;
+	*start = im->fde[lo - 1].start;
+	*end = im->fde[lo - 1].end;
+	return true;
+}
+
+static void to_wreg(const struct user_regs_struct *u, uint64_t *r)
+{
+	const uint64_t v[WREG_MAX] = {
+		[WREG_AX] = u->rax, [WREG_DX] = u->rdx, [WREG_CX] = u->rcx, [WREG_BX] = u->rbx, [WREG_SI] = u->rsi,
+		[WREG_DI] = u->rdi, [WREG_BP] = u->rbp, [WREG_SP] = u->rsp, [WREG_R8] = u->r8, [WREG_R9] = u->r9,
+		[WREG_R10] = u->r10, [WREG_R11] = u->r11, [WREG_R12] = u->r12, [WREG_R13] = u->r13,
+		[WREG_R14] = u->r14, [WREG_R15] = u->r15, [WREG_IP] = u->rip, [WREG_FLAGS] = u->eflags,
+		[WREG_FSBASE] = u->fs_base,
+	};
+
+	memcpy(r, v, sizeof(v));
+}
+
+/* Operand addresses by the decoder library's own evaluation of the registers seen: the judge. */
+static unsigned true_addresses(struct target *t, const struct user_regs_struct *u, uint64_t *addr, unsigned max)
+{
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisRegisterContext rc = { 0 };
+	ZydisDecodedInstruction z;
+	uint8_t bytes[15];
+	unsigned n = 0;
+	size_t have = read_target(t, u->rip, bytes, sizeof(bytes));
+	const uint64_t gpr[16] = { u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi,
+				   u->r8, u->r9, u->r10, u->r11, u->r12, u->r13, u->r14, u->r15 };
+
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&t->decoder, bytes, have, &z, op)))
+		return 0;
+	for (unsigned i = 0; i < 16; i++) {
+		rc.values[ZYDIS_REGISTER_RAX + i] = gpr[i];
+		rc.values[ZYDIS_REGISTER_EAX + i] = (uint32_t)gpr[i];
+	}
+	for (unsigned i = 0; i < z.operand_count && n < max; i++) {
+		uint64_t a;
+		bool hidden = op[i].visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN;
+
+		if (op[i].type != ZYDIS_OPERAND_TYPE_MEMORY || op[i].mem.type != ZYDIS_MEMOP_TYPE_MEM)
+			continue;
+		rc.values[ZYDIS_REGISTER_RSP] = u->rsp;
+		if (z.mnemonic == ZYDIS_MNEMONIC_POP && !hidden)
+			rc.values[ZYDIS_REGISTER_RSP] += z.operand_width / 8;
+		if (z.mnemonic == ZYDIS_MNEMONIC_LEAVE) {
+			addr[n++] = u->rbp;
+			continue;
+		}
+		if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&z, &op[i], u->rip, &rc, &a)))
+			continue;
+		if (op[i].mem.segment == ZYDIS_REGISTER_FS)
+			a += u->fs_base;
+		if (hidden && (z.mnemonic == ZYDIS_MNEMONIC_PUSH || z.mnemonic == ZYDIS_MNEMONIC_CALL))
+			a -= op[i].size / 8;
+		if ((z.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) &&
+		    (u->eflags & 0x400))
+			continue;
+		addr[n++] = a;
+	}
+	return n;
+}
+
+static int step(pid_t pid)
+{
+	int status;
+
+	if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0) || waitpid(pid, &status, 0) != pid)
+		return -1;
+	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP ? 0 : -1;
+}
+
+/* One stretch: records steps, evaluates the one in the middle. Returns -1 when the program is gone. */
+static int stretch(struct target *t, unsigned follow, struct tally *y)
+{
+	static struct user_regs_struct trace[2 * HALF + 1];
+	static struct block_result res;
+	uint8_t stack[STACK_BYTES];
+	uint64_t regs[WREG_MAX];
+	struct block_state s = { .regs = regs, .stack = stack, .stack_end = 0x7fffffffffffull };
+	size_t got = 0;
+
+	for (unsigned i = 0; i <= 2 * HALF; i++) {
+		if (ptrace(PTRACE_GETREGS, t->pid, 0, &trace[i]))
+			return -1;
+		if (i == HALF)
+			got = read_target(t, trace[i].rsp, stack, sizeof(stack));
+		if (i < 2 * HALF && step(t->pid))
+			return -1;
+	}
+	to_wreg(&trace[HALF], regs);
+	s.code_ip = regs[WREG_IP];
+	s.stack_bytes = (uint32_t)got;
+	y->samples++;
+	if (block_sample(t->cache, &t->code, &s, follow, &res)) {
+		y->failed++;
+		return 0;
+	}
+	y->known += res.known;
+	y->unknown += res.unknown;
+	y->block_known += res.block_known;
+	y->block_unknown += res.block_unknown;
+	for (unsigned i = 0; i < res.count; i++) {
+		const struct block_access *a = &res.access[i];
+		int at = HALF + a->step;
+		uint64_t addr[4];
+		unsigned n;
+		bool ok = false;
+
+		if (!a->known || at < 0 || at > 2 * HALF)
+			continue;
+		y->exact++;
+		/* rep instructions take several steps: their neighbours shift; follow the path only where
+		 * the trace has the instruction, else count it against us unless a rep lies between */
+		if (trace[at].rip != a->ip) {
+			bool rep = false;
+			int lo = at < HALF ? at : HALF, hi = at < HALF ? HALF : at;
+
+			for (int k = lo; k < hi; k++)
+				rep |= trace[k].rip == trace[k + 1].rip;
+			if (rep) {
+				y->exact--;
+				continue;
+			}
+			y->path_wrong++;
+			y->wrong++;
+			if (getenv("TRUTH_VERBOSE"))
+				printf("path: sample %#llx step %d claims %#lx, was at %#llx\n", trace[HALF].rip, a->step,
+				       (unsigned long)a->ip, trace[at].rip);
+			continue;
+		}
+		n = true_addresses(t, &trace[at], addr, 4);
+		for (unsigned k = 0; k < n; k++)
+			ok |= addr[k] == a->addr;
+		if (!ok) {
+			y->wrong++;
+			if (getenv("TRUTH_VERBOSE"))
+				printf("addr: sample %#llx step %d ip %#lx claims %#lx, is %#lx\n", trace[HALF].rip, a->step,
+				       (unsigned long)a->ip, (unsigned long)a->addr, n ? (unsigned long)addr[0] : 0ul);
+		}
+	}
+	return 0;
+}
+
+static int interrupt(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGSTOP);
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+		return -1;
+	return 0;
+}
+
+static int run_program(char **argv, unsigned stretches, unsigned follow, struct tally *y)
+{
+	struct target t = { 0 };
+	unsigned seed = 12345;
+	int status, rc = -1;
+
+	t.pid = fork();
+	if (!t.pid) {
+		int null = open("/dev/null", O_WRONLY);
+
+		dup2(null, 1);
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		personality(ADDR_NO_RANDOMIZE);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	if (waitpid(t.pid, &status, 0) != t.pid || !WIFSTOPPED(status))
+		return -1;
+	elf_version(EV_CURRENT);
+	ZydisDecoderInit(&t.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	t.cache = block_cache_new(0);
+	t.code = (struct block_code){ .id = 1, .read = read_target, .bounds = bounds, .ctx = &t };
+	for (unsigned i = 0; i < stretches; i++) {
+		struct timespec pause = { 0, 0 };
+
+		seed = seed * 1103515245 + 12345;
+		pause.tv_nsec = i ? 200000 + (seed >> 8) % 2000000 : 50000000;
+		if (ptrace(PTRACE_CONT, t.pid, 0, 0))
+			goto out;
+		nanosleep(&pause, NULL);
+		if (interrupt(t.pid) || stretch(&t, follow, y))
+			goto out;
+	}
+	rc = 0;
+out:
+	kill(t.pid, SIGKILL);
+	waitpid(t.pid, &status, 0);
+	for (unsigned i = 0; i < t.image_cnt; i++)
+		free(t.image[i].fde);
+	block_cache_free(t.cache);
+	return rc;
+}
+
+static void print_tally(const char *name, const struct tally *y)
+{
+	printf("# %-10s %lu samples, %lu checked, %lu wrong (%lu by path); known %.1f %% of all operands, %.1f %% of "
+	       "the block's; %.2f addresses a sample; %lu undecodable\n",
+	       name, y->samples, y->exact, y->wrong, y->path_wrong,
+	       100.0 * (double)y->known / (double)(y->known + y->unknown),
+	       100.0 * (double)y->block_known / (double)(y->block_known + y->block_unknown),
+	       (double)y->known / (double)y->samples, y->failed);
+}
+
+static void check_program(char **argv)
+{
+	struct tally y = { 0 };
+	const char *name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+
+	if (access(argv[0], X_OK)) {
+		printf("# %s is not there: run `make workloads`\n", argv[0]);
+		skip();
+	}
+	assert_int_equal(run_program(argv, STRETCHES, 24, &y), 0);
+	print_tally(name, &y);
+	/* enough was checked to mean something, and all but one in a thousand is right */
+	assert_true(y.exact > 250);
+	assert_true(y.wrong * 1000 <= y.exact);
+	assert_true(y.block_known * 10 >= (y.block_known + y.block_unknown) * 6);
+}
+
+#define PROGRAM(ident, ...)                                       \
+	static void ident(void **state)                           \
+	{                                                         \
+		check_program((char *[]){ __VA_ARGS__, NULL });   \
+	}
+
+PROGRAM(rotate, (char *)"build/workloads/rotate", (char *)"--loop")
+PROGRAM(pipeline, (char *)"build/workloads/pipeline", (char *)"--loop")
+PROGRAM(hash_table, (char *)"build/workloads/kv", (char *)"--loop")
+PROGRAM(zlib, (char *)"build/workloads/zlibuse", (char *)"--loop")
+PROGRAM(python, (char *)"/usr/bin/python3", (char *)"-c",
+	(char *)"d={}\nwhile True:\n for i in range(1000):\n  d[i]=[i]*3\n  x=str(i)+'a'\n")
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rotate), cmocka_unit_test(pipeline), cmocka_unit_test(hash_table),
+		cmocka_unit_test(zlib), cmocka_unit_test(python),
+	};
+
+	if (argc > 1) {
+		struct tally y = { 0 };
+		int rc = run_program(argv + 1, STRETCHES, 24, &y);
+
+		print_tally(argv[1], &y);
+		return rc ? 1 : 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* C++ (and old Rust) names for people, by the C++ runtime library if it is there. Names come from
+ * foreign files: overlong ones are left as they are. Included by symbols.c. */
+#ifndef ACCPERF_ATTR_DEMANGLE_H
+#define ACCPERF_ATTR_DEMANGLE_H
+
+#include <stddef.h>
+
+/* Demangled into out; when it cannot be, the name itself. Returns out. */
+const char *demangle(const char *name, char *out, size_t size);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DWARF of one file: addresses to inline chains with lines. The only user of libdw. Included by
+ * symbols.c and tests. Owns the library's handles; the descriptor is borrowed. Files are read, not
+ * mapped: a target that truncates its own file must not be able to kill us with SIGBUS.
+ *
+ * Built for batches: each unit that holds an address is walked once, whatever the number of addresses.
+ */
+#ifndef ACCPERF_ATTR_DWFL_H
+#define ACCPERF_ATTR_DWFL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DWFL_MAX_CHAIN 32
+
+struct dwfl_frame {
+	const char *name;    /* DW_AT_name; NULL: none */
+	const char *linkage; /* mangled; NULL: none */
+	const char *decl_file;
+	uint32_t decl_line;
+	const char *file; /* where execution stands in it */
+	uint32_t line;
+};
+
+struct dwfl_file;
+
+/* NULL if there is no DWARF in it. bias is added to the file's own addresses (prelinked originals). */
+struct dwfl_file *dwfl_file_open(int fd, int64_t bias);
+void dwfl_file_close(struct dwfl_file *f);
+/* addrs ascending. fn is called for those that have a function, frames innermost first; strings live
+ * until dwfl_file_close(). */
+int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,
+		     void (*fn)(void *ctx, size_t index, const struct dwfl_frame *frames, unsigned n), void *ctx);
+
+#endif

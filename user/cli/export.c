@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf export: the profile in the files of other tools. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/page.h"
+#include "view/export.h"
+
+struct export_cmd {
+	const char *input, *output;
+	bool pprof, collapsed, callgrind, speedscope, csv, inlined;
+};
+
+static const struct export_cmd defaults = { .input = "accperf.data", .inlined = true };
+
+#define AT(field) .offset = offsetof(struct export_cmd, field)
+static const struct opt options[] = {
+	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
+	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "where to write; - is stdout (accperf.data.SUFFIX)" },
+	{ OPT_BOOL, 0, "pprof", AT(pprof), .help = "gzipped profile.proto (go tool pprof, Pyroscope)" },
+	{ OPT_BOOL, 0, "collapsed", AT(collapsed), .help = "folded stacks with ns (flame graph scripts)" },
+	{ OPT_BOOL, 0, "callgrind", AT(callgrind), .help = "callgrind_annotate, KCachegrind" },
+	{ OPT_BOOL, 0, "speedscope", AT(speedscope), .help = "speedscope's JSON" },
+	{ OPT_BOOL, 0, "csv", AT(csv), .help = "the report's table" },
+	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions as frames of their own (on; --no-inline)" },
+	OPT_END
+};
+
+static const struct export_format *chosen(const struct export_cmd *o, struct err *e)
+{
+	const struct { bool wanted; const char *name; } wishes[] = {
+		{ o->pprof, "pprof" }, { o->collapsed, "collapsed" }, { o->callgrind, "callgrind" },
+		{ o->speedscope, "speedscope" }, { o->csv, "csv" },
+	};
+	const char *name = NULL;
+
+	for (unsigned i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+		if (!wishes[i].wanted)
+			continue;
+		if (name) {
+			err_set(e, -1, "--%s and --%s at once: export one format at a time", name, wishes[i].name);
+			return NULL;
+		}
+		name = wishes[i].name;
+	}
+	if (!name)
+		err_set(e, -1, "name a format: --pprof, --collapsed, --callgrind, --speedscope or --csv");
+	return name ? export_find(name) : NULL;
+}
+
+static int cmd_export(void *opts, int argc, char **argv)
+{
+	const struct export_cmd *o = opts;
+	struct export_opts eo = { .inlined = o->inlined };
+	struct err e = { 0 };
+	const struct export_format *f = chosen(o, &e);
+	char made_up[4096];
+	const char *output = o->output;
+	struct profile *p;
+	AUTO_BUF(out);
+	int status = EXIT_DONE;
+
+	if (!f)
+		return cli_fail(&e, EXIT_USAGE);
+	if (!output) {
+		snprintf(made_up, sizeof(made_up), "%s%s", o->input, f->suffix);
+		output = made_up;
+	}
+	if (f->binary && !strcmp(output, "-") && isatty(STDOUT_FILENO)) {
+		log_error("--%s is binary and stdout is a terminal: name a file with -o", f->name);
+		return EXIT_USAGE;
+	}
+	p = profile_load(o->input, &e);
+	if (!p)
+		return cli_fail(&e, EXIT_FAILED);
+	if (f->render(p, &eo, &out, &e) || page_save(&out, output, &e)) {
+		profile_free(p);
+		return cli_fail(&e, EXIT_FAILED);
+	}
+	if (*p->recovery) {
+		log_warn("%s: %s", o->input, p->recovery);
+		status = EXIT_DEGRADED;
+	}
+	if (strcmp(output, "-"))
+		log_info("wrote %s: %zu bytes, %llu samples", output, out.len, (unsigned long long)p->samples[profile_unit(p)]);
+	profile_free(p);
+	return status;
+}
+
+CLI_COMMAND(export) = {
+	.name = "export",
+	.summary = "write a profile in another tool's format",
+	.order = 60,
+	.run = cmd_export,
+	.options = options,
+	.opt_size = sizeof(struct export_cmd),
+	.defaults = &defaults,
+	.usage = "--pprof|--collapsed|--callgrind|--speedscope|--csv [options]",
+	.details = "Values are time in ns (instructions, where the profile has no time), so that rates which changed during\n"
+		   "the recording do not distort the picture; pprof and callgrind carry the number of samples too.\n"
+		   "\n"
+		   "In callgrind files, calls= is the number of samples that had the call on their stack: sampling does\n"
+		   "not know how often a call was made.",
+	.examples = "accperf export --pprof -o app.pb.gz\tFor go tool pprof -http=: app.pb.gz\n"
+		    "accperf export --collapsed -o - | flamegraph.pl >app.svg\tA flame graph\n"
+		    "accperf export --callgrind && callgrind_annotate accperf.data.callgrind\tAnnotated by line\n"
+		    "accperf export --csv -o - | sort -t, -k7 -n\tFor a spreadsheet or a script\n",
+};

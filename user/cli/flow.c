@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf flow: who produced the bytes that whom reads. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/page.h"
+#include "flow/estimators.h"
+#include "view/flow.h"
+
+struct flow_cmd {
+	const char *input, *semantics, *stack, *attribute, *producer, *consumer, *estimator, *output;
+	double min_share, level;
+	uint64_t top, rows, pid, tid;
+	bool json, dot, svg, xml, no_census, no_windows;
+};
+
+static const struct flow_cmd defaults = {
+	.input = "accperf.data", .semantics = "quad", .stack = "exclude", .attribute = "self", .level = 95, .top = 12, .rows = 20,
+};
+
+#define AT(field) .offset = offsetof(struct flow_cmd, field)
+static const struct opt options[] = {
+	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile (accperf.data)" },
+	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "write there instead of the terminal" },
+	{ OPT_GROUP, .help = "What counts" },
+	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke", .help = "every byte read, or once per invocation (quad)" },
+	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "count accesses to the stack, too (exclude)" },
+	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main", .help = "library code to itself, or to its caller in the main image (self)" },
+	{ OPT_UINT, 'p', "pid", AT(pid), .arg = "PID", .help = "only what this process reads" },
+	{ OPT_UINT, 't', "tid", AT(tid), .arg = "TID", .help = "only what this thread reads" },
+	{ OPT_GROUP, .help = "What is shown" },
+	{ OPT_STRING, 0, "producer", AT(producer), .arg = "NAME", .help = "only edges from functions of this name or glob pattern" },
+	{ OPT_STRING, 0, "consumer", AT(consumer), .arg = "NAME", .help = "only edges to functions of this name or glob pattern" },
+	{ OPT_DOUBLE, 0, "min-share", AT(min_share), .arg = "PERCENT", .help = "leave out edges below this share of all bytes" },
+	{ OPT_UINT, 'n', "top", AT(top), .arg = "N", .help = "functions of the map (12)" },
+	{ OPT_UINT, 0, "rows", AT(rows), .arg = "N", .help = "edges and functions listed (20)" },
+	{ OPT_GROUP, .help = "Form" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.flow/1" },
+	{ OPT_BOOL, 0, "dot", AT(dot), .help = "a graph for graphviz" },
+	{ OPT_BOOL, 0, "svg", AT(svg), .help = "the graph as a picture (runs dot)" },
+	{ OPT_BOOL, 0, "xml", AT(xml), .help = "XML in the manner of QUAD" },
+	{ OPT_GROUP, .help = "How it is estimated" },
+	{ OPT_STRING, 0, "estimator", AT(estimator), .arg = "exact|stored|fused|cascade|windows", .help = "the best this profile allows" },
+	{ OPT_DOUBLE, 0, "level", AT(level), .arg = "PERCENT", .help = "of the intervals (95)" },
+	{ OPT_BOOL, 0, "no-census", AT(no_census), .help = "leave the store census aside" },
+	{ OPT_BOOL, 0, "no-windows", AT(no_windows), .help = "leave the watch windows aside" },
+	OPT_END
+};
+
+/* The graph through graphviz. */
+static int draw(const struct buf *dot, const char *output, struct err *e)
+{
+	char path[] = "/tmp/accperf-dot.XXXXXX";
+	const char *args[] = { "dot", "-Tsvg", path, output ? "-o" : NULL, output, NULL };
+	int fd = mkstemp(path), status = 0, err = 0;
+	pid_t child;
+
+	if (fd < 0)
+		return err_set(e, -errno, "cannot write a temporary file: %s", strerror(errno));
+	if (write(fd, dot->data, dot->len) != (ssize_t)dot->len)
+		err = err_set(e, -EIO, "cannot write a temporary file: %s", strerror(errno));
+	close(fd);
+	fflush(stdout);
+	child = err ? -1 : fork();
+	if (child == 0) {
+		execvp(args[0], (char *const *)(uintptr_t)args);
+		_exit(127);
+	}
+	if (!err && (child < 0 || waitpid(child, &status, 0) < 0))
+		err = err_set(e, -errno, "cannot run dot: %s", strerror(errno));
+	unlink(path);
+	if (!err && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return err_set(e, -ENOENT, "--svg needs `dot`: install graphviz, or use --dot and draw it elsewhere");
+	if (!err && status)
+		return err_set(e, -EIO, "dot failed with status %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	return err;
+}
+
+static int show(const struct flow_cmd *o, const struct flow *f, const char *notes, struct err *e)
+{
+	struct text_style style = page_style();
+	struct flow_view v = {
+		.flow = f, .min_share = o->min_share / 100, .producer = o->producer, .consumer = o->consumer,
+		.top = (unsigned)(o->top > 1000 ? 1000 : o->top), .rows = (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
+		.source = o->input, .notes = notes,
+	};
+	AUTO_BUF(out);
+
+	if (o->output)
+		style = (struct text_style){ 0 };
+	/* a graph with every crumb is unreadable */
+	if ((o->dot || o->svg) && !(o->min_share > 0))
+		v.min_share = 0.005;
+	if (o->json)
+		flow_json(&v, &out);
+	else if (o->xml)
+		flow_xml(&v, &out);
+	else if (o->dot || o->svg)
+		flow_dot(&v, &out);
+	else
+		flow_text(&v, &style, &out);
+	if (buf_failed(&out))
+		return err_set(e, -ENOMEM, "out of memory");
+	if (o->svg)
+		return draw(&out, o->output, e);
+	return o->output ? page_save(&out, o->output, e) : page_write(&out, !o->json && !o->xml && !o->dot, e);
+}
+
+static int cmd_flow(void *opts, int argc, char **argv)
+{
+	const struct flow_cmd *o = opts;
+	struct est_opts est = EST_OPTS_DEFAULT;
+	struct flow_input_opts in_opts = { .main_image = !strcmp(o->attribute, "main"), .pid = (uint32_t)o->pid, .tid = (uint32_t)o->tid };
+	struct flow_input in;
+	struct flow f;
+	struct err e = { 0 };
+	AUTO_BUF(notes);
+	bool degraded = false;
+	int err;
+
+	if (o->json + o->dot + o->svg + o->xml > 1)
+		return err_set(&e, 0, "choose one of --json, --dot, --svg and --xml"), cli_fail(&e, EXIT_USAGE);
+	if (o->level < 50 || o->level > 99.9 || o->min_share > 100)
+		return err_set(&e, 0, "--level wants 50 to 99.9, --min-share 0 to 100"), cli_fail(&e, EXIT_USAGE);
+	est.stack = !strcmp(o->stack, "include");
+	est.ke = !strcmp(o->semantics, "ke");
+	est.use_census = !o->no_census;
+	est.use_windows = !o->no_windows;
+	est.level = o->level / 100;
+	if (flow_input_load(&in, o->input, &in_opts, &e))
+		return cli_fail(&e, EXIT_FAILED);
+	err = flow_estimate(&in, o->estimator, &est, &f, &e);
+	if (!err) {
+		if (*in.missing) {
+			log_warn("%s: %s", o->input, in.missing);
+			degraded = true;
+		}
+		if (in.incomplete) {
+			log_warn("%s: the run ended before the program did; its figures are those until then", o->input);
+			degraded = true;
+		}
+		if (f.engine == FLOW_EXACT && !in.access_count && in_opts.main_image != in.recorded_main) {
+			log_warn("%s attributes library code to %s; for the other, record with `accperf exact --attribute %s`", o->input,
+				 in.recorded_main ? "its caller" : "itself", o->attribute);
+			degraded = true;
+		}
+		err = show(o, &f, notes.data, &e);
+		flow_release(&f);
+	}
+	flow_input_release(&in);
+	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
+}
+
+static const struct cli_schema schemas[] = { { "flow", flow_schema }, { 0 } };
+
+CLI_COMMAND(flow) = {
+	.name = "flow",
+	.summary = "bytes between functions: who wrote what whom reads",
+	.order = 40,
+	.run = cmd_flow,
+	.options = options,
+	.opt_size = sizeof(struct flow_cmd),
+	.defaults = &defaults,
+	.usage = "[options]",
+	.details = "Shows how many bytes each function read that each other function had written last: a map of the\n"
+		   "largest functions, the edges by size, and IN and OUT of each function.\n"
+		   "\n"
+		   "IN is what a function reads, OUT what anyone reads of what it wrote; UMA is the number of distinct\n"
+		   "addresses among it. Names in parentheses are no functions: (outside) was never written under\n"
+		   "observation, (before attach) was written before recording began, (kernel:read) by that system call.\n"
+		   "\n"
+		   "Exact profiles are shown as counted. From samples the flow is estimated: how much each load\n"
+		   "instruction reads comes from its samples, whose bytes they are from sampled stores, system calls and\n"
+		   "watch windows. Every figure then has an interval; a question mark stands where the kinds of evidence\n"
+		   "disagree. Figures that cannot be had are unknown, never 0.\n"
+		   "\n"
+		   "The exit status is 3 when the profile is not whole.",
+	.examples = "accperf flow\tThe map, edges and functions of accperf.data\n"
+		    "accperf flow --consumer deflate --rows 5\tWhere the bytes come from that deflate reads\n"
+		    "accperf flow --svg -o flow.svg --min-share 1\tA picture of the edges from 1 % on\n"
+		    "accperf flow --json | jq '.edges[0]'\tThe largest edge, for a script\n",
+	.schemas = schemas,
+};

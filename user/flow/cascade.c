@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/cascade.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/overwrite.h"
+
+#define GRANULE 4
+#define WIDE_STORE 512	/* larger stores are kept as ranges */
+#define PAGE_RANGES 24	/* ranges remembered per page, the newest */
+#define MAX_RANGE_PAGES (1u << 18)
+#define READ_PARTS 4	/* questions asked for a wide load */
+#define IO_PARTS 16	/* questions asked for a range that the kernel reads */
+#define IO_RANGE_LIMIT (1ull << 40)
+
+struct record { /* a store, as evidence */
+	uint64_t time;
+	uint32_t func, site; /* site FLOW_NONE: the kernel */
+};
+
+struct range { /* a wide store, or what a system call filled; a list per page, newest first */
+	uint64_t start, end;
+	uint32_t record, next;
+};
+
+struct sweep_state {
+	const struct flow_input *in;
+	const struct est_opts *o;
+	struct cascade *c;
+	struct overwrite *ow;
+	struct record *rec; /* [0] unused */
+	uint32_t rec_count, rec_cap;
+	struct range *range; /* [0] unused */
+	uint32_t range_count, range_cap;
+	struct map granule, weak, line, block, page, object; /* -> record */
+	struct map page_ranges; /* -> range */
+	struct map io_sites; /* function of a system call -> site */
+	bool no_memory;
+};
+
+static uint64_t key(uint32_t pid, uint64_t unit)
+{
+	return unit ^ (uint64_t)pid << 48;
+}
+
+static uint32_t new_record(struct sweep_state *s, uint64_t time, uint32_t func, uint32_t site)
+{
+	if (s->rec_count == s->rec_cap) {
+		uint32_t cap = s->rec_cap ? s->rec_cap * 2 : 4096;
+		struct record *p = realloc(s->rec, cap * sizeof(*p));
+
+		if (!p) {
+			s->no_memory = true;
+			return 0;
+		}
+		s->rec = p;
+		s->rec_cap = cap;
+	}
+	s->rec[s->rec_count] = (struct record){ .time = time, .func = func, .site = site };
+	return s->rec_count++;
+}
+
+static void set(struct sweep_state *s, struct map *m, uint64_t k, uint32_t record)
+{
+	uint64_t *at = map_put(m, k, NULL);
+
+	if (at)
+		*at = record;
+	else
+		s->no_memory = true;
+}
+
+static uint32_t get(const struct map *m, uint64_t k)
+{
+	const uint64_t *at = map_get(m, k);
+
+	return at ? (uint32_t)*at : 0;
+}
+
+static void add_range(struct sweep_state *s, uint32_t pid, uint64_t start, uint64_t end, uint32_t record)
+{
+	uint64_t first = start >> 12, last = (end - 1) >> 12;
+
+	if (end <= start || last - first > MAX_RANGE_PAGES)
+		last = first + MAX_RANGE_PAGES;
+	for (uint64_t p = first; p <= last && end > start; p++) {
+		uint64_t *head = map_put(&s->page_ranges, key(pid, p), NULL), from, to;
+		uint32_t keep, *link;
+
+		if (s->range_count == s->range_cap) {
+			uint32_t cap = s->range_cap ? s->range_cap * 2 : 1024;
+			struct range *n = realloc(s->range, cap * sizeof(*n));
+
+			if (!n)
+				head = NULL;
+			else
+				s->range = n, s->range_cap = cap;
+		}
+		if (!head) {
+			s->no_memory = true;
+			return;
+		}
+		from = start > p << 12 ? start : p << 12;
+		to = end < (p + 1) << 12 ? end : (p + 1) << 12;
+		/* one that is wholly covered can never answer again: reuse its place */
+		keep = 0;
+		link = NULL;
+		for (uint32_t i = (uint32_t)*head, n = 0, prev = 0; i; prev = i, i = s->range[i].next, n++) {
+			if ((s->range[i].start >= from && s->range[i].end <= to) || n == PAGE_RANGES) {
+				keep = i;
+				if (prev)
+					s->range[prev].next = s->range[i].next;
+				else
+					*head = s->range[i].next;
+				break;
+			}
+		}
+		(void)link;
+		if (!keep)
+			keep = s->range_count++;
+		s->range[keep] = (struct range){ .start = from, .end = to, .record = record, .next = (uint32_t)*head };
+		*head = keep;
+	}
+}
+
+static uint32_t find_range(const struct sweep_state *s, uint32_t pid, uint64_t addr)
+{
+	for (uint32_t i = get(&s->page_ranges, key(pid, addr >> 12)); i; i = s->range[i].next)
+		if (addr >= s->range[i].start && addr < s->range[i].end)
+			return s->range[i].record;
+	return 0;
+}
+
+static void take_store(struct sweep_state *s, const struct in_access *a)
+{
+	bool census = a->flags & FMT_A_CENSUS, weak = census && s->in->funcs[a->func].clears;
+	uint32_t size = a->size ? a->size : 1;
+	uint64_t end = a->addr + size;
+	const struct in_object *obj;
+	uint32_t r;
+
+	if (!census)
+		overwrite_store(s->ow, a);
+	r = new_record(s, a->time, a->func, a->site);
+	if (!r)
+		return;
+	if (size > WIDE_STORE && !weak)
+		add_range(s, a->pid, a->addr, end, r);
+	for (uint64_t g = a->addr / GRANULE; g <= (end - 1) / GRANULE && size <= WIDE_STORE; g++)
+		set(s, weak ? &s->weak : &s->granule, key(a->pid, g), r);
+	if (weak)
+		return;
+	for (uint64_t l = a->addr >> 6; l <= (end - 1) >> 6 && size <= WIDE_STORE; l++)
+		set(s, &s->line, key(a->pid, l), r);
+	set(s, &s->block, key(a->pid, a->addr >> 8), r);
+	set(s, &s->page, key(a->pid, a->addr >> 12), r);
+	obj = in_object_at(s->in, a->pid, a->addr, a->time);
+	if (obj)
+		set(s, &s->object, (uint64_t)(obj - s->in->object), r);
+}
+
+static struct answer answer_of(const struct record *r, enum near near)
+{
+	return (struct answer){ .producer = r->func, .near = (uint8_t)near };
+}
+
+/* Memory that nobody was seen to write. */
+static struct answer nowhere(const struct sweep_state *s, const struct in_region *region, enum near near)
+{
+	bool file = region && (region->kind == IN_R_READONLY || region->kind == IN_R_DATA || region->kind == IN_R_FILE);
+
+	return (struct answer){ .producer = file || s->in->from_start ? s->in->outside : s->in->before, .near = (uint8_t)near };
+}
+
+static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time, bool test)
+{
+	const struct in_region *region = in_region_at(s->in, pid, addr);
+	const struct in_object *obj;
+	struct answer a = { .near = NEAR_NONE };
+	uint32_t r, range, weak, over;
+
+	if (region && region->kind == IN_R_READONLY)
+		return nowhere(s, region, NEAR_CONSTANT);
+	r = get(&s->granule, key(pid, addr / GRANULE));
+	range = find_range(s, pid, addr);
+	if (range && (!r || s->rec[range].time >= s->rec[r].time))
+		r = range;
+	if (r) {
+		a = answer_of(&s->rec[r], NEAR_GRANULE);
+		over = test ? overwrite_test(s->ow, pid, addr, s->rec[r].time, s->rec[r].site) : FLOW_NONE;
+		if (over != FLOW_NONE) {
+			a.producer = s->in->sites[over].func;
+			a.overwritten = true;
+		}
+		return a;
+	}
+	if ((r = get(&s->line, key(pid, addr >> 6)))) {
+		a = answer_of(&s->rec[r], NEAR_LINE);
+	} else if ((r = get(&s->block, key(pid, addr >> 8)))) {
+		a = answer_of(&s->rec[r], NEAR_BLOCK);
+	} else {
+		if ((r = get(&s->page, key(pid, addr >> 12)))) {
+			a = answer_of(&s->rec[r], NEAR_PAGE);
+		} else {
+			obj = in_object_at(s->in, pid, addr, time);
+			r = obj ? get(&s->object, (uint64_t)(obj - s->in->object)) : 0;
+			a = r ? answer_of(&s->rec[r], NEAR_OBJECT) : nowhere(s, region, NEAR_NONE);
+		}
+		weak = get(&s->weak, key(pid, addr / GRANULE));
+		if (weak)
+			return answer_of(&s->rec[weak], NEAR_GRANULE);
+	}
+	if (region && region->kind == IN_R_DATA)
+		return nowhere(s, region, NEAR_CONSTANT);
+	return a;
+}
+
+static void add_read(struct sweep_state *s, uint32_t site, uint32_t func, double bytes, struct answer a)
+{
+	struct cascade *c = s->c;
+
+	if (c->read_count == c->read_cap) {
+		size_t cap = c->read_cap ? c->read_cap + c->read_cap / 2 : 4096;
+		struct read_answer *p = realloc(c->reads, cap * sizeof(*p));
+
+		if (!p) {
+			s->no_memory = true;
+			return;
+		}
+		c->reads = p;
+		c->read_cap = cap;
+	}
+	c->reads[c->read_count++] = (struct read_answer){ .site = site, .func = func, .bytes = bytes, .a = a };
+}
+
+static void take_load(struct sweep_state *s, const struct in_access *a)
+{
+	uint32_t size = a->size ? a->size : 1;
+	/* a wide load may read what several stores wrote: ask at several places */
+	uint32_t parts = size <= GRANULE ? 1 : size / GRANULE < READ_PARTS ? size / GRANULE : READ_PARTS;
+	struct answer first = { 0 };
+	uint32_t same = 0;
+
+	for (uint32_t i = 0; i < parts; i++) {
+		struct answer x = ask(s, a->pid, a->addr + (uint64_t)size * i / parts, a->time, true);
+
+		if (i && (x.producer != first.producer || x.near != first.near)) {
+			add_read(s, a->site, a->func, a->weight * size * same / parts, first);
+			same = 0;
+		}
+		if (!same)
+			first = x;
+		same++;
+	}
+	add_read(s, a->site, a->func, a->weight * size * same / parts, first);
+	s->c->loads++;
+}
+
+static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
+{
+	uint64_t len = io->len < IO_RANGE_LIMIT ? io->len : IO_RANGE_LIMIT;
+	uint64_t *site;
+	bool added;
+	uint32_t parts, r;
+
+	if (!len)
+		return;
+	if (io->dir != FMT_IO_KERNEL_READS) {
+		/* fresh memory was written by nobody, what a call filled by the kernel */
+		r = new_record(s, io->time, io->dir == FMT_IO_MAPS ? s->in->outside : io->func, FLOW_NONE);
+		if (r)
+			add_range(s, io->pid, io->addr, io->addr + len, r);
+		return;
+	}
+	site = map_put(&s->io_sites, io->func, &added);
+	if (!site) {
+		s->no_memory = true;
+		return;
+	}
+	if (added)
+		*site = s->c->site_count++;
+	parts = len < IO_PARTS * GRANULE ? (uint32_t)(len + GRANULE - 1) / GRANULE : IO_PARTS;
+	for (uint32_t i = 0; i < parts; i++)
+		add_read(s, (uint32_t)*site, io->func, io->weight * (double)len / parts,
+			 ask(s, io->pid, io->addr + len * i / parts, io->time, true));
+}
+
+static void take_access(struct sweep_state *s, const struct in_access *a)
+{
+	bool census = a->flags & FMT_A_CENSUS;
+
+	if (!s->o->stack && (a->flags & FMT_A_STACK))
+		return;
+	if (a->flags & FMT_A_TIME)
+		s->c->time_bias = true;
+	if ((a->flags & FMT_A_LOAD) && !census)
+		take_load(s, a);
+	if ((a->flags & FMT_A_STORE) && (!census || s->o->use_census)) {
+		take_store(s, a);
+		s->c->stores += !census;
+	}
+}
+
+static void sweep(struct sweep_state *s)
+{
+	const struct flow_input *in = s->in;
+	size_t i = 0, j = 0, k = 0;
+
+	while (!s->no_memory && (i < in->access_count || j < in->sysio_count || k < in->window_count)) {
+		uint64_t ta = i < in->access_count ? in->access[i].time : UINT64_MAX;
+		uint64_t tio = j < in->sysio_count ? in->sysio[j].time : UINT64_MAX;
+		uint64_t tw = k < in->window_count ? in->window[k].armed : UINT64_MAX;
+
+		if (k < in->window_count && tw <= ta && tw <= tio) {
+			const struct in_window *w = &in->window[k];
+
+			s->c->window_start[k++] = ask(s, w->arm.pid, w->addr, w->armed, false);
+		} else if (j < in->sysio_count && tio <= ta) {
+			take_sysio(s, &in->sysio[j++]);
+		} else {
+			take_access(s, &in->access[i++]);
+		}
+	}
+}
+
+int cascade_run(const struct flow_input *in, const struct est_opts *o, struct cascade *c, struct err *e)
+{
+	struct sweep_state s = { .in = in, .o = o, .c = c, .rec_count = 1, .range_count = 1 };
+
+	*c = (struct cascade){ .site_count = in->site_count };
+	s.ow = overwrite_new(in, o->stack, o->use_census);
+	c->window_start = calloc(in->window_count + 1, sizeof(*c->window_start));
+	s.rec = malloc(sizeof(*s.rec));
+	s.rec_cap = s.rec ? 1 : 0;
+	s.range = malloc(sizeof(*s.range));
+	s.range_cap = s.range ? 1 : 0;
+	s.no_memory = !s.ow || !c->window_start || !s.rec || !s.range;
+	sweep(&s);
+	overwrite_free(s.ow);
+	free(s.rec);
+	free(s.range);
+	map_release(&s.granule);
+	map_release(&s.weak);
+	map_release(&s.line);
+	map_release(&s.block);
+	map_release(&s.page);
+	map_release(&s.object);
+	map_release(&s.page_ranges);
+	map_release(&s.io_sites);
+	if (!s.no_memory)
+		return 0;
+	cascade_release(c);
+	return err_set(e, -ENOMEM, "out of memory");
+}
+
+void cascade_release(struct cascade *c)
+{
+	free(c->reads);
+	free(c->window_start);
+	memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rule A of the estimator: who wrote what this load reads, told from store records alone (sampled
+ * stores, the census, system calls), the nearest first. One sweep in order of time answers all loads
+ * and the first question of every watch window. Included by user/flow only.
+ */
+#ifndef ACCPERF_FLOW_CASCADE_H
+#define ACCPERF_FLOW_CASCADE_H
+
+#include "estimate.h"
+#include "flow/input.h"
+
+/* How near the evidence was. */
+enum near { NEAR_CONSTANT = 1, NEAR_GRANULE, NEAR_LINE, NEAR_BLOCK, NEAR_PAGE, NEAR_OBJECT, NEAR_NONE };
+
+struct answer {
+	uint32_t producer; /* function */
+	uint8_t near;	   /* enum near */
+	bool overwritten;  /* the overwrite test replaced the recorded writer */
+};
+
+/* One read (or a part of a wide one) and its producer. */
+struct read_answer {
+	uint32_t site, func; /* reading instruction and function */
+	double bytes;	     /* it stands for */
+	struct answer a;
+};
+
+struct cascade {
+	struct read_answer *reads;
+	size_t read_count, read_cap;
+	struct answer *window_start; /* by window */
+	bool time_bias;
+	double loads, stores; /* samples used */
+	uint32_t site_count; /* those of the input, then one per system call that reads */
+};
+
+int cascade_run(const struct flow_input *in, const struct est_opts *o, struct cascade *c, struct err *e);
+void cascade_release(struct cascade *c);
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/estimators.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct est_ops *const flow_estimators[] = { &flow_exact, &flow_cached, &flow_fused, &flow_cascade, &flow_windows, NULL };
+
+const struct est_ops *flow_estimator(const struct flow_input *in, const char *name)
+{
+	if (!name)
+		return in->x_edge_count || (in->has_x && !in->access_count) ? &flow_exact
+		       : in->cache.count && !in->access_count		    ? &flow_cached
+									    : &flow_fused;
+	for (const struct est_ops *const *o = flow_estimators; *o; o++)
+		if (!strcmp((*o)->name, name))
+			return *o;
+	return NULL;
+}
+
+int flow_estimate(const struct flow_input *in, const char *name, const struct est_opts *o, struct flow *out, struct err *e)
+{
+	const struct est_ops *ops = flow_estimator(in, name);
+	int err;
+
+	if (!ops)
+		return err_set(e, -EINVAL, "there is no estimator '%s'; there are exact, stored, fused, cascade and windows", name);
+	flow_init(out);
+	out->semantics = o->ke ? FLOW_KE : FLOW_QUAD;
+	out->stack = o->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE;
+	out->engine = in->engine;
+	out->duration_ns = in->duration_ns;
+	out->lost = in->lost;
+	err = ops->run(in, o, out, e);
+	if (!err && out->failed)
+		err = err_set(e, -ENOMEM, "out of memory");
+	if (err)
+		flow_release(out);
+	else
+		flow_finish(out);
+	return err;
+}
+
+bool input_array_room(void **array, size_t count, size_t *cap, size_t item)
+{
+	size_t want = *cap ? *cap + *cap / 2 : 1024;
+	void *p;
+
+	if (count < *cap)
+		return true;
+	p = realloc(*array, want * item);
+	if (!p)
+		return false;
+	*array = p;
+	*cap = want;
+	return true;
+}

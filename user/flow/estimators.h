@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The registry of flow estimators. Included by user/flow, cli and daemon; steps in estimate.h. */
+#ifndef ACCPERF_FLOW_ESTIMATORS_H
+#define ACCPERF_FLOW_ESTIMATORS_H
+
+#include "estimate.h"
+#include "flow/flow.h"
+#include "flow/input.h"
+
+extern const struct est_ops flow_exact, flow_cached, flow_cascade, flow_windows, flow_fused;
+
+/* NULL-terminated. */
+extern const struct est_ops *const flow_estimators[];
+/* By name; NULL name: the best this profile allows (exact figures, a stored result, fused). */
+const struct est_ops *flow_estimator(const struct flow_input *in, const char *name);
+/* Runs it and completes the table: per-function figures, sums, order. */
+int flow_estimate(const struct flow_input *in, const char *name, const struct est_opts *o, struct flow *out, struct err *e);
+
+/* Figures per function that need no producer; estimators call it last. 0 or -ENOMEM. */
+int flow_figures(const struct flow_input *in, const struct est_opts *o, struct flow *out);
+/* Makes room for one more item of *array; false when memory ran out. */
+bool input_array_room(void **array, size_t count, size_t *cap, size_t item);
+
+#endif

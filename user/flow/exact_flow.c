@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Not estimates: what the exact engine counted, and results stored by merge. */
+#include <errno.h>
+#include <math.h>
+
+#include "flow/estimators.h"
+
+static double counted(uint64_t v)
+{
+	return v == FMT_X_UNKNOWN ? NAN : (double)v;
+}
+
+static uint32_t func_for(struct flow *out, const struct flow_input *in, uint32_t f)
+{
+	return f < in->func_count ? flow_func(out, in->funcs[f].name, in->funcs[f].object) : FLOW_NONE;
+}
+
+/* Several records may bear one name (static functions of different files): figures add up. */
+static void add(double *sum, double v)
+{
+	*sum = isnan(*sum) ? v : *sum + v;
+}
+
+static void take_figures(struct flow_func *n, const struct fmt_x_func *x, bool stack, bool unique)
+{
+	int class = stack ? FMT_X_BOTH : FMT_X_DATA;
+	double load_bytes = 0, store_bytes = 0;
+
+	for (int i = 0; i < 4; i++) {
+		load_bytes += counted(x->load_bytes[i]);
+		store_bytes += counted(x->store_bytes[i]);
+	}
+	add(&n->instructions, counted(x->instructions));
+	add(&n->compute, counted(x->compute));
+	add(&n->loads, counted(x->loads));
+	add(&n->stores, counted(x->stores));
+	add(&n->load_bytes, load_bytes);
+	add(&n->store_bytes, store_bytes);
+	add(&n->stack_bytes, counted(x->load_bytes[FMT_X_R_STACK]) + counted(x->store_bytes[FMT_X_R_STACK]));
+	add(&n->calls, counted(x->calls));
+	add(&n->in_uma, unique ? counted(x->in_unique[class]) : NAN);
+	add(&n->out_uma, unique ? counted(x->out_unique[class]) : NAN);
+}
+
+static int run_exact(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
+{
+	bool unique = in->x_run.has & FMT_X_HAS_UNIQUE;
+
+	if (!in->has_x)
+		return err_set(e, -ENODATA, "the profile holds no exact figures; make one with `accperf exact -- COMMAND`");
+	if (o->ke ? !(in->x_run.has & FMT_X_HAS_KE) : !(in->x_run.has & FMT_X_HAS_QUAD))
+		return err_set(e, -ENODATA, "the profile holds no figures in %s semantics; record again with `accperf exact --semantics %s`",
+			       o->ke ? "ke" : "quad", o->ke ? "ke" : "quad");
+	out->engine = FLOW_EXACT;
+	out->main_image = in->recorded_main;
+	for (size_t i = 0; i < in->x_func_count; i++) {
+		const struct fmt_x_func *x = &in->x_func[i];
+		uint32_t f;
+
+		if (x->scope != FMT_X_SELF)
+			continue;
+		f = func_for(out, in, x->function);
+		if (f == FLOW_NONE)
+			return -ENOMEM;
+		take_figures(&out->funcs[f], x, o->stack, unique);
+	}
+	for (size_t i = 0; i < in->x_edge_count; i++) {
+		const struct fmt_x_edge *x = &in->x_edge[i];
+		const uint64_t *from = o->ke ? x->ke_chunks : x->bytes;
+		double bytes = 0;
+		struct flow_edge *edge;
+
+		if (from[FMT_X_DATA] != FMT_X_UNKNOWN)
+			bytes += (double)from[FMT_X_DATA];
+		if (o->stack && from[FMT_X_STACK] != FMT_X_UNKNOWN)
+			bytes += (double)from[FMT_X_STACK];
+		bytes *= o->ke ? in->x_run.chunk : 1;
+		if (!(bytes > 0))
+			continue;
+		edge = flow_edge(out, func_for(out, in, x->producer), func_for(out, in, x->consumer));
+		if (!edge)
+			return -ENOMEM;
+		edge->bytes += bytes;
+		edge->low = edge->high = edge->bytes;
+		if (unique)
+			add(&edge->unique, o->ke ? NAN : counted(x->unique[o->stack ? FMT_X_BOTH : FMT_X_DATA]));
+	}
+	for (uint32_t f = 0; f < in->func_count; f++) {
+		uint32_t id = in->times ? flow_find(out, in->funcs[f].name, in->funcs[f].object) : FLOW_NONE;
+
+		if (id != FLOW_NONE && in->times[f].self_ns > 0)
+			out->funcs[id].self_ns = in->times[f].self_ns;
+	}
+	return 0;
+}
+
+static int run_cached(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
+{
+	const struct flow *c = flow_cache_get(&in->cache, o->ke ? FLOW_KE : FLOW_QUAD,
+					      o->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE, in->recorded_main);
+
+	if (!c)
+		return err_set(e, -ENODATA, "the profile holds no stored flow of this kind; merge with the options wanted here");
+	out->engine = c->engine;
+	out->time_bias = c->time_bias;
+	out->main_image = c->main_image;
+	out->level = c->level;
+	out->duration_ns = c->duration_ns;
+	out->loads = c->loads;
+	out->stores = c->stores;
+	out->windows = c->windows;
+	out->lost = c->lost;
+	return flow_add(out, c, 1);
+}
+
+const struct est_ops flow_exact = { "exact", "what the exact engine counted", run_exact };
+const struct est_ops flow_cached = { "stored", "a result stored by merge", run_cached };

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The fused estimator: bytes per load instruction from the samples; whose bytes they are from rule A
+ * (cascade.h) and from watch windows, pooled by load instruction; intervals from refits on resampled
+ * loads and windows, widened by how far the two kinds of evidence disagree.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/cascade.h"
+#include "flow/estimators.h"
+
+#define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
+
+/* (load instruction, producer): what all evidence is added up by. */
+struct cell {
+	uint32_t site, producer, edge;
+};
+
+struct evidence {
+	uint32_t cell, window;
+	double weight;
+};
+
+struct fit {
+	const struct flow_input *in;
+	const struct est_opts *o;
+	struct cascade c;
+	struct cell *cell;
+	uint32_t cell_count;
+	size_t cell_cap;
+	struct map cell_at; /* site << 32 | producer */
+	uint32_t *read_cell; /* by read */
+	struct evidence *ev;
+	size_t ev_count, ev_cap;
+	uint32_t *site_func; /* by site; FLOW_NONE: no read there */
+	double *site_size;   /* mean bytes of a read at this site */
+	struct map edge_at;  /* producer << 32 | consumer -> edge */
+	uint32_t *edge_producer, *edge_consumer;
+	uint32_t edge_count;
+	size_t edge_cap, edge_cap2;
+};
+
+/* Which of the two sources a refit uses. */
+enum use { USE_CASCADE = 1, USE_WINDOWS = 2, USE_BOTH = 3 };
+
+struct scratch {
+	double *a, *e;	       /* by cell */
+	double *volume, *seen; /* by site: bytes, window evidence */
+	double *edge;	       /* result */
+};
+
+static void fit_release(struct fit *f)
+{
+	cascade_release(&f->c);
+	free(f->cell);
+	map_release(&f->cell_at);
+	free(f->read_cell);
+	free(f->ev);
+	free(f->site_func);
+	free(f->site_size);
+	map_release(&f->edge_at);
+	free(f->edge_producer);
+	free(f->edge_consumer);
+}
+
+static uint32_t edge_of(struct fit *f, uint32_t producer, uint32_t consumer)
+{
+	bool added;
+	uint64_t *at = map_put(&f->edge_at, (uint64_t)producer << 32 | consumer, &added);
+
+	if (!at)
+		return FLOW_NONE;
+	if (added) {
+		if (!input_array_room((void **)&f->edge_producer, f->edge_count, &f->edge_cap, sizeof(uint32_t)) ||
+		    !input_array_room((void **)&f->edge_consumer, f->edge_count, &f->edge_cap2, sizeof(uint32_t)))
+			return FLOW_NONE;
+		f->edge_producer[f->edge_count] = producer;
+		f->edge_consumer[f->edge_count] = consumer;
+		*at = f->edge_count++;
+	}
+	return (uint32_t)*at;
+}
+
+static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer)
+{
+	bool added;
+	uint64_t *at = map_put(&f->cell_at, (uint64_t)site << 32 | producer, &added);
+
+	if (!at)
+		return FLOW_NONE;
+	if (added) {
+		uint32_t edge = edge_of(f, producer, f->site_func[site]);
+
+		if (edge == FLOW_NONE || !input_array_room((void **)&f->cell, f->cell_count, &f->cell_cap, sizeof(*f->cell)))
+			return FLOW_NONE;
+		f->cell[f->cell_count] = (struct cell){ .site = site, .producer = producer, .edge = edge };
+		*at = f->cell_count++;
+	}
+	return (uint32_t)*at;
+}
+
+static int take_reads(struct fit *f)
+{
+	const struct cascade *c = &f->c;
+	double *n = calloc(c->site_count + 1, sizeof(*n));
+
+	f->site_func = malloc((c->site_count + 1) * sizeof(*f->site_func));
+	f->site_size = calloc(c->site_count + 1, sizeof(*f->site_size));
+	f->read_cell = malloc((c->read_count + 1) * sizeof(*f->read_cell));
+	if (!n || !f->site_func || !f->site_size || !f->read_cell) {
+		free(n);
+		return -ENOMEM;
+	}
+	memset(f->site_func, 0xff, (c->site_count + 1) * sizeof(*f->site_func));
+	for (uint32_t i = 0; i < f->in->site_count; i++)
+		f->site_func[i] = f->in->sites[i].func;
+	for (size_t i = 0; i < f->in->access_count; i++) {
+		const struct in_access *a = &f->in->access[i];
+
+		if ((a->flags & FMT_A_LOAD) && !(a->flags & FMT_A_CENSUS)) {
+			n[a->site]++;
+			f->site_size[a->site] += (a->size - f->site_size[a->site]) / n[a->site];
+		}
+	}
+	free(n);
+	for (size_t i = 0; i < c->read_count; i++) {
+		f->site_func[c->reads[i].site] = c->reads[i].func;
+		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer);
+		if (f->read_cell[i] == FLOW_NONE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, uint32_t window, double weight)
+{
+	uint32_t cell = cell_of(f, site, producer);
+
+	if (cell == FLOW_NONE || !input_array_room((void **)&f->ev, f->ev_count, &f->ev_cap, sizeof(*f->ev)))
+		return -ENOMEM;
+	f->ev[f->ev_count++] = (struct evidence){ .cell = cell, .window = window, .weight = weight };
+	return 0;
+}
+
+static double smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static int take_window(struct fit *f, uint32_t index)
+{
+	const struct in_window *w = &f->in->window[index];
+	uint32_t cur = w->arm.flags & FMT_A_STORE ? w->arm.func : f->c.window_start[index].producer;
+	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
+	int err = 0;
+
+	if (!f->o->stack && (w->arm.flags & FMT_A_STACK))
+		return 0;
+	for (uint32_t i = 0; !err && i < w->count; i++) {
+		const struct in_hit *h = &f->in->hit[w->first + i];
+		double size = f->site_size[h->site] > 0 ? f->site_size[h->site] : len;
+
+		/* a read-modify-write reads what was there first */
+		if (h->flags & FMT_A_LOAD)
+			err = add_evidence(f, h->site, cur, index, arm / smaller(len, arm) * smaller(len, size) / n);
+		if (h->flags & FMT_A_STORE)
+			cur = h->func;
+	}
+	return err;
+}
+
+/* One refit: times[] says how often each read and window counts; NULL: once. */
+static void refit(const struct fit *f, enum use use, const uint8_t *read_times, const uint8_t *window_times, struct scratch *s)
+{
+	memset(s->a, 0, f->cell_count * sizeof(double));
+	memset(s->e, 0, f->cell_count * sizeof(double));
+	memset(s->volume, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->seen, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->edge, 0, (f->edge_count + 1) * sizeof(double));
+	for (size_t i = 0; i < f->c.read_count; i++)
+		s->a[f->read_cell[i]] += read_times ? f->c.reads[i].bytes * read_times[i] : f->c.reads[i].bytes;
+	for (size_t i = 0; use & USE_WINDOWS && i < f->ev_count; i++)
+		s->e[f->ev[i].cell] += window_times ? f->ev[i].weight * window_times[f->ev[i].window] : f->ev[i].weight;
+	for (uint32_t i = 0; i < f->cell_count; i++) {
+		s->volume[f->cell[i].site] += s->a[i];
+		s->seen[f->cell[i].site] += s->e[i];
+	}
+	for (uint32_t i = 0; i < f->cell_count; i++) {
+		uint32_t site = f->cell[i].site;
+		double volume = s->volume[site], seen = s->seen[site], prior = use & USE_CASCADE ? PRIOR : 0;
+
+		if (volume > 0 && seen + prior > 0)
+			s->edge[f->cell[i].edge] += volume * (s->e[i] + prior * s->a[i] / volume) / (seen + prior);
+		else if (volume > 0 && use == USE_WINDOWS)
+			continue; /* windows alone know nothing about this load */
+	}
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* Poisson(1) counts: the bootstrap without a fixed total. */
+static void draw(uint8_t *times, size_t n, uint64_t *state)
+{
+	static const uint16_t below[] = { 24109, 48218, 60273, 64291, 65295, 65496, 65530 };
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < n; i++, bits >>= 16) {
+		uint8_t k = 0;
+
+		if (!(i & 3))
+			bits = next_random(state);
+		while (k < sizeof(below) / sizeof(below[0]) && (bits & 0xffff) >= below[k])
+			k++;
+		times[i] = k;
+	}
+}
+
+static bool scratch_new(struct scratch *s, const struct fit *f)
+{
+	s->a = malloc((f->cell_count + 1) * sizeof(double));
+	s->e = malloc((f->cell_count + 1) * sizeof(double));
+	s->volume = malloc((f->c.site_count + 1) * sizeof(double));
+	s->seen = malloc((f->c.site_count + 1) * sizeof(double));
+	s->edge = malloc((f->edge_count + 1) * sizeof(double));
+	return s->a && s->e && s->volume && s->seen && s->edge;
+}
+
+static void scratch_release(struct scratch *s)
+{
+	free(s->a);
+	free(s->e);
+	free(s->volume);
+	free(s->seen);
+	free(s->edge);
+}
+
+struct totals { /* by function of the input */
+	double *in, *out;
+};
+
+static void sum_up(const struct fit *f, const double *edge, struct totals *t)
+{
+	memset(t->in, 0, f->in->func_count * sizeof(double));
+	memset(t->out, 0, f->in->func_count * sizeof(double));
+	for (uint32_t i = 0; i < f->edge_count; i++) {
+		t->in[f->edge_consumer[i]] += edge[i];
+		t->out[f->edge_producer[i]] += edge[i];
+	}
+}
+
+/* Windows alone, each consumer's column scaled to the fused volume. */
+static void scale_columns(const struct fit *f, double *w, const double *fused)
+{
+	double *have = calloc(f->in->func_count + 1, sizeof(double)), *want = calloc(f->in->func_count + 1, sizeof(double));
+
+	for (uint32_t i = 0; have && want && i < f->edge_count; i++) {
+		have[f->edge_consumer[i]] += w[i];
+		want[f->edge_consumer[i]] += fused[i];
+	}
+	for (uint32_t i = 0; have && want && i < f->edge_count; i++) {
+		uint32_t c = f->edge_consumer[i];
+
+		w[i] = have[c] > 0 ? w[i] * want[c] / have[c] : NAN;
+	}
+	free(have);
+	free(want);
+}
+
+struct spread {
+	double *sum, *squares; /* edges, then IN, then OUT by function */
+	size_t n;
+};
+
+static int bootstrap(const struct fit *f, struct scratch *s, struct totals *t, struct spread *sp)
+{
+	uint8_t *reads = malloc(f->c.read_count + 1), *windows = malloc(f->in->window_count + 1);
+	uint64_t state = f->o->seed * 0x9e3779b97f4a7c15ull | 1;
+	uint32_t m = f->edge_count, g = f->in->func_count;
+
+	if (!reads || !windows) {
+		free(reads);
+		free(windows);
+		return -ENOMEM;
+	}
+	for (unsigned b = 0; b < f->o->bootstraps; b++) {
+		draw(reads, f->c.read_count, &state);
+		draw(windows, f->in->window_count, &state);
+		refit(f, USE_BOTH, reads, windows, s);
+		sum_up(f, s->edge, t);
+		for (size_t i = 0; i < sp->n; i++) {
+			double v = i < m ? s->edge[i] : i < (size_t)m + g ? t->in[i - m] : t->out[i - m - g];
+
+			sp->sum[i] += v;
+			sp->squares[i] += v * v;
+		}
+	}
+	free(reads);
+	free(windows);
+	return 0;
+}
+
+static double half_width(const struct spread *sp, size_t i, const struct est_opts *o)
+{
+	double n = o->bootstraps, mean = sp->sum[i] / n, var = (sp->squares[i] - n * mean * mean) / (n - 1);
+	double z = o->level >= 0.985 ? 2.576 : o->level >= 0.94 ? 1.96 : o->level >= 0.89 ? 1.645 : 1.282;
+
+	return z * sqrt(var > 0 ? var : 0);
+}
+
+static double apart(double a, double w, double fused)
+{
+	double x = fabs(a - fused), y = isnan(w) ? 0 : fabs(w - fused);
+
+	return x > y ? x : y;
+}
+
+static void set_range(double value, double half, double *low, double *high)
+{
+	*low = value > half ? value - half : 0;
+	*high = value + half;
+}
+
+/* Samples and the share of them whose producer was told by the very granule, by edge. */
+static void support(const struct fit *f, double *n, double *near)
+{
+	for (size_t i = 0; i < f->c.read_count; i++) {
+		uint32_t e = f->cell[f->read_cell[i]].edge;
+
+		n[e]++;
+		near[e] += f->c.reads[i].a.near <= NEAR_LINE || f->c.reads[i].a.near == NEAR_NONE;
+	}
+}
+
+struct parts {
+	double *fused, *cascade, *windows, *n, *near;
+};
+
+static int fill(const struct fit *f, enum use use, const struct parts *p, const struct spread *sp, struct totals *t,
+		struct flow *out)
+{
+	uint32_t *id = malloc((f->in->func_count + 1) * sizeof(*id));
+	uint32_t m = f->edge_count, g = f->in->func_count;
+
+	if (!id)
+		return -ENOMEM;
+	memset(id, 0xff, (g + 1) * sizeof(*id));
+	for (uint32_t i = 0; i < m; i++) {
+		const double *value = use == USE_BOTH ? p->fused : use == USE_CASCADE ? p->cascade : p->windows;
+		uint32_t fn[2] = { f->edge_producer[i], f->edge_consumer[i] };
+		struct flow_edge *edge;
+
+		if (!(value[i] > 0))
+			continue;
+		for (int k = 0; k < 2; k++)
+			if (id[fn[k]] == FLOW_NONE)
+				id[fn[k]] = flow_func(out, f->in->funcs[fn[k]].name, f->in->funcs[fn[k]].object);
+		edge = flow_edge(out, id[fn[0]], id[fn[1]]);
+		if (!edge)
+			break;
+		edge->bytes += value[i];
+		edge->samples = p->n[i];
+		if (sp->n)
+			set_range(edge->bytes, half_width(sp, i, f->o) + apart(p->cascade[i], p->windows[i], p->fused[i]),
+				  &edge->low, &edge->high);
+		/* told by the neighbourhood only, or told differently by the windows */
+		edge->unresolved = p->near[i] < p->n[i] / 2;
+		if (!isnan(p->windows[i]) && fabs(p->windows[i] - p->cascade[i]) > 0.5 * fmax(p->windows[i], p->cascade[i]))
+			edge->unresolved = true;
+	}
+	for (int k = 0; sp->n && k < 3; k++)
+		sum_up(f, k == 0 ? p->fused : k == 1 ? p->cascade : p->windows, &t[k]);
+	for (uint32_t i = 0; sp->n && i < g; i++) {
+		struct flow_func *fn = id[i] == FLOW_NONE ? NULL : &out->funcs[id[i]];
+
+		if (!fn)
+			continue;
+		set_range(t[0].in[i], half_width(sp, m + i, f->o), &fn->in_low, &fn->in_high);
+		set_range(t[0].out[i], half_width(sp, (size_t)m + g + i, f->o) + apart(t[1].out[i], t[2].out[i], t[0].out[i]),
+			  &fn->out_low, &fn->out_high);
+	}
+	free(id);
+	return 0;
+}
+
+static int solve(struct fit *f, enum use use, struct flow *out)
+{
+	uint32_t m = f->edge_count, g = f->in->func_count;
+	bool intervals = use == USE_BOTH && f->o->bootstraps > 1;
+	struct spread sp = { .n = intervals ? (size_t)m + 2 * (size_t)g : 0 };
+	struct scratch s = { 0 };
+	struct parts p = { 0 };
+	struct totals t[3] = { { 0 } };
+	double *block = calloc((size_t)5 * (m + 1) + 2 * sp.n + (size_t)6 * (g + 1), sizeof(double)), *b = block;
+	int err = -ENOMEM;
+
+	if (!block || !scratch_new(&s, f))
+		goto out;
+	p.fused = b, b += m + 1;
+	p.cascade = b, b += m + 1;
+	p.windows = b, b += m + 1;
+	p.n = b, b += m + 1;
+	p.near = b, b += m + 1;
+	sp.sum = b, b += sp.n;
+	sp.squares = b, b += sp.n;
+	for (int k = 0; k < 3; k++) {
+		t[k].in = b, b += g + 1;
+		t[k].out = b, b += g + 1;
+	}
+	refit(f, USE_BOTH, NULL, NULL, &s);
+	memcpy(p.fused, s.edge, m * sizeof(double));
+	refit(f, USE_CASCADE, NULL, NULL, &s);
+	memcpy(p.cascade, s.edge, m * sizeof(double));
+	refit(f, USE_WINDOWS, NULL, NULL, &s);
+	memcpy(p.windows, s.edge, m * sizeof(double));
+	if (use != USE_WINDOWS)
+		scale_columns(f, p.windows, p.fused);
+	support(f, p.n, p.near);
+	err = intervals ? bootstrap(f, &s, &t[0], &sp) : 0;
+	if (!err)
+		err = fill(f, use, &p, &sp, t, out);
+	if (intervals)
+		out->level = f->o->level;
+out:
+	free(block);
+	scratch_release(&s);
+	return err;
+}
+
+static int run(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e, enum use use)
+{
+	struct fit f = { .in = in, .o = o };
+	int err;
+
+	if (o->ke)
+		return err_set(e, -ENODATA, "samples cannot tell the ke semantics; record with `accperf exact --semantics ke -- COMMAND`");
+	if (!in->access_count)
+		return err_set(e, -ENODATA, "the profile holds no memory accesses; record with `accperf record --flow` or `accperf exact`");
+	err = cascade_run(in, o, &f.c, e);
+	if (err)
+		return err;
+	err = take_reads(&f);
+	for (uint32_t i = 0; !err && o->use_windows && i < in->window_count; i++)
+		err = take_window(&f, i);
+	if (!err)
+		err = solve(&f, use, out);
+	out->time_bias = f.c.time_bias;
+	out->loads = f.c.loads;
+	out->stores = f.c.stores;
+	out->windows = o->use_windows ? (double)in->window_count : 0;
+	if (!err)
+		err = flow_figures(in, o, out);
+	fit_release(&f);
+	return err == -ENOMEM ? err_set(e, err, "out of memory") : err;
+}
+
+static int run_fused(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
+{
+	return run(in, o, out, e, USE_BOTH);
+}
+
+static int run_cascade(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
+{
+	return run(in, o, out, e, USE_CASCADE);
+}
+
+static int run_windows(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
+{
+	return run(in, o, out, e, USE_WINDOWS);
+}
+
+const struct est_ops flow_fused = { "fused", "store records and watch windows together", run_fused };
+const struct est_ops flow_cascade = { "cascade", "store records alone", run_cascade };
+const struct est_ops flow_windows = { "windows", "watch windows alone", run_windows };

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads a profile into struct flow_input: first by the file's own ids, then resolved. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/input_priv.h"
+
+#define MAX_ITEMS (64u << 20) /* of one kind; a file that claims more is not one of ours */
+
+bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err *e)
+{
+	size_t want = *cap ? *cap + *cap / 2 : 256;
+	void *p;
+
+	if (count < *cap)
+		return true;
+	if (count >= MAX_ITEMS) {
+		err_set(e, -E2BIG, "the profile holds more than %u records of one kind; record a shorter time or at a lower rate", MAX_ITEMS);
+		return false;
+	}
+	p = realloc(*array, want * item);
+	if (!p) {
+		err_set(e, -ENOMEM, "out of memory");
+		return false;
+	}
+	*array = p;
+	*cap = want;
+	return true;
+}
+
+#define PUSH(r, array, count, cap, value)                                                          \
+	(input_room((void **)&(array), count, &(cap), sizeof(*(array)), (r)->e) ? ((array)[(count)++] = (value), 0) : (r)->e->code)
+
+static int put_id(struct raw *r, struct map *m, uint64_t id, uint64_t value)
+{
+	uint64_t *at = map_put(m, id, NULL);
+
+	if (!at)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	*at = value;
+	return 0;
+}
+
+/* Sites are kept by (address, module, function given) until names are known. 0: out of memory. */
+static uint32_t site_of(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
+{
+	struct site_key k = { .ip = ip, .module = module, .function = function };
+	uint32_t id = intern_add(&r->site_keys, &k, sizeof(k), NULL);
+
+	if (!id)
+		err_set(r->e, -ENOMEM, "out of memory");
+	return id;
+}
+
+static bool sane(double w)
+{
+	return w >= 0 && w < 1e18;
+}
+
+static bool wanted_time(struct raw *r, uint64_t t)
+{
+	double s = (double)(int64_t)(t - r->start_ns) * 1e-9;
+
+	return (r->o.from_s <= 0 || s >= r->o.from_s) && (r->o.to_s <= 0 || s < r->o.to_s);
+}
+
+static bool wanted_thread(const struct raw *r, uint32_t pid, uint32_t tid)
+{
+	return (!r->o.pid || pid == r->o.pid) && (!r->o.tid || tid == r->o.tid);
+}
+
+static int convert_access(struct raw *r, const struct fmt_access *a, struct in_access *out)
+{
+	uint32_t site = site_of(r, a->ip, a->module, a->function);
+
+	if (!site)
+		return r->e->code;
+	*out = (struct in_access){
+		.time = a->time, .addr = a->addr, .weight = sane(a->weight) ? a->weight : 0, .site = site - 1,
+		.tid = a->tid, .pid = a->pid, .stack = a->stack,
+		.size = a->size > 1u << 20 ? 1u << 20 : a->size, .flags = a->flags,
+	};
+	return 0;
+}
+
+static int take_access(struct raw *r, const struct fmt_access *a)
+{
+	struct flow_input *in = r->in;
+	struct in_access x;
+	int err;
+
+	/* stores outside the wanted part still say who produced what is read inside it */
+	if ((a->flags & FMT_A_LOAD) && !wanted_time(r, a->time) && !(a->flags & FMT_A_STORE))
+		return 0;
+	if ((a->flags & FMT_A_LOAD) && !(a->flags & FMT_A_STORE) && !wanted_thread(r, a->pid, a->tid))
+		return 0;
+	err = convert_access(r, a, &x);
+	if (err)
+		return err;
+	if (!(a->flags & FMT_A_CENSUS)) {
+		r->first_time = a->time < r->first_time ? a->time : r->first_time;
+		r->last_time = a->time > r->last_time ? a->time : r->last_time;
+	}
+	return PUSH(r, in->access, in->access_count, in->access_cap, x);
+}
+
+static int take_window(struct raw *r, const uint8_t *rec, size_t size)
+{
+	struct flow_input *in = r->in;
+	struct fmt_window w;
+	struct in_window out;
+	size_t hits;
+	int err;
+
+	if (size < sizeof(w))
+		return 0;
+	memcpy(&w, rec, sizeof(w));
+	hits = (size - sizeof(w)) / sizeof(struct fmt_hit);
+	if (hits > w.count)
+		hits = w.count;
+	out = (struct in_window){ .armed = w.armed, .ended = w.ended, .addr = w.addr, .len = w.len,
+				  .end_reason = w.end_reason, .write_only_after = w.write_only_after,
+				  .first = in->hit_count };
+	err = convert_access(r, &w.arm, &out.arm);
+	for (size_t i = 0; !err && i < hits; i++) {
+		struct fmt_hit h;
+		uint32_t site;
+
+		memcpy(&h, rec + sizeof(w) + i * sizeof(h), sizeof(h));
+		site = site_of(r, h.ip, h.module, h.function);
+		if (!site)
+			return r->e->code;
+		err = PUSH(r, in->hit, in->hit_count, in->hit_cap,
+			   ((struct in_hit){ .time = h.time, .site = site - 1, .tid = h.tid, .flags = h.flags,
+					     .syscall = h.syscall, .func = h.stack }));
+		out.count++;
+	}
+	return err ? err : PUSH(r, in->window, in->window_count, in->window_cap, out);
+}
+
+static int take_stack(struct raw *r, const uint8_t *rec, size_t size)
+{
+	struct fmt_stack s;
+	struct raw_stack out = { .first = r->frame_count, .main_func = FLOW_NONE };
+	int err;
+
+	if (size < sizeof(s))
+		return 0;
+	memcpy(&s, rec, sizeof(s));
+	for (uint32_t i = 0; i < s.count && sizeof(s) + (i + 1) * sizeof(struct fmt_frame) <= size; i++) {
+		struct fmt_frame f;
+
+		memcpy(&f, rec + sizeof(s) + i * sizeof(f), sizeof(f));
+		err = PUSH(r, r->frame, r->frame_count, r->frame_cap, f);
+		if (err)
+			return err;
+		out.count++;
+	}
+	err = put_id(r, &r->stack_at, s.id, r->stack_count);
+	return err ? err : PUSH(r, r->stack, r->stack_count, r->stack_cap, out);
+}
+
+static int take_symbol(struct raw *r, const uint8_t *rec, size_t size)
+{
+	struct fmt_symbol s;
+	struct fmt_inline last;
+	struct site_key k = { 0 };
+	uint32_t id;
+
+	if (size < sizeof(s))
+		return 0;
+	memcpy(&s, rec, sizeof(s));
+	if (!s.count || size < sizeof(s) + (uint64_t)s.count * sizeof(last))
+		return 0;
+	memcpy(&last, rec + sizeof(s) + (size_t)(s.count - 1) * sizeof(last), sizeof(last));
+	k.ip = s.addr;
+	k.module = s.module;
+	id = intern_add(&r->symbol_keys, &k, sizeof(k), NULL);
+	return id ? put_id(r, &r->symbol_at, id, last.function) : err_set(r->e, -ENOMEM, "out of memory");
+}
+
+static int take_sample(struct raw *r, const struct fmt_sample *s)
+{
+	bool added;
+	uint64_t *at;
+
+	if (!wanted_time(r, s->time) || !wanted_thread(r, s->pid, s->tid))
+		return 0;
+	at = map_put(&r->sample_at, s->stack, &added);
+	if (!at)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	if (added) {
+		*at = r->cell_count;
+		if (!input_room((void **)&r->cell_stack, r->cell_count, &r->cell_stack_cap, sizeof(*r->cell_stack), r->e))
+			return r->e->code;
+		r->cell_stack[r->cell_count] = s->stack;
+		if (!input_room((void **)&r->cell, r->cell_count, &r->cell_cap, sizeof(*r->cell), r->e))
+			return r->e->code;
+		r->cell[r->cell_count++] = (struct raw_sample_cell){ 0 };
+	}
+	if (s->flags & FMT_S_INSTRUCTIONS)
+		r->cell[*at].instructions += (double)s->period;
+	else
+		r->cell[*at].ns += (double)s->period;
+	r->cell[*at].samples++;
+	return 0;
+}
+
+static int take_fixed(struct raw *r, const struct store_chunk *c, uint32_t i)
+{
+	struct flow_input *in = r->in;
+	union {
+		struct fmt_access access;
+		struct fmt_sample sample;
+		struct fmt_function function;
+		struct fmt_module module;
+		struct fmt_mapping mapping;
+		struct fmt_object object;
+		struct fmt_sysio sysio;
+		struct fmt_end end;
+		struct fmt_x_func x_func;
+		struct fmt_x_edge x_edge;
+		struct fmt_x_slice x_slice;
+		struct fmt_x_use x_use;
+		struct fmt_x_object x_object;
+	} u;
+	int err = 0;
+
+	switch (c->section) {
+	case FMT_ACCESS:
+		store_rec(c, i, &u.access, sizeof(u.access));
+		return take_access(r, &u.access);
+	case FMT_SAMPLE:
+		store_rec(c, i, &u.sample, sizeof(u.sample));
+		return take_sample(r, &u.sample);
+	case FMT_FUNCTION:
+		store_rec(c, i, &u.function, sizeof(u.function));
+		err = put_id(r, &r->function_at, u.function.id, r->function_count);
+		return err ? err : PUSH(r, r->function, r->function_count, r->function_cap, u.function);
+	case FMT_MODULE:
+		store_rec(c, i, &u.module, sizeof(u.module));
+		err = put_id(r, &r->module_at, u.module.id, r->module_count);
+		return err ? err : PUSH(r, r->module, r->module_count, r->module_cap, u.module);
+	case FMT_MAPPING:
+		store_rec(c, i, &u.mapping, sizeof(u.mapping));
+		return PUSH(r, r->mapping, r->mapping_count, r->mapping_cap, u.mapping);
+	case FMT_OBJECT:
+		store_rec(c, i, &u.object, sizeof(u.object));
+		return PUSH(r, r->object, r->object_count, r->object_cap, u.object);
+	case FMT_SYSIO:
+		store_rec(c, i, &u.sysio, sizeof(u.sysio));
+		return PUSH(r, in->sysio, in->sysio_count, in->sysio_cap,
+			    ((struct in_sysio){ .time = u.sysio.time, .addr = u.sysio.addr, .len = u.sysio.len,
+						.weight = sane(u.sysio.weight) ? u.sysio.weight : 1, .pid = u.sysio.pid,
+						.tid = u.sysio.tid, .func = (uint32_t)u.sysio.nr, .dir = u.sysio.dir }));
+	case FMT_X_RUN:
+		store_rec(c, i, &in->x_run, sizeof(in->x_run));
+		in->has_x = true;
+		return 0;
+	case FMT_X_FUNC:
+		store_rec(c, i, &u.x_func, sizeof(u.x_func));
+		return PUSH(r, in->x_func, in->x_func_count, in->x_func_cap, u.x_func);
+	case FMT_X_EDGE:
+		store_rec(c, i, &u.x_edge, sizeof(u.x_edge));
+		return PUSH(r, in->x_edge, in->x_edge_count, in->x_edge_cap, u.x_edge);
+	case FMT_X_SLICE:
+		store_rec(c, i, &u.x_slice, sizeof(u.x_slice));
+		return PUSH(r, in->x_slice, in->x_slice_count, in->x_slice_cap, u.x_slice);
+	case FMT_X_USE:
+		store_rec(c, i, &u.x_use, sizeof(u.x_use));
+		return PUSH(r, in->x_use, in->x_use_count, in->x_use_cap, u.x_use);
+	case FMT_X_OBJECT:
+		store_rec(c, i, &u.x_object, sizeof(u.x_object));
+		return PUSH(r, in->x_object, in->x_object_count, in->x_object_cap, u.x_object);
+	case FMT_END:
+		store_rec(c, i, &u.end, sizeof(u.end));
+		in->ended = true;
+		in->duration_ns = u.end.duration_ns ? (double)u.end.duration_ns : NAN;
+		in->lost = (double)u.end.lost;
+		return 0;
+	}
+	return 0;
+}
+
+static int take_chunk(struct raw *r, struct store_chunk *c)
+{
+	const uint8_t *rec;
+	size_t size;
+	int err = 0;
+
+	if (c->section == FMT_STACK || c->section == FMT_SYMBOL || c->section == FMT_WINDOW) {
+		while (!err && (rec = store_next_var(c, &size)))
+			err = c->section == FMT_STACK	 ? take_stack(r, rec, size)
+			      : c->section == FMT_SYMBOL ? take_symbol(r, rec, size)
+							 : take_window(r, rec, size);
+		return err;
+	}
+	if (!c->rec_size)
+		return 0;
+	for (uint32_t i = 0; !err && i < c->count; i++)
+		err = take_fixed(r, c, i);
+	return err ? err : flow_cache_chunk(&r->in->cache, r->in->reader, c, r->e);
+}
+
+static void raw_release(struct raw *r)
+{
+	map_release(&r->function_at);
+	map_release(&r->module_at);
+	map_release(&r->symbol_at);
+	map_release(&r->stack_at);
+	map_release(&r->sample_at);
+	map_release(&r->func_of);
+	intern_release(&r->symbol_keys);
+	intern_release(&r->site_keys);
+	free(r->function);
+	free(r->module);
+	free(r->frame);
+	free(r->stack);
+	free(r->mapping);
+	free(r->object);
+	free(r->cell);
+	free(r->cell_stack);
+}
+
+static void describe(struct raw *r)
+{
+	struct flow_input *in = r->in;
+	const char *engine = store_meta_get(in->reader, "engine"), *cmd = store_meta_get(in->reader, "command");
+	const char *started = store_meta_get(in->reader, "from_start");
+
+	in->engine = engine && !strcmp(engine, "exact") ? FLOW_EXACT : engine && !strcmp(engine, "pmu") ? FLOW_PMU : FLOW_SOFT;
+	in->recorded_main = in->has_x ? in->x_run.has & FMT_X_ATTR_MAIN : false;
+	in->time_unit_instructions = in->engine == FLOW_EXACT;
+	in->incomplete = in->has_x && (in->x_run.has & FMT_X_INCOMPLETE);
+	in->from_start = in->engine == FLOW_EXACT ? !(in->x_run.has & FMT_X_WINDOW) : started && !strcmp(started, "1");
+	if (isnan(in->duration_ns) && in->engine != FLOW_EXACT && r->last_time > r->first_time)
+		in->duration_ns = (double)(r->last_time - r->first_time);
+	snprintf(in->command, sizeof(in->command), "%s", cmd ? cmd : "");
+}
+
+int flow_input_load(struct flow_input *in, const char *path, const struct flow_input_opts *o, struct err *e)
+{
+	struct err local = { 0 };
+	struct raw r = { .in = in, .e = e ? e : &local, .first_time = UINT64_MAX };
+	struct store_chunk c;
+	int n;
+
+	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN };
+	if (o)
+		r.o = *o;
+	in->reader = store_open(path, r.e);
+	if (!in->reader)
+		return r.e->code ? r.e->code : -EINVAL;
+	r.start_ns = store_header(in->reader)->start_monotonic_ns;
+	while ((n = store_next(in->reader, &c, r.e)) > 0) {
+		n = take_chunk(&r, &c);
+		if (n)
+			break;
+	}
+	if (!n) {
+		describe(&r);
+		n = input_resolve(&r);
+	}
+	if (!n)
+		n = input_regions(&r);
+	if (!n) {
+		flow_cache_end(&in->cache);
+		store_recovery_text(in->reader, in->missing, sizeof(in->missing));
+	}
+	raw_release(&r);
+	if (n)
+		flow_input_release(in);
+	return n;
+}
+
+void flow_input_release(struct flow_input *in)
+{
+	if (!in)
+		return;
+	free(in->funcs);
+	intern_release(&in->func_names);
+	free(in->sites);
+	intern_release(&in->site_keys);
+	free(in->access);
+	free(in->window);
+	free(in->hit);
+	free(in->sysio);
+	free(in->region);
+	free(in->object);
+	free(in->object_site);
+	free(in->times);
+	free(in->x_func);
+	free(in->x_edge);
+	free(in->x_slice);
+	free(in->x_use);
+	free(in->x_object);
+	free(in->build_ids);
+	flow_cache_release(&in->cache);
+	store_reader_free(in->reader);
+	memset(in, 0, sizeof(*in));
+}

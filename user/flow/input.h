@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the estimators work on: a whole profile's accesses, watch windows, system-call ranges,
+ * mappings, objects and exact figures, with every code address resolved to a function. input.c reads
+ * it through user/store; estimators get it finished and do no I/O. Included by user/flow and cli.
+ *
+ * To add a section: an array below, a case in input.c's take_chunk(), its release.
+ */
+#ifndef ACCPERF_FLOW_INPUT_H
+#define ACCPERF_FLOW_INPUT_H
+
+#include "flow/cache.h"
+#include "flow/flow.h"
+#include "format.h"
+#include "store/read.h"
+
+struct in_func {
+	const char *name, *object; /* object: base name of its file, "" for pseudo-functions */
+	bool main_image;
+	bool clears; /* memset and its like: what it writes is mostly written again */
+};
+
+/* One instruction as executed on behalf of one function. */
+struct in_site {
+	uint64_t ip;
+	uint32_t module, func;
+};
+
+struct in_access {
+	uint64_t time, addr;
+	double weight;
+	uint32_t site, func; /* indices */
+	uint32_t tid, pid;
+	uint32_t stack; /* stack index + 1, 0 unknown */
+	uint32_t size, flags; /* enum fmt_access_flags */
+};
+
+struct in_hit {
+	uint64_t time;
+	uint32_t site, func, tid, flags;
+	int32_t syscall;
+};
+
+struct in_window {
+	uint64_t armed, ended, addr;
+	struct in_access arm;
+	uint32_t len, end_reason, write_only_after;
+	uint32_t count; /* hits[first .. first + count) */
+	size_t first;
+};
+
+/* A range that a system call wrote, read or mapped. */
+struct in_sysio {
+	uint64_t time, addr, len;
+	double weight;
+	uint32_t pid, tid, func; /* func: "(kernel:read)"... */
+	uint32_t dir; /* enum fmt_sysio_dir */
+};
+
+enum in_region_kind { IN_R_READONLY = 1, IN_R_DATA, IN_R_BSS, IN_R_HEAP, IN_R_STACK, IN_R_FILE, IN_R_OTHER };
+
+/* A piece of the address space, not overlapping others of the same process. */
+struct in_region {
+	uint64_t start, end;
+	uint32_t pid;
+	enum in_region_kind kind;
+	const char *name;
+};
+
+struct in_object {
+	uint64_t addr, end, born, died; /* died UINT64_MAX: still alive */
+	uint32_t pid;  /* 0: of every process */
+	uint32_t kind; /* enum fmt_object_kind */
+	uint32_t site; /* index into object_sites */
+};
+
+/* What is reported: a variable, or all blocks of one allocation site. */
+struct in_object_site {
+	uint32_t id; /* fmt_object.id, 0 if found in an ELF file */
+	uint32_t kind;
+	const char *name, *function;
+	uint64_t size, blocks;
+};
+
+struct in_function_time {
+	double self_ns, instructions;
+	uint64_t samples;
+};
+
+struct flow_input {
+	/* who and how */
+	enum flow_engine engine;
+	bool recorded_main; /* the engine itself attributed library code to the main image */
+	bool from_start;    /* the recording began with the program */
+	bool ended, incomplete;
+	double duration_ns; /* NaN unknown */
+	double lost;
+	bool time_unit_instructions;
+	char missing[400]; /* what the file could not give, a sentence; "" = nothing */
+
+	struct in_func *funcs;
+	uint32_t func_count, func_cap;
+	struct intern func_names;
+	uint32_t outside, before, unknown; /* the pseudo-functions, always there */
+	struct in_site *sites;
+	uint32_t site_count, site_cap;
+	struct intern site_keys;
+
+	struct in_access *access; /* by time */
+	size_t access_count, access_cap;
+	struct in_window *window; /* by arming time */
+	size_t window_count, window_cap;
+	struct in_hit *hit;
+	size_t hit_count, hit_cap;
+	struct in_sysio *sysio; /* by time */
+	size_t sysio_count, sysio_cap;
+	struct in_region *region; /* by pid, start */
+	size_t region_count, region_cap;
+	struct in_object *object; /* by address, then birth */
+	size_t object_count, object_cap;
+	uint64_t object_longest;
+	struct in_object_site *object_site;
+	size_t object_site_count, object_site_cap;
+	struct in_function_time *times; /* by function */
+
+	/* exact figures, as stored; function ids translated to indices */
+	struct fmt_x_run x_run;
+	bool has_x;
+	struct fmt_x_func *x_func;
+	size_t x_func_count, x_func_cap;
+	struct fmt_x_edge *x_edge;
+	size_t x_edge_count, x_edge_cap;
+	struct fmt_x_slice *x_slice;
+	size_t x_slice_count, x_slice_cap;
+	struct fmt_x_use *x_use; /* object = index of object_site */
+	size_t x_use_count, x_use_cap;
+	struct fmt_x_object *x_object;
+	size_t x_object_count, x_object_cap;
+
+	struct flow_cache cache;
+	struct store_reader *reader; /* owns the strings */
+	char start_text[40];
+	char command[256];
+	char *build_ids; /* "object=hex\n" lines of file modules, for merge */
+};
+
+struct flow_input_opts {
+	bool main_image; /* library functions stand as their nearest caller in the main image */
+	double from_s, to_s; /* only this part of the recording; to_s 0: to the end */
+	uint32_t pid, tid; /* only these; 0: all */
+};
+
+int flow_input_load(struct flow_input *in, const char *path, const struct flow_input_opts *o, struct err *e);
+void flow_input_release(struct flow_input *in);
+
+/* Index of a function by name, added on first use. FLOW_NONE when out of memory. */
+uint32_t in_func_add(struct flow_input *in, const char *name, const char *object);
+/* The region of an address, NULL if none is known. */
+const struct in_region *in_region_at(const struct flow_input *in, uint32_t pid, uint64_t addr);
+/* The object that held this address then, NULL if none is known. */
+const struct in_object *in_object_at(const struct flow_input *in, uint32_t pid, uint64_t addr, uint64_t time);
+
+#endif

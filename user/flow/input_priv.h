@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between input.c (reads) and input_resolve.c (names, regions, order). Included by these two only. */
+#ifndef ACCPERF_FLOW_INPUT_PRIV_H
+#define ACCPERF_FLOW_INPUT_PRIV_H
+
+#include "flow/input.h"
+
+struct raw_stack {
+	size_t first;
+	uint32_t count, main_func; /* main_func: nearest frame in the main image, FLOW_NONE */
+};
+
+struct raw_sample_cell {
+	double ns, instructions;
+	uint64_t samples;
+};
+
+/* Everything by the file's own ids, until all of the file has been read. */
+struct raw {
+	struct flow_input *in;
+	struct flow_input_opts o;
+	struct err *e;
+	uint64_t start_ns;   /* monotonic start of the recording */
+	uint64_t first_time, last_time;
+	struct map function_at;	/* fmt_function.id -> index into function */
+	struct fmt_function *function;
+	size_t function_count, function_cap;
+	struct fmt_module *module;
+	size_t module_count, module_cap;
+	struct map module_at; /* id -> index */
+	uint32_t main_module; /* id, 0 unknown */
+	struct map symbol_at; /* site key id -> fmt_function.id of the physical function */
+	struct intern symbol_keys; /* struct site_key */
+	struct intern site_keys;   /* struct site_key, as used */
+	struct fmt_frame *frame;
+	size_t frame_count, frame_cap;
+	struct raw_stack *stack;
+	size_t stack_count, stack_cap;
+	struct map stack_at; /* id -> index */
+	struct fmt_mapping *mapping;
+	size_t mapping_count, mapping_cap;
+	struct fmt_object *object;
+	size_t object_count, object_cap;
+	struct map sample_at; /* stack id -> index into cells */
+	struct raw_sample_cell *cell;
+	size_t cell_count, cell_cap;
+	uint32_t *cell_stack;
+	size_t cell_stack_cap;
+	struct map func_of; /* fmt_function.id -> in_func index */
+};
+
+struct site_key {
+	uint64_t ip;
+	uint32_t module, function; /* function: fmt_function.id where the engine knew it */
+};
+
+/* Makes room for one more item of *array; false and e filled when memory ran out. */
+bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err *e);
+int input_resolve(struct raw *r);
+/* Regions of all mappings, globals of their files. */
+int input_regions(struct raw *r);
+const struct fmt_module *raw_module(const struct raw *r, uint32_t id);
+const char *base_name(const char *path);
+
+#endif

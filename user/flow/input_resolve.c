@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Second half of loading: the file's ids become indices, everything is put in order. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/input_priv.h"
+#include "flow/sysname.h"
+#include "util/buf.h"
+
+const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+const struct fmt_module *raw_module(const struct raw *r, uint32_t id)
+{
+	const uint64_t *at = map_get(&r->module_at, id);
+
+	return at ? &r->module[*at] : NULL;
+}
+
+static bool clears_memory(const char *name)
+{
+	return strstr(name, "memset") || strstr(name, "bzero") || !strcmp(name, "calloc") || !strcmp(name, "__libc_calloc");
+}
+
+uint32_t in_func_add(struct flow_input *in, const char *name, const char *object)
+{
+	char key[4096];
+	const char *text;
+	bool added;
+	uint32_t id;
+	size_t len, cap = in->func_cap;
+
+	if (!name || !*name)
+		name = FLOW_UNKNOWN;
+	if (name[0] == '(')
+		object = "";
+	len = (size_t)snprintf(key, sizeof(key), "%.2000s%c%.2000s", name, 0, base_name(object));
+	id = intern_add(&in->func_names, key, len, &added);
+	if (!id)
+		return FLOW_NONE;
+	if (!added)
+		return id - 1;
+	if (id - 1 != in->func_count || !input_room((void **)&in->funcs, in->func_count, &cap, sizeof(*in->funcs), NULL))
+		return FLOW_NONE;
+	in->func_cap = (uint32_t)cap;
+	text = intern_get(&in->func_names, id, NULL);
+	in->funcs[in->func_count++] = (struct in_func){
+		.name = text, .object = text + strlen(text) + 1, .clears = clears_memory(text),
+	};
+	return id - 1;
+}
+
+static uint32_t func_by_record(struct raw *r, uint32_t function)
+{
+	uint64_t *at;
+	bool added;
+	const uint64_t *index = map_get(&r->function_at, function);
+	const struct fmt_function *f = index ? &r->function[*index] : NULL;
+
+	at = map_put(&r->func_of, function, &added);
+	if (!at)
+		return FLOW_NONE;
+	if (added)
+		*at = f ? in_func_add(r->in, store_str(r->in->reader, f->name), store_str(r->in->reader, f->object))
+			: in_func_add(r->in, FLOW_UNKNOWN, "");
+	return (uint32_t)*at;
+}
+
+static uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
+{
+	struct site_key k = { .ip = ip, .module = module };
+	const struct fmt_module *m = raw_module(r, module);
+	char name[256];
+	uint32_t id;
+	const uint64_t *symbol;
+
+	if (function)
+		return func_by_record(r, function);
+	/* intern_add() would add; a symbol key that is new resolves to nothing, which does no harm */
+	id = intern_add(&r->symbol_keys, &k, sizeof(k), NULL);
+	symbol = id ? map_get(&r->symbol_at, id) : NULL;
+	if (symbol)
+		return func_by_record(r, (uint32_t)*symbol);
+	if (!m)
+		return in_func_add(r->in, FLOW_UNKNOWN, "");
+	if (m->kind == FMT_MOD_KERNEL)
+		return in_func_add(r->in, kernel_name(ip == FMT_KERNEL_OTHER ? -1 : (int)ip, name, sizeof(name)), "");
+	snprintf(name, sizeof(name), "%s+0x%llx", base_name(store_str(r->in->reader, m->path)), (unsigned long long)(ip & ~0xffull));
+	return in_func_add(r->in, name, store_str(r->in->reader, m->path));
+}
+
+static bool is_library(const char *path)
+{
+	const char *so = strstr(base_name(path), ".so");
+
+	return so && (!so[3] || so[3] == '.');
+}
+
+static void find_main(struct raw *r)
+{
+	const char *exe = store_meta_get(r->in->reader, "exe");
+	char first[256];
+
+	snprintf(first, sizeof(first), "%s", r->in->command);
+	first[strcspn(first, " ")] = 0;
+	for (size_t i = 0; i < r->module_count; i++) {
+		const char *path = store_str(r->in->reader, r->module[i].path);
+
+		if (r->module[i].kind != FMT_MOD_FILE || !path)
+			continue;
+		if ((exe && !strcmp(path, exe)) || (*first && !strcmp(base_name(path), base_name(first)))) {
+			r->main_module = r->module[i].id;
+			return;
+		}
+		if (!r->main_module && !is_library(path))
+			r->main_module = r->module[i].id;
+	}
+}
+
+/* The nearest frame in the main image: who stands for library code with --attribute main. */
+static uint32_t main_caller(struct raw *r, uint32_t stack)
+{
+	const uint64_t *at = stack ? map_get(&r->stack_at, stack) : NULL;
+	struct raw_stack *s = at ? &r->stack[*at] : NULL;
+
+	if (!s)
+		return FLOW_NONE;
+	for (uint32_t i = 0; i < s->count && s->main_func == FLOW_NONE; i++) {
+		const struct fmt_frame *f = &r->frame[s->first + i];
+
+		if (f->module == r->main_module && f->module)
+			s->main_func = func_of_code(r, f->addr, f->module, 0);
+	}
+	return s->main_func;
+}
+
+/* Sites are renumbered by (address, module, resulting function). */
+static int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack)
+{
+	const struct site_key *k = intern_get(&r->site_keys, *site + 1, NULL);
+	struct site_key final;
+	bool added;
+	uint32_t id, f = func_of_code(r, k->ip, k->module, k->function);
+	size_t cap = r->in->site_cap;
+
+	if (r->o.main_image && k->module != r->main_module && r->main_module) {
+		uint32_t m = main_caller(r, stack);
+
+		if (m != FLOW_NONE)
+			f = m;
+	}
+	if (f == FLOW_NONE)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	final = (struct site_key){ .ip = k->ip, .module = k->module, .function = f };
+	id = intern_add(&r->in->site_keys, &final, sizeof(final), &added);
+	if (!id || !input_room((void **)&r->in->sites, r->in->site_count, &cap, sizeof(*r->in->sites), r->e))
+		return err_set(r->e, -ENOMEM, "out of memory");
+	r->in->site_cap = (uint32_t)cap;
+	if (added)
+		r->in->sites[r->in->site_count++] = (struct in_site){ .ip = k->ip, .module = k->module, .func = f };
+	*site = id - 1;
+	*func = f;
+	return 0;
+}
+
+static int by_access_time(const void *a, const void *b)
+{
+	const struct in_access *x = a, *y = b;
+
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static int by_armed(const void *a, const void *b)
+{
+	const struct in_window *x = a, *y = b;
+
+	return (x->armed > y->armed) - (x->armed < y->armed);
+}
+
+static int by_sysio_time(const void *a, const void *b)
+{
+	const struct in_sysio *x = a, *y = b;
+
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+/* Usually in order already: a stable check is cheaper than sorting a million records. */
+#define SORT(array, count, cmp)                                                                    \
+	do {                                                                                       \
+		for (size_t i_ = 1; i_ < (count); i_++) {                                          \
+			if (cmp(&(array)[i_ - 1], &(array)[i_]) > 0) {                             \
+				qsort(array, count, sizeof(*(array)), cmp);                        \
+				break;                                                             \
+			}                                                                          \
+		}                                                                                  \
+	} while (0)
+
+static int resolve_accesses(struct raw *r)
+{
+	struct flow_input *in = r->in;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < in->access_count; i++)
+		err = resolve_code(r, &in->access[i].site, &in->access[i].func, in->access[i].stack);
+	for (size_t i = 0; !err && i < in->window_count; i++)
+		err = resolve_code(r, &in->window[i].arm.site, &in->window[i].arm.func, in->window[i].arm.stack);
+	for (size_t i = 0; !err && i < in->hit_count; i++) {
+		struct in_hit *h = &in->hit[i];
+		uint32_t stack = h->func; /* input.c left the stack's id there */
+		char name[64];
+
+		err = resolve_code(r, &h->site, &h->func, stack);
+		if (!err && (h->flags & FMT_A_KERNEL)) {
+			h->func = in_func_add(in, kernel_name(h->syscall, name, sizeof(name)), "");
+			if (h->func == FLOW_NONE)
+				err = err_set(r->e, -ENOMEM, "out of memory");
+		}
+	}
+	for (size_t i = 0; !err && i < in->sysio_count; i++) {
+		char name[64];
+
+		/* input.c left the call's number there */
+		in->sysio[i].func = in_func_add(in, kernel_name((int)in->sysio[i].func, name, sizeof(name)), "");
+		if (in->sysio[i].func == FLOW_NONE)
+			err = err_set(r->e, -ENOMEM, "out of memory");
+	}
+	SORT(in->access, in->access_count, by_access_time);
+	SORT(in->window, in->window_count, by_armed);
+	SORT(in->sysio, in->sysio_count, by_sysio_time);
+	return err;
+}
+
+static int resolve_exact(struct raw *r)
+{
+	struct flow_input *in = r->in;
+
+	for (size_t i = 0; i < in->x_func_count; i++)
+		in->x_func[i].function = func_by_record(r, in->x_func[i].function);
+	for (size_t i = 0; i < in->x_edge_count; i++) {
+		in->x_edge[i].producer = func_by_record(r, in->x_edge[i].producer);
+		in->x_edge[i].consumer = func_by_record(r, in->x_edge[i].consumer);
+	}
+	for (size_t i = 0; i < in->x_slice_count; i++)
+		in->x_slice[i].function = func_by_record(r, in->x_slice[i].function);
+	for (size_t i = 0; i < in->x_use_count; i++)
+		in->x_use[i].function = func_by_record(r, in->x_use[i].function);
+	return 0;
+}
+
+static int resolve_samples(struct raw *r)
+{
+	struct flow_input *in = r->in;
+
+	for (size_t i = 0; i < r->cell_count; i++) {
+		const uint64_t *at = map_get(&r->stack_at, r->cell_stack[i]);
+
+		/* naming first: the array below must have its final length */
+		if (at && r->stack[*at].count)
+			func_of_code(r, r->frame[r->stack[*at].first].addr, r->frame[r->stack[*at].first].module, 0);
+		if (at && r->o.main_image)
+			main_caller(r, r->cell_stack[i]);
+	}
+	in->times = calloc(in->func_count + 1, sizeof(*in->times));
+	if (!in->times)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < r->cell_count; i++) {
+		const uint64_t *at = map_get(&r->stack_at, r->cell_stack[i]);
+		const struct fmt_frame *leaf;
+		uint32_t f, m;
+
+		if (!at || !r->stack[*at].count)
+			continue;
+		leaf = &r->frame[r->stack[*at].first];
+		f = func_of_code(r, leaf->addr, leaf->module, 0);
+		if (r->o.main_image && leaf->module != r->main_module && (m = main_caller(r, r->cell_stack[i])) != FLOW_NONE)
+			f = m;
+		if (f >= in->func_count)
+			continue;
+		in->times[f].self_ns += r->cell[i].ns;
+		in->times[f].instructions += r->cell[i].instructions;
+		in->times[f].samples += r->cell[i].samples;
+	}
+	return 0;
+}
+
+static int list_build_ids(struct raw *r)
+{
+	AUTO_BUF(b);
+
+	for (size_t i = 0; i < r->module_count; i++) {
+		const struct fmt_module *m = &r->module[i];
+
+		if (m->kind != FMT_MOD_FILE || !m->build_id_len || m->build_id_len > sizeof(m->build_id))
+			continue;
+		buf_addf(&b, "%s=", base_name(store_str(r->in->reader, m->path)));
+		for (uint32_t j = 0; j < m->build_id_len; j++)
+			buf_addf(&b, "%02x", m->build_id[j]);
+		buf_addch(&b, '\n');
+	}
+	if (!b.data)
+		buf_addstr(&b, "");
+	if (buf_failed(&b))
+		return err_set(r->e, -ENOMEM, "out of memory");
+	r->in->build_ids = b.data;
+	b.data = NULL;
+	return 0;
+}
+
+int input_resolve(struct raw *r)
+{
+	struct flow_input *in = r->in;
+	int err;
+
+	find_main(r);
+	in->outside = in_func_add(in, FLOW_OUTSIDE, "");
+	in->before = in_func_add(in, FLOW_BEFORE, "");
+	in->unknown = in_func_add(in, FLOW_UNKNOWN, "");
+	if (in->outside == FLOW_NONE || in->before == FLOW_NONE || in->unknown == FLOW_NONE)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	err = resolve_exact(r);
+	if (!err)
+		err = resolve_accesses(r);
+	if (!err)
+		err = resolve_samples(r);
+	if (err)
+		return err;
+	for (size_t i = 0; i < r->module_count; i++) {
+		const char *path = store_str(in->reader, r->module[i].path);
+
+		if (r->module[i].id == r->main_module && path)
+			for (uint32_t f = 0; f < in->func_count; f++)
+				in->funcs[f].main_image = !strcmp(in->funcs[f].object, base_name(path));
+	}
+	return list_build_ids(r);
+}

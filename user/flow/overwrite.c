@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/overwrite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEIGHBOUR 512 /* bytes: how far apart two stores of one sweep over memory may be sampled */
+#define MIN_WORDS 4   /* fewer words than this say nothing about a sweep */
+
+struct store_ref {
+	uint32_t site;
+	bool census;
+	uint64_t word; /* address / 8, process mixed in */
+	uint64_t time;
+	double weight;
+};
+
+struct sweep { /* one store instruction */
+	size_t first_word, words; /* distinct, sorted, in ow->word */
+	size_t first_time, times; /* of sampled stores, in ow->time and ow->before */
+	double now;		  /* stores that `now` has seen, weighted */
+	double chao;
+};
+
+struct cand { /* which sweeps may cover a word: a slice of ow->list */
+	uint32_t first, count;
+};
+
+struct overwrite {
+	struct sweep *sweep; /* by site */
+	uint32_t sites;
+	uint64_t *word, *time;
+	double *before; /* weight up to and without this store, beside time */
+	struct map bucket; /* 512-byte block -> index into head + 1 */
+	uint32_t *next, *bucket_site; /* chains */
+	uint32_t chain_count, chain_cap;
+	struct map known; /* word -> index into cand + 1 */
+	struct cand *cand;
+	size_t cand_count, cand_cap;
+	uint32_t *list;
+	size_t list_count, list_cap;
+};
+
+static uint64_t word_key(uint32_t pid, uint64_t addr)
+{
+	return (addr >> 3) ^ (uint64_t)pid << 45;
+}
+
+double chao1(double seen, double once, double twice)
+{
+	return seen + once * (once - 1) / (2 * (twice + 1));
+}
+
+static int by_site_word(const void *a, const void *b)
+{
+	const struct store_ref *x = a, *y = b;
+
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	return (x->word > y->word) - (x->word < y->word);
+}
+
+static int by_site_time(const void *a, const void *b)
+{
+	const struct store_ref *x = a, *y = b;
+
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static bool add_bucket(struct overwrite *ow, uint64_t block, uint32_t site)
+{
+	uint64_t *head = map_put(&ow->bucket, block, NULL);
+
+	if (!head)
+		return false;
+	/* words come sorted by site: the same site would be the newest of the chain */
+	if (*head && ow->bucket_site[*head - 1] == site)
+		return true;
+	if (ow->chain_count == ow->chain_cap) {
+		uint32_t cap = ow->chain_cap ? ow->chain_cap * 2 : 1024;
+		uint32_t *n = realloc(ow->next, cap * sizeof(*n)), *s;
+
+		if (n)
+			ow->next = n;
+		s = n ? realloc(ow->bucket_site, cap * sizeof(*s)) : NULL;
+		if (!s)
+			return false;
+		ow->bucket_site = s;
+		ow->chain_cap = cap;
+	}
+	ow->next[ow->chain_count] = (uint32_t)*head;
+	ow->bucket_site[ow->chain_count] = site;
+	*head = ++ow->chain_count;
+	return true;
+}
+
+/* Distinct words of each site, and Chao1 of their number. */
+static bool learn_words(struct overwrite *ow, struct store_ref *ref, size_t n)
+{
+	size_t out = 0;
+
+	qsort(ref, n, sizeof(*ref), by_site_word);
+	for (size_t i = 0; i < n;) {
+		struct sweep *s = &ow->sweep[ref[i].site];
+		double once = 0, twice = 0;
+		size_t site_end = i;
+
+		s->first_word = out;
+		while (site_end < n && ref[site_end].site == ref[i].site) {
+			size_t j = site_end;
+
+			while (j < n && ref[j].site == ref[i].site && ref[j].word == ref[site_end].word)
+				j++;
+			once += j - site_end == 1;
+			twice += j - site_end == 2;
+			ow->word[out++] = ref[site_end].word;
+			if (!add_bucket(ow, ref[site_end].word * 8 / NEIGHBOUR, ref[i].site))
+				return false;
+			site_end = j;
+		}
+		s->words = out - s->first_word;
+		s->chao = chao1((double)s->words, once, twice);
+		i = site_end;
+	}
+	return true;
+}
+
+static void learn_times(struct overwrite *ow, struct store_ref *ref, size_t n)
+{
+	double sum = 0;
+
+	qsort(ref, n, sizeof(*ref), by_site_time);
+	for (size_t i = 0; i < n; i++) {
+		struct sweep *s = &ow->sweep[ref[i].site];
+
+		if (!i || ref[i].site != ref[i - 1].site) {
+			s->first_time = i;
+			sum = 0;
+		}
+		ow->time[i] = ref[i].time;
+		ow->before[i] = sum;
+		sum += ref[i].weight;
+		s->times++;
+	}
+}
+
+struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool census)
+{
+	struct overwrite *ow = calloc(1, sizeof(*ow));
+	struct store_ref *ref = malloc((in->access_count + 1) * sizeof(*ref));
+	size_t n = 0, sampled = 0;
+	bool ok = false;
+
+	if (!ow || !ref)
+		goto out;
+	ow->sites = in->site_count;
+	ow->sweep = calloc(in->site_count + 1, sizeof(*ow->sweep));
+	for (size_t i = 0; i < in->access_count; i++) {
+		const struct in_access *a = &in->access[i];
+
+		if (!(a->flags & FMT_A_STORE) || (!stack && (a->flags & FMT_A_STACK)) || (!census && (a->flags & FMT_A_CENSUS)))
+			continue;
+		ref[n++] = (struct store_ref){ .site = a->site, .word = word_key(a->pid, a->addr), .time = a->time,
+					       .weight = a->weight, .census = a->flags & FMT_A_CENSUS };
+	}
+	ow->word = malloc((n + 1) * sizeof(*ow->word));
+	ow->time = malloc((n + 1) * sizeof(*ow->time));
+	ow->before = malloc((n + 1) * sizeof(*ow->before));
+	if (!ow->sweep || !ow->word || !ow->time || !ow->before || !learn_words(ow, ref, n))
+		goto out;
+	for (size_t i = 0; i < n; i++)
+		if (!ref[i].census)
+			ref[sampled++] = ref[i];
+	learn_times(ow, ref, sampled);
+	ok = true;
+out:
+	free(ref);
+	if (!ok) {
+		overwrite_free(ow);
+		ow = NULL;
+	}
+	return ow;
+}
+
+void overwrite_free(struct overwrite *ow)
+{
+	if (!ow)
+		return;
+	free(ow->sweep);
+	free(ow->word);
+	free(ow->time);
+	free(ow->before);
+	free(ow->next);
+	free(ow->bucket_site);
+	free(ow->cand);
+	free(ow->list);
+	map_release(&ow->bucket);
+	map_release(&ow->known);
+	free(ow);
+}
+
+void overwrite_store(struct overwrite *ow, const struct in_access *a)
+{
+	ow->sweep[a->site].now += a->weight;
+}
+
+/* Its own word, or words on both sides close by. */
+static bool covers(const struct overwrite *ow, const struct sweep *s, uint64_t word)
+{
+	const uint64_t *w = ow->word + s->first_word;
+	size_t lo = 0, hi = s->words;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (w[mid] < word)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < s->words && w[lo] == word)
+		return true;
+	return lo > 0 && lo < s->words && word - w[lo - 1] <= NEIGHBOUR / 8 && w[lo] - word <= NEIGHBOUR / 8;
+}
+
+static bool push_site(struct overwrite *ow, uint32_t site)
+{
+	if (ow->list_count == ow->list_cap) {
+		size_t cap = ow->list_cap ? ow->list_cap * 2 : 4096;
+		uint32_t *p = realloc(ow->list, cap * sizeof(*p));
+
+		if (!p)
+			return false;
+		ow->list = p;
+		ow->list_cap = cap;
+	}
+	ow->list[ow->list_count++] = site;
+	return true;
+}
+
+/* Which sweeps cover a word does not depend on time: found once per word. */
+static const struct cand *candidates(struct overwrite *ow, uint64_t word)
+{
+	uint64_t *at, block = word * 8 / NEIGHBOUR;
+	struct cand c = { .first = (uint32_t)ow->list_count };
+	bool added;
+
+	at = map_put(&ow->known, word, &added);
+	if (!at)
+		return NULL;
+	if (!added)
+		return &ow->cand[*at];
+	for (uint64_t b = block ? block - 1 : 0; b <= block + 1; b++) {
+		const uint64_t *head = map_get(&ow->bucket, b);
+
+		for (uint32_t i = head ? (uint32_t)*head : 0; i; i = ow->next[i - 1]) {
+			uint32_t site = ow->bucket_site[i - 1];
+			bool listed = false;
+
+			for (size_t k = c.first; k < ow->list_count && !listed; k++)
+				listed = ow->list[k] == site;
+			if (!listed && ow->sweep[site].chao >= MIN_WORDS && covers(ow, &ow->sweep[site], word) && !push_site(ow, site))
+				return NULL;
+		}
+	}
+	c.count = (uint32_t)(ow->list_count - c.first);
+	if (ow->cand_count == ow->cand_cap) {
+		size_t cap = ow->cand_cap ? ow->cand_cap * 2 : 4096;
+		struct cand *p = realloc(ow->cand, cap * sizeof(*p));
+
+		if (!p)
+			return NULL;
+		ow->cand = p;
+		ow->cand_cap = cap;
+	}
+	*at = ow->cand_count;
+	ow->cand[ow->cand_count++] = c;
+	return &ow->cand[*at];
+}
+
+/* Stores of this site up to and including t. */
+static double stored_until(const struct overwrite *ow, const struct sweep *s, uint64_t t)
+{
+	const uint64_t *time = ow->time + s->first_time;
+	size_t lo = 0, hi = s->times;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (time[mid] <= t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->times ? ow->before[s->first_time + lo] : INFINITY;
+}
+
+uint32_t overwrite_test(struct overwrite *ow, uint32_t pid, uint64_t addr, uint64_t t0, uint32_t s0)
+{
+	const struct cand *c = candidates(ow, word_key(pid, addr));
+	double sum = 0, most = 0;
+	uint32_t best = FLOW_NONE;
+
+	if (!c)
+		return FLOW_NONE;
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint32_t site = ow->list[c->first + i];
+		const struct sweep *s = &ow->sweep[site];
+		double since;
+
+		if (site == s0)
+			continue;
+		since = (s->now - stored_until(ow, s, t0)) / s->chao;
+		if (!(since > 0))
+			continue;
+		sum += since;
+		if (since > most) {
+			most = since;
+			best = site;
+		}
+	}
+	return sum > 1 ? best : FLOW_NONE;
+}

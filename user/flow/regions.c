@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the address space is made of: mappings, refined by the sections and variables of the files
+ * behind them (an ELF file is hostile input: libelf checks its bounds, the rest is checked here).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "flow/input_priv.h"
+
+#define MAX_REGIONS 16384
+#define MAX_GLOBALS 200000
+
+static int insert(struct raw *r, struct in_region n)
+{
+	struct flow_input *in = r->in;
+	size_t lo = 0, hi = in->region_count;
+
+	if (n.start >= n.end || in->region_count + 2 > MAX_REGIONS)
+		return 0;
+	while (lo < hi) { /* the first region that ends after n starts */
+		size_t mid = (lo + hi) / 2;
+		const struct in_region *m = &in->region[mid];
+
+		if (m->pid < n.pid || (m->pid == n.pid && m->end <= n.start))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (int k = 0; k < 2; k++)
+		if (!input_room((void **)&in->region, in->region_count + (size_t)k, &in->region_cap, sizeof(n), r->e))
+			return r->e->code;
+	/* what is there gives way: keep what sticks out on both sides */
+	while (lo < in->region_count && in->region[lo].pid == n.pid && in->region[lo].start < n.end) {
+		struct in_region *m = &in->region[lo];
+
+		if (m->start < n.start && m->end > n.end) {
+			struct in_region right = *m;
+
+			right.start = n.end;
+			m->end = n.start;
+			memmove(m + 2, m + 1, (in->region_count - lo - 1) * sizeof(*m));
+			m[1] = right;
+			in->region_count++;
+			lo++;
+			break;
+		}
+		if (m->start < n.start) {
+			m->end = n.start;
+			lo++;
+		} else if (m->end > n.end) {
+			m->start = n.end;
+			break;
+		} else {
+			memmove(m, m + 1, (in->region_count - lo - 1) * sizeof(*m));
+			in->region_count--;
+		}
+	}
+	memmove(&in->region[lo + 1], &in->region[lo], (in->region_count - lo) * sizeof(n));
+	in->region[lo] = n;
+	in->region_count++;
+	return 0;
+}
+
+static enum in_region_kind kind_of(const struct raw *r, const struct fmt_mapping *m, const char *name)
+{
+	if (m->module)
+		return m->prot & 2 ? IN_R_DATA : IN_R_READONLY;
+	if (name && !strcmp(name, "[heap]"))
+		return IN_R_HEAP;
+	if (name && !strncmp(name, "[stack", 6))
+		return IN_R_STACK;
+	if (name && name[0] == '/')
+		return m->prot & 2 ? IN_R_FILE : IN_R_READONLY;
+	return IN_R_OTHER;
+}
+
+/* An allocation site or a variable, one entry for all its blocks. */
+static int add_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size,
+		    uint32_t *out)
+{
+	struct flow_input *in = r->in;
+
+	if (!input_room((void **)&in->object_site, in->object_site_count, &in->object_site_cap, sizeof(*in->object_site), r->e))
+		return r->e->code;
+	*out = (uint32_t)in->object_site_count;
+	in->object_site[in->object_site_count++] = (struct in_object_site){
+		.id = id, .kind = kind, .name = name ? name : "", .function = function ? function : "", .size = size, .blocks = 1,
+	};
+	return 0;
+}
+
+static int add_object(struct raw *r, struct in_object o)
+{
+	struct flow_input *in = r->in;
+
+	if (o.end <= o.addr)
+		return 0;
+	if (!input_room((void **)&in->object, in->object_count, &in->object_cap, sizeof(o), r->e))
+		return r->e->code;
+	in->object[in->object_count++] = o;
+	return 0;
+}
+
+static int add_symbols(struct raw *r, Elf_Scn *scn, const GElf_Shdr *sh, Elf *elf, uint64_t bias, uint32_t pid)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
+	int err = 0;
+
+	for (size_t i = 0; !err && data && i < n && r->in->object_count < MAX_GLOBALS; i++) {
+		GElf_Sym sym;
+		const char *name;
+		uint32_t site;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			break;
+		if (GELF_ST_TYPE(sym.st_info) != STT_OBJECT || !sym.st_size || sym.st_shndx == SHN_UNDEF || sym.st_size > 1ull << 40)
+			continue;
+		name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		if (!name || !*name)
+			continue;
+		/* the file is closed again: keep the text with the profile's function names */
+		name = intern_get(&r->in->site_keys, intern_add(&r->in->site_keys, name, strlen(name), NULL), NULL);
+		err = add_site(r, 0, FMT_OBJ_GLOBAL, name, NULL, sym.st_size, &site);
+		if (!err)
+			err = add_object(r, (struct in_object){ .addr = bias + sym.st_value, .end = bias + sym.st_value + sym.st_size,
+								.died = UINT64_MAX, .pid = pid, .kind = FMT_OBJ_GLOBAL, .site = site });
+	}
+	return err;
+}
+
+/* Difference between addresses in memory and in the file, from one mapping of it. */
+static bool bias_of(Elf *elf, const struct fmt_mapping *m, uint64_t *bias)
+{
+	size_t n;
+
+	if (elf_getphdrnum(elf, &n) || n > 1000)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD)
+			continue;
+		/* mappings begin at the page of the segment's offset */
+		if (m->pgoff >= (ph.p_offset & ~0xfffull) && m->pgoff < ph.p_offset + ph.p_filesz) {
+			*bias = m->start - (m->pgoff + ph.p_vaddr - ph.p_offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int take_elf(struct raw *r, Elf *elf, const struct fmt_mapping *m, bool globals, const char *path)
+{
+	size_t names;
+	uint64_t bias;
+	Elf_Scn *scn = NULL, *symtab = NULL, *dynsym = NULL;
+	GElf_Shdr sh, sym_sh = { 0 }, dyn_sh = { 0 };
+	int err = 0;
+
+	if (elf_kind(elf) != ELF_K_ELF || elf_getshdrstrndx(elf, &names) || !bias_of(elf, m, &bias))
+		return 0;
+	while (!err && (scn = elf_nextscn(elf, scn))) {
+		const char *name;
+		struct in_region n = { .pid = m->pid, .name = path };
+
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		if (sh.sh_type == SHT_SYMTAB) {
+			symtab = scn;
+			sym_sh = sh;
+		} else if (sh.sh_type == SHT_DYNSYM) {
+			dynsym = scn;
+			dyn_sh = sh;
+		}
+		name = elf_strptr(elf, names, sh.sh_name);
+		if (!(sh.sh_flags & SHF_ALLOC) || (sh.sh_flags & SHF_TLS) || !name)
+			continue;
+		n.start = bias + sh.sh_addr;
+		n.end = n.start + sh.sh_size;
+		if (n.end < n.start || sh.sh_size > 1ull << 40)
+			continue;
+		if (!(sh.sh_flags & SHF_WRITE) || !strncmp(name, ".data.rel.ro", 12))
+			n.kind = IN_R_READONLY;
+		else if (sh.sh_type == SHT_NOBITS)
+			n.kind = IN_R_BSS;
+		else
+			n.kind = IN_R_DATA;
+		err = insert(r, n);
+	}
+	if (!err && globals && (symtab || dynsym))
+		err = symtab ? add_symbols(r, symtab, &sym_sh, elf, bias, m->pid) : add_symbols(r, dynsym, &dyn_sh, elf, bias, m->pid);
+	return err;
+}
+
+static int refine(struct raw *r, const struct fmt_mapping *m, bool globals)
+{
+	const struct fmt_module *mod = raw_module(r, m->module);
+	const char *path = mod && mod->kind == FMT_MOD_FILE ? store_str(r->in->reader, mod->path) : NULL;
+	int fd, err;
+	Elf *elf;
+
+	if (!path || path[0] != '/')
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	err = elf ? take_elf(r, elf, m, globals, path) : 0;
+	elf_end(elf);
+	close(fd);
+	return err;
+}
+
+static int by_object(const void *a, const void *b)
+{
+	const struct in_object *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return (x->born > y->born) - (x->born < y->born);
+}
+
+static int stored_objects(struct raw *r, bool *globals)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < r->object_count; i++) {
+		const struct fmt_object *o = &r->object[i];
+		const uint64_t *at = map_get(&r->func_of, o->function);
+		const uint64_t *fn = map_get(&r->function_at, o->function);
+		const char *function = fn ? store_str(r->in->reader, r->function[*fn].name) : NULL;
+		uint32_t site;
+
+		(void)at;
+		err = add_site(r, o->id, o->kind, store_str(r->in->reader, o->name), function, o->size, &site);
+		if (!err && o->size && o->addr)
+			err = add_object(r, (struct in_object){ .addr = o->addr, .end = o->addr + o->size, .born = o->born,
+								.died = o->died ? o->died : UINT64_MAX, .kind = o->kind, .site = site });
+		if (o->kind == FMT_OBJ_GLOBAL && o->addr)
+			*globals = true;
+	}
+	return err;
+}
+
+static int same_use(struct raw *r)
+{
+	struct map at = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; !err && i < r->in->object_site_count; i++) {
+		uint64_t *v = map_put(&at, r->in->object_site[i].id, NULL);
+
+		if (!v)
+			err = err_set(r->e, -ENOMEM, "out of memory");
+		else
+			*v = i;
+	}
+	for (size_t i = 0; !err && i < r->in->x_use_count; i++) {
+		const uint64_t *v = map_get(&at, r->in->x_use[i].object);
+
+		r->in->x_use[i].object = v ? (uint32_t)*v : UINT32_MAX;
+	}
+	for (size_t i = 0; !err && i < r->in->x_object_count; i++) {
+		const uint64_t *v = map_get(&at, r->in->x_object[i].object);
+
+		r->in->x_object[i].object = v ? (uint32_t)*v : UINT32_MAX;
+		if (v)
+			r->in->object_site[*v].blocks = r->in->x_object[i].blocks;
+	}
+	map_release(&at);
+	return err;
+}
+
+int input_regions(struct raw *r)
+{
+	struct flow_input *in = r->in;
+	struct map done = { 0 };
+	bool stored_globals = false;
+	int err = stored_objects(r, &stored_globals);
+
+	for (size_t i = 0; !err && i < r->mapping_count; i++) {
+		const struct fmt_mapping *m = &r->mapping[i];
+		const char *name = store_str(in->reader, m->name);
+
+		err = insert(r, (struct in_region){ .start = m->start, .end = m->end, .pid = m->pid,
+						    .kind = kind_of(r, m, name), .name = name });
+	}
+	for (size_t i = 0; !err && i < r->mapping_count; i++) {
+		const struct fmt_mapping *m = &r->mapping[i];
+		bool added;
+
+		if (!m->module)
+			continue;
+		if (!map_put(&done, (uint64_t)m->pid << 32 | m->module, &added))
+			err = err_set(r->e, -ENOMEM, "out of memory");
+		else if (added)
+			err = refine(r, m, !stored_globals);
+	}
+	map_release(&done);
+	if (in->object_count)
+		qsort(in->object, in->object_count, sizeof(*in->object), by_object);
+	for (size_t i = 0; i < in->object_count; i++)
+		if (in->object[i].end - in->object[i].addr > in->object_longest)
+			in->object_longest = in->object[i].end - in->object[i].addr;
+	return err ? err : same_use(r);
+}
+
+const struct in_region *in_region_at(const struct flow_input *in, uint32_t pid, uint64_t addr)
+{
+	size_t lo = 0, hi = in->region_count;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		const struct in_region *m = &in->region[mid];
+
+		if (m->pid < pid || (m->pid == pid && m->end <= addr))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < in->region_count && in->region[lo].pid == pid && in->region[lo].start <= addr ? &in->region[lo] : NULL;
+}
+
+const struct in_object *in_object_at(const struct flow_input *in, uint32_t pid, uint64_t addr, uint64_t time)
+{
+	size_t lo = 0, hi = in->object_count;
+
+	while (lo < hi) { /* the first object that begins after addr */
+		size_t mid = (lo + hi) / 2;
+
+		if (in->object[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* blocks of one address follow each other in time, so the step bound is generous */
+	for (size_t i = lo, steps = 0; i-- > 0 && steps < 4096; steps++) {
+		const struct in_object *o = &in->object[i];
+
+		if (addr - o->addr >= in->object_longest)
+			break;
+		if (addr < o->end && o->born <= time && time < o->died && (!o->pid || o->pid == pid))
+			return o;
+	}
+	return NULL;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fitting LogCA to measured calls: which terms there are (BIC), their values and intervals, what the
+ * data cannot tell apart, or a refusal. Included by user/view, user/cli, user/daemon, tests. No I/O.
+ * Method and its measured quality: LOGCA.md beside this file; scripts/logca-synthetic prints them.
+ *
+ * To fit a further quantity: estimate it in fit_curves(), give it a struct fit_value in struct fit,
+ * a row in fit_interval.c, a line in view/logca_text.c and a field in view/logca_json.c.
+ */
+#ifndef ACCPERF_FIT_H
+#define ACCPERF_FIT_H
+
+#include <stdint.h>
+
+#include "model/curve.h"
+#include "model/logca.h"
+#include "model/points.h"
+
+/* Nominal 90 %. NaN: not estimated; hi = infinity: the data set no upper bound. */
+struct fit_value {
+	double v, lo, hi;
+};
+
+enum fit_forced { FIT_BY_BIC, FIT_INDEP, FIT_DEP };
+
+struct fit_opts {
+	unsigned resamples;    /* of the bootstrap; 0: no intervals from it */
+	uint64_t seed;
+	double near_one;       /* |beta - 1| below this: L and A cannot be told apart; 0: 0.1 */
+	double pad_block, pad_bytes; /* work counts in blocks of so many bytes, after so many more */
+	enum fit_forced latency;
+	bool no_offset;	       /* leave t0 out (the published model) */
+	double min_sizes;      /* refusal below; 0: 5 */
+};
+
+#define FIT_NOTES 10
+
+struct fit {
+	struct logca p; /* the fitted curves; A may be infinite */
+	struct fit_value t0, o, L, C, A, beta;
+	struct fit_value fixed; /* fixed cost of an offload: o, plus L where latency is fixed */
+	struct fit_value A_eff; /* speed-up that large sizes approach as far as seen: 1/(1/A + L/C) near beta = 1 */
+	struct fit_value g1[2], half; /* crossings of S = 1; S = A/2 (or half the attainable peak) */
+	int roots;
+	bool half_attainable; /* half is that of the attainable peak, not A/2 */
+	bool offset_used, near_one, zero_used, submit_used;
+	double A_lowest, L_highest; /* where L and A cannot be told apart: A in [lowest, inf), L in [0, highest] */
+
+	double peak_g, peak_s;	     /* within what was measured */
+	double gmin, gmax;	     /* measured on both sides */
+	size_t host_calls, accel_calls, sizes, switched;
+	double calls_per_size;	     /* median, the smaller of host and accelerator */
+	double error, error_host, error_accel; /* mean |ln(median measured / fitted)| over the sizes */
+	double worst_g, worst_error;
+	double noise; /* 1.4826 MAD of ln t within the sizes */
+	double bic_indep, bic_dep, bic_plain, bic_offset; /* NaN: not compared */
+	char note[FIT_NOTES][240]; /* sentences for the user, most important first */
+	unsigned notes;
+};
+
+extern const struct fit_opts fit_defaults;
+
+/* -EINVAL with a sentence when no fit should be given. */
+int fit_logca(const struct points *pts, const struct fit_opts *opts, struct fit *out, struct err *e);
+
+/* One stretch of sizes between two change points. */
+struct fit_segment {
+	double first, last;
+	struct fit fit;
+};
+/* Splits at the change points BIC asks for (at most max segments); returns their number or -errno. */
+int fit_segments(const struct points *pts, const struct fit_opts *opts, struct fit_segment *seg, int max, struct err *e);
+
+/* Between fit.c, fit_interval.c and fit_segment.c. */
+struct fit_work {
+	const struct fit_opts *opts;
+	struct curve host, accel, zero, submit;
+	struct curve_fit f0, f1, fz;
+	double scale0, scale1;
+	double slope_known; /* L per byte from the zero-work run; NaN: none */
+};
+void fit_note(struct fit *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void fit_profile(struct fit_work *w, struct fit *out);
+void fit_bootstrap(struct fit_work *w, struct fit *out);
+/* p's parameters and everything read off the curves, from the coefficients. */
+void fit_derive(const struct curve_fit *f0, const struct curve_fit *f1, double slope_known, struct logca *p);
+
+#endif

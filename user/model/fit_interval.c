@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Intervals, nominally 90 %. A and L by profile: they are the ones that may have no upper bound, which
+ * a bootstrap cannot say. The rest by resampling calls within each size.
+ */
+#include "model/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHI2_90 2.71
+#define PROFILE_STEPS 61
+#define REST_ROUNDS 15
+
+struct profile {
+	struct fit_work *w;
+	unsigned rest; /* columns refitted */
+	bool of_slope; /* L is scanned, else the work coefficient B = C / A */
+	double known;  /* slope from the zero-work run, else 0 */
+};
+
+/* Objective of T1 with one coefficient held at v. */
+static double held(struct profile *p, double v)
+{
+	struct curve *c = &p->w->accel;
+	struct curve_fit f;
+
+	for (size_t i = 0; i < c->n; i++)
+		c->offset[i] = p->known * c->g[i] + (p->of_slope ? v * c->g[i] : v * pow(c->g[i], p->w->f0.beta));
+	curve_fit_at(c, p->rest, p->w->f0.beta, REST_ROUNDS, &f);
+	return curve_rho(c, CURVE_HUBER * p->w->scale1) / p->w->scale1 / p->w->scale1;
+}
+
+/* Between a value inside and one outside, both above 0. */
+static double edge(struct profile *p, double in, double out, double limit)
+{
+	for (int i = 0; i < 12; i++) {
+		double mid = sqrt(in * out);
+
+		if (held(p, mid) <= limit)
+			in = mid;
+		else
+			out = mid;
+	}
+	return sqrt(in * out);
+}
+
+/* Interval of a coefficient around `best`; 0 belongs to it when the data do not ask for it. */
+static void scan(struct profile *p, double best, double span, double *lo, double *hi)
+{
+	double v[PROFILE_STEPS], obj[PROFILE_STEPS], at_zero = held(p, 0), least = at_zero, limit;
+	int first = -1, last = -1;
+
+	for (int i = 0; i < PROFILE_STEPS; i++) {
+		v[i] = best * pow(span, 2. * i / (PROFILE_STEPS - 1) - 1);
+		obj[i] = held(p, v[i]);
+		least = fmin(least, obj[i]);
+	}
+	limit = least + CHI2_90;
+	for (int i = 0; i < PROFILE_STEPS; i++)
+		if (obj[i] <= limit) {
+			first = first < 0 ? i : first;
+			last = i;
+		}
+	if (first < 0) {
+		*lo = *hi = 0;
+		return;
+	}
+	*lo = at_zero <= limit ? 0 : first > 0 ? edge(p, v[first], v[first - 1], limit) : v[0];
+	*hi = last + 1 < PROFILE_STEPS ? edge(p, v[last], v[last + 1], limit) : v[last];
+}
+
+void fit_profile(struct fit_work *w, struct fit *out)
+{
+	struct profile p = { .w = w, .known = isnan(w->slope_known) ? 0 : w->slope_known };
+	double B = w->f1.c[2], L = w->f1.c[1], lo, hi, A_lo, A_hi;
+
+	p.rest = w->f1.columns & ~CURVE_POWER;
+	if (!(B > 0)) {
+		/* what the largest size leaves room for is where to start */
+		struct curve *c = &w->accel;
+
+		B = c->t[c->n - 1] / pow(c->g[c->n - 1], w->f0.beta) / 10;
+	}
+	scan(&p, B, 1e3, &lo, &hi);
+	A_lo = hi > 0 ? w->f0.c[2] / hi : INFINITY;
+	A_hi = lo > 0 ? w->f0.c[2] / lo : INFINITY;
+	if (out->near_one && !out->zero_used) {
+		out->A_eff.lo = A_lo;
+		out->A_eff.hi = A_hi;
+		out->A = (struct fit_value){ NAN, A_lo, INFINITY };
+		out->A_lowest = A_lo;
+		out->L_highest = A_lo > 0 ? w->f0.c[2] / A_lo : INFINITY;
+		if (!out->submit_used) /* else L is the fixed wait after submission */
+			out->L = (struct fit_value){ NAN, 0, out->L_highest };
+	} else {
+		out->A.lo = A_lo;
+		out->A.hi = A_hi;
+		if (!out->near_one) {
+			out->A_eff.lo = A_lo;
+			out->A_eff.hi = A_hi;
+		}
+	}
+	if (L > 0) {
+		p.rest = w->f1.columns & ~CURVE_LINEAR;
+		p.of_slope = true;
+		scan(&p, L, 1e3, &lo, &hi);
+		out->L.lo = lo;
+		out->L.hi = hi;
+	}
+	for (size_t i = 0; i < w->accel.n; i++)
+		w->accel.offset[i] = p.known * w->accel.g[i];
+}
+
+/* splitmix64: small, seedable, good enough to draw calls. */
+static uint64_t next(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+struct resampler {
+	const struct curve *from;
+	double *t, *ln_t;     /* as measured */
+	size_t *start, *member; /* points of each size */
+};
+
+static int resampler_init(struct resampler *s, const struct curve *c)
+{
+	s->from = c;
+	s->t = malloc((2 * c->n + 1) * sizeof(*s->t));
+	s->start = calloc(c->sizes + 2 + c->n, sizeof(*s->start));
+	if (!s->t || !s->start)
+		return -1;
+	s->ln_t = s->t + c->n;
+	s->member = s->start + c->sizes + 2;
+	memcpy(s->t, c->t, c->n * sizeof(*s->t));
+	memcpy(s->ln_t, c->ln_t, c->n * sizeof(*s->ln_t));
+	for (size_t i = 0; i < c->n; i++)
+		s->start[c->index[i] + 2]++;
+	for (size_t k = 2; k < c->sizes + 2; k++)
+		s->start[k] += s->start[k - 1];
+	for (size_t i = 0; i < c->n; i++)
+		s->member[s->start[c->index[i] + 1]++] = i;
+	return 0;
+}
+
+static void resampler_draw(const struct resampler *s, struct curve *c, uint64_t *seed)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		size_t k = c->index[i], first = s->start[k], n = s->start[k + 1] - first;
+		size_t pick = s->member[first + next(seed) % n];
+
+		c->t[i] = s->t[pick];
+		c->ln_t[i] = s->ln_t[pick];
+	}
+}
+
+static void resampler_release(struct resampler *s, struct curve *c)
+{
+	if (s->t && s->ln_t) {
+		memcpy(c->t, s->t, c->n * sizeof(*s->t));
+		memcpy(c->ln_t, s->ln_t, c->n * sizeof(*s->ln_t));
+	}
+	free(s->t);
+	free(s->start);
+}
+
+enum drawn { D_T0, D_C, D_BETA, D_FIXED, D_AEFF, D_A, D_L, D_G1, D_G1B, D_HALF, D_O, DRAWN };
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* 5 % and 95 %, spread by `widen` around the estimate, because resampling n calls shows only
+ * (n - 1)/n of their variance. */
+static void interval(double *draw, size_t n, double widen, struct fit_value *v)
+{
+	double lo, hi;
+
+	qsort(draw, n, sizeof(*draw), by_value);
+	lo = draw[(size_t)(.05 * (double)(n - 1))];
+	hi = draw[(size_t)ceil(.95 * (double)(n - 1))];
+	if (v->v > 0 && lo > 0 && isfinite(v->v)) {
+		v->lo = v->v * pow(fmin(lo, v->v) / v->v, widen);
+		v->hi = isinf(hi) ? hi : v->v * pow(fmax(hi, v->v) / v->v, widen);
+	} else if (isfinite(v->v)) {
+		v->lo = fmax(0, v->v - (v->v - fmin(lo, v->v)) * widen);
+		v->hi = isinf(hi) ? hi : v->v + (fmax(hi, v->v) - v->v) * widen;
+	}
+}
+
+static void draw_once(struct fit_work *w, struct fit *out, double *d)
+{
+	struct curve_fit f0, f1, fz;
+	double slope = NAN, from = fmax(0, w->f0.beta - .12), g[2];
+	struct logca p;
+	int roots;
+
+	curve_search(&w->host, w->f0.columns, from, w->f0.beta + .12, 9, 1, CURVE_HUBER * w->scale0, &f0);
+	if (out->zero_used) {
+		curve_fit_at(&w->zero, w->fz.columns, 1, REST_ROUNDS, &fz);
+		slope = fz.c[1];
+		for (size_t i = 0; i < w->accel.n; i++)
+			w->accel.offset[i] = slope * w->accel.g[i];
+	}
+	curve_fit_at(&w->accel, w->f1.columns, f0.beta, REST_ROUNDS, &f1);
+	fit_derive(&f0, &f1, slope, &p);
+	roots = logca_solve(&p, 1, g);
+	d[D_T0] = p.t0;
+	d[D_C] = p.C;
+	d[D_BETA] = p.beta;
+	d[D_FIXED] = p.o;
+	d[D_A] = p.A;
+	d[D_L] = p.L;
+	d[D_AEFF] = 1 / (1 / p.A + (p.kind == LOGCA_DEP ? p.L : 0) / p.C);
+	/* a crossing that some draws lack has no bound on its far side */
+	d[D_G1] = roots >= 1 && out->roots == roots ? g[0] : roots > out->roots && out->roots == 1 ? g[0] : out->roots == 2 && roots == 1 ? g[0] : INFINITY;
+	d[D_G1B] = roots == 2 ? g[1] : INFINITY;
+	roots = logca_solve(&p, out->half_attainable ? out->peak_s / 2 : p.A / 2, g);
+	d[D_HALF] = roots ? g[0] : INFINITY;
+	if (out->submit_used) {
+		curve_fit_at(&w->submit, CURVE_CONST, 1, REST_ROUNDS, &f1);
+		d[D_O] = f1.c[0];
+	} else {
+		d[D_O] = p.o;
+	}
+}
+
+void fit_bootstrap(struct fit_work *w, struct fit *out)
+{
+	struct curve *c[RUN_KINDS] = { &w->host, &w->accel, &w->zero, &w->submit };
+	struct resampler s[RUN_KINDS] = { 0 };
+	unsigned n = w->opts->resamples;
+	uint64_t seed = w->opts->seed;
+	double *draw, widen;
+	bool ok = true;
+
+	if (out->calls_per_size < 2 || n < 20)
+		return; /* nothing to draw from: the intervals stay unknown */
+	widen = sqrt(out->calls_per_size / (out->calls_per_size - 1));
+	draw = malloc((size_t)n * DRAWN * sizeof(*draw));
+	for (int k = 0; k < RUN_KINDS; k++)
+		ok &= resampler_init(&s[k], c[k]) == 0;
+	if (draw && ok) {
+		struct fit_value *to[DRAWN] = { [D_T0] = &out->t0, [D_C] = &out->C, [D_BETA] = &out->beta, [D_FIXED] = &out->fixed,
+						[D_HALF] = &out->half };
+
+		for (unsigned i = 0; i < n; i++) {
+			double d[DRAWN];
+
+			for (int k = 0; k < RUN_KINDS; k++)
+				resampler_draw(&s[k], c[k], &seed);
+			draw_once(w, out, d);
+			for (int k = 0; k < DRAWN; k++)
+				draw[(size_t)k * n + i] = d[k];
+		}
+		if (out->roots > 0)
+			to[D_G1] = &out->g1[0];
+		if (out->roots > 1)
+			to[D_G1B] = &out->g1[1];
+		if (!isnan(out->o.v))
+			to[D_O] = &out->o;
+		/* with a zero-work run L is not profiled: its own noise would be left out */
+		if (out->zero_used) {
+			to[D_A] = &out->A;
+			to[D_AEFF] = &out->A_eff;
+			if (out->p.kind == LOGCA_DEP)
+				to[D_L] = &out->L;
+		}
+		for (int k = 0; k < DRAWN; k++)
+			if (to[k])
+				interval(draw + (size_t)k * n, n, widen, to[k]);
+		if (out->submit_used && out->p.kind == LOGCA_INDEP && isfinite(out->o.lo)) {
+			out->L.lo = fmax(0, out->fixed.lo - out->o.hi);
+			out->L.hi = out->fixed.hi - out->o.lo;
+		}
+	}
+	for (int k = 0; k < RUN_KINDS; k++)
+		resampler_release(&s[k], c[k]);
+	free(draw);
+	for (size_t i = 0; i < w->accel.n; i++)
+		w->accel.offset[i] = (isnan(w->slope_known) ? 0 : w->slope_known) * w->accel.g[i];
+}

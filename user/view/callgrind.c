@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Callgrind's format, for callgrind_annotate and KCachegrind: self cost by function and line, and
+ * inclusive cost by call edge. Two events, ns (or Ir) and samples. "calls" is the number of samples that
+ * had the call on their stack: how often it was made is unknown to sampling.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/map.h"
+#include "view/export.h"
+
+struct cost {
+	uint32_t function, line; /* where */
+	uint32_t callee, callee_line; /* an edge; UINT32_MAX: self cost */
+	uint64_t samples;
+	double weight;
+	size_t stamp; /* the cell that counted it last: recursion counts an edge once a sample */
+};
+
+struct writer {
+	const struct profile *p;
+	struct cost *costs;
+	size_t count, cap;
+	struct intern keys;
+	struct intern names[3]; /* files, functions, objects: "(id)" after the first use */
+};
+
+static int add(struct writer *w, const uint32_t key[4], const struct profile_cell *c, enum profile_unit unit, size_t stamp)
+{
+	bool added;
+	uint32_t id = intern_add(&w->keys, key, 16, &added);
+	struct cost *x;
+
+	if (!id)
+		return -ENOMEM;
+	if (id >= w->cap) {
+		size_t cap = w->cap ? w->cap * 2 : 256;
+
+		x = realloc(w->costs, cap * sizeof(*x));
+		if (!x)
+			return -ENOMEM;
+		w->costs = x;
+		w->cap = cap;
+	}
+	x = &w->costs[id];
+	if (added) {
+		*x = (struct cost){ .function = key[0], .line = key[1], .callee = key[2], .callee_line = key[3] };
+		w->count = id + 1;
+	}
+	if (x->stamp == stamp)
+		return 0;
+	x->stamp = stamp;
+	x->samples += c->samples[unit];
+	x->weight += c->weight[unit];
+	return 0;
+}
+
+static int add_cell(struct writer *w, size_t index, const struct export_steps *steps)
+{
+	const struct profile_cell *c = &w->p->cells[index];
+	enum profile_unit unit = profile_unit(w->p);
+	int err;
+
+	if (!steps->count)
+		return add(w, (uint32_t[]){ 0, 0, UINT32_MAX, 0 }, c, unit, index + 1);
+	err = add(w, (uint32_t[]){ steps->at[0].line->function, steps->at[0].line->line, UINT32_MAX, 0 }, c, unit, index + 1);
+	for (size_t i = 1; i < steps->count && !err; i++) {
+		const struct profile_line *caller = steps->at[i].line, *callee = steps->at[i - 1].line;
+		uint32_t begins = w->p->functions[callee->function].line;
+
+		/* a function's own recursion is part of its cost already */
+		if (caller->function == callee->function)
+			continue;
+		err = add(w, (uint32_t[]){ caller->function, caller->line, callee->function, begins }, c, unit, index + 1);
+	}
+	return err;
+}
+
+static int by_function(const void *a, const void *b)
+{
+	const struct cost *x = a, *y = b;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	if ((x->callee == UINT32_MAX) != (y->callee == UINT32_MAX))
+		return x->callee == UINT32_MAX ? -1 : 1;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return (x->callee > y->callee) - (x->callee < y->callee);
+}
+
+enum { NAME_FILE, NAME_FUNCTION, NAME_OBJECT };
+
+/* "key=(7) name" the first time, "key=(7)" after; one table for each kind of name. */
+static int name(struct writer *w, struct buf *out, const char *key, unsigned kind, const char *text, uint32_t tell_apart)
+{
+	AUTO_BUF(unique);
+	bool added;
+	uint32_t id;
+
+	buf_addstr(&unique, text);
+	buf_add(&unique, &tell_apart, sizeof(tell_apart));
+	id = buf_failed(&unique) ? 0 : intern_add(&w->names[kind], unique.data, unique.len, &added);
+	if (!id)
+		return -ENOMEM;
+	buf_addf(out, "%s=(%" PRIu32 ")", key, id);
+	if (added) {
+		buf_addch(out, ' ');
+		for (; *text; text++)
+			buf_addch(out, (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+	}
+	buf_addch(out, '\n');
+	return 0;
+}
+
+static int position(struct writer *w, struct buf *out, const char *const keys[3], uint32_t function)
+{
+	const struct profile_function *f = &w->p->functions[function];
+	int err = name(w, out, keys[0], NAME_OBJECT, f->object, 0);
+
+	if (!err)
+		err = name(w, out, keys[1], NAME_FILE, f->file ? f->file : "???", 0);
+	/* functions of one name in two objects stay two */
+	return err ? err : name(w, out, keys[2], NAME_FUNCTION, f->name, function);
+}
+
+static int render(struct writer *w, struct buf *out)
+{
+	static const char *const here[3] = { "ob", "fl", "fn" }, *const called[3] = { "cob", "cfi", "cfn" };
+	int err = 0;
+
+	for (size_t i = 1; i < w->count && !err; i++) {
+		const struct cost *x = &w->costs[i];
+
+		if (i == 1 || x->function != w->costs[i - 1].function) {
+			buf_addch(out, '\n');
+			err = position(w, out, here, x->function);
+		}
+		if (!err && x->callee != UINT32_MAX) {
+			err = position(w, out, called, x->callee);
+			buf_addf(out, "calls=%" PRIu64 " %" PRIu32 "\n", x->samples, x->callee_line);
+		}
+		buf_addf(out, "%" PRIu32 " %.0f %" PRIu64 "\n", x->line, x->weight, x->samples);
+	}
+	return err;
+}
+
+int export_callgrind(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
+{
+	enum profile_unit unit = profile_unit(p);
+	struct writer w = { .p = p };
+	struct export_steps steps = { 0 };
+	const char *command = profile_meta(p, "command");
+	int err = 0;
+
+	for (size_t i = 0; i < p->cell_count && !err; i++) {
+		if (!p->cells[i].samples[unit])
+			continue;
+		err = export_walk(p, p->cells[i].stack, o->inlined, &steps);
+		if (!err)
+			err = add_cell(&w, i, &steps);
+	}
+	buf_addstr(out, "# callgrind format\nversion: 1\ncreator: accperf " ACCPERF_VERSION "\ncmd: ");
+	for (const char *c = command ? command : "unknown"; *c; c++)
+		buf_addch(out, (unsigned char)*c < 0x20 ? '?' : *c);
+	buf_addf(out, "\ndesc: Trigger: sampled; calls = samples that had the call on the stack\npositions: line\n"
+		 "events: %s samples\nsummary: %.0f %" PRIu64 "\n", unit == PROFILE_TIME ? "ns" : "Ir", p->weight[unit], p->samples[unit]);
+	if (!err && w.count > 1) {
+		qsort(w.costs + 1, w.count - 1, sizeof(*w.costs), by_function);
+		err = render(&w, out);
+	}
+	free(w.costs);
+	free(steps.at);
+	intern_release(&w.keys);
+	for (int i = 0; i < 3; i++)
+		intern_release(&w.names[i]);
+	return err ? err_set(e, err, "out of memory") : 0;
+}

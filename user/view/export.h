@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A profile in the files of other tools. One format is one .c file with one function; they render
+ * into a buffer and do no I/O. Included by cli, daemon, tests.
+ *
+ * To add a format: a file user/view/NAME.c with its export_NAME(), declared below, a row in
+ * export_formats (export.c), an option in user/cli/export.c, and a test that opens the result with
+ * a real consumer of the format (tests/cli/t-export.sh).
+ */
+#ifndef ACCPERF_VIEW_EXPORT_H
+#define ACCPERF_VIEW_EXPORT_H
+
+#include "attr/profile.h"
+#include "util/buf.h"
+#include "util/err.h"
+
+struct export_opts {
+	bool inlined; /* inlined functions as frames of their own */
+};
+
+struct export_format {
+	const char *name;
+	const char *suffix; /* of the default file name */
+	bool binary;
+	int (*render)(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
+};
+
+extern const struct export_format export_formats[]; /* ends with name NULL */
+const struct export_format *export_find(const char *name);
+
+int export_pprof(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
+int export_collapsed(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
+int export_callgrind(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
+int export_speedscope(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
+int export_csv(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
+
+/* The lines of a stack, leaf first, each with the frame it belongs to: what most formats walk. */
+struct export_step {
+	const struct profile_frame *frame;
+	const struct profile_line *line;
+	bool inlined; /* into the next step */
+};
+struct export_steps {
+	struct export_step *at;
+	size_t count, cap;
+};
+int export_walk(const struct profile *p, uint32_t stack, bool inlined, struct export_steps *steps);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Renders an edge table: heat-map and lists for a terminal, JSON, DOT, XML. Appends to a struct buf,
+ * no I/O, computes nothing but shares. Included by cli and daemon.
+ *
+ * To add a form: flow_NAME.c with a function of the same signature, an option in cli/flow.c.
+ */
+#ifndef ACCPERF_VIEW_FLOW_H
+#define ACCPERF_VIEW_FLOW_H
+
+#include "flow/flow.h"
+#include "util/buf.h"
+#include "view/text.h"
+
+struct flow_view {
+	const struct flow *flow;
+	double min_share;  /* edges below this share of all bytes are left out of lists and graphs */
+	const char *producer, *consumer; /* names or glob patterns; NULL: all */
+	unsigned top;	   /* functions of the matrix, 0: 12 */
+	unsigned rows;	   /* edges listed; 0: 20 */
+	const char *source; /* what the profile is called */
+	const char *notes; /* sentences on what is missing or degraded, or NULL */
+};
+
+bool flow_shown(const struct flow_view *v, const struct flow_edge *e);
+void flow_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
+void flow_json(const struct flow_view *v, struct buf *out); /* accperf.flow/1; not cut by min_share unless set */
+void flow_dot(const struct flow_view *v, struct buf *out);
+void flow_xml(const struct flow_view *v, struct buf *out);
+extern const char flow_schema[];
+
+#endif

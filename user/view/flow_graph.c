@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The graph for graphviz, and the XML in QUAD's spirit. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/flow.h"
+
+static void quoted(struct buf *out, const char *s)
+{
+	buf_addch(out, '"');
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			buf_addch(out, '\\');
+		buf_addch(out, (unsigned char)*s < 0x20 ? '?' : *s);
+	}
+	buf_addch(out, '"');
+}
+
+/* Inside a quoted label: escapes without the quotes. */
+static void label(struct buf *out, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			buf_addch(out, '\\');
+		buf_addch(out, (unsigned char)*s < 0x20 ? '?' : *s);
+	}
+}
+
+static bool *nodes_of(const struct flow_view *v)
+{
+	bool *on = calloc(v->flow->func_count + 1, sizeof(*on));
+
+	for (size_t i = 0; on && i < v->flow->edge_count; i++) {
+		const struct flow_edge *e = &v->flow->edges[i];
+
+		if (flow_shown(v, e))
+			on[e->producer] = on[e->consumer] = true;
+	}
+	return on;
+}
+
+static void node(const struct flow *f, uint32_t i, double total, struct buf *out)
+{
+	const struct flow_func *n = &f->funcs[i];
+	double share = (n->in + n->out) / (2 * total);
+	int light = 97 - (int)(share * 45);
+
+	buf_addf(out, "\tn%u [label=\"", i);
+	label(out, n->name);
+	if (!flow_is_pseudo(n)) {
+		buf_addstr(out, "\\nin ");
+		text_bytes(out, (uint64_t)n->in);
+		buf_addstr(out, " out ");
+		text_bytes(out, (uint64_t)n->out);
+	}
+	buf_addf(out, "\", %s, fillcolor=\"0.08 %.2f %.2f\", tooltip=", flow_is_pseudo(n) ? "shape=plaintext, style=\"\"" : "shape=box",
+		 0.05 + share, light / 100.0);
+	quoted(out, n->object);
+	buf_addstr(out, "];\n");
+}
+
+void flow_dot(const struct flow_view *v, struct buf *out)
+{
+	const struct flow *f = v->flow;
+	double total = flow_total(f);
+	bool *on = nodes_of(v);
+
+	buf_addstr(out, "// doc: dot -Tsvg; an edge is bytes that its head read and its tail wrote\n"
+			"digraph flow {\n\trankdir=TB; fontname=\"Helvetica\"; bgcolor=white;\n"
+			"\tnode [fontname=\"Helvetica\", fontsize=10, style=filled];\n"
+			"\tedge [fontname=\"Helvetica\", fontsize=9, color=\"#555555\"];\n");
+	buf_addf(out, "\tlabel=\"bytes between functions: %s, %s semantics, stack %sd\";\n", flow_engine_str(f->engine),
+		 flow_semantics_str(f->semantics), flow_stack_str(f->stack));
+	for (uint32_t i = 0; on && i < f->func_count; i++)
+		if (on[i])
+			node(f, i, total, out);
+	for (size_t i = 0; i < f->edge_count; i++) {
+		const struct flow_edge *e = &f->edges[i];
+
+		if (!flow_shown(v, e))
+			continue;
+		buf_addf(out, "\tn%u -> n%u [label=\"", e->producer, e->consumer);
+		text_bytes(out, (uint64_t)e->bytes);
+		buf_addf(out, "%s\", penwidth=%.2f%s];\n", e->unresolved ? " ?" : "", 0.6 + 9 * sqrt(e->bytes / total),
+			 e->unresolved ? ", style=dashed" : "");
+	}
+	buf_addstr(out, "}\n");
+	free(on);
+}
+
+static void xml_text(struct buf *out, const char *s)
+{
+	for (; *s; s++) {
+		switch (*s) {
+		case '&': buf_addstr(out, "&amp;"); break;
+		case '<': buf_addstr(out, "&lt;"); break;
+		case '>': buf_addstr(out, "&gt;"); break;
+		case '"': buf_addstr(out, "&quot;"); break;
+		default: buf_addch(out, (unsigned char)*s < 0x20 || (unsigned char)*s == 0x7f ? '?' : *s);
+		}
+	}
+}
+
+/* An unknown figure is an absent attribute. */
+static void figure(struct buf *out, const char *name, double v)
+{
+	if (!isnan(v))
+		buf_addf(out, " %s=\"%.0f\"", name, v);
+}
+
+void flow_xml(const struct flow_view *v, struct buf *out)
+{
+	const struct flow *f = v->flow;
+	bool *on = nodes_of(v);
+
+	buf_addstr(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	buf_addf(out, "<QUAD engine=\"%s\" semantics=\"%s\" stack=\"%s\" unit=\"bytes\">\n", flow_engine_str(f->engine),
+		 flow_semantics_str(f->semantics), flow_stack_str(f->stack));
+	for (uint32_t i = 0; on && i < f->func_count; i++) {
+		const struct flow_func *n = &f->funcs[i];
+
+		if (!on[i])
+			continue;
+		buf_addstr(out, "  <function name=\"");
+		xml_text(out, n->name);
+		buf_addstr(out, "\" object=\"");
+		xml_text(out, n->object);
+		buf_addch(out, '"');
+		figure(out, "in", n->in);
+		figure(out, "in_uma", n->in_uma);
+		figure(out, "out", n->out);
+		figure(out, "out_uma", n->out_uma);
+		figure(out, "instructions", n->instructions);
+		figure(out, "calls", n->calls);
+		buf_addstr(out, "/>\n");
+	}
+	for (size_t i = 0; i < f->edge_count; i++) {
+		const struct flow_edge *e = &f->edges[i];
+
+		if (!flow_shown(v, e))
+			continue;
+		buf_addstr(out, "  <binding><producer>");
+		xml_text(out, f->funcs[e->producer].name);
+		buf_addstr(out, "</producer><consumer>");
+		xml_text(out, f->funcs[e->consumer].name);
+		buf_addf(out, "</consumer><data_transfer>%.0f</data_transfer>", e->bytes);
+		if (!isnan(e->unique))
+			buf_addf(out, "<UnMA>%.0f</UnMA>", e->unique);
+		if (!isnan(e->low) && e->low != e->high)
+			buf_addf(out, "<low>%.0f</low><high>%.0f</high>", e->low, e->high);
+		if (e->unresolved)
+			buf_addstr(out, "<unresolved/>");
+		buf_addstr(out, "</binding>\n");
+	}
+	buf_addstr(out, "</QUAD>\n");
+	free(on);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+
+#include "util/json.h"
+#include "view/flow.h"
+
+/* Counts are whole numbers in JSON, estimates rounded to one. */
+static void count(struct json *j, const char *key, double v)
+{
+	if (isnan(v) || v < 0 || v > 1.8e19)
+		json_null(j, key);
+	else
+		json_u64(j, key, (uint64_t)(v + 0.5));
+}
+
+static void function(struct json *j, const struct flow_func *n)
+{
+	json_obj(j, NULL);
+	json_str(j, "name", n->name);
+	json_str(j, "object", n->object);
+	count(j, "in", n->in);
+	count(j, "in_uma", n->in_uma);
+	count(j, "out", n->out);
+	count(j, "out_uma", n->out_uma);
+	count(j, "instructions", n->instructions);
+	count(j, "compute", n->compute);
+	count(j, "loads", n->loads);
+	count(j, "stores", n->stores);
+	count(j, "load_bytes", n->load_bytes);
+	count(j, "store_bytes", n->store_bytes);
+	count(j, "stack_bytes", n->stack_bytes);
+	count(j, "self_ns", n->self_ns);
+	count(j, "calls", n->calls);
+	count(j, "in_low", n->in_low);
+	count(j, "in_high", n->in_high);
+	count(j, "out_low", n->out_low);
+	count(j, "out_high", n->out_high);
+	json_bool(j, "in_uma_is_lower_bound", n->in_uma_bound);
+	json_bool(j, "out_uma_is_lower_bound", n->out_uma_bound);
+	json_end(j);
+}
+
+void flow_json(const struct flow_view *v, struct buf *out)
+{
+	const struct flow *f = v->flow;
+	struct json j = { .out = out };
+
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.flow/1");
+	json_str(&j, "engine", flow_engine_str(f->engine));
+	json_str(&j, "semantics", flow_semantics_str(f->semantics));
+	json_str(&j, "stack", flow_stack_str(f->stack));
+	json_str(&j, "unit", "bytes");
+	json_str(&j, "attribute", f->main_image ? "main" : "self");
+	json_str(&j, "bias", f->time_bias ? "time" : NULL);
+	if (f->level > 0)
+		json_f64(&j, "level", f->level);
+	else
+		json_null(&j, "level");
+	count(&j, "duration_ns", f->duration_ns);
+	json_obj(&j, "samples");
+	count(&j, "loads", f->loads);
+	count(&j, "stores", f->stores);
+	count(&j, "windows", f->windows);
+	count(&j, "lost", f->lost);
+	json_end(&j);
+	json_arr(&j, "functions");
+	for (uint32_t i = 0; i < f->func_count; i++)
+		function(&j, &f->funcs[i]);
+	json_end(&j);
+	json_arr(&j, "edges");
+	for (size_t i = 0; i < f->edge_count; i++) {
+		const struct flow_edge *e = &f->edges[i];
+
+		if (!flow_shown(v, e))
+			continue;
+		json_obj(&j, NULL);
+		json_str(&j, "producer", f->funcs[e->producer].name);
+		json_str(&j, "consumer", f->funcs[e->consumer].name);
+		count(&j, "bytes", e->bytes);
+		count(&j, "unique_bytes", e->unique);
+		count(&j, "low", e->low);
+		count(&j, "high", e->high);
+		json_bool(&j, "resolved", !e->unresolved);
+		json_str(&j, "producer_object", f->funcs[e->producer].object);
+		json_str(&j, "consumer_object", f->funcs[e->consumer].object);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_end(&j);
+	buf_addch(out, '\n');
+}
+
+#define COUNT "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
+const char flow_schema[] =
+	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.flow/1\",\"type\":\"object\","
+	"\"required\":[\"schema\",\"engine\",\"semantics\",\"stack\",\"unit\",\"duration_ns\",\"samples\",\"functions\",\"edges\"],"
+	"\"properties\":{\"schema\":{\"const\":\"accperf.flow/1\"},\"engine\":{\"enum\":[\"exact\",\"pmu\",\"soft\"]},"
+	"\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"unit\":{\"const\":\"bytes\"},"
+	"\"attribute\":{\"enum\":[\"self\",\"main\"]},\"bias\":{\"enum\":[\"time\",null]},\"level\":{\"type\":[\"number\",\"null\"]},"
+	"\"duration_ns\":" COUNT ",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT ",\"stores\":" COUNT
+	",\"windows\":" COUNT ",\"lost\":" COUNT "}},"
+	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"in\",\"out\"],"
+	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"in\":" COUNT ",\"in_uma\":" COUNT
+	",\"out\":" COUNT ",\"out_uma\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"loads\":" COUNT
+	",\"stores\":" COUNT ",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT ",\"stack_bytes\":" COUNT ",\"self_ns\":" COUNT
+	",\"calls\":" COUNT ",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
+	",\"in_uma_is_lower_bound\":{\"type\":\"boolean\"},\"out_uma_is_lower_bound\":{\"type\":\"boolean\"}}}},"
+	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"bytes\","
+	"\"unique_bytes\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":{\"type\":\"string\"},"
+	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"low\":" COUNT ",\"high\":" COUNT
+	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"}}}}}}";

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/flow.h"
+
+#define NAME_COLUMNS 26
+
+static bool matches(const char *pattern, const struct flow_func *f)
+{
+	return !pattern || !strcmp(pattern, f->name) || !fnmatch(pattern, f->name, 0);
+}
+
+bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
+{
+	const struct flow *f = v->flow;
+
+	return e->bytes >= v->min_share * flow_total(f) && matches(v->producer, &f->funcs[e->producer]) &&
+	       matches(v->consumer, &f->funcs[e->consumer]);
+}
+
+static void bytes_or_unknown(struct buf *out, double v, unsigned columns)
+{
+	AUTO_BUF(b);
+
+	if (isnan(v))
+		buf_addstr(&b, "unknown");
+	else
+		text_bytes(&b, v > 0 ? (uint64_t)(v + 0.5) : 0);
+	text_pad_left(out, b.data ? b.data : "", columns);
+}
+
+static void percent(struct buf *out, double share)
+{
+	if (share >= 0.0995)
+		buf_addf(out, "%3.0f", share * 100);
+	else if (share >= 0.005)
+		buf_addf(out, "%3.0f", share * 100);
+	else
+		buf_addstr(out, share > 0 ? "  ." : "   ");
+}
+
+/* Where colours are off the figures alone make the map. */
+static void cell(struct buf *out, const struct text_style *s, double share)
+{
+	static const int shade[] = { 236, 238, 58, 94, 130, 166, 196 };
+	int level = share >= 0.2 ? 6 : share >= 0.1 ? 5 : share >= 0.05 ? 4 : share >= 0.02 ? 3 : share >= 0.005 ? 2 : share > 0 ? 1 : 0;
+
+	if (s->colour && level)
+		buf_addf(out, "\033[48;5;%dm", shade[level]);
+	percent(out, share);
+	if (s->colour && level)
+		buf_addstr(out, "\033[0m");
+	buf_addch(out, ' ');
+}
+
+struct rank {
+	uint32_t func;
+	double weight;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? 1 : -1;
+	return (x->func > y->func) - (x->func < y->func);
+}
+
+/* Functions by IN + OUT of the edges shown. */
+static struct rank *ranked(const struct flow_view *v, uint32_t *count)
+{
+	const struct flow *f = v->flow;
+	struct rank *r = calloc(f->func_count + 1, sizeof(*r));
+	uint32_t n = 0;
+
+	if (!r)
+		return NULL;
+	for (uint32_t i = 0; i < f->func_count; i++)
+		r[i].func = i;
+	for (size_t i = 0; i < f->edge_count; i++) {
+		if (!flow_shown(v, &f->edges[i]))
+			continue;
+		r[f->edges[i].producer].weight += f->edges[i].bytes;
+		r[f->edges[i].consumer].weight += f->edges[i].bytes;
+	}
+	qsort(r, f->func_count, sizeof(*r), by_weight);
+	while (n < f->func_count && r[n].weight > 0)
+		n++;
+	*count = n;
+	return r;
+}
+
+static void matrix(const struct flow_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct flow *f = v->flow;
+	unsigned width = s->width ? s->width : 120, top = v->top ? v->top : 12, fits = (width - NAME_COLUMNS - 5) / 4;
+	double total = flow_total(f);
+	uint32_t n;
+	struct rank *r = ranked(v, &n);
+
+	if (!r || !n) {
+		free(r);
+		return;
+	}
+	if (top > fits)
+		top = fits;
+	if (top > n)
+		top = n;
+	buf_addf(out, "Per cent of all bytes, from the row's writer to the column's reader (. below 0.5)\n\n");
+	buf_addf(out, "%*s", NAME_COLUMNS + 5, "");
+	for (unsigned i = 0; i < top; i++)
+		buf_addf(out, "%3u ", i + 1);
+	buf_addch(out, '\n');
+	for (unsigned i = 0; i < top; i++) {
+		buf_addf(out, "%3u  ", i + 1);
+		text_name(out, f->funcs[r[i].func].name, NAME_COLUMNS - 1, NAME_COLUMNS);
+		for (unsigned j = 0; j < top; j++) {
+			const struct flow_edge *e = flow_get(f, r[i].func, r[j].func);
+
+			cell(out, s, e && flow_shown(v, e) ? e->bytes / total : 0);
+		}
+		while (out->len && out->data[out->len - 1] == ' ')
+			out->len--;
+		buf_addch(out, '\n');
+	}
+	if (n > top)
+		buf_addf(out, "     %u more functions; --top N widens the map\n", n - top);
+	buf_addch(out, '\n');
+	free(r);
+}
+
+static void interval(struct buf *out, const struct flow_edge *e, double total, enum flow_engine engine)
+{
+	AUTO_BUF(b);
+
+	if (engine == FLOW_EXACT && e->low == e->high)
+		buf_addstr(&b, "exact");
+	else if (isnan(e->low))
+		buf_addstr(&b, "unknown");
+	else
+		buf_addf(&b, "%.1f..%.1f%%", 100 * e->low / total, 100 * e->high / total);
+	text_pad_left(out, b.data ? b.data : "", 14);
+}
+
+static void edges(const struct flow_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct flow *f = v->flow;
+	double total = flow_total(f), rest = 0;
+	unsigned rows = v->rows ? v->rows : 20, shown = 0, left = 0, name;
+	bool unresolved = false;
+
+	name = s->width ? (s->width - 43) / 2 : 34;
+	if (name > 44)
+		name = 44;
+	text_hue_on(out, s, TEXT_BOLD);
+	text_name(out, "writer", name - 1, name);
+	text_name(out, "reader", name - 1, name);
+	buf_addstr(out, "    bytes  share      interval    unique");
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (size_t i = 0; i < f->edge_count; i++) {
+		const struct flow_edge *e = &f->edges[i];
+
+		if (!flow_shown(v, e))
+			continue;
+		if (shown++ >= rows) {
+			rest += e->bytes;
+			left++;
+			continue;
+		}
+		text_name(out, f->funcs[e->producer].name, name - 1, name);
+		text_name(out, f->funcs[e->consumer].name, name - 1, name);
+		bytes_or_unknown(out, e->bytes, 9);
+		buf_addf(out, " %5.1f%%", 100 * e->bytes / total);
+		interval(out, e, total, f->engine);
+		bytes_or_unknown(out, e->unique, 9);
+		buf_addstr(out, e->unresolved ? " ?\n" : "\n");
+		unresolved |= e->unresolved;
+	}
+	if (left) {
+		buf_addf(out, "%u more edges with ", left);
+		text_bytes(out, (uint64_t)rest);
+		buf_addf(out, " (%.1f%%); --rows N lists more\n", 100 * rest / total);
+	}
+	if (unresolved)
+		buf_addstr(out, "? = unresolved: the kinds of evidence disagree, or only a neighbouring address was seen written\n");
+	buf_addch(out, '\n');
+}
+
+static void functions(const struct flow_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct flow *f = v->flow;
+	uint32_t n;
+	struct rank *r = ranked(v, &n);
+	unsigned rows = v->rows ? v->rows : 20;
+
+	text_hue_on(out, s, TEXT_BOLD);
+	text_name(out, "function", 27, 28);
+	buf_addstr(out, "       IN     IN UMA       OUT    OUT UMA");
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (uint32_t i = 0; r && i < n && i < rows; i++) {
+		const struct flow_func *fn = &f->funcs[r[i].func];
+
+		text_name(out, fn->name, 27, 28);
+		bytes_or_unknown(out, fn->in, 9);
+		buf_addstr(out, fn->in_uma_bound ? " >" : "  ");
+		bytes_or_unknown(out, fn->in_uma, 9);
+		bytes_or_unknown(out, fn->out, 10);
+		buf_addstr(out, fn->out_uma_bound ? " >" : "  ");
+		bytes_or_unknown(out, fn->out_uma, 9);
+		buf_addch(out, '\n');
+	}
+	free(r);
+	buf_addch(out, '\n');
+}
+
+void flow_text(const struct flow_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct flow *f = v->flow;
+	double total = flow_total(f);
+
+	if (!(total > 0)) {
+		buf_addstr(out, "no bytes between functions were seen\n");
+		return;
+	}
+	matrix(v, s, out);
+	edges(v, s, out);
+	functions(v, s, out);
+	buf_addf(out, "%s, %s semantics, stack %sd", flow_engine_str(f->engine), flow_semantics_str(f->semantics), flow_stack_str(f->stack));
+	if (f->engine != FLOW_EXACT || !isnan(f->loads)) {
+		buf_addstr(out, "; ");
+		text_count(out, isnan(f->loads) ? 0 : (uint64_t)f->loads);
+		buf_addstr(out, " loads, ");
+		text_count(out, isnan(f->stores) ? 0 : (uint64_t)f->stores);
+		buf_addstr(out, " stores, ");
+		text_count(out, isnan(f->windows) ? 0 : (uint64_t)f->windows);
+		buf_addstr(out, " windows");
+	}
+	if (f->lost > 0) {
+		buf_addstr(out, "; lost ");
+		text_count(out, (uint64_t)f->lost);
+	}
+	buf_addstr(out, "; in all ");
+	text_bytes(out, (uint64_t)total);
+	buf_addf(out, " from %s\n", v->source ? v->source : "");
+	if (f->time_bias)
+		buf_addstr(out, "Weighted by time: samples come from where time is spent, so slow loads count too much and the\n"
+				"intervals tell the spread only.\n");
+	else if (f->level > 0)
+		buf_addf(out, "Intervals are indicative %.0f %% ones, widened by how far the kinds of evidence disagree.\n", f->level * 100);
+	if (v->notes && *v->notes)
+		buf_addf(out, "%s\n", v->notes);
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * pprof's profile.proto, gzipped. Encoded piece by piece: protobuf readers join repeated fields of
+ * concatenated messages, so no second copy of the profile is built in memory.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "pprof.pb-c.h"
+#include "util/map.h"
+#include "view/export.h"
+
+struct writer {
+	const struct profile *p;
+	const struct export_opts *o;
+	struct buf raw;
+	struct intern strings; /* id n is string_table[n]; [0] is "" */
+	bool failed;
+};
+
+static int64_t string_id(struct writer *w, const char *s)
+{
+	uint32_t id;
+
+	if (!s || !*s)
+		return 0;
+	id = intern_str(&w->strings, s, NULL);
+	w->failed |= !id;
+	return id;
+}
+
+static void emit(struct writer *w, const Pprof__Profile *piece)
+{
+	size_t n = pprof__profile__get_packed_size(piece);
+
+	if (!buf_reserve(&w->raw, n))
+		return;
+	pprof__profile__pack(piece, (uint8_t *)w->raw.data + w->raw.len);
+	w->raw.len += n;
+}
+
+static void emit_head(struct writer *w)
+{
+	const struct profile *p = w->p;
+	enum profile_unit unit = profile_unit(p);
+	bool time = unit == PROFILE_TIME;
+	Pprof__Profile head = PPROF__PROFILE__INIT;
+	Pprof__ValueType count = PPROF__VALUE_TYPE__INIT, cost = PPROF__VALUE_TYPE__INIT;
+	Pprof__ValueType *types[2] = { &count, &cost };
+	int64_t comments[2];
+	const char *engine = profile_meta(p, "engine");
+	char text[400];
+
+	count.type = string_id(w, "samples");
+	count.unit = string_id(w, "count");
+	cost.type = string_id(w, time ? "cpu" : "instructions");
+	cost.unit = string_id(w, time ? "nanoseconds" : "count");
+	head.n_sample_type = 2;
+	head.sample_type = types;
+	head.default_sample_type = cost.type;
+	head.period_type = &cost;
+	head.period = p->samples[unit] ? (int64_t)(p->weight[unit] / (double)p->samples[unit] + 0.5) : 0;
+	head.time_nanos = (int64_t)p->start_realtime_ns;
+	head.duration_nanos = (int64_t)p->duration_ns;
+	if (p->lost_known)
+		snprintf(text, sizeof(text), "accperf, engine %s, %llu samples lost", engine ? engine : "unknown",
+			 (unsigned long long)p->lost);
+	else
+		snprintf(text, sizeof(text), "accperf, engine %s, lost samples unknown", engine ? engine : "unknown");
+	comments[0] = string_id(w, text);
+	comments[1] = string_id(w, p->recovery);
+	head.comment = comments;
+	head.n_comment = *p->recovery ? 2 : 1;
+	emit(w, &head);
+}
+
+static void emit_mapping(struct writer *w, size_t i)
+{
+	const struct profile_module *m = &w->p->modules[i];
+	Pprof__Mapping map = PPROF__MAPPING__INIT, *maps[1] = { &map };
+	Pprof__Profile piece = PPROF__PROFILE__INIT;
+	char id[41] = "";
+
+	for (uint32_t b = 0; b < m->build_id_len; b++)
+		snprintf(id + 2 * b, 3, "%02x", m->build_id[b]);
+	map.id = i + 1;
+	/* addresses are the ELF file's own, so each mapping spans them all */
+	map.memory_limit = INT64_MAX;
+	map.filename = string_id(w, m->kind == FMT_MOD_FILE ? m->path : m->object);
+	map.build_id = string_id(w, id);
+	/* all that can be named is named: keep pprof from trying again */
+	map.has_functions = map.has_filenames = map.has_line_numbers = map.has_inline_frames = true;
+	piece.mapping = maps;
+	piece.n_mapping = 1;
+	emit(w, &piece);
+}
+
+/* pprof takes the first mapping for the main program's. */
+static size_t main_module(const struct profile *p)
+{
+	for (size_t i = 1; i < p->module_count; i++)
+		if (p->modules[i].kind == FMT_MOD_FILE && !strstr(p->modules[i].object, ".so"))
+			return i;
+	return p->module_count > 1 ? 1 : 0;
+}
+
+static void emit_mappings(struct writer *w)
+{
+	size_t first = main_module(w->p);
+
+	emit_mapping(w, first);
+	for (size_t i = 0; i < w->p->module_count; i++)
+		if (i != first)
+			emit_mapping(w, i);
+}
+
+static void emit_functions(struct writer *w)
+{
+	for (size_t i = 0; i < w->p->function_count; i++) {
+		const struct profile_function *f = &w->p->functions[i];
+		Pprof__Function fn = PPROF__FUNCTION__INIT, *fns[1] = { &fn };
+		Pprof__Profile piece = PPROF__PROFILE__INIT;
+
+		fn.id = i + 1;
+		fn.name = fn.system_name = string_id(w, f->name);
+		fn.filename = string_id(w, f->file);
+		fn.start_line = f->line;
+		piece.function = fns;
+		piece.n_function = 1;
+		emit(w, &piece);
+	}
+}
+
+static void emit_location(struct writer *w, uint64_t id, const struct profile_frame *f)
+{
+	uint32_t first = w->o->inlined || !f ? 0 : f->count - 1, n = f ? f->count - first : 1;
+	Pprof__Location loc = PPROF__LOCATION__INIT, *locs[1] = { &loc };
+	Pprof__Profile piece = PPROF__PROFILE__INIT;
+	Pprof__Line *lines = calloc(n, sizeof(*lines)), **at = calloc(n, sizeof(*at));
+
+	w->failed |= !lines || !at;
+	for (uint32_t i = 0; lines && at && i < n; i++) {
+		const struct profile_line *l = f ? &w->p->lines[f->first + first + i] : NULL;
+
+		pprof__line__init(&lines[i]);
+		lines[i].function_id = l ? l->function + 1 : 1;
+		lines[i].line = l ? l->line : 0;
+		at[i] = &lines[i];
+	}
+	loc.id = id;
+	loc.mapping_id = f ? f->module + 1 : 1;
+	loc.address = f ? f->addr : 0;
+	loc.line = at;
+	loc.n_line = lines && at ? n : 0;
+	piece.location = locs;
+	piece.n_location = 1;
+	emit(w, &piece);
+	free(lines);
+	free(at);
+}
+
+static void emit_sample(struct writer *w, const struct profile_cell *c, uint64_t *ids)
+{
+	const struct profile *p = w->p;
+	enum profile_unit unit = profile_unit(p);
+	const struct profile_stack *s = &p->stacks[c->stack];
+	const struct profile_thread *t = &p->threads[c->thread];
+	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples[1] = { &sample };
+	Pprof__Profile piece = PPROF__PROFILE__INIT;
+	Pprof__Label labels[3] = { PPROF__LABEL__INIT, PPROF__LABEL__INIT, PPROF__LABEL__INIT };
+	Pprof__Label *label_at[3] = { &labels[0], &labels[1], &labels[2] };
+	int64_t values[2] = { (int64_t)c->samples[unit], (int64_t)(c->weight[unit] + 0.5) };
+
+	/* location 1 stands for samples without a stack */
+	ids[0] = 1;
+	for (uint32_t i = 0; i < s->count; i++)
+		ids[i] = p->stack_frames[s->first + i] + 1;
+	sample.location_id = ids;
+	sample.n_location_id = s->count ? s->count : 1;
+	sample.value = values;
+	sample.n_value = 2;
+	labels[0].key = string_id(w, "thread");
+	labels[0].num = t->tid;
+	labels[1].key = string_id(w, "process");
+	labels[1].num = t->pid;
+	labels[2].key = string_id(w, "command");
+	labels[2].str = string_id(w, t->comm);
+	sample.label = label_at;
+	sample.n_label = t->comm ? 3 : 2;
+	piece.sample = samples;
+	piece.n_sample = 1;
+	emit(w, &piece);
+}
+
+static void emit_strings(struct writer *w)
+{
+	for (uint32_t i = 0; i <= w->strings.count; i++) {
+		const char *s = i ? intern_get(&w->strings, i, NULL) : "";
+		char *one[1] = { (char *)(s ? s : "") };
+		Pprof__Profile piece = PPROF__PROFILE__INIT;
+
+		piece.string_table = one;
+		piece.n_string_table = 1;
+		emit(w, &piece);
+	}
+}
+
+static int gzip(const struct buf *in, struct buf *out)
+{
+	z_stream z = { .next_in = (Bytef *)in->data, .avail_in = 0 };
+	size_t left = in->len;
+	int err;
+
+	/* 16 + 15: a gzip wrapper */
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	do {
+		uInt take = left > 1u << 30 ? 1u << 30 : (uInt)left;
+
+		z.avail_in = take;
+		left -= take;
+		do {
+			if (!buf_reserve(out, 1u << 16)) {
+				deflateEnd(&z);
+				return -ENOMEM;
+			}
+			z.next_out = (Bytef *)out->data + out->len;
+			z.avail_out = 1u << 16;
+			err = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
+			out->len += (1u << 16) - z.avail_out;
+		} while (!z.avail_out);
+	} while (left);
+	deflateEnd(&z);
+	return err == Z_STREAM_END ? 0 : -EIO;
+}
+
+int export_pprof(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
+{
+	struct writer w = { .p = p, .o = o };
+	uint64_t *ids = calloc(UINT16_MAX + 1u, sizeof(*ids));
+	enum profile_unit unit = profile_unit(p);
+	int err = -ENOMEM;
+
+	if (ids) {
+		emit_head(&w);
+		emit_mappings(&w);
+		emit_functions(&w);
+		emit_location(&w, 1, NULL);
+		for (size_t i = 1; i < p->frame_count; i++)
+			emit_location(&w, i + 1, &p->frames[i]);
+		for (size_t i = 0; i < p->cell_count; i++)
+			if (p->cells[i].samples[unit])
+				emit_sample(&w, &p->cells[i], ids);
+		emit_strings(&w);
+		err = w.failed || buf_failed(&w.raw) ? -ENOMEM : gzip(&w.raw, out);
+	}
+	free(ids);
+	buf_release(&w.raw);
+	intern_release(&w.strings);
+	return err ? err_set(e, err, err == -ENOMEM ? "out of memory" : "compressing failed") : 0;
+}
