@@ -841,7 +841,7 @@ int offload_session(regs_t *ctx)
 
 	if (bpf_session_is_return())
 		return returned(ctx, probe);
-	return on_entry(ctx, probe);
+	return on_entry(ctx, probe); /* 1: spare us the return */
 }
 
 SEC("uprobe")

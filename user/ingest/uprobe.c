@@ -36,6 +36,7 @@ struct link_group {
 struct library {
 	int fd;
 	unsigned cnt;
+	unsigned functions; /* of them; markers come after: they have no return to probe */
 	uint32_t first;
 	unsigned long *offsets;
 	uint64_t *cookies;
@@ -98,7 +99,8 @@ unsigned uprobe_records_per_second(const struct uprobe *u)
 
 /* ---- links ---- */
 
-static int link_multi(int prog, unsigned attach_type, const char *path, const struct library *l, bool ret, int pid)
+static int link_multi(int prog, unsigned attach_type, const char *path, const struct library *l, unsigned from, unsigned to,
+		      bool ret, int pid)
 {
 	struct {
 		uint32_t prog_fd, target_fd, attach_type, flags;
@@ -108,9 +110,9 @@ static int link_multi(int prog, unsigned attach_type, const char *path, const st
 		.prog_fd = (uint32_t)prog,
 		.attach_type = attach_type,
 		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)l->offsets,
-		.cookies = (uintptr_t)l->cookies,
-		.cnt = l->cnt,
+		.offsets = (uintptr_t)(l->offsets + from),
+		.cookies = (uintptr_t)(l->cookies + from),
+		.cnt = to - from,
 		.multi_flags = ret ? UPROBE_MULTI_RETURN : 0,
 		.pid = (uint32_t)pid,
 	};
@@ -201,29 +203,38 @@ static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 	g->cnt = 0;
 	switch (u->mode) {
 	case UPROBE_SESSION:
-		r = link_multi(prog_fd(u->skel->progs.offload_session), ATTACH_UPROBE_SESSION, path, l, false, pid);
-		if (r >= 0)
+		if (l->functions)
+			r = link_multi(prog_fd(u->skel->progs.offload_session), ATTACH_UPROBE_SESSION, path, l, 0, l->functions, false, pid);
+		if (r >= 0 && l->functions)
+			g->fds[g->cnt++] = r;
+		/* Never a session for a marker: wherever the program does not run (a forked child),
+		 * the kernel would replace what it takes for a return address. */
+		if (r >= 0 && l->cnt > l->functions)
+			r = link_multi(entry, ATTACH_UPROBE_MULTI, path, l, l->functions, l->cnt, false, pid);
+		if (r >= 0 && l->cnt > l->functions)
 			g->fds[g->cnt++] = r;
 		break;
 	case UPROBE_MULTI:
 		/* Returns first: an entry without its return would look like an open call. */
-		r = link_multi(ret, ATTACH_UPROBE_MULTI, path, l, true, pid);
-		if (r >= 0) {
+		if (l->functions)
+			r = link_multi(ret, ATTACH_UPROBE_MULTI, path, l, 0, l->functions, true, pid);
+		if (r >= 0 && l->functions)
 			g->fds[g->cnt++] = r;
-			r = link_multi(entry, ATTACH_UPROBE_MULTI, path, l, false, pid);
-			if (r >= 0)
-				g->fds[g->cnt++] = r;
-		}
+		if (r >= 0)
+			r = link_multi(entry, ATTACH_UPROBE_MULTI, path, l, 0, l->cnt, false, pid);
+		if (r >= 0)
+			g->fds[g->cnt++] = r;
 		break;
 	default:
 		for (unsigned i = 0; i < l->cnt && r >= 0; i++) {
-			r = link_perf(u, ret, path, l->offsets[i], l->cookies[i], true, pid, g->fds + g->cnt);
-			if (r >= 0)
-				g->cnt += 2;
-			if (r >= 0)
+			if (i < l->functions) {
+				r = link_perf(u, ret, path, l->offsets[i], l->cookies[i], true, pid, g->fds + g->cnt);
+				g->cnt += r >= 0 ? 2 : 0;
+			}
+			if (r >= 0) {
 				r = link_perf(u, entry, path, l->offsets[i], l->cookies[i], false, pid, g->fds + g->cnt);
-			if (r >= 0)
-				g->cnt += 2;
+				g->cnt += r >= 0 ? 2 : 0;
+			}
 		}
 		break;
 	}
@@ -248,6 +259,7 @@ static int links_error(const struct uprobe *u, int r, int pid, struct err *e)
 
 int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first, struct err *e)
 {
+	unsigned last = count - 1;
 	struct library *l;
 	int index;
 
@@ -270,9 +282,12 @@ int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, 
 		struct probe_spec spec = points[i].spec;
 		uint32_t key = u->probes + i;
 
+		bool marker = spec.kind == PK_BEGIN || spec.kind == PK_END;
+		unsigned at = marker ? last-- : l->functions++;
+
 		spec.library = (uint32_t)index;
-		l->offsets[i] = points[i].offset;
-		l->cookies[i] = key;
+		l->offsets[at] = points[i].offset;
+		l->cookies[at] = key;
 		bpf_map_update_elem(bpf_map__fd(u->skel->maps.specs), &key, &spec, BPF_ANY);
 	}
 	*first = u->probes;
@@ -657,14 +672,13 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 	u->skel = s;
 	u->mode = mode;
 	bpf_program__set_autoload(s->progs.offload_session, mode == UPROBE_SESSION);
-	bpf_program__set_autoload(s->progs.offload_entry, mode != UPROBE_SESSION);
 	bpf_program__set_autoload(s->progs.offload_return, mode != UPROBE_SESSION);
 	if (mode == UPROBE_SESSION)
 		bpf_program__set_expected_attach_type(s->progs.offload_session, (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
-	if (mode == UPROBE_MULTI) {
+	if (mode != UPROBE_PERF)
 		bpf_program__set_expected_attach_type(s->progs.offload_entry, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+	if (mode == UPROBE_MULTI)
 		bpf_program__set_expected_attach_type(s->progs.offload_return, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
-	}
 	if (u->opts.ring_bytes)
 		bpf_map__set_max_entries(s->maps.ring, u->opts.ring_bytes);
 	if (!stat("/proc/self/ns/pid", &ns)) {
