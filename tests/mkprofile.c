@@ -6,12 +6,18 @@
  * Of every 100 samples (all of 10 ms): 50 deflate_slow < compress_file < main, 20 crc32 < compress_file
  * < main, 10 is_space inlined into parse < main, 5 parse < main, 8 the read system call < load < main,
  * 4 libmystery.so+0x1234 < main, 2 walk < walk < walk < main, 1 deflate_slow alone, stack cut.
- * stacks=N: N random stacks over 2,000 functions instead, for size.
+ * stacks=N: N random stacks over 2,000 functions instead, for size. raw=1: chunks unpacked, for
+ * fuzzing seeds.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "store/read.h"
 #include "store/write.h"
 
 enum { M_APP = 1, M_LIBZ, M_KERNEL, M_MYSTERY };
@@ -137,6 +143,36 @@ static unsigned long number(int argc, char **argv, const char *key, unsigned lon
 	return otherwise;
 }
 
+/* The same profile with nothing compressed. */
+static int unpack(const char *path)
+{
+	struct err e = { 0 };
+	struct store_reader *r = store_open(path, &e);
+	struct store_chunk c;
+	struct fmt_file head;
+	FILE *f;
+	uint64_t seq = 0;
+
+	if (!r)
+		return 1;
+	head = *store_header(r);
+	unlink(path);
+	f = fopen(path, "w");
+	if (!f)
+		return 1;
+	fwrite(&head, sizeof(head), 1, f);
+	while (store_next(r, &c, &e) > 0) {
+		struct fmt_chunk h = { .magic = FMT_CHUNK_MAGIC, .section = c.section, .flags = FMT_RAW, .rec_size = c.rec_size,
+				       .count = c.count, .raw_size = (uint32_t)c.size, .stored_size = (uint32_t)c.size, .seq = seq++ };
+
+		h.xxh64 = XXH64(c.data, c.size, XXH64(&h, offsetof(struct fmt_chunk, xxh64), 0));
+		fwrite(&h, sizeof(h), 1, f);
+		fwrite(c.data, 1, c.size, f);
+	}
+	store_reader_free(r);
+	return fclose(f) != 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long samples = number(argc, argv, "samples", 1000), threads = number(argc, argv, "threads", 2);
@@ -191,5 +227,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "mkprofile: %s\n", e.text);
 		return 1;
 	}
-	return 0;
+	return number(argc, argv, "raw", 0) ? unpack(argv[1]) : 0;
 }

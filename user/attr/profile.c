@@ -485,6 +485,7 @@ static int finish(struct profile *p)
 {
 	struct profile_private *k = p->priv;
 	uint32_t *function_of_raw = NULL;
+	const char *engine;
 	int err = finish_modules(p);
 
 	if (!err)
@@ -496,7 +497,11 @@ static int finish(struct profile *p)
 	free(function_of_raw);
 	finish_cells(p);
 	p->start_realtime_ns = store_header(k->reader)->start_realtime_ns;
-	p->duration_ns = p->has_end ? p->end.duration_ns : p->last_time - p->first_time;
+	engine = profile_meta(p, "engine");
+	if (p->has_end)
+		p->duration_ns = p->end.duration_ns;
+	else if (!engine || strcmp(engine, "exact")) /* whose time stamps count instructions */
+		p->duration_ns = p->last_time - p->first_time;
 	store_recovery_text(k->reader, p->recovery, sizeof(p->recovery));
 	return err ? err : k->failed;
 }

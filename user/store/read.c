@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -16,11 +15,13 @@
 #include "util/buf.h"
 #include "util/map.h"
 
+/* Read, not mapped: a file that someone cuts short meanwhile must not become a SIGBUS. */
 struct store_reader {
-	uint8_t *map;
+	int fd;
 	size_t size, pos;
 	struct fmt_file head;
-	struct buf raw;
+	struct buf stored, raw; /* of the chunk at hand, as on disk and unpacked */
+	uint64_t scan_budget;	/* bytes that may still be hashed in search of a sound chunk */
 	struct store_recovery rec;
 	struct map string_at; /* id -> index into texts */
 	struct intern texts;
@@ -29,36 +30,52 @@ struct store_reader {
 	bool counted;		/* the recovery counters are final after the first full walk */
 };
 
-static int slurp(int fd, struct store_reader *r, const char *path, struct err *e)
+static bool read_at(const struct store_reader *r, size_t at, void *to, size_t n)
+{
+	uint8_t *p = to;
+
+	while (n) {
+		ssize_t got = pread(r->fd, p, n, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		p += got;
+		at += (size_t)got;
+		n -= (size_t)got;
+	}
+	return true;
+}
+
+static int measure(struct store_reader *r, const char *path, struct err *e)
 {
 	struct stat st;
 
-	if (fstat(fd, &st))
+	if (fstat(r->fd, &st))
 		return err_set(e, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, -EINVAL, "%s is not a regular file", path);
-	if ((size_t)st.st_size < sizeof(struct fmt_file))
+	if ((size_t)st.st_size < sizeof(struct fmt_file) || !read_at(r, 0, &r->head, sizeof(r->head)))
 		return err_set(e, -EINVAL, "%s is not an accperf profile (only %lld bytes)", path, (long long)st.st_size);
 	r->size = (size_t)st.st_size;
-	r->map = mmap(NULL, r->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (r->map == MAP_FAILED) {
-		r->map = NULL;
-		return err_set(e, -errno, "%s: %s", path, strerror(errno));
-	}
+	/* generous for any real damage; a file made of false chunk headers would take hours otherwise */
+	r->scan_budget = 4 * (uint64_t)r->size + 4 * (uint64_t)FMT_MAX_CHUNK;
 	return 0;
 }
 
 struct store_reader *store_open(const char *path, struct err *e)
 {
 	struct store_reader *r = calloc(1, sizeof(*r));
-	int fd, err = 0;
+	int err;
 
 	if (!r) {
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
+	/* O_NONBLOCK: a FIFO must not make us wait before it is refused */
+	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (r->fd < 0) {
 		if (errno == ENOENT)
 			err_set(e, -ENOENT, "there is no %s; make one with `accperf record -p PID`, or name it with -i", path);
 		else
@@ -66,11 +83,9 @@ struct store_reader *store_open(const char *path, struct err *e)
 		free(r);
 		return NULL;
 	}
-	err = slurp(fd, r, path, e);
-	close(fd);
+	err = measure(r, path, e);
 	if (!err) {
-		memcpy(&r->head, r->map, sizeof(r->head));
-		if (!memcmp(r->map, "PERFILE2", 8))
+		if (!memcmp(&r->head, "PERFILE2", 8))
 			err = err_set(e, -EINVAL, "%s is a recording of perf; bring it in with `accperf import %s`", path, path);
 		else if (r->head.magic != FMT_MAGIC)
 			err = err_set(e, -EINVAL, "%s is not an accperf profile", path);
@@ -92,8 +107,9 @@ void store_reader_free(struct store_reader *r)
 {
 	if (!r)
 		return;
-	if (r->map)
-		munmap(r->map, r->size);
+	if (r->fd >= 0)
+		close(r->fd);
+	buf_release(&r->stored);
 	buf_release(&r->raw);
 	map_release(&r->string_at);
 	map_release(&r->meta_values);
@@ -107,12 +123,11 @@ const struct fmt_file *store_header(const struct store_reader *r)
 	return &r->head;
 }
 
-/* A chunk whose header is sane and whose checksum holds, at p. */
-static bool chunk_at(const struct store_reader *r, size_t p, struct fmt_chunk *c)
+/* A chunk whose header is sane and whose checksum holds, at p; its bytes are in r->stored then. */
+static bool chunk_at(struct store_reader *r, size_t p, struct fmt_chunk *c, bool searching)
 {
-	if (r->size - p < sizeof(*c))
+	if (r->size - p < sizeof(*c) || !read_at(r, p, c, sizeof(*c)))
 		return false;
-	memcpy(c, r->map + p, sizeof(*c));
 	if (c->magic != FMT_CHUNK_MAGIC || c->raw_size > FMT_MAX_CHUNK || c->stored_size > FMT_MAX_CHUNK ||
 	    c->stored_size > r->size - p - sizeof(*c))
 		return false;
@@ -120,30 +135,54 @@ static bool chunk_at(const struct store_reader *r, size_t p, struct fmt_chunk *c
 		return false;
 	if (c->rec_size ? (uint64_t)c->rec_size * c->count != c->raw_size : (uint64_t)c->count * 4 > c->raw_size)
 		return false;
-	return XXH64(r->map + p + sizeof(*c), c->stored_size, XXH64(c, offsetof(struct fmt_chunk, xxh64), 0)) == c->xxh64;
+	if (searching) {
+		if (r->scan_budget < c->stored_size)
+			return false;
+		r->scan_budget -= c->stored_size;
+	}
+	buf_clear(&r->stored);
+	if (!buf_reserve(&r->stored, (size_t)c->stored_size + 1) || !read_at(r, p + sizeof(*c), r->stored.data, c->stored_size))
+		return false;
+	return XXH64(r->stored.data, c->stored_size, XXH64(c, offsetof(struct fmt_chunk, xxh64), 0)) == c->xxh64;
+}
+
+/* Offset of the next chunk magic at or after p, r->size if there is none. */
+static size_t next_magic(const struct store_reader *r, size_t p)
+{
+	static const uint8_t magic[4] = { 'C', 'H', 'N', 'K' };
+	uint8_t window[1 << 14];
+
+	while (r->size - p >= sizeof(magic)) {
+		size_t n = r->size - p < sizeof(window) ? r->size - p : sizeof(window);
+		const uint8_t *hit;
+
+		if (!read_at(r, p, window, n))
+			break;
+		hit = memmem(window, n, magic, sizeof(magic));
+		if (hit)
+			return p + (size_t)(hit - window);
+		/* a magic may lie across two windows */
+		p += n - (sizeof(magic) - 1);
+	}
+	return r->size;
 }
 
 /* Moves to the next sound chunk; counts what was skipped. */
 static bool resync(struct store_reader *r, struct fmt_chunk *c)
 {
-	size_t start = r->pos;
-	const uint8_t magic[4] = { 'C', 'H', 'N', 'K' };
+	size_t start = r->pos, p = start;
 
-	for (size_t p = start; p < r->size;) {
-		uint8_t *hit = memmem(r->map + p, r->size - p, magic, 4);
-
-		if (!hit)
-			break;
-		p = (size_t)(hit - r->map);
-		if (chunk_at(r, p, c)) {
-			if (!r->counted && p != start) {
+	if (start < r->size && chunk_at(r, start, c, false))
+		return true;
+	while (p < r->size && (p = next_magic(r, p + 1)) < r->size) {
+		if (chunk_at(r, p, c, true)) {
+			if (!r->counted) {
 				r->rec.bad_chunks++;
 				r->rec.lost_bytes += p - start;
 			}
 			r->pos = p;
 			return true;
 		}
-		p++;
 	}
 	if (!r->counted && start < r->size) {
 		r->rec.torn = true;
@@ -191,23 +230,24 @@ static bool known_section(unsigned s)
 int store_next(struct store_reader *r, struct store_chunk *c, struct err *e)
 {
 	struct fmt_chunk h;
-	const uint8_t *stored, *p;
+	const uint8_t *p;
 	size_t n;
 
 	for (;;) {
 		if (!resync(r, &h)) {
+			if (buf_failed(&r->stored))
+				return err_set(e, -ENOMEM, "out of memory reading the profile");
 			r->counted = true;
 			return 0;
 		}
-		stored = r->map + r->pos + sizeof(h);
 		r->pos += sizeof(h) + h.stored_size;
 		*c = (struct store_chunk){ .section = h.section, .rec_size = h.rec_size, .count = h.count,
-					   .data = stored, .size = h.raw_size };
+					   .data = (const uint8_t *)r->stored.data, .size = h.raw_size };
 		if (!(h.flags & FMT_RAW)) {
 			buf_clear(&r->raw);
-			if (!buf_reserve(&r->raw, h.raw_size))
+			if (!buf_reserve(&r->raw, (size_t)h.raw_size + 1))
 				return err_set(e, -ENOMEM, "out of memory reading the profile");
-			n = ZSTD_decompress(r->raw.data, h.raw_size, stored, h.stored_size);
+			n = ZSTD_decompress(r->raw.data, h.raw_size, r->stored.data, h.stored_size);
 			if (ZSTD_isError(n) || n != h.raw_size) {
 				r->rec.bad_chunks += !r->counted;
 				continue;

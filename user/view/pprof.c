@@ -21,6 +21,12 @@ struct writer {
 	bool failed;
 };
 
+/* A profile's figures are foreign input: what does not fit is cut, not undefined. */
+static int64_t whole(double v)
+{
+	return v >= 9.2e18 ? INT64_MAX : v > 0 ? (int64_t)(v + 0.5) : 0;
+}
+
 static int64_t string_id(struct writer *w, const char *s)
 {
 	uint32_t id;
@@ -62,7 +68,7 @@ static void emit_head(struct writer *w)
 	head.sample_type = types;
 	head.default_sample_type = cost.type;
 	head.period_type = &cost;
-	head.period = p->samples[unit] ? (int64_t)(p->weight[unit] / (double)p->samples[unit] + 0.5) : 0;
+	head.period = p->samples[unit] ? whole(p->weight[unit] / (double)p->samples[unit]) : 0;
 	head.time_nanos = (int64_t)p->start_realtime_ns;
 	head.duration_nanos = (int64_t)p->duration_ns;
 	if (p->lost_known)
@@ -172,7 +178,7 @@ static void emit_sample(struct writer *w, const struct profile_cell *c, uint64_t
 	Pprof__Profile piece = PPROF__PROFILE__INIT;
 	Pprof__Label labels[3] = { PPROF__LABEL__INIT, PPROF__LABEL__INIT, PPROF__LABEL__INIT };
 	Pprof__Label *label_at[3] = { &labels[0], &labels[1], &labels[2] };
-	int64_t values[2] = { (int64_t)c->samples[unit], (int64_t)(c->weight[unit] + 0.5) };
+	int64_t values[2] = { (int64_t)c->samples[unit], whole(c->weight[unit]) };
 
 	/* location 1 stands for samples without a stack */
 	ids[0] = 1;
@@ -240,9 +246,14 @@ static int gzip(const struct buf *in, struct buf *out)
 int export_pprof(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
 {
 	struct writer w = { .p = p, .o = o };
-	uint64_t *ids = calloc(UINT16_MAX + 1u, sizeof(*ids));
 	enum profile_unit unit = profile_unit(p);
+	uint32_t deepest = 1;
+	uint64_t *ids;
 	int err = -ENOMEM;
+
+	for (size_t i = 0; i < p->stack_count; i++)
+		deepest = p->stacks[i].count > deepest ? p->stacks[i].count : deepest;
+	ids = calloc(deepest, sizeof(*ids));
 
 	if (ids) {
 		emit_head(&w);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The profile reader and all that renders a profile, on hostile files. Each input is read twice: as
+ * it is, and with the checksums of what looks like chunks put right, because a fuzzer does not
+ * guess a hash and would never get past it.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "attr/profile.h"
+#include "store/read.h"
+#include "view/export.h"
+#include "view/report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void mend(uint8_t *data, size_t size)
+{
+	struct fmt_file head;
+	struct fmt_chunk c;
+
+	if (size < sizeof(head))
+		return;
+	memcpy(&head, data, sizeof(head));
+	head.magic = FMT_MAGIC;
+	head.major = FMT_MAJOR;
+	head.header_size = sizeof(head);
+	memcpy(data, &head, sizeof(head));
+	for (size_t p = sizeof(head); size - p >= sizeof(c); p += sizeof(c) + c.stored_size) {
+		memcpy(&c, data + p, sizeof(c));
+		c.magic = FMT_CHUNK_MAGIC;
+		if (c.stored_size > size - p - sizeof(c))
+			c.stored_size = (uint32_t)(size - p - sizeof(c));
+		if (c.flags & FMT_RAW)
+			c.raw_size = c.stored_size;
+		if (c.rec_size && (uint64_t)c.rec_size * c.count != c.raw_size)
+			c.count = c.raw_size / c.rec_size;
+		c.xxh64 = XXH64(data + p + sizeof(c), c.stored_size, XXH64(&c, offsetof(struct fmt_chunk, xxh64), 0));
+		memcpy(data + p, &c, sizeof(c));
+	}
+}
+
+static void render(const struct profile *p)
+{
+	struct report_opts o = { .children = true, .inlined = true, .per_thread = true, .callers = "main" };
+	struct text_style style = { .width = 80, .colour = true };
+	struct export_opts eo = { .inlined = true };
+	struct report r;
+	struct buf out = { 0 };
+
+	if (report_build(p, "fuzz", &o, &r, NULL)) {
+		o.callers = NULL;
+		if (report_build(p, "fuzz", &o, &r, NULL))
+			return;
+	}
+	report_text(&r, &style, &out);
+	report_json(&r, &out);
+	report_release(&r);
+	buf_release(&out);
+	for (const struct export_format *f = export_formats; f->name; f++) {
+		f->render(p, &eo, &out, NULL);
+		buf_release(&out);
+	}
+}
+
+static void read_all(const char *path)
+{
+	struct err e = { 0 };
+	struct store_reader *r = store_open(path, &e);
+	struct profile *p;
+	struct store_chunk c;
+	uint64_t first = 0, second = 0;
+	size_t n;
+
+	if (!r)
+		return;
+	for (int pass = 0; pass < 2; pass++) {
+		while (store_next(r, &c, &e) > 0) {
+			uint64_t *sum = pass ? &second : &first;
+			const uint8_t *rec;
+
+			for (uint32_t i = 0; c.rec_size && i < c.count; i++) {
+				struct fmt_window w;
+
+				store_rec(&c, i, &w, sizeof(w));
+				*sum += w.armed;
+			}
+			while ((rec = store_next_var(&c, &n)))
+				*sum += n ? rec[n - 1] : 1;
+		}
+		store_rewind(r);
+	}
+	/* two walks see the same */
+	if (first != second)
+		abort();
+	store_reader_free(r);
+	p = profile_load(path, &e);
+	if (p)
+		render(p);
+	profile_free(p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("f-store", MFD_CLOEXEC);
+	uint8_t *copy = malloc(size + 1);
+	char path[64];
+
+	if (fd >= 0 && copy) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		memcpy(copy, data, size);
+		if (pwrite(fd, copy, size, 0) == (ssize_t)size)
+			read_all(path);
+		mend(copy, size);
+		if (pwrite(fd, copy, size, 0) == (ssize_t)size)
+			read_all(path);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(copy);
+	return 0;
+}
