@@ -144,7 +144,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 			log_warn("%s: the run ended before the program did; its figures are those until then", o->input);
 			degraded = true;
 		}
-		if (f.engine == FLOW_EXACT && !in.access_count && in_opts.main_image != in.recorded_main) {
+		if (in_opts.main_image != f.main_image) {
 			log_warn("%s attributes library code to %s; for the other, record with `accperf exact --attribute %s`", o->input,
 				 in.recorded_main ? "its caller" : "itself", o->attribute);
 			degraded = true;

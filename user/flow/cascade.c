@@ -217,7 +217,7 @@ static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uin
 	return a;
 }
 
-static void add_read(struct sweep_state *s, uint32_t site, uint32_t func, double bytes, struct answer a)
+static void add_read(struct sweep_state *s, struct read_answer r)
 {
 	struct cascade *c = s->c;
 
@@ -232,7 +232,7 @@ static void add_read(struct sweep_state *s, uint32_t site, uint32_t func, double
 		c->reads = p;
 		c->read_cap = cap;
 	}
-	c->reads[c->read_count++] = (struct read_answer){ .site = site, .func = func, .bytes = bytes, .a = a };
+	c->reads[c->read_count++] = r;
 }
 
 static void take_load(struct sweep_state *s, const struct in_access *a)
@@ -240,21 +240,25 @@ static void take_load(struct sweep_state *s, const struct in_access *a)
 	uint32_t size = a->size ? a->size : 1;
 	/* a wide load may read what several stores wrote: ask at several places */
 	uint32_t parts = size <= GRANULE ? 1 : size / GRANULE < READ_PARTS ? size / GRANULE : READ_PARTS;
-	struct answer first = { 0 };
-	uint32_t same = 0;
+	const struct in_object *obj = in_object_at(s->in, a->pid, a->addr, a->time);
+	struct read_answer r = { .site = a->site, .func = a->func, .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE };
 
 	for (uint32_t i = 0; i < parts; i++) {
-		struct answer x = ask(s, a->pid, a->addr + (uint64_t)size * i / parts, a->time, true);
+		uint32_t from = (uint32_t)((uint64_t)size * i / parts), to = (uint32_t)((uint64_t)size * (i + 1) / parts);
+		struct answer x = ask(s, a->pid, a->addr + from, a->time, true);
 
-		if (i && (x.producer != first.producer || x.near != first.near)) {
-			add_read(s, a->site, a->func, a->weight * size * same / parts, first);
-			same = 0;
+		if (r.size && (x.producer != r.a.producer || x.near != r.a.near)) {
+			add_read(s, r);
+			r.size = 0;
 		}
-		if (!same)
-			first = x;
-		same++;
+		if (!r.size) {
+			r.a = x;
+			r.addr = a->addr + from;
+		}
+		r.size += to - from;
+		r.bytes = a->weight * r.size;
 	}
-	add_read(s, a->site, a->func, a->weight * size * same / parts, first);
+	add_read(s, r);
 	s->c->loads++;
 }
 
@@ -283,8 +287,10 @@ static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
 		*site = s->c->site_count++;
 	parts = len < IO_PARTS * GRANULE ? (uint32_t)(len + GRANULE - 1) / GRANULE : IO_PARTS;
 	for (uint32_t i = 0; i < parts; i++)
-		add_read(s, (uint32_t)*site, io->func, io->weight * (double)len / parts,
-			 ask(s, io->pid, io->addr + len * i / parts, io->time, true));
+		add_read(s, (struct read_answer){ .site = (uint32_t)*site, .func = io->func, .object = FLOW_NONE,
+						  .addr = io->addr + len * i / parts, .size = (uint32_t)(len / parts),
+						  .bytes = io->weight * (double)len / parts,
+						  .a = ask(s, io->pid, io->addr + len * i / parts, io->time, true) });
 }
 
 static void take_access(struct sweep_state *s, const struct in_access *a)

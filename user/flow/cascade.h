@@ -23,6 +23,8 @@ struct answer {
 struct read_answer {
 	uint32_t site, func; /* reading instruction and function */
 	double bytes;	     /* it stands for */
+	uint64_t addr;
+	uint32_t object, size; /* object: index or FLOW_NONE; size: of this part */
 	struct answer a;
 };
 

@@ -32,6 +32,7 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 	out->engine = in->engine;
 	out->duration_ns = in->duration_ns;
 	out->lost = in->lost;
+	out->main_image = in->main_image;
 	err = ops->run(in, o, out, e);
 	if (!err && out->failed)
 		err = err_set(e, -ENOMEM, "out of memory");

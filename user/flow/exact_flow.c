@@ -97,7 +97,7 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 static int run_cached(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
 {
 	const struct flow *c = flow_cache_get(&in->cache, o->ke ? FLOW_KE : FLOW_QUAD,
-					      o->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE, in->recorded_main);
+					      o->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE, in->main_image);
 
 	if (!c)
 		return err_set(e, -ENODATA, "the profile holds no stored flow of this kind; merge with the options wanted here");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "flow/estimators.h"
+#include "flow/uma.h"
 
 /* id: what is known so far, FLOW_NONE where nothing is. */
 static uint32_t func_for(struct flow *out, const struct flow_input *in, uint32_t *id, uint32_t f)
@@ -55,6 +56,55 @@ static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 	return 0;
 }
 
+struct uma_target {
+	struct flow *out;
+	const uint32_t *ids;
+	bool writes;
+};
+
+static void take_uma(void *ctx, const struct uma_result *r)
+{
+	struct uma_target *t = ctx;
+	struct flow_func *fn = t->ids[r->key] == FLOW_NONE ? NULL : &t->out->funcs[t->ids[r->key]];
+
+	if (!fn)
+		return;
+	if (t->writes) {
+		fn->out_uma = r->bytes;
+		fn->out_uma_bound = r->bound;
+	} else {
+		fn->in_uma = r->bytes;
+		fn->in_uma_bound = r->bound;
+	}
+}
+
+static int unique_addresses(const struct flow_input *in, const struct est_opts *o, const uint32_t *ids, struct flow *out)
+{
+	struct uma_item *it = malloc((in->access_count + 1) * sizeof(*it));
+
+	if (!it)
+		return -ENOMEM;
+	for (int writes = 0; writes < 2; writes++) {
+		struct uma_target t = { out, ids, writes };
+		size_t n = 0;
+
+		for (size_t i = 0; i < in->access_count; i++) {
+			const struct in_access *a = &in->access[i];
+			const struct in_object *obj;
+
+			if (!(a->flags & (writes ? FMT_A_STORE : FMT_A_LOAD)) || (!o->stack && (a->flags & FMT_A_STACK)) ||
+			    ((a->flags & FMT_A_CENSUS) && (!writes || !o->use_census)))
+				continue;
+			obj = in_object_at(in, a->pid, a->addr, a->time);
+			it[n++] = (struct uma_item){ .key = a->func, .addr = a->addr, .size = a->size,
+						     .object = obj ? (uint32_t)(obj - in->object) : FLOW_NONE };
+		}
+		uma_run(in, it, n, take_uma, &t);
+	}
+	free(it);
+	return 0;
+}
+
 int flow_figures(const struct flow_input *in, const struct est_opts *o, struct flow *out)
 {
 	uint32_t *ids = malloc((in->func_count + 1) * sizeof(*ids));
@@ -63,6 +113,8 @@ int flow_figures(const struct flow_input *in, const struct est_opts *o, struct f
 	if (ids) {
 		memset(ids, 0xff, (in->func_count + 1) * sizeof(*ids));
 		err = figures(in, ids, out);
+		if (!err)
+			err = unique_addresses(in, o, ids, out);
 	}
 	free(ids);
 	return err;

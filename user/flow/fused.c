@@ -11,6 +11,7 @@
 
 #include "flow/cascade.h"
 #include "flow/estimators.h"
+#include "flow/uma.h"
 
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
 
@@ -391,6 +392,40 @@ static int fill(const struct fit *f, enum use use, const struct parts *p, const 
 	return 0;
 }
 
+struct uma_edges {
+	const struct fit *f;
+	struct flow *out;
+};
+
+static void take_edge_uma(void *ctx, const struct uma_result *r)
+{
+	struct uma_edges *u = ctx;
+	const struct in_func *p = &u->f->in->funcs[u->f->edge_producer[r->key]], *c = &u->f->in->funcs[u->f->edge_consumer[r->key]];
+	uint32_t pi = flow_func(u->out, p->name, p->object), ci = flow_func(u->out, c->name, c->object);
+	const struct flow_edge *e = flow_get(u->out, pi, ci);
+
+	if (e)
+		flow_edge(u->out, pi, ci)->unique = r->bytes < e->bytes ? r->bytes : e->bytes;
+}
+
+/* Of the addresses whose producer the store records tell; edges that only windows know stay unknown. */
+static int edge_uma(const struct fit *f, struct flow *out)
+{
+	struct uma_item *it = malloc((f->c.read_count + 1) * sizeof(*it));
+	struct uma_edges u = { f, out };
+
+	if (!it)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->c.read_count; i++) {
+		const struct read_answer *r = &f->c.reads[i];
+
+		it[i] = (struct uma_item){ .key = f->cell[f->read_cell[i]].edge, .addr = r->addr, .object = r->object, .size = r->size };
+	}
+	uma_run(f->in, it, f->c.read_count, take_edge_uma, &u);
+	free(it);
+	return 0;
+}
+
 static int solve(struct fit *f, enum use use, struct flow *out)
 {
 	uint32_t m = f->edge_count, g = f->in->func_count;
@@ -456,6 +491,8 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 	out->loads = f.c.loads;
 	out->stores = f.c.stores;
 	out->windows = o->use_windows ? (double)in->window_count : 0;
+	if (!err)
+		err = edge_uma(&f, out);
 	if (!err)
 		err = flow_figures(in, o, out);
 	fit_release(&f);

@@ -351,6 +351,7 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN };
 	if (o)
 		r.o = *o;
+	in->main_image = r.o.main_image;
 	in->reader = store_open(path, r.e);
 	if (!in->reader)
 		return r.e->code ? r.e->code : -EINVAL;

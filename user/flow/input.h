@@ -90,6 +90,7 @@ struct in_function_time {
 struct flow_input {
 	/* who and how */
 	enum flow_engine engine;
+	bool main_image;    /* as asked for in the options */
 	bool recorded_main; /* the engine itself attributed library code to the main image */
 	bool from_start;    /* the recording began with the program */
 	bool ended, incomplete;
