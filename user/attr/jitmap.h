@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * /tmp/perf-PID.map: names that a JIT compiler writes for its code. The file is the target's, and
- * /tmp is everybody's: it is read in the target's mount namespace, must be a regular file owned by
- * the target's user or root, is bounded in size and lines, and names are cleaned of control
- * characters. Included by attr, tests. To add another JIT's format: another parser into the same
- * sorted table.
+ * The perf map of one process: /tmp/perf-PID.map inside its mount namespace, named by its own pid
+ * there, lines `START SIZE name` in hex that a JIT appends. Anybody may have written it: it must be
+ * a regular file that belongs to the target's user or root, it is read up to a limit, names are
+ * made printable. The file stays open, so it can be read to its end after the process is gone.
+ * Owns the file and names. Included by user/attr and tests (f-jitmap).
+ *
+ * To read another kind of map (jitdump): a parser beside jitmap_feed() that fills the same entries.
  */
 #ifndef ACCPERF_ATTR_JITMAP_H
 #define ACCPERF_ATTR_JITMAP_H
@@ -17,14 +19,18 @@
 
 struct jitmap;
 
-/* Map of a live process; NULL: there is none, or it is not to be trusted (then *e says why). */
+/* NULL and a reason if there is none or it is not to be trusted. Reads what is there. */
 struct jitmap *jitmap_load(uint32_t pid, struct err *e);
-/* Parses text; takes nothing over. For jitmap_load and the fuzzer. NULL without memory. */
+/* Parses text; takes nothing over. NULL without memory. */
 struct jitmap *jitmap_parse(const char *text, size_t len);
-/* The name of the code at addr and where it starts; NULL unknown. Later lines win over earlier. */
-const char *jitmap_find(const struct jitmap *j, uint64_t addr, uint64_t *start);
-size_t jitmap_count(const struct jitmap *j);
-uint64_t jitmap_rejected(const struct jitmap *j); /* lines that were no entries */
 void jitmap_free(struct jitmap *j);
+/* Reads what was appended since; `last`: an unfinished line counts too. -ENOMEM. */
+int jitmap_update(struct jitmap *j, bool last);
+/* Name of the newest entry around addr, NULL if none, and where it starts (may be NULL). Valid
+ * until the next update. */
+const char *jitmap_find(struct jitmap *j, uint64_t addr, uint64_t *start);
+size_t jitmap_count(const struct jitmap *j);
+/* Lines that made no sense or were beyond the limits. */
+uint64_t jitmap_rejected(const struct jitmap *j);
 
 #endif

@@ -541,6 +541,18 @@ struct module *modules_anon(struct modules *ms, uint32_t pid, bool jit)
 	return modules_get(ms, (uint32_t)(*slot >> shift));
 }
 
+struct module *modules_anon_find(const struct modules *ms, uint32_t pid, bool jit)
+{
+	const uint64_t *slot = map_get(&ms->anon, pid);
+
+	return slot ? modules_get(ms, (uint32_t)(*slot >> (jit ? 32 : 0))) : NULL;
+}
+
+void modules_anon_forget(struct modules *ms, uint32_t pid)
+{
+	map_del(&ms->anon, pid);
+}
+
 /* ---- the vdso: one image for all processes of a kind; a memfd makes it a file like others ---- */
 
 static bool image_load(struct module_private *p, const void *image, size_t size)

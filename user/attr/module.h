@@ -77,6 +77,10 @@ struct module *modules_kernel(struct modules *ms);
 struct module *modules_vdso(struct modules *ms, uint32_t pid, uint64_t start, uint64_t end);
 /* Code of one process that no file holds; jit: a perf map names it. */
 struct module *modules_anon(struct modules *ms, uint32_t pid, bool jit);
+/* NULL if there is none yet. */
+struct module *modules_anon_find(const struct modules *ms, uint32_t pid, bool jit);
+/* The process is gone, or runs another program: its pid's next anonymous code is a new module. */
+void modules_anon_forget(struct modules *ms, uint32_t pid);
 
 /* A file not mapped anywhere, for reading commands: path + expected build-id (len 0: any).
  * NULL and a sentence if it is not there or is another build. Not added to the ids. */

@@ -186,7 +186,8 @@ static void resolve_file(struct job *j)
 	struct symtab t = { 0 };
 	int64_t bias = 0;
 
-	if (j->s->use_cache && j->s->use_dwarf)
+	/* addresses of a file that could not be opened are offsets in it: nothing else knows those */
+	if (j->s->use_cache && j->s->use_dwarf && j->m->state == MODULE_OPEN)
 		j->cache = symcache_open(j->m->build_id, j->m->build_id_len);
 	from_cache(j);
 	if (fd >= 0 && j->count) {

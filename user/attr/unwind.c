@@ -44,6 +44,7 @@ struct unwinder {
 	struct procmaps *maps;
 	const struct arch *arch;
 	struct unwind_counters counters;
+	uint64_t stack_end;
 	struct cached_row *rows;
 };
 
@@ -107,6 +108,11 @@ void unwinder_free(struct unwinder *u)
 const struct unwind_counters *unwind_counters(const struct unwinder *u)
 {
 	return &u->counters;
+}
+
+uint64_t unwind_stack_end(const struct unwinder *u)
+{
+	return u->stack_end;
 }
 
 static const struct cfi_row *row_at(struct unwinder *u, struct module *m, uint64_t vaddr,
@@ -429,6 +435,7 @@ int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], c
 		stack_bytes = 0;
 	w.stack_end = w.stack_start + stack_bytes;
 	n = walk_run(&w, frames, max, flags);
+	u->stack_end = *flags == FMT_STACK_COMPLETE ? w.regs[a->sp] : 0;
 	u->counters.stacks++;
 	u->counters.frames += n;
 	u->counters.complete += *flags == FMT_STACK_COMPLETE;

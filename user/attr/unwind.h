@@ -45,6 +45,8 @@ void unwinder_free(struct unwinder *u);
  */
 int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], const uint8_t *stack,
 	   size_t stack_bytes, struct fmt_frame *frames, unsigned max, uint32_t *flags);
+/* Stack pointer of the outermost frame of the last walk if that was complete, else 0. */
+uint64_t unwind_stack_end(const struct unwinder *u);
 const struct unwind_counters *unwind_counters(const struct unwinder *u);
 const char *unwind_cause_str(enum unwind_cause c);
 

@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "attr/attr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "attr/jitmap.h"
+#include "attr/naming.h"
+#include "util/map.h"
+
+#define MAX_FRAMES 1024
+#define DEFAULT_FRAMES 256
+#define DEFAULT_STACKS 1000000
+#define JIT_RETRY_NS 1000000000ull
+
+/* The perf map of one process, kept open from its first frame in unnamed code on. */
+struct jit_state {
+	uint32_t pid;
+	struct jitmap *map;
+	uint64_t tried;
+};
+
+struct attr {
+	struct store_writer *w; /* borrowed */
+	struct attr_options o;
+	struct modules *modules;
+	struct procmaps *maps;
+	struct unwinder *unwinder;
+	struct naming *naming;
+	struct map stacks;  /* hash of frames -> id: 64 bits tell a million apart but for 1 in 10^7 */
+	uint32_t stack_count;
+	struct map jits;    /* pid -> struct jit_state * */
+	uint32_t modules_written;
+	uint64_t last_end;
+	struct {
+		uint64_t no_registers, no_stack_bytes, stacks_full, unmapped, events, store_errors;
+		uint64_t jit_refused;
+	} n;
+	struct fmt_stack head; /* followed by: */
+	struct fmt_frame frames[MAX_FRAMES];
+};
+_Static_assert(offsetof(struct attr, frames) == offsetof(struct attr, head) + sizeof(struct fmt_stack),
+	       "a stack record is written from both in one piece");
+
+struct attr *attr_new(struct store_writer *w, const struct attr_options *options, struct err *e)
+{
+	struct attr *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		goto fail;
+	a->w = w;
+	if (options)
+		a->o = *options;
+	if (!a->o.max_frames)
+		a->o.max_frames = DEFAULT_FRAMES;
+	if (a->o.max_frames > MAX_FRAMES - 1)
+		a->o.max_frames = MAX_FRAMES - 1; /* and one for the kernel */
+	if (!a->o.max_stacks)
+		a->o.max_stacks = DEFAULT_STACKS;
+	a->modules = modules_new();
+	a->maps = a->modules ? procmaps_new(a->modules) : NULL;
+	a->unwinder = a->maps ? unwinder_new(a->maps) : NULL;
+	a->naming = a->unwinder ? naming_new(w, !a->o.no_cache, !a->o.no_debug_info) : NULL;
+	if (a->naming)
+		return a;
+fail:
+	attr_free(a);
+	err_set(e, -ENOMEM, "out of memory");
+	return NULL;
+}
+
+void attr_free(struct attr *a)
+{
+	uint64_t key, *value;
+	size_t pos = 0;
+
+	if (!a)
+		return;
+	while (map_next(&a->jits, &pos, &key, &value)) {
+		struct jit_state *j = (struct jit_state *)(uintptr_t)*value;
+
+		jitmap_free(j->map);
+		free(j);
+	}
+	map_release(&a->jits);
+	map_release(&a->stacks);
+	naming_free(a->naming);
+	unwinder_free(a->unwinder);
+	procmaps_free(a->maps);
+	modules_free(a->modules);
+	free(a);
+}
+
+struct modules *attr_modules(struct attr *a)
+{
+	return a->modules;
+}
+
+struct procmaps *attr_procmaps(struct attr *a)
+{
+	return a->maps;
+}
+
+/* ---- records ---- */
+
+static void put(struct attr *a, enum fmt_section section, const void *rec, uint32_t size)
+{
+	if (store_put(a->w, section, rec, size))
+		a->n.store_errors++;
+}
+
+/* Before any record that names one of them. */
+static void write_modules(struct attr *a)
+{
+	while (a->modules_written < modules_count(a->modules)) {
+		const struct module *m = modules_get(a->modules, ++a->modules_written);
+		struct fmt_module rec = {
+			.id = m->id, .kind = m->kind, .path = store_string(a->w, m->path),
+			.pid = m->kind == FMT_MOD_JIT || m->kind == FMT_MOD_ANON ? m->pid : 0,
+			.build_id_len = m->build_id_len,
+		};
+
+		memcpy(rec.build_id, m->build_id, sizeof(rec.build_id));
+		put(a, FMT_MODULE, &rec, sizeof(rec));
+	}
+}
+
+static void write_mapping(struct attr *a, const struct process *p, const struct mapping *m, uint64_t time)
+{
+	struct fmt_mapping rec = {
+		.time = time, .start = m->start, .end = m->end, .pgoff = m->pgoff, .pid = p->pid,
+		.module = m->module, .prot = m->prot,
+		.name = store_string(a->w, procmaps_name(a->maps, m->name)),
+	};
+
+	write_modules(a);
+	put(a, FMT_MAPPING, &rec, sizeof(rec));
+}
+
+static uint32_t read_cmdline(struct attr *a, uint32_t pid)
+{
+	char path[48], text[1024];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	while (n > 0 && !text[n - 1])
+		n--;
+	if (n <= 0)
+		return 0;
+	for (ssize_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			text[i] = ' ';
+	text[n] = '\0';
+	return store_string(a->w, text);
+}
+
+static void write_process(struct attr *a, const struct process *p)
+{
+	struct fmt_process rec = {
+		.pid = p->pid, .ppid = p->ppid, .start = p->start, .end = p->end,
+		.comm = store_string(a->w, p->comm[0] ? p->comm : NULL),
+		.cmdline = p->end ? 0 : read_cmdline(a, p->pid),
+	};
+
+	put(a, FMT_PROCESS, &rec, sizeof(rec));
+}
+
+/* A process costs bytes in the file only once something was seen of it. */
+static struct process *process_seen(struct attr *a, uint32_t pid, uint64_t time)
+{
+	struct process *p = procmap_process_make(a->maps, pid, time);
+
+	if (!p)
+		return NULL;
+	if (!p->written) {
+		p->written = true;
+		p->maps_dirty = true;
+		write_process(a, p);
+	}
+	if (p->maps_dirty) {
+		p->maps_dirty = false;
+		for (unsigned i = 0; i < procmap_count(p); i++)
+			write_mapping(a, p, procmap_at(p, i), p->start);
+	}
+	return p;
+}
+
+int attr_attach(struct attr *a, uint32_t pid, struct err *e)
+{
+	int err = procmap_load(a->maps, pid, e);
+
+	if (!err)
+		process_seen(a, pid, 0);
+	return err;
+}
+
+/* ---- code that no file holds ---- */
+
+static struct jit_state *jit_of(struct attr *a, uint32_t pid, uint64_t now)
+{
+	uint64_t *slot = map_put(&a->jits, pid, NULL);
+	struct jit_state *j;
+
+	if (!slot)
+		return NULL;
+	j = (struct jit_state *)(uintptr_t)*slot;
+	if (!j) {
+		j = calloc(1, sizeof(*j));
+		if (!j)
+			return NULL;
+		j->pid = pid;
+		*slot = (uint64_t)(uintptr_t)j;
+	} else if (j->map || now - j->tried < JIT_RETRY_NS) {
+		return j;
+	}
+	j->tried = now;
+	j->map = jitmap_load(pid, NULL);
+	return j;
+}
+
+/* ANON becomes JIT where a perf map names it. */
+static uint32_t anon_module(struct attr *a, uint32_t pid, uint32_t module, uint64_t now)
+{
+	const struct module *m = modules_get(a->modules, module);
+	struct jit_state *j;
+
+	if (!m || m->kind != FMT_MOD_ANON)
+		return module;
+	j = jit_of(a, pid, now);
+	if (!j || !j->map)
+		return module;
+	m = modules_anon(a->modules, pid, true);
+	return m ? m->id : module;
+}
+
+/* Names what the process's perf map says and lets go of it: pids come back. */
+static void jit_finish(struct attr *a, uint32_t pid)
+{
+	uint64_t *slot = map_get(&a->jits, pid);
+	struct jit_state *j;
+	struct module *m;
+
+	if (!slot)
+		return;
+	j = (struct jit_state *)(uintptr_t)*slot;
+	if (j->map) {
+		jitmap_update(j->map, true);
+		a->n.jit_refused += jitmap_rejected(j->map);
+	}
+	for (int jit = 0; jit < 2; jit++) { /* frames seen before the map appeared are in the other */
+		m = modules_anon_find(a->modules, pid, jit);
+		if (m)
+			naming_jit(a->naming, m, j->map);
+	}
+	modules_anon_forget(a->modules, pid);
+	jitmap_free(j->map);
+	free(j);
+	map_del(&a->jits, pid);
+}
+
+static void process_gone(void *ctx, struct process *p)
+{
+	struct attr *a = ctx;
+
+	jit_finish(a, p->pid);
+	if (p->written)
+		write_process(a, p);
+}
+
+/* ---- events ---- */
+
+int attr_event(struct attr *a, const struct sample *s)
+{
+	struct process *p;
+	int err;
+
+	a->n.events++;
+	if (s->kind == SAMPLE_FORK && s->pid != s->ppid) {
+		p = procmap_process(a->maps, s->pid);
+		if (p && p->end)
+			process_gone(a, p); /* its pid is another's from now on */
+	}
+	err = procmap_event(a->maps, s);
+	p = procmap_process(a->maps, s->pid);
+	if (!p || !p->written || err)
+		return err;
+	if (s->kind == SAMPLE_MMAP) {
+		struct place place;
+
+		if (procmap_lookup_quiet(a->maps, s->pid, s->addr, &place))
+			write_mapping(a, p, &place.map, s->time);
+	} else if (s->kind == SAMPLE_COMM) {
+		if (s->flags & SF_EXEC)
+			jit_finish(a, s->pid);
+		if (s->tid == s->pid)
+			write_process(a, p);
+	} else if (s->kind == SAMPLE_EXIT && s->tid == s->pid) {
+		uint64_t *slot = map_get(&a->jits, s->pid);
+
+		if (slot && ((struct jit_state *)(uintptr_t)*slot)->map)
+			jitmap_update(((struct jit_state *)(uintptr_t)*slot)->map, false);
+	}
+	return 0;
+}
+
+void attr_tick(struct attr *a, uint64_t now)
+{
+	uint64_t key, *value;
+	size_t pos = 0;
+
+	while (map_next(&a->jits, &pos, &key, &value))
+		if (((struct jit_state *)(uintptr_t)*value)->map)
+			jitmap_update(((struct jit_state *)(uintptr_t)*value)->map, false);
+	procmap_sweep(a->maps, now, process_gone, a);
+}
+
+/* ---- samples ---- */
+
+static unsigned kernel_frame(struct attr *a, const struct sample *s)
+{
+	const struct module *m;
+
+	if (!(s->flags & SF_KERNEL))
+		return 0;
+	m = modules_kernel(a->modules);
+	if (!m)
+		return 0;
+	a->frames[0] = (struct fmt_frame){ .addr = FMT_KERNEL_OTHER, .module = m->id };
+	if ((s->valid & SV_SYSCALL) && s->syscall >= 0)
+		a->frames[0].addr = (uint32_t)s->syscall;
+	return 1;
+}
+
+static uint32_t stack_intern(struct attr *a, unsigned count, uint32_t flags)
+{
+	bool added;
+	uint64_t *slot;
+
+	a->head = (struct fmt_stack){ .count = (uint16_t)count, .flags = (uint16_t)flags };
+	slot = map_put(&a->stacks, XXH3_64bits(&a->head, sizeof(a->head) + count * sizeof(*a->frames)), &added);
+	if (!slot)
+		return 0;
+	if (!added)
+		return (uint32_t)*slot;
+	*slot = ++a->stack_count;
+	a->head.id = a->stack_count;
+	write_modules(a);
+	for (unsigned i = 0; i < count; i++)
+		naming_want(a->naming, a->frames[i].module, a->frames[i].addr);
+	if (store_put_var(a->w, FMT_STACK, &a->head, sizeof(a->head), a->frames, count * (uint32_t)sizeof(*a->frames)))
+		a->n.store_errors++;
+	return a->stack_count;
+}
+
+uint32_t attr_stack(struct attr *a, const struct sample *s)
+{
+	unsigned n = kernel_frame(a, s), first = n;
+	uint32_t flags = FMT_STACK_BROKEN;
+	struct place place;
+
+	a->last_end = 0;
+	if (!process_seen(a, s->pid, s->time))
+		return 0;
+	if (s->valid & SV_REGS) {
+		size_t bytes = s->valid & SV_STACK ? s->stack_bytes : 0;
+
+		if (!bytes)
+			a->n.no_stack_bytes++;
+		n += (unsigned)unwind(a->unwinder, s->pid, s->regs, s->stack, bytes, a->frames + n, a->o.max_frames, &flags);
+		a->last_end = unwind_stack_end(a->unwinder);
+	} else if ((s->valid & SV_IP) && !(s->flags & SF_KERNEL)) {
+		a->n.no_registers++;
+		procmap_lookup(a->maps, s->pid, s->ip, &place);
+		a->frames[n++] = (struct fmt_frame){ .addr = place.vaddr, .module = place.module ? place.module->id : 0 };
+	} else if (!n) {
+		a->n.no_registers++;
+		return 0;
+	}
+	/* the maps may just have been read again */
+	process_seen(a, s->pid, s->time);
+	for (unsigned i = first; i < n; i++) {
+		a->frames[i].module = anon_module(a, s->pid, a->frames[i].module, s->time);
+		a->n.unmapped += !a->frames[i].module;
+	}
+	if (a->stack_count >= a->o.max_stacks && n > 1) {
+		a->n.stacks_full++;
+		n = 1;
+		flags = FMT_STACK_CUT;
+	}
+	return stack_intern(a, n, flags);
+}
+
+uint64_t attr_stack_end(const struct attr *a)
+{
+	return a->last_end;
+}
+
+bool attr_place(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr)
+{
+	struct place place;
+
+	*module = 0;
+	*addr = 0;
+	if (!procmap_lookup(a->maps, pid, ip, &place) || !place.module)
+		return false;
+	*module = anon_module(a, pid, place.module->id, 0);
+	*addr = place.vaddr;
+	process_seen(a, pid, 0);
+	write_modules(a);
+	return true;
+}
+
+bool attr_code(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr)
+{
+	if (!attr_place(a, pid, ip, module, addr))
+		return false;
+	naming_want(a->naming, *module, *addr);
+	return true;
+}
+
+/* ---- the end ---- */
+
+int attr_finish(struct attr *a, struct err *e)
+{
+	struct process *p;
+	uint64_t key, *value;
+	size_t pos = 0;
+	int err;
+
+	for (;;) { /* jit_finish() deletes from the map that is walked */
+		pos = 0;
+		if (!map_next(&a->jits, &pos, &key, &value))
+			break;
+		jit_finish(a, (uint32_t)key);
+	}
+	write_modules(a);
+	err = naming_all(a->naming, a->modules, e);
+	pos = 0;
+	while (procmap_next(a->maps, &pos, &p))
+		if (p->written && p->end)
+			write_process(a, p);
+	if (!err && a->n.store_errors)
+		err = err_set(e, -EIO, "the profile lacks records that could not be written");
+	return err;
+}
+
+void attr_counters(const struct attr *a,
+		   void (*put_counter)(void *ctx, const char *name, uint64_t value, bool loss), void *ctx)
+{
+	const struct unwind_counters *u = unwind_counters(a->unwinder);
+	const struct procmap_counters *m = procmap_counters(a->maps);
+	char name[128];
+
+	put_counter(ctx, "stacks unwound", u->stacks, false);
+	put_counter(ctx, "stacks complete", u->complete, false);
+	put_counter(ctx, "stacks cut", u->cut, true);
+	put_counter(ctx, "stacks broken", u->broken, true);
+	for (int c = 0; c < UNWIND_CAUSES; c++) {
+		if (!u->cause[c])
+			continue;
+		snprintf(name, sizeof(name), "stacks ended: %s", unwind_cause_str((enum unwind_cause)c));
+		put_counter(ctx, name, u->cause[c], true);
+	}
+	put_counter(ctx, "frames by frame pointer", u->by_frame_pointer, false);
+	put_counter(ctx, "frames outside all mappings", a->n.unmapped, true);
+	put_counter(ctx, "samples without registers", a->n.no_registers, true);
+	put_counter(ctx, "samples without stack bytes", a->n.no_stack_bytes, true);
+	put_counter(ctx, "stacks beyond the limit", a->n.stacks_full, true);
+	put_counter(ctx, "maps read again", m->refreshes, false);
+	put_counter(ctx, "processes gone before their maps were read", m->gone, true);
+	put_counter(ctx, "processes beyond the limit", m->evicted, true);
+	put_counter(ctx, "perf map lines refused", a->n.jit_refused, true);
+	naming_counters(a->naming, put_counter, ctx);
+}
