@@ -89,7 +89,7 @@ static struct fmt_access access_of(Ev *e, Addr a, UInt flags, Bool stack, double
 	r.weight = weight;
 	r.pid = 1;
 	r.tid = X.t->tid;
-	r.function = fn->id + 1;
+	r.function = X.eff + 1; /* as the truth counts it: linkage stubs are their caller's */
 	r.size = e->size;
 	r.flags = flags | (stack ? FMT_A_STACK : 0) | (e->rep ? FMT_A_REP : 0);
 	out_symbol(m, e->ip, r.ip, fn);
@@ -284,11 +284,11 @@ void window_touch(Ev *e, Addr a, UInt size, UInt flags)
 {
 	if (LIKELY_(!win_filter[line_of(a)] && !win_filter[line_of(a + size - 1)] && !win_filter[line_of(a - 3)]))
 		return;
-	touch_line(a - 3, a, size, e->ip, flags, -1, fn_at(e->ip)->id + 1);
+	touch_line(a - 3, a, size, e->ip, flags, -1, X.eff + 1);
 	if (line_of(a) != line_of(a - 3))
-		touch_line(a, a, size, e->ip, flags, -1, fn_at(e->ip)->id + 1);
+		touch_line(a, a, size, e->ip, flags, -1, X.eff + 1);
 	if (line_of(a + size - 1) != line_of(a))
-		touch_line(a + size - 1, a, size, e->ip, flags, -1, fn_at(e->ip)->id + 1);
+		touch_line(a + size - 1, a, size, e->ip, flags, -1, X.eff + 1);
 }
 
 void window_kernel(Addr a, SizeT len, UInt flags, Int nr)
