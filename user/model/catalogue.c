@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/catalogue.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#define MAX_ENTRIES 4096
+
+/* devices.json is part of the program: `logca show --device` needs no file beside it. */
+__asm__(".section .rodata\n"
+	"accperf_paper_devices:\n"
+	".incbin \"user/model/devices.json\"\n"
+	"accperf_paper_devices_end:\n"
+	".previous\n");
+extern const char accperf_paper_devices[], accperf_paper_devices_end[];
+
+void catalogue_entry_release(struct catalogue_entry *e)
+{
+	char **owned[] = { &e->name, &e->family, &e->device, &e->host, &e->driver, &e->date, &e->baseline, &e->unit };
+
+	for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+		free(*owned[i]);
+	for (unsigned i = 0; i < e->notes; i++)
+		free(e->note[i]);
+	points_release(&e->pts);
+	*e = (struct catalogue_entry){ 0 };
+}
+
+void catalogue_release(struct catalogue *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		catalogue_entry_release(&c->entries[i]);
+	free(c->entries);
+	*c = (struct catalogue){ 0 };
+}
+
+static char *text_of(json_t *o, const char *key)
+{
+	json_t *v = json_object_get(o, key);
+
+	return json_is_string(v) && strlen(json_string_value(v)) < 4096 ? strdup(json_string_value(v)) : NULL;
+}
+
+static int parse_params(struct catalogue_entry *entry, json_t *o, struct err *e)
+{
+	const struct { const char *key; double *at; } field[] = {
+		{ "L", &entry->p.L }, { "o", &entry->p.o }, { "C", &entry->p.C }, { "beta", &entry->p.beta },
+	};
+	json_t *a = json_object_get(o, "A"), *t0 = json_object_get(o, "t0");
+	const char *latency = json_string_value(json_object_get(o, "latency"));
+
+	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++) {
+		json_t *v = json_object_get(o, field[i].key);
+
+		if (!json_is_number(v))
+			return err_set(e, -EINVAL, "'%s' has no number for %s", entry->name, field[i].key);
+		*field[i].at = json_number_value(v);
+	}
+	if (!latency || (strcmp(latency, "dep") && strcmp(latency, "indep")))
+		return err_set(e, -EINVAL, "'%s' has no latency of indep or dep", entry->name);
+	entry->p.kind = latency[0] == 'd' ? LOGCA_DEP : LOGCA_INDEP;
+	entry->p.A = json_is_number(a) ? json_number_value(a) : INFINITY; /* null: infinite */
+	entry->p.t0 = json_is_number(t0) ? json_number_value(t0) : 0;
+	entry->has_params = true;
+	if (logca_check(&entry->p, e)) {
+		err_prefix(e, "'%s'", entry->name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse_points(struct catalogue_entry *entry, json_t *o, struct err *e)
+{
+	for (int k = 0; k < RUN_KINDS; k++) {
+		json_t *list = json_object_get(o, run_kind_str((enum run_kind)k)), *p;
+		size_t i;
+
+		json_array_foreach(list, i, p) {
+			json_t *g = json_array_get(p, 0), *t = json_array_get(p, 1), *flag = json_array_get(p, 2);
+			int err;
+
+			if (!json_is_number(g) || !json_is_number(t))
+				return err_set(e, -EINVAL, "'%s': point %zu of %s is not [bytes, time]", entry->name, i,
+					       run_kind_str((enum run_kind)k));
+			err = points_add(&entry->pts, (enum run_kind)k, json_number_value(g), json_number_value(t),
+					 json_is_true(flag), e);
+			if (err) {
+				err_prefix(e, "'%s'", entry->name);
+				return err;
+			}
+		}
+	}
+	return 0;
+}
+
+static int parse_entry(struct catalogue_entry *entry, json_t *o, struct err *e)
+{
+	json_t *params = json_object_get(o, "params"), *notes = json_object_get(o, "notes"), *note;
+	size_t i;
+	int err = 0;
+
+	entry->name = text_of(o, "name");
+	if (!entry->name || !*entry->name)
+		return err_set(e, -EINVAL, "an entry has no name");
+	entry->family = text_of(o, "family");
+	entry->device = text_of(o, "device");
+	entry->host = text_of(o, "host");
+	entry->driver = text_of(o, "driver");
+	entry->date = text_of(o, "date");
+	entry->baseline = text_of(o, "baseline");
+	entry->unit = text_of(o, "unit");
+	if (entry->unit)
+		strncpy(entry->pts.unit, entry->unit, sizeof(entry->pts.unit) - 1);
+	entry->preset = !json_is_false(json_object_get(o, "preset"));
+	json_array_foreach(notes, i, note)
+		if (json_is_string(note) && entry->notes < CATALOGUE_NOTES) {
+			entry->note[entry->notes] = strdup(json_string_value(note));
+			entry->notes += entry->note[entry->notes] != NULL;
+		}
+	if (json_is_object(params))
+		err = parse_params(entry, params, e);
+	return err ? err : parse_points(entry, json_object_get(o, "points"), e);
+}
+
+int catalogue_put(struct catalogue *c, struct catalogue_entry *entry, struct err *e)
+{
+	struct catalogue_entry *grown;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (!strcmp(c->entries[i].name, entry->name)) {
+			catalogue_entry_release(&c->entries[i]);
+			c->entries[i] = *entry;
+			*entry = (struct catalogue_entry){ 0 };
+			return 0;
+		}
+	grown = c->count < MAX_ENTRIES ? realloc(c->entries, (c->count + 1) * sizeof(*grown)) : NULL;
+	if (!grown)
+		return err_set(e, -ENOMEM, "the catalogue holds %zu entries already; remove some", c->count);
+	c->entries = grown;
+	c->entries[c->count++] = *entry;
+	*entry = (struct catalogue_entry){ 0 };
+	return 0;
+}
+
+int catalogue_parse(struct catalogue *c, const char *text, size_t len, struct err *e)
+{
+	json_error_t why;
+	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why), *list, *o;
+	const char *schema = json_string_value(json_object_get(root, "schema"));
+	size_t i;
+	int err = 0;
+
+	*c = (struct catalogue){ 0 };
+	if (!root)
+		return err_set(e, -EINVAL, "line %d: %s", why.line, why.text);
+	list = json_object_get(root, "accelerators");
+	if (!schema || strcmp(schema, CATALOGUE_SCHEMA) || !json_is_array(list))
+		err = err_set(e, -EINVAL, "this JSON is no catalogue: it lacks \"schema\":\"%s\" and a list \"accelerators\"", CATALOGUE_SCHEMA);
+	json_array_foreach(list, i, o) {
+		struct catalogue_entry entry = { 0 };
+
+		if (err)
+			break;
+		err = parse_entry(&entry, o, e);
+		if (!err)
+			err = catalogue_put(c, &entry, e);
+		catalogue_entry_release(&entry);
+	}
+	json_decref(root);
+	if (err)
+		catalogue_release(c);
+	return err;
+}
+
+const struct catalogue_entry *catalogue_find(const struct catalogue *c, const char *name)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (!strcmp(c->entries[i].name, name))
+			return &c->entries[i];
+	return NULL;
+}
+
+int catalogue_paper(struct catalogue *c, struct err *e)
+{
+	int err = catalogue_parse(c, accperf_paper_devices, (size_t)(accperf_paper_devices_end - accperf_paper_devices), e);
+
+	if (err)
+		err_prefix(e, "the built-in catalogue");
+	return err;
+}

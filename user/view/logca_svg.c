@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Speed-up over granularity in the manner of the LogCA paper's figures: both axes logarithmic, observed
+ * points, the curve, its bounds, g1 and gA/2, and the optimisation regions coloured and labelled.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/logca.h"
+
+#define WIDTH 860
+#define HEIGHT 520
+#define X0 74
+#define X1 700
+#define Y0 56
+#define Y1 430
+
+struct frame {
+	double x0, x1, y0, y1; /* ln of size, ln of speed-up */
+};
+
+static double px(const struct frame *f, double g)
+{
+	return X0 + (log(g) - f->x0) / (f->x1 - f->x0) * (X1 - X0);
+}
+
+static double py(const struct frame *f, double s)
+{
+	return Y1 - (log(s) - f->y0) / (f->y1 - f->y0) * (Y1 - Y0);
+}
+
+static void escaped(struct buf *b, const char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '<')
+			buf_addstr(b, "&lt;");
+		else if (c == '>')
+			buf_addstr(b, "&gt;");
+		else if (c == '&')
+			buf_addstr(b, "&amp;");
+		else if (c == '"')
+			buf_addstr(b, "&quot;");
+		else
+			buf_addch(b, c < 0x20 || c >= 0x7f ? '?' : (char)c);
+	}
+}
+
+/* One hue a set of letters, light enough to read on. */
+static const char *tint(const char *letters)
+{
+	static const char *const hue[16] = {
+		"#f4f4f4", "#fff0c2", "#d6e6f7", "#e2dff2", "#fde0c5", "#fbd3b0", "#cfe3d4", "#d9d2e6",
+		"#e3f1d4", "#f7ecc9", "#c9e4ea", "#d3dbef", "#f6dcd9", "#f3cfc0", "#dcead0", "#eadfd6",
+	};
+	unsigned set = 0;
+
+	for (int i = 0; i < LOGCA_LETTERS; i++)
+		if (strchr(letters, LOGCA_LETTER_NAMES[i]))
+			set |= 1u << i;
+	return hue[set];
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Regions between the exact cut-offs, not on the grid of powers of two. */
+static void regions(struct buf *b, const struct logca_view *v, const struct frame *f)
+{
+	double edge[2 + 4 * LOGCA_LETTERS] = { v->lo, v->hi };
+	int n = 2, row = 0;
+
+	for (int i = 0; i < LOGCA_LETTERS; i++) {
+		double iv[2][2];
+
+		for (int k = 0, cuts = logca_cut(&v->p, (enum logca_letter)i, v->lo, v->hi, iv); k < cuts; k++) {
+			edge[n++] = iv[k][0];
+			edge[n++] = iv[k][1];
+		}
+	}
+	qsort(edge, (size_t)n, sizeof(*edge), by_value);
+	for (int i = 0; i + 1 < n; i++) {
+		double a = px(f, edge[i]), z = px(f, edge[i + 1]), y;
+		char letters[LOGCA_LETTERS + 1];
+
+		if (z - a < .05)
+			continue;
+		logca_letters(&v->p, sqrt(edge[i] * edge[i + 1]), letters);
+		buf_addf(b, "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", a, Y0, z - a, Y1 - Y0, tint(letters));
+		/* a narrow region's label goes a line up so that neighbours do not run together */
+		y = Y0 - 6 - (z - a < 8. * (double)strlen(letters) + 4 && row++ % 2 == 0 ? 13 : 0);
+		buf_addf(b, "<text x=\"%.1f\" y=\"%.1f\" class=\"r\">%s</text>\n", (a + z) / 2, y, *letters ? letters : "none");
+		if (i)
+			buf_addf(b, "<path d=\"M%.1f %dV%d\" class=\"cut\"/>\n", a, Y0, Y1);
+	}
+}
+
+static void grid(struct buf *b, const struct logca_view *v, const struct frame *f)
+{
+	int first = (int)ceil(f->x0 / M_LN2 - 1e-9), last = (int)floor(f->x1 / M_LN2 + 1e-9);
+	int step = last - first > 12 ? 3 : last - first > 6 ? 2 : 1;
+
+	for (int e = first; e <= last; e++) {
+		double x = px(f, exp2(e));
+		AUTO_BUF(text);
+
+		buf_addf(b, "<path d=\"M%.1f %dv%d\" class=\"axis\"/>\n", x, Y1, (e - first) % step ? 3 : 6);
+		if ((e - first) % step)
+			continue;
+		logca_size(&text, exp2(e));
+		buf_addf(b, "<text x=\"%.1f\" y=\"%d\" class=\"t\">%s</text>\n", x, Y1 + 20, text.data);
+	}
+	for (int d = (int)ceil(f->y0 / M_LN10 - 1e-9); d <= (int)floor(f->y1 / M_LN10 + 1e-9); d++) {
+		double y = py(f, pow(10, d));
+
+		buf_addf(b, "<path d=\"M%d %.1fH%d\" class=\"grid\"/>\n", X0, y, X1);
+		buf_addf(b, "<text x=\"%d\" y=\"%.1f\" class=\"e\">%g</text>\n", X0 - 8, y + 4, pow(10, d));
+	}
+	(void)v;
+}
+
+static void curve(struct buf *b, const struct logca_view *v, const struct frame *f, bool bound)
+{
+	bool open = false;
+
+	buf_addstr(b, "<path d=\"");
+	for (int i = 0; i <= 240; i++) {
+		double g = exp(f->x0 + (f->x1 - f->x0) * i / 240);
+		double s = bound ? logca_bound(&v->p, g) : logca_speedup(&v->p, g);
+
+		if (!isfinite(s) || log(s) < f->y0 - 1 || log(s) > f->y1 + 1) {
+			open = false;
+			continue;
+		}
+		buf_addf(b, "%s%.1f %.1f", open ? "L" : "M", px(f, g), py(f, s));
+		open = true;
+	}
+	buf_addf(b, "\" class=\"%s\" clip-path=\"url(#plane)\"/>\n", bound ? "bound" : "curve");
+}
+
+static void mark(struct buf *b, const struct frame *f, double g, double s, const char *name, int line)
+{
+	AUTO_BUF(size);
+	double x = px(f, g);
+	bool left = x > X1 - 110;
+
+	logca_size(&size, g);
+	buf_addf(b, "<path d=\"M%.1f %.1fV%d\" class=\"mark\"/>\n", x, py(f, s), Y1);
+	buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#b00020\"/>\n", x, py(f, s));
+	buf_addf(b, "<text x=\"%.1f\" y=\"%d\" class=\"%s\">%s = %s</text>\n", x + (left ? -6 : 6), Y1 - 10 - 15 * line, left ? "me" : "m", name, size.data);
+}
+
+static void legend(struct buf *b, const struct logca_view *v, bool observed)
+{
+	static const char *const meaning[LOGCA_LETTERS] = { "L latency", "o overhead", "C work per byte", "A acceleration" };
+	const struct logca *p = &v->p;
+	int y = Y0 + 10;
+
+	if (observed) {
+		buf_addf(b, "<circle cx=\"%d\" cy=\"%d\" r=\"3.5\" class=\"seen\"/><text x=\"%d\" y=\"%d\" class=\"l\">observed</text>\n", X1 + 26, y, X1 + 44, y + 4);
+		y += 20;
+	}
+	buf_addf(b, "<path d=\"M%d %dh24\" class=\"curve\"/><text x=\"%d\" y=\"%d\" class=\"l\">%s</text>\n", X1 + 14, y, X1 + 44, y + 4,
+		 v->fit ? "LogCA, fitted" : "LogCA");
+	y += 20;
+	buf_addf(b, "<path d=\"M%d %dh24\" class=\"bound\"/><text x=\"%d\" y=\"%d\" class=\"l\">bound</text>\n", X1 + 14, y, X1 + 44, y + 4);
+	y += 30;
+	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">worth improving:</text>\n", X1 + 14, y);
+	for (int i = 0; i < LOGCA_LETTERS; i++)
+		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">%s</text>\n", X1 + 24, y += 17, meaning[i]);
+	y += 28;
+	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">C = %.4g %s, beta = %.3f</text>\n", X1 + 14, y, p->C, v->unit, p->beta);
+	if (p->t0 > 0)
+		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">t0 = %.4g</text>\n", X1 + 14, y += 17, p->t0);
+	if (v->fit && p->kind == LOGCA_INDEP && !v->fit->submit_used)
+		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">o + L = %.4g</text>\n", X1 + 14, y += 17, p->o + p->L);
+	else
+		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">o = %.4g, L = %.4g%s</text>\n", X1 + 14, y += 17, p->o, p->L,
+			 p->kind == LOGCA_DEP ? "/B" : "");
+	if (isinf(p->A))
+		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">A has no upper bound</text>\n", X1 + 14, y += 17);
+	else
+		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">%s = %.4g</text>\n", X1 + 14, y += 17,
+			 v->fit && v->fit->near_one && !v->fit->zero_used ? "A effective" : "A", p->A);
+	if (v->fit)
+		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">misfit %.1f %%</text>\n", X1 + 14, y += 17, v->fit->error * 100);
+}
+
+static struct frame frame_of(const struct logca_view *v, const double *seen, size_t n)
+{
+	double lo = INFINITY, hi = 0;
+
+	for (int i = 0; i <= 240; i++) {
+		double s = logca_speedup(&v->p, v->lo * pow(v->hi / v->lo, i / 240.));
+
+		lo = fmin(lo, s);
+		hi = fmax(hi, s);
+	}
+	for (size_t i = 0; i < n; i++) {
+		lo = fmin(lo, seen[i]);
+		hi = fmax(hi, seen[i]);
+	}
+	if (isfinite(v->p.A) && v->p.A < hi * 4)
+		hi = fmax(hi, v->p.A);
+	lo = fmax(fmin(lo, .5), hi * 1e-6);
+	hi = fmax(hi * 1.4, 2);
+	return (struct frame){ log(v->lo), log(v->hi), log(lo * .8), log(hi) };
+}
+
+void logca_svg(struct buf *b, const struct logca_view *v)
+{
+	double g[512], seen[512], root[2], pg, ps;
+	size_t points = v->pts ? logca_observed(v->pts, g, seen, 512) : 0;
+	struct frame f = frame_of(v, seen, points);
+	int lines = 0;
+
+	buf_addf(b,
+		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n"
+		 "<style>.axis{stroke:#333;fill:none}.grid{stroke:#999;stroke-width:.4;fill:none}.cut{stroke:#888;stroke-width:.7;stroke-dasharray:2 3;fill:none}"
+		 ".curve{stroke:#1f4e9e;stroke-width:2.2;fill:none}.bound{stroke:#333;stroke-width:1.2;stroke-dasharray:7 4;fill:none}"
+		 ".one{stroke:#333;stroke-width:1.2;fill:none}.mark{stroke:#b00020;stroke-width:1;stroke-dasharray:4 3;fill:none}.seen{fill:#fff;stroke:#111;stroke-width:1.2}"
+		 "text{fill:#222}.r,.t,.h{text-anchor:middle}.r{font-weight:bold}.h{font-size:15px}.e,.me{text-anchor:end}.m,.me{fill:#b00020}</style>\n"
+		 "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<clipPath id=\"plane\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/></clipPath>\n",
+		 WIDTH, HEIGHT, WIDTH, HEIGHT, WIDTH, HEIGHT, X0, Y0, X1 - X0, Y1 - Y0);
+	regions(b, v, &f);
+	grid(b, v, &f);
+	buf_addf(b, "<text x=\"%d\" y=\"22\" class=\"h\">", (X0 + X1) / 2);
+	escaped(b, v->name ? v->name : "LogCA");
+	buf_addstr(b, "</text>\n");
+	if (f.y0 < 0 && f.y1 > 0)
+		buf_addf(b, "<path d=\"M%d %.1fH%d\" class=\"one\"/>\n", X0, py(&f, 1), X1);
+	curve(b, v, &f, true);
+	curve(b, v, &f, false);
+	for (size_t i = 0; i < points; i++)
+		buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" class=\"seen\"/>\n", px(&f, g[i]), py(&f, seen[i]));
+	for (int i = 0, n = logca_solve(&v->p, 1, root); i < n; i++)
+		if (root[i] > v->lo && root[i] < v->hi)
+			mark(b, &f, root[i], 1, n > 1 && i ? "g1 (end)" : "g1", lines++);
+	if (isfinite(v->p.A) && v->p.A > 1) {
+		for (int i = 0, n = logca_solve(&v->p, v->p.A / 2, root); i < n; i++)
+			if (root[i] > v->lo && root[i] < v->hi)
+				mark(b, &f, root[i], v->p.A / 2, "gA/2", lines++);
+	} else {
+		logca_peak(&v->p, v->lo, v->hi, &pg, &ps);
+		root[0] = logca_half_peak(&v->p, ps);
+		if (root[0] > v->lo && root[0] < v->hi)
+			mark(b, &f, root[0], ps / 2, "half peak", lines++);
+	}
+	buf_addf(b, "<path d=\"M%d %dV%dH%d\" class=\"axis\"/>\n", X0, Y0, Y1, X1);
+	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"t\">granularity (bytes handed over by one call)</text>\n", (X0 + X1) / 2, Y1 + 46);
+	buf_addf(b, "<text transform=\"translate(20 %d) rotate(-90)\" class=\"t\">speed-up</text>\n", (Y0 + Y1) / 2);
+	legend(b, v, points > 0);
+	buf_addstr(b, "</svg>\n");
+}
