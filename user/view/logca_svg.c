@@ -52,8 +52,10 @@ static void escaped(struct buf *b, const char *s)
 static const char *tint(const char *letters)
 {
 	static const char *const hue[16] = {
-		"#f4f4f4", "#fff0c2", "#d6e6f7", "#e2dff2", "#fde0c5", "#fbd3b0", "#cfe3d4", "#d9d2e6",
-		"#e3f1d4", "#f7ecc9", "#c9e4ea", "#d3dbef", "#f6dcd9", "#f3cfc0", "#dcead0", "#eadfd6",
+		/* none, L, o, Lo */ "#f4f4f4", "#fff0c2", "#d6e6f7", "#e2dff2",
+		/* C, LC, oC, LoC */ "#fde0c5", "#fbd3b0", "#cfe3d4", "#d3e0f3",
+		/* A, LA, oA, LoA */ "#fff3c4", "#f7ecc9", "#c9e4ea", "#d3dbef",
+		/* CA, LCA, oCA, LoCA */ "#f9d9d3", "#f3e0c0", "#dcd3ec", "#e6d6c8",
 	};
 	unsigned set = 0;
 
@@ -175,7 +177,8 @@ static void legend(struct buf *b, const struct logca_view *v, bool observed)
 	for (int i = 0; i < LOGCA_LETTERS; i++)
 		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">%s</text>\n", X1 + 24, y += 17, meaning[i]);
 	y += 28;
-	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">C = %.4g %s, beta = %.3f</text>\n", X1 + 14, y, p->C, v->unit, p->beta);
+	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">beta = %.3f</text>\n", X1 + 14, y, p->beta);
+	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">C = %.4g %s</text>\n", X1 + 14, y += 17, p->C, v->unit);
 	if (p->t0 > 0)
 		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">t0 = %.4g</text>\n", X1 + 14, y += 17, p->t0);
 	if (v->fit && p->kind == LOGCA_INDEP && !v->fit->submit_used)

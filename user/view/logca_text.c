@@ -21,10 +21,17 @@ void logca_size(struct buf *b, double g)
 	}
 	for (; g >= 1024 && u < 4; u++)
 		g /= 1024;
-	if (g == floor(g) && g < 1024)
+	if (fabs(g - round(g)) < 1e-9 * g && g < 1024) /* exp(ln 16) is 16 B */
 		buf_addf(b, "%.0f %s", g, units[u]);
 	else
 		buf_addf(b, g < 10 ? "%.2f %s" : g < 100 ? "%.1f %s" : "%.0f %s", g, units[u]);
+}
+
+#define LABEL 25
+
+static void label(struct buf *b, const char *s)
+{
+	buf_addf(b, "  %-*s ", LABEL - 3, s);
 }
 
 static void interval(struct buf *b, const struct fit_value *v, bool size)
@@ -35,14 +42,14 @@ static void interval(struct buf *b, const struct fit_value *v, bool size)
 	if (size)
 		logca_size(b, v->lo);
 	else
-		buf_addf(b, "%.4g", v->lo);
+		buf_addf(b, "%.5g", v->lo);
 	buf_addstr(b, ", ");
 	if (isinf(v->hi))
 		buf_addstr(b, "inf)");
 	else if (size)
 		logca_size(b, v->hi);
 	else
-		buf_addf(b, "%.4g", v->hi);
+		buf_addf(b, "%.5g", v->hi);
 	if (!isinf(v->hi))
 		buf_addstr(b, "]");
 }
@@ -53,6 +60,13 @@ static const struct fit_value *crossing(const struct logca_view *v, double g)
 		if (v->fit->g1[i].v == g)
 			return &v->fit->g1[i];
 	return NULL;
+}
+
+/* A labelled line that may be long. */
+static void labelled(struct buf *b, const struct text_style *s, const char *name, const struct buf *text)
+{
+	label(b, name);
+	text_wrap(b, text->data ? text->data : "", LABEL, LABEL, s->width ? s->width : 80);
 }
 
 static const char *binding_text(enum logca_letter l)
@@ -112,11 +126,6 @@ void logca_verdict(struct buf *b, const struct logca_view *v)
 	}
 }
 
-static void label(struct buf *b, const char *s)
-{
-	buf_addf(b, "  %-22s ", s);
-}
-
 static void parameter(struct buf *b, const char *name, double v, const struct fit_value *fit, const char *unit)
 {
 	label(b, name);
@@ -164,15 +173,16 @@ static void parameters(struct buf *b, const struct logca_view *v)
 		parameter(b, "A effective", f->A_eff.v, &f->A_eff, "");
 }
 
-static void results(struct buf *b, const struct logca_view *v)
+static void results(struct buf *b, const struct logca_view *v, const struct text_style *s)
 {
 	const struct logca *p = &v->p;
 	double pg, ps, half, g[2], n1, n2;
+	AUTO_BUF(text);
 	bool reach;
 
-	label(b, "offloading pays");
-	logca_verdict(b, v);
-	buf_addch(b, '\n');
+	logca_verdict(&text, v);
+	labelled(b, s, "offloading pays", &text);
+	buf_clear(&text);
 	logca_peak(p, v->lo, v->hi, &pg, &ps);
 	label(b, "largest speed-up");
 	buf_addf(b, "%.4g at ", ps);
@@ -180,23 +190,25 @@ static void results(struct buf *b, const struct logca_view *v)
 	buf_addf(b, " (of %s)\n", v->pts ? "what was measured" : "16 B to 32 MB");
 	reach = isfinite(p->A) && p->A > 1 && logca_solve(p, p->A / 2, g);
 	half = reach ? g[0] : logca_half_peak(p, ps);
-	label(b, reach ? "gA/2" : "half that speed-up");
-	if (reach)
-		buf_addf(b, "S = %.4g at ", p->A / 2);
-	else
-		buf_addf(b, "S = %.4g at ", ps / 2);
-	logca_size(b, half);
+	buf_addf(&text, "S = %.4g at ", reach ? p->A / 2 : ps / 2);
+	logca_size(&text, half);
 	if (v->fit && v->fit->half_attainable == !reach)
-		interval(b, &v->fit->half, true);
-	buf_addstr(b, reach ? "\n" : " (of the attainable peak: A/2 is not reached)\n");
+		interval(&text, &v->fit->half, true);
+	if (!reach)
+		buf_addstr(&text, " (of the attainable peak: A/2 is not reached)");
+	labelled(b, s, reach ? "gA/2" : "half that speed-up", &text);
+	buf_clear(&text);
 	label(b, "large-size limit");
 	if (isinf(logca_limit(p)))
 		buf_addstr(b, "none\n");
 	else
 		buf_addf(b, "%.4g%s\n", logca_limit(p), p->kind == LOGCA_DEP && p->beta < 1 ? " (it falls after the peak)" : "");
-	label(b, "class");
-	buf_addf(b, "%s-bound%s\n", logca_compute_bound(p) ? "compute" : "latency",
-		 p->kind == LOGCA_DEP && fabs(p->beta - 1) < .05 && p->beta > 1 ? " by the letter; beta is so near 1 that the latency rules every real size" : "");
+	if (v->fit && v->fit->near_one && !v->fit->zero_used)
+		buf_addstr(&text, "not identified: a latency per byte would make it latency-bound, a smaller A compute-bound");
+	else
+		buf_addf(&text, "%s-bound%s", logca_compute_bound(p) ? "compute" : "latency",
+			 p->kind == LOGCA_DEP && fabs(p->beta - 1) < .05 && p->beta > 1 ? " by the letter; beta is so near 1 that the latency rules every real size" : "");
+	labelled(b, s, "class", &text);
 	if (v->newton) {
 		logca_newton(p, &n1, &n2);
 		label(b, "published one-step");
@@ -254,53 +266,54 @@ void logca_text_regions(struct buf *b, const struct logca_view *v, const struct 
 	}
 }
 
-static void batching(struct buf *b, const struct logca_view *v)
+static void batching(struct buf *b, const struct logca_view *v, const struct text_style *s)
 {
 	struct logca_payoff w;
+	AUTO_BUF(text);
 	bool any = false;
 
 	logca_payoff(&v->p, v->lo, v->hi, &w);
 	if (w.verdict != LOGCA_FROM && w.verdict != LOGCA_OUTSIDE && w.verdict != LOGCA_NEVER && w.verdict != LOGCA_BETWEEN)
 		return;
-	label(b, "batching");
 	for (double g = exp2(ceil(log2(v->lo))); g <= v->hi; g *= 16) {
 		double n = logca_batch(&v->p, g);
 
 		if (!(n > 1))
 			continue;
 		if (any)
-			buf_addstr(b, "; ");
-		buf_addf(b, "%.6g calls of ", n);
-		logca_size(b, g);
+			buf_addstr(&text, "; ");
+		buf_addf(&text, "%.6g calls of ", n);
+		logca_size(&text, g);
 		any = true;
 	}
-	buf_addstr(b, any ? " handed over as one pay\n" : "does not help\n");
+	buf_addstr(&text, any ? " handed over as one pay" : "does not help");
+	labelled(b, s, "batching", &text);
 }
 
 static void quality(struct buf *b, const struct logca_view *v, const struct text_style *s)
 {
 	const struct fit *f = v->fit;
+	AUTO_BUF(text);
 
-	label(b, "from");
-	buf_addf(b, "%zu host and %zu accelerated calls, %zu sizes, ", f->host_calls, f->accel_calls, f->sizes);
-	logca_size(b, f->gmin);
-	buf_addstr(b, " .. ");
-	logca_size(b, f->gmax);
+	buf_addf(&text, "%zu host and %zu accelerated calls, %zu sizes, ", f->host_calls, f->accel_calls, f->sizes);
+	logca_size(&text, f->gmin);
+	buf_addstr(&text, " .. ");
+	logca_size(&text, f->gmax);
 	if (f->switched)
-		buf_addf(b, "; %zu set aside", f->switched);
-	buf_addch(b, '\n');
-	label(b, "misfit");
-	buf_addf(b, "%.1f %% mean |ln error| (host %.1f, accelerated %.1f), worst %.0f %% at ", f->error * 100, f->error_host * 100,
+		buf_addf(&text, "; %zu set aside", f->switched);
+	labelled(b, s, "from", &text);
+	buf_clear(&text);
+	buf_addf(&text, "%.1f %% mean |ln error| (host %.1f, accelerated %.1f), worst %.0f %% at ", f->error * 100, f->error_host * 100,
 		 f->error_accel * 100, (exp(f->worst_error) - 1) * 100);
-	logca_size(b, f->worst_g);
+	logca_size(&text, f->worst_g);
 	if (!isnan(f->noise))
-		buf_addf(b, "; noise %.1f %%", f->noise * 100);
-	buf_addstr(b, "\n");
+		buf_addf(&text, "; noise %.1f %%", f->noise * 100);
+	labelled(b, s, "misfit", &text);
 	for (unsigned i = 0; i < f->notes; i++) {
 		text_hue_on(b, s, TEXT_WARM);
 		buf_addstr(b, "  ! ");
 		text_hue_off(b, s, TEXT_WARM);
-		text_wrap(b, f->note[i], 4, 4, s->width ? s->width : 100);
+		text_wrap(b, f->note[i], 4, 4, s->width ? s->width : 80);
 	}
 }
 
@@ -317,13 +330,13 @@ void logca_text(struct buf *b, const struct logca_view *v, const struct text_sty
 	parameters(b, v);
 	if (v->fit)
 		buf_addstr(b, "  intervals: nominally 90 %\n");
-	results(b, v);
-	batching(b, v);
+	results(b, v, s);
+	batching(b, v, s);
 	if (v->fit)
 		quality(b, v, s);
 	for (unsigned i = 0; i < v->notes; i++) {
 		buf_addstr(b, "  ! ");
-		text_wrap(b, v->note[i], 4, 4, s->width ? s->width : 100);
+		text_wrap(b, v->note[i], 4, 4, s->width ? s->width : 80);
 	}
 	buf_addch(b, '\n');
 	logca_plot(b, v, s);

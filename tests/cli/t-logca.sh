@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `accperf logca`: the shared vectors through the command, fits, drawings, bad input.
+. "$(dirname "$0")/../lib.sh"
+SHARED=${ACCPERF_SHARED:-$TOP/../shared}
+if [ -r "$SHARED/logca/golden.json" ]; then
+	cat >golden.py <<-'PY'
+		import json, subprocess, sys
+		vectors, exe = json.load(open(sys.argv[1])), "accperf"
+		def near(a, b, what):
+		    if isinstance(b, list):
+		        assert len(a) == len(b), (what, a, b)
+		        for x, y in zip(a, b): near(x, y, what)
+		    elif isinstance(b, (str, type(None))): assert a == b, (what, a, b)
+		    else: assert abs(a - b) <= 1e-6 * abs(b), (what, a, b)
+		for i, v in enumerate(vectors):
+		    p = "L=%r,o=%r,C=%r,A=%r,beta=%r,latency=%s" % (v["L"], v["o"], v["C"], v["A"], v["beta"], v["kind"])
+		    got = json.loads(subprocess.check_output([exe, "logca", "show", "--params", p, "--json"]))
+		    for k in ("kind", "g1", "gA2", "g1_newton", "gA2_newton", "klass", "peak", "g_half_peak", "regions"): near(got[k], v[k], (i, k))
+		    for k in "LoCA": near(got["cut"][k], v["cut"][k], (i, "cut", k))
+		    for k in v["speedup"]: near(got["speedup"][k], v["speedup"][k], (i, "speedup", k))
+		assert len(vectors) >= 100
+	PY
+	check "every vector of golden.json, through show --json" python3 golden.py "$SHARED/logca/golden.json"
+else
+	skip "golden.json through show --json" "$SHARED/logca is not there"
+fi
+
+cat >gen.py <<-'PY'
+	import random, sys
+	# o = 2 us, 0.3 ns/B, C = 1.58, A = 31: what a device behind a copy looks like
+	r, zero = random.Random(3), "zero" in sys.argv
+	n = lambda t: "%.9g" % (t * r.lognormvariate(0, .03))
+	print("bytes,run,time")
+	for e in range(4, 26):
+	    g = 2 ** e
+	    for _ in range(5):
+	        print("%d,host,%s" % (g, n(1.58 * g ** 1.011)))
+	        print("%d,accelerated,%s" % (g, n(2000 + .3 * g + 1.58 * g ** 1.011 / 31)))
+	        if zero: print("%d,zero,%s" % (g, n(2000 + .3 * g)))
+PY
+python3 gen.py >plain.csv; python3 gen.py zero >zero.csv
+expect_status 0 "fit of a CSV" accperf logca fit plain.csv --json
+check "without a zero-work run A is no number but a bound" jq -e '.fit.A.value == null and .fit.A.unbounded and .fit.A.low > 3 and (.fit.L_and_A_separable | not)' out
+check "and the measurement that would help is named" jq -e '.fit.notes | any(test("zero-work"))' out
+expect_status 0 "fit with a zero-work run" accperf logca fit zero.csv --json
+check "L and o come back within 10 %, A within 15 %" jq -e '(.fit.L.value / .3 - 1 | fabs) < .1 and (.fit.fixed.value / 2000 - 1 | fabs) < .1 and (.fit.A.value / 31 - 1 | fabs) < .15' out
+check "intervals hold their values" jq -e '[.fit.C, .fit.beta, .fit.fixed, .fit.L, .fit.A, .fit.g1[0]] | all(.low <= .value and .value <= .high)' out
+g1=$(jq .g1[0] out)
+expect_status 0 "predict at the fitted g1" accperf logca predict zero.csv --size "$g1" --json
+check "speed-up there is 1" jq -e '(.sizes[0].speedup - 1 | fabs) < 1e-6' out
+expect_status 1 "no silent extrapolation" accperf logca predict zero.csv --size 1G
+check "the range is named" grep -q "outside the measured" err
+expect_status 0 "extrapolation on request" accperf logca predict zero.csv --size 1G --extrapolate --json
+check "marked as such" jq -e '.sizes[0].extrapolated' out
+check "the same seed, the same answer" bash -c 'accperf logca fit zero.csv --json >a; accperf logca fit zero.csv --json >b; cmp a b'
+
+expect_status 0 "SVG" accperf logca fit zero.csv --svg fit.svg
+check "well-formed, with points, curve, regions, g1" python3 -c '
+import xml.etree.ElementTree as T
+t = T.parse("fit.svg"); n = "{http://www.w3.org/2000/svg}"
+texts = ["".join(e.itertext()) for e in t.iter(n + "text")]
+assert sum(e.get("class") == "seen" for e in t.iter(n + "circle")) >= 22
+assert any(x.startswith("g1 = 1.") for x in texts) and "LC" in texts and "oC" in texts, texts'
+accperf logca fit zero.csv >text.out
+check "text fits 80 columns" bash -c '! grep -qE "^.{81}" text.out'
+check "text has the plot, break-even and what to improve" grep -qE "offloading pays +from 1\.[34]" text.out
+check "no escape codes in a file" bash -c '! grep -q $'"'"'\033'"'"' text.out'
+
+check "change points are found" bash -c 'python3 - >two.csv <<PY
+print("bytes,host,accelerated")
+for e in range(4, 26):
+    g = 2 ** e
+    for k in range(5): print("%d,%g,%g" % (g, (10 * g if g < 4096 else 2000 + g) * (1 + .01 * k), (800 + .1 * g) * (1 + .01 * k)))
+PY
+accperf logca fit two.csv --segments 4 --resamples 0 --json | jq -e ".segments | length == 2 and .[0].to_bytes == 2048"'
+expect_status 3 "a poor fit says so by its status" accperf logca fit two.csv --resamples 0
+check "and in words" grep -q "misses the measured medians" err
+
+accperf logca devices >devices
+check "the paper's devices are listed" grep -q ultrasparc-t2/aes devices
+check "inconsistent ones are marked" grep -q "integrated-gpu/fft.*(!)" devices
+check "and explained" bash -c 'accperf logca show -d integrated-gpu/fft | grep -q contradict'
+check "T2 AES: C stops counting at 25.0 KB" bash -c 'accperf logca regions -d ultrasparc-t2/aes | grep -q "(C) counts 16 B .. 25.0 KB"'
+check "whatif: Accelerometer's designs to six digits" bash -c '
+accperf logca whatif --params L=200,o=100,C=1,A=10,beta=1,latency=indep --share .2 --calls 1e5 --queue 50 --thread-switch 300 --json |
+	jq -e ".now.program | (.sync - 1.169591 | fabs) < 5e-7 and (.[\"sync-os\"] - 1.156069 | fabs) < 5e-7 and (.async - 1.197605 | fabs) < 5e-7"'
+check "whatif: ten times less overhead" bash -c 'accperf logca whatif -d ultrasparc-t2/aes --change o/10 --json | jq -e ".changed.g1[0] < .now.g1[0] / 5 and .changed.o == 2900"'
+check "Newton's figures only on request" bash -c '! accperf logca show -d integrated-gpu/fft | grep -q one-step && accperf logca show -d integrated-gpu/fft --newton | grep -q one-step'
+check "batching: as many calls as it takes" bash -c 'accperf logca predict -d ultrasparc-t2/aes -s 64 --json >p1; n=$(jq .sizes[0].batch_to_pay p1); [ "$n" -gt 1 ] &&
+	accperf logca predict -d ultrasparc-t2/aes -s 64 --batch $n --json | jq -e ".sizes[0].speedup >= 1" &&
+	accperf logca predict -d ultrasparc-t2/aes -s 64 --batch $((n - 1)) --json | jq -e ".sizes[0].speedup < 1"'
+
+bad() { # NAME STATUS PATTERN CONTENT
+	printf "$4" >bad.csv
+	expect_status "$2" "$1" accperf logca fit bad.csv
+	check "$1: the sentence" grep -qE "$3" err
+	check "$1: nothing on stdout" [ ! -s out ]
+}
+bad "one size" 1 "1 different size" "bytes,host,accelerated\n16,1,2\n16,1,2\n"
+bad "text for a number" 1 "line 2: 'abc' is no number" "bytes,host,accelerated\nabc,1,2\n"
+bad "zero time" 1 "line 3: a time must be above 0" "bytes,host,accelerated\n16,1,2\n32,0,2\n"
+bad "negative size" 1 "a size must be above 0" "bytes,host,accelerated\n-16,1,2\n"
+bad "no header" 1 "must name the columns" "16,1,2\n"
+bad "empty file" 1 "is empty" ""
+bad "falling times" 1 "no monotone model" "bytes,host,accelerated\n16,9,2\n32,8,2\n64,7,3\n128,6,4\n256,5,5\n512,4,6\n"
+bad "JSON that is no catalogue" 1 "is no catalogue" '{"a":1}\n'
+bad "broken JSON" 1 "line 2: unexpected" '{"a":\n'
+expect_status 1 "no such file" accperf logca fit nowhere.csv
+expect_status 1 "no such device" accperf logca show -d warp-drive
+check "the devices are named" grep -q "sparc-t4/aes-instruction" err
+expect_status 2 "no such verb" accperf logca guess plain.csv
+expect_status 2 "a parameter missing" accperf logca show --params L=1,o=2,C=3,A=4,beta=1
+expect_status 2 "parameters and a file" accperf logca show --params L=1,o=2,C=3,A=4,beta=1,latency=dep plain.csv
+expect_status 2 "nothing to show" accperf logca show
+expect_status 2 "whatif without a change" accperf logca whatif -d sparc-t3/aes
+expect_status 2 "a change of no parameter" accperf logca whatif -d sparc-t3/aes --change Q/2
+expect_status 1 "fit of parameters only" accperf logca fit -d sparc-t3/aes

@@ -1,0 +1,670 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf logca: what an accelerator is worth at which size, from measurements or parameters. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/logca_source.h"
+#include "cli/page.h"
+
+struct logca_cmd {
+	const char *params, *device, *name, *svg, *latency, *change, *unit;
+	struct opt_list sizes;
+	uint64_t resamples, seed, segments, block, padding, min_sizes, batch, unique;
+	double near_one, share, calls, queue, thread_switch, link;
+	bool json, newton, no_offset, extrapolate;
+	bool size_given;
+};
+
+static const struct logca_cmd defaults = { .latency = "auto", .resamples = 200, .seed = 1, .segments = 1, .near_one = 0.1, .batch = 1 };
+
+#define AT(field) .offset = offsetof(struct logca_cmd, field)
+static const struct opt options[] = {
+	{ OPT_GROUP, .help = "Where the figures come from (or FILE: a CSV, a catalogue of `accperf calibrate`, a profile)" },
+	{ OPT_STRING, 0, "params", AT(params), .arg = "L=..,o=..,C=..,A=..,beta=..,latency=..", .help = "these; latency=indep or dep, also t0=.., A=inf" },
+	{ OPT_STRING, 'd', "device", AT(device), .arg = "NAME", .help = "a device of the LogCA paper; see `accperf logca devices`" },
+	{ OPT_STRING, 0, "name", AT(name), .arg = "NAME", .help = "the accelerator in a catalogue; a title otherwise" },
+	{ OPT_STRING, 0, "unit", AT(unit), .arg = "UNIT", .help = "of the times given: ns, cycles (ns for a CSV)" },
+	{ OPT_GROUP, .help = "Fitting" },
+	{ OPT_STRING, 0, "latency", AT(latency), .arg = "auto|indep|dep", .help = "latency per call or per byte (BIC decides)" },
+	{ OPT_BOOL, 0, "no-host-offset", AT(no_offset), .help = "no fixed cost of a host call: the published model" },
+	{ OPT_UINT, 0, "segments", AT(segments), .arg = "N", .help = "look for change points, at most N segments (1)" },
+	{ OPT_SIZE, 0, "block", AT(block), .arg = "SIZE", .help = "work counts in blocks of this size (SHA: 64)" },
+	{ OPT_SIZE, 0, "padding", AT(padding), .arg = "SIZE", .help = "bytes added before blocks are counted (SHA: 9)" },
+	{ OPT_DOUBLE, 0, "near-one", AT(near_one), .arg = "X", .help = "|beta-1| below X: L and A count as inseparable (0.1)" },
+	{ OPT_UINT, 0, "resamples", AT(resamples), .arg = "N", .help = "of the bootstrap behind the intervals (200; 0: none)" },
+	{ OPT_UINT, 0, "seed", AT(seed), .arg = "N", .help = "of the bootstrap (1)" },
+	{ OPT_GROUP, .help = "predict and whatif" },
+	{ OPT_LIST, 's', "size", AT(sizes), .arg = "SIZE[,SIZE]", .help = "sizes to predict; may be repeated (powers of 16)" },
+	{ OPT_UINT, 0, "batch", AT(batch), .arg = "N", .help = "N calls handed over as one (1)" },
+	{ OPT_BOOL, 0, "extrapolate", AT(extrapolate), .help = "predict outside the measured sizes, too" },
+	{ OPT_STRING, 0, "change", AT(change), .arg = "L/10,A*2,o=0", .help = "whatif: parameters changed, one or more" },
+	{ OPT_DOUBLE, 0, "share", AT(share), .arg = "F", .help = "whatif: the kernel's share of the program's time, 0 to 1" },
+	{ OPT_DOUBLE, 0, "calls", AT(calls), .arg = "N", .help = "whatif: offloads per 1e9 units of the program's time (a second, if ns)" },
+	{ OPT_DOUBLE, 0, "queue", AT(queue), .arg = "TIME", .help = "whatif: waiting in the device's queue, in the parameters' unit" },
+	{ OPT_DOUBLE, 0, "thread-switch", AT(thread_switch), .arg = "TIME", .help = "whatif: cost of switching threads, same unit" },
+	{ OPT_DOUBLE, 0, "link", AT(link), .arg = "BYTES/S", .help = "whatif: bandwidth to the device, for the transfer bounds" },
+	{ OPT_SIZE, 0, "unique", AT(unique), .arg = "SIZE", .help = "whatif: different bytes per second among those the calls hand over" },
+	{ OPT_GROUP, .help = "Output" },
+	{ OPT_STRING, 0, "svg", AT(svg), .arg = "FILE", .help = "also draw speed-up over size, with the regions, into FILE" },
+	{ OPT_BOOL, 0, "newton", AT(newton), .help = "print the published one-step g1 and gA/2, too" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.logca/1, -predict/1, -whatif/1 or -devices/1" },
+	OPT_END
+};
+
+static int emit(const struct buf *b, bool pager)
+{
+	struct err e = { 0 };
+
+	return page_write(b, pager, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+}
+
+static int save_svg(const struct logca_cmd *o, const struct logca_view *v)
+{
+	AUTO_BUF(svg);
+	struct err e = { 0 };
+
+	if (!o->svg)
+		return EXIT_DONE;
+	logca_svg(&svg, v);
+	return page_save(&svg, o->svg, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+}
+
+/* A fit that misses by more than 10 % is given, but not as if it were sound. */
+static int soundness(const struct logca_source *s)
+{
+	if (!s->fitted || s->fit.error <= .1)
+		return EXIT_DONE;
+	log_warn("the fit misses the measured medians by %.0f %% on average; its break-even is a guide only", s->fit.error * 100);
+	return EXIT_DEGRADED;
+}
+
+static int show(const struct logca_cmd *o, struct logca_source *s)
+{
+	AUTO_BUF(out);
+	struct text_style style = page_style();
+	int status;
+
+	s->view.newton = o->newton;
+	if (o->json) {
+		struct json j = { .out = &out };
+
+		json_obj(&j, NULL);
+		json_str(&j, "schema", "accperf.logca/1");
+		logca_json(&j, &s->view);
+		json_end(&j);
+		buf_addch(&out, '\n');
+	} else {
+		logca_text(&out, &s->view, &style);
+	}
+	status = save_svg(o, &s->view);
+	if (!status)
+		status = emit(&out, !o->json);
+	return status ? status : soundness(s);
+}
+
+static int regions(const struct logca_cmd *o, struct logca_source *s)
+{
+	AUTO_BUF(out);
+	struct text_style style = page_style();
+	int status;
+
+	if (o->json)
+		return show(o, s);
+	logca_text_regions(&out, &s->view, &style);
+	status = save_svg(o, &s->view);
+	if (!status)
+		status = emit(&out, true);
+	return status ? status : soundness(s);
+}
+
+static int parse_size(const char *text, size_t len, double *g)
+{
+	char one[64], *end;
+	double scale = 1;
+
+	if (len == 0 || len >= sizeof(one))
+		return -1;
+	memcpy(one, text, len);
+	one[len] = 0;
+	*g = strtod(one, &end);
+	if (end != one && *end && !end[1])
+		scale = *end == 'K' ? 1024. : *end == 'M' ? 1048576. : *end == 'G' ? 1073741824. : 0;
+	else if (*end || end == one)
+		return -1;
+	*g *= scale;
+	return *g > 0 && isfinite(*g) ? 0 : -1;
+}
+
+#define MAX_SIZES 256
+
+static int sizes_of(const struct logca_cmd *o, const struct logca_view *v, double *g, struct err *e)
+{
+	int n = 0;
+
+	for (unsigned i = 0; i < o->sizes.count; i++)
+		for (const char *s = o->sizes.items[i]; *s;) {
+			size_t len = strcspn(s, ",");
+
+			if (n == MAX_SIZES)
+				return err_set(e, -EINVAL, "more than %d sizes", MAX_SIZES);
+			if (parse_size(s, len, &g[n++]))
+				return err_set(e, -EINVAL, "--size wants sizes such as 4096, 64K or 2M, not '%.*s'", (int)(len < 40 ? len : 40), s);
+			s += len + (s[len] == ',');
+		}
+	if (!n) /* the paper's ticks */
+		for (double at = exp2(ceil(log2(v->lo) - 1e-9)); at <= v->hi * (1 + 1e-9) && n < MAX_SIZES; at *= o->sizes.count ? 2 : 8)
+			g[n++] = at;
+	return n;
+}
+
+static void predict_json(struct buf *out, const struct logca_view *v, const double *g, int n, double batch)
+{
+	struct json j = { .out = out };
+
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.logca-predict/1");
+	json_str(&j, "name", v->name);
+	json_str(&j, "unit", v->unit);
+	json_f64(&j, "batch", batch);
+	json_arr(&j, "sizes");
+	for (int i = 0; i < n; i++) {
+		double s = logca_batch_speedup(&v->p, g[i], batch), host = batch * logca_host(&v->p, g[i]);
+		char letters[LOGCA_LETTERS + 1];
+
+		logca_letters(&v->p, g[i], letters);
+		json_obj(&j, NULL);
+		json_f64(&j, "g", g[i]);
+		json_f64(&j, "host", host);
+		json_f64(&j, "accelerated", host / s);
+		json_f64(&j, "speedup", s);
+		json_f64(&j, "bound", logca_bound(&v->p, g[i]));
+		json_str(&j, "improve", letters);
+		json_f64(&j, "batch_to_pay", logca_batch(&v->p, g[i]));
+		json_bool(&j, "extrapolated", v->fit && (g[i] < v->lo || g[i] > v->hi));
+		json_end(&j);
+	}
+	json_end(&j);
+	json_end(&j);
+	buf_addch(out, '\n');
+}
+
+static void predict_text(struct buf *out, const struct logca_view *v, const double *g, int n, double batch)
+{
+	buf_addf(out, "%12s %14s %14s %10s %10s  %-6s %s\n", "size", "host", "accelerated", "speed-up", "bound", "better", "batch that pays");
+	for (int i = 0; i < n; i++) {
+		double s = logca_batch_speedup(&v->p, g[i], batch), host = batch * logca_host(&v->p, g[i]), pays = logca_batch(&v->p, g[i]);
+		char letters[LOGCA_LETTERS + 1];
+		AUTO_BUF(size);
+
+		logca_letters(&v->p, g[i], letters);
+		logca_size(&size, g[i]);
+		buf_addf(out, "%12s %14.6g %14.6g %10.4g %10.4g  %-6s ", size.data, host, host / s, s, logca_bound(&v->p, g[i]), letters);
+		if (isnan(pays))
+			buf_addstr(out, "none");
+		else
+			buf_addf(out, "%.6g", pays);
+		if (v->fit && (g[i] < v->lo || g[i] > v->hi))
+			buf_addstr(out, "  (outside what was measured)");
+		buf_addch(out, '\n');
+	}
+	buf_addf(out, "times in %s%s\n", v->unit, batch > 1 ? "; of the whole batch" : "");
+}
+
+static int predict(const struct logca_cmd *o, struct logca_source *s)
+{
+	double g[MAX_SIZES];
+	struct err e = { 0 };
+	AUTO_BUF(out);
+	int n = sizes_of(o, &s->view, g, &e), status;
+
+	if (n < 0)
+		return cli_fail(&e, EXIT_USAGE);
+	if (o->batch < 1)
+		return err_set(&e, -EINVAL, "--batch wants 1 or more"), cli_fail(&e, EXIT_USAGE);
+	for (int i = 0; i < n; i++)
+		if (s->fitted && !o->extrapolate && (g[i] < s->view.lo || g[i] > s->view.hi)) {
+			err_set(&e, -ERANGE, "%.6g B lies outside the measured %.6g .. %.6g B; --extrapolate to see what the model would say", g[i], s->view.lo, s->view.hi);
+			return cli_fail(&e, EXIT_FAILED);
+		}
+	if (o->json)
+		predict_json(&out, &s->view, g, n, (double)o->batch);
+	else
+		predict_text(&out, &s->view, g, n, (double)o->batch);
+	status = emit(&out, !o->json);
+	return status ? status : soundness(s);
+}
+
+static int apply_changes(const char *text, struct logca *p, struct err *e)
+{
+	const struct { const char *name; double *at; } field[] = {
+		{ "L", &p->L }, { "o", &p->o }, { "C", &p->C }, { "A", &p->A }, { "beta", &p->beta }, { "t0", &p->t0 },
+	};
+
+	for (const char *s = text; *s;) {
+		size_t len = strcspn(s, ","), name = strcspn(s, "=*/,"), i;
+		char value[64], *end;
+		double v;
+
+		for (i = 0; i < sizeof(field) / sizeof(field[0]); i++)
+			if (strlen(field[i].name) == name && !memcmp(field[i].name, s, name))
+				break;
+		if (i == sizeof(field) / sizeof(field[0]) || name >= len || len - name - 1 >= sizeof(value))
+			return err_set(e, -EINVAL, "--change wants things like L/10, A*2 or o=0, not '%.*s'", (int)(len < 40 ? len : 40), s);
+		memcpy(value, s + name + 1, len - name - 1);
+		value[len - name - 1] = 0;
+		v = strtod(value, &end);
+		if (*end || end == value || !(v >= 0) || (s[name] == '/' && v == 0))
+			return err_set(e, -EINVAL, "--change: '%s' is no number of 0 or more", value);
+		*field[i].at = s[name] == '=' ? v : s[name] == '*' ? *field[i].at * v : *field[i].at / v;
+		s += len + (s[len] == ',');
+	}
+	return logca_check(p, e);
+}
+
+/* Three threading designs, Amdahl, transfer: of a program, not of one call. */
+struct program {
+	bool known;
+	struct acm a;
+	double speedup[ACM_DESIGNS], break_even[ACM_DESIGNS], amdahl, ideal, every, once;
+};
+
+static int program_of(const struct logca_cmd *o, const struct logca *p, double g, struct program *out, struct err *e)
+{
+	double second = 1e9; /* the unit is ns unless said otherwise; only ratios matter with cycles */
+
+	*out = (struct program){ .every = NAN, .once = NAN };
+	if (o->share == 0 && o->calls == 0)
+		return 0;
+	if (!(o->share > 0 && o->share <= 1) || !(o->calls > 0))
+		return err_set(e, -EINVAL, "the threading designs want both --share (0 to 1) and --calls (above 0)");
+	out->known = true;
+	out->a = (struct acm){ .C = second, .alpha = o->share, .n = o->calls, .o0 = p->o, .Q = o->queue,
+			       .L = p->kind == LOGCA_DEP ? p->L * g : p->L, .o1 = o->thread_switch, .A = p->A };
+	for (int d = 0; d < ACM_DESIGNS; d++) {
+		out->speedup[d] = acm_speedup(&out->a, (enum acm_design)d);
+		out->break_even[d] = acm_break_even(&out->a, (enum acm_design)d, p->C, p->beta);
+	}
+	out->amdahl = amdahl(o->share, logca_speedup(p, g));
+	out->ideal = amdahl(o->share, INFINITY);
+	if (o->link > 0) {
+		out->every = amdahl(o->share, transfer_bound(o->share, p->A, o->calls * g, o->link));
+		if (o->unique)
+			out->once = amdahl(o->share, transfer_bound(o->share, p->A, (double)o->unique, o->link));
+	}
+	return 0;
+}
+
+static void whatif_column(struct json *j, const char *key, const struct logca_view *v, double g, const struct program *w)
+{
+	json_obj(j, key);
+	logca_json(j, v);
+	json_f64(j, "at", g);
+	json_f64(j, "speedup_at", logca_speedup(&v->p, g));
+	if (w->known) {
+		json_obj(j, "program");
+		for (int d = 0; d < ACM_DESIGNS; d++)
+			json_f64(j, acm_design_str((enum acm_design)d), w->speedup[d]);
+		json_obj(j, "break_even");
+		for (int d = 0; d < ACM_DESIGNS; d++)
+			json_f64(j, acm_design_str((enum acm_design)d), w->break_even[d]);
+		json_end(j);
+		json_f64(j, "amdahl", w->amdahl);
+		json_f64(j, "amdahl_limit", w->ideal);
+		json_f64(j, "transfer_every_call", w->every);
+		json_f64(j, "transfer_once", w->once);
+		json_end(j);
+	} else {
+		json_null(j, "program");
+	}
+	json_end(j);
+}
+
+static void row_start(struct buf *b, const char *name)
+{
+	buf_addf(b, "  %-30s", name);
+}
+
+static void row_value(struct buf *b, double v, const char *fmt_none)
+{
+	if (isnan(v))
+		buf_addf(b, " %16s", fmt_none);
+	else if (isinf(v))
+		buf_addf(b, " %16s", "infinite");
+	else
+		buf_addf(b, " %16.5g", v);
+}
+
+static void row_size(struct buf *b, double g)
+{
+	AUTO_BUF(text);
+
+	if (isnan(g))
+		buf_addstr(&text, "none");
+	else
+		logca_size(&text, g);
+	buf_addf(b, " %16s", text.data);
+}
+
+static void whatif_text(struct buf *b, const struct logca_view v[2], double g, const struct program w[2])
+{
+	static const struct { const char *name; size_t at; } field[] = {
+		{ "t0", offsetof(struct logca, t0) }, { "o", offsetof(struct logca, o) }, { "L", offsetof(struct logca, L) },
+		{ "C", offsetof(struct logca, C) },   { "A", offsetof(struct logca, A) }, { "beta", offsetof(struct logca, beta) },
+	};
+	double ps[2], pg[2], root[2];
+	char title[64];
+	AUTO_BUF(size);
+
+	row_start(b, "");
+	buf_addf(b, " %16s %16s\n", "now", "changed");
+	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++) {
+		double a = *(const double *)((const char *)&v[0].p + field[i].at), c = *(const double *)((const char *)&v[1].p + field[i].at);
+
+		if (a == c && a == 0)
+			continue;
+		row_start(b, field[i].name);
+		row_value(b, a, "");
+		row_value(b, c, "");
+		buf_addstr(b, a != c ? "  <\n" : "\n");
+	}
+	logca_size(&size, g);
+	snprintf(title, sizeof(title), "speed-up at %s", size.data);
+	row_start(b, title);
+	for (int i = 0; i < 2; i++)
+		row_value(b, logca_speedup(&v[i].p, g), "");
+	buf_addch(b, '\n');
+	row_start(b, "largest speed-up");
+	for (int i = 0; i < 2; i++) {
+		logca_peak(&v[i].p, v[i].lo, v[i].hi, &pg[i], &ps[i]);
+		row_value(b, ps[i], "");
+	}
+	buf_addch(b, '\n');
+	row_start(b, "g1 (first size that pays)");
+	for (int i = 0; i < 2; i++)
+		row_size(b, logca_solve(&v[i].p, 1, root) ? root[0] : NAN);
+	buf_addch(b, '\n');
+	row_start(b, "half of the largest at");
+	for (int i = 0; i < 2; i++)
+		row_size(b, logca_half_peak(&v[i].p, ps[i]));
+	buf_addch(b, '\n');
+	for (int i = 0; i < 2; i++) {
+		buf_addf(b, "  offloading pays %-14s ", i ? "changed:" : "now:");
+		logca_verdict(b, &v[i]);
+		buf_addch(b, '\n');
+	}
+	if (!w[0].known)
+		return;
+	buf_addstr(b, "Whole program (1 = as it is without the accelerator)\n");
+	for (int d = 0; d < ACM_DESIGNS; d++) {
+		static const char *const what[] = { "sync: the caller waits", "sync-os: another thread runs", "async: the caller goes on" };
+
+		row_start(b, what[d]);
+		row_value(b, w[0].speedup[d], "");
+		row_value(b, w[1].speedup[d], "");
+		buf_addstr(b, "   from ");
+		logca_size(b, w[1].break_even[d]);
+		buf_addch(b, '\n');
+	}
+	row_start(b, "Amdahl, at the speed-up above");
+	row_value(b, w[0].amdahl, "");
+	row_value(b, w[1].amdahl, "");
+	buf_addch(b, '\n');
+	row_start(b, "Amdahl, infinitely fast");
+	row_value(b, w[0].ideal, "");
+	row_value(b, w[1].ideal, "");
+	buf_addch(b, '\n');
+	if (!isnan(w[0].every)) {
+		row_start(b, "link, every call ships its data");
+		row_value(b, w[0].every, "");
+		row_value(b, w[1].every, "");
+		buf_addch(b, '\n');
+	}
+	if (!isnan(w[0].once)) {
+		row_start(b, "link, unique data shipped once");
+		row_value(b, w[0].once, "");
+		row_value(b, w[1].once, "");
+		buf_addch(b, '\n');
+	}
+}
+
+static int whatif(const struct logca_cmd *o, struct logca_source *s)
+{
+	struct logca_view v[2] = { s->view, s->view };
+	struct program w[2];
+	double g[MAX_SIZES], at = 4096;
+	struct err e = { 0 };
+	AUTO_BUF(out);
+	int status, n = o->sizes.count ? sizes_of(o, &s->view, g, &e) : 0;
+
+	if (n < 0)
+		return cli_fail(&e, EXIT_USAGE);
+	if (n > 0)
+		at = g[0];
+	if (!o->change && !o->share)
+		return err_set(&e, -EINVAL, "whatif wants --change (L/10,A*2), or --share and --calls of a program"), cli_fail(&e, EXIT_USAGE);
+	if (o->change && apply_changes(o->change, &v[1].p, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	v[1].fit = NULL; /* intervals and points belong to the measured parameters */
+	v[1].pts = NULL;
+	for (int i = 0; i < 2; i++)
+		if (program_of(o, &v[i].p, at, &w[i], &e))
+			return cli_fail(&e, EXIT_USAGE);
+	if (o->json) {
+		struct json j = { .out = &out };
+
+		json_obj(&j, NULL);
+		json_str(&j, "schema", "accperf.logca-whatif/1");
+		whatif_column(&j, "now", &v[0], at, &w[0]);
+		whatif_column(&j, "changed", &v[1], at, &w[1]);
+		json_end(&j);
+		buf_addch(&out, '\n');
+	} else {
+		whatif_text(&out, v, at, w);
+	}
+	status = save_svg(o, &v[1]);
+	if (!status)
+		status = emit(&out, !o->json);
+	return status ? status : soundness(s);
+}
+
+static int segments(const struct logca_cmd *o, struct logca_source *s)
+{
+	struct fit_segment seg[8];
+	struct fit_opts opts = { .resamples = (unsigned)o->resamples, .seed = o->seed, .near_one = o->near_one, .pad_block = (double)o->block,
+				 .pad_bytes = (double)o->padding, .no_offset = o->no_offset, .min_sizes = 5 };
+	struct text_style style = page_style();
+	struct err e = { 0 };
+	AUTO_BUF(out);
+	struct json j = { .out = &out };
+	int n = fit_segments(s->view.pts, &opts, seg, (int)(o->segments > 8 ? 8 : o->segments), &e), status;
+
+	if (n < 0)
+		return cli_fail(&e, EXIT_FAILED);
+	if (o->json) {
+		json_obj(&j, NULL);
+		json_str(&j, "schema", "accperf.logca-segments/1");
+		json_arr(&j, "segments");
+	} else {
+		buf_addf(&out, "%d segment%s\n\n", n, n == 1 ? "" : "s");
+	}
+	for (int i = 0; i < n; i++) {
+		struct logca_view v = s->view;
+
+		v.fit = &seg[i].fit;
+		v.p = seg[i].fit.p;
+		v.lo = seg[i].first;
+		v.hi = seg[i].last;
+		if (o->json) {
+			json_obj(&j, NULL);
+			logca_json(&j, &v);
+			json_end(&j);
+		} else {
+			logca_text(&out, &v, &style);
+			buf_addch(&out, '\n');
+		}
+	}
+	if (o->json) {
+		json_end(&j);
+		json_end(&j);
+		buf_addch(&out, '\n');
+	}
+	status = save_svg(o, &s->view);
+	return status ? status : emit(&out, !o->json);
+}
+
+static int devices(const struct logca_cmd *o)
+{
+	struct catalogue c = { 0 };
+	struct err e = { 0 };
+	AUTO_BUF(out);
+	int status;
+
+	if (catalogue_paper(&c, &e))
+		return cli_fail(&e, EXIT_FAILED);
+	if (o->json && catalogue_write(&c, &out, &e)) {
+		catalogue_release(&c);
+		return cli_fail(&e, EXIT_FAILED);
+	}
+	for (size_t i = 0; !o->json && i < c.count; i++) {
+		const struct catalogue_entry *d = &c.entries[i];
+
+		if (!i)
+			buf_addf(&out, "%-38s %7s %9s %5s %4s %5s  %s\n", "name (cycles, cycles/B)", "L", "o", "C", "A", "beta", "latency");
+		buf_addf(&out, "%-38s %7g %9g %5g %4g %5g  %s%s\n", d->name, d->p.L, d->p.o, d->p.C, d->p.A, d->p.beta,
+			 logca_latency_str(d->p.kind), d->preset ? "" : "  (!)");
+	}
+	if (!o->json)
+		buf_addstr(&out, "(!) published figures that contradict the published curves; `accperf logca show -d NAME` says how\n");
+	status = emit(&out, !o->json);
+	catalogue_release(&c);
+	return status;
+}
+
+static const struct cli_command cli_command_logca; /* defined below by CLI_COMMAND */
+
+static const struct {
+	const char *name;
+	int (*run)(const struct logca_cmd *o, struct logca_source *s);
+	bool want_points;
+} verbs[] = {
+	{ "fit", show, true }, { "show", show, false }, { "predict", predict, false }, { "whatif", whatif, false }, { "regions", regions, false },
+};
+
+static int run(void *opts, int argc, char **argv)
+{
+	struct logca_cmd *o = opts;
+	const char *verb = argv[0], *file = NULL;
+	struct logca_request r;
+	struct logca_source s;
+	struct err e = { 0 };
+	int status = EXIT_USAGE;
+	struct cli_command rest_of = cli_command_logca;
+	size_t v;
+
+	argc--;
+	argv++;
+	rest_of.min_args = 0; /* options may follow the verb and the file */
+	while (argc > 0) {
+		int rest = 0;
+
+		if (opts_parse(&rest_of, o, argc, argv, &rest, &e))
+			return cli_fail(&e, EXIT_USAGE);
+		argc -= rest;
+		argv += rest;
+		if (argc > 0 && file)
+			return err_set(&e, -EINVAL, "'%s' is one file too many", argv[0]), cli_fail(&e, EXIT_USAGE);
+		if (argc > 0) {
+			file = *argv++;
+			argc--;
+		}
+	}
+	if (!strcmp(verb, "devices"))
+		return devices(o);
+	for (v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++)
+		if (!strcmp(verb, verbs[v].name))
+			break;
+	if (v == sizeof(verbs) / sizeof(verbs[0])) {
+		err_set(&e, -EINVAL, "logca has no '%s'; it has fit, show, predict, whatif, regions and devices", verb);
+		return cli_fail(&e, EXIT_USAGE);
+	}
+	if (o->resamples > 100000)
+		return err_set(&e, -EINVAL, "--resamples of more than 100000 would take hours"), cli_fail(&e, EXIT_USAGE);
+	r = (struct logca_request){ .params = o->params, .device = o->device, .file = file, .name = o->name,
+				    .fit = { .resamples = (unsigned)o->resamples, .seed = o->seed, .near_one = o->near_one,
+					     .pad_block = (double)o->block, .pad_bytes = (double)o->padding, .no_offset = o->no_offset, .min_sizes = 5,
+					     .latency = !strcmp(o->latency, "dep") ? FIT_DEP : !strcmp(o->latency, "indep") ? FIT_INDEP : FIT_BY_BIC } };
+	if (logca_source_load(&s, &r, verbs[v].want_points, &e)) {
+		status = cli_fail(&e, !o->params + !o->device + !file == 2 && (file || o->device) ? EXIT_FAILED : EXIT_USAGE);
+	} else {
+		if (o->unit)
+			s.view.unit = o->unit;
+		status = verbs[v].want_points && o->segments > 1 ? segments(o, &s) : verbs[v].run(o, &s);
+	}
+	logca_source_release(&s);
+	return status;
+}
+
+#define NUMBER "{\"type\":[\"number\",\"null\"]}"
+#define PAIRS "{\"type\":\"array\",\"items\":{\"type\":\"array\"}}"
+static const struct cli_schema schemas[] = {
+	{ "logca",
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca/1\",\"type\":\"object\","
+	  "\"required\":[\"schema\",\"L\",\"o\",\"C\",\"A\",\"beta\",\"kind\",\"g1\",\"gA2\",\"klass\",\"peak\",\"g_half_peak\",\"cut\",\"regions\",\"speedup\"],\"properties\":{"
+	  "\"schema\":{\"const\":\"accperf.logca/1\"},\"name\":{\"type\":[\"string\",\"null\"]},\"unit\":{\"type\":[\"string\",\"null\"]},"
+	  "\"L\":" NUMBER ",\"o\":" NUMBER ",\"C\":" NUMBER ",\"A\":{\"type\":[\"number\",\"null\"],\"description\":\"null: infinite\"},\"beta\":" NUMBER ",\"t0\":" NUMBER ","
+	  "\"kind\":{\"enum\":[\"indep\",\"dep\"]},\"from_bytes\":" NUMBER ",\"to_bytes\":" NUMBER ","
+	  "\"g1\":{\"type\":\"array\",\"items\":{\"type\":\"number\"},\"description\":\"every size with speed-up 1, ascending\"},"
+	  "\"gA2\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}},\"g1_newton\":" NUMBER ",\"gA2_newton\":" NUMBER ","
+	  "\"klass\":{\"enum\":[\"compute-bound\",\"latency-bound\"]},\"peak\":{\"type\":\"array\",\"description\":\"[size, speed-up] within the range\"},"
+	  "\"g_half_peak\":" NUMBER ",\"limit\":" NUMBER ",\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",\"outside\"]},"
+	  "\"pays_from\":" NUMBER ",\"pays_to\":" NUMBER ",\"cut\":{\"type\":\"object\",\"properties\":{\"L\":" PAIRS ",\"o\":" PAIRS ",\"C\":" PAIRS ",\"A\":" PAIRS "}},"
+	  "\"regions\":" PAIRS ",\"speedup\":{\"type\":\"object\"},"
+	  "\"fit\":{\"type\":[\"object\",\"null\"],\"description\":\"values with low and high (nominally 90 %; null: unknown; unbounded: no upper bound), and how well the curves fit\"},"
+	  "\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}" },
+	{ "logca-predict",
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-predict/1\",\"type\":\"object\",\"required\":[\"schema\",\"sizes\"],\"properties\":{"
+	  "\"schema\":{\"const\":\"accperf.logca-predict/1\"},\"batch\":" NUMBER ",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+	  "\"g\":" NUMBER ",\"host\":" NUMBER ",\"accelerated\":" NUMBER ",\"speedup\":" NUMBER ",\"bound\":" NUMBER ",\"improve\":{\"type\":\"string\"},"
+	  "\"batch_to_pay\":" NUMBER ",\"extrapolated\":{\"type\":\"boolean\"}}}}}}" },
+	{ "logca-whatif",
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-whatif/1\",\"type\":\"object\",\"required\":[\"schema\",\"now\",\"changed\"],"
+	  "\"description\":\"two objects with the members of accperf.logca/1, and program: speed-ups of the threading designs\"}" },
+	{ "logca-segments",
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-segments/1\",\"type\":\"object\",\"required\":[\"schema\",\"segments\"],"
+	  "\"description\":\"segments: objects with the members of accperf.logca/1, each between from_bytes and to_bytes\"}" },
+	{ 0 }
+};
+
+CLI_COMMAND(logca) = {
+	.name = "logca",
+	.summary = "what an accelerator is worth at which size: fit, show, predict, whatif",
+	.order = 45,
+	.run = run,
+	.options = options,
+	.opt_size = sizeof(struct logca_cmd),
+	.defaults = &defaults,
+	.usage = "fit|show|predict|whatif|regions|devices [options] [FILE]",
+	.details = "LogCA describes an offload by five parameters: L, the latency of the interface (per call or per byte); o, the\n"
+		   "host's overhead; g, the bytes handed over; C g^beta, the host's time for them; A, the peak acceleration. From\n"
+		   "them follow the speed-up at every size, the size from which offloading pays (g1) and which parameter is\n"
+		   "worth improving where.\n\n"
+		   "fit estimates them from measured calls: a CSV with the columns bytes,host,accelerated (and, if measured,\n"
+		   "zero: an offload that computes nothing; submit: until the submitting call returns), or bytes,run,time; or an\n"
+		   "entry of a catalogue by `accperf calibrate`. What the data cannot tell apart is said, not guessed.\n"
+		   "show, regions, predict and whatif take the same, or parameters, or a device of the LogCA paper.\n\n"
+		   "Sizes are bytes, K, M, G powers of 1024. Times are in one unit throughout, ns for measured ones.\n"
+		   "Exit status 3: the fit misses the measured medians by more than 10 %.",
+	.examples = "accperf logca fit calls.csv --svg calls.svg\tFit the calls measured in calls.csv and draw them\n"
+		    "accperf logca fit ~/.config/accperf/accelerators.json --name sha256/avx2\tFit what calibrate measured\n"
+		    "accperf logca show --device ultrasparc-t2/aes\tA device of the paper\n"
+		    "accperf logca show --params L=1500,o=29000,C=90,A=19,beta=1.01,latency=indep --json\tParameters of your own\n"
+		    "accperf logca whatif -d ultrasparc-t2/aes --change o/10 --size 1K\tIs a cheaper interface worth it?\n"
+		    "accperf logca whatif -d sparc-t4/aes-instruction --share 0.2 --calls 1e5 --thread-switch 300\tThreading designs in a program\n",
+	.schemas = schemas,
+	.min_args = 1,
+	.max_args = -1,
+};

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/logca_source.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+
+#define MAX_INPUT (256u << 20)
+
+int logca_slurp(const char *path, struct buf *out, struct err *e)
+{
+	FILE *f = fopen(path, "re");
+	char block[65536];
+	size_t n;
+	int err = 0;
+
+	if (!f)
+		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
+	while ((n = fread(block, 1, sizeof(block), f)) > 0 && !err) {
+		buf_add(out, block, n);
+		if (out->len > MAX_INPUT)
+			err = err_set(e, -EFBIG, "%s is larger than %u MB; give a sample of it", path, MAX_INPUT >> 20);
+	}
+	if (!err && ferror(f))
+		err = err_set(e, -EIO, "cannot read %s: %s", path, strerror(errno));
+	fclose(f);
+	if (!err && buf_failed(out))
+		err = err_set(e, -ENOMEM, "not enough memory for %s", path);
+	return err;
+}
+
+static void names_of(const struct catalogue *c, char *text, size_t size)
+{
+	size_t used = 0;
+
+	*text = 0;
+	for (size_t i = 0; i < c->count; i++) {
+		int n = snprintf(text + used, size - used, "%s%s", i ? ", " : "", c->entries[i].name);
+
+		if (n < 0 || (size_t)n >= size - used) {
+			snprintf(text + (size > 5 ? size - 5 : 0), 5, "...");
+			return;
+		}
+		used += (size_t)n;
+	}
+}
+
+static int from_entry(struct logca_source *s, const struct catalogue_entry *entry)
+{
+	s->view.name = entry->name;
+	s->view.unit = entry->unit ? entry->unit : "units";
+	s->view.p = entry->p;
+	s->view.note = (const char *const *)entry->note;
+	s->view.notes = entry->notes;
+	return 0;
+}
+
+static int from_catalogue(struct logca_source *s, const struct logca_request *r, const char *what, const char *name,
+			  bool want_points, struct err *e)
+{
+	const struct catalogue_entry *entry = name ? catalogue_find(&s->catalogue, name)
+					      : s->catalogue.count == 1 ? &s->catalogue.entries[0] : NULL;
+	char names[400];
+	int err;
+
+	names_of(&s->catalogue, names, sizeof(names));
+	if (!entry && name)
+		return err_set(e, -ENOENT, "%s has no '%s'; it has: %s", what, name, names);
+	if (!entry)
+		return err_set(e, -EINVAL, "%s has %zu accelerators: name one with --name; it has: %s", what, s->catalogue.count, names);
+	if (entry->pts.run[RUN_HOST].count && entry->pts.run[RUN_ACCEL].count) {
+		from_entry(s, entry);
+		err = fit_logca(&entry->pts, &r->fit, &s->fit, e);
+		if (err) {
+			err_prefix(e, "%s", entry->name);
+			return err;
+		}
+		s->fitted = true;
+		s->view.pts = &entry->pts;
+		s->view.p = s->fit.p;
+		return 0;
+	}
+	if (!entry->has_params)
+		return err_set(e, -EINVAL, "'%s' in %s has neither points nor parameters", entry->name, what);
+	if (want_points)
+		return err_set(e, -EINVAL, "'%s' in %s has parameters but no measured points: see `accperf logca show`", entry->name, what);
+	return from_entry(s, entry);
+}
+
+static int from_csv(struct logca_source *s, const struct logca_request *r, const struct buf *text, struct err *e)
+{
+	int err = points_parse_csv(&s->pts, text->data, text->len, e);
+
+	if (!err)
+		err = fit_logca(&s->pts, &r->fit, &s->fit, e);
+	if (err) {
+		err_prefix(e, "%s", r->file);
+		return err;
+	}
+	s->fitted = true;
+	s->view.pts = &s->pts;
+	s->view.p = s->fit.p;
+	s->view.name = r->name ? r->name : r->file;
+	s->view.unit = "ns";
+	return 0;
+}
+
+static int from_file(struct logca_source *s, const struct logca_request *r, bool want_points, struct err *e)
+{
+	AUTO_BUF(text);
+	size_t i = 0;
+	uint64_t magic = 0;
+	int err = logca_slurp(r->file, &text, e);
+
+	if (err)
+		return err;
+	if (text.len >= sizeof(magic))
+		memcpy(&magic, text.data, sizeof(magic));
+	if (magic == FMT_MAGIC)
+		return err_set(e, -ENOTSUP, "%s is a profile; its offload calls are not read yet", r->file);
+	while (i < text.len && strchr(" \t\r\n", text.data[i]))
+		i++;
+	if (i == text.len)
+		return err_set(e, -EINVAL, "%s is empty; wanted is a CSV with columns bytes,host,accelerated, a catalogue or a profile", r->file);
+	if (text.data[i] != '{')
+		return from_csv(s, r, &text, e);
+	err = catalogue_parse(&s->catalogue, text.data, text.len, e);
+	if (err) {
+		err_prefix(e, "%s", r->file);
+		return err;
+	}
+	return from_catalogue(s, r, r->file, r->name, want_points, e);
+}
+
+int logca_source_load(struct logca_source *s, const struct logca_request *r, bool want_points, struct err *e)
+{
+	int err;
+
+	*s = (struct logca_source){ .view = { .lo = LOGCA_GMIN, .hi = LOGCA_GMAX, .unit = "units" } };
+	if (!!r->params + !!r->device + !!r->file != 1)
+		return err_set(e, -EINVAL, "give one of --params, --device or a file (CSV or catalogue)");
+	if (r->params) {
+		if (want_points)
+			return err_set(e, -EINVAL, "fit wants measured points: a CSV, a catalogue or a profile");
+		err = logca_parse(r->params, &s->view.p, e);
+	} else if (r->device) {
+		err = catalogue_paper(&s->catalogue, e);
+		if (!err)
+			err = from_catalogue(s, r, "the built-in catalogue", r->device, want_points, e);
+	} else {
+		err = from_file(s, r, want_points, e);
+	}
+	if (err)
+		return err;
+	if (s->fitted) {
+		s->view.fit = &s->fit;
+		s->view.lo = s->fit.gmin;
+		s->view.hi = s->fit.gmax;
+	}
+	return 0;
+}
+
+void logca_source_release(struct logca_source *s)
+{
+	catalogue_release(&s->catalogue);
+	points_release(&s->pts);
+	free(s->label);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where logca's parameters and points come from: given, built in, a CSV, a catalogue. Included by
+ * user/cli. To add a kind of input: a branch in logca_source_load() that fills struct logca_source.
+ */
+#ifndef ACCPERF_CLI_LOGCA_SOURCE_H
+#define ACCPERF_CLI_LOGCA_SOURCE_H
+
+#include "model/catalogue.h"
+#include "model/fit.h"
+#include "view/logca.h"
+
+struct logca_request {
+	const char *params, *device, *file, *name; /* one of the first three */
+	const char *host_api; /* profile: the API that is the host's variant */
+	struct fit_opts fit;
+};
+
+struct logca_source {
+	struct catalogue catalogue;
+	struct points pts; /* empty: only parameters are known */
+	struct fit fit;
+	bool fitted;
+	char *label;
+	struct logca_view view;
+};
+
+/* Reads and, where there are points, fits. `want_points`: parameters alone will not do. */
+int logca_source_load(struct logca_source *s, const struct logca_request *r, bool want_points, struct err *e);
+void logca_source_release(struct logca_source *s);
+/* The whole file, at most 256 MB. */
+int logca_slurp(const char *path, struct buf *out, struct err *e);
+
+#endif
