@@ -518,7 +518,6 @@ static void drop_scaffold(struct profile_private *k)
 	k->raw_counters = NULL;
 	map_release(&k->function_at);
 	map_release(&k->module_at);
-	map_release(&k->stack_at);
 	map_release(&k->thread_at);
 	map_release(&k->cell_at);
 	map_release(&k->counter_at);
@@ -570,6 +569,7 @@ void profile_free(struct profile *p)
 		return;
 	if (p->priv) {
 		drop_scaffold(p->priv);
+		map_release(&p->priv->stack_at);
 		intern_release(&p->priv->texts);
 		store_reader_free(p->priv->reader);
 	}
@@ -594,4 +594,9 @@ const char *profile_meta(const struct profile *p, const char *key)
 enum profile_unit profile_unit(const struct profile *p)
 {
 	return p->samples[PROFILE_TIME] || !p->samples[PROFILE_INSTRUCTIONS] ? PROFILE_TIME : PROFILE_INSTRUCTIONS;
+}
+
+uint32_t profile_stack_of(const struct profile *p, uint32_t id)
+{
+	return id ? index_of(&p->priv->stack_at, id) : 0;
 }

@@ -110,6 +110,8 @@ struct profile *profile_load(const char *path, struct err *e);
 void profile_free(struct profile *p);
 /* Value of a meta key, NULL if the file has none. */
 const char *profile_meta(const struct profile *p, const char *key);
+/* Index of the stack that the file calls `id`; 0: none such. */
+uint32_t profile_stack_of(const struct profile *p, uint32_t id);
 /* Which unit the shares should use: time where there are time samples. */
 enum profile_unit profile_unit(const struct profile *p);
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf offload: the offload calls of a profile, and whether they pay. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/page.h"
+#include "model/fit.h"
+#include "view/offload.h"
+
+struct offload_cmd {
+	const char *input;
+	bool json, pager, all;
+};
+
+static const struct offload_cmd defaults = { .input = "accperf.data", .pager = true };
+
+#define AT(field) .offset = offsetof(struct offload_cmd, field)
+static const struct opt options[] = {
+	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
+	{ OPT_BOOL, 'A', "all", AT(all), .help = "every call in full, not only the six that take most time" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.offload/1" },
+	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
+	OPT_END
+};
+
+static int add_points(struct points *pts, enum run_kind run, const struct offload_item *it, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < it->samples_cnt && !r; i++)
+		r = points_add(pts, run, it->samples[i].bytes, it->samples[i].ns, it->samples[i].switched, e);
+	return r;
+}
+
+/* Where the model says that the host would have been faster, and by how much. */
+static void wrong_side(struct offload_verdict *d, const struct offload_item *accel)
+{
+	double wrong = 0, lost = 0;
+
+	for (size_t i = 0; i < accel->samples_cnt; i++) {
+		double gain = logca_accel(&d->fit.p, accel->samples[i].bytes) - logca_host(&d->fit.p, accel->samples[i].bytes);
+
+		if (gain > 0) {
+			wrong++;
+			lost += gain;
+		}
+	}
+	d->below = accel->samples_cnt ? wrong / (double)accel->samples_cnt : NAN;
+	d->wasted_ns = wrong > 0 ? lost / wrong : 0;
+}
+
+static void judge(struct offload_verdict *d, const struct offload_item *host, const struct offload_item *accel)
+{
+	struct points pts = { .unit = "ns" };
+	struct err e = { 0 };
+	int r = add_points(&pts, RUN_HOST, host, &e);
+
+	d->api = host->api;
+	d->name = host->name;
+	d->accelerated_calls = accel->estimate;
+	d->below = d->wasted_ns = NAN;
+	if (!r)
+		r = add_points(&pts, RUN_ACCEL, accel, &e);
+	if (!r)
+		r = fit_logca(&pts, &fit_defaults, &d->fit, &e);
+	if (r) {
+		snprintf(d->why_not, sizeof(d->why_not), "%.*s", (int)sizeof(d->why_not) - 1, e.text);
+	} else {
+		d->fitted = true;
+		logca_payoff(&d->fit.p, d->fit.gmin, d->fit.gmax, &d->payoff);
+		wrong_side(d, accel);
+	}
+	points_release(&pts);
+}
+
+/* Every name of which both variants were seen. */
+static size_t judge_all(const struct offload_summary *s, struct offload_verdict *out, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->items_cnt; i++)
+		for (size_t k = 0; k < s->items_cnt && n < max; k++) {
+			const struct offload_item *h = &s->items[i], *a = &s->items[k];
+
+			if (h->variant == FMT_OV_HOST && a->variant == FMT_OV_ACCELERATED && !strcmp(h->name, a->name))
+				judge(&out[n++], h, a);
+		}
+	return n;
+}
+
+static int show(const struct offload_cmd *o, const struct profile *p, const struct offload_summary *s, struct err *e)
+{
+	struct offload_verdict *verdicts = calloc(16, sizeof(*verdicts));
+	struct text_style style = page_style();
+	struct offload_view v = { .file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6 };
+	AUTO_BUF(out);
+	int r;
+
+	if (!verdicts)
+		return err_set(e, -ENOMEM, "out of memory");
+	v.verdicts_cnt = judge_all(s, verdicts, 16);
+	if (o->json)
+		offload_json(&v, &out);
+	else
+		offload_text(&v, &style, &out);
+	r = page_write(&out, o->pager && !o->json, e);
+	free(verdicts);
+	return r;
+}
+
+static int cmd_offload(void *opts, int argc, char **argv)
+{
+	const struct offload_cmd *o = opts;
+	struct offload_summary *s = NULL;
+	struct err e = { 0 };
+	struct profile *p = profile_load(o->input, &e);
+	int status = EXIT_DONE;
+
+	if (p)
+		s = offload_summary_load(o->input, &e);
+	if (!s) {
+		profile_free(p);
+		return cli_fail(&e, EXIT_FAILED);
+	}
+	if (show(o, p, s, &e)) {
+		status = cli_fail(&e, EXIT_FAILED);
+	} else if (*p->recovery) {
+		log_warn("%s: %s", o->input, p->recovery);
+		status = EXIT_DEGRADED;
+	} else if (!s->has_cost) {
+		log_warn("%s was recorded without offload probes: `accperf record --offload auto`", o->input);
+		status = EXIT_DEGRADED;
+	} else if (!s->items_cnt) {
+		log_warn("%s holds no offload call: the target made none while it was recorded, or uses none of the known libraries", o->input);
+		status = EXIT_DEGRADED;
+	}
+	offload_summary_free(s);
+	profile_free(p);
+	return status;
+}
+
+static const struct cli_schema schemas[] = { { "offload", offload_schema }, { 0 } };
+
+CLI_COMMAND(offload) = {
+	.name = "offload",
+	.summary = "calls to accelerators and to what could be one: sizes, times, overlap, does it pay",
+	.order = 35,
+	.run = cmd_offload,
+	.options = options,
+	.opt_size = sizeof(struct offload_cmd),
+	.defaults = &defaults,
+	.usage = "[options]",
+	.details = "Shows what `accperf record --offload` saw: for each API call its rate, sizes, times and call sites.\n"
+		   "Counts and bytes are exact for the time in which probes were in place. A function that is called\n"
+		   "too often for the budget is probed in short stretches; its calls are then an estimate, shown\n"
+		   "with its interval. Times have the probes' own cost taken off. CPU is the share of the target's\n"
+		   "CPU time spent inside the calls.\n"
+		   "\n"
+		   "design: sync, the caller works or spins until the call is done; sync-OS, the kernel blocks it and\n"
+		   "may run another thread; async, the call returns early and the caller goes on.\n"
+		   "\n"
+		   "Where a name was recorded in both variants, host and accelerated (--offload-probe, or the markers\n"
+		   "of accperf_probe.h), LogCA is fitted to them, and the break-even and what the calls on the wrong\n"
+		   "side of it lose are printed.",
+	.examples = "accperf record --offload auto -p 1234\tRecord the calls of a running process\n"
+		    "accperf offload\tWhat they were\n"
+		    "accperf offload --json | jq '.calls[] | [.name, .calls]'\tFor a script\n",
+	.schemas = schemas,
+};

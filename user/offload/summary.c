@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "offload/summary.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/read.h"
+#include "util/map.h"
+
+#define NONE UINT32_MAX
+#define LIMIT 4000000u /* of any table: more is a damaged file */
+
+struct total_row {
+	struct fmt_offload_total t;
+};
+
+struct hist_row {
+	struct fmt_offload_hist h;
+};
+
+struct window_row {
+	struct fmt_offload_window w;
+};
+
+struct api_row {
+	struct fmt_offload_api f;
+	uint32_t item;
+};
+
+#define TABLE(type, name) type *name; size_t name##_cnt, name##_cap
+
+struct summary_private {
+	struct store_reader *reader;
+	TABLE(struct api_row, apis);
+	TABLE(struct total_row, totals);
+	TABLE(struct hist_row, hists);
+	TABLE(struct window_row, windows);
+	TABLE(struct offload_item, items);
+	struct intern api_of_id, total_of, hist_of, item_of; /* key bytes -> index + 1 */
+	uint64_t random;
+	struct intern texts;
+	double inside_ns, call_ns;
+	int failed;
+};
+
+static void *grow(void *table, size_t *cap, size_t cnt, size_t size)
+{
+	if (cnt < *cap)
+		return table;
+	*cap = *cap ? *cap * 2 : 32;
+	return realloc(table, *cap * size);
+}
+
+/* A new zeroed row; NULL: no memory, or a table that no honest file has. */
+#define ADD_ROW(k, name)                                                                           \
+	({                                                                                         \
+		void *more_ = (k)->name##_cnt < LIMIT ?                                            \
+				      grow((k)->name, &(k)->name##_cap, (k)->name##_cnt, sizeof(*(k)->name)) : NULL; \
+		if (more_) {                                                                       \
+			(k)->name = more_;                                                         \
+			memset(&(k)->name[(k)->name##_cnt], 0, sizeof(*(k)->name));                \
+			(k)->name##_cnt++;                                                         \
+		} else {                                                                           \
+			(k)->failed = -ENOMEM;                                                     \
+		}                                                                                  \
+		more_ ? &(k)->name[(k)->name##_cnt - 1] : NULL;                                    \
+	})
+
+/* ---- distributions ---- */
+
+static void spread_add(struct spread *s, double v, double weight)
+{
+	int bin;
+
+	if (!(weight > 0) || !(v >= 0) || !isfinite(v))
+		return;
+	if (!s->bins)
+		s->bins = calloc(SPREAD_BINS, sizeof(double));
+	if (!s->bins)
+		return;
+	s->total += weight;
+	s->sum += v * weight;
+	if (v < 1) {
+		s->zeros += weight;
+		return;
+	}
+	bin = (int)(log2(v) * SPREAD_FINE);
+	s->bins[bin < SPREAD_BINS ? bin : SPREAD_BINS - 1] += weight;
+}
+
+double spread_quantile(const struct spread *s, double q)
+{
+	double want = q * s->total, seen = s->zeros;
+
+	if (!(s->total > 0))
+		return NAN;
+	if (want <= seen && s->zeros > 0)
+		return 0;
+	for (int i = 0; i < SPREAD_BINS; i++) {
+		seen += s->bins[i];
+		if (seen >= want && s->bins[i] > 0)
+			return exp2((i + 0.5) / SPREAD_FINE);
+	}
+	return NAN;
+}
+
+/* ---- sections ---- */
+
+static const char *text(struct summary_private *k, uint32_t id)
+{
+	const char *s = store_str(k->reader, id);
+
+	return s && *s ? s : "(unknown)";
+}
+
+static void take_api(struct summary_private *k, const struct fmt_offload_api *f)
+{
+	struct api_row *row;
+	bool added;
+	uint32_t at = intern_add(&k->api_of_id, &f->id, sizeof(f->id), &added);
+
+	if (!at || !added)
+		return;
+	row = ADD_ROW(k, apis);
+	if (row) {
+		row->f = *f;
+		row->item = NONE;
+	}
+}
+
+static void take_total(struct summary_private *k, const struct fmt_offload_total *t)
+{
+	struct { uint64_t addr; uint32_t pid, api; } key = { t->site_addr, t->pid, t->api };
+	struct total_row *row;
+	bool added;
+	uint32_t at = intern_add(&k->total_of, &key, sizeof(key), &added);
+
+	if (!at)
+		return;
+	row = added ? ADD_ROW(k, totals) : &k->totals[at - 1];
+	if (row)
+		row->t = *t;
+}
+
+static void take_hist(struct summary_private *k, const struct fmt_offload_hist *h)
+{
+	struct { uint32_t pid, api, bins; } key = { h->pid, h->api, (uint32_t)h->bytes_bin << 8 | h->time_bin };
+	struct hist_row *row;
+	bool added;
+	uint32_t at = intern_add(&k->hist_of, &key, sizeof(key), &added);
+
+	if (!at)
+		return;
+	row = added ? ADD_ROW(k, hists) : &k->hists[at - 1];
+	if (row)
+		row->h = *h;
+}
+
+/* The item an API id belongs to: twins and versions share one. */
+static struct offload_item *item_of(struct summary_private *k, uint32_t id)
+{
+	struct { const char *api, *name, *library; uint32_t variant, kind; } key;
+	struct offload_item *it;
+	struct api_row *row;
+	bool added;
+	uint32_t at = intern_add(&k->api_of_id, &id, sizeof(id), &added);
+
+	if (!at || added || at > k->apis_cnt) {
+		if (added) /* an id without its API: keep the numbering of the table */
+			(void)ADD_ROW(k, apis);
+		return NULL;
+	}
+	row = &k->apis[at - 1];
+	if (!row->f.id)
+		return NULL;
+	if (row->item != NONE)
+		return &k->items[row->item];
+	memset(&key, 0, sizeof(key));
+	/* Interned, so that equal texts are equal pointers. */
+	key.api = intern_get(&k->texts, intern_str(&k->texts, text(k, row->f.api), NULL), NULL);
+	key.name = intern_get(&k->texts, intern_str(&k->texts, text(k, row->f.name), NULL), NULL);
+	key.library = intern_get(&k->texts, intern_str(&k->texts, text(k, row->f.library), NULL), NULL);
+	key.variant = row->f.variant;
+	key.kind = row->f.kind;
+	if (!key.api || !key.name || !key.library)
+		return NULL;
+	at = intern_add(&k->item_of, &key, sizeof(key), &added);
+	if (!at)
+		return NULL;
+	if (added) {
+		it = ADD_ROW(k, items);
+		if (!it)
+			return NULL;
+		it->api = key.api;
+		it->name = key.name;
+		it->library = key.library;
+		it->variant = key.variant;
+		it->kind = key.kind;
+	}
+	row->item = at - 1;
+	return &k->items[at - 1];
+}
+
+static uint64_t next_random(struct summary_private *k)
+{
+	k->random ^= k->random << 13;
+	k->random ^= k->random >> 7;
+	k->random ^= k->random << 17;
+	return k->random;
+}
+
+/* Reservoir: every call of the recording has the same chance to be kept. */
+static void keep_sample(struct summary_private *k, struct offload_item *it, const struct offload_sample *s)
+{
+	size_t at = it->samples_cnt;
+
+	if (!it->samples)
+		it->samples = calloc(OFFLOAD_SAMPLES, sizeof(*it->samples));
+	if (!it->samples)
+		return;
+	it->samples_seen++;
+	if (at == OFFLOAD_SAMPLES) {
+		at = (size_t)(next_random(k) % (uint64_t)it->samples_seen);
+		if (at >= OFFLOAD_SAMPLES)
+			return;
+	} else {
+		it->samples_cnt++;
+	}
+	it->samples[at] = *s;
+}
+
+static void take_call(struct summary_private *k, const struct fmt_call *c)
+{
+	struct offload_item *it = item_of(k, c->api);
+	double w = c->weight > 0 && c->weight < 1e9 ? c->weight : 1, bytes = NAN;
+
+	if (!it)
+		return;
+	if (c->flags & FMT_CALL_IN && c->bytes_in)
+		bytes = (double)c->bytes_in;
+	else if (c->flags & FMT_CALL_OUT)
+		bytes = (double)c->bytes_out;
+	else if (c->flags & FMT_CALL_IN)
+		bytes = 0;
+	if (c->flags & FMT_CALL_OPEN) {
+		it->open_records += w;
+	} else if (c->flags & FMT_CALL_ASYNC) {
+		it->async += w;
+		if (c->wait > c->returned && c->complete >= c->wait) {
+			it->overlap_ns += w * (double)(c->wait - c->returned);
+			it->wait_ns += w * (double)c->wait_ns / (c->batch ? c->batch : 1);
+			it->flight_ns += w * (double)c->busy_ns;
+		}
+	} else if (c->flags & FMT_CALL_BLOCKED) {
+		it->blocked += w;
+	} else {
+		it->sync += w;
+	}
+	it->inside += c->flags & FMT_CALL_INSIDE ? w : 0;
+	it->late += c->flags & FMT_CALL_LATE ? w : 0;
+	if (bytes >= 0)
+		spread_add(&it->bytes, bytes, w);
+	spread_add(&it->submit, (double)c->submit_ns, c->submit_ns ? w : 0);
+	if (!(c->flags & FMT_CALL_TIMED))
+		return;
+	if (!(c->flags & FMT_CALL_LATE))
+		spread_add(&it->time, (double)c->busy_ns, w);
+	if (bytes > 0 && !(c->flags & (FMT_CALL_FAILED | FMT_CALL_LATE)))
+		keep_sample(k, it, &(struct offload_sample){ bytes, (double)c->busy_ns, c->flags & FMT_CALL_SWITCHED });
+}
+
+static void take_chunk(struct summary_private *k, struct offload_summary *s, const struct store_chunk *c, int pass)
+{
+	for (uint32_t i = 0; i < c->count && !k->failed; i++) {
+		union {
+			struct fmt_offload_api api;
+			struct fmt_offload_total total;
+			struct fmt_offload_hist hist;
+			struct fmt_offload_window window;
+			struct fmt_offload_cost cost;
+			struct fmt_call call;
+		} u;
+		struct window_row *w;
+
+		switch (pass ? -(int)c->section : (int)c->section) {
+		case FMT_OFFLOAD_API:
+			store_rec(c, i, &u.api, sizeof(u.api));
+			take_api(k, &u.api);
+			break;
+		case FMT_OFFLOAD_TOTAL:
+			store_rec(c, i, &u.total, sizeof(u.total));
+			take_total(k, &u.total);
+			break;
+		case FMT_OFFLOAD_HIST:
+			store_rec(c, i, &u.hist, sizeof(u.hist));
+			take_hist(k, &u.hist);
+			break;
+		case FMT_OFFLOAD_WINDOW:
+			store_rec(c, i, &u.window, sizeof(u.window));
+			w = ADD_ROW(k, windows);
+			if (w)
+				w->w = u.window;
+			break;
+		case FMT_OFFLOAD_COST:
+			store_rec(c, i, &s->cost, sizeof(s->cost));
+			s->has_cost = true;
+			break;
+		case -FMT_CALL:
+			store_rec(c, i, &u.call, sizeof(u.call));
+			take_call(k, &u.call);
+			break;
+		default:
+			return;
+		}
+	}
+}
+
+/* ---- after the walk ---- */
+
+static struct offload_site *site_of(struct offload_item *it, const struct fmt_offload_total *t)
+{
+	struct offload_site *more;
+
+	for (size_t i = 0; i < it->sites_cnt; i++)
+		if (t->site ? it->sites[i].stack == t->site : it->sites[i].addr == t->site_addr && it->sites[i].pid == t->pid)
+			return &it->sites[i];
+	more = realloc(it->sites, (it->sites_cnt + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	it->sites = more;
+	more += it->sites_cnt++;
+	*more = (struct offload_site){ .addr = t->site_addr, .pid = t->pid, .stack = t->site };
+	return more;
+}
+
+static void fold_totals(struct summary_private *k)
+{
+	for (size_t i = 0; i < k->totals_cnt; i++) {
+		const struct fmt_offload_total *t = &k->totals[i].t;
+		struct offload_item *it = item_of(k, t->api);
+		struct offload_site *site;
+		double ns;
+
+		if (!it)
+			continue;
+		ns = fmax(0, (double)t->ns - (double)t->calls * k->inside_ns);
+		it->calls += t->calls;
+		it->bytes_in += t->bytes_in;
+		it->bytes_out += t->bytes_out;
+		it->failed += t->failed;
+		it->open += t->open;
+		it->unknown_bytes += t->unknown_bytes;
+		it->records += t->records;
+		it->switched += t->switched;
+		it->host_ns += ns;
+		it->host_cpu_ns += fmax(0, (double)t->cpu_ns - (double)t->calls * k->inside_ns);
+		site = it->sites_cnt < 4096 ? site_of(it, t) : NULL;
+		if (site) {
+			site->calls += (double)t->calls;
+			site->bytes += (double)t->bytes_in + (double)t->bytes_out;
+			site->ns += ns;
+		}
+	}
+}
+
+static void fold_hists(struct summary_private *k)
+{
+	for (size_t i = 0; i < k->hists_cnt; i++) {
+		const struct fmt_offload_hist *h = &k->hists[i].h;
+		struct offload_item *it = item_of(k, h->api);
+		struct offload_octave *o;
+
+		if (!it)
+			continue;
+		if (h->bytes_bin >= OFFLOAD_OCTAVES) {
+			it->unknown_calls += (double)h->count;
+			continue;
+		}
+		o = &it->octave[h->bytes_bin];
+		o->calls += (double)h->count;
+		o->bytes += (double)h->bytes;
+		o->ns += fmax(0, (double)h->ns - (double)h->count * k->inside_ns);
+	}
+}
+
+/* Calls of the whole recording from those of the stretches: ratio estimator; within a stretch the
+ * probes slow the callers, so the true rate lies between calls / time and calls / (time - cost). */
+static void scale(struct summary_private *k, struct offload_item *it, double call_high_ns)
+{
+	double len = 0, calls = 0, hits = 0, square = 0, span, rate, fast, high, se = 0;
+	size_t n = 0;
+
+	it->estimate = it->low = it->high = (double)it->calls;
+	it->observed = 1;
+	for (size_t i = 0; i < k->windows_cnt; i++) {
+		const struct fmt_offload_window *w = &k->windows[i].w;
+
+		if (strcmp(text(k, w->library), it->library) || w->disarmed <= w->armed || w->calls == UINT64_MAX)
+			continue;
+		if (!it->first || w->armed < it->first)
+			it->first = w->armed;
+		if (w->disarmed > it->last)
+			it->last = w->disarmed;
+		len += (double)(w->disarmed - w->armed);
+		calls += (double)w->calls;
+		hits += (double)w->hits;
+		n++;
+	}
+	if (!n || !(len > 0))
+		return;
+	span = (double)(it->last - it->first);
+	it->observed = fmin(1, len / span);
+	if (n == 1 || it->observed > 0.999 || !it->calls || !(calls > 0))
+		return;
+	rate = calls / len;
+	for (size_t i = 0; i < k->windows_cnt; i++) {
+		const struct fmt_offload_window *w = &k->windows[i].w;
+		double d;
+
+		if (strcmp(text(k, w->library), it->library) || w->disarmed <= w->armed || w->calls == UINT64_MAX)
+			continue;
+		d = (double)w->calls - rate * (double)(w->disarmed - w->armed);
+		square += d * d;
+	}
+	se = sqrt(square * (double)n / (double)(n - 1)) / len * sqrt(1 - it->observed);
+	/* This item's part of its library's calls. */
+	fast = calls / fmax(len - hits * k->call_ns, 0.02 * len);
+	high = calls / fmax(len - hits * call_high_ns, 0.02 * len);
+	it->estimate = fast * span * (double)it->calls / calls;
+	it->low = fmax((double)it->calls, (rate - 1.96 * se) * span * (double)it->calls / calls);
+	it->high = (high + 1.96 * se * high / rate) * span * (double)it->calls / calls;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct offload_item *x = a, *y = b;
+	double i = x->host_ns / x->observed, j = y->host_ns / y->observed;
+
+	return i < j ? 1 : i > j ? -1 : strcmp(x->name, y->name);
+}
+
+static int by_calls(const void *a, const void *b)
+{
+	const struct offload_site *x = a, *y = b;
+
+	return x->calls < y->calls ? 1 : x->calls > y->calls ? -1 : 0;
+}
+
+static void finish(struct summary_private *k, struct offload_summary *s)
+{
+	size_t kept = 0;
+
+	fold_totals(k);
+	fold_hists(k);
+	for (size_t i = 0; i < k->items_cnt; i++) {
+		scale(k, &k->items[i], s->has_cost ? s->cost.call_high : 0);
+		qsort(k->items[i].sites, k->items[i].sites_cnt, sizeof(struct offload_site), by_calls);
+		s->calls_total += k->items[i].calls;
+	}
+	for (size_t i = 0; i < k->windows_cnt; i++) {
+		const struct fmt_offload_window *w = &k->windows[i].w;
+
+		if (!s->first || w->armed < s->first)
+			s->first = w->armed;
+		if (w->disarmed > s->last)
+			s->last = w->disarmed;
+	}
+	/* Functions that were probed and never called are no items. */
+	for (size_t i = 0; i < k->items_cnt; i++) {
+		struct offload_item *it = &k->items[i];
+
+		if (it->calls || it->open || it->open_records > 0 || it->sites_cnt) {
+			k->items[kept++] = *it;
+			continue;
+		}
+		free(it->time.bins);
+		free(it->bytes.bins);
+		free(it->submit.bins);
+		free(it->samples);
+		free(it->sites);
+	}
+	k->items_cnt = kept;
+	if (kept)
+		qsort(k->items, kept, sizeof(*k->items), by_time);
+	s->items = k->items;
+	s->items_cnt = kept;
+}
+
+struct offload_summary *offload_summary_load(const char *path, struct err *e)
+{
+	struct offload_summary *s = calloc(1, sizeof(*s));
+	struct summary_private *k = s ? calloc(1, sizeof(*k)) : NULL;
+	struct store_chunk c;
+	int r = 0;
+
+	if (!k) {
+		free(s);
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	s->priv = k;
+	k->random = 88172645463325252ull;
+	k->reader = store_open(path, e);
+	if (!k->reader) {
+		offload_summary_free(s);
+		return NULL;
+	}
+	/* Strings and APIs first: a call may precede the record that names it. */
+	for (int pass = 0; pass < 2 && r >= 0 && !k->failed; pass++) {
+		while ((r = store_next(k->reader, &c, e)) > 0)
+			take_chunk(k, s, &c, pass);
+		store_rewind(k->reader);
+		if (!pass && s->has_cost) {
+			k->inside_ns = s->cost.inside_ns > 0 ? s->cost.inside_ns : 0;
+			k->call_ns = s->cost.call_ns > 0 ? s->cost.call_ns : 0;
+		}
+	}
+	if (r >= 0 && k->failed)
+		r = err_set(e, k->failed, "%s: out of memory reading the offload calls", path);
+	if (r < 0) {
+		offload_summary_free(s);
+		return NULL;
+	}
+	finish(k, s);
+	return s;
+}
+
+void offload_summary_free(struct offload_summary *s)
+{
+	struct summary_private *k;
+
+	if (!s)
+		return;
+	k = s->priv;
+	for (size_t i = 0; i < k->items_cnt; i++) {
+		free(k->items[i].time.bins);
+		free(k->items[i].bytes.bins);
+		free(k->items[i].submit.bins);
+		free(k->items[i].samples);
+		free(k->items[i].sites);
+	}
+	free(k->items);
+	free(k->apis);
+	free(k->totals);
+	free(k->hists);
+	free(k->windows);
+	intern_release(&k->api_of_id);
+	intern_release(&k->total_of);
+	intern_release(&k->hist_of);
+	intern_release(&k->item_of);
+	intern_release(&k->texts);
+	store_reader_free(k->reader);
+	free(k);
+	free(s);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A profile's offload sections folded to one item per API call (its twins together), library and
+ * variant, with its call sites: counts, bytes, distributions, overlap, and the points for a fit.
+ * Memory follows the number of items, not of calls. The file is hostile input. Included by cli,
+ * daemon, view, tests; owns what it points to.
+ */
+#ifndef ACCPERF_OFFLOAD_SUMMARY_H
+#define ACCPERF_OFFLOAD_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+#include "util/err.h"
+
+/* A distribution in bins of a sixteenth of an octave: quantiles within 2.2 %. */
+#define SPREAD_FINE 16
+#define SPREAD_BINS (64 * SPREAD_FINE)
+struct spread {
+	double *bins;
+	double total, sum, zeros;
+};
+double spread_quantile(const struct spread *s, double q); /* NaN: empty */
+
+struct offload_site {
+	uint64_t addr;	/* caller in the process, 0: those for which there was no room */
+	uint32_t pid;	/* one that called from there */
+	uint32_t stack; /* id; 0 unknown */
+	double calls, bytes, ns;
+};
+
+struct offload_octave { /* calls of 2^(k-1) <= bytes < 2^k; [0]: 0 bytes */
+	double calls, ns, bytes;
+};
+#define OFFLOAD_OCTAVES 65
+
+struct offload_sample { /* one call for a fit */
+	double bytes, ns;
+	bool switched;
+};
+#define OFFLOAD_SAMPLES 4096 /* kept per item, drawn at random */
+
+struct offload_item {
+	const char *api, *name, *library; /* of the file's strings; never NULL */
+	uint32_t variant, kind;
+	/* counted in the kernel, while probes were in place */
+	uint64_t calls, bytes_in, bytes_out, failed, open, unknown_bytes, records, switched;
+	double host_ns;	     /* in these calls, less the probes' share; switched ones included */
+	double host_cpu_ns;
+	/* scaled to the recording */
+	double estimate, low, high; /* calls */
+	double observed;     /* share of the time in which probes were in place */
+	uint64_t first, last; /* of its library's stretches */
+	/* from records, weighted */
+	struct spread time, bytes, submit;
+	double sync, blocked, async, inside, late, open_records; /* calls */
+	double overlap_ns, wait_ns, flight_ns; /* of asynchronous calls: own work meanwhile, waiting, submit to completion */
+	struct offload_octave octave[OFFLOAD_OCTAVES];
+	double unknown_calls; /* of unknown size */
+	struct offload_site *sites; /* most calls first */
+	size_t sites_cnt;
+	struct offload_sample *samples;
+	size_t samples_cnt;
+	double samples_seen;
+};
+
+struct offload_summary {
+	struct offload_item *items; /* by host_ns, largest first */
+	size_t items_cnt;
+	struct fmt_offload_cost cost;
+	bool has_cost;
+	uint64_t first, last; /* of all stretches */
+	uint64_t calls_total; /* exact ones */
+	struct summary_private *priv;
+};
+
+/* NULL with a sentence: no file, damaged; no offload sections give a summary without items. */
+struct offload_summary *offload_summary_load(const char *path, struct err *e);
+void offload_summary_free(struct offload_summary *s);
+
+#endif

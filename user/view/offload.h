@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `accperf offload`: what the offload calls of a profile were, as text and as accperf.offload/1.
+ * Rendering only; the figures come from user/offload/summary, the fit from user/model. Included by
+ * cli, daemon, tests.
+ *
+ * To add a figure: a field in struct offload_item (or offload_verdict), a line in offload_text.c, a
+ * key in offload_json.c and in its schema.
+ */
+#ifndef ACCPERF_VIEW_OFFLOAD_H
+#define ACCPERF_VIEW_OFFLOAD_H
+
+#include "attr/profile.h"
+#include "model/fit.h"
+#include "offload/summary.h"
+#include "util/buf.h"
+#include "view/text.h"
+
+/* Host and accelerated calls of one name, fitted; or why not. */
+struct offload_verdict {
+	const char *api, *name;
+	bool fitted;
+	char why_not[240];
+	struct fit fit;
+	struct logca_payoff payoff;
+	double below;	  /* share of the accelerated calls that are too small; NaN unknown */
+	double wasted_ns; /* by these, per call of them; NaN unknown */
+	double accelerated_calls;
+};
+
+struct offload_view {
+	const char *file;
+	const struct profile *profile;
+	const struct offload_summary *summary;
+	const struct offload_verdict *verdicts;
+	size_t verdicts_cnt;
+	size_t limit; /* items shown in full; 0: all */
+};
+
+double offload_cpu_share(const struct offload_view *v, const struct offload_item *it); /* NaN: unknown */
+double offload_rate(const struct offload_item *it, double calls);		       /* per second; NaN */
+double offload_bandwidth(const struct offload_item *it);			       /* bytes per ns; NaN */
+/* "main (prog)" of a site's caller; NULL: unknown. */
+const struct profile_function *offload_caller(const struct offload_view *v, const struct offload_site *site);
+const char *offload_variant_str(uint32_t variant); /* NULL: not told */
+const char *offload_design(const struct offload_item *it);
+
+void offload_text(const struct offload_view *v, const struct text_style *style, struct buf *out);
+void offload_json(const struct offload_view *v, struct buf *out);
+extern const char offload_schema[];
+
+#endif

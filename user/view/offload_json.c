@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+
+#include "util/json.h"
+#include "view/offload.h"
+
+static void spread(struct json *j, const char *key, const struct spread *s)
+{
+	json_obj(j, key);
+	json_f64(j, "calls", s->total);
+	json_f64(j, "mean", s->total > 0 ? s->sum / s->total : NAN);
+	json_f64(j, "p10", spread_quantile(s, 0.1));
+	json_f64(j, "median", spread_quantile(s, 0.5));
+	json_f64(j, "p90", spread_quantile(s, 0.9));
+	json_f64(j, "p99", spread_quantile(s, 0.99));
+	json_end(j);
+}
+
+static void item(struct json *j, const struct offload_view *v, const struct offload_item *it)
+{
+	bool bytes_known = it->unknown_bytes < it->calls;
+
+	json_obj(j, NULL);
+	json_str(j, "api", it->api);
+	json_str(j, "name", it->name);
+	json_str(j, "library", it->library);
+	json_str(j, "kind", it->kind == FMT_OK_CALL ? "call" : it->kind == FMT_OK_SUBMIT ? "submit" : "wait");
+	json_str(j, "variant", offload_variant_str(it->variant));
+	json_u64(j, "counted_calls", it->calls);
+	json_f64(j, "calls", it->estimate);
+	json_f64(j, "low", it->low);
+	json_f64(j, "high", it->high);
+	json_f64(j, "observed", it->observed);
+	json_f64(j, "calls_per_second", offload_rate(it, it->estimate));
+	if (it->kind != FMT_OK_WAIT && bytes_known) {
+		json_u64(j, "bytes_in", it->bytes_in);
+		json_u64(j, "bytes_out", it->bytes_out);
+	} else {
+		json_null(j, "bytes_in");
+		json_null(j, "bytes_out");
+	}
+	json_u64(j, "unknown_bytes_calls", it->unknown_bytes);
+	json_u64(j, "failed", it->failed);
+	json_f64(j, "open", fmax((double)it->open, it->open_records));
+	json_u64(j, "records", it->records);
+	json_u64(j, "switched", it->switched);
+	json_f64(j, "host_ns", it->host_ns);
+	json_f64(j, "host_cpu_ns", it->host_cpu_ns);
+	json_f64(j, "cpu_share", offload_cpu_share(v, it));
+	json_f64(j, "bytes_per_ns", offload_bandwidth(it));
+	json_str(j, "design", offload_design(it));
+	json_f64(j, "sync", it->sync);
+	json_f64(j, "blocked", it->blocked);
+	json_f64(j, "async", it->async);
+	json_f64(j, "late", it->late);
+	json_f64(j, "inside", it->inside);
+	json_f64(j, "overlap", it->async > 0 && it->flight_ns > 0 ? fmin(1, it->overlap_ns / it->flight_ns) : NAN);
+	json_f64(j, "wait_ns_per_call", it->async > 0 ? it->wait_ns / it->async : NAN);
+	spread(j, "time_ns", &it->time);
+	spread(j, "submit_ns", &it->submit);
+	spread(j, "bytes", &it->bytes);
+	json_arr(j, "histogram");
+	for (int k = 0; k < OFFLOAD_OCTAVES; k++) {
+		const struct offload_octave *o = &it->octave[k];
+
+		if (!(o->calls > 0))
+			continue;
+		json_obj(j, NULL);
+		json_f64(j, "from", k ? exp2(k - 1) : 0);
+		json_f64(j, "below", k ? exp2(k) : 1);
+		json_f64(j, "calls", o->calls);
+		json_f64(j, "bytes", o->bytes);
+		json_f64(j, "mean_ns", o->ns / o->calls);
+		json_end(j);
+	}
+	json_end(j);
+	json_arr(j, "sites");
+	for (size_t i = 0; i < it->sites_cnt; i++) {
+		const struct profile_function *f = offload_caller(v, &it->sites[i]);
+
+		json_obj(j, NULL);
+		json_str(j, "function", f ? f->name : NULL);
+		json_str(j, "object", f ? f->object : NULL);
+		json_f64(j, "calls", it->sites[i].calls);
+		json_f64(j, "bytes", it->sites[i].bytes);
+		json_f64(j, "ns", it->sites[i].ns);
+		json_end(j);
+	}
+	json_end(j);
+	json_end(j);
+}
+
+static const char *verdict_str(enum logca_verdict v)
+{
+	switch (v) {
+	case LOGCA_ALWAYS: return "always";
+	case LOGCA_NEVER: return "never";
+	case LOGCA_FROM: return "from";
+	case LOGCA_UNTIL: return "until";
+	case LOGCA_BETWEEN: return "between";
+	case LOGCA_OUTSIDE: return "outside";
+	}
+	return NULL;
+}
+
+static void verdict(struct json *j, const struct offload_verdict *d)
+{
+	json_obj(j, NULL);
+	json_str(j, "api", d->api);
+	json_str(j, "name", d->name);
+	json_str(j, "why_not", d->fitted ? NULL : d->why_not);
+	json_str(j, "pays", d->fitted ? verdict_str(d->payoff.verdict) : NULL);
+	json_f64(j, "from", d->fitted ? d->payoff.from : NAN);
+	json_f64(j, "to", d->fitted ? d->payoff.to : NAN);
+	json_f64(j, "wrong_side", d->fitted ? d->below : NAN);
+	json_f64(j, "wasted_ns_per_call", d->fitted ? d->wasted_ns : NAN);
+	json_f64(j, "accelerated_calls", d->accelerated_calls);
+	json_f64(j, "fit_error", d->fitted ? d->fit.error : NAN);
+	json_end(j);
+}
+
+void offload_json(const struct offload_view *v, struct buf *out)
+{
+	const struct offload_summary *s = v->summary;
+	struct json j = { .out = out };
+
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.offload/1");
+	json_u64(&j, "duration_ns", v->profile->duration_ns);
+	json_str(&j, "attach", !s->has_cost ? NULL : s->cost.attach == FMT_OA_SESSION ? "uprobe_session" :
+			       s->cost.attach == FMT_OA_MULTI ? "uprobe_multi" : "perf");
+	json_obj(&j, "probe_cost");
+	json_f64(&j, "call_ns", s->has_cost ? s->cost.call_ns : NAN);
+	json_f64(&j, "low", s->has_cost ? s->cost.call_low : NAN);
+	json_f64(&j, "high", s->has_cost ? s->cost.call_high : NAN);
+	json_f64(&j, "inside_ns", s->has_cost ? s->cost.inside_ns : NAN);
+	json_f64(&j, "marker_ns", s->has_cost ? s->cost.nop_ns : NAN);
+	json_end(&j);
+	json_arr(&j, "calls");
+	for (size_t i = 0; i < s->items_cnt; i++)
+		item(&j, v, &s->items[i]);
+	json_end(&j);
+	json_arr(&j, "verdicts");
+	for (size_t i = 0; i < v->verdicts_cnt; i++)
+		verdict(&j, &v->verdicts[i]);
+	json_end(&j);
+	json_arr(&j, "counters");
+	for (size_t i = 0; i < v->profile->counter_count; i++) {
+		json_obj(&j, NULL);
+		json_str(&j, "name", v->profile->counters[i].name);
+		json_u64(&j, "value", v->profile->counters[i].value);
+		json_bool(&j, "loss", v->profile->counters[i].loss);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_end(&j);
+	buf_addch(out, '\n');
+}
+
+const char offload_schema[] =
+	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.offload/1\",\"type\":\"object\","
+	"\"required\":[\"schema\",\"duration_ns\",\"attach\",\"probe_cost\",\"calls\",\"verdicts\",\"counters\"],\"properties\":{"
+	"\"schema\":{\"const\":\"accperf.offload/1\"},\"duration_ns\":{\"type\":\"integer\"},"
+	"\"attach\":{\"enum\":[\"uprobe_session\",\"uprobe_multi\",\"perf\",null]},"
+	"\"probe_cost\":{\"type\":\"object\",\"description\":\"nanoseconds; inside_ns was taken off all times\","
+	"\"additionalProperties\":{\"type\":[\"number\",\"null\"]}},"
+	"\"calls\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	"\"required\":[\"api\",\"name\",\"library\",\"kind\",\"variant\",\"counted_calls\",\"calls\",\"low\",\"high\",\"observed\","
+	"\"bytes_in\",\"bytes_out\",\"failed\",\"open\",\"time_ns\",\"bytes\",\"histogram\",\"sites\"],\"properties\":{"
+	"\"api\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"},\"library\":{\"type\":\"string\"},"
+	"\"kind\":{\"enum\":[\"call\",\"submit\",\"wait\"]},\"variant\":{\"enum\":[\"host\",\"accelerated\",null]},"
+	"\"counted_calls\":{\"type\":\"integer\",\"description\":\"exact, while probes were in place\"},"
+	"\"calls\":{\"type\":\"number\",\"description\":\"of the whole recording\"},"
+	"\"low\":{\"type\":\"number\"},\"high\":{\"type\":\"number\"},"
+	"\"observed\":{\"type\":\"number\",\"description\":\"share of the time in which probes were in place\"},"
+	"\"bytes_in\":{\"type\":[\"integer\",\"null\"],\"description\":\"of the counted calls\"},"
+	"\"bytes_out\":{\"type\":[\"integer\",\"null\"]},\"open\":{\"type\":\"number\",\"description\":\"never seen to complete\"},"
+	"\"time_ns\":{\"type\":\"object\"},\"bytes\":{\"type\":\"object\"},\"histogram\":{\"type\":\"array\"},\"sites\":{\"type\":\"array\"}}}},"
+	"\"verdicts\":{\"type\":\"array\"},\"counters\":{\"type\":\"array\"}}}";

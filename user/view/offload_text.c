@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/offload.h"
+
+#define SITES 5
+#define BAR 30
+
+double offload_cpu_share(const struct offload_view *v, const struct offload_item *it)
+{
+	double target = v->profile->has_cost ? (double)v->profile->cost.target_cpu_ns : 0;
+
+	/* What the probes added is no work of the program's. */
+	target -= (double)it->calls * (v->summary->has_cost ? v->summary->cost.call_ns : 0);
+	if (!(target > 0) || !it->calls)
+		return NAN;
+	return fmin(1, it->host_cpu_ns * it->estimate / (double)it->calls / target);
+}
+
+double offload_rate(const struct offload_item *it, double calls)
+{
+	return it->last > it->first ? calls / ((double)(it->last - it->first) / 1e9) : NAN;
+}
+
+double offload_bandwidth(const struct offload_item *it)
+{
+	double bytes = (double)it->bytes_in ? (double)it->bytes_in : (double)it->bytes_out;
+	double ns = it->async > 0 && it->flight_ns > 0 ? NAN : it->host_ns;
+
+	return bytes > 0 && ns > 0 ? bytes / ns : NAN;
+}
+
+const char *offload_variant_str(uint32_t variant)
+{
+	return variant == FMT_OV_HOST ? "host" : variant == FMT_OV_ACCELERATED ? "accelerated" : NULL;
+}
+
+const char *offload_design(const struct offload_item *it)
+{
+	double all = it->sync + it->blocked + it->async;
+
+	if (!(all > 0))
+		return NULL;
+	if (it->async > all / 2)
+		return "async";
+	return it->blocked > all / 2 ? "sync-OS" : "sync";
+}
+
+const struct profile_function *offload_caller(const struct offload_view *v, const struct offload_site *site)
+{
+	const struct profile *p = v->profile;
+	uint32_t at = profile_stack_of(p, site->stack);
+	const struct profile_stack *s;
+	const struct profile_frame *f;
+
+	if (!at)
+		return NULL;
+	s = &p->stacks[at];
+	if (s->count < 2)
+		return NULL;
+	f = &p->frames[p->stack_frames[s->first + 1]];
+	return &p->functions[p->lines[f->first + f->count - 1].function];
+}
+
+static void duration(struct buf *b, double ns)
+{
+	if (!(ns >= 0))
+		buf_addstr(b, "-");
+	else if (ns < 10e3)
+		buf_addf(b, "%.2f us", ns / 1e3);
+	else if (ns < 10e6)
+		buf_addf(b, "%.3g us", ns / 1e3);
+	else if (ns < 10e9)
+		buf_addf(b, "%.3g ms", ns / 1e6);
+	else
+		buf_addf(b, "%.1f s", ns / 1e9);
+}
+
+static void size(struct buf *b, double n)
+{
+	if (!(n >= 0))
+		buf_addstr(b, "-");
+	else if (n < 1024)
+		buf_addf(b, "%.0f B", n);
+	else if (n < 1048576)
+		buf_addf(b, "%.3g KB", n / 1024);
+	else if (n < 1073741824)
+		buf_addf(b, "%.3g MB", n / 1048576);
+	else
+		buf_addf(b, "%.3g GB", n / 1073741824);
+}
+
+static void right(struct buf *out, unsigned columns, void (*put)(struct buf *b, double v), double v)
+{
+	AUTO_BUF(b);
+
+	put(&b, v);
+	text_pad_left(out, b.data, columns);
+}
+
+static void percent(struct buf *b, double v)
+{
+	if (v >= 0)
+		buf_addf(b, "%.1f %%", v * 100);
+	else
+		buf_addstr(b, "-");
+}
+
+static void count(struct buf *b, double v)
+{
+	if (v >= 0 && v < 9e18)
+		text_count(b, (uint64_t)(v + 0.5));
+	else
+		buf_addstr(b, "-");
+}
+
+static void rate(struct buf *b, double v)
+{
+	if (v >= 100)
+		count(b, v);
+	else if (v >= 0)
+		buf_addf(b, "%.3g", v);
+	else
+		buf_addstr(b, "-");
+}
+
+static void gbs(struct buf *b, double v)
+{
+	if (v >= 0)
+		buf_addf(b, "%.3g", v);
+	else
+		buf_addstr(b, "-");
+}
+
+static void title(const struct offload_item *it, struct buf *out)
+{
+	const char *variant = offload_variant_str(it->variant);
+
+	if (strcmp(it->api, it->name)) {
+		text_name(out, it->api, 0, 0);
+		buf_addch(out, ' ');
+	}
+	text_name(out, it->name, 0, 0);
+	if (variant)
+		buf_addf(out, " [%s]", variant);
+}
+
+static void table(const struct offload_view *v, const struct text_style *style, struct buf *out)
+{
+	text_hue_on(out, style, TEXT_BOLD);
+	buf_addstr(out, "  CPU   calls/s        calls  median size  median time    GB/s  design   call\n");
+	text_hue_off(out, style, TEXT_BOLD);
+	for (size_t i = 0; i < v->summary->items_cnt; i++) {
+		const struct offload_item *it = &v->summary->items[i];
+		const char *design = offload_design(it);
+
+		if (it->kind == FMT_OK_WAIT)
+			continue;
+		right(out, 6, percent, offload_cpu_share(v, it));
+		right(out, 9, rate, offload_rate(it, it->estimate));
+		right(out, 13, count, it->estimate);
+		right(out, 13, size, spread_quantile(&it->bytes, 0.5));
+		right(out, 13, duration, spread_quantile(&it->time, 0.5));
+		right(out, 8, gbs, offload_bandwidth(it));
+		buf_addf(out, "  %-7s  ", design ? design : "-");
+		title(it, out);
+		buf_addch(out, '\n');
+	}
+}
+
+static void octaves(const struct offload_item *it, const struct text_style *style, struct buf *out)
+{
+	double most = it->unknown_calls;
+	int first = OFFLOAD_OCTAVES, last = -1;
+
+	for (int k = 0; k < OFFLOAD_OCTAVES; k++) {
+		if (!(it->octave[k].calls > 0))
+			continue;
+		most = fmax(most, it->octave[k].calls);
+		first = k < first ? k : first;
+		last = k;
+	}
+	if (last < 0)
+		return;
+	buf_addstr(out, "    size of a call             calls                                 mean time\n");
+	for (int k = first; k <= last; k++) {
+		const struct offload_octave *o = &it->octave[k];
+		unsigned bar = (unsigned)ceil(o->calls / most * BAR);
+		AUTO_BUF(range);
+
+		if (k) {
+			size(&range, exp2(k - 1));
+			buf_addstr(&range, " to ");
+			size(&range, exp2(k));
+		} else {
+			buf_addstr(&range, "0 B");
+		}
+		text_pad_left(out, range.data, 22);
+		right(out, 12, count, o->calls);
+		buf_addstr(out, "  ");
+		text_hue_on(out, style, TEXT_WARM);
+		for (unsigned i = 0; i < BAR; i++)
+			buf_addch(out, i < bar ? '#' : ' ');
+		text_hue_off(out, style, TEXT_WARM);
+		right(out, 11, duration, o->calls > 0 ? o->ns / o->calls : NAN);
+		buf_addch(out, '\n');
+	}
+	if (it->unknown_calls > 0)
+		buf_addf(out, "    and %.0f calls whose size is not known\n", it->unknown_calls);
+}
+
+static void counts(const struct offload_item *it, struct buf *out)
+{
+	buf_addstr(out, "    ");
+	if (it->observed < 0.999) {
+		count(out, it->estimate);
+		buf_addstr(out, " calls (95 %: ");
+		count(out, it->low);
+		buf_addstr(out, " to ");
+		count(out, it->high);
+		buf_addf(out, "), estimated from ");
+		count(out, (double)it->calls);
+		buf_addf(out, " seen in %.1f %% of the time", it->observed * 100);
+	} else {
+		count(out, (double)it->calls);
+		buf_addstr(out, " calls, all counted");
+	}
+	buf_addstr(out, "; in ");
+	size(out, (double)it->bytes_in);
+	buf_addstr(out, ", out ");
+	size(out, (double)it->bytes_out);
+	buf_addch(out, '\n');
+	if (it->failed)
+		buf_addf(out, "    %lu of them failed\n", (unsigned long)it->failed);
+	if (it->open_records > 0 || it->open)
+		buf_addf(out, "    %.0f never seen to complete: counted, not timed\n", fmax(it->open_records, (double)it->open));
+	if (it->records && it->records < it->calls)
+		buf_addf(out, "    %lu recorded one by one (thinned, weighted); counts and sums are of all\n", (unsigned long)it->records);
+}
+
+static void times(const struct offload_item *it, struct buf *out)
+{
+	double all = it->sync + it->blocked + it->async;
+
+	if (it->time.total > 0) {
+		buf_addstr(out, "    time of a call: median ");
+		duration(out, spread_quantile(&it->time, 0.5));
+		buf_addstr(out, ", 90 % below ");
+		duration(out, spread_quantile(&it->time, 0.9));
+		buf_addstr(out, ", 99 % below ");
+		duration(out, spread_quantile(&it->time, 0.99));
+		buf_addch(out, '\n');
+	}
+	if (all > 0)
+		buf_addf(out, "    design: the caller works or spins %.0f %%, is blocked by the kernel %.0f %%, goes on meanwhile %.0f %%\n",
+			 it->sync / all * 100, it->blocked / all * 100, it->async / all * 100);
+	if (it->async > 0 && it->overlap_ns + it->wait_ns > 0) {
+		buf_addstr(out, "    submitting takes ");
+		duration(out, spread_quantile(&it->submit, 0.5));
+		buf_addf(out, "; %.0f %% of the time in flight is overlapped with own work, ", fmin(100, it->overlap_ns / fmax(it->flight_ns, 1) * 100));
+		duration(out, it->wait_ns / it->async);
+		buf_addstr(out, " a call is waited\n");
+	}
+	if (it->switched)
+		buf_addf(out, "    %.1f %% had a context switch inside: not used for fits\n", (double)it->switched / (double)it->calls * 100);
+	if (it->late > 0)
+		buf_addf(out, "    %.0f completed unseen before the wait that ended them: no time of theirs is used\n", it->late);
+	if (it->inside > 0)
+		buf_addf(out, "    %.0f inside a call of another API, whose time holds theirs\n", it->inside);
+}
+
+static void sites(const struct offload_view *v, const struct offload_item *it, struct buf *out)
+{
+	size_t n = it->sites_cnt < SITES ? it->sites_cnt : SITES;
+
+	if (!n)
+		return;
+	buf_addstr(out, "    called from\n");
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_function *f = offload_caller(v, &it->sites[i]);
+
+		right(out, 16, count, it->sites[i].calls);
+		buf_addstr(out, "  ");
+		if (f) {
+			text_name(out, f->name, 48, 0);
+			buf_addf(out, " (");
+			text_name(out, f->object, 32, 0);
+			buf_addstr(out, ")\n");
+		} else if (it->sites[i].addr) {
+			buf_addf(out, "0x%lx\n", (unsigned long)it->sites[i].addr);
+		} else {
+			buf_addstr(out, "(others)\n");
+		}
+	}
+	if (it->sites_cnt > n)
+		buf_addf(out, "                  and %zu more places\n", it->sites_cnt - n);
+}
+
+static void verdict(const struct offload_verdict *d, const struct text_style *style, struct buf *out)
+{
+	text_hue_on(out, style, TEXT_BOLD);
+	buf_addstr(out, "\nDoes it pay: ");
+	text_name(out, d->name, 0, 0);
+	text_hue_off(out, style, TEXT_BOLD);
+	buf_addch(out, '\n');
+	if (!d->fitted) {
+		buf_addf(out, "    not fitted: %s\n", d->why_not);
+		return;
+	}
+	buf_addstr(out, "    ");
+	switch (d->payoff.verdict) {
+	case LOGCA_ALWAYS: buf_addstr(out, "the accelerator is faster at every size seen"); break;
+	case LOGCA_NEVER: buf_addstr(out, "the accelerator is slower at every size seen"); break;
+	case LOGCA_FROM: buf_addstr(out, "the accelerator is faster from "); size(out, d->payoff.from); break;
+	case LOGCA_UNTIL: buf_addstr(out, "the accelerator is faster up to "); size(out, d->payoff.to); break;
+	case LOGCA_BETWEEN: buf_addstr(out, "the accelerator is faster between "); size(out, d->payoff.from); buf_addstr(out, " and "); size(out, d->payoff.to); break;
+	case LOGCA_OUTSIDE: buf_addstr(out, "the two sides were not seen at common sizes"); break;
+	}
+	buf_addf(out, "; sizes seen ");
+	size(out, d->fit.gmin);
+	buf_addstr(out, " to ");
+	size(out, d->fit.gmax);
+	buf_addf(out, ", mean error of the fit %.1f %%\n", d->fit.error * 100);
+	if (d->below > 0) {
+		buf_addf(out, "    %.1f %% of its accelerated calls are on the wrong side and lose ", d->below * 100);
+		duration(out, d->wasted_ns);
+		buf_addstr(out, " each, ");
+		duration(out, d->wasted_ns * d->below * d->accelerated_calls);
+		buf_addstr(out, " in all\n");
+	}
+	for (unsigned i = 0; i < d->fit.notes && i < 3; i++) {
+		buf_addstr(out, "    ");
+		text_wrap(out, d->fit.note[i], 4, 4, style->width);
+	}
+}
+
+void offload_text(const struct offload_view *v, const struct text_style *style, struct buf *out)
+{
+	const struct offload_summary *s = v->summary;
+	size_t shown = 0;
+
+	text_hue_on(out, style, TEXT_BOLD);
+	buf_addstr(out, "Offload calls in ");
+	text_name(out, v->file, 0, 0);
+	text_hue_off(out, style, TEXT_BOLD);
+	if (s->has_cost) {
+		buf_addstr(out, ": a probed call cost ");
+		duration(out, s->cost.call_ns);
+		buf_addstr(out, ";\n");
+		duration(out, s->cost.inside_ns);
+		buf_addstr(out, " of it fell inside the measured times and is taken off them");
+	}
+	buf_addstr(out, "\n\n");
+	table(v, style, out);
+	for (size_t i = 0; i < s->items_cnt; i++) {
+		const struct offload_item *it = &s->items[i];
+
+		if (it->kind == FMT_OK_WAIT || (v->limit && shown == v->limit))
+			continue;
+		shown++;
+		buf_addch(out, '\n');
+		text_hue_on(out, style, TEXT_BOLD);
+		title(it, out);
+		text_hue_off(out, style, TEXT_BOLD);
+		buf_addstr(out, " (");
+		text_name(out, it->library, 0, 0);
+		buf_addstr(out, ")\n");
+		counts(it, out);
+		octaves(it, style, out);
+		times(it, out);
+		sites(v, it, out);
+	}
+	for (size_t i = 0; i < v->verdicts_cnt; i++)
+		verdict(&v->verdicts[i], style, out);
+}
