@@ -12,23 +12,27 @@
 
 #include "cli/cli.h"
 #include "exact/convert.h"
+#include "exact/dumplog.h"
 #include "exact/launch.h"
 #include "util/buf.h"
 
 struct exact_cmd {
 	const char *output;
 	const char *semantics, *stack, *attribute;
-	bool lib, lib_set, unique, ke, quad, cycles;
+	bool lib, lib_set, unique, ke, quad, cycles, objects;
 	const char *functions, *candidate, *start_at, *stop_at;
 	uint64_t chunk, slice;
 	const char *emit_samples, *emit_timer;
 	uint64_t emit_census, emit_windows, window_hits;
+	const char *log[8]; /* t and b of function, subcalls, icount, xfers */
+	uint64_t xfer_chunk;
+	const char *dump_log;
 	bool quiet;
 };
 
 static const struct exact_cmd defaults = {
 	.output = "accperf.data", .semantics = "quad", .stack = "exclude", .attribute = "self", .lib = true,
-	.unique = true, .ke = true, .quad = true, .chunk = 4, .window_hits = 64,
+	.unique = true, .ke = true, .quad = true, .chunk = 4, .window_hits = 64, .xfer_chunk = 4,
 };
 
 #define AT(field) .offset = offsetof(struct exact_cmd, field)
@@ -52,6 +56,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "quad", AT(quad), .help = "the quad semantics (on)" },
 	{ OPT_BOOL, 0, "cycles", AT(cycles), .help = "a static cost model with simulated caches: time-like figures" },
 	{ OPT_GROUP, .help = "More results" },
+	{ OPT_BOOL, 0, "objects", AT(objects), .help = "data objects: globals, heap blocks by allocation site, stack frames, and who uses them" },
 	{ OPT_STRING, 0, "candidate", AT(candidate), .arg = "LIST",
 	  .help = "communication in, out and local of up to 8 functions, each with all it calls" },
 	{ OPT_UINT, 0, "slice", AT(slice), .arg = "N", .help = "bytes per function per N instructions, for timeline" },
@@ -62,11 +67,69 @@ static const struct opt options[] = {
 	{ OPT_UINT, 0, "emit-census", AT(emit_census), .arg = "N", .help = "the first N executions of every store instruction" },
 	{ OPT_UINT, 0, "emit-windows", AT(emit_windows), .arg = "COUNT", .help = "COUNT to 2 COUNT watch windows on sampled accesses (needs --emit-samples)" },
 	{ OPT_UINT, 0, "window-hits", AT(window_hits), .arg = "N", .help = "most hits of a window (64)" },
+	{ OPT_GROUP, .help = "Logs by invocation, as Kim & Edwards' tool: text and binary" },
+	{ OPT_STRING, 0, "tfunction", AT(log[0]), .arg = "FILE", .help = "number, name, object of every function" },
+	{ OPT_STRING, 0, "bfunction", AT(log[1]), .arg = "FILE", .help = "the same, binary" },
+	{ OPT_STRING, 0, "tsubcalls", AT(log[2]), .arg = "FILE", .help = "invocation, the one that called it, function" },
+	{ OPT_STRING, 0, "bsubcalls", AT(log[3]), .arg = "FILE", .help = "the same, binary" },
+	{ OPT_STRING, 0, "ticount", AT(log[4]), .arg = "FILE", .help = "invocation, its instructions, those that compute" },
+	{ OPT_STRING, 0, "bicount", AT(log[5]), .arg = "FILE", .help = "the same, binary" },
+	{ OPT_STRING, 0, "txfers", AT(log[6]), .arg = "FILE", .help = "reading invocation, writing one (0: nobody's), chunks" },
+	{ OPT_STRING, 0, "bxfers", AT(log[7]), .arg = "FILE", .help = "the same, binary" },
+	{ OPT_UINT, 0, "xfer-chunk", AT(xfer_chunk), .arg = "N", .help = "bytes per chunk of the xfers log: 1, 2, 4 or 8 (4)" },
+	{ OPT_STRING, 0, "dump-log", AT(dump_log), .arg = "FILE", .help = "print a binary log as text; runs nothing" },
 	{ OPT_GROUP, .help = "Output" },
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "profile to write (accperf.data)" },
 	{ OPT_BOOL, 'q', "quiet", AT(quiet), .help = "no progress and no closing line" },
 	OPT_END
 };
+
+static const char *const log_kinds[] = { "function", "subcalls", "icount", "xfers" };
+
+/* Where the binary form of log i goes: false if that log is not wanted at all. */
+static bool binary_log(const struct exact_cmd *o, unsigned i, char *path, size_t size)
+{
+	if (o->log[2 * i + 1])
+		snprintf(path, size, "%s", o->log[2 * i + 1]);
+	else if (o->log[2 * i])
+		snprintf(path, size, "%s.bin.%d", o->log[2 * i], (int)getpid());
+	else
+		return false;
+	return true;
+}
+
+static int log_as_text(const char *binary, const char *text, bool *cut, struct err *e)
+{
+	FILE *in = fopen(binary, "rb"), *out = in ? text ? fopen(text, "w") : stdout : NULL;
+	int err;
+
+	if (!in || !out)
+		err = err_set(e, -errno, "cannot %s %s: %s", in ? "create" : "read", in ? text : binary, strerror(errno));
+	else if ((err = kelog_text(in, out, cut, e)))
+		err_prefix(e, "%s", binary);
+	if (in)
+		fclose(in);
+	if (out && out != stdout && fclose(out) && !err)
+		err = err_set(e, -errno, "cannot write %s: %s", text, strerror(errno));
+	return err;
+}
+
+static int text_logs(const struct exact_cmd *o, struct err *e)
+{
+	char path[PATH_MAX];
+	bool cut;
+	int err = 0;
+
+	for (unsigned i = 0; i < 4; i++) {
+		if (!o->log[2 * i] || !binary_log(o, i, path, sizeof(path)))
+			continue;
+		if (!err)
+			err = log_as_text(path, o->log[2 * i], &cut, e);
+		if (!o->log[2 * i + 1])
+			unlink(path);
+	}
+	return err;
+}
 
 struct args {
 	char *v[64];
@@ -137,6 +200,7 @@ static int tool_args(const struct exact_cmd *o, const char *stream, const char *
 	arg(a, "--quad=%s", o->quad ? "yes" : "no");
 	arg(a, "--ke=%s", o->ke ? "yes" : "no");
 	arg(a, "--unique=%s", o->unique ? "yes" : "no");
+	arg(a, "--objects=%s", o->objects ? "yes" : "no");
 	arg(a, "--cycles=%s", o->cycles ? "yes" : "no");
 	arg(a, "--attr-main=%s", attr_main ? "yes" : "no");
 	if (o->functions)
@@ -159,6 +223,17 @@ static int tool_args(const struct exact_cmd *o, const char *stream, const char *
 		arg(a, "--stop-at=%s", name);
 		arg(a, "--stop-n=%llu", (unsigned long long)n);
 	}
+	for (unsigned i = 0; i < 4; i++) {
+		char path[PATH_MAX];
+
+		/* the tool writes binary only; text is made of it afterwards */
+		if (binary_log(o, i, path, sizeof(path)))
+			arg(a, "--log-%s=%s", log_kinds[i], path);
+	}
+	if (o->xfer_chunk != 1 && o->xfer_chunk != 2 && o->xfer_chunk != 4 && o->xfer_chunk != 8)
+		return err_set(e, -EINVAL, "--xfer-chunk %llu: a chunk has 1, 2, 4 or 8 bytes", (unsigned long long)o->xfer_chunk);
+	arg(a, "--log-stack=%s", strcmp(o->stack, "include") ? "no" : "yes");
+	arg(a, "--xfer-chunk=%llu", (unsigned long long)o->xfer_chunk);
 	if (o->emit_samples) {
 		char *end;
 		unsigned long long period = strtoull(o->emit_samples, &end, 10), seed = 1;
@@ -298,6 +373,18 @@ static int finish(const struct exact_cmd *o, const char *stream, char **argv, in
 	return rc;
 }
 
+static int dump_log(const char *path)
+{
+	struct err e = { 0 };
+	bool cut = false;
+
+	if (log_as_text(path, NULL, &cut, &e))
+		return cli_fail(&e, EXIT_FAILED);
+	if (cut)
+		log_warn("%s ends inside a record: the run was cut short", path);
+	return cut ? EXIT_DEGRADED : EXIT_DONE;
+}
+
 static int cmd_exact(void *opts, int argc, char **argv)
 {
 	struct exact_cmd *o = opts;
@@ -307,6 +394,8 @@ static int cmd_exact(void *opts, int argc, char **argv)
 	char dir[PATH_MAX], path[PATH_MAX], stream[PATH_MAX], log[PATH_MAX];
 	int status = 0, rc;
 
+	if (o->dump_log)
+		return dump_log(o->dump_log);
 	if (!argc) {
 		err_set(&e, -EINVAL, "which program? accperf exact [options] -- CMD ARGS");
 		return cli_fail(&e, EXIT_USAGE);
@@ -331,6 +420,8 @@ static int cmd_exact(void *opts, int argc, char **argv)
 	args_release(&a);
 	show_log(log);
 	rc = finish(o, stream, argv, status, &e);
+	if (text_logs(o, &e))
+		rc = cli_fail(&e, EXIT_FAILED);
 	unlink(stream);
 	return rc;
 }

@@ -59,8 +59,9 @@ typedef struct {
 	UInt census;
 	UInt windows, window_hits, window_free; /* free: hits without a write before write-only */
 	ULong window_delay, window_life;	/* instructions */
-	const HChar *log_function[2], *log_subcalls[2], *log_icount[2], *log_xfers[2]; /* text, binary */
+	const HChar *log_function, *log_subcalls, *log_icount, *log_xfers;
 	UInt xfer_shift;
+	Bool log_stack; /* stack accesses are logged, too */
 	UInt checkpoint_s;
 } Options;
 extern Options opt;
@@ -129,7 +130,7 @@ typedef struct {
 	Addr ip;
 	/* what this instruction met last: saves the look-up the next time */
 	UInt ekey;
-	UInt obj_gen;
+	UInt obj_gen; /* objects were born or died since: look again */
 	struct Edge *edge;
 	ULong ublk, *ubits; /* block of addresses and its bits, for loads */
 	ULong wblk, *wbits; /* for stores */
@@ -269,6 +270,7 @@ typedef struct {
 	UChar barrier; /* 1 signal handler on this stack, 2 on another */
 	UInt cand_prev;
 	struct Inv *log;
+	ULong alloc_arg[3]; /* of an allocator's call */
 	Counters snap;
 } Frame;
 
@@ -288,6 +290,8 @@ typedef struct {
 	Int syscall_nr;
 	UInt syscall_inv;
 	UInt cand_mask;
+	struct Inv *log_cur; /* innermost logged invocation */
+	ULong log_insns, log_compute;
 } Thread;
 
 /* The running thread's state, flat: the hot path touches nothing else. */
@@ -327,7 +331,8 @@ Thread *thread_get(ThreadId tid);
 void slice_end(void);
 void counting_set(Bool on);
 void fn_selfs(void);
-void subtree_write(void);
+void subtree_write(const UniqueSums *u);
+void subtree_kernel_read(Addr a, SizeT len);
 void subtree_access(Addr a, UInt size, Bool write, UInt stack);
 
 /* ---- samples ---- */
@@ -356,11 +361,11 @@ typedef struct Use {
 void object_init(void);
 UInt object_alloc_kind(const HChar *name);
 void object_access(Ev *e, Addr a, UInt size, Bool write);
-void object_alloc_enter(Fn *fn);
-void object_alloc_leave(Fn *fn, Addr caller_ip, Fn *caller);
+void object_alloc_enter(Frame *f);
+void object_alloc_leave(Frame *f, Fn *caller);
 void object_mmap(Addr a, SizeT len, Bool anon);
 void object_unmap(Addr a, SizeT len);
-void object_write(void);
+void object_write(const UniqueSums *u);
 
 /* ---- logs ---- */
 

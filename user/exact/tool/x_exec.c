@@ -145,7 +145,7 @@ static __attribute__((noinline)) void extra(Ev *e, Addr a, UInt n, UInt flags, U
 		X.tot.cycles += cache_cost(a, n);
 	if (extra_cands)
 		subtree_access(a, n, flags & FMT_A_STORE, stack);
-	if (logs_on) {
+	if (logs_on && (!stack || opt.log_stack)) {
 		if (flags & FMT_A_STORE)
 			log_store(a, n);
 		else

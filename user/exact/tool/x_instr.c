@@ -214,6 +214,17 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 
 	while (i < in->stmts_used && in->stmts[i]->tag != Ist_IMark)
 		addStmtToIRSB(g.out, in->stmts[i++]);
+	if (bb->is_entry && bb->fn->alloc_kind) {
+		/* the arguments, before the function overwrites them */
+		static const Int regs[3] = { OFFSET_amd64_RDI, OFFSET_amd64_RSI, OFFSET_amd64_RDX };
+
+		for (UInt k = 0; k < 3; k++) {
+			IRTemp t = newIRTemp(g.out->tyenv, Ity_I64);
+
+			addStmtToIRSB(g.out, IRStmt_WrTmp(t, IRExpr_Get(regs[k], Ity_I64)));
+			store_const_addr(&g, &call_args[k], IRExpr_RdTmp(t));
+		}
+	}
 	for (; i < in->stmts_used; i++) {
 		IRStmt *st = in->stmts[i];
 		IRExpr *e;

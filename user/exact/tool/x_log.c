@@ -1,10 +1,234 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The Kim & Edwards logs: who called whom, what it computed, what it read from whom, by invocation. */
 #include "x.h"
+#include "../kelog.h"
+
 Bool logs_on;
-void log_init(void) {}
-void log_call(Frame *f, Frame *parent) {}
-void log_return(Frame *f) {}
-void log_load(Addr a, UInt size) {}
-void log_store(Addr a, UInt size) {}
-void log_kernel_store(Addr a, SizeT len) {}
-void log_flush(void) {}
+
+typedef struct Pair { UInt writer; UInt pad; ULong chunks; } Pair;
+
+/* A live invocation. Its table of writers is as long as its reads were varied. */
+typedef struct Inv {
+	struct Inv *outer; /* the innermost selected one around it; also the free list */
+	UInt id, used, cap;
+	ULong insns, compute;
+	Pair *pairs;
+} Inv;
+
+static Inv *free_invs;
+
+#define LOG_BUF 65536
+typedef struct {
+	Int fd;
+	UInt len;
+	UChar buf[LOG_BUF];
+} LogFile;
+static LogFile *files[5]; /* by kind */
+
+static void put(LogFile *l, const void *data, UInt n)
+{
+	if (l->len + n > LOG_BUF) {
+		VG_(write)(l->fd, l->buf, l->len);
+		l->len = 0;
+	}
+	VG_(memcpy)(l->buf + l->len, data, n);
+	l->len += n;
+}
+
+static void record(UInt kind, const void *rec, UInt size)
+{
+	if (files[kind])
+		put(files[kind], rec, size);
+}
+
+static void open_log(UInt kind, const HChar *name, UInt rec_size)
+{
+	struct ke_head h = { KE_MAGIC, KE_VERSION, kind, kind == KE_XFERS ? 1u << opt.xfer_shift : 0, rec_size };
+	SysRes r;
+
+	if (!name)
+		return;
+	r = VG_(open)(name, VKI_O_CREAT | VKI_O_TRUNC | VKI_O_WRONLY, 0600);
+	if (sr_isError(r)) {
+		VG_(fmsg)("accperf: cannot create %s\n", name);
+		VG_(exit)(1);
+	}
+	files[kind] = VG_(malloc)("x.log", sizeof(LogFile));
+	files[kind]->fd = VG_(safe_fd)(sr_Res(r));
+	files[kind]->len = 0;
+	put(files[kind], &h, sizeof(h));
+	logs_on = True;
+}
+
+void log_init(void)
+{
+	open_log(KE_FUNCTION, opt.log_function, 0);
+	open_log(KE_SUBCALLS, opt.log_subcalls, sizeof(struct ke_subcall));
+	open_log(KE_ICOUNT, opt.log_icount, sizeof(struct ke_icount));
+	open_log(KE_XFERS, opt.log_xfers, sizeof(struct ke_xfer));
+}
+
+static void seg(Thread *t)
+{
+	if (t->log_cur) {
+		t->log_cur->insns += X.tot.insns - t->log_insns;
+		t->log_cur->compute += X.tot.compute - t->log_compute;
+	}
+	t->log_insns = X.tot.insns;
+	t->log_compute = X.tot.compute;
+}
+
+void log_call(Frame *f, Frame *parent)
+{
+	Thread *t = X.t;
+	struct ke_subcall r;
+	Inv *i;
+
+	if (f->eff != f->fn->id)
+		return; /* part of the selected function that called it */
+	seg(t);
+	i = free_invs;
+	if (i)
+		free_invs = i->outer;
+	else
+		i = VG_(calloc)("x.inv", 1, sizeof(*i));
+	i->id = f->inv;
+	i->insns = i->compute = 0;
+	i->used = 0;
+	i->outer = t->log_cur;
+	r = (struct ke_subcall){ i->id, i->outer ? i->outer->id : 0, f->fn->id + 1, 0 };
+	record(KE_SUBCALLS, &r, sizeof(r));
+	f->log = t->log_cur = i;
+	(void)parent;
+}
+
+static Int pair_cmp(const void *a, const void *b)
+{
+	UInt x = ((const Pair *)a)->writer, y = ((const Pair *)b)->writer;
+
+	return x < y ? -1 : x > y;
+}
+
+void log_return(Frame *f)
+{
+	Thread *t = X.t;
+	Inv *i = f->log;
+	struct ke_icount c;
+	UInt n = 0;
+
+	if (!i)
+		return;
+	seg(t);
+	c = (struct ke_icount){ i->id, i->insns, i->compute };
+	record(KE_ICOUNT, &c, sizeof(c));
+	for (UInt k = 0; k < i->cap; k++)
+		if (i->pairs[k].chunks)
+			i->pairs[n++] = i->pairs[k];
+	VG_(ssort)(i->pairs, n, sizeof(Pair), pair_cmp);
+	for (UInt k = 0; k < n; k++) {
+		struct ke_xfer x = { i->id, i->pairs[k].writer, i->pairs[k].chunks };
+
+		record(KE_XFERS, &x, sizeof(x));
+	}
+	if (i->cap > 256) { /* one wide invocation must not make all later ones pay for its table */
+		VG_(free)(i->pairs);
+		i->pairs = NULL;
+		i->cap = 0;
+	} else if (i->pairs) {
+		VG_(memset)(i->pairs, 0, i->cap * sizeof(Pair));
+	}
+	t->log_cur = i->outer;
+	i->outer = free_invs;
+	free_invs = i;
+	f->log = NULL;
+}
+
+static void pair_add(Inv *i, UInt writer)
+{
+	UInt s;
+
+	if (i->used * 2 >= i->cap) {
+		UInt cap = i->cap ? i->cap * 2 : 16;
+		Pair *p = VG_(calloc)("x.pairs", cap, sizeof(*p));
+
+		for (UInt k = 0; k < i->cap; k++) {
+			if (!i->pairs[k].chunks)
+				continue;
+			s = i->pairs[k].writer * 0x9e3779b1u & (cap - 1);
+			while (p[s].chunks)
+				s = (s + 1) & (cap - 1);
+			p[s] = i->pairs[k];
+		}
+		VG_(free)(i->pairs);
+		i->pairs = p;
+		i->cap = cap;
+	}
+	for (s = writer * 0x9e3779b1u & (i->cap - 1); i->pairs[s].chunks; s = (s + 1) & (i->cap - 1))
+		if (i->pairs[s].writer == writer)
+			break;
+	if (!i->pairs[s].chunks++) {
+		i->pairs[s].writer = writer;
+		i->used++;
+	}
+}
+
+void log_load(Addr a, UInt size)
+{
+	Inv *i = X.t->log_cur;
+	UInt id = i ? i->id : ~0u;
+
+	for (Addr p = a >> opt.xfer_shift, end = (a + size - 1) >> opt.xfer_shift; p <= end; p++) {
+		Addr at = p << opt.xfer_shift;
+		Sec *s = sec_get(at);
+		UInt c = (at & SEC_MASK) >> opt.xfer_shift;
+
+		if (s->xr[c] == id)
+			continue;
+		s->xr[c] = id;
+		if (i)
+			pair_add(i, s->xw[c]);
+	}
+}
+
+static void wrote(Addr a, SizeT size, UInt id)
+{
+	for (Addr p = a >> opt.xfer_shift, end = (a + size - 1) >> opt.xfer_shift; p <= end; p++) {
+		Addr at = p << opt.xfer_shift;
+		Sec *s = sec_get(at);
+		UInt c = (at & SEC_MASK) >> opt.xfer_shift;
+
+		s->xr[c] = 0;
+		s->xw[c] = id;
+	}
+}
+
+void log_store(Addr a, UInt size)
+{
+	wrote(a, size, X.t->log_cur ? X.t->log_cur->id : 0);
+}
+
+void log_kernel_store(Addr a, SizeT len)
+{
+	if (len)
+		wrote(a, len, 0);
+}
+
+void log_flush(void)
+{
+	for (UInt i = FN_FIRST; files[KE_FUNCTION] && i < fn_count; i++) {
+		struct ke_function r;
+		HChar text[2048];
+
+		if (!fns[i]->mod || !(fns[i]->flags & FNF_SELECTED))
+			continue;
+		VG_(snprintf)(text, sizeof(text), "%.1000s\t%.1000s", fns[i]->name, fns[i]->mod->path);
+		r = (struct ke_function){ i + 1, VG_(strlen)(text) };
+		put(files[KE_FUNCTION], &r, sizeof(r));
+		put(files[KE_FUNCTION], text, r.len);
+	}
+	for (UInt k = 1; k <= KE_XFERS; k++)
+		if (files[k] && files[k]->len) {
+			VG_(write)(files[k]->fd, files[k]->buf, files[k]->len);
+			files[k]->len = 0;
+		}
+}

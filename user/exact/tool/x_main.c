@@ -27,6 +27,7 @@ static Bool process_option(const HChar *arg)
 	else if VG_BOOL_CLO(arg, "--ke", opt.ke) {}
 	else if VG_BOOL_CLO(arg, "--cycles", opt.cycles) {}
 	else if VG_BOOL_CLO(arg, "--objects", opt.objects) {}
+	else if VG_BOOL_CLO(arg, "--log-stack", opt.log_stack) {}
 	else if VG_BOOL_CLO(arg, "--attr-main", opt.attr_main) {}
 	else if VG_BINT_CLO(arg, "--chunk", chunk, 1, 8) {
 		opt.chunk = chunk;
@@ -47,14 +48,10 @@ static Bool process_option(const HChar *arg)
 	else if VG_BINT_CLO(arg, "--windows", opt.windows, 0, 1 << 20) {}
 	else if VG_BINT_CLO(arg, "--window-hits", opt.window_hits, 1, 4096) {}
 	else if VG_BINT_CLO(arg, "--checkpoint", opt.checkpoint_s, 0, 1 << 20) {}
-	else if VG_STR_CLO(arg, "--log-function", opt.log_function[0]) {}
-	else if VG_STR_CLO(arg, "--log-subcalls", opt.log_subcalls[0]) {}
-	else if VG_STR_CLO(arg, "--log-icount", opt.log_icount[0]) {}
-	else if VG_STR_CLO(arg, "--log-xfers", opt.log_xfers[0]) {}
-	else if VG_STR_CLO(arg, "--blog-function", opt.log_function[1]) {}
-	else if VG_STR_CLO(arg, "--blog-subcalls", opt.log_subcalls[1]) {}
-	else if VG_STR_CLO(arg, "--blog-icount", opt.log_icount[1]) {}
-	else if VG_STR_CLO(arg, "--blog-xfers", opt.log_xfers[1]) {}
+	else if VG_STR_CLO(arg, "--log-function", opt.log_function) {}
+	else if VG_STR_CLO(arg, "--log-subcalls", opt.log_subcalls) {}
+	else if VG_STR_CLO(arg, "--log-icount", opt.log_icount) {}
+	else if VG_STR_CLO(arg, "--log-xfers", opt.log_xfers) {}
 	else
 		return False;
 	return True;
@@ -248,8 +245,8 @@ static void fini(Int code)
 	if (out_dead)
 		return;
 	windows_flush(True);
+	out_snapshot("", True); /* ends all invocations, which writes their log lines */
 	log_flush();
-	out_snapshot("", True);
 }
 
 static void pre_clo_init(void)

@@ -302,8 +302,8 @@ void out_snapshot(const HChar *incomplete, Bool final)
 		out_rec(FMT_X_NODE, &r, sizeof(r));
 	}
 	if (opt.objects)
-		object_write();
-	subtree_write();
+		object_write(&u);
+	subtree_write(&u);
 	unique_sums_free(&u);
 	out_var(XS_SNAP_END, incomplete, VG_(strlen)(incomplete), NULL, 0);
 	out_flush();

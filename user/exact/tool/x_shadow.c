@@ -227,6 +227,8 @@ void kernel_reads(UInt fn, Addr a, SizeT len)
 		window_kernel(a, len, FMT_A_LOAD | FMT_A_KERNEL, X.t ? X.t->syscall_nr : -1);
 	if (!X.counting)
 		return;
+	if (opt.candidates)
+		subtree_kernel_read(a, len);
 	while (len) {
 		UInt off = a & SEC_MASK;
 		UInt n = len < SEC_SIZE - off ? len : SEC_SIZE - off;

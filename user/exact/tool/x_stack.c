@@ -166,6 +166,8 @@ static void push(Thread *t, Fn *fn, Addr sp, Addr ret)
 	X.inv = f->eff_inv;
 	if (UNLIKELY_(logs_on))
 		log_call(f, up);
+	if (UNLIKELY_(fn->alloc_kind))
+		object_alloc_enter(f);
 }
 
 static void pop(Thread *t)
@@ -175,7 +177,7 @@ static void pop(Thread *t)
 	if (UNLIKELY_(logs_on))
 		log_return(f);
 	if (UNLIKELY_(f->fn->alloc_kind))
-		object_alloc_leave(f->fn, f->ret, t->depth > 1 ? f[-1].fn : NULL);
+		object_alloc_leave(f, t->depth > 1 ? f[-1].fn : NULL);
 	seg_close();
 	t->active[f->fn->id]--;
 	if (f->outer)
@@ -327,6 +329,8 @@ static void finish(Thread *t)
 	VG_(memset)(&t->seg0, 0, sizeof(t->seg0));
 	t->live = False;
 	t->cand_mask = 0;
+	t->log_cur = NULL;
+	t->log_insns = t->log_compute = 0;
 	if (was && was != t) {
 		X.t = was;
 		X.tot = was->tot;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The four logs of Kim & Edwards' tool, by invocation, binary form. Freestanding: written inside
+ * Valgrind, printed as text by `accperf exact --dump-log`. Included by user/exact and user/cli.
+ *
+ * A log = struct ke_head, then records of its kind until the end of the file. Little endian. A file
+ * that ends inside a record was cut short; what precedes is whole.
+ *
+ * Invocations count from 1 in the order of their calls; 0 is nobody: written outside the program's
+ * selected functions, or by the kernel. One record per invocation appears when it ends (subcalls:
+ * when it begins), so memory is bounded by the invocations that live.
+ */
+#ifndef ACCPERF_EXACT_KELOG_H
+#define ACCPERF_EXACT_KELOG_H
+
+#include <stdint.h>
+
+#define KE_MAGIC 0x474c454bu /* "KELG" */
+#define KE_VERSION 1
+
+enum ke_kind { KE_FUNCTION = 1, KE_SUBCALLS = 2, KE_ICOUNT = 3, KE_XFERS = 4 };
+
+struct ke_head {
+	uint32_t magic;
+	uint16_t version, kind;
+	uint32_t chunk; /* bytes, KE_XFERS */
+	uint32_t rec_size; /* 0: KE_FUNCTION, whose records vary */
+};
+
+struct ke_function { /* followed by len bytes: name, a tab, object */
+	uint32_t function, len;
+};
+
+struct ke_subcall {
+	uint64_t invocation, parent;
+	uint32_t function, pad;
+};
+
+struct ke_icount { /* while it was the innermost selected one */
+	uint64_t invocation, instructions, compute;
+};
+
+struct ke_xfer {
+	uint64_t reader, writer, chunks;
+};
+
+_Static_assert(sizeof(struct ke_head) == 16 && sizeof(struct ke_subcall) == 24 &&
+	       sizeof(struct ke_icount) == 24 && sizeof(struct ke_xfer) == 24, "log layout");
+
+#endif
