@@ -95,6 +95,16 @@ static void push_frame(uint64_t slot)
 	f->outer_invocation = f->invocation;
 }
 
+static bool unwind_to(uint32_t function)
+{
+	for (size_t d = depth; d-- > 0;)
+		if (frames[d].function == function) {
+			depth = d + 1;
+			return true;
+		}
+	return false;
+}
+
 static void see_instruction(uint64_t addr)
 {
 	struct insn *i = insn_at(addr);
@@ -103,9 +113,11 @@ static void see_instruction(uint64_t addr)
 		push_frame(UINT64_MAX);
 		call_pending = true;
 	}
-	/* entered otherwise than by a call: a tail call, a landing after longjmp, a signal handler */
 	if (!i->stub && (call_pending || frames[depth - 1].function != i->function)) {
-		enter(&frames[depth - 1], i->function);
+		/* neither call nor return: into the middle of a function that waits, it is a longjmp; else a
+		 * tail call, or a signal handler */
+		if (call_pending || i->entry || !unwind_to(i->function))
+			enter(&frames[depth - 1], i->function);
 		call_pending = false;
 	}
 	now = i;

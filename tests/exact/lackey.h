@@ -28,6 +28,7 @@ struct insn {
 	uint64_t addr;
 	uint32_t function;
 	enum insn_kind kind;
+	bool entry; /* of its function */
 	bool stub; /* a linkage stub: part of whoever calls through it */
 	/* while a return executes: who returns */
 	uint32_t ret_owner;

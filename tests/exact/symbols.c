@@ -158,7 +158,6 @@ struct object {
 	size_t symbols;
 	struct { uint64_t addr, size; } plt[4];
 	unsigned int plts;
-	bool is_main;
 };
 
 struct mapping {
@@ -201,29 +200,72 @@ static void read_symbols(struct object *o)
 	}
 	if (!table)
 		return;
+	free(o->symbol);
+	o->symbols = 0;
 	o->symbol = xcalloc(table->sh_size / sizeof(Elf64_Sym) + 1, sizeof(*o->symbol));
 	for (size_t i = 0; i < table->sh_size / sizeof(Elf64_Sym); i++) {
 		const Elf64_Sym *s = (const Elf64_Sym *)(o->file + table->sh_offset) + i;
 		int type = ELF64_ST_TYPE(s->st_info);
 
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !s->st_shndx)
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !s->st_shndx || !s->st_size)
 			continue;
 		o->symbol[o->symbols].addr = s->st_value;
 		o->symbol[o->symbols].size = s->st_size;
 		o->symbol[o->symbols++].name = (const char *)o->file + sh[table->sh_link].sh_offset + s->st_name;
 	}
 	qsort(o->symbol, o->symbols, sizeof(*o->symbol), by_address);
-	/* start-up code is written in assembly, without sizes: up to the next symbol */
-	for (size_t i = 0; i + 1 < o->symbols; i++)
-		if (!o->symbol[i].size)
-			o->symbol[i].size = o->symbol[i + 1].addr - o->symbol[i].addr;
+}
+
+static const uint8_t *map_file(const char *path, size_t *size)
+{
+	struct stat st;
+	const uint8_t *file = NULL;
+	int fd = open(path, O_RDONLY);
+
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size > (off_t)sizeof(Elf64_Ehdr)) {
+		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		*size = (size_t)st.st_size;
+		if (file == MAP_FAILED || memcmp(file, ELFMAG, SELFMAG))
+			file = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	return file;
+}
+
+/* The symbols of a stripped library, where its debug package is installed: Valgrind needs libc's anyway. */
+static void read_debug_file(struct object *o)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)o->file;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(o->file + eh->e_phoff);
+
+	for (int i = 0; i < eh->e_phnum; i++) {
+		const Elf64_Nhdr *n = (const Elf64_Nhdr *)(o->file + ph[i].p_offset);
+		const uint8_t *id = (const uint8_t *)n + sizeof(*n) + 4;
+		struct object debug = { 0 };
+		char path[128] = "/usr/lib/debug/.build-id/";
+		size_t at = strlen(path);
+
+		if (ph[i].p_type != PT_NOTE || n->n_type != NT_GNU_BUILD_ID || n->n_descsz > 32)
+			continue;
+		for (uint32_t k = 0; k < n->n_descsz; k++)
+			at += (size_t)sprintf(path + at, k == 1 ? "/%02x" : "%02x", id[k]);
+		strcpy(path + at, ".debug");
+		debug.file = map_file(path, &debug.size);
+		if (!debug.file)
+			continue;
+		read_symbols(&debug);
+		if (debug.symbols > o->symbols) {
+			o->symbol = debug.symbol;
+			o->symbols = debug.symbols;
+		}
+		return;
+	}
 }
 
 static struct object *object_of(const char *path)
 {
 	struct object *o;
-	struct stat st;
-	int fd;
 
 	for (unsigned int i = 0; i < object_count; i++)
 		if (!strcmp(objects[i]->path, path))
@@ -232,17 +274,11 @@ static struct object *object_of(const char *path)
 		return NULL;
 	o = objects[object_count++] = xcalloc(1, sizeof(*o));
 	snprintf(o->path, sizeof(o->path), "%s", path);
-	o->is_main = !strcmp(path, main_path);
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || fstat(fd, &st))
-		return o;
-	o->size = (size_t)st.st_size;
-	o->file = o->size > sizeof(Elf64_Ehdr) ? mmap(NULL, o->size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
-	close(fd);
-	if (o->file && !memcmp(o->file, ELFMAG, SELFMAG))
+	o->file = map_file(path, &o->size);
+	if (o->file) {
 		read_symbols(o);
-	else
-		o->file = NULL;
+		read_debug_file(o);
+	}
 	return o;
 }
 
@@ -276,6 +312,13 @@ void objects_from(const char *maps_file, long pid, const char *main_file)
 	maps_path = maps_file;
 	traced = pid;
 	main_path = realpath(main_file, real) ? real : main_file;
+}
+
+static const char *main_base(void)
+{
+	const char *slash = strrchr(main_path, '/');
+
+	return slash ? slash + 1 : main_path;
 }
 
 static struct mapping *mapping_of(uint64_t addr)
@@ -320,16 +363,12 @@ static bool is_stub(const struct object *o, uint64_t vaddr)
 	return false;
 }
 
-static uint32_t name_of(struct object *o, uint64_t vaddr)
+static uint32_t name_of(struct object *o, uint64_t vaddr, bool *entry)
 {
 	const char *base = strrchr(o->path, '/') ? strrchr(o->path, '/') + 1 : o->path;
 	size_t low = 0, high = o->symbols;
-	char text[PATH_MAX + 3];
+	char text[512];
 
-	if (fold_libraries && !o->is_main) {
-		snprintf(text, sizeof(text), "[%s]", base);
-		return function_id(text, base);
-	}
 	if (is_stub(o, vaddr))
 		return function_id("(stub)", base); /* never counted: see insn.stub */
 	while (low < high) {
@@ -347,6 +386,7 @@ static uint32_t name_of(struct object *o, uint64_t vaddr)
 			s = &o->symbol[--low];
 		if (vaddr - s->addr >= s->size)
 			continue;
+		*entry = vaddr == s->addr;
 		if (!s->id) {
 			char *cold;
 
@@ -384,7 +424,7 @@ struct insn *insn_at(uint64_t addr)
 		return i;
 	}
 	vaddr = virtual_address(m->object, addr - m->start + m->offset);
-	i->function = name_of(m->object, vaddr);
+	i->function = name_of(m->object, vaddr, &i->entry);
 	i->stub = is_stub(m->object, vaddr);
 	if (!decoder.stack_width)
 		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -409,6 +449,17 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Name and object, as two columns; a library's functions fold into one line each, which awk adds up. */
+static void print_name(uint32_t id)
+{
+	const struct function *f = &functions[id];
+
+	if (fold_libraries && f->object[0] && strcmp(f->object, main_base()))
+		printf("\t[%s]\t%s", f->object, f->object);
+	else
+		printf("\t%s\t%s", f->name, f->object);
+}
+
 static void print_edges(const char *kind, struct edges *e)
 {
 	uint64_t *keys = xcalloc(e->count.used + 1, sizeof(*keys));
@@ -419,11 +470,12 @@ static void print_edges(const char *kind, struct edges *e)
 			keys[n++] = e->count.key[i];
 	qsort(keys, n, sizeof(*keys), by_number);
 	for (size_t i = 0; i < n; i++) {
-		struct function *p = &functions[(keys[i] - 1) >> 32], *c = &functions[(keys[i] - 1) & 0xffffffff];
 		uint64_t *unique = table_at(&e->unique, keys[i], false);
 
-		printf("%s\t%s\t%s\t%s\t%s\t%lu\t%lu\n", kind, p->name, p->object, c->name, c->object,
-		       *table_at(&e->count, keys[i], false), unique ? *unique : 0);
+		printf("%s", kind);
+		print_name((uint32_t)((keys[i] - 1) >> 32));
+		print_name((uint32_t)(keys[i] - 1));
+		printf("\t%lu\t%lu\n", *table_at(&e->count, keys[i], false), unique ? *unique : 0);
 	}
 	free(keys);
 }
@@ -435,8 +487,10 @@ void print_all(const struct counts *total, unsigned int chunk)
 	for (uint32_t i = 0; i < function_count; i++) {
 		const struct function *f = &functions[i];
 
-		printf("fn\t%s\t%s\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", f->name, f->object, f->self.instructions,
-		       f->self.loads, f->self.stores, f->self.load_bytes, f->self.store_bytes, f->in, f->in_unique,
+		printf("fn");
+		print_name(i);
+		printf("\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", f->self.instructions, f->self.loads,
+		       f->self.stores, f->self.load_bytes, f->self.store_bytes, f->in, f->in_unique,
 		       f->out_unique);
 	}
 	print_edges("quad", &quad);
