@@ -21,7 +21,7 @@ BPFTOOL ?= $(shell command -v bpftool || ls /usr/sbin/bpftool /sbin/bpftool 2>/d
 LLVM_STRIP ?= $(shell command -v llvm-strip || command -v llvm-strip-14)
 
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(CURDIR)/%,%,$(2))')
+say = $(if $(or $(V),$(findstring s,$(firstword -$(MAKEFLAGS)))),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(CURDIR)/%,%,$(2))')
 
 B := build$(if $(SAN),/asan)
 LIBS_PC := libbpf libdw libelf libzstd zydis libxxhash jansson

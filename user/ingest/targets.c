@@ -155,10 +155,33 @@ int targets_set_cgroup(struct targets *t, const char *name, struct err *e)
 	return err_set(e, -ENOENT, "there is no cgroup '%s'; give its path below /sys/fs/cgroup", name);
 }
 
+/* What execvp() would find wrong, before anything is started or written. */
+static int check_command(const char *name, struct err *e)
+{
+	const char *path = getenv("PATH");
+	char full[4096];
+
+	if (strchr(name, '/')) {
+		if (!access(name, X_OK))
+			return 0;
+		return err_set(e, -errno, "the command %s cannot be run: %s", name, strerror(errno));
+	}
+	for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+		size_t n = strcspn(p, ":");
+
+		if ((size_t)snprintf(full, sizeof(full), "%.*s/%s", (int)n, p, name) < sizeof(full) && !access(full, X_OK))
+			return 0;
+		p += n + (p[n] == ':');
+	}
+	return err_set(e, -ENOENT, "there is no command '%s' in PATH", name);
+}
+
 int targets_start_command(struct targets *t, char **argv, struct err *e)
 {
-	int go[2], fail[2], pid;
+	int go[2], fail[2], pid = check_command(argv[0], e);
 
+	if (pid)
+		return pid;
 	if (pipe2(go, O_CLOEXEC) || pipe2(fail, O_CLOEXEC))
 		return err_set(e, -errno, "cannot make a pipe: %s", strerror(errno));
 	pid = fork();

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# The house keeps its shape: nothing includes to its right, headers stand alone, files stay small.
+. "$(dirname "$0")/../lib.sh"
+cd "$TOP" || exit 1
+
+rank() { # of a folder, left to right
+	case $1 in
+	include/* | user/util/*) echo 0 ;;
+	bpf/* | kmod-free/*) echo 1 ;;
+	user/ingest/* | user/store/*) echo 2 ;;
+	user/attr/*) echo 3 ;;
+	user/flow/* | user/offload/*) echo 4 ;;
+	user/model/*) echo 5 ;;
+	user/view/*) echo 6 ;;
+	*) echo 9 ;;
+	esac
+}
+
+includes_point_left() {
+	local bad=0 f inc target
+	while IFS=: read -r f inc; do
+		inc=${inc#*\"}; inc=${inc%\"*}
+		for target in "$(dirname "$f")/$inc" "user/$inc" "include/$inc" "$inc"; do
+			[ -f "$target" ] || continue
+			if [ "$(rank "$target")" -gt "$(rank "$f")" ]; then echo "$f includes $target"; bad=1; fi
+			break
+		done
+	done < <(grep -rHE '^#include "' --include='*.[ch]' bpf kmod-free include user | sed 's/:#include /:/')
+	return $bad
+}
+check "nothing includes to its right" includes_point_left
+
+nobody_includes_the_top() { ! grep -rnE '^#include "(user/)?(cli|daemon)/' --include='*.[ch]' bpf kmod-free include user | grep -vE '^user/(cli|daemon)/'; }
+check "cli and daemon are included by nobody" nobody_includes_the_top
+
+headers_stand_alone() {
+	local bad=0 h
+	for h in $(git ls-files 'include/*.h' 'user/*.h' 'kmod-free/*.h' | grep -v '^user/exact/'); do
+		cc -std=gnu11 -fsyntax-only -D_GNU_SOURCE -Iinclude -Iuser -I. -Ibuild/include -x c "$h" 2>"$TMP/h" || { echo "$h"; head -3 "$TMP/h"; bad=1; }
+	done
+	return $bad
+}
+check "every header compiles alone" headers_stand_alone
+
+small_files() { ! git ls-files '*.c' '*.h' 'scripts/*' | xargs wc -l | awk '$2 != "total" && $1 > 1000' | grep .; }
+check "no source file has more than a thousand lines" small_files
+
+licensed() { ! git ls-files '*.c' '*.h' | while read -r f; do sed -n '1,3p' "$f" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later' || echo "$f"; done | grep .; }
+check "every source names its licence" licensed
+
+folders() { ! git ls-files | grep / | cut -d/ -f1 | sort -u | grep -vE '^(bpf|user|kmod-free|include|tests|scripts|\.ci)$'; }
+check "no other top-level folder" folders

@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# Recording live processes: what is caught, how it ends, what is left behind.
+. "$(dirname "$0")/../lib.sh"
+[ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
+
+attached() { bpftool prog list 2>/dev/null | grep -c 'name on_tick'; }
+self() { # FUNCTION: its self share in percent, whole
+	accperf report --json -i "${2:-accperf.data}" 2>/dev/null | jq --arg f "$1" '[.functions[] | select(.name == $f) | .self] | add // 0 | . * 100 | floor'
+}
+between() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ] || { echo "$1 is not in $2..$3"; return 1; }; }
+samples() { accperf report --json -i "${1:-accperf.data}" 2>/dev/null | jq .samples; }
+cpu_ms() { awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat"; } # the machine is shared: count CPU time, not seconds
+wait_gone() { local i; for i in $(seq 50); do kill -0 "$1" 2>/dev/null || return 0; sleep 0.1; done; return 1; }
+
+progs_before=$(attached)
+
+start "$WORKLOADS/tightloop" --seconds 60; loop=$!
+expect_status 0 "records a live process by pid" accperf record -p $loop -F 499 --duration 2s
+accperf record -q -p $loop -F 499 --duration 3s -o rate.data & rec=$!
+sleep 1; before=$(cpu_ms $loop); sleep 1; after=$(cpu_ms $loop); wait $rec
+check "the closing line gives samples, losses, size and slow-down" grep -qE '[0-9]+ samples, 0 lost, [0-9.]+ [KM]iB in accperf.data; slow-down spent' "$TMP/err"
+check "the planted shares are found: three quarters hot" between "$(self spin_hot)" 70 80
+check "and one quarter cool" between "$(self spin_cool)" 20 30
+in_window() { accperf report --json -i rate.data | jq --argjson ms $((after - before)) '.samples / .499 / (.duration_ns / 1e6) / ($ms / 1000) * 100 | floor'; }
+check "a sample per period of CPU time" between "$(in_window)" 70 130
+check "the target still runs" kill -0 $loop
+expect_status 0 "a second recording" accperf record -q -p $loop -F 199 --duration 0.3s
+check "keeps the first as .old" test -s accperf.data.old
+check "and both are for their owner's eyes only" test "$(stat -c %a%a accperf.data accperf.data.old | tr -d '\n')" = 600600600600
+check "quiet is quiet" test ! -s "$TMP/err"
+
+# the command's status is passed on
+expect_status 7 "passes on the command's exit status" accperf record -q -- sh -c 'exit 7'
+expect_status 137 "and the signal that ended it" accperf record -q -- sh -c 'kill -9 $$'
+expect_status 1 "a command that does not exist fails" accperf record -- ./no-such-command
+check "and is named" grep -q no-such-command "$TMP/err"
+
+# threads, children, exec
+start "$WORKLOADS/nthreads" --seconds 8; many=$!
+sleep 0.3
+threads() { accperf report --per-thread --json -i "$1" 2>/dev/null | jq '.threads | length'; }
+expect_status 0 "threads that exist" accperf record -q -p $many -F 499 --duration 1s -o t.data
+kill $many 2>/dev/null; wait $many 2>/dev/null
+check "each is seen" between "$(threads t.data)" 2 200
+expect_status 0 "threads made later" accperf record -q -F 499 -o t2.data -- "$WORKLOADS/nthreads" --seconds 1
+check "each is seen, too" between "$(threads t2.data)" 2 200
+expect_status 0 "forked children are followed" accperf record -q -F 997 -o f.data -- sh -c "$WORKLOADS/tightloop 40; true"
+check "and named" between "$(self spin_hot f.data)" 60 85
+expect_status 0 "unless --no-inherit" accperf record -q --no-inherit -F 997 -o n.data -- sh -c "$WORKLOADS/tightloop 40; true"
+check "then the child is not there" test "$(self spin_hot n.data)" = 0
+expect_status 0 "a program that execs another" accperf record -q -F 997 -o x.data -- "$WORKLOADS/execs" --seconds 1
+start "$WORKLOADS/forks" --seconds 4; forks=$!
+expect_status 0 "many short-lived children" accperf record -F 997 -p $forks --duration 2s -o s.data
+check "without loss" grep -q ' 0 lost' "$TMP/err"
+kill $forks 2>/dev/null; wait $forks 2>/dev/null
+
+# all CPUs; one thread only
+expect_status 0 "the whole machine" accperf record -q -a -F 199 --duration 1s -o a.data
+check "finds the loop" between "$(self spin_hot a.data)" 5 100
+expect_status 0 "one thread" accperf record -q -t $loop -F 499 --duration 0.5s -o th.data
+check "finds the loop, too" between "$(self spin_hot th.data)" 65 85
+
+# control groups, where one can be made
+cg=; for root in /sys/fs/cgroup/unified /sys/fs/cgroup/perf_event /sys/fs/cgroup; do
+	[ -e $root/cgroup.procs ] && mkdir $root/accperf-test.$$ 2>/dev/null && { cg=$root/accperf-test.$$; break; }
+done
+if [ -n "$cg" ]; then
+	echo $loop >"$cg/cgroup.procs"
+	expect_status 0 "a control group" accperf record -q -G "$cg" -F 499 --duration 1s -o g.data
+	check "finds its process" between "$(self spin_hot g.data)" 65 85
+	echo $loop >"$(dirname "$cg")/cgroup.procs"; rmdir "$cg"
+else
+	skip "a control group" "none can be made here"
+fi
+
+# ends: Ctrl-C, SIGTERM, the target's death, kill -9
+for sig in INT TERM; do
+	accperf record -p $loop -F 499 -o sig.data >"$TMP/out" 2>"$TMP/err" & rec=$!
+	sleep 1; kill -$sig $rec; wait $rec; st=$?
+	check "SIG$sig ends a recording in order" test $st = 0
+	check "and the profile is complete" accperf report -i sig.data
+done
+"$WORKLOADS/tightloop" --seconds 3 >/dev/null 2>&1 & short=$!
+expect_status 0 "the end of the target ends the recording" timeout 20 accperf record -p $short -F 499 -o gone.data
+check "and its functions are named" between "$(self spin_hot gone.data)" 65 85
+accperf record -p $loop -F 499 -o killed.data >/dev/null 2>&1 & rec=$!
+sleep 1; before=$(cpu_ms $loop); sleep 2.4; after=$(cpu_ms $loop); kill -9 $rec; wait $rec 2>/dev/null
+expect_status 3 "a recording that was killed is readable" accperf report -i killed.data
+check "and says so" grep -qi "did not end in order\|cut off" "$TMP/err"
+check "and lost at most its last second" between "$(samples killed.data)" $(((after - before - 1100) * 499 / 1000)) 1800
+check "and its functions are named from the file" between "$(self spin_hot killed.data)" 65 85
+
+# a full disk
+mkdir small; if mount -t tmpfs -o size=64k none small 2>/dev/null; then
+	expect_status 1 "a full disk ends the recording with an error" timeout 60 accperf record -a -F 9999 --duration 20s -o small/x.data
+	check "that names it" grep -q 'No space left' "$TMP/err"
+	check "and what was written is readable" sh -c 'accperf report -i small/x.data >/dev/null; [ $? = 3 ]'
+	umount small
+else
+	skip "a full disk" "no tmpfs can be mounted"
+fi
+
+# a ring that overflows is counted and shown: stop the reader for a while
+"$WORKLOADS/mallocs" --seconds 12 >/dev/null & busy=$!
+accperf record -p $busy -F 9999 --ring-size 64K --duration 5s -o ring.data 2>"$TMP/err" & rec=$!
+sleep 1; kill -STOP $rec; sleep 2.5; kill -CONT $rec; wait $rec
+lost=$(accperf report --json -i ring.data 2>/dev/null | jq .lost)
+kill $busy 2>/dev/null; wait $busy 2>/dev/null
+if [ "${lost:-0}" -gt 0 ]; then
+	pass "an overflowing ring is counted ($lost lost)"
+	check "and said" grep -q 'were lost' "$TMP/err"
+else fail "an overflowing ring is counted"; cat "$TMP/err"; fi
+
+# bad input: a sentence and a right status
+expect_status 2 "nothing to observe" accperf record
+expect_status 2 "two things to observe" accperf record -p 1 -a
+expect_status 2 "a rate out of range" accperf record -F 0.1 -p $loop
+expect_status 1 "a pid that does not exist" accperf record -p 4194000
+check "is said" grep -q 'no process 4194000' "$TMP/err"
+expect_status 1 "a pid that is no number" accperf record -p 12x
+expect_status 1 "a kernel thread" accperf record -p 2
+check "is said" grep -q 'kernel thread' "$TMP/err"
+python3 - <<'PY' & holder=$!
+import os, time
+pid = os.fork()
+if pid == 0: os._exit(0)
+open("zombie.pid", "w").write(str(pid)); time.sleep(20)
+PY
+STARTED+=($holder); for _ in $(seq 50); do [ -s zombie.pid ] && break; sleep 0.1; done; sleep 0.2
+expect_status 1 "a zombie" accperf record -p "$(cat zombie.pid)"
+check "is said" grep -q zombie "$TMP/err"
+expect_status 1 "an output that cannot be written" accperf record -p $loop --duration 0.1s -o /proc/x.data
+ln -s /etc/passwd link.data
+expect_status 1 "an output that is a symbolic link" accperf record -q -p $loop --duration 0.1s -o link.data
+
+# 500 threads
+start "$WORKLOADS/nthreads" 10 --seconds 8 --threads 500 || true
+start python3 -c 'import threading,time
+for i in range(500): threading.Thread(target=time.sleep,args=(8,),daemon=True).start()
+t=time.time()
+while time.time()-t<7: sum(range(1000))'
+py=$!; sleep 1.5
+expect_status 0 "a process with 500 threads" accperf record -q -p $py -F 499 --duration 1s -o 500.data
+check "gives samples" between "$(samples 500.data)" 100 2000
+
+# without being root
+cp "$TOP/build/accperf" ./accperf-nobody; chmod 755 ./accperf-nobody "$TMP"
+mkdir nob; chown nobody nob
+as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all "$@"; }
+expect_status 1 "nobody without capabilities is refused" as_nobody ./accperf-nobody record -o nob/a.data -- sleep 0.1
+check "and told which is missing" grep -qE 'CAP_(BPF|PERFMON) is missing.*|reserves for root' "$TMP/err"
+check "and how to grant it" grep -q 'setcap\|sysctl' "$TMP/err"
+if setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep ./accperf-nobody 2>/dev/null; then
+	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
+		expect_status 0 "nobody with CAP_BPF and CAP_PERFMON records" as_nobody ./accperf-nobody record -F 499 -o nob/b.data -- "$WORKLOADS/tightloop" --seconds 1
+		check "and sees functions" between "$(self spin_hot nob/b.data)" 65 85
+		expect_status 0 "and a process of another user" as_nobody ./accperf-nobody record -q -F 499 -o nob/c.data -p $loop --duration 1s
+		check "and sees its functions, too" between "$(self spin_hot nob/c.data)" 65 85
+	else
+		skip "nobody with capabilities" "perf_event_paranoid is above 2 here"
+	fi
+else
+	skip "nobody with capabilities" "setcap does not work on this file system"
+fi
+
+kill $loop; wait $loop 2>/dev/null
+sleep 0.3
+check "no BPF program is left behind" test "$(attached)" = "$progs_before"

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf record: options, the loop, the progress line and the closing line. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "ingest/cost.h"
+
+#define POLL_MS 40
+
+struct record_opts {
+	const char *pids, *tids, *cgroup, *effort, *output;
+	bool all, inherit, quiet, hz_set, period_set;
+	double hz, duration;
+	uint64_t period, stack_bytes, ring_bytes;
+};
+
+static const struct record_opts defaults = {
+	.effort = "default", .output = "accperf.data", .inherit = true, .stack_bytes = 32768, .ring_bytes = 4 << 20,
+};
+
+#define O(field) offsetof(struct record_opts, field)
+static const struct opt options[] = {
+	{ OPT_GROUP, 0, NULL, 0, NULL, "What to observe", 0 },
+	{ OPT_STRING, 'p', "pid", O(pids), "PID,...", "processes, with their threads and the children they fork", 0 },
+	{ OPT_STRING, 't', "tid", O(tids), "TID,...", "single threads", 0 },
+	{ OPT_BOOL, 'a', "all", O(all), NULL, "every process on the machine", 0 },
+	{ OPT_STRING, 'G', "cgroup", O(cgroup), "CGROUP", "every process of a control group", 0 },
+	{ OPT_BOOL, 0, "inherit", O(inherit), NULL, "follow children that are forked (on; --no-inherit: only the process)", 0 },
+	{ OPT_GROUP, 0, NULL, 0, NULL, "How closely", 0 },
+	{ OPT_STRING, 0, "effort", O(effort), "low|default|high",
+	  "what the target may lose: at most 0.5 %, 1 % or 5 % of its time", 0 },
+	{ OPT_DOUBLE, 'F', "freq", O(hz), "HZ", "samples per second of CPU time, instead of the effort's choice", O(hz_set) },
+	{ OPT_UINT, 'c', "period", O(period), "NS", "nanoseconds of CPU time between samples, instead of -F", O(period_set) },
+	{ OPT_SIZE, 0, "stack-size", O(stack_bytes), "BYTES", "largest piece of the stack to copy (32K; at most 64K)", 0 },
+	{ OPT_SIZE, 0, "ring-size", O(ring_bytes), "BYTES", "memory between kernel and recorder (4M; a power of two): more survives longer stalls", 0 },
+	{ OPT_GROUP, 0, NULL, 0, NULL, "Output", 0 },
+	{ OPT_STRING, 'o', "output", O(output), "FILE", "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
+	{ OPT_TIME, 0, "duration", O(duration), "TIME", "stop after this long, e.g. 10s, 5m (until Ctrl-C or the end of the target)", 0 },
+	{ OPT_BOOL, 'q', "quiet", O(quiet), NULL, "no progress and no closing line; errors and losses only", 0 },
+	OPT_END,
+};
+
+static const struct {
+	const char *name;
+	double budget;
+	uint32_t max_hz;
+} efforts[] = { { "low", 0.005, 199 }, { "default", 0.01, 499 }, { "high", 0.05, 2499 } };
+
+static int check(const struct record_opts *o, int argc, struct session_opts *so, struct err *e)
+{
+	int ways = !!o->pids + !!o->tids + !!o->cgroup + o->all + (argc > 0);
+
+	if (!ways)
+		return err_set(e, -EINVAL, "say what to observe: -p PID, -t TID, -a, -G CGROUP or -- CMD; see `accperf record --help`");
+	if (ways > 1)
+		return err_set(e, -EINVAL, "-p, -t, -a, -G and -- CMD exclude each other");
+	if (o->hz_set && o->period_set)
+		return err_set(e, -EINVAL, "-F and -c exclude each other");
+	if (o->hz_set && (o->hz < 1 || o->hz > 50000))
+		return err_set(e, -EINVAL, "-F must be between 1 and 50000 samples per second");
+	if (o->period_set && (o->period < 20000 || o->period > 10000000000ull))
+		return err_set(e, -EINVAL, "-c must be between 20000 and 10000000000 ns");
+	if (o->stack_bytes < 512 || o->stack_bytes > 65536)
+		return err_set(e, -EINVAL, "--stack-size must be between 512 and 64K bytes");
+	if (o->ring_bytes < 65536 || o->ring_bytes > 1 << 30 || o->ring_bytes & (o->ring_bytes - 1))
+		return err_set(e, -EINVAL, "--ring-size must be a power of two between 64K and 1G");
+	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++) {
+		if (!strcmp(o->effort, efforts[i].name)) {
+			so->budget = efforts[i].budget;
+			so->max_hz = efforts[i].max_hz;
+		}
+	}
+	so->output = o->output;
+	so->keep_old = true;
+	so->no_inherit = !o->inherit;
+	so->stack_bytes = (uint32_t)o->stack_bytes;
+	so->ring_bytes = (uint32_t)o->ring_bytes;
+	so->period_ns = o->period_set ? o->period : o->hz_set ? (uint64_t)(1e9 / o->hz) : 0;
+	return 0;
+}
+
+static int find_targets(const struct record_opts *o, int argc, char **argv, struct targets *t, struct err *e)
+{
+	if (o->pids)
+		return targets_add_pids(t, o->pids, e);
+	if (o->tids)
+		return targets_add_tids(t, o->tids, e);
+	if (o->cgroup)
+		return targets_set_cgroup(t, o->cgroup, e);
+	if (argc > 0)
+		return targets_start_command(t, argv, e);
+	t->all = true;
+	return 0;
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* True when a signal asks us to stop. With a command, Ctrl-C reaches it as well: it decides. */
+static bool asked_to_stop(int fd)
+{
+	struct signalfd_siginfo si;
+	bool stop = false;
+
+	while (read(fd, &si, sizeof(si)) == sizeof(si))
+		stop |= si.ssi_signo != SIGCHLD;
+	return stop;
+}
+
+static void show_progress(const struct session_totals *t)
+{
+	log_progress("%5.1f s  %" PRIu64 " samples  %" PRIu64 " lost  own CPU %.1f %%  %.1f MiB", (double)t->elapsed_ns / 1e9, t->samples,
+		     t->lost, 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1), (double)t->bytes / 1048576);
+}
+
+static void closing_line(const struct record_opts *o, const struct session_totals *t)
+{
+	double size = (double)t->bytes;
+
+	log_progress_end();
+	fprintf(stderr, "accperf: %" PRIu64 " samples, %" PRIu64 " lost, %.*f %s in %s", t->samples, t->lost, size < 10240 ? 1 : 0,
+		size < 1048576 ? size / 1024 : size / 1048576, size < 1048576 ? "KiB" : "MiB", o->output);
+	if (t->target_ns)
+		fprintf(stderr, "; slow-down spent %.2f %% (%s), own CPU %.1f %%", 100.0 * (double)t->target_lost_ns / (double)t->target_ns,
+			t->tick_ns > 0 ? "from the measured cost of a sample" : "assuming 15 us a sample",
+			100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
+	fputc('\n', stderr);
+}
+
+static int pass_on(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* The command is not ours to end, but its status is ours to pass on. After Ctrl-C, which it received
+ * as well, it gets a moment to end. */
+static int command_status(struct targets *t)
+{
+	for (int i = 0; i < 20; i++) {
+		int status = targets_child_status(t, false);
+
+		if (status >= 0)
+			return pass_on(status);
+		usleep(50000);
+	}
+	log_info("the command goes on as process %d", t->child);
+	return EXIT_DONE;
+}
+
+static int run(const struct record_opts *o, struct session *s, struct targets *t, int sigfd)
+{
+	struct err e = { 0 };
+	struct pollfd pf[2] = { { .fd = sigfd, .events = POLLIN }, { .fd = session_fd(s), .events = POLLIN } };
+	enum fmt_end_reason why = FMT_END_DONE;
+	uint64_t start, next_line;
+	int status = EXIT_DONE;
+
+	if (session_start(s, &e)) {
+		session_finish(s, FMT_END_ERROR, NULL);
+		return cli_fail(&e, EXIT_FAILED);
+	}
+	start = now_ns();
+	next_line = start + 1000000000;
+	for (;;) {
+		poll(pf, 2, POLL_MS);
+		if (asked_to_stop(sigfd)) {
+			why = FMT_END_SIGNAL;
+			break;
+		}
+		if (session_poll(s, &e)) {
+			why = FMT_END_ERROR;
+			status = cli_fail(&e, EXIT_FAILED);
+			break;
+		}
+		if (targets_ended(t)) {
+			why = FMT_END_TARGET_GONE;
+			break;
+		}
+		if (o->duration > 0 && (double)(now_ns() - start) >= o->duration * 1e9)
+			break;
+		if (!o->quiet && now_ns() >= next_line) {
+			next_line += 1000000000;
+			show_progress(session_totals(s));
+		}
+	}
+	if (!o->quiet)
+		log_progress("naming functions...");
+	if (session_finish(s, why, &e) && status == EXIT_DONE)
+		status = cli_fail(&e, EXIT_FAILED);
+	if (status == EXIT_DONE && !o->quiet)
+		closing_line(o, session_totals(s));
+	if (status == EXIT_DONE && !session_totals(s)->samples)
+		log_warn("no samples: the target used no CPU time while it was observed");
+	if (session_totals(s)->lost && status == EXIT_DONE)
+		log_warn("%" PRIu64 " records were lost; `accperf report --json` names the counters", session_totals(s)->lost);
+	return t->child && status == EXIT_DONE ? command_status(t) : status;
+}
+
+static int cmd_record(void *opts, int argc, char **argv)
+{
+	const struct record_opts *o = opts;
+	struct session_opts so = { 0 };
+	struct session *s = NULL;
+	struct targets t;
+	struct err e = { 0 };
+	int sigfd, status;
+
+	if (check(o, argc, &so, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	targets_init(&t);
+	sigfd = open_signals();
+	if (find_targets(o, argc, argv, &t, &e) || !(s = session_new(&so, &t, &e)))
+		status = cli_fail(&e, EXIT_FAILED);
+	else
+		status = run(o, s, &t, sigfd);
+	session_free(s);
+	targets_release(&t);
+	close(sigfd);
+	return status;
+}
+
+CLI_COMMAND(record) = {
+	.name = "record",
+	.summary = "observe a live process, or a command, and write a profile",
+	.order = 10,
+	.run = cmd_record,
+	.options = options,
+	.opt_size = sizeof(struct record_opts),
+	.defaults = &defaults,
+	.usage = "[options] (-p PID | -t TID | -a | -G CGROUP | -- CMD ARGS)",
+	.details = "Samples where the target's time goes, with its call stacks, and writes a profile that\n"
+		   "`accperf report` and the other reading commands understand. The target is never stopped, and\n"
+		   "nothing stays attached when the recording ends, however it ends.\n\n"
+		   "Ctrl-C ends the recording; the profile is complete. A recording that is killed, or meets a full\n"
+		   "disk, loses at most its last second. With -- CMD the exit status is the command's.\n\n"
+		   "Needs root, or a binary with CAP_BPF and CAP_PERFMON (and CAP_SYS_PTRACE for processes of other\n"
+		   "users); `accperf doctor` tells.",
+	.examples = "accperf record -p 1234 --duration 10s\tTen seconds of a running process\n"
+		    "accperf record -F 999 -o run.data -- gzip -k big.tar\tA command, at a rate of your choice\n"
+		    "accperf record -a --effort low --duration 1m\tThe whole machine, at most half a percent\n",
+	.max_args = -1,
+};

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/session.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "ingest/cost.h"
+#include "ingest/perfev.h"
+#include "ingest/queue.h"
+#include "ingest/sideband.h"
+#include "util/map.h"
+
+#define MAX_PARTS 16
+/* a record may be under way on another CPU while the rings are drained */
+#define SETTLE_NS 2000000
+/* what a tick costs where it could not be measured; noted in the profile */
+#define ASSUMED_TICK_NS 15000
+
+struct session {
+	struct session_opts o;
+	struct targets *targets;
+	struct store_writer *store;
+	struct attr *attr;
+	struct sampler *sampler;
+	struct sideband *sideband;
+	struct queue *queue;
+	struct {
+		const struct session_part *ops;
+		void *ctx;
+		bool started;
+	} parts[MAX_PARTS];
+	unsigned part_count;
+	uint64_t period_ns, began, next_second, spent_by_parts, cpu_at_start;
+	struct map hinted; /* tid -> stack end told to the sampler */
+	struct session_totals totals;
+	struct err first;
+	bool stopped;
+};
+
+static int choose_period(struct session *s)
+{
+	double tick, hz;
+
+	s->totals.tick_ns = measure_tick_ns(s->o.stack_bytes);
+	tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : ASSUMED_TICK_NS;
+	if (s->o.period_ns) {
+		s->period_ns = s->o.period_ns;
+		return 0;
+	}
+	/* a third of the budget stays for what else may be switched on */
+	hz = s->o.budget * 0.67 * 1e9 / tick;
+	if (hz > s->o.max_hz)
+		hz = s->o.max_hz;
+	if (hz < 19)
+		hz = 19;
+	s->period_ns = (uint64_t)(1e9 / hz);
+	return 0;
+}
+
+struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	struct sampler_opts so;
+
+	if (!s) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	s->o = *o;
+	s->targets = t;
+	s->cpu_at_start = own_cpu_ns();
+	choose_period(s);
+	so = (struct sampler_opts){ .period_ns = s->period_ns, .stack_bytes = o->stack_bytes,
+				    .ring_bytes = o->ring_bytes, .no_inherit = o->no_inherit };
+	s->sampler = sampler_new(&so, e);
+	if (s->sampler)
+		s->sideband = sideband_new(e);
+	/* the file comes last: a recording that cannot start leaves an older one alone */
+	if (s->sideband)
+		s->store = store_create(o->output, o->keep_old, e);
+	if (s->store)
+		s->attr = attr_new(s->store, NULL, e);
+	if (s->attr && !(s->queue = queue_new()))
+		err_set(e, -ENOMEM, "out of memory");
+	if (!s->queue) {
+		session_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+int session_add(struct session *s, const struct session_part *part, void *ctx)
+{
+	if (s->part_count == MAX_PARTS)
+		return -ENOSPC;
+	s->parts[s->part_count].ops = part;
+	s->parts[s->part_count++].ctx = ctx;
+	return 0;
+}
+
+static void write_header(struct session *s)
+{
+	struct utsname u;
+	struct fmt_rate rate = { .time = s->began, .source = store_string(s->store, "soft"),
+				 .per_second = 1e9 / (double)s->period_ns, .period = s->period_ns };
+
+	store_meta(s->store, "engine", "soft");
+	store_meta(s->store, "bias", "time");
+	store_meta(s->store, "unit", "ns");
+	store_meta(s->store, "version", ACCPERF_VERSION);
+	store_metaf(s->store, "period_ns", "%llu", (unsigned long long)s->period_ns);
+	store_metaf(s->store, "budget", "%g", s->o.budget);
+	if (isfinite(s->totals.tick_ns))
+		store_metaf(s->store, "tick_ns", "%.0f", s->totals.tick_ns);
+	if (!uname(&u)) {
+		store_meta(s->store, "host", u.nodename);
+		store_meta(s->store, "kernel", u.release);
+		store_meta(s->store, "arch", u.machine);
+	}
+	store_put(s->store, FMT_RATE, &rate, sizeof(rate));
+}
+
+int session_start(struct session *s, struct err *e)
+{
+	int err = 0;
+
+	s->began = now_ns();
+	s->next_second = s->began + 1000000000;
+	write_header(s);
+	/* maps first, then timers: what is mapped in between arrives through the side band */
+	for (size_t i = 0; i < s->targets->count && !err && !s->targets->child; i++)
+		err = attr_attach(s->attr, (uint32_t)s->targets->procs[i].pid, e);
+	if (!err)
+		err = sampler_attach(s->sampler, s->targets, e);
+	for (unsigned i = 0; i < s->part_count && !err; i++) {
+		s->parts[i].started = true;
+		if (s->parts[i].ops->start)
+			err = s->parts[i].ops->start(s->parts[i].ctx, s, e);
+	}
+	return err ? err : targets_go(s->targets, e);
+}
+
+/* Tells the sampler how far this thread's stack reaches, so that it copies no more than that. */
+static void learn_stack_end(struct session *s, const struct sample *m)
+{
+	uint64_t end = attr_stack_end(s->attr), *known = map_get(&s->hinted, m->tid);
+
+	if (end > m->regs[7 /* sp */]) {
+		if (known && *known == end)
+			return;
+		known = map_put(&s->hinted, m->tid, NULL);
+		if (!known)
+			return;
+		*known = end;
+		sampler_stack_end(s->sampler, m->tid, end);
+	} else if (known) {
+		/* another stack, or a deeper one: look afresh */
+		map_del(&s->hinted, m->tid);
+		sampler_stack_end(s->sampler, m->tid, 0);
+	}
+}
+
+static int consume(void *ctx, const struct sample *m)
+{
+	struct session *s = ctx;
+	uint32_t stack = 0;
+	int err = 0;
+
+	switch (m->kind) {
+	case SAMPLE_TICK: {
+		struct fmt_sample r = { .time = m->time, .period = m->period, .pid = m->pid, .tid = m->tid,
+					.cpu = (uint16_t)m->cpu, .flags = m->flags & SF_KERNEL ? FMT_S_KERNEL : 0 };
+
+		stack = r.stack = attr_stack(s->attr, m);
+		learn_stack_end(s, m);
+		err = store_put(s->store, FMT_SAMPLE, &r, sizeof(r));
+		s->totals.samples++;
+		s->totals.target_ns += m->period;
+		break;
+	}
+	case SAMPLE_EXIT:
+		if (map_del(&s->hinted, m->tid))
+			sampler_stack_end(s->sampler, m->tid, 0);
+		err = attr_event(s->attr, m);
+		break;
+	case SAMPLE_MMAP:
+	case SAMPLE_COMM:
+	case SAMPLE_FORK:
+		err = attr_event(s->attr, m);
+		break;
+	default:
+		break;
+	}
+	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
+		if (s->parts[i].ops->sample)
+			err = s->parts[i].ops->sample(s->parts[i].ctx, s, m, stack);
+	return err < 0 ? err : 0;
+}
+
+static void write_counter(void *ctx, const char *name, uint64_t value, bool loss)
+{
+	struct session *s = ctx;
+
+	session_count(s, name, value, loss);
+}
+
+/* Totals of all losses so far; counters are cumulative, so this starts over each time. */
+static void write_counters(struct session *s)
+{
+	const char *name;
+	bool loss;
+	uint64_t v;
+
+	s->totals.lost = 0;
+	for (unsigned i = 0; sampler_counter(s->sampler, i, &name, &loss, &v); i++)
+		session_count(s, name, v, loss);
+	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
+	attr_counters(s->attr, write_counter, s);
+}
+
+static void write_cost(struct session *s, uint64_t now)
+{
+	double tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : ASSUMED_TICK_NS;
+	struct fmt_cost c;
+	uint64_t ticks = 0;
+	const char *name;
+	bool loss;
+
+	sampler_counter(s->sampler, 0, &name, &loss, &ticks);
+	s->totals.target_lost_ns = (uint64_t)((double)ticks * tick) + s->spent_by_parts;
+	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start;
+	s->totals.peak_rss = own_peak_rss();
+	s->totals.elapsed_ns = now - s->began;
+	s->totals.bytes = store_bytes(s->store);
+	c = (struct fmt_cost){ .time = now, .own_cpu_ns = s->totals.own_cpu_ns, .target_cpu_ns = s->totals.target_ns,
+			       .target_lost_ns = s->totals.target_lost_ns, .peak_rss = s->totals.peak_rss,
+			       .bytes_written = s->totals.bytes };
+	store_put(s->store, FMT_COST, &c, sizeof(c));
+}
+
+static int drain(struct session *s, uint64_t until)
+{
+	int err;
+
+	/* samples before side band: what a drained sample needs has then been drained, too */
+	err = sampler_read(s->sampler, queue_push, s->queue);
+	if (err >= 0)
+		err = sideband_read(s->sideband, queue_push, s->queue);
+	return err < 0 ? err : queue_flush(s->queue, until, consume, s);
+}
+
+int session_poll(struct session *s, struct err *e)
+{
+	uint64_t now = now_ns();
+	int err = drain(s, now - SETTLE_NS);
+
+	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
+		if (s->parts[i].ops->poll)
+			err = s->parts[i].ops->poll(s->parts[i].ctx, s, now);
+	if (err >= 0 && now >= s->next_second) {
+		s->next_second = now + 1000000000;
+		attr_tick(s->attr, now);
+		write_counters(s);
+		for (unsigned i = 0; i < s->part_count && err >= 0; i++)
+			if (s->parts[i].ops->second)
+				err = s->parts[i].ops->second(s->parts[i].ctx, s, now);
+		write_cost(s, now);
+	}
+	if (err >= 0 && s->next_second == now + 1000000000)
+		err = store_flush(s->store, e);
+	else if (err < 0 && !store_flush(s->store, e))
+		err_set(e, err, "the recording cannot go on: %s", strerror(-err));
+	return err < 0 ? err : 0;
+}
+
+int session_fd(const struct session *s)
+{
+	return sampler_fd(s->sampler);
+}
+
+static void stop_all(struct session *s)
+{
+	if (s->stopped)
+		return;
+	s->stopped = true;
+	sampler_stop(s->sampler);
+	for (unsigned i = s->part_count; i-- > 0;)
+		if (s->parts[i].started && s->parts[i].ops->stop)
+			s->parts[i].ops->stop(s->parts[i].ctx, s);
+}
+
+int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
+{
+	uint64_t now = now_ns();
+	struct fmt_end end = { .time = now, .duration_ns = now - s->began, .reason = why, .exit_status = ~0u };
+	int err, status;
+
+	stop_all(s);
+	drain(s, UINT64_MAX);
+	err = attr_finish(s->attr, e);
+	write_counters(s);
+	for (unsigned i = 0; i < s->part_count; i++)
+		if (s->parts[i].ops->second)
+			s->parts[i].ops->second(s->parts[i].ctx, s, now);
+	write_cost(s, now);
+	end.samples = s->totals.samples;
+	end.lost = s->totals.lost;
+	status = targets_child_status(s->targets, false);
+	if (status >= 0)
+		end.exit_status = (uint32_t)status;
+	store_flush(s->store, NULL);
+	store_put(s->store, FMT_END, &end, sizeof(end));
+	if (store_flush(s->store, err ? NULL : e) && !err)
+		err = e->code;
+	s->totals.bytes = store_bytes(s->store);
+	if (store_close(s->store, err ? NULL : e) && !err)
+		err = e->code;
+	s->store = NULL;
+	return err;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	stop_all(s);
+	for (unsigned i = 0; i < s->part_count; i++)
+		if (s->parts[i].ops->release)
+			s->parts[i].ops->release(s->parts[i].ctx);
+	queue_free(s->queue);
+	attr_free(s->attr);
+	sideband_free(s->sideband);
+	sampler_free(s->sampler);
+	store_abandon(s->store);
+	map_release(&s->hinted);
+	free(s);
+}
+
+struct attr *session_attr(struct session *s)
+{
+	return s->attr;
+}
+
+struct store_writer *session_store(struct session *s)
+{
+	return s->store;
+}
+
+struct targets *session_targets(struct session *s)
+{
+	return s->targets;
+}
+
+const struct session_opts *session_options(const struct session *s)
+{
+	return &s->o;
+}
+
+uint64_t session_period(const struct session *s)
+{
+	return s->period_ns;
+}
+
+void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)
+{
+	struct fmt_counter c = { .name = store_string(s->store, name), .flags = is_loss ? FMT_C_LOSS : 0, .value = value };
+
+	store_put(s->store, FMT_COUNTER, &c, sizeof(c));
+	if (is_loss)
+		s->totals.lost += value;
+}
+
+void session_spent(struct session *s, uint64_t ns)
+{
+	s->spent_by_parts += ns;
+}
+
+const struct session_totals *session_totals(struct session *s)
+{
+	return &s->totals;
+}

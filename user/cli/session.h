@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One live recording: sources -> queue -> attribution -> profile file, once around every few
+ * milliseconds, flushed to disk every second. Used by record and the daemon; owns everything that
+ * must be detached, and detaches it on every way out.
+ *
+ * Further sources join as parts: fill a struct session_part and session_add() it before
+ * session_start(). A part never blocks, and reports what it lost through session_count().
+ */
+#ifndef ACCPERF_CLI_SESSION_H
+#define ACCPERF_CLI_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attr/attr.h"
+#include "ingest/sampler.h"
+#include "ingest/targets.h"
+#include "sample.h"
+#include "store/write.h"
+#include "util/err.h"
+
+struct session;
+
+struct session_opts {
+	const char *output;
+	double budget;	    /* share of the target's time that may be spent, e.g. 0.01 */
+	uint64_t period_ns; /* 0: chosen from the budget and the measured cost of a tick */
+	uint32_t max_hz;    /* when chosen */
+	uint32_t stack_bytes;
+	uint32_t ring_bytes; /* a power of two */
+	bool no_inherit;
+	bool keep_old;
+};
+
+struct session_part {
+	const char *name;
+	/* The targets are attached and timers run. */
+	int (*start)(void *part, struct session *s, struct err *e);
+	/* Every sample in order of time, side band included, with its stack id (0: none). */
+	int (*sample)(void *part, struct session *s, const struct sample *sample, uint32_t stack);
+	/* Some 20 times a second. */
+	int (*poll)(void *part, struct session *s, uint64_t now);
+	/* Once a second, before the file is flushed. */
+	int (*second)(void *part, struct session *s, uint64_t now);
+	/* Detach everything; records of the part may still be written. Called once, also after errors. */
+	void (*stop)(void *part, struct session *s);
+	void (*release)(void *part);
+};
+
+struct session_totals {
+	uint64_t samples, lost;
+	uint64_t target_ns;	 /* the target's CPU time that the samples stand for */
+	uint64_t target_lost_ns; /* estimated */
+	uint64_t own_cpu_ns, elapsed_ns, bytes, peak_rss;
+	double tick_ns; /* NaN: could not be measured */
+};
+
+struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e);
+int session_add(struct session *s, const struct session_part *part, void *ctx);
+/* Attaches to the targets and starts the command, if there is one. */
+int session_start(struct session *s, struct err *e);
+/* One round: drain, order, attribute, write. Negative: the recording cannot go on. */
+int session_poll(struct session *s, struct err *e);
+/* fd that becomes readable before rings overflow. */
+int session_fd(const struct session *s);
+/* Detaches, names everything, ends the file. Safe after errors; *e says what failed first. */
+int session_finish(struct session *s, enum fmt_end_reason why, struct err *e);
+void session_free(struct session *s);
+
+/* For parts */
+struct attr *session_attr(struct session *s);
+struct store_writer *session_store(struct session *s);
+struct targets *session_targets(struct session *s);
+const struct session_opts *session_options(const struct session *s);
+uint64_t session_period(const struct session *s);
+/* A named counter: the latest value is stored and shown; losses add to the total. */
+void session_count(struct session *s, const char *name, uint64_t value, bool is_loss);
+/* Adds to the estimate of what the target lost to us. */
+void session_spent(struct session *s, uint64_t ns);
+const struct session_totals *session_totals(struct session *s);
+
+#endif
