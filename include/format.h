@@ -225,11 +225,13 @@ struct fmt_sysio {
 };
 _Static_assert(sizeof(struct fmt_sysio) == 56, "fmt_sysio");
 
+enum fmt_function_flags { FMT_FN_BARE = 1 /* named by an address: neither symbol nor bounds */ };
+
 struct fmt_function {
 	uint32_t id; /* from 1 */
 	uint32_t name, object, file; /* strings */
 	uint32_t line;
-	uint32_t flags;
+	uint32_t flags; /* enum fmt_function_flags */
 };
 _Static_assert(sizeof(struct fmt_function) == 24, "fmt_function");
 

@@ -7,8 +7,11 @@
  * < main, 10 is_space inlined into parse < main, 5 parse < main, 8 the read system call < load < main,
  * 4 libmystery.so+0x1234 < main, 2 walk < walk < walk < main, 1 deflate_slow alone, stack cut.
  * stacks=N: N random stacks over 2,000 functions instead, for size. raw=1: chunks unpacked, for
- * fuzzing seeds.
+ * fuzzing seeds. exact=1: figures of the exact engine instead of samples: work 700 of 1000
+ * instructions, main 300 and all. elf=PATH id=BUILDID addr=N: every sample at this address of this
+ * file, without a symbol, as a recording leaves it that was killed.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +136,43 @@ static void define_random(unsigned stacks)
 	}
 }
 
+static const char *text(int argc, char **argv, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (int i = 2; i < argc; i++)
+		if (!strncmp(argv[i], key, n) && argv[i][n] == '=')
+			return argv[i] + n + 1;
+	return NULL;
+}
+
+static void define_elf(const char *path, const char *id, uint64_t addr)
+{
+	struct fmt_module m = { .id = M_APP, .kind = FMT_MOD_FILE, .path = store_string(w, path) };
+	struct fmt_frame f = { .addr = addr, .module = M_APP };
+	unsigned byte;
+
+	for (; id && m.build_id_len < sizeof(m.build_id) && sscanf(id, "%2x", &byte) == 1; id += 2)
+		m.build_id[m.build_id_len++] = (uint8_t)byte;
+	store_put(w, FMT_MODULE, &m, sizeof(m));
+	stack(1, FMT_STACK_COMPLETE, 1, &f);
+}
+
+static void define_exact(void)
+{
+	const struct fmt_x_func f[] = {
+		{ .function = 1, .scope = FMT_X_SELF, .calls = 1, .instructions = 300 },
+		{ .function = 1, .scope = FMT_X_INCLUSIVE, .calls = 1, .instructions = 1000 },
+		{ .function = 2, .scope = FMT_X_SELF, .calls = 7, .instructions = 700 },
+		{ .function = 2, .scope = FMT_X_INCLUSIVE, .calls = 7, .instructions = 700 },
+	};
+
+	function(1, "main", "/opt/app/bin/app", "src/main.c", 10);
+	function(2, "work", "/opt/app/bin/app", "src/main.c", 90);
+	for (unsigned i = 0; i < 4; i++)
+		store_put(w, FMT_X_FUNC, &f[i], sizeof(f[i]));
+}
+
 static unsigned long number(int argc, char **argv, const char *key, unsigned long otherwise)
 {
 	size_t n = strlen(key);
@@ -177,6 +217,8 @@ int main(int argc, char **argv)
 {
 	unsigned long samples = number(argc, argv, "samples", 1000), threads = number(argc, argv, "threads", 2);
 	unsigned long stacks = number(argc, argv, "stacks", 0), loss = number(argc, argv, "loss", 0);
+	bool exact = number(argc, argv, "exact", 0);
+	const char *elf = text(argc, argv, "elf");
 	struct err e = { 0 };
 	struct fmt_process process = { .pid = 4242, .ppid = 1 };
 
@@ -189,18 +231,22 @@ int main(int argc, char **argv)
 		fprintf(stderr, "mkprofile: %s\n", e.text);
 		return 1;
 	}
-	store_meta(w, "engine", "soft");
+	store_meta(w, "engine", exact ? "exact" : "soft");
 	store_meta(w, "command", "app --input big.txt");
 	process.comm = store_string(w, "app");
 	store_put(w, FMT_PROCESS, &process, sizeof(process));
-	if (stacks)
+	if (exact)
+		define_exact();
+	else if (elf)
+		define_elf(elf, text(argc, argv, "id"), number(argc, argv, "addr", 0));
+	else if (stacks)
 		define_random((unsigned)stacks);
 	else
 		define_known();
-	for (unsigned long i = 0; i < samples; i++) {
+	for (unsigned long i = 0; i < samples && !exact; i++) {
 		struct fmt_sample s = { .time = 1000000000ull + i * 10000000ull, .period = 10000000, .pid = 4242,
 					.tid = 4242 + (uint32_t)(i % threads),
-					.stack = stacks ? 1 + (uint32_t)((unsigned long)random() % stacks) : known_stack(i) };
+					.stack = elf ? 1 : stacks ? 1 + (uint32_t)((unsigned long)random() % stacks) : known_stack(i) };
 
 		store_put(w, FMT_SAMPLE, &s, sizeof(s));
 		if (i % 500 == 499 && samples < 100000)

@@ -67,6 +67,29 @@ expect_status 1 "a foreign file is refused" accperf report -i foreign.data
 expect_status 2 "a wrong --sort is wrong usage" accperf report -i a.data --sort colour
 check "a full disk on stdout is a failure" bash -c 'accperf report -i a.data >/dev/full 2>full.err; [ $? = 1 ] && grep -q "No space" full.err'
 
+# a profile of the exact engine: counted, not sampled
+mkprofile exact.data exact=1
+expect_status 0 "a profile of the exact engine" accperf report -i exact.data
+check "... has its shares of instructions" grep -qE '^ *70.00% +exact +70.00% +- +app +work$' out
+check "... inclusive too" grep -qE '^ *30.00% +exact +100.00% +- +app +main$' out
+check "... and says what was counted" grep -q 'exact engine.*1,000 instructions counted' out
+check "... JSON: no samples, no width, instructions" bash -c 'accperf report -i exact.data --json | jq -e ".samples == null and .unit == \"instructions\" and .bias == null and (.functions[0] | .name == \"work\" and .self == 0.7 and .low == 0.7 and .high == 0.7 and .samples == null)"'
+expect_status 1 "... no threads" accperf report -i exact.data --per-thread
+
+# a recording that was killed has no names: they come from the file with the same build-id
+cat >named.c <<'C'
+__attribute__((noinline)) int hidden_name(int x) { return x * 3; }
+int main(int argc, char **argv) { return hidden_name(argc); }
+C
+gcc -g -O1 -Wl,--build-id=sha1 -o named named.c
+id=$(readelf -n named | sed -n 's/.*Build ID: //p') addr=0x$(nm named | sed -n 's/ T hidden_name$//p')
+mkprofile unnamed.data elf="$PWD/named" id="$id" addr="$addr" end=0
+export XDG_CACHE_HOME=$TMP/cache
+check "names that are missing are found when reading" bash -c 'accperf report -i unnamed.data --json 2>/dev/null | jq -e ".functions[0] | .name == \"hidden_name\" and .object == \"named\" and (.file | test(\"named.c\")) and .line == 1"'
+check "... and count as named" bash -c 'accperf report -i unnamed.data --json 2>/dev/null | jq -e ".unnamed == 0"'
+rm -rf cache; gcc -O0 -Wl,--build-id=0xabcdef0123 -o named named.c
+check "... but not from another file in its place" bash -c "accperf report -i unnamed.data --json 2>/dev/null | jq -e '(.functions[0].name | test(\"^named[+]0x\")) and .unnamed == 1'"
+
 # on a terminal: colours, pager, cut names; none of it with NO_COLOR or --stdio
 tty() { script -qec "stty cols 80 rows ${ROWS:-50}; $1" /dev/null </dev/null; }
 export TERM=xterm; export -f tty

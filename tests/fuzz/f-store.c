@@ -100,7 +100,7 @@ static void read_all(const char *path)
 	if (first != second)
 		abort();
 	store_reader_free(r);
-	p = profile_load(path, &e);
+	p = profile_load_as_stored(path, &e);
 	if (p)
 		render(p);
 	profile_free(p);

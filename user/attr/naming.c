@@ -69,7 +69,7 @@ void naming_want(struct naming *n, uint32_t module, uint64_t addr)
 
 /* ---- records ---- */
 
-static uint32_t function_id(struct naming *n, const struct symbol_frame *f, const char *object)
+static uint32_t function_id(struct naming *n, const struct symbol_frame *f, const char *object, bool bare)
 {
 	AUTO_BUF(key);
 	bool added;
@@ -87,6 +87,7 @@ static uint32_t function_id(struct naming *n, const struct symbol_frame *f, cons
 		struct fmt_function rec = {
 			.id = id, .name = store_string(n->w, f->name), .object = store_string(n->w, object),
 			.file = store_string(n->w, f->decl_file), .line = f->decl_line,
+			.flags = bare ? FMT_FN_BARE : 0,
 		};
 
 		if (store_put(n->w, FMT_FUNCTION, &rec, sizeof(rec)))
@@ -106,7 +107,7 @@ static void put_symbol(struct naming *n, uint32_t module, const char *object, ui
 		count = MAX_CHAIN;
 	}
 	for (unsigned i = 0; i < count; i++)
-		inl[i] = (struct fmt_inline){ function_id(n, &chain[i], object), store_string(n->w, chain[i].file),
+		inl[i] = (struct fmt_inline){ function_id(n, &chain[i], object, origin == SYM_OFFSET), store_string(n->w, chain[i].file),
 					      chain[i].line, 0 };
 	head.count = count;
 	n->named[origin]++;

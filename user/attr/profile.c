@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "attr/profile.h"
+#include "attr/profile_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,27 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/read.h"
+#include "attr/symbols.h"
 #include "util/buf.h"
-#include "util/map.h"
 
-/* Ids as the file has them; they become indexes in finish(). */
-struct profile_private {
-	struct store_reader *reader;
-	struct fmt_function *raw_functions;
-	struct fmt_module *raw_modules;
-	struct raw_line { uint32_t function, file, line; } *raw_lines;
-	struct fmt_counter *raw_counters;
-	size_t raw_function_count, raw_function_cap, raw_module_count, raw_module_cap;
-	size_t raw_line_count, raw_line_cap, raw_counter_count, raw_counter_cap;
-	size_t frame_cap, stack_cap, stack_frame_cap, thread_cap, cell_cap, function_cap, line_cap;
-	struct map function_at, module_at, stack_at, thread_at, cell_at, counter_at, comm_at, merged;
-	struct intern frames; /* (module, addr) -> frame index */
-	struct intern texts;  /* names made up here */
-	int failed;
-};
-
-static void *grown(void *array, size_t *cap, size_t count, size_t size)
+void *profile_grown(void *array, size_t *cap, size_t count, size_t size)
 {
 	size_t want = *cap ? *cap * 2 : 64;
 	void *p;
@@ -42,17 +25,6 @@ static void *grown(void *array, size_t *cap, size_t count, size_t size)
 		*cap = want;
 	return p;
 }
-
-/* Makes room for one more item and leaves a pointer to it, or returns -ENOMEM from the caller. */
-#define PUSH(array, count, cap)                                                                    \
-	({                                                                                         \
-		__typeof__(array) grown_to = grown(array, &(cap), count, sizeof(*(array)));        \
-		if (!grown_to)                                                                     \
-			return -ENOMEM;                                                            \
-		(array) = grown_to;                                                                \
-		memset(&(array)[count], 0, sizeof(*(array)));                                      \
-		&(array)[(count)++];                                                               \
-	})
 
 static int set_index(struct map *m, uint64_t key, uint64_t value)
 {
@@ -99,7 +71,7 @@ static uint32_t frame_of(struct profile *p, uint32_t module, uint64_t addr)
 	memcpy(key + 8, &module, 4);
 	id = intern_add(&k->frames, key, sizeof(key), &added);
 	if (id && added) {
-		struct profile_frame *f = grown(p->frames, &k->frame_cap, id, sizeof(*f));
+		struct profile_frame *f = profile_grown(p->frames, &k->frame_cap, id, sizeof(*f));
 
 		if (!f)
 			return 0;
@@ -227,6 +199,7 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 		struct fmt_counter counter;
 		struct fmt_process process;
 		struct fmt_rate rate;
+		struct fmt_x_func exact;
 	} u;
 
 	switch (c->section) {
@@ -248,6 +221,10 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 	case FMT_RATE:
 		store_rec(c, i, &u.rate, sizeof(u.rate));
 		p->rate = u.rate.per_second;
+		return 0;
+	case FMT_X_FUNC:
+		store_rec(c, i, &u.exact, sizeof(u.exact));
+		*PUSH(p->priv->raw_exact, p->priv->raw_exact_count, p->priv->raw_exact_cap) = u.exact;
 		return 0;
 	case FMT_COST:
 		store_rec(c, i, &p->cost, sizeof(p->cost));
@@ -278,8 +255,7 @@ static int take_chunk(struct profile *p, struct store_chunk *c)
 	return err;
 }
 
-/* A lasting copy of a text made here. */
-static const char *keep(struct profile *p, const char *text)
+const char *profile_keep(struct profile *p, const char *text)
 {
 	uint32_t id = intern_str(&p->priv->texts, text, NULL);
 	const char *s = id ? intern_get(&p->priv->texts, id, NULL) : NULL;
@@ -332,9 +308,8 @@ static int finish_modules(struct profile *p)
 	return 0;
 }
 
-/* The one function with this name, object and file; negative when out of memory. */
-static int64_t function_of(struct profile *p, const char *name, const char *object, const char *file, uint32_t line,
-			   bool named)
+int64_t profile_function_of(struct profile *p, const char *name, const char *object, const char *file, uint32_t line,
+			    bool named)
 {
 	struct profile_private *k = p->priv;
 	AUTO_BUF(key);
@@ -357,13 +332,20 @@ static int64_t function_of(struct profile *p, const char *name, const char *obje
 	return (int64_t)*at;
 }
 
+static const char *last_component(const char *path)
+{
+	const char *slash = *path == '/' ? strrchr(path, '/') : NULL;
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 static int finish_functions(struct profile *p, uint32_t **index_of_raw)
 {
 	struct profile_private *k = p->priv;
 	uint32_t *out = calloc(k->raw_function_count + 1, sizeof(*out));
 
 	*index_of_raw = out;
-	if (!out || function_of(p, "(unknown)", "[unknown]", NULL, 0, false) < 0)
+	if (!out || profile_function_of(p, "(unknown)", "[unknown]", NULL, 0, false) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < k->raw_function_count; i++) {
 		const struct fmt_function *raw = &k->raw_functions[i];
@@ -371,7 +353,8 @@ static int finish_functions(struct profile *p, uint32_t **index_of_raw)
 		int64_t f = 0;
 
 		if (name)
-			f = function_of(p, name, text_or(p, raw->object, "[unknown]"), text_or(p, raw->file, NULL), raw->line, true);
+			f = profile_function_of(p, name, last_component(text_or(p, raw->object, "[unknown]")), text_or(p, raw->file, NULL), raw->line,
+						!(raw->flags & FMT_FN_BARE));
 		if (f < 0)
 			return -ENOMEM;
 		out[i] = (uint32_t)f;
@@ -386,46 +369,78 @@ static int64_t bare_function(struct profile *p, const struct profile_frame *f)
 	char name[400];
 
 	if (m->kind == FMT_MOD_KERNEL)
-		snprintf(name, sizeof(name), f->addr == FMT_KERNEL_OTHER ? "[kernel]" : "[kernel:%" PRIu64 "]", f->addr);
+		symbols_kernel(f->addr, name, sizeof(name));
 	else if (m->kind == FMT_MOD_FILE || m->kind == FMT_MOD_VDSO)
 		snprintf(name, sizeof(name), "%.300s+0x%" PRIx64, m->object, f->addr);
 	else
 		snprintf(name, sizeof(name), "0x%" PRIx64, f->addr);
-	return function_of(p, keep(p, name), m->object, NULL, 0, m->kind == FMT_MOD_KERNEL);
+	return profile_function_of(p, profile_keep(p, name), m->object, NULL, 0, m->kind == FMT_MOD_KERNEL);
 }
 
-static int finish_frames(struct profile *p, const uint32_t *function_of_raw)
+static int finish_lines(struct profile *p, const uint32_t *function_of_raw)
 {
 	struct profile_private *k = p->priv;
-	size_t cap = k->raw_line_count + p->frame_count + 1;
 
-	p->lines = calloc(cap, sizeof(*p->lines));
-	if (!p->lines)
-		return -ENOMEM;
 	for (size_t i = 0; i < k->raw_line_count; i++) {
 		const struct raw_line *raw = &k->raw_lines[i];
 		const uint64_t *at = map_get(&k->function_at, raw->function);
 
-		p->lines[i] = (struct profile_line){ .function = at ? function_of_raw[*at] : 0, .line = raw->line,
-						     .file = text_or(p, raw->file, NULL) };
+		*PUSH(p->lines, p->line_count, k->line_cap) = (struct profile_line){
+			.function = at ? function_of_raw[*at] : 0, .line = raw->line, .file = text_or(p, raw->file, NULL) };
 	}
-	p->line_count = k->raw_line_count;
 	for (size_t i = 1; i < p->frame_count; i++) {
 		struct profile_frame *f = &p->frames[i];
 		const uint64_t *module = f->module ? map_get(&k->module_at, f->module) : NULL;
 
 		f->module = module ? (uint32_t)*module + 1 : 0;
 		/* a chain that ends in nothing known is no better than none */
-		if (!f->count || !p->lines[f->first + f->count - 1].function) {
-			int64_t fn = bare_function(p, f);
+		if (f->count && !p->lines[f->first + f->count - 1].function)
+			f->count = 0;
+	}
+	return 0;
+}
 
-			if (fn < 0)
-				return -ENOMEM;
-			f->first = (uint32_t)p->line_count;
-			f->count = 1;
-			p->lines[p->line_count++] = (struct profile_line){ .function = (uint32_t)fn };
+static int finish_frames(struct profile *p)
+{
+	for (size_t i = 1; i < p->frame_count; i++) {
+		struct profile_frame *f = &p->frames[i];
+		int64_t fn;
+
+		if (f->count)
+			continue;
+		fn = bare_function(p, f);
+		if (fn < 0)
+			return -ENOMEM;
+		f->first = (uint32_t)p->line_count;
+		f->count = 1;
+		PUSH(p->lines, p->line_count, p->priv->line_cap)->function = (uint32_t)fn;
+	}
+	return 0;
+}
+
+/* The exact engine's figures per function; they stand beside its synthetic samples, if it made any. */
+static int finish_exact(struct profile *p, const uint32_t *function_of_raw)
+{
+	struct profile_private *k = p->priv;
+
+	p->exact = calloc(p->function_count, sizeof(*p->exact));
+	if (!p->exact)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->raw_exact_count; i++) {
+		const struct fmt_x_func *x = &k->raw_exact[i];
+		const uint64_t *at = map_get(&k->function_at, x->function);
+		struct profile_exact *out = &p->exact[at ? function_of_raw[*at] : 0];
+
+		if (x->scope == FMT_X_SELF) {
+			out->self += (double)x->instructions;
+			out->calls += x->calls;
+			p->exact_total += (double)x->instructions;
+		} else if (x->scope == FMT_X_INCLUSIVE) {
+			/* of two functions of one name, one may have called the other */
+			out->inclusive = out->inclusive > (double)x->instructions ? out->inclusive : (double)x->instructions;
 		}
 	}
+	p->has_exact = k->raw_exact_count > 0;
 	return 0;
 }
 
@@ -481,7 +496,7 @@ static void finish_cells(struct profile *p)
 		p->threads[i].comm = text_or(p, index_of(&k->comm_at, p->threads[i].pid), NULL);
 }
 
-static int finish(struct profile *p)
+static int finish(struct profile *p, bool name_missing)
 {
 	struct profile_private *k = p->priv;
 	uint32_t *function_of_raw = NULL;
@@ -491,7 +506,13 @@ static int finish(struct profile *p)
 	if (!err)
 		err = finish_functions(p, &function_of_raw);
 	if (!err)
-		err = finish_frames(p, function_of_raw);
+		err = finish_lines(p, function_of_raw);
+	if (!err && name_missing)
+		err = profile_name_missing(p);
+	if (!err)
+		err = finish_frames(p);
+	if (!err)
+		err = finish_exact(p, function_of_raw);
 	if (!err)
 		err = finish_counters(p);
 	free(function_of_raw);
@@ -512,6 +533,8 @@ static void drop_scaffold(struct profile_private *k)
 	free(k->raw_modules);
 	free(k->raw_lines);
 	free(k->raw_counters);
+	free(k->raw_exact);
+	k->raw_exact = NULL;
 	k->raw_functions = NULL;
 	k->raw_modules = NULL;
 	k->raw_lines = NULL;
@@ -526,7 +549,7 @@ static void drop_scaffold(struct profile_private *k)
 	intern_release(&k->frames);
 }
 
-struct profile *profile_load(const char *path, struct err *e)
+static struct profile *load(const char *path, bool name_missing, struct err *e)
 {
 	struct profile *p = calloc(1, sizeof(*p));
 	struct store_chunk c;
@@ -553,7 +576,7 @@ struct profile *profile_load(const char *path, struct err *e)
 	while (!err && (err = store_next(p->priv->reader, &c, e)) > 0)
 		err = take_chunk(p, &c);
 	if (!err)
-		err = finish(p);
+		err = finish(p, name_missing);
 	if (err) {
 		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
 		profile_free(p);
@@ -561,6 +584,16 @@ struct profile *profile_load(const char *path, struct err *e)
 	}
 	drop_scaffold(p->priv);
 	return p;
+}
+
+struct profile *profile_load(const char *path, struct err *e)
+{
+	return load(path, true, e);
+}
+
+struct profile *profile_load_as_stored(const char *path, struct err *e)
+{
+	return load(path, false, e);
 }
 
 void profile_free(struct profile *p)
@@ -583,6 +616,7 @@ void profile_free(struct profile *p)
 	free(p->threads);
 	free(p->cells);
 	free(p->counters);
+	free(p->exact);
 	free(p);
 }
 

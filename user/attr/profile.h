@@ -75,6 +75,11 @@ struct profile_counter {
 	bool loss;
 };
 
+struct profile_exact { /* instructions, by the exact engine; one for each function */
+	double self, inclusive;
+	uint64_t calls;
+};
+
 struct profile {
 	struct profile_function *functions;
 	struct profile_line *lines;
@@ -88,6 +93,9 @@ struct profile {
 	size_t function_count, line_count, frame_count, module_count, stack_count, stack_frame_count;
 	size_t thread_count, cell_count, counter_count;
 
+	struct profile_exact *exact; /* meaningful if has_exact; function_count of them */
+	double exact_total;
+	bool has_exact;
 	uint64_t samples[PROFILE_UNITS];
 	double weight[PROFILE_UNITS], weight_squares[PROFILE_UNITS];
 	uint64_t first_time, last_time; /* of samples, monotonic ns */
@@ -105,8 +113,11 @@ struct profile {
 	struct profile_private *priv;
 };
 
-/* NULL on failure: no file, foreign, newer, out of memory. Damage is not failure: see recovery. */
+/* NULL on failure: no file, foreign, newer, out of memory. Damage is not failure: see recovery.
+ * Frames that the recording did not come to name are named now, from the same files by build-id. */
 struct profile *profile_load(const char *path, struct err *e);
+/* The same without opening any other file. */
+struct profile *profile_load_as_stored(const char *path, struct err *e);
 void profile_free(struct profile *p);
 /* Value of a meta key, NULL if the file has none. */
 const char *profile_meta(const struct profile *p, const char *key);

@@ -106,6 +106,33 @@ static int tally_cells(const struct profile *p, const struct shares_opts *o, enu
 	return err;
 }
 
+/* What was counted needs no estimate. */
+static int exact_shares(const struct profile *p, struct shares *out, struct err *e)
+{
+	double unnamed = 0;
+
+	out->rows = calloc(p->function_count, sizeof(*out->rows));
+	if (!out->rows)
+		return err_set(e, -ENOMEM, "out of memory");
+	out->exact = true;
+	out->weight = p->exact_total;
+	for (size_t i = 0; i < p->function_count && out->weight > 0; i++) {
+		double self = p->exact[i].self / out->weight, inclusive = p->exact[i].inclusive / out->weight;
+
+		if (!(self > 0) && !(inclusive > 0))
+			continue;
+		if (!p->functions[i].named)
+			unnamed += self;
+		out->rows[out->count++] = (struct share){ .function = (uint32_t)i, .self = self, .inclusive = inclusive,
+							  .low = self, .high = self };
+	}
+	out->effective = INFINITY;
+	out->unnamed = out->weight > 0 ? unnamed : NAN;
+	out->incomplete = NAN;
+	qsort_r(out->rows, out->count, sizeof(*out->rows), by_self, (void *)p);
+	return 0;
+}
+
 int shares_compute(const struct profile *p, const struct shares_opts *o, struct shares *out, struct err *e)
 {
 	enum profile_unit unit = profile_unit(p);
@@ -113,6 +140,8 @@ int shares_compute(const struct profile *p, const struct shares_opts *o, struct 
 	double mean_square;
 
 	*out = (struct shares){ 0 };
+	if (p->has_exact && o->thread == SHARES_ALL_THREADS)
+		return exact_shares(p, out, e);
 	t.f = calloc(p->function_count, sizeof(*t.f));
 	out->rows = calloc(p->function_count, sizeof(*out->rows));
 	if (!t.f || !out->rows || tally_cells(p, o, unit, &t, out)) {

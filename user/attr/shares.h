@@ -30,6 +30,7 @@ struct share {
 struct shares {
 	struct share *rows; /* functions that occur, by falling self, then inclusive, then name */
 	size_t count;
+	bool exact;	   /* counted by the exact engine: no samples, and intervals of no width */
 	uint64_t samples;
 	double weight;	   /* ns or instructions */
 	double effective;  /* number of samples of equal weight that say as much */

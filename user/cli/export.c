@@ -83,6 +83,11 @@ static int cmd_export(void *opts, int argc, char **argv)
 		log_warn("%s: %s", o->input, p->recovery);
 		status = EXIT_DEGRADED;
 	}
+	if (!p->samples[profile_unit(p)] && strcmp(f->name, "csv")) {
+		log_warn("%s holds no samples, so the file is empty%s", o->input,
+			 p->has_exact ? ": the exact engine counts by function; --csv has its figures" : "");
+		status = EXIT_DEGRADED;
+	}
 	if (strcmp(output, "-"))
 		log_info("wrote %s: %zu bytes, %llu samples", output, out.len, (unsigned long long)p->samples[profile_unit(p)]);
 	profile_free(p);

@@ -88,7 +88,7 @@ static int cmd_report(void *opts, int argc, char **argv)
 		log_warn("%s: %s", o->input, p->recovery);
 		status = EXIT_DEGRADED;
 	}
-	if (!p->samples[profile_unit(p)]) {
+	if (!p->has_exact && !p->samples[profile_unit(p)]) {
 		log_warn("%s holds no samples: the target may have been idle; record while it works", o->input);
 		status = EXIT_DEGRADED;
 	}
@@ -109,7 +109,8 @@ CLI_COMMAND(report) = {
 	.usage = "[options]",
 	.details = "Reads a profile and prints a table: share of the samples that had the function at the leaf (self)\n"
 		   "with its 95 % interval, share that had it anywhere on the stack (inclusive), number of samples,\n"
-		   "object and function. Functions without a name stand as object+0xoffset.\n"
+		   "object and function. Functions without a name stand as object+0xoffset. Of a profile that the exact\n"
+		   "engine made, shares of the instructions counted.\n"
 		   "\n"
 		   "A profile that was cut off or damaged is shown as far as it could be recovered; the exit status\n"
 		   "is then 3 and stderr says what is missing.",

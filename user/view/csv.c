@@ -38,8 +38,10 @@ int export_csv(const struct profile *p, const struct export_opts *o, struct buf 
 		buf_addch(out, ',');
 		if (f->line)
 			buf_addf(out, "%" PRIu32, f->line);
-		buf_addf(out, ",%.9g,%.9g,%" PRIu64 ",%.9g,%.9g\r\n", s.rows[i].self, s.rows[i].inclusive, s.rows[i].samples,
-			 s.rows[i].low, s.rows[i].high);
+		buf_addf(out, ",%.9g,%.9g,", s.rows[i].self, s.rows[i].inclusive);
+		if (!s.exact)
+			buf_addf(out, "%" PRIu64, s.rows[i].samples);
+		buf_addf(out, ",%.9g,%.9g\r\n", s.rows[i].low, s.rows[i].high);
 	}
 	shares_release(&s);
 	return 0;

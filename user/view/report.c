@@ -78,6 +78,9 @@ int report_build(const struct profile *p, const char *file, const struct report_
 	err = shares_compute(p, &so, &r->all, e);
 	if (!err && o->per_thread)
 		err = build_threads(r, e);
+	if (!err && r->all.exact && (o->per_thread || o->callers))
+		err = err_set(e, -ENOTSUP, "%s was counted by the exact engine: it has figures for each function, not for %s", file,
+			      o->callers ? "callers" : "threads");
 	if (!err && o->callers)
 		err = callers_compute(p, o->callers, o->inlined, &r->callers, e);
 	if (err) {
@@ -162,8 +165,13 @@ void report_header(const struct profile *p, const char *file, const struct share
 	else
 		buf_addstr(out, "unknown duration");
 	buf_addstr(out, ", ");
-	text_count(out, s->samples);
-	buf_addstr(out, s->samples == 1 ? " sample, " : " samples, ");
+	if (s->exact) {
+		text_count(out, (uint64_t)s->weight);
+		buf_addstr(out, " instructions counted, ");
+	} else {
+		text_count(out, s->samples);
+		buf_addstr(out, s->samples == 1 ? " sample, " : " samples, ");
+	}
 	if (p->lost_known)
 		text_count(out, p->lost);
 	else
@@ -184,8 +192,9 @@ void report_header(const struct profile *p, const char *file, const struct share
 	header_cost(p, out);
 	buf_addstr(out, "# without a name: ");
 	percent(out, s->unnamed);
-	buf_addstr(out, " of the samples; with an incomplete stack: ");
-	percent(out, s->incomplete);
+	buf_addstr(out, s->exact ? " of the instructions" : " of the samples; with an incomplete stack: ");
+	if (!s->exact)
+		percent(out, s->incomplete);
 	buf_addch(out, '\n');
 	if (bias) {
 		buf_addstr(out, "# bias: ");
@@ -210,8 +219,8 @@ static unsigned object_columns(const struct report *r, const struct shares *s, c
 	return widest < most ? widest : most;
 }
 
-static void row(const struct report *r, const struct share *s, const struct text_style *style, unsigned objects,
-		struct buf *out)
+static void row(const struct report *r, const struct share *s, bool exact, const struct text_style *style,
+		unsigned objects, struct buf *out)
 {
 	const struct profile_function *f = &r->profile->functions[s->function];
 	enum text_hue hue = s->self >= 0.05 ? TEXT_HOT : s->self >= 0.005 ? TEXT_WARM : TEXT_PLAIN;
@@ -221,10 +230,16 @@ static void row(const struct report *r, const struct share *s, const struct text
 	text_hue_on(out, style, hue);
 	buf_addf(out, "%7.2f%%", 100 * s->self);
 	text_hue_off(out, style, hue);
-	buf_addf(out, " +-%5.2f", 100 * fmax(s->high - s->self, s->self - s->low));
+	if (exact)
+		buf_addstr(out, "   exact");
+	else
+		buf_addf(out, " +-%5.2f", 100 * fmax(s->high - s->self, s->self - s->low));
 	if (r->opts.children)
 		buf_addf(out, "  %7.2f%%", 100 * s->inclusive);
-	text_count(&count, s->samples);
+	if (exact)
+		buf_addch(&count, '-');
+	else
+		text_count(&count, s->samples);
 	buf_addch(out, ' ');
 	text_pad_left(out, buf_failed(&count) ? "?" : count.data, 9);
 	buf_addstr(out, "  ");
@@ -252,7 +267,7 @@ static void table(const struct report *r, const struct shares *s, const struct t
 			hidden_self += s->rows[i].self;
 			continue;
 		}
-		row(r, &s->rows[i], style, objects, out);
+		row(r, &s->rows[i], s->exact, style, objects, out);
 	}
 	if (hidden)
 		buf_addf(out, "# %u function%s under %g%% not shown (self %.2f%% together); --percent-limit 0 shows all\n", hidden,
@@ -356,7 +371,10 @@ static void json_functions(const struct report *r, const struct shares *s, struc
 			json_null(j, "line");
 		json_f64(j, "self", h->self);
 		json_f64(j, "inclusive", r->opts.children ? h->inclusive : NAN);
-		json_u64(j, "samples", h->samples);
+		if (s->exact)
+			json_null(j, "samples");
+		else
+			json_u64(j, "samples", h->samples);
 		json_f64(j, "low", h->low);
 		json_f64(j, "high", h->high);
 		json_end(j);
@@ -425,7 +443,10 @@ void report_json(const struct report *r, struct buf *out)
 		json_u64(&j, "duration_ns", p->duration_ns);
 	else
 		json_null(&j, "duration_ns");
-	json_u64(&j, "samples", r->all.samples);
+	if (r->all.exact)
+		json_null(&j, "samples");
+	else
+		json_u64(&j, "samples", r->all.samples);
 	if (p->lost_known)
 		json_u64(&j, "lost", p->lost);
 	else
@@ -435,7 +456,7 @@ void report_json(const struct report *r, struct buf *out)
 	json_f64(&j, "own_cpu_ns", p->has_cost ? (double)p->cost.own_cpu_ns : NAN);
 	json_f64(&j, "peak_rss", p->has_cost ? (double)p->cost.peak_rss : NAN);
 	json_end(&j);
-	json_str(&j, "unit", profile_unit(p) == PROFILE_TIME ? "ns" : "instructions");
+	json_str(&j, "unit", !r->all.exact && profile_unit(p) == PROFILE_TIME ? "ns" : "instructions");
 	json_str(&j, "bias", report_bias(p));
 	json_f64(&j, "unnamed", r->all.unnamed);
 	json_f64(&j, "incomplete_stacks", r->all.incomplete);
