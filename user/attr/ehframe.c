@@ -364,7 +364,8 @@ struct ehframe *ehframe_parse(struct ehframe_input *in)
 			continue;
 		cie = cie_get(f, at);
 		c = (struct cursor){ f, e.body, e.end, false };
-		if (!cie || !fde_range(&c, cie, &start, &len) || !start || len > UINT32_MAX)
+		if (!cie || !fde_range(&c, cie, &start, &len) || !start || len > UINT32_MAX ||
+		    start > ~len)
 			continue; /* start 0: the linker dropped the function */
 		if (n == cap) {
 			void *grown = realloc(found, (cap ? cap * 2 : 256) * sizeof(*found));
@@ -401,6 +402,11 @@ void ehframe_free(struct ehframe *f)
 size_t ehframe_count(const struct ehframe *f)
 {
 	return f->count;
+}
+
+uint64_t ehframe_start(const struct ehframe *f, size_t i)
+{
+	return i < f->count ? f->base + f->functions[i].start : 0;
 }
 
 size_t ehframe_bytes(const struct ehframe *f)

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The front of attribution: events and samples in, records of a profile out; address spaces over time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "attr/attr.h"
+#include "store/read.h"
+
+static char profile[64];
+
+static int setup(void **state)
+{
+	snprintf(profile, sizeof(profile), "/tmp/accperf-u-attr.%d", getpid());
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unlink(profile);
+	return 0;
+}
+
+/* ---- address spaces ---- */
+
+static struct sample mmap_event(uint32_t pid, uint64_t start, uint64_t size, const char *path)
+{
+	return (struct sample){ .kind = SAMPLE_MMAP, .flags = SF_EXEC, .pid = pid, .tid = pid, .addr = start, .size = size, .text = path };
+}
+
+static void test_overlap(void **state)
+{
+	struct modules *ms = modules_new();
+	struct procmaps *p = procmaps_new(ms);
+	struct sample fork = { .kind = SAMPLE_FORK, .pid = 4000001, .ppid = 4000000, .tid = 4000001, .ptid = 4000000 };
+	struct sample exec = { .kind = SAMPLE_COMM, .flags = SF_EXEC, .pid = 4000001, .tid = 4000001, .text = "other" };
+	struct sample s;
+	struct place where;
+	struct process *proc;
+
+	/* pids beyond the largest: /proc has none of them */
+	s = mmap_event(4000000, 0x10000, 0x8000, "/nowhere/a");
+	assert_int_equal(procmap_event(p, &s), 0);
+	s = mmap_event(4000000, 0x12000, 0x2000, "/nowhere/b");
+	s.pgoff = 0x5000;
+	assert_int_equal(procmap_event(p, &s), 0);
+	proc = procmap_process(p, 4000000);
+	assert_int_equal(procmap_count(proc), 3);
+	assert_true(procmap_lookup(p, 4000000, 0x11fff, &where));
+	assert_string_equal(where.module->path, "/nowhere/a");
+	assert_int_equal(where.vaddr, 0x1fff); /* a file that cannot be read: its offset */
+	assert_true(procmap_lookup(p, 4000000, 0x13000, &where));
+	assert_string_equal(where.module->path, "/nowhere/b");
+	assert_int_equal(where.vaddr, 0x6000);
+	assert_true(procmap_lookup(p, 4000000, 0x14000, &where));
+	assert_string_equal(where.module->object, "a");
+	assert_int_equal(where.vaddr, 0x4000);
+	assert_false(procmap_lookup(p, 4000000, 0x18000, &where));
+	assert_int_equal(where.module == NULL, 1);
+
+	/* the child has its parent's code until it changes its own */
+	assert_int_equal(procmap_event(p, &fork), 0);
+	assert_true(procmap_lookup(p, 4000001, 0x13000, &where));
+	assert_string_equal(where.module->path, "/nowhere/b");
+	assert_ptr_equal(procmap_process(p, 4000001)->space, proc->space);
+	s = mmap_event(4000001, 0x13000, 0x1000, "/nowhere/c");
+	assert_int_equal(procmap_event(p, &s), 0);
+	assert_ptr_not_equal(procmap_process(p, 4000001)->space, proc->space);
+	assert_true(procmap_lookup(p, 4000001, 0x13000, &where));
+	assert_string_equal(where.module->object, "c");
+	assert_true(procmap_lookup(p, 4000000, 0x13000, &where));
+	assert_string_equal(where.module->object, "b");
+	assert_int_equal(procmap_event(p, &exec), 0);
+	assert_false(procmap_lookup(p, 4000001, 0x13000, &where));
+	assert_string_equal(procmap_process(p, 4000001)->comm, "other");
+	procmaps_free(p);
+	modules_free(ms);
+}
+
+/* 200 processes a second for ten seconds: what ended is dropped. */
+static void test_churn(void **state)
+{
+	struct modules *ms = modules_new();
+	struct procmaps *p = procmaps_new(ms);
+	struct process *proc;
+	size_t pos = 0, left = 0;
+
+	for (uint32_t i = 0; i < 2000; i++) {
+		uint32_t pid = 4000001 + i;
+		uint64_t now = 1000000000ull + i * 5000000ull;
+		struct sample fork = { .kind = SAMPLE_FORK, .time = now, .pid = pid, .ppid = 4000000, .tid = pid };
+		struct sample exec = { .kind = SAMPLE_COMM, .flags = SF_EXEC, .time = now, .pid = pid, .tid = pid, .text = "x" };
+		struct sample map = mmap_event(pid, 0x10000, 0x8000, "/bin/true");
+		struct sample gone = { .kind = SAMPLE_EXIT, .time = now + 1000000, .pid = pid, .tid = pid };
+
+		map.time = now;
+		procmap_event(p, &fork);
+		procmap_event(p, &exec);
+		procmap_event(p, &map);
+		procmap_event(p, &gone);
+		if (i % 200 == 0)
+			procmap_sweep(p, now, NULL, NULL);
+	}
+	procmap_sweep(p, 1000000000ull + 2000 * 5000000ull, NULL, NULL);
+	while (procmap_next(p, &pos, &proc))
+		left++;
+	assert_true(left > 0 && left <= 420); /* two seconds' worth linger for late samples */
+	assert_int_equal(modules_count(ms), 1);
+	procmaps_free(p);
+	modules_free(ms);
+}
+
+/* ---- files that go away or change ---- */
+
+static void copy_file(const char *from, const char *to)
+{
+	char buf[65536];
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+	ssize_t n;
+
+	assert_true(in >= 0 && out >= 0);
+	while ((n = read(in, buf, sizeof(buf))) > 0)
+		assert_int_equal(write(out, buf, (size_t)n), n);
+	close(in);
+	close(out);
+}
+
+static void *map_code(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	void *at;
+
+	assert_true(fd >= 0);
+	fstat(fd, &st);
+	*size = ((size_t)st.st_size + 4095) & ~4095ul;
+	at = mmap(NULL, *size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	close(fd);
+	return at;
+}
+
+static void test_replaced(void **state)
+{
+	char path[80];
+	struct modules *ms = modules_new();
+	struct procmaps *p = procmaps_new(ms);
+	struct place where;
+	size_t size, size2;
+	void *at, *at2;
+	uint32_t first;
+
+	snprintf(path, sizeof(path), "/tmp/accperf-u-attr.%d.so", getpid());
+	copy_file("/lib/x86_64-linux-gnu/libz.so.1", path);
+	at = map_code(path, &size);
+	/* another file takes its place before anybody looked */
+	unlink(path);
+	copy_file("/lib/x86_64-linux-gnu/libm.so.6", path);
+	assert_int_equal(procmap_load(p, (uint32_t)getpid(), NULL), 0);
+	assert_true(procmap_lookup(p, (uint32_t)getpid(), (uint64_t)(uintptr_t)at + 0x4000, &where));
+	assert_string_equal(where.module->path, path);
+	assert_true(where.module->deleted);
+	first = where.module->id;
+	if (!geteuid()) { /* map_files shows the mapped file itself: the unwind table is libz's */
+		struct module *libz = module_open_path("/lib/x86_64-linux-gnu/libz.so.1", NULL, 0, NULL);
+
+		assert_int_equal(where.module->state, MODULE_OPEN);
+		assert_memory_equal(where.module->build_id, libz->build_id, 20);
+		module_close_path(libz);
+	} else {
+		assert_int_not_equal(where.module->state, MODULE_OPEN);
+	}
+	/* the new file under the old name is another module */
+	at2 = map_code(path, &size2);
+	assert_int_equal(procmap_load(p, (uint32_t)getpid(), NULL), 0);
+	assert_true(procmap_lookup(p, (uint32_t)getpid(), (uint64_t)(uintptr_t)at2 + 0x4000, &where));
+	assert_int_not_equal(where.module->id, first);
+	assert_int_equal(where.module->state, MODULE_OPEN);
+	assert_false(where.module->deleted);
+	/* what was opened stays readable when its file goes */
+	unlink(path);
+	assert_non_null(module_ehframe(where.module));
+	munmap(at, size);
+	munmap(at2, size2);
+	procmaps_free(p);
+	modules_free(ms);
+}
+
+static void test_not_a_file(void **state)
+{
+	char path[80];
+	struct modules *ms = modules_new();
+	struct module_ident id = { .pid = (uint32_t)getpid(), .path = path };
+
+	snprintf(path, sizeof(path), "/tmp/accperf-u-attr.%d.fifo", getpid());
+	assert_int_equal(mkfifo(path, 0600), 0);
+	/* would hang here, for want of a writer, if it were opened */
+	assert_int_equal(modules_file(ms, &id)->state, MODULE_NOT_ELF);
+	unlink(path);
+	snprintf(path, sizeof(path), "/dev/tty");
+	assert_int_equal(modules_file(ms, &id)->state, MODULE_NOT_ELF);
+	snprintf(path, sizeof(path), "/etc/passwd");
+	assert_int_not_equal(modules_file(ms, &id)->state, MODULE_OPEN);
+	modules_free(ms);
+}
+
+/* ---- samples to records ---- */
+
+__attribute__((noinline)) static void *here(void)
+{
+	return __builtin_return_address(0);
+}
+
+static void put_counter(void *ctx, const char *name, uint64_t value, bool loss)
+{
+	if (!strcmp(name, "stacks unwound"))
+		*(uint64_t *)ctx = value;
+}
+
+struct seen {
+	uint32_t processes, mappings, modules, stacks, symbols, functions;
+	bool read_frame, self_frame;
+};
+
+static void read_back(struct seen *n)
+{
+	struct store_reader *r = store_open(profile, NULL);
+	struct store_chunk c;
+	uint32_t self = 0, kernel = 0, fn_self = 0, fn_read = 0;
+
+	assert_non_null(r);
+	while (store_next(r, &c, NULL) > 0) {
+		const uint8_t *rec;
+		size_t size;
+
+		for (uint32_t i = 0; c.rec_size && i < c.count; i++) {
+			struct fmt_function f;
+			struct fmt_module m;
+
+			if (c.section == FMT_FUNCTION) {
+				store_rec(&c, i, &f, sizeof(f));
+				n->functions++;
+				if (!strcmp(store_str(r, f.name), "test_records"))
+					fn_self = f.id;
+				if (!strcmp(store_str(r, f.name), "[kernel:read]"))
+					fn_read = f.id;
+			} else if (c.section == FMT_MODULE) {
+				store_rec(&c, i, &m, sizeof(m));
+				n->modules++;
+				if (m.kind == FMT_MOD_KERNEL)
+					kernel = m.id;
+				if (strstr(store_str(r, m.path), "/u-attr"))
+					self = m.id;
+			}
+			n->processes += c.section == FMT_PROCESS;
+			n->mappings += c.section == FMT_MAPPING;
+		}
+		while (!c.rec_size && (rec = store_next_var(&c, &size))) {
+			struct fmt_symbol sym;
+			struct fmt_inline inl;
+
+			n->stacks += c.section == FMT_STACK;
+			if (c.section != FMT_SYMBOL)
+				continue;
+			n->symbols++;
+			memcpy(&sym, rec, sizeof(sym));
+			assert_true(sym.count >= 1 && size >= sizeof(sym) + sym.count * sizeof(inl));
+			memcpy(&inl, rec + sizeof(sym) + (sym.count - 1) * sizeof(inl), sizeof(inl));
+			n->self_frame |= sym.module == self && inl.function == fn_self && fn_self;
+			n->read_frame |= sym.module == kernel && inl.function == fn_read && fn_read && sym.addr == 0;
+		}
+	}
+	store_reader_free(r);
+}
+
+static void test_records(void **state)
+{
+	struct store_writer *w = store_create(profile, 0, NULL);
+	struct attr_options o = { .no_cache = true };
+	struct attr *a = attr_new(w, &o, NULL);
+	struct sample s = { .kind = SAMPLE_TICK, .valid = SV_TIME | SV_IP, .pid = (uint32_t)getpid(), .tid = (uint32_t)getpid(), .time = 1 };
+	uint32_t one, module;
+	struct seen n = { 0 };
+	uint64_t addr, unwound = 9;
+
+	assert_non_null(a);
+	assert_int_equal(attr_attach(a, s.pid, NULL), 0);
+	s.ip = (uint64_t)(uintptr_t)here();
+	one = attr_stack(a, &s);
+	assert_int_not_equal(one, 0);
+	assert_int_equal(attr_stack(a, &s), one);
+	s.flags = SF_KERNEL;
+	s.valid = SV_TIME | SV_SYSCALL;
+	s.syscall = 0;
+	assert_int_not_equal(attr_stack(a, &s), one);
+	assert_true(attr_code(a, s.pid, (uint64_t)(uintptr_t)strtoul, &module, &addr));
+	assert_false(attr_code(a, s.pid, 8, &module, &addr));
+	assert_int_equal(module, 0);
+	assert_int_equal(attr_finish(a, NULL), 0);
+	attr_counters(a, put_counter, &unwound);
+	assert_int_equal(unwound, 0);
+	attr_free(a);
+	assert_int_equal(store_close(w, NULL), 0);
+	read_back(&n);
+	assert_int_equal(n.processes, 1);
+	assert_true(n.mappings > 5);
+	assert_int_equal(n.stacks, 2);
+	assert_int_equal(n.symbols, 3);
+	assert_true(n.self_frame);
+	assert_true(n.read_frame);
+}
+
+/* Ends before anything could be read: said, not invented. */
+static void test_gone(void **state)
+{
+	struct store_writer *w = store_create(profile, 0, NULL);
+	struct attr *a = attr_new(w, NULL, NULL);
+	struct err e = { 0 };
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	assert_int_equal(attr_attach(a, 4000000, &e), -ESRCH);
+	assert_non_null(strstr(e.text, "4000000"));
+	usleep(50000);
+	assert_int_equal(attr_attach(a, (uint32_t)child, &e), -ESRCH); /* a zombie */
+	waitpid(child, NULL, 0);
+	attr_free(a);
+	store_close(w, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_overlap),	   cmocka_unit_test(test_churn),   cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_not_a_file), cmocka_unit_test(test_records), cmocka_unit_test(test_gone),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
