@@ -88,6 +88,10 @@ no_difference() { # NAME [AWK OPTIONS...]
 exact rotate.exact "--functions $SELECTED" "" rotate both 32
 planted_rotate rotate.exact
 check "rotate, four functions with all they call: equal" no_difference rotate
+exact paper.exact "--functions $SELECTED" "" rotate both 128
+planted paper.exact ke read_ppm iter_rot 16388 # published: 16387; user/exact/PAPER.md
+planted paper.exact ke iter_rot write_ppm 16384
+planted paper.exact ke rec_rot write_ppm 16384
 while read -r stack program args; do
 	name=$program.$stack
 	# shellcheck disable=SC2086

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The example of Kim & Edwards (2010): a PPM image, 4-byte pixels in memory, rotated by a quarter
- * turn: by iter_rot, two loops from one image into another, and by rec_rot, in place: swap the four
- * quadrants in a circle, then rotate each. SIZE = the side, a power of two.
+ * turn from one image into another: by iter_rot, two loops, and by rec_rot, which hands each quadrant
+ * to itself, down to the pixel. swap_rot, which is not theirs, works in place: swap the quadrants in a
+ * circle, then rotate each; its words travel log2(side) times. SIZE = the side, a power of two.
  *
  * Planted, chunks of 4 bytes, `ke`, each named function with its callees, N = SIZE * SIZE:
  *   iter_rot <- read_ppm N + 4 (width, height and the two halves of the pointer),
  *   write_ppm <- iter_rot N, write_ppm <- rec_rot N, rec_rot <- read_ppm N.
- * Modes: both (read, iter, write, rec, write), iter, rec.
+ * Modes: both (read, iter, write, rec, write), iter, rec, swap.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -72,7 +73,21 @@ STEP static void iter_rot(const struct image *from, struct image *to)
 			dst[x * h + (h - 1 - y)] = src[y * w + x];
 }
 
-STEP static void rec_rot(uint32_t *pixels, int stride, int n)
+STEP static void rec_rot(const uint32_t *from, uint32_t *to, int stride, int n)
+{
+	int half = n / 2, below = half * stride;
+
+	if (n == 1) {
+		*to = *from;
+		return;
+	}
+	rec_rot(from, to + half, stride, half);
+	rec_rot(from + half, to + below + half, stride, half);
+	rec_rot(from + below + half, to + below, stride, half);
+	rec_rot(from + below, to, stride, half);
+}
+
+STEP static void swap_rot(uint32_t *pixels, int stride, int n)
 {
 	int half = n / 2;
 	uint32_t *nw = pixels, *ne = pixels + half, *sw = pixels + half * stride, *se = sw + half;
@@ -88,10 +103,10 @@ STEP static void rec_rot(uint32_t *pixels, int stride, int n)
 			ne[i] = keep;
 		}
 	if (half > 1) {
-		rec_rot(nw, stride, half);
-		rec_rot(ne, stride, half);
-		rec_rot(sw, stride, half);
-		rec_rot(se, stride, half);
+		swap_rot(nw, stride, half);
+		swap_rot(ne, stride, half);
+		swap_rot(sw, stride, half);
+		swap_rot(se, stride, half);
 	}
 }
 
@@ -126,8 +141,8 @@ static uint64_t image_digest(const struct image *m, int side)
 
 int main(int argc, char **argv)
 {
-	struct work w = work_parse(argc, argv, "both|iter|rec", 128);
-	bool iter = strcmp(w.mode, "rec"), rec = strcmp(w.mode, "iter");
+	struct work w = work_parse(argc, argv, "both|iter|rec|swap", 128);
+	bool both = !strcmp(w.mode, "both"), iter = both || !strcmp(w.mode, "iter"), rec = both || !strcmp(w.mode, "rec");
 	int side = (int)w.size;
 	uint64_t digest;
 	FILE *in, *out;
@@ -141,18 +156,23 @@ int main(int argc, char **argv)
 	make_ppm(in, side);
 	do {
 		read_ppm(in, &a, a.pixels);
+		b.width = b.height = side;
 		digest = 0;
 		if (iter) {
 			iter_rot(&a, &b);
-			b.width = b.height = side;
 			write_ppm(out, &b);
 			digest = image_digest(&b, side);
 		}
 		if (rec) {
-			rec_rot(a.pixels, side, side);
-			write_ppm(out, &a);
-			if (iter && image_digest(&a, side) != digest)
+			rec_rot(a.pixels, b.pixels, side, side);
+			write_ppm(out, &b);
+			if (iter && image_digest(&b, side) != digest)
 				work_die(&w, "the two rotations differ");
+			digest = image_digest(&b, side);
+		}
+		if (!iter && !rec) {
+			swap_rot(a.pixels, side, side);
+			write_ppm(out, &a);
 			digest = image_digest(&a, side);
 		}
 	} while (work_more(&w, digest));
