@@ -13,6 +13,7 @@
 
 #include "exact/convert.h"
 #include "exact/stream.h"
+#include "attr/symbols.h"
 
 #define MAX_STRINGS (1u << 26)
 
@@ -22,6 +23,13 @@ struct conv {
 	size_t snap_begin, snap_end; /* of the snapshot that counts */
 	struct tool_string { uint32_t id; char *text; } *strings; /* by the tool's id */
 	uint32_t string_cap;
+	/* functions' names as the rest of the product gives them */
+	struct place { uint32_t function, module; uint64_t vaddr; char *name; } *places;
+	size_t place_count, place_cap;
+	struct mod { uint32_t id, kind; const char *path; uint8_t build_id[20]; uint32_t build_id_len; } *mods;
+	size_t mod_count;
+	char **names; /* by the tool's function id */
+	uint32_t name_cap;
 	struct store_writer *w;
 	struct exact_result *res;
 };
@@ -76,6 +84,18 @@ static uint32_t string_id(const struct conv *c, uint32_t id)
 	return id && id < c->string_cap ? c->strings[id].id : 0;
 }
 
+static const char *string_text(const struct conv *c, uint32_t id)
+{
+	return id && id < c->string_cap ? c->strings[id].text : NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
+
 static int take_string(struct conv *c, const uint8_t *rec, uint32_t n)
 {
 	uint32_t id, cap = c->string_cap;
@@ -96,8 +116,8 @@ static int take_string(struct conv *c, const uint8_t *rec, uint32_t n)
 		memset(c->strings + c->string_cap, 0, (cap - c->string_cap) * sizeof(*c->strings));
 		c->string_cap = cap;
 	}
-	free(c->strings[id].text);
-	c->strings[id].text = strndup((const char *)rec + 4, n - 4);
+	if (!c->strings[id].text)
+		c->strings[id].text = strndup((const char *)rec + 4, n - 4);
 	c->strings[id].id = store_string(c->w, c->strings[id].text);
 	return c->strings[id].text ? 0 : -ENOMEM;
 }
@@ -140,13 +160,14 @@ static int take_fixed(struct conv *c, uint16_t section, const uint8_t *rec, uint
 	memcpy(&u, rec, size);
 	switch (section) {
 	case FMT_FUNCTION:
-		u.fn.name = string_id(c, u.fn.name);
-		u.fn.object = string_id(c, u.fn.object);
+		u.fn.object = store_string(c->w, base_name(string_text(c, u.fn.object)));
+		u.fn.name = u.fn.id < c->name_cap && c->names[u.fn.id] ? store_string(c->w, c->names[u.fn.id])
+									     : string_id(c, u.fn.name);
 		u.fn.file = string_id(c, u.fn.file);
 		c->res->functions++;
 		break;
 	case FMT_MODULE: {
-		const char *path = u.mod.path < c->string_cap ? c->strings[u.mod.path].text : NULL;
+		const char *path = string_text(c, u.mod.path);
 
 		u.mod.path = string_id(c, u.mod.path);
 		if (u.mod.kind == FMT_MOD_FILE && path)
@@ -231,6 +252,122 @@ static int take_block(struct conv *c, const struct xs_block *b, const uint8_t *b
 	return err;
 }
 
+/* ---- names ---- */
+
+struct naming_run {
+	struct conv *c;
+	size_t first;
+};
+
+static void on_name(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
+		    enum symbol_origin origin)
+{
+	const struct naming_run *r = ctx;
+	struct place *p = &r->c->places[r->first + index];
+
+	/* what the file does not tell, the tool may have seen in memory: keep its name then */
+	if (count && origin != SYM_OFFSET) {
+		free(p->name);
+		p->name = strdup(chain[count - 1].name);
+	}
+}
+
+static int by_module(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+static int collect(struct conv *c, const struct xs_block *b, const uint8_t *body)
+{
+	for (uint32_t i = 0; i < b->count; i++) {
+		if (b->section == XS_FN_PLACE && b->rec_size == sizeof(struct xs_place)) {
+			struct xs_place p;
+
+			memcpy(&p, body + (size_t)i * sizeof(p), sizeof(p));
+			if (c->place_count == c->place_cap) {
+				size_t cap = c->place_cap ? c->place_cap * 2 : 1024;
+				void *n = realloc(c->places, cap * sizeof(*c->places));
+
+				if (!n)
+					return -ENOMEM;
+				c->places = n;
+				c->place_cap = cap;
+			}
+			c->places[c->place_count++] = (struct place){ p.function, p.module, p.vaddr, NULL };
+		} else if (b->section == FMT_MODULE && b->rec_size == sizeof(struct fmt_module)) {
+			struct fmt_module m;
+			struct mod *n = realloc(c->mods, (c->mod_count + 1) * sizeof(*c->mods));
+
+			if (!n)
+				return -ENOMEM;
+			c->mods = n;
+			memcpy(&m, body + (size_t)i * sizeof(m), sizeof(m));
+			n[c->mod_count] = (struct mod){ .id = m.id, .kind = m.kind, .path = string_text(c, m.path) };
+			if (m.kind == FMT_MOD_FILE && n[c->mod_count].path) {
+				build_id_of(n[c->mod_count].path, &m);
+				memcpy(n[c->mod_count].build_id, m.build_id, sizeof(m.build_id));
+				n[c->mod_count].build_id_len = m.build_id_len;
+			}
+			c->mod_count++;
+		}
+	}
+	return 0;
+}
+
+static int resolve(struct conv *c)
+{
+	struct symbols *s = symbols_new(true, true);
+	uint64_t *addrs = calloc(c->place_count + 1, sizeof(*addrs));
+	uint32_t top = 0;
+	int err = s && addrs ? 0 : -ENOMEM;
+
+	qsort(c->places, c->place_count, c->place_count ? sizeof(*c->places) : 1, by_module);
+	for (size_t i = 0, j; !err && i < c->place_count; i = j) {
+		struct naming_run run = { c, i };
+		const struct mod *m = NULL;
+
+		for (j = i; j < c->place_count && c->places[j].module == c->places[i].module; j++)
+			addrs[j - i] = c->places[j].vaddr;
+		for (size_t k = 0; k < c->mod_count; k++)
+			if (c->mods[k].id == c->places[i].module)
+				m = &c->mods[k];
+		if (m && m->path && m->kind == FMT_MOD_FILE)
+			symbols_resolve_path(s, m->path, m->build_id, m->build_id_len, addrs, j - i, on_name, &run);
+	}
+	for (size_t i = 0; i < c->place_count; i++)
+		if (c->places[i].function < 1u << 20 && c->places[i].function > top)
+			top = c->places[i].function;
+	c->names = calloc(top + 1, sizeof(*c->names));
+	c->name_cap = c->names ? top + 1 : 0;
+	for (size_t i = 0; i < c->place_count; i++)
+		if (c->places[i].function < c->name_cap)
+			c->names[c->places[i].function] = c->places[i].name;
+	symbols_free(s);
+	free(addrs);
+	return err ? err : c->names ? 0 : -ENOMEM;
+}
+
+/* Strings, places and modules first: names are wanted before the first function is written. */
+static int name_functions(struct conv *c)
+{
+	size_t pos = 0;
+	struct xs_block b;
+	const uint8_t *body;
+	int err = 0;
+
+	while (!err && next_block(c, &pos, &b, &body)) {
+		if (b.section == FMT_STRING)
+			err = take_block(c, &b, body);
+		else if (b.section == XS_FN_PLACE || b.section == FMT_MODULE)
+			err = collect(c, &b, body);
+	}
+	return err ? err : resolve(c);
+}
+
 static int walk(struct conv *c, struct err *e)
 {
 	size_t pos = 0;
@@ -245,12 +382,12 @@ static int walk(struct conv *c, struct err *e)
 			inside = true;
 			continue;
 		}
-		if (b.section == XS_SNAP_END) {
-			inside = false;
+		if (b.section == XS_SNAP_END || b.section == XS_FN_PLACE || b.section == FMT_STRING) {
+			inside = inside && b.section != XS_SNAP_END;
 			continue;
 		}
-		/* Strings may be met for the first time inside a snapshot that does not count. */
-		if (inside && b.section != FMT_STRING && b.section != FMT_FUNCTION && b.section != FMT_MODULE &&
+		/* Functions may be met for the first time inside a snapshot that does not count. */
+		if (inside && b.section != FMT_FUNCTION && b.section != FMT_MODULE &&
 		    (pos <= c->snap_begin || pos > c->snap_end))
 			continue;
 		err = take_block(c, &b, body);
@@ -281,7 +418,11 @@ int exact_convert(const char *stream, struct store_writer *w, struct exact_resul
 		c.data = map;
 		c.size = st.st_size;
 		find_snapshot(&c);
-		err = walk(&c, e);
+		err = name_functions(&c);
+		if (err)
+			err = err_set(e, err, "cannot name functions: %s", strerror(-err));
+		else
+			err = walk(&c, e);
 	}
 	if (map != MAP_FAILED)
 		munmap(map, st.st_size);
@@ -290,5 +431,10 @@ int exact_convert(const char *stream, struct store_writer *w, struct exact_resul
 	for (uint32_t i = 0; i < c.string_cap; i++)
 		free(c.strings[i].text);
 	free(c.strings);
+	for (size_t i = 0; i < c.place_count; i++)
+		free(c.places[i].name);
+	free(c.places);
+	free(c.mods);
+	free(c.names);
 	return err;
 }

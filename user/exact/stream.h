@@ -24,6 +24,13 @@ struct xs_block {
 	uint32_t bytes;
 };
 
+#define XS_FN_PLACE 0xfff2u /* struct xs_place: where a function begins, for naming it */
+
+struct xs_place {
+	uint32_t function, module;
+	uint64_t vaddr; /* in its file */
+};
+
 /* Question: u32 count, then for each instruction a length byte and 15 code bytes.
  * Answer: count times struct xs_class. */
 enum xs_class_kind { XS_OTHER = 0, XS_COMPUTE = 1, XS_TRANSFER = 2, XS_CONTROL = 3 };

@@ -82,6 +82,8 @@ void flow_dot(const struct flow_view *v, struct buf *out)
 			continue;
 		buf_addf(out, "\tn%u -> n%u [label=\"", e->producer, e->consumer);
 		text_bytes(out, (uint64_t)e->bytes);
+		if (!isnan(e->unique)) /* QUAD's graph names both: bytes, and the addresses they lie at */
+			buf_addf(out, "\\n%.0f UMA", e->unique);
 		buf_addf(out, "%s\", penwidth=%.2f%s];\n", e->unresolved ? " ?" : "", 0.6 + 9 * sqrt(e->bytes / total),
 			 e->unresolved ? ", style=dashed" : "");
 	}

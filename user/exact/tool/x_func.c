@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "x.h"
 #include "pub_tool_vkiscnums.h"
+#include "../stream.h"
 
 Fn **fns;
 UInt fn_count;
@@ -80,6 +81,11 @@ static Fn *fn_add(const HChar *name, Module *m, Addr entry, ULong vaddr)
 			r.line = line;
 			VG_(free)(path);
 		}
+	}
+	if (m && entry) {
+		struct xs_place at = { f->id + 1, m->id, vaddr };
+
+		out_rec(XS_FN_PLACE, &at, sizeof(at));
 	}
 	out_rec(FMT_FUNCTION, &r, sizeof(r));
 	return f;
