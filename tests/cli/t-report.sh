@@ -42,6 +42,7 @@ check "JSON: keys and figures of the design" jq -e '.schema == "accperf.report/1
 # Wilson for 510 of 1000: 0.47904, 0.54089
 check "JSON: the 95 % interval" jq -e '.functions[0] | (.low - 0.479037 | fabs) < 1e-5 and (.high - 0.540886 | fabs) < 1e-5' out
 check "JSON: self shares add up" jq -e '[.functions[].self] | add | . > 0.999999 and . < 1.000001' out
+check "JSON: losses by name" jq -e '.counters == [{name: "ring full", value: 7, loss: true}]' out
 check "JSON: threads and callers" jq -e '(.threads | length) == 2 and .threads[0].share == 0.5 and (.callers[0].parent == null) and (.callers[1].name == "compress_file")' out
 
 mkprofile nocost.data cost=0

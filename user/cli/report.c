@@ -88,6 +88,10 @@ static int cmd_report(void *opts, int argc, char **argv)
 		log_warn("%s: %s", o->input, p->recovery);
 		status = EXIT_DEGRADED;
 	}
+	if (profile_meta(p, "incomplete")) {
+		log_warn("%s: the figures are those of a part: %s", o->input, profile_meta(p, "incomplete"));
+		status = EXIT_DEGRADED;
+	}
 	if (!p->has_exact && !p->samples[profile_unit(p)]) {
 		log_warn("%s holds no samples: the target may have been idle; record while it works", o->input);
 		status = EXIT_DEGRADED;

@@ -153,6 +153,7 @@ void report_header(const struct profile *p, const char *file, const struct share
 		   struct buf *out)
 {
 	const char *engine = profile_meta(p, "engine"), *bias = report_bias(p);
+	const char *incomplete = profile_meta(p, "incomplete");
 
 	text_hue_on(out, style, TEXT_DIM);
 	buf_addstr(out, "# ");
@@ -196,6 +197,11 @@ void report_header(const struct profile *p, const char *file, const struct share
 	if (!s->exact)
 		percent(out, s->incomplete);
 	buf_addch(out, '\n');
+	if (incomplete) {
+		buf_addstr(out, "# incomplete: ");
+		text_name(out, incomplete, 0, 0);
+		buf_addch(out, '\n');
+	}
 	if (bias) {
 		buf_addstr(out, "# bias: ");
 		text_name(out, bias, 0, 0);
@@ -461,6 +467,15 @@ void report_json(const struct report *r, struct buf *out)
 	json_f64(&j, "unnamed", r->all.unnamed);
 	json_f64(&j, "incomplete_stacks", r->all.incomplete);
 	json_str(&j, "recovery", *p->recovery ? p->recovery : NULL);
+	json_arr(&j, "counters");
+	for (size_t i = 0; i < p->counter_count; i++) {
+		json_obj(&j, NULL);
+		json_str(&j, "name", p->counters[i].name);
+		json_u64(&j, "value", p->counters[i].value);
+		json_bool(&j, "loss", p->counters[i].loss);
+		json_end(&j);
+	}
+	json_end(&j);
 	json_functions(r, &r->all, &j);
 	if (r->threads)
 		json_threads(r, &j);
@@ -486,6 +501,8 @@ const char report_schema[] =
 	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT ",\"peak_rss\":" COUNT "}},"
 	"\"unit\":{\"enum\":[\"ns\",\"instructions\"]},\"bias\":{\"type\":[\"string\",\"null\"]},"
 	"\"unnamed\":" SHARE ",\"incomplete_stacks\":" SHARE ",\"recovery\":{\"type\":[\"string\",\"null\"]},"
+	"\"counters\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"value\",\"loss\"],\"properties\":{"
+	"\"name\":{\"type\":\"string\"},\"value\":" COUNT ",\"loss\":{\"type\":\"boolean\"}}}},"
 	"\"functions\":{\"$ref\":\"#/definitions/functions\"},"
 	"\"threads\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"pid\":" COUNT ",\"tid\":" COUNT ","
 	"\"comm\":{\"type\":[\"string\",\"null\"]},\"samples\":" COUNT ",\"share\":" SHARE ","
