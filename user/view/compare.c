@@ -8,7 +8,7 @@
 
 static void label(struct buf *out, const char *text)
 {
-	buf_addf(out, "  %-28s", text);
+	buf_addf(out, "  %-30s", text);
 }
 
 static void figure(struct buf *out, double v)
@@ -37,10 +37,11 @@ static void head(const struct compare_view *v, struct buf *out)
 {
 	const struct flow_compare *c = v->result;
 
-	buf_addf(out, "Flow of %s, semantics %s, stack %sd\n", v->estimate_path, flow_semantics_str(v->truth->semantics),
+	buf_addf(out, "Flow in %s semantics, stack %sd\n", flow_semantics_str(v->truth->semantics),
 		 flow_stack_str(v->truth->stack));
-	buf_addf(out, "against %s (%s; the former: %s%s)\n\n", v->truth_path, flow_engine_str(v->truth->engine),
-		 flow_engine_str(v->estimate->engine), v->estimate->time_bias ? ", weighted by time" : "");
+	buf_addf(out, "  true:      %s (%s)\n", v->truth_path, flow_engine_str(v->truth->engine));
+	buf_addf(out, "  estimated: %s (%s%s)\n\n", v->estimate_path, flow_engine_str(v->estimate->engine),
+		 v->estimate->time_bias ? ", weighted by time" : "");
 	label(out, "bytes");
 	buf_addstr(out, "true ");
 	bytes(out, c->true_bytes);
@@ -94,6 +95,8 @@ void compare_text(const struct compare_view *v, const struct text_style *style, 
 	for (size_t i = 0; i < c->pair_count && i < v->offenders; i++) {
 		const struct compare_pair *p = &c->pairs[i];
 
+		if (p->estimate == p->truth) /* so are all that follow */
+			break;
 		if (!i) {
 			buf_addch(out, '\n');
 			text_hue_on(out, style, TEXT_BOLD);

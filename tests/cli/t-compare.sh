@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# accperf compare on profiles of the exact engine: equal, different, wrong, damaged.
+. "$(dirname "$0")/../lib.sh"
+accperf exact --help >/dev/null 2>&1 && need valgrind || { skip "compare" "needs the exact engine to make profiles"; exit 0; }
+need jq || { skip "compare" "needs jq"; exit 0; }
+
+accperf exact -q --emit-samples 200:1 --emit-windows 300 --emit-census 64 -o a.data -- "$WORKLOADS/pipeline" 1024 >/dev/null 2>err ||
+	{ fail "a profile to compare"; cat err; exit 0; }
+accperf exact -q -o other.data -- "$WORKLOADS/rotate" iter 32 >/dev/null 2>&1
+accperf exact -q --no-ke -o quad.data -- "$WORKLOADS/pipeline" 64 >/dev/null 2>&1
+accperf exact -q --attribute main -o main.data -- "$WORKLOADS/pipeline" 64 >/dev/null 2>&1
+
+value() { jq -r "$1" out; }
+expect_status 0 "a profile against itself" accperf compare --json a.data a.data
+check "nothing differs" [ "$(value '[.tv, .rel90, .top5.found, .missed, .invented] | join(" ")')" = "0 0 5 0 0" ]
+check "rank correlation is 1" [ "$(value '.spearman_in > 0.999 and .spearman_out > 0.999')" = true ]
+check "the schema is named" [ "$(value .schema)" = accperf.compare/1 ]
+expect_status 0 "as text" accperf compare a.data a.data
+check "text says so" grep -q 'total variation  *0.0000' out
+check "text fits 80 columns" [ "$(awk 'length > m { m = length } END { print m <= 80 }' out)" = 1 ]
+
+expect_status 0 "another program" accperf compare --json --functions-only a.data other.data
+check "shares next to nothing with it" [ "$(value '.tv > 0.9')" = true ]
+check "its edges are missed" [ "$(value '.missed > 3 and .invented > 0')" = true ]
+
+expect_status 0 "samples against the truth of the same run" accperf compare --json -e fused a.data a.data
+check "the estimate is near" [ "$(value '.tv > 0 and .tv < 0.2 and .top5.found >= 4')" = true ]
+check "intervals are judged" [ "$(value '.coverage.of > 0 and .coverage.level == 0.95')" = true ]
+check "the worst edge stands first" [ "$(value '[.offenders[] | (.estimated - .true) | fabs] | . == (sort | reverse)')" = true ]
+expect_status 0 "five rows" accperf compare --json -n 5 -e fused a.data a.data
+check "are five" [ "$(value '.offenders | length')" = 5 ]
+expect_status 0 "ke semantics with the stack" accperf compare --json --semantics ke --stack include a.data a.data
+check "ke bytes are fewer than quad bytes" [ "$(value .true_bytes)" -lt "$(accperf compare --json --stack include a.data a.data | jq .true_bytes)" ]
+
+expect_status 1 "no ke figures in there" accperf compare --semantics ke a.data quad.data
+check "is said, with what to do" grep -q 'semantics' err
+expect_status 1 "library routines as themselves against as their callers" accperf compare a.data main.data
+check "is refused" grep -q 'attribute' err
+expect_status 1 "a file that is not there" accperf compare a.data none.data
+check "is named" grep -q none.data err
+echo "no profile" >text.data
+expect_status 1 "a file that is no profile" accperf compare text.data a.data
+expect_status 2 "one file" accperf compare a.data
+expect_status 2 "three files" accperf compare a.data a.data a.data
+expect_status 2 "an estimator there is not" accperf compare -e guess a.data a.data
+expect_status 2 "a level there is not" accperf compare --level 100 a.data a.data
+size=$(stat -c %s a.data)
+head -c $((size - 20)) a.data >torn.data
+accperf compare torn.data a.data >out 2>err; status=$?
+check "a torn file is compared as far as it goes, with status 3" [ $status = 3 ]
+check "and is said to be damaged" grep -q torn.data err
