@@ -131,6 +131,17 @@ static void figures_by_hand(void **state)
 	NEAR(r.pairs[0].estimate - r.pairs[0].truth, 0.3);
 }
 
+static void intervals_miss_on_both_sides(void **state)
+{
+	edge(&truth, "a", "b", 50, 0);
+	edge(&truth, "b", "a", 50, 0);
+	edge(&estimate, "a", "b", 80, 10); /* all above */
+	edge(&estimate, "b", "a", 20, 10); /* all below */
+	assert_int_equal(run(NULL), 0);
+	assert_int_equal(r.coverable, 2);
+	assert_int_equal(r.covered, 0);
+}
+
 static void tops_are_cut(void **state)
 {
 	char name[8];
@@ -279,6 +290,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(equal_flows, setup, teardown),
 		cmocka_unit_test_setup_teardown(disjoint_flows, setup, teardown),
 		cmocka_unit_test_setup_teardown(figures_by_hand, setup, teardown),
+		cmocka_unit_test_setup_teardown(intervals_miss_on_both_sides, setup, teardown),
 		cmocka_unit_test_setup_teardown(tops_are_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(names_are_matched, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_incomparable_is_refused, setup, teardown),
