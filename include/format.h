@@ -251,7 +251,10 @@ struct fmt_inline {
 };
 _Static_assert(sizeof(struct fmt_inline) == 16, "fmt_inline");
 
-enum fmt_counter_flags { FMT_C_LOSS = 1 };
+enum fmt_counter_flags {
+	FMT_C_LOSS = 1,	   /* a sample or record that should be here is not */
+	FMT_C_IN_PART = 2, /* it is here, but its stack or a name is not whole */
+};
 
 struct fmt_counter {
 	uint32_t name; /* string */

@@ -256,6 +256,8 @@ int main(int argc, char **argv)
 		struct fmt_counter c = { .name = store_string(w, "ring full"), .flags = FMT_C_LOSS, .value = loss };
 
 		store_put(w, FMT_COUNTER, &c, sizeof(c));
+		c = (struct fmt_counter){ .name = store_string(w, "stacks cut"), .flags = FMT_C_IN_PART, .value = samples / 100 };
+		store_put(w, FMT_COUNTER, &c, sizeof(c));
 	}
 	if (number(argc, argv, "cost", 1)) {
 		struct fmt_cost c = { .own_cpu_ns = 50000000, .target_cpu_ns = samples * 10000000, .peak_rss = 22100000,

@@ -15,6 +15,7 @@ check "kernel time is a node" row 8.00 8.00 80 '\[kernel\]' '\[kernel:read\]'
 check "no name: object and offset, never unknown" row 4.00 4.00 40 libmystery.so 'libmystery.so\+0x1234'
 check "the header names engine, duration, samples and losses" grep -q 'soft engine, 10.0 s, 1,000 samples, 7 lost' text
 check "a loss is named" grep -q '^# lost: 7 ring full' text
+check "what is there in part is not a loss" grep -q '^# in part: 10 stacks cut' text
 check "the cost is shown" grep -q '^# cost: target slowed 0.40%, own CPU 50 ms, peak memory 22.1 MB' text
 check "the share without a name is shown" grep -q 'without a name: 4.0%.*incomplete stack: 1.0%' text
 check "the bias is shown" grep -q '^# bias: time' text
@@ -42,7 +43,7 @@ check "JSON: keys and figures of the design" jq -e '.schema == "accperf.report/1
 # Wilson for 510 of 1000: 0.47904, 0.54089
 check "JSON: the 95 % interval" jq -e '.functions[0] | (.low - 0.479037 | fabs) < 1e-5 and (.high - 0.540886 | fabs) < 1e-5' out
 check "JSON: self shares add up" jq -e '[.functions[].self] | add | . > 0.999999 and . < 1.000001' out
-check "JSON: losses by name" jq -e '.counters == [{name: "ring full", value: 7, loss: true}]' out
+check "JSON: losses by name" jq -e '.counters == [{name: "ring full", value: 7, loss: true, in_part: false}, {name: "stacks cut", value: 10, loss: false, in_part: true}]' out
 check "JSON: threads and callers" jq -e '(.threads | length) == 2 and .threads[0].share == 0.5 and (.callers[0].parent == null) and (.callers[1].name == "compress_file")' out
 
 mkprofile nocost.data cost=0

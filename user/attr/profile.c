@@ -455,7 +455,7 @@ static int finish_counters(struct profile *p)
 		const struct fmt_counter *c = &k->raw_counters[i];
 
 		p->counters[i] = (struct profile_counter){ .name = text_or(p, c->name, "(unnamed)"), .value = c->value,
-							   .loss = c->flags & FMT_C_LOSS };
+							   .loss = c->flags & FMT_C_LOSS, .in_part = c->flags & FMT_C_IN_PART };
 		if (c->flags & FMT_C_LOSS) {
 			p->lost += c->value;
 			p->lost_known = true;

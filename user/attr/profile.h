@@ -72,7 +72,8 @@ struct profile_cell {
 struct profile_counter {
 	const char *name;
 	uint64_t value;
-	bool loss;
+	bool loss;    /* records missing */
+	bool in_part; /* records there, but not whole */
 };
 
 struct profile_exact { /* instructions, by the exact engine; one for each function */

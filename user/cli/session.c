@@ -200,11 +200,13 @@ static int consume(void *ctx, const struct sample *m)
 	return err < 0 ? err : 0;
 }
 
-static void write_counter(void *ctx, const char *name, uint64_t value, bool loss)
+/* The sample is there, only part of its stack or a name is not: that is not a lost sample. */
+static void write_attribution(void *ctx, const char *name, uint64_t value, bool in_part)
 {
 	struct session *s = ctx;
+	struct fmt_counter c = { .name = store_string(s->store, name), .flags = in_part ? FMT_C_IN_PART : 0, .value = value };
 
-	session_count(s, name, value, loss);
+	store_put(s->store, FMT_COUNTER, &c, sizeof(c));
 }
 
 /* Totals of all losses so far; counters are cumulative, so this starts over each time. */
@@ -218,7 +220,7 @@ static void write_counters(struct session *s)
 	for (unsigned i = 0; sampler_counter(s->sampler, i, &name, &loss, &v); i++)
 		session_count(s, name, v, loss);
 	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
-	attr_counters(s->attr, write_counter, s);
+	attr_counters(s->attr, write_attribution, s);
 }
 
 static void write_cost(struct session *s, uint64_t now)

@@ -182,9 +182,9 @@ void report_header(const struct profile *p, const char *file, const struct share
 		buf_addf(out, ", %.0f Hz", p->rate);
 	buf_addch(out, '\n');
 	for (size_t i = 0; i < p->counter_count; i++) {
-		if (!p->counters[i].loss || !p->counters[i].value)
+		if (!(p->counters[i].loss || p->counters[i].in_part) || !p->counters[i].value)
 			continue;
-		buf_addstr(out, "# lost: ");
+		buf_addstr(out, p->counters[i].loss ? "# lost: " : "# in part: ");
 		text_count(out, p->counters[i].value);
 		buf_addch(out, ' ');
 		text_name(out, p->counters[i].name, 0, 0);
@@ -473,6 +473,7 @@ void report_json(const struct report *r, struct buf *out)
 		json_str(&j, "name", p->counters[i].name);
 		json_u64(&j, "value", p->counters[i].value);
 		json_bool(&j, "loss", p->counters[i].loss);
+		json_bool(&j, "in_part", p->counters[i].in_part);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -502,7 +503,7 @@ const char report_schema[] =
 	"\"unit\":{\"enum\":[\"ns\",\"instructions\"]},\"bias\":{\"type\":[\"string\",\"null\"]},"
 	"\"unnamed\":" SHARE ",\"incomplete_stacks\":" SHARE ",\"recovery\":{\"type\":[\"string\",\"null\"]},"
 	"\"counters\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"value\",\"loss\"],\"properties\":{"
-	"\"name\":{\"type\":\"string\"},\"value\":" COUNT ",\"loss\":{\"type\":\"boolean\"}}}},"
+	"\"name\":{\"type\":\"string\"},\"value\":" COUNT ",\"loss\":{\"type\":\"boolean\"},\"in_part\":{\"type\":\"boolean\"}}}},"
 	"\"functions\":{\"$ref\":\"#/definitions/functions\"},"
 	"\"threads\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"pid\":" COUNT ",\"tid\":" COUNT ","
 	"\"comm\":{\"type\":[\"string\",\"null\"]},\"samples\":" COUNT ",\"share\":" SHARE ","
