@@ -13,16 +13,22 @@
 #define MAX_RANGE_PAGES (1u << 18)
 #define READ_PARTS 4	/* questions asked for a wide load */
 #define IO_PARTS 16	/* questions asked for a range that the kernel reads */
+#define RELRO_KEY (1ull << 63) /* shares a map with objects */
 #define IO_RANGE_LIMIT (1ull << 40)
 
 struct record { /* a store, as evidence */
-	uint64_t time;
+	uint64_t time, addr;
 	uint32_t func, site; /* site FLOW_NONE: the kernel */
 };
 
 struct range { /* a wide store, or what a system call filled; a list per page, newest first */
 	uint64_t start, end;
 	uint32_t record, next;
+};
+
+struct event {
+	uint64_t time;
+	uint32_t window, hit;
 };
 
 struct sweep_state {
@@ -35,6 +41,8 @@ struct sweep_state {
 	struct range *range; /* [0] unused */
 	uint32_t range_count, range_cap;
 	struct map granule, weak, line, block, page, object; /* -> record */
+	struct event *written; /* writes that windows saw, by time */
+	size_t written_count;
 	struct map page_ranges; /* -> range */
 	struct map io_sites; /* function of a system call -> site */
 	bool no_memory;
@@ -45,7 +53,7 @@ static uint64_t key(uint32_t pid, uint64_t unit)
 	return unit ^ (uint64_t)pid << 48;
 }
 
-static uint32_t new_record(struct sweep_state *s, uint64_t time, uint32_t func, uint32_t site)
+static uint32_t new_record(struct sweep_state *s, uint64_t time, uint64_t addr, uint32_t func, uint32_t site)
 {
 	if (s->rec_count == s->rec_cap) {
 		uint32_t cap = s->rec_cap ? s->rec_cap * 2 : 4096;
@@ -58,7 +66,7 @@ static uint32_t new_record(struct sweep_state *s, uint64_t time, uint32_t func, 
 		s->rec = p;
 		s->rec_cap = cap;
 	}
-	s->rec[s->rec_count] = (struct record){ .time = time, .func = func, .site = site };
+	s->rec[s->rec_count] = (struct record){ .time = time, .addr = addr, .func = func, .site = site };
 	return s->rec_count++;
 }
 
@@ -138,12 +146,13 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 	bool census = a->flags & FMT_A_CENSUS, weak = census && s->in->funcs[a->func].clears;
 	uint32_t size = a->size ? a->size : 1;
 	uint64_t end = a->addr + size;
+	const struct in_region *region;
 	const struct in_object *obj;
 	uint32_t r;
 
 	if (!census)
 		overwrite_store(s->ow, a);
-	r = new_record(s, a->time, a->func, a->site);
+	r = new_record(s, a->time, a->addr, a->func, a->site);
 	if (!r)
 		return;
 	if (size > WIDE_STORE && !weak)
@@ -159,6 +168,12 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 	obj = in_object_at(s->in, a->pid, a->addr, a->time);
 	if (obj)
 		set(s, &s->object, (uint64_t)(obj - s->in->object), r);
+	region = in_region_at(s->in, a->pid, a->addr);
+	if (region && region->kind == IN_R_RELRO) {
+		set(s, &s->object, RELRO_KEY | (uint64_t)(region - s->in->region) << 32, r);
+		if (!region->lazy)
+			set(s, &s->object, RELRO_KEY | a->pid, r);
+	}
 }
 
 static struct answer answer_of(const struct record *r, enum near near)
@@ -169,9 +184,22 @@ static struct answer answer_of(const struct record *r, enum near near)
 /* Memory that nobody was seen to write. */
 static struct answer nowhere(const struct sweep_state *s, const struct in_region *region, enum near near)
 {
+	/* the dynamic linker's work: long done by the time somebody attaches */
 	bool file = region && (region->kind == IN_R_READONLY || region->kind == IN_R_DATA || region->kind == IN_R_FILE);
 
 	return (struct answer){ .producer = file || s->in->from_start ? s->in->outside : s->in->before, .near = (uint8_t)near };
+}
+
+/* Evidence from the neighbourhood: only within the same object, and only from a store instruction
+ * that could have written this very address. */
+static uint32_t near_record(const struct sweep_state *s, const struct map *m, uint64_t k, uint32_t pid, uint64_t addr,
+			    const struct in_object *obj)
+{
+	uint32_t r = get(m, k);
+
+	if (!r || (obj && (s->rec[r].addr < obj->addr || s->rec[r].addr >= obj->end)))
+		return 0;
+	return overwrite_plausible(s->ow, s->rec[r].site, pid, addr) ? r : 0;
 }
 
 static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time, bool test)
@@ -196,16 +224,23 @@ static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uin
 		}
 		return a;
 	}
-	if ((r = get(&s->line, key(pid, addr >> 6)))) {
+	if (region && region->kind == IN_R_RELRO) {
+		/* the dynamic linker fills all of it: whoever was seen at it */
+		r = get(&s->object, RELRO_KEY | (uint64_t)(region - s->in->region) << 32);
+		if (!r && !region->lazy)
+			r = get(&s->object, RELRO_KEY | pid);
+		return r ? answer_of(&s->rec[r], NEAR_CONSTANT) : nowhere(s, region, NEAR_CONSTANT);
+	}
+	obj = in_object_at(s->in, pid, addr, time);
+	if ((r = near_record(s, &s->line, key(pid, addr >> 6), pid, addr, obj))) {
 		a = answer_of(&s->rec[r], NEAR_LINE);
-	} else if ((r = get(&s->block, key(pid, addr >> 8)))) {
+	} else if ((r = near_record(s, &s->block, key(pid, addr >> 8), pid, addr, obj))) {
 		a = answer_of(&s->rec[r], NEAR_BLOCK);
 	} else {
-		if ((r = get(&s->page, key(pid, addr >> 12)))) {
+		if ((r = near_record(s, &s->page, key(pid, addr >> 12), pid, addr, obj))) {
 			a = answer_of(&s->rec[r], NEAR_PAGE);
 		} else {
-			obj = in_object_at(s->in, pid, addr, time);
-			r = obj ? get(&s->object, (uint64_t)(obj - s->in->object)) : 0;
+			r = obj ? near_record(s, &s->object, (uint64_t)(obj - s->in->object), pid, addr, obj) : 0;
 			a = r ? answer_of(&s->rec[r], NEAR_OBJECT) : nowhere(s, region, NEAR_NONE);
 		}
 		weak = get(&s->weak, key(pid, addr / GRANULE));
@@ -273,7 +308,7 @@ static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
 		return;
 	if (io->dir != FMT_IO_KERNEL_READS) {
 		/* fresh memory was written by nobody, what a call filled by the kernel */
-		r = new_record(s, io->time, io->dir == FMT_IO_MAPS ? s->in->outside : io->func, FLOW_NONE);
+		r = new_record(s, io->time, io->addr, io->dir == FMT_IO_MAPS ? s->in->outside : io->func, FLOW_NONE);
 		if (r)
 			add_range(s, io->pid, io->addr, io->addr + len, r);
 		return;
@@ -309,16 +344,60 @@ static void take_access(struct sweep_state *s, const struct in_access *a)
 	}
 }
 
+static int by_event_time(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->hit > y->hit) - (x->hit < y->hit);
+}
+
+/* Writes seen by windows are stores like any other. */
+static void prepare(struct sweep_state *s)
+{
+	const struct flow_input *in = s->in;
+
+	s->written = malloc((in->hit_count + 1) * sizeof(*s->written));
+	if (!s->written) {
+		s->no_memory = true;
+		return;
+	}
+	for (uint32_t w = 0; s->o->use_windows && w < in->window_count; w++)
+		for (uint32_t h = 0; h < in->window[w].count; h++)
+			if (in->hit[in->window[w].first + h].flags & FMT_A_STORE)
+				s->written[s->written_count++] = (struct event){
+					.time = in->hit[in->window[w].first + h].time, .window = w,
+					.hit = (uint32_t)(in->window[w].first + h),
+				};
+	qsort(s->written, s->written_count, sizeof(*s->written), by_event_time);
+}
+
+static void take_written(struct sweep_state *s, const struct event *ev)
+{
+	const struct in_window *w = &s->in->window[ev->window];
+	const struct in_hit *h = &s->in->hit[ev->hit];
+	uint32_t r = new_record(s, h->time, w->addr, h->func, h->flags & FMT_A_KERNEL ? FLOW_NONE : h->site);
+	uint64_t len = w->len ? w->len : 1;
+
+	for (uint64_t g = w->addr / GRANULE; r && g <= (w->addr + len - 1) / GRANULE; g++)
+		set(s, &s->granule, key(w->arm.pid, g), r);
+}
+
 static void sweep(struct sweep_state *s)
 {
 	const struct flow_input *in = s->in;
-	size_t i = 0, j = 0, k = 0;
+	size_t i = 0, j = 0, k = 0, v = 0;
 
 	while (!s->no_memory && (i < in->access_count || j < in->sysio_count || k < in->window_count)) {
 		uint64_t ta = i < in->access_count ? in->access[i].time : UINT64_MAX;
 		uint64_t tio = j < in->sysio_count ? in->sysio[j].time : UINT64_MAX;
 		uint64_t tw = k < in->window_count ? in->window[k].armed : UINT64_MAX;
 
+		if (v < s->written_count && s->written[v].time <= ta && s->written[v].time <= tio && s->written[v].time < tw) {
+			take_written(s, &s->written[v++]);
+			continue;
+		}
 		if (k < in->window_count && tw <= ta && tw <= tio) {
 			const struct in_window *w = &in->window[k];
 
@@ -343,12 +422,15 @@ int cascade_run(const struct flow_input *in, const struct est_opts *o, struct ca
 	s.range = malloc(sizeof(*s.range));
 	s.range_cap = s.range ? 1 : 0;
 	s.no_memory = !s.ow || !c->window_start || !s.rec || !s.range;
+	if (!s.no_memory)
+		prepare(&s);
 	sweep(&s);
 	overwrite_free(s.ow);
 	free(s.rec);
 	free(s.range);
 	map_release(&s.granule);
 	map_release(&s.weak);
+	free(s.written);
 	map_release(&s.line);
 	map_release(&s.block);
 	map_release(&s.page);

@@ -151,10 +151,26 @@ static double smaller(double a, double b)
 	return a < b ? a : b;
 }
 
+/* Whose bytes a window's reads before its first write are. Store records that only point to the
+ * neighbourhood know less than the window itself: the next to write there did so before, too. */
+static uint32_t first_producer(const struct fit *f, uint32_t index)
+{
+	const struct in_window *w = &f->in->window[index];
+	const struct answer *a = &f->c.window_start[index];
+
+	if (w->arm.flags & FMT_A_STORE)
+		return w->arm.func;
+	if (a->near >= NEAR_PAGE)
+		for (uint32_t i = 0; i < w->count; i++)
+			if (f->in->hit[w->first + i].flags & FMT_A_STORE)
+				return f->in->hit[w->first + i].func;
+	return a->producer;
+}
+
 static int take_window(struct fit *f, uint32_t index)
 {
 	const struct in_window *w = &f->in->window[index];
-	uint32_t cur = w->arm.flags & FMT_A_STORE ? w->arm.func : f->c.window_start[index].producer;
+	uint32_t cur = first_producer(f, index);
 	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
 	int err = 0;
 

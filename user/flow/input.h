@@ -57,13 +57,15 @@ struct in_sysio {
 	uint32_t dir; /* enum fmt_sysio_dir */
 };
 
-enum in_region_kind { IN_R_READONLY = 1, IN_R_DATA, IN_R_BSS, IN_R_HEAP, IN_R_STACK, IN_R_FILE, IN_R_OTHER };
+/* RELRO: tables of addresses that the dynamic linker fills once. */
+enum in_region_kind { IN_R_READONLY = 1, IN_R_RELRO, IN_R_DATA, IN_R_BSS, IN_R_HEAP, IN_R_STACK, IN_R_FILE, IN_R_OTHER };
 
 /* A piece of the address space, not overlapping others of the same process. */
 struct in_region {
 	uint64_t start, end;
 	uint32_t pid;
 	enum in_region_kind kind;
+	bool lazy; /* RELRO filled call by call, not at once */
 	const char *name;
 };
 

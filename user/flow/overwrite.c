@@ -6,6 +6,11 @@
 #include <string.h>
 
 #define NEIGHBOUR 512 /* bytes: how far apart two stores of one sweep over memory may be sampled */
+#define SATURATED 0.1 /* below this share of stores to unseen words, a store's words are all known */
+#define HALF_SWEPT 0.5 /* passes over its words since, from which on it may be the last writer */
+#define RECENT 16
+#define NEAR_WORDS 4096 /* 32 KiB each way */
+#define NEAR_PAGES 3   /* each way: some samples of each pass fall into so much memory */
 #define MIN_WORDS 4   /* fewer words than this say nothing about a sweep */
 
 struct store_ref {
@@ -21,6 +26,12 @@ struct sweep { /* one store instruction */
 	size_t first_time, times; /* of sampled stores, in ow->time and ow->before */
 	double now;		  /* stores that `now` has seen, weighted */
 	double chao;
+	double unseen; /* Good-Turing: share of its stores that go to words not seen yet */
+};
+
+struct recent { /* a store instruction's last samples, a ring */
+	uint64_t word[RECENT], time[RECENT];
+	uint32_t count;
 };
 
 struct cand { /* which sweeps may cover a word: a slice of ow->list */
@@ -29,9 +40,11 @@ struct cand { /* which sweeps may cover a word: a slice of ow->list */
 
 struct overwrite {
 	struct sweep *sweep; /* by site */
+	struct recent *recent; /* by site */
 	uint32_t sites;
 	uint64_t *word, *time;
 	double *before; /* weight up to and without this store, beside time */
+	struct map last; /* site << 40 ^ page -> time of the last store there */
 	struct map bucket; /* 512-byte block -> index into head + 1 */
 	uint32_t *next, *bucket_site; /* chains */
 	uint32_t chain_count, chain_cap;
@@ -123,6 +136,7 @@ static bool learn_words(struct overwrite *ow, struct store_ref *ref, size_t n)
 		}
 		s->words = out - s->first_word;
 		s->chao = chao1((double)s->words, once, twice);
+		s->unseen = once / (double)(site_end - i);
 		i = site_end;
 	}
 	return true;
@@ -158,6 +172,7 @@ struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool ce
 		goto out;
 	ow->sites = in->site_count;
 	ow->sweep = calloc(in->site_count + 1, sizeof(*ow->sweep));
+	ow->recent = calloc(in->site_count + 1, sizeof(*ow->recent));
 	for (size_t i = 0; i < in->access_count; i++) {
 		const struct in_access *a = &in->access[i];
 
@@ -169,7 +184,7 @@ struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool ce
 	ow->word = malloc((n + 1) * sizeof(*ow->word));
 	ow->time = malloc((n + 1) * sizeof(*ow->time));
 	ow->before = malloc((n + 1) * sizeof(*ow->before));
-	if (!ow->sweep || !ow->word || !ow->time || !ow->before || !learn_words(ow, ref, n))
+	if (!ow->sweep || !ow->recent || !ow->word || !ow->time || !ow->before || !learn_words(ow, ref, n))
 		goto out;
 	for (size_t i = 0; i < n; i++)
 		if (!ref[i].census)
@@ -190,6 +205,7 @@ void overwrite_free(struct overwrite *ow)
 	if (!ow)
 		return;
 	free(ow->sweep);
+	free(ow->recent);
 	free(ow->word);
 	free(ow->time);
 	free(ow->before);
@@ -197,14 +213,73 @@ void overwrite_free(struct overwrite *ow)
 	free(ow->bucket_site);
 	free(ow->cand);
 	free(ow->list);
+	map_release(&ow->last);
 	map_release(&ow->bucket);
 	map_release(&ow->known);
 	free(ow);
 }
 
+static uint64_t page_key(uint32_t site, uint64_t word, int step)
+{
+	return ((word >> 9) + (uint64_t)(int64_t)step) ^ (uint64_t)site << 40;
+}
+
 void overwrite_store(struct overwrite *ow, const struct in_access *a)
 {
+	uint64_t *at = map_put(&ow->last, page_key(a->site, word_key(a->pid, a->addr), 0), NULL);
+	struct recent *r = &ow->recent[a->site];
+
+	if (at)
+		*at = a->time;
+	r->word[r->count % RECENT] = word_key(a->pid, a->addr);
+	r->time[r->count++ % RECENT] = a->time;
 	ow->sweep[a->site].now += a->weight;
+}
+
+static uint64_t last_in_page(const struct overwrite *ow, uint32_t site, uint64_t word, int step)
+{
+	const uint64_t *at = map_get(&ow->last, page_key(site, word, step));
+
+	return at ? *at : 0;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* When this instruction last passed this word. A pass under way has stores on one side only that are
+ * recent, so the older of both sides' newest stores tells. 0: unknown. */
+static uint64_t last_pass(const struct overwrite *ow, uint32_t site, uint64_t word)
+{
+	const struct recent *r = &ow->recent[site];
+	uint64_t below = 0, above = 0, here;
+
+	for (uint32_t i = 0; i < RECENT && i < r->count; i++) {
+		uint32_t at = (r->count - 1 - i) % RECENT;
+
+		if (r->word[at] <= word && word - r->word[at] < NEAR_WORDS)
+			below = later(below, r->time[at]);
+		if (r->word[at] >= word && r->word[at] - word < NEAR_WORDS)
+			above = later(above, r->time[at]);
+		if (below && above)
+			return earlier(below, above);
+	}
+	for (int step = 1; step <= NEAR_PAGES; step++) {
+		below = later(below, last_in_page(ow, site, word, -step));
+		above = later(above, last_in_page(ow, site, word, step));
+	}
+	here = last_in_page(ow, site, word, 0);
+	if (below && above)
+		return earlier(below, above);
+	if (below || above)
+		return here ? earlier(later(below, above), here) : later(below, above);
+	return here;
 }
 
 /* Its own word, or words on both sides close by. */
@@ -300,8 +375,9 @@ static double stored_until(const struct overwrite *ow, const struct sweep *s, ui
 
 uint32_t overwrite_test(struct overwrite *ow, uint32_t pid, uint64_t addr, uint64_t t0, uint32_t s0)
 {
-	const struct cand *c = candidates(ow, word_key(pid, addr));
-	double sum = 0, most = 0;
+	uint64_t word = word_key(pid, addr), newest = 0;
+	const struct cand *c = candidates(ow, word);
+	double sum = 0;
 	uint32_t best = FLOW_NONE;
 
 	if (!c)
@@ -309,18 +385,28 @@ uint32_t overwrite_test(struct overwrite *ow, uint32_t pid, uint64_t addr, uint6
 	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t site = ow->list[c->first + i];
 		const struct sweep *s = &ow->sweep[site];
-		double since;
+		double since = (s->now - stored_until(ow, s, t0)) / s->chao;
+		uint64_t last;
 
-		if (site == s0)
-			continue;
-		since = (s->now - stored_until(ow, s, t0)) / s->chao;
 		if (!(since > 0))
 			continue;
-		sum += since;
-		if (since > most) {
-			most = since;
+		if (site != s0)
+			sum += since;
+		if (since < HALF_SWEPT)
+			continue;
+		/* of several that went over all of it since, the one whose pass here was the latest */
+		last = last_pass(ow, site, word);
+		if (best == FLOW_NONE || last > newest) {
+			newest = last;
 			best = site;
 		}
 	}
-	return sum > 1 ? best : FLOW_NONE;
+	if (!(sum > 1) || best == s0)
+		return FLOW_NONE;
+	return best;
+}
+
+bool overwrite_plausible(const struct overwrite *ow, uint32_t site, uint32_t pid, uint64_t addr)
+{
+	return site >= ow->sites || ow->sweep[site].unseen > SATURATED || covers(ow, &ow->sweep[site], word_key(pid, addr));
 }

@@ -20,6 +20,10 @@ void overwrite_store(struct overwrite *ow, const struct in_access *a);
 /* The site most likely to have overwritten [addr] since t0 (whose writer was site s0), or FLOW_NONE. */
 uint32_t overwrite_test(struct overwrite *ow, uint32_t pid, uint64_t addr, uint64_t t0, uint32_t s0);
 
+/* Could this store instruction have written this address, though no sample shows it: the address lies
+ * among those it was seen to write, or it writes so many that most were not seen. */
+bool overwrite_plausible(const struct overwrite *ow, uint32_t site, uint32_t pid, uint64_t addr);
+
 /* Chao1's lower bound of the number of classes: seen, seen once, seen twice. */
 double chao1(double seen, double once, double twice);
 

@@ -135,6 +135,24 @@ static int add_symbols(struct raw *r, Elf_Scn *scn, const GElf_Shdr *sh, Elf *el
 	return err;
 }
 
+/* The part that becomes read-only once the dynamic linker is done. */
+static void relro_of(Elf *elf, uint64_t *start, uint64_t *end)
+{
+	size_t n;
+
+	*start = *end = 0;
+	if (elf_getphdrnum(elf, &n) || n > 1000)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr ph;
+
+		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_GNU_RELRO) {
+			*start = ph.p_vaddr;
+			*end = ph.p_vaddr + ph.p_memsz;
+		}
+	}
+}
+
 /* Difference between addresses in memory and in the file, from one mapping of it. */
 static bool bias_of(Elf *elf, const struct fmt_mapping *m, uint64_t *bias)
 {
@@ -159,13 +177,14 @@ static bool bias_of(Elf *elf, const struct fmt_mapping *m, uint64_t *bias)
 static int take_elf(struct raw *r, Elf *elf, const struct fmt_mapping *m, bool globals, const char *path)
 {
 	size_t names;
-	uint64_t bias;
+	uint64_t bias, relro_start, relro_end;
 	Elf_Scn *scn = NULL, *symtab = NULL, *dynsym = NULL;
 	GElf_Shdr sh, sym_sh = { 0 }, dyn_sh = { 0 };
 	int err = 0;
 
 	if (elf_kind(elf) != ELF_K_ELF || elf_getshdrstrndx(elf, &names) || !bias_of(elf, m, &bias))
 		return 0;
+	relro_of(elf, &relro_start, &relro_end);
 	while (!err && (scn = elf_nextscn(elf, scn))) {
 		const char *name;
 		struct in_region n = { .pid = m->pid, .name = path };
@@ -186,8 +205,10 @@ static int take_elf(struct raw *r, Elf *elf, const struct fmt_mapping *m, bool g
 		n.end = n.start + sh.sh_size;
 		if (n.end < n.start || sh.sh_size > 1ull << 40)
 			continue;
-		if (!(sh.sh_flags & SHF_WRITE) || !strncmp(name, ".data.rel.ro", 12))
+		if (!(sh.sh_flags & SHF_WRITE))
 			n.kind = IN_R_READONLY;
+		else if ((sh.sh_addr >= relro_start && sh.sh_addr < relro_end) || !strncmp(name, ".got", 4))
+			n.kind = IN_R_RELRO, n.lazy = !strcmp(name, ".got.plt");
 		else if (sh.sh_type == SHT_NOBITS)
 			n.kind = IN_R_BSS;
 		else

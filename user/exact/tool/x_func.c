@@ -188,6 +188,27 @@ static Addr base_of(Addr a)
 	return 0;
 }
 
+/* The mappings of one file, from its first on: estimators tell constants from variables by them. */
+static void put_mappings(const Module *m)
+{
+	const NSegment *first = VG_(am_find_nsegment)(m->base), *s;
+
+	for (Addr x = m->base; first && (s = VG_(am_find_nsegment)(x)) && s->kind == SkFileC; x = s->end + 1) {
+		struct fmt_mapping r;
+
+		if (s->ino != first->ino || s->dev != first->dev)
+			break;
+		VG_(memset)(&r, 0, sizeof(r));
+		r.start = s->start;
+		r.end = s->end + 1;
+		r.pgoff = s->offset;
+		r.pid = 1;
+		r.module = m->id;
+		r.prot = (s->hasX ? 1 : 0) | (s->hasW ? 2 : 0) | (s->hasR ? 4 : 0);
+		out_rec(FMT_MAPPING, &r, sizeof(r));
+	}
+}
+
 Module *module_at(Addr a)
 {
 	static Module *last;
@@ -221,6 +242,8 @@ Module *module_at(Addr a)
 		/* The same file at another place is the same module: addresses are the file's. */
 		m = module_add(path, bias, file);
 		m->base = file ? base_of(a) : 0;
+		if (m->base)
+			put_mappings(m);
 	}
 	if (seg) {
 		last = m;
