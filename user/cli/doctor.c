@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/page.h"
+#include "exact/launch.h"
 #include "ingest/features.h"
 #include "util/json.h"
 
@@ -53,6 +54,25 @@ static void judge(const struct features *f, struct engine out[3])
 	out[2] = (struct engine){ .name = "exact", .usable = cli_find("exact") && has(f, "exact"),
 				  .accuracy = "every load, store and operation, to the byte; offline",
 				  .cost = "the program runs tens to hundreds of times slower" };
+}
+
+/* Valgrind alone is not the engine: its tool is a file of ours, which user/ingest cannot know. */
+static void find_exact_tool(struct features *f)
+{
+	char dir[4096];
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < f->count; i++) {
+		struct feature *x = &f->f[i];
+
+		if (strcmp(x->name, "exact") || x->state != FEATURE_YES)
+			continue;
+		if (!exact_find_tool(dir, sizeof(dir), &e))
+			return;
+		feature_set(x, FEATURE_NO, "%s", e.text);
+		feature_means(x, "no exact reference: flows and counts carry their sampling intervals only");
+		feature_enable(x, "make && sudo make install   (in accperf's source tree)");
+	}
 }
 
 static bool built(const struct feature *f)
@@ -168,6 +188,7 @@ static int cmd_doctor(void *opts, int argc, char **argv)
 	AUTO_BUF(out);
 
 	features_probe(&f);
+	find_exact_tool(&f);
 	judge(&f, engines);
 	if (o->json)
 		show_json(&f, engines, &out);

@@ -149,6 +149,46 @@ static void header_cost(const struct profile *p, struct buf *out)
 	buf_addch(out, '\n');
 }
 
+/* One line, wrapped: "# lost: 12 ring full; 3 ...". */
+static void header_counters(const struct profile *p, const char *title, bool loss, const struct text_style *style, struct buf *out)
+{
+	AUTO_BUF(line);
+
+	for (size_t i = 0; i < p->counter_count; i++) {
+		const struct profile_counter *c = &p->counters[i];
+
+		if (!c->value || (loss ? !c->loss : !c->in_part))
+			continue;
+		if (line.len)
+			buf_addstr(&line, "; ");
+		text_count(&line, c->value);
+		buf_addch(&line, ' ');
+		buf_addstr(&line, c->name);
+	}
+	if (!line.len || buf_failed(&line))
+		return;
+	buf_addstr(out, title);
+	for (const char *at = line.data; *at;) {
+		/* a comment stays one on every line */
+		size_t n = strlen(at), most = (style->width ? style->width : 100) - 12;
+
+		if (n > most) {
+			for (n = most; n && at[n] != ' '; n--)
+				;
+			n = n ? n : most;
+		}
+		AUTO_BUF(part);
+		buf_add(&part, at, n);
+		if (!buf_failed(&part))
+			text_name(out, part.data, 0, 0);
+		buf_addch(out, '\n');
+		at += n;
+		at += *at == ' ';
+		if (*at)
+			buf_addstr(out, "#     ");
+	}
+}
+
 void report_header(const struct profile *p, const char *file, const struct shares *s, const struct text_style *style,
 		   struct buf *out)
 {
@@ -181,15 +221,8 @@ void report_header(const struct profile *p, const char *file, const struct share
 	if (!isnan(p->rate))
 		buf_addf(out, ", %.0f Hz", p->rate);
 	buf_addch(out, '\n');
-	for (size_t i = 0; i < p->counter_count; i++) {
-		if (!(p->counters[i].loss || p->counters[i].in_part) || !p->counters[i].value)
-			continue;
-		buf_addstr(out, p->counters[i].loss ? "# lost: " : "# in part: ");
-		text_count(out, p->counters[i].value);
-		buf_addch(out, ' ');
-		text_name(out, p->counters[i].name, 0, 0);
-		buf_addch(out, '\n');
-	}
+	header_counters(p, "# lost: ", true, style, out);
+	header_counters(p, "# in part: ", false, style, out);
 	header_cost(p, out);
 	buf_addstr(out, "# without a name: ");
 	percent(out, s->unnamed);
