@@ -35,12 +35,14 @@ struct dwfl_file {
 struct pending {
 	uint64_t addr; /* in the file's own addresses */
 	unsigned depth;
+	bool done; /* found by the first walk */
 	Dwarf_Die chain[DWFL_MAX_CHAIN];
 };
 
 struct walk {
 	struct pending *p;
 	size_t count;
+	bool into_all; /* lambdas and nested functions lie outside the function that holds their entry */
 };
 
 static int by_start(const void *a, const void *b)
@@ -149,6 +151,8 @@ static bool claim(struct walk *w, Dwarf_Die *die)
 		for (size_t i = lower(w, start); i < w->count && w->p[i].addr < end; i++) {
 			struct pending *p = &w->p[i];
 
+			if (p->done)
+				continue;
 			if (p->depth < DWFL_MAX_CHAIN)
 				p->chain[p->depth++] = *die;
 			any = true;
@@ -167,7 +171,7 @@ static void walk_children(struct walk *w, Dwarf_Die *parent, unsigned depth)
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
 		case DW_TAG_inlined_subroutine:
-			if (claim(w, &die))
+			if (claim(w, &die) || (w->into_all && dwarf_tag(&die) == DW_TAG_subprogram))
 				walk_children(w, &die, depth + 1);
 			break;
 		/* functions may be defined inside these; everything else holds none */
@@ -277,15 +281,22 @@ int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,
 	if (!p)
 		goto out;
 	for (size_t u = 0, from = 0; u < f->unit_count; from = first[u++]) {
-		struct walk w = { p, first[u] - from };
+		struct walk w = { p, first[u] - from, false };
 
 		if (!w.count)
 			continue;
 		for (size_t i = 0; i < w.count; i++) {
 			p[i].addr = addrs[order[from + i]] - (uint64_t)f->bias;
 			p[i].depth = 0;
+			p[i].done = false;
 		}
 		walk_children(&w, &f->units[u].walk, 0);
+		for (size_t i = 0; i < w.count; i++) {
+			p[i].done = p[i].depth > 0;
+			w.into_all |= !p[i].done;
+		}
+		if (w.into_all)
+			walk_children(&w, &f->units[u].walk, 0);
 		for (size_t i = 0; i < w.count; i++) {
 			struct dwfl_frame frames[DWFL_MAX_CHAIN];
 			unsigned n = frames_of(&p[i], &f->units[u].die, frames);

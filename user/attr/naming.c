@@ -244,7 +244,7 @@ void naming_counters(const struct naming *n,
 	put(ctx, "addresses named by debug information", n->named[SYM_DWARF], false);
 	put(ctx, "addresses named by symbol tables", n->named[SYM_TABLE], false);
 	put(ctx, "addresses named by function bounds", n->named[SYM_FDE], false);
-	put(ctx, "addresses named by offset only", n->named[SYM_OFFSET] - n->unknown, true);
-	put(ctx, "addresses in unnamed code", n->unknown, true);
+	put(ctx, "addresses named by offset only", n->named[SYM_OFFSET] - n->unknown, false);
+	put(ctx, "addresses in unnamed code", n->unknown, false);
 	put(ctx, "names from the cache", s->from_cache, false);
 }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// For t-unwind.sh: two levels of inlining below a C++ function, and a lambda that is not inlined.
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+
+namespace deep {
+static volatile uint64_t sink;
+
+static inline __attribute__((always_inline)) uint64_t innermost(uint64_t x, unsigned i)
+{
+	return x * 6364136223846793005ull + i;
+}
+
+template <typename T> static inline __attribute__((always_inline)) T middle(T x)
+{
+	for (unsigned i = 0; i < 3000000; i++) {
+		x = innermost(x, i);
+		__asm__ volatile("" : "+r"(x));
+	}
+	return x;
+}
+
+struct Worker {
+	__attribute__((noinline)) void run(int n)
+	{
+		auto lambda = [&](uint64_t x) __attribute__((noinline)) {
+			return middle(x) + (uint64_t)n;
+		};
+		sink = lambda(sink);
+	}
+};
+} // namespace deep
+
+int main(int, char **argv)
+{
+	deep::Worker w;
+	clock_t end = clock() + (clock_t)(atof(argv[1]) * CLOCKS_PER_SEC);
+
+	while (clock() < end)
+		w.run(3);
+	return 0;
+}
