@@ -151,8 +151,8 @@ static double smaller(double a, double b)
 	return a < b ? a : b;
 }
 
-/* Whose bytes a window's reads before its first write are. Store records that only point to the
- * neighbourhood know less than the window itself: the next to write there did so before, too. */
+/* Whose bytes a window's reads before its first write are. Where no store record knows anything, the
+ * next to write there is likely to be who did so before, too. */
 static uint32_t first_producer(const struct fit *f, uint32_t index)
 {
 	const struct in_window *w = &f->in->window[index];
@@ -160,7 +160,7 @@ static uint32_t first_producer(const struct fit *f, uint32_t index)
 
 	if (w->arm.flags & FMT_A_STORE)
 		return w->arm.func;
-	if (a->near >= NEAR_PAGE)
+	if (a->near == NEAR_NONE)
 		for (uint32_t i = 0; i < w->count; i++)
 			if (f->in->hit[w->first + i].flags & FMT_A_STORE)
 				return f->in->hit[w->first + i].func;
