@@ -279,23 +279,30 @@ static void tick(void *ctx)
 	log_progress("%s under the exact engine: %lld s", p->command, (long long)(now.tv_sec - p->start.tv_sec));
 }
 
-/* What Valgrind's core had to say, as warnings. */
-static void show_log(const char *path)
+/* What Valgrind's core had to say that helps: not its stack traces and statistics. `why` receives a
+ * reason for an early end, if one is there. */
+static void show_log(const char *path, char *why, size_t size)
 {
+	static const char *const useful[] = { "Process terminating", "Access not within", "Bad permissions", "Unrecognised instruction",
+					      "unhandled instruction bytes", "valgrind:", "accperf:", "cannot", "unhandled amd64-linux syscall",
+					      "not implemented" };
 	FILE *f = fopen(path, "r");
 	char line[400];
-	unsigned n = 0;
+	unsigned shown = 0;
 
-	while (f && fgets(line, sizeof(line), f) && n < 12) {
+	while (f && fgets(line, sizeof(line), f)) {
 		char *s = line;
 
 		line[strcspn(line, "\n")] = 0;
-		if (*s == '=' || *s == '-') {
-			s += strspn(s, "=-0123456789");
-			s += *s == ' ';
-		}
-		if (*s && ++n)
-			log_warn("engine: %s", s);
+		s += strspn(s, "=-0123456789: ");
+		if (strstr(s, "out of memory"))
+			snprintf(why, size, "memory ran out: the engine needs several times what the program uses");
+		for (size_t i = 0; i < sizeof(useful) / sizeof(useful[0]) && shown < 5; i++)
+			if (strstr(s, useful[i])) {
+				log_warn("engine: %s", s);
+				shown++;
+				break;
+			}
 	}
 	if (f)
 		fclose(f);
@@ -336,7 +343,7 @@ static void write_meta(struct store_writer *w, const struct exact_cmd *o, char *
 	store_put(w, FMT_PROCESS, &p, sizeof(p));
 }
 
-static int finish(const struct exact_cmd *o, const char *stream, char **argv, int status, struct err *e)
+static int finish(const struct exact_cmd *o, const char *stream, char **argv, int status, const char *why, struct err *e)
 {
 	struct store_writer *w = store_create(o->output, 1, e);
 	struct exact_result res;
@@ -348,7 +355,9 @@ static int finish(const struct exact_cmd *o, const char *stream, char **argv, in
 	write_meta(w, o, argv);
 	err = exact_convert(stream, w, &res, e);
 	if (!err && !res.has_run)
-		err = err_set(e, -ENODATA, "%s ended before anything was measured", argv[0]);
+		err = err_set(e, -ENODATA, "%s ended before anything was measured%s%s", argv[0], *why ? ": " : "", why);
+	if (!err && *why)
+		snprintf(res.why, sizeof(res.why), "%s", why);
 	if (!err && WIFSIGNALED(status)) {
 		if (!res.why[0])
 			snprintf(res.why, sizeof(res.why), "the program was ended by signal %d (%s)", WTERMSIG(status),
@@ -391,7 +400,7 @@ static int cmd_exact(void *opts, int argc, char **argv)
 	struct err e = { 0 };
 	struct args a = { .n = 0 };
 	struct progress p = { .command = argc ? argv[0] : "", .quiet = o->quiet };
-	char dir[PATH_MAX], path[PATH_MAX], stream[PATH_MAX], log[PATH_MAX];
+	char dir[PATH_MAX], path[PATH_MAX], stream[PATH_MAX], log[PATH_MAX], why[200] = "";
 	int status = 0, rc;
 
 	if (o->dump_log)
@@ -418,8 +427,8 @@ static int cmd_exact(void *opts, int argc, char **argv)
 	}
 	log_progress_end();
 	args_release(&a);
-	show_log(log);
-	rc = finish(o, stream, argv, status, &e);
+	show_log(log, why, sizeof(why));
+	rc = finish(o, stream, argv, status, why, &e);
 	if (text_logs(o, &e))
 		rc = cli_fail(&e, EXIT_FAILED);
 	unlink(stream);

@@ -284,7 +284,10 @@ typedef struct {
 	UInt act_cap;
 	Addr sp, stack_hi, stack_lo;
 	UInt pending;
+	UChar signal; /* the next call is a handler's: 1 on this stack, 2 on the alternate one */
 	Addr pend_ret, pend_sp;
+	UInt held; /* pending when a signal came */
+	Addr held_ret, held_sp;
 	Counters tot, seg0;
 	UInt syscall_fn;
 	Int syscall_nr;

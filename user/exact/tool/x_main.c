@@ -188,8 +188,16 @@ static void pre_syscall(ThreadId tid, UInt nr, UWord *args, UInt n_args)
 
 static void post_syscall(ThreadId tid, UInt nr, UWord *args, UInt n_args, SysRes res)
 {
-	if (!out_dead)
-		thread_get(tid)->syscall_nr = -1;
+	if (out_dead)
+		return;
+	thread_get(tid)->syscall_nr = -1;
+	/* Memory is short: the engine itself may be the next to find none, and cannot report then. */
+	if ((nr == __NR_mmap || nr == __NR_mremap || nr == __NR_brk) && sr_isError(res) && sr_Err(res) == VKI_ENOMEM) {
+		static UInt times;
+
+		if ((times++ & 0xff) == 0)
+			out_snapshot("memory ran out", False);
+	}
 }
 
 static void on_start_code(ThreadId tid, ULong blocks)
@@ -203,7 +211,8 @@ static void on_start_code(ThreadId tid, ULong blocks)
 	if (opt.checkpoint_s && (++calls & 15) == 0) {
 		UInt ms = VG_(read_millisecond_timer)();
 
-		if (ms - last_ms > opt.checkpoint_s * 1000) {
+		/* the first one soon, then now and then */
+		if (ms - last_ms > (last_ms ? opt.checkpoint_s * 1000 : 1500)) {
 			out_snapshot("the program was killed; these are the figures of the last checkpoint", False);
 			last_ms = VG_(read_millisecond_timer)();
 		}

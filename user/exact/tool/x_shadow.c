@@ -9,12 +9,23 @@ typedef struct High { struct High *next; Addr base; Sec *sec; } High;
 #define HIGH_HASH 4096
 static High *high[HIGH_HASH];
 
+#define RESERVE (48u << 20)
+static void *reserve;
+
 void *shadow_alloc(SizeT n)
 {
 	void *p = VG_(am_shadow_alloc)(n);
 
-	if (!p)
+	if (!p) {
+		/* what was measured so far can still be written, from what was put aside for it */
+		if (reserve) {
+			VG_(am_munmap_valgrind)((Addr)reserve, RESERVE);
+			reserve = NULL;
+			out_snapshot("memory ran out: the engine needs several times the program's own; "
+				     "--no-unique and --no-ke need less", False);
+		}
 		VG_(out_of_memory_NORETURN)("accperf: shadow memory", n);
+	}
 	shadow_bytes += n;
 	return p;
 }
@@ -39,7 +50,8 @@ static void *zeroed(SizeT n)
 void shadow_init(void)
 {
 	pm = VG_(am_shadow_alloc)(sizeof(*pm) << PM_BITS);
-	if (!pm)
+	reserve = VG_(am_shadow_alloc)(RESERVE);
+	if (!pm || !reserve)
 		VG_(out_of_memory_NORETURN)("accperf: shadow memory", sizeof(*pm) << PM_BITS);
 }
 

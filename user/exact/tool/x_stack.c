@@ -206,13 +206,19 @@ void stack_enter(BB *bb)
 		/* `call` to the next instruction of the same function only asks where it is */
 		if (bb->fn != X.fn || bb->is_entry || !bb->fn->entry) {
 			push(t, bb->fn, X.pend_sp, X.pend_ret);
+			t->frames[t->depth - 1].barrier = t->signal;
+			t->signal = 0;
 			return;
 		}
 	}
-	while (t->depth > 1 && t->frames[t->depth - 1].sp < X.sp) {
+	while (t->depth > 1) {
 		Frame *f = &t->frames[t->depth - 1];
 
-		if (f->barrier == 2 && on_altstack(t, X.sp))
+		/* A handler has returned: the code that ends it is still part of its frame. */
+		if (f->barrier && X.sp - f->sp <= 8)
+			break;
+		/* longjmp out of a handler leaves the other stack, in whatever direction */
+		if (f->sp >= X.sp && !(f->barrier == 2 && !on_altstack(t, X.sp)))
 			break;
 		pop(t);
 	}
@@ -291,17 +297,30 @@ void stack_switch(ThreadId tid)
 void stack_signal(ThreadId tid, Bool alt)
 {
 	stack_switch(tid);
-	X.t->pending = X.pending;
+	/* it may come between a call and the callee's first block */
+	X.t->held = X.pending;
+	X.t->held_ret = X.pend_ret;
+	X.t->held_sp = X.pend_sp;
 	X.pending = EXIT_CALL;
 	X.pend_ret = 0;
 	X.pend_sp = X.sp;
-	(void)alt;
+	X.t->signal = alt ? 2 : 1;
 }
 
 void stack_signal_done(ThreadId tid)
 {
 	stack_switch(tid);
-	X.pending = EXIT_PLAIN;
+	X.pending = X.t->held;
+	X.pend_ret = X.t->held_ret;
+	X.pend_sp = X.t->held_sp;
+	X.t->held = EXIT_PLAIN;
+	for (UInt i = X.t->depth; i-- > 1;) {
+		if (!X.t->frames[i].barrier)
+			continue;
+		while (X.t->depth > i)
+			pop(X.t);
+		break;
+	}
 }
 
 void stack_thread_start(ThreadId tid)

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Whose access is it: longjmp, signals, alternate stacks, coroutines, dlopen, threads, stripped files,
+# libraries; selection, windows, candidates, objects, slices.
+. "$(dirname "$0")/../lib.sh"
+[ -e "$TOP/build/exact/accperf-amd64-linux" ] || { skip "exact, calls" "built without valgrind"; exit 0; }
+cc -std=gnu11 -D_GNU_SOURCE -O2 -I"$TOP/include" -I"$TOP/user" -o sections "$TOP/tests/exact/sections.c" "$TOP/build/libaccperf.a" \
+	-lzstd -lxxhash 2>cc.log || { fail "the dump of sections builds"; cat cc.log; exit 0; }
+ROOT='_start;__libc_start_main_impl;__libc_start_call_main;main'
+run() { local out=$1; shift; accperf exact -q -o run.data "$@" >stdout 2>stderr; ./sections run.data >"$out"; }
+# calls FILE PATH-REGEX: summed over the nodes whose path matches to the end
+calls() { awk -F'\t' -v p="$2" '$1 == "node" && $2 ~ (p "$") { n += $3 } END { print n + 0 }' "$1"; }
+
+run x.txt -- "$WORKLOADS/xcalls" 20
+for marker in longjmp signal altstack siglongjmp coroutine; do
+	check "after $marker the caller is main again" [ "$(calls x.txt ";main;after_$marker")" = 20 ]
+	check "after $marker nothing else calls it" [ "$(calls x.txt ";after_$marker")" = 20 ]
+done
+check "main is one call, at the bottom" [ "$(calls x.txt ';main')" = 1 ]
+check "recursion folds into one node" [ "$(calls x.txt ';main;jump_deep')" = 100 ]
+check "handlers run below what they interrupt" [ "$(calls x.txt '__pthread_kill_implementation;on_signal')" = 20 ]
+check "on the alternate stack, too" [ "$(calls x.txt '__pthread_kill_implementation;on_alt')" = 20 ]
+check "what was interrupted is not called again" [ "$(calls x.txt ';__pthread_kill_implementation')" = 60 ]
+check "threads have stacks of their own" [ "$(calls x.txt 'start_thread;thread_main;thread_recurse')" = 440 ]
+check "dlopen'd code has its name" [ "$(calls x.txt ';main;crc32')" = 20 ]
+check "after dlclose and threads main goes on" [ "$(calls x.txt ';main;after_threads')" = 1 ]
+edge() { awk -F'\t' -v p="$2" -v c="$3" '$1 == "edge" && $2 == p && $3 == c { print $4 }' "$1"; }
+check "a handler's bytes are the handler's" [ "$(edge x.txt on_signal read_cells)" = 64 ]
+
+# inclusive: children never exceed their parent, main holds nearly all
+check "inclusive main = instructions below it" awk -F'\t' '
+	$1 == "func" && $2 == "main" && $4 == "inclusive" { split($6, a, " "); inc = a[2] }
+	$1 == "node" && $2 ~ /;main(;|$)/ { sum += $4 }
+	END { if (inc != sum || !inc) { print inc, sum; exit 1 } }' x.txt
+check "self of all functions = the run" awk -F'\t' '
+	$1 == "run" { counted = $3; loads = $4; stores = $5 }
+	$1 == "func" && $4 == "self" { split($6, a, " "); i += a[2]; split($12, b, " "); l += b[2]; split($13, c, " "); s += c[2] }
+	END { if (i != counted || l != loads || s != stores) { print i, counted, l, loads, s, stores; exit 1 } }' x.txt
+check "the three kinds of instruction never exceed all" awk -F'\t' '
+	$1 == "func" { split($6, a, " "); split($7, c, " "); split($8, t, " "); split($9, k, " "); if (c[2] + t[2] + k[2] > a[2]) { print; bad = 1 } }
+	END { exit bad }' x.txt
+
+# stripped: the same bounds under other names
+strip -o rotate.stripped "$WORKLOADS/rotate"
+run full.txt -- "$WORKLOADS/rotate" both 32; run stripped.txt -- ./rotate.stripped both 32
+check "a stripped program's functions by their bounds" grep -q '^func	rotate.stripped+0x' stripped.txt
+weights() { awk -F'\t' -v o="$2" '$1 == "func" && $4 == "self" && $3 == o { print $6, $12, $13 }' "$1" | sort; }
+check "with the same figures" bash -c "$(declare -f weights); [ \"\$(weights full.txt rotate | tail -n +1 | awk '{ n += \$2 } END { print n }')\" = \"\$(weights stripped.txt rotate.stripped | awk '{ n += \$2 } END { print n }')\" ]"
+
+# attribution, selection, windows
+run main.txt --attribute main -- "$WORKLOADS/zlibuse" 2000
+check "--attribute main: no library function is a consumer" awk -F'\t' '
+	$1 == "func" { object[$2] = $3 } $1 == "edge" && $4 > 0 { c[$3] = 1 }
+	END { for (f in c) if (object[f] ~ /^libz/) { print f; bad = 1 } exit bad }' main.txt
+run nolib.txt --no-lib -- "$WORKLOADS/zlibuse" 2000
+check "--no-lib is the same" cmp main.txt nolib.txt
+run sel.txt --functions read_ppm,iter_rot,write_ppm -- "$WORKLOADS/rotate" iter 32
+check "--functions: only these and (outside), (kernel:...)" awk -F'\t' '
+	$1 == "edge" && $3 !~ /^(read_ppm|iter_rot|write_ppm|\(.*\))$/ { print; bad = 1 } END { exit bad }' sel.txt
+run win.txt --start-at iter_rot --stop-at write_ppm -- "$WORKLOADS/rotate" iter 32
+check "--start-at: earlier writers are (before attach)" [ "$(edge win.txt '(before attach)' iter_rot)" -ge 4096 ]
+check "--stop-at: nothing is counted afterwards" [ -z "$(edge win.txt iter_rot write_ppm)" ]
+run nth.txt --start-at produce:31 -- "$WORKLOADS/pipeline" 64
+check "--start-at FN:N counts calls" [ "$(awk -F'\t' '$1 == "func" && $2 == "produce" && $4 == "self" { print $5 }' nth.txt)" = "calls 2" ]
+
+# candidate: what the subtree exchanges is what its functions do, without the inner edges
+run cand.txt --candidate iter_rot -- "$WORKLOADS/rotate" iter 32
+check "--candidate: in, out" grep -qP '^subtree\titer_rot\tin 4120 out 4164 local 0\tunique 4120 4096 0' cand.txt
+
+# objects and slices
+run obj.txt --objects -- "$WORKLOADS/kv" 500
+check "--objects: globals by name" grep -qP '^use\t\w+\tbucket\t' obj.txt
+check "--objects: heap blocks by site" grep -qP '^object\tmalloc in store_entry \(kv.c:\d+\)\t3\tblocks [1-9]' obj.txt
+check "--objects: every counted access is some object's" awk -F'\t' '
+	$1 == "run" { loads = $4; stores = $5 } $1 == "use" { r += $4; w += $5 } END { if (r != loads || w != stores) { print r, loads, w, stores; exit 1 } }' obj.txt
+run slice.txt --slice 20000 -- "$WORKLOADS/pipeline" 64
+check "--slice: slices add up to the run" awk -F'\t' '
+	$1 == "run" { n = $3; l = $6; s = $7 } $1 == "slice" { i += $4; a += $5; b += $6; last = $2 }
+	END { if (last < 5 || i > n || i < n * 0.8 || a > l) { print i, n, a, l; exit 1 } }' slice.txt
+
+# large, and memory per touched byte
+run big.txt --no-unique -- "$WORKLOADS/rotate" iter 1024
+check "shadow memory at most 16 bytes per touched byte" awk -F'\t' '
+	$1 == "run" { split($9, a, " "); split($10, b, " "); if (a[2] > 16 * b[2]) { print; exit 1 } }' big.txt
