@@ -117,7 +117,7 @@ static void classify(const ZydisDecodedInstruction *z, const ZydisDecodedOperand
 		d->element_bits = 80;
 		return;
 	}
-	for (unsigned i = 0; i < z->operand_count; i++) {
+	for (unsigned i = 0; i < z->operand_count_visible; i++) { /* the flags are hidden, of 64 "elements" */
 		unsigned n = op[i].element_count;
 
 		if (op[i].type != ZYDIS_OPERAND_TYPE_REGISTER && op[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
