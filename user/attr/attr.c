@@ -457,14 +457,13 @@ int attr_finish(struct attr *a, struct err *e)
 }
 
 void attr_counters(const struct attr *a,
-		   void (*put_counter)(void *ctx, const char *name, uint64_t value, bool loss), void *ctx)
+		   void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
 {
 	const struct unwind_counters *u = unwind_counters(a->unwinder);
 	const struct procmap_counters *m = procmap_counters(a->maps);
 	char name[128];
 
-	/* loss = a sample that says less than it was taken for; incomplete stacks and missing names have
-	 * shares of their own in the report */
+	/* the causes sum up to what is cut and broken: one of the two is enough */
 	put_counter(ctx, "stacks unwound", u->stacks, false);
 	put_counter(ctx, "stacks complete", u->complete, false);
 	put_counter(ctx, "stacks cut", u->cut, false);
@@ -473,16 +472,16 @@ void attr_counters(const struct attr *a,
 		if (!u->cause[c])
 			continue;
 		snprintf(name, sizeof(name), "stacks ended: %s", unwind_cause_str((enum unwind_cause)c));
-		put_counter(ctx, name, u->cause[c], false);
+		put_counter(ctx, name, u->cause[c], true);
 	}
 	put_counter(ctx, "frames by frame pointer", u->by_frame_pointer, false);
-	put_counter(ctx, "frames outside all mappings", a->n.unmapped, false);
+	put_counter(ctx, "frames outside all mappings", a->n.unmapped, true);
 	put_counter(ctx, "samples without registers", a->n.no_registers, true);
 	put_counter(ctx, "samples without stack bytes", a->n.no_stack_bytes, true);
 	put_counter(ctx, "stacks beyond the limit", a->n.stacks_full, true);
 	put_counter(ctx, "maps read again", m->refreshes, false);
-	put_counter(ctx, "processes gone before their maps were read", m->gone, false);
+	put_counter(ctx, "processes gone before their maps were read", m->gone, true);
 	put_counter(ctx, "processes beyond the limit", m->evicted, true);
-	put_counter(ctx, "perf map lines refused", a->n.jit_refused, false);
+	put_counter(ctx, "perf map lines refused", a->n.jit_refused, true);
 	naming_counters(a->naming, put_counter, ctx);
 }

@@ -61,8 +61,8 @@ int attr_finish(struct attr *a, struct err *e);
 struct modules *attr_modules(struct attr *a);
 struct procmaps *attr_procmaps(struct attr *a);
 
-/* Named counters (FMT_COUNTER rows; `loss` = something could not be attributed). */
+/* Named counters; in_part: samples are there, but a stack or a name of theirs is not whole. */
 void attr_counters(const struct attr *a,
-		   void (*put)(void *ctx, const char *name, uint64_t value, bool loss), void *ctx);
+		   void (*put)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx);
 
 #endif

@@ -237,14 +237,14 @@ int naming_all(struct naming *n, struct modules *ms, struct err *e)
 }
 
 void naming_counters(const struct naming *n,
-		     void (*put)(void *ctx, const char *name, uint64_t value, bool loss), void *ctx)
+		     void (*put)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
 {
 	const struct symbols_counters *s = symbols_counters(n->symbols);
 
 	put(ctx, "addresses named by debug information", n->named[SYM_DWARF], false);
 	put(ctx, "addresses named by symbol tables", n->named[SYM_TABLE], false);
 	put(ctx, "addresses named by function bounds", n->named[SYM_FDE], false);
-	put(ctx, "addresses named by offset only", n->named[SYM_OFFSET] - n->unknown, false);
-	put(ctx, "addresses in unnamed code", n->unknown, false);
+	put(ctx, "addresses named by offset only", n->named[SYM_OFFSET] - n->unknown, true);
+	put(ctx, "addresses in unnamed code", n->unknown, true);
 	put(ctx, "names from the cache", s->from_cache, false);
 }
