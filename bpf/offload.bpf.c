@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
-#include "probe.h"
+#include "returns.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -47,32 +47,14 @@ extern bool bpf_session_is_return(void) __ksym __weak;
 const volatile __u64 pidns_dev, pidns_ino; /* 0: processes are named as the initial namespace does */
 const volatile __u64 stack_gap_ns = 200000000; /* between two stacks of one call site */
 __u32 filter_pids;			       /* only those in `targets` */
+__u32 skip_pid;				       /* the profiler, when it probes everybody */
 __u32 limit_per_window = 100;		       /* records per process and 100 ms; 0 = no limit */
 __u32 epochs[PROBE_LIBS];		       /* of each library: bumped whenever it is armed */
 __u32 enabled[PROBE_LIBS];		       /* calls entered meanwhile count; others only cost */
 __u64 losses[PC_MAX];
 
 #define RATE_WINDOW_NS 100000000ull
-#define SLOTS 3
 #define SNAPSHOT 8192
-
-struct slot {
-	__u64 entry, sp, site, func, cpu, queue;
-	__u64 in, out, items; /* values, or the value before */
-	__u64 in_at, out_at;  /* where to read at return */
-	__u64 event_at;
-	__u64 events[PROBE_EVENTS];
-	__u32 events_cnt;
-	__u32 probe, epoch, library;
-	__u32 voluntary, involuntary;
-	__u32 flags;
-	__u16 family;
-	__u8 used, kind;
-};
-
-struct thread {
-	struct slot slots[SLOTS];
-};
 
 struct rate {
 	__u64 began;
@@ -91,13 +73,7 @@ struct {
 	__type(value, struct probe_spec);
 } specs SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, __u32);
-	__type(value, struct thread);
-} threads SEC(".maps");
+struct threads_map threads SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -384,7 +360,7 @@ struct snapshot {
 	__u8 stack[SNAPSHOT];
 };
 
-static __always_inline bool send_stack(regs_t *r, __u64 now, __u32 pid, __u32 tid)
+static __always_inline bool send_stack(regs_t *r, struct thread *t, __u64 now, __u32 pid, __u32 tid)
 {
 	struct snapshot *s = bpf_ringbuf_reserve(&ring, sizeof(*s), 0);
 	void *sp = (void *)REG_SP(r);
@@ -416,6 +392,7 @@ static __always_inline bool send_stack(regs_t *r, __u64 now, __u32 pid, __u32 ti
 	else if (!bpf_probe_read_user(s->stack, 256, sp))
 		n = 256;
 	s->s.stack_bytes = n;
+	fix_returns(t, s->stack, SNAPSHOT, n, REG_SP(r));
 	bpf_ringbuf_submit(s, 0);
 	return true;
 }
@@ -550,9 +527,11 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 	struct probe_total *total;
 	struct thread *t;
 	struct args args;
-	__u64 sp = REG_SP(r), now;
+	__u64 sp = REG_SP(r), ra, now;
 	__u32 tid, pid = whoami(&tid), i, epoch, flags = 0, key = probe;
 
+	if (pid == skip_pid)
+		return 1;
 	if (filter_pids && !bpf_map_lookup_elem(&targets, &pid))
 		return 1;
 	act = bpf_map_lookup_elem(&activity, &key);
@@ -564,6 +543,7 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 	t = thread_of(tid);
 	if (!t)
 		return 1;
+	ra = spec->kind == PK_BEGIN ? REG_IP(r) : caller_of(r);
 #pragma unroll
 	for (i = 0; i < SLOTS; i++) {
 		c = &t->slots[i];
@@ -574,8 +554,10 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 		}
 		epoch = epochs[c->library & (PROBE_LIBS - 1)];
 		if (c->family == spec->family) {
-			/* Still in there if its frame is above ours and its probes never went. */
-			if (c->epoch == epoch && (c->sp > sp || spec->kind == PK_BEGIN)) {
+			/* Still in there if its frame is above ours and its probes never went; a
+			 * tail call shares the frame and would return to the trampoline. */
+			if (c->epoch == epoch && (c->sp > sp || spec->kind == PK_BEGIN ||
+						  (c->sp == sp && ra != c->site && ra == return_trampoline()))) {
 				ADD(losses[PC_NESTED], 1);
 				return 1;
 			}
@@ -587,6 +569,9 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 				s = c;
 		} else if (c->sp > sp) {
 			flags |= WO_INSIDE;
+		} else if (c->sp == sp && ra != c->site && ra == return_trampoline()) {
+			flags |= WO_INSIDE;
+			ra = c->site;
 		}
 	}
 	if (!s) {
@@ -599,7 +584,7 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 	s->epoch = epochs[spec->library & (PROBE_LIBS - 1)];
 	s->sp = sp;
 	s->func = REG_IP(r);
-	s->site = spec->kind == PK_BEGIN ? REG_IP(r) : caller_of(r);
+	s->site = ra;
 	s->kind = spec->kind;
 	s->flags = flags;
 	take_args(&args, r);
@@ -608,7 +593,7 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 		now = bpf_ktime_get_ns();
 		total = total_of(pid, probe, s->site);
 		if (total && (!total->stack_time || now - total->stack_time > stack_gap_ns) &&
-		    send_stack(r, now, pid, tid)) {
+		    send_stack(r, t, now, pid, tid)) {
 			total->stack_time = now;
 			s->flags |= WO_STACK;
 		}

@@ -762,8 +762,10 @@ struct uprobe *uprobe_new(const struct uprobe_opts *o, struct err *e)
 		pthread_mutex_destroy(&u->lock);
 		free(u);
 		u = NULL;
+	} else if (o->system_wide) {
+		u->skel->bss->skip_pid = (uint32_t)getpid();
 	} else if (u->pid_filter_broken) {
-		u->skel->bss->filter_pids = !o->system_wide;
+		u->skel->bss->filter_pids = 1;
 	}
 out:
 	libbpf_set_print(print);

@@ -59,6 +59,13 @@ static bool want(void *ctx, const char *base, const char *path)
 	return false;
 }
 
+bool session_wants(struct offload_session *s, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return want(&(struct finding){ .s = s }, slash ? slash + 1 : path, path);
+}
+
 static void add_point(struct gather *g, uint64_t offset, const struct probe_spec *spec, const char *api, const char *name,
 		      const char *symbol, enum fmt_offload_variant variant)
 {

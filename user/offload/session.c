@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "offload/session.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -191,9 +192,8 @@ static void on_hist(void *ctx, const struct probe_hist_key *k, const struct prob
 
 static void put_counter(struct offload_session *s, const char *name, bool loss, uint64_t value)
 {
-	struct fmt_counter c = { .name = s->sink.string(s->sink.ctx, name), .flags = loss ? FMT_C_LOSS : 0, .value = value };
-
-	s->sink.put(s->sink.ctx, FMT_COUNTER, &c, sizeof(c));
+	if (s->sink.count)
+		s->sink.count(s->sink.ctx, name, value, loss);
 }
 
 static void put_counts(struct offload_session *s)
@@ -229,15 +229,50 @@ int offload_session_attach_pid(struct offload_session *s, int pid, const char *e
 	if (!at)
 		return err_set(e, -ENOMEM, "out of memory");
 	*at = 1;
-	if (s->opts.system_wide)
-		uprobe_target(s->u, pid, true);
 	return session_find(s, pid, true, exe, e);
 }
 
-void offload_session_on_mmap(struct offload_session *s, int pid)
+/* Probes are per file: it is enough to find the files somewhere. */
+int offload_session_attach_all(struct offload_session *s, struct err *e)
 {
-	if (map_get(&s->pids, (uint64_t)pid))
-		session_find(s, pid, false, NULL, NULL);
+	DIR *d = opendir("/proc");
+	struct dirent *de;
+	int r = 0;
+
+	if (!d)
+		return err_set(e, -errno, "cannot list processes: /proc is not readable");
+	while (r != -EPERM && (de = readdir(d))) {
+		int pid = atoi(de->d_name);
+
+		if (pid > 0 && pid != getpid())
+			r = session_find(s, pid, false, NULL, e);
+	}
+	closedir(d);
+	if (r == -EPERM)
+		return r;
+	return session_find(s, getpid(), true, NULL, e);
+}
+
+void offload_session_on_fork(struct offload_session *s, int parent, int child)
+{
+	uint64_t *at;
+
+	if (s->opts.system_wide || !map_get(&s->pids, (uint64_t)parent))
+		return;
+	at = map_put(&s->pids, (uint64_t)child, NULL);
+	if (at)
+		*at = 1;
+	session_find(s, child, false, NULL, NULL);
+}
+
+void offload_session_on_mmap(struct offload_session *s, int pid, const char *path)
+{
+	if (!s->opts.system_wide && !map_get(&s->pids, (uint64_t)pid))
+		return;
+	/* Most mappings are of no interest; markers in odd files can wait for the tick. */
+	if (path && !session_wants(s, path))
+		return;
+	session_find(s, pid, false, NULL, NULL);
 }
 
 void offload_session_on_exit(struct offload_session *s, int pid)
@@ -275,6 +310,10 @@ void offload_session_tick(struct offload_session *s)
 	unsigned looked = 0;
 	size_t pos = 0;
 
+	if (s->ended) {
+		put_counts(s);
+		return;
+	}
 	offload_session_poll(s);
 	while (map_next(&s->pids, &pos, &pid, &v)) {
 		cpu += cpu_of((int)pid);

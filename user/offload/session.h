@@ -7,7 +7,7 @@
  *     s = offload_session_new(&opts, &sink, &e);
  *     offload_session_attach_pid(s, pid, exe_or_NULL, &e);     every target, and forked children
  *     ... poll(offload_session_fd(s)) ... offload_session_poll(s); each second offload_session_tick(s)
- *     offload_session_on_mmap(s, pid); offload_session_on_exit(s, pid);
+ *     offload_session_on_mmap(s, pid, path); offload_session_on_exit(s, pid);
  *     offload_session_end(s); offload_session_free(s);
  *
  * All calls from one thread; the budget is kept by a thread of its own inside.
@@ -39,6 +39,8 @@ struct offload_sink {
 	void *ctx;
 	int (*put)(void *ctx, enum fmt_section section, const void *rec, uint32_t size);
 	uint32_t (*string)(void *ctx, const char *s);
+	/* A named counter's latest value; loss: something is missing for it. */
+	void (*count)(void *ctx, const char *name, uint64_t value, bool loss);
 	uint32_t (*stack)(void *ctx, const struct sample *s); /* may be NULL */
 	uint32_t (*site)(void *ctx, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller); /* may be NULL */
 };
@@ -48,8 +50,12 @@ struct offload_session;
 struct offload_session *offload_session_new(const struct offload_opts *o, const struct offload_sink *sink, struct err *e);
 /* exe: of a process that has not called exec yet (a command about to be run): its path, else NULL. */
 int offload_session_attach_pid(struct offload_session *s, int pid, const char *exe, struct err *e);
-/* New mappings: libraries loaded later. Also found by the tick, a second late at most. */
-void offload_session_on_mmap(struct offload_session *s, int pid);
+/* Every process of the machine, now and later (opts.system_wide). */
+int offload_session_attach_all(struct offload_session *s, struct err *e);
+void offload_session_on_fork(struct offload_session *s, int parent, int child);
+/* A new mapping: a library loaded later. path NULL: not known. The tick finds them too, a second
+ * late at most. */
+void offload_session_on_mmap(struct offload_session *s, int pid, const char *path);
 void offload_session_on_exit(struct offload_session *s, int pid);
 int offload_session_fd(const struct offload_session *s);
 int offload_session_poll(struct offload_session *s);

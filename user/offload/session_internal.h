@@ -73,6 +73,7 @@ struct offload_session {
 
 uint64_t session_now(void);
 /* found.c: makes sure that what pid has mapped (and could load) is probed in pid. */
+bool session_wants(struct offload_session *s, const char *path);
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e);
 /* budget.c */
 int budget_start(struct offload_session *s);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Calls under way in a thread, and what their return probes hide: while a function with a return
+ * probe runs, its return address on the stack is the kernel's trampoline, and an unwinder would stop
+ * there. fix_returns() puts the true ones into a copied stack. Owns the layout of the `threads` map
+ * that offload.bpf.c fills and the sampler reads. Included by bpf/ only.
+ */
+#ifndef ACCPERF_RETURNS_BPF_H
+#define ACCPERF_RETURNS_BPF_H
+
+#include "probe.h"
+
+/* Names of the kernel's with a flavour of our own: see libbpf on ___. */
+struct xol_area___ret {
+	unsigned long vaddr;
+} __attribute__((preserve_access_index));
+struct uprobes_state___ret {
+	struct xol_area___ret *xol_area;
+} __attribute__((preserve_access_index));
+struct mm_struct___ret {
+	struct uprobes_state___ret uprobes_state;
+} __attribute__((preserve_access_index));
+struct task_struct___ret {
+	struct mm_struct___ret *mm;
+} __attribute__((preserve_access_index));
+
+#define SLOTS 3
+#define THREADS_MAX 65536
+
+struct slot {
+	__u64 entry, sp, site, func, cpu, queue;
+	__u64 in, out, items; /* values, or the value before */
+	__u64 in_at, out_at;  /* where to read at return */
+	__u64 event_at;
+	__u64 events[PROBE_EVENTS];
+	__u32 events_cnt;
+	__u32 probe, epoch, library;
+	__u32 voluntary, involuntary;
+	__u32 flags;
+	__u16 family;
+	__u8 used, kind;
+};
+
+struct thread {
+	struct slot slots[SLOTS];
+};
+
+struct threads_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, THREADS_MAX);
+	__type(key, __u32);
+	__type(value, struct thread);
+};
+
+/* Where functions with a return probe return to in the current process; 0: none has been entered. */
+static __always_inline __u64 return_trampoline(void)
+{
+	struct task_struct___ret *task = (void *)bpf_get_current_task();
+	struct xol_area___ret *area = NULL;
+	__u64 vaddr = 0;
+
+	if (!bpf_core_field_exists(struct xol_area___ret, vaddr))
+		return 0;
+	area = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
+	if (area)
+		vaddr = BPF_CORE_READ(area, vaddr);
+	return vaddr;
+}
+
+/* copy: `len` bytes of the current thread's stack from `from` upwards, in memory of at least `max`. */
+#define fix_returns(t, copy, max, len, from)                                                        \
+	do {                                                                                       \
+		__u64 tramp_ = return_trampoline();                                                \
+		_Pragma("unroll") for (int i_ = 0; i_ < SLOTS; i_++)                               \
+		{                                                                                  \
+			struct slot *s_ = &(t)->slots[i_];                                         \
+			__u64 off_ = s_->sp - (from);                                              \
+                                                                                                   \
+			if (s_->used && tramp_ && off_ <= (max) - 8 && off_ + 8 <= (len) &&        \
+			    *(__u64 *)((copy) + off_) == tramp_)                                   \
+				*(__u64 *)((copy) + off_) = s_->site;                              \
+		}                                                                                  \
+	} while (0)
+
+#endif
