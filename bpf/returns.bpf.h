@@ -49,8 +49,9 @@ struct threads_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, THREADS_MAX);
-	__type(key, __u32);
-	__type(value, struct thread);
+	/* Sizes, not types: as an inner map its value's type would be declared only. */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct thread));
 };
 
 /* Where functions with a return probe return to in the current process; 0: none has been entered. */
@@ -82,5 +83,31 @@ static __always_inline __u64 return_trampoline(void)
 				*(__u64 *)((copy) + off_) = s_->site;                              \
 		}                                                                                  \
 	} while (0)
+
+/*
+ * For another program set: the threads map of the offload probes, put here by user space when they
+ * are on. Define RETURNS_READER before including.
+ */
+#ifdef RETURNS_READER
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct threads_map);
+} returns SEC(".maps");
+
+static __always_inline void true_returns(__u8 *copy, __u64 max, __u64 len, __u64 sp_at, __u32 tid)
+{
+	struct thread *t;
+	__u32 zero = 0;
+	void *threads = bpf_map_lookup_elem(&returns, &zero);
+
+	if (!threads)
+		return;
+	t = bpf_map_lookup_elem(threads, &tid);
+	if (t)
+		fix_returns(t, copy, max, len, sp_at);
+}
+#endif
 
 #endif

@@ -6,6 +6,8 @@
  */
 #include "common.bpf.h"
 #include "abi.h"
+#define RETURNS_READER
+#include "returns.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -160,6 +162,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	len = take_stack(x, x->s.regs[WREG_SP], wanted_bytes(task, (__u32)id, x->s.regs[WREG_SP], &x->s.h.flags));
 	if (len > STACK_MAX)
 		len = STACK_MAX;
+	true_returns(x->stack, STACK_MAX, len, x->s.regs[WREG_SP], (__u32)id);
 	x->s.stack_bytes = len;
 	len += sizeof(x->s);
 	x->s.h.size = len;

@@ -1,4 +1,4 @@
-// cflags: -O2 -shared -fPIC -fvisibility=hidden
+// cflags: -O2 -shared -fPIC -fvisibility=hidden -fno-ipa-icf
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A libcuda.so.1 without a GPU, for the probes' tests: the driver's names and arguments, and streams

@@ -402,6 +402,21 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 	return stack_intern(a, n, flags);
 }
 
+uint32_t attr_frames(struct attr *a, uint32_t pid, uint64_t time, const uint64_t *ips, unsigned count)
+{
+	struct place place;
+	unsigned n = 0;
+
+	if (!process_seen(a, pid, time))
+		return 0;
+	for (; n < count && n < a->o.max_frames; n++) {
+		procmap_lookup(a->maps, pid, ips[n], &place);
+		a->frames[n] = (struct fmt_frame){ .addr = place.module ? place.vaddr : ips[n], .module = place.module ? place.module->id : 0 };
+		a->frames[n].module = anon_module(a, pid, a->frames[n].module, time);
+	}
+	return stack_intern(a, n, FMT_STACK_CUT);
+}
+
 uint64_t attr_stack_end(const struct attr *a)
 {
 	return a->last_end;

@@ -49,6 +49,8 @@ uint32_t attr_stack(struct attr *a, const struct sample *s);
 /* Stack pointer of the outermost frame that attr_stack() just found, if it found all; else 0. What
  * lies above is never needed: the sampler copies up to here only. */
 uint64_t attr_stack_end(const struct attr *a);
+/* Stack id of code addresses that somebody else collected, leaf first; return addresses less 1. */
+uint32_t attr_frames(struct attr *a, uint32_t pid, uint64_t time, const uint64_t *ips, unsigned count);
 /* Module id and address within it; false (and zeros): unknown. */
 bool attr_place(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr);
 /* The same, to be named in FMT_SYMBOL at the end: code addresses that are in no stack. */

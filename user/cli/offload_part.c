@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "abi.h"
 #include "attr/attr.h"
 #include "ingest/targets.h"
 #include "store/write.h"
@@ -52,23 +51,11 @@ static uint32_t stack(void *ctx, const struct sample *s)
 	return attr_stack(session_attr(p->recording), s);
 }
 
-/* A stack of function and caller: what the unwinder makes of a function's first instruction when
- * nothing lies on the stack but the return address. */
 static uint32_t site(void *ctx, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller)
 {
 	struct offload_part *p = ctx;
-	struct sample s = {
-		.kind = SAMPLE_TICK,
-		.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK,
-		.flags = SF_STACK_CUT,
-		.pid = pid, .tid = pid, .time = time, .ip = func, .syscall = -1,
-		.stack = (const uint8_t *)&caller,
-		.stack_bytes = sizeof(caller),
-	};
 
-	s.regs[WREG_IP] = func;
-	s.regs[WREG_SP] = 0x7ffffff00000ull;
-	return attr_stack(session_attr(p->recording), &s);
+	return attr_frames(session_attr(p->recording), pid, time, (const uint64_t[]){ func, caller - 1 }, 2);
 }
 
 /* The file a command's name stands for, as execvp() finds it. */
@@ -145,6 +132,8 @@ static int start(void *part, struct session *s, struct err *e)
 	p->session = offload_session_new(&p->opts, &sink, e);
 	if (!p->session)
 		return e->code ? e->code : -EINVAL;
+	if (sampler_returns(session_sampler(s), offload_session_threads_map(p->session)))
+		buf_addstr(&p->notes, "stacks of samples inside probed calls end there: the kernel refused the table of return addresses\n");
 	for (size_t i = 0; i < t->count && !r; i++) {
 		r = offload_session_attach_pid(p->session, t->procs[i].pid, t->child ? p->exe : NULL, e);
 		if (r == -ESRCH) /* ended meanwhile: the others go on */

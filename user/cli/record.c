@@ -12,13 +12,19 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/offload_part.h"
 #include "cli/session.h"
 #include "ingest/cost.h"
 
 #define POLL_MS 40
+/* the samplers leave a third of the budget to what else is switched on */
+#define OFFLOAD_PART 0.33
 
 struct record_opts {
 	const char *pids, *tids, *cgroup, *effort, *output;
+	const char *offload, *offload_attach;
+	struct opt_list offload_probes;
+	bool offload_exact;
 	bool all, inherit, quiet, hz_set, period_set;
 	double hz, duration;
 	uint64_t period, stack_bytes, ring_bytes;
@@ -43,6 +49,13 @@ static const struct opt options[] = {
 	{ OPT_UINT, 'c', "period", O(period), "NS", "nanoseconds of CPU time between samples, instead of -F", O(period_set) },
 	{ OPT_SIZE, 0, "stack-size", O(stack_bytes), "BYTES", "largest piece of the stack to copy (32K; at most 64K)", 0 },
 	{ OPT_SIZE, 0, "ring-size", O(ring_bytes), "BYTES", "memory between kernel and recorder (4M; a power of two): more survives longer stalls", 0 },
+	{ OPT_GROUP, 0, NULL, 0, NULL, "Offload calls", 0 },
+	{ OPT_STRING, 0, "offload", O(offload), "LIST",
+	  "record calls of offload APIs: auto, or some of cuda, opencl, openssl, zlib, markers... (`--offload help` lists them)", 0 },
+	{ OPT_LIST, 0, "offload-probe", O(offload_probes), "SPEC",
+	  "record a function of your own: 'libfoo.so:encode(bytes=arg2,accelerated)'", 0 },
+	{ OPT_BOOL, 0, "offload-exact", O(offload_exact), NULL, "every call one by one and all the time, whatever it costs the target", 0 },
+	{ OPT_STRING, 0, "offload-attach", O(offload_attach), "auto|session|multi|perf", "how to plant the probes (auto: the best this kernel has)", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Output", 0 },
 	{ OPT_STRING, 'o', "output", O(output), "FILE", "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
 	{ OPT_TIME, 0, "duration", O(duration), "TIME", "stop after this long, e.g. 10s, 5m (until Ctrl-C or the end of the target)", 0 },
@@ -217,10 +230,47 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	return t->child && status == EXIT_DONE ? command_status(t) : status;
 }
 
+/* Probes for offload calls; NULL without an error: none were asked for. */
+static struct offload_part *offload_of(const struct record_opts *o, double budget, int argc, char **argv, struct err *e)
+{
+	static const char *const ways[] = { "auto", "session", "multi", "perf" };
+	struct offload_opts oo = {
+		.list = o->offload ? o->offload : "none", .probes = o->offload_probes.items, .probes_cnt = o->offload_probes.count,
+		.exact = o->offload_exact, .system_wide = o->all,
+		.budget = budget * OFFLOAD_PART,
+	};
+
+	if (!o->offload && !o->offload_probes.count)
+		return NULL;
+	for (int i = 0; o->offload_attach && i < 4; i++)
+		if (!strcmp(o->offload_attach, ways[i]))
+			oo.mode = i;
+	return offload_part_new(&oo, argc > 0 ? argv[0] : NULL, e);
+}
+
+/* What the probes have to say; 3 when something asked for was not there. */
+static int offload_notes(const struct offload_part *p, bool quiet, int status)
+{
+	bool missing = false;
+	AUTO_BUF(notes);
+
+	if (!p)
+		return status;
+	missing = offload_part_notes(p, &notes);
+	for (char *save = NULL, *line = notes.len ? strtok_r(notes.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+		if (missing)
+			log_warn("%s", line);
+		else if (!quiet)
+			log_info("%s", line);
+	}
+	return status == EXIT_DONE && missing ? EXIT_DEGRADED : status;
+}
+
 static int cmd_record(void *opts, int argc, char **argv)
 {
 	const struct record_opts *o = opts;
 	struct session_opts so = { 0 };
+	struct offload_part *offload;
 	struct session *s = NULL;
 	struct targets t;
 	struct err e = { 0 };
@@ -228,13 +278,18 @@ static int cmd_record(void *opts, int argc, char **argv)
 
 	if (check(o, argc, &so, &e))
 		return cli_fail(&e, EXIT_USAGE);
+	offload = offload_of(o, so.budget, argc, argv, &e);
+	if (e.code)
+		return cli_fail(&e, EXIT_USAGE);
 	targets_init(&t);
 	sigfd = open_signals();
 	if (find_targets(o, argc, argv, &t, &e) || !(s = session_new(&so, &t, &e)))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
-		status = run(o, s, &t, sigfd);
+		status = !offload || !session_add(s, &offload_part_ops, offload) ? run(o, s, &t, sigfd) : EXIT_FAILED;
+	status = offload_notes(offload, o->quiet, status);
 	session_free(s);
+	offload_part_free(offload);
 	targets_release(&t);
 	close(sigfd);
 	return status;

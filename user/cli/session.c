@@ -346,6 +346,11 @@ struct attr *session_attr(struct session *s)
 	return s->attr;
 }
 
+struct sampler *session_sampler(struct session *s)
+{
+	return s->sampler;
+}
+
 struct store_writer *session_store(struct session *s)
 {
 	return s->store;

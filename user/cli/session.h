@@ -70,6 +70,7 @@ void session_free(struct session *s);
 
 /* For parts */
 struct attr *session_attr(struct session *s);
+struct sampler *session_sampler(struct session *s);
 struct store_writer *session_store(struct session *s);
 struct targets *session_targets(struct session *s);
 const struct session_opts *session_options(const struct session *s);

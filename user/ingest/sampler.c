@@ -281,6 +281,13 @@ void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end)
 		bpf_map_delete_elem(map, &tid);
 }
 
+int sampler_returns(struct sampler *s, int threads_map_fd)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(s->bpf->maps.returns), &zero, &threads_map_fd, BPF_ANY);
+}
+
 bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value)
 {
 	static const struct {

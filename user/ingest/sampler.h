@@ -33,6 +33,8 @@ int sampler_fd(const struct sampler *s);
 int sampler_read(struct sampler *s, sample_fn fn, void *ctx);
 /* How far the stack of a thread reaches, learned by unwinding it completely; 0 forgets. */
 void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end);
+/* The offload probes' threads map: return addresses that probes hide are then put right. */
+int sampler_returns(struct sampler *s, int threads_map_fd);
 /* Value of counter i with its words; false past the last. */
 bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value);
 unsigned sampler_events(const struct sampler *s);

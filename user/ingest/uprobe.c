@@ -461,6 +461,11 @@ static int on_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+int uprobe_threads_map(const struct uprobe *u)
+{
+	return bpf_map__fd(u->skel->maps.threads);
+}
+
 int uprobe_fd(const struct uprobe *u)
 {
 	return ring_buffer__epoll_fd(u->ring);

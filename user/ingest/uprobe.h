@@ -85,6 +85,7 @@ int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e);
 void uprobe_disarm(struct uprobe *u, int library, uint64_t *when);
 bool uprobe_armed(const struct uprobe *u, int library);
 
+int uprobe_threads_map(const struct uprobe *u); /* for sampler_returns() */
 int uprobe_fd(const struct uprobe *u); /* readable when events wait */
 /* Hands out what is there; never blocks. The number of records, or -errno. */
 int uprobe_poll(struct uprobe *u, const struct uprobe_sink *sink);

@@ -149,6 +149,11 @@ int offload_session_poll(struct offload_session *s)
 	return uprobe_poll(s->u, &sink);
 }
 
+int offload_session_threads_map(const struct offload_session *s)
+{
+	return uprobe_threads_map(s->u);
+}
+
 int offload_session_fd(const struct offload_session *s)
 {
 	return uprobe_fd(s->u);

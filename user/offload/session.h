@@ -57,6 +57,8 @@ void offload_session_on_fork(struct offload_session *s, int parent, int child);
  * late at most. */
 void offload_session_on_mmap(struct offload_session *s, int pid, const char *path);
 void offload_session_on_exit(struct offload_session *s, int pid);
+/* Calls under way, for sampler_returns(): return probes hide return addresses from unwinding. */
+int offload_session_threads_map(const struct offload_session *s);
 int offload_session_fd(const struct offload_session *s);
 int offload_session_poll(struct offload_session *s);
 void offload_session_tick(struct offload_session *s);
