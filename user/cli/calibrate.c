@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf calibrate: measures this machine's accelerators against its cores; keeps a catalogue. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/logca_source.h"
+#include "cli/page.h"
+#include "model/catalogue.h"
+#include "offload/calib.h"
+#include "view/logca.h"
+
+struct calibrate_cmd {
+	bool list, json, compare, quick, same_input, replace;
+	const char *output, *measure;
+	uint64_t min, max, calls;
+};
+
+static const struct calibrate_cmd defaults = { .min = 16, .max = 32u << 20, .calls = 7 };
+
+#define AT(field) .offset = offsetof(struct calibrate_cmd, field)
+static const struct opt options[] = {
+	{ OPT_BOOL, 'l', "list", AT(list), .help = "what there is to measure here, and why the rest is not" },
+	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "the catalogue (~/.config/accperf/accelerators.json)" },
+	{ OPT_BOOL, 0, "compare", AT(compare), .help = "compare two catalogues: OLD NEW" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "print the catalogue's entries, or --list as accperf.calibrate-list/1" },
+	{ OPT_GROUP, .help = "Measuring" },
+	{ OPT_SIZE, 0, "min", AT(min), .arg = "SIZE", .help = "smallest size (16)" },
+	{ OPT_SIZE, 0, "max", AT(max), .arg = "SIZE", .help = "largest size (32M)" },
+	{ OPT_UINT, 0, "calls", AT(calls), .arg = "N", .help = "points a size (7); below 5 there are no good intervals" },
+	{ OPT_BOOL, 0, "quick", AT(quick), .help = "up to 256K, 5 points: seconds instead of minutes" },
+	{ OPT_BOOL, 0, "same-input", AT(same_input), .help = "one input again and again, as a naive benchmark does" },
+	{ OPT_STRING, 0, "measure", AT(measure), .arg = "NAME,RUN", .help = "one side in this process, as CSV; used by calibrate itself" },
+	OPT_END
+};
+
+static const char *default_path(char *path, size_t size)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (config && *config)
+		snprintf(path, size, "%s/accperf/accelerators.json", config);
+	else
+		snprintf(path, size, "%s/.config/accperf/accelerators.json", home && *home ? home : ".");
+	return path;
+}
+
+static int make_parents(const char *path, struct err *e)
+{
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	for (char *p = dir + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = 0;
+		if (mkdir(dir, 0755) && errno != EEXIST)
+			return err_set(e, -errno, "cannot make the folder %s: %s", dir, strerror(errno));
+		*p = '/';
+	}
+	return 0;
+}
+
+/* A reader sees the old catalogue or the new one, never half of one. */
+static int save(const struct catalogue *c, const char *path, struct err *e)
+{
+	char temp[PATH_MAX];
+	AUTO_BUF(text);
+	struct stat st;
+	mode_t mode = !stat(path, &st) ? st.st_mode & 0777 : 0644;
+	int err = catalogue_write(c, &text, e), fd;
+
+	if (!err)
+		err = make_parents(path, e);
+	if (err)
+		return err;
+	if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
+		return err_set(e, -ENAMETOOLONG, "the path of the catalogue is too long");
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0)
+		return err_set(e, -errno, "cannot write beside %s: %s", path, strerror(errno));
+	for (size_t at = 0; at < text.len && !err;) {
+		ssize_t n = write(fd, text.data + at, text.len - at);
+
+		if (n < 0 && errno != EINTR)
+			err = -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	if (!err && (fchmod(fd, mode) || fsync(fd)))
+		err = -errno;
+	if (close(fd) && !err)
+		err = -errno;
+	if (!err && rename(temp, path))
+		err = -errno;
+	if (err) {
+		unlink(temp);
+		return err_set(e, err, "cannot write %s: %s", path, strerror(-err));
+	}
+	return 0;
+}
+
+static int load(const char *path, struct catalogue *c, struct err *e)
+{
+	AUTO_BUF(text);
+	int err;
+
+	*c = (struct catalogue){ 0 };
+	if (access(path, F_OK) && errno == ENOENT)
+		return 0;
+	err = logca_slurp(path, &text, e);
+	if (!err && text.len)
+		err = catalogue_parse(c, text.data ? text.data : "", text.len, e);
+	if (err)
+		err_prefix(e, "%s", path);
+	return err;
+}
+
+static char *host_text(void)
+{
+	char line[256], model[160] = "unknown processor", *out = NULL;
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	struct utsname u;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *colon = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) || !colon)
+			continue;
+		colon[strcspn(colon, "\n")] = 0;
+		snprintf(model, sizeof(model), "%s", colon + 2);
+		break;
+	}
+	if (f)
+		fclose(f);
+	uname(&u);
+	if (asprintf(&out, "%s, %ld cores, %s %s", model, sysconf(_SC_NPROCESSORS_ONLN), u.sysname, u.release) < 0)
+		return NULL;
+	return out;
+}
+
+static bool wanted(const struct calib_case *c, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], c->name) || !strcmp(argv[i], c->family->name) || !strncmp(argv[i], c->name, strcspn(c->name, "/") + 1) ||
+		    (strlen(argv[i]) == strcspn(c->name, "/") && !strncmp(argv[i], c->name, strlen(argv[i]))))
+			return true;
+	return argc == 0;
+}
+
+static int list(const struct calibrate_cmd *o, const struct calib_cases *cases)
+{
+	AUTO_BUF(out);
+	struct json j = { .out = &out };
+	struct err e = { 0 };
+
+	if (o->json) {
+		json_obj(&j, NULL);
+		json_str(&j, "schema", "accperf.calibrate-list/1");
+		json_arr(&j, "accelerators");
+	}
+	for (size_t i = 0; i < cases->count; i++) {
+		const struct calib_case *c = &cases->at[i];
+
+		if (o->json) {
+			json_obj(&j, NULL);
+			json_str(&j, "name", c->name);
+			json_str(&j, "family", c->family->name);
+			json_str(&j, "device", c->device);
+			json_str(&j, "baseline", c->baseline);
+			json_str(&j, "driver", *c->driver ? c->driver : NULL);
+			json_bool(&j, "available", !c->missing[0]);
+			json_str(&j, "missing", c->missing[0] ? c->missing : NULL);
+			json_end(&j);
+		} else {
+			buf_addf(&out, "%-26s ", c->name);
+			if (c->missing[0])
+				buf_addf(&out, "- %s\n", c->missing);
+			else
+				buf_addf(&out, "%s, against %s\n", c->device, c->baseline);
+		}
+	}
+	if (o->json) {
+		json_end(&j);
+		json_end(&j);
+		buf_addch(&out, '\n');
+	}
+	return page_write(&out, !o->json, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+}
+
+static void progress(void *ctx, const struct calib_case *c, size_t g, enum run_kind k)
+{
+	AUTO_BUF(size);
+
+	if (g)
+		logca_size(&size, (double)g);
+	log_progress("%s: %s %s", c->name, run_kind_str(k), size.data ? size.data : "in a process of its own");
+}
+
+/* One case: measured, fitted, put into the catalogue. */
+static int calibrate_one(const struct calib_case *c, const struct calib_opts *opts, struct catalogue *cat, struct buf *row, struct err *e)
+{
+	struct catalogue_entry entry = { .preset = true };
+	struct calib_session s;
+	struct fit fit;
+	struct tm tm;
+	time_t now = time(NULL);
+	char date[64];
+	int err = calib_measure(c, opts, &entry.pts, &s, e);
+
+	if (!err)
+		err = fit_logca(&entry.pts, &fit_defaults, &fit, e);
+	if (err) {
+		points_release(&entry.pts);
+		return err;
+	}
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
+	entry.name = strdup(c->name);
+	entry.family = strdup(c->family->name);
+	entry.device = strdup(c->device);
+	entry.baseline = strdup(c->baseline);
+	entry.driver = *c->driver ? strdup(c->driver) : NULL;
+	entry.host = host_text();
+	entry.date = strdup(date);
+	entry.unit = strdup("ns");
+	entry.has_params = true;
+	entry.p = fit.p;
+	for (unsigned i = 0; i < s.notes && entry.notes < CATALOGUE_NOTES; i++)
+		entry.note[entry.notes++] = strdup(s.note[i]);
+	struct logca_view v = { .p = fit.p, .fit = &fit, .pts = &entry.pts, .lo = fit.gmin, .hi = fit.gmax };
+
+	buf_addf(row, "%-24s %8.4g %8.4g %9.4g %6.3f %7.3g %7.3g  %5.1f %%  ", c->name, fit.p.t0, fit.fixed.v, fit.p.C, fit.p.beta, fit.A_eff.v,
+		 fit.peak_s, fit.error * 100);
+	logca_verdict(row, &v);
+	buf_addch(row, '\n');
+	if (fit.zero_used && fit.p.kind == LOGCA_DEP)
+		buf_addf(row, "%-24s   with the zero-work run: L %.4g ns/B [%.4g, %.4g], A %.4g [%.4g, %.4g]\n", "", fit.L.v, fit.L.lo, fit.L.hi, fit.A.v, fit.A.lo, fit.A.hi);
+	if (fit.submit_used)
+		buf_addf(row, "%-24s   the submitting call returns after %.4g ns\n", "", fit.o.v);
+	if (!entry.name || !entry.family || !entry.unit)
+		err = err_set(e, -ENOMEM, "out of memory");
+	else
+		err = catalogue_put(cat, &entry, e);
+	catalogue_entry_release(&entry);
+	return err;
+}
+
+static int run_all(const struct calibrate_cmd *o, const struct calib_cases *cases, int argc, char **argv)
+{
+	struct calib_opts opts = calib_defaults;
+	struct catalogue cat, done = { 0 };
+	char path[PATH_MAX];
+	const char *file = o->output ? o->output : default_path(path, sizeof(path));
+	unsigned measured = 0, skipped = 0, failed = 0;
+	struct err e = { 0 };
+	AUTO_BUF(out);
+
+	opts.min = o->min;
+	opts.max = o->quick && o->max > 256u << 10 ? 256u << 10 : o->max;
+	opts.calls = o->quick && o->calls > 5 ? 5 : (unsigned)o->calls;
+	opts.same_input = o->same_input;
+	opts.progress = progress;
+	if (load(file, &cat, &e))
+		return cli_fail(&e, EXIT_FAILED);
+	if (!o->json)
+		printf("%-24s %8s %8s %9s %6s %7s %7s  %7s  %s\n", "accelerator (ns)", "t0", "o+L", "C", "beta", "A_eff", "peak", "misfit", "pays");
+	for (size_t i = 0; i < cases->count; i++) {
+		const struct calib_case *c = &cases->at[i];
+
+		if (!wanted(c, argc, argv))
+			continue;
+		if (c->missing[0]) {
+			log_info("%s: not measured: %s", c->name, c->missing);
+			skipped++;
+			continue;
+		}
+		buf_clear(&out);
+		if (calibrate_one(c, &opts, &cat, &out, &e)) {
+			log_progress_end();
+			log_error("%s", e.text);
+			failed++;
+			continue;
+		}
+		log_progress_end();
+		measured++;
+		if (!o->json)
+			fwrite(out.data, 1, out.len, stdout);
+		fflush(stdout);
+		/* each result is kept at once: a run of minutes may be interrupted */
+		if (save(&cat, file, &e)) {
+			catalogue_release(&cat);
+			return cli_fail(&e, EXIT_FAILED);
+		}
+	}
+	buf_clear(&out);
+	if (o->json && !catalogue_write(&cat, &out, &e))
+		fwrite(out.data, 1, out.len, stdout);
+	catalogue_release(&cat);
+	catalogue_release(&done);
+	if (!measured && !skipped && !failed) {
+		err_set(&e, -ENOENT, "there is no accelerator '%s' to calibrate; `accperf calibrate --list` shows them", argc ? argv[0] : "");
+		return cli_fail(&e, EXIT_USAGE);
+	}
+	if (measured)
+		log_info("%u in %s; `accperf logca fit %s --name NAME` shows one", measured, file, file);
+	if (skipped && argc)
+		log_warn("%u asked for cannot be measured here; the sentences above say why", skipped);
+	return failed && !measured ? EXIT_FAILED : failed || (skipped && argc) ? measured || skipped ? EXIT_DEGRADED : EXIT_FAILED : EXIT_DONE;
+}
+
+/* The child of a family that measures each side in a process of its own. */
+static int measure_side(const struct calibrate_cmd *o, const struct calib_cases *cases)
+{
+	struct calib_opts opts = { .min = o->min, .max = o->max, .calls = (unsigned)o->calls, .seconds = 1, .same_input = o->same_input };
+	const char *comma = strchr(o->measure, ',');
+	struct points pts = { 0 };
+	struct calib_session s;
+	struct err e = { 0 };
+	int k, err = 0;
+	size_t i;
+
+	for (k = 0; comma && k < RUN_KINDS; k++)
+		if (!strcmp(comma + 1, run_kind_str((enum run_kind)k)))
+			break;
+	for (i = 0; comma && i < cases->count; i++)
+		if (strlen(cases->at[i].name) == (size_t)(comma - o->measure) && !strncmp(cases->at[i].name, o->measure, (size_t)(comma - o->measure)))
+			break;
+	if (!comma || k == RUN_KINDS || i == cases->count) {
+		err_set(&e, -EINVAL, "--measure wants NAME,RUN of `accperf calibrate --list` and host or accelerated");
+		return cli_fail(&e, EXIT_USAGE);
+	}
+	if (cases->at[i].missing[0])
+		err = err_set(&e, -ENOTSUP, "%s: %s", cases->at[i].name, cases->at[i].missing);
+	if (!err)
+		err = calib_measure_runs(&cases->at[i], &opts, 1u << k, &pts, &s, &e);
+	if (!err) {
+		for (unsigned n = 0; n < s.notes; n++)
+			printf("# %s\n", s.note[n]);
+		printf("bytes,run,time,switched\n");
+		for (size_t n = 0; n < pts.run[k].count; n++)
+			printf("%.0f,%s,%.9g,%d\n", pts.run[k].at[n].g, run_kind_str((enum run_kind)k), pts.run[k].at[n].t, pts.run[k].at[n].switched);
+	}
+	points_release(&pts);
+	return err ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+}
+
+static double break_even(const struct catalogue_entry *a)
+{
+	double g[2];
+
+	return logca_solve(&a->p, 1, g) ? g[0] : NAN;
+}
+
+static double large(const struct logca *p)
+{
+	return 1 / (1 / p->A + (p->kind == LOGCA_DEP ? p->L : 0) / p->C * pow(1048576, 1 - p->beta));
+}
+
+static int compare(const struct calibrate_cmd *o, char **argv)
+{
+	struct catalogue c[2] = { { 0 }, { 0 } };
+	struct err e = { 0 };
+	AUTO_BUF(out);
+	struct json j = { .out = &out };
+	int status = EXIT_FAILED, only[2] = { 0, 0 };
+
+	for (int i = 0; i < 2; i++) {
+		if (access(argv[i], R_OK))
+			err_set(&e, -errno, "cannot read %s: %s", argv[i], strerror(errno));
+		if (access(argv[i], R_OK) || load(argv[i], &c[i], &e)) {
+			cli_fail(&e, EXIT_FAILED);
+			goto done;
+		}
+	}
+	if (o->json) {
+		json_obj(&j, NULL);
+		json_str(&j, "schema", "accperf.calibrate-compare/1");
+		json_arr(&j, "accelerators");
+	} else {
+		buf_addf(&out, "%-24s %10s %10s %6s   %10s %10s %6s   %10s %10s\n", "", "fixed old", "new", "ratio", "S(1M) old", "new", "ratio", "g1 old", "new");
+	}
+	for (size_t i = 0; i < c[0].count; i++) {
+		const struct catalogue_entry *a = &c[0].entries[i], *b = catalogue_find(&c[1], a->name);
+		double fa, fb, sa, sb;
+
+		if (!b || !a->has_params || !b->has_params) {
+			only[0] += !b;
+			continue;
+		}
+		fa = a->p.o + (a->p.kind == LOGCA_INDEP ? a->p.L : 0);
+		fb = b->p.o + (b->p.kind == LOGCA_INDEP ? b->p.L : 0);
+		sa = logca_speedup(&a->p, 1048576);
+		sb = logca_speedup(&b->p, 1048576);
+		if (o->json) {
+			json_obj(&j, NULL);
+			json_str(&j, "name", a->name);
+			json_f64(&j, "fixed_old", fa);
+			json_f64(&j, "fixed_new", fb);
+			json_f64(&j, "C_old", a->p.C);
+			json_f64(&j, "C_new", b->p.C);
+			json_f64(&j, "A_eff_old", large(&a->p));
+			json_f64(&j, "A_eff_new", large(&b->p));
+			json_f64(&j, "speedup_1M_old", sa);
+			json_f64(&j, "speedup_1M_new", sb);
+			json_f64(&j, "g1_old", break_even(a));
+			json_f64(&j, "g1_new", break_even(b));
+			json_end(&j);
+		} else {
+			AUTO_BUF(ga);
+			AUTO_BUF(gb);
+
+			logca_size(&ga, break_even(a));
+			logca_size(&gb, break_even(b));
+			buf_addf(&out, "%-24s %10.4g %10.4g %6.2f   %10.4g %10.4g %6.2f   %10s %10s\n", a->name, fa, fb, fb / fa, sa, sb, sb / sa, ga.data, gb.data);
+		}
+	}
+	for (size_t i = 0; i < c[1].count; i++)
+		only[1] += !catalogue_find(&c[0], c[1].entries[i].name);
+	if (o->json) {
+		json_end(&j);
+		json_u64(&j, "only_old", (uint64_t)only[0]);
+		json_u64(&j, "only_new", (uint64_t)only[1]);
+		json_end(&j);
+		buf_addch(&out, '\n');
+	} else {
+		buf_addf(&out, "%d only in %s, %d only in %s\n", only[0], argv[0], only[1], argv[1]);
+	}
+	status = page_write(&out, !o->json, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+done:
+	catalogue_release(&c[0]);
+	catalogue_release(&c[1]);
+	return status;
+}
+
+static int run(void *opts, int argc, char **argv)
+{
+	struct calibrate_cmd *o = opts;
+	struct calib_cases cases;
+	struct err e = { 0 };
+	int status;
+
+	if (o->compare) {
+		if (argc != 2)
+			return err_set(&e, -EINVAL, "--compare wants two catalogues: OLD NEW"), cli_fail(&e, EXIT_USAGE);
+		return compare(o, argv);
+	}
+	if (o->min < 1 || o->max < o->min || o->max > 1u << 30)
+		return err_set(&e, -EINVAL, "sizes go from 1 byte to 1G, --min below --max"), cli_fail(&e, EXIT_USAGE);
+	if (o->calls < 1 || o->calls > 1000)
+		return err_set(&e, -EINVAL, "--calls wants 1 to 1000"), cli_fail(&e, EXIT_USAGE);
+	if (calib_list(&cases, &e))
+		return cli_fail(&e, EXIT_FAILED);
+	status = o->list ? list(o, &cases) : o->measure ? measure_side(o, &cases) : run_all(o, &cases, argc, argv);
+	calib_cases_release(&cases);
+	return status;
+}
+
+static const struct cli_schema schemas[] = {
+	{ "accelerators",
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.accelerators/1\",\"type\":\"object\",\"required\":[\"schema\",\"accelerators\"],\"properties\":{"
+	  "\"schema\":{\"const\":\"accperf.accelerators/1\"},\"accelerators\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\"],\"properties\":{"
+	  "\"name\":{\"type\":\"string\"},\"device\":{\"type\":[\"string\",\"null\"]},\"baseline\":{\"type\":[\"string\",\"null\"]},\"host\":{\"type\":[\"string\",\"null\"]},"
+	  "\"driver\":{\"type\":[\"string\",\"null\"]},\"date\":{\"type\":[\"string\",\"null\"]},\"unit\":{\"type\":[\"string\",\"null\"]},\"preset\":{\"type\":\"boolean\"},"
+	  "\"params\":{\"type\":[\"object\",\"null\"],\"description\":\"L o C A beta t0 latency; A null: infinite\"},\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	  "\"points\":{\"type\":\"object\",\"description\":\"host, accelerated, zero, submit: lists of [bytes, time] or [bytes, time, true] with a context switch inside\"}}}}}}" },
+	{ "calibrate-list",
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.calibrate-list/1\",\"type\":\"object\",\"required\":[\"schema\",\"accelerators\"]}" },
+	{ "calibrate-compare",
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.calibrate-compare/1\",\"type\":\"object\",\"required\":[\"schema\",\"accelerators\"]}" },
+	{ 0 }
+};
+
+CLI_COMMAND(calibrate) = {
+	.name = "calibrate",
+	.summary = "measure this machine's accelerators against its cores",
+	.order = 46,
+	.run = run,
+	.options = options,
+	.opt_size = sizeof(struct calibrate_cmd),
+	.defaults = &defaults,
+	.usage = "[options] [NAME...]",
+	.details = "Times the same work on the host and on the accelerator at every power of two from 16 B to 32 MB, on another\n"
+		   "input each time, and fits LogCA. Where the interface allows it, offloads that compute nothing and the time until\n"
+		   "the submitting call returns are measured, too: they tell latency, overhead and acceleration apart.\n\n"
+		   "NAME is one of --list, what stands before its slash, or a family (openssl, crc32, deflate, copy, worker, opencl,\n"
+		   "cuda); without one all are measured, which takes minutes. Work on this thread is timed by its CPU time, work\n"
+		   "elsewhere by elapsed time; points with a context switch inside are set aside. Libraries are opened at run time:\n"
+		   "one that is missing is named and passed over (exit status 3 if it was asked for).\n\n"
+		   "OpenSSL's slower code is chosen by OPENSSL_ia32cap in a process of its own; that it really ran is verified by\n"
+		   "single-stepping one call and counting its AES, SHA and carry-less multiplication instructions.",
+	.examples = "accperf calibrate --list\tWhat there is here\n"
+		    "accperf calibrate aes-cbc sha256\tAES-CBC and SHA-256 instructions against code without them\n"
+		    "accperf calibrate -o before.json && accperf calibrate -o after.json && accperf calibrate --compare before.json after.json\tDid the new driver change anything?\n",
+	.schemas = schemas,
+	.min_args = 0,
+	.max_args = -1,
+};

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The measuring loop. A point is the mean of as many back-to-back calls as fill a tenth of a
+ * millisecond, each on another input; host and accelerator take turns so that a slow stretch of the
+ * machine hits both. A point with a context switch inside is flagged and taken again.
+ */
+#include "offload/calib.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static const struct calib_family *const families[] = {
+	&calib_openssl, &calib_crc, &calib_deflate, &calib_copy, &calib_worker, &calib_opencl, &calib_cuda,
+};
+
+const struct calib_opts calib_defaults = { .min = 16, .max = 32u << 20, .calls = 7, .seconds = 1 };
+
+#define POINT_NS 1e5	  /* what a point should last: the clock's own cost is then below 1 % */
+#define ROTATED (1u << 20) /* inputs rotate through this much: beyond what a predictor remembers */
+#define RETRIES 3
+#define PASSES 5 /* behind one point of an elapsed time */
+
+void calib_note(struct calib_session *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (s->notes == CALIB_NOTES)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(s->note[s->notes++], sizeof(s->note[0]), fmt, ap);
+	va_end(ap);
+}
+
+struct calib_case *calib_add(struct calib_cases *l, const struct calib_family *f, const char *name)
+{
+	struct calib_case *grown = realloc(l->at, (l->count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	l->at = grown;
+	grown += l->count++;
+	*grown = (struct calib_case){ .family = f, .runs = 1u << RUN_HOST | 1u << RUN_ACCEL };
+	snprintf(grown->name, sizeof(grown->name), "%s", name);
+	return grown;
+}
+
+void calib_cases_release(struct calib_cases *l)
+{
+	free(l->at);
+	*l = (struct calib_cases){ 0 };
+}
+
+int calib_list(struct calib_cases *out, struct err *e)
+{
+	*out = (struct calib_cases){ 0 };
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		int err = families[i]->list(out, e);
+
+		if (err) {
+			calib_cases_release(out);
+			return err;
+		}
+	}
+	return 0;
+}
+
+void *calib_library(const char *const *names, const char *package, char *why, size_t size)
+{
+	for (size_t i = 0; names[i]; i++) {
+		void *lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+
+		if (lib)
+			return lib;
+	}
+	snprintf(why, size, "%s is not installed (Debian package %s)", names[0], package);
+	return NULL;
+}
+
+uint64_t calib_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t thread_cpu(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static long switches(const struct calib_case *c)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_THREAD, &u);
+	return u.ru_nivcsw + (c->switches_inside ? 0 : u.ru_nvcsw);
+}
+
+/* Text of sorts: words of uneven frequency, so that compressors have something to find. */
+static void fill(uint8_t *p, size_t n)
+{
+	static const char letters[] = "etaoinshrdlucmfwypvbgkjqxz";
+	uint64_t x = 88172645463325252ull;
+	size_t at = 0;
+
+	while (at < n) {
+		uint64_t word, len;
+
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		/* the square root of a uniform number, turned round, prefers few words */
+		word = (x & 1023) * ((x >> 10) & 1023) >> 10;
+		len = 2 + word % 9;
+		word *= 0x9e3779b97f4a7c15ull;
+		for (uint64_t k = 0; k < len && at < n; k++, word = word * 6364136223846793005ull + 1442695040888963407ull)
+			p[at++] = (uint8_t)letters[(word >> 33) % 26 * ((word >> 48) % 26) / 26];
+		if (at < n)
+			p[at++] = (x >> 60) ? ' ' : '\n';
+	}
+}
+
+/* Another input each time, 64-byte aligned, round and round through the pool. */
+static const uint8_t *input(struct calib_session *s, size_t g)
+{
+	size_t span = g > ROTATED / 2 ? s->pool_size - g : ROTATED, step = (g + 63) / 64 * 64 + 64;
+	const uint8_t *in;
+
+	if (s->opts->same_input || s->next + g > span + g)
+		s->next = 0;
+	in = s->pool + s->next;
+	s->next += step;
+	return in;
+}
+
+static int run_calls(struct calib_session *s, enum run_kind k, size_t g, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		int err = s->c->family->call(s, k, input(s, g), g);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Time of one call, as the mean of n; *switched if the thread lost the processor. */
+static int one_pass(struct calib_session *s, enum run_kind k, size_t g, uint64_t n, double *ns, bool *switched)
+{
+	bool cpu = s->c->clock == CALIB_THREAD_CPU && k != RUN_SUBMIT;
+	long before = switches(s->c);
+	uint64_t w0, c0, w1, c1;
+	int err;
+
+	/* the clock that counts is read last and first: the CPU clock is a system call */
+	if (cpu) {
+		w0 = calib_now();
+		c0 = thread_cpu();
+	} else {
+		c0 = thread_cpu();
+		w0 = calib_now();
+	}
+	err = run_calls(s, k, g, n);
+	if (cpu) {
+		c1 = thread_cpu();
+		w1 = calib_now();
+	} else {
+		w1 = calib_now();
+		c1 = thread_cpu();
+	}
+	*switched = switches(s->c) != before;
+	s->cpu_ns += (double)(c1 - c0);
+	s->wall_ns += (double)(w1 - w0);
+	*ns = (double)(cpu ? c1 - c0 : w1 - w0) / (double)n;
+	if (!err && k == RUN_SUBMIT && s->c->family->settle)
+		err = s->c->family->settle(s);
+	return err;
+}
+
+/* Off-process times are elapsed ones: of several passes the lower quartile, above 1 ms the least. */
+static int one_point(struct calib_session *s, enum run_kind k, size_t g, uint64_t n, double *ns, bool *switched)
+{
+	double pass[PASSES];
+	unsigned good = 0;
+
+	if (s->c->clock == CALIB_THREAD_CPU)
+		return one_pass(s, k, g, n, ns, switched);
+	for (unsigned i = 0; i < PASSES; i++) {
+		double t;
+		bool flag;
+		int err = one_pass(s, k, g, n, &t, &flag);
+
+		if (err)
+			return err;
+		if (!flag)
+			pass[good++] = t;
+		else if (i + 1 == PASSES && !good)
+			*ns = t;
+	}
+	*switched = good == 0;
+	if (!good)
+		return 0;
+	qsort(pass, good, sizeof(*pass), by_value);
+	*ns = pass[pass[0] > 1e6 ? 0 : good / 4];
+	return 0;
+}
+
+/* How many calls fill a point. */
+static int repeats(struct calib_session *s, enum run_kind k, size_t g, uint64_t *n, double *one)
+{
+	double ns;
+	bool flag;
+	int err;
+
+	*n = 1;
+	err = one_pass(s, k, g, 1, &ns, &flag); /* warms up */
+	if (err)
+		return err;
+	err = one_pass(s, k, g, 1, &ns, &flag);
+	if (err)
+		return err;
+	*one = ns;
+	if (k == RUN_SUBMIT && s->c->family->settle)
+		return 0; /* each has to be waited for */
+	if (ns < POINT_NS) {
+		err = one_pass(s, k, g, 16, &ns, &flag);
+		*one = ns;
+		*n = (uint64_t)fmax(1, ceil(POINT_NS / fmax(ns, 1)));
+	}
+	return err;
+}
+
+static int failed(const struct calib_session *s, enum run_kind k, size_t g, int err, struct err *e)
+{
+	return err_set(e, err, "%s: the %s run at %zu bytes failed: %s", s->c->name, run_kind_str(k), g, strerror(-err));
+}
+
+static int measure_size(struct calib_session *s, unsigned runs, size_t g, double *longest, struct err *e)
+{
+	uint64_t n[RUN_KINDS];
+	double one;
+	int err;
+
+	*longest = 0;
+	for (int k = 0; k < RUN_KINDS; k++) {
+		if (!(runs & 1u << k))
+			continue;
+		if (s->opts->progress)
+			s->opts->progress(s->opts->ctx, s->c, g, (enum run_kind)k);
+		err = repeats(s, (enum run_kind)k, g, &n[k], &one);
+		if (err)
+			return failed(s, (enum run_kind)k, g, err, e);
+		*longest = fmax(*longest, one);
+	}
+	for (unsigned i = 0; i < s->opts->calls; i++)
+		for (int k = 0; k < RUN_KINDS; k++) {
+			double ns = 0;
+			bool flag = true;
+
+			if (!(runs & 1u << k))
+				continue;
+			for (unsigned try = 0; flag && try <= RETRIES; try++) {
+				err = one_point(s, (enum run_kind)k, g, n[k], &ns, &flag);
+				if (err)
+					return failed(s, (enum run_kind)k, g, err, e);
+				/* a long call on a busy machine is always preempted: twice is enough to know */
+				if (*longest > 5e7 && try)
+					break;
+			}
+			/* CPU time does not run while the thread waits: a long call's few switches are noise */
+			if (flag && s->c->clock == CALIB_THREAD_CPU && ns * (double)n[k] > 1e7)
+				flag = false;
+			err = points_add(s->pts, (enum run_kind)k, (double)g, fmax(ns, .01), flag, e);
+			if (err)
+				return err;
+		}
+	return 0;
+}
+
+static int make_pool(struct calib_session *s, struct err *e)
+{
+	size_t largest = s->opts->max;
+
+	if (s->c->max && largest > s->c->max)
+		largest = s->c->max;
+	s->pool_size = 2 * ROTATED + 2 * largest;
+	s->pool = mmap(NULL, s->pool_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->pool == MAP_FAILED) {
+		s->pool = NULL;
+		return err_set(e, -ENOMEM, "not enough memory for %zu MB of inputs; lower --max", s->pool_size >> 20);
+	}
+	fill(s->pool, s->pool_size);
+	return 0;
+}
+
+int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts, unsigned runs, struct points *pts,
+		       struct calib_session *s, struct err *e)
+{
+	const struct calib_family *f = c->family;
+	size_t last = 0;
+	int err;
+
+	*s = (struct calib_session){ .c = c, .opts = opts, .pts = pts };
+	strcpy(pts->unit, "ns");
+	err = make_pool(s, e);
+	if (err)
+		return err;
+	err = f->open(s, e);
+	if (!err && f->check && (runs & 1u << RUN_HOST) && (runs & 1u << RUN_ACCEL))
+		err = f->check(s, s->pool, f->round ? f->round(s, 4096) : 4096, e);
+	for (size_t at = opts->min; !err && at <= opts->max && (!c->max || at <= c->max); at *= 2) {
+		size_t g = f->round ? f->round(s, at) : at;
+		double longest = 0;
+
+		if (!g || g == last)
+			continue;
+		last = g;
+		if (f->resize)
+			err = f->resize(s, g, e);
+		if (!err)
+			err = measure_size(s, runs, g, &longest, e);
+		if (longest > opts->seconds * 1e9)
+			break;
+	}
+	if (f->close)
+		f->close(s);
+	munmap(s->pool, s->pool_size);
+	s->pool = NULL;
+	if (!err && c->clock == CALIB_THREAD_CPU && s->wall_ns > 1.15 * s->cpu_ns)
+		calib_note(s, "the machine was busy: elapsed time was %.2f times the CPU time that is given", s->wall_ns / s->cpu_ns);
+	return err;
+}
+
+int calib_measure(const struct calib_case *c, const struct calib_opts *opts, struct points *pts, struct calib_session *s, struct err *e)
+{
+	if (c->missing[0])
+		return err_set(e, -ENOTSUP, "%s: %s", c->name, c->missing);
+	if (!c->family->measure)
+		return calib_measure_runs(c, opts, c->runs, pts, s, e);
+	*s = (struct calib_session){ .c = c, .opts = opts, .pts = pts };
+	strcpy(pts->unit, "ns");
+	return c->family->measure(s, e);
+}
