@@ -578,7 +578,8 @@ struct fmt_flow_edge {
 	uint32_t producer, consumer; /* fmt_flow_function.id */
 	uint32_t flags, pad;
 	double bytes, unique, low, high, samples;
+	double sd; /* of bytes, from resampling alone */
 };
-_Static_assert(sizeof(struct fmt_flow_edge) == 56, "fmt_flow_edge");
+_Static_assert(sizeof(struct fmt_flow_edge) == 64, "fmt_flow_edge");
 
 #endif

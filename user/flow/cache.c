@@ -2,6 +2,7 @@
 #include "flow/cache.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
 		const struct flow_edge *n = &f->edges[i];
 		struct fmt_flow_edge r = {
 			.producer = n->producer, .consumer = n->consumer, .flags = n->unresolved ? FMT_FE_UNRESOLVED : 0,
-			.bytes = n->bytes, .unique = n->unique, .low = n->low, .high = n->high, .samples = n->samples,
+			.bytes = n->bytes, .unique = n->unique, .low = n->low, .high = n->high, .samples = n->samples, .sd = n->sd,
 		};
 
 		err = store_put(w, FMT_FLOW_EDGE, &r, sizeof(r));
@@ -128,6 +129,7 @@ static int add_edge(struct flow_cache *c, const struct fmt_flow_edge *n, struct 
 	edge->low = n->low;
 	edge->high = n->high;
 	edge->samples = n->samples;
+	edge->sd = n->sd >= 0 ? n->sd : NAN;
 	edge->unresolved = n->flags & FMT_FE_UNRESOLVED;
 	return 0;
 }

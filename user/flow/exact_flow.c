@@ -82,6 +82,7 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 			return -ENOMEM;
 		edge->bytes += bytes;
 		edge->low = edge->high = edge->bytes;
+		edge->sd = 0;
 		if (unique)
 			add(&edge->unique, o->ke ? NAN : counted(x->unique[o->stack ? FMT_X_BOTH : FMT_X_DATA]));
 	}

@@ -111,7 +111,7 @@ struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer
 	if (added) {
 		*at = f->edge_count;
 		f->edges[f->edge_count++] = (struct flow_edge){
-			.producer = producer, .consumer = consumer, .unique = NAN, .low = NAN, .high = NAN, .samples = NAN,
+			.producer = producer, .consumer = consumer, .unique = NAN, .low = NAN, .high = NAN, .sd = NAN, .samples = NAN,
 		};
 	}
 	return &f->edges[*at];
@@ -216,6 +216,7 @@ int flow_add(struct flow *a, const struct flow *b, double weight)
 		half = fresh ? 0 : (to->high - to->low) / 2;
 		other = (from->high - from->low) / 2 * weight;
 		to->bytes += from->bytes * weight;
+		to->sd = fresh ? from->sd * weight : sqrt(to->sd * to->sd + from->sd * from->sd * weight * weight);
 		half = sqrt(half * half + other * other);
 		to->low = to->bytes > half ? to->bytes - half : isnan(half) ? NAN : 0;
 		to->high = to->bytes + half;

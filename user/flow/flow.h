@@ -51,6 +51,7 @@ struct flow_edge {
 	uint32_t producer, consumer; /* indices into funcs */
 	double bytes, unique;	     /* unique addresses, NaN unknown */
 	double low, high;	     /* NaN: no interval (exact: = bytes) */
+	double sd;		     /* of bytes, from resampling alone; NaN unknown, 0 exact */
 	double samples;		     /* that bear on it; NaN for exact */
 	bool unresolved;	     /* the methods disagree */
 };

@@ -325,12 +325,18 @@ static int bootstrap(const struct fit *f, struct scratch *s, struct totals *t, s
 	return 0;
 }
 
-static double half_width(const struct spread *sp, size_t i, const struct est_opts *o)
+static double deviation(const struct spread *sp, size_t i, const struct est_opts *o)
 {
 	double n = o->bootstraps, mean = sp->sum[i] / n, var = (sp->squares[i] - n * mean * mean) / (n - 1);
+
+	return sqrt(var > 0 ? var : 0);
+}
+
+static double half_width(const struct spread *sp, size_t i, const struct est_opts *o)
+{
 	double z = o->level >= 0.985 ? 2.576 : o->level >= 0.94 ? 1.96 : o->level >= 0.89 ? 1.645 : 1.282;
 
-	return z * sqrt(var > 0 ? var : 0);
+	return z * deviation(sp, i, o);
 }
 
 static double apart(double a, double w, double fused)
@@ -385,6 +391,8 @@ static int fill(const struct fit *f, enum use use, const struct parts *p, const 
 			break;
 		edge->bytes += value[i];
 		edge->samples = p->n[i];
+		if (sp->n)
+			edge->sd = deviation(sp, i, f->o);
 		if (sp->n)
 			set_range(edge->bytes, half_width(sp, i, f->o) + apart(p->cascade[i], p->windows[i], p->fused[i]),
 				  &edge->low, &edge->high);

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_p(const void *a, const void *b)
+{
+	const struct diff_row *x = *(const struct diff_row *const *)a, *y = *(const struct diff_row *const *)b;
+
+	if (isnan(x->p) || isnan(y->p))
+		return isnan(x->p) - isnan(y->p);
+	return (x->p > y->p) - (x->p < y->p);
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct diff_row *x = a, *y = b;
+	double dx = fabs(x->other - x->base), dy = fabs(y->other - y->base);
+
+	if (dx != dy)
+		return dx < dy ? 1 : -1;
+	return strcmp(x->a, y->a);
+}
+
+static void judge(struct diff_row *r)
+{
+	double d = r->other - r->base;
+
+	r->z = r->p = NAN;
+	if (isnan(r->error))
+		return;
+	if (r->error > 0) {
+		r->z = d / r->error;
+		r->p = erfc(fabs(r->z) / sqrt(2));
+	} else {
+		r->z = fabs(d) > 0 ? copysign(INFINITY, d) : 0;
+		r->p = fabs(d) > 0 ? 0 : 1;
+	}
+}
+
+/* Benjamini and Hochberg over all rows that have a p. */
+static int adjust(struct diff_row *rows, size_t n)
+{
+	struct diff_row **order = malloc((n + 1) * sizeof(*order));
+	size_t m = 0;
+	double least = 1;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		order[i] = &rows[i];
+		rows[i].q = NAN;
+		m += !isnan(rows[i].p);
+	}
+	qsort(order, n, sizeof(*order), by_p);
+	for (size_t i = m; i-- > 0;) {
+		double q = order[i]->p * (double)m / (double)(i + 1);
+
+		least = q < least ? q : least;
+		order[i]->q = least;
+	}
+	free(order);
+	qsort(rows, n, sizeof(*rows), by_change);
+	return 0;
+}
+
+/* Standard error of an edge's share. Resampling noise only: what both runs get wrong in the same way
+ * is no change. */
+static double share_error(const struct flow_edge *e, double total)
+{
+	if (!e)
+		return 0;
+	if (!isnan(e->sd))
+		return e->sd / total;
+	return (e->high - e->low) / (2 * 1.96) / total;
+}
+
+/* An edge that one side does not have may just not have been sampled there: one sample's worth. */
+static double absent_error(const struct flow *f, double total)
+{
+	return f->engine == FLOW_EXACT && isnan(f->loads) ? 0 : isnan(f->loads) || f->loads < 1 ? NAN : flow_total(f) / f->loads / total;
+}
+
+static void edge_row(struct diff_row *r, const struct flow *names, const struct flow_edge *any, const struct flow_edge *x,
+		     const struct flow_edge *y, const struct flow *base, const struct flow *other)
+{
+	double bt = flow_total(base), ot = flow_total(other), ex, ey;
+
+	*r = (struct diff_row){
+		.a = names->funcs[any->producer].name, .a_object = names->funcs[any->producer].object,
+		.b = names->funcs[any->consumer].name, .b_object = names->funcs[any->consumer].object,
+		.base_value = x ? x->bytes : 0, .other_value = y ? y->bytes : 0,
+	};
+	r->base = bt > 0 ? r->base_value / bt : 0;
+	r->other = ot > 0 ? r->other_value / ot : 0;
+	ex = x ? share_error(x, bt) : absent_error(base, bt);
+	ey = y ? share_error(y, ot) : absent_error(other, ot);
+	r->error = sqrt(ex * ex + ey * ey);
+	judge(r);
+}
+
+static const struct flow_edge *twin(const struct flow *from, const struct flow_edge *e, const struct flow *to)
+{
+	const struct flow_func *p = &from->funcs[e->producer], *c = &from->funcs[e->consumer];
+
+	return flow_get(to, flow_find(to, p->name, p->object), flow_find(to, c->name, c->object));
+}
+
+static int edges(const struct flow *base, const struct flow *other, struct flow_diff *out)
+{
+	out->edges = calloc(base->edge_count + other->edge_count + 1, sizeof(*out->edges));
+	if (!out->edges)
+		return -ENOMEM;
+	for (size_t i = 0; i < base->edge_count; i++) {
+		const struct flow_edge *x = &base->edges[i], *y = twin(base, x, other);
+
+		edge_row(&out->edges[out->edge_count++], base, x, x, y, base, other);
+		out->tv += fabs(out->edges[out->edge_count - 1].other - out->edges[out->edge_count - 1].base) / 2;
+	}
+	for (size_t i = 0; i < other->edge_count; i++) {
+		const struct flow_edge *y = &other->edges[i];
+
+		if (twin(other, y, base))
+			continue;
+		edge_row(&out->edges[out->edge_count++], other, y, NULL, y, base, other);
+		out->tv += out->edges[out->edge_count - 1].other / 2;
+	}
+	return adjust(out->edges, out->edge_count);
+}
+
+struct side {
+	double ns;
+	uint64_t samples;
+};
+
+static struct side total_of(const struct flow_input *in)
+{
+	struct side t = { 0 };
+
+	for (uint32_t i = 0; i < in->func_count; i++) {
+		t.ns += in->times[i].self_ns > 0 ? in->times[i].self_ns : in->times[i].instructions;
+		t.samples += in->times[i].samples;
+	}
+	return t;
+}
+
+static struct side side_of(const struct flow_input *in, const char *name, const char *object)
+{
+	struct side s = { 0 };
+
+	for (uint32_t i = 0; i < in->func_count; i++) {
+		if (strcmp(in->funcs[i].name, name) || strcmp(in->funcs[i].object, object))
+			continue;
+		s.ns = in->times[i].self_ns > 0 ? in->times[i].self_ns : in->times[i].instructions;
+		s.samples = in->times[i].samples;
+	}
+	return s;
+}
+
+/* Two proportions: pooled, so that a function absent from one side has an error, too. */
+static void function_row(struct diff_row *r, const struct in_func *f, struct side x, struct side xt, struct side y, struct side yt)
+{
+	double pooled;
+
+	*r = (struct diff_row){ .a = f->name, .a_object = f->object, .base_value = x.ns, .other_value = y.ns };
+	r->base = xt.ns > 0 ? x.ns / xt.ns : 0;
+	r->other = yt.ns > 0 ? y.ns / yt.ns : 0;
+	r->error = NAN;
+	if (xt.samples && yt.samples) {
+		pooled = (double)(x.samples + y.samples) / (double)(xt.samples + yt.samples);
+		r->error = sqrt(pooled * (1 - pooled) * (1 / (double)xt.samples + 1 / (double)yt.samples));
+	}
+	judge(r);
+}
+
+static int functions(const struct flow_input *base, const struct flow_input *other, struct flow_diff *out)
+{
+	struct side xt = total_of(base), yt = total_of(other);
+
+	out->functions = calloc((size_t)base->func_count + other->func_count + 1, sizeof(*out->functions));
+	if (!out->functions)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < base->func_count; i++) {
+		const struct in_func *f = &base->funcs[i];
+		struct side x = side_of(base, f->name, f->object), y = side_of(other, f->name, f->object);
+
+		if (x.samples || y.samples)
+			function_row(&out->functions[out->function_count++], f, x, xt, y, yt);
+	}
+	for (uint32_t i = 0; i < other->func_count; i++) {
+		const struct in_func *f = &other->funcs[i];
+		struct side y = side_of(other, f->name, f->object);
+		bool known = false;
+
+		for (uint32_t k = 0; k < base->func_count && !known; k++)
+			known = !strcmp(base->funcs[k].name, f->name) && !strcmp(base->funcs[k].object, f->object);
+		if (!known && y.samples)
+			function_row(&out->functions[out->function_count++], f, (struct side){ 0 }, xt, y, yt);
+	}
+	return adjust(out->functions, out->function_count);
+}
+
+int flow_diff(const struct flow *base, const struct flow *other, const struct flow_input *base_in,
+	      const struct flow_input *other_in, struct flow_diff *out, struct err *e)
+{
+	int err;
+
+	*out = (struct flow_diff){ .base_total = flow_total(base), .other_total = flow_total(other) };
+	err = edges(base, other, out);
+	if (!err)
+		err = functions(base_in, other_in, out);
+	if (err) {
+		flow_diff_release(out);
+		return err_set(e, err, "out of memory");
+	}
+	return 0;
+}
+
+void flow_diff_release(struct flow_diff *d)
+{
+	free(d->edges);
+	free(d->functions);
+	memset(d, 0, sizeof(*d));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What changed between two profiles of a program, and whether the change is more than the noise of
+ * sampling. Shares are compared, so runs of different length compare. Pure functions; included by
+ * view, cli and tests.
+ *
+ * The statistic is the difference of shares over its standard error; p is two-sided; q is p after
+ * Benjamini and Hochberg, so that of the changes called real at q <= 0.05 one in twenty is not.
+ */
+#ifndef ACCPERF_FLOW_DIFF_H
+#define ACCPERF_FLOW_DIFF_H
+
+#include "flow/flow.h"
+#include "flow/input.h"
+
+struct diff_row {
+	const char *a, *a_object; /* producer, or the function */
+	const char *b, *b_object; /* consumer, NULL for functions */
+	double base, other;	  /* shares of 1 */
+	double base_value, other_value; /* bytes, or ns */
+	double error;		  /* standard error of other - base; NaN unknown */
+	double z, p, q;		  /* NaN where the error is unknown; 0 when both are exact and differ */
+};
+
+struct flow_diff {
+	struct diff_row *edges, *functions; /* largest change first */
+	size_t edge_count, function_count;
+	double base_total, other_total;	     /* bytes */
+	double tv;
+};
+
+/* Borrows names from all four. 0 or -errno. */
+int flow_diff(const struct flow *base, const struct flow *other, const struct flow_input *base_in,
+	      const struct flow_input *other_in, struct flow_diff *out, struct err *e);
+void flow_diff_release(struct flow_diff *d);
+
+#endif

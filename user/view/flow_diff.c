@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+
+#include "util/json.h"
+#include "view/flow_diff.h"
+
+#define REAL 0.05 /* of the changes called real, this share is not */
+
+static const char *verdict(const struct diff_row *r)
+{
+	return isnan(r->q) ? "unknown" : r->q <= REAL ? "real" : "noise";
+}
+
+static void rows(const struct diff_view *v, const struct diff_row *r, size_t n, const char *what, const struct text_style *s,
+		 struct buf *out)
+{
+	unsigned shown = 0, name = s->width > 40 ? (s->width - 40) / 2 : 34;
+	bool two = n && r[0].b;
+	size_t noise = 0;
+
+	if (name > 40)
+		name = 40;
+	if (!n) {
+		buf_addf(out, "%s: neither profile has any\n\n", what);
+		return;
+	}
+	text_hue_on(out, s, TEXT_BOLD);
+	text_name(out, two ? "writer" : "function (time)", name - 1, name);
+	if (two)
+		text_name(out, "reader", name - 1, name);
+	buf_addstr(out, "    base    other   change        q  verdict");
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (size_t i = 0; i < n; i++) {
+		bool real = r[i].q <= REAL;
+
+		noise += !real;
+		if ((!real && !v->all) || shown >= v->rows)
+			continue;
+		shown++;
+		text_name(out, r[i].a, name - 1, name);
+		if (two)
+			text_name(out, r[i].b, name - 1, name);
+		buf_addf(out, "%7.2f%% %7.2f%% %+7.2f%% ", 100 * r[i].base, 100 * r[i].other, 100 * (r[i].other - r[i].base));
+		if (isnan(r[i].q))
+			buf_addstr(out, " unknown");
+		else
+			buf_addf(out, "%8.2g", r[i].q);
+		buf_addf(out, "  %s\n", verdict(&r[i]));
+	}
+	if (!v->all && noise)
+		buf_addf(out, "%zu of %zu %s did not change beyond noise%s\n", noise, n, what, shown ? "" : "; --all lists them");
+	buf_addch(out, '\n');
+}
+
+void flow_diff_text(const struct diff_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct flow_diff *d = v->diff;
+
+	buf_addf(out, "%s -> %s: bytes ", v->base, v->other);
+	text_bytes(out, (uint64_t)d->base_total);
+	buf_addstr(out, " -> ");
+	text_bytes(out, (uint64_t)d->other_total);
+	buf_addf(out, ", the flow changed by %.1f %% (total variation)\n\n", 100 * d->tv);
+	rows(v, d->edges, d->edge_count, "edges", s, out);
+	rows(v, d->functions, d->function_count, "functions", s, out);
+	buf_addstr(out, "Shares of each profile's own total. q: of all changes with at most this q, that share is chance\n"
+			"(Benjamini-Hochberg over two-sided tests on resampling errors); real: q <= 0.05.\n");
+	if (v->time_bias)
+		buf_addstr(out, "Weighted by time: a function that became slower gains share without moving more bytes.\n");
+}
+
+static void json_rows(struct json *j, const char *key, const struct diff_row *r, size_t n)
+{
+	json_arr(j, key);
+	for (size_t i = 0; i < n; i++) {
+		json_obj(j, NULL);
+		json_str(j, r[i].b ? "producer" : "name", r[i].a);
+		json_str(j, r[i].b ? "producer_object" : "object", r[i].a_object);
+		if (r[i].b) {
+			json_str(j, "consumer", r[i].b);
+			json_str(j, "consumer_object", r[i].b_object);
+		}
+		json_f64(j, "base", r[i].base);
+		json_f64(j, "other", r[i].other);
+		json_f64(j, r[i].b ? "base_bytes" : "base_ns", r[i].base_value);
+		json_f64(j, r[i].b ? "other_bytes" : "other_ns", r[i].other_value);
+		json_f64(j, "error", r[i].error);
+		json_f64(j, "z", r[i].z);
+		json_f64(j, "p", r[i].p);
+		json_f64(j, "q", r[i].q);
+		json_str(j, "verdict", verdict(&r[i]));
+		json_end(j);
+	}
+	json_end(j);
+}
+
+void flow_diff_json(const struct diff_view *v, struct buf *out)
+{
+	struct json j = { .out = out };
+
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.diff/1");
+	json_str(&j, "base", v->base);
+	json_str(&j, "other", v->other);
+	json_f64(&j, "base_bytes", v->diff->base_total);
+	json_f64(&j, "other_bytes", v->diff->other_total);
+	json_f64(&j, "tv", v->diff->tv);
+	json_str(&j, "bias", v->time_bias ? "time" : NULL);
+	json_rows(&j, "edges", v->diff->edges, v->diff->edge_count);
+	json_rows(&j, "functions", v->diff->functions, v->diff->function_count);
+	json_end(&j);
+	buf_addch(out, '\n');
+}
+
+#define NUM "{\"type\":[\"number\",\"null\"]}"
+const char flow_diff_schema[] =
+	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.diff/1\",\"type\":\"object\","
+	"\"required\":[\"schema\",\"base\",\"other\",\"tv\",\"edges\",\"functions\"],\"properties\":{"
+	"\"schema\":{\"const\":\"accperf.diff/1\"},\"base\":{\"type\":\"string\"},\"other\":{\"type\":\"string\"},"
+	"\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"tv\":" NUM ",\"bias\":{\"enum\":[\"time\",null]},"
+	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"base\",\"other\",\"q\",\"verdict\"],"
+	"\"properties\":{\"base\":" NUM ",\"other\":" NUM ",\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"error\":" NUM
+	",\"z\":" NUM ",\"p\":" NUM ",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"unknown\"]}}}},"
+	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"base\",\"other\",\"q\",\"verdict\"],"
+	"\"properties\":{\"base\":" NUM ",\"other\":" NUM ",\"base_ns\":" NUM ",\"other_ns\":" NUM ",\"error\":" NUM
+	",\"z\":" NUM ",\"p\":" NUM ",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"unknown\"]}}}}}}";

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Renders what flow/diff.h found. Appends to a struct buf, no I/O. Included by cli. */
+#ifndef ACCPERF_VIEW_FLOW_DIFF_H
+#define ACCPERF_VIEW_FLOW_DIFF_H
+
+#include "flow/diff.h"
+#include "util/buf.h"
+#include "view/text.h"
+
+struct diff_view {
+	const struct flow_diff *diff;
+	const char *base, *other; /* file names */
+	unsigned rows;
+	bool all; /* also changes that may be noise */
+	bool time_bias;
+};
+
+void flow_diff_text(const struct diff_view *v, const struct text_style *s, struct buf *out);
+void flow_diff_json(const struct diff_view *v, struct buf *out);
+extern const char flow_diff_schema[];
+
+#endif
