@@ -142,8 +142,8 @@ struct flow_input {
 
 	struct flow_cache cache;
 	struct store_reader *reader; /* owns the strings */
-	char start_text[40];
 	char command[256];
+	char program[256]; /* base name of the main image, "" unknown */
 	char *build_ids; /* "object=hex\n" lines of file modules, for merge */
 };
 

@@ -336,6 +336,8 @@ int input_resolve(struct raw *r)
 		const char *path = store_str(in->reader, r->module[i].path);
 
 		if (r->module[i].id == r->main_module && path)
+			snprintf(in->program, sizeof(in->program), "%s", base_name(path));
+		if (r->module[i].id == r->main_module && path)
 			for (uint32_t f = 0; f < in->func_count; f++)
 				in->funcs[f].main_image = !strcmp(in->funcs[f].object, base_name(path));
 	}

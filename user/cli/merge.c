@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf merge: profiles of one program into one. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "flow/estimators.h"
+#include "util/buf.h"
+
+#define MAX_FILES 256
+
+struct merge_cmd {
+	const char *output;
+	struct opt_list weights;
+	bool force;
+};
+
+static const struct merge_cmd defaults = { .output = "merged.data" };
+
+#define AT(field) .offset = offsetof(struct merge_cmd, field)
+static const struct opt options[] = {
+	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "profile to write (merged.data)" },
+	{ OPT_LIST, 'w', "weight", AT(weights), .arg = "W", .help = "weight of the next input, in their order; 1 where none is given" },
+	{ OPT_BOOL, 'f', "force", AT(force), .help = "merge even if the files' builds differ" },
+	OPT_END
+};
+
+/* The results that are computed of every input and added. */
+static const struct variant {
+	bool ke, stack, main_image;
+} variants[] = {
+	{ false, false, false }, { false, true, false }, { false, false, true }, { false, true, true }, { true, false, false }, { true, true, false },
+};
+#define VARIANTS (sizeof(variants) / sizeof(variants[0]))
+
+struct merge {
+	const struct merge_cmd *o;
+	struct store_writer *w;
+	struct flow sum[VARIANTS];
+	unsigned have[VARIANTS];
+	uint32_t module_base, stack_base, function_base, next_module, next_stack, next_function;
+	double weight;
+	char program[256];
+	struct intern counter_names;
+	struct fmt_counter counters[256]; /* by id */
+	struct fmt_cost cost;
+	struct fmt_end end;
+	struct err *e;
+};
+
+static uint32_t text(struct merge *m, const struct store_reader *r, uint32_t id)
+{
+	return store_string(m->w, store_str(r, id));
+}
+
+/* Ids of one input move behind those of the inputs before. */
+static uint32_t moved(uint32_t id, uint32_t base, uint32_t *next)
+{
+	if (!id || id > (1u << 30))
+		return 0;
+	if (base + id >= *next)
+		*next = base + id + 1;
+	return base + id;
+}
+
+static int put_stack(struct merge *m, const uint8_t *rec, size_t size)
+{
+	struct fmt_stack s;
+	struct fmt_frame *frames;
+	size_t n;
+	int err;
+
+	if (size < sizeof(s))
+		return 0;
+	memcpy(&s, rec, sizeof(s));
+	n = (size - sizeof(s)) / sizeof(*frames);
+	if (n < s.count)
+		s.count = (uint16_t)n;
+	frames = malloc((s.count + 1u) * sizeof(*frames));
+	if (!frames)
+		return err_set(m->e, -ENOMEM, "out of memory");
+	memcpy(frames, rec + sizeof(s), s.count * sizeof(*frames));
+	s.id = moved(s.id, m->stack_base, &m->next_stack);
+	for (unsigned i = 0; i < s.count; i++)
+		frames[i].module = moved(frames[i].module, m->module_base, &m->next_module);
+	err = store_put_var(m->w, FMT_STACK, &s, sizeof(s), frames, (uint32_t)(s.count * sizeof(*frames)));
+	free(frames);
+	return err;
+}
+
+static int put_symbol(struct merge *m, const struct store_reader *r, const uint8_t *rec, size_t size)
+{
+	struct fmt_symbol s;
+	struct fmt_inline chain[64];
+	size_t n;
+
+	if (size < sizeof(s))
+		return 0;
+	memcpy(&s, rec, sizeof(s));
+	n = (size - sizeof(s)) / sizeof(chain[0]);
+	if (n < s.count)
+		s.count = (uint32_t)n;
+	/* the last of the chain is the physical function: a long chain loses its innermost ones */
+	n = s.count > 64 ? s.count - 64 : 0;
+	s.count -= (uint32_t)n;
+	memcpy(chain, rec + sizeof(s) + n * sizeof(chain[0]), s.count * sizeof(chain[0]));
+	s.module = moved(s.module, m->module_base, &m->next_module);
+	for (uint32_t i = 0; i < s.count; i++) {
+		chain[i].function = moved(chain[i].function, m->function_base, &m->next_function);
+		chain[i].file = text(m, r, chain[i].file);
+	}
+	return store_put_var(m->w, FMT_SYMBOL, &s, sizeof(s), chain, (uint32_t)(s.count * sizeof(chain[0])));
+}
+
+static void add_counter(struct merge *m, const struct store_reader *r, const struct fmt_counter *c, uint64_t *last)
+{
+	const char *name = store_str(r, c->name);
+	uint32_t id = intern_str(&m->counter_names, name ? name : "unnamed", NULL);
+
+	if (!id || id >= sizeof(m->counters) / sizeof(m->counters[0]))
+		return;
+	/* cumulative within an input: only what was added since */
+	m->counters[id].value += c->value - last[id];
+	m->counters[id].flags |= c->flags;
+	last[id] = c->value;
+}
+
+static int put_record(struct merge *m, const struct store_reader *r, const struct store_chunk *c, uint32_t i, uint64_t *counted,
+		      struct fmt_cost *cost)
+{
+	union {
+		struct fmt_process process;
+		struct fmt_module module;
+		struct fmt_sample sample;
+		struct fmt_function function;
+		struct fmt_counter counter;
+		struct fmt_end end;
+	} u;
+
+	switch (c->section) {
+	case FMT_PROCESS:
+		store_rec(c, i, &u.process, sizeof(u.process));
+		u.process.comm = text(m, r, u.process.comm);
+		u.process.cmdline = text(m, r, u.process.cmdline);
+		return store_put(m->w, FMT_PROCESS, &u.process, sizeof(u.process));
+	case FMT_MODULE:
+		store_rec(c, i, &u.module, sizeof(u.module));
+		u.module.id = moved(u.module.id, m->module_base, &m->next_module);
+		u.module.path = text(m, r, u.module.path);
+		return store_put(m->w, FMT_MODULE, &u.module, sizeof(u.module));
+	case FMT_SAMPLE:
+		store_rec(c, i, &u.sample, sizeof(u.sample));
+		u.sample.stack = moved(u.sample.stack, m->stack_base, &m->next_stack);
+		u.sample.period = (uint64_t)((double)u.sample.period * m->weight + 0.5);
+		return store_put(m->w, FMT_SAMPLE, &u.sample, sizeof(u.sample));
+	case FMT_FUNCTION:
+		store_rec(c, i, &u.function, sizeof(u.function));
+		u.function.id = moved(u.function.id, m->function_base, &m->next_function);
+		u.function.name = text(m, r, u.function.name);
+		u.function.object = text(m, r, u.function.object);
+		u.function.file = text(m, r, u.function.file);
+		return store_put(m->w, FMT_FUNCTION, &u.function, sizeof(u.function));
+	case FMT_COUNTER:
+		store_rec(c, i, &u.counter, sizeof(u.counter));
+		add_counter(m, r, &u.counter, counted);
+		return 0;
+	case FMT_COST:
+		store_rec(c, i, cost, sizeof(*cost));
+		return 0;
+	case FMT_END:
+		store_rec(c, i, &u.end, sizeof(u.end));
+		m->end.duration_ns += u.end.duration_ns;
+		m->end.samples += u.end.samples;
+		m->end.lost += u.end.lost;
+		m->end.exit_status = u.end.exit_status;
+		m->end.reason = FMT_END_DONE;
+		return 0;
+	}
+	return 0;
+}
+
+/* Time samples with their stacks and names; accesses stay behind, their result is kept instead. */
+static int copy_samples(struct merge *m, struct store_reader *r)
+{
+	struct store_chunk c;
+	struct fmt_cost cost = { 0 };
+	uint64_t counted[256] = { 0 };
+	const uint8_t *rec;
+	size_t size;
+	int n, err = 0;
+
+	m->module_base = m->next_module;
+	m->stack_base = m->next_stack;
+	m->function_base = m->next_function;
+	store_rewind(r);
+	while (!err && (n = store_next(r, &c, m->e)) > 0) {
+		if (c.section == FMT_STACK || c.section == FMT_SYMBOL) {
+			while (!err && (rec = store_next_var(&c, &size)))
+				err = c.section == FMT_STACK ? put_stack(m, rec, size) : put_symbol(m, r, rec, size);
+		} else if (c.rec_size) {
+			for (uint32_t i = 0; !err && i < c.count; i++)
+				err = put_record(m, r, &c, i, counted, &cost);
+		}
+	}
+	m->cost.own_cpu_ns += cost.own_cpu_ns;
+	m->cost.target_cpu_ns += cost.target_cpu_ns;
+	m->cost.target_lost_ns += cost.target_lost_ns;
+	if (cost.peak_rss > m->cost.peak_rss)
+		m->cost.peak_rss = cost.peak_rss;
+	return err ? err : n;
+}
+
+static double both(double a, double b)
+{
+	return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+static int add_flows(struct merge *m, const char *path)
+{
+	int err = 0;
+
+	for (unsigned main_image = 0; !err && main_image < 2; main_image++) {
+		struct flow_input_opts io = { .main_image = main_image };
+		struct flow_input in;
+
+		err = flow_input_load(&in, path, &io, m->e);
+		if (err)
+			return err;
+		for (size_t v = 0; !err && v < VARIANTS; v++) {
+			struct est_opts est = EST_OPTS_DEFAULT;
+			struct err ignored = { 0 };
+			struct flow f;
+
+			if (variants[v].main_image != main_image || (!in.access_count && !in.has_x && !in.cache.count))
+				continue;
+			est.ke = variants[v].ke;
+			est.stack = variants[v].stack;
+			/* not every profile has every kind; the closing line says which are kept */
+			if (flow_estimate(&in, NULL, &est, &f, &ignored))
+				continue;
+			if (f.main_image == variants[v].main_image) {
+				struct flow *s = &m->sum[v];
+
+				if (!m->have[v]++) {
+					s->engine = f.engine;
+					s->semantics = f.semantics;
+					s->stack = f.stack;
+					s->main_image = f.main_image;
+					s->level = f.level;
+				}
+				s->time_bias |= f.time_bias;
+				s->duration_ns = both(s->duration_ns, f.duration_ns);
+				s->loads = both(s->loads, f.loads);
+				s->stores = both(s->stores, f.stores);
+				s->windows = both(s->windows, f.windows);
+				s->lost = both(s->lost, f.lost);
+				if (f.engine != s->engine)
+					err = err_set(m->e, -EINVAL, "%s comes from the %s engine and the others from %s; merge like with like", path,
+						      flow_engine_str(f.engine), flow_engine_str(s->engine));
+				if (!err && flow_add(s, &f, m->weight))
+					err = err_set(m->e, -ENOMEM, "out of memory");
+			}
+			flow_release(&f);
+		}
+		flow_input_release(&in);
+	}
+	return err;
+}
+
+/* The build-id of each object must be the same wherever it occurs. */
+static int check_builds(struct merge *m, struct intern *seen, const char *ids, const char *path)
+{
+	for (const char *p = ids; *p;) {
+		const char *nl = strchr(p, '\n'), *eq = memchr(p, '=', nl ? (size_t)(nl - p) : 0);
+
+		if (!nl || !eq)
+			break;
+		for (uint32_t i = 1; i <= seen->count; i++) {
+			size_t len;
+			const char *old = intern_get(seen, i, &len);
+
+			if (old && !strncmp(old, p, (size_t)(eq - p) + 1) && (len != (size_t)(nl - p) || memcmp(old, p, len)))
+				return err_set(m->e, -EINVAL, "%s is another build of %.*s than in the files before it; --force merges by name",
+					       path, (int)(eq - p), p);
+		}
+		if (!intern_add(seen, p, (size_t)(nl - p), NULL))
+			return err_set(m->e, -ENOMEM, "out of memory");
+		p = nl + 1;
+	}
+	return 0;
+}
+
+static int write_totals(struct merge *m, unsigned files)
+{
+	int err = 0;
+
+	for (uint32_t i = 1; !err && i <= m->counter_names.count && i < 256; i++) {
+		m->counters[i].name = store_string(m->w, intern_get(&m->counter_names, i, NULL));
+		err = store_put(m->w, FMT_COUNTER, &m->counters[i], sizeof(m->counters[i]));
+	}
+	if (!err && m->cost.own_cpu_ns)
+		err = store_put(m->w, FMT_COST, &m->cost, sizeof(m->cost));
+	for (size_t v = 0; !err && v < VARIANTS; v++)
+		if (m->have[v] == files)
+			err = flow_put(m->w, &m->sum[v], m->e);
+	if (!err)
+		err = store_put(m->w, FMT_END, &m->end, sizeof(m->end));
+	return err;
+}
+
+static int merge(struct merge *m, int argc, char **argv, bool *degraded)
+{
+	struct intern seen = { 0 };
+	int err = 0;
+
+	for (int i = 0; !err && i < argc; i++) {
+		const char *w = (unsigned)i < m->o->weights.count ? m->o->weights.items[i] : "1";
+		struct flow_input in;
+		char *end;
+
+		m->weight = strtod(w, &end);
+		if (*end || !(m->weight > 0) || m->weight > 1e12)
+			return err_set(m->e, -EINVAL, "--weight wants a number above 0, not '%s'", w);
+		err = flow_input_load(&in, argv[i], NULL, m->e);
+		if (err)
+			break;
+		if (!i)
+			snprintf(m->program, sizeof(m->program), "%s", in.program);
+		if (!m->o->force && strcmp(m->program, in.program))
+			err = err_set(m->e, -EINVAL, "%s is of %s and the first of %s; --force merges them all the same", argv[i],
+				      *in.program ? in.program : "an unknown program", *m->program ? m->program : "an unknown program");
+		if (!err && !m->o->force)
+			err = check_builds(m, &seen, in.build_ids, argv[i]);
+		if (*in.missing) {
+			log_warn("%s: %s", argv[i], in.missing);
+			*degraded = true;
+		}
+		if (!err && !i) {
+			store_meta(m->w, "engine", flow_engine_str(in.engine));
+			store_meta(m->w, "command", in.command);
+			store_metaf(m->w, "merged", "%d", argc);
+		}
+		if (!err)
+			err = copy_samples(m, in.reader);
+		flow_input_release(&in);
+		if (!err)
+			err = add_flows(m, argv[i]);
+	}
+	if (!err)
+		err = write_totals(m, (unsigned)argc);
+	intern_release(&seen);
+	return err;
+}
+
+static int cmd_merge(void *opts, int argc, char **argv)
+{
+	struct err e = { 0 };
+	struct merge m = { .o = opts, .e = &e, .next_module = 1, .next_stack = 1, .next_function = 1 };
+	bool degraded = false;
+	unsigned kinds = 0;
+	int err, closed;
+
+	if (m.o->weights.count > (unsigned)argc)
+		return err_set(&e, 0, "there are more weights than files"), cli_fail(&e, EXIT_USAGE);
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], m.o->output))
+			return err_set(&e, 0, "%s cannot be both input and output", argv[i]), cli_fail(&e, EXIT_USAGE);
+	m.w = store_create(m.o->output, 1, &e);
+	if (!m.w)
+		return cli_fail(&e, EXIT_FAILED);
+	for (size_t v = 0; v < VARIANTS; v++)
+		flow_init(&m.sum[v]);
+	err = merge(&m, argc, argv, &degraded);
+	if (err && !e.code)
+		err_set(&e, err, "writing %s failed: %s", m.o->output, strerror(-err));
+	closed = err ? (store_abandon(m.w), 0) : store_close(m.w, &e);
+	if (err)
+		unlink(m.o->output);
+	for (size_t v = 0; v < VARIANTS; v++) {
+		kinds += m.have[v] == (unsigned)argc;
+		flow_release(&m.sum[v]);
+	}
+	intern_release(&m.counter_names);
+	if (err || closed)
+		return cli_fail(&e, EXIT_FAILED);
+	log_info("%d profiles, %u kinds of flow -> %s", argc, kinds, m.o->output);
+	return degraded ? EXIT_DEGRADED : EXIT_DONE;
+}
+
+CLI_COMMAND(merge) = {
+	.name = "merge",
+	.summary = "several profiles of one program into one",
+	.order = 48,
+	.run = cmd_merge,
+	.options = options,
+	.opt_size = sizeof(struct merge_cmd),
+	.defaults = &defaults,
+	.usage = "[options] FILE...",
+	.details = "Adds profiles of the same program: shifts of a day, hosts of a service, repeated runs. Time samples,\n"
+		   "counters and costs are added; flows are estimated profile by profile, because addresses mean nothing\n"
+		   "across runs, and the results are added with their intervals. Single accesses are not kept.\n"
+		   "\n"
+		   "A weight multiplies what a profile counts for: 10 for a host that stands for ten. The builds of all\n"
+		   "files must agree by their build-ids. A kind of flow (ke, or library code attributed to its caller)\n"
+		   "that not every input has is left out.",
+	.examples = "accperf merge -o day.data host*.data\tOne profile of a fleet\n"
+		    "accperf merge -w 9 -w 1 -o all.data small.data large.data\tNine hosts like the first, one like the second\n",
+	.min_args = 1,
+	.max_args = MAX_FILES,
+};
