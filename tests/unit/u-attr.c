@@ -214,6 +214,14 @@ static void test_not_a_file(void **state)
 	assert_int_equal(modules_file(ms, &id)->state, MODULE_NOT_ELF);
 	snprintf(path, sizeof(path), "/etc/passwd");
 	assert_int_not_equal(modules_file(ms, &id)->state, MODULE_OPEN);
+	/* a file by the right name, but not the inode that is mapped, nor its bytes: not used */
+	snprintf(path, sizeof(path), "/lib/x86_64-linux-gnu/libz.so.1");
+	id.dev_major = id.dev_minor = id.ino = 1;
+	assert_int_equal(modules_file(ms, &id)->state, MODULE_CHANGED);
+	/* ... nor one of another build */
+	id.ino = 0;
+	id.build_id_len = 20;
+	assert_int_equal(modules_file(ms, &id)->state, MODULE_CHANGED);
 	modules_free(ms);
 }
 

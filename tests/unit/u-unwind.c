@@ -281,6 +281,55 @@ static void test_recursion(void **state)
 	assert_true(checked > 80);
 }
 
+/* ---- a call that never returns: its return address is the next function's ---- */
+
+static jmp_buf out;
+
+__attribute__((noinline, noreturn)) static void leave(void)
+{
+	int first = taken_count;
+
+	for (volatile uint64_t x = 1; taken_count < first + 5;)
+		x = x * 3 + 1;
+	longjmp(out, 1);
+}
+
+__attribute__((noinline, noreturn)) static void last_call(void)
+{
+	__asm__ volatile("");
+	leave();
+}
+
+__attribute__((noinline)) static void never_returned_from(void)
+{
+	if (!setjmp(out))
+		last_call();
+}
+
+static void test_noreturn(void **state)
+{
+	struct fmt_frame frames[256];
+	int seen = 0;
+
+	fresh();
+	timer(1, 0);
+	while (taken_count < 40)
+		never_returned_from();
+	timer(0, 0);
+	for (int i = 0; i < taken_count; i++) {
+		uint32_t flags;
+		int n = unwind_taken(i, frames, &flags);
+
+		if (n < 3 || !in_function(&frames[0], (void *)leave))
+			continue;
+		seen++;
+		assert_true(in_function(&frames[1], (void *)last_call));
+		assert_int_equal(frames[1].flags, FMT_FRAME_RETURN);
+		assert_int_equal(flags, FMT_STACK_COMPLETE);
+	}
+	assert_true(seen > 20);
+}
+
 /* ---- through a signal handler, on the same and on an alternate stack ---- */
 
 __attribute__((noinline)) static void handler_work(void)
@@ -319,8 +368,19 @@ static void signal_test(int flags, int *through, int *other, int *signal_frames)
 
 		if (find(frames, n, 0, (void *)handler_work) < 0)
 			continue;
-		for (int k = 0; k < n; k++)
-			*signal_frames += !!(frames[k].flags & FMT_FRAME_SIGNAL);
+		for (int k = 0; k < n; k++) {
+			uint8_t code[9];
+
+			if (!(frames[k].flags & FMT_FRAME_SIGNAL))
+				continue;
+			(*signal_frames)++;
+			/* its address is the trampoline's first instruction: mov $15,%rax */
+			assert_int_equal(module_read(modules_get(ms, frames[k].module), frames[k].addr, code, 9), 9);
+			assert_memory_equal(code, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9);
+			/* and what it interrupted was not calling */
+			if (k + 1 < n)
+				assert_int_equal(frames[k + 1].flags, 0);
+		}
 		if (f == FMT_STACK_COMPLETE && find(frames, n, 0, (void *)interrupted) > 0)
 			(*through)++;
 		else if (f == FMT_STACK_CUT)
@@ -373,6 +433,13 @@ __attribute__((noinline)) static uint64_t callback(uint64_t n)
 	return x;
 }
 
+/* Found again by its stack pointer alone, so that one must be right after the frame pointer's step. */
+__attribute__((noinline, optimize("omit-frame-pointer"))) static void jit_caller(uint64_t (*fn)(void *))
+{
+	fn((void *)callback);
+	__asm__ volatile("");
+}
+
 static void test_jit(void **state)
 {
 	/* push %rbp; mov %rsp,%rbp; call *%rdi's argument; pop %rbp; ret */
@@ -388,18 +455,19 @@ static void test_jit(void **state)
 	fresh();
 	timer(1, 0);
 	while (taken_count < 60)
-		fn((void *)callback);
+		jit_caller(fn);
 	timer(0, 0);
 	for (int i = 0; i < taken_count; i++) {
 		uint32_t flags;
 		int n = unwind_taken(i, frames, &flags);
 
-		if (n < 3 || !in_function(&frames[0], (void *)callback))
+		if (n < 4 || !in_function(&frames[0], (void *)callback))
 			continue;
 		seen++;
 		assert_int_equal(modules_get(ms, frames[1].module)->kind, FMT_MOD_ANON);
 		assert_int_equal(frames[1].addr, (uint64_t)(uintptr_t)page + 13);
-		assert_true(in_function(&frames[2], (void *)test_jit));
+		assert_true(in_function(&frames[2], (void *)jit_caller));
+		assert_true(in_function(&frames[3], (void *)test_jit));
 		assert_int_equal(flags, FMT_STACK_COMPLETE);
 	}
 	munmap(page, 4096);
@@ -467,7 +535,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_zlib),	 cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_recursion), cmocka_unit_test(test_noreturn),
+		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_altstack), cmocka_unit_test(test_jit),
 		cmocka_unit_test(test_vdso),	 cmocka_unit_test(test_garbage),
 	};

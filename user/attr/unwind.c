@@ -318,6 +318,8 @@ static enum step step_fp(struct walk *w, uint32_t *flags)
 	uint64_t fp = w->regs[a->fp], sp = w->regs[a->sp], caller_fp, ra;
 	bool was_fp = w->by_fp;
 
+	if (w->place.module && w->place.module->machine && w->place.module->machine != a->machine)
+		goto none; /* a 32-bit program: its frames are of another shape */
 	if (at_entry(w))
 		return STEP_COMPLETE;
 	if (!(w->known >> a->fp & 1))
