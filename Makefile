@@ -92,11 +92,19 @@ $(B)/unit/%: tests/unit/%.c $(B)/libaccperf.a
 	$(call say,UNIT,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS) -lcmocka
 
+# The library once, with the fuzzer's instrumentation, then each target against it.
+FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-unused-parameter \
+	-Wno-unknown-attributes
+FUZZ_OBJ := $(LIB_SRC:%.c=build/fuzz/obj/%.o) $(PB_SRC:%.c=build/fuzz/obj/%.o)
 fuzz: $(FUZZ)
-build/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(PB_SRC) $(wildcard include/*.h) | $(SKEL)
+build/fuzz/obj/%.o: %.c Makefile | $(SKEL) $(PB_SRC)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+build/fuzz/library.a: $(FUZZ_OBJ)
+	$(call say,FUZZLIB,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+build/fuzz/f-%: tests/fuzz/f-%.c build/fuzz/library.a
 	$(call say,FUZZ,$@)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-		-Wno-unused-parameter -o $@ $< $(LIB_SRC) $(PB_SRC) $(LDLIBS)
+	$(Q)$(CLANG) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer -MMD -MP -MF $@.d -o $@ $< build/fuzz/library.a $(LDLIBS)
 
 # First-lines flags of a test program: `// cflags: ...` and `// libs: ...`.
 flags_of = $(shell sed -n '1,8s|^// $(1): *||p' $(2))
@@ -122,5 +130,5 @@ dist:
 clean:
 	$(Q)rm -rf build
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(BPF_SRC:%.bpf.c=$(B)/%.bpf.d) $(UNIT:=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(BPF_SRC:%.bpf.c=$(B)/%.bpf.d) $(UNIT:=.d) $(FUZZ_OBJ:.o=.d) $(FUZZ:=.d)
 .PHONY: all unit fuzz workloads install install-extra uninstall uninstall-extra dist clean
