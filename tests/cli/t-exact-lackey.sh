@@ -92,6 +92,13 @@ exact paper.exact "--functions $SELECTED" "" rotate both 128
 planted paper.exact ke read_ppm iter_rot 16388 # published: 16387; user/exact/PAPER.md
 planted paper.exact ke iter_rot write_ppm 16384
 planted paper.exact ke rec_rot write_ppm 16384
+for program in "pipeline 64" "zlibuse 2000"; do
+	# shellcheck disable=SC2086
+	trace main.lackey "--stack exclude --attribute main" $program
+	# shellcheck disable=SC2086
+	exact main.exact "--attribute main" "--stack exclude" $program
+	check "${program% *}, libraries as their callers in the main image: equal" no_difference main
+done
 while read -r stack program args; do
 	name=$program.$stack
 	# shellcheck disable=SC2086

@@ -8,7 +8,8 @@
  * It shares no code with user/exact. Rules and known differences: README.md beside this file.
  *
  *     valgrind ... 2>&1 >/dev/null | lackey [--stack include|exclude] [--chunk 1|4|8]
- *                                           [--select F,G...] [--fold] [--maps FILE] MAIN
+ *                                           [--select F,G...] [--attribute self|main] [--fold]
+ *                                           [--maps FILE] MAIN
  *
  * MAIN is the program's file. Output: tab-separated lines `total`, `fn`, `quad`, `ke`.
  */
@@ -22,7 +23,8 @@
 #include "lackey.h"
 
 static struct {
-	bool stack_included, fold;
+	bool stack_included, fold, owners; /* owners: accesses belong to a function further up */
+	bool main_image;
 	unsigned int chunk;
 	const char *select, *maps, *main_path;
 } want = { .stack_included = true, .chunk = 4 };
@@ -72,7 +74,7 @@ static bool call_pending; /* a call has pushed, its callee has not begun */
 static void enter(struct frame *f, uint32_t function)
 {
 	f->function = function;
-	if (want.select && !functions[function].selected) {
+	if (want.owners && !functions[function].selected) {
 		f->owner = f->outer_owner;
 		f->invocation = f->outer_invocation;
 	} else {
@@ -135,7 +137,7 @@ static struct frame *current(void)
 
 static uint32_t account(void)
 {
-	return want.select ? current()->owner : now_function;
+	return want.owners ? current()->owner : now_function;
 }
 
 static void quad_read(uint64_t addr, unsigned int size, uint32_t reader)
@@ -206,7 +208,7 @@ static void see_load(uint64_t addr, unsigned int size)
 	if (!counts(addr))
 		return;
 	reader = account();
-	if (now->kind == INSN_RET && want.select)
+	if (now->kind == INSN_RET && want.owners)
 		reader = now->ret_owner;
 	unique_add(&read_set, reader, addr, size, &functions[reader].in_unique);
 	functions[reader].in += size;
@@ -373,7 +375,7 @@ static void see_line(char *line)
 	if (!now || !size)
 		return;
 	if (now->kind == INSN_RET) {
-		now->ret_owner = want.select ? current()->owner : now_function;
+		now->ret_owner = want.owners ? current()->owner : now_function;
 		now->ret_invocation = current()->invocation;
 	}
 	if (line[1] != 'S')
@@ -416,16 +418,19 @@ int main(int argc, char **argv)
 			want.select = argv[++i];
 		else if (!strcmp(argv[i], "--maps") && i + 1 < argc)
 			want.maps = argv[++i];
+		else if (!strcmp(argv[i], "--attribute") && i + 1 < argc)
+			want.main_image = !strcmp(argv[++i], "main");
 		else if (!strcmp(argv[i], "--fold"))
 			want.fold = true;
 		else
 			want.main_path = argv[i];
 	}
 	if (!want.main_path || (want.chunk != 1 && want.chunk != 4 && want.chunk != 8)) {
-		fprintf(stderr, "usage: lackey [--stack include|exclude] [--chunk 1|4|8] [--select F,G] [--fold] [--maps FILE] MAIN < TRACE\n");
+		fprintf(stderr, "usage: lackey [--stack include|exclude] [--chunk 1|4|8] [--select F,G] [--attribute self|main] [--fold] [--maps FILE] MAIN < TRACE\n");
 		return 2;
 	}
-	functions_init(want.select, want.fold);
+	want.owners = want.select || want.main_image;
+	functions_init(want.select, want.main_image, want.fold);
 	read_text();
 	if (!total.instructions) {
 		fprintf(stderr, "lackey: the input holds no trace\n");

@@ -55,7 +55,8 @@ extern struct table read_set, write_set;
 /* Counts the bytes of [addr, addr + size) that `function` has not touched before. */
 void unique_add(struct table *set, uint32_t function, uint64_t addr, unsigned int size, uint64_t *count);
 
-void functions_init(const char *select, bool fold);
+/* Selected: those named, or all of the main image. */
+void functions_init(const char *select, bool main_image, bool fold);
 uint32_t function_id(const char *name, const char *object);
 /* Mappings: from a file with the text of /proc/PID/maps, or from the tracer while it runs. */
 void objects_from(const char *maps_file, long pid, const char *main_path);

@@ -23,7 +23,8 @@ struct edges quad, ke;
 struct table read_set, write_set;
 static uint32_t function_count, function_room;
 static const char *select_list;
-static bool fold_libraries;
+static bool fold_libraries, select_main;
+static const char *main_base(void);
 
 void *xcalloc(size_t n, size_t size)
 {
@@ -130,13 +131,14 @@ uint32_t function_id(const char *name, const char *object)
 		functions = xrealloc(functions, function_room * sizeof(*functions));
 	}
 	functions[function_count] = (struct function){
-		.name = strdup(name), .object = strdup(object), .selected = in_list(select_list, name),
+		.name = strdup(name), .object = strdup(object), .selected = select_main ? !strcmp(object, main_base()) : in_list(select_list, name),
 	};
 	return function_count++;
 }
 
-void functions_init(const char *select, bool fold)
+void functions_init(const char *select, bool main_image, bool fold)
 {
+	select_main = main_image;
 	select_list = select;
 	fold_libraries = fold;
 	function_id("(outside)", "");
@@ -316,9 +318,9 @@ void objects_from(const char *maps_file, long pid, const char *main_file)
 
 static const char *main_base(void)
 {
-	const char *slash = strrchr(main_path, '/');
+	const char *slash = main_path ? strrchr(main_path, '/') : NULL;
 
-	return slash ? slash + 1 : main_path;
+	return slash ? slash + 1 : main_path ? main_path : "";
 }
 
 static struct mapping *mapping_of(uint64_t addr)

@@ -151,12 +151,10 @@ static Module *module_add(const HChar *path, Long bias, Bool file)
 	m->next = modules;
 	modules = m;
 	if (file && !main_seen) {
-		HChar exe[4096];
-		Int n = VG_(readlink)("/proc/self/exe", exe, sizeof(exe) - 1); /* the core's own: not it */
+		HChar exe[4096]; /* the core hands out the last component only */
 
-		(void)n;
-		VG_(client_fname)(exe, sizeof(exe), False);
-		m->is_main = main_seen = VG_STREQ(exe, path);
+		VG_(client_fname)(exe, sizeof(exe), True);
+		m->is_main = main_seen = VG_STREQ(exe, VG_(basename)(path));
 	}
 	VG_(memset)(&r, 0, sizeof(r));
 	r.id = m->id;
