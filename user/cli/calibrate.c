@@ -149,9 +149,10 @@ static char *host_text(void)
 
 static bool wanted(const struct calib_case *c, int argc, char **argv)
 {
+	size_t head = strcspn(c->name, "/");
+
 	for (int i = 0; i < argc; i++)
-		if (!strcmp(argv[i], c->name) || !strcmp(argv[i], c->family->name) || !strncmp(argv[i], c->name, strcspn(c->name, "/") + 1) ||
-		    (strlen(argv[i]) == strcspn(c->name, "/") && !strncmp(argv[i], c->name, strlen(argv[i]))))
+		if (!strcmp(argv[i], c->name) || !strcmp(argv[i], c->family->name) || (strlen(argv[i]) == head && !strncmp(argv[i], c->name, head)))
 			return true;
 	return argc == 0;
 }
@@ -359,6 +360,14 @@ static double break_even(const struct catalogue_entry *a)
 	return logca_solve(&a->p, 1, g) ? g[0] : NAN;
 }
 
+static void size_or_none(struct buf *b, double g)
+{
+	if (isnan(g))
+		buf_addstr(b, "none");
+	else
+		logca_size(b, g);
+}
+
 static double large(const struct logca *p)
 {
 	return 1 / (1 / p->A + (p->kind == LOGCA_DEP ? p->L : 0) / p->C * pow(1048576, 1 - p->beta));
@@ -417,8 +426,8 @@ static int compare(const struct calibrate_cmd *o, char **argv)
 			AUTO_BUF(ga);
 			AUTO_BUF(gb);
 
-			logca_size(&ga, break_even(a));
-			logca_size(&gb, break_even(b));
+			size_or_none(&ga, break_even(a));
+			size_or_none(&gb, break_even(b));
 			buf_addf(&out, "%-24s %10.4g %10.4g %6.2f   %10.4g %10.4g %6.2f   %10s %10s\n", a->name, fa, fb, fb / fa, sa, sb, sb / sa, ga.data, gb.data);
 		}
 	}

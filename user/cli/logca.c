@@ -11,7 +11,7 @@
 #include "cli/page.h"
 
 struct logca_cmd {
-	const char *params, *device, *name, *svg, *latency, *change, *unit;
+	const char *params, *device, *name, *host, *accelerated, *svg, *latency, *change, *unit;
 	struct opt_list sizes;
 	uint64_t resamples, seed, segments, block, padding, min_sizes, batch, unique;
 	double near_one, share, calls, queue, thread_switch, link;
@@ -27,6 +27,8 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "params", AT(params), .arg = "L=..,o=..,C=..,A=..,beta=..,latency=..", .help = "these; latency=indep or dep, also t0=.., A=inf" },
 	{ OPT_STRING, 'd', "device", AT(device), .arg = "NAME", .help = "a device of the LogCA paper; see `accperf logca devices`" },
 	{ OPT_STRING, 0, "name", AT(name), .arg = "NAME", .help = "the accelerator in a catalogue; a title otherwise" },
+	{ OPT_STRING, 0, "host", AT(host), .arg = "CALL", .help = "profile: the API call that is the host's variant" },
+	{ OPT_STRING, 0, "accelerated", AT(accelerated), .arg = "CALL", .help = "profile: the one that is the accelerated variant" },
 	{ OPT_STRING, 0, "unit", AT(unit), .arg = "UNIT", .help = "of the times given: ns, cycles (ns for a CSV)" },
 	{ OPT_GROUP, .help = "Fitting" },
 	{ OPT_STRING, 0, "latency", AT(latency), .arg = "auto|indep|dep", .help = "latency per call or per byte (BIC decides)" },
@@ -593,7 +595,7 @@ static int run(void *opts, int argc, char **argv)
 	}
 	if (o->resamples > 100000)
 		return err_set(&e, -EINVAL, "--resamples of more than 100000 would take hours"), cli_fail(&e, EXIT_USAGE);
-	r = (struct logca_request){ .params = o->params, .device = o->device, .file = file, .name = o->name,
+	r = (struct logca_request){ .params = o->params, .device = o->device, .file = file, .name = o->name, .host = o->host, .accelerated = o->accelerated,
 				    .fit = { .resamples = (unsigned)o->resamples, .seed = o->seed, .near_one = o->near_one,
 					     .pad_block = (double)o->block, .pad_bytes = (double)o->padding, .no_offset = o->no_offset, .min_sizes = 5,
 					     .latency = !strcmp(o->latency, "dep") ? FIT_DEP : !strcmp(o->latency, "indep") ? FIT_INDEP : FIT_BY_BIC } };
@@ -602,6 +604,8 @@ static int run(void *opts, int argc, char **argv)
 	} else {
 		if (o->unit)
 			s.view.unit = o->unit;
+		if (s.thinned)
+			log_info("%zu points were left out: the fit takes at most a dozen calls per quarter octave of size", s.thinned);
 		status = verbs[v].want_points && o->segments > 1 ? segments(o, &s) : verbs[v].run(o, &s);
 	}
 	logca_source_release(&s);

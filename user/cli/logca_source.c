@@ -91,10 +91,13 @@ static int from_catalogue(struct logca_source *s, const struct logca_request *r,
 	return from_entry(s, entry);
 }
 
-static int from_csv(struct logca_source *s, const struct logca_request *r, const struct buf *text, struct err *e)
-{
-	int err = points_parse_csv(&s->pts, text->data, text->len, e);
+#define MANY_POINTS 4096
+#define PER_BIN 12
 
+static int from_points(struct logca_source *s, const struct logca_request *r, int err, struct err *e)
+{
+	if (!err && s->pts.run[RUN_HOST].count + s->pts.run[RUN_ACCEL].count > MANY_POINTS)
+		s->thinned = points_thin(&s->pts, PER_BIN);
 	if (!err)
 		err = fit_logca(&s->pts, &r->fit, &s->fit, e);
 	if (err) {
@@ -121,13 +124,13 @@ static int from_file(struct logca_source *s, const struct logca_request *r, bool
 	if (text.len >= sizeof(magic))
 		memcpy(&magic, text.data, sizeof(magic));
 	if (magic == FMT_MAGIC)
-		return err_set(e, -ENOTSUP, "%s is a profile; its offload calls are not read yet", r->file);
+		return from_points(s, r, logca_profile_points(r->file, r, &s->pts, e), e);
 	while (i < text.len && strchr(" \t\r\n", text.data[i]))
 		i++;
 	if (i == text.len)
 		return err_set(e, -EINVAL, "%s is empty; wanted is a CSV with columns bytes,host,accelerated, a catalogue or a profile", r->file);
 	if (text.data[i] != '{')
-		return from_csv(s, r, &text, e);
+		return from_points(s, r, points_parse_csv(&s->pts, text.data, text.len, e), e);
 	err = catalogue_parse(&s->catalogue, text.data, text.len, e);
 	if (err) {
 		err_prefix(e, "%s", r->file);
@@ -168,5 +171,4 @@ void logca_source_release(struct logca_source *s)
 {
 	catalogue_release(&s->catalogue);
 	points_release(&s->pts);
-	free(s->label);
 }

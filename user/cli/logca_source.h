@@ -12,7 +12,7 @@
 
 struct logca_request {
 	const char *params, *device, *file, *name; /* one of the first three */
-	const char *host_api; /* profile: the API that is the host's variant */
+	const char *host, *accelerated; /* profile: names of the calls that are the one and the other */
 	struct fit_opts fit;
 };
 
@@ -21,13 +21,15 @@ struct logca_source {
 	struct points pts; /* empty: only parameters are known */
 	struct fit fit;
 	bool fitted;
-	char *label;
+	size_t thinned; /* points left out before the fit */
 	struct logca_view view;
 };
 
 /* Reads and, where there are points, fits. `want_points`: parameters alone will not do. */
 int logca_source_load(struct logca_source *s, const struct logca_request *r, bool want_points, struct err *e);
 void logca_source_release(struct logca_source *s);
+/* The offload calls of a profile as points. */
+int logca_profile_points(const char *path, const struct logca_request *r, struct points *pts, struct err *e);
 /* The whole file, at most 256 MB. */
 int logca_slurp(const char *path, struct buf *out, struct err *e);
 

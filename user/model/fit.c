@@ -108,42 +108,56 @@ void fit_derive(const struct curve_fit *f0, const struct curve_fit *f1, double s
 	};
 }
 
-/* Mean and worst |ln(median / fitted)| over the sizes, and the noise within them. */
+/* Sizes where they repeat; where they hardly do (a profile), quarter octaves: a single call's noise is
+ * no misfit of the model. */
+static size_t group_of(const struct curve *c, size_t i, bool repeat)
+{
+	return repeat ? c->index[i] : (size_t)(4 * log2(c->g[i] / c->size[0]));
+}
+
+/* Mean and worst |median of ln(measured / fitted)| over the groups, and the noise within them. */
 static double misfit(const struct curve *c, const struct curve_fit *f, double slope, struct fit *out, double *noise,
 		     double *calls)
 {
-	double *v = malloc((2 * c->n + c->sizes + 1) * sizeof(*v)), *within = v + c->n, *per = v + 2 * c->n;
-	double sum = 0;
-	size_t spread = 0;
+	double *v = malloc((3 * c->n + 1) * sizeof(*v)), *within = v + c->n, *r = v + 2 * c->n, sum = 0;
+	bool repeat = c->n >= 2 * c->sizes;
+	size_t spread = 0, groups = 0, used = 0;
 
+	*noise = *calls = NAN;
 	if (!v)
 		return NAN;
-	for (size_t s = 0; s < c->sizes; s++) {
+	for (size_t i = 0; i < c->n; i++) {
+		r[i] = c->ln_t[i] - log(curve_at(f, c->g[i]) + slope * c->g[i]);
+		groups = group_of(c, i, repeat) > groups ? group_of(c, i, repeat) : groups;
+	}
+	for (size_t s = 0; s <= groups; s++) {
 		size_t n = 0, first = spread;
-		double median, r;
+		double median, at = 0;
 
 		for (size_t i = 0; i < c->n; i++)
-			if (c->index[i] == s)
-				v[n++] = within[spread++] = c->ln_t[i];
+			if (group_of(c, i, repeat) == s) {
+				v[n++] = within[spread++] = r[i];
+				at = c->g[i];
+			}
+		if (!n)
+			continue;
 		median = curve_median(v, n);
-		per[s] = (double)n;
 		if (n > 1)
 			for (size_t i = first; i < spread; i++)
 				within[i] = fabs(within[i] - median) * sqrt((double)n / (double)(n - 1));
 		else
 			spread = first;
-		r = fabs(median - log(curve_at(f, c->size[s]) + slope * c->size[s]));
-		sum += r;
-		if (!(r <= out->worst_error)) {
-			out->worst_error = r;
-			out->worst_g = c->size[s];
+		used++;
+		sum += fabs(median);
+		if (!(fabs(median) <= out->worst_error)) {
+			out->worst_error = fabs(median);
+			out->worst_g = at;
 		}
 	}
 	*noise = spread ? 1.4826 * curve_median(within, spread) : NAN;
-	*calls = curve_median(per, c->sizes);
-	sum /= (double)c->sizes;
+	*calls = floor((double)c->n / (double)c->sizes);
 	free(v);
-	return sum;
+	return sum / (double)used;
 }
 
 static int refuse(const struct points *pts, const struct fit_opts *opts, const struct fit *out, struct err *e)
@@ -192,8 +206,8 @@ static void explain(const struct fit_work *w, const struct points *pts, struct f
 		fit_note(out, "no computing time shows on the accelerator: A has no upper bound in these data");
 	if (out->switched)
 		fit_note(out, "%zu calls had a context switch inside and were left out", out->switched);
-	if (pts->run[RUN_HOST].count && out->calls_per_size < 5)
-		fit_note(out, "only %.0f call%s a size: five or more are needed for intervals that mean something", out->calls_per_size,
+	if (pts->run[RUN_HOST].count && out->calls_per_size < 2 && out->sizes < 100)
+		fit_note(out, "about %.0f call%s a size: intervals come from neighbouring sizes and are rough", out->calls_per_size,
 			 out->calls_per_size == 1 ? "" : "s");
 	if (out->gmax / out->gmin < 64)
 		fit_note(out, "sizes span only %.3g to %.3g B: nothing is known outside", out->gmin, out->gmax);
@@ -311,8 +325,7 @@ int fit_logca(const struct points *pts, const struct fit_opts *opts, struct fit 
 	out->sizes = w.accel.sizes < w.host.sizes ? w.accel.sizes : w.host.sizes;
 	out->error_host = misfit(&w.host, &w.f0, 0, out, &noise[0], &calls[0]);
 	out->error_accel = misfit(&w.accel, &w.f1, slope, out, &noise[1], &calls[1]);
-	out->error = (out->error_host * (double)w.host.sizes + out->error_accel * (double)w.accel.sizes) /
-		     (double)(w.host.sizes + w.accel.sizes);
+	out->error = (out->error_host + out->error_accel) / 2;
 	out->noise = isnan(noise[0]) ? noise[1] : isnan(noise[1]) ? noise[0] : fmax(noise[0], noise[1]);
 	out->calls_per_size = fmin(calls[0], calls[1]);
 

@@ -49,7 +49,7 @@ struct fit {
 	double peak_g, peak_s;	     /* within what was measured */
 	double gmin, gmax;	     /* measured on both sides */
 	size_t host_calls, accel_calls, sizes, switched;
-	double calls_per_size;	     /* median, the smaller of host and accelerator */
+	double calls_per_size;	     /* mean, rounded down; the smaller of host and accelerator */
 	double error, error_host, error_accel; /* mean |ln(median measured / fitted)| over the sizes */
 	double worst_g, worst_error;
 	double noise; /* 1.4826 MAD of ln t within the sizes */

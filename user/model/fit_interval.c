@@ -125,38 +125,57 @@ static uint64_t next(uint64_t *state)
 
 struct resampler {
 	const struct curve *from;
-	double *t, *ln_t;     /* as measured */
-	size_t *start, *member; /* points of each size */
+	double *t, *ln_t;	/* as measured */
+	double *ln_f;		/* as fitted */
+	size_t *start, *member; /* points of each stratum */
+	size_t *stratum;	/* of each point */
+	size_t strata;
+	bool residuals; /* sizes hardly repeat: exchange residuals among neighbours instead of calls */
 };
 
-static int resampler_init(struct resampler *s, const struct curve *c)
+/* Strata: the sizes themselves; where they do not repeat (a profile), quarter octaves. */
+static size_t stratum_of(const struct resampler *s, size_t i)
+{
+	const struct curve *c = s->from;
+
+	return s->residuals ? (size_t)(4 * log2(c->g[i] / c->size[0])) : c->index[i];
+}
+
+static int resampler_init(struct resampler *s, const struct curve *c, const struct curve_fit *f, double slope, bool residuals)
 {
 	s->from = c;
-	s->t = malloc((2 * c->n + 1) * sizeof(*s->t));
-	s->start = calloc(c->sizes + 2 + c->n, sizeof(*s->start));
+	s->residuals = residuals;
+	s->strata = c->n == 0 ? 0 : residuals ? (size_t)(4 * log2(c->size[c->sizes - 1] / c->size[0])) + 1 : c->sizes;
+	s->t = malloc((3 * c->n + 1) * sizeof(*s->t));
+	s->start = calloc(s->strata + 2 + 2 * c->n, sizeof(*s->start));
 	if (!s->t || !s->start)
 		return -1;
 	s->ln_t = s->t + c->n;
-	s->member = s->start + c->sizes + 2;
+	s->ln_f = s->t + 2 * c->n;
+	s->member = s->start + s->strata + 2;
+	s->stratum = s->member + c->n;
 	memcpy(s->t, c->t, c->n * sizeof(*s->t));
 	memcpy(s->ln_t, c->ln_t, c->n * sizeof(*s->ln_t));
-	for (size_t i = 0; i < c->n; i++)
-		s->start[c->index[i] + 2]++;
-	for (size_t k = 2; k < c->sizes + 2; k++)
+	for (size_t i = 0; i < c->n; i++) {
+		s->ln_f[i] = residuals ? log(fmax(curve_at(f, c->g[i]) + slope * c->g[i], 1e-300)) : 0;
+		s->stratum[i] = stratum_of(s, i);
+		s->start[s->stratum[i] + 2]++;
+	}
+	for (size_t k = 2; k < s->strata + 2; k++)
 		s->start[k] += s->start[k - 1];
 	for (size_t i = 0; i < c->n; i++)
-		s->member[s->start[c->index[i] + 1]++] = i;
+		s->member[s->start[s->stratum[i] + 1]++] = i;
 	return 0;
 }
 
 static void resampler_draw(const struct resampler *s, struct curve *c, uint64_t *seed)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		size_t k = c->index[i], first = s->start[k], n = s->start[k + 1] - first;
+		size_t k = s->stratum[i], first = s->start[k], n = s->start[k + 1] - first;
 		size_t pick = s->member[first + next(seed) % n];
 
-		c->t[i] = s->t[pick];
-		c->ln_t[i] = s->ln_t[pick];
+		c->ln_t[i] = s->ln_t[pick] - s->ln_f[pick] + s->ln_f[i];
+		c->t[i] = s->residuals ? exp(c->ln_t[i]) : s->t[pick];
 	}
 }
 
@@ -234,21 +253,30 @@ static void draw_once(struct fit_work *w, struct fit *out, double *d)
 	}
 }
 
+static double points_per_stratum(const struct fit_work *w)
+{
+	const struct curve *c = w->accel.n < w->host.n ? &w->accel : &w->host;
+
+	return (double)c->n / (4 * log2(c->size[c->sizes - 1] / c->size[0]) + 1);
+}
+
 void fit_bootstrap(struct fit_work *w, struct fit *out)
 {
 	struct curve *c[RUN_KINDS] = { &w->host, &w->accel, &w->zero, &w->submit };
 	struct resampler s[RUN_KINDS] = { 0 };
 	unsigned n = w->opts->resamples;
 	uint64_t seed = w->opts->seed;
-	double *draw, widen;
-	bool ok = true;
+	double *draw, widen, per;
+	bool ok = true, residuals = out->calls_per_size < 2;
 
-	if (out->calls_per_size < 2 || n < 20)
+	per = residuals ? points_per_stratum(w) : out->calls_per_size;
+	if (per < 2 || n < 20)
 		return; /* nothing to draw from: the intervals stay unknown */
-	widen = sqrt(out->calls_per_size / (out->calls_per_size - 1));
+	widen = sqrt(per / (per - 1));
 	draw = malloc((size_t)n * DRAWN * sizeof(*draw));
 	for (int k = 0; k < RUN_KINDS; k++)
-		ok &= resampler_init(&s[k], c[k]) == 0;
+		ok &= resampler_init(&s[k], c[k], k == RUN_HOST ? &w->f0 : &w->f1, k == RUN_ACCEL && out->zero_used ? w->slope_known : 0,
+				     residuals && k <= RUN_ACCEL) == 0;
 	if (draw && ok) {
 		struct fit_value *to[DRAWN] = { [D_T0] = &out->t0, [D_C] = &out->C, [D_BETA] = &out->beta, [D_FIXED] = &out->fixed,
 						[D_HALF] = &out->half };

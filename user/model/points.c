@@ -82,6 +82,42 @@ size_t points_sizes(const struct point_list *l)
 	return distinct;
 }
 
+#define BINS 4096 /* quarter octaves from 2^-512 to 2^511 */
+
+static size_t bin_of(double g)
+{
+	double b = floor(4 * log2(g)) + BINS / 2;
+
+	return b < 0 ? 0 : b >= BINS ? BINS - 1 : (size_t)b;
+}
+
+size_t points_thin(struct points *p, unsigned per_bin)
+{
+	size_t *seen = calloc(2 * BINS, sizeof(*seen)), *have = seen + BINS, dropped = 0;
+
+	if (!seen)
+		return 0;
+	for (int k = 0; k < RUN_KINDS; k++) {
+		struct point_list *l = &p->run[k];
+		size_t kept = 0;
+
+		memset(seen, 0, 2 * BINS * sizeof(*seen));
+		for (size_t i = 0; i < l->count; i++)
+			have[bin_of(l->at[i].g)]++;
+		for (size_t i = 0; i < l->count; i++) {
+			size_t b = bin_of(l->at[i].g), n = seen[b]++;
+
+			/* the n-th of `have` is kept when it begins a new step of have / per_bin */
+			if (have[b] <= per_bin || n * per_bin / have[b] != (n + 1) * per_bin / have[b])
+				l->at[kept++] = l->at[i];
+		}
+		dropped += l->count - kept;
+		l->count = kept;
+	}
+	free(seen);
+	return dropped;
+}
+
 enum column { COL_BYTES = RUN_KINDS, COL_RUN, COL_TIME, COL_SWITCHED, COL_IGNORED };
 
 struct cell {

@@ -43,6 +43,10 @@ int points_add(struct points *p, enum run_kind k, double g, double t, bool switc
 /* Different sizes among the points that may enter a fit. */
 size_t points_sizes(const struct point_list *l);
 
+/* Keeps at most per_bin points of each kind in each quarter octave of size, evenly spread over their
+ * order: a fit needs no more, and its time grows with them. Returns how many were left out. */
+size_t points_thin(struct points *p, unsigned per_bin);
+
 /*
  * CSV, two shapes, told apart by the header:
  *     bytes,host,accelerated[,zero][,submit][,switched]	one row a size (rows may repeat)

@@ -100,12 +100,20 @@ static uint64_t thread_cpu(void)
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
-static long switches(const struct calib_case *c)
+/* The host's side always runs here: CPU time, also where the accelerator's is elapsed time. */
+static bool on_this_thread(const struct calib_case *c, enum run_kind k)
+{
+	return k == RUN_HOST || (c->clock == CALIB_THREAD_CPU && k != RUN_SUBMIT);
+}
+
+static long switches(const struct calib_case *c, enum run_kind k)
 {
 	struct rusage u;
 
+	if (c->switches_inside && k != RUN_HOST)
+		return 0;
 	getrusage(RUSAGE_THREAD, &u);
-	return u.ru_nivcsw + (c->switches_inside ? 0 : u.ru_nvcsw);
+	return u.ru_nivcsw + u.ru_nvcsw;
 }
 
 /* Text of sorts: words of uneven frequency, so that compressors have something to find. */
@@ -166,8 +174,8 @@ static int by_value(const void *a, const void *b)
 /* Time of one call, as the mean of n; *switched if the thread lost the processor. */
 static int one_pass(struct calib_session *s, enum run_kind k, size_t g, uint64_t n, double *ns, bool *switched)
 {
-	bool cpu = s->c->clock == CALIB_THREAD_CPU && k != RUN_SUBMIT;
-	long before = switches(s->c);
+	bool cpu = on_this_thread(s->c, k);
+	long before = switches(s->c, k);
 	uint64_t w0, c0, w1, c1;
 	int err;
 
@@ -187,7 +195,7 @@ static int one_pass(struct calib_session *s, enum run_kind k, size_t g, uint64_t
 		w1 = calib_now();
 		c1 = thread_cpu();
 	}
-	*switched = switches(s->c) != before;
+	*switched = switches(s->c, k) != before;
 	s->cpu_ns += (double)(c1 - c0);
 	s->wall_ns += (double)(w1 - w0);
 	*ns = (double)(cpu ? c1 - c0 : w1 - w0) / (double)n;
@@ -202,7 +210,7 @@ static int one_point(struct calib_session *s, enum run_kind k, size_t g, uint64_
 	double pass[PASSES];
 	unsigned good = 0;
 
-	if (s->c->clock == CALIB_THREAD_CPU)
+	if (on_this_thread(s->c, k))
 		return one_pass(s, k, g, n, ns, switched);
 	for (unsigned i = 0; i < PASSES; i++) {
 		double t;
@@ -287,7 +295,7 @@ static int measure_size(struct calib_session *s, unsigned runs, size_t g, double
 					break;
 			}
 			/* CPU time does not run while the thread waits: a long call's few switches are noise */
-			if (flag && s->c->clock == CALIB_THREAD_CPU && ns * (double)n[k] > 1e7)
+			if (flag && on_this_thread(s->c, (enum run_kind)k) && ns * (double)n[k] > 1e7)
 				flag = false;
 			err = points_add(s->pts, (enum run_kind)k, (double)g, fmax(ns, .01), flag, e);
 			if (err)
@@ -316,7 +324,7 @@ int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts
 		       struct calib_session *s, struct err *e)
 {
 	const struct calib_family *f = c->family;
-	size_t last = 0;
+	size_t last = 0, checked = opts->max < 4096 ? opts->max : 4096;
 	int err;
 
 	*s = (struct calib_session){ .c = c, .opts = opts, .pts = pts };
@@ -326,7 +334,7 @@ int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts
 		return err;
 	err = f->open(s, e);
 	if (!err && f->check && (runs & 1u << RUN_HOST) && (runs & 1u << RUN_ACCEL))
-		err = f->check(s, s->pool, f->round ? f->round(s, 4096) : 4096, e);
+		err = f->check(s, s->pool, f->round ? f->round(s, checked) : checked, e);
 	for (size_t at = opts->min; !err && at <= opts->max && (!c->max || at <= c->max); at *= 2) {
 		size_t g = f->round ? f->round(s, at) : at;
 		double longest = 0;

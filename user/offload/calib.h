@@ -36,7 +36,7 @@ struct calib_case {
 	unsigned runs;	    /* 1 << enum run_kind */
 	enum calib_clock clock;
 	size_t max;	    /* largest size that makes sense; 0: no limit of its own */
-	bool switches_inside; /* blocking is part of the call: only preemption counts as a switch */
+	bool switches_inside; /* the caller sleeps until the device is done: a switch is part of the call */
 	int variant;	    /* the family's own */
 	int index;	    /* of a device */
 };

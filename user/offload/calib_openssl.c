@@ -31,6 +31,7 @@ static const struct variant {
 	{ "sha256/avx2", "SHA", ":~0x20000000", "AVX2 code", SHA_VEX, SHA },
 	{ "sha256/scalar", "SHA", "~0x1000020000000000:~0x20000020", "scalar code", SHA_SCALAR, SHA },
 };
+#define COUNTED 2048 /* bytes of the call whose opcodes are counted */
 #define VARIANTS (sizeof(variants) / sizeof(variants[0]))
 
 static const char *const names[] = { "libcrypto.so.3", "libcrypto.so.1.1", NULL };
@@ -141,6 +142,7 @@ static int openssl_open(struct calib_session *s, struct err *e)
 	struct crypto *p = calloc(1, sizeof(*p));
 	struct calib_opcodes n;
 	struct err why;
+	size_t room;
 	int err;
 
 	s->priv = p;
@@ -150,10 +152,11 @@ static int openssl_open(struct calib_session *s, struct err *e)
 	if (err)
 		return err;
 	p->kernel = variants[s->c->variant].kernel[0] == 'C' ? variants[s->c->variant].kernel[1] : variants[s->c->variant].kernel[0];
-	p->out = malloc(s->opts->max + 64);
+	room = (s->opts->max > COUNTED ? s->opts->max : COUNTED) + 64;
+	p->out = calloc(1, room);
 	if (!p->out)
 		return err_set(e, -ENOMEM, "not enough memory for the output; lower --max");
-	memset(p->out, 0, s->opts->max + 64);
+	memset(p->out, 1, room); /* pages present */
 	if (p->kernel == 'S') {
 		p->ctx = p->md_new();
 		p->md = p->sha();
@@ -161,7 +164,7 @@ static int openssl_open(struct calib_session *s, struct err *e)
 		return err_set(e, -EIO, "libcrypto refuses to set the cipher up");
 	}
 	p->in = s->pool;
-	p->g = 2048;
+	p->g = COUNTED;
 	/* the parent judges: notes of this form are its own affair, see measure() */
 	if (calib_count_opcodes(counted, p, &n, &why))
 		calib_note(s, "path unknown: %s", why.text);
