@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf timeline: bytes per function over time. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/page.h"
+#include "view/timeline.h"
+
+struct timeline_cmd {
+	const char *input, *output, *metric, *stack, *attribute;
+	uint64_t slices, rows;
+	bool csv, svg, json;
+};
+
+static const struct timeline_cmd defaults = { .input = "accperf.data", .metric = "both", .stack = "exclude", .attribute = "self", .rows = 20 };
+
+#define AT(field) .offset = offsetof(struct timeline_cmd, field)
+static const struct opt options[] = {
+	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile (accperf.data)" },
+	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "write there instead of the terminal" },
+	{ OPT_STRING, 0, "metric", AT(metric), .arg = "both|reads|writes", .help = "which bytes are drawn (both)" },
+	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "count accesses to the stack, too (exclude)" },
+	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main", .help = "library code to itself, or to its caller in the main image (self)" },
+	{ OPT_UINT, 'n', "slices", AT(slices), .arg = "N", .help = "slices of time (60, or as recorded by exact --slice)" },
+	{ OPT_UINT, 0, "rows", AT(rows), .arg = "N", .help = "functions shown (20)" },
+	{ OPT_BOOL, 0, "csv", AT(csv), .help = "a line per slice and function" },
+	{ OPT_BOOL, 0, "svg", AT(svg), .help = "a picture" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.timeline/1" },
+	OPT_END
+};
+
+static int cmd_timeline(void *opts, int argc, char **argv)
+{
+	const struct timeline_cmd *o = opts;
+	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main") };
+	struct text_style style = page_style();
+	struct flow_input in;
+	struct timeline t;
+	struct err e = { 0 };
+	AUTO_BUF(out);
+	bool degraded = false;
+	int err;
+
+	if (o->csv + o->svg + o->json > 1)
+		return err_set(&e, 0, "choose one of --csv, --svg and --json"), cli_fail(&e, EXIT_USAGE);
+	if (o->slices > 10000 || !o->rows)
+		return err_set(&e, 0, "--slices wants 1 to 10000, --rows 1 or more"), cli_fail(&e, EXIT_USAGE);
+	if (flow_input_load(&in, o->input, &io, &e))
+		return cli_fail(&e, EXIT_FAILED);
+	err = timeline_build(&in, (uint32_t)o->slices, !strcmp(o->stack, "include"), &t, &e);
+	if (!err) {
+		struct timeline_view v = {
+			.t = &t, .rows = o->rows > 100000 ? 100000 : (unsigned)o->rows, .source = o->input,
+			.metric = !strcmp(o->metric, "reads") ? TIMELINE_READS : !strcmp(o->metric, "writes") ? TIMELINE_WRITES : TIMELINE_BOTH,
+			.time_bias = in.access_count && (in.access[0].flags & FMT_A_TIME) && !t.exact,
+		};
+
+		if (o->output)
+			style = (struct text_style){ 0 };
+		if (o->csv)
+			timeline_csv(&v, &out);
+		else if (o->svg)
+			timeline_svg(&v, &out);
+		else if (o->json)
+			timeline_json(&v, &out);
+		else
+			timeline_text(&v, &style, &out);
+		err = o->output ? page_save(&out, o->output, &e) : page_write(&out, !o->csv && !o->svg && !o->json, &e);
+		timeline_release(&t);
+		if (*in.missing) {
+			log_warn("%s: %s", o->input, in.missing);
+			degraded = true;
+		}
+	}
+	flow_input_release(&in);
+	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
+}
+
+static const struct cli_schema schemas[] = { { "timeline", timeline_schema }, { 0 } };
+
+CLI_COMMAND(timeline) = {
+	.name = "timeline",
+	.summary = "bytes read and written per function over time",
+	.order = 42,
+	.run = cmd_timeline,
+	.options = options,
+	.opt_size = sizeof(struct timeline_cmd),
+	.defaults = &defaults,
+	.usage = "[options]",
+	.details = "Draws a line per function with the bytes it read and wrote in each slice of the recording, and names\n"
+		   "the phases: slices in which the functions have like shares carry the same letter.\n"
+		   "\n"
+		   "Time is instructions in profiles of the exact engine, else the clock.",
+	.examples = "accperf timeline\tLines in the terminal\n"
+		    "accperf timeline --metric reads --slices 200 --csv -o reads.csv\tFor a spreadsheet\n"
+		    "accperf timeline --svg -o timeline.svg\tA picture\n",
+	.schemas = schemas,
+};

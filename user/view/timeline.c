@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <string.h>
+
+#include "util/json.h"
+#include "view/timeline.h"
+
+static double value(const struct timeline_view *v, const struct timeline_row *r, uint32_t s)
+{
+	return v->metric == TIMELINE_READS ? r->reads[s] : v->metric == TIMELINE_WRITES ? r->writes[s] : r->reads[s] + r->writes[s];
+}
+
+static const char *metric_name(const struct timeline_view *v)
+{
+	return v->metric == TIMELINE_READS ? "read" : v->metric == TIMELINE_WRITES ? "written" : "read and written";
+}
+
+static double rate(const struct timeline *t, double bytes)
+{
+	/* bytes per second, or per thousand instructions */
+	return t->instructions ? bytes / t->width * 1e3 : bytes / t->width * 1e9;
+}
+
+static void span(struct buf *out, const struct timeline *t, double width)
+{
+	if (t->instructions) {
+		text_count(out, (uint64_t)width);
+		buf_addstr(out, " instructions");
+	} else {
+		text_seconds(out, (uint64_t)width);
+	}
+}
+
+/* Columns of the sparkline: slices side by side, several to a column where they do not fit. */
+static void sparkline(const struct timeline_view *v, const struct timeline_row *r, unsigned columns, struct buf *out)
+{
+	static const char *const bars[] = { " ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588" };
+	const struct timeline *t = v->t;
+	double high = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (unsigned c = 0; c < columns; c++) {
+			uint32_t from = (uint32_t)((uint64_t)c * t->slices / columns), to = (uint32_t)((uint64_t)(c + 1) * t->slices / columns);
+			double sum = 0;
+
+			if (to == from)
+				to++;
+			for (uint32_t s = from; s < to && s < t->slices; s++)
+				sum += value(v, r, s);
+			sum /= to - from;
+			if (!pass)
+				high = sum > high ? sum : high;
+			else
+				buf_addstr(out, bars[sum > 0 ? 1 + (int)(sum / high * 7.0 + 0.5) : 0]);
+		}
+	}
+}
+
+void timeline_text(const struct timeline_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct timeline *t = v->t;
+	unsigned name = 24, columns = (s->width ? s->width : 100) - name - 22, shown = 0;
+
+	if (columns > t->slices)
+		columns = t->slices;
+	buf_addf(out, "Bytes %s per function over ", metric_name(v));
+	span(out, t, t->width * t->slices);
+	buf_addf(out, " in %u slices of ", t->slices);
+	span(out, t, t->width);
+	buf_addstr(out, "; each line has its own height\n\n");
+	text_hue_on(out, s, TEXT_BOLD);
+	text_name(out, "function", name - 1, name);
+	buf_addf(out, "%-*s     bytes  peak/%s", (int)columns, "", t->instructions ? "kinst" : "s");
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (uint32_t r = 0; r < t->row_count && shown < v->rows; r++) {
+		double total = 0, peak = 0;
+		AUTO_BUF(b);
+		AUTO_BUF(p);
+
+		for (uint32_t i = 0; i < t->slices; i++) {
+			total += value(v, &t->rows[r], i);
+			peak = fmax(peak, value(v, &t->rows[r], i));
+		}
+		if (!(total > 0))
+			continue;
+		shown++;
+		text_name(out, t->rows[r].name, name - 1, name);
+		sparkline(v, &t->rows[r], columns, out);
+		text_bytes(&b, (uint64_t)total);
+		text_pad_left(out, b.data ? b.data : "", 10);
+		text_bytes(&p, (uint64_t)rate(t, peak));
+		text_pad_left(out, p.data ? p.data : "", 12);
+		buf_addch(out, '\n');
+	}
+	text_name(out, "phase", name - 1, name);
+	for (unsigned c = 0; c < columns; c++)
+		buf_addch(out, (char)('A' + t->phase[(uint64_t)c * t->slices / columns]));
+	buf_addstr(out, "\n\n");
+	if (t->row_count > shown)
+		buf_addf(out, "%u more functions; --rows N lists more\n", t->row_count - shown);
+	buf_addf(out, "%u phase%s (slices with like mixes of functions); %s", t->phases, t->phases == 1 ? "" : "s",
+		 t->exact ? "counted by the exact engine" : "estimated from ");
+	if (!t->exact) {
+		text_count(out, (uint64_t)t->samples);
+		buf_addf(out, " sampled accesses%s", v->time_bias ? ", weighted by time" : "");
+	}
+	buf_addf(out, "; %s\n", v->source);
+}
+
+static void csv_field(struct buf *out, const char *s)
+{
+	buf_addch(out, '"');
+	for (; *s; s++) {
+		if (*s == '"')
+			buf_addch(out, '"');
+		buf_addch(out, (unsigned char)*s < 0x20 ? '?' : *s);
+	}
+	buf_addch(out, '"');
+}
+
+void timeline_csv(const struct timeline_view *v, struct buf *out)
+{
+	const struct timeline *t = v->t;
+
+	buf_addf(out, "slice,start_%s,phase,function,object,read_bytes,written_bytes\n", t->instructions ? "instructions" : "ns");
+	for (uint32_t s = 0; s < t->slices; s++) {
+		for (uint32_t r = 0; r < t->row_count; r++) {
+			const struct timeline_row *row = &t->rows[r];
+
+			if (!(row->reads[s] + row->writes[s] > 0))
+				continue;
+			buf_addf(out, "%u,%.0f,%c,", s, t->start + s * t->width, 'A' + t->phase[s]);
+			csv_field(out, row->name);
+			buf_addch(out, ',');
+			csv_field(out, row->object);
+			buf_addf(out, ",%.0f,%.0f\n", row->reads[s], row->writes[s]);
+		}
+	}
+}
+
+static void svg_text(struct buf *out, const char *s)
+{
+	for (unsigned n = 0; *s && n < 40; s++, n++) {
+		if (*s == '<' || *s == '>' || *s == '&' || (unsigned char)*s < 0x20)
+			buf_addf(out, "&#%u;", (unsigned char)*s < 0x20 ? '?' : (unsigned char)*s);
+		else
+			buf_addch(out, *s);
+	}
+}
+
+void timeline_svg(const struct timeline_view *v, struct buf *out)
+{
+	static const char *const tint[] = { "#eef4fb", "#fdf3e7", "#eef8ee", "#fbeef4", "#f3effa", "#f6f6ea" };
+	const struct timeline *t = v->t;
+	unsigned rows = t->row_count < v->rows ? t->row_count : v->rows, high = 36, left = 220, wide = 720;
+
+	buf_addf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n",
+		 left + wide + 100, rows * high + 70);
+	buf_addstr(out, "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
+	buf_addf(out, "<text x=\"10\" y=\"20\" font-size=\"14\">Bytes %s per function (own scale each; tint = phase)</text>\n", metric_name(v));
+	for (uint32_t s = 0; s < t->slices; s++)
+		buf_addf(out, "<rect x=\"%.2f\" y=\"32\" width=\"%.2f\" height=\"%u\" fill=\"%s\"/>\n", left + (double)wide * s / t->slices,
+			 (double)wide / t->slices + 0.3, rows * high, tint[t->phase[s] % 6]);
+	for (unsigned r = 0; r < rows; r++) {
+		double peak = 0, total = 0, base = 32 + (double)(r + 1) * high - 4;
+
+		for (uint32_t s = 0; s < t->slices; s++) {
+			peak = fmax(peak, value(v, &t->rows[r], s));
+			total += value(v, &t->rows[r], s);
+		}
+		buf_addf(out, "<text x=\"%u\" y=\"%.1f\" text-anchor=\"end\">", left - 8, base - 8);
+		svg_text(out, t->rows[r].name);
+		buf_addf(out, "</text>\n<polygon fill=\"#3b6ea5\" points=\"%u,%.1f", left, base);
+		for (uint32_t s = 0; s < t->slices && peak > 0; s++) {
+			double y = base - value(v, &t->rows[r], s) / peak * (high - 8);
+
+			buf_addf(out, " %.2f,%.1f %.2f,%.1f", left + (double)wide * s / t->slices, y, left + (double)wide * (s + 1) / t->slices, y);
+		}
+		buf_addf(out, " %u,%.1f\"/>\n<text x=\"%u\" y=\"%.1f\" fill=\"#555\">", left + wide, base, left + wide + 8, base - 8);
+		text_bytes(out, (uint64_t)total);
+		buf_addstr(out, "</text>\n");
+	}
+	buf_addf(out, "<text x=\"%u\" y=\"%u\" fill=\"#555\">0</text><text x=\"%u\" y=\"%u\" fill=\"#555\" text-anchor=\"end\">", left, rows * high + 50,
+		 left + wide, rows * high + 50);
+	span(out, t, t->width * t->slices);
+	buf_addstr(out, "</text>\n</svg>\n");
+}
+
+static void numbers(struct json *j, const char *key, const double *x, uint32_t n)
+{
+	json_arr(j, key);
+	for (uint32_t i = 0; i < n; i++)
+		json_u64(j, NULL, (uint64_t)(x[i] + 0.5));
+	json_end(j);
+}
+
+void timeline_json(const struct timeline_view *v, struct buf *out)
+{
+	const struct timeline *t = v->t;
+	struct json j = { .out = out };
+
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.timeline/1");
+	json_str(&j, "unit", t->instructions ? "instructions" : "ns");
+	json_f64(&j, "start", t->start);
+	json_f64(&j, "slice", t->width);
+	json_u64(&j, "slices", t->slices);
+	json_bool(&j, "exact", t->exact);
+	json_f64(&j, "samples", t->samples);
+	json_str(&j, "bias", v->time_bias ? "time" : NULL);
+	json_u64(&j, "phases", t->phases);
+	json_arr(&j, "phase");
+	for (uint32_t s = 0; s < t->slices; s++)
+		json_u64(&j, NULL, t->phase[s]);
+	json_end(&j);
+	json_arr(&j, "functions");
+	for (uint32_t r = 0; r < t->row_count; r++) {
+		json_obj(&j, NULL);
+		json_str(&j, "name", t->rows[r].name);
+		json_str(&j, "object", t->rows[r].object);
+		numbers(&j, "read_bytes", t->rows[r].reads, t->slices);
+		numbers(&j, "written_bytes", t->rows[r].writes, t->slices);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_end(&j);
+	buf_addch(out, '\n');
+}
+
+const char timeline_schema[] =
+	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.timeline/1\",\"type\":\"object\","
+	"\"required\":[\"schema\",\"unit\",\"start\",\"slice\",\"slices\",\"exact\",\"phases\",\"phase\",\"functions\"],\"properties\":{"
+	"\"schema\":{\"const\":\"accperf.timeline/1\"},\"unit\":{\"enum\":[\"ns\",\"instructions\"]},\"start\":{\"type\":\"number\"},"
+	"\"slice\":{\"type\":\"number\"},\"slices\":{\"type\":\"integer\"},\"exact\":{\"type\":\"boolean\"},"
+	"\"samples\":{\"type\":[\"number\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]},\"phases\":{\"type\":\"integer\"},"
+	"\"phase\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
+	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"read_bytes\",\"written_bytes\"],"
+	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},"
+	"\"read_bytes\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},\"written_bytes\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}}}}}}";
