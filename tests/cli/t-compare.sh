@@ -8,7 +8,7 @@ need jq || { skip "compare" "needs jq"; exit 0; }
 accperf exact -q --emit-samples 200:1 --emit-windows 300 --emit-census 64 -o a.data -- "$WORKLOADS/pipeline" 1024 >/dev/null 2>err ||
 	{ fail "a profile to compare"; cat err; exit 0; }
 accperf exact -q -o other.data -- "$WORKLOADS/rotate" iter 32 >/dev/null 2>&1
-accperf exact -q --no-ke -o quad.data -- "$WORKLOADS/pipeline" 64 >/dev/null 2>&1
+accperf exact -q --semantics quad -o quad.data -- "$WORKLOADS/pipeline" 64 >/dev/null 2>&1
 accperf exact -q --attribute main -o main.data -- "$WORKLOADS/pipeline" 64 >/dev/null 2>&1
 
 value() { jq -r "$1" out; }

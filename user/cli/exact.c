@@ -19,7 +19,7 @@
 struct exact_cmd {
 	const char *output;
 	const char *semantics, *stack, *attribute;
-	bool lib, lib_set, unique, ke, quad, cycles, objects;
+	bool lib, lib_set, unique, cycles, objects;
 	const char *functions, *candidate, *start_at, *stop_at;
 	uint64_t chunk, slice;
 	const char *emit_samples, *emit_timer;
@@ -31,8 +31,8 @@ struct exact_cmd {
 };
 
 static const struct exact_cmd defaults = {
-	.output = "accperf.data", .semantics = "quad", .stack = "exclude", .attribute = "self", .lib = true,
-	.unique = true, .ke = true, .quad = true, .chunk = 4, .window_hits = 64, .xfer_chunk = 4,
+	.output = "accperf.data", .semantics = "both", .stack = "exclude", .attribute = "self", .lib = true,
+	.unique = true, .chunk = 4, .window_hits = 64, .xfer_chunk = 4,
 };
 
 #define AT(field) .offset = offsetof(struct exact_cmd, field)
@@ -48,12 +48,11 @@ static const struct opt options[] = {
 	  .help = "count from the N-th call of FN on; what was written before belongs to (before attach)" },
 	{ OPT_STRING, 0, "stop-at", AT(stop_at), .arg = "FN[:N]", .help = "stop counting at the N-th call of FN" },
 	{ OPT_UINT, 0, "chunk", AT(chunk), .arg = "1|4|8", .help = "bytes per chunk of the ke semantics (4)" },
-	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke", .help = "what readers show unless told otherwise; both are measured (quad)" },
-	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "likewise for accesses to the stack (exclude)" },
+	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "both|quad|ke",
+	  .help = "quad: every byte read counts; ke: once per invocation and write (both)" },
+	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "what readers show unless told otherwise, and the xfers log; both are measured (exclude)" },
 	{ OPT_GROUP, .help = "Cost" },
 	{ OPT_BOOL, 0, "unique", AT(unique), .help = "sets of unique addresses: UMA figures (on); --no-unique is faster and smaller" },
-	{ OPT_BOOL, 0, "ke", AT(ke), .help = "the ke semantics (on)" },
-	{ OPT_BOOL, 0, "quad", AT(quad), .help = "the quad semantics (on)" },
 	{ OPT_BOOL, 0, "cycles", AT(cycles), .help = "a static cost model with simulated caches: time-like figures" },
 	{ OPT_GROUP, .help = "More results" },
 	{ OPT_BOOL, 0, "objects", AT(objects), .help = "data objects: globals, heap blocks by allocation site, stack frames, and who uses them" },
@@ -182,8 +181,6 @@ static int tool_args(const struct exact_cmd *o, const char *stream, const char *
 
 	if (o->chunk != 1 && o->chunk != 4 && o->chunk != 8)
 		return err_set(e, -EINVAL, "--chunk %llu: a chunk has 1, 4 or 8 bytes", (unsigned long long)o->chunk);
-	if (!o->quad && !o->ke)
-		return err_set(e, -EINVAL, "--no-quad and --no-ke together leave nothing to measure");
 	if (o->emit_windows && !o->emit_samples)
 		return err_set(e, -EINVAL, "--emit-windows draws from the samples: it needs --emit-samples PERIOD");
 	/* the engine's own messages must not mix with the program's */
@@ -197,8 +194,8 @@ static int tool_args(const struct exact_cmd *o, const char *stream, const char *
 	arg(a, "--max-stackframe=4000000");
 	arg(a, "--out=%s", stream);
 	arg(a, "--chunk=%llu", (unsigned long long)o->chunk);
-	arg(a, "--quad=%s", o->quad ? "yes" : "no");
-	arg(a, "--ke=%s", o->ke ? "yes" : "no");
+	arg(a, "--quad=%s", strcmp(o->semantics, "ke") ? "yes" : "no");
+	arg(a, "--ke=%s", strcmp(o->semantics, "quad") ? "yes" : "no");
 	arg(a, "--unique=%s", o->unique ? "yes" : "no");
 	arg(a, "--objects=%s", o->objects ? "yes" : "no");
 	arg(a, "--cycles=%s", o->cycles ? "yes" : "no");
@@ -319,7 +316,7 @@ static void write_meta(struct store_writer *w, const struct exact_cmd *o, char *
 		buf_addf(&cmd, "%s%s", i ? " " : "", argv[i]);
 	store_meta(w, "engine", "exact");
 	store_meta(w, "version", ACCPERF_VERSION);
-	store_meta(w, "semantics", o->semantics);
+	store_meta(w, "semantics", strcmp(o->semantics, "ke") ? "quad" : "ke");
 	store_meta(w, "stack", o->stack);
 	store_meta(w, "attribute", o->lib_set && !o->lib ? "main" : o->attribute);
 	store_metaf(w, "chunk", "%llu", (unsigned long long)o->chunk);
@@ -341,6 +338,29 @@ static void write_meta(struct store_writer *w, const struct exact_cmd *o, char *
 	p.comm = store_string(w, slash ? slash + 1 : argv[0]);
 	p.cmdline = store_string(w, cmd.data);
 	store_put(w, FMT_PROCESS, &p, sizeof(p));
+}
+
+static void figure(char *text, size_t size, uint64_t bytes, uint64_t unique)
+{
+	if (unique == FMT_X_UNKNOWN)
+		snprintf(text, size, "%llu B", (unsigned long long)bytes);
+	else
+		snprintf(text, size, "%llu B (%llu UMA)", (unsigned long long)bytes, (unsigned long long)unique);
+}
+
+/* What an accelerator for this call tree would have to be sent, to send back, and could keep. */
+static void show_candidates(const struct exact_result *res)
+{
+	for (size_t i = 0; i < res->subtree_count; i++) {
+		const struct exact_subtree *s = &res->subtrees[i];
+		char in[64], out[64], local[64];
+
+		figure(in, sizeof(in), s->rec.in[0], s->rec.in_unique[0]);
+		figure(out, sizeof(out), s->rec.out[0], s->rec.out_unique[0]);
+		figure(local, sizeof(local), s->rec.local[0], s->rec.local_unique[0]);
+		log_info("%s and all it calls: in %s, out %s, local %s; stack %llu B in, %llu B out", s->name, in, out, local,
+			 (unsigned long long)s->rec.in[1], (unsigned long long)s->rec.out[1]);
+	}
 }
 
 static int finish(const struct exact_cmd *o, const char *stream, char **argv, int status, const char *why, struct err *e)
@@ -373,8 +393,13 @@ static int finish(const struct exact_cmd *o, const char *stream, char **argv, in
 		store_put(w, FMT_END, &end, sizeof(end));
 	if (store_close(w, err ? NULL : e) && !err)
 		err = e->code ? e->code : -EIO;
-	if (err)
+	if (err) {
+		exact_result_release(&res);
 		return cli_fail(e, EXIT_FAILED);
+	}
+	if (!o->quiet)
+		show_candidates(&res);
+	exact_result_release(&res);
 	if (!o->quiet)
 		log_msg(LOG_INFO, "%.1f million instructions, %llu functions, %llu edges, %llu samples -> %s",
 			res.run.counted / 1e6, (unsigned long long)res.functions, (unsigned long long)res.edges,

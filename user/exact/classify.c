@@ -1,24 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "attr/decode.h"
+#include "attr/locals.h"
 #include "exact/classify.h"
 
 #define MAX_QUESTION 4096
 
+static size_t prefixes(const uint8_t *p, size_t len, bool *wide)
+{
+	size_t i = 0;
+
+	while (i < len && (p[i] == 0x66 || p[i] == 0xf2 || p[i] == 0xf3 || p[i] == 0xf0 || (p[i] & 0xf0) == 0x40)) {
+		*wide |= (p[i] & 0xf8) == 0x48;
+		i++;
+	}
+	return i;
+}
+
+/* nop in its forms, endbr, prefetches, fences, flags, cpuid: neither kind. What else is no
+ * computation moves data, between vector registers too. */
+static bool moves_nothing(const uint8_t *p, size_t len)
+{
+	bool wide = false;
+	size_t i = prefixes(p, len, &wide);
+
+	if (i >= len)
+		return true;
+	if (p[i] == 0x0f && i + 1 < len)
+		switch (p[i + 1]) {
+		case 0x1f: case 0x1e: case 0x18: case 0x0d: case 0xa2: case 0x31: case 0x77: case 0x01:
+			return true;
+		case 0xae:
+			return i + 2 < len && p[i + 2] >= 0xc0;
+		default:
+			return false;
+		}
+	if (p[i] == 0xc5 && i + 2 < len && p[i + 2] == 0x77)
+		return true; /* vzeroupper */
+	return p[i] == 0x90 || p[i] == 0xf4 || p[i] == 0xf5 || (p[i] >= 0xf8 && p[i] <= 0xfd);
+}
+
 /* Division and square root are the instructions whose cost stands out; their opcodes suffice. */
 static unsigned slow_cost(const uint8_t *p, size_t len)
 {
-	size_t i = 0;
 	bool wide = false;
+	size_t i = prefixes(p, len, &wide);
 
-	while (i < len && (p[i] == 0x66 || p[i] == 0xf2 || p[i] == 0xf3 || p[i] == 0xf0 || (p[i] & 0xf0) == 0x40)) {
-		wide |= (p[i] & 0xf8) == 0x48;
-		i++;
-	}
 	if (i + 1 >= len)
 		return 0;
 	if ((p[i] == 0xf7 || p[i] == 0xf6) && (p[i + 1] >> 3 & 7) >= 6)
@@ -51,7 +84,7 @@ struct xs_class exact_classify(const uint8_t *code, size_t len)
 	} else if (in.flags & (DEC_F_BRANCH | DEC_F_CALL | DEC_F_RET | DEC_F_SYSCALL | DEC_F_TRAP)) {
 		c.kind = XS_CONTROL;
 		c.cost = 2;
-	} else if (in.mem_cnt || in.writes || in.effect.op == DEC_OP_MOV || (in.flags & (DEC_F_SIMD | DEC_F_STORES | DEC_F_MEM_OTHER))) {
+	} else if (!moves_nothing(code, len)) {
 		c.kind = XS_TRANSFER;
 	}
 	c.cost += in.mem_cnt;
@@ -80,6 +113,48 @@ static int transfer(int fd, void *buf, size_t size, bool out)
 	return 0;
 }
 
+/* Files stay open: a program has few objects and many functions. */
+static struct locals *locals_file(const char *path)
+{
+	static struct { char *path; struct locals *l; } files[64];
+	static size_t count;
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(files[i].path, path))
+			return files[i].l;
+	if (count == sizeof(files) / sizeof(files[0]))
+		return NULL;
+	files[count].path = strdup(path);
+	files[count].l = locals_open(path);
+	return files[count].path ? files[count++].l : NULL;
+}
+
+static int answer_locals(int in, int out)
+{
+	static struct frame_local found[XS_MAX_LOCALS];
+	static struct xs_local reply[XS_MAX_LOCALS];
+	struct xs_locals_ask ask;
+	char path[PATH_MAX];
+	uint32_t n;
+	int err = transfer(in, &ask, sizeof(ask), false);
+
+	if (!err && ask.path_len >= sizeof(path))
+		return -EBADMSG;
+	if (!err)
+		err = transfer(in, path, ask.path_len, false);
+	if (err)
+		return err;
+	path[ask.path_len] = 0;
+	n = (uint32_t)locals_of(locals_file(path), ask.vaddr, found, XS_MAX_LOCALS);
+	for (uint32_t i = 0; i < n; i++) {
+		reply[i].offset = found[i].offset;
+		reply[i].size = found[i].size;
+		memcpy(reply[i].name, found[i].name, sizeof(reply[i].name));
+	}
+	err = transfer(out, &n, sizeof(n), true);
+	return err ? err : transfer(out, reply, n * sizeof(reply[0]), true);
+}
+
 int exact_answer(int in, int out)
 {
 	static uint8_t code[MAX_QUESTION][XS_CODE_BYTES];
@@ -89,6 +164,10 @@ int exact_answer(int in, int out)
 
 	if (err)
 		return err == -EPIPE ? 0 : err;
+	if (n == XS_ASK_LOCALS) {
+		err = answer_locals(in, out);
+		return err == -EPIPE ? 0 : err ? err : 1;
+	}
 	if (n > MAX_QUESTION)
 		return -EBADMSG;
 	err = transfer(in, code, (size_t)n * XS_CODE_BYTES, false);

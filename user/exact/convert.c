@@ -5,6 +5,7 @@
 #include <libelf.h>
 #include <elfutils/libdwelf.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -144,8 +145,29 @@ static void build_id_of(const char *path, struct fmt_module *m)
 	close(fd);
 }
 
+/* What the tool writes, and how large it is: anything else is damage. */
+static uint32_t size_of(uint32_t section)
+{
+	switch (section) {
+	case FMT_FUNCTION: return sizeof(struct fmt_function);
+	case FMT_MODULE: return sizeof(struct fmt_module);
+	case FMT_OBJECT: return sizeof(struct fmt_object);
+	case FMT_SAMPLE: return sizeof(struct fmt_sample);
+	case FMT_ACCESS: return sizeof(struct fmt_access);
+	case FMT_X_RUN: return sizeof(struct fmt_x_run);
+	case FMT_X_FUNC: return sizeof(struct fmt_x_func);
+	case FMT_X_EDGE: return sizeof(struct fmt_x_edge);
+	case FMT_X_NODE: return sizeof(struct fmt_x_node);
+	case FMT_X_USE: return sizeof(struct fmt_x_use);
+	case FMT_X_OBJECT: return sizeof(struct fmt_x_object);
+	case FMT_X_SLICE: return sizeof(struct fmt_x_slice);
+	case FMT_X_SUBTREE: return sizeof(struct fmt_x_subtree);
+	default: return 0;
+	}
+}
+
 /* The strings a record refers to, and what only the driver can add. */
-static int take_fixed(struct conv *c, uint16_t section, const uint8_t *rec, uint32_t size)
+static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint32_t size)
 {
 	union {
 		struct fmt_function fn;
@@ -154,7 +176,7 @@ static int take_fixed(struct conv *c, uint16_t section, const uint8_t *rec, uint
 		uint8_t raw[256];
 	} u;
 
-	if (size > sizeof(u))
+	if (size > sizeof(u) || size != size_of(section))
 		return 0;
 	memset(&u, 0, sizeof(u));
 	memcpy(&u, rec, size);
@@ -178,9 +200,22 @@ static int take_fixed(struct conv *c, uint16_t section, const uint8_t *rec, uint
 		u.obj.name = string_id(c, u.obj.name);
 		break;
 	case FMT_X_RUN:
-		memcpy(&c->res->run, rec, size < sizeof(c->res->run) ? size : sizeof(c->res->run));
+		memcpy(&c->res->run, rec, size);
 		c->res->has_run = true;
 		break;
+	case FMT_X_SUBTREE: {
+		struct exact_subtree *n, *s;
+
+		n = realloc(c->res->subtrees, (c->res->subtree_count + 1) * sizeof(*n));
+		if (!n)
+			return -ENOMEM;
+		c->res->subtrees = n;
+		s = &n[c->res->subtree_count++];
+		memcpy(&s->rec, rec, size);
+		snprintf(s->name, sizeof(s->name), "%s",
+			 s->rec.function < c->name_cap && c->names[s->rec.function] ? c->names[s->rec.function] : "?");
+		break;
+	}
 	case FMT_X_EDGE:
 		c->res->edges++;
 		break;
@@ -192,7 +227,7 @@ static int take_fixed(struct conv *c, uint16_t section, const uint8_t *rec, uint
 	return store_put(c->w, section, &u, size);
 }
 
-static int take_var(struct conv *c, uint16_t section, const uint8_t *rec, uint32_t n)
+static int take_var(struct conv *c, uint32_t section, const uint8_t *rec, uint32_t n)
 {
 	uint8_t *copy;
 	int err;
@@ -222,7 +257,7 @@ static int take_var(struct conv *c, uint16_t section, const uint8_t *rec, uint32
 		return err;
 	case FMT_STACK:
 	case FMT_WINDOW:
-		return store_put_var(c->w, section, rec, n, NULL, 0);
+		return n < 8 ? 0 : store_put_var(c->w, section, rec, n, NULL, 0);
 	default:
 		return 0;
 	}
@@ -325,7 +360,8 @@ static int resolve(struct conv *c)
 	uint32_t top = 0;
 	int err = s && addrs ? 0 : -ENOMEM;
 
-	qsort(c->places, c->place_count, c->place_count ? sizeof(*c->places) : 1, by_module);
+	if (c->place_count)
+		qsort(c->places, c->place_count, sizeof(*c->places), by_module);
 	for (size_t i = 0, j; !err && i < c->place_count; i = j) {
 		struct naming_run run = { c, i };
 		const struct mod *m = NULL;
@@ -395,6 +431,13 @@ static int walk(struct conv *c, struct err *e)
 			return err_set(e, err, "cannot write the profile: %s", strerror(-err));
 	}
 	return 0;
+}
+
+void exact_result_release(struct exact_result *res)
+{
+	free(res->subtrees);
+	res->subtrees = NULL;
+	res->subtree_count = 0;
 }
 
 int exact_convert(const char *stream, struct store_writer *w, struct exact_result *res, struct err *e)

@@ -19,7 +19,11 @@ struct exact_result {
 	bool torn;	 /* the stream ends inside a block */
 	char why[200];	 /* why it is incomplete; "" complete */
 	uint64_t functions, edges, samples;
+	struct exact_subtree { struct fmt_x_subtree rec; char name[200]; } *subtrees;
+	size_t subtree_count;
 };
+
+void exact_result_release(struct exact_result *res);
 
 /* Writes all the stream holds; an incomplete run is no error: see res. */
 int exact_convert(const char *stream, struct store_writer *w, struct exact_result *res, struct err *e);

@@ -33,6 +33,19 @@ struct xs_place {
 
 /* Question: u32 count, then for each instruction a length byte and 15 code bytes.
  * Answer: count times struct xs_class. */
+#define XS_ASK_LOCALS 0xffffffffu /* instead of a count: struct xs_locals_ask, then the path */
+struct xs_locals_ask {
+	uint64_t vaddr;
+	uint32_t path_len, pad;
+};
+/* Answer: u32 count, then that many. */
+struct xs_local {
+	int64_t offset; /* from the stack pointer before the call */
+	uint64_t size;
+	char name[48];
+};
+#define XS_MAX_LOCALS 256
+
 enum xs_class_kind { XS_OTHER = 0, XS_COMPUTE = 1, XS_TRANSFER = 2, XS_CONTROL = 3 };
 #define XS_CODE_BYTES 16
 

@@ -89,6 +89,8 @@ typedef struct Module {
 
 enum { FNF_ALLOC = 1, FNF_FREE = 2, FNF_SELECTED = 4, FNF_START = 8, FNF_STOP = 16, FNF_MAIN_IMAGE = 32 };
 
+struct xs_local;
+
 typedef struct Fn {
 	UInt id; /* index; disk id is id + 1 */
 	UInt flags;
@@ -99,6 +101,10 @@ typedef struct Fn {
 	ULong vaddr;
 	HChar *name;
 	struct Fn *hash_next;
+	struct xs_local *locals; /* asked for at the first access to its frame */
+	UInt local_count;
+	Bool locals_asked;
+	UInt *local_obj;
 	ULong calls;
 	Counters self, inc; /* self: filled from the call tree when written */
 	Counters slice0;    /* self when the slice began */
@@ -173,6 +179,7 @@ extern ULong call_args[3];
 IRSB *x_instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const VexGuestExtents *,
 		   const VexArchInfo *, IRType, IRType);
 typedef VG_REGPARM(1) void (*flush_fn)(Flush *);
+UInt ask_locals(const HChar *path, ULong vaddr, struct xs_local **out);
 flush_fn exec_pick(const HChar **name);
 
 /* ---- shadow memory ---- */

@@ -68,6 +68,26 @@ static void classify(void)
 	}
 }
 
+/* Variables in a function's frame, from its debug information; the array is the caller's. */
+UInt ask_locals(const HChar *path, ULong vaddr, struct xs_local **out)
+{
+	static UChar q[4 + sizeof(struct xs_locals_ask) + 4096];
+	struct xs_locals_ask ask = { vaddr, VG_(strlen)(path), 0 };
+	UInt n = XS_ASK_LOCALS;
+
+	*out = NULL;
+	if (opt.class_w < 0 || out_dead || ask.path_len >= 4096)
+		return 0;
+	VG_(memcpy)(q, &n, 4);
+	VG_(memcpy)(q + 4, &ask, sizeof(ask));
+	VG_(memcpy)(q + 4 + sizeof(ask), path, ask.path_len);
+	n = 4 + sizeof(ask) + ask.path_len;
+	if (VG_(write)(opt.class_w, q, n) != (Int)n || !read_full(opt.class_r, &n, 4) || !n || n > XS_MAX_LOCALS)
+		return 0;
+	*out = VG_(malloc)("x.locals", n * sizeof(**out));
+	return read_full(opt.class_r, *out, n * sizeof(**out)) ? n : 0;
+}
+
 /* `jmp *[rip+x]`, as in procedure linkage tables, with or without endbr64: belongs to the caller. */
 static Bool is_stub(const VexGuestExtents *vge)
 {

@@ -8,6 +8,7 @@
  * Live ranges stand in one sorted array; each instruction remembers the range it met last.
  */
 #include "x.h"
+#include "../stream.h"
 
 enum { ALLOC_NONE, ALLOC_MALLOC, ALLOC_CALLOC, ALLOC_REALLOC, ALLOC_MEMALIGN, ALLOC_POSIX, ALLOC_FREE };
 
@@ -333,6 +334,26 @@ static Range variable_at(Addr a)
 	return (Range){ lo, hi + 1, id };
 }
 
+/* Which variable of the function lies there; of several that share the place, the smallest. */
+static UInt local_at(Fn *fn, Long off)
+{
+	UInt best = ~0u;
+
+	if (!fn->locals_asked) {
+		fn->locals_asked = True;
+		if (fn->mod && fn->entry)
+			fn->local_count = ask_locals(fn->mod->path, fn->vaddr, &fn->locals);
+		fn->local_obj = VG_(calloc)("x.locals", fn->local_count + 1, sizeof(*fn->local_obj));
+	}
+	for (UInt i = 0; i < fn->local_count; i++) {
+		const struct xs_local *l = &fn->locals[i];
+
+		if (off >= l->offset && off < l->offset + (Long)l->size && (best == ~0u || l->size < fn->locals[best].size))
+			best = i;
+	}
+	return best;
+}
+
 /* Stack data belongs to the frame it lies in. */
 static UInt frame_object(Addr a)
 {
@@ -352,6 +373,19 @@ static UInt frame_object(Addr a)
 			hi = mid;
 	}
 	fn = t->depth ? t->frames[lo].fn : NULL;
+	if (fn && lo) {
+		Long off = a - (t->frames[lo].sp + 8);
+		UInt i = local_at(fn, off);
+
+		if (i < fn->local_count) {
+			if (!fn->local_obj[i]) {
+				VG_(snprintf)(name, sizeof(name), "%.48s in %.1000s", fn->locals[i].name, fn->name);
+				fn->local_obj[i] = obj_new(FMT_OBJ_LOCAL, name, fn, 0, fn->locals[i].size);
+				objs[fn->local_obj[i] - 1].bytes = fn->locals[i].size;
+			}
+			return fn->local_obj[i];
+		}
+	}
 	id = keyed((ULong)(fn ? fn->id : 0) << 3 | 7);
 	if (!*id) {
 		VG_(snprintf)(name, sizeof(name), "stack of %.1000s", fn ? fn->name : "?");

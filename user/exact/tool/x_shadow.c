@@ -22,7 +22,7 @@ void *shadow_alloc(SizeT n)
 			VG_(am_munmap_valgrind)((Addr)reserve, RESERVE);
 			reserve = NULL;
 			out_snapshot("memory ran out: the engine needs several times the program's own; "
-				     "--no-unique and --no-ke need less", False);
+				     "--no-unique and --semantics quad need less", False);
 		}
 		VG_(out_of_memory_NORETURN)("accperf: shadow memory", n);
 	}
