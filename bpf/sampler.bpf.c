@@ -18,6 +18,16 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u32 stack_limit = 32 * 1024;
 const volatile __u32 wake_bytes = 256 * 1024; /* wake the reader when this much waits */
+__u32 wake_next SEC(".data"); /* set by user space: it wants the next sample at once */
+
+static __always_inline __u64 wake_flag(__u64 waiting)
+{
+	if (wake_next) {
+		wake_next = 0;
+		return BPF_RB_FORCE_WAKEUP;
+	}
+	return waiting > wake_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -166,8 +176,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	x->s.stack_bytes = len;
 	len += sizeof(x->s);
 	x->s.h.size = len;
-	if (bpf_ringbuf_output(&ring, x, len, bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > wake_bytes ?
-				       BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&ring, x, len, wake_flag(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA))))
 		count(CTR_RING_FULL);
 	else
 		count(CTR_SENT);

@@ -10,6 +10,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 #define MAX_NR 512
 #define MAX_RANGES 16
+#define RING_BYTES (1 << 20)
 #define USER_CS_32 0x23
 
 /* As enum sysdir_shape in kmod-free/syscalls.h; told by user space in `calls`. */
@@ -24,6 +25,7 @@ struct pending {
 	__u64 time;
 	__u64 args[6];
 	__s64 nr;
+	__u32 every, pad; /* as drawn */
 };
 
 struct {
@@ -49,7 +51,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, RING_BYTES);
 } ring SEC(".maps");
 
 struct record {
@@ -63,10 +65,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct record);
 } scratch SEC(".maps");
-
-struct iovec {
-	__u64 base, len;
-};
 
 struct msghdr { /* user space's */
 	__u64 name;
@@ -85,12 +83,21 @@ static __always_inline bool wanted(__u32 pid)
 	return all || bpf_map_lookup_elem(&targets, &pid);
 }
 
+/* When user space is behind: fewer, each standing for more, rather than a full ring. */
+static __always_inline __u32 one_in(void)
+{
+	__u64 waits = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	__u32 n = every ? every : 1;
+
+	return waits > RING_BYTES / 4 * 3 ? n * 256 : waits > RING_BYTES / 2 ? n * 16 : n;
+}
+
 SEC("raw_tp/sys_enter")
 int on_enter(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	struct pt_regs *r = (struct pt_regs *)ctx->args[0], regs;
-	__u32 tid = (__u32)id, key = (__u32)ctx->args[1];
+	__u32 tid = (__u32)id, key = (__u32)ctx->args[1], n;
 	struct pending p = { 0 };
 	struct call *c;
 
@@ -102,12 +109,14 @@ int on_enter(struct bpf_raw_tracepoint_args *ctx)
 	if (!c || !c->shape)
 		return 0;
 	__sync_fetch_and_add(&seen, 1);
-	if (every > 1 && bpf_get_prandom_u32() % every)
+	n = one_in();
+	if (n > 1 && bpf_get_prandom_u32() % n)
 		return 0;
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), r) || regs.cs == USER_CS_32)
 		return 0;
 	p.time = bpf_ktime_get_ns();
 	p.nr = key;
+	p.every = n;
 	p.args[0] = regs.rdi;
 	p.args[1] = regs.rsi;
 	p.args[2] = regs.rdx;
@@ -123,37 +132,29 @@ static __always_inline __u64 arg(const struct pending *p, __u32 i)
 	return i < 6 ? p->args[i & 7] : 0;
 }
 
-/* Fills ranges from an iovec array until `left` bytes are told. */
+/* An iovec array has the layout of our ranges. The last ones are cut to what was moved. */
 static __always_inline __u32 take_iov(struct record *x, __u64 iov, __u64 cnt, __u64 left)
 {
-	__u32 n = 0;
-
-	for (int i = 0; i < MAX_RANGES; i++) {
-		struct iovec v;
-
-		if ((__u64)i >= cnt || !left)
-			break;
-		if (bpf_probe_read_user(&v, sizeof(v), (void *)(iov + i * sizeof(v))))
-			break;
-		if (!v.len)
-			continue;
-		if (v.len > left)
-			v.len = left;
-		left -= v.len;
-		if (n < MAX_RANGES) {
-			x->range[n].addr = v.base;
-			x->range[n].len = v.len;
-			n++;
-		}
-	}
-	if (left)
+	if (cnt > MAX_RANGES) {
 		__sync_fetch_and_add(&cut, 1);
-	return n;
+		cnt = MAX_RANGES;
+	}
+	if (!cnt || bpf_probe_read_user(x->range, (cnt & 31) * sizeof(x->range[0]), (void *)iov))
+		return 0;
+	for (__u32 i = 0; i < MAX_RANGES; i++) {
+		__u64 len = x->range[i].len;
+
+		if (len > left)
+			len = left;
+		x->range[i].len = len;
+		left -= len;
+	}
+	return cnt;
 }
 
 static __always_inline __u32 take_ranges(struct record *x, const struct call *c, const struct pending *p, __s64 ret)
 {
-	__u64 addr = arg(p, c->addr);
+	__u64 addr = arg(p, c->addr), cnt;
 	struct msghdr m;
 
 	switch (c->shape) {
@@ -176,13 +177,18 @@ static __always_inline __u32 take_ranges(struct record *x, const struct call *c,
 		x->range[0].len = p->args[1];
 		return 1;
 	case SHAPE_VECTOR:
-		return take_iov(x, addr, arg(p, c->len), ret);
+		cnt = arg(p, c->len);
+		break;
 	case SHAPE_MESSAGE:
 		if (bpf_probe_read_user(&m, sizeof(m), (void *)addr))
 			return 0;
-		return take_iov(x, m.iov, m.iov_len, ret);
+		addr = m.iov;
+		cnt = m.iov_len;
+		break;
+	default:
+		return 0;
 	}
-	return 0;
+	return take_iov(x, addr, cnt, ret);
 }
 
 SEC("raw_tp/sys_exit")
@@ -231,7 +237,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	x->s.ip = 0;
 	bpf_probe_read_kernel(&x->s.ip, sizeof(x->s.ip), &r->rip);
 	x->s.iov_cnt = n;
-	x->s.every = every;
+	x->s.every = copy.every;
 	if (bpf_ringbuf_output(&ring, x, sizeof(x->s) + n * sizeof(struct wire_range), BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&lost, 1);
 	return 0;

@@ -303,6 +303,16 @@ fail:
 	return NULL;
 }
 
+uint64_t watch_deadline(const struct watch *w)
+{
+	uint64_t last = 0;
+
+	for (unsigned i = 0; i < w->o.slots; i++)
+		if (w->slot[i].active && w->slot[i].deadline > last)
+			last = w->slot[i].deadline;
+	return last;
+}
+
 int watch_free_slot(const struct watch *w)
 {
 	for (unsigned i = 0; i < w->o.slots; i++)
@@ -328,14 +338,14 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 		return err_set(e, -EAGAIN, "another debugger uses the breakpoints; trying again in a moment");
 	}
 	s = &w->slot[index];
-	s->win = (struct watch_window){ .armed = now, .req = *req, .write_only_after = ~0u };
+	s->win = (struct watch_window){ .armed = now, .req = *req, .slot = (uint32_t)index, .write_only_after = ~0u };
 	s->write_only = false;
 	s->generation = ++w->generation;
 	s->writes = s->writes_after_switch = 0;
 	s->phase_hits = 0;
 	s->limit = req->execute ? WATCH_MAX_HITS : w->o.hit_limit;
 	s->soft_limit = req->execute || w->o.switch_after >= w->o.hit_limit ? 0 : w->o.switch_after;
-	s->deadline = now + w->o.time_limit_ns;
+	s->deadline = now + (req->time_limit_ns ? req->time_limit_ns : w->o.time_limit_ns);
 	err = arm_all(w, (unsigned)index, tids, n);
 	if (err == -ENOSPC) {
 		w->stats.declined++;
@@ -412,7 +422,8 @@ static void check_slot(struct watch *w, unsigned i, uint64_t now)
 
 	if (!full && !late && !(s->write_only && s->writes_after_switch >= w->o.write_limit))
 		return;
-	if (s->win.req.execute || s->write_only || seen >= w->o.hit_limit || !w->o.switch_after) {
+	if (s->win.req.execute || s->write_only || seen >= w->o.hit_limit || !w->o.switch_after ||
+	    (s->win.req.write_time_ns == 1 && !s->writes)) {
 		finish(w, i, full || s->write_only ? (late && !full ? FMT_W_TIME : FMT_W_HITS) : FMT_W_TIME, now);
 		return;
 	}
@@ -430,7 +441,7 @@ static void check_slot(struct watch *w, unsigned i, uint64_t now)
 		s->win.write_only_after = seen;
 		s->limit = w->o.write_limit;
 		s->soft_limit = 0;
-		s->deadline = now + w->o.write_time_ns;
+		s->deadline = now + (s->win.req.write_time_ns ? s->win.req.write_time_ns : w->o.write_time_ns);
 	}
 	err = rearm(w, i, now);
 	if (err == -ENOSPC) {
@@ -496,28 +507,32 @@ static void test_window(void *ctx, const struct watch_window *win)
 }
 
 /* Five stores with a limit of three: three hits mean that the kernel both reports and stops. */
-int watch_self_test(struct err *e)
+int watch_check(struct watch *w, struct err *e)
 {
-	struct watch_opts o = WATCH_DEFAULTS;
+	static const struct watch_opts three = { .slots = 1, .hit_limit = 3, .switch_after = 3, .time_limit_ns = 1 };
+	struct watch was = *w;
 	volatile uint64_t probe = 0;
 	struct watch_request req = { .pid = getpid(), .addr = (uint64_t)(uintptr_t)&probe, .len = 1 };
-	uint32_t hits = 0;
-	struct watch *w;
 	int tid = (int)syscall(SYS_gettid), rc;
+	uint32_t hits = 0;
 
-	o.hit_limit = o.switch_after = 3;
-	w = watch_new(&o, NULL, test_window, &hits, e);
-	if (!w)
-		return e ? e->code : -EIO;
+	w->o = three;
+	w->decide = NULL;
+	w->window = test_window;
+	w->ctx = &hits;
 	rc = watch_arm(w, &req, &tid, 1, 0, e);
-	if (rc < 0) {
-		watch_free(w);
-		return rc;
-	}
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 5 && rc >= 0; i++)
 		probe = probe + 1;
-	watch_end(w, rc, FMT_W_HITS, 1);
-	watch_free(w);
+	if (rc >= 0)
+		watch_end(w, rc, FMT_W_HITS, 1);
+	w->o = was.o;
+	w->decide = was.decide;
+	w->window = was.window;
+	w->ctx = was.ctx;
+	w->stats = was.stats;
+	w->stay_away_until = 0;
+	if (rc < 0)
+		return rc;
 	if (!hits)
 		return err_set(e, -EOPNOTSUPP, "watchpoints can be set but never fire here (seen in some virtual machines); "
 			       "continuing without");
@@ -525,4 +540,18 @@ int watch_self_test(struct err *e)
 		return err_set(e, -EOPNOTSUPP, "watchpoints do not stop at their limit on this kernel (%u hits of 3); "
 			       "continuing without", hits);
 	return 0;
+}
+
+int watch_self_test(struct err *e)
+{
+	struct watch_opts o = WATCH_DEFAULTS;
+	struct err local = { 0 };
+	struct watch *w = watch_new(&o, NULL, test_window, NULL, e ? e : &local);
+	int rc;
+
+	if (!w)
+		return e ? e->code : local.code;
+	rc = watch_check(w, e);
+	watch_free(w);
+	return rc;
 }

@@ -40,7 +40,7 @@ struct watch_request {
 	uint64_t addr;
 	uint32_t len; /* 1, 2, 4, 8; aligned. 1 unless the width matters: a kernel copy hits once per byte */
 	bool execute; /* count how often `addr` is executed; hits carry no direction */
-	uint64_t user; /* handed back with the window */
+	uint64_t time_limit_ns, write_time_ns; /* 0: as in the options; write_time 1: no write-only phase */
 };
 
 struct watch_hit {
@@ -54,6 +54,7 @@ struct watch_hit {
 struct watch_window {
 	uint64_t armed, ended;
 	struct watch_request req;
+	uint32_t slot;
 	uint32_t end_reason; /* enum fmt_window_end */
 	uint32_t write_only_after; /* ~0: never */
 	uint32_t count, missed; /* missed: hits that could not be delivered */
@@ -76,7 +77,9 @@ struct watch_stats {
 struct watch;
 
 /* 0: works, and the kernel stops an event at its limit. -errno: e says why not. Takes a millisecond;
- * watches a variable of the calling thread. */
+ * watches a variable of the calling thread. Before any window is opened. */
+int watch_check(struct watch *w, struct err *e);
+/* The same with a watch of its own, for doctor and tests. */
 int watch_self_test(struct err *e);
 
 struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window, void *ctx,
@@ -93,6 +96,8 @@ void watch_end(struct watch *w, int slot, uint32_t reason, uint64_t now);
 void watch_poll(struct watch *w, uint64_t now);
 /* Readable when a window may be due, by hits or by time. */
 int watch_fd(const struct watch *w);
+/* When the last open window will end by time; 0: none is open. */
+uint64_t watch_deadline(const struct watch *w);
 int watch_free_slot(const struct watch *w); /* -1: none */
 const struct watch_request *watch_slot(const struct watch *w, int slot); /* NULL: free */
 void watch_stats(struct watch *w, struct watch_stats *out);

@@ -52,6 +52,8 @@ static uint32_t operand_direction(const struct hit *h, const struct dec_insn *d,
 		return known;
 	}
 	eval_run(&run, h->regs);
+	if (!h->regs[WREG_FSBASE]) /* not told */
+		state[0].full &= ~(1u << WREG_FSBASE);
 	for (unsigned m = 0; m < d->mem_cnt; m++) {
 		const struct dec_mem *mem = &d->mem[m];
 		uint64_t addr, size = mem->size ? mem->size : 64 /* masked: at most a register */;

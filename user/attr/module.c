@@ -481,7 +481,7 @@ struct module *modules_file(struct modules *ms, const struct module_ident *id)
 	if (m && m->state == MODULE_NOT_ELF)
 		return m;
 	if (m && m->state == MODULE_GONE) {
-		if (now_ns() - m->priv->checked > RECHECK_NS) {
+		if (m->pid != id->pid || now_ns() - m->priv->checked > RECHECK_NS) {
 			m->priv->checked = now_ns();
 			m->pid = id->pid;
 			module_open(m->priv, id);

@@ -13,25 +13,28 @@
 
 #include "cli/cli.h"
 #include "cli/offload_part.h"
+#include "cli/part_access.h"
 #include "cli/session.h"
 #include "ingest/cost.h"
+#include "kmod-free/registry.h"
 
 #define POLL_MS 40
 /* the samplers leave a third of the budget to what else is switched on */
 #define OFFLOAD_PART 0.33
 
 struct record_opts {
-	const char *pids, *tids, *cgroup, *effort, *output;
+	const char *pids, *tids, *cgroup, *effort, *output, *engine;
 	const char *offload, *offload_attach;
 	struct opt_list offload_probes;
 	bool offload_exact;
-	bool all, inherit, quiet, hz_set, period_set;
+	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
 	double hz, duration;
 	uint64_t period, stack_bytes, ring_bytes;
 };
 
 static const struct record_opts defaults = {
-	.effort = "default", .output = "accperf.data", .inherit = true, .stack_bytes = 32768, .ring_bytes = 4 << 20,
+	.effort = "default", .output = "accperf.data", .inherit = true, .engine = "auto", .accesses = true,
+	.windows = true, .syscalls = true, .stack_bytes = 32768, .ring_bytes = 4 << 20,
 };
 
 #define O(field) offsetof(struct record_opts, field)
@@ -45,6 +48,11 @@ static const struct opt options[] = {
 	{ OPT_GROUP, 0, NULL, 0, NULL, "How closely", 0 },
 	{ OPT_STRING, 0, "effort", O(effort), "low|default|high",
 	  "what the target may lose: at most 0.5 %, 1 % or 5 % of its time", 0 },
+	{ OPT_STRING, 'e', "engine", O(engine), "auto|pmu|soft|pebs|ibs|spe",
+	  "where memory accesses come from (auto: the best that works here)", 0 },
+	{ OPT_BOOL, 0, "accesses", O(accesses), NULL, "store memory accesses (on)", 0 },
+	{ OPT_BOOL, 0, "windows", O(windows), NULL, "watch sampled addresses: who writes, who reads (on)", O(windows_set) },
+	{ OPT_BOOL, 0, "syscalls", O(syscalls), NULL, "what the kernel reads and writes in the target's memory (on)", O(syscalls_set) },
 	{ OPT_DOUBLE, 'F', "freq", O(hz), "HZ", "samples per second of CPU time, instead of the effort's choice", O(hz_set) },
 	{ OPT_UINT, 'c', "period", O(period), "NS", "nanoseconds of CPU time between samples, instead of -F", O(period_set) },
 	{ OPT_SIZE, 0, "stack-size", O(stack_bytes), "BYTES", "largest piece of the stack to copy (32K; at most 64K)", 0 },
@@ -90,7 +98,8 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++) {
 		if (!strcmp(o->effort, efforts[i].name)) {
 			so->budget = efforts[i].budget;
-			so->max_hz = efforts[i].max_hz;
+			/* windows need a share of the budget */
+			so->max_hz = o->windows ? efforts[i].max_hz * 3 / 5 : efforts[i].max_hz;
 		}
 	}
 	so->output = o->output;
@@ -266,6 +275,52 @@ static int offload_notes(const struct offload_part *p, bool quiet, int status)
 	return status == EXIT_DONE && missing ? EXIT_DEGRADED : status;
 }
 
+/* 0, or EXIT_DEGRADED when something that was asked for by name cannot be had. */
+static int choose_engine(const struct record_opts *o)
+{
+	struct err e = { 0 };
+	const struct source_ops *hw = NULL;
+	bool any = !strcmp(o->engine, "auto") || !strcmp(o->engine, "pmu");
+
+	if (!strcmp(o->engine, "soft"))
+		return EXIT_DONE;
+	if (any) {
+		hw = source_auto(SOURCE_LOADS, &e);
+	} else {
+		hw = source_find(o->engine);
+		if (!hw)
+			err_set(&e, -ENODEV, "this build has no source of that name");
+		else if (hw->probe(NULL, 0, &e))
+			hw = NULL;
+	}
+	if (hw || !strcmp(o->engine, "auto")) {
+		if (!o->quiet)
+			log_info("engine: %s%s%s", hw ? hw->name : "soft", hw ? "" : ": ", hw ? "" : e.text);
+		return EXIT_DONE;
+	}
+	log_warn("-e %s cannot be had: %s; recording with the timer instead (shares of time, not of accesses)", o->engine, e.text);
+	return EXIT_DEGRADED;
+}
+
+static int add_accesses(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status, struct err *e)
+{
+	struct access_opts ao = { .budget = so->budget, .accesses = o->accesses, .windows = o->windows, .syscalls = o->syscalls };
+	char missing[1024];
+	int err;
+
+	if (!o->accesses && !o->windows && !o->syscalls)
+		return 0;
+	if (o->offload || o->offload_probes.count)
+		ao.budget *= 1 - OFFLOAD_PART;
+	err = access_parts_add(s, &ao, missing, sizeof(missing), e);
+	if (err || !missing[0])
+		return err;
+	log_warn("%s", missing);
+	if (o->windows_set || o->syscalls_set)
+		*status = EXIT_DEGRADED;
+	return 0;
+}
+
 static int cmd_record(void *opts, int argc, char **argv)
 {
 	const struct record_opts *o = opts;
@@ -274,7 +329,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 	struct session *s = NULL;
 	struct targets t;
 	struct err e = { 0 };
-	int sigfd, status;
+	int sigfd, status, degraded;
 
 	if (check(o, argc, &so, &e))
 		return cli_fail(&e, EXIT_USAGE);
@@ -283,11 +338,15 @@ static int cmd_record(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_USAGE);
 	targets_init(&t);
 	sigfd = open_signals();
-	if (find_targets(o, argc, argv, &t, &e) || !(s = session_new(&so, &t, &e)))
+	degraded = choose_engine(o);
+	if (find_targets(o, argc, argv, &t, &e) || !(s = session_new(&so, &t, &e)) ||
+	    add_accesses(o, &so, s, &degraded, &e))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
 		status = !offload || !session_add(s, &offload_part_ops, offload) ? run(o, s, &t, sigfd) : EXIT_FAILED;
 	status = offload_notes(offload, o->quiet, status);
+	if (status == EXIT_DONE)
+		status = degraded;
 	session_free(s);
 	offload_part_free(offload);
 	targets_release(&t);

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "ingest/cost.h"
 #include "ingest/perfev.h"
@@ -38,6 +40,7 @@ struct session {
 	struct session_totals totals;
 	struct err first;
 	bool stopped;
+	int epoll; /* the sampler's ring and what parts wait for */
 };
 
 static int choose_period(struct session *s)
@@ -60,6 +63,13 @@ static int choose_period(struct session *s)
 	return 0;
 }
 
+static int wait_for(struct session *s, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return fd >= 0 && epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
 struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -71,12 +81,15 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	}
 	s->o = *o;
 	s->targets = t;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->cpu_at_start = own_cpu_ns();
 	choose_period(s);
 	so = (struct sampler_opts){ .period_ns = s->period_ns, .stack_bytes = o->stack_bytes,
 				    .ring_bytes = o->ring_bytes, .no_inherit = o->no_inherit };
 	s->sampler = sampler_new(&so, e);
-	if (s->sampler)
+	if (s->sampler && wait_for(s, sampler_fd(s->sampler)))
+		err_set(e, -errno, "cannot wait for samples: %s", strerror(errno));
+	else if (s->sampler)
 		s->sideband = sideband_new(e);
 	/* the file comes last: a recording that cannot start leaves an older one alone */
 	if (s->sideband)
@@ -98,7 +111,7 @@ int session_add(struct session *s, const struct session_part *part, void *ctx)
 		return -ENOSPC;
 	s->parts[s->part_count].ops = part;
 	s->parts[s->part_count++].ctx = ctx;
-	return 0;
+	return part->fd ? wait_for(s, part->fd(ctx)) : 0;
 }
 
 static void write_header(struct session *s)
@@ -243,12 +256,23 @@ static void write_cost(struct session *s, uint64_t now)
 	store_put(s->store, FMT_COST, &c, sizeof(c));
 }
 
+static int take_fresh(void *ctx, const struct sample *m)
+{
+	struct session *s = ctx;
+	int err = 0;
+
+	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
+		if (s->parts[i].started && s->parts[i].ops->fresh)
+			err = s->parts[i].ops->fresh(s->parts[i].ctx, s, m);
+	return err < 0 ? err : queue_push(s->queue, m);
+}
+
 static int drain(struct session *s, uint64_t until)
 {
 	int err;
 
 	/* samples before side band: what a drained sample needs has then been drained, too */
-	err = sampler_read(s->sampler, queue_push, s->queue);
+	err = sampler_read(s->sampler, take_fresh, s);
 	if (err >= 0)
 		err = sideband_read(s->sideband, queue_push, s->queue);
 	return err < 0 ? err : queue_flush(s->queue, until, consume, s);
@@ -280,7 +304,12 @@ int session_poll(struct session *s, struct err *e)
 
 int session_fd(const struct session *s)
 {
-	return sampler_fd(s->sampler);
+	return s->epoll;
+}
+
+void session_want_sample(struct session *s)
+{
+	sampler_want(s->sampler);
 }
 
 static void stop_all(struct session *s)
@@ -338,6 +367,8 @@ void session_free(struct session *s)
 	sampler_free(s->sampler);
 	store_abandon(s->store);
 	map_release(&s->hinted);
+	if (s->epoll >= 0)
+		close(s->epoll);
 	free(s);
 }
 

@@ -39,7 +39,11 @@ struct session_part {
 	int (*start)(void *part, struct session *s, struct err *e);
 	/* Every sample in order of time, side band included, with its stack id (0: none). */
 	int (*sample)(void *part, struct session *s, const struct sample *sample, uint32_t stack);
-	/* Some 20 times a second. */
+	/* A sample as it comes out of the ring: not in order, no stack id yet. */
+	int (*fresh)(void *part, struct session *s, const struct sample *sample);
+	/* Descriptor whose readability means that poll() has something to do; -1: none. */
+	int (*fd)(void *part);
+	/* Some 20 times a second, and when fd() is readable. */
 	int (*poll)(void *part, struct session *s, uint64_t now);
 	/* Once a second, before the file is flushed. */
 	int (*second)(void *part, struct session *s, uint64_t now);
@@ -75,6 +79,8 @@ struct store_writer *session_store(struct session *s);
 struct targets *session_targets(struct session *s);
 const struct session_opts *session_options(const struct session *s);
 uint64_t session_period(const struct session *s);
+/* The next timer sample is to be delivered at once, for whoever waits in fresh(). */
+void session_want_sample(struct session *s);
 /* A named counter: the latest value is stored and shown; losses add to the total. */
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss);
 /* Adds to the estimate of what the target lost to us. */

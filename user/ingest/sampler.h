@@ -30,6 +30,8 @@ int sampler_attach(struct sampler *s, struct targets *t, struct err *e);
 int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e);
 /* Readable when enough waits; or just call sampler_read every few ms. */
 int sampler_fd(const struct sampler *s);
+/* The next sample wakes the reader at once. */
+void sampler_want(struct sampler *s);
 int sampler_read(struct sampler *s, sample_fn fn, void *ctx);
 /* How far the stack of a thread reaches, learned by unwinding it completely; 0 forgets. */
 void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end);

@@ -14,6 +14,7 @@
 struct sysio {
 	struct sysio_bpf *bpf;
 	struct ring_buffer *ring;
+	struct bpf_link *enter, *exit;
 	sample_fn fn;
 	void *ctx;
 };
@@ -56,6 +57,8 @@ static int on_record(void *ctx, void *data, size_t size)
 
 		out.addr = range[i].addr;
 		out.size = range[i].len;
+		if (!out.size)
+			continue;
 		err = s->fn(s->ctx, &out);
 		if (err < 0)
 			return err;
@@ -105,6 +108,15 @@ int sysio_add(struct sysio *s, pid_t pid)
 	return bpf_map_update_elem(bpf_map__fd(s->bpf->maps.targets), &key, &one, BPF_ANY);
 }
 
+void sysio_follow(struct sysio *s, pid_t parent, pid_t child)
+{
+	uint32_t key = (uint32_t)parent;
+	uint8_t one;
+
+	if (!bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.targets), &key, &one))
+		sysio_add(s, child);
+}
+
 void sysio_remove(struct sysio *s, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid;
@@ -129,9 +141,26 @@ uint32_t sysio_every(const struct sysio *s)
 
 int sysio_start(struct sysio *s, struct err *e)
 {
-	int err = sysio_bpf__attach(s->bpf);
+	if (s->enter)
+		return 0;
+	s->enter = bpf_program__attach(s->bpf->progs.on_enter);
+	s->exit = s->enter ? bpf_program__attach(s->bpf->progs.on_exit) : NULL;
+	if (s->exit)
+		return 0;
+	sysio_pause(s);
+	return err_set(e, -errno, "system calls cannot be observed: %s", strerror(errno));
+}
 
-	return err ? err_set(e, err, "system calls cannot be observed: %s", strerror(-err)) : 0;
+void sysio_pause(struct sysio *s)
+{
+	bpf_link__destroy(s->enter);
+	bpf_link__destroy(s->exit);
+	s->enter = s->exit = NULL;
+}
+
+bool sysio_paused(const struct sysio *s)
+{
+	return !s->enter;
 }
 
 int sysio_read(struct sysio *s, sample_fn fn, void *ctx)
@@ -151,6 +180,7 @@ void sysio_free(struct sysio *s)
 {
 	if (!s)
 		return;
+	sysio_pause(s);
 	ring_buffer__free(s->ring);
 	sysio_bpf__destroy(s->bpf);
 	free(s);

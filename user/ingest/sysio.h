@@ -24,12 +24,17 @@ struct sysio;
 struct sysio *sysio_new(struct err *e);
 /* Whom to watch; all = every process but ours is the caller's to sort out. */
 int sysio_add(struct sysio *s, pid_t pid);
+/* A child of a watched process is watched, too. */
+void sysio_follow(struct sysio *s, pid_t parent, pid_t child);
 void sysio_remove(struct sysio *s, pid_t pid);
 void sysio_all(struct sysio *s);
 /* Report one call in so many, drawn at random. */
 void sysio_set_every(struct sysio *s, uint32_t every);
 uint32_t sysio_every(const struct sysio *s);
+/* Attaches; also after a pause. While paused no process pays anything. */
 int sysio_start(struct sysio *s, struct err *e);
+void sysio_pause(struct sysio *s);
+bool sysio_paused(const struct sysio *s);
 int sysio_read(struct sysio *s, sample_fn fn, void *ctx);
 void sysio_stats(const struct sysio *s, struct sysio_stats *out);
 void sysio_free(struct sysio *s);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The governor in a simulated target: whatever the sources would like to do, the budget holds. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "ingest/governor.h"
+
+static uint64_t x = 88172645463325252ull;
+
+static double uniform(void)
+{
+	x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+	return (double)(x >> 11) / 9007199254740992.0;
+}
+
+struct outcome {
+	double spent, windows, armed_share;
+};
+
+/* Ten CPU-seconds at 500 Hz; a window costs arming plus hits and stays armed for 20 ms. */
+static struct outcome simulate(double budget, double string_share, double kernel_share, double hits_per_window)
+{
+	struct governor g;
+	struct outcome o = { 0 };
+	double armed_until = 0, now = 0, armed = 0;
+
+	governor_init(&g, budget, 1u << GOV_TIMER | 1u << GOV_HITS | 1u << GOV_ARMED);
+	for (int i = 0; i < 5000; i++) {
+		double u = uniform();
+
+		now += 2e6;
+		governor_tick(&g, 2e6, u < string_share, u > 1 - kernel_share);
+		governor_wall(&g, 2e6, 2e6);
+		governor_spend(&g, GOV_TIMER, 2e6 * governor_rate(&g, GOV_TIMER)); /* fixed at the start */
+		if (now >= armed_until && g.ticks > 100 && governor_allows(&g, GOV_HITS, hits_per_window * GOV_HIT_NS)) {
+			double time = governor_armed_time(&g, 20e6);
+
+			if (time < 3e6)
+				continue;
+			governor_spend(&g, GOV_HITS, GOV_ARM_NS + hits_per_window * GOV_HIT_NS);
+			governor_spend(&g, GOV_ARMED, governor_armed_cost(&g, time));
+			armed_until = now + time;
+			armed += time;
+			o.windows++;
+		}
+	}
+	o.spent = governor_spent_share(&g);
+	o.armed_share = armed / now;
+	return o;
+}
+
+static void budget_holds(void **state)
+{
+	static const double budgets[] = { 0.005, 0.01, 0.05 }, strings[] = { 0, 0.01, 0.3 }, kernels[] = { 0, 0.1, 0.9 };
+
+	for (int b = 0; b < 3; b++)
+		for (int s = 0; s < 3; s++)
+			for (int k = 0; k < 3; k++)
+				for (double hits = 0; hits <= 64; hits += 16) {
+					struct outcome o = simulate(budgets[b], strings[s], kernels[k], hits);
+
+					/* one account's worth of debt at most, over ten seconds */
+					assert_true(o.spent <= budgets[b] * 1.15 + 0.0005);
+				}
+}
+
+static void armed_time_follows_string_use(void **state)
+{
+	struct outcome none = simulate(0.01, 0, 0, 16), some = simulate(0.01, 0.01, 0, 16), heavy = simulate(0.01, 0.3, 0, 16);
+
+	printf("# windows in ten CPU-seconds: %.0f, with 1 %% string samples %.0f, with 30 %% %.0f\n", none.windows,
+	       some.windows, heavy.windows);
+	assert_true(none.windows >= 20);
+	assert_true(some.windows < none.windows);
+	assert_true(heavy.windows < some.windows);
+	/* the published rule: with string instructions about, armed time is about the share itself */
+	assert_true(heavy.armed_share < 0.01);
+}
+
+static void effort_buys_windows(void **state)
+{
+	assert_true(simulate(0.05, 0, 0, 16).windows > 2 * simulate(0.01, 0, 0, 16).windows);
+	assert_true(simulate(0.005, 0, 0, 16).windows >= 8);
+}
+
+static void accounts(void **state)
+{
+	struct governor g;
+	double sum = 0;
+
+	governor_init(&g, 0.01, 1u << GOV_TIMER | 1u << GOV_SYSCALLS | 1u << GOV_ARMED);
+	for (int i = 0; i < GOV_ACCOUNTS; i++)
+		sum += governor_rate(&g, i);
+	assert_true(fabs(sum - 0.01) < 1e-12); /* unused shares go to the others */
+	assert_false(governor_allows(&g, GOV_HITS, 1)); /* not in use */
+	assert_true(isnan(governor_spent_share(&g)));
+	assert_true(governor_armed_time(&g, 20e6) == 0); /* nothing earned yet */
+	for (int i = 0; i < 1000; i++)
+		governor_tick(&g, 2e6, false, false);
+	assert_true(governor_armed_time(&g, 20e6) > 1e6);
+	governor_spend(&g, GOV_ARMED, 1e9);
+	assert_true(governor_armed_time(&g, 20e6) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(budget_holds), cmocka_unit_test(armed_time_follows_string_use),
+		cmocka_unit_test(effort_buys_windows), cmocka_unit_test(accounts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

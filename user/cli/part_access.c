@@ -1,0 +1,664 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/part_access.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "attr/block.h"
+#include "attr/ehframe.h"
+#include "attr/hit.h"
+#include "attr/module.h"
+#include "attr/procmap.h"
+#include "ingest/cost.h"
+#include "ingest/governor.h"
+#include "ingest/sysio.h"
+#include "kmod-free/watch.h"
+
+#define MAX_THREADS 4096
+#define FRESH_NS 3000000 /* older samples choose no address: what they touched may be gone */
+#define DEFAULT_HITS 16
+#define WINDOW_NS 20e6
+#define WRITES_NS 100e6 /* watching for writes only */
+#define SHORTEST_WINDOW_NS 3e6
+#define BURST_NS 5000000ull
+#define SECOND_NS 1000000000ull
+#define MAX_PAUSE 500.0 /* times the burst */
+#define MIN_TICKS 100 /* before this nothing is known of the target's use of string instructions */
+/* Nominal speeds where nothing counts instructions: what turns time into a number of executions.
+ * The profile says so; shares do not depend on them, totals do. */
+#define NOMINAL_NS_PER_INSN 1.0
+#define NOMINAL_BYTES_PER_NS 32.0 /* of string instructions */
+
+struct code_ref {
+	struct access_part *part;
+	struct module *module;
+	uint32_t pid;
+};
+
+struct access_part {
+	struct access_opts o;
+	struct session *s;
+	struct block_cache *blocks;
+	struct governor gov;
+	struct watch *watch;
+	struct sysio *sysio;
+	struct block_result result; /* scratch */
+	struct code_ref ref;	    /* behind `code` */
+	struct block_code code;
+	struct fmt_access arm[WATCH_SLOTS];
+	struct watch_stats watched; /* outlives the watch */
+	struct sysio_stats called;
+	bool watching, calling;
+	/* System calls are observed in bursts when they come too fast: what a burst holds is kept until
+	 * its end, when it is known for how much time it stands. */
+	struct fmt_sysio *burst;
+	size_t burst_cnt, burst_cap;
+	uint64_t burst_began, burst_ends, next_burst;
+	int epoll, timer; /* of bursts */
+	uint64_t random;
+	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_calls;
+	struct {
+		uint64_t samples, kernel, undecoded, known, unknown, written, leaders_unknown;
+		uint64_t draws, no_candidate, windows, hits, undecided, unplaced, sysio;
+	} n;
+};
+
+static uint64_t next_random(struct access_part *p)
+{
+	p->random ^= p->random << 13;
+	p->random ^= p->random >> 7;
+	p->random ^= p->random << 17;
+	return p->random;
+}
+
+/* ---- code of the target ---- */
+
+static size_t read_process(uint32_t pid, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
+	ssize_t n = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
+
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct code_ref *r = ctx;
+
+	if (r->module->kind == FMT_MOD_FILE || r->module->kind == FMT_MOD_VDSO)
+		return module_read(r->module, addr, buf, len);
+	return read_process(r->pid, addr, buf, len);
+}
+
+static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	struct code_ref *r = ctx;
+	const struct ehframe *f = module_ehframe(r->module);
+
+	return f && ehframe_function(f, addr, start, end);
+}
+
+/* Valid until the next call. */
+static const struct block_code *code_at(struct access_part *p, uint32_t pid, uint64_t ip, uint64_t *code_ip)
+{
+	struct place place;
+
+	if (!procmap_lookup(attr_procmaps(session_attr(p->s)), pid, ip, &place) || !place.module)
+		return NULL;
+	p->ref = (struct code_ref){ .part = p, .module = place.module, .pid = pid };
+	p->code = (struct block_code){ .id = place.module->id, .read = read_code, .bounds = code_bounds, .ctx = &p->ref };
+	*code_ip = place.vaddr;
+	if (place.module->kind != FMT_MOD_FILE && place.module->kind != FMT_MOD_VDSO) {
+		p->code.volatile_bytes = true;
+		p->code.bounds = NULL;
+	}
+	return &p->code;
+}
+
+/* ---- accesses from timer samples ---- */
+
+static uint64_t stack_base(struct access_part *p, const struct sample *s)
+{
+	struct attr *a = session_attr(p->s);
+	uint64_t end = attr_stack_end(a), sp = s->regs[WREG_SP];
+	struct place place;
+
+	if (end > sp && end - sp < 64u << 20)
+		return end;
+	if (procmap_lookup_quiet(attr_procmaps(a), s->pid, sp, &place) && place.map.end > sp)
+		return place.map.end;
+	return 0;
+}
+
+static bool evaluate(struct access_part *p, const struct sample *s)
+{
+	const struct block_code *code;
+	struct block_state st = { .regs = s->regs, .stack = s->stack, .stack_bytes = s->stack_bytes };
+
+	code = code_at(p, s->pid, s->ip, &st.code_ip);
+	st.stack_end = stack_base(p, s);
+	return code && !block_sample(p->blocks, code, &st, 0, &p->result);
+}
+
+/* How often the block ran for this sample's period, by nominal speed. */
+static double executions(const struct block_result *r, double period)
+{
+	double ns = NOMINAL_NS_PER_INSN * (r->work.insns ? r->work.insns : 1);
+
+	for (unsigned i = 0; i < r->count; i++)
+		if ((r->access[i].flags & FMT_A_REP) && r->access[i].in_block)
+			ns += (double)r->access[i].size / NOMINAL_BYTES_PER_NS;
+	return period / ns;
+}
+
+static bool touches_strings(const struct block_result *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		if (r->access[i].flags & FMT_A_REP)
+			return true;
+	return false;
+}
+
+/* Record form of an access; runtime address of its instruction = sample's ip + distance. */
+static bool to_record(struct access_part *p, const struct sample *s, const struct block_access *a, uint32_t stack,
+		      double weight, struct fmt_access *out)
+{
+	uint64_t bias;
+	struct place place;
+
+	if (!procmap_lookup_quiet(attr_procmaps(session_attr(p->s)), s->pid, s->ip, &place))
+		return false;
+	bias = s->ip - place.vaddr;
+	*out = (struct fmt_access){ .time = s->time, .addr = a->addr, .weight = weight, .pid = s->pid, .tid = s->tid,
+				    .stack = stack, .size = a->size > UINT32_MAX ? UINT32_MAX : (uint32_t)a->size,
+				    .flags = a->flags | FMT_A_TIME | FMT_A_DERIVED };
+	return attr_code(session_attr(p->s), s->pid, a->ip + bias, &out->module, &out->ip);
+}
+
+static int write_accesses(struct access_part *p, const struct sample *s, uint32_t stack)
+{
+	const struct block_result *r = &p->result;
+	double weight = executions(r, (double)s->period);
+
+	for (unsigned i = 0; i < r->count; i++) {
+		struct fmt_access rec;
+		int err;
+
+		if (!r->access[i].known || !r->access[i].in_block)
+			continue;
+		if (!to_record(p, s, &r->access[i], stack, weight, &rec)) {
+			p->n.unplaced++;
+			continue;
+		}
+		err = store_put(session_store(p->s), FMT_ACCESS, &rec, sizeof(rec));
+		if (err)
+			return err;
+		p->n.written++;
+	}
+	return 0;
+}
+
+static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack)
+{
+	struct access_part *p = part;
+	bool decoded;
+
+	if (m->kind == SAMPLE_FORK && p->watch && m->pid == m->ppid)
+		watch_add_task(p->watch, (pid_t)m->pid, (pid_t)m->tid);
+	if (m->kind == SAMPLE_FORK && p->sysio && m->pid != m->ppid && !session_options(s)->no_inherit)
+		sysio_follow(p->sysio, (pid_t)m->ppid, (pid_t)m->pid);
+	if (m->kind != SAMPLE_TICK)
+		return 0;
+	p->n.samples++;
+	governor_spend(&p->gov, GOV_TIMER, session_totals(s)->tick_ns > 0 ? session_totals(s)->tick_ns : 15000);
+	if (m->flags & SF_KERNEL) {
+		p->n.kernel++;
+		governor_tick(&p->gov, (double)m->period, false, true);
+		return 0;
+	}
+	decoded = (m->valid & SV_REGS) && evaluate(p, m);
+	governor_tick(&p->gov, (double)m->period, decoded && touches_strings(&p->result), false);
+	if (!decoded) {
+		p->n.undecoded++;
+		return 0;
+	}
+	p->n.known += p->result.block_known;
+	p->n.unknown += p->result.block_unknown;
+	p->n.leaders_unknown += !p->result.leader_known;
+	return p->o.accesses ? write_accesses(p, m, stack) : 0;
+}
+
+/* ---- windows ---- */
+
+/* Nobody will write to a constant: watching it would tell nothing and hold a slot for long. */
+static bool writable(struct access_part *p, uint32_t pid, uint64_t addr)
+{
+	struct place place;
+
+	procmap_lookup_quiet(attr_procmaps(session_attr(p->s)), pid, addr, &place);
+	return !place.map.end || (place.map.prot & MAP_WRITE);
+}
+
+static bool drawable(struct access_part *p, uint32_t pid, const struct block_access *a)
+{
+	return a->known && a->in_block && a->size && a->size <= 64 && !(a->flags & FMT_A_REP) &&
+	       a->addr < 1ull << 47 && (p->o.stack || !(a->flags & FMT_A_STACK)) && writable(p, pid, a->addr);
+}
+
+/* How long a window may be open now: while another is open anyway, its time costs nothing more. */
+static uint64_t window_time(const struct access_part *p, double most, uint64_t now)
+{
+	uint64_t until = watch_deadline(p->watch), shared = until > now ? until - now : 0;
+	double own = governor_armed_time(&p->gov, most);
+
+	return own > (double)shared ? (uint64_t)own : shared < (uint64_t)most ? shared : (uint64_t)most;
+}
+
+static bool wants_window(struct access_part *p, uint64_t now)
+{
+	double hits = GOV_ARM_NS * (p->gov.running + 1) + p->o.hit_limit * GOV_HIT_NS;
+
+	return p->watch && watch_free_slot(p->watch) >= 0 && p->gov.ticks > MIN_TICKS &&
+	       governor_allows(&p->gov, GOV_HITS, hits) &&
+	       window_time(p, WINDOW_NS, now) >= SHORTEST_WINDOW_NS;
+}
+
+static void draw_window(struct access_part *p, const struct sample *s, uint64_t now)
+{
+	const struct block_result *r = &p->result;
+	struct watch_request req = { .pid = (pid_t)s->pid, .len = 1 };
+	unsigned candidates = 0, pick;
+	const struct block_access *a = NULL;
+	int tids[MAX_THREADS], n, slot;
+	struct fmt_access arm;
+
+	p->n.draws++;
+	for (unsigned i = 0; i < r->count; i++)
+		candidates += drawable(p, s->pid, &r->access[i]);
+	if (!candidates) {
+		p->n.no_candidate++;
+		return;
+	}
+	pick = (unsigned)(next_random(p) % candidates);
+	for (unsigned i = 0; i < r->count && !a; i++)
+		if (drawable(p, s->pid, &r->access[i]) && !pick--)
+			a = &r->access[i];
+	if (!a || !to_record(p, s, a, 0, executions(r, (double)s->period) * candidates, &arm))
+		return;
+	/* one byte of it, each as likely: a kernel copy hits once per watched byte */
+	req.addr = a->addr + next_random(p) % a->size;
+	req.time_limit_ns = window_time(p, WINDOW_NS, now);
+	req.write_time_ns = window_time(p, WRITES_NS, now);
+	n = watch_threads((pid_t)s->pid, tids, MAX_THREADS);
+	if (n <= 0 || !req.time_limit_ns)
+		return;
+	slot = watch_arm(p->watch, &req, tids, n, now, NULL);
+	if (slot >= 0)
+		p->arm[slot] = arm;
+}
+
+/* A sample straight from the ring, before it waits for its turn. */
+static int on_fresh(void *part, struct session *s, const struct sample *m)
+{
+	struct access_part *p = part;
+	uint64_t now;
+
+	if (m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_REGS))
+		return 0;
+	now = now_ns();
+	if (now - m->time < FRESH_NS && wants_window(p, now) && evaluate(p, m))
+		draw_window(p, m, now);
+	return 0;
+}
+
+struct hit_ctx {
+	struct access_part *p;
+	uint32_t pid;
+};
+
+static const struct block_code *hit_code(void *ctx, uint64_t ip, uint64_t *code_ip)
+{
+	struct hit_ctx *h = ctx;
+
+	return code_at(h->p, h->pid, ip, code_ip);
+}
+
+static size_t hit_memory(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	return read_process(((struct hit_ctx *)ctx)->pid, addr, buf, len);
+}
+
+static void decide(void *ctx, const struct wire_watch *raw, struct watch_hit *hit)
+{
+	struct hit_ctx hc = { ctx, raw->h.pid };
+	struct hit_env env = { .code_at = hit_code, .memory = hit_memory, .ctx = &hc };
+	struct hit h = { .addr = raw->addr, .len = 1, .regs = (const uint64_t *)raw->regs, .on_stack = raw->on_stack };
+
+	hit_decide(hc.p->blocks, &env, &h);
+	hit->flags |= h.flags;
+	hit->ip = h.ip;
+}
+
+static void on_window(void *ctx, const struct watch_window *w)
+{
+	struct access_part *p = ctx;
+	struct fmt_hit hits[WATCH_MAX_HITS];
+	struct fmt_window rec = { .armed = w->armed, .ended = w->ended, .addr = w->req.addr, .len = w->req.len,
+				  .end_reason = w->end_reason, .write_only_after = w->write_only_after, .count = w->count };
+
+	rec.arm = p->arm[w->slot];
+	for (uint32_t i = 0; i < w->count; i++) {
+		const struct watch_hit *h = &w->hits[i];
+
+		hits[i] = (struct fmt_hit){ .time = h->time, .tid = h->tid, .flags = h->flags, .syscall = h->syscall };
+		attr_code(session_attr(p->s), h->pid, h->ip, &hits[i].module, &hits[i].ip);
+		p->n.undecided += !(h->flags & (FMT_A_LOAD | FMT_A_STORE));
+	}
+	p->n.windows++;
+	p->n.hits += w->count;
+	governor_spend(&p->gov, GOV_HITS, GOV_HIT_NS * w->count + GOV_ARM_NS * (p->gov.running < w->threads ? p->gov.running : w->threads));
+	session_spent(p->s, (uint64_t)(GOV_HIT_NS * w->count + GOV_ARM_NS));
+	store_put_var(session_store(p->s), FMT_WINDOW, &rec, sizeof(rec), hits, w->count * (uint32_t)sizeof(hits[0]));
+}
+
+/* ---- system calls ---- */
+
+static int on_call(void *ctx, const struct sample *m)
+{
+	struct access_part *p = ctx;
+
+	if (p->burst_cnt == p->burst_cap) {
+		size_t cap = p->burst_cap ? p->burst_cap * 2 : 1024;
+		struct fmt_sysio *n = realloc(p->burst, cap * sizeof(*n));
+
+		if (!n)
+			return -ENOMEM;
+		p->burst = n;
+		p->burst_cap = cap;
+	}
+	p->burst[p->burst_cnt++] = (struct fmt_sysio){
+		.time = m->time, .addr = m->addr, .len = m->size, .weight = (double)m->period, .pid = m->pid, .tid = m->tid,
+		.nr = m->syscall,
+		.dir = m->flags & SF_STORE ? FMT_IO_KERNEL_WRITES : m->flags & SF_LOAD ? FMT_IO_KERNEL_READS : FMT_IO_MAPS,
+	};
+	return 0;
+}
+
+/* Writes what the burst held; each record stands for `factor` times as many calls. */
+static int end_burst(struct access_part *p, double factor)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->burst_cnt && !err; i++) {
+		p->burst[i].weight *= factor;
+		err = store_put(session_store(p->s), FMT_SYSIO, &p->burst[i], sizeof(p->burst[i]));
+	}
+	p->n.sysio += p->burst_cnt;
+	p->burst_cnt = 0;
+	return err;
+}
+
+static void set_timer(struct access_part *p, uint64_t when)
+{
+	struct itimerspec t = { .it_value = { (time_t)(when / SECOND_NS), (long)(when % SECOND_NS) } };
+
+	timerfd_settime(p->timer, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+/* At the end of a burst: what it cost per time, and hence how long the pause must be. */
+static int plan_burst(struct access_part *p, uint64_t now)
+{
+	double on = (double)(now - p->burst_began), running = p->gov.running > 0.05 ? p->gov.running : 0.05, cost, allowed, factor;
+	uint64_t calls;
+	int err;
+
+	sysio_stats(p->sysio, &p->called);
+	calls = p->called.calls - p->last_calls;
+	p->last_calls = p->called.calls;
+	cost = (double)calls * GOV_SYSCALL_NS;
+	governor_spend(&p->gov, GOV_SYSCALLS, cost);
+	session_spent(p->s, (uint64_t)cost);
+	allowed = governor_rate(&p->gov, GOV_SYSCALLS) * on * running;
+	factor = cost > allowed ? cost / allowed : 1;
+	if (factor > MAX_PAUSE)
+		factor = MAX_PAUSE;
+	err = end_burst(p, factor);
+	if (factor > 1)
+		sysio_pause(p->sysio);
+	p->next_burst = now + (uint64_t)(on * (factor - 1));
+	/* long bursts while they are cheap, short ones to find out */
+	p->burst_ends = p->next_burst + (factor > 1 ? BURST_NS : SECOND_NS);
+	p->burst_began = p->next_burst;
+	set_timer(p, factor > 1 ? p->next_burst : p->burst_ends);
+	return err;
+}
+
+static int poll_calls(struct access_part *p, uint64_t now)
+{
+	struct err e = { 0 };
+	uint64_t expired;
+	int err = sysio_read(p->sysio, on_call, p);
+
+	if (read(p->timer, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
+		return -errno;
+	if (err >= 0 && sysio_paused(p->sysio)) {
+		if (now < p->next_burst)
+			return 0;
+		p->burst_began = now;
+		p->burst_ends = now + BURST_NS;
+		set_timer(p, p->burst_ends);
+		return sysio_start(p->sysio, &e);
+	}
+	if (err < 0)
+		return err;
+	sysio_stats(p->sysio, &p->called);
+	/* over already, when a long burst turns out to be dear */
+	if (now < p->burst_ends && (double)(p->called.calls - p->last_calls) * GOV_SYSCALL_NS <
+					   governor_rate(&p->gov, GOV_SYSCALLS) * (double)(p->burst_ends - p->burst_began))
+		return 0;
+	return now > p->burst_began ? plan_burst(p, now) : 0;
+}
+
+/* ---- the part ---- */
+
+static int start(void *part, struct session *s, struct err *e)
+{
+	struct access_part *p = part;
+	struct targets *t = session_targets(s);
+	struct store_writer *w = session_store(s);
+	char exe[PATH_MAX], link[64];
+	ssize_t n;
+
+	store_meta(w, "from_start", t->child ? "1" : "0");
+	store_metaf(w, "weights", "time, taken as %g ns an instruction", NOMINAL_NS_PER_INSN);
+	if (t->count && !t->child) {
+		snprintf(link, sizeof(link), "/proc/%d/exe", t->procs[0].pid);
+		n = readlink(link, exe, sizeof(exe) - 1);
+		if (n > 0) {
+			exe[n] = 0;
+			store_meta(w, "exe", exe);
+		}
+	}
+	if (!p->sysio)
+		return 0;
+	if (t->all || t->cgroup_fd >= 0)
+		sysio_all(p->sysio);
+	for (size_t i = 0; i < t->count; i++)
+		sysio_add(p->sysio, t->procs[i].pid);
+	p->burst_began = now_ns();
+	p->burst_ends = p->burst_began + BURST_NS;
+	set_timer(p, p->burst_ends);
+	return sysio_start(p->sysio, e);
+}
+
+static int on_poll(void *part, struct session *s, uint64_t now)
+{
+	struct access_part *p = part;
+	int err = 0;
+
+	if (p->watch) {
+		struct watch_stats st;
+
+		watch_poll(p->watch, now);
+		watch_stats(p->watch, &st);
+		if (st.armed_ns > p->last_armed_ns) {
+			double armed = (double)(st.armed_ns - p->last_armed_ns);
+
+			governor_spend(&p->gov, GOV_ARMED, governor_armed_cost(&p->gov, armed));
+			session_spent(s, (uint64_t)governor_armed_likely(&p->gov, armed));
+			p->last_armed_ns = st.armed_ns;
+		}
+		if (wants_window(p, now))
+			session_want_sample(s);
+	}
+	if (p->sysio)
+		err = poll_calls(p, now);
+	return err < 0 ? err : 0;
+}
+
+static int on_second(void *part, struct session *s, uint64_t now)
+{
+	struct access_part *p = part;
+	const struct block_stats *b = block_cache_stats(p->blocks);
+	double cpu = (double)(session_totals(s)->target_ns - p->last_cpu_ns);
+
+	if (p->last_wall)
+		governor_wall(&p->gov, (double)(now - p->last_wall), cpu);
+	p->last_wall = now;
+	p->last_cpu_ns = session_totals(s)->target_ns;
+	session_count(s, "block operands with an address", p->n.known, false);
+	session_count(s, "block operands without an address", p->n.unknown, false);
+	session_count(s, "accesses written", p->n.written, false);
+	session_count(s, "samples in the kernel: no accesses", p->n.kernel, false);
+	session_count(s, "samples whose code could not be decoded", p->n.undecoded, false);
+	session_count(s, "samples whose block start is unknown", p->n.leaders_unknown, false);
+	session_count(s, "samples whose code changed meanwhile", b->rewritten, false);
+	if (p->watching) {
+		if (p->watch)
+			watch_stats(p->watch, &p->watched);
+		session_count(s, "watch windows", p->n.windows, false);
+		session_count(s, "watch hits", p->n.hits, false);
+		session_count(s, "watch hits of unknown direction", p->n.undecided, false);
+		session_count(s, "watch hits lost: ring full", p->watched.lost, true);
+		session_count(s, "watch windows given up for another debugger", p->watched.stolen, false);
+		session_count(s, "watch draws without a candidate", p->n.no_candidate, false);
+		session_count(s, "watch armed us", p->watched.armed_ns / 1000, false);
+	}
+	if (p->calling) {
+		session_count(s, "system calls that move memory", p->called.calls, false);
+		session_count(s, "system-call records lost: ring full", p->called.lost, true);
+		session_count(s, "system calls with more ranges than are told", p->called.cut, false);
+		session_count(s, "io_uring calls, whose transfers are not seen", p->called.uring, false);
+	}
+	return 0;
+}
+
+static void stop(void *part, struct session *s)
+{
+	struct access_part *p = part;
+
+	if (p->watch) {
+		for (int i = 0; i < WATCH_SLOTS; i++)
+			if (watch_slot(p->watch, i))
+				watch_end(p->watch, i, FMT_W_EXIT, now_ns());
+		watch_stats(p->watch, &p->watched);
+	}
+	watch_free(p->watch);
+	p->watch = NULL;
+	if (p->sysio) {
+		sysio_read(p->sysio, on_call, p);
+		plan_burst(p, now_ns());
+	}
+	sysio_free(p->sysio);
+	p->sysio = NULL;
+}
+
+static void release(void *part)
+{
+	struct access_part *p = part;
+
+	watch_free(p->watch);
+	sysio_free(p->sysio);
+	block_cache_free(p->blocks);
+	free(p->burst);
+	if (p->timer >= 0)
+		close(p->timer);
+	if (p->epoll >= 0)
+		close(p->epoll);
+	free(p);
+}
+
+static int part_fd(void *part)
+{
+	struct access_part *p = part;
+
+	return p->epoll;
+}
+
+static const struct session_part ops = {
+	.name = "access", .start = start, .sample = on_sample, .fresh = on_fresh, .poll = on_poll, .second = on_second,
+	.stop = stop, .release = release, .fd = part_fd,
+};
+
+static void note(char *text, size_t size, const char *what, const struct err *e)
+{
+	size_t len = strlen(text);
+
+	if (len < size)
+		snprintf(text + len, size - len, "%s%s: %s", len ? "\n" : "", what, e->text);
+}
+
+int access_parts_add(struct session *s, const struct access_opts *o, char *degraded, size_t size, struct err *e)
+{
+	struct watch_opts wo = WATCH_DEFAULTS;
+	struct access_part *p = calloc(1, sizeof(*p));
+	struct err why = { 0 };
+	struct epoll_event ev = { .events = EPOLLIN };
+	unsigned used = 1u << GOV_TIMER;
+
+	degraded[0] = 0;
+	if (!p || !(p->blocks = block_cache_new(0))) {
+		free(p);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	p->o = *o;
+	p->s = s;
+	p->random = now_ns() | 1;
+	if (!p->o.hit_limit)
+		p->o.hit_limit = DEFAULT_HITS;
+	wo.hit_limit = p->o.hit_limit;
+	wo.switch_after = p->o.hit_limit / 2;
+	if (o->windows)
+		p->watch = watch_new(&wo, decide, on_window, p, &why);
+	if (p->watch && watch_check(p->watch, &why)) {
+		watch_free(p->watch);
+		p->watch = NULL;
+	}
+	if (o->windows && !p->watch)
+		note(degraded, size, "no watchpoints", &why);
+	if (o->syscalls && !(p->sysio = sysio_new(&why)))
+		note(degraded, size, "system calls are not observed", &why);
+	p->watching = p->watch;
+	p->calling = p->sysio;
+	used |= p->watch ? 1u << GOV_HITS | 1u << GOV_ARMED : 0;
+	used |= p->sysio ? 1u << GOV_SYSCALLS : 0;
+	governor_init(&p->gov, o->budget, used);
+	p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	p->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (p->epoll < 0 || p->timer < 0 || epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->timer, &ev) ||
+	    (p->watch && epoll_ctl(p->epoll, EPOLL_CTL_ADD, watch_fd(p->watch), &ev))) {
+		err_set(e, -errno, "cannot wait for watchpoints and system calls: %s", strerror(errno));
+		release(p);
+		return e->code;
+	}
+	return session_add(s, &ops, p) ? err_set(e, -ENOSPC, "too many parts") : 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `record` adds to timer samples: memory accesses computed from them, watchpoint windows drawn
+ * from those, and system calls' ranges; all within the governor's budget. Parts of a session, used by
+ * record and the daemon.
+ */
+#ifndef ACCPERF_CLI_PART_ACCESS_H
+#define ACCPERF_CLI_PART_ACCESS_H
+
+#include <stdbool.h>
+
+#include "cli/session.h"
+
+struct access_opts {
+	double budget;	   /* as session_opts.budget */
+	bool accesses;	   /* write FMT_ACCESS */
+	bool windows, syscalls;
+	unsigned hit_limit; /* of a window; 0: 16 */
+	bool stack;	   /* draw windows on stack addresses, too */
+};
+
+/* Adds the parts to a session that has not started. What cannot be had here is left out, and
+ * *degraded says what, one sentence each, separated by newlines. */
+int access_parts_add(struct session *s, const struct access_opts *o, char *degraded, size_t size, struct err *e);
+
+#endif

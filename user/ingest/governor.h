@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Keeps what we take from the target below the effort's budget. Every source has a share of the
+ * budget and an account: the target's CPU time fills it, what the source costs the target empties it,
+ * and a source may spend only while its account is positive. Pure logic, no I/O, no clock. Included
+ * by cli and daemon.
+ *
+ * Armed watchpoints cost in a second way: while any is armed, string instructions (memcpy!) crawl,
+ * hit or not. That account is charged with armed time x how much slower the target is expected to
+ * run meanwhile, estimated from how often timer samples met string instructions and the kernel.
+ *
+ * To add a source: append to the enum, give it a share in governor_init()'s table.
+ */
+#ifndef ACCPERF_INGEST_GOVERNOR_H
+#define ACCPERF_INGEST_GOVERNOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum governor_account { GOV_TIMER, GOV_HITS, GOV_ARMED, GOV_SYSCALLS, GOV_UPROBES, GOV_ACCOUNTS };
+
+struct governor {
+	double budget; /* share of the target's CPU time */
+	double share[GOV_ACCOUNTS]; /* of the budget; sums to at most 1 */
+	double balance[GOV_ACCOUNTS], spent[GOV_ACCOUNTS]; /* ns */
+	double run_ns; /* CPU time of the target so far */
+	double running; /* threads running on average, of late */
+	/* decaying counts of timer samples */
+	double ticks, string_ticks, kernel_ticks;
+};
+
+/* Costs that were measured where nothing better is known, ns. */
+#define GOV_HIT_NS 9500.0
+#define GOV_ARM_NS 25000.0 /* interrupting one running thread: arming and disarming */
+#define GOV_SYSCALL_NS 400.0
+#define GOV_UPROBE_NS 9400.0
+
+/* used: bit per account that is in use; the shares of the others go to these. */
+void governor_init(struct governor *g, double budget, unsigned used);
+/* One timer sample: cpu_ns of the target's time went by. */
+void governor_tick(struct governor *g, double cpu_ns, bool string, bool kernel);
+/* wall_ns went by in which the target used cpu_ns: for the number of running threads. */
+void governor_wall(struct governor *g, double wall_ns, double cpu_ns);
+void governor_spend(struct governor *g, enum governor_account a, double ns);
+/* Whether something that is expected to cost `ns` may begin now. */
+bool governor_allows(const struct governor *g, enum governor_account a, double ns);
+/* Cost to the target of having slots armed for wall_ns: what is charged, an upper estimate, and what is
+ * to be expected, for the report. */
+double governor_armed_likely(const struct governor *g, double wall_ns);
+double governor_armed_cost(const struct governor *g, double wall_ns);
+/* How much slower the target runs while a data watchpoint is armed, minus one; an upper estimate. */
+double governor_armed_slowdown(const struct governor *g);
+/* What an account may spend per ns of the target's CPU time. */
+double governor_rate(const struct governor *g, enum governor_account a);
+/* How long slots may be armed now, ns, at most `most`; 0: not at all. */
+double governor_armed_time(const struct governor *g, double most);
+/* What was spent in all, as a share of the target's time so far; NaN before any. */
+double governor_spent_share(const struct governor *g);
+
+#endif
