@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/objects.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/estimators.h"
+
+#define TINY 0.001     /* of all accesses: what does less has no place in a ranking */
+#define WIDE_GAP 65536 /* between accesses: what lies on both sides is not one range */
+
+struct use { /* object x function */
+	uint64_t row;
+	uint32_t func;
+	double reads, writes, read_bytes, write_bytes, samples;
+};
+
+struct tally {
+	const struct flow_input *in;
+	struct objects *out;
+	struct use *use;
+	size_t use_count, use_cap;
+	struct map use_at; /* row << 32 | func -> index */
+	struct map row_at; /* object site -> row */
+};
+
+static const char *kind_name(uint32_t kind)
+{
+	switch (kind) {
+	case FMT_OBJ_GLOBAL: return "global";
+	case FMT_OBJ_LOCAL: return "local";
+	case FMT_OBJ_HEAP: return "heap";
+	case FMT_OBJ_MMAP: return "mapping";
+	case FMT_OBJ_STACK: return "stack";
+	}
+	return "other";
+}
+
+static struct object_row *new_row(struct objects *o)
+{
+	if (!input_array_room((void **)&o->rows, o->row_count, &o->row_cap, sizeof(*o->rows)))
+		return NULL;
+	o->rows[o->row_count] = (struct object_row){ .function = "", .size = NAN, .blocks = 1 };
+	return &o->rows[o->row_count++];
+}
+
+static struct use *use_of(struct tally *t, uint64_t row, uint32_t func)
+{
+	bool added;
+	uint64_t *at = map_put(&t->use_at, row << 32 | func, &added);
+
+	if (!at)
+		return NULL;
+	if (added) {
+		if (!input_array_room((void **)&t->use, t->use_count, &t->use_cap, sizeof(*t->use)))
+			return NULL;
+		t->use[t->use_count] = (struct use){ .row = row, .func = func };
+		*at = t->use_count++;
+	}
+	return &t->use[*at];
+}
+
+static int row_of_site(struct tally *t, uint32_t site, uint64_t addr, uint64_t *row)
+{
+	const struct in_object_site *s = &t->in->object_site[site];
+	bool added;
+	uint64_t *at = map_put(&t->row_at, site, &added);
+
+	if (!at)
+		return -ENOMEM;
+	if (added) {
+		struct object_row *r = new_row(t->out);
+
+		if (!r)
+			return -ENOMEM;
+		snprintf(r->name, sizeof(r->name), "%s", *s->name ? s->name : "(unnamed)");
+		r->kind = kind_name(s->kind);
+		r->function = s->function;
+		r->size = s->size ? (double)s->size : NAN;
+		r->blocks = (double)s->blocks;
+		r->addr = s->blocks == 1 ? addr : 0;
+		*at = t->out->row_count - 1;
+	}
+	*row = *at;
+	return 0;
+}
+
+static int from_exact(struct tally *t, bool stack)
+{
+	for (size_t i = 0; i < t->in->x_use_count; i++) {
+		const struct fmt_x_use *x = &t->in->x_use[i];
+		struct use *u;
+		uint64_t row;
+		int err;
+
+		if (x->object >= t->in->object_site_count || x->function >= t->in->func_count ||
+		    (!stack && t->in->object_site[x->object].kind == FMT_OBJ_STACK))
+			continue;
+		err = row_of_site(t, x->object, 0, &row);
+		u = err ? NULL : use_of(t, row, x->function);
+		if (!u)
+			return -ENOMEM;
+		u->reads += (double)x->reads;
+		u->writes += (double)x->writes;
+		u->read_bytes += (double)x->read_bytes;
+		u->write_bytes += (double)x->write_bytes;
+	}
+	for (size_t i = 0; i < t->in->x_object_count; i++) {
+		const struct fmt_x_object *x = &t->in->x_object[i];
+		const uint64_t *row = x->object < t->in->object_site_count ? map_get(&t->row_at, x->object) : NULL;
+
+		if (row) {
+			t->out->rows[*row].blocks = (double)x->blocks;
+			t->out->rows[*row].size = (double)x->peak;
+		}
+	}
+	return 0;
+}
+
+static int add_access(struct tally *t, uint64_t row, const struct in_access *a)
+{
+	struct use *u = use_of(t, row, a->func);
+
+	if (!u)
+		return -ENOMEM;
+	u->reads += a->flags & FMT_A_LOAD ? a->weight : 0;
+	u->writes += a->flags & FMT_A_STORE ? a->weight : 0;
+	u->read_bytes += a->flags & FMT_A_LOAD ? a->weight * a->size : 0;
+	u->write_bytes += a->flags & FMT_A_STORE ? a->weight * a->size : 0;
+	u->samples++;
+	return 0;
+}
+
+struct loose { /* an access to no known object */
+	uint64_t addr;
+	uint32_t index;
+};
+
+static int by_loose(const void *a, const void *b)
+{
+	const struct loose *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* Ranges of what belongs to no known object, named by where they lie and who writes them most. */
+static int infer(struct tally *t, struct loose *l, size_t n)
+{
+	const struct in_access *acc = t->in->access;
+
+	qsort(l, n, sizeof(*l), by_loose);
+	for (size_t i = 0; i < n;) {
+		const struct in_region *region = in_region_at(t->in, acc[l[i].index].pid, l[i].addr);
+		struct object_row *r = new_row(t->out);
+		uint64_t row = t->out->row_count - 1, end = l[i].addr;
+		size_t j = i;
+
+		if (!r)
+			return -ENOMEM;
+		while (j < n && l[j].addr <= end + WIDE_GAP && in_region_at(t->in, acc[l[j].index].pid, l[j].addr) == region) {
+			if (add_access(t, row, &acc[l[j].index]))
+				return -ENOMEM;
+			end = l[j].addr + acc[l[j].index].size > end ? l[j].addr + acc[l[j].index].size : end;
+			j++;
+		}
+		r = &t->out->rows[row];
+		r->addr = l[i].addr;
+		r->size = (double)(end - l[i].addr);
+		r->kind = "inferred";
+		snprintf(r->name, sizeof(r->name), "%s 0x%llx+%llu", region && region->name ? region->name : "memory",
+			 (unsigned long long)l[i].addr, (unsigned long long)(end - l[i].addr));
+		t->out->inferred++;
+		i = j;
+	}
+	return 0;
+}
+
+static int from_samples(struct tally *t, bool stack)
+{
+	const struct flow_input *in = t->in;
+	struct loose *loose = malloc((in->access_count + 1) * sizeof(*loose));
+	size_t n = 0;
+	uint64_t stack_row = UINT64_MAX;
+	int err = loose ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < in->access_count; i++) {
+		const struct in_access *a = &in->access[i];
+		const struct in_object *obj;
+		uint64_t row;
+
+		if (a->flags & FMT_A_CENSUS)
+			continue;
+		t->out->time_bias |= (a->flags & FMT_A_TIME) != 0;
+		if (a->flags & FMT_A_STACK) {
+			struct object_row *r;
+
+			if (!stack)
+				continue;
+			if (stack_row == UINT64_MAX && (r = new_row(t->out))) {
+				snprintf(r->name, sizeof(r->name), "[stack]");
+				r->kind = "stack";
+				stack_row = t->out->row_count - 1;
+			}
+			err = stack_row == UINT64_MAX ? -ENOMEM : add_access(t, stack_row, a);
+			t->out->samples++;
+			continue;
+		}
+		obj = in_object_at(in, a->pid, a->addr, a->time);
+		t->out->samples++;
+		if (obj) {
+			err = row_of_site(t, obj->site, obj->addr, &row);
+			if (!err)
+				err = add_access(t, row, a);
+		} else {
+			loose[n++] = (struct loose){ .addr = a->addr, .index = (uint32_t)i };
+		}
+	}
+	if (!err)
+		err = infer(t, loose, n);
+	free(loose);
+	return err;
+}
+
+static void keep_user(struct object_user *users, unsigned *count, const char *name, double bytes)
+{
+	unsigned at = OBJECT_USERS;
+
+	++*count;
+	while (at > 0 && (!users[at - 1].name || users[at - 1].bytes < bytes))
+		at--;
+	if (at == OBJECT_USERS)
+		return;
+	memmove(&users[at + 1], &users[at], (OBJECT_USERS - at - 1) * sizeof(*users));
+	users[at] = (struct object_user){ name, bytes };
+}
+
+static int by_accesses(const void *a, const void *b)
+{
+	const struct object_row *x = a, *y = b;
+	double dx = x->reads + x->writes, dy = y->reads + y->writes;
+
+	return dx != dy ? (dx < dy ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+static void sum_up(struct tally *t)
+{
+	struct objects *o = t->out;
+	double all = 0;
+
+	for (size_t i = 0; i < t->use_count; i++) {
+		const struct use *u = &t->use[i];
+		struct object_row *r = &o->rows[u->row];
+
+		r->reads += u->reads;
+		r->writes += u->writes;
+		r->read_bytes += u->read_bytes;
+		r->write_bytes += u->write_bytes;
+		r->samples += u->samples;
+		if (u->reads > 0)
+			keep_user(r->readers, &r->reader_count, t->in->funcs[u->func].name, u->read_bytes);
+		if (u->writes > 0)
+			keep_user(r->writers, &r->writer_count, t->in->funcs[u->func].name, u->write_bytes);
+		all += u->reads + u->writes;
+	}
+	for (size_t i = 0; i < o->row_count; i++) {
+		o->rows[i].share = all > 0 ? (o->rows[i].reads + o->rows[i].writes) / all : NAN;
+		if (o->exact)
+			o->rows[i].samples = NAN;
+	}
+	qsort(o->rows, o->row_count, sizeof(*o->rows), by_accesses);
+}
+
+static int by_mai(const void *a, const void *b)
+{
+	const struct object_function *x = a, *y = b;
+
+	if (isnan(x->mai) != isnan(y->mai))
+		return isnan(x->mai) - isnan(y->mai);
+	if (!isnan(x->mai) && x->mai != y->mai)
+		return x->mai < y->mai ? 1 : -1;
+	return x->accesses < y->accesses ? 1 : x->accesses > y->accesses ? -1 : strcmp(x->name, y->name);
+}
+
+struct counts {
+	double all, stack, instructions;
+};
+
+static void count_function(const struct flow_input *in, struct counts *c)
+{
+	for (size_t i = 0; i < in->x_func_count; i++) {
+		const struct fmt_x_func *x = &in->x_func[i];
+
+		if (x->scope != FMT_X_SELF || x->function >= in->func_count || x->loads == FMT_X_UNKNOWN)
+			continue;
+		c[x->function].all += (double)(x->loads + x->stores);
+		c[x->function].instructions += (double)x->instructions;
+		/* accesses of the stack are counted in bytes only: share by bytes */
+		double bytes = 0, on_stack = (double)(x->load_bytes[FMT_X_R_STACK] + x->store_bytes[FMT_X_R_STACK]);
+
+		for (int k = 0; k < 4; k++)
+			bytes += (double)(x->load_bytes[k] + x->store_bytes[k]);
+		c[x->function].stack += bytes > 0 ? (double)(x->loads + x->stores) * on_stack / bytes : 0;
+	}
+	if (in->x_func_count)
+		return;
+	for (size_t i = 0; i < in->access_count; i++) {
+		const struct in_access *a = &in->access[i];
+
+		if (a->flags & FMT_A_CENSUS)
+			continue;
+		c[a->func].all += a->weight;
+		c[a->func].stack += a->flags & FMT_A_STACK ? a->weight : 0;
+	}
+	for (uint32_t f = 0; f < in->func_count; f++)
+		c[f].instructions = in->times[f].instructions > 0 ? in->times[f].instructions : NAN;
+}
+
+static int functions(const struct flow_input *in, struct objects *o)
+{
+	struct counts *c = calloc(in->func_count + 1, sizeof(*c));
+	double all = 0, nonlocal = 0, instructions = 0;
+
+	o->functions = calloc(in->func_count + 1, sizeof(*o->functions));
+	if (!c || !o->functions) {
+		free(c);
+		return -ENOMEM;
+	}
+	count_function(in, c);
+	for (uint32_t f = 0; f < in->func_count; f++) {
+		all += c[f].all;
+		nonlocal += c[f].all - c[f].stack;
+		instructions += isnan(c[f].instructions) ? 0 : c[f].instructions;
+	}
+	for (uint32_t f = 0; f < in->func_count; f++) {
+		double n = c[f].instructions;
+
+		if (!(c[f].all > all * TINY))
+			continue;
+		o->functions[o->function_count++] = (struct object_function){
+			.name = in->funcs[f].name, .object = in->funcs[f].object, .accesses = c[f].all, .instructions = n,
+			.mar = n > 0 ? c[f].all / n : NAN, .nonlocal_mar = n > 0 ? (c[f].all - c[f].stack) / n : NAN,
+			.stack_ratio = c[f].stack / c[f].all,
+			.mai = n > 0 && nonlocal > 0 && instructions > 0 ? (c[f].all - c[f].stack) / nonlocal / (n / instructions) : NAN,
+		};
+	}
+	free(c);
+	qsort(o->functions, o->function_count, sizeof(*o->functions), by_mai);
+	return 0;
+}
+
+int objects_build(const struct flow_input *in, bool stack, struct objects *out, struct err *e)
+{
+	struct tally t = { .in = in, .out = out };
+	int err;
+
+	*out = (struct objects){ .exact = in->x_use_count > 0 };
+	if (!in->x_use_count && !in->access_count)
+		return err_set(e, -ENODATA, "the profile holds no memory accesses; record with `accperf record --flow` or `accperf exact`");
+	err = out->exact ? from_exact(&t, stack) : from_samples(&t, stack);
+	if (!err) {
+		sum_up(&t);
+		err = functions(in, out);
+	}
+	free(t.use);
+	map_release(&t.use_at);
+	map_release(&t.row_at);
+	if (err) {
+		objects_release(out);
+		return err_set(e, err, "out of memory");
+	}
+	return 0;
+}
+
+void objects_release(struct objects *o)
+{
+	free(o->rows);
+	free(o->functions);
+	memset(o, 0, sizeof(*o));
+}

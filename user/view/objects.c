@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+
+#include "util/json.h"
+#include "view/objects.h"
+
+static void bytes(struct buf *out, double v, unsigned columns)
+{
+	AUTO_BUF(b);
+
+	if (isnan(v))
+		buf_addstr(&b, "unknown");
+	else
+		text_bytes(&b, (uint64_t)(v + 0.5));
+	text_pad_left(out, b.data ? b.data : "", columns);
+}
+
+static void ratio(struct buf *out, double v, const char *format)
+{
+	AUTO_BUF(b);
+
+	if (isnan(v))
+		buf_addstr(&b, "unknown");
+	else if (*format == 'p')
+		buf_addf(&b, "%.1f%%", v * 100);
+	else
+		buf_addf(&b, "%.2f", v);
+	text_pad_left(out, b.data ? b.data : "", 9);
+}
+
+static void users(struct buf *out, const char *what, const struct object_user *u, unsigned count)
+{
+	if (!count)
+		return;
+	buf_addf(out, "      %s", what);
+	for (unsigned i = 0; i < OBJECT_USERS && u[i].name; i++) {
+		buf_addstr(out, i ? ", " : " ");
+		text_name(out, u[i].name, 32, 0);
+		buf_addch(out, ' ');
+		text_bytes(out, (uint64_t)(u[i].bytes + 0.5));
+	}
+	if (count > OBJECT_USERS)
+		buf_addf(out, " and %u more", count - OBJECT_USERS);
+	buf_addch(out, '\n');
+}
+
+void objects_text(const struct objects_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct objects *o = v->o;
+
+	text_hue_on(out, s, TEXT_BOLD);
+	buf_addf(out, "%6s  %-9s %-32s%10s%10s%10s", "share", "kind", "object", "size", "read", "written");
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (size_t i = 0; i < o->row_count && i < v->rows; i++) {
+		const struct object_row *r = &o->rows[i];
+
+		buf_addf(out, "%5.1f%%  %-9s ", 100 * r->share, r->kind);
+		text_name(out, r->name, 31, 32);
+		bytes(out, r->size, 10);
+		bytes(out, r->read_bytes, 10);
+		bytes(out, r->write_bytes, 10);
+		buf_addch(out, '\n');
+		users(out, "read by", r->readers, r->reader_count);
+		users(out, "written by", r->writers, r->writer_count);
+	}
+	if (o->row_count > v->rows)
+		buf_addf(out, "%zu more objects; --rows N lists more\n", o->row_count - v->rows);
+	buf_addch(out, '\n');
+	text_hue_on(out, s, TEXT_BOLD);
+	buf_addf(out, "%-34s%9s%9s%9s%9s", "function", "MAR", "no stack", "stack", "MAI");
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (size_t i = 0; i < o->function_count && i < v->rows; i++) {
+		const struct object_function *f = &o->functions[i];
+
+		text_name(out, f->name, 33, 34);
+		ratio(out, f->mar, "");
+		ratio(out, f->nonlocal_mar, "");
+		ratio(out, f->stack_ratio, "p");
+		ratio(out, f->mai, "");
+		buf_addch(out, '\n');
+	}
+	buf_addstr(out, "\nMAR: memory accesses per instruction; no stack: without those of the stack; stack: their part of all;\n"
+			"MAI: part of the program's accesses off the stack over part of its instructions, by which functions rank\n");
+	if (o->inferred)
+		buf_addf(out, "%zu objects are ranges inferred from the addresses: blocks close to each other are one range\n", o->inferred);
+	if (o->exact) {
+		buf_addstr(out, "counted by the exact engine; ");
+	} else {
+		text_count(out, (uint64_t)o->samples);
+		buf_addf(out, " sampled accesses%s; ", o->time_bias ? ", weighted by time" : "");
+	}
+	buf_addf(out, "%s\n", v->source);
+}
+
+static void json_users(struct json *j, const char *key, const struct object_user *u)
+{
+	json_arr(j, key);
+	for (unsigned i = 0; i < OBJECT_USERS && u[i].name; i++) {
+		json_obj(j, NULL);
+		json_str(j, "function", u[i].name);
+		json_f64(j, "bytes", u[i].bytes);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+void objects_json(const struct objects_view *v, struct buf *out)
+{
+	const struct objects *o = v->o;
+	struct json j = { .out = out };
+
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.objects/1");
+	json_bool(&j, "exact", o->exact);
+	json_str(&j, "bias", o->time_bias ? "time" : NULL);
+	json_f64(&j, "samples", o->exact ? NAN : o->samples);
+	json_arr(&j, "objects");
+	for (size_t i = 0; i < o->row_count; i++) {
+		const struct object_row *r = &o->rows[i];
+
+		json_obj(&j, NULL);
+		json_str(&j, "name", r->name);
+		json_str(&j, "kind", r->kind);
+		json_str(&j, "function", *r->function ? r->function : NULL);
+		json_f64(&j, "size", r->size);
+		json_f64(&j, "blocks", r->blocks);
+		json_f64(&j, "share", r->share);
+		json_f64(&j, "reads", r->reads);
+		json_f64(&j, "writes", r->writes);
+		json_f64(&j, "read_bytes", r->read_bytes);
+		json_f64(&j, "written_bytes", r->write_bytes);
+		json_f64(&j, "samples", r->samples);
+		json_u64(&j, "reader_count", r->reader_count);
+		json_u64(&j, "writer_count", r->writer_count);
+		json_users(&j, "readers", r->readers);
+		json_users(&j, "writers", r->writers);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_arr(&j, "functions");
+	for (size_t i = 0; i < o->function_count; i++) {
+		const struct object_function *f = &o->functions[i];
+
+		json_obj(&j, NULL);
+		json_str(&j, "name", f->name);
+		json_str(&j, "object", f->object);
+		json_f64(&j, "accesses", f->accesses);
+		json_f64(&j, "instructions", f->instructions);
+		json_f64(&j, "mar", f->mar);
+		json_f64(&j, "nonlocal_mar", f->nonlocal_mar);
+		json_f64(&j, "stack_ratio", f->stack_ratio);
+		json_f64(&j, "mai", f->mai);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_end(&j);
+	buf_addch(out, '\n');
+}
+
+#define NUM "{\"type\":[\"number\",\"null\"]}"
+#define USERS "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"function\":{\"type\":\"string\"},\"bytes\":" NUM "}}}"
+const char objects_schema[] =
+	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.objects/1\",\"type\":\"object\","
+	"\"required\":[\"schema\",\"exact\",\"objects\",\"functions\"],\"properties\":{\"schema\":{\"const\":\"accperf.objects/1\"},"
+	"\"exact\":{\"type\":\"boolean\"},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM ","
+	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
+	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
+	"\"size\":" NUM ",\"blocks\":" NUM ",\"share\":" NUM ",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM
+	",\"written_bytes\":" NUM ",\"samples\":" NUM ",\"reader_count\":{\"type\":\"integer\"},\"writer_count\":{\"type\":\"integer\"},"
+	"\"readers\":" USERS ",\"writers\":" USERS "}}},"
+	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"mar\",\"nonlocal_mar\",\"stack_ratio\",\"mai\"],"
+	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"accesses\":" NUM ",\"instructions\":" NUM
+	",\"mar\":" NUM ",\"nonlocal_mar\":" NUM ",\"stack_ratio\":" NUM ",\"mai\":" NUM "}}}}}";
