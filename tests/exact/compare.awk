@@ -13,7 +13,8 @@ FNR == 1 { side++ }
 $1 == "total" { for (i = 2; i <= 6; i++) total[side, i] = $i }
 $1 == "fn" && (!pseudo($2) || $2 == "(unknown)") {
 	name = clean($2, $3)
-	for (i = 4; i <= 8; i++) fn[side, name, i] += $i
+	# unique addresses do not add up over the functions of a library, nor do calls inside of it
+	for (i = 4; i <= 12; i++) if (i <= 8 || name !~ /^\[/) fn[side, name, i] += $i
 	names[name] = 1
 }
 $1 == "quad" || $1 == "ke" {
@@ -30,14 +31,14 @@ $1 == "quad" || $1 == "ke" {
 	keys[key] = 1
 }
 END {
-	split("instructions loads stores load_bytes store_bytes", what, " ")
+	split("instructions loads stores load_bytes store_bytes in in_uma out_uma calls", what, " ")
 	for (i = 2; i <= 6; i++) {
 		off = total[1, i] > 0 ? (total[2, i] - total[1, i]) / total[1, i] : 1
 		printf "total %s: lackey %d exact %d (%+.3f %%)\n", what[i - 1], total[1, i], total[2, i], 100 * off
 	}
 	for (name in names) {
 		if (only != "" && name !~ only) continue
-		for (i = 4; i <= 8; i++) {
+		for (i = 4; i <= 12; i++) {
 			a = fn[1, name, i] + 0; b = fn[2, name, i] + 0
 			if (startup(name)) { start[1, i] += a; start[2, i] += b; continue }
 			compared++

@@ -73,6 +73,7 @@ static bool call_pending; /* a call has pushed, its callee has not begun */
 
 static void enter(struct frame *f, uint32_t function)
 {
+	functions[function].calls++;
 	f->function = function;
 	if (want.owners && !functions[function].selected) {
 		f->owner = f->outer_owner;
@@ -143,9 +144,10 @@ static uint32_t account(void)
 static void quad_read(uint64_t addr, unsigned int size, uint32_t reader)
 {
 	for (unsigned int b = 0; b < size; b++) {
-		struct page *p = page_of(addr + b, true);
+		uint32_t writer = page_of(addr + b, true)->writer[(addr + b) & 4095];
 
-		edge_add(&quad, p->writer[(addr + b) & 4095], reader, 1, addr + b);
+		edge_add(&quad, writer, reader, 1, addr + b);
+		unique_add(&out_set, writer, addr + b, 1, &functions[writer].out_unique);
 	}
 }
 
@@ -228,8 +230,6 @@ static void see_store(uint64_t addr, unsigned int size)
 	f->stores++;
 	f->store_bytes += size;
 	writer = account();
-	if (counts(addr))
-		unique_add(&write_set, writer, addr, size, &functions[writer].out_unique);
 	mark_written(addr, size, writer);
 	if (now->kind == INSN_CALL) {
 		/* frames below are dead: left by longjmp, or by a thread of which the text says nothing */

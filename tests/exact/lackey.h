@@ -18,7 +18,7 @@ struct function {
 	char *name, *object;
 	bool selected;
 	struct counts self;
-	uint64_t in, in_unique, out_unique;
+	uint64_t in, in_unique, out_unique, calls; /* out_unique: written, then read by anyone */
 };
 extern struct function *functions; /* [0] is (outside) */
 
@@ -51,7 +51,7 @@ struct edges {
 extern struct edges quad, ke;
 void edge_add(struct edges *e, uint32_t producer, uint32_t consumer, uint64_t n, uint64_t byte);
 
-extern struct table read_set, write_set;
+extern struct table read_set, out_set;
 /* Counts the bytes of [addr, addr + size) that `function` has not touched before. */
 void unique_add(struct table *set, uint32_t function, uint64_t addr, unsigned int size, uint64_t *count);
 

@@ -20,7 +20,7 @@
 
 struct function *functions;
 struct edges quad, ke;
-struct table read_set, write_set;
+struct table read_set, out_set;
 static uint32_t function_count, function_room;
 static const char *select_list;
 static bool fold_libraries, select_main;
@@ -491,9 +491,9 @@ void print_all(const struct counts *total, unsigned int chunk)
 
 		printf("fn");
 		print_name(i);
-		printf("\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", f->self.instructions, f->self.loads,
+		printf("\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", f->self.instructions, f->self.loads,
 		       f->self.stores, f->self.load_bytes, f->self.store_bytes, f->in, f->in_unique,
-		       f->out_unique);
+		       f->out_unique, f->calls);
 	}
 	print_edges("quad", &quad);
 	printf("chunk\t%u\n", chunk);
