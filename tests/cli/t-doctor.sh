@@ -40,6 +40,27 @@ if root && need gdb; then
 else
 	skip "hardware breakpoints as gdb sees them" "no gdb, or not root"
 fi
+if root && need gdb && [ "$(feature hw-breakpoints state)" = yes ]; then
+	# a debugger's four hardware breakpoints on this very process leave none for the self-test
+	gdb -nx -batch -ex 'break main' -ex run \
+		-ex 'hbreak page_save' -ex 'hbreak opts_help' -ex 'hbreak cli_usage' -ex 'hbreak export_find' -ex continue \
+		--args "$TOP/build/accperf" doctor --json 2>/dev/null | grep '^{' >taken.json
+	check "hardware breakpoints taken by a debugger: no, and says so" bash -c "jq -r '.features[] | select(.name == \"hw-breakpoints\") | .state + \" \" + .detail' taken.json | grep -q '^no all slots are taken'"
+fi
+if root && unshare -m true 2>/dev/null; then
+	unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf 2>/dev/null; mount -t tmpfs none /sys/kernel/tracing; mount -t tmpfs none /sys/kernel/debug
+		mkdir -p /sys/kernel/security; mount -t tmpfs none /sys/kernel/security && echo "none integrity [confidentiality]" >/sys/kernel/security/lockdown
+		exec "$0" doctor --json' "$TOP/build/accperf" >hidden.json 2>/dev/null; status=$?
+	check "no BTF: no, with its remedy, and nothing can be recorded" bash -c "[ $status = 3 ] && jq -e '.features[] | select(.name == \"btf\") | .state == \"no\" and (.enable | test(\"CONFIG_DEBUG_INFO_BTF\"))' hidden.json && jq -e '.engines[] | select(.name == \"soft\") | .usable == false' hidden.json"
+	check "no tracefs: the mount command" bash -c "jq -e '.features[] | select(.name == \"tracefs\") | .state == \"no\" and .enable == \"sudo mount -t tracefs tracefs /sys/kernel/tracing\"' hidden.json"
+	if [ -d /sys/kernel/security ]; then
+		check "lockdown: no, with what to boot" bash -c "jq -e '.features[] | select(.name == \"lockdown\") | .state == \"no\" and .detail == \"confidentiality\" and (.enable | test(\"lockdown=\"))' hidden.json"
+	else
+		skip "lockdown" "this kernel has no /sys/kernel/security to cover"
+	fi
+else
+	skip "features hidden from it" "unshare is not allowed here"
+fi
 check "a self-test gives its figures" bash -c 's=$(jq -r ".features[] | select(.name == \"hw-breakpoints\")" json); jq -e "(.state != \"yes\") or (.detail | test(\"10 of 10 stores, 10 of 10 loads, 10 of 10 calls\"))" <<<"$s"'
 check "what is missing has a command that enables it" jq -e '[.features[] | select(.state == "no" or .state == "unknown") | select(.enable == null) | select(.detail | test("^not an? .* processor$") | not)] == []' json
 check "what is missing says what follows" jq -e '[.features[] | select(.state == "no") | select(.means == null) | select(.detail | test("^not an? .* processor$") | not)] == []' json
