@@ -30,6 +30,7 @@ if need callgrind_annotate; then
 	check "callgrind_annotate: self cost" grep -qE '^5,100,000,000 \(51.00%\) +510 \(51.00%\) +\?\?\?:deflate_slow \[libz.so.1.2.13\]' annotated
 	callgrind_annotate --auto=no --inclusive=yes a.callgrind >inclusive 2>&1
 	check "callgrind_annotate: inclusive cost" grep -qE '^9,900,000,000 \(99.00%\) +990 \(99.00%\) +src/main.c:main \[app\]' inclusive
+	check "callgrind_annotate: recursion is not counted twice" grep -qE '^ *200,000,000 \( 2.00%\) +20 \( 2.00%\) +src/walk.cc:walk' inclusive
 	callgrind_annotate --auto=no --tree=caller a.callgrind >tree 2>&1
 	check "callgrind_annotate: who calls" bash -c 'grep -B 3 "\*  *???:crc32" tree | grep -q "2,000,000,000 (20.00%) .*< src/compress.c:compress_file (200x)"'
 	check "callgrind_annotate: no complaint" bash -c '! grep -iE "error|malformed|unexpected" annotated inclusive tree'

@@ -77,6 +77,7 @@ else
 	skip "values against their schemas" "python3-jsonschema is not installed"
 fi
 check "completion offers values" bash -c "$(declare -f completes); completes 'accperf report --sort s' | tr '\n' ' ' | grep -qx 'self samples '"
+check "completion offers the negations" bash -c "$(declare -f completes); completes 'accperf report --no-ch' | grep -qx -- --no-children"
 check "completion offers files for -i" bash -c "$(declare -f completes); completes 'accperf report -i a.d' | grep -qx a.data"
 accperf help --man accperf >main.1
 check "accperf(1) is clean" bash -c '[ -z "$(mandoc -Tlint -Wwarning main.1)" ]'
