@@ -25,11 +25,16 @@ struct engine {
 	const char *accuracy, *cost; /* NULL when not usable */
 };
 
+static bool built(const struct feature *f)
+{
+	return f->built && (!f->command || cli_find(f->command));
+}
+
 static bool has(const struct features *f, const char *name)
 {
 	const struct feature *x = features_find(f, name);
 
-	return x && x->state == FEATURE_YES;
+	return x && x->state == FEATURE_YES && built(x);
 }
 
 static bool part(const struct features *f, const char *name)
@@ -75,11 +80,6 @@ static void find_exact_tool(struct features *f)
 	}
 }
 
-static bool built(const struct feature *f)
-{
-	return !f->command || cli_find(f->command);
-}
-
 static void show_text(const struct features *f, const struct engine *engines, const struct text_style *style, struct buf *out)
 {
 	static const char *const marks[] = { [FEATURE_UNKNOWN] = "?", [FEATURE_NO] = "no", [FEATURE_PARTLY] = "partly",
@@ -111,7 +111,8 @@ static void show_text(const struct features *f, const struct engine *engines, co
 			buf_addf(out, "%-24s ", x->title);
 			text_wrap(out, x->detail, 34, 34, width);
 			if (!built(x))
-				buf_addf(out, "%11sso:        not built in: this accperf has no `%s`\n", "", x->command);
+				buf_addf(out, "%11sso:        not built in: this accperf has no %s `%s`\n", "", x->built ? "command" : "source",
+					 x->built ? x->command : x->name);
 			if (*x->means) {
 				buf_addf(out, "%11sso:        ", "");
 				text_wrap(out, x->means, 22, 22, width);

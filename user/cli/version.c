@@ -53,7 +53,7 @@ static int cmd_version(void *opts, int argc, char **argv)
 		buf_addf(&out, "accperf %s\n\nbuilt in (`accperf doctor` tells which of them work here):\n", ACCPERF_VERSION);
 	}
 	for (size_t i = 0; i < f.count; i++) {
-		bool built = !f.f[i].command || cli_find(f.f[i].command);
+		bool built = f.f[i].built && (!f.f[i].command || cli_find(f.f[i].command));
 
 		if (f.f[i].group != FEATURE_SOURCE)
 			continue;

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kmod-free/pmu.h"
+
 enum feature_state { FEATURE_UNKNOWN, FEATURE_NO, FEATURE_PARTLY, FEATURE_YES };
 enum feature_group {
 	FEATURE_RIGHTS, /* what the kernel's settings and this process's rights allow */
@@ -26,6 +28,7 @@ struct feature {
 	const char *title;
 	const char *command; /* the accperf command that uses it; NULL: all */
 	enum feature_group group;
+	bool built; /* false: this build has no such source */
 	enum feature_state state;
 	char detail[320]; /* what was found */
 	char means[320];  /* what follows for accuracy or cost */
@@ -64,6 +67,8 @@ void probe_pmu(struct feature *f);
 void probe_pebs(struct feature *f);
 void probe_ibs(struct feature *f);
 void probe_spe(struct feature *f);
+/* The row of one vendor's memory events, on this processor with this sysfs folder. */
+void probe_memory_events(struct feature *f, const struct pmu_cpu *cpu, const char *sysfs, enum pmu_arch arch);
 void probe_bpf(struct feature *f);
 void probe_bpf_ring(struct feature *f);
 void probe_uprobe_multi(struct feature *f);

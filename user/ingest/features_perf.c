@@ -241,83 +241,99 @@ void probe_pmu(struct feature *f)
 		no_pmu_enable(f);
 }
 
-static bool vendor_is(const char *vendor)
+/* The events that this processor would be asked for, as text; false if there are none. */
+static bool encodings(const struct pmu_cpu *cpu, const char *sysfs, char *text, size_t size, unsigned *opened, unsigned *all,
+		      int *error)
 {
-	char line[200];
-	FILE *f = fopen("/proc/cpuinfo", "re");
-	bool is = false;
+	static const enum pmu_what wanted[] = { PMU_LOADS, PMU_STORES, PMU_MEMORY };
+	struct pmu_event events[PMU_MAX_EVENTS];
+	struct pmu_opts o = { 0 };
+	bool any = false, both = cpu->arch == PMU_X86_AMD || cpu->arch == PMU_ARM64;
 
-	while (f && !is && fgets(line, sizeof(line), f))
-		is = !strncmp(line, "vendor_id", 9) && strstr(line, vendor);
-	if (f)
-		fclose(f);
-	return is;
+	*text = 0;
+	for (unsigned w = 0; w < 3; w++) {
+		int n;
+
+		/* one event that holds both, or one of each */
+		if ((wanted[w] == PMU_MEMORY) != both)
+			continue;
+		n = pmu_encode(cpu, sysfs, wanted[w], &o, events, PMU_MAX_EVENTS, NULL);
+		for (int i = 0; i < n; i++) {
+			char one[160];
+			size_t len = strlen(text);
+			int fd = events[i].has_leader ? open_event(&events[i].leader, 0, -1) : -1;
+			int member;
+
+			pmu_event_text(&events[i], one, sizeof(one));
+			snprintf(text + len, size - len, "%s%s", len ? "; " : "", one);
+			member = events[i].has_leader && fd < 0 ? -1 :
+				 (int)syscall(SYS_perf_event_open, &events[i].attr, 0, -1, fd, PERF_FLAG_FD_CLOEXEC);
+			if (member < 0)
+				*error = errno;
+			++*all;
+			*opened += member >= 0;
+			if (member >= 0)
+				close(member);
+			if (fd >= 0)
+				close(fd);
+			any = true;
+		}
+	}
+	return any;
 }
 
-/* "cpu/mem-loads,event=0xcd,umask=0x1,ldlat=3/" as sysfs has it, or nothing. */
-static void add_encoding(struct feature *f, const char *pmu, const char *event)
+void probe_memory_events(struct feature *f, const struct pmu_cpu *cpu, const char *sysfs, enum pmu_arch arch)
 {
-	char path[160], text[120];
-	size_t len = strlen(f->detail);
+	static const char *const vendors[] = { [PMU_X86_INTEL] = "an Intel", [PMU_X86_AMD] = "an AMD", [PMU_ARM64] = "an ARM",
+					       [PMU_POWER] = "a POWER" };
+	char text[260];
+	unsigned opened = 0, all = 0;
+	int error = 0;
 
-	snprintf(path, sizeof(path), PMUS "%s/events/%s", pmu, event);
-	if (feature_line(path, text, sizeof(text)))
-		snprintf(f->detail + len, sizeof(f->detail) - len, "%s%s/%s/ = %s", len ? "; " : "", pmu, event, text);
+	if (cpu->arch != arch) {
+		feature_set(f, FEATURE_NO, "not %s processor", vendors[arch]);
+		return;
+	}
+	if (!encodings(cpu, sysfs, text, sizeof(text), &opened, &all, &error))
+		feature_set(f, FEATURE_NO, "not offered by this machine%s",
+			    arch == PMU_X86_AMD ? "; would be ibs_op/cnt_ctl=1/ with a period that is a multiple of 16" :
+			    arch == PMU_ARM64 ? "; would be arm_spe_0/load_filter=1,store_filter=1,jitter=1/" : "");
+	else
+		feature_set(f, opened == all ? FEATURE_YES : opened ? FEATURE_PARTLY : FEATURE_NO, "%s%s", opened ? "" : "does not open; would be ",
+			    text);
+	if (f->state == FEATURE_YES)
+		return;
+	feature_means(f, "data addresses come from decoded timer samples and watchpoints instead: fewer, and weighted by time");
+	if (error == EACCES || error == EPERM)
+		feature_enable_rights(f, "cap_perfmon");
+	else if (arch == PMU_X86_AMD)
+		feature_enable(f, "use bare metal (in a cloud, a metal instance): hypervisors do not pass IBS to guests");
+	else if (arch == PMU_ARM64)
+		feature_enable(f, "sudo modprobe arm_spe_pmu   (and boot with kpti=off where the firmware allows SPE)");
+	else
+		no_pmu_enable(f);
+}
+
+static void probe_own(struct feature *f, enum pmu_arch arch)
+{
+	struct pmu_cpu cpu = { 0 };
+
+	/* an unknown processor is no one's: the row says so */
+	pmu_cpu_read(&cpu);
+	probe_memory_events(f, &cpu, "/sys/bus/event_source/devices", arch);
 }
 
 void probe_pebs(struct feature *f)
 {
-	static const char *const pmus[] = { "cpu", "cpu_core", "cpu_atom" };
-	static const char *const events[] = { "mem-loads-aux", "mem-loads", "mem-stores" };
-
-	for (unsigned p = 0; p < 3; p++)
-		for (unsigned i = 0; i < 3; i++)
-			add_encoding(f, pmus[p], events[i]);
-	if (*f->detail) {
-		f->state = FEATURE_YES;
-		return;
-	}
-	if (!vendor_is("GenuineIntel")) {
-		feature_set(f, FEATURE_NO, "not an Intel processor");
-		return;
-	}
-	feature_set(f, FEATURE_NO, "not offered; would be cpu/event=0xcd,umask=0x1,ldlat=3/pp for loads, cpu/event=0xd0,umask=0x82/pp for stores (Haswell to Ice Lake)");
-	feature_means(f, "data addresses come from decoded timer samples and watchpoints instead: fewer, and weighted by time");
-	no_pmu_enable(f);
+	probe_own(f, PMU_X86_INTEL);
 }
 
 void probe_ibs(struct feature *f)
 {
-	char type[16], format[80] = "unknown";
-
-	if (feature_line(PMUS "ibs_op/type", type, sizeof(type))) {
-		feature_line(PMUS "ibs_op/format/cnt_ctl", format, sizeof(format));
-		feature_set(f, FEATURE_YES, "ibs_op, type %s, cnt_ctl=1 (%s), period a multiple of 16%s", type, format,
-			    access(PMUS "ibs_op/format/swfilt", R_OK) ? "" : ", swfilt");
-		return;
-	}
-	if (!vendor_is("AuthenticAMD") && !vendor_is("HygonGenuine")) {
-		feature_set(f, FEATURE_NO, "not an AMD processor");
-		return;
-	}
-	feature_set(f, FEATURE_NO, "not offered; would be ibs_op/cnt_ctl=1/ (config bit 19) with a period that is a multiple of 16");
-	feature_means(f, "data addresses come from decoded timer samples and watchpoints instead: fewer, and weighted by time");
-	feature_enable(f, "use bare metal (in a cloud, a metal instance): hypervisors do not pass IBS to guests");
+	probe_own(f, PMU_X86_AMD);
 }
 
 void probe_spe(struct feature *f)
 {
-	char type[16];
-
-	if (feature_line(PMUS "arm_spe_0/type", type, sizeof(type))) {
-		feature_set(f, FEATURE_YES, "arm_spe_0, type %s: load_filter=1,store_filter=1,jitter=1", type);
-		return;
-	}
-#ifdef __aarch64__
-	feature_set(f, FEATURE_NO, "not offered; would be arm_spe_0/load_filter=1,store_filter=1,jitter=1/");
-	feature_means(f, "data addresses come from decoded timer samples and watchpoints instead: fewer, and weighted by time");
-	feature_enable(f, "sudo modprobe arm_spe_pmu   (and boot with kpti=off where the firmware allows SPE)");
-#else
-	feature_set(f, FEATURE_NO, "not an ARM processor");
-#endif
+	probe_own(f, PMU_ARM64);
 }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The rows of doctor that this machine cannot show, on processors and sysfs folders made up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "ingest/features.h"
+
+static char root[64];
+
+static void file(const char *name, const char *text)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); p++) {
+		*p = 0;
+		mkdir(path, 0755);
+		*p = '/';
+	}
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static int setup(void **state)
+{
+	strcpy(root, "/tmp/accperf-u-features-XXXXXX");
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[100];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	return system(command);
+}
+
+/* sysfs names a PMU type that no kernel has, so nothing opens: the encoding is shown, with what to do. */
+static void skylake_without_a_pmu(void **state)
+{
+	struct feature f = { .name = "pebs" };
+	const struct pmu_cpu cpu = { .arch = PMU_X86_INTEL, .family = 6, .model = 85 };
+
+	file("cpu/type", "99999\n");
+	probe_memory_events(&f, &cpu, root, PMU_X86_INTEL);
+	assert_int_equal(f.state, FEATURE_NO);
+	assert_non_null(strstr(f.detail, "would be cpu loads"));
+	assert_non_null(strstr(f.detail, "config=0x1cd config1=0x3"));
+	assert_non_null(strstr(f.detail, "cpu stores"));
+	assert_non_null(strstr(f.detail, "config=0x82d0"));
+	assert_true(*f.means && *f.enable);
+}
+
+static void ibs_by_its_sysfs_type(void **state)
+{
+	struct feature f = { .name = "ibs" };
+	const struct pmu_cpu cpu = { .arch = PMU_X86_AMD, .family = 0x19, .model = 1 };
+
+	probe_memory_events(&f, &cpu, root, PMU_X86_AMD);
+	assert_int_equal(f.state, FEATURE_NO);
+	assert_non_null(strstr(f.detail, "not offered"));
+	assert_non_null(strstr(f.detail, "multiple of 16"));
+	file("ibs_op/type", "99998\n");
+	file("ibs_op/format/cnt_ctl", "config:19\n");
+	f = (struct feature){ .name = "ibs" };
+	probe_memory_events(&f, &cpu, root, PMU_X86_AMD);
+	assert_int_equal(f.state, FEATURE_NO);
+	assert_non_null(strstr(f.detail, "ibs_op memory type=99998 config=0x80000"));
+	assert_true(*f.enable);
+}
+
+static void another_vendor(void **state)
+{
+	struct feature f = { .name = "spe" };
+	const struct pmu_cpu cpu = { .arch = PMU_X86_AMD, .family = 0x19, .model = 1 };
+
+	probe_memory_events(&f, &cpu, root, PMU_ARM64);
+	assert_int_equal(f.state, FEATURE_NO);
+	assert_string_equal(f.detail, "not an ARM processor");
+	assert_int_equal(*f.enable, 0);
+}
+
+static void names_are_unique_and_states_have_words(void **state)
+{
+	struct features f;
+
+	features_list(&f);
+	assert_true(f.count > 10);
+	for (size_t i = 0; i < f.count; i++) {
+		assert_ptr_equal(features_find(&f, f.f[i].name), &f.f[i]);
+		assert_non_null(f.f[i].title);
+	}
+	assert_null(features_find(&f, "nosuch"));
+	for (int s = FEATURE_UNKNOWN; s <= FEATURE_YES; s++)
+		for (int t = FEATURE_UNKNOWN; t < s; t++)
+			assert_string_not_equal(feature_state_str((enum feature_state)s), feature_state_str((enum feature_state)t));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(skylake_without_a_pmu, setup, teardown),
+		cmocka_unit_test_setup_teardown(ibs_by_its_sysfs_type, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_vendor, setup, teardown),
+		cmocka_unit_test(names_are_unique_and_states_have_words),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
