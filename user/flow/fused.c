@@ -502,7 +502,7 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 	if (o->ke)
 		return err_set(e, -ENODATA, "samples cannot tell the ke semantics; record with `accperf exact --semantics ke -- COMMAND`");
 	if (!in->access_count)
-		return err_set(e, -ENODATA, "the profile holds no memory accesses; record with `accperf record --flow` or `accperf exact`");
+		return err_set(e, -ENODATA, "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
 	err = cascade_run(in, o, &f.c, e);
 	if (err)
 		return err;

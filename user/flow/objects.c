@@ -358,7 +358,7 @@ int objects_build(const struct flow_input *in, bool stack, struct objects *out, 
 
 	*out = (struct objects){ .exact = in->x_use_count > 0 };
 	if (!in->x_use_count && !in->access_count)
-		return err_set(e, -ENODATA, "the profile holds no memory accesses; record with `accperf record --flow` or `accperf exact`");
+		return err_set(e, -ENODATA, "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
 	err = out->exact ? from_exact(&t, stack) : from_samples(&t, stack);
 	if (!err) {
 		sum_up(&t);

@@ -174,7 +174,7 @@ int timeline_build(const struct flow_input *in, uint32_t slices, bool stack, str
 	if (!err)
 		return 0;
 	timeline_release(out);
-	return err_set(e, err, err == -ENODATA ? "the profile holds no accesses over time; record with `accperf record --flow`, or `accperf exact --slice N`"
+	return err_set(e, err, err == -ENODATA ? "the profile holds no accesses over time; record with `accperf record`, or `accperf exact --slice N`"
 			       : err == -E2BIG ? "too many slices for so many functions; ask for fewer with --slices" : "out of memory");
 }
 
