@@ -152,6 +152,7 @@ static uint32_t size_of(uint32_t section)
 	case FMT_FUNCTION: return sizeof(struct fmt_function);
 	case FMT_MODULE: return sizeof(struct fmt_module);
 	case FMT_OBJECT: return sizeof(struct fmt_object);
+	case FMT_COUNTER: return sizeof(struct fmt_counter);
 	case FMT_SAMPLE: return sizeof(struct fmt_sample);
 	case FMT_ACCESS: return sizeof(struct fmt_access);
 	case FMT_X_RUN: return sizeof(struct fmt_x_run);
@@ -173,6 +174,7 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 		struct fmt_function fn;
 		struct fmt_module mod;
 		struct fmt_object obj;
+		struct fmt_counter counter;
 		uint8_t raw[256];
 	} u;
 
@@ -198,6 +200,9 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 	}
 	case FMT_OBJECT:
 		u.obj.name = string_id(c, u.obj.name);
+		break;
+	case FMT_COUNTER:
+		u.counter.name = string_id(c, u.counter.name);
 		break;
 	case FMT_X_RUN:
 		memcpy(&c->res->run, rec, size);

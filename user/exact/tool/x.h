@@ -120,6 +120,8 @@ extern Int VG_(safe_fd)(Int oldfd); /* out of the target's reach; in the core's 
 Module *module_at(Addr a);
 ULong module_vaddr(const Module *m, Addr a);
 void fn_init(void);
+void module_forget(void); /* something was mapped or unmapped */
+extern ULong lost_functions, lost_nodes, lost_invocations;
 /* Start of the function around `a` by the call frame table of its object; 0 unknown. */
 Addr ehframe_start(Module *m, Addr a);
 
@@ -193,8 +195,7 @@ enum { TAG_NONE = 0xff };
 
 typedef struct Sec {
 	UShort *w;   /* last writer, per byte */
-	UInt *kr;    /* ke: invocation that read last, per chunk */
-	UShort *kw;  /* ke: last writing function, per chunk (chunk > 1) */
+	ULong *k;    /* ke, per chunk: last writing function << 32 | invocation that read last */
 	UInt *xr, *xw; /* logs: last reading and writing invocation, per log chunk */
 	UShort *xf;
 	UChar *cand; /* candidates that wrote last, per byte */

@@ -121,12 +121,12 @@ INLINE void read_ke(Ev *e, Sec *s, UInt off, UInt n, UInt stack)
 	UInt shift = opt.chunk_shift, last = (off + n - 1) >> shift;
 
 	for (UInt c = off >> shift; c <= last; c++) {
-		UInt w;
+		ULong k = s->k[c];
+		UInt w = k >> 32;
 
-		if (s->kr[c] == X.inv)
+		if ((UInt)k == X.inv)
 			continue;
-		s->kr[c] = X.inv;
-		w = s->kw ? s->kw[c] : s->w[c];
+		s->k[c] = (k & ~0xffffffffull) | X.inv;
 		/* the site remembers one edge; borrow it, do not move it */
 		if (LIKELY_(e->ekey == EDGE_KEY(w, X.eff)))
 			e->edge->ke[stack]++;
@@ -203,11 +203,8 @@ INLINE void mark(Sec *s, UInt off, UInt n, UInt fn, const UInt mode)
 	if (mode & M_KE) {
 		UInt last = (off + n - 1) >> opt.chunk_shift;
 
-		for (UInt c = off >> opt.chunk_shift; c <= last; c++) {
-			s->kr[c] = 0;
-			if (s->kw)
-				s->kw[c] = fn;
-		}
+		for (UInt c = off >> opt.chunk_shift; c <= last; c++)
+			s->k[c] = (ULong)fn << 32; /* and nobody has read it since */
 	}
 }
 

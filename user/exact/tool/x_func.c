@@ -6,6 +6,7 @@
 Fn **fns;
 UInt fn_count;
 static UInt fn_cap;
+ULong lost_functions;
 #define FN_HASH 65536
 static Fn *fn_hash[FN_HASH];
 static Module *modules;
@@ -40,7 +41,7 @@ static Fn *fn_add(const HChar *name, Module *m, Addr entry, ULong vaddr)
 	UInt line = 0, nth = 0;
 
 	if (fn_count >= FN_MAX - 1)
-		return fns[FN_UNKNOWN]; /* 65,534 functions: what comes later cannot be told apart */
+		return lost_functions++, fns[FN_UNKNOWN]; /* 65,534 functions: what comes later cannot be told apart */
 	if (fn_count == fn_cap) {
 		fn_cap = fn_cap ? fn_cap * 2 : 1024;
 		fns = VG_(realloc)("x.fns", fns, fn_cap * sizeof(*fns));
@@ -207,10 +208,16 @@ static void put_mappings(const Module *m)
 	}
 }
 
+static Module *last;
+static Addr last_lo, last_hi;
+
+void module_forget(void)
+{
+	last = NULL;
+}
+
 Module *module_at(Addr a)
 {
-	static Module *last;
-	static Addr last_lo, last_hi;
 	const DebugInfo *di;
 	const NSegment *seg;
 	const HChar *path = NULL;
@@ -237,7 +244,6 @@ Module *module_at(Addr a)
 		if (m->bias == bias && VG_STREQ(m->path, path))
 			break;
 	if (!m) {
-		/* The same file at another place is the same module: addresses are the file's. */
 		m = module_add(path, bias, file);
 		m->base = file ? base_of(a) : 0;
 		if (m->base)
@@ -293,7 +299,7 @@ Fn *fn_at(Addr a)
 			VG_(snprintf)(name, sizeof(name), "%s+0x%llx", base_name(m->path),
 				      module_vaddr(m, start));
 		else
-			VG_(snprintf)(name, sizeof(name), "[%s]", base_name(m->path));
+			VG_(snprintf)(name, sizeof(name), *m->path == '[' ? "%s" : "[%s]", base_name(m->path));
 	}
 	/* By name within the object: the linker folds twins, and .cold parts find their parent. Static
 	 * functions of one name are told apart by their start. */

@@ -142,6 +142,7 @@ static void on_map(Addr a, SizeT len, Bool rr, Bool ww, Bool xx, ULong di)
 	if (out_dead)
 		return;
 	shadow_forget(a, len);
+	module_forget();
 	if (opt.objects)
 		object_mmap(a, len, True);
 }
@@ -151,6 +152,7 @@ static void on_unmap(Addr a, SizeT len)
 	if (out_dead)
 		return;
 	shadow_forget(a, len);
+	module_forget();
 	if (opt.objects)
 		object_unmap(a, len);
 }

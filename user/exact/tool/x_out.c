@@ -216,6 +216,15 @@ static Int edge_cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Named where the user sees it, and only when there was one. */
+static void loss(const HChar *name, ULong n)
+{
+	struct fmt_counter r = { n ? out_string(name) : 0, FMT_C_LOSS, n };
+
+	if (n)
+		out_rec(FMT_COUNTER, &r, sizeof(r));
+}
+
 void out_snapshot(const HChar *incomplete, Bool final)
 {
 	struct fmt_x_run run;
@@ -301,6 +310,9 @@ void out_snapshot(const HChar *incomplete, Bool final)
 
 		out_rec(FMT_X_NODE, &r, sizeof(r));
 	}
+	loss("functions beyond 65,534 (counted as (unknown))", lost_functions);
+	loss("paths beyond 2,000,000 (call tree cut short)", lost_nodes);
+	loss("invocation numbers used again after 2^32 calls", lost_invocations);
 	if (opt.objects)
 		object_write(&u);
 	subtree_write(&u);

@@ -60,11 +60,8 @@ static Sec *sec_new(void)
 	Sec *s = zeroed(sizeof(*s));
 
 	s->w = zeroed(SEC_SIZE * sizeof(*s->w));
-	if (opt.ke) {
-		s->kr = zeroed((SEC_SIZE >> opt.chunk_shift) * sizeof(*s->kr));
-		if (opt.chunk > 1)
-			s->kw = zeroed((SEC_SIZE >> opt.chunk_shift) * sizeof(*s->kw));
-	}
+	if (opt.ke)
+		s->k = zeroed((SEC_SIZE >> opt.chunk_shift) * sizeof(*s->k));
 	if (logs_on) {
 		s->xr = zeroed((SEC_SIZE >> opt.xfer_shift) * sizeof(*s->xr));
 		s->xw = zeroed((SEC_SIZE >> opt.xfer_shift) * sizeof(*s->xw));
@@ -152,11 +149,9 @@ static void forget_part(Sec *s, UInt off, UInt n)
 	UInt c, k;
 
 	VG_(memset)(s->w + off, 0, n * sizeof(*s->w));
-	if (s->kr) {
+	if (s->k) {
 		k = chunks_of(off, n, opt.chunk_shift, &c);
-		VG_(memset)(s->kr + c, 0, k * sizeof(*s->kr));
-		if (s->kw)
-			VG_(memset)(s->kw + c, 0, k * sizeof(*s->kw));
+		VG_(memset)(s->k + c, 0, k * sizeof(*s->k));
 	}
 	if (s->xr) {
 		k = chunks_of(off, n, opt.xfer_shift, &c);
@@ -205,12 +200,10 @@ void shadow_copy(Addr from, Addr to, SizeT len)
 			UInt fo = from & SEC_MASK, t = to & SEC_MASK, c1, c2, k;
 
 			VG_(memcpy)(d->w + t, s->w + fo, n * sizeof(*s->w));
-			if (s->kr) {
+			if (s->k) {
 				k = chunks_of(fo, n, opt.chunk_shift, &c1);
 				chunks_of(t, n, opt.chunk_shift, &c2);
-				VG_(memcpy)(d->kr + c2, s->kr + c1, k * sizeof(*s->kr));
-				if (s->kw)
-					VG_(memcpy)(d->kw + c2, s->kw + c1, k * sizeof(*s->kw));
+				VG_(memcpy)(d->k + c2, s->k + c1, k * sizeof(*s->k));
 			}
 			if (s->xr) {
 				k = chunks_of(fo, n, opt.xfer_shift, &c1);
@@ -260,16 +253,16 @@ void kernel_reads(UInt fn, Addr a, SizeT len)
 				unique_set(e->index, stack, a + i, j - i);
 			i = j;
 		}
-		if (s->kr) {
+		if (s->k) {
 			UInt c, k = chunks_of(off, n, opt.chunk_shift, &c);
 
 			for (UInt i = c; i < c + k; i++) {
-				UInt w = s->kw ? s->kw[i] : s->w[i];
+				UInt w = s->k[i] >> 32;
 				Addr ca = (a & ~(Addr)SEC_MASK) + ((Addr)i << opt.chunk_shift);
 
-				if (s->kr[i] == inv)
+				if ((UInt)s->k[i] == inv)
 					continue;
-				s->kr[i] = inv;
+				s->k[i] = (ULong)w << 32 | inv;
 				edge_get(EDGE_KEY(w, fn))->ke[(ca - X.lo) <= X.span]++;
 			}
 		}
@@ -296,11 +289,10 @@ void kernel_writes(UInt fn, Addr a, SizeT len)
 
 		for (UInt i = 0; i < n; i++)
 			s->w[off + i] = fn;
-		if (s->kr) {
+		if (s->k) {
 			k = chunks_of(off, n, opt.chunk_shift, &c);
-			VG_(memset)(s->kr + c, 0, k * sizeof(*s->kr));
-			for (UInt i = c; s->kw && i < c + k; i++)
-				s->kw[i] = fn;
+			for (UInt i = c; i < c + k; i++)
+				s->k[i] = (ULong)fn << 32;
 		}
 		if (s->cand)
 			VG_(memset)(s->cand + off, 0, n);

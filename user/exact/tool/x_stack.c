@@ -8,6 +8,7 @@
 
 State X;
 UInt inv_counter;
+ULong lost_nodes, lost_invocations;
 Node **nodes;
 UInt node_count;
 static UInt node_cap;
@@ -59,7 +60,7 @@ static Node *node_child(Node *parent, Fn *fn)
 	for (n = node_hash[h]; n; n = n->hash_next)
 		if (n->parent == parent && n->fn == fn)
 			goto found;
-	if (node_count >= NODE_MAX && parent)
+	if (node_count >= NODE_MAX && parent && ++lost_nodes)
 		return node_child(NULL, fn);
 	if (node_count == node_cap) {
 		node_cap = node_cap ? node_cap * 2 : 1024;
@@ -135,7 +136,11 @@ static void push(Thread *t, Fn *fn, Addr sp, Addr ret)
 	f->ret = ret;
 	f->barrier = 0;
 	f->log = NULL;
-	f->inv = ++inv_counter;
+	if (UNLIKELY_(!++inv_counter)) { /* after 2^32 calls: 0 means nobody */
+		inv_counter = 1;
+		lost_invocations++;
+	}
+	f->inv = inv_counter;
 	if (t->active[fn->id]++ == 0) {
 		f->node = t->act_node[fn->id] = node_child(up ? up->node : NULL, fn);
 		f->outer = 1;
