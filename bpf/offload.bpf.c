@@ -679,7 +679,7 @@ static __always_inline void add_hist(const struct slot *s, __u32 pid, __u64 ns)
 	key.pid = pid;
 	key.probe = s->probe;
 	key.bytes_bin = s->flags & (WO_IN | WO_OUT) ? bin_of(bytes) : PROBE_BIN_UNKNOWN;
-	key.time_bin = bin_of(ns);
+	key.time_bin = s->voluntary | s->involuntary ? PROBE_BIN_SWITCHED : bin_of(ns);
 	h = bpf_map_lookup_elem(&hists, &key);
 	if (!h) {
 		bpf_map_update_elem(&hists, &key, &no_hist, BPF_NOEXIST);

@@ -335,7 +335,7 @@ struct fmt_offload_api {
 	uint32_t library; /* string: path as the target sees it */
 	uint32_t kind;	  /* enum fmt_offload_kind */
 	uint32_t variant; /* enum fmt_offload_variant */
-	uint32_t flags;	  /* reserved */
+	uint32_t group;	  /* fmt_offload_window.group it belongs to */
 };
 _Static_assert(sizeof(struct fmt_offload_api) == 32, "fmt_offload_api");
 
@@ -382,9 +382,10 @@ struct fmt_call {
 _Static_assert(sizeof(struct fmt_call) == 136, "fmt_call");
 
 /* Exact counts made in the kernel, whatever the thinning of FMT_CALL. Bin b holds values v with
- * 2^(b-1) <= v < 2^b; bin 0 holds 0; FMT_BIN_UNKNOWN: no such figure. Raw time: the cost of the
- * probe is in it. */
+ * 2^(b-1) <= v < 2^b; bin 0 holds 0; FMT_BIN_UNKNOWN: no such figure; FMT_BIN_SWITCHED: of calls with
+ * a context switch inside, whatever their time. Raw time: the cost of the probe is in it. */
 #define FMT_BIN_UNKNOWN 255
+#define FMT_BIN_SWITCHED 254
 struct fmt_offload_hist {
 	uint64_t count, bytes, ns;
 	uint32_t pid, api;
@@ -419,7 +420,7 @@ struct fmt_offload_window {
 	uint64_t calls;	   /* outermost, inside; ~0 unknown */
 	uint64_t hits;	   /* probe hits, nested ones included */
 	uint32_t library;  /* string */
-	uint32_t pad;
+	uint32_t group;	   /* functions of a library that are armed apart have one of their own */
 };
 _Static_assert(sizeof(struct fmt_offload_window) == 40, "fmt_offload_window");
 

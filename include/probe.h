@@ -78,7 +78,8 @@ struct probe_spec {
 	__u16 queue_off; /* the queue is the pointer found there in what queue_arg points to */
 	__u8 completes;	 /* a PK_CALL that also waits for what its queue holds */
 	__u8 per_thread; /* queue 0 is the thread's own */
-	__u8 pad0[2];
+	__u8 apart;	 /* called often and inside others: armed and disarmed by itself */
+	__u8 pad0;
 	__u32 library;	 /* index of the library's epoch */
 };
 _Static_assert(sizeof(struct probe_spec) == 72, "probe_spec");
@@ -123,7 +124,8 @@ struct probe_total {
 	__u64 stack_time; /* when its stack was last taken */
 };
 
-#define PROBE_BIN_UNKNOWN 255
+#define PROBE_BIN_UNKNOWN 255  /* of bytes */
+#define PROBE_BIN_SWITCHED 254 /* of time: a context switch inside */
 
 struct probe_activity {
 	__u64 hits, calls;

@@ -115,13 +115,18 @@ static int walk_dir(int pid, const char *dir, lib_want_fn want, lib_fn fn, void 
 	d = opendir(name);
 	if (!d)
 		return 0;
-	while (!r && (de = readdir(d))) {
-		snprintf(path, sizeof(path), "%s/%s", dir, de->d_name);
-		if (!want(ctx, de->d_name, path))
-			continue;
-		fd = openat(dirfd(d), de->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (fd >= 0)
-			r = call(fn, ctx, &(struct lib_file){ .path = path, .base = base_of(path) }, fd);
+	/* Files first, so that a library goes by its own name, then links that lead elsewhere. */
+	for (int links = 0; !r && links < 2; rewinddir(d), links++) {
+		while (!r && (de = readdir(d))) {
+			if ((de->d_type == DT_LNK) != links)
+				continue;
+			snprintf(path, sizeof(path), "%s/%s", dir, de->d_name);
+			if (!want(ctx, de->d_name, path))
+				continue;
+			fd = openat(dirfd(d), de->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+			if (fd >= 0)
+				r = call(fn, ctx, &(struct lib_file){ .path = path, .base = base_of(path) }, fd);
+		}
 	}
 	closedir(d);
 	return r;

@@ -7,17 +7,18 @@
  * it is overdrawn it is disarmed until the debt is paid. Stretches in which it was armed are
  * recorded, so that totals can be scaled and their spread be seen.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "offload/session_internal.h"
 
-#define LOOK_NS 20000000ull   /* while something is busy */
-#define IDLE_NS 100000000ull
-#define CREDIT_S 1.0	      /* an account never holds more than a second's earnings, */
-#define START_CREDIT_NS 60e6  /* but starts with this, so that short runs are seen whole */
-#define OPEN_AT_NS 1e6	      /* in credit by this much: arm again */
+#define LOOK_MIN_NS 2e6	    /* how often to look: such that an account is overdrawn by little, */
+#define LOOK_MAX_NS 100e6
+#define LOOK_FIRST_NS 5000000ull /* and soon at first */
+#define CREDIT_S 3.0	    /* an account holds at most so many seconds' earnings, and starts with them */
+#define OPEN_PART 0.3	    /* filled by this much: arm again */
 
 uint64_t session_now(void)
 {
@@ -56,7 +57,7 @@ static void stretch_end(struct offload_session *s, struct known_lib *l, uint64_t
 	}
 	s->windows[s->windows_cnt++] = (struct fmt_offload_window){
 		.armed = l->armed_at, .disarmed = when, .calls = calls - l->armed_calls,
-		.hits = hits - l->armed_hits, .library = l->path_id,
+		.hits = hits - l->armed_hits, .library = l->path_id, .group = l->group,
 	};
 }
 
@@ -77,18 +78,19 @@ int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
 	int r;
 
 	pthread_mutex_lock(&s->lock);
-	l->balance_ns = START_CREDIT_NS;
+	l->balance_ns = s->opts.exact ? INFINITY : s->opts.budget * CREDIT_S * 1e9;
 	r = arm(s, l, e);
 	sum_activity(s, l, &l->hits, &l->calls);
+	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-static bool look(struct offload_session *s, double elapsed_ns)
+/* Returns when to look again, in nanoseconds from now. */
+static double look(struct offload_session *s, double elapsed_ns)
 {
-	double call_ns = uprobe_cost(s->u)->call_ns, earn;
+	double call_ns = uprobe_cost(s->u)->call_ns, earn, next = LOOK_MAX_NS;
 	unsigned busy = 0;
-	bool hot = false;
 
 	for (unsigned i = 0; i < s->libs_cnt; i++)
 		busy += s->libs[i].index >= 0 && s->libs[i].hot;
@@ -98,19 +100,21 @@ static bool look(struct offload_session *s, double elapsed_ns)
 		struct known_lib *l = &s->libs[i];
 		double cap = s->opts.budget * s->cpu_share * CREDIT_S * 1e9;
 		uint64_t hits, calls, when;
+		double spent;
 
 		if (l->index < 0)
 			continue;
 		sum_activity(s, l, &hits, &calls);
-		l->balance_ns += earn - (double)(hits - l->hits) * call_ns;
+		spent = (double)(hits - l->hits) * call_ns;
+		l->balance_ns += earn - spent;
 		if (hits != l->hits)
 			l->hot = true;
 		else if (l->on)
 			l->hot = false;
 		l->hits = hits;
 		l->calls = calls;
-		if (l->balance_ns > cap && l->balance_ns > START_CREDIT_NS)
-			l->balance_ns = cap > START_CREDIT_NS ? cap : START_CREDIT_NS;
+		if (l->balance_ns > cap)
+			l->balance_ns = cap;
 		if (l->on && l->balance_ns < 0) {
 			uprobe_disarm(s->u, l->index, &when);
 			l->on = false;
@@ -119,28 +123,31 @@ static bool look(struct offload_session *s, double elapsed_ns)
 			sum_activity(s, l, &hits, &calls);
 			l->balance_ns -= (double)(hits - l->hits) * call_ns;
 			l->hits = hits;
-		} else if (!l->on && l->balance_ns > OPEN_AT_NS) {
+		} else if (!l->on && l->balance_ns > OPEN_PART * cap) {
 			arm(s, l, NULL);
+			next = fmin(next, LOOK_FIRST_NS);
 		}
-		hot |= l->on && l->hot;
+		/* Half the time in which the account would be empty at this pace. */
+		if (l->on && spent > earn)
+			next = fmin(next, l->balance_ns / (spent - earn) * elapsed_ns / 2);
 	}
-	return hot;
+	return fmax(next, LOOK_MIN_NS);
 }
 
 static void *run(void *arg)
 {
 	struct offload_session *s = arg;
 	uint64_t last = session_now();
-	bool hot = true;
+	double next = LOOK_FIRST_NS;
 
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
-		uint64_t until = session_now() + (hot ? LOOK_NS : IDLE_NS), now;
+		uint64_t until = session_now() + (uint64_t)next, now;
 		struct timespec ts = { .tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u) };
 
 		pthread_cond_timedwait(&s->wake, &s->lock, &ts);
 		now = session_now();
-		hot = look(s, (double)(now - last));
+		next = look(s, (double)(now - last));
 		last = now;
 	}
 	pthread_mutex_unlock(&s->lock);

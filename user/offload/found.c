@@ -180,9 +180,77 @@ static void missing_symbols(struct offload_session *s, const struct lib_file *f)
 	}
 }
 
-/* Resolves the file, hands its points to the engine; l->index stays -1 when there are none. */
-static int resolve(struct offload_session *s, struct known_lib *l, struct lib_file *f, struct err *e)
+static struct known_lib *new_lib(struct offload_session *s, const struct lib_file *f, uint32_t group)
 {
+	struct known_lib *l;
+
+	if (s->libs_cnt == sizeof(s->libs) / sizeof(*s->libs))
+		return NULL;
+	l = &s->libs[s->libs_cnt];
+	*l = (struct known_lib){ .dev = f->dev, .ino = f->ino, .index = -1, .group = group, .path = strdup(f->path) };
+	return l;
+}
+
+/* The budget's thread walks the table. */
+static void lib_ready(struct offload_session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->libs_cnt++;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* The points of one group become a library of the engine; armed apart, they have a stretch of time
+ * of their own. */
+static int add_group(struct finding *find, struct gather *g, struct lib_file *f, uint32_t group, struct err *e)
+{
+	struct offload_session *s = g->s;
+	struct uprobe_point *points = calloc(g->cnt + 1, sizeof(*points));
+	struct known_lib *l;
+	unsigned n = 0;
+	int fd, r;
+
+	for (unsigned i = 0; points && i < g->cnt; i++)
+		if (g->points[i].spec.apart == group)
+			points[n++] = g->points[i];
+	l = n ? new_lib(s, f, group) : NULL;
+	if (!l) {
+		free(points);
+		return 0;
+	}
+	fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 3);
+	r = fd < 0 ? err_set(e, -errno, "out of file descriptors") : uprobe_library(s->u, fd, points, n, &l->first, e);
+	free(points);
+	if (r < 0) {
+		if (fd >= 0)
+			close(fd);
+		lib_ready(s);
+		return r;
+	}
+	l->index = r;
+	l->count = n;
+	l->path_id = s->sink.string(s->sink.ctx, f->path);
+	n = 0;
+	for (unsigned i = 0; i < g->cnt; i++) {
+		if (g->points[i].spec.apart != group)
+			continue;
+		g->apis[i].id = l->first + n + 1;
+		g->apis[i].library = l->path_id;
+		g->apis[i].group = group;
+		g->probes[i].calls.api = g->apis[i].id;
+		s->probes[l->first + n++] = g->probes[i];
+		s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &g->apis[i], sizeof(g->apis[i]));
+	}
+	r = uprobe_attach(s->u, l->index, find->pid, e);
+	if (!r)
+		r = budget_arm(s, l, e);
+	lib_ready(s);
+	return r;
+}
+
+/* Looks for points in a file seen for the first time; it is remembered even if there are none. */
+static int resolve(struct finding *find, struct lib_file *f, struct err *e)
+{
+	struct offload_session *s = find->s;
 	struct gather g = { .s = s, .path = f->path, .base = f->base };
 	struct err why = { 0 };
 	int r = 0;
@@ -203,23 +271,13 @@ static int resolve(struct offload_session *s, struct known_lib *l, struct lib_fi
 	}
 	if (s->markers)
 		elfsym_markers(f->fd, on_marker, &g, NULL);
-	if (!g.cnt)
-		goto out;
-	l->index = uprobe_library(s->u, f->fd, g.points, g.cnt, &l->first, e);
-	if (l->index < 0) {
-		r = l->index;
+	if (!g.cnt) {
+		if (new_lib(s, f, 0))
+			lib_ready(s);
 		goto out;
 	}
-	f->fd = -1; /* the engine's now */
-	l->count = g.cnt;
-	l->path_id = s->sink.string(s->sink.ctx, f->path);
-	for (unsigned i = 0; i < g.cnt; i++) {
-		g.apis[i].id = l->first + i + 1;
-		g.apis[i].library = l->path_id;
-		g.probes[i].calls.api = g.apis[i].id;
-		s->probes[l->first + i] = g.probes[i];
-		s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &g.apis[i], sizeof(g.apis[i]));
-	}
+	for (uint32_t group = 0; group < 2 && !r; group++)
+		r = add_group(find, &g, f, group, e);
 out:
 	free(g.points);
 	free(g.apis);
@@ -227,60 +285,30 @@ out:
 	return r;
 }
 
-static struct known_lib *lib_of(struct offload_session *s, uint64_t dev, uint64_t ino)
-{
-	for (unsigned i = 0; i < s->libs_cnt; i++)
-		if (s->libs[i].ino == ino && s->libs[i].dev == dev)
-			return &s->libs[i];
-	return NULL;
-}
-
 static int on_file(void *ctx, struct lib_file *f)
 {
 	struct finding *find = ctx;
 	struct offload_session *s = find->s;
-	struct known_lib *l = lib_of(s, f->dev, f->ino), fresh = { .dev = f->dev, .ino = f->ino, .index = -1 };
 	struct err why = { 0 };
-	int r;
+	bool known = false;
+	int r = 0;
 
-	if (!l) {
-		if (s->libs_cnt == sizeof(s->libs) / sizeof(*s->libs))
-			return 0;
-		r = resolve(s, &fresh, f, &why);
-		if (r == -ENOMEM || r == -ENOSPC)
-			note(s, f->path, why.text);
-		/* The budget's thread walks the table. */
-		pthread_mutex_lock(&s->lock);
-		l = &s->libs[s->libs_cnt];
-		*l = fresh;
-		l->path = strdup(f->path);
-		pthread_mutex_unlock(&s->lock);
-		if (l->index >= 0) {
-			r = uprobe_attach(s->u, l->index, find->pid, &why);
-			if (!r)
-				r = budget_arm(s, l, &why);
-			if (r && r != -ESRCH) {
-				note(s, f->path, why.text);
-				s->degraded = true;
-				if (r == -EPERM || r == -EACCES)
-					find->failed = err_set(find->e, r, "%s: %s", f->path, why.text);
-			}
-			if (!r)
-				buf_addf(&s->notes, "%s: %u functions probed%s\n", f->path, l->count, f->mapped ? "" : " (not loaded yet)");
-		}
-		pthread_mutex_lock(&s->lock);
-		s->libs_cnt++;
-		pthread_mutex_unlock(&s->lock);
-		return find->failed;
+	for (unsigned i = 0; i < s->libs_cnt; i++) {
+		if (s->libs[i].ino != f->ino || s->libs[i].dev != f->dev)
+			continue;
+		known = true;
+		if (s->libs[i].index >= 0 && !r)
+			r = uprobe_attach(s->u, s->libs[i].index, find->pid, &why);
 	}
-	if (l->index < 0)
+	if (!known)
+		r = resolve(find, f, &why);
+	if (!r || r == -ESRCH)
 		return 0;
-	r = uprobe_attach(s->u, l->index, find->pid, &why);
-	if (r && r != -ESRCH) {
-		note(s, f->path, why.text);
-		s->degraded = true;
-	}
-	return 0;
+	note(s, f->path, why.text);
+	s->degraded = true;
+	if (r == -EPERM || r == -EACCES)
+		find->failed = err_set(find->e, r, "%s: %s", f->path, why.text);
+	return find->failed;
 }
 
 /* The program itself before its exec: it is not mapped yet. */

@@ -423,13 +423,24 @@ void offload_session_free(struct offload_session *s)
 void offload_session_notes(const struct offload_session *s, struct buf *out)
 {
 	const struct uprobe_cost *c = uprobe_cost(s->u);
+	unsigned functions = 0, libs = 0, called = 0;
 
 	buf_addf(out, "offload: %s; a probed call costs %.1f us (95 %%: %.1f to %.1f), of which %.1f us lie inside the measured time and are taken off\n",
 		 uprobe_mode_name(uprobe_mode(s->u)), c->call_ns / 1e3, c->call_low / 1e3, c->call_high / 1e3, c->inside_ns / 1e3);
-	for (unsigned i = 0; i < s->libs_cnt; i++)
-		if (s->libs[i].index >= 0 && s->libs[i].stretches > 1)
-			buf_addf(out, "%s: called so often that it was probed in %u stretches to keep the budget; counts are scaled up\n",
-				 s->libs[i].path, s->libs[i].stretches);
+	for (unsigned i = 0; i < s->libs_cnt; i++) {
+		const struct known_lib *l = &s->libs[i];
+
+		if (l->index < 0)
+			continue;
+		functions += l->count;
+		libs += !l->group;
+		for (uint32_t p = l->first; p < l->first + l->count; p++)
+			called += uprobe_activity(s->u, p).calls > 0;
+		if (l->stretches > 1)
+			buf_addf(out, "%s: %s called so often that they were probed in %u stretches of time only, to keep the budget; their numbers are estimates (--offload-exact: all)\n",
+				 l->path, l->group ? "checksums are" : "its functions are", l->stretches);
+	}
+	buf_addf(out, "offload: %u functions in %u libraries probed, %u of them called\n", functions, libs, called);
 	if (s->notes.len)
 		buf_addstr(out, s->notes.data);
 }

@@ -25,6 +25,7 @@ struct known_lib {
 	int index;	/* of the engine; -1: nothing to probe in it */
 	uint32_t first, count;
 	uint32_t path_id; /* string */
+	uint32_t group;	/* 1: the functions that are armed apart */
 	/* budget */
 	uint64_t hits, calls; /* when last looked at */
 	double balance_ns;    /* what may still be spent */

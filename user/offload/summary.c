@@ -42,6 +42,7 @@ struct summary_private {
 	uint64_t random;
 	struct intern texts;
 	double inside_ns, call_ns;
+	uint64_t end; /* of the recording */
 	int failed;
 };
 
@@ -161,7 +162,7 @@ static void take_hist(struct summary_private *k, const struct fmt_offload_hist *
 /* The item an API id belongs to: twins and versions share one. */
 static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 {
-	struct { const char *api, *name, *library; uint32_t variant, kind; } key;
+	struct { const char *api, *name, *library; uint32_t variant, kind, group, pad; } key;
 	struct offload_item *it;
 	struct api_row *row;
 	bool added;
@@ -184,6 +185,7 @@ static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 	key.library = intern_get(&k->texts, intern_str(&k->texts, text(k, row->f.library), NULL), NULL);
 	key.variant = row->f.variant;
 	key.kind = row->f.kind;
+	key.group = row->f.group;
 	if (!key.api || !key.name || !key.library)
 		return NULL;
 	at = intern_add(&k->item_of, &key, sizeof(key), &added);
@@ -198,6 +200,7 @@ static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 		it->library = key.library;
 		it->variant = key.variant;
 		it->kind = key.kind;
+		it->group = key.group;
 	}
 	row->item = at - 1;
 	return &k->items[at - 1];
@@ -281,6 +284,8 @@ static void take_chunk(struct summary_private *k, struct offload_summary *s, con
 			struct fmt_offload_window window;
 			struct fmt_offload_cost cost;
 			struct fmt_call call;
+			struct fmt_end end;
+			struct fmt_cost spent;
 		} u;
 		struct window_row *w;
 
@@ -306,6 +311,15 @@ static void take_chunk(struct summary_private *k, struct offload_summary *s, con
 		case FMT_OFFLOAD_COST:
 			store_rec(c, i, &s->cost, sizeof(s->cost));
 			s->has_cost = true;
+			break;
+		case FMT_END:
+			store_rec(c, i, &u.end, sizeof(u.end));
+			k->end = u.end.time;
+			break;
+		case FMT_COST: /* once a second: as far as a file without an end reaches */
+			store_rec(c, i, &u.spent, sizeof(u.spent));
+			if (u.spent.time > k->end)
+				k->end = u.spent.time;
 			break;
 		case -FMT_CALL:
 			store_rec(c, i, &u.call, sizeof(u.call));
@@ -381,8 +395,22 @@ static void fold_hists(struct summary_private *k)
 		o = &it->octave[h->bytes_bin];
 		o->calls += (double)h->count;
 		o->bytes += (double)h->bytes;
-		o->ns += fmax(0, (double)h->ns - (double)h->count * k->inside_ns);
+		if (h->time_bin == FMT_BIN_SWITCHED) {
+			o->switched_ns += fmax(0, (double)h->ns - (double)h->count * k->inside_ns);
+		} else {
+			o->ns += fmax(0, (double)h->ns - (double)h->count * k->inside_ns);
+			o->timed += (double)h->count;
+		}
 	}
+	for (size_t i = 0; i < k->items_cnt; i++)
+		for (int b = 0; b < OFFLOAD_OCTAVES; b++) {
+			struct offload_octave *o = &k->items[i].octave[b];
+
+			if (o->calls > 0 && !(o->timed > 0)) {
+				o->timed = o->calls;
+				o->ns = o->switched_ns;
+			}
+		}
 }
 
 /* Calls of the whole recording from those of the stretches: ratio estimator; within a stretch the
@@ -397,7 +425,7 @@ static void scale(struct summary_private *k, struct offload_item *it, double cal
 	for (size_t i = 0; i < k->windows_cnt; i++) {
 		const struct fmt_offload_window *w = &k->windows[i].w;
 
-		if (strcmp(text(k, w->library), it->library) || w->disarmed <= w->armed || w->calls == UINT64_MAX)
+		if (w->group != it->group || strcmp(text(k, w->library), it->library) || w->disarmed <= w->armed || w->calls == UINT64_MAX)
 			continue;
 		if (!it->first || w->armed < it->first)
 			it->first = w->armed;
@@ -410,26 +438,30 @@ static void scale(struct summary_private *k, struct offload_item *it, double cal
 	}
 	if (!n || !(len > 0))
 		return;
+	/* A library that is not armed at the end was let go for the budget: the time since counts. */
+	if (k->end > it->last)
+		it->last = k->end;
 	span = (double)(it->last - it->first);
 	it->observed = fmin(1, len / span);
-	if (n == 1 || it->observed > 0.999 || !it->calls || !(calls > 0))
+	if (it->observed > 0.999 || !it->calls || !(calls > 0))
 		return;
 	rate = calls / len;
 	for (size_t i = 0; i < k->windows_cnt; i++) {
 		const struct fmt_offload_window *w = &k->windows[i].w;
 		double d;
 
-		if (strcmp(text(k, w->library), it->library) || w->disarmed <= w->armed || w->calls == UINT64_MAX)
+		if (w->group != it->group || strcmp(text(k, w->library), it->library) || w->disarmed <= w->armed || w->calls == UINT64_MAX)
 			continue;
 		d = (double)w->calls - rate * (double)(w->disarmed - w->armed);
 		square += d * d;
 	}
-	se = sqrt(square * (double)n / (double)(n - 1)) / len * sqrt(1 - it->observed);
+	se = n > 1 ? sqrt(square * (double)n / (double)(n - 1)) / len * sqrt(1 - it->observed) : NAN;
 	/* This item's part of its library's calls. */
 	fast = calls / fmax(len - hits * k->call_ns, 0.02 * len);
 	high = calls / fmax(len - hits * call_high_ns, 0.02 * len);
 	it->estimate = fast * span * (double)it->calls / calls;
-	it->low = fmax((double)it->calls, (rate - 1.96 * se) * span * (double)it->calls / calls);
+	/* One stretch tells nothing of the others: no upper bound, and no lower one but what was seen. */
+	it->low = n > 1 ? fmax((double)it->calls, (rate - 1.96 * se) * span * (double)it->calls / calls) : (double)it->calls;
 	it->high = (high + 1.96 * se * high / rate) * span * (double)it->calls / calls;
 }
 

@@ -32,7 +32,9 @@ struct offload_site {
 };
 
 struct offload_octave { /* calls of 2^(k-1) <= bytes < 2^k; [0]: 0 bytes */
-	double calls, ns, bytes;
+	double calls, bytes;
+	double timed, ns; /* those without a context switch inside, and their time; if none, the others */
+	double switched_ns;
 };
 #define OFFLOAD_OCTAVES 65
 
@@ -44,7 +46,7 @@ struct offload_sample { /* one call for a fit */
 
 struct offload_item {
 	const char *api, *name, *library; /* of the file's strings; never NULL */
-	uint32_t variant, kind;
+	uint32_t variant, kind, group;
 	/* counted in the kernel, while probes were in place */
 	uint64_t calls, bytes_in, bytes_out, failed, open, unknown_bytes, records, switched;
 	double host_ns;	     /* in these calls, less the probes' share; switched ones included */

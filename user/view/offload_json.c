@@ -70,7 +70,7 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 		json_f64(j, "below", k ? exp2(k) : 1);
 		json_f64(j, "calls", o->calls);
 		json_f64(j, "bytes", o->bytes);
-		json_f64(j, "mean_ns", o->ns / o->calls);
+		json_f64(j, "mean_ns", o->timed > 0 ? o->ns / o->timed : NAN);
 		json_end(j);
 	}
 	json_end(j);

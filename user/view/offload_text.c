@@ -68,12 +68,14 @@ static void duration(struct buf *b, double ns)
 {
 	if (!(ns >= 0))
 		buf_addstr(b, "-");
+	else if (ns < 100)
+		buf_addstr(b, "< 0.1 us");
 	else if (ns < 10e3)
 		buf_addf(b, "%.2f us", ns / 1e3);
-	else if (ns < 10e6)
-		buf_addf(b, "%.3g us", ns / 1e3);
+	else if (ns < 1e6)
+		buf_addf(b, "%.1f us", ns / 1e3);
 	else if (ns < 10e9)
-		buf_addf(b, "%.3g ms", ns / 1e6);
+		buf_addf(b, "%.2f ms", ns / 1e6);
 	else
 		buf_addf(b, "%.1f s", ns / 1e9);
 }
@@ -204,7 +206,7 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 		for (unsigned i = 0; i < BAR; i++)
 			buf_addch(out, i < bar ? '#' : ' ');
 		text_hue_off(out, style, TEXT_WARM);
-		right(out, 11, duration, o->calls > 0 ? o->ns / o->calls : NAN);
+		right(out, 11, duration, o->timed > 0 ? o->ns / o->timed : NAN);
 		buf_addch(out, '\n');
 	}
 	if (it->unknown_calls > 0)
@@ -219,7 +221,10 @@ static void counts(const struct offload_item *it, struct buf *out)
 		buf_addstr(out, " calls (95 %: ");
 		count(out, it->low);
 		buf_addstr(out, " to ");
-		count(out, it->high);
+		if (it->high >= 0)
+			count(out, it->high);
+		else
+			buf_addstr(out, "unknown: one stretch only");
 		buf_addf(out, "), estimated from ");
 		count(out, (double)it->calls);
 		buf_addf(out, " seen in %.1f %% of the time", it->observed * 100);
