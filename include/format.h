@@ -413,23 +413,25 @@ struct fmt_offload_total {
 _Static_assert(sizeof(struct fmt_offload_total) == 112, "fmt_offload_total");
 
 /* A stretch of time in which the probes of one library were in place: the totals are those of the
- * stretches, so calls/s = calls / sum of stretches. One stretch = the whole recording when the
- * budget allowed it. */
+ * stretches. One stretch = the whole recording when the budget allowed it. Each library has a last
+ * record with armed = disarmed = the end of the recording, no calls, and the hits that fell outside
+ * of stretches, while probes were being planted and removed. */
 struct fmt_offload_window {
 	uint64_t armed, disarmed; /* disarmed 0: until the end */
 	uint64_t calls;	   /* outermost, inside; ~0 unknown */
 	uint64_t hits;	   /* probe hits, nested ones included */
 	uint32_t library;  /* string */
 	uint32_t group;	   /* functions of a library that are armed apart have one of their own */
+	uint64_t cpu_armed, cpu_disarmed; /* CPU time of the observed processes so far; 0 = unknown */
 };
-_Static_assert(sizeof(struct fmt_offload_window) == 40, "fmt_offload_window");
+_Static_assert(sizeof(struct fmt_offload_window) == 56, "fmt_offload_window");
 
 enum fmt_offload_attach { FMT_OA_SESSION = 1, FMT_OA_MULTI = 2, FMT_OA_PERF = 3 };
 
 struct fmt_offload_cost {
 	uint64_t time;
 	double call_ns;	   /* added to the target by one probed call: entry and return */
-	double call_low, call_high; /* 95 % */
+	double call_low, call_high; /* with hot, with cold caches */
 	double inside_ns;  /* part of it that falls between the two time stamps */
 	double nop_ns;	   /* of one hit on a 5-byte NOP marker; NaN = not measured */
 	uint32_t attach;   /* enum fmt_offload_attach */

@@ -54,7 +54,7 @@ struct uprobe_sink {
 };
 
 struct uprobe_cost {
-	double call_ns, call_low, call_high; /* added by one probed call */
+	double call_ns, call_low, call_high; /* added by one probed call; low: hot caches, high: cold ones */
 	double inside_ns;		     /* of it between the stamps */
 	double nop_ns;			     /* one hit on a 5-byte NOP; NaN: not measured */
 	unsigned rounds;
@@ -83,6 +83,8 @@ void uprobe_forget(struct uprobe *u, int pid);
  * of the other: *when. */
 int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e);
 void uprobe_disarm(struct uprobe *u, int library, uint64_t *when);
+/* Stops counting at *when; the probes are still there. */
+void uprobe_pause(struct uprobe *u, int library, uint64_t *when);
 bool uprobe_armed(const struct uprobe *u, int library);
 
 int uprobe_threads_map(const struct uprobe *u); /* for sampler_returns() */

@@ -69,6 +69,22 @@ double self_time_function(unsigned n)
 	return (double)(cpu_now() - from) / n;
 }
 
+#define COLD_BYTES (256 * 1024)
+
+double self_time_function_cold(unsigned n)
+{
+	static uint64_t work[COLD_BYTES / sizeof(uint64_t)];
+	uint64_t from = cpu_now();
+
+	for (unsigned i = 0; i < n; i++) {
+		for (size_t k = 0; k < COLD_BYTES / sizeof(uint64_t); k += 8)
+			work[k] += i;
+		__asm__ volatile("" ::"r"(work) : "memory");
+		empty_function(i);
+	}
+	return (double)(cpu_now() - from) / n;
+}
+
 double self_time_marker(unsigned n)
 {
 #if defined(__x86_64__)

@@ -14,6 +14,9 @@ const void *self_function(void); /* an empty function */
 const void *self_marker(void);	 /* a 5-byte NOP; NULL where this architecture has none */
 /* CPU nanoseconds per call of either, over n calls. */
 double self_time_function(unsigned n);
+/* The same with other work before each call, so that the probe's code and data are not in the first
+ * caches when it is hit; the work's own time is in the result. */
+double self_time_function_cold(unsigned n);
 double self_time_marker(unsigned n);
 /* Calls the function n times from a second thread. */
 int self_call_in_thread(unsigned n);

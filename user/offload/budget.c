@@ -28,6 +28,31 @@ uint64_t session_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Of a process, ended or ours or not; 0: gone. */
+static uint64_t process_cpu(int pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t session_cpu(struct offload_session *s)
+{
+	uint64_t sum = s->cpu_gone, pid, *last, now;
+	size_t pos = 0;
+
+	while (map_next(&s->pids, &pos, &pid, &last)) {
+		now = process_cpu((int)pid);
+		if (now > *last)
+			*last = now;
+		sum += *last;
+	}
+	return sum;
+}
+
 static void sum_activity(struct offload_session *s, const struct known_lib *l, uint64_t *hits, uint64_t *calls)
 {
 	*hits = *calls = 0;
@@ -58,7 +83,9 @@ static void stretch_end(struct offload_session *s, struct known_lib *l, uint64_t
 	s->windows[s->windows_cnt++] = (struct fmt_offload_window){
 		.armed = l->armed_at, .disarmed = when, .calls = calls - l->armed_calls,
 		.hits = hits - l->armed_hits, .library = l->path_id, .group = l->group,
+		.cpu_armed = l->armed_cpu, .cpu_disarmed = session_cpu(s),
 	};
+	l->stretch_hits += hits - l->armed_hits;
 }
 
 static int arm(struct offload_session *s, struct known_lib *l, struct err *e)
@@ -67,6 +94,7 @@ static int arm(struct offload_session *s, struct known_lib *l, struct err *e)
 
 	if (r)
 		return r;
+	l->armed_cpu = session_cpu(s);
 	sum_activity(s, l, &l->armed_hits, &l->armed_calls);
 	l->on = true;
 	l->stretches++;
@@ -116,9 +144,11 @@ static double look(struct offload_session *s, double elapsed_ns)
 		if (l->balance_ns > cap)
 			l->balance_ns = cap;
 		if (l->on && l->balance_ns < 0) {
-			uprobe_disarm(s->u, l->index, &when);
-			l->on = false;
+			uprobe_pause(s->u, l->index, &when);
 			stretch_end(s, l, when);
+			uprobe_disarm(s->u, l->index, NULL);
+			l->on = false;
+			l->let_go = true;
 			/* What hit between the last look and the last probe's removal. */
 			sum_activity(s, l, &hits, &calls);
 			l->balance_ns -= (double)(hits - l->hits) * call_ns;
@@ -141,12 +171,14 @@ static void *run(void *arg)
 	double next = LOOK_FIRST_NS;
 
 	pthread_mutex_lock(&s->lock);
+	session_cpu(s);
 	while (!s->stop) {
 		uint64_t until = session_now() + (uint64_t)next, now;
 		struct timespec ts = { .tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u) };
 
 		pthread_cond_timedwait(&s->wake, &s->lock, &ts);
 		now = session_now();
+		session_cpu(s); /* so that little is missing of a process that ends */
 		next = look(s, (double)(now - last));
 		last = now;
 	}
@@ -173,6 +205,9 @@ int budget_start(struct offload_session *s)
 
 void budget_stop(struct offload_session *s)
 {
+	if (s->stopped)
+		return;
+	s->stopped = true;
 	if (s->thread_runs) {
 		pthread_mutex_lock(&s->lock);
 		s->stop = true;
@@ -183,13 +218,23 @@ void budget_stop(struct offload_session *s)
 	}
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		struct known_lib *l = &s->libs[i];
-		uint64_t when;
+		uint64_t when = 0, hits, calls;
 
-		if (l->index < 0 || !l->on)
+		if (l->index < 0)
 			continue;
-		uprobe_disarm(s->u, l->index, &when);
-		l->on = false;
-		stretch_end(s, l, when);
+		if (l->on) {
+			uprobe_pause(s->u, l->index, &when);
+			stretch_end(s, l, when);
+			uprobe_disarm(s->u, l->index, NULL);
+			l->on = false;
+		}
+		/* The end, with what fell outside of stretches. */
+		sum_activity(s, l, &hits, &calls);
+		l->armed_at = when ? when : session_now();
+		l->armed_hits = l->stretch_hits;
+		l->armed_calls = calls;
+		l->armed_cpu = session_cpu(s);
+		stretch_end(s, l, l->armed_at);
 	}
 }
 

@@ -227,13 +227,20 @@ static void put_cost(struct offload_session *s)
 
 /* ---- processes ---- */
 
+static bool add_pid(struct offload_session *s, int pid)
+{
+	bool ok;
+
+	pthread_mutex_lock(&s->lock);
+	ok = map_put(&s->pids, (uint64_t)pid, NULL) != NULL;
+	pthread_mutex_unlock(&s->lock);
+	return ok;
+}
+
 int offload_session_attach_pid(struct offload_session *s, int pid, const char *exe, struct err *e)
 {
-	uint64_t *at = map_put(&s->pids, (uint64_t)pid, NULL);
-
-	if (!at)
+	if (!add_pid(s, pid))
 		return err_set(e, -ENOMEM, "out of memory");
-	*at = 1;
 	return session_find(s, pid, true, exe, e);
 }
 
@@ -260,13 +267,8 @@ int offload_session_attach_all(struct offload_session *s, struct err *e)
 
 void offload_session_on_fork(struct offload_session *s, int parent, int child)
 {
-	uint64_t *at;
-
-	if (s->opts.system_wide || !map_get(&s->pids, (uint64_t)parent))
+	if (s->opts.system_wide || !map_get(&s->pids, (uint64_t)parent) || !add_pid(s, child))
 		return;
-	at = map_put(&s->pids, (uint64_t)child, NULL);
-	if (at)
-		*at = 1;
 	session_find(s, child, false, NULL, NULL);
 }
 
@@ -287,32 +289,18 @@ void offload_session_on_exit(struct offload_session *s, int pid)
 	offload_session_poll(s);
 	calls_process_end(s->calls, (uint32_t)pid);
 	uprobe_forget(s->u, pid);
+	pthread_mutex_lock(&s->lock);
+	session_cpu(s); /* a last time: it can be asked until it is reaped */
+	s->cpu_gone += *map_get(&s->pids, (uint64_t)pid);
 	map_del(&s->pids, (uint64_t)pid);
-}
-
-/* User and system time of a process in nanoseconds; 0 when it is gone. */
-static uint64_t cpu_of(int pid)
-{
-	unsigned long user = 0, sys = 0;
-	char name[64], line[1024], *p;
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	f = fopen(name, "re");
-	if (!f)
-		return 0;
-	p = fgets(line, sizeof(line), f);
-	fclose(f);
-	p = p ? strrchr(line, ')') : NULL;
-	if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys) != 2)
-		return 0;
-	return (uint64_t)(user + sys) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	pthread_mutex_unlock(&s->lock);
 }
 
 void offload_session_tick(struct offload_session *s)
 {
-	uint64_t now = session_now(), cpu = 0, pid, *v;
-	unsigned looked = 0;
+	uint64_t now = session_now(), cpu, pid, *v;
+	int pids[RESCAN_PIDS];
+	unsigned cnt = 0;
 	size_t pos = 0;
 
 	if (s->ended) {
@@ -320,14 +308,14 @@ void offload_session_tick(struct offload_session *s)
 		return;
 	}
 	offload_session_poll(s);
-	while (map_next(&s->pids, &pos, &pid, &v)) {
-		cpu += cpu_of((int)pid);
-		/* Libraries loaded later, should nobody tell us. */
-		if (looked++ < RESCAN_PIDS)
-			session_find(s, (int)pid, false, NULL, NULL);
-	}
+	while (cnt < RESCAN_PIDS && map_next(&s->pids, &pos, &pid, &v))
+		pids[cnt++] = (int)pid;
+	/* Libraries loaded later, should nobody tell us. */
+	for (unsigned i = 0; i < cnt; i++)
+		session_find(s, pids[i], false, NULL, NULL);
 	pthread_mutex_lock(&s->lock);
-	if (s->cpu_at && now > s->cpu_at && cpu >= s->cpu_ns && s->ticks)
+	cpu = session_cpu(s);
+	if (s->cpu_at && now > s->cpu_at && cpu >= s->cpu_ns)
 		s->cpu_share = fmax((double)(cpu - s->cpu_ns) / (double)(now - s->cpu_at), 0.02);
 	pthread_mutex_unlock(&s->lock);
 	s->cpu_at = now;
@@ -425,7 +413,7 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 	const struct uprobe_cost *c = uprobe_cost(s->u);
 	unsigned functions = 0, libs = 0, called = 0;
 
-	buf_addf(out, "offload: %s; a probed call costs %.1f us (95 %%: %.1f to %.1f), of which %.1f us lie inside the measured time and are taken off\n",
+	buf_addf(out, "offload: %s; a probed call costs %.1f us (%.1f to %.1f, as caches are hot or cold), of which %.1f us lie inside the measured time and are taken off\n",
 		 uprobe_mode_name(uprobe_mode(s->u)), c->call_ns / 1e3, c->call_low / 1e3, c->call_high / 1e3, c->inside_ns / 1e3);
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		const struct known_lib *l = &s->libs[i];
@@ -436,8 +424,8 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 		libs += !l->group;
 		for (uint32_t p = l->first; p < l->first + l->count; p++)
 			called += uprobe_activity(s->u, p).calls > 0;
-		if (l->stretches > 1)
-			buf_addf(out, "%s: %s called so often that they were probed in %u stretches of time only, to keep the budget; their numbers are estimates (--offload-exact: all)\n",
+		if (l->let_go)
+			buf_addf(out, "%s: %s called so often that they were probed in stretches of time (%u) only, to keep the budget; their numbers are estimates (--offload-exact: all)\n",
 				 l->path, l->group ? "checksums are" : "its functions are", l->stretches);
 	}
 	buf_addf(out, "offload: %u functions in %u libraries probed, %u of them called\n", functions, libs, called);

@@ -30,8 +30,10 @@ struct known_lib {
 	uint64_t hits, calls; /* when last looked at */
 	double balance_ns;    /* what may still be spent */
 	bool on, hot;
-	uint64_t armed_at, armed_hits, armed_calls;
+	uint64_t armed_at, armed_hits, armed_calls, armed_cpu;
+	uint64_t stretch_hits; /* in all stretches that ended */
 	unsigned stretches;
+	bool let_go; /* for the budget, at least once */
 };
 
 struct session_probe {
@@ -52,7 +54,8 @@ struct offload_session {
 	struct session_probe probes[PROBE_MAX];
 	struct known_lib libs[512];
 	unsigned libs_cnt;
-	struct map pids;  /* pid -> 1 */
+	struct map pids;  /* pid -> CPU time when last seen; under `lock` */
+	uint64_t cpu_gone; /* of processes that have ended */
 	struct map sites; /* hash of pid, function, caller -> stack id */
 	struct map totals_sites; /* hash of pid, probe, caller -> stack id */
 	struct map stacks; /* tid -> stack id for its next call */
@@ -61,11 +64,11 @@ struct offload_session {
 	bool degraded, ended;
 	unsigned ticks;
 	double cpu_share; /* CPUs the target used lately */
-	uint64_t cpu_at, cpu_ns;
+	uint64_t cpu_at, cpu_ns, began_cpu;
 
 	/* budget thread */
 	pthread_t thread;
-	bool thread_runs, stop;
+	bool thread_runs, stop, stopped;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct fmt_offload_window *windows;
@@ -73,6 +76,8 @@ struct offload_session {
 };
 
 uint64_t session_now(void);
+/* CPU time of the observed processes so far, lock held; 0: unknown. */
+uint64_t session_cpu(struct offload_session *s);
 /* found.c: makes sure that what pid has mapped (and could load) is probed in pid. */
 bool session_wants(struct offload_session *s, const char *path);
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e);

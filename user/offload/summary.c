@@ -413,56 +413,114 @@ static void fold_hists(struct summary_private *k)
 		}
 }
 
-/* Calls of the whole recording from those of the stretches: ratio estimator; within a stretch the
- * probes slow the callers, so the true rate lies between calls / time and calls / (time - cost). */
-static void scale(struct summary_private *k, struct offload_item *it, double call_high_ns)
+/* A basis of one stretch: CPU time of the target without the probes' part, or the clock where that is
+ * unknown. */
+static double basis(const struct fmt_offload_window *w, bool by_cpu, double call_ns)
 {
-	double len = 0, calls = 0, hits = 0, square = 0, span, rate, fast, high, se = 0;
-	size_t n = 0;
+	return by_cpu ? (double)(w->cpu_disarmed - w->cpu_armed) - (double)w->hits * call_ns : (double)(w->disarmed - w->armed);
+}
+
+static bool of_item(struct summary_private *k, const struct fmt_offload_window *w, const struct offload_item *it)
+{
+	return w->group == it->group && w->disarmed >= w->armed && w->calls != UINT64_MAX && w->cpu_disarmed >= w->cpu_armed &&
+	       !strcmp(text(k, w->library), it->library);
+}
+
+struct stretches {
+	double len, inside, calls, hits, cpu, outside_hits;
+	uint64_t cpu_first, cpu_last;
+	size_t n;
+	bool by_cpu;
+};
+
+/* Whole time over time observed, in the basis, if a hit costs call_ns. */
+static double factor(struct summary_private *k, const struct offload_item *it, const struct stretches *t, double call_ns)
+{
+	double whole = t->by_cpu ? (double)(t->cpu_last - t->cpu_first) - (t->hits + t->outside_hits) * call_ns :
+				   (double)(it->last - it->first);
+	double inside = t->by_cpu ? t->cpu - t->hits * call_ns : t->len;
+
+	return inside > 0 && whole > 0 ? fmax(1, whole / inside) : INFINITY;
+}
+
+/* Spread between stretches, relative to the rate. */
+static double relative_error(struct summary_private *k, const struct offload_item *it, const struct stretches *t)
+{
+	double square = 0, inside = t->by_cpu ? t->cpu - t->hits * k->call_ns : t->len, rate = t->calls / inside;
+
+	if (t->n < 2 || !(inside > 0))
+		return NAN;
+	for (size_t i = 0; i < k->windows_cnt; i++) {
+		const struct fmt_offload_window *w = &k->windows[i].w;
+		double d;
+
+		if (!of_item(k, w, it) || w->disarmed == w->armed)
+			continue;
+		d = (double)w->calls - rate * basis(w, t->by_cpu, k->call_ns);
+		square += d * d;
+	}
+	return sqrt(square * (double)t->n / (double)(t->n - 1)) / t->calls * sqrt(1 - it->observed);
+}
+
+/* Calls of the whole recording from those of the stretches. A probed call may take ten times as long,
+ * so time is that of the target's work without it; how well the cost of a hit is known sets how well
+ * the calls are. */
+static void scale(struct summary_private *k, struct offload_item *it, double cost_low, double cost_high)
+{
+	struct stretches t = { .by_cpu = true };
+	double error;
 
 	it->estimate = it->low = it->high = (double)it->calls;
 	it->observed = 1;
 	for (size_t i = 0; i < k->windows_cnt; i++) {
 		const struct fmt_offload_window *w = &k->windows[i].w;
 
-		if (w->group != it->group || strcmp(text(k, w->library), it->library) || w->disarmed <= w->armed || w->calls == UINT64_MAX)
+		if (!of_item(k, w, it))
 			continue;
-		if (!it->first || w->armed < it->first)
+		if (!it->first || w->armed < it->first) {
 			it->first = w->armed;
-		if (w->disarmed > it->last)
+			t.cpu_first = w->cpu_armed;
+		}
+		if (w->disarmed >= it->last) {
 			it->last = w->disarmed;
-		len += (double)(w->disarmed - w->armed);
-		calls += (double)w->calls;
-		hits += (double)w->hits;
-		n++;
-	}
-	if (!n || !(len > 0))
-		return;
-	/* A library that is not armed at the end was let go for the budget: the time since counts. */
-	if (k->end > it->last)
-		it->last = k->end;
-	span = (double)(it->last - it->first);
-	it->observed = fmin(1, len / span);
-	if (it->observed > 0.999 || !it->calls || !(calls > 0))
-		return;
-	rate = calls / len;
-	for (size_t i = 0; i < k->windows_cnt; i++) {
-		const struct fmt_offload_window *w = &k->windows[i].w;
-		double d;
-
-		if (w->group != it->group || strcmp(text(k, w->library), it->library) || w->disarmed <= w->armed || w->calls == UINT64_MAX)
+			t.cpu_last = w->cpu_disarmed;
+		}
+		t.by_cpu &= w->cpu_disarmed > 0;
+		if (w->disarmed == w->armed) {
+			t.outside_hits += (double)w->hits;
 			continue;
-		d = (double)w->calls - rate * (double)(w->disarmed - w->armed);
-		square += d * d;
+		}
+		t.len += (double)(w->disarmed - w->armed);
+		t.cpu += (double)(w->cpu_disarmed - w->cpu_armed);
+		t.calls += (double)w->calls;
+		t.hits += (double)w->hits;
+		t.n++;
 	}
-	se = n > 1 ? sqrt(square * (double)n / (double)(n - 1)) / len * sqrt(1 - it->observed) : NAN;
-	/* This item's part of its library's calls. */
-	fast = calls / fmax(len - hits * k->call_ns, 0.02 * len);
-	high = calls / fmax(len - hits * call_high_ns, 0.02 * len);
-	it->estimate = fast * span * (double)it->calls / calls;
-	/* One stretch tells nothing of the others: no upper bound, and no lower one but what was seen. */
-	it->low = n > 1 ? fmax((double)it->calls, (rate - 1.96 * se) * span * (double)it->calls / calls) : (double)it->calls;
-	it->high = (high + 1.96 * se * high / rate) * span * (double)it->calls / calls;
+	if (!t.n || !(t.len > 0))
+		return;
+	/* Without its last record: a library that is not armed was let go for the budget, and the
+	 * time since counts. */
+	if (k->end > it->last) {
+		it->last = k->end;
+		t.by_cpu = false;
+	}
+	it->observed = fmin(1, t.len / (double)(it->last - it->first));
+	if (it->observed > 0.999 || !it->calls || !(t.calls > 0))
+		return;
+	error = 1.96 * relative_error(k, it, &t);
+	it->estimate = (double)it->calls * factor(k, it, &t, k->call_ns);
+	/* One stretch tells nothing of the others; and by the clock a slowed target only gives a bound. */
+	it->high = t.by_cpu ? (double)it->calls * factor(k, it, &t, cost_high) * (1 + error) : NAN;
+	it->low = error < 1 ? (double)it->calls * factor(k, it, &t, cost_low) * (1 - error) : (double)it->calls;
+	/* Where probing took more time than the work itself, subtracting it leaves nothing to go by:
+	 * the rate of the slowed target is a bound from below. */
+	if (!isfinite(it->high) || it->high > 10 * it->estimate)
+		it->high = NAN;
+	if (!isfinite(it->estimate) || !isfinite(it->low)) {
+		it->estimate = it->high = NAN;
+		it->low = (double)it->calls * factor(k, it, &t, 0) * (error < 1 ? 1 - error : 0);
+	}
+	it->low = fmax(it->low, (double)it->calls);
 }
 
 static int by_time(const void *a, const void *b)
@@ -487,7 +545,9 @@ static void finish(struct summary_private *k, struct offload_summary *s)
 	fold_totals(k);
 	fold_hists(k);
 	for (size_t i = 0; i < k->items_cnt; i++) {
-		scale(k, &k->items[i], s->has_cost ? s->cost.call_high : 0);
+		/* Measured on ourselves; an inner call costs less than an outer one, and in a program that
+		 * keeps the caches busy (deflate of small blocks) a hit was seen to cost twice as much. */
+		scale(k, &k->items[i], 0.9 * fmin(s->cost.call_low, k->call_ns), 2 * k->call_ns);
 		qsort(k->items[i].sites, k->items[i].sites_cnt, sizeof(struct offload_site), by_calls);
 		s->calls_total += k->items[i].calls;
 	}

@@ -52,7 +52,7 @@ struct offload_item {
 	double host_ns;	     /* in these calls, less the probes' share; switched ones included */
 	double host_cpu_ns;
 	/* scaled to the recording */
-	double estimate, low, high; /* calls */
+	double estimate, low, high; /* calls; NaN: only the lower bound is known */
 	double observed;     /* share of the time in which probes were in place */
 	uint64_t first, last; /* of its library's stretches */
 	/* from records, weighted */

@@ -14,7 +14,7 @@ double offload_cpu_share(const struct offload_view *v, const struct offload_item
 
 	/* What the probes added is no work of the program's. */
 	target -= (double)it->calls * (v->summary->has_cost ? v->summary->cost.call_ns : 0);
-	if (!(target > 0) || !it->calls)
+	if (!(target > 0) || !it->calls || isnan(it->estimate))
 		return NAN;
 	return fmin(1, it->host_cpu_ns * it->estimate / (double)it->calls / target);
 }
@@ -128,6 +128,18 @@ static void rate(struct buf *b, double v)
 		buf_addstr(b, "-");
 }
 
+static void at_least(struct buf *b, double v)
+{
+	buf_addch(b, '>');
+	count(b, v);
+}
+
+static void at_least_rate(struct buf *b, double v)
+{
+	buf_addch(b, '>');
+	rate(b, v);
+}
+
 static void gbs(struct buf *b, double v)
 {
 	if (v >= 0)
@@ -161,8 +173,8 @@ static void table(const struct offload_view *v, const struct text_style *style, 
 		if (it->kind == FMT_OK_WAIT)
 			continue;
 		right(out, 6, percent, offload_cpu_share(v, it));
-		right(out, 9, rate, offload_rate(it, it->estimate));
-		right(out, 13, count, it->estimate);
+		right(out, 9, isnan(it->estimate) ? at_least_rate : rate, offload_rate(it, isnan(it->estimate) ? it->low : it->estimate));
+		right(out, 13, isnan(it->estimate) ? at_least : count, isnan(it->estimate) ? it->low : it->estimate);
 		right(out, 13, size, spread_quantile(&it->bytes, 0.5));
 		right(out, 13, duration, spread_quantile(&it->time, 0.5));
 		right(out, 8, gbs, offload_bandwidth(it));
@@ -216,7 +228,13 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 static void counts(const struct offload_item *it, struct buf *out)
 {
 	buf_addstr(out, "    ");
-	if (it->observed < 0.999) {
+	if (it->observed < 0.999 && isnan(it->estimate)) {
+		buf_addstr(out, "at least ");
+		count(out, it->low);
+		buf_addf(out, " calls: probing them takes longer than they do, so that no more can be said; ");
+		count(out, (double)it->calls);
+		buf_addf(out, " seen in %.1f %% of the time", it->observed * 100);
+	} else if (it->observed < 0.999) {
 		count(out, it->estimate);
 		buf_addstr(out, " calls (95 %: ");
 		count(out, it->low);
@@ -224,7 +242,7 @@ static void counts(const struct offload_item *it, struct buf *out)
 		if (it->high >= 0)
 			count(out, it->high);
 		else
-			buf_addstr(out, "unknown: one stretch only");
+			buf_addstr(out, "unknown");
 		buf_addf(out, "), estimated from ");
 		count(out, (double)it->calls);
 		buf_addf(out, " seen in %.1f %% of the time", it->observed * 100);

@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Offload probes end to end: counts and bytes equal to the program's own, pairing, nesting, what ends
+# badly, and that nothing stays behind.
+. "$(dirname "$0")/../lib.sh"
+[ "$(id -u)" = 0 ] || { echo "needs root: probes of other processes"; exit 77; }
+need jq || { echo "needs jq"; exit 77; }
+
+# got FILE NAME FIELD: sum over the items of that name
+got() { accperf offload -i "$1" --json | jq -r --arg n "$2" "[.calls[]|select(.name==\$n)|.$3]|add // 0"; }
+# same FILE PROGRAM_JSON: every figure of the program's own account
+same() {
+	local name field want have bad=0
+	while read -r name field want; do
+		case $field in calls) have=$(got "$1" "$name" counted_calls) ;; in) have=$(got "$1" "$name" bytes_in) ;; out) have=$(got "$1" "$name" bytes_out) ;; *) continue ;; esac
+		[ "$have" = "$want" ] || { echo "$name $field: program $want, accperf $have"; bad=1; }
+	done < <(jq -r 'to_entries[]|.key as $k|.value|to_entries[]|"\($k) \(.key) \(.value)"' "$2")
+	return $bad
+}
+counter() { accperf offload -i "$1" --json | jq -r --arg n "$2" '[.counters[]|select(.name==$n)|.value]|add // 0'; }
+# held PID: the BPF programs and links a recording holds; still FILE: how many of those are there yet
+held() { cat /proc/"$1"/fdinfo/* 2>/dev/null | awk '/^link_id:/{print "link", $2} /^prog_id:/{print "prog", $2}' | sort -u; }
+still() { local kind id; while read -r kind id; do bpftool "$kind" show id "$id" >/dev/null 2>&1 && echo "$kind $id"; done <"$1" | wc -l; }
+traced() { wc -l <"/sys/kernel/tracing/uprobe_events" 2>/dev/null || echo 0; }
+W=$WORKLOADS
+
+accperf record -q -o exact.data --offload openssl --offload-exact -- "$W/off_crypt" 1000000 >crypt.json 2>err.txt
+status=$?
+if [ $status != 0 ] && grep -q 'not allowed\|no uprobes' err.txt; then echo "no probes here: $(head -n 1 err.txt)"; exit 77; fi
+check "1,000,000 OpenSSL updates: counts and bytes are the program's" same exact.data crypt.json
+check "the inner EVP_EncryptUpdate is nested, not a call" [ "$(got exact.data EVP_EncryptUpdate counted_calls)" = 0 ]
+check "nested calls are counted as such" [ "$(counter exact.data 'offload: nested calls, counted with their outermost')" = 250000 ]
+check "a call site is named" bash -c "accperf offload -i exact.data --json | jq -e '.calls[]|select(.name==\"EVP_DigestUpdate\")|.sites[0].function==\"main\"'"
+check "the probe's cost is said" bash -c "accperf offload -i exact.data | grep -q 'taken off'"
+check "JSON says how the probes were attached" bash -c "accperf offload -i exact.data --json | jq -e '.attach!=null and .probe_cost.call_ns>0'"
+
+for how in auto session multi perf; do
+	accperf record -q -o way.data --offload zlib --offload-exact --offload-attach $how -- "$W/off_deflate" 60 20000 >way.json 2>way.err
+	case $? in
+	0) check "60 deflates by --offload-attach $how" same way.data way.json ;;
+	*) [ $how != auto ] && grep -q 'refused\|no uprobes' way.err && skip "--offload-attach $how" "$(head -n 1 way.err)" || fail "--offload-attach $how: $(head -n 1 way.err)" ;;
+	esac
+done
+
+"$W/off_deflate" 60 100000 1500 >late.json &
+pid=$!; STARTED+=($pid)
+accperf record -q -o late.data --offload zlib --offload-exact -p $pid 2>late.err
+wait $pid
+check "a library loaded after attaching: counts and bytes" same late.data late.json
+check "stacks of samples inside probed calls are whole" bash -c "accperf report -i late.data --json | jq -e '[.functions[]|select(.name==\"main\" and .object==\"off_deflate\")|.inclusive]|add > 0.5'"
+
+if "$W/off_opencl" 2 4 >/dev/null 2>&1; then
+	accperf record -q -o cl.data --offload opencl --offload-exact -- "$W/off_opencl" 20 256 >cl.json 2>cl.err
+	check "20 OpenCL buffers: counts and bytes" same cl.data cl.json
+	check "OpenCL: every submission is paired" [ "$(counter cl.data 'offload: calls whose completion was never seen')" = 0 ]
+	check "OpenCL: half the reads block, half are waited for by event" bash -c "accperf offload -i cl.data --json | jq -e '.calls[]|select(.name==\"clEnqueueReadBuffer\")|.async==10'"
+else
+	skip "OpenCL" "no device (pocl-opencl-icd)"
+fi
+
+mkdir lib && ln -s "$W/off_libcuda" lib/libcuda.so.1
+LD_LIBRARY_PATH=$PWD/lib accperf record -q -o cuda.data --offload cuda --offload-exact -- "$W/off_cuda" 50 >cuda.json 2>cuda.err
+check "mock CUDA: counts and bytes, twins together" same cuda.data cuda.json
+check "mock CUDA: the launch nobody waits for is open, no other" [ "$(counter cuda.data 'offload: calls whose completion was never seen')" = 1 ]
+check "mock CUDA: work items" bash -c "accperf offload -i cuda.data --json | jq -e '.calls[]|select(.name==\"cuLaunchKernel\")|.async==30'"
+check "mock CUDA: copies of streams overlap with own work" bash -c "accperf offload -i cuda.data --json | jq -e '.calls[]|select(.name==\"cuMemcpyHtoDAsync\")|.overlap>0.5 and .design==\"async\"'"
+check "mock CUDA: synchronous copies block" bash -c "accperf offload -i cuda.data --json | jq -e '.calls[]|select(.name==\"cuMemcpyHtoD\")|.design==\"sync-OS\" and .async==0'"
+
+own() { accperf record -q -o own.data "${@:2}" -- "$W/off_own" "$1" 200 >own.json 2>own.err; }
+spec='off_own:encode(bytes=arg2)'
+own plain --offload-probe "$spec"
+check "a function of one's own" [ "$(got own.data off_own:encode counted_calls) $(got own.data off_own:encode bytes_in)" = "200 110000" ]
+own recurse --offload-probe "$spec"
+check "recursive calls count once" [ "$(got own.data off_own:encode counted_calls)" = 200 ]
+own exit --offload-probe "$spec"
+check "a process that ends inside a call leaves it open" [ "$(got own.data off_own:encode counted_calls) $(got own.data off_own:encode open)" = "199 1" ]
+own threads --offload-probe "$spec"
+check "threads that end inside calls leave them open" [ "$(got own.data off_own:encode counted_calls) $(got own.data off_own:encode open)" = "0 200" ]
+own jump --offload-probe "$spec"
+check "calls left by longjmp are not counted as done" [ "$(got own.data off_own:encode counted_calls)" = 100 ]
+own marker --offload markers --offload-exact
+check "markers: 100 host and 100 accelerated pairs" bash -c "accperf offload -i own.data --json | jq -e '[.calls[]|select(.name==\"pack\")|[.variant,.counted_calls]]|sort==[[\"accelerated\",100],[\"host\",100]]'"
+check "markers: bytes in and out" [ "$(got own.data pack bytes_in) $(got own.data pack bytes_out)" = "110000 55000" ]
+check "markers: both variants are judged" bash -c "accperf offload -i own.data --json | jq -e '.verdicts|length==1'"
+
+# wrong use and what is not there
+expect_status 2 "an unknown API is wrong usage" accperf record --offload warp -- true
+check "and names the known ones" grep -q openssl "$TMP/err"
+expect_status 2 "a probe without a library is wrong usage" accperf record --offload-probe 'encode(bytes=arg2)' -- true
+expect_status 2 "an argument that does not exist is wrong usage" accperf record --offload-probe 'a.so:f(bytes=arg99)' -- true
+expect_status 3 "a function that is not there: degraded" accperf record -o no.data --offload-probe 'off_own:encodx(bytes=arg2)' -- "$W/off_own" plain 5
+check "and a sentence" grep -q "has no function 'encodx'" "$TMP/err"
+expect_status 3 "a library that is not there: degraded" accperf record -o no.data --offload-probe 'libnothere.so:f' -- "$W/off_own" plain 5
+cp "$W/off_own" stripped && strip stripped
+expect_status 0 "a stripped program: dynamic symbols suffice" accperf record -q -o strip.data --offload-probe 'stripped:encode(bytes=arg2)' -- ./stripped plain 50
+check "and counts" [ "$(got strip.data stripped:encode counted_calls)" = 50 ]
+accperf record -q -o plain.data -- "$W/off_own" plain 5 >/dev/null 2>&1
+expect_status 3 "a profile without offload probes: degraded" accperf offload -i plain.data
+check "and the command that records them" grep -q -- '--offload auto' "$TMP/err"
+expect_status 1 "no profile" accperf offload -i nothing.data
+
+# the budget: a million calls a second are not all probed, and the figures say so
+accperf record -o many.data --offload openssl -- "$W/off_crypt" 5000000 >many.json 2>many.err
+check "above the budget probes are taken away" bash -c "accperf offload -i many.data --json | jq -e '.calls[]|select(.name==\"EVP_DigestUpdate\")|.observed<0.9'"
+check "the interval holds the truth" bash -c "accperf offload -i many.data --json | jq -e '.calls[]|select(.name==\"EVP_DigestUpdate\")|.low<=3750000 and (.high==null or .high>=3750000)'"
+check "the user is told" grep -q 'stretches of time' many.err
+
+# nothing stays behind, however it ends
+"$W/off_crypt" 100000000 100 >/dev/null & target=$!; STARTED+=($target)
+before=$(traced)
+for sig in INT TERM KILL; do
+	accperf record -q -o sig.data --offload auto -p $target 2>/dev/null & rec=$!; STARTED+=($rec)
+	sleep 3; held $rec >held.txt
+	check "a recording holds programs and links (SIG$sig)" [ "$(still held.txt)" -ge 4 ]
+	kill -$sig $rec; wait $rec 2>/dev/null
+	for _ in $(seq 50); do [ "$(still held.txt)" = 0 ] && break; sleep 0.2; done
+	check "nothing left behind after SIG$sig" [ "$(still held.txt) $(traced)" = "0 $before" ]
+	check "the target lives after SIG$sig" kill -0 $target
+done
+kill $target
+check "a recording that was killed is readable" bash -c "accperf offload -i sig.data --json | jq -e '.calls|length>0'"
