@@ -22,7 +22,7 @@ trace() {
 	# shellcheck disable=SC2086
 	env -i PATH="$PATH" VALGRIND_LIB="$BESIDE" VALGRIND_LAUNCHER=/proc/self/exe setarch -R \
 		"$BESIDE/lackey-amd64-linux" --tool=lackey --vgdb=no --fair-sched=try --vex-guest-chase=no --basic-counts=no \
-		--trace-mem=yes --trace-syscalls=yes "$WORKLOADS/$1" "${@:2}" 2>&1 >/dev/null |
+		--trace-mem=yes --trace-syscalls=yes --trace-signals=yes "$WORKLOADS/$1" "${@:2}" 2>&1 >/dev/null |
 		"$LACKEY" --fold $options "$WORKLOADS/$1" >"$out"
 }
 # edge FILE KIND PRODUCER CONSUMER: its bytes or chunks

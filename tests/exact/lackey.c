@@ -2,7 +2,8 @@
 /*
  * The second opinion on the exact engine: rebuilds counts, `quad` and `ke` edges from the text that
  *
- *     valgrind --tool=lackey --trace-mem=yes --trace-syscalls=yes --basic-counts=no PROGRAM
+ *     valgrind --tool=lackey --trace-mem=yes --trace-syscalls=yes --trace-signals=yes \
+ *         --basic-counts=no PROGRAM
  *
  * prints, with a shadow memory, a call stack, a symbol reader and an instruction decoder of its own.
  * It shares no code with user/exact. Rules and known differences: README.md beside this file.
@@ -83,6 +84,8 @@ static void enter(struct frame *f, uint32_t function)
 		f->invocation = ++invocations;
 	}
 }
+
+#define SIGNAL_SLOT (UINT64_MAX - 1) /* above every address: neither calls nor returns end it */
 
 /* Until the callee's first instruction the new frame is still the caller's: so are linkage stubs. */
 static void push_frame(uint64_t slot)
@@ -272,7 +275,7 @@ struct pending {
 	char name[32];
 	uint64_t arg[6];
 };
-static struct pending pending[64];
+static struct pending pending[64], *last_syscall;
 
 static uint32_t kernel_function(const char *name)
 {
@@ -280,6 +283,24 @@ static uint32_t kernel_function(const char *name)
 
 	snprintf(text, sizeof(text), "(kernel:%s)", name);
 	return function_id(text, "");
+}
+
+/* The interrupted function's frame waits below the handler's. */
+static void begin_signal(void)
+{
+	if (!depth)
+		return;
+	push_frame(SIGNAL_SLOT);
+	call_pending = true;
+}
+
+static void end_signal(void)
+{
+	for (size_t d = depth; d-- > 1;)
+		if (frames[d].slot == SIGNAL_SLOT) {
+			depth = d;
+			return;
+		}
 }
 
 static void finish_syscall(const struct pending *s, uint64_t result)
@@ -338,9 +359,21 @@ static void see_syscall(const char *line)
 			p = strchr(p + 1, ',');
 		}
 	}
+	if (!strcmp(s->name, "sys_rt_sigreturn"))
+		end_signal();
+	last_syscall = s;
 	success = strstr(line, "Success(");
 	if (success)
 		finish_syscall(s, strtoull(success + 8, NULL, 16));
+}
+
+/* What Valgrind says of signals can come between a call and its result: "[sync] --> Success(0x0)" */
+static void see_rest(const char *line)
+{
+	const char *success = strstr(line, " Success(");
+
+	if (success && last_syscall)
+		finish_syscall(last_syscall, strtoull(success + 9, NULL, 16));
 }
 
 /* ---- the text ---- */
@@ -360,6 +393,12 @@ static void see_line(char *line)
 			tracer_pid = strtol(line + 2, NULL, 10);
 			objects_from(want.maps, tracer_pid, want.main_path);
 		}
+		if (strstr(line, " push_signal_frame "))
+			begin_signal();
+		return;
+	}
+	if (line[0] == '[' || !strncmp(line, " --> ", 5)) {
+		see_rest(line);
 		return;
 	}
 	if ((line[0] != 'I' || line[1] != ' ') && (line[0] != ' ' || !strchr("LSM", line[1]) || line[2] != ' '))
