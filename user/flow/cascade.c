@@ -202,12 +202,24 @@ static uint32_t near_record(const struct sweep_state *s, const struct map *m, ui
 	return overwrite_plausible(s->ow, s->rec[r].site, pid, addr) ? r : 0;
 }
 
-static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time, bool test)
+/* Has another instruction gone over this address since record r (0: since the beginning)? */
+static struct answer overwritten(const struct sweep_state *s, struct answer a, uint32_t r, uint32_t pid, uint64_t addr)
+{
+	uint32_t over = overwrite_test(s->ow, pid, addr, r ? s->rec[r].time : 0, r ? s->rec[r].site : FLOW_NONE);
+
+	if (over != FLOW_NONE) {
+		a.producer = s->in->sites[over].func;
+		a.overwritten = true;
+	}
+	return a;
+}
+
+static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
 {
 	const struct in_region *region = in_region_at(s->in, pid, addr);
 	const struct in_object *obj;
 	struct answer a = { .near = NEAR_NONE };
-	uint32_t r, range, weak, over;
+	uint32_t r, range, weak;
 
 	if (region && region->kind == IN_R_READONLY)
 		return nowhere(s, region, NEAR_CONSTANT);
@@ -217,12 +229,7 @@ static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uin
 		r = range;
 	if (r) {
 		a = answer_of(&s->rec[r], NEAR_GRANULE);
-		over = test ? overwrite_test(s->ow, pid, addr, s->rec[r].time, s->rec[r].site) : FLOW_NONE;
-		if (over != FLOW_NONE) {
-			a.producer = s->in->sites[over].func;
-			a.overwritten = true;
-		}
-		return a;
+		return overwritten(s, a, r, pid, addr);
 	}
 	if (region && region->kind == IN_R_RELRO) {
 		/* the dynamic linker fills all of it: whoever was seen at it */
@@ -247,7 +254,8 @@ static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uin
 		if (weak)
 			return answer_of(&s->rec[weak], NEAR_GRANULE);
 	}
-	if (region && region->kind == IN_R_DATA)
+	a = overwritten(s, a, r, pid, addr);
+	if (region && region->kind == IN_R_DATA && !a.overwritten)
 		return nowhere(s, region, NEAR_CONSTANT);
 	return a;
 }
@@ -280,7 +288,7 @@ static void take_load(struct sweep_state *s, const struct in_access *a)
 
 	for (uint32_t i = 0; i < parts; i++) {
 		uint32_t from = (uint32_t)((uint64_t)size * i / parts), to = (uint32_t)((uint64_t)size * (i + 1) / parts);
-		struct answer x = ask(s, a->pid, a->addr + from, a->time, true);
+		struct answer x = ask(s, a->pid, a->addr + from, a->time);
 
 		if (r.size && (x.producer != r.a.producer || x.near != r.a.near)) {
 			add_read(s, r);
@@ -325,7 +333,7 @@ static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
 		add_read(s, (struct read_answer){ .site = (uint32_t)*site, .func = io->func, .object = FLOW_NONE,
 						  .addr = io->addr + len * i / parts, .size = (uint32_t)(len / parts),
 						  .bytes = io->weight * (double)len / parts,
-						  .a = ask(s, io->pid, io->addr + len * i / parts, io->time, true) });
+						  .a = ask(s, io->pid, io->addr + len * i / parts, io->time) });
 }
 
 static void take_access(struct sweep_state *s, const struct in_access *a)
@@ -401,7 +409,7 @@ static void sweep(struct sweep_state *s)
 		if (k < in->window_count && tw <= ta && tw <= tio) {
 			const struct in_window *w = &in->window[k];
 
-			s->c->window_start[k++] = ask(s, w->arm.pid, w->addr, w->armed, false);
+			s->c->window_start[k++] = ask(s, w->arm.pid, w->addr, w->armed);
 		} else if (j < in->sysio_count && tio <= ta) {
 			take_sysio(s, &in->sysio[j++]);
 		} else {

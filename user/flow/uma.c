@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/uma.h"
 
+#include "flow/overwrite.h"
+
 #include <stdlib.h>
 
 #define MIN_GAP 4096   /* addresses closer than this never are two objects */
 #define GAP_FACTOR 12  /* a gap this many times the usual one ends an object */
 #define FEW 4	       /* distinct addresses that say nothing about a stride */
+#define MANY 20	       /* accesses from which on repeats mean something */
+#define SATURATED 0.05
 #define MANY_PIECES 24 /* pieces from which on small ones are assumed to be missing */
 
 static int by_key(const void *a, const void *b)
@@ -59,7 +63,8 @@ static struct piece measure(const struct uma_item *it, size_t n, uint64_t start,
 {
 	struct piece p = { .distinct = 1 };
 	uint64_t low = it[0].addr, high = 0, step = 0, covered = 0;
-	double density = 1, extent;
+	double density = 1, extent, once = 0, twice = 0;
+	size_t repeats = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t from = it[i].addr, to = from + (it[i].size ? it[i].size : 1);
@@ -73,6 +78,12 @@ static struct piece measure(const struct uma_item *it, size_t n, uint64_t start,
 		if (i && it[i].addr != it[i - 1].addr) {
 			p.distinct++;
 			step = gcd(it[i].addr - it[i - 1].addr, step);
+			repeats = 0;
+		}
+		repeats++;
+		if (i + 1 == n || it[i + 1].addr != it[i].addr) {
+			once += repeats == 1;
+			twice += repeats == 2;
 		}
 	}
 	high = covered;
@@ -86,6 +97,13 @@ static struct piece measure(const struct uma_item *it, size_t n, uint64_t start,
 		extent *= (k + 1) / (k - 1);
 		if (end > start && extent > (double)(end - start))
 			extent = (double)(end - start);
+	}
+	/* hardly an address that was met only once: there is little more to meet, however far apart they lie */
+	if (n >= MANY && once < SATURATED * (double)n) {
+		double all = chao1((double)p.distinct, once, twice) * median_size(it, n);
+
+		if (all < extent * density)
+			density = all / extent;
 	}
 	p.bytes = extent * density > p.seen ? extent * density : p.seen;
 	return p;

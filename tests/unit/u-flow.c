@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The edge table, its records, the estimators on planted accesses, unique addresses, differences. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "flow/cache.h"
+#include "flow/diff.h"
+#include "flow/estimators.h"
+#include "flow/objects.h"
+#include "flow/overwrite.h"
+#include "flow/timeline.h"
+#include "flow/uma.h"
+#include "store/write.h"
+
+static char path[256];
+
+static int set_path(void **state)
+{
+	const char *dir = getenv("TMPDIR");
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/u-flow.%d.data", dir ? dir : "/tmp", getpid());
+	return 0;
+}
+
+static int remove_path(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+/* ---- the table ---- */
+
+static void table_adds_up(void **state)
+{
+	struct flow f;
+	uint32_t a, b, again;
+
+	(void)state;
+	flow_init(&f);
+	a = flow_func(&f, "parse", "app");
+	b = flow_func(&f, "deflate", "libz.so");
+	again = flow_func(&f, "parse", "app");
+	assert_int_equal(a, again);
+	assert_int_not_equal(a, flow_func(&f, "parse", "other"));
+	flow_edge(&f, a, b)->bytes += 64;
+	flow_edge(&f, b, b)->bytes += 16;
+	flow_edge(&f, a, b)->bytes += 20;
+	flow_finish(&f);
+	assert_int_equal(f.edge_count, 2);
+	assert_true(f.funcs[b].in == 100 && f.funcs[a].out == 84 && f.funcs[b].out == 16 && f.funcs[a].in == 0);
+	assert_true(flow_total(&f) == 100);
+	assert_int_equal(f.edges[0].producer, a);
+	assert_ptr_equal(flow_get(&f, a, b), &f.edges[0]);
+	assert_null(flow_get(&f, a, a));
+	assert_int_equal(flow_find(&f, "nobody", NULL), FLOW_NONE);
+	assert_true(isnan(f.funcs[a].calls) && isnan(f.edges[0].unique));
+	flow_release(&f);
+}
+
+static struct flow two_edges(double x, double y, double sd)
+{
+	struct flow f;
+	uint32_t a, b;
+
+	flow_init(&f);
+	f.loads = 1000;
+	a = flow_func(&f, "a", "app");
+	b = flow_func(&f, "b", "app");
+	flow_edge(&f, a, b)->bytes = x;
+	flow_edge(&f, b, a)->bytes = y;
+	flow_edge(&f, a, b)->sd = sd;
+	flow_edge(&f, b, a)->sd = sd;
+	flow_finish(&f);
+	return f;
+}
+
+static void tv_is_half_the_differences(void **state)
+{
+	struct flow f = two_edges(50, 50, 0), g = two_edges(80, 20, 0), empty;
+
+	(void)state;
+	flow_init(&empty);
+	assert_true(fabs(flow_tv(&f, &g) - 0.3) < 1e-12);
+	assert_true(flow_tv(&f, &f) < 1e-12);
+	assert_true(isnan(flow_tv(&f, &empty)));
+	flow_release(&f);
+	flow_release(&g);
+}
+
+static void merging_adds_bytes_and_squares_of_errors(void **state)
+{
+	struct flow f = two_edges(100, 10, 3), g = two_edges(100, 30, 4);
+	const struct flow_edge *e;
+
+	(void)state;
+	assert_int_equal(flow_add(&f, &g, 2), 0);
+	e = flow_get(&f, 0, 1);
+	assert_true(e->bytes == 300);
+	assert_true(fabs(e->sd - sqrt(9 + 64)) < 1e-9);
+	assert_true(flow_get(&f, 1, 0)->bytes == 70);
+	assert_true(f.funcs[1].in == 300);
+	flow_release(&f);
+	flow_release(&g);
+}
+
+static void results_survive_the_file(void **state)
+{
+	struct err e = { 0 };
+	struct store_writer *w = store_create(path, 0, &e);
+	struct flow f = two_edges(100, 10, 3);
+	struct flow_input in;
+	struct flow_input_opts o = { 0 };
+	struct est_opts est = EST_OPTS_DEFAULT;
+	struct flow out;
+
+	(void)state;
+	assert_non_null(w);
+	f.level = 0.9;
+	f.edges[0].unresolved = true;
+	f.funcs[0].calls = 7;
+	assert_int_equal(flow_put(w, &f, &e), 0);
+	assert_int_equal(store_close(w, &e), 0);
+	assert_int_equal(flow_input_load(&in, path, &o, &e), 0);
+	assert_int_equal(flow_estimate(&in, NULL, &est, &out, &e), 0);
+	assert_true(out.level == 0.9);
+	assert_true(flow_tv(&f, &out) < 1e-12);
+	assert_true(out.edges[0].bytes == 100 && out.edges[0].unresolved && out.edges[0].sd == 3);
+	assert_true(out.funcs[flow_find(&out, "a", NULL)].calls == 7);
+	assert_true(isnan(out.funcs[flow_find(&out, "b", NULL)].calls));
+	flow_release(&out);
+	est.ke = true;
+	assert_int_not_equal(flow_estimate(&in, NULL, &est, &out, &e), 0);
+	assert_non_null(strstr(e.text, "no stored flow"));
+	flow_input_release(&in);
+	flow_release(&f);
+}
+
+/* ---- planted accesses ---- */
+
+enum { WRITER_A = 1, WRITER_B, READER, TABLE_WRITER, SETTER, FUNCTIONS = SETTER };
+
+struct plant {
+	struct store_writer *w;
+	uint64_t now;
+};
+
+static void plant_begin(struct plant *p, const char *from_start)
+{
+	static const char *const names[] = { "", "writer_a", "writer_b", "reader", "table_writer", "memset" };
+	struct err e = { 0 };
+	struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
+
+	p->now = 1000;
+	p->w = store_create(path, 0, &e);
+	assert_non_null(p->w);
+	store_meta(p->w, "engine", "pmu");
+	store_meta(p->w, "from_start", from_start);
+	m.path = store_string(p->w, "/nowhere/app");
+	store_put(p->w, FMT_MODULE, &m, sizeof(m));
+	for (uint32_t i = 1; i <= FUNCTIONS; i++) {
+		struct fmt_function f = { .id = i, .name = store_string(p->w, names[i]), .object = store_string(p->w, "/nowhere/app") };
+
+		store_put(p->w, FMT_FUNCTION, &f, sizeof(f));
+	}
+}
+
+static struct fmt_access access_at(struct plant *p, uint32_t function, uint64_t addr, uint32_t flags, double weight)
+{
+	return (struct fmt_access){ .time = p->now++, .addr = addr, .ip = 0x1000 * function + (flags & 3), .weight = weight, .module = 1,
+				    .pid = 1, .tid = 1, .function = function, .size = 4, .flags = flags };
+}
+
+static void plant(struct plant *p, uint32_t function, uint64_t addr, uint32_t flags, double weight)
+{
+	struct fmt_access a = access_at(p, function, addr, flags, weight);
+
+	store_put(p->w, FMT_ACCESS, &a, sizeof(a));
+}
+
+static void plant_end(struct plant *p, struct flow_input *in)
+{
+	struct err e = { 0 };
+	struct fmt_end end = { .time = p->now, .reason = FMT_END_DONE };
+	struct flow_input_opts o = { 0 };
+
+	store_put(p->w, FMT_END, &end, sizeof(end));
+	assert_int_equal(store_close(p->w, &e), 0);
+	assert_int_equal(flow_input_load(in, path, &o, &e), 0);
+}
+
+static double share(const struct flow *f, const char *producer, const char *consumer)
+{
+	const struct flow_edge *e = flow_get(f, flow_find(f, producer, NULL), flow_find(f, consumer, NULL));
+
+	return e ? e->bytes / flow_total(f) : 0;
+}
+
+static void estimate(const struct flow_input *in, const char *name, const struct est_opts *o, struct flow *f)
+{
+	struct err e = { 0 };
+
+	if (flow_estimate(in, name, o, f, &e))
+		fail_msg("%s", e.text);
+}
+
+static void newest_store_in_the_granule_produces(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+
+	(void)state;
+	plant_begin(&p, "1");
+	plant(&p, WRITER_A, 0x10000, FMT_A_STORE, 10);
+	plant(&p, READER, 0x10000, FMT_A_LOAD, 10); /* a's */
+	plant(&p, WRITER_B, 0x10000, FMT_A_STORE, 10);
+	plant(&p, READER, 0x10000, FMT_A_LOAD, 30); /* b's */
+	plant(&p, READER, 0x90000, FMT_A_LOAD, 60); /* nobody's */
+	plant_end(&p, &in);
+	estimate(&in, "cascade", &o, &f);
+	assert_true(fabs(share(&f, "writer_a", "reader") - 0.1) < 1e-9);
+	assert_true(fabs(share(&f, "writer_b", "reader") - 0.3) < 1e-9);
+	assert_true(fabs(share(&f, "(outside)", "reader") - 0.6) < 1e-9);
+	assert_true(fabs(flow_total(&f) - 400) < 1e-9); /* 4 bytes each */
+	assert_true(f.funcs[flow_find(&f, "reader", NULL)].loads == 100);
+	assert_true(f.funcs[flow_find(&f, "writer_a", NULL)].stores == 10);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
+static void attached_late_means_before_attach(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+
+	(void)state;
+	plant_begin(&p, "0");
+	plant(&p, READER, 0x90000, FMT_A_LOAD, 60);
+	plant_end(&p, &in);
+	estimate(&in, "fused", &o, &f);
+	assert_true(share(&f, "(before attach)", "reader") > 0.999);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
+static void census_finds_write_once_data(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+
+	(void)state;
+	plant_begin(&p, "1");
+	for (int i = 0; i < 64; i++)
+		plant(&p, SETTER, 0x20000 + 4 * (uint64_t)i, FMT_A_STORE | FMT_A_CENSUS, 0);
+	for (int i = 0; i < 64; i++)
+		plant(&p, TABLE_WRITER, 0x20000 + 4 * (uint64_t)i, FMT_A_STORE | FMT_A_CENSUS, 0);
+	for (int i = 0; i < 500; i++)
+		plant(&p, READER, 0x20000 + 4 * (uint64_t)(i * 7 % 64), FMT_A_LOAD, 1000);
+	plant_end(&p, &in);
+	estimate(&in, "fused", &o, &f);
+	assert_true(share(&f, "table_writer", "reader") > 0.999);
+	flow_release(&f);
+	o.use_census = false;
+	estimate(&in, "fused", &o, &f);
+	assert_true(share(&f, "(outside)", "reader") > 0.999);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
+/* Two functions write a buffer in turn; the reader comes after b. Sampled stores alone are older than
+ * the last pass nearly always, so the overwrite test has to tell. */
+static void overwritten_buffers_belong_to_the_last_pass(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+	uint64_t x = 88172645463325252ull;
+
+	(void)state;
+	plant_begin(&p, "1");
+	for (int pass = 0; pass < 60; pass++) {
+		for (int who = 0; who < 3; who++) {
+			for (uint64_t i = 0; i < 16384; i++) {
+				x ^= x << 13;
+				x ^= x >> 7;
+				x ^= x << 17;
+				p.now++;
+				if (x % 1000 == 0)
+					plant(&p, who == 0 ? WRITER_A : who == 1 ? WRITER_B : READER, 0x40000 + 4 * i,
+					      who == 2 ? FMT_A_LOAD : FMT_A_STORE, 1000);
+			}
+		}
+	}
+	plant_end(&p, &in);
+	estimate(&in, "cascade", &o, &f);
+	assert_true(share(&f, "writer_b", "reader") > 0.75); /* a coin would give one half */
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
+/* Store records say a, windows at the load say b: with enough windows b wins, and the edge is marked. */
+static void windows_overrule_records(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+	double half;
+
+	(void)state;
+	plant_begin(&p, "1");
+	plant(&p, WRITER_A, 0x30000, FMT_A_STORE, 10);
+	for (int i = 0; i < 50; i++) {
+		struct fmt_window w = { .addr = 0x30100 + 64 * (uint64_t)i, .len = 4, .end_reason = FMT_W_HITS, .count = 3, .write_only_after = ~0u };
+		struct fmt_hit h[3] = { { .module = 1, .syscall = -1 }, { .module = 1, .syscall = -1 }, { .module = 1, .syscall = -1 } };
+
+		w.arm = access_at(&p, READER, w.addr, FMT_A_LOAD, 100);
+		store_put(p.w, FMT_ACCESS, &w.arm, sizeof(w.arm));
+		w.armed = p.now++;
+		for (int k = 0; k < 3; k++) {
+			uint32_t fn = k == 0 ? WRITER_B : READER;
+
+			h[k].time = p.now++;
+			h[k].function = fn;
+			h[k].flags = k == 0 ? FMT_A_STORE : FMT_A_LOAD;
+			h[k].ip = 0x1000 * fn + (h[k].flags & 3);
+		}
+		w.ended = p.now;
+		store_put_var(p.w, FMT_WINDOW, &w, sizeof(w), h, sizeof(h));
+	}
+	plant_end(&p, &in);
+	assert_int_equal(in.window_count, 50);
+	assert_int_equal(in.hit_count, 150);
+	estimate(&in, "fused", &o, &f);
+	assert_true(share(&f, "writer_b", "reader") > 0.9);
+	assert_true(f.windows == 50);
+	for (size_t i = 0; i < f.edge_count; i++) {
+		assert_false(isnan(f.edges[i].low));
+		assert_true(f.edges[i].low <= f.edges[i].bytes && f.edges[i].high >= f.edges[i].bytes);
+	}
+	half = f.edges[0].high - f.edges[0].bytes;
+	assert_true(half > f.edges[0].sd);
+	flow_release(&f);
+	o.use_windows = false;
+	estimate(&in, "fused", &o, &f);
+	assert_true(share(&f, "writer_b", "reader") == 0);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
+static void a_read_by_the_kernel_has_its_producer(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+	struct fmt_sysio out = { .addr = 0x50000, .len = 4096, .weight = 1, .pid = 1, .tid = 1, .nr = 1, .dir = FMT_IO_KERNEL_READS };
+	struct fmt_sysio back = { .addr = 0x60000, .len = 4096, .weight = 1, .pid = 1, .tid = 1, .nr = 0, .dir = FMT_IO_KERNEL_WRITES };
+
+	(void)state;
+	plant_begin(&p, "1");
+	for (uint64_t i = 0; i < 4096; i += 4)
+		plant(&p, WRITER_A, 0x50000 + i, FMT_A_STORE | FMT_A_CENSUS, 0);
+	out.time = p.now++;
+	store_put(p.w, FMT_SYSIO, &out, sizeof(out));
+	back.time = p.now++;
+	store_put(p.w, FMT_SYSIO, &back, sizeof(back));
+	for (int i = 0; i < 16; i++)
+		plant(&p, READER, 0x60000 + 256 * (uint64_t)i, FMT_A_LOAD, 64);
+	plant_end(&p, &in);
+	estimate(&in, "fused", &o, &f);
+#ifdef __x86_64__
+	assert_true(fabs(share(&f, "writer_a", "(kernel:write)") - 0.5) < 1e-9);
+	assert_true(fabs(share(&f, "(kernel:read)", "reader") - 0.5) < 1e-9);
+#endif
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
+static void no_accesses_is_an_error(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct err e = { 0 };
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+
+	(void)state;
+	plant_begin(&p, "1");
+	plant_end(&p, &in);
+	assert_int_not_equal(flow_estimate(&in, NULL, &o, &f, &e), 0);
+	assert_non_null(strstr(e.text, "accperf record"));
+	assert_int_not_equal(flow_estimate(&in, "nonsense", &o, &f, &e), 0);
+	flow_input_release(&in);
+}
+
+/* ---- unique addresses ---- */
+
+static double uma_bytes;
+static bool uma_bound;
+
+static void keep_uma(void *ctx, const struct uma_result *r)
+{
+	(void)ctx;
+	uma_bytes = r->bytes;
+	uma_bound = r->bound;
+}
+
+static void extents_find_arrays(void **state)
+{
+	struct flow_input in = { 0 };
+	struct uma_item it[400];
+	uint64_t x = 42;
+
+	(void)state;
+	for (int stride = 4; stride <= 16; stride *= 2) {
+		/* 4 bytes at every stride of an array of 1 MiB */
+		for (size_t i = 0; i < 400; i++) {
+			x = x * 6364136223846793005ull + 1442695040888963407ull;
+			it[i] = (struct uma_item){ .key = 1, .object = FLOW_NONE, .size = 4,
+						   .addr = 0x100000 + (x >> 33) % (1048576 / (unsigned)stride) * (unsigned)stride };
+		}
+		uma_run(&in, it, 400, keep_uma, NULL);
+		assert_true(uma_bytes > 0.9 * 1048576 * 4 / stride && uma_bytes < 1.1 * 1048576 * 4 / stride);
+		assert_false(uma_bound);
+	}
+	/* small blocks far apart, each met again and again: not the memory between them */
+	for (size_t i = 0; i < 400; i++)
+		it[i] = (struct uma_item){ .key = 1, .object = FLOW_NONE, .size = 8, .addr = 0x100000 + i % 40 * 10003 };
+	uma_run(&in, it, 400, keep_uma, NULL);
+	assert_true(uma_bytes >= 320 && uma_bytes < 640);
+	/* blocks that lie apart further than anything usual: a lower bound */
+	for (size_t i = 0; i < 400; i++)
+		it[i] = (struct uma_item){ .key = 1, .object = FLOW_NONE, .size = 8, .addr = 0x100000 + i / 2 * 4000037 + i % 2 * 16 };
+	uma_run(&in, it, 400, keep_uma, NULL);
+	assert_true(uma_bound && uma_bytes >= 3200);
+}
+
+static void chao1_bounds_the_unseen(void **state)
+{
+	(void)state;
+	assert_true(chao1(10, 0, 0) == 10);
+	assert_true(chao1(10, 4, 2) == 12);
+}
+
+/* ---- differences, time, objects ---- */
+
+static void differences_have_a_statistic(void **state)
+{
+	struct flow f = two_edges(50, 50, 1), g = two_edges(52, 48, 1), h = two_edges(80, 20, 1);
+	struct flow_input empty = { 0 };
+	struct in_function_time none = { 0 };
+	struct flow_diff d;
+	struct err e = { 0 };
+
+	(void)state;
+	empty.times = &none;
+	assert_int_equal(flow_diff(&f, &g, &empty, &empty, &d, &e), 0);
+	assert_int_equal(d.edge_count, 2);
+	assert_true(d.edges[0].q > 0.05);
+	assert_true(fabs(d.edges[0].error - sqrt(2.0) / 100) < 1e-9);
+	assert_true(fabs(d.tv - 0.02) < 1e-12);
+	flow_diff_release(&d);
+	assert_int_equal(flow_diff(&f, &h, &empty, &empty, &d, &e), 0);
+	assert_true(d.edges[0].q < 1e-6 && fabs(d.tv - 0.3) < 1e-12);
+	flow_diff_release(&d);
+	flow_release(&f);
+	flow_release(&g);
+	flow_release(&h);
+}
+
+static void time_and_objects_of_planted_accesses(void **state)
+{
+	struct plant p;
+	struct flow_input in;
+	struct timeline t;
+	struct objects o;
+	struct err e = { 0 };
+	struct fmt_object var = { .id = 1, .kind = FMT_OBJ_GLOBAL, .addr = 0x70000, .size = 4096 };
+
+	(void)state;
+	plant_begin(&p, "1");
+	var.name = store_string(p.w, "planted");
+	store_put(p.w, FMT_OBJECT, &var, sizeof(var));
+	for (int i = 0; i < 100; i++)
+		plant(&p, WRITER_A, 0x70000 + 4 * (uint64_t)i, FMT_A_STORE, 1);
+	for (int i = 0; i < 300; i++)
+		plant(&p, READER, 0x80000000 + 4 * (uint64_t)i, FMT_A_LOAD, 1);
+	plant_end(&p, &in);
+	assert_int_equal(timeline_build(&in, 4, false, &t, &e), 0);
+	assert_int_equal(t.slices, 4);
+	assert_int_equal(t.row_count, 2);
+	assert_string_equal(t.rows[0].name, "reader");
+	assert_true(t.rows[0].reads[0] == 0 && t.rows[0].reads[1] == 400 && t.rows[1].writes[0] == 400);
+	assert_int_equal(t.phases, 2);
+	assert_int_not_equal(t.phase[0], t.phase[1]);
+	timeline_release(&t);
+	assert_int_equal(objects_build(&in, false, &o, &e), 0);
+	assert_int_equal(o.row_count, 2);
+	assert_string_equal(o.rows[0].kind, "inferred");
+	assert_string_equal(o.rows[1].name, "planted");
+	assert_true(fabs(o.rows[1].share - 0.25) < 1e-9 && o.rows[1].write_bytes == 400);
+	assert_string_equal(o.rows[1].writers[0].name, "writer_a");
+	assert_int_equal(o.rows[1].reader_count, 0);
+	assert_true(isnan(o.functions[0].mar)); /* no instruction samples: unknown, not 0 */
+	objects_release(&o);
+	flow_input_release(&in);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(table_adds_up),
+		cmocka_unit_test(tv_is_half_the_differences),
+		cmocka_unit_test(merging_adds_bytes_and_squares_of_errors),
+		cmocka_unit_test(results_survive_the_file),
+		cmocka_unit_test(newest_store_in_the_granule_produces),
+		cmocka_unit_test(attached_late_means_before_attach),
+		cmocka_unit_test(census_finds_write_once_data),
+		cmocka_unit_test(overwritten_buffers_belong_to_the_last_pass),
+		cmocka_unit_test(windows_overrule_records),
+		cmocka_unit_test(a_read_by_the_kernel_has_its_producer),
+		cmocka_unit_test(no_accesses_is_an_error),
+		cmocka_unit_test(extents_find_arrays),
+		cmocka_unit_test(chao1_bounds_the_unseen),
+		cmocka_unit_test(differences_have_a_statistic),
+		cmocka_unit_test(time_and_objects_of_planted_accesses),
+	};
+
+	return cmocka_run_group_tests(tests, set_path, remove_path);
+}
