@@ -65,6 +65,8 @@ struct attr *attr_new(struct store_writer *w, const struct attr_options *options
 		a->o.max_stacks = DEFAULT_STACKS;
 	a->modules = modules_new();
 	a->maps = a->modules ? procmaps_new(a->modules) : NULL;
+	if (a->maps && a->o.offline)
+		procmaps_offline(a->maps);
 	a->unwinder = a->maps ? unwinder_new(a->maps) : NULL;
 	a->naming = a->unwinder ? naming_new(w, !a->o.no_cache, !a->o.no_debug_info) : NULL;
 	if (a->naming)
@@ -171,7 +173,7 @@ static void write_process(struct attr *a, const struct process *p)
 	struct fmt_process rec = {
 		.pid = p->pid, .ppid = p->ppid, .start = p->start, .end = p->end,
 		.comm = store_string(a->w, p->comm[0] ? p->comm : NULL),
-		.cmdline = p->end ? 0 : read_cmdline(a, p->pid),
+		.cmdline = p->end || a->o.offline ? 0 : read_cmdline(a, p->pid),
 	};
 
 	put(a, FMT_PROCESS, &rec, sizeof(rec));
@@ -226,7 +228,7 @@ static struct jit_state *jit_of(struct attr *a, uint32_t pid, uint64_t now)
 		return j;
 	}
 	j->tried = now;
-	j->map = jitmap_load(pid, NULL);
+	j->map = a->o.offline ? NULL : jitmap_load(pid, NULL);
 	return j;
 }
 

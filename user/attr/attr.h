@@ -32,6 +32,7 @@
 struct attr;
 
 struct attr_options {
+	bool offline;	      /* samples of another time or machine: /proc is not asked */
 	bool no_debug_info;   /* symbol tables and FDE bounds only */
 	bool no_cache;	      /* do not touch $XDG_CACHE_HOME */
 	unsigned max_frames;  /* 0: 256 */

@@ -32,6 +32,7 @@ struct procmaps {
 	struct map processes; /* pid -> struct process * */
 	struct intern names;
 	struct procmap_counters counters;
+	bool offline;
 	uint64_t budget_second;
 	unsigned budget_used;
 	char *text; /* of /proc/PID/maps, kept between reads */
@@ -190,6 +191,11 @@ static void process_free(struct process *p)
 	free(p);
 }
 
+void procmaps_offline(struct procmaps *p)
+{
+	p->offline = true;
+}
+
 void procmaps_free(struct procmaps *p)
 {
 	uint64_t key, *value;
@@ -282,7 +288,11 @@ static void mapping_attribute(struct procmaps *p, struct mapping *m, struct modu
 	id->start = m->start;
 	id->end = m->end;
 	id->pgoff = m->pgoff;
-	if (!strcmp(id->path, "[vdso]")) {
+	if (p->offline)
+		id->pid = 0; /* that process is another's, or nobody's, here and now */
+	if (p->offline && !strcmp(id->path, "[vdso]")) {
+		;
+	} else if (!strcmp(id->path, "[vdso]")) {
 		module = modules_vdso(p->modules, id->pid, m->start, m->end);
 	} else if (is_file_path(id->path)) {
 		module = m->prot & MAP_EXEC ? modules_file(p->modules, id) : modules_find(p->modules, id);
@@ -448,8 +458,10 @@ struct process *procmap_process_make(struct procmaps *p, uint32_t pid, uint64_t 
 		proc = process_add(p, pid);
 		if (!proc)
 			return NULL;
-		maps_merge(p, proc);
-		read_status(proc);
+		if (!p->offline) {
+			maps_merge(p, proc);
+			read_status(proc);
+		}
 	}
 	if (now > proc->used)
 		proc->used = now;
@@ -460,7 +472,7 @@ static bool may_refresh(struct procmaps *p, struct process *proc)
 {
 	uint64_t now = now_ns();
 
-	if (proc->end || (proc->refreshed && now - proc->refreshed < REFRESH_NS))
+	if (p->offline || proc->end || (proc->refreshed && now - proc->refreshed < REFRESH_NS))
 		goto refused;
 	if (now / REFRESH_NS != p->budget_second) {
 		p->budget_second = now / REFRESH_NS;

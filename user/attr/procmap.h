@@ -54,6 +54,8 @@ struct procmap_counters {
 };
 
 struct procmaps *procmaps_new(struct modules *ms);
+/* Never looks into /proc: events tell everything. */
+void procmaps_offline(struct procmaps *p);
 void procmaps_free(struct procmaps *p);
 
 /* Reads /proc/PID/maps, comm and ppid. -ESRCH and a sentence if there is no such process. */

@@ -97,7 +97,8 @@ int queue_flush(struct queue *q, uint64_t until, sample_fn fn, void *ctx)
 	int err = 0;
 	struct buf swap;
 
-	qsort(q->entries, q->count, sizeof(*q->entries), by_time);
+	if (q->count) /* qsort takes no NULL, not even for nothing */
+		qsort(q->entries, q->count, sizeof(*q->entries), by_time);
 	for (i = 0; i < q->count && q->entries[i].time < until; i++) {
 		err = fn(ctx, sample_at(q, q->entries[i].at));
 		if (err < 0)
