@@ -71,6 +71,14 @@ static void scan(struct profile *p, double best, double span, double *lo, double
 	*hi = last + 1 < PROFILE_STEPS ? edge(p, v[last], v[last + 1], limit) : v[last];
 }
 
+static void holding(struct fit_value *v)
+{
+	if (isnan(v->v) || isnan(v->lo))
+		return;
+	v->lo = fmin(v->lo, v->v);
+	v->hi = fmax(v->hi, v->v);
+}
+
 void fit_profile(struct fit_work *w, struct fit *out)
 {
 	struct profile p = { .w = w, .known = isnan(w->slope_known) ? 0 : w->slope_known };
@@ -109,6 +117,10 @@ void fit_profile(struct fit_work *w, struct fit *out)
 		out->L.lo = lo;
 		out->L.hi = hi;
 	}
+	/* the estimate minimises the rounds' weighted squares, not this objective: a flat one may miss it */
+	holding(&out->A);
+	holding(&out->A_eff);
+	holding(&out->L);
 	for (size_t i = 0; i < w->accel.n; i++)
 		w->accel.offset[i] = p.known * w->accel.g[i];
 }

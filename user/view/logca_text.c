@@ -159,6 +159,10 @@ static void parameters(struct buf *b, const struct logca_view *v)
 	if (f && !f->submit_used && p->kind == LOGCA_INDEP) {
 		snprintf(unit, sizeof(unit), "%s, together", v->unit);
 		parameter(b, "o + fixed L", f->fixed.v, &f->fixed, unit);
+	} else if (f && f->submit_used && p->kind == LOGCA_DEP) {
+		parameter(b, "fixed cost", f->fixed.v, &f->fixed, v->unit);
+		snprintf(unit, sizeof(unit), "%s of it, until the call returns", v->unit);
+		parameter(b, "o overhead", f->o.v, &f->o, unit);
 	} else {
 		parameter(b, "o overhead", p->o, f ? &f->o : NULL, v->unit);
 	}
