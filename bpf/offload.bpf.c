@@ -601,6 +601,8 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 	s->used = 1;
 	s->voluntary = BPF_CORE_READ(task, nvcsw);
 	s->involuntary = BPF_CORE_READ(task, nivcsw);
+	s->sum_exec = BPF_CORE_READ(task, se.sum_exec_runtime);
+	s->on_cpu = bpf_get_smp_processor_id();
 	/* Last, so that little of the entry's own work falls between the stamps. */
 	now = bpf_ktime_get_ns();
 	s->cpu = cpu_clock(task, now);
@@ -709,6 +711,12 @@ static __noinline int finish(regs_t *r, struct slot *s, const struct probe_spec 
 	ns = now - s->entry;
 	key = s->probe;
 	s->cpu = cpu_clock(task, now) - s->cpu;
+	/* Each CPU's scheduler clock leaves out its own stolen time: after a migration the difference
+	 * says nothing, what was accounted is right to a tick. */
+	if (s->on_cpu != bpf_get_smp_processor_id())
+		s->cpu = BPF_CORE_READ(task, se.sum_exec_runtime) - s->sum_exec;
+	if (s->cpu > ns)
+		s->cpu = (__s64)s->cpu < 0 ? 0 : ns;
 	s->voluntary = (__u32)BPF_CORE_READ(task, nvcsw) - s->voluntary;
 	s->involuntary = (__u32)BPF_CORE_READ(task, nivcsw) - s->involuntary;
 	if (!(s->flags & WO_MARKER)) {

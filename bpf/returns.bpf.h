@@ -35,6 +35,8 @@ struct slot {
 	__u64 events[PROBE_EVENTS];
 	__u32 events_cnt;
 	__u32 probe, epoch, library;
+	__u32 on_cpu;
+	__u64 sum_exec; /* CPU time accounted at entry */
 	__u32 voluntary, involuntary;
 	__u32 flags;
 	__u16 family;

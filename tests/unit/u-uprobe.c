@@ -169,11 +169,12 @@ static void one_mode(int mode)
 		got_in += g->calls[i].bytes_in;
 		assert_true(g->calls[i].flags & FMT_CALL_TIMED);
 		assert_int_equal(g->calls[i].site, 7);
-		assert_true(g->calls[i].cpu_ns <= g->calls[i].busy_ns * 2 + 100000);
+		assert_true(g->calls[i].cpu_ns <= g->calls[i].busy_ns);
 	}
 	assert_int_equal(records, 60);
 	assert_int_equal(got_in, in);
-	assert_int_equal(g->windows_cnt, 2); /* functions, and checksums apart */
+	/* functions, and checksums apart; a stretch and the closing record of each */
+	assert_int_equal(g->windows_cnt, 4);
 	assert_true(g->stacks > 0);
 	offload_session_free(s);
 	intern_release(&g->strings);

@@ -15,7 +15,7 @@
 #include "offload/session_internal.h"
 
 #define LOOK_MIN_NS 2e6	    /* how often to look: such that an account is overdrawn by little, */
-#define LOOK_MAX_NS 100e6
+#define LOOK_MAX_NS 20e6 /* a function may get hot at any time */
 #define LOOK_FIRST_NS 5000000ull /* and soon at first */
 #define CREDIT_S 3.0	    /* an account holds at most so many seconds' earnings, and starts with them */
 #define OPEN_PART 0.3	    /* filled by this much: arm again */
