@@ -151,6 +151,7 @@ static uint32_t size_of(uint32_t section)
 	switch (section) {
 	case FMT_FUNCTION: return sizeof(struct fmt_function);
 	case FMT_MODULE: return sizeof(struct fmt_module);
+	case FMT_MAPPING: return sizeof(struct fmt_mapping);
 	case FMT_OBJECT: return sizeof(struct fmt_object);
 	case FMT_COUNTER: return sizeof(struct fmt_counter);
 	case FMT_SAMPLE: return sizeof(struct fmt_sample);

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# flow, objects, timeline, merge and diff on profiles of the exact engine and on samples of the same run.
+. "$(dirname "$0")/../lib.sh"
+ls "$TOP"/build/exact/*-amd64-linux >/dev/null 2>&1 || { skip "flow commands" "the exact engine is not built"; exit 0; }
+
+accperf exact -q -o p.data --emit-samples 1000:1 --emit-census 256 --emit-windows 300 -- "$WORKLOADS/pipeline" --rounds 4 >/dev/null || { fail "exact run"; exit 1; }
+accperf exact -q -o q.data --emit-samples 1000:2 --emit-census 256 --emit-windows 300 -- "$WORKLOADS/pipeline" --rounds 4 >/dev/null
+accperf exact -q -o j.data --emit-samples 1000:1 -- "$WORKLOADS/jpeg" >/dev/null
+
+edge() { jq -r --arg p "$2" --arg c "$3" '.edges[] | select(.producer==$p and .consumer==$c) | .bytes' "$1"; }
+schema() { # NAME FILE
+	accperf help --json-schema "$1" >"$TMP/$1.schema" 2>/dev/null || return 1
+	python3 -c 'import json,sys,jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])))' "$TMP/$1.schema" "$2"
+}
+
+# ---- flow ----
+accperf flow -i p.data --json >flow.json
+check "JSON follows its schema" schema flow flow.json
+# 16384 words a buffer, what transform wrote is read once by scale: 4 bytes each, per round and buffer
+check "exact: transform -> scale is counted to the byte" [ "$(edge flow.json transform scale)" = "$(edge flow.json produce transform)" ]
+check "IN of all functions is the sum of the edges" jq -e '([.functions[].in] | add) == ([.edges[].bytes] | add)' flow.json
+check "OUT of all functions is the sum of the edges" jq -e '([.functions[].out] | add) == ([.edges[].bytes] | add)' flow.json
+check "what is not known is null, not 0" jq -e '.duration_ns == null and .samples.loads == null' flow.json
+check "engine, semantics and stack are named" jq -e '.engine=="exact" and .semantics=="quad" and .stack=="exclude" and .unit=="bytes"' flow.json
+accperf flow -i p.data --json --stack include >stack.json
+check "with the stack there is more" jq -e --slurpfile f flow.json '([.edges[].bytes]|add) > ([$f[0].edges[].bytes]|add)' stack.json
+accperf flow -i p.data --json --semantics ke >ke.json
+check "ke semantics: no more than every byte" jq -e --slurpfile f flow.json '.semantics=="ke" and ([.edges[].bytes]|add) <= ([$f[0].edges[].bytes]|add)' ke.json
+accperf flow -i p.data --json --consumer scale >c.json
+check "--consumer keeps only its edges" jq -e '(.edges|length)>0 and all(.edges[]; .consumer=="scale")' c.json
+accperf flow -i p.data --json --producer 'tr*' --min-share 1 >m.json
+check "--producer takes a pattern, --min-share a limit" jq -e '(.edges|length)>0 and all(.edges[]; .producer|startswith("tr"))' m.json
+accperf flow -i p.data >flow.txt
+check "the map and the lists are there" grep -q 'Per cent of all bytes' flow.txt
+check "no line is wider than 120 columns where there is no terminal" awk 'length > 130 { exit 1 }' flow.txt
+check "no colours in a file" sh -c '! grep -q "$(printf "\033")" flow.txt'
+accperf flow -i p.data --dot >flow.dot
+check "graphviz reads the graph" dot -Tplain flow.dot -o /dev/null
+check "the graph has the edge" grep -q 'n[0-9]* -> n[0-9]*' flow.dot
+check "--svg draws it" sh -c 'accperf flow -i p.data --svg -o flow.svg && grep -q "<svg" flow.svg && grep -q transform flow.svg'
+accperf flow -i p.data --xml >flow.xml
+check "the XML is well-formed and has the bindings" python3 -c 'import xml.etree.ElementTree as t; r=t.parse("flow.xml").getroot(); assert r.tag=="QUAD" and len(r.findall("binding"))>3'
+expect_status 2 "two forms at once are wrong usage" accperf flow -i p.data --json --dot
+expect_status 1 "no such file fails" accperf flow -i nothing.data
+check "... and says how to get one" grep -q 'accperf record' err
+
+# ---- estimates of the same run ----
+accperf flow -i p.data --estimator fused --json >est.json
+check "estimates follow the schema" schema flow est.json
+check "every estimated edge has an interval around it" jq -e 'all(.edges[]; .low <= .bytes and .bytes <= .high)' est.json
+check "estimates say what they rest on" jq -e '.samples.loads > 500 and .samples.windows > 0 and .level == 0.95' est.json
+check "totals of estimates add up" jq -e '(([.functions[].in]|add) - ([.edges[].bytes]|add) | fabs) < 1000' est.json
+expect_status 1 "samples have no ke semantics" accperf flow -i p.data --estimator fused --semantics ke
+expect_status 1 "a profile without accesses cannot be estimated" sh -c 'accperf exact -q -o bare.data -- "$1" 100 >/dev/null; accperf flow -i bare.data --estimator fused' sh "$WORKLOADS/pipeline"
+accperf flow -i p.data --estimator fused --json >est2.json
+check "the same profile gives the same estimate" cmp est.json est2.json
+
+# ---- objects ----
+accperf objects -i j.data --from samples --json >obj.json
+check "objects follow their schema" schema objects obj.json
+check "the table of cosines is found with its readers" jq -e '.objects[] | select(.name=="cosine") | .share > 0.3 and (.readers|length)==2' obj.json
+check "MAR, stack ratio and MAI are there" jq -e '.functions | length > 3 and all(.[]; .mar > 0 and .stack_ratio <= 1)' obj.json
+check "objects print as a table" sh -c 'accperf objects -i j.data --from samples | grep -q cosine'
+
+# ---- timeline ----
+accperf timeline -i j.data --json --slices 20 >time.json
+check "the timeline follows its schema" schema timeline time.json
+check "it has the slices asked for" jq -e '.slices==20 and (.functions[0].read_bytes|length)==20' time.json
+check "encoding and decoding are phases of their own" jq -e '.phases >= 2' time.json
+check "the CSV has a line per slice and function" sh -c 'accperf timeline -i j.data --csv --slices 20 | awk -F, "NR==1 { exit !(NF==7) } END { exit !(NR>20) }"'
+check "the SVG is well-formed" sh -c 'accperf timeline -i j.data --svg -o t.svg && python3 -c "import xml.etree.ElementTree as t; t.parse(\"t.svg\")"'
+expect_status 1 "a profile without accesses has no timeline" accperf timeline -i bare.data
+
+# ---- merge and diff ----
+check "merging two runs" accperf merge -o both.data p.data q.data
+accperf flow -i both.data --json >both.json
+check "the merged flow is the sum" jq -e --slurpfile f flow.json '([.edges[]|select(.producer=="transform")|.bytes]|add) == 2*([$f[0].edges[]|select(.producer=="transform")|.bytes]|add)' both.json
+accperf merge -w 3 -o three.data p.data
+check "a weight multiplies" [ "$(accperf flow -i three.data --json | jq '.edges[0].bytes')" = "$(jq '.edges[0].bytes*3' flow.json)" ]
+check "the merged time samples can be reported" sh -c 'accperf report -i both.data | grep -q transform'
+expect_status 1 "profiles of different programs do not merge" accperf merge -o x.data p.data j.data
+check "... and nothing is left behind" [ ! -e x.data ]
+check "--force merges them" accperf merge --force -o x.data p.data j.data
+expect_status 2 "output cannot be an input" accperf merge -o p.data p.data q.data
+accperf diff -e fused --json p.data q.data >same.json
+check "diff follows its schema" schema diff same.json
+check "two runs of the same program: no change is called real" jq -e 'all(.edges[], .functions[]; .verdict != "real" or ((.other-.base)|fabs) < 0.002)' same.json
+accperf diff -e fused --json p.data j.data >other.json
+check "two programs: many changes are" jq -e '([.edges[] | select(.verdict=="real")] | length) > 5 and .tv > 0.9' other.json
+check "diff prints as a table" sh -c 'accperf diff -e fused p.data j.data | grep -q " real$"'
