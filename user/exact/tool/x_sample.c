@@ -21,10 +21,11 @@ static ULong rnd(void)
 	return x * 2685821657736338717ull;
 }
 
-/* Uniform in [period/2, 3 period/2): the mean is the period, and no loop keeps step with it. */
+/* Uniform in [period/2, 3 period/2], both ends drawn: else the mean is half an access short of the period
+ * and all volumes come out too large. No loop keeps step with it. */
 static ULong gap(ULong period)
 {
-	return period < 2 ? period : period / 2 + rnd() % period;
+	return period < 2 ? period : (period + 1) / 2 + rnd() % (period / 2 * 2 + 1);
 }
 
 UChar *win_filter;
