@@ -281,6 +281,63 @@ static void test_recursion(void **state)
 	assert_true(checked > 80);
 }
 
+/* ---- registers popped again, which call frame information does not say ---- */
+
+void popped_loop(void);
+__asm__(".text\n.type popped_loop, @function\npopped_loop:\n.cfi_startproc\n"
+	"push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset 6, -16\nmov $0x1234, %ebp\n"
+	"pop %rbp\n.cfi_def_cfa_offset 8\n"
+	"mov $4000000, %eax\n1: dec %eax\njnz 1b\nret\n.cfi_endproc\n.size popped_loop, . - popped_loop\n"
+	/* no rules at all, as _init has none, and a frame pointer that leads nowhere */
+	".type bare_loop, @function\nbare_loop:\n"
+	"mov $4000000, %eax\n1: dec %eax\njnz 1b\nret\n.size bare_loop, . - bare_loop\n");
+void bare_loop(void);
+
+/* Found by %rbp, which must have survived the step out of popped_loop. */
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) static void by_frame(unsigned n)
+{
+	char room[n];
+
+	__asm__ volatile("" ::"r"(room) : "memory");
+	popped_loop();
+	__asm__ volatile("" ::"r"(room) : "memory");
+}
+
+__attribute__((noinline, optimize("omit-frame-pointer"))) static void call_bare(void)
+{
+	__asm__ volatile("mov $0x1235, %%ebp\n\tcall bare_loop" ::: "rax", "rbp", "memory", "cc");
+}
+
+static void test_leaf(void **state)
+{
+	struct fmt_frame frames[256];
+	int popped = 0, bare = 0;
+
+	fresh();
+	timer(1, 0);
+	while (taken_count < 80) {
+		by_frame(100);
+		call_bare();
+	}
+	timer(0, 0);
+	for (int i = 0; i < taken_count; i++) {
+		uint32_t flags;
+		int n = unwind_taken(i, frames, &flags);
+		const void *leaf = (void *)(uintptr_t)taken[i].regs[16];
+
+		if (leaf >= (void *)popped_loop && leaf < (void *)bare_loop) {
+			popped++;
+			assert_true(n > 3 && in_function(&frames[1], (void *)by_frame) && in_function(&frames[2], (void *)test_leaf));
+			assert_int_equal(flags, FMT_STACK_COMPLETE);
+		} else if (leaf >= (void *)bare_loop && leaf < (void *)((char *)bare_loop + 12)) {
+			bare++;
+			assert_true(n > 3 && in_function(&frames[1], (void *)call_bare) && in_function(&frames[2], (void *)test_leaf));
+			assert_int_equal(flags, FMT_STACK_COMPLETE);
+		}
+	}
+	assert_true(popped > 20 && bare > 20);
+}
+
 /* ---- a call that never returns: its return address is the next function's ---- */
 
 static jmp_buf out;
@@ -535,7 +592,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_zlib),	 cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_noreturn),
+		cmocka_unit_test(test_recursion), cmocka_unit_test(test_leaf),	 cmocka_unit_test(test_noreturn),
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_altstack), cmocka_unit_test(test_jit),
 		cmocka_unit_test(test_vdso),	 cmocka_unit_test(test_garbage),

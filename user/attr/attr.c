@@ -396,6 +396,8 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 		a->frames[i].module = anon_module(a, s->pid, a->frames[i].module, s->time);
 		a->n.unmapped += !a->frames[i].module;
 	}
+	if (first && n == 2 && !a->frames[1].module) /* execve: the user's code is gone already */
+		n = 1;
 	if (a->stack_count >= a->o.max_stacks && n > 1) {
 		a->n.stacks_full++;
 		n = 1;

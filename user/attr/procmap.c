@@ -565,8 +565,8 @@ static int event_fork(struct procmaps *p, const struct sample *s)
 
 	if (s->pid == s->ppid)
 		return 0; /* a thread */
-	/* unknown parents are not read from /proc: the child's own maps will be, if it is ever seen */
-	parent = procmap_process(p, s->ppid);
+	/* the child may not live long enough to be asked; its parent is asked once */
+	parent = procmap_process_make(p, s->ppid, s->time);
 	child = procmap_process(p, s->pid);
 	if (child && !child->end && child->start && s->time && child->start > s->time)
 		return 0; /* it was read from /proc already, later than this */

@@ -205,7 +205,15 @@ static bool apply_rule(struct walk *w, const struct cfi_machine *m, unsigned reg
 			 (w->row->signal || !(w->u->arch->caller_saved >> reg & 1));
 		return true;
 	case CFI_UNDEFINED: *known = false; return true;
-	case CFI_AT_CFA: return read_stack(w, cfa + (uint64_t)(int64_t)r->value, value);
+	case CFI_AT_CFA:
+		at = cfa + (uint64_t)(int64_t)r->value;
+		if (w->exact && at < m->regs[w->u->arch->sp]) {
+			/* popped already, which compilers do not say: the register has its value back */
+			*value = m->regs[reg];
+			*known = m->known >> reg & 1;
+			return true;
+		}
+		return read_stack(w, at, value);
 	case CFI_CFA_PLUS: *value = cfa + (uint64_t)(int64_t)r->value; return true;
 	case CFI_REGISTER:
 		if (r->value < 0 || r->value >= CFI_REGS || !(m->known >> r->value & 1))
@@ -312,14 +320,61 @@ static bool at_entry(const struct walk *w)
 	       w->place.vaddr - m->entry < ENTRY_BYTES;
 }
 
+/* Does the instruction before ra call? Near calls only: relative, by register, by memory. */
+static bool behind_call(struct walk *w, uint64_t ra)
+{
+	uint8_t code[7];
+	struct place p;
+
+	if (!procmap_lookup_quiet(w->u->maps, w->pid, ra - 7, &p) || !(p.map.prot & MAP_EXEC) || !p.module ||
+	    module_read(p.module, p.vaddr, code, 7) != 7)
+		return false;
+	if (code[2] == 0xe8)
+		return true;
+	for (int len = 2; len <= 7; len++) {
+		const uint8_t *at = code + 7 - len;
+		unsigned prefix = len > 2 && (*at & 0xf0) == 0x40, mod, want;
+
+		if (at[prefix] != 0xff || (at[prefix + 1] >> 3 & 7) != 2)
+			continue;
+		mod = at[prefix + 1] >> 6;
+		want = 2 + prefix + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+		if (mod != 3 && (at[prefix + 1] & 7) == 4)
+			want++;
+		if (mod == 0 && (at[prefix + 1] & 7) == 5)
+			want += 4;
+		if (want == (unsigned)len)
+			return true;
+	}
+	return false;
+}
+
+/* The first instructions of code without rules, such as _init: the caller is on top of the stack. */
+static bool step_fresh_call(struct walk *w)
+{
+	const struct arch *a = w->u->arch;
+	uint64_t ra;
+
+	for (unsigned off = 0; off <= 8; off += 8) {
+		if (!read_stack(w, w->regs[a->sp] + off, &ra) || !behind_call(w, ra))
+			continue;
+		w->regs[a->sp] += off + 8;
+		w->regs[a->pc] = ra;
+		return true;
+	}
+	return false;
+}
+
 static enum step step_fp(struct walk *w, uint32_t *flags)
 {
 	const struct arch *a = w->u->arch;
 	uint64_t fp = w->regs[a->fp], sp = w->regs[a->sp], caller_fp, ra;
 	bool was_fp = w->by_fp;
 
-	if (w->place.module && w->place.module->machine && w->place.module->machine != a->machine)
-		goto none; /* a 32-bit program: its frames are of another shape */
+	if (w->place.module && w->place.module->machine && w->place.module->machine != a->machine) {
+		cause(w, UNWIND_NO_RULE, flags); /* a 32-bit program: its frames are of another shape */
+		return STEP_FAILED;
+	}
 	if (at_entry(w))
 		return STEP_COMPLETE;
 	if (!(w->known >> a->fp & 1))
@@ -345,6 +400,8 @@ static enum step step_fp(struct walk *w, uint32_t *flags)
 	w->u->counters.by_frame_pointer++;
 	return STEP_CALLER;
 none:
+	if (w->exact && step_fresh_call(w))
+		return STEP_CALLER;
 	cause(w, UNWIND_NO_RULE, flags);
 	return STEP_FAILED;
 }
