@@ -91,7 +91,8 @@ static int index_units(struct dwfl_file *f)
 		}
 		f->unit_count += any;
 	}
-	qsort(f->ranges, f->range_count, sizeof(*f->ranges), by_start);
+	if (f->range_count)
+		qsort(f->ranges, f->range_count, sizeof(*f->ranges), by_start);
 	return 0;
 }
 

@@ -246,5 +246,6 @@ void naming_counters(const struct naming *n,
 	put(ctx, "addresses named by function bounds", n->named[SYM_FDE], false);
 	put(ctx, "addresses named by offset only", n->named[SYM_OFFSET] - n->unknown, true);
 	put(ctx, "addresses in unnamed code", n->unknown, true);
+	put(ctx, "files with damaged debug information", s->dwarf_failed, true);
 	put(ctx, "names from the cache", s->from_cache, false);
 }

@@ -2,11 +2,15 @@
 #include "attr/symbols.h"
 
 #include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "attr/apart.h"
 #include "attr/debugfile.h"
 #include "attr/demangle.h"
 #include "attr/dwfl.h"
@@ -14,8 +18,11 @@
 #include "attr/symcache.h"
 #include "attr/symtab.h"
 #include "attr/syscalls.h"
+#include "util/buf.h"
 
 #define MAX_NAME 1024
+#define DWARF_SECONDS 120 /* for one file; 50 MB take half a second */
+#define DWARF_MEMORY (4ull << 30)
 
 struct symbols {
 	bool use_cache, use_dwarf;
@@ -99,35 +106,154 @@ static void from_cache(struct job *j)
 	compact(j);
 }
 
-static void on_chain(void *ctx, size_t i, const struct dwfl_frame *frames, unsigned n)
+/* ---- DWARF, read in a child: libdw is not made for hostile files ---- */
+
+struct dwarf_job {
+	struct job *j;
+	int fd;
+	int64_t bias;
+	struct apart_out *out;
+	struct buf record;
+};
+
+/* Most files have none: not worth a child. */
+static bool has_dwarf(int fd)
 {
-	struct job *j = ctx;
-	struct symbol_frame out[DWFL_MAX_CHAIN];
-	char names[DWFL_MAX_CHAIN][MAX_NAME];
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	Elf_Scn *scn = NULL;
+	size_t names;
+	bool found = false;
 
+	if (elf && !elf_getshdrstrndx(elf, &names))
+		while (!found && (scn = elf_nextscn(elf, scn))) {
+			GElf_Shdr sh;
+			const char *name = gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NOBITS ? elf_strptr(elf, names, sh.sh_name) : NULL;
+
+			found = name && (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"));
+		}
+	elf_end(elf);
+	return found;
+}
+
+static void put_u32(struct buf *b, uint32_t v)
+{
+	buf_add(b, &v, sizeof(v));
+}
+
+static void put_string(struct buf *b, const char *s)
+{
+	size_t n = s ? strnlen(s, MAX_NAME * 4) : 0;
+
+	put_u32(b, s ? (uint32_t)n + 1 : 0);
+	buf_add(b, s ? s : "", n);
+	buf_addch(b, '\0');
+}
+
+/* In the child: one record a chain. */
+static void send_chain(void *ctx, size_t i, const struct dwfl_frame *frames, unsigned n)
+{
+	struct dwarf_job *d = ctx;
+	char name[MAX_NAME];
+
+	buf_clear(&d->record);
+	put_u32(&d->record, (uint32_t)i);
+	put_u32(&d->record, n);
 	for (unsigned k = 0; k < n; k++) {
-		const char *name = frames[k].linkage ? frames[k].linkage : frames[k].name;
+		const char *raw = frames[k].linkage ? frames[k].linkage : frames[k].name;
 
-		/* a function without a name in DWARF is one for the symbol table */
-		if (!name)
+		if (!raw) /* a function without a name in DWARF is one for the symbol table */
 			return;
-		out[k] = (struct symbol_frame){ demangle(name, names[k], MAX_NAME), frames[k].decl_file, frames[k].decl_line,
-						frames[k].file, frames[k].line };
+		put_u32(&d->record, frames[k].decl_line);
+		put_u32(&d->record, frames[k].line);
+		put_string(&d->record, demangle(raw, name, sizeof(name)));
+		put_string(&d->record, frames[k].decl_file);
+		put_string(&d->record, frames[k].file);
+	}
+	if (!buf_failed(&d->record))
+		apart_put(d->out, d->record.data, d->record.len);
+}
+
+static int produce_chains(void *ctx, struct apart_out *out)
+{
+	struct dwarf_job *d = ctx;
+	struct dwfl_file *f = dwfl_file_open(d->fd, d->bias);
+
+	d->out = out;
+	return f ? dwfl_file_chains(f, d->j->sorted, d->j->count, send_chain, d) : 0;
+}
+
+struct input {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static uint32_t get_u32(struct input *in)
+{
+	uint32_t v = 0;
+
+	if (in->end - in->at < 4)
+		in->bad = true;
+	else
+		memcpy(&v, in->at, 4);
+	in->at += in->bad ? 0 : 4;
+	return v;
+}
+
+static const char *get_string(struct input *in)
+{
+	uint32_t n = get_u32(in);
+	const char *s = (const char *)in->at;
+	size_t bytes = n ? n : 1;
+
+	if (in->bad || (size_t)(in->end - in->at) < bytes || s[bytes - 1]) {
+		in->bad = true;
+		return NULL;
+	}
+	in->at += bytes;
+	return n ? s : NULL;
+}
+
+static int consume_chain(void *ctx, const uint8_t *record, size_t size)
+{
+	struct job *j = ((struct dwarf_job *)ctx)->j;
+	struct symbol_frame out[DWFL_MAX_CHAIN];
+	struct input in = { record, record + size, false };
+	uint32_t i = get_u32(&in), n = get_u32(&in);
+
+	if (in.bad || i >= j->count || !n || n > DWFL_MAX_CHAIN || j->done[i])
+		return -EIO;
+	for (uint32_t k = 0; k < n; k++) {
+		out[k].decl_line = get_u32(&in);
+		out[k].line = get_u32(&in);
+		out[k].name = get_string(&in);
+		out[k].decl_file = get_string(&in);
+		out[k].file = get_string(&in);
+		if (in.bad || !out[k].name)
+			return -EIO;
 	}
 	j->fn(j->ctx, j->order[i], out, n, SYM_DWARF);
 	symcache_put(j->cache, j->sorted[i], out, n);
 	j->s->counters.dwarf++;
 	j->done[i] = true;
+	return 0;
 }
 
 static void from_dwarf(struct job *j, int fd, int64_t bias)
 {
-	struct dwfl_file *f = j->count ? dwfl_file_open(fd, bias) : NULL;
+	struct dwarf_job d = { .j = j, .fd = fd, .bias = bias };
+	struct apart_job apart = {
+		.produce = produce_chains, .consume = consume_chain, .ctx = &d, .keep_fd = fd, .cpu_seconds = DWARF_SECONDS,
+		.memory = DWARF_MEMORY,
+	};
+	struct stat st;
 
-	if (!f)
+	if (!j->count || !has_dwarf(fd))
 		return;
-	dwfl_file_chains(f, j->sorted, j->count, on_chain, j);
-	dwfl_file_close(f);
+	if (!fstat(fd, &st) && st.st_size > 0)
+		apart.memory += 3 * (uint64_t)st.st_size;
+	if (apart_run(&apart))
+		j->s->counters.dwarf_failed++;
+	buf_release(&d.record);
 	compact(j);
 }
 

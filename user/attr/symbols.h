@@ -35,6 +35,7 @@ typedef void (*symbol_fn)(void *ctx, size_t index, const struct symbol_frame *ch
 struct symbols;
 struct symbols_counters {
 	uint64_t asked, from_cache, dwarf, table, fde, offset;
+	uint64_t dwarf_failed; /* files whose debug information was damaged, or too much */
 };
 
 struct symbols *symbols_new(bool use_cache, bool use_dwarf);
