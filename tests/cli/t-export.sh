@@ -72,6 +72,28 @@ else
 	skip "speedscope's own schema" "npm install speedscope did not work here (no network?)"
 fi
 
+# bytes between functions travel along: the exact engine's own figures come out at the other end
+if accperf exact -q -o flow.data -- "$WORKLOADS/pipeline" >/dev/null 2>exact.err; then
+	accperf flow -i flow.data --json >flow.json 2>/dev/null
+	total=$(jq '[.edges[].bytes] | add' flow.json)
+	expect_status 0 "--pprof of a profile with flow" accperf export -i flow.data --pprof -o flow.pb.gz
+	if need go; then
+		go tool pprof -sample_index=flow -raw flow.pb.gz >flow.raw 2>&1
+		check "pprof: the edges' bytes add up to accperf flow's ($total)" bash -c "[ \$(awk '/^Locations/ {exit} /^ +[0-9]+ +[0-9]+ +[0-9]+:/ {sub(/:/, \"\", \$3); n += \$3} END {printf \"%.0f\", n}' flow.raw) = $total ]"
+		check "pprof: reader over writer, labelled, with unique bytes" bash -c 'grep -A 2 "^ *0 *0 *2097152:" flow.raw | grep -A 1 "dst:\[scale\] src:\[transform\]" | grep -q "unique_bytes:\[65536 bytes\]"'
+		check "pprof -peek: who wrote what transform reads" bash -c 'go tool pprof -sample_index=flow -peek "^transform$" flow.pb.gz 2>/dev/null | grep -qE "2097152B .* \|   produce$"'
+		check "pprof: the comment says what does not add up" grep -q 'cumulative flow is not conserved' flow.raw
+	fi
+	expect_status 0 "--speedscope of a profile with flow" accperf export -i flow.data --speedscope -o flow.speedscope.json
+	check "speedscope: a profile in bytes that adds up" jq -e --argjson t "$total" '.shared.frames as $f | .profiles[-1] | .unit == "bytes" and .endValue == $t and (.weights | add) == $t
+		and ([.samples[0][] | $f[.].name] | length == 2)' flow.speedscope.json
+	[ -n "${schema:-}" ] && check "speedscope's own schema accepts it, too" python3 -c 'import json,sys,jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' flow.speedscope.json "$schema"
+	expect_status 3 "--no-flow leaves an exact profile empty, and says so" accperf export -i flow.data --pprof --no-flow -o none.pb.gz
+else
+	skip "exports with flow" "$(tail -n 1 exact.err)"
+fi
+expect_status 3 "--flow where there is none is degraded" accperf export -i a.data --pprof --flow -o a2.pb.gz
+
 expect_status 2 "no format is wrong usage" accperf export -i a.data
 expect_status 2 "two formats are wrong usage" accperf export -i a.data --csv --pprof
 expect_status 1 "a full disk is a failure" accperf export -i a.data --pprof -o /dev/full

@@ -6,14 +6,15 @@
 
 #include "cli/cli.h"
 #include "cli/page.h"
+#include "flow/estimators.h"
 #include "view/export.h"
 
 struct export_cmd {
 	const char *input, *output;
-	bool pprof, collapsed, callgrind, speedscope, csv, inlined;
+	bool pprof, collapsed, callgrind, speedscope, csv, inlined, flow, flow_asked;
 };
 
-static const struct export_cmd defaults = { .input = "accperf.data", .inlined = true };
+static const struct export_cmd defaults = { .input = "accperf.data", .inlined = true, .flow = true };
 
 #define AT(field) .offset = offsetof(struct export_cmd, field)
 static const struct opt options[] = {
@@ -25,6 +26,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "speedscope", AT(speedscope), .help = "speedscope's JSON" },
 	{ OPT_BOOL, 0, "csv", AT(csv), .help = "the report's table" },
 	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions as frames of their own (on; --no-inline)" },
+	{ OPT_BOOL, 0, "flow", AT(flow), .set_offset = offsetof(struct export_cmd, flow_asked),
+	  .help = "bytes between functions, in pprof and speedscope files (on where the profile has any)" },
 	OPT_END
 };
 
@@ -50,6 +53,24 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 	return name ? export_find(name) : NULL;
 }
 
+/* The flow of the same profile, by the best method it allows; false: there is none, e says why. */
+static bool find_flow(const char *input, struct flow_input *in, struct flow *flow, struct err *e)
+{
+	struct flow_input_opts whole = { 0 };
+	struct est_opts how = EST_OPTS_DEFAULT;
+
+	if (flow_input_load(in, input, &whole, e))
+		return false;
+	if (!flow_estimate(in, NULL, &how, flow, e)) {
+		if (flow->edge_count)
+			return true;
+		err_set(e, -1, "%s shows no bytes between functions", input);
+		flow_release(flow);
+	}
+	flow_input_release(in);
+	return false;
+}
+
 static int cmd_export(void *opts, int argc, char **argv)
 {
 	const struct export_cmd *o = opts;
@@ -59,8 +80,11 @@ static int cmd_export(void *opts, int argc, char **argv)
 	char made_up[4096];
 	const char *output = o->output;
 	struct profile *p;
+	struct flow_input in;
+	struct flow flow;
 	AUTO_BUF(out);
-	int status = EXIT_DONE;
+	int status = EXIT_DONE, err;
+	bool has_flow;
 
 	if (!f)
 		return cli_fail(&e, EXIT_USAGE);
@@ -75,7 +99,20 @@ static int cmd_export(void *opts, int argc, char **argv)
 	p = profile_load(o->input, &e);
 	if (!p)
 		return cli_fail(&e, EXIT_FAILED);
-	if (f->render(p, &eo, &out, &e) || page_save(&out, output, &e)) {
+	has_flow = f->carries_flow && o->flow && find_flow(o->input, &in, &flow, &e);
+	if (o->flow_asked && o->flow && !has_flow) {
+		log_warn("no flow in the export: %s", f->carries_flow ? e.text : "this format has no place for it");
+		status = EXIT_DEGRADED;
+	}
+	eo.flow = has_flow ? &flow : NULL;
+	err = f->render(p, &eo, &out, &e);
+	if (!err)
+		err = page_save(&out, output, &e);
+	if (has_flow) {
+		flow_release(&flow);
+		flow_input_release(&in);
+	}
+	if (err) {
 		profile_free(p);
 		return cli_fail(&e, EXIT_FAILED);
 	}
@@ -83,7 +120,7 @@ static int cmd_export(void *opts, int argc, char **argv)
 		log_warn("%s: %s", o->input, p->recovery);
 		status = EXIT_DEGRADED;
 	}
-	if (!p->samples[profile_unit(p)] && strcmp(f->name, "csv")) {
+	if (!p->samples[profile_unit(p)] && !has_flow && strcmp(f->name, "csv")) {
 		log_warn("%s holds no samples, so the file is empty%s", o->input,
 			 p->has_exact ? ": the exact engine counts by function; --csv has its figures" : "");
 		status = EXIT_DEGRADED;

@@ -6,11 +6,11 @@
 #include <string.h>
 
 const struct export_format export_formats[] = {
-	{ "pprof", ".pb.gz", true, export_pprof },
-	{ "collapsed", ".folded", false, export_collapsed },
-	{ "callgrind", ".callgrind", false, export_callgrind },
-	{ "speedscope", ".speedscope.json", false, export_speedscope },
-	{ "csv", ".csv", false, export_csv },
+	{ "pprof", ".pb.gz", true, true, export_pprof },
+	{ "collapsed", ".folded", false, false, export_collapsed },
+	{ "callgrind", ".callgrind", false, false, export_callgrind },
+	{ "speedscope", ".speedscope.json", false, true, export_speedscope },
+	{ "csv", ".csv", false, false, export_csv },
 	{ 0 },
 };
 

@@ -11,17 +11,20 @@
 #define ACCPERF_VIEW_EXPORT_H
 
 #include "attr/profile.h"
+#include "flow/flow.h"
 #include "util/buf.h"
 #include "util/err.h"
 
 struct export_opts {
 	bool inlined; /* inlined functions as frames of their own */
+	const struct flow *flow; /* edges for the formats that can hold them (carries_flow); may be NULL */
 };
 
 struct export_format {
 	const char *name;
 	const char *suffix; /* of the default file name */
 	bool binary;
+	bool carries_flow;
 	int (*render)(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 };
 

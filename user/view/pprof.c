@@ -4,6 +4,7 @@
  * concatenated messages, so no second copy of the profile is built in memory.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,12 @@ static int64_t string_id(struct writer *w, const char *s)
 	return id;
 }
 
+/* Locations: 1 without a stack, then the frames, then the flow's functions. */
+static uint64_t flow_location(const struct writer *w, uint32_t function)
+{
+	return (w->p->frame_count ? w->p->frame_count : 1) + 1 + function;
+}
+
 static void emit(struct writer *w, const Pprof__Profile *piece)
 {
 	size_t n = pprof__profile__get_packed_size(piece);
@@ -54,9 +61,9 @@ static void emit_head(struct writer *w)
 	enum profile_unit unit = profile_unit(p);
 	bool time = unit == PROFILE_TIME;
 	Pprof__Profile head = PPROF__PROFILE__INIT;
-	Pprof__ValueType count = PPROF__VALUE_TYPE__INIT, cost = PPROF__VALUE_TYPE__INIT;
-	Pprof__ValueType *types[2] = { &count, &cost };
-	int64_t comments[2];
+	Pprof__ValueType count = PPROF__VALUE_TYPE__INIT, cost = PPROF__VALUE_TYPE__INIT, flow = PPROF__VALUE_TYPE__INIT;
+	Pprof__ValueType *types[3] = { &count, &cost, &flow };
+	int64_t comments[3];
 	const char *engine = profile_meta(p, "engine");
 	char text[400];
 
@@ -64,9 +71,11 @@ static void emit_head(struct writer *w)
 	count.unit = string_id(w, "count");
 	cost.type = string_id(w, time ? "cpu" : "instructions");
 	cost.unit = string_id(w, time ? "nanoseconds" : "count");
-	head.n_sample_type = 2;
+	flow.type = string_id(w, "flow");
+	flow.unit = string_id(w, "bytes");
+	head.n_sample_type = w->o->flow ? 3 : 2;
 	head.sample_type = types;
-	head.default_sample_type = cost.type;
+	head.default_sample_type = w->o->flow && !p->samples[unit] ? flow.type : cost.type;
 	head.period_type = &cost;
 	head.period = p->samples[unit] ? whole(p->weight[unit] / (double)p->samples[unit]) : 0;
 	head.time_nanos = (int64_t)p->start_realtime_ns;
@@ -77,9 +86,12 @@ static void emit_head(struct writer *w)
 	else
 		snprintf(text, sizeof(text), "accperf, engine %s, lost samples unknown", engine ? engine : "unknown");
 	comments[0] = string_id(w, text);
-	comments[1] = string_id(w, p->recovery);
 	head.comment = comments;
-	head.n_comment = *p->recovery ? 2 : 1;
+	head.n_comment = 1;
+	if (*p->recovery)
+		comments[head.n_comment++] = string_id(w, p->recovery);
+	if (w->o->flow)
+		comments[head.n_comment++] = string_id(w, "flow: one stack [reader, writer] for each edge; nodes merge, so cumulative flow is not conserved");
 	emit(w, &head);
 }
 
@@ -178,7 +190,7 @@ static void emit_sample(struct writer *w, const struct profile_cell *c, uint64_t
 	Pprof__Profile piece = PPROF__PROFILE__INIT;
 	Pprof__Label labels[3] = { PPROF__LABEL__INIT, PPROF__LABEL__INIT, PPROF__LABEL__INIT };
 	Pprof__Label *label_at[3] = { &labels[0], &labels[1], &labels[2] };
-	int64_t values[2] = { (int64_t)c->samples[unit], whole(c->weight[unit]) };
+	int64_t values[3] = { (int64_t)c->samples[unit], whole(c->weight[unit]), 0 };
 
 	/* location 1 stands for samples without a stack */
 	ids[0] = 1;
@@ -187,7 +199,7 @@ static void emit_sample(struct writer *w, const struct profile_cell *c, uint64_t
 	sample.location_id = ids;
 	sample.n_location_id = s->count ? s->count : 1;
 	sample.value = values;
-	sample.n_value = 2;
+	sample.n_value = w->o->flow ? 3 : 2;
 	labels[0].key = string_id(w, "thread");
 	labels[0].num = t->tid;
 	labels[1].key = string_id(w, "process");
@@ -196,6 +208,74 @@ static void emit_sample(struct writer *w, const struct profile_cell *c, uint64_t
 	labels[2].str = string_id(w, t->comm);
 	sample.label = label_at;
 	sample.n_label = t->comm ? 3 : 2;
+	piece.sample = samples;
+	piece.n_sample = 1;
+	emit(w, &piece);
+}
+
+/* Functions and locations of the flow's own: a location with inlined lines would hand a consumer's bytes
+ * to what is inlined into it. Their ids follow those of the profile. */
+static void emit_flow_functions(struct writer *w)
+{
+	const struct flow *f = w->o->flow;
+
+	for (uint32_t i = 0; i < f->func_count; i++) {
+		Pprof__Function fn = PPROF__FUNCTION__INIT, *fns[1] = { &fn };
+		Pprof__Location loc = PPROF__LOCATION__INIT, *locs[1] = { &loc };
+		Pprof__Line line = PPROF__LINE__INIT, *lines[1] = { &line };
+		Pprof__Profile piece = PPROF__PROFILE__INIT;
+
+		fn.id = line.function_id = w->p->function_count + 1 + i;
+		fn.name = fn.system_name = string_id(w, f->funcs[i].name);
+		loc.id = flow_location(w, i);
+		loc.mapping_id = 1;
+		loc.line = lines;
+		loc.n_line = 1;
+		piece.function = fns;
+		piece.location = locs;
+		piece.n_function = piece.n_location = 1;
+		emit(w, &piece);
+	}
+}
+
+static void add_bytes(struct writer *w, Pprof__Sample *s, Pprof__Label *labels, const char *key, double bytes)
+{
+	Pprof__Label *l = &labels[s->n_label];
+
+	if (!isfinite(bytes))
+		return;
+	l->key = string_id(w, key);
+	l->num = whole(bytes);
+	l->num_unit = string_id(w, "bytes");
+	s->n_label++;
+}
+
+static void emit_edge(struct writer *w, const struct flow_edge *edge)
+{
+	const struct flow *f = w->o->flow;
+	uint64_t ids[2] = { flow_location(w, edge->consumer), flow_location(w, edge->producer) };
+	int64_t values[3] = { 0, 0, whole(edge->bytes) };
+	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples[1] = { &sample };
+	Pprof__Profile piece = PPROF__PROFILE__INIT;
+	Pprof__Label labels[5], *label_at[5];
+
+	for (int i = 0; i < 5; i++) {
+		pprof__label__init(&labels[i]);
+		label_at[i] = &labels[i];
+	}
+	labels[0].key = string_id(w, "src");
+	labels[0].str = string_id(w, f->funcs[edge->producer].name);
+	labels[1].key = string_id(w, "dst");
+	labels[1].str = string_id(w, f->funcs[edge->consumer].name);
+	sample.n_label = 2;
+	add_bytes(w, &sample, labels, "unique_bytes", edge->unique);
+	add_bytes(w, &sample, labels, "low_bytes", edge->low);
+	add_bytes(w, &sample, labels, "high_bytes", edge->high);
+	sample.label = label_at;
+	sample.location_id = ids;
+	sample.n_location_id = 2;
+	sample.value = values;
+	sample.n_value = 3;
 	piece.sample = samples;
 	piece.n_sample = 1;
 	emit(w, &piece);
@@ -265,6 +345,12 @@ int export_pprof(const struct profile *p, const struct export_opts *o, struct bu
 		for (size_t i = 0; i < p->cell_count; i++)
 			if (p->cells[i].samples[unit])
 				emit_sample(&w, &p->cells[i], ids);
+		if (o->flow) {
+			emit_flow_functions(&w);
+			for (size_t i = 0; i < o->flow->edge_count; i++)
+				if (o->flow->edges[i].bytes > 0)
+					emit_edge(&w, &o->flow->edges[i]);
+		}
 		emit_strings(&w);
 		err = w.failed || buf_failed(&w.raw) ? -ENOMEM : gzip(&w.raw, out);
 	}

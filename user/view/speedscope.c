@@ -98,11 +98,55 @@ static int add_profile(struct writer *w, const char *name, size_t first, size_t 
 	return 0;
 }
 
+/* Writers above the readers of their bytes, in a profile of its own; frames follow those of the stacks. */
+static int add_flow(struct writer *w)
+{
+	const struct flow *f = w->o->flow;
+	uint64_t first = w->frame_at.used;
+	double total = 0;
+
+	for (uint32_t i = 0; i < f->func_count; i++) {
+		struct json frame = { .out = &w->frames };
+
+		if (first + i)
+			buf_addch(&w->frames, ',');
+		json_obj(&frame, NULL);
+		json_str(&frame, "name", f->funcs[i].name);
+		if (*f->funcs[i].object)
+			json_str(&frame, "file", f->funcs[i].object);
+		json_end(&frame);
+	}
+	json_obj(&w->j, NULL);
+	json_str(&w->j, "type", "sampled");
+	json_str(&w->j, "name", "flow: writer, then reader of its bytes");
+	json_str(&w->j, "unit", "bytes");
+	json_u64(&w->j, "startValue", 0);
+	json_arr(&w->j, "samples");
+	for (size_t i = 0; i < f->edge_count; i++) {
+		if (!(f->edges[i].bytes > 0))
+			continue;
+		total += f->edges[i].bytes;
+		json_arr(&w->j, NULL);
+		json_u64(&w->j, NULL, first + f->edges[i].producer);
+		json_u64(&w->j, NULL, first + f->edges[i].consumer);
+		json_end(&w->j);
+	}
+	json_end(&w->j);
+	json_arr(&w->j, "weights");
+	for (size_t i = 0; i < f->edge_count; i++)
+		if (f->edges[i].bytes > 0)
+			json_f64(&w->j, NULL, f->edges[i].bytes);
+	json_end(&w->j);
+	json_f64(&w->j, "endValue", total);
+	json_end(&w->j);
+	return 0;
+}
+
 int export_speedscope(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
 {
 	struct writer w = { .p = p, .o = o, .j = { .out = out } };
 	const char *command = profile_meta(p, "command");
-	int err;
+	int err = 0;
 
 	json_obj(&w.j, NULL);
 	json_str(&w.j, "$schema", "https://www.speedscope.app/file-format-schema.json");
@@ -110,7 +154,9 @@ int export_speedscope(const struct profile *p, const struct export_opts *o, stru
 	json_str(&w.j, "exporter", "accperf " ACCPERF_VERSION);
 	json_u64(&w.j, "activeProfileIndex", 0);
 	json_arr(&w.j, "profiles");
-	err = add_profile(&w, "all threads", 0, p->cell_count);
+	/* the viewer opens the first: not one that is empty */
+	if (p->samples[profile_unit(p)] || !o->flow)
+		err = add_profile(&w, "all threads", 0, p->cell_count);
 	for (size_t t = 0; t < p->thread_count && p->thread_count > 1 && !err; t++) {
 		const struct profile_thread *th = &p->threads[t];
 		char name[100];
@@ -118,6 +164,8 @@ int export_speedscope(const struct profile *p, const struct export_opts *o, stru
 		snprintf(name, sizeof(name), "thread %u%s%.60s", th->tid, th->comm ? " of " : "", th->comm ? th->comm : "");
 		err = add_profile(&w, name, th->first_cell, th->first_cell + th->cell_count);
 	}
+	if (!err && o->flow)
+		err = add_flow(&w);
 	json_end(&w.j);
 	json_obj(&w.j, "shared");
 	json_arr(&w.j, "frames");
