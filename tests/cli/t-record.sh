@@ -133,6 +133,14 @@ expect_status 1 "an output that cannot be written" accperf record -p $loop --dur
 ln -s /etc/passwd link.data
 expect_status 1 "an output that is a symbolic link" accperf record -q -p $loop --duration 0.1s -o link.data
 
+# a kernel without BTF: hidden from us in a mount namespace of our own
+if unshare -m true 2>/dev/null; then
+	expect_status 1 "a kernel without BTF" unshare -m sh -c "mount -t tmpfs none /sys/kernel/btf && exec accperf record -o b.data -p $loop --duration 0.1s"
+	check "is said, with what to do" grep -q 'no BTF.*CONFIG_DEBUG_INFO_BTF' "$TMP/err"
+else
+	skip "a kernel without BTF" "no mount namespace can be made"
+fi
+
 # 500 threads
 start "$WORKLOADS/nthreads" 10 --seconds 8 --threads 500 || true
 start python3 -c 'import threading,time

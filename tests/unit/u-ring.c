@@ -295,7 +295,7 @@ static void wrap(void **state)
 {
 	const size_t bytes = 4096;
 	struct perf_event_attr a = { 0 };
-	uint8_t *mem = aligned_alloc(4096, sizeof(struct perf_event_mmap_page) + bytes);
+	uint8_t *mem = aligned_alloc(4096, 8192);
 	uint64_t next = 0, head = 0, written = 0;
 	struct perf_event_mmap_page *page = (void *)mem;
 	struct ring ring;
