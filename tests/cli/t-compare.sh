@@ -30,6 +30,11 @@ check "intervals are judged" [ "$(value '.coverage.of > 0 and .coverage.level ==
 check "the worst edge stands first" [ "$(value '[.offenders[] | (.estimated - .true) | fabs] | . == (sort | reverse)')" = true ]
 expect_status 0 "five rows" accperf compare --json -n 5 -e fused a.data a.data
 check "are five" [ "$(value '.offenders | length')" = 5 ]
+for i in 1 2; do
+	accperf exact -q --emit-samples 100:5 -o again$i.data -- "$WORKLOADS/kv" 300 >/dev/null 2>&1
+	accperf flow --json -i again$i.data | jq -S '[.edges, .functions]' >again$i.json
+done
+check "the same program and input give the same flow twice" cmp again1.json again2.json
 accperf exact -q --emit-samples 10:3 -o dense.data -- "$WORKLOADS/kv" 1000 >/dev/null 2>&1
 expect_status 0 "dense samples" accperf compare --json --stack include -e cascade dense.data dense.data
 check "their volume is that of the truth within 2 %" [ "$(value '(.estimated_bytes / .true_bytes - 1) | fabs < 0.02')" = true ]

@@ -99,6 +99,11 @@ for program in "pipeline 64" "zlibuse 2000"; do
 	exact main.exact "--attribute main" "--stack exclude" $program
 	check "${program% *}, libraries as their callers in the main image: equal" no_difference main
 done
+trace window.lackey "--stack include --start-at pack:1" zlibuse 2000
+exact window.exact "--start-at pack:1" "--stack include" zlibuse 2000
+check "zlibuse, counted from pack on: equal, what was written before it is (before attach)" no_difference window
+planted window.exact quad "(before attach)" verify "$(edge window.lackey quad "(before attach)" verify)"
+check "and there is some of that" [ "$(edge window.exact quad "(before attach)" verify)" -ge 2000 ]
 while read -r stack program args; do
 	name=$program.$stack
 	# shellcheck disable=SC2086

@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "dump: %s\n", e.text);
 		return 1;
 	}
-	printf("total\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", in.x_run.instructions, in.x_run.loads,
+	printf("total\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", in.x_run.counted, in.x_run.loads,
 	       in.x_run.stores, in.x_run.load_bytes, in.x_run.store_bytes);
 	for (int sem = FLOW_QUAD; sem <= FLOW_KE; sem++) {
 		struct flow f;

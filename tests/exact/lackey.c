@@ -10,7 +10,7 @@
  *
  *     valgrind ... 2>&1 >/dev/null | lackey [--stack include|exclude] [--chunk 1|4|8]
  *                                           [--select F,G...] [--attribute self|main] [--fold]
- *                                           [--maps FILE] MAIN
+ *                                           [--start-at FN:N] [--maps FILE] MAIN
  *
  * MAIN is the program's file. Output: tab-separated lines `total`, `fn`, `quad`, `ke`.
  */
@@ -27,7 +27,8 @@ static struct {
 	bool stack_included, fold, owners; /* owners: accesses belong to a function further up */
 	bool main_image;
 	unsigned int chunk;
-	const char *select, *maps, *main_path;
+	const char *select, *maps, *main_path, *start_at;
+	unsigned int start_n;
 } want = { .stack_included = true, .chunk = 4 };
 
 static struct counts total;
@@ -72,8 +73,28 @@ static struct insn *now; /* the instruction being executed */
 static uint32_t now_function;
 static bool call_pending; /* a call has pushed, its callee has not begun */
 
+/* What was counted goes; who wrote stays, as one who did so before. */
+static void start_counting(void)
+{
+	uint32_t before = function_id("(before attach)", "");
+
+	memset(&total, 0, sizeof(total));
+	forget_counts();
+	for (size_t i = 0; i < pages.cap; i++) {
+		struct page *p = pages.key[i] ? (struct page *)(uintptr_t)pages.value[i] : NULL;
+
+		for (size_t k = 0; p && k < 4096; k++) {
+			p->writer[k] = p->writer[k] ? before : 0;
+			p->chunk_writer[k] = p->chunk_writer[k] ? before : 0;
+			p->chunk_reader[k] = 0;
+		}
+	}
+}
+
 static void enter(struct frame *f, uint32_t function)
 {
+	if (want.start_n && !strcmp(functions[function].name, want.start_at) && !--want.start_n)
+		start_counting();
 	functions[function].calls++;
 	f->function = function;
 	if (want.owners && !functions[function].selected) {
@@ -459,13 +480,20 @@ int main(int argc, char **argv)
 			want.maps = argv[++i];
 		else if (!strcmp(argv[i], "--attribute") && i + 1 < argc)
 			want.main_image = !strcmp(argv[++i], "main");
+		else if (!strcmp(argv[i], "--start-at") && i + 1 < argc && strchr(argv[i + 1], ':')) {
+			char *colon = strchr(argv[++i], ':');
+
+			*colon = 0;
+			want.start_at = argv[i];
+			want.start_n = (unsigned int)atoi(colon + 1);
+		}
 		else if (!strcmp(argv[i], "--fold"))
 			want.fold = true;
 		else
 			want.main_path = argv[i];
 	}
 	if (!want.main_path || (want.chunk != 1 && want.chunk != 4 && want.chunk != 8)) {
-		fprintf(stderr, "usage: lackey [--stack include|exclude] [--chunk 1|4|8] [--select F,G] [--attribute self|main] [--fold] [--maps FILE] MAIN < TRACE\n");
+		fprintf(stderr, "usage: lackey [--stack include|exclude] [--chunk 1|4|8] [--select F,G] [--attribute self|main] [--fold] [--start-at FN:N] [--maps FILE] MAIN < TRACE\n");
 		return 2;
 	}
 	want.owners = want.select || want.main_image;

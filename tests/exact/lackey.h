@@ -63,6 +63,8 @@ void objects_from(const char *maps_file, long pid, const char *main_path);
 struct insn *insn_at(uint64_t addr);
 /* The main thread's stack, from the first address that was ever pushed to. */
 void find_stack(uint64_t addr, uint64_t *low, uint64_t *high);
+/* All counts, sets and edges back to nothing. */
+void forget_counts(void);
 void print_all(const struct counts *total, unsigned int chunk);
 
 void *xcalloc(size_t n, size_t size);

@@ -107,6 +107,31 @@ void unique_add(struct table *set, uint32_t function, uint64_t addr, unsigned in
 	}
 }
 
+static void table_empty(struct table *t)
+{
+	free(t->key);
+	free(t->value);
+	*t = (struct table){ 0 };
+}
+
+void forget_counts(void)
+{
+	struct edges *const both[] = { &quad, &ke };
+
+	for (int i = 0; i < 2; i++) {
+		table_empty(&both[i]->count);
+		table_empty(&both[i]->unique);
+		table_empty(&both[i]->index);
+		table_empty(&both[i]->seen);
+	}
+	table_empty(&read_set);
+	table_empty(&out_set);
+	for (uint32_t i = 0; i < function_count; i++) {
+		functions[i].self = (struct counts){ 0 };
+		functions[i].in = functions[i].in_unique = functions[i].out_unique = functions[i].calls = 0;
+	}
+}
+
 /* ---- functions ---- */
 
 static bool in_list(const char *list, const char *name)
