@@ -68,7 +68,7 @@ accperf timeline -i j.data --json --slices 20 >time.json
 check "the timeline follows its schema" schema timeline time.json
 check "it has the slices asked for" jq -e '.slices==20 and (.functions[0].read_bytes|length)==20' time.json
 check "encoding and decoding are phases of their own" jq -e '.phases >= 2' time.json
-check "the CSV has a line per slice and function" sh -c 'accperf timeline -i j.data --csv --slices 20 | awk -F, "NR==1 { exit !(NF==7) } END { exit !(NR>20) }"'
+check "the CSV has a line per slice and function" sh -c 'accperf timeline -i j.data --csv --slices 20 | awk -F, "NF!=7 { bad=1 } END { exit bad || NR<=20 }"'
 check "the SVG is well-formed" sh -c 'accperf timeline -i j.data --svg -o t.svg && python3 -c "import xml.etree.ElementTree as t; t.parse(\"t.svg\")"'
 expect_status 1 "a profile without accesses has no timeline" accperf timeline -i bare.data
 
@@ -89,3 +89,13 @@ check "two runs of the same program: no change is called real" jq -e 'all(.edges
 accperf diff -e fused --json p.data j.data >other.json
 check "two programs: many changes are" jq -e '([.edges[] | select(.verdict=="real")] | length) > 5 and .tv > 0.9' other.json
 check "diff prints as a table" sh -c 'accperf diff -e fused p.data j.data | grep -q " real$"'
+
+# ---- pprof ----
+if need go; then
+	accperf export --pprof -q -i p.data -o p.pb.gz 2>/dev/null || accperf export --pprof -i p.data -o p.pb.gz 2>/dev/null
+	check "pprof has the flow as a sample type" sh -c 'go tool pprof -sample_index=flow -peek "^scale$" p.pb.gz 2>/dev/null | grep -q transform'
+	check "its bytes are those of the flow" [ "$(go tool pprof -sample_index=flow -raw p.pb.gz 2>/dev/null | awk '$1=="Samples:" { on=1; next } $1=="Locations" { on=0 } on && NF>3 && $3 ~ /:$/ { s+=$3 } END { printf "%d", s }')" = "$(jq '[.edges[].bytes]|add' flow.json)" ]
+	check "--no-flow leaves it out" sh -c 'accperf export --pprof --no-flow -i p.data -o n.pb.gz 2>/dev/null && ! go tool pprof -raw n.pb.gz 2>/dev/null | grep -q flow/bytes'
+else
+	skip "flow in pprof" "go is not installed"
+fi
