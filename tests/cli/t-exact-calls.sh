@@ -73,6 +73,10 @@ check "--objects: globals by name" grep -qP '^use\t\w+\tbucket\t' obj.txt
 check "--objects: heap blocks by site" grep -qP '^object\tmalloc in store_entry \(kv.c:\d+\)\t3\tblocks [1-9]' obj.txt
 check "--objects: every counted access is some object's" awk -F'\t' '
 	$1 == "run" { loads = $4; stores = $5 } $1 == "use" { r += $4; w += $5 } END { if (r != loads || w != stores) { print r, loads, w, stores; exit 1 } }' obj.txt
+check "what malloc gave is heap, not globals" awk -F'\t' '
+	$1 == "region" && $2 == "store_entry" && $3 == "self" { split($5, a, " "); if (a[3] > a[4]) ok = 1 } END { exit !ok }' obj.txt
+run local.txt --objects -- "$WORKLOADS/kv" 100
+check "--objects: a local variable by its DWARF name" grep -qP '^object\tq in serve\t2\t' local.txt
 run slice.txt --slice 20000 -- "$WORKLOADS/pipeline" 64
 check "--slice: slices add up to the run" awk -F'\t' '
 	$1 == "run" { n = $3; l = $6; s = $7 } $1 == "slice" { i += $4; a += $5; b += $6; last = $2 }

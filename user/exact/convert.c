@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "exact/convert.h"
+#include "util/buf.h"
 #include "exact/stream.h"
+#include "attr/demangle.h"
 #include "attr/symbols.h"
 
 #define MAX_STRINGS (1u << 26)
@@ -168,6 +170,32 @@ static uint32_t size_of(uint32_t section)
 	}
 }
 
+/* "malloc in FUNCTION (file:line)": C++ names in it as people write them. */
+static uint32_t object_name(const struct conv *c, uint32_t id)
+{
+	const char *s = string_text(c, id);
+	AUTO_BUF(out);
+	char word[1024], plain[2048];
+
+	if (!s || !strstr(s, "_Z"))
+		return string_id(c, id);
+	while (*s) {
+		size_t n = strcspn(s, " ");
+
+		if (!strncmp(s, "_Z", 2) && n < sizeof(word)) {
+			memcpy(word, s, n);
+			word[n] = 0;
+			buf_addstr(&out, demangle(word, plain, sizeof(plain)));
+		} else {
+			buf_add(&out, s, n);
+		}
+		s += n;
+		if (*s)
+			buf_addch(&out, *s++);
+	}
+	return buf_failed(&out) ? string_id(c, id) : store_string(c->w, out.data);
+}
+
 /* The strings a record refers to, and what only the driver can add. */
 static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint32_t size)
 {
@@ -200,7 +228,7 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 		break;
 	}
 	case FMT_OBJECT:
-		u.obj.name = string_id(c, u.obj.name);
+		u.obj.name = object_name(c, u.obj.name);
 		break;
 	case FMT_COUNTER:
 		u.counter.name = string_id(c, u.counter.name);

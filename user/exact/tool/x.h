@@ -217,6 +217,7 @@ void shadow_init(void);
 void shadow_forget(Addr a, SizeT len);
 void shadow_copy(Addr from, Addr to, SizeT len);
 void shadow_heap(Addr a, SizeT len);
+void shadow_brk(Addr a, SizeT len);
 void kernel_reads(UInt fn, Addr a, SizeT len);
 void kernel_writes(UInt fn, Addr a, SizeT len);
 void *shadow_alloc(SizeT n);

@@ -64,7 +64,7 @@ static Fn *fn_add(const HChar *name, Module *m, Addr entry, ULong vaddr)
 		f->flags |= FNF_STOP;
 	if (in_list(opt.candidates, name, &nth) && nth < 8)
 		f->candidate = nth;
-	if (m && opt.objects)
+	if (m)
 		f->alloc_kind = object_alloc_kind(name);
 
 	VG_(memset)(&r, 0, sizeof(r));

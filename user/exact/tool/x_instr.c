@@ -325,7 +325,7 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 		IRTemp t = newIRTemp(g.out->tyenv, Ity_I64);
 
 		exit_kind = EXIT_RET;
-		if (opt.objects) {
+		if (bb->fn && bb->fn->alloc_kind) {
 			addStmtToIRSB(g.out, IRStmt_WrTmp(t, IRExpr_Get(OFFSET_amd64_RAX, Ity_I64)));
 			store_const_addr(&g, &ret_value, IRExpr_RdTmp(t));
 		}

@@ -159,8 +159,10 @@ static void on_unmap(Addr a, SizeT len)
 
 static void on_brk(Addr a, SizeT len, ThreadId tid)
 {
-	if (!out_dead)
-		shadow_forget(a, len);
+	if (out_dead)
+		return;
+	shadow_forget(a, len);
+	shadow_brk(a, len);
 }
 
 static void on_remap(Addr from, Addr to, SizeT len)

@@ -168,7 +168,7 @@ UInt object_alloc_kind(const HChar *name)
 		{ "malloc", ALLOC_MALLOC }, { "__libc_malloc", ALLOC_MALLOC }, { "__libc_calloc", ALLOC_CALLOC },
 		{ "calloc", ALLOC_CALLOC }, { "realloc", ALLOC_REALLOC }, { "__libc_realloc", ALLOC_REALLOC },
 		{ "memalign", ALLOC_MEMALIGN }, { "__libc_memalign", ALLOC_MEMALIGN },
-		{ "aligned_alloc", ALLOC_MEMALIGN }, { "posix_memalign", ALLOC_POSIX },
+		{ "aligned_alloc", ALLOC_MEMALIGN }, { "_mid_memalign", ALLOC_MEMALIGN }, { "posix_memalign", ALLOC_POSIX },
 		{ "free", ALLOC_FREE }, { "__libc_free", ALLOC_FREE }, { "cfree", ALLOC_FREE },
 		{ "_Znwm", ALLOC_MALLOC }, { "_Znam", ALLOC_MALLOC },
 		{ "_ZnwmRKSt9nothrow_t", ALLOC_MALLOC }, { "_ZnamRKSt9nothrow_t", ALLOC_MALLOC },
@@ -177,9 +177,13 @@ UInt object_alloc_kind(const HChar *name)
 		{ "_ZdlPvm", ALLOC_FREE }, { "_ZdaPvm", ALLOC_FREE },
 	};
 
-	for (UInt i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (VG_STREQ(name, known[i].name))
+	for (UInt i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		UInt n = VG_(strlen)(known[i].name);
+
+		/* a compiler's variant (.isra.0) is as good */
+		if (!VG_(strncmp)(name, known[i].name, n) && (!name[n] || name[n] == '.'))
 			return known[i].kind;
+	}
 	return ALLOC_NONE;
 }
 
@@ -207,6 +211,8 @@ void object_alloc_enter(Frame *f)
 	f->alloc_arg[0] = call_args[0];
 	f->alloc_arg[1] = call_args[1];
 	f->alloc_arg[2] = call_args[2];
+	if (!opt.objects)
+		return;
 	if (f->fn->alloc_kind == ALLOC_FREE && call_args[0]) {
 		Range *r = range_at(call_args[0]);
 
@@ -232,7 +238,7 @@ void object_alloc_leave(Frame *f, Fn *caller)
 		size = a[0] * a[1];
 		break;
 	case ALLOC_REALLOC: {
-		Range *old = a[0] ? range_at(a[0]) : NULL;
+		Range *old = a[0] && opt.objects ? range_at(a[0]) : NULL;
 
 		size = a[1];
 		if (old && old->lo == a[0] && p) {
@@ -253,6 +259,9 @@ void object_alloc_leave(Frame *f, Fn *caller)
 	}
 	if (!p || !size || p + size < p || !VG_(am_is_valid_for_client)(p, 1, VKI_PROT_READ))
 		return;
+	shadow_heap(p, size);
+	if (!opt.objects)
+		return;
 	/* operator new calls malloc: the outer one, which ends last, names the block */
 	{
 		Range *inner = range_at(p);
@@ -271,7 +280,6 @@ void object_alloc_leave(Frame *f, Fn *caller)
 	if (o->live > o->peak)
 		o->peak = o->live;
 	range_add(p, p + size, id);
-	shadow_heap(p, size);
 }
 
 /* ---- mappings ---- */

@@ -101,16 +101,30 @@ Sec *sec_slow(Addr a)
 	return s;
 }
 
+/* Mappings that the allocator took its blocks from. */
+#define MAX_HEAPS 8192
+static struct { Addr lo, hi; } heaps[MAX_HEAPS];
+static UInt n_heaps;
+static Addr brk_lo, brk_hi;
+
+static Bool heap_at(Addr a)
+{
+	for (UInt i = 0; i < n_heaps; i++)
+		if (a - heaps[i].lo < heaps[i].hi - heaps[i].lo)
+			return True;
+	return False;
+}
+
 /* What kind of memory a page is: asked once per page, forgotten when it is unmapped. */
 UInt sec_tag(Sec *s, Addr a)
 {
 	const NSegment *seg = VG_(am_find_nsegment)(a);
 	UInt tag = FMT_X_R_OTHER;
 
-	if (seg && seg->kind == SkFileC)
-		tag = FMT_X_R_GLOBAL;
-	else if (seg && seg->isCH)
+	if (a - brk_lo < brk_hi - brk_lo || heap_at(a))
 		tag = FMT_X_R_HEAP;
+	else if (seg && seg->kind == SkFileC)
+		tag = FMT_X_R_GLOBAL;
 	else if (VG_(DebugInfo_sect_kind)(NULL, a) == Vg_SectBSS)
 		tag = FMT_X_R_GLOBAL;
 	else if (seg && seg->start > 0) {
@@ -124,18 +138,47 @@ UInt sec_tag(Sec *s, Addr a)
 	return tag;
 }
 
+/* The allocator handed out memory outside brk: the whole mapping is heap. */
 void shadow_heap(Addr a, SizeT len)
 {
-	for (Addr p = a & ~4095ull; p < a + len; p += 4096) {
+	const NSegment *seg;
+
+	if (a - brk_lo < brk_hi - brk_lo || heap_at(a))
+		return;
+	seg = VG_(am_find_nsegment)(a);
+	if (!seg || seg->kind != SkAnonC || n_heaps == MAX_HEAPS)
+		return;
+	heaps[n_heaps].lo = seg->start;
+	heaps[n_heaps++].hi = seg->end + 1;
+	/* pages touched before, by the allocator itself */
+	for (Addr p = seg->start; p < seg->end; p += 4096) {
 		Sec *s = sec_find(p);
 
-		if (!s) {
-			p |= SEC_MASK & ~4095ull; /* not touched yet: its tag is asked for when it is */
-			continue;
-		}
-		if (s->tag[(p & SEC_MASK) >> 12] == FMT_X_R_OTHER || s->tag[(p & SEC_MASK) >> 12] == TAG_NONE)
-			s->tag[(p & SEC_MASK) >> 12] = FMT_X_R_HEAP;
+		if (!s)
+			p |= SEC_MASK & ~4095ull;
+		else
+			s->tag[(p & SEC_MASK) >> 12] = TAG_NONE;
 	}
+	(void)len;
+}
+
+void shadow_brk(Addr a, SizeT len)
+{
+	if (!brk_hi)
+		brk_lo = brk_hi = a;
+	if (a < brk_lo)
+		brk_lo = a;
+	if (a + len > brk_hi)
+		brk_hi = a + len;
+}
+
+static void heap_forget(Addr a, SizeT len)
+{
+	for (UInt i = 0; i < n_heaps;)
+		if (heaps[i].lo < a + len && a < heaps[i].hi)
+			heaps[i] = heaps[--n_heaps];
+		else
+			i++;
 }
 
 static UInt chunks_of(UInt off, UInt n, UInt shift, UInt *first)
@@ -185,6 +228,7 @@ static void walk(Addr a, SizeT len, void (*part)(Sec *, UInt, UInt))
 
 void shadow_forget(Addr a, SizeT len)
 {
+	heap_forget(a, len);
 	walk(a, len, forget_part);
 }
 

@@ -175,13 +175,14 @@ static void push(Thread *t, Fn *fn, Addr sp, Addr ret)
 		object_alloc_enter(f);
 }
 
-static void pop(Thread *t)
+static void pop(Thread *t, Bool returned)
 {
 	Frame *f = &t->frames[t->depth - 1];
 
 	if (UNLIKELY_(logs_on))
 		log_return(f);
-	if (UNLIKELY_(f->fn->alloc_kind))
+	/* a tail call has not returned anything yet */
+	if (UNLIKELY_(f->fn->alloc_kind) && returned)
 		object_alloc_leave(f, t->depth > 1 ? f[-1].fn : NULL);
 	seg_close();
 	t->active[f->fn->id]--;
@@ -225,7 +226,7 @@ void stack_enter(BB *bb)
 		/* longjmp out of a handler leaves the other stack, in whatever direction */
 		if (f->sp >= X.sp && !(f->barrier == 2 && !on_altstack(t, X.sp)))
 			break;
-		pop(t);
+		pop(t, True);
 	}
 	if (!bb->fn)
 		return;
@@ -239,7 +240,7 @@ void stack_enter(BB *bb)
 		UChar barrier = f->barrier;
 
 		/* The thread's first frame keeps its place whatever jumps where. */
-		pop(t);
+		pop(t, False);
 		push(t, bb->fn, sp, ret);
 		t->frames[t->depth - 1].barrier = barrier;
 	}
@@ -323,7 +324,7 @@ void stack_signal_done(ThreadId tid)
 		if (!X.t->frames[i].barrier)
 			continue;
 		while (X.t->depth > i)
-			pop(X.t);
+			pop(X.t, True);
 		break;
 	}
 }
@@ -347,7 +348,7 @@ static void finish(Thread *t)
 	X.cand_mask = t->cand_mask;
 	load_top(t);
 	while (t->depth)
-		pop(t);
+		pop(t, False);
 	seg_close();
 	VG_(memset)(&t->tot, 0, sizeof(t->tot));
 	VG_(memset)(&t->seg0, 0, sizeof(t->seg0));
