@@ -29,7 +29,7 @@ static void fit_and_render(const struct points *pts)
 	struct fit f;
 	struct err e;
 
-	if (pts->run[RUN_HOST].count + pts->run[RUN_ACCEL].count > 200)
+	if (pts->run[RUN_HOST].count + pts->run[RUN_ACCEL].count > 60)
 		return; /* time, not memory: long inputs say nothing new */
 	if (!fit_logca(pts, &opts, &f, &e)) {
 		struct logca_view v = { .name = "<fuzz>", .unit = "ns", .p = f.p, .fit = &f, .pts = pts, .lo = f.gmin, .hi = f.gmax, .newton = true };

@@ -358,6 +358,27 @@ static void segments(void **state)
 	points_release(&pts);
 }
 
+/* Every eighth call 30 times too long: preempted calls that nobody flagged. */
+static void wild_calls(void **state)
+{
+	struct logca p = { .o = 5000, .C = 2, .A = 20, .beta = 1.3 };
+	struct points pts = { .unit = "ns" };
+	struct fit f;
+	struct err e;
+	int n = 0;
+
+	rng = 16;
+	for (double g = 16; g <= 33554432; g *= 2)
+		for (int i = 0; i < 8; i++, n++) {
+			points_add(&pts, RUN_HOST, g, logca_host(&p, g) * exp(.03 * gauss()) * (n % 8 == 3 ? 30 : 1), false, &e);
+			points_add(&pts, RUN_ACCEL, g, logca_accel(&p, g) * exp(.03 * gauss()) * (n % 8 == 5 ? 30 : 1), false, &e);
+		}
+	assert_int_equal(fit_logca(&pts, &fit_defaults, &f, &e), 0);
+	assert_true(fabs(f.p.C / 2 - 1) < .05 && fabs(f.p.beta - 1.3) < .005);
+	assert_true(fabs(f.fixed.v / 5000 - 1) < .05 && fabs(f.p.A / 20 - 1) < .05);
+	points_release(&pts);
+}
+
 static int parse(const char *csv, struct points *pts, struct err *e)
 {
 	*pts = (struct points){ 0 };
@@ -452,7 +473,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(synthetic_table), cmocka_unit_test(zero_work_separates), cmocka_unit_test(submit_separates),
-		cmocka_unit_test(coverage),	   cmocka_unit_test(unbounded),		  cmocka_unit_test(segments),
+		cmocka_unit_test(coverage),	   cmocka_unit_test(unbounded),	  cmocka_unit_test(wild_calls),		  cmocka_unit_test(segments),
 		cmocka_unit_test(csv),		   cmocka_unit_test(refusals),		  cmocka_unit_test(padding),
 	};
 
