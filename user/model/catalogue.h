@@ -11,7 +11,7 @@
 #define ACCPERF_CATALOGUE_H
 
 #include "model/logca.h"
-#include "model/points.h"
+#include "offload/points.h"
 #include "util/buf.h"
 
 #define CATALOGUE_SCHEMA "accperf.accelerators/1"

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "model/points.h"
+#include "offload/points.h"
 
 enum curve_columns { CURVE_CONST = 1, CURVE_LINEAR = 2, CURVE_POWER = 4 };
 

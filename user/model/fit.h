@@ -14,7 +14,7 @@
 
 #include "model/curve.h"
 #include "model/logca.h"
-#include "model/points.h"
+#include "offload/points.h"
 
 /* Nominal 90 %. NaN: not estimated; hi = infinity: the data set no upper bound. */
 struct fit_value {

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/points.h"
+#include "offload/points.h"
 #include "util/err.h"
 
 struct calib_family;

@@ -12,7 +12,7 @@
 #include "model/fit.h"
 #include "model/limits.h"
 #include "model/logca.h"
-#include "model/points.h"
+#include "offload/points.h"
 #include "util/buf.h"
 #include "util/json.h"
 #include "view/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "model/points.h"
+#include "offload/points.h"
 
 #include <ctype.h>
 #include <errno.h>
