@@ -90,6 +90,27 @@ static void test_overlap(void **state)
 	modules_free(ms);
 }
 
+/* With targets, other processes cost nothing. */
+static void test_known_only(void **state)
+{
+	struct modules *ms = modules_new();
+	struct procmaps *p = procmaps_new(ms);
+	struct sample map = mmap_event(4000000, 0x10000, 0x8000, "/bin/true");
+	struct sample fork = { .kind = SAMPLE_FORK, .time = 2, .pid = 4000001, .ppid = 4000000, .tid = 4000001 };
+	struct sample ours = { .kind = SAMPLE_FORK, .time = 2, .pid = 4000002, .ppid = (uint32_t)getpid(), .tid = 4000002 };
+
+	assert_int_equal(procmap_load(p, (uint32_t)getpid(), NULL), 0);
+	procmap_known_only(p);
+	assert_int_equal(procmap_event(p, &map), 0);
+	assert_int_equal(procmap_event(p, &fork), 0);
+	assert_int_equal(procmap_event(p, &ours), 0);
+	assert_null(procmap_process(p, 4000000));
+	assert_null(procmap_process(p, 4000001));
+	assert_non_null(procmap_process(p, 4000002));
+	procmaps_free(p);
+	modules_free(ms);
+}
+
 /* 200 processes a second for ten seconds: what ended is dropped. */
 static void test_churn(void **state)
 {
@@ -353,7 +374,7 @@ static void test_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlap),	   cmocka_unit_test(test_churn),   cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_overlap),	   cmocka_unit_test(test_known_only), cmocka_unit_test(test_churn),   cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_not_a_file), cmocka_unit_test(test_records), cmocka_unit_test(test_gone),
 	};
 

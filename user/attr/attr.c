@@ -203,6 +203,7 @@ int attr_attach(struct attr *a, uint32_t pid, struct err *e)
 {
 	int err = procmap_load(a->maps, pid, e);
 
+	procmap_known_only(a->maps);
 	if (!err)
 		process_seen(a, pid, 0);
 	return err;

@@ -43,6 +43,7 @@ struct attr_options {
 struct attr *attr_new(struct store_writer *w, const struct attr_options *options, struct err *e);
 void attr_free(struct attr *a);
 
+/* From the first on, only attached processes and their descendants are followed; without any, all. */
 int attr_attach(struct attr *a, uint32_t pid, struct err *e);
 int attr_event(struct attr *a, const struct sample *s);
 /* Stack id of a sample (kernel frame first if SF_KERNEL); 0: unknown, and counted. */

@@ -299,16 +299,17 @@ static void close_oldest(struct modules *ms, const struct module_private *keep)
 {
 	struct module_private *oldest = NULL;
 
+	/* first those that nothing was ever asked of; what was unwound through has its table already */
 	for (unsigned i = 0; i < ms->count; i++) {
 		struct module_private *p = ms->list[i];
 
-		if (p != keep && p->fd >= 0 && p->m.kind == FMT_MOD_FILE &&
-		    (!oldest || p->used < oldest->used))
+		if (p == keep || p->fd < 0 || p->m.kind != FMT_MOD_FILE)
+			continue;
+		if (!oldest || (p->frame_tried != oldest->frame_tried ? !p->frame_tried : p->used < oldest->used))
 			oldest = p;
 	}
 	if (!oldest)
 		return;
-	module_ehframe(&oldest->m); /* the file may not be there a second time */
 	if (oldest->fd >= 0) {
 		close(oldest->fd);
 		oldest->fd = -1;

@@ -37,6 +37,7 @@ struct procmaps {
 	unsigned budget_used;
 	char *text; /* of /proc/PID/maps, kept between reads */
 	size_t text_cap;
+	bool known_only;
 };
 
 static uint64_t now_ns(void)
@@ -209,6 +210,11 @@ void procmaps_free(struct procmaps *p)
 	intern_release(&p->names);
 	free(p->text);
 	free(p);
+}
+
+void procmap_known_only(struct procmaps *p)
+{
+	p->known_only = true;
 }
 
 struct process *procmap_process(struct procmaps *p, uint32_t pid)
@@ -566,7 +572,13 @@ static int event_fork(struct procmaps *p, const struct sample *s)
 	if (s->pid == s->ppid)
 		return 0; /* a thread */
 	/* the child may not live long enough to be asked; its parent is asked once */
-	parent = procmap_process_make(p, s->ppid, s->time);
+	parent = p->known_only ? procmap_process(p, s->ppid) : procmap_process_make(p, s->ppid, s->time);
+	if (!parent && p->known_only) {
+		parent = procmap_process(p, s->pid);
+		if (parent && !parent->end)
+			parent->end = s->time ? s->time : 1; /* its pid is another's now */
+		return 0;
+	}
 	child = procmap_process(p, s->pid);
 	if (child && !child->end && child->start && s->time && child->start > s->time)
 		return 0; /* it was read from /proc already, later than this */
@@ -599,7 +611,7 @@ int procmap_event(struct procmaps *p, const struct sample *s)
 		return 0;
 	proc = procmap_process(p, s->pid);
 	if (!proc) {
-		if (s->kind == SAMPLE_EXIT)
+		if (s->kind == SAMPLE_EXIT || p->known_only)
 			return 0;
 		proc = s->kind == SAMPLE_MMAP ? procmap_process_make(p, s->pid, s->time) : process_add(p, s->pid);
 		if (!proc)

@@ -63,6 +63,10 @@ int procmap_load(struct procmaps *p, uint32_t pid, struct err *e);
 /* SAMPLE_MMAP, _COMM, _FORK, _EXIT; others are ignored. */
 int procmap_event(struct procmaps *p, const struct sample *s);
 
+/* Events of processes that were neither loaded nor forked from a known one are ignored: they are not
+ * observed, and their files need not be opened. */
+void procmap_known_only(struct procmaps *p);
+
 /* NULL if never seen. */
 struct process *procmap_process(struct procmaps *p, uint32_t pid);
 /* Seen, or made now from /proc; NULL only without memory. */
