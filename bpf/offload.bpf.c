@@ -579,6 +579,8 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 		return 1;
 	}
 	s->probe = probe;
+	s->pid = pid;
+	s->tid = tid;
 	s->family = spec->family;
 	s->library = spec->library;
 	s->epoch = epochs[spec->library & (PROBE_LIBS - 1)];
@@ -696,20 +698,55 @@ static __always_inline void add_hist(const struct slot *s, __u32 pid, __u64 ns)
 	ADD(h->ns, ns);
 }
 
+/* Counts a completed call and sends it, if its turn has come. */
+static __noinline int account(struct slot *s, __u64 now, __u32 completes)
+{
+	struct probe_activity *act;
+	struct probe_total *t;
+	__u32 pid, tid, weight, key;
+	__u64 ns;
+
+	if (!s)
+		return 0;
+	pid = s->pid;
+	tid = s->tid;
+	key = s->probe;
+	ns = now - s->entry;
+	act = bpf_map_lookup_elem(&activity, &key);
+	if (act)
+		ADD(act->calls, 1);
+	t = total_of(pid, s->probe, s->site);
+	if (t)
+		add_total(t, s, ns);
+	if (s->kind != PK_WAIT && s->kind != PK_EVENT) {
+		add_hist(s, pid, ns);
+		/* One that completes others is needed for them. */
+		weight = completes && s->kind == PK_CALL ? 1 : thinned(pid, now);
+		if (!weight)
+			ADD(losses[PC_THINNED], 1);
+	} else {
+		/* Never thinned: each may complete a call that has a record. A query that says
+		 * "not ready" completes none. */
+		weight = !(s->flags & WO_FAILED);
+	}
+	if (weight) {
+		if (t)
+			ADD(t->records, 1);
+		emit(s, pid, tid, now, weight);
+	}
+	return 0;
+}
+
 /* Slot s is complete: count it and perhaps send it. */
 static __noinline int finish(regs_t *r, struct slot *s, const struct probe_spec *spec, __u64 now)
 {
 	struct task_struct___off *task = (void *)bpf_get_current_task();
-	struct probe_activity *act;
-	struct probe_total *t;
 	__u64 ret, ns;
-	__u32 tid, pid = whoami(&tid), weight, key;
 
 	if (!s || !spec)
 		return 0;
 	ret = REG_RET(r);
 	ns = now - s->entry;
-	key = s->probe;
 	s->cpu = cpu_clock(task, now) - s->cpu;
 	/* Each CPU's scheduler clock leaves out its own stolen time: after a migration the difference
 	 * says nothing, what was accounted is right to a tick. */
@@ -729,28 +766,7 @@ static __noinline int finish(regs_t *r, struct slot *s, const struct probe_spec 
 	}
 	if (s->event_at && !bpf_probe_read_user(&s->events[0], 8, (void *)s->event_at))
 		s->events_cnt = 1;
-	act = bpf_map_lookup_elem(&activity, &key);
-	if (act)
-		ADD(act->calls, 1);
-	t = total_of(pid, s->probe, s->site);
-	if (t)
-		add_total(t, s, ns);
-	if (s->kind != PK_WAIT && s->kind != PK_EVENT) {
-		add_hist(s, pid, ns);
-		/* One that completes others is needed for them. */
-		weight = spec->completes && s->kind == PK_CALL ? 1 : thinned(pid, now);
-		if (!weight)
-			ADD(losses[PC_THINNED], 1);
-	} else {
-		/* Never thinned: each may complete a call that has a record. A query that says
-		 * "not ready" completes none. */
-		weight = !(s->flags & WO_FAILED);
-	}
-	if (weight) {
-		if (t)
-			ADD(t->records, 1);
-		emit(s, pid, tid, now, weight);
-	}
+	account(s, now, spec->completes);
 	s->used = 0;
 	return 0;
 }
@@ -884,3 +900,5 @@ int offload_exit(void *ctx)
 	bpf_map_delete_elem(&threads, &tid);
 	return 0;
 }
+
+#include "uring.bpf.h"

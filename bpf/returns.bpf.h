@@ -36,6 +36,7 @@ struct slot {
 	__u32 events_cnt;
 	__u32 probe, epoch, library;
 	__u32 on_cpu;
+	__u32 pid, tid;
 	__u64 sum_exec; /* CPU time accounted at entry */
 	__u32 voluntary, involuntary;
 	__u32 flags;

@@ -323,6 +323,7 @@ enum fmt_offload_kind {
 	FMT_OK_CALL = 1,   /* done when it returns */
 	FMT_OK_SUBMIT = 2, /* returns early; a wait on its queue or event completes it */
 	FMT_OK_WAIT = 3,   /* completes what was submitted; never an FMT_CALL of its own */
+	FMT_OK_KERNEL = 4, /* submitted to the kernel, seen by tracepoints: no probe cost in its times */
 };
 
 enum fmt_offload_variant { FMT_OV_UNKNOWN = 0, FMT_OV_HOST = 1, FMT_OV_ACCELERATED = 2 };

@@ -90,6 +90,7 @@ enum wire_offload_flags {
 	WO_MORE_EVENTS = 128, /* waited for more than PROBE_EVENTS */
 	WO_MARKER = 256, /* between two markers, not entry and return */
 	WO_EITHER = 512,
+	WO_KERNEL = 1024, /* submitted to the kernel, seen by tracepoints: no probe cost in its times */
 };
 
 struct wire_offload {
@@ -151,6 +152,12 @@ enum probe_counter {
 	PC_SLOTS_FULL = 7,  /* more families nested in one thread than there is room for */
 	PC_MAX = 8,
 };
+
+#define URING_OPS 64 /* io_uring operations we can tell apart */
+/* In uring_ops: the probe's index with the direction of the bytes; 0 = not wanted. */
+#define URING_IN 0x40000000u
+#define URING_OUT 0x80000000u
+#define URING_PROBE(v) ((v) & 0xffffu)
 
 #define PROBE_MAX 512	 /* attached (library, symbol) pairs; also the size of arrays in BPF */
 #define PROBE_LIBS 64

@@ -66,6 +66,15 @@ check "mock CUDA: work items" bash -c "accperf offload -i cuda.data --json | jq 
 check "mock CUDA: copies of streams overlap with own work" bash -c "accperf offload -i cuda.data --json | jq -e '.calls[]|select(.name==\"cuMemcpyHtoDAsync\")|.overlap>0.5 and .design==\"async\"'"
 check "mock CUDA: synchronous copies block" bash -c "accperf offload -i cuda.data --json | jq -e '.calls[]|select(.name==\"cuMemcpyHtoD\")|.design==\"sync-OS\" and .async==0'"
 
+if "$W/off_uring" 1 1 >/dev/null 2>&1; then
+	accperf record -q -o ring.data --offload io_uring --offload-exact -- "$W/off_uring" 1000 3000 >ring.json 2>ring.err
+	if grep -q 'io_uring cannot be watched' ring.err; then skip "io_uring" "no tracepoints"; else
+		check "1000 io_uring reads: counts and bytes" same ring.data ring.json
+	fi
+else
+	skip "io_uring" "not allowed here"
+fi
+
 own() { accperf record -q -o own.data "${@:2}" -- "$W/off_own" "$1" 200 >own.json 2>own.err; }
 spec='off_own:encode(bytes=arg2)'
 own plain --offload-probe "$spec"

@@ -210,3 +210,23 @@ int libs_installed(int pid, bool env_self, const char *exe, lib_want_fn want, li
 		r = walk_list(pid, env.data, origin, want, fn, ctx);
 	return r;
 }
+
+bool libs_has_uring(int pid)
+{
+	char name[64], link[64];
+	struct dirent *de;
+	bool has = false;
+	ssize_t n;
+	DIR *d;
+
+	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+	d = opendir(name);
+	while (d && !has && (de = readdir(d))) {
+		n = readlinkat(dirfd(d), de->d_name, link, sizeof(link) - 1);
+		link[n > 0 ? n : 0] = 0;
+		has = !strcmp(link, "anon_inode:[io_uring]");
+	}
+	if (d)
+		closedir(d);
+	return has;
+}

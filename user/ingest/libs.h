@@ -30,4 +30,7 @@ int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e);
  * environment (of ours when env_self is set: a command about to be run), and the runpath of exe. */
 int libs_installed(int pid, bool env_self, const char *exe, lib_want_fn want, lib_fn fn, void *ctx);
 
+/* Does the process have an io_uring open? */
+bool libs_has_uring(int pid);
+
 #endif

@@ -50,7 +50,7 @@ struct uprobe {
 	enum uprobe_mode mode;
 	struct uprobe_opts opts;
 	struct uprobe_cost cost;
-	struct bpf_link *exit_link;
+	struct bpf_link *exit_link, *uring_links[2];
 	struct ring_buffer *ring;
 	const struct uprobe_sink *sink; /* during uprobe_poll() */
 	struct probe_activity *activity;
@@ -408,6 +408,26 @@ bool uprobe_armed(const struct uprobe *u, int library)
 	return u->libs[library].armed;
 }
 
+int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned count, uint32_t *first, struct err *e)
+{
+	if (!bpf_program__autoload(u->skel->progs.offload_uring_submit))
+		return err_set(e, -ENODEV, "io_uring cannot be watched: this kernel has no io_uring tracepoints, or hides them");
+	if (u->probes + count > PROBE_MAX)
+		return err_set(e, -ENOSPC, "no room for more than %d probes", PROBE_MAX);
+	*first = u->probes;
+	u->probes += count;
+	for (unsigned i = 0; i < count; i++)
+		if (ops[i].opcode < URING_OPS)
+			u->skel->bss->uring_ops[ops[i].opcode] = (*first + i) | ops[i].direction;
+	u->skel->bss->uring_everybody = u->opts.system_wide;
+	u->uring_links[0] = bpf_program__attach(u->skel->progs.offload_uring_complete);
+	if (u->uring_links[0])
+		u->uring_links[1] = bpf_program__attach(u->skel->progs.offload_uring_submit);
+	if (!u->uring_links[1])
+		return err_set(e, -errno, "cannot attach to io_uring's tracepoints: %s", strerror(errno));
+	return 0;
+}
+
 int uprobe_target(struct uprobe *u, int pid, bool wanted)
 {
 	int fd = bpf_map__fd(u->skel->maps.targets);
@@ -683,6 +703,12 @@ static unsigned perf_uprobe_type(void)
 	return type;
 }
 
+static bool has_uring(void)
+{
+	return !access("/sys/kernel/tracing/events/io_uring/io_uring_submit_req/id", R_OK) ||
+	       !access("/sys/kernel/debug/tracing/events/io_uring/io_uring_submit_req/id", R_OK);
+}
+
 static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 {
 	struct offload_bpf *s = offload_bpf__open();
@@ -695,6 +721,10 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 	u->mode = mode;
 	bpf_program__set_autoload(s->progs.offload_session, mode == UPROBE_SESSION);
 	bpf_program__set_autoload(s->progs.offload_return, mode != UPROBE_SESSION);
+	if (!has_uring()) {
+		bpf_program__set_autoload(s->progs.offload_uring_submit, false);
+		bpf_program__set_autoload(s->progs.offload_uring_complete, false);
+	}
 	if (mode == UPROBE_SESSION)
 		bpf_program__set_expected_attach_type(s->progs.offload_session, (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
 	if (mode != UPROBE_PERF)
@@ -747,6 +777,10 @@ static void unload(struct uprobe *u)
 	u->activity = NULL;
 	bpf_link__destroy(u->exit_link);
 	u->exit_link = NULL;
+	for (int i = 0; i < 2; i++) {
+		bpf_link__destroy(u->uring_links[i]);
+		u->uring_links[i] = NULL;
+	}
 	ring_buffer__free(u->ring);
 	u->ring = NULL;
 	offload_bpf__destroy(u->skel);

@@ -88,6 +88,12 @@ void uprobe_pause(struct uprobe *u, int library, uint64_t *when);
 bool uprobe_armed(const struct uprobe *u, int library);
 
 int uprobe_threads_map(const struct uprobe *u); /* for sampler_returns() */
+/* io_uring operations ops[0..count): from now on calls of probes *first, *first + 1, ... */
+struct uprobe_uring {
+	uint8_t opcode;
+	uint32_t direction; /* URING_IN, URING_OUT or 0 */
+};
+int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned count, uint32_t *first, struct err *e);
 int uprobe_fd(const struct uprobe *u); /* readable when events wait */
 /* Hands out what is there; never blocks. The number of records, or -errno. */
 int uprobe_poll(struct uprobe *u, const struct uprobe_sink *sink);

@@ -20,8 +20,22 @@ static const struct offload_api apis[] = {
 	{ "qpl", "QPL (IAA)", "qpl", "libqpl.so*", NULL },
 	{ "vaapi", "VA-API", "vaapi", "libva.so*", NULL },
 	{ "kcapi", "AF_ALG by libkcapi", "kcapi", "libkcapi.so*", NULL },
+	{ "io_uring", "io_uring", "io_uring", "", NULL }, /* by tracepoints: see uring_ops */
 	{ 0 },
 };
+
+static const struct offload_uring_op uring_ops[] = {
+	{ 1, URING_OUT, "readv" },   { 2, URING_IN, "writev" },	  { 3, 0, "fsync" },	       { 4, URING_OUT, "read_fixed" },
+	{ 5, URING_IN, "write_fixed" }, { 9, URING_IN, "sendmsg" }, { 10, URING_OUT, "recvmsg" }, { 22, URING_OUT, "read" },
+	{ 23, URING_IN, "write" },   { 26, URING_IN, "send" },	  { 27, URING_OUT, "recv" },   { 30, URING_OUT, "splice" },
+	{ 46, 0, "uring_cmd" },	     { 47, URING_IN, "send_zc" },
+};
+
+const struct offload_uring_op *offload_uring_ops(unsigned *count)
+{
+	*count = sizeof(uring_ops) / sizeof(*uring_ops);
+	return uring_ops;
+}
 
 /* Where the bytes are. Arguments count from 0. */
 #define ARG(n) { .op = PX_ARG, .a = (n) }

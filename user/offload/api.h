@@ -40,6 +40,14 @@ const struct offload_row *offload_row_of(const struct offload_api *api, const ch
 const struct offload_row *offload_rows(unsigned *count);
 uint16_t offload_family(const char *family);
 
+/* io_uring has operations instead of functions. */
+struct offload_uring_op {
+	uint8_t opcode;
+	uint32_t direction; /* URING_IN, URING_OUT, 0 */
+	const char *name;
+};
+const struct offload_uring_op *offload_uring_ops(unsigned *count);
+
 /* A function named by the user: "libfoo.so:foo_encode(bytes=arg2,out=ret,accelerated)". */
 struct offload_user_probe {
 	char library[256]; /* file name or path; may hold * */

@@ -206,6 +206,14 @@ static struct fmt_call call_of(const struct calls *c, const struct offload_event
 		f.flags |= FMT_CALL_SWITCHED;
 	if (ev->voluntary)
 		f.flags |= FMT_CALL_BLOCKED;
+	if (ev->flags & WO_KERNEL) {
+		f.flags |= FMT_CALL_ASYNC;
+		if (clean_ns((double)(ev->ret - ev->entry), 0, &f.busy_ns))
+			f.flags |= FMT_CALL_TIMED;
+		f.complete = ev->ret;
+		f.returned = 0;
+		return f;
+	}
 	clean_ns((double)(ev->ret - ev->entry), c->inside_ns, &f.submit_ns);
 	if (clean_ns((double)ev->cpu, c->inside_ns, &f.cpu_ns))
 		f.flags |= FMT_CALL_CPU;
@@ -214,7 +222,7 @@ static struct fmt_call call_of(const struct calls *c, const struct offload_event
 
 static void finish_sync(struct calls *c, struct fmt_call *f)
 {
-	if (!(f->flags & FMT_CALL_OPEN)) {
+	if (!(f->flags & (FMT_CALL_OPEN | FMT_CALL_ASYNC))) {
 		f->complete = f->returned;
 		f->busy_ns = f->submit_ns;
 		if (f->busy_ns)

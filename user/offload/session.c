@@ -227,6 +227,40 @@ static void put_cost(struct offload_session *s)
 
 /* ---- processes ---- */
 
+/* Watched once somebody uses it, or from the start when asked for by name. */
+static void watch_uring(struct offload_session *s, int pid)
+{
+	unsigned cnt;
+	const struct offload_uring_op *ops = offload_uring_ops(&cnt);
+	struct uprobe_uring all[URING_OPS];
+	struct err e = { 0 };
+	uint32_t first;
+
+	if (!s->uring_wanted || s->uring_on || (!s->uring_named && !libs_has_uring(pid)))
+		return;
+	s->uring_on = true;
+	for (unsigned i = 0; i < cnt; i++)
+		all[i] = (struct uprobe_uring){ .opcode = ops[i].opcode, .direction = ops[i].direction };
+	if (uprobe_uring(s->u, all, cnt, &first, &e)) {
+		buf_addf(&s->notes, "%s\n", e.text);
+		s->degraded |= s->uring_named;
+		return;
+	}
+	for (unsigned i = 0; i < cnt; i++) {
+		struct fmt_offload_api f = {
+			.id = first + i + 1,
+			.api = s->sink.string(s->sink.ctx, "io_uring"),
+			.name = s->sink.string(s->sink.ctx, ops[i].name),
+			.symbol = s->sink.string(s->sink.ctx, ops[i].name),
+			.library = s->sink.string(s->sink.ctx, "[kernel]"),
+			.kind = FMT_OK_KERNEL,
+		};
+
+		s->probes[first + i].calls.api = f.id;
+		s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &f, sizeof(f));
+	}
+}
+
 static bool add_pid(struct offload_session *s, int pid)
 {
 	bool ok;
@@ -234,6 +268,8 @@ static bool add_pid(struct offload_session *s, int pid)
 	pthread_mutex_lock(&s->lock);
 	ok = map_put(&s->pids, (uint64_t)pid, NULL) != NULL;
 	pthread_mutex_unlock(&s->lock);
+	uprobe_target(s->u, pid, true);
+	watch_uring(s, pid);
 	return ok;
 }
 
@@ -313,6 +349,8 @@ void offload_session_tick(struct offload_session *s)
 	/* Libraries loaded later, should nobody tell us. */
 	for (unsigned i = 0; i < cnt; i++)
 		session_find(s, pids[i], false, NULL, NULL);
+	for (unsigned i = 0; i < cnt; i++)
+		watch_uring(s, pids[i]);
 	pthread_mutex_lock(&s->lock);
 	cpu = session_cpu(s);
 	if (s->cpu_at && now > s->cpu_at && cpu >= s->cpu_ns)
@@ -347,6 +385,8 @@ struct offload_session *offload_session_new(const struct offload_opts *o, const 
 	if (!(s->opts.budget > 0))
 		s->opts.budget = 0.01;
 	parse_list(o, s->api_wanted, &s->markers, &s->automatic, e);
+	s->uring_wanted = s->api_wanted[offload_api_find("io_uring") - offload_apis()];
+	s->uring_named = s->uring_wanted && !s->automatic;
 	for (; s->user_cnt < o->probes_cnt; s->user_cnt++)
 		offload_spec_parse(o->probes[s->user_cnt], &s->user[s->user_cnt], e);
 	uo.records_per_second = o->exact ? 0 : o->records_per_second ? o->records_per_second : RECORDS_PER_SECOND;

@@ -47,6 +47,7 @@ struct offload_session {
 	struct calls *calls;
 	bool api_wanted[32]; /* by index in offload_apis() */
 	bool markers;
+	bool uring_wanted, uring_named, uring_on;
 	bool automatic;
 	struct offload_user_probe user[USER_PROBES_MAX];
 	unsigned user_cnt;

@@ -359,7 +359,8 @@ static void fold_totals(struct summary_private *k)
 
 		if (!it)
 			continue;
-		ns = fmax(0, (double)t->ns - (double)t->calls * k->inside_ns);
+		/* What the kernel does meanwhile is no time of the caller's. */
+		ns = it->kind == FMT_OK_KERNEL ? 0 : fmax(0, (double)t->ns - (double)t->calls * k->inside_ns);
 		it->calls += t->calls;
 		it->bytes_in += t->bytes_in;
 		it->bytes_out += t->bytes_out;
@@ -395,7 +396,10 @@ static void fold_hists(struct summary_private *k)
 		o = &it->octave[h->bytes_bin];
 		o->calls += (double)h->count;
 		o->bytes += (double)h->bytes;
-		if (h->time_bin == FMT_BIN_SWITCHED) {
+		if (it->kind == FMT_OK_KERNEL) {
+			o->ns += (double)h->ns;
+			o->timed += (double)h->count;
+		} else if (h->time_bin == FMT_BIN_SWITCHED) {
 			o->switched_ns += fmax(0, (double)h->ns - (double)h->count * k->inside_ns);
 		} else {
 			o->ns += fmax(0, (double)h->ns - (double)h->count * k->inside_ns);
@@ -496,8 +500,13 @@ static void scale(struct summary_private *k, struct offload_item *it, double cos
 		t.hits += (double)w->hits;
 		t.n++;
 	}
-	if (!t.n || !(t.len > 0))
+	if (!t.n || !(t.len > 0)) {
+		if (it->kind == FMT_OK_KERNEL) { /* watched all the time */
+			it->first = store_header(k->reader)->start_monotonic_ns;
+			it->last = k->end;
+		}
 		return;
+	}
 	/* Without its last record: a library that is not armed was let go for the budget, and the
 	 * time since counts. */
 	if (k->end > it->last) {
@@ -548,7 +557,8 @@ static void finish(struct summary_private *k, struct offload_summary *s)
 		/* Measured on ourselves; an inner call costs less than an outer one, and in a program that
 		 * keeps the caches busy (deflate of small blocks) a hit was seen to cost twice as much. */
 		scale(k, &k->items[i], 0.9 * fmin(s->cost.call_low, k->call_ns), 2 * k->call_ns);
-		qsort(k->items[i].sites, k->items[i].sites_cnt, sizeof(struct offload_site), by_calls);
+		if (k->items[i].sites_cnt)
+			qsort(k->items[i].sites, k->items[i].sites_cnt, sizeof(struct offload_site), by_calls);
 		s->calls_total += k->items[i].calls;
 	}
 	for (size_t i = 0; i < k->windows_cnt; i++) {

@@ -24,7 +24,7 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	json_str(j, "api", it->api);
 	json_str(j, "name", it->name);
 	json_str(j, "library", it->library);
-	json_str(j, "kind", it->kind == FMT_OK_CALL ? "call" : it->kind == FMT_OK_SUBMIT ? "submit" : "wait");
+	json_str(j, "kind", it->kind == FMT_OK_CALL ? "call" : it->kind == FMT_OK_SUBMIT ? "submit" : it->kind == FMT_OK_KERNEL ? "kernel" : "wait");
 	json_str(j, "variant", offload_variant_str(it->variant));
 	json_u64(j, "counted_calls", it->calls);
 	json_f64(j, "calls", it->estimate);
@@ -168,7 +168,7 @@ const char offload_schema[] =
 	"\"required\":[\"api\",\"name\",\"library\",\"kind\",\"variant\",\"counted_calls\",\"calls\",\"low\",\"high\",\"observed\","
 	"\"bytes_in\",\"bytes_out\",\"failed\",\"open\",\"time_ns\",\"bytes\",\"histogram\",\"sites\"],\"properties\":{"
 	"\"api\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"},\"library\":{\"type\":\"string\"},"
-	"\"kind\":{\"enum\":[\"call\",\"submit\",\"wait\"]},\"variant\":{\"enum\":[\"host\",\"accelerated\",null]},"
+	"\"kind\":{\"enum\":[\"call\",\"submit\",\"wait\",\"kernel\"]},\"variant\":{\"enum\":[\"host\",\"accelerated\",null]},"
 	"\"counted_calls\":{\"type\":\"integer\",\"description\":\"exact, while probes were in place\"},"
 	"\"calls\":{\"type\":[\"number\",\"null\"],\"description\":\"of the whole recording; null: low is all that is known\"},"
 	"\"low\":{\"type\":\"number\"},\"high\":{\"type\":[\"number\",\"null\"]},"
