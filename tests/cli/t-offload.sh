@@ -42,7 +42,7 @@ for how in auto session multi perf; do
 	esac
 done
 
-"$W/off_deflate" 60 100000 1500 >late.json &
+"$W/off_deflate" 60 100000 5000 >late.json &
 pid=$!; STARTED+=($pid)
 accperf record -q -o late.data --offload zlib --offload-exact -p $pid 2>late.err
 wait $pid
