@@ -104,6 +104,22 @@ exact window.exact "--start-at pack:1" "--stack include" zlibuse 2000
 check "zlibuse, counted from pack on: equal, what was written before it is (before attach)" no_difference window
 planted window.exact quad "(before attach)" verify "$(edge window.lackey quad "(before attach)" verify)"
 check "and there is some of that" [ "$(edge window.exact quad "(before attach)" verify)" -ge 2000 ]
+# --candidate: a function with all it calls, against the rest of the program.
+while read -r function stack program args; do
+	# shellcheck disable=SC2086
+	trace candidate.lackey "--stack $stack --select $function" "$program" $args
+	# shellcheck disable=SC2086
+	exact candidate.exact "--candidate $function" "--stack $stack" "$program" $args
+	awk -F'\t' -v f="$function" '$1 == "quad" && ($4 == f || $2 == f) {
+			k = ($2 == f) ($4 == f); bytes[k] += $6 }
+		END { printf "%d %d %d", bytes["01"], bytes["10"], bytes["11"] }' candidate.lackey >want
+	awk '$1 == "subtree" { printf "%d %d %d", $3, $4, $5 }' candidate.exact >got
+	check "$program, --candidate $function, stack ${stack}d: in, out, local are equal" cmp want got
+done <<'LIST'
+rec_rot include rotate both 32
+store_entry exclude kv 200
+pack exclude zlibuse 2000
+LIST
 while read -r stack program args; do
 	name=$program.$stack
 	# shellcheck disable=SC2086
@@ -121,7 +137,6 @@ while read -r stack program args; do
 done <<'LIST'
 include rotate both 32
 exclude pipeline 64
-include pipeline 64
 exclude kv 200
 include jpeg 24
 exclude zlibuse 2000

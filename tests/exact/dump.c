@@ -39,6 +39,40 @@ static void figure(double v)
 		printf("\t%.0f", v);
 }
 
+/* `subtree NAME in out local`, bytes and unique addresses of each, without or with the stack. */
+static void subtrees(const char *path, bool stack)
+{
+	struct err e = { 0 };
+	struct store_reader *r = store_open(path, &e);
+	struct store_chunk c;
+	struct map names = { 0 };
+
+	for (int pass = 0; r && pass < 2; pass++, store_rewind(r))
+		while (store_next(r, &c, &e) > 0)
+			for (uint32_t i = 0; i < c.count; i++)
+				if (!pass && c.section == FMT_FUNCTION) {
+					struct fmt_function f;
+
+					store_rec(&c, i, &f, sizeof(f));
+					*map_put(&names, f.id, NULL) = f.name;
+				} else if (pass && c.section == FMT_X_SUBTREE) {
+					struct fmt_x_subtree s;
+					const uint64_t *name;
+
+					store_rec(&c, i, &s, sizeof(s));
+					name = map_get(&names, s.function);
+					printf("subtree\t%s", name ? store_str(r, (uint32_t)*name) : "(unknown)");
+					printf("\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, s.in[0] + stack * s.in[1],
+					       s.out[0] + stack * s.out[1], s.local[0] + stack * s.local[1]);
+					if (!stack)
+						printf("\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, s.in_unique[0], s.out_unique[0],
+						       s.local_unique[0]);
+					printf("\n");
+				}
+	map_release(&names);
+	store_reader_free(r);
+}
+
 int main(int argc, char **argv)
 {
 	struct est_opts o = EST_OPTS_DEFAULT;
@@ -103,5 +137,6 @@ int main(int argc, char **argv)
 		flow_release(&f);
 	}
 	flow_input_release(&in);
+	subtrees(argv[1], o.stack);
 	return 0;
 }
