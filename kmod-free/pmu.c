@@ -255,10 +255,10 @@ static void memory(struct perf_event_attr *a, const struct pmu_opts *o)
 }
 
 /* A clock that is not the kernel's own cannot be written by the processor's batches: each record costs
- * an interrupt. Without prompt delivery keep the default clock, and the batches. */
+ * an interrupt. Whoever can do without CLOCK_MONOTONIC gets batches. */
 static void allow_batches(struct perf_event_attr *a, const struct pmu_opts *o)
 {
-	if (o->prompt)
+	if (o->prompt || !o->batch)
 		return;
 	a->use_clockid = 0;
 	a->clockid = 0;

@@ -50,6 +50,7 @@ struct pmu_opts {
 	unsigned ldlat;	 /* 0: 3, every load that the hardware can report */
 	bool kernel, phys, page_size;
 	bool prompt;	 /* one record per interrupt, for arming watchpoints */
+	bool batch;	 /* many per interrupt: cheaper, but stamped with the kernel's own clock */
 	unsigned salt;	 /* picks among primes, so that runs do not beat with loops in step */
 };
 

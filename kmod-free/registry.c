@@ -6,6 +6,9 @@
 #include "kmod-free/registry.h"
 
 static const struct source_ops *const table[] = {
+	&source_pebs,
+	&source_ibs,
+	&source_spe,
 	NULL,
 };
 

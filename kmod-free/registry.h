@@ -8,6 +8,8 @@
 
 #include "source.h"
 
+extern const struct source_ops source_pebs, source_ibs, source_spe;
+
 /* NULL-terminated, static storage. Best first. */
 const struct source_ops *const *sources_all(void);
 /* By name; NULL if there is none of that name. */

@@ -58,6 +58,7 @@ struct access_part {
 	struct watch_stats watched; /* outlives the watch */
 	struct sysio_stats called;
 	bool watching, calling;
+	struct source *hw; /* of o.hardware */
 	/* System calls are observed in bursts when they come too fast: what a burst holds is kept until
 	 * its end, when it is known for how much time it stands. */
 	struct fmt_sysio *burst;
@@ -214,6 +215,8 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 
 	if (m->kind == SAMPLE_FORK && p->watch && m->pid == m->ppid)
 		watch_add_task(p->watch, (pid_t)m->pid, (pid_t)m->tid);
+	if (m->kind == SAMPLE_FORK && p->hw && (m->pid == m->ppid || !session_options(s)->no_inherit))
+		p->o.hardware->add_task(p->hw, (pid_t)m->tid, NULL);
 	if (m->kind == SAMPLE_FORK && p->sysio && m->pid != m->ppid && !session_options(s)->no_inherit)
 		sysio_follow(p->sysio, (pid_t)m->ppid, (pid_t)m->pid);
 	if (m->kind != SAMPLE_TICK)
@@ -234,7 +237,95 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	p->n.known += p->result.block_known;
 	p->n.unknown += p->result.block_unknown;
 	p->n.leaders_unknown += !p->result.leader_known;
-	return p->o.accesses ? write_accesses(p, m, stack) : 0;
+	return p->o.accesses && !p->hw ? write_accesses(p, m, stack) : 0;
+}
+
+/* ---- accesses sampled by the processor ---- */
+
+/* The record lacks the operand's size: the instruction tells. */
+static uint32_t operand_size(struct access_part *p, const struct sample *m)
+{
+	uint32_t want = (m->flags & SF_LOAD ? DEC_M_LOAD : 0u) | (m->flags & SF_STORE ? DEC_M_STORE : 0u);
+	uint64_t code_ip;
+	const struct block_code *code = code_at(p, m->pid, m->ip, &code_ip);
+	struct dec_insn d;
+	uint8_t bytes[15];
+
+	if (!code || dec_decode(bytes, code->read(code->ctx, code_ip, bytes, sizeof(bytes)), &d))
+		return 0;
+	for (unsigned i = 0; i < d.mem_cnt; i++)
+		if ((d.mem[i].flags & want) && !(d.mem[i].flags & DEC_M_REP))
+			return d.mem[i].size;
+	return 0;
+}
+
+static int on_hardware(void *ctx, const struct sample *m)
+{
+	struct access_part *p = ctx;
+	struct fmt_access a = { .time = m->time, .addr = m->addr, .weight = m->period ? (double)m->period : 1,
+				.data_src = m->data_src, .phys = m->phys, .pid = m->pid, .tid = m->tid,
+				.latency = m->valid & SV_LATENCY ? m->latency : 0 };
+
+	if (m->kind == SAMPLE_INSN) {
+		struct fmt_sample r = { .time = m->time, .period = m->period, .pid = m->pid, .tid = m->tid,
+					.cpu = (uint16_t)m->cpu, .flags = FMT_S_INSTRUCTIONS };
+
+		r.stack = attr_stack(session_attr(p->s), m);
+		return store_put(session_store(p->s), FMT_SAMPLE, &r, sizeof(r));
+	}
+	if (m->kind != SAMPLE_ACCESS)
+		return 0;
+	a.flags = (m->flags & SF_LOAD ? FMT_A_LOAD : 0u) | (m->flags & SF_STORE ? FMT_A_STORE : 0u) |
+		  (m->flags & SF_ATOMIC ? FMT_A_ATOMIC : 0u);
+	if (!attr_code(session_attr(p->s), m->pid, m->ip, &a.module, &a.ip)) {
+		p->n.unplaced++;
+		return 0;
+	}
+	a.size = operand_size(p, m);
+	p->n.written++;
+	return store_put(session_store(p->s), FMT_ACCESS, &a, sizeof(a));
+}
+
+static int start_hardware(struct access_part *p, struct err *e)
+{
+	struct source_config cfg = { .prompt = false };
+	const struct source_ops *ops_hw = p->o.hardware;
+	struct targets *t = session_targets(p->s);
+	int tids[MAX_THREADS], n, err = ops_hw->open(&p->hw, &cfg, e);
+
+	for (size_t i = 0; i < t->tid_count && !err; i++)
+		err = ops_hw->add_task(p->hw, t->tids[i], e);
+	for (size_t i = 0; i < t->count && !err && !t->tid_count; i++) {
+		n = watch_threads(t->procs[i].pid, tids, MAX_THREADS);
+		for (int k = 0; k < n && (!err || err == -ESRCH); k++)
+			err = ops_hw->add_task(p->hw, tids[k], e);
+		err = err == -ESRCH ? 0 : err;
+	}
+	if (!err)
+		err = ops_hw->start(p->hw, e);
+	if (err)
+		return err;
+	store_meta(session_store(p->s), "engine", "pmu");
+	store_meta(session_store(p->s), "bias", ops_hw->bias == SOURCE_BY_TIME ? "time" : "count");
+	store_meta(session_store(p->s), "weights", ops_hw->bias == SOURCE_BY_RANDOM ?
+		   "the processor picks loads at random: shares are right, totals follow from the counted ones" : "accesses");
+	return 0;
+}
+
+static void count_hardware(struct access_part *p)
+{
+	struct source_stats st;
+
+	p->o.hardware->stats(p->hw, &st);
+	session_count(p->s, "hardware samples", st.samples, false);
+	session_count(p->s, "hardware samples of no use: kernel, or no address", st.filtered, false);
+	session_count(p->s, "hardware samples lost", st.lost, true);
+	session_count(p->s, "hardware records that could not be read", st.malformed, true);
+	session_count(p->s, "hardware sampling throttled", st.throttled, false);
+	if (st.counted_loads != ~0ull)
+		session_count(p->s, "loads counted", st.counted_loads, false);
+	if (st.counted_stores != ~0ull)
+		session_count(p->s, "stores counted", st.counted_stores, false);
 }
 
 /* ---- windows ---- */
@@ -488,6 +579,8 @@ static int start(void *part, struct session *s, struct err *e)
 			store_meta(w, "exe", exe);
 		}
 	}
+	if (p->o.hardware && start_hardware(p, e))
+		return e->code;
 	if (!p->sysio)
 		return 0;
 	if (t->all || t->cgroup_fd >= 0)
@@ -522,6 +615,8 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	}
 	if (p->sysio)
 		err = poll_calls(p, now);
+	if (p->hw && err >= 0)
+		err = p->o.hardware->read(p->hw, on_hardware, p);
 	return err < 0 ? err : 0;
 }
 
@@ -542,6 +637,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	session_count(s, "samples whose code could not be decoded", p->n.undecoded, false);
 	session_count(s, "samples whose block start is unknown", p->n.leaders_unknown, false);
 	session_count(s, "samples whose code changed meanwhile", b->rewritten, false);
+	if (p->hw)
+		count_hardware(p);
 	if (p->watching) {
 		if (p->watch)
 			watch_stats(p->watch, &p->watched);
@@ -574,6 +671,12 @@ static void stop(void *part, struct session *s)
 	}
 	watch_free(p->watch);
 	p->watch = NULL;
+	if (p->hw) {
+		p->o.hardware->read(p->hw, on_hardware, p);
+		count_hardware(p);
+		p->o.hardware->close(p->hw);
+		p->hw = NULL;
+	}
 	if (p->sysio) {
 		sysio_read(p->sysio, on_call, p);
 		plan_burst(p, now_ns());
@@ -587,6 +690,8 @@ static void release(void *part)
 	struct access_part *p = part;
 
 	watch_free(p->watch);
+	if (p->hw)
+		p->o.hardware->close(p->hw);
 	sysio_free(p->sysio);
 	block_cache_free(p->blocks);
 	free(p->burst);

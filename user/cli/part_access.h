@@ -10,12 +10,14 @@
 #include <stdbool.h>
 
 #include "cli/session.h"
+#include "source.h"
 
 struct access_opts {
 	double budget;	   /* as session_opts.budget */
 	bool accesses;	   /* write FMT_ACCESS */
 	bool windows, syscalls;
 	unsigned hit_limit; /* of a window; 0: 16 */
+	const struct source_ops *hardware; /* samples accesses itself; NULL: they are computed */
 	bool stack;	   /* draw windows on stack addresses, too */
 };
 

@@ -276,7 +276,7 @@ static int offload_notes(const struct offload_part *p, bool quiet, int status)
 }
 
 /* 0, or EXIT_DEGRADED when something that was asked for by name cannot be had. */
-static int choose_engine(const struct record_opts *o)
+static int choose_engine(const struct record_opts *o, const struct source_ops **chosen)
 {
 	struct err e = { 0 };
 	const struct source_ops *hw = NULL;
@@ -293,6 +293,12 @@ static int choose_engine(const struct record_opts *o)
 		else if (hw->probe(NULL, 0, &e))
 			hw = NULL;
 	}
+	if (hw && (o->all || o->cgroup)) {
+		/* events of single threads only, so far */
+		err_set(&e, -EOPNOTSUPP, "%s samples single processes: use -p, -t or -- CMD", hw->name);
+		hw = NULL;
+	}
+	*chosen = hw;
 	if (hw || !strcmp(o->engine, "auto")) {
 		if (!o->quiet)
 			log_info("engine: %s%s%s", hw ? hw->name : "soft", hw ? "" : ": ", hw ? "" : e.text);
@@ -302,9 +308,10 @@ static int choose_engine(const struct record_opts *o)
 	return EXIT_DEGRADED;
 }
 
-static int add_accesses(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status, struct err *e)
+static int add_accesses(const struct record_opts *o, const struct session_opts *so, struct session *s,
+			const struct source_ops *hw, int *status, struct err *e)
 {
-	struct access_opts ao = { .budget = so->budget, .accesses = o->accesses, .windows = o->windows, .syscalls = o->syscalls };
+	struct access_opts ao = { .hardware = hw, .budget = so->budget, .accesses = o->accesses, .windows = o->windows, .syscalls = o->syscalls };
 	char missing[1024];
 	int err;
 
@@ -329,6 +336,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 	struct session *s = NULL;
 	struct targets t;
 	struct err e = { 0 };
+	const struct source_ops *hw = NULL;
 	int sigfd, status, degraded;
 
 	if (check(o, argc, &so, &e))
@@ -338,9 +346,9 @@ static int cmd_record(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_USAGE);
 	targets_init(&t);
 	sigfd = open_signals();
-	degraded = choose_engine(o);
+	degraded = choose_engine(o, &hw);
 	if (find_targets(o, argc, argv, &t, &e) || !(s = session_new(&so, &t, &e)) ||
-	    add_accesses(o, &so, s, &degraded, &e))
+	    add_accesses(o, &so, s, hw, &degraded, &e))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
 		status = !offload || !session_add(s, &offload_part_ops, offload) ? run(o, s, &t, sigfd) : EXIT_FAILED;

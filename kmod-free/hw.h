@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the hardware sources have in common: events of pmu.c on every thread, a ring each, and the
+ * filter that keeps what can be used. pebs.c and ibs.c are tables over it. Included by kmod-free and
+ * tests.
+ *
+ * Threads that are born later must be added (add_task); events are not inherited because an inherited
+ * event cannot be mapped.
+ */
+#ifndef ACCPERF_KMOD_FREE_HW_H
+#define ACCPERF_KMOD_FREE_HW_H
+
+#include "kmod-free/pmu.h"
+#include "source.h"
+
+#define HW_MAX_EVENTS 8
+
+struct hw_filter {
+	bool exact_ip;	   /* drop samples whose instruction is not the one that accessed */
+	bool need_mem_op;  /* drop samples that are neither load nor store (IBS samples everything) */
+	bool user_by_hand; /* the PMU cannot exclude the kernel: drop its samples */
+};
+
+/* Opens nothing yet: takes encodings (sampling ones; counting ones are opened beside them). */
+int hw_new(struct source **out, const struct pmu_event *events, int n, const struct hw_filter *f,
+	   const struct source_config *cfg, struct err *e);
+int hw_add_task(struct source *s, pid_t tid, struct err *e);
+int hw_start(struct source *s, struct err *e);
+int hw_fds(const struct source *s, int *fds, int max);
+int hw_read(struct source *s, sample_fn fn, void *ctx);
+int hw_set_rate(struct source *s, double per_second);
+void hw_stats(const struct source *s, struct source_stats *out);
+void hw_close(struct source *s);
+
+/* Whether these events can be opened here and deliver samples with addresses: opens them on the
+ * calling thread and reads memory for a few milliseconds. */
+int hw_try(const struct pmu_event *events, int n, const struct hw_filter *f, struct err *e);
+/* "opened but delivers nothing", paranoid settings, no PMU: the sentence for a failed open. */
+int hw_explain(int error, const char *what, struct err *e);
+
+#endif

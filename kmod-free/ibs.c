@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* IBS op sampling on AMD: one event for all operations; what is neither load nor store is dropped. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "kmod-free/hw.h"
+#include "kmod-free/registry.h"
+
+#define SYSFS "/sys/bus/event_source/devices"
+
+static const struct hw_filter filter = { .need_mem_op = true, .user_by_hand = true };
+
+static int encode(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
+{
+	static const enum pmu_what totals[] = { PMU_COUNT_LOADS, PMU_COUNT_STORES };
+	struct pmu_opts o = { .period = cfg->period, .kernel = cfg->kernel, .phys = cfg->phys,
+			      .page_size = cfg->page_size, .prompt = cfg->prompt };
+	struct pmu_cpu cpu;
+	int n;
+
+	if (pmu_cpu_read(&cpu) || cpu.arch != PMU_X86_AMD)
+		return err_set(e, -ENODEV, "IBS is AMD's; this is another processor");
+	n = pmu_encode(&cpu, SYSFS, PMU_MEMORY, &o, ev, max, e);
+	for (unsigned i = 0; n > 0 && i < 2; i++) {
+		int got = pmu_encode(&cpu, SYSFS, totals[i], &o, ev + n, max - n, NULL);
+
+		n += got > 0 ? got : 0;
+	}
+	return n;
+}
+
+static int probe(char *text, size_t size, struct err *e)
+{
+	struct source_config cfg = { .period = 20000 };
+	struct pmu_event ev[HW_MAX_EVENTS];
+	int n = encode(&cfg, ev, HW_MAX_EVENTS, e), err;
+
+	if (n < 0)
+		return n;
+	err = hw_try(ev, 1, &filter, e);
+	if (!err && text)
+		pmu_event_text(&ev[0], text, size);
+	return err;
+}
+
+static int open_source(struct source **out, const struct source_config *cfg, struct err *e)
+{
+	struct pmu_event ev[HW_MAX_EVENTS];
+	int n = encode(cfg, ev, HW_MAX_EVENTS, e);
+
+	return n < 0 ? n : hw_new(out, ev, n, &filter, cfg, e);
+}
+
+const struct source_ops source_ibs = {
+	.name = "ibs", .summary = "loads and stores with addresses, AMD IBS op sampling", .bias = SOURCE_BY_COUNT,
+	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_LATENCY | SOURCE_PROMPT,
+	.probe = probe, .open = open_source, .add_task = hw_add_task, .start = hw_start, .fds = hw_fds, .read = hw_read,
+	.set_rate = hw_set_rate, .stats = hw_stats, .close = hw_close,
+};

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* PEBS: loads and stores with addresses on Intel processors, and retired instructions. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "kmod-free/hw.h"
+#include "kmod-free/registry.h"
+
+#define SYSFS "/sys/bus/event_source/devices"
+
+static const struct hw_filter filter = { .exact_ip = true };
+
+static int encode(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
+{
+	static const enum pmu_what wanted[] = { PMU_LOADS, PMU_STORES, PMU_INSTRUCTIONS, PMU_COUNT_LOADS, PMU_COUNT_STORES };
+	struct pmu_opts o = { .period = cfg->period, .ldlat = cfg->ldlat, .kernel = cfg->kernel, .phys = cfg->phys,
+			      .page_size = cfg->page_size, .prompt = cfg->prompt };
+	struct pmu_cpu cpu;
+	int n = 0;
+
+	if (pmu_cpu_read(&cpu) || cpu.arch != PMU_X86_INTEL)
+		return err_set(e, -ENODEV, "PEBS is Intel's; this is another processor");
+	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		int got = pmu_encode(&cpu, SYSFS, wanted[i], &o, ev + n, max - n, i ? NULL : e);
+
+		/* stores and totals are missing on some; loads are what it is about */
+		if (got < 0 && !i)
+			return got;
+		n += got > 0 ? got : 0;
+		o.salt++;
+	}
+	return n;
+}
+
+static int probe(char *text, size_t size, struct err *e)
+{
+	struct source_config cfg = { .period = 10007 };
+	struct pmu_event ev[HW_MAX_EVENTS];
+	int n = encode(&cfg, ev, HW_MAX_EVENTS, e), err;
+
+	if (n < 0)
+		return n;
+	err = hw_try(ev, 1, &filter, e);
+	if (!err && text)
+		pmu_event_text(&ev[0], text, size);
+	return err;
+}
+
+static int open_source(struct source **out, const struct source_config *cfg, struct err *e)
+{
+	struct pmu_event ev[HW_MAX_EVENTS];
+	int n = encode(cfg, ev, HW_MAX_EVENTS, e);
+
+	return n < 0 ? n : hw_new(out, ev, n, &filter, cfg, e);
+}
+
+const struct source_ops source_pebs = {
+	.name = "pebs", .summary = "loads and stores with addresses, Intel PEBS", .bias = SOURCE_BY_RANDOM,
+	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_INSNS | SOURCE_LATENCY | SOURCE_PROMPT,
+	.probe = probe, .open = open_source, .add_task = hw_add_task, .start = hw_start, .fds = hw_fds, .read = hw_read,
+	.set_rate = hw_set_rate, .stats = hw_stats, .close = hw_close,
+};
