@@ -409,6 +409,8 @@ static void csv(void **state)
 	assert_int_equal(pts.run[RUN_ACCEL].count, 1);
 	assert_true(pts.run[RUN_HOST].at[1].switched);
 	points_release(&pts);
+	assert_int_equal(parse("\xef\xbb\xbf" "bytes\thost\taccelerated\n16\t1\t2\n", &pts, &e), 0);
+	points_release(&pts);
 	assert_int_equal(parse("g;run;ns\n16;t0;5\n16;t1;6\n16;zero;1\n", &pts, &e), 0);
 	assert_int_equal(pts.run[RUN_ZERO].count, 1);
 	points_release(&pts);

@@ -266,7 +266,7 @@ int points_parse_csv(struct points *p, const char *text, size_t len, struct err 
 
 	if (!p->unit[0])
 		strcpy(p->unit, "ns");
-	for (size_t at = 0; at < len;) {
+	for (size_t at = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0; at < len;) { /* spreadsheets write a mark first */
 		const char *nl = memchr(text + at, '\n', len - at);
 		size_t n = nl ? (size_t)(nl - text) - at : len - at;
 		const char *s = text + at;
