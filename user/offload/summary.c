@@ -448,9 +448,9 @@ static double factor(struct summary_private *k, const struct offload_item *it, c
 }
 
 /* Spread between stretches, relative to the rate. */
-static double relative_error(struct summary_private *k, const struct offload_item *it, const struct stretches *t)
+static double relative_error(struct summary_private *k, const struct offload_item *it, const struct stretches *t, double call_ns)
 {
-	double square = 0, inside = t->by_cpu ? t->cpu - t->hits * k->call_ns : t->len, rate = t->calls / inside;
+	double square = 0, inside = t->by_cpu ? t->cpu - t->hits * call_ns : t->len, rate = t->calls / inside;
 
 	if (t->n < 2 || !(inside > 0))
 		return NAN;
@@ -460,7 +460,7 @@ static double relative_error(struct summary_private *k, const struct offload_ite
 
 		if (!of_item(k, w, it) || w->disarmed == w->armed)
 			continue;
-		d = (double)w->calls - rate * basis(w, t->by_cpu, k->call_ns);
+		d = (double)w->calls - rate * basis(w, t->by_cpu, call_ns);
 		square += d * d;
 	}
 	return sqrt(square * (double)t->n / (double)(t->n - 1)) / t->calls * sqrt(1 - it->observed);
@@ -516,7 +516,7 @@ static void scale(struct summary_private *k, struct offload_item *it, double cos
 	it->observed = fmin(1, t.len / (double)(it->last - it->first));
 	if (it->observed > 0.999 || !it->calls || !(t.calls > 0))
 		return;
-	error = 1.96 * relative_error(k, it, &t);
+	error = 1.96 * relative_error(k, it, &t, k->call_ns);
 	it->estimate = (double)it->calls * factor(k, it, &t, k->call_ns);
 	/* One stretch tells nothing of the others; and by the clock a slowed target only gives a bound. */
 	it->high = t.by_cpu ? (double)it->calls * factor(k, it, &t, cost_high) * (1 + error) : NAN;
@@ -527,6 +527,7 @@ static void scale(struct summary_private *k, struct offload_item *it, double cos
 		it->high = NAN;
 	if (!isfinite(it->estimate) || !isfinite(it->low)) {
 		it->estimate = it->high = NAN;
+		error = 1.96 * relative_error(k, it, &t, 0);
 		it->low = (double)it->calls * factor(k, it, &t, 0) * (error < 1 ? 1 - error : 0);
 	}
 	it->low = fmax(it->low, (double)it->calls);
