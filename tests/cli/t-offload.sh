@@ -112,6 +112,8 @@ expect_status 1 "no profile" accperf offload -i nothing.data
 accperf record -o many.data --offload openssl -- "$W/off_crypt" 5000000 >many.json 2>many.err
 check "above the budget probes are taken away" bash -c "accperf offload -i many.data --json | jq -e '.calls[]|select(.name==\"EVP_DigestUpdate\")|.observed<0.9'"
 check "the interval holds the truth" bash -c "accperf offload -i many.data --json | jq -e '.calls[]|select(.name==\"EVP_DigestUpdate\")|.low<=3750000 and (.high==null or .high>=3750000)'"
+accperf record -q -o some.data --offload zlib -- "$W/off_deflate" 30000 3000 >/dev/null 2>&1
+check "a rate that can be corrected for the probes: the interval holds the truth" bash -c "accperf offload -i some.data --json | jq -e '.calls[]|select(.name==\"deflate\")|.low<=30000 and (.high==null or .high>=30000)'"
 check "the user is told" grep -q 'stretches of time' many.err
 
 # nothing stays behind, however it ends
