@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "flow/estimators.h"
 #include "util/buf.h"
+#include "view/text.h"
 
 #define MAX_FILES 256
 
@@ -155,7 +156,7 @@ static int put_record(struct merge *m, const struct store_reader *r, const struc
 	case FMT_SAMPLE:
 		store_rec(c, i, &u.sample, sizeof(u.sample));
 		u.sample.stack = moved(u.sample.stack, m->stack_base, &m->next_stack);
-		u.sample.period = (uint64_t)((double)u.sample.period * m->weight + 0.5);
+		u.sample.period = text_whole((double)u.sample.period * m->weight);
 		return store_put(m->w, FMT_SAMPLE, &u.sample, sizeof(u.sample));
 	case FMT_FUNCTION:
 		store_rec(c, i, &u.function, sizeof(u.function));

@@ -8,6 +8,7 @@
 
 #include "flow/input_priv.h"
 
+#define LAST_ADDR (UINT64_MAX - (1u << 22))
 #define MAX_ITEMS (64u << 20) /* of one kind; a file that claims more is not one of ours */
 
 bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err *e)
@@ -79,7 +80,8 @@ static int convert_access(struct raw *r, const struct fmt_access *a, struct in_a
 	if (!site)
 		return r->e->code;
 	*out = (struct in_access){
-		.time = a->time, .addr = a->addr, .weight = sane(a->weight) ? a->weight : 0, .site = site - 1,
+		/* no sum of an address and a size may wrap later on */
+		.time = a->time, .addr = a->addr < LAST_ADDR ? a->addr : LAST_ADDR, .weight = sane(a->weight) ? a->weight : 0, .site = site - 1,
 		.tid = a->tid, .pid = a->pid, .stack = a->stack,
 		.size = a->size > 1u << 20 ? 1u << 20 : a->size, .flags = a->flags,
 	};

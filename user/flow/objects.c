@@ -160,7 +160,7 @@ static int infer(struct tally *t, struct loose *l, size_t n)
 
 		if (!r)
 			return -ENOMEM;
-		while (j < n && l[j].addr <= end + WIDE_GAP && in_region_at(t->in, acc[l[j].index].pid, l[j].addr) == region) {
+		while (j < n && (l[j].addr <= end || l[j].addr - end <= WIDE_GAP) && in_region_at(t->in, acc[l[j].index].pid, l[j].addr) == region) {
 			if (add_access(t, row, &acc[l[j].index]))
 				return -ENOMEM;
 			end = l[j].addr + acc[l[j].index].size > end ? l[j].addr + acc[l[j].index].size : end;
@@ -270,7 +270,8 @@ static void sum_up(struct tally *t)
 		if (o->exact)
 			o->rows[i].samples = NAN;
 	}
-	qsort(o->rows, o->row_count, sizeof(*o->rows), by_accesses);
+	if (o->row_count)
+		qsort(o->rows, o->row_count, sizeof(*o->rows), by_accesses);
 }
 
 static int by_mai(const void *a, const void *b)

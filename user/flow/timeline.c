@@ -90,13 +90,14 @@ static int from_samples(const struct flow_input *in, uint32_t slices, bool stack
 		return err;
 	for (size_t i = 0; i < in->access_count; i++) {
 		const struct in_access *a = &in->access[i];
-		uint32_t s = (uint32_t)((double)(a->time - first) / t->width);
+		double place = (double)(a->time - first) / t->width;
+		uint32_t s = place >= 0 && place < t->slices ? (uint32_t)place : t->slices - 1;
 		double bytes = a->weight * a->size;
 
 		if ((a->flags & FMT_A_CENSUS) || (!stack && (a->flags & FMT_A_STACK)))
 			continue;
-		if (s >= t->slices)
-			s = t->slices - 1;
+		if (a->time < first)
+			continue;
 		if (a->flags & FMT_A_LOAD)
 			t->rows[a->func].reads[s] += bytes;
 		if (a->flags & FMT_A_STORE)

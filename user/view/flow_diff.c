@@ -58,9 +58,9 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 	const struct flow_diff *d = v->diff;
 
 	buf_addf(out, "%s -> %s: bytes ", v->base, v->other);
-	text_bytes(out, (uint64_t)d->base_total);
+	text_bytes(out, text_whole(d->base_total));
 	buf_addstr(out, " -> ");
-	text_bytes(out, (uint64_t)d->other_total);
+	text_bytes(out, text_whole(d->other_total));
 	buf_addf(out, ", the flow changed by %.1f %% (total variation)\n\n", 100 * d->tv);
 	rows(v, d->edges, d->edge_count, "edges", s, out);
 	rows(v, d->functions, d->function_count, "functions", s, out);

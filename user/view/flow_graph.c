@@ -43,16 +43,16 @@ static bool *nodes_of(const struct flow_view *v)
 static void node(const struct flow *f, uint32_t i, double total, struct buf *out)
 {
 	const struct flow_func *n = &f->funcs[i];
-	double share = (n->in + n->out) / (2 * total);
+	double share = total > 0 ? (n->in + n->out) / (2 * total) : 0;
 	int light = 97 - (int)(share * 45);
 
 	buf_addf(out, "\tn%u [label=\"", i);
 	label(out, n->name);
 	if (!flow_is_pseudo(n)) {
 		buf_addstr(out, "\\nin ");
-		text_bytes(out, (uint64_t)n->in);
+		text_bytes(out, text_whole(n->in));
 		buf_addstr(out, " out ");
-		text_bytes(out, (uint64_t)n->out);
+		text_bytes(out, text_whole(n->out));
 	}
 	buf_addf(out, "\", %s, fillcolor=\"0.08 %.2f %.2f\", tooltip=", flow_is_pseudo(n) ? "shape=plaintext, style=\"\"" : "shape=box",
 		 0.05 + share, light / 100.0);
@@ -81,10 +81,10 @@ void flow_dot(const struct flow_view *v, struct buf *out)
 		if (!flow_shown(v, e))
 			continue;
 		buf_addf(out, "\tn%u -> n%u [label=\"", e->producer, e->consumer);
-		text_bytes(out, (uint64_t)e->bytes);
+		text_bytes(out, text_whole(e->bytes));
 		if (!isnan(e->unique)) /* QUAD's graph names both: bytes, and the addresses they lie at */
 			buf_addf(out, "\\n%.0f UMA", e->unique);
-		buf_addf(out, "%s\", penwidth=%.2f%s];\n", e->unresolved ? " ?" : "", 0.6 + 9 * sqrt(e->bytes / total),
+		buf_addf(out, "%s\", penwidth=%.2f%s];\n", e->unresolved ? " ?" : "", total > 0 ? 0.6 + 9 * sqrt(e->bytes / total) : 1,
 			 e->unresolved ? ", style=dashed" : "");
 	}
 	buf_addstr(out, "}\n");

@@ -10,7 +10,7 @@ static void count(struct json *j, const char *key, double v)
 	if (isnan(v) || v < 0 || v > 1.8e19)
 		json_null(j, key);
 	else
-		json_u64(j, key, (uint64_t)(v + 0.5));
+		json_u64(j, key, text_whole(v));
 }
 
 static void function(struct json *j, const struct flow_func *n)

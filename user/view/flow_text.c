@@ -28,7 +28,7 @@ static void bytes_or_unknown(struct buf *out, double v, unsigned columns)
 	if (isnan(v))
 		buf_addstr(&b, "unknown");
 	else
-		text_bytes(&b, v > 0 ? (uint64_t)(v + 0.5) : 0);
+		text_bytes(&b, text_whole(v));
 	text_pad_left(out, b.data ? b.data : "", columns);
 }
 
@@ -183,7 +183,7 @@ static void edges(const struct flow_view *v, const struct text_style *s, struct 
 	}
 	if (left) {
 		buf_addf(out, "%u more edges with ", left);
-		text_bytes(out, (uint64_t)rest);
+		text_bytes(out, text_whole(rest));
 		buf_addf(out, " (%.1f%%); --rows N lists more\n", 100 * rest / total);
 	}
 	if (unresolved)
@@ -234,19 +234,19 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 	buf_addf(out, "%s, %s semantics, stack %sd", flow_engine_str(f->engine), flow_semantics_str(f->semantics), flow_stack_str(f->stack));
 	if (f->engine != FLOW_EXACT || !isnan(f->loads)) {
 		buf_addstr(out, "; ");
-		text_count(out, isnan(f->loads) ? 0 : (uint64_t)f->loads);
+		text_count(out, text_whole(f->loads));
 		buf_addstr(out, " loads, ");
-		text_count(out, isnan(f->stores) ? 0 : (uint64_t)f->stores);
+		text_count(out, text_whole(f->stores));
 		buf_addstr(out, " stores, ");
-		text_count(out, isnan(f->windows) ? 0 : (uint64_t)f->windows);
+		text_count(out, text_whole(f->windows));
 		buf_addstr(out, " windows");
 	}
 	if (f->lost > 0) {
 		buf_addstr(out, "; lost ");
-		text_count(out, (uint64_t)f->lost);
+		text_count(out, text_whole(f->lost));
 	}
 	buf_addstr(out, "; in all ");
-	text_bytes(out, (uint64_t)total);
+	text_bytes(out, text_whole(total));
 	buf_addf(out, " from %s\n", v->source ? v->source : "");
 	if (f->time_bias)
 		buf_addstr(out, "Weighted by time: samples come from where time is spent, so slow loads count too much and the\n"

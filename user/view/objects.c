@@ -11,7 +11,7 @@ static void bytes(struct buf *out, double v, unsigned columns)
 	if (isnan(v))
 		buf_addstr(&b, "unknown");
 	else
-		text_bytes(&b, (uint64_t)(v + 0.5));
+		text_bytes(&b, text_whole(v));
 	text_pad_left(out, b.data ? b.data : "", columns);
 }
 
@@ -37,7 +37,7 @@ static void users(struct buf *out, const char *what, const struct object_user *u
 		buf_addstr(out, i ? ", " : " ");
 		text_name(out, u[i].name, 32, 0);
 		buf_addch(out, ' ');
-		text_bytes(out, (uint64_t)(u[i].bytes + 0.5));
+		text_bytes(out, text_whole(u[i].bytes));
 	}
 	if (count > OBJECT_USERS)
 		buf_addf(out, " and %u more", count - OBJECT_USERS);
@@ -88,7 +88,7 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 	if (o->exact) {
 		buf_addstr(out, "counted by the exact engine; ");
 	} else {
-		text_count(out, (uint64_t)o->samples);
+		text_count(out, text_whole(o->samples));
 		buf_addf(out, " sampled accesses%s; ", o->time_bias ? ", weighted by time" : "");
 	}
 	buf_addf(out, "%s\n", v->source);

@@ -19,6 +19,11 @@ struct text_style {
 
 enum text_hue { TEXT_PLAIN, TEXT_HOT, TEXT_WARM, TEXT_DIM, TEXT_BOLD };
 
+/* A figure from a foreign file as a whole number: no value is undefined. */
+static inline uint64_t text_whole(double v)
+{
+	return v >= 1.8e19 ? UINT64_MAX : v > 0 ? (uint64_t)(v + 0.5) : 0;
+}
 /* 1234567 -> 1,234,567 */
 void text_count(struct buf *b, uint64_t n);
 void text_bytes(struct buf *b, uint64_t n);    /* 22.1 MB */

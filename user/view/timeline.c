@@ -24,10 +24,10 @@ static double rate(const struct timeline *t, double bytes)
 static void span(struct buf *out, const struct timeline *t, double width)
 {
 	if (t->instructions) {
-		text_count(out, (uint64_t)width);
+		text_count(out, text_whole(width));
 		buf_addstr(out, " instructions");
 	} else {
-		text_seconds(out, (uint64_t)width);
+		text_seconds(out, text_whole(width));
 	}
 }
 
@@ -87,9 +87,9 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 		shown++;
 		text_name(out, t->rows[r].name, name - 1, name);
 		sparkline(v, &t->rows[r], columns, out);
-		text_bytes(&b, (uint64_t)total);
+		text_bytes(&b, text_whole(total));
 		text_pad_left(out, b.data ? b.data : "", 10);
-		text_bytes(&p, (uint64_t)rate(t, peak));
+		text_bytes(&p, text_whole(rate(t, peak)));
 		text_pad_left(out, p.data ? p.data : "", 12);
 		buf_addch(out, '\n');
 	}
@@ -102,7 +102,7 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 	buf_addf(out, "%u phase%s (slices with like mixes of functions); %s", t->phases, t->phases == 1 ? "" : "s",
 		 t->exact ? "counted by the exact engine" : "estimated from ");
 	if (!t->exact) {
-		text_count(out, (uint64_t)t->samples);
+		text_count(out, text_whole(t->samples));
 		buf_addf(out, " sampled accesses%s", v->time_bias ? ", weighted by time" : "");
 	}
 	buf_addf(out, "; %s\n", v->source);
@@ -178,7 +178,7 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 			buf_addf(out, " %.2f,%.1f %.2f,%.1f", left + (double)wide * s / t->slices, y, left + (double)wide * (s + 1) / t->slices, y);
 		}
 		buf_addf(out, " %u,%.1f\"/>\n<text x=\"%u\" y=\"%.1f\" fill=\"#555\">", left + wide, base, left + wide + 8, base - 8);
-		text_bytes(out, (uint64_t)total);
+		text_bytes(out, text_whole(total));
 		buf_addstr(out, "</text>\n");
 	}
 	buf_addf(out, "<text x=\"%u\" y=\"%u\" fill=\"#555\">0</text><text x=\"%u\" y=\"%u\" fill=\"#555\" text-anchor=\"end\">", left, rows * high + 50,
@@ -191,7 +191,7 @@ static void numbers(struct json *j, const char *key, const double *x, uint32_t n
 {
 	json_arr(j, key);
 	for (uint32_t i = 0; i < n; i++)
-		json_u64(j, NULL, (uint64_t)(x[i] + 0.5));
+		json_u64(j, NULL, text_whole(x[i]));
 	json_end(j);
 }
 
