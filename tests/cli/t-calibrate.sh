@@ -3,6 +3,14 @@
 # `accperf calibrate`: measuring, the catalogue, known truth, missing and lying libraries. No test here
 # asserts an absolute time.
 . "$(dirname "$0")/../lib.sh"
+# jq 1.6 -e is content with no input at all; a test is not
+mkdir bin && cat >bin/jq <<SH && chmod +x bin/jq && PATH=$TMP/bin:$PATH
+#!/bin/sh
+out=\$($(command -v jq) "\$@"); status=\$?
+printf '%s\n' "\$out"
+[ \$status = 0 ] && [ -z "\$out" ] && exit 4
+exit \$status
+SH
 export XDG_CONFIG_HOME=$TMP/config
 
 accperf calibrate --list >list
@@ -74,7 +82,7 @@ check "its word for that" grep -q "CUDA_ERROR_NO_DEVICE" err
 
 cp config/accperf/accelerators.json old.json
 jq '.accelerators[0].params.o *= 2 | .accelerators[0].params.L *= 2 | .accelerators += [.accelerators[1] | .name = "third"]' old.json >new.json
-accperf calibrate --compare old.json new.json --json >cmp.json
+accperf calibrate --compare --json old.json new.json >cmp.json
 check "--compare" jq -e '(.accelerators | length == 2) and .only_new == 1 and .only_old == 0 and (.accelerators[0] | .fixed_new >= 1.99 * .fixed_old) and (.accelerators[1] | .fixed_new == .fixed_old)' cmp.json
 expect_status 0 "--compare as text" accperf calibrate --compare old.json new.json
 expect_status 1 "--compare with nothing" accperf calibrate --compare old.json nowhere.json

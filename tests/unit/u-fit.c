@@ -285,6 +285,27 @@ static void submit_separates(void **state)
 	points_release(&pts);
 }
 
+/* A submission that copies grows with the size like the offload itself: its time is not o. */
+static void blocking_submit(void **state)
+{
+	struct logca p = { .o = 5000, .L = .2, .C = 2, .A = 20, .beta = 1.3, .kind = LOGCA_DEP };
+	struct points pts;
+	struct fit f;
+	struct err e;
+	bool said = false;
+
+	rng = 17;
+	measure(&p, .05, LOGNORMAL, 5, &pts);
+	for (double g = 16; g <= 33554432; g *= 2)
+		for (int i = 0; i < 5; i++)
+			points_add(&pts, RUN_SUBMIT, g, noisy(500 + logca_accel(&p, g) * .5, .05, LOGNORMAL), false, &e);
+	assert_int_equal(fit_logca(&pts, &fit_defaults, &f, &e), 0);
+	for (unsigned i = 0; i < f.notes; i++)
+		said |= strstr(f.note[i], "not o") != NULL;
+	assert_true(!f.submit_used && said);
+	points_release(&pts);
+}
+
 /* Intervals hold the truth about as often as they say; fixed seeds, so no flicker. */
 static void coverage(void **state)
 {
@@ -475,7 +496,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(synthetic_table), cmocka_unit_test(zero_work_separates), cmocka_unit_test(submit_separates),
-		cmocka_unit_test(coverage),	   cmocka_unit_test(unbounded),	  cmocka_unit_test(wild_calls),		  cmocka_unit_test(segments),
+		cmocka_unit_test(blocking_submit), cmocka_unit_test(coverage),	   cmocka_unit_test(unbounded),	  cmocka_unit_test(wild_calls),		  cmocka_unit_test(segments),
 		cmocka_unit_test(csv),		   cmocka_unit_test(refusals),		  cmocka_unit_test(padding),
 	};
 

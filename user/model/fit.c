@@ -214,20 +214,21 @@ static void explain(const struct fit_work *w, const struct points *pts, struct f
 }
 
 /* What the zero-work and submit runs add to a. */
-static void split_fixed(struct fit_work *w, const struct points *pts, struct fit *out)
+static void split_fixed(struct fit_work *w, struct fit *out)
 {
 	struct curve *c = &w->submit;
 	struct curve_fit flat, slope;
 
 	out->fixed = (struct fit_value){ w->f1.c[0], NAN, NAN };
 	if (c->sizes >= 3) {
-		double first, last;
+		double first, last, largest = c->size[c->sizes - 1];
 
 		curve_fit_at(c, CURVE_CONST, 1, ACCEL_ROUNDS, &flat);
 		curve_fit_at(c, CURVE_CONST | CURVE_LINEAR, 1, ACCEL_ROUNDS, &slope);
 		first = curve_at(&slope, c->size[0]);
-		last = curve_at(&slope, c->size[c->sizes - 1]);
-		if (last > 3 * first) {
+		last = curve_at(&slope, largest);
+		/* a few more cache misses after a longer wait are no copying */
+		if (last - first > .05 * (curve_at(&w->f1, largest) + (isnan(w->slope_known) ? 0 : w->slope_known) * largest)) {
 			fit_note(out, "the submitting call takes longer for larger sizes (%.3g to %.3g): it copies or waits, so its time is not o and was not used",
 				 first, last);
 		} else {
@@ -242,7 +243,6 @@ static void split_fixed(struct fit_work *w, const struct points *pts, struct fit
 	}
 	if (!out->submit_used && out->p.kind == LOGCA_DEP)
 		out->o = out->fixed;
-	(void)pts;
 }
 
 static int prepare(struct fit_work *w, const struct points *pts, const struct fit_opts *opts, struct err *e)
@@ -334,7 +334,7 @@ int fit_logca(const struct points *pts, const struct fit_opts *opts, struct fit 
 	out->beta = (struct fit_value){ out->p.beta, NAN, NAN };
 	out->A_eff = out->near_one ? (struct fit_value){ 1 / (1 / out->p.A + (out->p.kind == LOGCA_DEP ? out->p.L : 0) / out->p.C), NAN, NAN }
 				   : (struct fit_value){ out->p.A, NAN, NAN };
-	split_fixed(&w, pts, out);
+	split_fixed(&w, out);
 	if (out->near_one && !out->zero_used) {
 		/* A stays unknown: p.A is A_eff, which is what the curves need */
 		out->A_lowest = out->A_eff.v;
