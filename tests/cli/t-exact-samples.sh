@@ -13,6 +13,7 @@ for n in 1 2; do
 	./sections $n.data >$n.txt
 	accperf flow -i $n.data --json >$n.json 2>/dev/null
 done
+check "two runs: the profiles are equal byte by byte" cmp 1.data 2.data
 check "two runs: every record equal" cmp 1.txt 2.txt
 check "two runs: the flow JSON equal" cmp 1.json 2.json
 accperf exact -q --emit-samples 500:8 -o 3.data -- "$WORKLOADS/jpeg" 64 >/dev/null 2>&1; ./sections 3.data >3.txt
@@ -26,10 +27,12 @@ check "samples stand for all loads and stores" awk -F'\t' '
 	END { if (l < 0.9 * loads || l > 1.1 * loads || s < 0.8 * stores || s > 1.2 * stores) { print l, loads, s, stores; exit 1 } }' 3.txt
 check "and for all instructions" awk -F'\t' '
 	$1 == "run" { n = $2 } $1 == "sample" && $2 == 2 { i += $3 } END { if (i < 0.95 * n || i > 1.05 * n) { print i, n; exit 1 } }' 3.txt
+# total variation of sampled shares: twice what chance alone makes of it, from the number of samples
 check "their shares by function are the truth's" awk -F'\t' '
 	$1 == "func" && $4 == "self" { split($12, a, " "); truth[$2] += a[2]; all += a[2] }
-	$1 == "access" && $2 % 2 && $2 < 64 { got[$3] += $5; sum += $5 }
-	END { for (f in truth) { d = truth[f] / all - got[f] / sum; tv += d < 0 ? -d : d } if (tv / 2 > 0.05) { print tv / 2; exit 1 } }' 3.txt
+	$1 == "access" && $2 % 2 && $2 < 64 { got[$3] += $5; sum += $5; n++ }
+	END { for (f in truth) { p = truth[f] / all; d = p - got[f] / sum; tv += (d < 0 ? -d : d) / 2; chance += 0.4 * sqrt(p * (1 - p) / n) }
+		if (!n || tv > 2 * chance) { print tv, chance, n; exit 1 } }' 3.txt
 check "timer samples are there and are not count-proportional" bash -c 'grep -qP "^sample\t0\t" 1.txt && grep -qP "^access\t38[59]\t" 1.txt'
 check "at most 16 census records per store" awk -F'\t' '$1 == "access" && $2 >= 64 && $2 < 128 { n++ } END { if (!n) exit 1 }' 1.txt
 check "40 to 80 windows, some with hits" awk -F'\t' '$1 == "window" { n++; hits += $3 } END { if (n < 30 || n > 80 || !hits) { print n, hits; exit 1 } }' 1.txt

@@ -365,7 +365,7 @@ static void show_candidates(const struct exact_result *res)
 
 static int finish(const struct exact_cmd *o, const char *stream, char **argv, int status, const char *why, struct err *e)
 {
-	struct store_writer *w = store_create(o->output, 1, e);
+	struct store_writer *w = store_create(o->output, STORE_KEEP_OLD | STORE_TIMELESS, e);
 	struct exact_result res;
 	struct fmt_end end = { .reason = FMT_END_DONE, .exit_status = (uint32_t)status };
 	int err, rc = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -227,7 +227,7 @@ static int cmd_import(void *opts, int argc, char **argv)
 
 	im.in = perfdata_open(argv[0], &e);
 	if (im.in)
-		im.out = store_create(im.o->output, 1, &e);
+		im.out = store_create(im.o->output, STORE_KEEP_OLD, &e);
 	if (im.out)
 		im.attr = attr_new(im.out, &ao, &e);
 	if (im.attr) {

@@ -370,7 +370,7 @@ static int cmd_merge(void *opts, int argc, char **argv)
 	for (int i = 0; i < argc; i++)
 		if (!strcmp(argv[i], m.o->output))
 			return err_set(&e, 0, "%s cannot be both input and output", argv[i]), cli_fail(&e, EXIT_USAGE);
-	m.w = store_create(m.o->output, 1, &e);
+	m.w = store_create(m.o->output, STORE_KEEP_OLD, &e);
 	if (!m.w)
 		return cli_fail(&e, EXIT_FAILED);
 	for (size_t v = 0; v < VARIANTS; v++)

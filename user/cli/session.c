@@ -93,7 +93,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 		s->sideband = sideband_new(e);
 	/* the file comes last: a recording that cannot start leaves an older one alone */
 	if (s->sideband)
-		s->store = store_create(o->output, o->keep_old, e);
+		s->store = store_create(o->output, o->keep_old ? STORE_KEEP_OLD : 0, e);
 	if (s->store)
 		s->attr = attr_new(s->store, NULL, e);
 	if (s->attr && !(s->queue = queue_new()))

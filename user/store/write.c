@@ -65,12 +65,11 @@ static int write_all(struct store_writer *w, const void *data, size_t len)
 	return 0;
 }
 
-struct store_writer *store_create(const char *path, int keep_old, struct err *e)
+struct store_writer *store_create(const char *path, unsigned flags, struct err *e)
 {
 	struct store_writer *w = calloc(1, sizeof(*w));
 	struct fmt_file head = {
 		.magic = FMT_MAGIC, .major = FMT_MAJOR, .minor = FMT_MINOR, .header_size = sizeof(head),
-		.start_realtime_ns = now_ns(CLOCK_REALTIME), .start_monotonic_ns = now_ns(CLOCK_MONOTONIC),
 	};
 	struct stat st;
 
@@ -78,7 +77,11 @@ struct store_writer *store_create(const char *path, int keep_old, struct err *e)
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	if (keep_old && !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_size) {
+	if (!(flags & STORE_TIMELESS)) {
+		head.start_realtime_ns = now_ns(CLOCK_REALTIME);
+		head.start_monotonic_ns = now_ns(CLOCK_MONOTONIC);
+	}
+	if ((flags & STORE_KEEP_OLD) && !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_size) {
 		char old[4096];
 
 		if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old) || rename(path, old)) {

@@ -15,9 +15,13 @@
 
 struct store_writer;
 
-/* Creates `path` with mode 0600 (an older file is renamed to path.old when keep_old is set);
- * refuses to follow a symbolic link. NULL on failure. */
-struct store_writer *store_create(const char *path, int keep_old, struct err *e);
+enum store_flags {
+	STORE_KEEP_OLD = 1, /* an older file is renamed to path.old */
+	STORE_TIMELESS = 2, /* no wall-clock time in the header: equal runs give equal bytes */
+};
+
+/* Creates `path` with mode 0600; refuses to follow a symbolic link. NULL on failure. */
+struct store_writer *store_create(const char *path, unsigned flags, struct err *e);
 /* Flushes and closes; NULL is fine. Returns 0 or the first error that occurred. */
 int store_close(struct store_writer *w, struct err *e);
 /* Closes without flushing, as kill -9 would: tests. */
