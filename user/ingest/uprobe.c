@@ -309,12 +309,14 @@ int uprobe_attach(struct uprobe *u, int library, int pid, struct err *e)
 {
 	struct library *l = &u->libs[library];
 	struct link_group *g;
+	bool had;
 	int r = 0;
 
 	if (u->opts.system_wide)
 		pid = 0;
 	pthread_mutex_lock(&u->lock);
-	if (!group_of(l, pid)) {
+	had = group_of(l, pid) != NULL;
+	if (!had) {
 		g = realloc(l->groups, (l->groups_cnt + 1) * sizeof(*g));
 		if (g) {
 			l->groups = g;
@@ -332,7 +334,7 @@ int uprobe_attach(struct uprobe *u, int library, int pid, struct err *e)
 	pthread_mutex_unlock(&u->lock);
 	if (!r && pid)
 		uprobe_target(u, pid, true);
-	return r < 0 ? links_error(u, r, pid, e) : 0;
+	return r < 0 ? links_error(u, r, pid, e) : had;
 }
 
 void uprobe_forget(struct uprobe *u, int pid)

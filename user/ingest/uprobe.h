@@ -75,7 +75,7 @@ unsigned uprobe_records_per_second(const struct uprobe *u);
  * index, or -errno. Not armed yet. */
 int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first,
 		   struct err *e);
-/* Process pid takes part; attached at once where the library is armed. */
+/* Process pid takes part; attached at once where the library is armed. 1: it did already. */
 int uprobe_attach(struct uprobe *u, int library, int pid, struct err *e);
 /* The process is gone. */
 void uprobe_forget(struct uprobe *u, int pid);

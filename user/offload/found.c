@@ -16,6 +16,7 @@ struct finding {
 	struct offload_session *s;
 	int pid;
 	bool everything; /* markers may be in any file */
+	bool later;	 /* not when recording of this process begins */
 	struct err *e;
 	int failed; /* an error that ends the search: rights */
 };
@@ -241,7 +242,7 @@ static int add_group(struct finding *find, struct gather *g, struct lib_file *f,
 		s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &g->apis[i], sizeof(g->apis[i]));
 	}
 	r = uprobe_attach(s->u, l->index, find->pid, e);
-	if (!r)
+	if (r >= 0)
 		r = budget_arm(s, l, e);
 	lib_ready(s);
 	return r;
@@ -297,11 +298,22 @@ static int on_file(void *ctx, struct lib_file *f)
 		if (s->libs[i].ino != f->ino || s->libs[i].dev != f->dev)
 			continue;
 		known = true;
-		if (s->libs[i].index >= 0 && !r)
-			r = uprobe_attach(s->u, s->libs[i].index, find->pid, &why);
+		if (s->libs[i].index < 0 || r < 0)
+			continue;
+		r = uprobe_attach(s->u, s->libs[i].index, find->pid, &why);
+		/* It was loaded before we knew, and may have been called. */
+		if (!r && f->mapped && find->later)
+			s->late++;
 	}
-	if (!known)
+	if (!known) {
+		unsigned before = s->libs_cnt;
+
 		r = resolve(find, f, &why);
+		for (unsigned i = before; i < s->libs_cnt && f->mapped && find->later; i++)
+			s->late += s->libs[i].index >= 0;
+	}
+	if (r > 0)
+		r = 0;
 	if (!r || r == -ESRCH)
 		return 0;
 	note(s, f->path, why.text);
@@ -334,7 +346,7 @@ static void own_file(struct finding *f, const char *exe)
 
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e)
 {
-	struct finding f = { .s = s, .pid = pid, .everything = true, .e = e };
+	struct finding f = { .s = s, .pid = pid, .everything = true, .later = !installed && !s->opts.system_wide, .e = e };
 	char link[64], path[4096];
 	ssize_t n;
 	int r = 0;

@@ -210,6 +210,7 @@ static void put_counts(struct offload_session *s)
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		put_counter(s, counters[i].name, counters[i].loss, uprobe_loss(s->u, counters[i].which));
 	put_counter(s, "offload: calls whose completion was never seen", false, n->open);
+	put_counter(s, "offload: libraries found already loaded, their first calls unseen", false, s->late);
 	if (n->dropped)
 		put_counter(s, "offload: calls given up, too many open at once", true, n->dropped);
 }

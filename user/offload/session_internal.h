@@ -63,6 +63,7 @@ struct offload_session {
 	struct intern marker_families;
 	struct buf notes;
 	bool degraded, ended;
+	uint64_t late; /* libraries found loaded after recording of their process began */
 	unsigned ticks;
 	double cpu_share; /* CPUs the target used lately */
 	uint64_t cpu_at, cpu_ns, began_cpu;
