@@ -25,6 +25,8 @@ struct apart_job {
 
 /* 0; -EIO: the child failed or died (records that arrived were consumed); else why there was none. */
 int apart_run(const struct apart_job *job);
+/* CPU time of all children so far. */
+uint64_t apart_cpu_ns(void);
 /* One record of at most APART_MAX bytes. */
 void apart_put(struct apart_out *out, const void *record, size_t size);
 #define APART_MAX (1u << 20)

@@ -376,6 +376,8 @@ CLI_COMMAND(record) = {
 		   "nothing stays attached when the recording ends, however it ends.\n\n"
 		   "Ctrl-C ends the recording; the profile is complete. A recording that is killed, or meets a full\n"
 		   "disk, loses at most its last second. With -- CMD the exit status is the command's.\n\n"
+		   "A thread or process that lives for less CPU time than one period may end before its first sample;\n"
+		   "-a, whose timers belong to the CPUs, sees such ones in proportion.\n\n"
 		   "Needs root, or a binary with CAP_BPF and CAP_PERFMON (and CAP_SYS_PTRACE for processes of other\n"
 		   "users); `accperf doctor` tells.",
 	.examples = "accperf record -p 1234 --duration 10s\tTen seconds of a running process\n"

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "attr/apart.h"
 #include "ingest/cost.h"
 #include "ingest/perfev.h"
 #include "ingest/queue.h"
@@ -246,7 +247,7 @@ static void write_cost(struct session *s, uint64_t now)
 
 	sampler_counter(s->sampler, 0, &name, &loss, &ticks);
 	s->totals.target_lost_ns = (uint64_t)((double)ticks * tick) + s->spent_by_parts;
-	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start;
+	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start + apart_cpu_ns();
 	s->totals.peak_rss = own_peak_rss();
 	s->totals.elapsed_ns = now - s->began;
 	s->totals.bytes = store_bytes(s->store);
