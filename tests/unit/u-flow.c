@@ -392,6 +392,26 @@ static void a_read_by_the_kernel_has_its_producer(void **state)
 	flow_input_release(&in);
 }
 
+static void variants_of_string_functions_are_one(void **state)
+{
+	struct plant p;
+	struct flow_input in;
+	uint32_t a;
+
+	(void)state;
+	plant_begin(&p, "1");
+	plant_end(&p, &in);
+	a = in_func_add(&in, "__memmove_avx512_unaligned_erms", "/usr/lib/libc.so.6");
+	assert_int_equal(a, in_func_add(&in, "__memmove_evex_unaligned", "/usr/lib/libc.so.6"));
+	assert_string_equal(in.funcs[a].name, "memmove");
+	assert_string_equal(in.funcs[a].object, "libc.so.6");
+	a = in_func_add(&in, "__memset_avx2_unaligned_erms", "libc.so.6");
+	assert_true(in.funcs[a].clears);
+	assert_string_equal(in.funcs[in_func_add(&in, "memory_avx", "app")].name, "memory_avx");
+	assert_string_equal(in.funcs[in_func_add(&in, "__memory", "app")].name, "__memory");
+	flow_input_release(&in);
+}
+
 static void no_accesses_is_an_error(void **state)
 {
 	struct est_opts o = EST_OPTS_DEFAULT;
@@ -535,6 +555,7 @@ int main(void)
 		cmocka_unit_test(overwritten_buffers_belong_to_the_last_pass),
 		cmocka_unit_test(windows_overrule_records),
 		cmocka_unit_test(a_read_by_the_kernel_has_its_producer),
+		cmocka_unit_test(variants_of_string_functions_are_one),
 		cmocka_unit_test(no_accesses_is_an_error),
 		cmocka_unit_test(extents_find_arrays),
 		cmocka_unit_test(chao1_bounds_the_unseen),

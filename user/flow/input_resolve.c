@@ -30,19 +30,46 @@ static bool clears_memory(const char *name)
 	return strstr(name, "memset") || strstr(name, "bzero") || !strcmp(name, "calloc") || !strcmp(name, "__libc_calloc");
 }
 
+/* The C library has each string function several times, one per kind of processor; which one runs is no
+ * property of the program: __memmove_avx512_unaligned_erms is memmove. Returns the length of the plain
+ * name at *name, or 0. */
+static size_t plain_name(const char **name)
+{
+	static const char *const families[] = { "mem", "str", "wcs", "wmem", "rawmem", "stp", "bcopy", "bzero" };
+	static const char *const processors[] = { "_sse", "_ssse", "_avx", "_evex", "_erms", "_generic", "_neon", "_sve", "_mops" };
+	const char *n = *name + 2;
+
+	if (strncmp(*name, "__", 2))
+		return 0;
+	for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
+		if (strncmp(n, families[f], strlen(families[f])))
+			continue;
+		for (size_t p = 0; p < sizeof(processors) / sizeof(processors[0]); p++) {
+			const char *at = strstr(n, processors[p]);
+
+			if (at) {
+				*name = n;
+				return (size_t)(at - n);
+			}
+		}
+	}
+	return 0;
+}
+
 uint32_t in_func_add(struct flow_input *in, const char *name, const char *object)
 {
 	char key[4096];
 	const char *text;
 	bool added;
 	uint32_t id;
-	size_t len, cap = in->func_cap;
+	size_t plain, len, cap = in->func_cap;
 
 	if (!name || !*name)
 		name = FLOW_UNKNOWN;
 	if (name[0] == '(')
 		object = "";
-	len = (size_t)snprintf(key, sizeof(key), "%.2000s%c%.2000s", name, 0, base_name(object));
+	plain = plain_name(&name);
+	len = (size_t)snprintf(key, sizeof(key), "%.*s%c%.2000s", plain ? (int)plain : 2000, name, 0, base_name(object));
 	id = intern_add(&in->func_names, key, len, &added);
 	if (!id)
 		return FLOW_NONE;
