@@ -457,7 +457,7 @@ static void on_window(void *ctx, const struct watch_window *w)
 	p->n.windows++;
 	p->n.hits += w->count;
 	governor_spend(&p->gov, GOV_HITS, GOV_HIT_NS * w->count + GOV_ARM_NS * (p->gov.running < w->threads ? p->gov.running : w->threads));
-	session_spent(p->s, (uint64_t)(GOV_HIT_NS * w->count + GOV_ARM_NS));
+	session_spent(p->s, GOV_HIT_NS * w->count + GOV_ARM_NS);
 	store_put_var(session_store(p->s), FMT_WINDOW, &rec, sizeof(rec), hits, w->count * (uint32_t)sizeof(hits[0]));
 }
 
@@ -513,11 +513,11 @@ static int plan_burst(struct access_part *p, uint64_t now)
 	int err;
 
 	sysio_stats(p->sysio, &p->called);
-	calls = p->called.calls - p->last_calls;
+	calls = p->called.calls > p->last_calls ? p->called.calls - p->last_calls : 0;
 	p->last_calls = p->called.calls;
 	cost = (double)calls * GOV_SYSCALL_NS;
 	governor_spend(&p->gov, GOV_SYSCALLS, cost);
-	session_spent(p->s, (uint64_t)cost);
+	session_spent(p->s, cost);
 	allowed = governor_rate(&p->gov, GOV_SYSCALLS) * on * running;
 	factor = cost > allowed ? cost / allowed : 1;
 	if (factor > MAX_PAUSE)
@@ -607,7 +607,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 			double armed = (double)(st.armed_ns - p->last_armed_ns);
 
 			governor_spend(&p->gov, GOV_ARMED, governor_armed_cost(&p->gov, armed));
-			session_spent(s, (uint64_t)governor_armed_likely(&p->gov, armed));
+			session_spent(s, governor_armed_likely(&p->gov, armed));
 			p->last_armed_ns = st.armed_ns;
 		}
 		if (wants_window(p, now))

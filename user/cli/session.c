@@ -412,9 +412,11 @@ void session_count(struct session *s, const char *name, uint64_t value, bool is_
 		s->totals.lost += value;
 }
 
-void session_spent(struct session *s, uint64_t ns)
+void session_spent(struct session *s, double ns)
 {
-	s->spent_by_parts += ns;
+	/* estimates of parts may be unknown (NaN); they must not spoil the sum */
+	if (ns > 0 && ns < 1e18)
+		s->spent_by_parts += (uint64_t)ns;
 }
 
 const struct session_totals *session_totals(struct session *s)

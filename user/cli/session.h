@@ -84,7 +84,7 @@ void session_want_sample(struct session *s);
 /* A named counter: the latest value is stored and shown; losses add to the total. */
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss);
 /* Adds to the estimate of what the target lost to us. */
-void session_spent(struct session *s, uint64_t ns);
+void session_spent(struct session *s, double ns);
 const struct session_totals *session_totals(struct session *s);
 
 #endif
