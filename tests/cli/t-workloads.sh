@@ -32,6 +32,7 @@ eb30e10abf6b6708 crypt
 d8718da86f222252 motion
 da3e92bcdafd0021 audio
 cf6773583d09a487 json
+513b3a0d38af2ca4 copies
 LIST
 
 for p in pipeline kv jpeg json; do

@@ -4,7 +4,7 @@
  * stretch now and then; one instruction in the middle of each stretch plays the sample. What the
  * evaluator computes from that instant is compared with the registers seen at every other step.
  *
- *   u-truth [PROGRAM ARGS...]   prints the figures for one program
+ *   u-truth PROGRAM [ARGS...]   prints the figures for one program, and how long a cached block takes
  */
 #include <Zydis/Zydis.h>
 #include <elfutils/libdw.h>
@@ -58,8 +58,10 @@ struct target {
 
 struct tally {
 	uint64_t samples, failed, exact, wrong, path_wrong, known, unknown, block_known, block_unknown, block_mem,
-		sizes_wrong, flags_wrong;
+		cached_ns, cached;
 };
+
+static bool timing; /* measures the evaluation of blocks that are in the cache; no test asserts it */
 
 static size_t read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
@@ -308,6 +310,17 @@ static int stretch(struct target *t, unsigned follow, struct tally *y)
 		y->failed++;
 		return 0;
 	}
+	if (timing) {
+		struct timespec t0, t1;
+
+		clock_gettime(CLOCK_MONOTONIC, &t0);
+		for (int i = 0; i < 2000; i++)
+			block_sample(t->cache, &t->code, &s, 0, &res);
+		clock_gettime(CLOCK_MONOTONIC, &t1);
+		y->cached_ns += (uint64_t)(t1.tv_sec - t0.tv_sec) * 1000000000u + (uint64_t)(t1.tv_nsec - t0.tv_nsec);
+		y->cached += 2000;
+		block_sample(t->cache, &t->code, &s, follow, &res);
+	}
 	y->known += res.known;
 	y->unknown += res.unknown;
 	y->block_known += res.block_known;
@@ -415,6 +428,8 @@ static void print_tally(const char *name, const struct tally *y)
 	       100.0 * (double)y->known / (double)(y->known + y->unknown),
 	       100.0 * (double)y->block_known / (double)(y->block_known + y->block_unknown),
 	       (double)y->known / (double)y->samples, y->failed);
+	if (y->cached)
+		printf("# %-10s %.0f ns for a cached block\n", name, (double)y->cached_ns / (double)y->cached);
 }
 
 static void check_program(char **argv)
@@ -456,7 +471,10 @@ int main(int argc, char **argv)
 
 	if (argc > 1) {
 		struct tally y = { 0 };
-		int rc = run_program(argv + 1, STRETCHES, 24, &y);
+		int rc;
+
+		timing = true;
+		rc = run_program(argv + 1, STRETCHES, 24, &y);
 
 		print_tally(argv[1], &y);
 		return rc ? 1 : 0;
