@@ -169,15 +169,32 @@ static uint32_t main_caller(struct raw *r, uint32_t stack)
 	return s->main_func;
 }
 
+/* A linkage stub is a part of its caller, as in the exact engine: FLOW_NONE if this is none. */
+static uint32_t stub_caller(struct raw *r, uint32_t func, uint32_t stack)
+{
+	const uint64_t *at = stack ? map_get(&r->stack_at, stack) : NULL;
+	const char *name = func == FLOW_NONE ? "" : r->in->funcs[func].name;
+	size_t n = strlen(name);
+	const struct fmt_frame *f;
+
+	if (!at || r->stack[*at].count < 2 || n < 5 || strcmp(name + n - 4, "@plt"))
+		return FLOW_NONE;
+	f = &r->frame[r->stack[*at].first + 1];
+	return func_of_code(r, f->addr, f->module, 0);
+}
+
 /* Sites are renumbered by (address, module, resulting function). */
 static int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack)
 {
 	const struct site_key *k = intern_get(&r->site_keys, *site + 1, NULL);
 	struct site_key final;
 	bool added;
-	uint32_t id, f = func_of_code(r, k->ip, k->module, k->function);
+	uint32_t id, caller, f = func_of_code(r, k->ip, k->module, k->function);
 	size_t cap = r->in->site_cap;
 
+	caller = stub_caller(r, f, stack);
+	if (caller != FLOW_NONE)
+		f = caller;
 	if (r->o.main_image && k->module != r->main_module && r->main_module) {
 		uint32_t m = main_caller(r, stack);
 
