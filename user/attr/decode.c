@@ -568,6 +568,12 @@ int dec_decode(const uint8_t *bytes, size_t len, struct dec_insn *out)
 	stack_effect(&z, op, out);
 	effect_of(&z, op, out);
 	out->store_src = store_source(&z, op, out);
+	out->compared = DEC_NOREG;
+	if (z.mnemonic == ZYDIS_MNEMONIC_CMP && op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		out->compared = gpr_of(op[0].reg.value);
+		out->compared_to = op[1].imm.value.s;
+	}
 	classify(&z, op, out);
 	if (out->flags & DEC_F_KNOWN_SP)
 		out->writes &= ~(1u << WREG_SP);

@@ -86,6 +86,8 @@ struct dec_insn {
 	uint8_t element_bits;
 	uint8_t store_src; /* register that mem[0] receives unchanged, else DEC_NOREG */
 	uint32_t writes; /* bit per WREG: general registers changed, sp excepted if DEC_F_KNOWN_SP */
+	uint8_t compared; /* general register compared with the constant compared_to, else DEC_NOREG */
+	int64_t compared_to;
 	int32_t sp_delta;
 	int64_t target; /* relative to the end of the instruction */
 	struct dec_mem mem[DEC_MAX_MEM];

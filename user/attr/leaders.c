@@ -7,6 +7,7 @@
 #include "attr/leaders.h"
 
 #define TABLE_MAX 4096
+#define TABLE_ENTRIES_MAX (1u << 20) /* of one function: hostile code names the same table everywhere */
 
 struct body {
 	uint8_t *bytes;
@@ -155,9 +156,9 @@ static int collect_insns(struct leaders *l, const struct body *b, bool *indirect
 /* The tables an indirect jump may use: whatever the function takes the address of, outside itself. */
 static unsigned find_tables(const struct block_code *code, struct leaders *l, const struct body *b)
 {
-	unsigned tables = 0;
+	unsigned tables = 0, entries = 0, n;
 
-	for (uint32_t i = 0; i < l->count; i++) {
+	for (uint32_t i = 0; i < l->count && entries < TABLE_ENTRIES_MAX; i++) {
 		uint32_t off = l->insn[i] & ~LEADERS_MARK;
 		struct dec_insn d;
 		const struct dec_mem *m;
@@ -166,17 +167,21 @@ static unsigned find_tables(const struct block_code *code, struct leaders *l, co
 			continue;
 		if (d.effect.op == DEC_OP_LEA) {
 			m = &d.mem[DEC_MAX_MEM - 1];
-			if (m->base == WREG_IP &&
-			    mark_table(code, l, l->start + off + d.len + (uint64_t)m->disp, false) > 1)
-				tables++;
+			n = 0;
+			if (m->base == WREG_IP)
+				n = mark_table(code, l, l->start + off + d.len + (uint64_t)m->disp, false);
+			entries += n;
+			tables += n > 1;
 			continue;
 		}
 		m = &d.mem[0];
-		if (d.mem_cnt && m->base == DEC_NOREG && m->index < WREG_IP && m->scale == 8 && m->disp > 0 &&
-		    mark_table(code, l, (uint64_t)m->disp, true) > 1)
-			tables++;
+		if (d.mem_cnt && m->base == DEC_NOREG && m->index < WREG_IP && m->scale == 8 && m->disp > 0) {
+			n = mark_table(code, l, (uint64_t)m->disp, true);
+			entries += n;
+			tables += n > 1;
+		}
 	}
-	return tables;
+	return entries < TABLE_ENTRIES_MAX ? tables : 0;
 }
 
 int leaders_find(const struct block_code *code, uint64_t start, uint64_t end, struct leaders *out)
