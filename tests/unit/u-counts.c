@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The arithmetic of execution counts against planted truths: ratios whose scatter is known, random
+ * programs whose counts are known, links that lie. The measure is the total variation of the groups'
+ * shares of instructions; constant instructions per time is what it must never fall behind.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/counts.h"
+
+static uint64_t rng = 0x2545f4914f6cdd1dull;
+
+static double uniform(void)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return ((double)(rng >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static uint32_t pick(uint32_t below)
+{
+	return (uint32_t)(uniform() * below);
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+/* ---- one link ---- */
+
+/* Windows of 96 anchor hits whose ratio changes from window to window and slowly over time. */
+static void make_windows(struct counts_window *w, size_t n, double ratio, double fast, double slow)
+{
+	double phase = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i % (n / 8) == 0)
+			phase = slow * normal();
+		w[i].anchor = 48 + pick(48);
+		w[i].child = floor(w[i].anchor * ratio * exp(fast * normal() + phase) + 0.5);
+	}
+}
+
+static void test_interval(void **state)
+{
+	static const struct { double ratio, fast, slow; } plan[] = {
+		{ 0.2, 0.5, 0 }, { 3, 0.3, 0 }, { 3, 0.2, 0.4 }, { 12, 0.6, 0.2 },
+	};
+
+	for (size_t p = 0; p < sizeof(plan) / sizeof(plan[0]); p++) {
+		double sum = 0, square = 0, claimed = 0, poisson = 0, sd;
+		unsigned trials = 400;
+
+		for (unsigned t = 0; t < trials; t++) {
+			struct counts_window w[160];
+			struct counts_ratio r;
+
+			make_windows(w, 160, plan[p].ratio, plan[p].fast, plan[p].slow);
+			counts_ratio_of(w, 160, COUNTS_RATIO, &r);
+			assert_int_equal(r.how, COUNTS_RATIO);
+			assert_true(r.low < r.ratio && r.ratio < r.high);
+			sum += log(r.ratio);
+			square += log(r.ratio) * log(r.ratio);
+			claimed += r.log_var - 0.01; /* without the systematic part */
+			poisson += 1 / r.anchor + 1 / r.child;
+		}
+		sd = sqrt(square / trials - sum / trials * sum / trials);
+		claimed = sqrt(claimed / trials);
+		print_message("ratio %4.1f fast %.1f slow %.1f: scatter %.4f, claimed %.4f, by Poisson %.4f\n",
+			      plan[p].ratio, plan[p].fast, plan[p].slow, sd, claimed, sqrt(poisson / trials));
+		assert_true(claimed > 0.75 * sd && claimed < 1.5 * sd);
+	}
+}
+
+static void test_ratio_edges(void **state)
+{
+	struct counts_window w[64];
+	struct counts_ratio r;
+
+	for (int i = 0; i < 64; i++)
+		w[i] = (struct counts_window){ 1, 16384 };
+	counts_ratio_of(w, 20, COUNTS_TRIPS, &r); /* 20 activations: too few */
+	assert_int_equal(r.how, COUNTS_UNKNOWN);
+	assert_true(isnan(r.ratio) && isnan(r.low) && isinf(r.log_var));
+	assert_true(r.anchor == 20);
+	counts_ratio_of(w, 64, COUNTS_TRIPS, &r);
+	assert_int_equal(r.how, COUNTS_TRIPS);
+	assert_true(r.ratio == 16384 && r.log_var < 0.0002);
+	counts_ratio_of(w, 64, COUNTS_RATIO, &r); /* a window cut anywhere: off by up to a hit */
+	assert_true(r.log_var > 0.01 && r.log_var < 0.02);
+	for (int i = 0; i < 64; i++)
+		w[i] = (struct counts_window){ 90, 0 };
+	counts_ratio_of(w, 64, COUNTS_RATIO, &r); /* never seen is not never */
+	assert_true(r.ratio > 0 && r.ratio < 0.001 && r.log_var > 0.5);
+	w[3].child = NAN;
+	counts_ratio_of(w, 64, COUNTS_RATIO, &r);
+	assert_int_equal(r.how, COUNTS_UNKNOWN);
+	w[3].child = -4;
+	counts_ratio_of(w, 64, COUNTS_RATIO, &r);
+	assert_int_equal(r.how, COUNTS_UNKNOWN);
+	counts_ratio_of(NULL, 0, COUNTS_RATIO, &r);
+	assert_int_equal(r.how, COUNTS_UNKNOWN);
+}
+
+/* ---- whole programs ---- */
+
+#define NODES 160
+#define GROUPS 16
+
+struct program {
+	struct counts_link link[2 * NODES];
+	struct counts_part part[NODES];
+	struct counts_group group[GROUPS];
+	double truth[GROUPS], ratio[2 * NODES], runs[NODES];
+	struct counts_tree tree;
+};
+
+/* Functions are runs of nodes: an entry with one to three callers among earlier nodes, then loops
+ * and blocks within. ipc: standard deviation of log instructions per time. */
+static void make_program(struct program *p, double ipc, double samples)
+{
+	uint32_t group = 0, entry = 0;
+	double total = 0;
+
+	memset(p, 0, sizeof(*p));
+	p->tree = (struct counts_tree){ .nodes = NODES, .link = p->link, .part = p->part, .parts = NODES,
+					.group = p->group, .groups = GROUPS };
+	p->runs[0] = 1;
+	for (uint32_t v = 0; v < NODES; v++) {
+		bool new_function = v && v % (NODES / GROUPS) == 0;
+		unsigned parents = !v ? 0 : new_function ? 1 + pick(3) : 1;
+
+		if (new_function) {
+			group++;
+			entry = v;
+		}
+		for (unsigned k = 0; k < parents; k++) {
+			uint32_t from = new_function ? pick(v) : entry + pick(v - entry);
+			double ratio = exp(0.5 * normal()) * (pick(4) ? 1 : 4);
+
+			p->link[p->tree.links] = (struct counts_link){ .parent = from, .child = v };
+			p->ratio[p->tree.links++] = ratio;
+			p->runs[v] += ratio * p->runs[from];
+		}
+		p->part[v] = (struct counts_part){ .node = v, .group = group, .instructions = 3 + pick(12) };
+		p->truth[group] += p->part[v].instructions * p->runs[v];
+	}
+	for (uint32_t g = 0; g < GROUPS; g++) {
+		p->group[g].time = p->truth[g] * exp(ipc * normal());
+		total += p->group[g].time;
+	}
+	for (uint32_t g = 0; g < GROUPS; g++) {
+		double mean = p->group[g].time / total * samples;
+
+		p->group[g].samples = (uint64_t)fmax(0, floor(mean + sqrt(mean) * normal() + 0.5));
+		p->group[g].time = (double)p->group[g].samples;
+	}
+}
+
+static struct counts_ratio measured(double ratio, double sd)
+{
+	struct counts_ratio r = { .how = COUNTS_RATIO, .ratio = ratio, .log_var = sd * sd, .anchor = 1000,
+				  .child = 1000 * ratio, .windows = 100 };
+
+	return r;
+}
+
+static double variation(const struct program *p, int which)
+{
+	double sum = 0, truth = 0, tv = 0;
+
+	for (uint32_t g = 0; g < GROUPS; g++) {
+		const struct counts_group *k = &p->group[g];
+		double v = which == 0 ? k->instructions : which == 1 ? k->by_ratios : k->time;
+
+		sum += isnan(v) ? 0 : v;
+		truth += p->truth[g];
+	}
+	for (uint32_t g = 0; g < GROUPS; g++) {
+		const struct counts_group *k = &p->group[g];
+		double v = which == 0 ? k->instructions : which == 1 ? k->by_ratios : k->time;
+
+		tv += fabs((isnan(v) ? 0 : v) / sum - p->truth[g] / truth) / 2;
+	}
+	return tv;
+}
+
+struct outcome {
+	double combined, ratios, constant;
+	unsigned worse, trials, covered, broken;
+};
+
+static void tell(const char *name, const struct outcome *o)
+{
+	print_message("%-34s TV combined %.3f, by ratios %.3f, constant IPC %.3f; worse than that by > .02 in %u of "
+		      "%u; %u called broken\n", name, o->combined / o->trials, o->ratios / o->trials,
+		      o->constant / o->trials, o->worse, o->trials, o->broken);
+}
+
+/* lies: links whose ratio is off by e^+-size while claiming `sd`; unknown: links never measured. */
+static struct outcome run(double ipc, double sd, unsigned lies, double size, unsigned unknown)
+{
+	static struct program p;
+	struct outcome o = { .trials = 150 };
+
+	for (unsigned t = 0; t < o.trials; t++) {
+		double all;
+
+		make_program(&p, ipc, 5000);
+		for (size_t l = 0; l < p.tree.links; l++)
+			p.link[l].ratio = measured(p.ratio[l] * exp(sd * normal()), sd);
+		for (unsigned k = 0; k < lies; k++)
+			p.link[pick((uint32_t)p.tree.links)].ratio.ratio *= exp(pick(2) ? size : -size);
+		for (unsigned k = 0; k < unknown; k++)
+			p.link[pick((uint32_t)p.tree.links)].ratio = counts_ratio_unknown();
+		assert_int_equal(counts_solve(&p.tree), 0);
+		o.combined += variation(&p, 0);
+		o.ratios += variation(&p, 1);
+		o.constant += variation(&p, 2);
+		o.worse += variation(&p, 0) > variation(&p, 2) + 0.02;
+		o.broken += p.tree.broken;
+		all = 0;
+		for (uint32_t g = 0; g < GROUPS; g++) {
+			assert_true(!(p.group[g].instructions < 0));
+			assert_true(p.group[g].trust >= 0 && p.group[g].trust <= 1);
+			if (p.group[g].samples)
+				all += p.group[g].instructions;
+		}
+		assert_true(isfinite(all));
+	}
+	return o;
+}
+
+/* Error bars that are right. */
+static void test_good_links(void **state)
+{
+	struct outcome o = run(0.5, 0.03, 0, 0, 0);
+
+	tell("good links", &o);
+	assert_true(o.combined < 0.25 * o.constant);
+	assert_true(o.worse <= o.trials / 20);
+	o = run(0.5, 0.15, 0, 0, 0);
+	tell("links of 15 %", &o);
+	assert_true(o.combined < 0.75 * o.constant && o.combined < 1.1 * o.ratios);
+	assert_true(o.worse <= o.trials / 20);
+	/* counts that are worse than time: time wins, as far as it can be known */
+	o = run(0.15, 1.0, 0, 0, 0);
+	tell("useless links, even IPC", &o);
+	assert_true(o.combined < o.constant + 0.02 * o.trials && o.combined < 0.3 * o.ratios);
+	o = run(0.5, 0.05, 0, 0, 30);
+	tell("30 links never measured", &o);
+	assert_true(o.combined < o.constant);
+	assert_true(o.worse <= o.trials / 10);
+	o = run(0.5, 0.05, 0, 0, 3000);
+	tell("nothing measured", &o);
+	assert_true(fabs(o.combined - o.constant) < 0.02 * o.trials);
+	assert_true(o.worse <= o.trials / 20);
+}
+
+/* Links that are wrong and claim not to be. Where a function's only sign of it is that its own share
+ * is off by a factor that instructions per cycle reach, too, nothing can tell: so these limits are
+ * on the whole, and far from "never". */
+static void test_bad_links(void **state)
+{
+	struct outcome o = run(0.5, 0.03, 3, 3.0, 0);
+
+	tell("3 links off by 20, claiming 3 %", &o);
+	assert_true(o.combined < 0.75 * o.constant && o.combined < 0.5 * o.ratios);
+	assert_true(o.worse <= o.trials / 4);
+	assert_true(o.broken > o.trials / 2);
+	o = run(0.3, 0.1, 8, 2.0, 0);
+	tell("8 links off by 7, claiming 10 %", &o);
+	assert_true(o.combined < 0.65 * o.ratios);
+}
+
+/* main -> a, b; the link to b is measured 100 times too high, everything else right. */
+static void test_shapes(void **state)
+{
+	struct counts_link link[5] = {
+		{ .parent = 0, .child = 1, .ratio = measured(10, 0.02) },
+		{ .parent = 0, .child = 2, .ratio = measured(5, 0.02) },
+		{ .parent = 2, .child = 3, .ratio = measured(3, 0.02) },
+	};
+	struct counts_part part[5] = { { 0, 0, 10 }, { 1, 1, 10 }, { 2, 2, 10 }, { 3, 3, 10 }, { 4, 4, 7 } };
+	struct counts_group group[6] = {
+		{ .time = 100, .samples = 100 }, { .time = 1000, .samples = 1000 }, { .time = 500, .samples = 500 },
+		{ .time = 1500, .samples = 1500 }, { .time = 50, .samples = 50 }, { .time = 80, .samples = 80 },
+	};
+	double runs[5];
+	struct counts_tree t = { .nodes = 5, .link = link, .links = 3, .part = part, .parts = 5, .group = group,
+				 .groups = 6, .runs = runs };
+
+	assert_int_equal(counts_solve(&t), 0);
+	assert_int_equal(t.broken, 0);
+	assert_true(fabs(group[1].instructions / group[0].instructions - 10) < 0.2);
+	assert_true(fabs(runs[3] / runs[2] - 3) < 0.1);
+	assert_true(group[1].trust > 0.6);
+	/* no counts at all: its time, at everybody's rate; and so is what hangs on nothing */
+	assert_true(isnan(group[5].by_ratios) && group[5].trust == 0);
+	assert_true(fabs(group[5].instructions / group[0].instructions - 0.8) < 0.1);
+	assert_true(fabs(group[4].instructions / group[0].instructions - 0.5) < 0.1);
+	assert_true(group[4].trust < 0.1);
+	assert_true(group[4].low < group[4].instructions && group[4].high > group[4].instructions);
+
+	link[1].ratio.ratio = 500;
+	link[1].ratio.child = 500;
+	assert_int_equal(counts_solve(&t), 0);
+	assert_int_equal(t.broken, 1);
+	assert_true(link[1].broken && !link[0].broken && !link[2].broken);
+	assert_true(link[1].correction < 0.03);
+	/* below it, what was well measured stays */
+	assert_true(fabs(group[3].instructions / group[2].instructions - 3) < 0.1);
+	assert_true(group[2].instructions / group[0].instructions < 12);
+
+	/* recursion without an own measurement: the cycle is cut and said */
+	link[3] = (struct counts_link){ .parent = 3, .child = 2, .ratio = measured(0.9, 0.1) };
+	t.links = 4;
+	link[1].ratio = measured(5, 0.02);
+	assert_int_equal(counts_solve(&t), 0);
+	assert_int_equal(t.cycles, 1);
+	assert_true(link[3].cycle);
+	assert_true(isfinite(group[3].instructions));
+	link[3].parent = 2; /* and a self-call */
+	assert_int_equal(counts_solve(&t), 0);
+	assert_int_equal(t.cycles, 1);
+
+	/* neither time nor counts */
+	group[5].time = 0;
+	group[5].samples = 0;
+	assert_int_equal(counts_solve(&t), 0);
+	assert_true(isnan(group[5].instructions) && isnan(group[5].by_time));
+	/* counts without a single sample: the counts */
+	group[3].time = 0;
+	group[3].samples = 0;
+	t.links = 3;
+	assert_int_equal(counts_solve(&t), 0);
+	assert_true(fabs(group[3].instructions / group[2].instructions - 3) < 0.1);
+}
+
+static void test_refusals(void **state)
+{
+	struct counts_link link = { .parent = 0, .child = 7, .ratio = counts_ratio_once() };
+	struct counts_part part = { 0, 3, 1 };
+	struct counts_group group = { .time = -1 };
+	struct counts_tree t = { .nodes = 2, .link = &link, .links = 1 }, none = { 0 };
+
+	assert_int_equal(counts_solve(&t), -EINVAL);
+	link.child = 1;
+	t.part = &part;
+	t.parts = 1;
+	assert_int_equal(counts_solve(&t), -EINVAL);
+	t.parts = 0;
+	t.group = &group;
+	t.groups = 1;
+	assert_int_equal(counts_solve(&t), -EINVAL);
+	assert_int_equal(counts_solve(&none), 0);
+	link.ratio.ratio = -1;
+	t.groups = 0;
+	assert_int_equal(counts_solve(&t), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_interval),  cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_refusals),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

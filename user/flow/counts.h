@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Execution counts from ratios: the arithmetic, without I/O. Breakpoints that were armed together
+ * give ratios (block : loop header, header : entry, callee : call site); a tree of them gives how
+ * often everything ran relative to the root; timer samples give what share of time each group of
+ * code (a function) took. counts_solve() puts both together:
+ *
+ *	log(instructions by ratios / time) of a group = common + own deviation (its instructions per
+ *	cycle are not everybody's) + the errors of the links above it
+ *
+ * and takes the most probable errors, given how far each link and the instructions per cycle are
+ * known to scatter. A well measured link keeps its ratio; one that is not known (or is a break in
+ * the tree) is set so that what hangs below it gets its share of time; and one whose claim is at
+ * odds with all that hangs below it is taken for broken (counts.c: LINK_BROKEN_PRIOR). So the
+ * outcome lies between the ratios and constant instructions per cycle by their expected errors.
+ *
+ * Included by flow, cli and tests. To add a way of measuring a link: a value of enum counts_how,
+ * its systematic error in counts_ratio_of(), a case in u-counts.c.
+ */
+#ifndef ACCPERF_FLOW_COUNTS_H
+#define ACCPERF_FLOW_COUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum counts_how {
+	COUNTS_UNKNOWN, /* not measured, or too little: the time share decides */
+	COUNTS_ONCE,	/* follows from the control flow: exactly once */
+	COUNTS_TRIPS,	/* induction register, read before and behind the loop */
+	COUNTS_RATIO,	/* hits of breakpoints armed together */
+};
+const char *counts_how_str(enum counts_how how);
+
+#define COUNTS_ANCHOR_MIN 30 /* hits of the anchor below which a ratio is not used */
+
+/* What one window saw of a link: hits (or activations) of the anchor, hits of the child (or how
+ * often the header ran). In the order of time. */
+struct counts_window {
+	double anchor, child;
+};
+
+struct counts_ratio {
+	enum counts_how how;
+	double ratio;	/* NaN: unknown */
+	double log_var; /* of its logarithm; infinite: unknown */
+	double low, high; /* 95 %; NaN: unknown */
+	double anchor, child;
+	uint32_t windows;
+};
+
+/* Sums over sums, with an interval from the scatter between windows and between stretches of them
+ * (phases), never narrower than what cutting a window's ends leaves uncertain. `how` is TRIPS or
+ * RATIO; the outcome's is UNKNOWN where there is too little. */
+void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how how, struct counts_ratio *out);
+/* A ratio of exactly one; one that nobody measured. */
+struct counts_ratio counts_ratio_once(void);
+struct counts_ratio counts_ratio_unknown(void);
+
+/* x(child) gets ratio * x(parent); a child may have several parents. */
+struct counts_link {
+	uint32_t parent, child;
+	struct counts_ratio ratio;
+	/* out */
+	double correction; /* factor that the time shares put on the ratio */
+	bool broken;	   /* at odds with everything below it: not believed */
+	bool cycle;	   /* closes a cycle: left out, what it leads to is of unknown scale */
+};
+
+/* Code whose executions are a node's: a block. */
+struct counts_part {
+	uint32_t node, group;
+	double instructions; /* per execution */
+};
+
+/* Code that the timer samples are counted for: a function. */
+struct counts_group {
+	double time;	  /* any unit; the same for all */
+	uint64_t samples; /* that `time` rests on */
+	/* out: all relative to the same, unknown total */
+	double instructions; /* the combined estimate; NaN: neither time nor counts */
+	double low, high;    /* 95 % */
+	double by_ratios;    /* NaN: no counts reach it */
+	double by_time;	     /* NaN: no samples */
+	double trust; /* 0: its time share decides alone, 1: the counts alone */
+};
+
+struct counts_tree {
+	uint32_t nodes;
+	struct counts_link *link;
+	size_t links;
+	struct counts_part *part;
+	size_t parts;
+	struct counts_group *group;
+	size_t groups;
+	/* out */
+	double *runs;	  /* by node, relative; caller's array of `nodes`, or NULL */
+	double ipc_spread; /* standard deviation of log instructions per time, as found */
+	uint32_t broken, cycles;
+};
+
+#define COUNTS_MAX_GROUPS 384 /* the largest by time are solved together; the rest get their time share */
+
+/* 0, -EINVAL (an index out of range, a negative number), -ENOMEM. */
+int counts_solve(struct counts_tree *t);
+
+#endif

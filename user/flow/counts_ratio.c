@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One link: its ratio and how far to believe it. */
+#include <math.h>
+
+#include "flow/counts.h"
+
+/* Stretches of neighbouring windows: what they differ by beyond the windows' own scatter is phases,
+ * whose length nobody knows. */
+static const size_t stretches[] = { 32, 16, 8 };
+
+/* Relative errors that no number of windows removes: windows begin where time is spent, not where
+ * code is executed (runs of the prototype scattered by about a tenth); a trip count's is that the
+ * activations seen are not all. */
+#define RATIO_BIAS 0.1
+#define TRIPS_BIAS 0.01
+#define Z95 1.96
+
+const char *counts_how_str(enum counts_how how)
+{
+	switch (how) {
+	case COUNTS_UNKNOWN: return "time share";
+	case COUNTS_ONCE: return "once";
+	case COUNTS_TRIPS: return "trip count";
+	case COUNTS_RATIO: return "ratio";
+	}
+	return "unknown";
+}
+
+struct counts_ratio counts_ratio_once(void)
+{
+	return (struct counts_ratio){ .how = COUNTS_ONCE, .ratio = 1, .low = 1, .high = 1 };
+}
+
+struct counts_ratio counts_ratio_unknown(void)
+{
+	return (struct counts_ratio){ .how = COUNTS_UNKNOWN, .ratio = NAN, .log_var = INFINITY, .low = NAN, .high = NAN };
+}
+
+/* Variance of the sums' ratio from residuals of `groups` runs of windows. */
+static double scatter(const struct counts_window *w, size_t n, size_t groups, double ratio, double anchor)
+{
+	double sum = 0;
+
+	for (size_t g = 0; g < groups; g++) {
+		double x = 0, y = 0;
+
+		for (size_t i = g * n / groups; i < (g + 1) * n / groups; i++) {
+			x += w[i].anchor;
+			y += w[i].child;
+		}
+		sum += (y - ratio * x) * (y - ratio * x);
+	}
+	return sum / (anchor * anchor) * (double)groups / (double)(groups - 1);
+}
+
+void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how how, struct counts_ratio *out)
+{
+	double x = 0, y = 0, ratio, var, cut, half;
+
+	*out = counts_ratio_unknown();
+	for (size_t i = 0; i < n; i++) {
+		if (!(w[i].anchor >= 0) || !(w[i].child >= 0) || isinf(w[i].anchor) || isinf(w[i].child))
+			return;
+		x += w[i].anchor;
+		y += w[i].child;
+	}
+	out->windows = (uint32_t)n;
+	out->anchor = x;
+	out->child = y;
+	if (x < COUNTS_ANCHOR_MIN || n < 3)
+		return;
+	/* none seen is not never: half a hit, as uncertain as that */
+	ratio = (y > 0 ? y : 0.5) / x;
+	var = scatter(w, n, n, ratio, x);
+	for (size_t i = 0; i < sizeof(stretches) / sizeof(stretches[0]); i++)
+		if (n >= 4 * stretches[i])
+			var = fmax(var, scatter(w, n, stretches[i], ratio, x));
+	if (how == COUNTS_RATIO) {
+		/* a window ends anywhere between two hits of the rarer one */
+		cut = fmax(ratio, 1) * fmax(ratio, 1) / 12 * (double)n / (x * x);
+		var = fmax(var, cut);
+	}
+	/* few hits of the child: its own chance, too */
+	var = fmax(var, ratio * ratio * (y < 30 ? 1 / (y + 0.5) : 0));
+	out->how = how;
+	out->ratio = ratio;
+	half = how == COUNTS_TRIPS ? TRIPS_BIAS : RATIO_BIAS;
+	out->log_var = log1p(var / (ratio * ratio)) + half * half;
+	half = Z95 * sqrt(out->log_var);
+	out->low = ratio * exp(-half);
+	out->high = ratio * exp(half);
+}
