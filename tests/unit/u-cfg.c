@@ -377,7 +377,7 @@ static void one_case(struct module *m, void *lib, unsigned which, struct tally *
 {
 	struct block_code code = { .id = 1, .read = module_bytes, .bounds = module_bounds, .ctx = m };
 	int (*f)(int *, int) = (int (*)(int *, int))dlsym(lib, cases[which]);
-	static const int sizes[] = { 1, 9, 37 };
+	static const int sizes[] = { 1, 9, 37, 133 }; /* the last where vectors hide the loop from less */
 	uint32_t budget = INDUCT_BUDGET;
 	struct run r = { .module = m, .which = which, .t = t };
 	uint64_t start, end;
@@ -404,7 +404,7 @@ static void one_case(struct module *m, void *lib, unsigned which, struct tally *
 	}
 	/* blocks begin where nobody knows: nothing to compare, and nothing is claimed */
 	assert_true(r.cfg.complete || !strcmp(cases[which], "threaded"));
-	for (unsigned i = 0; r.cfg.complete && i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	for (unsigned i = 0; r.cfg.complete && i < (which ? 3 : 4); i++)
 		trace(&r, f, sizes[i]);
 	cfg_release(&r.cfg);
 	free(r.induct);
