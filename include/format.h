@@ -328,6 +328,14 @@ enum fmt_offload_kind {
 
 enum fmt_offload_variant { FMT_OV_UNKNOWN = 0, FMT_OV_HOST = 1, FMT_OV_ACCELERATED = 2 };
 
+/* What the kernel does with the instruction a probe was put on decides what a hit costs. */
+enum fmt_probe_class {
+	FMT_PROBE_UNKNOWN = 0,	/* or a file from before this was told apart */
+	FMT_PROBE_STEPPED = 1,	/* executed elsewhere by a single step: the dearer one */
+	FMT_PROBE_EMULATED = 2, /* push, nop, relative jumps and calls */
+	FMT_PROBE_CLASSES = 3,
+};
+
 struct fmt_offload_api {
 	uint32_t id;	  /* from 1 */
 	uint32_t api;	  /* string: openssl, cuda, ... : the family within which nested calls count once */
@@ -337,8 +345,10 @@ struct fmt_offload_api {
 	uint32_t kind;	  /* enum fmt_offload_kind */
 	uint32_t variant; /* enum fmt_offload_variant */
 	uint32_t group;	  /* fmt_offload_window.group it belongs to */
+	uint32_t probe;	  /* enum fmt_probe_class */
+	uint32_t pad;
 };
-_Static_assert(sizeof(struct fmt_offload_api) == 32, "fmt_offload_api");
+_Static_assert(sizeof(struct fmt_offload_api) == 40, "fmt_offload_api");
 
 enum fmt_call_flags {
 	FMT_CALL_IN = 1,	/* bytes_in is known */
@@ -424,21 +434,25 @@ struct fmt_offload_window {
 	uint32_t library;  /* string */
 	uint32_t group;	   /* functions of a library that are armed apart have one of their own */
 	uint64_t cpu_armed, cpu_disarmed; /* CPU time of the observed processes so far; 0 = unknown */
+	uint64_t hits_ns;  /* what the hits cost, each at its probe's class; 0 = unknown: hits x call_ns */
 };
-_Static_assert(sizeof(struct fmt_offload_window) == 56, "fmt_offload_window");
+_Static_assert(sizeof(struct fmt_offload_window) == 64, "fmt_offload_window");
 
 enum fmt_offload_attach { FMT_OA_SESSION = 1, FMT_OA_MULTI = 2, FMT_OA_PERF = 3 };
 
 struct fmt_offload_cost {
 	uint64_t time;
-	double call_ns;	   /* added to the target by one probed call: entry and return */
+	double call_ns;	   /* added to the target by one probed call, FMT_PROBE_STEPPED: entry and return */
 	double call_low, call_high; /* with hot, with cold caches */
 	double inside_ns;  /* part of it that falls between the two time stamps */
 	double nop_ns;	   /* of one hit on a 5-byte NOP marker; NaN = not measured */
 	uint32_t attach;   /* enum fmt_offload_attach */
 	uint32_t samples;  /* rounds measured */
+	double emulated_call_ns; /* the same of FMT_PROBE_EMULATED; 0 = unknown */
+	double emulated_low, emulated_high;
+	double emulated_inside_ns;
 };
-_Static_assert(sizeof(struct fmt_offload_cost) == 56, "fmt_offload_cost");
+_Static_assert(sizeof(struct fmt_offload_cost) == 88, "fmt_offload_cost");
 
 /* ---- exact engine, 32..47 ---- */
 

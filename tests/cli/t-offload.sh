@@ -92,6 +92,29 @@ check "markers: 100 host and 100 accelerated pairs" bash -c "accperf offload -i 
 check "markers: bytes in and out" [ "$(got own.data pack bytes_in) $(got own.data pack bytes_out)" = "110000 55000" ]
 check "markers: both variants are judged" bash -c "accperf offload -i own.data --json | jq -e '.verdicts|length==1'"
 
+# What a probe costs depends on the first instruction: one body, three beginnings, the same time. The
+# machine's speed may change between the measurement at start and the calls, so three tries.
+begin() { jq -r --arg n "off_cost:starts_$1" ".calls[]|select(.name==\$n)|.$2" cost.json; }
+alike() {
+	local n bare specs=()
+	for n in push mov endbr; do specs+=(--offload-probe "off_cost:starts_$n(bytes=arg0)"); done
+	for _ in 1 2 3; do
+		accperf record -q -o cost.data --offload none --offload-exact "${specs[@]}" -- "$W/off_cost" 100 >bare.json 2>/dev/null || return 1
+		accperf offload -i cost.data --json >cost.json
+		bare=$(jq .bare bare.json)
+		echo "bare $bare push $(begin push time_ns.median) mov $(begin mov time_ns.median) endbr $(begin endbr time_ns.median)"
+		jq -e -n --argjson b "$bare" --argjson p "$(begin push time_ns.median)" --argjson m "$(begin mov time_ns.median)" \
+			'def near(x;y): x/y>0.75 and x/y<1.25; near($p;$b) and near($m;$b) and near($p;$m)' && return 0
+	done
+	return 1
+}
+check "times are right whatever a function begins with" alike
+if [ "$(uname -m)" = x86_64 ]; then
+	check "push is emulated, mov is stepped, endbr64 is known" [ "$(begin push probe_class) $(begin mov probe_class) $(begin endbr time_upper_bound)" = "emulated stepped false" ]
+	check "both costs are said" jq -e '.probe_cost|.emulated_call_ns>0 and .emulated_call_ns<.call_ns and .emulated_inside_ns<.inside_ns' cost.json
+	check "in text, too" bash -c "accperf offload -i cost.data | grep -q 'emulates a function'"
+fi
+
 # wrong use and what is not there
 expect_status 2 "an unknown API is wrong usage" accperf record --offload warp -- true
 check "and names the known ones" grep -q openssl "$TMP/err"

@@ -8,12 +8,15 @@
 
 #include <cmocka.h>
 
+#include "ingest/uprobe_self.h"
 #include "offload/api.h"
 #include "offload/calls.h"
 #include "offload/session.h"
 
 #define US 1000ull
 #define INSIDE 500.0
+#define DEAR 9000.0
+#define CHEAP 700.0
 
 static struct fmt_call got[64];
 static unsigned got_cnt;
@@ -28,7 +31,7 @@ static struct calls *fresh(void)
 {
 	got_cnt = 0;
 	memset(got, 0, sizeof(got));
-	return calls_new(INSIDE, take, NULL);
+	return calls_new((double[FMT_PROBE_CLASSES]){ INSIDE, DEAR, CHEAP }, take, NULL);
 }
 
 static const struct calls_probe submit = { .api = 1, .family = 3 };
@@ -185,6 +188,49 @@ static void open_calls_are_never_zero_time(void **state)
 	calls_free(c);
 }
 
+static void each_probe_at_its_own_cost(void **state)
+{
+	struct calls_probe cheap = submit, dear = wait_queue, call = copy;
+	struct calls *c = fresh();
+
+	cheap.cost = FMT_PROBE_EMULATED;
+	dear.cost = FMT_PROBE_STEPPED;
+	add(c, ev(PK_SUBMIT, 10, 20, 1), &cheap);
+	add(c, ev(PK_WAIT, 30, 100, 1), &dear);
+	assert_int_equal(got[0].submit_ns, 10 * US - CHEAP);
+	assert_int_equal(got[0].wait_ns, 70 * US - DEAR);
+	assert_int_equal(got[0].busy_ns, 90 * US - CHEAP - DEAR);
+	call.cost = FMT_PROBE_STEPPED;
+	add(c, ev(PK_CALL, 200, 220, 7), &call);
+	assert_int_equal(got[1].busy_ns, 20 * US - DEAR);
+	assert_int_equal(got[1].cpu_ns, 20 * US - DEAR);
+	call.cost = FMT_PROBE_EMULATED;
+	add(c, ev(PK_CALL, 300, 320, 7), &call);
+	assert_int_equal(got[2].busy_ns, 20 * US - CHEAP);
+	calls_free(c);
+}
+
+#if defined(__x86_64__)
+static void first_instructions(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		enum self_kind kind;
+	} all[] = {
+		{ "\x55\x48", 2, SELF_PUSH }, { "\x41\x57", 2, SELF_PUSH }, { "\x48\x55", 2, SELF_KINDS },
+		{ "\xe9\x01", 2, SELF_PUSH }, { "\xeb\x01", 2, SELF_PUSH }, { "\x74\x01", 2, SELF_PUSH },
+		{ "\x0f\x84", 2, SELF_PUSH }, { "\xf2\xe9\x01", 3, SELF_PUSH },
+		{ "\x90\xc3", 2, SELF_PUSH }, { "\x66\x90\xc3", 3, SELF_LONG_NOP }, { "\x0f\x1f\x44", 3, SELF_LONG_NOP },
+		{ "\xf3\x0f\x1e\xfa", 4, SELF_ENDBR }, { "\x48\x89\xf8", 3, SELF_STEPPED }, { "\x31\xc0", 2, SELF_STEPPED },
+		{ "\xff\x25", 2, SELF_STEPPED }, { "\x41\x54", 1, SELF_KINDS }, { "\x66\x66\x66", 3, SELF_KINDS }, { "", 0, SELF_KINDS },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		assert_int_equal(self_kind_of((const uint8_t *)all[i].bytes, all[i].n), all[i].kind);
+}
+#endif
+
 static void user_probes(void **state)
 {
 	static const char *const bad[] = {
@@ -271,6 +317,10 @@ int main(void)
 		cmocka_unit_test(copies_complete_their_queue),
 		cmocka_unit_test(per_thread_default_streams),
 		cmocka_unit_test(open_calls_are_never_zero_time),
+		cmocka_unit_test(each_probe_at_its_own_cost),
+#if defined(__x86_64__)
+		cmocka_unit_test(first_instructions),
+#endif
 		cmocka_unit_test(user_probes),
 		cmocka_unit_test(the_table),
 		cmocka_unit_test(lists),

@@ -61,7 +61,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "offload", O(offload), "LIST",
 	  "record calls of offload APIs: auto, or some of cuda, opencl, openssl, zlib, markers... (`--offload help` lists them)", 0 },
 	{ OPT_LIST, 0, "offload-probe", O(offload_probes), "SPEC",
-	  "record a function of your own: 'libfoo.so:encode(bytes=arg2,accelerated)'", 0 },
+	  "record a function of your own: 'libfoo.so:encode(bytes=arg2,accelerated)'; arguments count from 0: arg0 is the first", 0 },
 	{ OPT_BOOL, 0, "offload-exact", O(offload_exact), NULL, "every call one by one and all the time, whatever it costs the target", 0 },
 	{ OPT_STRING, 0, "offload-attach", O(offload_attach), "auto|session|multi|perf", "how to plant the probes (auto: the best this kernel has)", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Output", 0 },

@@ -50,6 +50,7 @@ struct uprobe {
 	enum uprobe_mode mode;
 	struct uprobe_opts opts;
 	struct uprobe_cost cost;
+	enum fmt_probe_class class_of[SELF_KINDS]; /* as measured */
 	struct bpf_link *exit_link, *uring_links[2];
 	struct ring_buffer *ring;
 	const struct uprobe_sink *sink; /* during uprobe_poll() */
@@ -90,6 +91,13 @@ enum uprobe_mode uprobe_mode(const struct uprobe *u)
 const struct uprobe_cost *uprobe_cost(const struct uprobe *u)
 {
 	return &u->cost;
+}
+
+enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, size_t n)
+{
+	enum self_kind kind = self_kind_of(bytes, n);
+
+	return kind < SELF_KINDS ? u->class_of[kind] : FMT_PROBE_UNKNOWN;
 }
 
 unsigned uprobe_records_per_second(const struct uprobe *u)
@@ -553,6 +561,7 @@ uint64_t uprobe_loss(const struct uprobe *u, enum probe_counter which)
 /* ---- trying and measuring on ourselves ---- */
 
 #define ROUNDS 16
+#define QUICK_ROUNDS 12
 #define CALLS 120
 
 static int by_value(const void *a, const void *b)
@@ -608,66 +617,146 @@ static void measure_marker(struct uprobe *u)
 	}
 }
 
+/* Ours that can be probed here; all are armed together. */
+struct trial {
+	struct uprobe_point point;
+	enum self_kind kind;
+	uint32_t probe;
+	double without[ROUNDS], cold_without[ROUNDS];
+};
+
+static int trial_count(struct uprobe *u, const struct trial *t, struct err *e)
+{
+	uint64_t before = uprobe_activity(u, t->probe).calls, calls;
+
+	self_time_function(t->kind, 8);
+	calls = uprobe_activity(u, t->probe).calls - before;
+	if (calls == 8)
+		return 0;
+	return err_set(e, -ENODEV, "%s: 8 probed calls of our own, %lu counted", uprobe_mode_name(u->mode), (unsigned long)calls);
+}
+
+static void trial_cost(struct uprobe *u, struct trial *t, struct inside *in, struct uprobe_class_cost *c)
+{
+	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };
+	double with[ROUNDS], base = median(t->without, ROUNDS), hot, cold, inside;
+
+	in->cnt = 0;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		with[i] = self_time_function(t->kind, CALLS);
+		uprobe_poll(u, &sink);
+	}
+	hot = median(with, ROUNDS) - base;
+	/* Order statistics 5 and 12 of 16 hold the median with 92 %, 4 and 13 with 98 %. */
+	c->call_low = with[3] - base;
+	inside = in->cnt ? median(in->ns, in->cnt) - base : NAN;
+	in->cnt = 0;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		with[i] = self_time_function_cold(t->kind, CALLS / 4);
+		uprobe_poll(u, &sink);
+	}
+	cold = median(with, ROUNDS) - median(t->cold_without, ROUNDS);
+	/* In other programs the truth lies between: the bounds are those of the two. */
+	c->call_ns = (hot + fmax(hot, cold)) / 2;
+	c->call_high = fmax(hot, with[12] - t->cold_without[ROUNDS / 2]);
+	c->inside_ns = in->cnt ? (inside + fmax(inside, median(in->ns, in->cnt) - base)) / 2 : inside;
+}
+
+#define ALIKE 1.4 /* costs this close are of one class */
+
+/* Which of the first two costs as much as t. In turn with them: a machine's speed changes. */
+static enum fmt_probe_class trial_class(struct uprobe *u, const struct trial *trials, const struct trial *t, const struct uprobe_sink *sink)
+{
+	const struct trial *three[] = { t, &trials[0], &trials[1] };
+	double with[3][QUICK_ROUNDS], cost[3], stepped, emulated;
+
+	for (unsigned i = 0; i < QUICK_ROUNDS; i++)
+		for (unsigned k = 0; k < 3; k++) {
+			with[k][i] = self_time_function(three[k]->kind, CALLS / 4);
+			uprobe_poll(u, sink);
+		}
+	for (unsigned k = 0; k < 3; k++)
+		cost[k] = median(with[k], QUICK_ROUNDS);
+	stepped = fmax(cost[0] / cost[1], cost[1] / cost[0]);
+	emulated = fmax(cost[0] / cost[2], cost[2] / cost[0]);
+	if (!(fmin(stepped, emulated) < ALIKE))
+		return FMT_PROBE_UNKNOWN;
+	return stepped < emulated ? FMT_PROBE_STEPPED : FMT_PROBE_EMULATED;
+}
+
+static void measure_classes(struct uprobe *u, struct trial *trials, unsigned cnt, struct inside *in)
+{
+	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };
+	struct uprobe_class_cost *of = u->cost.of;
+
+	trial_cost(u, &trials[0], in, &of[FMT_PROBE_STEPPED]);
+	of[FMT_PROBE_UNKNOWN] = of[FMT_PROBE_STEPPED];
+	if (cnt < 2 || trial_count(u, &trials[1], NULL))
+		return;
+	trial_cost(u, &trials[1], in, &of[FMT_PROBE_EMULATED]);
+	u->class_of[SELF_STEPPED] = FMT_PROBE_STEPPED;
+	u->class_of[SELF_PUSH] = FMT_PROBE_EMULATED;
+	if (of[FMT_PROBE_EMULATED].call_ns > of[FMT_PROBE_UNKNOWN].call_ns)
+		of[FMT_PROBE_UNKNOWN] = of[FMT_PROBE_EMULATED];
+	of[FMT_PROBE_UNKNOWN].inside_ns = fmin(of[FMT_PROBE_STEPPED].inside_ns, of[FMT_PROBE_EMULATED].inside_ns);
+	for (unsigned i = 2; i < cnt; i++)
+		if (!trial_count(u, &trials[i], NULL))
+			u->class_of[trials[i].kind] = trial_class(u, trials, &trials[i], &sink);
+}
+
 static int measure(struct uprobe *u, struct err *e)
 {
-	struct uprobe_point p = { .offset = self_offset(self_function()), .spec.kind = PK_CALL, .spec.family = 0xfffe };
-	unsigned want_limit = u->skel->data->limit_per_window;
-	double with[ROUNDS], without[ROUNDS], cold_without[ROUNDS], base, hot, cold, hot_inside;
+	unsigned want_limit = u->skel->data->limit_per_window, cnt = 0;
+	struct uprobe_point points[SELF_KINDS];
+	struct trial *trials = calloc(SELF_KINDS, sizeof(*trials));
+	struct inside *in = calloc(1, sizeof(*in));
+	int lib, r, fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };
 	struct probe_activity a;
-	struct inside *in;
-	struct uprobe_sink sink = { .event = inside_event };
-	uint32_t first, me = (uint32_t)getpid();
-	int lib, fd, r;
+	uint32_t first;
 
-	in = calloc(1, sizeof(*in));
-	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	if (!in || fd < 0 || !p.offset) {
+	for (int k = 0; trials && k < SELF_KINDS; k++) {
+		const void *fn = self_function((enum self_kind)k);
+		uint64_t offset = fn ? self_offset(fn) : 0;
+
+		if (!offset && cnt < 2) /* all are compared with the first two */
+			break;
+		if (!offset)
+			continue;
+		points[cnt] = (struct uprobe_point){ .offset = offset, .spec.kind = PK_CALL, .spec.family = 0xfffe };
+		trials[cnt++].kind = (enum self_kind)k;
+	}
+	if (!in || fd < 0 || !cnt) {
+		free(trials);
 		free(in);
 		if (fd >= 0)
 			close(fd);
 		return err_set(e, -ENOENT, "cannot measure the probes' cost: /proc/self/exe is not readable");
 	}
-	sink.ctx = in;
-	in->pid = me;
 	u->skel->data->limit_per_window = 0;
-	self_time_function(CALLS);
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		without[i] = self_time_function(CALLS);
-		cold_without[i] = self_time_function_cold(CALLS / 4);
+	for (unsigned k = 0; k < cnt; k++) {
+		self_time_function(trials[k].kind, CALLS);
+		for (unsigned i = 0; i < ROUNDS; i++) {
+			trials[k].without[i] = self_time_function(trials[k].kind, CALLS);
+			trials[k].cold_without[i] = k < 2 ? self_time_function_cold(trials[k].kind, CALLS / 4) : 0;
+		}
 	}
-	lib = uprobe_library(u, fd, &p, 1, &first, e);
+	lib = uprobe_library(u, fd, points, cnt, &first, e);
 	r = lib < 0 ? lib : uprobe_attach(u, lib, getpid(), e);
 	if (!r)
 		r = uprobe_arm(u, lib, NULL, e);
 	if (r)
 		goto out;
-	self_time_function(8);
-	a = uprobe_activity(u, first);
-	if (a.calls != 8) {
-		r = err_set(e, -ENODEV, "%s: 8 probed calls of our own, %lu counted", uprobe_mode_name(u->mode), (unsigned long)a.calls);
+	for (unsigned k = 0; k < cnt; k++)
+		trials[k].probe = first + k;
+	r = trial_count(u, &trials[0], e);
+	if (r) {
 		uprobe_disarm(u, lib, NULL);
 		goto out;
 	}
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		with[i] = self_time_function(CALLS);
-		uprobe_poll(u, &sink);
-	}
-	base = median(without, ROUNDS);
-	hot = median(with, ROUNDS) - base;
-	/* Order statistics 5 and 12 of 16 hold the median with 92 %, 4 and 13 with 98 %. */
-	u->cost.call_low = with[3] - base;
-	hot_inside = in->cnt ? median(in->ns, in->cnt) - base : NAN;
-	in->cnt = 0;
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		with[i] = self_time_function_cold(CALLS / 4);
-		uprobe_poll(u, &sink);
-	}
-	cold = median(with, ROUNDS) - median(cold_without, ROUNDS);
-	/* In other programs the truth lies between: the bounds are those of the two. */
-	u->cost.call_ns = (hot + fmax(hot, cold)) / 2;
-	u->cost.call_high = fmax(hot, with[12] - cold_without[ROUNDS / 2]);
+	uprobe_poll(u, &sink);
 	u->cost.rounds = ROUNDS;
-	u->cost.inside_ns = in->cnt ? (hot_inside + fmax(hot_inside, median(in->ns, in->cnt) - base)) / 2 : hot_inside;
+	measure_classes(u, trials, cnt, in);
 	/* Other threads of a process must be seen, too. */
 	a = uprobe_activity(u, first);
 	if (!u->pid_filter_broken && u->mode != UPROBE_PERF && !self_call_in_thread(4) &&
@@ -680,6 +769,7 @@ static int measure(struct uprobe *u, struct err *e)
 	uprobe_forget(u, getpid());
 out:
 	u->skel->data->limit_per_window = want_limit;
+	free(trials);
 	free(in);
 	return r;
 }

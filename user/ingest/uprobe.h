@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format.h"
 #include "probe.h"
 #include "sample.h"
 #include "util/err.h"
@@ -53,10 +54,16 @@ struct uprobe_sink {
 	void (*stack)(void *ctx, const struct sample *s);
 };
 
-struct uprobe_cost {
+struct uprobe_class_cost {
 	double call_ns, call_low, call_high; /* added by one probed call; low: hot caches, high: cold ones */
 	double inside_ns;		     /* of it between the stamps */
-	double nop_ns;			     /* one hit on a 5-byte NOP; NaN: not measured */
+};
+
+/* By enum fmt_probe_class. UNKNOWN: the larger cost (budgets must hold) and the smaller inside_ns
+ * (times must not come out too short). EMULATED is all 0 where this architecture has no such class. */
+struct uprobe_cost {
+	struct uprobe_class_cost of[FMT_PROBE_CLASSES];
+	double nop_ns; /* one hit on a 5-byte NOP; NaN: not measured */
 	unsigned rounds;
 };
 
@@ -68,6 +75,9 @@ void uprobe_free(struct uprobe *u); /* detaches everything; NULL is fine */
 enum uprobe_mode uprobe_mode(const struct uprobe *u);
 const char *uprobe_mode_name(enum uprobe_mode m);
 const struct uprobe_cost *uprobe_cost(const struct uprobe *u);
+/* Which cost a probe on this instruction has; the bytes are as they lie in the file. */
+enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, size_t n);
+#define UPROBE_INSN_BYTES 16
 unsigned uprobe_records_per_second(const struct uprobe *u);
 
 /* Takes over fd (kept open: probes are planted through it, so that mount namespaces and deleted

@@ -53,14 +53,21 @@ uint64_t session_cpu(struct offload_session *s)
 	return sum;
 }
 
-static void sum_activity(struct offload_session *s, const struct known_lib *l, uint64_t *hits, uint64_t *calls)
+double session_cost_of(const struct offload_session *s, uint32_t probe)
+{
+	return uprobe_cost(s->u)->of[s->probes[probe].calls.cost].call_ns;
+}
+
+static void sum_activity(struct offload_session *s, const struct known_lib *l, uint64_t *hits, uint64_t *calls, double *cost_ns)
 {
 	*hits = *calls = 0;
+	*cost_ns = 0;
 	for (uint32_t i = l->first; i < l->first + l->count; i++) {
 		struct probe_activity a = uprobe_activity(s->u, i);
 
 		*hits += a.hits;
 		*calls += a.calls;
+		*cost_ns += (double)a.hits * session_cost_of(s, i);
 	}
 }
 
@@ -69,8 +76,9 @@ static void stretch_end(struct offload_session *s, struct known_lib *l, uint64_t
 {
 	struct fmt_offload_window *w;
 	uint64_t hits, calls;
+	double cost_ns;
 
-	sum_activity(s, l, &hits, &calls);
+	sum_activity(s, l, &hits, &calls, &cost_ns);
 	if (s->windows_cnt == s->windows_cap) {
 		unsigned cap = s->windows_cap ? s->windows_cap * 2 : 64;
 
@@ -84,8 +92,10 @@ static void stretch_end(struct offload_session *s, struct known_lib *l, uint64_t
 		.armed = l->armed_at, .disarmed = when, .calls = calls - l->armed_calls,
 		.hits = hits - l->armed_hits, .library = l->path_id, .group = l->group,
 		.cpu_armed = l->armed_cpu, .cpu_disarmed = session_cpu(s),
+		.hits_ns = cost_ns > l->armed_cost_ns ? (uint64_t)(cost_ns - l->armed_cost_ns) : 0,
 	};
 	l->stretch_hits += hits - l->armed_hits;
+	l->stretch_cost_ns += cost_ns - l->armed_cost_ns;
 }
 
 static int arm(struct offload_session *s, struct known_lib *l, struct err *e)
@@ -95,7 +105,7 @@ static int arm(struct offload_session *s, struct known_lib *l, struct err *e)
 	if (r)
 		return r;
 	l->armed_cpu = session_cpu(s);
-	sum_activity(s, l, &l->armed_hits, &l->armed_calls);
+	sum_activity(s, l, &l->armed_hits, &l->armed_calls, &l->armed_cost_ns);
 	l->on = true;
 	l->stretches++;
 	return 0;
@@ -108,7 +118,7 @@ int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
 	pthread_mutex_lock(&s->lock);
 	l->balance_ns = s->opts.exact ? INFINITY : s->opts.budget * CREDIT_S * 1e9;
 	r = arm(s, l, e);
-	sum_activity(s, l, &l->hits, &l->calls);
+	sum_activity(s, l, &l->hits, &l->calls, &l->cost_ns);
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);
 	return r;
@@ -117,7 +127,7 @@ int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
 /* Returns when to look again, in nanoseconds from now. */
 static double look(struct offload_session *s, double elapsed_ns)
 {
-	double call_ns = uprobe_cost(s->u)->call_ns, earn, next = LOOK_MAX_NS;
+	double earn, next = LOOK_MAX_NS;
 	unsigned busy = 0;
 
 	for (unsigned i = 0; i < s->libs_cnt; i++)
@@ -128,18 +138,19 @@ static double look(struct offload_session *s, double elapsed_ns)
 		struct known_lib *l = &s->libs[i];
 		double cap = s->opts.budget * s->cpu_share * CREDIT_S * 1e9;
 		uint64_t hits, calls, when;
-		double spent;
+		double spent, cost_ns;
 
 		if (l->index < 0)
 			continue;
-		sum_activity(s, l, &hits, &calls);
-		spent = (double)(hits - l->hits) * call_ns;
+		sum_activity(s, l, &hits, &calls, &cost_ns);
+		spent = cost_ns - l->cost_ns;
 		l->balance_ns += earn - spent;
 		if (hits != l->hits)
 			l->hot = true;
 		else if (l->on)
 			l->hot = false;
 		l->hits = hits;
+		l->cost_ns = cost_ns;
 		l->calls = calls;
 		if (l->balance_ns > cap)
 			l->balance_ns = cap;
@@ -150,9 +161,10 @@ static double look(struct offload_session *s, double elapsed_ns)
 			l->on = false;
 			l->let_go = true;
 			/* What hit between the last look and the last probe's removal. */
-			sum_activity(s, l, &hits, &calls);
-			l->balance_ns -= (double)(hits - l->hits) * call_ns;
+			sum_activity(s, l, &hits, &calls, &cost_ns);
+			l->balance_ns -= cost_ns - l->cost_ns;
 			l->hits = hits;
+			l->cost_ns = cost_ns;
 		} else if (!l->on && l->balance_ns > OPEN_PART * cap) {
 			arm(s, l, NULL);
 			next = fmin(next, LOOK_FIRST_NS);
@@ -219,6 +231,7 @@ void budget_stop(struct offload_session *s)
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		struct known_lib *l = &s->libs[i];
 		uint64_t when = 0, hits, calls;
+		double cost_ns;
 
 		if (l->index < 0)
 			continue;
@@ -229,9 +242,10 @@ void budget_stop(struct offload_session *s)
 			l->on = false;
 		}
 		/* The end, with what fell outside of stretches. */
-		sum_activity(s, l, &hits, &calls);
+		sum_activity(s, l, &hits, &calls, &cost_ns);
 		l->armed_at = when ? when : session_now();
 		l->armed_hits = l->stretch_hits;
+		l->armed_cost_ns = l->stretch_cost_ns;
 		l->armed_calls = calls;
 		l->armed_cpu = session_cpu(s);
 		stretch_end(s, l, l->armed_at);

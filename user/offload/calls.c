@@ -14,6 +14,7 @@
 
 struct open_call {
 	struct fmt_call call;
+	double inside_ns;
 	uint64_t queue_key;
 	uint32_t prev, next; /* of the same queue, oldest first */
 	uint16_t family;
@@ -32,7 +33,7 @@ struct marked {
 };
 
 struct calls {
-	double inside_ns;
+	double inside_ns[FMT_PROBE_CLASSES];
 	void (*out)(void *ctx, const struct fmt_call *c);
 	void *ctx;
 	struct open_call *open;
@@ -46,13 +47,14 @@ struct calls {
 	struct calls_count count;
 };
 
-struct calls *calls_new(double inside_ns, void (*out)(void *ctx, const struct fmt_call *c), void *ctx)
+struct calls *calls_new(const double inside_ns[FMT_PROBE_CLASSES], void (*out)(void *ctx, const struct fmt_call *c), void *ctx)
 {
 	struct calls *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	c->inside_ns = inside_ns > 0 ? inside_ns : 0;
+	for (unsigned i = 0; i < FMT_PROBE_CLASSES; i++)
+		c->inside_ns[i] = inside_ns[i] > 0 ? inside_ns[i] : 0;
 	c->out = out;
 	c->ctx = ctx;
 	c->free_first = NOWHERE;
@@ -172,6 +174,11 @@ static bool clean_ns(double raw, double cost, uint64_t *ns)
 	return true;
 }
 
+static double inside_of(const struct calls *c, const struct calls_probe *p)
+{
+	return c->inside_ns[p->cost < FMT_PROBE_CLASSES ? p->cost : FMT_PROBE_UNKNOWN];
+}
+
 static struct fmt_call call_of(const struct calls *c, const struct offload_event *ev, const struct calls_probe *p)
 {
 	struct fmt_call f = {
@@ -214,8 +221,8 @@ static struct fmt_call call_of(const struct calls *c, const struct offload_event
 		f.returned = 0;
 		return f;
 	}
-	clean_ns((double)(ev->ret - ev->entry), c->inside_ns, &f.submit_ns);
-	if (clean_ns((double)ev->cpu, c->inside_ns, &f.cpu_ns))
+	clean_ns((double)(ev->ret - ev->entry), inside_of(c, p), &f.submit_ns);
+	if (clean_ns((double)ev->cpu, inside_of(c, p), &f.cpu_ns))
 		f.flags |= FMT_CALL_CPU;
 	return f;
 }
@@ -231,9 +238,9 @@ static void finish_sync(struct calls *c, struct fmt_call *f)
 	give(c, f);
 }
 
-static void keep_open(struct calls *c, const struct fmt_call *f, uint64_t key, uint16_t family)
+static void keep_open(struct calls *c, const struct fmt_call *f, uint64_t key, const struct calls_probe *p)
 {
-	struct queue *q = queue_get(c, key, true, f->pid, family);
+	struct queue *q = queue_get(c, key, true, f->pid, p->family);
 	struct open_call *o;
 	uint32_t i;
 
@@ -261,7 +268,7 @@ static void keep_open(struct calls *c, const struct fmt_call *f, uint64_t key, u
 		i = c->open_cnt++;
 	}
 	o = &c->open[i];
-	*o = (struct open_call){ .call = *f, .queue_key = key, .family = family, .prev = q->last, .next = NOWHERE, .used = true };
+	*o = (struct open_call){ .call = *f, .inside_ns = inside_of(c, p), .queue_key = key, .family = p->family, .prev = q->last, .next = NOWHERE, .used = true };
 	if (q->last == NOWHERE)
 		q->first = i;
 	else
@@ -301,8 +308,8 @@ static void mark(struct calls *c, uint64_t event, uint64_t qkey, uint64_t time)
 	c->marks[*at - 1] = (struct marked){ .key = event, .queue_key = qkey, .time = time };
 }
 
-/* What was submitted to q before `until` is done when the wait returns. */
-static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until, const struct offload_event *wait)
+/* What was submitted to q before `until` is done when the wait returns; inside_ns: of the wait's probe. */
+static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until, const struct offload_event *wait, double inside_ns)
 {
 	struct fmt_call w_part = { 0 };
 	unsigned batch = 0, at = 0;
@@ -312,19 +319,19 @@ static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until,
 		batch++;
 	if (!batch)
 		return 0;
-	known = clean_ns((double)(wait->ret - wait->entry), c->inside_ns, &w_part.wait_ns);
-	clean_ns((double)wait->cpu, c->inside_ns, &w_part.cpu_ns);
+	known = clean_ns((double)(wait->ret - wait->entry), inside_ns, &w_part.wait_ns);
+	clean_ns((double)wait->cpu, inside_ns, &w_part.cpu_ns);
 	while (at++ < batch) {
 		uint32_t i = q->first;
 		struct fmt_call f = c->open[i].call;
-		double cost = c->inside_ns;
+		double cost = c->open[i].inside_ns;
 
 		f.wait = wait->entry;
 		f.complete = wait->ret;
 		f.wait_ns = w_part.wait_ns;
 		f.batch = batch;
 		/* The probe's share: of the submission, and of the wait where it is in between. */
-		cost += wait->entry > f.returned ? c->inside_ns : 0;
+		cost += wait->entry > f.returned ? inside_ns : 0;
 		if (clean_ns((double)(f.complete - f.submit), cost, &f.busy_ns))
 			f.flags |= FMT_CALL_TIMED;
 		/* Those before the last of a batch may have been done earlier, and so may all when
@@ -344,7 +351,7 @@ static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until,
 	return batch;
 }
 
-static unsigned complete_event(struct calls *c, uint64_t event, const struct offload_event *wait)
+static unsigned complete_event(struct calls *c, uint64_t event, const struct offload_event *wait, double inside_ns)
 {
 	uint64_t *at = map_get(&c->mark_of, event);
 	struct queue *q;
@@ -352,7 +359,7 @@ static unsigned complete_event(struct calls *c, uint64_t event, const struct off
 	if (!at || !*at)
 		return 0;
 	q = queue_get(c, c->marks[*at - 1].queue_key, false, 0, 0);
-	return q ? complete_queue(c, q, c->marks[*at - 1].time + 1, wait) : 0;
+	return q ? complete_queue(c, q, c->marks[*at - 1].time + 1, wait, inside_ns) : 0;
 }
 
 static void on_wait(struct calls *c, const struct offload_event *ev, const struct calls_probe *p, unsigned scope)
@@ -365,15 +372,15 @@ static void on_wait(struct calls *c, const struct offload_event *ev, const struc
 	if (scope == PS_ALL) {
 		for (uint32_t i = 0; i < c->queues_cnt; i++)
 			if (c->queues[i].pid == ev->pid && c->queues[i].family == p->family)
-				done += complete_queue(c, &c->queues[i], ev->entry, ev);
+				done += complete_queue(c, &c->queues[i], ev->entry, ev, inside_of(c, p));
 	} else if (scope == PS_EVENT) {
 		for (uint32_t i = 0; i < ev->events_cnt && i < PROBE_EVENTS; i++)
-			done += complete_event(c, key_of(ev->pid, p->family, ev->events[i]), ev);
+			done += complete_event(c, key_of(ev->pid, p->family, ev->events[i]), ev, inside_of(c, p));
 	} else {
 		struct queue *q = queue_get(c, queue_key(ev, p), false, 0, 0);
 
 		if (q)
-			done = complete_queue(c, q, ev->entry, ev);
+			done = complete_queue(c, q, ev->entry, ev, inside_of(c, p));
 	}
 	if (!done)
 		c->count.empty_waits++;
@@ -404,7 +411,7 @@ void calls_add(struct calls *c, const struct offload_event *ev, const struct cal
 		}
 		if (ev->events_cnt)
 			mark(c, key_of(ev->pid, p->family, ev->events[0]), qkey, ev->entry);
-		keep_open(c, &f, qkey, p->family);
+		keep_open(c, &f, qkey, p);
 		return;
 	default:
 		f = call_of(c, ev, p);
@@ -415,7 +422,7 @@ void calls_add(struct calls *c, const struct offload_event *ev, const struct cal
 			struct queue *q = queue_get(c, qkey, false, 0, 0);
 
 			if (q)
-				complete_queue(c, q, ev->entry, ev);
+				complete_queue(c, q, ev->entry, ev, inside_of(c, p));
 		}
 	}
 }

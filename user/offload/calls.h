@@ -18,12 +18,14 @@ struct calls_probe {
 	uint32_t api;	 /* fmt_offload_api.id */
 	uint16_t family;
 	uint8_t scope;	 /* enum probe_scope */
+	uint8_t cost;	 /* enum fmt_probe_class */
 	bool completes, per_thread;
 };
 
 struct calls;
 
-struct calls *calls_new(double inside_ns, void (*out)(void *ctx, const struct fmt_call *c), void *ctx);
+/* inside_ns: what each class of probe adds between the stamps. */
+struct calls *calls_new(const double inside_ns[FMT_PROBE_CLASSES], void (*out)(void *ctx, const struct fmt_call *c), void *ctx);
 void calls_free(struct calls *c); /* open ones are dropped: calls_end() first */
 /* An event of probe p; site and stack are ids to be stored with the call. */
 void calls_add(struct calls *c, const struct offload_event *ev, const struct calls_probe *p, uint32_t site, uint32_t stack);

@@ -26,6 +26,7 @@ struct gather {
 	struct offload_session *s;
 	const struct offload_api *api;
 	const char *path, *base;
+	int fd;
 	struct uprobe_point *points;
 	struct fmt_offload_api *apis;
 	struct session_probe *probes;
@@ -67,6 +68,15 @@ bool session_wants(struct offload_session *s, const char *path)
 	return want(&(struct finding){ .s = s }, slash ? slash + 1 : path, path);
 }
 
+/* What the probe will replace, and so what a hit costs. */
+static enum fmt_probe_class class_at(const struct gather *g, uint64_t offset)
+{
+	uint8_t bytes[UPROBE_INSN_BYTES];
+	ssize_t n = pread(g->fd, bytes, sizeof(bytes), (off_t)offset);
+
+	return n > 0 ? uprobe_class(g->s->u, bytes, (size_t)n) : FMT_PROBE_UNKNOWN;
+}
+
 static void add_point(struct gather *g, uint64_t offset, const struct probe_spec *spec, const char *api, const char *name,
 		      const char *symbol, enum fmt_offload_variant variant)
 {
@@ -89,9 +99,11 @@ static void add_point(struct gather *g, uint64_t offset, const struct probe_spec
 		.symbol = s->sink.string(s->sink.ctx, symbol),
 		.kind = spec->kind == PK_SUBMIT ? FMT_OK_SUBMIT : spec->kind == PK_CALL || spec->kind == PK_BEGIN ? FMT_OK_CALL : FMT_OK_WAIT,
 		.variant = variant,
+		.probe = class_at(g, offset),
 	};
 	g->probes[g->cnt].calls = (struct calls_probe){
 		.family = spec->family, .scope = spec->scope, .completes = spec->completes, .per_thread = spec->per_thread,
+		.cost = (uint8_t)f->probe,
 	};
 	g->cnt++;
 }
@@ -252,7 +264,7 @@ static int add_group(struct finding *find, struct gather *g, struct lib_file *f,
 static int resolve(struct finding *find, struct lib_file *f, struct err *e)
 {
 	struct offload_session *s = find->s;
-	struct gather g = { .s = s, .path = f->path, .base = f->base };
+	struct gather g = { .s = s, .path = f->path, .base = f->base, .fd = f->fd };
 	struct err why = { 0 };
 	int r = 0;
 

@@ -218,9 +218,12 @@ static void put_counts(struct offload_session *s)
 static void put_cost(struct offload_session *s)
 {
 	const struct uprobe_cost *c = uprobe_cost(s->u);
+	const struct uprobe_class_cost *step = &c->of[FMT_PROBE_STEPPED], *emu = &c->of[FMT_PROBE_EMULATED];
 	struct fmt_offload_cost f = {
-		.time = session_now(), .call_ns = c->call_ns, .call_low = c->call_low, .call_high = c->call_high,
-		.inside_ns = c->inside_ns, .nop_ns = c->nop_ns, .attach = uprobe_mode(s->u), .samples = c->rounds,
+		.time = session_now(), .call_ns = step->call_ns, .call_low = step->call_low, .call_high = step->call_high,
+		.inside_ns = step->inside_ns, .nop_ns = c->nop_ns, .attach = uprobe_mode(s->u), .samples = c->rounds,
+		.emulated_call_ns = emu->call_ns, .emulated_low = emu->call_low, .emulated_high = emu->call_high,
+		.emulated_inside_ns = emu->inside_ns,
 	};
 
 	s->sink.put(s->sink.ctx, FMT_OFFLOAD_COST, &f, sizeof(f));
@@ -371,6 +374,7 @@ void offload_session_tick(struct offload_session *s)
 struct offload_session *offload_session_new(const struct offload_opts *o, const struct offload_sink *sink, struct err *e)
 {
 	struct uprobe_opts uo = { .mode = (enum uprobe_mode)o->mode, .system_wide = o->system_wide };
+	double inside_ns[FMT_PROBE_CLASSES];
 	struct offload_session *s;
 
 	if (offload_opts_check(o, e))
@@ -393,8 +397,11 @@ struct offload_session *offload_session_new(const struct offload_opts *o, const 
 	uo.records_per_second = o->exact ? 0 : o->records_per_second ? o->records_per_second : RECORDS_PER_SECOND;
 	uo.ring_bytes = o->exact ? 16u << 20 : 0;
 	s->u = uprobe_new(&uo, e);
-	if (s->u)
-		s->calls = calls_new(uprobe_cost(s->u)->inside_ns, on_call, s);
+	if (s->u) {
+		for (unsigned i = 0; i < FMT_PROBE_CLASSES; i++)
+			inside_ns[i] = uprobe_cost(s->u)->of[i].inside_ns;
+		s->calls = calls_new(inside_ns, on_call, s);
+	}
 	if (!s->calls || budget_start(s)) {
 		if (s->u)
 			err_set(e, -ENOMEM, "out of memory");
@@ -451,11 +458,16 @@ void offload_session_free(struct offload_session *s)
 
 void offload_session_notes(const struct offload_session *s, struct buf *out)
 {
-	const struct uprobe_cost *c = uprobe_cost(s->u);
-	unsigned functions = 0, libs = 0, called = 0;
+	const struct uprobe_class_cost *step = &uprobe_cost(s->u)->of[FMT_PROBE_STEPPED],
+				       *emu = &uprobe_cost(s->u)->of[FMT_PROBE_EMULATED];
+	unsigned functions = 0, libs = 0, called = 0, unknown = 0;
 
-	buf_addf(out, "offload: %s; a probed call costs %.1f us (%.1f to %.1f, as caches are hot or cold), of which %.1f us lie inside the measured time and are taken off\n",
-		 uprobe_mode_name(uprobe_mode(s->u)), c->call_ns / 1e3, c->call_low / 1e3, c->call_high / 1e3, c->inside_ns / 1e3);
+	buf_addf(out, "offload: %s; a probed call costs %.1f us (%.1f to %.1f, as caches are hot or cold), of which %.1f us lie inside the measured time and are taken off",
+		 uprobe_mode_name(uprobe_mode(s->u)), step->call_ns / 1e3, step->call_low / 1e3, step->call_high / 1e3, step->inside_ns / 1e3);
+	if (emu->call_ns > 0)
+		buf_addf(out, "; where the kernel emulates the function's first instruction (push, nop, jump) %.1f us (%.1f to %.1f), of which %.1f us",
+			 emu->call_ns / 1e3, emu->call_low / 1e3, emu->call_high / 1e3, emu->inside_ns / 1e3);
+	buf_addch(out, '\n');
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		const struct known_lib *l = &s->libs[i];
 
@@ -463,13 +475,20 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 			continue;
 		functions += l->count;
 		libs += !l->group;
-		for (uint32_t p = l->first; p < l->first + l->count; p++)
-			called += uprobe_activity(s->u, p).calls > 0;
+		for (uint32_t p = l->first; p < l->first + l->count; p++) {
+			bool was = uprobe_activity(s->u, p).calls > 0;
+
+			called += was;
+			unknown += was && emu->call_ns > 0 && s->probes[p].calls.cost == FMT_PROBE_UNKNOWN;
+		}
 		if (l->let_go)
 			buf_addf(out, "%s: %s called so often that they were probed in stretches of time (%u) only, to keep the budget; their numbers are estimates (--offload-exact: all)\n",
 				 l->path, l->group ? "checksums are" : "its functions are", l->stretches);
 	}
 	buf_addf(out, "offload: %u functions in %u libraries probed, %u of them called\n", functions, libs, called);
+	if (unknown)
+		buf_addf(out, "offload: %u of them begin with an instruction of unknown cost: the smaller one is taken off, their times are upper bounds\n",
+			 unknown);
 	if (s->notes.len)
 		buf_addstr(out, s->notes.data);
 }
@@ -481,12 +500,12 @@ bool offload_session_degraded(const struct offload_session *s)
 
 uint64_t offload_session_cost_ns(const struct offload_session *s)
 {
-	double hits = 0;
+	double ns = 0;
 
 	for (unsigned i = 0; i < s->libs_cnt; i++)
 		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count; p++)
-			hits += (double)uprobe_activity(s->u, p).hits;
-	return (uint64_t)(hits * uprobe_cost(s->u)->call_ns);
+			ns += (double)uprobe_activity(s->u, p).hits * session_cost_of(s, p);
+	return (uint64_t)ns;
 }
 
 uint64_t offload_session_calls(const struct offload_session *s)

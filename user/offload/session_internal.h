@@ -28,10 +28,13 @@ struct known_lib {
 	uint32_t group;	/* 1: the functions that are armed apart */
 	/* budget */
 	uint64_t hits, calls; /* when last looked at */
+	double cost_ns;	      /* of these hits */
 	double balance_ns;    /* what may still be spent */
 	bool on, hot;
 	uint64_t armed_at, armed_hits, armed_calls, armed_cpu;
+	double armed_cost_ns;
 	uint64_t stretch_hits; /* in all stretches that ended */
+	double stretch_cost_ns;
 	unsigned stretches;
 	bool let_go; /* for the budget, at least once */
 };
@@ -80,6 +83,8 @@ struct offload_session {
 uint64_t session_now(void);
 /* CPU time of the observed processes so far, lock held; 0: unknown. */
 uint64_t session_cpu(struct offload_session *s);
+/* budget.c: what a hit of this probe costs the target. */
+double session_cost_of(const struct offload_session *s, uint32_t probe);
 /* found.c: makes sure that what pid has mapped (and could load) is probed in pid. */
 bool session_wants(struct offload_session *s, const char *path);
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e);

@@ -41,7 +41,7 @@ struct summary_private {
 	struct intern api_of_id, total_of, hist_of, item_of; /* key bytes -> index + 1 */
 	uint64_t random;
 	struct intern texts;
-	double inside_ns, call_ns;
+	double inside_ns[FMT_PROBE_CLASSES], call_ns[FMT_PROBE_CLASSES];
 	uint64_t end; /* of the recording */
 	int failed;
 };
@@ -206,6 +206,16 @@ static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 	return &k->items[at - 1];
 }
 
+/* What item_of() found for this id. */
+static enum fmt_probe_class class_of(struct summary_private *k, uint32_t id)
+{
+	uint32_t at = intern_add(&k->api_of_id, &id, sizeof(id), NULL);
+
+	if (!at || at > k->apis_cnt || k->apis[at - 1].f.probe >= FMT_PROBE_CLASSES)
+		return FMT_PROBE_UNKNOWN;
+	return (enum fmt_probe_class)k->apis[at - 1].f.probe;
+}
+
 static uint64_t next_random(struct summary_private *k)
 {
 	k->random ^= k->random << 13;
@@ -355,12 +365,18 @@ static void fold_totals(struct summary_private *k)
 		const struct fmt_offload_total *t = &k->totals[i].t;
 		struct offload_item *it = item_of(k, t->api);
 		struct offload_site *site;
-		double ns;
+		enum fmt_probe_class cls;
+		double ns, inside_ns;
 
 		if (!it)
 			continue;
+		cls = class_of(k, t->api);
+		inside_ns = (double)t->calls * k->inside_ns[cls];
 		/* What the kernel does meanwhile is no time of the caller's. */
-		ns = it->kind == FMT_OK_KERNEL ? 0 : fmax(0, (double)t->ns - (double)t->calls * k->inside_ns);
+		ns = it->kind == FMT_OK_KERNEL ? 0 : fmax(0, (double)t->ns - inside_ns);
+		if (t->calls && it->kind != FMT_OK_KERNEL)
+			it->classes |= 1u << cls;
+		it->probes_ns += (double)t->calls * k->call_ns[cls];
 		it->calls += t->calls;
 		it->bytes_in += t->bytes_in;
 		it->bytes_out += t->bytes_out;
@@ -370,7 +386,7 @@ static void fold_totals(struct summary_private *k)
 		it->records += t->records;
 		it->switched += t->switched;
 		it->host_ns += ns;
-		it->host_cpu_ns += fmax(0, (double)t->cpu_ns - (double)t->calls * k->inside_ns);
+		it->host_cpu_ns += fmax(0, (double)t->cpu_ns - inside_ns);
 		site = it->sites_cnt < 4096 ? site_of(it, t) : NULL;
 		if (site) {
 			site->calls += (double)t->calls;
@@ -386,9 +402,11 @@ static void fold_hists(struct summary_private *k)
 		const struct fmt_offload_hist *h = &k->hists[i].h;
 		struct offload_item *it = item_of(k, h->api);
 		struct offload_octave *o;
+		double ns;
 
 		if (!it)
 			continue;
+		ns = fmax(0, (double)h->ns - (double)h->count * k->inside_ns[class_of(k, h->api)]);
 		if (h->bytes_bin >= OFFLOAD_OCTAVES) {
 			it->unknown_calls += (double)h->count;
 			continue;
@@ -400,9 +418,9 @@ static void fold_hists(struct summary_private *k)
 			o->ns += (double)h->ns;
 			o->timed += (double)h->count;
 		} else if (h->time_bin == FMT_BIN_SWITCHED) {
-			o->switched_ns += fmax(0, (double)h->ns - (double)h->count * k->inside_ns);
+			o->switched_ns += ns;
 		} else {
-			o->ns += fmax(0, (double)h->ns - (double)h->count * k->inside_ns);
+			o->ns += ns;
 			o->timed += (double)h->count;
 		}
 	}
@@ -417,11 +435,17 @@ static void fold_hists(struct summary_private *k)
 		}
 }
 
+/* What the hits of a stretch cost the target. */
+static double hits_ns(const struct summary_private *k, const struct fmt_offload_window *w)
+{
+	return w->hits_ns ? (double)w->hits_ns : (double)w->hits * k->call_ns[FMT_PROBE_UNKNOWN];
+}
+
 /* A basis of one stretch: CPU time of the target without the probes' part, or the clock where that is
  * unknown. */
-static double basis(const struct fmt_offload_window *w, bool by_cpu, double call_ns)
+static double basis(const struct summary_private *k, const struct fmt_offload_window *w, bool by_cpu, double part)
 {
-	return by_cpu ? (double)(w->cpu_disarmed - w->cpu_armed) - (double)w->hits * call_ns : (double)(w->disarmed - w->armed);
+	return by_cpu ? (double)(w->cpu_disarmed - w->cpu_armed) - part * hits_ns(k, w) : (double)(w->disarmed - w->armed);
 }
 
 static bool of_item(struct summary_private *k, const struct fmt_offload_window *w, const struct offload_item *it)
@@ -431,26 +455,26 @@ static bool of_item(struct summary_private *k, const struct fmt_offload_window *
 }
 
 struct stretches {
-	double len, inside, calls, hits, cpu, outside_hits;
+	double len, inside, calls, hits_ns, cpu, outside_ns;
 	uint64_t cpu_first, cpu_last;
 	size_t n;
 	bool by_cpu;
 };
 
-/* Whole time over time observed, in the basis, if a hit costs call_ns. */
-static double factor(struct summary_private *k, const struct offload_item *it, const struct stretches *t, double call_ns)
+/* Whole time over time observed, in the basis, if hits cost `part` of what was measured. */
+static double factor(const struct offload_item *it, const struct stretches *t, double part)
 {
-	double whole = t->by_cpu ? (double)(t->cpu_last - t->cpu_first) - (t->hits + t->outside_hits) * call_ns :
+	double whole = t->by_cpu ? (double)(t->cpu_last - t->cpu_first) - (t->hits_ns + t->outside_ns) * part :
 				   (double)(it->last - it->first);
-	double inside = t->by_cpu ? t->cpu - t->hits * call_ns : t->len;
+	double inside = t->by_cpu ? t->cpu - t->hits_ns * part : t->len;
 
 	return inside > 0 && whole > 0 ? fmax(1, whole / inside) : INFINITY;
 }
 
 /* Spread between stretches, relative to the rate. */
-static double relative_error(struct summary_private *k, const struct offload_item *it, const struct stretches *t, double call_ns)
+static double relative_error(struct summary_private *k, const struct offload_item *it, const struct stretches *t, double part)
 {
-	double square = 0, inside = t->by_cpu ? t->cpu - t->hits * call_ns : t->len, rate = t->calls / inside;
+	double square = 0, inside = t->by_cpu ? t->cpu - t->hits_ns * part : t->len, rate = t->calls / inside;
 
 	if (t->n < 2 || !(inside > 0))
 		return NAN;
@@ -460,7 +484,7 @@ static double relative_error(struct summary_private *k, const struct offload_ite
 
 		if (!of_item(k, w, it) || w->disarmed == w->armed)
 			continue;
-		d = (double)w->calls - rate * basis(w, t->by_cpu, call_ns);
+		d = (double)w->calls - rate * basis(k, w, t->by_cpu, part);
 		square += d * d;
 	}
 	return sqrt(square * (double)t->n / (double)(t->n - 1)) / t->calls * sqrt(1 - it->observed);
@@ -469,7 +493,7 @@ static double relative_error(struct summary_private *k, const struct offload_ite
 /* Calls of the whole recording from those of the stretches. A probed call may take ten times as long,
  * so time is that of the target's work without it; how well the cost of a hit is known sets how well
  * the calls are. */
-static void scale(struct summary_private *k, struct offload_item *it, double cost_low, double cost_high)
+static void scale(struct summary_private *k, struct offload_item *it, double part_low, double part_high)
 {
 	struct stretches t = { .by_cpu = true };
 	double error;
@@ -491,13 +515,13 @@ static void scale(struct summary_private *k, struct offload_item *it, double cos
 		}
 		t.by_cpu &= w->cpu_disarmed > 0;
 		if (w->disarmed == w->armed) {
-			t.outside_hits += (double)w->hits;
+			t.outside_ns += hits_ns(k, w);
 			continue;
 		}
 		t.len += (double)(w->disarmed - w->armed);
 		t.cpu += (double)(w->cpu_disarmed - w->cpu_armed);
 		t.calls += (double)w->calls;
-		t.hits += (double)w->hits;
+		t.hits_ns += hits_ns(k, w);
 		t.n++;
 	}
 	if (!t.n || !(t.len > 0)) {
@@ -516,11 +540,11 @@ static void scale(struct summary_private *k, struct offload_item *it, double cos
 	it->observed = fmin(1, t.len / (double)(it->last - it->first));
 	if (it->observed > 0.999 || !it->calls || !(t.calls > 0))
 		return;
-	error = 1.96 * relative_error(k, it, &t, k->call_ns);
-	it->estimate = (double)it->calls * factor(k, it, &t, k->call_ns);
+	error = 1.96 * relative_error(k, it, &t, 1);
+	it->estimate = (double)it->calls * factor(it, &t, 1);
 	/* One stretch tells nothing of the others; and by the clock a slowed target only gives a bound. */
-	it->high = t.by_cpu ? (double)it->calls * factor(k, it, &t, cost_high) * (1 + error) : NAN;
-	it->low = error < 1 ? (double)it->calls * factor(k, it, &t, cost_low) * (1 - error) : (double)it->calls;
+	it->high = t.by_cpu ? (double)it->calls * factor(it, &t, part_high) * (1 + error) : NAN;
+	it->low = error < 1 ? (double)it->calls * factor(it, &t, part_low) * (1 - error) : (double)it->calls;
 	/* Where probing took more time than the work itself, subtracting it leaves nothing to go by:
 	 * the rate of the slowed target is a bound from below. */
 	if (!isfinite(it->high) || it->high > 10 * it->estimate)
@@ -528,7 +552,7 @@ static void scale(struct summary_private *k, struct offload_item *it, double cos
 	if (!isfinite(it->estimate) || !isfinite(it->low)) {
 		it->estimate = it->high = NAN;
 		error = 1.96 * relative_error(k, it, &t, 0);
-		it->low = (double)it->calls * factor(k, it, &t, 0) * (error < 1 ? 1 - error : 0);
+		it->low = (double)it->calls * factor(it, &t, 0) * (error < 1 ? 1 - error : 0);
 	}
 	it->low = fmax(it->low, (double)it->calls);
 }
@@ -552,12 +576,16 @@ static void finish(struct summary_private *k, struct offload_summary *s)
 {
 	size_t kept = 0;
 
+	double hot = s->cost.call_ns > 0 ? s->cost.call_low / s->cost.call_ns : 1;
+
+	if (s->two_costs)
+		hot = fmin(hot, s->cost.emulated_low / s->cost.emulated_call_ns);
 	fold_totals(k);
 	fold_hists(k);
 	for (size_t i = 0; i < k->items_cnt; i++) {
 		/* Measured on ourselves; an inner call costs less than an outer one, and in a program that
 		 * keeps the caches busy (deflate of small blocks) a hit was seen to cost twice as much. */
-		scale(k, &k->items[i], 0.9 * fmin(s->cost.call_low, k->call_ns), 2 * k->call_ns);
+		scale(k, &k->items[i], 0.9 * fmax(0, fmin(hot, 1)), 2);
 		if (k->items[i].sites_cnt)
 			qsort(k->items[i].sites, k->items[i].sites_cnt, sizeof(struct offload_site), by_calls);
 		s->calls_total += k->items[i].calls;
@@ -591,6 +619,23 @@ static void finish(struct summary_private *k, struct offload_summary *s)
 	s->items_cnt = kept;
 }
 
+/* Unknown: the larger cost of a hit, the smaller part of it to take off; the only one of old files. */
+static void take_cost(struct summary_private *k, struct offload_summary *s)
+{
+	const struct fmt_offload_cost *c = &s->cost;
+	double *call = k->call_ns, *inside = k->inside_ns;
+
+	s->two_costs = c->emulated_call_ns > 0 && c->emulated_inside_ns > 0;
+	call[FMT_PROBE_STEPPED] = call[FMT_PROBE_EMULATED] = c->call_ns > 0 ? c->call_ns : 0;
+	inside[FMT_PROBE_STEPPED] = inside[FMT_PROBE_EMULATED] = c->inside_ns > 0 ? c->inside_ns : 0;
+	if (s->two_costs) {
+		call[FMT_PROBE_EMULATED] = c->emulated_call_ns;
+		inside[FMT_PROBE_EMULATED] = c->emulated_inside_ns;
+	}
+	call[FMT_PROBE_UNKNOWN] = fmax(call[FMT_PROBE_STEPPED], call[FMT_PROBE_EMULATED]);
+	inside[FMT_PROBE_UNKNOWN] = fmin(inside[FMT_PROBE_STEPPED], inside[FMT_PROBE_EMULATED]);
+}
+
 struct offload_summary *offload_summary_load(const char *path, struct err *e)
 {
 	struct offload_summary *s = calloc(1, sizeof(*s));
@@ -616,8 +661,7 @@ struct offload_summary *offload_summary_load(const char *path, struct err *e)
 			take_chunk(k, s, &c, pass);
 		store_rewind(k->reader);
 		if (!pass && s->has_cost) {
-			k->inside_ns = s->cost.inside_ns > 0 ? s->cost.inside_ns : 0;
-			k->call_ns = s->cost.call_ns > 0 ? s->cost.call_ns : 0;
+			take_cost(k, s);
 		}
 	}
 	if (r >= 0 && k->failed)

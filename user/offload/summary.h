@@ -51,6 +51,8 @@ struct offload_item {
 	uint64_t calls, bytes_in, bytes_out, failed, open, unknown_bytes, records, switched;
 	double host_ns;	     /* in these calls, less the probes' share; switched ones included */
 	double host_cpu_ns;
+	double probes_ns;    /* what the probes added to these calls */
+	unsigned classes;    /* bit of each enum fmt_probe_class among its symbols that were called */
 	/* scaled to the recording */
 	double estimate, low, high; /* calls; NaN: only the lower bound is known */
 	double observed;     /* share of the time in which probes were in place */
@@ -72,7 +74,7 @@ struct offload_summary {
 	struct offload_item *items; /* by host_ns, largest first */
 	size_t items_cnt;
 	struct fmt_offload_cost cost;
-	bool has_cost;
+	bool has_cost, two_costs; /* emulated_*, too */
 	uint64_t first, last; /* of all stretches */
 	uint64_t calls_total; /* exact ones */
 	struct summary_private *priv;
@@ -81,5 +83,11 @@ struct offload_summary {
 /* NULL with a sentence: no file, damaged; no offload sections give a summary without items. */
 struct offload_summary *offload_summary_load(const char *path, struct err *e);
 void offload_summary_free(struct offload_summary *s);
+
+/* Its times had at most the smaller cost taken off: they are upper bounds. */
+static inline bool offload_upper_bound(const struct offload_summary *s, const struct offload_item *it)
+{
+	return s->two_costs && (it->classes & 1u << FMT_PROBE_UNKNOWN);
+}
 
 #endif

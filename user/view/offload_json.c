@@ -16,6 +16,16 @@ static void spread(struct json *j, const char *key, const struct spread *s)
 	json_end(j);
 }
 
+static const char *probe_class(const struct offload_item *it)
+{
+	switch (it->classes) {
+	case 1u << FMT_PROBE_STEPPED: return "stepped";
+	case 1u << FMT_PROBE_EMULATED: return "emulated";
+	case 1u << FMT_PROBE_STEPPED | 1u << FMT_PROBE_EMULATED: return "mixed";
+	}
+	return NULL;
+}
+
 static void item(struct json *j, const struct offload_view *v, const struct offload_item *it)
 {
 	bool bytes_known = it->unknown_bytes < it->calls;
@@ -46,6 +56,8 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	json_u64(j, "switched", it->switched);
 	json_f64(j, "host_ns", it->host_ns);
 	json_f64(j, "host_cpu_ns", it->host_cpu_ns);
+	json_str(j, "probe_class", probe_class(it));
+	json_bool(j, "time_upper_bound", offload_upper_bound(v->summary, it));
 	json_f64(j, "cpu_share", offload_cpu_share(v, it));
 	json_f64(j, "bytes_per_ns", offload_bandwidth(it));
 	json_str(j, "design", offload_design(it));
@@ -135,6 +147,10 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	json_f64(&j, "high", s->has_cost ? s->cost.call_high : NAN);
 	json_f64(&j, "inside_ns", s->has_cost ? s->cost.inside_ns : NAN);
 	json_f64(&j, "marker_ns", s->has_cost ? s->cost.nop_ns : NAN);
+	json_f64(&j, "emulated_call_ns", s->two_costs ? s->cost.emulated_call_ns : NAN);
+	json_f64(&j, "emulated_low", s->two_costs ? s->cost.emulated_low : NAN);
+	json_f64(&j, "emulated_high", s->two_costs ? s->cost.emulated_high : NAN);
+	json_f64(&j, "emulated_inside_ns", s->two_costs ? s->cost.emulated_inside_ns : NAN);
 	json_end(&j);
 	json_arr(&j, "calls");
 	for (size_t i = 0; i < s->items_cnt; i++)
@@ -162,7 +178,7 @@ const char offload_schema[] =
 	"\"required\":[\"schema\",\"duration_ns\",\"attach\",\"probe_cost\",\"calls\",\"verdicts\",\"counters\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.offload/1\"},\"duration_ns\":{\"type\":\"integer\"},"
 	"\"attach\":{\"enum\":[\"uprobe_session\",\"uprobe_multi\",\"perf\",null]},"
-	"\"probe_cost\":{\"type\":\"object\",\"description\":\"nanoseconds; inside_ns was taken off all times\","
+	"\"probe_cost\":{\"type\":\"object\",\"description\":\"nanoseconds; inside_ns was taken off the times, emulated_inside_ns where the kernel emulates the first instruction (probe_class); null: not measured\","
 	"\"additionalProperties\":{\"type\":[\"number\",\"null\"]}},"
 	"\"calls\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"api\",\"name\",\"library\",\"kind\",\"variant\",\"counted_calls\",\"calls\",\"low\",\"high\",\"observed\","
@@ -175,5 +191,7 @@ const char offload_schema[] =
 	"\"observed\":{\"type\":\"number\",\"description\":\"share of the time in which probes were in place\"},"
 	"\"bytes_in\":{\"type\":[\"integer\",\"null\"],\"description\":\"of the counted calls\"},"
 	"\"bytes_out\":{\"type\":[\"integer\",\"null\"]},\"open\":{\"type\":\"number\",\"description\":\"never seen to complete\"},"
+	"\"probe_class\":{\"enum\":[\"stepped\",\"emulated\",\"mixed\",null]},"
+	"\"time_upper_bound\":{\"type\":\"boolean\",\"description\":\"the probe's class is unknown: the smaller cost was taken off\"},"
 	"\"time_ns\":{\"type\":\"object\"},\"bytes\":{\"type\":\"object\"},\"histogram\":{\"type\":\"array\"},\"sites\":{\"type\":\"array\"}}}},"
 	"\"verdicts\":{\"type\":\"array\"},\"counters\":{\"type\":\"array\"}}}";

@@ -13,7 +13,7 @@ double offload_cpu_share(const struct offload_view *v, const struct offload_item
 	double target = v->profile->has_cost ? (double)v->profile->cost.target_cpu_ns : 0;
 
 	/* What the probes added is no work of the program's. */
-	target -= (double)it->calls * (v->summary->has_cost ? v->summary->cost.call_ns : 0);
+	target -= it->probes_ns;
 	if (!(target > 0) || !it->calls || isnan(it->estimate))
 		return NAN;
 	return fmin(1, it->host_cpu_ns * it->estimate / (double)it->calls / target);
@@ -263,7 +263,7 @@ static void counts(const struct offload_item *it, struct buf *out)
 		buf_addf(out, "    %lu recorded one by one (thinned, weighted); counts and sums are of all\n", (unsigned long)it->records);
 }
 
-static void times(const struct offload_item *it, struct buf *out)
+static void times(const struct offload_view *v, const struct offload_item *it, struct buf *out)
 {
 	double all = it->sync + it->blocked + it->async;
 
@@ -275,6 +275,8 @@ static void times(const struct offload_item *it, struct buf *out)
 		buf_addstr(out, ", 99 % below ");
 		duration(out, spread_quantile(&it->time, 0.99));
 		buf_addch(out, '\n');
+		if (offload_upper_bound(v->summary, it))
+			buf_addstr(out, "    upper bounds: what probing its first instruction costs is not known, the smaller\n    cost was taken off\n");
 	}
 	if (all > 0)
 		buf_addf(out, "    design: the caller works or spins %.0f %%, is blocked by the kernel %.0f %%, goes on meanwhile %.0f %%\n",
@@ -375,6 +377,13 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 		duration(out, s->cost.inside_ns);
 		buf_addstr(out, " of it fell inside the measured times and is taken off them");
 	}
+	if (s->two_costs) {
+		buf_addstr(out, ";\n");
+		duration(out, s->cost.emulated_call_ns);
+		buf_addstr(out, " and ");
+		duration(out, s->cost.emulated_inside_ns);
+		buf_addstr(out, " where the kernel emulates a function's first instruction");
+	}
 	buf_addstr(out, "\n\n");
 	table(v, style, out);
 	for (size_t i = 0; i < s->items_cnt; i++) {
@@ -392,7 +401,7 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 		buf_addstr(out, ")\n");
 		counts(it, out);
 		octaves(it, style, out);
-		times(it, out);
+		times(v, it, out);
 		sites(v, it, out);
 	}
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
