@@ -206,6 +206,41 @@ static void test_large(void **state)
 	free(m.bytes);
 }
 
+static bool two_halves(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	bool cold = addr >= BASE + 64;
+
+	*start = cold ? BASE + 64 : BASE;
+	*end = cold ? BASE + 7 * 16 : BASE + 64;
+	return addr >= *start && addr < *end;
+}
+
+/* Blocks 4..6 lie elsewhere: 0 jumps to 4, 4 to 5, 5 comes back to 2; nobody asks for 6 -> 1. */
+static void test_cold(void **state)
+{
+	struct image m = { malloc(7 * 16), 7 * 16 };
+	struct block_code code = { .id = 1, .read = image_read, .bounds = two_halves, .ctx = &m };
+	struct cfg c;
+
+	emit(m.bytes, 0, 1, 4);
+	emit(m.bytes + 16, 1, 1, 3);
+	emit(m.bytes + 32, 2, 1, 1);
+	emit(m.bytes + 48, 3, 0, -1);
+	emit(m.bytes + 64, 4, 0, 5);
+	emit(m.bytes + 80, 5, 0, 2);
+	emit(m.bytes + 96, 6, 0, 1);
+	assert_int_equal(cfg_build(&code, BASE, BASE + 64, &c), 0);
+	assert_int_equal(c.blocks, 5); /* with what stands behind the return */
+	assert_true(c.complete && (c.block[0].flags & CFG_VIA_COLD));
+	assert_int_equal(c.block[0].succs, 2);
+	assert_int_equal(c.succ[c.block[0].succ], 1);
+	assert_int_equal(c.succ[c.block[0].succ + 1], 2);
+	assert_int_equal(c.calls, 0);
+	assert_int_equal(c.block[2].idom, 0); /* not 1: the cold half leads there, too */
+	cfg_release(&c);
+	free(m.bytes);
+}
+
 /* ---- compiled code ---- */
 
 #define CASES 11
@@ -494,6 +529,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_graphs),
 		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_cold),
 		cmocka_unit_test(test_trips),
 		cmocka_unit_test(test_compiled),
 	};

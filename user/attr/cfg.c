@@ -9,12 +9,13 @@
 
 #define LEAF_BYTES 2048 /* callees whose effect on registers is looked up: how long, how many */
 #define LEAVES_MAX 1024
-#define COLD_MAX 8	 /* pieces of one function that lie elsewhere */
+#define COLD_MAX 1024	 /* places elsewhere that one function jumps to */
 #define COLD_BYTES (1u << 16)
-#define COLD_BACK_MAX 64 /* places where one of them comes back */
+#define COLD_BACK_MAX 32 /* places where one of them comes back */
+#define COLD_BUDGET (1u << 20) /* instructions looked at for all of them */
 
 struct cold {
-	uint64_t start, end;
+	uint64_t target;
 	uint32_t back[COLD_BACK_MAX], backs; /* instructions */
 	bool unknown; /* too many, or unreadable */
 };
@@ -27,8 +28,9 @@ struct builder {
 	uint32_t *stamp; /* per block: 1 + the last block that got an edge to it */
 	uint32_t *table; /* targets of all tables: jump's instruction, count, targets... */
 	size_t table_len, table_cap;
-	struct cold cold[COLD_MAX];
+	struct cold *cold;
 	unsigned colds;
+	uint32_t cold_budget;
 	uint32_t *edge; /* from, to, from, to... */
 	size_t edge_len, edge_cap;
 };
@@ -95,54 +97,94 @@ static int push(uint32_t **array, size_t *len, size_t *cap, uint32_t value)
 	return 0;
 }
 
-/* The code that a jump out of the function goes to: where does it come back? A tail call's does not. */
-static struct cold *cold_at(struct builder *b, uint64_t addr)
-{
-	uint64_t start, end, at;
-	struct cold *k;
-	uint8_t *bytes;
-	size_t len;
-
-	for (unsigned i = 0; i < b->colds; i++)
-		if (addr >= b->cold[i].start && addr < b->cold[i].end)
-			return &b->cold[i];
-	if (b->colds == COLD_MAX || !b->code->bounds || !b->code->bounds(b->code->ctx, addr, &start, &end))
-		return NULL;
-	if (addr < start || addr >= end || (start <= b->c->start && end >= b->c->end))
-		return NULL;
-	k = &b->cold[b->colds++];
-	*k = (struct cold){ .start = start, .end = end };
-	len = end - start > COLD_BYTES ? COLD_BYTES : (size_t)(end - start);
-	bytes = malloc(len);
-	if (!bytes)
-		return NULL;
-	len = b->code->read(b->code->ctx, start, bytes, len);
-	for (at = 0; at < len;) {
-		struct dec_insn d;
-		uint32_t to;
-
-		if (dec_decode_flow(bytes + at, len - at, &d))
-			break;
-		at += d.len;
-		if (!(d.flags & DEC_F_DIRECT) || (d.flags & DEC_F_CALL))
-			continue;
-		to = cfg_insn_at(b->c, start + at + (uint64_t)d.target);
-		/* jumps to the very start are tail calls of the whole function */
-		if (to == CFG_NONE || !to)
-			continue;
-		if (k->backs == COLD_BACK_MAX) {
-			k->unknown = true;
-			break;
-		}
-		k->back[k->backs++] = to;
-	}
-	free(bytes);
-	return k;
-}
-
 static bool ends_block(uint32_t flags)
 {
 	return (flags & DEC_F_BRANCH) && !(flags & (DEC_F_CALL | DEC_F_SYSCALL));
+}
+
+static void add_back(struct cold *k, uint32_t insn)
+{
+	for (uint32_t i = 0; i < k->backs; i++)
+		if (k->back[i] == insn)
+			return;
+	if (k->backs == COLD_BACK_MAX)
+		k->unknown = true;
+	else
+		k->back[k->backs++] = insn;
+}
+
+/* Follows the code at offset `at` of the bytes around it, to where it jumps into this function. */
+static void walk_cold(struct builder *b, struct cold *k, const uint8_t *bytes, size_t len, uint64_t start, size_t at,
+		      uint32_t *todo, uint8_t *seen)
+{
+	uint32_t top = 0;
+
+	todo[top++] = (uint32_t)at;
+	while (top) {
+		at = todo[--top];
+		while (at < len && !seen[at] && !k->unknown) {
+			struct dec_insn d;
+			uint64_t to;
+			uint32_t back;
+
+			seen[at] = 1;
+			if (!b->cold_budget) {
+				k->unknown = true;
+				return;
+			}
+			b->cold_budget--;
+			if (dec_decode_flow(bytes + at, len - at, &d))
+				break;
+			at += d.len;
+			if (!ends_block(d.flags))
+				continue;
+			to = start + at + (uint64_t)d.target;
+			back = d.flags & DEC_F_DIRECT ? cfg_insn_at(b->c, to) : CFG_NONE;
+			/* jumps to the very start are tail calls of the whole function */
+			if (back != CFG_NONE && back)
+				add_back(k, back);
+			else if ((d.flags & DEC_F_DIRECT) && to >= start && to - start < len && !seen[to - start] &&
+				 top < len)
+				todo[top++] = (uint32_t)(to - start);
+			if (!(d.flags & DEC_F_COND))
+				break;
+		}
+	}
+}
+
+/* The code that a jump out of the function goes to: where does it come back? A tail call's does not. */
+static struct cold *cold_at(struct builder *b, uint64_t addr)
+{
+	uint64_t start, end;
+	uint8_t *bytes, *seen;
+	uint32_t *todo;
+	struct cold *k;
+	size_t len;
+
+	for (unsigned i = 0; i < b->colds; i++)
+		if (addr == b->cold[i].target)
+			return &b->cold[i];
+	if (!b->code->bounds || !b->code->bounds(b->code->ctx, addr, &start, &end))
+		return NULL;
+	if (addr < start || addr >= end || (start <= b->c->start && end >= b->c->end) || b->colds == COLD_MAX)
+		return NULL;
+	if (!b->cold)
+		b->cold = calloc(COLD_MAX, sizeof(*b->cold));
+	if (!b->cold)
+		return NULL;
+	k = &b->cold[b->colds++];
+	*k = (struct cold){ .target = addr };
+	len = end - start > COLD_BYTES ? COLD_BYTES : (size_t)(end - start);
+	bytes = calloc(2, len);
+	seen = bytes ? bytes + len : NULL;
+	todo = malloc((len + 1) * sizeof(*todo));
+	if (bytes && todo)
+		len = b->code->read(b->code->ctx, start, bytes, len);
+	if (bytes && todo && addr - start < len)
+		walk_cold(b, k, bytes, len, start, (size_t)(addr - start), todo, seen);
+	free(bytes);
+	free(todo);
+	return k;
 }
 
 static bool is_indirect_jump(uint32_t flags)
@@ -202,7 +244,7 @@ static int mark_leaders(struct builder *b)
 				continue;
 			}
 			k = cold_at(b, target);
-			if (k && k->unknown)
+			if ((k && k->unknown) || b->colds == COLD_MAX)
 				c->complete = false;
 			for (uint32_t n = 0; k && n < k->backs; n++)
 				b->lead[k->back[n]] = 1;
@@ -437,7 +479,7 @@ static int read_insns(const struct block_code *code, uint64_t start, uint64_t en
 
 int cfg_build(const struct block_code *code, uint64_t start, uint64_t end, struct cfg *out)
 {
-	struct builder b = { .c = out, .code = code };
+	struct builder b = { .c = out, .code = code, .cold_budget = COLD_BUDGET };
 	int rc;
 
 	memset(out, 0, sizeof(*out));
@@ -456,6 +498,7 @@ out:
 	free(b.lead);
 	free(b.block_of);
 	free(b.stamp);
+	free(b.cold);
 	free(b.table);
 	free(b.edge);
 	if (rc)
