@@ -50,4 +50,4 @@ fi
 accperf record -q --effort high -p $kv -o k.data & rec=$!
 sleep 2; kill -9 $rec; wait $rec 2>/dev/null; sleep 0.5
 check "kill -9 leaves no breakpoint" accperf record -q --effort high -p $kv --duration 1s -o k2.data
-kill $kv; wait $kv 2>/dev/null
+kill $kv; wait $kv 2>/dev/null || true # its status is that of the kill
