@@ -12,6 +12,7 @@
 #define PAGE_RANGES 24	/* ranges remembered per page, the newest */
 #define MAX_RANGE_PAGES (1u << 18)
 #define READ_PARTS 4	/* questions asked for a wide load */
+#define WATCH_MAX 64	/* bytes of one hardware watchpoint, on any processor */
 #define IO_PARTS 16	/* questions asked for a range that the kernel reads */
 #define RELRO_KEY (1ull << 63) /* shares a map with objects */
 #define IO_RANGE_LIMIT (1ull << 40)
@@ -386,8 +387,11 @@ static void take_written(struct sweep_state *s, const struct event *ev)
 	const struct in_window *w = &s->in->window[ev->window];
 	const struct in_hit *h = &s->in->hit[ev->hit];
 	uint32_t r = new_record(s, h->time, w->addr, h->func, h->flags & FMT_A_KERNEL ? FLOW_NONE : h->site);
-	uint64_t len = w->len ? w->len : 1;
+	/* no hardware watches more; a longer claim is damage, and would fill memory with granules */
+	uint64_t len = w->len > WATCH_MAX ? WATCH_MAX : w->len ? w->len : 1;
 
+	if (w->addr > UINT64_MAX - len)
+		return;
 	for (uint64_t g = w->addr / GRANULE; r && g <= (w->addr + len - 1) / GRANULE; g++)
 		set(s, &s->granule, key(w->arm.pid, g), r);
 }
