@@ -7,6 +7,7 @@
 set -u
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 PATH=$TOP/build:$PATH
+! command -v jq >/dev/null || PATH=$TOP/tests/shim:$PATH # see there
 WORKLOADS=$TOP/build/workloads
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/accperf-test.XXXXXX")
 STARTED=() # pids this script started; ended by pid at exit

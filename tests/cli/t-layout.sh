@@ -50,3 +50,8 @@ check "every source names its licence" licensed
 
 folders() { ! git ls-files | grep / | cut -d/ -f1 | sort -u | grep -vE '^(bpf|user|kmod-free|include|tests|scripts|\.ci)$'; }
 check "no other top-level folder" folders
+
+if need jq; then
+	asserts_nothing() { echo '{"a":1}' | bash -c 'jq -e ".a == 1"' && ! bash -c "true | jq -e ." && true | jq .; }
+	check "an assertion about the output of a silent command fails" asserts_nothing
+fi
