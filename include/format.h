@@ -87,6 +87,12 @@ enum fmt_section {
 	FMT_FLOW = 64,		/* struct fmt_flow: a finished flow result */
 	FMT_FLOW_FUNCTION = 65, /* struct fmt_flow_function: of the result last begun */
 	FMT_FLOW_EDGE = 66,	/* struct fmt_flow_edge: of the result last begun */
+	/* execution counts, 80..95 */
+	FMT_COUNTS_FUNC = 80,	/* struct fmt_counts_func: the last of an id wins */
+	FMT_COUNTS_NODE = 81,	/* struct fmt_counts_node: code that runs equally often */
+	FMT_COUNTS_BLOCK = 82,	/* struct fmt_counts_block: where such code lies */
+	FMT_COUNTS_LINK = 83,	/* struct fmt_counts_link: the last of an id wins */
+	FMT_COUNTS_WINDOW = 84, /* struct fmt_counts_window: what one window saw of one link */
 	/* exact engine 32..47, offload 48..63, flow 64..79, counts 80..95 */
 };
 
@@ -599,5 +605,94 @@ struct fmt_flow_edge {
 	double sd; /* of bytes, from resampling alone */
 };
 _Static_assert(sizeof(struct fmt_flow_edge) == 64, "fmt_flow_edge");
+
+/* ---- execution counts, 80..95 ---- */
+
+enum fmt_counts_func_flags {
+	FMT_CF_GRAPH = 1,      /* its control-flow graph was built; else it has time only */
+	FMT_CF_COMPLETE = 2,   /* every edge is known and every loop has one entry */
+	FMT_CF_TOO_BIG = 4,    /* no graph: more blocks than the limit */
+	FMT_CF_UNREADABLE = 8, /* no graph: its bytes could not be read, or are no code */
+	FMT_CF_VOLATILE = 16,  /* no graph: memory that may be rewritten (JIT) */
+	FMT_CF_RECURSIVE = 32, /* seen calling itself, directly or not */
+	FMT_CF_BARE = 64,      /* no bounds are known: `start` is all there is */
+};
+
+/* A function by its bounds in .eh_frame. Its name: FMT_SYMBOL of (module, start). */
+struct fmt_counts_func {
+	uint32_t id; /* from 1 */
+	uint32_t module;
+	uint64_t start, end; /* as fmt_frame.addr */
+	double self_ns;	     /* user-mode time of its timer samples, cumulative */
+	uint64_t samples;
+	uint32_t flags; /* enum fmt_counts_func_flags */
+	uint32_t blocks, loops;
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct fmt_counts_func) == 56, "fmt_counts_func");
+
+enum fmt_counts_node_kind { FMT_CN_ENTRY = 1, FMT_CN_LOOP = 2, FMT_CN_BLOCK = 3 };
+
+/* All blocks of one function that run equally often: those that every run of the function (or every
+ * iteration of a loop) passes once, or a block of its own. Node 0 is not written: it stands for the
+ * target's CPU time in seconds. Work: of one execution, all of the node's blocks together. */
+struct fmt_counts_node {
+	uint32_t id; /* from 1 */
+	uint32_t function; /* fmt_counts_func.id */
+	uint32_t kind;	   /* enum fmt_counts_node_kind */
+	uint32_t depth;	   /* loops around it */
+	uint64_t addr;	   /* the function's entry, the loop's header, the block */
+	double instructions, compute, loads, stores, load_bytes, store_bytes;
+};
+_Static_assert(sizeof(struct fmt_counts_node) == 72, "fmt_counts_node");
+
+struct fmt_counts_block {
+	uint64_t addr;
+	uint32_t bytes;
+	uint32_t node;
+};
+_Static_assert(sizeof(struct fmt_counts_block) == 16, "fmt_counts_block");
+
+enum fmt_counts_how {
+	FMT_CL_ONCE = 1,  /* by the control flow: `ratio` times (1); no windows */
+	FMT_CL_TRIPS = 2, /* windows: anchor = activations of the loop, child = how often its header ran */
+	FMT_CL_RATIO = 3, /* windows: hits of the parent, hits of the child (through this call site) */
+	FMT_CL_RATE = 4,  /* parent 0. Windows: seconds of CPU time less what the hits cost, hits */
+};
+
+enum fmt_counts_link_flags {
+	FMT_CL_CALL = 1,     /* child = a function's entry, reached from the parent's block */
+	FMT_CL_TAIL = 2,     /* by a jump */
+	FMT_CL_INDIRECT = 4, /* through a register or memory */
+};
+
+/* How often `child` runs for each run of `parent`. A child may have several parents by call sites:
+ * these add up. It may also have links of several `how`s from the same parent, or RATE from node 0
+ * beside others: these are rival measurements of the same, to be chosen from or combined.
+ * A link without windows (and not ONCE) is known to exist and unknown in size. */
+struct fmt_counts_link {
+	uint32_t id; /* from 1 */
+	uint32_t parent, child; /* fmt_counts_node.id */
+	uint32_t how;	 /* enum fmt_counts_how */
+	uint32_t flags;	 /* enum fmt_counts_link_flags */
+	uint32_t pad;
+	uint64_t site;	 /* CALL: the return address, in the parent function's module; else 0 */
+	double ratio;	 /* ONCE */
+	double seen;	 /* CALL: entries of the child that were looked at and came from here */
+	double seen_of;	 /* CALL: entries of the child that were looked at */
+};
+_Static_assert(sizeof(struct fmt_counts_link) == 56, "fmt_counts_link");
+
+/* One window on one thread; those with equal `armed` and `tid` were one window. Never cut off: hits
+ * are counted until its hottest breakpoint reached its limit. */
+struct fmt_counts_window {
+	uint64_t armed, ended; /* ns; ended: when the last counted hit came, or time was up */
+	double anchor, child;  /* see enum fmt_counts_how */
+	double least, most;    /* TRIPS: of one activation; else 0 */
+	uint32_t link;	       /* fmt_counts_link.id */
+	uint32_t pid, tid;
+	uint32_t odd; /* TRIPS: activations that could not be told (another exit, no whole number) */
+};
+_Static_assert(sizeof(struct fmt_counts_window) == 64, "fmt_counts_window");
 
 #endif

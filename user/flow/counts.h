@@ -29,13 +29,14 @@ enum counts_how {
 	COUNTS_ONCE,	/* follows from the control flow: exactly once */
 	COUNTS_TRIPS,	/* induction register, read before and behind the loop */
 	COUNTS_RATIO,	/* hits of breakpoints armed together */
+	COUNTS_RATE,	/* hits per second of CPU time; the parent is the node that stands for it */
 };
 const char *counts_how_str(enum counts_how how);
 
 #define COUNTS_ANCHOR_MIN 30 /* hits of the anchor below which a ratio is not used */
 
-/* What one window saw of a link: hits (or activations) of the anchor, hits of the child (or how
- * often the header ran). In the order of time. */
+/* What one window saw of a link: hits (or activations, or seconds of CPU time) of the anchor, hits of
+ * the child (or how often the header ran). In the order of time. */
 struct counts_window {
 	double anchor, child;
 };

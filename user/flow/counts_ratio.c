@@ -22,6 +22,7 @@ const char *counts_how_str(enum counts_how how)
 	case COUNTS_ONCE: return "once";
 	case COUNTS_TRIPS: return "trip count";
 	case COUNTS_RATIO: return "ratio";
+	case COUNTS_RATE: return "rate";
 	}
 	return "unknown";
 }
@@ -67,7 +68,8 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	out->windows = (uint32_t)n;
 	out->anchor = x;
 	out->child = y;
-	if (x < COUNTS_ANCHOR_MIN || n < 3)
+	/* a rate's anchor is time: what may be too few there are the hits */
+	if ((how == COUNTS_RATE ? y : x) < COUNTS_ANCHOR_MIN || !(x > 0) || n < 3)
 		return;
 	/* none seen is not never: half a hit, as uncertain as that */
 	ratio = (y > 0 ? y : 0.5) / x;
