@@ -1,23 +1,23 @@
 // libs: -ldl
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* zlib, loaded late: `off_deflate [CALLS] [BYTES] [DELAY_MS]`; says what it handed over and got. */
+/* zlib, loaded late: `off_deflate [CALLS] [BYTES] [wait]`; says what it handed over and got. wait: loads
+ * it when a line comes in. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <zlib.h>
 
 int main(int argc, char **argv)
 {
 	unsigned calls = argc > 1 ? (unsigned)atoi(argv[1]) : 60, bytes = argc > 2 ? (unsigned)atoi(argv[2]) : 1048576;
-	unsigned delay = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
 	unsigned char *in = malloc(bytes), *out = malloc(bytes + bytes / 8 + 1024);
 	int (*init)(z_streamp, int, const char *, int), (*run)(z_streamp, int), (*end)(z_streamp);
 	uint64_t sum_in = 0, sum_out = 0;
 	void *z;
 
-	usleep(delay * 1000);
+	if (argc > 3)
+		getchar();
 	z = dlopen("libz.so.1", RTLD_NOW);
 	if (!z || !in || !out)
 		return 1;
