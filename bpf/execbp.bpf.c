@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hits of execute breakpoints that were armed together on one thread. The window ends here, in the
+ * thread that hits: returning 1 makes an event that was enabled for one overflow stop itself, so that
+ * no window outruns its limit however late user space wakes. When one of several stops, the others
+ * trap once more each, find the window closed, and stop as well.
+ */
+#include "kernel_types.bpf.h"
+#include "abi.h"
+#include "execwin.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct execwin win;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} wake SEC(".maps");
+
+/* All of them first: the verifier lets nobody choose an offset into the context. */
+static __always_inline __u64 reg_of(struct bpf_perf_event_data *ctx, __u32 reg)
+{
+	__u64 all[16];
+
+	if (reg >= 16)
+		return 0;
+	all[WREG_AX] = ctx->regs.rax;
+	all[WREG_DX] = ctx->regs.rdx;
+	all[WREG_CX] = ctx->regs.rcx;
+	all[WREG_BX] = ctx->regs.rbx;
+	all[WREG_SI] = ctx->regs.rsi;
+	all[WREG_DI] = ctx->regs.rdi;
+	all[WREG_BP] = ctx->regs.rbp;
+	all[WREG_SP] = ctx->regs.rsp;
+	all[WREG_R8] = ctx->regs.r8;
+	all[WREG_R9] = ctx->regs.r9;
+	all[WREG_R10] = ctx->regs.r10;
+	all[WREG_R11] = ctx->regs.r11;
+	all[WREG_R12] = ctx->regs.r12;
+	all[WREG_R13] = ctx->regs.r13;
+	all[WREG_R14] = ctx->regs.r14;
+	all[WREG_R15] = ctx->regs.r15;
+	return all[reg];
+}
+
+static __always_inline int shut(__u32 why)
+{
+	__u64 *w;
+
+	win.closed = why;
+	w = bpf_ringbuf_reserve(&wake, sizeof(*w), 0);
+	if (w) {
+		*w = win.generation;
+		bpf_ringbuf_submit(w, BPF_RB_FORCE_WAKEUP);
+	}
+	return 1;
+}
+
+SEC("perf_event")
+int on_exec(struct bpf_perf_event_data *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), now = bpf_ktime_get_ns();
+	__u32 slot = cookie & (EXECWIN_SLOTS - 1), n;
+	struct execwin_hit *h;
+
+	if (win.generation != cookie >> 8 || win.closed) {
+		win.surplus++;
+		return 1;
+	}
+	if (!win.logged && win.within_ns && win.armed_at && now > win.armed_at + win.within_ns) {
+		win.surplus++;
+		return shut(EXECWIN_TOO_LATE);
+	}
+	n = ++win.hits[slot];
+	h = &win.log[win.logged & (EXECWIN_LOG - 1)];
+	h->time = now;
+	h->slot = slot;
+	h->value = reg_of(ctx, win.reg[slot]);
+	h->sp = ctx->regs.rsp;
+	h->on_stack = 0;
+	bpf_probe_read_user(&h->on_stack, sizeof(h->on_stack), (void *)ctx->regs.rsp);
+	win.logged++;
+	if (win.logged >= win.total_limit || (n >= win.limit[slot] && win.ends[slot]))
+		return shut(EXECWIN_FULL);
+	return n >= win.limit[slot];
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One window of execute breakpoints as bpf/execbp.bpf.c and kmod-free/execbp.c share it: in memory that
+ * both map, because a window's hits are looked at only when it is over. Included by these two only.
+ * One thread writes at a time: the program runs in the observed thread, user space only while nothing
+ * is armed, `armed_at` apart.
+ */
+#ifndef ACCPERF_EXECWIN_H
+#define ACCPERF_EXECWIN_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define EXECWIN_SLOTS 4
+#define EXECWIN_LOG 1024 /* a power of two */
+#define EXECWIN_NO_REG 255
+
+enum execwin_closed { EXECWIN_OPEN = 0, EXECWIN_FULL = 1, EXECWIN_TOO_LATE = 2, EXECWIN_SHUT = 3 };
+
+struct execwin_hit {
+	__u64 time;
+	__u64 value; /* of the register asked for */
+	__u64 sp;
+	__u64 on_stack; /* at a function's entry: the return address */
+	__u32 slot, pad;
+};
+
+struct execwin {
+	__u64 generation;
+	__u64 armed_at;	 /* 0: still arming */
+	__u64 within_ns; /* the first hit must come so soon; 0: whenever */
+	__u32 closed;	 /* enum execwin_closed */
+	__u32 total_limit;
+	__u32 limit[EXECWIN_SLOTS]; /* hits */
+	__u32 ends[EXECWIN_SLOTS];  /* reaching it ends the window, not only the slot */
+	__u32 reg[EXECWIN_SLOTS];   /* WREG_*, or EXECWIN_NO_REG */
+	__u32 hits[EXECWIN_SLOTS];
+	__u32 logged, surplus; /* surplus: hits after the end; they cost as well */
+	struct execwin_hit log[EXECWIN_LOG];
+};
+_Static_assert(sizeof(struct execwin_hit) == 40, "execwin_hit");
+_Static_assert(sizeof(struct execwin) == 104 + 40 * EXECWIN_LOG, "execwin");
+
+#endif

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "kmod-free/execbp.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "execbp.skel.h"
+
+#define BACK_OFF_NS 1000000000ull
+#define ROUNDS 15
+#define ROUND_HITS 40
+
+struct execbp {
+	struct execbp_bpf *bpf;
+	struct ring_buffer *wake;
+	int epoll, timer;
+	bool open;
+	uint64_t generation, armed, deadline, away_until;
+	int leader; /* counts the thread's CPU time; enabling it arms all */
+	int fd[EXECWIN_SLOTS], link[EXECWIN_SLOTS];
+	unsigned events;
+	struct exec_request req;
+	struct exec_stats stats;
+};
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
+static int nothing(void *ctx, void *data, size_t size)
+{
+	return 0;
+}
+
+static uint64_t clock_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+struct execbp *execbp_new(struct err *e)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	struct execbp *x = calloc(1, sizeof(*x));
+	int err;
+
+	if (!x) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	x->epoll = x->timer = x->leader = -1;
+	libbpf_set_print(quiet);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	x->bpf = execbp_bpf__open();
+	err = x->bpf ? execbp_bpf__load(x->bpf) : -errno;
+	if (err) {
+		err_set(e, err, "the BPF program for execute breakpoints cannot be loaded: %s; it needs CAP_BPF and "
+			"CAP_PERFMON (Linux 5.15 or newer)", strerror(-err));
+		goto fail;
+	}
+	x->wake = ring_buffer__new(bpf_map__fd(x->bpf->maps.wake), nothing, NULL, NULL);
+	x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	x->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (!x->wake || x->timer < 0 || x->epoll < 0 || epoll_ctl(x->epoll, EPOLL_CTL_ADD, x->timer, &ev) ||
+	    epoll_ctl(x->epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(x->wake), &ev)) {
+		err_set(e, -errno, "cannot wait for execute breakpoints: %s", strerror(errno));
+		goto fail;
+	}
+	return x;
+fail:
+	execbp_free(x);
+	return NULL;
+}
+
+/* The leader first: with it, all stop at once. */
+static void disarm(struct execbp *x)
+{
+	if (x->leader >= 0)
+		ioctl(x->leader, PERF_EVENT_IOC_DISABLE, 0);
+	for (unsigned i = 0; i < x->events; i++) {
+		if (x->link[i] >= 0)
+			close(x->link[i]);
+		close(x->fd[i]);
+	}
+	x->events = 0;
+	if (x->leader >= 0)
+		close(x->leader);
+	x->leader = -1;
+}
+
+static int add_slot(struct execbp *x, unsigned i)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .sample_period = 1, .exclude_hv = 1, .exclude_kernel = 1,
+		.bp_type = HW_BREAKPOINT_X, .bp_addr = x->req.slot[i].addr, .bp_len = sizeof(long),
+	};
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = x->generation << 8 | i);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, x->req.tid, -1, x->leader, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	x->fd[x->events] = fd;
+	x->link[x->events++] = bpf_link_create(bpf_program__fd(x->bpf->progs.on_exec), fd, BPF_PERF_EVENT, &opts);
+	if (x->link[i] < 0)
+		return x->link[i];
+	/* not to start it, which is the leader's: for the right to stop itself */
+	return ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) ? -errno : 0;
+}
+
+static int open_events(struct execbp *x)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK, .size = sizeof(attr), .disabled = 1 };
+	int err = 0;
+
+	x->leader = (int)syscall(SYS_perf_event_open, &attr, x->req.tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (x->leader < 0)
+		return -errno;
+	for (unsigned i = 0; i < x->req.slots && !err; i++)
+		err = add_slot(x, i);
+	return err;
+}
+
+static void prepare(struct execbp *x)
+{
+	struct execwin *w = &x->bpf->bss->win;
+
+	w->generation = ++x->generation;
+	w->armed_at = 0;
+	w->within_ns = x->req.within_ns;
+	w->total_limit = x->req.hit_limit;
+	w->logged = w->surplus = 0;
+	for (unsigned i = 0; i < EXECWIN_SLOTS; i++) {
+		bool used = i < x->req.slots;
+
+		w->limit[i] = used ? x->req.slot[i].limit : 0;
+		w->ends[i] = used && x->req.slot[i].ends;
+		w->reg[i] = used ? x->req.slot[i].reg : EXECWIN_NO_REG;
+		w->hits[i] = 0;
+	}
+	w->closed = EXECWIN_OPEN;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void set_timer(struct execbp *x, uint64_t when)
+{
+	struct itimerspec t = { .it_value = { (time_t)(when / 1000000000u), (long)(when % 1000000000u) } };
+
+	timerfd_settime(x->timer, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+static bool valid(const struct exec_request *r)
+{
+	bool ok = r->slots && r->slots <= EXECWIN_SLOTS && r->hit_limit && r->hit_limit <= EXECWIN_LOG && r->time_limit_ns;
+
+	for (unsigned i = 0; i < r->slots && ok; i++)
+		ok = r->slot[i].limit;
+	return ok;
+}
+
+int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, struct err *e)
+{
+	int err;
+
+	if (x->open)
+		return err_set(e, -EBUSY, "a window is open");
+	if (now < x->away_until)
+		return err_set(e, -EAGAIN, "another debugger uses the breakpoints; trying again in a moment");
+	if (!valid(req))
+		return err_set(e, -EINVAL, "execute breakpoints: 1 to %d slots with limits", EXECWIN_SLOTS);
+	x->req = *req;
+	prepare(x);
+	err = open_events(x);
+	if (!err && ioctl(x->leader, PERF_EVENT_IOC_ENABLE, 0))
+		err = -errno;
+	if (err) {
+		disarm(x);
+		if (err == -ENOSPC) {
+			x->stats.stolen++;
+			x->away_until = now + BACK_OFF_NS;
+			return err_set(e, err, "thread %d has no free hardware breakpoint (a debugger?)", req->tid);
+		}
+		x->stats.gone += err == -ESRCH;
+		return err_set(e, err, err == -ESRCH ? "thread %d has ended" : "a breakpoint cannot be set in thread %d: %s",
+			       req->tid, strerror(-err));
+	}
+	x->armed = clock_now();
+	__atomic_store_n(&x->bpf->bss->win.armed_at, x->armed, __ATOMIC_SEQ_CST);
+	x->deadline = x->armed + req->time_limit_ns;
+	x->open = true;
+	set_timer(x, x->deadline);
+	return 0;
+}
+
+bool execbp_is_open(const struct execbp *x)
+{
+	return x->open;
+}
+
+static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
+{
+	struct execwin *w = &x->bpf->bss->win;
+	uint64_t cpu;
+
+	ioctl(x->leader, PERF_EVENT_IOC_DISABLE, 0);
+	*out = (struct exec_window){ .req = x->req, .armed = x->armed, .ended = clock_now(), .cpu_ns = ~0ull, .end = end };
+	if (read(x->leader, &cpu, sizeof(cpu)) == sizeof(cpu))
+		out->cpu_ns = cpu;
+	disarm(x);
+	x->open = false;
+	/* it may have ended by itself meanwhile */
+	if (w->closed == EXECWIN_FULL)
+		out->end = EXEC_HITS;
+	else if (w->closed == EXECWIN_TOO_LATE || (end == EXEC_TIME && !w->logged && x->req.within_ns))
+		out->end = EXEC_LATE;
+	w->closed = EXECWIN_SHUT;
+	out->count = w->logged < EXECWIN_LOG ? w->logged : EXECWIN_LOG;
+	out->traps = w->logged + w->surplus;
+	out->hit = w->log;
+	memcpy(out->hits, w->hits, sizeof(out->hits));
+	x->stats.windows++;
+	x->stats.hits += w->logged;
+	x->stats.traps += out->traps;
+	x->stats.late += out->end == EXEC_LATE;
+	x->stats.armed_ns += out->ended - out->armed;
+	set_timer(x, 0);
+}
+
+bool execbp_end(struct execbp *x, uint64_t now, struct exec_window *out)
+{
+	if (!x->open)
+		return false;
+	finish(x, EXEC_CUT, out);
+	return true;
+}
+
+bool execbp_poll(struct execbp *x, uint64_t now, struct exec_window *out)
+{
+	uint32_t closed = __atomic_load_n(&x->bpf->bss->win.closed, __ATOMIC_SEQ_CST);
+	uint64_t expired;
+
+	if (read(x->timer, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
+		return false;
+	ring_buffer__consume(x->wake);
+	if (!x->open || (!closed && now < x->deadline))
+		return false;
+	finish(x, closed ? EXEC_HITS : EXEC_TIME, out);
+	return true;
+}
+
+int execbp_fd(const struct execbp *x)
+{
+	return x->epoll;
+}
+
+void execbp_stats(const struct execbp *x, struct exec_stats *out)
+{
+	*out = x->stats;
+}
+
+void execbp_free(struct execbp *x)
+{
+	if (!x)
+		return;
+	disarm(x);
+	ring_buffer__free(x->wake);
+	execbp_bpf__destroy(x->bpf);
+	if (x->timer >= 0)
+		close(x->timer);
+	if (x->epoll >= 0)
+		close(x->epoll);
+	free(x);
+}
+
+static __attribute__((noinline)) void target_of_measure(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static double round_ns(void)
+{
+	uint64_t t = clock_now();
+
+	for (int i = 0; i < ROUND_HITS; i++)
+		target_of_measure();
+	return (double)(clock_now() - t) / ROUND_HITS;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double execbp_measure(struct execbp *x, struct err *e)
+{
+	struct exec_request req = {
+		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .slots = 1, .hit_limit = ROUND_HITS + 8, .time_limit_ns = 1000000000,
+		.slot = { { .addr = (uint64_t)(uintptr_t)target_of_measure, .limit = ROUND_HITS + 8, .reg = EXECWIN_NO_REG } },
+	};
+	struct exec_stats was = x->stats;
+	struct exec_window w;
+	double took[ROUNDS];
+	int n = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double bare = round_ns(), with;
+
+		if (execbp_open(x, &req, clock_now(), e))
+			break;
+		with = round_ns();
+		execbp_end(x, clock_now(), &w);
+		if (w.count != ROUND_HITS) {
+			err_set(e, -EOPNOTSUPP, "execute breakpoints can be set but do not fire as they should here (%u hits of %d); "
+				"continuing without execution counts", w.count, ROUND_HITS);
+			n = 0;
+			break;
+		}
+		took[n++] = with - bare;
+	}
+	x->stats = was;
+	x->away_until = 0;
+	if (!n)
+		return NAN;
+	/* a machine under load only ever adds */
+	qsort(took, (size_t)n, sizeof(took[0]), by_value);
+	return took[n / 4];
+}

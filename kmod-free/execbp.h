@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Execute breakpoints, up to four armed together on one thread for one window: how often each
+ * instruction is reached relative to the others, immune to what a trap costs; what registers held
+ * there; how many were reached per time. One window at a time. Owns events and BPF program; all
+ * vanishes with the process, so nothing survives kill -9, and breakpoints are held only while a
+ * window is open. Included by cli, daemon and tests.
+ *
+ * A window is bounded in the kernel by hits, and by its time limit from here. When another debugger
+ * has the breakpoints, windows stay away for a second.
+ */
+#ifndef ACCPERF_KMOD_FREE_EXECBP_H
+#define ACCPERF_KMOD_FREE_EXECBP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "execwin.h"
+#include "util/err.h"
+
+struct exec_slot {
+	uint64_t addr; /* runtime address of an instruction's first byte */
+	uint32_t limit; /* hits of it that end the window, or this slot alone */
+	uint8_t reg;	/* WREG_* to note at each hit, or EXECWIN_NO_REG */
+	bool ends;
+};
+
+struct exec_request {
+	pid_t pid, tid;
+	unsigned slots;
+	struct exec_slot slot[EXECWIN_SLOTS];
+	uint32_t hit_limit;	/* of all slots; at most EXECWIN_LOG */
+	uint64_t within_ns;	/* forget the window unless its first hit comes so soon; 0: whenever */
+	uint64_t time_limit_ns;
+};
+
+enum exec_end {
+	EXEC_HITS = 1,
+	EXEC_TIME = 2,
+	EXEC_LATE = 3, /* no hit within the time asked for */
+	EXEC_CUT = 4,  /* execbp_end() */
+};
+
+/* Valid until the next one is opened. */
+struct exec_window {
+	struct exec_request req;
+	uint64_t armed, ended; /* CLOCK_MONOTONIC ns: armed on the thread; disarmed */
+	uint64_t cpu_ns;       /* the thread's CPU time meanwhile; ~0: unknown */
+	enum exec_end end;
+	uint32_t hits[EXECWIN_SLOTS];
+	uint32_t count; /* in hit[], by time */
+	uint32_t traps; /* hits that cost, counted or not */
+	const struct execwin_hit *hit;
+};
+
+struct exec_stats {
+	uint64_t windows, hits, traps, late, stolen, gone;
+	uint64_t armed_ns;
+};
+
+struct execbp;
+
+struct execbp *execbp_new(struct err *e);
+/* Cuts an open window off. */
+void execbp_free(struct execbp *x);
+/* 0; -EBUSY: one is open; -ENOSPC: no breakpoint left on this thread (and away for a second);
+ * -EAGAIN: still away; -ESRCH: the thread is gone; -EINVAL. */
+int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, struct err *e);
+bool execbp_is_open(const struct execbp *x);
+/* True: the window is over, disarmed, and *out filled. */
+bool execbp_poll(struct execbp *x, uint64_t now, struct exec_window *out);
+/* Ends an open window now. */
+bool execbp_end(struct execbp *x, uint64_t now, struct exec_window *out);
+/* Readable when the window may be over. */
+int execbp_fd(const struct execbp *x);
+void execbp_stats(const struct execbp *x, struct exec_stats *out);
+/* What one hit takes from the thread, in ns, measured on the calling thread in some milliseconds.
+ * NaN and a sentence: breakpoints cannot be had, or never fire here. */
+double execbp_measure(struct execbp *x, struct err *e);
+
+#endif

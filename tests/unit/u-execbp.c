@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Execute breakpoints armed together: against a child whose counts are known by construction. */
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "abi.h"
+#include "kmod-free/execbp.h"
+
+#define PATIENCE_NS 30000000000ull
+#define INNER 3
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static __attribute__((noinline)) void inner(uint64_t n)
+{
+	__asm__ volatile("" :: "D"(n) : "memory");
+}
+
+static __attribute__((noinline)) void outer(void)
+{
+	for (uint64_t i = 0; i < INNER; i++)
+		inner(i + 100);
+	__asm__ volatile("" ::: "memory");
+}
+
+static __attribute__((noinline)) void never(void)
+{
+	__asm__ volatile("nop" ::: "memory");
+}
+
+static pid_t child;
+
+static int start_child(void **state)
+{
+	child = fork();
+	if (!child)
+		for (;;)
+			outer();
+	return child > 0 ? 0 : -1;
+}
+
+static int end_child(void **state)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return 0;
+}
+
+static struct exec_slot at(void (*f)(void), uint32_t limit, bool ends)
+{
+	return (struct exec_slot){ .addr = (uint64_t)(uintptr_t)f, .limit = limit, .ends = ends, .reg = WREG_DI };
+}
+
+/* Waits on the descriptor, as the recorder does. */
+static void wait_window(struct execbp *x, struct exec_window *w)
+{
+	uint64_t give_up = now() + PATIENCE_NS;
+	struct pollfd p = { .fd = execbp_fd(x), .events = POLLIN };
+
+	while (!execbp_poll(x, now(), w)) {
+		assert_true(now() < give_up);
+		poll(&p, 1, 1000);
+	}
+}
+
+static struct exec_request both(void)
+{
+	return (struct exec_request){ .pid = child, .tid = child, .slots = 2, .hit_limit = EXECWIN_LOG, .time_limit_ns = PATIENCE_NS,
+				      .slot = { at(outer, 50, true), at((void (*)(void))inner, 200, true) } };
+}
+
+static void test_ratio(void **state)
+{
+	struct execbp *x = execbp_new(NULL);
+	struct exec_request req = both();
+	struct exec_stats st;
+	struct exec_window w;
+
+	assert_non_null(x);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+		assert_int_equal(execbp_open(x, &req, now(), NULL), -EBUSY);
+		wait_window(x, &w);
+		assert_int_equal(w.end, EXEC_HITS);
+		assert_int_equal(w.hits[0], 50);
+		assert_in_range(w.hits[1], 49 * INNER, 50 * INNER);
+		assert_int_equal(w.count, w.hits[0] + w.hits[1]);
+		assert_in_range(w.traps, w.count, w.count + 1);
+		assert_true(w.cpu_ns != ~0ull && w.cpu_ns > 0 && w.cpu_ns <= w.ended - w.armed + 1000000);
+		for (uint32_t k = 0; k < w.count; k++) {
+			assert_true(w.hit[k].time >= (k ? w.hit[k - 1].time : 0));
+			assert_in_range(w.hit[k].on_stack, w.hit[k].slot ? (uintptr_t)outer : (uintptr_t)start_child,
+					(w.hit[k].slot ? (uintptr_t)outer : (uintptr_t)start_child) + 300);
+			if (w.hit[k].slot)
+				assert_in_range(w.hit[k].value, 100, 100 + INNER - 1);
+		}
+	}
+	execbp_stats(x, &st);
+	assert_int_equal(st.windows, 5);
+	execbp_free(x);
+}
+
+/* One slot may end alone; the window goes on. */
+static void test_slot_limit(void **state)
+{
+	struct execbp *x = execbp_new(NULL);
+	struct exec_request req = both();
+	struct exec_window w;
+
+	assert_non_null(x);
+	req.slot[0].ends = false;
+	req.slot[0].limit = 4;
+	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	wait_window(x, &w);
+	assert_int_equal(w.hits[0], 4);
+	assert_int_equal(w.hits[1], 200);
+	execbp_free(x);
+}
+
+static void test_ends(void **state)
+{
+	struct execbp *x = execbp_new(NULL);
+	struct exec_request req = both();
+	struct exec_window w;
+
+	assert_non_null(x);
+	assert_false(execbp_poll(x, now(), &w));
+	/* what is never reached ends by time */
+	req.slots = 1;
+	req.slot[0] = at(never, 5, true);
+	req.time_limit_ns = 3000000;
+	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	wait_window(x, &w);
+	assert_int_equal(w.end, EXEC_TIME);
+	assert_int_equal(w.count, 0);
+	/* and if it had to come soon, it is late */
+	req.within_ns = 1000;
+	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	wait_window(x, &w);
+	assert_int_equal(w.end, EXEC_LATE);
+	req.slot[0].limit = 0;
+	assert_int_equal(execbp_open(x, &req, now(), NULL), -EINVAL);
+	/* an address that nothing is mapped at is no error: code may be unmapped meanwhile */
+	req = both();
+	req.slot[0].addr = 0x10000;
+	req.slot[1].addr = 0x7fff00000000;
+	req.time_limit_ns = 3000000;
+	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	wait_window(x, &w);
+	assert_int_equal(w.count, 0);
+	req = both();
+	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	assert_true(execbp_end(x, now(), &w));
+	assert_false(execbp_end(x, now(), &w));
+	execbp_free(x);
+}
+
+static int own_breakpoint(pid_t tid, int i)
+{
+	struct perf_event_attr a = { .type = PERF_TYPE_BREAKPOINT, .size = sizeof(a), .bp_type = HW_BREAKPOINT_W, .disabled = 1,
+				     .bp_addr = 0x10000 + 8 * (uint64_t)i, .bp_len = 1, .exclude_kernel = 1 };
+
+	return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static unsigned free_breakpoints(pid_t tid)
+{
+	unsigned n = 0;
+	int fd[8];
+
+	while (n < 8 && (fd[n] = own_breakpoint(tid, (int)n)) >= 0)
+		n++;
+	for (unsigned i = 0; i < n; i++)
+		close(fd[i]);
+	return n;
+}
+
+/* Another debugger goes first; nothing is held between windows. */
+static void test_others(void **state)
+{
+	struct execbp *x = execbp_new(NULL);
+	struct exec_request req = both();
+	struct exec_window w;
+	uint64_t t = now();
+	int fd[3];
+
+	assert_non_null(x);
+	assert_int_equal(free_breakpoints(child), EXECWIN_SLOTS);
+	for (int i = 0; i < 3; i++)
+		assert_true((fd[i] = own_breakpoint(child, i)) >= 0);
+	assert_int_equal(execbp_open(x, &req, t, NULL), -ENOSPC);
+	assert_int_equal(free_breakpoints(child), 1);
+	for (int i = 0; i < 3; i++)
+		close(fd[i]);
+	assert_int_equal(execbp_open(x, &req, t + 1, NULL), -EAGAIN);
+	assert_int_equal(execbp_open(x, &req, t + 2000000000, NULL), 0);
+	wait_window(x, &w);
+	assert_int_equal(w.end, EXEC_HITS);
+	assert_int_equal(free_breakpoints(child), EXECWIN_SLOTS);
+	assert_int_equal(execbp_open(x, &req, t + 3000000000, NULL), 0);
+	execbp_free(x); /* with a window open */
+	assert_int_equal(free_breakpoints(child), EXECWIN_SLOTS);
+}
+
+static void test_gone(void **state)
+{
+	struct execbp *x = execbp_new(NULL);
+	struct exec_request req = both();
+	struct exec_window w;
+	pid_t other = fork();
+
+	if (!other)
+		for (;;)
+			pause();
+	assert_non_null(x);
+	req.pid = req.tid = other;
+	req.time_limit_ns = 3000000;
+	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	wait_window(x, &w);
+	assert_int_equal(w.count, 0);
+	assert_int_equal(execbp_open(x, &req, now(), NULL), -ESRCH);
+	execbp_free(x);
+}
+
+static void test_measure(void **state)
+{
+	struct execbp *x = execbp_new(NULL);
+	struct err e = { 0 };
+	double ns;
+
+	assert_non_null(x);
+	ns = execbp_measure(x, &e);
+	print_message("a hit costs %.0f ns here %s\n", ns, e.text);
+	assert_true(ns > 100); /* a trap, whatever the machine */
+	assert_int_equal(free_breakpoints((pid_t)syscall(SYS_gettid)), EXECWIN_SLOTS);
+	execbp_free(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_ratio, start_child, end_child),
+		cmocka_unit_test_setup_teardown(test_slot_limit, start_child, end_child),
+		cmocka_unit_test_setup_teardown(test_ends, start_child, end_child),
+		cmocka_unit_test_setup_teardown(test_others, start_child, end_child),
+		cmocka_unit_test_setup_teardown(test_gone, start_child, end_child),
+		cmocka_unit_test(test_measure),
+	};
+	struct err e = { 0 };
+	struct execbp *x = execbp_new(&e);
+
+	if (!x) {
+		print_message("skipped: %s\n", e.text);
+		return 77;
+	}
+	execbp_free(x);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
