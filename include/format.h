@@ -176,22 +176,34 @@ enum fmt_access_flags {
 	FMT_A_DERIVED = 256, /* address computed from a sampled block, not sampled itself */
 };
 
-struct fmt_access {
-	uint64_t time;	 /* ns; exact engine: instructions executed */
-	uint64_t addr;
-	uint64_t ip;	 /* as fmt_frame.addr */
-	double weight;	 /* how many such accesses this one stands for */
-	uint64_t data_src; /* perf's encoding; 0 = unknown */
-	uint64_t phys;	 /* 0 = unknown */
-	uint32_t module; /* of ip */
-	uint32_t pid, tid;
-	uint32_t stack;	 /* 0 = unknown */
-	uint32_t function; /* self function where the engine knows it, else 0 */
-	uint32_t latency; /* cycles; 0 = unknown */
-	uint32_t size;	 /* bytes; 0 = unknown */
+/* As one list, because a window holds a copy of what chose its address and cannot grow in its middle. */
+#define FMT_ACCESS_FIELDS                                                                          \
+	uint64_t time;	 /* ns; exact engine: instructions executed */                             \
+	uint64_t addr;                                                                             \
+	uint64_t ip;	 /* as fmt_frame.addr */                                                   \
+	double weight;	 /* how many such accesses this one stands for */                          \
+	uint64_t data_src; /* perf's encoding; 0 = unknown */                                      \
+	uint64_t phys;	 /* 0 = unknown */                                                         \
+	uint32_t module; /* of ip */                                                               \
+	uint32_t pid, tid;                                                                         \
+	uint32_t stack;	 /* 0 = unknown */                                                         \
+	uint32_t function; /* self function where the engine knows it, else 0 */                   \
+	uint32_t latency; /* cycles; 0 = unknown */                                                \
+	uint32_t size;	 /* bytes; 0 = unknown */                                                  \
 	uint32_t flags;
+
+struct fmt_access {
+	FMT_ACCESS_FIELDS
+	/* With FMT_A_STACK: whose local variables it may have touched. */
+	uint32_t frame; /* addr lies in the frame of the stack's frame-th address, from 1; 0 = unknown */
+	int32_t frame_offset; /* of addr from that frame's canonical frame address */
 };
-_Static_assert(sizeof(struct fmt_access) == 80, "fmt_access");
+_Static_assert(sizeof(struct fmt_access) == 88, "fmt_access");
+
+struct fmt_arm {
+	FMT_ACCESS_FIELDS
+};
+_Static_assert(sizeof(struct fmt_arm) == 80, "fmt_arm");
 
 enum fmt_window_end {
 	FMT_W_HITS = 1, FMT_W_TIME = 2, FMT_W_REPLACED = 3, FMT_W_EXIT = 4, FMT_W_STOLEN = 5,
@@ -200,7 +212,7 @@ enum fmt_window_end {
 struct fmt_window {
 	uint64_t armed, ended; /* ns */
 	uint64_t addr;
-	struct fmt_access arm; /* the access that chose the address */
+	struct fmt_arm arm; /* the access that chose the address: the first fields of fmt_access */
 	uint32_t len, end_reason;
 	uint32_t write_only_after; /* hits before the switch; ~0: never */
 	uint32_t count;
@@ -307,7 +319,7 @@ struct fmt_object {
 	uint32_t kind;
 	uint32_t name;	   /* string: variable, or allocation site */
 	uint32_t function; /* owner or allocating function */
-	uint64_t addr, size; /* 0 where many blocks share the site */
+	uint64_t addr, size; /* 0 where many blocks share the site; further records of its id are blocks */
 	uint64_t born, died; /* 0 = before / still */
 };
 _Static_assert(sizeof(struct fmt_object) == 48, "fmt_object");

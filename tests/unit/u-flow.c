@@ -329,8 +329,10 @@ static void windows_overrule_records(void **state)
 		struct fmt_window w = { .addr = 0x30100 + 64 * (uint64_t)i, .len = 4, .end_reason = FMT_W_HITS, .count = 3, .write_only_after = ~0u };
 		struct fmt_hit h[3] = { { .module = 1, .syscall = -1 }, { .module = 1, .syscall = -1 }, { .module = 1, .syscall = -1 } };
 
-		w.arm = access_at(&p, READER, w.addr, FMT_A_LOAD, 100);
-		store_put(p.w, FMT_ACCESS, &w.arm, sizeof(w.arm));
+		struct fmt_access arm = access_at(&p, READER, w.addr, FMT_A_LOAD, 100);
+
+		memcpy(&w.arm, &arm, sizeof(w.arm));
+		store_put(p.w, FMT_ACCESS, &arm, sizeof(arm));
 		w.armed = p.now++;
 		for (int k = 0; k < 3; k++) {
 			uint32_t fn = k == 0 ? WRITER_B : READER;

@@ -19,23 +19,35 @@ struct locals {
 struct search {
 	uint64_t vaddr;
 	int64_t base; /* frame base relative to the frame address */
+	bool here;    /* only where variables are at vaddr */
 	struct frame_local *out;
 	size_t count, max;
 };
 
+static struct locals *open_dwarf(int fd, bool own)
+{
+	struct locals *l = fd >= 0 ? calloc(1, sizeof(*l)) : NULL;
+
+	if (l) {
+		l->fd = own ? fd : -1;
+		l->dw = dwarf_begin(fd, DWARF_C_READ);
+		if (l->dw)
+			return l;
+		free(l);
+	}
+	if (fd >= 0 && own)
+		close(fd);
+	return NULL;
+}
+
 struct locals *locals_open(const char *path)
 {
-	struct locals *l = calloc(1, sizeof(*l));
+	return open_dwarf(open(path, O_RDONLY | O_CLOEXEC), true);
+}
 
-	if (!l)
-		return NULL;
-	l->fd = open(path, O_RDONLY | O_CLOEXEC);
-	l->dw = l->fd >= 0 ? dwarf_begin(l->fd, DWARF_C_READ) : NULL;
-	if (!l->dw) {
-		locals_close(l);
-		return NULL;
-	}
-	return l;
+struct locals *locals_open_fd(int fd)
+{
+	return open_dwarf(fd, false);
 }
 
 void locals_close(struct locals *l)
@@ -91,7 +103,7 @@ static void variable(struct search *s, Dwarf_Die *die)
 	if (!dwarf_attr(die, DW_AT_location, &attr))
 		return;
 	for (unsigned n = 0; n < 64 && (at = dwarf_getlocations(&attr, at, &base, &start, &end, &expr, &len)) > 0; n++)
-		if (len == 1 && expr[0].atom == DW_OP_fbreg)
+		if (len == 1 && expr[0].atom == DW_OP_fbreg && (!s->here || (s->vaddr >= start && s->vaddr < end)))
 			add(s, die, s->base + (int64_t)expr[0].number);
 }
 
@@ -158,12 +170,22 @@ static bool find(struct search *s, Dwarf_Die *die, unsigned depth)
 	return false;
 }
 
-size_t locals_of(struct locals *l, uint64_t vaddr, struct frame_local *out, size_t max)
+static size_t search(struct locals *l, uint64_t vaddr, bool here, struct frame_local *out, size_t max)
 {
-	struct search s = { .vaddr = vaddr, .out = out, .max = max };
+	struct search s = { .vaddr = vaddr, .out = out, .max = max, .here = here };
 	Dwarf_Die cu;
 
 	if (l && dwarf_addrdie(l->dw, vaddr, &cu))
 		find(&s, &cu, 0);
 	return s.count;
+}
+
+size_t locals_of(struct locals *l, uint64_t vaddr, struct frame_local *out, size_t max)
+{
+	return search(l, vaddr, false, out, max);
+}
+
+size_t locals_at(struct locals *l, uint64_t vaddr, struct frame_local *out, size_t max)
+{
+	return search(l, vaddr, true, out, max);
 }

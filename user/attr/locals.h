@@ -20,8 +20,11 @@ struct frame_local {
 
 struct locals; /* one file, kept open between calls */
 struct locals *locals_open(const char *path); /* NULL: no such file, or no DWARF */
+struct locals *locals_open_fd(int fd);	      /* the descriptor is borrowed */
 void locals_close(struct locals *l);
 /* Variables of the function around this ELF address; at most `max`. How many; 0 unknown. */
 size_t locals_of(struct locals *l, uint64_t vaddr, struct frame_local *out, size_t max);
+/* The same, but only in the places where they are while execution stands at this very address. */
+size_t locals_at(struct locals *l, uint64_t vaddr, struct frame_local *out, size_t max);
 
 #endif

@@ -446,7 +446,7 @@ static void on_window(void *ctx, const struct watch_window *w)
 	struct fmt_window rec = { .armed = w->armed, .ended = w->ended, .addr = w->req.addr, .len = w->req.len,
 				  .end_reason = w->end_reason, .write_only_after = w->write_only_after, .count = w->count };
 
-	rec.arm = p->arm[w->slot];
+	memcpy(&rec.arm, &p->arm[w->slot], sizeof(rec.arm));
 	for (uint32_t i = 0; i < w->count; i++) {
 		const struct watch_hit *h = &w->hits[i];
 

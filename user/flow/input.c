@@ -106,6 +106,13 @@ static int take_access(struct raw *r, const struct fmt_access *a)
 		r->first_time = a->time < r->first_time ? a->time : r->first_time;
 		r->last_time = a->time > r->last_time ? a->time : r->last_time;
 	}
+	if (r->o.locals && a->frame && a->stack && (a->flags & FMT_A_STACK)) {
+		struct raw_local l = { .access = (uint32_t)in->access_count, .frame = a->frame, .offset = a->frame_offset };
+
+		err = PUSH(r, r->local, r->local_count, r->local_cap, l);
+		if (err)
+			return err;
+	}
 	return PUSH(r, in->access, in->access_count, in->access_cap, x);
 }
 
@@ -113,6 +120,7 @@ static int take_window(struct raw *r, const uint8_t *rec, size_t size)
 {
 	struct flow_input *in = r->in;
 	struct fmt_window w;
+	struct fmt_access arm = { 0 };
 	struct in_window out;
 	size_t hits;
 	int err;
@@ -126,7 +134,8 @@ static int take_window(struct raw *r, const uint8_t *rec, size_t size)
 	out = (struct in_window){ .armed = w.armed, .ended = w.ended, .addr = w.addr, .len = w.len,
 				  .end_reason = w.end_reason, .write_only_after = w.write_only_after,
 				  .first = in->hit_count };
-	err = convert_access(r, &w.arm, &out.arm);
+	memcpy(&arm, &w.arm, sizeof(w.arm));
+	err = convert_access(r, &arm, &out.arm);
 	for (size_t i = 0; !err && i < hits; i++) {
 		struct fmt_hit h;
 		uint32_t site;
@@ -152,6 +161,7 @@ static int take_stack(struct raw *r, const uint8_t *rec, size_t size)
 	if (size < sizeof(s))
 		return 0;
 	memcpy(&s, rec, sizeof(s));
+	out.flags = s.flags;
 	for (uint32_t i = 0; i < s.count && sizeof(s) + (i + 1) * sizeof(struct fmt_frame) <= size; i++) {
 		struct fmt_frame f;
 
@@ -325,6 +335,7 @@ static void raw_release(struct raw *r)
 	free(r->object);
 	free(r->cell);
 	free(r->cell_stack);
+	free(r->local);
 }
 
 static void describe(struct raw *r)
@@ -387,6 +398,7 @@ void flow_input_release(struct flow_input *in)
 	intern_release(&in->func_names);
 	free(in->sites);
 	intern_release(&in->site_keys);
+	intern_release(&in->texts);
 	free(in->access);
 	free(in->window);
 	free(in->hit);
@@ -395,6 +407,8 @@ void flow_input_release(struct flow_input *in)
 	free(in->object);
 	free(in->object_site);
 	free(in->times);
+	free(in->stack);
+	free(in->stack_func);
 	free(in->x_func);
 	free(in->x_edge);
 	free(in->x_slice);

@@ -31,8 +31,9 @@ struct in_access {
 	double weight;
 	uint32_t site, func; /* indices */
 	uint32_t tid, pid;
-	uint32_t stack; /* stack index + 1, 0 unknown */
+	uint32_t stack; /* index of stack + 1 with opts.stacks; 0 unknown */
 	uint32_t size, flags; /* enum fmt_access_flags */
+	uint32_t local; /* object site + 1 of the local variable, or of its frame; 0 unknown, or not asked for */
 };
 
 struct in_hit {
@@ -84,6 +85,13 @@ struct in_object_site {
 	uint64_t size, blocks;
 };
 
+/* The functions of a call stack, innermost first; with opts.stacks. */
+struct in_stack {
+	size_t first; /* into stack_func */
+	uint32_t count;
+	bool complete; /* down to the thread's first function */
+};
+
 struct in_function_time {
 	double self_ns, instructions;
 	uint64_t samples;
@@ -108,6 +116,7 @@ struct flow_input {
 	struct in_site *sites;
 	uint32_t site_count, site_cap;
 	struct intern site_keys;
+	struct intern texts; /* names of variables */
 
 	struct in_access *access; /* by time */
 	size_t access_count, access_cap;
@@ -125,6 +134,10 @@ struct flow_input {
 	struct in_object_site *object_site;
 	size_t object_site_count, object_site_cap;
 	struct in_function_time *times; /* by function */
+	struct in_stack *stack;
+	size_t stack_count, stack_cap;
+	uint32_t *stack_func;
+	size_t stack_func_count, stack_func_cap;
 
 	/* exact figures, as stored; function ids translated to indices */
 	struct fmt_x_run x_run;
@@ -151,6 +164,8 @@ struct flow_input_opts {
 	bool main_image; /* library functions stand as their nearest caller in the main image */
 	double from_s, to_s; /* only this part of the recording; to_s 0: to the end */
 	uint32_t pid, tid; /* only these; 0: all */
+	bool stacks; /* resolve the functions of all call stacks */
+	bool locals; /* name the local variables behind accesses of the stack */
 };
 
 int flow_input_load(struct flow_input *in, const char *path, const struct flow_input_opts *o, struct err *e);

@@ -8,6 +8,7 @@
 struct raw_stack {
 	size_t first;
 	uint32_t count, main_func; /* main_func: nearest frame in the main image, FLOW_NONE */
+	uint32_t flags; /* enum fmt_stack_flags */
 };
 
 struct raw_sample_cell {
@@ -47,6 +48,15 @@ struct raw {
 	uint32_t *cell_stack;
 	size_t cell_stack_cap;
 	struct map func_of; /* fmt_function.id -> in_func index */
+	struct raw_local *local;
+	size_t local_count, local_cap;
+};
+
+/* An access of the stack whose frame is known. */
+struct raw_local {
+	uint32_t access; /* index, as read */
+	uint32_t frame;
+	int32_t offset;
 };
 
 struct site_key {
@@ -59,6 +69,12 @@ bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err
 int input_resolve(struct raw *r);
 /* Regions of all mappings, globals of their files. */
 int input_regions(struct raw *r);
+/* Functions of all stacks; accesses then refer to them by index. */
+int input_stacks(struct raw *r);
+/* Local variables behind accesses of the stack. Before accesses are put in order. */
+int input_locals(struct raw *r);
+uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function);
+int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size, uint32_t *out);
 const struct fmt_module *raw_module(const struct raw *r, uint32_t id);
 const char *base_name(const char *path);
 

@@ -101,7 +101,7 @@ static uint32_t func_by_record(struct raw *r, uint32_t function)
 	return (uint32_t)*at;
 }
 
-static uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
+uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
 {
 	struct site_key k = { .ip = ip, .module = module };
 	const struct fmt_module *m = raw_module(r, module);
@@ -276,6 +276,10 @@ static int resolve_accesses(struct raw *r)
 		if (in->sysio[i].func == FLOW_NONE)
 			err = err_set(r->e, -ENOMEM, "out of memory");
 	}
+	if (!err && r->o.locals)
+		err = input_locals(r);
+	if (!err)
+		err = input_stacks(r);
 	SORT(in->access, in->access_count, by_access_time);
 	SORT(in->window, in->window_count, by_armed);
 	SORT(in->sysio, in->sysio_count, by_sysio_time);

@@ -194,6 +194,13 @@ static int from_samples(struct tally *t, bool stack)
 		if (a->flags & FMT_A_CENSUS)
 			continue;
 		t->out->time_bias |= (a->flags & FMT_A_TIME) != 0;
+		if (a->local && (stack || in->object_site[a->local - 1].kind == FMT_OBJ_LOCAL)) {
+			err = row_of_site(t, a->local - 1, 0, &row);
+			if (!err)
+				err = add_access(t, row, a);
+			t->out->samples++;
+			continue;
+		}
 		if (a->flags & FMT_A_STACK) {
 			struct object_row *r;
 

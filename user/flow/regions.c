@@ -81,8 +81,7 @@ static enum in_region_kind kind_of(const struct raw *r, const struct fmt_mapping
 }
 
 /* An allocation site or a variable, one entry for all its blocks. */
-static int add_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size,
-		    uint32_t *out)
+int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size, uint32_t *out)
 {
 	struct flow_input *in = r->in;
 
@@ -126,8 +125,8 @@ static int add_symbols(struct raw *r, Elf_Scn *scn, const GElf_Shdr *sh, Elf *el
 		if (!name || !*name)
 			continue;
 		/* the file is closed again: keep the text with the profile's function names */
-		name = intern_get(&r->in->site_keys, intern_add(&r->in->site_keys, name, strlen(name), NULL), NULL);
-		err = add_site(r, 0, FMT_OBJ_GLOBAL, name, NULL, sym.st_size, &site);
+		name = intern_get(&r->in->texts, intern_str(&r->in->texts, name, NULL), NULL);
+		err = add_object_site(r, 0, FMT_OBJ_GLOBAL, name, NULL, sym.st_size, &site);
 		if (!err)
 			err = add_object(r, (struct in_object){ .addr = bias + sym.st_value, .end = bias + sym.st_value + sym.st_size,
 								.died = UINT64_MAX, .pid = pid, .kind = FMT_OBJ_GLOBAL, .site = site });
@@ -249,26 +248,106 @@ static int by_object(const void *a, const void *b)
 	return (x->born > y->born) - (x->born < y->born);
 }
 
+struct block_key {
+	uint64_t addr, born;
+};
+
+/* The records of one id are one site; those with a place are its blocks, told at birth and at death. */
 static int stored_objects(struct raw *r, bool *globals)
 {
+	struct map sites = { 0 };
+	struct intern blocks = { 0 };
 	int err = 0;
 
 	for (size_t i = 0; !err && i < r->object_count; i++) {
 		const struct fmt_object *o = &r->object[i];
-		const uint64_t *at = map_get(&r->func_of, o->function);
 		const uint64_t *fn = map_get(&r->function_at, o->function);
 		const char *function = fn ? store_str(r->in->reader, r->function[*fn].name) : NULL;
-		uint32_t site;
+		struct block_key key = { o->addr, o->born };
+		bool added, fresh = true;
+		uint64_t *site = map_put(&sites, o->id ? o->id : i | 1ull << 32, &added);
+		uint32_t s, at;
 
-		(void)at;
-		err = add_site(r, o->id, o->kind, store_str(r->in->reader, o->name), function, o->size, &site);
-		if (!err && o->size && o->addr)
-			err = add_object(r, (struct in_object){ .addr = o->addr, .end = o->addr + o->size, .born = o->born,
-								.died = o->died ? o->died : UINT64_MAX, .kind = o->kind, .site = site });
+		if (!site)
+			err = err_set(r->e, -ENOMEM, "out of memory");
+		if (!err && added) {
+			err = add_object_site(r, o->id, o->kind, store_str(r->in->reader, o->name), function, o->size, &s);
+			*site = s;
+			if (!err && o->kind == FMT_OBJ_HEAP && !o->addr)
+				r->in->object_site[s].blocks = 0;
+		}
+		if (err || !o->size || !o->addr)
+			continue;
+		/* ids of interned keys follow the objects one by one */
+		at = intern_add(&blocks, &key, sizeof(key), &fresh);
+		if (!at)
+			err = err_set(r->e, -ENOMEM, "out of memory");
+		else if (!fresh && at <= r->in->object_count)
+			r->in->object[at - 1].died = o->died ? o->died : r->in->object[at - 1].died;
+		else if (fresh)
+			err = add_object(r, (struct in_object){ .addr = o->addr, .end = o->addr + o->size > o->addr ? o->addr + o->size : UINT64_MAX,
+								.born = o->born, .died = o->died ? o->died : UINT64_MAX, .kind = o->kind,
+								.site = (uint32_t)*site });
+		if (fresh && !added)
+			r->in->object_site[*site].blocks += o->kind == FMT_OBJ_HEAP;
 		if (o->kind == FMT_OBJ_GLOBAL && o->addr)
 			*globals = true;
 	}
+	map_release(&sites);
+	intern_release(&blocks);
 	return err;
+}
+
+struct change { /* of the bytes alive at one site */
+	uint64_t time;
+	int64_t bytes;
+	uint32_t site;
+};
+
+static int by_site_time(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* The size of an allocation site: the most bytes of it that were alive at a time. */
+static int peak_sizes(struct raw *r)
+{
+	struct flow_input *in = r->in;
+	struct change *c;
+	size_t n = 0;
+	int64_t alive = 0;
+
+	for (size_t i = 0; i < in->object_count; i++)
+		n += in->object[i].kind == FMT_OBJ_HEAP;
+	if (!n)
+		return 0;
+	c = malloc(2 * n * sizeof(*c));
+	if (!c)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	n = 0;
+	for (size_t i = 0; i < in->object_count; i++) {
+		const struct in_object *o = &in->object[i];
+		int64_t size = (int64_t)((o->end - o->addr) & INT64_MAX >> 20);
+
+		if (o->kind != FMT_OBJ_HEAP)
+			continue;
+		c[n++] = (struct change){ o->born, size, o->site };
+		c[n++] = (struct change){ o->died, -size, o->site };
+	}
+	qsort(c, n, sizeof(*c), by_site_time);
+	for (size_t i = 0; i < n; i++) {
+		alive = i && c[i].site == c[i - 1].site ? alive + c[i].bytes : c[i].bytes;
+		if (alive > 0 && (uint64_t)alive > in->object_site[c[i].site].size)
+			in->object_site[c[i].site].size = (uint64_t)alive;
+	}
+	free(c);
+	return 0;
 }
 
 static int same_use(struct raw *r)
@@ -331,6 +410,8 @@ int input_regions(struct raw *r)
 	for (size_t i = 0; i < in->object_count; i++)
 		if (in->object[i].end - in->object[i].addr > in->object_longest)
 			in->object_longest = in->object[i].end - in->object[i].addr;
+	if (!err)
+		err = peak_sizes(r);
 	return err ? err : same_use(r);
 }
 

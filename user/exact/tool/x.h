@@ -121,7 +121,7 @@ Module *module_at(Addr a);
 ULong module_vaddr(const Module *m, Addr a);
 void fn_init(void);
 void module_forget(void); /* something was mapped or unmapped */
-extern ULong lost_functions, lost_nodes, lost_invocations;
+extern ULong lost_functions, lost_nodes, lost_invocations, lost_blocks;
 /* Start of the function around `a` by the call frame table of its object; 0 unknown. */
 Addr ehframe_start(Module *m, Addr a);
 

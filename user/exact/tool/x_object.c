@@ -19,7 +19,7 @@ typedef struct {
 	ULong blocks, bytes, live, peak;
 } Obj;
 
-typedef struct { Addr lo, hi; UInt obj; } Range; /* [lo, hi) */
+typedef struct { Addr lo, hi; UInt obj; ULong born; } Range; /* [lo, hi) */
 
 static Obj *objs;
 static UInt obj_count, obj_cap;
@@ -126,7 +126,7 @@ static void range_add(Addr lo, Addr hi, UInt obj)
 			b->r = VG_(realloc)("x.ranges", b->r, b->cap * sizeof(*b->r));
 		}
 		VG_(memmove)(b->r + i + 1, b->r + i, (b->n - i) * sizeof(*b->r));
-		b->r[i] = (Range){ lo, hi, obj };
+		b->r[i] = (Range){ lo, hi, obj, X.now };
 		b->n++;
 	}
 }
@@ -161,6 +161,32 @@ static Range *range_at(Addr a)
 }
 
 /* ---- heap ---- */
+
+#define MAX_BLOCKS (1u << 20)
+static UInt blocks_told;
+ULong lost_blocks;
+
+/* Samples know addresses only: where each block lay, and when. */
+static void tell_block(const Range *r, ULong died)
+{
+	struct fmt_object o;
+
+	if (!opt.sample_period && !opt.timer_period)
+		return;
+	if (!died && blocks_told >= MAX_BLOCKS) {
+		lost_blocks++;
+		return;
+	}
+	blocks_told += !died;
+	VG_(memset)(&o, 0, sizeof(o));
+	o.id = r->obj;
+	o.kind = FMT_OBJ_HEAP;
+	o.addr = r->lo;
+	o.size = r->hi - r->lo;
+	o.born = r->born;
+	o.died = died;
+	out_rec(FMT_OBJECT, &o, sizeof(o));
+}
 
 UInt object_alloc_kind(const HChar *name)
 {
@@ -218,6 +244,7 @@ void object_alloc_enter(Frame *f)
 
 		if (r && r->lo == call_args[0] && objs[r->obj - 1].kind == FMT_OBJ_HEAP) {
 			objs[r->obj - 1].live -= r->hi - r->lo;
+			tell_block(r, X.now);
 			range_cut(r->lo, r->hi);
 		}
 	}
@@ -243,6 +270,7 @@ void object_alloc_leave(Frame *f, Fn *caller)
 		size = a[1];
 		if (old && old->lo == a[0] && p) {
 			objs[old->obj - 1].live -= old->hi - old->lo;
+			tell_block(old, X.now);
 			range_cut(old->lo, old->hi);
 		}
 		break;
@@ -270,6 +298,7 @@ void object_alloc_leave(Frame *f, Fn *caller)
 			objs[inner->obj - 1].live -= inner->hi - inner->lo;
 			objs[inner->obj - 1].blocks--;
 			objs[inner->obj - 1].bytes -= inner->hi - inner->lo;
+			tell_block(inner, X.now);
 		}
 	}
 	id = site_object(f->ret, caller, f->fn->name, FMT_OBJ_HEAP);
@@ -280,6 +309,7 @@ void object_alloc_leave(Frame *f, Fn *caller)
 	if (o->live > o->peak)
 		o->peak = o->live;
 	range_add(p, p + size, id);
+	tell_block(&(Range){ p, p + size, id, X.now }, 0);
 }
 
 /* ---- mappings ---- */
@@ -325,7 +355,7 @@ static Range variable_at(Addr a)
 	UInt id;
 
 	if (!VG_(get_datasym_and_offset)(VG_(current_DiEpoch)(), a, &name, &off))
-		return (Range){ 0, 0, 0 };
+		return (Range){ 0, 0, 0, 0 };
 	lo = a - off;
 	VG_(snprintf)(copy, sizeof(copy), "%s", name);
 	/* the core tells no sizes, but every address tells its symbol */
@@ -339,7 +369,7 @@ static Range variable_at(Addr a)
 	objs[id - 1].blocks = 1;
 	objs[id - 1].bytes = objs[id - 1].peak = hi + 1 - lo;
 	range_add(lo, hi + 1, id);
-	return (Range){ lo, hi + 1, id };
+	return (Range){ lo, hi + 1, id, 0 };
 }
 
 /* Which variable of the function lies there; of several that share the place, the smallest. */
@@ -389,7 +419,7 @@ static UInt frame_object(Addr a)
 			if (!fn->local_obj[i]) {
 				VG_(snprintf)(name, sizeof(name), "%.48s in %.1000s", fn->locals[i].name, fn->name);
 				fn->local_obj[i] = obj_new(FMT_OBJ_LOCAL, name, fn, 0, fn->locals[i].size);
-				objs[fn->local_obj[i] - 1].bytes = fn->locals[i].size;
+				objs[fn->local_obj[i] - 1].bytes = objs[fn->local_obj[i] - 1].peak = fn->locals[i].size;
 			}
 			return fn->local_obj[i];
 		}
@@ -450,7 +480,7 @@ void object_access(Ev *e, Addr a, UInt size, Bool write)
 		u = use_get(X.eff, frame_object(a));
 		e->obj_gen = 0;
 	} else {
-		Range *found = range_at(a), r = found ? *found : (Range){ 0, 0, 0 };
+		Range *found = range_at(a), r = found ? *found : (Range){ 0, 0, 0, 0 };
 
 		/* a mapped file's data has symbols that say more than "mmap" */
 		if (!r.obj || objs[r.obj - 1].kind == FMT_OBJ_MMAP) {

@@ -312,6 +312,7 @@ void out_snapshot(const HChar *incomplete, Bool final)
 	}
 	loss("functions beyond 65,534 (counted as (unknown))", lost_functions);
 	loss("paths beyond 2,000,000 (call tree cut short)", lost_nodes);
+	loss("heap blocks beyond 1,048,576 (their accesses belong to no allocation site)", lost_blocks);
 	loss("invocation numbers used again after 2^32 calls", lost_invocations);
 	if (opt.objects)
 		object_write(&u);

@@ -69,11 +69,36 @@ static UInt current_stack(Addr ip)
 		}
 		m = module_at(f->ret);
 		v = module_vaddr(m, f->ret);
-		fr[n++] = (struct fmt_frame){ v, m->id, 0 };
-		/* named by the call before it, as every reader of return addresses does */
+		/* inside the call, as every reader of return addresses has it */
+		fr[n++] = (struct fmt_frame){ v - 1, m->id, FMT_FRAME_RETURN };
 		out_symbol(m, f->ret - 1, v - 1, fn_at(f->ret - 1));
 	}
 	return out_stack(fr, n, flags);
+}
+
+/* Which frame of the stack that current_stack() writes holds this address: its local variables are there. */
+static void locate_frame(Addr a, struct fmt_access *r)
+{
+	Thread *t = X.t;
+	UInt lo = 0, hi = t->depth, n = 1;
+
+	while (hi - lo > 1) {
+		UInt mid = (lo + hi) / 2;
+
+		if (t->frames[mid].sp + 8 > a)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	/* the first frame has no base; what a signal interrupted has no return address */
+	if (!lo || (lo + 1 < t->depth && !t->frames[lo + 1].ret))
+		return;
+	for (UInt i = lo + 1; i < t->depth; i++)
+		n += t->frames[i].ret != 0;
+	if (n > MAX_FRAMES)
+		return;
+	r->frame = n;
+	r->frame_offset = (Int)(a - (t->frames[lo].sp + 8));
 }
 
 static struct fmt_access access_of(Ev *e, Addr a, UInt flags, Bool stack, double weight)
@@ -94,6 +119,8 @@ static struct fmt_access access_of(Ev *e, Addr a, UInt flags, Bool stack, double
 	r.size = e->size;
 	r.flags = flags | (stack ? FMT_A_STACK : 0) | (e->rep ? FMT_A_REP : 0);
 	out_symbol(m, e->ip, r.ip, fn);
+	if (stack)
+		locate_frame(a, &r);
 	return r;
 }
 
@@ -223,7 +250,7 @@ static void win_draw(const struct fmt_access *arm)
 			line_head = VG_(calloc)("x.wins", 65536, sizeof(*line_head));
 	}
 	w = VG_(calloc)("x.win", 1, sizeof(*w));
-	w->w.arm = *arm;
+	VG_(memcpy)(&w->w.arm, arm, sizeof(w->w.arm));
 	w->w.addr = arm->addr;
 	w->w.len = 4;
 	w->w.write_only_after = ~0u;
@@ -343,10 +370,11 @@ void sample_census(Ev *e, Addr a, Bool stack)
 	if (stack)
 		return;
 	r = access_of(e, a, FMT_A_STORE | FMT_A_CENSUS, stack, 0);
+	r.stack = current_stack(e->ip);
 	out_rec(FMT_ACCESS, &r, sizeof(r));
 }
 
-static void put_sample(Addr ip, ULong period, UInt flags)
+static UInt put_sample(Addr ip, ULong period, UInt flags)
 {
 	struct fmt_sample r;
 
@@ -358,6 +386,7 @@ static void put_sample(Addr ip, ULong period, UInt flags)
 	r.stack = current_stack(ip);
 	r.flags = flags;
 	out_rec(FMT_SAMPLE, &r, sizeof(r));
+	return r.stack;
 }
 
 void sample_insns(Flush *f, ULong n)
@@ -384,7 +413,7 @@ void sample_insns(Flush *f, ULong n)
 void sample_cycles(Flush *f)
 {
 	BB *bb = f->bb;
-	UInt n = f->ins_to - f->ins_from, pick, cost;
+	UInt n = f->ins_to - f->ins_from, pick, cost, stack;
 	ULong r, sum = 0;
 
 	X.cy_cd += gap(opt.timer_period * 4);
@@ -401,7 +430,7 @@ void sample_cycles(Flush *f)
 			break;
 		r -= cost;
 	}
-	put_sample(bb->addr + bb->ins[pick].off, opt.timer_period / MODEL_CYCLES_PER_NS, 0);
+	stack = put_sample(bb->addr + bb->ins[pick].off, opt.timer_period / MODEL_CYCLES_PER_NS, 0);
 	for (UInt i = f->from; i < f->to; i++) {
 		Ev *e = &bb->ev[i];
 		Addr a = evbuf[i - f->from];
@@ -411,6 +440,7 @@ void sample_cycles(Flush *f)
 			continue;
 		acc = access_of(e, a, (e->kind == EV_LOAD ? FMT_A_LOAD : FMT_A_STORE) | FMT_A_TIME | FMT_A_DERIVED,
 				a - X.lo <= X.span, (double)opt.timer_period / n);
+		acc.stack = stack;
 		out_rec(FMT_ACCESS, &acc, sizeof(acc));
 	}
 }

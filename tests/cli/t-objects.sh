@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Data objects from samples: everything that planted.c plants is found, with its share.
+. "$(dirname "$0")/../lib.sh"
+ls "$TOP"/build/exact/*-amd64-linux >/dev/null 2>&1 || { skip "objects" "the exact engine is not built"; exit 0; }
+need jq || { skip "objects" "needs jq"; exit 0; }
+
+accperf exact -q -o p.data --objects --emit-samples 100:1 -- "$WORKLOADS/planted" >planted.txt 2>err || { fail "exact run"; cat err; exit 1; }
+accperf objects -i p.data --from samples --json >sampled.json
+accperf objects -i p.data --json >exact.json
+
+# How far the share of an object is from what was planted, in per cent of that; "none" where it is not there.
+off() { # FILE KIND NAME ACCESSES ALL
+	jq -r --arg k "$2" --arg n "$3" --argjson a "$4" --argjson all "$5" '
+		[.objects[] | select(.kind == $k and (.name == $n or (.name | startswith($n + " ("))))] |
+		if length == 1 then (.[0].share / ($a / $all) - 1) * 100 | fabs | floor else "none" end' "$1"
+}
+all=$(awk '/^(global|local|heap) / { n += $NF } END { print n }' planted.txt)
+# 200 samples of the least of them and more: 20 % are three deviations, and the seed is fixed
+while read -r kind rest; do
+	n=${rest##* } name=${rest% *}
+	o=$(off sampled.json "$kind" "$name" "$n" "$all")
+	check "$kind $name: share within 20 %, from samples (off by $o %)" [ "$o" -lt 20 ]
+	o=$(off exact.json "$kind" "$name" "$n" "$all")
+	check "$kind $name: share within 3 %, counted (off by $o %)" [ "$o" -lt 3 ]
+done < <(grep -E '^(global|local|heap) ' planted.txt)
+check "ten things were planted" [ "$(grep -cE '^(global|local|heap) ' planted.txt)" = 10 ]
+check "a heap site knows its blocks and their size" jq -e '.objects[] | select(.name | startswith("malloc in make_node")) | .blocks == 200 and .size == 8000' sampled.json
+check "blocks that follow each other are not added up" jq -e '.objects[] | select(.name | startswith("malloc in make_brief")) | .blocks == 20 and .size == 1000' sampled.json
+check "a local has its size and its function" jq -e '.objects[] | select(.name == "table in use_frame") | .size == 256 and .function == "use_frame"' sampled.json
+check "an array that a callee reads is its owner's" jq -e '.objects[] | select(.name == "lent in lend") | .readers[0].function == "borrow"' sampled.json
+check "the rest of the frames is stack, and shown on demand" sh -c '
+	accperf objects -i p.data --from samples --json --stack include | jq -e ".objects | any(.kind == \"stack\" and (.name | startswith(\"stack of \")))" &&
+	! jq -e ".objects | any(.kind == \"stack\")" sampled.json'

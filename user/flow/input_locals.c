@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which local variable an access of the stack touched: the frame it lies in is known from the
+ * recording, the variables of that frame and their places at that instruction from DWARF, which a
+ * child process reads (attr/apart.h).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attr/apart.h"
+#include "attr/debugfile.h"
+#include "attr/locals.h"
+#include "attr/module.h"
+#include "flow/input_priv.h"
+
+#define MAX_PLACES 20000 /* code addresses asked for, the ones with most accesses first */
+#define MAX_LOCALS 256	 /* of one function */
+#define DWARF_SECONDS 20
+#define DWARF_MEMORY (4ull << 30)
+
+struct place { /* an instruction in whose frame something was touched */
+	uint64_t addr;
+	uint32_t module, func;
+	double weight;
+	struct frame_local *local;
+	uint32_t count;
+};
+
+struct places {
+	struct raw *r;
+	struct intern keys; /* struct place_key -> index + 1 */
+	struct place *at;
+	size_t count, cap;
+	uint32_t *of; /* by raw local: place index, FLOW_NONE */
+};
+
+struct place_key {
+	uint64_t addr, module;
+};
+
+static int collect(struct places *p)
+{
+	struct raw *r = p->r;
+
+	for (size_t i = 0; i < r->local_count; i++) {
+		const struct raw_local *l = &r->local[i];
+		const struct in_access *a = &r->in->access[l->access];
+		const uint64_t *s = map_get(&r->stack_at, a->stack);
+		const struct raw_stack *stack = s ? &r->stack[*s] : NULL;
+		const struct fmt_frame *f;
+		struct place_key k;
+		bool added;
+		uint32_t id;
+
+		p->of[i] = FLOW_NONE;
+		if (!stack || l->frame > stack->count)
+			continue;
+		f = &r->frame[stack->first + l->frame - 1];
+		k = (struct place_key){ f->addr, f->module };
+		id = intern_add(&p->keys, &k, sizeof(k), &added);
+		if (!id || !input_room((void **)&p->at, p->count, &p->cap, sizeof(*p->at), r->e))
+			return err_set(r->e, -ENOMEM, "out of memory");
+		if (added)
+			p->at[p->count++] = (struct place){ .addr = f->addr, .module = f->module,
+							    .func = l->frame == 1 ? a->func : func_of_code(r, f->addr, f->module, 0) };
+		p->at[id - 1].weight += a->weight;
+		p->of[i] = id - 1;
+	}
+	return 0;
+}
+
+struct job {
+	struct place **place; /* of one module */
+	size_t count;
+	int fd;
+	struct frame_local scratch[MAX_LOCALS];
+};
+
+struct head {
+	uint32_t place, count;
+};
+
+/* In the child. */
+static int produce(void *ctx, struct apart_out *out)
+{
+	struct job *j = ctx;
+	struct locals *l = locals_open_fd(j->fd);
+	struct {
+		struct head head;
+		struct frame_local local[MAX_LOCALS];
+	} *record = calloc(1, sizeof(*record));
+
+	for (size_t i = 0; l && record && i < j->count; i++) {
+		size_t n = locals_at(l, j->place[i]->addr, record->local, MAX_LOCALS);
+
+		record->head = (struct head){ (uint32_t)i, (uint32_t)n };
+		apart_put(out, record, sizeof(record->head) + n * sizeof(record->local[0]));
+	}
+	free(record);
+	locals_close(l);
+	return 0;
+}
+
+static int consume(void *ctx, const uint8_t *rec, size_t size)
+{
+	struct job *j = ctx;
+	struct head h;
+	struct place *p;
+
+	if (size < sizeof(h))
+		return -EIO;
+	memcpy(&h, rec, sizeof(h));
+	if (h.place >= j->count || h.count > MAX_LOCALS || size != sizeof(h) + h.count * sizeof(struct frame_local))
+		return -EIO;
+	p = j->place[h.place];
+	if (p->local || !h.count)
+		return 0;
+	p->local = malloc(h.count * sizeof(*p->local));
+	if (!p->local)
+		return -ENOMEM;
+	memcpy(p->local, rec + sizeof(h), h.count * sizeof(*p->local));
+	for (uint32_t i = 0; i < h.count; i++)
+		p->local[i].name[sizeof(p->local[i].name) - 1] = 0;
+	p->count = h.count;
+	return 0;
+}
+
+static int by_module(const void *a, const void *b)
+{
+	const struct place *x = *(struct place *const *)a, *y = *(struct place *const *)b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->weight < y->weight ? 1 : x->weight > y->weight ? -1 : (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* A module that cannot be read leaves its locals unnamed; that is no failure. */
+static void ask(struct raw *r, struct place **place, size_t count)
+{
+	const struct fmt_module *m = raw_module(r, place[0]->module);
+	const char *path = m && m->kind == FMT_MOD_FILE ? store_str(r->in->reader, m->path) : NULL;
+	struct module *mod = path && path[0] == '/' ? module_open_path(path, m->build_id, m->build_id_len > 20 ? 0 : m->build_id_len, NULL) : NULL;
+	struct job *j = mod ? calloc(1, sizeof(*j)) : NULL;
+	struct apart_job apart = { .produce = produce, .consume = consume, .ctx = j, .cpu_seconds = DWARF_SECONDS, .memory = DWARF_MEMORY };
+	int64_t bias = 0;
+	int debug;
+
+	if (j) {
+		j->place = place;
+		j->count = count;
+		j->fd = apart.keep_fd = module_fd(mod);
+		debug = debugfile_open(j->fd, path, mod->build_id, mod->build_id_len, &bias);
+		if (j->fd >= 0)
+			apart_run(&apart);
+		/* addresses of a separate file are the same, unless the original was moved */
+		if (debug >= 0 && !bias) {
+			j->fd = apart.keep_fd = debug;
+			apart_run(&apart);
+		}
+		if (debug >= 0)
+			close(debug);
+	}
+	free(j);
+	module_close_path(mod);
+}
+
+static int name_places(struct places *p)
+{
+	struct place **order = malloc((p->count + 1) * sizeof(struct place *));
+	size_t total = 0;
+
+	if (!order)
+		return err_set(p->r->e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < p->count; i++)
+		order[i] = &p->at[i];
+	qsort(order, p->count, sizeof(struct place *), by_module);
+	for (size_t i = 0, j; i < p->count && total < MAX_PLACES; i = j) {
+		for (j = i; j < p->count && order[j]->module == order[i]->module; j++)
+			;
+		ask(p->r, order + i, j - i < MAX_PLACES - total ? j - i : MAX_PLACES - total);
+		total += j - i;
+	}
+	free(order);
+	return 0;
+}
+
+/* Of several that share the place, the smallest. */
+static const struct frame_local *local_at(const struct place *p, int64_t offset)
+{
+	const struct frame_local *best = NULL;
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct frame_local *l = &p->local[i];
+
+		if (offset >= l->offset && (uint64_t)(offset - l->offset) < l->size && (!best || l->size < best->size))
+			best = l;
+	}
+	return best;
+}
+
+static int put_names(struct places *p, struct intern *names, struct map *site_of)
+{
+	struct raw *r = p->r;
+
+	for (size_t i = 0; i < r->local_count; i++) {
+		const struct raw_local *l = &r->local[i];
+		const struct place *pl = p->of[i] == FLOW_NONE ? NULL : &p->at[p->of[i]];
+		const struct frame_local *v = pl ? local_at(pl, l->offset) : NULL;
+		const char *function;
+		char name[1200];
+		uint64_t *site;
+		uint32_t id, s;
+		bool added;
+
+		if (!pl || pl->func == FLOW_NONE)
+			continue;
+		function = r->in->funcs[pl->func].name;
+		if (v)
+			snprintf(name, sizeof(name), "%.47s in %.1000s", v->name, function);
+		else
+			snprintf(name, sizeof(name), "stack of %.1000s", function);
+		id = intern_str(names, name, NULL);
+		site = id ? map_put(site_of, id, &added) : NULL;
+		if (!site)
+			return err_set(r->e, -ENOMEM, "out of memory");
+		if (added) {
+			const char *kept = intern_get(&r->in->texts, intern_str(&r->in->texts, name, NULL), NULL);
+			int err = add_object_site(r, 0, v ? FMT_OBJ_LOCAL : FMT_OBJ_STACK, kept, function, v ? v->size : 0, &s);
+
+			if (err)
+				return err;
+			*site = s;
+		}
+		r->in->access[l->access].local = (uint32_t)*site + 1;
+	}
+	return 0;
+}
+
+int input_locals(struct raw *r)
+{
+	struct places p = { .r = r, .of = malloc((r->local_count + 1) * sizeof(*p.of)) };
+	struct intern names = { 0 };
+	struct map site_of = { 0 };
+	int err = p.of ? collect(&p) : err_set(r->e, -ENOMEM, "out of memory");
+
+	if (!err && p.count)
+		err = name_places(&p);
+	if (!err)
+		err = put_names(&p, &names, &site_of);
+	for (size_t i = 0; i < p.count; i++)
+		free(p.at[i].local);
+	free(p.at);
+	free(p.of);
+	intern_release(&p.keys);
+	intern_release(&names);
+	map_release(&site_of);
+	return err;
+}

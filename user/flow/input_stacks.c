@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The functions of call stacks, for whatever is inclusive of callees. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/input_priv.h"
+
+static bool is_stub(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 4 && !strcmp(name + n - 4, "@plt");
+}
+
+static int take_stack(struct raw *r, const struct raw_stack *s)
+{
+	struct flow_input *in = r->in;
+	struct in_stack out = { .first = in->stack_func_count, .complete = s->flags & FMT_STACK_COMPLETE };
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct fmt_frame *f = &r->frame[s->first + i];
+		uint32_t func;
+
+		if (r->o.main_image && r->main_module && f->module != r->main_module)
+			continue;
+		func = func_of_code(r, f->addr, f->module, 0);
+		if (func == FLOW_NONE)
+			return err_set(r->e, -ENOMEM, "out of memory");
+		if (is_stub(in->funcs[func].name))
+			continue;
+		/* recursion: a function is on the stack once */
+		for (uint32_t k = 0; k < out.count && func != FLOW_NONE; k++)
+			if (in->stack_func[out.first + k] == func)
+				func = FLOW_NONE;
+		if (func == FLOW_NONE)
+			continue;
+		if (!input_room((void **)&in->stack_func, in->stack_func_count, &in->stack_func_cap, sizeof(*in->stack_func), r->e))
+			return r->e->code;
+		in->stack_func[in->stack_func_count++] = func;
+		out.count++;
+	}
+	if (!input_room((void **)&in->stack, in->stack_count, &in->stack_cap, sizeof(*in->stack), r->e))
+		return r->e->code;
+	in->stack[in->stack_count++] = out;
+	return 0;
+}
+
+static uint32_t index_of(const struct raw *r, uint32_t id)
+{
+	const uint64_t *at = id ? map_get(&r->stack_at, id) : NULL;
+
+	return at ? (uint32_t)*at + 1 : 0;
+}
+
+int input_stacks(struct raw *r)
+{
+	struct flow_input *in = r->in;
+	int err = 0;
+
+	for (size_t i = 0; r->o.stacks && !err && i < r->stack_count; i++)
+		err = take_stack(r, &r->stack[i]);
+	/* without the functions an index would lead nowhere */
+	for (size_t i = 0; !err && i < in->access_count; i++)
+		in->access[i].stack = r->o.stacks ? index_of(r, in->access[i].stack) : 0;
+	for (size_t i = 0; !err && i < in->window_count; i++)
+		in->window[i].arm.stack = 0;
+	return err;
+}
