@@ -89,7 +89,7 @@ enum fmt_section {
 	FMT_FLOW_EDGE = 66,	/* struct fmt_flow_edge: of the result last begun */
 	/* execution counts, 80..95 */
 	FMT_COUNTS_FUNC = 80,	/* struct fmt_counts_func: the last of an id wins */
-	FMT_COUNTS_NODE = 81,	/* struct fmt_counts_node: code that runs equally often */
+	FMT_COUNTS_NODE = 81,	/* struct fmt_counts_node: code that runs equally often; the last of an id wins */
 	FMT_COUNTS_BLOCK = 82,	/* struct fmt_counts_block: where such code lies */
 	FMT_COUNTS_LINK = 83,	/* struct fmt_counts_link: the last of an id wins */
 	FMT_COUNTS_WINDOW = 84, /* struct fmt_counts_window: what one window saw of one link */
@@ -655,8 +655,10 @@ struct fmt_counts_node {
 	uint32_t depth;	   /* loops around it */
 	uint64_t addr;	   /* the function's entry, the loop's header, the block */
 	double instructions, compute, loads, stores, load_bytes, store_bytes;
+	double self_ns; /* user-mode time of timer samples in its blocks, cumulative */
+	uint64_t samples;
 };
-_Static_assert(sizeof(struct fmt_counts_node) == 72, "fmt_counts_node");
+_Static_assert(sizeof(struct fmt_counts_node) == 88, "fmt_counts_node");
 
 struct fmt_counts_block {
 	uint64_t addr;

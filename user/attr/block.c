@@ -133,7 +133,7 @@ static const struct function *function_of(struct block_cache *c, const struct bl
 	return f;
 }
 
-static void add_work(struct block_work *w, const struct dec_insn *d)
+void block_work_add(struct block_work *w, const struct dec_insn *d)
 {
 	w->insns++;
 	if (d->flags & DEC_F_COMPUTE) {
@@ -209,7 +209,7 @@ static struct block *decode_block(const struct block_code *code, uint64_t from, 
 	memcpy(b->off, off, n * sizeof(*off));
 	memcpy(b->insn, insn, n * sizeof(*insn));
 	for (unsigned i = 0; i < n; i++)
-		add_work(&b->work, &insn[i]);
+		block_work_add(&b->work, &insn[i]);
 	return b;
 }
 

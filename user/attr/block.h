@@ -63,6 +63,9 @@ struct block_work {
 	uint32_t variable; /* operands whose size is not fixed: in none of the bytes above */
 };
 
+/* One more instruction in it. */
+void block_work_add(struct block_work *w, const struct dec_insn *d);
+
 struct block_result {
 	uint64_t start;	 /* leader, or the sampled instruction when leaders are unknown */
 	bool leader_known;

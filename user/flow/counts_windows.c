@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define MAX_RECORDS (16u << 20) /* of one kind */
+#define TIME_LINK_VAR 0.7 /* of a ratio by time alone: instructions per time differ as between functions, twice */
+#define Z95 1.96
 #define MAX_WORK 1e9		/* instructions of one execution: more is damage */
 
 static bool room(void **array, size_t count, size_t *cap, size_t item, struct err *e)
@@ -172,7 +174,7 @@ static int by_link(const void *pa, const void *pb)
 	return a->armed < b->armed ? -1 : a->armed > b->armed;
 }
 
-static int by_addr(const void *pa, const void *pb)
+static int by_node_addr(const void *pa, const void *pb)
 {
 	const struct fmt_counts_block *a = pa, *b = pb;
 
@@ -231,7 +233,7 @@ int counts_record_end(struct counts_record *r, struct err *e)
 			r->dropped++;
 	r->windows = out;
 	if (r->blocks)
-		qsort(r->block, r->blocks, sizeof(*r->block), by_addr);
+		qsort(r->block, r->blocks, sizeof(*r->block), by_node_addr);
 	if (r->windows)
 		qsort(r->window, r->windows, sizeof(*r->window), by_link);
 	for (size_t i = r->windows; i-- > 0;) {
@@ -277,6 +279,31 @@ int counts_record_load(struct counts_record *r, const char *path, struct err *e)
 
 /* ---- the tree ---- */
 
+/* Within a function, what no window saw has its share of the function's time. Never run is what most
+ * code without samples is: it must not count as often as what surrounds it. */
+static void by_time(const struct counts_record *r, size_t i, struct counts_ratio *out)
+{
+	const struct fmt_counts_link *l = &r->link[i].l;
+	const struct fmt_counts_node *p = &r->node[l->parent], *c = &r->node[l->child];
+	const struct fmt_counts_func *f;
+	double per_sample, parent, child;
+
+	if (l->how != FMT_CL_RATIO || (l->flags & FMT_CL_CALL) || !l->parent || c->function == UINT32_MAX ||
+	    !(c->instructions > 0) || !(p->instructions > 0))
+		return;
+	f = &r->func[c->function];
+	if (!f->samples || !(f->self_ns > 0))
+		return;
+	per_sample = f->self_ns / (double)f->samples;
+	parent = (p->self_ns + 0.5 * per_sample) / p->instructions;
+	child = (c->self_ns + (c->samples ? 0 : 0.1) * per_sample) / c->instructions;
+	out->how = COUNTS_TIME;
+	out->ratio = child / parent;
+	out->log_var = TIME_LINK_VAR + 1 / ((double)c->samples + 0.5) + 1 / ((double)p->samples + 0.5);
+	out->low = out->ratio * exp(-Z95 * sqrt(out->log_var));
+	out->high = out->ratio * exp(Z95 * sqrt(out->log_var));
+}
+
 static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
 {
 	const struct counts_rec_link *l = &r->link[i];
@@ -299,6 +326,8 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 	case FMT_CL_RATE: counts_ratio_of(w, l->windows, COUNTS_RATE, out); break;
 	}
 	free(w);
+	if (out->how == COUNTS_UNKNOWN)
+		by_time(r, i, out);
 	return 0;
 }
 
