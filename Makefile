@@ -112,6 +112,9 @@ workloads: $(WORK) $(B)/mkprofile
 $(B)/mkprofile: tests/mkprofile.c $(B)/libaccperf.a
 	$(call say,TOOL,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS)
+$(B)/simcounts: tests/simcounts.c $(wildcard tests/counts/*.[ch]) $(B)/libaccperf.a
+	$(call say,TOOL,$@)
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -o $@ $< $(wildcard tests/counts/*.c) $(B)/libaccperf.a $(LDLIBS)
 build/workloads/%: tests/workloads/%.c
 	$(call say,WORK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -g -Iinclude -Itests/workloads $(or $(call flags_of,cflags,$<),-O2) -o $@ $< $(call flags_of,libs,$<) -lm -lpthread

@@ -11,8 +11,10 @@
  * and takes the most probable errors, given how far each link and the instructions per cycle are
  * known to scatter. A well measured link keeps its ratio; one that is not known (or is a break in
  * the tree) is set so that what hangs below it gets its share of time; and one whose claim is at
- * odds with all that hangs below it is taken for broken (counts.c: LINK_BROKEN_PRIOR). So the
- * outcome lies between the ratios and constant instructions per cycle by their expected errors.
+ * odds with all that hangs below it is taken for broken (counts_solve.c: broken_kinds). How far
+ * instructions per cycle and ratios scatter is itself judged by how well they agree. So the outcome
+ * lies between the ratios and constant instructions per cycle by their expected errors. Rates (runs
+ * per second of CPU time) are observations beside the groups' times.
  *
  * Included by flow, cli and tests. To add a way of measuring a link: a value of enum counts_how,
  * its systematic error in counts_ratio_of(), a case in u-counts.c.
@@ -79,6 +81,7 @@ struct counts_part {
 struct counts_group {
 	double time;	  /* any unit; the same for all */
 	uint64_t samples; /* that `time` rests on */
+	bool partial;	  /* parts of it may be missing: its time share stays */
 	/* out: all relative to the same, unknown total */
 	double instructions; /* the combined estimate; NaN: neither time nor counts */
 	double low, high;    /* 95 % */
@@ -95,13 +98,16 @@ struct counts_tree {
 	size_t parts;
 	struct counts_group *group;
 	size_t groups;
+	bool absolute; /* node 0 is a second of CPU time; rates are measured against it */
+	double sample; /* the time that one sample stands for; 0: unknown */
 	/* out */
 	double *runs;	  /* by node, relative; caller's array of `nodes`, or NULL */
 	double ipc_spread; /* standard deviation of log instructions per time, as found */
+	double stretch; /* factor on the variance of ratios, as found */
 	uint32_t broken, cycles;
 };
 
-#define COUNTS_MAX_GROUPS 384 /* the largest by time are solved together; the rest get their time share */
+#define COUNTS_MAX_GROUPS 192 /* the largest by time are solved together; the rest get their time share */
 
 /* 0, -EINVAL (an index out of range, a negative number), -ENOMEM. */
 int counts_solve(struct counts_tree *t);

@@ -335,96 +335,42 @@ struct builder {
 	const struct counts_record *r;
 	struct counts_ratio *ratio; /* by link of the record */
 	bool *used;
-	size_t *first_in, *in; /* by node: links into it */
-	double *var;	       /* by node: of the log of its count, as far as known; negative: not yet */
-	uint8_t *mark;
+	size_t *best; /* by node: the better known of the rivals within the function, plus one */
 };
 
-/* What a node's count is known to, along the links in use. A cycle knows nothing. */
-static double chain_var(struct builder *b, uint32_t node, unsigned depth);
-
-/* Call sites: each stands for its share of the entries. */
-static double sites_var(struct builder *b, uint32_t node, unsigned depth)
-{
-	double sum = 0, share = 0, best = INFINITY;
-
-	for (size_t k = b->first_in[node]; k < b->first_in[node + 1]; k++) {
-		const struct fmt_counts_link *l = &b->r->link[b->in[k]].l;
-		double s = l->seen_of > 0 ? l->seen / l->seen_of : 0, v;
-
-		if (!(l->flags & FMT_CL_CALL))
-			continue;
-		v = chain_var(b, l->parent, depth + 1) + b->ratio[b->in[k]].log_var;
-		sum += s * s * fmin(v, 1e6);
-		share += s;
-		best = fmin(best, v);
-	}
-	return share > 0 ? sum / (share * share) + (1 - fmin(share, 1)) : best;
-}
-
-static double chain_var(struct builder *b, uint32_t node, unsigned depth)
-{
-	const struct counts_record *r = b->r;
-	double inside = INFINITY, rate = INFINITY, calls = INFINITY;
-	size_t best = SIZE_MAX;
-
-	if (!node)
-		return 0;
-	if (b->mark[node] == 2)
-		return b->var[node];
-	if (b->mark[node] == 1 || depth > 2000)
-		return INFINITY;
-	b->mark[node] = 1;
-	for (size_t k = b->first_in[node]; k < b->first_in[node + 1]; k++) {
-		size_t i = b->in[k];
-		const struct fmt_counts_link *l = &r->link[i].l;
-		double v = b->ratio[i].log_var;
-
-		if (l->flags & FMT_CL_CALL)
-			continue;
-		v += l->parent ? chain_var(b, l->parent, depth + 1) : 0;
-		if (best == SIZE_MAX || v < fmin(rate, inside))
-			best = i;
-		if (l->how == FMT_CL_RATE)
-			rate = fmin(rate, v);
-		else
-			inside = fmin(inside, v);
-	}
-	calls = sites_var(b, node, depth);
-	if (best != SIZE_MAX && !(calls < fmin(rate, inside)) && (isfinite(fmin(rate, inside)) || isinf(calls)))
-		b->used[best] = true;
-	if (best == SIZE_MAX || !b->used[best])
-		for (size_t k = b->first_in[node]; k < b->first_in[node + 1]; k++)
-			b->used[b->in[k]] = r->link[b->in[k]].l.flags & FMT_CL_CALL;
-	b->mark[node] = 2;
-	b->var[node] = fmin(calls, fmin(rate, inside));
-	return b->var[node];
-}
-
+/* Calls add up and are all needed; rates stand beside them as what the sum is compared with. Within
+ * a function there is one way from above, and the better known measurement of it is taken. */
 static int choose_links(struct builder *b)
 {
 	const struct counts_record *r = b->r;
-	int err = 0;
 
-	for (size_t i = 0; i < r->links && !err; i++)
-		err = link_ratio(r, i, &b->ratio[i]);
-	for (size_t i = 0; i < r->links; i++)
-		if (r->link[i].l.how)
-			b->first_in[r->link[i].l.child + 2]++;
-	for (size_t i = 0; i <= r->nodes; i++)
-		b->first_in[i + 1] += b->first_in[i];
-	for (size_t i = 0; i < r->links; i++)
-		if (r->link[i].l.how)
-			b->in[b->first_in[r->link[i].l.child + 1]++] = i;
-	for (uint32_t n = 1; n < r->nodes && !err; n++)
-		chain_var(b, n, 0);
-	return err;
+	for (size_t i = 0; i < r->links; i++) {
+		const struct fmt_counts_link *l = &r->link[i].l;
+		int err = link_ratio(r, i, &b->ratio[i]);
+		size_t *best = &b->best[l->how ? l->child : 0];
+
+		if (err)
+			return err;
+		if (!l->how)
+			continue;
+		if (l->how == FMT_CL_RATE)
+			b->used[i] = b->ratio[i].how == COUNTS_RATE;
+		else if (l->flags & FMT_CL_CALL)
+			b->used[i] = true;
+		else if (!*best || b->ratio[i].log_var < b->ratio[*best - 1].log_var)
+			*best = i + 1;
+	}
+	for (size_t n = 1; n < r->nodes; n++)
+		if (b->best[n])
+			b->used[b->best[n] - 1] = true;
+	return 0;
 }
 
 static int fill(struct builder *b, struct counts_built *out)
 {
 	const struct counts_record *r = b->r;
 	struct counts_tree *t = &out->tree;
+	double time = 0, samples = 0;
 
 	t->nodes = (uint32_t)r->nodes;
 	t->link = calloc(r->links + 1, sizeof(*t->link));
@@ -444,8 +390,16 @@ static int fill(struct builder *b, struct counts_built *out)
 		if (r->node[n].function != UINT32_MAX)
 			t->part[t->parts++] = (struct counts_part){ .node = n, .group = r->node[n].function, .instructions = r->node[n].instructions };
 	t->groups = r->funcs;
-	for (size_t g = 0; g < r->funcs; g++)
-		t->group[g] = (struct counts_group){ .time = r->func[g].self_ns, .samples = r->func[g].samples };
+	t->absolute = true;
+	for (size_t g = 0; g < r->funcs; g++) {
+		const struct fmt_counts_func *f = &r->func[g];
+
+		t->group[g] = (struct counts_group){ .time = f->self_ns, .samples = f->samples,
+						     .partial = !(f->flags & FMT_CF_GRAPH) };
+		time += f->self_ns;
+		samples += (double)f->samples;
+	}
+	t->sample = samples > 0 ? time / samples : 0;
 	return 0;
 }
 
@@ -457,19 +411,13 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	memset(out, 0, sizeof(*out));
 	b.ratio = calloc(r->links + 1, sizeof(*b.ratio));
 	b.used = calloc(r->links + 1, sizeof(*b.used));
-	b.in = calloc(r->links + 1, sizeof(*b.in));
-	b.first_in = calloc(r->nodes + 3, sizeof(*b.first_in));
-	b.var = calloc(r->nodes + 1, sizeof(*b.var));
-	b.mark = calloc(r->nodes + 1, sizeof(*b.mark));
-	err = b.ratio && b.used && b.in && b.first_in && b.var && b.mark ? 0 : -ENOMEM;
+	b.best = calloc(r->nodes + 1, sizeof(*b.best));
+	err = b.ratio && b.used && b.best ? 0 : -ENOMEM;
 	err = err ? err : choose_links(&b);
 	err = err ? err : fill(&b, out);
 	free(b.ratio);
 	free(b.used);
-	free(b.in);
-	free(b.first_in);
-	free(b.var);
-	free(b.mark);
+	free(b.best);
 	if (err) {
 		counts_built_release(out);
 		return err_set(e, err, "out of memory");

@@ -54,8 +54,8 @@ struct counts_built {
 	size_t *link_of; /* by link of the tree: index into record.link */
 };
 
-/* Rival measurements of one node are chosen from here: within a function the better known link of
- * the two, for entries RATE from node 0 where it is better known than the chain above it. */
+/* Rival measurements of one node within a function: the better known one is taken. Rates stand beside
+ * call sites as what their sum is compared with. */
 int counts_record_tree(const struct counts_record *r, struct counts_built *b, struct err *e);
 void counts_built_release(struct counts_built *b);
 

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The most probable errors of links, scales and rates, given what was observed. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/counts_priv.h"
+
+#define ROOT_VAR 1e4	 /* of the log of a scale that nobody knows */
+#define UNKNOWN_VAR 16.0 /* of a ratio that nobody knows, in the same function or to a callee */
+#define PASSES 4	 /* each takes the errors found as the place around which all is linear */
+#define SHIFT_MAX 12.0
+#define BROKEN_MAX 24
+#define NO_EFFECT 3e-4 /* elasticities below this are left out */
+#define Z95 1.96
+#define SPREAD_PRIOR_SD 0.8 /* of its logarithm */
+#define SPREAD_PRIOR 0.5 /* of log instructions per time between functions: 0.11..0.43 in TV as measured */
+#define STRETCH_PRIOR_SD 1.0
+#define TAIL_DOF 4.0
+
+static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
+static const double stretches[] = { 1, 3, 10, 30 };
+
+/* How far off a broken link may be, and how many of a hundred are. */
+static const struct { double var, part; } broken_kinds[] = { { 0.5, 0.03 }, { 3, 0.02 }, { 12, 0.02 } };
+
+static bool guessed(const struct counts_link *l)
+{
+	return l->ratio.how == COUNTS_RATIO && !l->broken;
+}
+
+static void set_variances(struct counts_solver *s)
+{
+	struct counts_tree *t = s->t;
+
+	for (size_t i = 0; i < t->links; i++) {
+		const struct counts_ratio *r = &t->link[i].ratio;
+
+		s->var[i] = isnan(r->ratio) || r->how == COUNTS_UNKNOWN ? UNKNOWN_VAR : fmin(r->log_var, UNKNOWN_VAR);
+		if (counts_is_rate(&t->link[i]))
+			s->var[i] = 0;
+	}
+	for (uint32_t v = 0; v < t->nodes; v++)
+		s->var[t->links + v] = s->root[v] && !(t->absolute && !v) ? ROOT_VAR : 0;
+}
+
+/* ---- the matrices ---- */
+
+struct effects {
+	struct cell { uint32_t error, on; float by; } *cell;
+	size_t len, cap;
+};
+
+static int add_effect(struct effects *f, size_t error, uint32_t on, double by)
+{
+	if (f->len == f->cap) {
+		size_t cap = f->cap ? f->cap * 2 : 4096;
+		struct cell *c = realloc(f->cell, cap * sizeof(*c));
+
+		if (!c)
+			return -ENOMEM;
+		f->cell = c;
+		f->cap = cap;
+	}
+	f->cell[f->len++] = (struct cell){ (uint32_t)error, on, (float)by };
+	return 0;
+}
+
+/* By error: what it does to each observation. What is too small to matter is left out. */
+static int set_columns(struct counts_solver *s, const struct effects *f)
+{
+	size_t errors = counts_errors(s->t);
+	struct counts_effect *c = realloc(s->column, (f->len + 1) * sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	s->column = c;
+	memset(s->column_first, 0, (errors + 2) * sizeof(*s->column_first));
+	for (size_t i = 0; i < f->len; i++)
+		s->column_first[f->cell[i].error + 2]++;
+	for (size_t e = 0; e < errors; e++)
+		s->column_first[e + 1] += s->column_first[e];
+	for (size_t i = 0; i < f->len; i++)
+		c[s->column_first[f->cell[i].error + 1]++] = (struct counts_effect){ f->cell[i].on, f->cell[i].by };
+	return 0;
+}
+
+static void add_products(struct counts_solver *s, size_t error, double *to, double var)
+{
+	const struct counts_effect *c = s->column + s->column_first[error];
+	size_t len = s->column_first[error + 1] - s->column_first[error];
+
+	for (size_t i = 0; i < len; i++) {
+		double *row = to + (size_t)c[i].on * s->observed;
+		double by = var * (double)c[i].by;
+
+		/* observations ascend: the lower triangle */
+		for (size_t k = 0; k <= i; k++)
+			row[c[k].on] += by * (double)c[k].by;
+	}
+}
+
+static int fill(struct counts_solver *s)
+{
+	const struct counts_tree *t = s->t;
+	size_t errors = counts_errors(t), square = (size_t)s->observed * s->observed;
+	struct effects f = { 0 };
+	int rc = 0;
+
+	for (uint32_t k = 0; k < s->observed && !rc; k++) {
+		counts_row(s, k);
+		/* what the extrapolation to no errors adds */
+		s->base[k] = 0;
+		for (size_t e = 0; e < errors && !rc; e++) {
+			if (s->pull[e] == 0 || s->var[e] <= 0)
+				continue;
+			s->base[k] += s->pull[e] * s->shift[e];
+			if (s->pull[e] > NO_EFFECT)
+				rc = add_effect(&f, e, k, s->pull[e]);
+		}
+	}
+	rc = rc ? rc : set_columns(s, &f);
+	free(f.cell);
+	memset(s->fixed, 0, square * sizeof(*s->fixed));
+	memset(s->guessed, 0, square * sizeof(*s->guessed));
+	for (size_t e = 0; e < errors && !rc; e++)
+		add_products(s, e, e < t->links && guessed(&t->link[e]) ? s->guessed : s->fixed, s->var[e]);
+	return rc;
+}
+
+static double prior(const struct counts_solver *s, uint32_t i, uint32_t j)
+{
+	size_t at = i < j ? (size_t)j * s->observed + i : (size_t)i * s->observed + j;
+
+	return s->fixed[at] + s->stretch * s->guessed[at];
+}
+
+static double noise_of(const struct counts_solver *s, uint32_t i)
+{
+	const struct counts_tree *t = s->t;
+
+	if (s->seen[i].rate)
+		return t->link[s->seen[i].index].ratio.log_var;
+	return s->spread * s->spread + 1.0 / ((double)t->group[s->seen[i].index].samples + 0.5);
+}
+
+static double dot(const double *a, const double *b, size_t n)
+{
+	double sum[4] = { 0 };
+	size_t k = 0;
+
+	for (; k + 4 <= n; k += 4)
+		for (int i = 0; i < 4; i++)
+			sum[i] += a[k + i] * b[k + i];
+	for (; k < n; k++)
+		sum[0] += a[k] * b[k];
+	return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+/* Lower triangle of a into its Cholesky factor; half the log of its determinant. */
+static double factor(double *a, size_t n)
+{
+	double half_log = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = 0; j <= i; j++) {
+			double sum = a[i * n + j] - dot(a + i * n, a + j * n, j);
+
+			if (i == j) {
+				a[i * n + i] = sqrt(fmax(sum, 1e-12));
+				half_log += log(a[i * n + i]);
+			} else {
+				a[i * n + j] = sum / a[j * n + j];
+			}
+		}
+	}
+	return half_log;
+}
+
+static void forward(const double *l, size_t n, double *b)
+{
+	for (size_t i = 0; i < n; i++)
+		b[i] = (b[i] - dot(l + i * n, b, i)) / l[i * n + i];
+}
+
+static void backward(const double *l, size_t n, double *b)
+{
+	for (size_t i = n; i-- > 0;) {
+		for (size_t k = i + 1; k < n; k++)
+			b[i] -= l[k * n + i] * b[k];
+		b[i] /= l[i * n + i];
+	}
+}
+
+/* For the spread and the stretch in force: lambda, and the log of how probable the observations are. */
+static double solve_errors(struct counts_solver *s)
+{
+	size_t n = s->observed;
+	double half_log, fit = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = 0; j <= i; j++)
+			s->m[i * n + j] = prior(s, i, j) + (i < s->timed ? s->mean_var : 0);
+		s->m[i * n + i] += noise_of(s, i) / s->weight[i];
+		s->lambda[i] = s->d[i];
+	}
+	half_log = factor(s->m, n);
+	forward(s->m, n, s->lambda);
+	for (size_t i = 0; i < n; i++)
+		fit += s->lambda[i] * s->lambda[i];
+	backward(s->m, n, s->lambda);
+	return -0.5 * fit - half_log;
+}
+
+static double judge(struct counts_solver *s, double spread, double stretch)
+{
+	double off = log(spread / SPREAD_PRIOR) / SPREAD_PRIOR_SD, wide = log(stretch) / 2 / STRETCH_PRIOR_SD;
+
+	s->spread = spread;
+	s->stretch = stretch;
+	return solve_errors(s) - 0.5 * off * off - 0.5 * wide * wide;
+}
+
+/* How much the functions' instructions per time differ, and how much the links scatter beyond what
+ * their windows tell, as far as the observations know. */
+static void fit_spread(struct counts_solver *s, double spread_max)
+{
+	double best = -INFINITY, spread = s->spread, stretch = s->stretch, fit;
+
+	for (size_t i = 0; i < sizeof(spreads) / sizeof(spreads[0]) && spreads[i] <= spread_max; i++)
+		if ((fit = judge(s, spreads[i], stretch)) > best) {
+			best = fit;
+			spread = spreads[i];
+		}
+	for (size_t k = 0; k < sizeof(stretches) / sizeof(stretches[0]); k++)
+		if ((fit = judge(s, spread, stretches[k])) > best) {
+			best = fit;
+			stretch = stretches[k];
+		}
+	judge(s, spread, stretch);
+}
+
+/* A function may wait for memory: few instructions for its time are less of a surprise than many. */
+static void reweigh(struct counts_solver *s)
+{
+	for (uint32_t i = 0; i < s->timed; i++) {
+		double noise = noise_of(s, i), off = noise / s->weight[i] * s->lambda[i];
+
+		s->weight[i] = off < 0 ? (TAIL_DOF + 1) / (TAIL_DOF + off * off / noise) : 1;
+		s->weight[i] = fmin(s->weight[i], 1);
+	}
+}
+
+/* ---- links that lie ---- */
+
+struct suspect {
+	size_t link;
+	double add, gain;
+};
+
+/* Variance of what the observations have not explained, along what this error does. */
+static double reach_of(struct counts_solver *s, size_t error)
+{
+	memset(s->side, 0, s->observed * sizeof(*s->side));
+	for (size_t i = s->column_first[error]; i < s->column_first[error + 1]; i++)
+		s->side[s->column[i].on] = (double)s->column[i].by;
+	forward(s->m, s->observed, s->side);
+	return dot(s->side, s->side, s->observed);
+}
+
+static void sum_pulls(struct counts_solver *s)
+{
+	for (size_t e = 0; e < counts_errors(s->t); e++) {
+		s->total[e] = 0;
+		for (size_t i = s->column_first[e]; i < s->column_first[e + 1]; i++)
+			s->total[e] += (double)s->column[i].by * s->lambda[s->column[i].on];
+	}
+}
+
+/* The link whose being broken would explain most. */
+static bool find_broken(struct counts_solver *s, struct suspect *out)
+{
+	struct counts_tree *t = s->t;
+	size_t kinds = sizeof(broken_kinds) / sizeof(broken_kinds[0]);
+
+	sum_pulls(s);
+	*out = (struct suspect){ .link = SIZE_MAX };
+	for (size_t l = 0; l < t->links; l++) {
+		double reach = -1, pull = s->total[l] * s->total[l];
+
+		if (s->var[l] <= 0 || s->var[l] >= UNKNOWN_VAR || t->link[l].broken)
+			continue;
+		for (size_t k = 0; k < kinds; k++) {
+			double add = broken_kinds[k].var, gain, need = -log(broken_kinds[k].part);
+
+			/* the gain's upper bound spares most links the work */
+			if (0.5 * pull * add <= need + out->gain)
+				continue;
+			reach = reach < 0 ? reach_of(s, l) : reach;
+			gain = 0.5 * (pull / (1 / add + reach) - log1p(add * reach)) - need;
+			if (gain > out->gain)
+				*out = (struct suspect){ l, add, gain };
+		}
+	}
+	return out->link != SIZE_MAX;
+}
+
+static void exclude_broken(struct counts_solver *s)
+{
+	struct suspect found;
+
+	while (s->observed > 1 && s->t->broken < BROKEN_MAX && find_broken(s, &found)) {
+		struct counts_link *l = &s->t->link[found.link];
+
+		/* no longer a guess to be stretched */
+		if (guessed(l)) {
+			add_products(s, found.link, s->guessed, -s->var[found.link]);
+			add_products(s, found.link, s->fixed, s->var[found.link]);
+		}
+		add_products(s, found.link, s->fixed, found.add);
+		s->var[found.link] += found.add;
+		l->broken = true;
+		s->t->broken++;
+		solve_errors(s);
+	}
+}
+
+/* ---- passes ---- */
+
+static void set_mean(struct counts_solver *s)
+{
+	const struct counts_tree *t = s->t;
+	double sum = 0, weight = 0, all = 0;
+
+	for (size_t g = 0; g < t->groups; g++)
+		all += t->group[g].time;
+	if (t->absolute) {
+		/* nodes run so often a second: a typical machine's instructions a second, give or take */
+		s->mean = log(2e9 / fmax(all, COUNTS_TINY));
+		s->mean_var = 1;
+		return;
+	}
+	for (uint32_t i = 0; i < s->timed; i++) {
+		const struct counts_group *g = &t->group[s->seen[i].index];
+
+		sum += log(s->per_group[s->seen[i].index] / g->time) * g->time;
+		weight += g->time;
+	}
+	s->mean = weight > 0 ? sum / weight : 0;
+	s->mean_var = 0;
+}
+
+static int linearise(struct counts_solver *s)
+{
+	const struct counts_tree *t = s->t;
+
+	int rc = fill(s);
+
+	for (uint32_t i = 0; i < s->observed; i++) {
+		uint32_t at = s->seen[i].index;
+
+		if (s->seen[i].rate) {
+			s->base[i] += log(s->x[t->link[at].child]);
+			s->d[i] = s->base[i] - log(t->link[at].ratio.ratio);
+			continue;
+		}
+		s->base[i] += log(fmax(s->per_group[at], COUNTS_TINY));
+		s->d[i] = s->base[i] - log(t->group[at].time) - s->mean;
+	}
+	return rc;
+}
+
+static void find_errors(struct counts_solver *s)
+{
+	const struct counts_tree *t = s->t;
+
+	sum_pulls(s);
+	for (size_t e = 0; e < counts_errors(t); e++) {
+		double stretch = e < t->links && guessed(&t->link[e]) ? s->stretch : 1;
+
+		s->shift[e] = s->total[e] * s->var[e] * stretch;
+		if (e < t->links)
+			s->shift[e] = fmax(-SHIFT_MAX, fmin(SHIFT_MAX, s->shift[e]));
+	}
+}
+
+/* Links are judged by a spread that they do not widen themselves: a broken one would pass for that. */
+static int solve_all(struct counts_solver *s)
+{
+	int rc = 0;
+
+	for (int pass = 0; pass < PASSES && !rc; pass++) {
+		if (pass) {
+			find_errors(s);
+			counts_run_tree(s);
+		}
+		rc = linearise(s);
+		if (rc)
+			break;
+		fit_spread(s, SPREAD_PRIOR);
+		exclude_broken(s);
+		fit_spread(s, INFINITY);
+		for (int i = 0; i < 3; i++) {
+			reweigh(s);
+			solve_errors(s);
+		}
+	}
+	return rc;
+}
+
+/* ---- outcome ---- */
+
+static double level(const struct counts_solver *s)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < s->timed; i++)
+		sum += s->lambda[i];
+	/* the mean was taken too low by this much */
+	return s->mean + s->mean_var * sum;
+}
+
+static void report_timed(struct counts_solver *s)
+{
+	struct counts_tree *t = s->t;
+
+	for (size_t i = 0; i < t->groups; i++) {
+		struct counts_group *g = &t->group[i];
+		double half = Z95 * sqrt(s->spread * s->spread + 1.0 / ((double)g->samples + 0.5));
+
+		g->by_ratios = s->by_ratios[i] > 0 ? s->by_ratios[i] : NAN;
+		g->by_time = g->time > 0 ? g->time * exp(level(s)) : NAN;
+		g->instructions = g->by_time;
+		g->trust = 0;
+		g->low = g->instructions * exp(-half);
+		g->high = g->instructions * exp(half);
+	}
+}
+
+static void report_group(struct counts_solver *s, uint32_t i)
+{
+	struct counts_group *g = &s->t->group[s->seen[i].index];
+	uint32_t n = s->observed;
+	double error = 0, left = prior(s, i, i), half;
+
+	for (uint32_t j = 0; j < n; j++) {
+		s->side[j] = prior(s, i, j);
+		error += s->side[j] * s->lambda[j];
+	}
+	forward(s->m, n, s->side);
+	left -= dot(s->side, s->side, n);
+	g->instructions = exp(s->base[i] - error);
+	half = Z95 * sqrt(fmax(left, 0));
+	g->low = g->instructions * exp(-half);
+	g->high = g->instructions * exp(half);
+	/* against what its time share alone would leave uncertain */
+	g->trust = fmax(0, 1 - left / noise_of(s, i));
+}
+
+/* Not sampled even once: hardly more than a sample's worth. The interval is that of the links above,
+ * as if the other groups told nothing about them. */
+static void report_unseen(struct counts_solver *s, uint32_t i)
+{
+	uint32_t at = s->seen[i].index;
+	struct counts_group *g = &s->t->group[at];
+	double var = 0, half;
+
+	counts_row(s, i);
+	for (size_t e = 0; e < counts_errors(s->t); e++)
+		var += s->pull[e] * s->pull[e] * s->var[e];
+	half = Z95 * sqrt(fmin(var, UNKNOWN_VAR));
+	g->instructions = s->per_group[at];
+	if (s->t->sample > 0)
+		g->instructions = fmin(g->instructions, s->t->sample * exp(level(s) + s->spread));
+	g->low = g->instructions * exp(-half);
+	g->high = g->instructions * exp(half);
+	g->trust = 1;
+}
+
+static void report(struct counts_solver *s)
+{
+	struct counts_tree *t = s->t;
+
+	report_timed(s);
+	for (uint32_t i = 0; i < s->timed; i++)
+		report_group(s, i);
+	find_errors(s);
+	counts_run_tree(s);
+	for (uint32_t i = s->observed; i < s->all; i++)
+		report_unseen(s, i);
+	for (size_t l = 0; l < t->links; l++)
+		t->link[l].correction = counts_is_rate(&t->link[l]) ?
+			s->x[t->link[l].child] / t->link[l].ratio.ratio : exp(-s->shift[l]);
+	for (uint32_t v = 0; t->runs && v < t->nodes; v++)
+		t->runs[v] = s->x[v];
+	t->ipc_spread = s->spread;
+	t->stretch = s->stretch;
+}
+
+int counts_infer(struct counts_solver *s)
+{
+	size_t n = (size_t)s->observed + 1;
+	int rc;
+
+	s->fixed = calloc(n * n, sizeof(double));
+	s->guessed = calloc(n * n, sizeof(double));
+	s->m = calloc(n * n, sizeof(double));
+	s->lambda = calloc(n, sizeof(double));
+	s->d = calloc(n, sizeof(double));
+	s->weight = calloc(n, sizeof(double));
+	s->side = calloc(n, sizeof(double));
+
+	s->base = calloc(n, sizeof(double));
+	rc = s->fixed && s->guessed && s->m && s->lambda && s->d && s->weight && s->side && s->base ? 0 : -ENOMEM;
+	if (!rc) {
+		for (size_t i = 0; i < n; i++)
+			s->weight[i] = 1;
+		s->spread = SPREAD_PRIOR;
+		s->stretch = 1;
+		set_variances(s);
+		set_mean(s);
+		rc = solve_all(s);
+	}
+	if (!rc)
+		report(s);
+	free(s->fixed);
+	free(s->guessed);
+	free(s->m);
+	free(s->lambda);
+	free(s->d);
+	free(s->weight);
+	free(s->side);
+	free(s->column);
+	free(s->base);
+	return rc;
+}
