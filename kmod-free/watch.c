@@ -72,29 +72,35 @@ static void close_event(struct armed *a)
 		close(a->fd);
 }
 
-/* Stops all before closing any: closing waits, and the rest would go on trapping. */
+static void set_slot(struct watch *w, unsigned i, uint64_t generation, const struct slot *s)
+{
+	struct bpf_slot v = { .generation = generation, .limit = s->limit, .soft_limit = s->soft_limit };
+	__u32 key = i;
+
+	bpf_map_update_elem(bpf_map__fd(w->bpf->maps.slots), &key, &v, BPF_ANY);
+}
+
+/* Disabling before closing would interrupt each running thread twice. Instead the slot turns invalid,
+ * so that an event that fires until its turn comes stops itself at once. */
 static void disarm(struct watch *w, struct slot *s)
 {
-	for (unsigned i = 0; i < s->event_cnt; i++)
+	if (!s->event_cnt)
+		return;
+	set_slot(w, (unsigned)(s - w->slot), ++w->generation, s);
+	for (unsigned i = 0; !w->stops_itself && i < s->event_cnt; i++)
 		ioctl(s->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 	for (unsigned i = 0; i < s->event_cnt; i++)
 		close_event(&s->events[i]);
 	s->event_cnt = 0;
 }
 
-static void set_slot(struct watch *w, unsigned i, const struct slot *s)
-{
-	struct bpf_slot v = { .generation = s->generation, .limit = s->limit, .soft_limit = s->soft_limit };
-	__u32 key = i;
-
-	bpf_map_update_elem(bpf_map__fd(w->bpf->maps.slots), &key, &v, BPF_ANY);
-}
-
 static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .sample_period = 1, .disabled = 1,
-		.exclude_hv = 1, .exclude_kernel = w->no_kernel || s->win.req.execute,
+		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .sample_period = 1,
+		/* enabled from the start: enabling later interrupts a running thread once more. A hit
+		 * before the program is attached belongs to no window. */
+		.disabled = !w->stops_itself, .exclude_hv = 1, .exclude_kernel = w->no_kernel || s->win.req.execute,
 		.bp_type = s->win.req.execute ? HW_BREAKPOINT_X : s->write_only ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW,
 		.bp_addr = s->win.req.addr, .bp_len = s->win.req.execute ? sizeof(long) : s->win.req.len,
 	};
@@ -139,7 +145,7 @@ static int arm_all(struct watch *w, unsigned index, const int *tids, int n)
 {
 	struct slot *s = &w->slot[index];
 
-	set_slot(w, index, s);
+	set_slot(w, index, s->generation, s);
 	for (int i = 0; i < n; i++) {
 		int err = arm_thread(w, s, index, tids[i]);
 
@@ -469,6 +475,30 @@ void watch_poll(struct watch *w, uint64_t now)
 int watch_fd(const struct watch *w)
 {
 	return w->epoll;
+}
+
+static uint64_t draw(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	*x ^= *x << 17;
+	return *x >> 16; /* the low bits are the weakest */
+}
+
+int watch_victim(const uint64_t *since, unsigned slots, uint64_t *random)
+{
+	unsigned order[WATCH_SLOTS];
+
+	for (unsigned i = 0; i < slots; i++) {
+		unsigned k = (unsigned)(draw(random) % (i + 1));
+
+		order[i] = order[k];
+		order[k] = i;
+	}
+	for (unsigned i = 0; i < slots; i++)
+		if (draw(random) % (1 + since[order[i]]) == 0)
+			return (int)order[i];
+	return -1;
 }
 
 void watch_stats(struct watch *w, struct watch_stats *out)

@@ -82,6 +82,16 @@ int watch_check(struct watch *w, struct err *e);
 /* The same with a watch of its own, for doctor and tests. */
 int watch_self_test(struct err *e);
 
+
+/* NaN: could not be measured (no second CPU free, or too noisy). */
+struct watch_costs {
+	double hit_ns; /* added by one hit, its record included */
+	double arm_ns; /* taken from one running thread by arming and disarming */
+};
+
+/* On ourselves, with a watch of its own; some 10 ms. */
+int watch_measure(struct watch_costs *out, struct err *e);
+
 struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window, void *ctx,
 			struct err *e);
 /* Threads of a process now; their number or -errno. */
@@ -100,6 +110,11 @@ int watch_fd(const struct watch *w);
 uint64_t watch_deadline(const struct watch *w);
 int watch_free_slot(const struct watch *w); /* -1: none */
 const struct watch_request *watch_slot(const struct watch *w, int slot); /* NULL: free */
+/* The slot that a new sample takes from an open window, or -1: none, the sample is dropped. since: samples
+ * since each was armed; slots are asked in random order, slot i yields with probability 1/(1+since[i]), as
+ * in the Witch tools: old windows are left to find what they wait for, and yet no sample of a stretch
+ * without free slots is shut out. random: state of a xorshift generator, never 0. */
+int watch_victim(const uint64_t *since, unsigned slots, uint64_t *random);
 void watch_stats(struct watch *w, struct watch_stats *out);
 /* Ends all windows (FMT_W_EXIT), delivering them. */
 void watch_free(struct watch *w);

@@ -25,6 +25,13 @@ for edge in produce/transform transform/scale scale/consume; do
 	check "the flow finds $p -> $c" jq -e --arg p "$p" --arg c "$c" '[.edges[] | select((.producer | endswith($p)) and (.consumer | endswith($c))) | .bytes] | add > 0' <<<"$flow"
 done
 
+expect_status 2 "a watch length that is none" accperf record --watch-length 3 -- true
+expect_status 0 "windows of four bytes" accperf record -q -e soft --effort high --watch-length 4 -o four.data -- "$WORKLOADS/pipeline" --seconds 2
+check "are drawn, too" between "$(counter "watch windows" four.data)" 1 100000
+# all armed time is dear there, since every copy crawls: short windows, but windows
+accperf record -q -e soft --effort high -o c.data -- "$WORKLOADS/copies" --seconds 3 >/dev/null
+check "a program full of copies gets windows" between "$(counter "watch windows" c.data)" 3 100000
+
 if [ ! -e /sys/bus/event_source/devices/cpu/type ]; then
 	expect_status 3 "hardware sampling that is not here degrades" accperf record -e pmu -q --duration 0.3s -o p.data -- "$WORKLOADS/tightloop" --seconds 1
 	check "and says so" grep -q 'cannot be had' "$TMP/err"

@@ -107,11 +107,63 @@ static void accounts(void **state)
 	assert_true(governor_armed_time(&g, 20e6) == 0);
 }
 
+/* What one source leaves, another spends: a cheap timer and no string instructions mean more windows. */
+static void nothing_lies_idle(void **state)
+{
+	const unsigned used = 1u << GOV_TIMER | 1u << GOV_HITS | 1u << GOV_ARMED | 1u << GOV_SYSCALLS;
+	struct governor g;
+	double budget = 0.01, idle;
+
+	for (int greedy = GOV_HITS; greedy <= GOV_ARMED; greedy++) {
+		governor_init(&g, budget, used);
+		for (int i = 0; i < 5000; i++) {
+			governor_tick(&g, 2e6, false, false);
+			governor_spend(&g, GOV_TIMER, 4000); /* half of its share */
+			while (governor_allows(&g, greedy, 150000))
+				governor_spend(&g, greedy, 150000);
+		}
+		/* what the idle accounts hold back at most: two seconds' worth */
+		idle = 2e9 * budget;
+		assert_true(governor_spent_share(&g) * g.run_ns + idle >= 0.99 * budget * g.run_ns);
+		assert_true(governor_spent_share(&g) <= budget);
+	}
+	/* a timer dearer than its share is paid by the others, and the sum keeps to the budget */
+	governor_init(&g, budget, used);
+	for (int i = 0; i < 5000; i++) {
+		governor_tick(&g, 2e6, false, false);
+		governor_spend(&g, GOV_TIMER, 15000); /* three quarters of the whole */
+		while (governor_allows(&g, GOV_HITS, 150000))
+			governor_spend(&g, GOV_HITS, 150000);
+	}
+	assert_true(g.spent[GOV_HITS] > 0);
+	assert_true(governor_spent_share(&g) <= budget * 1.02);
+	/* and one that takes all leaves nothing */
+	governor_init(&g, budget, used);
+	for (int i = 0; i < 5000; i++) {
+		governor_tick(&g, 2e6, false, false);
+		governor_spend(&g, GOV_TIMER, 30000);
+	}
+	assert_false(governor_allows(&g, GOV_HITS, 150000)); /* one window */
+}
+
+static void measured_costs(void **state)
+{
+	struct governor g;
+
+	governor_init(&g, 0.01, 1u << GOV_TIMER);
+	assert_true(g.hit_ns == GOV_HIT_NS && g.arm_ns == GOV_ARM_NS);
+	governor_costs(&g, NAN, 3000);
+	assert_true(g.hit_ns == GOV_HIT_NS && g.arm_ns == 3000);
+	governor_costs(&g, 1500, NAN);
+	assert_true(g.hit_ns == 1500 && g.arm_ns == 3000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(budget_holds), cmocka_unit_test(armed_time_follows_string_use),
 		cmocka_unit_test(effort_buys_windows), cmocka_unit_test(accounts),
+		cmocka_unit_test(nothing_lies_idle), cmocka_unit_test(measured_costs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

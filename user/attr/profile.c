@@ -220,7 +220,11 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 		return u.process.comm ? set_index(&p->priv->comm_at, u.process.pid, u.process.comm) : 0;
 	case FMT_RATE:
 		store_rec(c, i, &u.rate, sizeof(u.rate));
-		p->rate = u.rate.per_second;
+		/* the first source is the one that draws samples; others, as of windows, are their own business */
+		if (!p->priv->rate_source)
+			p->priv->rate_source = u.rate.source;
+		if (u.rate.source == p->priv->rate_source)
+			p->rate = u.rate.per_second;
 		return 0;
 	case FMT_X_FUNC:
 		store_rec(c, i, &u.exact, sizeof(u.exact));

@@ -28,6 +28,7 @@ struct profile_private {
 	struct intern texts;  /* names made up here */
 	struct fmt_x_func *raw_exact;
 	size_t raw_exact_count, raw_exact_cap;
+	uint32_t rate_source; /* string: of the first FMT_RATE */
 	int failed;
 };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,17 @@
 #include "ingest/cost.h"
 #include "ingest/governor.h"
 #include "ingest/sysio.h"
+#include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
 
 #define MAX_THREADS 4096
-#define FRESH_NS 3000000 /* older samples choose no address: what they touched may be gone */
+#define FRESH_NS 10000000 /* older samples choose no address: what they touched may be gone */
 #define DEFAULT_HITS 16
 #define WINDOW_NS 20e6
 #define WRITES_NS 100e6 /* watching for writes only */
-#define SHORTEST_WINDOW_NS 3e6
+#define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
+#define KEEP_NS 100000000 /* how long a draw may wait for others' armed time */
+#define DEAR 0.5 /* slow-down while armed from which on several windows share their armed time */
 #define BURST_NS 5000000ull
 #define SECOND_NS 1000000000ull
 #define MAX_PAUSE 500.0 /* times the burst */
@@ -37,6 +41,12 @@
  * The profile says so; shares do not depend on them, totals do. */
 #define NOMINAL_NS_PER_INSN 1.0
 #define NOMINAL_BYTES_PER_NS 32.0 /* of string instructions */
+
+/* An address that a window may watch, and the access it comes from. */
+struct draw {
+	struct fmt_access arm;
+	uint64_t addr;
+};
 
 struct code_ref {
 	struct access_part *part;
@@ -55,6 +65,9 @@ struct access_part {
 	struct code_ref ref;	    /* behind `code` */
 	struct block_code code;
 	struct fmt_access arm[WATCH_SLOTS];
+	struct draw waiting[WATCH_SLOTS]; /* arm.time 0: none */
+	unsigned next_waiting;
+	uint64_t since[WATCH_SLOTS]; /* samples since the slot was armed: for its replacement */
 	struct watch_stats watched; /* outlives the watch */
 	struct sysio_stats called;
 	bool watching, calling;
@@ -66,10 +79,11 @@ struct access_part {
 	uint64_t burst_began, burst_ends, next_burst;
 	int epoll, timer; /* of bursts */
 	uint64_t random;
-	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_calls;
+	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_calls, last_windows;
+	double window_rate; /* as last written */
 	struct {
 		uint64_t samples, kernel, undecoded, known, unknown, written, leaders_unknown;
-		uint64_t draws, no_candidate, windows, hits, undecided, unplaced, sysio;
+		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unplaced, sysio;
 	} n;
 };
 
@@ -79,6 +93,14 @@ static uint64_t next_random(struct access_part *p)
 	p->random ^= p->random >> 7;
 	p->random ^= p->random << 17;
 	return p->random;
+}
+
+static void write_rate(struct access_part *p, const char *source, uint64_t now, double per_second, uint64_t period)
+{
+	struct fmt_rate r = { .time = now, .source = store_string(session_store(p->s), source), .per_second = per_second,
+			      .period = period };
+
+	store_put(session_store(p->s), FMT_RATE, &r, sizeof(r));
 }
 
 /* ---- code of the target ---- */
@@ -208,6 +230,13 @@ static int write_accesses(struct access_part *p, const struct sample *s, uint32_
 	return 0;
 }
 
+/* In a fault or interrupt, or in a system call that moves data. The others run as fast as ever beside an
+ * armed watchpoint. */
+static bool may_copy(const struct sample *m)
+{
+	return !(m->valid & SV_SYSCALL) || sysdir_find(m->syscall);
+}
+
 static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack)
 {
 	struct access_part *p = part;
@@ -225,7 +254,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	governor_spend(&p->gov, GOV_TIMER, session_totals(s)->tick_ns > 0 ? session_totals(s)->tick_ns : 15000);
 	if (m->flags & SF_KERNEL) {
 		p->n.kernel++;
-		governor_tick(&p->gov, (double)m->period, false, true);
+		governor_tick(&p->gov, (double)m->period, false, may_copy(m));
 		return 0;
 	}
 	decoded = (m->valid & SV_REGS) && evaluate(p, m);
@@ -341,7 +370,7 @@ static bool writable(struct access_part *p, uint32_t pid, uint64_t addr)
 
 static bool drawable(struct access_part *p, uint32_t pid, const struct block_access *a)
 {
-	return a->known && a->in_block && a->size && a->size <= 64 && !(a->flags & FMT_A_REP) &&
+	return a->known && a->in_block && a->size && (a->size <= 64 || (a->flags & FMT_A_REP)) &&
 	       a->addr < 1ull << 47 && (p->o.stack || !(a->flags & FMT_A_STACK)) && writable(p, pid, a->addr);
 }
 
@@ -354,60 +383,117 @@ static uint64_t window_time(const struct access_part *p, double most, uint64_t n
 	return own > (double)shared ? (uint64_t)own : shared < (uint64_t)most ? shared : (uint64_t)most;
 }
 
-static bool wants_window(struct access_part *p, uint64_t now)
+static bool affords_hits(const struct access_part *p)
 {
-	double hits = GOV_ARM_NS * (p->gov.running + 1) + p->o.hit_limit * GOV_HIT_NS;
+	double open = 0;
 
-	return p->watch && watch_free_slot(p->watch) >= 0 && p->gov.ticks > MIN_TICKS &&
-	       governor_allows(&p->gov, GOV_HITS, hits) &&
-	       window_time(p, WINDOW_NS, now) >= SHORTEST_WINDOW_NS;
+	/* what is open may still spend */
+	for (int i = 0; i < WATCH_SLOTS; i++)
+		open += watch_slot(p->watch, i) ? 1 : 0;
+	return governor_allows(&p->gov, GOV_HITS, (open + 1) * (p->gov.arm_ns * (p->gov.running < 1 ? 1 : p->gov.running) +
+								p->o.hit_limit * p->gov.hit_ns));
 }
 
-static void draw_window(struct access_part *p, const struct sample *s, uint64_t now)
+static bool wants_window(struct access_part *p, uint64_t now)
+{
+	return p->watch && p->gov.ticks > MIN_TICKS && affords_hits(p) && window_time(p, WINDOW_NS, now) >= SHORTEST_WINDOW_NS;
+}
+
+/* Whether a slot is free or could be freed for a new window. */
+static bool make_room(struct access_part *p, uint64_t now)
+{
+	int slot;
+
+	if (watch_free_slot(p->watch) >= 0)
+		return true;
+	slot = watch_victim(p->since, WATCH_SLOTS, &p->random);
+	if (slot < 0)
+		return false;
+	watch_end(p->watch, slot, FMT_W_REPLACED, now);
+	p->n.replaced++;
+	return true;
+}
+
+static bool draw(struct access_part *p, const struct sample *s, struct draw *out)
 {
 	const struct block_result *r = &p->result;
-	struct watch_request req = { .pid = (pid_t)s->pid, .len = 1 };
-	unsigned candidates = 0, pick;
 	const struct block_access *a = NULL;
-	int tids[MAX_THREADS], n, slot;
-	struct fmt_access arm;
+	unsigned candidates = 0, pick;
 
-	p->n.draws++;
 	for (unsigned i = 0; i < r->count; i++)
 		candidates += drawable(p, s->pid, &r->access[i]);
+	p->n.draws++;
 	if (!candidates) {
 		p->n.no_candidate++;
-		return;
+		return false;
 	}
 	pick = (unsigned)(next_random(p) % candidates);
 	for (unsigned i = 0; i < r->count && !a; i++)
 		if (drawable(p, s->pid, &r->access[i]) && !pick--)
 			a = &r->access[i];
-	if (!a || !to_record(p, s, a, 0, executions(r, (double)s->period) * candidates, &arm))
+	/* one place in it, each as likely; one byte unless told otherwise: a kernel copy hits once per watched byte */
+	out->addr = (a->addr + next_random(p) % a->size) & ~(uint64_t)(p->o.watch_len - 1);
+	return to_record(p, s, a, 0, executions(r, (double)s->period) * candidates, &out->arm);
+}
+
+static void open_window(struct access_part *p, const struct draw *d, uint64_t now)
+{
+	struct watch_request req = { .pid = (pid_t)d->arm.pid, .addr = d->addr, .len = p->o.watch_len };
+	int tids[MAX_THREADS], n, slot;
+
+	if (!make_room(p, now))
 		return;
-	/* one byte of it, each as likely: a kernel copy hits once per watched byte */
-	req.addr = a->addr + next_random(p) % a->size;
 	req.time_limit_ns = window_time(p, WINDOW_NS, now);
 	req.write_time_ns = window_time(p, WRITES_NS, now);
-	n = watch_threads((pid_t)s->pid, tids, MAX_THREADS);
+	n = watch_threads(req.pid, tids, MAX_THREADS);
 	if (n <= 0 || !req.time_limit_ns)
 		return;
 	slot = watch_arm(p->watch, &req, tids, n, now, NULL);
-	if (slot >= 0)
-		p->arm[slot] = arm;
+	if (slot < 0)
+		return;
+	p->arm[slot] = d->arm;
+	p->since[slot] = 0;
+}
+
+/* Where the target crawls while anything is armed, one stretch of armed time serves as many windows as
+ * there are slots: the last samples' draws wait for it. */
+static void open_waiting(struct access_part *p, uint64_t now)
+{
+	for (unsigned i = 0; i < WATCH_SLOTS; i++) {
+		struct draw *d = &p->waiting[i];
+
+		if (d->arm.time && now - d->arm.time < KEEP_NS && watch_free_slot(p->watch) >= 0 && affords_hits(p))
+			open_window(p, d, now);
+		d->arm.time = 0;
+	}
 }
 
 /* A sample straight from the ring, before it waits for its turn. */
 static int on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct access_part *p = part;
+	struct draw d;
 	uint64_t now;
+	bool now_is_good, dear;
 
-	if (m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_REGS))
+	if (!p->watch || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_REGS))
 		return 0;
+	for (unsigned i = 0; i < WATCH_SLOTS; i++)
+		p->since[i]++;
 	now = now_ns();
-	if (now - m->time < FRESH_NS && wants_window(p, now) && evaluate(p, m))
-		draw_window(p, m, now);
+	dear = governor_armed_slowdown(&p->gov) > DEAR;
+	now_is_good = now - m->time < FRESH_NS && wants_window(p, now);
+	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
+		return 0;
+	if (!evaluate(p, m) || !draw(p, m, &d))
+		return 0;
+	if (!now_is_good) {
+		p->waiting[p->next_waiting++ % WATCH_SLOTS] = d;
+		return 0;
+	}
+	open_window(p, &d, now);
+	if (dear)
+		open_waiting(p, now);
 	return 0;
 }
 
@@ -445,6 +531,7 @@ static void on_window(void *ctx, const struct watch_window *w)
 	struct fmt_hit hits[WATCH_MAX_HITS];
 	struct fmt_window rec = { .armed = w->armed, .ended = w->ended, .addr = w->req.addr, .len = w->req.len,
 				  .end_reason = w->end_reason, .write_only_after = w->write_only_after, .count = w->count };
+	double cost;
 
 	memcpy(&rec.arm, &p->arm[w->slot], sizeof(rec.arm));
 	for (uint32_t i = 0; i < w->count; i++) {
@@ -456,8 +543,9 @@ static void on_window(void *ctx, const struct watch_window *w)
 	}
 	p->n.windows++;
 	p->n.hits += w->count;
-	governor_spend(&p->gov, GOV_HITS, GOV_HIT_NS * w->count + GOV_ARM_NS * (p->gov.running < w->threads ? p->gov.running : w->threads));
-	session_spent(p->s, GOV_HIT_NS * w->count + GOV_ARM_NS);
+	cost = p->gov.hit_ns * w->count + p->gov.arm_ns * (p->gov.running < w->threads ? p->gov.running : w->threads);
+	governor_spend(&p->gov, GOV_HITS, cost);
+	session_spent(p->s, cost);
 	store_put_var(session_store(p->s), FMT_WINDOW, &rec, sizeof(rec), hits, w->count * (uint32_t)sizeof(hits[0]));
 }
 
@@ -570,6 +658,10 @@ static int start(void *part, struct session *s, struct err *e)
 	ssize_t n;
 
 	store_meta(w, "from_start", t->child ? "1" : "0");
+	if (p->watch) {
+		store_metaf(w, "watch_hit_ns", "%.0f", p->gov.hit_ns);
+		store_metaf(w, "watch_arm_ns", "%.0f", p->gov.arm_ns);
+	}
 	store_metaf(w, "weights", "time, taken as %g ns an instruction", NOMINAL_NS_PER_INSN);
 	if (t->count && !t->child) {
 		snprintf(link, sizeof(link), "/proc/%d/exe", t->procs[0].pid);
@@ -620,6 +712,16 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	return err < 0 ? err : 0;
 }
 
+/* How many windows the budget bought in the last second. */
+static void write_window_rate(struct access_part *p, uint64_t now)
+{
+	double rate = (double)(p->n.windows - p->last_windows) * 1e9 / (double)(now - p->last_wall);
+
+	p->last_windows = p->n.windows;
+	if (fabs(rate - p->window_rate) > 0.2 * p->window_rate)
+		write_rate(p, "watch", now, p->window_rate = rate, 0);
+}
+
 static int on_second(void *part, struct session *s, uint64_t now)
 {
 	struct access_part *p = part;
@@ -628,6 +730,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 
 	if (p->last_wall)
 		governor_wall(&p->gov, (double)(now - p->last_wall), cpu);
+	if (p->last_wall && p->watching)
+		write_window_rate(p, now);
 	p->last_wall = now;
 	p->last_cpu_ns = session_totals(s)->target_ns;
 	session_count(s, "block operands with an address", p->n.known, false);
@@ -643,6 +747,7 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		if (p->watch)
 			watch_stats(p->watch, &p->watched);
 		session_count(s, "watch windows", p->n.windows, false);
+		session_count(s, "watch windows replaced by newer ones", p->n.replaced, false);
 		session_count(s, "watch hits", p->n.hits, false);
 		session_count(s, "watch hits of unknown direction", p->n.undecided, false);
 		session_count(s, "watch hits lost: ring full", p->watched.lost, true);
@@ -727,6 +832,7 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 	struct watch_opts wo = WATCH_DEFAULTS;
 	struct access_part *p = calloc(1, sizeof(*p));
 	struct err why = { 0 };
+	struct watch_costs costs = { NAN, NAN };
 	struct epoll_event ev = { .events = EPOLLIN };
 	unsigned used = 1u << GOV_TIMER;
 
@@ -738,6 +844,8 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 	p->o = *o;
 	p->s = s;
 	p->random = now_ns() | 1;
+	if (!p->o.watch_len)
+		p->o.watch_len = 1;
 	if (!p->o.hit_limit)
 		p->o.hit_limit = DEFAULT_HITS;
 	wo.hit_limit = p->o.hit_limit;
@@ -748,6 +856,8 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 		watch_free(p->watch);
 		p->watch = NULL;
 	}
+	if (p->watch)
+		watch_measure(&costs, NULL);
 	if (o->windows && !p->watch)
 		note(degraded, size, "no watchpoints", &why);
 	if (o->syscalls && !(p->sysio = sysio_new(&why)))
@@ -757,6 +867,7 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 	used |= p->watch ? 1u << GOV_HITS | 1u << GOV_ARMED : 0;
 	used |= p->sysio ? 1u << GOV_SYSCALLS : 0;
 	governor_init(&p->gov, o->budget, used);
+	governor_costs(&p->gov, costs.hit_ns, costs.arm_ns);
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	p->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (p->epoll < 0 || p->timer < 0 || epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->timer, &ev) ||

@@ -17,6 +17,7 @@ struct access_opts {
 	bool accesses;	   /* write FMT_ACCESS */
 	bool windows, syscalls;
 	unsigned hit_limit; /* of a window; 0: 16 */
+	unsigned watch_len; /* bytes that a window watches: 1 or 4; 0: 1 */
 	const struct source_ops *hardware; /* samples accesses itself; NULL: they are computed */
 	bool stack;	   /* draw windows on stack addresses, too */
 };

@@ -29,12 +29,12 @@ struct record_opts {
 	bool offload_exact;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
 	double hz, duration;
-	uint64_t period, stack_bytes, ring_bytes;
+	uint64_t period, stack_bytes, ring_bytes, watch_len;
 };
 
 static const struct record_opts defaults = {
 	.effort = "default", .output = "accperf.data", .inherit = true, .engine = "auto", .accesses = true,
-	.windows = true, .syscalls = true, .stack_bytes = 32768, .ring_bytes = 4 << 20,
+	.windows = true, .syscalls = true, .watch_len = 1, .stack_bytes = 32768, .ring_bytes = 4 << 20,
 };
 
 #define O(field) offsetof(struct record_opts, field)
@@ -52,6 +52,8 @@ static const struct opt options[] = {
 	  "where memory accesses come from (auto: the best that works here)", 0 },
 	{ OPT_BOOL, 0, "accesses", O(accesses), NULL, "store memory accesses (on)", 0 },
 	{ OPT_BOOL, 0, "windows", O(windows), NULL, "watch sampled addresses: who writes, who reads (on)", O(windows_set) },
+	{ OPT_UINT, 0, "watch-length", O(watch_len), "1|4",
+	  "bytes that a window watches (1; 4 for data that is never read or written by system calls)", 0 },
 	{ OPT_BOOL, 0, "syscalls", O(syscalls), NULL, "what the kernel reads and writes in the target's memory (on)", O(syscalls_set) },
 	{ OPT_DOUBLE, 'F', "freq", O(hz), "HZ", "samples per second of CPU time, instead of the effort's choice", O(hz_set) },
 	{ OPT_UINT, 'c', "period", O(period), "NS", "nanoseconds of CPU time between samples, instead of -F", O(period_set) },
@@ -91,6 +93,8 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 		return err_set(e, -EINVAL, "-F must be between 1 and 50000 samples per second");
 	if (o->period_set && (o->period < 20000 || o->period > 10000000000ull))
 		return err_set(e, -EINVAL, "-c must be between 20000 and 10000000000 ns");
+	if (o->watch_len != 1 && o->watch_len != 4)
+		return err_set(e, -EINVAL, "--watch-length must be 1 or 4");
 	if (o->stack_bytes < 512 || o->stack_bytes > 65536)
 		return err_set(e, -EINVAL, "--stack-size must be between 512 and 64K bytes");
 	if (o->ring_bytes < 65536 || o->ring_bytes > 1 << 30 || o->ring_bytes & (o->ring_bytes - 1))
@@ -311,7 +315,8 @@ static int choose_engine(const struct record_opts *o, const struct source_ops **
 static int add_accesses(const struct record_opts *o, const struct session_opts *so, struct session *s,
 			const struct source_ops *hw, int *status, struct err *e)
 {
-	struct access_opts ao = { .hardware = hw, .budget = so->budget, .accesses = o->accesses, .windows = o->windows, .syscalls = o->syscalls };
+	struct access_opts ao = { .hardware = hw, .budget = so->budget, .accesses = o->accesses, .windows = o->windows, .syscalls = o->syscalls,
+				  .watch_len = (unsigned)o->watch_len };
 	char missing[1024];
 	int err;
 

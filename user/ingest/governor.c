@@ -6,6 +6,8 @@
 
 #define MEMORY_TICKS 5000.0 /* samples after which older ones weigh 1/e */
 #define BALANCE_SECONDS 2.0 /* an account holds at most so many CPU-seconds' worth */
+#define FILLED_SECONDS 0.25 /* one with more than this lets what it earns go to accounts that have less */
+#define EVERYONE ((1u << GOV_ACCOUNTS) - 1)
 /* measured: rep movsb of 4 KiB 20-36 times slower, a pread of 4 KiB 3.8 times */
 #define STRING_FACTOR 30.0
 #define KERNEL_FACTOR 3.0
@@ -20,27 +22,82 @@ void governor_init(struct governor *g, double budget, unsigned used)
 	memset(g, 0, sizeof(*g));
 	g->budget = budget;
 	g->running = 1;
+	g->hit_ns = GOV_HIT_NS;
+	g->arm_ns = GOV_ARM_NS;
 	for (int i = 0; i < GOV_ACCOUNTS; i++)
 		sum += used >> i & 1 ? weight[i] : 0;
 	for (int i = 0; i < GOV_ACCOUNTS && sum > 0; i++)
 		g->share[i] = used >> i & 1 ? weight[i] / sum : 0;
 }
 
+void governor_costs(struct governor *g, double hit_ns, double arm_ns)
+{
+	if (hit_ns > 0)
+		g->hit_ns = hit_ns;
+	if (arm_ns > 0)
+		g->arm_ns = arm_ns;
+}
+
+static double worth(const struct governor *g, int account, double seconds)
+{
+	return seconds * 1e9 * g->budget * g->share[account];
+}
+
+/* Shares `ns` out among the accounts below the level, by share; returns what none had room for. */
+static double pour(struct governor *g, unsigned accounts, double ns, double seconds)
+{
+	/* each round fills at least one account or empties the jug */
+	for (int round = 0; round < GOV_ACCOUNTS && ns > 0; round++) {
+		double open = 0, rest = 0;
+
+		for (int i = 0; i < GOV_ACCOUNTS; i++)
+			open += accounts >> i & 1 && g->share[i] > 0 && g->balance[i] < worth(g, i, seconds) ? g->share[i] : 0;
+		if (open <= 0)
+			return ns;
+		for (int i = 0; i < GOV_ACCOUNTS; i++) {
+			double most = worth(g, i, seconds), part = ns * g->share[i] / open;
+
+			if (!(accounts >> i & 1) || g->share[i] <= 0 || g->balance[i] >= most)
+				continue;
+			g->balance[i] += part;
+			if (g->balance[i] > most) {
+				rest += g->balance[i] - most;
+				g->balance[i] = most;
+			}
+		}
+		ns = rest;
+	}
+	return ns;
+}
+
 void governor_tick(struct governor *g, double cpu_ns, bool string, bool kernel)
 {
-	double keep = 1 - 1 / MEMORY_TICKS;
+	double keep = 1 - 1 / MEMORY_TICKS, all = cpu_ns * g->budget, spare = 0, debt, left;
 
 	g->run_ns += cpu_ns;
 	g->ticks = g->ticks * keep + 1;
 	g->string_ticks = g->string_ticks * keep + string;
 	g->kernel_ticks = g->kernel_ticks * keep + kernel;
+	/* the timer cannot be refused: what it costs beyond its share is taken from the others' */
+	debt = -g->balance[GOV_TIMER] - all * g->share[GOV_TIMER];
+	left = 1 - g->share[GOV_TIMER];
+	if (debt < 0 || left <= 0)
+		debt = 0;
+	if (debt > all * left)
+		debt = all * left;
+	g->balance[GOV_TIMER] += debt;
 	for (int i = 0; i < GOV_ACCOUNTS; i++) {
-		double most = BALANCE_SECONDS * 1e9 * g->budget * g->share[i];
+		double earned = g->share[i] * (i == GOV_TIMER || left <= 0 ? all : all - debt / left);
 
-		g->balance[i] += cpu_ns * g->budget * g->share[i];
-		if (g->balance[i] > most)
-			g->balance[i] = most;
+		if (g->balance[i] < worth(g, i, FILLED_SECONDS))
+			g->balance[i] += earned;
+		else
+			spare += earned;
 	}
+	spare = pour(g, EVERYONE, spare, FILLED_SECONDS);
+	/* in programs full of copies armed time is what runs short, and a window needs a large sum at once */
+	spare = pour(g, 1u << GOV_ARMED, spare, BALANCE_SECONDS / 2);
+	pour(g, EVERYONE, spare, BALANCE_SECONDS);
 }
 
 void governor_wall(struct governor *g, double wall_ns, double cpu_ns)
@@ -59,17 +116,17 @@ bool governor_allows(const struct governor *g, enum governor_account a, double n
 {
 	/* What costs more than an account can hold must be possible, too, if rarely: then a full one
 	 * suffices, and the debt delays the next. */
-	double most = BALANCE_SECONDS * 1e9 * g->budget * g->share[a] * 0.95;
+	double most = worth(g, a, BALANCE_SECONDS) * 0.95;
 
 	return g->share[a] > 0 && g->balance[a] >= (ns < most ? ns : most);
 }
 
 double governor_armed_slowdown(const struct governor *g)
 {
-	/* one more than was seen: with few samples nothing is excluded yet */
+	/* half a sample more than was seen: with few samples nothing is excluded yet */
 	double n = g->ticks + 1;
 
-	return STRING_FACTOR * (g->string_ticks + 1) / n + KERNEL_FACTOR * g->kernel_ticks / n;
+	return STRING_FACTOR * (g->string_ticks + 0.5) / n + KERNEL_FACTOR * g->kernel_ticks / n;
 }
 
 /* In a slowed-down stretch the target does 1/(1+slow) of its work: never more than all is lost. */

@@ -2,8 +2,10 @@
 /*
  * Keeps what we take from the target below the effort's budget. Every source has a share of the
  * budget and an account: the target's CPU time fills it, what the source costs the target empties it,
- * and a source may spend only while its account is positive. Pure logic, no I/O, no clock. Included
- * by cli and daemon.
+ * and a source may spend only while its account is positive. What a source does not use goes to those
+ * that are short: the timer ticks at a fixed rate, and armed watchpoints cost next to nothing in programs
+ * without string instructions, so fixed shares would leave much of the budget idle. Pure logic, no I/O,
+ * no clock. Included by cli and daemon.
  *
  * Armed watchpoints cost in a second way: while any is armed, string instructions (memcpy!) crawl,
  * hit or not. That account is charged with armed time x how much slower the target is expected to
@@ -24,12 +26,13 @@ struct governor {
 	double share[GOV_ACCOUNTS]; /* of the budget; sums to at most 1 */
 	double balance[GOV_ACCOUNTS], spent[GOV_ACCOUNTS]; /* ns */
 	double run_ns; /* CPU time of the target so far */
+	double hit_ns, arm_ns; /* of one watchpoint hit; of arming and disarming one running thread */
 	double running; /* threads running on average, of late */
 	/* decaying counts of timer samples */
 	double ticks, string_ticks, kernel_ticks;
 };
 
-/* Costs that were measured where nothing better is known, ns. */
+/* Costs where this machine's could not be measured (governor_costs), ns. */
 #define GOV_HIT_NS 9500.0
 #define GOV_ARM_NS 25000.0 /* interrupting one running thread: arming and disarming */
 #define GOV_SYSCALL_NS 400.0
@@ -37,7 +40,10 @@ struct governor {
 
 /* used: bit per account that is in use; the shares of the others go to these. */
 void governor_init(struct governor *g, double budget, unsigned used);
-/* One timer sample: cpu_ns of the target's time went by. */
+/* Costs measured on this machine; NaN leaves what is assumed. */
+void governor_costs(struct governor *g, double hit_ns, double arm_ns);
+/* One timer sample: cpu_ns of the target's time went by. kernel: in the kernel, where it may copy or
+ * clear memory. */
 void governor_tick(struct governor *g, double cpu_ns, bool string, bool kernel);
 /* wall_ns went by in which the target used cpu_ns: for the number of running threads. */
 void governor_wall(struct governor *g, double wall_ns, double cpu_ns);
