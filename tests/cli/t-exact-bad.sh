@@ -39,7 +39,9 @@ check "and is measured to its end" filled close.data 800
 # killed from outside: the last checkpoint remains
 accperf exact -q -o spin.data -- ./crash spin >spin.out 2>spin.err & driver=$!
 for _ in $(seq 100); do [ -s spin.out ] && break; sleep 0.1; done
-sleep 3
+written() { stat -c %s spin.data.stream.* 2>/dev/null || echo 0; }
+before=$(written) # a checkpoint after the program has said that it spins, and whole
+for _ in $(seq 300); do now=$(written); sleep 0.2; [ "$now" -gt "$before" ] && [ "$now" = "$(written)" ] && break; done
 tool=$(ps -o pid= --ppid "$driver" | tr -d ' ')
 kill -9 "$tool"
 wait "$driver"; status=$?
