@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * System calls that move user memory: which range, which way, how much. Every system call of the
- * machine passes here while this is loaded, so the first thing is to leave for those of others.
+ * machine passes here while this is attached, so the first thing is to leave for those of others,
+ * and there is one program only: at the exit the caller's registers still hold the arguments.
  */
 #include "kernel_types.bpf.h"
 #include "abi.h"
@@ -21,13 +22,6 @@ struct call {
 	__u32 fixed;
 };
 
-struct pending {
-	__u64 time;
-	__u64 args[6];
-	__s64 nr;
-	__u32 every, pad; /* as drawn */
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MAX_NR);
@@ -41,13 +35,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u8);
 } targets SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, struct pending);
-} pending SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -72,11 +59,30 @@ struct msghdr { /* user space's */
 	__u64 iov, iov_len;
 };
 
+/* As struct sysio_counts in user/ingest/sysio.c. */
+struct counts {
+	__u64 passed, others; /* calls of the targets, and of everybody else, that came by here */
+	__u64 seen, taken, lost, cut, uring;
+	__u64 spent, here; /* ns of the targets' time: in all, and in this burst */
+	__u64 burst;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct counts);
+} counts SEC(".maps");
+
 /* Set by user space while running. */
 __u32 every = 1; /* one call in so many is reported, drawn at random */
 __u32 all;	 /* every process is a target */
-/* Read by user space. */
-__u64 seen, lost, cut, uring;
+/* What this costs a target, ns, as measured: a call that goes by, and one that is reported. */
+__u32 pass_ns = 200, take_ns = 450;
+__u64 limit_ns; /* what a burst may cost on each CPU before it falls silent; 0: no limit */
+__u64 burst;	/* number of the burst */
+/* Read by user space, which zeroes it for each burst. */
+__u64 over_at; /* when the limit was reached */
 
 static __always_inline bool wanted(__u32 pid)
 {
@@ -92,51 +98,24 @@ static __always_inline __u32 one_in(void)
 	return waits > RING_BYTES / 4 * 3 ? n * 256 : waits > RING_BYTES / 2 ? n * 16 : n;
 }
 
-SEC("raw_tp/sys_enter")
-int on_enter(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline __u64 arg(const struct pt_regs *r, __u32 i)
 {
-	__u64 id = bpf_get_current_pid_tgid();
-	struct pt_regs *r = (struct pt_regs *)ctx->args[0], regs;
-	__u32 tid = (__u32)id, key = (__u32)ctx->args[1], n;
-	struct pending p = { 0 };
-	struct call *c;
-
-	if (!wanted(id >> 32))
-		return 0;
-	if (key == 426 /* io_uring_enter */)
-		__sync_fetch_and_add(&uring, 1);
-	c = bpf_map_lookup_elem(&calls, &key);
-	if (!c || !c->shape)
-		return 0;
-	__sync_fetch_and_add(&seen, 1);
-	n = one_in();
-	if (n > 1 && bpf_get_prandom_u32() % n)
-		return 0;
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), r) || regs.cs == USER_CS_32)
-		return 0;
-	p.time = bpf_ktime_get_ns();
-	p.nr = key;
-	p.every = n;
-	p.args[0] = regs.rdi;
-	p.args[1] = regs.rsi;
-	p.args[2] = regs.rdx;
-	p.args[3] = regs.r10;
-	p.args[4] = regs.r8;
-	p.args[5] = regs.r9;
-	bpf_map_update_elem(&pending, &tid, &p, BPF_ANY);
+	switch (i) {
+	case 0: return r->rdi;
+	case 1: return r->rsi;
+	case 2: return r->rdx;
+	case 3: return r->r10;
+	case 4: return r->r8;
+	case 5: return r->r9;
+	}
 	return 0;
 }
 
-static __always_inline __u64 arg(const struct pending *p, __u32 i)
-{
-	return i < 6 ? p->args[i & 7] : 0;
-}
-
 /* An iovec array has the layout of our ranges. The last ones are cut to what was moved. */
-static __always_inline __u32 take_iov(struct record *x, __u64 iov, __u64 cnt, __u64 left)
+static __always_inline __u32 take_iov(struct record *x, struct counts *k, __u64 iov, __u64 cnt, __u64 left)
 {
 	if (cnt > MAX_RANGES) {
-		__sync_fetch_and_add(&cut, 1);
+		k->cut++;
 		cnt = MAX_RANGES;
 	}
 	if (!cnt || bpf_probe_read_user(x->range, (cnt & 31) * sizeof(x->range[0]), (void *)iov))
@@ -152,9 +131,10 @@ static __always_inline __u32 take_iov(struct record *x, __u64 iov, __u64 cnt, __
 	return cnt;
 }
 
-static __always_inline __u32 take_ranges(struct record *x, const struct call *c, const struct pending *p, __s64 ret)
+static __always_inline __u32 take_ranges(struct record *x, struct counts *k, const struct call *c, const struct pt_regs *r,
+					 __s64 ret)
 {
-	__u64 addr = arg(p, c->addr), cnt;
+	__u64 addr = arg(r, c->addr), cnt;
 	struct msghdr m;
 
 	switch (c->shape) {
@@ -171,13 +151,13 @@ static __always_inline __u32 take_ranges(struct record *x, const struct call *c,
 		x->range[0].len = ret * c->fixed;
 		return 1;
 	case SHAPE_MAP:
-		if ((__s32)p->args[4] < 0) /* anonymous: holds nothing yet */
+		if ((__s32)r->r8 < 0) /* anonymous: holds nothing yet */
 			return 0;
 		x->range[0].addr = ret;
-		x->range[0].len = p->args[1];
+		x->range[0].len = r->rsi;
 		return 1;
 	case SHAPE_VECTOR:
-		cnt = arg(p, c->len);
+		cnt = arg(r, c->len);
 		break;
 	case SHAPE_MESSAGE:
 		if (bpf_probe_read_user(&m, sizeof(m), (void *)addr))
@@ -188,57 +168,88 @@ static __always_inline __u32 take_ranges(struct record *x, const struct call *c,
 	default:
 		return 0;
 	}
-	return take_iov(x, addr, cnt, ret);
+	return take_iov(x, k, addr, cnt, ret);
+}
+
+/* True if the call was reported. */
+static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct counts *k, __u64 id)
+{
+	__s64 ret = (__s64)ctx->args[1];
+	__u32 zero = 0, nr, n, step;
+	struct pt_regs regs;
+	struct record *x;
+	struct call *c;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]) || regs.cs == USER_CS_32)
+		return false;
+	nr = (__u32)regs.orig_rax;
+	if (nr == 426 /* io_uring_enter */)
+		k->uring++;
+	c = bpf_map_lookup_elem(&calls, &nr);
+	if (!c || !c->shape)
+		return false;
+	k->seen++;
+	step = one_in();
+	if (step > 1 && bpf_get_prandom_u32() % step)
+		return false;
+	/* an error, or nothing moved; fixed-size answers come with 0 */
+	if (ret < 0 ? c->shape != SHAPE_MAP || ret > -4096 : !ret && c->shape != SHAPE_FIXED)
+		return false;
+	x = bpf_map_lookup_elem(&scratch, &zero);
+	if (!x)
+		return false;
+	n = take_ranges(x, k, c, &regs, ret);
+	if (!n || n > MAX_RANGES)
+		return false;
+	x->s.h.kind = WIRE_SYSIO;
+	x->s.h.size = sizeof(x->s) + n * sizeof(struct wire_range);
+	x->s.h.time = bpf_ktime_get_ns();
+	x->s.h.pid = id >> 32;
+	x->s.h.tid = (__u32)id;
+	x->s.h.cpu = bpf_get_smp_processor_id();
+	x->s.h.flags = WIRE_F_KERNEL;
+	x->s.nr = nr;
+	x->s.result = ret;
+	x->s.ip = regs.rip;
+	x->s.iov_cnt = n;
+	x->s.every = step;
+	if (bpf_ringbuf_output(&ring, x, sizeof(x->s) + n * sizeof(struct wire_range), BPF_RB_NO_WAKEUP))
+		k->lost++;
+	k->taken++;
+	return true;
+}
+
+/* Accounts for this call; at the limit all CPUs fall silent, and user space is woken to detach. */
+static __always_inline void charge(struct counts *k, __u64 ns)
+{
+	struct wire_head wake = { 0 };
+
+	if (k->burst != burst) {
+		k->burst = burst;
+		k->here = 0;
+	}
+	k->spent += ns;
+	k->here += ns;
+	if (!limit_ns || k->here < limit_ns || over_at)
+		return;
+	over_at = bpf_ktime_get_ns();
+	bpf_ringbuf_output(&ring, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
 SEC("raw_tp/sys_exit")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	__u32 tid = (__u32)id, key = 0, n;
-	__s64 ret = (__s64)ctx->args[1];
-	struct pt_regs *r = (struct pt_regs *)ctx->args[0];
-	struct pending *p, copy;
-	struct record *x;
-	struct call *c;
+	__u32 zero = 0;
+	struct counts *k = bpf_map_lookup_elem(&counts, &zero);
 
-	if (!wanted(id >> 32))
+	if (!k)
 		return 0;
-	p = bpf_map_lookup_elem(&pending, &tid);
-	if (!p)
+	if (!wanted(id >> 32)) {
+		k->others++;
 		return 0;
-	copy = *p;
-	bpf_map_delete_elem(&pending, &tid);
-	key = (__u32)copy.nr;
-	c = bpf_map_lookup_elem(&calls, &key);
-	if (!c)
-		return 0;
-	/* an error, or nothing moved; fixed-size answers come with 0 */
-	if (ret < 0 ? c->shape != SHAPE_MAP || ret > -4096 : !ret && c->shape != SHAPE_FIXED)
-		return 0;
-	key = 0;
-	x = bpf_map_lookup_elem(&scratch, &key);
-	if (!x)
-		return 0;
-	n = take_ranges(x, c, &copy, ret);
-	if (!n || n > MAX_RANGES)
-		return 0;
-	x->s.h.kind = WIRE_SYSIO;
-	x->s.h.size = sizeof(x->s) + n * sizeof(struct wire_range);
-	x->s.h.time = bpf_ktime_get_ns();
-	x->s.h.pid = id >> 32;
-	x->s.h.tid = tid;
-	x->s.h.cpu = bpf_get_smp_processor_id();
-	x->s.h.flags = WIRE_F_KERNEL;
-	x->s.nr = copy.nr;
-	x->s.result = ret;
-	x->s.enter_time = copy.time;
-	__builtin_memcpy(x->s.args, copy.args, sizeof(copy.args));
-	x->s.ip = 0;
-	bpf_probe_read_kernel(&x->s.ip, sizeof(x->s.ip), &r->rip);
-	x->s.iov_cnt = n;
-	x->s.every = copy.every;
-	if (bpf_ringbuf_output(&ring, x, sizeof(x->s) + n * sizeof(struct wire_range), BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&lost, 1);
+	}
+	k->passed++;
+	charge(k, !over_at && observe(ctx, k, id) ? take_ns : pass_ns);
 	return 0;
 }

@@ -73,13 +73,11 @@ _Static_assert(sizeof(struct wire_watch) == 32 + 40 + 8 * WREG_MAX, "wire_watch"
 struct wire_sysio {
 	struct wire_head h;
 	__s64 nr, result;
-	__u64 enter_time;
-	__u64 args[6];
 	__u64 ip; /* user's, behind the system call */
 	__u32 iov_cnt, every; /* ranges that follow; every: one in so many calls is reported */
 	/* struct wire_range ranges[iov_cnt]; */
 };
-_Static_assert(sizeof(struct wire_sysio) == 32 + 24 + 48 + 8 + 8, "wire_sysio");
+_Static_assert(sizeof(struct wire_sysio) == 32 + 16 + 8 + 8, "wire_sysio");
 
 struct wire_range {
 	__u64 addr, len;

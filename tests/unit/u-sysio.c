@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* System calls of this very process, with known buffers: range, direction and length of each. */
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +60,7 @@ static void every_shape(void **state)
 		skip();
 	}
 	assert_int_equal(sysio_add(s, getpid()), 0);
-	assert_int_equal(sysio_start(s, &e), 0);
+	assert_int_equal(sysio_start(s, 0, &e), 0);
 	exe = open("/proc/self/exe", O_RDONLY);
 	assert_int_equal(pipe(fd) | socketpair(AF_UNIX, SOCK_STREAM, 0, sp), 0);
 	assert_int_equal(read(exe, a, 1000), 1000);
@@ -121,9 +122,76 @@ static void every_shape(void **state)
 	munmap(anon, 12288);
 }
 
+/* A burst that has cost enough falls silent by itself, and says so. */
+static void bursts_end(void **state)
+{
+	static struct seen k;
+	struct err e = { 0 };
+	struct sysio_stats before, st;
+	struct sysio_costs costs = { .pass_ns = 100, .take_ns = 1000 };
+	struct sysio *s = sysio_new(&e);
+	struct pollfd pf;
+	struct stat sb;
+
+	if (!s) {
+		printf("# %s\n", e.text);
+		skip();
+	}
+	pf = (struct pollfd){ .fd = sysio_fd(s), .events = POLLIN };
+	sysio_set_costs(s, &costs);
+	assert_int_equal(sysio_add(s, getpid()), 0);
+	for (int burst = 0; burst < 2; burst++) {
+		k.n = 0;
+		sysio_stats(s, &before);
+		assert_int_equal(sysio_start(s, 50000, &e), 0);
+		assert_true(!sysio_over(s));
+		/* the limit is for each CPU; 8 are more than we can be moved to meanwhile, or nearly */
+		for (int i = 0; i < 8 * 50; i++)
+			assert_int_equal(syscall(SYS_fstat, pf.fd, &sb), 0);
+		assert_true(sysio_over(s) != 0);
+		assert_int_equal(poll(&pf, 1, 10000), 1);
+		sysio_read(s, keep, &k);
+		sysio_stats(s, &st);
+		assert_in_range(st.taken - before.taken, 50, 8 * 50 - 1);
+		assert_int_equal(k.n, st.taken - before.taken > 256 ? 256 : st.taken - before.taken);
+		assert_true(st.passed - before.passed >= 400);
+		assert_true(st.spent_ns - before.spent_ns >= 50000);
+		sysio_pause(s);
+		assert_true(sysio_paused(s));
+		sysio_stats(s, &before);
+		assert_int_equal(syscall(SYS_fstat, pf.fd, &sb), 0);
+		sysio_stats(s, &st);
+		assert_int_equal(st.passed, before.passed);
+	}
+	sysio_free(s);
+}
+
+/* Whatever the machine is doing: figures that can be worked with, and nothing left in the ring. */
+static void costs_are_measured(void **state)
+{
+	static struct seen k;
+	struct err e = { 0 };
+	struct sysio_costs c = SYSIO_COSTS;
+	struct sysio *s = sysio_new(&e);
+
+	if (!s) {
+		printf("# %s\n", e.text);
+		skip();
+	}
+	sysio_measure(s, &c);
+	printf("# a call that passes %.0f ns, one reported %.0f ns, one of others %.0f ns\n", c.pass_ns, c.take_ns, c.other_ns);
+	assert_true(c.pass_ns > 0 && c.pass_ns <= 20000 && c.take_ns >= c.pass_ns && c.take_ns <= 20000);
+	assert_true(c.other_ns > 0 && c.other_ns <= 20000);
+	assert_true(sysio_paused(s));
+	sysio_read(s, keep, &k);
+	assert_int_equal(k.n, 0);
+	sysio_free(s);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_shape) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_shape), cmocka_unit_test(bursts_end),
+					    cmocka_unit_test(costs_are_measured) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

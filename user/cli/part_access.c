@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,9 +18,9 @@
 #include "attr/hit.h"
 #include "attr/module.h"
 #include "attr/procmap.h"
+#include "cli/part_sysio.h"
 #include "ingest/cost.h"
 #include "ingest/governor.h"
-#include "ingest/sysio.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
 
@@ -33,9 +32,6 @@
 #define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
 #define KEEP_NS 100000000 /* how long a draw may wait for others' armed time */
 #define DEAR 0.5 /* slow-down while armed from which on several windows share their armed time */
-#define BURST_NS 5000000ull
-#define SECOND_NS 1000000000ull
-#define MAX_PAUSE 500.0 /* times the burst */
 #define MIN_TICKS 100 /* before this nothing is known of the target's use of string instructions */
 /* Nominal speeds where nothing counts instructions: what turns time into a number of executions.
  * The profile says so; shares do not depend on them, totals do. */
@@ -60,7 +56,7 @@ struct access_part {
 	struct block_cache *blocks;
 	struct governor gov;
 	struct watch *watch;
-	struct sysio *sysio;
+	struct sysio_part *sysio;
 	struct block_result result; /* scratch */
 	struct code_ref ref;	    /* behind `code` */
 	struct block_code code;
@@ -69,21 +65,15 @@ struct access_part {
 	unsigned next_waiting;
 	uint64_t since[WATCH_SLOTS]; /* samples since the slot was armed: for its replacement */
 	struct watch_stats watched; /* outlives the watch */
-	struct sysio_stats called;
-	bool watching, calling;
+	bool watching;
 	struct source *hw; /* of o.hardware */
-	/* System calls are observed in bursts when they come too fast: what a burst holds is kept until
-	 * its end, when it is known for how much time it stands. */
-	struct fmt_sysio *burst;
-	size_t burst_cnt, burst_cap;
-	uint64_t burst_began, burst_ends, next_burst;
-	int epoll, timer; /* of bursts */
+	int epoll;
 	uint64_t random;
-	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_calls, last_windows;
+	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_windows;
 	double window_rate; /* as last written */
 	struct {
 		uint64_t samples, kernel, undecoded, known, unknown, written, leaders_unknown;
-		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unplaced, sysio;
+		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unplaced;
 	} n;
 };
 
@@ -247,7 +237,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	if (m->kind == SAMPLE_FORK && p->hw && (m->pid == m->ppid || !session_options(s)->no_inherit))
 		p->o.hardware->add_task(p->hw, (pid_t)m->tid, NULL);
 	if (m->kind == SAMPLE_FORK && p->sysio && m->pid != m->ppid && !session_options(s)->no_inherit)
-		sysio_follow(p->sysio, (pid_t)m->ppid, (pid_t)m->pid);
+		sysio_part_follow(p->sysio, (pid_t)m->ppid, (pid_t)m->pid);
 	if (m->kind != SAMPLE_TICK)
 		return 0;
 	p->n.samples++;
@@ -549,104 +539,6 @@ static void on_window(void *ctx, const struct watch_window *w)
 	store_put_var(session_store(p->s), FMT_WINDOW, &rec, sizeof(rec), hits, w->count * (uint32_t)sizeof(hits[0]));
 }
 
-/* ---- system calls ---- */
-
-static int on_call(void *ctx, const struct sample *m)
-{
-	struct access_part *p = ctx;
-
-	if (p->burst_cnt == p->burst_cap) {
-		size_t cap = p->burst_cap ? p->burst_cap * 2 : 1024;
-		struct fmt_sysio *n = realloc(p->burst, cap * sizeof(*n));
-
-		if (!n)
-			return -ENOMEM;
-		p->burst = n;
-		p->burst_cap = cap;
-	}
-	p->burst[p->burst_cnt++] = (struct fmt_sysio){
-		.time = m->time, .addr = m->addr, .len = m->size, .weight = (double)m->period, .pid = m->pid, .tid = m->tid,
-		.nr = m->syscall,
-		.dir = m->flags & SF_STORE ? FMT_IO_KERNEL_WRITES : m->flags & SF_LOAD ? FMT_IO_KERNEL_READS : FMT_IO_MAPS,
-	};
-	return 0;
-}
-
-/* Writes what the burst held; each record stands for `factor` times as many calls. */
-static int end_burst(struct access_part *p, double factor)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < p->burst_cnt && !err; i++) {
-		p->burst[i].weight *= factor;
-		err = store_put(session_store(p->s), FMT_SYSIO, &p->burst[i], sizeof(p->burst[i]));
-	}
-	p->n.sysio += p->burst_cnt;
-	p->burst_cnt = 0;
-	return err;
-}
-
-static void set_timer(struct access_part *p, uint64_t when)
-{
-	struct itimerspec t = { .it_value = { (time_t)(when / SECOND_NS), (long)(when % SECOND_NS) } };
-
-	timerfd_settime(p->timer, TFD_TIMER_ABSTIME, &t, NULL);
-}
-
-/* At the end of a burst: what it cost per time, and hence how long the pause must be. */
-static int plan_burst(struct access_part *p, uint64_t now)
-{
-	double on = (double)(now - p->burst_began), running = p->gov.running > 0.05 ? p->gov.running : 0.05, cost, allowed, factor;
-	uint64_t calls;
-	int err;
-
-	sysio_stats(p->sysio, &p->called);
-	calls = p->called.calls > p->last_calls ? p->called.calls - p->last_calls : 0;
-	p->last_calls = p->called.calls;
-	cost = (double)calls * GOV_SYSCALL_NS;
-	governor_spend(&p->gov, GOV_SYSCALLS, cost);
-	session_spent(p->s, cost);
-	allowed = governor_rate(&p->gov, GOV_SYSCALLS) * on * running;
-	factor = cost > allowed ? cost / allowed : 1;
-	if (factor > MAX_PAUSE)
-		factor = MAX_PAUSE;
-	err = end_burst(p, factor);
-	if (factor > 1)
-		sysio_pause(p->sysio);
-	p->next_burst = now + (uint64_t)(on * (factor - 1));
-	/* long bursts while they are cheap, short ones to find out */
-	p->burst_ends = p->next_burst + (factor > 1 ? BURST_NS : SECOND_NS);
-	p->burst_began = p->next_burst;
-	set_timer(p, factor > 1 ? p->next_burst : p->burst_ends);
-	return err;
-}
-
-static int poll_calls(struct access_part *p, uint64_t now)
-{
-	struct err e = { 0 };
-	uint64_t expired;
-	int err = sysio_read(p->sysio, on_call, p);
-
-	if (read(p->timer, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
-		return -errno;
-	if (err >= 0 && sysio_paused(p->sysio)) {
-		if (now < p->next_burst)
-			return 0;
-		p->burst_began = now;
-		p->burst_ends = now + BURST_NS;
-		set_timer(p, p->burst_ends);
-		return sysio_start(p->sysio, &e);
-	}
-	if (err < 0)
-		return err;
-	sysio_stats(p->sysio, &p->called);
-	/* over already, when a long burst turns out to be dear */
-	if (now < p->burst_ends && (double)(p->called.calls - p->last_calls) * GOV_SYSCALL_NS <
-					   governor_rate(&p->gov, GOV_SYSCALLS) * (double)(p->burst_ends - p->burst_began))
-		return 0;
-	return now > p->burst_began ? plan_burst(p, now) : 0;
-}
-
 /* ---- the part ---- */
 
 static int start(void *part, struct session *s, struct err *e)
@@ -673,16 +565,7 @@ static int start(void *part, struct session *s, struct err *e)
 	}
 	if (p->o.hardware && start_hardware(p, e))
 		return e->code;
-	if (!p->sysio)
-		return 0;
-	if (t->all || t->cgroup_fd >= 0)
-		sysio_all(p->sysio);
-	for (size_t i = 0; i < t->count; i++)
-		sysio_add(p->sysio, t->procs[i].pid);
-	p->burst_began = now_ns();
-	p->burst_ends = p->burst_began + BURST_NS;
-	set_timer(p, p->burst_ends);
-	return sysio_start(p->sysio, e);
+	return p->sysio ? sysio_part_start(p->sysio, t, e) : 0;
 }
 
 static int on_poll(void *part, struct session *s, uint64_t now)
@@ -706,7 +589,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 			session_want_sample(s);
 	}
 	if (p->sysio)
-		err = poll_calls(p, now);
+		err = sysio_part_poll(p->sysio, now);
 	if (p->hw && err >= 0)
 		err = p->o.hardware->read(p->hw, on_hardware, p);
 	return err < 0 ? err : 0;
@@ -755,12 +638,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		session_count(s, "watch draws without a candidate", p->n.no_candidate, false);
 		session_count(s, "watch armed us", p->watched.armed_ns / 1000, false);
 	}
-	if (p->calling) {
-		session_count(s, "system calls that move memory", p->called.calls, false);
-		session_count(s, "system-call records lost: ring full", p->called.lost, true);
-		session_count(s, "system calls with more ranges than are told", p->called.cut, false);
-		session_count(s, "io_uring calls, whose transfers are not seen", p->called.uring, false);
-	}
+	if (p->sysio)
+		sysio_part_count(p->sysio);
 	return 0;
 }
 
@@ -782,12 +661,8 @@ static void stop(void *part, struct session *s)
 		p->o.hardware->close(p->hw);
 		p->hw = NULL;
 	}
-	if (p->sysio) {
-		sysio_read(p->sysio, on_call, p);
-		plan_burst(p, now_ns());
-	}
-	sysio_free(p->sysio);
-	p->sysio = NULL;
+	if (p->sysio)
+		sysio_part_stop(p->sysio);
 }
 
 static void release(void *part)
@@ -797,11 +672,8 @@ static void release(void *part)
 	watch_free(p->watch);
 	if (p->hw)
 		p->o.hardware->close(p->hw);
-	sysio_free(p->sysio);
+	sysio_part_free(p->sysio);
 	block_cache_free(p->blocks);
-	free(p->burst);
-	if (p->timer >= 0)
-		close(p->timer);
 	if (p->epoll >= 0)
 		close(p->epoll);
 	free(p);
@@ -860,17 +732,15 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 		watch_measure(&costs, NULL);
 	if (o->windows && !p->watch)
 		note(degraded, size, "no watchpoints", &why);
-	if (o->syscalls && !(p->sysio = sysio_new(&why)))
+	if (o->syscalls && !(p->sysio = sysio_part_new(s, &p->gov, &why)))
 		note(degraded, size, "system calls are not observed", &why);
 	p->watching = p->watch;
-	p->calling = p->sysio;
 	used |= p->watch ? 1u << GOV_HITS | 1u << GOV_ARMED : 0;
 	used |= p->sysio ? 1u << GOV_SYSCALLS : 0;
 	governor_init(&p->gov, o->budget, used);
 	governor_costs(&p->gov, costs.hit_ns, costs.arm_ns);
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
-	p->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (p->epoll < 0 || p->timer < 0 || epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->timer, &ev) ||
+	if (p->epoll < 0 || (p->sysio && epoll_ctl(p->epoll, EPOLL_CTL_ADD, sysio_part_fd(p->sysio), &ev)) ||
 	    (p->watch && epoll_ctl(p->epoll, EPOLL_CTL_ADD, watch_fd(p->watch), &ev))) {
 		err_set(e, -errno, "cannot wait for watchpoints and system calls: %s", strerror(errno));
 		release(p);

@@ -14,9 +14,18 @@
 struct sysio {
 	struct sysio_bpf *bpf;
 	struct ring_buffer *ring;
-	struct bpf_link *enter, *exit;
+	struct bpf_link *link;
 	sample_fn fn;
 	void *ctx;
+	struct sysio_counts *per_cpu; /* scratch for reading the map */
+	int cpus;
+};
+
+/* As struct counts in bpf/sysio.bpf.c. */
+struct sysio_counts {
+	uint64_t passed, others;
+	uint64_t seen, taken, lost, cut, uring;
+	uint64_t spent, here, burst;
 };
 
 /* As struct call in bpf/sysio.bpf.c. */
@@ -92,7 +101,9 @@ struct sysio *sysio_new(struct err *e)
 		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.calls), &key, &c, BPF_ANY);
 	}
 	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
-	if (!s->ring) {
+	s->cpus = libbpf_num_possible_cpus();
+	s->per_cpu = s->cpus > 0 ? calloc((size_t)s->cpus, sizeof(*s->per_cpu)) : NULL;
+	if (!s->ring || !s->per_cpu) {
 		err_set(e, -errno, "the ring for system calls cannot be mapped: %s", strerror(errno));
 		sysio_free(s);
 		return NULL;
@@ -139,28 +150,41 @@ uint32_t sysio_every(const struct sysio *s)
 	return s->bpf->data->every;
 }
 
-int sysio_start(struct sysio *s, struct err *e)
+int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e)
 {
-	if (s->enter)
-		return 0;
-	s->enter = bpf_program__attach(s->bpf->progs.on_enter);
-	s->exit = s->enter ? bpf_program__attach(s->bpf->progs.on_exit) : NULL;
-	if (s->exit)
-		return 0;
-	sysio_pause(s);
-	return err_set(e, -errno, "system calls cannot be observed: %s", strerror(errno));
+	s->bpf->bss->limit_ns = limit_ns;
+	s->bpf->bss->burst++;
+	s->bpf->bss->over_at = 0;
+	if (!s->link)
+		s->link = bpf_program__attach(s->bpf->progs.on_exit);
+	return s->link ? 0 : err_set(e, -errno, "system calls cannot be observed: %s", strerror(errno));
 }
 
 void sysio_pause(struct sysio *s)
 {
-	bpf_link__destroy(s->enter);
-	bpf_link__destroy(s->exit);
-	s->enter = s->exit = NULL;
+	bpf_link__destroy(s->link);
+	s->link = NULL;
 }
 
 bool sysio_paused(const struct sysio *s)
 {
-	return !s->enter;
+	return !s->link;
+}
+
+void sysio_set_costs(struct sysio *s, const struct sysio_costs *c)
+{
+	s->bpf->data->pass_ns = (uint32_t)c->pass_ns;
+	s->bpf->data->take_ns = (uint32_t)c->take_ns;
+}
+
+uint64_t sysio_over(const struct sysio *s)
+{
+	return s->bpf->bss->over_at;
+}
+
+int sysio_fd(const struct sysio *s)
+{
+	return ring_buffer__epoll_fd(s->ring);
 }
 
 int sysio_read(struct sysio *s, sample_fn fn, void *ctx)
@@ -172,8 +196,23 @@ int sysio_read(struct sysio *s, sample_fn fn, void *ctx)
 
 void sysio_stats(const struct sysio *s, struct sysio_stats *out)
 {
-	*out = (struct sysio_stats){ .calls = s->bpf->bss->seen, .lost = s->bpf->bss->lost, .cut = s->bpf->bss->cut,
-				     .uring = s->bpf->bss->uring };
+	uint32_t zero = 0;
+
+	*out = (struct sysio_stats){ 0 };
+	if (bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counts), &zero, s->per_cpu))
+		return;
+	for (int i = 0; i < s->cpus; i++) {
+		const struct sysio_counts *k = &s->per_cpu[i];
+
+		out->passed += k->passed;
+		out->others += k->others;
+		out->calls += k->seen;
+		out->taken += k->taken;
+		out->spent_ns += k->spent;
+		out->lost += k->lost;
+		out->cut += k->cut;
+		out->uring += k->uring;
+	}
 }
 
 void sysio_free(struct sysio *s)
@@ -183,5 +222,6 @@ void sysio_free(struct sysio *s)
 	sysio_pause(s);
 	ring_buffer__free(s->ring);
 	sysio_bpf__destroy(s->bpf);
+	free(s->per_cpu);
 	free(s);
 }

@@ -17,7 +17,20 @@
 
 struct sysio_stats {
 	uint64_t calls, lost, cut, uring; /* cut: vectors longer than we tell */
+	uint64_t passed, others; /* calls of any kind that came by: of the watched, of everybody else */
+	uint64_t taken; /* reported */
+	uint64_t spent_ns; /* by the targets, by the costs set */
 };
+
+/* What observation costs, ns, beyond the call itself. */
+struct sysio_costs {
+	double pass_ns;	  /* a call of a target that is not reported */
+	double take_ns;	  /* one that is */
+	double other_ns;  /* a call of anybody else */
+	double attach_ns; /* attaching and detaching, to each running thread */
+};
+/* Where nothing was measured. */
+#define SYSIO_COSTS { .pass_ns = 200, .take_ns = 450, .other_ns = 150, .attach_ns = 30000 }
 
 struct sysio;
 
@@ -31,10 +44,19 @@ void sysio_all(struct sysio *s);
 /* Report one call in so many, drawn at random. */
 void sysio_set_every(struct sysio *s, uint32_t every);
 uint32_t sysio_every(const struct sysio *s);
-/* Attaches; also after a pause. While paused no process pays anything. */
-int sysio_start(struct sysio *s, struct err *e);
+/* Measures what can be measured, on calls of our own thread while it is the only target, in some
+ * milliseconds; the rest stays as it was. Before anything is added or started. */
+void sysio_measure(struct sysio *s, struct sysio_costs *c);
+void sysio_set_costs(struct sysio *s, const struct sysio_costs *c);
+/* Begins a burst, attaching if need be. When it has cost the targets `limit_ns` on some CPU (0: no limit)
+ * it falls silent and sysio_fd() becomes readable. While attached every system call of the machine
+ * takes the kernel's slower path; while paused no process pays anything. */
+int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e);
 void sysio_pause(struct sysio *s);
 bool sysio_paused(const struct sysio *s);
+/* When the limit was reached; 0: not yet. */
+uint64_t sysio_over(const struct sysio *s);
+int sysio_fd(const struct sysio *s);
 int sysio_read(struct sysio *s, sample_fn fn, void *ctx);
 void sysio_stats(const struct sysio *s, struct sysio_stats *out);
 void sysio_free(struct sysio *s);
