@@ -35,7 +35,6 @@ struct governor {
 /* Costs where this machine's could not be measured (governor_costs), ns. */
 #define GOV_HIT_NS 9500.0
 #define GOV_ARM_NS 25000.0 /* interrupting one running thread: arming and disarming */
-#define GOV_SYSCALL_NS 400.0
 #define GOV_UPROBE_NS 9400.0
 
 /* used: bit per account that is in use; the shares of the others go to these. */
