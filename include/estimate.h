@@ -35,6 +35,7 @@ struct est_opts {
 	bool ke;	     /* Kim & Edwards semantics; only the exact engine has them */
 	bool use_census;     /* store records of the census, where the profile holds them */
 	bool use_windows;
+	bool inclusive;	     /* figures of a function with all it calls; needs flow_input_opts.stacks */
 	unsigned bootstraps; /* refits for the intervals; 0: no intervals */
 	double level;	     /* of the intervals: 0.95, 0.9 */
 	uint64_t seed;

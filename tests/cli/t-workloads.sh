@@ -24,6 +24,7 @@ be447ae4384bcdf0 tailrec
 c21c33f9d6221f14 pipeline
 d65b3034dc44db51 kv
 000000007e2c26b0 planted
+239a281a5e46705f sharing
 2a851b1d1aed1b40 jpeg
 0000000000001058 jpeg encode
 7ba612fe0a71e3e0 zlibuse

@@ -13,6 +13,7 @@
 #include "flow/diff.h"
 #include "flow/estimators.h"
 #include "flow/objects.h"
+#include "flow/threads.h"
 #include "flow/timeline.h"
 #include "store/write.h"
 #include "view/flow.h"
@@ -96,9 +97,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static char path[] = "/dev/shm/accperf-f-flow-XXXXXX";
 	static int fd;
 	struct est_opts o = EST_OPTS_DEFAULT;
-	struct flow_input_opts io = { .main_image = size & 1 };
+	struct flow_input_opts io = { .main_image = size & 1, .stacks = true, .locals = true };
 	struct text_style style = { .width = 80 };
 	struct flow_input in;
+	struct flow_threads threads;
 	struct timeline t;
 	struct objects obj;
 	struct err e = { 0 };
@@ -110,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	o.stack = size & 2;
 	o.bootstraps = 2;
+	o.inclusive = true;
 	for (const struct est_ops *const *est = flow_estimators; *est; est++) {
 		struct flow f;
 
@@ -135,6 +138,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		objects_text(&v, &style, &out);
 		objects_json(&v, &out);
 		objects_release(&obj);
+	}
+	if (!flow_threads_build(&in, &o, &threads, &e)) {
+		struct flow_view v = { .flow = &threads.flow, .threads = &threads, .source = "f", .rows = 5 };
+		AUTO_BUF(out);
+
+		flow_text(&v, &style, &out);
+		flow_json(&v, &out);
+		flow_threads_release(&threads);
 	}
 	flow_input_release(&in);
 	return 0;

@@ -10,13 +10,14 @@
 #include "cli/cli.h"
 #include "cli/page.h"
 #include "flow/estimators.h"
+#include "flow/threads.h"
 #include "view/flow.h"
 
 struct flow_cmd {
 	const char *input, *semantics, *stack, *attribute, *producer, *consumer, *estimator, *output;
 	double min_share, level;
 	uint64_t top, rows, pid, tid;
-	bool json, dot, svg, xml, no_census, no_windows;
+	bool json, dot, svg, xml, no_census, no_windows, inclusive, threads;
 };
 
 static const struct flow_cmd defaults = {
@@ -34,6 +35,8 @@ static const struct opt options[] = {
 	{ OPT_UINT, 'p', "pid", AT(pid), .arg = "PID", .help = "only what this process reads" },
 	{ OPT_UINT, 't', "tid", AT(tid), .arg = "TID", .help = "only what this thread reads" },
 	{ OPT_GROUP, .help = "What is shown" },
+	{ OPT_BOOL, 0, "inclusive", AT(inclusive), .help = "functions with all they call, too: what passes between them and the rest" },
+	{ OPT_BOOL, 0, "threads", AT(threads), .help = "bytes between threads, and cache lines they share falsely, too" },
 	{ OPT_STRING, 0, "producer", AT(producer), .arg = "NAME", .help = "only edges from functions of this name or glob pattern" },
 	{ OPT_STRING, 0, "consumer", AT(consumer), .arg = "NAME", .help = "only edges to functions of this name or glob pattern" },
 	{ OPT_DOUBLE, 0, "min-share", AT(min_share), .arg = "PERCENT", .help = "leave out edges below this share of all bytes" },
@@ -81,13 +84,13 @@ static int draw(const struct buf *dot, const char *output, struct err *e)
 	return err;
 }
 
-static int show(const struct flow_cmd *o, const struct flow *f, const char *notes, struct err *e)
+static int show(const struct flow_cmd *o, const struct flow *f, const struct flow_threads *threads, const char *notes, struct err *e)
 {
 	struct text_style style = page_style();
 	struct flow_view v = {
 		.flow = f, .min_share = o->min_share / 100, .producer = o->producer, .consumer = o->consumer,
 		.top = (unsigned)(o->top > 1000 ? 1000 : o->top), .rows = (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
-		.source = o->input, .notes = notes,
+		.source = o->input, .threads = threads, .notes = notes,
 	};
 	AUTO_BUF(out);
 
@@ -111,12 +114,34 @@ static int show(const struct flow_cmd *o, const struct flow *f, const char *note
 	return o->output ? page_save(&out, o->output, e) : page_write(&out, !o->json && !o->xml && !o->dot, e);
 }
 
+static bool any_matches(const struct flow *f, const char *pattern)
+{
+	for (uint32_t i = 0; i < f->func_count; i++)
+		if (flow_matches(pattern, &f->funcs[i]))
+			return true;
+	return false;
+}
+
+/* What was asked for and is not there. */
+static int check(const struct flow_cmd *o, const struct flow *f, struct err *e)
+{
+	const char *name = o->producer && !any_matches(f, o->producer) ? o->producer : o->consumer && !any_matches(f, o->consumer) ? o->consumer : NULL;
+
+	if (name)
+		return err_set(e, -ENOENT, "%s has no function '%s'; names in parentheses count, too, and * stands for anything", o->input, name);
+	if ((o->pid || o->tid) && !(flow_total(f) > 0))
+		return err_set(e, -ENOENT, "%s holds no read by that process and thread", o->input);
+	return 0;
+}
+
 static int cmd_flow(void *opts, int argc, char **argv)
 {
 	const struct flow_cmd *o = opts;
 	struct est_opts est = EST_OPTS_DEFAULT;
-	struct flow_input_opts in_opts = { .main_image = !strcmp(o->attribute, "main"), .pid = (uint32_t)o->pid, .tid = (uint32_t)o->tid };
+	struct flow_input_opts in_opts = { .main_image = !strcmp(o->attribute, "main"), .pid = (uint32_t)o->pid, .tid = (uint32_t)o->tid,
+					   .stacks = o->inclusive };
 	struct flow_input in;
+	struct flow_threads threads = { 0 };
 	struct flow f;
 	struct err e = { 0 };
 	AUTO_BUF(notes);
@@ -125,21 +150,32 @@ static int cmd_flow(void *opts, int argc, char **argv)
 
 	if (o->json + o->dot + o->svg + o->xml > 1)
 		return err_set(&e, 0, "choose one of --json, --dot, --svg and --xml"), cli_fail(&e, EXIT_USAGE);
+	if ((o->inclusive || o->threads) && o->dot + o->svg + o->xml)
+		return err_set(&e, 0, "--inclusive and --threads go with text and --json"), cli_fail(&e, EXIT_USAGE);
 	if (o->level < 50 || o->level > 99.9 || o->min_share > 100)
 		return err_set(&e, 0, "--level wants 50 to 99.9, --min-share 0 to 100"), cli_fail(&e, EXIT_USAGE);
 	est.stack = !strcmp(o->stack, "include");
 	est.ke = !strcmp(o->semantics, "ke");
+	est.inclusive = o->inclusive;
 	est.use_census = !o->no_census;
 	est.use_windows = !o->no_windows;
 	est.level = o->level / 100;
 	if (flow_input_load(&in, o->input, &in_opts, &e))
 		return cli_fail(&e, EXIT_FAILED);
-	err = flow_estimate(&in, o->estimator, &est, &f, &e);
+	if (*in.missing) {
+		log_warn("%s: %s", o->input, in.missing);
+		degraded = true;
+	}
+	/* figures that were counted are those of all threads together */
+	if ((o->pid || o->tid) && in.has_x && (o->estimator ? !strcmp(o->estimator, "exact") : !in.access_count))
+		err = err_set(&e, -ENODATA, "exact figures are not kept by process or thread; add samples: `accperf exact --emit-samples 1000 -- COMMAND`");
+	else
+		err = flow_estimate(&in, o->estimator ? o->estimator : (o->pid || o->tid) && in.access_count ? "fused" : NULL, &est, &f, &e);
+	if (!err && check(o, &f, &e)) {
+		flow_release(&f);
+		err = e.code;
+	}
 	if (!err) {
-		if (*in.missing) {
-			log_warn("%s: %s", o->input, in.missing);
-			degraded = true;
-		}
 		if (in.incomplete) {
 			log_warn("%s: the run ended before the program did; its figures are those until then", o->input);
 			degraded = true;
@@ -149,7 +185,12 @@ static int cmd_flow(void *opts, int argc, char **argv)
 				 in.recorded_main ? "its caller" : "itself", o->attribute);
 			degraded = true;
 		}
-		err = show(o, &f, notes.data, &e);
+		/* the last use of the input: its functions become threads */
+		if (o->threads)
+			err = flow_threads_build(&in, &est, &threads, &e);
+		if (!err)
+			err = show(o, &f, o->threads ? &threads : NULL, notes.data, &e);
+		flow_threads_release(&threads);
 		flow_release(&f);
 	}
 	flow_input_release(&in);
@@ -178,6 +219,12 @@ CLI_COMMAND(flow) = {
 		   "instruction reads comes from its samples, whose bytes they are from sampled stores, system calls and\n"
 		   "watch windows. Every figure then has an interval; a question mark stands where the kinds of evidence\n"
 		   "disagree. Figures that cannot be had are unknown, never 0.\n"
+		   "\n"
+		   "With --inclusive, a function's IN is what it and all it calls read of what was written elsewhere, its\n"
+		   "OUT the reverse, and within what stays inside; edges inside the call tree below it are no traffic.\n"
+		   "\n"
+		   "With --threads, the same between threads, from samples, and the cache lines that two threads use at the\n"
+		   "same time without sharing a byte, one of them writing: each write then costs the other a miss.\n"
 		   "\n"
 		   "The exit status is 3 when the profile is not whole.",
 	.examples = "accperf flow\tThe map, edges and functions of accperf.data\n"

@@ -20,6 +20,7 @@
 struct record { /* a store, as evidence */
 	uint64_t time, addr;
 	uint32_t func, site; /* site FLOW_NONE: the kernel */
+	uint32_t stack;
 };
 
 struct range { /* a wide store, or what a system call filled; a list per page, newest first */
@@ -144,7 +145,7 @@ static uint32_t find_range(const struct sweep_state *s, uint32_t pid, uint64_t a
 
 static void take_store(struct sweep_state *s, const struct in_access *a)
 {
-	bool census = a->flags & FMT_A_CENSUS, weak = census && s->in->funcs[a->func].clears;
+	bool census = a->flags & FMT_A_CENSUS, weak = census && s->in->sites[a->site].clears;
 	uint32_t size = a->size ? a->size : 1;
 	uint64_t end = a->addr + size;
 	const struct in_region *region;
@@ -156,6 +157,7 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 	r = new_record(s, a->time, a->addr, a->func, a->site);
 	if (!r)
 		return;
+	s->rec[r].stack = a->stack;
 	if (size > WIDE_STORE && !weak)
 		add_range(s, a->pid, a->addr, end, r);
 	for (uint64_t g = a->addr / GRANULE; g <= (end - 1) / GRANULE && size <= WIDE_STORE; g++)
@@ -179,7 +181,7 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 
 static struct answer answer_of(const struct record *r, enum near near)
 {
-	return (struct answer){ .producer = r->func, .near = (uint8_t)near };
+	return (struct answer){ .producer = r->func, .stack = r->stack, .near = (uint8_t)near };
 }
 
 /* Memory that nobody was seen to write. */
@@ -210,6 +212,7 @@ static struct answer overwritten(const struct sweep_state *s, struct answer a, u
 
 	if (over != FLOW_NONE) {
 		a.producer = s->in->sites[over].func;
+		a.stack = 0;
 		a.overwritten = true;
 	}
 	return a;
@@ -285,7 +288,8 @@ static void take_load(struct sweep_state *s, const struct in_access *a)
 	/* a wide load may read what several stores wrote: ask at several places */
 	uint32_t parts = size <= GRANULE ? 1 : size / GRANULE < READ_PARTS ? size / GRANULE : READ_PARTS;
 	const struct in_object *obj = in_object_at(s->in, a->pid, a->addr, a->time);
-	struct read_answer r = { .site = a->site, .func = a->func, .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE };
+	struct read_answer r = { .site = a->site, .func = a->func, .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE,
+				 .stack = a->stack };
 
 	for (uint32_t i = 0; i < parts; i++) {
 		uint32_t from = (uint32_t)((uint64_t)size * i / parts), to = (uint32_t)((uint64_t)size * (i + 1) / parts);

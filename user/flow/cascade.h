@@ -15,6 +15,7 @@ enum near { NEAR_CONSTANT = 1, NEAR_GRANULE, NEAR_LINE, NEAR_BLOCK, NEAR_PAGE, N
 
 struct answer {
 	uint32_t producer; /* function */
+	uint32_t stack;	   /* of its store, index of in->stack + 1; 0 unknown */
 	uint8_t near;	   /* enum near */
 	bool overwritten;  /* the overwrite test replaced the recorded writer */
 };
@@ -25,6 +26,7 @@ struct read_answer {
 	double bytes;	     /* it stands for */
 	uint64_t addr;
 	uint32_t object, size; /* object: index or FLOW_NONE; size: of this part */
+	uint32_t stack; /* of the read, index of in->stack + 1; 0 unknown */
 	struct answer a;
 };
 

@@ -42,6 +42,52 @@ static void take_figures(struct flow_func *n, const struct fmt_x_func *x, bool s
 	add(&n->out_uma, unique ? counted(x->out_unique[class]) : NAN);
 }
 
+static void larger(double *figure, double v)
+{
+	if (!(*figure >= v))
+		*figure = v;
+}
+
+/* Of two functions of one name, one may have called the other: the larger is what is certain. */
+static int inclusive(const struct flow_input *in, bool stack, struct flow *out)
+{
+	for (size_t i = 0; i < in->x_func_count; i++) {
+		const struct fmt_x_func *x = &in->x_func[i];
+		double load = 0, store = 0;
+		struct flow_inclusive *inc;
+		uint32_t f;
+
+		if (x->scope != FMT_X_INCLUSIVE)
+			continue;
+		f = func_for(out, in, x->function);
+		if (f == FLOW_NONE)
+			return -ENOMEM;
+		for (int k = 0; k < 4; k++) {
+			load += counted(x->load_bytes[k]);
+			store += counted(x->store_bytes[k]);
+		}
+		inc = &out->funcs[f].inc;
+		larger(&inc->instructions, counted(x->instructions));
+		larger(&inc->compute, counted(x->compute));
+		larger(&inc->load_bytes, load);
+		larger(&inc->store_bytes, store);
+	}
+	for (size_t i = 0; i < in->x_subtree_count; i++) {
+		const struct fmt_x_subtree *x = &in->x_subtree[i];
+		uint32_t f = func_for(out, in, x->function);
+		struct flow_inclusive *inc;
+
+		if (f == FLOW_NONE)
+			return -ENOMEM;
+		inc = &out->funcs[f].inc;
+		inc->in = inc->in_low = inc->in_high = counted(x->in[FMT_X_DATA]) + (stack ? counted(x->in[FMT_X_STACK]) : 0);
+		inc->out = inc->out_low = inc->out_high = counted(x->out[FMT_X_DATA]) + (stack ? counted(x->out[FMT_X_STACK]) : 0);
+		inc->local = counted(x->local[FMT_X_DATA]) + (stack ? counted(x->local[FMT_X_STACK]) : 0);
+	}
+	out->inclusive = true;
+	return 0;
+}
+
 static int run_exact(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
 {
 	bool unique = in->x_run.has & FMT_X_HAS_UNIQUE;
@@ -86,6 +132,8 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 		if (unique)
 			add(&edge->unique, o->ke ? NAN : counted(x->unique[o->stack ? FMT_X_BOTH : FMT_X_DATA]));
 	}
+	if (o->inclusive && inclusive(in, o->stack, out))
+		return -ENOMEM;
 	for (uint32_t f = 0; f < in->func_count; f++) {
 		uint32_t id = in->times ? flow_find(out, in->funcs[f].name, in->funcs[f].object) : FLOW_NONE;
 

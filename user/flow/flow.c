@@ -8,7 +8,8 @@
 
 void flow_init(struct flow *f)
 {
-	*f = (struct flow){ .engine = FLOW_SOFT, .duration_ns = NAN, .loads = NAN, .stores = NAN, .windows = NAN, .lost = NAN };
+	*f = (struct flow){ .engine = FLOW_SOFT, .duration_ns = NAN, .loads = NAN, .stores = NAN, .windows = NAN, .lost = NAN,
+			    .cut_stacks = NAN };
 }
 
 void flow_release(struct flow *f)
@@ -75,7 +76,8 @@ uint32_t flow_func(struct flow *f, const char *name, const char *object)
 		.in = 0, .in_uma = NAN, .in_low = NAN, .in_high = NAN,
 		.out = 0, .out_uma = NAN, .out_low = NAN, .out_high = NAN,
 		.instructions = NAN, .compute = NAN, .loads = NAN, .stores = NAN,
-		.load_bytes = NAN, .store_bytes = NAN, .stack_bytes = NAN, .self_ns = NAN, .calls = NAN,
+		.load_bytes = NAN, .store_bytes = NAN, .stack_bytes = NAN, .self_ns = NAN, .calls = NAN, .samples = NAN,
+		.inc = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN },
 	};
 	return id - 1;
 }

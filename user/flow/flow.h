@@ -37,6 +37,16 @@ enum flow_stack { FLOW_STACK_EXCLUDE = 0, FLOW_STACK_INCLUDE = 1 };
 #define FLOW_KERNEL "(kernel)"
 #define FLOW_UNKNOWN "(unknown)"
 
+/* A function with all that it calls: what happened while it was on the stack. in: read inside, written
+ * last outside; out: the reverse; local: both inside, which is no traffic of the whole. */
+struct flow_inclusive {
+	double in, in_low, in_high;
+	double out, out_low, out_high;
+	double local;
+	double samples; /* reads that in, out and local rest on; NaN: counted */
+	double instructions, compute, load_bytes, store_bytes, time_ns;
+};
+
 struct flow_func {
 	const char *name, *object; /* never NULL; object may be "" */
 	double in, in_uma, in_low, in_high;
@@ -45,6 +55,8 @@ struct flow_func {
 	double instructions, compute, loads, stores;
 	double load_bytes, store_bytes, stack_bytes;
 	double self_ns, calls;
+	double samples; /* of loads and stores; NaN: counted, or unknown */
+	struct flow_inclusive inc; /* NaN unless asked for */
 };
 
 struct flow_edge {
@@ -65,6 +77,8 @@ struct flow {
 	double level;	   /* of the intervals, 0.95; 0 = none */
 	double duration_ns; /* NaN unknown */
 	double loads, stores, windows, lost; /* samples it rests on; NaN = not applicable */
+	bool inclusive;	      /* asked for: funcs[].inc holds what is known */
+	double cut_stacks;    /* share of the bytes read on stacks that do not reach the thread's start; NaN unknown */
 	struct flow_func *funcs;
 	uint32_t func_count, func_cap;
 	struct flow_edge *edges;

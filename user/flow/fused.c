@@ -11,6 +11,7 @@
 
 #include "flow/cascade.h"
 #include "flow/estimators.h"
+#include "flow/inclusive.h"
 #include "flow/uma.h"
 
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
@@ -522,6 +523,8 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 		err = edge_uma(&f, out);
 	if (!err)
 		err = flow_figures(in, o, out);
+	if (!err && o->inclusive)
+		err = flow_inclusive(in, o, &f.c, out);
 	fit_release(&f);
 	return err == -ENOMEM ? err_set(e, err, "out of memory") : err;
 }

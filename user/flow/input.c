@@ -231,11 +231,13 @@ static int take_fixed(struct raw *r, const struct store_chunk *c, uint32_t i)
 		struct fmt_module module;
 		struct fmt_mapping mapping;
 		struct fmt_object object;
+		struct fmt_process process;
 		struct fmt_sysio sysio;
 		struct fmt_end end;
 		struct fmt_x_func x_func;
 		struct fmt_x_edge x_edge;
 		struct fmt_x_slice x_slice;
+		struct fmt_x_subtree x_subtree;
 		struct fmt_x_use x_use;
 		struct fmt_x_object x_object;
 	} u;
@@ -262,6 +264,9 @@ static int take_fixed(struct raw *r, const struct store_chunk *c, uint32_t i)
 	case FMT_OBJECT:
 		store_rec(c, i, &u.object, sizeof(u.object));
 		return PUSH(r, r->object, r->object_count, r->object_cap, u.object);
+	case FMT_PROCESS:
+		store_rec(c, i, &u.process, sizeof(u.process));
+		return u.process.comm ? put_id(r, &in->comms, u.process.pid, u.process.comm) : 0;
 	case FMT_SYSIO:
 		store_rec(c, i, &u.sysio, sizeof(u.sysio));
 		return PUSH(r, in->sysio, in->sysio_count, in->sysio_cap,
@@ -281,6 +286,9 @@ static int take_fixed(struct raw *r, const struct store_chunk *c, uint32_t i)
 	case FMT_X_SLICE:
 		store_rec(c, i, &u.x_slice, sizeof(u.x_slice));
 		return PUSH(r, in->x_slice, in->x_slice_count, in->x_slice_cap, u.x_slice);
+	case FMT_X_SUBTREE:
+		store_rec(c, i, &u.x_subtree, sizeof(u.x_subtree));
+		return PUSH(r, in->x_subtree, in->x_subtree_count, in->x_subtree_cap, u.x_subtree);
 	case FMT_X_USE:
 		store_rec(c, i, &u.x_use, sizeof(u.x_use));
 		return PUSH(r, in->x_use, in->x_use_count, in->x_use_cap, u.x_use);
@@ -390,6 +398,13 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	return n;
 }
 
+const char *in_comm(const struct flow_input *in, uint32_t pid)
+{
+	const uint64_t *at = map_get(&in->comms, pid);
+
+	return at ? store_str(in->reader, (uint32_t)*at) : NULL;
+}
+
 void flow_input_release(struct flow_input *in)
 {
 	if (!in)
@@ -412,9 +427,11 @@ void flow_input_release(struct flow_input *in)
 	free(in->x_func);
 	free(in->x_edge);
 	free(in->x_slice);
+	free(in->x_subtree);
 	free(in->x_use);
 	free(in->x_object);
 	free(in->build_ids);
+	map_release(&in->comms);
 	flow_cache_release(&in->cache);
 	store_reader_free(in->reader);
 	memset(in, 0, sizeof(*in));

@@ -24,6 +24,7 @@ struct in_func {
 struct in_site {
 	uint64_t ip;
 	uint32_t module, func;
+	bool clears; /* the function whose code it is, whoever it is attributed to */
 };
 
 struct in_access {
@@ -94,6 +95,7 @@ struct in_stack {
 
 struct in_function_time {
 	double self_ns, instructions;
+	double inc_ns, inc_instructions; /* while it was on the stack; with opts.stacks */
 	uint64_t samples;
 };
 
@@ -146,6 +148,8 @@ struct flow_input {
 	size_t x_func_count, x_func_cap;
 	struct fmt_x_edge *x_edge;
 	size_t x_edge_count, x_edge_cap;
+	struct fmt_x_subtree *x_subtree;
+	size_t x_subtree_count, x_subtree_cap;
 	struct fmt_x_slice *x_slice;
 	size_t x_slice_count, x_slice_cap;
 	struct fmt_x_use *x_use; /* object = index of object_site */
@@ -153,6 +157,7 @@ struct flow_input {
 	struct fmt_x_object *x_object;
 	size_t x_object_count, x_object_cap;
 
+	struct map comms; /* pid -> string */
 	struct flow_cache cache;
 	struct store_reader *reader; /* owns the strings */
 	char command[256];
@@ -173,6 +178,8 @@ void flow_input_release(struct flow_input *in);
 
 /* Index of a function by name, added on first use. FLOW_NONE when out of memory. */
 uint32_t in_func_add(struct flow_input *in, const char *name, const char *object);
+/* What the process is called, NULL if the profile does not say. */
+const char *in_comm(const struct flow_input *in, uint32_t pid);
 /* The region of an address, NULL if none is known. */
 const struct in_region *in_region_at(const struct flow_input *in, uint32_t pid, uint64_t addr);
 /* The object that held this address then, NULL if none is known. */

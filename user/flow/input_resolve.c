@@ -188,10 +188,11 @@ static int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t 
 {
 	const struct site_key *k = intern_get(&r->site_keys, *site + 1, NULL);
 	struct site_key final;
-	bool added;
+	bool added, clears;
 	uint32_t id, caller, f = func_of_code(r, k->ip, k->module, k->function);
 	size_t cap = r->in->site_cap;
 
+	clears = f != FLOW_NONE && r->in->funcs[f].clears;
 	caller = stub_caller(r, f, stack);
 	if (caller != FLOW_NONE)
 		f = caller;
@@ -209,7 +210,7 @@ static int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t 
 		return err_set(r->e, -ENOMEM, "out of memory");
 	r->in->site_cap = (uint32_t)cap;
 	if (added)
-		r->in->sites[r->in->site_count++] = (struct in_site){ .ip = k->ip, .module = k->module, .func = f };
+		r->in->sites[r->in->site_count++] = (struct in_site){ .ip = k->ip, .module = k->module, .func = f, .clears = clears };
 	*site = id - 1;
 	*func = f;
 	return 0;
@@ -296,6 +297,8 @@ static int resolve_exact(struct raw *r)
 		in->x_edge[i].producer = func_by_record(r, in->x_edge[i].producer);
 		in->x_edge[i].consumer = func_by_record(r, in->x_edge[i].consumer);
 	}
+	for (size_t i = 0; i < in->x_subtree_count; i++)
+		in->x_subtree[i].function = func_by_record(r, in->x_subtree[i].function);
 	for (size_t i = 0; i < in->x_slice_count; i++)
 		in->x_slice[i].function = func_by_record(r, in->x_slice[i].function);
 	for (size_t i = 0; i < in->x_use_count; i++)
@@ -326,6 +329,12 @@ static int resolve_samples(struct raw *r)
 
 		if (!at || !r->stack[*at].count)
 			continue;
+		for (uint32_t k = 0; *at < in->stack_count && k < in->stack[*at].count; k++) {
+			struct in_function_time *t = &in->times[in->stack_func[in->stack[*at].first + k]];
+
+			t->inc_ns += r->cell[i].ns;
+			t->inc_instructions += r->cell[i].instructions;
+		}
 		leaf = &r->frame[r->stack[*at].first];
 		f = func_of_code(r, leaf->addr, leaf->module, 0);
 		if (r->o.main_image && leaf->module != r->main_module && (m = main_caller(r, r->cell_stack[i])) != FLOW_NONE)

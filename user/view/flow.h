@@ -12,6 +12,8 @@
 #include "util/buf.h"
 #include "view/text.h"
 
+struct flow_threads;
+
 struct flow_view {
 	const struct flow *flow;
 	double min_share;  /* edges below this share of all bytes are left out of lists and graphs */
@@ -19,14 +21,21 @@ struct flow_view {
 	unsigned top;	   /* functions of the matrix, 0: 12 */
 	unsigned rows;	   /* edges listed; 0: 20 */
 	const char *source; /* what the profile is called */
+	const struct flow_threads *threads; /* NULL: not asked for */
 	const char *notes; /* sentences on what is missing or degraded, or NULL */
 };
 
+bool flow_matches(const char *pattern, const struct flow_func *f); /* NULL matches everything */
 bool flow_shown(const struct flow_view *v, const struct flow_edge *e);
+/* Is it one of those that --producer and --consumer ask for? */
+bool flow_named(const struct flow_view *v, const struct flow_func *f);
 void flow_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
 void flow_json(const struct flow_view *v, struct buf *out); /* accperf.flow/1; not cut by min_share unless set */
 void flow_dot(const struct flow_view *v, struct buf *out);
 void flow_xml(const struct flow_view *v, struct buf *out);
+/* Parts of flow_text(). */
+void flow_text_map(const struct flow_view *v, const struct text_style *s, struct buf *out);
+void flow_text_edges(const struct flow_view *v, const struct text_style *s, struct buf *out);
 extern const char flow_schema[];
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "util/json.h"
 #include "view/flow.h"
+#include "view/flow_threads.h"
 
 /* Counts are whole numbers in JSON, estimates rounded to one. */
 static void count(struct json *j, const char *key, double v)
@@ -13,7 +14,26 @@ static void count(struct json *j, const char *key, double v)
 		json_u64(j, key, text_whole(v));
 }
 
-static void function(struct json *j, const struct flow_func *n)
+static void inclusive(struct json *j, const struct flow_inclusive *n)
+{
+	json_obj(j, "inclusive");
+	count(j, "in", n->in);
+	count(j, "in_low", n->in_low);
+	count(j, "in_high", n->in_high);
+	count(j, "out", n->out);
+	count(j, "out_low", n->out_low);
+	count(j, "out_high", n->out_high);
+	count(j, "local", n->local);
+	count(j, "samples", n->samples);
+	count(j, "instructions", n->instructions);
+	count(j, "compute", n->compute);
+	count(j, "load_bytes", n->load_bytes);
+	count(j, "store_bytes", n->store_bytes);
+	count(j, "time_ns", n->time_ns);
+	json_end(j);
+}
+
+static void function(struct json *j, const struct flow *f, const struct flow_func *n)
 {
 	json_obj(j, NULL);
 	json_str(j, "name", n->name);
@@ -37,6 +57,10 @@ static void function(struct json *j, const struct flow_func *n)
 	count(j, "out_high", n->out_high);
 	json_bool(j, "in_uma_is_lower_bound", n->in_uma_bound);
 	json_bool(j, "out_uma_is_lower_bound", n->out_uma_bound);
+	if (f->inclusive && !flow_is_pseudo(n))
+		inclusive(j, &n->inc);
+	else
+		json_null(j, "inclusive");
 	json_end(j);
 }
 
@@ -64,9 +88,10 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	count(&j, "windows", f->windows);
 	count(&j, "lost", f->lost);
 	json_end(&j);
+	json_f64(&j, "cut_stacks", f->cut_stacks);
 	json_arr(&j, "functions");
 	for (uint32_t i = 0; i < f->func_count; i++)
-		function(&j, &f->funcs[i]);
+		function(&j, f, &f->funcs[i]);
 	json_end(&j);
 	json_arr(&j, "edges");
 	for (size_t i = 0; i < f->edge_count; i++) {
@@ -87,6 +112,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 		json_end(&j);
 	}
 	json_end(&j);
+	flow_threads_json(v, &j);
 	json_end(&j);
 	buf_addch(out, '\n');
 }
@@ -99,14 +125,19 @@ const char flow_schema[] =
 	"\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"unit\":{\"const\":\"bytes\"},"
 	"\"attribute\":{\"enum\":[\"self\",\"main\"]},\"bias\":{\"enum\":[\"time\",null]},\"level\":{\"type\":[\"number\",\"null\"]},"
 	"\"duration_ns\":" COUNT ",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT ",\"stores\":" COUNT
-	",\"windows\":" COUNT ",\"lost\":" COUNT "}},"
+	",\"windows\":" COUNT ",\"lost\":" COUNT "}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"in\",\"out\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"in\":" COUNT ",\"in_uma\":" COUNT
 	",\"out\":" COUNT ",\"out_uma\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"loads\":" COUNT
 	",\"stores\":" COUNT ",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT ",\"stack_bytes\":" COUNT ",\"self_ns\":" COUNT
 	",\"calls\":" COUNT ",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
-	",\"in_uma_is_lower_bound\":{\"type\":\"boolean\"},\"out_uma_is_lower_bound\":{\"type\":\"boolean\"}}}},"
+	",\"in_uma_is_lower_bound\":{\"type\":\"boolean\"},\"out_uma_is_lower_bound\":{\"type\":\"boolean\"},"
+	"\"inclusive\":{\"type\":[\"object\",\"null\"],\"required\":[\"in\",\"out\",\"local\"],\"properties\":{\"in\":" COUNT
+	",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
+	",\"local\":" COUNT ",\"samples\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"load_bytes\":" COUNT
+	",\"store_bytes\":" COUNT ",\"time_ns\":" COUNT "}}}}},"
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"bytes\","
 	"\"unique_bytes\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":{\"type\":\"string\"},"
 	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"low\":" COUNT ",\"high\":" COUNT
-	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"}}}}}}";
+	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"}}}},"
+	FLOW_THREADS_SCHEMA "}}";

@@ -5,20 +5,26 @@
 #include <string.h>
 
 #include "view/flow.h"
+#include "view/flow_threads.h"
 
 #define NAME_COLUMNS 26
 
-static bool matches(const char *pattern, const struct flow_func *f)
+bool flow_matches(const char *pattern, const struct flow_func *f)
 {
 	return !pattern || !strcmp(pattern, f->name) || !fnmatch(pattern, f->name, 0);
+}
+
+bool flow_named(const struct flow_view *v, const struct flow_func *f)
+{
+	return (!v->producer && !v->consumer) || (v->producer && flow_matches(v->producer, f)) || (v->consumer && flow_matches(v->consumer, f));
 }
 
 bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
 {
 	const struct flow *f = v->flow;
 
-	return e->bytes >= v->min_share * flow_total(f) && matches(v->producer, &f->funcs[e->producer]) &&
-	       matches(v->consumer, &f->funcs[e->consumer]);
+	return e->bytes >= v->min_share * flow_total(f) && flow_matches(v->producer, &f->funcs[e->producer]) &&
+	       flow_matches(v->consumer, &f->funcs[e->consumer]);
 }
 
 static void bytes_or_unknown(struct buf *out, double v, unsigned columns)
@@ -94,7 +100,7 @@ static struct rank *ranked(const struct flow_view *v, uint32_t *count)
 	return r;
 }
 
-static void matrix(const struct flow_view *v, const struct text_style *s, struct buf *out)
+void flow_text_map(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	unsigned width = s->width ? s->width : 120, top = v->top ? v->top : 12, fits = (width - NAME_COLUMNS - 5) / 4;
@@ -146,7 +152,7 @@ static void interval(struct buf *out, const struct flow_edge *e, double total, e
 	text_pad_left(out, b.data ? b.data : "", 14);
 }
 
-static void edges(const struct flow_view *v, const struct text_style *s, struct buf *out)
+void flow_text_edges(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	double total = flow_total(f), rest = 0;
@@ -219,6 +225,76 @@ static void functions(const struct flow_view *v, const struct text_style *s, str
 	buf_addch(out, '\n');
 }
 
+static int by_traffic(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? 1 : -1;
+	return (x->func > y->func) - (x->func < y->func);
+}
+
+static void half(struct buf *out, double value, double low, double high)
+{
+	AUTO_BUF(b);
+
+	if (high > low && value > 0)
+		buf_addf(&b, "+-%.0f%%", 50 * (high - low) / value);
+	text_pad_left(out, b.data ? b.data : "", 8);
+}
+
+/* Functions with all they call, by what passes between them and the rest. */
+static void inclusive(const struct flow_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct flow *f = v->flow;
+	struct rank *r = calloc(f->func_count + 1, sizeof(*r));
+	unsigned rows = v->rows ? v->rows : 20, shown = 0, name = s->width && s->width < 90 ? 25 : 35;
+
+	for (uint32_t i = 0; r && i < f->func_count; i++) {
+		const struct flow_inclusive *n = &f->funcs[i].inc;
+
+		r[i] = (struct rank){ i, (isnan(n->in) ? 0 : n->in) + (isnan(n->out) ? 0 : n->out) + (isnan(n->local) ? 0 : n->local) };
+	}
+	if (!r)
+		return;
+	qsort(r, f->func_count, sizeof(*r), by_traffic);
+	text_hue_on(out, s, TEXT_BOLD);
+	text_name(out, "function with what it calls", name - 1, name);
+	buf_addstr(out, "      IN                OUT            within   load");
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (uint32_t i = 0; i < f->func_count && shown < rows; i++) {
+		const struct flow_func *fn = &f->funcs[r[i].func];
+
+		if (flow_is_pseudo(fn) || isnan(fn->inc.in) || !flow_named(v, fn))
+			continue;
+		text_name(out, fn->name, name - 1, name);
+		bytes_or_unknown(out, fn->inc.in, 9);
+		half(out, fn->inc.in, fn->inc.in_low, fn->inc.in_high);
+		bytes_or_unknown(out, fn->inc.out, 10);
+		half(out, fn->inc.out, fn->inc.out_low, fn->inc.out_high);
+		bytes_or_unknown(out, fn->inc.local, 10);
+		bytes_or_unknown(out, fn->inc.load_bytes, 9);
+		buf_addch(out, '\n');
+		shown++;
+	}
+	if (f->cut_stacks > 0.001)
+		buf_addf(out, "%.1f%% of the bytes were read on stacks that do not reach the thread's start: outer functions lack them\n",
+			 100 * f->cut_stacks);
+	if (f->engine == FLOW_EXACT && isnan(f->loads))
+		buf_addstr(out, "IN and OUT with callees are counted for `accperf exact --candidate FUNCTION` only\n");
+	buf_addch(out, '\n');
+	free(r);
+}
+
+static bool any_shown(const struct flow_view *v)
+{
+	for (size_t i = 0; i < v->flow->edge_count; i++)
+		if (flow_shown(v, &v->flow->edges[i]))
+			return true;
+	return false;
+}
+
 void flow_text(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
@@ -228,9 +304,17 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 		buf_addstr(out, "no bytes between functions were seen\n");
 		return;
 	}
-	matrix(v, s, out);
-	edges(v, s, out);
+	if (!any_shown(v)) {
+		buf_addstr(out, "no edge passes --producer, --consumer and --min-share\n");
+		return;
+	}
+	flow_text_map(v, s, out);
+	flow_text_edges(v, s, out);
 	functions(v, s, out);
+	if (f->inclusive)
+		inclusive(v, s, out);
+	if (v->threads)
+		flow_threads_text(v, s, out);
 	buf_addf(out, "%s, %s semantics, stack %sd", flow_engine_str(f->engine), flow_semantics_str(f->semantics), flow_stack_str(f->stack));
 	if (f->engine != FLOW_EXACT || !isnan(f->loads)) {
 		buf_addstr(out, "; ");

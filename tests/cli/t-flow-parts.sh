@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# flow --inclusive and --threads against what is known, and flow on profiles that hold nothing for it.
+. "$(dirname "$0")/../lib.sh"
+need jq || { skip "parts of flow" "needs jq"; exit 0; }
+
+# ---- nothing to show ----
+"$TOP/build/mkprofile" time.data || { fail "mkprofile"; exit 1; }
+: >empty.data; head -c 3000 /dev/zero >zero.data; head -c 1000 time.data >cut.data
+for form in '' --json --xml --dot '--svg -o x.svg' --inclusive --threads; do
+	# shellcheck disable=SC2086
+	expect_status 1 "time samples only, flow $form: failed" accperf flow -i time.data $form
+	check "... with a sentence, and nothing else" sh -c 'grep -q "holds no memory accesses; record with" err && [ ! -s out ] && [ ! -e x.svg ]'
+done
+for f in empty.data zero.data /dev/null . cut.data missing.data; do
+	expect_status 1 "flow of $f: failed" accperf flow -i "$f" --svg -o x.svg
+	check "... with a sentence, and no picture" sh -c 'grep -q "^accperf: error: ..........*" err && [ ! -s out ] && [ ! -e x.svg ]'
+done
+check "a torn profile is called that" sh -c 'accperf flow -i cut.data 2>&1 | grep -qE "(cut|damage|lost|end)"'
+expect_status 2 "a picture of inclusive figures is wrong usage" accperf flow --inclusive --svg
+ls "$TOP"/build/exact/*-amd64-linux >/dev/null 2>&1 || { skip "parts of flow" "the exact engine is not built"; exit 0; }
+
+# ---- inclusive of callees: counted for candidates, estimated from the same run ----
+accperf exact -q -o j.data --candidate main,forward_dct,inverse_dct,encode_block,decode_block --emit-samples 1000:1 --emit-census 256 --emit-windows 300 \
+	-- "$WORKLOADS/jpeg" --rounds 5 >/dev/null 2>err || { fail "exact run"; cat err; exit 1; }
+accperf flow -i j.data --inclusive --json >truth.json
+accperf flow -i j.data --estimator fused --inclusive --json >est.json
+accperf help --json-schema flow >schema.json
+check "JSON follows its schema" python3 -c 'import json,jsonschema; [jsonschema.validate(json.load(open(f)), json.load(open("schema.json"))) for f in ("truth.json", "est.json")]'
+near() { # FUNCTION FIGURE PER_CENT
+	jq -e --slurpfile t truth.json --arg f "$1" --arg w "$2" --argjson p "$3" '
+		def it: .functions[] | select(.name == $f) | .inclusive[$w];
+		($t[0] | it) as $true | (it - $true | fabs) < $true * $p / 100' est.json
+}
+# the seed is fixed; margins are twice the intervals' half widths
+check "what inverse_dct and its callees read" near inverse_dct in 8
+check "what forward_dct and its callees read" near forward_dct in 8
+check "what they write for others" near forward_dct out 30
+check "most of what main causes stays inside" near main local 5
+check "of main, what is read from elsewhere is little" near main in 40
+check "encode_block: with put_bits, which reads its own words" near encode_block local 50
+check "inclusive bytes loaded" near main load_bytes 5
+check "self flow and inclusive flow of a leaf agree" jq -e '.functions[] | select(.name == "inverse_dct") | (.in - .inclusive.in | fabs) < .in / 100' est.json
+check "every inclusive figure has an interval and samples" jq -e 'all(.functions[].inclusive | values | select(.in != null); .in_low <= .in and .in <= .in_high and .samples != null)' est.json
+check "without --inclusive it is null" sh -c 'accperf flow -i j.data --json | jq -e "all(.functions[]; .inclusive == null) and .threads == null"'
+check "text has the table" sh -c 'accperf flow -i j.data --estimator fused --inclusive | grep -q "^function with what it calls"'
+expect_status 1 "counted figures have no threads" accperf flow -i j.data --estimator exact --tid 77
+expect_status 1 "a function that is not there" accperf flow -i j.data --producer nosuch --svg -o x.svg
+check "... is named, and no picture made" sh -c 'grep -q "no function .nosuch." err && [ ! -e x.svg ]'
+check "a limit that nothing passes is said" sh -c 'accperf flow -i j.data --producer make_tables --consumer make_tables --min-share 50 | grep -q "no edge passes"'
+
+# ---- threads ----
+accperf exact -q -o s.data --emit-samples 500:1 --emit-windows 300 --emit-census 256 -- "$WORKLOADS/sharing" >/dev/null 2>err || { fail "exact run"; cat err; exit 1; }
+accperf flow -i s.data --estimator fused --threads --json >threads.json
+check "threads follow the schema" python3 -c 'import json,jsonschema; jsonschema.validate(json.load(open("threads.json")), json.load(open("schema.json")))'
+# thread 1 sends 1.6 MB to thread 2, which reads as much of what nobody wrote
+check "what the first thread sends the second receives" jq -e '[.thread_edges[] | select(.producer_tid == 1 and .consumer_tid == 2) | .bytes][0] as $b | $b > 1.3e6 and $b < 2e6' threads.json
+check "hardly anything comes back" jq -e '([.thread_edges[] | select(.producer_tid == 2 and .consumer_tid == 1) | .bytes] | add // 0) < 1e5' threads.json
+check "IN of all threads is the sum of the edges" jq -e '([.threads[].in] | add) as $in | ([.thread_edges[] | select(.consumer_tid) | .bytes] | add) | . - $in | fabs < 1000' threads.json
+shared() { jq -e --arg o "$1" "[.shared_lines[] | select(.object == \$o)] | $2" threads.json; }
+check "counters side by side are shared falsely" shared side_by_side 'length == 1 and .[0].threads[0].written == "0-7" and .[0].threads[1].written == "40-47"'
+check "so is what one reads beside what the other writes" shared reader_writer 'length == 1 and .[0].threads[1].written == ""'
+check "functions that do it are named" shared side_by_side '.[0].threads[0].function == "first_counts"'
+for o in apart both_write in_turn letter; do check "$o is not" shared $o 'length == 0'; done
+check "lines of which both use the same bytes are counted" jq -e '.lines_truly_shared >= 1' threads.json
+accperf flow -i s.data --estimator fused --threads >threads.txt
+check "the text says it, too" grep -q 'side_by_side' threads.txt

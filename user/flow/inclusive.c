@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/inclusive.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/estimators.h"
+
+/* Reads that agree in all that matters here. */
+struct group {
+	uint32_t edge, reader, writer; /* edge: of the result; stacks: index + 1, 0 unknown */
+	double bytes, n;
+};
+
+/* On which stacks a function reads (or writes): sorted by it, so that its share of each is at hand. */
+struct habit {
+	uint32_t func, stack;
+	double weight;
+};
+
+struct side { /* how likely each function is on the stack of one end of an edge */
+	double *p; /* by function of the input */
+	uint32_t *touched;
+	uint32_t count;
+};
+
+struct sums { /* by function of the input */
+	double *in, *out, *local, *n, *in_var, *out_var;
+};
+
+struct work {
+	const struct flow_input *in;
+	const struct est_opts *o;
+	struct flow *f;
+	uint32_t *id;	 /* function of the input -> of the result, FLOW_NONE */
+	uint32_t *func;	 /* and back; the first of a name */
+	struct group *group;
+	size_t group_count, group_cap;
+	struct intern group_keys;
+	struct habit *habit[2]; /* of reading, of writing */
+	size_t habit_count[2], habit_cap[2];
+	struct intern habit_keys[2];
+	struct side reader, writer;
+	struct sums all, edge; /* edge: of the edge at hand */
+	uint32_t *edge_touched;
+	uint32_t edge_touched_count;
+	bool *edge_on;
+};
+
+static int add_group(struct work *w, uint32_t edge, uint32_t reader, uint32_t writer, double bytes, double n)
+{
+	const uint32_t key[3] = { edge, reader, writer };
+	bool added;
+	uint32_t id = intern_add(&w->group_keys, key, sizeof(key), &added);
+
+	if (!id || (added && !input_array_room((void **)&w->group, w->group_count, &w->group_cap, sizeof(*w->group))))
+		return -ENOMEM;
+	if (added)
+		w->group[w->group_count++] = (struct group){ .edge = edge, .reader = reader, .writer = writer };
+	w->group[id - 1].bytes += bytes;
+	w->group[id - 1].n += n;
+	return 0;
+}
+
+static int take_reads(struct work *w, const struct cascade *c)
+{
+	for (size_t i = 0; i < c->read_count; i++) {
+		const struct read_answer *r = &c->reads[i];
+		const struct flow_edge *e = flow_get(w->f, w->id[r->a.producer], w->id[r->func]);
+
+		if (e && add_group(w, (uint32_t)(e - w->f->edges), r->stack, r->a.stack, r->bytes, 1))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Edges that only windows know. */
+static int take_rest(struct work *w)
+{
+	bool *seen = calloc(w->f->edge_count + 1, sizeof(*seen));
+	int err = seen ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < w->group_count; i++)
+		seen[w->group[i].edge] |= w->group[i].bytes > 0;
+	for (size_t i = 0; !err && i < w->f->edge_count; i++)
+		if (!seen[i])
+			err = add_group(w, (uint32_t)i, 0, 0, 1, 0);
+	free(seen);
+	return err;
+}
+
+static int by_func(const void *a, const void *b)
+{
+	const struct habit *x = a, *y = b;
+
+	if (x->func != y->func)
+		return x->func < y->func ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static int learn_habits(struct work *w)
+{
+	for (size_t i = 0; i < w->in->access_count; i++) {
+		const struct in_access *a = &w->in->access[i];
+		double bytes = a->weight * a->size;
+
+		if (!a->stack || (!w->o->stack && (a->flags & FMT_A_STACK)))
+			continue;
+		for (int k = 0; k < 2; k++) {
+			const uint32_t key[2] = { a->func, a->stack };
+			bool added;
+			uint32_t id;
+
+			if (!(a->flags & (k ? FMT_A_STORE : FMT_A_LOAD)))
+				continue;
+			id = intern_add(&w->habit_keys[k], key, sizeof(key), &added);
+			if (!id || (added && !input_array_room((void **)&w->habit[k], w->habit_count[k], &w->habit_cap[k], sizeof(*w->habit[k]))))
+				return -ENOMEM;
+			if (added)
+				w->habit[k][w->habit_count[k]++] = (struct habit){ .func = a->func, .stack = a->stack };
+			/* the census has no weight, but it is better than nothing */
+			w->habit[k][id - 1].weight += bytes > 0 ? bytes : 1e-6;
+		}
+	}
+	for (int k = 0; k < 2; k++)
+		if (w->habit_count[k])
+			qsort(w->habit[k], w->habit_count[k], sizeof(*w->habit[k]), by_func);
+	return 0;
+}
+
+static void put_p(struct side *s, uint32_t func, double p)
+{
+	if (!(s->p[func] > 0))
+		s->touched[s->count++] = func;
+	s->p[func] = s->p[func] + p < 1 ? s->p[func] + p : 1;
+}
+
+static void put_stack(const struct work *w, struct side *s, uint32_t stack, double p)
+{
+	const struct in_stack *st = &w->in->stack[stack - 1];
+
+	for (uint32_t i = 0; i < st->count; i++)
+		put_p(s, w->in->stack_func[st->first + i], p);
+}
+
+static void clear_side(struct side *s)
+{
+	while (s->count)
+		s->p[s->touched[--s->count]] = 0;
+}
+
+/* Pseudo-functions are outside of everything. */
+static void fill_side(const struct work *w, struct side *s, int writes, uint32_t stack, uint32_t func)
+{
+	const struct habit *h = w->habit[writes];
+	size_t lo = 0, hi = w->habit_count[writes];
+	double all = 0;
+
+	clear_side(s);
+	if (func == FLOW_NONE || w->in->funcs[func].name[0] == '(')
+		return;
+	if (stack) {
+		put_stack(w, s, stack, 1);
+	} else {
+		while (lo < hi) {
+			size_t mid = (lo + hi) / 2;
+
+			if (h[mid].func < func)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		for (size_t i = lo; i < w->habit_count[writes] && h[i].func == func; i++)
+			all += h[i].weight;
+		for (size_t i = lo; i < w->habit_count[writes] && h[i].func == func; i++)
+			put_stack(w, s, h[i].stack, h[i].weight / all);
+	}
+	/* whoever accesses is there in any case */
+	put_p(s, func, 1);
+}
+
+static void touch(struct work *w, uint32_t func)
+{
+	if (!w->edge_on[func]) {
+		w->edge_on[func] = true;
+		w->edge_touched[w->edge_touched_count++] = func;
+	}
+}
+
+static void share_out(struct work *w, const struct group *g, double bytes)
+{
+	for (int k = 0; k < 2; k++) {
+		const struct side *s = k ? &w->writer : &w->reader;
+
+		for (uint32_t i = 0; i < s->count; i++) {
+			uint32_t f = s->touched[i];
+			double r = w->reader.p[f], wr = w->writer.p[f];
+
+			if (k && r > 0)
+				continue; /* done among the readers */
+			touch(w, f);
+			w->edge.in[f] += bytes * r * (1 - wr);
+			w->edge.out[f] += bytes * (1 - r) * wr;
+			w->edge.local[f] += bytes * r * wr;
+			w->edge.n[f] += g->n * (r + wr - r * wr);
+		}
+	}
+}
+
+/* Of the edge's own interval, and of how it is split between inside and outside. */
+static double variance(double part, const struct flow_edge *e, double n, double z)
+{
+	double q = e->bytes > 0 ? part / e->bytes : 0, half = isnan(e->low) ? 0 : (e->high - e->low) / 2;
+
+	return q * half * q * half + (n > 0 ? z * z * e->bytes * e->bytes * q * (1 - q) / n : 0);
+}
+
+static void end_edge(struct work *w, const struct flow_edge *e, double n)
+{
+	while (w->edge_touched_count) {
+		uint32_t f = w->edge_touched[--w->edge_touched_count];
+
+		w->all.in[f] += w->edge.in[f];
+		w->all.out[f] += w->edge.out[f];
+		w->all.local[f] += w->edge.local[f];
+		w->all.n[f] += w->edge.n[f];
+		w->all.in_var[f] += variance(w->edge.in[f], e, n, 1.96);
+		w->all.out_var[f] += variance(w->edge.out[f], e, n, 1.96);
+		w->edge.in[f] = w->edge.out[f] = w->edge.local[f] = w->edge.n[f] = 0;
+		w->edge_on[f] = false;
+	}
+}
+
+static int by_edge(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->edge != y->edge)
+		return x->edge < y->edge ? -1 : 1;
+	if (x->reader != y->reader)
+		return x->reader < y->reader ? -1 : 1;
+	return (x->writer > y->writer) - (x->writer < y->writer);
+}
+
+static void add_up(struct work *w)
+{
+	if (w->group_count)
+		qsort(w->group, w->group_count, sizeof(*w->group), by_edge);
+	for (size_t i = 0, j; i < w->group_count; i = j) {
+		const struct flow_edge *e = &w->f->edges[w->group[i].edge];
+		double bytes = 0, n = 0;
+
+		for (j = i; j < w->group_count && w->group[j].edge == w->group[i].edge; j++) {
+			bytes += w->group[j].bytes;
+			n += w->group[j].n;
+		}
+		for (size_t k = i; k < j && bytes > 0; k++) {
+			fill_side(w, &w->reader, 0, w->group[k].reader, w->func[e->consumer]);
+			fill_side(w, &w->writer, 1, w->group[k].writer, w->func[e->producer]);
+			share_out(w, &w->group[k], e->bytes * w->group[k].bytes / bytes);
+		}
+		end_edge(w, e, n);
+	}
+}
+
+static void add(double *figure, double v)
+{
+	*figure = isnan(*figure) ? v : *figure + v;
+}
+
+/* Bytes loaded and stored while a function is on the stack; how much of it on stacks that are cut. */
+static void accesses(struct work *w)
+{
+	double all = 0, cut = 0;
+
+	for (size_t i = 0; i < w->in->access_count; i++) {
+		const struct in_access *a = &w->in->access[i];
+		const struct in_stack *s = a->stack ? &w->in->stack[a->stack - 1] : NULL;
+		double bytes = a->weight * a->size;
+
+		if (a->flags & FMT_A_CENSUS)
+			continue;
+		all += bytes;
+		cut += !s || !s->complete ? bytes : 0;
+		for (uint32_t k = 0; s && k < s->count; k++) {
+			uint32_t id = w->id[w->in->stack_func[s->first + k]];
+
+			if (id == FLOW_NONE)
+				continue;
+			add(&w->f->funcs[id].inc.load_bytes, a->flags & FMT_A_LOAD ? bytes : 0);
+			add(&w->f->funcs[id].inc.store_bytes, a->flags & FMT_A_STORE ? bytes : 0);
+		}
+	}
+	w->f->cut_stacks = all > 0 ? cut / all : NAN;
+}
+
+static void set_range(double value, double var, double *low, double *high)
+{
+	double half = sqrt(var);
+
+	*low = value > half ? value - half : 0;
+	*high = value + half;
+}
+
+static void put_out(struct work *w)
+{
+	for (uint32_t i = 0; i < w->in->func_count; i++) {
+		struct flow_inclusive *inc = w->id[i] == FLOW_NONE ? NULL : &w->f->funcs[w->id[i]].inc;
+		const struct in_function_time *t = &w->in->times[i];
+
+		if (!inc || w->func[w->id[i]] != i || w->in->funcs[i].name[0] == '(')
+			continue;
+		inc->in = w->all.in[i];
+		inc->out = w->all.out[i];
+		inc->local = w->all.local[i];
+		inc->samples = w->all.n[i];
+		set_range(inc->in, w->all.in_var[i], &inc->in_low, &inc->in_high);
+		set_range(inc->out, w->all.out_var[i], &inc->out_low, &inc->out_high);
+		if (t->inc_ns > 0)
+			inc->time_ns = t->inc_ns;
+		if (t->inc_instructions > 0)
+			inc->instructions = t->inc_instructions;
+	}
+}
+
+/* Every function that is on some stack takes part, whether or not it reads and writes itself. */
+static int number(struct work *w)
+{
+	const struct flow_input *in = w->in;
+
+	struct intern names = { 0 };
+	char key[4096];
+
+	for (uint32_t i = 0; i < w->f->func_count + in->func_count; i++) {
+		bool known = i < w->f->func_count, added;
+		const struct flow_func *fn = known ? &w->f->funcs[i] : NULL;
+		const struct in_func *inf = known ? NULL : &in->funcs[i - w->f->func_count];
+		int len = snprintf(key, sizeof(key), "%.2000s%c%.2000s", known ? fn->name : inf->name, 0, known ? fn->object : inf->object);
+		uint32_t id = intern_add(&names, key, (size_t)len, &added);
+
+		if (!id) {
+			intern_release(&names);
+			return -ENOMEM;
+		}
+		/* ids of what the result has come first and in its order */
+		if (!known)
+			w->id[i - w->f->func_count] = id <= w->f->func_count ? id - 1 : FLOW_NONE;
+	}
+	intern_release(&names);
+	for (size_t i = 0; i < in->stack_func_count; i++) {
+		uint32_t f = in->stack_func[i];
+
+		if (w->id[f] == FLOW_NONE)
+			w->id[f] = flow_func(w->f, in->funcs[f].name, in->funcs[f].object);
+		if (w->id[f] == FLOW_NONE)
+			return -ENOMEM;
+	}
+	w->func = malloc((w->f->func_count + 1) * sizeof(*w->func));
+	if (!w->func)
+		return -ENOMEM;
+	memset(w->func, 0xff, (w->f->func_count + 1) * sizeof(*w->func));
+	for (uint32_t i = in->func_count; i-- > 0;)
+		if (w->id[i] != FLOW_NONE)
+			w->func[w->id[i]] = i;
+	return 0;
+}
+
+int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const struct cascade *c, struct flow *out)
+{
+	size_t n = in->func_count + 1;
+	struct work w = { .in = in, .o = o, .f = out, .id = malloc(n * sizeof(*w.id)) };
+	double *block = calloc(12 * n, sizeof(*block)), *b = block;
+	uint32_t *lists = malloc(3 * n * sizeof(*lists));
+	int err = -ENOMEM;
+
+	w.edge_on = calloc(n, sizeof(*w.edge_on));
+	if (!w.id || !block || !lists || !w.edge_on || number(&w))
+		goto out;
+	w.reader = (struct side){ .p = b, .touched = lists };
+	w.writer = (struct side){ .p = b + n, .touched = lists + n };
+	w.edge_touched = lists + 2 * n;
+	b += 2 * n;
+	w.all = (struct sums){ b, b + n, b + 2 * n, b + 3 * n, b + 4 * n, b + 5 * n };
+	b += 6 * n;
+	w.edge = (struct sums){ b, b + n, b + 2 * n, b + 3 * n, NULL, NULL };
+	out->inclusive = true;
+	err = take_reads(&w, c);
+	if (!err)
+		err = take_rest(&w);
+	if (!err)
+		err = learn_habits(&w);
+	if (!err) {
+		add_up(&w);
+		accesses(&w);
+		put_out(&w);
+	}
+out:
+	free(block);
+	free(lists);
+	free(w.id);
+	free(w.func);
+	free(w.edge_on);
+	free(w.group);
+	intern_release(&w.group_keys);
+	for (int k = 0; k < 2; k++) {
+		free(w.habit[k]);
+		intern_release(&w.habit_keys[k]);
+	}
+	return err;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Figures of a function with all it calls, from the stacks of sampled reads and stores. A byte is
+ * inside where the function is on the stack. Of a read whose producer's stack is not known (windows,
+ * overwrites), the stacks of that function's sampled stores decide in proportion; the same for
+ * readers. Included by user/flow only.
+ */
+#ifndef ACCPERF_FLOW_INCLUSIVE_H
+#define ACCPERF_FLOW_INCLUSIVE_H
+
+#include "flow/cascade.h"
+
+/* Fills out->funcs[].inc; edges are there already. 0 or -ENOMEM. */
+int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const struct cascade *c, struct flow *out);
+
+#endif

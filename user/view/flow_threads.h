@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Threads in `accperf flow --threads`: text, and the keys it adds to the JSON. Included by view/flow_*.c. */
+#ifndef ACCPERF_VIEW_FLOW_THREADS_H
+#define ACCPERF_VIEW_FLOW_THREADS_H
+
+#include "flow/threads.h"
+#include "util/json.h"
+#include "view/flow.h"
+
+void flow_threads_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
+/* threads, thread_edges, shared_lines, lines_truly_shared; nulls where v->threads is NULL. */
+void flow_threads_json(const struct flow_view *v, struct json *j);
+#define FLOW_THREADS_SCHEMA                                                                                              \
+	"\"threads\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"pid\",\"tid\",\"in\",\"out\"],"     \
+	"\"properties\":{\"pid\":{\"type\":\"integer\"},\"tid\":{\"type\":\"integer\"},\"comm\":{\"type\":[\"string\",\"null\"]}}}},"     \
+	"\"thread_edges\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\","          \
+	"\"bytes\",\"low\",\"high\",\"resolved\"]}},"                                                                        \
+	"\"shared_lines\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"address\",\"object\",\"threads\"]}}," \
+	"\"lines_truly_shared\":{\"type\":[\"integer\",\"null\"]}"
+
+#endif
