@@ -334,7 +334,9 @@ static void parse_mmap(const struct perf_event_attr *attr, uint32_t type, uint16
 	if (type == PERF_RECORD_MMAP2) {
 		const uint8_t *id = take(c, 24);
 
-		if (id && (misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
+		/* Kernels leave the bit set for events that did not ask (6.18, when another recorder on the
+		 * machine did): what they then hold is the inode. */
+		if (id && (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && attr->build_id) {
 			if (id[0] > sizeof(s->build_id.id)) {
 				c->bad = true;
 			} else {

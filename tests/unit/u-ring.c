@@ -229,6 +229,11 @@ static void sideband(void **state)
 	pstr(&r, "x");
 	trailer(&r, a.sample_type);
 	finish(&r);
+	/* an event that asked for no build-ids may still carry the bit: it is an inode then */
+	assert_int_equal(ring_parse_record(&a, r.b, r.n, &s), 1);
+	assert_int_equal(s.build_id.len, 0);
+	assert_int_equal(s.dev_major, 20);
+	a.build_id = 1;
 	assert_int_equal(ring_parse_record(&a, r.b, r.n, &s), 1);
 	assert_int_equal(s.build_id.len, 20);
 	assert_int_equal(s.build_id.id[19], 20);

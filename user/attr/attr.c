@@ -2,6 +2,7 @@
 #include "attr/attr.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -367,16 +368,55 @@ static uint32_t stack_intern(struct attr *a, unsigned count, uint32_t flags)
 	return a->stack_count;
 }
 
+/* The user's part of a call chain that the kernel collected: the leaf, then return addresses. */
+static unsigned chain_frames(struct attr *a, const struct sample *s, unsigned n, uint32_t *flags)
+{
+	unsigned first = n, i = 0;
+	bool user = !(s->flags & SF_KERNEL);
+
+	for (; i < s->chain_len && n < a->o.max_frames; i++) {
+		struct place place;
+		uint64_t ip;
+
+		memcpy(&ip, &s->chain[i], sizeof(ip)); /* in a record: need not be aligned */
+		if (ip >= (uint64_t)PERF_CONTEXT_MAX) {
+			user = ip == (uint64_t)PERF_CONTEXT_USER;
+			continue;
+		}
+		if (!user || !ip)
+			continue;
+		ip -= n > first;
+		procmap_lookup(a->maps, s->pid, ip, &place);
+		a->frames[n++] = (struct fmt_frame){ .addr = place.module ? place.vaddr : ip, .module = place.module ? place.module->id : 0,
+						     .flags = n - 1 > first ? FMT_FRAME_RETURN : 0 };
+	}
+	/* otherwise nothing tells whether the kernel's walk reached the first frame */
+	*flags = i < s->chain_len || s->chain_len >= PERF_MAX_STACK_DEPTH ? FMT_STACK_CUT : 0;
+	return n - first;
+}
+
+static unsigned leaf_frame(struct attr *a, const struct sample *s, unsigned n)
+{
+	struct place place;
+
+	procmap_lookup(a->maps, s->pid, s->ip, &place);
+	a->frames[n] = (struct fmt_frame){ .addr = place.vaddr, .module = place.module ? place.module->id : 0 };
+	return 1;
+}
+
 uint32_t attr_stack(struct attr *a, const struct sample *s)
 {
 	unsigned n = kernel_frame(a, s), first = n;
 	uint32_t flags = FMT_STACK_BROKEN;
-	struct place place;
 
 	a->last_end = 0;
 	if (!process_seen(a, s->pid, s->time))
 		return 0;
-	if (s->valid & SV_REGS) {
+	if (s->chain_len && !(s->valid & SV_STACK)) {
+		n += chain_frames(a, s, n, &flags);
+		if (n == first && !first && (s->valid & SV_IP))
+			n += leaf_frame(a, s, n);
+	} else if (s->valid & SV_REGS) {
 		size_t bytes = s->valid & SV_STACK ? s->stack_bytes : 0;
 
 		if (!bytes)
@@ -385,8 +425,7 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 		a->last_end = unwind_stack_end(a->unwinder);
 	} else if ((s->valid & SV_IP) && !(s->flags & SF_KERNEL)) {
 		a->n.no_registers++;
-		procmap_lookup(a->maps, s->pid, s->ip, &place);
-		a->frames[n++] = (struct fmt_frame){ .addr = place.vaddr, .module = place.module ? place.module->id : 0 };
+		n += leaf_frame(a, s, n);
 	} else if (!n) {
 		a->n.no_registers++;
 		return 0;

@@ -136,10 +136,9 @@ static int take_symbol(struct profile *p, const uint8_t *rec, size_t size)
 	return 0;
 }
 
-static int take_sample(struct profile *p, const struct fmt_sample *s)
+static int take_weighed(struct profile *p, const struct fmt_sample *s, enum profile_unit unit, double weight)
 {
 	struct profile_private *k = p->priv;
-	enum profile_unit unit = s->flags & FMT_S_INSTRUCTIONS ? PROFILE_INSTRUCTIONS : PROFILE_TIME;
 	struct profile_cell *cell;
 	uint64_t *at;
 	uint32_t thread;
@@ -163,15 +162,30 @@ static int take_sample(struct profile *p, const struct fmt_sample *s)
 	}
 	cell = &p->cells[*at];
 	cell->samples[unit]++;
-	cell->weight[unit] += (double)s->period;
+	cell->weight[unit] += weight;
 	p->samples[unit]++;
-	p->weight[unit] += (double)s->period;
-	p->weight_squares[unit] += (double)s->period * (double)s->period;
+	p->weight[unit] += weight;
+	p->weight_squares[unit] += weight * weight;
 	if (!p->first_time || s->time < p->first_time)
 		p->first_time = s->time;
 	if (s->time > p->last_time)
 		p->last_time = s->time;
 	return 0;
+}
+
+static int take_sample(struct profile *p, const struct fmt_sample *s)
+{
+	return take_weighed(p, s, s->flags & FMT_S_INSTRUCTIONS ? PROFILE_INSTRUCTIONS : PROFILE_TIME, (double)s->period);
+}
+
+/* Only where accesses are samples of their own, with a stack: `perf mem record` writes nothing else. */
+static int take_access(struct profile *p, const struct fmt_access *a)
+{
+	struct fmt_sample s = { .time = a->time, .pid = a->pid, .tid = a->tid, .stack = a->stack };
+
+	if (!a->stack || a->flags & (FMT_A_CENSUS | FMT_A_TIME | FMT_A_DERIVED) || !(a->weight > 0))
+		return 0;
+	return take_weighed(p, &s, PROFILE_ACCESSES, a->weight);
 }
 
 static int take_counter(struct profile *p, const struct fmt_counter *c)
@@ -196,6 +210,7 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 		struct fmt_module module;
 		struct fmt_function function;
 		struct fmt_sample sample;
+		struct fmt_access access;
 		struct fmt_counter counter;
 		struct fmt_process process;
 		struct fmt_rate rate;
@@ -212,6 +227,9 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 	case FMT_SAMPLE:
 		store_rec(c, i, &u.sample, sizeof(u.sample));
 		return take_sample(p, &u.sample);
+	case FMT_ACCESS:
+		store_rec(c, i, &u.access, sizeof(u.access));
+		return take_access(p, &u.access);
 	case FMT_COUNTER:
 		store_rec(c, i, &u.counter, sizeof(u.counter));
 		return take_counter(p, &u.counter);
@@ -631,7 +649,10 @@ const char *profile_meta(const struct profile *p, const char *key)
 
 enum profile_unit profile_unit(const struct profile *p)
 {
-	return p->samples[PROFILE_TIME] || !p->samples[PROFILE_INSTRUCTIONS] ? PROFILE_TIME : PROFILE_INSTRUCTIONS;
+	for (enum profile_unit u = PROFILE_TIME; u < PROFILE_UNITS; u++)
+		if (p->samples[u])
+			return u;
+	return PROFILE_TIME;
 }
 
 uint32_t profile_stack_of(const struct profile *p, uint32_t id)

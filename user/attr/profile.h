@@ -21,7 +21,8 @@
 #include "format.h"
 #include "util/err.h"
 
-enum profile_unit { PROFILE_TIME, PROFILE_INSTRUCTIONS, PROFILE_UNITS };
+/* ACCESSES: sampled loads and stores, where a recording holds nothing but those. */
+enum profile_unit { PROFILE_TIME, PROFILE_INSTRUCTIONS, PROFILE_ACCESSES, PROFILE_UNITS };
 
 struct profile_function { /* [0] is "(unknown)" */
 	const char *name, *object;

@@ -95,6 +95,7 @@ static int take_access(struct import *im, const struct sample *s)
 	} else {
 		add_size(im, a.module, &a);
 	}
+	a.stack = attr_stack(im->attr, s);
 	im->accesses++;
 	return store_put(im->out, FMT_ACCESS, &a, sizeof(a));
 }
@@ -158,16 +159,6 @@ static void write_meta(struct import *im, const char *path)
 {
 	static const char *const pass_on[][2] = { { "hostname", "host" }, { "osrelease", "kernel" }, { "arch", "arch" },
 						  { "cpudesc", "cpu" }, { "cmdline", "perf_command" } };
-	bool addresses = false;
-
-	for (unsigned i = 0; i < perfdata_event_count(im->in); i++) {
-		const struct perfdata_event *ev = perfdata_event(im->in, i);
-
-		addresses |= (ev->attr.sample_type & PERF_SAMPLE_ADDR) && (ev->attr.sample_type & PERF_SAMPLE_DATA_SRC);
-	}
-	store_meta(im->out, "engine", addresses ? "pmu" : "soft");
-	store_meta(im->out, "bias", addresses ? "count" : "time");
-	store_meta(im->out, "unit", "ns");
 	store_meta(im->out, "imported", path);
 	store_meta(im->out, "version", ACCPERF_VERSION);
 	store_meta(im->out, "from_start", "0");
@@ -183,6 +174,9 @@ static void write_end(struct import *im)
 			       .samples = im->ticks + im->accesses, .lost = st->lost + st->malformed,
 			       .reason = st->truncated ? FMT_END_ERROR : FMT_END_DONE, .exit_status = ~0u };
 
+	/* what an event could have brought is in its attributes, what it brought only here */
+	store_meta(im->out, "engine", im->accesses ? "pmu" : "soft");
+	store_meta(im->out, "bias", im->accesses ? "count" : "time");
 	write_counter(im, "records lost while perf recorded", st->lost, true);
 	write_counter(im, "records that could not be read", st->malformed, true);
 	write_counter(im, "records of events the file does not declare", st->unknown_event, true);

@@ -432,8 +432,6 @@ static int take_kernel_record(struct perfdata *p, const void *rec, size_t size)
 	if (rc <= 0)
 		return 0;
 	s.source = (uint32_t)ev;
-	s.chain = NULL; /* the queue keeps stacks and texts only */
-	s.chain_len = 0;
 	if (s.kind == SAMPLE_LOST)
 		p->stats.lost += s.period;
 	else if (s.kind == SAMPLE_MMAP)

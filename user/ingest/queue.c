@@ -36,13 +36,15 @@ void queue_free(struct queue *q)
 	free(q);
 }
 
-/* Samples lie 8-byte aligned behind one another: the struct, its stack, its text. */
+/* Samples lie 8-byte aligned behind one another: the struct, its call chain, its stack, its text. */
 static size_t copy_in(struct buf *b, const struct sample *s)
 {
 	size_t at = b->len, pad, text = s->text ? strlen(s->text) + 1 : 0;
 	static const char zeros[8];
 
 	buf_add(b, s, sizeof(*s));
+	if (s->chain_len)
+		buf_add(b, s->chain, s->chain_len * sizeof(*s->chain));
 	if (s->stack_bytes)
 		buf_add(b, s->stack, s->stack_bytes);
 	if (text)
@@ -85,7 +87,8 @@ static struct sample *sample_at(struct queue *q, size_t at)
 {
 	struct sample *s = (struct sample *)(q->bytes.data + at);
 
-	s->stack = (const uint8_t *)(s + 1);
+	s->chain = (const uint64_t *)(s + 1);
+	s->stack = (const uint8_t *)(s->chain + s->chain_len);
 	if (s->text)
 		s->text = (const char *)s->stack + s->stack_bytes;
 	return s;

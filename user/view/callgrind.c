@@ -167,7 +167,7 @@ int export_callgrind(const struct profile *p, const struct export_opts *o, struc
 	for (const char *c = command ? command : "unknown"; *c; c++)
 		buf_addch(out, (unsigned char)*c < 0x20 ? '?' : *c);
 	buf_addf(out, "\ndesc: Trigger: sampled; calls = samples that had the call on the stack\npositions: line\n"
-		 "events: %s samples\nsummary: %.0f %" PRIu64 "\n", unit == PROFILE_TIME ? "ns" : "Ir", p->weight[unit], p->samples[unit]);
+		 "events: %s samples\nsummary: %.0f %" PRIu64 "\n", unit == PROFILE_TIME ? "ns" : unit == PROFILE_ACCESSES ? "accesses" : "Ir", p->weight[unit], p->samples[unit]);
 	if (!err && w.count > 1) {
 		qsort(w.costs + 1, w.count - 1, sizeof(*w.costs), by_function);
 		err = render(&w, out);

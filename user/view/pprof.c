@@ -69,7 +69,7 @@ static void emit_head(struct writer *w)
 
 	count.type = string_id(w, "samples");
 	count.unit = string_id(w, "count");
-	cost.type = string_id(w, time ? "cpu" : "instructions");
+	cost.type = string_id(w, time ? "cpu" : unit == PROFILE_ACCESSES ? "accesses" : "instructions");
 	cost.unit = string_id(w, time ? "nanoseconds" : "count");
 	flow.type = string_id(w, "flow");
 	flow.unit = string_id(w, "bytes");

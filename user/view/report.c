@@ -495,7 +495,8 @@ void report_json(const struct report *r, struct buf *out)
 	json_f64(&j, "own_cpu_ns", p->has_cost ? (double)p->cost.own_cpu_ns : NAN);
 	json_f64(&j, "peak_rss", p->has_cost ? (double)p->cost.peak_rss : NAN);
 	json_end(&j);
-	json_str(&j, "unit", !r->all.exact && profile_unit(p) == PROFILE_TIME ? "ns" : "instructions");
+	json_str(&j, "unit", !r->all.exact && profile_unit(p) == PROFILE_TIME ? "ns" :
+			   !r->all.exact && profile_unit(p) == PROFILE_ACCESSES ? "accesses" : "instructions");
 	json_str(&j, "bias", report_bias(p));
 	json_f64(&j, "unnamed", r->all.unnamed);
 	json_f64(&j, "incomplete_stacks", r->all.incomplete);
@@ -533,7 +534,7 @@ const char report_schema[] =
 	"\"duration_ns\":" COUNT ",\"samples\":" COUNT ",\"lost\":" COUNT ","
 	"\"cost\":{\"type\":\"object\",\"required\":[\"target_slowdown\",\"own_cpu_ns\",\"peak_rss\"],\"properties\":{"
 	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT ",\"peak_rss\":" COUNT "}},"
-	"\"unit\":{\"enum\":[\"ns\",\"instructions\"]},\"bias\":{\"type\":[\"string\",\"null\"]},"
+	"\"unit\":{\"enum\":[\"ns\",\"instructions\",\"accesses\"]},\"bias\":{\"type\":[\"string\",\"null\"]},"
 	"\"unnamed\":" SHARE ",\"incomplete_stacks\":" SHARE ",\"recovery\":{\"type\":[\"string\",\"null\"]},"
 	"\"counters\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"value\",\"loss\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"value\":" COUNT ",\"loss\":{\"type\":\"boolean\"},\"in_part\":{\"type\":\"boolean\"}}}},"
