@@ -174,6 +174,7 @@ enum fmt_access_flags {
 	FMT_A_CENSUS = 64, /* store seen by the census, not by sampling: no weight */
 	FMT_A_TIME = 128,  /* drawn by time, not by count */
 	FMT_A_DERIVED = 256, /* address computed from a sampled block, not sampled itself */
+	FMT_A_NO_ADDR = 512, /* the instruction ran, its address could not be computed: addr is 0 */
 };
 
 /* As one list, because a window holds a copy of what chose its address and cannot grow in its middle. */

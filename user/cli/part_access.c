@@ -18,6 +18,7 @@
 #include "attr/hit.h"
 #include "attr/module.h"
 #include "attr/procmap.h"
+#include "cli/draw.h"
 #include "cli/part_sysio.h"
 #include "ingest/cost.h"
 #include "ingest/governor.h"
@@ -35,7 +36,7 @@
 #define MIN_TICKS 100 /* before this nothing is known of the target's use of string instructions */
 /* Nominal speeds where nothing counts instructions: what turns time into a number of executions.
  * The profile says so; shares do not depend on them, totals do. */
-#define NOMINAL_NS_PER_INSN 1.0
+#define NOMINAL_NS_PER_INSN 0.12
 #define NOMINAL_BYTES_PER_NS 32.0 /* of string instructions */
 
 /* An address that a window may watch, and the access it comes from. */
@@ -69,6 +70,7 @@ struct access_part {
 	struct source *hw; /* of o.hardware */
 	int epoll;
 	uint64_t random;
+	struct draws draws;
 	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_windows;
 	double window_rate; /* as last written */
 	struct {
@@ -194,7 +196,28 @@ static bool to_record(struct access_part *p, const struct sample *s, const struc
 	*out = (struct fmt_access){ .time = s->time, .addr = a->addr, .weight = weight, .pid = s->pid, .tid = s->tid,
 				    .stack = stack, .size = a->size > UINT32_MAX ? UINT32_MAX : (uint32_t)a->size,
 				    .flags = a->flags | FMT_A_TIME | FMT_A_DERIVED };
+	if (!a->known) {
+		/* as many as a gather has lanes; none of them can be placed */
+		out->flags |= FMT_A_NO_ADDR;
+		out->addr = 0;
+		out->weight *= a->lanes;
+	}
 	return attr_code(session_attr(p->s), s->pid, a->ip + bias, &out->module, &out->ip);
+}
+
+/* Nobody will write to a constant: watching it would tell nothing and hold a slot for long. */
+static bool writable(struct access_part *p, uint32_t pid, uint64_t addr)
+{
+	struct place place;
+
+	procmap_lookup_quiet(attr_procmaps(session_attr(p->s)), pid, addr, &place);
+	return !place.map.end || (place.map.prot & MAP_WRITE);
+}
+
+static bool drawable(struct access_part *p, uint32_t pid, const struct block_access *a)
+{
+	return a->known && a->in_block && a->size && (a->size <= 64 || (a->flags & FMT_A_REP)) &&
+	       a->addr < 1ull << 47 && (p->o.stack || !(a->flags & FMT_A_STACK)) && writable(p, pid, a->addr);
 }
 
 static int write_accesses(struct access_part *p, const struct sample *s, uint32_t stack)
@@ -206,12 +229,14 @@ static int write_accesses(struct access_part *p, const struct sample *s, uint32_
 		struct fmt_access rec;
 		int err;
 
-		if (!r->access[i].known || !r->access[i].in_block)
+		if (!r->access[i].in_block || (!r->access[i].known && !r->access[i].size))
 			continue;
 		if (!to_record(p, s, &r->access[i], stack, weight, &rec)) {
 			p->n.unplaced++;
 			continue;
 		}
+		if (p->watch && drawable(p, s->pid, &r->access[i]))
+			draws_sampled(&p->draws, rec.module, rec.ip, weight * (double)r->access[i].size);
 		err = store_put(session_store(p->s), FMT_ACCESS, &rec, sizeof(rec));
 		if (err)
 			return err;
@@ -349,21 +374,6 @@ static void count_hardware(struct access_part *p)
 
 /* ---- windows ---- */
 
-/* Nobody will write to a constant: watching it would tell nothing and hold a slot for long. */
-static bool writable(struct access_part *p, uint32_t pid, uint64_t addr)
-{
-	struct place place;
-
-	procmap_lookup_quiet(attr_procmaps(session_attr(p->s)), pid, addr, &place);
-	return !place.map.end || (place.map.prot & MAP_WRITE);
-}
-
-static bool drawable(struct access_part *p, uint32_t pid, const struct block_access *a)
-{
-	return a->known && a->in_block && a->size && (a->size <= 64 || (a->flags & FMT_A_REP)) &&
-	       a->addr < 1ull << 47 && (p->o.stack || !(a->flags & FMT_A_STACK)) && writable(p, pid, a->addr);
-}
-
 /* How long a window may be open now: while another is open anyway, its time costs nothing more. */
 static uint64_t window_time(const struct access_part *p, double most, uint64_t now)
 {
@@ -404,26 +414,30 @@ static bool make_room(struct access_part *p, uint64_t now)
 	return true;
 }
 
+/* The access of this sample that a window would tell the most about; false: none, or rather wait. */
 static bool draw(struct access_part *p, const struct sample *s, struct draw *out)
 {
 	const struct block_result *r = &p->result;
-	const struct block_access *a = NULL;
-	unsigned candidates = 0, pick;
+	double most = -1;
 
-	for (unsigned i = 0; i < r->count; i++)
-		candidates += drawable(p, s->pid, &r->access[i]);
 	p->n.draws++;
-	if (!candidates) {
-		p->n.no_candidate++;
-		return false;
+	for (unsigned i = 0; i < r->count; i++) {
+		const struct block_access *a = &r->access[i];
+		struct fmt_access arm;
+		double worth;
+
+		if (!drawable(p, s->pid, a) || !to_record(p, s, a, 0, executions(r, (double)s->period), &arm))
+			continue;
+		worth = draws_worth(&p->draws, arm.module, arm.ip);
+		if (worth <= most)
+			continue;
+		most = worth;
+		memcpy(&out->arm, &arm, sizeof(arm));
+		/* one place in it, each as likely; one byte unless told otherwise: a kernel copy hits once per watched byte */
+		out->addr = (a->addr + next_random(p) % a->size) & ~(uint64_t)(p->o.watch_len - 1);
 	}
-	pick = (unsigned)(next_random(p) % candidates);
-	for (unsigned i = 0; i < r->count && !a; i++)
-		if (drawable(p, s->pid, &r->access[i]) && !pick--)
-			a = &r->access[i];
-	/* one place in it, each as likely; one byte unless told otherwise: a kernel copy hits once per watched byte */
-	out->addr = (a->addr + next_random(p) % a->size) & ~(uint64_t)(p->o.watch_len - 1);
-	return to_record(p, s, a, 0, executions(r, (double)s->period) * candidates, &out->arm);
+	p->n.no_candidate += most < 0;
+	return most >= 0 && draws_take(&p->draws, most);
 }
 
 static void open_window(struct access_part *p, const struct draw *d, uint64_t now)
@@ -443,6 +457,8 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 		return;
 	p->arm[slot] = d->arm;
 	p->since[slot] = 0;
+	/* even one that will see nothing was tried */
+	draws_seen(&p->draws, d->arm.module, d->arm.ip, 0.25);
 }
 
 /* Where the target crawls while anything is armed, one stretch of armed time serves as many windows as
@@ -530,6 +546,8 @@ static void on_window(void *ctx, const struct watch_window *w)
 		hits[i] = (struct fmt_hit){ .time = h->time, .tid = h->tid, .flags = h->flags, .syscall = h->syscall };
 		attr_code(session_attr(p->s), h->pid, h->ip, &hits[i].module, &hits[i].ip);
 		p->n.undecided += !(h->flags & (FMT_A_LOAD | FMT_A_STORE));
+		if (h->flags & FMT_A_LOAD)
+			draws_seen(&p->draws, hits[i].module, hits[i].ip, 1.0 / w->count);
 	}
 	p->n.windows++;
 	p->n.hits += w->count;
@@ -674,6 +692,7 @@ static void release(void *part)
 		p->o.hardware->close(p->hw);
 	sysio_part_free(p->sysio);
 	block_cache_free(p->blocks);
+	draws_release(&p->draws);
 	if (p->epoll >= 0)
 		close(p->epoll);
 	free(p);

@@ -11,7 +11,7 @@
 #include "flow/input.h"
 
 /* How near the evidence was. */
-enum near { NEAR_CONSTANT = 1, NEAR_GRANULE, NEAR_LINE, NEAR_BLOCK, NEAR_PAGE, NEAR_OBJECT, NEAR_NONE };
+enum near { NEAR_CONSTANT = 1, NEAR_GRANULE, NEAR_LINE, NEAR_BLOCK, NEAR_PAGE, NEAR_OBJECT, NEAR_NONE, NEAR_BLIND /* blind.h */ };
 
 struct answer {
 	uint32_t producer; /* function */

@@ -23,8 +23,8 @@ static void add(double *figure, double v)
 
 static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 {
-	for (size_t i = 0; i < in->access_count; i++) {
-		const struct in_access *a = &in->access[i];
+	for (size_t i = 0; i < in->access_count + in->blind_count; i++) {
+		const struct in_access *a = i < in->access_count ? &in->access[i] : &in->blind[i - in->access_count];
 		struct flow_func *fn;
 		uint32_t id;
 

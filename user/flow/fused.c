@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow/blind.h"
 #include "flow/cascade.h"
 #include "flow/estimators.h"
 #include "flow/inclusive.h"
@@ -438,15 +439,17 @@ static int edge_uma(const struct fit *f, struct flow *out)
 {
 	struct uma_item *it = malloc((f->c.read_count + 1) * sizeof(*it));
 	struct uma_edges u = { f, out };
+	size_t n = 0;
 
 	if (!it)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->c.read_count; i++) {
 		const struct read_answer *r = &f->c.reads[i];
 
-		it[i] = (struct uma_item){ .key = f->cell[f->read_cell[i]].edge, .addr = r->addr, .object = r->object, .size = r->size };
+		if (r->a.near != NEAR_BLIND)
+			it[n++] = (struct uma_item){ .key = f->cell[f->read_cell[i]].edge, .addr = r->addr, .object = r->object, .size = r->size };
 	}
-	uma_run(f->in, it, f->c.read_count, take_edge_uma, &u);
+	uma_run(f->in, it, n, take_edge_uma, &u);
 	free(it);
 	return 0;
 }
@@ -507,7 +510,9 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 	err = cascade_run(in, o, &f.c, e);
 	if (err)
 		return err;
-	err = take_reads(&f);
+	err = blind_add(in, o, &f.c);
+	if (!err)
+		err = take_reads(&f);
 	for (uint32_t i = 0; !err && o->use_windows && i < in->window_count; i++)
 		err = take_window(&f, i);
 	if (!err)

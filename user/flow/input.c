@@ -102,6 +102,8 @@ static int take_access(struct raw *r, const struct fmt_access *a)
 	err = convert_access(r, a, &x);
 	if (err)
 		return err;
+	if (a->flags & FMT_A_NO_ADDR)
+		return wanted_time(r, a->time) && wanted_thread(r, a->pid, a->tid) ? PUSH(r, in->blind, in->blind_count, in->blind_cap, x) : 0;
 	if (!(a->flags & FMT_A_CENSUS)) {
 		r->first_time = a->time < r->first_time ? a->time : r->first_time;
 		r->last_time = a->time > r->last_time ? a->time : r->last_time;
@@ -415,6 +417,7 @@ void flow_input_release(struct flow_input *in)
 	intern_release(&in->site_keys);
 	intern_release(&in->texts);
 	free(in->access);
+	free(in->blind);
 	free(in->window);
 	free(in->hit);
 	free(in->sysio);

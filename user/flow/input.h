@@ -122,6 +122,8 @@ struct flow_input {
 
 	struct in_access *access; /* by time */
 	size_t access_count, access_cap;
+	struct in_access *blind; /* accesses whose address is not known: volume only, in no order */
+	size_t blind_count, blind_cap;
 	struct in_window *window; /* by arming time */
 	size_t window_count, window_cap;
 	struct in_hit *hit;

@@ -255,6 +255,8 @@ static int resolve_accesses(struct raw *r)
 
 	for (size_t i = 0; !err && i < in->access_count; i++)
 		err = resolve_code(r, &in->access[i].site, &in->access[i].func, in->access[i].stack);
+	for (size_t i = 0; !err && i < in->blind_count; i++)
+		err = resolve_code(r, &in->blind[i].site, &in->blind[i].func, in->blind[i].stack);
 	for (size_t i = 0; !err && i < in->window_count; i++)
 		err = resolve_code(r, &in->window[i].arm.site, &in->window[i].arm.func, in->window[i].arm.stack);
 	for (size_t i = 0; !err && i < in->hit_count; i++) {

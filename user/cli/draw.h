@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which access a watch window is spent on. Windows are few (some ten a second), and what they tell is
+ * pooled by instruction: the next one goes where the most bytes rest on the least evidence, not once
+ * more to the hottest loop. Within one instruction the choice is left to the sampling, so that the
+ * shares it sees stay unbiased. Used by cli and daemon.
+ */
+#ifndef ACCPERF_CLI_DRAW_H
+#define ACCPERF_CLI_DRAW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/map.h"
+
+struct draw_site {
+	double bytes;	 /* sampled at it */
+	double evidence; /* windows that saw it */
+};
+
+struct draws {
+	struct map at; /* (module, ip) -> index into site */
+	struct draw_site *site;
+	uint32_t count, cap;
+	unsigned waited; /* samples passed over since the last window */
+};
+
+/* A sampled access that a window could watch. */
+void draws_sampled(struct draws *d, uint32_t module, uint64_t ip, double bytes);
+/* A window saw this instruction: `part` of its hits, or was drawn for it. */
+void draws_seen(struct draws *d, uint32_t module, uint64_t ip, double part);
+/* How much one more window is worth there; 0 for what was never sampled. */
+double draws_worth(const struct draws *d, uint32_t module, uint64_t ip);
+/* Whether to take an access of this worth now, or wait for a better sample. */
+bool draws_take(struct draws *d, double worth);
+void draws_release(struct draws *d);
+
+#endif
