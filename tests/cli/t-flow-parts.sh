@@ -49,6 +49,36 @@ expect_status 1 "a function that is not there" accperf flow -i j.data --producer
 check "... is named, and no picture made" sh -c 'grep -q "no function .nosuch." err && [ ! -e x.svg ]'
 check "a limit that nothing passes is said" sh -c 'accperf flow -i j.data --producer make_tables --consumer make_tables --min-share 50 | grep -q "no edge passes"'
 
+# ---- computation ----
+compute() { # FUNCTION PER_CENT
+	jq -e --slurpfile t truth.json --arg f "$1" --argjson p "$2" 'def it: .functions[] | select(.name == $f); ($t[0] | it | .compute) as $true | it |
+		(.compute - $true | fabs) < $true * $p / 100 and .compute_low < .compute and .compute < .compute_high' est.json
+}
+# thousands of samples each: twice the half width of their intervals
+check "arithmetic and logic of forward_dct" compute forward_dct 3
+check "arithmetic and logic of inverse_dct" compute inverse_dct 4
+check "arithmetic and logic of quantise" compute quantise 8
+
+# ---- the report's further columns ----
+accperf report -i j.data --json >report.json
+accperf help --json-schema report >report.schema
+check "report's JSON follows its schema" python3 -c 'import json,jsonschema; jsonschema.validate(json.load(open("report.json")), json.load(open("report.schema")))'
+check "bytes and computation are the flow's" jq -e --slurpfile t truth.json '.functions[] | select(.name == "forward_dct") | . as $r | $t[0].functions[] |
+	select(.name == "forward_dct") | .in == $r.in and .out == $r.out and .compute == $r.compute and .inclusive.in == $r.inclusive_in and .calls == $r.calls' report.json
+check "operations per byte: off the stack" jq -e --slurpfile t truth.json '[.functions[] | select(.name == "forward_dct") | .ops_per_byte][0] as $o |
+	$t[0].functions[] | select(.name == "forward_dct") | (.compute / (.load_bytes + .store_bytes - .stack_bytes) - $o | fabs) < 1e-9' report.json
+check "time samples only: null, not 0" sh -c 'accperf report -i time.data --json | jq -e "all(.functions[]; .in == null and .compute == null and .ops_per_byte == null and .stack_share == null)"'
+accperf report -i j.data --columns flow >columns.txt
+check "--columns flow has them" grep -qE '^ *4[0-9]\.[0-9]+% .* 23\.6 MB +1\.3 MB +1\.2[0-9] +3[0-9]% +forward_dct$' columns.txt
+check "... with room for names in 80 columns" awk '/ function$/ { if (length($0) > 65) exit 1; n++ } END { exit n != 1 }' columns.txt
+check "what is unknown is a dash" sh -c 'accperf report -i j.data --columns callees | grep -qE "% +- +- +- +make_picture$"'
+check "--sort in" sh -c 'accperf report -i j.data --columns flow --sort in | grep -E "^ *[0-9.]+%" | head -n 1 | grep -q "inverse_dct$"'
+check "single columns in any order" sh -c 'accperf report -i j.data --columns calls,self | grep -qE "^ +5\.1K +40\.[0-9]+% +forward_dct$"'
+check "the plain report says that there is more" sh -c 'accperf report -i j.data | grep -q "columns flow" && ! accperf report -i time.data | grep -q "columns flow"'
+expect_status 2 "no such column is wrong usage" accperf report -i j.data --columns self,nosuch
+expect_status 1 "columns that need accesses fail without" accperf report -i time.data --columns flow
+check "... with a sentence" grep -q 'holds no memory accesses' err
+
 # ---- threads ----
 accperf exact -q -o s.data --emit-samples 500:1 --emit-windows 300 --emit-census 256 -- "$WORKLOADS/sharing" >/dev/null 2>err || { fail "exact run"; cat err; exit 1; }
 accperf flow -i s.data --estimator fused --threads --json >threads.json

@@ -267,6 +267,11 @@ static int take_chunk(struct profile *p, struct store_chunk *c)
 	size_t size;
 	int err = 0;
 
+	if (c->section == FMT_ACCESS) {
+		p->accesses += c->count;
+		return 0;
+	}
+	p->has_edges |= c->count && (c->section == FMT_X_EDGE || c->section == FMT_FLOW_EDGE);
 	if (c->section == FMT_STACK || c->section == FMT_SYMBOL) {
 		while (!err && (rec = store_next_var(c, &size)))
 			err = c->section == FMT_STACK ? take_stack(p, rec, size) : take_symbol(p, rec, size);

@@ -98,6 +98,8 @@ struct profile {
 	struct profile_exact *exact; /* meaningful if has_exact; function_count of them */
 	double exact_total;
 	bool has_exact;
+	uint64_t accesses; /* FMT_ACCESS records, which are not kept */
+	bool has_edges;	   /* the exact engine's, or those of a stored flow */
 	uint64_t samples[PROFILE_UNITS];
 	double weight[PROFILE_UNITS], weight_squares[PROFILE_UNITS];
 	uint64_t first_time, last_time; /* of samples, monotonic ns */

@@ -139,7 +139,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	const struct flow_cmd *o = opts;
 	struct est_opts est = EST_OPTS_DEFAULT;
 	struct flow_input_opts in_opts = { .main_image = !strcmp(o->attribute, "main"), .pid = (uint32_t)o->pid, .tid = (uint32_t)o->tid,
-					   .stacks = o->inclusive };
+					   .stacks = o->inclusive, .compute = true };
 	struct flow_input in;
 	struct flow_threads threads = { 0 };
 	struct flow f;

@@ -29,7 +29,7 @@ static const struct opt options[] = {
 static int cmd_objects(void *opts, int argc, char **argv)
 {
 	const struct objects_cmd *o = opts;
-	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"), .locals = true };
+	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"), .locals = true, .compute = true };
 	struct text_style style = page_style();
 	struct flow_input in;
 	struct objects obj;

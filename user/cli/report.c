@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf report: the page a person looks at after recording. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "cli/page.h"
+#include "flow/estimators.h"
 #include "view/report.h"
+#include "view/report_flow.h"
 
 struct report_cmd {
-	const char *input, *sort, *callers;
+	const char *input, *sort, *callers, *columns;
 	bool children, inlined, per_thread, json, pager, stdio, limit_given;
 	double limit;
 };
 
-static const struct report_cmd defaults = { .input = "accperf.data", .sort = "self", .children = true, .pager = true,
+static const struct report_cmd defaults = { .input = "accperf.data", .sort = "self", .columns = "time", .children = true, .pager = true,
 					    .limit = 0.5 };
 
 #define AT(field) .offset = offsetof(struct report_cmd, field)
 static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
-	{ OPT_STRING, 's', "sort", AT(sort), .arg = "self|inclusive|samples|function|object", .help = "order of the rows (self)" },
+	{ OPT_STRING, 's', "sort", AT(sort), .arg = "self|inclusive|samples|function|object|in|out|compute", .help = "order of the rows (self)" },
+	{ OPT_STRING, 0, "columns", AT(columns), .arg = "LIST", .help = "time, flow, callees, all, or names of columns with commas between them (time)" },
 	{ OPT_BOOL, 0, "children", AT(children), .help = "show inclusive shares too (on; --no-children: self only)" },
 	{ OPT_STRING, 0, "callers", AT(callers), .arg = "FN", .help = "show who called FN, as a tree" },
 	{ OPT_DOUBLE, 0, "percent-limit", AT(limit), .arg = "PERCENT", .help = "leave out what is smaller (0.5; 0 with --json)",
@@ -36,7 +40,8 @@ static enum report_sort sort_of(const char *name)
 {
 	static const char *const names[] = { [REPORT_SELF] = "self", [REPORT_INCLUSIVE] = "inclusive",
 					     [REPORT_SAMPLES] = "samples", [REPORT_FUNCTION] = "function",
-					     [REPORT_OBJECT] = "object" };
+					     [REPORT_OBJECT] = "object", [REPORT_IN] = "in", [REPORT_OUT] = "out",
+					     [REPORT_COMPUTE] = "compute" };
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i], name))
@@ -44,8 +49,35 @@ static enum report_sort sort_of(const char *name)
 	return REPORT_SELF;
 }
 
+static bool by_flow(const struct report_cmd *o)
+{
+	enum report_sort s = sort_of(o->sort);
+
+	return s == REPORT_IN || s == REPORT_OUT || s == REPORT_COMPUTE;
+}
+
+/* Bytes and computation of the same profile. */
+static int load_flow(const struct report_cmd *o, struct flow *f, struct err *e)
+{
+	struct flow_input_opts io = { .stacks = true, .compute = true };
+	struct est_opts est = EST_OPTS_DEFAULT;
+	struct flow_input in;
+	int err = flow_input_load(&in, o->input, &io, e);
+
+	if (err)
+		return err;
+	est.inclusive = true;
+	err = flow_estimate(&in, NULL, &est, f, e);
+	flow_input_release(&in);
+	return err;
+}
+
 static int show(const struct report_cmd *o, const struct profile *p, struct err *e)
 {
+	unsigned columns[REPORT_MAX_COLUMNS];
+	int column_count = strcmp(o->columns, "time") ? report_columns(o->columns, columns, e) : 0;
+	bool known = p->accesses || p->has_edges;
+	struct flow flow = { 0 };
 	struct report_opts ro = {
 		.sort = sort_of(o->sort), .children = o->children, .inlined = o->inlined, .per_thread = o->per_thread,
 		.callers = o->callers, .limit = o->json && !o->limit_given ? 0 : o->limit / 100,
@@ -53,26 +85,50 @@ static int show(const struct report_cmd *o, const struct profile *p, struct err 
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : page_style();
 	struct report r;
 	AUTO_BUF(out);
-	int err = report_build(p, o->input, &ro, &r, e);
+	int err;
 
-	if (err)
+	if (column_count > 0) {
+		ro.columns = columns;
+		ro.column_count = (unsigned)column_count;
+	}
+	ro.more = known && !ro.columns && !o->json && !o->callers;
+	if (!known && ((ro.columns && report_columns_flow(columns, ro.column_count)) || by_flow(o)))
+		return err_set(e, -ENODATA, "%s holds no memory accesses, only time; record with `accperf record` or `accperf exact`", o->input);
+	if (known && ((ro.columns && report_columns_flow(columns, ro.column_count)) || by_flow(o) || o->json)) {
+		err = load_flow(o, &flow, e);
+		if (err)
+			return err;
+		ro.flow = &flow;
+	}
+	err = report_build(p, o->input, &ro, &r, e);
+	if (err) {
+		flow_release(&flow);
 		return err;
+	}
 	if (o->json)
 		report_json(&r, &out);
 	else
 		report_text(&r, &style, &out);
 	err = page_write(&out, o->pager && !o->stdio && !o->json, e);
 	report_release(&r);
+	flow_release(&flow);
 	return err;
 }
 
 static int cmd_report(void *opts, int argc, char **argv)
 {
 	const struct report_cmd *o = opts;
+	unsigned columns[REPORT_MAX_COLUMNS];
 	struct err e = { 0 };
 	struct profile *p;
 	int status = EXIT_DONE;
 
+	if (strcmp(o->columns, "time") && report_columns(o->columns, columns, &e) < 0)
+		return cli_fail(&e, EXIT_USAGE);
+	if (strcmp(o->columns, "time") && (o->per_thread || o->callers || !o->children || o->inlined)) {
+		log_error("--columns shows whole functions of all threads: leave out --per-thread, --callers, --inline and --no-children");
+		return EXIT_USAGE;
+	}
 	if (o->sort && !o->children && !strcmp(o->sort, "inclusive")) {
 		log_error("--sort inclusive needs the inclusive shares: leave out --no-children");
 		return EXIT_USAGE;
@@ -116,10 +172,16 @@ CLI_COMMAND(report) = {
 		   "object and function. Functions without a name stand as object+0xoffset. Of a profile that the exact\n"
 		   "engine made, shares of the instructions counted.\n"
 		   "\n"
+		   "With --columns flow: bytes that each function reads, bytes of its own that anyone reads, arithmetic and\n"
+		   "logical instructions per byte it loads and stores, and the stack's part of its accesses; callees: what\n"
+		   "comes in and goes out of a function with all it calls. Columns are unknown (-) where the profile does not\n"
+		   "tell; --json always has all of them, with their intervals.\n"
+		   "\n"
 		   "A profile that was cut off or damaged is shown as far as it could be recovered; the exit status\n"
 		   "is then 3 and stderr says what is missing.",
 	.examples = "accperf report\tThe hot functions of accperf.data\n"
 		    "accperf report --sort inclusive --percent-limit 5\tWhere the time comes from, coarsely\n"
+		    "accperf report --columns flow\tWith bytes in and out and operations per byte\n"
 		    "accperf report --callers memcpy\tWho copies\n"
 		    "accperf report --json | jq '.functions[0]'\tThe hottest function, for a script\n",
 	.schemas = schemas,

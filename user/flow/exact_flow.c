@@ -32,6 +32,7 @@ static void take_figures(struct flow_func *n, const struct fmt_x_func *x, bool s
 	}
 	add(&n->instructions, counted(x->instructions));
 	add(&n->compute, counted(x->compute));
+	n->compute_low = n->compute_high = n->compute;
 	add(&n->loads, counted(x->loads));
 	add(&n->stores, counted(x->stores));
 	add(&n->load_bytes, load_bytes);

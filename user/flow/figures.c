@@ -21,6 +21,19 @@ static void add(double *figure, double v)
 	*figure = isnan(*figure) ? v : *figure + v;
 }
 
+/* Unknown where most of the code could not be read; else what was read stands for the rest. */
+static void computation(const struct in_function_time *t, struct flow_func *fn)
+{
+	double read = t->instructions - t->undecoded, half;
+
+	if (!(t->instructions > 0) || !(read >= t->instructions / 2))
+		return;
+	add(&fn->compute, t->compute * t->instructions / read);
+	half = t->compute_samples > 0 ? 1.96 * fn->compute / sqrt(t->compute_samples) : 0;
+	fn->compute_low = fn->compute > half ? fn->compute - half : 0;
+	fn->compute_high = fn->compute + half;
+}
+
 static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 {
 	for (size_t i = 0; i < in->access_count + in->blind_count; i++) {
@@ -34,6 +47,7 @@ static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 		if (id == FLOW_NONE)
 			return -ENOMEM;
 		fn = &out->funcs[id];
+		add(&fn->samples, 1);
 		add(&fn->loads, a->flags & FMT_A_LOAD ? a->weight : 0);
 		add(&fn->stores, a->flags & FMT_A_STORE ? a->weight : 0);
 		add(&fn->load_bytes, a->flags & FMT_A_LOAD ? a->weight * a->size : 0);
@@ -52,6 +66,8 @@ static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 			add(&out->funcs[id].self_ns, in->times[f].self_ns);
 		if (in->times[f].instructions > 0)
 			add(&out->funcs[id].instructions, in->times[f].instructions);
+		if (in->has_compute)
+			computation(&in->times[f], &out->funcs[id]);
 	}
 	return 0;
 }

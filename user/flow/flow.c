@@ -75,7 +75,7 @@ uint32_t flow_func(struct flow *f, const char *name, const char *object)
 		.object = (const char *)intern_get(&f->names, id, NULL) + strlen(key) + 1,
 		.in = 0, .in_uma = NAN, .in_low = NAN, .in_high = NAN,
 		.out = 0, .out_uma = NAN, .out_low = NAN, .out_high = NAN,
-		.instructions = NAN, .compute = NAN, .loads = NAN, .stores = NAN,
+		.instructions = NAN, .compute = NAN, .compute_low = NAN, .compute_high = NAN, .loads = NAN, .stores = NAN,
 		.load_bytes = NAN, .store_bytes = NAN, .stack_bytes = NAN, .self_ns = NAN, .calls = NAN, .samples = NAN,
 		.inc = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN },
 	};

@@ -53,6 +53,7 @@ struct flow_func {
 	double out, out_uma, out_low, out_high;
 	bool in_uma_bound, out_uma_bound; /* the UMA is a lower bound */
 	double instructions, compute, loads, stores;
+	double compute_low, compute_high;
 	double load_bytes, store_bytes, stack_bytes;
 	double self_ns, calls;
 	double samples; /* of loads and stores; NaN: counted, or unknown */

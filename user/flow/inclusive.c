@@ -323,6 +323,8 @@ static void put_out(struct work *w)
 			inc->time_ns = t->inc_ns;
 		if (t->inc_instructions > 0)
 			inc->instructions = t->inc_instructions;
+		if (w->in->has_compute && t->inc_instructions > 0)
+			inc->compute = t->inc_compute;
 	}
 }
 

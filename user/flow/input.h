@@ -96,6 +96,9 @@ struct in_stack {
 struct in_function_time {
 	double self_ns, instructions;
 	double inc_ns, inc_instructions; /* while it was on the stack; with opts.stacks */
+	/* With opts.compute. Without instruction samples, instructions are time at a nominal speed. */
+	double compute, inc_compute, compute_samples;
+	double undecoded; /* instructions whose code could not be read */
 	uint64_t samples;
 };
 
@@ -106,6 +109,7 @@ struct flow_input {
 	bool recorded_main; /* the engine itself attributed library code to the main image */
 	bool from_start;    /* the recording began with the program */
 	bool ended, incomplete;
+	bool has_compute; /* opts.compute was obeyed: times[] says what computes */
 	double duration_ns; /* NaN unknown */
 	double lost;
 	bool time_unit_instructions;
@@ -172,6 +176,7 @@ struct flow_input_opts {
 	double from_s, to_s; /* only this part of the recording; to_s 0: to the end */
 	uint32_t pid, tid; /* only these; 0: all */
 	bool stacks; /* resolve the functions of all call stacks */
+	bool compute; /* read the sampled code: which instructions compute */
 	bool locals; /* name the local variables behind accesses of the stack */
 };
 

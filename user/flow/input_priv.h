@@ -73,6 +73,8 @@ int input_regions(struct raw *r);
 int input_stacks(struct raw *r);
 /* Local variables behind accesses of the stack. Before accesses are put in order. */
 int input_locals(struct raw *r);
+/* Computation of every function; func_of_cell: whose each cell of samples is, FLOW_NONE nobody's. */
+int input_compute(struct raw *r, const uint32_t *func_of_cell);
 uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function);
 int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size, uint32_t *out);
 const struct fmt_module *raw_module(const struct raw *r, uint32_t id);

@@ -30,32 +30,6 @@ static bool clears_memory(const char *name)
 	return strstr(name, "memset") || strstr(name, "bzero") || !strcmp(name, "calloc") || !strcmp(name, "__libc_calloc");
 }
 
-/* The C library has each string function several times, one per kind of processor; which one runs is no
- * property of the program: __memmove_avx512_unaligned_erms is memmove. Returns the length of the plain
- * name at *name, or 0. */
-static size_t plain_name(const char **name)
-{
-	static const char *const families[] = { "mem", "str", "wcs", "wmem", "rawmem", "stp", "bcopy", "bzero" };
-	static const char *const processors[] = { "_sse", "_ssse", "_avx", "_evex", "_erms", "_generic", "_neon", "_sve", "_mops" };
-	const char *n = *name + 2;
-
-	if (strncmp(*name, "__", 2))
-		return 0;
-	for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
-		if (strncmp(n, families[f], strlen(families[f])))
-			continue;
-		for (size_t p = 0; p < sizeof(processors) / sizeof(processors[0]); p++) {
-			const char *at = strstr(n, processors[p]);
-
-			if (at) {
-				*name = n;
-				return (size_t)(at - n);
-			}
-		}
-	}
-	return 0;
-}
-
 uint32_t in_func_add(struct flow_input *in, const char *name, const char *object)
 {
 	char key[4096];
@@ -68,7 +42,7 @@ uint32_t in_func_add(struct flow_input *in, const char *name, const char *object
 		name = FLOW_UNKNOWN;
 	if (name[0] == '(')
 		object = "";
-	plain = plain_name(&name);
+	plain = flow_plain_name(&name);
 	len = (size_t)snprintf(key, sizeof(key), "%.*s%c%.2000s", plain ? (int)plain : 2000, name, 0, base_name(object));
 	id = intern_add(&in->func_names, key, len, &added);
 	if (!id)
@@ -311,6 +285,8 @@ static int resolve_exact(struct raw *r)
 static int resolve_samples(struct raw *r)
 {
 	struct flow_input *in = r->in;
+	uint32_t *func_of_cell;
+	int err = 0;
 
 	for (size_t i = 0; i < r->cell_count; i++) {
 		const uint64_t *at = map_get(&r->stack_at, r->cell_stack[i]);
@@ -322,13 +298,17 @@ static int resolve_samples(struct raw *r)
 			main_caller(r, r->cell_stack[i]);
 	}
 	in->times = calloc(in->func_count + 1, sizeof(*in->times));
-	if (!in->times)
+	func_of_cell = malloc((r->cell_count + 1) * sizeof(*func_of_cell));
+	if (!in->times || !func_of_cell) {
+		free(func_of_cell);
 		return err_set(r->e, -ENOMEM, "out of memory");
+	}
 	for (size_t i = 0; i < r->cell_count; i++) {
 		const uint64_t *at = map_get(&r->stack_at, r->cell_stack[i]);
 		const struct fmt_frame *leaf;
 		uint32_t f, m;
 
+		func_of_cell[i] = FLOW_NONE;
 		if (!at || !r->stack[*at].count)
 			continue;
 		for (uint32_t k = 0; *at < in->stack_count && k < in->stack[*at].count; k++) {
@@ -343,11 +323,15 @@ static int resolve_samples(struct raw *r)
 			f = m;
 		if (f >= in->func_count)
 			continue;
+		func_of_cell[i] = f;
 		in->times[f].self_ns += r->cell[i].ns;
 		in->times[f].instructions += r->cell[i].instructions;
 		in->times[f].samples += r->cell[i].samples;
 	}
-	return 0;
+	if (r->o.compute)
+		err = input_compute(r, func_of_cell);
+	free(func_of_cell);
+	return err;
 }
 
 static int list_build_ids(struct raw *r)

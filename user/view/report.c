@@ -7,15 +7,26 @@
 #include <string.h>
 
 #include "util/json.h"
+#include "view/report_flow.h"
 
 struct ordering {
 	const struct profile *p;
 	enum report_sort sort;
+	const struct report *r;
 };
 
 static int falling(double a, double b)
 {
 	return a < b ? 1 : -(a > b);
+}
+
+static double flow_figure(const struct report *r, uint32_t function, enum report_sort sort)
+{
+	uint32_t id = r->flow_func ? r->flow_func[function] : FLOW_NONE;
+	const struct flow_func *f = id == FLOW_NONE ? NULL : &r->opts.flow->funcs[id];
+	double v = !f ? NAN : sort == REPORT_IN ? f->in : sort == REPORT_OUT ? f->out : f->compute;
+
+	return isnan(v) ? -1 : v;
 }
 
 static int by_wish(const void *a, const void *b, void *ctx)
@@ -31,6 +42,9 @@ static int by_wish(const void *a, const void *b, void *ctx)
 	case REPORT_SAMPLES: d = falling((double)x->samples, (double)y->samples); break;
 	case REPORT_FUNCTION: d = strcmp(f->name, g->name); break;
 	case REPORT_OBJECT: d = strcmp(f->object, g->object); break;
+	case REPORT_IN:
+	case REPORT_OUT:
+	case REPORT_COMPUTE: d = falling(flow_figure(o->r, x->function, o->sort), flow_figure(o->r, y->function, o->sort)); break;
 	}
 	if (!d)
 		d = falling(x->self, y->self);
@@ -71,7 +85,7 @@ static int build_threads(struct report *r, struct err *e)
 int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r, struct err *e)
 {
 	struct shares_opts so = { .inlined = o->inlined, .thread = SHARES_ALL_THREADS };
-	struct ordering order = { p, o->sort };
+	struct ordering order = { p, o->sort, r };
 	int err;
 
 	*r = (struct report){ .profile = p, .file = file, .opts = *o };
@@ -83,6 +97,11 @@ int report_build(const struct profile *p, const char *file, const struct report_
 			      o->callers ? "callers" : "threads");
 	if (!err && o->callers)
 		err = callers_compute(p, o->callers, o->inlined, &r->callers, e);
+	if (!err && o->flow) {
+		r->flow_func = report_flow_match(p, &r->all, o->flow);
+		if (!r->flow_func)
+			err = err_set(e, -ENOMEM, "out of memory");
+	}
 	if (err) {
 		report_release(r);
 		return err;
@@ -101,6 +120,7 @@ void report_release(struct report *r)
 	free(r->threads);
 	free(r->thread_order);
 	callers_release(&r->callers);
+	free(r->flow_func);
 	*r = (struct report){ 0 };
 }
 
@@ -368,7 +388,12 @@ void report_text(const struct report *r, const struct text_style *style, struct 
 	report_header(p, r->file, &r->all, style, out);
 	if (!r->threads && r->all.count) {
 		buf_addch(out, '\n');
-		table(r, &r->all, style, out);
+		if (r->opts.columns)
+			report_flow_table(r, &r->all, style, out);
+		else
+			table(r, &r->all, style, out);
+		if (r->opts.more)
+			buf_addstr(out, "# the profile holds memory accesses, too: --columns flow adds bytes and computation\n");
 	}
 	for (size_t i = 0; r->threads && i < p->thread_count; i++) {
 		const struct profile_thread *t = &p->threads[r->thread_order[i]];
@@ -416,6 +441,9 @@ static void json_functions(const struct report *r, const struct shares *s, struc
 			json_u64(j, "samples", h->samples);
 		json_f64(j, "low", h->low);
 		json_f64(j, "high", h->high);
+		/* figures of all threads stand with all threads only */
+		if (s == &r->all)
+			report_flow_json(j, r->opts.flow, r->flow_func && r->flow_func[h->function] != FLOW_NONE ? &r->opts.flow->funcs[r->flow_func[h->function]] : NULL);
 		json_end(j);
 	}
 	json_end(j);
@@ -529,7 +557,8 @@ const char report_schema[] =
 	"\"definitions\":{\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"name\",\"object\",\"file\",\"line\",\"self\",\"inclusive\",\"samples\",\"low\",\"high\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"file\":{\"type\":[\"string\",\"null\"]},"
-	"\"line\":" COUNT ",\"self\":" SHARE ",\"inclusive\":" SHARE ",\"samples\":" COUNT ",\"low\":" SHARE ",\"high\":" SHARE "}}}},"
+	"\"line\":" COUNT ",\"self\":" SHARE ",\"inclusive\":" SHARE ",\"samples\":" COUNT ",\"low\":" SHARE ",\"high\":" SHARE ","
+	REPORT_FLOW_SCHEMA "}}}},"
 	"\"properties\":{\"schema\":{\"const\":\"accperf.report/1\"},\"engine\":{\"type\":[\"string\",\"null\"]},"
 	"\"duration_ns\":" COUNT ",\"samples\":" COUNT ",\"lost\":" COUNT ","
 	"\"cost\":{\"type\":\"object\",\"required\":[\"target_slowdown\",\"own_cpu_ns\",\"peak_rss\"],\"properties\":{"

@@ -14,7 +14,9 @@
 #include "util/buf.h"
 #include "view/text.h"
 
-enum report_sort { REPORT_SELF, REPORT_INCLUSIVE, REPORT_SAMPLES, REPORT_FUNCTION, REPORT_OBJECT };
+enum report_sort { REPORT_SELF, REPORT_INCLUSIVE, REPORT_SAMPLES, REPORT_FUNCTION, REPORT_OBJECT, REPORT_IN, REPORT_OUT, REPORT_COMPUTE };
+
+struct flow;
 
 struct report_opts {
 	enum report_sort sort;
@@ -23,6 +25,10 @@ struct report_opts {
 	bool per_thread;
 	double limit;	     /* share of 1 under which a row is left out */
 	const char *callers; /* of this function; NULL: none */
+	const struct flow *flow; /* of the same profile, for the columns that need one; NULL: those are unknown */
+	const unsigned *columns; /* enum report_column; NULL: those of time */
+	unsigned column_count;
+	bool more; /* the profile could fill more columns: say so */
 };
 
 struct report {
@@ -33,6 +39,7 @@ struct report {
 	struct shares *threads; /* one each of profile->threads; NULL unless per_thread */
 	uint32_t *thread_order; /* busiest first */
 	struct callers callers;
+	uint32_t *flow_func; /* by profile function; NULL without opts.flow */
 };
 
 int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r, struct err *e);

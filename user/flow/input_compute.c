@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Computation per function, from where samples stand: a sampled instruction computes or does not; a
+ * timer sample stands for its whole basic block, of which a part computes. Code is read from the
+ * module's file, if it is still the same build.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attr/block.h"
+#include "attr/ehframe.h"
+#include "attr/module.h"
+#include "flow/input_priv.h"
+
+struct leaf {
+	uint64_t addr;
+	uint32_t module;
+	double computes; /* part of the instructions there that compute; below 0 unknown */
+	bool asked;
+};
+
+struct reader {
+	struct raw *r;
+	struct block_cache *blocks;
+	struct map modules; /* id -> struct module * */
+	struct intern keys;
+	struct leaf *leaf;
+	size_t count, cap;
+};
+
+static struct module *module_for(struct reader *x, uint32_t id)
+{
+	bool added;
+	uint64_t *at = map_put(&x->modules, id, &added);
+
+	if (at && added) {
+		const struct fmt_module *m = raw_module(x->r, id);
+		const char *path = m && m->kind == FMT_MOD_FILE ? store_str(x->r->in->reader, m->path) : NULL;
+
+		*at = path && path[0] == '/' ? (uintptr_t)module_open_path(path, m->build_id, m->build_id_len > 20 ? 0 : m->build_id_len, NULL) : 0;
+	}
+	return at ? (struct module *)(uintptr_t)*at : NULL;
+}
+
+static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	return module_read(ctx, addr, buf, len);
+}
+
+static bool bounds_of(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	const struct ehframe *f = module_ehframe(ctx);
+
+	return f && ehframe_function(f, addr, start, end);
+}
+
+static double one_instruction(struct module *m, uint64_t addr)
+{
+	uint8_t bytes[15];
+	struct dec_insn d;
+
+	if (dec_decode(bytes, module_read(m, addr, bytes, sizeof(bytes)), &d))
+		return -1;
+	return d.flags & DEC_F_COMPUTE ? 1 : 0;
+}
+
+static double whole_block(struct reader *x, struct module *m, uint32_t id, uint64_t addr)
+{
+	static struct block_result b; /* large */
+	const uint64_t regs[64] = { 0 };
+	struct block_code code = { .id = id & 0xfffff, .read = read_code, .bounds = bounds_of, .ctx = m };
+	struct block_state s = { .regs = regs, .code_ip = addr };
+
+	if (block_sample(x->blocks, &code, &s, 0, &b) || !b.work.insns)
+		return -1;
+	return (double)b.work.compute / b.work.insns;
+}
+
+static double computes(struct reader *x, const struct fmt_frame *f, bool instructions)
+{
+	struct site_key k = { .ip = f->addr, .module = f->module, .function = instructions };
+	struct module *m;
+	struct leaf *l;
+	bool added;
+	uint32_t id = intern_add(&x->keys, &k, sizeof(k), &added);
+
+	if (!id || !input_room((void **)&x->leaf, x->count, &x->cap, sizeof(*x->leaf), NULL))
+		return -1;
+	if (added)
+		x->leaf[x->count++] = (struct leaf){ .addr = f->addr, .module = f->module };
+	l = &x->leaf[id - 1];
+	if (!l->asked) {
+		l->asked = true;
+		m = module_for(x, f->module);
+		l->computes = !m ? -1 : instructions ? one_instruction(m, f->addr) : whole_block(x, m, f->module, f->addr);
+	}
+	return l->computes;
+}
+
+/* What the recorder took an instruction's time to be; the weights of accesses rest on the same. */
+static double nominal_ns(const struct raw *r)
+{
+	const char *weights = store_meta_get(r->in->reader, "weights");
+	double ns;
+
+	return weights && sscanf(weights, "time, taken as %lf ns", &ns) == 1 && ns > 0.01 && ns < 100 ? ns : 1;
+}
+
+static void take_cell(struct reader *x, const struct raw_sample_cell *c, uint32_t stack_index, uint32_t func, bool counted, double ns)
+{
+	struct flow_input *in = x->r->in;
+	const struct raw_stack *s = &x->r->stack[stack_index];
+	double n = counted ? c->instructions : c->ns / ns, part;
+	struct in_function_time *t = &in->times[func];
+
+	if (!(n > 0))
+		return;
+	if (!counted) {
+		t->instructions += n;
+		for (uint32_t k = 0; stack_index < in->stack_count && k < in->stack[stack_index].count; k++)
+			in->times[in->stack_func[in->stack[stack_index].first + k]].inc_instructions += n;
+	}
+	part = computes(x, &x->r->frame[s->first], counted);
+	if (part < 0) {
+		t->undecoded += n;
+		return;
+	}
+	t->compute += n * part;
+	t->compute_samples += part * (double)c->samples;
+	for (uint32_t k = 0; stack_index < in->stack_count && k < in->stack[stack_index].count; k++)
+		in->times[in->stack_func[in->stack[stack_index].first + k]].inc_compute += n * part;
+}
+
+int input_compute(struct raw *r, const uint32_t *func_of_cell)
+{
+	struct reader x = { .r = r, .blocks = block_cache_new(0) };
+	double ns = nominal_ns(r), counted = 0;
+	size_t pos = 0;
+	uint64_t key, *value;
+
+	if (!x.blocks)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	r->in->has_compute = true;
+	for (size_t i = 0; i < r->cell_count; i++)
+		counted += r->cell[i].instructions;
+	for (size_t i = 0; i < r->cell_count; i++) {
+		const uint64_t *at = map_get(&r->stack_at, r->cell_stack[i]);
+
+		if (at && func_of_cell[i] != FLOW_NONE)
+			take_cell(&x, &r->cell[i], (uint32_t)*at, func_of_cell[i], counted > 0, ns);
+	}
+	while (map_next(&x.modules, &pos, &key, &value))
+		module_close_path((struct module *)(uintptr_t)*value);
+	map_release(&x.modules);
+	intern_release(&x.keys);
+	free(x.leaf);
+	block_cache_free(x.blocks);
+	return 0;
+}

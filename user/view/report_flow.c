@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/report_flow.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/sysname.h"
+
+static const struct {
+	const char *name, *title;
+	unsigned width;
+	bool flow;
+} columns[RC_COLUMNS] = {
+	[RC_SELF] = { "self", "self", 8, false },
+	[RC_INTERVAL] = { "interval", "95%", 8, false },
+	[RC_INCLUSIVE] = { "inclusive", "incl.", 9, false },
+	[RC_SAMPLES] = { "samples", "samples", 10, false },
+	[RC_OBJECT] = { "object", "object", 0, false },
+	[RC_IN] = { "in", "in", 10, true },
+	[RC_OUT] = { "out", "out", 10, true },
+	[RC_IN_ALL] = { "in-all", "in all", 10, true },
+	[RC_OUT_ALL] = { "out-all", "out all", 10, true },
+	[RC_COMPUTE] = { "compute", "compute", 9, true },
+	[RC_INSTRUCTIONS] = { "instructions", "instr.", 9, true },
+	[RC_OPS] = { "ops", "ops/B", 7, true },
+	[RC_OPS_ALL] = { "ops-all", "ops/B all", 10, true },
+	[RC_STACK] = { "stack", "stack", 7, true },
+	[RC_CALLS] = { "calls", "calls", 9, true },
+};
+
+static const struct {
+	const char *name, *columns;
+} sets[] = {
+	{ "time", "self,interval,inclusive,samples,object" },
+	{ "flow", "self,inclusive,in,out,ops,stack" },
+	{ "callees", "self,inclusive,in-all,out-all,ops-all" },
+	{ "all", "self,interval,inclusive,samples,in,out,in-all,out-all,compute,instructions,ops,ops-all,stack,calls,object" },
+};
+
+static int column_of(const char *name, size_t len)
+{
+	for (int c = 0; c < RC_COLUMNS; c++)
+		if (strlen(columns[c].name) == len && !memcmp(columns[c].name, name, len))
+			return c;
+	return -1;
+}
+
+int report_columns(const char *text, unsigned *out, struct err *e)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		if (!strcmp(sets[i].name, text))
+			text = sets[i].columns;
+	for (const char *at = text; *at;) {
+		size_t len = strcspn(at, ",");
+		int c = column_of(at, len);
+
+		if (c < 0)
+			return err_set(e, -EINVAL, "there is no column '%.*s'; there are self, interval, inclusive, samples, object, in, out, in-all, "
+					"out-all, compute, instructions, ops, ops-all, stack, calls, and the sets time, flow, callees, all", (int)len, at);
+		if (n == REPORT_MAX_COLUMNS)
+			return err_set(e, -EINVAL, "more than %d columns", REPORT_MAX_COLUMNS);
+		out[n++] = (unsigned)c;
+		at += len;
+		at += *at == ',';
+	}
+	return n ? n : err_set(e, -EINVAL, "--columns needs the name of a column, or one of the sets time, flow, callees, all");
+}
+
+bool report_columns_flow(const unsigned *c, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (columns[c[i]].flow)
+			return true;
+	return false;
+}
+
+/* The flow names system calls in parentheses, and all variants of a string function as one. */
+static size_t flow_name(const struct profile_function *f, char *out, size_t size)
+{
+	size_t plain;
+	const char *name = f->name;
+
+	if (!strncmp(name, "[kernel", 7)) {
+		int n = snprintf(out, size, "(%.*s)", (int)strcspn(name + 1, "]"), name + 1);
+
+		return n < 0 ? 0 : (size_t)n;
+	}
+	plain = flow_plain_name(&name);
+	snprintf(out, size, "%.*s", plain ? (int)plain : (int)size, name);
+	return strlen(out);
+}
+
+uint32_t *report_flow_match(const struct profile *p, const struct shares *s, const struct flow *f)
+{
+	uint32_t *func = malloc((p->function_count + 1) * sizeof(*func)), *row = malloc((f->func_count + 1) * sizeof(*row));
+	struct intern names = { 0 };
+	bool failed = !func || !row;
+	char key[4096];
+
+	if (!failed) {
+		memset(func, 0xff, (p->function_count + 1) * sizeof(*func));
+		memset(row, 0xff, (f->func_count + 1) * sizeof(*row));
+	}
+	for (uint32_t i = 0; !failed && i < f->func_count; i++) {
+		int n = snprintf(key, sizeof(key), "%.2000s%c%.2000s", f->funcs[i].name, 0, f->funcs[i].object);
+
+		failed = !intern_add(&names, key, (size_t)n, NULL);
+	}
+	for (size_t i = 0; !failed && i < s->count; i++) {
+		uint32_t at = s->rows[i].function, id;
+		const struct profile_function *pf = &p->functions[at];
+		size_t n = flow_name(pf, key, 2048);
+		bool added;
+
+		key[n++] = 0;
+		n += (size_t)snprintf(key + n, sizeof(key) - n, "%.2000s", key[0] == '(' ? "" : pf->object);
+		id = intern_add(&names, key, n, &added);
+		if (!id || id > f->func_count) {
+			failed = !id;
+			continue;
+		}
+		/* variants of one function are one there, and one time here: the first, which is the hottest; but
+		 * functions that only bear the same name must not get each other's figures */
+		if (row[id - 1] == UINT32_MAX) {
+			row[id - 1] = at;
+			func[at] = id - 1;
+		} else if (!strcmp(p->functions[row[id - 1]].name, pf->name)) {
+			func[row[id - 1]] = FLOW_NONE;
+		}
+	}
+	intern_release(&names);
+	free(row);
+	if (!failed)
+		return func;
+	free(func);
+	return NULL;
+}
+
+double report_ops_per_byte(const struct flow_func *f)
+{
+	double bytes = f->load_bytes + f->store_bytes - f->stack_bytes;
+
+	return bytes > 0 ? f->compute / bytes : NAN;
+}
+
+double report_ops_per_byte_inclusive(const struct flow_func *f)
+{
+	double bytes = f->inc.in + f->inc.out;
+
+	return bytes > 0 ? f->inc.compute / bytes : NAN;
+}
+
+static double stack_share(const struct flow_func *f)
+{
+	double bytes = f->load_bytes + f->store_bytes;
+
+	return bytes > 0 ? f->stack_bytes / bytes : NAN;
+}
+
+/* A function that is only seen to call others has no bytes that anybody knows of, rather than none. */
+static bool bytes_known(const struct flow *flow, const struct flow_func *f)
+{
+	return f && (flow->engine == FLOW_EXACT || f->samples > 0 || f->in > 0 || f->out > 0);
+}
+
+/* 12.3M: where a column has no room for all digits. */
+static void short_count(struct buf *out, double v)
+{
+	static const char units[] = " KMGTP";
+	unsigned u = 0;
+
+	while (v >= 999.5 && u + 2 < sizeof(units)) {
+		v /= 1000;
+		u++;
+	}
+	buf_addf(out, u ? "%.1f%c" : "%.0f", v, units[u]);
+}
+
+static void bytes(struct buf *b, double v)
+{
+	if (!isnan(v))
+		text_bytes(b, text_whole(v));
+}
+
+static void cell(const struct report *r, const struct share *s, bool exact, enum report_column c, unsigned objects, struct buf *out)
+{
+	const struct profile_function *pf = &r->profile->functions[s->function];
+	uint32_t id = r->flow_func ? r->flow_func[s->function] : FLOW_NONE;
+	const struct flow_func *f = id == FLOW_NONE ? NULL : &r->opts.flow->funcs[id];
+	AUTO_BUF(b);
+	double v;
+
+	switch (c) {
+	case RC_SELF: buf_addf(&b, "%.2f%%", 100 * s->self); break;
+	case RC_INTERVAL:
+		if (exact)
+			buf_addstr(&b, "exact");
+		else
+			buf_addf(&b, "+-%5.2f", 100 * fmax(s->high - s->self, s->self - s->low));
+		break;
+	case RC_INCLUSIVE: buf_addf(&b, "%.2f%%", 100 * s->inclusive); break;
+	case RC_SAMPLES:
+		if (exact)
+			buf_addch(&b, '-');
+		else
+			text_count(&b, s->samples);
+		break;
+	case RC_OBJECT:
+		text_name(out, pf->object, objects, objects);
+		return;
+	case RC_IN: bytes(&b, bytes_known(r->opts.flow, f) ? f->in : NAN); break;
+	case RC_OUT: bytes(&b, bytes_known(r->opts.flow, f) ? f->out : NAN); break;
+	case RC_IN_ALL: bytes(&b, f ? f->inc.in : NAN); break;
+	case RC_OUT_ALL: bytes(&b, f ? f->inc.out : NAN); break;
+	case RC_COMPUTE:
+	case RC_INSTRUCTIONS:
+	case RC_CALLS:
+		v = !f ? NAN : c == RC_COMPUTE ? f->compute : c == RC_CALLS ? f->calls : f->instructions;
+		if (!isnan(v))
+			short_count(&b, v);
+		break;
+	case RC_OPS:
+	case RC_OPS_ALL:
+		v = !f ? NAN : c == RC_OPS ? report_ops_per_byte(f) : report_ops_per_byte_inclusive(f);
+		if (!isnan(v))
+			buf_addf(&b, v < 99.5 ? "%.2f" : "%.0f", v);
+		break;
+	case RC_STACK:
+		v = f ? stack_share(f) : NAN;
+		if (!isnan(v))
+			buf_addf(&b, "%.0f%%", 100 * v);
+		break;
+	case RC_COLUMNS: break;
+	}
+	text_pad_left(out, b.len && !buf_failed(&b) ? b.data : "-", columns[c].width);
+}
+
+static unsigned object_width(const struct report *r, const struct shares *s)
+{
+	unsigned widest = 6;
+
+	for (size_t i = 0; i < s->count; i++) {
+		unsigned n = text_columns(r->profile->functions[s->rows[i].function].object);
+
+		if (fmax(s->rows[i].self, s->rows[i].inclusive) >= r->opts.limit && n > widest)
+			widest = n;
+	}
+	return widest < 24 ? widest : 24;
+}
+
+void report_flow_table(const struct report *r, const struct shares *s, const struct text_style *style, struct buf *out)
+{
+	unsigned objects = object_width(r, s), used = 0, hidden = 0;
+
+	text_hue_on(out, style, TEXT_BOLD);
+	for (unsigned i = 0; i < r->opts.column_count; i++) {
+		enum report_column c = (enum report_column)r->opts.columns[i];
+		unsigned width = c == RC_OBJECT ? objects + 2 : columns[c].width;
+
+		if (c == RC_OBJECT)
+			buf_addf(out, "  %-*s", (int)objects, "object");
+		else
+			text_pad_left(out, columns[c].title, width);
+		used += width;
+	}
+	buf_addstr(out, "  function");
+	text_hue_off(out, style, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (size_t i = 0; i < s->count; i++) {
+		const struct share *h = &s->rows[i];
+		enum text_hue hue = h->self >= 0.05 ? TEXT_HOT : h->self >= 0.005 ? TEXT_WARM : TEXT_PLAIN;
+
+		if ((r->opts.children ? fmax(h->self, h->inclusive) : h->self) < r->opts.limit) {
+			hidden++;
+			continue;
+		}
+		for (unsigned k = 0; k < r->opts.column_count; k++) {
+			enum report_column c = (enum report_column)r->opts.columns[k];
+
+			if (c == RC_OBJECT)
+				buf_addstr(out, "  ");
+			if (c == RC_SELF)
+				text_hue_on(out, style, hue);
+			cell(r, h, s->exact, c, objects, out);
+			if (c == RC_SELF)
+				text_hue_off(out, style, hue);
+		}
+		buf_addstr(out, "  ");
+		text_name(out, r->profile->functions[h->function].name, style->width > used + 12 ? style->width - used - 2 : style->width ? 10 : 0, 0);
+		buf_addch(out, '\n');
+	}
+	if (hidden)
+		buf_addf(out, "# %u function%s under %g%% not shown; --percent-limit 0 shows all\n", hidden, hidden == 1 ? "" : "s", 100 * r->opts.limit);
+	if (r->opts.flow && r->opts.flow->time_bias)
+		buf_addstr(out, "# bytes and computation are weighted by time: they compare functions, they are no totals\n");
+	if (report_columns_flow(r->opts.columns, r->opts.column_count))
+		buf_addstr(out, "# in: bytes read; out: bytes of its own that anyone reads; off the stack; all: with callees,\n"
+				"# from and to the rest; ops/B: arithmetic and logic per byte loaded or stored (all: per byte\n"
+				"# in and out); -: unknown\n");
+}
+
+static void count(struct json *j, const char *key, double v)
+{
+	if (isnan(v) || v < 0 || v > 1.8e19)
+		json_null(j, key);
+	else
+		json_u64(j, key, text_whole(v));
+}
+
+void report_flow_json(struct json *j, const struct flow *flow, const struct flow_func *f)
+{
+	count(j, "in", bytes_known(flow, f) ? f->in : NAN);
+	count(j, "in_low", f ? f->in_low : NAN);
+	count(j, "in_high", f ? f->in_high : NAN);
+	count(j, "out", bytes_known(flow, f) ? f->out : NAN);
+	count(j, "out_low", f ? f->out_low : NAN);
+	count(j, "out_high", f ? f->out_high : NAN);
+	count(j, "instructions", f ? f->instructions : NAN);
+	count(j, "compute", f ? f->compute : NAN);
+	count(j, "compute_low", f ? f->compute_low : NAN);
+	count(j, "compute_high", f ? f->compute_high : NAN);
+	count(j, "load_bytes", f ? f->load_bytes : NAN);
+	count(j, "store_bytes", f ? f->store_bytes : NAN);
+	json_f64(j, "stack_share", f ? stack_share(f) : NAN);
+	json_f64(j, "ops_per_byte", f ? report_ops_per_byte(f) : NAN);
+	count(j, "calls", f ? f->calls : NAN);
+	count(j, "access_samples", f ? f->samples : NAN);
+	count(j, "inclusive_in", f ? f->inc.in : NAN);
+	count(j, "inclusive_in_low", f ? f->inc.in_low : NAN);
+	count(j, "inclusive_in_high", f ? f->inc.in_high : NAN);
+	count(j, "inclusive_out", f ? f->inc.out : NAN);
+	count(j, "inclusive_out_low", f ? f->inc.out_low : NAN);
+	count(j, "inclusive_out_high", f ? f->inc.out_high : NAN);
+	count(j, "inclusive_compute", f ? f->inc.compute : NAN);
+	json_f64(j, "inclusive_ops_per_byte", f ? report_ops_per_byte_inclusive(f) : NAN);
+	count(j, "inclusive_samples", f ? f->inc.samples : NAN);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The report's columns beyond time: computation, bytes in and out, operations per byte, the stack's
+ * share, alone and with callees. Figures come from a finished struct flow; here they only find their
+ * row. Included by view/report.c, cli and tests.
+ *
+ * To add a column: a value of enum report_column, its row in columns[] of report_flow.c, a case in
+ * cell(), and where it is a figure of its own a key in report_flow_json() and in the schema there.
+ */
+#ifndef ACCPERF_VIEW_REPORT_FLOW_H
+#define ACCPERF_VIEW_REPORT_FLOW_H
+
+#include "flow/flow.h"
+#include "util/json.h"
+#include "view/report.h"
+
+enum report_column {
+	RC_SELF, RC_INTERVAL, RC_INCLUSIVE, RC_SAMPLES, RC_OBJECT,
+	RC_IN, RC_OUT, RC_IN_ALL, RC_OUT_ALL, RC_COMPUTE, RC_INSTRUCTIONS, RC_OPS, RC_OPS_ALL, RC_STACK, RC_CALLS,
+	RC_COLUMNS,
+};
+#define REPORT_MAX_COLUMNS 32
+
+/* Names with commas between them, or a set: time, flow, callees, all. How many; -EINVAL with *e. */
+int report_columns(const char *text, unsigned *out, struct err *e);
+/* Whether one of them needs a flow. */
+bool report_columns_flow(const unsigned *c, unsigned count);
+
+/* Which function of the flow each function of the profile is: FLOW_NONE where none, or several
+ * functions of one name share it. NULL when out of memory; to be freed. */
+uint32_t *report_flow_match(const struct profile *p, const struct shares *s, const struct flow *f);
+
+void report_flow_table(const struct report *r, const struct shares *s, const struct text_style *style, struct buf *out);
+/* The keys of one function; nulls where f is NULL. */
+void report_flow_json(struct json *j, const struct flow *flow, const struct flow_func *f);
+
+/* Arithmetic and logical instructions per byte loaded and stored off the stack; with callees: per byte
+ * that comes in or goes out. NaN unknown. */
+double report_ops_per_byte(const struct flow_func *f);
+double report_ops_per_byte_inclusive(const struct flow_func *f);
+
+#define REPORT_N "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
+#define REPORT_F "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
+#define REPORT_FLOW_SCHEMA \
+	"\"in\":" REPORT_N ",\"in_low\":" REPORT_N ",\"in_high\":" REPORT_N ",\"out\":" REPORT_N ",\"out_low\":" REPORT_N ",\"out_high\":" REPORT_N ",\"instructions\":" REPORT_N \
+	",\"compute\":" REPORT_N ",\"compute_low\":" REPORT_N ",\"compute_high\":" REPORT_N ",\"load_bytes\":" REPORT_N ",\"store_bytes\":" REPORT_N \
+	",\"stack_share\":" REPORT_F ",\"ops_per_byte\":" REPORT_F ",\"calls\":" REPORT_N ",\"access_samples\":" REPORT_N ",\"inclusive_in\":" REPORT_N \
+	",\"inclusive_in_low\":" REPORT_N ",\"inclusive_in_high\":" REPORT_N ",\"inclusive_out\":" REPORT_N ",\"inclusive_out_low\":" REPORT_N \
+	",\"inclusive_out_high\":" REPORT_N ",\"inclusive_compute\":" REPORT_N ",\"inclusive_ops_per_byte\":" REPORT_F ",\"inclusive_samples\":" REPORT_N
+
+#endif
