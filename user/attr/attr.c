@@ -489,6 +489,11 @@ bool attr_code(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint
 	return true;
 }
 
+void attr_name(struct attr *a, uint32_t module, uint64_t addr)
+{
+	naming_want(a->naming, module, addr);
+}
+
 /* ---- the end ---- */
 
 int attr_finish(struct attr *a, struct err *e)

@@ -57,6 +57,8 @@ uint32_t attr_frames(struct attr *a, uint32_t pid, uint64_t time, const uint64_t
 bool attr_place(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr);
 /* The same, to be named in FMT_SYMBOL at the end: code addresses that are in no stack. */
 bool attr_code(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr);
+/* Just the naming, of an address within a module. */
+void attr_name(struct attr *a, uint32_t module, uint64_t addr);
 /* House-keeping: JIT maps of processes about to end, dropping what ended. */
 void attr_tick(struct attr *a, uint64_t now);
 /* Symbolises all code addresses seen and writes FMT_FUNCTION, FMT_SYMBOL and final FMT_PROCESS. */

@@ -396,7 +396,7 @@ static bool affords_hits(const struct access_part *p)
 
 static bool wants_window(struct access_part *p, uint64_t now)
 {
-	return p->watch && p->gov.ticks > MIN_TICKS && affords_hits(p) && window_time(p, WINDOW_NS, now) >= SHORTEST_WINDOW_NS;
+	return p->watch && p->gov.ticks > MIN_TICKS && !session_breakpoints_wanted(p->s) && affords_hits(p) && window_time(p, WINDOW_NS, now) >= SHORTEST_WINDOW_NS;
 }
 
 /* Whether a slot is free or could be freed for a new window. */
@@ -445,7 +445,7 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 	struct watch_request req = { .pid = (pid_t)d->arm.pid, .addr = d->addr, .len = p->o.watch_len };
 	int tids[MAX_THREADS], n, slot;
 
-	if (!make_room(p, now))
+	if (!make_room(p, now) || !session_breakpoints_free(p->s))
 		return;
 	req.time_limit_ns = window_time(p, WINDOW_NS, now);
 	req.write_time_ns = window_time(p, WRITES_NS, now);
@@ -455,6 +455,7 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 	slot = watch_arm(p->watch, &req, tids, n, now, NULL);
 	if (slot < 0)
 		return;
+	session_breakpoints_take(p->s, 1);
 	p->arm[slot] = d->arm;
 	p->since[slot] = 0;
 	/* even one that will see nothing was tried */
@@ -539,6 +540,7 @@ static void on_window(void *ctx, const struct watch_window *w)
 				  .end_reason = w->end_reason, .write_only_after = w->write_only_after, .count = w->count };
 	double cost;
 
+	session_breakpoints_give(p->s, 1);
 	memcpy(&rec.arm, &p->arm[w->slot], sizeof(rec.arm));
 	for (uint32_t i = 0; i < w->count; i++) {
 		const struct watch_hit *h = &w->hits[i];

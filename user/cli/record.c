@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/offload_part.h"
 #include "cli/part_access.h"
+#include "cli/part_counts.h"
 #include "cli/session.h"
 #include "ingest/cost.h"
 #include "kmod-free/registry.h"
@@ -21,10 +22,12 @@
 #define POLL_MS 40
 /* the samplers leave a third of the budget to what else is switched on */
 #define OFFLOAD_PART 0.33
+/* and execution counts, where no hardware counts instructions, have this of what is left */
+#define COUNTS_PART 0.4
 
 struct record_opts {
 	const char *pids, *tids, *cgroup, *effort, *output, *engine;
-	const char *offload, *offload_attach;
+	const char *offload, *offload_attach, *counts;
 	struct opt_list offload_probes;
 	bool offload_exact;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
@@ -34,7 +37,7 @@ struct record_opts {
 
 static const struct record_opts defaults = {
 	.effort = "default", .output = "accperf.data", .inherit = true, .engine = "auto", .accesses = true,
-	.windows = true, .syscalls = true, .watch_len = 1, .stack_bytes = 32768, .ring_bytes = 4 << 20,
+	.windows = true, .syscalls = true, .counts = "auto", .watch_len = 1, .stack_bytes = 32768, .ring_bytes = 4 << 20,
 };
 
 #define O(field) offsetof(struct record_opts, field)
@@ -55,6 +58,8 @@ static const struct opt options[] = {
 	{ OPT_UINT, 0, "watch-length", O(watch_len), "1|4",
 	  "bytes that a window watches (1; 4 for data that is never read or written by system calls)", 0 },
 	{ OPT_BOOL, 0, "syscalls", O(syscalls), NULL, "what the kernel reads and writes in the target's memory (on)", O(syscalls_set) },
+	{ OPT_STRING, 0, "counts", O(counts), "auto|on|off",
+	  "execution counts by breakpoints on the code that takes time (auto: where the processor counts nothing)", 0 },
 	{ OPT_DOUBLE, 'F', "freq", O(hz), "HZ", "samples per second of CPU time, instead of the effort's choice", O(hz_set) },
 	{ OPT_UINT, 'c', "period", O(period), "NS", "nanoseconds of CPU time between samples, instead of -F", O(period_set) },
 	{ OPT_SIZE, 0, "stack-size", O(stack_bytes), "BYTES", "largest piece of the stack to copy (32K; at most 64K)", 0 },
@@ -312,6 +317,12 @@ static int choose_engine(const struct record_opts *o, const struct source_ops **
 	return EXIT_DEGRADED;
 }
 
+/* Whether windows of execute breakpoints are to turn time into counts. */
+static bool wants_counts(const struct record_opts *o, const struct source_ops *hw)
+{
+	return strcmp(o->counts, "off") && (!hw || !strcmp(o->counts, "on"));
+}
+
 static int add_accesses(const struct record_opts *o, const struct session_opts *so, struct session *s,
 			const struct source_ops *hw, int *status, struct err *e)
 {
@@ -324,6 +335,8 @@ static int add_accesses(const struct record_opts *o, const struct session_opts *
 		return 0;
 	if (o->offload || o->offload_probes.count)
 		ao.budget *= 1 - OFFLOAD_PART;
+	if (wants_counts(o, hw))
+		ao.budget *= 1 - COUNTS_PART;
 	err = access_parts_add(s, &ao, missing, sizeof(missing), e);
 	if (err || !missing[0])
 		return err;
@@ -331,6 +344,21 @@ static int add_accesses(const struct record_opts *o, const struct session_opts *
 	if (o->windows_set || o->syscalls_set)
 		*status = EXIT_DEGRADED;
 	return 0;
+}
+
+static int add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status)
+{
+	bool offload = o->offload || o->offload_probes.count;
+	struct counts_opts co = { .budget = so->budget * (offload ? 1 - OFFLOAD_PART : 1) * COUNTS_PART };
+	struct err e = { 0 };
+	int err = counts_part_add(s, &co, &e);
+
+	if (!err)
+		return 0;
+	log_warn("no execution counts: %s", e.text);
+	if (!strcmp(o->counts, "on"))
+		*status = EXIT_DEGRADED;
+	return err == -ENOMEM ? err : 0;
 }
 
 static int cmd_record(void *opts, int argc, char **argv)
@@ -353,7 +381,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 	sigfd = open_signals();
 	degraded = choose_engine(o, &hw);
 	if (find_targets(o, argc, argv, &t, &e) || !(s = session_new(&so, &t, &e)) ||
-	    add_accesses(o, &so, s, hw, &degraded, &e))
+	    add_accesses(o, &so, s, hw, &degraded, &e) || (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
 		status = !offload || !session_add(s, &offload_part_ops, offload) ? run(o, s, &t, sigfd) : EXIT_FAILED;

@@ -17,6 +17,7 @@
 #include "util/map.h"
 
 #define MAX_PARTS 16
+#define BREAKPOINTS 4 /* of a thread */
 /* a record may be under way on another CPU while the rings are drained */
 #define SETTLE_NS 2000000
 /* what a tick costs where it could not be measured; noted in the profile */
@@ -42,6 +43,8 @@ struct session {
 	struct err first;
 	bool stopped;
 	int epoll; /* the sampler's ring and what parts wait for */
+	unsigned breakpoints; /* taken */
+	bool breakpoints_wanted;
 };
 
 static int choose_period(struct session *s)
@@ -401,6 +404,31 @@ const struct session_opts *session_options(const struct session *s)
 uint64_t session_period(const struct session *s)
 {
 	return s->period_ns;
+}
+
+unsigned session_breakpoints_free(const struct session *s)
+{
+	return s->breakpoints < BREAKPOINTS ? BREAKPOINTS - s->breakpoints : 0;
+}
+
+void session_breakpoints_take(struct session *s, unsigned n)
+{
+	s->breakpoints += n;
+}
+
+void session_breakpoints_give(struct session *s, unsigned n)
+{
+	s->breakpoints -= n < s->breakpoints ? n : s->breakpoints;
+}
+
+void session_breakpoints_want(struct session *s, bool want)
+{
+	s->breakpoints_wanted = want;
+}
+
+bool session_breakpoints_wanted(const struct session *s)
+{
+	return s->breakpoints_wanted;
 }
 
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)

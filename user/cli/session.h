@@ -81,6 +81,13 @@ const struct session_opts *session_options(const struct session *s);
 uint64_t session_period(const struct session *s);
 /* The next timer sample is to be delivered at once, for whoever waits in fresh(). */
 void session_want_sample(struct session *s);
+/* Hardware breakpoints, of which a thread has four: a part takes what its window needs and gives them
+ * back at its end. While somebody wants them (and will, in a moment), others begin no new window. */
+unsigned session_breakpoints_free(const struct session *s);
+void session_breakpoints_take(struct session *s, unsigned n);
+void session_breakpoints_give(struct session *s, unsigned n);
+void session_breakpoints_want(struct session *s, bool want);
+bool session_breakpoints_wanted(const struct session *s);
 /* A named counter: the latest value is stored and shown; losses add to the total. */
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss);
 /* Adds to the estimate of what the target lost to us. */

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a window would tell for its cost, and the window itself. */
+#include <math.h>
+
+#include "cli/counts_plan_priv.h"
+
+#define UNKNOWN_SD 1.5
+#define ROUNDS 8 /* how far down time of callees is seen */
+#define KNOWN_RATE 0.1 /* standard deviation of log: what hangs above such an entry matters less */
+#define RATIO_HITS 96
+#define RATE_HITS 24
+#define TRIPS_HITS 24
+#define TO_CALLER 0.4
+#define RATE_PART 0.3
+#define GOOD_SD 0.03
+#define SLOW_SECONDS 0.1 /* of CPU time, and in it too few hits: its loops are to be timed themselves */
+#define SLOW_HITS 6
+
+double plan_uncertain(const struct plan_link *l)
+{
+	double r, v, enough = l->rec.how == FMT_CL_RATE ? l->y : l->x;
+
+	if (l->windows < 3 || !(l->x > 0))
+		return UNKNOWN_SD;
+	r = (l->y > 0 ? l->y : 0.5) / l->x;
+	v = (l->yy - 2 * r * l->xy + r * r * l->xx) / (l->x * l->x) / (r * r) * l->windows / (l->windows - 1);
+	v = fmax(v, 0) + (l->y < 30 ? 1 / (l->y + 0.5) : 0);
+	if (enough < 30)
+		v = fmax(v, 1 - enough / 60);
+	return sqrt(fmin(v, UNKNOWN_SD * UNKNOWN_SD));
+}
+
+/* ---- worth ---- */
+
+static double share_of(const struct plan_func *callee, const struct plan_link *l)
+{
+	return callee->entries > 0 ? l->rec.seen / callee->entries : 0;
+}
+
+static bool rate_known(const struct plan *p, const struct plan_func *f)
+{
+	return plan_has_graph(f) && f->rate[0] != PLAN_NONE && plan_uncertain(&p->link[f->rate[0]]) < KNOWN_RATE;
+}
+
+static void add_callee(struct plan *p, uint32_t i, double factor)
+{
+	const struct plan_func *f = &p->func[i];
+
+	for (uint32_t k = 0; k < f->callers; k++) {
+		const struct plan_link *l = &p->link[f->caller[k]];
+
+		if (l->parent_func != i)
+			p->func[l->parent_func].need[l->parent] += factor * share_of(f, l) * f->incl;
+	}
+}
+
+static void set_needs(struct plan *p, bool own)
+{
+	for (uint32_t i = 0; i < p->funcs; i++)
+		for (uint32_t n = 0; plan_has_graph(&p->func[i]) && n < p->func[i].runs.nodes; n++)
+			p->func[i].need[n] = own ? p->func[i].node_recent[n] : 0;
+}
+
+static void sum_regions(struct plan_func *f)
+{
+	const struct cfg *c = &f->runs.cfg;
+
+	for (uint32_t n = 0; n < f->runs.nodes; n++)
+		f->region[n] = f->runs.node[n].kind == FMT_CN_LOOP ? 0 : f->need[n];
+	for (uint32_t n = 0; n < f->runs.nodes; n++)
+		for (uint32_t l = f->runs.node[n].loop; l != CFG_NONE; l = c->loop[l].parent)
+			f->region[f->runs.node_of[c->loop[l].header]] += f->need[n];
+	/* all others hang on the clock */
+	if (f->clock != PLAN_NONE)
+		f->region[f->clock] = f->incl;
+}
+
+void plan_worth(struct plan *p)
+{
+	for (uint32_t i = 0; i < p->funcs; i++)
+		p->func[i].incl = p->func[i].recent;
+	/* what callees take belongs to where they are called from, too */
+	for (int round = 0; round < ROUNDS; round++) {
+		set_needs(p, false);
+		for (uint32_t i = 0; i < p->funcs; i++)
+			add_callee(p, i, 1);
+		for (uint32_t i = 0; i < p->funcs; i++) {
+			struct plan_func *f = &p->func[i];
+			double sum = f->recent;
+
+			for (uint32_t n = 0; plan_has_graph(f) && n < f->runs.nodes; n++)
+				sum += f->need[n];
+			f->incl = fmin(sum, p->total);
+		}
+	}
+	set_needs(p, true);
+	for (uint32_t i = 0; i < p->funcs; i++)
+		add_callee(p, i, rate_known(p, &p->func[i]) ? 0.2 : 1);
+	for (uint32_t i = 0; i < p->funcs; i++)
+		if (plan_has_graph(&p->func[i]))
+			sum_regions(&p->func[i]);
+}
+
+static double hangs_below(const struct plan *p, const struct plan_link *l)
+{
+	const struct plan_func *f = &p->func[l->child_func];
+
+	if (l->rec.flags & FMT_CL_CALL)
+		return share_of(f, l) * f->incl;
+	return l->child ? f->region[l->child] : f->incl;
+}
+
+static double cost_of(const struct plan_link *l)
+{
+	return l->rec.how == FMT_CL_RATIO ? 1 : 0.5;
+}
+
+static double gain(const struct plan *p, const struct plan_link *l)
+{
+	double sd = plan_uncertain(l), worth;
+
+	if (l->off)
+		return 0;
+	worth = hangs_below(p, l) * (sd < GOOD_SD ? 0.05 * sd : sd);
+	return worth / ((2.0 * l->windows + 1) * (1 + 2.0 * l->fails) * cost_of(l));
+}
+
+/* ---- which link ---- */
+
+/* The trip count stands for the ratio as long as it can be had. */
+static bool trips_instead(const struct plan *p, const struct plan_func *f, uint32_t link)
+{
+	const struct plan_link *before = link > f->link ? &p->link[link - 1] : NULL;
+
+	return before && before->rec.how == FMT_CL_TRIPS && before->child == p->link[link].child && !before->off && before->fails < 8;
+}
+
+static bool measurable(const struct plan *p, const struct plan_func *f, uint32_t link)
+{
+	const struct plan_link *l = &p->link[link];
+
+	if (l->off || l->rec.how == FMT_CL_ONCE)
+		return false;
+	if (l->rec.flags & FMT_CL_CALL)
+		return !(p->func[l->child_func].rec.flags & FMT_CF_RECURSIVE);
+	if (l->rec.how != FMT_CL_RATIO)
+		return true;
+	/* an entry in a loop's header is hit by every iteration */
+	return f->runs.node[l->parent].block != CFG_NONE && !trips_instead(p, f, link);
+}
+
+static uint32_t draw_inner(struct plan *p, uint32_t i, double *total_out)
+{
+	struct plan_func *f = &p->func[i];
+	double total = 0, at;
+	uint32_t last = PLAN_NONE;
+
+	for (int pass = 0; pass < 2; pass++) {
+		at = pass ? plan_uniform(p) * total : 0;
+		for (uint32_t k = 0; k < f->links + f->callers; k++) {
+			uint32_t link = k < f->links ? f->link + k : f->caller[k - f->links];
+			double g = measurable(p, f, link) ? gain(p, &p->link[link]) : 0;
+
+			if (!(g > 0))
+				continue;
+			if (!pass) {
+				total += g;
+				continue;
+			}
+			last = link;
+			at -= g;
+			if (at <= 0)
+				return link;
+		}
+		*total_out = total;
+		if (!(total > 0))
+			return PLAN_NONE;
+	}
+	return last;
+}
+
+/* Entries; loops of what is entered too rarely; the clock of a graph that tells nothing. */
+static bool worth_timing(struct plan *p, const struct plan_func *f, uint32_t n)
+{
+	const struct runs_node *k = &f->runs.node[n];
+	uint32_t around, above;
+	const struct plan_link *l;
+
+	if (k->block == CFG_NONE)
+		return false;
+	if (!n || n == f->clock)
+		return true;
+	if (k->kind != FMT_CN_LOOP)
+		return false;
+	around = f->runs.cfg.loop[k->loop].parent;
+	above = around == CFG_NONE ? 0 : f->runs.node_of[f->runs.cfg.loop[around].header];
+	if (f->runs.node[above].block == CFG_NONE)
+		return true;
+	if (f->rate[above] == PLAN_NONE)
+		return false;
+	l = &p->link[f->rate[above]];
+	return l->x > SLOW_SECONDS && l->y < SLOW_HITS;
+}
+
+struct timing {
+	uint32_t func, node;
+	double gain;
+};
+
+/* Draws among all nodes that could be timed; `like` (hits per second, 0: any): of about that rate. */
+static bool draw_timing(struct plan *p, double like, const struct plan_job *have, struct timing *out)
+{
+	double total = 0;
+	bool found = false;
+
+	for (uint32_t i = 0; i < p->funcs; i++) {
+		const struct plan_func *f = &p->func[i];
+
+		for (uint32_t n = 0; plan_has_graph(f) && n < f->runs.nodes; n++) {
+			struct plan_link blank = { .rec.how = FMT_CL_RATE, .child_func = i, .child = n };
+			const struct plan_link *l = f->rate[n] == PLAN_NONE ? &blank : &p->link[f->rate[n]];
+			double g, rate = l->x > 0 ? l->y / l->x : 0;
+			bool again = false;
+
+			if (n && f->runs.node[n].kind != FMT_CN_LOOP && n != f->clock)
+				continue;
+			if (l->off || !worth_timing(p, f, n) || (like > 0 && rate > 0 && (rate > 8 * like || rate < like / 8)))
+				continue;
+			for (unsigned k = 0; k < have->links; k++)
+				again |= f->rate[n] == have->link[k];
+			g = again ? 0 : gain(p, l);
+			if (!(g > 0))
+				continue;
+			total += g;
+			if (plan_uniform(p) * total < g) {
+				*out = (struct timing){ i, n, g };
+				found = true;
+			}
+		}
+	}
+	return found;
+}
+
+/* ---- the window ---- */
+
+static struct plan_slot slot_at(const struct plan *p, uint32_t i, uint32_t n, uint32_t limit, bool ends)
+{
+	const struct plan_func *f = &p->func[i];
+
+	return (struct plan_slot){ .module = f->module, .vaddr = f->runs.node[n].addr, .reg = EXECWIN_NO_REG, .limit = limit,
+				   .ends = ends, .entry_of = n ? PLAN_NONE : i };
+}
+
+static bool timing_job(struct plan *p, unsigned slots, struct plan_job *job)
+{
+	double like = 0, seconds = 0;
+
+	*job = (struct plan_job){ .how = FMT_CL_RATE };
+	while (job->links < slots) {
+		struct timing t;
+		const struct plan_link *l;
+		uint32_t link;
+
+		if (!draw_timing(p, like, job, &t))
+			break;
+		link = plan_rate_link(p, t.func, t.node);
+		if (link == PLAN_NONE)
+			break;
+		l = &p->link[link];
+		job->slot[job->slots++] = slot_at(p, t.func, t.node, RATE_HITS, false);
+		job->link[job->links++] = link;
+		if (job->links == 1) {
+			like = l->y > 0 && l->x > 0 ? l->y / l->x : 0;
+			seconds = (double)l->time_ns * 1e-9;
+		}
+	}
+	job->hit_limit = RATE_HITS * job->slots;
+	job->time_ns = (uint64_t)(seconds * 1e9);
+	return job->slots;
+}
+
+static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struct plan_job *job)
+{
+	const struct plan_link *l = &p->link[link];
+	const struct plan_func *f = &p->func[l->child_func];
+	const struct runs_trips *t = &f->runs.trips[l->loop];
+
+	if (t->exits + 1 > slots)
+		return false;
+	*job = (struct plan_job){ .how = FMT_CL_TRIPS, .links = 1, .link = { link }, .slots = t->exits + 1, .time_ns = l->time_ns };
+	job->slot[0] = (struct plan_slot){ .module = f->module, .vaddr = t->entry, .entry_of = PLAN_NONE, .limit = TRIPS_HITS + 1, .ends = true,
+					   .reg = t->in.entry_known ? EXECWIN_NO_REG : t->in.entry_reg };
+	for (uint32_t i = 0; i < t->exits; i++)
+		job->slot[i + 1] = (struct plan_slot){ .module = f->module, .vaddr = t->exit[i], .entry_of = PLAN_NONE,
+						       .limit = 2 * TRIPS_HITS, .ends = true, .reg = t->in.exit[t->exit_at[i]].reg };
+	job->hit_limit = 3 * TRIPS_HITS;
+	return true;
+}
+
+static bool ratio_job(struct plan *p, uint32_t i, uint32_t link, unsigned slots, struct plan_job *job)
+{
+	const struct plan_link *l = &p->link[link];
+	bool call = l->rec.flags & FMT_CL_CALL;
+
+	if (slots < 2)
+		return false;
+	*job = (struct plan_job){ .how = FMT_CL_RATIO, .links = 1, .link = { link }, .slots = 2, .within_ns = l->within_ns, .time_ns = l->time_ns };
+	job->slot[0] = slot_at(p, l->parent_func, l->parent, 1, true);
+	job->slot[1] = slot_at(p, l->child_func, l->child, 1, true);
+	/* what else hangs on the same anchor comes along */
+	for (uint32_t tries = 0; !call && tries < 12 && job->slots < slots; tries++) {
+		double total;
+		uint32_t other = draw_inner(p, i, &total);
+		const struct plan_link *o = other == PLAN_NONE ? NULL : &p->link[other];
+		bool again = false;
+
+		for (unsigned k = 0; k < job->links; k++)
+			again |= job->link[k] == other;
+		if (!o || again || o->rec.how != FMT_CL_RATIO || (o->rec.flags & FMT_CL_CALL) || o->parent != l->parent || o->parent_func != i)
+			continue;
+		job->slot[job->slots++] = slot_at(p, i, o->child, 1, true);
+		job->link[job->links++] = other;
+	}
+	/* the hottest of them is the clock: a total would favour what surrounds it */
+	for (unsigned k = 0; k < job->slots; k++)
+		job->slot[k].limit = RATIO_HITS / job->slots;
+	job->hit_limit = RATIO_HITS;
+	return true;
+}
+
+/* Sampled in a function, its callers are at work as well. */
+static uint32_t draw_caller(struct plan *p, uint32_t i)
+{
+	for (int depth = 0; depth < 8 && plan_uniform(p) < TO_CALLER; depth++) {
+		const struct plan_func *f = &p->func[i];
+		double at = plan_uniform(p) * f->entries;
+		uint32_t to = PLAN_NONE;
+
+		for (uint32_t k = 0; k < f->callers && to == PLAN_NONE; k++) {
+			at -= p->link[f->caller[k]].rec.seen;
+			if (at <= 0 && p->link[f->caller[k]].parent_func != i)
+				to = p->link[f->caller[k]].parent_func;
+		}
+		if (to == PLAN_NONE)
+			break;
+		i = to;
+	}
+	return i;
+}
+
+bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, struct plan_job *job)
+{
+	uint32_t i = plan_func_at(p, m, vaddr), link;
+	double total;
+
+	if (slots > EXECWIN_SLOTS)
+		slots = EXECWIN_SLOTS;
+	if (!slots)
+		return false;
+	if (i != PLAN_NONE && plan_uniform(p) >= RATE_PART) {
+		i = draw_caller(p, i);
+		link = plan_has_graph(&p->func[i]) ? draw_inner(p, i, &total) : PLAN_NONE;
+		if (link != PLAN_NONE && (p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, job) : ratio_job(p, i, link, slots, job)))
+			return true;
+	}
+	return timing_job(p, slots, job);
+}

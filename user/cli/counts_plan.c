@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/counts_plan_priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attr/ehframe.h"
+
+#define KEEP_RECENT 0.93 /* a second: half of it is gone after ten */
+#define FUNCTION_MAX (512u << 10) /* bytes: the graph of a longer one would take too long to build here */
+#define FUNCTIONS_MAX 4096
+#define LINKS_MAX (256u << 10)
+#define GRAPHS_MAX 512
+#define NODES_MAX (512u << 10)
+#define SHARE_MIN 0.002 /* of the time: below it a function has no graph */
+#define SAMPLES_MIN 4
+#define INDUCT_ONCE (1u << 20) /* instructions looked at for one function's inductions */
+#define FIRST_WITHIN_NS 12000
+#define RATIO_NS 6000000
+#define TRIPS_NS 6000000
+#define RATE_NS 10000000
+
+struct place_key {
+	uint64_t addr;
+	uint32_t module, pad;
+};
+
+struct site_key {
+	uint64_t ret;
+	uint32_t module, callee;
+};
+
+double plan_uniform(struct plan *p)
+{
+	p->random ^= p->random << 13;
+	p->random ^= p->random >> 7;
+	p->random ^= p->random << 17;
+	return (double)(p->random >> 11) / 9007199254740992.0;
+}
+
+struct plan *plan_new(struct store_writer *w, double hit_ns, uint64_t seed)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->store = w;
+	p->hit_ns = hit_ns;
+	p->random = seed | 1;
+	p->nodes = 1; /* 0 is CPU time */
+	return p;
+}
+
+void plan_free(struct plan *p)
+{
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->funcs; i++) {
+		struct plan_func *f = &p->func[i];
+
+		runs_release(&f->runs);
+		free(f->node_ns);
+		free(f->node_recent);
+		free(f->node_samples);
+		free(f->need);
+		free(f->region);
+		free(f->rate);
+	}
+	free(p->func);
+	free(p->link);
+	intern_release(&p->places);
+	intern_release(&p->sites);
+	map_release(&p->call_at);
+	free(p);
+}
+
+static void put(struct plan *p, enum fmt_section section, const void *rec, uint32_t size)
+{
+	int err = store_put(p->store, section, rec, size);
+
+	if (err && !p->error)
+		p->error = err;
+}
+
+/* ---- functions ---- */
+
+static bool in_file(const struct module *m)
+{
+	return m->kind == FMT_MOD_FILE || m->kind == FMT_MOD_VDSO;
+}
+
+static bool bounds_of(struct module *m, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	const struct ehframe *f = in_file(m) ? module_ehframe(m) : NULL;
+
+	return f && ehframe_function(f, addr, start, end);
+}
+
+static uint32_t add_func(struct plan *p, struct module *m, uint64_t start, uint64_t end, uint32_t flags)
+{
+	if (p->funcs == p->func_cap) {
+		uint32_t cap = p->func_cap ? p->func_cap * 2 : 64;
+		struct plan_func *n = realloc(p->func, cap * sizeof(*n));
+
+		if (!n)
+			return PLAN_NONE;
+		p->func = n;
+		p->func_cap = cap;
+	}
+	p->func[p->funcs] = (struct plan_func){
+		.rec = { .id = p->funcs + 1, .module = m->id, .start = start, .end = end, .flags = flags },
+		.module = m, .clock = PLAN_NONE,
+	};
+	p->stats.functions++;
+	p->stats.unbounded += !!(flags & FMT_CF_BARE);
+	p->stats.rewritable += !!(flags & FMT_CF_VOLATILE);
+	return p->funcs++;
+}
+
+/* Code without bounds is one function a module: its time is known, no more. */
+uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr)
+{
+	struct place_key k = { .module = m->id };
+	uint64_t start = 0, end = 0;
+	uint32_t flags = 0, id;
+	bool added;
+
+	if (bounds_of(m, vaddr, &start, &end)) {
+		k.addr = start;
+	} else {
+		flags = in_file(m) ? FMT_CF_BARE : FMT_CF_VOLATILE;
+		start = vaddr;
+		end = vaddr + 1;
+		k.addr = UINT64_MAX;
+	}
+	id = intern_add(&p->places, &k, sizeof(k), &added);
+	if (id && id <= p->funcs)
+		return id - 1;
+	if (!id || !added || id > p->funcs + 1 || p->funcs >= FUNCTIONS_MAX)
+		return PLAN_NONE;
+	return add_func(p, m, start, end, flags);
+}
+
+bool plan_function(const struct plan *p, uint32_t i, struct module **m, uint64_t *start)
+{
+	if (i >= p->funcs)
+		return false;
+	*m = p->func[i].module;
+	*start = p->func[i].rec.start;
+	return true;
+}
+
+static void add_time(struct plan_func *f, uint64_t vaddr, double ns)
+{
+	uint32_t n = runs_node_at(&f->runs, vaddr);
+
+	if (n == CFG_NONE)
+		return;
+	f->node_ns[n] += ns;
+	f->node_recent[n] += ns;
+	f->node_samples[n]++;
+}
+
+void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns)
+{
+	uint32_t i = plan_func_at(p, m, vaddr);
+	struct plan_func *f;
+
+	if (i == PLAN_NONE)
+		return;
+	f = &p->func[i];
+	f->rec.self_ns += ns;
+	f->rec.samples++;
+	f->recent += ns;
+	p->total += ns;
+	if (plan_has_graph(f)) {
+		add_time(f, vaddr, ns);
+	} else {
+		f->early[f->earlies % PLAN_EARLY] = vaddr;
+		f->early_ns[f->earlies++ % PLAN_EARLY] = ns;
+	}
+}
+
+/* ---- links ---- */
+
+uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint32_t parent, uint32_t child_func, uint32_t child)
+{
+	struct plan_link *l;
+
+	if (p->links >= LINKS_MAX)
+		return PLAN_NONE;
+	if (p->links == p->link_cap) {
+		uint32_t cap = p->link_cap ? p->link_cap * 2 : 256;
+		struct plan_link *n = realloc(p->link, cap * sizeof(*n));
+
+		if (!n)
+			return PLAN_NONE;
+		p->link = n;
+		p->link_cap = cap;
+	}
+	l = &p->link[p->links];
+	*l = (struct plan_link){
+		.rec = { .id = p->links + 1, .how = how, .child = p->func[child_func].node + child,
+			 .parent = parent_func == PLAN_NONE ? 0 : p->func[parent_func].node + parent },
+		.parent_func = parent_func, .parent = parent, .child_func = child_func, .child = child, .loop = CFG_NONE,
+		.within_ns = FIRST_WITHIN_NS,
+		.time_ns = how == FMT_CL_RATE ? RATE_NS : how == FMT_CL_TRIPS ? TRIPS_NS : RATIO_NS,
+	};
+	p->stats.links++;
+	return p->links++;
+}
+
+void plan_write_link(struct plan *p, uint32_t link)
+{
+	p->link[link].written = true;
+	put(p, FMT_COUNTS_LINK, &p->link[link].rec, sizeof(p->link[link].rec));
+}
+
+uint32_t plan_rate_link(struct plan *p, uint32_t f, uint32_t node)
+{
+	if (p->func[f].rate[node] == PLAN_NONE)
+		p->func[f].rate[node] = plan_add_link(p, FMT_CL_RATE, PLAN_NONE, 0, f, node);
+	return p->func[f].rate[node];
+}
+
+/* ---- graphs ---- */
+
+static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	return module_read(ctx, addr, buf, len);
+}
+
+static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	return bounds_of(ctx, addr, start, end);
+}
+
+static void write_node(struct plan *p, const struct plan_func *f, uint32_t n)
+{
+	const struct runs_node *k = &f->runs.node[n];
+	struct fmt_counts_node rec = {
+		.id = f->node + n, .function = f->rec.id, .kind = k->kind, .depth = k->depth, .addr = k->addr,
+		.instructions = k->work.insns, .compute = k->work.compute, .loads = k->work.loads, .stores = k->work.stores,
+		.load_bytes = k->work.load_bytes, .store_bytes = k->work.store_bytes,
+		.self_ns = f->node_ns[n], .samples = f->node_samples[n],
+	};
+
+	put(p, FMT_COUNTS_NODE, &rec, sizeof(rec));
+}
+
+static void write_blocks(struct plan *p, const struct plan_func *f)
+{
+	const struct cfg *c = &f->runs.cfg;
+
+	for (uint32_t b = 0; b < c->blocks; b++) {
+		uint32_t after = c->block[b].insn + c->block[b].insns;
+		uint64_t end = after < c->insns ? cfg_insn_addr(c, after) : c->end;
+		struct fmt_counts_block rec = { .addr = cfg_block_addr(c, b), .node = f->node + f->runs.node_of[b] };
+
+		rec.bytes = (uint32_t)(end - rec.addr);
+		if (f->runs.node_of[b] != CFG_NONE)
+			put(p, FMT_COUNTS_BLOCK, &rec, sizeof(rec));
+	}
+}
+
+/* Where nothing follows from the graph, hits are compared with those of the hottest node: the entry
+ * of an interpreter's loop is too far away. */
+static void choose_clock(struct plan_func *f)
+{
+	double most = 0;
+
+	if (f->runs.complete)
+		return;
+	for (uint32_t n = 1; n < f->runs.nodes; n++) {
+		if (f->runs.node[n].kind == FMT_CN_BLOCK && f->node_ns[n] > most) {
+			most = f->node_ns[n];
+			f->clock = n;
+		}
+	}
+}
+
+static void inner_links(struct plan *p, uint32_t i)
+{
+	struct plan_func *f = &p->func[i];
+
+	f->link = p->links;
+	for (uint32_t k = 0; k < f->runs.links; k++) {
+		const struct runs_link *r = &f->runs.link[k];
+		bool by_clock = f->clock != PLAN_NONE && !r->parent && r->child != f->clock && f->runs.node[r->child].kind == FMT_CN_BLOCK;
+		uint32_t l = plan_add_link(p, r->how, i, by_clock ? f->clock : r->parent, i, r->child);
+
+		if (l == PLAN_NONE)
+			break;
+		p->link[l].loop = r->loop;
+		plan_write_link(p, l);
+	}
+	f->links = p->links - f->link;
+}
+
+static bool allocate(struct plan_func *f)
+{
+	size_t n = f->runs.nodes;
+
+	f->node_ns = calloc(n, sizeof(*f->node_ns));
+	f->node_recent = calloc(n, sizeof(*f->node_recent));
+	f->node_samples = calloc(n, sizeof(*f->node_samples));
+	f->need = calloc(n, sizeof(*f->need));
+	f->region = calloc(n, sizeof(*f->region));
+	f->rate = malloc(n * sizeof(*f->rate));
+	for (size_t k = 0; f->rate && k < n; k++)
+		f->rate[k] = PLAN_NONE;
+	return f->node_ns && f->node_recent && f->node_samples && f->need && f->region && f->rate;
+}
+
+bool plan_build(struct plan *p, uint32_t i)
+{
+	struct plan_func *f = &p->func[i];
+	struct block_code code = { .id = f->module->id, .read = read_code, .bounds = code_bounds, .ctx = f->module };
+	uint32_t budget = INDUCT_ONCE, early;
+	int rc;
+
+	if (f->tried || (f->rec.flags & (FMT_CF_BARE | FMT_CF_VOLATILE)))
+		return plan_has_graph(f);
+	f->tried = true;
+	if (p->stats.graphs >= GRAPHS_MAX || p->nodes > NODES_MAX)
+		return false;
+	rc = f->rec.end - f->rec.start > FUNCTION_MAX ? -E2BIG : runs_build(&code, f->rec.start, f->rec.end, &budget, &f->runs);
+	if (!rc && !allocate(f))
+		rc = -ENOMEM;
+	if (rc) {
+		runs_release(&f->runs);
+		f->rec.flags |= rc == -E2BIG ? FMT_CF_TOO_BIG : FMT_CF_UNREADABLE;
+		p->stats.too_big += rc == -E2BIG;
+		p->stats.unreadable += rc != -E2BIG;
+		return false;
+	}
+	f->rec.flags |= FMT_CF_GRAPH | (f->runs.complete ? FMT_CF_COMPLETE : 0);
+	f->rec.blocks = f->runs.cfg.blocks;
+	f->rec.loops = f->runs.cfg.loops;
+	f->node = p->nodes;
+	p->nodes += f->runs.nodes;
+	p->stats.graphs++;
+	p->stats.nodes += f->runs.nodes;
+	early = f->earlies < PLAN_EARLY ? f->earlies : PLAN_EARLY;
+	for (uint32_t k = 0; k < early; k++)
+		add_time(f, f->early[k], f->early_ns[k]);
+	put(p, FMT_COUNTS_FUNC, &f->rec, sizeof(f->rec));
+	for (uint32_t n = 0; n < f->runs.nodes; n++)
+		write_node(p, f, n);
+	write_blocks(p, f);
+	choose_clock(f);
+	inner_links(p, i);
+	return true;
+}
+
+/* ---- callers ---- */
+
+/* A stub that only jumps on through memory: the callee runs once for each call of it. */
+static bool is_stub(struct module *m, uint64_t target)
+{
+	uint8_t bytes[32];
+	size_t len = module_read(m, target, bytes, sizeof(bytes));
+
+	for (size_t at = 0, n = 0; at < len && n < 3; n++) {
+		struct dec_insn d;
+
+		if (dec_decode(bytes + at, len - at, &d))
+			return false;
+		if (d.flags & DEC_F_BRANCH)
+			return !(d.flags & (DEC_F_DIRECT | DEC_F_CALL | DEC_F_RET | DEC_F_COND));
+		if (d.mem_cnt || d.writes)
+			return false;
+		at += d.len;
+	}
+	return false;
+}
+
+/* Calls from outside no longer are all: how many runs come of one, its windows say. */
+static void recursive(struct plan *p, uint32_t callee)
+{
+	struct plan_func *f = &p->func[callee];
+
+	f->rec.flags |= FMT_CF_RECURSIVE;
+	for (uint32_t k = 0; k < f->callers; k++) {
+		p->link[f->caller[k]].rec.how = FMT_CL_RATIO;
+		p->link[f->caller[k]].rec.ratio = NAN;
+	}
+}
+
+static uint32_t new_caller(struct plan *p, uint32_t callee, struct module *m, uint64_t ret)
+{
+	uint32_t caller = plan_func_at(p, m, ret - 1), node, l;
+	const struct cfg_call *call;
+	bool once;
+
+	if (caller == PLAN_NONE || p->func[callee].callers == PLAN_CALLERS_MAX || !plan_build(p, caller))
+		return PLAN_NONE;
+	if (caller == callee)
+		recursive(p, callee);
+	call = runs_call_before(&p->func[caller].runs, ret);
+	if (!call || (node = p->func[caller].runs.node_of[call->block]) == CFG_NONE)
+		return PLAN_NONE;
+	once = !(p->func[callee].rec.flags & FMT_CF_RECURSIVE) && call->target && ((call->target == p->func[callee].rec.start && m == p->func[callee].module) || is_stub(m, call->target));
+	/* through a register, or past a function that jumps on to this one */
+	l = plan_add_link(p, once ? FMT_CL_ONCE : FMT_CL_RATIO, caller, node, callee, 0);
+	if (l == PLAN_NONE)
+		return PLAN_NONE;
+	p->link[l].rec.flags = FMT_CL_CALL | (call->target ? 0 : FMT_CL_INDIRECT) | (call->target && !once ? FMT_CL_TAIL : 0);
+	p->link[l].rec.site = ret;
+	p->link[l].rec.ratio = once ? 1 : NAN;
+	p->func[caller].calls = true;
+	p->func[callee].caller[p->func[callee].callers++] = l;
+	p->stats.callers++;
+	if (caller != callee)
+		plan_write_link(p, l);
+	return l;
+}
+
+void plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, double hits)
+{
+	struct site_key k = { .ret = ret, .module = m ? m->id : 0, .callee = f };
+	uint32_t id, l;
+	uint64_t *known;
+	bool added;
+
+	p->func[f].entries += hits;
+	if (!m || !(id = intern_add(&p->sites, &k, sizeof(k), NULL)) || !(known = map_put(&p->call_at, id, &added))) {
+		p->func[f].unplaced += hits;
+		return;
+	}
+	if (added) {
+		l = new_caller(p, f, m, ret);
+		known = map_get(&p->call_at, id);
+		*known = l;
+	}
+	l = (uint32_t)*known;
+	if (l == PLAN_NONE)
+		p->func[f].unplaced += hits;
+	else if (p->link[l].parent_func == f)
+		p->func[f].own += hits;
+	else
+		p->link[l].rec.seen += hits;
+}
+
+/* ---- once a second ---- */
+
+static void age(struct plan *p)
+{
+	p->total *= KEEP_RECENT;
+	for (uint32_t i = 0; i < p->funcs; i++) {
+		struct plan_func *f = &p->func[i];
+
+		f->recent *= KEEP_RECENT;
+		for (uint32_t n = 0; plan_has_graph(f) && n < f->runs.nodes; n++)
+			f->node_recent[n] *= KEEP_RECENT;
+	}
+}
+
+void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void))
+{
+	uint64_t began = clock();
+
+	age(p);
+	while (clock() - began < most_ns) {
+		uint32_t best = PLAN_NONE;
+		double most = SHARE_MIN * p->total;
+
+		for (uint32_t i = 0; i < p->funcs; i++) {
+			const struct plan_func *f = &p->func[i];
+
+			if (!f->tried && f->rec.samples >= SAMPLES_MIN && f->recent > most) {
+				most = f->recent;
+				best = i;
+			}
+		}
+		if (best == PLAN_NONE)
+			break;
+		plan_build(p, best);
+		p->func[best].tried = true;
+	}
+	plan_worth(p);
+}
+
+int plan_write(struct plan *p)
+{
+	for (uint32_t i = 0; i < p->funcs; i++) {
+		struct plan_func *f = &p->func[i];
+
+		put(p, FMT_COUNTS_FUNC, &f->rec, sizeof(f->rec));
+		if (!plan_has_graph(f))
+			continue;
+		for (uint32_t n = 0; n < f->runs.nodes; n++)
+			if (f->node_samples[n])
+				write_node(p, f, n);
+		for (uint32_t k = 0; k < f->callers; k++) {
+			struct plan_link *l = &p->link[f->caller[k]];
+			double placed = f->entries - f->unplaced;
+
+			l->rec.seen_of = f->entries;
+			/* what came from places that nobody knows is spread over those that are known */
+			if (l->rec.how == FMT_CL_ONCE && placed > 0)
+				l->rec.ratio = fmin(f->entries / placed, 2);
+			if (l->parent_func != i)
+				plan_write_link(p, f->caller[k]);
+		}
+	}
+	return p->error;
+}
+
+const struct plan_stats *plan_stats(const struct plan *p)
+{
+	return &p->stats;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What to measure next, so that timer samples become execution counts: functions that take time,
+ * their graphs (built once a module and function), the links between their nodes, what is known of
+ * each link, and which window would tell most for its cost. Writes sections 80..84. Knows nothing of
+ * processes: addresses are a module's. Owned by part_counts.c, which opens the windows; tests.
+ *
+ * A link's worth is the time that hangs below it times how uncertain it is; dividing by windows
+ * spent and by cost gives the next one, drawn at random in that proportion.
+ *
+ * To measure in another way: a value of enum fmt_counts_how, a job of it in plan_choose(), what
+ * its window means in plan_result().
+ */
+#ifndef ACCPERF_CLI_COUNTS_PLAN_H
+#define ACCPERF_CLI_COUNTS_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attr/module.h"
+#include "format.h"
+#include "kmod-free/execbp.h"
+#include "store/write.h"
+
+#define PLAN_NONE UINT32_MAX
+
+struct plan_slot {
+	struct module *module;
+	uint64_t vaddr;
+	uint32_t entry_of; /* the function that begins here, or PLAN_NONE: hits tell who calls it */
+	uint8_t reg;
+	uint32_t limit;
+	bool ends;
+};
+
+struct plan_job {
+	uint32_t how; /* enum fmt_counts_how */
+	unsigned links, slots;
+	uint32_t link[EXECWIN_SLOTS];
+	struct plan_slot slot[EXECWIN_SLOTS];
+	uint32_t hit_limit;
+	uint64_t within_ns, time_ns;
+};
+
+struct plan_stats {
+	uint64_t functions, graphs, nodes, links, callers;
+	uint64_t too_big, unreadable, rewritable, unbounded; /* functions that have time only, by reason */
+	uint64_t windows[FMT_CL_RATE + 1], odd, empty, too_fast; /* by how */
+};
+
+/* A return address on the stack, in its module; false: unknown. */
+typedef bool (*plan_place_fn)(void *ctx, uint64_t runtime, struct module **module, uint64_t *vaddr);
+
+struct plan;
+
+/* hit_ns: what one hit takes from the target. */
+struct plan *plan_new(struct store_writer *w, double hit_ns, uint64_t seed);
+void plan_free(struct plan *p);
+/* `ns` were spent here, in user mode. */
+void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns);
+/* Old time counts less, graphs of what became hot are built (for at most so long), worth is summed up. */
+void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void));
+/* A window for a thread that is just now at this address; slots: breakpoints that are free. */
+bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, struct plan_job *job);
+/* What it saw. Writes it. */
+int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx);
+/* Writes all records whose last one wins. */
+int plan_write(struct plan *p);
+const struct plan_stats *plan_stats(const struct plan *p);
+/* For naming: module and address of function i; false past the last. */
+bool plan_function(const struct plan *p, uint32_t i, struct module **m, uint64_t *start);
+
+#endif

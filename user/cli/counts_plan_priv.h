@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What counts_plan.c (functions, graphs, links), counts_choose.c (worth, jobs) and counts_result.c
+ * (windows) share. Included by these three only. */
+#ifndef ACCPERF_CLI_COUNTS_PLAN_PRIV_H
+#define ACCPERF_CLI_COUNTS_PLAN_PRIV_H
+
+#include "attr/runs.h"
+#include "cli/counts_plan.h"
+#include "util/map.h"
+
+#define PLAN_EARLY 64	    /* samples kept by address until there is a graph */
+#define PLAN_CALLERS_MAX 64 /* call sites of one function */
+
+struct plan_func {
+	struct fmt_counts_func rec;
+	struct module *module;
+	struct runs runs; /* if rec.flags has FMT_CF_GRAPH */
+	bool tried, calls; /* calls: of interest because it calls something that is */
+	double recent, incl, early_ns[PLAN_EARLY]; /* decayed ns; with what it calls */
+	uint64_t early[PLAN_EARLY];
+	unsigned earlies;
+	uint32_t node;	   /* id of its entry; its other nodes follow */
+	double *node_ns, *node_recent, *need, *region; /* by node */
+	uint64_t *node_samples;
+	uint32_t *rate;	   /* by node: index of its RATE link */
+	uint32_t link, links; /* its inner links: plan.link[link .. link + links) */
+	uint32_t caller[PLAN_CALLERS_MAX], callers; /* links into its entry */
+	double entries, unplaced; /* looked at; from an unknown place */
+	double own;	   /* of these, from itself */
+	uint32_t clock;	   /* incomplete graph: the node that the others are measured by */
+};
+
+struct plan_link {
+	struct fmt_counts_link rec;
+	uint32_t parent_func, child_func; /* indices; parent PLAN_NONE: CPU time */
+	uint32_t parent, child;		  /* nodes of theirs */
+	uint32_t loop;			  /* TRIPS */
+	double x, y, xx, xy, yy; /* sums over its windows */
+	unsigned windows, fails, odd_runs, fast;
+	uint64_t within_ns, time_ns;
+	bool written, off;
+};
+
+struct plan {
+	struct store_writer *store;
+	double hit_ns;
+	uint64_t random;
+	struct plan_func *func;
+	uint32_t funcs, func_cap;
+	struct plan_link *link;
+	uint32_t links, link_cap;
+	uint32_t nodes; /* ids given so far */
+	struct intern places; /* module, start -> function index + 1 */
+	struct map call_at;   /* child's entry node << 32 | order of place -> link */
+	struct intern sites;
+	double total; /* recent, all functions */
+	struct plan_stats stats;
+	int error;
+};
+
+double plan_uniform(struct plan *p);
+/* Index, PLAN_NONE without memory. */
+uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr);
+bool plan_build(struct plan *p, uint32_t f);
+uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint32_t parent, uint32_t child_func, uint32_t child);
+/* Its RATE link, made at first use. */
+uint32_t plan_rate_link(struct plan *p, uint32_t f, uint32_t node);
+void plan_write_link(struct plan *p, uint32_t link);
+/* `hits` entries of function f came from this return address (module NULL: unknown). */
+void plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, double hits);
+static inline bool plan_has_graph(const struct plan_func *f)
+{
+	return f->rec.flags & FMT_CF_GRAPH;
+}
+/* Standard deviation of the log of what a link's windows gave; 1.5: nothing known. */
+double plan_uncertain(const struct plan_link *l);
+void plan_worth(struct plan *p);
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a window saw of its links. */
+#include <math.h>
+#include <string.h>
+
+#include "cli/counts_plan_priv.h"
+
+#define WITHIN_MOST_NS 800000 /* beyond it a window begins whenever it begins */
+#define LONGEST_NS 100000000
+#define LONGEST_TRIPS_NS 200000000
+#define NET_MIN 0.25 /* of a rate's time the hits must leave so much */
+#define FAST_MAX 3
+#define PREEMPTED 0.9
+
+struct seen {
+	struct plan *p;
+	const struct plan_job *job;
+	const struct exec_window *w;
+	plan_place_fn place;
+	void *ctx;
+	int err;
+};
+
+static void add_window(struct seen *s, uint32_t link, double anchor, double child, uint64_t ended, double least, double most, uint32_t odd)
+{
+	struct plan *p = s->p;
+	struct plan_link *l = &p->link[link];
+	struct fmt_counts_window rec = {
+		.armed = s->w->armed, .ended = ended, .anchor = anchor, .child = child, .least = least, .most = most, .link = l->rec.id,
+		.pid = (uint32_t)s->w->req.pid, .tid = (uint32_t)s->w->req.tid, .odd = odd,
+	};
+	int err;
+
+	if (!l->written)
+		plan_write_link(p, link);
+	l->x += anchor;
+	l->y += child;
+	l->xx += anchor * anchor;
+	l->xy += anchor * child;
+	l->yy += child * child;
+	l->windows++;
+	p->stats.windows[l->rec.how]++;
+	err = store_put(p->store, FMT_COUNTS_WINDOW, &rec, sizeof(rec));
+	if (err && !s->err)
+		s->err = err;
+}
+
+/* ---- who called ---- */
+
+static void callers(struct seen *s)
+{
+	for (unsigned i = 0; i < s->job->slots; i++) {
+		uint32_t f = s->job->slot[i].entry_of;
+		double own, all;
+
+		if (f == PLAN_NONE)
+			continue;
+		own = s->p->func[f].own;
+		all = s->p->func[f].entries;
+		for (uint32_t k = 0; k < s->w->count; k++) {
+			struct module *m = NULL;
+			uint64_t ret = 0;
+
+			if (s->w->hit[k].slot != i)
+				continue;
+			if (!s->place(s->ctx, s->w->hit[k].on_stack, &m, &ret))
+				m = NULL;
+			plan_caller(s->p, f, m, ret, 1);
+		}
+		own = s->p->func[f].own - own;
+		all = s->p->func[f].entries - all;
+		if (!(s->p->func[f].rec.flags & FMT_CF_RECURSIVE) || !(all > 0))
+			continue;
+		/* of calls from outside, together: how many runs come of each */
+		for (uint32_t k = 0; k < s->p->func[f].callers; k++) {
+			uint32_t link = s->p->func[f].caller[k];
+
+			if (s->p->link[link].parent_func != f && s->p->link[link].rec.how == FMT_CL_RATIO)
+				add_window(s, link, all - own, all, s->w->hit[s->w->count - 1].time, 0, 0, 0);
+		}
+	}
+}
+
+/* ---- ratios ---- */
+
+/* No hit in time: the thread was elsewhere, or what is looked for comes more slowly. */
+static void missed(struct plan_link *l)
+{
+	l->fails++;
+	if (l->within_ns)
+		l->within_ns = l->within_ns * 2 > WITHIN_MOST_NS ? 0 : l->within_ns * 2;
+	else if (l->time_ns < LONGEST_NS)
+		l->time_ns *= 2;
+}
+
+static double from_site(struct seen *s, unsigned slot, const struct plan_link *l)
+{
+	double n = 0;
+
+	for (uint32_t k = 0; k < s->w->count; k++) {
+		struct module *m;
+		uint64_t ret;
+
+		if (s->w->hit[k].slot == slot && s->place(s->ctx, s->w->hit[k].on_stack, &m, &ret))
+			n += ret == l->rec.site && m == s->p->func[l->parent_func].module;
+	}
+	return n;
+}
+
+static void ratio_window(struct seen *s)
+{
+	struct plan_link *first = &s->p->link[s->job->link[0]];
+	uint64_t last = s->w->count ? s->w->hit[s->w->count - 1].time : s->w->ended;
+
+	if (s->w->end == EXEC_LATE || !s->w->count) {
+		s->p->stats.empty++;
+		missed(first);
+		return;
+	}
+	first->fails = 0;
+	if (first->within_ns > 12000)
+		first->within_ns -= first->within_ns / 8;
+	for (unsigned i = 0; i < s->job->links; i++) {
+		const struct plan_link *l = &s->p->link[s->job->link[i]];
+		double child = l->rec.flags & FMT_CL_CALL ? from_site(s, i + 1, l) : s->w->hits[i + 1];
+
+		add_window(s, s->job->link[i], s->w->hits[0], child, last, 0, 0, 0);
+	}
+}
+
+/* ---- trip counts ---- */
+
+struct trips {
+	double activations, runs, least, most;
+	uint32_t odd;
+};
+
+static void one_trip(struct trips *t, double n)
+{
+	t->least = t->activations ? fmin(t->least, n) : n;
+	t->most = fmax(t->most, n);
+	t->activations++;
+	t->runs += n;
+}
+
+static void trips_window(struct seen *s)
+{
+	struct plan_link *l = &s->p->link[s->job->link[0]];
+	const struct runs_trips *how = &s->p->func[l->child_func].runs.trips[l->loop];
+	const struct execwin_hit *entry = NULL;
+	struct trips t = { 0 };
+	uint64_t n;
+
+	for (uint32_t k = 0; k < s->w->count; k++) {
+		const struct execwin_hit *h = &s->w->hit[k];
+
+		if (!h->slot) {
+			/* in again, and every way out is watched: it went past the loop */
+			if (entry && how->may_skip && entry->sp == h->sp)
+				one_trip(&t, 0);
+			else
+				t.odd += entry != NULL;
+			entry = h;
+			continue;
+		}
+		if (!entry || entry->sp != h->sp)
+			continue;
+		if (runs_trip_count(how, h->slot - 1, entry->value, h->value, &n))
+			one_trip(&t, (double)n);
+		else
+			t.odd++;
+		entry = NULL;
+	}
+	s->p->stats.odd += t.odd;
+	if (!t.activations && !t.odd) {
+		s->p->stats.empty++;
+		l->fails++;
+		if (l->time_ns < LONGEST_TRIPS_NS)
+			l->time_ns *= 2;
+		return;
+	}
+	l->fails = t.activations ? 0 : l->fails + 1;
+	l->odd_runs = t.odd > t.activations / 4 ? l->odd_runs + 1 : 0;
+	/* the registers do not mean what they seem to mean */
+	if (l->odd_runs >= 4)
+		l->off = true;
+	if (t.activations)
+		add_window(s, s->job->link[0], t.activations, t.runs, s->w->hit[s->w->count - 1].time, t.least, t.most, t.odd);
+}
+
+/* ---- rates ---- */
+
+static void rate_of(struct seen *s, unsigned slot)
+{
+	const struct exec_window *w = s->w;
+	uint32_t link = s->job->link[slot];
+	struct plan_link *l = &s->p->link[link];
+	double wall = (double)(w->ended - w->armed), cpu = w->cpu_ns == ~0ull ? NAN : (double)w->cpu_ns, ns = cpu, traps = w->traps, child = w->hits[slot];
+	uint64_t ended = w->ended;
+	bool full = w->hits[slot] >= s->job->slot[slot].limit;
+
+	if (full || w->end == EXEC_HITS) {
+		/* up to its last hit, or that which ended the window */
+		uint32_t last = w->count - 1;
+
+		while (full && last && w->hit[last].slot != slot)
+			last--;
+		ended = w->hit[last].time;
+		ns = ended > w->armed ? (double)(ended - w->armed) : 0;
+		traps = last + 0.5;
+		/* between two looks at the thread's clock nobody knows when it was away */
+		if (cpu < PREEMPTED * wall)
+			return;
+		/* the hit that ends the time is not in it: n hits make n gaps only from one hit to another */
+		child = full ? child - 0.5 : child;
+	}
+	if (!(ns > 0))
+		return;
+	if (ns - traps * s->p->hit_ns < NET_MIN * ns) {
+		s->p->stats.too_fast++;
+		if (++l->fast >= FAST_MAX)
+			l->off = true;
+		return;
+	}
+	if (!full && l->time_ns < LONGEST_NS && w->end == EXEC_TIME && w->hits[slot] < 4)
+		l->time_ns += l->time_ns / 2;
+	add_window(s, link, (ns - traps * s->p->hit_ns) * 1e-9, child, ended, 0, 0, 0);
+}
+
+int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx)
+{
+	struct seen s = { .p = p, .job = job, .w = w, .place = place, .ctx = ctx };
+
+	switch (job->how) {
+	case FMT_CL_RATIO:
+		ratio_window(&s);
+		break;
+	case FMT_CL_TRIPS:
+		trips_window(&s);
+		break;
+	case FMT_CL_RATE:
+		for (unsigned i = 0; i < job->slots; i++)
+			rate_of(&s, i);
+		break;
+	}
+	callers(&s);
+	return s.err;
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/part_counts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attr/procmap.h"
+#include "cli/counts_plan.h"
+#include "ingest/cost.h"
+#include "ingest/governor.h"
+#include "kmod-free/execbp.h"
+
+#define FRESH_NS 3000000 /* an older sample's thread is somewhere else by now */
+#define WINDOW_HITS 100
+#define ARM_NS 50000.0 /* five events opened, armed, closed: as many interruptions of the thread */
+#define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
+#define WRITE_SECONDS 10
+
+struct counts_part {
+	struct counts_opts o;
+	struct session *s;
+	struct execbp *exec;
+	struct plan *plan;
+	struct governor gov;
+	struct plan_job job; /* of the open window */
+	uint32_t pid;
+	unsigned taken; /* breakpoints lent from the session */
+	bool wants;
+	double hit_ns;
+	uint32_t named; /* functions whose names were asked for */
+	uint64_t seconds;
+	struct exec_stats done;
+	struct {
+		uint64_t kernel, unplaced, no_slots, no_job;
+	} n;
+};
+
+/* Runtime address of a module's address less that address, in one process. */
+static bool bias_of(struct counts_part *p, uint32_t pid, const struct module *m, uint64_t *bias)
+{
+	const struct process *proc = procmap_process(attr_procmaps(session_attr(p->s)), pid);
+
+	for (unsigned i = 0; proc && i < procmap_count(proc); i++) {
+		const struct mapping *k = procmap_at(proc, i);
+		uint64_t vaddr;
+
+		if (k->module != m->id || !(k->prot & MAP_EXEC))
+			continue;
+		if (m->kind == FMT_MOD_VDSO || !module_offset_to_vaddr(m, k->pgoff, &vaddr))
+			return false;
+		*bias = k->start - vaddr;
+		return true;
+	}
+	return false;
+}
+
+static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
+{
+	struct counts_part *p = ctx;
+	struct place at;
+
+	if (!procmap_lookup_quiet(attr_procmaps(session_attr(p->s)), p->pid, runtime - 1, &at) || !at.module)
+		return false;
+	*m = at.module;
+	*vaddr = at.vaddr + 1;
+	return true;
+}
+
+/* ---- windows ---- */
+
+static bool to_request(struct counts_part *p, const struct sample *m, struct exec_request *req)
+{
+	*req = (struct exec_request){ .pid = (pid_t)m->pid, .tid = (pid_t)m->tid, .slots = p->job.slots, .hit_limit = p->job.hit_limit,
+				      .within_ns = p->job.within_ns, .time_limit_ns = p->job.time_ns };
+	for (unsigned i = 0; i < p->job.slots; i++) {
+		const struct plan_slot *k = &p->job.slot[i];
+		uint64_t bias;
+
+		if (!bias_of(p, m->pid, k->module, &bias))
+			return false;
+		req->slot[i] = (struct exec_slot){ .addr = k->vaddr + bias, .limit = k->limit, .reg = k->reg, .ends = k->ends };
+	}
+	return true;
+}
+
+static void open_window(struct counts_part *p, const struct sample *m, uint64_t now)
+{
+	unsigned slots = session_breakpoints_free(p->s);
+	struct exec_request req;
+	struct place at;
+
+	if (slots < 2) {
+		p->n.no_slots++;
+		return;
+	}
+	if (!procmap_lookup_quiet(attr_procmaps(session_attr(p->s)), m->pid, m->ip, &at) || !at.module ||
+	    !plan_choose(p->plan, at.module, at.vaddr, slots, &p->job)) {
+		p->n.no_job++;
+		return;
+	}
+	if (!to_request(p, m, &req)) {
+		p->n.unplaced++;
+		return;
+	}
+	p->pid = m->pid;
+	if (execbp_open(p->exec, &req, now, NULL))
+		return;
+	p->taken = req.slots;
+	session_breakpoints_take(p->s, p->taken);
+}
+
+static int window_over(struct counts_part *p, const struct exec_window *w)
+{
+	double cost = p->hit_ns * w->traps + ARM_NS;
+
+	session_breakpoints_give(p->s, p->taken);
+	p->taken = 0;
+	governor_spend(&p->gov, GOV_HITS, cost);
+	session_spent(p->s, cost);
+	return plan_result(p->plan, &p->job, w, place, p);
+}
+
+static bool may_open(const struct counts_part *p)
+{
+	return !execbp_is_open(p->exec) && governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->hit_ns + ARM_NS);
+}
+
+static int on_fresh(void *part, struct session *s, const struct sample *m)
+{
+	struct counts_part *p = part;
+	uint64_t now;
+
+	if (m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_IP))
+		return 0;
+	now = now_ns();
+	if (now - m->time < FRESH_NS && may_open(p))
+		open_window(p, m, now);
+	return 0;
+}
+
+static int on_poll(void *part, struct session *s, uint64_t now)
+{
+	struct counts_part *p = part;
+	struct exec_window w;
+	int err = 0;
+	bool wants;
+
+	if (execbp_poll(p->exec, now, &w))
+		err = window_over(p, &w);
+	wants = may_open(p);
+	if (wants)
+		session_want_sample(s);
+	if (wants != p->wants)
+		session_breakpoints_want(s, wants);
+	p->wants = wants;
+	return err;
+}
+
+/* ---- samples ---- */
+
+static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack)
+{
+	struct counts_part *p = part;
+	struct place at;
+
+	if (m->kind != SAMPLE_TICK)
+		return 0;
+	governor_tick(&p->gov, (double)m->period, false, false);
+	if (m->flags & SF_KERNEL) {
+		p->n.kernel++;
+		return 0;
+	}
+	if (procmap_lookup_quiet(attr_procmaps(session_attr(s)), m->pid, m->ip, &at) && at.module)
+		plan_sample(p->plan, at.module, at.vaddr, (double)m->period);
+	return 0;
+}
+
+/* Functions are named by their first instruction, wherever samples were. */
+static void name_functions(struct counts_part *p)
+{
+	struct module *m;
+	uint64_t start;
+
+	for (; plan_function(p->plan, p->named, &m, &start); p->named++)
+		attr_name(session_attr(p->s), m->id, start);
+}
+
+static void report(struct counts_part *p)
+{
+	const struct plan_stats *st = plan_stats(p->plan);
+	struct session *s = p->s;
+
+	if (p->exec)
+		execbp_stats(p->exec, &p->done);
+	session_count(s, "count windows", p->done.windows, false);
+	session_count(s, "count windows: ratios", st->windows[FMT_CL_RATIO], false);
+	session_count(s, "count windows: trip counts", st->windows[FMT_CL_TRIPS], false);
+	session_count(s, "count windows: rates", st->windows[FMT_CL_RATE], false);
+	session_count(s, "count windows that began in the wrong place", p->done.late, false);
+	session_count(s, "count windows of code that did not run", st->empty, false);
+	session_count(s, "count windows of code that runs too often to time", st->too_fast, false);
+	session_count(s, "count windows given up for another debugger", p->done.stolen, false);
+	session_count(s, "count hits", p->done.traps, false);
+	session_count(s, "count: no job", p->n.no_job, false);
+	session_count(s, "count: no slots", p->n.no_slots, false);
+	session_count(s, "count: unplaced", p->n.unplaced, false);
+	session_count(s, "count armed us", p->done.armed_ns / 1000, false);
+	session_count(s, "count: trip counts that did not fit", st->odd, false);
+	session_count(s, "count: graphs of functions", st->graphs, false);
+	session_count(s, "count: call sites", st->callers, false);
+	session_count(s, "count: functions too big for a graph", st->too_big, false);
+	session_count(s, "count: functions whose code cannot be read", st->unreadable, false);
+	session_count(s, "count: code generated at run time, not measured", st->rewritable, false);
+	session_count(s, "count: modules with code without bounds", st->unbounded, false);
+}
+
+static int on_second(void *part, struct session *s, uint64_t now)
+{
+	struct counts_part *p = part;
+	int err = 0;
+
+	if (!p->plan)
+		return 0;
+	if (p->exec) {
+		plan_second(p->plan, BUILD_NS, now_ns);
+		if (++p->seconds % WRITE_SECONDS == 0)
+			err = plan_write(p->plan);
+	}
+	report(p);
+	return err;
+}
+
+static int start(void *part, struct session *s, struct err *e)
+{
+	struct counts_part *p = part;
+
+	p->plan = plan_new(session_store(s), p->hit_ns, now_ns());
+	if (!p->plan)
+		return err_set(e, -ENOMEM, "out of memory");
+	store_meta(session_store(s), "counts", "on");
+	store_metaf(session_store(s), "counts.hit_ns", "%.0f", p->hit_ns);
+	store_metaf(session_store(s), "counts.budget", "%g", p->o.budget);
+	return 0;
+}
+
+static void stop(void *part, struct session *s)
+{
+	struct counts_part *p = part;
+	struct exec_window w;
+
+	if (!p->plan)
+		return;
+	if (execbp_end(p->exec, now_ns(), &w))
+		window_over(p, &w);
+	name_functions(p);
+	plan_write(p->plan);
+	execbp_stats(p->exec, &p->done);
+	execbp_free(p->exec);
+	p->exec = NULL;
+}
+
+static void release(void *part)
+{
+	struct counts_part *p = part;
+
+	execbp_free(p->exec);
+	plan_free(p->plan);
+	free(p);
+}
+
+static int part_fd(void *part)
+{
+	struct counts_part *p = part;
+
+	return execbp_fd(p->exec);
+}
+
+static const struct session_part ops = {
+	.name = "counts", .start = start, .sample = on_sample, .fresh = on_fresh, .poll = on_poll, .second = on_second,
+	.stop = stop, .release = release, .fd = part_fd,
+};
+
+int counts_part_add(struct session *s, const struct counts_opts *o, struct err *e)
+{
+	struct counts_part *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return err_set(e, -ENOMEM, "out of memory");
+	p->o = *o;
+	p->s = s;
+	p->exec = execbp_new(e);
+	p->hit_ns = p->exec ? execbp_measure(p->exec, e) : NAN;
+	if (!(p->hit_ns > 0)) {
+		release(p);
+		return e->code ? e->code : -EOPNOTSUPP;
+	}
+	governor_init(&p->gov, o->budget, 1u << GOV_HITS);
+	return session_add(s, &ops, p) ? err_set(e, -ENOSPC, "too many parts") : 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Execution counts beside the timer samples: short windows of execute breakpoints on threads that a
+ * sample just found running, within a budget of their own. A part of a session, used by record and
+ * the daemon. What to measure is decided in counts_plan.h.
+ */
+#ifndef ACCPERF_CLI_PART_COUNTS_H
+#define ACCPERF_CLI_PART_COUNTS_H
+
+#include "cli/session.h"
+
+struct counts_opts {
+	double budget; /* share of the target's time that hits may take */
+};
+
+/* Adds the part to a session that has not started. -errno and a sentence where breakpoints or BPF
+ * cannot be had: the recording can do without. */
+int counts_part_add(struct session *s, const struct counts_opts *o, struct err *e);
+
+#endif
