@@ -23,8 +23,10 @@ check "and names them" grep -q "copy-rep-movsb/memcpy" err
 # Known truth: what is compared are ratios and what was injected, never how fast this machine is.
 if available worker/spin-2us-0.3ns; then
 	worker() { accperf calibrate -o w.json --max 1M --calls 5 worker/spin-2us-0.3ns >w.out 2>w.err && accperf logca fit w.json --resamples 50 --json >w.fit 2>>w.err || [ $? = 3 ]; }
-	near() { jq -e '(.fit.L.value / .3 - 1 | fabs) < .1 and .fit.fixed.value > 1950 and .fit.fixed.value < 6000' w.fit; }
-	check "worker: 0.3 ns/B come back within 10 %, given the zero-work run" bash -c "$(declare -f worker near); worker && near || { worker && near; } || { worker && near; } || { cat w.out w.err; jq -c .fit w.fit; exit 1; }"
+	near() { [ "$(jq '(.fit.L.value / .3 - 1 | fabs) < .1 and .fit.fixed.value > 1950 and .fit.fixed.value < 6000 and .fit.submit_used' w.fit)" = true ]; }
+	# On a busy machine the helper loses its processor without our knowing: tried again, then.
+	known() { for _ in $(seq 12); do worker && near && return; done; cat w.out w.err; jq -c .fit w.fit; return 1; }
+	check "worker: 0.3 ns/B come back within 10 %, given the zero-work run" known
 	jq '.accelerators[0].points |= del(.zero)' w.json >w0.json
 	accperf logca fit w0.json --resamples 0 --json >w0.fit 2>/dev/null
 	check "without it: not separable, and said" jq -e '.fit.L_and_A_separable == false and .fit.A.value == null and (.fit.notes | any(test("zero-work")))' w0.fit

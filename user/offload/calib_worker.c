@@ -46,6 +46,14 @@ struct worker {
 	volatile uint32_t sink;
 };
 
+/* Those this process may use: a container or taskset may leave one of many. */
+static int processors(void)
+{
+	cpu_set_t all;
+
+	return sched_getaffinity(0, sizeof(all), &all) ? (int)sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&all);
+}
+
 static int worker_list(struct calib_cases *out, struct err *e)
 {
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
@@ -61,7 +69,7 @@ static int worker_list(struct calib_cases *out, struct err *e)
 		snprintf(c->device, sizeof(c->device), "a process on another core, %s, injected %.0f ns + %.1f ns/B", modes[i].futex ? "futex" : "spinning",
 			 modes[i].delay_ns, modes[i].ns_per_byte);
 		snprintf(c->baseline, sizeof(c->baseline), "CRC-32 by a byte table (the worker: by eight)");
-		if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		if (processors() < 2)
 			snprintf(c->missing, sizeof(c->missing), "a single processor: the helper has no core of its own");
 	}
 	return 0;
