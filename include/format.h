@@ -454,8 +454,9 @@ struct fmt_offload_window {
 	uint32_t group;	   /* functions of a library that are armed apart have one of their own */
 	uint64_t cpu_armed, cpu_disarmed; /* CPU time of the observed processes so far; 0 = unknown */
 	uint64_t hits_ns;  /* what the hits cost, each at its probe's class; 0 = unknown: hits x call_ns */
+	uint64_t gap_mean; /* the gap before was drawn from an exponential distribution of this mean; 0: it was not */
 };
-_Static_assert(sizeof(struct fmt_offload_window) == 64, "fmt_offload_window");
+_Static_assert(sizeof(struct fmt_offload_window) == 72, "fmt_offload_window");
 
 enum fmt_offload_attach { FMT_OA_SESSION = 1, FMT_OA_MULTI = 2, FMT_OA_PERF = 3 };
 

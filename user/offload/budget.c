@@ -4,13 +4,16 @@
  * does, so the only way to spend less on a function called a million times a second is to take its
  * probes away. Each library has an account: it earns its part of the budget as time passes and pays
  * for every hit. While in credit it stays armed, so quiet libraries are watched all the time; when
- * it is overdrawn it is disarmed until the debt is paid. Stretches in which it was armed are
- * recorded, so that totals can be scaled and their spread be seen.
+ * it is overdrawn it is disarmed for a while, drawn at random such that on average the debt is paid:
+ * a fixed time would fall into step with the target's own phases. Stretches in which it was armed are
+ * recorded, so that totals can be scaled and their spread be seen; a stretch in which the target changes
+ * its pace is written in pieces, because the gap after it goes on at the pace it ended with.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "offload/session_internal.h"
 
@@ -18,7 +21,9 @@
 #define LOOK_MAX_NS 20e6 /* a function may get hot at any time */
 #define LOOK_FIRST_NS 5000000ull /* and soon at first */
 #define CREDIT_S 3.0	    /* an account holds at most so many seconds' earnings, and starts with them */
-#define OPEN_PART 0.3	    /* filled by this much: arm again */
+#define OPEN_PART 0.3	    /* of it a stretch may cost */
+#define PIECES 64	    /* of a stretch, at most */
+#define TAIL_US 3000	    /* how long to watch a pace that is new before letting go */
 
 uint64_t session_now(void)
 {
@@ -71,14 +76,19 @@ static void sum_activity(struct offload_session *s, const struct known_lib *l, u
 	}
 }
 
-/* The stretch that just ended; lock held. */
-static void stretch_end(struct offload_session *s, struct known_lib *l, uint64_t when)
+static struct budget_mark mark(struct offload_session *s, const struct known_lib *l, uint64_t at)
+{
+	struct budget_mark m = { .at = at, .cpu = session_cpu(s) };
+
+	sum_activity(s, l, &m.hits, &m.calls, &m.cost_ns);
+	return m;
+}
+
+/* The time from a to b; lock held. */
+static void put_window(struct offload_session *s, const struct known_lib *l, const struct budget_mark *a, const struct budget_mark *b)
 {
 	struct fmt_offload_window *w;
-	uint64_t hits, calls;
-	double cost_ns;
 
-	sum_activity(s, l, &hits, &calls, &cost_ns);
 	if (s->windows_cnt == s->windows_cap) {
 		unsigned cap = s->windows_cap ? s->windows_cap * 2 : 64;
 
@@ -89,23 +99,85 @@ static void stretch_end(struct offload_session *s, struct known_lib *l, uint64_t
 		s->windows_cap = cap;
 	}
 	s->windows[s->windows_cnt++] = (struct fmt_offload_window){
-		.armed = l->armed_at, .disarmed = when, .calls = calls - l->armed_calls,
-		.hits = hits - l->armed_hits, .library = l->path_id, .group = l->group,
-		.cpu_armed = l->armed_cpu, .cpu_disarmed = session_cpu(s),
-		.hits_ns = cost_ns > l->armed_cost_ns ? (uint64_t)(cost_ns - l->armed_cost_ns) : 0,
+		.armed = a->at, .disarmed = b->at, .calls = b->calls - a->calls, .hits = b->hits - a->hits,
+		.library = l->path_id, .group = l->group, .cpu_armed = a->cpu, .cpu_disarmed = b->cpu,
+		.hits_ns = b->cost_ns > a->cost_ns ? (uint64_t)(b->cost_ns - a->cost_ns) : 0,
+		.gap_mean = a->at == l->begin.at && l->gap_mean > 0 ? (uint64_t)l->gap_mean : 0,
 	};
-	l->stretch_hits += hits - l->armed_hits;
-	l->stretch_cost_ns += cost_ns - l->armed_cost_ns;
+}
+
+/* Twice or half the calls for the same work, by more than chance would make it. */
+static bool other_pace(const struct budget_mark *from, const struct budget_mark *to, const struct budget_mark *next)
+{
+	double work = (double)(to->cpu - from->cpu) - (to->cost_ns - from->cost_ns), calls = (double)(next->calls - to->calls);
+	double next_work = (double)(next->cpu - to->cpu) - (next->cost_ns - to->cost_ns), expected;
+
+	if (!(work > 0) || !(next_work > 0))
+		return false;
+	expected = (double)(to->calls - from->calls) / work * next_work;
+	return fabs(calls - expected) > 4 * sqrt(expected + 1) + fmax(calls, expected) / 2;
+}
+
+/* An armed library at a later moment: does a new piece begin? Lock held. */
+static bool go_on(struct offload_session *s, struct known_lib *l, const struct budget_mark *now)
+{
+	bool other = l->pieces < PIECES && l->looked.at > l->piece.at && other_pace(&l->piece, &l->looked, now);
+
+	if (other) {
+		put_window(s, l, &l->piece, &l->looked);
+		l->piece = l->looked;
+		l->pieces++;
+	}
+	l->looked = *now;
+	return other;
+}
+
+/* The stretch that just ended; lock held. */
+static void stretch_end(struct offload_session *s, struct known_lib *l, uint64_t when)
+{
+	struct budget_mark now = mark(s, l, when);
+
+	go_on(s, l, &now);
+	put_window(s, l, &l->piece, &now);
+	l->stretch_hits += now.hits - l->begin.hits;
+	l->stretch_cost_ns += now.cost_ns - l->begin.cost_ns;
+}
+
+/* What gaps are measured in: CPU time of the target, or the clock where that is unknown. */
+static double work_clock(struct offload_session *s)
+{
+	uint64_t cpu = session_cpu(s);
+
+	return (double)(cpu ? cpu : session_now());
+}
+
+/*
+ * How long to stay away. Because the time is exponential, a stretch begins at any moment of the gap
+ * with equal chance, whatever the target does meanwhile (scale.h).
+ */
+static void draw_gap(struct offload_session *s, struct known_lib *l, double cap, unsigned busy)
+{
+	double debt = OPEN_PART * cap - l->balance_ns, earn = s->opts.budget / (busy ? busy : 1), u;
+
+	if (!session_cpu(s))
+		earn *= s->cpu_share;
+	s->random ^= s->random << 13;
+	s->random ^= s->random >> 7;
+	s->random ^= s->random << 17;
+	u = ((double)(s->random >> 11) + 1) / 9007199254740993.;
+	l->gap_mean = debt / earn;
+	l->due = work_clock(s) - log(u) * l->gap_mean;
 }
 
 static int arm(struct offload_session *s, struct known_lib *l, struct err *e)
 {
-	int r = uprobe_arm(s->u, l->index, &l->armed_at, e);
+	uint64_t when;
+	int r = uprobe_arm(s->u, l->index, &when, e);
 
 	if (r)
 		return r;
-	l->armed_cpu = session_cpu(s);
-	sum_activity(s, l, &l->armed_hits, &l->armed_calls, &l->armed_cost_ns);
+	l->begin = l->piece = l->looked = mark(s, l, when);
+	l->pieces = 0;
 	l->on = true;
 	l->stretches++;
 	return 0;
@@ -139,6 +211,8 @@ static double look(struct offload_session *s, double elapsed_ns)
 		double cap = s->opts.budget * s->cpu_share * CREDIT_S * 1e9;
 		uint64_t hits, calls, when;
 		double spent, cost_ns;
+		struct budget_mark now;
+		bool fresh = false;
 
 		if (l->index < 0)
 			continue;
@@ -154,7 +228,14 @@ static double look(struct offload_session *s, double elapsed_ns)
 		l->calls = calls;
 		if (l->balance_ns > cap)
 			l->balance_ns = cap;
-		if (l->on && l->balance_ns < 0) {
+		if (l->on) {
+			now = mark(s, l, session_now());
+			fresh = go_on(s, l, &now);
+		}
+		if (l->on && l->balance_ns < l->floor_ns) {
+			/* Removing the probes takes longer than this, so it costs little. */
+			if (fresh)
+				usleep(TAIL_US);
 			uprobe_pause(s->u, l->index, &when);
 			stretch_end(s, l, when);
 			uprobe_disarm(s->u, l->index, NULL);
@@ -165,13 +246,15 @@ static double look(struct offload_session *s, double elapsed_ns)
 			l->balance_ns -= cost_ns - l->cost_ns;
 			l->hits = hits;
 			l->cost_ns = cost_ns;
-		} else if (!l->on && l->balance_ns > OPEN_PART * cap) {
+			draw_gap(s, l, cap, busy);
+		} else if (!l->on && work_clock(s) >= l->due) {
+			l->floor_ns = fmin(0, l->balance_ns - OPEN_PART * cap);
 			arm(s, l, NULL);
 			next = fmin(next, LOOK_FIRST_NS);
 		}
 		/* Half the time in which the account would be empty at this pace. */
 		if (l->on && spent > earn)
-			next = fmin(next, l->balance_ns / (spent - earn) * elapsed_ns / 2);
+			next = fmin(next, (l->balance_ns - l->floor_ns) / (spent - earn) * elapsed_ns / 2);
 	}
 	return fmax(next, LOOK_MIN_NS);
 }
@@ -202,6 +285,7 @@ int budget_start(struct offload_session *s)
 {
 	pthread_condattr_t attr;
 
+	s->random = session_now() * 2 + 1;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -230,8 +314,8 @@ void budget_stop(struct offload_session *s)
 	}
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		struct known_lib *l = &s->libs[i];
-		uint64_t when = 0, hits, calls;
-		double cost_ns;
+		struct budget_mark now, outside;
+		uint64_t when = 0;
 
 		if (l->index < 0)
 			continue;
@@ -242,13 +326,11 @@ void budget_stop(struct offload_session *s)
 			l->on = false;
 		}
 		/* The end, with what fell outside of stretches. */
-		sum_activity(s, l, &hits, &calls, &cost_ns);
-		l->armed_at = when ? when : session_now();
-		l->armed_hits = l->stretch_hits;
-		l->armed_cost_ns = l->stretch_cost_ns;
-		l->armed_calls = calls;
-		l->armed_cpu = session_cpu(s);
-		stretch_end(s, l, l->armed_at);
+		now = mark(s, l, when ? when : session_now());
+		outside = now;
+		outside.hits = l->stretch_hits;
+		outside.cost_ns = l->stretch_cost_ns;
+		put_window(s, l, &outside, &now);
 	}
 }
 

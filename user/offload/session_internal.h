@@ -19,6 +19,12 @@
 #define FAMILY_USER 1000 /* one for each --offload-probe */
 #define FAMILY_MARKER 2000 /* one for each marker's name */
 
+/* A moment, and what had been spent and counted by then. */
+struct budget_mark {
+	uint64_t at, cpu, hits, calls;
+	double cost_ns;
+};
+
 struct known_lib {
 	uint64_t dev, ino;
 	char *path;
@@ -31,8 +37,12 @@ struct known_lib {
 	double cost_ns;	      /* of these hits */
 	double balance_ns;    /* what may still be spent */
 	bool on, hot;
-	uint64_t armed_at, armed_hits, armed_calls, armed_cpu;
-	double armed_cost_ns;
+	struct budget_mark begin; /* of the stretch */
+	struct budget_mark piece; /* begins what is not written yet */
+	struct budget_mark looked; /* while armed: the last look */
+	unsigned pieces;	   /* of this stretch, written */
+	double floor_ns;	   /* let go when the balance falls below */
+	double gap_mean, due;	   /* while let go: of the gap; when it ends; work_clock() */
 	uint64_t stretch_hits; /* in all stretches that ended */
 	double stretch_cost_ns;
 	unsigned stretches;
@@ -69,6 +79,7 @@ struct offload_session {
 	uint64_t late; /* libraries found loaded after recording of their process began */
 	unsigned ticks;
 	double cpu_share; /* CPUs the target used lately */
+	uint64_t random;
 	uint64_t cpu_at, cpu_ns, began_cpu;
 
 	/* budget thread */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/scale.h"
 #include "store/read.h"
 #include "util/map.h"
 
@@ -441,53 +442,67 @@ static double hits_ns(const struct summary_private *k, const struct fmt_offload_
 	return w->hits_ns ? (double)w->hits_ns : (double)w->hits * k->call_ns[FMT_PROBE_UNKNOWN];
 }
 
-/* A basis of one stretch: CPU time of the target without the probes' part, or the clock where that is
- * unknown. */
-static double basis(const struct summary_private *k, const struct fmt_offload_window *w, bool by_cpu, double part)
-{
-	return by_cpu ? (double)(w->cpu_disarmed - w->cpu_armed) - part * hits_ns(k, w) : (double)(w->disarmed - w->armed);
-}
-
 static bool of_item(struct summary_private *k, const struct fmt_offload_window *w, const struct offload_item *it)
 {
 	return w->group == it->group && w->disarmed >= w->armed && w->calls != UINT64_MAX && w->cpu_disarmed >= w->cpu_armed &&
 	       !strcmp(text(k, w->library), it->library);
 }
 
+/* An item's stretches, on the clock and in CPU time of the target. */
 struct stretches {
-	double len, inside, calls, hits_ns, cpu, outside_ns;
-	uint64_t cpu_first, cpu_last;
+	struct stretch *clock, *cpu;
 	size_t n;
+	double len, outside_ns, cpu_end;
 	bool by_cpu;
 };
 
-/* Whole time over time observed, in the basis, if hits cost `part` of what was measured. */
-static double factor(const struct offload_item *it, const struct stretches *t, double part)
+static int by_begin(const void *a, const void *b)
 {
-	double whole = t->by_cpu ? (double)(t->cpu_last - t->cpu_first) - (t->hits_ns + t->outside_ns) * part :
-				   (double)(it->last - it->first);
-	double inside = t->by_cpu ? t->cpu - t->hits_ns * part : t->len;
+	const struct stretch *x = a, *y = b;
 
-	return inside > 0 && whole > 0 ? fmax(1, whole / inside) : INFINITY;
+	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Spread between stretches, relative to the rate. */
-static double relative_error(struct summary_private *k, const struct offload_item *it, const struct stretches *t, double part)
+/* false: no memory. */
+static bool gather_stretches(struct summary_private *k, struct offload_item *it, struct stretches *t)
 {
-	double square = 0, inside = t->by_cpu ? t->cpu - t->hits_ns * part : t->len, rate = t->calls / inside;
-
-	if (t->n < 2 || !(inside > 0))
-		return NAN;
+	*t = (struct stretches){ .by_cpu = true };
+	t->clock = calloc(2 * (k->windows_cnt + 1), sizeof(*t->clock));
+	if (!t->clock)
+		return false;
+	t->cpu = t->clock + k->windows_cnt + 1;
 	for (size_t i = 0; i < k->windows_cnt; i++) {
 		const struct fmt_offload_window *w = &k->windows[i].w;
-		double d;
 
-		if (!of_item(k, w, it) || w->disarmed == w->armed)
+		if (!of_item(k, w, it))
 			continue;
-		d = (double)w->calls - rate * basis(k, w, t->by_cpu, part);
-		square += d * d;
+		if (!it->first || w->armed < it->first)
+			it->first = w->armed;
+		if (w->disarmed >= it->last)
+			it->last = w->disarmed;
+		t->by_cpu &= w->cpu_disarmed > 0;
+		t->cpu_end = fmax(t->cpu_end, (double)w->cpu_disarmed);
+		if (w->disarmed == w->armed) {
+			t->outside_ns += hits_ns(k, w);
+			continue;
+		}
+		t->clock[t->n] = (struct stretch){ (double)w->armed, (double)w->disarmed, (double)w->calls, 0, 0 };
+		t->cpu[t->n] = (struct stretch){ (double)w->cpu_armed, (double)w->cpu_disarmed, (double)w->calls, hits_ns(k, w),
+						  (double)w->gap_mean };
+		t->len += (double)(w->disarmed - w->armed);
+		t->n++;
 	}
-	return sqrt(square * (double)t->n / (double)(t->n - 1)) / t->calls * sqrt(1 - it->observed);
+	qsort(t->clock, t->n, sizeof(*t->clock), by_begin);
+	qsort(t->cpu, t->n, sizeof(*t->cpu), by_begin);
+	return true;
+}
+
+/* If hits cost `part` of what was measured. */
+static struct scaled scaled_by(const struct offload_item *it, const struct stretches *t, double part)
+{
+	if (t->by_cpu)
+		return scale_calls(t->cpu, t->n, t->cpu_end, t->outside_ns, part);
+	return scale_calls(t->clock, t->n, (double)it->last, 0, part);
 }
 
 /* Calls of the whole recording from those of the stretches. A probed call may take ten times as long,
@@ -495,41 +510,22 @@ static double relative_error(struct summary_private *k, const struct offload_ite
  * the calls are. */
 static void scale(struct summary_private *k, struct offload_item *it, double part_low, double part_high)
 {
-	struct stretches t = { .by_cpu = true };
-	double error;
+	double calls = (double)it->calls;
+	struct scaled middle, low, high;
+	struct stretches t;
 
-	it->estimate = it->low = it->high = (double)it->calls;
+	it->estimate = it->low = it->high = calls;
 	it->observed = 1;
-	for (size_t i = 0; i < k->windows_cnt; i++) {
-		const struct fmt_offload_window *w = &k->windows[i].w;
-
-		if (!of_item(k, w, it))
-			continue;
-		if (!it->first || w->armed < it->first) {
-			it->first = w->armed;
-			t.cpu_first = w->cpu_armed;
-		}
-		if (w->disarmed >= it->last) {
-			it->last = w->disarmed;
-			t.cpu_last = w->cpu_disarmed;
-		}
-		t.by_cpu &= w->cpu_disarmed > 0;
-		if (w->disarmed == w->armed) {
-			t.outside_ns += hits_ns(k, w);
-			continue;
-		}
-		t.len += (double)(w->disarmed - w->armed);
-		t.cpu += (double)(w->cpu_disarmed - w->cpu_armed);
-		t.calls += (double)w->calls;
-		t.hits_ns += hits_ns(k, w);
-		t.n++;
+	if (!gather_stretches(k, it, &t)) {
+		k->failed = -ENOMEM;
+		return;
 	}
-	if (!t.n || !(t.len > 0)) {
+	if (!t.n) {
 		if (it->kind == FMT_OK_KERNEL) { /* watched all the time */
 			it->first = store_header(k->reader)->start_monotonic_ns;
 			it->last = k->end;
 		}
-		return;
+		goto out;
 	}
 	/* Without its last record: a library that is not armed was let go for the budget, and the
 	 * time since counts. */
@@ -538,23 +534,30 @@ static void scale(struct summary_private *k, struct offload_item *it, double par
 		t.by_cpu = false;
 	}
 	it->observed = fmin(1, t.len / (double)(it->last - it->first));
-	if (it->observed > 0.999 || !it->calls || !(t.calls > 0))
-		return;
-	error = 1.96 * relative_error(k, it, &t, 1);
-	it->estimate = (double)it->calls * factor(it, &t, 1);
-	/* One stretch tells nothing of the others; and by the clock a slowed target only gives a bound. */
-	it->high = t.by_cpu ? (double)it->calls * factor(it, &t, part_high) * (1 + error) : NAN;
-	it->low = error < 1 ? (double)it->calls * factor(it, &t, part_low) * (1 - error) : (double)it->calls;
+	if (it->observed > 0.999 || !it->calls)
+		goto out;
+	middle = scaled_by(it, &t, 1);
+	low = scaled_by(it, &t, part_low);
+	high = scaled_by(it, &t, part_high);
+	/* Two stretches tell nothing of the others: a figure without an interval is none. */
+	it->estimate = isnan(middle.error) ? NAN : calls * middle.factor;
+	/* By the clock a slowed target only gives a bound. */
+	it->high = t.by_cpu ? calls * high.factor * (1 + high.error) : NAN;
+	it->low = low.error < 1 ? calls * low.factor * (1 - low.error) : calls;
 	/* Where probing took more time than the work itself, subtracting it leaves nothing to go by:
 	 * the rate of the slowed target is a bound from below. */
 	if (!isfinite(it->high) || it->high > 10 * it->estimate)
 		it->high = NAN;
-	if (!isfinite(it->estimate) || !isfinite(it->low)) {
+	if (isfinite(middle.factor) && isnan(middle.error)) {
+		it->low = calls;
+	} else if (!isfinite(it->estimate) || !isfinite(it->low)) {
 		it->estimate = it->high = NAN;
-		error = 1.96 * relative_error(k, it, &t, 0);
-		it->low = (double)it->calls * factor(it, &t, 0) * (error < 1 ? 1 - error : 0);
+		low = scaled_by(it, &t, 0);
+		it->low = low.error < 1 ? calls * low.factor * (1 - low.error) : calls;
 	}
-	it->low = fmax(it->low, (double)it->calls);
+	it->low = fmax(it->low, calls);
+out:
+	free(t.clock);
 }
 
 static int by_time(const void *a, const void *b)

@@ -231,12 +231,12 @@ static void counts(const struct offload_item *it, struct buf *out)
 	if (it->observed < 0.999 && isnan(it->estimate)) {
 		buf_addstr(out, "at least ");
 		count(out, it->low);
-		buf_addf(out, " calls: probing them takes longer than they do, so that no more can be said; ");
+		buf_addf(out, " calls: too few stretches of time, or probing them takes longer than they do; ");
 		count(out, (double)it->calls);
 		buf_addf(out, " seen in %.1f %% of the time", it->observed * 100);
 	} else if (it->observed < 0.999) {
 		count(out, it->estimate);
-		buf_addstr(out, " calls (95 %: ");
+		buf_addstr(out, " calls (90 %: ");
 		count(out, it->low);
 		buf_addstr(out, " to ");
 		if (it->high >= 0)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the calls seen in stretches to those of the whole recording. Owns the statistics only: pure
+ * functions, no I/O. Included by user/offload/summary.c and tests.
+ *
+ * A stretch ends when its calls have cost too much: it is long where the target calls little, short
+ * where it calls much, and ends in a busy phase. So stretches are not pooled, and what a gap held is not
+ * told by what came before it. How long a gap lasts was drawn from an exponential distribution, so the
+ * next stretch begins at any moment of it with equal chance, and its first pace times the distribution's
+ * mean has the expectation of the calls in the gap, whatever the target's phases. What was seen counts
+ * as it is.
+ */
+#ifndef ACCPERF_OFFLOAD_SCALE_H
+#define ACCPERF_OFFLOAD_SCALE_H
+
+#include <stddef.h>
+
+/* A piece of time of one pace. Those that touch belong to one stretch. */
+struct stretch {
+	double from, to; /* CPU time of the target, or the clock */
+	double calls;
+	double hits_ns; /* of it, what the probes cost */
+	double gap;	/* mean of the distribution the gap before it was drawn from; 0: that gap's own length */
+};
+
+struct scaled {
+	double factor; /* all calls over those seen; infinite: probing took longer than the work */
+	double error;  /* relative half width of the interval, nominally 90 % (u-scale: 87 to 99); NaN: fewer than three stretches */
+};
+
+/*
+ * at[0..n) in order of time; the recording goes on to `end`. outside_ns: cost of hits between the
+ * stretches. part: how much of the cost of hits is believed (1: what was measured).
+ */
+struct scaled scale_calls(const struct stretch *at, size_t n, double end, double outside_ns, double part);
+
+/* Student's t for 97.5 %. */
+double scale_student(size_t freedom);
+
+#endif
