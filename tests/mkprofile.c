@@ -8,7 +8,9 @@
  * 4 libmystery.so+0x1234 < main, 2 walk < walk < walk < main, 1 deflate_slow alone, stack cut.
  * stacks=N: N random stacks over 2,000 functions instead, for size. raw=1: chunks unpacked, for
  * fuzzing seeds. exact=1: figures of the exact engine instead of samples: work 700 of 1000
- * instructions, main 300 and all. elf=PATH id=BUILDID addr=N: every sample at this address of this
+ * instructions, main 300 and all. counts=1: execution counts, too: a loop in main runs 100 times a second
+ * (measured), calls compress_file each time, which calls crc32 once (65,536 iterations of 4 instructions)
+ * and deflate_slow 64 times (258 iterations of 10); parse has time alone. lie=N: the 64 is measured as N. elf=PATH id=BUILDID addr=N: every sample at this address of this
  * file, without a symbol, as a recording leaves it that was killed.
  */
 #include <stdbool.h>
@@ -173,6 +175,66 @@ static void define_exact(void)
 		store_put(w, FMT_X_FUNC, &f[i], sizeof(f[i]));
 }
 
+struct planned { uint32_t how, parent, child; double anchor, ratio; uint32_t flags; };
+
+static void counts_link(uint32_t id, const struct planned *p)
+{
+	struct fmt_counts_link l = { .id = id, .parent = p->parent, .child = p->child, .how = p->how, .flags = p->flags,
+				     .ratio = p->how == FMT_CL_ONCE ? p->ratio : 0, .site = p->flags ? 0x1100 + id : 0 };
+
+	store_put(w, FMT_COUNTS_LINK, &l, sizeof(l));
+	for (unsigned i = 0; i < 60 && p->how != FMT_CL_ONCE; i++) {
+		struct fmt_counts_window win = { .armed = 1000 + 10 * i, .ended = 1009 + 10 * i, .link = id, .pid = 4242, .tid = 4242,
+						 .anchor = p->anchor, .child = p->anchor * p->ratio };
+
+		/* windows scatter: by a tenth, and evenly */
+		if (p->how != FMT_CL_TRIPS)
+			win.child *= i & 1 ? 1.1 : 0.9;
+		else
+			win.least = win.most = p->ratio;
+		store_put(w, FMT_COUNTS_WINDOW, &win, sizeof(win));
+	}
+}
+
+static void define_counts(double lie)
+{
+	const struct fmt_counts_func funcs[] = {
+		{ .id = 1, .module = M_APP, .start = 0x1010, .end = 0x1100, .self_ns = 1e8, .samples = 10, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
+		{ .id = 2, .module = M_APP, .start = 0x1110, .end = 0x1200, .self_ns = 1e8, .samples = 10, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
+		{ .id = 3, .module = M_LIBZ, .start = 0x4970, .end = 0x4a00, .self_ns = 5e9, .samples = 500, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
+		{ .id = 4, .module = M_LIBZ, .start = 0x2000, .end = 0x2100, .self_ns = 2e9, .samples = 200, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
+		{ .id = 5, .module = M_APP, .start = 0x1220, .end = 0x1300, .self_ns = 1e9, .samples = 100, .flags = FMT_CF_VOLATILE },
+	};
+	const struct fmt_counts_node nodes[] = {
+		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1010, .instructions = 20 },
+		{ .id = 2, .function = 1, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x1020, .instructions = 30, .loads = 5 },
+		{ .id = 3, .function = 2, .kind = FMT_CN_ENTRY, .addr = 0x1110, .instructions = 40, .loads = 4 },
+		{ .id = 4, .function = 2, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x1140, .instructions = 12, .loads = 2 },
+		{ .id = 5, .function = 3, .kind = FMT_CN_ENTRY, .addr = 0x4970, .instructions = 20, .stores = 2 },
+		{ .id = 6, .function = 3, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x4990, .instructions = 10, .loads = 3, .load_bytes = 24 },
+		{ .id = 7, .function = 4, .kind = FMT_CN_ENTRY, .addr = 0x2000, .instructions = 15 },
+		{ .id = 8, .function = 4, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x2040, .instructions = 4, .loads = 1, .load_bytes = 1, .compute = 2 },
+	};
+	const struct planned plan[] = {
+		{ FMT_CL_RATIO, 1, 2, 0, 1, 0 }, /* main is entered once: nobody can see that */
+		{ FMT_CL_RATE, 0, 2, 0.5, 100, 0 },
+		{ FMT_CL_ONCE, 2, 3, 0, 1, FMT_CL_CALL },
+		{ FMT_CL_RATIO, 3, 4, 2, lie > 0 ? lie : 64, 0 },
+		{ FMT_CL_ONCE, 4, 5, 0, 1, FMT_CL_CALL },
+		{ FMT_CL_TRIPS, 5, 6, 4, 258, 0 },
+		{ FMT_CL_ONCE, 3, 7, 0, 1, FMT_CL_CALL },
+		{ FMT_CL_TRIPS, 7, 8, 4, 65536, 0 },
+	};
+
+	symbol(M_APP, 0x1110, F_COMPRESS, 0, "src/compress.c", 25);
+	for (unsigned i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++)
+		store_put(w, FMT_COUNTS_FUNC, &funcs[i], sizeof(funcs[i]));
+	for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+		store_put(w, FMT_COUNTS_NODE, &nodes[i], sizeof(nodes[i]));
+	for (unsigned i = 0; i < sizeof(plan) / sizeof(plan[0]); i++)
+		counts_link(i + 1, &plan[i]);
+}
+
 static unsigned long number(int argc, char **argv, const char *key, unsigned long otherwise)
 {
 	size_t n = strlen(key);
@@ -243,6 +305,8 @@ int main(int argc, char **argv)
 		define_random((unsigned)stacks);
 	else
 		define_known();
+	if (number(argc, argv, "counts", 0))
+		define_counts((double)number(argc, argv, "lie", 0));
 	for (unsigned long i = 0; i < samples && !exact; i++) {
 		struct fmt_sample s = { .time = 1000000000ull + i * 10000000ull, .period = 10000000, .pid = 4242,
 					.tid = 4242 + (uint32_t)(i % threads),

@@ -136,6 +136,13 @@ static int take_symbol(struct profile *p, const uint8_t *rec, size_t size)
 	return 0;
 }
 
+static int take_counts_function(struct profile *p, const struct fmt_counts_func *f)
+{
+	uint32_t frame = f->id ? frame_of(p, f->module, f->start) : 1;
+
+	return !frame ? -ENOMEM : f->id ? set_index(&p->priv->counts_at, f->id, frame) : 0;
+}
+
 static int take_weighed(struct profile *p, const struct fmt_sample *s, enum profile_unit unit, double weight)
 {
 	struct profile_private *k = p->priv;
@@ -215,6 +222,7 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 		struct fmt_process process;
 		struct fmt_rate rate;
 		struct fmt_x_func exact;
+		struct fmt_counts_func counts;
 	} u;
 
 	switch (c->section) {
@@ -248,6 +256,9 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 		store_rec(c, i, &u.exact, sizeof(u.exact));
 		*PUSH(p->priv->raw_exact, p->priv->raw_exact_count, p->priv->raw_exact_cap) = u.exact;
 		return 0;
+	case FMT_COUNTS_FUNC:
+		store_rec(c, i, &u.counts, sizeof(u.counts));
+		return take_counts_function(p, &u.counts);
 	case FMT_COST:
 		store_rec(c, i, &p->cost, sizeof(p->cost));
 		p->has_cost = true;
@@ -630,6 +641,7 @@ void profile_free(struct profile *p)
 	if (p->priv) {
 		drop_scaffold(p->priv);
 		map_release(&p->priv->stack_at);
+		map_release(&p->priv->counts_at);
 		intern_release(&p->priv->texts);
 		store_reader_free(p->priv->reader);
 	}
@@ -658,6 +670,11 @@ enum profile_unit profile_unit(const struct profile *p)
 		if (p->samples[u])
 			return u;
 	return PROFILE_TIME;
+}
+
+uint32_t profile_counts_frame(const struct profile *p, uint32_t id)
+{
+	return id ? index_of(&p->priv->counts_at, id) : 0;
 }
 
 uint32_t profile_stack_of(const struct profile *p, uint32_t id)

@@ -127,6 +127,8 @@ void profile_free(struct profile *p);
 const char *profile_meta(const struct profile *p, const char *key);
 /* Index of the stack that the file calls `id`; 0: none such. */
 uint32_t profile_stack_of(const struct profile *p, uint32_t id);
+/* Frame at the beginning of the function that execution counts call `id`; 0: none such. */
+uint32_t profile_counts_frame(const struct profile *p, uint32_t id);
 /* Which unit the shares should use: time where there are time samples. */
 enum profile_unit profile_unit(const struct profile *p);
 

@@ -23,7 +23,7 @@ struct profile_private {
 	size_t raw_function_count, raw_function_cap, raw_module_count, raw_module_cap;
 	size_t raw_line_count, raw_line_cap, raw_counter_count, raw_counter_cap;
 	size_t frame_cap, stack_cap, stack_frame_cap, thread_cap, cell_cap, function_cap, line_cap;
-	struct map function_at, module_at, stack_at, thread_at, cell_at, counter_at, comm_at, merged;
+	struct map counts_at, function_at, module_at, stack_at, thread_at, cell_at, counter_at, comm_at, merged;
 	struct intern frames; /* (module, addr) -> frame index */
 	struct intern texts;  /* names made up here */
 	struct fmt_x_func *raw_exact;

@@ -174,6 +174,12 @@ void counts_row(struct counts_solver *s, uint32_t k)
 	adjoint(s);
 }
 
+void counts_node_row(struct counts_solver *s, uint32_t node)
+{
+	s->adjoint[node] += 1 / s->x[node];
+	adjoint(s);
+}
+
 /* ---- what is observed ---- */
 
 static const struct counts_tree *sort_tree;

@@ -84,7 +84,7 @@ struct counts_group {
 	bool partial;	  /* parts of it may be missing: its time share stays */
 	/* out: all relative to the same, unknown total */
 	double instructions; /* the combined estimate; NaN: neither time nor counts */
-	double low, high;    /* 95 % */
+	double low, high;    /* 95 % of its part of all, in the same unit */
 	double by_ratios;    /* NaN: no counts reach it */
 	double by_time;	     /* NaN: no samples */
 	double trust; /* 0: its time share decides alone, 1: the counts alone */
@@ -100,8 +100,12 @@ struct counts_tree {
 	size_t groups;
 	bool absolute; /* node 0 is a second of CPU time; rates are measured against it */
 	double sample; /* the time that one sample stands for; 0: unknown */
+	const bool *want; /* by node: whether runs_var is asked for, or NULL */
 	/* out */
 	double *runs;	  /* by node, relative; caller's array of `nodes`, or NULL */
+	double *runs_var; /* by node: of its log; NaN where not wanted; caller's array, or NULL */
+	double level;	  /* instructions per unit of time of what has no counts of its own */
+	double level_var; /* of its log */
 	double ipc_spread; /* standard deviation of log instructions per time, as found */
 	double stretch; /* factor on the variance of ratios, as found */
 	uint32_t broken, cycles;

@@ -59,6 +59,8 @@ static inline bool counts_is_rate(const struct counts_link *l)
 void counts_run_tree(struct counts_solver *s);
 /* d log(observation k) / d error, by error, into s->pull. */
 void counts_row(struct counts_solver *s, uint32_t k);
+/* The same of how often a node runs. */
+void counts_node_row(struct counts_solver *s, uint32_t node);
 /* Fills shift, mean, spread and what counts.h calls out. 0, -ENOMEM. */
 int counts_infer(struct counts_solver *s);
 

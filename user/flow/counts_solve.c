@@ -22,8 +22,10 @@
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
 static const double stretches[] = { 1, 3, 10, 30 };
 
-/* How far off a broken link may be, and how many of a hundred are. */
+/* How far off a broken link may be, and how many of a hundred are; of trip counts, which nothing
+ * between two breakpoints can mislead, far fewer. */
 static const struct { double var, part; } broken_kinds[] = { { 0.5, 0.03 }, { 3, 0.02 }, { 12, 0.02 } };
+#define BROKEN_TRIPS 0.1
 
 static bool guessed(const struct counts_link *l)
 {
@@ -289,10 +291,11 @@ static bool find_broken(struct counts_solver *s, struct suspect *out)
 	for (size_t l = 0; l < t->links; l++) {
 		double reach = -1, pull = s->total[l] * s->total[l];
 
-		if (s->var[l] <= 0 || s->var[l] >= UNKNOWN_VAR || t->link[l].broken)
+		if (s->var[l] <= 0 || s->var[l] >= UNKNOWN_VAR || t->link[l].broken || t->link[l].ratio.how == COUNTS_TIME)
 			continue;
 		for (size_t k = 0; k < kinds; k++) {
-			double add = broken_kinds[k].var, gain, need = -log(broken_kinds[k].part);
+			double add = broken_kinds[k].var, gain;
+			double need = -log(broken_kinds[k].part * (t->link[l].ratio.how == COUNTS_TRIPS ? BROKEN_TRIPS : 1));
 
 			/* the gain's upper bound spares most links the work */
 			if (0.5 * pull * add <= need + out->gain)
@@ -411,14 +414,19 @@ static int solve_all(struct counts_solver *s)
 
 /* ---- outcome ---- */
 
-static double level(const struct counts_solver *s)
-{
-	double sum = 0;
+/* For intervals of shares of all instructions: what the observations leave of each group, of the
+ * groups without counts (which all hang on the level), and of the sum. Products of L^-1 K. */
+struct shares {
+	double *a;	/* by timed: a row of L^-1 K */
+	double *mean;	/* sum of these by weight */
+	double *level;	/* L^-1 of what the level does */
+	double *prior;	/* by timed: K times the weights */
+	double level_var, by_time;
+};
 
-	for (uint32_t i = 0; i < s->timed; i++)
-		sum += s->lambda[i];
-	/* the mean was taken too low by this much */
-	return s->mean + s->mean_var * sum;
+static double group_noise(const struct counts_solver *s, const struct counts_group *g)
+{
+	return s->spread * s->spread + 1.0 / ((double)g->samples + 0.5);
 }
 
 static void report_timed(struct counts_solver *s)
@@ -427,35 +435,13 @@ static void report_timed(struct counts_solver *s)
 
 	for (size_t i = 0; i < t->groups; i++) {
 		struct counts_group *g = &t->group[i];
-		double half = Z95 * sqrt(s->spread * s->spread + 1.0 / ((double)g->samples + 0.5));
 
 		g->by_ratios = s->by_ratios[i] > 0 ? s->by_ratios[i] : NAN;
-		g->by_time = g->time > 0 ? g->time * exp(level(s)) : NAN;
+		g->by_time = g->time > 0 ? g->time * t->level : NAN;
 		g->instructions = g->by_time;
+		g->low = g->high = NAN;
 		g->trust = 0;
-		g->low = g->instructions * exp(-half);
-		g->high = g->instructions * exp(half);
 	}
-}
-
-static void report_group(struct counts_solver *s, uint32_t i)
-{
-	struct counts_group *g = &s->t->group[s->seen[i].index];
-	uint32_t n = s->observed;
-	double error = 0, left = prior(s, i, i), half;
-
-	for (uint32_t j = 0; j < n; j++) {
-		s->side[j] = prior(s, i, j);
-		error += s->side[j] * s->lambda[j];
-	}
-	forward(s->m, n, s->side);
-	left -= dot(s->side, s->side, n);
-	g->instructions = exp(s->base[i] - error);
-	half = Z95 * sqrt(fmax(left, 0));
-	g->low = g->instructions * exp(-half);
-	g->high = g->instructions * exp(half);
-	/* against what its time share alone would leave uncertain */
-	g->trust = fmax(0, 1 - left / noise_of(s, i));
 }
 
 /* Not sampled even once: hardly more than a sample's worth. The interval is that of the links above,
@@ -472,19 +458,163 @@ static void report_unseen(struct counts_solver *s, uint32_t i)
 	half = Z95 * sqrt(fmin(var, UNKNOWN_VAR));
 	g->instructions = s->per_group[at];
 	if (s->t->sample > 0)
-		g->instructions = fmin(g->instructions, s->t->sample * exp(level(s) + s->spread));
+		g->instructions = fmin(g->instructions, s->t->sample * s->t->level * exp(s->spread));
 	g->low = g->instructions * exp(-half);
 	g->high = g->instructions * exp(half);
 	g->trust = 1;
 }
 
-static void report(struct counts_solver *s)
+static int shares_begin(struct counts_solver *s, struct shares *h, double total)
+{
+	const struct counts_tree *t = s->t;
+	uint32_t n = s->observed;
+	double in_tree = 0, all = 0;
+
+	h->a = malloc(((size_t)s->timed * n + 1) * sizeof(double));
+	h->mean = calloc(n + 1, sizeof(double));
+	h->level = calloc(n + 1, sizeof(double));
+	h->prior = calloc(s->timed + 1, sizeof(double));
+	if (!h->a || !h->mean || !h->level || !h->prior)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->timed; i++)
+		h->level[i] = s->mean_var;
+	forward(s->m, n, h->level);
+	h->level_var = fmax(0, s->mean_var - dot(h->level, h->level, n));
+	for (uint32_t i = 0; i < s->timed; i++) {
+		double *a = h->a + (size_t)i * n, w = t->group[s->seen[i].index].instructions / total;
+
+		in_tree += w;
+		for (uint32_t j = 0; j < n; j++)
+			a[j] = prior(s, i, j);
+		for (uint32_t j = 0; j < s->timed; j++)
+			h->prior[j] += w * a[j];
+		forward(s->m, n, a);
+		for (uint32_t j = 0; j < n; j++)
+			h->mean[j] += w * a[j];
+	}
+	for (size_t g = 0; g < t->groups; g++)
+		all += isnan(t->group[g].instructions) ? 0 : t->group[g].instructions / total;
+	h->by_time = fmax(0, all - in_tree);
+	return 0;
+}
+
+/* Of the log of group i (by tree), with the log of the sum. */
+static double with_sum(const struct counts_solver *s, const struct shares *h, uint32_t i)
+{
+	const double *a = h->a + (size_t)i * s->observed;
+
+	return h->prior[i] - dot(a, h->mean, s->observed) + h->by_time * dot(a, h->level, s->observed);
+}
+
+static void set_interval(struct counts_group *g, double var)
+{
+	double half = Z95 * sqrt(fmax(var, 0));
+
+	g->low = g->instructions * exp(-half);
+	g->high = g->instructions * exp(half);
+}
+
+/* Intervals of shares: what all have in common is left out. */
+static int report_shares(struct counts_solver *s)
 {
 	struct counts_tree *t = s->t;
+	struct shares h = { 0 };
+	uint32_t n = s->observed;
+	double total = 0, time_with_sum, sum_var;
+	int rc;
 
-	report_timed(s);
+	for (size_t g = 0; g < t->groups; g++)
+		total += isnan(t->group[g].instructions) ? 0 : t->group[g].instructions;
+	rc = shares_begin(s, &h, fmax(total, COUNTS_TINY));
+	if (!rc) {
+		time_with_sum = dot(h.mean, h.level, n) + h.by_time * h.level_var;
+		sum_var = h.by_time * time_with_sum;
+		for (uint32_t i = 0; i < s->timed; i++)
+			sum_var += t->group[s->seen[i].index].instructions / total * with_sum(s, &h, i);
+		for (size_t i = 0; i < t->groups; i++) {
+			struct counts_group *g = &t->group[i];
+			double w = g->instructions / total;
+
+			if (g->time > 0)
+				set_interval(g, h.level_var + (1 - 2 * w) * group_noise(s, g) - 2 * time_with_sum + sum_var);
+		}
+		for (uint32_t i = 0; i < s->timed; i++) {
+			struct counts_group *g = &t->group[s->seen[i].index];
+			const double *a = h.a + (size_t)i * n;
+			double left = prior(s, i, i) - dot(a, a, n);
+
+			set_interval(g, left - 2 * with_sum(s, &h, i) + sum_var);
+			/* against what its time share alone would leave uncertain */
+			g->trust = fmin(1, fmax(0, 1 - left / (noise_of(s, i) + h.level_var)));
+		}
+	}
+	free(h.a);
+	free(h.mean);
+	free(h.level);
+	free(h.prior);
+	return rc;
+}
+
+/* What of a node's variance the observations leave. */
+static double node_var(struct counts_solver *s, uint32_t node)
+{
+	double var = 0;
+
+	counts_node_row(s, node);
+	memset(s->side, 0, s->observed * sizeof(*s->side));
+	for (size_t e = 0; e < counts_errors(s->t); e++) {
+		double v = s->pull[e] * s->var[e] * (e < s->t->links && guessed(&s->t->link[e]) ? s->stretch : 1);
+
+		if (!(v > 0))
+			continue;
+		var += s->pull[e] * v;
+		for (size_t i = s->column_first[e]; i < s->column_first[e + 1]; i++)
+			s->side[s->column[i].on] += v * (double)s->column[i].by;
+	}
+	forward(s->m, s->observed, s->side);
+	return fmax(0, var - dot(s->side, s->side, s->observed));
+}
+
+static void report_nodes(struct counts_solver *s)
+{
+	const struct counts_tree *t = s->t;
+
+	for (uint32_t v = 0; t->runs && v < t->nodes; v++)
+		t->runs[v] = s->x[v];
+	for (uint32_t v = 0; t->runs_var && v < t->nodes; v++)
+		t->runs_var[v] = t->want && t->want[v] ? node_var(s, v) : NAN;
+}
+
+static void report_level(struct counts_solver *s)
+{
+	double sum = 0, left = s->mean_var;
+
+	for (uint32_t i = 0; i < s->observed; i++)
+		s->side[i] = i < s->timed ? s->mean_var : 0;
 	for (uint32_t i = 0; i < s->timed; i++)
-		report_group(s, i);
+		sum += s->lambda[i];
+	forward(s->m, s->observed, s->side);
+	left -= dot(s->side, s->side, s->observed);
+	/* the mean was taken too low by this much */
+	s->t->level = exp(s->mean + s->mean_var * sum);
+	s->t->level_var = fmax(0, left);
+}
+
+static int report(struct counts_solver *s)
+{
+	struct counts_tree *t = s->t;
+	int rc;
+
+	report_level(s);
+	report_timed(s);
+	for (uint32_t i = 0; i < s->timed; i++) {
+		double error = 0;
+
+		for (uint32_t j = 0; j < s->observed; j++)
+			error += prior(s, i, j) * s->lambda[j];
+		t->group[s->seen[i].index].instructions = exp(s->base[i] - error);
+	}
+	rc = report_shares(s);
 	find_errors(s);
 	counts_run_tree(s);
 	for (uint32_t i = s->observed; i < s->all; i++)
@@ -492,10 +622,10 @@ static void report(struct counts_solver *s)
 	for (size_t l = 0; l < t->links; l++)
 		t->link[l].correction = counts_is_rate(&t->link[l]) ?
 			s->x[t->link[l].child] / t->link[l].ratio.ratio : exp(-s->shift[l]);
-	for (uint32_t v = 0; t->runs && v < t->nodes; v++)
-		t->runs[v] = s->x[v];
+	report_nodes(s);
 	t->ipc_spread = s->spread;
 	t->stretch = s->stretch;
+	return rc;
 }
 
 int counts_infer(struct counts_solver *s)
@@ -523,7 +653,7 @@ int counts_infer(struct counts_solver *s)
 		rc = solve_all(s);
 	}
 	if (!rc)
-		report(s);
+		rc = report(s);
 	free(s->fixed);
 	free(s->guessed);
 	free(s->m);

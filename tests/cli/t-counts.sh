@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# accperf counts on profiles with a known answer (tests/mkprofile.c, counts=1), without recording.
+. "$(dirname "$0")/../lib.sh"
+make_profile() { "$TOP/build/mkprofile" "$@"; }
+# of FUNCTION FILTER: a figure of the JSON document
+of() { jq -r --arg f "$1" ".functions[] | select(.name == \$f) | $2" "${3:-counts.json}"; }
+
+make_profile known.data counts=1
+expect_status 0 "counts of a profile that has some" accperf counts -i known.data
+check "a loop's trip count is shown" grep -qE 'loop \+0x40 +65\.5k .* trips .* trip count of 240' out
+check "callers stand below" grep -qE '< compress_file +1\.00' out
+check "no line is wider than 80 columns" awk 'length > 80 && !/windows/ { exit 1 }' out
+accperf counts -i known.data --json >counts.json
+accperf help --json-schema counts >schema.json
+check "JSON follows its schema" python3 -c 'import json,sys,jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])))' schema.json counts.json
+check "crc32 runs 100 times a second" jq -en "$(of crc32 .per_second.value) | . > 80 and . < 125"
+check "... inside its interval" jq -en "$(of crc32 .per_second.low) < 100 and $(of crc32 .per_second.high) > 100"
+check "its loop ran 65536 times each" [ "$(of crc32 '.loops[0] | "\(.trips.value | round) \(.how)"')" = "65536 trip count" ]
+check "deflate_slow runs 64 times for each run of its caller" jq -en "$(of deflate_slow .per_second.value) / $(of compress_file .per_second.value) | . > 50 and . < 80"
+check "counts decide against time: crc32 executes more in less time" jq -en "$(of crc32 .share.value) > $(of deflate_slow .share.value) and $(of crc32 .time) < $(of deflate_slow .time)"
+# 65536 * 4 + 15 and 64 * (258 * 10 + 20), for each run of compress_file
+check "... 1.577 times as much, within a third" jq -en "$(of crc32 .share.value) / $(of deflate_slow .share.value) | . > 1.577 / 1.33 and . < 1.577 * 1.33"
+check "what has no counts keeps its time share, marked" [ "$(of parse .how)" = "time share" ]
+check "what is not known is null" [ "$(of parse .per_second.value)" = null ]
+check "instructions per call" jq -en "$(of crc32 .instructions_per_call) | . > 200000 and . < 330000"
+check "shares add up to one" jq -e '[.functions[].share.value] | add | . > 0.999 and . < 1.001' counts.json
+accperf counts -i known.data --function crc32 >one.txt
+check "--function shows that one" bash -c 'grep -q crc32 one.txt && ! grep -q parse one.txt'
+
+make_profile lie.data counts=1 lie=1
+accperf counts -i lie.data --json >lie.json
+check "a ratio at odds with the time of all below it is not believed" [ "$(jq '.links.not_believed' lie.json)" = 1 ]
+check "... that link, and no trip count" jq -e '[.functions[] | (.loops[], .callers[]) | select(.believed | not) | .how] == ["ratio"]' lie.json
+check "... and time decides below it" [ "$(of deflate_slow .how lie.json)" = "time share" ]
+check "... so that its share is near its time's" jq -en "$(of deflate_slow .share.value lie.json) | . > 0.4"
+
+make_profile none.data
+expect_status 3 "a profile without counts is status 3" accperf counts -i none.data
+check "... with a sentence on how to get them" grep -q -- '--counts auto' err
+expect_status 1 "no such file" accperf counts -i missing.data
+expect_status 2 "-n 0 is wrong usage" accperf counts -i known.data -n 0
+head -c 3000 known.data >torn.data
+accperf counts -i torn.data >torn.txt 2>&1
+check "a torn file is told or shown in part, never a crash" [ $? -le 3 ]

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf counts: how often functions, loops and calls ran. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/page.h"
+#include "view/counts.h"
+
+struct counts_cmd {
+	const char *input, *function;
+	uint64_t rows;
+	bool json;
+};
+
+static const struct counts_cmd defaults = { .input = "accperf.data", .rows = 20 };
+
+#define AT(field) .offset = offsetof(struct counts_cmd, field)
+static const struct opt options[] = {
+	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile (accperf.data)" },
+	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "functions shown (20)" },
+	{ OPT_STRING, 0, "function", AT(function), .arg = "NAME", .help = "only this function, with all its callers" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.counts/1" },
+	OPT_END
+};
+
+#define JSON_DETAIL 192 /* functions whose loops and callers are listed */
+
+static int show(const struct counts_cmd *o, const struct counts_record *rec, const struct profile *p, struct err *e)
+{
+	struct counts_view v = { .rows = o->rows > 1000000 ? 1000000 : o->rows, .function = o->function, .source = o->input };
+	struct text_style style = page_style();
+	struct counts_report r;
+	AUTO_BUF(out);
+	int err;
+
+	err = counts_report_make(rec, p, o->json || o->function ? JSON_DETAIL : v.rows, &r, e);
+	if (err)
+		return err;
+	v.r = &r;
+	if (o->json)
+		counts_json(&v, &out);
+	else
+		counts_text(&v, &style, &out);
+	err = page_write(&out, !o->json, e);
+	counts_report_release(&r);
+	return err;
+}
+
+static int cmd_counts(void *opts, int argc, char **argv)
+{
+	const struct counts_cmd *o = opts;
+	struct counts_record rec;
+	struct err e = { 0 };
+	struct profile *p;
+	bool degraded = false;
+	int err;
+
+	if (!o->rows)
+		return err_set(&e, 0, "-n wants 1 or more"), cli_fail(&e, EXIT_USAGE);
+	if (counts_record_load(&rec, o->input, &e))
+		return cli_fail(&e, EXIT_FAILED);
+	if (!rec.funcs || !rec.nodes) {
+		counts_record_release(&rec);
+		err_set(&e, 0, "%s holds no execution counts: record with --counts auto, for some seconds at least, a program "
+			"that is not JIT-compiled, where hardware breakpoints are free", o->input);
+		return cli_fail(&e, EXIT_DEGRADED);
+	}
+	p = profile_load(o->input, &e);
+	err = p ? show(o, &rec, p, &e) : -1;
+	if (!err && rec.dropped) {
+		log_warn("%s: %u records of execution counts refer to nothing and are left out", o->input, rec.dropped);
+		degraded = true;
+	}
+	if (!err && *p->recovery) {
+		log_warn("%s: %s", o->input, p->recovery);
+		degraded = true;
+	}
+	profile_free(p);
+	counts_record_release(&rec);
+	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
+}
+
+static const struct cli_schema schemas[] = { { "counts", counts_schema }, { 0 } };
+
+CLI_COMMAND(counts) = {
+	.name = "counts",
+	.summary = "how often functions, loops and calls ran",
+	.order = 43,
+	.run = cmd_counts,
+	.options = options,
+	.opt_size = sizeof(struct counts_cmd),
+	.defaults = &defaults,
+	.usage = "[options]",
+	.details = "Lists functions by the instructions that they executed, with their loops and callers, as measured by\n"
+		   "`record --counts`: on a live process, without performance counters.\n"
+		   "\n"
+		   "how tells where a figure comes from. trip count: an induction register was read before and behind the\n"
+		   "loop. ratio: breakpoints armed together were hit in this ratio. rate: hits per second of CPU time.\n"
+		   "once: follows from the control flow. time inside: by the samples in this part of the function and in\n"
+		   "what is around it. time share: not measured, or not believed; the figure assumes that\n"
+		   "the code executes as many instructions per second as the rest of the program does.\n"
+		   "\n"
+		   "runs/s are per second of CPU time in user code; in./run are the function's own instructions for each\n"
+		   "time that it is entered. An error is the farther end of the 95 % interval, as a part of the figure, or\n"
+		   "as a factor (x3). Times of a loop without trip count are runs of its header for each run of what is\n"
+		   "around it.\n"
+		   "\n"
+		   "With a profile without counts, says so and ends with status 3.",
+	.examples = "accperf record --counts auto -p PID -d 60s && accperf counts\tCounts of a running process\n"
+		    "accperf counts --function inflate_fast\tOne function with all its callers\n"
+		    "accperf counts --json | jq '.functions[] | select(.trust > 0.5) | [.name, .per_second.value]'\tWhat is well known\n",
+	.schemas = schemas,
+};

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <string.h>
+
+#include "util/json.h"
+#include "view/counts.h"
+
+static void amount(struct buf *out, double v)
+{
+	static const char unit[] = " kMGTP";
+	unsigned k = 0;
+
+	if (isnan(v)) {
+		buf_addstr(out, "unknown");
+		return;
+	}
+	while (v >= 999.5 && k < 5) {
+		v /= 1000;
+		k++;
+	}
+	if (k)
+		buf_addf(out, v < 9.995 ? "%.2f%c" : v < 99.95 ? "%.1f%c" : "%.0f%c", v, unit[k]);
+	else
+		buf_addf(out, v < 9.995 ? "%.2f" : v < 99.95 ? "%.1f" : "%.0f", v);
+}
+
+static void padded(struct buf *out, double v, unsigned columns)
+{
+	AUTO_BUF(b);
+
+	amount(&b, v);
+	text_pad_left(out, b.data ? b.data : "", columns);
+}
+
+/* How far off: the wider side of the interval, as a part of the figure or a factor. */
+static void error_bar(struct buf *out, const struct counts_figure *f, unsigned columns)
+{
+	AUTO_BUF(b);
+	double up = f->high / f->value, down = f->value / f->low, most = up > down ? up : down;
+
+	if (isnan(f->value) || isnan(most) || most == 1)
+		;
+	else if (most > 1000)
+		buf_addstr(&b, "?");
+	else if (most >= 2)
+		buf_addf(&b, "x%.*f", most < 10 ? 1 : 0, most);
+	else
+		buf_addf(&b, "%.*f%%", most < 1.1 ? 1 : 0, 100 * (most - 1));
+	text_pad_left(out, b.data ? b.data : "", columns);
+}
+
+/* What may be anything is not a figure. */
+static void ranged(struct buf *out, const struct counts_figure *f, unsigned columns)
+{
+	padded(out, f->high > f->low * 1e5 ? NAN : f->value, columns);
+}
+
+static void percent(struct buf *out, double v, unsigned columns)
+{
+	AUTO_BUF(b);
+
+	if (!isnan(v))
+		buf_addf(&b, "%.1f%%", 100 * v);
+	text_pad_left(out, b.data ? b.data : "", columns);
+}
+
+static bool shown(const struct counts_view *v, size_t i)
+{
+	return v->function ? !strcmp(v->r->row[i].name, v->function) : i < v->rows;
+}
+
+static void how_known(struct buf *out, enum counts_how how, double anchor, uint32_t windows, bool broken)
+{
+	buf_addstr(out, counts_how_str(how));
+	if (windows && how != COUNTS_TIME && how != COUNTS_UNKNOWN) {
+		buf_addstr(out, " of ");
+		text_count(out, text_whole(anchor));
+	}
+	if (broken)
+		buf_addstr(out, ", not believed");
+}
+
+static void loop_line(const struct counts_view *v, const struct counts_row *row, const struct counts_row_loop *l, struct buf *out)
+{
+	AUTO_BUF(b);
+
+	buf_addf(&b, "%*sloop +0x%lx", (int)(l->depth < 8 ? 2 * l->depth : 16), "", (unsigned long)(l->addr - row->addr));
+	buf_addf(out, "      ");
+	text_name(out, b.data ? b.data : "", 22, 22);
+	ranged(out, &l->trips, 8);
+	error_bar(out, &l->trips, 7);
+	buf_addstr(out, l->how == COUNTS_TRIPS ? " trips " : " times ");
+	ranged(out, &l->second, 8);
+	buf_addstr(out, "/s  ");
+	how_known(out, l->how, l->anchor, l->windows, l->broken);
+	if (l->how == COUNTS_TRIPS && l->least < l->most) {
+		buf_addstr(out, ", ");
+		amount(out, l->least);
+		buf_addstr(out, " to ");
+		amount(out, l->most);
+	}
+	buf_addch(out, '\n');
+}
+
+static void call_line(const struct counts_row_call *c, struct buf *out)
+{
+	buf_addstr(out, c->tail ? "      < tail " : "      < ");
+	text_name(out, c->name ? c->name : "(unknown)", c->tail ? 14 : 19, c->tail ? 15 : 20);
+	ranged(out, &c->ratio, 8);
+	error_bar(out, &c->ratio, 7);
+	buf_addstr(out, " calls ");
+	ranged(out, &c->second, 8);
+	buf_addstr(out, "/s  ");
+	how_known(out, c->how, c->anchor, c->windows, c->broken);
+	if (c->indirect)
+		buf_addstr(out, ", indirect");
+	buf_addch(out, '\n');
+}
+
+static void why(const struct counts_row *row, struct buf *out)
+{
+	if (row->flags & FMT_CF_VOLATILE)
+		buf_addstr(out, "      no counts: its code may change while it runs\n");
+	else if (row->flags & FMT_CF_TOO_BIG)
+		buf_addstr(out, "      no counts: more blocks than the analysis takes on\n");
+	else if (row->flags & FMT_CF_UNREADABLE)
+		buf_addstr(out, "      no counts: its code could not be read\n");
+}
+
+static void rows(const struct counts_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct counts_report *r = v->r;
+
+	for (size_t i = 0; i < r->row_count; i++) {
+		const struct counts_row *row = &r->row[i];
+		enum text_hue hue = row->trust > 0.5 ? TEXT_PLAIN : TEXT_DIM;
+
+		if (!shown(v, i))
+			continue;
+		text_hue_on(out, s, hue);
+		percent(out, row->share.value, 6);
+		error_bar(out, &row->share, 7);
+		percent(out, row->time, 7);
+		ranged(out, &row->second, 9);
+		error_bar(out, &row->second, 7);
+		padded(out, row->per_call, 9);
+		buf_addf(out, "  %-18s ", counts_how_str(row->how));
+		text_name(out, row->name, s->width > 100 ? s->width - 66 : 32, 0);
+		text_hue_off(out, s, hue);
+		buf_addch(out, '\n');
+		why(row, out);
+		for (size_t k = 0; k < row->loops; k++)
+			loop_line(v, row, &r->loop[row->first_loop + k], out);
+		for (size_t k = 0; k < row->calls_from && k < (v->function ? SIZE_MAX : 6); k++)
+			call_line(&r->call[row->first_call + k], out);
+		if (!v->function && row->calls_from > 6)
+			buf_addf(out, "      < %zu more; --function shows all\n", row->calls_from - 6);
+	}
+}
+
+static void foot(const struct counts_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct counts_report *r = v->r;
+	AUTO_BUF(b);
+
+	buf_addch(out, '\n');
+	buf_addf(&b, "%.0f%% of the instructions are known by counts, the rest by time; ", 100 * r->counted);
+	buf_addf(&b, "instructions per time differ by %.0f%% between functions. ", 100 * (exp(r->spread) - 1));
+	text_count(&b, r->windows);
+	buf_addstr(&b, " windows, ");
+	text_count(&b, text_whole(r->hits));
+	buf_addf(&b, " hits: %u trip counts, %u ratios, %u rates, %u by control flow; %u by time, %u unknown", r->by_how[COUNTS_TRIPS],
+		 r->by_how[COUNTS_RATIO], r->by_how[COUNTS_RATE], r->by_how[COUNTS_ONCE], r->by_how[COUNTS_TIME], r->by_how[COUNTS_UNKNOWN]);
+	if (r->broken)
+		buf_addf(&b, "; %u not believed, being at odds with the time of what hangs on them", r->broken);
+	if (r->cycles)
+		buf_addf(&b, "; %u calls cut out of recursions", r->cycles);
+	if (r->stretch > 1)
+		buf_addf(&b, "; ratios scatter %.1f times as much as their windows", sqrt(r->stretch));
+	buf_addf(&b, ". Runs are per second of CPU time in user code (%.1f s in ", r->cpu_seconds);
+	text_count(&b, r->samples);
+	buf_addstr(&b, r->absolute ? " samples)" : " samples), at the instructions per second of a typical machine, as no rate was measured");
+	buf_addf(&b, "; errors are 95%% intervals, as a part or a factor. %s", v->source);
+	text_wrap(out, b.data ? b.data : "", 0, 0, s->width);
+}
+
+void counts_text(const struct counts_view *v, const struct text_style *s, struct buf *out)
+{
+	text_hue_on(out, s, TEXT_BOLD);
+	buf_addf(out, "%6s%7s%7s%9s%7s%9s  %-18s %s", "instr", "error", "time", "runs/s", "error", "in./run", "how", "function");
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	rows(v, s, out);
+	if (!v->function && v->r->row_count > v->rows)
+		buf_addf(out, "%zu more functions; -n N lists more\n", v->r->row_count - v->rows);
+	foot(v, s, out);
+}
+
+/* ---- JSON ---- */
+
+static void json_figure(struct json *j, const char *key, const struct counts_figure *f)
+{
+	json_obj(j, key);
+	json_f64(j, "value", f->value);
+	json_f64(j, "low", f->low);
+	json_f64(j, "high", f->high);
+	json_end(j);
+}
+
+static void json_address(struct json *j, const char *key, uint64_t addr)
+{
+	AUTO_BUF(b);
+
+	buf_addf(&b, "0x%lx", (unsigned long)addr);
+	json_str(j, key, b.data);
+}
+
+static void json_loops(struct json *j, const struct counts_report *r, const struct counts_row *row)
+{
+	json_arr(j, "loops");
+	for (size_t k = 0; k < row->loops; k++) {
+		const struct counts_row_loop *l = &r->loop[row->first_loop + k];
+
+		json_obj(j, NULL);
+		json_address(j, "address", l->addr);
+		json_u64(j, "depth", l->depth);
+		json_figure(j, "per_second", &l->second);
+		json_figure(j, "trips", &l->trips);
+		json_str(j, "how", counts_how_str(l->how));
+		json_f64(j, "seen", l->anchor);
+		json_f64(j, "least", l->least);
+		json_f64(j, "most", l->most);
+		json_u64(j, "windows", l->windows);
+		json_bool(j, "believed", !l->broken);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void json_calls(struct json *j, const struct counts_report *r, const struct counts_row *row)
+{
+	json_arr(j, "callers");
+	for (size_t k = 0; k < row->calls_from; k++) {
+		const struct counts_row_call *c = &r->call[row->first_call + k];
+
+		json_obj(j, NULL);
+		json_str(j, "name", c->name);
+		json_str(j, "object", c->object);
+		json_address(j, "site", c->site);
+		json_figure(j, "per_second", &c->second);
+		json_figure(j, "calls_per_run", &c->ratio);
+		json_str(j, "how", counts_how_str(c->how));
+		json_f64(j, "seen", c->anchor);
+		json_u64(j, "windows", c->windows);
+		json_bool(j, "indirect", c->indirect);
+		json_bool(j, "tail", c->tail);
+		json_bool(j, "believed", !c->broken);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void json_row(struct json *j, const struct counts_report *r, const struct counts_row *row)
+{
+	json_obj(j, NULL);
+	json_str(j, "name", row->name);
+	json_str(j, "object", row->object);
+	json_address(j, "address", row->addr);
+	json_str(j, "file", row->file);
+	if (row->line)
+		json_u64(j, "line", row->line);
+	else
+		json_null(j, "line");
+	json_figure(j, "share", &row->share);
+	json_f64(j, "time", row->time);
+	json_u64(j, "samples", row->samples);
+	json_f64(j, "trust", row->trust);
+	json_str(j, "how", counts_how_str(row->how));
+	json_figure(j, "per_second", &row->second);
+	json_f64(j, "calls", row->calls);
+	json_f64(j, "instructions_per_call", row->per_call);
+	json_f64(j, "instructions", row->instructions);
+	json_f64(j, "compute", row->compute);
+	json_f64(j, "loads", row->loads);
+	json_f64(j, "stores", row->stores);
+	json_f64(j, "load_bytes", row->load_bytes);
+	json_f64(j, "store_bytes", row->store_bytes);
+	json_bool(j, "complete", row->flags & FMT_CF_COMPLETE);
+	json_bool(j, "recursive", row->flags & FMT_CF_RECURSIVE);
+	json_loops(j, r, row);
+	json_calls(j, r, row);
+	json_end(j);
+}
+
+void counts_json(const struct counts_view *v, struct buf *out)
+{
+	const struct counts_report *r = v->r;
+	struct json j = { .out = out };
+
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.counts/1");
+	json_f64(&j, "cpu_seconds", r->cpu_seconds);
+	json_u64(&j, "samples", r->samples);
+	json_bool(&j, "absolute", r->absolute);
+	json_f64(&j, "counted", r->counted);
+	json_f64(&j, "spread", r->spread);
+	json_f64(&j, "stretch", r->stretch);
+	json_u64(&j, "windows", r->windows);
+	json_f64(&j, "hits", r->hits);
+	json_obj(&j, "links");
+	json_u64(&j, "trip_count", r->by_how[COUNTS_TRIPS]);
+	json_u64(&j, "ratio", r->by_how[COUNTS_RATIO]);
+	json_u64(&j, "rate", r->by_how[COUNTS_RATE]);
+	json_u64(&j, "once", r->by_how[COUNTS_ONCE]);
+	json_u64(&j, "time", r->by_how[COUNTS_TIME]);
+	json_u64(&j, "unknown", r->by_how[COUNTS_UNKNOWN]);
+	json_u64(&j, "not_believed", r->broken);
+	json_u64(&j, "cycles", r->cycles);
+	json_end(&j);
+	json_u64(&j, "dropped", r->dropped);
+	json_arr(&j, "functions");
+	for (size_t i = 0; i < r->row_count; i++)
+		if (!v->function || shown(v, i))
+			json_row(&j, r, &r->row[i]);
+	json_end(&j);
+	json_end(&j);
+	buf_addch(out, '\n');
+}
+
+#define NUM "{\"type\":[\"number\",\"null\"]}"
+#define STR "{\"type\":[\"string\",\"null\"]}"
+#define INT "{\"type\":\"integer\"}"
+#define BOOL "{\"type\":\"boolean\"}"
+#define FIGURE                                                                                     \
+	"{\"type\":\"object\",\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" NUM ",\"low\":" NUM ",\"high\":" NUM "}}"
+#define HOW                                                                                        \
+	"{\"enum\":[\"time share\",\"once\",\"trip count\",\"ratio\",\"rate\",\"time inside\"]}"
+const char counts_schema[] =
+	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.counts/1\",\"type\":\"object\","
+	"\"required\":[\"schema\",\"cpu_seconds\",\"samples\",\"absolute\",\"counted\",\"links\",\"functions\"],\"properties\":{"
+	"\"schema\":{\"const\":\"accperf.counts/1\"},\"cpu_seconds\":" NUM ",\"samples\":" INT ",\"absolute\":" BOOL ",\"counted\":" NUM
+	",\"spread\":" NUM ",\"stretch\":" NUM ",\"windows\":" INT ",\"hits\":" NUM ",\"dropped\":" INT
+	",\"links\":{\"type\":\"object\",\"properties\":{\"trip_count\":" INT ",\"ratio\":" INT ",\"rate\":" INT ",\"once\":" INT
+	",\"time\":" INT ",\"unknown\":" INT ",\"not_believed\":" INT ",\"cycles\":" INT "}},"
+	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	"\"required\":[\"name\",\"object\",\"share\",\"time\",\"trust\",\"how\",\"per_second\",\"loops\",\"callers\"],\"properties\":{"
+	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"address\":{\"type\":\"string\"},\"file\":" STR
+	",\"line\":{\"type\":[\"integer\",\"null\"]},\"share\":" FIGURE ",\"time\":" NUM ",\"samples\":" INT ",\"trust\":" NUM ",\"how\":" HOW
+	",\"per_second\":" FIGURE ",\"calls\":" NUM ",\"instructions_per_call\":" NUM ",\"instructions\":" NUM ",\"compute\":" NUM
+	",\"loads\":" NUM ",\"stores\":" NUM ",\"load_bytes\":" NUM ",\"store_bytes\":" NUM ",\"complete\":" BOOL ",\"recursive\":" BOOL
+	",\"loops\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"address\",\"depth\",\"per_second\",\"trips\",\"how\"],"
+	"\"properties\":{\"address\":{\"type\":\"string\"},\"depth\":" INT ",\"per_second\":" FIGURE ",\"trips\":" FIGURE ",\"how\":" HOW
+	",\"seen\":" NUM ",\"least\":" NUM ",\"most\":" NUM ",\"windows\":" INT ",\"believed\":" BOOL "}}},"
+	"\"callers\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"site\",\"per_second\",\"calls_per_run\",\"how\"],"
+	"\"properties\":{\"name\":" STR ",\"object\":" STR ",\"site\":{\"type\":\"string\"},\"per_second\":" FIGURE ",\"calls_per_run\":" FIGURE
+	",\"how\":" HOW ",\"seen\":" NUM ",\"windows\":" INT ",\"indirect\":" BOOL ",\"tail\":" BOOL ",\"believed\":" BOOL "}}}}}}}}";

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Renders flow/counts_report.h: tables and JSON. Appends to a struct buf. Included by cli. */
+#ifndef ACCPERF_VIEW_COUNTS_H
+#define ACCPERF_VIEW_COUNTS_H
+
+#include "flow/counts_report.h"
+#include "util/buf.h"
+#include "view/text.h"
+
+struct counts_view {
+	const struct counts_report *r;
+	size_t rows;	      /* functions shown */
+	const char *function; /* only functions of this name; NULL: all */
+	const char *source;
+};
+
+void counts_text(const struct counts_view *v, const struct text_style *s, struct buf *out);
+void counts_json(const struct counts_view *v, struct buf *out);
+extern const char counts_schema[];
+
+#endif
