@@ -124,7 +124,7 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 
 static bool may_open(const struct counts_part *p)
 {
-	return !execbp_is_open(p->exec) && governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->hit_ns + ARM_NS);
+	return p->exec && !execbp_is_open(p->exec) && governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->hit_ns + ARM_NS);
 }
 
 static int on_fresh(void *part, struct session *s, const struct sample *m)
