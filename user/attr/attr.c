@@ -39,6 +39,8 @@ struct attr {
 	struct map jits;    /* pid -> struct jit_state * */
 	uint32_t modules_written;
 	uint64_t last_end;
+	unsigned last_first; /* frames before those of the last walk */
+	bool last_walked;
 	struct {
 		uint64_t no_registers, no_stack_bytes, stacks_full, unmapped, events, store_errors;
 		uint64_t jit_refused;
@@ -410,6 +412,7 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 	uint32_t flags = FMT_STACK_BROKEN;
 
 	a->last_end = 0;
+	a->last_walked = false;
 	if (!process_seen(a, s->pid, s->time))
 		return 0;
 	if (s->chain_len && !(s->valid & SV_STACK)) {
@@ -423,6 +426,8 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 			a->n.no_stack_bytes++;
 		n += (unsigned)unwind(a->unwinder, s->pid, s->regs, s->stack, bytes, a->frames + n, a->o.max_frames, &flags);
 		a->last_end = unwind_stack_end(a->unwinder);
+		a->last_first = first;
+		a->last_walked = true;
 	} else if ((s->valid & SV_IP) && !(s->flags & SF_KERNEL)) {
 		a->n.no_registers++;
 		n += leaf_frame(a, s, n);
@@ -459,6 +464,17 @@ uint32_t attr_frames(struct attr *a, uint32_t pid, uint64_t time, const uint64_t
 		a->frames[n].module = anon_module(a, pid, a->frames[n].module, time);
 	}
 	return stack_intern(a, n, FMT_STACK_CUT);
+}
+
+uint32_t attr_frame_of(const struct attr *a, uint64_t addr, int32_t *offset)
+{
+	int64_t at;
+	int frame = a->last_walked ? unwind_frame_of(a->unwinder, addr, &at) : -1;
+
+	if (frame < 0 || at < INT32_MIN)
+		return 0;
+	*offset = (int32_t)at;
+	return a->last_first + (unsigned)frame + 1;
 }
 
 uint64_t attr_stack_end(const struct attr *a)

@@ -51,6 +51,9 @@ uint32_t attr_stack(struct attr *a, const struct sample *s);
 /* Stack pointer of the outermost frame that attr_stack() just found, if it found all; else 0. What
  * lies above is never needed: the sampler copies up to here only. */
 uint64_t attr_stack_end(const struct attr *a);
+/* Where in the stack that attr_stack() just returned this address lies: number of the frame, from 1, and
+ * distance from its canonical frame address. 0: unknown. */
+uint32_t attr_frame_of(const struct attr *a, uint64_t addr, int32_t *offset);
 /* Stack id of code addresses that somebody else collected, leaf first; return addresses less 1. */
 uint32_t attr_frames(struct attr *a, uint32_t pid, uint64_t time, const uint64_t *ips, unsigned count);
 /* Module id and address within it; false (and zeros): unknown. */

@@ -9,6 +9,7 @@
 
 #define ROWS 2048 /* cached rules, a power of two */
 #define NEAR_STACK (64ull << 20) /* an address this far above the snapshot is still the same stack */
+#define MAX_CFAS 64 /* frames whose place on the stack is kept */
 #define ENTRY_BYTES 64 /* _start is shorter than this */
 
 /* One architecture: DWARF numbers of the registers that unwinding turns on. */
@@ -45,6 +46,8 @@ struct unwinder {
 	const struct arch *arch;
 	struct unwind_counters counters;
 	uint64_t stack_end;
+	uint64_t cfa[MAX_CFAS]; /* of the last walk, leaf first; 0 unknown */
+	unsigned cfas;
 	struct cached_row *rows;
 };
 
@@ -108,6 +111,20 @@ void unwinder_free(struct unwinder *u)
 const struct unwind_counters *unwind_counters(const struct unwinder *u)
 {
 	return &u->counters;
+}
+
+int unwind_frame_of(const struct unwinder *u, uint64_t addr, int64_t *offset)
+{
+	/* frames grow upwards from the leaf, unless a signal moved to another stack: stop there */
+	for (unsigned i = 0; i < u->cfas && u->cfa[i]; i++) {
+		if (i && u->cfa[i] <= u->cfa[i - 1])
+			break;
+		if (addr >= u->cfa[i])
+			continue;
+		*offset = (int64_t)(addr - u->cfa[i]);
+		return (int)i;
+	}
+	return -1;
 }
 
 uint64_t unwind_stack_end(const struct unwinder *u)
@@ -465,6 +482,8 @@ static unsigned walk_run(struct walk *w, struct fmt_frame *frames, unsigned max,
 		} else {
 			s = step_fp(w, flags);
 		}
+		if (s == STEP_CALLER && mapped && !trampoline && n == w->u->cfas + 1 && w->u->cfas < MAX_CFAS)
+			w->u->cfa[w->u->cfas++] = w->regs[a->sp];
 		if (s == STEP_FAILED)
 			return n;
 		if (s == STEP_COMPLETE || !w->regs[a->pc]) {
@@ -493,6 +512,7 @@ int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], c
 	if (stack_bytes > ~w.stack_start)
 		stack_bytes = 0;
 	w.stack_end = w.stack_start + stack_bytes;
+	u->cfas = 0;
 	n = walk_run(&w, frames, max, flags);
 	u->stack_end = *flags == FMT_STACK_COMPLETE ? w.regs[a->sp] : 0;
 	u->counters.stacks++;

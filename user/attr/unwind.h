@@ -47,6 +47,9 @@ int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], c
 	   size_t stack_bytes, struct fmt_frame *frames, unsigned max, uint32_t *flags);
 /* Stack pointer of the outermost frame of the last walk if that was complete, else 0. */
 uint64_t unwind_stack_end(const struct unwinder *u);
+/* Of the last walk: in which of its frames this stack address lies, and how far from that frame's canonical
+ * frame address; -1 unknown. */
+int unwind_frame_of(const struct unwinder *u, uint64_t addr, int64_t *offset);
 const struct unwind_counters *unwind_counters(const struct unwinder *u);
 const char *unwind_cause_str(enum unwind_cause c);
 

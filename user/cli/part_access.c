@@ -235,6 +235,8 @@ static int write_accesses(struct access_part *p, const struct sample *s, uint32_
 			p->n.unplaced++;
 			continue;
 		}
+		if (stack && (rec.flags & FMT_A_STACK))
+			rec.frame = attr_frame_of(session_attr(p->s), rec.addr, &rec.frame_offset);
 		if (p->watch && drawable(p, s->pid, &r->access[i]))
 			draws_sampled(&p->draws, rec.module, rec.ip, weight * (double)r->access[i].size);
 		err = store_put(session_store(p->s), FMT_ACCESS, &rec, sizeof(rec));

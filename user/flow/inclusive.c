@@ -276,8 +276,8 @@ static void accesses(struct work *w)
 {
 	double all = 0, cut = 0;
 
-	for (size_t i = 0; i < w->in->access_count; i++) {
-		const struct in_access *a = &w->in->access[i];
+	for (size_t i = 0; i < w->in->access_count + w->in->blind_count; i++) {
+		const struct in_access *a = i < w->in->access_count ? &w->in->access[i] : &w->in->blind[i - w->in->access_count];
 		const struct in_stack *s = a->stack ? &w->in->stack[a->stack - 1] : NULL;
 		double bytes = a->weight * a->size;
 

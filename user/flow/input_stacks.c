@@ -63,6 +63,8 @@ int input_stacks(struct raw *r)
 	/* without the functions an index would lead nowhere */
 	for (size_t i = 0; !err && i < in->access_count; i++)
 		in->access[i].stack = r->o.stacks ? index_of(r, in->access[i].stack) : 0;
+	for (size_t i = 0; !err && i < in->blind_count; i++)
+		in->blind[i].stack = r->o.stacks ? index_of(r, in->blind[i].stack) : 0;
 	for (size_t i = 0; !err && i < in->window_count; i++)
 		in->window[i].arm.stack = 0;
 	return err;

@@ -86,6 +86,8 @@ static int rename_all(struct renaming *r)
 	for (size_t i = 0; !err && i < in->access_count; i++)
 		err = rename_one(r, &in->access[i].site, &in->access[i].func, in->access[i].pid, in->access[i].tid,
 				 in->access[i].flags & FMT_A_KERNEL);
+	for (size_t i = 0; !err && i < in->blind_count; i++)
+		err = rename_one(r, &in->blind[i].site, &in->blind[i].func, in->blind[i].pid, in->blind[i].tid, in->blind[i].flags & FMT_A_KERNEL);
 	for (size_t i = 0; !err && i < in->window_count; i++) {
 		struct in_window *w = &in->window[i];
 
