@@ -181,6 +181,86 @@ static void newer_major_is_refused(void **state)
 	assert_non_null(strstr(e.text, "newer"));
 }
 
+#define BIG 600000u
+
+/* Of random periods, so that compression leaves enough for a thread to be worth it. */
+static void write_big(void)
+{
+	struct err e = { 0 };
+	struct store_writer *w = store_create(path, 0, &e);
+	uint64_t x = 88172645463325252ull;
+
+	assert_non_null(w);
+	store_string(w, "alpha");
+	for (unsigned i = 0; i < BIG; i++) {
+		struct fmt_sample s = { .time = i, .stack = 1 };
+
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		s.period = x;
+		assert_int_equal(store_put(w, FMT_SAMPLE, &s, sizeof(s)), 0);
+	}
+	assert_int_equal(store_put(w, FMT_END, &(struct fmt_end){ .samples = BIG }, sizeof(struct fmt_end)), 0);
+	assert_int_equal(store_close(w, &e), 0);
+}
+
+static uint64_t checksum(bool ahead, struct store_recovery *rec)
+{
+	struct store_reader *r = store_open(path, NULL);
+	struct store_chunk c;
+	uint64_t sum = 0;
+	int n;
+
+	assert_non_null(r);
+	if (ahead)
+		store_read_ahead(r);
+	while ((n = store_next(r, &c, NULL)) > 0)
+		for (size_t i = 0; i < c.size; i++)
+			sum = sum * 31 + c.data[i];
+	assert_int_equal(n, 0);
+	assert_int_equal(store_next(r, &c, NULL), 0); /* and stays at the end */
+	assert_string_equal(store_str(r, 1), "alpha");
+	*rec = *store_recovery(r);
+	store_reader_free(r);
+	return sum;
+}
+
+/* Unpacked in another thread, it is the same file, whole, damaged, and left halfway. */
+static void read_ahead(void **state)
+{
+	struct store_recovery here, there;
+	struct store_reader *r;
+	struct store_chunk c;
+	FILE *f;
+
+	write_big();
+	f = fopen(path, "r+");
+	fseek(f, 0, SEEK_END);
+	assert_true(ftell(f) > 5 << 20);
+	assert_int_equal(checksum(true, &there), checksum(false, &here));
+	assert_memory_equal(&here, &there, sizeof(here));
+	assert_true(there.ended && !there.bad_chunks);
+	fseek(f, ftell(f) / 2, SEEK_SET);
+	fwrite("damaged", 7, 1, f);
+	fclose(f);
+	assert_int_equal(checksum(true, &there), checksum(false, &here));
+	assert_memory_equal(&here, &there, sizeof(here));
+	assert_int_equal(there.bad_chunks, 1);
+
+	r = store_open(path, NULL);
+	store_read_ahead(r);
+	assert_int_equal(store_next(r, &c, NULL), 1);
+	assert_int_equal(store_next(r, &c, NULL), 1);
+	store_rewind(r);
+	while (store_next(r, &c, NULL) > 0)
+		;
+	assert_true(store_recovery(r)->ended);
+	store_reader_free(r);
+	r = store_open(path, NULL);
+	store_read_ahead(r);
+	assert_int_equal(store_next(r, &c, NULL), 1);
+	store_reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +269,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(truncated_anywhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(flipped_byte_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(newer_major_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(read_ahead, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,18 +59,35 @@ static int take_function(struct profile *p, const struct fmt_function *f)
 	return set_index(&k->function_at, f->id, k->raw_function_count - 1);
 }
 
+struct frame_key {
+	uint64_t addr;
+	uint32_t module;
+};
+
+static uint64_t hash_frame(const void *profile, uint32_t number)
+{
+	const struct profile_frame *f = &((const struct profile *)profile)->frames[number];
+
+	return index_hash(f->addr, f->module);
+}
+
+static bool same_frame(const void *profile, uint32_t number, const void *key)
+{
+	const struct profile_frame *f = &((const struct profile *)profile)->frames[number];
+	const struct frame_key *k = key;
+
+	return f->addr == k->addr && f->module == k->module;
+}
+
 /* Index of a frame, adding it when new; 0 when out of memory. */
 static uint32_t frame_of(struct profile *p, uint32_t module, uint64_t addr)
 {
 	struct profile_private *k = p->priv;
-	uint8_t key[12];
-	bool added;
-	uint32_t id;
+	struct frame_key key = { addr, module };
+	uint32_t *slot = index_slot(&k->frame_at, index_hash(addr, module), same_frame, hash_frame, p, &key);
 
-	memcpy(key, &addr, 8);
-	memcpy(key + 8, &module, 4);
-	id = intern_add(&k->frames, key, sizeof(key), &added);
-	if (id && added) {
+	if (slot && !*slot) {
+		size_t id = p->frame_count ? p->frame_count : 1;
 		struct profile_frame *f = profile_grown(p->frames, &k->frame_cap, id, sizeof(*f));
 
 		if (!f)
@@ -78,8 +95,55 @@ static uint32_t frame_of(struct profile *p, uint32_t module, uint64_t addr)
 		p->frames = f;
 		f[id] = (struct profile_frame){ .addr = addr, .module = module };
 		p->frame_count = id + 1;
+		k->frame_at.used++;
+		*slot = (uint32_t)id;
 	}
-	return id;
+	return slot ? *slot : 0;
+}
+
+/* An id far beyond the number of stacks is damage, or another program's way of counting. */
+#define DENSE_SLACK 65536
+
+static int note_stack(struct profile *p, uint32_t id, uint32_t stack)
+{
+	struct profile_private *k = p->priv;
+
+	if (id >= k->stack_dense_cap && id < 2 * p->stack_count + DENSE_SLACK) {
+		size_t cap = 2 * (size_t)id + 1024;
+		uint32_t *dense = realloc(k->stack_dense, cap * sizeof(*dense));
+
+		if (!dense)
+			return -ENOMEM;
+		memset(dense + k->stack_dense_cap, 0, (cap - k->stack_dense_cap) * sizeof(*dense));
+		k->stack_dense = dense;
+		k->stack_dense_cap = cap;
+	}
+	if (id >= k->stack_dense_cap)
+		return set_index(&k->stack_sparse, id, stack);
+	k->stack_dense[id] = stack;
+	return 0;
+}
+
+static uint32_t stack_of(const struct profile_private *k, uint32_t id)
+{
+	if (id < k->stack_dense_cap && k->stack_dense[id])
+		return k->stack_dense[id];
+	return index_of(&k->stack_sparse, id);
+}
+
+/* Room for the frames of one more stack, which are many. */
+static uint32_t *more_frames(struct profile *p, size_t n)
+{
+	struct profile_private *k = p->priv;
+
+	while (k->stack_frame_cap - p->stack_frame_count < n) {
+		uint32_t *f = profile_grown(p->stack_frames, &k->stack_frame_cap, k->stack_frame_cap, sizeof(*f));
+
+		if (!f)
+			return NULL;
+		p->stack_frames = f;
+	}
+	return p->stack_frames + p->stack_frame_count;
 }
 
 static int take_stack(struct profile *p, const uint8_t *rec, size_t size)
@@ -87,25 +151,29 @@ static int take_stack(struct profile *p, const uint8_t *rec, size_t size)
 	struct profile_private *k = p->priv;
 	struct fmt_stack head;
 	struct profile_stack *s;
-	size_t first = p->stack_frame_count, fit;
+	uint32_t *ids;
+	size_t n;
 
 	if (size < sizeof(head))
 		return 0;
 	memcpy(&head, rec, sizeof(head));
-	fit = (size - sizeof(head)) / sizeof(struct fmt_frame);
-	for (size_t i = 0; i < head.count && i < fit; i++) {
+	n = (size - sizeof(head)) / sizeof(struct fmt_frame);
+	n = head.count < n ? head.count : n;
+	ids = more_frames(p, n);
+	if (!ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
 		struct fmt_frame f;
-		uint32_t id;
 
 		memcpy(&f, rec + sizeof(head) + i * sizeof(f), sizeof(f));
-		id = frame_of(p, f.module, f.addr);
-		if (!id)
+		ids[i] = frame_of(p, f.module, f.addr);
+		if (!ids[i])
 			return -ENOMEM;
-		*PUSH(p->stack_frames, p->stack_frame_count, k->stack_frame_cap) = id;
 	}
 	s = PUSH(p->stacks, p->stack_count, k->stack_cap);
-	*s = (struct profile_stack){ .first = first, .count = (uint32_t)(p->stack_frame_count - first), .flags = head.flags };
-	return set_index(&k->stack_at, head.id, p->stack_count - 1);
+	*s = (struct profile_stack){ .first = p->stack_frame_count, .count = (uint32_t)n, .flags = head.flags };
+	p->stack_frame_count += n;
+	return note_stack(p, head.id, (uint32_t)p->stack_count - 1);
 }
 
 static int take_symbol(struct profile *p, const uint8_t *rec, size_t size)
@@ -143,31 +211,50 @@ static int take_counts_function(struct profile *p, const struct fmt_counts_func 
 	return !frame ? -ENOMEM : f->id ? set_index(&p->priv->counts_at, f->id, frame) : 0;
 }
 
+static uint64_t hash_cell(const void *profile, uint32_t number)
+{
+	const struct profile_cell *c = &((const struct profile *)profile)->cells[number - 1];
+
+	return index_hash(c->thread, c->stack);
+}
+
+static bool same_cell(const void *profile, uint32_t number, const void *key)
+{
+	const struct profile_cell *c = &((const struct profile *)profile)->cells[number - 1], *k = key;
+
+	return c->stack == k->stack && c->thread == k->thread;
+}
+
 static int take_weighed(struct profile *p, const struct fmt_sample *s, enum profile_unit unit, double weight)
 {
 	struct profile_private *k = p->priv;
-	struct profile_cell *cell;
-	uint64_t *at;
-	uint32_t thread;
+	uint64_t *at, thread = (uint64_t)s->pid << 32 | s->tid;
+	struct profile_cell *cell, key;
+	uint32_t *slot;
 	bool added;
 
-	at = map_put(&k->thread_at, (uint64_t)s->pid << 32 | s->tid, &added);
-	if (!at)
-		return -ENOMEM;
-	if (added) {
-		*at = p->thread_count;
-		*PUSH(p->threads, p->thread_count, k->thread_cap) = (struct profile_thread){ .pid = s->pid, .tid = s->tid };
+	if (!p->thread_count || thread != k->last_thread_key) {
+		at = map_put(&k->thread_at, thread, &added);
+		if (!at)
+			return -ENOMEM;
+		if (added) {
+			*at = p->thread_count;
+			*PUSH(p->threads, p->thread_count, k->thread_cap) = (struct profile_thread){ .pid = s->pid, .tid = s->tid };
+		}
+		k->last_thread_key = thread;
+		k->last_thread = (uint32_t)*at;
 	}
-	thread = (uint32_t)*at;
 	/* the stack's own definition may still be to come: keep its id for now */
-	at = map_put(&k->cell_at, (uint64_t)thread << 32 | s->stack, &added);
-	if (!at)
+	key = (struct profile_cell){ .stack = s->stack, .thread = k->last_thread };
+	slot = index_slot(&k->cell_at, index_hash(key.thread, key.stack), same_cell, hash_cell, p, &key);
+	if (!slot)
 		return -ENOMEM;
-	if (added) {
-		*at = p->cell_count;
-		*PUSH(p->cells, p->cell_count, k->cell_cap) = (struct profile_cell){ .stack = s->stack, .thread = thread };
+	if (!*slot) {
+		*PUSH(p->cells, p->cell_count, k->cell_cap) = key;
+		k->cell_at.used++;
+		*slot = (uint32_t)p->cell_count;
 	}
-	cell = &p->cells[*at];
+	cell = &p->cells[*slot - 1];
 	cell->samples[unit]++;
 	cell->weight[unit] += weight;
 	p->samples[unit]++;
@@ -211,12 +298,23 @@ static int take_counter(struct profile *p, const struct fmt_counter *c)
 	return 0;
 }
 
+static int take_samples(struct profile *p, const struct store_chunk *c)
+{
+	struct fmt_sample s;
+	int err = 0;
+
+	for (uint32_t i = 0; i < c->count && !err; i++) {
+		store_rec(c, i, &s, sizeof(s));
+		err = take_sample(p, &s);
+	}
+	return err;
+}
+
 static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i)
 {
 	union {
 		struct fmt_module module;
 		struct fmt_function function;
-		struct fmt_sample sample;
 		struct fmt_access access;
 		struct fmt_counter counter;
 		struct fmt_process process;
@@ -232,9 +330,6 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 	case FMT_FUNCTION:
 		store_rec(c, i, &u.function, sizeof(u.function));
 		return take_function(p, &u.function);
-	case FMT_SAMPLE:
-		store_rec(c, i, &u.sample, sizeof(u.sample));
-		return take_sample(p, &u.sample);
 	case FMT_ACCESS:
 		store_rec(c, i, &u.access, sizeof(u.access));
 		return take_access(p, &u.access);
@@ -288,6 +383,8 @@ static int take_chunk(struct profile *p, struct store_chunk *c)
 			err = c->section == FMT_STACK ? take_stack(p, rec, size) : take_symbol(p, rec, size);
 		return err;
 	}
+	if (c->section == FMT_SAMPLE)
+		return c->rec_size ? take_samples(p, c) : 0;
 	for (uint32_t i = 0; !err && c->rec_size && i < c->count; i++)
 		err = take_fixed(p, c, i);
 	return err;
@@ -507,24 +604,45 @@ static int finish_counters(struct profile *p)
 	return 0;
 }
 
-static int by_thread(const void *a, const void *b)
+/* Stable, by counting: position of each cell in `to`, where `key` has values below `keys`. */
+static void order_cells(const struct profile_cell *from, struct profile_cell *to, size_t count, uint32_t *starts, size_t keys,
+			size_t key_at)
 {
-	const struct profile_cell *x = a, *y = b;
+#define KEY(cell) (*(const uint32_t *)((const char *)(cell) + key_at))
+	uint32_t sum = 0;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->stack > y->stack) - (x->stack < y->stack);
+	memset(starts, 0, keys * sizeof(*starts));
+	for (size_t i = 0; i < count; i++)
+		starts[KEY(&from[i])]++;
+	for (size_t i = 0; i < keys; i++) {
+		uint32_t n = starts[i];
+
+		starts[i] = sum;
+		sum += n;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[starts[KEY(&from[i])]++] = from[i];
+#undef KEY
 }
 
-static void finish_cells(struct profile *p)
+/* By thread, and by stack within, so that whoever walks them walks the stacks in order, too. */
+static int finish_cells(struct profile *p)
 {
 	struct profile_private *k = p->priv;
+	size_t keys = p->stack_count > p->thread_count ? p->stack_count : p->thread_count;
+	struct profile_cell *other = malloc((p->cell_count + 1) * sizeof(*other));
+	uint32_t *starts = malloc((keys + 1) * sizeof(*starts));
+	int err = other && starts ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < p->cell_count; i++)
-		p->cells[i].stack = p->cells[i].stack ? index_of(&k->stack_at, p->cells[i].stack) : 0;
-	if (p->cell_count)
-		qsort(p->cells, p->cell_count, sizeof(*p->cells), by_thread);
-	for (size_t i = 0; i < p->cell_count; i++) {
+		p->cells[i].stack = p->cells[i].stack ? stack_of(k, p->cells[i].stack) : 0;
+	if (!err && p->cell_count) {
+		order_cells(p->cells, other, p->cell_count, starts, p->stack_count, offsetof(struct profile_cell, stack));
+		order_cells(other, p->cells, p->cell_count, starts, p->thread_count, offsetof(struct profile_cell, thread));
+	}
+	free(other);
+	free(starts);
+	for (size_t i = 0; i < p->cell_count && !err; i++) {
 		struct profile_thread *t = &p->threads[p->cells[i].thread];
 
 		if (!t->cell_count++)
@@ -532,6 +650,7 @@ static void finish_cells(struct profile *p)
 	}
 	for (size_t i = 0; i < p->thread_count; i++)
 		p->threads[i].comm = text_or(p, index_of(&k->comm_at, p->threads[i].pid), NULL);
+	return err;
 }
 
 static int finish(struct profile *p, bool name_missing)
@@ -554,7 +673,8 @@ static int finish(struct profile *p, bool name_missing)
 	if (!err)
 		err = finish_counters(p);
 	free(function_of_raw);
-	finish_cells(p);
+	if (!err)
+		err = finish_cells(p);
 	p->start_realtime_ns = store_header(k->reader)->start_realtime_ns;
 	engine = profile_meta(p, "engine");
 	if (p->has_end)
@@ -580,11 +700,11 @@ static void drop_scaffold(struct profile_private *k)
 	map_release(&k->function_at);
 	map_release(&k->module_at);
 	map_release(&k->thread_at);
-	map_release(&k->cell_at);
+	index_release(&k->cell_at);
 	map_release(&k->counter_at);
 	map_release(&k->comm_at);
 	map_release(&k->merged);
-	intern_release(&k->frames);
+	index_release(&k->frame_at);
 }
 
 static struct profile *load(const char *path, bool name_missing, struct err *e)
@@ -606,6 +726,7 @@ static struct profile *load(const char *path, bool name_missing, struct err *e)
 		profile_free(p);
 		return NULL;
 	}
+	store_read_ahead(p->priv->reader);
 	/* index 0 means "none" among stacks */
 	p->stacks = calloc(64, sizeof(*p->stacks));
 	p->priv->stack_cap = 64;
@@ -640,8 +761,9 @@ void profile_free(struct profile *p)
 		return;
 	if (p->priv) {
 		drop_scaffold(p->priv);
-		map_release(&p->priv->stack_at);
 		map_release(&p->priv->counts_at);
+		map_release(&p->priv->stack_sparse);
+		free(p->priv->stack_dense);
 		intern_release(&p->priv->texts);
 		store_reader_free(p->priv->reader);
 	}
@@ -679,5 +801,5 @@ uint32_t profile_counts_frame(const struct profile *p, uint32_t id)
 
 uint32_t profile_stack_of(const struct profile *p, uint32_t id)
 {
-	return id ? index_of(&p->priv->stack_at, id) : 0;
+	return id ? stack_of(p->priv, id) : 0;
 }

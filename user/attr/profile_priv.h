@@ -11,6 +11,7 @@
 
 #include "attr/profile.h"
 #include "store/read.h"
+#include "util/index.h"
 #include "util/map.h"
 
 /* Ids as the file has them; they become indexes in finish(). */
@@ -23,8 +24,15 @@ struct profile_private {
 	size_t raw_function_count, raw_function_cap, raw_module_count, raw_module_cap;
 	size_t raw_line_count, raw_line_cap, raw_counter_count, raw_counter_cap;
 	size_t frame_cap, stack_cap, stack_frame_cap, thread_cap, cell_cap, function_cap, line_cap;
-	struct map counts_at, function_at, module_at, stack_at, thread_at, cell_at, counter_at, comm_at, merged;
-	struct intern frames; /* (module, addr) -> frame index */
+	struct map counts_at, function_at, module_at, thread_at, counter_at, comm_at, merged;
+	struct index frame_at; /* (module, addr) -> frame */
+	struct index cell_at; /* (thread, stack) -> cell, from 1 */
+	/* stack id -> stack: ids come nearly in order, so most lie in the array */
+	uint32_t *stack_dense;
+	size_t stack_dense_cap;
+	struct map stack_sparse;
+	uint64_t last_thread_key;
+	uint32_t last_thread;
 	struct intern texts;  /* names made up here */
 	struct fmt_x_func *raw_exact;
 	size_t raw_exact_count, raw_exact_cap;

@@ -64,7 +64,45 @@ static int by_self(const void *a, const void *b, void *profile)
 struct tally {
 	struct { uint64_t samples; double self, inclusive; size_t stamp; } *f;
 	double unnamed, incomplete;
+	uint32_t *outer; /* of each frame: the function that is not inlined; NULL: inlined ones count */
 };
+
+static void add_function(struct tally *t, uint32_t function, double w, size_t stamp)
+{
+	/* a recursive function counts once a sample */
+	if (t->f[function].stamp == stamp)
+		return;
+	t->f[function].stamp = stamp;
+	t->f[function].inclusive += w;
+}
+
+static uint32_t *outer_functions(const struct profile *p)
+{
+	uint32_t *outer = calloc(p->frame_count + 1, sizeof(*outer));
+
+	for (size_t i = 1; outer && i < p->frame_count; i++)
+		outer[i] = p->lines[p->frames[i].first + p->frames[i].count - 1].function;
+	return outer;
+}
+
+/* Adds w to every function on the stack; the leaf, or negative. */
+static int64_t add_stack(const struct profile *p, uint32_t stack, struct share_path *path, struct tally *t, double w, size_t stamp)
+{
+	const struct profile_stack *s = &p->stacks[stack];
+	int err;
+
+	if (t->outer) {
+		const uint32_t *frames = p->stack_frames + s->first;
+
+		for (uint32_t i = 0; i < s->count; i++)
+			add_function(t, t->outer[frames[i]], w, stamp);
+		return s->count ? t->outer[frames[0]] : 0;
+	}
+	err = share_path(p, stack, true, path);
+	for (size_t i = 0; i < path->count && !err; i++)
+		add_function(t, path->ids[i], w, stamp);
+	return err ? err : path->count ? (int64_t)path->ids[0] : 0;
+}
 
 static int tally_cells(const struct profile *p, const struct shares_opts *o, enum profile_unit unit, struct tally *t,
 		       struct shares *out)
@@ -73,37 +111,28 @@ static int tally_cells(const struct profile *p, const struct shares_opts *o, enu
 	bool all = o->thread == SHARES_ALL_THREADS;
 	size_t first = all ? 0 : p->threads[o->thread].first_cell;
 	size_t end = all ? p->cell_count : first + p->threads[o->thread].cell_count;
-	int err = 0;
+	int64_t leaf = 0;
 
-	for (size_t i = first; i < end && !err; i++) {
+	for (size_t i = first; i < end && leaf >= 0; i++) {
 		const struct profile_cell *c = &p->cells[i];
 		double w = c->weight[unit];
-		uint32_t leaf;
 
 		if (!c->samples[unit])
 			continue;
-		err = share_path(p, c->stack, o->inlined, &path);
-		if (err)
+		leaf = add_stack(p, c->stack, &path, t, w, i + 1);
+		if (leaf < 0)
 			break;
-		leaf = path.count ? path.ids[0] : 0;
 		out->samples += c->samples[unit];
 		out->weight += w;
 		t->f[leaf].samples += c->samples[unit];
 		t->f[leaf].self += w;
-		if (!path.count)
+		if (!p->stacks[c->stack].count)
 			t->f[0].inclusive += w;
-		for (size_t k = 0; k < path.count; k++) {
-			/* a recursive function counts once a sample */
-			if (t->f[path.ids[k]].stamp == i + 1)
-				continue;
-			t->f[path.ids[k]].stamp = i + 1;
-			t->f[path.ids[k]].inclusive += w;
-		}
 		t->unnamed += p->functions[leaf].named ? 0 : w;
 		t->incomplete += p->stacks[c->stack].flags & FMT_STACK_COMPLETE ? 0 : w;
 	}
 	free(path.ids);
-	return err;
+	return leaf < 0 ? (int)leaf : 0;
 }
 
 /* What was counted needs no estimate. */
@@ -144,8 +173,11 @@ int shares_compute(const struct profile *p, const struct shares_opts *o, struct 
 		return exact_shares(p, out, e);
 	t.f = calloc(p->function_count, sizeof(*t.f));
 	out->rows = calloc(p->function_count, sizeof(*out->rows));
-	if (!t.f || !out->rows || tally_cells(p, o, unit, &t, out)) {
+	if (!o->inlined)
+		t.outer = outer_functions(p);
+	if (!t.f || !out->rows || (!o->inlined && !t.outer) || tally_cells(p, o, unit, &t, out)) {
 		free(t.f);
+		free(t.outer);
 		shares_release(out);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
@@ -166,6 +198,7 @@ int shares_compute(const struct profile *p, const struct shares_opts *o, struct 
 		wilson_interval(s->self, out->effective, &s->low, &s->high);
 	}
 	free(t.f);
+	free(t.outer);
 	qsort_r(out->rows, out->count, sizeof(*out->rows), by_self, (void *)p);
 	return 0;
 }

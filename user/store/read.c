@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +16,41 @@
 #include "util/buf.h"
 #include "util/map.h"
 
+#define AHEAD 3 /* slots: one is read from, the others are filled meanwhile */
+#define WORTH_A_THREAD (4u << 20)
+
+/* A chunk as on disk and unpacked. */
+struct unpacked {
+	struct fmt_chunk h;
+	struct buf stored, raw;
+	const uint8_t *data;
+	int status; /* 1: a chunk, 0: the end, -ENOMEM */
+	struct store_recovery rec; /* up to here */
+	bool full; /* waits to be taken: only with a thread */
+};
+
 /* Read, not mapped: a file that someone cuts short meanwhile must not become a SIGBUS. */
 struct store_reader {
+	/* the unpacker's, which may be another thread */
 	int fd;
 	size_t size, pos;
 	struct fmt_file head;
-	struct buf stored, raw; /* of the chunk at hand, as on disk and unpacked */
-	uint64_t scan_budget;	/* bytes that may still be hashed in search of a sound chunk */
+	uint64_t scan_budget; /* bytes that may still be hashed in search of a sound chunk */
 	struct store_recovery rec;
+	bool counted; /* the recovery counters are final after the first full walk */
+	/* handed over */
+	struct unpacked slot[AHEAD];
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool threaded, quit;
+	/* the reader's */
+	struct unpacked *at; /* slot at hand */
+	struct store_recovery seen;
 	struct map string_at; /* id -> index into texts */
 	struct intern texts;
 	struct intern meta_keys;
 	struct map meta_values; /* key id -> text id */
-	bool counted;		/* the recovery counters are final after the first full walk */
 };
 
 static bool read_at(const struct store_reader *r, size_t at, void *to, size_t n)
@@ -103,14 +126,31 @@ struct store_reader *store_open(const char *path, struct err *e)
 	return r;
 }
 
+static void stop_thread(struct store_reader *r)
+{
+	if (!r->threaded)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->quit = true;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->thread, NULL);
+	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->changed);
+	r->threaded = r->quit = false;
+}
+
 void store_reader_free(struct store_reader *r)
 {
 	if (!r)
 		return;
+	stop_thread(r);
 	if (r->fd >= 0)
 		close(r->fd);
-	buf_release(&r->stored);
-	buf_release(&r->raw);
+	for (unsigned i = 0; i < AHEAD; i++) {
+		buf_release(&r->slot[i].stored);
+		buf_release(&r->slot[i].raw);
+	}
 	map_release(&r->string_at);
 	map_release(&r->meta_values);
 	intern_release(&r->texts);
@@ -123,9 +163,11 @@ const struct fmt_file *store_header(const struct store_reader *r)
 	return &r->head;
 }
 
-/* A chunk whose header is sane and whose checksum holds, at p; its bytes are in r->stored then. */
-static bool chunk_at(struct store_reader *r, size_t p, struct fmt_chunk *c, bool searching)
+/* A chunk whose header is sane and whose checksum holds, at p; its bytes are in u->stored then. */
+static bool chunk_at(struct store_reader *r, size_t p, struct unpacked *u, bool searching)
 {
+	struct fmt_chunk *c = &u->h;
+
 	if (r->size - p < sizeof(*c) || !read_at(r, p, c, sizeof(*c)))
 		return false;
 	if (c->magic != FMT_CHUNK_MAGIC || c->raw_size > FMT_MAX_CHUNK || c->stored_size > FMT_MAX_CHUNK ||
@@ -140,10 +182,10 @@ static bool chunk_at(struct store_reader *r, size_t p, struct fmt_chunk *c, bool
 			return false;
 		r->scan_budget -= c->stored_size;
 	}
-	buf_clear(&r->stored);
-	if (!buf_reserve(&r->stored, (size_t)c->stored_size + 1) || !read_at(r, p + sizeof(*c), r->stored.data, c->stored_size))
+	buf_clear(&u->stored);
+	if (!buf_reserve(&u->stored, (size_t)c->stored_size + 1) || !read_at(r, p + sizeof(*c), u->stored.data, c->stored_size))
 		return false;
-	return XXH64(r->stored.data, c->stored_size, XXH64(c, offsetof(struct fmt_chunk, xxh64), 0)) == c->xxh64;
+	return XXH64(u->stored.data, c->stored_size, XXH64(c, offsetof(struct fmt_chunk, xxh64), 0)) == c->xxh64;
 }
 
 /* Offset of the next chunk magic at or after p, r->size if there is none. */
@@ -168,14 +210,14 @@ static size_t next_magic(const struct store_reader *r, size_t p)
 }
 
 /* Moves to the next sound chunk; counts what was skipped. */
-static bool resync(struct store_reader *r, struct fmt_chunk *c)
+static bool resync(struct store_reader *r, struct unpacked *u)
 {
 	size_t start = r->pos, p = start;
 
-	if (start < r->size && chunk_at(r, start, c, false))
+	if (start < r->size && chunk_at(r, start, u, false))
 		return true;
 	while (p < r->size && (p = next_magic(r, p + 1)) < r->size) {
-		if (chunk_at(r, p, c, true)) {
+		if (chunk_at(r, p, u, true)) {
 			if (!r->counted) {
 				r->rec.bad_chunks++;
 				r->rec.lost_bytes += p - start;
@@ -227,39 +269,117 @@ static bool known_section(unsigned s)
 	return (s >= FMT_META && s <= FMT_OBJECT) || s == FMT_END || (s >= 32 && s < 96);
 }
 
-int store_next(struct store_reader *r, struct store_chunk *c, struct err *e)
+/* The next sound chunk, unpacked. */
+static void produce(struct store_reader *r, struct unpacked *u)
 {
-	struct fmt_chunk h;
-	const uint8_t *p;
+	const struct fmt_chunk *h = &u->h;
 	size_t n;
 
-	for (;;) {
-		if (!resync(r, &h)) {
-			if (buf_failed(&r->stored))
-				return err_set(e, -ENOMEM, "out of memory reading the profile");
-			r->counted = true;
-			return 0;
-		}
-		r->pos += sizeof(h) + h.stored_size;
-		*c = (struct store_chunk){ .section = h.section, .rec_size = h.rec_size, .count = h.count,
-					   .data = (const uint8_t *)r->stored.data, .size = h.raw_size };
-		if (!(h.flags & FMT_RAW)) {
-			buf_clear(&r->raw);
-			if (!buf_reserve(&r->raw, (size_t)h.raw_size + 1))
-				return err_set(e, -ENOMEM, "out of memory reading the profile");
-			n = ZSTD_decompress(r->raw.data, h.raw_size, r->stored.data, h.stored_size);
-			if (ZSTD_isError(n) || n != h.raw_size) {
+	u->status = 1;
+	while (resync(r, u)) {
+		r->pos += sizeof(*h) + h->stored_size;
+		u->data = (const uint8_t *)u->stored.data;
+		if (!(h->flags & FMT_RAW)) {
+			buf_clear(&u->raw);
+			if (!buf_reserve(&u->raw, (size_t)h->raw_size + 1)) {
+				u->status = -ENOMEM;
+				break;
+			}
+			n = ZSTD_decompress(u->raw.data, h->raw_size, u->stored.data, h->stored_size);
+			if (ZSTD_isError(n) || n != h->raw_size) {
 				r->rec.bad_chunks += !r->counted;
 				continue;
 			}
-			c->data = (const uint8_t *)r->raw.data;
+			u->data = (const uint8_t *)u->raw.data;
 		}
-		break;
+		r->rec.unknown_sections += !r->counted && !known_section(h->section);
+		r->rec.ended |= h->section == FMT_END;
+		u->rec = r->rec;
+		return;
 	}
-	if (!r->counted && !known_section(c->section))
-		r->rec.unknown_sections++;
-	if (c->section == FMT_END)
-		r->rec.ended = true;
+	if (u->status == 1) {
+		u->status = buf_failed(&u->stored) ? -ENOMEM : 0;
+		r->counted |= !u->status;
+	}
+	u->rec = r->rec;
+}
+
+static void *unpack_ahead(void *reader)
+{
+	struct store_reader *r = reader;
+	bool more = true;
+
+	for (unsigned i = 0; more; i = (i + 1) % AHEAD) {
+		struct unpacked *u = &r->slot[i];
+
+		pthread_mutex_lock(&r->lock);
+		while (u->full && !r->quit)
+			pthread_cond_wait(&r->changed, &r->lock);
+		more = !r->quit;
+		pthread_mutex_unlock(&r->lock);
+		if (!more)
+			break;
+		produce(r, u);
+		more = u->status > 0;
+		pthread_mutex_lock(&r->lock);
+		u->full = true;
+		pthread_cond_broadcast(&r->changed);
+		pthread_mutex_unlock(&r->lock);
+	}
+	return NULL;
+}
+
+void store_read_ahead(struct store_reader *r)
+{
+	if (r->threaded || r->at || r->size < WORTH_A_THREAD)
+		return;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->changed, NULL);
+	r->threaded = !pthread_create(&r->thread, NULL, unpack_ahead, r);
+	if (r->threaded)
+		return;
+	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->changed);
+}
+
+/* The next chunk, in r->at. */
+static void consume(struct store_reader *r)
+{
+	struct unpacked *last = r->at;
+
+	if (!r->threaded) {
+		r->at = &r->slot[0];
+		produce(r, r->at);
+		return;
+	}
+	if (last && last->status <= 0)
+		return; /* the thread has ended */
+	r->at = last ? &r->slot[(last - r->slot + 1) % AHEAD] : &r->slot[0];
+	pthread_mutex_lock(&r->lock);
+	if (last) {
+		last->full = false;
+		pthread_cond_broadcast(&r->changed);
+	}
+	while (!r->at->full)
+		pthread_cond_wait(&r->changed, &r->lock);
+	pthread_mutex_unlock(&r->lock);
+}
+
+int store_next(struct store_reader *r, struct store_chunk *c, struct err *e)
+{
+	const struct unpacked *u;
+	const uint8_t *p;
+	size_t n;
+
+	consume(r);
+	u = r->at;
+	r->seen = u->rec;
+	if (u->status < 0)
+		return err_set(e, u->status, "out of memory reading the profile");
+	if (!u->status)
+		return 0;
+	*c = (struct store_chunk){ .section = u->h.section, .rec_size = u->h.rec_size, .count = u->h.count,
+				   .data = u->data, .size = u->h.raw_size };
 	if ((c->section == FMT_STRING || c->section == FMT_META) && !c->rec_size) {
 		struct store_chunk walk = *c;
 
@@ -275,17 +395,21 @@ int store_next(struct store_reader *r, struct store_chunk *c, struct err *e)
 
 void store_rewind(struct store_reader *r)
 {
+	stop_thread(r);
+	for (unsigned i = 0; i < AHEAD; i++)
+		r->slot[i].full = false;
+	r->at = NULL;
 	r->pos = r->head.header_size;
 }
 
 const struct store_recovery *store_recovery(const struct store_reader *r)
 {
-	return &r->rec;
+	return &r->seen;
 }
 
 bool store_recovery_text(const struct store_reader *r, char *text, size_t size)
 {
-	const struct store_recovery *k = &r->rec;
+	const struct store_recovery *k = &r->seen;
 
 	if (k->ended && !k->torn && !k->bad_chunks)
 		return false;

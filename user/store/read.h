@@ -43,6 +43,9 @@ struct store_recovery {
 struct store_reader *store_open(const char *path, struct err *e);
 void store_reader_free(struct store_reader *r);
 const struct fmt_file *store_header(const struct store_reader *r);
+/* Unpacks the chunks of a large file in a thread of its own, ahead of store_next(), until the end or
+ * store_rewind(). Right after store_open(); without effect where it is not worth it. */
+void store_read_ahead(struct store_reader *r);
 /* 1 = *c filled, 0 = end, -errno. */
 int store_next(struct store_reader *r, struct store_chunk *c, struct err *e);
 /* Starts over. */
