@@ -77,9 +77,10 @@ struct source_ops {
 	int (*start)(struct source *s, struct err *e);
 	/* File descriptors to poll; returns their number, fills at most max. */
 	int (*fds)(const struct source *s, int *fds, int max);
-	/* Delivers what has arrived; number of samples or -errno of the callback. */
+	/* Delivers what has arrived, with CLOCK_MONOTONIC times; a period of 0 is unknown; number of samples or -errno of the callback. */
 	int (*read)(struct source *s, sample_fn fn, void *ctx);
-	int (*set_rate)(struct source *s, double per_second);
+	/* From now on `factor` times as many samples; their weights follow. -EOPNOTSUPP: fixed when opened. */
+	int (*set_rate)(struct source *s, double factor);
 	void (*stats)(const struct source *s, struct source_stats *out);
 	void (*close)(struct source *s); /* NULL is fine */
 };

@@ -16,9 +16,13 @@
 #define TRY_NS 30000000
 
 struct opened {
-	int leader, fd; /* leader -1: none */
+	int leader, fd; /* leader -1: none; fd -1: in memory */
 	unsigned event;
+	pid_t tid;
 	bool counting;
+	bool kernel_clock; /* times are not CLOCK_MONOTONIC yet */
+	int counter; /* of random events: index of what counts the same thread's loads on the same PMU; -1 */
+	uint64_t counted[3]; /* of counting ones: at the last reading that was used */
 	struct ring ring;
 };
 
@@ -31,6 +35,11 @@ struct source {
 	unsigned open_cnt, open_cap;
 	bool started;
 	struct source_stats stats;
+	hw_counter_fn counter;
+	void *counter_ctx;
+	struct sample *held; /* random ones of this round */
+	unsigned held_cnt, held_cap;
+	bool holding;
 	/* of hw_read() */
 	sample_fn fn;
 	void *ctx;
@@ -118,39 +127,71 @@ static void close_one(struct opened *o)
 		close(o->leader);
 }
 
+static bool room(struct source *s)
+{
+	unsigned cap = s->open_cap ? 2 * s->open_cap : 16;
+	struct opened *p;
+
+	if (s->open_cnt < s->open_cap)
+		return true;
+	p = realloc(s->open, cap * sizeof(*p));
+	if (!p)
+		return false;
+	s->open = p;
+	s->open_cap = cap;
+	return true;
+}
+
+/* Whether the mapped page tells how to turn the kernel's clock into the processor's and back. */
+static bool clock_known(const struct ring *r)
+{
+	return r->page->cap_user_time_zero && r->page->time_mult;
+}
+
+static int open_one(struct source *s, struct pmu_event *ev, pid_t tid, struct opened *o, struct perf_event_attr *used,
+		    struct err *e)
+{
+	if (ev->has_leader) {
+		o->leader = open_event(&ev->leader, tid, -1);
+		if (o->leader < 0)
+			return errno == ESRCH ? -ESRCH : hw_explain(errno, "mem-loads-aux", e);
+	}
+	o->fd = open_precise(ev->attr, tid, o->leader, used);
+	if (o->fd < 0) {
+		int err = o->fd;
+
+		close_one(o);
+		return err == -ESRCH ? err : hw_explain(-err, ev->pmu, e);
+	}
+	return 0;
+}
+
 static int add_event(struct source *s, unsigned i, pid_t tid, struct err *e)
 {
 	struct pmu_event *ev = &s->event[i];
-	struct opened o = { .leader = -1, .fd = -1, .event = i, .counting = is_counting(ev) };
+	struct opened o = { .leader = -1, .fd = -1, .event = i, .tid = tid, .counter = -1, .counting = is_counting(ev) };
 	struct perf_event_attr used;
 	int pages;
 
-	if (s->open_cnt == s->open_cap) {
-		unsigned cap = s->open_cap ? 2 * s->open_cap : 16;
-		struct opened *p = realloc(s->open, cap * sizeof(*p));
-
-		if (!p)
-			return err_set(e, -ENOMEM, "out of memory");
-		s->open = p;
-		s->open_cap = cap;
-	}
-	if (ev->has_leader) {
-		o.leader = open_event(&ev->leader, tid, -1);
-		if (o.leader < 0)
-			return errno == ESRCH ? -ESRCH : hw_explain(errno, "mem-loads-aux", e);
-	}
-	o.fd = open_precise(ev->attr, tid, o.leader, &used);
-	if (o.fd < 0) {
-		int err = o.fd;
-
-		close_one(&o);
-		return err == -ESRCH ? err : hw_explain(-err, ev->pmu, e);
-	}
+	if (!room(s))
+		return err_set(e, -ENOMEM, "out of memory");
+	pages = open_one(s, ev, tid, &o, &used, e);
+	if (pages)
+		return pages;
 	if (!o.counting) {
 		pages = ring_open(&o.ring, o.fd, s->cfg.ring_pages ? s->cfg.ring_pages : DEFAULT_PAGES, &used, e);
 		if (pages < 0) {
 			close_one(&o);
 			return pages;
+		}
+		o.kernel_clock = !used.use_clockid;
+		if (o.kernel_clock && !clock_known(&o.ring)) {
+			/* nothing could order such samples among the others: no batches then */
+			close_one(&o);
+			o.leader = -1;
+			ev->attr.use_clockid = 1;
+			ev->attr.clockid = CLOCK_MONOTONIC;
+			return add_event(s, i, tid, e);
 		}
 	}
 	s->open[s->open_cnt++] = o;
@@ -162,9 +203,26 @@ static int add_event(struct source *s, unsigned i, pid_t tid, struct err *e)
 	return 0;
 }
 
+/* Finds what counts the loads that a random event of the same thread picks from. */
+static void find_counters(struct source *s, unsigned from)
+{
+	for (unsigned i = from; i < s->open_cnt; i++) {
+		struct pmu_event *ev = &s->event[s->open[i].event];
+
+		for (unsigned k = from; ev->random && k < s->open_cnt; k++) {
+			struct pmu_event *other = &s->event[s->open[k].event];
+
+			if (other->what == PMU_COUNT_LOADS && s->open[k].tid == s->open[i].tid && !strcmp(other->pmu, ev->pmu))
+				s->open[i].counter = (int)k;
+		}
+	}
+}
+
 /* A hybrid's thread gets an event of each PMU: it counts while the thread runs on such a core. */
 int hw_add_task(struct source *s, pid_t tid, struct err *e)
 {
+	unsigned from = s->open_cnt;
+
 	for (int i = 0; i < s->event_cnt; i++) {
 		int err = add_event(s, (unsigned)i, tid, e);
 
@@ -174,7 +232,36 @@ int hw_add_task(struct source *s, pid_t tid, struct err *e)
 		if (err)
 			return err;
 	}
+	find_counters(s, from);
 	return 0;
+}
+
+int hw_add_memory(struct source *s, unsigned event, pid_t tid, void *mem, size_t data_bytes)
+{
+	struct opened o = { .leader = -1, .fd = -1, .event = event, .tid = tid, .counter = -1, .counting = is_counting(&s->event[event]) };
+	int err;
+
+	if (!room(s))
+		return -ENOMEM;
+	err = o.counting ? 0 : ring_from_memory(&o.ring, mem, data_bytes, &s->event[event].attr);
+	if (err)
+		return err;
+	s->open[s->open_cnt++] = o;
+	find_counters(s, 0);
+	return 0;
+}
+
+void hw_set_counter(struct source *s, hw_counter_fn fn, void *ctx)
+{
+	s->counter = fn;
+	s->counter_ctx = ctx;
+}
+
+static bool read_counter(const struct source *s, const struct opened *o, uint64_t v[3])
+{
+	if (s->counter)
+		return s->counter(s->counter_ctx, o->tid, s->event[o->event].what, v);
+	return read(o->fd, v, 3 * sizeof(v[0])) == 3 * (ssize_t)sizeof(v[0]);
 }
 
 int hw_start(struct source *s, struct err *e)
@@ -212,6 +299,62 @@ static bool usable(const struct source *s, const struct sample *m)
 	return (m->valid & SV_ADDR) && m->addr && (s->cfg.kernel || !(m->addr >> 63));
 }
 
+static int hold(struct source *s, const struct sample *in)
+{
+	if (s->held_cnt == s->held_cap) {
+		unsigned cap = s->held_cap ? 2 * s->held_cap : 64;
+		struct sample *p = realloc(s->held, cap * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		s->held = p;
+		s->held_cap = cap;
+	}
+	s->held[s->held_cnt] = *in;
+	/* borrowed from the ring, and asked for by no memory event */
+	s->held[s->held_cnt].stack = NULL;
+	s->held[s->held_cnt].chain = NULL;
+	s->held[s->held_cnt].stack_bytes = s->held[s->held_cnt].chain_len = 0;
+	s->held_cnt++;
+	return 0;
+}
+
+/* Loads of the thread since the samples before these: NaN when nothing counts them. What was counted
+ * while no sample came goes to the next ones. */
+static double loads_since(struct source *s, const struct opened *o)
+{
+	struct opened *c = o->counter >= 0 ? &s->open[o->counter] : NULL;
+	double loads, enabled, running;
+	uint64_t v[3];
+
+	/* above a latency threshold the samples are of some loads only, and nothing counts those */
+	if (!c || s->cfg.ldlat > 3 || !read_counter(s, c, v) || v[2] <= c->counted[2] || v[0] < c->counted[0])
+		return NAN;
+	loads = (double)(v[0] - c->counted[0]);
+	enabled = (double)(v[1] - c->counted[1]);
+	running = (double)(v[2] - c->counted[2]);
+	memcpy(c->counted, v, sizeof(c->counted));
+	return running < enabled ? loads * enabled / running : loads; /* multiplexed */
+}
+
+static int deliver_held(struct source *s, const struct opened *o)
+{
+	double loads = s->held_cnt ? loads_since(s, o) : NAN, given = 0;
+	unsigned n = s->held_cnt;
+	int rc = 0;
+
+	s->held_cnt = 0;
+	for (unsigned i = 0; i < n && rc >= 0; i++) {
+		/* rounded so that the sum is right */
+		double upto = floor(loads * (i + 1) / n + 0.5);
+
+		s->held[i].period = loads > 0 ? (uint64_t)(upto - given) : 0;
+		given = upto;
+		rc = s->fn(s->ctx, &s->held[i]);
+	}
+	return rc;
+}
+
 static int on_record(void *ctx, const struct sample *in)
 {
 	struct source *s = ctx;
@@ -223,14 +366,54 @@ static int on_record(void *ctx, const struct sample *in)
 		return 0;
 	}
 	s->stats.samples++;
-	return s->fn(s->ctx, in);
+	return s->holding ? hold(s, in) : s->fn(s->ctx, in);
 }
 
 /* Stores are told by the event where the record does not. */
 struct with_direction {
 	struct source *s;
 	uint32_t flags;
+	uint64_t clock_offset; /* what CLOCK_MONOTONIC is ahead of the record's clock */
 };
+
+/* The kernel's perf clock now, from the processor's time stamp counter as the page describes it. */
+static uint64_t kernel_clock(const struct perf_event_mmap_page *p)
+{
+#if defined(__x86_64__)
+	uint32_t seq;
+	uint64_t tsc, t;
+
+	do {
+		seq = __atomic_load_n(&p->lock, __ATOMIC_ACQUIRE);
+		tsc = __builtin_ia32_rdtsc();
+		t = p->time_zero + (tsc >> p->time_shift) * p->time_mult +
+		    (((tsc & ((1ull << p->time_shift) - 1)) * p->time_mult) >> p->time_shift);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&p->lock, __ATOMIC_RELAXED) != seq || (seq & 1));
+	return t;
+#else
+	return 0;
+#endif
+}
+
+/* Afresh each time: the two clocks drift. Of some readings the one that was least disturbed. */
+static uint64_t clock_offset(const struct ring *r)
+{
+	uint64_t best = UINT64_MAX, offset = 0;
+
+	for (int i = 0; i < 4; i++) {
+		struct timespec t;
+		uint64_t before = kernel_clock(r->page), after;
+
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		after = kernel_clock(r->page);
+		if (after - before < best) {
+			best = after - before;
+			offset = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - (before + (after - before) / 2);
+		}
+	}
+	return offset;
+}
 
 static int add_direction(void *ctx, const struct sample *in)
 {
@@ -239,6 +422,7 @@ static int add_direction(void *ctx, const struct sample *in)
 
 	if (m.kind == SAMPLE_ACCESS && !(m.flags & (SF_LOAD | SF_STORE)))
 		m.flags |= d->flags;
+	m.time += d->clock_offset;
 	return on_record(d->s, &m);
 }
 
@@ -249,13 +433,23 @@ int hw_read(struct source *s, sample_fn fn, void *ctx)
 	s->fn = fn;
 	s->ctx = ctx;
 	for (unsigned i = 0; i < s->open_cnt; i++) {
-		const struct pmu_event *ev = &s->event[s->open[i].event];
-		struct with_direction d = { s, ev->what == PMU_LOADS ? SF_LOAD : ev->what == PMU_STORES ? SF_STORE : 0u };
+		struct opened *o = &s->open[i];
+		const struct pmu_event *ev = &s->event[o->event];
+		struct with_direction d = { s, ev->what == PMU_LOADS ? SF_LOAD : ev->what == PMU_STORES ? SF_STORE : 0u, 0 };
 		int rc;
 
-		if (s->open[i].counting)
+		if (o->counting)
 			continue;
-		rc = ring_read(&s->open[i].ring, add_direction, &d);
+		if (o->kernel_clock)
+			d.clock_offset = clock_offset(&o->ring);
+		s->holding = ev->random;
+		rc = ring_read(&o->ring, add_direction, &d);
+		if (s->held_cnt && rc >= 0) {
+			int err = deliver_held(s, o);
+
+			rc = err < 0 ? err : rc;
+		}
+		s->held_cnt = 0;
 		if (rc < 0)
 			return rc;
 		n += rc;
@@ -263,11 +457,48 @@ int hw_read(struct source *s, sample_fn fn, void *ctx)
 	return n;
 }
 
-int hw_set_rate(struct source *s, double per_second)
+static bool is_prime(uint64_t n)
 {
-	/* periods stay as they are: a frequency would let the kernel bend them, and weights with it */
-	s->stats.per_second = per_second;
-	return -EOPNOTSUPP;
+	if (n % 2 == 0)
+		return n == 2;
+	for (uint64_t d = 3; d * d <= n; d += 2)
+		if (n % d == 0)
+			return false;
+	return n > 1;
+}
+
+/* A period that loops do not fall in step with, and that the PMU takes. */
+static uint64_t good_period(const struct pmu_event *ev, double wanted)
+{
+	uint64_t p = wanted < 1009 ? 1009 : wanted > 1e10 ? 10000000019ull : (uint64_t)wanted;
+
+	if (!strcmp(ev->pmu, "ibs_op")) /* counts in sixteens, and randomises by itself */
+		return (p + 15) & ~15ull;
+	while (!is_prime(p))
+		p++;
+	return p;
+}
+
+int hw_set_rate(struct source *s, double factor)
+{
+	if (!(factor > 0))
+		return -EINVAL;
+	for (int i = 0; i < s->event_cnt; i++) {
+		struct pmu_event *ev = &s->event[i];
+		uint64_t period;
+
+		if (is_counting(ev))
+			continue;
+		period = good_period(ev, (double)ev->attr.sample_period / factor);
+		for (unsigned k = 0; k < s->open_cnt; k++) {
+			if (s->open[k].event != (unsigned)i || s->open[k].fd < 0)
+				continue;
+			if (ioctl(s->open[k].fd, PERF_EVENT_IOC_PERIOD, &period))
+				return -errno;
+		}
+		ev->attr.sample_period = period; /* of threads to come */
+	}
+	return 0;
 }
 
 void hw_stats(const struct source *s, struct source_stats *out)
@@ -281,7 +512,7 @@ void hw_stats(const struct source *s, struct source_stats *out)
 		out->lost += o->ring.lost;
 		out->throttled += o->ring.throttled;
 		out->malformed += o->ring.malformed;
-		if (!o->counting || read(o->fd, v, sizeof(v)) != sizeof(v) || !v[2])
+		if (!o->counting || !read_counter(s, o, v) || !v[2])
 			continue;
 		if (*total == ~0ull)
 			*total = 0;
@@ -295,10 +526,12 @@ void hw_close(struct source *s)
 	if (!s)
 		return;
 	for (unsigned i = 0; i < s->open_cnt; i++)
-		ioctl(s->open[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (s->open[i].fd >= 0)
+			ioctl(s->open[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 	for (unsigned i = 0; i < s->open_cnt; i++)
 		close_one(&s->open[i]);
 	free(s->open);
+	free(s->held);
 	free(s);
 }
 

@@ -6,6 +6,10 @@
  *
  * Threads that are born later must be added (add_task); events are not inherited because an inherited
  * event cannot be mapped.
+ *
+ * Where the hardware picks loads at random (LOAD_LATENCY), the period says nothing about how many loads
+ * a sample stands for. Such samples are held back until the thread's counting event is read, and share
+ * what it counted since; without one their period is 0: unknown.
  */
 #ifndef ACCPERF_KMOD_FREE_HW_H
 #define ACCPERF_KMOD_FREE_HW_H
@@ -13,7 +17,7 @@
 #include "kmod-free/pmu.h"
 #include "source.h"
 
-#define HW_MAX_EVENTS 8
+#define HW_MAX_EVENTS 12
 
 struct hw_filter {
 	bool exact_ip;	   /* drop samples whose instruction is not the one that accessed */
@@ -28,9 +32,15 @@ int hw_add_task(struct source *s, pid_t tid, struct err *e);
 int hw_start(struct source *s, struct err *e);
 int hw_fds(const struct source *s, int *fds, int max);
 int hw_read(struct source *s, sample_fn fn, void *ctx);
-int hw_set_rate(struct source *s, double per_second);
+int hw_set_rate(struct source *s, double factor);
 void hw_stats(const struct source *s, struct source_stats *out);
 void hw_close(struct source *s);
+
+/* For tests: an event of `tid` whose ring lies in memory (ring_from_memory), and what its counting event
+ * says: value, time enabled, time running. */
+int hw_add_memory(struct source *s, unsigned event, pid_t tid, void *mem, size_t data_bytes);
+typedef bool (*hw_counter_fn)(void *ctx, pid_t tid, enum pmu_what what, uint64_t v[3]);
+void hw_set_counter(struct source *s, hw_counter_fn fn, void *ctx);
 
 /* Whether these events can be opened here and deliver samples with addresses: opens them on the
  * calling thread and reads memory for a few milliseconds. */

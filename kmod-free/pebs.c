@@ -14,7 +14,7 @@ static int encode(const struct source_config *cfg, struct pmu_event *ev, int max
 {
 	static const enum pmu_what wanted[] = { PMU_LOADS, PMU_STORES, PMU_INSTRUCTIONS, PMU_COUNT_LOADS, PMU_COUNT_STORES };
 	struct pmu_opts o = { .period = cfg->period, .ldlat = cfg->ldlat, .kernel = cfg->kernel, .phys = cfg->phys,
-			      .page_size = cfg->page_size, .prompt = cfg->prompt };
+			      .page_size = cfg->page_size, .prompt = cfg->prompt, .batch = !cfg->prompt };
 	struct pmu_cpu cpu;
 	int n = 0;
 

@@ -251,6 +251,8 @@ static void memory(struct perf_event_attr *a, const struct pmu_opts *o)
 		a->sample_type |= PERF_SAMPLE_PHYS_ADDR;
 	if (o->page_size)
 		a->sample_type |= PERF_SAMPLE_DATA_PAGE_SIZE;
+	/* the period may be changed while records wait in the ring */
+	a->sample_type |= PERF_SAMPLE_PERIOD;
 	a->precise_ip = 2;
 }
 
@@ -478,7 +480,7 @@ static int spe_encode(const char *sysfs, enum pmu_what what, const struct pmu_op
 		ev->attr.type = type;
 		ev->attr.precise_ip = 0;
 		ev->attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_STRUCT |
-						    PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE);
+						    PERF_SAMPLE_PERIOD | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE);
 		snprintf(format, sizeof(format), "%s/%s/format", sysfs, ev->pmu);
 		if (pmu_set_field(format, "ts_enable", 1, &ev->attr) || pmu_set_field(format, "jitter", 1, &ev->attr) ||
 		    pmu_set_field(format, "load_filter", 1, &ev->attr) || pmu_set_field(format, "store_filter", 1, &ev->attr))

@@ -196,7 +196,7 @@ static void spe_stats(const struct source *s, struct source_stats *out)
 	out->malformed = s->spe.skipped_bytes;
 }
 
-static int spe_set_rate(struct source *s, double per_second)
+static int spe_set_rate(struct source *s, double factor)
 {
 	return -EOPNOTSUPP; /* the period is fixed when the event is opened */
 }
