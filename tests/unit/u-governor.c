@@ -137,7 +137,22 @@ static void nothing_lies_idle(void **state)
 	}
 	assert_true(g.spent[GOV_HITS] > 0);
 	assert_true(governor_spent_share(&g) <= budget * 1.02);
-	/* and one that takes all leaves nothing */
+	/* the same of offload probes that come in bursts, and what they leave is spent */
+	for (int lazy = 0; lazy < 2; lazy++) {
+		governor_init(&g, budget, used);
+		governor_reserve(&g, 1.0 / 3);
+		for (int i = 0; i < 5000; i++) {
+			governor_tick(&g, 2e6, false, false);
+			governor_spend(&g, GOV_TIMER, 4000);
+			if (!lazy && i % 100 == 0)
+				governor_spend(&g, GOV_ELSEWHERE, 900000); /* 45 % of the budget: their share is a third */
+			while (governor_allows(&g, GOV_HITS, 150000))
+				governor_spend(&g, GOV_HITS, 150000);
+		}
+		assert_true(governor_spent_share(&g) <= budget * 1.02);
+		assert_true(governor_spent_share(&g) >= budget * 0.8);
+	}
+	/* and a timer that takes all leaves nothing */
 	governor_init(&g, budget, used);
 	for (int i = 0; i < 5000; i++) {
 		governor_tick(&g, 2e6, false, false);

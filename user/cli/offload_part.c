@@ -174,7 +174,7 @@ static int poll_once(void *part, struct session *s, uint64_t now)
 	uint64_t spent = offload_session_cost_ns(p->session);
 
 	offload_session_poll(p->session);
-	session_spent(s, (double)spent - (double)p->spent_ns);
+	session_spent_apart(s, (double)spent - (double)p->spent_ns);
 	p->spent_ns = spent;
 	return 0;
 }

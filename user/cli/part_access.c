@@ -68,6 +68,9 @@ struct access_part {
 	struct watch_stats watched; /* outlives the watch */
 	bool watching;
 	struct source *hw; /* of o.hardware */
+	bool arm_from_hw; /* windows are drawn from its samples, not the timer's */
+	double hw_rate;	  /* as last written */
+	uint64_t last_hw, last_apart;
 	int epoll;
 	uint64_t random;
 	struct draws draws;
@@ -75,7 +78,7 @@ struct access_part {
 	double window_rate; /* as last written */
 	struct {
 		uint64_t samples, kernel, undecoded, known, unknown, written, leaders_unknown;
-		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unplaced;
+		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unweighted, unplaced;
 	} n;
 };
 
@@ -288,6 +291,9 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 
 /* ---- accesses sampled by the processor ---- */
 
+static bool wants_window(struct access_part *p, uint64_t now);
+static void open_window(struct access_part *p, const struct draw *d, uint64_t now);
+
 /* The record lacks the operand's size: the instruction tells. */
 static uint32_t operand_size(struct access_part *p, const struct sample *m)
 {
@@ -303,6 +309,21 @@ static uint32_t operand_size(struct access_part *p, const struct sample *m)
 		if ((d.mem[i].flags & want) && !(d.mem[i].flags & DEC_M_REP))
 			return d.mem[i].size;
 	return 0;
+}
+
+static void window_from_hardware(struct access_part *p, const struct sample *m, const struct fmt_access *a)
+{
+	uint64_t now = now_ns(), len = p->o.watch_len;
+	struct draw d = { .arm = *a };
+
+	for (unsigned i = 0; i < WATCH_SLOTS; i++)
+		p->since[i]++;
+	if (!a->size || a->size > 64 || a->addr >> 47 || !writable(p, m->pid, a->addr))
+		return;
+	draws_sampled(&p->draws, a->module, a->ip, a->weight * a->size);
+	d.addr = (a->addr + next_random(p) % a->size) & ~(len - 1);
+	if (now - m->time < FRESH_NS && wants_window(p, now) && draws_take(&p->draws, draws_worth(&p->draws, a->module, a->ip)))
+		open_window(p, &d, now);
 }
 
 static int on_hardware(void *ctx, const struct sample *m)
@@ -329,12 +350,16 @@ static int on_hardware(void *ctx, const struct sample *m)
 	}
 	a.size = operand_size(p, m);
 	p->n.written++;
+	p->n.unweighted += !m->period;
+	if (p->arm_from_hw)
+		window_from_hardware(p, m, &a);
 	return store_put(session_store(p->s), FMT_ACCESS, &a, sizeof(a));
 }
 
 static int start_hardware(struct access_part *p, struct err *e)
 {
-	struct source_config cfg = { .prompt = false };
+	/* an interrupt for each record only where windows wait for it */
+	struct source_config cfg = { .prompt = p->arm_from_hw = p->watch && (p->o.hardware->gives & SOURCE_PROMPT) };
 	const struct source_ops *ops_hw = p->o.hardware;
 	struct targets *t = session_targets(p->s);
 	int tids[MAX_THREADS], n, err = ops_hw->open(&p->hw, &cfg, e);
@@ -354,7 +379,7 @@ static int start_hardware(struct access_part *p, struct err *e)
 	store_meta(session_store(p->s), "engine", "pmu");
 	store_meta(session_store(p->s), "bias", ops_hw->bias == SOURCE_BY_TIME ? "time" : "count");
 	store_meta(session_store(p->s), "weights", ops_hw->bias == SOURCE_BY_RANDOM ?
-		   "the processor picks loads at random: shares are right, totals follow from the counted ones" : "accesses");
+		   "accesses; loads that the processor picks at random share what a counting event counted" : "accesses");
 	return 0;
 }
 
@@ -368,6 +393,7 @@ static void count_hardware(struct access_part *p)
 	session_count(p->s, "hardware samples lost", st.lost, true);
 	session_count(p->s, "hardware records that could not be read", st.malformed, true);
 	session_count(p->s, "hardware sampling throttled", st.throttled, false);
+	session_count(p->s, "accesses of unknown weight: nothing counts the loads they were picked from", p->n.unweighted, false);
 	if (st.counted_loads != ~0ull)
 		session_count(p->s, "loads counted", st.counted_loads, false);
 	if (st.counted_stores != ~0ull)
@@ -485,7 +511,7 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 	uint64_t now;
 	bool now_is_good, dear;
 
-	if (!p->watch || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_REGS))
+	if (!p->watch || p->arm_from_hw || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_REGS))
 		return 0;
 	for (unsigned i = 0; i < WATCH_SLOTS; i++)
 		p->since[i]++;
@@ -617,6 +643,26 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	return err < 0 ? err : 0;
 }
 
+/* Keeps the processor's samples within their part of the budget: how many a period gives depends on
+ * what the target does, so it is corrected by what came. */
+static void govern_hardware(struct access_part *p, uint64_t now)
+{
+	double each = p->arm_from_hw || p->o.hardware->bias == SOURCE_BY_COUNT ? GOV_PMU_NS : GOV_PMU_BATCHED_NS;
+	double seconds = (double)(now - p->last_wall) / 1e9, running = p->gov.running > 0.05 ? p->gov.running : 0.05;
+	double want = governor_rate(&p->gov, GOV_HARDWARE) * 1e9 * running / each, got;
+	struct source_stats st;
+
+	p->o.hardware->stats(p->hw, &st);
+	got = (double)(st.samples + st.filtered - p->last_hw) / seconds;
+	p->last_hw = st.samples + st.filtered;
+	governor_spend(&p->gov, GOV_HARDWARE, got * seconds * each);
+	session_spent(p->s, got * seconds * each);
+	if (got > 1.2 * want || (got > 0 && got < 0.5 * want))
+		p->o.hardware->set_rate(p->hw, fmax(0.1, fmin(4, want / got)));
+	if (fabs(got - p->hw_rate) > 0.2 * p->hw_rate)
+		write_rate(p, p->o.hardware->name, now, p->hw_rate = got, 0);
+}
+
 /* How many windows the budget bought in the last second. */
 static void write_window_rate(struct access_part *p, uint64_t now)
 {
@@ -635,6 +681,10 @@ static int on_second(void *part, struct session *s, uint64_t now)
 
 	if (p->last_wall)
 		governor_wall(&p->gov, (double)(now - p->last_wall), cpu);
+	governor_spend(&p->gov, GOV_ELSEWHERE, (double)(session_totals(s)->apart_ns - p->last_apart));
+	p->last_apart = session_totals(s)->apart_ns;
+	if (p->last_wall && p->hw)
+		govern_hardware(p, now);
 	if (p->last_wall && p->watching)
 		write_window_rate(p, now);
 	p->last_wall = now;
@@ -759,8 +809,11 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 		note(degraded, size, "system calls are not observed", &why);
 	p->watching = p->watch;
 	used |= p->watch ? 1u << GOV_HITS | 1u << GOV_ARMED : 0;
+	used |= o->hardware ? 1u << GOV_HARDWARE : 0;
 	used |= p->sysio ? 1u << GOV_SYSCALLS : 0;
 	governor_init(&p->gov, o->budget, used);
+	if (o->elsewhere > 0)
+		governor_reserve(&p->gov, o->elsewhere);
 	governor_costs(&p->gov, costs.hit_ns, costs.arm_ns);
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll < 0 || (p->sysio && epoll_ctl(p->epoll, EPOLL_CTL_ADD, sysio_part_fd(p->sysio), &ev)) ||

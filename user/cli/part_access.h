@@ -16,6 +16,7 @@ struct access_opts {
 	double budget;	   /* as session_opts.budget */
 	bool accesses;	   /* write FMT_ACCESS */
 	bool windows, syscalls;
+	double elsewhere;  /* part of it that others may take: offload probes, execution counts */
 	unsigned hit_limit; /* of a window; 0: 16 */
 	unsigned watch_len; /* bytes that a window watches: 1 or 4; 0: 1 */
 	const struct source_ops *hardware; /* samples accesses itself; NULL: they are computed */

@@ -118,7 +118,7 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 	session_breakpoints_give(p->s, p->taken);
 	p->taken = 0;
 	governor_spend(&p->gov, GOV_HITS, cost);
-	session_spent(p->s, cost);
+	session_spent_apart(p->s, cost);
 	return plan_result(p->plan, &p->job, w, place, p);
 }
 

@@ -20,7 +20,7 @@
 #include "kmod-free/registry.h"
 
 #define POLL_MS 40
-/* the samplers leave a third of the budget to what else is switched on */
+/* What probes may take of the budget. The governor of accesses and windows spends what they leave. */
 #define OFFLOAD_PART 0.33
 /* and execution counts, where no hardware counts instructions, have this of what is left */
 #define COUNTS_PART 0.4
@@ -334,9 +334,9 @@ static int add_accesses(const struct record_opts *o, const struct session_opts *
 	if (!o->accesses && !o->windows && !o->syscalls)
 		return 0;
 	if (o->offload || o->offload_probes.count)
-		ao.budget *= 1 - OFFLOAD_PART;
+		ao.elsewhere = OFFLOAD_PART;
 	if (wants_counts(o, hw))
-		ao.budget *= 1 - COUNTS_PART;
+		ao.elsewhere += (1 - ao.elsewhere) * COUNTS_PART;
 	err = access_parts_add(s, &ao, missing, sizeof(missing), e);
 	if (err || !missing[0])
 		return err;

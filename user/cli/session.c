@@ -447,6 +447,13 @@ void session_spent(struct session *s, double ns)
 		s->spent_by_parts += (uint64_t)ns;
 }
 
+void session_spent_apart(struct session *s, double ns)
+{
+	session_spent(s, ns);
+	if (ns > 0 && ns < 1e18)
+		s->totals.apart_ns += (uint64_t)ns;
+}
+
 const struct session_totals *session_totals(struct session *s)
 {
 	return &s->totals;

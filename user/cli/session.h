@@ -56,6 +56,7 @@ struct session_totals {
 	uint64_t samples, lost;
 	uint64_t target_ns;	 /* the target's CPU time that the samples stand for */
 	uint64_t target_lost_ns; /* estimated */
+	uint64_t apart_ns;	 /* of it: by parts with a budget of their own */
 	uint64_t own_cpu_ns, elapsed_ns, bytes, peak_rss;
 	double tick_ns; /* NaN: could not be measured */
 };
@@ -92,6 +93,8 @@ bool session_breakpoints_wanted(const struct session *s);
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss);
 /* Adds to the estimate of what the target lost to us. */
 void session_spent(struct session *s, double ns);
+/* The same by a part that keeps to a share of the budget of its own: others use what it leaves. */
+void session_spent_apart(struct session *s, double ns);
 const struct session_totals *session_totals(struct session *s);
 
 #endif

@@ -15,7 +15,8 @@
 void governor_init(struct governor *g, double budget, unsigned used)
 {
 	static const double weight[GOV_ACCOUNTS] = {
-		[GOV_TIMER] = 0.40, [GOV_HITS] = 0.30, [GOV_ARMED] = 0.20, [GOV_SYSCALLS] = 0.10, [GOV_UPROBES] = 0.20,
+		[GOV_TIMER] = 0.40, [GOV_HITS] = 0.30, [GOV_ARMED] = 0.20, [GOV_SYSCALLS] = 0.10,
+		[GOV_HARDWARE] = 0.30,
 	};
 	double sum = 0;
 
@@ -28,6 +29,13 @@ void governor_init(struct governor *g, double budget, unsigned used)
 		sum += used >> i & 1 ? weight[i] : 0;
 	for (int i = 0; i < GOV_ACCOUNTS && sum > 0; i++)
 		g->share[i] = used >> i & 1 ? weight[i] / sum : 0;
+}
+
+void governor_reserve(struct governor *g, double part)
+{
+	for (int i = 0; i < GOV_ACCOUNTS; i++)
+		g->share[i] *= 1 - part;
+	g->share[GOV_ELSEWHERE] = part;
 }
 
 void governor_costs(struct governor *g, double hit_ns, double arm_ns)
@@ -70,24 +78,39 @@ static double pour(struct governor *g, unsigned accounts, double ns, double seco
 	return ns;
 }
 
+/* What a source that cannot be refused has spent beyond its share is paid by the others, out of what
+ * they would earn now. Returns what is left of each unit of that. */
+static double pay_debts(struct governor *g, double all)
+{
+	static const enum governor_account unruly[] = { GOV_TIMER, GOV_ELSEWHERE };
+	double debt = 0, can_pay = all;
+
+	for (unsigned i = 0; i < sizeof(unruly) / sizeof(unruly[0]); i++)
+		can_pay -= all * g->share[unruly[i]];
+	for (unsigned i = 0; i < sizeof(unruly) / sizeof(unruly[0]); i++) {
+		double earns = all * g->share[unruly[i]], owes = -g->balance[unruly[i]] - earns;
+
+		if (g->share[unruly[i]] <= 0 || owes <= 0)
+			continue;
+		if (owes > can_pay - debt)
+			owes = can_pay - debt;
+		g->balance[unruly[i]] += owes;
+		debt += owes;
+	}
+	return can_pay > 0 ? 1 - debt / can_pay : 1;
+}
+
 void governor_tick(struct governor *g, double cpu_ns, bool string, bool kernel)
 {
-	double keep = 1 - 1 / MEMORY_TICKS, all = cpu_ns * g->budget, spare = 0, debt, left;
+	double keep = 1 - 1 / MEMORY_TICKS, all = cpu_ns * g->budget, spare = 0, left;
 
 	g->run_ns += cpu_ns;
 	g->ticks = g->ticks * keep + 1;
 	g->string_ticks = g->string_ticks * keep + string;
 	g->kernel_ticks = g->kernel_ticks * keep + kernel;
-	/* the timer cannot be refused: what it costs beyond its share is taken from the others' */
-	debt = -g->balance[GOV_TIMER] - all * g->share[GOV_TIMER];
-	left = 1 - g->share[GOV_TIMER];
-	if (debt < 0 || left <= 0)
-		debt = 0;
-	if (debt > all * left)
-		debt = all * left;
-	g->balance[GOV_TIMER] += debt;
+	left = pay_debts(g, all);
 	for (int i = 0; i < GOV_ACCOUNTS; i++) {
-		double earned = g->share[i] * (i == GOV_TIMER || left <= 0 ? all : all - debt / left);
+		double earned = all * g->share[i] * (i == GOV_TIMER || i == GOV_ELSEWHERE ? 1 : left);
 
 		if (g->balance[i] < worth(g, i, FILLED_SECONDS))
 			g->balance[i] += earned;

@@ -4,8 +4,9 @@
  * budget and an account: the target's CPU time fills it, what the source costs the target empties it,
  * and a source may spend only while its account is positive. What a source does not use goes to those
  * that are short: the timer ticks at a fixed rate, and armed watchpoints cost next to nothing in programs
- * without string instructions, so fixed shares would leave much of the budget idle. Pure logic, no I/O,
- * no clock. Included by cli and daemon.
+ * without string instructions, so fixed shares would leave much of the budget idle. The timer and
+ * sources with a budget of their own (offload probes, execution counts) cannot be refused: what they spend beyond
+ * their share, the others pay. Pure logic, no I/O, no clock. Included by cli and daemon.
  *
  * Armed watchpoints cost in a second way: while any is armed, string instructions (memcpy!) crawl,
  * hit or not. That account is charged with armed time x how much slower the target is expected to
@@ -19,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum governor_account { GOV_TIMER, GOV_HITS, GOV_ARMED, GOV_SYSCALLS, GOV_UPROBES, GOV_ACCOUNTS };
+enum governor_account { GOV_TIMER, GOV_HITS, GOV_ARMED, GOV_SYSCALLS, GOV_ELSEWHERE, GOV_HARDWARE, GOV_ACCOUNTS };
 
 struct governor {
 	double budget; /* share of the target's CPU time */
@@ -35,10 +36,14 @@ struct governor {
 /* Costs where this machine's could not be measured (governor_costs), ns. */
 #define GOV_HIT_NS 9500.0
 #define GOV_ARM_NS 25000.0 /* interrupting one running thread: arming and disarming */
-#define GOV_UPROBE_NS 9400.0
+#define GOV_PMU_NS 2500.0 /* a record that interrupts; nominal, never measured on such hardware */
+#define GOV_PMU_BATCHED_NS 400.0
 
 /* used: bit per account that is in use; the shares of the others go to these. */
 void governor_init(struct governor *g, double budget, unsigned used);
+/* `part` of the budget is for sources that keep to it themselves (offload probes, execution counts):
+ * what they cost is charged to GOV_ELSEWHERE. Right after governor_init(). */
+void governor_reserve(struct governor *g, double part);
 /* Costs measured on this machine; NaN leaves what is assumed. */
 void governor_costs(struct governor *g, double hit_ns, double arm_ns);
 /* One timer sample: cpu_ns of the target's time went by. kernel: in the kernel, where it may copy or
