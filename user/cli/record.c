@@ -107,8 +107,12 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++) {
 		if (!strcmp(o->effort, efforts[i].name)) {
 			so->budget = efforts[i].budget;
-			/* windows need a share of the budget */
-			so->max_hz = o->windows ? efforts[i].max_hz * 3 / 5 : efforts[i].max_hz;
+			so->max_hz = efforts[i].max_hz;
+			/* windows and counts need a share of the budget */
+			if (o->windows) {
+				so->max_hz = so->max_hz * (strcmp(o->counts, "off") ? 2 : 3) / 5;
+				so->timer_part = strcmp(o->counts, "off") ? 0.3 : 0.45;
+			}
 		}
 	}
 	so->output = o->output;

@@ -57,8 +57,7 @@ static int choose_period(struct session *s)
 		s->period_ns = s->o.period_ns;
 		return 0;
 	}
-	/* a third of the budget stays for what else may be switched on */
-	hz = s->o.budget * 0.67 * 1e9 / tick;
+	hz = s->o.budget * (s->o.timer_part > 0 ? s->o.timer_part : 0.67) * 1e9 / tick;
 	if (hz > s->o.max_hz)
 		hz = s->o.max_hz;
 	if (hz < 19)
