@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a window would tell for its cost, and the window itself. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "cli/counts_plan_priv.h"
 
 #define UNKNOWN_SD 1.5
-#define ROUNDS 8 /* how far down time of callees is seen */
+#define ROUNDS 4 /* how far down time of callees is seen */
 #define KNOWN_RATE 0.1 /* standard deviation of log: what hangs above such an entry matters less */
 #define RATIO_HITS 96
 #define RATE_HITS 24
@@ -15,6 +16,8 @@
 #define GOOD_SD 0.03
 #define SLOW_SECONDS 0.1 /* of CPU time, and in it too few hits: its loops are to be timed themselves */
 #define SLOW_HITS 6
+#define TIMING_SHARE 0.001 /* of the time must hang below what is timed */
+#define MODERATE 20000.0 /* hits a second: what is inside may be timed as well */
 
 double plan_uncertain(const struct plan_link *l)
 {
@@ -61,7 +64,7 @@ static void set_needs(struct plan *p, bool own)
 			p->func[i].need[n] = own ? p->func[i].node_recent[n] : 0;
 }
 
-static void sum_regions(struct plan_func *f)
+static void sum_regions(const struct plan *p, struct plan_func *f)
 {
 	const struct cfg *c = &f->runs.cfg;
 
@@ -70,9 +73,68 @@ static void sum_regions(struct plan_func *f)
 	for (uint32_t n = 0; n < f->runs.nodes; n++)
 		for (uint32_t l = f->runs.node[n].loop; l != CFG_NONE; l = c->loop[l].parent)
 			f->region[f->runs.node_of[c->loop[l].header]] += f->need[n];
+	/* a loop's trips hang on what leads to it */
+	for (uint32_t k = f->link; k < f->link + f->links; k++)
+		if (p->link[k].rec.how == FMT_CL_TRIPS && !p->link[k].off && f->runs.node[p->link[k].parent].kind == FMT_CN_BLOCK)
+			f->region[p->link[k].parent] += f->region[p->link[k].child];
 	/* all others hang on the clock */
 	if (f->clock != PLAN_NONE)
 		f->region[f->clock] = f->incl;
+}
+
+/* Its trip count can be had. */
+static bool has_trips(const struct plan *p, const struct plan_func *f, uint32_t n)
+{
+	for (uint32_t k = f->link; k < f->link + f->links; k++)
+		if (p->link[k].child == n && p->link[k].rec.how == FMT_CL_TRIPS)
+			return !p->link[k].off && p->link[k].fails < 8;
+	return false;
+}
+
+/* Entries; loops of what is entered too rarely; the clock of a graph that tells nothing. */
+static bool worth_timing(const struct plan *p, const struct plan_func *f, uint32_t n)
+{
+	const struct runs_node *k = &f->runs.node[n];
+	uint32_t around, above;
+	const struct plan_link *l;
+
+	if (k->block == CFG_NONE)
+		return false;
+	if (!n || n == f->clock)
+		return true;
+	if (k->kind != FMT_CN_LOOP)
+		return false;
+	around = f->runs.cfg.loop[k->loop].parent;
+	above = around == CFG_NONE ? 0 : f->runs.node_of[f->runs.cfg.loop[around].header];
+	if (f->runs.node[above].block == CFG_NONE)
+		return true;
+	if (f->rate[above] == PLAN_NONE)
+		return false;
+	l = &p->link[f->rate[above]];
+	return (l->x > SLOW_SECONDS && l->y < SLOW_HITS) || (l->windows >= 3 && l->y < MODERATE * l->x && !has_trips(p, f, n));
+}
+
+static void list_timings(struct plan *p)
+{
+	p->timings = 0;
+	for (uint32_t i = 0; i < p->funcs; i++) {
+		const struct plan_func *f = &p->func[i];
+
+		for (uint32_t n = 0; plan_has_graph(f) && n < f->runs.nodes; n++) {
+			if ((n ? f->region[n] : f->incl) <= TIMING_SHARE * p->total || !worth_timing(p, f, n))
+				continue;
+			if (p->timings == p->timing_cap) {
+				uint32_t cap = p->timing_cap ? p->timing_cap * 2 : 64;
+				struct plan_timing *t = realloc(p->timing, cap * sizeof(*t));
+
+				if (!t)
+					return;
+				p->timing = t;
+				p->timing_cap = cap;
+			}
+			p->timing[p->timings++] = (struct plan_timing){ i, n };
+		}
+	}
 }
 
 void plan_worth(struct plan *p)
@@ -98,7 +160,8 @@ void plan_worth(struct plan *p)
 		add_callee(p, i, rate_known(p, &p->func[i]) ? 0.2 : 1);
 	for (uint32_t i = 0; i < p->funcs; i++)
 		if (plan_has_graph(&p->func[i]))
-			sum_regions(&p->func[i]);
+			sum_regions(p, &p->func[i]);
+	list_timings(p);
 }
 
 static double hangs_below(const struct plan *p, const struct plan_link *l)
@@ -122,6 +185,9 @@ static double gain(const struct plan *p, const struct plan_link *l)
 	if (l->off)
 		return 0;
 	worth = hangs_below(p, l) * (sd < GOOD_SD ? 0.05 * sd : sd);
+	/* nothing comes of it, but it might */
+	if (l->rec.how == FMT_CL_RATE && l->x > SLOW_SECONDS && l->y < 2)
+		worth *= 0.02;
 	return worth / ((2.0 * l->windows + 1) * (1 + 2.0 * l->fails) * cost_of(l));
 }
 
@@ -179,63 +245,31 @@ static uint32_t draw_inner(struct plan *p, uint32_t i, double *total_out)
 	return last;
 }
 
-/* Entries; loops of what is entered too rarely; the clock of a graph that tells nothing. */
-static bool worth_timing(struct plan *p, const struct plan_func *f, uint32_t n)
-{
-	const struct runs_node *k = &f->runs.node[n];
-	uint32_t around, above;
-	const struct plan_link *l;
-
-	if (k->block == CFG_NONE)
-		return false;
-	if (!n || n == f->clock)
-		return true;
-	if (k->kind != FMT_CN_LOOP)
-		return false;
-	around = f->runs.cfg.loop[k->loop].parent;
-	above = around == CFG_NONE ? 0 : f->runs.node_of[f->runs.cfg.loop[around].header];
-	if (f->runs.node[above].block == CFG_NONE)
-		return true;
-	if (f->rate[above] == PLAN_NONE)
-		return false;
-	l = &p->link[f->rate[above]];
-	return l->x > SLOW_SECONDS && l->y < SLOW_HITS;
-}
-
-struct timing {
-	uint32_t func, node;
-	double gain;
-};
-
-/* Draws among all nodes that could be timed; `like` (hits per second, 0: any): of about that rate. */
-static bool draw_timing(struct plan *p, double like, const struct plan_job *have, struct timing *out)
+/* `like` (hits per second, 0: any): of about that rate. */
+static bool draw_timing(struct plan *p, double like, const struct plan_job *have, plan_mapped_fn mapped, void *ctx, struct plan_timing *out)
 {
 	double total = 0;
 	bool found = false;
 
-	for (uint32_t i = 0; i < p->funcs; i++) {
+	for (uint32_t k = 0; k < p->timings; k++) {
+		uint32_t i = p->timing[k].func, n = p->timing[k].node;
 		const struct plan_func *f = &p->func[i];
+		struct plan_link blank = { .rec.how = FMT_CL_RATE, .child_func = i, .child = n };
+		const struct plan_link *l = f->rate[n] == PLAN_NONE ? &blank : &p->link[f->rate[n]];
+		double g, rate = l->x > 0 ? l->y / l->x : 0;
+		bool again = false;
 
-		for (uint32_t n = 0; plan_has_graph(f) && n < f->runs.nodes; n++) {
-			struct plan_link blank = { .rec.how = FMT_CL_RATE, .child_func = i, .child = n };
-			const struct plan_link *l = f->rate[n] == PLAN_NONE ? &blank : &p->link[f->rate[n]];
-			double g, rate = l->x > 0 ? l->y / l->x : 0;
-			bool again = false;
-
-			if (n && f->runs.node[n].kind != FMT_CN_LOOP && n != f->clock)
-				continue;
-			if (l->off || !worth_timing(p, f, n) || (like > 0 && rate > 0 && (rate > 8 * like || rate < like / 8)))
-				continue;
-			for (unsigned k = 0; k < have->links; k++)
-				again |= f->rate[n] == have->link[k];
-			g = again ? 0 : gain(p, l);
-			if (!(g > 0))
-				continue;
-			total += g;
-			if (plan_uniform(p) * total < g) {
-				*out = (struct timing){ i, n, g };
-				found = true;
-			}
+		if (l->off || (like > 0 && rate > 0 && (rate > 8 * like || rate < like / 8)))
+			continue;
+		for (unsigned j = 0; j < have->links; j++)
+			again |= f->rate[n] == have->link[j];
+		g = again ? 0 : gain(p, l);
+		if (!(g > 0) || !mapped(ctx, f->module))
+			continue;
+		total += g;
+		if (plan_uniform(p) * total < g) {
+			*out = p->timing[k];
+			found = true;
 		}
 	}
 	return found;
@@ -251,17 +285,17 @@ static struct plan_slot slot_at(const struct plan *p, uint32_t i, uint32_t n, ui
 				   .ends = ends, .entry_of = n ? PLAN_NONE : i };
 }
 
-static bool timing_job(struct plan *p, unsigned slots, struct plan_job *job)
+static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
 {
 	double like = 0, seconds = 0;
 
 	*job = (struct plan_job){ .how = FMT_CL_RATE };
 	while (job->links < slots) {
-		struct timing t;
+		struct plan_timing t;
 		const struct plan_link *l;
 		uint32_t link;
 
-		if (!draw_timing(p, like, job, &t))
+		if (!draw_timing(p, like, job, mapped, ctx, &t))
 			break;
 		link = plan_rate_link(p, t.func, t.node);
 		if (link == PLAN_NONE)
@@ -297,6 +331,29 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	return true;
 }
 
+static uint32_t draw_sibling(struct plan *p, uint32_t i, uint32_t parent, const struct plan_job *have)
+{
+	const struct plan_func *f = &p->func[i];
+	uint32_t found = PLAN_NONE;
+	double total = 0;
+
+	for (uint32_t k = f->link; k < f->link + f->links; k++) {
+		const struct plan_link *l = &p->link[k];
+		bool again = false;
+		double g;
+
+		if (l->parent != parent || l->rec.how != FMT_CL_RATIO || !measurable(p, f, k))
+			continue;
+		for (unsigned j = 0; j < have->links; j++)
+			again |= have->link[j] == k;
+		g = again ? 0 : gain(p, l);
+		total += g;
+		if (g > 0 && plan_uniform(p) * total < g)
+			found = k;
+	}
+	return found;
+}
+
 static bool ratio_job(struct plan *p, uint32_t i, uint32_t link, unsigned slots, struct plan_job *job)
 {
 	const struct plan_link *l = &p->link[link];
@@ -308,17 +365,12 @@ static bool ratio_job(struct plan *p, uint32_t i, uint32_t link, unsigned slots,
 	job->slot[0] = slot_at(p, l->parent_func, l->parent, 1, true);
 	job->slot[1] = slot_at(p, l->child_func, l->child, 1, true);
 	/* what else hangs on the same anchor comes along */
-	for (uint32_t tries = 0; !call && tries < 12 && job->slots < slots; tries++) {
-		double total;
-		uint32_t other = draw_inner(p, i, &total);
-		const struct plan_link *o = other == PLAN_NONE ? NULL : &p->link[other];
-		bool again = false;
+	while (!call && job->slots < slots) {
+		uint32_t other = draw_sibling(p, i, l->parent, job);
 
-		for (unsigned k = 0; k < job->links; k++)
-			again |= job->link[k] == other;
-		if (!o || again || o->rec.how != FMT_CL_RATIO || (o->rec.flags & FMT_CL_CALL) || o->parent != l->parent || o->parent_func != i)
-			continue;
-		job->slot[job->slots++] = slot_at(p, i, o->child, 1, true);
+		if (other == PLAN_NONE)
+			break;
+		job->slot[job->slots++] = slot_at(p, i, p->link[other].child, 1, true);
 		job->link[job->links++] = other;
 	}
 	/* the hottest of them is the clock: a total would favour what surrounds it */
@@ -348,7 +400,8 @@ static uint32_t draw_caller(struct plan *p, uint32_t i)
 	return i;
 }
 
-bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, struct plan_job *job)
+bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
+		 struct plan_job *job)
 {
 	uint32_t i = plan_func_at(p, m, vaddr), link;
 	double total;
@@ -363,5 +416,5 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 		if (link != PLAN_NONE && (p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, job) : ratio_job(p, i, link, slots, job)))
 			return true;
 	}
-	return timing_job(p, slots, job);
+	return timing_job(p, slots, mapped, ctx, job);
 }

@@ -70,6 +70,7 @@ void plan_free(struct plan *p)
 	}
 	free(p->func);
 	free(p->link);
+	free(p->timing);
 	intern_release(&p->places);
 	intern_release(&p->sites);
 	map_release(&p->call_at);

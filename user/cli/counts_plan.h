@@ -60,8 +60,11 @@ void plan_free(struct plan *p);
 void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns);
 /* Old time counts less, graphs of what became hot are built (for at most so long), worth is summed up. */
 void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void));
+/* Whether a module is there in the process that a window is for. */
+typedef bool (*plan_mapped_fn)(void *ctx, const struct module *m);
 /* A window for a thread that is just now at this address; slots: breakpoints that are free. */
-bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, struct plan_job *job);
+bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
+		 struct plan_job *job);
 /* What it saw. Writes it. */
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx);
 /* Writes all records whose last one wins. */

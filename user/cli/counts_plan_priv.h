@@ -41,6 +41,10 @@ struct plan_link {
 	bool written, off;
 };
 
+struct plan_timing {
+	uint32_t func, node;
+};
+
 struct plan {
 	struct store_writer *store;
 	double hit_ns;
@@ -54,6 +58,8 @@ struct plan {
 	struct map call_at;   /* child's entry node << 32 | order of place -> link */
 	struct intern sites;
 	double total; /* recent, all functions */
+	struct plan_timing *timing; /* nodes that could be timed, listed anew by plan_worth() */
+	uint32_t timings, timing_cap;
 	struct plan_stats stats;
 	int error;
 };

@@ -17,6 +17,7 @@
 #define ARM_NS 50000.0 /* five events opened, armed, closed: as many interruptions of the thread */
 #define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
 #define WRITE_SECONDS 10
+#define RETRY_NS 2000000 /* what to measure is chosen no more often */
 
 struct counts_part {
 	struct counts_opts o;
@@ -29,6 +30,7 @@ struct counts_part {
 	unsigned taken; /* breakpoints lent from the session */
 	bool wants;
 	double hit_ns;
+	uint64_t next_try;
 	uint32_t named; /* functions whose names were asked for */
 	uint64_t seconds;
 	struct exec_stats done;
@@ -70,6 +72,19 @@ static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vadd
 
 /* ---- windows ---- */
 
+struct asked {
+	struct counts_part *part;
+	uint32_t pid;
+};
+
+static bool mapped(void *ctx, const struct module *m)
+{
+	const struct asked *a = ctx;
+	uint64_t bias;
+
+	return bias_of(a->part, a->pid, m, &bias);
+}
+
 static bool to_request(struct counts_part *p, const struct sample *m, struct exec_request *req)
 {
 	*req = (struct exec_request){ .pid = (pid_t)m->pid, .tid = (pid_t)m->tid, .slots = p->job.slots, .hit_limit = p->job.hit_limit,
@@ -88,15 +103,17 @@ static bool to_request(struct counts_part *p, const struct sample *m, struct exe
 static void open_window(struct counts_part *p, const struct sample *m, uint64_t now)
 {
 	unsigned slots = session_breakpoints_free(p->s);
+	struct asked who = { p, m->pid };
 	struct exec_request req;
 	struct place at;
 
+	p->next_try = now + RETRY_NS;
 	if (slots < 2) {
 		p->n.no_slots++;
 		return;
 	}
 	if (!procmap_lookup_quiet(attr_procmaps(session_attr(p->s)), m->pid, m->ip, &at) || !at.module ||
-	    !plan_choose(p->plan, at.module, at.vaddr, slots, &p->job)) {
+	    !plan_choose(p->plan, at.module, at.vaddr, slots, mapped, &who, &p->job)) {
 		p->n.no_job++;
 		return;
 	}
@@ -135,7 +152,7 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 	if (m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_IP))
 		return 0;
 	now = now_ns();
-	if (now - m->time < FRESH_NS && may_open(p))
+	if (now - m->time < FRESH_NS && now >= p->next_try && may_open(p))
 		open_window(p, m, now);
 	return 0;
 }
