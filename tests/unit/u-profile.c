@@ -94,6 +94,39 @@ static void order_does_not_matter(void **state)
 	profile_free(p);
 }
 
+/* The processor's variants of one string function are one, wherever debug information places them. */
+static void variants_are_one(void **state)
+{
+	static const char *const names[] = { "__memmove_avx_unaligned_erms", "__memmove_evex_unaligned", "memmove", "__digest_avx2" };
+	struct err e = { 0 };
+	struct store_writer *w = store_create(path, 0, &e);
+	struct profile *p;
+	struct shares s;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct fmt_frame frame = { .addr = 16 * i, .module = 1 };
+		struct fmt_symbol sym = { .addr = 16 * i, .module = 1, .count = 1 };
+		struct fmt_inline line = { .function = 1 + i };
+		struct fmt_function f = { .id = 1 + i, .name = store_string(w, names[i]), .object = store_string(w, "libc.so.6"),
+					  .file = i < 2 ? store_string(w, i ? "b.S" : "a.S") : 0 };
+
+		store_put(w, FMT_FUNCTION, &f, sizeof(f));
+		store_put_var(w, FMT_SYMBOL, &sym, sizeof(sym), &line, sizeof(line));
+		put_stack(w, 1 + i, 1, &frame);
+		put_sample(w, 1 + i, i < 3 ? 20 : 40);
+	}
+	assert_int_equal(store_close(w, &e), 0);
+	p = profile_load(path, &e);
+	assert_non_null(p);
+	assert_int_equal(shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &s, &e), 0);
+	assert_int_equal(s.count, 2);
+	assert_string_equal(p->functions[s.rows[0].function].name, "memmove");
+	assert_float_equal(s.rows[0].self, 0.6, 1e-12);
+	assert_string_equal(p->functions[s.rows[1].function].name, "__digest_avx2");
+	shares_release(&s);
+	profile_free(p);
+}
+
 /* Values from the closed form, worked by hand for 0/20, 5/10 and 20/20. */
 static void wilson(void **state)
 {
@@ -135,6 +168,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(order_does_not_matter, setup, teardown),
+		cmocka_unit_test_setup_teardown(variants_are_one, setup, teardown),
 		cmocka_unit_test(wilson),
 		cmocka_unit_test(wilson_covers),
 	};

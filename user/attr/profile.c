@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attr/plainname.h"
 #include "attr/symbols.h"
 #include "util/buf.h"
 
@@ -448,10 +449,19 @@ int64_t profile_function_of(struct profile *p, const char *name, const char *obj
 {
 	struct profile_private *k = p->priv;
 	AUTO_BUF(key);
+	AUTO_BUF(plain);
 	uint64_t *at;
+	size_t len = plain_name(&name);
 	uint32_t id;
 	bool added;
 
+	if (len) {
+		/* debug information would place each variant in a file of its own */
+		file = NULL;
+		line = 0;
+		buf_add(&plain, name, len);
+		name = buf_failed(&plain) ? name : profile_keep(p, plain.data);
+	}
 	buf_add(&key, name, strlen(name) + 1);
 	buf_add(&key, object, strlen(object) + 1);
 	buf_addstr(&key, file ? file : "");

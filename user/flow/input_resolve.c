@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attr/plainname.h"
 #include "flow/input_priv.h"
 #include "flow/sysname.h"
 #include "util/buf.h"
@@ -42,7 +43,7 @@ uint32_t in_func_add(struct flow_input *in, const char *name, const char *object
 		name = FLOW_UNKNOWN;
 	if (name[0] == '(')
 		object = "";
-	plain = flow_plain_name(&name);
+	plain = plain_name(&name);
 	len = (size_t)snprintf(key, sizeof(key), "%.*s%c%.2000s", plain ? (int)plain : 2000, name, 0, base_name(object));
 	id = intern_add(&in->func_names, key, len, &added);
 	if (!id)

@@ -40,26 +40,3 @@ const char *kernel_name(int nr, char *buf, size_t size)
 	snprintf(buf, size, "(kernel:%d)", nr);
 	return buf;
 }
-
-size_t flow_plain_name(const char **name)
-{
-	static const char *const families[] = { "mem", "str", "wcs", "wmem", "rawmem", "stp", "bcopy", "bzero" };
-	static const char *const processors[] = { "_sse", "_ssse", "_avx", "_evex", "_erms", "_generic", "_neon", "_sve", "_mops" };
-	const char *n = *name + 2;
-
-	if (strncmp(*name, "__", 2))
-		return 0;
-	for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
-		if (strncmp(n, families[f], strlen(families[f])))
-			continue;
-		for (size_t p = 0; p < sizeof(processors) / sizeof(processors[0]); p++) {
-			const char *at = strstr(n, processors[p]);
-
-			if (at) {
-				*name = n;
-				return (size_t)(at - n);
-			}
-		}
-	}
-	return 0;
-}

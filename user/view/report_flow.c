@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/sysname.h"
+#include "attr/plainname.h"
 
 static const struct {
 	const char *name, *title;
@@ -90,7 +90,7 @@ static size_t flow_name(const struct profile_function *f, char *out, size_t size
 
 		return n < 0 ? 0 : (size_t)n;
 	}
-	plain = flow_plain_name(&name);
+	plain = plain_name(&name);
 	snprintf(out, size, "%.*s", plain ? (int)plain : (int)size, name);
 	return strlen(out);
 }
