@@ -103,13 +103,20 @@ static bool is_float(ZydisElementType t)
 	       t == ZYDIS_ELEMENT_TYPE_FLOAT64 || t == ZYDIS_ELEMENT_TYPE_FLOAT80;
 }
 
+static bool is_slow(ZydisMnemonic m)
+{
+	const char *name = ZydisMnemonicGetString(m);
+
+	return name && (strstr(name, "div") || strstr(name, "sqrt"));
+}
+
 static void classify(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct dec_insn *d)
 {
 	d->lanes = 1;
 	d->element_bits = (uint8_t)(z->operand_width < 255 ? z->operand_width : 0);
 	if (!computes(z))
 		return;
-	d->flags |= DEC_F_COMPUTE;
+	d->flags |= DEC_F_COMPUTE | (is_slow(z->mnemonic) ? DEC_F_SLOW : 0u);
 	if (z->meta.category == ZYDIS_CATEGORY_VFMA || z->meta.category == ZYDIS_CATEGORY_FMA4)
 		d->flags |= DEC_F_FMA;
 	if (z->meta.category == ZYDIS_CATEGORY_X87_ALU) {

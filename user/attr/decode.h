@@ -76,6 +76,7 @@ enum dec_flags {
 	DEC_F_KNOWN_SP = 1u << 13, /* sp changes by sp_delta and nothing else */
 	DEC_F_MEM_OTHER = 1u << 14, /* touches memory in ways mem[] does not tell (xsave, enter) */
 	DEC_F_STORES = 1u << 15,
+	DEC_F_SLOW = 1u << 16,	  /* divides, takes a root: takes as long as dozens of others */
 };
 
 struct dec_insn {

@@ -386,8 +386,10 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	}
 	if (!n) {
 		describe(&r);
-		n = input_resolve(&r);
+		n = input_runs(&r);
 	}
+	if (!n)
+		n = input_resolve(&r);
 	if (!n)
 		n = input_regions(&r);
 	if (!n) {

@@ -69,6 +69,8 @@ bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err
 int input_resolve(struct raw *r);
 /* Regions of all mappings, globals of their files. */
 int input_regions(struct raw *r);
+/* Weights of time samples by the control flow. Before sites are resolved. */
+int input_runs(struct raw *r);
 /* Functions of all stacks; accesses then refer to them by index. */
 int input_stacks(struct raw *r);
 /* Local variables behind accesses of the stack. Before accesses are put in order. */

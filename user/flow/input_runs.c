@@ -1,0 +1,617 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Weights of accesses that were drawn by time: instead of the time of their own block, how often it
+ * ran as the control flow of all sampled functions, and of the calls between them, makes likely
+ * (smooth.h). Needs the code: a module whose file is not here, or is another build, keeps the weights
+ * of the recording.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+#include "attr/cfg.h"
+#include "attr/ehframe.h"
+#include "attr/module.h"
+#include "flow/input_priv.h"
+#include "flow/smooth.h"
+
+#define MAX_FUNCTIONS 4096
+#define MAX_NODES (1u << 16)
+#define MAX_EDGES (1u << 18)
+/* Against flow from where nothing is known: a caller that no stack shows calls rarely. */
+#define UNLIKELY 0.02
+#define NEVER_SEEN 100.0
+/* On processors of the last ten years, in usual instructions (a third of a nanosecond and less). */
+#define SLOW_INSN 20
+#define ATOMIC_INSN 40
+#define STUB_INSNS 3
+#define MOST_RUNS 1e18 /* more is the outcome of a damaged file */
+#define PROLOGUE 8 /* instructions in which a frame pointer is set up */
+
+struct function {
+	uint32_t module; /* index into runs.module */
+	uint32_t name;	 /* fmt_function.id, 0 unknown */
+	uint32_t first_node;
+	bool called; /* somebody was seen to call it */
+	bool usable;
+	struct cfg cfg;
+};
+
+struct code_module {
+	uint32_t id;
+	struct module *m; /* NULL: cannot be read */
+};
+
+struct runs {
+	struct raw *r;
+	struct code_module *module;
+	uint32_t modules;
+	struct function *function;
+	uint32_t functions;
+	size_t function_cap;
+	struct map function_at; /* module index << 48 ^ start -> function */
+	struct map call_at;	/* function << 32 | call -> group + 1 */
+	struct map pair_at;	/* group << 32 | callee */
+	struct smooth s;
+	uint32_t elsewhere; /* node of what leaves the known code */
+	size_t node_cap, edge_cap, group_cap;
+	struct map site_sum;	/* module, address, kind -> index into sum */
+	double *sum;
+	size_t sums, sum_cap;
+	bool failed;
+};
+
+#define PUSH(rs, array, count, cap, value)                                                         \
+	do {                                                                                       \
+		size_t cap_ = (cap);                                                               \
+		if (input_room((void **)&(array), count, &cap_, sizeof(*(array)), NULL))          \
+			(array)[(count)++] = (value);                                              \
+		else                                                                               \
+			(rs)->failed = true;                                                       \
+		(cap) = cap_;                                                                      \
+	} while (0)
+
+/* ---- functions ---- */
+
+static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	return module_read(ctx, addr, buf, len);
+}
+
+static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	const struct ehframe *f = module_ehframe(ctx);
+
+	return f && ehframe_function(f, addr, start, end);
+}
+
+static struct code_module *module_of(struct runs *rs, uint32_t id)
+{
+	const struct fmt_module *m;
+	const char *path;
+
+	for (uint32_t i = 0; i < rs->modules; i++)
+		if (rs->module[i].id == id)
+			return &rs->module[i];
+	if (rs->modules == rs->r->module_count)
+		return NULL;
+	m = raw_module(rs->r, id);
+	path = m && m->kind == FMT_MOD_FILE ? store_str(rs->r->in->reader, m->path) : NULL;
+	rs->module[rs->modules] = (struct code_module){ .id = id };
+	if (path && path[0] == '/' && m->build_id_len <= sizeof(m->build_id))
+		rs->module[rs->modules].m = module_open_path(path, m->build_id, m->build_id_len, NULL);
+	return &rs->module[rs->modules++];
+}
+
+/* What an execution takes, in usual instructions. */
+static double cost_of(const struct cfg *c, const struct cfg_block *b)
+{
+	double cost = 0;
+
+	for (uint32_t i = 0; i < b->insns; i++) {
+		struct dec_insn d;
+
+		cost++;
+		if (cfg_decode(c, b->insn + i, &d))
+			continue;
+		if (d.flags & DEC_F_REP)
+			return 0; /* as long as its operand */
+		cost += d.flags & DEC_F_SLOW ? SLOW_INSN : d.flags & DEC_F_ATOMIC ? ATOMIC_INSN : 0;
+	}
+	return cost;
+}
+
+static void add_nodes(struct runs *rs, struct function *f)
+{
+	f->first_node = rs->s.nodes;
+	for (uint32_t b = 0; b < f->cfg.blocks; b++)
+		PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct smooth_node){ .cost = cost_of(&f->cfg, &f->cfg.block[b]) }));
+}
+
+/* Index of the function around an address, FLOW_NONE if its code is not known. */
+static uint32_t function_of(struct runs *rs, uint32_t module, uint64_t addr)
+{
+	struct code_module *m = module_of(rs, module);
+	struct block_code code = { .read = read_code, .bounds = code_bounds };
+	struct function f = { 0 };
+	uint64_t start, end, *at;
+	bool added;
+
+	if (!m || !m->m || !code_bounds(m->m, addr, &start, &end))
+		return FLOW_NONE;
+	at = map_put(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ start, &added);
+	if (!at) {
+		rs->failed = true;
+		return FLOW_NONE;
+	}
+	if (!added)
+		return (uint32_t)*at;
+	*at = FLOW_NONE;
+	if (rs->functions == MAX_FUNCTIONS)
+		return FLOW_NONE;
+	code.id = (uint64_t)(m - rs->module) + 1;
+	code.ctx = m->m;
+	f.module = (uint32_t)(m - rs->module);
+	if (cfg_build(&code, start, end, &f.cfg))
+		return FLOW_NONE;
+	f.usable = f.cfg.blocks && rs->s.nodes + f.cfg.blocks <= MAX_NODES && rs->s.edges + f.cfg.edges <= MAX_EDGES;
+	if (!f.usable) {
+		cfg_release(&f.cfg);
+		return FLOW_NONE;
+	}
+	add_nodes(rs, &f);
+	*at = rs->functions;
+	PUSH(rs, rs->function, rs->functions, rs->function_cap, f);
+	return (uint32_t)*at;
+}
+
+/* The block that holds the instruction around addr. */
+static uint32_t block_around(const struct cfg *c, uint64_t addr, uint32_t *insn)
+{
+	uint32_t lo = 0, hi = c->insns, block;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (cfg_insn_addr(c, mid) <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return CFG_NONE;
+	*insn = lo - 1;
+	block = cfg_block_at(c, cfg_insn_addr(c, lo - 1));
+	return block < c->blocks ? block : CFG_NONE;
+}
+
+/* ---- the flow ---- */
+
+static uint32_t add_group(struct runs *rs, uint32_t from)
+{
+	PUSH(rs, rs->s.group, rs->s.groups, rs->group_cap, ((struct smooth_group){ from }));
+	return rs->s.groups - 1;
+}
+
+static void add_edge(struct runs *rs, uint32_t to, uint32_t group, double against)
+{
+	PUSH(rs, rs->s.edge, rs->s.edges, rs->edge_cap, ((struct smooth_edge){ to, group, against }));
+}
+
+static void add_function_flow(struct runs *rs, const struct function *f)
+{
+	for (uint32_t b = 0; b < f->cfg.blocks && !rs->failed; b++) {
+		const struct cfg_block *k = &f->cfg.block[b];
+		uint32_t g = k->succs ? add_group(rs, f->first_node + b) : 0;
+
+		for (uint32_t i = 0; i < k->succs; i++)
+			add_edge(rs, f->first_node + f->cfg.succ[k->succ + i], g, 0);
+		/* not all ways on are known: mostly a cold half, or the end of the program */
+		if (k->succs && (k->flags & (CFG_RETURNS | CFG_LEAVES | CFG_STOPS | CFG_UNRESOLVED | CFG_VIA_COLD)))
+			add_edge(rs, rs->elsewhere, g, UNLIKELY);
+		if (b == 0)
+			add_edge(rs, f->first_node, add_group(rs, SMOOTH_NONE), f->called ? NEVER_SEEN : 0);
+		else if (!k->preds && !f->cfg.complete)
+			add_edge(rs, f->first_node + b, add_group(rs, SMOOTH_NONE), 0);
+	}
+}
+
+/* Calls whose callee is known before anything was seen. */
+static void add_direct_calls(struct runs *rs, uint32_t fi)
+{
+	for (uint32_t i = 0; i < rs->function[fi].cfg.calls && !rs->failed; i++) {
+		const struct cfg_call *c = &rs->function[fi].cfg.call[i];
+		const uint64_t *at = c->target ? map_get(&rs->function_at, (uint64_t)rs->function[fi].module << 48 ^ c->target) : NULL;
+		struct function *callee = at && *at != FLOW_NONE ? &rs->function[*at] : NULL;
+		uint64_t *call;
+
+		if (!callee || c->tail || c->target != callee->cfg.start)
+			continue;
+		call = map_put(&rs->call_at, (uint64_t)fi << 32 | i, NULL);
+		if (!call) {
+			rs->failed = true;
+			return;
+		}
+		*call = UINT64_MAX; /* settled */
+		callee->called = true;
+		add_edge(rs, callee->first_node, add_group(rs, rs->function[fi].first_node + c->block), 0);
+	}
+}
+
+static uint32_t call_before(const struct cfg *c, uint64_t in_call)
+{
+	uint32_t insn;
+
+	if (block_around(c, in_call, &insn) == CFG_NONE)
+		return CFG_NONE;
+	for (uint32_t i = 0; i < c->calls; i++)
+		if (c->call[i].insn == insn && !c->call[i].tail)
+			return i;
+	return CFG_NONE;
+}
+
+/* A caller and a callee that stood next to each other on a stack. */
+static void add_pair(struct runs *rs, const struct fmt_frame *caller, uint32_t callee)
+{
+	uint32_t fi = function_of(rs, caller->module, caller->addr), call;
+	uint64_t *group, *pair;
+	bool added;
+
+	if (fi == FLOW_NONE || callee == FLOW_NONE || rs->failed)
+		return;
+	call = call_before(&rs->function[fi].cfg, caller->addr);
+	if (call == CFG_NONE)
+		return;
+	group = map_put(&rs->call_at, (uint64_t)fi << 32 | call, &added);
+	if (!group) {
+		rs->failed = true;
+		return;
+	}
+	if (*group == UINT64_MAX)
+		return;
+	if (added)
+		*group = add_group(rs, rs->function[fi].first_node + rs->function[fi].cfg.call[call].block);
+	pair = map_put(&rs->pair_at, *group << 32 | callee, &added);
+	if (!pair) {
+		rs->failed = true;
+	} else if (added) {
+		rs->function[callee].called = true;
+		add_edge(rs, rs->function[callee].first_node, (uint32_t)*group, 0);
+	}
+}
+
+static bool is_stub(struct runs *rs, const struct fmt_frame *f)
+{
+	uint32_t id = func_of_code(rs->r, f->addr, f->module, 0);
+	const char *name = id == FLOW_NONE ? "" : rs->r->in->funcs[id].name;
+	size_t n = strlen(name);
+
+	return n > 4 && !strcmp(name + n - 4, "@plt");
+}
+
+static uint32_t name_of(struct runs *rs, const struct fmt_frame *f)
+{
+	struct site_key k = { .ip = f->addr, .module = f->module };
+	uint32_t id = intern_add(&rs->r->symbol_keys, &k, sizeof(k), NULL);
+	const uint64_t *at = id ? map_get(&rs->r->symbol_at, id) : NULL;
+
+	return at ? (uint32_t)*at : 0;
+}
+
+/* A stub stands for what it jumps to, and its samples belong nowhere. */
+static bool in_function(struct runs *rs, const struct fmt_frame *f)
+{
+	const struct fmt_module *m = raw_module(rs->r, f->module);
+
+	return m && m->kind == FMT_MOD_FILE && !is_stub(rs, f);
+}
+
+/* Time into blocks, functions of all frames. */
+static void take_cell(struct runs *rs, const struct raw_stack *st, double ns)
+{
+	for (uint32_t i = 0; i < st->count && !rs->failed; i++) {
+		const struct fmt_frame *f = &rs->r->frame[st->first + i];
+		uint32_t fi = in_function(rs, f) ? function_of(rs, f->module, f->addr) : FLOW_NONE, block, insn;
+
+		if (fi == FLOW_NONE)
+			continue;
+		if (!rs->function[fi].name)
+			rs->function[fi].name = name_of(rs, f);
+		if (i)
+			continue;
+		block = block_around(&rs->function[fi].cfg, f->addr, &insn);
+		if (block != CFG_NONE)
+			rs->s.node[rs->function[fi].first_node + block].time += ns;
+	}
+}
+
+static void take_calls(struct runs *rs, const struct raw_stack *st)
+{
+	for (uint32_t i = 0; i + 1 < st->count && !rs->failed; i++) {
+		const struct fmt_frame *f = &rs->r->frame[st->first + i], *caller = f + 1;
+
+		if ((caller->flags & FMT_FRAME_RETURN) && !(f->flags & FMT_FRAME_SIGNAL) && in_function(rs, f) && in_function(rs, caller))
+			add_pair(rs, caller, function_of(rs, f->module, f->addr));
+	}
+}
+
+static const struct raw_stack *stack_of(const struct runs *rs, size_t cell)
+{
+	const uint64_t *at = map_get(&rs->r->stack_at, rs->r->cell_stack[cell]);
+
+	return at && rs->r->stack[*at].count ? &rs->r->stack[*at] : NULL;
+}
+
+static void build(struct runs *rs)
+{
+	struct raw *r = rs->r;
+	double ns = 0, samples = 0;
+
+	PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct smooth_node){ 0 }));
+
+	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
+		const struct raw_stack *st = stack_of(rs, i);
+
+		if (!st || !(r->cell[i].ns > 0))
+			continue;
+		take_cell(rs, st, r->cell[i].ns);
+		ns += r->cell[i].ns;
+		samples += (double)r->cell[i].samples;
+	}
+	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
+		add_direct_calls(rs, i);
+	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
+		const struct raw_stack *st = stack_of(rs, i);
+
+		if (st && r->cell[i].ns > 0)
+			take_calls(rs, st);
+	}
+	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
+		add_function_flow(rs, &rs->function[i]);
+	rs->s.period = samples > 0 ? ns / samples : 0;
+}
+
+/* ---- weights ---- */
+
+static uint64_t sum_key(uint64_t ip, uint32_t module, bool store)
+{
+	return ip ^ (uint64_t)module << 44 ^ (uint64_t)store << 63;
+}
+
+static double *sum_of(struct runs *rs, uint64_t ip, uint32_t module, bool store)
+{
+	bool added;
+	uint64_t *at = map_put(&rs->site_sum, sum_key(ip, module, store), &added);
+
+	if (!at) {
+		rs->failed = true;
+		return NULL;
+	}
+	if (added) {
+		*at = rs->sums;
+		PUSH(rs, rs->sum, rs->sums, rs->sum_cap, 0.0);
+	}
+	return rs->failed ? NULL : &rs->sum[*at];
+}
+
+static bool is_timed(const struct in_access *a)
+{
+	return (a->flags & FMT_A_TIME) && (a->flags & FMT_A_DERIVED) && !(a->flags & (FMT_A_REP | FMT_A_CENSUS));
+}
+
+/* Sums of the recorded weights by instruction; operands of one kind at one instruction share theirs. */
+static void add_weights(struct runs *rs, const struct in_access *a, size_t n)
+{
+	for (size_t i = 0; i < n && !rs->failed; i++) {
+		const struct site_key *k = intern_get(&rs->r->site_keys, a[i].site + 1, NULL);
+		double *sum = is_timed(&a[i]) ? sum_of(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
+
+		if (sum)
+			*sum += a[i].weight;
+	}
+}
+
+/* Executions of an instruction as solved; NaN where its code is not known. */
+static double solved(struct runs *rs, uint64_t ip, uint32_t module)
+{
+	uint32_t fi = function_of(rs, module, ip), block, insn;
+
+	if (fi == FLOW_NONE)
+		return NAN;
+	block = block_around(&rs->function[fi].cfg, ip, &insn);
+	return block == CFG_NONE ? NAN : rs->s.node[rs->function[fi].first_node + block].runs;
+}
+
+static void weigh(struct runs *rs, struct in_access *a, size_t n, double unit)
+{
+	for (size_t i = 0; i < n && !rs->failed; i++) {
+		const struct site_key *k = intern_get(&rs->r->site_keys, a[i].site + 1, NULL);
+		const double *sum = is_timed(&a[i]) ? sum_of(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
+		double runs = sum && *sum > 0 ? solved(rs, k->ip, k->module) * unit : NAN;
+
+		if (runs >= 0 && runs < MOST_RUNS)
+			a[i].weight *= runs / *sum;
+	}
+}
+
+/* The unit of the solution: such that all weights together stay what they were. */
+static double unit_of(struct runs *rs)
+{
+	uint64_t key, *value;
+	size_t pos = 0;
+	double recorded = 0, solution = 0;
+
+	while (map_next(&rs->site_sum, &pos, &key, &value)) {
+		double runs = solved(rs, key & ((1ull << 44) - 1), (uint32_t)((key & ~(1ull << 63)) >> 44));
+
+		if (runs >= 0) {
+			recorded += rs->sum[*value];
+			solution += runs;
+		}
+	}
+	return solution > 0 ? recorded / solution : NAN;
+}
+
+static bool keeps_frame_pointer(const struct cfg *c)
+{
+	for (uint32_t i = 0; i < PROLOGUE && i < c->insns; i++) {
+		struct dec_insn d;
+
+		if (!cfg_decode(c, i, &d) && d.effect.op == DEC_OP_MOV && d.effect.dst == WREG_BP &&
+		    d.effect.src_kind == DEC_SRC_REG && d.effect.src == WREG_SP)
+			return true;
+	}
+	return false;
+}
+
+/* Where a module lies in the only process that has it. */
+static bool place_of(const struct runs *rs, const struct code_module *m, uint64_t *bias, uint32_t *pid)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < rs->r->mapping_count; i++) {
+		const struct fmt_mapping *k = &rs->r->mapping[i];
+		uint64_t vaddr;
+
+		if (k->module != m->id || !(k->prot & 1) || !module_offset_to_vaddr(m->m, k->pgoff, &vaddr))
+			continue;
+		if (found && (k->pid != *pid || k->start - vaddr != *bias))
+			return false;
+		found = true;
+		*bias = k->start - vaddr;
+		*pid = k->pid;
+	}
+	return found;
+}
+
+/* An access that must have happened although no sample met it. Relative to the instruction its address
+ * is known all the same. */
+static void add_access(struct runs *rs, const struct function *f, uint64_t ip, const struct dec_insn *d,
+		       const struct dec_mem *o, double runs)
+{
+	const struct code_module *m = &rs->module[f->module];
+	struct flow_input *in = rs->r->in;
+	struct site_key k = { .ip = ip, .module = m->id, .function = f->name };
+	struct in_access a = { .time = rs->r->last_time, .weight = runs * (o->flags & DEC_M_VECTOR ? o->lanes : 1), .size = o->size,
+			       .flags = FMT_A_TIME | FMT_A_DERIVED };
+	uint32_t site = intern_add(&rs->r->site_keys, &k, sizeof(k), NULL);
+	uint64_t bias;
+
+	a.site = site - 1;
+	a.flags |= (o->flags & DEC_M_LOAD ? FMT_A_LOAD : 0u) | (o->flags & DEC_M_STORE ? FMT_A_STORE : 0u);
+	if (!site) {
+		rs->failed = true;
+	} else if (o->base == WREG_IP && o->index == DEC_NOREG && o->segment == DEC_NOREG && place_of(rs, m, &bias, &a.pid)) {
+		a.addr = bias + ip + d->len + (uint64_t)o->disp;
+		a.tid = a.pid;
+		PUSH(rs, in->access, in->access_count, in->access_cap, a);
+	} else {
+		a.flags |= FMT_A_NO_ADDR;
+		PUSH(rs, in->blind, in->blind_count, in->blind_cap, a);
+	}
+}
+
+/* A call through a linkage stub reads its table once: on behalf of the caller, as in the exact engine. */
+static void add_stub_loads(struct runs *rs, const struct function *f, double unit)
+{
+	struct module *m = rs->module[f->module].m;
+
+	for (uint32_t i = 0; i < f->cfg.calls && !rs->failed; i++) {
+		double runs = rs->s.node[f->first_node + f->cfg.call[i].block].runs * unit;
+		uint64_t at = f->cfg.call[i].target;
+
+		for (int n = 0; n < STUB_INSNS && at && runs > 0 && runs < MOST_RUNS; n++) {
+			uint8_t bytes[15];
+			struct dec_insn d;
+
+			if (dec_decode(bytes, module_read(m, at, bytes, sizeof(bytes)), &d))
+				break;
+			if ((d.flags & DEC_F_BRANCH) && !(d.flags & (DEC_F_DIRECT | DEC_F_CALL)) && d.mem_cnt == 1 && d.mem[0].base == WREG_IP)
+				add_access(rs, f, at, &d, &d.mem[0], runs);
+			if ((d.flags & DEC_F_BRANCH) || d.mem_cnt)
+				break;
+			at += d.len;
+		}
+	}
+}
+
+/* Code that must have run although no sample met it: its loads count, too. */
+static void add_unsampled(struct runs *rs, const struct function *f, double unit)
+{
+	bool frame = keeps_frame_pointer(&f->cfg);
+	uint32_t module = rs->module[f->module].id;
+
+	for (uint32_t b = 0; b < f->cfg.blocks; b++) {
+		double runs = rs->s.node[f->first_node + b].runs * unit;
+
+		for (uint32_t i = 0; runs > 0 && runs < MOST_RUNS && i < f->cfg.block[b].insns && !rs->failed; i++) {
+			uint64_t ip = cfg_insn_addr(&f->cfg, f->cfg.block[b].insn + i);
+			struct dec_insn d;
+
+			if (cfg_decode(&f->cfg, f->cfg.block[b].insn + i, &d))
+				break;
+			for (unsigned m = 0; m < d.mem_cnt; m++) {
+				const struct dec_mem *o = &d.mem[m];
+				bool stack = o->base == WREG_SP || (frame && o->base == WREG_BP);
+
+				if (!stack && o->size && !(o->flags & DEC_M_REP) && !map_get(&rs->site_sum, sum_key(ip, module, !(o->flags & DEC_M_LOAD))))
+					add_access(rs, f, ip, &d, o, runs);
+			}
+		}
+	}
+	add_stub_loads(rs, f, unit);
+}
+
+static void release(struct runs *rs)
+{
+	for (uint32_t i = 0; i < rs->functions; i++)
+		cfg_release(&rs->function[i].cfg);
+	for (uint32_t i = 0; i < rs->modules; i++)
+		module_close_path(rs->module[i].m);
+	free(rs->module);
+	free(rs->function);
+	free(rs->s.node);
+	free(rs->s.edge);
+	free(rs->s.group);
+	free(rs->sum);
+	map_release(&rs->function_at);
+	map_release(&rs->call_at);
+	map_release(&rs->pair_at);
+	map_release(&rs->site_sum);
+}
+
+int input_runs(struct raw *r)
+{
+	struct flow_input *in = r->in;
+	struct runs rs = { .r = r };
+	bool timed = false;
+	double unit;
+	int err = 0;
+
+	for (size_t i = 0; i < in->access_count && !timed; i++)
+		timed = is_timed(&in->access[i]);
+	if (!timed || !r->cell_count)
+		return 0;
+	rs.module = calloc(r->module_count + 1, sizeof(*rs.module));
+	if (!rs.module)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	build(&rs);
+	if (!rs.failed && rs.s.nodes && rs.s.edges)
+		err = smooth_solve(&rs.s);
+	if (!err && !rs.failed) {
+		add_weights(&rs, in->access, in->access_count);
+		add_weights(&rs, in->blind, in->blind_count);
+		unit = unit_of(&rs);
+		if (unit > 0) {
+			weigh(&rs, in->access, in->access_count, unit);
+			weigh(&rs, in->blind, in->blind_count, unit);
+			for (uint32_t i = 0; i < rs.functions; i++)
+				add_unsampled(&rs, &rs.function[i], unit);
+		}
+	}
+	err = rs.failed ? -ENOMEM : err == -EINVAL ? 0 : err;
+	release(&rs);
+	return err ? err_set(r->e, err, "out of memory") : 0;
+}
