@@ -108,7 +108,7 @@ build/fuzz/f-%: tests/fuzz/f-%.c build/fuzz/library.a
 
 # First-lines flags of a test program: `// cflags: ...` and `// libs: ...`.
 flags_of = $(shell sed -n '1,8s|^// $(1): *||p' $(2))
-workloads: $(WORK) $(B)/mkprofile
+workloads: $(WORK) $(B)/mkprofile $(B)/simcounts
 $(B)/mkprofile: tests/mkprofile.c $(B)/libaccperf.a
 	$(call say,TOOL,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS)

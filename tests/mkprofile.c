@@ -8,7 +8,7 @@
  * 4 libmystery.so+0x1234 < main, 2 walk < walk < walk < main, 1 deflate_slow alone, stack cut.
  * stacks=N: N random stacks over 2,000 functions instead, for size. raw=1: chunks unpacked, for
  * fuzzing seeds. exact=1: figures of the exact engine instead of samples: work 700 of 1000
- * instructions, main 300 and all. counts=1: execution counts, too: a loop in main runs 100 times a second
+ * instructions, main 300 and all. counts=1: execution counts, too: a loop in main runs 2,000 times a second
  * (measured), calls compress_file each time, which calls crc32 once (65,536 iterations of 4 instructions)
  * and deflate_slow 64 times (258 iterations of 10); parse has time alone. lie=N: the 64 is measured as N. elf=PATH id=BUILDID addr=N: every sample at this address of this
  * file, without a symbol, as a recording leaves it that was killed.
@@ -199,8 +199,8 @@ static void counts_link(uint32_t id, const struct planned *p)
 static void define_counts(double lie)
 {
 	const struct fmt_counts_func funcs[] = {
-		{ .id = 1, .module = M_APP, .start = 0x1010, .end = 0x1100, .self_ns = 1e8, .samples = 10, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
-		{ .id = 2, .module = M_APP, .start = 0x1110, .end = 0x1200, .self_ns = 1e8, .samples = 10, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
+		{ .id = 1, .module = M_APP, .start = 0x1010, .end = 0x1100, .self_ns = 1e7, .samples = 1, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
+		{ .id = 2, .module = M_APP, .start = 0x1110, .end = 0x1200, .self_ns = 1e7, .samples = 1, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
 		{ .id = 3, .module = M_LIBZ, .start = 0x4970, .end = 0x4a00, .self_ns = 5e9, .samples = 500, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
 		{ .id = 4, .module = M_LIBZ, .start = 0x2000, .end = 0x2100, .self_ns = 2e9, .samples = 200, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
 		{ .id = 5, .module = M_APP, .start = 0x1220, .end = 0x1300, .self_ns = 1e9, .samples = 100, .flags = FMT_CF_VOLATILE },
@@ -217,7 +217,7 @@ static void define_counts(double lie)
 	};
 	const struct planned plan[] = {
 		{ FMT_CL_RATIO, 1, 2, 0, 1, 0 }, /* main is entered once: nobody can see that */
-		{ FMT_CL_RATE, 0, 2, 0.5, 100, 0 },
+		{ FMT_CL_RATE, 0, 2, 0.01, 2000, 0 },
 		{ FMT_CL_ONCE, 2, 3, 0, 1, FMT_CL_CALL },
 		{ FMT_CL_RATIO, 3, 4, 2, lie > 0 ? lie : 64, 0 },
 		{ FMT_CL_ONCE, 4, 5, 0, 1, FMT_CL_CALL },

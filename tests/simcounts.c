@@ -4,6 +4,8 @@
  * breakpoint windows and a timer (over-dispersed windows, instructions per cycle that differ by
  * function, links that lie), solves, and compares. For developing the solver.
  *
+ *	simcounts FILE truth		only says what is true: lines "function OBJECT START SHARE",
+ *					"loop OBJECT HEADER TRIPS", "unmapped SHARE"
  *	simcounts FILE [ipc=0.5] [bias=0.1] [lies=0.0] [size=2] [seeds=5] [rate=...]
  */
 #include <math.h>
@@ -161,6 +163,25 @@ static void one(const struct tree *tree, const struct plan *p, unsigned seed, do
 	free(group);
 }
 
+static const char *object_of(const struct truth *truth, uint32_t object)
+{
+	const char *path = intern_get(&truth->objects, object, NULL), *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+static void tell_truth(const struct truth *truth, const struct tree *t)
+{
+	for (uint32_t f = 0; f < t->functions; f++)
+		printf("function %s 0x%lx %.9f\n", object_of(truth, t->function[f].object), (unsigned long)t->function[f].start,
+		       t->function[f].instructions / t->total);
+	for (uint32_t i = 0; i < t->links; i++)
+		if (t->link[i].how == COUNTS_TRIPS)
+			printf("loop %s 0x%lx %.6f\n", object_of(truth, t->node[t->link[i].child].object),
+			       (unsigned long)t->node[t->link[i].child].addr, t->link[i].ratio);
+	printf("unmapped %.9f\n", t->unmapped / t->total);
+}
+
 static void set(struct plan *p, const char *arg)
 {
 	static const struct { const char *name; size_t at; } names[] = {
@@ -221,6 +242,12 @@ int main(int argc, char **argv)
 	if (argc < 2 || truth_read(&truth, argv[1]) || tree_build(&truth, &tree)) {
 		fprintf(stderr, "usage: simcounts CALLGRIND.OUT [name=value]...\n");
 		return 2;
+	}
+	if (argc > 2 && !strcmp(argv[2], "truth")) {
+		tell_truth(&truth, &tree);
+		tree_release(&tree);
+		truth_release(&truth);
+		return 0;
 	}
 	for (int i = 2; i < argc; i++)
 		set(&p, argv[i]);

@@ -44,6 +44,7 @@ struct counts_solver {
 	double *total; /* by error */
 	double spread;	   /* standard deviation of log instructions per time */
 	double stretch;	   /* of the guessed variances */
+	double all_time;
 	double mean, mean_var; /* of log instructions per time */
 };
 

@@ -18,14 +18,16 @@
 #define SPREAD_PRIOR 0.5 /* of log instructions per time between functions: 0.11..0.43 in TV as measured */
 #define STRETCH_PRIOR_SD 1.0
 #define TAIL_DOF 4.0
+#define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
 static const double stretches[] = { 1, 3, 10, 30 };
 
-/* How far off a broken link may be, and how many of a hundred are; of trip counts, which nothing
- * between two breakpoints can mislead, far fewer. */
+/* How far off a broken link may be, and how many of a hundred are; of calls by the control flow fewer,
+ * of trip counts, which nothing between two breakpoints can mislead, hardly any. */
 static const struct { double var, part; } broken_kinds[] = { { 0.5, 0.03 }, { 3, 0.02 }, { 12, 0.02 } };
-#define BROKEN_TRIPS 0.1
+#define BROKEN_ONCE 0.2
+#define BROKEN_TRIPS 0.005
 
 static bool guessed(const struct counts_link *l)
 {
@@ -138,13 +140,20 @@ static double prior(const struct counts_solver *s, uint32_t i, uint32_t j)
 	return s->fixed[at] + s->stretch * s->guessed[at];
 }
 
+static double group_noise(const struct counts_solver *s, const struct counts_group *g)
+{
+	double strayed = STRAY * s->all_time / fmax(g->time, COUNTS_TINY);
+
+	return s->spread * s->spread + 1.0 / ((double)g->samples + 0.5) + fmin(strayed * strayed, 4);
+}
+
 static double noise_of(const struct counts_solver *s, uint32_t i)
 {
 	const struct counts_tree *t = s->t;
 
 	if (s->seen[i].rate)
 		return t->link[s->seen[i].index].ratio.log_var;
-	return s->spread * s->spread + 1.0 / ((double)t->group[s->seen[i].index].samples + 0.5);
+	return group_noise(s, &t->group[s->seen[i].index]);
 }
 
 static double dot(const double *a, const double *b, size_t n)
@@ -280,6 +289,11 @@ static void sum_pulls(struct counts_solver *s)
 	}
 }
 
+static double suspicion(enum counts_how how)
+{
+	return how == COUNTS_TRIPS ? BROKEN_TRIPS : how == COUNTS_ONCE ? BROKEN_ONCE : 1;
+}
+
 /* The link whose being broken would explain most. */
 static bool find_broken(struct counts_solver *s, struct suspect *out)
 {
@@ -291,11 +305,12 @@ static bool find_broken(struct counts_solver *s, struct suspect *out)
 	for (size_t l = 0; l < t->links; l++) {
 		double reach = -1, pull = s->total[l] * s->total[l];
 
+		/* what nobody measured needs no such excuse */
 		if (s->var[l] <= 0 || s->var[l] >= UNKNOWN_VAR || t->link[l].broken || t->link[l].ratio.how == COUNTS_TIME)
 			continue;
 		for (size_t k = 0; k < kinds; k++) {
 			double add = broken_kinds[k].var, gain;
-			double need = -log(broken_kinds[k].part * (t->link[l].ratio.how == COUNTS_TRIPS ? BROKEN_TRIPS : 1));
+			double need = -log(broken_kinds[k].part * suspicion(t->link[l].ratio.how));
 
 			/* the gain's upper bound spares most links the work */
 			if (0.5 * pull * add <= need + out->gain)
@@ -334,13 +349,13 @@ static void exclude_broken(struct counts_solver *s)
 static void set_mean(struct counts_solver *s)
 {
 	const struct counts_tree *t = s->t;
-	double sum = 0, weight = 0, all = 0;
+	double sum = 0, weight = 0;
 
 	for (size_t g = 0; g < t->groups; g++)
-		all += t->group[g].time;
+		s->all_time += t->group[g].time;
 	if (t->absolute) {
 		/* nodes run so often a second: a typical machine's instructions a second, give or take */
-		s->mean = log(2e9 / fmax(all, COUNTS_TINY));
+		s->mean = log(2e9 / fmax(s->all_time, COUNTS_TINY));
 		s->mean_var = 1;
 		return;
 	}
@@ -423,11 +438,6 @@ struct shares {
 	double *prior;	/* by timed: K times the weights */
 	double level_var, by_time;
 };
-
-static double group_noise(const struct counts_solver *s, const struct counts_group *g)
-{
-	return s->spread * s->spread + 1.0 / ((double)g->samples + 0.5);
-}
 
 static void report_timed(struct counts_solver *s)
 {

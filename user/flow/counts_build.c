@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The tree that is solved, of what a recording measured: which links are used, and what they claim. */
+#include "flow/counts_guess.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A return address tells the call, not that the callee was entered by it: code that jumps to another
+ * function leaves its caller's address there. */
+#define CALL_VAR 1e-4
+
+static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
+{
+	const struct counts_rec_link *l = &r->link[i];
+	struct counts_window *w;
+
+	*out = counts_ratio_unknown();
+	if (l->l.how == FMT_CL_ONCE) {
+		*out = counts_ratio_once();
+		out->ratio = out->low = out->high = l->l.ratio;
+		out->log_var = l->l.flags & FMT_CL_CALL ? CALL_VAR : 0;
+		return 0;
+	}
+	w = malloc((l->windows + 1) * sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	for (size_t k = 0; k < l->windows; k++)
+		w[k] = (struct counts_window){ r->window[l->window + k].anchor, r->window[l->window + k].child };
+	switch (l->l.how) {
+	case FMT_CL_TRIPS: counts_ratio_of(w, l->windows, COUNTS_TRIPS, out); break;
+	case FMT_CL_RATIO: counts_ratio_of(w, l->windows, COUNTS_RATIO, out); break;
+	case FMT_CL_RATE: counts_ratio_of(w, l->windows, COUNTS_RATE, out); break;
+	}
+	free(w);
+	/* what is not around it cannot run a block more often than once */
+	if (out->how == COUNTS_RATIO && !(l->l.flags & FMT_CL_CALL) && r->node[l->l.child].kind == FMT_CN_BLOCK &&
+	    r->node[l->l.child].depth == r->node[l->l.parent].depth && (r->func[r->node[l->l.child].function].flags & FMT_CF_COMPLETE))
+		out->ratio = fmin(out->ratio, 1);
+	return 0;
+}
+
+struct builder {
+	const struct counts_record *r;
+	struct counts_ratio *ratio; /* by link of the record */
+	bool *used;
+	size_t *best; /* by node: the better known of the rivals within the function, plus one */
+};
+
+/* ---- one return address, several callees ---- */
+
+struct site {
+	uint64_t addr;
+	uint32_t parent;
+	size_t link;
+};
+
+static int by_site(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x->link < y->link ? -1 : x->link > y->link;
+}
+
+static uint64_t samples_of_callee(const struct counts_record *r, size_t link)
+{
+	return r->func[r->node[r->link[link].l.child].function].samples;
+}
+
+/* A call enters one function. Others that hold its return address were jumped to from there: how
+ * often, nobody knows. The one that takes most time is taken for the callee. */
+static int doubt_callees(struct builder *b)
+{
+	const struct counts_record *r = b->r;
+	struct site *site = malloc((r->links + 1) * sizeof(*site));
+	size_t n = 0;
+
+	if (!site)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->links; i++) {
+		const struct fmt_counts_link *l = &r->link[i].l;
+
+		if (l->how == FMT_CL_ONCE && (l->flags & FMT_CL_CALL) && l->site)
+			site[n++] = (struct site){ l->site, l->parent, i };
+	}
+	qsort(site, n, sizeof(*site), by_site);
+	for (size_t i = 0, end; i < n; i = end) {
+		size_t best = i;
+
+		for (end = i + 1; end < n && site[end].parent == site[i].parent && site[end].addr == site[i].addr; end++)
+			if (samples_of_callee(r, site[end].link) > samples_of_callee(r, site[best].link))
+				best = end;
+		for (size_t k = i; k < end; k++)
+			if (k != best)
+				b->ratio[site[k].link] = counts_ratio_unknown();
+	}
+	free(site);
+	return 0;
+}
+
+/* Calls add up and are all needed; rates stand beside them as what the sum is compared with. Within
+ * a function there is one way from above, and the better known measurement of it is taken. */
+static int choose_links(struct builder *b)
+{
+	const struct counts_record *r = b->r;
+	struct counts_guess guess;
+	int rc = counts_guess_begin(&guess, r);
+
+	for (size_t i = 0; i < r->links && !rc; i++) {
+		const struct fmt_counts_link *l = &r->link[i].l;
+		size_t *best = &b->best[l->how ? l->child : 0];
+
+		rc = link_ratio(r, i, &b->ratio[i]);
+		if (rc)
+			break;
+		if (!l->how)
+			continue;
+		if (b->ratio[i].how == COUNTS_UNKNOWN)
+			counts_guess_link(&guess, i, &b->ratio[i]);
+		if (l->how == FMT_CL_RATE)
+			b->used[i] = b->ratio[i].how == COUNTS_RATE;
+		else if (l->flags & FMT_CL_CALL)
+			b->used[i] = true;
+		else if (!*best || b->ratio[i].log_var < b->ratio[*best - 1].log_var)
+			*best = i + 1;
+	}
+	for (size_t n = 1; n < r->nodes; n++)
+		if (b->best[n])
+			b->used[b->best[n] - 1] = true;
+	counts_guess_end(&guess);
+	return rc ? rc : doubt_callees(b);
+}
+
+static int fill(struct builder *b, struct counts_built *out)
+{
+	const struct counts_record *r = b->r;
+	struct counts_tree *t = &out->tree;
+	double time = 0, samples = 0;
+
+	t->nodes = (uint32_t)r->nodes;
+	t->link = calloc(r->links + 1, sizeof(*t->link));
+	out->link_of = calloc(r->links + 1, sizeof(*out->link_of));
+	t->part = calloc(r->nodes + 1, sizeof(*t->part));
+	t->group = calloc(r->funcs + 1, sizeof(*t->group));
+	t->runs = calloc(r->nodes + 1, sizeof(*t->runs));
+	if (!t->link || !out->link_of || !t->part || !t->group || !t->runs)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->links; i++) {
+		if (!b->used[i])
+			continue;
+		t->link[t->links] = (struct counts_link){ .parent = r->link[i].l.parent, .child = r->link[i].l.child, .ratio = b->ratio[i] };
+		out->link_of[t->links++] = i;
+	}
+	for (uint32_t n = 1; n < r->nodes; n++)
+		if (r->node[n].function != UINT32_MAX)
+			t->part[t->parts++] = (struct counts_part){ .node = n, .group = r->node[n].function, .instructions = r->node[n].instructions };
+	t->groups = r->funcs;
+	t->absolute = true;
+	for (size_t g = 0; g < r->funcs; g++) {
+		const struct fmt_counts_func *f = &r->func[g];
+
+		t->group[g] = (struct counts_group){ .time = f->self_ns, .samples = f->samples,
+						     .partial = !(f->flags & FMT_CF_GRAPH) };
+		time += f->self_ns;
+		samples += (double)f->samples;
+	}
+	t->sample = samples > 0 ? time / samples : 0;
+	return 0;
+}
+
+int counts_record_tree(const struct counts_record *r, struct counts_built *out, struct err *e)
+{
+	struct builder b = { .r = r };
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	b.ratio = calloc(r->links + 1, sizeof(*b.ratio));
+	b.used = calloc(r->links + 1, sizeof(*b.used));
+	b.best = calloc(r->nodes + 1, sizeof(*b.best));
+	err = b.ratio && b.used && b.best ? 0 : -ENOMEM;
+	err = err ? err : choose_links(&b);
+	err = err ? err : fill(&b, out);
+	free(b.ratio);
+	free(b.used);
+	free(b.best);
+	if (err) {
+		counts_built_release(out);
+		return err_set(e, err, "out of memory");
+	}
+	return 0;
+}
+
+void counts_built_release(struct counts_built *b)
+{
+	free(b->tree.link);
+	free(b->tree.part);
+	free(b->tree.group);
+	free(b->tree.runs);
+	free(b->link_of);
+	memset(b, 0, sizeof(*b));
+}
