@@ -503,7 +503,15 @@ int watch_victim(const uint64_t *since, unsigned slots, uint64_t *random)
 
 void watch_stats(struct watch *w, struct watch_stats *out)
 {
+	struct timespec t;
+	uint64_t now;
+
 	*out = w->stats;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	/* windows may follow one another for long without a pause */
+	if (w->active && now > w->armed_since)
+		out->armed_ns += now - w->armed_since;
 	out->late = w->bpf->bss->late;
 	out->lost = w->bpf->bss->lost;
 }

@@ -70,7 +70,7 @@ struct watch_stats {
 	uint64_t windows, hits, late, lost, declined; /* declined: no slot, or no breakpoint left */
 	uint64_t stolen; /* windows ended because another debugger took a slot */
 	uint64_t own_kernel; /* kernel accesses outside any system call: our own sampler's, page faults */
-	uint64_t armed_ns; /* time with at least one slot armed */
+	uint64_t armed_ns; /* time with at least one slot armed, until now */
 	uint64_t arm_events; /* events opened: each interrupts a running thread */
 };
 

@@ -472,11 +472,14 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 {
 	struct watch_request req = { .pid = (pid_t)d->arm.pid, .addr = d->addr, .len = p->o.watch_len };
 	int tids[MAX_THREADS], n, slot;
+	uint64_t time;
 
 	if (!make_room(p, now) || !session_breakpoints_free(p->s))
 		return;
-	req.time_limit_ns = window_time(p, WINDOW_NS, now);
-	req.write_time_ns = window_time(p, WRITES_NS, now);
+	/* Both phases out of one balance, and the next windows want some of it, too. 1: no second phase. */
+	time = window_time(p, WINDOW_NS + WRITES_NS, now);
+	req.time_limit_ns = time < (uint64_t)WINDOW_NS ? time : (uint64_t)WINDOW_NS;
+	req.write_time_ns = time > (uint64_t)WINDOW_NS ? (time - (uint64_t)WINDOW_NS) / 2 + 1 : 1;
 	n = watch_threads(req.pid, tids, MAX_THREADS);
 	if (n <= 0 || !req.time_limit_ns)
 		return;
