@@ -204,6 +204,32 @@ static bool bit_string(const ZydisDecodedInstruction *z, const ZydisDecodedOpera
 	}
 }
 
+/* The decoder tells the memory operand of one lane only. Both the indexes and the data must fit. */
+static unsigned lanes_of(const ZydisDecodedInstruction *z, ZydisRegister index, unsigned element_bits)
+{
+	unsigned index_bits = 32, indexes, elements;
+
+	switch (z->mnemonic) {
+	case ZYDIS_MNEMONIC_VPGATHERQD:
+	case ZYDIS_MNEMONIC_VPGATHERQQ:
+	case ZYDIS_MNEMONIC_VGATHERQPS:
+	case ZYDIS_MNEMONIC_VGATHERQPD:
+	case ZYDIS_MNEMONIC_VPSCATTERQD:
+	case ZYDIS_MNEMONIC_VPSCATTERQQ:
+	case ZYDIS_MNEMONIC_VSCATTERQPS:
+	case ZYDIS_MNEMONIC_VSCATTERQPD:
+		index_bits = 64;
+		break;
+	default:
+		break;
+	}
+	indexes = ZydisRegisterGetWidth(z->machine_mode, index) / index_bits;
+	elements = element_bits ? z->avx.vector_length / element_bits : 1;
+	if (elements < indexes)
+		indexes = elements;
+	return indexes ? indexes : 1;
+}
+
 static void add_mem(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct dec_insn *d)
 {
 	const ZydisDecodedOperandMem *m = &op->mem;
@@ -235,11 +261,9 @@ static void add_mem(const ZydisDecodedInstruction *z, const ZydisDecodedOperand 
 	if (z->address_width == 32)
 		o->flags |= DEC_M_ADDR32;
 	if (m->type == ZYDIS_MEMOP_TYPE_VSIB) {
-		unsigned lanes = op->element_count;
-
 		o->flags |= DEC_M_VECTOR;
 		o->index = DEC_BADREG;
-		o->lanes = (uint8_t)(lanes ? lanes : 1);
+		o->lanes = (uint8_t)lanes_of(z, m->index, op->element_size);
 		o->size = (uint16_t)(op->element_size / 8);
 	} else if (m->index != ZYDIS_REGISTER_NONE && o->index == DEC_NOREG) {
 		o->index = DEC_BADREG;
