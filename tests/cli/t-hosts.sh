@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Hosts that are not as they seem: watchpoints that never fire, BPF refused in part or in whole; and
+# what a recorder leaves behind however it ends.
+. "$(dirname "$0")/../lib.sh"
+[ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
+need cc || { echo "needs a compiler"; exit 77; }
+cc -O1 -shared -fPIC -o host.so "$TOP/tests/fixtures/host.c" -ldl && cc -O1 -o take_four "$TOP/tests/fixtures/take_four.c" ||
+	{ echo "not ok - the fixtures compile"; exit 1; }
+counter() { accperf report --json -i "$2" 2>/dev/null | jq --arg n "$1" '[.counters[] | select(.name == $n) | .value][0] // -1'; }
+on_host() { local h=$1; shift; HOST=$h LD_PRELOAD=$TMP/host.so "$@"; }
+record() { on_host "$1" accperf record -q -e soft "${@:3}" -o "$2" -- "$WORKLOADS/tightloop" --seconds 1; }
+breakpoints=$(on_host none accperf doctor --json 2>/dev/null | jq -r '.features[] | select(.name == "hw-breakpoints").state')
+[ "$breakpoints" = yes ] || { echo "no hardware breakpoints here"; exit 77; }
+
+expect_status 0 "a host as it is" record none plain.data --windows
+expect_status 3 "watchpoints that never fire" record silent silent.data --windows
+check "are found out" grep -q 'never fire' "$TMP/err"
+check "and not one window was made of them" [ "$(counter "watch windows" silent.data)" = -1 ]
+check "the rest is recorded" sh -c 'accperf report --json -i silent.data | jq -e ".samples > 10"'
+expect_status 0 "the same where windows were not asked for by name" record silent quiet.data
+check "is said all the same" grep -q 'never fire' "$TMP/err"
+on_host silent accperf doctor --json >doctor.json 2>/dev/null
+check "doctor does not praise such watchpoints" sh -c '[ "$(jq -r ".features[] | select(.name == \"hw-breakpoints\").state" doctor.json)" != yes ]'
+
+expect_status 3 "a filter that refuses the watchpoints' program" record nowatch filter.data --windows
+check "says what is missing and what it needs" grep -q 'no watchpoints: .*CAP_BPF' "$TMP/err"
+check "and the rest is recorded" sh -c 'accperf report --json -i filter.data | jq -e ".samples > 10"'
+cp plain.data kept.data
+expect_status 1 "no BPF at all: nothing can be recorded" record lockdown kept.data
+check "which says why" grep -q 'lockdown' "$TMP/err"
+check "and leaves an older recording alone" cmp -s plain.data kept.data
+
+# a debugger that comes after the recorder, however that ended, finds every breakpoint free
+free_for() { # PID: waits for the kernel to have taken all events away
+	local i n
+	for i in $(seq 100); do n=$(./take_four "$1"); [ "$n" = 4 ] && return 0; sleep 0.1; done
+	echo "$n of 4"; return 1
+}
+armed() { # FILE PID: until the recorder was seen to hold a breakpoint
+	local i
+	for i in $(seq 1500); do [ "$(./take_four "$1")" -lt 4 ] && return 0; sleep 0.02; done
+	return 1
+}
+start "$WORKLOADS/nthreads" 16 --loop; busy=$!
+sleep 0.3
+for how in TERM KILL; do
+	accperf record -q -e soft --effort high -p $busy -o end.data 2>/dev/null & rec=$!
+	check "a recorder holds breakpoints while it watches (SIG$how)" armed $busy
+	kill -$how $rec; wait $rec 2>/dev/null
+	check "SIG$how: a fresh process gets all four on all threads" free_for $busy
+done
+kill $busy
