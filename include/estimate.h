@@ -32,7 +32,7 @@ struct flow_input;
 
 struct est_opts {
 	bool stack;	     /* count stack accesses too */
-	bool ke;	     /* Kim & Edwards semantics; only the exact engine has them */
+	bool ke;	     /* Kim & Edwards semantics; needs exact figures, or windows that count invocations */
 	bool use_census;     /* store records of the census, where the profile holds them */
 	bool use_windows;
 	bool inclusive;	     /* figures of a function with all it calls; needs flow_input_opts.stacks */

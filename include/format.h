@@ -87,6 +87,7 @@ enum fmt_section {
 	FMT_FLOW = 64,		/* struct fmt_flow: a finished flow result */
 	FMT_FLOW_FUNCTION = 65, /* struct fmt_flow_function: of the result last begun */
 	FMT_FLOW_EDGE = 66,	/* struct fmt_flow_edge: of the result last begun */
+	FMT_WINDOW_CALLS = 67,	/* variable: struct fmt_window_calls, then an invocation number per hit */
 	/* execution counts, 80..95 */
 	FMT_COUNTS_FUNC = 80,	/* struct fmt_counts_func: the last of an id wins */
 	FMT_COUNTS_NODE = 81,	/* struct fmt_counts_node: code that runs equally often; the last of an id wins */
@@ -230,6 +231,15 @@ struct fmt_hit {
 	int32_t syscall; /* with FMT_A_KERNEL; -1 unknown */
 };
 _Static_assert(sizeof(struct fmt_hit) == 40, "fmt_hit");
+
+/* Which invocation of its function each hit of a window came from, where that is counted. */
+struct fmt_window_calls {
+	uint64_t armed, addr; /* of the window */
+	uint64_t arm; /* invocation of the access that chose the address */
+	uint32_t count, pad;
+	/* uint64_t invocation[count]; numbers of one recording, 0 = unknown or none */
+};
+_Static_assert(sizeof(struct fmt_window_calls) == 32, "fmt_window_calls");
 
 enum fmt_sysio_dir { FMT_IO_KERNEL_WRITES = 1, FMT_IO_KERNEL_READS = 2, FMT_IO_MAPS = 3 };
 

@@ -51,7 +51,17 @@ check "estimates follow the schema" schema flow est.json
 check "every estimated edge has an interval around it" jq -e 'all(.edges[]; .low <= .bytes and .bytes <= .high)' est.json
 check "estimates say what they rest on" jq -e '.samples.loads > 500 and .samples.windows > 0 and .level == 0.95' est.json
 check "totals of estimates add up" jq -e '(([.functions[].in]|add) - ([.edges[].bytes]|add) | fabs) < 1000' est.json
-expect_status 1 "samples have no ke semantics" accperf flow -i p.data --estimator fused --semantics ke
+expect_status 1 "samples without invocations have no ke semantics" accperf flow -i j.data --estimator fused --semantics ke
+check "... and say what has" grep -q 'accperf exact --semantics ke' err
+accperf flow -i p.data --estimator fused --semantics ke --json >kest.json
+# 300 windows; every chunk of the buffers is read once an invocation, the table hundreds of times
+check "windows that count invocations tell it: the total" jq -e --slurpfile t ke.json '([.edges[].bytes] | add) / ([$t[0].edges[].bytes] | add) | . > 0.85 and . < 1.15' kest.json
+check "... and what is read again by the same invocation is not counted" jq -e --slurpfile f flow.json '
+	([$f[0].edges[] | select(.producer == "make_table" and .consumer == "transform") | .bytes] | add) as $quad |
+	([.edges[] | select(.producer == "make_table" and .consumer == "transform") | .bytes] | add) < $quad / 5' kest.json
+check "... what is read once is" jq -e --slurpfile t ke.json '
+	([$t[0].edges[] | select(.producer == "produce" and .consumer == "transform") | .bytes] | add) as $ke |
+	([.edges[] | select(.producer == "produce" and .consumer == "transform") | .bytes] | add) / $ke | . > 0.8 and . < 1.2' kest.json
 expect_status 1 "a profile without accesses cannot be estimated" sh -c 'accperf exact -q -o bare.data -- "$1" 100 >/dev/null; accperf flow -i bare.data --estimator fused' sh "$WORKLOADS/pipeline"
 accperf flow -i p.data --estimator fused --json >est2.json
 check "the same profile gives the same estimate" cmp est.json est2.json

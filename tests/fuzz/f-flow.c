@@ -31,6 +31,7 @@ static const struct {
 	{ FMT_MAPPING, sizeof(struct fmt_mapping) }, { FMT_X_SLICE, sizeof(struct fmt_x_slice) }, { FMT_X_USE, sizeof(struct fmt_x_use) },
 	{ FMT_X_RUN, sizeof(struct fmt_x_run) }, { FMT_X_FUNC, sizeof(struct fmt_x_func) }, { FMT_FLOW, sizeof(struct fmt_flow) },
 	{ FMT_FLOW_FUNCTION, sizeof(struct fmt_flow_function) }, { FMT_FLOW_EDGE, sizeof(struct fmt_flow_edge) },
+	{ FMT_WINDOW_CALLS, 0 }, { FMT_X_SUBTREE, sizeof(struct fmt_x_subtree) },
 };
 
 static void write_profile(const char *path, const uint8_t *data, size_t size)
@@ -101,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct text_style style = { .width = 80 };
 	struct flow_input in;
 	struct flow_threads threads;
+	struct flow f;
 	struct timeline t;
 	struct objects obj;
 	struct err e = { 0 };
@@ -114,13 +116,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	o.bootstraps = 2;
 	o.inclusive = true;
 	for (const struct est_ops *const *est = flow_estimators; *est; est++) {
-		struct flow f;
-
 		if (flow_estimate(&in, (*est)->name, &o, &f, &e))
 			continue;
 		show(&in, &f);
 		flow_release(&f);
 	}
+	o.ke = true;
+	if (!flow_estimate(&in, "fused", &o, &f, &e)) {
+		show(&in, &f);
+		flow_release(&f);
+	}
+	o.ke = false;
 	if (!timeline_build(&in, 7, true, &t, &e)) {
 		struct timeline_view v = { .t = &t, .rows = 5, .source = "f" };
 		AUTO_BUF(out);

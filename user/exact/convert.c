@@ -291,6 +291,7 @@ static int take_var(struct conv *c, uint32_t section, const uint8_t *rec, uint32
 		return err;
 	case FMT_STACK:
 	case FMT_WINDOW:
+	case FMT_WINDOW_CALLS:
 		return n < 8 ? 0 : store_put_var(c->w, section, rec, n, NULL, 0);
 	default:
 		return 0;

@@ -13,6 +13,7 @@
 #include "flow/cascade.h"
 #include "flow/estimators.h"
 #include "flow/inclusive.h"
+#include "flow/ke.h"
 #include "flow/uma.h"
 
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
@@ -503,8 +504,9 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 	struct fit f = { .in = in, .o = o };
 	int err;
 
-	if (o->ke)
-		return err_set(e, -ENODATA, "samples cannot tell the ke semantics; record with `accperf exact --semantics ke -- COMMAND`");
+	if (o->ke && (use != USE_BOTH || !in->has_invocations))
+		return err_set(e, -ENODATA, "these samples do not say which invocation they came from, which the ke semantics is about; "
+			       "record with `accperf exact --semantics ke -- COMMAND`");
 	if (!in->access_count)
 		return err_set(e, -ENODATA, "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
 	err = cascade_run(in, o, &f.c, e);
@@ -528,8 +530,10 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 		err = edge_uma(&f, out);
 	if (!err)
 		err = flow_figures(in, o, out);
-	if (!err && o->inclusive)
+	if (!err && o->inclusive && !o->ke)
 		err = flow_inclusive(in, o, &f.c, out);
+	if (!err && o->ke)
+		err = flow_ke(in, o, &f.c, out);
 	fit_release(&f);
 	return err == -ENOMEM ? err_set(e, err, "out of memory") : err;
 }

@@ -154,6 +154,55 @@ static int take_window(struct raw *r, const uint8_t *rec, size_t size)
 	return err ? err : PUSH(r, in->window, in->window_count, in->window_cap, out);
 }
 
+static int take_calls(struct raw *r, const uint8_t *rec, size_t size)
+{
+	struct fmt_window_calls w;
+	struct raw_calls out;
+	size_t n;
+	int err = 0;
+
+	if (size < sizeof(w))
+		return 0;
+	memcpy(&w, rec, sizeof(w));
+	n = (size - sizeof(w)) / sizeof(uint64_t);
+	out = (struct raw_calls){ .armed = w.armed, .addr = w.addr, .arm = w.arm, .first = r->invocation_count, .count = w.count < n ? w.count : (uint32_t)n };
+	for (uint32_t i = 0; !err && i < out.count; i++) {
+		uint64_t v;
+
+		memcpy(&v, rec + sizeof(w) + i * sizeof(v), sizeof(v));
+		err = PUSH(r, r->invocation, r->invocation_count, r->invocation_cap, v);
+	}
+	return err ? err : PUSH(r, r->calls, r->calls_count, r->calls_cap, out);
+}
+
+/* Both kinds of record in whatever order they came. */
+static int join_calls(struct raw *r)
+{
+	struct flow_input *in = r->in;
+	struct intern keys = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; !err && i < r->calls_count; i++) {
+		const uint64_t key[2] = { r->calls[i].armed, r->calls[i].addr };
+
+		if (intern_add(&keys, key, sizeof(key), NULL) != i + 1)
+			err = -EINVAL; /* two of one window, or no memory: nothing certain can be said */
+	}
+	for (size_t i = 0; !err && r->calls_count && i < in->window_count; i++) {
+		const uint64_t key[2] = { in->window[i].armed, in->window[i].addr };
+		uint32_t id = intern_add(&keys, key, sizeof(key), NULL);
+
+		if (!id || id > r->calls_count)
+			continue;
+		for (uint32_t k = 0; k < in->window[i].count && k < r->calls[id - 1].count; k++)
+			in->hit[in->window[i].first + k].invocation = r->invocation[r->calls[id - 1].first + k];
+		in->window[i].arm_invocation = r->calls[id - 1].arm;
+		in->has_invocations = true;
+	}
+	intern_release(&keys);
+	return 0;
+}
+
 static int take_stack(struct raw *r, const uint8_t *rec, size_t size)
 {
 	struct fmt_stack s;
@@ -313,11 +362,12 @@ static int take_chunk(struct raw *r, struct store_chunk *c)
 	size_t size;
 	int err = 0;
 
-	if (c->section == FMT_STACK || c->section == FMT_SYMBOL || c->section == FMT_WINDOW) {
+	if (c->section == FMT_STACK || c->section == FMT_SYMBOL || c->section == FMT_WINDOW || c->section == FMT_WINDOW_CALLS) {
 		while (!err && (rec = store_next_var(c, &size)))
 			err = c->section == FMT_STACK	 ? take_stack(r, rec, size)
 			      : c->section == FMT_SYMBOL ? take_symbol(r, rec, size)
-							 : take_window(r, rec, size);
+			      : c->section == FMT_WINDOW ? take_window(r, rec, size)
+							 : take_calls(r, rec, size);
 		return err;
 	}
 	if (!c->rec_size)
@@ -346,6 +396,8 @@ static void raw_release(struct raw *r)
 	free(r->cell);
 	free(r->cell_stack);
 	free(r->local);
+	free(r->calls);
+	free(r->invocation);
 }
 
 static void describe(struct raw *r)
@@ -386,8 +438,10 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	}
 	if (!n) {
 		describe(&r);
-		n = input_runs(&r);
+		n = join_calls(&r);
 	}
+	if (!n)
+		n = input_runs(&r);
 	if (!n)
 		n = input_resolve(&r);
 	if (!n)

@@ -41,11 +41,13 @@ struct in_hit {
 	uint64_t time;
 	uint32_t site, func, tid, flags;
 	int32_t syscall;
+	uint64_t invocation; /* 0: unknown, or none of a function's */
 };
 
 struct in_window {
 	uint64_t armed, ended, addr;
 	struct in_access arm;
+	uint64_t arm_invocation; /* 0 unknown */
 	uint32_t len, end_reason, write_only_after;
 	uint32_t count; /* hits[first .. first + count) */
 	size_t first;
@@ -109,6 +111,7 @@ struct flow_input {
 	bool recorded_main; /* the engine itself attributed library code to the main image */
 	bool from_start;    /* the recording began with the program */
 	bool ended, incomplete;
+	bool has_invocations; /* some hits say which invocation they came from */
 	bool has_compute; /* opts.compute was obeyed: times[] says what computes */
 	double duration_ns; /* NaN unknown */
 	double lost;

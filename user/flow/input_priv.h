@@ -48,6 +48,10 @@ struct raw {
 	uint32_t *cell_stack;
 	size_t cell_stack_cap;
 	struct map func_of; /* fmt_function.id -> in_func index */
+	struct raw_calls *calls;
+	size_t calls_count, calls_cap;
+	uint64_t *invocation;
+	size_t invocation_count, invocation_cap;
 	struct raw_local *local;
 	size_t local_count, local_cap;
 };
@@ -57,6 +61,13 @@ struct raw_local {
 	uint32_t access; /* index, as read */
 	uint32_t frame;
 	int32_t offset;
+};
+
+/* Invocation numbers of a window's hits. */
+struct raw_calls {
+	uint64_t armed, addr, arm;
+	size_t first;
+	uint32_t count;
 };
 
 struct site_key {

@@ -129,6 +129,7 @@ static struct fmt_access access_of(Ev *e, Addr a, UInt flags, Bool stack, double
 typedef struct Win {
 	struct fmt_window w;
 	struct fmt_hit *hits;
+	ULong *inv, arm_inv; /* by hit: invocation, 0 the kernel; of the access that chose the address */
 	UInt free_hits; /* since the last write */
 	Bool write_only, done, armed;
 	ULong arm_at;
@@ -217,6 +218,7 @@ static void win_thin(void)
 	for (UInt i = 0; i < n_wins; i++) {
 		if (i & 1) {
 			VG_(free)(wins[i]->hits);
+			VG_(free)(wins[i]->inv);
 			VG_(free)(wins[i]);
 		} else {
 			wins[k++] = wins[i];
@@ -252,6 +254,7 @@ static void win_draw(const struct fmt_access *arm)
 	w = VG_(calloc)("x.win", 1, sizeof(*w));
 	VG_(memcpy)(&w->w.arm, arm, sizeof(w->w.arm));
 	w->w.addr = arm->addr;
+	w->arm_inv = X.inv;
 	w->w.len = 4;
 	w->w.write_only_after = ~0u;
 	w->arm_at = X.now + opt.window_delay;
@@ -272,6 +275,9 @@ static void win_hit(UInt i, Addr ip, UInt flags, Int nr, UInt fn)
 		return;
 	if (!w->hits)
 		w->hits = VG_(malloc)("x.hits", opt.window_hits * sizeof(*w->hits));
+	if (!w->inv)
+		w->inv = VG_(malloc)("x.hits", opt.window_hits * sizeof(*w->inv));
+	w->inv[w->w.count] = ip ? X.inv : 0;
 	h = &w->hits[w->w.count++];
 	VG_(memset)(h, 0, sizeof(*h));
 	h->time = X.now;
@@ -338,6 +344,11 @@ void windows_flush(Bool final)
 		if (!w->done)
 			continue; /* the program ended before it was armed */
 		out_var(FMT_WINDOW, &w->w, sizeof(w->w), w->hits, w->w.count * sizeof(*w->hits));
+		if (w->w.count) {
+			struct fmt_window_calls c = { w->w.armed, w->w.addr, w->arm_inv, w->w.count, 0 };
+
+			out_var(FMT_WINDOW_CALLS, &c, sizeof(c), w->inv, w->w.count * sizeof(*w->inv));
+		}
 	}
 }
 
