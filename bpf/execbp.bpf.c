@@ -62,6 +62,7 @@ int on_exec(struct bpf_perf_event_data *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx), now = bpf_ktime_get_ns();
 	__u32 slot = cookie & (EXECWIN_SLOTS - 1), n;
+	struct bpf_perf_event_value clock;
 	struct execwin_hit *h;
 
 	if (win.generation != cookie >> 8 || win.closed) {
@@ -78,6 +79,8 @@ int on_exec(struct bpf_perf_event_data *ctx)
 	h->slot = slot;
 	h->value = reg_of(ctx, win.reg[slot]);
 	h->sp = ctx->regs.rsp;
+	/* the event's own time runs only while its thread does */
+	h->cpu_ns = bpf_perf_prog_read_value(ctx, &clock, sizeof(clock)) ? 0 : clock.running;
 	h->on_stack = 0;
 	bpf_probe_read_user(&h->on_stack, sizeof(h->on_stack), (void *)ctx->regs.rsp);
 	win.logged++;

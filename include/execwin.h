@@ -23,6 +23,7 @@ struct execwin_hit {
 	__u64 value; /* of the register asked for */
 	__u64 sp;
 	__u64 on_stack; /* at a function's entry: the return address */
+	__u64 cpu_ns;	/* of the thread since the window was armed */
 	__u32 slot, pad;
 };
 
@@ -39,7 +40,7 @@ struct execwin {
 	__u32 logged, surplus; /* surplus: hits after the end; they cost as well */
 	struct execwin_hit log[EXECWIN_LOG];
 };
-_Static_assert(sizeof(struct execwin_hit) == 40, "execwin_hit");
-_Static_assert(sizeof(struct execwin) == 104 + 40 * EXECWIN_LOG, "execwin");
+_Static_assert(sizeof(struct execwin_hit) == 48, "execwin_hit");
+_Static_assert(sizeof(struct execwin) == 104 + 48 * EXECWIN_LOG, "execwin");
 
 #endif

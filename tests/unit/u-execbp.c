@@ -111,6 +111,9 @@ static void test_ratio(void **state)
 		assert_true(w.cpu_ns != ~0ull && w.cpu_ns > 0 && w.cpu_ns <= w.ended - w.armed + 1000000);
 		for (uint32_t k = 0; k < w.count; k++) {
 			assert_true(w.hit[k].time >= (k ? w.hit[k - 1].time : 0));
+			/* the thread's own clock: runs with the wall's, or stands still */
+			assert_true(w.hit[k].cpu_ns > (k ? w.hit[k - 1].cpu_ns : 0) && w.hit[k].cpu_ns <= w.cpu_ns);
+			assert_true(w.hit[k].cpu_ns <= w.hit[k].time - w.armed + 1000000);
 			assert_in_range(w.hit[k].on_stack, w.hit[k].slot ? (uintptr_t)outer : (uintptr_t)start_child,
 					(w.hit[k].slot ? (uintptr_t)outer : (uintptr_t)start_child) + 300);
 			if (w.hit[k].slot)

@@ -17,6 +17,9 @@
 #define SLOW_SECONDS 0.1 /* of CPU time, and in it too few hits: its loops are to be timed themselves */
 #define SLOW_HITS 6
 #define TIMING_SHARE 0.001 /* of the time must hang below what is timed */
+#define WORTH_MIN 0.3	/* of what windows of late were worth */
+#define LEVEL_DROP 0.98
+#define LEVEL_SPEED 0.1
 #define MODERATE 20000.0 /* hits a second: what is inside may be timed as well */
 
 double plan_uncertain(const struct plan_link *l)
@@ -188,6 +191,8 @@ static double gain(const struct plan *p, const struct plan_link *l)
 	/* nothing comes of it, but it might */
 	if (l->rec.how == FMT_CL_RATE && l->x > SLOW_SECONDS && l->y < 2)
 		worth *= 0.02;
+	if (l->rec.how == FMT_CL_RATIO && l->windows >= 4 && l->x < 1)
+		worth *= 0.05;
 	return worth / ((2.0 * l->windows + 1) * (1 + 2.0 * l->fails) * cost_of(l));
 }
 
@@ -400,16 +405,11 @@ static uint32_t draw_caller(struct plan *p, uint32_t i)
 	return i;
 }
 
-bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
-		 struct plan_job *job)
+static bool job_at(struct plan *p, uint32_t i, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
 {
-	uint32_t i = plan_func_at(p, m, vaddr), link;
+	uint32_t link;
 	double total;
 
-	if (slots > EXECWIN_SLOTS)
-		slots = EXECWIN_SLOTS;
-	if (!slots)
-		return false;
 	if (i != PLAN_NONE && plan_uniform(p) >= RATE_PART) {
 		i = draw_caller(p, i);
 		link = plan_has_graph(&p->func[i]) ? draw_inner(p, i, &total) : PLAN_NONE;
@@ -417,4 +417,22 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 			return true;
 	}
 	return timing_job(p, slots, mapped, ctx, job);
+}
+
+bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
+		 struct plan_job *job)
+{
+	double worth = 0;
+
+	if (!slots || !job_at(p, plan_func_at(p, m, vaddr), slots > EXECWIN_SLOTS ? EXECWIN_SLOTS : slots, mapped, ctx, job))
+		return false;
+	for (unsigned i = 0; i < job->links; i++)
+		worth += gain(p, &p->link[job->link[i]]);
+	/* hits are scarce: where all is known, wait for a sample elsewhere */
+	if (worth < WORTH_MIN * p->level) {
+		p->level *= LEVEL_DROP;
+		return false;
+	}
+	p->level += LEVEL_SPEED * (worth - p->level);
+	return true;
 }

@@ -58,6 +58,7 @@ struct plan {
 	struct map call_at;   /* child's entry node << 32 | order of place -> link */
 	struct intern sites;
 	double total; /* recent, all functions */
+	double level; /* what a window was worth of late */
 	struct plan_timing *timing; /* nodes that could be timed, listed anew by plan_worth() */
 	uint32_t timings, timing_cap;
 	struct plan_stats stats;

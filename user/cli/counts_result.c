@@ -10,7 +10,6 @@
 #define LONGEST_TRIPS_NS 200000000
 #define NET_MIN 0.25 /* of a rate's time the hits must leave so much */
 #define FAST_MAX 3
-#define PREEMPTED 0.9
 
 struct seen {
 	struct plan *p;
@@ -195,7 +194,7 @@ static void rate_of(struct seen *s, unsigned slot)
 	const struct exec_window *w = s->w;
 	uint32_t link = s->job->link[slot];
 	struct plan_link *l = &s->p->link[link];
-	double wall = (double)(w->ended - w->armed), cpu = w->cpu_ns == ~0ull ? NAN : (double)w->cpu_ns, ns = cpu, traps = w->traps, child = w->hits[slot];
+	double ns = w->cpu_ns == ~0ull ? 0 : (double)w->cpu_ns, traps = w->traps, child = w->hits[slot];
 	uint64_t ended = w->ended;
 	bool full = w->hits[slot] >= s->job->slot[slot].limit;
 
@@ -206,11 +205,8 @@ static void rate_of(struct seen *s, unsigned slot)
 		while (full && last && w->hit[last].slot != slot)
 			last--;
 		ended = w->hit[last].time;
-		ns = ended > w->armed ? (double)(ended - w->armed) : 0;
+		ns = (double)w->hit[last].cpu_ns;
 		traps = last + 0.5;
-		/* between two looks at the thread's clock nobody knows when it was away */
-		if (cpu < PREEMPTED * wall)
-			return;
 		/* the hit that ends the time is not in it: n hits make n gaps only from one hit to another */
 		child = full ? child - 0.5 : child;
 	}
