@@ -126,7 +126,7 @@ static struct row synthetic(int draws, double noise, enum spread spread, bool of
 
 	C.n = beta.n = fixed.n = A.n = g1.n = L_far.n = A_far.n = 0;
 	opts.resamples = 0;
-	rng = seed;
+	rng = seed + (getenv("LOGCA_SEED") ? strtoull(getenv("LOGCA_SEED"), NULL, 0) : 0) * 0x9e3779b97f4a7c15ull;
 	for (int i = 0; i < draws; i++) {
 		struct logca t = draw_truth(offset);
 		bool dep = t.kind == LOGCA_DEP, far = dep && fabs(t.beta - 1) > .1 && shows(&t, LOGCA_L);

@@ -51,6 +51,7 @@ int curve_init(struct curve *c, const struct point_list *l, double pad_block, do
 		*part[i] = block + i * (n + 1);
 	c->scratch = c->y; /* the median's work space: y is rebuilt after every use */
 	c->n = n;
+	c->reach = CURVE_HUBER;
 	n = 0;
 	for (size_t i = 0; i < l->count; i++) {
 		if (l->at[i].switched)
@@ -250,7 +251,7 @@ void curve_fit_at(struct curve *c, unsigned columns, double beta, int rounds, st
 		s = curve_scale(c, 1e-4);
 		for (size_t i = 0; i < c->n; i++) {
 			double r = c->r[i], clipped = r > 1.5 ? 1.5 : r < -1.5 ? -1.5 : r;
-			double weight = fabs(r) > CURVE_HUBER * s ? CURVE_HUBER * s / fabs(r) : 1;
+			double weight = fabs(r) > c->reach * s ? c->reach * s / fabs(r) : 1;
 
 			c->w[i] = weight / (c->f[i] * c->f[i]);
 			c->y[i] = c->f[i] * (1 + clipped) - c->offset[i];

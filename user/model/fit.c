@@ -46,10 +46,16 @@ static void fit_host(struct fit_work *w, struct fit *out)
 	rho = curve_search(c, plain, 0, BETA_MAX, 27, 3, CURVE_HUBER * w->scale0, &w->f0);
 	out->bic_plain = bic(rho / s2, 2, c->n);
 	if (w->opts->no_offset)
-		return;
+		goto chosen;
 	rho = curve_search(c, offset, 0, BETA_MAX, 27, 3, CURVE_HUBER * w->scale0, &with);
 	out->bic_offset = bic(rho / s2, 3, c->n);
 	if (out->bic_offset < out->bic_plain && with.c[0] > 0)
+		w->f0 = with;
+chosen:
+	/* Choosing wants robustness, the values efficiency. */
+	c->reach = CURVE_FINAL;
+	curve_search(c, w->f0.columns, fmax(0, w->f0.beta - .1), w->f0.beta + .1, 13, 3, CURVE_FINAL * w->scale0, &with);
+	if (with.c[2] > 0)
 		w->f0 = with;
 	out->offset_used = w->f0.columns & CURVE_CONST;
 }
@@ -95,6 +101,8 @@ static void fit_accel(struct fit_work *w, struct fit *out)
 	out->bic_indep = bic(curve_rho(c, CURVE_HUBER * w->scale1) / s2, 2, c->n);
 	if (compare && with.c[1] > 0 && (w->opts->latency == FIT_DEP || out->bic_dep < out->bic_indep))
 		w->f1 = with;
+	c->reach = CURVE_FINAL;
+	curve_fit_at(c, w->f1.columns, beta, ACCEL_ROUNDS, &w->f1);
 }
 
 void fit_derive(const struct curve_fit *f0, const struct curve_fit *f1, double slope_known, struct logca *p)

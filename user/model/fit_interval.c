@@ -29,7 +29,7 @@ static double held(struct profile *p, double v)
 	for (size_t i = 0; i < c->n; i++)
 		c->offset[i] = p->known * c->g[i] + (p->of_slope ? v * c->g[i] : v * pow(c->g[i], p->w->f0.beta));
 	curve_fit_at(c, p->rest, p->w->f0.beta, REST_ROUNDS, &f);
-	return curve_rho(c, CURVE_HUBER * p->w->scale1) / p->w->scale1 / p->w->scale1;
+	return curve_rho(c, c->reach * p->w->scale1) / p->w->scale1 / p->w->scale1;
 }
 
 /* Between a value inside and one outside, both above 0. */
@@ -235,7 +235,7 @@ static void draw_once(struct fit_work *w, struct fit *out, double *d)
 	struct logca p;
 	int roots;
 
-	curve_search(&w->host, w->f0.columns, from, w->f0.beta + .12, 9, 1, CURVE_HUBER * w->scale0, &f0);
+	curve_search(&w->host, w->f0.columns, from, w->f0.beta + .12, 9, 1, w->host.reach * w->scale0, &f0);
 	if (out->zero_used) {
 		curve_fit_at(&w->zero, w->fz.columns, 1, REST_ROUNDS, &fz);
 		slope = fz.c[1];
