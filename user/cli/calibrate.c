@@ -22,7 +22,7 @@
 struct calibrate_cmd {
 	bool list, json, compare, quick, same_input, replace;
 	const char *output, *measure;
-	uint64_t min, max, calls;
+	uint64_t min, max, calls, seconds;
 };
 
 static const struct calibrate_cmd defaults = { .min = 16, .max = 32u << 20, .calls = 7 };
@@ -37,6 +37,7 @@ static const struct opt options[] = {
 	{ OPT_SIZE, 0, "min", AT(min), .arg = "SIZE", .help = "smallest size (16)" },
 	{ OPT_SIZE, 0, "max", AT(max), .arg = "SIZE", .help = "largest size (32M)" },
 	{ OPT_UINT, 0, "calls", AT(calls), .arg = "N", .help = "points a size (7); below 5 there are no good intervals" },
+	{ OPT_UINT, 0, "seconds", AT(seconds), .arg = "N", .help = "time for one accelerator; sizes it does not reach are left out (no limit)" },
 	{ OPT_BOOL, 0, "quick", AT(quick), .help = "up to 256K, 5 points: seconds instead of minutes" },
 	{ OPT_BOOL, 0, "same-input", AT(same_input), .help = "one input again and again, as a naive benchmark does" },
 	{ OPT_STRING, 0, "measure", AT(measure), .arg = "NAME,RUN", .help = "one side in this process, as CSV; used by calibrate itself" },
@@ -268,6 +269,7 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 	opts.max = o->quick && o->max > 256u << 10 ? 256u << 10 : o->max;
 	opts.calls = o->quick && o->calls > 5 ? 5 : (unsigned)o->calls;
 	opts.same_input = o->same_input;
+	opts.limit = (double)o->seconds;
 	opts.progress = progress;
 	if (load(file, &cat, &e))
 		return cli_fail(&e, EXIT_FAILED);
@@ -320,7 +322,8 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 /* The child of a family that measures each side in a process of its own. */
 static int measure_side(const struct calibrate_cmd *o, const struct calib_cases *cases)
 {
-	struct calib_opts opts = { .min = o->min, .max = o->max, .calls = (unsigned)o->calls, .seconds = 1, .same_input = o->same_input };
+	struct calib_opts opts = { .min = o->min, .max = o->max, .calls = (unsigned)o->calls, .seconds = 1, .same_input = o->same_input,
+				   .limit = (double)o->seconds };
 	const char *comma = strchr(o->measure, ',');
 	struct points pts = { 0 };
 	struct calib_session s;

@@ -26,6 +26,7 @@ const struct calib_opts calib_defaults = { .min = 16, .max = 32u << 20, .calls =
 #define POINT_NS 1e5	  /* what a point should last: the clock's own cost is then below 1 % */
 #define ROTATED (1u << 20) /* inputs rotate through this much: beyond what a predictor remembers */
 #define RETRIES 3
+#define SIZES_LEAST 10 /* whatever the time limit: a fit needs some */
 #define PASSES 5 /* behind one point of an elapsed time */
 
 void calib_note(struct calib_session *s, const char *fmt, ...)
@@ -325,6 +326,8 @@ int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts
 {
 	const struct calib_family *f = c->family;
 	size_t last = 0, checked = opts->max < 4096 ? opts->max : 4096;
+	uint64_t began;
+	unsigned sizes = 0;
 	int err;
 
 	*s = (struct calib_session){ .c = c, .opts = opts, .pts = pts };
@@ -335,13 +338,20 @@ int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts
 	err = f->open(s, e);
 	if (!err && f->check && (runs & 1u << RUN_HOST) && (runs & 1u << RUN_ACCEL))
 		err = f->check(s, s->pool, f->round ? f->round(s, checked) : checked, e);
+	began = calib_now();
 	for (size_t at = opts->min; !err && at <= opts->max && (!c->max || at <= c->max); at *= 2) {
 		size_t g = f->round ? f->round(s, at) : at;
 		double longest = 0;
 
 		if (!g || g == last)
 			continue;
+		/* the next size takes as long as all before it */
+		if (opts->limit > 0 && sizes >= SIZES_LEAST && 2 * (double)(calib_now() - began) > opts->limit * 1e9) {
+			calib_note(s, "sizes above %zu bytes were left out for want of time (--seconds %g)", last, opts->limit);
+			break;
+		}
 		last = g;
+		sizes++;
 		if (f->resize)
 			err = f->resize(s, g, e);
 		if (!err)

@@ -69,6 +69,7 @@ struct calib_opts {
 	size_t min, max;    /* sizes, powers of two between */
 	unsigned calls;	    /* points a size */
 	double seconds;	    /* a single call longer than this ends the sizes */
+	double limit;	    /* seconds for one accelerator, larger sizes are left out then; 0: none */
 	bool same_input;    /* one input again and again: what a repeated benchmark would show */
 	void (*progress)(void *ctx, const struct calib_case *c, size_t g, enum run_kind k);
 	void *ctx;

@@ -7,6 +7,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,6 +246,8 @@ static int judge(struct calib_session *s, enum run_kind k, const char *line, str
 	return 0;
 }
 
+#define TURNS 3
+
 static int spawn(const char *const *argv, const char *cap, pid_t *pid, struct err *e)
 {
 	int fd[2];
@@ -269,10 +272,10 @@ static int spawn(const char *const *argv, const char *cap, pid_t *pid, struct er
 	return fd[0];
 }
 
-static int measure_side(struct calib_session *s, enum run_kind k, struct err *e)
+static int measure_side(struct calib_session *s, enum run_kind k, unsigned count, bool first, struct err *e)
 {
-	char what[128], min[32], max[32], calls[32], block[65536];
-	const char *argv[] = { "accperf", "calibrate", "--measure", what, "--min", min, "--max", max, "--calls", calls,
+	char what[128], min[32], max[32], calls[32], limit[32], block[65536];
+	const char *argv[] = { "accperf", "calibrate", "--measure", what, "--min", min, "--max", max, "--calls", calls, "--seconds", limit,
 			       s->opts->same_input ? "--same-input" : NULL, NULL };
 	struct points side = { 0 };
 	char *text = NULL, *line, *rest;
@@ -286,7 +289,8 @@ static int measure_side(struct calib_session *s, enum run_kind k, struct err *e)
 	snprintf(what, sizeof(what), "%s,%s", s->c->name, run_kind_str(k));
 	snprintf(min, sizeof(min), "%zu", s->opts->min);
 	snprintf(max, sizeof(max), "%zu", s->opts->max);
-	snprintf(calls, sizeof(calls), "%u", s->opts->calls);
+	snprintf(calls, sizeof(calls), "%u", count);
+	snprintf(limit, sizeof(limit), "%.0f", s->opts->limit > 0 ? ceil(s->opts->limit / 2 * count / s->opts->calls) : 0);
 	fd = spawn(argv, k == RUN_HOST ? variants[s->c->variant].cap : NULL, &pid, e);
 	if (fd < 0)
 		return fd;
@@ -308,6 +312,8 @@ static int measure_side(struct calib_session *s, enum run_kind k, struct err *e)
 		if (rest)
 			*rest++ = 0;
 		size = strlen(line);
+		if (!first)
+			continue;
 		if (size > 2 && !strncmp(line + 2, "path", 4))
 			err = judge(s, k, line + 2, e);
 		else if (size > 2 && strncmp(line + 2, "caps", 4))
@@ -319,9 +325,18 @@ static int measure_side(struct calib_session *s, enum run_kind k, struct err *e)
 
 static int openssl_measure(struct calib_session *s, struct err *e)
 {
-	int err = measure_side(s, RUN_HOST, e);
+	int err = 0;
 
-	return err ? err : measure_side(s, RUN_ACCEL, e);
+	/* In turns, so that a machine that gets slower meanwhile does so for both. */
+	for (unsigned turn = 0, left = s->opts->calls; left && !err; turn++) {
+		unsigned count = turn < TURNS - 1 ? (left + TURNS - turn - 1) / (TURNS - turn) : left;
+
+		err = measure_side(s, RUN_HOST, count, turn == 0, e);
+		if (!err)
+			err = measure_side(s, RUN_ACCEL, count, turn == 0, e);
+		left -= count;
+	}
+	return err;
 }
 
 const struct calib_family calib_openssl = {
