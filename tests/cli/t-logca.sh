@@ -91,6 +91,21 @@ alike() {
 }
 if [ "$(id -u)" = 0 ] && pair; then
 	check "a profile's calls give the break-even of the program's own clock, within a factor of 1.5" alike
+	# job_host takes 200 ns + 2 ns/B; on this accelerator it would take 20 us + 0.2 ns/B: pays from 11 KB
+	echo '{"schema":"accperf.accelerators/1","accelerators":[{"name":"mine","unit":"ns","params":{"L":0,"o":20000,"C":2,"A":10,"beta":1,"latency":"indep"}},
+		{"name":"paper","unit":"cycles","params":{"L":0,"o":20000,"C":2,"A":10,"beta":1,"latency":"indep"}}]}' >cat.json
+	expect_status 0 "what if the calls went to an accelerator of the catalogue" accperf offload -i pair.data -x mine --catalogue cat.json --json
+	cp out what.json
+	check "its break-even, within a factor of 2; the host's calls only" bash -c 'jq ".what_if | length == 1 and (.[0] | (.name | endswith(\"cal_pair:job_host\")) and .pays == \"from\" and .from > 5500 and .from < 22000)" what.json | grep -x true'
+	check "how many are below and what they would lose, above and would gain" bash -c 'jq ".what_if[0] | .wrong_side > .4 and .wrong_side < .9 and .lost_ns > 0 and .lost_ns_per_call < 30000 and .gained_ns > 0 and .calls == 1200" what.json | grep -x true'
+	check "in words" bash -c 'accperf offload -i pair.data -x mine --catalogue cat.json | grep -q "would lose"'
+	check "a call site has its rate, sizes and times" bash -c 'jq "[.calls[] | .sites[0] | .calls_per_second > 0 and .time_ns.median > 0 and .size.median > 0] | length == 2 and all" what.json | grep -x true'
+	expect_status 1 "an accelerator the catalogue does not have" accperf offload -i pair.data -x warp --catalogue cat.json
+	check "it says which it has" grep -q "it has: mine, paper" err
+	expect_status 1 "one whose times are in cycles" accperf offload -i pair.data -x paper --catalogue cat.json
+	check "says so" grep -q "is in cycles" err
+	expect_status 1 "no catalogue yet" env XDG_CONFIG_HOME=/nowhere accperf offload -i pair.data -x mine
+	check "says what makes one" grep -q "accperf calibrate" err
 	expect_status 1 "a profile without the host's side" accperf logca fit pair.data --host no_such_call
 	check "says what the profile has" grep -q "no timed calls of the host variant.*cal_pair:job_accelerated" err
 else

@@ -44,17 +44,6 @@ static const struct opt options[] = {
 	OPT_END
 };
 
-static const char *default_path(char *path, size_t size)
-{
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-
-	if (config && *config)
-		snprintf(path, size, "%s/accperf/accelerators.json", config);
-	else
-		snprintf(path, size, "%s/.config/accperf/accelerators.json", home && *home ? home : ".");
-	return path;
-}
-
 static int make_parents(const char *path, struct err *e)
 {
 	char dir[PATH_MAX];
@@ -260,7 +249,7 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 	struct calib_opts opts = calib_defaults;
 	struct catalogue cat, done = { 0 };
 	char path[PATH_MAX];
-	const char *file = o->output ? o->output : default_path(path, sizeof(path));
+	const char *file = o->output ? o->output : logca_own_catalogue(path, sizeof(path));
 	unsigned measured = 0, skipped = 0, failed = 0;
 	struct err e = { 0 };
 	AUTO_BUF(out);

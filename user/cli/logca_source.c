@@ -33,6 +33,17 @@ int logca_slurp(const char *path, struct buf *out, struct err *e)
 	return err;
 }
 
+const char *logca_own_catalogue(char *path, size_t size)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (config && *config)
+		snprintf(path, size, "%s/accperf/accelerators.json", config);
+	else
+		snprintf(path, size, "%s/.config/accperf/accelerators.json", home && *home ? home : ".");
+	return path;
+}
+
 static void names_of(const struct catalogue *c, char *text, size_t size)
 {
 	size_t used = 0;

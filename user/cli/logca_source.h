@@ -30,6 +30,8 @@ int logca_source_load(struct logca_source *s, const struct logca_request *r, boo
 void logca_source_release(struct logca_source *s);
 /* The offload calls of a profile as points. */
 int logca_profile_points(const char *path, const struct logca_request *r, struct points *pts, struct err *e);
+/* Where `accperf calibrate` keeps what it measured. */
+const char *logca_own_catalogue(char *path, size_t size);
 /* The whole file, at most 256 MB. */
 int logca_slurp(const char *path, struct buf *out, struct err *e);
 

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/offload_whatif.h"
 #include "cli/page.h"
 #include "model/fit.h"
 #include "view/offload.h"
 
 struct offload_cmd {
-	const char *input;
+	const char *input, *accelerator, *catalogue;
 	bool json, pager, all;
 };
 
@@ -22,6 +23,9 @@ static const struct offload_cmd defaults = { .input = "accperf.data", .pager = t
 static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
 	{ OPT_BOOL, 'A', "all", AT(all), .help = "every call in full, not only the six that take most time" },
+	{ OPT_STRING, 'x', "accelerator", AT(accelerator), .arg = "NAME,...",
+	  .help = "what if the calls went to these of the catalogue: break-even, what would be lost and gained" },
+	{ OPT_STRING, 0, "catalogue", AT(catalogue), .arg = "FILE", .help = "the catalogue (the one `accperf calibrate` keeps)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.offload/1" },
 	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
 	OPT_END
@@ -97,17 +101,26 @@ static int show(const struct offload_cmd *o, const struct profile *p, const stru
 	struct offload_verdict *verdicts = calloc(16, sizeof(*verdicts));
 	struct text_style style = page_style();
 	struct offload_view v = { .file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6 };
+	struct whatif_list what = { 0 };
 	AUTO_BUF(out);
-	int r;
+	int r = 0;
 
 	if (!verdicts)
 		return err_set(e, -ENOMEM, "out of memory");
+	if (o->accelerator)
+		r = whatif_all(&what, s, o->catalogue, o->accelerator, e);
+	if (r)
+		goto out;
+	v.whatif = what.at;
+	v.whatif_cnt = what.count;
 	v.verdicts_cnt = judge_all(s, verdicts, 16);
 	if (o->json)
 		offload_json(&v, &out);
 	else
 		offload_text(&v, &style, &out);
 	r = page_write(&out, o->pager && !o->json, e);
+out:
+	whatif_release(&what);
 	free(verdicts);
 	return r;
 }
@@ -165,9 +178,12 @@ CLI_COMMAND(offload) = {
 		   "\n"
 		   "Where a name was recorded in both variants, host and accelerated (--offload-probe, or the markers\n"
 		   "of accperf_probe.h), LogCA is fitted to them, and the break-even and what the calls on the wrong\n"
-		   "side of it lose are printed.",
+		   "side of it lose are printed. What calls that run on the host would be worth on an accelerator that\n"
+		   "`accperf calibrate` has measured, here or elsewhere, --accelerator says: the measured times of the\n"
+		   "calls against the catalogue's o + Lat(g) + X(g) at their sizes.",
 	.examples = "accperf record --offload auto -p 1234\tRecord the calls of a running process\n"
 		    "accperf offload\tWhat they were\n"
+		    "accperf offload -x deflate-isal/zlib\tWould ISA-L pay for these calls?\n"
 		    "accperf offload --json | jq '.calls[] | [.name, .calls]'\tFor a script\n",
 	.schemas = schemas,
 };

@@ -249,6 +249,7 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 {
 	struct offload_item *it = item_of(k, c->api);
 	double w = c->weight > 0 && c->weight < 1e9 ? c->weight : 1, bytes = NAN;
+	struct offload_site *site = NULL;
 
 	if (!it)
 		return;
@@ -274,13 +275,21 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 	}
 	it->inside += c->flags & FMT_CALL_INSIDE ? w : 0;
 	it->late += c->flags & FMT_CALL_LATE ? w : 0;
+	for (size_t i = 0; c->site && i < it->sites_cnt && i < OFFLOAD_SITES_TIMED; i++)
+		if (it->sites[i].stack == c->site)
+			site = &it->sites[i];
 	if (bytes >= 0)
 		spread_add(&it->bytes, bytes, w);
+	if (bytes >= 0 && site)
+		spread_add(&site->bytes_of, bytes, w);
 	spread_add(&it->submit, (double)c->submit_ns, c->submit_ns ? w : 0);
 	if (!(c->flags & FMT_CALL_TIMED))
 		return;
-	if (!(c->flags & FMT_CALL_LATE))
+	if (!(c->flags & FMT_CALL_LATE)) {
 		spread_add(&it->time, (double)c->busy_ns, w);
+		if (site)
+			spread_add(&site->time, (double)c->busy_ns, w);
+	}
 	if (bytes > 0 && !(c->flags & (FMT_CALL_FAILED | FMT_CALL_LATE)))
 		keep_sample(k, it, &(struct offload_sample){ bytes, (double)c->busy_ns, c->flags & FMT_CALL_SWITCHED });
 }
@@ -395,6 +404,35 @@ static void fold_totals(struct summary_private *k)
 			site->ns += ns;
 		}
 	}
+}
+
+static int by_calls(const void *a, const void *b)
+{
+	const struct offload_site *x = a, *y = b;
+
+	return x->calls < y->calls ? 1 : x->calls > y->calls ? -1 : 0;
+}
+
+/* Before the calls are walked: which sites are worth a distribution. */
+static void fold_sites(struct summary_private *k)
+{
+	fold_totals(k);
+	for (size_t i = 0; i < k->items_cnt; i++)
+		if (k->items[i].sites_cnt)
+			qsort(k->items[i].sites, k->items[i].sites_cnt, sizeof(struct offload_site), by_calls);
+}
+
+static void free_item(struct offload_item *it)
+{
+	for (size_t i = 0; i < it->sites_cnt; i++) {
+		free(it->sites[i].time.bins);
+		free(it->sites[i].bytes_of.bins);
+	}
+	free(it->time.bins);
+	free(it->bytes.bins);
+	free(it->submit.bins);
+	free(it->samples);
+	free(it->sites);
 }
 
 static void fold_hists(struct summary_private *k)
@@ -568,13 +606,6 @@ static int by_time(const void *a, const void *b)
 	return i < j ? 1 : i > j ? -1 : strcmp(x->name, y->name);
 }
 
-static int by_calls(const void *a, const void *b)
-{
-	const struct offload_site *x = a, *y = b;
-
-	return x->calls < y->calls ? 1 : x->calls > y->calls ? -1 : 0;
-}
-
 static void finish(struct summary_private *k, struct offload_summary *s)
 {
 	size_t kept = 0;
@@ -583,14 +614,11 @@ static void finish(struct summary_private *k, struct offload_summary *s)
 
 	if (s->two_costs)
 		hot = fmin(hot, s->cost.emulated_low / s->cost.emulated_call_ns);
-	fold_totals(k);
 	fold_hists(k);
 	for (size_t i = 0; i < k->items_cnt; i++) {
 		/* Measured on ourselves; an inner call costs less than an outer one, and in a program that
 		 * keeps the caches busy (deflate of small blocks) a hit was seen to cost twice as much. */
 		scale(k, &k->items[i], 0.9 * fmax(0, fmin(hot, 1)), 2);
-		if (k->items[i].sites_cnt)
-			qsort(k->items[i].sites, k->items[i].sites_cnt, sizeof(struct offload_site), by_calls);
 		s->calls_total += k->items[i].calls;
 	}
 	for (size_t i = 0; i < k->windows_cnt; i++) {
@@ -609,11 +637,7 @@ static void finish(struct summary_private *k, struct offload_summary *s)
 			k->items[kept++] = *it;
 			continue;
 		}
-		free(it->time.bins);
-		free(it->bytes.bins);
-		free(it->submit.bins);
-		free(it->samples);
-		free(it->sites);
+		free_item(it);
 	}
 	k->items_cnt = kept;
 	if (kept)
@@ -663,9 +687,11 @@ struct offload_summary *offload_summary_load(const char *path, struct err *e)
 		while ((r = store_next(k->reader, &c, e)) > 0)
 			take_chunk(k, s, &c, pass);
 		store_rewind(k->reader);
-		if (!pass && s->has_cost) {
+		if (pass)
+			continue;
+		if (s->has_cost)
 			take_cost(k, s);
-		}
+		fold_sites(k);
 	}
 	if (r >= 0 && k->failed)
 		r = err_set(e, k->failed, "%s: out of memory reading the offload calls", path);
@@ -684,13 +710,8 @@ void offload_summary_free(struct offload_summary *s)
 	if (!s)
 		return;
 	k = s->priv;
-	for (size_t i = 0; i < k->items_cnt; i++) {
-		free(k->items[i].time.bins);
-		free(k->items[i].bytes.bins);
-		free(k->items[i].submit.bins);
-		free(k->items[i].samples);
-		free(k->items[i].sites);
-	}
+	for (size_t i = 0; i < k->items_cnt; i++)
+		free_item(&k->items[i]);
 	free(k->items);
 	free(k->apis);
 	free(k->totals);

@@ -29,7 +29,9 @@ struct offload_site {
 	uint32_t pid;	/* one that called from there */
 	uint32_t stack; /* id; 0 unknown */
 	double calls, bytes, ns;
+	struct spread time, bytes_of; /* from records, weighted; of the OFFLOAD_SITES_TIMED with most calls */
 };
+#define OFFLOAD_SITES_TIMED 16
 
 struct offload_octave { /* calls of 2^(k-1) <= bytes < 2^k; [0]: 0 bytes */
 	double calls, bytes;

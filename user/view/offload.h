@@ -28,12 +28,29 @@ struct offload_verdict {
 	double accelerated_calls;
 };
 
+/* A call measured on the host, had it gone to an accelerator of a catalogue. */
+struct offload_whatif {
+	const struct offload_item *item;
+	const char *accelerator, *device; /* device may be NULL */
+	bool known;	/* else why_not */
+	bool fitted;	/* payoff, gmin, gmax, fit_error: too few sizes otherwise, why_not says */
+	char why_not[240];
+	struct logca_payoff payoff;
+	double gmin, gmax, fit_error;
+	double calls;	/* of the whole recording */
+	bool at_least;	/* they are a lower bound */
+	double below, outside; /* shares of the calls: would lose; of a size the accelerator was not measured at */
+	double lost_ns, gained_ns; /* per call that would lose, that would gain */
+};
+
 struct offload_view {
 	const char *file;
 	const struct profile *profile;
 	const struct offload_summary *summary;
 	const struct offload_verdict *verdicts;
 	size_t verdicts_cnt;
+	const struct offload_whatif *whatif;
+	size_t whatif_cnt;
 	size_t limit; /* items shown in full; 0: all */
 };
 
@@ -42,6 +59,7 @@ double offload_rate(const struct offload_item *it, double calls);		       /* per
 double offload_bandwidth(const struct offload_item *it);			       /* bytes per ns; NaN */
 /* "main (prog)" of a site's caller; NULL: unknown. */
 const struct profile_function *offload_caller(const struct offload_view *v, const struct offload_site *site);
+double offload_site_scale(const struct offload_item *it); /* a site's calls counted to all; NaN: unknown */
 const char *offload_variant_str(uint32_t variant); /* NULL: not told */
 const char *offload_design(const struct offload_item *it);
 

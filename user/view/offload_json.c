@@ -96,6 +96,11 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 		json_f64(j, "calls", it->sites[i].calls);
 		json_f64(j, "bytes", it->sites[i].bytes);
 		json_f64(j, "ns", it->sites[i].ns);
+		json_f64(j, "calls_per_second", offload_rate(it, it->sites[i].calls * offload_site_scale(it)));
+		json_f64(j, "cpu_share", it->host_ns > 0 ? offload_cpu_share(v, it) * it->sites[i].ns / it->host_ns : NAN);
+		json_f64(j, "bytes_per_ns", it->sites[i].ns > 0 && it->kind == FMT_OK_CALL ? it->sites[i].bytes / it->sites[i].ns : NAN);
+		spread(j, "time_ns", &it->sites[i].time);
+		spread(j, "size", &it->sites[i].bytes_of);
 		json_end(j);
 	}
 	json_end(j);
@@ -131,6 +136,30 @@ static void verdict(struct json *j, const struct offload_verdict *d)
 	json_end(j);
 }
 
+static void whatif(struct json *j, const struct offload_whatif *w)
+{
+	json_obj(j, NULL);
+	json_str(j, "api", w->item->api);
+	json_str(j, "name", w->item->name);
+	json_str(j, "library", w->item->library);
+	json_str(j, "accelerator", w->accelerator);
+	json_str(j, "device", w->device);
+	json_str(j, "why_not", *w->why_not ? w->why_not : NULL);
+	json_str(j, "pays", w->fitted ? verdict_str(w->payoff.verdict) : NULL);
+	json_f64(j, "from", w->fitted ? w->payoff.from : NAN);
+	json_f64(j, "to", w->fitted ? w->payoff.to : NAN);
+	json_f64(j, "fit_error", w->fit_error);
+	json_f64(j, "calls", w->calls);
+	json_bool(j, "calls_at_least", w->at_least);
+	json_f64(j, "wrong_side", w->known ? w->below : NAN);
+	json_f64(j, "outside", w->outside);
+	json_f64(j, "lost_ns_per_call", w->known ? w->lost_ns : NAN);
+	json_f64(j, "lost_ns", w->known ? w->lost_ns * w->below * w->calls : NAN);
+	json_f64(j, "gained_ns_per_call", w->known ? w->gained_ns : NAN);
+	json_f64(j, "gained_ns", w->known ? w->gained_ns * (1 - w->below - w->outside) * w->calls : NAN);
+	json_end(j);
+}
+
 void offload_json(const struct offload_view *v, struct buf *out)
 {
 	const struct offload_summary *s = v->summary;
@@ -159,6 +188,10 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	json_arr(&j, "verdicts");
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
 		verdict(&j, &v->verdicts[i]);
+	json_end(&j);
+	json_arr(&j, "what_if");
+	for (size_t i = 0; i < v->whatif_cnt; i++)
+		whatif(&j, &v->whatif[i]);
 	json_end(&j);
 	json_arr(&j, "counters");
 	for (size_t i = 0; i < v->profile->counter_count; i++) {
@@ -194,4 +227,5 @@ const char offload_schema[] =
 	"\"probe_class\":{\"enum\":[\"stepped\",\"emulated\",\"mixed\",null]},"
 	"\"time_upper_bound\":{\"type\":\"boolean\",\"description\":\"the probe's class is unknown: the smaller cost was taken off\"},"
 	"\"time_ns\":{\"type\":\"object\"},\"bytes\":{\"type\":\"object\"},\"histogram\":{\"type\":\"array\"},\"sites\":{\"type\":\"array\"}}}},"
+	"\"what_if\":{\"type\":\"array\",\"description\":\"--accelerator: each host call against each; wrong_side, outside: shares of its calls that would lose, that are of a size the accelerator was not measured at; times per call and in all\"},"
 	"\"verdicts\":{\"type\":\"array\"},\"counters\":{\"type\":\"array\"}}}";

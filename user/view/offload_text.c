@@ -296,6 +296,42 @@ static void times(const struct offload_view *v, const struct offload_item *it, s
 		buf_addf(out, "    %.0f inside a call of another API, whose time holds theirs\n", it->inside);
 }
 
+double offload_site_scale(const struct offload_item *it)
+{
+	return it->calls ? it->estimate / (double)it->calls : NAN;
+}
+
+static void site_figures(const struct offload_view *v, const struct offload_item *it, const struct offload_site *s, struct buf *out)
+{
+	double rate = offload_rate(it, s->calls * offload_site_scale(it)), share = offload_cpu_share(v, it) * s->ns / it->host_ns;
+
+	buf_addstr(out, "                  ");
+	if (rate >= 0) {
+		count(out, rate);
+		buf_addstr(out, " a second, ");
+	}
+	if (s->bytes_of.total > 0) {
+		buf_addstr(out, "median ");
+		size(out, spread_quantile(&s->bytes_of, 0.5));
+		buf_addstr(out, ", ");
+	}
+	if (s->time.total > 0) {
+		duration(out, spread_quantile(&s->time, 0.5));
+		buf_addstr(out, " (90 % below ");
+		duration(out, spread_quantile(&s->time, 0.9));
+		buf_addstr(out, "), ");
+	} else if (s->calls > 0 && it->kind != FMT_OK_KERNEL) {
+		buf_addstr(out, "mean ");
+		duration(out, s->ns / s->calls);
+		buf_addstr(out, ", ");
+	}
+	if (share >= 0)
+		buf_addf(out, "%.1f %% CPU", share * 100);
+	else
+		buf_addstr(out, "CPU unknown");
+	buf_addch(out, '\n');
+}
+
 static void sites(const struct offload_view *v, const struct offload_item *it, struct buf *out)
 {
 	size_t n = it->sites_cnt < SITES ? it->sites_cnt : SITES;
@@ -318,9 +354,71 @@ static void sites(const struct offload_view *v, const struct offload_item *it, s
 		} else {
 			buf_addstr(out, "(others)\n");
 		}
+		site_figures(v, it, &it->sites[i], out);
 	}
 	if (it->sites_cnt > n)
 		buf_addf(out, "                  and %zu more places\n", it->sites_cnt - n);
+}
+
+static void payoff(const struct logca_payoff *p, double gmin, double gmax, double error, struct buf *out)
+{
+	buf_addstr(out, "    ");
+	switch (p->verdict) {
+	case LOGCA_ALWAYS: buf_addstr(out, "the accelerator is faster at every size seen"); break;
+	case LOGCA_NEVER: buf_addstr(out, "the accelerator is slower at every size seen"); break;
+	case LOGCA_FROM: buf_addstr(out, "the accelerator is faster from "); size(out, p->from); break;
+	case LOGCA_UNTIL: buf_addstr(out, "the accelerator is faster up to "); size(out, p->to); break;
+	case LOGCA_BETWEEN: buf_addstr(out, "the accelerator is faster between "); size(out, p->from); buf_addstr(out, " and "); size(out, p->to); break;
+	case LOGCA_OUTSIDE: buf_addstr(out, "the two sides were not seen at common sizes"); break;
+	}
+	buf_addf(out, ";\n    sizes seen ");
+	size(out, gmin);
+	buf_addstr(out, " to ");
+	size(out, gmax);
+	buf_addf(out, ", mean error of the fit %.1f %%\n", error * 100);
+}
+
+static void whatif(const struct offload_whatif *w, const struct text_style *style, struct buf *out)
+{
+	double win = 1 - w->below - w->outside;
+
+	text_hue_on(out, style, TEXT_BOLD);
+	buf_addstr(out, "\nWhat if ");
+	title(w->item, out);
+	buf_addstr(out, " went to ");
+	text_name(out, w->accelerator, 0, 0);
+	text_hue_off(out, style, TEXT_BOLD);
+	buf_addch(out, '\n');
+	if (w->device) {
+		buf_addstr(out, "    ");
+		text_name(out, w->device, 76, 0);
+		buf_addch(out, '\n');
+	}
+	if (w->fitted)
+		payoff(&w->payoff, w->gmin, w->gmax, w->fit_error, out);
+	else if (w->known)
+		buf_addstr(out, "    no break-even, the sizes are too few for a curve: compared at these\n");
+	if (!w->known) {
+		buf_addstr(out, "    not known: ");
+		text_wrap(out, w->why_not, 15, 4, style->width);
+		return;
+	}
+	if (w->below > 0) {
+		buf_addf(out, "    %.1f %% of the calls are on the wrong side: each would lose ", w->below * 100);
+		duration(out, w->lost_ns);
+		buf_addf(out, ",\n    %s", w->at_least ? "at least " : "");
+		duration(out, w->lost_ns * w->below * w->calls);
+		buf_addstr(out, " in all\n");
+	}
+	if (win > 1e-9) {
+		buf_addf(out, "    %.1f %% would gain ", win * 100);
+		duration(out, w->gained_ns);
+		buf_addf(out, " each, %s", w->at_least ? "at least " : "");
+		duration(out, w->gained_ns * win * w->calls);
+		buf_addstr(out, " in all\n");
+	}
+	if (w->outside > 0)
+		buf_addf(out, "    %.1f %% are of sizes the accelerator was not measured at: nothing is said of them\n", w->outside * 100);
 }
 
 static void verdict(const struct offload_verdict *d, const struct text_style *style, struct buf *out)
@@ -331,28 +429,19 @@ static void verdict(const struct offload_verdict *d, const struct text_style *st
 	text_hue_off(out, style, TEXT_BOLD);
 	buf_addch(out, '\n');
 	if (!d->fitted) {
-		buf_addf(out, "    not fitted: %s\n", d->why_not);
+		buf_addstr(out, "    not fitted: ");
+		text_wrap(out, d->why_not, 16, 4, style->width);
 		return;
 	}
-	buf_addstr(out, "    ");
-	switch (d->payoff.verdict) {
-	case LOGCA_ALWAYS: buf_addstr(out, "the accelerator is faster at every size seen"); break;
-	case LOGCA_NEVER: buf_addstr(out, "the accelerator is slower at every size seen"); break;
-	case LOGCA_FROM: buf_addstr(out, "the accelerator is faster from "); size(out, d->payoff.from); break;
-	case LOGCA_UNTIL: buf_addstr(out, "the accelerator is faster up to "); size(out, d->payoff.to); break;
-	case LOGCA_BETWEEN: buf_addstr(out, "the accelerator is faster between "); size(out, d->payoff.from); buf_addstr(out, " and "); size(out, d->payoff.to); break;
-	case LOGCA_OUTSIDE: buf_addstr(out, "the two sides were not seen at common sizes"); break;
-	}
-	buf_addf(out, "; sizes seen ");
-	size(out, d->fit.gmin);
-	buf_addstr(out, " to ");
-	size(out, d->fit.gmax);
-	buf_addf(out, ", mean error of the fit %.1f %%\n", d->fit.error * 100);
+	payoff(&d->payoff, d->fit.gmin, d->fit.gmax, d->fit.error, out);
 	if (d->below > 0) {
 		buf_addf(out, "    %.1f %% of its accelerated calls are on the wrong side and lose ", d->below * 100);
 		duration(out, d->wasted_ns);
 		buf_addstr(out, " each, ");
-		duration(out, d->wasted_ns * d->below * d->accelerated_calls);
+		if (d->accelerated_calls >= 0)
+			duration(out, d->wasted_ns * d->below * d->accelerated_calls);
+		else
+			buf_addstr(out, "an unknown time");
 		buf_addstr(out, " in all\n");
 	}
 	for (unsigned i = 0; i < d->fit.notes && i < 3; i++) {
@@ -406,4 +495,6 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 	}
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
 		verdict(&v->verdicts[i], style, out);
+	for (size_t i = 0; i < v->whatif_cnt; i++)
+		whatif(&v->whatif[i], style, out);
 }
