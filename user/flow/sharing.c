@@ -134,7 +134,9 @@ static int judge(const struct flow_input *in, const struct touch *t, size_t n, c
 	uint64_t from = a->first > b->first ? a->first : b->first, to = a->last < b->last ? a->last : b->last;
 	struct user both[2] = { { .tid = a->tid, .first = UINT64_MAX }, { .tid = b->tid, .first = UINT64_MAX } };
 	const struct in_object *obj = NULL;
-	struct shared_line *l;
+	struct shared_line *l, *before = out->line_count && out->line[out->line_count - 1].addr == t->line * LINE &&
+						 out->line[out->line_count - 1].user[0].pid == t->pid ? &out->line[out->line_count - 1] : NULL;
+	double cost;
 
 	/* memory that one thread gave back and another was given is not shared: only while both use it */
 	for (size_t i = 0; i < n; i++)
@@ -148,11 +150,21 @@ static int judge(const struct flow_input *in, const struct touch *t, size_t n, c
 	}
 	if (!seen_well(&both[0]) || !seen_well(&both[1]))
 		return 0;
+	cost = both[0].accesses < both[1].accesses ? both[0].accesses : both[1].accesses;
+	if (before) {
+		before->pairs++;
+		if (cost > before->cost) {
+			before->cost = cost;
+			before->user[0] = described(in, &both[0]);
+			before->user[1] = described(in, &both[1]);
+		}
+		return 0;
+	}
 	if (!input_array_room((void **)&out->line, out->line_count, &out->line_cap, sizeof(*out->line)))
 		return -ENOMEM;
 	l = &out->line[out->line_count++];
-	*l = (struct shared_line){ .addr = t->line * LINE, .user = { described(in, &both[0]), described(in, &both[1]) } };
-	l->cost = both[0].accesses < both[1].accesses ? both[0].accesses : both[1].accesses;
+	*l = (struct shared_line){ .addr = t->line * LINE, .user = { described(in, &both[0]), described(in, &both[1]) },
+				   .pairs = 1, .cost = cost };
 	for (unsigned k = 0; k < LINE && !obj; k++)
 		if ((both[0].bytes | both[1].bytes) >> k & 1)
 			obj = in_object_at(in, t->pid, l->addr + k, from);

@@ -30,9 +30,12 @@ struct site_of {
 static uint32_t thread_of(struct renaming *r, uint32_t pid, uint32_t tid)
 {
 	bool added;
-	uint64_t *at = map_put(&r->thread_at, (uint64_t)pid << 32 | tid, &added);
 	struct flow_threads *t = r->out;
+	uint64_t *at;
 
+	if (!tid) /* inferred, not seen: of no thread in particular */
+		return r->in->unknown;
+	at = map_put(&r->thread_at, (uint64_t)pid << 32 | tid, &added);
 	if (!at)
 		return FLOW_NONE;
 	if (added) {

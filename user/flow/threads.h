@@ -32,7 +32,8 @@ struct shared_line {
 	uint64_t addr;
 	const char *object; /* NULL: none is known */
 	uint64_t offset;    /* of the line's first byte in it, or of the object in the line where that is less */
-	struct line_user user[2];
+	struct line_user user[2]; /* of the pairs of threads that do so, the one that accesses it most */
+	unsigned pairs;
 	double cost; /* accesses of the thread that has fewer: by this they are sorted */
 };
 

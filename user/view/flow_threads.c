@@ -31,6 +31,16 @@ static void byte_list(struct buf *out, uint64_t mask)
 	}
 }
 
+/* To two digits: a handful of samples says no more. */
+static uint64_t rounded(double v)
+{
+	double unit = 1;
+
+	while (v / unit >= 100)
+		unit *= 10;
+	return text_whole(text_whole(v / unit) * unit);
+}
+
 static void lines(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow_threads *t = v->threads;
@@ -55,6 +65,8 @@ static void lines(const struct flow_view *v, const struct text_style *s, struct 
 			if (l->offset)
 				buf_addf(out, "+%llu", (unsigned long long)l->offset);
 		}
+		if (l->pairs > 1)
+			buf_addf(out, "  (the busiest of %u pairs of threads)", l->pairs);
 		buf_addch(out, '\n');
 		for (int k = 0; k < 2; k++) {
 			const struct line_user *u = &l->user[k];
@@ -64,7 +76,7 @@ static void lines(const struct flow_view *v, const struct text_style *s, struct 
 			buf_addstr(out, u->written ? "writes " : "reads ");
 			byte_list(out, u->written ? u->written : u->bytes);
 			buf_addstr(out, ", about ");
-			text_count(out, text_whole(u->accesses));
+			text_count(out, rounded(u->accesses));
 			buf_addf(out, " accesses, %u samples\n", u->samples);
 		}
 	}
@@ -179,6 +191,7 @@ void flow_threads_json(const struct flow_view *v, struct json *j)
 			json_u64(j, "offset", l->offset);
 		else
 			json_null(j, "offset");
+		json_u64(j, "pairs", l->pairs);
 		json_arr(j, "threads");
 		json_user(j, &l->user[0]);
 		json_user(j, &l->user[1]);

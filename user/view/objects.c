@@ -81,10 +81,11 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 		ratio(out, f->mai, "");
 		buf_addch(out, '\n');
 	}
-	buf_addstr(out, "\nMAR: memory accesses per instruction; no stack: without those of the stack; stack: their part of all;\n"
-			"MAI: part of the program's accesses off the stack over part of its instructions, by which functions rank\n");
+	buf_addstr(out, "\nMAR: memory accesses per instruction; no stack: without those of the stack;\n"
+			"stack: their part of all; MAI, by which functions rank: part of the program's\n"
+			"accesses off the stack over part of its instructions\n");
 	if (o->inferred)
-		buf_addf(out, "%zu objects are ranges inferred from the addresses: blocks close to each other are one range\n", o->inferred);
+		buf_addf(out, "%zu objects are ranges inferred from the addresses: blocks close together are one\n", o->inferred);
 	if (o->exact) {
 		buf_addstr(out, "counted by the exact engine; ");
 	} else {
