@@ -147,9 +147,52 @@ static void check_graph(const struct cfg *c)
 	}
 }
 
+/* A walk along random edges: what is claimed to run once does, whatever cycles there are beside. */
+static unsigned walk_graph(const struct cfg *c)
+{
+	uint32_t ran[128] = { 0 }, at = 0, last = CFG_NONE;
+	unsigned checked = 0;
+
+	for (int step = 0; step < 400; step++) {
+		uint32_t l = c->block[at].loop;
+
+		/* what is over: loops that were left, and the iteration before this one */
+		for (uint32_t o = last == CFG_NONE ? CFG_NONE : c->block[last].loop; o != CFG_NONE; o = c->loop[o].parent) {
+			bool again = c->loop[o].header == at;
+
+			if (cfg_in_loop(c, at, o) && !again)
+				break;
+			for (uint32_t b = 0; b < c->blocks; b++) {
+				if (c->block[b].loop != o)
+					continue;
+				if (cfg_once(c, b)) {
+					assert_int_equal(ran[b], 1);
+					checked++;
+				}
+				ran[b] = 0;
+			}
+			if (again)
+				break;
+		}
+		assert_true(l == CFG_NONE || l < c->loops);
+		ran[at]++;
+		last = at;
+		if (!c->block[at].succs) {
+			for (uint32_t b = 0; b < c->blocks; b++)
+				if (c->block[b].loop == CFG_NONE && cfg_once(c, b)) {
+					assert_int_equal(ran[b], 1);
+					checked++;
+				}
+			break;
+		}
+		at = c->succ[c->block[at].succ + pick(c->block[at].succs)];
+	}
+	return checked;
+}
+
 static void test_random_graphs(void **state)
 {
-	unsigned loops = 0, irreducible = 0;
+	unsigned loops = 0, irreducible = 0, once = 0, knots = 0;
 
 	for (int round = 0; round < 400; round++) {
 		uint32_t n = 3 + pick(30);
@@ -168,6 +211,10 @@ static void test_random_graphs(void **state)
 		assert_int_equal(cfg_build(&code, BASE, BASE + n * 16, &c), 0);
 		assert_true(c.complete);
 		check_graph(&c);
+		for (int i = 0; i < 10; i++)
+			once += walk_graph(&c);
+		for (uint32_t b = 0; b < c.blocks; b++)
+			knots += !!(c.block[b].flags & CFG_KNOT);
 		loops += c.loops;
 		irreducible += c.irreducible;
 		cfg_release(&c);
@@ -175,6 +222,8 @@ static void test_random_graphs(void **state)
 	}
 	assert_true(loops > 500);
 	assert_true(irreducible > 50);
+	assert_true(knots > 100);
+	assert_true(once > 1000);
 }
 
 /* A nest as deep as it is long: what is quadratic does not end. */

@@ -30,6 +30,7 @@ enum cfg_block_flags {
 	CFG_TABLE = 16,	    /* an indirect jump whose table was read */
 	CFG_VIA_COLD = 32,  /* its successors include where the code that it jumps to comes back */
 	CFG_REACHED = 64,   /* from the entry, along known edges */
+	CFG_KNOT = 128,	    /* in the cycle around the anchor of its loop, or of the function: see cfg_loop.anchor */
 };
 
 struct cfg_block {
@@ -56,6 +57,9 @@ struct cfg_loop {
 	uint32_t preheader; /* the source of the only such edge, else CFG_NONE */
 	uint32_t bottleneck; /* every iteration, the last one too, passes it and what dominates it */
 	bool preheader_may_skip; /* it has other successors too */
+	/* Blocks of this loop, but of no inner one, may form a cycle of their own, which can be entered at
+	 * several places: a knot, no loop. The first such place met; CFG_NONE: no knot here. */
+	uint32_t anchor;
 };
 
 struct cfg_call {
@@ -85,7 +89,8 @@ struct cfg {
 	uint32_t bottleneck;  /* of the function: every run passes it */
 	uint32_t unresolved;  /* indirect jumps without a table */
 	uint32_t tables;
-	uint32_t irreducible; /* cycles that can be entered at several places: no loops here */
+	uint32_t irreducible; /* edges that close cycles which can be entered at several places: no loops */
+	uint32_t anchor;      /* of a knot that is in no loop; CFG_NONE */
 	bool complete;	      /* every edge is known */
 };
 

@@ -15,6 +15,8 @@ struct walk {
 	uint32_t *out;	  /* by number: the last number in its subtree */
 	uint32_t *semi, *label, *link, *stack;
 	uint32_t reached;
+	struct cfg_edge *knot; /* edges back up the spanning tree that are no loop's */
+	uint32_t knots, knot_cap;
 };
 
 static int walk_alloc(struct walk *w, struct cfg *c)
@@ -170,6 +172,21 @@ static bool is_latch(const struct cfg *c, uint32_t from, uint32_t header)
 	return cfg_dominates(c, header, from);
 }
 
+/* A way back up the spanning tree that is no loop's. */
+static int note_knot(struct walk *w, uint32_t from, uint32_t to)
+{
+	w->c->irreducible++;
+	if (w->knots == w->knot_cap) {
+		struct cfg_edge *e = realloc(w->knot, (w->knot_cap = w->knot_cap ? w->knot_cap * 2 : 16) * sizeof(*e));
+
+		if (!e)
+			return -ENOMEM;
+		w->knot = e;
+	}
+	w->knot[w->knots++] = (struct cfg_edge){ from, to };
+	return 0;
+}
+
 /* Loop of each header by depth-first number of the header, descending: inner ones come first. */
 static int collect_loops(struct walk *w, uint32_t *inner_of)
 {
@@ -193,9 +210,8 @@ static int collect_loops(struct walk *w, uint32_t *inner_of)
 			if (!(c->block[p].flags & CFG_REACHED))
 				continue;
 			if (!is_latch(c, p, h)) {
-				/* a way back up the spanning tree that is no loop's */
-				if (w->number[p] >= v && w->number[p] <= w->out[v])
-					c->irreducible++;
+				if (w->number[p] >= v && w->number[p] <= w->out[v] && note_knot(w, p, h))
+					return -ENOMEM;
 				continue;
 			}
 			heads = true;
@@ -214,7 +230,7 @@ static int collect_loops(struct walk *w, uint32_t *inner_of)
 				return -ENOMEM;
 			c->loop = l;
 		}
-		c->loop[n] = (struct cfg_loop){ .header = h, .parent = CFG_NONE, .preheader = CFG_NONE };
+		c->loop[n] = (struct cfg_loop){ .header = h, .parent = CFG_NONE, .preheader = CFG_NONE, .anchor = CFG_NONE };
 		c->block[h].loop = n;
 		while (top) {
 			uint32_t x = at[--top];
@@ -429,6 +445,84 @@ static void find_bottlenecks(struct cfg *c)
 	}
 }
 
+/* ---- knots ---- */
+
+static uint32_t *anchor_of(struct cfg *c, uint32_t loop)
+{
+	return loop == CFG_NONE ? &c->anchor : &c->loop[loop].anchor;
+}
+
+/* Blocks from (or to) which the anchor can be reached without leaving the loop or passing its header.
+ * mark: bit 1 forward, bit 2 backward. Steps are counted down for all knots together. */
+static void flood(const struct cfg *c, uint32_t loop, uint32_t anchor, uint8_t bit, uint8_t *mark, uint32_t *stack, uint32_t *steps)
+{
+	uint32_t top = 0, header = loop == CFG_NONE ? CFG_NONE : c->loop[loop].header;
+
+	mark[anchor] |= bit;
+	stack[top++] = anchor;
+	while (top) {
+		const struct cfg_block *b = &c->block[stack[--top]];
+		uint32_t n = bit == 1 ? b->succs : b->preds;
+
+		for (uint32_t i = 0; i < n && *steps; i++) {
+			uint32_t to = bit == 1 ? c->succ[b->succ + i] : c->pred[b->pred + i];
+
+			--*steps;
+			if (to == header || (mark[to] & bit) || (loop != CFG_NONE && !cfg_in_loop(c, to, loop)))
+				continue;
+			mark[to] |= bit;
+			stack[top++] = to;
+		}
+	}
+}
+
+/* Each edge belongs to the innermost loop around both of its ends; one anchor for each loop. */
+static int find_knots(struct walk *w)
+{
+	struct cfg *c = w->c;
+	uint32_t steps = 1u << 24;
+	uint8_t *mark = calloc(c->blocks, 1);
+	uint32_t *stack = malloc(c->blocks * sizeof(*stack)), *touched = malloc((w->knots + 1) * sizeof(*touched)), n = 0;
+	int rc = mark && stack && touched ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < w->knots && !rc; i++) {
+		uint32_t to = w->knot[i].to, l = c->block[w->knot[i].from].loop, *anchor;
+
+		while (l != CFG_NONE && !cfg_in_loop(c, to, l) && steps) {
+			steps--;
+			l = c->loop[l].parent;
+		}
+		anchor = anchor_of(c, l);
+		if (*anchor == CFG_NONE)
+			touched[n++] = l;
+		if (*anchor == CFG_NONE || w->number[to] < w->number[*anchor])
+			*anchor = to;
+	}
+	for (uint32_t i = 0; i < n && !rc && steps; i++) {
+		uint32_t l = touched[i], anchor = *anchor_of(c, l);
+
+		flood(c, l, anchor, 1, mark, stack, &steps);
+		flood(c, l, anchor, 2, mark, stack, &steps);
+		for (uint32_t b = 0; b < c->blocks && steps; b++) {
+			steps -= steps > 0;
+			if (mark[b] == 3 && (c->block[b].loop == l || b == anchor || (c->block[b].loop != CFG_NONE &&
+			    c->loop[c->block[b].loop].header == b && c->loop[c->block[b].loop].parent == l)))
+				c->block[b].flags |= CFG_KNOT;
+			mark[b] = 0;
+		}
+	}
+	/* too much to look at: nothing is known of any loop's blocks */
+	for (uint32_t l = 0; l < c->loops && !steps; l++)
+		if (c->loop[l].anchor == CFG_NONE)
+			c->loop[l].anchor = c->loop[l].header;
+	if (!steps && c->anchor == CFG_NONE)
+		c->anchor = 0;
+	free(mark);
+	free(stack);
+	free(touched);
+	return rc;
+}
+
 int cfg_loops_find(struct cfg *c)
 {
 	uint32_t *inner_of = malloc(c->blocks * sizeof(*inner_of));
@@ -442,10 +536,14 @@ int cfg_loops_find(struct cfg *c)
 	depth_first(&w);
 	dominators(&w);
 	number_tree(&w);
+	c->anchor = CFG_NONE;
 	rc = collect_loops(&w, inner_of);
-	free(w.order);
 	free(inner_of);
 	rc = rc ? rc : order_loops(c);
+	if (!rc && w.knots)
+		rc = find_knots(&w);
+	free(w.order);
+	free(w.knot);
 	rc = rc ? rc : list_members(c);
 	rc = rc ? rc : list_exits(c);
 	if (!rc)
@@ -463,8 +561,8 @@ bool cfg_once(const struct cfg *c, uint32_t block)
 		return true;
 	if (b->loop != CFG_NONE && c->loop[b->loop].header == block)
 		return true;
-	/* cycles that are no loops may run it again; unknown edges may pass it by */
-	if (!c->complete || c->irreducible)
+	/* a knot may run it again; unknown edges may pass it by */
+	if (!c->complete || (b->loop == CFG_NONE ? c->anchor : c->loop[b->loop].anchor) != CFG_NONE)
 		return false;
 	return cfg_dominates(c, block, b->loop == CFG_NONE ? c->bottleneck : c->loop[b->loop].bottleneck);
 }

@@ -154,6 +154,19 @@ static void add_link(struct runs *r, uint32_t parent, uint32_t child, uint32_t h
 	r->link[r->links++] = (struct runs_link){ .parent = parent, .child = child, .how = how, .loop = loop };
 }
 
+/* What a block's count is measured against: its loop's header, the entry, or, in a cycle that is no
+ * loop, the block that stands for that. */
+static uint32_t node_around(const struct runs *r, uint32_t block, uint32_t loop)
+{
+	const struct cfg *c = &r->cfg;
+	uint32_t anchor = loop == CFG_NONE ? c->anchor : c->loop[loop].anchor;
+
+	if (anchor != CFG_NONE && anchor != block && (c->block[block].flags & CFG_KNOT) && r->node_of[anchor] != CFG_NONE &&
+	    r->node_of[anchor] != r->node_of[block])
+		return r->node_of[anchor];
+	return loop == CFG_NONE ? 0 : r->node_of[c->loop[loop].header];
+}
+
 static void links(struct runs *r, uint32_t *budget)
 {
 	const struct cfg *c = &r->cfg;
@@ -168,7 +181,7 @@ static void links(struct runs *r, uint32_t *budget)
 			if (r->trips[k->loop].entry)
 				add_link(r, r->node_of[c->loop[k->loop].preheader], n, FMT_CL_TRIPS, k->loop);
 		}
-		add_link(r, around == CFG_NONE ? 0 : r->node_of[c->loop[around].header], n, FMT_CL_RATIO, CFG_NONE);
+		add_link(r, node_around(r, k->block, around), n, FMT_CL_RATIO, CFG_NONE);
 	}
 }
 
@@ -180,7 +193,7 @@ int runs_build(const struct block_code *code, uint64_t start, uint64_t end, uint
 	rc = cfg_build(code, start, end, &r->cfg);
 	if (rc)
 		return rc;
-	r->complete = r->cfg.complete && !r->cfg.irreducible;
+	r->complete = r->cfg.complete;
 	r->node = calloc(r->cfg.blocks + 1, sizeof(*r->node));
 	r->node_of = malloc((r->cfg.blocks + 1) * sizeof(*r->node_of));
 	r->link = calloc(2 * ((size_t)r->cfg.blocks + 1), sizeof(*r->link));

@@ -46,7 +46,7 @@ struct runs_link {
 
 struct runs {
 	struct cfg cfg;
-	bool complete; /* the graph tells all: complete and reducible */
+	bool complete; /* every edge is known */
 	struct runs_node *node; /* [0] is the entry */
 	uint32_t nodes;
 	uint32_t *node_of; /* by block; CFG_NONE: it never runs */

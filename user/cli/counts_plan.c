@@ -272,8 +272,12 @@ static void choose_clock(struct plan_func *f)
 {
 	double most = 0;
 
-	if (f->runs.complete)
+	if (f->runs.complete) {
+		/* a cycle that is no loop, around which the function spends its time */
+		if (f->runs.cfg.anchor != CFG_NONE && f->runs.node_of[f->runs.cfg.anchor] != CFG_NONE)
+			f->clock = f->runs.node_of[f->runs.cfg.anchor];
 		return;
+	}
 	for (uint32_t n = 1; n < f->runs.nodes; n++) {
 		if (f->runs.node[n].kind == FMT_CN_BLOCK && f->node_ns[n] > most) {
 			most = f->node_ns[n];
@@ -289,7 +293,7 @@ static void inner_links(struct plan *p, uint32_t i)
 	f->link = p->links;
 	for (uint32_t k = 0; k < f->runs.links; k++) {
 		const struct runs_link *r = &f->runs.link[k];
-		bool by_clock = f->clock != PLAN_NONE && !r->parent && r->child != f->clock && f->runs.node[r->child].kind == FMT_CN_BLOCK;
+		bool by_clock = !f->runs.complete && f->clock != PLAN_NONE && !r->parent && r->child != f->clock && f->runs.node[r->child].kind == FMT_CN_BLOCK;
 		uint32_t l = plan_add_link(p, r->how, i, by_clock ? f->clock : r->parent, i, r->child);
 
 		if (l == PLAN_NONE)
@@ -337,7 +341,7 @@ bool plan_build(struct plan *p, uint32_t i)
 		p->stats.unreadable += rc != -E2BIG;
 		return false;
 	}
-	f->rec.flags |= FMT_CF_GRAPH | (f->runs.complete ? FMT_CF_COMPLETE : 0);
+	f->rec.flags |= FMT_CF_GRAPH | (f->runs.complete && !f->runs.cfg.irreducible ? FMT_CF_COMPLETE : 0);
 	f->rec.blocks = f->runs.cfg.blocks;
 	f->rec.loops = f->runs.cfg.loops;
 	f->node = p->nodes;
