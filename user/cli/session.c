@@ -272,10 +272,13 @@ static int take_fresh(void *ctx, const struct sample *m)
 
 static int drain(struct session *s, uint64_t until)
 {
+	uint64_t last;
 	int err;
 
 	/* samples before side band: what a drained sample needs has then been drained, too */
 	err = sampler_read(s->sampler, take_fresh, s);
+	if (sampler_behind(s->sampler, &last) && last - SETTLE_NS < until)
+		until = last - SETTLE_NS;
 	if (err >= 0)
 		err = sideband_read(s->sideband, queue_push, s->queue);
 	return err < 0 ? err : queue_flush(s->queue, until, consume, s);
@@ -328,12 +331,13 @@ static void stop_all(struct session *s)
 
 int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
 {
-	uint64_t now = now_ns();
+	uint64_t now = now_ns(), last;
 	struct fmt_end end = { .time = now, .duration_ns = now - s->began, .reason = why, .exit_status = ~0u };
 	int err, status;
 
 	stop_all(s);
-	drain(s, UINT64_MAX);
+	while (drain(s, UINT64_MAX) >= 0 && sampler_behind(s->sampler, &last))
+		;
 	err = attr_finish(s->attr, e);
 	write_counters(s);
 	for (unsigned i = 0; i < s->part_count; i++)

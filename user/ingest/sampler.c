@@ -22,6 +22,9 @@
 #define CAP_PERFMON 38
 #endif
 
+/* Of one read: where samples come faster than they are worked off, the rest of the loop needs its turn. */
+#define READ_MAX 2048
+
 _Static_assert(SAMPLE_REGS == WREG_MAX, "struct sample holds every register of the wire record");
 
 struct sampler {
@@ -32,6 +35,8 @@ struct sampler {
 	unsigned count, cap;
 	sample_fn fn;
 	void *ctx;
+	unsigned left; /* records that this read may still take */
+	uint64_t last; /* time of the last one */
 	int cpus;
 	uint64_t *per_cpu;
 };
@@ -62,6 +67,7 @@ static int on_record(void *ctx, void *data, size_t size)
 	struct sampler *s = ctx;
 	const struct wire_sample *w = data;
 	struct sample out;
+	int err;
 
 	if (size < sizeof(*w) || w->h.kind != WIRE_SAMPLE || w->stack_bytes > size - sizeof(*w))
 		return 0;
@@ -87,7 +93,9 @@ static int on_record(void *ctx, void *data, size_t size)
 	}
 	if (w->h.flags & (WIRE_F_STACK_CUT | WIRE_F_STACK_FAULT))
 		out.flags |= SF_STACK_CUT;
-	return s->fn(s->ctx, &out);
+	s->last = out.time;
+	err = s->fn(s->ctx, &out);
+	return err < 0 || --s->left ? err : -EAGAIN;
 }
 
 struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
@@ -271,9 +279,19 @@ void sampler_want(struct sampler *s)
 
 int sampler_read(struct sampler *s, sample_fn fn, void *ctx)
 {
+	int err;
+
 	s->fn = fn;
 	s->ctx = ctx;
-	return ring_buffer__consume(s->ring);
+	s->left = READ_MAX;
+	err = ring_buffer__consume(s->ring);
+	return err == -EAGAIN && !s->left ? 0 : err;
+}
+
+bool sampler_behind(const struct sampler *s, uint64_t *last)
+{
+	*last = s->last;
+	return !s->left;
 }
 
 void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end)

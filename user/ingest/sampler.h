@@ -33,6 +33,8 @@ int sampler_fd(const struct sampler *s);
 /* The next sample wakes the reader at once. */
 void sampler_want(struct sampler *s);
 int sampler_read(struct sampler *s, sample_fn fn, void *ctx);
+/* The last read stopped at its bound; samples later than *last may still wait. */
+bool sampler_behind(const struct sampler *s, uint64_t *last);
 /* How far the stack of a thread reaches, learned by unwinding it completely; 0 forgets. */
 void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end);
 /* The offload probes' threads map: return addresses that probes hide are then put right. */
