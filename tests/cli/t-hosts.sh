@@ -42,7 +42,7 @@ armed() { # FILE PID: until the recorder was seen to hold a breakpoint
 	for i in $(seq 1500); do [ "$(./take_four "$1")" -lt 4 ] && return 0; sleep 0.02; done
 	return 1
 }
-start "$WORKLOADS/nthreads" 16 --loop; busy=$!
+start "$WORKLOADS/sixteen" --loop; busy=$!
 sleep 0.3
 for how in TERM KILL; do
 	accperf record -q -e soft --effort high -p $busy -o end.data 2>/dev/null & rec=$!

@@ -35,6 +35,7 @@ d8718da86f222252 motion
 da3e92bcdafd0021 audio
 cf6773583d09a487 json
 513b3a0d38af2ca4 copies
+0f6c75936b2c2d42 sixteen
 LIST
 
 for p in pipeline kv jpeg json; do
