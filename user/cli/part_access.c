@@ -465,7 +465,8 @@ static bool draw(struct access_part *p, const struct sample *s, struct draw *out
 		out->addr = (a->addr + next_random(p) % a->size) & ~(uint64_t)(p->o.watch_len - 1);
 	}
 	p->n.no_candidate += most < 0;
-	return most >= 0 && draws_take(&p->draws, most);
+	/* to be choosy pays only where windows are scarce */
+	return most >= 0 && (governor_plenty(&p->gov, GOV_HITS) || draws_take(&p->draws, most));
 }
 
 static void open_window(struct access_part *p, const struct draw *d, uint64_t now)

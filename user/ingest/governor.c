@@ -144,6 +144,11 @@ bool governor_allows(const struct governor *g, enum governor_account a, double n
 	return g->share[a] > 0 && g->balance[a] >= (ns < most ? ns : most);
 }
 
+bool governor_plenty(const struct governor *g, enum governor_account a)
+{
+	return g->share[a] > 0 && g->balance[a] >= worth(g, a, BALANCE_SECONDS / 2);
+}
+
 double governor_armed_slowdown(const struct governor *g)
 {
 	/* half a sample more than was seen: with few samples nothing is excluded yet */
