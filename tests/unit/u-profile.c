@@ -43,6 +43,46 @@ static void put_sample(struct store_writer *w, uint32_t stack, uint64_t period)
 	assert_int_equal(store_put(w, FMT_SAMPLE, &s, sizeof(s)), 0);
 }
 
+static void put_rate(struct store_writer *w, const char *source, double per_second)
+{
+	struct fmt_rate r = { .time = 5, .source = store_string(w, source), .per_second = per_second };
+
+	assert_int_equal(store_put(w, FMT_RATE, &r, sizeof(r)), 0);
+}
+
+/* Windows and bursts have rates of their own; the timer's is what the report states, as last set. And
+ * accesses count as samples only where there is nothing else. */
+static void rates_and_units(void **state)
+{
+	struct fmt_access a = { .time = 5, .pid = 1, .tid = 1, .stack = 3, .weight = 7, .flags = FMT_A_LOAD };
+	struct err e = { 0 };
+
+	for (int with_time = 0; with_time < 2; with_time++) {
+		struct store_writer *w = store_create(path, 0, &e);
+		struct profile *p;
+
+		store_meta(w, "imported", "perf.data");
+		put_rate(w, "soft", 199);
+		put_rate(w, "watch", 17);
+		put_rate(w, "soft", 150);
+		put_rate(w, "syscalls", 4);
+		if (with_time)
+			put_sample(w, 3, 10);
+		store_put(w, FMT_ACCESS, &a, sizeof(a));
+		a.flags |= FMT_A_TIME; /* drawn by the timer: no samples of their own */
+		store_put(w, FMT_ACCESS, &a, sizeof(a));
+		a.flags &= ~(uint32_t)FMT_A_TIME;
+		assert_int_equal(store_close(w, &e), 0);
+		p = profile_load(path, &e);
+		assert_non_null(p);
+		assert_float_equal(p->rate, 150, 0);
+		assert_int_equal(profile_unit(p), with_time ? PROFILE_TIME : PROFILE_ACCESSES);
+		assert_int_equal(p->samples[PROFILE_ACCESSES], 1);
+		assert_float_equal(p->weight[PROFILE_ACCESSES], 7, 0);
+		profile_free(p);
+	}
+}
+
 /* Uses before definitions, two ids for one function, an id that nothing defines. */
 static void order_does_not_matter(void **state)
 {
@@ -167,7 +207,7 @@ static void wilson_covers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(order_does_not_matter, setup, teardown),
+		cmocka_unit_test_setup_teardown(rates_and_units, setup, teardown), cmocka_unit_test_setup_teardown(order_does_not_matter, setup, teardown),
 		cmocka_unit_test_setup_teardown(variants_are_one, setup, teardown),
 		cmocka_unit_test(wilson),
 		cmocka_unit_test(wilson_covers),

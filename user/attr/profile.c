@@ -376,7 +376,9 @@ static int take_chunk(struct profile *p, struct store_chunk *c)
 
 	if (c->section == FMT_ACCESS) {
 		p->accesses += c->count;
-		return 0;
+		/* what was recorded here has samples of time; looking at each access would be for nothing */
+		if (!store_meta_get(p->priv->reader, "imported"))
+			return 0;
 	}
 	p->has_edges |= c->count && (c->section == FMT_X_EDGE || c->section == FMT_FLOW_EDGE);
 	if (c->section == FMT_STACK || c->section == FMT_SYMBOL) {

@@ -2,6 +2,7 @@
 #include "cli/part_sysio.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -27,6 +28,8 @@ struct sysio_part {
 	struct fmt_sysio *held;
 	size_t held_count, held_cap;
 	uint64_t bursts;
+	uint64_t rate_at, rate_bursts; /* when last looked at, and how many there were */
+	double rate;
 	uint64_t random;
 	int epoll, timer;
 };
@@ -190,8 +193,28 @@ int sysio_part_fd(const struct sysio_part *c)
 	return c->epoll;
 }
 
+/* How many bursts a second, where that has changed. */
+static void write_rate(struct sysio_part *c, uint64_t now)
+{
+	struct fmt_rate r = { .time = now, .source = store_string(session_store(c->s), "syscalls"), .period = c->plan.observed };
+
+	if (c->rate_at) {
+		r.per_second = (double)(c->bursts - c->rate_bursts) * 1e9 / (double)(now - c->rate_at);
+		if (fabs(r.per_second - c->rate) > 0.2 * c->rate) {
+			c->rate = r.per_second;
+			store_put(session_store(c->s), FMT_RATE, &r, sizeof(r));
+		}
+	}
+	c->rate_at = now;
+	c->rate_bursts = c->bursts;
+}
+
 void sysio_part_count(struct sysio_part *c)
 {
+	uint64_t now = now_ns();
+
+	if (now - c->rate_at > SECOND_NS / 2)
+		write_rate(c, now);
 	if (c->sysio)
 		sysio_stats(c->sysio, &c->stats);
 	session_count(c->s, "system calls that move memory", c->stats.calls - c->before.calls, false);
