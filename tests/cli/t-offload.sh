@@ -90,6 +90,11 @@ else
 	skip "io_uring" "not allowed here"
 fi
 
+# A shell that runs one program of some length in a child, and twenty that end at once.
+accperf record -q -o fork.data --offload zlib -- bash -c "for i in \$(seq 20); do (:); done; (exec $W/off_deflate 300 100000) | cat" >fork.json 2>/dev/null
+check "forked children: those followed and those that ended too soon are counted" [ "$(( $(counter fork.data 'offload: forked children followed') + $(counter fork.data 'offload: forked children that ended before they could be probed') ))" -ge 22 ]
+check "and the CPU time before their probes is said" is fork.data '[.counters[]|select(.name=="offload: CPU microseconds of forked children before they were probed")]|length==1'
+
 own() { accperf record -q -o own.data --offload-exact "${@:2}" -- "$W/off_own" "$1" 200 >own.json 2>own.err; }
 spec='off_own:encode(bytes=arg2)'
 own plain --offload-probe "$spec"
@@ -138,6 +143,12 @@ expect_status 2 "an argument that does not exist is wrong usage" accperf record 
 expect_status 3 "a function that is not there: degraded" accperf record -o no.data --offload-probe 'off_own:encodx(bytes=arg2)' -- "$W/off_own" plain 5
 check "and a sentence" grep -q "has no function 'encodx'" "$TMP/err"
 expect_status 3 "a library that is not there: degraded" accperf record -o no.data --offload-probe 'libnothere.so:f' -- "$W/off_own" plain 5
+# as where the CUDA runtime is linked into the program
+missing=; for a in cudart:libcudart hip:libamdhip64 qatzip:libqatzip qpl:libqpl; do /sbin/ldconfig -p | grep -q "${a#*:}" || missing="$missing ${a%:*}"; done
+if [ -z "$missing" ]; then skip "a library that no target has" "all are installed here"; else
+	expect_status 3 "a library that no target has:$missing: degraded" accperf record -o no.data --offload "$(tr ' ' , <<<"${missing# }")" -- "$W/off_own" plain 5
+	check "and a sentence for each that says what to do" [ "$(grep -c 'no target had a library of .*saw nothing; a copy linked into the program hides its names' "$TMP/err")" = "$(wc -w <<<"$missing")" ]
+fi
 cp "$W/off_own" stripped && strip stripped
 expect_status 0 "a stripped program: dynamic symbols suffice" accperf record -q -o strip.data --offload-exact --offload-probe 'stripped:encode(bytes=arg2)' -- ./stripped plain 50
 check "and counts" [ "$(got strip.data stripped:encode counted_calls)" = 50 ]

@@ -188,6 +188,44 @@ static void open_calls_are_never_zero_time(void **state)
 	calls_free(c);
 }
 
+/* Stamps that run backward give no time, least of all 2^64 ns. */
+static void backward_clocks(void **state)
+{
+	struct calls *c = fresh();
+
+	add(c, ev(PK_CALL, 100, 10, 0), &submit);
+	assert_false(got[0].flags & FMT_CALL_TIMED);
+	assert_int_equal(got[0].busy_ns, 0);
+	add(c, ev(PK_SUBMIT, 100, 102, 1), &submit);
+	add(c, ev(PK_WAIT, 101, 50, 1), &wait_queue);
+	calls_end(c);
+	assert_int_equal(got_cnt, 2);
+	assert_false(got[1].flags & FMT_CALL_TIMED);
+	assert_true(got[1].submit_ns < 10 * US && got[1].wait_ns == 0 && got[1].busy_ns == 0);
+	calls_free(c);
+}
+
+/* The thread that submitted is gone: its queue is waited for by another, or by nobody. */
+static void threads_die_in_between(void **state)
+{
+	struct calls *c = fresh();
+	struct offload_event wait = ev(PK_WAIT, 30, 100, 7);
+
+	add(c, ev(PK_SUBMIT, 10, 12, 7), &submit);
+	add(c, ev(PK_SUBMIT, 14, 16, 8), &submit);
+	wait.tid = 99;
+	add(c, wait, &wait_queue);
+	assert_int_equal(got_cnt, 1);
+	assert_true(got[0].flags & FMT_CALL_TIMED);
+	assert_int_equal(got[0].tid, 11);
+	calls_end(c);
+	assert_int_equal(got_cnt, 2);
+	assert_true(got[1].flags & FMT_CALL_OPEN);
+	assert_false(got[1].flags & FMT_CALL_TIMED);
+	assert_int_equal(calls_count(c)->open, 1);
+	calls_free(c);
+}
+
 static void each_probe_at_its_own_cost(void **state)
 {
 	struct calls_probe cheap = submit, dear = wait_queue, call = copy;
@@ -315,6 +353,8 @@ int main(void)
 		cmocka_unit_test(batches_are_upper_bounds),
 		cmocka_unit_test(events_stand_for_what_came_before),
 		cmocka_unit_test(copies_complete_their_queue),
+		cmocka_unit_test(backward_clocks),
+		cmocka_unit_test(threads_die_in_between),
 		cmocka_unit_test(per_thread_default_streams),
 		cmocka_unit_test(open_calls_are_never_zero_time),
 		cmocka_unit_test(each_probe_at_its_own_cost),

@@ -33,8 +33,7 @@ uint64_t session_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Of a process, ended or ours or not; 0: gone. */
-static uint64_t process_cpu(int pid)
+uint64_t session_process_cpu(int pid)
 {
 	struct timespec ts;
 	clockid_t clock;
@@ -50,7 +49,7 @@ uint64_t session_cpu(struct offload_session *s)
 	size_t pos = 0;
 
 	while (map_next(&s->pids, &pos, &pid, &last)) {
-		now = process_cpu((int)pid);
+		now = session_process_cpu((int)pid);
 		if (now > *last)
 			*last = now;
 		sum += *last;

@@ -163,6 +163,13 @@ static void give_open(struct calls *c, struct queue *q)
 	}
 }
 
+/* The stamps are of the monotonic clock, which no setting of the time steps; should they run backward
+ * all the same, the difference is no time. */
+static double elapsed(uint64_t from, uint64_t to)
+{
+	return (double)(int64_t)(to - from);
+}
+
 /* The time between two stamps without the probes' share; false: it is not above that share. */
 static bool clean_ns(double raw, double cost, uint64_t *ns)
 {
@@ -215,13 +222,13 @@ static struct fmt_call call_of(const struct calls *c, const struct offload_event
 		f.flags |= FMT_CALL_BLOCKED;
 	if (ev->flags & WO_KERNEL) {
 		f.flags |= FMT_CALL_ASYNC;
-		if (clean_ns((double)(ev->ret - ev->entry), 0, &f.busy_ns))
+		if (clean_ns(elapsed(ev->entry, ev->ret), 0, &f.busy_ns))
 			f.flags |= FMT_CALL_TIMED;
 		f.complete = ev->ret;
 		f.returned = 0;
 		return f;
 	}
-	clean_ns((double)(ev->ret - ev->entry), inside_of(c, p), &f.submit_ns);
+	clean_ns(elapsed(ev->entry, ev->ret), inside_of(c, p), &f.submit_ns);
 	if (clean_ns((double)ev->cpu, inside_of(c, p), &f.cpu_ns))
 		f.flags |= FMT_CALL_CPU;
 	return f;
@@ -319,7 +326,7 @@ static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until,
 		batch++;
 	if (!batch)
 		return 0;
-	known = clean_ns((double)(wait->ret - wait->entry), inside_ns, &w_part.wait_ns);
+	known = clean_ns(elapsed(wait->entry, wait->ret), inside_ns, &w_part.wait_ns);
 	clean_ns((double)wait->cpu, inside_ns, &w_part.cpu_ns);
 	while (at++ < batch) {
 		uint32_t i = q->first;
@@ -332,7 +339,7 @@ static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until,
 		f.batch = batch;
 		/* The probe's share: of the submission, and of the wait where it is in between. */
 		cost += wait->entry > f.returned ? inside_ns : 0;
-		if (clean_ns((double)(f.complete - f.submit), cost, &f.busy_ns))
+		if (clean_ns(elapsed(f.submit, f.complete), cost, &f.busy_ns))
 			f.flags |= FMT_CALL_TIMED;
 		/* Those before the last of a batch may have been done earlier, and so may all when
 		 * the wait did not wait. */

@@ -41,10 +41,13 @@ static bool user_wants(const struct offload_user_probe *p, const char *base, con
 
 static bool api_wants(struct offload_session *s, const char *base)
 {
-	for (const struct offload_api *a = offload_api_of(base, NULL); a; a = offload_api_of(base, a))
-		if (s->api_wanted[a - offload_apis()])
-			return true;
-	return false;
+	bool wants = false;
+
+	for (const struct offload_api *a = offload_api_of(base, NULL); a; a = offload_api_of(base, a)) {
+		s->api_seen[a - offload_apis()] = true;
+		wants |= s->api_wanted[a - offload_apis()];
+	}
+	return wants;
 }
 
 static bool want(void *ctx, const char *base, const char *path)

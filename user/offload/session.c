@@ -210,6 +210,11 @@ static void put_counts(struct offload_session *s)
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		put_counter(s, counters[i].name, counters[i].loss, uprobe_loss(s->u, counters[i].which));
 	put_counter(s, "offload: calls whose completion was never seen", false, n->open);
+	if (s->children) {
+		put_counter(s, "offload: forked children followed", false, s->children - s->children_gone);
+		put_counter(s, "offload: forked children that ended before they could be probed", false, s->children_gone);
+		put_counter(s, "offload: CPU microseconds of forked children before they were probed", false, s->children_cpu / 1000);
+	}
 	put_counter(s, "offload: libraries found already loaded, their first calls unseen", false, s->late);
 	if (n->dropped)
 		put_counter(s, "offload: calls given up, too many open at once", true, n->dropped);
@@ -307,9 +312,18 @@ int offload_session_attach_all(struct offload_session *s, struct err *e)
 
 void offload_session_on_fork(struct offload_session *s, int parent, int child)
 {
+	char path[64], to[8];
+
 	if (s->opts.system_wide || !map_get(&s->pids, (uint64_t)parent) || !add_pid(s, child))
 		return;
+	s->children++;
 	session_find(s, child, false, NULL, NULL);
+	/* A process that has ended has no program any more, even before it is reaped. */
+	snprintf(path, sizeof(path), "/proc/%d/exe", child);
+	if (readlink(path, to, sizeof(to)) < 0)
+		s->children_gone++;
+	else
+		s->children_cpu += session_process_cpu(child);
 }
 
 void offload_session_on_mmap(struct offload_session *s, int pid, const char *path)
@@ -428,6 +442,14 @@ void offload_session_end(struct offload_session *s)
 		if (!s->user_lib_seen[i])
 			buf_addf(&s->notes, "no target had a file '%s' mapped: --offload-probe '%s:%s' saw nothing\n",
 				 s->user[i].library, s->user[i].library, s->user[i].symbol);
+	}
+	for (const struct offload_api *a = offload_apis(); !s->automatic && a->name; a++) {
+		if (!s->api_wanted[a - offload_apis()] || s->api_seen[a - offload_apis()] || !*a->libs)
+			continue;
+		s->degraded = true;
+		buf_addf(&s->notes, "no target had a library of %s (%s): --offload %s saw nothing; a copy linked into the program hides its names%s\n",
+			 a->label, a->libs, a->name, strcmp(a->family, "cuda") ? " (--offload-probe 'PROGRAM:FUNCTION(...)', where it has symbols)" :
+			 ", the driver's calls are seen all the same: --offload cuda");
 	}
 	budget_write(s);
 	put_counts(s);

@@ -58,7 +58,7 @@ struct offload_session {
 	struct offload_sink sink;
 	struct uprobe *u;
 	struct calls *calls;
-	bool api_wanted[32]; /* by index in offload_apis() */
+	bool api_wanted[32], api_seen[32]; /* by index in offload_apis() */
 	bool markers;
 	bool uring_wanted, uring_named, uring_on;
 	bool automatic;
@@ -76,6 +76,8 @@ struct offload_session {
 	struct intern marker_families;
 	struct buf notes;
 	bool degraded, ended;
+	uint64_t children, children_gone; /* forked; ended before they could be probed */
+	uint64_t children_cpu; /* CPU time of the others before they were */
 	uint64_t late; /* libraries found loaded after recording of their process began */
 	unsigned ticks;
 	double cpu_share; /* CPUs the target used lately */
@@ -92,6 +94,8 @@ struct offload_session {
 };
 
 uint64_t session_now(void);
+/* Of a process, ended or ours or not; 0: gone. */
+uint64_t session_process_cpu(int pid);
 /* CPU time of the observed processes so far, lock held; 0: unknown. */
 uint64_t session_cpu(struct offload_session *s);
 /* budget.c: what a hit of this probe costs the target. */
