@@ -683,13 +683,14 @@ enum fmt_counts_how {
 	FMT_CL_ONCE = 1,  /* by the control flow: `ratio` times (1); no windows */
 	FMT_CL_TRIPS = 2, /* windows: anchor = activations of the loop, child = how often its header ran */
 	FMT_CL_RATIO = 3, /* windows: hits of the parent, hits of the child (through this call site) */
-	FMT_CL_RATE = 4,  /* parent 0. Windows: seconds of CPU time less what the hits cost, hits */
+	FMT_CL_RATE = 4,  /* parent 0. Windows: seconds of CPU time, hits as if they had cost none of it */
 };
 
 enum fmt_counts_link_flags {
 	FMT_CL_CALL = 1,     /* child = a function's entry, reached from the parent's block */
 	FMT_CL_TAIL = 2,     /* by a jump */
 	FMT_CL_INDIRECT = 4, /* through a register or memory */
+	FMT_CL_VOID = 8,     /* turned out not to be measurable in this way: its windows say nothing */
 };
 
 /* How often `child` runs for each run of `parent`. A child may have several parents by call sites:

@@ -9,13 +9,15 @@
 #define ROUNDS 4 /* how far down time of callees is seen */
 #define KNOWN_RATE 0.1 /* standard deviation of log: what hangs above such an entry matters less */
 #define RATIO_HITS 96
-#define RATE_HITS 24
+#define RATE_HITS 64 /* more than a window should see: it ends by time */
+#define BEGUN 3 /* times the gain: fewer than three windows tell nothing */
 #define TRIPS_HITS 24
 #define TO_CALLER 0.4
 #define RATE_PART 0.3
 #define GOOD_SD 0.03
 #define SLOW_SECONDS 0.1 /* of CPU time, and in it too few hits: its loops are to be timed themselves */
 #define SLOW_HITS 6
+#define TIMED_BLOCK 0.01 /* of the time must hang below a block for that */
 #define TIMING_SHARE 0.001 /* of the time must hang below what is timed */
 #define WORTH_MIN 0.3	/* of what windows of late were worth */
 #define LEVEL_DROP 0.98
@@ -45,7 +47,7 @@ static double share_of(const struct plan_func *callee, const struct plan_link *l
 
 static bool rate_known(const struct plan *p, const struct plan_func *f)
 {
-	return plan_has_graph(f) && f->rate[0] != PLAN_NONE && plan_uncertain(&p->link[f->rate[0]]) < KNOWN_RATE;
+	return plan_has_graph(f) && f->rate[0] != PLAN_NONE && !p->link[f->rate[0]].off && plan_uncertain(&p->link[f->rate[0]]) < KNOWN_RATE;
 }
 
 static void add_callee(struct plan *p, uint32_t i, double factor)
@@ -105,9 +107,9 @@ static bool worth_timing(const struct plan *p, const struct plan_func *f, uint32
 		return false;
 	if (!n || n == f->clock)
 		return true;
-	if (k->kind != FMT_CN_LOOP)
+	if (k->kind != FMT_CN_LOOP && f->region[n] <= TIMED_BLOCK * p->total)
 		return false;
-	around = f->runs.cfg.loop[k->loop].parent;
+	around = k->kind == FMT_CN_LOOP ? f->runs.cfg.loop[k->loop].parent : k->loop;
 	above = around == CFG_NONE ? 0 : f->runs.node_of[f->runs.cfg.loop[around].header];
 	if (f->runs.node[above].block == CFG_NONE)
 		return true;
@@ -181,6 +183,15 @@ static double cost_of(const struct plan_link *l)
 	return l->rec.how == FMT_CL_RATIO ? 1 : 0.5;
 }
 
+/* The child's rate is known by itself. */
+static bool timed(const struct plan *p, const struct plan_link *l)
+{
+	const struct plan_func *f = &p->func[l->child_func];
+
+	return !(l->rec.flags & FMT_CL_CALL) && f->rate[l->child] != PLAN_NONE && !p->link[f->rate[l->child]].off &&
+	       plan_uncertain(&p->link[f->rate[l->child]]) < 2 * KNOWN_RATE;
+}
+
 static double gain(const struct plan *p, const struct plan_link *l)
 {
 	double sd = plan_uncertain(l), worth;
@@ -191,8 +202,10 @@ static double gain(const struct plan *p, const struct plan_link *l)
 	/* nothing comes of it, but it might */
 	if (l->rec.how == FMT_CL_RATE && l->x > SLOW_SECONDS && l->y < 2)
 		worth *= 0.02;
-	if (l->rec.how == FMT_CL_RATIO && l->windows >= 4 && l->x < 1)
+	if (l->rec.how == FMT_CL_RATIO && ((l->windows >= 4 && l->x < 1) || timed(p, l)))
 		worth *= 0.05;
+	if (l->windows && l->windows < 3)
+		worth *= BEGUN;
 	return worth / ((2.0 * l->windows + 1) * (1 + 2.0 * l->fails) * cost_of(l));
 }
 

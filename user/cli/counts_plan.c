@@ -20,7 +20,7 @@
 #define FIRST_WITHIN_NS 12000
 #define RATIO_NS 6000000
 #define TRIPS_NS 6000000
-#define RATE_NS 10000000
+#define RATE_NS 1000000
 
 struct place_key {
 	uint64_t addr;

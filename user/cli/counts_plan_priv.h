@@ -36,8 +36,10 @@ struct plan_link {
 	uint32_t parent, child;		  /* nodes of theirs */
 	uint32_t loop;			  /* TRIPS */
 	double x, y, xx, xy, yy; /* sums over its windows */
-	unsigned windows, fails, odd_runs, fast;
+	unsigned windows, fails, odd_runs;
 	uint64_t within_ns, time_ns;
+	double peak; /* RATE: most hits of a window of late */
+	unsigned since_peak;
 	bool written, off;
 };
 

@@ -8,8 +8,14 @@
 #define WITHIN_MOST_NS 800000 /* beyond it a window begins whenever it begins */
 #define LONGEST_NS 100000000
 #define LONGEST_TRIPS_NS 200000000
-#define NET_MIN 0.25 /* of a rate's time the hits must leave so much */
-#define FAST_MAX 3
+#define NET_MIN 0.1 /* of a rate's time the hits must leave so much */
+#define FAST_HITS 6
+#define FAST_GAP 0.35 /* between hits, of what one costs */
+#define RATE_WANTED 12.0 /* hits of one window */
+#define RATE_MANY 24
+#define RATE_FEW 6
+#define RATE_WINDOWS 8
+#define RATE_SHORTEST_NS 200000.0
 
 struct seen {
 	struct plan *p;
@@ -189,38 +195,80 @@ static void trips_window(struct seen *s)
 
 /* ---- rates ---- */
 
+/* Hits follow each other so closely that what they cost hides the time between them. In bursts: so all
+ * its windows are void, or those would be left that saw little of it. */
+static bool too_fast(const struct seen *s, unsigned slot)
+{
+	const struct exec_window *w = s->w;
+	uint32_t first = UINT32_MAX, last = 0, hits = 0;
+	double net;
+
+	for (uint32_t k = 0; k < w->count; k++) {
+		if (w->hit[k].slot != slot)
+			continue;
+		first = first == UINT32_MAX ? k : first;
+		last = k;
+		hits++;
+	}
+	if (hits < FAST_HITS)
+		return false;
+	net = (double)(w->hit[last].cpu_ns - w->hit[first].cpu_ns) - (last - first) * s->p->hit_ns;
+	return net < FAST_GAP * s->p->hit_ns * (hits - 1);
+}
+
+/* As long as some dozen hits take where it runs: what runs in bursts is not seen for most of the time,
+ * and a window that went on until it saw something would find it too rare. */
+static void fit_time(struct plan_link *l, double hits)
+{
+	l->peak = fmax(l->peak, hits);
+	if (hits > RATE_MANY) {
+		l->time_ns = (uint64_t)fmax(RATE_SHORTEST_NS, (double)l->time_ns * RATE_WANTED / hits);
+		l->peak = 0;
+		l->since_peak = 0;
+	} else if (++l->since_peak >= RATE_WINDOWS) {
+		if (l->peak < RATE_FEW && l->time_ns < LONGEST_NS)
+			l->time_ns += l->time_ns / 2;
+		l->peak = 0;
+		l->since_peak = 0;
+	}
+}
+
+/* Windows begin anywhere in the thread's time, and each stands for its own length of it: what the hits
+ * took of that is made up for by counting so many more. */
 static void rate_of(struct seen *s, unsigned slot)
 {
 	const struct exec_window *w = s->w;
 	uint32_t link = s->job->link[slot];
 	struct plan_link *l = &s->p->link[link];
-	double ns = w->cpu_ns == ~0ull ? 0 : (double)w->cpu_ns, traps = w->traps, child = w->hits[slot];
-	uint64_t ended = w->ended;
+	double all = w->cpu_ns == ~0ull ? 0 : (double)w->cpu_ns, until, traps = w->traps, net;
 	bool full = w->hits[slot] >= s->job->slot[slot].limit;
 
+	if (w->end == EXEC_HITS)
+		all = (double)w->hit[w->count - 1].cpu_ns;
+	until = all;
 	if (full || w->end == EXEC_HITS) {
-		/* up to its last hit, or that which ended the window */
 		uint32_t last = w->count - 1;
 
 		while (full && last && w->hit[last].slot != slot)
 			last--;
-		ended = w->hit[last].time;
-		ns = (double)w->hit[last].cpu_ns;
+		until = (double)w->hit[last].cpu_ns;
 		traps = last + 0.5;
-		/* the hit that ends the time is not in it: n hits make n gaps only from one hit to another */
-		child = full ? child - 0.5 : child;
 	}
-	if (!(ns > 0))
-		return;
-	if (ns - traps * s->p->hit_ns < NET_MIN * ns) {
+	if (!slot)
+		fit_time(l, w->hits[slot]);
+	net = until - traps * s->p->hit_ns;
+	if (too_fast(s, slot)) {
 		s->p->stats.too_fast++;
-		if (++l->fast >= FAST_MAX)
-			l->off = true;
+		l->off = true;
+		l->rec.flags |= FMT_CL_VOID;
+		if (l->written)
+			plan_write_link(s->p, link);
 		return;
 	}
-	if (!full && l->time_ns < LONGEST_NS && w->end == EXEC_TIME && w->hits[slot] < 4)
-		l->time_ns += l->time_ns / 2;
-	add_window(s, link, (ns - traps * s->p->hit_ns) * 1e-9, child, ended, 0, 0, 0);
+	if (!(all > 0) || !(until > 0) || !(net > NET_MIN * until))
+		return;
+	/* n hits make n gaps only from one hit to another */
+	add_window(s, link, all * 1e-9, (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0, 0, 0);
 }
 
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx)

@@ -17,7 +17,13 @@
 #define ARM_NS 50000.0 /* five events opened, armed, closed: as many interruptions of the thread */
 #define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
 #define WRITE_SECONDS 10
+#define PAST 64
 #define RETRY_NS 2000000 /* what to measure is chosen no more often */
+
+struct past {
+	uint32_t tid;
+	uint64_t armed, ended;
+};
 
 struct counts_part {
 	struct counts_opts o;
@@ -31,11 +37,13 @@ struct counts_part {
 	bool wants;
 	double hit_ns;
 	uint64_t next_try;
+	struct past past[PAST]; /* windows of late, a ring */
+	unsigned pasts;
 	uint32_t named; /* functions whose names were asked for */
 	uint64_t seconds;
 	struct exec_stats done;
 	struct {
-		uint64_t kernel, unplaced, no_slots, no_job;
+		uint64_t kernel, in_windows, unplaced, no_slots, no_job;
 	} n;
 };
 
@@ -134,6 +142,8 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 
 	session_breakpoints_give(p->s, p->taken);
 	p->taken = 0;
+	if (w->traps)
+		p->past[p->pasts++ % PAST] = (struct past){ (uint32_t)w->req.tid, w->armed, w->ended };
 	governor_spend(&p->gov, GOV_HITS, cost);
 	session_spent_apart(p->s, cost);
 	return plan_result(p->plan, &p->job, w, place, p);
@@ -177,6 +187,15 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 
 /* ---- samples ---- */
 
+/* Time spent in our own traps is found at the breakpoint's instruction. */
+static bool in_window(const struct counts_part *p, const struct sample *m)
+{
+	for (unsigned i = 0; i < PAST && i < p->pasts; i++)
+		if (p->past[i].tid == m->tid && m->time >= p->past[i].armed && m->time <= p->past[i].ended)
+			return true;
+	return false;
+}
+
 static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack)
 {
 	struct counts_part *p = part;
@@ -187,6 +206,10 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	governor_tick(&p->gov, (double)m->period, false, false);
 	if (m->flags & SF_KERNEL) {
 		p->n.kernel++;
+		return 0;
+	}
+	if (in_window(p, m)) {
+		p->n.in_windows++;
 		return 0;
 	}
 	if (procmap_lookup_quiet(attr_procmaps(session_attr(s)), m->pid, m->ip, &at) && at.module)
@@ -220,6 +243,7 @@ static void report(struct counts_part *p)
 	session_count(s, "count windows of code that runs too often to time", st->too_fast, false);
 	session_count(s, "count windows given up for another debugger", p->done.stolen, false);
 	session_count(s, "count hits", p->done.traps, false);
+	session_count(s, "count: samples inside windows, left out of it", p->n.in_windows, false);
 	session_count(s, "count: no job", p->n.no_job, false);
 	session_count(s, "count: no slots", p->n.no_slots, false);
 	session_count(s, "count: unplaced", p->n.unplaced, false);

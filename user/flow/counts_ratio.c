@@ -14,10 +14,6 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define RATIO_BIAS 0.1
 #define TRIPS_BIAS 0.01
 #define Z95 1.96
-#define CUT_LEAST 4    /* hits */
-#define CUT_PART 0.1   /* of the windows may be cut whatever their lengths */
-#define CUT_ENOUGH 6   /* of them tell how their lengths scatter */
-#define CUT_SCATTER 0.35 /* Poisson's for two dozen hits is 0.2 */
 
 const char *counts_how_str(enum counts_how how)
 {
@@ -59,28 +55,6 @@ static double scatter(const struct counts_window *w, size_t n, size_t groups, do
 	return sum / (anchor * anchor) * (double)groups / (double)(groups - 1);
 }
 
-/* A rate's window that ended at its limit of hits (the last one counts by half) is shorter the more
- * there is to see: where hits come in bursts, the sum of such windows is far below the truth. Their
- * lengths tell: of evenly spread hits they hardly differ. */
-static bool cut_in_bursts(const struct counts_window *w, size_t n)
-{
-	double sum = 0, square = 0, cut = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		double per_hit;
-
-		if (w[i].child < CUT_LEAST || w[i].child == floor(w[i].child))
-			continue;
-		per_hit = w[i].anchor / w[i].child;
-		sum += per_hit;
-		square += per_hit * per_hit;
-		cut++;
-	}
-	if (cut <= CUT_PART * (double)n)
-		return false;
-	return cut < CUT_ENOUGH || square / cut - sum / cut * (sum / cut) > CUT_SCATTER * CUT_SCATTER * (sum / cut) * (sum / cut);
-}
-
 void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how how, struct counts_ratio *out)
 {
 	double x = 0, y = 0, ratio, var, cut, half;
@@ -97,8 +71,6 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	out->child = y;
 	/* a rate's anchor is time: what may be too few there are the hits */
 	if ((how == COUNTS_RATE ? y : x) < COUNTS_ANCHOR_MIN || !(x > 0) || n < 3)
-		return;
-	if (how == COUNTS_RATE && cut_in_bursts(w, n))
 		return;
 	/* none seen is not never: half a hit, as uncertain as that */
 	ratio = (y > 0 ? y : 0.5) / x;

@@ -203,11 +203,11 @@ static void resolve_links(struct counts_record *r)
 		struct fmt_counts_link *l = &r->link[i].l;
 		bool parent = l->how == FMT_CL_RATE ? !l->parent : real_node(r, l->parent, &l->parent);
 
-		if (parent && real_node(r, l->child, &l->child) && l->parent != l->child)
+		if (parent && real_node(r, l->child, &l->child) && l->parent != l->child && !(l->flags & FMT_CL_VOID))
 			continue;
 		/* its windows keep their place: it only leads nowhere */
+		r->dropped += !(l->flags & FMT_CL_VOID);
 		l->how = 0;
-		r->dropped++;
 	}
 }
 
@@ -225,10 +225,10 @@ int counts_record_end(struct counts_record *r, struct err *e)
 	r->blocks = out;
 	out = 0;
 	for (size_t i = 0; i < r->windows; i++)
-		if (index_of(&r->link_at, r->window[i].link, &r->window[i].link) && r->link[r->window[i].link].l.how)
-			r->window[out++] = r->window[i];
-		else
+		if (!index_of(&r->link_at, r->window[i].link, &r->window[i].link))
 			r->dropped++;
+		else if (r->link[r->window[i].link].l.how)
+			r->window[out++] = r->window[i];
 	r->windows = out;
 	if (r->blocks)
 		qsort(r->block, r->blocks, sizeof(*r->block), by_node_addr);
