@@ -6,6 +6,8 @@ make_profile() { "$TOP/build/mkprofile" "$@"; }
 # of FUNCTION FILTER: a figure of the JSON document
 of() { jq -r --arg f "$1" ".functions[] | select(.name == \$f) | $2" "${3:-counts.json}"; }
 
+export XDG_CACHE_HOME=$TMP
+
 make_profile known.data counts=1
 expect_status 0 "counts of a profile that has some" accperf counts -i known.data
 check "a loop's trip count is shown" grep -qE 'loop \+0x40 +65\.5k .* trips .* trip count of 240' out
@@ -43,3 +45,9 @@ expect_status 2 "-n 0 is wrong usage" accperf counts -i known.data -n 0
 head -c 3000 known.data >torn.data
 accperf counts -i torn.data >torn.txt 2>&1
 check "a torn file is told or shown in part, never a crash" [ $? -le 3 ]
+
+mkdir -m 0777 open; chmod 0777 open
+expect_status 1 "a cache folder that others may write to is refused" accperf counts -i known.data --counts-cache open
+expect_status 0 "... and not needed" accperf counts -i known.data --counts-cache off
+expect_status 0 "a cache folder is made" accperf counts -i known.data --counts-cache made
+check "... for its owner alone" [ "$(stat -c %a made)" = 700 ]

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "attr/symcache.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "util/buf.h"
+#include "util/cachedir.h"
 #include "util/map.h"
 
 #define MAGIC 0x3130434d59534341ull /* "ACSYMC01": changes with the layout */
@@ -45,56 +42,6 @@ struct symcache {
 	struct intern strings;
 	bool dirty;
 };
-
-/* Opens (making it if needed) a folder that is ours alone. */
-static int own_dir(int at, const char *name)
-{
-	struct stat st;
-	int fd;
-
-	if (mkdirat(at, name, 0700) && errno != EEXIST)
-		return -1;
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 022))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-static int cache_dir(void)
-{
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	struct stat st;
-	int base, dir, sub;
-
-	if (xdg && xdg[0] == '/') {
-		base = open(xdg, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	} else {
-		if (!home || home[0] != '/')
-			return -1;
-		base = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		/* under sudo HOME may be somebody else's: leave nothing of root's there */
-		if (base >= 0 && (fstat(base, &st) || st.st_uid != geteuid())) {
-			close(base);
-			return -1;
-		}
-		if (base >= 0) {
-			dir = own_dir(base, ".cache");
-			close(base);
-			base = dir;
-		}
-	}
-	if (base < 0)
-		return -1;
-	dir = own_dir(base, "accperf");
-	close(base);
-	if (dir < 0)
-		return -1;
-	sub = own_dir(dir, "symbols");
-	close(dir);
-	return sub;
-}
 
 static bool reserve(void **p, size_t count, size_t *cap, size_t extra, size_t size)
 {
@@ -179,28 +126,10 @@ static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 
 static void load(struct symcache *c)
 {
-	int fd = openat(c->dir, c->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-	uint8_t *data;
-	size_t n = 0;
+	AUTO_BUF(b);
 
-	if (fd < 0)
-		return;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size > 0 && st.st_size <= MAX_FILE &&
-	    (data = malloc((size_t)st.st_size))) {
-		while (n < (size_t)st.st_size) {
-			ssize_t got = read(fd, data + n, (size_t)st.st_size - n);
-
-			if (got <= 0)
-				break;
-			n += (size_t)got;
-		}
-		load_bytes(c, data, n);
-		free(data);
-		/* the time of last use decides what goes first when the cache is full */
-		futimens(fd, NULL);
-	}
-	close(fd);
+	if (!cachedir_read(c->dir, c->file, MAX_FILE, &b))
+		load_bytes(c, (const uint8_t *)b.data, b.len);
 }
 
 struct symcache *symcache_open(const uint8_t *build_id, unsigned len)
@@ -209,7 +138,7 @@ struct symcache *symcache_open(const uint8_t *build_id, unsigned len)
 
 	if (len < 8 || len > 20 || !(c = calloc(1, sizeof(*c))))
 		return NULL;
-	c->dir = cache_dir();
+	c->dir = cachedir_open("symbols");
 	if (c->dir < 0) {
 		free(c);
 		return NULL;
@@ -246,50 +175,12 @@ void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *
 	c->dirty = true;
 }
 
-/* Drops the files used longest ago until the whole is below its limit. */
-static void bound_total(int dirfd)
-{
-	for (;;) {
-		char oldest[64] = "";
-		uint64_t total = 0;
-		time_t when = 0;
-		struct dirent *d;
-		int fd = dup(dirfd);
-		DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-
-		if (!dir) {
-			if (fd >= 0)
-				close(fd);
-			return;
-		}
-		rewinddir(dir);
-		while ((d = readdir(dir))) {
-			struct stat st;
-
-			if (d->d_name[0] == '.' || strlen(d->d_name) >= sizeof(oldest) ||
-			    fstatat(dirfd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
-				continue;
-			total += (uint64_t)st.st_size;
-			if (!oldest[0] || st.st_mtime < when) {
-				strcpy(oldest, d->d_name);
-				when = st.st_mtime;
-			}
-		}
-		closedir(dir);
-		if (total <= MAX_TOTAL || !oldest[0] || unlinkat(dirfd, oldest, 0))
-			return;
-	}
-}
-
 static void save(struct symcache *c)
 {
 	struct head h = { .magic = MAGIC, .entries = (uint32_t)c->entry_count, .frames = (uint32_t)c->frame_count };
 	uint32_t *offset = calloc(c->strings.count + 1, sizeof(*offset));
 	AUTO_BUF(b);
 	AUTO_BUF(text);
-	char tmp[80];
-	bool whole;
-	int fd;
 
 	buf_addch(&text, '\0');
 	for (uint32_t id = 1; offset && id <= c->strings.count; id++) {
@@ -316,16 +207,7 @@ static void save(struct symcache *c)
 		return;
 	h.xxh64 = XXH64(b.data + sizeof(h), b.len - sizeof(h), 0);
 	memcpy(b.data, &h, sizeof(h));
-	snprintf(tmp, sizeof(tmp), ".%s.%d", c->file, getpid());
-	fd = openat(c->dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return;
-	whole = write(fd, b.data, b.len) == (ssize_t)b.len;
-	whole = !close(fd) && whole;
-	if (!whole || renameat(c->dir, tmp, c->dir, c->file))
-		unlinkat(c->dir, tmp, 0);
-	else
-		bound_total(c->dir);
+	cachedir_write(c->dir, c->file, &b, MAX_TOTAL);
 }
 
 void symcache_close(struct symcache *c)

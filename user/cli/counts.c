@@ -2,13 +2,15 @@
 /* accperf counts: how often functions, loops and calls ran. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/counts_cache.h"
 #include "cli/page.h"
 #include "view/counts.h"
 
 struct counts_cmd {
-	const char *input, *function;
+	const char *input, *function, *cache;
 	uint64_t rows;
 	bool json;
 };
@@ -20,6 +22,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile (accperf.data)" },
 	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "functions shown (20)" },
 	{ OPT_STRING, 0, "function", AT(function), .arg = "NAME", .help = "only this function, with all its callers" },
+	COUNTS_CACHE_OPT(offsetof(struct counts_cmd, cache)),
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.counts/1" },
 	OPT_END
 };
@@ -54,7 +57,7 @@ static int cmd_counts(void *opts, int argc, char **argv)
 	struct err e = { 0 };
 	struct profile *p;
 	bool degraded = false;
-	int err;
+	int err, dir;
 
 	if (!o->rows)
 		return err_set(&e, 0, "-n wants 1 or more"), cli_fail(&e, EXIT_USAGE);
@@ -65,6 +68,14 @@ static int cmd_counts(void *opts, int argc, char **argv)
 		err_set(&e, 0, "%s holds no execution counts: record with --counts auto, for some seconds at least, a program "
 			"that is not JIT-compiled, where hardware breakpoints are free", o->input);
 		return cli_fail(&e, EXIT_DEGRADED);
+	}
+	dir = counts_cache_folder(o->cache, &e);
+	if (dir >= 0) {
+		counts_cache_fill(dir, &rec);
+		close(dir);
+	} else if (e.code) {
+		counts_record_release(&rec);
+		return cli_fail(&e, EXIT_FAILED);
 	}
 	p = profile_load(o->input, &e);
 	err = p ? show(o, &rec, p, &e) : -1;
@@ -105,6 +116,9 @@ CLI_COMMAND(counts) = {
 		   "time that it is entered. An error is the farther end of the 95 % interval, as a part of the figure, or\n"
 		   "as a factor (x3). Times of a loop without trip count are runs of its header for each run of what is\n"
 		   "around it.\n"
+		   "\n"
+		   "What this recording has too few hits for is taken from other recordings of the same files, if there\n"
+		   "are any (other recordings): record keeps the sums of its windows by build-id and address.\n"
 		   "\n"
 		   "With a profile without counts, says so and ends with status 3.",
 	.examples = "accperf record --counts auto -p PID -d 60s && accperf counts\tCounts of a running process\n"

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/offload_part.h"
 #include "cli/part_access.h"
+#include "cli/counts_cache.h"
 #include "cli/part_counts.h"
 #include "cli/session.h"
 #include "ingest/cost.h"
@@ -27,7 +28,7 @@
 
 struct record_opts {
 	const char *pids, *tids, *cgroup, *effort, *output, *engine;
-	const char *offload, *offload_attach, *counts;
+	const char *offload, *offload_attach, *counts, *counts_cache;
 	struct opt_list offload_probes;
 	bool offload_exact;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
@@ -60,6 +61,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "syscalls", O(syscalls), NULL, "what the kernel reads and writes in the target's memory (on)", O(syscalls_set) },
 	{ OPT_STRING, 0, "counts", O(counts), "auto|on|off",
 	  "execution counts by breakpoints on the code that takes time (auto: where the processor counts nothing)", 0 },
+	COUNTS_CACHE_OPT(O(counts_cache)),
 	{ OPT_DOUBLE, 'F', "freq", O(hz), "HZ", "samples per second of CPU time, instead of the effort's choice", O(hz_set) },
 	{ OPT_UINT, 'c', "period", O(period), "NS", "nanoseconds of CPU time between samples, instead of -F", O(period_set) },
 	{ OPT_SIZE, 0, "stack-size", O(stack_bytes), "BYTES", "largest piece of the stack to copy (32K; at most 64K)", 0 },
@@ -393,6 +395,8 @@ static int cmd_record(void *opts, int argc, char **argv)
 	if (status == EXIT_DONE)
 		status = degraded;
 	session_free(s);
+	if (status != EXIT_FAILED && wants_counts(o, hw))
+		counts_cache_keep(o->counts_cache, o->output);
 	offload_part_free(offload);
 	targets_release(&t);
 	close(sigfd);

@@ -32,6 +32,7 @@ enum counts_how {
 	COUNTS_TRIPS,	/* induction register, read before and behind the loop */
 	COUNTS_RATIO,	/* hits of breakpoints armed together */
 	COUNTS_RATE,	/* hits per second of CPU time; the parent is the node that stands for it */
+	COUNTS_CACHED,	/* from other recordings of the same code */
 	COUNTS_TIME,	/* by the time of both at constant instructions per time: no window saw it */
 };
 const char *counts_how_str(enum counts_how how);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The tree that is solved, of what a recording measured: which links are used, and what they claim. */
+#include "flow/counts_cache.h"
 #include "flow/counts_guess.h"
 
 #include <errno.h>
@@ -34,8 +35,10 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 	case FMT_CL_RATE: counts_ratio_of(w, l->windows, COUNTS_RATE, out); break;
 	}
 	free(w);
+	if (out->how == COUNTS_UNKNOWN)
+		counts_cache_ratio(&l->others, out);
 	/* what is not around it cannot run a block more often than once */
-	if (out->how == COUNTS_RATIO && !(l->l.flags & FMT_CL_CALL) && r->node[l->l.child].kind == FMT_CN_BLOCK &&
+	if ((out->how == COUNTS_RATIO || out->how == COUNTS_CACHED) && !(l->l.flags & FMT_CL_CALL) && r->node[l->l.child].kind == FMT_CN_BLOCK &&
 	    r->node[l->l.child].depth == r->node[l->l.parent].depth && (r->func[r->node[l->l.child].function].flags & FMT_CF_COMPLETE))
 		out->ratio = fmin(out->ratio, 1);
 	return 0;

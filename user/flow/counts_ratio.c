@@ -23,6 +23,7 @@ const char *counts_how_str(enum counts_how how)
 	case COUNTS_TRIPS: return "trip count";
 	case COUNTS_RATIO: return "ratio";
 	case COUNTS_RATE: return "rate";
+	case COUNTS_CACHED: return "other recordings";
 	case COUNTS_TIME: return "time inside";
 	}
 	return "unknown";

@@ -242,8 +242,8 @@ static int add_call(struct maker *m, size_t i)
 
 static int better_how(enum counts_how how)
 {
-	static const int rank[] = { [COUNTS_UNKNOWN] = 0, [COUNTS_TIME] = 1, [COUNTS_ONCE] = 2, [COUNTS_TRIPS] = 3,
-				    [COUNTS_RATIO] = 4, [COUNTS_RATE] = 5 };
+	static const int rank[] = { [COUNTS_UNKNOWN] = 0, [COUNTS_TIME] = 1, [COUNTS_CACHED] = 2, [COUNTS_ONCE] = 3, [COUNTS_TRIPS] = 4,
+				    [COUNTS_RATIO] = 5, [COUNTS_RATE] = 6 };
 
 	return rank[how];
 }

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #define MAX_RECORDS (16u << 20) /* of one kind */
 #define MAX_WORK 1e9		/* instructions of one execution: more is damage */
@@ -48,6 +50,20 @@ static size_t slot_of(struct map *at, uint32_t id, size_t *count, struct err *e)
 static bool amount(double v)
 {
 	return v >= 0 && v < 1e18;
+}
+
+/* Code is told apart by build-id: without one nobody knows whether it is the same another time. */
+static int take_module(struct counts_record *r, const struct fmt_module *m, struct err *e)
+{
+	uint64_t *v;
+
+	if (m->kind != FMT_MOD_FILE || m->build_id_len < 8 || m->build_id_len > sizeof(m->build_id))
+		return 0;
+	v = map_put(&r->module_key, m->id, NULL);
+	if (!v)
+		return err_set(e, -ENOMEM, "out of memory");
+	*v = XXH64(m->build_id, m->build_id_len, 0);
+	return 0;
 }
 
 static int take_func(struct counts_record *r, const struct fmt_counts_func *f, struct err *e)
@@ -129,6 +145,7 @@ static int take_block(struct counts_record *r, const struct fmt_counts_block *b,
 int counts_record_chunk(struct counts_record *r, const struct store_chunk *c, struct err *e)
 {
 	union {
+		struct fmt_module module;
 		struct fmt_counts_func func;
 		struct fmt_counts_node node;
 		struct fmt_counts_block block;
@@ -137,11 +154,14 @@ int counts_record_chunk(struct counts_record *r, const struct store_chunk *c, st
 	} u;
 	int err = 0;
 
-	if (c->section < FMT_COUNTS_FUNC || c->section > FMT_COUNTS_WINDOW || !c->rec_size)
+	if (c->section != FMT_MODULE && (c->section < FMT_COUNTS_FUNC || c->section > FMT_COUNTS_WINDOW))
+		return 0;
+	if (!c->rec_size)
 		return 0;
 	for (uint32_t i = 0; i < c->count && !err; i++) {
 		store_rec(c, i, &u, sizeof(u));
 		switch (c->section) {
+		case FMT_MODULE: err = take_module(r, &u.module, e); break;
 		case FMT_COUNTS_FUNC: err = take_func(r, &u.func, e); break;
 		case FMT_COUNTS_NODE: err = take_node(r, &u.node, e); break;
 		case FMT_COUNTS_BLOCK: err = take_block(r, &u.block, e); break;
@@ -251,6 +271,7 @@ void counts_record_release(struct counts_record *r)
 	map_release(&r->func_at);
 	map_release(&r->node_at);
 	map_release(&r->link_at);
+	map_release(&r->module_key);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -269,6 +290,8 @@ int counts_record_load(struct counts_record *r, const char *path, struct err *e)
 			break;
 	}
 	n = n ? n : counts_record_end(r, e);
+	if (store_header(reader)->start_realtime_ns)
+		r->recording = XXH64(store_header(reader), sizeof(struct fmt_file), 1);
 	store_reader_free(reader);
 	if (n)
 		counts_record_release(r);

@@ -21,10 +21,18 @@
 #include "util/err.h"
 #include "util/map.h"
 
+/* Sums over the windows of other recordings: counts_cache.h. */
+struct counts_others {
+	uint64_t recording[8];
+	double anchor[8], child[8];
+	uint32_t recordings, pad;
+};
+
 struct counts_rec_link {
 	struct fmt_counts_link l; /* parent, child: indices into node[], not ids */
 	size_t window;		  /* first of its windows in window[], in the order of time */
 	size_t windows;
+	struct counts_others others;
 };
 
 struct counts_record {
@@ -39,6 +47,8 @@ struct counts_record {
 	struct fmt_counts_window *window; /* by link, then time; link: an index */
 	size_t windows, window_cap;
 	struct map func_at, node_at, link_at; /* file's ids -> indices */
+	struct map module_key; /* fmt_module.id -> hash of its build-id; none: unknown */
+	uint64_t recording;    /* tells this recording from others; 0: nothing does */
 	uint32_t dropped; /* records that referred to nothing, or made no sense */
 };
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Folders of files that may be lost: $XDG_CACHE_HOME/accperf/NAME (or ~/.cache), or one that the user
+ * names. Ours alone or not used: folders and files must belong to us, nobody else may write there,
+ * links are not followed. Files are replaced, never changed; the ones used longest ago go first when
+ * there is too much. What is in them is not to be trusted any more than other files. No domain
+ * knowledge.
+ */
+#ifndef ACCPERF_CACHEDIR_H
+#define ACCPERF_CACHEDIR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/buf.h"
+
+/* A descriptor, or -1: there is no home, or it is not ours. */
+int cachedir_open(const char *name);
+/* The folder at `path`, made (0700) if it is not there: -errno if it cannot be made or is not ours. */
+int cachedir_open_path(const char *path);
+/* Appends the file's bytes; 0, -errno; -EFBIG beyond max. Marks it as used. */
+int cachedir_read(int dir, const char *file, size_t max, struct buf *out);
+/* Replaces the file, then drops old ones until all together are below max_total. 0, -errno. */
+int cachedir_write(int dir, const char *file, const struct buf *data, uint64_t max_total);
+
+#endif
