@@ -146,7 +146,7 @@ bool governor_allows(const struct governor *g, enum governor_account a, double n
 
 bool governor_plenty(const struct governor *g, enum governor_account a)
 {
-	return g->share[a] > 0 && g->balance[a] >= worth(g, a, BALANCE_SECONDS / 2);
+	return g->share[a] > 0 && g->balance[a] >= worth(g, a, 2 * FILLED_SECONDS);
 }
 
 double governor_armed_slowdown(const struct governor *g)

@@ -60,7 +60,7 @@ double governor_armed_likely(const struct governor *g, double wall_ns);
 double governor_armed_cost(const struct governor *g, double wall_ns);
 /* How much slower the target runs while a data watchpoint is armed, minus one; an upper estimate. */
 double governor_armed_slowdown(const struct governor *g);
-/* Whether an account has saved up for a second, which nobody else could use either. */
+/* Whether an account has saved up for half a second, which nobody else could use either. */
 bool governor_plenty(const struct governor *g, enum governor_account a);
 /* What an account may spend per ns of the target's CPU time. */
 double governor_rate(const struct governor *g, enum governor_account a);
