@@ -10,6 +10,8 @@
 #define KNOWN_RATE 0.1 /* standard deviation of log: what hangs above such an entry matters less */
 #define RATIO_HITS 96
 #define RATE_HITS 64 /* more than a window should see: it ends by time */
+#define HITS_PART 0.25
+#define UNKNOWN_RATE 8000.0 /* hits a second, where nothing is known yet */
 #define BEGUN 3 /* times the gain: fewer than three windows tell nothing */
 #define TRIPS_HITS 24
 #define TO_CALLER 0.4
@@ -263,8 +265,9 @@ static uint32_t draw_inner(struct plan *p, uint32_t i, double *total_out)
 	return last;
 }
 
-/* `like` (hits per second, 0: any): of about that rate. */
-static bool draw_timing(struct plan *p, double like, const struct plan_job *have, plan_mapped_fn mapped, void *ctx, struct plan_timing *out)
+/* `like` (hits per second, 0: any): of about that rate. `spare`: of the time, what hits may still take:
+ * what they cost is known to some tenths only, and must not be most of what is measured. */
+static bool draw_timing(struct plan *p, double like, double spare, const struct plan_job *have, plan_mapped_fn mapped, void *ctx, struct plan_timing *out)
 {
 	double total = 0;
 	bool found = false;
@@ -278,6 +281,8 @@ static bool draw_timing(struct plan *p, double like, const struct plan_job *have
 		bool again = false;
 
 		if (l->off || (like > 0 && rate > 0 && (rate > 8 * like || rate < like / 8)))
+			continue;
+		if (have->links && (rate > 0 ? rate : UNKNOWN_RATE) * 1e-9 * p->hit_ns > spare)
 			continue;
 		for (unsigned j = 0; j < have->links; j++)
 			again |= f->rate[n] == have->link[j];
@@ -305,7 +310,7 @@ static struct plan_slot slot_at(const struct plan *p, uint32_t i, uint32_t n, ui
 
 static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
 {
-	double like = 0, seconds = 0;
+	double like = 0, seconds = 0, spare = HITS_PART;
 
 	*job = (struct plan_job){ .how = FMT_CL_RATE };
 	while (job->links < slots) {
@@ -313,7 +318,7 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 		const struct plan_link *l;
 		uint32_t link;
 
-		if (!draw_timing(p, like, job, mapped, ctx, &t))
+		if (!draw_timing(p, like, spare, job, mapped, ctx, &t))
 			break;
 		link = plan_rate_link(p, t.func, t.node);
 		if (link == PLAN_NONE)
@@ -321,6 +326,7 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 		l = &p->link[link];
 		job->slot[job->slots++] = slot_at(p, t.func, t.node, RATE_HITS, false);
 		job->link[job->links++] = link;
+		spare -= (l->x > 0 && l->y > 0 ? l->y / l->x : UNKNOWN_RATE) * 1e-9 * p->hit_ns;
 		if (job->links == 1) {
 			like = l->y > 0 && l->x > 0 ? l->y / l->x : 0;
 			seconds = (double)l->time_ns * 1e-9;

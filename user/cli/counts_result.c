@@ -10,7 +10,7 @@
 #define LONGEST_TRIPS_NS 200000000
 #define NET_MIN 0.1 /* of a rate's time the hits must leave so much */
 #define FAST_HITS 6
-#define FAST_GAP 0.35 /* between hits, of what one costs */
+#define FAST_GAP 0.8 /* between hits, of what one costs */
 #define RATE_WANTED 12.0 /* hits of one window */
 #define RATE_MANY 24
 #define RATE_FEW 6
