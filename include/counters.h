@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters kept by BPF programs, one array per program set, read through user/ingest. Included by
- * bpf/ and user/ingest. To add one: append here, in the list, with the words the user will read and
- * whether it means that something wanted was lost.
+ * Counters kept by BPF programs, one array per program set, read through user/ingest, and the names of
+ * those that views look for in a profile. Included by bpf/, user/ingest, cli and view. To add one:
+ * append here, in the list, with the words the user will read and whether it means that something
+ * wanted was lost.
  */
 #ifndef ACCPERF_COUNTERS_H
 #define ACCPERF_COUNTERS_H
@@ -15,6 +16,9 @@
 	X(CTR_KTHREAD, "ticks in kernel threads", 0)                                               \
 	X(CTR_COMPAT, "samples lost: 32-bit task", 1)                                              \
 	X(CTR_STACK_FAULT, "stacks cut by a page that is not present", 0)
+
+#define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
+#define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"
 
 enum bpf_counter {
 #define X(id, text, loss) id,

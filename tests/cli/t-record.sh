@@ -54,6 +54,15 @@ expect_status 0 "many short-lived children" accperf record -F 997 -p $forks --du
 check "without loss" grep -q ' 0 lost' "$TMP/err"
 kill $forks 2>/dev/null; wait $forks 2>/dev/null
 
+# lives shorter than a period are not sampled, but told
+counter() { accperf report --json -i "$1" 2>/dev/null | jq --arg n "$2" '[.counters[] | select(.name == $n) | .value] | add // -1'; }
+expect_status 0 "threads that live too short" accperf record -F 29 -o short.data -- "$WORKLOADS/nthreads" 100 --seconds 1
+check "are counted" between "$(counter short.data 'threads that ended before their first sample')" 20 10000000
+check "with the CPU time that has no sample, most of a second" between "$(counter short.data 'CPU time without a sample, us')" 100000 20000000
+check "the user is told" grep -q 'CPU time has no sample' "$TMP/err"
+check "and so is the reader" bash -c 'accperf report -i short.data 2>/dev/null | grep -q "^# without a sample: .* threads ended before their first"'
+check "one that lives on is not among them" test "$(counter rate.data 'threads that ended before their first sample')" = 0
+
 # all CPUs; one thread only
 expect_status 0 "the whole machine" accperf record -q -a -F 199 --duration 1s -o a.data
 check "finds the loop" between "$(self spin_hot a.data)" 1 100

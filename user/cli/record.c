@@ -21,6 +21,7 @@
 #include "kmod-free/registry.h"
 
 #define POLL_MS 40
+#define UNSAMPLED_NOTED 0.05
 /* What probes may take of the budget. The governor of accesses and windows spends what they leave. */
 #define OFFLOAD_PART 0.33
 /* and execution counts, where no hardware counts instructions, have this of what is left */
@@ -185,6 +186,16 @@ static void closing_line(const struct record_opts *o, const struct session_total
 	fputc('\n', stderr);
 }
 
+/* Not a loss of ours, but the figures are silent about it. */
+static void tell_unsampled(const struct session_totals *t)
+{
+	double all = (double)t->target_ns + (double)t->unsampled_ns, share = all > 0 ? (double)t->unsampled_ns / all : 0;
+
+	if (t->unsampled_threads && share > UNSAMPLED_NOTED)
+		log_info("%.0f %% of the CPU time has no sample: %" PRIu64 " threads ended before their first one; a higher -F sees more "
+			 "of them, -a sees them in proportion", 100 * share, t->unsampled_threads);
+}
+
 static int pass_on(int status)
 {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -247,8 +258,10 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 		status = cli_fail(&e, EXIT_FAILED);
 	if (status == EXIT_DONE && !o->quiet)
 		closing_line(o, session_totals(s));
-	if (status == EXIT_DONE && !session_totals(s)->samples)
+	if (status == EXIT_DONE && !session_totals(s)->samples && !session_totals(s)->unsampled_threads)
 		log_warn("no samples: the target used no CPU time while it was observed");
+	if (status == EXIT_DONE)
+		tell_unsampled(session_totals(s));
 	if (session_totals(s)->lost && status == EXIT_DONE)
 		log_warn("%" PRIu64 " records were lost; `accperf report --json` names the counters", session_totals(s)->lost);
 	return t->child && status == EXIT_DONE ? command_status(t) : status;
@@ -418,7 +431,8 @@ CLI_COMMAND(record) = {
 		   "Ctrl-C ends the recording; the profile is complete. A recording that is killed, or meets a full\n"
 		   "disk, loses at most its last second. With -- CMD the exit status is the command's.\n\n"
 		   "A thread or process that lives for less CPU time than one period may end before its first sample;\n"
-		   "-a, whose timers belong to the CPUs, sees such ones in proportion.\n\n"
+		   "-a, whose timers belong to the CPUs, sees such ones in proportion. How much CPU time went by\n"
+		   "without a sample is told at the end and by `accperf report`.\n\n"
 		   "Needs root, or a binary with CAP_BPF and CAP_PERFMON (and CAP_SYS_PTRACE for processes of other\n"
 		   "users); `accperf doctor` tells.",
 	.examples = "accperf record -p 1234 --duration 10s\tTen seconds of a running process\n"

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "attr/apart.h"
+#include "counters.h"
 #include "ingest/cost.h"
+#include "ingest/lives.h"
 #include "ingest/perfev.h"
 #include "ingest/queue.h"
 #include "ingest/sideband.h"
@@ -38,6 +40,7 @@ struct session {
 	} parts[MAX_PARTS];
 	unsigned part_count;
 	uint64_t period_ns, began, next_second, spent_by_parts, cpu_at_start;
+	struct lives lives;
 	struct map hinted; /* tid -> stack end told to the sampler */
 	struct session_totals totals;
 	struct err first;
@@ -146,6 +149,10 @@ int session_start(struct session *s, struct err *e)
 	s->began = now_ns();
 	s->next_second = s->began + 1000000000;
 	write_header(s);
+	/* single threads are followed without their heirs */
+	s->lives.children = !s->o.no_inherit;
+	for (size_t i = 0; i < s->targets->count && !err && !s->targets->tid_count; i++)
+		err = lives_target(&s->lives, (uint32_t)s->targets->procs[i].pid);
 	/* maps first, then timers: what is mapped in between arrives through the side band */
 	for (size_t i = 0; i < s->targets->count && !err && !s->targets->child; i++)
 		err = attr_attach(s->attr, (uint32_t)s->targets->procs[i].pid, e);
@@ -183,8 +190,10 @@ static int consume(void *ctx, const struct sample *m)
 {
 	struct session *s = ctx;
 	uint32_t stack = 0;
-	int err = 0;
+	int err = lives_event(&s->lives, m);
 
+	if (err)
+		return err;
 	switch (m->kind) {
 	case SAMPLE_TICK: {
 		struct fmt_sample r = { .time = m->time, .period = m->period, .pid = m->pid, .tid = m->tid,
@@ -223,6 +232,23 @@ static void write_attribution(void *ctx, const char *name, uint64_t value, bool 
 	struct fmt_counter c = { .name = store_string(s->store, name), .flags = in_part ? FMT_C_IN_PART : 0, .value = value };
 
 	store_put(s->store, FMT_COUNTER, &c, sizeof(c));
+}
+
+/* What the timers could not see: threads that lived too short. Known at the end only. */
+static void write_unsampled(struct session *s)
+{
+	uint64_t cpu_ns, ticks = 0, seen;
+	const char *name;
+	bool loss;
+
+	if (!sampler_cpu_ns(s->sampler, &cpu_ns))
+		return;
+	sampler_counter(s->sampler, 0, &name, &loss, &ticks);
+	seen = ticks * s->period_ns;
+	s->totals.unsampled_ns = cpu_ns > seen ? cpu_ns - seen : 0;
+	s->totals.unsampled_threads = s->lives.unsampled;
+	session_count(s, COUNTER_UNSAMPLED_US, s->totals.unsampled_ns / 1000, false);
+	session_count(s, COUNTER_UNSAMPLED_THREADS, s->lives.unsampled, false);
 }
 
 /* Totals of all losses so far; counters are cumulative, so this starts over each time. */
@@ -340,6 +366,7 @@ int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
 		;
 	err = attr_finish(s->attr, e);
 	write_counters(s);
+	write_unsampled(s);
 	for (unsigned i = 0; i < s->part_count; i++)
 		if (s->parts[i].ops->second)
 			s->parts[i].ops->second(s->parts[i].ctx, s, now);
@@ -374,6 +401,7 @@ void session_free(struct session *s)
 	sampler_free(s->sampler);
 	store_abandon(s->store);
 	map_release(&s->hinted);
+	lives_release(&s->lives);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	free(s);

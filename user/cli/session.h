@@ -60,6 +60,8 @@ struct session_totals {
 	uint64_t apart_ns;	 /* of it: by parts with a budget of their own */
 	uint64_t own_cpu_ns, elapsed_ns, bytes, peak_rss;
 	double tick_ns; /* NaN: could not be measured */
+	/* known at the end only, 0 before: CPU time in which no timer fired, threads that had none at all */
+	uint64_t unsampled_ns, unsampled_threads;
 };
 
 struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e);

@@ -39,6 +39,8 @@ struct sampler {
 	uint64_t last; /* time of the last one */
 	int cpus;
 	uint64_t *per_cpu;
+	uint64_t cpu_ns;
+	bool by_thread, cpu_ns_known;
 };
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -232,6 +234,7 @@ int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
 	int err = 0;
 
 	raise_file_limit();
+	s->by_thread = !t->all && t->cgroup_fd < 0;
 	if (t->all || t->cgroup_fd >= 0) {
 		err = attach_cpus(s, t->cgroup_fd, e);
 	} else if (t->tid_count) {
@@ -339,15 +342,28 @@ unsigned sampler_events(const struct sampler *s)
 	return s->count;
 }
 
+bool sampler_cpu_ns(const struct sampler *s, uint64_t *ns)
+{
+	*ns = s->cpu_ns;
+	return s->cpu_ns_known;
+}
+
 void sampler_stop(struct sampler *s)
 {
-	if (!s)
+	if (!s || !s->count)
 		return;
 	/* stop all first: closing an event takes an RCU grace period, and the rest would go on ticking */
 	for (unsigned i = 0; i < s->count; i++)
 		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
-	for (unsigned i = 0; i < s->count; i++)
+	/* and when all are stopped, reading one with its heirs interrupts nobody */
+	s->cpu_ns_known = s->by_thread && s->count;
+	for (unsigned i = 0; i < s->count; i++) {
+		uint64_t ns = 0;
+
+		s->cpu_ns_known &= read(s->fds[i], &ns, sizeof(ns)) == sizeof(ns);
+		s->cpu_ns += ns;
 		close(s->fds[i]);
+	}
 	s->count = 0;
 }
 

@@ -42,6 +42,9 @@ int sampler_returns(struct sampler *s, int threads_map_fd);
 /* Value of counter i with its words; false past the last. */
 bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value);
 unsigned sampler_events(const struct sampler *s);
+/* CPU time of everything that was followed, ended threads included; known once stopped, and only where
+ * the timers belonged to threads. */
+bool sampler_cpu_ns(const struct sampler *s, uint64_t *ns);
 /* Stops and detaches, keeps the ring for a last sampler_read. */
 void sampler_stop(struct sampler *s);
 void sampler_free(struct sampler *s);

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counters.h"
 #include "util/json.h"
 #include "view/report_flow.h"
+
+#define WORTH_TELLING 0.005
 
 struct ordering {
 	const struct profile *p;
@@ -209,6 +212,29 @@ static void header_counters(const struct profile *p, const char *title, bool los
 	}
 }
 
+static uint64_t counter(const struct profile *p, const char *name)
+{
+	for (size_t i = 0; i < p->counter_count; i++)
+		if (!strcmp(p->counters[i].name, name))
+			return p->counters[i].value;
+	return 0;
+}
+
+/* Timers of threads do not see those that live for less than a period. */
+static void header_unsampled(const struct profile *p, struct buf *out)
+{
+	double without = (double)counter(p, COUNTER_UNSAMPLED_US) * 1e3, all = p->weight[PROFILE_TIME] + without;
+	uint64_t threads = counter(p, COUNTER_UNSAMPLED_THREADS);
+
+	if (!threads || !(without > WORTH_TELLING * all))
+		return;
+	buf_addstr(out, "# without a sample: ");
+	percent(out, without / all);
+	buf_addstr(out, " of the CPU time; ");
+	text_count(out, threads);
+	buf_addstr(out, " threads ended before their first\n");
+}
+
 void report_header(const struct profile *p, const char *file, const struct shares *s, const struct text_style *style,
 		   struct buf *out)
 {
@@ -243,6 +269,7 @@ void report_header(const struct profile *p, const char *file, const struct share
 	buf_addch(out, '\n');
 	header_counters(p, "# lost: ", true, style, out);
 	header_counters(p, "# in part: ", false, style, out);
+	header_unsampled(p, out);
 	header_cost(p, out);
 	buf_addstr(out, "# without a name: ");
 	percent(out, s->unnamed);

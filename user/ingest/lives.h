@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Threads that end before their first sample. A timer that belongs to a thread starts afresh with each,
+ * so one that lives for less CPU time than a period is never sampled: that must be told. Pure logic,
+ * fed with samples in order of time. Included by cli and tests.
+ */
+#ifndef ACCPERF_INGEST_LIVES_H
+#define ACCPERF_INGEST_LIVES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sample.h"
+#include "util/map.h"
+
+struct lives {
+	bool children;	 /* processes that targets fork are targets */
+	uint64_t born, unsampled; /* threads of targets: begun while we watched; of these, ended without a sample */
+	struct map pids; /* targets */
+	struct map tids; /* born and alive -> whether sampled */
+};
+
+int lives_target(struct lives *l, uint32_t pid);
+/* 0 or -ENOMEM. */
+int lives_event(struct lives *l, const struct sample *m);
+void lives_release(struct lives *l);
+
+#endif
