@@ -104,7 +104,7 @@ check "and its functions are named from the file" between "$(self spin_hot kille
 
 # a full disk
 mkdir small; if mount -t tmpfs -o size=64k none small 2>/dev/null; then
-	expect_status 1 "a full disk ends the recording with an error" timeout 60 accperf record -a -F 9999 --duration 20s -o small/x.data
+	expect_status 1 "a full disk ends the recording with an error" timeout -k 5 60 accperf record -a -F 9999 --duration 20s -o small/x.data
 	check "that names it" grep -q 'No space left' "$TMP/err"
 	check "and what was written is readable" sh -c 'accperf report -i small/x.data >/dev/null; [ $? = 3 ]'
 	umount small
