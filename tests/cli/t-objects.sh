@@ -37,8 +37,8 @@ check "the rest of the frames is stack, and shown on demand" sh -c '
 if [ "$(id -u)" = 0 ]; then
 	locals() { accperf objects -i live.data --json 2>/dev/null | jq -e '[.objects[] | select(.kind == "local") | .name] | any(. == "table in use_frame") and any(. == "lent in lend")' >/dev/null; }
 	# a fifth of the time is spent on these two; a machine that gives it no time at all is tried again
-	for _ in 1 2 3 4 5 6; do
-		accperf record -q -e soft --no-windows --no-syscalls -o live.data -- "$WORKLOADS/planted" --seconds 2 >/dev/null 2>live.err
+	for _ in 1 2 3 4 5 6 7 8; do
+		accperf record -q -e soft --effort high --no-windows --no-syscalls -o live.data -- "$WORKLOADS/planted" --seconds 2 >/dev/null 2>live.err
 		locals && break
 	done
 	check "recorded: locals are named, also the one a callee reads" locals

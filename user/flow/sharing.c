@@ -2,6 +2,7 @@
 #include "flow/sharing.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #define LINE 64u
 #define MAX_USERS 32 /* threads of one line that are compared, those met first */
 #define ENOUGH 3     /* accesses of each thread */
-#define UNSEEN 0.25  /* accesses at words met only once, as a share: what the next one at a new word would be */
+#define CHANCE 1e-6  /* that threads which use all of a line would look like this on any line at all */
 
 struct touch {
 	uint64_t line, time, bytes; /* bytes: bit per byte */
@@ -113,13 +114,15 @@ static void add_touch(struct user *u, const struct touch *t)
 		u->word[w] += (t->bytes >> (8 * w) & 0xff) != 0;
 }
 
-static bool seen_well(const struct user *u)
+/* How likely it is at most that so many accesses, if they went anywhere in the line, met so few words. */
+static double chance(const struct user *u)
 {
-	unsigned once = 0;
+	static const double ways[] = { 0, 8, 28, 56, 70, 56, 28, 8, 1 }; /* 8 over k */
+	unsigned words = 0;
 
 	for (unsigned w = 0; w < 8; w++)
-		once += u->word[w] == 1;
-	return u->samples >= ENOUGH && once <= UNSEEN * u->samples;
+		words += u->word[w] > 0;
+	return u->samples < ENOUGH ? 1 : fmin(1, ways[words] * pow(words / 8.0, u->samples));
 }
 
 static struct line_user described(const struct flow_input *in, const struct user *u)
@@ -128,8 +131,8 @@ static struct line_user described(const struct flow_input *in, const struct user
 				   .written = u->written, .accesses = u->accesses, .samples = u->samples };
 }
 
-static int judge(const struct flow_input *in, const struct touch *t, size_t n, const struct user *a, const struct user *b, struct flow_threads *out,
-		 bool *truly)
+static int judge(const struct flow_input *in, const struct touch *t, size_t n, const struct user *a, const struct user *b, size_t lines,
+		 struct flow_threads *out, bool *truly)
 {
 	uint64_t from = a->first > b->first ? a->first : b->first, to = a->last < b->last ? a->last : b->last;
 	struct user both[2] = { { .tid = a->tid, .first = UINT64_MAX }, { .tid = b->tid, .first = UINT64_MAX } };
@@ -148,7 +151,8 @@ static int judge(const struct flow_input *in, const struct touch *t, size_t n, c
 		*truly = true;
 		return 0;
 	}
-	if (!seen_well(&both[0]) || !seen_well(&both[1]))
+	/* two threads that share all of a line, seen a few times each, may have met different words */
+	if (both[0].samples < ENOUGH || both[1].samples < ENOUGH || chance(&both[0]) * chance(&both[1]) * (double)lines > CHANCE)
 		return 0;
 	cost = both[0].accesses < both[1].accesses ? both[0].accesses : both[1].accesses;
 	if (before) {
@@ -182,7 +186,7 @@ static int by_tid(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-static int line(const struct flow_input *in, const struct touch *t, size_t n, struct flow_threads *out)
+static int line(const struct flow_input *in, const struct touch *t, size_t n, size_t lines, struct flow_threads *out)
 {
 	struct user user[MAX_USERS];
 	unsigned users = 0;
@@ -198,7 +202,7 @@ static int line(const struct flow_input *in, const struct touch *t, size_t n, st
 	qsort(user, users, sizeof(user[0]), by_tid);
 	for (unsigned i = 0; i < users; i++)
 		for (unsigned j = i + 1; !err && j < users; j++)
-			err = judge(in, t, n, &user[i], &user[j], out, &truly);
+			err = judge(in, t, n, &user[i], &user[j], lines, out, &truly);
 	out->truly += truly;
 	return err;
 }
@@ -215,18 +219,21 @@ static int by_cost(const void *a, const void *b)
 int sharing_find(const struct flow_input *in, struct flow_threads *out)
 {
 	struct touches t = { 0 };
+	size_t lines = 0;
 	int err = collect(in, &t);
 
 	if (t.count)
 		qsort(t.at, t.count, sizeof(*t.at), by_line);
-	for (size_t i = 0, j; !err && i < t.count; i = j) {
-		bool alone = true;
+	for (int pass = 0; !err && pass < 2; pass++) /* how many lines are judged, then each */
+		for (size_t i = 0, j; !err && i < t.count; i = j) {
+			bool alone = true;
 
-		for (j = i; j < t.count && t.at[j].line == t.at[i].line && t.at[j].pid == t.at[i].pid; j++)
-			alone &= t.at[j].tid == t.at[i].tid;
-		if (!alone)
-			err = line(in, t.at + i, j - i, out);
-	}
+			for (j = i; j < t.count && t.at[j].line == t.at[i].line && t.at[j].pid == t.at[i].pid; j++)
+				alone &= t.at[j].tid == t.at[i].tid;
+			if (!alone && pass)
+				err = line(in, t.at + i, j - i, lines, out);
+			lines += !alone && !pass;
+		}
 	free(t.at);
 	if (out->line_count)
 		qsort(out->line, out->line_count, sizeof(*out->line), by_cost);

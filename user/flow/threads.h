@@ -4,8 +4,8 @@
  * with threads in the place of functions. Pure; no I/O. Included by view, cli and tests.
  *
  * A line is shared falsely by two threads that use it at the same time, at least one of them writing,
- * when no byte that one of them writes is used by the other; both must have been seen there several
- * times, and mostly at places seen before, so that what was not seen is little.
+ * when no byte that one of them writes is used by the other; and when threads that use all of the line
+ * would hardly look like that on any of the lines judged: each was seen several times at few words.
  */
 #ifndef ACCPERF_FLOW_THREADS_H
 #define ACCPERF_FLOW_THREADS_H
