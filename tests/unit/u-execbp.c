@@ -249,6 +249,38 @@ static void test_gone(void **state)
 	execbp_free(x);
 }
 
+/* Killed with a window open: what is left behind is nothing. */
+static void test_killed(void **state)
+{
+	uint64_t give_up = now() + PATIENCE_NS;
+	pid_t watcher;
+	int p[2];
+	char c;
+
+	assert_int_equal(pipe(p), 0);
+	watcher = fork();
+	if (!watcher) {
+		struct execbp *x = execbp_new(NULL);
+		struct exec_request req = both();
+
+		req.slots = 1;
+		req.slot[0] = at(never, 5, true);
+		if (!x || execbp_open(x, &req, now(), NULL) || write(p[1], "!", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(p[1]);
+	assert_int_equal(read(p[0], &c, 1), 1);
+	close(p[0]);
+	assert_int_equal(free_breakpoints(child), EXECWIN_SLOTS - 1);
+	kill(watcher, SIGKILL);
+	waitpid(watcher, NULL, 0);
+	while (free_breakpoints(child) < EXECWIN_SLOTS)
+		assert_true(now() < give_up);
+	assert_int_equal(kill(child, 0), 0);
+}
+
 static void test_measure(void **state)
 {
 	struct execbp *x = execbp_new(NULL);
@@ -271,6 +303,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ends, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_others, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_gone, start_child, end_child),
+		cmocka_unit_test_setup_teardown(test_killed, start_child, end_child),
 		cmocka_unit_test(test_measure),
 	};
 	struct err e = { 0 };

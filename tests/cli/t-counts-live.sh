@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# record --counts on a live process whose counts are known by construction (tests/workloads/counted.c).
+# Hits are counted, not timed, so load only makes it take longer: recordings go on until the figures
+# that are compared have been measured, or a long time has passed.
+. "$(dirname "$0")/../lib.sh"
+if ! accperf doctor --json 2>/dev/null | grep -q '"hw-breakpoints"' || ! accperf record -q --counts on -o probe.data -- sleep 0.1 2>probe.err || grep -q 'no execution counts' probe.err; then
+	skip "execution counts of a live process" "$(grep -m1 -o 'no execution counts.*' probe.err || echo 'no breakpoints or BPF here')"
+	exit 0
+fi
+# of FUNCTION FILTER
+of() { jq -r --arg f "$1" "[.functions[] | select(.name == \$f)][0] | $2" counts.json; }
+# the steps' loops by trip count, unit and its callees by counts
+measured() {
+	accperf counts -i live.data --json >counts.json 2>counts.err || return 1
+	local f
+	for f in always thrice pointed jumps jumped; do [ "$(of $f '.loops[0].how')" = "trip count" ] || return 1; done
+	for f in thrice always few; do [ "$(of $f '[.callers[] | select(.name == "unit")] | length > 0')" = true ] || return 1; done
+	jq -en "$(of unit .per_second.value) > 0 and $(of thrice .per_second.value) > 0 and $(of unit .per_second.high) / $(of unit .per_second.low) < 2.5" >/dev/null
+}
+
+start "$WORKLOADS/counted" --loop; p=$!
+for s in 5 10 20 40; do
+	accperf record -q --effort high --counts on -p $p --duration ${s}s -o live.data 2>record.err || break
+	measured && break
+done
+check "recording with counts" test -s live.data
+check "what is compared was measured" measured
+check "says nothing is amiss" test ! -s record.err
+for f in always thrice pointed jumps jumped; do
+	check "the loop of $f turns 4000 times, each time" [ "$(of $f '.loops[0] | "\(.least) \(.most) \(.trips.value | round)"')" = "4000 4000 4000" ]
+done
+ratio() { jq -en "$(of "$1" .per_second.value) / $(of "$2" .per_second.value) | . > $3 and . < $4"; }
+# intervals of a tenth or two on each side: half as much again is far outside of chance
+check "thrice runs 3 times for each always" ratio thrice always 2 4.5
+check "always runs once for each unit" ratio always unit 0.66 1.5
+check "unit calls always" [ "$(of always '[.callers[].name] | unique | join(" ")')" = unit ]
+check "thrice has its three call sites, or the loop's one" jq -en "$(of thrice '[.callers[] | select(.name == "unit")] | length') | . == 1 or . == 3"
+check "through a pointer: called from unit" [ "$(of pointed '.callers[0].name')" = unit ]
+check "counts decide for most of the instructions" jq -e '.counted > 0.5' counts.json
+
+accperf record -q --effort high --counts off -p $p --duration 1s -o off.data
+expect_status 3 "--counts off measures none" accperf counts -i off.data
+expect_status 2 "another word is wrong usage" accperf record --counts maybe -p $p --duration 1s -o off.data
+
+# a debugger has the breakpoints: said nowhere as an error, and the recording is complete
+if need python3 && cat >hold.py <<'PY' && python3 -c 'import ctypes'; then
+import ctypes, os, struct, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+# type BREAKPOINT, disabled, exclude_kernel; bp_type W, len 1
+for tid in map(int, os.listdir(f"/proc/{sys.argv[1]}/task")):
+    for i in range(4):
+        a = bytearray(112)
+        struct.pack_into("IIQQQQQ", a, 0, 5, 112, 0, 0, 0, 0, 1 | 1 << 5)
+        struct.pack_into("I", a, 52, 2)
+        struct.pack_into("QQ", a, 56, 4096 + 8 * i, 1)
+        libc.syscall(298, (ctypes.c_char * 112).from_buffer(a), tid, -1, -1, 0)
+print("held", flush=True)
+time.sleep(60)
+PY
+	# one that makes no new threads
+	start "$WORKLOADS/tightloop" --loop; q=$!
+	python3 hold.py $q >held & STARTED+=($!)
+	for i in $(seq 100); do [ -s held ] && break; sleep 0.1; done
+	expect_status 0 "recording where a debugger has all breakpoints" accperf record -q --counts on -p $q --duration 2s -o held.data
+	check "has its samples" jq -e '.samples > 0' <(accperf report -i held.data --json)
+	check "and nothing was measured" jq -e ".windows == 0" <(accperf counts -i held.data --json)
+fi
+check "the target still runs" kill -0 $p
