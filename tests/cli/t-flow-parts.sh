@@ -43,6 +43,9 @@ check "inclusive bytes loaded" near main load_bytes 5
 check "self flow and inclusive flow of a leaf agree" jq -e '.functions[] | select(.name == "inverse_dct") | (.in - .inclusive.in | fabs) < .in / 100' est.json
 check "every inclusive figure has an interval and samples" jq -e 'all(.functions[].inclusive | values | select(.in != null); .in_low <= .in and .in <= .in_high and .samples != null)' est.json
 check "without --inclusive it is null" sh -c 'accperf flow -i j.data --json | jq -e "all(.functions[]; .inclusive == null) and .threads == null"'
+accperf merge -o merged.data j.data 2>/dev/null
+expect_status 3 "a merged flow has no inclusive figures: degraded" accperf flow -i merged.data --inclusive
+check "... with a sentence" grep -q 'no inclusive figures' err
 check "text has the table" sh -c 'accperf flow -i j.data --estimator fused --inclusive | grep -q "^function with what it calls"'
 expect_status 1 "counted figures have no threads" accperf flow -i j.data --estimator exact --tid 77
 expect_status 1 "a function that is not there" accperf flow -i j.data --producer nosuch --svg -o x.svg

@@ -185,6 +185,11 @@ static int cmd_flow(void *opts, int argc, char **argv)
 				 in.recorded_main ? "its caller" : "itself", o->attribute);
 			degraded = true;
 		}
+		if (o->inclusive && !f.inclusive) {
+			log_warn("%s: no inclusive figures: %s", o->input,
+				 est.ke ? "they are made for the quad semantics" : "a stored flow keeps none, and says nothing of who calls whom");
+			degraded = true;
+		}
 		/* the last use of the input: its functions become threads */
 		if (o->threads)
 			err = flow_threads_build(&in, &est, &threads, &e);
