@@ -128,8 +128,9 @@ install: all
 uninstall: uninstall-extra
 	$(Q)rm -f $(BINDIR)/accperf
 install-extra uninstall-extra::
+DIST ?= .
 dist:
-	$(Q)git archive --prefix=accperf-$(VERSION)/ -o accperf-$(VERSION).tar.gz HEAD && echo accperf-$(VERSION).tar.gz
+	$(Q)git archive --prefix=accperf-$(VERSION)/ -o $(DIST)/accperf-$(VERSION).tar.gz HEAD && echo $(DIST)/accperf-$(VERSION).tar.gz
 clean:
 	$(Q)rm -rf build
 

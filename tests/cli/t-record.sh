@@ -31,6 +31,12 @@ check "keeps the first as .old" test -s accperf.data.old
 check "and both are for their owner's eyes only" test "$(stat -c %a%a accperf.data accperf.data.old | tr -d '\n')" = 600600600600
 check "quiet is quiet" test ! -s "$TMP/err"
 
+# once a second on a terminal, never elsewhere
+script -qec "accperf record -p $loop -F 499 --duration 2.5s -o line.data" /dev/null </dev/null >line.out 2>&1
+check "a progress line on a terminal" grep -aqE '[0-9.]+ s  +[0-9]+ samples  [0-9]+ lost  own CPU [0-9.]+ %' line.out
+accperf record -p $loop -F 499 --duration 1.5s -o line.data 2>line.err
+check "none elsewhere" bash -c '! grep -q "own CPU.*MiB$" line.err && [ "$(grep -c samples line.err)" = 1 ]'
+
 # the command's status is passed on
 expect_status 7 "passes on the command's exit status" accperf record -q -- sh -c 'exit 7'
 expect_status 137 "and the signal that ended it" accperf record -q -- sh -c 'kill -9 $$'

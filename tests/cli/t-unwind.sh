@@ -63,6 +63,29 @@ check "fork without exec: the child's stacks are whole" at_least 90 "$CHAIN;fork
 check "threads: records" record -- "$WORKLOADS/nthreads" --seconds 0.5
 check "threads: stacks end at the thread's start" complete
 
+# names from a debuginfod server, if the user's environment names one; what dwz has moved to a common file
+if need python3; then
+	gcc -g -O2 -fomit-frame-pointer -o fetched "$SRC/stacks.c" || exit 1
+	id=$(readelf -n fetched | awk '/Build ID/ { print $3 }')
+	mkdir -p "srv/buildid/$id" && objcopy --only-keep-debug fetched "srv/buildid/$id/debuginfo" && strip fetched
+	python3 -u -m http.server 0 --bind 127.0.0.1 -d srv >port 2>&1 & STARTED+=($!)
+	for i in $(seq 100); do grep -q port port && break; sleep 0.1; done
+	url=http://127.0.0.1:$(sed -n 's/.* port \([0-9]*\).*/\1/p' port)
+	check "stripped, no debuginfod: records" record -- ./fetched plain 0.5
+	check "stripped, no debuginfod: no names, and nothing is asked" bash -c '! accperf report -i p.data | grep -qw burn && ! grep -q GET port'
+	DEBUGINFOD_URLS=$url DEBUGINFOD_CACHE_PATH=$PWD/fetched.cache check "debuginfod: records" record -- ./fetched plain 0.5
+	check "debuginfod: names" at_least 90 "$CHAIN;burn"
+else
+	skip "debuginfod" "python3 is not installed"
+fi
+if need dwz; then
+	gcc -g -O2 -o shared-a "$SRC/stacks.c" && gcc -g -O2 -o shared-b "$SRC/stacks.c" && dwz -m common.debug shared-a shared-b || exit 1
+	check "dwz: records" record -- ./shared-a plain 0.5
+	check "dwz: names and source" bash -c 'accperf report --json -i p.data | jq -e ".functions[] | select(.name == \"burn\") | .file | endswith(\"stacks.c\")" >/dev/null'
+else
+	skip "dwz" "dwz is not installed"
+fi
+
 # code that no file holds
 check "JIT: records, and the program ends before the recording" record -- ./stacks jit 0.5
 check "JIT: named by its perf map, with callers on both sides" at_least 90 "$CHAIN;jit;jitted_caller;jitted loop"
