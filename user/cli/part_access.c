@@ -33,7 +33,7 @@
 #define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
 #define KEEP_NS 100000000 /* how long a draw may wait for others' armed time */
 #define DEAR 0.5 /* slow-down while armed from which on several windows share their armed time */
-#define MIN_TICKS 100 /* before this nothing is known of the target's use of string instructions */
+#define MIN_TICKS 40 /* before this next to nothing is known of the target's use of string instructions */
 /* Nominal speeds where nothing counts instructions: what turns time into a number of executions.
  * The profile says so; shares do not depend on them, totals do. */
 #define NOMINAL_NS_PER_INSN 0.12
@@ -406,7 +406,7 @@ static void count_hardware(struct access_part *p)
 static uint64_t window_time(const struct access_part *p, double most, uint64_t now)
 {
 	uint64_t until = watch_deadline(p->watch), shared = until > now ? until - now : 0;
-	double own = governor_armed_time(&p->gov, most);
+	double own = governor_armed_time(&p->gov, SHORTEST_WINDOW_NS, most);
 
 	return own > (double)shared ? (uint64_t)own : shared < (uint64_t)most ? shared : (uint64_t)most;
 }

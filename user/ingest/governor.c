@@ -119,7 +119,7 @@ void governor_tick(struct governor *g, double cpu_ns, bool string, bool kernel)
 	}
 	spare = pour(g, EVERYONE, spare, FILLED_SECONDS);
 	/* in programs full of copies armed time is what runs short, and a window needs a large sum at once */
-	spare = pour(g, 1u << GOV_ARMED, spare, BALANCE_SECONDS / 2);
+	spare = pour(g, 1u << GOV_ARMED, spare, BALANCE_SECONDS);
 	pour(g, EVERYONE, spare, BALANCE_SECONDS);
 }
 
@@ -175,13 +175,17 @@ double governor_armed_likely(const struct governor *g, double wall_ns)
 	return lost_time(g, wall_ns, g->ticks > 0 ? (STRING_FACTOR * g->string_ticks + KERNEL_FACTOR * g->kernel_ticks) / g->ticks : 0);
 }
 
-double governor_armed_time(const struct governor *g, double most)
+double governor_armed_time(const struct governor *g, double least, double most)
 {
-	double cost = governor_armed_cost(g, most);
+	double cost = governor_armed_cost(g, most), time;
 
 	if (g->share[GOV_ARMED] <= 0 || g->balance[GOV_ARMED] <= 0)
 		return 0;
-	return cost <= g->balance[GOV_ARMED] ? most : most * g->balance[GOV_ARMED] / cost;
+	time = cost <= g->balance[GOV_ARMED] ? most : most * g->balance[GOV_ARMED] / cost;
+	if (time >= least)
+		return time;
+	/* as in governor_allows(): a full account suffices, and the debt delays the next */
+	return g->balance[GOV_ARMED] >= worth(g, GOV_ARMED, BALANCE_SECONDS) * 0.95 ? least : 0;
 }
 
 double governor_rate(const struct governor *g, enum governor_account a)

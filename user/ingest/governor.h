@@ -64,8 +64,8 @@ double governor_armed_slowdown(const struct governor *g);
 bool governor_plenty(const struct governor *g, enum governor_account a);
 /* What an account may spend per ns of the target's CPU time. */
 double governor_rate(const struct governor *g, enum governor_account a);
-/* How long slots may be armed now, ns, at most `most`; 0: not at all. */
-double governor_armed_time(const struct governor *g, double most);
+/* How long slots may be armed now, ns, at most `most`; 0: not for `least`, which is what makes sense. */
+double governor_armed_time(const struct governor *g, double least, double most);
 /* What was spent in all, as a share of the target's time so far; NaN before any. */
 double governor_spent_share(const struct governor *g);
 
