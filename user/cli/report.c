@@ -72,7 +72,7 @@ static int load_flow(const struct report_cmd *o, struct flow *f, struct err *e)
 	return err;
 }
 
-static int show(const struct report_cmd *o, const struct profile *p, struct err *e)
+static int show(const struct report_cmd *o, const struct profile *p, bool *degraded, struct err *e)
 {
 	unsigned columns[REPORT_MAX_COLUMNS];
 	int column_count = strcmp(o->columns, "time") ? report_columns(o->columns, columns, e) : 0;
@@ -95,10 +95,20 @@ static int show(const struct report_cmd *o, const struct profile *p, struct err 
 	if (!known && ((ro.columns && report_columns_flow(columns, ro.column_count)) || by_flow(o)))
 		return err_set(e, -ENODATA, "%s holds no memory accesses, only time; record with `accperf record` or `accperf exact`", o->input);
 	if (known && ((ro.columns && report_columns_flow(columns, ro.column_count)) || by_flow(o) || o->json)) {
-		err = load_flow(o, &flow, e);
-		if (err)
+		struct err why = { 0 };
+
+		err = load_flow(o, &flow, &why);
+		if (err && !o->json) {
+			*e = why;
 			return err;
-		ro.flow = &flow;
+		}
+		/* the times are there nonetheless */
+		if (err) {
+			log_warn("%s: bytes and computation are unknown: %s", o->input, why.text);
+			*degraded = true;
+		} else {
+			ro.flow = &flow;
+		}
 	}
 	err = report_build(p, o->input, &ro, &r, e);
 	if (err) {
@@ -121,6 +131,7 @@ static int cmd_report(void *opts, int argc, char **argv)
 	unsigned columns[REPORT_MAX_COLUMNS];
 	struct err e = { 0 };
 	struct profile *p;
+	bool degraded = false;
 	int status = EXIT_DONE;
 
 	if (strcmp(o->columns, "time") && report_columns(o->columns, columns, &e) < 0)
@@ -136,10 +147,12 @@ static int cmd_report(void *opts, int argc, char **argv)
 	p = profile_load(o->input, &e);
 	if (!p)
 		return cli_fail(&e, EXIT_FAILED);
-	if (show(o, p, &e)) {
+	if (show(o, p, &degraded, &e)) {
 		profile_free(p);
 		return cli_fail(&e, EXIT_FAILED);
 	}
+	if (degraded)
+		status = EXIT_DEGRADED;
 	if (*p->recovery) {
 		log_warn("%s: %s", o->input, p->recovery);
 		status = EXIT_DEGRADED;
