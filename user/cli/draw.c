@@ -7,7 +7,8 @@
 
 #define MAX_SITES 65536
 #define GOOD_ENOUGH 0.2 /* of the best site's worth */
-#define PATIENCE 20	/* samples: a rare best must not keep the slots empty */
+#define PATIENCE 60	/* samples: a rare best must not keep the slots empty */
+#define MAX_DOUBLINGS 5
 
 /* An error of the shares at one instruction falls with the square root of the evidence, so the gain
  * of one more window falls with its power of 3/2. */
@@ -63,6 +64,23 @@ void draws_seen(struct draws *d, uint32_t module, uint64_t ip, double part)
 
 	if (s)
 		s->evidence += part;
+}
+
+void draws_missed(struct draws *d, uint32_t module, uint64_t ip)
+{
+	struct draw_site *s = site_of(d, module, ip);
+
+	if (s)
+		s->misses++;
+}
+
+/* Who writes rarely is met by one long window, not by many short ones. */
+double draws_patience(const struct draws *d, uint32_t module, uint64_t ip)
+{
+	const uint64_t *at = map_get(&d->at, key(module, ip));
+	uint32_t misses = at ? d->site[*at].misses : 0;
+
+	return (double)(1u << (misses < MAX_DOUBLINGS ? misses : MAX_DOUBLINGS));
 }
 
 double draws_worth(const struct draws *d, uint32_t module, uint64_t ip)

@@ -16,6 +16,7 @@
 struct draw_site {
 	double bytes;	 /* sampled at it */
 	double evidence; /* windows that saw it */
+	uint32_t misses; /* windows for it that saw reads and no write until they ended */
 };
 
 struct draws {
@@ -29,6 +30,10 @@ struct draws {
 void draws_sampled(struct draws *d, uint32_t module, uint64_t ip, double bytes);
 /* A window saw this instruction: `part` of its hits, or was drawn for it. */
 void draws_seen(struct draws *d, uint32_t module, uint64_t ip, double part);
+/* A window for it ended by time, and nobody had written. */
+void draws_missed(struct draws *d, uint32_t module, uint64_t ip);
+/* For how many times the shortest useful time the next window there should stay open. */
+double draws_patience(const struct draws *d, uint32_t module, uint64_t ip);
 /* How much one more window is worth there; 0 for what was never sampled. */
 double draws_worth(const struct draws *d, uint32_t module, uint64_t ip);
 /* Whether to take an access of this worth now, or wait for a better sample. */

@@ -443,7 +443,7 @@ static bool make_room(struct access_part *p, uint64_t now)
 }
 
 /* The access of this sample that a window would tell the most about; false: none, or rather wait. */
-static bool draw(struct access_part *p, const struct sample *s, struct draw *out)
+static bool draw(struct access_part *p, const struct sample *s, struct draw *out, uint64_t now)
 {
 	const struct block_result *r = &p->result;
 	double most = -1;
@@ -465,8 +465,15 @@ static bool draw(struct access_part *p, const struct sample *s, struct draw *out
 		out->addr = (a->addr + next_random(p) % a->size) & ~(uint64_t)(p->o.watch_len - 1);
 	}
 	p->n.no_candidate += most < 0;
+	if (most < 0)
+		return false;
 	/* to be choosy pays only where windows are scarce */
-	return most >= 0 && (governor_plenty(&p->gov, GOV_HITS) || draws_take(&p->draws, most));
+	if (governor_plenty(&p->gov, GOV_HITS) && governor_plenty(&p->gov, GOV_ARMED))
+		return true;
+	/* saves up for a long one, unless that takes too long */
+	if ((double)window_time(p, WRITES_NS, now) < SHORTEST_WINDOW_NS * draws_patience(&p->draws, out->arm.module, out->arm.ip))
+		most = 0;
+	return draws_take(&p->draws, most);
 }
 
 static void open_window(struct access_part *p, const struct draw *d, uint64_t now)
@@ -524,7 +531,7 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 	now_is_good = now - m->time < FRESH_NS && wants_window(p, now);
 	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
 		return 0;
-	if (!evaluate(p, m) || !draw(p, m, &d))
+	if (!evaluate(p, m) || !draw(p, m, &d, now))
 		return 0;
 	if (!now_is_good) {
 		p->waiting[p->next_waiting++ % WATCH_SLOTS] = d;
@@ -571,6 +578,7 @@ static void on_window(void *ctx, const struct watch_window *w)
 	struct fmt_window rec = { .armed = w->armed, .ended = w->ended, .addr = w->req.addr, .len = w->req.len,
 				  .end_reason = w->end_reason, .write_only_after = w->write_only_after, .count = w->count };
 	double cost;
+	bool written = false;
 
 	session_breakpoints_give(p->s, 1);
 	memcpy(&rec.arm, &p->arm[w->slot], sizeof(rec.arm));
@@ -580,9 +588,12 @@ static void on_window(void *ctx, const struct watch_window *w)
 		hits[i] = (struct fmt_hit){ .time = h->time, .tid = h->tid, .flags = h->flags, .syscall = h->syscall };
 		attr_code(session_attr(p->s), h->pid, h->ip, &hits[i].module, &hits[i].ip);
 		p->n.undecided += !(h->flags & (FMT_A_LOAD | FMT_A_STORE));
+		written |= h->flags & FMT_A_STORE;
 		if (h->flags & FMT_A_LOAD)
 			draws_seen(&p->draws, hits[i].module, hits[i].ip, 1.0 / w->count);
 	}
+	if (!written && w->end_reason == FMT_W_TIME && (rec.arm.flags & FMT_A_LOAD))
+		draws_missed(&p->draws, rec.arm.module, rec.arm.ip);
 	p->n.windows++;
 	p->n.hits += w->count;
 	cost = p->gov.hit_ns * w->count + p->gov.arm_ns * (p->gov.running < w->threads ? p->gov.running : w->threads);
