@@ -30,6 +30,7 @@
 #define DEFAULT_HITS 16
 #define WINDOW_NS 20e6
 #define WRITES_NS 100e6 /* watching for writes only */
+#define TURN_NS 20000000ull
 #define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
 #define KEEP_NS 100000000 /* how long a draw may wait for others' armed time */
 #define DEAR 0.5 /* slow-down while armed from which on several windows share their armed time */
@@ -74,6 +75,7 @@ struct access_part {
 	int epoll;
 	uint64_t random;
 	struct draws draws;
+	uint64_t last_window; /* when one ended */
 	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_windows;
 	double window_rate; /* as last written */
 	struct {
@@ -424,7 +426,10 @@ static bool affords_hits(const struct access_part *p)
 
 static bool wants_window(struct access_part *p, uint64_t now)
 {
-	return p->watch && p->gov.ticks > MIN_TICKS && !session_breakpoints_wanted(p->s) && affords_hits(p) && window_time(p, WINDOW_NS, now) >= SHORTEST_WINDOW_NS;
+	/* execution counts would use every slot all the time: the two take turns */
+	bool turn = !session_breakpoints_wanted(p->s) || now - p->last_window > TURN_NS;
+
+	return p->watch && p->gov.ticks > MIN_TICKS && turn && affords_hits(p) && window_time(p, WINDOW_NS, now) >= SHORTEST_WINDOW_NS;
 }
 
 /* Whether a slot is free or could be freed for a new window. */
@@ -484,10 +489,10 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 
 	if (!make_room(p, now) || !session_breakpoints_free(p->s))
 		return;
-	/* Both phases out of one balance, and the next windows want some of it, too. 1: no second phase. */
+	/* Both phases out of one balance. Whoever reads shows at once; who writes is what takes time. */
 	time = window_time(p, WINDOW_NS + WRITES_NS, now);
-	req.time_limit_ns = time < (uint64_t)WINDOW_NS ? time : (uint64_t)WINDOW_NS;
-	req.write_time_ns = time > (uint64_t)WINDOW_NS ? (time - (uint64_t)WINDOW_NS) / 2 + 1 : 1;
+	req.time_limit_ns = time / 3 < (uint64_t)WINDOW_NS ? time / 3 : (uint64_t)WINDOW_NS;
+	req.write_time_ns = time - req.time_limit_ns > 1 ? time - req.time_limit_ns : 1;
 	n = watch_threads(req.pid, tids, MAX_THREADS);
 	if (n <= 0 || !req.time_limit_ns)
 		return;
@@ -595,6 +600,7 @@ static void on_window(void *ctx, const struct watch_window *w)
 	if (!written && w->end_reason == FMT_W_TIME && (rec.arm.flags & FMT_A_LOAD))
 		draws_missed(&p->draws, rec.arm.module, rec.arm.ip);
 	p->n.windows++;
+	p->last_window = w->ended;
 	p->n.hits += w->count;
 	cost = p->gov.hit_ns * w->count + p->gov.arm_ns * (p->gov.running < w->threads ? p->gov.running : w->threads);
 	governor_spend(&p->gov, GOV_HITS, cost);

@@ -229,7 +229,8 @@ static struct compare_found found_in_top(const struct flow_compare *c, const str
 	struct compare_found r = { 0 };
 	double least;
 
-	while (r.top < top && r.top < c->pair_count && c->pairs[r.top].truth > 0)
+	/* below that an edge is a handful of samples: which of many such comes tenth is chance */
+	while (r.top < top && r.top < c->pair_count && c->pairs[r.top].truth > NOTEWORTHY)
 		r.top++;
 	if (!r.top)
 		return r;
@@ -349,7 +350,8 @@ static int rank_totals(struct flow_compare *c, bool out, double *result, unsigne
 
 static void compare_uma(struct flow_compare *c, const struct side *truth, const struct side *estimate)
 {
-	unsigned within = 0;
+	unsigned within = 0, arrays = 0;
+	bool near;
 
 	for (uint32_t i = 0; i < truth->f->func_count; i++) {
 		const struct flow_func *t = &truth->f->funcs[i];
@@ -361,12 +363,16 @@ static void compare_uma(struct flow_compare *c, const struct side *truth, const 
 
 			if (estimate->name_of[k] != truth->name_of[i] || isnan(s->in_uma))
 				continue;
+			near = s->in_uma <= 2 * t->in_uma && 2 * s->in_uma >= t->in_uma;
 			c->uma_functions++;
-			within += s->in_uma <= 2 * t->in_uma && 2 * s->in_uma >= t->in_uma;
+			within += near;
+			c->uma_arrays += t->array_share >= 0.5;
+			arrays += near && t->array_share >= 0.5;
 			break;
 		}
 	}
 	c->uma_within2 = c->uma_functions ? (double)within / c->uma_functions : NAN;
+	c->uma_arrays_within2 = c->uma_arrays ? (double)arrays / c->uma_arrays : NAN;
 }
 
 static int measure(struct flow_compare *c)

@@ -44,7 +44,7 @@ struct flow_compare {
 	double true_bytes, estimated_bytes;
 	double tv;	    /* half the sum of |estimate - truth| over ordered pairs */
 	double tv_off;	    /* the same without self edges, both sides divided anew */
-	struct compare_found top5, top10;
+	struct compare_found top5, top10; /* of the edges above 0.1 % of the bytes */
 	double rel90;	    /* median relative error of the largest edges with 90 % of the bytes */
 	unsigned rel90_edges;
 	double worst90;	    /* the largest of those errors */
@@ -54,6 +54,8 @@ struct flow_compare {
 	unsigned unresolved;
 	unsigned missed, invented; /* edges above 0.1 % on one side and absent on the other */
 	double uma_within2;	   /* share of functions whose IN UMA is within a factor of 2; see uma_functions */
+	double uma_arrays_within2; /* the same of those that find half of it in objects of a kilobyte and more */
+	unsigned uma_arrays;
 	unsigned uma_functions;	   /* >= 0.2 % of the bytes, >= 64 addresses, known on both sides */
 	struct compare_pair *pairs; /* largest |estimate - truth| first */
 	size_t pair_count;

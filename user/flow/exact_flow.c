@@ -2,8 +2,11 @@
 /* Not estimates: what the exact engine counted, and results stored by merge. */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "flow/estimators.h"
+
+#define ARRAY_BYTES 1024
 
 static double counted(uint64_t v)
 {
@@ -41,6 +44,44 @@ static void take_figures(struct flow_func *n, const struct fmt_x_func *x, bool s
 	add(&n->calls, counted(x->calls));
 	add(&n->in_uma, unique ? counted(x->in_unique[class]) : NAN);
 	add(&n->out_uma, unique ? counted(x->out_unique[class]) : NAN);
+}
+
+/* The part of each function's distinct addresses that lies in arrays: variables and heap blocks of some
+ * size. Many small blocks are another matter for whoever estimates their extent. */
+static int arrays(const struct flow_input *in, struct flow *out)
+{
+	double *large = calloc(out->func_count + 1u, sizeof(*large)), *all = calloc(out->func_count + 1u, sizeof(*all));
+	bool *is_large = calloc(in->object_site_count + 1, sizeof(*is_large));
+	bool ok = large && all && is_large;
+
+	for (size_t i = 0; ok && i < in->object_site_count; i++)
+		is_large[i] = (double)in->object_site[i].size >= ARRAY_BYTES;
+	for (size_t i = 0; ok && i < in->x_object_count; i++) {
+		const struct fmt_x_object *x = &in->x_object[i];
+
+		if (x->object < in->object_site_count && x->blocks)
+			is_large[x->object] = (double)x->bytes / (double)x->blocks >= ARRAY_BYTES;
+	}
+	for (size_t i = 0; ok && i < in->x_use_count; i++) {
+		const struct fmt_x_use *x = &in->x_use[i];
+		uint32_t f = x->object < in->object_site_count ? func_for(out, in, x->function) : FLOW_NONE, kind;
+
+		/* one that was added just now has no edges either */
+		if (f == FLOW_NONE || f >= out->func_count || x->unique == FMT_X_UNKNOWN || !x->reads)
+			continue;
+		kind = in->object_site[x->object].kind;
+		if (kind == FMT_OBJ_STACK || kind == FMT_OBJ_LOCAL)
+			continue;
+		all[f] += (double)x->unique;
+		large[f] += is_large[x->object] ? (double)x->unique : 0;
+	}
+	for (uint32_t f = 0; ok && f < out->func_count; f++)
+		if (all[f] > 0)
+			out->funcs[f].array_share = large[f] / all[f];
+	free(large);
+	free(all);
+	free(is_large);
+	return ok ? 0 : -ENOMEM;
 }
 
 static void larger(double *figure, double v)
@@ -133,6 +174,8 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 		if (unique)
 			add(&edge->unique, o->ke ? NAN : counted(x->unique[o->stack ? FMT_X_BOTH : FMT_X_DATA]));
 	}
+	if (!o->ke && arrays(in, out))
+		return -ENOMEM;
 	if (o->inclusive && inclusive(in, o->stack, out))
 		return -ENOMEM;
 	for (uint32_t f = 0; f < in->func_count; f++) {

@@ -76,7 +76,7 @@ uint32_t flow_func(struct flow *f, const char *name, const char *object)
 		.in = 0, .in_uma = NAN, .in_low = NAN, .in_high = NAN,
 		.out = 0, .out_uma = NAN, .out_low = NAN, .out_high = NAN,
 		.instructions = NAN, .compute = NAN, .compute_low = NAN, .compute_high = NAN, .loads = NAN, .stores = NAN,
-		.load_bytes = NAN, .store_bytes = NAN, .stack_bytes = NAN, .self_ns = NAN, .calls = NAN, .samples = NAN,
+		.load_bytes = NAN, .store_bytes = NAN, .stack_bytes = NAN, .self_ns = NAN, .calls = NAN, .samples = NAN, .array_share = NAN,
 		.inc = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN },
 	};
 	return id - 1;

@@ -56,6 +56,7 @@ struct flow_func {
 	double compute_low, compute_high;
 	double load_bytes, store_bytes, stack_bytes;
 	double self_ns, calls;
+	double array_share; /* of the distinct addresses: part in objects of a kilobyte and more; NaN unknown */
 	double samples; /* of loads and stores; NaN: counted, or unknown */
 	struct flow_inclusive inc; /* NaN unless asked for */
 };

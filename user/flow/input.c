@@ -362,6 +362,9 @@ static int take_chunk(struct raw *r, struct store_chunk *c)
 	size_t size;
 	int err = 0;
 
+	err = counts_record_chunk(&r->counts, c, r->e);
+	if (err)
+		return err;
 	if (c->section == FMT_STACK || c->section == FMT_SYMBOL || c->section == FMT_WINDOW || c->section == FMT_WINDOW_CALLS) {
 		while (!err && (rec = store_next_var(c, &size)))
 			err = c->section == FMT_STACK	 ? take_stack(r, rec, size)
@@ -395,6 +398,7 @@ static void raw_release(struct raw *r)
 	free(r->object);
 	free(r->cell);
 	free(r->cell_stack);
+	counts_record_release(&r->counts);
 	free(r->local);
 	free(r->calls);
 	free(r->invocation);

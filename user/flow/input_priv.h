@@ -3,6 +3,7 @@
 #ifndef ACCPERF_FLOW_INPUT_PRIV_H
 #define ACCPERF_FLOW_INPUT_PRIV_H
 
+#include "flow/counts_windows.h"
 #include "flow/input.h"
 
 struct raw_stack {
@@ -52,6 +53,7 @@ struct raw {
 	size_t calls_count, calls_cap;
 	uint64_t *invocation;
 	size_t invocation_count, invocation_cap;
+	struct counts_record counts; /* execution counts, where the recording took them */
 	struct raw_local *local;
 	size_t local_count, local_cap;
 };

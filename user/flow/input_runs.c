@@ -337,6 +337,57 @@ static void take_calls(struct runs *rs, const struct raw_stack *st)
 	}
 }
 
+/* What took a function's time, where execution counts know better than its samples (counts.h): the
+ * time that its instructions would take if all took equally long. */
+static void take_counts(struct runs *rs, const struct counts_record *c, const struct counts_tree *t)
+{
+	double *time = calloc(t->groups + 1, sizeof(*time)), all = 0, instructions = 0;
+	uint32_t *at = malloc((t->groups + 1) * sizeof(*at));
+
+	for (size_t i = 0; time && at && i < t->groups; i++) {
+		const struct code_module *m = module_of(rs, c->func[i].module);
+		const uint64_t *fi = m ? map_get(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ c->func[i].start) : NULL;
+		double n = t->group[i].instructions;
+
+		at[i] = fi ? (uint32_t)*fi : FLOW_NONE;
+		for (uint32_t b = 0; at[i] != FLOW_NONE && b < rs->function[at[i]].cfg.blocks; b++)
+			time[i] += rs->s.node[rs->function[at[i]].first_node + b].time;
+		if (!(n > 0 && n < MOST_RUNS) || !(time[i] > 0)) {
+			time[i] = 0;
+			continue;
+		}
+		all += time[i];
+		instructions += n;
+	}
+	for (size_t i = 0; time && at && i < t->groups && instructions > 0; i++) {
+		double factor = time[i] > 0 ? t->group[i].instructions / instructions * all / time[i] : 1;
+
+		for (uint32_t b = 0; time[i] > 0 && b < rs->function[at[i]].cfg.blocks; b++)
+			rs->s.node[rs->function[at[i]].first_node + b].time *= factor;
+	}
+	rs->failed |= !time || !at;
+	free(time);
+	free(at);
+}
+
+static void use_counts(struct runs *rs)
+{
+	struct counts_record *c = &rs->r->counts;
+	struct counts_built built = { 0 };
+	int err;
+
+	if (!c->funcs || counts_record_end(c, NULL))
+		return;
+	err = counts_record_tree(c, &built, NULL);
+	if (!err)
+		err = counts_solve(&built.tree);
+	if (!err)
+		take_counts(rs, c, &built.tree);
+	else if (err == -ENOMEM)
+		rs->failed = true;
+	counts_built_release(&built);
+}
+
 static const struct raw_stack *stack_of(const struct runs *rs, size_t cell)
 {
 	const uint64_t *at = map_get(&rs->r->stack_at, rs->r->cell_stack[cell]);
@@ -360,6 +411,7 @@ static void build(struct runs *rs)
 		ns += r->cell[i].ns;
 		samples += (double)r->cell[i].samples;
 	}
+	use_counts(rs);
 	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
 		add_direct_calls(rs, i);
 	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {

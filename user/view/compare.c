@@ -81,7 +81,13 @@ static void measures(const struct flow_compare *c, struct buf *out)
 	if (c->uma_functions) {
 		label(out, "IN UMA within a factor of 2");
 		percent(out, c->uma_within2);
-		buf_addf(out, " of %u functions\n", c->uma_functions);
+		buf_addf(out, " of %u functions", c->uma_functions);
+		if (c->uma_arrays && c->uma_arrays < c->uma_functions) {
+			buf_addstr(out, ", ");
+			percent(out, c->uma_arrays_within2);
+			buf_addf(out, " of %u with arrays", c->uma_arrays);
+		}
+		buf_addch(out, '\n');
 	}
 }
 
@@ -180,6 +186,8 @@ void compare_json(const struct compare_view *v, struct buf *out)
 	json_u64(&j, "invented", c->invented);
 	json_f64(&j, "uma_within2", c->uma_within2);
 	json_u64(&j, "uma_functions", c->uma_functions);
+	json_f64(&j, "uma_arrays_within2", c->uma_arrays_within2);
+	json_u64(&j, "uma_arrays", c->uma_arrays);
 	pairs_json(v, &j);
 	json_end(&j);
 	buf_addch(out, '\n');
@@ -202,7 +210,7 @@ const char compare_schema[] =
 	"\"rel90_edges\":" COUNT ",\"spearman_in\":" RANK ",\"spearman_out\":" RANK ","
 	"\"coverage\":{\"type\":\"object\",\"required\":[\"level\",\"covered\",\"of\"],\"properties\":{\"level\":" SHARE ","
 	"\"covered\":" COUNT ",\"of\":" COUNT "}},\"unresolved\":" COUNT ",\"missed\":" COUNT ",\"invented\":" COUNT ","
-	"\"uma_within2\":" SHARE ",\"uma_functions\":" COUNT ","
+	"\"uma_within2\":" SHARE ",\"uma_functions\":" COUNT ",\"uma_arrays_within2\":" SHARE ",\"uma_arrays\":" COUNT ","
 	"\"offenders\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"true\","
 	"\"estimated\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":" NAME ",\"producer_object\":" NAME ","
 	"\"consumer\":" NAME ",\"consumer_object\":" NAME ",\"true\":" SHARE ",\"estimated\":" SHARE ","
