@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the offload code takes from others, told apart by the first byte: an ELF file's symbols and
- * markers ('E'), an --offload-probe ('P'), the offload sections of a profile ('S': section, then its
+ * markers ('E'), an --offload-probe ('P'), a function's first bytes ('I'), the offload sections of a profile ('S': section, then its
  * records, in chunks of the fuzzer's making).
  */
 #include <stdint.h>
@@ -12,6 +12,7 @@
 
 #include "attr/profile.h"
 #include "ingest/elfsym.h"
+#include "ingest/uprobe_self.h"
 #include "offload/api.h"
 #include "offload/summary.h"
 #include "store/write.h"
@@ -110,6 +111,26 @@ static void profile(const uint8_t *data, size_t size)
 	unlink(path);
 }
 
+/* In a block of its own size, so that a byte too many is seen; more bytes never unsettle a verdict. */
+static void first_bytes(const uint8_t *data, size_t size)
+{
+	enum self_kind before = SELF_KINDS;
+
+	for (size_t n = 0; n <= size && n <= 16; n++) {
+		uint8_t *copy = malloc(n ? n : 1);
+		enum self_kind kind;
+
+		if (!copy)
+			return;
+		memcpy(copy, data, n);
+		kind = self_kind_of(copy, n);
+		free(copy);
+		if (kind > SELF_KINDS || (before != SELF_KINDS && kind != before))
+			abort();
+		before = kind;
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
@@ -117,6 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	switch (*data) {
 	case 'E': elf(data + 1, size - 1); break;
 	case 'P': probe(data + 1, size - 1); break;
+	case 'I': first_bytes(data + 1, size - 1); break;
 	case 'S': profile(data + 1, size - 1); break;
 	}
 	return 0;

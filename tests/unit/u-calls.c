@@ -260,7 +260,7 @@ static void first_instructions(void **state)
 		{ "\xe9\x01", 2, SELF_PUSH }, { "\xeb\x01", 2, SELF_PUSH }, { "\x74\x01", 2, SELF_PUSH },
 		{ "\x0f\x84", 2, SELF_PUSH }, { "\xf2\xe9\x01", 3, SELF_PUSH },
 		{ "\x90\xc3", 2, SELF_PUSH }, { "\x66\x90\xc3", 3, SELF_LONG_NOP }, { "\x0f\x1f\x44", 3, SELF_LONG_NOP },
-		{ "\xf3\x0f\x1e\xfa", 4, SELF_ENDBR }, { "\x48\x89\xf8", 3, SELF_STEPPED }, { "\x31\xc0", 2, SELF_STEPPED },
+		{ "\xf3\x0f\x1e\xfa", 4, SELF_ENDBR }, { "\xf3\x0f\x1e", 3, SELF_KINDS }, { "\x48\x89\xf8", 3, SELF_STEPPED }, { "\x31\xc0", 2, SELF_STEPPED },
 		{ "\xff\x25", 2, SELF_STEPPED }, { "\x41\x54", 1, SELF_KINDS }, { "\x66\x66\x66", 3, SELF_KINDS }, { "", 0, SELF_KINDS },
 	};
 

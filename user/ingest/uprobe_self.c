@@ -32,8 +32,8 @@ enum self_kind self_kind_of(const uint8_t *b, size_t n)
 
 	if (n >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa)
 		return SELF_ENDBR;
-	if (n >= 1 && b[0] == 0xf3)
-		return n >= 2 && b[1] == 0x90 ? SELF_KINDS : SELF_STEPPED; /* pause: versions differ */
+	if (n >= 1 && b[0] == 0xf3) /* cut off, it may be an endbr; pause: versions differ */
+		return n < 4 || b[1] == 0x90 ? SELF_KINDS : SELF_STEPPED;
 	/* Prefixes that pad NOPs and branches. */
 	while (n && (*b == 0x66 || *b == 0x2e || *b == 0x3e || *b == 0xf2)) {
 		wide |= *b == 0x66;
