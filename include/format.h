@@ -481,8 +481,9 @@ struct fmt_offload_cost {
 	double emulated_call_ns; /* the same of FMT_PROBE_EMULATED; 0 = unknown */
 	double emulated_low, emulated_high;
 	double emulated_inside_ns;
+	double hot_ns, hot_end_ns; /* FMT_PROBE_STEPPED with hot caches: at start, when recording ended; 0 = unknown */
 };
-_Static_assert(sizeof(struct fmt_offload_cost) == 88, "fmt_offload_cost");
+_Static_assert(sizeof(struct fmt_offload_cost) == 104, "fmt_offload_cost");
 
 /* ---- exact engine, 32..47 ---- */
 

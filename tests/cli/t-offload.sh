@@ -46,6 +46,7 @@ check "nested calls are counted as such" [ "$(counter exact.data 'offload: neste
 check "a call site is named" is exact.data '.calls[]|select(.name=="EVP_DigestUpdate")|.sites[0].function=="main"'
 check "the probe's cost is said" bash -c "accperf offload -i exact.data | grep -q 'taken off'"
 check "JSON says how the probes were attached" is exact.data '.attach!=null and .probe_cost.call_ns>0'
+check "the probes cost is measured again at the end" is exact.data ".probe_cost|.hot_ns>0 and .hot_end_ns>0"
 
 for how in auto session multi perf; do
 	accperf record -q -o way.data --offload zlib --offload-exact --offload-attach $how -- "$W/off_deflate" 60 20000 >way.json 2>way.err

@@ -540,7 +540,8 @@ static int devices(const struct logca_cmd *o)
 			 logca_latency_str(d->p.kind), d->preset ? "" : "  (!)");
 	}
 	if (!o->json)
-		buf_addstr(&out, "(!) published figures that contradict the published curves; `accperf logca show -d NAME` says how\n");
+		buf_addstr(&out, "(!) published figures that contradict the published curves; `accperf logca show -d NAME` says how\n"
+				 "not here, no confirmed figures: discrete GPU, PCIe crypto card, Sandy Bridge AES, UltraSPARC T2 SHA\n");
 	status = emit(&out, !o->json);
 	catalogue_release(&c);
 	return status;

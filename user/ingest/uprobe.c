@@ -60,6 +60,7 @@ struct uprobe {
 	unsigned libs_cnt;
 	uint32_t probes;
 	unsigned perf_type;
+	int self_lib; /* our own functions */
 	bool pid_filter_broken; /* kernels 6.6 to 6.10 compared threads, not processes */
 	pthread_mutex_t lock;
 };
@@ -581,6 +582,7 @@ struct inside {
 	double ns[ROUNDS * CALLS + 512];
 	unsigned cnt;
 	uint32_t pid;
+	double hot_ns; /* of the last trial */
 };
 
 static void inside_event(void *ctx, const struct offload_event *ev)
@@ -646,7 +648,7 @@ static void trial_cost(struct uprobe *u, struct trial *t, struct inside *in, str
 		with[i] = self_time_function(t->kind, CALLS);
 		uprobe_poll(u, &sink);
 	}
-	hot = median(with, ROUNDS) - base;
+	in->hot_ns = hot = median(with, ROUNDS) - base;
 	/* Order statistics 5 and 12 of 16 hold the median with 92 %, 4 and 13 with 98 %. */
 	c->call_low = with[3] - base;
 	inside = in->cnt ? median(in->ns, in->cnt) - base : NAN;
@@ -690,6 +692,7 @@ static void measure_classes(struct uprobe *u, struct trial *trials, unsigned cnt
 	struct uprobe_class_cost *of = u->cost.of;
 
 	trial_cost(u, &trials[0], in, &of[FMT_PROBE_STEPPED]);
+	u->cost.hot_ns = in->hot_ns;
 	of[FMT_PROBE_UNKNOWN] = of[FMT_PROBE_STEPPED];
 	if (cnt < 2 || trial_count(u, &trials[1], NULL))
 		return;
@@ -747,6 +750,7 @@ static int measure(struct uprobe *u, struct err *e)
 		r = uprobe_arm(u, lib, NULL, e);
 	if (r)
 		goto out;
+	u->self_lib = lib;
 	for (unsigned k = 0; k < cnt; k++)
 		trials[k].probe = first + k;
 	r = trial_count(u, &trials[0], e);
@@ -772,6 +776,21 @@ out:
 	free(trials);
 	free(in);
 	return r;
+}
+
+double uprobe_cost_now(struct uprobe *u)
+{
+	double with[QUICK_ROUNDS], without[QUICK_ROUNDS];
+
+	if (uprobe_attach(u, u->self_lib, getpid(), NULL) || uprobe_arm(u, u->self_lib, NULL, NULL))
+		return NAN;
+	for (unsigned i = 0; i < QUICK_ROUNDS; i++)
+		with[i] = self_time_function(SELF_STEPPED, CALLS / 4);
+	uprobe_disarm(u, u->self_lib, NULL);
+	for (unsigned i = 0; i < QUICK_ROUNDS; i++)
+		without[i] = self_time_function(SELF_STEPPED, CALLS / 4);
+	uprobe_forget(u, getpid());
+	return median(with, QUICK_ROUNDS) - median(without, QUICK_ROUNDS);
 }
 
 /* ---- life ---- */

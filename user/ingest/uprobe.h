@@ -64,6 +64,7 @@ struct uprobe_class_cost {
 struct uprobe_cost {
 	struct uprobe_class_cost of[FMT_PROBE_CLASSES];
 	double nop_ns; /* one hit on a 5-byte NOP; NaN: not measured */
+	double hot_ns; /* of STEPPED with hot caches, for comparison with uprobe_cost_now() */
 	unsigned rounds;
 };
 
@@ -75,6 +76,8 @@ void uprobe_free(struct uprobe *u); /* detaches everything; NULL is fine */
 enum uprobe_mode uprobe_mode(const struct uprobe *u);
 const char *uprobe_mode_name(enum uprobe_mode m);
 const struct uprobe_cost *uprobe_cost(const struct uprobe *u);
+/* hot_ns measured once more, quickly, when the last event has been polled; NaN: cannot be. */
+double uprobe_cost_now(struct uprobe *u);
 /* Which cost a probe on this instruction has; the bytes are as they lie in the file. */
 enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, size_t n);
 #define UPROBE_INSN_BYTES 16

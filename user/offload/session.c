@@ -228,7 +228,7 @@ static void put_cost(struct offload_session *s)
 		.time = session_now(), .call_ns = step->call_ns, .call_low = step->call_low, .call_high = step->call_high,
 		.inside_ns = step->inside_ns, .nop_ns = c->nop_ns, .attach = uprobe_mode(s->u), .samples = c->rounds,
 		.emulated_call_ns = emu->call_ns, .emulated_low = emu->call_low, .emulated_high = emu->call_high,
-		.emulated_inside_ns = emu->inside_ns,
+		.emulated_inside_ns = emu->inside_ns, .hot_ns = c->hot_ns, .hot_end_ns = s->hot_end_ns,
 	};
 
 	s->sink.put(s->sink.ctx, FMT_OFFLOAD_COST, &f, sizeof(f));
@@ -426,6 +426,25 @@ struct offload_session *offload_session_new(const struct offload_opts *o, const 
 	return s;
 }
 
+#define DRIFT 1.3 /* worth a sentence */
+
+/* The cost that was taken off was measured at start; on a busy or throttled machine it drifts. */
+static void compare_cost(struct offload_session *s)
+{
+	double before = uprobe_cost(s->u)->hot_ns, after, ratio;
+
+	if (!offload_session_calls(s) || !(before > 0))
+		return;
+	after = uprobe_cost_now(s->u);
+	if (!(after > 0))
+		return;
+	s->hot_end_ns = after;
+	ratio = after / before;
+	if (ratio > DRIFT || ratio < 1 / DRIFT)
+		buf_addf(&s->notes, "offload: with hot caches a probed call cost %.1f us at start and %.1f us at the end: what was taken off the times of short calls may be as much too %s\n",
+			 before / 1e3, after / 1e3, ratio > 1 ? "small" : "large");
+}
+
 void offload_session_end(struct offload_session *s)
 {
 	if (s->ended)
@@ -435,6 +454,7 @@ void offload_session_end(struct offload_session *s)
 	while (offload_session_poll(s) > 0)
 		;
 	calls_end(s->calls);
+	compare_cost(s);
 	for (unsigned i = 0; i < s->user_cnt; i++) {
 		if (s->user_found[i])
 			continue;

@@ -176,6 +176,8 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	json_f64(&j, "high", s->has_cost ? s->cost.call_high : NAN);
 	json_f64(&j, "inside_ns", s->has_cost ? s->cost.inside_ns : NAN);
 	json_f64(&j, "marker_ns", s->has_cost ? s->cost.nop_ns : NAN);
+	json_f64(&j, "hot_ns", s->has_cost && s->cost.hot_ns > 0 ? s->cost.hot_ns : NAN);
+	json_f64(&j, "hot_end_ns", s->has_cost && s->cost.hot_end_ns > 0 ? s->cost.hot_end_ns : NAN);
 	json_f64(&j, "emulated_call_ns", s->two_costs ? s->cost.emulated_call_ns : NAN);
 	json_f64(&j, "emulated_low", s->two_costs ? s->cost.emulated_low : NAN);
 	json_f64(&j, "emulated_high", s->two_costs ? s->cost.emulated_high : NAN);
@@ -211,7 +213,7 @@ const char offload_schema[] =
 	"\"required\":[\"schema\",\"duration_ns\",\"attach\",\"probe_cost\",\"calls\",\"verdicts\",\"counters\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.offload/1\"},\"duration_ns\":{\"type\":\"integer\"},"
 	"\"attach\":{\"enum\":[\"uprobe_session\",\"uprobe_multi\",\"perf\",null]},"
-	"\"probe_cost\":{\"type\":\"object\",\"description\":\"nanoseconds; inside_ns was taken off the times, emulated_inside_ns where the kernel emulates the first instruction (probe_class); null: not measured\","
+	"\"probe_cost\":{\"type\":\"object\",\"description\":\"nanoseconds; inside_ns was taken off the times, emulated_inside_ns where the kernel emulates the first instruction (probe_class); hot_ns, hot_end_ns: with hot caches, at start and when recording ended; null: not measured\","
 	"\"additionalProperties\":{\"type\":[\"number\",\"null\"]}},"
 	"\"calls\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"api\",\"name\",\"library\",\"kind\",\"variant\",\"counted_calls\",\"calls\",\"low\",\"high\",\"observed\","
