@@ -11,6 +11,10 @@ static const size_t stretches[] = { 32, 16, 8 };
 /* Relative errors that no number of windows removes: windows begin where time is spent, not where
  * code is executed (runs of the prototype scattered by about a tenth); a trip count's is that the
  * activations seen are not all. */
+/* What a hit may cost beside the trap itself, in seconds, on a loaded machine: a rate that is not far
+ * below its inverse may be anything. */
+#define HIT_DOUBT 30e-6
+#define DILATED_MOST 0.25
 #define RATIO_BIAS 0.1
 #define TRIPS_BIAS 0.01
 #define Z95 1.96
@@ -86,6 +90,13 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	}
 	/* few hits of the child: its own chance, too */
 	var = fmax(var, ratio * ratio * (y < 30 ? 1 / (y + 0.5) : 0));
+	if (how == COUNTS_RATE) {
+		double dilated = ratio * HIT_DOUBT;
+
+		if (dilated > DILATED_MOST)
+			return;
+		var += ratio * ratio * dilated * dilated;
+	}
 	out->how = how;
 	out->ratio = ratio;
 	half = how == COUNTS_TRIPS ? TRIPS_BIAS : RATIO_BIAS;

@@ -15,7 +15,8 @@
 #define NO_EFFECT 3e-4 /* elasticities below this are left out */
 #define Z95 1.96
 #define SPREAD_PRIOR_SD 0.8 /* of its logarithm */
-#define SPREAD_PRIOR 0.5 /* of log instructions per time between functions: 0.11..0.43 in TV as measured */
+#define SPREAD_PRIOR 0.7 /* of log instructions per time between functions, as measured: factors of 2, seldom 5 */
+#define JUDGE_SPREAD 0.5 /* at most, while links are judged */
 #define STRETCH_PRIOR_SD 1.0
 #define TAIL_DOF 4.0
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
@@ -23,11 +24,10 @@
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
 static const double stretches[] = { 1, 3, 10, 30 };
 
-/* How far off a broken link may be, and how many of a hundred are; of calls by the control flow fewer,
- * of trip counts, which nothing between two breakpoints can mislead, hardly any. */
+/* How far off a broken link may be, and how many of a hundred are; of calls by the control flow fewer.
+ * Trip counts are never taken for broken: nothing between two breakpoints can mislead them. */
 static const struct { double var, part; } broken_kinds[] = { { 0.5, 0.03 }, { 3, 0.02 }, { 12, 0.02 } };
 #define BROKEN_ONCE 0.2
-#define BROKEN_TRIPS 0.005
 
 static bool guessed(const struct counts_link *l)
 {
@@ -291,7 +291,7 @@ static void sum_pulls(struct counts_solver *s)
 
 static double suspicion(enum counts_how how)
 {
-	return how == COUNTS_TRIPS ? BROKEN_TRIPS : how == COUNTS_ONCE ? BROKEN_ONCE : 1;
+	return how == COUNTS_ONCE ? BROKEN_ONCE : 1;
 }
 
 /* The link whose being broken would explain most. */
@@ -306,7 +306,8 @@ static bool find_broken(struct counts_solver *s, struct suspect *out)
 		double reach = -1, pull = s->total[l] * s->total[l];
 
 		/* what nobody measured needs no such excuse */
-		if (s->var[l] <= 0 || s->var[l] >= UNKNOWN_VAR || t->link[l].broken || t->link[l].ratio.how == COUNTS_TIME)
+		if (s->var[l] <= 0 || s->var[l] >= UNKNOWN_VAR || t->link[l].broken || t->link[l].ratio.how == COUNTS_TIME ||
+		    t->link[l].ratio.how == COUNTS_TRIPS)
 			continue;
 		for (size_t k = 0; k < kinds; k++) {
 			double add = broken_kinds[k].var, gain;
@@ -416,7 +417,7 @@ static int solve_all(struct counts_solver *s)
 		rc = linearise(s);
 		if (rc)
 			break;
-		fit_spread(s, SPREAD_PRIOR);
+		fit_spread(s, JUDGE_SPREAD);
 		exclude_broken(s);
 		fit_spread(s, INFINITY);
 		for (int i = 0; i < 3; i++) {
