@@ -235,6 +235,10 @@ int counts_record_end(struct counts_record *r, struct err *e)
 {
 	size_t out = 0;
 
+	/* indices are no ids: once is enough, whoever asks */
+	if (r->ended)
+		return 0;
+	r->ended = true;
 	resolve_nodes(r);
 	resolve_links(r);
 	for (size_t i = 0; i < r->blocks; i++)

@@ -49,6 +49,7 @@ struct counts_record {
 	struct map func_at, node_at, link_at; /* file's ids -> indices */
 	struct map module_key; /* fmt_module.id -> hash of its build-id; none: unknown */
 	uint64_t recording;    /* tells this recording from others; 0: nothing does */
+	bool ended;
 	uint32_t dropped; /* records that referred to nothing, or made no sense */
 };
 

@@ -34,6 +34,23 @@ static void computation(const struct in_function_time *t, struct flow_func *fn)
 	fn->compute_high = fn->compute + half;
 }
 
+static void counted(const struct flow_input *in, uint32_t f, struct flow_func *fn)
+{
+	const struct in_counted *c = f < in->counted_count ? &in->counted[f] : NULL;
+
+	if (!c || c->trust < IN_TRUSTED || fn->by_counts)
+		return;
+	fn->by_counts = true;
+	fn->instructions = c->instructions;
+	fn->compute = c->compute;
+	fn->compute_low = fn->compute_high = NAN;
+	fn->loads = c->loads;
+	fn->stores = c->stores;
+	fn->load_bytes = c->load_bytes;
+	fn->store_bytes = c->store_bytes;
+	fn->calls = c->calls;
+}
+
 static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 {
 	for (size_t i = 0; i < in->access_count + in->blind_count; i++) {
@@ -68,6 +85,7 @@ static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 			add(&out->funcs[id].instructions, in->times[f].instructions);
 		if (in->has_compute)
 			computation(&in->times[f], &out->funcs[id]);
+		counted(in, f, &out->funcs[id]);
 	}
 	return 0;
 }

@@ -58,6 +58,7 @@ struct flow_func {
 	double self_ns, calls;
 	double array_share; /* of the distinct addresses: part in objects of a kilobyte and more; NaN unknown */
 	double samples; /* of loads and stores; NaN: counted, or unknown */
+	bool by_counts; /* its figures and weights are by execution counts, not by time */
 	struct flow_inclusive inc; /* NaN unless asked for */
 };
 

@@ -449,6 +449,8 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	if (!n)
 		n = input_resolve(&r);
 	if (!n)
+		n = input_counts(&r);
+	if (!n)
 		n = input_regions(&r);
 	if (!n) {
 		flow_cache_end(&in->cache);
@@ -485,6 +487,7 @@ void flow_input_release(struct flow_input *in)
 	free(in->object);
 	free(in->object_site);
 	free(in->times);
+	free(in->counted);
 	free(in->stack);
 	free(in->stack_func);
 	free(in->x_func);

@@ -104,6 +104,14 @@ struct in_function_time {
 	uint64_t samples;
 };
 
+#define IN_TRUSTED 0.6 /* of an estimate must come from counts for it to be called counted */
+
+/* What a function executed, by counts that were measured; for the whole recording. */
+struct in_counted {
+	double instructions, compute, loads, stores, load_bytes, store_bytes, calls;
+	double trust; /* how much of it is by counts: 0..1; see IN_TRUSTED */
+};
+
 struct flow_input {
 	/* who and how */
 	enum flow_engine engine;
@@ -145,6 +153,8 @@ struct flow_input {
 	struct in_object_site *object_site;
 	size_t object_site_count, object_site_cap;
 	struct in_function_time *times; /* by function */
+	struct in_counted *counted; /* by function; NULL: nothing was counted */
+	uint32_t counted_count;
 	struct in_stack *stack;
 	size_t stack_count, stack_cap;
 	uint32_t *stack_func;

@@ -80,6 +80,8 @@ struct site_key {
 /* Makes room for one more item of *array; false and e filled when memory ran out. */
 bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err *e);
 int input_resolve(struct raw *r);
+/* Counted figures of functions; after input_resolve(). */
+int input_counts(struct raw *r);
 /* Regions of all mappings, globals of their files. */
 int input_regions(struct raw *r);
 /* Weights of time samples by the control flow. Before sites are resolved. */

@@ -58,6 +58,7 @@ static void function(struct json *j, const struct flow *f, const struct flow_fun
 	count(j, "compute_low", n->compute_low);
 	count(j, "compute_high", n->compute_high);
 	count(j, "samples", n->samples);
+	json_str(j, "bias", n->by_counts ? "counts" : f->time_bias ? "time" : NULL);
 	json_bool(j, "in_uma_is_lower_bound", n->in_uma_bound);
 	json_bool(j, "out_uma_is_lower_bound", n->out_uma_bound);
 	if (f->inclusive && !flow_is_pseudo(n))
@@ -134,7 +135,7 @@ const char flow_schema[] =
 	",\"out\":" COUNT ",\"out_uma\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"loads\":" COUNT
 	",\"stores\":" COUNT ",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT ",\"stack_bytes\":" COUNT ",\"self_ns\":" COUNT
 	",\"calls\":" COUNT ",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
-	",\"compute_low\":" COUNT ",\"compute_high\":" COUNT ",\"samples\":" COUNT ",\"in_uma_is_lower_bound\":{\"type\":\"boolean\"},\"out_uma_is_lower_bound\":{\"type\":\"boolean\"},"
+	",\"compute_low\":" COUNT ",\"compute_high\":" COUNT ",\"samples\":" COUNT ",\"bias\":{\"enum\":[\"counts\",\"time\",null]},\"in_uma_is_lower_bound\":{\"type\":\"boolean\"},\"out_uma_is_lower_bound\":{\"type\":\"boolean\"},"
 	"\"inclusive\":{\"type\":[\"object\",\"null\"],\"required\":[\"in\",\"out\",\"local\"],\"properties\":{\"in\":" COUNT
 	",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
 	",\"local\":" COUNT ",\"samples\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"load_bytes\":" COUNT

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where execution counts were measured, and are trusted, they are the figures of a function: its
+ * instructions, computation, loads, stores, bytes, calls. (The weights of its sampled accesses follow
+ * them in input_runs.c.) Functions without, or whose counts are at odds with time, keep what they had:
+ * bias "time".
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "flow/input_priv.h"
+
+/* All nodes' work of each function, per second of CPU time. */
+static struct in_counted *sum_work(const struct counts_record *c, const struct counts_built *b)
+{
+	struct in_counted *of = calloc(c->funcs + 1, sizeof(*of));
+
+	for (size_t n = 1; of && n < c->nodes; n++) {
+		const struct fmt_counts_node *k = &c->node[n];
+		double runs = b->tree.runs[n];
+		struct in_counted *w;
+
+		if (k->function == UINT32_MAX || !(runs > 0) || isinf(runs))
+			continue;
+		w = &of[k->function];
+		w->instructions += k->instructions * runs;
+		w->compute += k->compute * runs;
+		w->loads += k->loads * runs;
+		w->stores += k->stores * runs;
+		w->load_bytes += k->load_bytes * runs;
+		w->store_bytes += k->store_bytes * runs;
+		w->calls += k->kind == FMT_CN_ENTRY ? runs : 0;
+	}
+	return of;
+}
+
+static void add(struct in_counted *to, const struct in_counted *from, double scale, double seconds)
+{
+	to->instructions += from->instructions * scale;
+	to->compute += from->compute * scale;
+	to->loads += from->loads * scale;
+	to->stores += from->stores * scale;
+	to->load_bytes += from->load_bytes * scale;
+	to->store_bytes += from->store_bytes * scale;
+	to->calls += from->calls * seconds;
+}
+
+static int take_functions(struct raw *r, const struct counts_built *b)
+{
+	const struct counts_record *c = &r->counts;
+	struct flow_input *in = r->in;
+	struct in_counted *work = sum_work(c, b);
+	double seconds = 0;
+	uint32_t *of = calloc(c->funcs + 1, sizeof(*of));
+	int err = work && of ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < c->funcs; i++)
+		seconds += c->func[i].self_ns * 1e-9;
+	for (size_t i = 0; i < c->funcs && !err; i++) {
+		of[i] = func_of_code(r, c->func[i].start, c->func[i].module, 0);
+		if (of[i] == FLOW_NONE)
+			err = -ENOMEM;
+	}
+	if (!err)
+		in->counted = calloc(in->func_count + 1, sizeof(*in->counted));
+	err = err || in->counted ? err : -ENOMEM;
+	in->counted_count = err ? 0 : in->func_count;
+	for (size_t i = 0; i < c->funcs && !err; i++) {
+		const struct counts_group *g = &b->tree.group[i];
+		struct in_counted *to = &in->counted[of[i]];
+
+		if (!(g->instructions > 0) || !(work[i].instructions > 0))
+			continue;
+		add(to, &work[i], g->instructions / work[i].instructions * seconds, seconds);
+		to->trust += g->trust * g->instructions * seconds;
+	}
+	for (uint32_t f = 0; f < in->counted_count; f++)
+		in->counted[f].trust = in->counted[f].instructions > 0 ? in->counted[f].trust / in->counted[f].instructions : 0;
+	free(work);
+	free(of);
+	return err;
+}
+
+int input_counts(struct raw *r)
+{
+	struct counts_built b;
+	bool rate = false;
+	int err = counts_record_end(&r->counts, r->e);
+
+	/* part of a recording, or library code on its callers' account: counts are for neither */
+	if (err || !r->counts.funcs || !r->counts.windows || r->in->main_image || r->o.from_s > 0 || r->o.to_s > 0 || r->o.pid || r->o.tid)
+		return err;
+	err = counts_record_tree(&r->counts, &b, r->e);
+	if (err)
+		return err;
+	for (size_t i = 0; i < b.tree.links; i++)
+		rate |= b.tree.link[i].ratio.how == COUNTS_RATE;
+	/* without any rate they are of unknown scale */
+	if (rate && !counts_solve(&b.tree))
+		err = take_functions(r, &b);
+	counts_built_release(&b);
+	return err ? err_set(r->e, err, "out of memory") : 0;
+}
