@@ -38,10 +38,19 @@ static void counted(const struct flow_input *in, uint32_t f, struct flow_func *f
 {
 	const struct in_counted *c = f < in->counted_count ? &in->counted[f] : NULL;
 
-	if (!c || c->trust < IN_TRUSTED || fn->by_counts)
+	if (!c || !(c->total > 0) || fn->by_counts)
 		return;
+	if (c->trust < IN_TRUSTED) {
+		double factor = fn->instructions > 0 ? c->total / fn->instructions : NAN;
+
+		fn->instructions = c->total;
+		fn->compute *= factor;
+		fn->compute_low *= factor;
+		fn->compute_high *= factor;
+		return;
+	}
 	fn->by_counts = true;
-	fn->instructions = c->instructions;
+	fn->instructions = c->total;
 	fn->compute = c->compute;
 	fn->compute_low = fn->compute_high = NAN;
 	fn->loads = c->loads;

@@ -109,6 +109,7 @@ struct in_function_time {
 /* What a function executed, by counts that were measured; for the whole recording. */
 struct in_counted {
 	double instructions, compute, loads, stores, load_bytes, store_bytes, calls;
+	double total; /* instructions, by whatever is known; those above only of what has a graph */
 	double trust; /* how much of it is by counts: 0..1; see IN_TRUSTED */
 };
 

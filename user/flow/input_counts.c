@@ -70,13 +70,17 @@ static int take_functions(struct raw *r, const struct counts_built *b)
 		const struct counts_group *g = &b->tree.group[i];
 		struct in_counted *to = &in->counted[of[i]];
 
-		if (!(g->instructions > 0) || !(work[i].instructions > 0))
+		if (!(g->instructions > 0))
+			continue;
+		/* what time decides stands in the same unit: instructions, no longer nominal ones */
+		to->total += g->instructions * seconds;
+		if (!(work[i].instructions > 0))
 			continue;
 		add(to, &work[i], g->instructions / work[i].instructions * seconds, seconds);
 		to->trust += g->trust * g->instructions * seconds;
 	}
 	for (uint32_t f = 0; f < in->counted_count; f++)
-		in->counted[f].trust = in->counted[f].instructions > 0 ? in->counted[f].trust / in->counted[f].instructions : 0;
+		in->counted[f].trust = in->counted[f].total > 0 ? in->counted[f].trust / in->counted[f].total : 0;
 	free(work);
 	free(of);
 	return err;

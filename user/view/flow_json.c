@@ -58,7 +58,7 @@ static void function(struct json *j, const struct flow *f, const struct flow_fun
 	count(j, "compute_low", n->compute_low);
 	count(j, "compute_high", n->compute_high);
 	count(j, "samples", n->samples);
-	json_str(j, "bias", n->by_counts ? "counts" : f->time_bias ? "time" : NULL);
+	json_str(j, "bias", n->by_counts ? "counts" : f->time_bias && !flow_is_pseudo(n) ? "time" : NULL);
 	json_bool(j, "in_uma_is_lower_bound", n->in_uma_bound);
 	json_bool(j, "out_uma_is_lower_bound", n->out_uma_bound);
 	if (f->inclusive && !flow_is_pseudo(n))
