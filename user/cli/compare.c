@@ -133,7 +133,7 @@ CLI_COMMAND(compare) = {
 		   "is equal, 1 is disjoint. The edges with 90 % of the bytes are the largest true edges that hold them.\n"
 		   "Rank correlation (Spearman) is over functions with more than 0.01 % of the bytes; intervals are\n"
 		   "judged on the ten largest true edges. An edge above 0.1 % that only one side has is missed or\n"
-		   "invented.\n"
+		   "invented; of the five and ten largest only such are looked for.\n"
 		   "\n"
 		   "The exit status is 3 when one of the profiles is not whole.",
 	.examples = "accperf compare exact.data accperf.data\tJudge a recording by the exact engine\n"
