@@ -26,6 +26,8 @@
 #define OFFLOAD_PART 0.33
 /* and execution counts, where no hardware counts instructions, have this of what is left */
 #define COUNTS_PART 0.4
+/* Of what is promised: traps cool caches and context switches carry the timers along, which no account sees. */
+#define PLANNED 0.85
 
 struct record_opts {
 	const char *pids, *tids, *cgroup, *effort, *output, *engine;
@@ -109,7 +111,7 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 		return err_set(e, -EINVAL, "--ring-size must be a power of two between 64K and 1G");
 	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++) {
 		if (!strcmp(o->effort, efforts[i].name)) {
-			so->budget = efforts[i].budget;
+			so->budget = efforts[i].budget * PLANNED;
 			so->max_hz = efforts[i].max_hz;
 			/* windows and counts need a share of the budget */
 			if (o->windows) {
