@@ -13,7 +13,7 @@ static const size_t stretches[] = { 32, 16, 8 };
  * activations seen are not all. */
 /* What a hit may cost beside the trap itself, in seconds, on a loaded machine: a rate that is not far
  * below its inverse may be anything. */
-#define HIT_DOUBT 30e-6
+#define HIT_DOUBT 12e-6
 #define DILATED_MOST 0.25
 #define RATIO_BIAS 0.1
 #define TRIPS_BIAS 0.01
