@@ -12,6 +12,7 @@
 struct counts_guess {
 	const struct counts_record *r;
 	bool *active; /* by node: it runs, or something that only it leads to */
+	bool *guard;  /* by node: leads into a loop that was seen to run */
 };
 
 int counts_guess_begin(struct counts_guess *g, const struct counts_record *r);

@@ -555,8 +555,10 @@ static int report_shares(struct counts_solver *s)
 			double left = prior(s, i, i) - dot(a, a, n);
 
 			set_interval(g, left - 2 * with_sum(s, &h, i) + sum_var);
-			/* against what its time share alone would leave uncertain */
-			g->trust = fmin(1, fmax(0, 1 - left / (noise_of(s, i) + h.level_var)));
+			/* how little its own time moves it */
+			memcpy(s->side, a, n * sizeof(*a));
+			backward(s->m, n, s->side);
+			g->trust = fmin(1, fmax(0, 1 - s->side[i]));
 		}
 	}
 	free(h.a);
