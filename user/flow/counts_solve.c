@@ -18,6 +18,7 @@
 #define SPREAD_PRIOR 0.7 /* of log instructions per time between functions, as measured: factors of 2, seldom 5 */
 #define JUDGE_SPREAD 0.5 /* at most, while links are judged */
 #define STRETCH_PRIOR_SD 1.0
+#define FAST_RATE 5000.0 /* hits per second */
 #define TAIL_DOF 4.0
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
@@ -252,13 +253,22 @@ static void fit_spread(struct counts_solver *s, double spread_max)
 	judge(s, spread, stretch);
 }
 
+/* Hits that come nearly as fast as traps can: the rate may be right, or as fast as traps can. It begins
+ * without a say, and gets one if it agrees with what the others make of it. */
+static bool fast_rate(const struct counts_solver *s, uint32_t i)
+{
+	return s->seen[i].rate && s->t->link[s->seen[i].index].ratio.ratio > FAST_RATE;
+}
+
 /* A function may wait for memory: few instructions for its time are less of a surprise than many. */
 static void reweigh(struct counts_solver *s)
 {
-	for (uint32_t i = 0; i < s->timed; i++) {
+	for (uint32_t i = 0; i < s->observed; i++) {
 		double noise = noise_of(s, i), off = noise / s->weight[i] * s->lambda[i];
 
-		s->weight[i] = off < 0 ? (TAIL_DOF + 1) / (TAIL_DOF + off * off / noise) : 1;
+		if (s->seen[i].rate && !fast_rate(s, i))
+			continue;
+		s->weight[i] = off < 0 || s->seen[i].rate ? (TAIL_DOF + 1) / (TAIL_DOF + off * off / noise) : 1;
 		s->weight[i] = fmin(s->weight[i], 1);
 	}
 }
@@ -658,7 +668,7 @@ int counts_infer(struct counts_solver *s)
 	rc = s->fixed && s->guessed && s->m && s->lambda && s->d && s->weight && s->side && s->base ? 0 : -ENOMEM;
 	if (!rc) {
 		for (size_t i = 0; i < n; i++)
-			s->weight[i] = 1;
+			s->weight[i] = i + 1 < n && fast_rate(s, (uint32_t)i) ? 0.01 : 1;
 		s->spread = SPREAD_PRIOR;
 		s->stretch = 1;
 		set_variances(s);
