@@ -244,9 +244,9 @@ static void report(struct counts_part *p)
 	session_count(s, "count windows given up for another debugger", p->done.stolen, false);
 	session_count(s, "count hits", p->done.traps, false);
 	session_count(s, "count: samples inside windows, left out of it", p->n.in_windows, false);
-	session_count(s, "count: no job", p->n.no_job, false);
-	session_count(s, "count: no slots", p->n.no_slots, false);
-	session_count(s, "count: unplaced", p->n.unplaced, false);
+	session_count(s, "count: samples that offered nothing worth a window", p->n.no_job, false);
+	session_count(s, "count: samples while all breakpoints were taken", p->n.no_slots, false);
+	session_count(s, "count: windows whose code is not mapped in that process", p->n.unplaced, false);
 	session_count(s, "count armed us", p->done.armed_ns / 1000, false);
 	session_count(s, "count: trip counts that did not fit", st->odd, false);
 	session_count(s, "count: graphs of functions", st->graphs, false);
