@@ -137,7 +137,7 @@ static uint32_t *more_frames(struct profile *p, size_t n)
 {
 	struct profile_private *k = p->priv;
 
-	while (k->stack_frame_cap - p->stack_frame_count < n) {
+	while (!p->stack_frames || k->stack_frame_cap - p->stack_frame_count < n) {
 		uint32_t *f = profile_grown(p->stack_frames, &k->stack_frame_cap, k->stack_frame_cap, sizeof(*f));
 
 		if (!f)
