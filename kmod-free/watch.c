@@ -183,10 +183,13 @@ static void finish(struct watch *w, unsigned index, uint32_t reason, uint64_t no
 	if (!s->active)
 		return;
 	s->active = false;
+	/* the caller's clock may have been read before this window was armed */
+	if (now < s->win.armed)
+		now = s->win.armed;
 	s->win.ended = now;
 	s->win.end_reason = reason;
 	w->stats.windows++;
-	if (!--w->active)
+	if (!--w->active && now > w->armed_since)
 		w->stats.armed_ns += now - w->armed_since;
 	w->window(w->ctx, &s->win);
 }
