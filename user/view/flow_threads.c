@@ -151,10 +151,10 @@ void flow_threads_json(const struct flow_view *v, struct json *j)
 		json_u64(j, "pid", t->thread[i].pid);
 		json_u64(j, "tid", t->thread[i].tid);
 		json_str(j, "comm", t->thread[i].comm);
-		count(j, "in", f ? f->in : 0);
+		count(j, "in", f ? f->in : NAN);
 		count(j, "in_low", f ? f->in_low : NAN);
 		count(j, "in_high", f ? f->in_high : NAN);
-		count(j, "out", f ? f->out : 0);
+		count(j, "out", f ? f->out : NAN);
 		count(j, "out_low", f ? f->out_low : NAN);
 		count(j, "out_high", f ? f->out_high : NAN);
 		count(j, "in_uma", f ? f->in_uma : NAN);
