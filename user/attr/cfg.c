@@ -6,6 +6,7 @@
 #include "abi.h"
 #include "attr/cfg_priv.h"
 #include "attr/leaders.h"
+#include "util/grow.h"
 
 #define LEAF_BYTES 2048 /* callees whose effect on registers is looked up: how long, how many */
 #define LEAVES_MAX 1024
@@ -84,15 +85,8 @@ uint32_t cfg_block_at(const struct cfg *c, uint64_t addr)
 
 static int push(uint32_t **array, size_t *len, size_t *cap, uint32_t value)
 {
-	if (*len == *cap) {
-		size_t want = *cap ? *cap * 2 : 256;
-		uint32_t *p = realloc(*array, want * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		*array = p;
-		*cap = want;
-	}
+	if (!GROW(*array, *len, *cap, 256))
+		return -ENOMEM;
 	(*array)[(*len)++] = value;
 	return 0;
 }
@@ -435,13 +429,8 @@ static int find_calls(struct builder *b)
 		tail = last && (c->block[block].flags & CFG_LEAVES) && !(c->block[block].flags & CFG_VIA_COLD);
 		if (!(d.flags & DEC_F_CALL) && !tail)
 			continue;
-		if (c->calls == cap) {
-			struct cfg_call *p = realloc(c->call, (cap = cap ? cap * 2 : 16) * sizeof(*p));
-
-			if (!p)
-				return -ENOMEM;
-			c->call = p;
-		}
+		if (!GROW(c->call, c->calls, cap, 16))
+			return -ENOMEM;
 		c->call[c->calls++] = (struct cfg_call){
 			.insn = i, .block = block, .tail = !(d.flags & DEC_F_CALL),
 			.target = d.flags & DEC_F_DIRECT ? target_of(c, i, &d) : 0,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attr/cfg_priv.h"
+#include "util/grow.h"
 
 struct walk {
 	struct cfg *c;
@@ -176,13 +177,8 @@ static bool is_latch(const struct cfg *c, uint32_t from, uint32_t header)
 static int note_knot(struct walk *w, uint32_t from, uint32_t to)
 {
 	w->c->irreducible++;
-	if (w->knots == w->knot_cap) {
-		struct cfg_edge *e = realloc(w->knot, (w->knot_cap = w->knot_cap ? w->knot_cap * 2 : 16) * sizeof(*e));
-
-		if (!e)
-			return -ENOMEM;
-		w->knot = e;
-	}
+	if (!GROW(w->knot, w->knots, w->knot_cap, 16))
+		return -ENOMEM;
 	w->knot[w->knots++] = (struct cfg_edge){ from, to };
 	return 0;
 }
@@ -223,13 +219,8 @@ static int collect_loops(struct walk *w, uint32_t *inner_of)
 		}
 		if (!heads)
 			continue;
-		if (n == cap) {
-			struct cfg_loop *l = realloc(c->loop, (cap = cap ? cap * 2 : 16) * sizeof(*l));
-
-			if (!l)
-				return -ENOMEM;
-			c->loop = l;
-		}
+		if (!GROW(c->loop, n, cap, 16))
+			return -ENOMEM;
 		c->loop[n] = (struct cfg_loop){ .header = h, .parent = CFG_NONE, .preheader = CFG_NONE, .anchor = CFG_NONE };
 		c->block[h].loop = n;
 		while (top) {

@@ -5,6 +5,7 @@
 
 #include "abi.h"
 #include "attr/leaders.h"
+#include "util/grow.h"
 
 #define TABLE_MAX 4096
 #define TABLE_ENTRIES_MAX (1u << 20) /* of one function: hostile code names the same table everywhere */
@@ -115,20 +116,6 @@ static void mark_from_outside(const struct block_code *code, struct leaders *l, 
 	free(b.bytes);
 }
 
-static int grow(struct leaders *l, uint32_t *cap)
-{
-	uint32_t *p;
-
-	if (l->count < *cap)
-		return 0;
-	*cap = *cap ? *cap * 2 : 64;
-	p = realloc(l->insn, *cap * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	l->insn = p;
-	return 0;
-}
-
 static int collect_insns(struct leaders *l, const struct body *b, bool *indirect)
 {
 	bool next_leads = true;
@@ -140,7 +127,7 @@ static int collect_insns(struct leaders *l, const struct body *b, bool *indirect
 
 		if (dec_decode_flow(b->bytes + off, b->len - off, &d))
 			return 0;
-		if (grow(l, &cap))
+		if (!GROW(l->insn, l->count, cap, 64))
 			return -ENOMEM;
 		l->insn[l->count++] = (uint32_t)off | (next_leads ? LEADERS_MARK : 0);
 		next_leads = d.flags & DEC_F_BRANCH;

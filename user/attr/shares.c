@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
 #include "util/map.h"
 
 void wilson_interval(double share, double n, double *low, double *high)
@@ -34,15 +35,8 @@ int share_path(const struct profile *p, uint32_t stack, bool inlined, struct sha
 		uint32_t from = inlined ? 0 : f->count - 1;
 
 		for (uint32_t l = from; l < f->count; l++) {
-			if (path->count == path->cap) {
-				size_t cap = path->cap ? path->cap * 2 : 64;
-				uint32_t *ids = realloc(path->ids, cap * sizeof(*ids));
-
-				if (!ids)
-					return -ENOMEM;
-				path->ids = ids;
-				path->cap = cap;
-			}
+			if (!GROW(path->ids, path->count, path->cap, 64))
+				return -ENOMEM;
 			path->ids[path->count++] = p->lines[f->first + l].function;
 		}
 	}
@@ -224,15 +218,8 @@ static int64_t child_of(struct growing *g, uint32_t parent, uint32_t function)
 		return -ENOMEM;
 	if (!added)
 		return (int64_t)*at;
-	if (g->out->count == g->cap) {
-		size_t cap = g->cap ? g->cap * 2 : 64;
-		struct caller *n = realloc(g->out->nodes, cap * sizeof(*n));
-
-		if (!n)
-			return -ENOMEM;
-		g->out->nodes = n;
-		g->cap = cap;
-	}
+	if (!GROW(g->out->nodes, g->out->count, g->cap, 64))
+		return -ENOMEM;
 	*at = g->out->count;
 	g->out->nodes[g->out->count] = (struct caller){ .function = function, .parent = parent };
 	return (int64_t)g->out->count++;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/counts_plan_priv.h"
+#include "util/grow.h"
 
 #define UNKNOWN_SD 1.5
 #define ROUNDS 4 /* how far down time of callees is seen */
@@ -130,15 +131,8 @@ static void list_timings(struct plan *p)
 		for (uint32_t n = 0; plan_has_graph(f) && n < f->runs.nodes; n++) {
 			if ((n ? f->region[n] : f->incl) <= TIMING_SHARE * p->total || !worth_timing(p, f, n))
 				continue;
-			if (p->timings == p->timing_cap) {
-				uint32_t cap = p->timing_cap ? p->timing_cap * 2 : 64;
-				struct plan_timing *t = realloc(p->timing, cap * sizeof(*t));
-
-				if (!t)
-					return;
-				p->timing = t;
-				p->timing_cap = cap;
-			}
+			if (!GROW(p->timing, p->timings, p->timing_cap, 64))
+				return;
 			p->timing[p->timings++] = (struct plan_timing){ i, n };
 		}
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "attr/ehframe.h"
+#include "util/grow.h"
 
 #define KEEP_RECENT 0.93 /* a second: half of it is gone after ten */
 #define FUNCTION_MAX (512u << 10) /* bytes: the graph of a longer one would take too long to build here */
@@ -101,15 +102,8 @@ static bool bounds_of(struct module *m, uint64_t addr, uint64_t *start, uint64_t
 
 static uint32_t add_func(struct plan *p, struct module *m, uint64_t start, uint64_t end, uint32_t flags)
 {
-	if (p->funcs == p->func_cap) {
-		uint32_t cap = p->func_cap ? p->func_cap * 2 : 64;
-		struct plan_func *n = realloc(p->func, cap * sizeof(*n));
-
-		if (!n)
-			return PLAN_NONE;
-		p->func = n;
-		p->func_cap = cap;
-	}
+	if (!GROW(p->func, p->funcs, p->func_cap, 64))
+		return PLAN_NONE;
 	p->func[p->funcs] = (struct plan_func){
 		.rec = { .id = p->funcs + 1, .module = m->id, .start = start, .end = end, .flags = flags },
 		.module = m, .clock = PLAN_NONE,
@@ -139,8 +133,10 @@ uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr)
 	id = intern_add(&p->places, &k, sizeof(k), &added);
 	if (id && id <= p->funcs)
 		return id - 1;
-	if (!id || !added || id > p->funcs + 1 || p->funcs >= FUNCTIONS_MAX)
+	if (!id || !added || id > p->funcs + 1 || p->funcs >= FUNCTIONS_MAX) {
+		p->stats.past_functions++;
 		return PLAN_NONE;
+	}
 	return add_func(p, m, start, end, flags);
 }
 
@@ -190,17 +186,12 @@ uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint3
 {
 	struct plan_link *l;
 
-	if (p->links >= LINKS_MAX)
+	if (p->links >= LINKS_MAX) {
+		p->stats.past_links++;
 		return PLAN_NONE;
-	if (p->links == p->link_cap) {
-		uint32_t cap = p->link_cap ? p->link_cap * 2 : 256;
-		struct plan_link *n = realloc(p->link, cap * sizeof(*n));
-
-		if (!n)
-			return PLAN_NONE;
-		p->link = n;
-		p->link_cap = cap;
 	}
+	if (!GROW(p->link, p->links, p->link_cap, 256))
+		return PLAN_NONE;
 	l = &p->link[p->links];
 	*l = (struct plan_link){
 		.rec = { .id = p->links + 1, .how = how, .child = p->func[child_func].node + child,
@@ -329,8 +320,10 @@ bool plan_build(struct plan *p, uint32_t i)
 	if (f->tried || (f->rec.flags & (FMT_CF_BARE | FMT_CF_VOLATILE)))
 		return plan_has_graph(f);
 	f->tried = true;
-	if (p->stats.graphs >= GRAPHS_MAX || p->nodes > NODES_MAX)
+	if (p->stats.graphs >= GRAPHS_MAX || p->nodes > NODES_MAX) {
+		p->stats.past_graphs++;
 		return false;
+	}
 	rc = f->rec.end - f->rec.start > FUNCTION_MAX ? -E2BIG : runs_build(&code, f->rec.start, f->rec.end, &budget, &f->runs);
 	if (!rc && !allocate(f))
 		rc = -ENOMEM;

@@ -46,6 +46,7 @@ struct plan_stats {
 	uint64_t functions, graphs, nodes, links, callers;
 	uint64_t too_big, unreadable, rewritable, unbounded; /* functions that have time only, by reason */
 	uint64_t windows[FMT_CL_RATE + 1], odd, empty, too_fast; /* by how */
+	uint64_t past_functions, past_graphs, past_links; /* wanted, but the tables are full: samples, functions, links */
 };
 
 /* A return address on the stack, in its module; false: unknown. */

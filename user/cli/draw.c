@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
+
 #define MAX_SITES 65536
 #define GOOD_ENOUGH 0.2 /* of the best site's worth */
 #define PATIENCE 60	/* samples: a rare best must not keep the slots empty */
@@ -31,15 +33,8 @@ static struct draw_site *site_of(struct draws *d, uint32_t module, uint64_t ip)
 		at = map_get(&d->at, key(module, ip));
 		return at ? &d->site[*at] : NULL;
 	}
-	if (d->count == d->cap) {
-		uint32_t cap = d->cap ? d->cap * 2 : 256;
-		struct draw_site *p = realloc(d->site, cap * sizeof(*p));
-
-		if (!p)
-			return NULL;
-		d->site = p;
-		d->cap = cap;
-	}
+	if (!GROW(d->site, d->count, d->cap, 256))
+		return NULL;
 	at = map_put(&d->at, key(module, ip), &added);
 	if (!at)
 		return NULL;
@@ -56,6 +51,8 @@ void draws_sampled(struct draws *d, uint32_t module, uint64_t ip, double bytes)
 
 	if (s)
 		s->bytes += bytes;
+	else
+		d->past++;
 }
 
 void draws_seen(struct draws *d, uint32_t module, uint64_t ip, double part)

@@ -23,6 +23,7 @@ struct draws {
 	struct map at; /* (module, ip) -> index into site */
 	struct draw_site *site;
 	uint32_t count, cap;
+	uint64_t past; /* accesses of instructions for which the table had no room: never drawn */
 	unsigned waited; /* samples passed over since the last window */
 };
 

@@ -729,6 +729,7 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		session_count(s, "watch hits lost: ring full", p->watched.lost, true);
 		session_count(s, "watch windows given up for another debugger", p->watched.stolen, false);
 		session_count(s, "watch draws without a candidate", p->n.no_candidate, false);
+		session_count(s, "watch: accesses of instructions past the table's end, never drawn", p->draws.past, false);
 		session_count(s, "watch armed us", p->watched.armed_ns / 1000, false);
 	}
 	if (p->sysio)

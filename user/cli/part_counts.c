@@ -43,7 +43,7 @@ struct counts_part {
 	uint64_t seconds;
 	struct exec_stats done;
 	struct {
-		uint64_t kernel, in_windows, unplaced, no_slots, no_job;
+		uint64_t in_windows, unplaced, unopened, no_slots, no_job;
 	} n;
 };
 
@@ -130,8 +130,10 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 		return;
 	}
 	p->pid = m->pid;
-	if (execbp_open(p->exec, &req, now, NULL))
+	if (execbp_open(p->exec, &req, now, NULL)) {
+		p->n.unopened++;
 		return;
+	}
 	p->taken = req.slots;
 	session_breakpoints_take(p->s, p->taken);
 }
@@ -204,10 +206,8 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	if (m->kind != SAMPLE_TICK)
 		return 0;
 	governor_tick(&p->gov, (double)m->period, false, false);
-	if (m->flags & SF_KERNEL) {
-		p->n.kernel++;
+	if (m->flags & SF_KERNEL)
 		return 0;
-	}
 	if (in_window(p, m)) {
 		p->n.in_windows++;
 		return 0;
@@ -247,6 +247,10 @@ static void report(struct counts_part *p)
 	session_count(s, "count: samples that offered nothing worth a window", p->n.no_job, false);
 	session_count(s, "count: samples while all breakpoints were taken", p->n.no_slots, false);
 	session_count(s, "count: windows whose code is not mapped in that process", p->n.unplaced, false);
+	session_count(s, "count: windows that could not be opened (thread ended, another debugger)", p->n.unopened, false);
+	session_count(s, "count: samples in functions past the table's end", st->past_functions, false);
+	session_count(s, "count: hot functions past the limit of graphs", st->past_graphs, false);
+	session_count(s, "count: call sites and loops past the limit of links", st->past_links, false);
 	session_count(s, "count armed us", p->done.armed_ns / 1000, false);
 	session_count(s, "count: trip counts that did not fit", st->odd, false);
 	session_count(s, "count: graphs of functions", st->graphs, false);

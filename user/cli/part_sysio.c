@@ -12,6 +12,7 @@
 #include "ingest/burst.h"
 #include "ingest/cost.h"
 #include "ingest/sysio.h"
+#include "util/grow.h"
 
 #define SECOND_NS 1000000000ull
 #define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
@@ -46,15 +47,8 @@ static int hold(void *ctx, const struct sample *m)
 {
 	struct sysio_part *c = ctx;
 
-	if (c->held_count == c->held_cap) {
-		size_t cap = c->held_cap ? c->held_cap * 2 : 1024;
-		struct fmt_sysio *n = realloc(c->held, cap * sizeof(*n));
-
-		if (!n)
-			return -ENOMEM;
-		c->held = n;
-		c->held_cap = cap;
-	}
+	if (!GROW(c->held, c->held_count, c->held_cap, 1024))
+		return -ENOMEM;
 	c->held[c->held_count++] = (struct fmt_sysio){
 		.time = m->time, .addr = m->addr, .len = m->size, .weight = (double)m->period, .pid = m->pid, .tid = m->tid,
 		.nr = m->syscall,

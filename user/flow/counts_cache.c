@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "util/cachedir.h"
+#include "util/grow.h"
 
 #define MAGIC 0x31304e5553434341ull /* "ACCSUN01": changes with the layout */
 #define MAX_FILE (16u << 20)
@@ -62,13 +63,8 @@ static struct entry *find(struct file *f, const struct key *key, bool add)
 		return id <= f->count ? &f->entry[id - 1] : NULL;
 	if (!add || (f->count + 1) * sizeof(*e) > MAX_FILE - sizeof(struct head))
 		return NULL;
-	if (f->count == f->cap) {
-		e = realloc(f->entry, (f->cap ? f->cap * 2 : 256) * sizeof(*e));
-		if (!e)
-			return NULL;
-		f->entry = e;
-		f->cap = f->cap ? f->cap * 2 : 256;
-	}
+	if (!GROW(f->entry, f->count, f->cap, 256))
+		return NULL;
 	e = &f->entry[f->count++];
 	*e = (struct entry){ .key = *key };
 	return e;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/counts_report.h"
+#include "util/grow.h"
 
 #include <errno.h>
 #include <math.h>
@@ -162,19 +163,6 @@ static int sort(struct maker *m)
 
 /* ---- loops and callers ---- */
 
-static void *grown(void *array, size_t count, size_t *cap, size_t size)
-{
-	size_t want = *cap ? *cap * 2 : 64;
-	void *p;
-
-	if (count < *cap)
-		return array;
-	p = realloc(array, want * size);
-	if (p)
-		*cap = want;
-	return p;
-}
-
 static uint32_t row_of_node(const struct maker *m, uint32_t node)
 {
 	uint32_t f = m->r->node[node].function;
@@ -201,12 +189,11 @@ static int add_loop(struct maker *m, size_t i)
 {
 	const struct counts_link *l = &m->built.tree.link[i];
 	const struct fmt_counts_node *n = &m->r->node[l->child];
-	struct counts_row_loop *row = grown(m->out->loop, m->out->loop_count, &m->out->loop_cap, sizeof(*row));
+	struct counts_row_loop *row;
 
-	if (!row)
+	if (!GROW(m->out->loop, m->out->loop_count, m->out->loop_cap, 64))
 		return -ENOMEM;
-	m->out->loop = row;
-	row += m->out->loop_count++;
+	row = &m->out->loop[m->out->loop_count++];
 	*row = (struct counts_row_loop){
 		.addr = n->addr, .depth = n->depth, .second = figure(m->built.tree.runs[l->child], m->var[l->child]),
 		.trips = link_figure(l), .how = l->ratio.how, .anchor = l->ratio.anchor, .windows = l->ratio.windows, .broken = l->broken,
@@ -219,14 +206,13 @@ static int add_call(struct maker *m, size_t i)
 {
 	const struct counts_link *l = &m->built.tree.link[i];
 	const struct fmt_counts_link *rec = &m->r->link[m->built.link_of[i]].l;
-	struct counts_row_call *row = grown(m->out->call, m->out->call_count, &m->out->call_cap, sizeof(*row));
+	struct counts_row_call *row;
 	uint32_t from = row_of_node(m, l->parent);
 	double ratio = isnan(l->ratio.ratio) ? 1 : l->ratio.ratio;
 
-	if (!row)
+	if (!GROW(m->out->call, m->out->call_count, m->out->call_cap, 64))
 		return -ENOMEM;
-	m->out->call = row;
-	row += m->out->call_count++;
+	row = &m->out->call[m->out->call_count++];
 	*row = (struct counts_row_call){
 		.from = from, .site = rec->site, .ratio = link_figure(l), .how = l->ratio.how, .anchor = l->ratio.anchor,
 		.windows = l->ratio.windows, .broken = l->broken, .indirect = rec->flags & FMT_CL_INDIRECT, .tail = rec->flags & FMT_CL_TAIL,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "flow/counts_priv.h"
+#include "util/grow.h"
 
 #define ROOT_VAR 1e4	 /* of the log of a scale that nobody knows */
 #define UNKNOWN_VAR 16.0 /* of a ratio that nobody knows, in the same function or to a callee */
@@ -59,15 +60,8 @@ struct effects {
 
 static int add_effect(struct effects *f, size_t error, uint32_t on, double by)
 {
-	if (f->len == f->cap) {
-		size_t cap = f->cap ? f->cap * 2 : 4096;
-		struct cell *c = realloc(f->cell, cap * sizeof(*c));
-
-		if (!c)
-			return -ENOMEM;
-		f->cell = c;
-		f->cap = cap;
-	}
+	if (!GROW(f->cell, f->len, f->cap, 4096))
+		return -ENOMEM;
 	f->cell[f->len++] = (struct cell){ (uint32_t)error, on, (float)by };
 	return 0;
 }

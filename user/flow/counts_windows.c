@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/counts_windows.h"
+#include "util/grow.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,25 +12,13 @@
 #define MAX_RECORDS (16u << 20) /* of one kind */
 #define MAX_WORK 1e9		/* instructions of one execution: more is damage */
 
-static bool room(void **array, size_t count, size_t *cap, size_t item, struct err *e)
-{
-	size_t want = *cap ? *cap + *cap / 2 : 64;
-	void *p;
+#define ROOM(array, count, cap) ((count) < MAX_RECORDS && GROW(array, count, cap, 64))
 
-	if (count < *cap)
-		return true;
-	if (count >= MAX_RECORDS) {
-		err_set(e, -E2BIG, "the profile holds more than %u records of execution counts of one kind", MAX_RECORDS);
-		return false;
-	}
-	p = realloc(*array, want * item);
-	if (!p) {
-		err_set(e, -ENOMEM, "out of memory");
-		return false;
-	}
-	*array = p;
-	*cap = want;
-	return true;
+static int no_room(size_t count, struct err *e)
+{
+	if (count >= MAX_RECORDS)
+		return err_set(e, -E2BIG, "the profile holds more than %u records of execution counts of one kind", MAX_RECORDS);
+	return err_set(e, -ENOMEM, "out of memory");
 }
 
 /* Index of an id: that of an earlier record of it, or of a new one at the end. SIZE_MAX: no memory. */
@@ -74,8 +63,8 @@ static int take_func(struct counts_record *r, const struct fmt_counts_func *f, s
 		r->dropped++;
 		return 0;
 	}
-	if (!room((void **)&r->func, r->funcs, &r->func_cap, sizeof(*r->func), e))
-		return -ENOMEM;
+	if (!ROOM(r->func, r->funcs, r->func_cap))
+		return no_room(r->funcs, e);
 	i = slot_of(&r->func_at, f->id, &r->funcs, e);
 	if (i == SIZE_MAX)
 		return -ENOMEM;
@@ -88,16 +77,16 @@ static int take_node(struct counts_record *r, const struct fmt_counts_node *n, s
 	size_t i;
 
 	if (!r->nodes) {
-		if (!room((void **)&r->node, 0, &r->node_cap, sizeof(*r->node), e))
-			return -ENOMEM;
+		if (!ROOM(r->node, 0, r->node_cap))
+			return no_room(0, e);
 		r->node[r->nodes++] = (struct fmt_counts_node){ 0 };
 	}
 	if (!n->id || !(n->instructions >= 0 && n->instructions < MAX_WORK)) {
 		r->dropped++;
 		return 0;
 	}
-	if (!room((void **)&r->node, r->nodes, &r->node_cap, sizeof(*r->node), e))
-		return -ENOMEM;
+	if (!ROOM(r->node, r->nodes, r->node_cap))
+		return no_room(r->nodes, e);
 	i = slot_of(&r->node_at, n->id, &r->nodes, e);
 	if (i == SIZE_MAX)
 		return -ENOMEM;
@@ -113,8 +102,8 @@ static int take_link(struct counts_record *r, const struct fmt_counts_link *l, s
 		r->dropped++;
 		return 0;
 	}
-	if (!room((void **)&r->link, r->links, &r->link_cap, sizeof(*r->link), e))
-		return -ENOMEM;
+	if (!ROOM(r->link, r->links, r->link_cap))
+		return no_room(r->links, e);
 	i = slot_of(&r->link_at, l->id, &r->links, e);
 	if (i == SIZE_MAX)
 		return -ENOMEM;
@@ -128,16 +117,16 @@ static int take_window(struct counts_record *r, const struct fmt_counts_window *
 		r->dropped++;
 		return 0;
 	}
-	if (!room((void **)&r->window, r->windows, &r->window_cap, sizeof(*r->window), e))
-		return -ENOMEM;
+	if (!ROOM(r->window, r->windows, r->window_cap))
+		return no_room(r->windows, e);
 	r->window[r->windows++] = *w;
 	return 0;
 }
 
 static int take_block(struct counts_record *r, const struct fmt_counts_block *b, struct err *e)
 {
-	if (!room((void **)&r->block, r->blocks, &r->block_cap, sizeof(*r->block), e))
-		return -ENOMEM;
+	if (!ROOM(r->block, r->blocks, r->block_cap))
+		return no_room(r->blocks, e);
 	r->block[r->blocks++] = *b;
 	return 0;
 }

@@ -42,18 +42,3 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 		flow_finish(out);
 	return err;
 }
-
-bool input_array_room(void **array, size_t count, size_t *cap, size_t item)
-{
-	size_t want = *cap ? *cap + *cap / 2 : 1024;
-	void *p;
-
-	if (count < *cap)
-		return true;
-	p = realloc(*array, want * item);
-	if (!p)
-		return false;
-	*array = p;
-	*cap = want;
-	return true;
-}

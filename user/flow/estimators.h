@@ -18,7 +18,5 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 
 /* Figures per function that need no producer; estimators call it last. 0 or -ENOMEM. */
 int flow_figures(const struct flow_input *in, const struct est_opts *o, struct flow *out);
-/* Makes room for one more item of *array; false when memory ran out. */
-bool input_array_room(void **array, size_t count, size_t *cap, size_t item);
 
 #endif

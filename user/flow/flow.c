@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/flow.h"
+#include "util/grow.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,22 +24,6 @@ void flow_release(struct flow *f)
 	memset(f, 0, sizeof(*f));
 }
 
-/* Grows *array so that one more item fits. */
-static bool room(void **array, size_t count, size_t *cap, size_t item)
-{
-	size_t want = *cap ? *cap * 2 : 64;
-	void *p;
-
-	if (count < *cap)
-		return true;
-	p = realloc(*array, want * item);
-	if (!p)
-		return false;
-	*array = p;
-	*cap = want;
-	return true;
-}
-
 static size_t key_of(const char *name, const char *object, char *key, size_t size)
 {
 	size_t n = strnlen(name, size / 2 - 1), o = object ? strnlen(object, size / 2 - 1) : 0;
@@ -53,17 +38,16 @@ static size_t key_of(const char *name, const char *object, char *key, size_t siz
 uint32_t flow_func(struct flow *f, const char *name, const char *object)
 {
 	char key[8192];
-	size_t len, cap = f->func_cap;
+	size_t len;
 	bool added;
 	uint32_t id;
 
 	len = key_of(name && *name ? name : FLOW_UNKNOWN, object, key, sizeof(key));
 	id = intern_add(&f->names, key, len, &added);
-	if (!id || !room((void **)&f->funcs, f->func_count, &cap, sizeof(*f->funcs))) {
+	if (!id || !GROW(f->funcs, f->func_count, f->func_cap, 64)) {
 		f->failed = true;
 		return FLOW_NONE;
 	}
-	f->func_cap = (uint32_t)cap;
 	if (!added)
 		return id - 1;
 	if (id - 1 != f->func_count) { /* an earlier addition failed half-way */
@@ -101,7 +85,7 @@ struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer
 	uint64_t *at;
 
 	if (producer >= f->func_count || consumer >= f->func_count ||
-	    !room((void **)&f->edges, f->edge_count, &f->edge_cap, sizeof(*f->edges))) {
+	    !GROW(f->edges, f->edge_count, f->edge_cap, 64)) {
 		f->failed = true;
 		return NULL;
 	}

@@ -15,6 +15,7 @@
 #include "flow/inclusive.h"
 #include "flow/ke.h"
 #include "flow/uma.h"
+#include "util/grow.h"
 
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
 
@@ -78,8 +79,8 @@ static uint32_t edge_of(struct fit *f, uint32_t producer, uint32_t consumer)
 	if (!at)
 		return FLOW_NONE;
 	if (added) {
-		if (!input_array_room((void **)&f->edge_producer, f->edge_count, &f->edge_cap, sizeof(uint32_t)) ||
-		    !input_array_room((void **)&f->edge_consumer, f->edge_count, &f->edge_cap2, sizeof(uint32_t)))
+		if (!GROW(f->edge_producer, f->edge_count, f->edge_cap, 1024) ||
+		    !GROW(f->edge_consumer, f->edge_count, f->edge_cap2, 1024))
 			return FLOW_NONE;
 		f->edge_producer[f->edge_count] = producer;
 		f->edge_consumer[f->edge_count] = consumer;
@@ -98,7 +99,7 @@ static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer)
 	if (added) {
 		uint32_t edge = edge_of(f, producer, f->site_func[site]);
 
-		if (edge == FLOW_NONE || !input_array_room((void **)&f->cell, f->cell_count, &f->cell_cap, sizeof(*f->cell)))
+		if (edge == FLOW_NONE || !GROW(f->cell, f->cell_count, f->cell_cap, 1024))
 			return FLOW_NONE;
 		f->cell[f->cell_count] = (struct cell){ .site = site, .producer = producer, .edge = edge };
 		*at = f->cell_count++;
@@ -143,7 +144,7 @@ static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, uint32_
 {
 	uint32_t cell = cell_of(f, site, producer);
 
-	if (cell == FLOW_NONE || !input_array_room((void **)&f->ev, f->ev_count, &f->ev_cap, sizeof(*f->ev)))
+	if (cell == FLOW_NONE || !GROW(f->ev, f->ev_count, f->ev_cap, 1024))
 		return -ENOMEM;
 	f->ev[f->ev_count++] = (struct evidence){ .cell = cell, .window = window, .weight = weight };
 	return 0;

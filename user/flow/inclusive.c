@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "flow/estimators.h"
+#include "util/grow.h"
 
 /* Reads that agree in all that matters here. */
 struct group {
@@ -56,7 +57,7 @@ static int add_group(struct work *w, uint32_t edge, uint32_t reader, uint32_t wr
 	bool added;
 	uint32_t id = intern_add(&w->group_keys, key, sizeof(key), &added);
 
-	if (!id || (added && !input_array_room((void **)&w->group, w->group_count, &w->group_cap, sizeof(*w->group))))
+	if (!id || (added && !GROW(w->group, w->group_count, w->group_cap, 1024)))
 		return -ENOMEM;
 	if (added)
 		w->group[w->group_count++] = (struct group){ .edge = edge, .reader = reader, .writer = writer };
@@ -117,7 +118,7 @@ static int learn_habits(struct work *w)
 			if (!(a->flags & (k ? FMT_A_STORE : FMT_A_LOAD)))
 				continue;
 			id = intern_add(&w->habit_keys[k], key, sizeof(key), &added);
-			if (!id || (added && !input_array_room((void **)&w->habit[k], w->habit_count[k], &w->habit_cap[k], sizeof(*w->habit[k]))))
+			if (!id || (added && !GROW(w->habit[k], w->habit_count[k], w->habit_cap[k], 1024)))
 				return -ENOMEM;
 			if (added)
 				w->habit[k][w->habit_count[k]++] = (struct habit){ .func = a->func, .stack = a->stack };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "flow/estimators.h"
+#include "util/grow.h"
 
 #define CHUNK 4.0
 #define FEW 3 /* windows below which an edge's own ratio says little */
@@ -36,7 +37,7 @@ static struct ratio *ratio_of(struct learner *l, uint32_t producer, uint32_t rea
 	if (!at)
 		return NULL;
 	if (added) {
-		if (!input_array_room((void **)&l->ratio, l->count, &l->cap, sizeof(*l->ratio)))
+		if (!GROW(l->ratio, l->count, l->cap, 1024))
 			return NULL;
 		l->ratio[l->count] = (struct ratio){ 0 };
 		*at = l->count++;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "flow/estimators.h"
+#include "util/grow.h"
 
 #define TINY 0.001     /* of all accesses: what does less has no place in a ranking */
 #define WIDE_GAP 65536 /* between accesses: what lies on both sides is not one range */
@@ -41,7 +42,7 @@ static const char *kind_name(uint32_t kind)
 
 static struct object_row *new_row(struct objects *o)
 {
-	if (!input_array_room((void **)&o->rows, o->row_count, &o->row_cap, sizeof(*o->rows)))
+	if (!GROW(o->rows, o->row_count, o->row_cap, 1024))
 		return NULL;
 	o->rows[o->row_count] = (struct object_row){ .function = "", .size = NAN, .blocks = 1 };
 	return &o->rows[o->row_count++];
@@ -55,7 +56,7 @@ static struct use *use_of(struct tally *t, uint64_t row, uint32_t func)
 	if (!at)
 		return NULL;
 	if (added) {
-		if (!input_array_room((void **)&t->use, t->use_count, &t->use_cap, sizeof(*t->use)))
+		if (!GROW(t->use, t->use_count, t->use_cap, 1024))
 			return NULL;
 		t->use[t->use_count] = (struct use){ .row = row, .func = func };
 		*at = t->use_count++;

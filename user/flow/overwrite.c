@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/overwrite.h"
+#include "util/grow.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -303,15 +304,8 @@ static bool covers(const struct overwrite *ow, const struct sweep *s, uint64_t w
 
 static bool push_site(struct overwrite *ow, uint32_t site)
 {
-	if (ow->list_count == ow->list_cap) {
-		size_t cap = ow->list_cap ? ow->list_cap * 2 : 4096;
-		uint32_t *p = realloc(ow->list, cap * sizeof(*p));
-
-		if (!p)
-			return false;
-		ow->list = p;
-		ow->list_cap = cap;
-	}
+	if (!GROW(ow->list, ow->list_count, ow->list_cap, 4096))
+		return false;
 	ow->list[ow->list_count++] = site;
 	return true;
 }
@@ -342,15 +336,8 @@ static const struct cand *candidates(struct overwrite *ow, uint64_t word)
 		}
 	}
 	c.count = (uint32_t)(ow->list_count - c.first);
-	if (ow->cand_count == ow->cand_cap) {
-		size_t cap = ow->cand_cap ? ow->cand_cap * 2 : 4096;
-		struct cand *p = realloc(ow->cand, cap * sizeof(*p));
-
-		if (!p)
-			return NULL;
-		ow->cand = p;
-		ow->cand_cap = cap;
-	}
+	if (!GROW(ow->cand, ow->cand_count, ow->cand_cap, 4096))
+		return NULL;
 	*at = ow->cand_count;
 	ow->cand[ow->cand_count++] = c;
 	return &ow->cand[*at];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "flow/estimators.h"
+#include "util/grow.h"
 
 #define LINE 64u
 #define MAX_USERS 32 /* threads of one line that are compared, those met first */
@@ -41,7 +42,7 @@ static int add(struct touches *t, uint64_t addr, uint64_t size, struct touch k)
 	for (uint64_t line = addr / LINE; line <= (end - 1) / LINE; line++) {
 		uint64_t from = addr > line * LINE ? addr - line * LINE : 0, to = end < (line + 1) * LINE ? end - line * LINE : LINE;
 
-		if (!input_array_room((void **)&t->at, t->count, &t->cap, sizeof(*t->at)))
+		if (!GROW(t->at, t->count, t->cap, 1024))
 			return -ENOMEM;
 		k.line = line;
 		k.bytes = (to - from == LINE ? ~0ull : (1ull << (to - from)) - 1) << from;
@@ -164,7 +165,7 @@ static int judge(const struct flow_input *in, const struct touch *t, size_t n, c
 		}
 		return 0;
 	}
-	if (!input_array_room((void **)&out->line, out->line_count, &out->line_cap, sizeof(*out->line)))
+	if (!GROW(out->line, out->line_count, out->line_cap, 1024))
 		return -ENOMEM;
 	l = &out->line[out->line_count++];
 	*l = (struct shared_line){ .addr = t->line * LINE, .user = { described(in, &both[0]), described(in, &both[1]) },

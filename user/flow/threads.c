@@ -8,6 +8,7 @@
 
 #include "flow/estimators.h"
 #include "flow/sharing.h"
+#include "util/grow.h"
 
 struct renaming {
 	struct flow_input *in;
@@ -41,8 +42,8 @@ static uint32_t thread_of(struct renaming *r, uint32_t pid, uint32_t tid)
 	if (added) {
 		char name[32], object[32];
 
-		if (!input_array_room((void **)&t->thread, t->thread_count, &r->thread_cap, sizeof(*t->thread)) ||
-		    !input_array_room((void **)&r->func, t->thread_count, &r->func_cap, sizeof(*r->func)))
+		if (!GROW(t->thread, t->thread_count, r->thread_cap, 1024) ||
+		    !GROW(r->func, t->thread_count, r->func_cap, 1024))
 			return FLOW_NONE;
 		snprintf(name, sizeof(name), "thread %u", tid);
 		snprintf(object, sizeof(object), "process %u", pid);
@@ -63,7 +64,7 @@ static uint32_t site_for(struct renaming *r, uint32_t old, uint32_t func)
 	bool added;
 	uint32_t id = intern_add(&r->keys, &k, sizeof(k), &added);
 
-	if (!id || (added && !input_array_room((void **)&r->site, r->site_count, &r->site_cap, sizeof(*r->site))))
+	if (!id || (added && !GROW(r->site, r->site_count, r->site_cap, 1024)))
 		return FLOW_NONE;
 	if (added)
 		r->site[r->site_count++] = (struct in_site){ .ip = o->ip, .module = o->module, .func = func, .clears = o->clears };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/buf.h"
+#include "util/grow.h"
 
 struct entry {
 	uint64_t time;
@@ -58,15 +59,8 @@ int queue_push(void *ctx, const struct sample *s)
 {
 	struct queue *q = ctx;
 
-	if (q->count == q->cap) {
-		size_t cap = q->cap ? q->cap * 2 : 256;
-		struct entry *p = realloc(q->entries, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		q->entries = p;
-		q->cap = cap;
-	}
+	if (!GROW(q->entries, q->count, q->cap, 256))
+		return -ENOMEM;
 	q->entries[q->count] = (struct entry){ s->time, q->arrivals++, copy_in(&q->bytes, s) };
 	if (buf_failed(&q->bytes))
 		return -ENOMEM;

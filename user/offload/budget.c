@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "offload/session_internal.h"
+#include "util/grow.h"
 
 #define LOOK_MIN_NS 2e6	    /* how often to look: such that an account is overdrawn by little, */
 #define LOOK_MAX_NS 20e6 /* a function may get hot at any time */
@@ -86,17 +87,8 @@ static struct budget_mark mark(struct offload_session *s, const struct known_lib
 /* The time from a to b; lock held. */
 static void put_window(struct offload_session *s, const struct known_lib *l, const struct budget_mark *a, const struct budget_mark *b)
 {
-	struct fmt_offload_window *w;
-
-	if (s->windows_cnt == s->windows_cap) {
-		unsigned cap = s->windows_cap ? s->windows_cap * 2 : 64;
-
-		w = realloc(s->windows, cap * sizeof(*w));
-		if (!w)
-			return;
-		s->windows = w;
-		s->windows_cap = cap;
-	}
+	if (!GROW(s->windows, s->windows_cnt, s->windows_cap, 64))
+		return;
 	s->windows[s->windows_cnt++] = (struct fmt_offload_window){
 		.armed = a->at, .disarmed = b->at, .calls = b->calls - a->calls, .hits = b->hits - a->hits,
 		.library = l->path_id, .group = l->group, .cpu_armed = a->cpu, .cpu_disarmed = b->cpu,

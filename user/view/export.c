@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "view/export.h"
+#include "util/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,15 +32,8 @@ int export_walk(const struct profile *p, uint32_t stack, bool inlined, struct ex
 		const struct profile_frame *f = &p->frames[p->stack_frames[s->first + i]];
 
 		for (uint32_t l = inlined ? 0 : f->count - 1; l < f->count; l++) {
-			if (steps->count == steps->cap) {
-				size_t cap = steps->cap ? steps->cap * 2 : 64;
-				struct export_step *at = realloc(steps->at, cap * sizeof(*at));
-
-				if (!at)
-					return -ENOMEM;
-				steps->at = at;
-				steps->cap = cap;
-			}
+			if (!GROW(steps->at, steps->count, steps->cap, 64))
+				return -ENOMEM;
 			steps->at[steps->count++] = (struct export_step){ .frame = f, .line = &p->lines[f->first + l],
 									  .inlined = l + 1 < f->count };
 		}
