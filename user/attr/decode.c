@@ -614,16 +614,3 @@ int dec_decode(const uint8_t *bytes, size_t len, struct dec_insn *out)
 		out->writes |= 1u << WREG_AX | 1u << WREG_CX | 1u << WREG_R11;
 	return 0;
 }
-
-void dec_format(const uint8_t *bytes, size_t len, uint64_t ip, char *text, size_t size)
-{
-	ZydisDisassembledInstruction d;
-
-	if (!size)
-		return;
-	text[0] = 0;
-	if (ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, ip, bytes, len, &d))) {
-		strncpy(text, d.text, size - 1);
-		text[size - 1] = 0;
-	}
-}

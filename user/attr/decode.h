@@ -99,7 +99,5 @@ struct dec_insn {
 int dec_decode(const uint8_t *bytes, size_t len, struct dec_insn *out);
 /* Only flags, len and target: enough to find block leaders, twice as fast. */
 int dec_decode_flow(const uint8_t *bytes, size_t len, struct dec_insn *out);
-/* Text for people, Intel syntax; empty if it cannot be decoded. */
-void dec_format(const uint8_t *bytes, size_t len, uint64_t ip, char *text, size_t size);
 
 #endif

@@ -409,11 +409,6 @@ uint64_t ehframe_start(const struct ehframe *f, size_t i)
 	return i < f->count ? f->base + f->functions[i].start : 0;
 }
 
-size_t ehframe_bytes(const struct ehframe *f)
-{
-	return sizeof(*f) + f->in.size + f->count * sizeof(*f->functions);
-}
-
 static const struct function *function_at(const struct ehframe *f, uint64_t vaddr)
 {
 	size_t lo = 0, hi = f->count;

@@ -63,7 +63,6 @@ void ehframe_free(struct ehframe *f);
 size_t ehframe_count(const struct ehframe *f);
 /* Where function i begins, in address order. */
 uint64_t ehframe_start(const struct ehframe *f, size_t i);
-size_t ehframe_bytes(const struct ehframe *f);
 /* Bounds of the function around vaddr. */
 bool ehframe_function(const struct ehframe *f, uint64_t vaddr, uint64_t *start, uint64_t *end);
 /* The rules at vaddr; false: no function there, or its program is not understood. */

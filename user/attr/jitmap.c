@@ -58,11 +58,6 @@ void jitmap_free(struct jitmap *j)
 	free(j);
 }
 
-size_t jitmap_count(const struct jitmap *j)
-{
-	return j->count;
-}
-
 uint64_t jitmap_rejected(const struct jitmap *j)
 {
 	return j->rejected;

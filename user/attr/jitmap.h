@@ -29,7 +29,6 @@ int jitmap_update(struct jitmap *j, bool last);
 /* Name of the newest entry around addr, NULL if none, and where it starts (may be NULL). Valid
  * until the next update. */
 const char *jitmap_find(struct jitmap *j, uint64_t addr, uint64_t *start);
-size_t jitmap_count(const struct jitmap *j);
 /* Lines that made no sense or were beyond the limits. */
 uint64_t jitmap_rejected(const struct jitmap *j);
 

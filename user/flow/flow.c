@@ -215,33 +215,6 @@ int flow_add(struct flow *a, const struct flow *b, double weight)
 	return a->failed ? -ENOMEM : 0;
 }
 
-static uint32_t counterpart(const struct flow *f, const struct flow_func *fn)
-{
-	uint32_t exact = flow_find(f, fn->name, fn->object), any;
-
-	if (exact != FLOW_NONE)
-		return exact;
-	any = flow_find(f, fn->name, NULL);
-	return any != FLOW_NONE && (!*fn->object || !*f->funcs[any].object) ? any : FLOW_NONE;
-}
-
-double flow_tv(const struct flow *a, const struct flow *b)
-{
-	double ta = flow_total(a), tb = flow_total(b), met = 0;
-
-	if (!(ta > 0) || !(tb > 0))
-		return NAN;
-	/* half of sum |x-y| over two distributions = 1 - sum min(x,y) */
-	for (size_t i = 0; i < a->edge_count; i++) {
-		const struct flow_edge *e = &a->edges[i];
-		const struct flow_edge *o = flow_get(b, counterpart(b, &a->funcs[e->producer]), counterpart(b, &a->funcs[e->consumer]));
-
-		if (o)
-			met += fmin(e->bytes / ta, o->bytes / tb);
-	}
-	return met < 1 ? 1 - met : 0;
-}
-
 const char *flow_engine_str(enum flow_engine e)
 {
 	switch (e) {

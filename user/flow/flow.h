@@ -107,9 +107,6 @@ double flow_total(const struct flow *f);
 bool flow_is_pseudo(const struct flow_func *fn);
 /* Adds b's edges and figures times `weight` to a (merge; a's options stand). 0 or -ENOMEM. */
 int flow_add(struct flow *a, const struct flow *b, double weight);
-/* Half the sum of |share difference| over all ordered pairs of functions, matched by name and object
- * (object ignored where either side has none); the study's TV. NaN when either side is empty. */
-double flow_tv(const struct flow *a, const struct flow *b);
 
 const char *flow_engine_str(enum flow_engine e);
 const char *flow_semantics_str(enum flow_semantics s);

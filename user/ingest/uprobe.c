@@ -101,11 +101,6 @@ enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, 
 	return kind < SELF_KINDS ? u->class_of[kind] : FMT_PROBE_UNKNOWN;
 }
 
-unsigned uprobe_records_per_second(const struct uprobe *u)
-{
-	return u->opts.records_per_second;
-}
-
 /* ---- links ---- */
 
 static int link_multi(int prog, unsigned attach_type, const char *path, const struct library *l, unsigned from, unsigned to,
@@ -414,11 +409,6 @@ void uprobe_pause(struct uprobe *u, int library, uint64_t *when)
 	__atomic_store_n(&u->skel->bss->enabled[library], 0, __ATOMIC_SEQ_CST);
 }
 
-bool uprobe_armed(const struct uprobe *u, int library)
-{
-	return u->libs[library].armed;
-}
-
 int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned count, uint32_t *first, struct err *e)
 {
 	if (!bpf_program__autoload(u->skel->progs.offload_uring_submit))
@@ -501,11 +491,6 @@ static int on_record(void *ctx, void *data, size_t size)
 int uprobe_threads_map(const struct uprobe *u)
 {
 	return bpf_map__fd(u->skel->maps.threads);
-}
-
-int uprobe_fd(const struct uprobe *u)
-{
-	return ring_buffer__epoll_fd(u->ring);
 }
 
 int uprobe_poll(struct uprobe *u, const struct uprobe_sink *sink)

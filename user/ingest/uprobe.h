@@ -81,7 +81,6 @@ double uprobe_cost_now(struct uprobe *u);
 /* Which cost a probe on this instruction has; the bytes are as they lie in the file. */
 enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, size_t n);
 #define UPROBE_INSN_BYTES 16
-unsigned uprobe_records_per_second(const struct uprobe *u);
 
 /* Takes over fd (kept open: probes are planted through it, so that mount namespaces and deleted
  * files do not matter). *first: index of the probe of points[0], the others follow. The library's
@@ -98,7 +97,6 @@ int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e);
 void uprobe_disarm(struct uprobe *u, int library, uint64_t *when);
 /* Stops counting at *when; the probes are still there. */
 void uprobe_pause(struct uprobe *u, int library, uint64_t *when);
-bool uprobe_armed(const struct uprobe *u, int library);
 
 int uprobe_threads_map(const struct uprobe *u); /* for sampler_returns() */
 /* io_uring operations ops[0..count): from now on calls of probes *first, *first + 1, ... */
@@ -107,7 +105,6 @@ struct uprobe_uring {
 	uint32_t direction; /* URING_IN, URING_OUT or 0 */
 };
 int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned count, uint32_t *first, struct err *e);
-int uprobe_fd(const struct uprobe *u); /* readable when events wait */
 /* Hands out what is there; never blocks. The number of records, or -errno. */
 int uprobe_poll(struct uprobe *u, const struct uprobe_sink *sink);
 /* Tell targets apart in the kernel too (system-wide links, perf uprobes). */

@@ -154,11 +154,6 @@ int offload_session_threads_map(const struct offload_session *s)
 	return uprobe_threads_map(s->u);
 }
 
-int offload_session_fd(const struct offload_session *s)
-{
-	return uprobe_fd(s->u);
-}
-
 /* ---- what was counted in the kernel ---- */
 
 static void on_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)

@@ -6,7 +6,7 @@
  *
  *     s = offload_session_new(&opts, &sink, &e);
  *     offload_session_attach_pid(s, pid, exe_or_NULL, &e);     every target, and forked children
- *     ... poll(offload_session_fd(s)) ... offload_session_poll(s); each second offload_session_tick(s)
+ *     offload_session_poll(s) in the loop, each second offload_session_tick(s)
  *     offload_session_on_mmap(s, pid, path); offload_session_on_exit(s, pid);
  *     offload_session_end(s); offload_session_free(s);
  *
@@ -59,7 +59,6 @@ void offload_session_on_mmap(struct offload_session *s, int pid, const char *pat
 void offload_session_on_exit(struct offload_session *s, int pid);
 /* Calls under way, for sampler_returns(): return probes hide return addresses from unwinding. */
 int offload_session_threads_map(const struct offload_session *s);
-int offload_session_fd(const struct offload_session *s);
 int offload_session_poll(struct offload_session *s);
 void offload_session_tick(struct offload_session *s);
 /* Takes the probes away, drains, writes totals and open calls. */

@@ -5,21 +5,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static enum log_level max_level = LOG_INFO;
 static bool progress_shown;
-
-void log_set_level(enum log_level max)
-{
-	max_level = max;
-}
 
 void log_msg(enum log_level level, const char *fmt, ...)
 {
-	static const char *const prefix[] = { "error: ", "warning: ", "", "debug: " };
+	static const char *const prefix[] = { "error: ", "warning: ", "" };
 	va_list ap;
 
-	if (level > max_level)
-		return;
 	log_progress_end();
 	fprintf(stderr, "accperf: %s", prefix[level]);
 	va_start(ap, fmt);
@@ -32,7 +24,7 @@ void log_progress(const char *fmt, ...)
 {
 	va_list ap;
 
-	if (max_level < LOG_INFO || !isatty(STDERR_FILENO))
+	if (!isatty(STDERR_FILENO))
 		return;
 	fputs("\r\033[K", stderr);
 	va_start(ap, fmt);

@@ -8,15 +8,13 @@
 
 #include <stdbool.h>
 
-enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO };
 
-void log_set_level(enum log_level max);
 /* "accperf: text"; progress lines are cleared first. */
 void log_msg(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #define log_error(...) log_msg(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...) log_msg(LOG_WARN, __VA_ARGS__)
 #define log_info(...) log_msg(LOG_INFO, __VA_ARGS__)
-#define log_debug(...) log_msg(LOG_DEBUG, __VA_ARGS__)
 
 /* Rewrites one line in place; does nothing unless stderr is a terminal (or quiet). */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
