@@ -8,6 +8,7 @@
 #include "abi.h"
 #define RETURNS_READER
 #include "returns.bpf.h"
+#include "follow.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -134,6 +135,10 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	__u32 cpu = bpf_get_smp_processor_id(), len;
 	bool in_kernel = (__s64)kernel_ip < 0;
 
+	if (!followed(id)) {
+		count(CTR_OTHERS);
+		return 0;
+	}
 	count(CTR_TICKS);
 	if (task->flags & PF_KTHREAD) {
 		count(CTR_KTHREAD);

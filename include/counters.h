@@ -15,7 +15,9 @@
 	X(CTR_NO_REGS, "samples lost: no user registers", 1)                                       \
 	X(CTR_KTHREAD, "ticks in kernel threads", 0)                                               \
 	X(CTR_COMPAT, "samples lost: 32-bit task", 1)                                              \
-	X(CTR_STACK_FAULT, "stacks cut by a page that is not present", 0)
+	X(CTR_STACK_FAULT, "stacks cut by a page that is not present", 0)                          \
+	X(CTR_OTHERS, "ticks of processes that are not observed, dropped", 0)                      \
+	X(CTR_NOT_FOLLOWED, "forked processes lost: too many at once", 1)
 
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"

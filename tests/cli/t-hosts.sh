@@ -31,6 +31,12 @@ expect_status 1 "no BPF at all: nothing can be recorded" record lockdown kept.da
 check "which says why" grep -q 'lockdown' "$TMP/err"
 check "and leaves an older recording alone" cmp -s plain.data kept.data
 
+expect_status 0 "a host that lets nobody observe its CPUs" on_host nocpus accperf record -e soft -F 997 -o nocpus.data -- "$WORKLOADS/tightloop" --seconds 1
+check "timers of threads are used instead, and that is said" grep -q 'timers of single threads instead of CPUs: may not observe' "$TMP/err"
+check "and record" sh -c 'accperf report --json -i nocpus.data | jq -e ".samples > 3"'
+check "and know the CPU time of what they belong to" [ "$(counter "CPU time without a sample, us" nocpus.data)" -ge 0 ]
+expect_status 1 "unless timers of CPUs were asked for" on_host nocpus accperf record -q --timers cpus -e soft -o refused.data -- "$WORKLOADS/tightloop" --seconds 1
+
 # a debugger that comes after the recorder, however that ended, finds every breakpoint free
 free_for() { # PID: waits for the kernel to have taken all events away
 	local i n

@@ -31,7 +31,7 @@
 
 struct record_opts {
 	const char *pids, *tids, *cgroup, *effort, *output, *engine;
-	const char *offload, *offload_attach, *counts, *counts_cache;
+	const char *offload, *offload_attach, *counts, *counts_cache, *timers;
 	struct opt_list offload_probes;
 	bool offload_exact;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
@@ -41,7 +41,7 @@ struct record_opts {
 
 static const struct record_opts defaults = {
 	.effort = "default", .output = "accperf.data", .inherit = true, .engine = "auto", .accesses = true,
-	.windows = true, .syscalls = true, .counts = "auto", .watch_len = 1, .stack_bytes = 32768, .ring_bytes = 4 << 20,
+	.windows = true, .syscalls = true, .counts = "auto", .timers = "auto", .watch_len = 1, .stack_bytes = 32768, .ring_bytes = 4 << 20,
 };
 
 #define O(field) offsetof(struct record_opts, field)
@@ -67,6 +67,8 @@ static const struct opt options[] = {
 	COUNTS_CACHE_OPT(O(counts_cache)),
 	{ OPT_DOUBLE, 'F', "freq", O(hz), "HZ", "samples per second of CPU time, instead of the effort's choice", O(hz_set) },
 	{ OPT_UINT, 'c', "period", O(period), "NS", "nanoseconds of CPU time between samples, instead of -F", O(period_set) },
+	{ OPT_STRING, 0, "timers", O(timers), "auto|cpus|threads",
+	  "one timer per CPU, or one per thread (auto: per CPU, where that is permitted)", 0 },
 	{ OPT_SIZE, 0, "stack-size", O(stack_bytes), "BYTES", "largest piece of the stack to copy (32K; at most 64K)", 0 },
 	{ OPT_SIZE, 0, "ring-size", O(ring_bytes), "BYTES", "memory between kernel and recorder (4M; a power of two): more survives longer stalls", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Offload calls", 0 },
@@ -88,6 +90,18 @@ static const struct {
 	double budget;
 	uint32_t max_hz;
 } efforts[] = { { "low", 0.005, 199 }, { "default", 0.01, 499 }, { "high", 0.05, 2499 } };
+
+static int choose_timers(const char *name, enum sampler_timers *out, struct err *e)
+{
+	static const char *const names[] = { [TIMERS_AUTO] = "auto", [TIMERS_OF_CPUS] = "cpus", [TIMERS_OF_THREADS] = "threads" };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		*out = (enum sampler_timers)i;
+		if (!strcmp(name, names[i]))
+			return 0;
+	}
+	return err_set(e, -EINVAL, "--timers must be auto, cpus or threads");
+}
 
 static int check(const struct record_opts *o, int argc, struct session_opts *so, struct err *e)
 {
@@ -126,7 +140,7 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 	so->stack_bytes = (uint32_t)o->stack_bytes;
 	so->ring_bytes = (uint32_t)o->ring_bytes;
 	so->period_ns = o->period_set ? o->period : o->hz_set ? (uint64_t)(1e9 / o->hz) : 0;
-	return 0;
+	return choose_timers(o->timers, &so->timers, e);
 }
 
 static int find_targets(const struct record_opts *o, int argc, char **argv, struct targets *t, struct err *e)
@@ -224,12 +238,16 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	struct pollfd pf[2] = { { .fd = sigfd, .events = POLLIN }, { .fd = session_fd(s), .events = POLLIN } };
 	enum fmt_end_reason why = FMT_END_DONE;
 	uint64_t start, next_line;
+	const char *fallback;
 	int status = EXIT_DONE;
 
 	if (session_start(s, &e)) {
 		session_finish(s, FMT_END_ERROR, NULL);
 		return cli_fail(&e, EXIT_FAILED);
 	}
+	if (sampler_by_thread(session_sampler(s), &fallback) && *fallback)
+		log_info("timers of single threads instead of CPUs: %s; threads that live for less than a period go unseen, and "
+			 "switching between threads is slower", fallback);
 	start = now_ns();
 	next_line = start + 1000000000;
 	for (;;) {
@@ -436,9 +454,14 @@ CLI_COMMAND(record) = {
 		   "counts`, report and flow: short windows of execute breakpoints on what takes time, within the\n"
 		   "effort's budget. Code generated at run time keeps its time share, and so do programs that end\n"
 		   "within seconds.\n\n"
-		   "A thread or process that lives for less CPU time than one period may end before its first sample;\n"
-		   "-a, whose timers belong to the CPUs, sees such ones in proportion. How much CPU time went by\n"
-		   "without a sample is told at the end and by `accperf report`.\n\n"
+		   "The timers belong to the CPUs; what they find running and is not observed is dropped in the\n"
+		   "kernel. So threads and children are seen from their first instruction, in proportion to their\n"
+		   "CPU time, however short they live, and switching between threads is no slower than without us.\n"
+		   "Each CPU, idle ones too, is interrupted once a period. --timers threads gives every thread a timer\n"
+		   "of its own: for a few busy threads on a machine of very many CPUs; chosen where CPUs may not be\n"
+		   "observed, which is said. Then a thread that lives for less CPU time than one period may end\n"
+		   "before its first sample (how much CPU time that was is told at the end and by `accperf report`),\n"
+		   "and every context switch of the target takes some microseconds longer.\n\n"
 		   "Needs root, or a binary with CAP_BPF and CAP_PERFMON (and CAP_SYS_PTRACE for processes of other\n"
 		   "users); `accperf doctor` tells.",
 	.examples = "accperf record -p 1234 --duration 10s\tTen seconds of a running process\n"

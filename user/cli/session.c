@@ -91,7 +91,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	s->cpu_at_start = own_cpu_ns();
 	choose_period(s);
 	so = (struct sampler_opts){ .period_ns = s->period_ns, .stack_bytes = o->stack_bytes,
-				    .ring_bytes = o->ring_bytes, .no_inherit = o->no_inherit };
+				    .ring_bytes = o->ring_bytes, .no_inherit = o->no_inherit, .timers = o->timers };
 	s->sampler = sampler_new(&so, e);
 	if (s->sampler && wait_for(s, sampler_fd(s->sampler)))
 		err_set(e, -errno, "cannot wait for samples: %s", strerror(errno));
@@ -144,6 +144,7 @@ static void write_header(struct session *s)
 
 int session_start(struct session *s, struct err *e)
 {
+	const char *why;
 	int err = 0;
 
 	s->began = now_ns();
@@ -158,6 +159,8 @@ int session_start(struct session *s, struct err *e)
 		err = attr_attach(s->attr, (uint32_t)s->targets->procs[i].pid, e);
 	if (!err)
 		err = sampler_attach(s->sampler, s->targets, e);
+	if (!err)
+		store_meta(s->store, "timers", sampler_by_thread(s->sampler, &why) ? "threads" : "cpus");
 	for (unsigned i = 0; i < s->part_count && !err; i++) {
 		s->parts[i].started = true;
 		if (s->parts[i].ops->start)
@@ -320,6 +323,7 @@ int session_poll(struct session *s, struct err *e)
 			err = s->parts[i].ops->poll(s->parts[i].ctx, s, now);
 	if (err >= 0 && now >= s->next_second) {
 		s->next_second = now + 1000000000;
+		sampler_second(s->sampler);
 		attr_tick(s->attr, now);
 		write_counters(s);
 		for (unsigned i = 0; i < s->part_count && err >= 0; i++)

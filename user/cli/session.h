@@ -27,6 +27,7 @@ struct session_opts {
 	double budget;	    /* share of the target's time that may be spent, e.g. 0.01 */
 	uint64_t period_ns; /* 0: chosen from the budget and the measured cost of a tick */
 	uint32_t max_hz;    /* when chosen */
+	enum sampler_timers timers;
 	double timer_part;  /* of the budget, for the timer; 0: two thirds */
 	uint32_t stack_bytes;
 	uint32_t ring_bytes; /* a power of two */

@@ -14,6 +14,7 @@
 #include "counters.h"
 #include "ingest/perfev.h"
 #include "sampler.skel.h"
+#include "util/grow.h"
 
 #ifndef CAP_BPF
 #define CAP_BPF 39
@@ -24,15 +25,26 @@
 
 /* Of one read: where samples come faster than they are worked off, the rest of the loop needs its turn. */
 #define READ_MAX 2048
+#define MAX_CPUS 1024
+#define STAGGER_NS 20000000
+#define FIRST_PID_NAMESPACE "pid:[4026531836]" /* the number is part of the kernel's interface */
 
 _Static_assert(SAMPLE_REGS == WREG_MAX, "struct sample holds every register of the wire record");
+
+/* As in bpf/follow.bpf.h. */
+enum { FOLLOW_ALL, FOLLOW_PROCESSES, FOLLOW_THREADS };
+enum { NOT_YET, NOW };
 
 struct sampler {
 	struct sampler_opts o;
 	struct sampler_bpf *bpf;
 	struct ring_buffer *ring;
-	int *fds; /* events */
-	unsigned count, cap;
+	struct timer {
+		int fd, cpu; /* cpu -1: of a thread */
+	} *timers;
+	size_t count, cap;
+	struct bpf_link *links[3]; /* what keeps the set of targets */
+	int cgroup_fd;
 	sample_fn fn;
 	void *ctx;
 	unsigned left; /* records that this read may still take */
@@ -41,6 +53,7 @@ struct sampler {
 	uint64_t *per_cpu;
 	uint64_t cpu_ns;
 	bool by_thread, cpu_ns_known;
+	struct err why; /* by_thread, though it was not asked for */
 };
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -110,6 +123,7 @@ struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 		return NULL;
 	}
 	s->o = *o;
+	s->cgroup_fd = -1;
 	libbpf_set_print(quiet);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	s->cpus = libbpf_num_possible_cpus();
@@ -145,18 +159,11 @@ static int add_event(struct sampler *s, struct perf_event_attr *attr, int pid, i
 
 	if (fd < 0)
 		return fd;
-	if (s->count == s->cap) {
-		unsigned cap = s->cap ? s->cap * 2 : 64;
-		int *p = realloc(s->fds, cap * sizeof(*p));
-
-		if (!p) {
-			close(fd);
-			return err_set(e, -ENOMEM, "out of memory");
-		}
-		s->fds = p;
-		s->cap = cap;
+	if (!GROW(s->timers, s->count, s->cap, 64)) {
+		close(fd);
+		return err_set(e, -ENOMEM, "out of memory");
 	}
-	s->fds[s->count++] = fd;
+	s->timers[s->count++] = (struct timer){ fd, cpu };
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->bpf->progs.on_tick)))
 		return err_set(e, -errno, "the BPF program cannot be attached to the timer: %s", strerror(errno));
 	return 0;
@@ -219,25 +226,100 @@ static int attach_process(struct sampler *s, int pid, bool inherit_children, str
 	return err;
 }
 
-static int attach_cpus(struct sampler *s, int cgroup_fd, struct err *e)
+static int add_cpu(struct sampler *s, int cpu, struct err *e)
 {
 	struct perf_event_attr attr = clock_attr(s);
-	int cpus[1024], n = online_cpus(cpus, 1024), err = 0;
+
+	return add_event(s, &attr, s->cgroup_fd, cpu, s->cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0, e);
+}
+
+static int attach_cpus(struct sampler *s, struct err *e)
+{
+	int cpus[MAX_CPUS], n = online_cpus(cpus, MAX_CPUS), err = 0;
 
 	for (int i = 0; i < n && !err; i++)
-		err = add_event(s, &attr, cgroup_fd, cpus[i], cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0, e);
+		err = add_cpu(s, cpus[i], e);
 	return n <= 0 ? err_set(e, -EIO, "cannot tell which CPUs are online") : err;
 }
 
-int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
+static void close_timers(struct sampler *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		close(s->timers[i].fd);
+	s->count = 0;
+}
+
+static int follow(struct sampler *s, int id, uint8_t state, struct err *e)
+{
+	uint32_t key = (uint32_t)id;
+
+	if (bpf_map_update_elem(bpf_map__fd(s->bpf->maps.targets), &key, &state, BPF_ANY))
+		return err_set(e, -errno, "too many targets: %s", strerror(errno));
+	return 0;
+}
+
+/* The targets first, then what adds their children, then the timers. */
+static int follow_targets(struct sampler *s, const struct targets *t, struct err *e)
+{
+	struct bpf_program *const programs[] = { s->bpf->progs.on_free, s->bpf->progs.on_fork, s->bpf->progs.on_exec };
+	int err = 0;
+
+	for (size_t i = 0; i < t->tid_count && !err; i++)
+		err = follow(s, t->tids[i], NOW, e);
+	for (size_t i = 0; i < t->count && !err && !t->tid_count; i++)
+		err = follow(s, t->procs[i].pid, t->procs[i].pid == t->child ? NOT_YET : NOW, e);
+	s->bpf->bss->follow_children = !s->o.no_inherit;
+	s->bpf->bss->follow = t->tid_count ? FOLLOW_THREADS : FOLLOW_PROCESSES;
+	for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++) {
+		s->links[i] = bpf_program__attach(programs[i]);
+		if (!s->links[i])
+			err = err_set(e, -errno, "processes cannot be followed: %s", strerror(errno));
+	}
+	return err;
+}
+
+static void unfollow(struct sampler *s)
+{
+	for (unsigned i = 0; i < sizeof(s->links) / sizeof(s->links[0]); i++) {
+		bpf_link__destroy(s->links[i]);
+		s->links[i] = NULL;
+	}
+	if (s->bpf)
+		s->bpf->bss->follow = FOLLOW_ALL;
+}
+
+/* What the program calls a process must be what we call it. */
+static bool first_pid_namespace(void)
+{
+	char name[64];
+	ssize_t n = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
+
+	name[n > 0 ? n : 0] = 0;
+	return !strcmp(name, FIRST_PID_NAMESPACE);
+}
+
+static int attach_filtered(struct sampler *s, const struct targets *t, struct err *e)
+{
+	int err;
+
+	if (!first_pid_namespace())
+		return err_set(e, -EXDEV, "we run in a pid namespace of our own (a container)");
+	err = follow_targets(s, t, e);
+	if (!err)
+		err = attach_cpus(s, e);
+	if (err) {
+		close_timers(s);
+		unfollow(s);
+	}
+	return err;
+}
+
+static int attach_threads(struct sampler *s, struct targets *t, struct err *e)
 {
 	int err = 0;
 
-	raise_file_limit();
-	s->by_thread = !t->all && t->cgroup_fd < 0;
-	if (t->all || t->cgroup_fd >= 0) {
-		err = attach_cpus(s, t->cgroup_fd, e);
-	} else if (t->tid_count) {
+	s->by_thread = true;
+	if (t->tid_count) {
 		struct perf_event_attr attr = clock_attr(s);
 
 		for (size_t i = 0; i < t->tid_count && !err; i++)
@@ -253,9 +335,70 @@ int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
 		for (size_t i = 0; i < t->count && !err; i++)
 			err = attach_process(s, t->procs[i].pid, !s->o.no_inherit, e);
 	}
-	for (unsigned i = 0; i < s->count && !err; i++)
-		ioctl(s->fds[i], PERF_EVENT_IOC_ENABLE, 0);
+	for (size_t i = 0; i < s->count && !err; i++)
+		ioctl(s->timers[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	return err;
+}
+
+/* Not all at once: ticks of all CPUs at the same moment would always find the same phase of what
+ * the target's threads do together. */
+static void enable_in_turn(struct sampler *s)
+{
+	uint64_t within = s->o.period_ns < STAGGER_NS ? s->o.period_ns : STAGGER_NS;
+
+	for (size_t i = 0; i < s->count; i++) {
+		ioctl(s->timers[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		if (i + 1 < s->count)
+			usleep((useconds_t)(within / s->count / 1000));
+	}
+}
+
+int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
+{
+	bool whole = t->all || t->cgroup_fd >= 0;
+	int err;
+
+	raise_file_limit();
+	s->cgroup_fd = t->cgroup_fd;
+	if (!whole && s->o.timers == TIMERS_OF_THREADS)
+		return attach_threads(s, t, e);
+	err = whole ? attach_cpus(s, e) : attach_filtered(s, t, s->o.timers == TIMERS_AUTO ? &s->why : e);
+	if (err && !whole && s->o.timers == TIMERS_AUTO)
+		return attach_threads(s, t, e);
+	if (!err)
+		enable_in_turn(s);
+	return err;
+}
+
+bool sampler_by_thread(const struct sampler *s, const char **why)
+{
+	*why = s->why.text;
+	return s->by_thread;
+}
+
+void sampler_second(struct sampler *s)
+{
+	int cpus[MAX_CPUS], n;
+
+	if (s->by_thread || !s->count)
+		return;
+	n = online_cpus(cpus, MAX_CPUS);
+	for (size_t i = 0; i < s->count && n > 0; i++) {
+		int k = 0;
+
+		while (k < n && cpus[k] != s->timers[i].cpu)
+			k++;
+		if (k < n) {
+			cpus[k] = -1;
+			continue;
+		}
+		/* an event does not come back with its CPU */
+		close(s->timers[i].fd);
+		s->timers[i--] = s->timers[--s->count];
+	}
+	for (int k = 0; k < n; k++)
+		if (cpus[k] >= 0 && !add_cpu(s, cpus[k], NULL))
+			ioctl(s->timers[s->count - 1].fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e)
@@ -266,7 +409,7 @@ int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e)
 	attr.sample_period = period_ns;
 	err = add_event(s, &attr, 0, -1, 0, e);
 	if (!err)
-		ioctl(s->fds[s->count - 1], PERF_EVENT_IOC_ENABLE, 0);
+		ioctl(s->timers[s->count - 1].fd, PERF_EVENT_IOC_ENABLE, 0);
 	return err;
 }
 
@@ -339,7 +482,7 @@ bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_
 
 unsigned sampler_events(const struct sampler *s)
 {
-	return s->count;
+	return (unsigned)s->count;
 }
 
 bool sampler_cpu_ns(const struct sampler *s, uint64_t *ns)
@@ -350,21 +493,24 @@ bool sampler_cpu_ns(const struct sampler *s, uint64_t *ns)
 
 void sampler_stop(struct sampler *s)
 {
-	if (!s || !s->count)
+	if (!s)
+		return;
+	if (!s->count)
 		return;
 	/* stop all first: closing an event takes an RCU grace period, and the rest would go on ticking */
-	for (unsigned i = 0; i < s->count; i++)
-		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < s->count; i++)
+		ioctl(s->timers[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 	/* and when all are stopped, reading one with its heirs interrupts nobody */
-	s->cpu_ns_known = s->by_thread && s->count;
-	for (unsigned i = 0; i < s->count; i++) {
+	s->cpu_ns_known = s->by_thread;
+	for (size_t i = 0; i < s->count && s->cpu_ns_known; i++) {
 		uint64_t ns = 0;
 
-		s->cpu_ns_known &= read(s->fds[i], &ns, sizeof(ns)) == sizeof(ns);
+		s->cpu_ns_known &= read(s->timers[i].fd, &ns, sizeof(ns)) == sizeof(ns);
 		s->cpu_ns += ns;
-		close(s->fds[i]);
 	}
-	s->count = 0;
+	close_timers(s);
+	/* no tick can come any more */
+	unfollow(s);
 }
 
 void sampler_free(struct sampler *s)
@@ -375,6 +521,6 @@ void sampler_free(struct sampler *s)
 	ring_buffer__free(s->ring);
 	sampler_bpf__destroy(s->bpf);
 	free(s->per_cpu);
-	free(s->fds);
+	free(s->timers);
 	free(s);
 }
