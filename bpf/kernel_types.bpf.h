@@ -30,6 +30,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct thread_struct thread;
 	int pid, tgid;
+	unsigned long nvcsw, nivcsw;
 } CORE;
 
 #define PF_KTHREAD 0x00200000

@@ -156,6 +156,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	x->s.period = ctx->sample_period;
 	x->s.kernel_ip = 0;
 	x->s.syscall = -1;
+	x->s.switches = task->nvcsw + task->nivcsw;
 	/* An interrupt from user mode leaves the user's registers in the same place as a system call
 	 * does, so one path serves both; reading them through ctx would trip the verifier. */
 	r = (struct pt_regs *)bpf_task_pt_regs(task);

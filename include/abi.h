@@ -49,12 +49,13 @@ struct wire_sample {
 	__u64 period;	   /* ns since the previous tick of this event */
 	__u64 kernel_ip;   /* where in the kernel, or 0 */
 	__s64 syscall;	   /* number while in a system call, else -1 */
+	__u64 switches;	   /* of the thread so far, wanted by itself or not */
 	__u64 regs[WREG_MAX];
 	__u32 stack_bytes; /* that follow, from regs[WREG_SP] upwards */
 	__u32 pad;
 	/* __u8 stack[stack_bytes]; */
 };
-_Static_assert(sizeof(struct wire_sample) == 32 + 24 + 8 * WREG_MAX + 8, "wire_sample");
+_Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 8, "wire_sample");
 
 /* A watched address was touched, or a watched instruction reached. Registers are those of user mode:
  * after the access for user hits, at the system call for hits inside the kernel. */

@@ -21,6 +21,10 @@
 
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"
+/* Samples at which nothing was opened because the target switches threads so often that an event on a
+ * thread, beside timers of threads, would cost more than the budget; or because that is not known yet. */
+#define COUNTER_FORBIDDEN_WINDOWS "watch: samples put off for the target's context switches"
+#define COUNTER_FORBIDDEN_COUNTS "count: samples put off for the target's context switches"
 
 enum bpf_counter {
 #define X(id, text, loss) id,

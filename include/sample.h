@@ -45,6 +45,7 @@ enum sample_valid {
 	SV_EXACT_IP = 1u << 12,
 	SV_ID = 1u << 13,
 	SV_PROT = 1u << 14,
+	SV_SWITCHES = 1u << 15,
 };
 
 enum sample_flag {
@@ -73,6 +74,7 @@ struct sample {
 	uint64_t time; /* ns, CLOCK_MONOTONIC */
 	uint64_t ip;
 	uint64_t period; /* in the unit of the kind */
+	uint64_t switches; /* SAMPLE_TICK, with SV_SWITCHES: context switches of the thread since its birth */
 	uint64_t addr, size;
 	uint64_t data_src, phys, page_size;
 	uint32_t latency;

@@ -187,6 +187,7 @@ static void finish(struct watch *w, unsigned index, uint32_t reason, uint64_t no
 	if (now < s->win.armed)
 		now = s->win.armed;
 	s->win.ended = now;
+	w->stats.slot_ns += now - s->win.armed;
 	s->win.end_reason = reason;
 	w->stats.windows++;
 	if (!--w->active && now > w->armed_since)
@@ -515,6 +516,9 @@ void watch_stats(struct watch *w, struct watch_stats *out)
 	/* windows may follow one another for long without a pause */
 	if (w->active && now > w->armed_since)
 		out->armed_ns += now - w->armed_since;
+	for (unsigned i = 0; i < w->o.slots; i++)
+		if (w->slot[i].active && now > w->slot[i].win.armed)
+			out->slot_ns += now - w->slot[i].win.armed;
 	out->late = w->bpf->bss->late;
 	out->lost = w->bpf->bss->lost;
 }

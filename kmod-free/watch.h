@@ -71,6 +71,7 @@ struct watch_stats {
 	uint64_t stolen; /* windows ended because another debugger took a slot */
 	uint64_t own_kernel; /* kernel accesses outside any system call: our own sampler's, page faults */
 	uint64_t armed_ns; /* time with at least one slot armed, until now */
+	uint64_t slot_ns;  /* the same, summed over slots */
 	uint64_t arm_events; /* events opened: each interrupts a running thread */
 };
 

@@ -37,6 +37,16 @@ check "and record" sh -c 'accperf report --json -i nocpus.data | jq -e ".samples
 check "and know the CPU time of what they belong to" [ "$(counter "CPU time without a sample, us" nocpus.data)" -ge 0 ]
 expect_status 1 "unless timers of CPUs were asked for" on_host nocpus accperf record -q --timers cpus -e soft -o refused.data -- "$WORKLOADS/tightloop" --seconds 1
 
+# with timers of threads, a breakpoint on a thread makes each of its switches dearer for good
+expect_status 0 "timers of threads on a target that switches all the time" accperf record --timers threads -e soft -o switching.data -- "$WORKLOADS/sixteen" --rounds 100
+check "no window is opened" [ "$(counter "watch windows" switching.data)" = 0 ]
+check "nor one for counts" [ "$(counter "count windows" switching.data)" = 0 ]
+check "which is counted" [ "$(counter "watch: samples put off for the target's context switches" switching.data)" -gt 5 ]
+check "and said" grep -q 'were put off: the target switches threads [0-9]* times' "$TMP/err"
+expect_status 0 "timers of CPUs have no such limit" accperf record -e soft -o switching.data -- "$WORKLOADS/sixteen" --rounds 100
+check "nothing is put off for that" [ "$(counter "watch: samples put off for the target's context switches" switching.data)" = 0 ]
+check "and the switches are known" [ "$(counter "context switches per second of CPU time" switching.data)" -gt 1000 ]
+
 # a debugger that comes after the recorder, however that ended, finds every breakpoint free
 free_for() { # PID: waits for the kernel to have taken all events away
 	local i n

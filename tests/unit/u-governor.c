@@ -183,12 +183,34 @@ static void measured_costs(void **state)
 	assert_true(g.hit_ns == 1500 && g.arm_ns == 3000);
 }
 
+/* A target that switches threads all the time loses by armed slots without any string instruction. */
+static void switches_cost(void **state)
+{
+	struct governor g;
+
+	governor_init(&g, 0.01, 1u << GOV_TIMER | 1u << GOV_HITS | 1u << GOV_ARMED);
+	for (int i = 0; i < 5000; i++)
+		governor_tick(&g, 2e6, false, false);
+	governor_wall(&g, 1e9, 1e9);
+	assert_true(governor_armed_slowdown(&g) < 0.01);
+	assert_true(governor_slots_cost(&g, 1e6) == 0);
+	/* 30,000 per second of CPU time, at 1 us for each slot: 3 % of the armed time */
+	governor_switching(&g, 30000e-9, 1000);
+	assert_true(governor_armed_slowdown(&g) > 0.03 && governor_armed_slowdown(&g) < 0.04);
+	assert_true(governor_armed_cost(&g, 1e6) > 0.025e6 && governor_armed_cost(&g, 1e6) < 0.04e6);
+	assert_true(governor_armed_likely(&g, 1e6) > 0.025e6 && governor_armed_likely(&g, 1e6) < 0.04e6);
+	assert_true(governor_slots_cost(&g, 2e6) > 0.05e6 && governor_slots_cost(&g, 2e6) < 0.07e6);
+	/* what is not known costs nothing yet */
+	governor_switching(&g, NAN, 1000);
+	assert_true(governor_armed_slowdown(&g) < 0.01);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(budget_holds), cmocka_unit_test(armed_time_follows_string_use),
 		cmocka_unit_test(effort_buys_windows), cmocka_unit_test(accounts),
-		cmocka_unit_test(nothing_lies_idle), cmocka_unit_test(dear_windows_are_rare_not_none), cmocka_unit_test(measured_costs),
+		cmocka_unit_test(nothing_lies_idle), cmocka_unit_test(dear_windows_are_rare_not_none), cmocka_unit_test(measured_costs), cmocka_unit_test(switches_cost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "abi.h"
+#include "counters.h"
 #include "attr/block.h"
 #include "attr/ehframe.h"
 #include "attr/hit.h"
@@ -76,11 +77,12 @@ struct access_part {
 	uint64_t random;
 	struct draws draws;
 	uint64_t last_window; /* when one ended */
-	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_windows;
+	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_slot_ns, last_windows;
+	double switch_ns; /* what an armed slot adds to a context switch */
 	double window_rate; /* as last written */
 	struct {
 		uint64_t samples, kernel, undecoded, known, unknown, written, leaders_unknown;
-		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unweighted, unplaced;
+		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unweighted, unplaced, unaffordable, forbidden;
 	} n;
 };
 
@@ -274,6 +276,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 		return 0;
 	p->n.samples++;
 	governor_spend(&p->gov, GOV_TIMER, session_totals(s)->tick_ns > 0 ? session_totals(s)->tick_ns : 15000);
+	governor_switching(&p->gov, session_switch_rate(s), p->switch_ns);
 	if (m->flags & SF_KERNEL) {
 		p->n.kernel++;
 		governor_tick(&p->gov, (double)m->period, false, may_copy(m));
@@ -424,12 +427,17 @@ static bool affords_hits(const struct access_part *p)
 								p->o.hit_limit * p->gov.hit_ns));
 }
 
+static bool affords(const struct access_part *p, uint64_t now)
+{
+	return affords_hits(p) && window_time(p, WINDOW_NS, now) >= SHORTEST_WINDOW_NS;
+}
+
 static bool wants_window(struct access_part *p, uint64_t now)
 {
 	/* execution counts would use every slot all the time: the two take turns */
 	bool turn = !session_breakpoints_wanted(p->s) || now - p->last_window > TURN_NS;
 
-	return p->watch && p->gov.ticks > MIN_TICKS && turn && affords_hits(p) && window_time(p, WINDOW_NS, now) >= SHORTEST_WINDOW_NS;
+	return p->watch && p->gov.ticks > MIN_TICKS && turn && affords(p, now);
 }
 
 /* Whether a slot is free or could be freed for a new window. */
@@ -532,7 +540,12 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 	for (unsigned i = 0; i < WATCH_SLOTS; i++)
 		p->since[i]++;
 	now = now_ns();
+	if (session_breakpoints_forbidden(s)) {
+		p->n.forbidden++;
+		return 0;
+	}
 	dear = governor_armed_slowdown(&p->gov) > DEAR;
+	p->n.unaffordable += p->gov.ticks > MIN_TICKS && !affords(p, now);
 	now_is_good = now - m->time < FRESH_NS && wants_window(p, now);
 	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
 		return 0;
@@ -622,6 +635,7 @@ static int start(void *part, struct session *s, struct err *e)
 	if (p->watch) {
 		store_metaf(w, "watch_hit_ns", "%.0f", p->gov.hit_ns);
 		store_metaf(w, "watch_arm_ns", "%.0f", p->gov.arm_ns);
+		store_metaf(w, "watch_switch_ns", "%.0f", p->switch_ns);
 	}
 	store_metaf(w, "weights", "time, taken as %g ns an instruction", NOMINAL_NS_PER_INSN);
 	if (t->count && !t->child) {
@@ -649,10 +663,12 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 		watch_stats(p->watch, &st);
 		if (st.armed_ns > p->last_armed_ns) {
 			double armed = (double)(st.armed_ns - p->last_armed_ns);
+			double more = governor_slots_cost(&p->gov, (double)(st.slot_ns - p->last_slot_ns) - armed);
 
-			governor_spend(&p->gov, GOV_ARMED, governor_armed_cost(&p->gov, armed));
-			session_spent(s, governor_armed_likely(&p->gov, armed));
+			governor_spend(&p->gov, GOV_ARMED, governor_armed_cost(&p->gov, armed) + more);
+			session_spent(s, governor_armed_likely(&p->gov, armed) + more);
 			p->last_armed_ns = st.armed_ns;
+			p->last_slot_ns = st.slot_ns;
 		}
 		if (wants_window(p, now))
 			session_want_sample(s);
@@ -728,6 +744,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		session_count(s, "watch hits of unknown direction", p->n.undecided, false);
 		session_count(s, "watch hits lost: ring full", p->watched.lost, true);
 		session_count(s, "watch windows given up for another debugger", p->watched.stolen, false);
+		session_count(s, "watch: samples while the budget was spent", p->n.unaffordable, false);
+		session_count(s, COUNTER_FORBIDDEN_WINDOWS, p->n.forbidden, false);
 		session_count(s, "watch draws without a candidate", p->n.no_candidate, false);
 		session_count(s, "watch: accesses of instructions past the table's end, never drawn", p->draws.past, false);
 		session_count(s, "watch armed us", p->watched.armed_ns / 1000, false);
@@ -823,8 +841,10 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 		watch_free(p->watch);
 		p->watch = NULL;
 	}
-	if (p->watch)
+	if (p->watch) {
 		watch_measure(&costs, NULL);
+		p->switch_ns = session_switch_cost(s);
+	}
 	if (o->windows && !p->watch)
 		note(degraded, size, "no watchpoints", &why);
 	if (o->syscalls && !(p->sysio = sysio_part_new(s, &p->gov, &why)))

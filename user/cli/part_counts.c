@@ -8,6 +8,7 @@
 
 #include "attr/procmap.h"
 #include "cli/counts_plan.h"
+#include "counters.h"
 #include "ingest/cost.h"
 #include "ingest/governor.h"
 #include "kmod-free/execbp.h"
@@ -35,7 +36,7 @@ struct counts_part {
 	uint32_t pid;
 	unsigned taken; /* breakpoints lent from the session */
 	bool wants;
-	double hit_ns;
+	double hit_ns, switch_ns;
 	uint64_t next_try;
 	struct past past[PAST]; /* windows of late, a ring */
 	unsigned pasts;
@@ -43,7 +44,7 @@ struct counts_part {
 	uint64_t seconds;
 	struct exec_stats done;
 	struct {
-		uint64_t in_windows, unplaced, unopened, no_slots, no_job;
+		uint64_t in_windows, unplaced, unopened, no_slots, no_job, forbidden;
 	} n;
 };
 
@@ -140,7 +141,11 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 
 static int window_over(struct counts_part *p, const struct exec_window *w)
 {
-	double cost = p->hit_ns * w->traps + ARM_NS;
+	double cost = p->hit_ns * w->traps + ARM_NS, rate = session_switch_rate(p->s);
+
+	/* the clock of the group goes along, too */
+	if (rate > 0)
+		cost += rate * (double)(w->cpu_ns != ~0ull ? w->cpu_ns : w->ended - w->armed) * (w->req.slots + 1) * p->switch_ns;
 
 	session_breakpoints_give(p->s, p->taken);
 	p->taken = 0;
@@ -163,6 +168,10 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 
 	if (m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_IP))
 		return 0;
+	if (session_breakpoints_forbidden(s)) {
+		p->n.forbidden++;
+		return 0;
+	}
 	now = now_ns();
 	if (now - m->time < FRESH_NS && now >= p->next_try && may_open(p))
 		open_window(p, m, now);
@@ -251,6 +260,7 @@ static void report(struct counts_part *p)
 	session_count(s, "count: samples in functions past the table's end", st->past_functions, false);
 	session_count(s, "count: hot functions past the limit of graphs", st->past_graphs, false);
 	session_count(s, "count: call sites and loops past the limit of links", st->past_links, false);
+	session_count(s, COUNTER_FORBIDDEN_COUNTS, p->n.forbidden, false);
 	session_count(s, "count armed us", p->done.armed_ns / 1000, false);
 	session_count(s, "count: trip counts that did not fit", st->odd, false);
 	session_count(s, "count: graphs of functions", st->graphs, false);
@@ -341,6 +351,7 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 		release(p);
 		return e->code ? e->code : -EOPNOTSUPP;
 	}
+	p->switch_ns = session_switch_cost(s);
 	governor_init(&p->gov, o->budget, 1u << GOV_HITS);
 	return session_add(s, &ops, p) ? err_set(e, -ENOSPC, "too many parts") : 0;
 }

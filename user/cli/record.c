@@ -212,6 +212,14 @@ static void tell_unsampled(const struct session_totals *t)
 			 "of them, -a sees them in proportion", 100 * share, t->unsampled_threads);
 }
 
+/* Each of the two parts asks once a sample. */
+static void tell_put_off(const struct session_totals *t)
+{
+	if (t->put_off > t->samples / 2 && t->switches_per_second > 0)
+		log_info("watch windows and execution counts were put off: the target switches threads %.0f times per second of CPU "
+			 "time, which timers of threads would make too dear; --timers cpus has no such limit", t->switches_per_second);
+}
+
 static int pass_on(int status)
 {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -282,6 +290,8 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 		log_warn("no samples: the target used no CPU time while it was observed");
 	if (status == EXIT_DONE)
 		tell_unsampled(session_totals(s));
+	if (status == EXIT_DONE && !o->quiet)
+		tell_put_off(session_totals(s));
 	if (session_totals(s)->lost && status == EXIT_DONE)
 		log_warn("%" PRIu64 " records were lost; `accperf report --json` names the counters", session_totals(s)->lost);
 	return t->child && status == EXIT_DONE ? command_status(t) : status;

@@ -16,6 +16,8 @@
 #include "ingest/perfev.h"
 #include "ingest/queue.h"
 #include "ingest/sideband.h"
+#include "ingest/switches.h"
+#include "kmod-free/switch_cost.h"
 #include "util/map.h"
 
 #define MAX_PARTS 16
@@ -24,6 +26,9 @@
 #define SETTLE_NS 2000000
 /* what a tick costs where it could not be measured; noted in the profile */
 #define ASSUMED_TICK_NS 15000
+/* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
+#define SWAPPED 0.25
+#define MAY_ADD 0.2 /* of the budget */
 
 struct session {
 	struct session_opts o;
@@ -48,6 +53,11 @@ struct session {
 	int epoll; /* the sampler's ring and what parts wait for */
 	unsigned breakpoints; /* taken */
 	bool breakpoints_wanted;
+	struct switches switches;
+	double switch_ns; /* of a breakpoint; 0: not measured yet */
+	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
+	double spent_by_switches;
+	bool marked; /* events of our own were put on threads that only had inherited ones */
 };
 
 static int choose_period(struct session *s)
@@ -142,6 +152,11 @@ static void write_header(struct session *s)
 	store_put(s->store, FMT_RATE, &rate, sizeof(rate));
 }
 
+static double or_assumed(double measured, double assumed)
+{
+	return measured > 0 ? measured : assumed;
+}
+
 int session_start(struct session *s, struct err *e)
 {
 	const char *why;
@@ -161,6 +176,10 @@ int session_start(struct session *s, struct err *e)
 		err = sampler_attach(s->sampler, s->targets, e);
 	if (!err)
 		store_meta(s->store, "timers", sampler_by_thread(s->sampler, &why) ? "threads" : "cpus");
+	if (!err && sampler_by_thread(s->sampler, &why)) {
+		s->timer_switch_ns = or_assumed(switch_cost_timer(), SWITCH_TIMER_NS);
+		s->marked = !s->targets->child;
+	}
 	for (unsigned i = 0; i < s->part_count && !err; i++) {
 		s->parts[i].started = true;
 		if (s->parts[i].ops->start)
@@ -189,6 +208,18 @@ static void learn_stack_end(struct session *s, const struct sample *m)
 	}
 }
 
+static void count_switches(struct session *s, const struct sample *m)
+{
+	double rate;
+
+	if ((m->valid & SV_SWITCHES) && switches_tick(&s->switches, m->tid, m->switches, (double)m->period))
+		return;
+	rate = switches_rate(&s->switches);
+	/* between threads that hold inherited timers only, the kernel swaps these instead */
+	if (rate > 0)
+		s->spent_by_switches += (double)m->period * rate * s->timer_switch_ns * (s->marked ? 1 : SWAPPED);
+}
+
 static int consume(void *ctx, const struct sample *m)
 {
 	struct session *s = ctx;
@@ -202,6 +233,7 @@ static int consume(void *ctx, const struct sample *m)
 		struct fmt_sample r = { .time = m->time, .period = m->period, .pid = m->pid, .tid = m->tid,
 					.cpu = (uint16_t)m->cpu, .flags = m->flags & SF_KERNEL ? FMT_S_KERNEL : 0 };
 
+		count_switches(s, m);
 		stack = r.stack = attr_stack(s->attr, m);
 		learn_stack_end(s, m);
 		err = store_put(s->store, FMT_SAMPLE, &r, sizeof(r));
@@ -210,6 +242,7 @@ static int consume(void *ctx, const struct sample *m)
 		break;
 	}
 	case SAMPLE_EXIT:
+		switches_exit(&s->switches, m->tid);
 		if (map_del(&s->hinted, m->tid))
 			sampler_stack_end(s->sampler, m->tid, 0);
 		err = attr_event(s->attr, m);
@@ -265,6 +298,8 @@ static void write_counters(struct session *s)
 	for (unsigned i = 0; sampler_counter(s->sampler, i, &name, &loss, &v); i++)
 		session_count(s, name, v, loss);
 	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
+	if (switches_rate(&s->switches) >= 0)
+		session_count(s, "context switches per second of CPU time", (uint64_t)(switches_rate(&s->switches) * 1e9), false);
 	attr_counters(s->attr, write_attribution, s);
 }
 
@@ -277,9 +312,10 @@ static void write_cost(struct session *s, uint64_t now)
 	bool loss;
 
 	sampler_counter(s->sampler, 0, &name, &loss, &ticks);
-	s->totals.target_lost_ns = (uint64_t)((double)ticks * tick) + s->spent_by_parts;
+	s->totals.target_lost_ns = (uint64_t)((double)ticks * tick + s->spent_by_switches) + s->spent_by_parts;
 	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start + apart_cpu_ns();
 	s->totals.peak_rss = own_peak_rss();
+	s->totals.switches_per_second = switches_rate(&s->switches) * 1e9;
 	s->totals.elapsed_ns = now - s->began;
 	s->totals.bytes = store_bytes(s->store);
 	c = (struct fmt_cost){ .time = now, .own_cpu_ns = s->totals.own_cpu_ns, .target_cpu_ns = s->totals.target_ns,
@@ -406,6 +442,7 @@ void session_free(struct session *s)
 	store_abandon(s->store);
 	map_release(&s->hinted);
 	lives_release(&s->lives);
+	switches_release(&s->switches);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	free(s);
@@ -449,6 +486,7 @@ unsigned session_breakpoints_free(const struct session *s)
 void session_breakpoints_take(struct session *s, unsigned n)
 {
 	s->breakpoints += n;
+	s->marked = true;
 }
 
 void session_breakpoints_give(struct session *s, unsigned n)
@@ -464,6 +502,27 @@ void session_breakpoints_want(struct session *s, bool want)
 bool session_breakpoints_wanted(const struct session *s)
 {
 	return s->breakpoints_wanted;
+}
+
+double session_switch_rate(const struct session *s)
+{
+	return switches_rate(&s->switches);
+}
+
+double session_switch_cost(struct session *s)
+{
+	if (s->switch_ns <= 0)
+		s->switch_ns = or_assumed(switch_cost_breakpoint(), SWITCH_BREAKPOINT_NS);
+	return s->switch_ns;
+}
+
+bool session_breakpoints_forbidden(struct session *s)
+{
+	/* not known is not few */
+	bool forbidden = s->timer_switch_ns > 0 && !(switches_rate(&s->switches) * s->timer_switch_ns < s->o.budget * MAY_ADD);
+
+	s->totals.put_off += forbidden;
+	return forbidden;
 }
 
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)

@@ -63,6 +63,8 @@ struct session_totals {
 	double tick_ns; /* NaN: could not be measured */
 	/* known at the end only, 0 before: CPU time in which no timer fired, threads that had none at all */
 	uint64_t unsampled_ns, unsampled_threads;
+	uint64_t put_off; /* samples at which session_breakpoints_forbidden() */
+	double switches_per_second; /* of CPU time; NaN: not known */
 };
 
 struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e);
@@ -93,6 +95,13 @@ void session_breakpoints_take(struct session *s, unsigned n);
 void session_breakpoints_give(struct session *s, unsigned n);
 void session_breakpoints_want(struct session *s, bool want);
 bool session_breakpoints_wanted(const struct session *s);
+/* Context switches of the target per ns of its CPU time; NaN: not known yet. */
+double session_switch_rate(const struct session *s);
+/* ns that one breakpoint on a thread adds to each of its switches; measured when first asked for. */
+double session_switch_cost(struct session *s);
+/* Whether the timers belong to threads, and putting a breakpoint on one would make each of its switches
+ * dearer than the budget allows, for good: none may be put, nor may it before the rate is known. */
+bool session_breakpoints_forbidden(struct session *s);
 /* A named counter: the latest value is stored and shown; losses add to the total. */
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss);
 /* Adds to the estimate of what the target lost to us. */

@@ -149,12 +149,17 @@ bool governor_plenty(const struct governor *g, enum governor_account a)
 	return g->share[a] > 0 && g->balance[a] >= worth(g, a, 2 * FILLED_SECONDS);
 }
 
+void governor_switching(struct governor *g, double rate, double cost_ns)
+{
+	g->switch_share = rate > 0 && cost_ns > 0 ? rate * cost_ns : 0;
+}
+
 double governor_armed_slowdown(const struct governor *g)
 {
 	/* half a sample more than was seen: with few samples nothing is excluded yet */
 	double n = g->ticks + 1;
 
-	return STRING_FACTOR * (g->string_ticks + 0.5) / n + KERNEL_FACTOR * g->kernel_ticks / n;
+	return g->switch_share + STRING_FACTOR * (g->string_ticks + 0.5) / n + KERNEL_FACTOR * g->kernel_ticks / n;
 }
 
 /* In a slowed-down stretch the target does 1/(1+slow) of its work: never more than all is lost. */
@@ -172,7 +177,14 @@ double governor_armed_cost(const struct governor *g, double wall_ns)
 
 double governor_armed_likely(const struct governor *g, double wall_ns)
 {
-	return lost_time(g, wall_ns, g->ticks > 0 ? (STRING_FACTOR * g->string_ticks + KERNEL_FACTOR * g->kernel_ticks) / g->ticks : 0);
+	double copies = g->ticks > 0 ? (STRING_FACTOR * g->string_ticks + KERNEL_FACTOR * g->kernel_ticks) / g->ticks : 0;
+
+	return lost_time(g, wall_ns, copies + g->switch_share);
+}
+
+double governor_slots_cost(const struct governor *g, double slot_ns)
+{
+	return slot_ns > 0 ? lost_time(g, slot_ns, g->switch_share) : 0;
 }
 
 double governor_armed_time(const struct governor *g, double least, double most)

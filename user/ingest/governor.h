@@ -10,7 +10,8 @@
  *
  * Armed watchpoints cost in a second way: while any is armed, string instructions (memcpy!) crawl,
  * hit or not. That account is charged with armed time x how much slower the target is expected to
- * run meanwhile, estimated from how often timer samples met string instructions and the kernel.
+ * run meanwhile, estimated from how often timer samples met string instructions and the kernel, and
+ * from how often the target switches threads: each switch takes the watchpoints off and puts others on.
  *
  * To add a source: append to the enum, give it a share in governor_init()'s table.
  */
@@ -31,6 +32,7 @@ struct governor {
 	double running; /* threads running on average, of late */
 	/* decaying counts of timer samples */
 	double ticks, string_ticks, kernel_ticks;
+	double switch_share; /* governor_switching() */
 };
 
 /* Costs where this machine's could not be measured (governor_costs), ns. */
@@ -46,6 +48,11 @@ void governor_init(struct governor *g, double budget, unsigned used);
 void governor_reserve(struct governor *g, double part);
 /* Costs measured on this machine; NaN leaves what is assumed. */
 void governor_costs(struct governor *g, double hit_ns, double arm_ns);
+/* The target switches threads `rate` times per ns of its CPU time, and each armed slot adds cost_ns to a
+ * switch. NaN: not known. */
+void governor_switching(struct governor *g, double rate, double cost_ns);
+/* What slots that share their armed time with another add to its cost: slot_ns is theirs. */
+double governor_slots_cost(const struct governor *g, double slot_ns);
 /* One timer sample: cpu_ns of the target's time went by. kernel: in the kernel, where it may copy or
  * clear memory. */
 void governor_tick(struct governor *g, double cpu_ns, bool string, bool kernel);

@@ -88,12 +88,13 @@ static int on_record(void *ctx, void *data, size_t size)
 		return 0;
 	memset(&out, 0, sizeof(out));
 	out.kind = SAMPLE_TICK;
-	out.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK | SV_CPU;
+	out.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK | SV_CPU | SV_SWITCHES;
 	out.pid = w->h.pid;
 	out.tid = w->h.tid;
 	out.cpu = w->h.cpu;
 	out.time = w->h.time;
 	out.period = w->period;
+	out.switches = w->switches;
 	memcpy(out.regs, w->regs, sizeof(out.regs));
 	out.ip = w->regs[WREG_IP];
 	out.stack = (const uint8_t *)(w + 1);

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "kmod-free/switch_cost.h"
+
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS 15
+#define TURNS 60 /* of two switches each; a round is short, so that few are disturbed */
+#define MOST_NS 50000.0
+#define SOON_NS 500000 /* before the scheduler's next tick, mostly */
+#define LATE_NS 1000000000
+
+struct partner {
+	int here, there; /* eventfds: the token comes, goes */
+	int tid;
+};
+
+static bool pass(int fd)
+{
+	uint64_t one = 1;
+
+	return write(fd, &one, sizeof(one)) == sizeof(one);
+}
+
+static bool await(int fd)
+{
+	uint64_t v;
+
+	return read(fd, &v, sizeof(v)) == sizeof(v);
+}
+
+/* Until the other end passes two tokens at once. */
+static void *be_partner(void *arg)
+{
+	struct partner *p = arg;
+	uint64_t v;
+
+	p->tid = (int)syscall(SYS_gettid);
+	do {
+		pass(p->there);
+	} while (read(p->here, &v, sizeof(v)) == sizeof(v) && v == 1);
+	return NULL;
+}
+
+static double round_ns(struct partner *p)
+{
+	struct timespec a, b;
+
+	/* of both threads, and of nobody else */
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+	for (int i = 0; i < TURNS; i++)
+		if (!pass(p->here) || !await(p->there))
+			return NAN;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
+	return (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double rounds(struct partner *p, struct perf_event_attr *attr)
+{
+	int tids[2] = { (int)syscall(SYS_gettid), p->tid };
+	double cost[ROUNDS];
+	unsigned n = 0;
+
+	attr->size = sizeof(*attr);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		double without = round_ns(p), with = NAN;
+		int fd[2];
+
+		for (unsigned k = 0; k < 2; k++)
+			fd[k] = (int)syscall(SYS_perf_event_open, attr, tids[k], -1, -1, PERF_FLAG_FD_CLOEXEC);
+		if (fd[0] >= 0 && fd[1] >= 0)
+			with = round_ns(p);
+		for (unsigned k = 0; k < 2; k++)
+			if (fd[k] >= 0)
+				close(fd[k]);
+		if (isfinite(with - without))
+			cost[n++] = (with - without) / (2 * TURNS);
+	}
+	if (n < ROUNDS / 2)
+		return NAN;
+	qsort(cost, n, sizeof(cost[0]), by_value);
+	return cost[n / 2] > 0 && cost[n / 2] < MOST_NS ? cost[n / 2] : NAN;
+}
+
+static double measure(struct perf_event_attr *attr)
+{
+	struct partner p = { .here = eventfd(0, EFD_CLOEXEC), .there = eventfd(0, EFD_CLOEXEC) };
+	uint64_t two = 2;
+	double cost = NAN;
+	cpu_set_t allowed, here;
+	pthread_t thread;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&here);
+	if (p.here < 0 || p.there < 0 || cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(allowed), &allowed))
+		goto out;
+	CPU_SET(cpu, &here);
+	/* the partner inherits it: one CPU, so that passing the token is switching */
+	if (sched_setaffinity(0, sizeof(here), &here))
+		goto out;
+	if (!pthread_create(&thread, NULL, be_partner, &p)) {
+		if (await(p.there))
+			cost = rounds(&p, attr);
+		if (write(p.here, &two, sizeof(two)) == sizeof(two))
+			pthread_join(thread, NULL);
+	}
+	sched_setaffinity(0, sizeof(allowed), &allowed);
+out:
+	if (p.here >= 0)
+		close(p.here);
+	if (p.there >= 0)
+		close(p.there);
+	return cost;
+}
+
+double switch_cost_breakpoint(void)
+{
+	static volatile uint64_t untouched;
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT, .sample_period = 1, .exclude_hv = 1, .exclude_kernel = 1,
+		.bp_type = HW_BREAKPOINT_W, .bp_addr = (uint64_t)(uintptr_t)&untouched, .bp_len = 1,
+	};
+
+	return measure(&attr);
+}
+
+double switch_cost_timer(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = SOON_NS, .exclude_kernel = 1,
+	};
+	double soon = measure(&attr);
+
+	attr.sample_period = LATE_NS;
+	return (soon + measure(&attr)) / 2;
+}
