@@ -115,7 +115,7 @@ struct {
 	__type(value, struct probe_activity);
 } activity SEC(".maps");
 
-static const struct thread no_thread;
+static const struct probe_thread no_thread;
 static const struct probe_total no_total;
 static const struct probe_hist no_hist;
 
@@ -360,7 +360,7 @@ struct snapshot {
 	__u8 stack[SNAPSHOT];
 };
 
-static __always_inline bool send_stack(regs_t *r, struct thread *t, __u64 now, __u32 pid, __u32 tid)
+static __always_inline bool send_stack(regs_t *r, struct probe_thread *t, __u64 now, __u32 pid, __u32 tid)
 {
 	struct snapshot *s = bpf_ringbuf_reserve(&ring, sizeof(*s), 0);
 	void *sp = (void *)REG_SP(r);
@@ -449,7 +449,7 @@ static __always_inline __u32 thinned(__u32 pid, __u64 now)
 	return weight;
 }
 
-static __always_inline void slot_dead(struct slot *s, __u32 library_epoch)
+static __always_inline void slot_dead(struct probe_slot *s, __u32 library_epoch)
 {
 	if (s->epoch != library_epoch)
 		ADD(losses[PC_CUT], 1);
@@ -458,9 +458,9 @@ static __always_inline void slot_dead(struct slot *s, __u32 library_epoch)
 	s->used = 0;
 }
 
-static __always_inline struct thread *thread_of(__u32 tid)
+static __always_inline struct probe_thread *thread_of(__u32 tid)
 {
-	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct probe_thread *t = bpf_map_lookup_elem(&threads, &tid);
 
 	if (t)
 		return t;
@@ -472,7 +472,7 @@ static __always_inline struct thread *thread_of(__u32 tid)
 }
 
 /* What the arguments tell at entry. */
-static __noinline int read_args(const struct args *r, struct slot *s, const struct probe_spec *spec)
+static __noinline int read_args(const struct args *r, struct probe_slot *s, const struct probe_spec *spec)
 {
 	struct seen e;
 	__u64 at;
@@ -523,9 +523,9 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 {
 	struct task_struct___off *task = (void *)bpf_get_current_task();
 	struct probe_activity *act;
-	struct slot *s = NULL, *c;
+	struct probe_slot *s = NULL, *c;
 	struct probe_total *total;
-	struct thread *t;
+	struct probe_thread *t;
 	struct args args;
 	__u64 sp = REG_SP(r), ra, now;
 	__u32 tid, pid = whoami(&tid), i, epoch, flags = 0, key = probe;
@@ -545,7 +545,7 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 		return 1;
 	ra = spec->kind == PK_BEGIN ? REG_IP(r) : caller_of(r);
 #pragma unroll
-	for (i = 0; i < SLOTS; i++) {
+	for (i = 0; i < PROBE_SLOTS; i++) {
 		c = &t->slots[i];
 		if (!c->used) {
 			if (!s)
@@ -612,7 +612,7 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 	return 0;
 }
 
-static __always_inline void emit(struct slot *s, __u32 pid, __u32 tid, __u64 now, __u32 weight)
+static __always_inline void emit(struct probe_slot *s, __u32 pid, __u32 tid, __u64 now, __u32 weight)
 {
 	struct wire_offload *w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 	__u32 i;
@@ -650,7 +650,7 @@ static __always_inline void emit(struct slot *s, __u32 pid, __u32 tid, __u64 now
 	bpf_ringbuf_submit(w, 0);
 }
 
-static __always_inline void add_total(struct probe_total *t, const struct slot *s, __u64 ns)
+static __always_inline void add_total(struct probe_total *t, const struct probe_slot *s, __u64 ns)
 {
 	ADD(t->calls, 1);
 	ADD(t->ns, ns);
@@ -669,7 +669,7 @@ static __always_inline void add_total(struct probe_total *t, const struct slot *
 		ADD(t->unknown, 1);
 }
 
-static __always_inline void add_hist(const struct slot *s, __u32 pid, __u64 ns)
+static __always_inline void add_hist(const struct probe_slot *s, __u32 pid, __u64 ns)
 {
 	struct probe_hist_key key = {};
 	struct probe_hist *h;
@@ -699,7 +699,7 @@ static __always_inline void add_hist(const struct slot *s, __u32 pid, __u64 ns)
 }
 
 /* Counts a completed call and sends it, if its turn has come. */
-static __noinline int account(struct slot *s, __u64 now, __u32 completes)
+static __noinline int account(struct probe_slot *s, __u64 now, __u32 completes)
 {
 	struct probe_activity *act;
 	struct probe_total *t;
@@ -738,7 +738,7 @@ static __noinline int account(struct slot *s, __u64 now, __u32 completes)
 }
 
 /* Slot s is complete: count it and perhaps send it. */
-static __noinline int finish(regs_t *r, struct slot *s, const struct probe_spec *spec, __u64 now)
+static __noinline int finish(regs_t *r, struct probe_slot *s, const struct probe_spec *spec, __u64 now)
 {
 	struct task_struct___off *task = (void *)bpf_get_current_task();
 	__u64 ret, ns;
@@ -775,8 +775,8 @@ static __always_inline int returned(regs_t *r, __u32 probe)
 {
 	__u64 now = bpf_ktime_get_ns(), sp = REG_SP(r) - RET_SP_SHIFT;
 	struct probe_spec *spec;
-	struct thread *t;
-	struct slot *s;
+	struct probe_thread *t;
+	struct probe_slot *s;
 	__u32 tid, i, key = probe;
 
 	whoami(&tid);
@@ -785,7 +785,7 @@ static __always_inline int returned(regs_t *r, __u32 probe)
 	if (!t || !spec)
 		return 0;
 #pragma unroll
-	for (i = 0; i < SLOTS; i++) {
+	for (i = 0; i < PROBE_SLOTS; i++) {
 		s = &t->slots[i];
 		if (s->used && s->probe == probe && s->sp == sp) {
 			finish(r, s, spec, now);
@@ -801,9 +801,9 @@ static __always_inline int ended(regs_t *r, const struct probe_spec *end)
 	__u64 now = bpf_ktime_get_ns();
 	struct probe_spec *spec;
 	struct args args;
-	struct thread *t;
+	struct probe_thread *t;
 	struct seen e;
-	struct slot *s;
+	struct probe_slot *s;
 	__u32 tid, i, key;
 
 	whoami(&tid);
@@ -811,7 +811,7 @@ static __always_inline int ended(regs_t *r, const struct probe_spec *end)
 	if (!t)
 		return 1;
 #pragma unroll
-	for (i = 0; i < SLOTS; i++) {
+	for (i = 0; i < PROBE_SLOTS; i++) {
 		s = &t->slots[i];
 		if (!s->used || s->family != end->family)
 			continue;
@@ -872,8 +872,8 @@ SEC("raw_tp/sched_process_exit")
 int offload_exit(void *ctx)
 {
 	struct probe_total *total;
-	struct thread *t;
-	struct slot *s;
+	struct probe_thread *t;
+	struct probe_slot *s;
 	__u32 tid, pid = whoami(&tid), i;
 	__u64 now;
 
@@ -882,7 +882,7 @@ int offload_exit(void *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 #pragma unroll
-	for (i = 0; i < SLOTS; i++) {
+	for (i = 0; i < PROBE_SLOTS; i++) {
 		s = &t->slots[i];
 		if (!s->used)
 			continue;

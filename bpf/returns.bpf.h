@@ -24,29 +24,7 @@ struct task_struct___ret {
 	struct mm_struct___ret *mm;
 } __attribute__((preserve_access_index));
 
-#define SLOTS 3
 #define THREADS_MAX 65536
-
-struct slot {
-	__u64 entry, sp, site, func, cpu, queue;
-	__u64 in, out, items; /* values, or the value before */
-	__u64 in_at, out_at;  /* where to read at return */
-	__u64 event_at;
-	__u64 events[PROBE_EVENTS];
-	__u32 events_cnt;
-	__u32 probe, epoch, library;
-	__u32 on_cpu;
-	__u32 pid, tid;
-	__u64 sum_exec; /* CPU time accounted at entry */
-	__u32 voluntary, involuntary;
-	__u32 flags;
-	__u16 family;
-	__u8 used, kind;
-};
-
-struct thread {
-	struct slot slots[SLOTS];
-};
 
 struct threads_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -54,7 +32,7 @@ struct threads_map {
 	__uint(max_entries, THREADS_MAX);
 	/* Sizes, not types: as an inner map its value's type would be declared only. */
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct thread));
+	__uint(value_size, sizeof(struct probe_thread));
 };
 
 /* Where functions with a return probe return to in the current process; 0: none has been entered. */
@@ -76,9 +54,9 @@ static __always_inline __u64 return_trampoline(void)
 #define fix_returns(t, copy, max, len, from)                                                        \
 	do {                                                                                       \
 		__u64 tramp_ = return_trampoline();                                                \
-		_Pragma("unroll") for (int i_ = 0; i_ < SLOTS; i_++)                               \
+		_Pragma("unroll") for (int i_ = 0; i_ < PROBE_SLOTS; i_++)                               \
 		{                                                                                  \
-			struct slot *s_ = &(t)->slots[i_];                                         \
+			struct probe_slot *s_ = &(t)->slots[i_];                                         \
 			__u64 off_ = s_->sp - (from);                                              \
                                                                                                    \
 			if (s_->used && tramp_ && off_ <= (max) - 8 && off_ + 8 <= (len) &&        \
@@ -101,7 +79,7 @@ struct {
 
 static __always_inline void true_returns(__u8 *copy, __u64 max, __u64 len, __u64 sp_at, __u32 tid)
 {
-	struct thread *t;
+	struct probe_thread *t;
 	__u32 zero = 0;
 	void *threads = bpf_map_lookup_elem(&returns, &zero);
 

@@ -57,7 +57,7 @@ int offload_uring_complete(struct trace_event_raw_io_uring_complete___off *ctx)
 {
 	__u64 req = (__u64)ctx->req, now = bpf_ktime_get_ns();
 	struct uring_req *q = bpf_map_lookup_elem(&uring_reqs, &req);
-	struct slot s = {};
+	struct probe_slot s = {};
 	int res = ctx->res;
 
 	if (!q)

@@ -162,4 +162,27 @@ enum probe_counter {
 #define PROBE_MAX 512	 /* attached (library, symbol) pairs; also the size of arrays in BPF */
 #define PROBE_LIBS 64
 
+/* A call under way, and those of a thread: the kernel side's own, read by user space when a recording ends. */
+#define PROBE_SLOTS 3
+struct probe_slot {
+	__u64 entry, sp, site, func, cpu, queue;
+	__u64 in, out, items; /* values, or the value before */
+	__u64 in_at, out_at;  /* where to read at return */
+	__u64 event_at;
+	__u64 events[PROBE_EVENTS];
+	__u32 events_cnt;
+	__u32 probe, epoch, library;
+	__u32 on_cpu;
+	__u32 pid, tid;
+	__u64 sum_exec; /* CPU time accounted at entry */
+	__u32 voluntary, involuntary;
+	__u32 flags;
+	__u16 family;
+	__u8 used, kind;
+};
+
+struct probe_thread {
+	struct probe_slot slots[PROBE_SLOTS];
+};
+
 #endif

@@ -106,6 +106,12 @@ own exit --offload-probe "$spec"
 check "a process that ends inside a call leaves it open" [ "$(got own.data off_own:encode counted_calls) $(got own.data off_own:encode open)" = "199 1" ]
 own threads --offload-probe "$spec"
 check "threads that end inside calls leave them open" [ "$(got own.data off_own:encode counted_calls) $(got own.data off_own:encode open)" = "0 200" ]
+accperf record -q -o own.data --offload-exact --offload-probe "$spec" -- "$W/off_own" stay 200 >stay.out 2>own.err & recorder=$!
+STARTED+=($recorder)
+for _ in $(seq 600); do [ -e inside ] && break; sleep 0.1; done
+kill -TERM $recorder; wait $recorder; touch leave
+check "a call under way when the recording ends is open, never of no time" [ "$(got own.data off_own:encode counted_calls) $(got own.data off_own:encode open)" = "199 1" ]
+check "and so says the text" bash -c "accperf offload -i own.data | grep -q '^    1 never seen to complete: counted, not timed'"
 own jump --offload-probe "$spec"
 check "calls left by longjmp are not counted as done" [ "$(got own.data off_own:encode counted_calls)" = 100 ]
 own marker --offload markers

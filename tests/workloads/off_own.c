@@ -6,9 +6,11 @@
  *   exit     the last call ends the process inside
  *   threads  CALLS threads, each ends inside its call
  *   jump     every second call leaves by longjmp
+ *   stay     the last call makes the file "inside" and returns when there is a file "leave"
  *   recurse  each call calls itself twice more
  *   marker   CALLS begin/end pairs of accperf_probe.h, host and accelerated in turn
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdint.h>
@@ -22,6 +24,13 @@
 static jmp_buf back;
 static volatile unsigned sink;
 
+static void stay(void)
+{
+	close(creat("inside", 0600));
+	for (int tenths = 0; access("leave", F_OK) && tenths < 1200; tenths++)
+		usleep(100000);
+}
+
 __attribute__((noipa)) int encode(int how, const unsigned char *buf, unsigned long bytes);
 __attribute__((noipa)) int encode(int how, const unsigned char *buf, unsigned long bytes)
 {
@@ -30,6 +39,7 @@ __attribute__((noipa)) int encode(int how, const unsigned char *buf, unsigned lo
 	switch (how) {
 	case 'e': _exit(0);
 	case 't': pthread_exit(NULL);
+	case 'y': stay(); break;
 	case 'j': longjmp(back, 1);
 	case 'r': return encode('s', buf, bytes) + 1;
 	case 's': return encode('p', buf, bytes) + 1;
@@ -62,6 +72,8 @@ int main(int argc, char **argv)
 				fflush(stdout);
 			}
 			encode(i + 1 == calls ? 'e' : 'p', data, n);
+		} else if (!strcmp(mode, "stay")) {
+			encode(i + 1 == calls ? 'y' : 'p', data, n);
 		} else if (!strcmp(mode, "threads")) {
 			pthread_t t;
 

@@ -525,6 +525,26 @@ int uprobe_totals(struct uprobe *u, void (*fn)(void *ctx, const struct probe_tot
 	return 0;
 }
 
+void uprobe_open_calls(const struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k), void *ctx)
+{
+	int fd = bpf_map__fd(u->skel->maps.threads);
+	struct probe_thread t;
+	uint32_t tid, *prev = NULL;
+
+	while (!bpf_map_get_next_key(fd, prev, &tid)) {
+		prev = &tid;
+		if (bpf_map_lookup_elem(fd, &tid, &t))
+			continue;
+		for (unsigned i = 0; i < PROBE_SLOTS; i++) {
+			const struct probe_slot *s = &t.slots[i];
+			struct probe_total_key k = { .pid = s->pid, .probe = s->probe, .site = s->site };
+
+			if (s->used && s->epoch == u->skel->bss->epochs[s->library % PROBE_LIBS])
+				fn(ctx, &k);
+		}
+	}
+}
+
 int uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h), void *ctx)
 {
 	int fd = bpf_map__fd(u->skel->maps.hists);

@@ -156,6 +156,21 @@ int offload_session_threads_map(const struct offload_session *s)
 
 /* ---- what was counted in the kernel ---- */
 
+static uint64_t site_key(const struct probe_total_key *k)
+{
+	return mixed(mixed((uint64_t)k->pid << 16 | k->probe, k->site), 3);
+}
+
+static void on_open(void *ctx, const struct probe_total_key *k)
+{
+	struct offload_session *s = ctx;
+	uint64_t *at = map_put(&s->open_sites, site_key(k), NULL);
+
+	if (at)
+		++*at;
+	s->open_now++;
+}
+
 static void on_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
 {
 	struct offload_session *s = ctx;
@@ -169,7 +184,9 @@ static void on_total(void *ctx, const struct probe_total_key *k, const struct pr
 	if (k->probe >= PROBE_MAX || !s->probes[k->probe].calls.api)
 		return;
 	f.api = s->probes[k->probe].calls.api;
-	at = map_get(&s->totals_sites, mixed(mixed((uint64_t)k->pid << 16 | k->probe, k->site), 3));
+	at = map_get(&s->open_sites, site_key(k));
+	f.open += at ? *at : 0;
+	at = map_get(&s->totals_sites, site_key(k));
 	/* Two sites may resolve to one stack: then the reader adds them up by this. */
 	f.site = at ? (uint32_t)*at : 0;
 	f.site_addr = k->site;
@@ -200,11 +217,14 @@ static void put_counts(struct offload_session *s)
 {
 	const struct calls_count *n = calls_count(s->calls);
 
+	map_release(&s->open_sites);
+	s->open_now = 0;
+	uprobe_open_calls(s->u, on_open, s);
 	uprobe_totals(s->u, on_total, s);
 	uprobe_hists(s->u, on_hist, s);
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		put_counter(s, counters[i].name, counters[i].loss, uprobe_loss(s->u, counters[i].which));
-	put_counter(s, "offload: calls whose completion was never seen", false, n->open);
+	put_counter(s, "offload: calls whose completion was never seen", false, n->open + s->open_now);
 	if (s->children) {
 		put_counter(s, "offload: forked children followed", false, s->children - s->children_gone);
 		put_counter(s, "offload: forked children that ended before they could be probed", false, s->children_gone);
@@ -484,6 +504,7 @@ void offload_session_free(struct offload_session *s)
 	map_release(&s->pids);
 	map_release(&s->sites);
 	map_release(&s->totals_sites);
+	map_release(&s->open_sites);
 	map_release(&s->stacks);
 	intern_release(&s->marker_families);
 	buf_release(&s->notes);

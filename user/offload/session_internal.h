@@ -77,6 +77,8 @@ struct offload_session {
 	struct buf notes;
 	bool degraded, ended;
 	uint64_t children, children_gone; /* forked; ended before they could be probed */
+	struct map open_sites; /* where calls are under way: how many */
+	uint64_t open_now;
 	uint64_t children_cpu; /* CPU time of the others before they were */
 	uint64_t late; /* libraries found loaded after recording of their process began */
 	unsigned ticks;

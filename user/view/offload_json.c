@@ -26,6 +26,15 @@ static const char *probe_class(const struct offload_item *it)
 	return NULL;
 }
 
+/* From the same records as its distributions: those without a context switch inside. */
+static double site_bandwidth(const struct offload_site *s)
+{
+	double bytes = s->bytes_of.total > 0 ? s->bytes_of.sum / s->bytes_of.total : 0;
+	double ns = s->time.total > 0 ? s->time.sum / s->time.total : 0;
+
+	return bytes > 0 && ns > 0 ? bytes / ns : NAN;
+}
+
 static void item(struct json *j, const struct offload_view *v, const struct offload_item *it)
 {
 	bool bytes_known = it->unknown_bytes < it->calls;
@@ -49,6 +58,8 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 		json_null(j, "bytes_in");
 		json_null(j, "bytes_out");
 	}
+	json_f64(j, "bytes_in_estimate", bytes_known ? (double)it->bytes_in * offload_site_scale(it) : NAN);
+	json_f64(j, "bytes_out_estimate", bytes_known ? (double)it->bytes_out * offload_site_scale(it) : NAN);
 	json_u64(j, "unknown_bytes_calls", it->unknown_bytes);
 	json_u64(j, "failed", it->failed);
 	json_f64(j, "open", fmax((double)it->open, it->open_records));
@@ -98,7 +109,7 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 		json_f64(j, "ns", it->sites[i].ns);
 		json_f64(j, "calls_per_second", offload_rate(it, it->sites[i].calls * offload_site_scale(it)));
 		json_f64(j, "cpu_share", it->host_ns > 0 ? offload_cpu_share(v, it) * it->sites[i].ns / it->host_ns : NAN);
-		json_f64(j, "bytes_per_ns", it->sites[i].ns > 0 && it->kind == FMT_OK_CALL ? it->sites[i].bytes / it->sites[i].ns : NAN);
+		json_f64(j, "bytes_per_ns", it->kind == FMT_OK_CALL ? site_bandwidth(&it->sites[i]) : NAN);
 		spread(j, "time_ns", &it->sites[i].time);
 		spread(j, "size", &it->sites[i].bytes_of);
 		json_end(j);
@@ -225,7 +236,9 @@ const char offload_schema[] =
 	"\"low\":{\"type\":\"number\"},\"high\":{\"type\":[\"number\",\"null\"]},"
 	"\"observed\":{\"type\":\"number\",\"description\":\"share of the time in which probes were in place\"},"
 	"\"bytes_in\":{\"type\":[\"integer\",\"null\"],\"description\":\"of the counted calls\"},"
-	"\"bytes_out\":{\"type\":[\"integer\",\"null\"]},\"open\":{\"type\":\"number\",\"description\":\"never seen to complete\"},"
+	"\"bytes_out\":{\"type\":[\"integer\",\"null\"]},"
+	"\"bytes_in_estimate\":{\"type\":[\"number\",\"null\"],\"description\":\"of the whole recording\"},\"bytes_out_estimate\":{\"type\":[\"number\",\"null\"]},"
+	"\"open\":{\"type\":\"number\",\"description\":\"never seen to complete\"},"
 	"\"probe_class\":{\"enum\":[\"stepped\",\"emulated\",\"mixed\",null]},"
 	"\"time_upper_bound\":{\"type\":\"boolean\",\"description\":\"the probe's class is unknown: the smaller cost was taken off\"},"
 	"\"time_ns\":{\"type\":\"object\"},\"bytes\":{\"type\":\"object\"},\"histogram\":{\"type\":\"array\"},\"sites\":{\"type\":\"array\"}}}},"

@@ -24,11 +24,22 @@ double offload_rate(const struct offload_item *it, double calls)
 	return it->last > it->first ? calls / ((double)(it->last - it->first) / 1e9) : NAN;
 }
 
+/* What else ran on the CPU meanwhile says nothing of the call: calls that were switched away from count
+ * only where no others were seen, as where the kernel blocks the caller until a device is done. */
 double offload_bandwidth(const struct offload_item *it)
 {
-	double bytes = (double)it->bytes_in ? (double)it->bytes_in : (double)it->bytes_out;
-	double ns = it->async > 0 && it->flight_ns > 0 ? NAN : it->host_ns;
+	double bytes = 0, ns = 0;
 
+	if (it->async > 0 && it->flight_ns > 0)
+		return NAN;
+	for (int k = 0; k < OFFLOAD_OCTAVES; k++) {
+		const struct offload_octave *o = &it->octave[k];
+
+		if (!(o->timed > 0) || !(o->calls > 0))
+			continue;
+		bytes += o->bytes * o->timed / o->calls;
+		ns += o->ns;
+	}
 	return bytes > 0 && ns > 0 ? bytes / ns : NAN;
 }
 
@@ -148,6 +159,11 @@ static void gbs(struct buf *b, double v)
 		buf_addstr(b, "-");
 }
 
+double offload_site_scale(const struct offload_item *it)
+{
+	return it->calls ? it->estimate / (double)it->calls : NAN;
+}
+
 static void title(const struct offload_item *it, struct buf *out)
 {
 	const char *variant = offload_variant_str(it->variant);
@@ -227,6 +243,8 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 
 static void counts(const struct offload_item *it, struct buf *out)
 {
+	double scale = offload_site_scale(it);
+
 	buf_addstr(out, "    ");
 	if (it->observed < 0.999 && isnan(it->estimate)) {
 		buf_addstr(out, "at least ");
@@ -250,10 +268,12 @@ static void counts(const struct offload_item *it, struct buf *out)
 		count(out, (double)it->calls);
 		buf_addstr(out, " calls, all counted");
 	}
-	buf_addstr(out, "; in ");
-	size(out, (double)it->bytes_in);
-	buf_addstr(out, ", out ");
-	size(out, (double)it->bytes_out);
+	if (it->unknown_bytes < it->calls) {
+		buf_addstr(out, isnan(scale) ? "; those in " : "; in ");
+		size(out, (double)it->bytes_in * (isnan(scale) ? 1 : scale));
+		buf_addstr(out, ", out ");
+		size(out, (double)it->bytes_out * (isnan(scale) ? 1 : scale));
+	}
 	buf_addch(out, '\n');
 	if (it->failed)
 		buf_addf(out, "    %lu of them failed\n", (unsigned long)it->failed);
@@ -296,11 +316,6 @@ static void times(const struct offload_view *v, const struct offload_item *it, s
 		buf_addf(out, "    %.0f inside a call of another API, whose time holds theirs\n", it->inside);
 }
 
-double offload_site_scale(const struct offload_item *it)
-{
-	return it->calls ? it->estimate / (double)it->calls : NAN;
-}
-
 static void site_figures(const struct offload_view *v, const struct offload_item *it, const struct offload_site *s, struct buf *out)
 {
 	double rate = offload_rate(it, s->calls * offload_site_scale(it)), share = offload_cpu_share(v, it) * s->ns / it->host_ns;
@@ -334,15 +349,19 @@ static void site_figures(const struct offload_view *v, const struct offload_item
 
 static void sites(const struct offload_view *v, const struct offload_item *it, struct buf *out)
 {
-	size_t n = it->sites_cnt < SITES ? it->sites_cnt : SITES;
+	double scale = offload_site_scale(it);
+	size_t all = 0, n;
 
-	if (!n)
+	while (all < it->sites_cnt && it->sites[all].calls > 0) /* the others are of open calls */
+		all++;
+	if (!all)
 		return;
+	n = all < SITES ? all : SITES;
 	buf_addstr(out, "    called from\n");
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_function *f = offload_caller(v, &it->sites[i]);
 
-		right(out, 16, count, it->sites[i].calls);
+		right(out, 16, count, it->sites[i].calls * (isnan(scale) ? 1 : scale));
 		buf_addstr(out, "  ");
 		if (f) {
 			text_name(out, f->name, 48, 0);
@@ -356,8 +375,8 @@ static void sites(const struct offload_view *v, const struct offload_item *it, s
 		}
 		site_figures(v, it, &it->sites[i], out);
 	}
-	if (it->sites_cnt > n)
-		buf_addf(out, "                  and %zu more places\n", it->sites_cnt - n);
+	if (all > n)
+		buf_addf(out, "                  and %zu more places\n", all - n);
 }
 
 static void payoff(const struct logca_payoff *p, double gmin, double gmax, double error, struct buf *out)
