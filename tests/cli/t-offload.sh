@@ -143,6 +143,8 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 
 # wrong use and what is not there
+expect_status 0 "--offload help needs no target" accperf record --offload help
+check "and lists each API with its libraries" grep -q '^zlib  .*libz\.so' "$TMP/out"
 expect_status 2 "an unknown API is wrong usage" accperf record --offload warp -- true
 check "and names the known ones" grep -q openssl "$TMP/err"
 expect_status 2 "a probe without a library is wrong usage" accperf record --offload-probe 'encode(bytes=arg2)' -- true

@@ -11,6 +11,7 @@
 
 #include "attr/attr.h"
 #include "ingest/targets.h"
+#include "offload/api.h"
 #include "store/write.h"
 
 struct offload_part {
@@ -198,6 +199,15 @@ static void stop(void *part, struct session *s)
 	poll_once(p, s, 0);
 	offload_session_notes(p->session, &p->notes);
 	p->degraded = offload_session_degraded(p->session);
+}
+
+void offload_part_list(void)
+{
+	printf("%-12s %-28s %s\n", "auto", "all of these", "whichever the target maps, now or later");
+	printf("%-12s %-28s %s\n", "markers", "include/accperf_probe.h", "in the program and its libraries");
+	for (const struct offload_api *a = offload_apis(); a->name; a++)
+		printf("%-12s %-28s %s\n", a->name, a->label, *a->libs ? a->libs : "system calls and tracepoints");
+	puts("none");
 }
 
 void offload_part_free(struct offload_part *p)

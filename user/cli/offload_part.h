@@ -13,6 +13,8 @@ struct offload_part;
 
 /* NULL: *e says why probes cannot be had. exe: path of the command about to be run, or NULL. */
 struct offload_part *offload_part_new(const struct offload_opts *o, const char *exe, struct err *e);
+/* `record --offload help`: the APIs that can be named, to stdout. */
+void offload_part_list(void);
 void offload_part_free(struct offload_part *p);
 extern const struct session_part offload_part_ops; /* session_add(s, &offload_part_ops, part) */
 /* After the recording: sentences, one a line; true: something asked for was missing. */

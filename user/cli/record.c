@@ -421,6 +421,10 @@ static int cmd_record(void *opts, int argc, char **argv)
 	const struct source_ops *hw = NULL;
 	int sigfd, status, degraded;
 
+	if (o->offload && !strcmp(o->offload, "help")) {
+		offload_part_list();
+		return EXIT_DONE;
+	}
 	if (check(o, argc, &so, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	offload = offload_of(o, so.budget, argc, argv, &e);
