@@ -112,8 +112,10 @@ static __always_inline __u32 take_stack(struct scratch *x, __u64 sp, __u32 want)
 			break;
 		if (n > want - done)
 			n = want - done;
+		/* True already, but Linux 6.1 wants to see it, and the compiler would leave it out. */
+		barrier_var(n);
 		if (n > PAGE)
-			n = PAGE;
+			break;
 		if (bpf_probe_read_user(x->stack + done, n, (void *)(sp + done))) {
 			count(CTR_STACK_FAULT);
 			x->s.h.flags |= WIRE_F_STACK_FAULT;
