@@ -216,7 +216,7 @@ struct fmt_window {
 	uint64_t addr;
 	struct fmt_arm arm; /* the access that chose the address: the first fields of fmt_access */
 	uint32_t len, end_reason;
-	uint32_t write_only_after; /* hits before the switch; ~0: never */
+	uint32_t write_only_after; /* hits before the first switch; ~0: never */
 	uint32_t count;
 	/* struct fmt_hit hits[count]; */
 };

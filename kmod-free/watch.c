@@ -35,6 +35,7 @@ struct armed {
 struct slot {
 	bool active, write_only;
 	uint64_t generation, deadline;
+	bool again; /* reading and writing again after a write-only phase; the deadline is the same */
 	struct armed *events;
 	unsigned event_cnt, event_cap;
 	unsigned writes, writes_after_switch;
@@ -349,7 +350,7 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 	}
 	s = &w->slot[index];
 	s->win = (struct watch_window){ .armed = now, .req = *req, .slot = (uint32_t)index, .write_only_after = ~0u };
-	s->write_only = false;
+	s->write_only = s->again = false;
 	s->generation = ++w->generation;
 	s->writes = s->writes_after_switch = 0;
 	s->phase_hits = 0;
@@ -367,6 +368,7 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 			       req->pid, strerror(-err));
 	s->active = true;
 	s->win.threads = s->event_cnt;
+	s->win.phases = 1;
 	if (!w->active++)
 		w->armed_since = now;
 	set_timer(w, now);
@@ -410,6 +412,7 @@ static int rearm(struct watch *w, unsigned index, uint64_t now)
 		return -ESRCH;
 	s->generation = ++w->generation;
 	s->phase_hits = 0;
+	s->win.phases++;
 	return arm_all(w, index, tids, n);
 }
 
@@ -422,22 +425,45 @@ static bool stopped(struct watch *w, unsigned i)
 	return !bpf_map_lookup_elem(bpf_map__fd(w->bpf->maps.slots), &key, &v) && v.limit == v.soft_limit;
 }
 
+static void watch_writes(const struct watch *w, struct slot *s)
+{
+	s->write_only = true;
+	s->again = false;
+	s->limit = w->o.read_again ? 1 : w->o.write_limit;
+	s->soft_limit = 0;
+}
+
+/* From a full phase to the next; the deadline stays. */
+static void alternate(const struct watch *w, struct slot *s)
+{
+	if (!s->write_only) {
+		watch_writes(w, s);
+		return;
+	}
+	s->write_only = false;
+	s->again = true;
+	s->limit = w->o.hit_limit - s->win.count < w->o.read_again ? w->o.hit_limit - s->win.count : w->o.read_again;
+}
+
 static void check_slot(struct watch *w, unsigned i, uint64_t now)
 {
 	struct slot *s = &w->slot[i];
 	unsigned seen = s->win.count;
 	bool at_soft = s->soft_limit && s->phase_hits == s->soft_limit;
 	bool full = s->phase_hits >= s->limit || (at_soft && stopped(w, i)), late = now >= s->deadline;
+	bool alternates = w->o.read_again && (s->write_only || s->again) && full && !late && seen < w->o.hit_limit;
 	int err;
 
-	if (!full && !late && !(s->write_only && s->writes_after_switch >= w->o.write_limit))
+	if (!full && !late && !(s->write_only && !w->o.read_again && s->writes_after_switch >= w->o.write_limit))
 		return;
-	if (s->win.req.execute || s->write_only || seen >= w->o.hit_limit || !w->o.switch_after ||
-	    (s->win.req.write_time_ns == 1 && !s->writes)) {
+	if (!alternates && (s->win.req.execute || s->write_only || s->again || seen >= w->o.hit_limit || !w->o.switch_after ||
+			    (s->win.req.write_time_ns == 1 && !s->writes))) {
 		finish(w, i, full || s->write_only ? (late && !full ? FMT_W_TIME : FMT_W_HITS) : FMT_W_TIME, now);
 		return;
 	}
-	if (s->writes || !seen) {
+	if (alternates) {
+		alternate(w, s);
+	} else if (s->writes || !seen) {
 		if (!full) {
 			finish(w, i, FMT_W_TIME, now);
 			return;
@@ -447,10 +473,8 @@ static void check_slot(struct watch *w, unsigned i, uint64_t now)
 		s->soft_limit = 0;
 	} else {
 		/* only reads: what matters now is who writes */
-		s->write_only = true;
+		watch_writes(w, s);
 		s->win.write_only_after = seen;
-		s->limit = w->o.write_limit;
-		s->soft_limit = 0;
 		s->deadline = now + (s->win.req.write_time_ns ? s->win.req.write_time_ns : w->o.write_time_ns);
 	}
 	err = rearm(w, i, now);

@@ -28,6 +28,7 @@ struct watch_opts {
 	unsigned hit_limit; /* of a window in all */
 	unsigned switch_after; /* reads without a write before write-only */
 	unsigned write_limit; /* writes seen in write-only mode that end the window */
+	unsigned read_again; /* not 0: a write seen there ends that mode instead, for so many hits: who reads it? */
 	uint64_t time_limit_ns; /* read-write */
 	uint64_t write_time_ns; /* write-only, after the switch */
 	bool no_kernel;	   /* do not see the kernel's accesses (also when refused) */
@@ -59,6 +60,7 @@ struct watch_window {
 	uint32_t write_only_after; /* ~0: never */
 	uint32_t count, missed; /* missed: hits that could not be delivered */
 	uint32_t threads;    /* on which it was armed */
+	uint32_t phases;     /* how often */
 	struct watch_hit hits[WATCH_MAX_HITS];
 };
 

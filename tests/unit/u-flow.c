@@ -353,6 +353,56 @@ static void windows_overrule_records(void **state)
 	flow_input_release(&in);
 }
 
+/* A window of `open` time units on a load of fn: WRITER_B writes after `written` of them (0: nobody does)
+ * between two reads. */
+static void plant_window(struct plant *p, uint32_t fn, uint64_t addr, uint64_t open, uint64_t written)
+{
+	struct fmt_access arm = access_at(p, fn, addr, FMT_A_LOAD, 100);
+	struct fmt_window w = { .armed = p->now, .ended = p->now + open, .addr = addr, .len = 4, .end_reason = FMT_W_TIME,
+				.count = written ? 3 : 2, .write_only_after = ~0u };
+	struct fmt_hit h[3];
+
+	for (unsigned k = 0; k < w.count; k++) {
+		bool store = written && k == 1;
+		uint32_t who = store ? WRITER_B : fn;
+
+		h[k] = (struct fmt_hit){ .time = p->now + (k ? k * (written ? written : 1) : 1), .module = 1, .syscall = -1, .function = who,
+					 .flags = store ? FMT_A_STORE : FMT_A_LOAD, .ip = 0x1000 * who + (store ? FMT_A_STORE : FMT_A_LOAD) };
+	}
+	memcpy(&w.arm, &arm, sizeof(w.arm));
+	store_put(p->w, FMT_ACCESS, &arm, sizeof(arm));
+	store_put_var(p->w, FMT_WINDOW, &w, sizeof(w), h, w.count * (uint32_t)sizeof(h[0]));
+	p->now += 2000000;
+}
+
+/* Attached late, and a window sees who writes only if it does so meanwhile: whoever it was counts for the
+ * windows that were too short, too, but not for memory that long windows saw nobody write. */
+static void a_window_without_a_write_may_have_been_too_short(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+	double missed, before;
+
+	(void)state;
+	plant_begin(&p, "0");
+	for (uint64_t i = 0; i < 40; i++) {
+		plant_window(&p, READER, 0x30000 + 4096 * i, 300000, i & 1 ? 0 : 100000);
+		plant_window(&p, SETTER, 0x20000000 + 4096 * i, 1900000, 0);
+	}
+	plant_end(&p, &in);
+	assert_int_equal(in.window_count, 80);
+	estimate(&in, "fused", &o, &f);
+	missed = share(&f, "(before attach)", "reader");
+	before = share(&f, "(before attach)", "memset");
+	assert_true(fabs(missed + share(&f, "writer_b", "reader") - 0.5) < 0.01);
+	assert_true(missed < 0.1);
+	assert_true(before > 0.45);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
 static void a_read_by_the_kernel_has_its_producer(void **state)
 {
 	struct est_opts o = EST_OPTS_DEFAULT;
@@ -543,6 +593,7 @@ int main(void)
 		cmocka_unit_test(census_finds_write_once_data),
 		cmocka_unit_test(overwritten_buffers_belong_to_the_last_pass),
 		cmocka_unit_test(windows_overrule_records),
+		cmocka_unit_test(a_window_without_a_write_may_have_been_too_short),
 		cmocka_unit_test(a_read_by_the_kernel_has_its_producer),
 		cmocka_unit_test(variants_of_string_functions_are_one),
 		cmocka_unit_test(no_accesses_is_an_error),

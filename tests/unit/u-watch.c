@@ -61,7 +61,7 @@ static void *spin_thread(void *arg)
 	return NULL;
 }
 
-enum { CMD_FORM = 0, CMD_HOT = 100, CMD_THREADS, CMD_LATE_THREAD, CMD_TAKE_ALL, CMD_GIVE_BACK, CMD_READS };
+enum { CMD_FORM = 0, CMD_HOT = 100, CMD_THREADS, CMD_LATE_THREAD, CMD_TAKE_ALL, CMD_GIVE_BACK, CMD_READS, CMD_READ_40, CMD_WRITE_1 };
 
 static int own_breakpoint(void *addr)
 {
@@ -91,6 +91,11 @@ static void puppet_main(int from, int to, uint8_t *page)
 			usleep(20000);
 			for (int i = 0; i < 300; i++)
 				*(volatile uint8_t *)(page + 2048) = 1;
+		} else if (cmd == CMD_READ_40) {
+			for (int i = 0; i < 40; i++)
+				(void)*(volatile uint8_t *)(page + 2048);
+		} else if (cmd == CMD_WRITE_1) {
+			*(volatile uint8_t *)(page + 2048) = 1;
 		} else if (cmd == CMD_THREADS) {
 			page[0] = 0;
 			for (int i = 0; i < 63; i++)
@@ -246,12 +251,17 @@ static void need_watchpoints(void)
 	}
 }
 
-static int arm(struct watch *w, struct puppet *p, uint64_t addr)
+static int arm_for(struct watch *w, struct puppet *p, uint64_t addr, uint64_t ns)
 {
-	struct watch_request req = { .pid = p->pid, .addr = addr, .len = 1 };
+	struct watch_request req = { .pid = p->pid, .addr = addr, .len = 1, .time_limit_ns = ns, .write_time_ns = ns };
 	int tids[128], n = watch_threads(p->pid, tids, 128);
 
 	return watch_arm(w, &req, tids, n, now(), NULL);
+}
+
+static int arm(struct watch *w, struct puppet *p, uint64_t addr)
+{
+	return arm_for(w, p, addr, 0);
 }
 
 static void every_form(void **state)
@@ -380,6 +390,48 @@ static void limits(void **state)
 	assert_int_equal(j.windows, 1);
 	assert_int_equal(j.last.end_reason, FMT_W_TIME);
 	assert_int_equal(j.last.count, 0);
+	watch_free(w);
+	judge_end(&j);
+	puppet_end(&p);
+}
+
+/* Whoever ends a wait for a write: its readers are seen next, then the next writer is waited for. */
+static void reads_again_after_a_write(void **state)
+{
+	static const uint8_t did[] = { CMD_READ_40, CMD_WRITE_1, CMD_READ_40, CMD_WRITE_1, CMD_READ_40 };
+	struct watch_opts o = WATCH_DEFAULTS;
+	struct puppet p;
+	struct judge j;
+	struct watch *w;
+	unsigned k = 0;
+
+	need_watchpoints();
+	puppet_start(&p);
+	judge_start(&j, &p);
+	o.hit_limit = 16;
+	o.switch_after = 8;
+	o.read_again = 3;
+	w = watch_new(&o, decide, window, &j, NULL);
+	assert_non_null(w);
+	/* nobody waits for a clock: the puppet is done before each look at what it did */
+	assert_true(arm_for(w, &p, (uint64_t)(uintptr_t)(p.page + 2048), 600000000000ull) >= 0);
+	for (unsigned i = 0; i < sizeof(did); i++) {
+		puppet_ask(&p, did[i]);
+		puppet_wait(&p);
+		watch_poll(w, now());
+	}
+	assert_int_equal(j.windows, 1);
+	assert_int_equal(j.last.end_reason, FMT_W_HITS);
+	assert_int_equal(j.last.write_only_after, 8);
+	assert_int_equal(j.last.phases, 5);
+	assert_int_equal(j.last.count, 16);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(j.last.hits[k++].flags & (FMT_A_LOAD | FMT_A_STORE), FMT_A_LOAD);
+	for (unsigned turn = 0; turn < 2; turn++) {
+		assert_int_equal(j.last.hits[k++].flags & (FMT_A_LOAD | FMT_A_STORE), FMT_A_STORE);
+		for (unsigned i = 0; i < 3; i++)
+			assert_int_equal(j.last.hits[k++].flags & (FMT_A_LOAD | FMT_A_STORE), FMT_A_LOAD);
+	}
 	watch_free(w);
 	judge_end(&j);
 	puppet_end(&p);
@@ -568,7 +620,7 @@ static void costs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_form), cmocka_unit_test(limits), cmocka_unit_test(threads),
+		cmocka_unit_test(every_form), cmocka_unit_test(limits), cmocka_unit_test(reads_again_after_a_write), cmocka_unit_test(threads),
 		cmocka_unit_test(other_debuggers), cmocka_unit_test(call_rates), cmocka_unit_test(reservoir), cmocka_unit_test(costs),
 	};
 

@@ -19,9 +19,9 @@
 #include "attr/hit.h"
 #include "attr/module.h"
 #include "attr/procmap.h"
-#include "cli/draw.h"
 #include "cli/part_sysio.h"
 #include "ingest/cost.h"
+#include "ingest/draw.h"
 #include "ingest/governor.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
@@ -29,12 +29,13 @@
 #define MAX_THREADS 4096
 #define FRESH_NS 10000000 /* older samples choose no address: what they touched may be gone */
 #define DEFAULT_HITS 16
+#define READ_AGAIN 3 /* hits after each write that ends a wait for one: who reads it, or overwrites it */
 #define WINDOW_NS 20e6
 #define WRITES_NS 100e6 /* watching for writes only */
 #define TURN_NS 20000000ull
 #define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
-#define KEEP_NS 100000000 /* how long a draw may wait for others' armed time */
-#define DEAR 0.5 /* slow-down while armed from which on several windows share their armed time */
+#define KEEP_NS 200000000 /* how long a draw may wait for others' armed time */
+#define WAITING 16
 #define MIN_TICKS 40 /* before this next to nothing is known of the target's use of string instructions */
 /* Nominal speeds where nothing counts instructions: what turns time into a number of executions.
  * The profile says so; shares do not depend on them, totals do. */
@@ -64,7 +65,7 @@ struct access_part {
 	struct code_ref ref;	    /* behind `code` */
 	struct block_code code;
 	struct fmt_access arm[WATCH_SLOTS];
-	struct draw waiting[WATCH_SLOTS]; /* arm.time 0: none */
+	struct draw waiting[WAITING]; /* arm.time 0: none */
 	unsigned next_waiting;
 	uint64_t since[WATCH_SLOTS]; /* samples since the slot was armed: for its replacement */
 	struct watch_stats watched; /* outlives the watch */
@@ -455,8 +456,8 @@ static bool make_room(struct access_part *p, uint64_t now)
 	return true;
 }
 
-/* The access of this sample that a window would tell the most about; false: none, or rather wait. */
-static bool draw(struct access_part *p, const struct sample *s, struct draw *out, uint64_t now)
+/* The access of this sample that a window would tell the most about; false: none. */
+static bool draw(struct access_part *p, const struct sample *s, struct draw *out)
 {
 	const struct block_result *r = &p->result;
 	double most = -1;
@@ -478,15 +479,39 @@ static bool draw(struct access_part *p, const struct sample *s, struct draw *out
 		out->addr = (a->addr + next_random(p) % a->size) & ~(uint64_t)(p->o.watch_len - 1);
 	}
 	p->n.no_candidate += most < 0;
-	if (most < 0)
-		return false;
+	return most >= 0;
+}
+
+/* Of the draws that wait, the one worth most; NULL: none. */
+static struct draw *best_waiting(struct access_part *p, uint64_t now)
+{
+	struct draw *best = NULL;
+	double most = -1;
+
+	for (unsigned i = 0; i < WAITING; i++) {
+		struct draw *d = &p->waiting[i];
+		double worth = d->arm.time && now - d->arm.time < KEEP_NS ? draws_worth(&p->draws, d->arm.module, d->arm.ip) : -1;
+
+		if (worth > most) {
+			most = worth;
+			best = d;
+		}
+	}
+	return best;
+}
+
+/* Whether to open a window for this draw now, or rather wait. */
+static bool take(struct access_part *p, const struct draw *d, uint64_t now)
+{
+	double worth = draws_worth(&p->draws, d->arm.module, d->arm.ip);
+
 	/* to be choosy pays only where windows are scarce */
 	if (governor_plenty(&p->gov, GOV_HITS) && governor_plenty(&p->gov, GOV_ARMED))
 		return true;
 	/* saves up for a long one, unless that takes too long */
-	if ((double)window_time(p, WRITES_NS, now) < SHORTEST_WINDOW_NS * draws_patience(&p->draws, out->arm.module, out->arm.ip))
-		most = 0;
-	return draws_take(&p->draws, most);
+	if ((double)window_time(p, WRITES_NS, now) < SHORTEST_WINDOW_NS * draws_patience(&p->draws, d->addr))
+		worth = 0;
+	return draws_take(&p->draws, worth);
 }
 
 static void open_window(struct access_part *p, const struct draw *d, uint64_t now)
@@ -514,24 +539,13 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 	draws_seen(&p->draws, d->arm.module, d->arm.ip, 0.25);
 }
 
-/* Where the target crawls while anything is armed, one stretch of armed time serves as many windows as
- * there are slots: the last samples' draws wait for it. */
-static void open_waiting(struct access_part *p, uint64_t now)
-{
-	for (unsigned i = 0; i < WATCH_SLOTS; i++) {
-		struct draw *d = &p->waiting[i];
-
-		if (d->arm.time && now - d->arm.time < KEEP_NS && watch_free_slot(p->watch) >= 0 && affords_hits(p))
-			open_window(p, d, now);
-		d->arm.time = 0;
-	}
-}
-
-/* A sample straight from the ring, before it waits for its turn. */
+/* A sample straight from the ring, before it waits for its turn. Where armed time runs short because the
+ * target crawls meanwhile, one stretch of it serves as many windows as there are slots: the last samples'
+ * draws wait for it. */
 static int on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct access_part *p = part;
-	struct draw d;
+	struct draw d, *best;
 	uint64_t now;
 	bool now_is_good, dear;
 
@@ -544,20 +558,29 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 		p->n.forbidden++;
 		return 0;
 	}
-	dear = governor_armed_slowdown(&p->gov) > DEAR;
 	p->n.unaffordable += p->gov.ticks > MIN_TICKS && !affords(p, now);
+	dear = !governor_plenty(&p->gov, GOV_ARMED);
 	now_is_good = now - m->time < FRESH_NS && wants_window(p, now);
 	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
 		return 0;
-	if (!evaluate(p, m) || !draw(p, m, &d, now))
+	if (!evaluate(p, m) || !draw(p, m, &d))
 		return 0;
-	if (!now_is_good) {
-		p->waiting[p->next_waiting++ % WATCH_SLOTS] = d;
+	if (!dear) {
+		if (take(p, &d, now))
+			open_window(p, &d, now);
 		return 0;
 	}
-	open_window(p, &d, now);
-	if (dear)
-		open_waiting(p, now);
+	p->waiting[p->next_waiting++ % WAITING] = d;
+	best = now_is_good ? best_waiting(p, now) : NULL;
+	if (!best || !take(p, best, now))
+		return 0;
+	open_window(p, best, now);
+	best->arm.time = 0;
+	while (watch_free_slot(p->watch) >= 0 && affords_hits(p) && (best = best_waiting(p, now))) {
+		open_window(p, best, now);
+		best->arm.time = 0;
+	}
+	memset(p->waiting, 0, sizeof(p->waiting));
 	return 0;
 }
 
@@ -595,8 +618,9 @@ static void on_window(void *ctx, const struct watch_window *w)
 	struct fmt_hit hits[WATCH_MAX_HITS];
 	struct fmt_window rec = { .armed = w->armed, .ended = w->ended, .addr = w->req.addr, .len = w->req.len,
 				  .end_reason = w->end_reason, .write_only_after = w->write_only_after, .count = w->count };
-	double cost;
-	bool written = false;
+	/* that nobody wrote says the more about whose bytes these are the longer it lasted */
+	double guess = fmin(1, (double)(w->ended - w->armed) / WRITES_NS), cost;
+	bool written = p->arm[w->slot].flags & FMT_A_STORE;
 
 	session_breakpoints_give(p->s, 1);
 	memcpy(&rec.arm, &p->arm[w->slot], sizeof(rec.arm));
@@ -606,16 +630,16 @@ static void on_window(void *ctx, const struct watch_window *w)
 		hits[i] = (struct fmt_hit){ .time = h->time, .tid = h->tid, .flags = h->flags, .syscall = h->syscall };
 		attr_code(session_attr(p->s), h->pid, h->ip, &hits[i].module, &hits[i].ip);
 		p->n.undecided += !(h->flags & (FMT_A_LOAD | FMT_A_STORE));
-		written |= h->flags & FMT_A_STORE;
 		if (h->flags & FMT_A_LOAD)
-			draws_seen(&p->draws, hits[i].module, hits[i].ip, 1.0 / w->count);
+			draws_seen(&p->draws, hits[i].module, hits[i].ip, (written ? 1.0 : guess) / w->count);
+		written |= h->flags & FMT_A_STORE;
 	}
 	if (!written && w->end_reason == FMT_W_TIME && (rec.arm.flags & FMT_A_LOAD))
-		draws_missed(&p->draws, rec.arm.module, rec.arm.ip);
+		draws_missed(&p->draws, rec.addr);
 	p->n.windows++;
 	p->last_window = w->ended;
 	p->n.hits += w->count;
-	cost = p->gov.hit_ns * w->count + p->gov.arm_ns * (p->gov.running < w->threads ? p->gov.running : w->threads);
+	cost = p->gov.hit_ns * w->count + w->phases * p->gov.arm_ns * (p->gov.running < w->threads ? p->gov.running : w->threads);
 	governor_spend(&p->gov, GOV_HITS, cost);
 	session_spent(p->s, cost);
 	store_put_var(session_store(p->s), FMT_WINDOW, &rec, sizeof(rec), hits, w->count * (uint32_t)sizeof(hits[0]));
@@ -835,6 +859,7 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 		p->o.hit_limit = DEFAULT_HITS;
 	wo.hit_limit = p->o.hit_limit;
 	wo.switch_after = p->o.hit_limit / 2;
+	wo.read_again = READ_AGAIN;
 	if (o->windows)
 		p->watch = watch_new(&wo, decide, on_window, p, &why);
 	if (p->watch && watch_check(p->watch, &why)) {

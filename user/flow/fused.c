@@ -14,14 +14,20 @@
 #include "flow/estimators.h"
 #include "flow/inclusive.h"
 #include "flow/ke.h"
+#include "flow/still.h"
 #include "flow/uma.h"
 #include "util/grow.h"
 
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
 
-/* (load instruction, producer): what all evidence is added up by. */
+/* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
+ * it was missed (MOVES, to whoever else is known to write what this instruction reads). */
+enum cell_kind { KNOWN, STAYS, MOVES };
+
+/* (load instruction, producer, kind): what all evidence is added up by. */
 struct cell {
 	uint32_t site, producer, edge;
+	enum cell_kind kind;
 };
 
 struct evidence {
@@ -36,12 +42,13 @@ struct fit {
 	struct cell *cell;
 	uint32_t cell_count;
 	size_t cell_cap;
-	struct map cell_at; /* site << 32 | producer */
+	struct map cell_at; /* kind << 62 ^ site << 32 ^ producer */
 	uint32_t *read_cell; /* by read */
 	struct evidence *ev;
 	size_t ev_count, ev_cap;
 	uint32_t *site_func; /* by site; FLOW_NONE: no read there */
 	double *site_size;   /* mean bytes of a read at this site */
+	struct still still;  /* whether memory that nobody was seen to write ever changes */
 	struct map edge_at;  /* producer << 32 | consumer -> edge */
 	uint32_t *edge_producer, *edge_consumer;
 	uint32_t edge_count;
@@ -54,6 +61,7 @@ enum use { USE_CASCADE = 1, USE_WINDOWS = 2, USE_BOTH = 3 };
 struct scratch {
 	double *a, *e;	       /* by cell */
 	double *volume, *seen; /* by site: bytes, window evidence */
+	double *known, *moves; /* by site: bytes of whom is known, and that go there, too */
 	double *edge;	       /* result */
 };
 
@@ -66,6 +74,7 @@ static void fit_release(struct fit *f)
 	free(f->ev);
 	free(f->site_func);
 	free(f->site_size);
+	still_release(&f->still);
 	map_release(&f->edge_at);
 	free(f->edge_producer);
 	free(f->edge_consumer);
@@ -89,10 +98,10 @@ static uint32_t edge_of(struct fit *f, uint32_t producer, uint32_t consumer)
 	return (uint32_t)*at;
 }
 
-static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer)
+static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer, enum cell_kind kind)
 {
 	bool added;
-	uint64_t *at = map_put(&f->cell_at, (uint64_t)site << 32 | producer, &added);
+	uint64_t *at = map_put(&f->cell_at, (uint64_t)kind << 62 ^ (uint64_t)site << 32 ^ producer, &added);
 
 	if (!at)
 		return FLOW_NONE;
@@ -101,10 +110,16 @@ static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer)
 
 		if (edge == FLOW_NONE || !GROW(f->cell, f->cell_count, f->cell_cap, 1024))
 			return FLOW_NONE;
-		f->cell[f->cell_count] = (struct cell){ .site = site, .producer = producer, .edge = edge };
+		f->cell[f->cell_count] = (struct cell){ .site = site, .producer = producer, .edge = edge, .kind = kind };
 		*at = f->cell_count++;
 	}
 	return (uint32_t)*at;
+}
+
+/* What a recording from the start did not see written was not written; one that came later missed much. */
+static enum cell_kind kind_of(const struct fit *f, const struct answer *a)
+{
+	return a->near == NEAR_NONE && !f->in->from_start ? STAYS : KNOWN;
 }
 
 static int take_reads(struct fit *f)
@@ -133,16 +148,16 @@ static int take_reads(struct fit *f)
 	free(n);
 	for (size_t i = 0; i < c->read_count; i++) {
 		f->site_func[c->reads[i].site] = c->reads[i].func;
-		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer);
+		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, kind_of(f, &c->reads[i].a));
 		if (f->read_cell[i] == FLOW_NONE)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, uint32_t window, double weight)
+static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, enum cell_kind kind, uint32_t window, double weight)
 {
-	uint32_t cell = cell_of(f, site, producer);
+	uint32_t cell = cell_of(f, site, producer, kind);
 
 	if (cell == FLOW_NONE || !GROW(f->ev, f->ev_count, f->ev_cap, 1024))
 		return -ENOMEM;
@@ -155,40 +170,43 @@ static double smaller(double a, double b)
 	return a < b ? a : b;
 }
 
-/* Whose bytes a window's reads before its first write are. Where no store record knows anything, the
- * next to write there is likely to be who did so before, too. */
-static uint32_t first_producer(const struct fit *f, uint32_t index)
+static uint32_t first_writer(const struct flow_input *in, const struct in_window *w)
 {
-	const struct in_window *w = &f->in->window[index];
-	const struct answer *a = &f->c.window_start[index];
-
-	if (w->arm.flags & FMT_A_STORE)
-		return w->arm.func;
-	if (a->near == NEAR_NONE)
-		for (uint32_t i = 0; i < w->count; i++)
-			if (f->in->hit[w->first + i].flags & FMT_A_STORE)
-				return f->in->hit[w->first + i].func;
-	return a->producer;
+	for (uint32_t i = 0; i < w->count; i++)
+		if (in->hit[w->first + i].flags & FMT_A_STORE)
+			return in->hit[w->first + i].func;
+	return FLOW_NONE;
 }
 
 static int take_window(struct fit *f, uint32_t index)
 {
 	const struct in_window *w = &f->in->window[index];
-	uint32_t cur = first_producer(f, index);
+	const struct answer *start = &f->c.window_start[index];
+	bool stores = w->arm.flags & FMT_A_STORE;
+	enum cell_kind kind = stores ? KNOWN : kind_of(f, start);
+	uint32_t cur = stores ? w->arm.func : start->producer, next = first_writer(f->in, w);
 	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
+	double stays = kind == STAYS ? still_window(&f->still, index) : 1;
 	int err = 0;
 
 	if (!f->o->stack && (w->arm.flags & FMT_A_STACK))
 		return 0;
+	/* where no record knows anything: the next to write there is likely to be who did so before, too */
+	if (start->near == NEAR_NONE && !stores && kind == KNOWN && next != FLOW_NONE)
+		cur = next;
 	for (uint32_t i = 0; !err && i < w->count; i++) {
 		const struct in_hit *h = &f->in->hit[w->first + i];
 		double size = f->site_size[h->site] > 0 ? f->site_size[h->site] : len;
+		double weight = arm / smaller(len, arm) * smaller(len, size) / n;
 
 		/* a read-modify-write reads what was there first */
-		if (h->flags & FMT_A_LOAD)
-			err = add_evidence(f, h->site, cur, index, arm / smaller(len, arm) * smaller(len, size) / n);
+		if (h->flags & FMT_A_LOAD && kind == KNOWN)
+			err = add_evidence(f, h->site, cur, KNOWN, index, weight);
+		else if (h->flags & FMT_A_LOAD)
+			err = add_evidence(f, h->site, cur, STAYS, index, weight * stays) ||
+			      add_evidence(f, h->site, next == FLOW_NONE ? cur : next, MOVES, index, weight * (1 - stays)) ? -ENOMEM : 0;
 		if (h->flags & FMT_A_STORE)
-			cur = h->func;
+			cur = h->func, kind = KNOWN;
 	}
 	return err;
 }
@@ -200,6 +218,8 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 	memset(s->e, 0, f->cell_count * sizeof(double));
 	memset(s->volume, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->seen, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->known, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->moves, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->edge, 0, (f->edge_count + 1) * sizeof(double));
 	for (size_t i = 0; i < f->c.read_count; i++)
 		s->a[f->read_cell[i]] += read_times ? f->c.reads[i].bytes * read_times[i] : f->c.reads[i].bytes;
@@ -210,13 +230,30 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 		s->seen[f->cell[i].site] += s->e[i];
 	}
 	for (uint32_t i = 0; i < f->cell_count; i++) {
-		uint32_t site = f->cell[i].site;
-		double volume = s->volume[site], seen = s->seen[site], prior = use & USE_CASCADE ? PRIOR : 0;
+		const struct cell *c = &f->cell[i];
+		double volume = s->volume[c->site], seen = s->seen[c->site], prior = use & USE_CASCADE ? PRIOR : 0;
 
-		if (volume > 0 && seen + prior > 0)
-			s->edge[f->cell[i].edge] += volume * (s->e[i] + prior * s->a[i] / volume) / (seen + prior);
-		else if (volume > 0 && use == USE_WINDOWS)
-			continue; /* windows alone know nothing about this load */
+		if (!(volume > 0) || !(seen + prior > 0))
+			continue; /* windows alone may know nothing about this load */
+		s->e[i] *= volume / (seen + prior);
+		s->a[i] *= prior / (seen + prior);
+		if (c->kind == KNOWN)
+			s->known[c->site] += s->e[i] + s->a[i];
+		else
+			s->moves[c->site] += c->kind == MOVES ? s->e[i] : s->a[i] * (1 - still_site(&f->still, c->site));
+	}
+	for (uint32_t i = 0; i < f->cell_count; i++) {
+		const struct cell *c = &f->cell[i];
+		double known = s->known[c->site], bytes = s->e[i] + s->a[i];
+
+		if (!(s->volume[c->site] > 0) || !(s->seen[c->site] + (use & USE_CASCADE ? PRIOR : 0) > 0))
+			continue;
+		if (c->kind == KNOWN)
+			s->edge[c->edge] += bytes + (known > 0 ? bytes / known * s->moves[c->site] : 0);
+		else if (!(known > 0))
+			s->edge[c->edge] += bytes; /* and nobody else is known */
+		else if (c->kind == STAYS)
+			s->edge[c->edge] += s->e[i] + s->a[i] * still_site(&f->still, c->site);
 	}
 }
 
@@ -251,8 +288,10 @@ static bool scratch_new(struct scratch *s, const struct fit *f)
 	s->e = malloc((f->cell_count + 1) * sizeof(double));
 	s->volume = malloc((f->c.site_count + 1) * sizeof(double));
 	s->seen = malloc((f->c.site_count + 1) * sizeof(double));
+	s->known = malloc((f->c.site_count + 1) * sizeof(double));
+	s->moves = malloc((f->c.site_count + 1) * sizeof(double));
 	s->edge = malloc((f->edge_count + 1) * sizeof(double));
-	return s->a && s->e && s->volume && s->seen && s->edge;
+	return s->a && s->e && s->volume && s->seen && s->known && s->moves && s->edge;
 }
 
 static void scratch_release(struct scratch *s)
@@ -261,6 +300,8 @@ static void scratch_release(struct scratch *s)
 	free(s->e);
 	free(s->volume);
 	free(s->seen);
+	free(s->known);
+	free(s->moves);
 	free(s->edge);
 }
 
@@ -514,6 +555,8 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 	if (err)
 		return err;
 	err = blind_add(in, o, &f.c);
+	if (!err)
+		err = still_learn(&f.still, in, o);
 	if (!err)
 		err = take_reads(&f);
 	for (uint32_t i = 0; !err && o->use_windows && i < in->window_count; i++)

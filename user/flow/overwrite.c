@@ -8,6 +8,7 @@
 
 #define NEIGHBOUR 512 /* bytes: how far apart two stores of one sweep over memory may be sampled */
 #define SATURATED 0.1 /* below this share of stores to unseen words, a store's words are all known */
+#define ALL_SEEN 0.01  /* below this, a word that is not among them was not written by it */
 #define HALF_SWEPT 0.5 /* passes over its words since, from which on it may be the last writer */
 #define RECENT 16
 #define NEAR_WORDS 4096 /* 32 KiB each way */
@@ -283,7 +284,7 @@ static uint64_t last_pass(const struct overwrite *ow, uint32_t site, uint64_t wo
 	return here;
 }
 
-/* Its own word, or words on both sides close by. */
+/* Its own word, or words on both sides close by unless all of its words are known. */
 static bool covers(const struct overwrite *ow, const struct sweep *s, uint64_t word)
 {
 	const uint64_t *w = ow->word + s->first_word;
@@ -299,7 +300,7 @@ static bool covers(const struct overwrite *ow, const struct sweep *s, uint64_t w
 	}
 	if (lo < s->words && w[lo] == word)
 		return true;
-	return lo > 0 && lo < s->words && word - w[lo - 1] <= NEIGHBOUR / 8 && w[lo] - word <= NEIGHBOUR / 8;
+	return s->unseen > ALL_SEEN && lo > 0 && lo < s->words && word - w[lo - 1] <= NEIGHBOUR / 8 && w[lo] - word <= NEIGHBOUR / 8;
 }
 
 static bool push_site(struct overwrite *ow, uint32_t site)

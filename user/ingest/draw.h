@@ -5,8 +5,8 @@
  * more to the hottest loop. Within one instruction the choice is left to the sampling, so that the
  * shares it sees stay unbiased. Used by cli and daemon.
  */
-#ifndef ACCPERF_CLI_DRAW_H
-#define ACCPERF_CLI_DRAW_H
+#ifndef ACCPERF_INGEST_DRAW_H
+#define ACCPERF_INGEST_DRAW_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,12 +15,12 @@
 
 struct draw_site {
 	double bytes;	 /* sampled at it */
-	double evidence; /* windows that saw it */
-	uint32_t misses; /* windows for it that saw reads and no write until they ended */
+	double evidence; /* windows that told whose bytes it reads */
 };
 
 struct draws {
 	struct map at; /* (module, ip) -> index into site */
+	struct map misses; /* page of memory -> windows there that saw reads and no write until they ended */
 	struct draw_site *site;
 	uint32_t count, cap;
 	uint64_t past; /* accesses of instructions for which the table had no room: never drawn */
@@ -29,12 +29,13 @@ struct draws {
 
 /* A sampled access that a window could watch. */
 void draws_sampled(struct draws *d, uint32_t module, uint64_t ip, double bytes);
-/* A window saw this instruction: `part` of its hits, or was drawn for it. */
+/* A window told whose bytes this instruction reads: by so much of it, less if that is a guess. */
 void draws_seen(struct draws *d, uint32_t module, uint64_t ip, double part);
-/* A window for it ended by time, and nobody had written. */
-void draws_missed(struct draws *d, uint32_t module, uint64_t ip);
+/* A window on this address ended by time, and nobody had written. What lies close by is mostly written as
+ * often: fields of one structure, elements of one array. */
+void draws_missed(struct draws *d, uint64_t addr);
 /* For how many times the shortest useful time the next window there should stay open. */
-double draws_patience(const struct draws *d, uint32_t module, uint64_t ip);
+double draws_patience(const struct draws *d, uint64_t addr);
 /* How much one more window is worth there; 0 for what was never sampled. */
 double draws_worth(const struct draws *d, uint32_t module, uint64_t ip);
 /* Whether to take an access of this worth now, or wait for a better sample. */

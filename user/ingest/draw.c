@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/draw.h"
+#include "ingest/draw.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #define GOOD_ENOUGH 0.2 /* of the best site's worth */
 #define PATIENCE 60	/* samples: a rare best must not keep the slots empty */
 #define MAX_DOUBLINGS 5
+#define PAGE_SHIFT 12
 
 /* An error of the shares at one instruction falls with the square root of the evidence, so the gain
  * of one more window falls with its power of 3/2. */
@@ -63,21 +64,20 @@ void draws_seen(struct draws *d, uint32_t module, uint64_t ip, double part)
 		s->evidence += part;
 }
 
-void draws_missed(struct draws *d, uint32_t module, uint64_t ip)
+void draws_missed(struct draws *d, uint64_t addr)
 {
-	struct draw_site *s = site_of(d, module, ip);
+	uint64_t *at = d->misses.used < MAX_SITES ? map_put(&d->misses, addr >> PAGE_SHIFT, NULL) : map_get(&d->misses, addr >> PAGE_SHIFT);
 
-	if (s)
-		s->misses++;
+	if (at && *at < MAX_DOUBLINGS)
+		++*at;
 }
 
 /* Who writes rarely is met by one long window, not by many short ones. */
-double draws_patience(const struct draws *d, uint32_t module, uint64_t ip)
+double draws_patience(const struct draws *d, uint64_t addr)
 {
-	const uint64_t *at = map_get(&d->at, key(module, ip));
-	uint32_t misses = at ? d->site[*at].misses : 0;
+	const uint64_t *at = map_get(&d->misses, addr >> PAGE_SHIFT);
 
-	return (double)(1u << (misses < MAX_DOUBLINGS ? misses : MAX_DOUBLINGS));
+	return (double)(1u << (at ? *at : 0));
 }
 
 double draws_worth(const struct draws *d, uint32_t module, uint64_t ip)
@@ -102,6 +102,7 @@ bool draws_take(struct draws *d, double w)
 void draws_release(struct draws *d)
 {
 	map_release(&d->at);
+	map_release(&d->misses);
 	free(d->site);
 	memset(d, 0, sizeof(*d));
 }

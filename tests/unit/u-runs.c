@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Weights of timed accesses by the control flow, read from this very program's code: a load that got all
+ * of its loop's samples weighs no more than the others of the loop, code that no sample met gets its loads,
+ * and what is not known to be this code keeps its weights.
+ */
+#include <link.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "flow/input.h"
+#include "store/write.h"
+
+#define PERIOD 1000000
+#define PID 77
+#define STALLED 100 /* samples */
+#define TAIL 5
+#define MODULE 1
+
+extern char runs_head[], runs_body[], runs_field[], runs_tail[], runs_table[], runs_outer_load[], runs_outer_call[],
+	runs_inner[], runs_inner_load[];
+
+/* clang-format off */
+__asm__(
+	".text\n"
+	".type runs_loop, @function\n"
+	"runs_loop: .cfi_startproc\n"
+	"	xor %eax, %eax\n"
+	"	mov $100, %ecx\n"
+	"1:\n"
+	"runs_head: mov (%rdi,%rcx,8), %rdx\n"
+	"	add %rdx, %rax\n"
+	"	test %rdx, %rdx\n"
+	"	je runs_tail\n"
+	"runs_body: add runs_table(%rip), %rax\n"
+	"runs_field: add 8(%rdi), %rax\n"
+	"runs_tail: mov 8(%rsi), %rdx\n"
+	"	dec %ecx\n"
+	"	jne 1b\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size runs_loop, . - runs_loop\n"
+	".type runs_outer, @function\n"
+	"runs_outer: .cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	mov $100, %ebx\n"
+	"2:\n"
+	"runs_outer_load: mov runs_table(%rip), %rdi\n"
+	"runs_outer_call: call runs_inner\n"
+	"	dec %ebx\n"
+	"	jne 2b\n"
+	"	pop %rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size runs_outer, . - runs_outer\n"
+	".type runs_inner, @function\n"
+	"runs_inner: .cfi_startproc\n"
+	"runs_inner_load: mov 8(%rdi), %rax\n"
+	"	add $3, %rax\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size runs_inner, . - runs_inner\n"
+	".bss\n"
+	".balign 64\n"
+	"runs_table: .zero 64\n"
+	".text\n");
+/* clang-format on */
+
+static char path[256], self[4096];
+static uint64_t bias;
+static struct store_writer *w;
+static uint32_t stacks;
+
+static int first_object(struct dl_phdr_info *i, size_t size, void *ctx)
+{
+	(void)size;
+	*(uint64_t *)ctx = i->dlpi_addr;
+	return 1;
+}
+
+static int set_up(void **state)
+{
+	const char *dir = getenv("TMPDIR");
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/u-runs.%d.data", dir ? dir : "/tmp", getpid());
+	dl_iterate_phdr(first_object, &bias);
+	return n > 0 ? 0 : -1;
+}
+
+static int clear_up(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+static uint64_t vaddr(const char *label)
+{
+	return (uint64_t)(uintptr_t)label - bias;
+}
+
+/* The mapping that holds this code, as the recorder would tell of it. */
+static void put_mapping(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[512];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		unsigned long start, end, offset;
+		char prot[8];
+		struct fmt_mapping m = { .pid = PID, .module = MODULE, .prot = 5 };
+
+		if (sscanf(line, "%lx-%lx %7s %lx", &start, &end, prot, &offset) != 4)
+			continue;
+		if ((uintptr_t)runs_head < start || (uintptr_t)runs_head >= end)
+			continue;
+		m.start = start;
+		m.end = end;
+		m.pgoff = offset;
+		store_put(w, FMT_MAPPING, &m, sizeof(m));
+	}
+	fclose(f);
+}
+
+static void begin(const char *file, unsigned id_len)
+{
+	struct err e = { 0 };
+	struct fmt_module m = { .id = MODULE, .kind = FMT_MOD_FILE, .build_id_len = id_len };
+
+	w = store_create(path, 0, &e);
+	assert_non_null(w);
+	store_meta(w, "engine", "soft");
+	m.path = store_string(w, file);
+	memset(m.build_id, 0x5a, sizeof(m.build_id));
+	store_put(w, FMT_MODULE, &m, sizeof(m));
+	put_mapping();
+	stacks = 0;
+}
+
+static void samples(unsigned n, const char *at, const char *caller)
+{
+	struct fmt_frame frame[2] = { { .addr = vaddr(at), .module = MODULE } };
+	struct fmt_stack s = { .id = ++stacks, .count = caller ? 2 : 1 };
+
+	if (caller)
+		frame[1] = (struct fmt_frame){ .addr = vaddr(caller), .module = MODULE, .flags = FMT_FRAME_RETURN };
+	store_put_var(w, FMT_STACK, &s, sizeof(s), frame, s.count * (uint32_t)sizeof(frame[0]));
+	for (unsigned i = 0; i < n; i++) {
+		struct fmt_sample k = { .time = 1000 + i, .period = PERIOD, .pid = PID, .tid = PID, .stack = stacks };
+
+		store_put(w, FMT_SAMPLE, &k, sizeof(k));
+	}
+}
+
+static void loads(unsigned n, const char *at, uint32_t flags)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct fmt_access a = { .time = 1000 + i, .addr = 0x10000 + 8 * i, .weight = 1, .ip = vaddr(at), .pid = PID, .tid = PID,
+					.module = MODULE, .size = 8, .flags = FMT_A_LOAD | flags };
+
+		store_put(w, FMT_ACCESS, &a, sizeof(a));
+	}
+}
+
+#define TIMED (FMT_A_TIME | FMT_A_DERIVED)
+
+static void finish(struct flow_input *in)
+{
+	struct flow_input_opts o = { 0 };
+	struct err e = { 0 };
+
+	assert_int_equal(store_close(w, &e), 0);
+	if (flow_input_load(in, path, &o, &e))
+		fail_msg("%s", e.text);
+}
+
+static double sum(const struct flow_input *in, const struct in_access *a, size_t n, const char *at, uint64_t *addr)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (in->sites[a[i].site].ip != vaddr(at))
+			continue;
+		all += a[i].weight;
+		if (addr)
+			*addr = a[i].addr;
+	}
+	return all;
+}
+
+static double weight(const struct flow_input *in, const char *at)
+{
+	return sum(in, in->access, in->access_count, at, NULL);
+}
+
+static void stalled_loop(void)
+{
+	samples(STALLED, runs_head, NULL);
+	samples(TAIL, runs_tail, NULL);
+	loads(STALLED, runs_head, TIMED);
+	loads(TAIL, runs_tail, TIMED);
+}
+
+static void a_stall_does_not_make_a_load_more_frequent(void **state)
+{
+	struct flow_input in;
+	double head, tail;
+
+	(void)state;
+	begin(self, 0);
+	stalled_loop();
+	finish(&in);
+	head = weight(&in, runs_head);
+	tail = weight(&in, runs_tail);
+	assert_true(head > 0.9 * tail && head < 1.1 * tail);
+	assert_true(fabs(head + tail - (STALLED + TAIL)) < 1e-6 * STALLED);
+	flow_input_release(&in);
+}
+
+static void loads_that_no_sample_met_are_there(void **state)
+{
+	struct flow_input in;
+	uint64_t addr = 0;
+	double head, body, field;
+
+	(void)state;
+	begin(self, 0);
+	stalled_loop();
+	samples(30, runs_body, NULL);
+	finish(&in);
+	head = weight(&in, runs_head);
+	body = sum(&in, in.access, in.access_count, runs_body, &addr);
+	field = sum(&in, in.blind, in.blind_count, runs_field, NULL);
+	assert_true(body > 0.2 * head && body <= 1.05 * head);
+	assert_true(addr == (uint64_t)(uintptr_t)runs_table);
+	/* both are in one block; where the second reads depends on a register */
+	assert_true(fabs(field - body) < 1e-6 * body);
+	assert_true(sum(&in, in.access, in.access_count, runs_field, NULL) == 0);
+	flow_input_release(&in);
+}
+
+static void a_caller_runs_as_often_as_what_it_calls(void **state)
+{
+	struct flow_input in;
+	double inner, outer;
+
+	(void)state;
+	begin(self, 0);
+	samples(200, runs_inner, runs_outer_call + 4);
+	loads(200, runs_inner_load, TIMED);
+	finish(&in);
+	inner = weight(&in, runs_inner_load);
+	outer = weight(&in, runs_outer_load);
+	assert_true(outer > 0.6 * inner && outer < 1.4 * inner);
+	flow_input_release(&in);
+}
+
+static void what_was_counted_or_copied_keeps_its_weight(void **state)
+{
+	struct flow_input in;
+	double head = 0, other = 0;
+
+	(void)state;
+	begin(self, 0);
+	stalled_loop();
+	loads(7, runs_head, 0);
+	loads(9, runs_head, TIMED | FMT_A_REP);
+	finish(&in);
+	for (size_t i = 0; i < in.access_count; i++) {
+		const struct in_access *a = &in.access[i];
+		bool timed = (a->flags & FMT_A_TIME) && !(a->flags & FMT_A_REP);
+
+		if (in.sites[a->site].ip == vaddr(runs_head))
+			*(timed ? &head : &other) += a->weight;
+	}
+	assert_true(other == 16);
+	assert_true(head < 0.7 * STALLED);
+	flow_input_release(&in);
+}
+
+static void without_the_code_weights_stay(void **state)
+{
+	static const struct {
+		const char *file;
+		unsigned id_len;
+	} wrong[] = { { "/nowhere/at/all", 0 }, { self, 20 }, { "/dev/null", 0 } };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct flow_input in;
+
+		begin(wrong[i].file, wrong[i].id_len);
+		stalled_loop();
+		samples(30, runs_body, NULL);
+		finish(&in);
+		assert_true(weight(&in, runs_head) == STALLED && weight(&in, runs_tail) == TAIL);
+		assert_true(in.access_count == STALLED + TAIL && !in.blind_count);
+		flow_input_release(&in);
+	}
+}
+
+static void without_time_samples_weights_stay(void **state)
+{
+	struct flow_input in;
+
+	(void)state;
+	begin(self, 0);
+	loads(STALLED, runs_head, TIMED);
+	loads(TAIL, runs_tail, TIMED);
+	finish(&in);
+	assert_true(weight(&in, runs_head) == STALLED && weight(&in, runs_tail) == TAIL);
+	flow_input_release(&in);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stall_does_not_make_a_load_more_frequent),
+		cmocka_unit_test(loads_that_no_sample_met_are_there),
+		cmocka_unit_test(a_caller_runs_as_often_as_what_it_calls),
+		cmocka_unit_test(what_was_counted_or_copied_keeps_its_weight),
+		cmocka_unit_test(without_the_code_weights_stay),
+		cmocka_unit_test(without_time_samples_weights_stay),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, clear_up);
+}
