@@ -22,6 +22,7 @@
 #define BACK_OFF_NS 1000000000ull
 #define ROUNDS 15
 #define ROUND_HITS 40
+#define NEAR_TURNS 2000
 
 struct execbp {
 	struct execbp_bpf *bpf;
@@ -349,4 +350,44 @@ double execbp_measure(struct execbp *x, struct err *e)
 	/* a machine under load only ever adds */
 	qsort(took, (size_t)n, sizeof(took[0]), by_value);
 	return took[n / 8];
+}
+
+/* A loop, and an instruction behind it in the same line that is never reached. */
+uint64_t execbp_near_loop(uint64_t turns) __attribute__((visibility("hidden")));
+__asm__(".text\n\t.balign 64\n\t.type execbp_near_loop, @function\nexecbp_near_loop:\n\txor %eax, %eax\n1:\tadd %rdi, %rax\n\t"
+	"sub $1, %rdi\n\tjnz 1b\n\tret\n\t.balign 32\n\tnop\n\tret\n\t.balign 64\n\t.size execbp_near_loop, . - execbp_near_loop");
+
+static double near_ns(void)
+{
+	uint64_t t = cpu_now();
+
+	execbp_near_loop(NEAR_TURNS);
+	return (double)(cpu_now() - t);
+}
+
+double execbp_measure_near(struct execbp *x)
+{
+	struct exec_request req = {
+		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .slots = 1, .hit_limit = 8, .time_limit_ns = 1000000000,
+		.slot = { { .addr = (uint64_t)(uintptr_t)execbp_near_loop + EXECBP_NEAR / 2, .limit = 8, .reg = EXECWIN_NO_REG } },
+	};
+	struct exec_stats was = x->stats;
+	struct exec_window w;
+	double bare[ROUNDS], with[ROUNDS];
+	int n = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		bare[n] = near_ns();
+		if (execbp_open(x, &req, clock_now(), NULL))
+			break;
+		with[n++] = near_ns();
+		execbp_end(x, clock_now(), &w);
+	}
+	x->stats = was;
+	x->away_until = 0;
+	if (!n)
+		return 1;
+	qsort(bare, (size_t)n, sizeof(bare[0]), by_value);
+	qsort(with, (size_t)n, sizeof(with[0]), by_value);
+	return bare[n / 4] > 0 ? fmax(1, with[n / 4] / bare[n / 4]) : 1;
 }

@@ -79,4 +79,9 @@ void execbp_stats(const struct execbp *x, struct exec_stats *out);
  * NaN and a sentence: breakpoints cannot be had, or never fire here. */
 double execbp_measure(struct execbp *x, struct err *e);
 
+#define EXECBP_NEAR 64 /* bytes, aligned: what lies there runs slowly while a breakpoint in it is armed */
+/* How many times as long a small loop takes there, though the breakpoint is never hit: some processors
+ * (Zen 5: 10 and more) decode each instruction of that line anew. 1: no difference, or unknown. */
+double execbp_measure_near(struct execbp *x);
+
 #endif

@@ -6,6 +6,9 @@
  *
  *	simcounts FILE truth		only says what is true: lines "function OBJECT START SHARE",
  *					"loop OBJECT HEADER TRIPS", "unmapped SHARE"
+ *	simcounts FILE links PROFILE [all [NODE]]	a recording's links beside the truth, in logs: off as measured, corr by
+ *					the solver, out what remains
+ *	FILE may be "FILE,LESS": without what a shorter run did.
  *	simcounts FILE [ipc=0.5] [bias=0.1] [lies=0.0] [size=2] [seeds=5] [rate=...]
  */
 #include <math.h>
@@ -14,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "counts/judge.h"
 #include "counts/tree.h"
 #include "flow/counts.h"
 
@@ -249,6 +253,8 @@ int main(int argc, char **argv)
 		truth_release(&truth);
 		return 0;
 	}
+	if (argc > 3 && !strcmp(argv[2], "links"))
+		return judge_links(&truth, argv[3], argc > 4, argc > 5 ? argv[5] : NULL) != 0;
 	for (int i = 2; i < argc; i++)
 		set(&p, argv[i]);
 	p.seconds = tree.total / 4e9;

@@ -9,8 +9,20 @@
 struct reader {
 	uint32_t object, to_object, name;
 	uint64_t calls, target;
-	char path[4096];
+	char path[4096], command[4096];
+	bool nameless; /* procedure linkage tables have no object, and addresses as loaded */
+	uint32_t program;
 };
+
+#define PROGRAM_BASE 0x108000u /* where Valgrind loads position-independent programs */
+#define PROGRAM_MOST 0x1000000u
+
+static const char *base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
 
 static uint32_t object_id(struct truth *t, const char *path)
 {
@@ -35,7 +47,9 @@ static int add_call(struct truth *t, const struct reader *r, uint64_t from)
 
 static void add_cost(struct truth *t, const struct reader *r, uint64_t addr, uint64_t runs)
 {
-	uint64_t *at = map_put(&t->runs[r->object], addr, NULL), *self = map_put(&t->by_name, r->name, NULL);
+	bool table = r->nameless && r->program && addr - PROGRAM_BASE < PROGRAM_MOST;
+	uint32_t object = table ? r->program : r->object;
+	uint64_t *at = map_put(&t->runs[object], table ? addr - PROGRAM_BASE : addr, NULL), *self = map_put(&t->by_name, r->name, NULL);
 
 	if (at)
 		*at += runs;
@@ -49,8 +63,13 @@ static int one_line(struct truth *t, struct reader *r, char *line)
 	char key[8192], *end;
 	uint64_t addr, runs;
 
-	if (!strncmp(line, "ob=", 3)) {
+	if (!strncmp(line, "cmd: ", 5)) {
+		snprintf(r->command, sizeof(r->command), "%.*s", (int)strcspn(line + 5, " "), line + 5);
+	} else if (!strncmp(line, "ob=", 3)) {
 		r->object = object_id(t, line + 3);
+		r->nameless = !strcmp(line + 3, "???");
+		if (!r->program && *r->command && !strcmp(base(line + 3), base(r->command)))
+			r->program = r->object;
 		snprintf(r->path, sizeof(r->path), "%s", line + 3);
 	} else if (!strncmp(line, "fn=", 3)) {
 		snprintf(key, sizeof(key), "%s\x01%s", r->path, line + 3);
@@ -77,7 +96,7 @@ static int one_line(struct truth *t, struct reader *r, char *line)
 	return 0;
 }
 
-int truth_read(struct truth *t, const char *path)
+static int read_one(struct truth *t, const char *path)
 {
 	FILE *f = fopen(path, "re");
 	struct reader r = { 0 };
@@ -96,6 +115,67 @@ int truth_read(struct truth *t, const char *path)
 	}
 	free(line);
 	fclose(f);
+	return rc ? rc : t->total ? 0 : -ENODATA;
+}
+
+static uint32_t same_object(const struct truth *t, const struct truth *of, uint32_t object)
+{
+	const char *path = intern_get(&of->objects, object, NULL);
+
+	for (uint32_t o = 1; path && o <= t->objects.count && o < TRUTH_OBJECTS; o++)
+		if (!strcmp(intern_get(&t->objects, o, NULL), path))
+			return o;
+	return 0;
+}
+
+static void subtract(struct truth *t, const struct truth *less)
+{
+	for (uint32_t o = 1; o <= less->objects.count && o < TRUTH_OBJECTS; o++) {
+		uint32_t mine = same_object(t, less, o);
+		uint64_t addr, *runs;
+		size_t pos = 0;
+
+		while (mine && map_next(&less->runs[o], &pos, &addr, &runs)) {
+			uint64_t *at = map_get(&t->runs[mine], addr), by = at && *at < *runs ? *at : *runs;
+
+			if (!at)
+				continue;
+			*at -= by;
+			t->total -= by;
+		}
+	}
+	for (uint32_t i = 0; i < less->calls; i++) {
+		const struct truth_call *c = &less->call[i];
+		uint32_t from = same_object(t, less, c->from_object), to = same_object(t, less, c->to_object);
+		uint64_t left = c->count;
+
+		for (uint32_t k = 0; k < t->calls && left; k++) {
+			struct truth_call *m = &t->call[k];
+			uint64_t by = m->count < left ? m->count : left;
+
+			if (m->from_object != from || m->to_object != to || m->from != c->from || m->to != c->to)
+				continue;
+			m->count -= by;
+			left -= by;
+		}
+	}
+}
+
+int truth_read(struct truth *t, const char *path)
+{
+	const char *comma = strchr(path, ',');
+	struct truth less;
+	char first[4096];
+	int rc;
+
+	snprintf(first, sizeof(first), "%.*s", comma ? (int)(comma - path) : (int)strlen(path), path);
+	rc = read_one(t, first);
+	if (rc || !comma)
+		return rc;
+	rc = read_one(&less, comma + 1);
+	if (!rc)
+		subtract(t, &less);
+	truth_release(&less);
 	return rc ? rc : t->total ? 0 : -ENODATA;
 }
 

@@ -28,7 +28,8 @@ struct truth {
 	uint64_t total;
 };
 
-/* 0 or -errno. */
+/* 0 or -errno. "FILE,LESS": without what another, shorter run of the program did, which leaves the
+ * steady state that an endless run is in. */
 int truth_read(struct truth *t, const char *path);
 void truth_release(struct truth *t);
 

@@ -90,10 +90,16 @@ static void test_ratio_edges(void **state)
 
 	for (int i = 0; i < 64; i++)
 		w[i] = (struct counts_window){ 1, 16384 };
-	counts_ratio_of(w, 20, COUNTS_TRIPS, &r); /* 20 activations: too few */
+	counts_ratio_of(w, 5, COUNTS_TRIPS, &r); /* 5 activations: too few */
 	assert_int_equal(r.how, COUNTS_UNKNOWN);
 	assert_true(isnan(r.ratio) && isnan(r.low) && isinf(r.log_var));
-	assert_true(r.anchor == 20);
+	assert_true(r.anchor == 5);
+	counts_ratio_of(w, 6, COUNTS_TRIPS, &r); /* enough, if all are the same */
+	assert_int_equal(r.how, COUNTS_TRIPS);
+	w[3].child = 16383;
+	counts_ratio_of(w, 20, COUNTS_TRIPS, &r); /* and else too few */
+	assert_int_equal(r.how, COUNTS_UNKNOWN);
+	w[3].child = 16384;
 	counts_ratio_of(w, 64, COUNTS_TRIPS, &r);
 	assert_int_equal(r.how, COUNTS_TRIPS);
 	assert_true(r.ratio == 16384 && r.log_var < 0.0002);

@@ -40,6 +40,7 @@ struct attr {
 	uint32_t modules_written;
 	uint64_t last_end;
 	unsigned last_first; /* frames before those of the last walk */
+	unsigned last_count; /* with them */
 	bool last_walked;
 	struct {
 		uint64_t no_registers, no_stack_bytes, stacks_full, unmapped, events, store_errors;
@@ -441,6 +442,7 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 		a->frames[i].module = anon_module(a, s->pid, a->frames[i].module, s->time);
 		a->n.unmapped += !a->frames[i].module;
 	}
+	a->last_count = n;
 	if (first && n == 2 && !a->frames[1].module) /* execve: the user's code is gone already */
 		n = 1;
 	if (a->stack_count >= a->o.max_stacks && n > 1) {
@@ -449,6 +451,14 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 		flags = FMT_STACK_CUT;
 	}
 	return stack_intern(a, n, flags);
+}
+
+unsigned attr_walked(const struct attr *a, const struct fmt_frame **frames)
+{
+	if (!a->last_walked || a->last_count <= a->last_first)
+		return 0;
+	*frames = a->frames + a->last_first;
+	return a->last_count - a->last_first;
 }
 
 uint32_t attr_frames(struct attr *a, uint32_t pid, uint64_t time, const uint64_t *ips, unsigned count)

@@ -15,6 +15,8 @@
 #define UNKNOWN_RATE 8000.0 /* hits a second, where nothing is known yet */
 #define BEGUN 3 /* times the gain: fewer than three windows tell nothing */
 #define TRIPS_HITS 24
+#define LONG_TRIPS_NS 1e6
+#define SAME_TRIPS 6 /* activations that all turned as often: enough */
 #define TO_CALLER 0.4
 #define RATE_PART 0.3
 #define GOOD_SD 0.03
@@ -25,6 +27,12 @@
 #define WORTH_MIN 0.3	/* of what windows of late were worth */
 #define LEVEL_DROP 0.98
 #define LEVEL_SPEED 0.1
+#define WINDOW_NS 3e6 /* such a wait is as bad as a window's hits */
+#define COLD_WINDOWS 3
+#define FEW_WINDOWS 8 /* fewer do not tell how much they differ */
+#define DIFFER_SD 0.03
+#define FEW_SD 0.3
+#define DISTURB_MOST 0.03 /* by which a rate may be off for that */
 #define MODERATE 20000.0 /* hits a second: what is inside may be timed as well */
 
 double plan_uncertain(const struct plan_link *l)
@@ -36,8 +44,12 @@ double plan_uncertain(const struct plan_link *l)
 	r = (l->y > 0 ? l->y : 0.5) / l->x;
 	v = (l->yy - 2 * r * l->xy + r * r * l->xx) / (l->x * l->x) / (r * r) * l->windows / (l->windows - 1);
 	v = fmax(v, 0) + (l->y < 30 ? 1 / (l->y + 0.5) : 0);
+	if (l->rec.how == FMT_CL_TRIPS && enough >= SAME_TRIPS && v < 1e-9)
+		return 0;
 	if (enough < 30)
 		v = fmax(v, 1 - enough / 60);
+	if (l->windows < FEW_WINDOWS && v > DIFFER_SD * DIFFER_SD)
+		v = fmax(v, FEW_SD * FEW_SD);
 	return sqrt(fmin(v, UNKNOWN_SD * UNKNOWN_SD));
 }
 
@@ -99,6 +111,12 @@ static bool has_trips(const struct plan *p, const struct plan_func *f, uint32_t 
 	return false;
 }
 
+/* While a breakpoint is armed, what lies beside it crawls: per time, all else happens less often then. */
+static bool disturbs(const struct plan *p, const struct plan_func *f, uint32_t n)
+{
+	return plan_line_share(p, f->module, f->runs.node[n].addr) * (p->near - 1) > DISTURB_MOST;
+}
+
 /* Entries; loops of what is entered too rarely; the clock of a graph that tells nothing. */
 static bool worth_timing(const struct plan *p, const struct plan_func *f, uint32_t n)
 {
@@ -106,7 +124,7 @@ static bool worth_timing(const struct plan *p, const struct plan_func *f, uint32
 	uint32_t around, above;
 	const struct plan_link *l;
 
-	if (k->block == CFG_NONE)
+	if (k->block == CFG_NONE || disturbs(p, f, n))
 		return false;
 	if (!n || n == f->clock)
 		return true;
@@ -174,9 +192,13 @@ static double hangs_below(const struct plan *p, const struct plan_link *l)
 	return l->child ? f->region[l->child] : f->incl;
 }
 
-static double cost_of(const struct plan_link *l)
+/* Hits; what crawls beside breakpoints; and while one window is open there is no other. */
+static double cost_of(const struct plan *p, const struct plan_link *l)
 {
-	return l->rec.how == FMT_CL_RATIO ? 1 : 0.5;
+	const struct plan_func *f = &p->func[l->child_func];
+	double slow = plan_line_share(p, f->module, f->runs.node[l->child].addr) * (p->near - 1);
+
+	return (l->rec.how == FMT_CL_RATIO ? 1 : 0.5) + l->took_ns / WINDOW_NS + slow / (1 + slow) * l->took_ns / (RATIO_HITS / 2 * p->hit_ns);
 }
 
 /* The child's rate is known by itself. */
@@ -202,7 +224,7 @@ static double gain(const struct plan *p, const struct plan_link *l)
 		worth *= 0.05;
 	if (l->windows && l->windows < 3)
 		worth *= BEGUN;
-	return worth / ((2.0 * l->windows + 1) * (1 + 2.0 * l->fails) * cost_of(l));
+	return worth / ((2.0 * l->windows + 1) * (1 + 2.0 * l->fails) * cost_of(p, l));
 }
 
 /* ---- which link ---- */
@@ -331,20 +353,26 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 	return job->slots;
 }
 
-static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struct plan_job *job)
+/* `at`: where function `in` was just sampled. */
+static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, uint32_t in, uint64_t at, struct plan_job *job)
 {
 	const struct plan_link *l = &p->link[link];
 	const struct plan_func *f = &p->func[l->child_func];
 	const struct runs_trips *t = &f->runs.trips[l->loop];
+	uint32_t block = in == l->child_func ? cfg_block_at(&f->runs.cfg, at) : CFG_NONE, exits = TRIPS_HITS;
 
 	if (t->exits + 1 > slots)
 		return false;
 	*job = (struct plan_job){ .how = FMT_CL_TRIPS, .links = 1, .link = { link }, .slots = t->exits + 1, .time_ns = l->time_ns };
+	job->within = t->in.entry_known && block != CFG_NONE && cfg_in_loop(&f->runs.cfg, block, l->loop);
+	/* slow to come, and dear to wait for */
+	if (job->within && l->took_ns > LONG_TRIPS_NS)
+		exits = 1;
 	job->slot[0] = (struct plan_slot){ .module = f->module, .vaddr = t->entry, .entry_of = PLAN_NONE, .limit = TRIPS_HITS + 1, .ends = true,
 					   .reg = t->in.entry_known ? EXECWIN_NO_REG : t->in.entry_reg };
 	for (uint32_t i = 0; i < t->exits; i++)
 		job->slot[i + 1] = (struct plan_slot){ .module = f->module, .vaddr = t->exit[i], .entry_of = PLAN_NONE,
-						       .limit = 2 * TRIPS_HITS, .ends = true, .reg = t->in.exit[t->exit_at[i]].reg };
+						       .limit = exits, .ends = true, .reg = t->in.exit[t->exit_at[i]].reg };
 	job->hit_limit = 3 * TRIPS_HITS;
 	return true;
 }
@@ -372,10 +400,31 @@ static uint32_t draw_sibling(struct plan *p, uint32_t i, uint32_t parent, const 
 	return found;
 }
 
+/* Where no time was seen to be spent: a breakpoint that is never hit costs nothing, and tells. */
+static uint32_t draw_cold(struct plan *p, uint32_t i, uint32_t parent, const struct plan_job *have)
+{
+	const struct plan_func *f = &p->func[i];
+	uint32_t found = PLAN_NONE, count = 0;
+
+	for (uint32_t k = f->link; k < f->link + f->links; k++) {
+		const struct plan_link *l = &p->link[k];
+		bool again = l->windows >= COLD_WINDOWS;
+
+		if (l->parent != parent || l->rec.how != FMT_CL_RATIO || !measurable(p, f, k))
+			continue;
+		for (unsigned j = 0; j < have->links; j++)
+			again |= have->link[j] == k;
+		if (!again && plan_uniform(p) * ++count < 1)
+			found = k;
+	}
+	return found;
+}
+
 static bool ratio_job(struct plan *p, uint32_t i, uint32_t link, unsigned slots, struct plan_job *job)
 {
 	const struct plan_link *l = &p->link[link];
 	bool call = l->rec.flags & FMT_CL_CALL;
+	unsigned hot;
 
 	if (slots < 2)
 		return false;
@@ -391,9 +440,18 @@ static bool ratio_job(struct plan *p, uint32_t i, uint32_t link, unsigned slots,
 		job->slot[job->slots++] = slot_at(p, i, p->link[other].child, 1, true);
 		job->link[job->links++] = other;
 	}
+	hot = job->slots;
+	while (!call && job->slots < slots) {
+		uint32_t other = draw_cold(p, i, l->parent, job);
+
+		if (other == PLAN_NONE)
+			break;
+		job->slot[job->slots++] = slot_at(p, i, p->link[other].child, 1, true);
+		job->link[job->links++] = other;
+	}
 	/* the hottest of them is the clock: a total would favour what surrounds it */
 	for (unsigned k = 0; k < job->slots; k++)
-		job->slot[k].limit = RATIO_HITS / job->slots;
+		job->slot[k].limit = RATIO_HITS / hot;
 	job->hit_limit = RATIO_HITS;
 	return true;
 }
@@ -418,18 +476,21 @@ static uint32_t draw_caller(struct plan *p, uint32_t i)
 	return i;
 }
 
-static bool job_at(struct plan *p, uint32_t i, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
+static bool job_at(struct plan *p, uint32_t i, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
 {
-	uint32_t link;
+	uint32_t link, in = i;
 	double total;
 
 	if (i != PLAN_NONE && plan_uniform(p) >= RATE_PART) {
 		i = draw_caller(p, i);
 		link = plan_has_graph(&p->func[i]) ? draw_inner(p, i, &total) : PLAN_NONE;
-		if (link != PLAN_NONE && (p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, job) : ratio_job(p, i, link, slots, job)))
+		if (link != PLAN_NONE && (p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, in, vaddr, job) : ratio_job(p, i, link, slots, job)))
 			return true;
 	}
-	return timing_job(p, slots, mapped, ctx, job);
+	if (p->timing_ns > 0)
+		return timing_job(p, slots, mapped, ctx, job);
+	p->untimed++;
+	return false;
 }
 
 bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
@@ -437,7 +498,7 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 {
 	double worth = 0;
 
-	if (!slots || !job_at(p, plan_func_at(p, m, vaddr), slots > EXECWIN_SLOTS ? EXECWIN_SLOTS : slots, mapped, ctx, job))
+	if (!slots || !job_at(p, plan_func_at(p, m, vaddr), vaddr, slots > EXECWIN_SLOTS ? EXECWIN_SLOTS : slots, mapped, ctx, job))
 		return false;
 	for (unsigned i = 0; i < job->links; i++)
 		worth += gain(p, &p->link[job->link[i]]);

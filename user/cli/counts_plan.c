@@ -19,9 +19,12 @@
 #define SAMPLES_MIN 4
 #define INDUCT_ONCE (1u << 20) /* instructions looked at for one function's inductions */
 #define FIRST_WITHIN_NS 12000
-#define RATIO_NS 6000000
-#define TRIPS_NS 6000000
+#define RATIO_NS 3000000
+#define TRIPS_NS 2000000
 #define RATE_NS 1000000
+#define TIMING_PART 0.25 /* of all time, for windows that time */
+#define TIMING_MOST 5e8
+#define STACK_FRAMES 16 /* looked at, of a sample */
 
 struct place_key {
 	uint64_t addr;
@@ -41,7 +44,7 @@ double plan_uniform(struct plan *p)
 	return (double)(p->random >> 11) / 9007199254740992.0;
 }
 
-struct plan *plan_new(struct store_writer *w, double hit_ns, uint64_t seed)
+struct plan *plan_new(struct store_writer *w, double hit_ns, double near, uint64_t seed)
 {
 	struct plan *p = calloc(1, sizeof(*p));
 
@@ -49,8 +52,10 @@ struct plan *plan_new(struct store_writer *w, double hit_ns, uint64_t seed)
 		return NULL;
 	p->store = w;
 	p->hit_ns = hit_ns;
+	p->near = near;
 	p->random = seed | 1;
 	p->nodes = 1; /* 0 is CPU time */
+	p->timing_ns = TIMING_MOST;
 	return p;
 }
 
@@ -75,6 +80,7 @@ void plan_free(struct plan *p)
 	intern_release(&p->places);
 	intern_release(&p->sites);
 	map_release(&p->call_at);
+	map_release(&p->lines);
 	free(p);
 }
 
@@ -160,11 +166,50 @@ static void add_time(struct plan_func *f, uint64_t vaddr, double ns)
 	f->node_samples[n]++;
 }
 
+static uint64_t line_key(const struct module *m, uint64_t vaddr)
+{
+	return (uint64_t)m->id << 48 ^ vaddr / EXECBP_NEAR;
+}
+
+static void add_line(struct plan *p, const struct module *m, uint64_t vaddr, double ns)
+{
+	uint64_t *v = map_put(&p->lines, line_key(m, vaddr), NULL);
+
+	p->sampled += ns;
+	if (v)
+		*v += (uint64_t)ns;
+}
+
+double plan_line_share(const struct plan *p, const struct module *m, uint64_t vaddr)
+{
+	const uint64_t *v = map_get(&p->lines, line_key(m, vaddr));
+
+	return v && p->sampled > 0 ? (double)*v / p->sampled : 0;
+}
+
+double plan_slowed(const struct plan *p, const struct plan_job *job)
+{
+	double share = 0, slow;
+
+	for (unsigned i = 0; i < job->slots; i++) {
+		const struct plan_slot *s = &job->slot[i];
+		bool again = false;
+
+		for (unsigned j = 0; j < i; j++)
+			again |= job->slot[j].module == s->module && job->slot[j].vaddr / EXECBP_NEAR == s->vaddr / EXECBP_NEAR;
+		share += again ? 0 : plan_line_share(p, s->module, s->vaddr);
+	}
+	/* of so much slower time */
+	slow = fmin(share, 1) * (p->near - 1);
+	return slow / (1 + slow);
+}
+
 void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns)
 {
 	uint32_t i = plan_func_at(p, m, vaddr);
 	struct plan_func *f;
 
+	add_line(p, m, vaddr, ns);
 	if (i == PLAN_NONE)
 		return;
 	f = &p->func[i];
@@ -442,6 +487,22 @@ void plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, dou
 		p->link[l].rec.seen += hits;
 }
 
+void plan_stack(struct plan *p, struct modules *modules, const struct fmt_frame *frame, unsigned count)
+{
+	struct module *inner = count ? modules_get(modules, frame[0].module) : NULL;
+
+	for (unsigned i = 1; i < count && i < STACK_FRAMES; i++) {
+		struct module *outer = modules_get(modules, frame[i].module);
+		uint32_t f = inner && outer ? plan_func_at(p, inner, frame[i - 1].addr) : PLAN_NONE;
+
+		/* elsewhere unwinding may have lost its way */
+		if (f == PLAN_NONE || !plan_has_graph(&p->func[f]) || !in_file(outer))
+			return;
+		plan_caller(p, f, outer, frame[i].addr + 1, 1);
+		inner = outer;
+	}
+}
+
 /* ---- once a second ---- */
 
 static void age(struct plan *p)
@@ -461,6 +522,11 @@ void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void))
 	uint64_t began = clock();
 
 	age(p);
+	if (p->second)
+		p->timing_ns += (double)(began - p->second) * (p->inner || !p->untimed ? TIMING_PART : 1);
+	p->timing_ns = fmin(p->timing_ns, TIMING_MOST);
+	p->second = began;
+	p->inner = p->untimed = 0;
 	while (clock() - began < most_ns) {
 		uint32_t best = PLAN_NONE;
 		double most = SHARE_MIN * p->total;

@@ -40,6 +40,7 @@ struct plan_job {
 	struct plan_slot slot[EXECWIN_SLOTS];
 	uint32_t hit_limit;
 	uint64_t within_ns, time_ns;
+	bool within; /* TRIPS: the thread was just in the loop */
 };
 
 struct plan_stats {
@@ -54,11 +55,14 @@ typedef bool (*plan_place_fn)(void *ctx, uint64_t runtime, struct module **modul
 
 struct plan;
 
-/* hit_ns: what one hit takes from the target. */
-struct plan *plan_new(struct store_writer *w, double hit_ns, uint64_t seed);
+/* hit_ns: what one hit takes from the target; near: how many times as long code takes beside an armed
+ * breakpoint (execbp_measure_near). */
+struct plan *plan_new(struct store_writer *w, double hit_ns, double near, uint64_t seed);
 void plan_free(struct plan *p);
 /* `ns` were spent here, in user mode. */
 void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns);
+/* A sample's frames, leaf first, return addresses less 1: who called what takes time. */
+void plan_stack(struct plan *p, struct modules *modules, const struct fmt_frame *frame, unsigned count);
 /* Old time counts less, graphs of what became hot are built (for at most so long), worth is summed up. */
 void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void));
 /* Whether a module is there in the process that a window is for. */
@@ -66,6 +70,8 @@ typedef bool (*plan_mapped_fn)(void *ctx, const struct module *m);
 /* A window for a thread that is just now at this address; slots: breakpoints that are free. */
 bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
 		 struct plan_job *job);
+/* Of the CPU time of such a window, what is lost beside its breakpoints. */
+double plan_slowed(const struct plan *p, const struct plan_job *job);
 /* What it saw. Writes it. */
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx);
 /* Writes all records whose last one wins. */

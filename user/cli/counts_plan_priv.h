@@ -38,6 +38,7 @@ struct plan_link {
 	double x, y, xx, xy, yy; /* sums over its windows */
 	unsigned windows, fails, odd_runs;
 	uint64_t within_ns, time_ns;
+	double took_ns; /* a window of late, from first to last */
 	double peak; /* RATE: most hits of a window of late */
 	unsigned since_peak;
 	bool written, off;
@@ -49,7 +50,9 @@ struct plan_timing {
 
 struct plan {
 	struct store_writer *store;
-	double hit_ns;
+	double hit_ns, near;
+	struct map lines; /* module and EXECBP_NEAR bytes -> ns of samples there */
+	double sampled;	  /* ns, of all samples */
 	uint64_t random;
 	struct plan_func *func;
 	uint32_t funcs, func_cap;
@@ -61,6 +64,9 @@ struct plan {
 	struct intern sites;
 	double total; /* recent, all functions */
 	double level; /* what a window was worth of late */
+	double timing_ns; /* that windows which time may take: they are long, and hold up all others */
+	uint64_t second;  /* when this was last added to */
+	uint32_t inner, untimed; /* other windows since then; and how often there was none to open, but none to time, either */
 	struct plan_timing *timing; /* nodes that could be timed, listed anew by plan_worth() */
 	uint32_t timings, timing_cap;
 	struct plan_stats stats;
@@ -83,6 +89,8 @@ static inline bool plan_has_graph(const struct plan_func *f)
 }
 /* Standard deviation of the log of what a link's windows gave; 1.5: nothing known. */
 double plan_uncertain(const struct plan_link *l);
+/* Of the target's time, what is spent in the line around an address. */
+double plan_line_share(const struct plan *p, const struct module *m, uint64_t vaddr);
 void plan_worth(struct plan *p);
 
 #endif

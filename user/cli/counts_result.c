@@ -6,6 +6,7 @@
 #include "cli/counts_plan_priv.h"
 
 #define WITHIN_MOST_NS 800000 /* beyond it a window begins whenever it begins */
+#define TOOK_SPEED 0.5
 #define LONGEST_NS 100000000
 #define LONGEST_TRIPS_NS 200000000
 #define NET_MIN 0.1 /* of a rate's time the hits must leave so much */
@@ -142,10 +143,18 @@ struct trips {
 
 static void one_trip(struct trips *t, double n)
 {
-	t->least = t->activations ? fmin(t->least, n) : n;
+	t->least = t->activations > 0 ? fmin(t->least, n) : n;
 	t->most = fmax(t->most, n);
 	t->activations++;
 	t->runs += n;
+}
+
+/* A window that begins within an activation meets long ones more often, as much as they are longer. */
+static void met_within(struct trips *t, double n, double mean)
+{
+	t->least = t->most = n;
+	t->activations += mean / n;
+	t->runs += mean;
 }
 
 static void trips_window(struct seen *s)
@@ -154,6 +163,7 @@ static void trips_window(struct seen *s)
 	const struct runs_trips *how = &s->p->func[l->child_func].runs.trips[l->loop];
 	const struct execwin_hit *entry = NULL;
 	struct trips t = { 0 };
+	bool first = s->job->within && how->in.entry_known;
 	uint64_t n;
 
 	for (uint32_t k = 0; k < s->w->count; k++) {
@@ -168,6 +178,9 @@ static void trips_window(struct seen *s)
 			entry = h;
 			continue;
 		}
+		if (first && !entry && runs_trip_count(how, h->slot - 1, 0, h->value, &n) && n > 0)
+			met_within(&t, (double)n, l->x > 0 ? l->y / l->x : (double)n);
+		first = false;
 		if (!entry || entry->sp != h->sp)
 			continue;
 		if (runs_trip_count(how, h->slot - 1, entry->value, h->value, &n))
@@ -177,19 +190,19 @@ static void trips_window(struct seen *s)
 		entry = NULL;
 	}
 	s->p->stats.odd += t.odd;
-	if (!t.activations && !t.odd) {
+	if (!(t.activations > 0) && !t.odd) {
 		s->p->stats.empty++;
 		l->fails++;
 		if (l->time_ns < LONGEST_TRIPS_NS)
 			l->time_ns *= 2;
 		return;
 	}
-	l->fails = t.activations ? 0 : l->fails + 1;
+	l->fails = t.activations > 0 ? 0 : l->fails + 1;
 	l->odd_runs = t.odd > t.activations / 4 ? l->odd_runs + 1 : 0;
 	/* the registers do not mean what they seem to mean */
 	if (l->odd_runs >= 4)
 		l->off = true;
-	if (t.activations)
+	if (t.activations > 0)
 		add_window(s, s->job->link[0], t.activations, t.runs, s->w->hit[s->w->count - 1].time, t.least, t.most, t.odd);
 }
 
@@ -275,14 +288,19 @@ int plan_result(struct plan *p, const struct plan_job *job, const struct exec_wi
 {
 	struct seen s = { .p = p, .job = job, .w = w, .place = place, .ctx = ctx };
 
+	for (unsigned i = 0; i < job->links; i++)
+		p->link[job->link[i]].took_ns += TOOK_SPEED * ((double)(w->ended - w->armed) - p->link[job->link[i]].took_ns);
 	switch (job->how) {
 	case FMT_CL_RATIO:
+		p->inner++;
 		ratio_window(&s);
 		break;
 	case FMT_CL_TRIPS:
+		p->inner++;
 		trips_window(&s);
 		break;
 	case FMT_CL_RATE:
+		p->timing_ns -= (double)(w->ended - w->armed);
 		for (unsigned i = 0; i < job->slots; i++)
 			rate_of(&s, i);
 		break;

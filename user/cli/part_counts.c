@@ -36,13 +36,14 @@ struct counts_part {
 	uint32_t pid;
 	unsigned taken; /* breakpoints lent from the session */
 	bool wants;
-	double hit_ns, switch_ns;
+	double hit_ns, near, switch_ns;
 	uint64_t next_try;
 	struct past past[PAST]; /* windows of late, a ring */
 	unsigned pasts;
 	uint32_t named; /* functions whose names were asked for */
 	uint64_t seconds;
 	struct exec_stats done;
+	double slowed; /* ns */
 	struct {
 		uint64_t in_windows, unplaced, unopened, no_slots, no_job, forbidden;
 	} n;
@@ -141,12 +142,15 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 
 static int window_over(struct counts_part *p, const struct exec_window *w)
 {
-	double cost = p->hit_ns * w->traps + ARM_NS, rate = session_switch_rate(p->s);
+	double armed = w->cpu_ns == ~0ull ? (double)(w->ended - w->armed) : (double)w->cpu_ns, rate = session_switch_rate(p->s);
+	double slowed = fmax(0, armed - p->hit_ns * w->traps) * plan_slowed(p->plan, &p->job);
+	double cost = p->hit_ns * w->traps + ARM_NS + slowed;
 
 	/* the clock of the group goes along, too */
 	if (rate > 0)
-		cost += rate * (double)(w->cpu_ns != ~0ull ? w->cpu_ns : w->ended - w->armed) * (w->req.slots + 1) * p->switch_ns;
+		cost += rate * armed * (w->req.slots + 1) * p->switch_ns;
 
+	p->slowed += slowed;
 	session_breakpoints_give(p->s, p->taken);
 	p->taken = 0;
 	if (w->traps)
@@ -207,6 +211,16 @@ static bool in_window(const struct counts_part *p, const struct sample *m)
 	return false;
 }
 
+static void look_at_callers(struct counts_part *p)
+{
+	struct attr *a = session_attr(p->s);
+	const struct fmt_frame *frame;
+	unsigned count = attr_walked(a, &frame);
+
+	if (count > 1)
+		plan_stack(p->plan, attr_modules(a), frame, count);
+}
+
 static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack)
 {
 	struct counts_part *p = part;
@@ -223,6 +237,8 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	}
 	if (procmap_lookup_quiet(attr_procmaps(session_attr(s)), m->pid, m->ip, &at) && at.module)
 		plan_sample(p->plan, at.module, at.vaddr, (double)m->period);
+	if (stack)
+		look_at_callers(p);
 	return 0;
 }
 
@@ -261,6 +277,7 @@ static void report(struct counts_part *p)
 	session_count(s, "count: hot functions past the limit of graphs", st->past_graphs, false);
 	session_count(s, "count: call sites and loops past the limit of links", st->past_links, false);
 	session_count(s, COUNTER_FORBIDDEN_COUNTS, p->n.forbidden, false);
+	session_count(s, "count: slowed beside breakpoints, us", (uint64_t)(p->slowed / 1000), false);
 	session_count(s, "count armed us", p->done.armed_ns / 1000, false);
 	session_count(s, "count: trip counts that did not fit", st->odd, false);
 	session_count(s, "count: graphs of functions", st->graphs, false);
@@ -291,11 +308,12 @@ static int start(void *part, struct session *s, struct err *e)
 {
 	struct counts_part *p = part;
 
-	p->plan = plan_new(session_store(s), p->hit_ns, now_ns());
+	p->plan = plan_new(session_store(s), p->hit_ns, p->near, now_ns());
 	if (!p->plan)
 		return err_set(e, -ENOMEM, "out of memory");
 	store_meta(session_store(s), "counts", "on");
 	store_metaf(session_store(s), "counts.hit_ns", "%.0f", p->hit_ns);
+	store_metaf(session_store(s), "counts.near", "%.1f", p->near);
 	store_metaf(session_store(s), "counts.budget", "%g", p->o.budget);
 	return 0;
 }
@@ -352,6 +370,7 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 		return e->code ? e->code : -EOPNOTSUPP;
 	}
 	p->switch_ns = session_switch_cost(s);
+	p->near = execbp_measure_near(p->exec);
 	governor_init(&p->gov, o->budget, 1u << GOV_HITS);
 	return session_add(s, &ops, p) ? err_set(e, -ENOSPC, "too many parts") : 0;
 }

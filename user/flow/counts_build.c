@@ -11,6 +11,7 @@
 /* A return address tells the call, not that the callee was entered by it: code that jumps to another
  * function leaves its caller's address there. */
 #define CALL_VAR 1e-4
+#define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
 static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
 {
@@ -75,9 +76,49 @@ static uint64_t samples_of_callee(const struct counts_record *r, size_t link)
 	return r->func[r->node[r->link[link].l.child].function].samples;
 }
 
-/* A call enters one function. Others that hold its return address were jumped to from there: how
- * often, nobody knows. The one that takes most time is taken for the callee. */
-static int doubt_callees(struct builder *b)
+/* A call enters one function. Of several that hold its return address, all but one were jumped to from
+ * there: how often, nobody knows. The one that takes most time is taken for the callee. */
+static void doubt_rivals(struct builder *b, const struct site *site, size_t n)
+{
+	const struct counts_record *r = b->r;
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		if (r->link[site[i].link].l.how == FMT_CL_ONCE &&
+		    (best == SIZE_MAX || samples_of_callee(r, site[i].link) > samples_of_callee(r, site[best].link)))
+			best = i;
+	for (size_t i = 0; i < n; i++)
+		if (i != best && r->link[site[i].link].l.how == FMT_CL_ONCE)
+			b->ratio[site[i].link] = counts_ratio_unknown();
+}
+
+/* No window saw a call through a register, or by way of a function that jumps on, but some of the
+ * entries: where all had one callee, each call enters that; else as often as the entries say, which were
+ * seen where time is spent. */
+static void guess_calls(struct builder *b, const struct site *site, size_t n)
+{
+	const struct counts_record *r = b->r;
+	double all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += r->link[site[i].link].l.seen;
+	for (size_t i = 0; i < n; i++) {
+		const struct fmt_counts_link *l = &r->link[site[i].link].l;
+		struct counts_ratio *out = &b->ratio[site[i].link];
+		double half;
+
+		if (l->how != FMT_CL_RATIO || out->how != COUNTS_UNKNOWN || !(l->seen >= 1) || !(all > 0) ||
+		    (r->func[r->node[l->child].function].flags & FMT_CF_RECURSIVE))
+			continue;
+		*out = (struct counts_ratio){ .how = COUNTS_TIME, .ratio = fmin(1, l->seen / all), .windows = 0 };
+		out->log_var = (l->seen < all ? CALLEES_VAR : 0) + 1 / (l->seen + 1);
+		half = 1.96 * sqrt(out->log_var);
+		out->low = out->ratio * exp(-half);
+		out->high = fmin(1, out->ratio * exp(half));
+	}
+}
+
+static int judge_calls(struct builder *b)
 {
 	const struct counts_record *r = b->r;
 	struct site *site = malloc((r->links + 1) * sizeof(*site));
@@ -88,19 +129,15 @@ static int doubt_callees(struct builder *b)
 	for (size_t i = 0; i < r->links; i++) {
 		const struct fmt_counts_link *l = &r->link[i].l;
 
-		if (l->how == FMT_CL_ONCE && (l->flags & FMT_CL_CALL) && l->site)
+		if (l->how && (l->flags & FMT_CL_CALL) && l->site)
 			site[n++] = (struct site){ l->site, l->parent, i };
 	}
 	qsort(site, n, sizeof(*site), by_site);
 	for (size_t i = 0, end; i < n; i = end) {
-		size_t best = i;
-
-		for (end = i + 1; end < n && site[end].parent == site[i].parent && site[end].addr == site[i].addr; end++)
-			if (samples_of_callee(r, site[end].link) > samples_of_callee(r, site[best].link))
-				best = end;
-		for (size_t k = i; k < end; k++)
-			if (k != best)
-				b->ratio[site[k].link] = counts_ratio_unknown();
+		for (end = i + 1; end < n && site[end].parent == site[i].parent && site[end].addr == site[i].addr;)
+			end++;
+		doubt_rivals(b, site + i, end - i);
+		guess_calls(b, site + i, end - i);
 	}
 	free(site);
 	return 0;
@@ -136,7 +173,7 @@ static int choose_links(struct builder *b)
 		if (b->best[n])
 			b->used[b->best[n] - 1] = true;
 	counts_guess_end(&guess);
-	return rc ? rc : doubt_callees(b);
+	return rc ? rc : judge_calls(b);
 }
 
 static int fill(struct builder *b, struct counts_built *out)

@@ -6,13 +6,17 @@
 #include <stdlib.h>
 
 #define Z95 1.96
-#define TIME_VAR 0.7 /* of a ratio by time alone: instructions per time differ as between functions, twice */
-#define LOOP_VAR 12.0 /* the time of what is in it decides, not that of its header against what is around it */
-#define ENOUGH 3.0   /* samples that would be there if it ran whenever its surroundings do */
+#define LOOP_VAR 30.0 /* how often a loop goes round is anybody's guess: the time of all that is in it decides */
+#define LOOP_LOG 2.3
+#define GRID 41	    /* branches: logs of how often, from 0 down */
+#define GRID_STEP 0.25
+#define PACE_STEPS 5 /* its instructions per time against its surroundings', in logs */
+#define PACE_SD 0.6
+#define COLD_FROM 8 /* grid points: what is run less often than that is cold */
 
-/* Logs of how often: a branch is taken, one that is known to be taken at all, a loop goes round, a loop
- * is entered that might be passed by. */
-static const struct { double mean, var; } commonly[] = { { -0.9, 0.8 }, { -0.2, 0.15 }, { 2.3, 9 }, { -0.1, 0.04 } };
+/* What branches commonly do: nearly always, anything between, hardly ever. Of blocks that are known to
+ * run, of those that are not, and of the way into a loop that was seen to run, which might be passed by. */
+static const struct { double always, between, cold; } commonly[] = { { 0.15, 0.2, 0.65 }, { 0.7, 0.3, 0 }, { 0.97, 0.03, 0 } };
 
 static bool inside(const struct fmt_counts_link *l)
 {
@@ -71,52 +75,108 @@ void counts_guess_end(struct counts_guess *g)
 	g->active = g->guard = NULL;
 }
 
-/* Too few hits for a ratio of its own are still a hint. */
-static void add_hits(const struct counts_record *r, size_t link, bool loop, double *log_ratio, double *var)
+static void sum_hits(const struct counts_record *r, size_t link, double *anchor, double *child)
 {
 	const struct counts_rec_link *k = &r->link[link];
-	double x = 0, y = 0, part, hit_var;
 
+	*anchor = *child = 0;
 	for (size_t i = k->window; i < k->window + k->windows; i++) {
-		x += r->window[i].anchor;
-		y += r->window[i].child;
+		*anchor += r->window[i].anchor;
+		*child += r->window[i].child;
 	}
-	if (!(x >= 3))
-		return;
-	part = (y + 0.25) / (x + 0.25);
-	part = loop ? part : fmin(part, 1);
-	hit_var = (fmax(1 - part, 0) + 0.25) / (part * x) + (loop ? 0.5 : 0);
-	*log_ratio = (*log_ratio / *var + log(part) / hit_var) / (1 / *var + 1 / hit_var);
-	*var = 1 / (1 / *var + 1 / hit_var);
+}
+
+static double log_sum(double a, double b)
+{
+	return fmax(a, b) + log1p(exp(-fabs(a - b)));
+}
+
+/* Samples of the child, `expected` if it ran always, at any pace that is likely. */
+static double by_samples(double samples, double expected, double part)
+{
+	double sum = -INFINITY;
+
+	for (int i = 0; i < PACE_STEPS; i++) {
+		double z = i - (PACE_STEPS - 1) / 2, mean = expected * part * exp(z * PACE_SD) + 1e-6;
+
+		sum = log_sum(sum, -z * z / 2 + samples * log(mean) - mean);
+	}
+	return sum;
+}
+
+/* Hits of both, where the child cannot come more often; some are lost at a window's ends. */
+static double by_hits(double anchor, double child, double part)
+{
+	double p = fmin(fmax(part, 1e-5), 0.98);
+
+	child = fmin(child, anchor);
+	return child * log(p) + (anchor - child) * log1p(-p);
+}
+
+static void guess_branch(const struct counts_guess *g, size_t link, struct counts_ratio *out)
+{
+	const struct counts_record *r = g->r;
+	const struct fmt_counts_link *l = &r->link[link].l;
+	const struct fmt_counts_node *p = &r->node[l->parent], *c = &r->node[l->child];
+	double expected = (double)p->samples * c->instructions / p->instructions, samples = (double)c->samples;
+	double anchor, child, log_like[GRID], most = -INFINITY, sum = 0, mean = 0, square = 0, var;
+	int kind = g->guard[l->child] ? 2 : g->active[l->child];
+
+	sum_hits(r, link, &anchor, &child);
+	for (int i = 0; i < GRID; i++) {
+		double part = exp(-GRID_STEP * i), prior = i < 2 ? commonly[kind].always / 2 : i < COLD_FROM ?
+			commonly[kind].between / (COLD_FROM - 2) : commonly[kind].cold / (GRID - COLD_FROM);
+
+		log_like[i] = log(prior + 1e-9) + by_samples(samples, expected, part) + (anchor > 0 ? by_hits(anchor, child, part) : 0);
+		most = fmax(most, log_like[i]);
+	}
+	for (int i = 0; i < GRID; i++) {
+		double part = exp(-GRID_STEP * i), weight = exp(log_like[i] - most);
+
+		sum += weight;
+		mean += weight * part;
+		square += weight * part * part;
+	}
+	mean /= sum;
+	var = log1p(fmax(square / sum - mean * mean, 0) / (mean * mean)) + 1e-3;
+	out->ratio = mean;
+	out->log_var = var;
+	out->low = mean * exp(-Z95 * sqrt(var));
+	out->high = fmin(1, mean * exp(Z95 * sqrt(var)));
+}
+
+static void guess_loop(const struct counts_guess *g, size_t link, struct counts_ratio *out)
+{
+	const struct counts_record *r = g->r;
+	const struct fmt_counts_link *l = &r->link[link].l;
+	const struct fmt_counts_node *p = &r->node[l->parent], *c = &r->node[l->child];
+	double parent = (double)p->samples, child = (double)c->samples, x, y, ratio = LOOP_LOG, var = LOOP_VAR, hit_var;
+
+	sum_hits(r, link, &x, &y);
+	if (child > 0)
+		ratio = log((child + 0.5) / (parent + 0.5) * p->instructions / c->instructions);
+	/* too few hits for a ratio of its own are still a hint */
+	if (x >= 3) {
+		hit_var = 1 / (x + 0.5) + 1 / (y + 0.5) + 0.5;
+		ratio = (ratio / var + log((y + 0.25) / (x + 0.25)) / hit_var) / (1 / var + 1 / hit_var);
+		var = 1 / (1 / var + 1 / hit_var);
+	}
+	out->ratio = exp(ratio);
+	out->log_var = var;
+	out->low = out->ratio * exp(-Z95 * sqrt(var));
+	out->high = out->ratio * exp(Z95 * sqrt(var));
 }
 
 void counts_guess_link(const struct counts_guess *g, size_t link, struct counts_ratio *out)
 {
 	const struct counts_record *r = g->r;
 	const struct fmt_counts_link *l = &r->link[link].l;
-	const struct fmt_counts_node *p = &r->node[l->parent], *c = &r->node[l->child];
-	double parent = (double)p->samples, child = (double)c->samples, per_run, log_ratio, var, time_var;
-	bool loop = c->kind == FMT_CN_LOOP;
-	int kind = loop ? 2 : g->guard[l->child] ? 3 : g->active[l->child] ? 1 : 0;
 
-	if (l->how != FMT_CL_RATIO || !inside(l) || !(c->instructions > 0) || !(p->instructions > 0))
+	if (l->how != FMT_CL_RATIO || !inside(l) || !(r->node[l->child].instructions > 0) || !(r->node[l->parent].instructions > 0))
 		return;
-	log_ratio = commonly[kind].mean;
-	var = commonly[kind].var;
-	per_run = p->instructions / c->instructions;
-	/* no sample where there could be none says nothing */
-	if (child > 0 || parent / per_run > ENOUGH) {
-		time_var = TIME_VAR + 1 / (child + 0.5) + 1 / (parent + 0.5);
-		log_ratio = (log_ratio / var + log((child + (child > 0 ? 0 : 0.3)) / (parent + 0.5) * per_run) / time_var) /
-			    (1 / var + 1 / time_var);
-		var = 1 / (1 / var + 1 / time_var);
-	}
-	add_hits(r, link, loop, &log_ratio, &var);
-	if (!loop)
-		log_ratio = fmin(log_ratio, 0);
 	out->how = COUNTS_TIME;
-	out->ratio = exp(log_ratio);
-	out->log_var = loop ? fmax(var, LOOP_VAR) : var;
-	out->low = out->ratio * exp(-Z95 * sqrt(var));
-	out->high = out->ratio * exp(Z95 * sqrt(var));
+	if (r->node[l->child].kind == FMT_CN_LOOP)
+		guess_loop(g, link, out);
+	else
+		guess_branch(g, link, out);
 }

@@ -17,6 +17,7 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define DILATED_MOST 0.25
 #define RATIO_BIAS 0.1
 #define TRIPS_BIAS 0.01
+#define SAME_TRIPS 5.99 /* activations that all turned as often: enough */
 #define Z95 1.96
 
 const char *counts_how_str(enum counts_how how)
@@ -60,6 +61,14 @@ static double scatter(const struct counts_window *w, size_t n, size_t groups, do
 	return sum / (anchor * anchor) * (double)groups / (double)(groups - 1);
 }
 
+static bool all_same(const struct counts_window *w, size_t n, double ratio)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fabs(w[i].child - ratio * w[i].anchor) > 1e-9 * w[i].child)
+			return false;
+	return true;
+}
+
 void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how how, struct counts_ratio *out)
 {
 	double x = 0, y = 0, ratio, var, cut, half;
@@ -75,7 +84,9 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	out->anchor = x;
 	out->child = y;
 	/* a rate's anchor is time: what may be too few there are the hits */
-	if ((how == COUNTS_RATE ? y : x) < COUNTS_ANCHOR_MIN || !(x > 0) || n < 3)
+	if (!(x > 0) || n < 3)
+		return;
+	if ((how == COUNTS_RATE ? y : x) < (how == COUNTS_TRIPS && all_same(w, n, y / x) ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
 		return;
 	/* none seen is not never: half a hit, as uncertain as that */
 	ratio = (y > 0 ? y : 0.5) / x;

@@ -10,6 +10,7 @@
 
 #define ROOT_VAR 1e4	 /* of the log of a scale that nobody knows */
 #define UNKNOWN_VAR 16.0 /* of a ratio that nobody knows, in the same function or to a callee */
+#define MOST_VAR 36.0
 #define PASSES 4	 /* each takes the errors found as the place around which all is linear */
 #define SHIFT_MAX 12.0
 #define BROKEN_MAX 24
@@ -21,6 +22,10 @@
 #define STRETCH_PRIOR_SD 1.0
 #define FAST_RATE 5000.0 /* hits per second */
 #define TAIL_DOF 4.0
+/* A large function is made of much code, whose differences even out; its instructions per time say more
+ * about the program's than those of a small one. */
+#define SMALL_SHARE 0.02
+#define SMALL_MOST 20.0
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
@@ -29,7 +34,7 @@ static const double stretches[] = { 1, 3, 10, 30 };
 /* How far off a broken link may be, and how many of a hundred are; of calls by the control flow fewer.
  * Trip counts are never taken for broken: nothing between two breakpoints can mislead them. */
 static const struct { double var, part; } broken_kinds[] = { { 0.5, 0.03 }, { 3, 0.02 }, { 12, 0.02 } };
-#define BROKEN_ONCE 0.2
+#define BROKEN_ONCE 0.01
 
 static bool guessed(const struct counts_link *l)
 {
@@ -43,7 +48,7 @@ static void set_variances(struct counts_solver *s)
 	for (size_t i = 0; i < t->links; i++) {
 		const struct counts_ratio *r = &t->link[i].ratio;
 
-		s->var[i] = isnan(r->ratio) || r->how == COUNTS_UNKNOWN ? UNKNOWN_VAR : fmin(r->log_var, UNKNOWN_VAR);
+		s->var[i] = isnan(r->ratio) || r->how == COUNTS_UNKNOWN ? UNKNOWN_VAR : fmin(r->log_var, MOST_VAR);
 		if (counts_is_rate(&t->link[i]))
 			s->var[i] = 0;
 	}
@@ -137,9 +142,9 @@ static double prior(const struct counts_solver *s, uint32_t i, uint32_t j)
 
 static double group_noise(const struct counts_solver *s, const struct counts_group *g)
 {
-	double strayed = STRAY * s->all_time / fmax(g->time, COUNTS_TINY);
+	double share = fmax(g->time, COUNTS_TINY) / fmax(s->all_time, COUNTS_TINY), strayed = STRAY / share;
 
-	return s->spread * s->spread + 1.0 / ((double)g->samples + 0.5) + fmin(strayed * strayed, 4);
+	return s->spread * s->spread * (1 + fmin(SMALL_SHARE / share, SMALL_MOST)) + 1.0 / ((double)g->samples + 0.5) + fmin(strayed * strayed, 4);
 }
 
 static double noise_of(const struct counts_solver *s, uint32_t i)
@@ -361,7 +366,7 @@ static void set_mean(struct counts_solver *s)
 	if (t->absolute) {
 		/* nodes run so often a second: a typical machine's instructions a second, give or take */
 		s->mean = log(2e9 / fmax(s->all_time, COUNTS_TINY));
-		s->mean_var = 1;
+		s->mean_var = 4;
 		return;
 	}
 	for (uint32_t i = 0; i < s->timed; i++) {
@@ -617,6 +622,35 @@ static void report_level(struct counts_solver *s)
 	s->t->level_var = fmax(0, left);
 }
 
+/* What rests on time alone gets as many instructions for its time as what is known by counts has in all,
+ * not as its average function has: then a small part that is known leaves the rest as constant
+ * instructions per time would have it. */
+static void rest_by_time(struct counts_solver *s)
+{
+	struct counts_tree *t = s->t;
+	double known = 0, time = 0, by;
+
+	for (uint32_t i = 0; i < s->timed; i++) {
+		const struct counts_group *g = &t->group[s->seen[i].index];
+
+		known += g->trust * g->instructions;
+		time += g->trust * g->time;
+	}
+	if (!(time > 0) || !(known > 0))
+		return;
+	by = known / time / t->level;
+	for (size_t i = 0; i < t->groups; i++) {
+		struct counts_group *g = &t->group[i];
+		double factor = g->time > 0 ? pow(by, 1 - g->trust) : 1;
+
+		g->instructions *= factor;
+		g->low *= factor;
+		g->high *= factor;
+		g->by_time *= by;
+	}
+	t->level *= by;
+}
+
 static int report(struct counts_solver *s)
 {
 	struct counts_tree *t = s->t;
@@ -632,6 +666,8 @@ static int report(struct counts_solver *s)
 		t->group[s->seen[i].index].instructions = exp(s->base[i] - error);
 	}
 	rc = report_shares(s);
+	if (!rc)
+		rest_by_time(s);
 	find_errors(s);
 	counts_run_tree(s);
 	for (uint32_t i = s->observed; i < s->all; i++)
