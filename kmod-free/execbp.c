@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "execbp.skel.h"
+#include "kmod-free/hitlimit.h"
 
 #define BACK_OFF_NS 1000000000ull
 #define ROUNDS 15
@@ -113,6 +114,7 @@ static int add_slot(struct execbp *x, unsigned i)
 	};
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = x->generation << 8 | i);
 	int fd = (int)syscall(SYS_perf_event_open, &attr, x->req.tid, -1, x->leader, PERF_FLAG_FD_CLOEXEC);
+	uint32_t most = x->req.slot[i].limit < x->req.hit_limit ? x->req.slot[i].limit : x->req.hit_limit;
 
 	if (fd < 0)
 		return -errno;
@@ -121,7 +123,7 @@ static int add_slot(struct execbp *x, unsigned i)
 	if (x->link[i] < 0)
 		return x->link[i];
 	/* not to start it, which is the leader's: for the right to stop itself */
-	return ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) ? -errno : 0;
+	return ioctl(fd, PERF_EVENT_IOC_REFRESH, hitlimit_refresh(most)) ? -errno : 0;
 }
 
 static int open_events(struct execbp *x)

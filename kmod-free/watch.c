@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "format.h"
+#include "kmod-free/hitlimit.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
 #include "watch.skel.h"
@@ -50,7 +51,7 @@ struct watch {
 	struct ring_buffer *ring;
 	int epoll, timer;
 	bool no_kernel;
-	bool stops_itself; /* REFRESH(1) and a returning program: see watch.bpf.c */
+	bool stops_itself; /* by REFRESH and what the program returns: see watch.bpf.c, hitlimit.h */
 	uint64_t generation, armed_since, stay_away_until;
 	unsigned active;
 	watch_decide_fn decide;
@@ -136,7 +137,7 @@ static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid
 	}
 	s->events[s->event_cnt++] = a;
 	w->stats.arm_events++;
-	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, w->stops_itself ? 1 : 0))
+	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, w->stops_itself ? hitlimit_refresh(s->limit) : 0))
 		return -errno;
 	return 0;
 }

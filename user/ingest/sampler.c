@@ -63,6 +63,10 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 
 static int explain_load(int code, struct err *e)
 {
+	/* EACCES is the verifier's, who takes nothing from nobody: not a matter of rights */
+	if (code == -EACCES && have_capability(CAP_BPF) && have_capability(CAP_PERFMON))
+		return err_set(e, code, "the BPF sampler cannot be loaded: this kernel's BPF verifier refuses it, which is a fault of "
+			       "accperf: please report it with the output of `uname -a`; a newer kernel may accept it");
 	if (code == -EPERM || code == -EACCES) {
 		const char *missing = !have_capability(CAP_BPF)	    ? "CAP_BPF is missing"
 				      : !have_capability(CAP_PERFMON) ? "CAP_PERFMON is missing"

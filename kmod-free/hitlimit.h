@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What an event's limit (PERF_EVENT_IOC_REFRESH) counts when a BPF program takes its overflows. Newer
+ * kernels ask the program first and count an overflow only where it returns 1, so that the program
+ * decides when the event stops; older ones (Debian 12's 6.1) count every overflow. Found out by trying
+ * once in a process. Included by the sources in kmod-free/ that let events stop themselves.
+ */
+#ifndef ACCPERF_KMOD_FREE_HITLIMIT_H
+#define ACCPERF_KMOD_FREE_HITLIMIT_H
+
+#include <stdint.h>
+
+/* For PERF_EVENT_IOC_REFRESH: what makes an event stop at the latest after `hits`, or before as its
+ * program says where the kernel asks it. */
+unsigned long hitlimit_refresh(uint64_t hits);
+
+#endif
