@@ -6,7 +6,6 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -49,8 +48,13 @@ static void try(void)
 		close(prog);
 }
 
-unsigned long hitlimit_refresh(uint64_t hits)
+bool hitlimit_counts_all(void)
 {
 	pthread_once(&once, try);
-	return !counts_all ? 1 : hits < INT_MAX ? (unsigned long)hits : INT_MAX;
+	return counts_all;
+}
+
+unsigned long hitlimit_refresh(uint64_t hits)
+{
+	return !hitlimit_counts_all() ? 1 : hits < INT_MAX ? (unsigned long)hits : INT_MAX;
 }

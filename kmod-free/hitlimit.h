@@ -8,10 +8,13 @@
 #ifndef ACCPERF_KMOD_FREE_HITLIMIT_H
 #define ACCPERF_KMOD_FREE_HITLIMIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* For PERF_EVENT_IOC_REFRESH: what makes an event stop at the latest after `hits`, or before as its
  * program says where the kernel asks it. */
 unsigned long hitlimit_refresh(uint64_t hits);
+/* Older kernels: after a window's end its events go on to their own limits, until user space wakes. */
+bool hitlimit_counts_all(void);
 
 #endif

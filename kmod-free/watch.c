@@ -108,6 +108,7 @@ static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid
 	};
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = s->generation << 8 | index);
 	struct armed a = { .link = -1 };
+	uint64_t most;
 	int err;
 
 	a.fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -137,7 +138,9 @@ static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid
 	}
 	s->events[s->event_cnt++] = a;
 	w->stats.arm_events++;
-	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, w->stops_itself ? hitlimit_refresh(s->limit) : 0))
+	/* Our program's own look at the value, up to the soft limit, is an access, too. */
+	most = s->limit + (attr.exclude_kernel ? 0 : s->soft_limit);
+	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, w->stops_itself ? hitlimit_refresh(most) : 0))
 		return -errno;
 	return 0;
 }
