@@ -181,7 +181,7 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 
 static struct answer answer_of(const struct record *r, enum near near)
 {
-	return (struct answer){ .producer = r->func, .stack = r->stack, .near = (uint8_t)near };
+	return (struct answer){ .producer = r->func, .stack = r->stack, .age = r->time, .near = (uint8_t)near };
 }
 
 /* Memory that nobody was seen to write. */
@@ -213,12 +213,14 @@ static struct answer overwritten(const struct sweep_state *s, struct answer a, u
 	if (over != FLOW_NONE) {
 		a.producer = s->in->sites[over].func;
 		a.stack = 0;
+		a.age = 0;
 		a.overwritten = true;
 	}
 	return a;
 }
 
-static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
+/* With the time of the record for its age. */
+static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
 {
 	const struct in_region *region = in_region_at(s->in, pid, addr);
 	const struct in_object *obj;
@@ -261,6 +263,14 @@ static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uin
 	a = overwritten(s, a, r, pid, addr);
 	if (region && region->kind == IN_R_DATA && !a.overwritten)
 		return nowhere(s, region, NEAR_CONSTANT);
+	return a;
+}
+
+static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
+{
+	struct answer a = newest(s, pid, addr, time);
+
+	a.age = a.age && a.age < time && a.near != NEAR_CONSTANT ? time - a.age : 0;
 	return a;
 }
 

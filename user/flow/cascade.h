@@ -16,6 +16,7 @@ enum near { NEAR_CONSTANT = 1, NEAR_GRANULE, NEAR_LINE, NEAR_BLOCK, NEAR_PAGE, N
 struct answer {
 	uint32_t producer; /* function */
 	uint32_t stack;	   /* of its store, index of in->stack + 1; 0 unknown */
+	uint64_t age;	   /* of the record that tells; 0: not told by one */
 	uint8_t near;	   /* enum near */
 	bool overwritten;  /* the overwrite test replaced the recorded writer */
 };

@@ -18,6 +18,7 @@
 #include "flow/uma.h"
 #include "util/grow.h"
 
+#define LEAST_VALID 1e-6 /* an old record still tells where nothing else does */
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
 
 /* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
@@ -44,6 +45,7 @@ struct fit {
 	size_t cell_cap;
 	struct map cell_at; /* kind << 62 ^ site << 32 ^ producer */
 	uint32_t *read_cell; /* by read */
+	double *read_valid;  /* by read: probability that nobody else has written since its record */
 	struct evidence *ev;
 	size_t ev_count, ev_cap;
 	uint32_t *site_func; /* by site; FLOW_NONE: no read there */
@@ -62,6 +64,7 @@ struct scratch {
 	double *a, *e;	       /* by cell */
 	double *volume, *seen; /* by site: bytes, window evidence */
 	double *known, *moves; /* by site: bytes of whom is known, and that go there, too */
+	double *stale;	       /* by site: bytes whose record is too old */
 	double *edge;	       /* result */
 };
 
@@ -71,6 +74,7 @@ static void fit_release(struct fit *f)
 	free(f->cell);
 	map_release(&f->cell_at);
 	free(f->read_cell);
+	free(f->read_valid);
 	free(f->ev);
 	free(f->site_func);
 	free(f->site_size);
@@ -122,6 +126,12 @@ static enum cell_kind kind_of(const struct fit *f, const struct answer *a)
 	return a->near == NEAR_NONE && !f->in->from_start ? STAYS : KNOWN;
 }
 
+/* Samples of time show few of the stores: what a record says may long be over. */
+static double valid(const struct fit *f, uint32_t site, const struct answer *a)
+{
+	return f->c.time_bias ? fmax(still_valid(&f->still, site, a->age), LEAST_VALID) : 1;
+}
+
 static int take_reads(struct fit *f)
 {
 	const struct cascade *c = &f->c;
@@ -130,7 +140,8 @@ static int take_reads(struct fit *f)
 	f->site_func = malloc((c->site_count + 1) * sizeof(*f->site_func));
 	f->site_size = calloc(c->site_count + 1, sizeof(*f->site_size));
 	f->read_cell = malloc((c->read_count + 1) * sizeof(*f->read_cell));
-	if (!n || !f->site_func || !f->site_size || !f->read_cell) {
+	f->read_valid = malloc((c->read_count + 1) * sizeof(*f->read_valid));
+	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->read_valid) {
 		free(n);
 		return -ENOMEM;
 	}
@@ -149,6 +160,7 @@ static int take_reads(struct fit *f)
 	for (size_t i = 0; i < c->read_count; i++) {
 		f->site_func[c->reads[i].site] = c->reads[i].func;
 		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, kind_of(f, &c->reads[i].a));
+		f->read_valid[i] = valid(f, c->reads[i].site, &c->reads[i].a);
 		if (f->read_cell[i] == FLOW_NONE)
 			return -ENOMEM;
 	}
@@ -184,9 +196,9 @@ static int take_window(struct fit *f, uint32_t index)
 	const struct answer *start = &f->c.window_start[index];
 	bool stores = w->arm.flags & FMT_A_STORE;
 	enum cell_kind kind = stores ? KNOWN : kind_of(f, start);
-	uint32_t cur = stores ? w->arm.func : start->producer, next = first_writer(f->in, w);
+	uint32_t cur = stores ? w->arm.func : start->producer, next = first_writer(f->in, w), other = kind == KNOWN || next == FLOW_NONE ? cur : next;
 	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
-	double stays = kind == STAYS ? still_window(&f->still, index) : 1;
+	double sure = kind == STAYS ? still_window(&f->still, index) : stores ? 1 : valid(f, w->arm.site, start);
 	int err = 0;
 
 	if (!f->o->stack && (w->arm.flags & FMT_A_STACK))
@@ -200,13 +212,12 @@ static int take_window(struct fit *f, uint32_t index)
 		double weight = arm / smaller(len, arm) * smaller(len, size) / n;
 
 		/* a read-modify-write reads what was there first */
-		if (h->flags & FMT_A_LOAD && kind == KNOWN)
-			err = add_evidence(f, h->site, cur, KNOWN, index, weight);
-		else if (h->flags & FMT_A_LOAD)
-			err = add_evidence(f, h->site, cur, STAYS, index, weight * stays) ||
-			      add_evidence(f, h->site, next == FLOW_NONE ? cur : next, MOVES, index, weight * (1 - stays)) ? -ENOMEM : 0;
+		if (h->flags & FMT_A_LOAD)
+			err = add_evidence(f, h->site, cur, kind, index, weight * sure);
+		if (h->flags & FMT_A_LOAD && sure < 1 && !err)
+			err = add_evidence(f, h->site, other, MOVES, index, weight * (1 - sure));
 		if (h->flags & FMT_A_STORE)
-			cur = h->func, kind = KNOWN;
+			cur = h->func, kind = KNOWN, sure = 1;
 	}
 	return err;
 }
@@ -220,14 +231,25 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 	memset(s->seen, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->known, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->moves, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->stale, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->edge, 0, (f->edge_count + 1) * sizeof(double));
-	for (size_t i = 0; i < f->c.read_count; i++)
-		s->a[f->read_cell[i]] += read_times ? f->c.reads[i].bytes * read_times[i] : f->c.reads[i].bytes;
+	for (size_t i = 0; i < f->c.read_count; i++) {
+		double bytes = read_times ? f->c.reads[i].bytes * read_times[i] : f->c.reads[i].bytes;
+
+		s->a[f->read_cell[i]] += bytes * f->read_valid[i];
+		s->stale[f->c.reads[i].site] += bytes * (1 - f->read_valid[i]);
+	}
 	for (size_t i = 0; use & USE_WINDOWS && i < f->ev_count; i++)
 		s->e[f->ev[i].cell] += window_times ? f->ev[i].weight * window_times[f->ev[i].window] : f->ev[i].weight;
 	for (uint32_t i = 0; i < f->cell_count; i++) {
 		s->volume[f->cell[i].site] += s->a[i];
 		s->seen[f->cell[i].site] += s->e[i];
+	}
+	for (uint32_t i = 0; i < f->c.site_count; i++) {
+		double prior = use & USE_CASCADE ? PRIOR : 0;
+
+		s->volume[i] += s->stale[i];
+		s->moves[i] = s->seen[i] + prior > 0 ? s->stale[i] * prior / (s->seen[i] + prior) : 0;
 	}
 	for (uint32_t i = 0; i < f->cell_count; i++) {
 		const struct cell *c = &f->cell[i];
@@ -290,8 +312,9 @@ static bool scratch_new(struct scratch *s, const struct fit *f)
 	s->seen = malloc((f->c.site_count + 1) * sizeof(double));
 	s->known = malloc((f->c.site_count + 1) * sizeof(double));
 	s->moves = malloc((f->c.site_count + 1) * sizeof(double));
+	s->stale = malloc((f->c.site_count + 1) * sizeof(double));
 	s->edge = malloc((f->edge_count + 1) * sizeof(double));
-	return s->a && s->e && s->volume && s->seen && s->known && s->moves && s->edge;
+	return s->a && s->e && s->volume && s->seen && s->known && s->moves && s->stale && s->edge;
 }
 
 static void scratch_release(struct scratch *s)
@@ -302,6 +325,7 @@ static void scratch_release(struct scratch *s)
 	free(s->seen);
 	free(s->known);
 	free(s->moves);
+	free(s->stale);
 	free(s->edge);
 }
 

@@ -77,8 +77,11 @@ static void conclude(struct still *s, const struct flow_input *in, const struct 
 
 		s->window[i] += (1 - s->window[i]) * exp(-site[w->arm.site].rate * since);
 	}
-	for (uint32_t i = 0; i < s->sites; i++)
+	for (uint32_t i = 0; i < s->sites; i++) {
 		s->site[i] = site[i].still + (1 - site[i].still) * not_yet(site[i].rate, whole);
+		s->rate[i] = site[i].rate;
+	}
+	s->usual_rate = all->rate;
 	s->usual = all->still + (1 - all->still) * not_yet(all->rate, whole);
 }
 
@@ -125,7 +128,8 @@ int still_learn(struct still *s, const struct flow_input *in, const struct est_o
 	*s = (struct still){ .sites = in->site_count };
 	s->window = calloc(in->window_count + 1, sizeof(double));
 	s->site = calloc(in->site_count + 1, sizeof(double));
-	err = site && s->window && s->site ? 0 : -ENOMEM;
+	s->rate = calloc(in->site_count + 1, sizeof(double));
+	err = site && s->window && s->site && s->rate ? 0 : -ENOMEM;
 	if (!err)
 		learn(s, in, o, site);
 	free(site);
@@ -142,9 +146,15 @@ double still_site(const struct still *s, uint32_t site)
 	return site < s->sites ? s->site[site] : s->usual;
 }
 
+double still_valid(const struct still *s, uint32_t site, uint64_t age)
+{
+	return exp(-(double)age * (site < s->sites ? s->rate[site] : s->usual_rate));
+}
+
 void still_release(struct still *s)
 {
 	free(s->window);
 	free(s->site);
+	free(s->rate);
 	memset(s, 0, sizeof(*s));
 }

@@ -14,12 +14,15 @@
 struct still {
 	double *window; /* by window: of its address, when it was armed */
 	double *site;	/* by load instruction: of what it reads */
+	double *rate;	/* by load instruction: writes per ns to what it reads, where that changes */
 	uint32_t sites;
-	double usual; /* of what has no windows */
+	double usual, usual_rate; /* of what has no windows */
 };
 
 int still_learn(struct still *s, const struct flow_input *in, const struct est_opts *o);
 double still_window(const struct still *s, uint32_t window);
+/* Probability that what this instruction reads was not written for so long. */
+double still_valid(const struct still *s, uint32_t site, uint64_t age);
 double still_site(const struct still *s, uint32_t site);
 void still_release(struct still *s);
 
