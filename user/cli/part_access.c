@@ -889,5 +889,5 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 		release(p);
 		return e->code;
 	}
-	return session_add(s, &ops, p) ? err_set(e, -ENOSPC, "too many parts") : 0;
+	return session_add(s, &ops, p, e);
 }

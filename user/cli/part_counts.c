@@ -372,5 +372,5 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 	p->switch_ns = session_switch_cost(s);
 	p->near = execbp_measure_near(p->exec);
 	governor_init(&p->gov, o->budget, 1u << GOV_HITS);
-	return session_add(s, &ops, p) ? err_set(e, -ENOSPC, "too many parts") : 0;
+	return session_add(s, &ops, p, e);
 }

@@ -437,7 +437,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 	    add_accesses(o, &so, s, hw, &degraded, &e) || (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
-		status = !offload || !session_add(s, &offload_part_ops, offload) ? run(o, s, &t, sigfd) : EXIT_FAILED;
+		status = !offload || !session_add(s, &offload_part_ops, offload, &e) ? run(o, s, &t, sigfd) : cli_fail(&e, EXIT_FAILED);
 	status = offload_notes(offload, o->quiet, status);
 	if (status == EXIT_DONE)
 		status = degraded;

@@ -162,7 +162,7 @@ static int cmd_report(void *opts, int argc, char **argv)
 		status = EXIT_DEGRADED;
 	}
 	if (!p->has_exact && !p->samples[profile_unit(p)]) {
-		log_warn("%s holds no samples: the target may have been idle; record while it works", o->input);
+		log_warn("%s holds no samples: the target used no CPU time while it was observed, or less than a period; record while it works", o->input);
 		status = EXIT_DEGRADED;
 	}
 	profile_free(p);

@@ -121,13 +121,17 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	return s;
 }
 
-int session_add(struct session *s, const struct session_part *part, void *ctx)
+int session_add(struct session *s, const struct session_part *part, void *ctx, struct err *e)
 {
+	int err = 0;
+
 	if (s->part_count == MAX_PARTS)
-		return -ENOSPC;
+		return err_set(e, -ENOSPC, "no room for more than %d sources in a recording", MAX_PARTS);
 	s->parts[s->part_count].ops = part;
 	s->parts[s->part_count++].ctx = ctx;
-	return part->fd ? wait_for(s, part->fd(ctx)) : 0;
+	if (part->fd)
+		err = wait_for(s, part->fd(ctx));
+	return err ? err_set(e, err, "a source cannot be waited for: %s", strerror(-err)) : 0;
 }
 
 static void write_header(struct session *s)

@@ -68,7 +68,7 @@ struct session_totals {
 };
 
 struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e);
-int session_add(struct session *s, const struct session_part *part, void *ctx);
+int session_add(struct session *s, const struct session_part *part, void *ctx, struct err *e);
 /* Attaches to the targets and starts the command, if there is one. */
 int session_start(struct session *s, struct err *e);
 /* One round: drain, order, attribute, write. Negative: the recording cannot go on. */
