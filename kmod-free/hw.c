@@ -118,6 +118,14 @@ int hw_new(struct source **out, const struct pmu_event *events, int n, const str
 	return 0;
 }
 
+int hw_open(hw_encode_fn encode, const struct hw_filter *f, struct source **out, const struct source_config *cfg, struct err *e)
+{
+	struct pmu_event ev[HW_MAX_EVENTS];
+	int n = encode(cfg, ev, HW_MAX_EVENTS, e);
+
+	return n < 0 ? n : hw_new(out, ev, n, f, cfg, e);
+}
+
 static void close_one(struct opened *o)
 {
 	ring_close(&o->ring);
@@ -569,5 +577,19 @@ int hw_try(const struct pmu_event *events, int n, const struct hw_filter *f, str
 	hw_close(s);
 	if (!err && !seen)
 		return err_set(e, -EOPNOTSUPP, "the event opens but delivers no samples with addresses; falling back");
+	return err;
+}
+
+int hw_probe(hw_encode_fn encode, uint64_t period, const struct hw_filter *f, char *text, size_t size, struct err *e)
+{
+	struct source_config cfg = { .period = period };
+	struct pmu_event ev[HW_MAX_EVENTS];
+	int n = encode(&cfg, ev, HW_MAX_EVENTS, e), err;
+
+	if (n < 0)
+		return n;
+	err = hw_try(ev, 1, f, e);
+	if (!err && text)
+		pmu_event_text(&ev[0], text, size);
 	return err;
 }

@@ -28,6 +28,11 @@ struct hw_filter {
 /* Opens nothing yet: takes encodings (sampling ones; counting ones are opened beside them). */
 int hw_new(struct source **out, const struct pmu_event *events, int n, const struct hw_filter *f,
 	   const struct source_config *cfg, struct err *e);
+/* What a processor's access sampling is called: events[0..n) for this configuration, or -errno. */
+typedef int (*hw_encode_fn)(const struct source_config *cfg, struct pmu_event *events, int max, struct err *e);
+int hw_open(hw_encode_fn encode, const struct hw_filter *f, struct source **out, const struct source_config *cfg, struct err *e);
+/* Whether the first event delivers here (hw_try); its encoding as text. */
+int hw_probe(hw_encode_fn encode, uint64_t period, const struct hw_filter *f, char *text, size_t size, struct err *e);
 int hw_add_task(struct source *s, pid_t tid, struct err *e);
 int hw_start(struct source *s, struct err *e);
 int hw_fds(const struct source *s, int *fds, int max);

@@ -34,24 +34,12 @@ static int encode(const struct source_config *cfg, struct pmu_event *ev, int max
 
 static int probe(char *text, size_t size, struct err *e)
 {
-	struct source_config cfg = { .period = 10007 };
-	struct pmu_event ev[HW_MAX_EVENTS];
-	int n = encode(&cfg, ev, HW_MAX_EVENTS, e), err;
-
-	if (n < 0)
-		return n;
-	err = hw_try(ev, 1, &filter, e);
-	if (!err && text)
-		pmu_event_text(&ev[0], text, size);
-	return err;
+	return hw_probe(encode, 10007, &filter, text, size, e);
 }
 
 static int open_source(struct source **out, const struct source_config *cfg, struct err *e)
 {
-	struct pmu_event ev[HW_MAX_EVENTS];
-	int n = encode(cfg, ev, HW_MAX_EVENTS, e);
-
-	return n < 0 ? n : hw_new(out, ev, n, &filter, cfg, e);
+	return hw_open(encode, &filter, out, cfg, e);
 }
 
 const struct source_ops source_pebs = {
