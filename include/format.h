@@ -684,7 +684,7 @@ enum fmt_counts_how {
 	FMT_CL_ONCE = 1,  /* by the control flow: `ratio` times (1); no windows */
 	FMT_CL_TRIPS = 2, /* windows: anchor = activations of the loop, child = how often its header ran */
 	FMT_CL_RATIO = 3, /* windows: hits of the parent, hits of the child (through this call site) */
-	FMT_CL_RATE = 4,  /* parent 0. Windows: seconds of CPU time, hits as if they had cost none of it */
+	FMT_CL_RATE = 4,  /* parent 0. Windows: seconds of CPU time (all for as long as asked), hits as if they had cost none of it */
 };
 
 enum fmt_counts_link_flags {

@@ -72,9 +72,10 @@ check "operations per byte: off the stack" jq -e --slurpfile t truth.json '[.fun
 	$t[0].functions[] | select(.name == "forward_dct") | (.compute / (.load_bytes + .store_bytes - .stack_bytes) - $o | fabs) < 1e-9' report.json
 check "time samples only: null, not 0" sh -c 'accperf report -i time.data --json | jq -e "all(.functions[]; .in == null and .compute == null and .ops_per_byte == null and .stack_share == null)"'
 accperf report -i j.data --columns flow >columns.txt
-check "--columns flow has them" grep -qE '^ *4[0-9]\.[0-9]+% .* 23\.6 MB +1\.3 MB +1\.2[0-9] +3[0-9]% +forward_dct$' columns.txt
-check "... with room for names in 80 columns" awk '/ function$/ { if (length($0) > 65) exit 1; n++ } END { exit n != 1 }' columns.txt
-check "what is unknown is a dash" sh -c 'accperf report -i j.data --columns callees | grep -qE "% +- +- +- +make_picture$"'
+check "--columns flow has them" grep -qE '^ *4[0-9]\.[0-9]+% .* 23\.6 MB +1\.3 MB +1\.2[0-9] +3[0-9]% +exact +forward_dct$' columns.txt
+check "... with room for names in 80 columns" awk '/ function$/ { if (length($0) > 68) exit 1; n++ } END { exit n != 1 }' columns.txt
+check "what is unknown is a dash" sh -c 'accperf report -i j.data --columns callees | grep -qE "% +- +- +- +[-a-z]+ +make_picture$"'
+check "... and in JSON what a function's figures are weighted by" sh -c 'accperf report -i j.data --json | jq -e "[.functions[] | select(.name == \"forward_dct\").bias] == [null]" >/dev/null'
 check "--sort in" sh -c 'accperf report -i j.data --columns flow --sort in | grep -E "^ *[0-9.]+%" | head -n 1 | grep -q "inverse_dct$"'
 check "single columns in any order" sh -c 'accperf report -i j.data --columns calls,self | grep -qE "^ +5\.1K +40\.[0-9]+% +forward_dct$"'
 check "the plain report says that there is more" sh -c 'accperf report -i j.data | grep -q "columns flow" && ! accperf report -i time.data | grep -q "columns flow"'

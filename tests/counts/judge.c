@@ -164,6 +164,31 @@ static void print_link(const struct judge *j, size_t i, double rates, double all
 	       j->b.tree.runs[l->child] * j->r.node[l->child].instructions / all);
 }
 
+/* Windows that were opened in vain: too few for their link to be used. */
+static void print_short(const struct judge *j)
+{
+	bool *used = calloc(j->r.links + 1, sizeof(*used));
+
+	for (size_t i = 0; used && i < j->b.tree.links; i++)
+		used[j->b.link_of[i]] = j->b.tree.link[i].ratio.how != COUNTS_TIME && j->b.tree.link[i].ratio.how != COUNTS_UNKNOWN;
+	for (size_t i = 0; used && i < j->r.links; i++) {
+		const struct counts_rec_link *l = &j->r.link[i];
+		double anchor = 0, child = 0;
+		char a[80], b[80];
+
+		if (used[i] || !l->windows)
+			continue;
+		for (size_t k = l->window; k < l->window + l->windows; k++) {
+			anchor += j->r.window[k].anchor;
+			child += j->r.window[k].child;
+		}
+		where(j, l->l.parent, a, sizeof(a));
+		where(j, l->l.child, b, sizeof(b));
+		printf("short how %u flags %x %-30.30s -> %-30.30s windows %zu anchor %.5g child %.5g\n", l->l.how, l->l.flags, a, b, l->windows, anchor, child);
+	}
+	free(used);
+}
+
 static void print_all(struct judge *j)
 {
 	const struct counts_tree *t = &j->b.tree;
@@ -188,7 +213,9 @@ static void print_all(struct judge *j)
 	for (size_t i = 0; i < t->links; i++)
 		if ((j->runs[t->link[i].child] > 0 || j->all) && (t->link[i].ratio.how != COUNTS_ONCE || (j->r.link[j->b.link_of[i]].l.flags & FMT_CL_CALL)))
 			print_link(j, i, rates, all);
-	printf("total: TV %.4f by time %.4f spread %.2f stretch %.0f broken %u cycles %u\n", tv, tv_time, t->ipc_spread, t->stretch, t->broken, t->cycles);
+	print_short(j);
+	printf("total: TV %.4f by time %.4f spread %.2f stretch %.0f broken %u cycles %u; instructions a second %.3g, of what rests on time %.3g\n", tv, tv_time, t->ipc_spread, t->stretch, t->broken, t->cycles,
+	       all, t->level * time);
 }
 
 int judge_links(struct truth *truth, const char *profile, bool all, const char *windows)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,20 +10,13 @@
 struct reader {
 	uint32_t object, to_object, name;
 	uint64_t calls, target;
-	char path[4096], command[4096];
+	char path[4096];
 	bool nameless; /* procedure linkage tables have no object, and addresses as loaded */
 	uint32_t program;
 };
 
 #define PROGRAM_BASE 0x108000u /* where Valgrind loads position-independent programs */
 #define PROGRAM_MOST 0x1000000u
-
-static const char *base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static uint32_t object_id(struct truth *t, const char *path)
 {
@@ -60,16 +54,18 @@ static void add_cost(struct truth *t, const struct reader *r, uint64_t addr, uin
 
 static int one_line(struct truth *t, struct reader *r, char *line)
 {
-	char key[8192], *end;
+	char key[8192], path[PATH_MAX], *end;
 	uint64_t addr, runs;
 
 	if (!strncmp(line, "cmd: ", 5)) {
-		snprintf(r->command, sizeof(r->command), "%.*s", (int)strcspn(line + 5, " "), line + 5);
+		char *command = line + 5 + strspn(line + 5, " ");
+
+		command[strcspn(command, " ")] = 0;
+		if (realpath(command, path))
+			r->program = object_id(t, path);
 	} else if (!strncmp(line, "ob=", 3)) {
 		r->object = object_id(t, line + 3);
 		r->nameless = !strcmp(line + 3, "???");
-		if (!r->program && *r->command && !strcmp(base(line + 3), base(r->command)))
-			r->program = r->object;
 		snprintf(r->path, sizeof(r->path), "%s", line + 3);
 	} else if (!strncmp(line, "fn=", 3)) {
 		snprintf(key, sizeof(key), "%s\x01%s", r->path, line + 3);

@@ -90,19 +90,23 @@ static void test_ratio_edges(void **state)
 
 	for (int i = 0; i < 64; i++)
 		w[i] = (struct counts_window){ 1, 16384 };
-	counts_ratio_of(w, 5, COUNTS_TRIPS, &r); /* 5 activations: too few */
+	counts_ratio_of(w, 2, COUNTS_TRIPS, &r); /* 2 activations: too few */
 	assert_int_equal(r.how, COUNTS_UNKNOWN);
 	assert_true(isnan(r.ratio) && isnan(r.low) && isinf(r.log_var));
-	assert_true(r.anchor == 5);
-	counts_ratio_of(w, 6, COUNTS_TRIPS, &r); /* enough, if all are the same */
+	assert_true(r.anchor == 2);
+	counts_ratio_of(w, 3, COUNTS_TRIPS, &r); /* enough, if all are the same */
 	assert_int_equal(r.how, COUNTS_TRIPS);
-	w[3].child = 16383;
+	w[1].child = 16383;
 	counts_ratio_of(w, 20, COUNTS_TRIPS, &r); /* and else too few */
 	assert_int_equal(r.how, COUNTS_UNKNOWN);
-	w[3].child = 16384;
+	w[1].child = 16384;
 	counts_ratio_of(w, 64, COUNTS_TRIPS, &r);
 	assert_int_equal(r.how, COUNTS_TRIPS);
 	assert_true(r.ratio == 16384 && r.log_var < 0.0002);
+	counts_ratio_of(w, 64, COUNTS_RATIO, &r); /* more than a window holds: hardly known */
+	assert_true(r.log_var > 1);
+	for (int i = 0; i < 64; i++)
+		w[i] = (struct counts_window){ 4, 48 };
 	counts_ratio_of(w, 64, COUNTS_RATIO, &r); /* a window cut anywhere: off by up to a hit */
 	assert_true(r.log_var > 0.01 && r.log_var < 0.02);
 	for (int i = 0; i < 64; i++)

@@ -18,7 +18,7 @@
 #define LONG_TRIPS_NS 1e6
 #define SAME_TRIPS 6 /* activations that all turned as often: enough */
 #define TO_CALLER 0.4
-#define RATE_PART 0.3
+#define RATE_PART 0.15
 #define GOOD_SD 0.03
 #define SLOW_SECONDS 0.1 /* of CPU time, and in it too few hits: its loops are to be timed themselves */
 #define SLOW_HITS 6
@@ -28,12 +28,16 @@
 #define LEVEL_DROP 0.98
 #define LEVEL_SPEED 0.1
 #define WINDOW_NS 3e6 /* such a wait is as bad as a window's hits */
+#define SELDOM 0.25 /* windows that met the anchor: what is below runs far more often, which hits cannot tell */
+#define IDLE_WINDOWS 4
+#define FULL_TRIPS 3.0
+#define FULL_RATIO 8.0
 #define COLD_WINDOWS 3
 #define FEW_WINDOWS 8 /* fewer do not tell how much they differ */
 #define DIFFER_SD 0.03
 #define FEW_SD 0.3
 #define DISTURB_MOST 0.03 /* by which a rate may be off for that */
-#define MODERATE 20000.0 /* hits a second: what is inside may be timed as well */
+#define MODERATE 50000.0 /* hits a second: what is inside may be timed as well */
 
 double plan_uncertain(const struct plan_link *l)
 {
@@ -212,19 +216,24 @@ static bool timed(const struct plan *p, const struct plan_link *l)
 
 static double gain(const struct plan *p, const struct plan_link *l)
 {
-	double sd = plan_uncertain(l), worth;
+	double sd = plan_uncertain(l), worth, windows = l->windows;
 
 	if (l->off)
 		return 0;
 	worth = hangs_below(p, l) * (sd < GOOD_SD ? 0.05 * sd : sd);
-	/* nothing comes of it, but it might */
+	/* nothing comes of it, but it might: most of what is always on the stack is never entered again */
 	if (l->rec.how == FMT_CL_RATE && l->x > SLOW_SECONDS && l->y < 2)
 		worth *= 0.02;
-	if (l->rec.how == FMT_CL_RATIO && ((l->windows >= 4 && l->x < 1) || timed(p, l)))
+	else if (l->rec.how == FMT_CL_RATE && l->y < 1)
+		worth /= 1 + (double)l->windows * l->windows / (IDLE_WINDOWS * IDLE_WINDOWS);
+	if (l->rec.how == FMT_CL_RATIO && ((l->windows >= 4 && l->x < SELDOM * l->windows) || timed(p, l)))
 		worth *= 0.05;
 	if (l->windows && l->windows < 3)
 		worth *= BEGUN;
-	return worth / ((2.0 * l->windows + 1) * (1 + 2.0 * l->fails) * cost_of(p, l));
+	/* a window that saw little has told little */
+	if (l->rec.how != FMT_CL_RATE)
+		windows = fmax(windows / 4, fmin(windows, 1 + l->x / (l->rec.how == FMT_CL_TRIPS ? FULL_TRIPS : FULL_RATIO)));
+	return worth / ((2.0 * windows + 1) * (1 + 2.0 * l->fails) * cost_of(p, l));
 }
 
 /* ---- which link ---- */
@@ -493,6 +502,11 @@ static bool job_at(struct plan *p, uint32_t i, uint64_t vaddr, unsigned slots, p
 	return false;
 }
 
+void plan_plenty(struct plan *p, bool plenty)
+{
+	p->plenty = plenty;
+}
+
 bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
 		 struct plan_job *job)
 {
@@ -503,7 +517,7 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 	for (unsigned i = 0; i < job->links; i++)
 		worth += gain(p, &p->link[job->link[i]]);
 	/* hits are scarce: where all is known, wait for a sample elsewhere */
-	if (worth < WORTH_MIN * p->level) {
+	if (!p->plenty && worth < WORTH_MIN * p->level) {
 		p->level *= LEVEL_DROP;
 		return false;
 	}

@@ -67,6 +67,8 @@ void plan_stack(struct plan *p, struct modules *modules, const struct fmt_frame 
 void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void));
 /* Whether a module is there in the process that a window is for. */
 typedef bool (*plan_mapped_fn)(void *ctx, const struct module *m);
+/* More may be spent than is asked for. */
+void plan_plenty(struct plan *p, bool plenty);
 /* A window for a thread that is just now at this address; slots: breakpoints that are free. */
 bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
 		 struct plan_job *job);

@@ -63,6 +63,7 @@ struct plan {
 	struct map call_at;   /* child's entry node << 32 | order of place -> link */
 	struct intern sites;
 	double total; /* recent, all functions */
+	bool plenty;
 	double level; /* what a window was worth of late */
 	double timing_ns; /* that windows which time may take: they are long, and hold up all others */
 	uint64_t second;  /* when this was last added to */

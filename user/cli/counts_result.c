@@ -9,6 +9,7 @@
 #define TOOK_SPEED 0.5
 #define LONGEST_NS 100000000
 #define LONGEST_TRIPS_NS 200000000
+#define SHORTEST_PART 0.1 /* of the time asked for: a window with less of it is no better than with so much */
 #define NET_MIN 0.1 /* of a rate's time the hits must leave so much */
 #define FAST_HITS 6
 #define FAST_GAP 0.8 /* between hits, of what one costs */
@@ -253,7 +254,8 @@ static void rate_of(struct seen *s, unsigned slot)
 	const struct exec_window *w = s->w;
 	uint32_t link = s->job->link[slot];
 	struct plan_link *l = &s->p->link[link];
-	double all = w->cpu_ns == ~0ull ? 0 : (double)w->cpu_ns, until, traps = w->traps, net;
+	double all = w->cpu_ns == ~0ull ? 0 : (double)w->cpu_ns, until, traps = w->traps, net, weight = 1;
+	double open_ns = (double)s->job->time_ns;
 	bool full = w->hits[slot] >= s->job->slot[slot].limit;
 
 	if (w->end == EXEC_HITS)
@@ -280,8 +282,11 @@ static void rate_of(struct seen *s, unsigned slot)
 	}
 	if (!(all > 0) || !(until > 0) || !(net > NET_MIN * until))
 		return;
+	/* Threads are met as often as they run, and waits cut some windows short: each counts alike. */
+	if (w->end != EXEC_HITS && !full)
+		weight = open_ns / fmax(all, SHORTEST_PART * open_ns);
 	/* n hits make n gaps only from one hit to another */
-	add_window(s, link, all * 1e-9, (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0, 0, 0);
+	add_window(s, link, weight * all * 1e-9, weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0, 0, 0);
 }
 
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx)

@@ -118,6 +118,7 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 	struct place at;
 
 	p->next_try = now + RETRY_NS;
+	plan_plenty(p->plan, governor_plenty(&p->gov, GOV_HITS));
 	if (slots < 2) {
 		p->n.no_slots++;
 		return;

@@ -6,17 +6,23 @@
 #include <stdlib.h>
 
 #define Z95 1.96
-#define LOOP_VAR 30.0 /* how often a loop goes round is anybody's guess: the time of all that is in it decides */
+#define LOOP_VAR 400.0 /* how often a loop goes round is anybody's guess: the time of all that is in it decides */
 #define LOOP_LOG 2.3
+#define HINT_MOST 50
+#define COLD_VAR 4.0 /* of a loop without a single sample */
 #define GRID 41	    /* branches: logs of how often, from 0 down */
 #define GRID_STEP 0.25
 #define PACE_STEPS 5 /* its instructions per time against its surroundings', in logs */
-#define PACE_SD 0.6
+#define PACE_SD 1.0
 #define COLD_FROM 8 /* grid points: what is run less often than that is cold */
 
-/* What branches commonly do: nearly always, anything between, hardly ever. Of blocks that are known to
- * run, of those that are not, and of the way into a loop that was seen to run, which might be passed by. */
-static const struct { double always, between, cold; } commonly[] = { { 0.15, 0.2, 0.65 }, { 0.7, 0.3, 0 }, { 0.97, 0.03, 0 } };
+/* What branches commonly do: nearly always, anything between, hardly ever. Of blocks that are not known
+ * to run; of those that are; of the way into a loop that was seen to run, which might be passed by: once
+ * in a function, or in a loop around it. */
+enum { COLD, WARM, GUARD, GUARD_IN_LOOP };
+static const struct { double always, between, cold; } commonly[] = {
+	[COLD] = { 0.15, 0.2, 0.65 }, [WARM] = { 0.7, 0.3, 0 }, [GUARD] = { 0.97, 0.03, 0 }, [GUARD_IN_LOOP] = { 0.6, 0.2, 0.2 },
+};
 
 static bool inside(const struct fmt_counts_link *l)
 {
@@ -120,7 +126,8 @@ static void guess_branch(const struct counts_guess *g, size_t link, struct count
 	const struct fmt_counts_node *p = &r->node[l->parent], *c = &r->node[l->child];
 	double expected = (double)p->samples * c->instructions / p->instructions, samples = (double)c->samples;
 	double anchor, child, log_like[GRID], most = -INFINITY, sum = 0, mean = 0, square = 0, var;
-	int kind = g->guard[l->child] ? 2 : g->active[l->child];
+	double log_mean = 0, log_square = 0;
+	int kind = !g->guard[l->child] ? g->active[l->child] ? WARM : COLD : p->kind == FMT_CN_ENTRY ? GUARD : GUARD_IN_LOOP;
 
 	sum_hits(r, link, &anchor, &child);
 	for (int i = 0; i < GRID; i++) {
@@ -136,9 +143,15 @@ static void guess_branch(const struct counts_guess *g, size_t link, struct count
 		sum += weight;
 		mean += weight * part;
 		square += weight * part * part;
+		log_mean -= weight * GRID_STEP * i;
+		log_square += weight * GRID_STEP * GRID_STEP * i * i;
 	}
 	mean /= sum;
+	log_mean /= sum;
 	var = log1p(fmax(square / sum - mean * mean, 0) / (mean * mean)) + 1e-3;
+	/* much may hang on it, which its time may tell more of */
+	if (kind == GUARD_IN_LOOP)
+		var = fmax(var, log_square / sum - log_mean * log_mean);
 	out->ratio = mean;
 	out->log_var = var;
 	out->low = mean * exp(-Z95 * sqrt(var));
@@ -153,10 +166,14 @@ static void guess_loop(const struct counts_guess *g, size_t link, struct counts_
 	double parent = (double)p->samples, child = (double)c->samples, x, y, ratio = LOOP_LOG, var = LOOP_VAR, hit_var;
 
 	sum_hits(r, link, &x, &y);
-	if (child > 0)
+	if (!g->active[l->child]) {
+		/* nothing in it was ever seen: it took half a sample's worth, if it ran at all */
+		ratio = fmin(0, log(0.5 / (parent + 0.5) * p->instructions / c->instructions));
+		var = COLD_VAR;
+	} else if (child > 0)
 		ratio = log((child + 0.5) / (parent + 0.5) * p->instructions / c->instructions);
-	/* too few hits for a ratio of its own are still a hint */
-	if (x >= 3) {
+	/* too few hits for a ratio of its own are still a hint, unless windows are too short for it */
+	if (x >= 3 && y < HINT_MOST * x) {
 		hit_var = 1 / (x + 0.5) + 1 / (y + 0.5) + 0.5;
 		ratio = (ratio / var + log((y + 0.25) / (x + 0.25)) / hit_var) / (1 / var + 1 / hit_var);
 		var = 1 / (1 / var + 1 / hit_var);

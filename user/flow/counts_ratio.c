@@ -11,13 +11,16 @@ static const size_t stretches[] = { 32, 16, 8 };
 /* Relative errors that no number of windows removes: windows begin where time is spent, not where
  * code is executed (runs of the prototype scattered by about a tenth); a trip count's is that the
  * activations seen are not all. */
-/* What a hit may cost beside the trap itself, in seconds, on a loaded machine: a rate that is not far
- * below its inverse may be anything. */
-#define HIT_DOUBT 12e-6
+/* How far off what a hit costs may be, in seconds: a rate that is not far below its inverse may be
+ * anything. */
+#define HIT_DOUBT 4e-6
 #define DILATED_MOST 0.25
 #define RATIO_BIAS 0.1
+/* Windows that are too short for two runs of the anchor met it for a reason, where they met it. */
+#define MANY 20.0
+#define MANY_BIAS 0.3
 #define TRIPS_BIAS 0.01
-#define SAME_TRIPS 5.99 /* activations that all turned as often: enough */
+#define SAME_TRIPS 2.99 /* activations that all turned as often: enough */
 #define Z95 1.96
 
 const char *counts_how_str(enum counts_how how)
@@ -111,6 +114,8 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	out->how = how;
 	out->ratio = ratio;
 	half = how == COUNTS_TRIPS ? TRIPS_BIAS : RATIO_BIAS;
+	if (how == COUNTS_RATIO && ratio > MANY && x < 2 * (double)n)
+		half += MANY_BIAS * log(ratio / MANY) * (2 - x / (double)n) / 2;
 	out->log_var = log1p(var / (ratio * ratio)) + half * half;
 	half = Z95 * sqrt(out->log_var);
 	out->low = ratio * exp(-half);

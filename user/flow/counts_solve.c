@@ -10,7 +10,7 @@
 
 #define ROOT_VAR 1e4	 /* of the log of a scale that nobody knows */
 #define UNKNOWN_VAR 16.0 /* of a ratio that nobody knows, in the same function or to a callee */
-#define MOST_VAR 36.0
+#define MOST_VAR 400.0
 #define PASSES 4	 /* each takes the errors found as the place around which all is linear */
 #define SHIFT_MAX 12.0
 #define BROKEN_MAX 24
@@ -20,7 +20,7 @@
 #define SPREAD_PRIOR 0.7 /* of log instructions per time between functions, as measured: factors of 2, seldom 5 */
 #define JUDGE_SPREAD 0.5 /* at most, while links are judged */
 #define STRETCH_PRIOR_SD 1.0
-#define FAST_RATE 5000.0 /* hits per second */
+#define FAST_RATE 20000.0 /* hits per second */
 #define TAIL_DOF 4.0
 /* A large function is made of much code, whose differences even out; its instructions per time say more
  * about the program's than those of a small one. */

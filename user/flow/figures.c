@@ -37,6 +37,7 @@ static void computation(const struct in_function_time *t, struct flow_func *fn)
 static void counted(const struct flow_input *in, uint32_t f, struct flow_func *fn)
 {
 	const struct in_counted *c = f < in->counted_count ? &in->counted[f] : NULL;
+	double sampled = fn->load_bytes + fn->store_bytes;
 
 	if (!c || !(c->total > 0) || fn->by_counts)
 		return;
@@ -55,6 +56,8 @@ static void counted(const struct flow_input *in, uint32_t f, struct flow_func *f
 	fn->compute_low = fn->compute_high = NAN;
 	fn->loads = c->loads;
 	fn->stores = c->stores;
+	/* what samples tell is the stack's part of them */
+	fn->stack_bytes *= sampled > 0 ? (c->load_bytes + c->store_bytes) / sampled : NAN;
 	fn->load_bytes = c->load_bytes;
 	fn->store_bytes = c->store_bytes;
 	fn->calls = c->calls;

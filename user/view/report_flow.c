@@ -29,15 +29,16 @@ static const struct {
 	[RC_OPS_ALL] = { "ops-all", "ops/B all", 10, true },
 	[RC_STACK] = { "stack", "stack", 7, true },
 	[RC_CALLS] = { "calls", "calls", 9, true },
+	[RC_BY] = { "by", "by", 7, true },
 };
 
 static const struct {
 	const char *name, *columns;
 } sets[] = {
 	{ "time", "self,interval,inclusive,samples,object" },
-	{ "flow", "self,inclusive,in,out,ops,stack" },
-	{ "callees", "self,inclusive,in-all,out-all,ops-all" },
-	{ "all", "self,interval,inclusive,samples,in,out,in-all,out-all,compute,instructions,ops,ops-all,stack,calls,object" },
+	{ "flow", "self,inclusive,in,out,ops,stack,by" },
+	{ "callees", "self,inclusive,in-all,out-all,ops-all,by" },
+	{ "all", "self,interval,inclusive,samples,in,out,in-all,out-all,compute,instructions,ops,ops-all,stack,calls,by,object" },
 };
 
 static int column_of(const char *name, size_t len)
@@ -61,7 +62,7 @@ int report_columns(const char *text, unsigned *out, struct err *e)
 
 		if (c < 0)
 			return err_set(e, -EINVAL, "there is no column '%.*s'; there are self, interval, inclusive, samples, object, in, out, in-all, "
-					"out-all, compute, instructions, ops, ops-all, stack, calls, and the sets time, flow, callees, all", (int)len, at);
+					"out-all, compute, instructions, ops, ops-all, stack, calls, by, and the sets time, flow, callees, all", (int)len, at);
 		if (n == REPORT_MAX_COLUMNS)
 			return err_set(e, -EINVAL, "more than %d columns", REPORT_MAX_COLUMNS);
 		out[n++] = (unsigned)c;
@@ -139,6 +140,11 @@ uint32_t *report_flow_match(const struct profile *p, const struct shares *s, con
 		return func;
 	free(func);
 	return NULL;
+}
+
+const char *report_flow_bias(const struct flow *flow, const struct flow_func *f)
+{
+	return !f ? NULL : f->by_counts ? "counts" : flow->time_bias && !flow_is_pseudo(f) ? "time" : NULL;
 }
 
 double report_ops_per_byte(const struct flow_func *f)
@@ -235,6 +241,12 @@ static void cell(const struct report *r, const struct share *s, bool exact, enum
 		if (!isnan(v))
 			buf_addf(&b, "%.0f%%", 100 * v);
 		break;
+	case RC_BY:
+		if (f && r->opts.flow->engine == FLOW_EXACT)
+			buf_addstr(&b, "exact");
+		else if (report_flow_bias(r->opts.flow, f))
+			buf_addstr(&b, report_flow_bias(r->opts.flow, f));
+		break;
 	case RC_COLUMNS: break;
 	}
 	text_pad_left(out, b.len && !buf_failed(&b) ? b.data : "-", columns[c].width);
@@ -297,7 +309,8 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 	if (hidden)
 		buf_addf(out, "# %u function%s under %g%% not shown; --percent-limit 0 shows all\n", hidden, hidden == 1 ? "" : "s", 100 * r->opts.limit);
 	if (r->opts.flow && r->opts.flow->time_bias)
-		buf_addstr(out, "# bytes and computation are weighted by time: they compare functions, they are no totals\n");
+		buf_addstr(out, "# by time: bytes and computation are weighted by time, they compare functions and are no totals;\n"
+				"# by counts: by how often the code ran\n");
 	if (report_columns_flow(r->opts.columns, r->opts.column_count))
 		buf_addstr(out, "# in: bytes read; out: bytes of its own that anyone reads; off the stack; all: with callees,\n"
 				"# from and to the rest; ops/B: arithmetic and logic per byte loaded or stored (all: per byte\n"
@@ -339,4 +352,5 @@ void report_flow_json(struct json *j, const struct flow *flow, const struct flow
 	count(j, "inclusive_compute", f ? f->inc.compute : NAN);
 	json_f64(j, "inclusive_ops_per_byte", f ? report_ops_per_byte_inclusive(f) : NAN);
 	count(j, "inclusive_samples", f ? f->inc.samples : NAN);
+	json_str(j, "bias", report_flow_bias(flow, f));
 }

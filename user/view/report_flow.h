@@ -16,7 +16,7 @@
 
 enum report_column {
 	RC_SELF, RC_INTERVAL, RC_INCLUSIVE, RC_SAMPLES, RC_OBJECT,
-	RC_IN, RC_OUT, RC_IN_ALL, RC_OUT_ALL, RC_COMPUTE, RC_INSTRUCTIONS, RC_OPS, RC_OPS_ALL, RC_STACK, RC_CALLS,
+	RC_IN, RC_OUT, RC_IN_ALL, RC_OUT_ALL, RC_COMPUTE, RC_INSTRUCTIONS, RC_OPS, RC_OPS_ALL, RC_STACK, RC_CALLS, RC_BY,
 	RC_COLUMNS,
 };
 #define REPORT_MAX_COLUMNS 32
@@ -34,6 +34,10 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 /* The keys of one function; nulls where f is NULL. */
 void report_flow_json(struct json *j, const struct flow *flow, const struct flow_func *f);
 
+/* What decides how much a function does beside others: "counts" (executions), "time" (its samples), NULL:
+ * neither, every one was counted or drawn evenly, or nothing is known. */
+const char *report_flow_bias(const struct flow *flow, const struct flow_func *f);
+
 /* Arithmetic and logical instructions per byte loaded and stored off the stack; with callees: per byte
  * that comes in or goes out. NaN unknown. */
 double report_ops_per_byte(const struct flow_func *f);
@@ -46,6 +50,6 @@ double report_ops_per_byte_inclusive(const struct flow_func *f);
 	",\"compute\":" REPORT_N ",\"compute_low\":" REPORT_N ",\"compute_high\":" REPORT_N ",\"load_bytes\":" REPORT_N ",\"store_bytes\":" REPORT_N \
 	",\"stack_share\":" REPORT_F ",\"ops_per_byte\":" REPORT_F ",\"calls\":" REPORT_N ",\"access_samples\":" REPORT_N ",\"inclusive_in\":" REPORT_N \
 	",\"inclusive_in_low\":" REPORT_N ",\"inclusive_in_high\":" REPORT_N ",\"inclusive_out\":" REPORT_N ",\"inclusive_out_low\":" REPORT_N \
-	",\"inclusive_out_high\":" REPORT_N ",\"inclusive_compute\":" REPORT_N ",\"inclusive_ops_per_byte\":" REPORT_F ",\"inclusive_samples\":" REPORT_N
+	",\"inclusive_out_high\":" REPORT_N ",\"inclusive_compute\":" REPORT_N ",\"inclusive_ops_per_byte\":" REPORT_F ",\"inclusive_samples\":" REPORT_N ",\"bias\":{\"enum\":[\"counts\",\"time\",null]}"
 
 #endif
