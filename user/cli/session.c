@@ -60,15 +60,15 @@ struct session {
 	bool marked; /* events of our own were put on threads that only had inherited ones */
 };
 
-static int choose_period(struct session *s)
+static void choose_period(struct session *s)
 {
 	double tick, hz;
 
-	s->totals.tick_ns = measure_tick_ns(s->o.stack_bytes);
+	s->totals.tick_ns = measure_tick_ns(s->sampler);
 	tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : ASSUMED_TICK_NS;
 	if (s->o.period_ns) {
 		s->period_ns = s->o.period_ns;
-		return 0;
+		return;
 	}
 	hz = s->o.budget * (s->o.timer_part > 0 ? s->o.timer_part : 0.67) * 1e9 / tick;
 	if (hz > s->o.max_hz)
@@ -76,7 +76,6 @@ static int choose_period(struct session *s)
 	if (hz < 19)
 		hz = 19;
 	s->period_ns = (uint64_t)(1e9 / hz);
-	return 0;
 }
 
 static int wait_for(struct session *s, int fd)
@@ -99,10 +98,13 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	s->targets = t;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->cpu_at_start = own_cpu_ns();
-	choose_period(s);
-	so = (struct sampler_opts){ .period_ns = s->period_ns, .stack_bytes = o->stack_bytes,
+	so = (struct sampler_opts){ .stack_bytes = o->stack_bytes,
 				    .ring_bytes = o->ring_bytes, .no_inherit = o->no_inherit, .timers = o->timers };
 	s->sampler = sampler_new(&so, e);
+	if (s->sampler) {
+		choose_period(s);
+		sampler_set_period(s->sampler, s->period_ns);
+	}
 	if (s->sampler && wait_for(s, sampler_fd(s->sampler)))
 		err_set(e, -errno, "cannot wait for samples: %s", strerror(errno));
 	else if (s->sampler)

@@ -80,15 +80,11 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-double measure_tick_ns(uint32_t stack_bytes)
+double measure_tick_ns(struct sampler *s)
 {
-	struct sampler_opts o = { .period_ns = TICK_NS, .stack_bytes = stack_bytes, .ring_bytes = 1 << 20 };
 	double cost[ROUNDS];
-	struct sampler *s = sampler_new(&o, NULL);
 	unsigned n = 0;
 
-	if (!s)
-		return NAN;
 	spin();
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		uint64_t without = spin(), with, before, after;
@@ -106,7 +102,7 @@ double measure_tick_ns(uint32_t stack_bytes)
 		if (after > before && with > without && with < 4 * without)
 			cost[n++] = (double)(with - without) / (double)(after - before);
 	}
-	sampler_free(s);
+	sampler_forget(s);
 	if (n < 3)
 		return NAN;
 	qsort(cost, n, sizeof(cost[0]), by_value);

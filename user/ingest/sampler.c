@@ -485,6 +485,18 @@ bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_
 	return true;
 }
 
+void sampler_set_period(struct sampler *s, uint64_t period_ns)
+{
+	s->o.period_ns = period_ns;
+}
+
+void sampler_forget(struct sampler *s)
+{
+	memset(s->per_cpu, 0, (size_t)s->cpus * sizeof(*s->per_cpu));
+	for (__u32 i = 0; i < CTR_MAX; i++)
+		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.counters), &i, s->per_cpu, BPF_ANY);
+}
+
 unsigned sampler_events(const struct sampler *s)
 {
 	return (unsigned)s->count;

@@ -22,7 +22,7 @@
 enum sampler_timers { TIMERS_AUTO, TIMERS_OF_CPUS, TIMERS_OF_THREADS };
 
 struct sampler_opts {
-	uint64_t period_ns;
+	uint64_t period_ns; /* or later, by sampler_set_period() */
 	enum sampler_timers timers; /* auto: of CPUs, else of threads */
 	uint32_t stack_bytes; /* largest stack snapshot */
 	uint32_t ring_bytes;  /* power of two */
@@ -32,6 +32,10 @@ struct sampler_opts {
 struct sampler;
 
 struct sampler *sampler_new(const struct sampler_opts *o, struct err *e);
+/* Before it is attached. */
+void sampler_set_period(struct sampler *s, uint64_t period_ns);
+/* All counters are zero again: what was measured on ourselves is no part of the recording. */
+void sampler_forget(struct sampler *s);
 /* Events on everything in t. For a command they start at its exec. */
 int sampler_attach(struct sampler *s, struct targets *t, struct err *e);
 /* Once attached: whether the timers belong to threads; *why: the sentence that explains it, "" if asked for. */
