@@ -17,8 +17,8 @@ limit() { awk -v m="$1" -v s="$2" 'BEGIN { printf "%.4f", m + 5 * s }'; }
 judge() {
 	local mode=$1 name=$2 tv records top5=$7 row
 	tv=$(limit "$3" "$4") records=$(limit "$5" "$6")
-	"$TOP/scripts/accuracy" --no-arrays --seeds 1 --mode "$mode" --program "$name" --tsv "$TMP/$name.tsv" >"$TMP/table" 2>&1
-	row=$(cat "$TMP/$name.tsv" 2>/dev/null)
+	"$TOP/scripts/accuracy" --no-arrays --seeds 1 --mode "$mode" --program "$name" --tsv "$TMP/$mode.$name.tsv" >"$TMP/table" 2>&1
+	row=$(cat "$TMP/$mode.$name.tsv" 2>/dev/null)
 	check "$mode $name: TV $(cut -f5 <<<"$row") is at most $tv" below "$(cut -f5 <<<"$row")" "$tv"
 	check "$mode $name: store records alone, TV $(cut -f7 <<<"$row") is at most $records" below "$(cut -f7 <<<"$row")" "$records"
 	check "$mode $name: $(cut -f8 <<<"$row") of the five largest edges are found, at least $top5" above "$(cut -f8 <<<"$row")" "$top5"

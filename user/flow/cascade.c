@@ -11,7 +11,7 @@
 #define WIDE_STORE 512	/* larger stores are kept as ranges */
 #define PAGE_RANGES 24	/* ranges remembered per page, the newest */
 #define MAX_RANGE_PAGES (1u << 18)
-#define READ_PARTS 4	/* questions asked for a wide load */
+#define READ_PARTS 16	/* questions asked for a wide load */
 #define WATCH_MAX 64	/* bytes of one hardware watchpoint, on any processor */
 #define IO_PARTS 16	/* questions asked for a range that the kernel reads */
 #define RELRO_KEY (1ull << 63) /* shares a map with objects */
@@ -80,6 +80,21 @@ static void set(struct sweep_state *s, struct map *m, uint64_t k, uint32_t recor
 		*at = record;
 	else
 		s->no_memory = true;
+}
+
+/* The newest record of a neighbourhood, and above it how many in a row were of the same function. */
+static void set_near(struct sweep_state *s, struct map *m, uint64_t k, uint32_t record)
+{
+	uint64_t *at = map_put(m, k, NULL), row;
+	uint32_t old;
+
+	if (!at) {
+		s->no_memory = true;
+		return;
+	}
+	old = (uint32_t)*at;
+	row = old && s->rec[old].func == s->rec[record].func ? (*at >> 32) + 1 : 0;
+	*at = record | (row < UINT16_MAX ? row : UINT16_MAX) << 32;
 }
 
 static uint32_t get(const struct map *m, uint64_t k)
@@ -165,12 +180,12 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 	if (weak)
 		return;
 	for (uint64_t l = a->addr >> 6; l <= (end - 1) >> 6 && size <= WIDE_STORE; l++)
-		set(s, &s->line, key(a->pid, l), r);
-	set(s, &s->block, key(a->pid, a->addr >> 8), r);
-	set(s, &s->page, key(a->pid, a->addr >> 12), r);
+		set_near(s, &s->line, key(a->pid, l), r);
+	set_near(s, &s->block, key(a->pid, a->addr >> 8), r);
+	set_near(s, &s->page, key(a->pid, a->addr >> 12), r);
 	obj = in_object_at(s->in, a->pid, a->addr, a->time);
 	if (obj)
-		set(s, &s->object, (uint64_t)(obj - s->in->object), r);
+		set_near(s, &s->object, (uint64_t)(obj - s->in->object), r);
 	region = in_region_at(s->in, a->pid, a->addr);
 	if (region && region->kind == IN_R_RELRO) {
 		set(s, &s->object, RELRO_KEY | (uint64_t)(region - s->in->region) << 32, r);
@@ -195,14 +210,33 @@ static struct answer nowhere(const struct sweep_state *s, const struct in_region
 
 /* Evidence from the neighbourhood: only within the same object, and only from a store instruction
  * that could have written this very address. */
-static uint32_t near_record(const struct sweep_state *s, const struct map *m, uint64_t k, uint32_t pid, uint64_t addr,
-			    const struct in_object *obj)
+static uint32_t near_record(const struct sweep_state *s, const struct map *m, uint64_t k, enum near near, uint32_t pid, uint64_t addr,
+			    const struct in_object *obj, struct answer *a)
 {
-	uint32_t r = get(m, k);
+	const uint64_t *at = map_get(m, k);
+	uint32_t r = at ? (uint32_t)*at : 0;
 
-	if (!r || (obj && (s->rec[r].addr < obj->addr || s->rec[r].addr >= obj->end)))
+	if (!r || (obj && (s->rec[r].addr < obj->addr || s->rec[r].addr >= obj->end)) ||
+	    !overwrite_plausible(s->ow, s->rec[r].site, pid, addr))
 		return 0;
-	return overwrite_plausible(s->ow, s->rec[r].site, pid, addr) ? r : 0;
+	*a = answer_of(&s->rec[r], near);
+	a->row = (uint16_t)(*at >> 32);
+	return r;
+}
+
+/* Does the neighbourhood say the same as record r, which lies in the very granule? */
+static int8_t neighbour(const struct sweep_state *s, uint32_t r, uint32_t pid, uint64_t addr, const struct in_object *obj)
+{
+	const struct map *at[] = { &s->line, &s->block, &s->page };
+	struct answer a;
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t n = near_record(s, at[i], key(pid, addr >> (6 + 2 * i + 2 * (i == 2))), NEAR_LINE, pid, addr, obj, &a);
+
+		if (n && n != r)
+			return s->rec[n].func == s->rec[r].func ? 1 : -1;
+	}
+	return 0;
 }
 
 /* Has another instruction gone over this address since record r (0: since the beginning)? */
@@ -234,8 +268,10 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 	if (range && (!r || s->rec[range].time >= s->rec[r].time))
 		r = range;
 	if (r) {
-		a = answer_of(&s->rec[r], NEAR_GRANULE);
-		return overwritten(s, a, r, pid, addr);
+		a = overwritten(s, answer_of(&s->rec[r], NEAR_GRANULE), r, pid, addr);
+		if (!a.overwritten)
+			a.neighbour = neighbour(s, r, pid, addr, in_object_at(s->in, pid, addr, time));
+		return a;
 	}
 	if (region && region->kind == IN_R_RELRO) {
 		/* the dynamic linker fills all of it: whoever was seen at it */
@@ -245,17 +281,15 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 		return r ? answer_of(&s->rec[r], NEAR_CONSTANT) : nowhere(s, region, NEAR_CONSTANT);
 	}
 	obj = in_object_at(s->in, pid, addr, time);
-	if ((r = near_record(s, &s->line, key(pid, addr >> 6), pid, addr, obj))) {
-		a = answer_of(&s->rec[r], NEAR_LINE);
-	} else if ((r = near_record(s, &s->block, key(pid, addr >> 8), pid, addr, obj))) {
-		a = answer_of(&s->rec[r], NEAR_BLOCK);
-	} else {
-		if ((r = near_record(s, &s->page, key(pid, addr >> 12), pid, addr, obj))) {
-			a = answer_of(&s->rec[r], NEAR_PAGE);
-		} else {
-			r = obj ? near_record(s, &s->object, (uint64_t)(obj - s->in->object), pid, addr, obj) : 0;
-			a = r ? answer_of(&s->rec[r], NEAR_OBJECT) : nowhere(s, region, NEAR_NONE);
-		}
+	r = near_record(s, &s->line, key(pid, addr >> 6), NEAR_LINE, pid, addr, obj, &a);
+	if (!r)
+		r = near_record(s, &s->block, key(pid, addr >> 8), NEAR_BLOCK, pid, addr, obj, &a);
+	if (!r) {
+		r = near_record(s, &s->page, key(pid, addr >> 12), NEAR_PAGE, pid, addr, obj, &a);
+		if (!r && obj)
+			r = near_record(s, &s->object, (uint64_t)(obj - s->in->object), NEAR_OBJECT, pid, addr, obj, &a);
+		if (!r)
+			a = nowhere(s, region, NEAR_NONE);
 		weak = get(&s->weak, key(pid, addr / GRANULE));
 		if (weak)
 			return answer_of(&s->rec[weak], NEAR_GRANULE);

@@ -18,7 +18,9 @@ struct answer {
 	uint32_t stack;	   /* of its store, index of in->stack + 1; 0 unknown */
 	uint64_t age;	   /* of the record that tells; 0: not told by one */
 	uint8_t near;	   /* enum near */
+	uint16_t row;	   /* told by the neighbourhood: so many records there in a row, one not counted, say the same */
 	bool overwritten;  /* the overwrite test replaced the recorded writer */
+	int8_t neighbour;  /* told by the very granule: what the neighbourhood would have said. 1: the same, -1: another */
 };
 
 /* One read (or a part of a wide one) and its producer. */

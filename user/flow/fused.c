@@ -18,7 +18,11 @@
 #include "flow/uma.h"
 #include "util/grow.h"
 
-#define LEAST_VALID 1e-6 /* an old record still tells where nothing else does */
+#define LEAST_VALID 1e-6 /* a poor record still tells where nothing else does */
+#define NOBODY 0.3 /* how likely it is that nobody wrote what nobody was seen to write since the start */
+#define CHECKED 4.0 /* what is usual of neighbourhoods counts as so many checks */
+#define ROW_FIRST 0.1 /* a neighbourhood of one record is right so seldom times 1/ROW, */
+#define ROW 8.0	      /* and of so many in a row every other time */
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
 
 /* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
@@ -45,6 +49,7 @@ struct fit {
 	size_t cell_cap;
 	struct map cell_at; /* kind << 62 ^ site << 32 ^ producer */
 	uint32_t *read_cell; /* by read */
+	double *compared, *agree; /* by site: reads of which the neighbourhood could be checked, and was right */
 	double *read_valid;  /* by read: probability that nobody else has written since its record */
 	struct evidence *ev;
 	size_t ev_count, ev_cap;
@@ -75,6 +80,8 @@ static void fit_release(struct fit *f)
 	map_release(&f->cell_at);
 	free(f->read_cell);
 	free(f->read_valid);
+	free(f->compared);
+	free(f->agree);
 	free(f->ev);
 	free(f->site_func);
 	free(f->site_size);
@@ -126,10 +133,32 @@ static enum cell_kind kind_of(const struct fit *f, const struct answer *a)
 	return a->near == NEAR_NONE && !f->in->from_start ? STAYS : KNOWN;
 }
 
-/* Samples of time show few of the stores: what a record says may long be over. */
+static double fresh(const struct fit *f, uint32_t site, const struct answer *a)
+{
+	return f->c.time_bias ? still_valid(&f->still, site, a->age) : 1;
+}
+
+/* What the neighbourhood says of memory is worth the more the longer it has said the same, and the more
+ * often it was right where this instruction read what the very granule tells. */
 static double valid(const struct fit *f, uint32_t site, const struct answer *a)
 {
-	return f->c.time_bias ? fmax(still_valid(&f->still, site, a->age), LEAST_VALID) : 1;
+	double v = 1;
+
+	if (a->near == NEAR_NONE && f->in->from_start)
+		v = NOBODY;
+	else if (a->near >= NEAR_LINE && a->near <= NEAR_OBJECT && !a->overwritten)
+		v = (f->agree[site] + CHECKED * (a->row + ROW_FIRST) / (a->row + ROW)) / (f->compared[site] + CHECKED);
+	return fmax(v * fresh(f, site, a), LEAST_VALID);
+}
+
+static void compare_neighbours(struct fit *f)
+{
+	for (size_t i = 0; i < f->c.read_count; i++) {
+		const struct read_answer *r = &f->c.reads[i];
+
+		f->compared[r->site] += r->a.neighbour != 0;
+		f->agree[r->site] += r->a.neighbour > 0;
+	}
 }
 
 static int take_reads(struct fit *f)
@@ -141,7 +170,9 @@ static int take_reads(struct fit *f)
 	f->site_size = calloc(c->site_count + 1, sizeof(*f->site_size));
 	f->read_cell = malloc((c->read_count + 1) * sizeof(*f->read_cell));
 	f->read_valid = malloc((c->read_count + 1) * sizeof(*f->read_valid));
-	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->read_valid) {
+	f->compared = calloc(c->site_count + 1, sizeof(*f->compared));
+	f->agree = calloc(c->site_count + 1, sizeof(*f->agree));
+	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->read_valid || !f->compared || !f->agree) {
 		free(n);
 		return -ENOMEM;
 	}
@@ -157,6 +188,7 @@ static int take_reads(struct fit *f)
 		}
 	}
 	free(n);
+	compare_neighbours(f);
 	for (size_t i = 0; i < c->read_count; i++) {
 		f->site_func[c->reads[i].site] = c->reads[i].func;
 		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, kind_of(f, &c->reads[i].a));
@@ -222,6 +254,11 @@ static int take_window(struct fit *f, uint32_t index)
 	return err;
 }
 
+static double stays(const struct fit *f, enum use use, uint32_t site)
+{
+	return use == USE_CASCADE ? 1 : still_site(&f->still, site);
+}
+
 /* One refit: times[] says how often each read and window counts; NULL: once. */
 static void refit(const struct fit *f, enum use use, const uint8_t *read_times, const uint8_t *window_times, struct scratch *s)
 {
@@ -235,9 +272,10 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 	memset(s->edge, 0, (f->edge_count + 1) * sizeof(double));
 	for (size_t i = 0; i < f->c.read_count; i++) {
 		double bytes = read_times ? f->c.reads[i].bytes * read_times[i] : f->c.reads[i].bytes;
+		double sure = use == USE_CASCADE ? 1 : f->read_valid[i]; /* records alone: as they are */
 
-		s->a[f->read_cell[i]] += bytes * f->read_valid[i];
-		s->stale[f->c.reads[i].site] += bytes * (1 - f->read_valid[i]);
+		s->a[f->read_cell[i]] += bytes * sure;
+		s->stale[f->c.reads[i].site] += bytes * (1 - sure);
 	}
 	for (size_t i = 0; use & USE_WINDOWS && i < f->ev_count; i++)
 		s->e[f->ev[i].cell] += window_times ? f->ev[i].weight * window_times[f->ev[i].window] : f->ev[i].weight;
@@ -262,7 +300,7 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 		if (c->kind == KNOWN)
 			s->known[c->site] += s->e[i] + s->a[i];
 		else
-			s->moves[c->site] += c->kind == MOVES ? s->e[i] : s->a[i] * (1 - still_site(&f->still, c->site));
+			s->moves[c->site] += c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site));
 	}
 	for (uint32_t i = 0; i < f->cell_count; i++) {
 		const struct cell *c = &f->cell[i];
@@ -275,7 +313,7 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 		else if (!(known > 0))
 			s->edge[c->edge] += bytes; /* and nobody else is known */
 		else if (c->kind == STAYS)
-			s->edge[c->edge] += s->e[i] + s->a[i] * still_site(&f->still, c->site);
+			s->edge[c->edge] += s->e[i] + s->a[i] * stays(f, use, c->site);
 	}
 }
 

@@ -8,6 +8,8 @@
 
 #define MODEL_CYCLES_PER_NS 3 /* the cost model's clock */
 
+#define WINDOW_LEN 4
+
 static ULong rng_state;
 
 static ULong rnd(void)
@@ -253,9 +255,11 @@ static void win_draw(const struct fmt_access *arm)
 	}
 	w = VG_(calloc)("x.win", 1, sizeof(*w));
 	VG_(memcpy)(&w->w.arm, arm, sizeof(w->w.arm));
-	w->w.addr = arm->addr;
+	/* one place in the access, each as likely, as `record` does. Not from the samples' generator: the same
+	 * samples with and without windows. */
+	w->w.addr = arm->addr + (arm->size > WINDOW_LEN ? (drawn * 0x9e3779b97f4a7c15ull >> 33) % (arm->size / WINDOW_LEN) * WINDOW_LEN : 0);
 	w->arm_inv = X.inv;
-	w->w.len = 4;
+	w->w.len = WINDOW_LEN;
 	w->w.write_only_after = ~0u;
 	w->arm_at = X.now + opt.window_delay;
 	line_next[n_wins] = 0;
