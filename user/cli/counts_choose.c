@@ -29,7 +29,8 @@
 #define LEVEL_SPEED 0.1
 #define WINDOW_NS 3e6 /* such a wait is as bad as a window's hits */
 #define SELDOM 0.25 /* windows that met the anchor: what is below runs far more often, which hits cannot tell */
-#define IDLE_WINDOWS 4
+#define IDLE_WINDOWS 2
+#define END_WINDOWS 4 /* at an entry, and never met */
 #define FULL_TRIPS 3.0
 #define FULL_RATIO 8.0
 #define COLD_WINDOWS 3
@@ -37,7 +38,7 @@
 #define DIFFER_SD 0.03
 #define FEW_SD 0.3
 #define DISTURB_MOST 0.03 /* by which a rate may be off for that */
-#define MODERATE 50000.0 /* hits a second: what is inside may be timed as well */
+#define MODERATE 20000.0 /* hits a second: what is inside may be timed as well */
 
 double plan_uncertain(const struct plan_link *l)
 {
@@ -333,6 +334,32 @@ static struct plan_slot slot_at(const struct plan *p, uint32_t i, uint32_t n, ui
 				   .ends = ends, .entry_of = n ? PLAN_NONE : i };
 }
 
+/* Threads are met when they have begun long since: their function's end is still to come. A block that
+ * every run passes and that returns. */
+static uint64_t end_of(const struct plan *p, const struct plan_func *f)
+{
+	const struct cfg *c = &f->runs.cfg;
+
+	for (uint32_t b = 1; f->runs.complete && b < c->blocks; b++) {
+		uint64_t addr = cfg_block_addr(c, b);
+
+		if ((c->block[b].flags & CFG_RETURNS) && f->runs.node_of[b] == 0 && plan_line_share(p, f->module, addr) * (p->near - 1) <= DISTURB_MOST)
+			return addr;
+	}
+	return 0;
+}
+
+static void take_end(const struct plan *p, struct plan_link *l, struct plan_slot *slot)
+{
+	uint64_t end;
+
+	if (l->child || (!l->at_end && (l->windows < END_WINDOWS || l->y > 0)) || !(end = end_of(p, &p->func[l->child_func])))
+		return;
+	l->at_end = true;
+	slot->vaddr = end;
+	slot->entry_of = PLAN_NONE;
+}
+
 static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
 {
 	double like = 0, seconds = 0, spare = HITS_PART;
@@ -349,7 +376,8 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 		if (link == PLAN_NONE)
 			break;
 		l = &p->link[link];
-		job->slot[job->slots++] = slot_at(p, t.func, t.node, RATE_HITS, false);
+		job->slot[job->slots] = slot_at(p, t.func, t.node, RATE_HITS, false);
+		take_end(p, &p->link[link], &job->slot[job->slots++]);
 		job->link[job->links++] = link;
 		spare -= (l->x > 0 && l->y > 0 ? l->y / l->x : UNKNOWN_RATE) * 1e-9 * p->hit_ns;
 		if (job->links == 1) {
@@ -362,18 +390,30 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 	return job->slots;
 }
 
-/* `at`: where function `in` was just sampled. */
-static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, uint32_t in, uint64_t at, struct plan_job *job)
+/* Where the loop is left to is reached from nowhere else: who gets there was in the loop, or passed it by. */
+static bool tells_alone(const struct cfg *c, uint32_t loop, const struct runs_trips *t)
+{
+	for (uint32_t i = 0; i < t->exits; i++) {
+		const struct cfg_block *b = &c->block[t->in.exit[t->exit_at[i]].to];
+
+		for (uint32_t k = b->pred; k < b->pred + b->preds; k++)
+			if (!cfg_in_loop(c, c->pred[k], loop) && !cfg_dominates(c, c->pred[k], c->loop[loop].header))
+				return false;
+	}
+	return true;
+}
+
+static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struct plan_job *job)
 {
 	const struct plan_link *l = &p->link[link];
 	const struct plan_func *f = &p->func[l->child_func];
 	const struct runs_trips *t = &f->runs.trips[l->loop];
-	uint32_t block = in == l->child_func ? cfg_block_at(&f->runs.cfg, at) : CFG_NONE, exits = TRIPS_HITS;
+	uint32_t exits = TRIPS_HITS;
 
 	if (t->exits + 1 > slots)
 		return false;
 	*job = (struct plan_job){ .how = FMT_CL_TRIPS, .links = 1, .link = { link }, .slots = t->exits + 1, .time_ns = l->time_ns };
-	job->within = t->in.entry_known && block != CFG_NONE && cfg_in_loop(&f->runs.cfg, block, l->loop);
+	job->within = t->in.entry_known && tells_alone(&f->runs.cfg, l->loop, t);
 	/* slow to come, and dear to wait for */
 	if (job->within && l->took_ns > LONG_TRIPS_NS)
 		exits = 1;
@@ -485,15 +525,15 @@ static uint32_t draw_caller(struct plan *p, uint32_t i)
 	return i;
 }
 
-static bool job_at(struct plan *p, uint32_t i, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
+static bool job_at(struct plan *p, uint32_t i, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
 {
-	uint32_t link, in = i;
+	uint32_t link;
 	double total;
 
 	if (i != PLAN_NONE && plan_uniform(p) >= RATE_PART) {
 		i = draw_caller(p, i);
 		link = plan_has_graph(&p->func[i]) ? draw_inner(p, i, &total) : PLAN_NONE;
-		if (link != PLAN_NONE && (p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, in, vaddr, job) : ratio_job(p, i, link, slots, job)))
+		if (link != PLAN_NONE && (p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, job) : ratio_job(p, i, link, slots, job)))
 			return true;
 	}
 	if (p->timing_ns > 0)
@@ -512,7 +552,7 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 {
 	double worth = 0;
 
-	if (!slots || !job_at(p, plan_func_at(p, m, vaddr), vaddr, slots > EXECWIN_SLOTS ? EXECWIN_SLOTS : slots, mapped, ctx, job))
+	if (!slots || !job_at(p, plan_func_at(p, m, vaddr), slots > EXECWIN_SLOTS ? EXECWIN_SLOTS : slots, mapped, ctx, job))
 		return false;
 	for (unsigned i = 0; i < job->links; i++)
 		worth += gain(p, &p->link[job->link[i]]);

@@ -40,7 +40,7 @@ struct plan_job {
 	struct plan_slot slot[EXECWIN_SLOTS];
 	uint32_t hit_limit;
 	uint64_t within_ns, time_ns;
-	bool within; /* TRIPS: the thread was just in the loop */
+	bool within; /* TRIPS: an exit alone tells, when no entry was met */
 };
 
 struct plan_stats {

@@ -42,6 +42,7 @@ struct plan_link {
 	double peak; /* RATE: most hits of a window of late */
 	unsigned since_peak;
 	bool written, off;
+	bool at_end; /* RATE of an entry that is never met: of where the function returns */
 };
 
 struct plan_timing {

@@ -9,10 +9,12 @@
 #define TOOK_SPEED 0.5
 #define LONGEST_NS 100000000
 #define LONGEST_TRIPS_NS 200000000
+#define WITHIN_MOST 1000000000u /* turns; where a loop is passed by, its register holds anything */
 #define SHORTEST_PART 0.1 /* of the time asked for: a window with less of it is no better than with so much */
 #define NET_MIN 0.1 /* of a rate's time the hits must leave so much */
 #define FAST_HITS 6
 #define FAST_GAP 0.8 /* between hits, of what one costs */
+#define FAST_PART 0.3 /* of the gaps */
 #define RATE_WANTED 12.0 /* hits of one window */
 #define RATE_MANY 24
 #define RATE_FEW 6
@@ -179,7 +181,7 @@ static void trips_window(struct seen *s)
 			entry = h;
 			continue;
 		}
-		if (first && !entry && runs_trip_count(how, h->slot - 1, 0, h->value, &n) && n > 0)
+		if (first && !entry && runs_trip_count(how, h->slot - 1, 0, h->value, &n) && n > 0 && n < WITHIN_MOST)
 			met_within(&t, (double)n, l->x > 0 ? l->y / l->x : (double)n);
 		first = false;
 		if (!entry || entry->sp != h->sp)
@@ -209,25 +211,26 @@ static void trips_window(struct seen *s)
 
 /* ---- rates ---- */
 
-/* Hits follow each other so closely that what they cost hides the time between them. In bursts: so all
- * its windows are void, or those would be left that saw little of it. */
+/* Hits follow each other so closely that what they cost hides the time between them, if only in bursts:
+ * so all its windows are void, or those would be left that saw little of it. */
 static bool too_fast(const struct seen *s, unsigned slot)
 {
 	const struct exec_window *w = s->w;
-	uint32_t first = UINT32_MAX, last = 0, hits = 0;
-	double net;
+	uint32_t last = UINT32_MAX, gaps = 0, close = 0;
 
 	for (uint32_t k = 0; k < w->count; k++) {
+		double net;
+
 		if (w->hit[k].slot != slot)
 			continue;
-		first = first == UINT32_MAX ? k : first;
+		if (last != UINT32_MAX) {
+			net = (double)(w->hit[k].cpu_ns - w->hit[last].cpu_ns) - (k - last) * s->p->hit_ns;
+			gaps++;
+			close += net < FAST_GAP * s->p->hit_ns;
+		}
 		last = k;
-		hits++;
 	}
-	if (hits < FAST_HITS)
-		return false;
-	net = (double)(w->hit[last].cpu_ns - w->hit[first].cpu_ns) - (last - first) * s->p->hit_ns;
-	return net < FAST_GAP * s->p->hit_ns * (hits - 1);
+	return gaps + 1 >= FAST_HITS && close > FAST_PART * gaps;
 }
 
 /* As long as some dozen hits take where it runs: what runs in bursts is not seen for most of the time,

@@ -13,7 +13,7 @@ static const size_t stretches[] = { 32, 16, 8 };
  * activations seen are not all. */
 /* How far off what a hit costs may be, in seconds: a rate that is not far below its inverse may be
  * anything. */
-#define HIT_DOUBT 4e-6
+#define HIT_DOUBT 10e-6
 #define DILATED_MOST 0.25
 #define RATIO_BIAS 0.1
 /* Windows that are too short for two runs of the anchor met it for a reason, where they met it. */

@@ -20,7 +20,7 @@
 #define SPREAD_PRIOR 0.7 /* of log instructions per time between functions, as measured: factors of 2, seldom 5 */
 #define JUDGE_SPREAD 0.5 /* at most, while links are judged */
 #define STRETCH_PRIOR_SD 1.0
-#define FAST_RATE 20000.0 /* hits per second */
+#define FAST_RATE 10000.0 /* hits per second */
 #define TAIL_DOF 4.0
 /* A large function is made of much code, whose differences even out; its instructions per time say more
  * about the program's than those of a small one. */
