@@ -902,3 +902,4 @@ int offload_exit(void *ctx)
 }
 
 #include "uring.bpf.h"
+#include "alg.bpf.h"

@@ -362,7 +362,8 @@ enum fmt_probe_class {
 	FMT_PROBE_UNKNOWN = 0,	/* or a file from before this was told apart */
 	FMT_PROBE_STEPPED = 1,	/* executed elsewhere by a single step: the dearer one */
 	FMT_PROBE_EMULATED = 2, /* push, nop, relative jumps and calls */
-	FMT_PROBE_CLASSES = 3,
+	FMT_PROBE_TRACED = 3,	/* system calls seen by tracepoints: nothing is taken off their times */
+	FMT_PROBE_CLASSES = 4,
 };
 
 struct fmt_offload_api {

@@ -159,6 +159,32 @@ enum probe_counter {
 #define URING_OUT 0x80000000u
 #define URING_PROBE(v) ((v) & 0xffffu)
 
+/* AF_ALG: as bind() was told them. Probes of their own are made as algorithms appear; the first stands
+ * for sockets that were bound before anybody looked. */
+struct probe_alg {
+	char type[16];
+	char name[64];
+};
+#define PROBE_ALGS 16 /* a power of two */
+
+/* A socket: its algorithm, and the operation under way. */
+struct probe_alg_sock {
+	__u64 entry;	      /* of the last send */
+	__u64 busy;	      /* ns within earlier system calls of this operation */
+	__u64 end;	      /* of the last read */
+	__u64 in, out, site;
+	__u64 cpu, sum_exec;  /* of the thread, at entry */
+	__u64 end_cpu;	      /* these: of the operation, until the last read */
+	__u32 voluntary, involuntary, end_voluntary, end_involuntary;
+	__u32 pid, tid, on_cpu, epoch;
+	__u32 alg;	      /* index of its name; 0: bound before we looked */
+	__u32 flags;
+	__u8 at_once;	      /* one read takes the result: not a skcipher */
+	__u8 pending, more, partly;
+	__u8 unknown;	      /* of its bytes some are not */
+	__u8 pad[3];
+};
+
 #define PROBE_MAX 512	 /* attached (library, symbol) pairs; also the size of arrays in BPF */
 #define PROBE_LIBS 64
 

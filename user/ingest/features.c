@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ingest/features.h"
+#include "ingest/algsock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -304,6 +305,17 @@ static void probe_tracefs(struct feature *f)
 					  : "sudo mount -t tracefs tracefs /sys/kernel/tracing");
 }
 
+static void probe_alg(struct feature *f)
+{
+	if (algsock_possible()) {
+		feature_set(f, FEATURE_YES, "there, as sockets of family AF_ALG; its calls are seen by tracepoints of system calls");
+		return;
+	}
+	feature_set(f, FEATURE_NO, "this kernel has no AF_ALG sockets, neither built in nor as a module");
+	feature_means(f, "no program here can use it, so there is nothing to record with --offload af_alg");
+	feature_enable(f, "a kernel with CONFIG_CRYPTO_USER_API_SKCIPHER and _HASH, as Debian's are; then: sudo modprobe af_alg");
+}
+
 static bool in_path(const char *program, char *found, size_t size)
 {
 	const char *path = getenv("PATH");
@@ -369,6 +381,7 @@ static const struct {
 	{ "uprobe-session", "uprobes, paired", "record", FEATURE_SOURCE, probe_uprobe_session, NULL },
 	{ "uprobe-pmu", "uprobes, one by one", "record", FEATURE_SOURCE, probe_uprobe_pmu, NULL },
 	{ "tracefs", "tracepoints", "record", FEATURE_SOURCE, probe_tracefs, NULL },
+	{ "af-alg", "kernel's cryptography", "record", FEATURE_SOURCE, probe_alg, NULL },
 	{ "exact", "exact engine", "exact", FEATURE_SOURCE, probe_exact, NULL },
 	{ "debuginfod", "symbols from debuginfod", "record", FEATURE_SOURCE, probe_debuginfod, NULL },
 };

@@ -17,8 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ingest/uprobe_self.h"
-#include "offload.skel.h"
+#include "ingest/uprobe_internal.h"
 
 /* Newer than the headers of Debian 12. */
 #define ATTACH_UPROBE_MULTI 48
@@ -26,44 +25,6 @@
 #define UPROBE_MULTI_RETURN 1u
 
 #define CLOSERS 16 /* threads that close perf uprobes: each close waits for grace periods */
-
-struct link_group {
-	int pid; /* 0: every process */
-	int *fds;
-	unsigned cnt;
-};
-
-struct library {
-	int fd;
-	unsigned cnt;
-	unsigned functions; /* of them; markers come after: they have no return to probe */
-	uint32_t first;
-	unsigned long *offsets;
-	uint64_t *cookies;
-	struct link_group *groups;
-	unsigned groups_cnt;
-	bool armed;
-};
-
-struct uprobe {
-	struct offload_bpf *skel;
-	enum uprobe_mode mode;
-	struct uprobe_opts opts;
-	struct uprobe_cost cost;
-	enum fmt_probe_class class_of[SELF_KINDS]; /* as measured */
-	struct bpf_link *exit_link, *uring_links[2];
-	struct ring_buffer *ring;
-	const struct uprobe_sink *sink; /* during uprobe_poll() */
-	struct probe_activity *activity;
-	size_t activity_size;
-	struct library libs[PROBE_LIBS];
-	unsigned libs_cnt;
-	uint32_t probes;
-	unsigned perf_type;
-	int self_lib; /* our own functions */
-	bool pid_filter_broken; /* kernels 6.6 to 6.10 compared threads, not processes */
-	pthread_mutex_t lock;
-};
 
 static uint64_t now_ns(void)
 {
@@ -201,10 +162,16 @@ static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->fd);
-	g->fds = calloc(u->mode == UPROBE_PERF ? l->cnt * 4 : 2, sizeof(int));
+	g->fds = calloc(u->mode == UPROBE_PERF ? l->cnt * 4 + 2 : 2, sizeof(int));
 	if (!g->fds)
 		return -ENOMEM;
 	g->cnt = 0;
+	if (l->traced) {
+		r = uprobe_alg_links(u, g);
+		if (r < 0)
+			links_close(g);
+		return r;
+	}
 	switch (u->mode) {
 	case UPROBE_SESSION:
 		if (l->functions)
@@ -543,6 +510,7 @@ void uprobe_open_calls(const struct uprobe *u, void (*fn)(void *ctx, const struc
 				fn(ctx, &k);
 		}
 	}
+	uprobe_alg_open(u, fn, ctx);
 }
 
 int uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h), void *ctx)
@@ -837,6 +805,9 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 	u->mode = mode;
 	bpf_program__set_autoload(s->progs.offload_session, mode == UPROBE_SESSION);
 	bpf_program__set_autoload(s->progs.offload_return, mode != UPROBE_SESSION);
+	/* Verifying them takes time. */
+	bpf_program__set_autoload(s->progs.offload_alg_enter, u->opts.alg);
+	bpf_program__set_autoload(s->progs.offload_alg_exit, u->opts.alg);
 	if (!has_uring()) {
 		bpf_program__set_autoload(s->progs.offload_uring_submit, false);
 		bpf_program__set_autoload(s->progs.offload_uring_complete, false);

@@ -28,6 +28,7 @@ struct uprobe_opts {
 	enum uprobe_mode mode; /* AUTO: the best there is; another: that or nothing */
 	unsigned records_per_second; /* and process; 0 = all */
 	unsigned ring_bytes;	     /* 0 = 2 MiB */
+	bool alg;		     /* uprobe_alg() will be called */
 	bool system_wide;	     /* probe every process */
 };
 
@@ -105,6 +106,11 @@ struct uprobe_uring {
 	uint32_t direction; /* URING_IN, URING_OUT or 0 */
 };
 int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned count, uint32_t *first, struct err *e);
+/* AF_ALG sockets become a library of the engine (to be armed like one, for all processes): its index,
+ * or -errno. What a system call of a target costs while it is armed: *cost_ns. */
+int uprobe_alg(struct uprobe *u, uint16_t family, uint32_t *first, double *cost_ns, struct err *e);
+/* The algorithms seen so far; probe *first + index. Index 0, whose algorithm is not known, is not among them. */
+void uprobe_alg_names(struct uprobe *u, void (*fn)(void *ctx, uint32_t index, const struct probe_alg *name), void *ctx);
 /* Hands out what is there; never blocks. The number of records, or -errno. */
 int uprobe_poll(struct uprobe *u, const struct uprobe_sink *sink);
 /* Tell targets apart in the kernel too (system-wide links, perf uprobes). */

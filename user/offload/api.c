@@ -19,7 +19,8 @@ static const struct offload_api apis[] = {
 	{ "qatzip", "QATzip", "qatzip", "libqatzip.so*", NULL },
 	{ "qpl", "QPL (IAA)", "qpl", "libqpl.so*", NULL },
 	{ "vaapi", "VA-API", "vaapi", "libva.so*", NULL },
-	{ "kcapi", "AF_ALG by libkcapi", "kcapi", "libkcapi.so*", NULL },
+	{ "kcapi", "AF_ALG by libkcapi", "af_alg", "libkcapi.so*", NULL },
+	{ "af_alg", "AF_ALG", "af_alg", "", NULL }, /* by system calls: a row for each algorithm seen */
 	{ "io_uring", "io_uring", "io_uring", "", NULL }, /* by tracepoints: see uring_ops */
 	{ 0 },
 };

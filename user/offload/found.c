@@ -215,6 +215,16 @@ static void lib_ready(struct offload_session *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+struct known_lib *session_new_lib(struct offload_session *s, const char *path)
+{
+	return new_lib(s, &(struct lib_file){ .path = path }, 0);
+}
+
+void session_lib_ready(struct offload_session *s)
+{
+	lib_ready(s);
+}
+
 /* The points of one group become a library of the engine; armed apart, they have a stretch of time
  * of their own. */
 static int add_group(struct finding *find, struct gather *g, struct lib_file *f, uint32_t group, struct err *e)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ingest/algsock.h"
 #include "offload/session_internal.h"
 
 #define RECORDS_PER_SECOND 1000
@@ -99,6 +100,37 @@ static uint32_t site_id(struct offload_session *s, uint32_t pid, uint64_t time, 
 	return (uint32_t)*at;
 }
 
+static void on_algorithm(void *ctx, uint32_t index, const struct probe_alg *a)
+{
+	struct offload_session *s = ctx;
+	struct fmt_offload_api f = { .id = s->alg_first + index + 1, .library = s->alg_path, .kind = FMT_OK_CALL, .probe = FMT_PROBE_TRACED };
+	char name[96];
+
+	if (s->probes[s->alg_first + index].calls.api)
+		return;
+	snprintf(name, sizeof(name), "%.14s%s%.63s", a->type, *a->name ? " " : "", a->name);
+	f.api = s->sink.string(s->sink.ctx, "af_alg");
+	f.name = f.symbol = s->sink.string(s->sink.ctx, name);
+	s->probes[s->alg_first + index].calls.api = f.id;
+	s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &f, sizeof(f));
+}
+
+/* The format's id of a probe, 0: none. Algorithms get theirs when the first call is seen. */
+static uint32_t api_of(struct offload_session *s, uint32_t probe)
+{
+	static const struct probe_alg unknown = { "unknown", "algorithm" };
+
+	if (probe >= PROBE_MAX)
+		return 0;
+	if (!s->probes[probe].calls.api && s->alg_on && probe >= s->alg_first && probe < s->alg_first + PROBE_ALGS) {
+		if (probe == s->alg_first)
+			on_algorithm(s, 0, &unknown);
+		else
+			uprobe_alg_names(s->u, on_algorithm, s);
+	}
+	return s->probes[probe].calls.api;
+}
+
 static void on_call(void *ctx, const struct fmt_call *c)
 {
 	struct offload_session *s = ctx;
@@ -112,7 +144,7 @@ static void on_event(void *ctx, const struct offload_event *ev)
 	uint32_t site, stack = 0;
 	uint64_t *at;
 
-	if (ev->probe >= PROBE_MAX || !s->probes[ev->probe].calls.api)
+	if (!api_of(s, ev->probe))
 		return;
 	/* The caller's address is kept for the totals, which name sites by address. */
 	site = site_id(s, ev->pid, ev->entry, ev->func, ev->site);
@@ -181,9 +213,9 @@ static void on_total(void *ctx, const struct probe_total_key *k, const struct pr
 	};
 	uint64_t *at;
 
-	if (k->probe >= PROBE_MAX || !s->probes[k->probe].calls.api)
+	f.api = api_of(s, k->probe);
+	if (!f.api)
 		return;
-	f.api = s->probes[k->probe].calls.api;
 	at = map_get(&s->open_sites, site_key(k));
 	f.open += at ? *at : 0;
 	at = map_get(&s->totals_sites, site_key(k));
@@ -201,9 +233,9 @@ static void on_hist(void *ctx, const struct probe_hist_key *k, const struct prob
 		.bytes_bin = k->bytes_bin, .time_bin = k->time_bin,
 	};
 
-	if (k->probe >= PROBE_MAX || !s->probes[k->probe].calls.api)
+	f.api = api_of(s, k->probe);
+	if (!f.api)
 		return;
-	f.api = s->probes[k->probe].calls.api;
 	s->sink.put(s->sink.ctx, FMT_OFFLOAD_HIST, &f, sizeof(f));
 }
 
@@ -285,6 +317,38 @@ static void watch_uring(struct offload_session *s, int pid)
 	}
 }
 
+/* Likewise; pid 0: whoever. Its system calls pay for it, so it is armed and disarmed like a library. */
+static void watch_alg(struct offload_session *s, int pid)
+{
+	struct err e = { 0 };
+	struct known_lib *l;
+	int index;
+
+	if (!s->alg_wanted || s->alg_on || (!s->alg_named && !algsock_any(pid)))
+		return;
+	s->alg_on = true;
+	l = session_new_lib(s, "[kernel] AF_ALG");
+	index = l ? uprobe_alg(s->u, offload_family("af_alg"), &s->alg_first, &s->alg_call_ns, &e) : err_set(&e, -ENOMEM, "out of memory");
+	if (index >= 0) {
+		l->index = index;
+		l->first = s->alg_first;
+		l->count = PROBE_ALGS;
+		l->traced = true;
+		l->path_id = s->alg_path = s->sink.string(s->sink.ctx, l->path);
+		for (unsigned i = 0; i < PROBE_ALGS; i++)
+			s->probes[s->alg_first + i].calls = (struct calls_probe){ .family = offload_family("af_alg"), .cost = FMT_PROBE_TRACED };
+		index = budget_arm(s, l, &e);
+	}
+	if (l)
+		session_lib_ready(s);
+	if (index >= 0)
+		return;
+	s->alg_on = l && l->index >= 0;
+	s->alg_wanted = false;
+	buf_addf(&s->notes, "%s\n", e.text);
+	s->degraded |= s->alg_named;
+}
+
 static bool add_pid(struct offload_session *s, int pid)
 {
 	bool ok;
@@ -294,6 +358,7 @@ static bool add_pid(struct offload_session *s, int pid)
 	pthread_mutex_unlock(&s->lock);
 	uprobe_target(s->u, pid, true);
 	watch_uring(s, pid);
+	watch_alg(s, pid);
 	return ok;
 }
 
@@ -313,6 +378,8 @@ int offload_session_attach_all(struct offload_session *s, struct err *e)
 
 	if (!d)
 		return err_set(e, -errno, "cannot list processes: /proc is not readable");
+	if (s->alg_named)
+		watch_alg(s, 0);
 	while (r != -EPERM && (de = readdir(d))) {
 		int pid = atoi(de->d_name);
 
@@ -382,8 +449,10 @@ void offload_session_tick(struct offload_session *s)
 	/* Libraries loaded later, should nobody tell us. */
 	for (unsigned i = 0; i < cnt; i++)
 		session_find(s, pids[i], false, NULL, NULL);
-	for (unsigned i = 0; i < cnt; i++)
+	for (unsigned i = 0; i < cnt; i++) {
 		watch_uring(s, pids[i]);
+		watch_alg(s, pids[i]);
+	}
 	pthread_mutex_lock(&s->lock);
 	cpu = session_cpu(s);
 	if (s->cpu_at && now > s->cpu_at && cpu >= s->cpu_ns)
@@ -423,6 +492,9 @@ struct offload_session *offload_session_new(const struct offload_opts *o, const 
 	s->uring_named = s->uring_wanted && !s->automatic;
 	for (; s->user_cnt < o->probes_cnt; s->user_cnt++)
 		offload_spec_parse(o->probes[s->user_cnt], &s->user[s->user_cnt], e);
+	s->alg_wanted = s->api_wanted[offload_api_find("af_alg") - offload_apis()];
+	s->alg_named = s->alg_wanted && !s->automatic;
+	uo.alg = s->alg_wanted && algsock_possible();
 	uo.records_per_second = o->exact ? 0 : o->records_per_second ? o->records_per_second : RECORDS_PER_SECOND;
 	uo.ring_bytes = o->exact ? 16u << 20 : 0;
 	s->u = uprobe_new(&uo, e);
@@ -530,6 +602,11 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 		const struct known_lib *l = &s->libs[i];
 
 		if (l->index < 0)
+			continue;
+		if (l->traced)
+			buf_addf(out, "offload: AF_ALG is watched by tracepoints: %.0f ns for each system call of the target, whatever it does%s\n",
+				 s->alg_call_ns, l->let_go ? "; it made so many that they were watched in stretches of time only, to keep the budget; the numbers are estimates (--offload-exact: all)" : "");
+		if (l->traced)
 			continue;
 		functions += l->count;
 		libs += !l->group;

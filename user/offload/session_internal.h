@@ -37,6 +37,7 @@ struct known_lib {
 	double cost_ns;	      /* of these hits */
 	double balance_ns;    /* what may still be spent */
 	bool on, hot;
+	bool traced;  /* AF_ALG: no file */
 	struct budget_mark begin; /* of the stretch */
 	struct budget_mark piece; /* begins what is not written yet */
 	struct budget_mark looked; /* while armed: the last look */
@@ -61,6 +62,9 @@ struct offload_session {
 	bool api_wanted[32], api_seen[32]; /* by index in offload_apis() */
 	bool markers;
 	bool uring_wanted, uring_named, uring_on;
+	bool alg_wanted, alg_named, alg_on;
+	uint32_t alg_first, alg_path; /* probe; string */
+	double alg_call_ns; /* what each system call of a target costs while they are watched */
 	bool automatic;
 	struct offload_user_probe user[USER_PROBES_MAX];
 	unsigned user_cnt;
@@ -103,6 +107,9 @@ uint64_t session_process_cpu(int pid);
 uint64_t session_cpu(struct offload_session *s);
 /* budget.c: what a hit of this probe costs the target. */
 double session_cost_of(const struct offload_session *s, uint32_t probe);
+/* found.c: a row for the table, not a file; NULL: no room. lib_ready() when it is filled. */
+struct known_lib *session_new_lib(struct offload_session *s, const char *path);
+void session_lib_ready(struct offload_session *s);
 /* found.c: makes sure that what pid has mapped (and could load) is probed in pid. */
 bool session_wants(struct offload_session *s, const char *path);
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e);
