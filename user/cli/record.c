@@ -209,7 +209,7 @@ static void tell_unsampled(const struct session_totals *t)
 
 	if (t->unsampled_threads && share > UNSAMPLED_NOTED)
 		log_info("%.0f %% of the CPU time has no sample: %" PRIu64 " threads ended before their first one; a higher -F sees more "
-			 "of them, -a sees them in proportion", 100 * share, t->unsampled_threads);
+			 "of them, --timers cpus sees them in proportion", 100 * share, t->unsampled_threads);
 }
 
 /* Each of the two parts asks once a sample. */
