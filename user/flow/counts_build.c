@@ -11,6 +11,7 @@
 /* A return address tells the call, not that the callee was entered by it: code that jumps to another
  * function leaves its caller's address there. */
 #define CALL_VAR 1e-4
+#define RECURSION_VAR 400.0
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
 static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
@@ -38,6 +39,9 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 	free(w);
 	if (out->how == COUNTS_UNKNOWN)
 		counts_cache_ratio(&l->others, out);
+	/* each call from outside may lead to any number of runs */
+	if (out->how == COUNTS_UNKNOWN && (l->l.flags & FMT_CL_CALL) && (r->func[r->node[l->l.child].function].flags & FMT_CF_RECURSIVE))
+		out->log_var = RECURSION_VAR;
 	/* what is not around it cannot run a block more often than once */
 	if ((out->how == COUNTS_RATIO || out->how == COUNTS_CACHED) && !(l->l.flags & FMT_CL_CALL) && r->node[l->l.child].kind == FMT_CN_BLOCK &&
 	    r->node[l->l.child].depth == r->node[l->l.parent].depth && (r->func[r->node[l->l.child].function].flags & FMT_CF_COMPLETE))

@@ -12,7 +12,7 @@
 #define UNKNOWN_VAR 16.0 /* of a ratio that nobody knows, in the same function or to a callee */
 #define MOST_VAR 400.0
 #define PASSES 4	 /* each takes the errors found as the place around which all is linear */
-#define SHIFT_MAX 12.0
+#define SHIFT_MAX 30.0
 #define BROKEN_MAX 24
 #define NO_EFFECT 3e-4 /* elasticities below this are left out */
 #define Z95 1.96
@@ -48,7 +48,10 @@ static void set_variances(struct counts_solver *s)
 	for (size_t i = 0; i < t->links; i++) {
 		const struct counts_ratio *r = &t->link[i].ratio;
 
-		s->var[i] = isnan(r->ratio) || r->how == COUNTS_UNKNOWN ? UNKNOWN_VAR : fmin(r->log_var, MOST_VAR);
+		if (r->how == COUNTS_UNKNOWN || isnan(r->ratio))
+			s->var[i] = isfinite(r->log_var) ? fmin(r->log_var, MOST_VAR) : UNKNOWN_VAR;
+		else
+			s->var[i] = fmin(r->log_var, MOST_VAR);
 		if (counts_is_rate(&t->link[i]))
 			s->var[i] = 0;
 	}
