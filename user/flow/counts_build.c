@@ -14,6 +14,14 @@
 #define RECURSION_VAR 400.0
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
+static bool at_most_once(const struct counts_record *r, const struct fmt_counts_link *l)
+{
+	const struct fmt_counts_node *child = &r->node[l->child];
+
+	return l->how == FMT_CL_RATIO && !(l->flags & FMT_CL_CALL) && child->kind == FMT_CN_BLOCK && child->depth == r->node[l->parent].depth &&
+	       (r->func[child->function].flags & FMT_CF_COMPLETE);
+}
+
 static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
 {
 	const struct counts_rec_link *l = &r->link[i];
@@ -43,8 +51,7 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 	if (out->how == COUNTS_UNKNOWN && (l->l.flags & FMT_CL_CALL) && (r->func[r->node[l->l.child].function].flags & FMT_CF_RECURSIVE))
 		out->log_var = RECURSION_VAR;
 	/* what is not around it cannot run a block more often than once */
-	if ((out->how == COUNTS_RATIO || out->how == COUNTS_CACHED) && !(l->l.flags & FMT_CL_CALL) && r->node[l->l.child].kind == FMT_CN_BLOCK &&
-	    r->node[l->l.child].depth == r->node[l->l.parent].depth && (r->func[r->node[l->l.child].function].flags & FMT_CF_COMPLETE))
+	if ((out->how == COUNTS_RATIO || out->how == COUNTS_CACHED) && at_most_once(r, &l->l))
 		out->ratio = fmin(out->ratio, 1);
 	return 0;
 }
@@ -197,7 +204,7 @@ static int fill(struct builder *b, struct counts_built *out)
 	for (size_t i = 0; i < r->links; i++) {
 		if (!b->used[i])
 			continue;
-		t->link[t->links] = (struct counts_link){ .parent = r->link[i].l.parent, .child = r->link[i].l.child, .ratio = b->ratio[i] };
+		t->link[t->links] = (struct counts_link){ .parent = r->link[i].l.parent, .child = r->link[i].l.child, .ratio = b->ratio[i], .at_most_once = at_most_once(r, &r->link[i].l) };
 		out->link_of[t->links++] = i;
 	}
 	for (uint32_t n = 1; n < r->nodes; n++)

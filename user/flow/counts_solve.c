@@ -35,6 +35,7 @@ static const double stretches[] = { 1, 3, 10, 30 };
  * Trip counts are never taken for broken: nothing between two breakpoints can mislead them. */
 static const struct { double var, part; } broken_kinds[] = { { 0.5, 0.03 }, { 3, 0.02 }, { 12, 0.02 } };
 #define BROKEN_ONCE 0.01
+#define BROKEN_BEYOND 0.1
 
 static bool guessed(const struct counts_link *l)
 {
@@ -301,9 +302,12 @@ static void sum_pulls(struct counts_solver *s)
 	}
 }
 
-static double suspicion(enum counts_how how)
+/* Whether it would have to be so far off that a block ran more often than what is around it. */
+static double suspicion(const struct counts_link *l, double pull)
 {
-	return how == COUNTS_ONCE ? BROKEN_ONCE : 1;
+	if (l->ratio.how == COUNTS_ONCE)
+		return BROKEN_ONCE;
+	return l->at_most_once && pull < 0 ? BROKEN_BEYOND : 1;
 }
 
 /* The link whose being broken would explain most. */
@@ -323,7 +327,7 @@ static bool find_broken(struct counts_solver *s, struct suspect *out)
 			continue;
 		for (size_t k = 0; k < kinds; k++) {
 			double add = broken_kinds[k].var, gain;
-			double need = -log(broken_kinds[k].part * suspicion(t->link[l].ratio.how));
+			double need = -log(broken_kinds[k].part * suspicion(&t->link[l], s->total[l]));
 
 			/* the gain's upper bound spares most links the work */
 			if (0.5 * pull * add <= need + out->gain)
