@@ -143,6 +143,7 @@ static int unique_addresses(const struct flow_input *in, const struct est_opts *
 				continue;
 			obj = in_object_at(in, a->pid, a->addr, a->time);
 			it[n++] = (struct uma_item){ .key = a->func, .addr = a->addr, .size = a->size,
+						     .bytes = a->flags & (FMT_A_CENSUS | FMT_A_TIME) ? 0 : a->weight * a->size,
 						     .object = obj ? (uint32_t)(obj - in->object) : FLOW_NONE };
 		}
 		uma_run(in, it, n, take_uma, &t);

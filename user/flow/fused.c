@@ -552,7 +552,8 @@ static int edge_uma(const struct fit *f, struct flow *out)
 		const struct read_answer *r = &f->c.reads[i];
 
 		if (r->a.near != NEAR_BLIND)
-			it[n++] = (struct uma_item){ .key = f->cell[f->read_cell[i]].edge, .addr = r->addr, .object = r->object, .size = r->size };
+			it[n++] = (struct uma_item){ .key = f->cell[f->read_cell[i]].edge, .addr = r->addr, .object = r->object, .size = r->size,
+						     .bytes = f->c.time_bias ? 0 : r->bytes };
 	}
 	uma_run(f->in, it, n, take_edge_uma, &u);
 	free(it);

@@ -3,6 +3,7 @@
 
 #include "flow/overwrite.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define MIN_GAP 4096   /* addresses closer than this never are two objects */
@@ -10,6 +11,9 @@
 #define FEW 4	       /* distinct addresses that say nothing about a stride */
 #define MANY 20	       /* accesses from which on repeats mean something */
 #define SATURATED 0.05
+#define FEW_MEETINGS 3
+#define STRATA 4 /* parts of a range judged each by itself: one may be used far more than the rest */
+#define ENOUGH_PAIRS 4 /* an error of a half */
 #define MANY_PIECES 24 /* pieces from which on small ones are assumed to be missing */
 
 static int by_key(const void *a, const void *b)
@@ -53,6 +57,37 @@ static double median_size(const struct uma_item *it, size_t n)
 	return s[k / 2];
 }
 
+/* A function that reads one field of each of many small blocks reads few of the addresses between the first
+ * and the last: then two samples meet the same place more often than that range would let them. */
+struct meetings {
+	double drawn, places; /* samples of places that were met a few times at most, and how many such there are */
+	double pairs;
+	double often; /* places met more often: known one by one */
+};
+
+static void meet(struct meetings *m, const struct uma_item *it, size_t n)
+{
+	double c = 0;
+
+	for (size_t i = 0; i < n; i++)
+		c += it[i].bytes > 0;
+	if (c > FEW_MEETINGS) {
+		m->often++;
+	} else if (c > 0) {
+		m->drawn += c;
+		m->places++;
+		m->pairs += c * (c - 1) / 2;
+	}
+}
+
+/* Of `extent` bytes; drawn by count alone. */
+static double met(const struct meetings *m, double extent, double size)
+{
+	double all = (m->drawn * (m->drawn - 1) / (2 * m->pairs) + m->often) * size;
+
+	return m->pairs >= ENOUGH_PAIRS && all * (1 + 2 / sqrt(m->pairs)) < extent ? all : extent;
+}
+
 struct piece {
 	double bytes, seen;
 	size_t distinct;
@@ -63,12 +98,17 @@ static struct piece measure(const struct uma_item *it, size_t n, uint64_t start,
 {
 	struct piece p = { .distinct = 1 };
 	uint64_t low = it[0].addr, high = 0, step = 0, covered = 0;
-	double density = 1, extent, once = 0, twice = 0;
-	size_t repeats = 0;
+	double density = 1, extent, once = 0, twice = 0, bytes = 0;
+	bool undrawn = false; /* some samples were not drawn by count */
+	size_t repeats = 0, first = 0;
+	struct meetings m[STRATA] = { 0 };
+	uint64_t stratum = (it[n - 1].addr - it[0].addr) / STRATA + 1;
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t from = it[i].addr, to = from + (it[i].size ? it[i].size : 1);
 
+		bytes += it[i].bytes;
+		undrawn |= !(it[i].bytes > 0);
 		if (from < covered)
 			from = covered;
 		if (to > from)
@@ -84,6 +124,8 @@ static struct piece measure(const struct uma_item *it, size_t n, uint64_t start,
 		if (i + 1 == n || it[i + 1].addr != it[i].addr) {
 			once += repeats == 1;
 			twice += repeats == 2;
+			meet(&m[(it[i].addr - low) / stratum], it + first, i + 1 - first);
+			first = i + 1;
 		}
 	}
 	high = covered;
@@ -105,7 +147,16 @@ static struct piece measure(const struct uma_item *it, size_t n, uint64_t start,
 		if (all < extent * density)
 			density = all / extent;
 	}
-	p.bytes = extent * density > p.seen ? extent * density : p.seen;
+	extent *= density;
+	if (!undrawn) {
+		double size = median_size(it, n), sum = 0;
+
+		for (unsigned i = 0; i < STRATA; i++)
+			sum += met(&m[i], extent / STRATA, size);
+		/* nothing is touched less than once */
+		extent = fmin(sum, bytes);
+	}
+	p.bytes = extent > p.seen ? extent : p.seen;
 	return p;
 }
 

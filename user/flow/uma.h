@@ -13,6 +13,7 @@ struct uma_item {
 	uint64_t addr;
 	uint32_t object; /* index of in->object, or FLOW_NONE */
 	uint32_t size;
+	double bytes; /* read or written, that this sample stands for; 0: not drawn by count, or not known */
 };
 
 struct uma_result {
