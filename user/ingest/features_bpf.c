@@ -65,7 +65,8 @@ static void refused(struct feature *f, const char *what, int error)
 	else if (error == ENOSYS)
 		feature_enable(f, "boot a kernel with CONFIG_BPF_SYSCALL=y");
 	else
-		feature_enable(f, "sudo apt-get install -t bookworm-backports linux-image-amd64 && sudo reboot   (a kernel of 6.6 or later)");
+		feature_enable(f, "echo deb http://deb.debian.org/debian bookworm-backports main | sudo tee /etc/apt/sources.list.d/backports.list && "
+			       "sudo apt-get update && sudo apt-get install -t bookworm-backports linux-image-amd64 && sudo reboot   (a kernel of 6.6 or later)");
 }
 
 void probe_bpf(struct feature *f)
@@ -191,6 +192,8 @@ void probe_uprobe_session(struct feature *f)
 {
 	/* once at entry, once at return */
 	try_multi(f, ATTACH_UPROBE_SESSION, 2);
+	if (strstr(f->enable, "backports"))
+		feature_enable(f, "a kernel of 6.13 or later, which neither Debian 12 nor its backports have");
 	if (f->state != FEATURE_YES)
 		feature_means(f, "entries and returns of offload calls are paired by accperf instead; calls in flight at attach are dropped and counted");
 }
