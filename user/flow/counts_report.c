@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define Z95 1.96
+#define RUNS_KNOWN_VAR 0.1
 
 struct maker {
 	const struct counts_record *r;
@@ -298,6 +299,9 @@ static void fill_entries(struct maker *m)
 		row->second = figure(t->runs[n], m->var[n]);
 		row->calls = t->runs[n] * m->out->cpu_seconds;
 		row->per_call = t->runs[n] > 0 ? row->instructions / t->runs[n] : NAN;
+		/* how often is known, how much each time is not */
+		if (!(row->trust > 0.5) && m->var[n] < RUNS_KNOWN_VAR)
+			row->how = COUNTS_TIME;
 	}
 	for (size_t i = 0; i < t->links; i++) {
 		const struct counts_link *l = &t->link[i];
