@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernel's cryptography through AF_ALG sockets, without a library: `alg [ROUNDS [wait|late|raw]]`.
- * Each round encrypts (write and read; sendmsg in two parts and two reads; vmsplice and splice, which
- * puts the bytes in without a copy) and hashes (one send; several with MSG_MORE), of all sizes. Each answer
- * is checked
- * against a second way of getting it. Prints its own account; exits with 77 and a reason where the kernel
- * has no AF_ALG. wait: after the sockets are open until a line is read; late: before anything.
+ * The kernel's cryptography through AF_ALG sockets, without a library: `alg [ROUNDS [wait]]`. Each round
+ * encrypts (sendmsg and read; in two parts and some reads; as a stream; vmsplice and splice, which puts
+ * the bytes in without a copy) and hashes (one send; several with MSG_MORE through a duplicate), of all
+ * sizes. Each answer is checked against a second way of getting it. Prints its own account; exits with
+ * 77 and a reason where the kernel has no AF_ALG. wait: with its sockets open, until a line is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,8 +90,6 @@ int main(int argc, char **argv)
 	uint32_t x = 7;
 	char line[8];
 
-	if (!strcmp(how, "late") && !fgets(line, sizeof(line), stdin))
-		return 1;
 	tfm = bound("skcipher", "cbc(aes)");
 	if (setsockopt(tfm, SOL_ALG, ALG_SET_KEY, "0123456789abcdef", 16) || (cipher = accept(tfm, NULL, 0)) < 0)
 		die("cbc(aes)");
@@ -104,7 +101,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < MOST; i++)
 		data[i] = (uint8_t)(i * 31);
 	for (unsigned r = 0; r < rounds; r++) {
-		size_t n = 16 * (1 + (x = x * 1103515245 + 12345) % 2000);
+		size_t half, n = 16 * (1 + (x = x * 1103515245 + 12345) % 2000);
 
 		/* in one go */
 		begin(cipher, data, n, 0);
@@ -118,6 +115,18 @@ int main(int argc, char **argv)
 		one(&cbc, n, n);
 		if (memcmp(got, again, n))
 			die("two ways, two results");
+		/* as a stream: read what is there, go on with the same operation */
+		half = n / 32 * 16;
+		if (half) {
+			begin(cipher, data, half, MSG_MORE);
+			all(cipher, again, half, half);
+			if (send(cipher, data + half, n - half, 0) != (ssize_t)(n - half))
+				die("send");
+			all(cipher, again + half, n - half, n - half);
+			one(&cbc, n, n);
+			if (memcmp(got, again, n))
+				die("three ways, two results");
+		}
 		/* without copying in: direction and IV first, then the pages */
 		n = 4096;
 		begin(cipher, NULL, 0, MSG_MORE);
