@@ -49,9 +49,9 @@ sleep 0.3
 threads() { accperf report --per-thread --json -i "$1" 2>/dev/null | jq '.threads | length'; }
 expect_status 0 "threads that exist" accperf record -q -p $many -F 499 --duration 1s -o t.data
 kill $many 2>/dev/null; wait $many 2>/dev/null
-check "each is seen" between "$(threads t.data)" 2 200
+check "several are seen, not more than were sampled" between "$(threads t.data)" 2 "$(samples t.data)"
 expect_status 0 "threads made later" accperf record -q -F 499 -o t2.data -- "$WORKLOADS/nthreads" --seconds 1
-check "each is seen, too" between "$(threads t2.data)" 2 200
+check "several are seen, too" between "$(threads t2.data)" 2 "$(samples t2.data)"
 expect_status 0 "forked children are followed" accperf record -q -F 997 -o f.data -- sh -c "$WORKLOADS/tightloop 40; true"
 check "and named" between "$(self spin_hot f.data)" 60 85
 expect_status 0 "unless --no-inherit" accperf record -q --no-inherit -F 997 -o n.data -- sh -c "$WORKLOADS/tightloop 40; true"

@@ -164,13 +164,15 @@ static int choose_links(struct builder *b)
 
 	for (size_t i = 0; i < r->links && !rc; i++) {
 		const struct fmt_counts_link *l = &r->link[i].l;
-		size_t *best = &b->best[l->how ? l->child : 0];
+		size_t *best;
 
+		b->ratio[i] = counts_ratio_unknown();
+		if (!l->how) /* refused when it was read: its ends are no nodes */
+			continue;
+		best = &b->best[l->child];
 		rc = link_ratio(r, i, &b->ratio[i]);
 		if (rc)
 			break;
-		if (!l->how)
-			continue;
 		if (b->ratio[i].how == COUNTS_UNKNOWN)
 			counts_guess_link(&guess, i, &b->ratio[i]);
 		if (l->how == FMT_CL_RATE)
