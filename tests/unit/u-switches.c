@@ -40,6 +40,20 @@ static void rate_is_found(void **state)
 	switches_release(&s);
 }
 
+/* Ten intervals fade to a little less than ten: some more are needed, nine are too few. */
+static void few_intervals_tell_no_rate(void **state)
+{
+	struct switches s = { 0 };
+
+	for (uint64_t i = 0; i < 10; i++)
+		switches_tick(&s, 7, i * 50, 1e6);
+	assert_true(isnan(switches_rate(&s)));
+	for (uint64_t i = 10; i < 20; i++)
+		switches_tick(&s, 7, i * 50, 1e6);
+	assert_true(fabs(switches_rate(&s) / 5e-5 - 1) < 1e-9);
+	switches_release(&s);
+}
+
 static void lives_are_told_apart(void **state)
 {
 	struct switches s = { 0 };
@@ -73,6 +87,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rate_is_found),
+		cmocka_unit_test(few_intervals_tell_no_rate),
 		cmocka_unit_test(lives_are_told_apart),
 		cmocka_unit_test(costs_are_plausible),
 	};
