@@ -46,9 +46,10 @@ static int from_exact(const struct flow_input *in, uint32_t slices, bool stack, 
 
 	for (size_t i = 0; i < in->x_slice_count; i++)
 		last = in->x_slice[i].slice > last ? in->x_slice[i].slice : last;
-	merge = slices ? (last + slices) / slices : last / 400 + 1;
-	if (!merge)
-		merge = 1;
+	merge = last / (slices ? slices : 400) + 1;
+	/* what is left of the last slice is a cell too; a file may name any slice */
+	if (last / merge >= 1u << 26)
+		return -E2BIG;
 	t->slices = (uint32_t)(last / merge + 1);
 	t->width = (double)(in->x_run.slice * merge);
 	t->instructions = t->exact = true;
