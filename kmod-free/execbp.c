@@ -21,6 +21,7 @@
 #include "kmod-free/hitlimit.h"
 
 #define BACK_OFF_NS 1000000000ull
+#define LEAST_LEFT_NS 50000 /* of CPU time: not worth waiting for */
 #define ROUNDS 15
 #define ROUND_HITS 40
 #define NEAR_TURNS 2000
@@ -252,6 +253,20 @@ bool execbp_end(struct execbp *x, uint64_t now, struct exec_window *out)
 	return true;
 }
 
+/* The thread waited meanwhile: what is left of its CPU time is still to come. */
+static bool prolong(struct execbp *x, uint64_t now)
+{
+	uint64_t last = x->armed + x->req.longest_ns, cpu, left;
+
+	if (x->req.longest_ns <= x->req.time_limit_ns || now >= last || read(x->leader, &cpu, sizeof(cpu)) != sizeof(cpu) ||
+	    cpu + LEAST_LEFT_NS >= x->req.time_limit_ns)
+		return false;
+	left = x->req.time_limit_ns - cpu;
+	x->deadline = left < last - now ? now + left : last;
+	set_timer(x, x->deadline);
+	return true;
+}
+
 bool execbp_poll(struct execbp *x, uint64_t now, struct exec_window *out)
 {
 	uint32_t closed = __atomic_load_n(&x->bpf->bss->win.closed, __ATOMIC_SEQ_CST);
@@ -260,7 +275,7 @@ bool execbp_poll(struct execbp *x, uint64_t now, struct exec_window *out)
 	if (read(x->timer, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
 		return false;
 	ring_buffer__consume(x->wake);
-	if (!x->open || (!closed && now < x->deadline))
+	if (!x->open || (!closed && (now < x->deadline || prolong(x, now))))
 		return false;
 	finish(x, closed ? EXEC_HITS : EXEC_TIME, out);
 	return true;

@@ -33,6 +33,7 @@ struct exec_request {
 	uint32_t hit_limit;	/* of all slots; at most EXECWIN_LOG */
 	uint64_t within_ns;	/* forget the window unless its first hit comes so soon; 0: whenever */
 	uint64_t time_limit_ns;
+	uint64_t longest_ns; /* more than the limit: the limit is of the thread's CPU time, and this of time */
 };
 
 enum exec_end {

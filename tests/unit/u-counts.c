@@ -83,6 +83,30 @@ static void test_interval(void **state)
 	}
 }
 
+/* Loops that turn a different number of times: those that were met differ from all by more than chance. */
+static void test_trips_vary(void **state)
+{
+	struct counts_window w[40];
+	struct counts_ratio r;
+
+	for (int i = 0; i < 40; i++) {
+		w[i] = (struct counts_window){ 24, 0 };
+		for (int k = 0; k < 24; k++)
+			w[i].child += 100 * exp(0.5 * normal());
+	}
+	counts_ratio_of(w, 40, COUNTS_TRIPS, &r);
+	assert_int_equal(r.how, COUNTS_TRIPS);
+	assert_true(r.high / r.ratio > 1.07 && r.high / r.ratio < 1.3 && !r.few);
+	counts_ratio_of(w, 6, COUNTS_TRIPS, &r); /* six windows may all lie in one phase */
+	assert_int_equal(counts_ratio_shown(&r), COUNTS_RATIO);
+	/* off by one at times: known as well as ever */
+	for (int i = 0; i < 40; i++)
+		w[i] = (struct counts_window){ 24, 24 * 100 + i % 2 };
+	counts_ratio_of(w, 40, COUNTS_TRIPS, &r);
+	assert_int_equal(r.how, COUNTS_TRIPS);
+	assert_true(r.high / r.ratio < 1.03);
+}
+
 static void test_ratio_edges(void **state)
 {
 	struct counts_window w[64];
@@ -94,8 +118,12 @@ static void test_ratio_edges(void **state)
 	assert_int_equal(r.how, COUNTS_UNKNOWN);
 	assert_true(isnan(r.ratio) && isnan(r.low) && isinf(r.log_var));
 	assert_true(r.anchor == 2);
-	counts_ratio_of(w, 3, COUNTS_TRIPS, &r); /* enough, if all are the same */
-	assert_int_equal(r.how, COUNTS_TRIPS);
+	counts_ratio_of(w, 3, COUNTS_TRIPS, &r); /* all are the same: something, but not that all turn so */
+	assert_int_equal(counts_ratio_shown(&r), COUNTS_RATIO);
+	assert_true(r.ratio == 16384 && r.low < 16384 / 1.4 && r.high > 16384 * 1.4);
+	counts_ratio_of(w, 10, COUNTS_TRIPS, &r);
+	assert_int_equal(counts_ratio_shown(&r), COUNTS_TRIPS);
+	assert_true(r.low > 16384 / 1.03 && r.high < 16384 * 1.03);
 	w[1].child = 16383;
 	counts_ratio_of(w, 20, COUNTS_TRIPS, &r); /* and else too few */
 	assert_int_equal(r.how, COUNTS_UNKNOWN);
@@ -383,7 +411,7 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_interval),  cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_interval), cmocka_unit_test(test_trips_vary), cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_refusals),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
 	};
 

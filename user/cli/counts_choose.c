@@ -16,9 +16,11 @@
 #define BEGUN 3 /* times the gain: fewer than three windows tell nothing */
 #define TRIPS_HITS 24
 #define LONG_TRIPS_NS 1e6
-#define SAME_TRIPS 6 /* activations that all turned as often: enough */
+#define SAME_TRIPS 10 /* activations that all turned as often: enough */
 #define TO_CALLER 0.4
 #define RATE_PART 0.15
+#define BARREN_SPEED 0.05
+#define WAIT_TIMES 8 /* a thread may wait so much longer than it runs */
 #define GOOD_SD 0.03
 #define SLOW_SECONDS 0.1 /* of CPU time, and in it too few hits: its loops are to be timed themselves */
 #define SLOW_HITS 6
@@ -188,7 +190,7 @@ void plan_worth(struct plan *p)
 	list_timings(p);
 }
 
-static double hangs_below(const struct plan *p, const struct plan_link *l)
+double plan_hangs_below(const struct plan *p, const struct plan_link *l)
 {
 	const struct plan_func *f = &p->func[l->child_func];
 
@@ -221,7 +223,7 @@ static double gain(const struct plan *p, const struct plan_link *l)
 
 	if (l->off)
 		return 0;
-	worth = hangs_below(p, l) * (sd < GOOD_SD ? 0.05 * sd : sd);
+	worth = plan_hangs_below(p, l) * (sd < GOOD_SD ? 0.05 * sd : sd);
 	/* nothing comes of it, but it might: most of what is always on the stack is never entered again */
 	if (l->rec.how == FMT_CL_RATE && l->x > SLOW_SECONDS && l->y < 2)
 		worth *= 0.02;
@@ -261,34 +263,28 @@ static bool measurable(const struct plan *p, const struct plan_func *f, uint32_t
 	return f->runs.node[l->parent].block != CFG_NONE && !trips_instead(p, f, link);
 }
 
-static uint32_t draw_inner(struct plan *p, uint32_t i, double *total_out)
+/* Of function i, which could be measured where it runs: within it, and from its calls to what they enter.
+ * What enters it is not: windows that begin where a callee runs would find that it is called always. */
+static uint32_t link_of(const struct plan_func *f, uint32_t k)
 {
-	struct plan_func *f = &p->func[i];
-	double total = 0, at;
-	uint32_t last = PLAN_NONE;
+	return k < f->links ? f->link + k : f->out[k - f->links];
+}
 
-	for (int pass = 0; pass < 2; pass++) {
-		at = pass ? plan_uniform(p) * total : 0;
-		for (uint32_t k = 0; k < f->links + f->callers; k++) {
-			uint32_t link = k < f->links ? f->link + k : f->caller[k - f->links];
-			double g = measurable(p, f, link) ? gain(p, &p->link[link]) : 0;
+static uint32_t draw_inner(struct plan *p, uint32_t i)
+{
+	const struct plan_func *f = &p->func[i];
+	uint32_t found = PLAN_NONE;
+	double total = 0;
 
-			if (!(g > 0))
-				continue;
-			if (!pass) {
-				total += g;
-				continue;
-			}
-			last = link;
-			at -= g;
-			if (at <= 0)
-				return link;
-		}
-		*total_out = total;
-		if (!(total > 0))
-			return PLAN_NONE;
+	for (uint32_t k = 0; k < f->links + f->outs; k++) {
+		uint32_t link = link_of(f, k);
+		double g = measurable(p, f, link) ? gain(p, &p->link[link]) : 0;
+
+		total += g;
+		if (g > 0 && plan_uniform(p) * total < g)
+			found = link;
 	}
-	return last;
+	return found;
 }
 
 /* `like` (hits per second, 0: any): of about that rate. `spare`: of the time, what hits may still take:
@@ -387,6 +383,7 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 	}
 	job->hit_limit = RATE_HITS * job->slots;
 	job->time_ns = (uint64_t)(seconds * 1e9);
+	job->longest_ns = WAIT_TIMES * job->time_ns;
 	return job->slots;
 }
 
@@ -426,53 +423,48 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	return true;
 }
 
-static uint32_t draw_sibling(struct plan *p, uint32_t i, uint32_t parent, const struct plan_job *have)
+/* What else hangs on the anchor of a job of function i: by what it would tell; or, `cold`, where no time was seen
+ * to be spent: a breakpoint that is never hit costs nothing, and tells. */
+static uint32_t draw_along(struct plan *p, uint32_t i, const struct plan_job *have, bool cold)
 {
 	const struct plan_func *f = &p->func[i];
+	const struct plan_link *first = &p->link[have->link[0]];
 	uint32_t found = PLAN_NONE;
 	double total = 0;
 
-	for (uint32_t k = f->link; k < f->link + f->links; k++) {
-		const struct plan_link *l = &p->link[k];
+	for (uint32_t k = 0; k < f->links + f->outs; k++) {
+		uint32_t link = link_of(f, k);
+		const struct plan_link *l = &p->link[link];
 		bool again = false;
 		double g;
 
-		if (l->parent != parent || l->rec.how != FMT_CL_RATIO || !measurable(p, f, k))
+		if (l->parent != first->parent || l->rec.how != FMT_CL_RATIO || l->rec.site != first->rec.site || !measurable(p, f, link))
 			continue;
 		for (unsigned j = 0; j < have->links; j++)
-			again |= have->link[j] == k;
-		g = again ? 0 : gain(p, l);
+			again |= have->link[j] == link;
+		g = again ? 0 : cold ? l->windows < COLD_WINDOWS : gain(p, l);
 		total += g;
 		if (g > 0 && plan_uniform(p) * total < g)
-			found = k;
+			found = link;
 	}
 	return found;
 }
 
-/* Where no time was seen to be spent: a breakpoint that is never hit costs nothing, and tells. */
-static uint32_t draw_cold(struct plan *p, uint32_t i, uint32_t parent, const struct plan_job *have)
+static void take_along(struct plan *p, uint32_t i, unsigned slots, bool cold, struct plan_job *job)
 {
-	const struct plan_func *f = &p->func[i];
-	uint32_t found = PLAN_NONE, count = 0;
+	while (job->slots < slots) {
+		uint32_t other = draw_along(p, i, job, cold);
 
-	for (uint32_t k = f->link; k < f->link + f->links; k++) {
-		const struct plan_link *l = &p->link[k];
-		bool again = l->windows >= COLD_WINDOWS;
-
-		if (l->parent != parent || l->rec.how != FMT_CL_RATIO || !measurable(p, f, k))
-			continue;
-		for (unsigned j = 0; j < have->links; j++)
-			again |= have->link[j] == k;
-		if (!again && plan_uniform(p) * ++count < 1)
-			found = k;
+		if (other == PLAN_NONE)
+			break;
+		job->slot[job->slots++] = slot_at(p, p->link[other].child_func, p->link[other].child, 1, true);
+		job->link[job->links++] = other;
 	}
-	return found;
 }
 
 static bool ratio_job(struct plan *p, uint32_t i, uint32_t link, unsigned slots, struct plan_job *job)
 {
 	const struct plan_link *l = &p->link[link];
-	bool call = l->rec.flags & FMT_CL_CALL;
 	unsigned hot;
 
 	if (slots < 2)
@@ -480,24 +472,9 @@ static bool ratio_job(struct plan *p, uint32_t i, uint32_t link, unsigned slots,
 	*job = (struct plan_job){ .how = FMT_CL_RATIO, .links = 1, .link = { link }, .slots = 2, .within_ns = l->within_ns, .time_ns = l->time_ns };
 	job->slot[0] = slot_at(p, l->parent_func, l->parent, 1, true);
 	job->slot[1] = slot_at(p, l->child_func, l->child, 1, true);
-	/* what else hangs on the same anchor comes along */
-	while (!call && job->slots < slots) {
-		uint32_t other = draw_sibling(p, i, l->parent, job);
-
-		if (other == PLAN_NONE)
-			break;
-		job->slot[job->slots++] = slot_at(p, i, p->link[other].child, 1, true);
-		job->link[job->links++] = other;
-	}
+	take_along(p, i, slots, false, job);
 	hot = job->slots;
-	while (!call && job->slots < slots) {
-		uint32_t other = draw_cold(p, i, l->parent, job);
-
-		if (other == PLAN_NONE)
-			break;
-		job->slot[job->slots++] = slot_at(p, i, p->link[other].child, 1, true);
-		job->link[job->links++] = other;
-	}
+	take_along(p, i, slots, true, job);
 	/* the hottest of them is the clock: a total would favour what surrounds it */
 	for (unsigned k = 0; k < job->slots; k++)
 		job->slot[k].limit = RATIO_HITS / hot;
@@ -527,19 +504,24 @@ static uint32_t draw_caller(struct plan *p, uint32_t i)
 
 static bool job_at(struct plan *p, uint32_t i, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
 {
-	uint32_t link;
-	double total;
+	uint32_t link = PLAN_NONE;
+	bool found = false;
 
-	if (i != PLAN_NONE && plan_uniform(p) >= RATE_PART) {
-		i = draw_caller(p, i);
-		link = plan_has_graph(&p->func[i]) ? draw_inner(p, i, &total) : PLAN_NONE;
-		if (link != PLAN_NONE && (p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, job) : ratio_job(p, i, link, slots, job)))
-			return true;
+	/* Wherever that is: what is timed only where nothing else is left to measure is timed in some
+	 * phases and threads, not in others. */
+	if (plan_uniform(p) < RATE_PART + (1 - RATE_PART) * p->barren) {
+		if (p->timing_ns > 0)
+			return timing_job(p, slots, mapped, ctx, job);
+		p->untimed++;
 	}
-	if (p->timing_ns > 0)
-		return timing_job(p, slots, mapped, ctx, job);
-	p->untimed++;
-	return false;
+	if (i != PLAN_NONE) {
+		i = draw_caller(p, i);
+		link = plan_has_graph(&p->func[i]) ? draw_inner(p, i) : PLAN_NONE;
+	}
+	if (link != PLAN_NONE)
+		found = p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, job) : ratio_job(p, i, link, slots, job);
+	p->barren += BARREN_SPEED * (!found - p->barren);
+	return found;
 }
 
 void plan_plenty(struct plan *p, bool plenty)

@@ -73,6 +73,7 @@ void plan_free(struct plan *p)
 		free(f->need);
 		free(f->region);
 		free(f->rate);
+		free(f->out);
 	}
 	free(p->func);
 	free(p->link);
@@ -435,6 +436,7 @@ static void recursive(struct plan *p, uint32_t callee)
 static uint32_t new_caller(struct plan *p, uint32_t callee, struct module *m, uint64_t ret)
 {
 	uint32_t caller = plan_func_at(p, m, ret - 1), node, l;
+	struct plan_func *from;
 	const struct cfg_call *call;
 	bool once;
 
@@ -446,6 +448,9 @@ static uint32_t new_caller(struct plan *p, uint32_t callee, struct module *m, ui
 	if (!call || (node = p->func[caller].runs.node_of[call->block]) == CFG_NONE)
 		return PLAN_NONE;
 	once = !(p->func[callee].rec.flags & FMT_CF_RECURSIVE) && call->target && ((call->target == p->func[callee].rec.start && m == p->func[callee].module) || is_stub(m, call->target));
+	from = &p->func[caller];
+	if (!GROW(from->out, from->outs, from->out_cap, 8))
+		return PLAN_NONE;
 	/* through a register, or past a function that jumps on to this one */
 	l = plan_add_link(p, once ? FMT_CL_ONCE : FMT_CL_RATIO, caller, node, callee, 0);
 	if (l == PLAN_NONE)
@@ -453,7 +458,8 @@ static uint32_t new_caller(struct plan *p, uint32_t callee, struct module *m, ui
 	p->link[l].rec.flags = FMT_CL_CALL | (call->target ? 0 : FMT_CL_INDIRECT) | (call->target && !once ? FMT_CL_TAIL : 0);
 	p->link[l].rec.site = ret;
 	p->link[l].rec.ratio = once ? 1 : NAN;
-	p->func[caller].calls = true;
+	from->calls = true;
+	from->out[from->outs++] = l;
 	p->func[callee].caller[p->func[callee].callers++] = l;
 	p->stats.callers++;
 	if (caller != callee)

@@ -40,6 +40,7 @@ struct plan_job {
 	struct plan_slot slot[EXECWIN_SLOTS];
 	uint32_t hit_limit;
 	uint64_t within_ns, time_ns;
+	uint64_t longest_ns; /* RATE: time_ns is of the thread's CPU time, and lasts at most so long */
 	bool within; /* TRIPS: an exit alone tells, when no entry was met */
 };
 

@@ -25,6 +25,8 @@ struct plan_func {
 	uint32_t *rate;	   /* by node: index of its RATE link */
 	uint32_t link, links; /* its inner links: plan.link[link .. link + links) */
 	uint32_t caller[PLAN_CALLERS_MAX], callers; /* links into its entry */
+	uint32_t *out;	   /* links from its calls to what they enter */
+	uint32_t outs, out_cap;
 	double entries, unplaced; /* looked at; from an unknown place */
 	double own;	   /* of these, from itself */
 	uint32_t clock;	   /* incomplete graph: the node that the others are measured by */
@@ -66,9 +68,10 @@ struct plan {
 	double total; /* recent, all functions */
 	bool plenty;
 	double level; /* what a window was worth of late */
+	double barren; /* of the places met of late, those with nothing but time to measure */
 	double timing_ns; /* that windows which time may take: they are long, and hold up all others */
 	uint64_t second;  /* when this was last added to */
-	uint32_t inner, untimed; /* other windows since then; and how often there was none to open, but none to time, either */
+	uint32_t inner, untimed; /* other windows since then; and how often one was to be timed, but was not allowed */
 	struct plan_timing *timing; /* nodes that could be timed, listed anew by plan_worth() */
 	uint32_t timings, timing_cap;
 	struct plan_stats stats;
@@ -94,5 +97,7 @@ double plan_uncertain(const struct plan_link *l);
 /* Of the target's time, what is spent in the line around an address. */
 double plan_line_share(const struct plan *p, const struct module *m, uint64_t vaddr);
 void plan_worth(struct plan *p);
+/* Time that a link decides about: of its child, and of what that calls. */
+double plan_hangs_below(const struct plan *p, const struct plan_link *l);
 
 #endif

@@ -9,6 +9,8 @@
 #define TOOK_SPEED 0.5
 #define LONGEST_NS 100000000
 #define LONGEST_TRIPS_NS 200000000
+#define LEAST_WAIT_NS 6e6
+#define WORTH_WAITING 0.1 /* of the time hangs below: it is waited for as long as ever */
 #define WITHIN_MOST 1000000000u /* turns; where a loop is passed by, its register holds anything */
 #define SHORTEST_PART 0.1 /* of the time asked for: a window with less of it is no better than with so much */
 #define NET_MIN 0.1 /* of a rate's time the hits must leave so much */
@@ -92,13 +94,21 @@ static void callers(struct seen *s)
 
 /* ---- ratios ---- */
 
+/* While one window waits for what is rare no other is open: for little it is not waited long. */
+static uint64_t longest(const struct plan *p, const struct plan_link *l, uint64_t most)
+{
+	double part = p->total > 0 ? plan_hangs_below(p, l) / p->total / WORTH_WAITING : 1;
+
+	return (uint64_t)fmax(LEAST_WAIT_NS, fmin(part, 1) * (double)most);
+}
+
 /* No hit in time: the thread was elsewhere, or what is looked for comes more slowly. */
-static void missed(struct plan_link *l)
+static void missed(const struct plan *p, struct plan_link *l)
 {
 	l->fails++;
 	if (l->within_ns)
 		l->within_ns = l->within_ns * 2 > WITHIN_MOST_NS ? 0 : l->within_ns * 2;
-	else if (l->time_ns < LONGEST_NS)
+	else if (l->time_ns < longest(p, l, LONGEST_NS))
 		l->time_ns *= 2;
 }
 
@@ -123,7 +133,7 @@ static void ratio_window(struct seen *s)
 
 	if (s->w->end == EXEC_LATE || !s->w->count) {
 		s->p->stats.empty++;
-		missed(first);
+		missed(s->p, first);
 		return;
 	}
 	first->fails = 0;
@@ -196,7 +206,7 @@ static void trips_window(struct seen *s)
 	if (!(t.activations > 0) && !t.odd) {
 		s->p->stats.empty++;
 		l->fails++;
-		if (l->time_ns < LONGEST_TRIPS_NS)
+		if (l->time_ns < longest(s->p, l, LONGEST_TRIPS_NS))
 			l->time_ns *= 2;
 		return;
 	}

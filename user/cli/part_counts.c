@@ -98,7 +98,7 @@ static bool mapped(void *ctx, const struct module *m)
 static bool to_request(struct counts_part *p, const struct sample *m, struct exec_request *req)
 {
 	*req = (struct exec_request){ .pid = (pid_t)m->pid, .tid = (pid_t)m->tid, .slots = p->job.slots, .hit_limit = p->job.hit_limit,
-				      .within_ns = p->job.within_ns, .time_limit_ns = p->job.time_ns };
+				      .within_ns = p->job.within_ns, .time_limit_ns = p->job.time_ns, .longest_ns = p->job.longest_ns };
 	for (unsigned i = 0; i < p->job.slots; i++) {
 		const struct plan_slot *k = &p->job.slot[i];
 		uint64_t bias;

@@ -52,7 +52,10 @@ struct counts_ratio {
 	double low, high; /* 95 %; NaN: unknown */
 	double anchor, child;
 	uint32_t windows;
+	bool few; /* TRIPS: of those that were met, which are too few to claim it for all */
 };
+/* What the user is told: a trip count is claimed only where it is sure. */
+enum counts_how counts_ratio_shown(const struct counts_ratio *r);
 
 /* Sums over sums, with an interval from the scatter between windows and between stretches of them
  * (phases), never narrower than what cutting a window's ends leaves uncertain. `how` is TRIPS or

@@ -20,7 +20,15 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define MANY 20.0
 #define MANY_BIAS 0.3
 #define TRIPS_BIAS 0.01
-#define SAME_TRIPS 2.99 /* activations that all turned as often: enough */
+/* Activations that all turned as often: enough for a ratio, as those that nobody saw may turn otherwise;
+ * and enough to say that all do. */
+#define SAME_TRIPS 2.99
+#define SURE_TRIPS 9.99
+#define FEW_SAME_VAR 0.15 /* over how many there were */
+/* Activations that differ are met where windows begin, which is not where they are made. */
+#define VARY_BIAS 0.08
+#define VARY_WINDOWS 12 /* fewer may all lie in one phase */
+#define FEW_POWER 1.5 /* as Student's quantiles have it, about */
 #define Z95 1.96
 
 const char *counts_how_str(enum counts_how how)
@@ -35,6 +43,11 @@ const char *counts_how_str(enum counts_how how)
 	case COUNTS_TIME: return "time inside";
 	}
 	return "unknown";
+}
+
+enum counts_how counts_ratio_shown(const struct counts_ratio *r)
+{
+	return r->how == COUNTS_TRIPS && r->few ? COUNTS_RATIO : r->how;
 }
 
 struct counts_ratio counts_ratio_once(void)
@@ -75,6 +88,7 @@ static bool all_same(const struct counts_window *w, size_t n, double ratio)
 void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how how, struct counts_ratio *out)
 {
 	double x = 0, y = 0, ratio, var, cut, half;
+	bool same;
 
 	*out = counts_ratio_unknown();
 	for (size_t i = 0; i < n; i++) {
@@ -89,7 +103,8 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	/* a rate's anchor is time: what may be too few there are the hits */
 	if (!(x > 0) || n < 3)
 		return;
-	if ((how == COUNTS_RATE ? y : x) < (how == COUNTS_TRIPS && all_same(w, n, y / x) ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
+	same = how == COUNTS_TRIPS && all_same(w, n, y / x);
+	if ((how == COUNTS_RATE ? y : x) < (same ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
 		return;
 	/* none seen is not never: half a hit, as uncertain as that */
 	ratio = (y > 0 ? y : 0.5) / x;
@@ -97,6 +112,8 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	for (size_t i = 0; i < sizeof(stretches) / sizeof(stretches[0]); i++)
 		if (n >= 4 * stretches[i])
 			var = fmax(var, scatter(w, n, stretches[i], ratio, x));
+	/* how far few windows scatter is hardly known itself */
+	var *= pow(((double)n + 2) / ((double)n - 1), FEW_POWER);
 	if (how == COUNTS_RATIO) {
 		/* a window ends anywhere between two hits of the rarer one */
 		cut = fmax(ratio, 1) * fmax(ratio, 1) / 12 * (double)n / (x * x);
@@ -111,9 +128,12 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 			return;
 		var += ratio * ratio * dilated * dilated;
 	}
+	if (same && x < SURE_TRIPS)
+		var += ratio * ratio * FEW_SAME_VAR / x;
+	out->few = how == COUNTS_TRIPS && (same ? x < SURE_TRIPS : n < VARY_WINDOWS);
 	out->how = how;
 	out->ratio = ratio;
-	half = how == COUNTS_TRIPS ? TRIPS_BIAS : RATIO_BIAS;
+	half = how == COUNTS_TRIPS ? TRIPS_BIAS + VARY_BIAS * fmin(1, sqrt(var * x) / ratio) * !same : RATIO_BIAS;
 	if (how == COUNTS_RATIO && ratio > MANY && x < 2 * (double)n)
 		half += MANY_BIAS * log(ratio / MANY) * (2 - x / (double)n) / 2;
 	out->log_var = log1p(var / (ratio * ratio)) + half * half;

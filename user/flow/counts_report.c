@@ -35,7 +35,7 @@ static struct counts_figure figure(double value, double var)
  * trip count is shown as measured, unless it is not believed. */
 static struct counts_figure link_figure(const struct counts_link *l)
 {
-	bool as_measured = l->ratio.how == COUNTS_TRIPS && !l->broken;
+	bool as_measured = l->ratio.how == COUNTS_TRIPS && !l->ratio.few && !l->broken;
 	struct counts_figure f = { l->ratio.ratio * (as_measured ? 1 : l->correction), l->ratio.low, l->ratio.high };
 
 	if (isnan(l->ratio.ratio))
@@ -197,7 +197,7 @@ static int add_loop(struct maker *m, size_t i)
 	row = &m->out->loop[m->out->loop_count++];
 	*row = (struct counts_row_loop){
 		.addr = n->addr, .depth = n->depth, .second = figure(m->built.tree.runs[l->child], m->var[l->child]),
-		.trips = link_figure(l), .how = l->ratio.how, .anchor = l->ratio.anchor, .windows = l->ratio.windows, .broken = l->broken,
+		.trips = link_figure(l), .how = counts_ratio_shown(&l->ratio), .anchor = l->ratio.anchor, .windows = l->ratio.windows, .broken = l->broken,
 	};
 	range_of_trips(m, m->built.link_of[i], row);
 	return 0;
@@ -215,7 +215,7 @@ static int add_call(struct maker *m, size_t i)
 		return -ENOMEM;
 	row = &m->out->call[m->out->call_count++];
 	*row = (struct counts_row_call){
-		.from = from, .site = rec->site, .ratio = link_figure(l), .how = l->ratio.how, .anchor = l->ratio.anchor,
+		.from = from, .site = rec->site, .ratio = link_figure(l), .how = counts_ratio_shown(&l->ratio), .anchor = l->ratio.anchor,
 		.windows = l->ratio.windows, .broken = l->broken, .indirect = rec->flags & FMT_CL_INDIRECT, .tail = rec->flags & FMT_CL_TAIL,
 		.second = figure(m->built.tree.runs[l->parent] * ratio * l->correction,
 				 m->var[l->parent] + (isnan(l->ratio.ratio) ? NAN : l->ratio.log_var)),
@@ -319,7 +319,7 @@ static void tally(struct maker *m)
 	const struct counts_tree *t = &m->built.tree;
 
 	for (size_t i = 0; i < t->links; i++) {
-		out->by_how[t->link[i].ratio.how]++;
+		out->by_how[counts_ratio_shown(&t->link[i].ratio)]++;
 		out->absolute |= t->link[i].ratio.how == COUNTS_RATE;
 		out->links++;
 	}

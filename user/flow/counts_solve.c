@@ -26,6 +26,7 @@
  * about the program's than those of a small one. */
 #define SMALL_SHARE 0.02
 #define SMALL_MOST 20.0
+#define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
@@ -151,6 +152,13 @@ static double group_noise(const struct counts_solver *s, const struct counts_gro
 	return s->spread * s->spread * (1 + fmin(SMALL_SHARE / share, SMALL_MOST)) + 1.0 / ((double)g->samples + 0.5) + fmin(strayed * strayed, 4);
 }
 
+/* What the processor executes in a time is bounded: far more instructions than a function's time makes
+ * likely are not explained by its being small, or by time counted for others. */
+static double noise_above(const struct counts_solver *s, const struct counts_group *g)
+{
+	return fmin(group_noise(s, g), ABOVE_SPREAD * s->spread * s->spread + 1.0 / ((double)g->samples + 0.5));
+}
+
 static double noise_of(const struct counts_solver *s, uint32_t i)
 {
 	const struct counts_tree *t = s->t;
@@ -271,6 +279,10 @@ static void reweigh(struct counts_solver *s)
 
 		if (s->seen[i].rate && !fast_rate(s, i))
 			continue;
+		if (!s->seen[i].rate && off > 0) {
+			s->weight[i] = noise / noise_above(s, &s->t->group[s->seen[i].index]);
+			continue;
+		}
 		s->weight[i] = off < 0 || s->seen[i].rate ? (TAIL_DOF + 1) / (TAIL_DOF + off * off / noise) : 1;
 		s->weight[i] = fmin(s->weight[i], 1);
 	}
@@ -323,7 +335,7 @@ static bool find_broken(struct counts_solver *s, struct suspect *out)
 
 		/* what nobody measured needs no such excuse */
 		if (s->var[l] <= 0 || s->var[l] >= UNKNOWN_VAR || t->link[l].broken || t->link[l].ratio.how == COUNTS_TIME ||
-		    t->link[l].ratio.how == COUNTS_TRIPS)
+		    (t->link[l].ratio.how == COUNTS_TRIPS && !t->link[l].ratio.few))
 			continue;
 		for (size_t k = 0; k < kinds; k++) {
 			double add = broken_kinds[k].var, gain;
