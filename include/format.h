@@ -241,6 +241,7 @@ struct fmt_window_calls {
 };
 _Static_assert(sizeof(struct fmt_window_calls) == 32, "fmt_window_calls");
 
+enum fmt_sysio_flags { FMT_IO_STACK = 1 /* all of it between stack pointer and stack base; the exact engine tells */ };
 enum fmt_sysio_dir { FMT_IO_KERNEL_WRITES = 1, FMT_IO_KERNEL_READS = 2, FMT_IO_MAPS = 3 };
 
 struct fmt_sysio {
@@ -250,7 +251,8 @@ struct fmt_sysio {
 	uint32_t pid, tid;
 	int32_t nr;
 	uint32_t dir;
-	uint32_t stack, pad;
+	uint32_t stack;
+	uint32_t flags; /* enum fmt_sysio_flags */
 };
 _Static_assert(sizeof(struct fmt_sysio) == 56, "fmt_sysio");
 

@@ -331,8 +331,11 @@ static void write_meta(struct store_writer *w, const struct exact_cmd *o, char *
 		store_meta(w, "exact.samples", o->emit_samples);
 	if (o->emit_timer)
 		store_meta(w, "exact.timer", o->emit_timer);
-	if (o->emit_census)
+	if (o->emit_census) {
 		store_metaf(w, "exact.census", "%llu", (unsigned long long)o->emit_census);
+		/* older profiles do not say which instructions stored to the stack, too */
+		store_metaf(w, "census_limit", "%llu", (unsigned long long)o->emit_census);
+	}
 	if (o->emit_windows)
 		store_metaf(w, "exact.windows", "%llu", (unsigned long long)o->emit_windows);
 	p.comm = store_string(w, slash ? slash + 1 : argv[0]);

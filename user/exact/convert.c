@@ -158,6 +158,7 @@ static uint32_t size_of(uint32_t section)
 	case FMT_COUNTER: return sizeof(struct fmt_counter);
 	case FMT_SAMPLE: return sizeof(struct fmt_sample);
 	case FMT_ACCESS: return sizeof(struct fmt_access);
+	case FMT_SYSIO: return sizeof(struct fmt_sysio);
 	case FMT_X_RUN: return sizeof(struct fmt_x_run);
 	case FMT_X_FUNC: return sizeof(struct fmt_x_func);
 	case FMT_X_EDGE: return sizeof(struct fmt_x_edge);

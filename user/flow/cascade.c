@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow/census.h"
 #include "flow/overwrite.h"
 
 #define GRANULE 4
@@ -38,6 +39,7 @@ struct sweep_state {
 	const struct est_opts *o;
 	struct cascade *c;
 	struct overwrite *ow;
+	bool *complete; /* by site; census.h */
 	struct record *rec; /* [0] unused */
 	uint32_t rec_count, rec_cap;
 	struct range *range; /* [0] unused */
@@ -179,6 +181,15 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 		set(s, weak ? &s->weak : &s->granule, key(a->pid, g), r);
 	if (weak)
 		return;
+	region = in_region_at(s->in, a->pid, a->addr);
+	if (region && region->kind == IN_R_RELRO) {
+		set(s, &s->object, RELRO_KEY | (uint64_t)(region - s->in->region) << 32, r);
+		if (!region->lazy)
+			set(s, &s->object, RELRO_KEY | a->pid, r);
+	}
+	/* nothing but what it was seen to write: it says nothing of the neighbourhood, and must not hide who does */
+	if (s->complete[a->site])
+		return;
 	for (uint64_t l = a->addr >> 6; l <= (end - 1) >> 6 && size <= WIDE_STORE; l++)
 		set_near(s, &s->line, key(a->pid, l), r);
 	set_near(s, &s->block, key(a->pid, a->addr >> 8), r);
@@ -186,12 +197,6 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 	obj = in_object_at(s->in, a->pid, a->addr, a->time);
 	if (obj)
 		set_near(s, &s->object, (uint64_t)(obj - s->in->object), r);
-	region = in_region_at(s->in, a->pid, a->addr);
-	if (region && region->kind == IN_R_RELRO) {
-		set(s, &s->object, RELRO_KEY | (uint64_t)(region - s->in->region) << 32, r);
-		if (!region->lazy)
-			set(s, &s->object, RELRO_KEY | a->pid, r);
-	}
 }
 
 static struct answer answer_of(const struct record *r, enum near near)
@@ -354,6 +359,13 @@ static void take_load(struct sweep_state *s, const struct in_access *a)
 	s->c->loads++;
 }
 
+static bool on_stack(const struct sweep_state *s, const struct in_sysio *io)
+{
+	const struct in_region *region = in_region_at(s->in, io->pid, io->addr);
+
+	return io->stack || (region && region->kind == IN_R_STACK);
+}
+
 static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
 {
 	uint64_t len = io->len < IO_RANGE_LIMIT ? io->len : IO_RANGE_LIMIT;
@@ -361,7 +373,7 @@ static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
 	bool added;
 	uint32_t parts, r;
 
-	if (!len)
+	if (!len || (!s->o->stack && on_stack(s, io)))
 		return;
 	if (io->dir != FMT_IO_KERNEL_READS) {
 		/* fresh memory was written by nobody, what a call filled by the kernel */
@@ -475,7 +487,9 @@ int cascade_run(const struct flow_input *in, const struct est_opts *o, struct ca
 	struct sweep_state s = { .in = in, .o = o, .c = c, .rec_count = 1, .range_count = 1 };
 
 	*c = (struct cascade){ .site_count = in->site_count };
-	s.ow = overwrite_new(in, o->stack, o->use_census);
+	s.complete = census_complete(in, o);
+	if (s.complete)
+		s.ow = overwrite_new(in, o->stack, o->use_census, s.complete);
 	c->window_start = calloc(in->window_count + 1, sizeof(*c->window_start));
 	s.rec = malloc(sizeof(*s.rec));
 	s.rec_cap = s.rec ? 1 : 0;
@@ -486,6 +500,7 @@ int cascade_run(const struct flow_input *in, const struct est_opts *o, struct ca
 		prepare(&s);
 	sweep(&s);
 	overwrite_free(s.ow);
+	free(s.complete);
 	free(s.rec);
 	free(s.range);
 	map_release(&s.granule);

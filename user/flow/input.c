@@ -323,7 +323,8 @@ static int take_fixed(struct raw *r, const struct store_chunk *c, uint32_t i)
 		return PUSH(r, in->sysio, in->sysio_count, in->sysio_cap,
 			    ((struct in_sysio){ .time = u.sysio.time, .addr = u.sysio.addr, .len = u.sysio.len,
 						.weight = sane(u.sysio.weight) ? u.sysio.weight : 1, .pid = u.sysio.pid,
-						.tid = u.sysio.tid, .func = (uint32_t)u.sysio.nr, .dir = u.sysio.dir }));
+						.tid = u.sysio.tid, .func = (uint32_t)u.sysio.nr, .dir = u.sysio.dir,
+						.stack = u.sysio.flags & FMT_IO_STACK }));
 	case FMT_X_RUN:
 		store_rec(c, i, &in->x_run, sizeof(in->x_run));
 		in->has_x = true;
@@ -409,11 +410,13 @@ static void describe(struct raw *r)
 	struct flow_input *in = r->in;
 	const char *engine = store_meta_get(in->reader, "engine"), *cmd = store_meta_get(in->reader, "command");
 	const char *started = store_meta_get(in->reader, "from_start");
+	const char *census = store_meta_get(in->reader, "census_limit");
 
 	in->engine = engine && !strcmp(engine, "exact") ? FLOW_EXACT : engine && !strcmp(engine, "pmu") ? FLOW_PMU : FLOW_SOFT;
 	in->recorded_main = in->has_x ? in->x_run.has & FMT_X_ATTR_MAIN : false;
 	in->time_unit_instructions = in->engine == FLOW_EXACT;
 	in->incomplete = in->has_x && (in->x_run.has & FMT_X_INCOMPLETE);
+	in->census_limit = census ? strtoull(census, NULL, 10) : 0;
 	in->from_start = in->engine == FLOW_EXACT ? !(in->x_run.has & FMT_X_WINDOW) : started && !strcmp(started, "1");
 	if (isnan(in->duration_ns) && in->engine != FLOW_EXACT && r->last_time > r->first_time)
 		in->duration_ns = (double)(r->last_time - r->first_time);

@@ -59,6 +59,7 @@ struct in_sysio {
 	double weight;
 	uint32_t pid, tid, func; /* func: "(kernel:read)"... */
 	uint32_t dir; /* enum fmt_sysio_dir */
+	bool stack;
 };
 
 /* RELRO: tables of addresses that the dynamic linker fills once. */
@@ -119,6 +120,7 @@ struct flow_input {
 	bool main_image;    /* as asked for in the options */
 	bool recorded_main; /* the engine itself attributed library code to the main image */
 	bool from_start;    /* the recording began with the program */
+	uint64_t census_limit; /* executions of each store instruction that its census reports; 0 none, or unknown */
 	bool ended, incomplete;
 	bool has_invocations; /* some hits say which invocation they came from */
 	bool has_compute; /* opts.compute was obeyed: times[] says what computes */

@@ -163,7 +163,7 @@ static void learn_times(struct overwrite *ow, struct store_ref *ref, size_t n)
 	}
 }
 
-struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool census)
+struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool census, const bool *complete)
 {
 	struct overwrite *ow = calloc(1, sizeof(*ow));
 	struct store_ref *ref = malloc((in->access_count + 1) * sizeof(*ref));
@@ -192,6 +192,9 @@ struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool ce
 		if (!ref[i].census)
 			ref[sampled++] = ref[i];
 	learn_times(ow, ref, sampled);
+	for (uint32_t i = 0; i < in->site_count; i++)
+		if (complete[i])
+			ow->sweep[i].unseen = 0;
 	ok = true;
 out:
 	free(ref);

@@ -13,7 +13,7 @@
 struct overwrite;
 
 /* Learns from all sampled stores, and from the census where wanted. NULL: out of memory. */
-struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool census);
+struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool census, const bool *complete);
 void overwrite_free(struct overwrite *ow);
 /* Tells that access `i` (a sampled store) has happened: time moves on. */
 void overwrite_store(struct overwrite *ow, const struct in_access *a);

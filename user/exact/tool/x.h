@@ -134,7 +134,8 @@ typedef struct {
 	UChar kind;
 	UChar rep;
 	UShort size;
-	UInt census; /* executions left to report */
+	UInt census : 31; /* executions left to report */
+	UInt census_stack : 1; /* one of them was a store to the stack */
 	Addr ip;
 	/* what this instruction met last: saves the look-up the next time */
 	UInt ekey;
@@ -354,6 +355,7 @@ void sample_access(Ev *e, Addr a, UInt flags, Bool stack);
 void sample_insns(Flush *f, ULong n);
 void sample_cycles(Flush *f);
 void sample_census(Ev *e, Addr a, Bool stack);
+void sample_sysio(Addr a, SizeT len, UInt dir);
 ULong cache_cost(Addr a, UInt size);
 extern UChar *win_filter;
 extern UInt win_armed;

@@ -382,11 +382,43 @@ void sample_census(Ev *e, Addr a, Bool stack)
 	struct fmt_access r;
 
 	e->census--;
-	if (stack)
+	/* of those to the stack the first only: it tells that the others' number is not that of executions */
+	if (stack && e->census_stack)
 		return;
+	e->census_stack |= stack;
 	r = access_of(e, a, FMT_A_STORE | FMT_A_CENSUS, stack, 0);
-	r.stack = current_stack(e->ip);
+	if (!stack)
+		r.stack = current_stack(e->ip);
 	out_rec(FMT_ACCESS, &r, sizeof(r));
+}
+
+/* What the kernel reads or fills: every range of every call. Stack and other memory apart, as the truth has it. */
+void sample_sysio(Addr a, SizeT len, UInt dir)
+{
+	struct fmt_sysio r;
+
+	VG_(memset)(&r, 0, sizeof(r));
+	r.time = X.now;
+	r.weight = 1;
+	r.pid = 1;
+	r.tid = X.t ? X.t->tid : 1;
+	r.nr = X.t ? X.t->syscall_nr : -1;
+	r.dir = dir;
+	while (len) {
+		Bool stack = a - X.lo <= X.span;
+		SizeT n = len;
+
+		if (stack && n > X.lo + X.span - a + 1)
+			n = X.lo + X.span - a + 1;
+		else if (!stack && a < X.lo && X.lo - a < n)
+			n = X.lo - a;
+		r.addr = a;
+		r.len = n;
+		r.flags = stack ? FMT_IO_STACK : 0;
+		out_rec(FMT_SYSIO, &r, sizeof(r));
+		a += n;
+		len -= n;
+	}
 }
 
 static UInt put_sample(Addr ip, ULong period, UInt flags)

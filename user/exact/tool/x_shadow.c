@@ -278,6 +278,8 @@ void kernel_reads(UInt fn, Addr a, SizeT len)
 		return;
 	if (opt.candidates)
 		subtree_kernel_read(a, len);
+	if (opt.sample_period && len)
+		sample_sysio(a, len, FMT_IO_KERNEL_READS);
 	while (len) {
 		UInt off = a & SEC_MASK;
 		UInt n = len < SEC_SIZE - off ? len : SEC_SIZE - off;
@@ -325,6 +327,8 @@ void kernel_writes(UInt fn, Addr a, SizeT len)
 		window_kernel(a, len, FMT_A_STORE | FMT_A_KERNEL, X.t ? X.t->syscall_nr : -1);
 	if (logs_on)
 		log_kernel_store(a, len);
+	if (opt.sample_period && X.counting && len)
+		sample_sysio(a, len, FMT_IO_KERNEL_WRITES);
 	while (len) {
 		UInt off = a & SEC_MASK;
 		UInt n = len < SEC_SIZE - off ? len : SEC_SIZE - off;
