@@ -269,6 +269,74 @@ static void census_finds_write_once_data(void **state)
 	flow_input_release(&in);
 }
 
+/* What a census saw in full wrote nothing else, also not what lies between; what went on after it may have. */
+static void a_complete_census_wrote_nothing_else(void **state)
+{
+	static const char *const limits[] = { "16", "8" };
+	struct est_opts o = EST_OPTS_DEFAULT;
+
+	(void)state;
+	for (int full = 0; full < 2; full++) {
+		struct fmt_access on_stack;
+		struct plant p;
+		struct flow_input in;
+		struct flow f;
+
+		plant_begin(&p, "1");
+		store_meta(p.w, "census_limit", limits[full]);
+		for (uint64_t i = 0; i < 8; i++)
+			plant(&p, WRITER_B, 0x20000 + 16 * i, FMT_A_STORE | FMT_A_CENSUS, 0);
+		for (uint64_t i = 0; i < 8; i++)
+			plant(&p, WRITER_A, 0x30000 + 16 * i, FMT_A_STORE | FMT_A_CENSUS, 0);
+		/* a's stores to the stack count, too, and nobody knows how many there were */
+		on_stack = access_at(&p, WRITER_A, 0x7fff0000, FMT_A_STORE | FMT_A_CENSUS | FMT_A_STACK, 0);
+		store_put(p.w, FMT_ACCESS, &on_stack, sizeof(on_stack));
+		for (uint64_t i = 0; i < 8; i++) {
+			plant(&p, READER, 0x20008 + 16 * i, FMT_A_LOAD, 100);
+			plant(&p, READER, 0x30008 + 16 * i, FMT_A_LOAD, 100);
+		}
+		plant_end(&p, &in);
+		assert_int_equal(in.census_limit, full ? 8 : 16);
+		estimate(&in, "cascade", &o, &f);
+		assert_true(fabs(share(&f, "writer_a", "reader") - 0.5) < 1e-9);
+		assert_true(fabs(share(&f, full ? "writer_b" : "(outside)", "reader") - 0.5) < 1e-9);
+		flow_release(&f);
+		flow_input_release(&in);
+	}
+}
+
+/* One instruction knows whom it reads from; another of the same function has nothing but a poor guess. */
+static void instructions_alike_help_each_other(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+
+	(void)state;
+	plant_begin(&p, "1");
+	for (uint64_t i = 0; i < 64; i++)
+		plant(&p, WRITER_A, 0x20000 + 16 * i, FMT_A_STORE, 10);
+	for (uint64_t i = 0; i < 64; i++) {
+		struct fmt_access other;
+
+		plant(&p, READER, 0x20000 + 16 * i, FMT_A_LOAD, 100);
+		other = access_at(&p, READER, 0x90000 + 16 * i, FMT_A_LOAD, 100);
+		other.ip += 0x10;
+		/* the same width in the first half only */
+		other.size = i < 32 ? 4 : 2;
+		other.ip += i < 32 ? 0 : 0x10;
+		store_put(p.w, FMT_ACCESS, &other, sizeof(other));
+	}
+	plant_end(&p, &in);
+	estimate(&in, "fused", &o, &f);
+	/* bytes: 256 known, 128 likely to be alike, 64 of another width; of what is alike 70 % go along */
+	assert_true(share(&f, "writer_a", "reader") > (256 + 0.6 * 128) / 448);
+	assert_true(share(&f, "(outside)", "reader") > 64.0 / 448);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
 /* Two functions write a buffer in turn; the reader comes after b. Sampled stores alone are older than
  * the last pass nearly always, so the overwrite test has to tell. */
 static void overwritten_buffers_belong_to_the_last_pass(void **state)
@@ -417,6 +485,9 @@ static void a_read_by_the_kernel_has_its_producer(void **state)
 	for (uint64_t i = 0; i < 4096; i += 4)
 		plant(&p, WRITER_A, 0x50000 + i, FMT_A_STORE | FMT_A_CENSUS, 0);
 	out.time = p.now++;
+	store_put(p.w, FMT_SYSIO, &out, sizeof(out));
+	out.addr = 0x70000;
+	out.flags = FMT_IO_STACK; /* the stack is left out */
 	store_put(p.w, FMT_SYSIO, &out, sizeof(out));
 	back.time = p.now++;
 	store_put(p.w, FMT_SYSIO, &back, sizeof(back));
@@ -607,6 +678,8 @@ int main(void)
 		cmocka_unit_test(newest_store_in_the_granule_produces),
 		cmocka_unit_test(attached_late_means_before_attach),
 		cmocka_unit_test(census_finds_write_once_data),
+		cmocka_unit_test(a_complete_census_wrote_nothing_else),
+		cmocka_unit_test(instructions_alike_help_each_other),
 		cmocka_unit_test(overwritten_buffers_belong_to_the_last_pass),
 		cmocka_unit_test(windows_overrule_records),
 		cmocka_unit_test(a_window_without_a_write_may_have_been_too_short),

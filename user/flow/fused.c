@@ -23,6 +23,7 @@
 #define CHECKED 4.0 /* what is usual of neighbourhoods counts as so many checks */
 #define ROW_FIRST 0.1 /* a neighbourhood of one record is right so seldom times 1/ROW, */
 #define ROW 8.0	      /* and of so many in a row every other time */
+#define KNOWN_HERE 0.1 /* of its bytes: what is known at one instruction outweighs what is at others alike if it is more */
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
 
 /* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
@@ -32,6 +33,7 @@ enum cell_kind { KNOWN, STAYS, MOVES };
 /* (load instruction, producer, kind): what all evidence is added up by. */
 struct cell {
 	uint32_t site, producer, edge;
+	uint32_t alike; /* index into fit.alike_group: this producer at all instructions alike */
 	enum cell_kind kind;
 };
 
@@ -56,6 +58,12 @@ struct fit {
 	uint32_t *site_func; /* by site; FLOW_NONE: no read there */
 	double *site_size;   /* mean bytes of a read at this site */
 	struct still still;  /* whether memory that nobody was seen to write ever changes */
+	uint32_t *group; /* by site: instructions of one function that read as many bytes */
+	uint32_t group_count;
+	uint32_t *alike_group, *alike_edge;
+	uint32_t alike_count;
+	size_t alike_cap, alike_cap2;
+	struct map alike_at; /* group << 32 | producer */
 	struct map edge_at;  /* producer << 32 | consumer -> edge */
 	uint32_t *edge_producer, *edge_consumer;
 	uint32_t edge_count;
@@ -67,7 +75,10 @@ enum use { USE_CASCADE = 1, USE_WINDOWS = 2, USE_BOTH = 3 };
 
 struct scratch {
 	double *a, *e;	       /* by cell */
+	double *firm;	       /* of a: told by the very place */
+	double *any;	       /* by site: bytes of whom anything tells, neighbourhoods, too */
 	double *volume, *seen; /* by site: bytes, window evidence */
+	double *alike, *group; /* bytes of whom is known at instructions alike: of one producer, of all */
 	double *known, *moves; /* by site: bytes of whom is known, and that go there, too */
 	double *stale;	       /* by site: bytes whose record is too old */
 	double *edge;	       /* result */
@@ -86,6 +97,10 @@ static void fit_release(struct fit *f)
 	free(f->site_func);
 	free(f->site_size);
 	still_release(&f->still);
+	free(f->group);
+	free(f->alike_group);
+	free(f->alike_edge);
+	map_release(&f->alike_at);
 	map_release(&f->edge_at);
 	free(f->edge_producer);
 	free(f->edge_consumer);
@@ -109,6 +124,23 @@ static uint32_t edge_of(struct fit *f, uint32_t producer, uint32_t consumer)
 	return (uint32_t)*at;
 }
 
+static uint32_t alike_of(struct fit *f, uint32_t group, uint32_t producer, uint32_t edge)
+{
+	bool added;
+	uint64_t *at = map_put(&f->alike_at, (uint64_t)group << 32 | producer, &added);
+
+	if (!at)
+		return FLOW_NONE;
+	if (added) {
+		if (!GROW(f->alike_group, f->alike_count, f->alike_cap, 1024) || !GROW(f->alike_edge, f->alike_count, f->alike_cap2, 1024))
+			return FLOW_NONE;
+		f->alike_group[f->alike_count] = group;
+		f->alike_edge[f->alike_count] = edge;
+		*at = f->alike_count++;
+	}
+	return (uint32_t)*at;
+}
+
 static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer, enum cell_kind kind)
 {
 	bool added;
@@ -118,10 +150,11 @@ static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer, enum ce
 		return FLOW_NONE;
 	if (added) {
 		uint32_t edge = edge_of(f, producer, f->site_func[site]);
+		uint32_t alike = edge == FLOW_NONE ? FLOW_NONE : alike_of(f, f->group[site], producer, edge);
 
-		if (edge == FLOW_NONE || !GROW(f->cell, f->cell_count, f->cell_cap, 1024))
+		if (alike == FLOW_NONE || !GROW(f->cell, f->cell_count, f->cell_cap, 1024))
 			return FLOW_NONE;
-		f->cell[f->cell_count] = (struct cell){ .site = site, .producer = producer, .edge = edge, .kind = kind };
+		f->cell[f->cell_count] = (struct cell){ .site = site, .producer = producer, .edge = edge, .alike = alike, .kind = kind };
 		*at = f->cell_count++;
 	}
 	return (uint32_t)*at;
@@ -161,6 +194,26 @@ static void compare_neighbours(struct fit *f)
 	}
 }
 
+/* Who is known to write what a function reads with one width is likely to have written what it reads elsewhere. */
+static int group_sites(struct fit *f)
+{
+	struct map at = { 0 };
+	int err = 0;
+
+	f->group = calloc(f->c.site_count + 1, sizeof(*f->group));
+	for (uint32_t i = 0; f->group && i < f->c.site_count && !err; i++) {
+		bool added;
+		uint64_t *g = map_put(&at, (uint64_t)f->site_func[i] << 32 | (uint32_t)fmin(f->site_size[i], UINT32_MAX), &added);
+
+		if (g && added)
+			*g = f->group_count++;
+		err = g ? 0 : -ENOMEM;
+		f->group[i] = g ? (uint32_t)*g : 0;
+	}
+	map_release(&at);
+	return f->group ? err : -ENOMEM;
+}
+
 static int take_reads(struct fit *f)
 {
 	const struct cascade *c = &f->c;
@@ -189,8 +242,11 @@ static int take_reads(struct fit *f)
 	}
 	free(n);
 	compare_neighbours(f);
-	for (size_t i = 0; i < c->read_count; i++) {
+	for (size_t i = 0; i < c->read_count; i++)
 		f->site_func[c->reads[i].site] = c->reads[i].func;
+	if (group_sites(f))
+		return -ENOMEM;
+	for (size_t i = 0; i < c->read_count; i++) {
 		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, kind_of(f, &c->reads[i].a));
 		f->read_valid[i] = valid(f, c->reads[i].site, &c->reads[i].a);
 		if (f->read_cell[i] == FLOW_NONE)
@@ -259,15 +315,51 @@ static double stays(const struct fit *f, enum use use, uint32_t site)
 	return use == USE_CASCADE ? 1 : still_site(&f->still, site);
 }
 
+/* Somebody who writes what this instruction or one alike reads was seen to do so. */
+static bool knows_firmly(const struct fit *f, const struct scratch *s, uint32_t site)
+{
+	return s->known[site] > 0 || s->group[f->group[site]] > 0;
+}
+
+/* The part of what moves that goes to whom this very instruction knows; the rest to whom those alike know. */
+static double known_here(const struct scratch *s, uint32_t site)
+{
+	return s->known[site] > 0 ? s->known[site] / (s->known[site] + KNOWN_HERE * s->volume[site]) : 0;
+}
+
+static double share_here(const struct fit *f, const struct scratch *s, uint32_t cell)
+{
+	uint32_t site = f->cell[cell].site;
+
+	return s->known[site] > 0 ? s->firm[cell] / s->known[site] * known_here(s, site) : 0;
+}
+
+static void move_alike(const struct fit *f, enum use use, struct scratch *s)
+{
+	for (uint32_t i = 0; i < f->c.site_count; i++)
+		s->moves[i] *= knows_firmly(f, s, i) ? 1 - known_here(s, i) : 0;
+	memset(s->any, 0, (f->c.site_count + 1) * sizeof(double)); /* by group, from here on */
+	for (uint32_t i = 0; i < f->c.site_count; i++)
+		if (s->volume[i] > 0 && s->seen[i] + (use & USE_CASCADE ? PRIOR : 0) > 0)
+			s->any[f->group[i]] += s->moves[i];
+	for (uint32_t i = 0; i < f->alike_count; i++)
+		if (s->group[f->alike_group[i]] > 0)
+			s->edge[f->alike_edge[i]] += s->alike[i] / s->group[f->alike_group[i]] * s->any[f->alike_group[i]];
+}
+
 /* One refit: times[] says how often each read and window counts; NULL: once. */
 static void refit(const struct fit *f, enum use use, const uint8_t *read_times, const uint8_t *window_times, struct scratch *s)
 {
 	memset(s->a, 0, f->cell_count * sizeof(double));
 	memset(s->e, 0, f->cell_count * sizeof(double));
+	memset(s->firm, 0, f->cell_count * sizeof(double));
+	memset(s->any, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->volume, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->seen, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->known, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->moves, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->alike, 0, (f->alike_count + 1) * sizeof(double));
+	memset(s->group, 0, (f->group_count + 1) * sizeof(double));
 	memset(s->stale, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->edge, 0, (f->edge_count + 1) * sizeof(double));
 	for (size_t i = 0; i < f->c.read_count; i++) {
@@ -275,6 +367,7 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 		double sure = use == USE_CASCADE ? 1 : f->read_valid[i]; /* records alone: as they are */
 
 		s->a[f->read_cell[i]] += bytes * sure;
+		s->firm[f->read_cell[i]] += f->c.reads[i].a.near <= NEAR_GRANULE ? bytes * sure : 0;
 		s->stale[f->c.reads[i].site] += bytes * (1 - sure);
 	}
 	for (size_t i = 0; use & USE_WINDOWS && i < f->ev_count; i++)
@@ -297,24 +390,32 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 			continue; /* windows alone may know nothing about this load */
 		s->e[i] *= volume / (seen + prior);
 		s->a[i] *= prior / (seen + prior);
-		if (c->kind == KNOWN)
-			s->known[c->site] += s->e[i] + s->a[i];
-		else
+		s->firm[i] = s->e[i] + s->firm[i] * prior / (seen + prior);
+		if (c->kind == KNOWN) {
+			s->any[c->site] += s->e[i] + s->a[i];
+			s->known[c->site] += s->firm[i];
+			s->alike[c->alike] += s->firm[i];
+			s->group[f->group[c->site]] += s->firm[i];
+		} else {
 			s->moves[c->site] += c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site));
+		}
 	}
 	for (uint32_t i = 0; i < f->cell_count; i++) {
 		const struct cell *c = &f->cell[i];
-		double known = s->known[c->site], bytes = s->e[i] + s->a[i];
+		double bytes = s->e[i] + s->a[i], any = s->any[c->site];
 
 		if (!(s->volume[c->site] > 0) || !(s->seen[c->site] + (use & USE_CASCADE ? PRIOR : 0) > 0))
 			continue;
-		if (c->kind == KNOWN)
-			s->edge[c->edge] += bytes + (known > 0 ? bytes / known * s->moves[c->site] : 0);
-		else if (!(known > 0))
+		if (c->kind == KNOWN && knows_firmly(f, s, c->site))
+			s->edge[c->edge] += bytes + share_here(f, s, i) * s->moves[c->site];
+		else if (c->kind == KNOWN)
+			s->edge[c->edge] += bytes + (any > 0 ? bytes / any * s->moves[c->site] : 0);
+		else if (!knows_firmly(f, s, c->site) && !(any > 0))
 			s->edge[c->edge] += bytes; /* and nobody else is known */
 		else if (c->kind == STAYS)
 			s->edge[c->edge] += s->e[i] + s->a[i] * stays(f, use, c->site);
 	}
+	move_alike(f, use, s);
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -348,11 +449,15 @@ static bool scratch_new(struct scratch *s, const struct fit *f)
 	s->e = malloc((f->cell_count + 1) * sizeof(double));
 	s->volume = malloc((f->c.site_count + 1) * sizeof(double));
 	s->seen = malloc((f->c.site_count + 1) * sizeof(double));
+	s->alike = malloc((f->alike_count + 1) * sizeof(double));
+	s->group = malloc((f->group_count + 1) * sizeof(double));
+	s->firm = malloc((f->cell_count + 1) * sizeof(double));
+	s->any = malloc((f->c.site_count + 1) * sizeof(double));
 	s->known = malloc((f->c.site_count + 1) * sizeof(double));
 	s->moves = malloc((f->c.site_count + 1) * sizeof(double));
 	s->stale = malloc((f->c.site_count + 1) * sizeof(double));
 	s->edge = malloc((f->edge_count + 1) * sizeof(double));
-	return s->a && s->e && s->volume && s->seen && s->known && s->moves && s->stale && s->edge;
+	return s->a && s->e && s->volume && s->seen && s->alike && s->group && s->firm && s->any && s->known && s->moves && s->stale && s->edge;
 }
 
 static void scratch_release(struct scratch *s)
@@ -361,6 +466,10 @@ static void scratch_release(struct scratch *s)
 	free(s->e);
 	free(s->volume);
 	free(s->seen);
+	free(s->alike);
+	free(s->group);
+	free(s->firm);
+	free(s->any);
 	free(s->known);
 	free(s->moves);
 	free(s->stale);

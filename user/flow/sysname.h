@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of the system calls that move data, for "(kernel:read)". Included by user/flow.
- * To add one: a row in sysname.c.
+ * Names of system calls as functions, "(kernel:read)", from attr/syscalls.h: new ones are added there.
+ * Included by user/flow.
  */
 #ifndef ACCPERF_FLOW_SYSNAME_H
 #define ACCPERF_FLOW_SYSNAME_H
 
 #include <stddef.h>
 
-/* "(kernel:NAME)", "(kernel:NR)" for a call without a row, "(kernel)" for nr < 0. Returns buf. */
+/* "(kernel:NAME)", "(kernel:NR)" for a call without a name, "(kernel)" for nr < 0. Returns buf. */
 const char *kernel_name(int nr, char *buf, size_t size);
 
 #endif
