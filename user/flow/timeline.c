@@ -46,12 +46,14 @@ static int from_exact(const struct flow_input *in, uint32_t slices, bool stack, 
 
 	for (size_t i = 0; i < in->x_slice_count; i++)
 		last = in->x_slice[i].slice > last ? in->x_slice[i].slice : last;
+	/* a file may name any slice, also the last that 64 bits can name; past 2^26 nothing is shown anyway */
+	if (last == UINT64_MAX)
+		return -E2BIG;
 	merge = last / (slices ? slices : 400) + 1;
-	/* what is left of the last slice is a cell too; a file may name any slice */
 	if (last / merge >= 1u << 26)
 		return -E2BIG;
 	t->slices = (uint32_t)(last / merge + 1);
-	t->width = (double)(in->x_run.slice * merge);
+	t->width = (double)in->x_run.slice * (double)merge;
 	t->instructions = t->exact = true;
 	t->samples = NAN;
 	err = allocate(t, in);
