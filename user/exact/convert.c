@@ -13,19 +13,20 @@
 #include <unistd.h>
 
 #include "exact/convert.h"
-#include "util/buf.h"
 #include "exact/stream.h"
 #include "attr/demangle.h"
 #include "attr/symbols.h"
-
-#define MAX_STRINGS (1u << 26)
+#include "util/buf.h"
+#include "util/grow.h"
+#include "util/map.h"
 
 struct conv {
 	const uint8_t *data;
 	size_t size;
 	size_t snap_begin, snap_end; /* of the snapshot that counts */
-	struct tool_string { uint32_t id; char *text; } *strings; /* by the tool's id */
-	uint32_t string_cap;
+	struct tool_string { uint32_t id; char *text; } *strings;
+	size_t string_count, string_cap;
+	struct map string_at; /* the tool's id -> index; an id may be any number in a damaged stream */
 	/* functions' names as the rest of the product gives them */
 	struct place { uint32_t function, module; uint64_t vaddr; char *name; } *places;
 	size_t place_count, place_cap;
@@ -84,12 +85,16 @@ static void find_snapshot(struct conv *c)
 
 static uint32_t string_id(const struct conv *c, uint32_t id)
 {
-	return id && id < c->string_cap ? c->strings[id].id : 0;
+	const uint64_t *at = id ? map_get(&c->string_at, id) : NULL;
+
+	return at ? c->strings[*at].id : 0;
 }
 
 static const char *string_text(const struct conv *c, uint32_t id)
 {
-	return id && id < c->string_cap ? c->strings[id].text : NULL;
+	const uint64_t *at = id ? map_get(&c->string_at, id) : NULL;
+
+	return at ? c->strings[*at].text : NULL;
 }
 
 static const char *base_name(const char *path)
@@ -101,28 +106,24 @@ static const char *base_name(const char *path)
 
 static int take_string(struct conv *c, const uint8_t *rec, uint32_t n)
 {
-	uint32_t id, cap = c->string_cap;
+	uint64_t *at;
+	char *text;
+	uint32_t id;
 
 	if (n < 4)
 		return 0;
 	memcpy(&id, rec, 4);
-	if (id > MAX_STRINGS)
+	if (!id || map_get(&c->string_at, id))
 		return 0;
-	while (id >= cap)
-		cap = cap ? cap * 2 : 4096;
-	if (cap > c->string_cap) {
-		void *p = realloc(c->strings, cap * sizeof(*c->strings));
-
-		if (!p)
-			return -ENOMEM;
-		c->strings = p;
-		memset(c->strings + c->string_cap, 0, (cap - c->string_cap) * sizeof(*c->strings));
-		c->string_cap = cap;
+	text = strndup((const char *)rec + 4, n - 4);
+	at = text && GROW(c->strings, c->string_count, c->string_cap, 4096) ? map_put(&c->string_at, id, NULL) : NULL;
+	if (!at) {
+		free(text);
+		return -ENOMEM;
 	}
-	if (!c->strings[id].text)
-		c->strings[id].text = strndup((const char *)rec + 4, n - 4);
-	c->strings[id].id = store_string(c->w, c->strings[id].text);
-	return c->strings[id].text ? 0 : -ENOMEM;
+	*at = c->string_count;
+	c->strings[c->string_count++] = (struct tool_string){ store_string(c->w, text), text };
+	return 0;
 }
 
 static void build_id_of(const char *path, struct fmt_module *m)
@@ -507,9 +508,10 @@ int exact_convert(const char *stream, struct store_writer *w, struct exact_resul
 		munmap(map, st.st_size);
 	if (fd >= 0)
 		close(fd);
-	for (uint32_t i = 0; i < c.string_cap; i++)
+	for (size_t i = 0; i < c.string_count; i++)
 		free(c.strings[i].text);
 	free(c.strings);
+	map_release(&c.string_at);
 	for (size_t i = 0; i < c.place_count; i++)
 		free(c.places[i].name);
 	free(c.places);
