@@ -82,7 +82,7 @@ static int store(const struct opt *o, void *opts, const char *shown, const char 
 		*(double *)at = d;
 		return 0;
 	case OPT_SIZE:
-		if (parse_scaled(value, "K\0M\0G\0", (const double[]){ 1024, 1048576, 1073741824 }, &d))
+		if (parse_scaled(value, "K\0M\0G\0", (const double[]){ 1024, 1048576, 1073741824 }, &d) || d > 1e18)
 			return err_set(e, -EINVAL, "%s wants a size such as 4096, 64K or 2M, not '%s'", shown, value);
 		*(uint64_t *)at = (uint64_t)d;
 		return 0;

@@ -27,10 +27,9 @@ static void percent(struct buf *out, double v)
 		buf_addf(out, "%.1f %%", 100 * v);
 }
 
-/* Sums of a foreign file's figures may pass 64 bits. */
 static void bytes(struct buf *out, double v)
 {
-	text_bytes(out, v < 1.8e19 ? (uint64_t)v : UINT64_MAX);
+	text_bytes(out, text_whole(v));
 }
 
 static void head(const struct compare_view *v, struct buf *out)

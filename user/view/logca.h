@@ -17,6 +17,9 @@
 #include "util/json.h"
 #include "view/text.h"
 
+/* of a drawn speed-up */
+#define LOGCA_MOST_SHOWN 1e30
+
 struct logca_view {
 	const char *name, *unit; /* of time */
 	struct logca p;

@@ -138,8 +138,8 @@ void logca_plot(struct buf *b, const struct logca_view *v, const struct text_sty
 	if (isfinite(v->p.A) && v->p.A < hi * 4)
 		hi = fmax(hi, v->p.A);
 	/* no more than six decades: what lies below is no offload to consider */
+	hi = fmin(fmax(hi, 1.1), LOGCA_MOST_SHOWN);
 	lo = fmax(fmin(lo, .9), hi * 1e-6);
-	hi = fmax(hi, 1.1);
 	c.y0 = log(lo * .9);
 	c.y1 = log(hi * 1.1);
 	memset(c.cell, ' ', sizeof(c.cell));

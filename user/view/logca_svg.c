@@ -211,8 +211,9 @@ static struct frame frame_of(const struct logca_view *v, const double *seen, siz
 	}
 	if (isfinite(v->p.A) && v->p.A < hi * 4)
 		hi = fmax(hi, v->p.A);
+	/* an offload that costs nothing, or everything, has no place in a plane: it ends somewhere */
+	hi = fmin(fmax(hi * 1.4, 2), LOGCA_MOST_SHOWN);
 	lo = fmax(fmin(lo, .5), hi * 1e-6);
-	hi = fmax(hi * 1.4, 2);
 	return (struct frame){ log(v->lo), log(v->hi), log(lo * .8), log(hi) };
 }
 

@@ -253,7 +253,7 @@ void report_header(const struct profile *p, const char *file, const struct share
 		buf_addstr(out, "unknown duration");
 	buf_addstr(out, ", ");
 	if (s->exact) {
-		text_count(out, (uint64_t)s->weight);
+		text_count(out, text_whole(s->weight));
 		buf_addstr(out, " instructions counted, ");
 	} else {
 		text_count(out, s->samples);
