@@ -19,14 +19,9 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile __u32 stack_limit = 32 * 1024;
 const volatile __u32 wake_bytes = 256 * 1024; /* wake the reader when this much waits */
-__u32 wake_next SEC(".data"); /* set by user space: it wants the next sample at once */
 
 static __always_inline __u64 wake_flag(__u64 waiting)
 {
-	if (wake_next) {
-		wake_next = 0;
-		return BPF_RB_FORCE_WAKEUP;
-	}
 	return waiting > wake_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 

@@ -6,11 +6,9 @@
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -22,14 +20,10 @@
 
 #define BACK_OFF_NS 1000000000ull
 #define LEAST_LEFT_NS 50000 /* of CPU time: not worth waiting for */
-#define ROUNDS 15
-#define ROUND_HITS 40
-#define NEAR_TURNS 2000
 
 struct execbp {
 	struct execbp_bpf *bpf;
-	struct ring_buffer *wake;
-	int epoll, timer;
+	int timer;
 	bool open;
 	uint64_t generation, armed, deadline, away_until;
 	int leader; /* counts the thread's CPU time; enabling it arms all */
@@ -44,11 +38,6 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
-static int nothing(void *ctx, void *data, size_t size)
-{
-	return 0;
-}
-
 static uint64_t clock_now(void)
 {
 	struct timespec t;
@@ -59,7 +48,6 @@ static uint64_t clock_now(void)
 
 struct execbp *execbp_new(struct err *e)
 {
-	struct epoll_event ev = { .events = EPOLLIN };
 	struct execbp *x = calloc(1, sizeof(*x));
 	int err;
 
@@ -67,7 +55,7 @@ struct execbp *execbp_new(struct err *e)
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	x->epoll = x->timer = x->leader = -1;
+	x->timer = x->leader = -1;
 	libbpf_set_print(quiet);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	x->bpf = execbp_bpf__open();
@@ -77,11 +65,8 @@ struct execbp *execbp_new(struct err *e)
 			"CAP_PERFMON (Linux 5.15 or newer)", strerror(-err));
 		goto fail;
 	}
-	x->wake = ring_buffer__new(bpf_map__fd(x->bpf->maps.wake), nothing, NULL, NULL);
 	x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	x->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (!x->wake || x->timer < 0 || x->epoll < 0 || epoll_ctl(x->epoll, EPOLL_CTL_ADD, x->timer, &ev) ||
-	    epoll_ctl(x->epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(x->wake), &ev)) {
+	if (x->timer < 0) {
 		err_set(e, -errno, "cannot wait for execute breakpoints: %s", strerror(errno));
 		goto fail;
 	}
@@ -274,7 +259,6 @@ bool execbp_poll(struct execbp *x, uint64_t now, struct exec_window *out)
 
 	if (read(x->timer, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
 		return false;
-	ring_buffer__consume(x->wake);
 	if (!x->open || (!closed && (now < x->deadline || prolong(x, now))))
 		return false;
 	finish(x, closed ? EXEC_HITS : EXEC_TIME, out);
@@ -283,7 +267,7 @@ bool execbp_poll(struct execbp *x, uint64_t now, struct exec_window *out)
 
 int execbp_fd(const struct execbp *x)
 {
-	return x->epoll;
+	return x->timer;
 }
 
 void execbp_stats(const struct execbp *x, struct exec_stats *out)
@@ -296,115 +280,14 @@ void execbp_free(struct execbp *x)
 	if (!x)
 		return;
 	disarm(x);
-	ring_buffer__free(x->wake);
 	execbp_bpf__destroy(x->bpf);
 	if (x->timer >= 0)
 		close(x->timer);
-	if (x->epoll >= 0)
-		close(x->epoll);
 	free(x);
 }
 
-static __attribute__((noinline)) void target_of_measure(void)
+void execbp_forget(struct execbp *x)
 {
-	__asm__ volatile("" ::: "memory");
-}
-
-static uint64_t cpu_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static double round_ns(void)
-{
-	uint64_t t = cpu_now();
-
-	for (int i = 0; i < ROUND_HITS; i++)
-		target_of_measure();
-	return (double)(cpu_now() - t) / ROUND_HITS;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-double execbp_measure(struct execbp *x, struct err *e)
-{
-	struct exec_request req = {
-		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .slots = 1, .hit_limit = ROUND_HITS + 8, .time_limit_ns = 1000000000,
-		.slot = { { .addr = (uint64_t)(uintptr_t)target_of_measure, .limit = ROUND_HITS + 8, .reg = EXECWIN_NO_REG } },
-	};
-	struct exec_stats was = x->stats;
-	struct exec_window w;
-	double took[ROUNDS];
-	int n = 0;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		double bare = round_ns(), with;
-
-		if (execbp_open(x, &req, clock_now(), e))
-			break;
-		with = round_ns();
-		execbp_end(x, clock_now(), &w);
-		if (w.count != ROUND_HITS) {
-			err_set(e, -EOPNOTSUPP, "execute breakpoints can be set but do not fire as they should here (%u hits of %d); "
-				"continuing without execution counts", w.count, ROUND_HITS);
-			n = 0;
-			break;
-		}
-		took[n++] = with - bare;
-	}
-	x->stats = was;
+	x->stats = (struct exec_stats){ 0 };
 	x->away_until = 0;
-	if (!n)
-		return NAN;
-	/* a machine under load only ever adds */
-	qsort(took, (size_t)n, sizeof(took[0]), by_value);
-	return took[n / 8];
-}
-
-/* A loop, and an instruction behind it in the same line that is never reached. */
-uint64_t execbp_near_loop(uint64_t turns) __attribute__((visibility("hidden")));
-__asm__(".text\n\t.balign 64\n\t.type execbp_near_loop, @function\nexecbp_near_loop:\n\txor %eax, %eax\n1:\tadd %rdi, %rax\n\t"
-	"sub $1, %rdi\n\tjnz 1b\n\tret\n\t.balign 32\n\tnop\n\tret\n\t.balign 64\n\t.size execbp_near_loop, . - execbp_near_loop");
-
-static double near_ns(void)
-{
-	uint64_t t = cpu_now();
-
-	execbp_near_loop(NEAR_TURNS);
-	return (double)(cpu_now() - t);
-}
-
-double execbp_measure_near(struct execbp *x)
-{
-	struct exec_request req = {
-		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .slots = 1, .hit_limit = 8, .time_limit_ns = 1000000000,
-		.slot = { { .addr = (uint64_t)(uintptr_t)execbp_near_loop + EXECBP_NEAR / 2, .limit = 8, .reg = EXECWIN_NO_REG } },
-	};
-	struct exec_stats was = x->stats;
-	struct exec_window w;
-	double bare[ROUNDS], with[ROUNDS];
-	int n = 0;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		bare[n] = near_ns();
-		if (execbp_open(x, &req, clock_now(), NULL))
-			break;
-		with[n++] = near_ns();
-		execbp_end(x, clock_now(), &w);
-	}
-	x->stats = was;
-	x->away_until = 0;
-	if (!n)
-		return 1;
-	qsort(bare, (size_t)n, sizeof(bare[0]), by_value);
-	qsort(with, (size_t)n, sizeof(with[0]), by_value);
-	return bare[n / 4] > 0 ? fmax(1, with[n / 4] / bare[n / 4]) : 1;
 }

@@ -694,8 +694,8 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 			p->last_armed_ns = st.armed_ns;
 			p->last_slot_ns = st.slot_ns;
 		}
-		if (wants_window(p, now))
-			session_want_sample(s);
+		if (wants_window(p, now) || watch_deadline(p->watch) > now)
+			session_soon(s);
 	}
 	if (p->sysio)
 		err = sysio_part_poll(p->sysio, now);

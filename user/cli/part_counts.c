@@ -15,7 +15,6 @@
 
 #define FRESH_NS 3000000 /* an older sample's thread is somewhere else by now */
 #define WINDOW_HITS 100
-#define ARM_NS 50000.0 /* five events opened, armed, closed: as many interruptions of the thread */
 #define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
 #define WRITE_SECONDS 10
 #define PAST 64
@@ -36,7 +35,8 @@ struct counts_part {
 	uint32_t pid;
 	unsigned taken; /* breakpoints lent from the session */
 	bool wants;
-	double hit_ns, near, switch_ns;
+	double hit_ns, near, switch_ns; /* hit_ns: where they follow each other closely, to be taken off measured times */
+	struct exec_price price;	 /* what the target is charged */
 	uint64_t next_try;
 	struct past past[PAST]; /* windows of late, a ring */
 	unsigned pasts;
@@ -141,11 +141,17 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 	session_breakpoints_take(p->s, p->taken);
 }
 
+/* As many interruptions as there are slots, and three. */
+static double window_price(const struct counts_part *p, unsigned slots)
+{
+	return p->price.window_ns * (slots + 3) / (EXECWIN_SLOTS + 3);
+}
+
 static int window_over(struct counts_part *p, const struct exec_window *w)
 {
 	double armed = w->cpu_ns == ~0ull ? (double)(w->ended - w->armed) : (double)w->cpu_ns, rate = session_switch_rate(p->s);
-	double slowed = fmax(0, armed - p->hit_ns * w->traps) * plan_slowed(p->plan, &p->job);
-	double cost = p->hit_ns * w->traps + ARM_NS + slowed;
+	double slowed = fmax(0, armed - p->price.hit_ns * w->traps) * plan_slowed(p->plan, &p->job);
+	double cost = p->price.hit_ns * w->traps + window_price(p, w->req.slots) + slowed;
 
 	/* the clock of the group goes along, too */
 	if (rate > 0)
@@ -163,7 +169,7 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 
 static bool may_open(const struct counts_part *p)
 {
-	return p->exec && !execbp_is_open(p->exec) && governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->hit_ns + ARM_NS);
+	return p->exec && !execbp_is_open(p->exec) && governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + p->price.window_ns);
 }
 
 static int on_fresh(void *part, struct session *s, const struct sample *m)
@@ -193,8 +199,8 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	if (execbp_poll(p->exec, now, &w))
 		err = window_over(p, &w);
 	wants = may_open(p);
-	if (wants)
-		session_want_sample(s);
+	if (wants || execbp_is_open(p->exec))
+		session_soon(s);
 	if (wants != p->wants)
 		session_breakpoints_want(s, wants);
 	p->wants = wants;
@@ -314,6 +320,8 @@ static int start(void *part, struct session *s, struct err *e)
 		return err_set(e, -ENOMEM, "out of memory");
 	store_meta(session_store(s), "counts", "on");
 	store_metaf(session_store(s), "counts.hit_ns", "%.0f", p->hit_ns);
+	store_metaf(session_store(s), "counts.hit_price_ns", "%.0f", p->price.hit_ns);
+	store_metaf(session_store(s), "counts.window_price_ns", "%.0f", p->price.window_ns);
 	store_metaf(session_store(s), "counts.near", "%.1f", p->near);
 	store_metaf(session_store(s), "counts.budget", "%g", p->o.budget);
 	return 0;
@@ -372,6 +380,9 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 	}
 	p->switch_ns = session_switch_cost(s);
 	p->near = execbp_measure_near(p->exec);
+	execbp_price(p->exec, &p->price);
+	p->price.hit_ns = p->price.hit_ns > p->hit_ns ? p->price.hit_ns : isfinite(p->price.hit_ns) ? p->hit_ns : EXECBP_HIT_NS;
+	p->price.window_ns = isfinite(p->price.window_ns) ? p->price.window_ns : EXECBP_WINDOW_NS;
 	governor_init(&p->gov, o->budget, 1u << GOV_HITS);
 	return session_add(s, &ops, p, e);
 }

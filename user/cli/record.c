@@ -20,7 +20,6 @@
 #include "ingest/cost.h"
 #include "kmod-free/registry.h"
 
-#define POLL_MS 40
 #define UNSAMPLED_NOTED 0.05
 /* What probes may take of the budget. The governor of accesses and windows spends what they leave. */
 #define OFFLOAD_PART 0.33
@@ -259,7 +258,7 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	start = now_ns();
 	next_line = start + 1000000000;
 	for (;;) {
-		poll(pf, 2, POLL_MS);
+		poll(pf, 2, session_wait_ms(s));
 		if (asked_to_stop(sigfd)) {
 			why = FMT_END_SIGNAL;
 			break;

@@ -23,6 +23,10 @@
 #define MAX_PARTS 16
 #define BREAKPOINTS 4 /* of a thread */
 /* a record may be under way on another CPU while the rings are drained */
+#define WAIT_MS 40
+#define SOON_MS 3
+#define SOME_POLLS 20
+#define MANY_POLLS 60
 #define SETTLE_NS 2000000
 /* what a tick costs where it could not be measured; noted in the profile */
 #define ASSUMED_TICK_NS 15000
@@ -53,6 +57,8 @@ struct session {
 	int epoll; /* the sampler's ring and what parts wait for */
 	unsigned breakpoints; /* taken */
 	bool breakpoints_wanted;
+	bool soon;
+	unsigned idle_polls; /* without a sample */
 	struct switches switches;
 	double switch_ns; /* of a breakpoint; 0: not measured yet */
 	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
@@ -335,6 +341,7 @@ static int take_fresh(void *ctx, const struct sample *m)
 	struct session *s = ctx;
 	int err = 0;
 
+	s->idle_polls = 0;
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].started && s->parts[i].ops->fresh)
 			err = s->parts[i].ops->fresh(s->parts[i].ctx, s, m);
@@ -358,7 +365,11 @@ static int drain(struct session *s, uint64_t until)
 int session_poll(struct session *s, struct err *e)
 {
 	uint64_t now = now_ns();
-	int err = drain(s, now - SETTLE_NS);
+	int err;
+
+	s->soon = false;
+	s->idle_polls++;
+	err = drain(s, now - SETTLE_NS);
 
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].ops->poll)
@@ -385,9 +396,15 @@ int session_fd(const struct session *s)
 	return s->epoll;
 }
 
-void session_want_sample(struct session *s)
+void session_soon(struct session *s)
 {
-	sampler_want(s->sampler);
+	s->soon = true;
+}
+
+int session_wait_ms(const struct session *s)
+{
+	/* a target that sleeps gives no samples to wait for */
+	return !s->soon || s->idle_polls > MANY_POLLS ? WAIT_MS : s->idle_polls > SOME_POLLS ? 4 * SOON_MS : SOON_MS;
 }
 
 static void stop_all(struct session *s)

@@ -86,8 +86,11 @@ struct store_writer *session_store(struct session *s);
 struct targets *session_targets(struct session *s);
 const struct session_opts *session_options(const struct session *s);
 uint64_t session_period(const struct session *s);
-/* The next timer sample is to be delivered at once, for whoever waits in fresh(). */
-void session_want_sample(struct session *s);
+/* Called in poll(): some part waits for a fresh sample, or for a window's hits. The kernel could wake us, but from
+ * within the target's interrupt, at 30 us of its time; so session_wait_ms() is short instead. */
+void session_soon(struct session *s);
+/* How long to sleep on session_fd() at most. */
+int session_wait_ms(const struct session *s);
 /* Hardware breakpoints, of which a thread has four: a part takes what its window needs and gives them
  * back at its end. While somebody wants them (and will, in a moment), others begin no new window. */
 unsigned session_breakpoints_free(const struct session *s);

@@ -3,11 +3,12 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "kmod-free/price.h"
 
 static uint64_t clock_ns(clockid_t c)
 {
@@ -55,17 +56,24 @@ uint64_t process_cpu_ns(int pid)
 	return (utime + stime) * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-#define ROUNDS 9
-#define TICK_NS 50000
-#define LOOP 600000
+#define TICK_NS 250000 /* rarer ticks find colder caches, but take longer to measure */
+#define PIECES 25
+#define TURNS 10
+#define FEW_TICKS 3
 
-static uint64_t spin(void)
+struct trial {
+	struct sampler *sampler;
+	uint64_t before;
+};
+
+static uint64_t ticks_of(struct sampler *s)
 {
-	uint64_t t = clock_ns(CLOCK_MONOTONIC);
+	uint64_t ticks = 0;
+	const char *name;
+	bool loss;
 
-	for (volatile unsigned i = 0; i < LOOP; i++)
-		;
-	return clock_ns(CLOCK_MONOTONIC) - t;
+	sampler_counter(s, 0, &name, &loss, &ticks);
+	return ticks;
 }
 
 static int drop(void *ctx, const struct sample *s)
@@ -73,38 +81,31 @@ static int drop(void *ctx, const struct sample *s)
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
+static bool begin(void *ctx)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	struct trial *t = ctx;
 
-	return x < y ? -1 : x > y;
+	t->before = ticks_of(t->sampler);
+	return !sampler_attach_self(t->sampler, TICK_NS, NULL);
+}
+
+static double end(void *ctx)
+{
+	struct trial *t = ctx;
+	double ticks;
+
+	sampler_stop(t->sampler);
+	ticks = (double)(ticks_of(t->sampler) - t->before);
+	sampler_read(t->sampler, drop, NULL);
+	return ticks < FEW_TICKS ? -1 : ticks;
 }
 
 double measure_tick_ns(struct sampler *s)
 {
-	double cost[ROUNDS];
-	unsigned n = 0;
+	struct trial t = { .sampler = s };
+	struct price_own own = { .begin = begin, .end = end, .ctx = &t, .pieces = PIECES, .turns = TURNS };
+	double cost = price_own(&own);
 
-	spin();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		uint64_t without = spin(), with, before, after;
-		const char *name;
-		bool loss;
-
-		sampler_counter(s, 0, &name, &loss, &before);
-		if (sampler_attach_self(s, TICK_NS, NULL))
-			break;
-		with = spin();
-		sampler_stop(s);
-		sampler_counter(s, 0, &name, &loss, &after);
-		sampler_read(s, drop, NULL);
-		/* a run that was preempted says nothing about ticks */
-		if (after > before && with > without && with < 4 * without)
-			cost[n++] = (double)(with - without) / (double)(after - before);
-	}
 	sampler_forget(s);
-	if (n < 3)
-		return NAN;
-	qsort(cost, n, sizeof(cost[0]), by_value);
-	return cost[n / 2];
+	return cost > 0 ? cost : NAN;
 }

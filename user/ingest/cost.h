@@ -16,7 +16,7 @@ uint64_t own_peak_rss(void); /* bytes */
 /* CPU time of a process so far, or 0 when it cannot be read. */
 uint64_t process_cpu_ns(int pid);
 /* Time one tick takes from the thread it hits, in ns, with our program attached: paired short runs of
- * a fixed loop with and without a fast timer. NaN when the machine was too noisy to tell. The sampler must
+ * a piece of work with and without a timer (kmod-free/price.h). NaN when the machine was too noisy to tell. The sampler must
  * not be attached yet; it is left as it was. */
 double measure_tick_ns(struct sampler *s);
 

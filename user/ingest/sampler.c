@@ -423,11 +423,6 @@ int sampler_fd(const struct sampler *s)
 	return ring_buffer__epoll_fd(s->ring);
 }
 
-void sampler_want(struct sampler *s)
-{
-	s->bpf->data->wake_next = 1;
-}
-
 int sampler_read(struct sampler *s, sample_fn fn, void *ctx)
 {
 	int err;

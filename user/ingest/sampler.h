@@ -44,8 +44,6 @@ bool sampler_by_thread(const struct sampler *s, const char **why);
 int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e);
 /* Readable when enough waits; or just call sampler_read every few ms. */
 int sampler_fd(const struct sampler *s);
-/* The next sample wakes the reader at once. */
-void sampler_want(struct sampler *s);
 int sampler_read(struct sampler *s, sample_fn fn, void *ctx);
 /* The last read stopped at its bound; samples later than *last may still wait. */
 bool sampler_behind(const struct sampler *s, uint64_t *last);
