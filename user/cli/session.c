@@ -396,6 +396,11 @@ int session_fd(const struct session *s)
 	return s->epoll;
 }
 
+double session_timer_share(const struct session *s)
+{
+	return (isfinite(s->totals.tick_ns) ? s->totals.tick_ns : ASSUMED_TICK_NS) / (double)s->period_ns;
+}
+
 void session_soon(struct session *s)
 {
 	s->soon = true;

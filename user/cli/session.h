@@ -89,6 +89,8 @@ uint64_t session_period(const struct session *s);
 /* Called in poll(): some part waits for a fresh sample, or for a window's hits. The kernel could wake us, but from
  * within the target's interrupt, at 30 us of its time; so session_wait_ms() is short instead. */
 void session_soon(struct session *s);
+/* What the timer takes of the target's time, by the measured cost of a sample. */
+double session_timer_share(const struct session *s);
 /* How long to sleep on session_fd() at most. */
 int session_wait_ms(const struct session *s);
 /* Hardware breakpoints, of which a thread has four: a part takes what its window needs and gives them
