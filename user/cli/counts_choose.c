@@ -32,7 +32,9 @@
 #define WINDOW_NS 3e6 /* such a wait is as bad as a window's hits */
 #define SELDOM 0.25 /* windows that met the anchor: what is below runs far more often, which hits cannot tell */
 #define IDLE_WINDOWS 2
-#define END_WINDOWS 4 /* at an entry, and never met */
+#define IDLE_RIDES 8
+#define END_NS 250000
+#define END_WINDOWS 8 /* at an entry, and never met */
 #define FULL_TRIPS 3.0
 #define FULL_RATIO 8.0
 #define COLD_WINDOWS 3
@@ -302,6 +304,9 @@ static bool draw_timing(struct plan *p, double like, double spare, const struct 
 		double g, rate = l->x > 0 ? l->y / l->x : 0;
 		bool again = false;
 
+		/* along with others comes nothing that was never met: each slot costs at every switch of threads */
+		if (have->links && l->windows >= IDLE_RIDES && l->y < 1)
+			continue;
 		if (l->off || (like > 0 && rate > 0 && (rate > 8 * like || rate < like / 8)))
 			continue;
 		if (have->links && (rate > 0 ? rate : UNKNOWN_RATE) * 1e-9 * p->hit_ns > spare)
@@ -345,15 +350,27 @@ static uint64_t end_of(const struct plan *p, const struct plan_func *f)
 	return 0;
 }
 
-static void take_end(const struct plan *p, struct plan_link *l, struct plan_slot *slot)
+/* It is another link then: what was seen of the entry says nothing about the end. */
+static uint32_t take_end(struct plan *p, uint32_t link, struct plan_slot *slot)
 {
+	uint32_t i = p->link[link].child_func;
+	const struct plan_link *l = &p->link[link];
 	uint64_t end;
 
-	if (l->child || (!l->at_end && (l->windows < END_WINDOWS || l->y > 0)) || !(end = end_of(p, &p->func[l->child_func])))
-		return;
-	l->at_end = true;
+	if (l->child || (!l->at_end && (l->windows < END_WINDOWS || l->y > 0)) || !(end = end_of(p, &p->func[i])))
+		return link;
+	if (!l->at_end) {
+		plan_void(p, link);
+		p->func[i].rate[0] = PLAN_NONE;
+		link = plan_rate_link(p, i, 0);
+		if (link == PLAN_NONE)
+			return link;
+		p->link[link].at_end = true;
+		p->link[link].time_ns = END_NS;
+	}
 	slot->vaddr = end;
 	slot->entry_of = PLAN_NONE;
+	return link;
 }
 
 static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
@@ -371,10 +388,13 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 		link = plan_rate_link(p, t.func, t.node);
 		if (link == PLAN_NONE)
 			break;
-		l = &p->link[link];
 		job->slot[job->slots] = slot_at(p, t.func, t.node, RATE_HITS, false);
-		take_end(p, &p->link[link], &job->slot[job->slots++]);
+		link = take_end(p, link, &job->slot[job->slots]);
+		if (link == PLAN_NONE)
+			break;
+		job->slots++;
 		job->link[job->links++] = link;
+		l = &p->link[link];
 		spare -= (l->x > 0 && l->y > 0 ? l->y / l->x : UNKNOWN_RATE) * 1e-9 * p->hit_ns;
 		if (job->links == 1) {
 			like = l->y > 0 && l->x > 0 ? l->y / l->x : 0;

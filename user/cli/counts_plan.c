@@ -256,6 +256,14 @@ void plan_write_link(struct plan *p, uint32_t link)
 	put(p, FMT_COUNTS_LINK, &p->link[link].rec, sizeof(p->link[link].rec));
 }
 
+void plan_void(struct plan *p, uint32_t link)
+{
+	p->link[link].off = true;
+	p->link[link].rec.flags |= FMT_CL_VOID;
+	if (p->link[link].written)
+		plan_write_link(p, link);
+}
+
 uint32_t plan_rate_link(struct plan *p, uint32_t f, uint32_t node)
 {
 	if (p->func[f].rate[node] == PLAN_NONE)

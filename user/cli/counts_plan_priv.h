@@ -45,6 +45,7 @@ struct plan_link {
 	unsigned since_peak;
 	bool written, off;
 	bool at_end; /* RATE of an entry that is never met: of where the function returns */
+	bool recurs; /* ... and the thread lives on */
 };
 
 struct plan_timing {
@@ -86,6 +87,8 @@ uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint3
 /* Its RATE link, made at first use. */
 uint32_t plan_rate_link(struct plan *p, uint32_t f, uint32_t node);
 void plan_write_link(struct plan *p, uint32_t link);
+/* What was measured of it is not to be used, nor more of it measured. */
+void plan_void(struct plan *p, uint32_t link);
 /* `hits` entries of function f came from this return address (module NULL: unknown). */
 void plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, double hits);
 static inline bool plan_has_graph(const struct plan_func *f)

@@ -21,6 +21,8 @@
 #define RATE_MANY 24
 #define RATE_FEW 6
 #define RATE_WINDOWS 8
+#define END_TRIES 8
+#define LIVED 0.9 /* of the CPU time asked for */
 #define RATE_SHORTEST_NS 200000.0
 
 struct seen {
@@ -260,6 +262,30 @@ static void fit_time(struct plan_link *l, double hits)
 	}
 }
 
+/* Of what a thread does once, at its end: a window that begins anywhere in its time meets the end as often as it is
+ * long, as long as that is far less than a thread lives. So time past the end counts as well. */
+static void rate_of_end(struct seen *s, unsigned slot)
+{
+	const struct exec_window *w = s->w;
+	struct plan_link *l = &s->p->link[s->job->link[slot]];
+	uint64_t open_ns = s->job->time_ns, took = w->ended - w->armed;
+	bool lived = w->cpu_ns != ~0ull && (double)w->cpu_ns > LIVED * (double)open_ns;
+	bool waited = !lived && took >= s->job->longest_ns;
+
+	if (open_ns > l->time_ns + l->time_ns / 100 || w->cpu_ns == ~0ull)
+		return;
+	add_window(s, s->job->link[slot], (double)(waited ? w->cpu_ns : open_ns) * 1e-9, w->hits[slot], w->ended, 0, 0, 0);
+	/* the thread went on: it is no end of a thread */
+	l->recurs |= lived && w->hits[slot];
+	l->peak += w->hits[slot];
+	if (++l->since_peak < END_TRIES)
+		return;
+	if (!(l->peak > 0) && l->time_ns < LONGEST_NS)
+		l->time_ns *= 2;
+	l->peak = 0;
+	l->since_peak = 0;
+}
+
 /* Windows begin anywhere in the thread's time, and each stands for its own length of it: what the hits
  * took of that is made up for by counting so many more. */
 static void rate_of(struct seen *s, unsigned slot)
@@ -271,6 +297,10 @@ static void rate_of(struct seen *s, unsigned slot)
 	double open_ns = (double)s->job->time_ns;
 	bool full = w->hits[slot] >= s->job->slot[slot].limit;
 
+	if (l->at_end && !l->recurs) {
+		rate_of_end(s, slot);
+		return;
+	}
 	if (w->end == EXEC_HITS)
 		all = (double)w->hit[w->count - 1].cpu_ns;
 	until = all;
@@ -287,10 +317,7 @@ static void rate_of(struct seen *s, unsigned slot)
 	net = until - traps * s->p->hit_ns;
 	if (too_fast(s, slot)) {
 		s->p->stats.too_fast++;
-		l->off = true;
-		l->rec.flags |= FMT_CL_VOID;
-		if (l->written)
-			plan_write_link(s->p, link);
+		plan_void(s->p, link);
 		return;
 	}
 	if (!(all > 0) || !(until > 0) || !(net > NET_MIN * until))

@@ -92,6 +92,22 @@ static void sum_hits(const struct counts_record *r, size_t link, double *anchor,
 	}
 }
 
+/* What follows a window's last hit of the anchor may come after its end: where turns are long, mostly. */
+static void whole_turns(const struct counts_record *r, size_t link, double *anchor, double *child)
+{
+	const struct counts_rec_link *k = &r->link[link];
+
+	*anchor = *child = 0;
+	for (size_t i = k->window; i < k->window + k->windows; i++) {
+		double turns = r->window[i].anchor - 1;
+
+		if (!(turns > 0) && !(r->window[i].child > 0))
+			continue;
+		*anchor += fmax(turns, fmin(r->window[i].child, 1));
+		*child += fmin(r->window[i].child, fmax(turns, 1));
+	}
+}
+
 static double log_sum(double a, double b)
 {
 	return fmax(a, b) + log1p(exp(-fabs(a - b)));
@@ -129,7 +145,7 @@ static void guess_branch(const struct counts_guess *g, size_t link, struct count
 	double log_mean = 0, log_square = 0;
 	int kind = !g->guard[l->child] ? g->active[l->child] ? WARM : COLD : p->kind == FMT_CN_ENTRY ? GUARD : GUARD_IN_LOOP;
 
-	sum_hits(r, link, &anchor, &child);
+	whole_turns(r, link, &anchor, &child);
 	for (int i = 0; i < GRID; i++) {
 		double part = exp(-GRID_STEP * i), prior = i < 2 ? commonly[kind].always / 2 : i < COLD_FROM ?
 			commonly[kind].between / (COLD_FROM - 2) : commonly[kind].cold / (GRID - COLD_FROM);

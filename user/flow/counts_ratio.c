@@ -19,6 +19,8 @@ static const size_t stretches[] = { 32, 16, 8 };
 /* Windows that are too short for two runs of the anchor met it for a reason, where they met it. */
 #define MANY 20.0
 #define MANY_BIAS 0.3
+#define TURN_BIAS 0.2 /* windows that are hardly longer than a turn: which part of it they hold is no chance */
+#define RATE_MIN 15 /* hits: a rate of few is as uncertain as they are few */
 #define TRIPS_BIAS 0.01
 /* Activations that all turned as often: enough for a ratio, as those that nobody saw may turn otherwise;
  * and enough to say that all do. */
@@ -104,7 +106,7 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	if (!(x > 0) || n < 3)
 		return;
 	same = how == COUNTS_TRIPS && all_same(w, n, y / x);
-	if ((how == COUNTS_RATE ? y : x) < (same ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
+	if (how == COUNTS_RATE ? y < RATE_MIN : x < (same ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
 		return;
 	/* none seen is not never: half a hit, as uncertain as that */
 	ratio = (y > 0 ? y : 0.5) / x;
@@ -136,6 +138,8 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	half = how == COUNTS_TRIPS ? TRIPS_BIAS + VARY_BIAS * fmin(1, sqrt(var * x) / ratio) * !same : RATIO_BIAS;
 	if (how == COUNTS_RATIO && ratio > MANY && x < 2 * (double)n)
 		half += MANY_BIAS * log(ratio / MANY) * (2 - x / (double)n) / 2;
+	if (how == COUNTS_RATIO && x < 2 * (double)n)
+		half += TURN_BIAS * (2 - x / (double)n) / 2;
 	out->log_var = log1p(var / (ratio * ratio)) + half * half;
 	half = Z95 * sqrt(out->log_var);
 	out->low = ratio * exp(-half);

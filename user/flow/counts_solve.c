@@ -26,6 +26,7 @@
  * about the program's than those of a small one. */
 #define SMALL_SHARE 0.02
 #define SMALL_MOST 20.0
+#define SMALL_COMMON 0.1 /* of that variance */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
@@ -145,9 +146,21 @@ static double prior(const struct counts_solver *s, uint32_t i, uint32_t j)
 	return s->fixed[at] + s->stretch * s->guessed[at];
 }
 
+static double share_of(const struct counts_solver *s, const struct counts_group *g)
+{
+	return fmax(g->time, COUNTS_TINY) / fmax(s->all_time, COUNTS_TINY);
+}
+
+/* What small functions differ by all together (they lock, wait, are called often): else many of them would
+ * outvote a large one. */
+static double in_common(const struct counts_solver *s, const struct counts_group *g)
+{
+	return s->spread * sqrt(SMALL_COMMON * fmin(SMALL_SHARE / share_of(s, g), SMALL_MOST));
+}
+
 static double group_noise(const struct counts_solver *s, const struct counts_group *g)
 {
-	double share = fmax(g->time, COUNTS_TINY) / fmax(s->all_time, COUNTS_TINY), strayed = STRAY / share;
+	double share = share_of(s, g), strayed = STRAY / share;
 
 	return s->spread * s->spread * (1 + fmin(SMALL_SHARE / share, SMALL_MOST)) + 1.0 / ((double)g->samples + 0.5) + fmin(strayed * strayed, 4);
 }
@@ -156,7 +169,7 @@ static double group_noise(const struct counts_solver *s, const struct counts_gro
  * likely are not explained by its being small, or by time counted for others. */
 static double noise_above(const struct counts_solver *s, const struct counts_group *g)
 {
-	return fmin(group_noise(s, g), ABOVE_SPREAD * s->spread * s->spread + 1.0 / ((double)g->samples + 0.5));
+	return fmin(group_noise(s, g) - pow(in_common(s, g), 2), ABOVE_SPREAD * s->spread * s->spread + 1.0 / ((double)g->samples + 0.5));
 }
 
 static double noise_of(const struct counts_solver *s, uint32_t i)
@@ -165,7 +178,7 @@ static double noise_of(const struct counts_solver *s, uint32_t i)
 
 	if (s->seen[i].rate)
 		return t->link[s->seen[i].index].ratio.log_var;
-	return group_noise(s, &t->group[s->seen[i].index]);
+	return group_noise(s, &t->group[s->seen[i].index]) - pow(in_common(s, &t->group[s->seen[i].index]), 2);
 }
 
 static double dot(const double *a, const double *b, size_t n)
@@ -222,9 +235,11 @@ static double solve_errors(struct counts_solver *s)
 	size_t n = s->observed;
 	double half_log, fit = 0;
 
+	for (uint32_t i = 0; i < s->timed; i++)
+		s->side[i] = in_common(s, &s->t->group[s->seen[i].index]);
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t j = 0; j <= i; j++)
-			s->m[i * n + j] = prior(s, i, j) + (i < s->timed ? s->mean_var : 0);
+			s->m[i * n + j] = prior(s, i, j) + (i < s->timed ? s->mean_var + s->side[i] * s->side[j] : 0);
 		s->m[i * n + i] += noise_of(s, i) / s->weight[i];
 		s->lambda[i] = s->d[i];
 	}
