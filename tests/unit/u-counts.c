@@ -157,10 +157,10 @@ static void test_ratio_edges(void **state)
 #define GROUPS 16
 
 struct program {
-	struct counts_link link[2 * NODES];
+	struct counts_link link[2 * NODES + GROUPS];
 	struct counts_part part[NODES];
 	struct counts_group group[GROUPS];
-	double truth[GROUPS], ratio[2 * NODES], runs[NODES];
+	double truth[GROUPS], ratio[2 * NODES + GROUPS], runs[NODES];
 	struct counts_tree tree;
 };
 
@@ -278,6 +278,50 @@ static struct outcome run(double ipc, double sd, unsigned lies, double size, uns
 		assert_true(isfinite(all));
 	}
 	return o;
+}
+
+/* Functions are called from below as well, so that calls from outside are one in `inner` of all: that is found from
+ * time, and must not upset what is known beside it. */
+static struct outcome run_recursive(double inner)
+{
+	static struct program p;
+	struct outcome o = { .trials = 150 };
+
+	for (unsigned t = 0; t < o.trials; t++) {
+		uint32_t first = NODES / 2, span = NODES / GROUPS;
+
+		make_program(&p, 0.5, 5000);
+		for (size_t l = 0; l < p.tree.links; l++) {
+			uint32_t to = p.link[l].child, from = p.link[l].parent;
+
+			p.link[l].ratio = measured(p.ratio[l] * exp(0.05 * normal()), 0.05);
+			if (to == first && from < first)
+				p.link[l].ratio.ratio /= inner;
+		}
+		p.link[p.tree.links++] = (struct counts_link){ .parent = first + span - 1, .child = first, .ratio = counts_ratio_unknown() };
+		assert_int_equal(counts_solve(&p.tree), 0);
+		for (uint32_t g = 0; g < GROUPS; g++)
+			assert_true(isfinite(p.group[g].instructions));
+		o.combined += variation(&p, 0);
+		o.ratios += variation(&p, 1);
+		o.constant += variation(&p, 2);
+		o.worse += variation(&p, 0) > variation(&p, 2) + 0.02;
+		o.broken += p.tree.broken;
+	}
+	return o;
+}
+
+static void test_recursion(void **state)
+{
+	static const double inner[] = { 1, 1000, 0.001 };
+
+	for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++) {
+		struct outcome o = run_recursive(inner[i]);
+
+		tell("recursion of unknown depth", &o);
+		assert_true(o.combined < 0.6 * o.constant);
+		assert_true(o.worse <= o.trials / 20);
+	}
 }
 
 /* Error bars that are right. */
@@ -412,7 +456,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_interval), cmocka_unit_test(test_trips_vary), cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_refusals),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
+		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -326,6 +326,8 @@ STEP static struct object *new_table(void)
 	NEXT; \
 } while (0)
 
+static struct object *call_code(const struct code *code, struct object **base);
+
 STEP static struct object *run(const struct code *code, struct object **base)
 {
 	static const void *const label[OPS] = {
@@ -385,7 +387,7 @@ append:
 	NEXT;
 call:
 	top -= 1;
-	*top = run(&fib, top);
+	*top = call_code(&fib, top);
 	top++;
 	NEXT;
 list:
@@ -407,6 +409,12 @@ give_back:
 	while (top > base)
 		drop(*--top);
 	return result;
+}
+
+/* Calls come back to the loop by another function, as in larger interpreters. */
+STEP static struct object *call_code(const struct code *code, struct object **base)
+{
+	return base < stack + STACK - 64 ? run(code, base) : keep(&small[0]);
 }
 
 /* ---- its programs ---- */

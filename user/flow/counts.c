@@ -138,7 +138,7 @@ static void adjoint(struct counts_solver *s)
 	memset(s->pull, 0, counts_errors(t) * sizeof(*s->pull));
 	for (uint32_t i = t->nodes; i-- > 0;) {
 		uint32_t v = s->order[i];
-		double flow = s->adjoint[v];
+		double flow = s->adjoint[v], scale = s->root[v] ? exp(-s->shift[t->links + v]) : 1;
 
 		if (!(flow > 0))
 			continue;
@@ -151,7 +151,8 @@ static void adjoint(struct counts_solver *s)
 
 			if (t->link[l].cycle)
 				continue;
-			via = flow * s->use[l];
+			/* where a cycle is entered, all that comes in is scaled as well */
+			via = flow * scale * s->use[l];
 			s->adjoint[t->link[l].parent] += via;
 			s->pull[l] = via * s->x[t->link[l].parent];
 		}

@@ -86,6 +86,7 @@ struct counts_part {
 struct counts_group {
 	double time;	  /* any unit; the same for all */
 	uint64_t samples; /* that `time` rests on */
+	double variety;	  /* pieces of code that its time is spread over; 0: unknown */
 	bool partial;	  /* parts of it may be missing: its time share stays */
 	/* out: all relative to the same, unknown total */
 	double instructions; /* the combined estimate; NaN: neither time nor counts */

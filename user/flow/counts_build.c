@@ -226,6 +226,25 @@ static int fill(struct builder *b, struct counts_built *out)
 	return 0;
 }
 
+/* Over how many nodes a function's samples are spread: as many as would hold equal parts. */
+static void set_variety(const struct counts_record *r, struct counts_tree *t)
+{
+	double *square = calloc(r->funcs + 1, sizeof(*square)), *sum = calloc(r->funcs + 1, sizeof(*sum));
+
+	for (size_t n = 1; square && sum && n < r->nodes; n++) {
+		double samples = (double)r->node[n].samples;
+
+		if (r->node[n].function == UINT32_MAX)
+			continue;
+		square[r->node[n].function] += samples * fmax(samples - 1, 0);
+		sum[r->node[n].function] += samples;
+	}
+	for (size_t g = 0; square && sum && g < r->funcs; g++)
+		t->group[g].variety = square[g] > 0 ? sum[g] * (sum[g] - 1) / square[g] : 0;
+	free(square);
+	free(sum);
+}
+
 int counts_record_tree(const struct counts_record *r, struct counts_built *out, struct err *e)
 {
 	struct builder b = { .r = r };
@@ -238,6 +257,8 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	err = b.ratio && b.used && b.best ? 0 : -ENOMEM;
 	err = err ? err : choose_links(&b);
 	err = err ? err : fill(&b, out);
+	if (!err)
+		set_variety(r, &out->tree);
 	free(b.ratio);
 	free(b.used);
 	free(b.best);

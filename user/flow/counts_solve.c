@@ -13,6 +13,8 @@
 #define MOST_VAR 400.0
 #define PASSES 4	 /* each takes the errors found as the place around which all is linear */
 #define SHIFT_MAX 30.0
+#define LINEAR_FROM 0.7 /* of what is observed hangs on an error: its log is linear */
+#define STEP_MAX 1.5
 #define BROKEN_MAX 24
 #define NO_EFFECT 3e-4 /* elasticities below this are left out */
 #define Z95 1.96
@@ -28,6 +30,7 @@
 #define SMALL_MOST 20.0
 #define SMALL_COMMON 0.1 /* of that variance */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
+#define VARIETY_FROM 4.0
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
@@ -151,25 +154,31 @@ static double share_of(const struct counts_solver *s, const struct counts_group 
 	return fmax(g->time, COUNTS_TINY) / fmax(s->all_time, COUNTS_TINY);
 }
 
+/* Of the variance of instructions per time: what is made of many pieces has about what all have. */
+static double evened_out(const struct counts_group *g)
+{
+	return g->variety > VARIETY_FROM ? sqrt(VARIETY_FROM / g->variety) : 1;
+}
+
 /* What small functions differ by all together (they lock, wait, are called often): else many of them would
  * outvote a large one. */
 static double in_common(const struct counts_solver *s, const struct counts_group *g)
 {
-	return s->spread * sqrt(SMALL_COMMON * fmin(SMALL_SHARE / share_of(s, g), SMALL_MOST));
+	return s->spread * sqrt(evened_out(g) * SMALL_COMMON * fmin(SMALL_SHARE / share_of(s, g), SMALL_MOST));
 }
 
 static double group_noise(const struct counts_solver *s, const struct counts_group *g)
 {
 	double share = share_of(s, g), strayed = STRAY / share;
 
-	return s->spread * s->spread * (1 + fmin(SMALL_SHARE / share, SMALL_MOST)) + 1.0 / ((double)g->samples + 0.5) + fmin(strayed * strayed, 4);
+	return s->spread * s->spread * evened_out(g) * (1 + fmin(SMALL_SHARE / share, SMALL_MOST)) + 1.0 / ((double)g->samples + 0.5) + fmin(strayed * strayed, 4);
 }
 
 /* What the processor executes in a time is bounded: far more instructions than a function's time makes
  * likely are not explained by its being small, or by time counted for others. */
 static double noise_above(const struct counts_solver *s, const struct counts_group *g)
 {
-	return fmin(group_noise(s, g) - pow(in_common(s, g), 2), ABOVE_SPREAD * s->spread * s->spread + 1.0 / ((double)g->samples + 0.5));
+	return fmin(group_noise(s, g) - pow(in_common(s, g), 2), ABOVE_SPREAD * s->spread * s->spread * evened_out(g) + 1.0 / ((double)g->samples + 0.5));
 }
 
 static double noise_of(const struct counts_solver *s, uint32_t i)
@@ -433,6 +442,17 @@ static int linearise(struct counts_solver *s)
 	return rc;
 }
 
+/* What adds little to a sum would have to change a thousandfold to explain it, as long as that looks linear:
+ * it is not, and what else adds to it would be lost. */
+static double bounded_step(const struct counts_solver *s, size_t error, double to)
+{
+	double most = 0;
+
+	for (size_t i = s->column_first[error]; i < s->column_first[error + 1]; i++)
+		most = fmax(most, (double)s->column[i].by);
+	return most >= LINEAR_FROM ? to : fmax(s->shift[error] - STEP_MAX, fmin(s->shift[error] + STEP_MAX, to));
+}
+
 static void find_errors(struct counts_solver *s)
 {
 	const struct counts_tree *t = s->t;
@@ -441,7 +461,7 @@ static void find_errors(struct counts_solver *s)
 	for (size_t e = 0; e < counts_errors(t); e++) {
 		double stretch = e < t->links && guessed(&t->link[e]) ? s->stretch : 1;
 
-		s->shift[e] = s->total[e] * s->var[e] * stretch;
+		s->shift[e] = bounded_step(s, e, s->total[e] * s->var[e] * stretch);
 		if (e < t->links)
 			s->shift[e] = fmax(-SHIFT_MAX, fmin(SHIFT_MAX, s->shift[e]));
 	}
