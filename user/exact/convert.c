@@ -355,6 +355,9 @@ static int by_module(const void *a, const void *b)
 
 static int collect(struct conv *c, const struct xs_block *b, const uint8_t *body)
 {
+	/* records of no size: as many as the block cares to claim */
+	if (!b->rec_size)
+		return 0;
 	for (uint32_t i = 0; i < b->count; i++) {
 		if (b->section == XS_FN_PLACE && b->rec_size == sizeof(struct xs_place)) {
 			struct xs_place p;
