@@ -12,6 +12,10 @@
 #define WIDE_STORE 512	/* larger stores are kept as ranges */
 #define PAGE_RANGES 24	/* ranges remembered per page, the newest */
 #define MAX_RANGE_PAGES (1u << 18)
+/* All ranges wider than WIDE_PAGES together, 8 GB; then of each only so much: else a few hundred system
+ * calls on a gigabyte each, true or made up, keep the sweep busy for minutes. */
+#define MAX_WIDE_PAGES (1u << 21)
+#define WIDE_PAGES (1u << 12)
 #define READ_PARTS 16	/* questions asked for a wide load */
 #define WATCH_MAX 64	/* bytes of one hardware watchpoint, on any processor */
 #define IO_PARTS 16	/* questions asked for a range that the kernel reads */
@@ -44,6 +48,7 @@ struct sweep_state {
 	uint32_t rec_count, rec_cap;
 	struct range *range; /* [0] unused */
 	uint32_t range_count, range_cap;
+	uint64_t wide_pages; /* spent of MAX_WIDE_PAGES */
 	struct map granule, weak, line, block, page, object; /* -> record */
 	struct event *written; /* writes that windows saw, by time */
 	size_t written_count;
@@ -112,6 +117,11 @@ static void add_range(struct sweep_state *s, uint32_t pid, uint64_t start, uint6
 
 	if (end <= start || last - first > MAX_RANGE_PAGES)
 		last = first + MAX_RANGE_PAGES;
+	if (last - first > WIDE_PAGES) {
+		if (s->wide_pages > MAX_WIDE_PAGES)
+			last = first + WIDE_PAGES;
+		s->wide_pages += last - first;
+	}
 	for (uint64_t p = first; p <= last && end > start; p++) {
 		uint64_t *head = map_put(&s->page_ranges, key(pid, p), NULL), from, to;
 		uint32_t keep, *link;
