@@ -390,8 +390,9 @@ static unsigned chain_frames(struct attr *a, const struct sample *s, unsigned n,
 			continue;
 		ip -= n > first;
 		procmap_lookup(a->maps, s->pid, ip, &place);
-		a->frames[n++] = (struct fmt_frame){ .addr = place.module ? place.vaddr : ip, .module = place.module ? place.module->id : 0,
-						     .flags = n - 1 > first ? FMT_FRAME_RETURN : 0 };
+		a->frames[n] = (struct fmt_frame){ .addr = place.module ? place.vaddr : ip, .module = place.module ? place.module->id : 0,
+						   .flags = n > first ? FMT_FRAME_RETURN : 0 };
+		n++;
 	}
 	/* otherwise nothing tells whether the kernel's walk reached the first frame */
 	*flags = i < s->chain_len || s->chain_len >= PERF_MAX_STACK_DEPTH ? FMT_STACK_CUT : 0;
