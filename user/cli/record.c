@@ -346,6 +346,8 @@ static int choose_engine(const struct record_opts *o, const struct source_ops **
 		return EXIT_DONE;
 	if (any) {
 		hw = source_auto(SOURCE_LOADS, &e);
+		if (!hw && strcmp(o->engine, "pmu")) /* three processors' reasons help nobody who did not ask */
+			err_set(&e, -ENODEV, "no hardware sampling on this machine; `accperf doctor` says why");
 	} else {
 		hw = source_find(o->engine);
 		if (!hw)
@@ -361,7 +363,7 @@ static int choose_engine(const struct record_opts *o, const struct source_ops **
 	*chosen = hw;
 	if (hw || !strcmp(o->engine, "auto")) {
 		if (!o->quiet)
-			log_info("engine: %s%s%s", hw ? hw->name : "soft", hw ? "" : ": ", hw ? "" : e.text);
+			log_info(hw ? "engine: %s" : "engine: soft (%s)", hw ? hw->name : e.text);
 		return EXIT_DONE;
 	}
 	log_warn("-e %s cannot be had: %s; recording with the timer instead (shares of time, not of accesses)", o->engine, e.text);
