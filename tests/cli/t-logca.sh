@@ -76,6 +76,7 @@ PY
 accperf logca fit two.csv --segments 4 --resamples 0 --json | jq -e ".segments | length == 2 and .[0].to_bytes == 2048"'
 expect_status 3 "a poor fit says so by its status" accperf logca fit two.csv --resamples 0
 check "and in words" grep -q "misses the measured medians" err
+check "and where the kernel changes" grep -q -e "^accperf: from 4.* --segments 2 fits each stretch" err
 
 pair() { accperf record -o pair.data --offload-exact --offload-probe "$WORKLOADS/cal_pair:job_host(bytes=arg1,host)" \
 	--offload-probe "$WORKLOADS/cal_pair:job_accelerated(bytes=arg1,accelerated)" -- "$WORKLOADS/cal_pair" 1200 >own.csv 2>rec.err; }

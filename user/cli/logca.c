@@ -76,11 +76,40 @@ static int save_svg(const struct logca_cmd *o, const struct logca_view *v)
 }
 
 /* A fit that misses by more than 10 % is given, but not as if it were sound. */
+#define MAX_SEGMENTS 4
+#define CLEARLY_BETTER .75 /* of the one curve's misfit */
+
+/* Where one curve misses because the kernel changes at some size, BIC finds where: say so. */
+static void suggest_segments(const struct logca_source *s)
+{
+	struct fit_opts opts = fit_defaults;
+	struct fit_segment seg[MAX_SEGMENTS];
+	struct err e = { 0 };
+	AUTO_BUF(at);
+	double error = 0, sizes = 0;
+	int n;
+
+	opts.resamples = 0;
+	n = fit_segments(s->view.pts, &opts, seg, MAX_SEGMENTS, &e);
+	for (int i = 0; i < n; i++) {
+		error += seg[i].fit.error * (double)seg[i].fit.sizes;
+		sizes += (double)seg[i].fit.sizes;
+		if (i) {
+			buf_addstr(&at, i == 1 ? "" : i == n - 1 ? " and " : ", ");
+			logca_size(&at, seg[i].first);
+		}
+	}
+	if (n < 2 || buf_failed(&at) || !(error / sizes < CLEARLY_BETTER * s->fit.error))
+		return;
+	log_info("from %s on the sizes follow other curves; --segments %d fits each stretch (misfit %.0f %%)", at.data, n, 100 * error / sizes);
+}
+
 static int soundness(const struct logca_source *s)
 {
 	if (!s->fitted || s->fit.error <= .1)
 		return EXIT_DONE;
 	log_warn("the fit misses the measured medians by %.0f %% on average; its break-even is a guide only", s->fit.error * 100);
+	suggest_segments(s);
 	return EXIT_DEGRADED;
 }
 
