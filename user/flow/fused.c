@@ -23,7 +23,7 @@
 #define CHECKED 4.0 /* what is usual of neighbourhoods counts as so many checks */
 #define ROW_FIRST 0.1 /* a neighbourhood of one record is right so seldom times 1/ROW, */
 #define ROW 8.0	      /* and of so many in a row every other time */
-#define KNOWN_HERE 0.1 /* of its bytes: what is known at one instruction outweighs what is at others alike if it is more */
+#define KNOWN_HERE 0.02 /* of its bytes: what is known at one instruction outweighs what is at others alike if it is more */
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
 
 /* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
@@ -52,6 +52,7 @@ struct fit {
 	struct map cell_at; /* kind << 62 ^ site << 32 ^ producer */
 	uint32_t *read_cell; /* by read */
 	double *compared, *agree; /* by site: reads of which the neighbourhood could be checked, and was right */
+	double *read_right;  /* by read: probability that its record tells who writes there, if not of late */
 	double *read_valid;  /* by read: probability that nobody else has written since its record */
 	struct evidence *ev;
 	size_t ev_count, ev_cap;
@@ -91,6 +92,7 @@ static void fit_release(struct fit *f)
 	map_release(&f->cell_at);
 	free(f->read_cell);
 	free(f->read_valid);
+	free(f->read_right);
 	free(f->compared);
 	free(f->agree);
 	free(f->ev);
@@ -173,14 +175,19 @@ static double fresh(const struct fit *f, uint32_t site, const struct answer *a)
 
 /* What the neighbourhood says of memory is worth the more the longer it has said the same, and the more
  * often it was right where this instruction read what the very granule tells. */
+static double told_right(const struct fit *f, uint32_t site, const struct answer *a)
+{
+	if (a->near < NEAR_LINE || a->near > NEAR_OBJECT || a->overwritten)
+		return 1;
+	return (f->agree[site] + CHECKED * (a->row + ROW_FIRST) / (a->row + ROW)) / (f->compared[site] + CHECKED);
+}
+
 static double valid(const struct fit *f, uint32_t site, const struct answer *a)
 {
-	double v = 1;
+	double v = told_right(f, site, a);
 
 	if (a->near == NEAR_NONE && f->in->from_start)
 		v = NOBODY;
-	else if (a->near >= NEAR_LINE && a->near <= NEAR_OBJECT && !a->overwritten)
-		v = (f->agree[site] + CHECKED * (a->row + ROW_FIRST) / (a->row + ROW)) / (f->compared[site] + CHECKED);
 	return fmax(v * fresh(f, site, a), LEAST_VALID);
 }
 
@@ -223,9 +230,10 @@ static int take_reads(struct fit *f)
 	f->site_size = calloc(c->site_count + 1, sizeof(*f->site_size));
 	f->read_cell = malloc((c->read_count + 1) * sizeof(*f->read_cell));
 	f->read_valid = malloc((c->read_count + 1) * sizeof(*f->read_valid));
+	f->read_right = malloc((c->read_count + 1) * sizeof(*f->read_right));
 	f->compared = calloc(c->site_count + 1, sizeof(*f->compared));
 	f->agree = calloc(c->site_count + 1, sizeof(*f->agree));
-	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->read_valid || !f->compared || !f->agree) {
+	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->read_valid || !f->read_right || !f->compared || !f->agree) {
 		free(n);
 		return -ENOMEM;
 	}
@@ -249,6 +257,7 @@ static int take_reads(struct fit *f)
 	for (size_t i = 0; i < c->read_count; i++) {
 		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, kind_of(f, &c->reads[i].a));
 		f->read_valid[i] = valid(f, c->reads[i].site, &c->reads[i].a);
+		f->read_right[i] = c->reads[i].a.near < NEAR_NONE ? told_right(f, c->reads[i].site, &c->reads[i].a) : 0;
 		if (f->read_cell[i] == FLOW_NONE)
 			return -ENOMEM;
 	}
@@ -278,6 +287,17 @@ static uint32_t first_writer(const struct flow_input *in, const struct in_window
 	return FLOW_NONE;
 }
 
+/* A window opens a while after the access that chose it. If this memory is written as often then as it was while
+ * the window was open: the probability that nobody did before it opened. */
+static double undisturbed(const struct flow_input *in, const struct in_window *w)
+{
+	double writes = 0, open = w->ended > w->armed ? (double)(w->ended - w->armed) : 1;
+
+	for (uint32_t i = 0; i < w->count; i++)
+		writes += (in->hit[w->first + i].flags & FMT_A_STORE) != 0;
+	return w->armed > w->arm.time ? exp(-writes / open * (double)(w->armed - w->arm.time)) : 1;
+}
+
 static int take_window(struct fit *f, uint32_t index)
 {
 	const struct in_window *w = &f->in->window[index];
@@ -286,7 +306,7 @@ static int take_window(struct fit *f, uint32_t index)
 	enum cell_kind kind = stores ? KNOWN : kind_of(f, start);
 	uint32_t cur = stores ? w->arm.func : start->producer, next = first_writer(f->in, w), other = kind == KNOWN || next == FLOW_NONE ? cur : next;
 	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
-	double sure = kind == STAYS ? still_window(&f->still, index) : stores ? 1 : valid(f, w->arm.site, start);
+	double sure = kind == STAYS ? still_window(&f->still, index) : stores ? undisturbed(f->in, w) : valid(f, w->arm.site, start);
 	int err = 0;
 
 	if (!f->o->stack && (w->arm.flags & FMT_A_STACK))
@@ -367,7 +387,8 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 		double sure = use == USE_CASCADE ? 1 : f->read_valid[i]; /* records alone: as they are */
 
 		s->a[f->read_cell[i]] += bytes * sure;
-		s->firm[f->read_cell[i]] += f->c.reads[i].a.near <= NEAR_GRANULE ? bytes * sure : 0;
+		/* whoever wrote there may have been followed by others, but is one who writes there */
+		s->firm[f->read_cell[i]] += bytes * f->read_right[i];
 		s->stale[f->c.reads[i].site] += bytes * (1 - sure);
 	}
 	for (size_t i = 0; use & USE_WINDOWS && i < f->ev_count; i++)
