@@ -36,6 +36,9 @@
 #define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
 #define KEEP_NS 200000000 /* how long a draw may wait for others' armed time */
 #define WAITING 16
+#define DEAR 0.1
+#define SAVE_NS 3000000000ull
+#define NEARLY 0.5
 #define MIN_TICKS 40 /* before this next to nothing is known of the target's use of string instructions */
 /* Nominal speeds where nothing counts instructions: what turns time into a number of executions.
  * The profile says so; shares do not depend on them, totals do. */
@@ -228,10 +231,26 @@ static bool drawable(struct access_part *p, uint32_t pid, const struct block_acc
 	       a->addr < 1ull << 47 && (p->o.stack || !(a->flags & FMT_A_STACK)) && writable(p, pid, a->addr);
 }
 
+/* The same for all instructions of a function, where its bounds are known. */
+static uint64_t function_of(struct access_part *p, uint32_t pid, uint64_t ip)
+{
+	uint64_t start, end, code_ip;
+	const struct block_code *code = code_at(p, pid, ip, &code_ip);
+
+	return code && code->bounds && code->bounds(code->ctx, code_ip, &start, &end) ? ip - code_ip + start : ip;
+}
+
+/* As the estimator takes them together: one function, one width, reading or writing. */
+static uint64_t group_of(uint64_t function, const struct fmt_access *a)
+{
+	return (function << 8 ^ a->size) << 1 ^ (a->flags & FMT_A_STORE ? 1 : 0);
+}
+
 static int write_accesses(struct access_part *p, const struct sample *s, uint32_t stack)
 {
 	const struct block_result *r = &p->result;
 	double weight = executions(r, (double)s->period);
+	uint64_t function = p->watch ? function_of(p, s->pid, s->ip) : 0;
 
 	for (unsigned i = 0; i < r->count; i++) {
 		struct fmt_access rec;
@@ -246,7 +265,7 @@ static int write_accesses(struct access_part *p, const struct sample *s, uint32_
 		if (stack && (rec.flags & FMT_A_STACK))
 			rec.frame = attr_frame_of(session_attr(p->s), rec.addr, &rec.frame_offset);
 		if (p->watch && drawable(p, s->pid, &r->access[i]))
-			draws_sampled(&p->draws, rec.module, rec.ip, weight * (double)r->access[i].size);
+			draws_sampled(&p->draws, rec.module, rec.ip, group_of(function, &rec), weight * (double)r->access[i].size);
 		err = store_put(session_store(p->s), FMT_ACCESS, &rec, sizeof(rec));
 		if (err)
 			return err;
@@ -326,7 +345,7 @@ static void window_from_hardware(struct access_part *p, const struct sample *m, 
 		p->since[i]++;
 	if (!a->size || a->size > 64 || a->addr >> 47 || !writable(p, m->pid, a->addr))
 		return;
-	draws_sampled(&p->draws, a->module, a->ip, a->weight * a->size);
+	draws_sampled(&p->draws, a->module, a->ip, group_of(function_of(p, m->pid, m->ip), a), a->weight * a->size);
 	d.addr = (a->addr + next_random(p) % a->size) & ~(len - 1);
 	if (now - m->time < FRESH_NS && wants_window(p, now) && draws_take(&p->draws, draws_worth(&p->draws, a->module, a->ip)))
 		open_window(p, &d, now);
@@ -482,8 +501,20 @@ static bool draw(struct access_part *p, const struct sample *s, struct draw *out
 	return most >= 0;
 }
 
-/* Of the draws that wait, the one worth most; NULL: none. */
-static struct draw *best_waiting(struct access_part *p, uint64_t now)
+/* Armed time runs short, because the target crawls meanwhile: it does not buy a tenth of all time. */
+static bool armed_time_is_dear(const struct access_part *p)
+{
+	return governor_rate(&p->gov, GOV_ARMED) < DEAR * governor_armed_cost(&p->gov, 1e6) / 1e6;
+}
+
+/* Who writes rarely is met by a long window only. */
+static bool affords_draw(const struct access_part *p, const struct draw *d, uint64_t now)
+{
+	return (double)window_time(p, WRITES_NS, now) >= SHORTEST_WINDOW_NS * draws_patience(&p->draws, d->addr);
+}
+
+/* Of the draws that wait (and can be afforded now), the one worth most; NULL: none. */
+static struct draw *best_waiting(struct access_part *p, uint64_t now, bool affordable)
 {
 	struct draw *best = NULL;
 	double most = -1;
@@ -492,7 +523,7 @@ static struct draw *best_waiting(struct access_part *p, uint64_t now)
 		struct draw *d = &p->waiting[i];
 		double worth = d->arm.time && now - d->arm.time < KEEP_NS ? draws_worth(&p->draws, d->arm.module, d->arm.ip) : -1;
 
-		if (worth > most) {
+		if (worth > most && (!affordable || affords_draw(p, d, now))) {
 			most = worth;
 			best = d;
 		}
@@ -500,18 +531,47 @@ static struct draw *best_waiting(struct access_part *p, uint64_t now)
 	return best;
 }
 
-/* Whether to open a window for this draw now, or rather wait. */
-static bool take(struct access_part *p, const struct draw *d, uint64_t now)
+static bool is_watched(const struct access_part *p, const struct draw *d)
 {
-	double worth = draws_worth(&p->draws, d->arm.module, d->arm.ip);
+	for (int i = 0; i < WATCH_SLOTS; i++)
+		if (watch_slot(p->watch, i) && p->arm[i].module == d->arm.module && p->arm[i].ip == d->arm.ip)
+			return true;
+	return false;
+}
 
+/* For a slot that shares the armed time of others: rather not the same instruction twice. */
+static struct draw *best_beside(struct access_part *p, uint64_t now, bool again)
+{
+	struct draw held[WAITING], *best;
+
+	memcpy(held, p->waiting, sizeof(held));
+	for (unsigned i = 0; i < WAITING && !again; i++)
+		if (is_watched(p, &p->waiting[i]))
+			p->waiting[i].arm.time = 0;
+	best = best_waiting(p, now, false);
+	memcpy(p->waiting, held, sizeof(held));
+	return best;
+}
+
+/* Saves up for the best, unless that takes too long or another that can be had is nearly as good. */
+static struct draw *choose(struct access_part *p, uint64_t now)
+{
+	struct draw *best = best_waiting(p, now, false), *other;
+
+	if (!best || affords_draw(p, best, now) || now - p->last_window > SAVE_NS)
+		return best;
+	other = best_waiting(p, now, true);
+	return other && draws_worth(&p->draws, other->arm.module, other->arm.ip) >
+				NEARLY * draws_worth(&p->draws, best->arm.module, best->arm.ip) ? other : NULL;
+}
+
+/* Whether to open a window for this draw now, or rather wait. */
+static bool take(struct access_part *p, const struct draw *d)
+{
 	/* to be choosy pays only where windows are scarce */
-	if (governor_plenty(&p->gov, GOV_HITS) && governor_plenty(&p->gov, GOV_ARMED))
+	if (!armed_time_is_dear(p) && governor_plenty(&p->gov, GOV_HITS) && governor_plenty(&p->gov, GOV_ARMED))
 		return true;
-	/* saves up for a long one, unless that takes too long */
-	if ((double)window_time(p, WRITES_NS, now) < SHORTEST_WINDOW_NS * draws_patience(&p->draws, d->addr))
-		worth = 0;
-	return draws_take(&p->draws, worth);
+	return draws_take(&p->draws, draws_worth(&p->draws, d->arm.module, d->arm.ip));
 }
 
 static void open_window(struct access_part *p, const struct draw *d, uint64_t now)
@@ -536,7 +596,7 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 	p->arm[slot] = d->arm;
 	p->since[slot] = 0;
 	/* even one that will see nothing was tried */
-	draws_seen(&p->draws, d->arm.module, d->arm.ip, 0.25);
+	draws_seen(&p->draws, d->arm.module, d->arm.ip, 0.25, 0);
 }
 
 /* A sample straight from the ring, before it waits for its turn. Where armed time runs short because the
@@ -559,27 +619,28 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 		return 0;
 	}
 	p->n.unaffordable += p->gov.ticks > MIN_TICKS && !affords(p, now);
-	dear = !governor_plenty(&p->gov, GOV_ARMED);
+	dear = armed_time_is_dear(p);
 	now_is_good = now - m->time < FRESH_NS && wants_window(p, now);
 	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
 		return 0;
 	if (!evaluate(p, m) || !draw(p, m, &d))
 		return 0;
 	if (!dear) {
-		if (take(p, &d, now))
+		if (take(p, &d))
 			open_window(p, &d, now);
 		return 0;
 	}
 	p->waiting[p->next_waiting++ % WAITING] = d;
-	best = now_is_good ? best_waiting(p, now) : NULL;
-	if (!best || !take(p, best, now))
+	best = now_is_good ? choose(p, now) : NULL;
+	if (!best || !take(p, best))
 		return 0;
 	open_window(p, best, now);
 	best->arm.time = 0;
-	while (watch_free_slot(p->watch) >= 0 && affords_hits(p) && (best = best_waiting(p, now))) {
-		open_window(p, best, now);
-		best->arm.time = 0;
-	}
+	for (int again = 0; again < 2; again++)
+		while (watch_free_slot(p->watch) >= 0 && affords_hits(p) && (best = best_beside(p, now, again))) {
+			open_window(p, best, now);
+			best->arm.time = 0;
+		}
 	memset(p->waiting, 0, sizeof(p->waiting));
 	return 0;
 }
@@ -620,7 +681,8 @@ static void on_window(void *ctx, const struct watch_window *w)
 				  .end_reason = w->end_reason, .write_only_after = w->write_only_after, .count = w->count };
 	/* that nobody wrote says the more about whose bytes these are the longer it lasted */
 	double guess = fmin(1, (double)(w->ended - w->armed) / WRITES_NS), cost;
-	bool written = p->arm[w->slot].flags & FMT_A_STORE;
+	bool written = p->arm[w->slot].flags & FMT_A_STORE, read = false;
+	uint64_t writer = 0; /* the access that chose the address is too long ago to be one */
 
 	session_breakpoints_give(p->s, 1);
 	memcpy(&rec.arm, &p->arm[w->slot], sizeof(rec.arm));
@@ -631,9 +693,16 @@ static void on_window(void *ctx, const struct watch_window *w)
 		attr_code(session_attr(p->s), h->pid, h->ip, &hits[i].module, &hits[i].ip);
 		p->n.undecided += !(h->flags & (FMT_A_LOAD | FMT_A_STORE));
 		if (h->flags & FMT_A_LOAD)
-			draws_seen(&p->draws, hits[i].module, hits[i].ip, (written ? 1.0 : guess) / w->count);
-		written |= h->flags & FMT_A_STORE;
+			draws_seen(&p->draws, hits[i].module, hits[i].ip, (written ? 1.0 : guess) / w->count, writer);
+		read |= h->flags & FMT_A_LOAD;
+		if (h->flags & FMT_A_STORE) {
+			writer = h->syscall >= 0 ? 1 + (uint64_t)h->syscall : function_of(p, h->pid, h->ip);
+			written = true;
+		}
 	}
+	/* who reads what an instruction writes is known then, too: the next window is needed elsewhere */
+	if (read && (rec.arm.flags & FMT_A_STORE) && !(rec.arm.flags & FMT_A_LOAD))
+		draws_seen(&p->draws, rec.arm.module, rec.arm.ip, 0.75, rec.arm.ip);
 	if (!written && w->end_reason == FMT_W_TIME && (rec.arm.flags & FMT_A_LOAD))
 		draws_missed(&p->draws, rec.addr);
 	p->n.windows++;
