@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 #define CALLS 512    /* of a turn */
 #define WORDS 24576  /* 96 KiB */
 #define STREAM 4096  /* words that a turn walks through */
-#define ROUNDS 11
+#define ROUNDS 21
 #define DISTURBANCES 25
 #define ENOUGH 7
 #define QUIET_TURNS 24
@@ -80,36 +81,46 @@ double price_median(double *v, unsigned n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-static double round_ns(const struct price_own *o, bool events)
+/* NaN: the thread was switched out meanwhile, and found its caches full of others' data. */
+static double round_ns(const struct price_own *o)
 {
-	uint64_t t = clock_of(CLOCK_THREAD_CPUTIME_ID);
+	struct rusage was, is;
+	uint64_t t;
 
+	getrusage(RUSAGE_THREAD, &was);
+	t = clock_of(CLOCK_THREAD_CPUTIME_ID);
 	for (unsigned i = 0; i < o->pieces; i++) {
 		price_work(o->turns);
-		if (events && o->event)
+		if (o->event)
 			o->event(o->ctx);
 	}
-	return (double)(clock_of(CLOCK_THREAD_CPUTIME_ID) - t);
+	t = clock_of(CLOCK_THREAD_CPUTIME_ID) - t;
+	getrusage(RUSAGE_THREAD, &is);
+	return is.ru_nivcsw == was.ru_nivcsw && is.ru_nvcsw == was.ru_nvcsw ? (double)t : NAN;
 }
 
 double price_own(const struct price_own *o)
 {
-	double cost[ROUNDS];
+	uint64_t until = clock_now() + GIVE_UP_NS;
+	double cost[ROUNDS], before;
 	unsigned n = 0;
 
-	round_ns(o, true);
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		/* what is undisturbed before and after: the machine's speed drifts */
-		double before = round_ns(o, true), with, events;
+	round_ns(o);
+	before = round_ns(o);
+	while (n < ROUNDS && clock_now() < until) {
+		double with, after, events;
 
 		if (!o->begin(o->ctx))
 			break;
-		with = round_ns(o, true);
+		with = round_ns(o);
 		events = o->end(o->ctx);
-		if (events > 0)
-			cost[n++] = (with - (before + round_ns(o, true)) / 2) / events;
+		after = round_ns(o);
+		/* between what is undisturbed before and after: the machine's speed drifts */
+		if (events > 0 && isfinite(before + with + after))
+			cost[n++] = (with - (before + after) / 2) / events;
+		before = after;
 	}
-	return price_median(cost, n);
+	return n >= ENOUGH ? price_median(cost, n) : NAN;
 }
 
 struct other {

@@ -295,7 +295,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	if (m->kind != SAMPLE_TICK)
 		return 0;
 	p->n.samples++;
-	governor_spend(&p->gov, GOV_TIMER, session_totals(s)->tick_ns > 0 ? session_totals(s)->tick_ns : 15000);
+	governor_spend(&p->gov, GOV_TIMER, session_totals(s)->tick_ns > 0 ? session_totals(s)->tick_ns : COST_ASSUMED_TICK_NS);
 	governor_switching(&p->gov, session_switch_rate(s), p->switch_ns);
 	if (m->flags & SF_KERNEL) {
 		p->n.kernel++;

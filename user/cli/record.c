@@ -199,7 +199,7 @@ static void closing_line(const struct record_opts *o, const struct session_total
 		size < 1048576 ? size / 1024 : size / 1048576, size < 1048576 ? "KiB" : "MiB", o->output);
 	if (t->target_ns)
 		fprintf(stderr, "; slow-down spent %.2f %% (%s), own CPU %.1f %%", 100.0 * (double)t->target_lost_ns / (double)t->target_ns,
-			t->tick_ns > 0 ? "from the measured cost of a sample" : "assuming 15 us a sample",
+			t->tick_ns > 0 ? "from the measured cost of a sample" : "assuming 20 us a sample: too busy to measure it",
 			100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
 	fputc('\n', stderr);
 }

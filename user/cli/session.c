@@ -29,7 +29,6 @@
 #define MANY_POLLS 60
 #define SETTLE_NS 2000000
 /* what a tick costs where it could not be measured; noted in the profile */
-#define ASSUMED_TICK_NS 15000
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
 #define SWAPPED 0.25
 #define MAY_ADD 0.2 /* of the budget */
@@ -71,7 +70,7 @@ static void choose_period(struct session *s)
 	double tick, hz;
 
 	s->totals.tick_ns = measure_tick_ns(s->sampler);
-	tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : ASSUMED_TICK_NS;
+	tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS;
 	if (s->o.period_ns) {
 		s->period_ns = s->o.period_ns;
 		return;
@@ -317,7 +316,7 @@ static void write_counters(struct session *s)
 
 static void write_cost(struct session *s, uint64_t now)
 {
-	double tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : ASSUMED_TICK_NS;
+	double tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS;
 	struct fmt_cost c;
 	uint64_t ticks = 0;
 	const char *name;
@@ -398,7 +397,7 @@ int session_fd(const struct session *s)
 
 double session_timer_share(const struct session *s)
 {
-	return (isfinite(s->totals.tick_ns) ? s->totals.tick_ns : ASSUMED_TICK_NS) / (double)s->period_ns;
+	return (isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS) / (double)s->period_ns;
 }
 
 void session_soon(struct session *s)

@@ -56,8 +56,8 @@ uint64_t process_cpu_ns(int pid)
 	return (utime + stime) * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-#define TICK_NS 250000 /* rarer ticks find colder caches, but take longer to measure */
-#define PIECES 25
+#define TICK_NS 100000 /* rarer ones find colder caches, but a longer round is more often disturbed */
+#define PIECES 10
 #define TURNS 10
 #define FEW_TICKS 3
 

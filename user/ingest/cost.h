@@ -19,5 +19,7 @@ uint64_t process_cpu_ns(int pid);
  * a piece of work with and without a timer (kmod-free/price.h). NaN when the machine was too noisy to tell. The sampler must
  * not be attached yet; it is left as it was. */
 double measure_tick_ns(struct sampler *s);
+/* then; as on a virtual machine */
+#define COST_ASSUMED_TICK_NS 20000
 
 #endif
