@@ -125,7 +125,7 @@ static void test_ratio_edges(void **state)
 	assert_int_equal(counts_ratio_shown(&r), COUNTS_TRIPS);
 	assert_true(r.low > 16384 / 1.03 && r.high < 16384 * 1.03);
 	w[1].child = 16383;
-	counts_ratio_of(w, 20, COUNTS_TRIPS, &r); /* and else too few */
+	counts_ratio_of(w, 14, COUNTS_TRIPS, &r); /* and else too few */
 	assert_int_equal(r.how, COUNTS_UNKNOWN);
 	w[1].child = 16384;
 	counts_ratio_of(w, 64, COUNTS_TRIPS, &r);
@@ -133,6 +133,13 @@ static void test_ratio_edges(void **state)
 	assert_true(r.ratio == 16384 && r.log_var < 0.0002);
 	counts_ratio_of(w, 64, COUNTS_RATIO, &r); /* more than a window holds: hardly known */
 	assert_true(r.log_var > 1);
+	w[0] = (struct counts_window){ 24, 12 };
+	counts_ratio_of(w, 1, COUNTS_RATIO, &r); /* one window: better than none */
+	assert_int_equal(r.how, COUNTS_RATIO);
+	assert_true(r.low < 0.2 && r.high > 1.2);
+	w[0] = (struct counts_window){ 24, 24 * 100 };
+	counts_ratio_of(w, 1, COUNTS_TRIPS, &r);
+	assert_int_equal(counts_ratio_shown(&r), COUNTS_RATIO);
 	for (int i = 0; i < 64; i++)
 		w[i] = (struct counts_window){ 4, 48 };
 	counts_ratio_of(w, 64, COUNTS_RATIO, &r); /* a window cut anywhere: off by up to a hit */

@@ -37,7 +37,7 @@ enum counts_how {
 };
 const char *counts_how_str(enum counts_how how);
 
-#define COUNTS_ANCHOR_MIN 30 /* hits of the anchor below which a ratio is not used */
+#define COUNTS_ANCHOR_MIN 15 /* hits of the anchor below which a ratio is not used */
 
 /* What one window saw of a link: hits (or activations, or seconds of CPU time) of the anchor, hits of
  * the child (or how often the header ran). In the order of time. */

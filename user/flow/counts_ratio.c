@@ -31,6 +31,7 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define VARY_BIAS 0.08
 #define VARY_WINDOWS 12 /* fewer may all lie in one phase */
 #define FEW_POWER 1.5 /* as Student's quantiles have it, about */
+#define TWO_WINDOWS_VAR 0.35 /* one or two windows do not know it at all */
 #define Z95 1.96
 
 const char *counts_how_str(enum counts_how how)
@@ -103,19 +104,22 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	out->anchor = x;
 	out->child = y;
 	/* a rate's anchor is time: what may be too few there are the hits */
-	if (!(x > 0) || n < 3)
+	if (!(x > 0) || n < (how == COUNTS_RATE ? 3 : 1))
 		return;
 	same = how == COUNTS_TRIPS && all_same(w, n, y / x);
 	if (how == COUNTS_RATE ? y < RATE_MIN : x < (same ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
 		return;
 	/* none seen is not never: half a hit, as uncertain as that */
 	ratio = (y > 0 ? y : 0.5) / x;
-	var = scatter(w, n, n, ratio, x);
+	var = n > 1 ? scatter(w, n, n, ratio, x) : 0;
 	for (size_t i = 0; i < sizeof(stretches) / sizeof(stretches[0]); i++)
 		if (n >= 4 * stretches[i])
 			var = fmax(var, scatter(w, n, stretches[i], ratio, x));
 	/* how far few windows scatter is hardly known itself */
-	var *= pow(((double)n + 2) / ((double)n - 1), FEW_POWER);
+	if (n < 3)
+		var = fmax(var, ratio * ratio * TWO_WINDOWS_VAR / (double)n);
+	else
+		var *= pow(((double)n + 2) / ((double)n - 1), FEW_POWER);
 	if (how == COUNTS_RATIO) {
 		/* a window ends anywhere between two hits of the rarer one */
 		cut = fmax(ratio, 1) * fmax(ratio, 1) / 12 * (double)n / (x * x);
@@ -132,7 +136,7 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	}
 	if (same && x < SURE_TRIPS)
 		var += ratio * ratio * FEW_SAME_VAR / x;
-	out->few = how == COUNTS_TRIPS && (same ? x < SURE_TRIPS : n < VARY_WINDOWS);
+	out->few = how == COUNTS_TRIPS && (same && n > 2 ? x < SURE_TRIPS : n < VARY_WINDOWS);
 	out->how = how;
 	out->ratio = ratio;
 	half = how == COUNTS_TRIPS ? TRIPS_BIAS + VARY_BIAS * fmin(1, sqrt(var * x) / ratio) * !same : RATIO_BIAS;
