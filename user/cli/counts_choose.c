@@ -32,8 +32,8 @@
 #define WINDOW_NS 3e6 /* such a wait is as bad as a window's hits */
 #define SELDOM 0.25 /* windows that met the anchor: what is below runs far more often, which hits cannot tell */
 #define IDLE_WINDOWS 2
-#define IDLE_RIDES 8
-#define END_NS 250000
+#define IDLE_RIDES 4
+#define END_NS 200000
 #define END_WINDOWS 8 /* at an entry, and never met */
 #define FULL_TRIPS 3.0
 #define FULL_RATIO 8.0

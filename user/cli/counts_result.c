@@ -21,7 +21,7 @@
 #define RATE_MANY 24
 #define RATE_FEW 6
 #define RATE_WINDOWS 8
-#define END_TRIES 8
+#define END_TRIES 24
 #define LIVED 0.9 /* of the CPU time asked for */
 #define RATE_SHORTEST_NS 200000.0
 
@@ -275,14 +275,14 @@ static void rate_of_end(struct seen *s, unsigned slot)
 	if (open_ns > l->time_ns + l->time_ns / 100 || w->cpu_ns == ~0ull)
 		return;
 	add_window(s, s->job->link[slot], (double)(waited ? w->cpu_ns : open_ns) * 1e-9, w->hits[slot], w->ended, 0, 0, 0);
-	/* the thread went on: it is no end of a thread */
-	l->recurs |= lived && w->hits[slot];
-	l->peak += w->hits[slot];
+	/* the thread went on for long: it is no end of a thread */
+	for (uint32_t k = 0; k < w->count; k++)
+		l->recurs |= lived && w->hit[k].slot == slot && w->hit[k].cpu_ns + open_ns / 2 < w->cpu_ns;
 	if (++l->since_peak < END_TRIES)
 		return;
-	if (!(l->peak > 0) && l->time_ns < LONGEST_NS)
+	/* longer than a thread lives, and there would be one end a window, however long */
+	if (!(l->y > 0) && l->time_ns < LONGEST_NS)
 		l->time_ns *= 2;
-	l->peak = 0;
 	l->since_peak = 0;
 }
 
