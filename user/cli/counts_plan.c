@@ -18,7 +18,7 @@
 #define SHARE_MIN 0.002 /* of the time: below it a function has no graph */
 #define SAMPLES_MIN 4
 #define INDUCT_ONCE (1u << 20) /* instructions looked at for one function's inductions */
-#define FIRST_WITHIN_NS 12000
+#define FIRST_WITHIN_NS PLAN_WITHIN_NS
 #define RATIO_NS 3000000
 #define TRIPS_NS 2000000
 #define RATE_NS 1000000

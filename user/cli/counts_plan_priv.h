@@ -9,6 +9,7 @@
 #include "util/map.h"
 
 #define PLAN_EARLY 64	    /* samples kept by address until there is a graph */
+#define PLAN_WITHIN_NS 20000 /* the first hit comes so soon where a window begins in its code; a hit itself takes 10 to 15 us */
 #define PLAN_CALLERS_MAX 64 /* call sites of one function */
 
 struct plan_func {

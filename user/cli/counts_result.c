@@ -139,7 +139,7 @@ static void ratio_window(struct seen *s)
 		return;
 	}
 	first->fails = 0;
-	if (first->within_ns > 12000)
+	if (first->within_ns > PLAN_WITHIN_NS)
 		first->within_ns -= first->within_ns / 8;
 	for (unsigned i = 0; i < s->job->links; i++) {
 		const struct plan_link *l = &s->p->link[s->job->link[i]];

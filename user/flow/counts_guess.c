@@ -14,6 +14,10 @@
 #define GRID_STEP 0.25
 #define PACE_STEPS 5 /* its instructions per time against its surroundings', in logs */
 #define PACE_SD 1.0
+#define STRAYED 0.03 /* of the samples around: found where an interrupt comes through late */
+#define MOST_SAMPLES 40.0 /* more do not tell a branch better: what is unsure is not how many they are */
+#define GUESS_VAR 1.0 /* guesses that were checked scattered so much beyond what they claimed */
+#define NEARLY_ALWAYS 0.85
 #define COLD_FROM 8 /* grid points: what is run less often than that is cold */
 
 /* What branches commonly do: nearly always, anything between, hardly ever. Of blocks that are not known
@@ -114,14 +118,14 @@ static double log_sum(double a, double b)
 }
 
 /* Samples of the child, `expected` if it ran always, at any pace that is likely. */
-static double by_samples(double samples, double expected, double part)
+static double by_samples(double samples, double expected, double around, double part)
 {
-	double sum = -INFINITY;
+	double sum = -INFINITY, scale = fmin(1, MOST_SAMPLES / fmax(samples, expected));
 
 	for (int i = 0; i < PACE_STEPS; i++) {
-		double z = i - (PACE_STEPS - 1) / 2, mean = expected * part * exp(z * PACE_SD) + 1e-6;
+		double z = i - (PACE_STEPS - 1) / 2, mean = expected * part * exp(z * PACE_SD) + STRAYED * around + 1e-6;
 
-		sum = log_sum(sum, -z * z / 2 + samples * log(mean) - mean);
+		sum = log_sum(sum, -z * z / 2 + scale * (samples * log(mean) - mean));
 	}
 	return sum;
 }
@@ -150,7 +154,7 @@ static void guess_branch(const struct counts_guess *g, size_t link, struct count
 		double part = exp(-GRID_STEP * i), prior = i < 2 ? commonly[kind].always / 2 : i < COLD_FROM ?
 			commonly[kind].between / (COLD_FROM - 2) : commonly[kind].cold / (GRID - COLD_FROM);
 
-		log_like[i] = log(prior + 1e-9) + by_samples(samples, expected, part) + (anchor > 0 ? by_hits(anchor, child, part) : 0);
+		log_like[i] = log(prior + 1e-9) + by_samples(samples, expected, (double)p->samples, part) + (anchor > 0 ? by_hits(anchor, child, part) : 0);
 		most = fmax(most, log_like[i]);
 	}
 	for (int i = 0; i < GRID; i++) {
@@ -168,6 +172,7 @@ static void guess_branch(const struct counts_guess *g, size_t link, struct count
 	/* much may hang on it, which its time may tell more of */
 	if (kind == GUARD_IN_LOOP)
 		var = fmax(var, log_square / sum - log_mean * log_mean);
+	var += mean < NEARLY_ALWAYS ? GUESS_VAR : GUESS_VAR / 10;
 	out->ratio = mean;
 	out->log_var = var;
 	out->low = mean * exp(-Z95 * sqrt(var));
