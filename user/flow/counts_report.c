@@ -35,7 +35,7 @@ static struct counts_figure figure(double value, double var)
  * trip count is shown as measured, unless it is not believed. */
 static struct counts_figure link_figure(const struct counts_link *l)
 {
-	bool as_measured = l->ratio.how == COUNTS_TRIPS && !l->ratio.few && !l->broken;
+	bool as_measured = l->ratio.how == COUNTS_TRIPS && !l->broken;
 	struct counts_figure f = { l->ratio.ratio * (as_measured ? 1 : l->correction), l->ratio.low, l->ratio.high };
 
 	if (isnan(l->ratio.ratio))
