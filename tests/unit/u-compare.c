@@ -214,6 +214,15 @@ static void uma_is_judged(void **state)
 	assert_int_equal(run(NULL), 0);
 	assert_int_equal(r.uma_functions, 2);
 	NEAR(r.uma_within2, 0.5);
+	assert_int_equal(r.uma_bounds, 0);
+	assert_true(isnan(r.uma_bounds_held));
+	/* a bound is judged as one as well: 501 of 1000 holds, 2100 does not */
+	for (uint32_t i = 0; i < estimate.func_count; i++)
+		estimate.funcs[i].in_uma_bound = true;
+	assert_int_equal(run(NULL), 0);
+	assert_int_equal(r.uma_bounds, 2);
+	NEAR(r.uma_bounds_held, 0.5);
+	NEAR(r.uma_within2, 0.5);
 }
 
 static void views_say_unknown(void **state)

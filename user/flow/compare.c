@@ -350,7 +350,7 @@ static int rank_totals(struct flow_compare *c, bool out, double *result, unsigne
 
 static void compare_uma(struct flow_compare *c, const struct side *truth, const struct side *estimate)
 {
-	unsigned within = 0, arrays = 0;
+	unsigned within = 0, arrays = 0, held = 0;
 	bool near;
 
 	for (uint32_t i = 0; i < truth->f->func_count; i++) {
@@ -368,11 +368,14 @@ static void compare_uma(struct flow_compare *c, const struct side *truth, const 
 			within += near;
 			c->uma_arrays += t->array_share >= 0.5;
 			arrays += near && t->array_share >= 0.5;
+			c->uma_bounds += s->in_uma_bound;
+			held += s->in_uma_bound && s->in_uma <= t->in_uma;
 			break;
 		}
 	}
 	c->uma_within2 = c->uma_functions ? (double)within / c->uma_functions : NAN;
 	c->uma_arrays_within2 = c->uma_arrays ? (double)arrays / c->uma_arrays : NAN;
+	c->uma_bounds_held = c->uma_bounds ? (double)held / c->uma_bounds : NAN;
 }
 
 static int measure(struct flow_compare *c)

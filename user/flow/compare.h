@@ -56,6 +56,9 @@ struct flow_compare {
 	double uma_within2;	   /* share of functions whose IN UMA is within a factor of 2; see uma_functions */
 	double uma_arrays_within2; /* the same of those that find half of it in objects of a kilobyte and more */
 	unsigned uma_arrays;
+	/* of uma_functions those that the estimate calls a lower bound; they are counted above like any other */
+	unsigned uma_bounds;
+	double uma_bounds_held; /* share of these that are not above the truth */
 	unsigned uma_functions;	   /* >= 0.2 % of the bytes, >= 64 addresses, known on both sides */
 	struct compare_pair *pairs; /* largest |estimate - truth| first */
 	size_t pair_count;

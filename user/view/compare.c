@@ -87,6 +87,12 @@ static void measures(const struct flow_compare *c, struct buf *out)
 			buf_addf(out, " of %u with arrays", c->uma_arrays);
 		}
 		buf_addch(out, '\n');
+		if (c->uma_bounds) {
+			label(out, "of them lower bounds, that hold");
+			buf_addf(out, "%u, ", c->uma_bounds);
+			percent(out, c->uma_bounds_held);
+			buf_addch(out, '\n');
+		}
 	}
 }
 
@@ -187,6 +193,8 @@ void compare_json(const struct compare_view *v, struct buf *out)
 	json_u64(&j, "uma_functions", c->uma_functions);
 	json_f64(&j, "uma_arrays_within2", c->uma_arrays_within2);
 	json_u64(&j, "uma_arrays", c->uma_arrays);
+	json_u64(&j, "uma_bounds", c->uma_bounds);
+	json_f64(&j, "uma_bounds_held", c->uma_bounds_held);
 	pairs_json(v, &j);
 	json_end(&j);
 	buf_addch(out, '\n');
@@ -210,6 +218,7 @@ const char compare_schema[] =
 	"\"coverage\":{\"type\":\"object\",\"required\":[\"level\",\"covered\",\"of\"],\"properties\":{\"level\":" SHARE ","
 	"\"covered\":" COUNT ",\"of\":" COUNT "}},\"unresolved\":" COUNT ",\"missed\":" COUNT ",\"invented\":" COUNT ","
 	"\"uma_within2\":" SHARE ",\"uma_functions\":" COUNT ",\"uma_arrays_within2\":" SHARE ",\"uma_arrays\":" COUNT ","
+	"\"uma_bounds\":" COUNT ",\"uma_bounds_held\":" SHARE ","
 	"\"offenders\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"true\","
 	"\"estimated\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":" NAME ",\"producer_object\":" NAME ","
 	"\"consumer\":" NAME ",\"consumer_object\":" NAME ",\"true\":" SHARE ",\"estimated\":" SHARE ","
