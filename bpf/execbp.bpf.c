@@ -42,6 +42,7 @@ static __always_inline __u64 reg_of(struct bpf_perf_event_data *ctx, __u32 reg)
 /* Waking user space from here would cost the target as much as three hits: it looks every few ms. */
 static __always_inline int shut(__u32 why)
 {
+	win.closed_at = bpf_ktime_get_ns();
 	win.closed = why;
 	return 1;
 }

@@ -123,7 +123,7 @@ int on_hit(struct bpf_perf_event_data *ctx)
 	w->regs[WREG_FSBASE] = 0;
 	w->on_stack = 0;
 	bpf_probe_read_user(&w->on_stack, sizeof(w->on_stack), (void *)user.rsp);
-	/* to wake user space from here would cost the target as much as three hits */
-	bpf_ringbuf_submit(w, BPF_RB_NO_WAKEUP);
+	/* Dear (GOV_WAKE_NS), but until user space looks nobody sees who writes. */
+	bpf_ringbuf_submit(w, n >= limit ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return n >= limit;
 }

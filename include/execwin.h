@@ -30,6 +30,7 @@ struct execwin_hit {
 struct execwin {
 	__u64 generation;
 	__u64 armed_at;	 /* 0: still arming */
+	__u64 closed_at; /* by hits */
 	__u64 within_ns; /* the first hit must come so soon; 0: whenever */
 	__u32 closed;	 /* enum execwin_closed */
 	__u32 total_limit;
@@ -41,6 +42,6 @@ struct execwin {
 	struct execwin_hit log[EXECWIN_LOG];
 };
 _Static_assert(sizeof(struct execwin_hit) == 48, "execwin_hit");
-_Static_assert(sizeof(struct execwin) == 104 + 48 * EXECWIN_LOG, "execwin");
+_Static_assert(sizeof(struct execwin) == 112 + 48 * EXECWIN_LOG, "execwin");
 
 #endif

@@ -212,7 +212,14 @@ static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 		out->cpu_ns = cpu;
 	disarm(x);
 	x->open = false;
-	/* it may have ended by itself meanwhile */
+	/* by itself, and then before we looked */
+	if (w->closed && w->closed_at >= out->armed && w->closed_at < out->ended) {
+		out->unseen_ns = out->ended - w->closed_at;
+		out->ended = w->closed_at;
+		if (out->cpu_ns != ~0ull)
+			out->cpu_ns = w->closed == EXECWIN_FULL ? w->log[(w->logged - 1) & (EXECWIN_LOG - 1)].cpu_ns :
+				      out->cpu_ns > out->unseen_ns ? out->cpu_ns - out->unseen_ns : 0;
+	}
 	if (w->closed == EXECWIN_FULL)
 		out->end = EXEC_HITS;
 	else if (w->closed == EXECWIN_TOO_LATE || (end == EXEC_TIME && !w->logged && x->req.within_ns))

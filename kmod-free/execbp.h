@@ -46,8 +46,9 @@ enum exec_end {
 /* Valid until the next one is opened. */
 struct exec_window {
 	struct exec_request req;
-	uint64_t armed, ended; /* CLOCK_MONOTONIC ns: armed on the thread; disarmed */
+	uint64_t armed, ended; /* CLOCK_MONOTONIC ns: armed on the thread; disarmed, or over by its hits */
 	uint64_t cpu_ns;       /* the thread's CPU time meanwhile; ~0: unknown */
+	uint64_t unseen_ns;    /* from when it was over by its hits to when we looked: what was not hit was still armed */
 	enum exec_end end;
 	uint32_t hits[EXECWIN_SLOTS];
 	uint32_t count; /* in hit[], by time */

@@ -107,7 +107,7 @@ void watch_add_task(struct watch *w, pid_t pid, pid_t tid);
 void watch_end(struct watch *w, int slot, uint32_t reason, uint64_t now);
 /* Takes hits from the ring, switches and ends what is due, delivers finished windows. */
 void watch_poll(struct watch *w, uint64_t now);
-/* Readable when a window's time may be over; limits reached show in watch_poll(), to be called every few ms. */
+/* Readable when a window may be due, by hits or by time. */
 int watch_fd(const struct watch *w);
 /* When the last open window will end by time; 0: none is open. */
 uint64_t watch_deadline(const struct watch *w);

@@ -188,16 +188,16 @@ double plan_line_share(const struct plan *p, const struct module *m, uint64_t va
 	return v && p->sampled > 0 ? (double)*v / p->sampled : 0;
 }
 
-double plan_slowed(const struct plan *p, const struct plan_job *job)
+double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned slots)
 {
 	double share = 0, slow;
 
 	for (unsigned i = 0; i < job->slots; i++) {
 		const struct plan_slot *s = &job->slot[i];
-		bool again = false;
+		bool again = !(slots >> i & 1);
 
 		for (unsigned j = 0; j < i; j++)
-			again |= job->slot[j].module == s->module && job->slot[j].vaddr / EXECBP_NEAR == s->vaddr / EXECBP_NEAR;
+			again |= slots >> j & 1 && job->slot[j].module == s->module && job->slot[j].vaddr / EXECBP_NEAR == s->vaddr / EXECBP_NEAR;
 		share += again ? 0 : plan_line_share(p, s->module, s->vaddr);
 	}
 	/* of so much slower time */

@@ -73,8 +73,8 @@ void plan_plenty(struct plan *p, bool plenty);
 /* A window for a thread that is just now at this address; slots: breakpoints that are free. */
 bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
 		 struct plan_job *job);
-/* Of the CPU time of such a window, what is lost beside its breakpoints. */
-double plan_slowed(const struct plan *p, const struct plan_job *job);
+/* Of the CPU time of such a window, what is lost beside those of its breakpoints (bit per slot). */
+double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned slots);
 /* What it saw. Writes it. */
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx);
 /* Writes all records whose last one wins. */

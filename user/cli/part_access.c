@@ -444,7 +444,7 @@ static bool affords_hits(const struct access_part *p)
 	for (int i = 0; i < WATCH_SLOTS; i++)
 		open += watch_slot(p->watch, i) ? 1 : 0;
 	return governor_allows(&p->gov, GOV_HITS, (open + 1) * (p->gov.arm_ns * (p->gov.running < 1 ? 1 : p->gov.running) +
-								p->o.hit_limit * p->gov.hit_ns));
+								p->o.hit_limit * p->gov.hit_ns + GOV_WAKE_NS));
 }
 
 static bool affords(const struct access_part *p, uint64_t now)
@@ -708,7 +708,7 @@ static void on_window(void *ctx, const struct watch_window *w)
 	p->n.windows++;
 	p->last_window = w->ended;
 	p->n.hits += w->count;
-	cost = p->gov.hit_ns * w->count + w->phases * p->gov.arm_ns * (p->gov.running < w->threads ? p->gov.running : w->threads);
+	cost = p->gov.hit_ns * w->count + w->phases * GOV_WAKE_NS + w->phases * p->gov.arm_ns * (p->gov.running < w->threads ? p->gov.running : w->threads);
 	governor_spend(&p->gov, GOV_HITS, cost);
 	session_spent(p->s, cost);
 	store_put_var(session_store(p->s), FMT_WINDOW, &rec, sizeof(rec), hits, w->count * (uint32_t)sizeof(hits[0]));
@@ -763,7 +763,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 			p->last_armed_ns = st.armed_ns;
 			p->last_slot_ns = st.slot_ns;
 		}
-		if (wants_window(p, now) || watch_deadline(p->watch) > now)
+		if (wants_window(p, now))
 			session_soon(s);
 	}
 	if (p->sysio)
