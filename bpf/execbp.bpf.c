@@ -47,15 +47,14 @@ static __always_inline int shut(__u32 why)
 	return 1;
 }
 
-SEC("perf_event")
-int on_exec(struct bpf_perf_event_data *ctx)
+static __always_inline int hit(struct bpf_perf_event_data *ctx, __u32 slot, __u64 generation)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), now = bpf_ktime_get_ns();
-	__u32 slot = cookie & (EXECWIN_SLOTS - 1), n;
+	__u64 now = bpf_ktime_get_ns();
+	__u32 n;
 	struct bpf_perf_event_value clock;
 	struct execwin_hit *h;
 
-	if (win.generation != cookie >> 8 || win.closed) {
+	if (win.generation != generation || win.closed) {
 		win.surplus++;
 		return 1;
 	}
@@ -77,4 +76,16 @@ int on_exec(struct bpf_perf_event_data *ctx)
 	if (win.logged >= win.total_limit || (n >= win.limit[slot] && win.ends[slot]))
 		return shut(EXECWIN_FULL);
 	return n >= win.limit[slot];
+}
+
+SEC("perf_event")
+int on_exec(struct bpf_perf_event_data *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	__u32 slot = cookie & (EXECWIN_SLOTS - 1);
+	int stop = hit(ctx, slot, cookie >> 8);
+
+	if (stop && win.generation == cookie >> 8)
+		win.stopped |= 1u << slot;
+	return stop;
 }

@@ -39,9 +39,11 @@ struct execwin {
 	__u32 reg[EXECWIN_SLOTS];   /* WREG_*, or EXECWIN_NO_REG */
 	__u32 hits[EXECWIN_SLOTS];
 	__u32 logged, surplus; /* surplus: hits after the end; they cost as well */
+	__u32 stopped;	       /* bit per slot: told to stop itself */
+	__u32 pad;
 	struct execwin_hit log[EXECWIN_LOG];
 };
 _Static_assert(sizeof(struct execwin_hit) == 48, "execwin_hit");
-_Static_assert(sizeof(struct execwin) == 112 + 48 * EXECWIN_LOG, "execwin");
+_Static_assert(sizeof(struct execwin) == 120 + 48 * EXECWIN_LOG, "execwin");
 
 #endif

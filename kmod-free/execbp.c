@@ -133,7 +133,7 @@ static void prepare(struct execbp *x)
 	w->armed_at = 0;
 	w->within_ns = x->req.within_ns;
 	w->total_limit = x->req.hit_limit;
-	w->logged = w->surplus = 0;
+	w->logged = w->surplus = w->stopped = 0;
 	for (unsigned i = 0; i < EXECWIN_SLOTS; i++) {
 		bool used = i < x->req.slots;
 
@@ -226,6 +226,7 @@ static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 		out->end = EXEC_LATE;
 	w->closed = EXECWIN_SHUT;
 	out->count = w->logged < EXECWIN_LOG ? w->logged : EXECWIN_LOG;
+	out->stopped = w->stopped;
 	out->traps = w->logged + w->surplus;
 	out->hit = w->log;
 	memcpy(out->hits, w->hits, sizeof(out->hits));

@@ -53,6 +53,7 @@ struct exec_window {
 	uint32_t hits[EXECWIN_SLOTS];
 	uint32_t count; /* in hit[], by time */
 	uint32_t traps; /* hits that cost, counted or not */
+	uint32_t stopped; /* bit per slot: by its hits, before the window was ended */
 	const struct execwin_hit *hit;
 };
 

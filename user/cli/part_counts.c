@@ -152,12 +152,8 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 	double armed = w->cpu_ns == ~0ull ? (double)(w->ended - w->armed) : (double)w->cpu_ns, rate = session_switch_rate(p->s);
 	double slowed = fmax(0, armed - p->price.hit_ns * w->traps) * plan_slowed(p->plan, &p->job, ~0u);
 	double cost = p->price.hit_ns * w->traps + window_price(p, w->req.slots);
-	unsigned not_hit = 0;
 
-	/* what was hit has stopped itself then */
-	for (unsigned i = 0; i < w->req.slots; i++)
-		not_hit |= w->hits[i] ? 0 : 1u << i;
-	slowed += (double)w->unseen_ns * plan_slowed(p->plan, &p->job, not_hit);
+	slowed += (double)w->unseen_ns * plan_slowed(p->plan, &p->job, ~w->stopped);
 	cost += slowed;
 	/* the clock of the group goes along, too */
 	if (rate > 0)
