@@ -326,6 +326,18 @@ __attribute__((noinline, optimize("omit-frame-pointer"))) static void call_bare(
 	__asm__ volatile("mov $0x1235, %%ebp\n\tcall bare_loop" ::: "rax", "rbp", "memory", "cc");
 }
 
+static int taken_within(const void *from, const void *to, size_t more)
+{
+	int n = 0;
+
+	for (int i = 0; i < taken_count; i++) {
+		const char *leaf = (const char *)(uintptr_t)taken[i].regs[16];
+
+		n += leaf >= (const char *)from && leaf < (const char *)to + more;
+	}
+	return n;
+}
+
 static void test_leaf(void **state)
 {
 	struct fmt_frame frames[256];
@@ -333,7 +345,9 @@ static void test_leaf(void **state)
 
 	fresh();
 	timer(1, 0);
-	while (taken_count < 80) {
+	/* which of the two a sample meets is chance, and a slow machine's is unfair */
+	while (taken_count < 80 || (taken_count < MAX_TAKEN && (taken_within(popped_loop, bare_loop, 0) < 25 ||
+								 taken_within(bare_loop, bare_loop, 12) < 25))) {
 		by_frame(100);
 		call_bare();
 	}
