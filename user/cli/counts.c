@@ -122,7 +122,7 @@ CLI_COMMAND(counts) = {
 		   "are any (other recordings): record keeps the sums of its windows by build-id and address.\n"
 		   "\n"
 		   "With a profile without counts, says so and ends with status 3.",
-	.examples = "accperf record --counts auto -p PID -d 60s && accperf counts\tCounts of a running process\n"
+	.examples = "accperf record --counts auto -p PID --duration 60s && accperf counts\tCounts of a running process\n"
 		    "accperf counts --function inflate_fast\tOne function with all its callers\n"
 		    "accperf counts --json | jq '.functions[] | select(.trust > 0.5) | [.name, .per_second.value]'\tWhat is well known\n",
 	.schemas = schemas,
