@@ -107,6 +107,10 @@ static void test_ratio(void **state)
 		assert_int_equal(w.end, EXEC_HITS);
 		assert_int_equal(w.hits[0], 50);
 		assert_in_range(w.hits[1], 49 * INNER, 50 * INNER);
+		/* over with its last hit, however late we look */
+		assert_int_equal(w.cpu_ns, w.hit[w.count - 1].cpu_ns);
+		assert_true(w.ended >= w.hit[w.count - 1].time && w.unseen_ns > 0 && w.ended + w.unseen_ns <= now());
+		assert_true(w.stopped & 1);
 		assert_int_equal(w.count, w.hits[0] + w.hits[1]);
 		assert_in_range(w.traps, w.count, hitlimit_counts_all() ? 50 + 200 : w.count + 1);
 		assert_true(w.cpu_ns != ~0ull && w.cpu_ns > 0 && w.cpu_ns <= w.ended - w.armed + 1000000);
