@@ -2,7 +2,7 @@
 /* What interrupts a program, and for how long: some 5 us of work at a time, each timed, for so many seconds.
  * For scripts/bench-jitter, which says what to make of it. Prints the median of a piece in ns, and what
  * pieces took beyond the median of those around them, in parts of all time, by how much they did.
- * With "syscalls" the work is system calls. */
+ * With "syscalls" the work is system calls, with "mallocs" blocks of mixed sizes made and freed. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +18,7 @@
 #define AROUND 500 /* pieces: the speed of a shared machine drifts */
 #define MOST 100000000
 #define CLASSES 12
+#define SLOTS 4096
 
 static const unsigned class_end_us[CLASSES - 1] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096 };
 static uint32_t a[WORDS], b[WORDS];
@@ -52,6 +53,26 @@ static __attribute__((noinline)) void call(void)
 		syscall(SYS_getppid);
 }
 
+static __attribute__((noinline)) void churn(uint32_t k)
+{
+	static unsigned char *slot[SLOTS];
+	static uint64_t seed = 88172645463325252u;
+
+	for (int i = 0; i < 300; i++) {
+		unsigned char **s;
+
+		seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+		s = &slot[seed % SLOTS];
+		if (*s) {
+			sink = **s;
+			free(*s);
+			*s = NULL;
+		} else if ((*s = malloc(16 + (seed >> 20) % 464))) {
+			**s = (unsigned char)k;
+		}
+	}
+}
+
 static int by_value(const void *p, const void *q)
 {
 	uint32_t x = *(const uint32_t *)p, y = *(const uint32_t *)q;
@@ -61,13 +82,13 @@ static int by_value(const void *p, const void *q)
 
 int main(int argc, char **argv)
 {
-	bool calls = argc > 2 && !strcmp(argv[2], "syscalls");
+	bool calls = argc > 2 && !strcmp(argv[2], "syscalls"), blocks = argc > 2 && !strcmp(argv[2], "mallocs");
 	uint64_t until, last, sum[CLASSES] = { 0 }, number[CLASSES] = { 0 }, base = 0;
 	uint32_t *took, *sorted;
 	size_t n = 0;
 
 	if (argc < 2 || atof(argv[1]) <= 0)
-		return fprintf(stderr, "usage: jitter SECONDS [syscalls]\n"), 2;
+		return fprintf(stderr, "usage: jitter SECONDS [syscalls|mallocs]\n"), 2;
 	took = malloc(MOST * sizeof(*took));
 	sorted = malloc(MOST * sizeof(*sorted));
 	if (!took || !sorted)
@@ -78,6 +99,8 @@ int main(int argc, char **argv)
 
 		if (calls)
 			call();
+		else if (blocks)
+			churn((uint32_t)n);
 		else
 			produce((uint32_t)n), consume((uint32_t)n);
 		now = now_ns();

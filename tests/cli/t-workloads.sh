@@ -38,6 +38,7 @@ cf6773583d09a487 json
 513b3a0d38af2ca4 copies
 0f6c75936b2c2d42 sixteen
 5ac1bc6e8862d3d3 vm
+0ec0731656937285 wide
 LIST
 
 for p in pipeline kv jpeg json; do
