@@ -159,6 +159,10 @@ else fail "an overflowing ring is counted"; cat "$TMP/err"; fi
 # bad input: a sentence and a right status
 expect_status 2 "nothing to observe" accperf record
 expect_status 2 "two things to observe" accperf record -p 1 -a
+for list in abc "" 12x 12,,13 -5 0; do
+	expect_status 2 "no list of processes: '$list'" accperf record -p "$list"
+done
+expect_status 2 "no list of threads" accperf record -t here
 expect_status 2 "a rate out of range" accperf record -F 0.1 -p $loop
 expect_status 1 "a pid that does not exist" accperf record -p 4194000
 check "is said" grep -q 'no process 4194000' "$TMP/err"

@@ -113,6 +113,8 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 		return err_set(e, -EINVAL, "say what to observe: -p PID, -t TID, -a, -G CGROUP or -- CMD; see `accperf record --help`");
 	if (ways > 1)
 		return err_set(e, -EINVAL, "-p, -t, -a, -G and -- CMD exclude each other");
+	if ((o->pids && targets_check_list(o->pids, "process", e)) || (o->tids && targets_check_list(o->tids, "thread", e)))
+		return e->code;
 	if (o->hz_set && o->period_set)
 		return err_set(e, -EINVAL, "-F and -c exclude each other");
 	if (o->hz_set && (o->hz < 1 || o->hz > 50000))

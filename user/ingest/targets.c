@@ -67,22 +67,36 @@ static int check_process(int pid, struct err *e)
 	return 0;
 }
 
-static int parse_list(const char *list, const char *what, int (*fn)(struct targets *, int, struct err *), struct targets *t,
-		      struct err *e)
+/* The number at *p, past which, and its comma, *p is moved; 0: there is none. */
+static int next_id(const char **p)
 {
-	for (const char *p = list; *p;) {
-		char *end;
-		long v = isdigit((unsigned char)*p) ? strtol(p, &end, 10) : 0;
-		int err;
+	char *end;
+	long v = isdigit((unsigned char)**p) ? strtol(*p, &end, 10) : 0;
 
-		if (v <= 0 || v > INT32_MAX || (*end && *end != ','))
-			return err_set(e, -EINVAL, "'%s' is not a list of %s such as 123 or 123,456", list, what);
-		err = fn(t, (int)v, e);
-		if (err)
-			return err;
-		p = *end ? end + 1 : end;
-	}
+	if (v <= 0 || v > INT32_MAX || (*end && *end != ','))
+		return 0;
+	*p = *end ? end + 1 : end;
+	return (int)v;
+}
+
+int targets_check_list(const char *list, const char *what, struct err *e)
+{
+	const char *p = list;
+
+	do {
+		if (!next_id(&p))
+			return err_set(e, -EINVAL, "'%s' is not a list of %s ids such as 123 or 123,456", list, what);
+	} while (*p);
 	return 0;
+}
+
+static int each(const char *list, const char *what, int (*fn)(struct targets *, int, struct err *), struct targets *t, struct err *e)
+{
+	int err = targets_check_list(list, what, e);
+
+	while (!err && *list)
+		err = fn(t, next_id(&list), e);
+	return err;
 }
 
 static int add_process(struct targets *t, int pid, struct err *e)
@@ -126,12 +140,12 @@ static int add_tid(struct targets *t, int tid, struct err *e)
 
 int targets_add_pids(struct targets *t, const char *list, struct err *e)
 {
-	return parse_list(list, "process ids", add_pid, t, e);
+	return each(list, "process", add_pid, t, e);
 }
 
 int targets_add_tids(struct targets *t, const char *list, struct err *e)
 {
-	return parse_list(list, "thread ids", add_tid, t, e);
+	return each(list, "thread", add_tid, t, e);
 }
 
 int targets_set_cgroup(struct targets *t, const char *name, struct err *e)

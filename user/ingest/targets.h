@@ -34,7 +34,9 @@ struct targets {
 };
 
 void targets_init(struct targets *t);
-/* "12,34" appended. */
+/* "12,34"; what: "process" or "thread", for the sentence. */
+int targets_check_list(const char *list, const char *what, struct err *e);
+/* Such a list is appended. */
 int targets_add_pids(struct targets *t, const char *list, struct err *e);
 int targets_add_tids(struct targets *t, const char *list, struct err *e);
 /* Path, or a name below the cgroup v2 mount or the v1 perf_event hierarchy. */
