@@ -163,6 +163,8 @@ for list in abc "" 12x 12,,13 -5 0; do
 	expect_status 2 "no list of processes: '$list'" accperf record -p "$list"
 done
 expect_status 2 "no list of threads" accperf record -t here
+expect_status 2 "a cgroup without a name" accperf record -G ""
+expect_status 2 "a file without a name" accperf record -o "" -p 1
 expect_status 2 "a rate out of range" accperf record -F 0.1 -p $loop
 expect_status 1 "a pid that does not exist" accperf record -p 4194000
 check "is said" grep -q 'no process 4194000' "$TMP/err"

@@ -115,6 +115,10 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 		return err_set(e, -EINVAL, "-p, -t, -a, -G and -- CMD exclude each other");
 	if ((o->pids && targets_check_list(o->pids, "process", e)) || (o->tids && targets_check_list(o->tids, "thread", e)))
 		return e->code;
+	if (o->cgroup && !*o->cgroup)
+		return err_set(e, -EINVAL, "-G wants a cgroup; -a observes all of them");
+	if (!*o->output)
+		return err_set(e, -EINVAL, "-o wants the name of a file");
 	if (o->hz_set && o->period_set)
 		return err_set(e, -EINVAL, "-F and -c exclude each other");
 	if (o->hz_set && (o->hz < 1 || o->hz > 50000))

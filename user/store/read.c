@@ -100,7 +100,7 @@ struct store_reader *store_open(const char *path, struct err *e)
 	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (r->fd < 0) {
 		if (errno == ENOENT)
-			err_set(e, -ENOENT, "there is no %s; make one with `accperf record -p PID`, or name it with -i", path);
+			err_set(e, -ENOENT, "there is no %s; make one with `accperf record -p PID`, or name it with -i", *path ? path : "profile without a name");
 		else
 			err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
 		free(r);
