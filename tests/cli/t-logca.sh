@@ -76,7 +76,21 @@ PY
 accperf logca fit two.csv --segments 4 --resamples 0 --json | jq -e ".segments | length == 2 and .[0].to_bytes == 2048"'
 expect_status 3 "a poor fit says so by its status" accperf logca fit two.csv --resamples 0
 check "and in words" grep -q "misses the measured medians" err
-check "and where the kernel changes" grep -q -e "^accperf: from 4.* --segments 2 fits each stretch" err
+check "and where the kernel changes" grep -q -e "^accperf: from 4.* --segments auto fits each stretch" err
+expect_status 0 "--segments auto takes that advice" accperf logca fit two.csv --resamples 0 --segments auto --json
+check "two stretches, each with its own curve" jq -e '.segments | length == 2 and .[0].to_bytes == 2048 and .[1].from_bytes == 4096 and all(.fit.error < .05)' out
+expect_status 0 "and one curve where that does" accperf logca fit zero.csv --resamples 0 --segments auto --json
+check "which is one stretch" jq -e '.segments | length == 1 and .[0].fit.error < .1' out
+check "no more is looked for than was said" bash -c 'accperf logca fit two.csv --segments 1 --resamples 0 --json | jq -e ".schema == \"accperf.logca/1\""'
+expect_status 2 "neither a number nor auto" accperf logca fit two.csv --segments some
+check "says what it may be" grep -q "a number from 1 to 8, or auto" err
+expect_status 2 "other verbs take one curve" accperf logca predict two.csv --segments auto
+python3 -c '
+import random; random.seed(1); print("bytes,host,accelerated")
+for e in range(4, 26):
+    for k in range(5): print("%d,%g,%g" % (2 ** e, 5 * 2 ** e * (6 if e % 2 else 1), 700 + 2 ** e))' >saw.csv
+expect_status 3 "stretches that miss as well say so" accperf logca fit saw.csv --resamples 0 --segments 3
+check "in a sentence" grep -q "miss.* the measured medians" err
 
 pair() { accperf record -o pair.data --offload-exact --offload-probe "$WORKLOADS/cal_pair:job_host(bytes=arg1,host)" \
 	--offload-probe "$WORKLOADS/cal_pair:job_accelerated(bytes=arg1,accelerated)" -- "$WORKLOADS/cal_pair" 1200 >own.csv 2>rec.err; }

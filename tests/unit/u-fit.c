@@ -356,8 +356,9 @@ static void unbounded(void **state)
 
 static void segments(void **state)
 {
-	struct fit_segment seg[4];
+	struct fit_segment seg[FIT_STRETCHES];
 	struct points pts = { .unit = "ns" };
+	struct fit one;
 	struct err e;
 	int n;
 
@@ -372,6 +373,14 @@ static void segments(void **state)
 	assert_int_equal(n, 2);
 	assert_true(seg[0].last == 2048 && seg[1].first == 4096);
 	assert_true(fabs(log(seg[0].fit.p.C / 10)) < .15);
+	/* unasked: where one curve misses only */
+	assert_int_equal(fit_logca(&pts, &fit_defaults, &one, &e), 0);
+	assert_true(one.error > FIT_POOR);
+	assert_int_equal(fit_stretches(&pts, &fit_defaults, &one, seg, &e), 2);
+	assert_true(seg[1].first == 4096 && fit_segments_error(seg, 2) < .05);
+	one.error = FIT_POOR;
+	assert_int_equal(fit_stretches(&pts, &fit_defaults, &one, seg, &e), 1);
+	assert_true(seg[0].first == 16 && seg[0].last == 33554432);
 	points_release(&pts);
 	memset(&pts, 0, sizeof(pts));
 	measure(&worker, .05, LOGNORMAL, 5, &pts);

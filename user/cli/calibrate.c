@@ -196,6 +196,25 @@ static void progress(void *ctx, const struct calib_case *c, size_t g, enum run_k
 	log_progress("%s: %s %s", c->name, run_kind_str(k), size.data ? size.data : "in a process of its own");
 }
 
+/* Where one curve misses: what each stretch of sizes says for itself. */
+static void stretches(struct buf *row, const struct points *pts, const struct fit *one)
+{
+	struct fit_segment seg[FIT_STRETCHES];
+	struct fit_opts opts = fit_defaults;
+	struct err e = { 0 };
+	int n;
+
+	opts.resamples = 0;
+	n = fit_stretches(pts, &opts, one, seg, &e);
+	for (int i = 0; i < n && n > 1; i++) {
+		buf_addf(row, "%-24s   ", "");
+		logca_size(row, seg[i].first);
+		buf_addstr(row, " to ");
+		logca_size(row, seg[i].last);
+		buf_addf(row, " by itself: A_eff %.3g, misfit %.1f %%\n", seg[i].fit.A_eff.v, seg[i].fit.error * 100);
+	}
+}
+
 /* One case: measured, fitted, put into the catalogue. */
 static int calibrate_one(const struct calib_case *c, const struct calib_opts *opts, struct catalogue *cat, struct buf *row, struct err *e)
 {
@@ -236,6 +255,7 @@ static int calibrate_one(const struct calib_case *c, const struct calib_opts *op
 		buf_addf(row, "%-24s   with the zero-work run: L %.4g ns/B [%.4g, %.4g], A %.4g [%.4g, %.4g]\n", "", fit.L.v, fit.L.lo, fit.L.hi, fit.A.v, fit.A.lo, fit.A.hi);
 	if (fit.submit_used)
 		buf_addf(row, "%-24s   the submitting call returns after %.4g ns\n", "", fit.o.v);
+	stretches(row, &entry.pts, &fit);
 	if (!entry.name || !entry.family || !entry.unit)
 		err = err_set(e, -ENOMEM, "out of memory");
 	else

@@ -11,15 +11,15 @@
 #include "cli/page.h"
 
 struct logca_cmd {
-	const char *params, *device, *name, *host, *accelerated, *svg, *latency, *change, *unit;
+	const char *params, *device, *name, *host, *accelerated, *svg, *latency, *change, *unit, *segments;
 	struct opt_list sizes;
-	uint64_t resamples, seed, segments, block, padding, min_sizes, batch, unique;
+	uint64_t resamples, seed, block, padding, min_sizes, batch, unique;
 	double near_one, share, calls, queue, thread_switch, link;
 	bool json, newton, no_offset, extrapolate;
 	bool size_given;
 };
 
-static const struct logca_cmd defaults = { .latency = "auto", .resamples = 200, .seed = 1, .segments = 1, .near_one = 0.1, .batch = 1 };
+static const struct logca_cmd defaults = { .latency = "auto", .resamples = 200, .seed = 1, .near_one = 0.1, .batch = 1 };
 
 #define AT(field) .offset = offsetof(struct logca_cmd, field)
 static const struct opt options[] = {
@@ -33,7 +33,7 @@ static const struct opt options[] = {
 	{ OPT_GROUP, .help = "Fitting" },
 	{ OPT_STRING, 0, "latency", AT(latency), .arg = "auto|indep|dep", .help = "latency per call or per byte (BIC decides)" },
 	{ OPT_BOOL, 0, "no-host-offset", AT(no_offset), .help = "no fixed cost of a host call: the published model" },
-	{ OPT_UINT, 0, "segments", AT(segments), .arg = "N", .help = "look for change points, at most N segments (1)" },
+	{ OPT_STRING, 0, "segments", AT(segments), .arg = "N", .help = "fit: split at change points, into at most N stretches; auto: where one curve misses" },
 	{ OPT_SIZE, 0, "block", AT(block), .arg = "SIZE", .help = "work counts in blocks of this size (SHA: 64)" },
 	{ OPT_SIZE, 0, "padding", AT(padding), .arg = "SIZE", .help = "bytes added before blocks are counted (SHA: 9)" },
 	{ OPT_DOUBLE, 0, "near-one", AT(near_one), .arg = "X", .help = "|beta-1| below X: L and A count as inseparable (0.1)" },
@@ -75,38 +75,30 @@ static int save_svg(const struct logca_cmd *o, const struct logca_view *v)
 	return page_save(&svg, o->svg, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
-/* A fit that misses by more than 10 % is given, but not as if it were sound. */
-#define MAX_SEGMENTS 4
-#define CLEARLY_BETTER .75 /* of the one curve's misfit */
-
 /* Where one curve misses because the kernel changes at some size, BIC finds where: say so. */
 static void suggest_segments(const struct logca_source *s)
 {
 	struct fit_opts opts = fit_defaults;
-	struct fit_segment seg[MAX_SEGMENTS];
+	struct fit_segment seg[FIT_STRETCHES];
 	struct err e = { 0 };
 	AUTO_BUF(at);
-	double error = 0, sizes = 0;
 	int n;
 
 	opts.resamples = 0;
-	n = fit_segments(s->view.pts, &opts, seg, MAX_SEGMENTS, &e);
-	for (int i = 0; i < n; i++) {
-		error += seg[i].fit.error * (double)seg[i].fit.sizes;
-		sizes += (double)seg[i].fit.sizes;
-		if (i) {
-			buf_addstr(&at, i == 1 ? "" : i == n - 1 ? " and " : ", ");
-			logca_size(&at, seg[i].first);
-		}
+	n = fit_stretches(s->view.pts, &opts, &s->fit, seg, &e);
+	for (int i = 1; i < n; i++) {
+		buf_addstr(&at, i == 1 ? "" : i == n - 1 ? " and " : ", ");
+		logca_size(&at, seg[i].first);
 	}
-	if (n < 2 || buf_failed(&at) || !(error / sizes < CLEARLY_BETTER * s->fit.error))
-		return;
-	log_info("from %s on the sizes follow other curves; --segments %d fits each stretch (misfit %.0f %%)", at.data, n, 100 * error / sizes);
+	if (n > 1 && !buf_failed(&at))
+		log_info("from %s on the sizes follow other curves; --segments auto fits each stretch (misfit %.0f %%)", at.data,
+			 100 * fit_segments_error(seg, n));
 }
 
+/* A fit that misses by more than 10 % is given, but not as if it were sound. */
 static int soundness(const struct logca_source *s)
 {
-	if (!s->fitted || s->fit.error <= .1)
+	if (!s->fitted || s->fit.error <= FIT_POOR)
 		return EXIT_DONE;
 	log_warn("the fit misses the measured medians by %.0f %% on average; its break-even is a guide only", s->fit.error * 100);
 	suggest_segments(s);
@@ -502,16 +494,32 @@ static int whatif(const struct logca_cmd *o, struct logca_source *s)
 	return status ? status : soundness(s);
 }
 
-static int segments(const struct logca_cmd *o, struct logca_source *s)
+#define MAX_SEGMENTS 8
+
+/* 0: the curves are chosen where one misses; -EINVAL. */
+static int segments_of(const char *text, struct err *e)
 {
-	struct fit_segment seg[8];
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (!strcmp(text, "auto"))
+		return 0;
+	if (*text < '0' || *text > '9' || *end || n < 1)
+		return err_set(e, -EINVAL, "--segments is a number from 1 to %d, or auto; '%s' is neither", MAX_SEGMENTS, text);
+	return n > MAX_SEGMENTS ? MAX_SEGMENTS : (int)n;
+}
+
+static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
+{
+	struct fit_segment seg[MAX_SEGMENTS];
 	struct fit_opts opts = { .resamples = (unsigned)o->resamples, .seed = o->seed, .near_one = o->near_one, .pad_block = (double)o->block,
 				 .pad_bytes = (double)o->padding, .no_offset = o->no_offset, .min_sizes = 5 };
 	struct text_style style = page_style();
 	struct err e = { 0 };
 	AUTO_BUF(out);
 	struct json j = { .out = &out };
-	int n = fit_segments(s->view.pts, &opts, seg, (int)(o->segments > 8 ? 8 : o->segments), &e), status;
+	int n = most ? fit_segments(s->view.pts, &opts, seg, most, &e) : fit_stretches(s->view.pts, &opts, &s->fit, seg, &e), status;
+	double error = fit_segments_error(seg, n);
 
 	if (n < 0)
 		return cli_fail(&e, EXIT_FAILED);
@@ -544,7 +552,12 @@ static int segments(const struct logca_cmd *o, struct logca_source *s)
 		buf_addch(&out, '\n');
 	}
 	status = save_svg(o, &s->view);
-	return status ? status : emit(&out, !o->json);
+	if (!status)
+		status = emit(&out, !o->json);
+	if (status || !(error > FIT_POOR))
+		return status;
+	log_warn("%s the measured medians by %.0f %% on average; the break-even is a guide only", n == 1 ? "the fit misses" : "the stretches miss", error * 100);
+	return EXIT_DEGRADED;
 }
 
 static int devices(const struct logca_cmd *o)
@@ -593,7 +606,7 @@ static int run(void *opts, int argc, char **argv)
 	struct logca_request r;
 	struct logca_source s;
 	struct err e = { 0 };
-	int status = EXIT_USAGE;
+	int status = EXIT_USAGE, most = 1;
 	struct cli_command rest_of = cli_command_logca;
 	size_t v;
 
@@ -625,6 +638,10 @@ static int run(void *opts, int argc, char **argv)
 	}
 	if (o->resamples > 100000)
 		return err_set(&e, -EINVAL, "--resamples of more than 100000 would take hours"), cli_fail(&e, EXIT_USAGE);
+	if (o->segments && v)
+		return err_set(&e, -EINVAL, "--segments is an option of `accperf logca fit`; %s takes one curve", verb), cli_fail(&e, EXIT_USAGE);
+	if (o->segments && (most = segments_of(o->segments, &e)) < 0)
+		return cli_fail(&e, EXIT_USAGE);
 	r = (struct logca_request){ .params = o->params, .device = o->device, .file = file, .name = o->name, .host = o->host, .accelerated = o->accelerated,
 				    .fit = { .resamples = (unsigned)o->resamples, .seed = o->seed, .near_one = o->near_one,
 					     .pad_block = (double)o->block, .pad_bytes = (double)o->padding, .no_offset = o->no_offset, .min_sizes = 5,
@@ -636,7 +653,7 @@ static int run(void *opts, int argc, char **argv)
 			s.view.unit = o->unit;
 		if (s.thinned)
 			log_info("%zu points were left out: the fit takes at most a dozen calls per quarter octave of size", s.thinned);
-		status = verbs[v].want_points && o->segments > 1 ? segments(o, &s) : verbs[v].run(o, &s);
+		status = most == 1 ? verbs[v].run(o, &s) : segments(o, &s, most);
 	}
 	logca_source_release(&s);
 	return status;
@@ -688,12 +705,14 @@ CLI_COMMAND(logca) = {
 		   "worth improving where.\n\n"
 		   "fit estimates them from measured calls: a CSV with the columns bytes,host,accelerated (and, if measured,\n"
 		   "zero: an offload that computes nothing; submit: until the submitting call returns), or bytes,run,time; or an\n"
-		   "entry of a catalogue by `accperf calibrate`. What the data cannot tell apart is said, not guessed.\n"
+		   "entry of a catalogue by `accperf calibrate`. What the data cannot tell apart is said, not guessed. Where a kernel\n"
+		   "changes at some size (another algorithm, out of a cache) --segments auto fits each stretch by itself.\n"
 		   "show, regions, predict and whatif take the same, or parameters, or a device of the LogCA paper.\n\n"
 		   "Sizes are bytes, K, M, G powers of 1024. Times are in one unit throughout, ns for measured ones.\n"
 		   "Exit status 3: the fit misses the measured medians by more than 10 %.",
 	.examples = "accperf logca fit calls.csv --svg calls.svg\tFit the calls measured in calls.csv and draw them\n"
 		    "accperf logca fit ~/.config/accperf/accelerators.json --name sha256/avx2\tFit what calibrate measured\n"
+		    "accperf logca fit ~/.config/accperf/accelerators.json --name crc32-isal/zlib --segments auto\tOne that changes with the size\n"
 		    "accperf logca show --device ultrasparc-t2/aes\tA device of the paper\n"
 		    "accperf logca show --params L=1500,o=29000,C=90,A=19,beta=1.01,latency=indep --json\tParameters of your own\n"
 		    "accperf logca whatif -d ultrasparc-t2/aes --change o/10 --size 1K\tIs a cheaper interface worth it?\n"

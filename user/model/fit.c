@@ -10,7 +10,6 @@
 
 #define ACCEL_ROUNDS 15
 #define BETA_MAX 2.6
-#define ERROR_WARN 0.10
 
 const struct fit_opts fit_defaults = { .resamples = 200, .seed = 1, .near_one = 0.1, .min_sizes = 5 };
 
@@ -202,7 +201,7 @@ static int refuse_flat(const struct fit_work *w, struct err *e)
 
 static void explain(const struct fit_work *w, const struct points *pts, struct fit *out)
 {
-	if (out->error > ERROR_WARN)
+	if (out->error > FIT_POOR)
 		fit_note(out, "the model misses the medians by %.0f %% on average (worst %.0f %% at %.0f B): look for change points (--segments) or padding before trusting it",
 			 out->error * 100, (exp(out->worst_error) - 1) * 100, out->worst_g);
 	if (out->near_one && isnan(w->slope_known))

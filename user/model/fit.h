@@ -34,6 +34,7 @@ struct fit_opts {
 };
 
 #define FIT_NOTES 10
+#define FIT_POOR 0.10 /* a mean |ln error| above this is no sound fit */
 
 struct fit {
 	struct logca p; /* the fitted curves; A may be infinite */
@@ -70,6 +71,12 @@ struct fit_segment {
 };
 /* Splits at the change points BIC asks for (at most max segments); returns their number or -errno. */
 int fit_segments(const struct points *pts, const struct fit_opts *opts, struct fit_segment *seg, int max, struct err *e);
+/* The same, but one stretch as long as one curve (`one`, already fitted) is sound or several are hardly better. */
+#define FIT_STRETCHES 4
+int fit_stretches(const struct points *pts, const struct fit_opts *opts, const struct fit *one, struct fit_segment seg[FIT_STRETCHES],
+		  struct err *e);
+/* Mean misfit over all sizes of all stretches. */
+double fit_segments_error(const struct fit_segment *seg, int n);
 
 /* Between fit.c, fit_interval.c and fit_segment.c. */
 struct fit_work {

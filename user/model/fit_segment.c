@@ -12,6 +12,7 @@
 
 #define MAX_BLOCKS 40 /* the grid of sizes has 22; many more are grouped */
 #define MIN_SIZES 5
+#define CLEARLY_BETTER .75 /* of one curve's misfit; BIC alone splits for what nobody would see */
 /* t0, C, beta, a, L, B and where the segment begins */
 #define SEGMENT_PARAMETERS 7
 
@@ -182,4 +183,26 @@ int fit_segments(const struct points *pts, const struct fit_opts *opts, struct f
 	}
 	free(t);
 	return err ? err : count;
+}
+
+double fit_segments_error(const struct fit_segment *seg, int n)
+{
+	double error = 0, sizes = 0;
+
+	for (int i = 0; i < n; i++) {
+		error += seg[i].fit.error * (double)seg[i].fit.sizes;
+		sizes += (double)seg[i].fit.sizes;
+	}
+	return sizes > 0 ? error / sizes : NAN;
+}
+
+int fit_stretches(const struct points *pts, const struct fit_opts *opts, const struct fit *one, struct fit_segment seg[FIT_STRETCHES],
+		  struct err *e)
+{
+	int n = one->error > FIT_POOR ? fit_segments(pts, opts, seg, FIT_STRETCHES, e) : 1;
+
+	if (n < 0 || (n > 1 && fit_segments_error(seg, n) < CLEARLY_BETTER * one->error))
+		return n;
+	seg[0] = (struct fit_segment){ one->gmin, one->gmax, *one };
+	return 1;
 }
