@@ -151,6 +151,8 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 {
 	struct offload_part *p = part;
 
+	if (!p->session) /* start() failed; what was queued until then is drained all the same */
+		return 0;
 	switch (m->kind) {
 	case SAMPLE_MMAP:
 		offload_session_on_mmap(p->session, (int)m->pid, m->text);
@@ -172,8 +174,11 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 static int poll_once(void *part, struct session *s, uint64_t now)
 {
 	struct offload_part *p = part;
-	uint64_t spent = offload_session_cost_ns(p->session);
+	uint64_t spent;
 
+	if (!p->session)
+		return 0;
+	spent = offload_session_cost_ns(p->session);
 	offload_session_poll(p->session);
 	session_spent_apart(s, (double)spent - (double)p->spent_ns);
 	p->spent_ns = spent;
