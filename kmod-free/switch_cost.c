@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define ROUNDS 15
+#define ATTACHED_ROUNDS 31 /* the difference is small */
 #define TURNS 60 /* of two switches each; a round is short, so that few are disturbed */
 #define MOST_NS 50000.0
 #define SOON_NS 500000 /* before the scheduler's next tick, mostly */
@@ -99,35 +100,84 @@ static double rounds(struct partner *p, struct perf_event_attr *attr)
 	return cost[n / 2] > 0 && cost[n / 2] < MOST_NS ? cost[n / 2] : NAN;
 }
 
-static double measure(struct perf_event_attr *attr)
+/* The thread runs where the caller may. */
+static bool start_partner(struct partner *p, pthread_t *thread)
 {
-	struct partner p = { .here = eventfd(0, EFD_CLOEXEC), .there = eventfd(0, EFD_CLOEXEC) };
+	p->here = eventfd(0, EFD_CLOEXEC);
+	p->there = eventfd(0, EFD_CLOEXEC);
+	return p->here >= 0 && p->there >= 0 && !pthread_create(thread, NULL, be_partner, p) && await(p->there);
+}
+
+static void stop_partner(struct partner *p, pthread_t thread, bool started)
+{
 	uint64_t two = 2;
-	double cost = NAN;
-	cpu_set_t allowed, here;
-	pthread_t thread;
+
+	if (started && write(p->here, &two, sizeof(two)) == sizeof(two))
+		pthread_join(thread, NULL);
+	if (p->here >= 0)
+		close(p->here);
+	if (p->there >= 0)
+		close(p->there);
+}
+
+/* One CPU for us and for the threads we make, so that passing the token is switching. */
+static bool pin(cpu_set_t *allowed)
+{
 	int cpu = sched_getcpu();
+	cpu_set_t here;
 
 	CPU_ZERO(&here);
-	if (p.here < 0 || p.there < 0 || cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(allowed), &allowed))
-		goto out;
+	if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(*allowed), allowed))
+		return false;
 	CPU_SET(cpu, &here);
-	/* the partner inherits it: one CPU, so that passing the token is switching */
-	if (sched_setaffinity(0, sizeof(here), &here))
-		goto out;
-	if (!pthread_create(&thread, NULL, be_partner, &p)) {
-		if (await(p.there))
-			cost = rounds(&p, attr);
-		if (write(p.here, &two, sizeof(two)) == sizeof(two))
-			pthread_join(thread, NULL);
-	}
+	return !sched_setaffinity(0, sizeof(here), &here);
+}
+
+static double measure(struct perf_event_attr *attr)
+{
+	struct partner p;
+	double cost = NAN;
+	cpu_set_t allowed;
+	pthread_t thread;
+	bool started;
+
+	if (!pin(&allowed))
+		return NAN;
+	started = start_partner(&p, &thread);
+	if (started)
+		cost = rounds(&p, attr);
+	stop_partner(&p, thread, started);
 	sched_setaffinity(0, sizeof(allowed), &allowed);
-out:
-	if (p.here >= 0)
-		close(p.here);
-	if (p.there >= 0)
-		close(p.there);
 	return cost;
+}
+
+static int open_dummy(int tid)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = sizeof(attr),
+					.exclude_kernel = 1 };
+
+	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* A thread that once had an event against one that never had, by turns. */
+static double rounds_attached(struct partner *never, struct partner *once)
+{
+	double cost[ATTACHED_ROUNDS];
+	unsigned n = 0;
+
+	round_ns(never);
+	round_ns(once);
+	for (unsigned i = 0; i < ATTACHED_ROUNDS; i++) {
+		double without = round_ns(never), with = round_ns(once);
+
+		/* one of the two threads of a turn is of interest: it is switched to once, and away once */
+		if (isfinite(with - without))
+			cost[n++] = (with - without) / TURNS;
+	}
+	if (n < ATTACHED_ROUNDS / 2)
+		return NAN;
+	qsort(cost, n, sizeof(cost[0]), by_value);
+	return cost[n / 2] < MOST_NS ? fmax(cost[n / 2], 0) : NAN;
 }
 
 double switch_cost_breakpoint(void)
@@ -150,4 +200,31 @@ double switch_cost_timer(void)
 
 	attr.sample_period = LATE_NS;
 	return (soon + measure(&attr)) / 2;
+}
+
+double switch_cost_attached(void)
+{
+	int tid = (int)syscall(SYS_gettid), attached = open_dummy(tid), fd;
+	struct partner never, once;
+	pthread_t threads[2];
+	double cost = NAN;
+	cpu_set_t allowed;
+
+	if (attached >= 0 && pin(&allowed)) {
+		bool started[2];
+
+		started[0] = start_partner(&never, &threads[0]);
+		started[1] = start_partner(&once, &threads[1]);
+		fd = started[0] && started[1] ? open_dummy(once.tid) : -1;
+		if (fd >= 0) {
+			close(fd);
+			cost = rounds_attached(&never, &once);
+		}
+		stop_partner(&never, threads[0], started[0]);
+		stop_partner(&once, threads[1], started[1]);
+		sched_setaffinity(0, sizeof(allowed), &allowed);
+	}
+	if (attached >= 0)
+		close(attached);
+	return cost;
 }

@@ -12,9 +12,13 @@ double switch_cost_breakpoint(void);
 /* ns per switch of a thread with a timer of its own, which differs tenfold: taking off or putting on the one
  * that is due next means to program the clock. The mean of that and of one that is due later. */
 double switch_cost_timer(void);
+/* ns per switch while any thread on the machine has an event, in a program whose threads once had: see
+ * ingest/attached.h. Some 20 ms. */
+double switch_cost_attached(void);
 
 /* Where they could not be measured: what they were on a virtual machine (see README.md). */
 #define SWITCH_BREAKPOINT_NS 1000.0
 #define SWITCH_TIMER_NS 5500.0
+#define SWITCH_ATTACHED_NS 200.0
 
 #endif

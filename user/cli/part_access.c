@@ -297,6 +297,12 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	p->n.samples++;
 	governor_spend(&p->gov, GOV_TIMER, session_totals(s)->tick_ns > 0 ? session_totals(s)->tick_ns : COST_ASSUMED_TICK_NS);
 	governor_switching(&p->gov, session_switch_rate(s), p->switch_ns);
+	if (p->watch) {
+		double attached = session_attached_cost(s, m);
+
+		governor_spend(&p->gov, GOV_HITS, attached);
+		session_spent(s, attached);
+	}
 	if (m->flags & SF_KERNEL) {
 		p->n.kernel++;
 		governor_tick(&p->gov, (double)m->period, false, may_copy(m));
@@ -444,7 +450,8 @@ static bool affords_hits(const struct access_part *p)
 	for (int i = 0; i < WATCH_SLOTS; i++)
 		open += watch_slot(p->watch, i) ? 1 : 0;
 	return governor_allows(&p->gov, GOV_HITS, (open + 1) * (p->gov.arm_ns * (p->gov.running < 1 ? 1 : p->gov.running) +
-								p->o.hit_limit * p->gov.hit_ns + GOV_WAKE_NS));
+								p->o.hit_limit * p->gov.hit_ns + GOV_WAKE_NS) +
+							  session_attached_entry(p->s, p->gov.running));
 }
 
 static bool affords(const struct access_part *p, uint64_t now)
@@ -938,6 +945,7 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 	if (p->watch) {
 		watch_measure(&costs, NULL);
 		p->switch_ns = session_switch_cost(s);
+		session_breakpoints_user(s);
 	}
 	if (o->windows && !p->watch)
 		note(degraded, size, "no watchpoints", &why);

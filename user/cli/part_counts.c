@@ -41,7 +41,7 @@ struct counts_part {
 	struct past past[PAST]; /* windows of late, a ring */
 	unsigned pasts;
 	uint32_t named; /* functions whose names were asked for */
-	uint64_t seconds;
+	uint64_t seconds, last_wall, last_cpu_ns;
 	struct exec_stats done;
 	double slowed; /* ns */
 	struct {
@@ -171,7 +171,9 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 
 static bool may_open(const struct counts_part *p)
 {
-	return p->exec && !execbp_is_open(p->exec) && governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + p->price.window_ns);
+	return p->exec && !execbp_is_open(p->exec) &&
+	       governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + p->price.window_ns +
+						  session_attached_entry(p->s, p->gov.running));
 }
 
 static int on_fresh(void *part, struct session *s, const struct sample *m)
@@ -234,10 +236,14 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 {
 	struct counts_part *p = part;
 	struct place at;
+	double attached;
 
 	if (m->kind != SAMPLE_TICK)
 		return 0;
 	governor_tick(&p->gov, (double)m->period, false, false);
+	attached = session_attached_cost(s, m);
+	governor_spend(&p->gov, GOV_HITS, attached);
+	session_spent_apart(s, attached);
 	if (m->flags & SF_KERNEL)
 		return 0;
 	if (in_window(p, m)) {
@@ -300,10 +306,15 @@ static void report(struct counts_part *p)
 static int on_second(void *part, struct session *s, uint64_t now)
 {
 	struct counts_part *p = part;
+	uint64_t cpu_ns = session_totals(s)->target_ns;
 	int err = 0;
 
 	if (!p->plan)
 		return 0;
+	if (p->last_wall)
+		governor_wall(&p->gov, (double)(now - p->last_wall), (double)(cpu_ns - p->last_cpu_ns));
+	p->last_wall = now;
+	p->last_cpu_ns = cpu_ns;
 	if (p->exec) {
 		plan_second(p->plan, BUILD_NS, now_ns);
 		if (++p->seconds % WRITE_SECONDS == 0)
@@ -381,6 +392,7 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 		return e->code ? e->code : -EOPNOTSUPP;
 	}
 	p->switch_ns = session_switch_cost(s);
+	session_breakpoints_user(s);
 	p->near = execbp_measure_near(p->exec);
 	execbp_price(p->exec, &p->price);
 	p->price.hit_ns = p->price.hit_ns > p->hit_ns ? p->price.hit_ns : isfinite(p->price.hit_ns) ? p->hit_ns : EXECBP_HIT_NS;

@@ -139,6 +139,8 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 			if (o->windows) {
 				so->max_hz = so->max_hz * (strcmp(o->counts, "off") ? 2 : 3) / 5;
 				so->timer_part = strcmp(o->counts, "off") ? 0.3 : 0.45;
+			} else if (strcmp(o->counts, "off")) {
+				so->timer_part = 1 - COUNTS_PART;
 			}
 		}
 	}

@@ -11,6 +11,7 @@
 
 #include "attr/apart.h"
 #include "counters.h"
+#include "ingest/attached.h"
 #include "ingest/cost.h"
 #include "ingest/lives.h"
 #include "ingest/perfev.h"
@@ -55,6 +56,7 @@ struct session {
 	bool stopped;
 	int epoll; /* the sampler's ring and what parts wait for */
 	unsigned breakpoints; /* taken */
+	struct attached attached;
 	bool breakpoints_wanted;
 	bool soon;
 	unsigned idle_polls; /* without a sample */
@@ -190,7 +192,10 @@ int session_start(struct session *s, struct err *e)
 	if (!err && sampler_by_thread(s->sampler, &why)) {
 		s->timer_switch_ns = or_assumed(switch_cost_timer(), SWITCH_TIMER_NS);
 		s->marked = !s->targets->child;
+		s->attached.switch_ns = 0; /* is part of that */
 	}
+	if (!err && s->attached.users)
+		store_metaf(s->store, "attached_switch_ns", "%.0f", s->attached.switch_ns);
 	for (unsigned i = 0; i < s->part_count && !err; i++) {
 		s->parts[i].started = true;
 		if (s->parts[i].ops->start)
@@ -513,12 +518,32 @@ unsigned session_breakpoints_free(const struct session *s)
 void session_breakpoints_take(struct session *s, unsigned n)
 {
 	s->breakpoints += n;
+	attached_take(&s->attached, n);
 	s->marked = true;
 }
 
 void session_breakpoints_give(struct session *s, unsigned n)
 {
 	s->breakpoints -= n < s->breakpoints ? n : s->breakpoints;
+	attached_give(&s->attached, n, now_ns());
+}
+
+void session_breakpoints_user(struct session *s)
+{
+	double ns = s->attached.users++ ? NAN : switch_cost_attached();
+
+	if (s->attached.users == 1)
+		s->attached.switch_ns = isfinite(ns) ? ns : SWITCH_ATTACHED_NS;
+}
+
+double session_attached_cost(const struct session *s, const struct sample *m)
+{
+	return attached_cost(&s->attached, m->time, switches_rate(&s->switches), (double)m->period);
+}
+
+double session_attached_entry(const struct session *s, double running)
+{
+	return attached_entry(&s->attached, now_ns(), switches_rate(&s->switches), running);
 }
 
 void session_breakpoints_want(struct session *s, bool want)

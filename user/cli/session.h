@@ -100,6 +100,11 @@ void session_breakpoints_take(struct session *s, unsigned n);
 void session_breakpoints_give(struct session *s, unsigned n);
 void session_breakpoints_want(struct session *s, bool want);
 bool session_breakpoints_wanted(const struct session *s);
+/* Each part that opens windows says so, before the start, and pays what it costs that events are attached at all
+ * (ingest/attached.h): at each tick, and it opens none unless it can afford what that would begin. */
+void session_breakpoints_user(struct session *s);
+double session_attached_cost(const struct session *s, const struct sample *tick);
+double session_attached_entry(const struct session *s, double running);
 /* Context switches of the target per ns of its CPU time; NaN: not known yet. */
 double session_switch_rate(const struct session *s);
 /* ns that one breakpoint on a thread adds to each of its switches; measured when first asked for. */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What breakpoints cost a target that switches between threads while none of them is armed: from the first
+ * event on any thread until a second after the last is closed, the kernel looks at each switch of each thread that
+ * ever had one for what to take off and put on. Some 0.2 us, and a program may switch 50,000 times per second
+ * of its CPU time. So on such programs a window is dear by itself, and the next one is nearly free: they
+ * should come in bunches, with pauses in which nothing is attached.
+ *
+ * Those who open windows (users) share the cost. Pure logic, no I/O, no clock. Included by cli and tests.
+ */
+#ifndef ACCPERF_INGEST_ATTACHED_H
+#define ACCPERF_INGEST_ATTACHED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ATTACHED_LINGER_NS 1000000000ull /* the kernel's, after the last event is closed */
+
+struct attached {
+	double switch_ns; /* at each switch while attached */
+	unsigned users;
+	unsigned held;	/* breakpoints of open windows */
+	uint64_t until; /* held, or the kernel has not noticed yet */
+};
+
+void attached_take(struct attached *a, unsigned n);
+void attached_give(struct attached *a, unsigned n, uint64_t now);
+bool attached_at(const struct attached *a, uint64_t time);
+/* What one user pays for cpu_ns of the target's time around `time`. rate: switches per ns of CPU time; NaN: not
+ * known, taken for none, as windows open only once it is. */
+double attached_cost(const struct attached *a, uint64_t time, double rate, double cpu_ns);
+/* What one user will pay at least if it opens a window now. running: threads running on average. */
+double attached_entry(const struct attached *a, uint64_t now, double rate, double running);
+
+#endif
