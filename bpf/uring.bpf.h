@@ -10,6 +10,11 @@ struct trace_event_raw_io_uring_submit_req___off {
 	void *req;
 	__u8 opcode;
 } __attribute__((preserve_access_index));
+/* Its name before Linux 6.3. */
+struct trace_event_raw_io_uring_submit_sqe___off {
+	void *req;
+	__u8 opcode;
+} __attribute__((preserve_access_index));
 struct trace_event_raw_io_uring_complete___off {
 	void *req;
 	int res;
@@ -32,12 +37,9 @@ struct {
 	__type(value, struct uring_req);
 } uring_reqs SEC(".maps");
 
-SEC("tp/io_uring/io_uring_submit_req")
-int offload_uring_submit(struct trace_event_raw_io_uring_submit_req___off *ctx)
+static __always_inline int uring_submit(__u64 req, __u32 op)
 {
 	struct uring_req q = {};
-	__u64 req = (__u64)ctx->req;
-	__u32 op = ctx->opcode;
 
 	q.pid = whoami(&q.tid);
 	if (q.pid == skip_pid || (!uring_everybody && !bpf_map_lookup_elem(&targets, &q.pid)))
@@ -50,6 +52,18 @@ int offload_uring_submit(struct trace_event_raw_io_uring_submit_req___off *ctx)
 	q.time = bpf_ktime_get_ns();
 	bpf_map_update_elem(&uring_reqs, &req, &q, BPF_ANY);
 	return 0;
+}
+
+SEC("tp/io_uring/io_uring_submit_req")
+int offload_uring_submit(struct trace_event_raw_io_uring_submit_req___off *ctx)
+{
+	return uring_submit((__u64)ctx->req, ctx->opcode);
+}
+
+SEC("tp/io_uring/io_uring_submit_sqe")
+int offload_uring_submit_sqe(struct trace_event_raw_io_uring_submit_sqe___off *ctx)
+{
+	return uring_submit((__u64)ctx->req, ctx->opcode);
 }
 
 SEC("tp/io_uring/io_uring_complete")

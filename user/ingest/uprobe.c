@@ -378,7 +378,10 @@ void uprobe_pause(struct uprobe *u, int library, uint64_t *when)
 
 int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned count, uint32_t *first, struct err *e)
 {
-	if (!bpf_program__autoload(u->skel->progs.offload_uring_submit))
+	struct bpf_program *submit = bpf_program__autoload(u->skel->progs.offload_uring_submit) ? u->skel->progs.offload_uring_submit
+											       : u->skel->progs.offload_uring_submit_sqe;
+
+	if (!bpf_program__autoload(submit))
 		return err_set(e, -ENODEV, "io_uring cannot be watched: this kernel has no io_uring tracepoints, or hides them");
 	if (u->probes + count > PROBE_MAX)
 		return err_set(e, -ENOSPC, "no room for more than %d probes", PROBE_MAX);
@@ -390,7 +393,7 @@ int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned coun
 	u->skel->bss->uring_everybody = u->opts.system_wide;
 	u->uring_links[0] = bpf_program__attach(u->skel->progs.offload_uring_complete);
 	if (u->uring_links[0])
-		u->uring_links[1] = bpf_program__attach(u->skel->progs.offload_uring_submit);
+		u->uring_links[1] = bpf_program__attach(submit);
 	if (!u->uring_links[1])
 		return err_set(e, -errno, "cannot attach to io_uring's tracepoints: %s", strerror(errno));
 	return 0;
@@ -787,16 +790,23 @@ static unsigned perf_uprobe_type(void)
 	return type;
 }
 
-static bool has_uring(void)
+/* io_uring's submission was called another name before Linux 6.3. */
+static bool has_uring(const char *tracepoint)
 {
-	return !access("/sys/kernel/tracing/events/io_uring/io_uring_submit_req/id", R_OK) ||
-	       !access("/sys/kernel/debug/tracing/events/io_uring/io_uring_submit_req/id", R_OK);
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/io_uring/%s/id", tracepoint);
+	if (!access(path, R_OK))
+		return true;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/tracing/events/io_uring/%s/id", tracepoint);
+	return !access(path, R_OK);
 }
 
 static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 {
 	struct offload_bpf *s = offload_bpf__open();
 	struct stat ns;
+	bool now, before;
 	int r;
 
 	if (!s)
@@ -808,10 +818,11 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 	/* Verifying them takes time. */
 	bpf_program__set_autoload(s->progs.offload_alg_enter, u->opts.alg);
 	bpf_program__set_autoload(s->progs.offload_alg_exit, u->opts.alg);
-	if (!has_uring()) {
-		bpf_program__set_autoload(s->progs.offload_uring_submit, false);
-		bpf_program__set_autoload(s->progs.offload_uring_complete, false);
-	}
+	now = has_uring("io_uring_submit_req");
+	bpf_program__set_autoload(s->progs.offload_uring_submit, now);
+	before = !now && has_uring("io_uring_submit_sqe");
+	bpf_program__set_autoload(s->progs.offload_uring_submit_sqe, before);
+	bpf_program__set_autoload(s->progs.offload_uring_complete, now || before);
 	if (mode == UPROBE_SESSION)
 		bpf_program__set_expected_attach_type(s->progs.offload_session, (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
 	if (mode != UPROBE_PERF)
