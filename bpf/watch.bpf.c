@@ -34,6 +34,8 @@ struct {
 
 /* Read by user space. */
 __u64 seen, late, lost;
+/* Set by user space, which wants to know what it costs. */
+__u32 wake_each;
 
 static __always_inline void take_regs(__u64 *to, const struct pt_regs *r)
 {
@@ -123,7 +125,7 @@ int on_hit(struct bpf_perf_event_data *ctx)
 	w->regs[WREG_FSBASE] = 0;
 	w->on_stack = 0;
 	bpf_probe_read_user(&w->on_stack, sizeof(w->on_stack), (void *)user.rsp);
-	/* Dear (GOV_WAKE_NS), but until user space looks nobody sees who writes. */
-	bpf_ringbuf_submit(w, n >= limit ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	/* Dear (watch_costs.wake_ns), but until user space looks nobody sees who writes. */
+	bpf_ringbuf_submit(w, n >= limit || wake_each ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return n >= limit;
 }

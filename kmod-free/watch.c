@@ -504,6 +504,11 @@ void watch_poll(struct watch *w, uint64_t now)
 	set_timer(w, now);
 }
 
+void watch_wake_each(struct watch *w, bool each)
+{
+	w->bpf->bss->wake_each = each;
+}
+
 int watch_fd(const struct watch *w)
 {
 	return w->epoll;

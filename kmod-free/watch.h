@@ -90,6 +90,7 @@ int watch_self_test(struct err *e);
 struct watch_costs {
 	double hit_ns; /* added by one hit, its record included */
 	double arm_ns; /* taken from one running thread by arming and disarming */
+	double wake_ns; /* taken from the thread whose hit wakes us, at a limit: an interrupt, and another CPU's */
 };
 
 /* On ourselves, with a watch of its own; some 10 ms. */
@@ -107,6 +108,8 @@ void watch_add_task(struct watch *w, pid_t pid, pid_t tid);
 void watch_end(struct watch *w, int slot, uint32_t reason, uint64_t now);
 /* Takes hits from the ring, switches and ends what is due, delivers finished windows. */
 void watch_poll(struct watch *w, uint64_t now);
+/* Whether every hit wakes who waits for watch_fd(), not only one at a limit: to price that. */
+void watch_wake_each(struct watch *w, bool each);
 /* Readable when a window may be due, by hits or by time. */
 int watch_fd(const struct watch *w);
 /* When the last open window will end by time; 0: none is open. */

@@ -176,11 +176,26 @@ static void measured_costs(void **state)
 	struct governor g;
 
 	governor_init(&g, 0.01, 1u << GOV_TIMER);
-	assert_true(g.hit_ns == GOV_HIT_NS && g.arm_ns == GOV_ARM_NS);
-	governor_costs(&g, NAN, 3000);
-	assert_true(g.hit_ns == GOV_HIT_NS && g.arm_ns == 3000);
-	governor_costs(&g, 1500, NAN);
-	assert_true(g.hit_ns == 1500 && g.arm_ns == 3000);
+	assert_true(g.hit_ns == GOV_HIT_NS && g.arm_ns == GOV_ARM_NS && g.wake_ns == GOV_WAKE_NS);
+	governor_costs(&g, NAN, 3000, NAN);
+	assert_true(g.hit_ns == GOV_HIT_NS && g.arm_ns == 3000 && g.wake_ns == GOV_WAKE_NS);
+	governor_costs(&g, 1500, NAN, 7000);
+	assert_true(g.hit_ns == 1500 && g.arm_ns == 3000 && g.wake_ns == 7000);
+}
+
+/* Ten hits in two phases: each phase interrupts who runs, and at its end one hit wakes us. */
+static void a_window_is_charged_for_waking_us(void **state)
+{
+	struct governor g;
+
+	governor_init(&g, 0.01, 1u << GOV_HITS);
+	governor_costs(&g, 1000, 5000, 20000);
+	for (int i = 0; i < 100; i++)
+		governor_wall(&g, 1e9, 3e9);
+	assert_true(fabs(governor_window_cost(&g, 10, 2, 16) - (10 * 1000 + 2 * 20000 + 2 * 3 * 5000)) < 1);
+	/* on two threads only */
+	assert_true(fabs(governor_window_cost(&g, 10, 2, 2) - (10 * 1000 + 2 * 20000 + 2 * 2 * 5000)) < 1);
+	assert_true(fabs(governor_window_cost(&g, 0, 1, 0) - 20000) < 1);
 }
 
 /* A target that switches threads all the time loses by armed slots without any string instruction. */
@@ -210,7 +225,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(budget_holds), cmocka_unit_test(armed_time_follows_string_use),
 		cmocka_unit_test(effort_buys_windows), cmocka_unit_test(accounts),
-		cmocka_unit_test(nothing_lies_idle), cmocka_unit_test(dear_windows_are_rare_not_none), cmocka_unit_test(measured_costs), cmocka_unit_test(switches_cost),
+		cmocka_unit_test(nothing_lies_idle), cmocka_unit_test(dear_windows_are_rare_not_none), cmocka_unit_test(measured_costs),
+		cmocka_unit_test(a_window_is_charged_for_waking_us), cmocka_unit_test(switches_cost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -608,9 +608,11 @@ static void costs(void **state)
 
 	need_watchpoints();
 	assert_int_equal(watch_measure(&c, &e), 0);
-	printf("# a hit %.0f ns, arming and disarming %.0f ns, found in %.1f ms\n", c.hit_ns, c.arm_ns, (double)(now() - t) / 1e6);
-	/* a trap is no store; without a second CPU to itself the other thread cannot be observed */
-	assert_true(c.hit_ns > 50);
+	printf("# a hit %.0f ns, one that wakes %.0f ns more, arming and disarming %.0f ns, found in %.1f ms\n", c.hit_ns, c.wake_ns,
+	       c.arm_ns, (double)(now() - t) / 1e6);
+	/* a trap is no store; NaN: disturbed all the time, or without a second CPU to itself */
+	assert_true(isnan(c.hit_ns) || c.hit_ns > 50);
+	assert_true(isnan(c.wake_ns) || fabs(c.wake_ns) < 1e7);
 	assert_true(isnan(c.arm_ns) || c.arm_ns >= 0);
 }
 

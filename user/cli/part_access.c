@@ -449,8 +449,7 @@ static bool affords_hits(const struct access_part *p)
 	/* what is open may still spend */
 	for (int i = 0; i < WATCH_SLOTS; i++)
 		open += watch_slot(p->watch, i) ? 1 : 0;
-	return governor_allows(&p->gov, GOV_HITS, (open + 1) * (p->gov.arm_ns * (p->gov.running < 1 ? 1 : p->gov.running) +
-								p->o.hit_limit * p->gov.hit_ns + GOV_WAKE_NS) +
+	return governor_allows(&p->gov, GOV_HITS, (open + 1) * governor_window_cost(&p->gov, p->o.hit_limit, 1, MAX_THREADS) +
 							  session_attached_entry(p->s, p->gov.running));
 }
 
@@ -715,7 +714,7 @@ static void on_window(void *ctx, const struct watch_window *w)
 	p->n.windows++;
 	p->last_window = w->ended;
 	p->n.hits += w->count;
-	cost = p->gov.hit_ns * w->count + w->phases * GOV_WAKE_NS + w->phases * p->gov.arm_ns * (p->gov.running < w->threads ? p->gov.running : w->threads);
+	cost = governor_window_cost(&p->gov, w->count, w->phases, w->threads);
 	governor_spend(&p->gov, GOV_HITS, cost);
 	session_spent(p->s, cost);
 	store_put_var(session_store(p->s), FMT_WINDOW, &rec, sizeof(rec), hits, w->count * (uint32_t)sizeof(hits[0]));
@@ -735,6 +734,7 @@ static int start(void *part, struct session *s, struct err *e)
 	if (p->watch) {
 		store_metaf(w, "watch_hit_ns", "%.0f", p->gov.hit_ns);
 		store_metaf(w, "watch_arm_ns", "%.0f", p->gov.arm_ns);
+		store_metaf(w, "watch_wake_ns", "%.0f", p->gov.wake_ns);
 		store_metaf(w, "watch_switch_ns", "%.0f", p->switch_ns);
 	}
 	store_metaf(w, "weights", "time, taken as %g ns an instruction", NOMINAL_NS_PER_INSN);
@@ -917,7 +917,7 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 	struct watch_opts wo = WATCH_DEFAULTS;
 	struct access_part *p = calloc(1, sizeof(*p));
 	struct err why = { 0 };
-	struct watch_costs costs = { NAN, NAN };
+	struct watch_costs costs = { NAN, NAN, NAN };
 	struct epoll_event ev = { .events = EPOLLIN };
 	unsigned used = 1u << GOV_TIMER;
 
@@ -958,7 +958,7 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 	governor_init(&p->gov, o->budget, used);
 	if (o->elsewhere > 0)
 		governor_reserve(&p->gov, o->elsewhere);
-	governor_costs(&p->gov, costs.hit_ns, costs.arm_ns);
+	governor_costs(&p->gov, costs.hit_ns, costs.arm_ns, costs.wake_ns);
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll < 0 || (p->sysio && epoll_ctl(p->epoll, EPOLL_CTL_ADD, sysio_part_fd(p->sysio), &ev)) ||
 	    (p->watch && epoll_ctl(p->epoll, EPOLL_CTL_ADD, watch_fd(p->watch), &ev))) {

@@ -25,6 +25,7 @@ void governor_init(struct governor *g, double budget, unsigned used)
 	g->running = 1;
 	g->hit_ns = GOV_HIT_NS;
 	g->arm_ns = GOV_ARM_NS;
+	g->wake_ns = GOV_WAKE_NS;
 	for (int i = 0; i < GOV_ACCOUNTS; i++)
 		sum += used >> i & 1 ? weight[i] : 0;
 	for (int i = 0; i < GOV_ACCOUNTS && sum > 0; i++)
@@ -38,12 +39,21 @@ void governor_reserve(struct governor *g, double part)
 	g->share[GOV_ELSEWHERE] = part;
 }
 
-void governor_costs(struct governor *g, double hit_ns, double arm_ns)
+void governor_costs(struct governor *g, double hit_ns, double arm_ns, double wake_ns)
 {
 	if (hit_ns > 0)
 		g->hit_ns = hit_ns;
 	if (arm_ns > 0)
 		g->arm_ns = arm_ns;
+	if (wake_ns > 0)
+		g->wake_ns = wake_ns;
+}
+
+double governor_window_cost(const struct governor *g, double hits, double phases, double threads)
+{
+	double running = g->running < threads ? g->running : threads;
+
+	return g->hit_ns * hits + phases * (g->wake_ns + g->arm_ns * running);
 }
 
 static double worth(const struct governor *g, int account, double seconds)

@@ -28,7 +28,8 @@ struct governor {
 	double share[GOV_ACCOUNTS]; /* of the budget; sums to at most 1 */
 	double balance[GOV_ACCOUNTS], spent[GOV_ACCOUNTS]; /* ns */
 	double run_ns; /* CPU time of the target so far */
-	double hit_ns, arm_ns; /* of one watchpoint hit; of arming and disarming one running thread */
+	double hit_ns, arm_ns, wake_ns; /* of one watchpoint hit; of arming and disarming one running thread; of a hit
+					 * at a limit, which wakes us, besides */
 	double running; /* threads running on average, of late */
 	/* decaying counts of timer samples */
 	double ticks, string_ticks, kernel_ticks;
@@ -38,7 +39,7 @@ struct governor {
 /* Costs where this machine's could not be measured (governor_costs), ns. */
 #define GOV_HIT_NS 9500.0
 #define GOV_ARM_NS 25000.0 /* interrupting one running thread: arming and disarming */
-#define GOV_WAKE_NS 30000.0 /* waking user space from the thread that hits: an interrupt, and another CPU's */
+#define GOV_WAKE_NS 30000.0 /* waking user space from the thread that hits */
 #define GOV_PMU_NS 2500.0 /* a record that interrupts; nominal, never measured on such hardware */
 #define GOV_PMU_BATCHED_NS 400.0
 
@@ -48,7 +49,10 @@ void governor_init(struct governor *g, double budget, unsigned used);
  * what they cost is charged to GOV_ELSEWHERE. Right after governor_init(). */
 void governor_reserve(struct governor *g, double part);
 /* Costs measured on this machine; NaN leaves what is assumed. */
-void governor_costs(struct governor *g, double hit_ns, double arm_ns);
+void governor_costs(struct governor *g, double hit_ns, double arm_ns, double wake_ns);
+/* What a window of `hits` and `phases` (each begins by arming and ends by waking us) costs a target of so many
+ * threads, of which those that run are interrupted. */
+double governor_window_cost(const struct governor *g, double hits, double phases, double threads);
 /* The target switches threads `rate` times per ns of its CPU time, and each armed slot adds cost_ns to a
  * switch. NaN: not known. */
 void governor_switching(struct governor *g, double rate, double cost_ns);
