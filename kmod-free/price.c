@@ -17,6 +17,8 @@
 #define ROUNDS 21
 #define DISTURBANCES 25
 #define ENOUGH 7
+#define SETTLED 9    /* rounds suffice, if */
+#define NARROW 0.1   /* the middle half of them is no wider than this part of the median, which is then known to 3 % */
 #define QUIET_TURNS 24
 #define AFTER_TURNS 3
 #define TURNS_KEPT 65536 /* of the other thread: half a second */
@@ -81,6 +83,16 @@ double price_median(double *v, unsigned n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
+bool price_settled(double *v, unsigned n)
+{
+	double median;
+
+	if (n < SETTLED)
+		return false;
+	median = price_median(v, n);
+	return v[n * 3 / 4] - v[n / 4] <= NARROW * median;
+}
+
 /* NaN: the thread was switched out meanwhile, and found its caches full of others' data. */
 static double round_ns(const struct price_own *o)
 {
@@ -107,7 +119,7 @@ double price_own(const struct price_own *o)
 
 	round_ns(o);
 	before = round_ns(o);
-	while (n < ROUNDS && clock_now() < until) {
+	while (n < ROUNDS && !price_settled(cost, n) && clock_now() < until) {
 		double with, after, events;
 
 		if (!o->begin(o->ctx))
@@ -165,7 +177,7 @@ static double disturb_often(const struct other *o, bool (*disturb)(void *, int),
 	double cost[DISTURBANCES];
 	unsigned n = 0;
 
-	while (n < DISTURBANCES && clock_now() < until) {
+	while (n < DISTURBANCES && !price_settled(cost, n) && clock_now() < until) {
 		uint64_t first = turn_after(o, 1), then = first ? turn_after(o, QUIET_TURNS) : 0, last;
 
 		if (!then)

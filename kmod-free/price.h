@@ -16,6 +16,8 @@
 /* Some 10 us a turn: calls by pointer, branches that depend on data, memory beyond the first cache. */
 void price_work(unsigned turns);
 double price_median(double *v, unsigned n); /* sorts; NaN of none */
+/* Whether more rounds would hardly change the median; sorts. Start-up waits for prices. */
+bool price_settled(double *v, unsigned n);
 
 /* ns by which `events` interruptions of the calling thread prolong its work, each: begin(ctx) turns them on,
  * event(ctx), if any, causes one between two pieces of work, end(ctx) turns them off and says how many there

@@ -16,12 +16,14 @@
 #include "kmod-free/watch.h"
 
 #define HITS 16 /* of a round */
+#define WAKING_HITS 8
 #define TURNS 4 /* of work from one hit to the next */
 
 struct trial {
 	struct watch *watch;
 	volatile uint64_t probe;
 	int slot;
+	unsigned hits; /* of a round */
 };
 
 static uint64_t clock_now(void)
@@ -67,7 +69,7 @@ static double end(void *ctx)
 	struct trial *t = ctx;
 
 	watch_end(t->watch, t->slot, FMT_W_TIME, clock_now());
-	return HITS;
+	return t->hits;
 }
 
 static void ignore(void *ctx, const struct watch_window *win)
@@ -138,7 +140,7 @@ out:
 int watch_measure(struct watch_costs *out, struct err *e)
 {
 	struct watch_opts o = { .slots = 1, .hit_limit = WATCH_MAX_HITS, .switch_after = WATCH_MAX_HITS };
-	struct trial t = { .watch = watch_new(&o, NULL, ignore, NULL, e) };
+	struct trial t = { .watch = watch_new(&o, NULL, ignore, NULL, e), .hits = HITS };
 	struct price_own own = { .begin = begin, .event = hit, .end = end, .ctx = &t, .pieces = HITS, .turns = TURNS };
 
 	out->hit_ns = out->arm_ns = out->wake_ns = NAN;
@@ -146,6 +148,7 @@ int watch_measure(struct watch_costs *out, struct err *e)
 		return e ? e->code : -EOPNOTSUPP;
 	out->hit_ns = price_own(&own);
 	out->arm_ns = price_other(arm_and_end, &t);
+	t.hits = own.pieces = WAKING_HITS;
 	out->wake_ns = waking_hit(&t, &own) - out->hit_ns;
 	watch_free(t.watch);
 	return 0;

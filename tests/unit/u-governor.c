@@ -198,6 +198,18 @@ static void a_window_is_charged_for_waking_us(void **state)
 	assert_true(fabs(governor_window_cost(&g, 0, 1, 0) - 20000) < 1);
 }
 
+/* A timer that was asked for is not refused, so execution counts have what it leaves. */
+static void what_a_timer_leaves(void **state)
+{
+	assert_true(governor_left_by_timer(0.1, 0.3) == 1);
+	assert_true(governor_left_by_timer(0.3, 0.3) == 1);
+	/* half of what the others would have shared */
+	assert_true(fabs(governor_left_by_timer(0.65, 0.3) - 0.5) < 1e-9);
+	assert_true(governor_left_by_timer(0.5, 0.3) > governor_left_by_timer(0.6, 0.3));
+	assert_true(fabs(governor_left_by_timer(1, 0.3) - 0.1) < 1e-9);
+	assert_true(fabs(governor_left_by_timer(7, 0.3) - 0.1) < 1e-9);
+}
+
 /* A target that switches threads all the time loses by armed slots without any string instruction. */
 static void switches_cost(void **state)
 {
@@ -225,7 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(budget_holds), cmocka_unit_test(armed_time_follows_string_use),
 		cmocka_unit_test(effort_buys_windows), cmocka_unit_test(accounts),
-		cmocka_unit_test(nothing_lies_idle), cmocka_unit_test(dear_windows_are_rare_not_none), cmocka_unit_test(measured_costs),
+		cmocka_unit_test(nothing_lies_idle), cmocka_unit_test(dear_windows_are_rare_not_none), cmocka_unit_test(measured_costs), cmocka_unit_test(what_a_timer_leaves),
 		cmocka_unit_test(a_window_is_charged_for_waking_us), cmocka_unit_test(switches_cost),
 	};
 

@@ -19,6 +19,7 @@
 #include "cli/part_counts.h"
 #include "cli/session.h"
 #include "ingest/cost.h"
+#include "ingest/governor.h"
 #include "kmod-free/registry.h"
 
 #define UNSAMPLED_NOTED 0.05
@@ -26,8 +27,6 @@
 #define OFFLOAD_PART 0.33
 /* and execution counts, where no hardware counts instructions, have this of what is left */
 #define COUNTS_PART 0.4
-/* what they have even where a timer was asked for that takes it all */
-#define LEAST_PART 0.1
 /* Of what is promised: what is measured at start in some milliseconds is 1.1 to 1.3 times as dear in a program. */
 #define PLANNED 0.8
 
@@ -410,14 +409,14 @@ static int add_accesses(const struct record_opts *o, const struct session_opts *
 /* A rate that was asked for is kept, whatever it costs; the others then have what it leaves. */
 static double left_by_timer(const struct record_opts *o, const struct session_opts *so, const struct session *s)
 {
-	double took = session_timer_share(s) / so->budget;
+	double took = session_timer_share(s) / so->budget; /* part of the budget */
 
 	if (!(o->hz_set || o->period_set) || !(took > so->timer_part))
 		return 1;
 	if (took > 1 && !o->quiet)
 		log_info("the timer alone takes %.2g %% of the target's time at this rate, and --effort %s allows %.2g %%: hardly any windows and "
 			 "execution counts; leave the rate to accperf, or --effort high", took * so->budget * 100, o->effort, so->budget * 100 / PLANNED);
-	return fmax(LEAST_PART, (1 - took) / (1 - so->timer_part));
+	return governor_left_by_timer(took, so->timer_part);
 }
 
 static int add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status)

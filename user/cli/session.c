@@ -14,6 +14,7 @@
 #include "ingest/attached.h"
 #include "ingest/cost.h"
 #include "ingest/lives.h"
+#include "ingest/pace.h"
 #include "ingest/perfev.h"
 #include "ingest/queue.h"
 #include "ingest/sideband.h"
@@ -23,11 +24,6 @@
 
 #define MAX_PARTS 16
 #define BREAKPOINTS 4 /* of a thread */
-/* a record may be under way on another CPU while the rings are drained */
-#define WAIT_MS 40
-#define SOON_MS 3
-#define SOME_POLLS 20
-#define MANY_POLLS 60
 #define SETTLE_NS 2000000
 /* what a tick costs where it could not be measured; noted in the profile */
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
@@ -412,8 +408,7 @@ void session_soon(struct session *s)
 
 int session_wait_ms(const struct session *s)
 {
-	/* a target that sleeps gives no samples to wait for */
-	return !s->soon || s->idle_polls > MANY_POLLS ? WAIT_MS : s->idle_polls > SOME_POLLS ? 4 * SOON_MS : SOON_MS;
+	return pace_wait_ms(s->soon, s->idle_polls);
 }
 
 static void stop_all(struct session *s)

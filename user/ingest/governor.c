@@ -7,6 +7,7 @@
 #define MEMORY_TICKS 5000.0 /* samples after which older ones weigh 1/e */
 #define BALANCE_SECONDS 2.0 /* an account holds at most so many CPU-seconds' worth */
 #define FILLED_SECONDS 0.25 /* one with more than this lets what it earns go to accounts that have less */
+#define LEAST_PART 0.1
 #define EVERYONE ((1u << GOV_ACCOUNTS) - 1)
 /* measured: rep movsb of 4 KiB 20-36 times slower, a pread of 4 KiB 3.8 times */
 #define STRING_FACTOR 30.0
@@ -37,6 +38,11 @@ void governor_reserve(struct governor *g, double part)
 	for (int i = 0; i < GOV_ACCOUNTS; i++)
 		g->share[i] *= 1 - part;
 	g->share[GOV_ELSEWHERE] = part;
+}
+
+double governor_left_by_timer(double took, double planned)
+{
+	return took > planned ? fmax(LEAST_PART, (1 - took) / (1 - planned)) : 1;
 }
 
 void governor_costs(struct governor *g, double hit_ns, double arm_ns, double wake_ns)

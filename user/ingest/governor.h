@@ -48,6 +48,9 @@ void governor_init(struct governor *g, double budget, unsigned used);
 /* `part` of the budget is for sources that keep to it themselves (offload probes, execution counts):
  * what they cost is charged to GOV_ELSEWHERE. Right after governor_init(). */
 void governor_reserve(struct governor *g, double part);
+/* What is left of a source's budget where the timer takes `took` parts of the whole budget, and the plan was `planned`
+ * or less: 1 and down to a tenth, which a source has even where the timer takes it all. */
+double governor_left_by_timer(double took, double planned);
 /* Costs measured on this machine; NaN leaves what is assumed. */
 void governor_costs(struct governor *g, double hit_ns, double arm_ns, double wake_ns);
 /* What a window of `hits` and `phases` (each begins by arming and ends by waking us) costs a target of so many
