@@ -50,6 +50,8 @@ if available aes-cbc/scalar; then
 		jq -e ".accelerators[0].notes | any(test(\"could not be verified\"))" l.json'
 	# a mask that masks nothing must be noticed: the other side's code is the same
 	check "--measure is a CSV with the path before it" bash -c 'env -u OPENSSL_ia32cap accperf calibrate --max 1K --calls 1 --measure aes-cbc/scalar,accelerated >m && grep -q "^# path\|^# path unknown" m && grep -q "^bytes,run,time" m && [ $(grep -c "^[0-9]*,accelerated" m) = 7 ]'
+	check "later turns do not count instructions again" bash -c 'env -u OPENSSL_ia32cap accperf calibrate --max 1K --calls 1 --measure aes-cbc/scalar,accelerated,again >m && ! grep -q "^# path" m && [ $(grep -c "^[0-9]*,accelerated" m) = 7 ]'
+	expect_status 2 "--measure with something else behind" accperf calibrate --max 1K --calls 1 --measure aes-cbc/scalar,accelerated,gain
 fi
 if available opencl-vector/host; then
 	expect_status 0 "OpenCL: a device that computes the same" accperf calibrate -o o.json --max 16K --calls 3 opencl

@@ -334,15 +334,18 @@ static int measure_side(const struct calibrate_cmd *o, const struct calib_cases 
 	struct calib_opts opts = { .min = o->min, .max = o->max, .calls = (unsigned)o->calls, .seconds = 1, .same_input = o->same_input,
 				   .limit = (double)o->seconds };
 	const char *comma = strchr(o->measure, ',');
+	size_t run = comma ? strcspn(comma + 1, ",") : 0, i;
 	struct points pts = { 0 };
 	struct calib_session s;
 	struct err e = { 0 };
 	int k, err = 0;
-	size_t i;
 
 	for (k = 0; comma && k < RUN_KINDS; k++)
-		if (!strcmp(comma + 1, run_kind_str((enum run_kind)k)))
+		if (strlen(run_kind_str((enum run_kind)k)) == run && !strncmp(comma + 1, run_kind_str((enum run_kind)k), run))
 			break;
+	opts.path_known = comma && !strcmp(comma + 1 + run, ",again");
+	if (comma && comma[1 + run] && !opts.path_known)
+		comma = NULL;
 	for (i = 0; comma && i < cases->count; i++)
 		if (strlen(cases->at[i].name) == (size_t)(comma - o->measure) && !strncmp(cases->at[i].name, o->measure, (size_t)(comma - o->measure)))
 			break;

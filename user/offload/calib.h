@@ -71,6 +71,7 @@ struct calib_opts {
 	double seconds;	    /* a single call longer than this ends the sizes */
 	double limit;	    /* seconds for one accelerator, larger sizes are left out then; 0: none */
 	bool same_input;    /* one input again and again: what a repeated benchmark would show */
+	bool path_known;    /* an earlier turn has counted the instructions: single-stepping takes seconds */
 	void (*progress)(void *ctx, const struct calib_case *c, size_t g, enum run_kind k);
 	void *ctx;
 };

@@ -167,6 +167,8 @@ static int openssl_open(struct calib_session *s, struct err *e)
 	p->in = s->pool;
 	p->g = COUNTED;
 	/* the parent judges: notes of this form are its own affair, see measure() */
+	if (s->opts->path_known)
+		return 0;
 	if (calib_count_opcodes(counted, p, &n, &why))
 		calib_note(s, "path unknown: %s", why.text);
 	else
@@ -286,7 +288,7 @@ static int measure_side(struct calib_session *s, enum run_kind k, unsigned count
 
 	if (s->opts->progress)
 		s->opts->progress(s->opts->ctx, s->c, 0, k);
-	snprintf(what, sizeof(what), "%s,%s", s->c->name, run_kind_str(k));
+	snprintf(what, sizeof(what), "%s,%s%s", s->c->name, run_kind_str(k), first ? "" : ",again");
 	snprintf(min, sizeof(min), "%zu", s->opts->min);
 	snprintf(max, sizeof(max), "%zu", s->opts->max);
 	snprintf(calls, sizeof(calls), "%u", count);
