@@ -61,7 +61,7 @@ static bool like_function(const struct flow_input *in, struct cascade *c, uint32
 			  const struct share *s, size_t n)
 {
 	uint32_t func = in->sites[site].func;
-	struct read_answer r = { .site = site, .func = func, .object = FLOW_NONE, .a = { .near = NEAR_BLIND } };
+	struct read_answer r = { .site = site, .func = func, .object = FLOW_NONE, .a = { .near = NEAR_BLIND, .site = FLOW_NONE } };
 	size_t lo = 0, hi = n;
 	double sum = 0;
 

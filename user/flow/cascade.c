@@ -211,7 +211,8 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 
 static struct answer answer_of(const struct record *r, enum near near)
 {
-	return (struct answer){ .producer = r->func, .stack = r->stack, .age = r->time, .near = (uint8_t)near };
+	return (struct answer){ .producer = r->func, .stack = r->stack, .age = r->time, .site = r->site, .addr = r->addr,
+				.near = (uint8_t)near };
 }
 
 /* Memory that nobody was seen to write. */
@@ -220,7 +221,8 @@ static struct answer nowhere(const struct sweep_state *s, const struct in_region
 	/* the dynamic linker's work: long done by the time somebody attaches */
 	bool file = region && (region->kind == IN_R_READONLY || region->kind == IN_R_DATA || region->kind == IN_R_FILE);
 
-	return (struct answer){ .producer = file || s->in->from_start ? s->in->outside : s->in->before, .near = (uint8_t)near };
+	return (struct answer){ .producer = file || s->in->from_start ? s->in->outside : s->in->before, .site = FLOW_NONE,
+				.near = (uint8_t)near };
 }
 
 /* Evidence from the neighbourhood: only within the same object, and only from a store instruction
@@ -263,6 +265,7 @@ static struct answer overwritten(const struct sweep_state *s, struct answer a, u
 		a.producer = s->in->sites[over].func;
 		a.stack = 0;
 		a.age = 0;
+		a.site = FLOW_NONE;
 		a.overwritten = true;
 	}
 	return a;
@@ -273,7 +276,7 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 {
 	const struct in_region *region = in_region_at(s->in, pid, addr);
 	const struct in_object *obj;
-	struct answer a = { .near = NEAR_NONE };
+	struct answer a = { .near = NEAR_NONE, .site = FLOW_NONE };
 	uint32_t r, range, weak;
 
 	if (region && region->kind == IN_R_READONLY)

@@ -17,6 +17,8 @@ struct answer {
 	uint32_t producer; /* function */
 	uint32_t stack;	   /* of its store, index of in->stack + 1; 0 unknown */
 	uint64_t age;	   /* of the record that tells; 0: not told by one */
+	uint32_t site;	   /* of its store; FLOW_NONE unknown */
+	uint64_t addr;	   /* that it wrote */
 	uint8_t near;	   /* enum near */
 	uint16_t row;	   /* told by the neighbourhood: so many records there in a row, one not counted, say the same */
 	bool overwritten;  /* the overwrite test replaced the recorded writer */

@@ -12,8 +12,10 @@
 #include "flow/blind.h"
 #include "flow/cascade.h"
 #include "flow/estimators.h"
+#include "flow/fields.h"
 #include "flow/inclusive.h"
 #include "flow/ke.h"
+#include "flow/late.h"
 #include "flow/still.h"
 #include "flow/uma.h"
 #include "util/grow.h"
@@ -24,6 +26,7 @@
 #define ROW_FIRST 0.1 /* a neighbourhood of one record is right so seldom times 1/ROW, */
 #define ROW 8.0	      /* and of so many in a row every other time */
 #define KNOWN_HERE 0.02 /* of its bytes: what is known at one instruction outweighs what is at others alike if it is more */
+#define FIELD_WRITERS 0.2 /* as KNOWN_HERE, of what is not known: what the code tells */
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
 
 /* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
@@ -58,6 +61,9 @@ struct fit {
 	size_t ev_count, ev_cap;
 	uint32_t *site_func; /* by site; FLOW_NONE: no read there */
 	double *site_size;   /* mean bytes of a read at this site */
+	bool *late; /* by window */
+	struct fields fields;
+	uint32_t *writer_edge; /* by in->writer */
 	struct still still;  /* whether memory that nobody was seen to write ever changes */
 	uint32_t *group; /* by site: instructions of one function that read as many bytes */
 	uint32_t group_count;
@@ -80,6 +86,7 @@ struct scratch {
 	double *any;	       /* by site: bytes of whom anything tells, neighbourhoods, too */
 	double *volume, *seen; /* by site: bytes, window evidence */
 	double *alike, *group; /* bytes of whom is known at instructions alike: of one producer, of all */
+	double *doubted; /* by site: bytes that windows saw nobody write, but that code at work does */
 	double *known, *moves; /* by site: bytes of whom is known, and that go there, too */
 	double *stale;	       /* by site: bytes whose record is too old */
 	double *edge;	       /* result */
@@ -99,6 +106,9 @@ static void fit_release(struct fit *f)
 	free(f->site_func);
 	free(f->site_size);
 	still_release(&f->still);
+	fields_release(&f->fields);
+	free(f->writer_edge);
+	free(f->late);
 	free(f->group);
 	free(f->alike_group);
 	free(f->alike_edge);
@@ -175,16 +185,18 @@ static double fresh(const struct fit *f, uint32_t site, const struct answer *a)
 
 /* What the neighbourhood says of memory is worth the more the longer it has said the same, and the more
  * often it was right where this instruction read what the very granule tells. */
-static double told_right(const struct fit *f, uint32_t site, const struct answer *a)
+static double told_right(const struct fit *f, uint32_t site, uint64_t addr, const struct answer *a)
 {
-	if (a->near < NEAR_LINE || a->near > NEAR_OBJECT || a->overwritten)
-		return 1;
-	return (f->agree[site] + CHECKED * (a->row + ROW_FIRST) / (a->row + ROW)) / (f->compared[site] + CHECKED);
+	double right = 1;
+
+	if (a->near >= NEAR_LINE && a->near <= NEAR_OBJECT && !a->overwritten)
+		right = (f->agree[site] + CHECKED * (a->row + ROW_FIRST) / (a->row + ROW)) / (f->compared[site] + CHECKED);
+	return fields_judge(&f->fields, site, addr, a, right);
 }
 
-static double valid(const struct fit *f, uint32_t site, const struct answer *a)
+static double valid(const struct fit *f, uint32_t site, uint64_t addr, const struct answer *a)
 {
-	double v = told_right(f, site, a);
+	double v = told_right(f, site, addr, a);
 
 	if (a->near == NEAR_NONE && f->in->from_start)
 		v = NOBODY;
@@ -221,6 +233,21 @@ static int group_sites(struct fit *f)
 	return f->group ? err : -ENOMEM;
 }
 
+static int writer_edges(struct fit *f)
+{
+	f->writer_edge = calloc(f->in->writer_count + 1, sizeof(*f->writer_edge));
+	for (uint32_t i = 0; f->writer_edge && i < f->in->site_count; i++) {
+		const struct in_site *s = &f->in->sites[i];
+
+		for (uint32_t k = s->first_writer; k < s->first_writer + s->writers; k++) {
+			f->writer_edge[k] = edge_of(f, f->in->writer[k].func, f->site_func[i]);
+			if (f->writer_edge[k] == FLOW_NONE)
+				return -ENOMEM;
+		}
+	}
+	return f->writer_edge ? 0 : -ENOMEM;
+}
+
 static int take_reads(struct fit *f)
 {
 	const struct cascade *c = &f->c;
@@ -252,12 +279,12 @@ static int take_reads(struct fit *f)
 	compare_neighbours(f);
 	for (size_t i = 0; i < c->read_count; i++)
 		f->site_func[c->reads[i].site] = c->reads[i].func;
-	if (group_sites(f))
+	if (group_sites(f) || writer_edges(f))
 		return -ENOMEM;
 	for (size_t i = 0; i < c->read_count; i++) {
 		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, kind_of(f, &c->reads[i].a));
-		f->read_valid[i] = valid(f, c->reads[i].site, &c->reads[i].a);
-		f->read_right[i] = c->reads[i].a.near < NEAR_NONE ? told_right(f, c->reads[i].site, &c->reads[i].a) : 0;
+		f->read_valid[i] = valid(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a);
+		f->read_right[i] = c->reads[i].a.near < NEAR_NONE ? told_right(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a) : 0;
 		if (f->read_cell[i] == FLOW_NONE)
 			return -ENOMEM;
 	}
@@ -306,7 +333,7 @@ static int take_window(struct fit *f, uint32_t index)
 	enum cell_kind kind = stores ? KNOWN : kind_of(f, start);
 	uint32_t cur = stores ? w->arm.func : start->producer, next = first_writer(f->in, w), other = kind == KNOWN || next == FLOW_NONE ? cur : next;
 	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
-	double sure = kind == STAYS ? still_window(&f->still, index) : stores ? undisturbed(f->in, w) : valid(f, w->arm.site, start);
+	double sure = kind == STAYS ? still_window(&f->still, index) : stores ? undisturbed(f->in, w) : valid(f, w->arm.site, w->addr, start);
 	int err = 0;
 
 	if (!f->o->stack && (w->arm.flags & FMT_A_STACK))
@@ -319,6 +346,9 @@ static int take_window(struct fit *f, uint32_t index)
 		double size = f->site_size[h->site] > 0 ? f->site_size[h->site] : len;
 		double weight = arm / smaller(len, arm) * smaller(len, size) / n;
 
+		if (f->late[index] && !stores && h->func == w->arm.func)
+			weight *= LATE_WORTH;
+
 		/* a read-modify-write reads what was there first */
 		if (h->flags & FMT_A_LOAD)
 			err = add_evidence(f, h->site, cur, kind, index, weight * sure);
@@ -330,9 +360,18 @@ static int take_window(struct fit *f, uint32_t index)
 	return err;
 }
 
+/* The less likely where somebody was at work who stores to such a field. */
 static double stays(const struct fit *f, enum use use, uint32_t site)
 {
-	return use == USE_CASCADE ? 1 : still_site(&f->still, site);
+	return use == USE_CASCADE ? 1 : fields_stays(&f->fields, site, still_site(&f->still, site));
+}
+
+/* What windows took for staying is less for the same reason. */
+static double doubt(const struct fit *f, enum use use, uint32_t site)
+{
+	double before = still_site(&f->still, site);
+
+	return use == USE_CASCADE || !(before > 0) ? 0 : 1 - stays(f, use, site) / before;
 }
 
 /* Somebody who writes what this instruction or one alike reads was seen to do so. */
@@ -341,23 +380,47 @@ static bool knows_firmly(const struct fit *f, const struct scratch *s, uint32_t 
 	return s->known[site] > 0 || s->group[f->group[site]] > 0;
 }
 
-/* The part of what moves that goes to whom this very instruction knows; the rest to whom those alike know. */
-static double known_here(const struct scratch *s, uint32_t site)
+/* The part of what moves that goes to whom this very instruction knows; the rest to whom the code or those alike know. */
+static double known_here(const struct fit *f, enum use use, const struct scratch *s, uint32_t site)
 {
-	return s->known[site] > 0 ? s->known[site] / (s->known[site] + KNOWN_HERE * s->volume[site]) : 0;
+	double known = s->known[site], others = KNOWN_HERE * s->volume[site];
+
+	if (use != USE_CASCADE && known < s->volume[site])
+		others += FIELD_WRITERS * fields_could(&f->fields, site) * (s->volume[site] - known);
+	return known > 0 ? known / (known + others) : 0;
 }
 
-static double share_here(const struct fit *f, const struct scratch *s, uint32_t cell)
+static double share_here(const struct fit *f, enum use use, const struct scratch *s, uint32_t cell)
 {
 	uint32_t site = f->cell[cell].site;
 
-	return s->known[site] > 0 ? s->firm[cell] / s->known[site] * known_here(s, site) : 0;
+	return s->known[site] > 0 ? s->firm[cell] / s->known[site] * known_here(f, use, s, site) : 0;
+}
+
+/* The part of what moves that goes to the writers of such a field. */
+static double by_field(const struct fit *f, enum use use, const struct scratch *s, uint32_t site)
+{
+	return use == USE_CASCADE ? 0 : (1 - known_here(f, use, s, site)) * fields_could(&f->fields, site);
+}
+
+/* What this very instruction does not tell its code may: who stores to such a field. */
+static void move_fields(const struct fit *f, enum use use, struct scratch *s)
+{
+	for (uint32_t i = 0; i < f->in->site_count; i++) {
+		const struct in_site *at = &f->in->sites[i];
+		double moves = by_field(f, use, s, i) * s->moves[i] + s->doubted[i];
+
+		if (!(s->volume[i] > 0) || !(s->seen[i] + (use & USE_CASCADE ? PRIOR : 0) > 0))
+			continue;
+		for (uint32_t k = at->first_writer; k < at->first_writer + at->writers; k++)
+			s->edge[f->writer_edge[k]] += moves * f->fields.weight[k];
+	}
 }
 
 static void move_alike(const struct fit *f, enum use use, struct scratch *s)
 {
 	for (uint32_t i = 0; i < f->c.site_count; i++)
-		s->moves[i] *= knows_firmly(f, s, i) ? 1 - known_here(s, i) : 0;
+		s->moves[i] *= knows_firmly(f, s, i) ? 1 - known_here(f, use, s, i) - by_field(f, use, s, i) : 0;
 	memset(s->any, 0, (f->c.site_count + 1) * sizeof(double)); /* by group, from here on */
 	for (uint32_t i = 0; i < f->c.site_count; i++)
 		if (s->volume[i] > 0 && s->seen[i] + (use & USE_CASCADE ? PRIOR : 0) > 0)
@@ -378,6 +441,7 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 	memset(s->seen, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->known, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->moves, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->doubted, 0, (f->c.site_count + 1) * sizeof(double));
 	memset(s->alike, 0, (f->alike_count + 1) * sizeof(double));
 	memset(s->group, 0, (f->group_count + 1) * sizeof(double));
 	memset(s->stale, 0, (f->c.site_count + 1) * sizeof(double));
@@ -419,6 +483,10 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 			s->group[f->group[c->site]] += s->firm[i];
 		} else {
 			s->moves[c->site] += c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site));
+			if (c->kind == STAYS) {
+				s->doubted[c->site] += s->e[i] * doubt(f, use, c->site);
+				s->e[i] *= 1 - doubt(f, use, c->site);
+			}
 		}
 	}
 	for (uint32_t i = 0; i < f->cell_count; i++) {
@@ -428,14 +496,15 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 		if (!(s->volume[c->site] > 0) || !(s->seen[c->site] + (use & USE_CASCADE ? PRIOR : 0) > 0))
 			continue;
 		if (c->kind == KNOWN && knows_firmly(f, s, c->site))
-			s->edge[c->edge] += bytes + share_here(f, s, i) * s->moves[c->site];
+			s->edge[c->edge] += bytes + share_here(f, use, s, i) * s->moves[c->site];
 		else if (c->kind == KNOWN)
-			s->edge[c->edge] += bytes + (any > 0 ? bytes / any * s->moves[c->site] : 0);
-		else if (!knows_firmly(f, s, c->site) && !(any > 0))
-			s->edge[c->edge] += bytes; /* and nobody else is known */
+			s->edge[c->edge] += bytes + (any > 0 ? bytes / any * s->moves[c->site] * (1 - by_field(f, use, s, c->site)) : 0);
+		else if (!knows_firmly(f, s, c->site) && !(any > 0)) /* and nobody else is known, but perhaps by the code */
+			s->edge[c->edge] += bytes - by_field(f, use, s, c->site) * (c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site)));
 		else if (c->kind == STAYS)
 			s->edge[c->edge] += s->e[i] + s->a[i] * stays(f, use, c->site);
 	}
+	move_fields(f, use, s);
 	move_alike(f, use, s);
 }
 
@@ -474,11 +543,12 @@ static bool scratch_new(struct scratch *s, const struct fit *f)
 	s->group = malloc((f->group_count + 1) * sizeof(double));
 	s->firm = malloc((f->cell_count + 1) * sizeof(double));
 	s->any = malloc((f->c.site_count + 1) * sizeof(double));
+	s->doubted = malloc((f->c.site_count + 1) * sizeof(double));
 	s->known = malloc((f->c.site_count + 1) * sizeof(double));
 	s->moves = malloc((f->c.site_count + 1) * sizeof(double));
 	s->stale = malloc((f->c.site_count + 1) * sizeof(double));
 	s->edge = malloc((f->edge_count + 1) * sizeof(double));
-	return s->a && s->e && s->volume && s->seen && s->alike && s->group && s->firm && s->any && s->known && s->moves && s->stale && s->edge;
+	return s->a && s->e && s->volume && s->seen && s->alike && s->group && s->firm && s->any && s->known && s->doubted && s->moves && s->stale && s->edge;
 }
 
 static void scratch_release(struct scratch *s)
@@ -492,6 +562,7 @@ static void scratch_release(struct scratch *s)
 	free(s->firm);
 	free(s->any);
 	free(s->known);
+	free(s->doubted);
 	free(s->moves);
 	free(s->stale);
 	free(s->edge);
@@ -749,7 +820,9 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 		return err;
 	err = blind_add(in, o, &f.c);
 	if (!err)
-		err = still_learn(&f.still, in, o);
+		err = (f.late = late_windows(in)) ? still_learn(&f.still, in, o) : -ENOMEM;
+	if (!err)
+		err = fields_learn(&f.fields, in, o);
 	if (!err)
 		err = take_reads(&f);
 	for (uint32_t i = 0; !err && o->use_windows && i < in->window_count; i++)

@@ -454,6 +454,8 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	if (!n)
 		n = input_counts(&r);
 	if (!n)
+		n = input_fields(&r);
+	if (!n)
 		n = input_regions(&r);
 	if (!n) {
 		flow_cache_end(&in->cache);
@@ -479,6 +481,7 @@ void flow_input_release(struct flow_input *in)
 	free(in->funcs);
 	intern_release(&in->func_names);
 	free(in->sites);
+	free(in->writer);
 	intern_release(&in->site_keys);
 	intern_release(&in->texts);
 	free(in->access);

@@ -25,6 +25,14 @@ struct in_site {
 	uint64_t ip;
 	uint32_t module, func;
 	bool clears; /* the function whose code it is, whoever it is attributed to */
+	uint32_t load_at, store_at; /* how far from a pointer it loads and stores: a field; 0 it does not, or nobody knows */
+	uint32_t field;		    /* what it loads of that: a number that all who load the same have in common; 0 none */
+	uint32_t first_writer, writers; /* into writer: who of all functions met could write that field */
+};
+
+struct in_writer {
+	uint32_t func;
+	uint32_t fields, stores; /* so many of the fields that the reading function reads, of so many that it stores to */
 };
 
 struct in_access {
@@ -136,6 +144,8 @@ struct flow_input {
 	struct in_site *sites;
 	uint32_t site_count, site_cap;
 	struct intern site_keys;
+	struct in_writer *writer;
+	uint32_t writer_count, writer_cap;
 	struct intern texts; /* names of variables */
 
 	struct in_access *access; /* by time */

@@ -82,6 +82,8 @@ bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err
 int input_resolve(struct raw *r);
 /* Counted figures of functions; after input_resolve(). */
 int input_counts(struct raw *r);
+/* Fields that instructions read, and who could write them; after input_resolve(). */
+int input_fields(struct raw *r);
 /* Regions of all mappings, globals of their files. */
 int input_regions(struct raw *r);
 /* Weights of time samples by the control flow. Before sites are resolved. */

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/fields.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/grow.h"
+#include "util/map.h"
+
+/* What is expected before any window, and how many checks that counts as. */
+#define OTHERS 0.2
+#define APART 0.2
+#define CHECKS 4.0
+#define REUSED 0.1 /* records of the very granule are of another object that lay there, before anything is known */
+#define AT_WORK 0.5 /* functions that could write a field are met as often where nobody does so any more */
+#define CHANCE 0.1 /* records of another object fit as often */
+#define WIDEST 64
+
+struct tally {
+	double n, others, pairs, apart;
+};
+
+static bool same_object(const struct flow_input *in, uint32_t a, uint32_t b)
+{
+	return in->funcs[a].object && in->funcs[b].object && !strcmp(in->funcs[a].object, in->funcs[b].object);
+}
+
+/* Index into in->writer, or FLOW_NONE. */
+static uint32_t writer_of(const struct in_site *s, const struct flow_input *in, uint32_t func)
+{
+	for (uint32_t k = s->first_writer; k < s->first_writer + s->writers; k++)
+		if (in->writer[k].func == func)
+			return k;
+	return FLOW_NONE;
+}
+
+/* ---- whose structures ---- */
+
+static bool fits(const struct in_site *load, uint64_t read, const struct in_site *store, uint64_t written)
+{
+	uint64_t off = (read - load->load_at) - (written - store->store_at);
+
+	return off + WIDEST < 2 * WIDEST;
+}
+
+struct use { /* of a pointer to a structure, by a function */
+	uint64_t pointer;
+	uint32_t func;
+	double n;
+};
+
+struct uses {
+	struct use *use;
+	size_t count, cap;
+};
+
+struct fit {
+	struct map same; /* writing function << 32 | reading function -> stores by pointers that the other reads by, too */
+	double *stores;	 /* by function: by any pointer */
+	double *alone;	 /* by function: that two of its reads are by the same pointer */
+	struct map next, past; /* writing << 32 | reading, in windows in which both were met: writes that it reads next; that it does not */
+};
+
+static int add_use(struct uses *u, uint64_t pointer, uint32_t func)
+{
+	if (!GROW(u->use, u->count, u->cap, 1024))
+		return -ENOMEM;
+	u->use[u->count++] = (struct use){ .pointer = pointer, .func = func, .n = 1 };
+	return 0;
+}
+
+static int by_pointer(const void *a, const void *b)
+{
+	const struct use *x = a, *y = b;
+
+	return x->pointer != y->pointer ? (x->pointer < y->pointer ? -1 : 1) : (x->func > y->func) - (x->func < y->func);
+}
+
+static void add_up(struct uses *u)
+{
+	size_t n = 0;
+
+	if (u->count)
+		qsort(u->use, u->count, sizeof(*u->use), by_pointer);
+	for (size_t i = 0; i < u->count; i++) {
+		if (n && !by_pointer(&u->use[n - 1], &u->use[i]))
+			u->use[n - 1].n++;
+		else
+			u->use[n++] = u->use[i];
+	}
+	u->count = n;
+}
+
+static int list_uses(const struct flow_input *in, struct uses *loads, struct uses *stores)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < in->access_count && !err; i++) {
+		const struct in_access *a = &in->access[i];
+		const struct in_site *s = &in->sites[a->site];
+
+		if ((a->flags & FMT_A_LOAD) && s->field)
+			err = add_use(loads, a->addr - s->load_at, s->func);
+		if ((a->flags & FMT_A_STORE) && s->store_at && !err)
+			err = add_use(stores, a->addr - s->store_at, s->func);
+	}
+	add_up(loads);
+	add_up(stores);
+	return err;
+}
+
+static int compare(const struct flow_input *in, const struct uses *loads, const struct uses *stores, struct fit *f)
+{
+	double *all = calloc(in->func_count + 1, sizeof(*all));
+	int err = all ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < loads->count && !err; i++) {
+		all[loads->use[i].func] += loads->use[i].n;
+		f->alone[loads->use[i].func] += loads->use[i].n * (loads->use[i].n - 1);
+	}
+	for (uint32_t g = 0; g < in->func_count && !err; g++)
+		f->alone[g] = all[g] > 1 ? f->alone[g] / (all[g] * (all[g] - 1)) : 0;
+	free(all);
+	for (size_t i = 0, j = 0; i < stores->count && !err; i++) {
+		const struct use *w = &stores->use[i];
+
+		f->stores[w->func] += w->n;
+		while (j < loads->count && loads->use[j].pointer < w->pointer)
+			j++;
+		for (size_t k = j; k < loads->count && loads->use[k].pointer == w->pointer && !err; k++) {
+			uint64_t *n = map_put(&f->same, (uint64_t)w->func << 32 | loads->use[k].func, NULL);
+
+			if (n)
+				*n += (uint64_t)w->n;
+			err = n ? 0 : -ENOMEM;
+		}
+	}
+	return err;
+}
+
+static double number(const struct map *m, uint32_t writer, uint32_t reader)
+{
+	const uint64_t *n = map_get(m, (uint64_t)writer << 32 | reader);
+
+	return n ? (double)*n : 0;
+}
+
+/* Who reads a place after a write there reads that write; the others who read there read somebody else's. */
+static int follow_window(const struct flow_input *in, const struct in_window *w, struct fit *f)
+{
+	const struct in_hit *hit = &in->hit[w->first];
+
+	for (uint32_t i = 0; i + 1 < w->count; i++) {
+		uint32_t next = i + 1;
+
+		if (!(hit[i].flags & FMT_A_STORE))
+			continue;
+		for (uint32_t k = 0; k < w->count; k++) {
+			bool again = !(hit[k].flags & FMT_A_LOAD);
+			uint64_t *n;
+
+			for (uint32_t j = 0; j < k && !again; j++)
+				again = (hit[j].flags & FMT_A_LOAD) && hit[j].func == hit[k].func;
+			if (again)
+				continue;
+			n = map_put((hit[next].flags & FMT_A_LOAD) && hit[next].func == hit[k].func ? &f->next : &f->past,
+				    (uint64_t)hit[i].func << 32 | hit[k].func, NULL);
+			if (!n)
+				return -ENOMEM;
+			++*n;
+		}
+	}
+	return 0;
+}
+
+/* Of a function that reads few structures, and one that was seen to write others: they have nothing in common. */
+static double together(const struct fit *f, uint32_t writer, uint32_t reader)
+{
+	double same = number(&f->same, writer, reader), next = number(&f->next, writer, reader);
+
+	return (same + 0.5) / (same + f->alone[reader] * (f->stores[writer] - same) + 1) * (next + 0.5) / (next + number(&f->past, writer, reader) + 1);
+}
+
+/* Who stores to many of the fields that a function reads, and works on the same structures. */
+static void weigh_site(struct fields *x, const struct fit *f, const struct in_site *s)
+{
+	double sum = 0;
+
+	for (uint32_t k = s->first_writer; k < s->first_writer + s->writers; k++) {
+		x->weight[k] = pow(x->in->writer[k].fields, 2) / fmax(x->in->writer[k].stores, 1) * together(f, x->in->writer[k].func, s->func);
+		sum += x->weight[k];
+	}
+	for (uint32_t k = s->first_writer; k < s->first_writer + s->writers; k++)
+		x->weight[k] /= sum;
+}
+
+static int weigh(struct fields *x, const struct est_opts *o)
+{
+	const struct flow_input *in = x->in;
+	struct uses loads = { 0 }, stores = { 0 };
+	struct fit f = { .stores = calloc(in->func_count + 1, sizeof(double)), .alone = calloc(in->func_count + 1, sizeof(double)) };
+	int err = f.stores && f.alone ? list_uses(in, &loads, &stores) : -ENOMEM;
+
+	if (!err)
+		err = compare(in, &loads, &stores, &f);
+	for (uint32_t i = 0; i < in->window_count && !err && o->use_windows; i++)
+		err = follow_window(in, &in->window[i], &f);
+	for (uint32_t i = 0; i < in->site_count && !err; i++)
+		if (in->sites[i].writers)
+			weigh_site(x, &f, &in->sites[i]);
+	map_release(&f.same);
+	map_release(&f.next);
+	map_release(&f.past);
+	free(f.stores);
+	free(f.alone);
+	free(loads.use);
+	free(stores.use);
+	return err;
+}
+
+/* ---- how far it holds ---- */
+
+static void check_window(const struct fields *x, const struct in_window *w, struct tally *t)
+{
+	const struct flow_input *in = x->in;
+	const struct in_hit *store = NULL;
+
+	for (uint32_t i = 0; i < w->count; i++) {
+		const struct in_hit *h = &in->hit[w->first + i];
+		const struct in_site *s = h->site < in->site_count ? &in->sites[h->site] : NULL, *by = store ? &in->sites[store->site] : NULL;
+		uint32_t k;
+
+		/* read often after one write it still is one case */
+		if (s && by && (h->flags & FMT_A_LOAD) && s->field && same_object(in, store->func, h->func)) {
+			k = writer_of(s, in, store->func);
+			t->n++;
+			t->others += k == FLOW_NONE;
+			t->pairs += by->store_at != 0;
+			t->apart += by->store_at && by->store_at != s->load_at;
+			store = NULL;
+		}
+		if (h->flags & FMT_A_STORE)
+			store = h->flags & FMT_A_KERNEL || h->site >= in->site_count ? NULL : h;
+	}
+}
+
+int fields_learn(struct fields *x, const struct flow_input *in, const struct est_opts *o)
+{
+	struct tally t = { 0 };
+
+	*x = (struct fields){ .in = in, .weight = calloc(in->writer_count + 1, sizeof(double)) };
+	if (!x->weight || weigh(x, o))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < in->window_count && o->use_windows; i++)
+		check_window(x, &in->window[i], &t);
+	x->others = (t.others + CHECKS * OTHERS) / (t.n + CHECKS);
+	x->apart = (t.apart + CHECKS * APART) / (t.pairs + CHECKS);
+	return 0;
+}
+
+void fields_release(struct fields *x)
+{
+	free(x->weight);
+	x->weight = NULL;
+}
+
+double fields_could(const struct fields *x, uint32_t site)
+{
+	return site < x->in->site_count && x->in->sites[site].writers ? 1 - x->others : 0;
+}
+
+/* Bayes: seen so often where the record is right, so often where it is not. */
+static double update(double p, double if_right, double if_wrong)
+{
+	double a = p * if_right, b = (1 - p) * if_wrong;
+
+	return a + b > 0 ? a / (a + b) : p;
+}
+
+double fields_stays(const struct fields *x, uint32_t site, double stays)
+{
+	return site < x->in->site_count && x->in->sites[site].writers ? update(stays, AT_WORK, 1) : stays;
+}
+
+double fields_judge(const struct fields *x, uint32_t site, uint64_t addr, const struct answer *a, double right)
+{
+	const struct in_site *s = site < x->in->site_count ? &x->in->sites[site] : NULL, *by = a->site < x->in->site_count ? &x->in->sites[a->site] : NULL;
+
+	if (!s || !s->field || !by || a->overwritten)
+		return right;
+	if (a->near == NEAR_GRANULE && by->store_at) {
+		right = fmin(right, 1 - REUSED);
+		return fits(s, addr, by, a->addr) ? update(right, 1 - x->apart, CHANCE) : update(right, x->apart, 1 - CHANCE);
+	}
+	if (a->near > NEAR_GRANULE && a->near <= NEAR_OBJECT && same_object(x->in, a->producer, s->func)) {
+		bool could = writer_of(s, x->in, a->producer) != FLOW_NONE;
+
+		return could ? right : update(right, x->others, 1);
+	}
+	return right;
+}
