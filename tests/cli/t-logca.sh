@@ -81,6 +81,8 @@ expect_status 0 "--segments auto takes that advice" accperf logca fit two.csv --
 check "two stretches, each with its own curve" jq -e '.segments | length == 2 and .[0].to_bytes == 2048 and .[1].from_bytes == 4096 and all(.fit.error < .05)' out
 expect_status 0 "and one curve where that does" accperf logca fit zero.csv --resamples 0 --segments auto --json
 check "which is one stretch" jq -e '.segments | length == 1 and .[0].fit.error < .1' out
+expect_status 2 "a change that divides by nothing" accperf logca whatif -d sparc-t4/aes-instruction --change L/0
+check "says what takes a cost away" grep -q "cannot be divided by 0; L=0 takes it away" err
 check "no more is looked for than was said" bash -c 'accperf logca fit two.csv --segments 1 --resamples 0 --json | jq -e ".schema == \"accperf.logca/1\""'
 expect_status 2 "neither a number nor auto" accperf logca fit two.csv --segments some
 check "says what it may be" grep -q "a number from 1 to 8, or auto" err

@@ -280,7 +280,9 @@ static int apply_changes(const char *text, struct logca *p, struct err *e)
 		memcpy(value, s + name + 1, len - name - 1);
 		value[len - name - 1] = 0;
 		v = strtod(value, &end);
-		if (*end || end == value || !(v >= 0) || (s[name] == '/' && v == 0))
+		if (s[name] == '/' && v == 0 && end != value)
+			return err_set(e, -EINVAL, "--change: %.*s cannot be divided by 0; %.*s=0 takes it away", (int)name, s, (int)name, s);
+		if (*end || end == value || !(v >= 0))
 			return err_set(e, -EINVAL, "--change: '%s' is no number of 0 or more", value);
 		*field[i].at = s[name] == '=' ? v : s[name] == '*' ? *field[i].at * v : *field[i].at / v;
 		s += len + (s[len] == ',');
