@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kmod-free/execbp.h"
 #include "kmod-free/price.h"
+#include "util/clock.h"
 
 #define ROUNDS 15
 #define ROUND_HITS 40
@@ -21,36 +21,13 @@ static __attribute__((noinline)) void target_of_measure(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t cpu_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static double round_ns(void)
 {
-	uint64_t t = cpu_now();
+	uint64_t t = clock_cpu();
 
 	for (int i = 0; i < ROUND_HITS; i++)
 		target_of_measure();
-	return (double)(cpu_now() - t) / ROUND_HITS;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
+	return (double)(clock_cpu() - t) / ROUND_HITS;
 }
 
 double execbp_measure(struct execbp *x, struct err *e)
@@ -66,10 +43,10 @@ double execbp_measure(struct execbp *x, struct err *e)
 	for (int i = 0; i < ROUNDS; i++) {
 		double bare = round_ns(), with;
 
-		if (execbp_open(x, &req, now(), e))
+		if (execbp_open(x, &req, clock_now(), e))
 			break;
 		with = round_ns();
-		execbp_end(x, now(), &w);
+		execbp_end(x, clock_now(), &w);
 		if (w.count != ROUND_HITS) {
 			err_set(e, -EOPNOTSUPP, "execute breakpoints can be set but do not fire as they should here (%u hits of %d); "
 				"continuing without execution counts", w.count, ROUND_HITS);
@@ -82,7 +59,10 @@ double execbp_measure(struct execbp *x, struct err *e)
 	if (!n)
 		return NAN;
 	/* a machine under load only ever adds */
-	qsort(took, (size_t)n, sizeof(took[0]), by_value);
+	qsort(took, (size_t)n, sizeof(took[0]), by_double);
+	if (!(took[n / 8] > 0))
+		err_set(e, -EOPNOTSUPP, "what an execute breakpoint costs cannot be told here (the machine is too busy, or emulated); "
+			"continuing without execution counts");
 	return took[n / 8];
 }
 
@@ -93,10 +73,10 @@ __asm__(".text\n\t.balign 64\n\t.type execbp_near_loop, @function\nexecbp_near_l
 
 static double near_ns(void)
 {
-	uint64_t t = cpu_now();
+	uint64_t t = clock_cpu();
 
 	execbp_near_loop(NEAR_TURNS);
-	return (double)(cpu_now() - t);
+	return (double)(clock_cpu() - t);
 }
 
 double execbp_measure_near(struct execbp *x)
@@ -111,16 +91,16 @@ double execbp_measure_near(struct execbp *x)
 
 	for (int i = 0; i < ROUNDS; i++) {
 		bare[n] = near_ns();
-		if (execbp_open(x, &req, now(), NULL))
+		if (execbp_open(x, &req, clock_now(), NULL))
 			break;
 		with[n++] = near_ns();
-		execbp_end(x, now(), &w);
+		execbp_end(x, clock_now(), &w);
 	}
 	execbp_forget(x);
 	if (!n)
 		return 1;
-	qsort(bare, (size_t)n, sizeof(bare[0]), by_value);
-	qsort(with, (size_t)n, sizeof(with[0]), by_value);
+	qsort(bare, (size_t)n, sizeof(bare[0]), by_double);
+	qsort(with, (size_t)n, sizeof(with[0]), by_double);
 	return bare[n / 4] > 0 ? fmax(1, with[n / 4] / bare[n / 4]) : 1;
 }
 
@@ -133,7 +113,7 @@ static bool begin(void *ctx)
 {
 	struct trial *t = ctx;
 
-	return !execbp_open(t->x, &t->req, now(), NULL);
+	return !execbp_open(t->x, &t->req, clock_now(), NULL);
 }
 
 static void hit(void *ctx)
@@ -146,7 +126,7 @@ static double end(void *ctx)
 	struct trial *t = ctx;
 	struct exec_window w;
 
-	execbp_end(t->x, now(), &w);
+	execbp_end(t->x, clock_now(), &w);
 	return w.count;
 }
 
@@ -156,7 +136,7 @@ static bool open_and_end(void *ctx, int tid)
 	struct exec_window w;
 
 	t->req.tid = tid;
-	return begin(ctx) && execbp_end(t->x, now(), &w);
+	return begin(ctx) && execbp_end(t->x, clock_now(), &w);
 }
 
 void execbp_price(struct execbp *x, struct exec_price *out)

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "util/clock.h"
 
 #define CALLS 512    /* of a turn */
 #define WORDS 24576  /* 96 KiB */
@@ -24,19 +25,6 @@
 #define TURNS_KEPT 65536 /* of the other thread: half a second */
 #define GIVE_UP_NS 250000000ull
 #define STALLED_NS 3000000ull
-
-static uint64_t clock_of(clockid_t c)
-{
-	struct timespec t;
-
-	clock_gettime(c, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t clock_now(void)
-{
-	return clock_of(CLOCK_MONOTONIC);
-}
 
 #define STEP(n) \
 	static __attribute__((noinline)) uint32_t step##n(uint32_t x) \
@@ -68,18 +56,11 @@ void price_work(unsigned turns)
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double price_median(double *v, unsigned n)
 {
 	if (!n)
 		return NAN;
-	qsort(v, n, sizeof(*v), by_value);
+	qsort(v, n, sizeof(*v), by_double);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
@@ -100,13 +81,13 @@ static double round_ns(const struct price_own *o)
 	uint64_t t;
 
 	getrusage(RUSAGE_THREAD, &was);
-	t = clock_of(CLOCK_THREAD_CPUTIME_ID);
+	t = clock_cpu();
 	for (unsigned i = 0; i < o->pieces; i++) {
 		price_work(o->turns);
 		if (o->event)
 			o->event(o->ctx);
 	}
-	t = clock_of(CLOCK_THREAD_CPUTIME_ID) - t;
+	t = clock_cpu() - t;
 	getrusage(RUSAGE_THREAD, &is);
 	return is.ru_nivcsw == was.ru_nivcsw && is.ru_nvcsw == was.ru_nvcsw ? (double)t : NAN;
 }

@@ -8,12 +8,12 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "format.h"
 #include "kmod-free/price.h"
 #include "kmod-free/watch.h"
+#include "util/clock.h"
 
 #define HITS 16 /* of a round */
 #define WAKING_HITS 8
@@ -25,14 +25,6 @@ struct trial {
 	int slot;
 	unsigned hits; /* of a round */
 };
-
-static uint64_t clock_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static bool arm(void *ctx, int tid)
 {

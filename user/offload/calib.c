@@ -15,7 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
+
+#include "util/clock.h"
 
 static const struct calib_family *const families[] = {
 	&calib_openssl, &calib_crc, &calib_deflate, &calib_copy, &calib_worker, &calib_opencl, &calib_cuda,
@@ -85,22 +86,6 @@ void *calib_library(const char *const *names, const char *package, char *why, si
 	return NULL;
 }
 
-uint64_t calib_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t thread_cpu(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-
 /* The host's side always runs here: CPU time, also where the accelerator's is elapsed time. */
 static bool on_this_thread(const struct calib_case *c, enum run_kind k)
 {
@@ -165,13 +150,6 @@ static int run_calls(struct calib_session *s, enum run_kind k, size_t g, uint64_
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Time of one call, as the mean of n; *switched if the thread lost the processor. */
 static int one_pass(struct calib_session *s, enum run_kind k, size_t g, uint64_t n, double *ns, bool *switched)
 {
@@ -182,19 +160,19 @@ static int one_pass(struct calib_session *s, enum run_kind k, size_t g, uint64_t
 
 	/* the clock that counts is read last and first: the CPU clock is a system call */
 	if (cpu) {
-		w0 = calib_now();
-		c0 = thread_cpu();
+		w0 = clock_now();
+		c0 = clock_cpu();
 	} else {
-		c0 = thread_cpu();
-		w0 = calib_now();
+		c0 = clock_cpu();
+		w0 = clock_now();
 	}
 	err = run_calls(s, k, g, n);
 	if (cpu) {
-		c1 = thread_cpu();
-		w1 = calib_now();
+		c1 = clock_cpu();
+		w1 = clock_now();
 	} else {
-		w1 = calib_now();
-		c1 = thread_cpu();
+		w1 = clock_now();
+		c1 = clock_cpu();
 	}
 	*switched = switches(s->c, k) != before;
 	s->cpu_ns += (double)(c1 - c0);
@@ -228,7 +206,7 @@ static int one_point(struct calib_session *s, enum run_kind k, size_t g, uint64_
 	*switched = good == 0;
 	if (!good)
 		return 0;
-	qsort(pass, good, sizeof(*pass), by_value);
+	qsort(pass, good, sizeof(*pass), by_double);
 	*ns = pass[pass[0] > 1e6 ? 0 : good / 4];
 	return 0;
 }
@@ -338,7 +316,7 @@ int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts
 	err = f->open(s, e);
 	if (!err && f->check && (runs & 1u << RUN_HOST) && (runs & 1u << RUN_ACCEL))
 		err = f->check(s, s->pool, f->round ? f->round(s, checked) : checked, e);
-	began = calib_now();
+	began = clock_now();
 	for (size_t at = opts->min; !err && at <= opts->max && (!c->max || at <= c->max); at *= 2) {
 		size_t g = f->round ? f->round(s, at) : at;
 		double longest = 0;
@@ -346,7 +324,7 @@ int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts
 		if (!g || g == last)
 			continue;
 		/* the next size takes as long as all before it */
-		if (opts->limit > 0 && sizes >= SIZES_LEAST && 2 * (double)(calib_now() - began) > opts->limit * 1e9) {
+		if (opts->limit > 0 && sizes >= SIZES_LEAST && 2 * (double)(clock_now() - began) > opts->limit * 1e9) {
 			calib_note(s, "sizes above %zu bytes were left out for want of time (--seconds %g)", last, opts->limit);
 			break;
 		}

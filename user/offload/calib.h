@@ -103,7 +103,6 @@ int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts
 void calib_note(struct calib_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* dlopen of the first name that is there; NULL with a sentence that names the Debian package. */
 void *calib_library(const char *const *names, const char *package, char *why, size_t why_size);
-uint64_t calib_now(void);
 
 /* Instructions of one kind executed by fn(arg), counted by single-stepping a forked copy of it. */
 struct calib_opcodes {

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "offload/calib.h"
+#include "util/clock.h"
 
 static const struct {
 	const char *name;
@@ -121,10 +122,10 @@ static void serve(struct shared *m, const uint8_t *pool, double delay_ns, double
 		seen = await_change(&m->posted, seen, futex, NULL);
 		if (m->quit)
 			_exit(0);
-		from = calib_now();
+		from = clock_now();
 		wait = (uint64_t)(delay_ns + ns_per_byte * (double)m->bytes);
 		if (wait)
-			while (calib_now() - from < wait)
+			while (clock_now() - from < wait)
 				relax();
 		if (m->compute)
 			m->result = calib_host_crc_slices(pool + m->offset, m->bytes);
