@@ -50,6 +50,7 @@ struct watch {
 	struct watch_bpf *bpf;
 	struct ring_buffer *ring;
 	int epoll, timer;
+	uint64_t timer_at; /* when it expires, or did; 0: not set */
 	bool no_kernel;
 	bool stops_itself; /* by REFRESH and what the program returns: see watch.bpf.c, hitlimit.h */
 	uint64_t generation, armed_since, stay_away_until;
@@ -172,11 +173,13 @@ static void set_timer(struct watch *w, uint64_t now)
 	for (unsigned i = 0; i < w->o.slots; i++)
 		if (w->slot[i].active && w->slot[i].deadline < next)
 			next = w->slot[i].deadline;
-	if (next != UINT64_MAX) {
-		next = next > now ? next : now + 1;
-		t.it_value.tv_sec = (time_t)(next / 1000000000u);
-		t.it_value.tv_nsec = (long)(next % 1000000000u);
-	}
+	next = next == UINT64_MAX ? 0 : next > now ? next : now + 1;
+	/* looked at hundreds of times a second; setting one that has expired makes it unreadable again */
+	if (next == w->timer_at && (!next || now < next))
+		return;
+	w->timer_at = next;
+	t.it_value.tv_sec = (time_t)(next / 1000000000u);
+	t.it_value.tv_nsec = (long)(next % 1000000000u);
 	timerfd_settime(w->timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
@@ -491,14 +494,8 @@ static void check_slot(struct watch *w, unsigned i, uint64_t now)
 
 void watch_poll(struct watch *w, uint64_t now)
 {
-	uint64_t expired;
-
-	if (read(w->timer, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
-		return;
 	ring_buffer__consume(w->ring);
-	if (!w->active)
-		return;
-	for (unsigned i = 0; i < w->o.slots; i++)
+	for (unsigned i = 0; i < w->o.slots && w->active; i++)
 		if (w->slot[i].active)
 			check_slot(w, i, now);
 	set_timer(w, now);

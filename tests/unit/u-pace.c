@@ -12,30 +12,34 @@
 
 static void nobody_waits(void **state)
 {
-	assert_int_equal(pace_wait_ms(false, 0), PACE_IDLE_MS);
-	assert_int_equal(pace_wait_ms(false, 1000), PACE_IDLE_MS);
+	assert_int_equal(pace_wait_ms(0, 0), PACE_IDLE_MS);
+	assert_int_equal(pace_wait_ms(0, 1000), PACE_IDLE_MS);
 }
 
 /* Looks become rarer, never more frequent, while no sample comes; one sample and they are frequent again. */
 static void less_often_where_nothing_comes(void **state)
 {
-	int last = 0;
-	double ms = 0;
+	static const unsigned soon[] = { 1, 3, 8, 100 };
 
-	for (unsigned idle = 0; idle < 200; idle++) {
-		int wait = pace_wait_ms(true, idle);
+	for (unsigned k = 0; k < sizeof(soon) / sizeof(soon[0]); k++) {
+		int last = 0;
+		double ms = 0;
 
-		assert_true(wait >= last && wait <= PACE_IDLE_MS);
-		last = wait;
-		/* a window lasts some ms: for the first twentieth of a second one is met in time */
-		assert_true(ms > 50 || wait <= 3);
-		/* after a second of nothing it is as if nobody waited */
-		assert_true(ms < 1000 || wait == PACE_IDLE_MS);
-		ms += wait;
+		for (unsigned idle = 0; idle < 200; idle++) {
+			int wait = pace_wait_ms(soon[k], idle);
+
+			assert_true(wait >= last && wait <= PACE_IDLE_MS);
+			last = wait;
+			/* what is waited for is met in time at first */
+			assert_true(idle > PACE_SOME || wait <= (int)soon[k]);
+			/* after some seconds of nothing it is as if nobody waited */
+			assert_true(ms < 3000 || wait == PACE_IDLE_MS);
+			ms += wait;
+		}
 	}
-	assert_true(pace_wait_ms(true, PACE_SOME + 1) > pace_wait_ms(true, PACE_SOME));
-	assert_true(pace_wait_ms(true, PACE_MANY + 1) > pace_wait_ms(true, PACE_MANY));
-	assert_int_equal(pace_wait_ms(true, 0), PACE_SOON_MS);
+	assert_true(pace_wait_ms(3, PACE_SOME + 1) > pace_wait_ms(3, PACE_SOME));
+	assert_true(pace_wait_ms(3, PACE_MANY + 1) > pace_wait_ms(3, PACE_MANY));
+	assert_int_equal(pace_wait_ms(3, 0), 3);
 }
 
 static void prices_settle(void **state)

@@ -771,7 +771,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 			p->last_slot_ns = st.slot_ns;
 		}
 		if (wants_window(p, now))
-			session_soon(s);
+			session_soon(s, FRESH_NS / 1000000 - 2);
 	}
 	if (p->sysio)
 		err = sysio_part_poll(p->sysio, now);

@@ -204,7 +204,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 		err = window_over(p, &w);
 	wants = may_open(p);
 	if (wants || execbp_is_open(p->exec))
-		session_soon(s);
+		session_soon(s, FRESH_NS / 1000000);
 	if (wants != p->wants)
 		session_breakpoints_want(s, wants);
 	p->wants = wants;

@@ -29,6 +29,7 @@
 #define COUNTS_PART 0.4
 /* Of what is promised: what is measured at start in some milliseconds is 1.1 to 1.3 times as dear in a program. */
 #define PLANNED 0.8
+#define LOOK_NS 20000000 /* whether the target has ended: the loop turns hundreds of times a second */
 
 struct record_opts {
 	const char *pids, *tids, *cgroup, *effort, *output, *engine;
@@ -254,7 +255,7 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	struct err e = { 0 };
 	struct pollfd pf[2] = { { .fd = sigfd, .events = POLLIN }, { .fd = session_fd(s), .events = POLLIN } };
 	enum fmt_end_reason why = FMT_END_DONE;
-	uint64_t start, next_line;
+	uint64_t start, next_line, next_look = 0, now;
 	const char *fallback;
 	int status = EXIT_DONE;
 
@@ -269,7 +270,10 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	next_line = start + 1000000000;
 	for (;;) {
 		poll(pf, 2, session_wait_ms(s));
-		if (asked_to_stop(sigfd)) {
+		now = now_ns();
+		if (pf[0].revents)
+			next_look = 0; /* a child's end, perhaps */
+		if (pf[0].revents && asked_to_stop(sigfd)) {
 			why = FMT_END_SIGNAL;
 			break;
 		}
@@ -278,13 +282,15 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 			status = cli_fail(&e, EXIT_FAILED);
 			break;
 		}
-		if (targets_ended(t)) {
+		if (now >= next_look && targets_ended(t)) {
 			why = FMT_END_TARGET_GONE;
 			break;
 		}
-		if (o->duration > 0 && (double)(now_ns() - start) >= o->duration * 1e9)
+		if (now >= next_look)
+			next_look = now + LOOK_NS;
+		if (o->duration > 0 && (double)(now - start) >= o->duration * 1e9)
 			break;
-		if (!o->quiet && now_ns() >= next_line) {
+		if (!o->quiet && now >= next_line) {
 			next_line += 1000000000;
 			show_progress(session_totals(s));
 		}

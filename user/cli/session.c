@@ -54,7 +54,7 @@ struct session {
 	unsigned breakpoints; /* taken */
 	struct attached attached;
 	bool breakpoints_wanted;
-	bool soon;
+	unsigned soon_ms; /* 0: nobody waits */
 	unsigned idle_polls; /* without a sample */
 	struct switches switches;
 	double switch_ns; /* of a breakpoint; 0: not measured yet */
@@ -367,7 +367,7 @@ int session_poll(struct session *s, struct err *e)
 	uint64_t now = now_ns();
 	int err;
 
-	s->soon = false;
+	s->soon_ms = 0;
 	s->idle_polls++;
 	err = drain(s, now - SETTLE_NS);
 
@@ -401,14 +401,15 @@ double session_timer_share(const struct session *s)
 	return (isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS) / (double)s->period_ns;
 }
 
-void session_soon(struct session *s)
+void session_soon(struct session *s, unsigned ms)
 {
-	s->soon = true;
+	if (!s->soon_ms || ms < s->soon_ms)
+		s->soon_ms = ms;
 }
 
 int session_wait_ms(const struct session *s)
 {
-	return pace_wait_ms(s->soon, s->idle_polls);
+	return pace_wait_ms(s->soon_ms, s->idle_polls);
 }
 
 static void stop_all(struct session *s)

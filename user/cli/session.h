@@ -86,9 +86,9 @@ struct store_writer *session_store(struct session *s);
 struct targets *session_targets(struct session *s);
 const struct session_opts *session_options(const struct session *s);
 uint64_t session_period(const struct session *s);
-/* Called in poll(): some part waits for a fresh sample, or for a window's hits. The kernel could wake us, but from
+/* Called in poll(): some part waits for a sample no older than so many ms, or for a window's hits. The kernel could wake us, but from
  * within the target's interrupt, at 30 us of its time; so session_wait_ms() is short instead. */
-void session_soon(struct session *s);
+void session_soon(struct session *s, unsigned ms);
 /* What the timer takes of the target's time, by the measured cost of a sample. */
 double session_timer_share(const struct session *s);
 /* How long to sleep on session_fd() at most. */

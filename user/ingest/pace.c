@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ingest/pace.h"
 
-int pace_wait_ms(bool soon, unsigned idle)
+int pace_wait_ms(unsigned soon_ms, unsigned idle)
 {
-	if (!soon || idle > PACE_MANY)
-		return PACE_IDLE_MS;
-	return idle > PACE_SOME ? PACE_LATER_MS : PACE_SOON_MS;
+	unsigned ms = idle > PACE_SOME ? PACE_LATER * soon_ms : soon_ms;
+
+	return !soon_ms || idle > PACE_MANY || ms > PACE_IDLE_MS ? PACE_IDLE_MS : (int)ms;
 }

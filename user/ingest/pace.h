@@ -8,15 +8,12 @@
 #ifndef ACCPERF_INGEST_PACE_H
 #define ACCPERF_INGEST_PACE_H
 
-#include <stdbool.h>
-
 #define PACE_IDLE_MS 40 /* a record may be under way on another CPU while the rings are drained */
-#define PACE_SOON_MS 3
-#define PACE_LATER_MS 12
+#define PACE_LATER 4 /* times as long */
 #define PACE_SOME 20 /* looks without a sample */
 #define PACE_MANY 60
 
-/* ms; soon: somebody waits. idle: looks since the last sample. */
-int pace_wait_ms(bool soon, unsigned idle);
+/* ms; soon_ms: what somebody waits for is no good after so long; 0: nobody does. idle: looks since the last sample. */
+int pace_wait_ms(unsigned soon_ms, unsigned idle);
 
 #endif
