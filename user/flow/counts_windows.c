@@ -247,6 +247,14 @@ int counts_record_end(struct counts_record *r, struct err *e)
 		qsort(r->block, r->blocks, sizeof(*r->block), by_node_addr);
 	if (r->windows)
 		qsort(r->window, r->windows, sizeof(*r->window), by_link);
+	for (size_t i = 0; i < r->windows; i++) {
+		const struct fmt_counts_window *w = &r->window[i];
+		bool added;
+		uint64_t *hits = r->link[w->link].l.how == FMT_CL_RATIO ? map_put(&r->hits, w->armed, &added) : NULL;
+
+		if (hits)
+			*hits += (uint64_t)(w->child + (added ? w->anchor : 0));
+	}
 	for (size_t i = r->windows; i-- > 0;) {
 		r->link[r->window[i].link].window = i;
 		r->link[r->window[i].link].windows++;
@@ -265,6 +273,7 @@ void counts_record_release(struct counts_record *r)
 	map_release(&r->node_at);
 	map_release(&r->link_at);
 	map_release(&r->module_key);
+	map_release(&r->hits);
 	memset(r, 0, sizeof(*r));
 }
 
