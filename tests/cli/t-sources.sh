@@ -43,11 +43,14 @@ check "a program full of copies gets windows" watched c.data 2 0 accperf record 
 if [ ! -e /sys/bus/event_source/devices/cpu/type ]; then
 	expect_status 3 "hardware sampling that is not here degrades" accperf record -e pmu -q --duration 0.3s -o p.data -- "$WORKLOADS/tightloop" --seconds 1
 	check "and says so" grep -q 'cannot be had' "$TMP/err"
+	expect_status 3 "a latency that nobody measures here" accperf record --ldlat 30 -q --duration 0.3s -o p.data -- "$WORKLOADS/tightloop" --seconds 1
+	check "is told" grep -q -- '--ldlat cannot be had' "$TMP/err"
 	expect_status 0 "auto takes the timer" accperf record --duration 0.3s -o q.data -- "$WORKLOADS/tightloop" --seconds 1
 	check "and prints the choice" grep -q 'engine: soft' "$TMP/err"
 else
 	skip "hardware sampling that is not here" "there is a PMU here"
 fi
+expect_status 2 "a latency that is none" accperf record --ldlat 70000 -- true
 expect_status 2 "an engine of no such name" accperf record -e turbo -- true
 expect_status 0 "without windows and system calls" accperf record -q --no-windows --no-syscalls --duration 0.5s -o n.data -- "$WORKLOADS/tightloop" --seconds 1
 

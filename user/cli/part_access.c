@@ -390,7 +390,8 @@ static int on_hardware(void *ctx, const struct sample *m)
 static int start_hardware(struct access_part *p, struct err *e)
 {
 	/* an interrupt for each record only where windows wait for it */
-	struct source_config cfg = { .prompt = p->arm_from_hw = p->watch && (p->o.hardware->gives & SOURCE_PROMPT) };
+	struct source_config cfg = { .prompt = p->arm_from_hw = p->watch && (p->o.hardware->gives & SOURCE_PROMPT),
+				     .ldlat = p->o.ldlat, .phys = p->o.phys };
 	const struct source_ops *ops_hw = p->o.hardware;
 	struct targets *t = session_targets(p->s);
 	int tids[MAX_THREADS], n, err = ops_hw->open(&p->hw, &cfg, e);

@@ -20,6 +20,8 @@ struct access_opts {
 	unsigned hit_limit; /* of a window; 0: 16 */
 	unsigned watch_len; /* bytes that a window watches: 1 or 4; 0: 1 */
 	const struct source_ops *hardware; /* samples accesses itself; NULL: they are computed */
+	unsigned ldlat;	   /* for hardware: loads that took so many cycles only; 0: every load */
+	bool phys;	   /* physical addresses, too */
 	bool stack;	   /* draw windows on stack addresses, too */
 };
 

@@ -36,9 +36,10 @@ struct record_opts {
 	const char *offload, *offload_attach, *counts, *counts_cache, *timers;
 	struct opt_list offload_probes;
 	bool offload_exact;
+	bool ldlat_set, phys;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
 	double hz, duration;
-	uint64_t period, stack_bytes, ring_bytes, watch_len;
+	uint64_t period, stack_bytes, ring_bytes, watch_len, ldlat;
 };
 
 static const struct record_opts defaults = {
@@ -59,6 +60,9 @@ static const struct opt options[] = {
 	  "what the target may lose: at most 0.5 %, 1 % or 5 % of its time", 0 },
 	{ OPT_STRING, 'e', "engine", O(engine), "auto|pmu|soft|pebs|ibs|spe",
 	  "where memory accesses come from (auto: the best that works here)", 0 },
+	{ OPT_UINT, 0, "ldlat", O(ldlat), "CYCLES",
+	  "with PEBS: sample only loads that took at least so long (1 to 65535; every load), to find slow ones; totals are of these", O(ldlat_set) },
+	{ OPT_BOOL, 0, "phys-data", O(phys), NULL, "with hardware sampling: physical addresses, too (needs the right to see the kernel)", 0 },
 	{ OPT_BOOL, 0, "accesses", O(accesses), NULL, "store memory accesses (on)", 0 },
 	{ OPT_BOOL, 0, "windows", O(windows), NULL, "watch sampled addresses: who writes, who reads (on)", O(windows_set) },
 	{ OPT_UINT, 0, "watch-length", O(watch_len), "1|4",
@@ -127,6 +131,8 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 		return err_set(e, -EINVAL, "-c must be between 20000 and 10000000000 ns");
 	if (o->watch_len != 1 && o->watch_len != 4)
 		return err_set(e, -EINVAL, "--watch-length must be 1 or 4");
+	if (o->ldlat_set && (o->ldlat < 1 || o->ldlat > 65535))
+		return err_set(e, -EINVAL, "--ldlat must be between 1 and 65535 cycles");
 	if (o->stack_bytes < 512 || o->stack_bytes > 65536)
 		return err_set(e, -EINVAL, "--stack-size must be between 512 and 64K bytes");
 	if (o->ring_bytes < 65536 || o->ring_bytes > 1 << 30 || o->ring_bytes & (o->ring_bytes - 1))
@@ -383,6 +389,16 @@ static int choose_engine(const struct record_opts *o, const struct source_ops **
 	return EXIT_DEGRADED;
 }
 
+/* What only a processor that samples accesses can tell was asked for. */
+static int check_hardware_options(const struct record_opts *o, const struct source_ops *hw)
+{
+	if ((!o->ldlat_set || (hw && !strcmp(hw->name, "pebs"))) && (!o->phys || hw))
+		return EXIT_DONE;
+	log_warn("%s cannot be had: %s; recording without", o->ldlat_set ? "--ldlat" : "--phys-data",
+		 hw ? "this processor's sampling has no such threshold" : "no hardware sampling on this machine (`accperf doctor` says why)");
+	return EXIT_DEGRADED;
+}
+
 /* Whether windows of execute breakpoints are to turn time into counts. */
 static bool wants_counts(const struct record_opts *o, const struct source_ops *hw)
 {
@@ -393,7 +409,7 @@ static int add_accesses(const struct record_opts *o, const struct session_opts *
 			const struct source_ops *hw, int *status, struct err *e)
 {
 	struct access_opts ao = { .hardware = hw, .budget = so->budget, .accesses = o->accesses, .windows = o->windows, .syscalls = o->syscalls,
-				  .watch_len = (unsigned)o->watch_len };
+				  .watch_len = (unsigned)o->watch_len, .ldlat = (unsigned)o->ldlat, .phys = o->phys };
 	char missing[1024];
 	int err;
 
@@ -463,6 +479,8 @@ static int cmd_record(void *opts, int argc, char **argv)
 	targets_init(&t);
 	sigfd = open_signals();
 	degraded = choose_engine(o, &hw);
+	if (check_hardware_options(o, hw) != EXIT_DONE)
+		degraded = EXIT_DEGRADED;
 	if (find_targets(o, argc, argv, &t, &e) || !(s = session_new(&so, &t, &e)) ||
 	    add_accesses(o, &so, s, hw, &degraded, &e) || (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)))
 		status = cli_fail(&e, EXIT_FAILED);
