@@ -503,6 +503,30 @@ static void a_read_by_the_kernel_has_its_producer(void **state)
 	flow_input_release(&in);
 }
 
+/* Of a range of 2 GB one is kept, and the rest is told. */
+static void what_is_cut_of_ranges_is_counted(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+
+	(void)state;
+	for (uint64_t len = 4096; len <= 2ull << 30; len = len == 4096 ? 2ull << 30 : len * 2) {
+		struct fmt_sysio back = { .addr = 0x100000000, .len = len, .weight = 1, .pid = 1, .tid = 1, .nr = 0, .dir = FMT_IO_KERNEL_WRITES };
+
+		plant_begin(&p, "1");
+		back.time = p.now++;
+		store_put(p.w, FMT_SYSIO, &back, sizeof(back));
+		plant(&p, READER, 0x100000000, FMT_A_LOAD, 64);
+		plant_end(&p, &in);
+		estimate(&in, "fused", &o, &f);
+		assert_true(len == 4096 ? f.cut_ranges == 0 : fabs(f.cut_ranges - (double)(1 << 30)) < 8192);
+		flow_release(&f);
+		flow_input_release(&in);
+	}
+}
+
 static void variants_of_string_functions_are_one(void **state)
 {
 	struct plant p;
@@ -684,6 +708,7 @@ int main(void)
 		cmocka_unit_test(windows_overrule_records),
 		cmocka_unit_test(a_window_without_a_write_may_have_been_too_short),
 		cmocka_unit_test(a_read_by_the_kernel_has_its_producer),
+		cmocka_unit_test(what_is_cut_of_ranges_is_counted),
 		cmocka_unit_test(variants_of_string_functions_are_one),
 		cmocka_unit_test(no_accesses_is_an_error),
 		cmocka_unit_test(extents_find_arrays),

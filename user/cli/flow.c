@@ -176,6 +176,11 @@ static int cmd_flow(void *opts, int argc, char **argv)
 		err = e.code;
 	}
 	if (!err) {
+		if (f.cut_ranges > 0) {
+			log_warn("%s: %.3g MB that system calls filled lie beyond what is kept of such ranges (8 GB): whoever reads them has no producer there; "
+				 "record for less long", o->input, f.cut_ranges / 1e6);
+			degraded = true;
+		}
 		if (in.incomplete) {
 			log_warn("%s: the run ended before the program did; its figures are those until then", o->input);
 			degraded = true;

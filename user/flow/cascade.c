@@ -122,6 +122,8 @@ static void add_range(struct sweep_state *s, uint32_t pid, uint64_t start, uint6
 			last = first + WIDE_PAGES;
 		s->wide_pages += last - first;
 	}
+	if (end > start && last < (end - 1) >> 12)
+		s->c->cut_bytes += (double)(end - ((last + 1) << 12));
 	for (uint64_t p = first; p <= last && end > start; p++) {
 		uint64_t *head = map_put(&s->page_ranges, key(pid, p), NULL), from, to;
 		uint32_t keep, *link;

@@ -41,6 +41,7 @@ struct cascade {
 	struct answer *window_start; /* by window */
 	bool time_bias;
 	double loads, stores; /* samples used */
+	double cut_bytes;     /* of ranges that system calls or wide stores filled, too many or too long to be kept whole */
 	uint32_t site_count; /* those of the input, then one per system call that reads */
 };
 

@@ -81,6 +81,7 @@ struct flow {
 	double duration_ns; /* NaN unknown */
 	double loads, stores, windows, lost; /* samples it rests on; NaN = not applicable */
 	bool inclusive;	      /* asked for: funcs[].inc holds what is known */
+	double cut_ranges;    /* bytes that system calls or wide stores filled, but too far for all of it to be kept: who wrote them is not known */
 	double cut_stacks;    /* share of the bytes read on stacks that do not reach the thread's start; NaN unknown */
 	struct flow_func *funcs;
 	uint32_t func_count, func_cap;

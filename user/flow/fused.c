@@ -830,6 +830,7 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 	if (!err)
 		err = solve(&f, use, out);
 	out->time_bias = f.c.time_bias;
+	out->cut_ranges = f.c.cut_bytes;
 	/* samples that the exact engine drew are judged as what they stand for */
 	if (in->engine == FLOW_EXACT)
 		out->engine = out->time_bias ? FLOW_SOFT : FLOW_PMU;

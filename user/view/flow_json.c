@@ -93,6 +93,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	count(&j, "lost", f->lost);
 	json_end(&j);
 	json_f64(&j, "cut_stacks", f->cut_stacks);
+	json_f64(&j, "cut_ranges", f->cut_ranges);
 	json_arr(&j, "functions");
 	for (uint32_t i = 0; i < f->func_count; i++)
 		function(&j, f, &f->funcs[i]);
@@ -129,7 +130,7 @@ const char flow_schema[] =
 	"\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"unit\":{\"const\":\"bytes\"},"
 	"\"attribute\":{\"enum\":[\"self\",\"main\"]},\"bias\":{\"enum\":[\"time\",null]},\"level\":{\"type\":[\"number\",\"null\"]},"
 	"\"duration_ns\":" COUNT ",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT ",\"stores\":" COUNT
-	",\"windows\":" COUNT ",\"lost\":" COUNT "}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},"
+	",\"windows\":" COUNT ",\"lost\":" COUNT "}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"in\",\"out\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"in\":" COUNT ",\"in_uma\":" COUNT
 	",\"out\":" COUNT ",\"out_uma\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"loads\":" COUNT
