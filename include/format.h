@@ -715,7 +715,7 @@ struct fmt_counts_link {
 _Static_assert(sizeof(struct fmt_counts_link) == 56, "fmt_counts_link");
 
 /* One window on one thread; those with equal `armed` and `tid` were one window. Never cut off: hits
- * are counted until its hottest breakpoint reached its limit. */
+ * are counted until its hottest breakpoint reached its limit, from that one's first hit on. */
 struct fmt_counts_window {
 	uint64_t armed, ended; /* ns; ended: when the last counted hit came, or time was up */
 	double anchor, child;  /* see enum fmt_counts_how */
@@ -723,7 +723,10 @@ struct fmt_counts_window {
 	uint32_t link;	       /* fmt_counts_link.id */
 	uint32_t pid, tid;
 	uint32_t odd; /* TRIPS: activations that could not be told (another exit, no whole number) */
+	/* RATIO: how long the counted hits of all breakpoints took, in CPU time, with what they cost; hits 0: unknown */
+	uint64_t took_ns;
+	uint32_t hits, within_ns; /* the first hit had to come so soon after arming; 0: whenever */
 };
-_Static_assert(sizeof(struct fmt_counts_window) == 64, "fmt_counts_window");
+_Static_assert(sizeof(struct fmt_counts_window) == 80, "fmt_counts_window");
 
 #endif

@@ -9,7 +9,7 @@
 #define UNKNOWN_SD 1.5
 #define ROUNDS 4 /* how far down time of callees is seen */
 #define KNOWN_RATE 0.1 /* standard deviation of log: what hangs above such an entry matters less */
-#define RATIO_HITS 96
+#define RATIO_HITS 32 /* more windows tell more than long ones: most of what they scatter is where they were */
 #define RATE_HITS 64 /* more than a window should see: it ends by time */
 #define HITS_PART 0.25
 #define UNKNOWN_RATE 8000.0 /* hits a second, where nothing is known yet */

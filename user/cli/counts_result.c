@@ -34,13 +34,27 @@ struct seen {
 	int err;
 };
 
-static void add_window(struct seen *s, uint32_t link, double anchor, double child, uint64_t ended, double least, double most, uint32_t odd)
+static const struct plan_span no_span;
+
+static uint64_t took_ns(const struct exec_window *w, struct plan_span span)
+{
+	if (span.to == span.from)
+		return 0;
+	/* it began somewhere, and ended with the last hit or by time */
+	if (!span.from)
+		return w->end == EXEC_HITS || w->cpu_ns == ~0ull ? w->hit[span.to - 1].cpu_ns : w->cpu_ns;
+	return w->hit[span.to - 1].cpu_ns - w->hit[span.from - 1].cpu_ns;
+}
+
+static void add_window(struct seen *s, uint32_t link, double anchor, double child, uint64_t ended, double least, double most, uint32_t odd,
+		       struct plan_span span)
 {
 	struct plan *p = s->p;
 	struct plan_link *l = &p->link[link];
 	struct fmt_counts_window rec = {
 		.armed = s->w->armed, .ended = ended, .anchor = anchor, .child = child, .least = least, .most = most, .link = l->rec.id,
 		.pid = (uint32_t)s->w->req.pid, .tid = (uint32_t)s->w->req.tid, .odd = odd,
+		.hits = span.to - span.from, .within_ns = (uint32_t)s->w->req.within_ns, .took_ns = took_ns(s->w, span),
 	};
 	int err;
 
@@ -89,7 +103,7 @@ static void callers(struct seen *s)
 			uint32_t link = s->p->func[f].caller[k];
 
 			if (s->p->link[link].parent_func != f && s->p->link[link].rec.how == FMT_CL_RATIO)
-				add_window(s, link, all - own, all, s->w->hit[s->w->count - 1].time, 0, 0, 0);
+				add_window(s, link, all - own, all, s->w->hit[s->w->count - 1].time, 0, 0, 0, no_span);
 		}
 	}
 }
@@ -114,16 +128,39 @@ static void missed(const struct plan *p, struct plan_link *l)
 		l->time_ns *= 2;
 }
 
-static double from_site(struct seen *s, unsigned slot, const struct plan_link *l)
+/* From one hit of the hottest breakpoint to its last: what a window happened to begin with is no turn, and in short
+ * windows it would count for much. */
+struct plan_span plan_turns(const struct exec_window *w)
+{
+	uint32_t hits[EXECWIN_SLOTS] = { 0 }, first[EXECWIN_SLOTS], last[EXECWIN_SLOTS], hot = 0;
+
+	for (uint32_t k = 0; k < w->count; k++) {
+		uint32_t slot = w->hit[k].slot % EXECWIN_SLOTS;
+
+		if (!hits[slot]++)
+			first[slot] = k;
+		last[slot] = k;
+		if (hits[slot] >= hits[hot])
+			hot = slot;
+	}
+	/* ended by time, it began and ended anywhere */
+	if (w->end != EXEC_HITS || hits[hot] < 2)
+		return (struct plan_span){ 0, w->count };
+	return (struct plan_span){ first[hot] + 1, last[hot] + 1 };
+}
+
+static double hits_of(const struct seen *s, unsigned slot, const struct plan_link *called_by, struct plan_span span)
 {
 	double n = 0;
 
-	for (uint32_t k = 0; k < s->w->count; k++) {
+	for (uint32_t k = span.from; k < span.to; k++) {
 		struct module *m;
 		uint64_t ret;
 
-		if (s->w->hit[k].slot == slot && s->place(s->ctx, s->w->hit[k].on_stack, &m, &ret))
-			n += ret == l->rec.site && m == s->p->func[l->parent_func].module;
+		if (s->w->hit[k].slot != slot)
+			continue;
+		n += !called_by || (s->place(s->ctx, s->w->hit[k].on_stack, &m, &ret) && ret == called_by->rec.site &&
+				    m == s->p->func[called_by->parent_func].module);
 	}
 	return n;
 }
@@ -132,6 +169,7 @@ static void ratio_window(struct seen *s)
 {
 	struct plan_link *first = &s->p->link[s->job->link[0]];
 	uint64_t last = s->w->count ? s->w->hit[s->w->count - 1].time : s->w->ended;
+	struct plan_span span = plan_turns(s->w);
 
 	if (s->w->end == EXEC_LATE || !s->w->count) {
 		s->p->stats.empty++;
@@ -143,9 +181,8 @@ static void ratio_window(struct seen *s)
 		first->within_ns -= first->within_ns / 8;
 	for (unsigned i = 0; i < s->job->links; i++) {
 		const struct plan_link *l = &s->p->link[s->job->link[i]];
-		double child = l->rec.flags & FMT_CL_CALL ? from_site(s, i + 1, l) : s->w->hits[i + 1];
 
-		add_window(s, s->job->link[i], s->w->hits[0], child, last, 0, 0, 0);
+		add_window(s, s->job->link[i], hits_of(s, 0, NULL, span), hits_of(s, i + 1, l->rec.flags & FMT_CL_CALL ? l : NULL, span), last, 0, 0, 0, span);
 	}
 }
 
@@ -218,7 +255,7 @@ static void trips_window(struct seen *s)
 	if (l->odd_runs >= 4)
 		l->off = true;
 	if (t.activations > 0)
-		add_window(s, s->job->link[0], t.activations, t.runs, s->w->hit[s->w->count - 1].time, t.least, t.most, t.odd);
+		add_window(s, s->job->link[0], t.activations, t.runs, s->w->hit[s->w->count - 1].time, t.least, t.most, t.odd, no_span);
 }
 
 /* ---- rates ---- */
@@ -274,7 +311,7 @@ static void rate_of_end(struct seen *s, unsigned slot)
 
 	if (open_ns > l->time_ns + l->time_ns / 100 || w->cpu_ns == ~0ull)
 		return;
-	add_window(s, s->job->link[slot], (double)(waited ? w->cpu_ns : open_ns) * 1e-9, w->hits[slot], w->ended, 0, 0, 0);
+	add_window(s, s->job->link[slot], (double)(waited ? w->cpu_ns : open_ns) * 1e-9, w->hits[slot], w->ended, 0, 0, 0, no_span);
 	/* the thread went on for long: it is no end of a thread */
 	for (uint32_t k = 0; k < w->count; k++)
 		l->recurs |= lived && w->hit[k].slot == slot && w->hit[k].cpu_ns + open_ns / 2 < w->cpu_ns;
@@ -326,7 +363,7 @@ static void rate_of(struct seen *s, unsigned slot)
 	if (w->end != EXEC_HITS && !full)
 		weight = open_ns / fmax(all, SHORTEST_PART * open_ns);
 	/* n hits make n gaps only from one hit to another */
-	add_window(s, link, weight * all * 1e-9, weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0, 0, 0);
+	add_window(s, link, weight * all * 1e-9, weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0, 0, 0, no_span);
 }
 
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx)

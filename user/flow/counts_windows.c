@@ -220,9 +220,72 @@ static void resolve_links(struct counts_record *r)
 	}
 }
 
+/* ---- windows of one link beside each other ---- */
+
+#define COST_HITS 8	 /* a window of fewer does not tell what one costs */
+#define COST_QUANTILE 10 /* one in so many windows holds little but hits */
+#define COST_DOUBT 0.05	 /* of what hits cost: less time between them does not show */
+
+static int by_value(const void *pa, const void *pb)
+{
+	double a = *(const double *)pa, b = *(const double *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+/* What a hit took of the thread's time where nearly nothing else ran between them; 0: unknown. */
+static double hit_cost(const struct counts_record *r)
+{
+	double *each = r->windows ? malloc(r->windows * sizeof(*each)) : NULL, cost = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; each && i < r->windows; i++)
+		if (r->window[i].hits >= COST_HITS)
+			each[n++] = (double)r->window[i].took_ns / r->window[i].hits;
+	if (n) {
+		qsort(each, n, sizeof(*each), by_value);
+		cost = each[n / COST_QUANTILE];
+	}
+	free(each);
+	return cost;
+}
+
+/* Windows begin anywhere in time and end after so many hits: as many begin where hits come slowly, and these hold far
+ * fewer of the runs that there are. So each counts by how many hits a second it would have seen without their cost, as
+ * far as that shows; and for those that were given up because the first was not met in time. */
+static double weight_of(const struct fmt_counts_window *w, double cost)
+{
+	double hits = w->hits, net = fmax((double)w->took_ns - hits * cost, COST_DOUBT * hits * cost);
+	double met = w->within_ns ? -expm1(-hits / net * fmax((double)w->within_ns - cost, COST_DOUBT * cost)) : 1;
+
+	return 1 / (net * met);
+}
+
+/* All together they count as much as they would without weights: how many hits there were says something. */
+static void weigh(struct fmt_counts_window *w, size_t n, double cost)
+{
+	double sum = 0, all;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!w[i].hits)
+			return;
+		sum += weight_of(&w[i], cost);
+	}
+	if (!(sum > 0) || isinf(sum))
+		return;
+	all = (double)n / sum;
+	for (size_t i = 0; i < n; i++) {
+		double weight = weight_of(&w[i], cost) * all;
+
+		w[i].anchor *= weight;
+		w[i].child *= weight;
+	}
+}
+
 int counts_record_end(struct counts_record *r, struct err *e)
 {
 	size_t out = 0;
+	double cost;
 
 	/* indices are no ids: once is enough, whoever asks */
 	if (r->ended)
@@ -259,6 +322,10 @@ int counts_record_end(struct counts_record *r, struct err *e)
 		r->link[r->window[i].link].window = i;
 		r->link[r->window[i].link].windows++;
 	}
+	cost = hit_cost(r);
+	for (size_t i = 0; cost > 0 && i < r->links; i++)
+		if (r->link[i].l.how == FMT_CL_RATIO && r->link[i].windows)
+			weigh(&r->window[r->link[i].window], r->link[i].windows, cost);
 	return 0;
 }
 
