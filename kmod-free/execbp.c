@@ -276,6 +276,27 @@ int execbp_fd(const struct execbp *x)
 	return x->timer;
 }
 
+/* From one hit of the hottest breakpoint to its last: what a window happened to begin with is no turn, and in short
+ * windows it would count for much. */
+struct exec_span execbp_turns(const struct exec_window *w)
+{
+	uint32_t hits[EXECWIN_SLOTS] = { 0 }, first[EXECWIN_SLOTS], last[EXECWIN_SLOTS], hot = 0;
+
+	for (uint32_t k = 0; k < w->count; k++) {
+		uint32_t slot = w->hit[k].slot % EXECWIN_SLOTS;
+
+		if (!hits[slot]++)
+			first[slot] = k;
+		last[slot] = k;
+		if (hits[slot] >= hits[hot])
+			hot = slot;
+	}
+	/* ended by time, it began and ended anywhere */
+	if (w->end != EXEC_HITS || hits[hot] < 2)
+		return (struct exec_span){ 0, w->count };
+	return (struct exec_span){ first[hot] + 1, last[hot] + 1 };
+}
+
 void execbp_stats(const struct execbp *x, struct exec_stats *out)
 {
 	*out = x->stats;

@@ -57,6 +57,12 @@ struct exec_window {
 	const struct execwin_hit *hit;
 };
 
+/* The hits that tell how often slots are hit beside each other. */
+struct exec_span {
+	uint32_t from, to; /* of exec_window.hit[] */
+};
+struct exec_span execbp_turns(const struct exec_window *w);
+
 struct exec_stats {
 	uint64_t windows, hits, traps, late, stolen, gone;
 	uint64_t armed_ns;

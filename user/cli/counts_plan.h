@@ -75,11 +75,6 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 		 struct plan_job *job);
 /* Of the CPU time of such a window, what is lost beside those of its breakpoints (bit per slot). */
 double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned slots);
-struct plan_span {
-	uint32_t from, to; /* of exec_window.hit[] */
-};
-/* The hits of a window that tell ratios. */
-struct plan_span plan_turns(const struct exec_window *w);
 /* What it saw. Writes it. */
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx);
 /* Writes all records whose last one wins. */

@@ -34,9 +34,9 @@ struct seen {
 	int err;
 };
 
-static const struct plan_span no_span;
+static const struct exec_span no_span;
 
-static uint64_t took_ns(const struct exec_window *w, struct plan_span span)
+static uint64_t took_ns(const struct exec_window *w, struct exec_span span)
 {
 	if (span.to == span.from)
 		return 0;
@@ -47,7 +47,7 @@ static uint64_t took_ns(const struct exec_window *w, struct plan_span span)
 }
 
 static void add_window(struct seen *s, uint32_t link, double anchor, double child, uint64_t ended, double least, double most, uint32_t odd,
-		       struct plan_span span)
+		       struct exec_span span)
 {
 	struct plan *p = s->p;
 	struct plan_link *l = &p->link[link];
@@ -128,28 +128,7 @@ static void missed(const struct plan *p, struct plan_link *l)
 		l->time_ns *= 2;
 }
 
-/* From one hit of the hottest breakpoint to its last: what a window happened to begin with is no turn, and in short
- * windows it would count for much. */
-struct plan_span plan_turns(const struct exec_window *w)
-{
-	uint32_t hits[EXECWIN_SLOTS] = { 0 }, first[EXECWIN_SLOTS], last[EXECWIN_SLOTS], hot = 0;
-
-	for (uint32_t k = 0; k < w->count; k++) {
-		uint32_t slot = w->hit[k].slot % EXECWIN_SLOTS;
-
-		if (!hits[slot]++)
-			first[slot] = k;
-		last[slot] = k;
-		if (hits[slot] >= hits[hot])
-			hot = slot;
-	}
-	/* ended by time, it began and ended anywhere */
-	if (w->end != EXEC_HITS || hits[hot] < 2)
-		return (struct plan_span){ 0, w->count };
-	return (struct plan_span){ first[hot] + 1, last[hot] + 1 };
-}
-
-static double hits_of(const struct seen *s, unsigned slot, const struct plan_link *called_by, struct plan_span span)
+static double hits_of(const struct seen *s, unsigned slot, const struct plan_link *called_by, struct exec_span span)
 {
 	double n = 0;
 
@@ -169,7 +148,7 @@ static void ratio_window(struct seen *s)
 {
 	struct plan_link *first = &s->p->link[s->job->link[0]];
 	uint64_t last = s->w->count ? s->w->hit[s->w->count - 1].time : s->w->ended;
-	struct plan_span span = plan_turns(s->w);
+	struct exec_span span = execbp_turns(s->w);
 
 	if (s->w->end == EXEC_LATE || !s->w->count) {
 		s->p->stats.empty++;
