@@ -14,65 +14,12 @@
 #define RECURSION_VAR 400.0
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
-#define SPEED_WINDOWS 8 /* fewer do not tell which are slow */
-#define SPEED_HITS 8
-#define SPEED_NOISE 0.15 /* of what traps take: not known better */
-#define SPEED_LEAST 0.05
-
 static bool at_most_once(const struct counts_record *r, const struct fmt_counts_link *l)
 {
 	const struct fmt_counts_node *child = &r->node[l->child];
 
 	return l->how == FMT_CL_RATIO && !(l->flags & FMT_CL_CALL) && child->kind == FMT_CN_BLOCK && child->depth == r->node[l->parent].depth &&
 	       (r->func[child->function].flags & FMT_CF_COMPLETE);
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Windows begin where time is spent, and last for so many hits, however long those take. What runs more slowly runs
- * less often than it is met: a window counts as what its code makes of the same time. What is left of its length when
- * the traps are taken off is that time, as far as it can be told. */
-static int weigh_by_speed(const struct counts_record *r, const struct counts_rec_link *l, struct counts_window *w)
-{
-	double *each, trap, before = 0, after = 0;
-	size_t n = 0;
-
-	if (l->windows < SPEED_WINDOWS)
-		return 0;
-	each = malloc(l->windows * sizeof(*each));
-	if (!each)
-		return -ENOMEM;
-	for (size_t k = 0; k < l->windows; k++) {
-		const struct fmt_counts_window *f = &r->window[l->window + k];
-		const uint64_t *hits = map_get(&r->hits, f->armed);
-
-		if (hits && *hits >= SPEED_HITS && f->ended > f->armed)
-			each[n++] = (double)(f->ended - f->armed) / (double)*hits;
-	}
-	qsort(each, n, sizeof(*each), by_size);
-	trap = n >= SPEED_WINDOWS ? each[n / 4] : 0;
-	free(each);
-	for (size_t k = 0; trap > 0 && k < l->windows; k++) {
-		const struct fmt_counts_window *f = &r->window[l->window + k];
-		const uint64_t *hits = map_get(&r->hits, f->armed);
-		double took = hits ? trap * (double)*hits : 0, net = (double)(f->ended - f->armed) - took, weight;
-
-		weight = took > 0 && net > 0 ? fmax(1 / (1 + net / (SPEED_NOISE * took)), SPEED_LEAST) : 1;
-		before += w[k].anchor;
-		w[k].anchor *= weight;
-		w[k].child *= weight;
-		after += w[k].anchor;
-	}
-	for (size_t k = 0; after > 0 && k < l->windows; k++) {
-		w[k].anchor *= before / after;
-		w[k].child *= before / after;
-	}
-	return 0;
 }
 
 static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
@@ -92,10 +39,6 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 		return -ENOMEM;
 	for (size_t k = 0; k < l->windows; k++)
 		w[k] = (struct counts_window){ r->window[l->window + k].anchor, r->window[l->window + k].child };
-	if (l->l.how == FMT_CL_RATIO && weigh_by_speed(r, l, w)) {
-		free(w);
-		return -ENOMEM;
-	}
 	switch (l->l.how) {
 	case FMT_CL_TRIPS: counts_ratio_of(w, l->windows, COUNTS_TRIPS, out); break;
 	case FMT_CL_RATIO: counts_ratio_of(w, l->windows, COUNTS_RATIO, out); break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/counts_windows.h"
+#include "util/clock.h"
 #include "util/grow.h"
 
 #include <errno.h>
@@ -226,13 +227,6 @@ static void resolve_links(struct counts_record *r)
 #define COST_QUANTILE 10 /* one in so many windows holds little but hits */
 #define COST_DOUBT 0.05	 /* of what hits cost: less time between them does not show */
 
-static int by_value(const void *pa, const void *pb)
-{
-	double a = *(const double *)pa, b = *(const double *)pb;
-
-	return a < b ? -1 : a > b;
-}
-
 /* What a hit took of the thread's time where nearly nothing else ran between them; 0: unknown. */
 static double hit_cost(const struct counts_record *r)
 {
@@ -243,7 +237,7 @@ static double hit_cost(const struct counts_record *r)
 		if (r->window[i].hits >= COST_HITS)
 			each[n++] = (double)r->window[i].took_ns / r->window[i].hits;
 	if (n) {
-		qsort(each, n, sizeof(*each), by_value);
+		qsort(each, n, sizeof(*each), by_double);
 		cost = each[n / COST_QUANTILE];
 	}
 	free(each);
@@ -310,14 +304,6 @@ int counts_record_end(struct counts_record *r, struct err *e)
 		qsort(r->block, r->blocks, sizeof(*r->block), by_node_addr);
 	if (r->windows)
 		qsort(r->window, r->windows, sizeof(*r->window), by_link);
-	for (size_t i = 0; i < r->windows; i++) {
-		const struct fmt_counts_window *w = &r->window[i];
-		bool added;
-		uint64_t *hits = r->link[w->link].l.how == FMT_CL_RATIO ? map_put(&r->hits, w->armed, &added) : NULL;
-
-		if (hits)
-			*hits += (uint64_t)(w->child + (added ? w->anchor : 0));
-	}
 	for (size_t i = r->windows; i-- > 0;) {
 		r->link[r->window[i].link].window = i;
 		r->link[r->window[i].link].windows++;
@@ -340,7 +326,6 @@ void counts_record_release(struct counts_record *r)
 	map_release(&r->node_at);
 	map_release(&r->link_at);
 	map_release(&r->module_key);
-	map_release(&r->hits);
 	memset(r, 0, sizeof(*r));
 }
 

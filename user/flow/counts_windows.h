@@ -48,7 +48,6 @@ struct counts_record {
 	size_t windows, window_cap;
 	struct map func_at, node_at, link_at; /* file's ids -> indices */
 	struct map module_key; /* fmt_module.id -> hash of its build-id; none: unknown */
-	struct map hits;       /* armed -> hits of all slots of that window for ratios */
 	uint64_t recording;    /* tells this recording from others; 0: nothing does */
 	bool ended;
 	uint32_t dropped; /* records that referred to nothing, or made no sense */
