@@ -202,7 +202,8 @@ expect_status 0 "a process with 500 threads" accperf record -q -p $py -F 499 --d
 check "gives samples" between "$(samples 500.data)" 20 2000
 
 # without being root
-cp "$TOP/build/accperf" ./accperf-nobody; chmod 755 ./accperf-nobody "$TMP"
+# (the tree may lie where nobody may not look: /root)
+cp "$TOP/build/accperf" ./accperf-nobody; cp "$WORKLOADS/tightloop" .; chmod 755 ./accperf-nobody ./tightloop "$TMP"
 mkdir nob; chown nobody nob
 as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all "$@"; }
 expect_status 1 "nobody without capabilities is refused" as_nobody ./accperf-nobody record -o nob/a.data -- sleep 0.1
@@ -210,9 +211,10 @@ check "and told which is missing" grep -qE 'CAP_(BPF|PERFMON) is missing.*|reser
 check "and how to grant it" grep -q 'setcap\|sysctl' "$TMP/err"
 if setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep ./accperf-nobody 2>/dev/null; then
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
-		expect_status 0 "nobody with CAP_BPF and CAP_PERFMON records" as_nobody ./accperf-nobody record -F 499 -o nob/b.data -- "$WORKLOADS/tightloop" --seconds 1
+		expect_status 0 "nobody with CAP_BPF and CAP_PERFMON records" as_nobody ./accperf-nobody record -F 499 -o nob/b.data -- ./tightloop --seconds 1
 		check "and sees functions" between "$(self spin_hot nob/b.data)" 65 85
-		expect_status 0 "and a process of another user" as_nobody ./accperf-nobody record -q -F 499 -o nob/c.data -p $loop --duration 1s
+		start ./tightloop --loop
+		expect_status 0 "and a process of another user" as_nobody ./accperf-nobody record -q -F 499 -o nob/c.data -p $! --duration 1s
 		check "and sees its functions, too" between "$(self spin_hot nob/c.data)" 65 85
 	else
 		skip "nobody with capabilities" "perf_event_paranoid is above 2 here"

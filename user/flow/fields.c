@@ -17,6 +17,7 @@
 #define AT_WORK 0.5 /* functions that could write a field are met as often where nobody does so any more */
 #define CHANCE 0.1 /* records of another object fit as often */
 #define WIDEST 64
+#define READERS_MOST 64 /* functions in one window */
 
 struct tally {
 	double n, others, pairs, apart;
@@ -147,26 +148,35 @@ static double number(const struct map *m, uint32_t writer, uint32_t reader)
 	return n ? (double)*n : 0;
 }
 
+/* The functions that read in a window, each once. */
+static uint32_t readers_in(const struct in_hit *hit, uint32_t count, uint32_t *reader)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < count && n < READERS_MOST; k++) {
+		bool again = !(hit[k].flags & FMT_A_LOAD);
+
+		for (uint32_t j = 0; j < n && !again; j++)
+			again = reader[j] == hit[k].func;
+		if (!again)
+			reader[n++] = hit[k].func;
+	}
+	return n;
+}
+
 /* Who reads a place after a write there reads that write; the others who read there read somebody else's. */
 static int follow_window(const struct flow_input *in, const struct in_window *w, struct fit *f)
 {
-	const struct in_hit *hit = &in->hit[w->first];
+	const struct in_hit *hit = w->count ? &in->hit[w->first] : NULL;
+	uint32_t reader[READERS_MOST], readers = readers_in(hit, w->count, reader);
 
 	for (uint32_t i = 0; i + 1 < w->count; i++) {
-		uint32_t next = i + 1;
-
 		if (!(hit[i].flags & FMT_A_STORE))
 			continue;
-		for (uint32_t k = 0; k < w->count; k++) {
-			bool again = !(hit[k].flags & FMT_A_LOAD);
-			uint64_t *n;
+		for (uint32_t k = 0; k < readers; k++) {
+			bool reads = (hit[i + 1].flags & FMT_A_LOAD) && hit[i + 1].func == reader[k];
+			uint64_t *n = map_put(reads ? &f->next : &f->past, (uint64_t)hit[i].func << 32 | reader[k], NULL);
 
-			for (uint32_t j = 0; j < k && !again; j++)
-				again = (hit[j].flags & FMT_A_LOAD) && hit[j].func == hit[k].func;
-			if (again)
-				continue;
-			n = map_put((hit[next].flags & FMT_A_LOAD) && hit[next].func == hit[k].func ? &f->next : &f->past,
-				    (uint64_t)hit[i].func << 32 | hit[k].func, NULL);
 			if (!n)
 				return -ENOMEM;
 			++*n;
