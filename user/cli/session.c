@@ -25,7 +25,6 @@
 #define MAX_PARTS 16
 #define BREAKPOINTS 4 /* of a thread */
 #define SETTLE_NS 2000000
-/* what a tick costs where it could not be measured; noted in the profile */
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
 #define SWAPPED 0.25
 #define MAY_ADD 0.2 /* of the budget */

@@ -383,6 +383,7 @@ static int take_chunk(struct raw *r, struct store_chunk *c)
 
 static void raw_release(struct raw *r)
 {
+	raw_close_modules(r);
 	map_release(&r->function_at);
 	map_release(&r->module_at);
 	map_release(&r->symbol_at);

@@ -24,25 +24,10 @@ struct leaf {
 struct reader {
 	struct raw *r;
 	struct block_cache *blocks;
-	struct map modules; /* id -> struct module * */
 	struct intern keys;
 	struct leaf *leaf;
 	size_t count, cap;
 };
-
-static struct module *module_for(struct reader *x, uint32_t id)
-{
-	bool added;
-	uint64_t *at = map_put(&x->modules, id, &added);
-
-	if (at && added) {
-		const struct fmt_module *m = raw_module(x->r, id);
-		const char *path = m && m->kind == FMT_MOD_FILE ? store_str(x->r->in->reader, m->path) : NULL;
-
-		*at = path && path[0] == '/' ? (uintptr_t)module_open_path(path, m->build_id, m->build_id_len > 20 ? 0 : m->build_id_len, NULL) : 0;
-	}
-	return at ? (struct module *)(uintptr_t)*at : NULL;
-}
 
 static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
 {
@@ -93,7 +78,7 @@ static double computes(struct reader *x, const struct fmt_frame *f, bool instruc
 	l = &x->leaf[id - 1];
 	if (!l->asked) {
 		l->asked = true;
-		m = module_for(x, f->module);
+		m = raw_open_module(x->r, f->module);
 		l->computes = !m ? -1 : instructions ? one_instruction(m, f->addr) : whole_block(x, m, f->module, f->addr);
 	}
 	return l->computes;
@@ -137,8 +122,6 @@ int input_compute(struct raw *r, const uint32_t *func_of_cell)
 {
 	struct reader x = { .r = r, .blocks = block_cache_new(0) };
 	double ns = nominal_ns(r), counted = 0;
-	size_t pos = 0;
-	uint64_t key, *value;
 
 	if (!x.blocks)
 		return err_set(r->e, -ENOMEM, "out of memory");
@@ -151,9 +134,6 @@ int input_compute(struct raw *r, const uint32_t *func_of_cell)
 		if (at && func_of_cell[i] != FLOW_NONE)
 			take_cell(&x, &r->cell[i], (uint32_t)*at, func_of_cell[i], counted > 0, ns);
 	}
-	while (map_next(&x.modules, &pos, &key, &value))
-		module_close_path((struct module *)(uintptr_t)*value);
-	map_release(&x.modules);
 	intern_release(&x.keys);
 	free(x.leaf);
 	block_cache_free(x.blocks);

@@ -33,7 +33,6 @@ struct could { /* `func` stores to a field (index of key), and to so many in all
 
 struct fields {
 	struct raw *r;
-	struct map modules; /* id -> struct module * */
 	struct map starts;  /* module << 48 ^ start -> index of seen + 1 */
 	struct seen *seen;
 	uint32_t seens, seen_cap;
@@ -43,20 +42,6 @@ struct fields {
 	uint32_t coulds, could_cap;
 	uint64_t bytes;
 };
-
-static struct module *module_for(struct fields *x, uint32_t id)
-{
-	bool added;
-	uint64_t *at = map_put(&x->modules, id, &added);
-
-	if (at && added) {
-		const struct fmt_module *m = raw_module(x->r, id);
-		const char *path = m && m->kind == FMT_MOD_FILE ? store_str(x->r->in->reader, m->path) : NULL;
-
-		*at = path && path[0] == '/' ? (uintptr_t)module_open_path(path, m->build_id, m->build_id_len > 20 ? 0 : m->build_id_len, NULL) : 0;
-	}
-	return at ? (struct module *)(uintptr_t)*at : NULL;
-}
 
 /* A field at a distance from a pointer. The stack is none, and what lies right at a pointer may be anything. */
 static bool is_field(const struct dec_mem *m)
@@ -73,7 +58,7 @@ static uint64_t key_of(uint32_t module, int64_t distance, unsigned size)
 /* What an instruction that was seen at work loads or stores. */
 static int look_at_site(struct fields *x, struct in_site *s)
 {
-	struct module *m = module_for(x, s->module);
+	struct module *m = raw_open_module(x->r, s->module);
 	struct dec_insn d;
 	uint8_t bytes[15];
 
@@ -106,7 +91,7 @@ static int meet(struct fields *x, uint64_t addr, uint32_t module, struct seen **
 {
 	struct site_key k = { .ip = addr, .module = module };
 	uint32_t id = intern_add(&x->r->symbol_keys, &k, sizeof(k), NULL);
-	struct module *m = id && map_get(&x->r->symbol_at, id) ? module_for(x, module) : NULL;
+	struct module *m = id && map_get(&x->r->symbol_at, id) ? raw_open_module(x->r, module) : NULL;
 	const struct ehframe *f = m ? module_ehframe(m) : NULL;
 	uint64_t start, end, *at;
 	bool added;
@@ -193,7 +178,7 @@ static int read_function(struct fields *x, struct seen *s)
 	uint8_t *code = malloc(size);
 	int err = code ? 0 : -ENOMEM;
 
-	len = code ? module_read(module_for(x, s->module), s->start, code, size) : 0;
+	len = code ? module_read(raw_open_module(x->r, s->module), s->start, code, size) : 0;
 	for (size_t at = 0; at < len && !err;) {
 		struct dec_insn d;
 
@@ -310,8 +295,6 @@ static int list_writers(struct fields *x)
 int input_fields(struct raw *r)
 {
 	struct fields x = { .r = r };
-	size_t pos = 0;
-	uint64_t key, *value;
 	int err = 0;
 
 	/* attributed to callers, an instruction's function is not the one that holds it */
@@ -324,9 +307,6 @@ int input_fields(struct raw *r)
 	unique(&x);
 	if (!err)
 		err = list_writers(&x);
-	while (map_next(&x.modules, &pos, &key, &value))
-		module_close_path((struct module *)(uintptr_t)*value);
-	map_release(&x.modules);
 	map_release(&x.starts);
 	map_release(&x.keys);
 	free(x.seen);

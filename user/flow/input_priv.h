@@ -30,6 +30,7 @@ struct raw {
 	struct fmt_module *module;
 	size_t module_count, module_cap;
 	struct map module_at; /* id -> index */
+	struct map opened;    /* id -> struct module *, 0: not to be had */
 	uint32_t main_module; /* id, 0 unknown */
 	struct map symbol_at; /* site key id -> fmt_function.id of the physical function */
 	struct intern symbol_keys; /* struct site_key */
@@ -97,6 +98,9 @@ int input_compute(struct raw *r, const uint32_t *func_of_cell);
 uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function);
 int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size, uint32_t *out);
 const struct fmt_module *raw_module(const struct raw *r, uint32_t id);
+/* Its file, opened once; NULL: none, or another build. Until raw_close_modules(). */
+struct module *raw_open_module(struct raw *r, uint32_t id);
+void raw_close_modules(struct raw *r);
 const char *base_name(const char *path);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attr/module.h"
 #include "attr/plainname.h"
 #include "flow/input_priv.h"
 #include "flow/sysname.h"
@@ -24,6 +25,28 @@ const struct fmt_module *raw_module(const struct raw *r, uint32_t id)
 	const uint64_t *at = map_get(&r->module_at, id);
 
 	return at ? &r->module[*at] : NULL;
+}
+
+struct module *raw_open_module(struct raw *r, uint32_t id)
+{
+	const struct fmt_module *m = raw_module(r, id);
+	const char *path = m && m->kind == FMT_MOD_FILE && m->build_id_len <= sizeof(m->build_id) ? store_str(r->in->reader, m->path) : NULL;
+	bool added;
+	uint64_t *at = path && path[0] == '/' ? map_put(&r->opened, id, &added) : NULL;
+
+	if (at && added)
+		*at = (uintptr_t)module_open_path(path, m->build_id, m->build_id_len, NULL);
+	return at ? (struct module *)(uintptr_t)*at : NULL;
+}
+
+void raw_close_modules(struct raw *r)
+{
+	size_t pos = 0;
+	uint64_t key, *value;
+
+	while (map_next(&r->opened, &pos, &key, &value))
+		module_close_path((struct module *)(uintptr_t)*value);
+	map_release(&r->opened);
 }
 
 static bool clears_memory(const char *name)

@@ -89,19 +89,12 @@ static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end
 
 static struct code_module *module_of(struct runs *rs, uint32_t id)
 {
-	const struct fmt_module *m;
-	const char *path;
-
 	for (uint32_t i = 0; i < rs->modules; i++)
 		if (rs->module[i].id == id)
 			return &rs->module[i];
 	if (rs->modules == rs->r->module_count)
 		return NULL;
-	m = raw_module(rs->r, id);
-	path = m && m->kind == FMT_MOD_FILE ? store_str(rs->r->in->reader, m->path) : NULL;
-	rs->module[rs->modules] = (struct code_module){ .id = id };
-	if (path && path[0] == '/' && m->build_id_len <= sizeof(m->build_id))
-		rs->module[rs->modules].m = module_open_path(path, m->build_id, m->build_id_len, NULL);
+	rs->module[rs->modules] = (struct code_module){ .id = id, .m = raw_open_module(rs->r, id) };
 	return &rs->module[rs->modules++];
 }
 
@@ -620,8 +613,6 @@ static void release(struct runs *rs)
 {
 	for (uint32_t i = 0; i < rs->functions; i++)
 		cfg_release(&rs->function[i].cfg);
-	for (uint32_t i = 0; i < rs->modules; i++)
-		module_close_path(rs->module[i].m);
 	free(rs->module);
 	free(rs->function);
 	free(rs->s.node);
