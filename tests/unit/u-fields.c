@@ -272,6 +272,47 @@ static void a_record_by_another_pointer_is_of_another_object(void **state)
 	fields_release(&f);
 }
 
+/* Two could write the field, as far as their code tells. */
+static void who_works_on_the_same_structures_is_likelier(void **state)
+{
+	struct in_site site[] = { { .func = 0, .load_at = 0x148, .field = 1, .writers = 2 }, { .func = 1, .store_at = 0x148 },
+				  { .func = 2, .store_at = 0x148 }, { .func = 3, .load_at = 0x148 } };
+	struct in_func func[] = { { "reader", "app", 0, 0 }, { "same", "app", 0, 0 }, { "apart", "app", 0, 0 }, { "else", "app", 0, 0 } };
+	struct in_writer writer[] = { { .func = 1, .fields = 1, .stores = 2 }, { .func = 2, .fields = 1, .stores = 2 } };
+	struct in_access access[12];
+	struct in_hit hit[] = { { .func = 1, .site = 1, .flags = FMT_A_STORE }, { .func = 0, .site = 0, .flags = FMT_A_LOAD },
+				{ .func = 2, .site = 2, .flags = FMT_A_STORE }, { .func = 3, .site = 3, .flags = FMT_A_LOAD } };
+	struct in_window window[4];
+	struct flow_input in = { .sites = site, .site_count = 4, .funcs = func, .func_count = 4, .writer = writer, .writer_count = 2 };
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct fields f;
+
+	(void)state;
+	assert_int_equal(fields_learn(&f, &in, &o), 0);
+	assert_true(fabs(f.weight[0] - 0.5) < 1e-9 && fabs(f.weight[1] - 0.5) < 1e-9);
+	fields_release(&f);
+	/* one structure is read; one of the two stores to it, the other to one of its own */
+	for (uint64_t i = 0; i < 12; i++)
+		access[i] = (struct in_access){ .site = (uint32_t)(i / 4), .addr = 0x10000 + (i / 4 == 2 ? 0x100000 : 0) + 0x148,
+						.flags = i < 4 ? FMT_A_LOAD : FMT_A_STORE };
+	in.access = access;
+	in.access_count = 12;
+	assert_int_equal(fields_learn(&f, &in, &o), 0);
+	assert_true(f.weight[0] > 0.8);
+	fields_release(&f);
+	/* in windows, the reader comes right after the one, and somebody else after the other */
+	in.access_count = 0;
+	for (int i = 0; i < 4; i++)
+		window[i] = (struct in_window){ .count = 4 };
+	in.hit = hit;
+	in.hit_count = 4;
+	in.window = window;
+	in.window_count = 4;
+	assert_int_equal(fields_learn(&f, &in, &o), 0);
+	assert_true(f.weight[0] > 0.8);
+	fields_release(&f);
+}
+
 /* First hit, then 20 us from one to the next. */
 static void late_window(struct flow_input *in, uint64_t first)
 {
@@ -309,6 +350,7 @@ int main(void)
 		cmocka_unit_test(whose_structures_they_are_tells_writers_apart),
 		cmocka_unit_test(what_nobody_was_seen_to_write_goes_to_who_could),
 		cmocka_unit_test(a_record_by_another_pointer_is_of_another_object),
+		cmocka_unit_test(who_works_on_the_same_structures_is_likelier),
 		cmocka_unit_test(windows_that_begin_elsewhere_are_told),
 	};
 
