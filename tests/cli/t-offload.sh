@@ -88,7 +88,7 @@ mkdir lib && ln -s "$W/off_libcuda" lib/libcuda.so.1
 LD_LIBRARY_PATH=$PWD/lib accperf record -q -o cuda.data --offload cuda --offload-exact -- "$W/off_cuda" 50 >cuda.json 2>cuda.err
 check "mock CUDA: counts and bytes, twins together" same cuda.data cuda.json
 check "mock CUDA: the launch nobody waits for is open, no other" [ "$(counter cuda.data 'offload: calls whose completion was never seen')" = 1 ]
-check "mock CUDA: work items" is cuda.data '.calls[]|select(.name=="cuLaunchKernel")|.async==30'
+check "mock CUDA: work items" is cuda.data ".calls[]|select(.name==\"cuLaunchKernel\")|.async==30 and .work_items==$(jq .cuLaunchKernel.items cuda.json)"
 check "mock CUDA: copies of streams overlap with own work" is cuda.data '.calls[]|select(.name=="cuMemcpyHtoDAsync")|.overlap>0.5 and .design=="async"'
 check "mock CUDA: synchronous copies block" is cuda.data '.calls[]|select(.name=="cuMemcpyHtoD")|.design=="sync-OS" and .async==0'
 

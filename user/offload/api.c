@@ -225,6 +225,9 @@ static const struct offload_row rows[] = {
 	CALL("zstd", "ZSTD_decompressStream", SZ, .in = GREW64(2, 16), .out = GREW64(1, 16)),
 
 	CALL("qatzip", "qzCompress", Z, .in = AFTER32(2, 0), .out = AFTER32(4, 0)),
+	CALL("qatzip", "qzCompressExt", Z, .in = AFTER32(2, 0), .out = AFTER32(4, 0)),
+	CALL("qatzip", "qzCompressCrcExt", Z, .in = AFTER32(2, 0), .out = AFTER32(4, 0)),
+	CALL("qatzip", "qzDecompressExt", Z, .in = AFTER32(2, 0), .out = AFTER32(4, 0)),
 	CALL("qatzip", "qzCompressCrc", Z, .in = AFTER32(2, 0), .out = AFTER32(4, 0)),
 	CALL("qatzip", "qzDecompress", Z, .in = AFTER32(2, 0), .out = AFTER32(4, 0)),
 

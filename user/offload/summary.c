@@ -273,6 +273,10 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 	} else {
 		it->sync += w;
 	}
+	if (c->flags & FMT_CALL_ITEMS) {
+		it->work_items += w * (double)c->items;
+		it->work_calls += w;
+	}
 	it->inside += c->flags & FMT_CALL_INSIDE ? w : 0;
 	it->late += c->flags & FMT_CALL_LATE ? w : 0;
 	for (size_t i = 0; c->site && i < it->sites_cnt && i < OFFLOAD_SITES_TIMED; i++)

@@ -65,6 +65,7 @@ struct offload_item {
 	double overlap_ns, wait_ns, flight_ns; /* of asynchronous calls: own work meanwhile, waiting, submit to completion */
 	struct offload_octave octave[OFFLOAD_OCTAVES];
 	double unknown_calls; /* of unknown size */
+	double work_items, work_calls; /* of kernels: items launched, by calls that tell */
 	struct offload_site *sites; /* most calls first */
 	size_t sites_cnt;
 	struct offload_sample *samples;

@@ -61,6 +61,7 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	json_f64(j, "bytes_in_estimate", bytes_known ? (double)it->bytes_in * offload_site_scale(it) : NAN);
 	json_f64(j, "bytes_out_estimate", bytes_known ? (double)it->bytes_out * offload_site_scale(it) : NAN);
 	json_u64(j, "unknown_bytes_calls", it->unknown_bytes);
+	json_f64(j, "work_items", it->work_calls > 0 ? it->work_items : NAN);
 	json_u64(j, "failed", it->failed);
 	json_f64(j, "open", fmax((double)it->open, it->open_records));
 	json_u64(j, "records", it->records);
@@ -238,6 +239,7 @@ const char offload_schema[] =
 	"\"bytes_in\":{\"type\":[\"integer\",\"null\"],\"description\":\"of the counted calls\"},"
 	"\"bytes_out\":{\"type\":[\"integer\",\"null\"]},"
 	"\"bytes_in_estimate\":{\"type\":[\"number\",\"null\"],\"description\":\"of the whole recording\"},\"bytes_out_estimate\":{\"type\":[\"number\",\"null\"]},"
+	"\"work_items\":{\"type\":[\"number\",\"null\"],\"description\":\"of kernels launched; null: the call does not tell\"},"
 	"\"open\":{\"type\":\"number\",\"description\":\"never seen to complete\"},"
 	"\"probe_class\":{\"enum\":[\"stepped\",\"emulated\",\"mixed\",null]},"
 	"\"time_upper_bound\":{\"type\":\"boolean\",\"description\":\"the probe's class is unknown: the smaller cost was taken off\"},"

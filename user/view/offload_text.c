@@ -275,6 +275,8 @@ static void counts(const struct offload_item *it, struct buf *out)
 		size(out, (double)it->bytes_out * (isnan(scale) ? 1 : scale));
 	}
 	buf_addch(out, '\n');
+	if (it->work_calls > 0)
+		buf_addf(out, "    %.6g work items a launch in the mean\n", it->work_items / it->work_calls);
 	if (it->failed)
 		buf_addf(out, "    %lu of them failed\n", (unsigned long)it->failed);
 	if (it->open_records > 0 || it->open)

@@ -1,0 +1,79 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every row of the table of offload APIs, under each name of its twins: calls and bytes equal to the
+# program's own. OpenSSL, zlib, zstd, ISA-L and OpenCL by the real libraries, the others by a library of
+# ours that has their names and prototypes.
+. "$(dirname "$0")/../lib.sh"
+[ "$(id -u)" = 0 ] || { echo "needs root: probes of other processes"; exit 77; }
+need jq || { echo "needs jq"; exit 77; }
+W=$WORKLOADS
+
+# figures FILE: what accperf saw, a line a function; own JSON: what the program says
+figures() {
+	accperf offload -i "$1" --json | jq -r '.calls[]|[.api+" "+.name, .counted_calls, .bytes_in//0, .bytes_out//0, .work_items//0, .async, .open, .late]|map(tostring)|join(" ")' | sort
+}
+own() { jq -r 'to_entries[]|[.key, .value.calls, .value.in, .value.out, .value.items, .value.async, 0, 0]|map(tostring)|join(" ")' "$1" | sort; }
+# recorded NAME APIS COMMAND...: into NAME.data, the program's own account into NAME.json
+recorded() {
+	local name=$1 apis=$2; shift 2
+	accperf record -q -o "$name.data" --offload "$apis" --offload-exact -- "$@" >"$name.json" 2>"$name.err" && jq -e 'length > 0' "$name.json" >/dev/null
+}
+missing() { # rows of the table that no program here called
+	local api symbol
+	while read -r api symbol; do
+		grep -qxF "$api $symbol" called.txt || echo "$api $symbol"
+	done < <(sed -nE 's/^\t(CALL|SUBMIT|WAIT|MARK)\("([a-z-]+)", "([A-Za-z0-9_]+)".*/\2 \3/p' "$TOP/user/offload/api.c") >missing.txt
+	[ ! -s missing.txt ] || { cat missing.txt; return 1; }
+}
+
+recorded own none "$W/off_own" plain 1
+if grep -q 'not allowed\|no uprobes' own.err; then echo "no probes here: $(head -n 1 own.err)"; exit 77; fi
+
+mocked=(cuda cudart hip level-zero zlib qatzip qpl vaapi kcapi)
+mkdir lib
+for name in libcuda.so.1 libcudart.so.12 libamdhip64.so.5 libze_loader.so.1 libz-ng.so.2 libqatzip.so.3 libqpl.so.1 libva.so.2 libkcapi.so.1; do cp "$W/off_everylib" lib/$name; done
+export LD_LIBRARY_PATH=$PWD/lib
+check "CUDA driver and runtime, HIP, Level Zero, zlib-ng, QATzip, QPL, VA-API, libkcapi: called" recorded every auto "$W/off_every" "${mocked[@]}"
+unset LD_LIBRARY_PATH
+own every.json >every.own; figures every.data >every.seen
+for api in "${mocked[@]}"; do
+	check "$api: calls, bytes, work items of every function and name; each wait completes its own" \
+		diff <(grep "^$api " every.own) <(grep "^$api " every.seen)
+done
+
+# By the libraries themselves. They call their functions for purposes of their own, too (a MAC's key, a
+# stream's first checksum): what the program did is told by where it was called from.
+if openssl genpkey -quiet -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out key.pem 2>key.err; then
+	check "OpenSSL, zlib, zstd, ISA-L: called" recorded real openssl,zlib,zstd,isal "$W/off_real" key.pem
+	accperf offload -i real.data --json >real.seen
+	by_site() { # API: calls and bytes from the program; of those with no other caller, in and out apart
+		diff <(jq -r --arg a "$1" 'to_entries[]|select(.key|startswith($a+" "))|"\(.key) \(.value.calls) \(.value.in+.value.out)"' real.json | sort) \
+			<(jq -r --arg a "$1" '.calls[]|select(.api==$a)|[.sites[]|select(.object=="off_real")]as $s|"\(.api) \(.name) \([$s[].calls]|add) \([$s[].bytes]|add)"' real.seen | sort) &&
+			jq -e -n --arg a "$1" --slurpfile own real.json --slurpfile seen real.seen \
+				'[$seen[0].calls[]|select(.api==$a)|$own[0][.api+" "+.name] as $o|select(.counted_calls==$o.calls)|.bytes_in==$o.in and .bytes_out==$o.out and .open==0]|length>0 and all'
+	}
+	for api in openssl zlib zstd isal; do
+		grep -q "\"$api " real.json || { skip "$api" "its library is not here"; continue; }
+		check "$api: calls and bytes of every function, nested ones once" by_site $api
+	done
+else
+	skip "OpenSSL, zlib, zstd, ISA-L" "no RSA key: $(head -n 1 key.err)"
+fi
+
+"$W/off_opencl" rows >/dev/null 2>&1
+if [ $? != 77 ]; then
+	check "OpenCL, what is no plain buffer: called" recorded cl opencl "$W/off_opencl" rows
+	own cl.json >cl.own; figures cl.data | grep -v ' clWaitForEvents ' | cut -d ' ' -f 1-7 >cl.seen
+	check "OpenCL: calls, bytes, items; half of them blocking" diff <(cut -d ' ' -f 1-7 cl.own) cl.seen
+	# those of off_opencl's plain run, counted in t-offload
+	printf 'opencl %s\n' clEnqueueWriteBuffer clEnqueueReadBuffer clEnqueueNDRangeKernel clFinish clWaitForEvents >called.txt
+	# what a device cannot do it cannot be asked for
+	for f in clEnqueueWriteImage clEnqueueReadImage clEnqueueSVMMemcpy; do grep -q $f cl.json || echo "opencl $f" >>called.txt; done
+else
+	skip "OpenCL" "no device"
+	sed -nE 's/.*\("opencl", "([A-Za-z0-9_]+)".*/opencl \1/p' "$TOP/user/offload/api.c" >called.txt
+fi
+[ -s real.json ] || sed -nE 's/.*\("(openssl|zlib|zstd|isal)", "([A-Za-z0-9_]+)".*/\1 \2/p' "$TOP/user/offload/api.c" >>called.txt
+grep -q '"isal ' real.json 2>/dev/null || sed -nE 's/.*\("(isal)", "([A-Za-z0-9_]+)".*/\1 \2/p' "$TOP/user/offload/api.c" >>called.txt
+for f in every real cl; do [ -s $f.json ] && jq -r 'keys[]' $f.json; done >>called.txt
+check "no row of the table was left out" missing
