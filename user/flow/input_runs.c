@@ -330,8 +330,25 @@ static void take_calls(struct runs *rs, const struct raw_stack *st)
 	}
 }
 
-/* What took a function's time, where execution counts know better than its samples (counts.h): the
- * time that its instructions would take if all took equally long. */
+/* What one of a function's instructions takes by the costs of its blocks, where its time was sampled. */
+static double cost_each(const struct runs *rs, const struct function *f)
+{
+	double time = 0, instructions = 0;
+
+	for (uint32_t b = 0; b < f->cfg.blocks; b++) {
+		const struct smooth_node *n = &rs->s.node[f->first_node + b];
+
+		if (!(n->cost > 0))
+			continue;
+		time += n->time;
+		instructions += n->time / n->cost * f->cfg.block[b].insns;
+	}
+	return instructions > 0 ? time / instructions : 1;
+}
+
+/* What took a function's time, where execution counts know better than its samples (counts.h): what its
+ * instructions would take, at the same pace in all functions. As far as the figure rests on the samples, the cost of
+ * slow instructions is in it already. */
 static void take_counts(struct runs *rs, const struct counts_record *c, const struct counts_tree *t)
 {
 	double *time = calloc(t->groups + 1, sizeof(*time)), all = 0, instructions = 0;
@@ -353,9 +370,14 @@ static void take_counts(struct runs *rs, const struct counts_record *c, const st
 		instructions += n;
 	}
 	for (size_t i = 0; time && at && i < t->groups && instructions > 0; i++) {
-		double factor = time[i] > 0 ? t->group[i].instructions / instructions * all / time[i] : 1;
+		const struct counts_group *g = &t->group[i];
+		double factor;
 
-		for (uint32_t b = 0; time[i] > 0 && b < rs->function[at[i]].cfg.blocks; b++)
+		if (!(time[i] > 0))
+			continue;
+		factor = g->instructions / instructions * all / time[i];
+		factor *= 1 + g->trust * (cost_each(rs, &rs->function[at[i]]) - 1);
+		for (uint32_t b = 0; b < rs->function[at[i]].cfg.blocks; b++)
 			rs->s.node[rs->function[at[i]].first_node + b].time *= factor;
 	}
 	rs->failed |= !time || !at;
