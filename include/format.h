@@ -656,8 +656,9 @@ struct fmt_counts_func {
 	uint32_t flags; /* enum fmt_counts_func_flags */
 	uint32_t blocks, loops;
 	uint32_t pad;
+	double same; /* of all pairs of its samples, those that met the same instruction; 0 also: not counted */
 };
-_Static_assert(sizeof(struct fmt_counts_func) == 56, "fmt_counts_func");
+_Static_assert(sizeof(struct fmt_counts_func) == 64, "fmt_counts_func");
 
 enum fmt_counts_node_kind { FMT_CN_ENTRY = 1, FMT_CN_LOOP = 2, FMT_CN_BLOCK = 3 };
 
@@ -673,8 +674,9 @@ struct fmt_counts_node {
 	double instructions, compute, loads, stores, load_bytes, store_bytes;
 	double self_ns; /* user-mode time of timer samples in its blocks, cumulative */
 	uint64_t samples;
+	double cost; /* usual instructions that take as long as one execution; 0: not known */
 };
-_Static_assert(sizeof(struct fmt_counts_node) == 88, "fmt_counts_node");
+_Static_assert(sizeof(struct fmt_counts_node) == 96, "fmt_counts_node");
 
 struct fmt_counts_block {
 	uint64_t addr;

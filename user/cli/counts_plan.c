@@ -82,6 +82,7 @@ void plan_free(struct plan *p)
 	intern_release(&p->sites);
 	map_release(&p->call_at);
 	map_release(&p->lines);
+	map_release(&p->met);
 	free(p);
 }
 
@@ -205,6 +206,15 @@ double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned sl
 	return slow / (1 + slow);
 }
 
+/* Where instructions wait for something, samples meet few of them (counts_pace.h). */
+static void add_same(struct plan *p, struct plan_func *f, uint64_t vaddr)
+{
+	uint64_t *met = f->rec.flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NULL : map_put(&p->met, (uint64_t)f->module->id << 48 ^ vaddr, NULL);
+
+	if (met)
+		f->rec.same += (double)(*met)++;
+}
+
 void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns)
 {
 	uint32_t i = plan_func_at(p, m, vaddr);
@@ -216,6 +226,7 @@ void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns)
 	f = &p->func[i];
 	f->rec.self_ns += ns;
 	f->rec.samples++;
+	add_same(p, f, vaddr);
 	f->recent += ns;
 	p->total += ns;
 	if (plan_has_graph(f)) {
@@ -290,7 +301,7 @@ static void write_node(struct plan *p, const struct plan_func *f, uint32_t n)
 		.id = f->node + n, .function = f->rec.id, .kind = k->kind, .depth = k->depth, .addr = k->addr,
 		.instructions = k->work.insns, .compute = k->work.compute, .loads = k->work.loads, .stores = k->work.stores,
 		.load_bytes = k->work.load_bytes, .store_bytes = k->work.store_bytes,
-		.self_ns = f->node_ns[n], .samples = f->node_samples[n],
+		.self_ns = f->node_ns[n], .samples = f->node_samples[n], .cost = k->work.cost,
 	};
 
 	put(p, FMT_COUNTS_NODE, &rec, sizeof(rec));

@@ -58,6 +58,7 @@ struct plan {
 	double hit_ns, near;
 	struct map lines; /* module and EXECBP_NEAR bytes -> ns of samples there */
 	double sampled;	  /* ns, of all samples */
+	struct map met;	  /* module and instruction -> samples of it */
 	uint64_t random;
 	struct plan_func *func;
 	uint32_t funcs, func_cap;

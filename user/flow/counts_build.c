@@ -2,6 +2,7 @@
 /* The tree that is solved, of what a recording measured: which links are used, and what they claim. */
 #include "flow/counts_cache.h"
 #include "flow/counts_guess.h"
+#include "flow/counts_pace.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,6 +13,7 @@
  * function leaves its caller's address there. */
 #define CALL_VAR 1e-4
 #define RECURSION_VAR 400.0
+#define MOST_COST 1e6 /* of a node: more is the outcome of a damaged file */
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
 static bool at_most_once(const struct counts_record *r, const struct fmt_counts_link *l)
@@ -226,6 +228,49 @@ static int fill(struct builder *b, struct counts_built *out)
 	return 0;
 }
 
+/* Usual instructions that one of each function's takes as long as, where its time is spent. */
+static int cost_each(const struct counts_record *r, double *cost)
+{
+	double *instructions = calloc(r->funcs + 1, sizeof(*instructions));
+
+	if (!instructions)
+		return -ENOMEM;
+	for (size_t n = 1; n < r->nodes; n++) {
+		const struct fmt_counts_node *k = &r->node[n];
+
+		if (k->function == UINT32_MAX || !(k->cost >= 1 && k->cost < MOST_COST) || !(k->self_ns > 0) || isinf(k->self_ns))
+			continue;
+		cost[k->function] += k->self_ns;
+		instructions[k->function] += k->self_ns / k->cost * fmin(k->instructions, k->cost);
+	}
+	for (size_t g = 0; g < r->funcs; g++)
+		cost[g] = instructions[g] > 0 ? cost[g] / instructions[g] : 1;
+	free(instructions);
+	return 0;
+}
+
+/* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording
+ * that did not look where samples fell, all have the same. */
+static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
+{
+	double *cost = calloc(r->funcs + 1, sizeof(*cost)), time = 0, paced = 0, same = 0;
+	int rc = cost ? cost_each(r, cost) : -ENOMEM;
+
+	for (size_t g = 0; g < r->funcs; g++)
+		same += r->func[g].same;
+	for (size_t g = 0; g < r->funcs && !rc && same > 0; g++) {
+		const struct fmt_counts_func *f = &r->func[g];
+
+		time += t->group[g].time;
+		t->group[g].time /= counts_pace(f->samples, f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same, cost[g]);
+		paced += t->group[g].time;
+	}
+	for (size_t g = 0; g < r->funcs && paced > 0; g++)
+		t->group[g].time *= time / paced;
+	free(cost);
+	return rc;
+}
+
 /* Over how many nodes a function's samples are spread: as many as would hold equal parts. */
 static void set_variety(const struct counts_record *r, struct counts_tree *t)
 {
@@ -259,6 +304,7 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	err = err ? err : fill(&b, out);
 	if (!err)
 		set_variety(r, &out->tree);
+	err = err ? err : at_one_pace(r, &out->tree);
 	free(b.ratio);
 	free(b.used);
 	free(b.best);

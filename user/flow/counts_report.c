@@ -100,7 +100,7 @@ static void fill_rows(struct maker *m)
 
 	for (size_t i = 0; i < m->r->funcs; i++) {
 		all += isnan(t->group[i].instructions) ? 0 : t->group[i].instructions;
-		time += t->group[i].time;
+		time += m->r->func[i].self_ns;
 		out->samples += t->group[i].samples;
 	}
 	out->cpu_seconds = time / 1e9;
@@ -116,7 +116,7 @@ static void fill_rows(struct maker *m)
 		row->blocks = f->blocks;
 		row->samples = g->samples;
 		row->trust = g->trust;
-		row->time = g->samples && time > 0 ? g->time / time : NAN;
+		row->time = g->samples && time > 0 ? f->self_ns / time : NAN;
 		row->share = all > 0 ? (struct counts_figure){ g->instructions / all, g->low / all, g->high / all } : unknown;
 		scale_work(row, g->instructions);
 		row->second = unknown;

@@ -23,9 +23,6 @@
 /* Against flow from where nothing is known: a caller that no stack shows calls rarely. */
 #define UNLIKELY 0.02
 #define NEVER_SEEN 100.0
-/* On processors of the last ten years, in usual instructions (a third of a nanosecond and less). */
-#define SLOW_INSN 20
-#define ATOMIC_INSN 40
 #define STUB_INSNS 3
 #define MOST_RUNS 1e18 /* more is the outcome of a damaged file */
 #define PROLOGUE 8 /* instructions in which a frame pointer is set up */
@@ -106,12 +103,13 @@ static double cost_of(const struct cfg *c, const struct cfg_block *b)
 	for (uint32_t i = 0; i < b->insns; i++) {
 		struct dec_insn d;
 
-		cost++;
-		if (cfg_decode(c, b->insn + i, &d))
+		if (cfg_decode(c, b->insn + i, &d)) {
+			cost++;
 			continue;
+		}
 		if (d.flags & DEC_F_REP)
 			return 0; /* as long as its operand */
-		cost += d.flags & DEC_F_SLOW ? SLOW_INSN : d.flags & DEC_F_ATOMIC ? ATOMIC_INSN : 0;
+		cost += dec_cost(&d);
 	}
 	return cost;
 }
@@ -347,8 +345,7 @@ static double cost_each(const struct runs *rs, const struct function *f)
 }
 
 /* What took a function's time, where execution counts know better than its samples (counts.h): what its
- * instructions would take, at the same pace in all functions. As far as the figure rests on the samples, the cost of
- * slow instructions is in it already. */
+ * instructions would take at the pace of their costs, in all functions. */
 static void take_counts(struct runs *rs, const struct counts_record *c, const struct counts_tree *t)
 {
 	double *time = calloc(t->groups + 1, sizeof(*time)), all = 0, instructions = 0;
@@ -376,7 +373,7 @@ static void take_counts(struct runs *rs, const struct counts_record *c, const st
 		if (!(time[i] > 0))
 			continue;
 		factor = g->instructions / instructions * all / time[i];
-		factor *= 1 + g->trust * (cost_each(rs, &rs->function[at[i]]) - 1);
+		factor *= cost_each(rs, &rs->function[at[i]]);
 		for (uint32_t b = 0; b < rs->function[at[i]].cfg.blocks; b++)
 			rs->s.node[rs->function[at[i]].first_node + b].time *= factor;
 	}

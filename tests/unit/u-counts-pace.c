@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What time says of instructions: by where samples fell, and what the code's instructions cost. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "flow/counts_pace.h"
+#include "flow/counts_windows.h"
+#include "store/write.h"
+
+#define PAIRS(n) ((n) * ((n) - 1.0) / 2)
+
+static void test_pace(void **state)
+{
+	double usual = counts_pace(0, NAN, 1);
+
+	/* nothing known, or nonsense: everybody's */
+	assert_true(usual > 0 && usual < 1);
+	assert_true(counts_pace(1000, NAN, NAN) == usual);
+	assert_true(counts_pace(1000, -1, 0) == usual);
+	assert_true(counts_pace(10, PAIRS(10) + 1, 1) == usual);
+	/* one instruction met by all samples: it waits */
+	assert_true(counts_pace(1000, PAIRS(1000), 1) > 1.5 * usual);
+	assert_true(counts_pace(1000, PAIRS(1000) / 20, 1) < usual / 1.5);
+	/* few samples say little */
+	assert_true(fabs(counts_pace(3, PAIRS(3), 1) / usual - 1) < 0.3);
+	/* much code is no reason to believe that it is fast */
+	assert_true(counts_pace(100000, PAIRS(100000) / 500, 1) == counts_pace(100000, 0, 1));
+	assert_true(fabs(counts_pace(1000, NAN, 5) / usual - 5) < 1e-9);
+}
+
+/* Two functions with as much time, nothing measured: instructions of the first for each of the second. */
+static double told(const struct fmt_counts_func *f, const struct fmt_counts_node *n)
+{
+	const struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
+	char path[] = "/tmp/accperf-u-pace.XXXXXX";
+	struct counts_record r = { 0 };
+	struct counts_built b;
+	struct store_writer *s;
+	struct err e = { 0 };
+	double ratio;
+
+	close(mkstemp(path));
+	s = store_create(path, 0, &e);
+	assert_non_null(s);
+	store_put(s, FMT_MODULE, &m, sizeof(m));
+	for (int i = 0; i < 2; i++) {
+		store_put(s, FMT_COUNTS_FUNC, &f[i], sizeof(f[i]));
+		store_put(s, FMT_COUNTS_NODE, &n[i], sizeof(n[i]));
+	}
+	assert_int_equal(store_close(s, &e), 0);
+	assert_int_equal(counts_record_load(&r, path, &e), 0);
+	unlink(path);
+	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
+	assert_int_equal(counts_solve(&b.tree), 0);
+	ratio = b.tree.group[0].instructions / b.tree.group[1].instructions;
+	/* the time itself stays what it is, in all */
+	assert_true(fabs(b.tree.group[0].time + b.tree.group[1].time - 2e9) < 1);
+	counts_built_release(&b);
+	counts_record_release(&r);
+	return ratio;
+}
+
+static void test_by_time(void **state)
+{
+	struct fmt_counts_func f[] = { { .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 1000 },
+				       { .id = 2, .module = 1, .start = 0x2000, .end = 0x2100, .self_ns = 1e9, .samples = 1000 } };
+	struct fmt_counts_node n[] = {
+		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 10, .self_ns = 1e9, .samples = 1000 },
+		{ .id = 2, .function = 2, .kind = FMT_CN_ENTRY, .addr = 0x2000, .instructions = 10, .self_ns = 1e9, .samples = 1000 },
+	};
+	double ratio;
+
+	/* a recording that looked at neither */
+	assert_true(fabs(told(f, n) - 1) < 1e-9);
+	f[0].same = PAIRS(1000) * 0.7;
+	f[1].same = PAIRS(1000) * 0.1;
+	ratio = told(f, n);
+	assert_true(ratio < 0.7 && ratio > 0.3);
+	f[0].same = f[1].same;
+	n[0].cost = 30;
+	n[1].cost = 10;
+	assert_true(fabs(told(f, n) - 1 / 3.0) < 1e-6);
+	/* what a damaged file may say */
+	n[0].cost = 1e300;
+	n[1].cost = NAN;
+	assert_true(fabs(told(f, n) - 1) < 1e-6);
+	n[0].cost = -5;
+	f[0].flags = FMT_CF_BARE; /* many functions in one: no sign of anything */
+	ratio = told(f, n);
+	assert_true(ratio > 0.3 && ratio < 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pace), cmocka_unit_test(test_by_time) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
