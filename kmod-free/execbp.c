@@ -19,6 +19,7 @@
 #include "kmod-free/hitlimit.h"
 
 #define BACK_OFF_NS 1000000000ull
+#define LATE_NS 30000 /* beyond the time in which a first hit has to come: whether it did is looked at then */
 #define LEAST_LEFT_NS 50000 /* of CPU time: not worth waiting for */
 
 struct execbp {
@@ -190,7 +191,7 @@ int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, 
 	}
 	x->armed = clock_now();
 	__atomic_store_n(&x->bpf->bss->win.armed_at, x->armed, __ATOMIC_SEQ_CST);
-	x->deadline = x->armed + req->time_limit_ns;
+	x->deadline = x->armed + (req->within_ns && req->within_ns + LATE_NS < req->time_limit_ns ? req->within_ns + LATE_NS : req->time_limit_ns);
 	x->open = true;
 	set_timer(x, x->deadline);
 	return 0;
@@ -246,11 +247,16 @@ bool execbp_end(struct execbp *x, uint64_t now, struct exec_window *out)
 	return true;
 }
 
-/* The thread waited meanwhile: what is left of its CPU time is still to come. */
+/* Its first hit came in time; or the thread waited meanwhile: what is left of its CPU time is still to come. */
 static bool prolong(struct execbp *x, uint64_t now)
 {
 	uint64_t last = x->armed + x->req.longest_ns, cpu, left;
 
+	if (x->deadline < x->armed + x->req.time_limit_ns && now < x->armed + x->req.time_limit_ns && x->bpf->bss->win.logged) {
+		x->deadline = x->armed + x->req.time_limit_ns;
+		set_timer(x, x->deadline);
+		return true;
+	}
 	if (x->req.longest_ns <= x->req.time_limit_ns || now >= last || read(x->leader, &cpu, sizeof(cpu)) != sizeof(cpu) ||
 	    cpu + LEAST_LEFT_NS >= x->req.time_limit_ns)
 		return false;

@@ -168,6 +168,12 @@ static void test_ends(void **state)
 	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
 	wait_window(x, &w);
 	assert_int_equal(w.end, EXEC_LATE);
+	/* which is not waited for */
+	req.time_limit_ns = PATIENCE_NS;
+	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	wait_window(x, &w);
+	assert_int_equal(w.end, EXEC_LATE);
+	assert_true(w.ended - w.armed < PATIENCE_NS / 2);
 	req.slot[0].limit = 0;
 	assert_int_equal(execbp_open(x, &req, now(), NULL), -EINVAL);
 	/* an address that nothing is mapped at is no error: code may be unmapped meanwhile */
@@ -182,6 +188,31 @@ static void test_ends(void **state)
 	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
 	assert_true(execbp_end(x, now(), &w));
 	assert_false(execbp_end(x, now(), &w));
+	execbp_free(x);
+}
+
+/* The first hit came in time: then it lasts as long as it was meant to. */
+static void test_in_time(void **state)
+{
+	struct execbp *x = execbp_new(NULL);
+	struct exec_request req = both();
+	struct exec_window w = { .end = EXEC_LATE };
+	uint64_t give_up = now() + PATIENCE_NS;
+
+	assert_non_null(x);
+	req.slots = 1;
+	req.slot[0] = at(outer, 1, false);
+	req.within_ns = 50000000;
+	req.time_limit_ns = 200000000;
+	/* the child may get no processor for so long */
+	while (w.end == EXEC_LATE) {
+		assert_true(now() < give_up);
+		assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+		wait_window(x, &w);
+	}
+	assert_int_equal(w.end, EXEC_TIME);
+	assert_int_equal(w.hits[0], 1);
+	assert_true(w.ended - w.armed >= req.time_limit_ns);
 	execbp_free(x);
 }
 
@@ -313,6 +344,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_ratio, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_slot_limit, start_child, end_child),
+		cmocka_unit_test_setup_teardown(test_in_time, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_ends, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_others, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_gone, start_child, end_child),

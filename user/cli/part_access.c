@@ -21,8 +21,10 @@
 #include "attr/procmap.h"
 #include "cli/part_sysio.h"
 #include "ingest/cost.h"
+#include "ingest/delay.h"
 #include "ingest/draw.h"
 #include "ingest/governor.h"
+#include "ingest/pace.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
 
@@ -34,11 +36,9 @@
 #define WRITES_NS 100e6 /* watching for writes only */
 #define TURN_NS 20000000ull
 #define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
-#define KEEP_NS 200000000 /* how long a draw may wait for others' armed time */
 #define WAITING 16
 #define DEAR 0.1
 #define SAVE_NS 3000000000ull
-#define NEARLY 0.5
 #define MIN_TICKS 40 /* before this next to nothing is known of the target's use of string instructions */
 /* Nominal speeds where nothing counts instructions: what turns time into a number of executions.
  * The profile says so; shares do not depend on them, totals do. */
@@ -49,6 +49,7 @@
 struct draw {
 	struct fmt_access arm;
 	uint64_t addr;
+	double worth;
 };
 
 struct code_ref {
@@ -68,6 +69,7 @@ struct access_part {
 	struct code_ref ref;	    /* behind `code` */
 	struct block_code code;
 	struct fmt_access arm[WATCH_SLOTS];
+	unsigned passed;	    /* samples that were too old */
 	struct draw waiting[WAITING]; /* arm.time 0: none */
 	unsigned next_waiting;
 	uint64_t since[WATCH_SLOTS]; /* samples since the slot was armed: for its replacement */
@@ -80,6 +82,7 @@ struct access_part {
 	int epoll;
 	uint64_t random;
 	struct draws draws;
+	struct delays opened; /* windows, after the sample */
 	uint64_t last_window; /* when one ended */
 	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_slot_ns, last_windows;
 	double switch_ns; /* what an armed slot adds to a context switch */
@@ -459,12 +462,18 @@ static bool affords(const struct access_part *p, uint64_t now)
 	return affords_hits(p) && window_time(p, WINDOW_NS, now) >= SHORTEST_WINDOW_NS;
 }
 
+/* Where all are our own, one could be replaced. */
+static bool has_room(const struct access_part *p)
+{
+	return session_breakpoints_free(p->s) || watch_free_slot(p->watch) < 0;
+}
+
 static bool wants_window(struct access_part *p, uint64_t now)
 {
 	/* execution counts would use every slot all the time: the two take turns */
 	bool turn = !session_breakpoints_wanted(p->s) || now - p->last_window > TURN_NS;
 
-	return p->watch && p->gov.ticks > MIN_TICKS && turn && affords(p, now);
+	return p->watch && p->gov.ticks > MIN_TICKS && turn && has_room(p) && affords(p, now);
 }
 
 /* Whether a slot is free or could be freed for a new window. */
@@ -486,26 +495,24 @@ static bool make_room(struct access_part *p, uint64_t now)
 static bool draw(struct access_part *p, const struct sample *s, struct draw *out)
 {
 	const struct block_result *r = &p->result;
-	double most = -1;
 
+	out->worth = -1;
 	p->n.draws++;
 	for (unsigned i = 0; i < r->count; i++) {
 		const struct block_access *a = &r->access[i];
-		struct fmt_access arm;
-		double worth;
+		struct draw d;
 
-		if (!drawable(p, s->pid, a) || !to_record(p, s, a, 0, executions(r, (double)s->period), &arm))
+		if (!drawable(p, s->pid, a) || !to_record(p, s, a, 0, executions(r, (double)s->period), &d.arm))
 			continue;
-		worth = draws_worth(&p->draws, arm.module, arm.ip);
-		if (worth <= most)
+		d.worth = draws_worth(&p->draws, d.arm.module, d.arm.ip);
+		if (d.worth <= out->worth)
 			continue;
-		most = worth;
-		memcpy(&out->arm, &arm, sizeof(arm));
 		/* one place in it, each as likely; one byte unless told otherwise: a kernel copy hits once per watched byte */
-		out->addr = (a->addr + next_random(p) % a->size) & ~(uint64_t)(p->o.watch_len - 1);
+		d.addr = (a->addr + next_random(p) % a->size) & ~(uint64_t)(p->o.watch_len - 1);
+		memcpy(out, &d, sizeof(d));
 	}
-	p->n.no_candidate += most < 0;
-	return most >= 0;
+	p->n.no_candidate += out->worth < 0;
+	return out->worth >= 0;
 }
 
 /* Armed time runs short, because the target crawls meanwhile: it does not buy a tenth of all time. */
@@ -520,24 +527,6 @@ static bool affords_draw(const struct access_part *p, const struct draw *d, uint
 	return (double)window_time(p, WRITES_NS, now) >= SHORTEST_WINDOW_NS * draws_patience(&p->draws, d->addr);
 }
 
-/* Of the draws that wait (and can be afforded now), the one worth most; NULL: none. */
-static struct draw *best_waiting(struct access_part *p, uint64_t now, bool affordable)
-{
-	struct draw *best = NULL;
-	double most = -1;
-
-	for (unsigned i = 0; i < WAITING; i++) {
-		struct draw *d = &p->waiting[i];
-		double worth = d->arm.time && now - d->arm.time < KEEP_NS ? draws_worth(&p->draws, d->arm.module, d->arm.ip) : -1;
-
-		if (worth > most && (!affordable || affords_draw(p, d, now))) {
-			most = worth;
-			best = d;
-		}
-	}
-	return best;
-}
-
 static bool is_watched(const struct access_part *p, const struct draw *d)
 {
 	for (int i = 0; i < WATCH_SLOTS; i++)
@@ -546,30 +535,24 @@ static bool is_watched(const struct access_part *p, const struct draw *d)
 	return false;
 }
 
-/* For a slot that shares the armed time of others: rather not the same instruction twice. */
-static struct draw *best_beside(struct access_part *p, uint64_t now, bool again)
+/* For a slot that shares the armed time of others, of the draws just before: rather not the same instruction twice. */
+static struct draw *best_beside(struct access_part *p, uint64_t now)
 {
-	struct draw held[WAITING], *best;
+	struct draw *best = NULL;
 
-	memcpy(held, p->waiting, sizeof(held));
-	for (unsigned i = 0; i < WAITING && !again; i++)
-		if (is_watched(p, &p->waiting[i]))
-			p->waiting[i].arm.time = 0;
-	best = best_waiting(p, now, false);
-	memcpy(p->waiting, held, sizeof(held));
+	for (unsigned i = 0; i < WAITING; i++) {
+		struct draw *d = &p->waiting[i];
+
+		if (d->arm.time && now - d->arm.time < FRESH_NS && !is_watched(p, d) && (!best || d->worth > best->worth))
+			best = d;
+	}
 	return best;
 }
 
-/* Saves up for the best, unless that takes too long or another that can be had is nearly as good. */
-static struct draw *choose(struct access_part *p, uint64_t now)
+/* Saves up where it takes long to meet who writes, unless that takes too long. */
+static bool affords_now(struct access_part *p, const struct draw *d, uint64_t now)
 {
-	struct draw *best = best_waiting(p, now, false), *other;
-
-	if (!best || affords_draw(p, best, now) || now - p->last_window > SAVE_NS)
-		return best;
-	other = best_waiting(p, now, true);
-	return other && draws_worth(&p->draws, other->arm.module, other->arm.ip) >
-				NEARLY * draws_worth(&p->draws, best->arm.module, best->arm.ip) ? other : NULL;
+	return affords_draw(p, d, now) || now - p->last_window > SAVE_NS;
 }
 
 /* Whether to open a window for this draw now, or rather wait. */
@@ -578,7 +561,7 @@ static bool take(struct access_part *p, const struct draw *d)
 	/* to be choosy pays only where windows are scarce */
 	if (!armed_time_is_dear(p) && governor_plenty(&p->gov, GOV_HITS) && governor_plenty(&p->gov, GOV_ARMED))
 		return true;
-	return draws_take(&p->draws, draws_worth(&p->draws, d->arm.module, d->arm.ip));
+	return draws_take(&p->draws, d->worth);
 }
 
 static void open_window(struct access_part *p, const struct draw *d, uint64_t now)
@@ -599,6 +582,7 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 	slot = watch_arm(p->watch, &req, tids, n, now, NULL);
 	if (slot < 0)
 		return;
+	delays_add(&p->opened, now_ns() - d->arm.time);
 	session_breakpoints_take(p->s, 1);
 	p->arm[slot] = d->arm;
 	p->since[slot] = 0;
@@ -606,15 +590,29 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 	draws_seen(&p->draws, d->arm.module, d->arm.ip, 0.25, 0);
 }
 
-/* A sample straight from the ring, before it waits for its turn. Where armed time runs short because the
- * target crawls meanwhile, one stretch of it serves as many windows as there are slots: the last samples'
- * draws wait for it. */
+/* Where armed time runs short because the target crawls meanwhile, one stretch of it serves as many windows as
+ * there are slots: of the newest sample, of those just before, and of those that come while it lasts. */
+static void open_dear(struct access_part *p, struct draw *d, uint64_t now)
+{
+	bool first = !watch_deadline(p->watch);
+
+	if (first ? !affords_now(p, d, now) || !take(p, d) : is_watched(p, d) || (!governor_plenty(&p->gov, GOV_HITS) && !take(p, d)))
+		return;
+	open_window(p, d, now);
+	d->arm.time = 0;
+	while (watch_free_slot(p->watch) >= 0 && affords_hits(p) && (d = best_beside(p, now))) {
+		open_window(p, d, now);
+		d->arm.time = 0;
+	}
+}
+
+/* A sample straight from the ring, before it waits for its turn. */
 static int on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct access_part *p = part;
-	struct draw d, *best;
-	uint64_t now;
 	bool now_is_good, dear;
+	struct draw d, *kept = &d;
+	uint64_t now;
 
 	if (!p->watch || p->arm_from_hw || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_REGS))
 		return 0;
@@ -627,28 +625,17 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 	}
 	p->n.unaffordable += p->gov.ticks > MIN_TICKS && !affords(p, now);
 	dear = armed_time_is_dear(p);
-	now_is_good = now - m->time < FRESH_NS && wants_window(p, now);
-	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
+	now_is_good = wants_window(p, now) && pace_prompt(&p->passed, now - m->time, FRESH_NS);
+	if (!now_is_good && !(dear && now - m->time < FRESH_NS))
 		return 0;
 	if (!evaluate(p, m) || !draw(p, m, &d))
 		return 0;
-	if (!dear) {
-		if (take(p, &d))
-			open_window(p, &d, now);
-		return 0;
-	}
-	p->waiting[p->next_waiting++ % WAITING] = d;
-	best = now_is_good ? choose(p, now) : NULL;
-	if (!best || !take(p, best))
-		return 0;
-	open_window(p, best, now);
-	best->arm.time = 0;
-	for (int again = 0; again < 2; again++)
-		while (watch_free_slot(p->watch) >= 0 && affords_hits(p) && (best = best_beside(p, now, again))) {
-			open_window(p, best, now);
-			best->arm.time = 0;
-		}
-	memset(p->waiting, 0, sizeof(p->waiting));
+	if (dear)
+		kept = memcpy(&p->waiting[p->next_waiting++ % WAITING], &d, sizeof(d));
+	if (now_is_good && dear)
+		open_dear(p, kept, now);
+	else if (now_is_good && take(p, kept))
+		open_window(p, kept, now);
 	return 0;
 }
 
@@ -772,7 +759,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 			p->last_slot_ns = st.slot_ns;
 		}
 		if (wants_window(p, now))
-			session_soon(s, FRESH_NS / 1000000 - 2);
+			session_want_sample(s, 0);
 	}
 	if (p->sysio)
 		err = sysio_part_poll(p->sysio, now);
@@ -840,6 +827,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		if (p->watch)
 			watch_stats(p->watch, &p->watched);
 		session_count(s, "watch windows", p->n.windows, false);
+		session_count(s, "watch windows: half begin so many us after their sample", delays_within(&p->opened, 0.5) / 1000, false);
+		session_count(s, "watch windows: nine of ten begin so many us after their sample", delays_within(&p->opened, 0.9) / 1000, false);
 		session_count(s, "watch windows replaced by newer ones", p->n.replaced, false);
 		session_count(s, "watch hits", p->n.hits, false);
 		session_count(s, "watch hits of unknown direction", p->n.undecided, false);

@@ -10,15 +10,18 @@
 #include "cli/counts_plan.h"
 #include "counters.h"
 #include "ingest/cost.h"
+#include "ingest/delay.h"
 #include "ingest/governor.h"
+#include "ingest/pace.h"
 #include "kmod-free/execbp.h"
 
+#define HITS_MS 3 /* a window that ended by its hits is seen to have ended, and the next may be opened */
 #define FRESH_NS 3000000 /* an older sample's thread is somewhere else by now */
 #define WINDOW_HITS 100
 #define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
 #define WRITE_SECONDS 10
 #define PAST 64
-#define RETRY_NS 2000000 /* what to measure is chosen no more often */
+#define RETRY_NS 1000000 /* what to measure is chosen no more often */
 
 struct past {
 	uint32_t tid;
@@ -38,12 +41,14 @@ struct counts_part {
 	double hit_ns, near, switch_ns; /* hit_ns: where they follow each other closely, to be taken off measured times */
 	struct exec_price price;	 /* what the target is charged */
 	uint64_t next_try;
+	unsigned passed; /* samples that were too old */
 	struct past past[PAST]; /* windows of late, a ring */
 	unsigned pasts;
 	uint32_t named; /* functions whose names were asked for */
 	uint64_t seconds, last_wall, last_cpu_ns;
 	struct exec_stats done;
 	double slowed; /* ns */
+	struct delays opened; /* after the sample */
 	struct {
 		uint64_t in_windows, unplaced, unopened, no_slots, no_job, forbidden;
 	} n;
@@ -137,6 +142,7 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 		p->n.unopened++;
 		return;
 	}
+	delays_add(&p->opened, now_ns() - m->time);
 	p->taken = req.slots;
 	session_breakpoints_take(p->s, p->taken);
 }
@@ -171,7 +177,7 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 
 static bool may_open(const struct counts_part *p)
 {
-	return p->exec && !execbp_is_open(p->exec) &&
+	return !execbp_is_open(p->exec) &&
 	       governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + p->price.window_ns +
 						  session_attached_entry(p->s, p->gov.running));
 }
@@ -179,18 +185,23 @@ static bool may_open(const struct counts_part *p)
 static int on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct counts_part *p = part;
+	struct exec_window w;
 	uint64_t now;
+	int err = 0;
 
-	if (m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_IP))
+	if (!p->exec || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_IP))
 		return 0;
 	if (session_breakpoints_forbidden(s)) {
 		p->n.forbidden++;
 		return 0;
 	}
 	now = now_ns();
-	if (now - m->time < FRESH_NS && now >= p->next_try && may_open(p))
+	/* the last one is over, perhaps: this sample is for the next */
+	if (execbp_poll(p->exec, now, &w))
+		err = window_over(p, &w);
+	if (now >= p->next_try && may_open(p) && pace_prompt(&p->passed, now - m->time, FRESH_NS))
 		open_window(p, m, now);
-	return 0;
+	return err;
 }
 
 static int on_poll(void *part, struct session *s, uint64_t now)
@@ -200,11 +211,16 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	int err = 0;
 	bool wants;
 
+	if (!p->exec)
+		return 0;
 	if (execbp_poll(p->exec, now, &w))
 		err = window_over(p, &w);
 	wants = may_open(p);
+	/* an open one is looked at then, too: it may be over */
 	if (wants || execbp_is_open(p->exec))
-		session_soon(s, FRESH_NS / 1000000);
+		session_want_sample(s, p->next_try);
+	if (execbp_is_open(p->exec))
+		session_soon(s, HITS_MS);
 	if (wants != p->wants)
 		session_breakpoints_want(s, wants);
 	p->wants = wants;
@@ -282,6 +298,8 @@ static void report(struct counts_part *p)
 	session_count(s, "count windows of code that did not run", st->empty, false);
 	session_count(s, "count windows of code that runs too often to time", st->too_fast, false);
 	session_count(s, "count windows given up for another debugger", p->done.stolen, false);
+	session_count(s, "count windows: half begin so many us after their sample", delays_within(&p->opened, 0.5) / 1000, false);
+	session_count(s, "count windows: nine of ten begin so many us after their sample", delays_within(&p->opened, 0.9) / 1000, false);
 	session_count(s, "count hits", p->done.traps, false);
 	session_count(s, "count: samples inside windows, left out of it", p->n.in_windows, false);
 	session_count(s, "count: samples that offered nothing worth a window", p->n.no_job, false);

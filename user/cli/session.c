@@ -12,6 +12,7 @@
 #include "attr/apart.h"
 #include "counters.h"
 #include "ingest/attached.h"
+#include "ingest/beat.h"
 #include "ingest/cost.h"
 #include "ingest/lives.h"
 #include "ingest/pace.h"
@@ -28,6 +29,11 @@
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
 #define SWAPPED 0.25
 #define MAY_ADD 0.2 /* of the budget */
+#define SENT_NS 20000 /* after a tick: by then its record is in the ring */
+#define LATE_NS 60000 /* a tick may be late: looked for again after so long */
+#define TRIES 3
+#define WANTED_MS 3 /* where ticks cannot be foreseen */
+#define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
 
 struct session {
 	struct session_opts o;
@@ -55,6 +61,10 @@ struct session {
 	bool breakpoints_wanted;
 	unsigned soon_ms; /* 0: nobody waits */
 	unsigned idle_polls; /* without a sample */
+	struct beats beats;
+	uint64_t wanted; /* a sample, not before this time; 0: none */
+	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
+	unsigned tries; /* to find it */
 	struct switches switches;
 	double switch_ns; /* of a breakpoint; 0: not measured yet */
 	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
@@ -340,6 +350,10 @@ static int take_fresh(void *ctx, const struct sample *m)
 	struct session *s = ctx;
 	int err = 0;
 
+	if (m->kind == SAMPLE_TICK) {
+		beats_tick(&s->beats, s->timer_switch_ns > 0 ? m->tid : m->cpu, m->time);
+		s->newest = m->time > s->newest ? m->time : s->newest;
+	}
 	s->idle_polls = 0;
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].started && s->parts[i].ops->fresh)
@@ -367,6 +381,7 @@ int session_poll(struct session *s, struct err *e)
 	int err;
 
 	s->soon_ms = 0;
+	s->wanted = 0;
 	s->idle_polls++;
 	err = drain(s, now - SETTLE_NS);
 
@@ -406,9 +421,33 @@ void session_soon(struct session *s, unsigned ms)
 		s->soon_ms = ms;
 }
 
-int session_wait_ms(const struct session *s)
+void session_want_sample(struct session *s, uint64_t not_before)
 {
-	return pace_wait_ms(s->soon_ms, s->idle_polls);
+	if (!s->wanted || not_before < s->wanted)
+		s->wanted = not_before ? not_before : 1;
+}
+
+/* When to look for the next tick's sample; 0: nobody wants it, or no telling. */
+static uint64_t tick_at(struct session *s, uint64_t now)
+{
+	if (!s->wanted || s->idle_polls > PACE_SOME)
+		return 0;
+	if (s->due && s->newest + LATE_NS < s->due && s->tries++ < TRIES && now < s->due + s->period_ns / 2)
+		return now + LATE_NS;
+	s->tries = 0;
+	s->due = beats_next(&s->beats, now + APART_NS > s->wanted ? now + APART_NS : s->wanted, s->period_ns);
+	return s->due ? s->due + SENT_NS : 0;
+}
+
+uint64_t session_wait_ns(struct session *s)
+{
+	uint64_t now = now_ns(), tick = tick_at(s, now), ns;
+	unsigned soon = s->wanted && !tick && (!s->soon_ms || s->soon_ms > WANTED_MS) ? WANTED_MS : s->soon_ms;
+
+	ns = (uint64_t)pace_wait_ms(soon, s->idle_polls) * 1000000;
+	if (tick && (!soon || tick < now + ns))
+		ns = tick > now ? tick - now : 0;
+	return ns;
 }
 
 static void stop_all(struct session *s)

@@ -86,13 +86,15 @@ struct store_writer *session_store(struct session *s);
 struct targets *session_targets(struct session *s);
 const struct session_opts *session_options(const struct session *s);
 uint64_t session_period(const struct session *s);
-/* Called in poll(): some part waits for a sample no older than so many ms, or for a window's hits. The kernel could wake us, but from
- * within the target's interrupt, at 30 us of its time; so session_wait_ms() is short instead. */
+/* Called in poll(): some part waits for a window's hits, and wants to see them no later than so many ms after they came. The kernel
+ * could wake us, but from within the target's interrupt, at 30 us of its time; so session_wait_ns() is short instead. */
 void session_soon(struct session *s, unsigned ms);
+/* Called in poll(): some part wants a fresh sample, after this time. session_wait_ns() then lasts until just after a timer is to tick. */
+void session_want_sample(struct session *s, uint64_t not_before);
 /* What the timer takes of the target's time, by the measured cost of a sample. */
 double session_timer_share(const struct session *s);
 /* How long to sleep on session_fd() at most. */
-int session_wait_ms(const struct session *s);
+uint64_t session_wait_ns(struct session *s);
 /* Hardware breakpoints, of which a thread has four: a part takes what its window needs and gives them
  * back at its end. While somebody wants them (and will, in a moment), others begin no new window. */
 unsigned session_breakpoints_free(const struct session *s);

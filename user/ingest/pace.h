@@ -2,11 +2,15 @@
 /*
  * How long a recorder sleeps between two looks at its rings. The kernel could wake it, but from within the target's
  * interrupt, at some 20 us of the target's time; looking costs the recorder alone. So it looks often while somebody
- * waits for a fresh sample or for a window's hits, and less often the longer no sample comes: a target that sleeps
- * gives none. Pure logic, no clock. Included by cli and tests.
+ * waits for a window's hits, or for a sample that cannot be foreseen (beat.h), and less often the longer no sample
+ * comes: a target that sleeps gives none. And which samples are worth acting on. Pure logic, no clock. Included by
+ * cli and tests.
  */
 #ifndef ACCPERF_INGEST_PACE_H
 #define ACCPERF_INGEST_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define PACE_IDLE_MS 40 /* a record may be under way on another CPU while the rings are drained */
 #define PACE_LATER 4 /* times as long */
@@ -15,5 +19,13 @@
 
 /* ms; soon_ms: what somebody waits for is no good after so long; 0: nobody does. idle: looks since the last sample. */
 int pace_wait_ms(unsigned soon_ms, unsigned idle);
+
+#define PACE_PROMPT_NS 400000 /* as soon as a recorder can see a sample that it slept for, and more */
+#define PACE_PASSED 8 /* samples */
+
+/* Whether to act on a sample of this age now: at once, if it has just come. An older one's thread is somewhere else
+ * by now, and the next tick brings a better one, unless all of late were old (the recorder does not get a CPU in
+ * time): then every so many, if it is not older than `most`. *passed: the caller's, 0 at first. */
+bool pace_prompt(unsigned *passed, uint64_t age_ns, uint64_t most_ns);
 
 #endif
