@@ -17,6 +17,11 @@ check "host, device, date, points, parameters" jq -e '.schema == "accperf.accele
 	(.accelerators | all(.host and .device and .baseline and .date and .params.C > 0 and (.points.host | length >= 55) and (.points.accelerated | length >= 55)))' config/accperf/accelerators.json
 # status 3: memcpy follows no power of the size closely, and logca says so
 check "logca reads an entry, with its points" bash -c 'accperf logca show config/accperf/accelerators.json --name copy-memcpy/loop --resamples 0 --json >out; [ $? = 0 -o $? = 3 ] && jq -e ".fit.sizes == 11" out'
+# The time of day, set meanwhile, gives the date and nothing else.
+timed=copy-memcpy; available worker/spin-2us-0.3ns && timed=worker/spin-2us-0.3ns # the one that is timed by the clock
+expect_status 0 "the time of day is stepped while measuring" env LD_PRELOAD="$WORKLOADS/off_clock" accperf calibrate -o step.json --max 1K --calls 5 $timed
+year=$(date -u +%Y)
+check "a date, and times that are none of its years" jq -e --argjson y "$year" '.accelerators[0] | (.date | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T")) and (.date[:4] | tonumber) != $y and ([.points.host[][1], .points.accelerated[][1]] | all(. > 0 and . < 1e7))' step.json
 expect_status 1 "logca asks which entry" accperf logca show config/accperf/accelerators.json
 check "and names them" grep -q "copy-rep-movsb/memcpy" err
 

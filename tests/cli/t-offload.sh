@@ -90,6 +90,25 @@ check "mock CUDA: counts and bytes, twins together" same cuda.data cuda.json
 check "mock CUDA: the launch nobody waits for is open, no other" [ "$(counter cuda.data 'offload: calls whose completion was never seen')" = 1 ]
 check "mock CUDA: work items" is cuda.data ".calls[]|select(.name==\"cuLaunchKernel\")|.async==30 and .work_items==$(jq .cuLaunchKernel.items cuda.json)"
 check "mock CUDA: copies of streams overlap with own work" is cuda.data '.calls[]|select(.name=="cuMemcpyHtoDAsync")|.overlap>0.5 and .design=="async"'
+# Clocks that are set meanwhile. The time of day steps a year with every look at it; then the target's clocks
+# are another's (a time namespace), and then so are ours.
+sane() { is "$1" '.duration_ns > 1e6 and .duration_ns < 6e11 and all(.calls[]; .time_ns.median == null or .time_ns.median < 6e11)'; }
+stepping() { LD_LIBRARY_PATH=$PWD/lib "$@" >cuda.json 2>step.err; }
+clocks() { # FILE: what must hold of the mock's run whatever the clocks do
+	same "$1" cuda.json && sane "$1" && [ "$(counter "$1" 'offload: calls whose completion was never seen')" = 1 ] &&
+		is "$1" '.calls[]|select(.name=="cuMemcpyHtoDAsync")|.overlap>0.5 and .design=="async"' &&
+		is "$1" '.calls[]|select(.name=="cuMemcpyHtoD")|.time_ns.median > 20000'
+}
+stepping env LD_PRELOAD="$W/off_clock" accperf record -q -o step.data --offload cuda --offload-exact -- "$W/off_cuda" 50
+check "the time of day is stepped: counts, pairs and times" clocks step.data
+if unshare -T --monotonic 100000 --boottime 100000 true 2>unshare.err; then
+	stepping accperf record -q -o ns.data --offload cuda --offload-exact -- unshare -T --monotonic 100000 --boottime 100000 "$W/off_cuda" 50
+	check "a target with other clocks: counts, pairs and times" clocks ns.data
+	stepping unshare -T --monotonic -5 --boottime -5 accperf record -q -o ns.data --offload cuda --offload-exact -- "$W/off_cuda" 50
+	check "other clocks for both: counts, pairs and times" clocks ns.data
+else
+	skip "a target with other clocks" "no time namespaces: $(head -n 1 unshare.err)"
+fi
 check "mock CUDA: synchronous copies block" is cuda.data '.calls[]|select(.name=="cuMemcpyHtoD")|.design=="sync-OS" and .async==0'
 
 if "$W/off_uring" 1 1 >/dev/null 2>&1; then
