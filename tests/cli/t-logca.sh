@@ -74,6 +74,15 @@ for e in range(4, 26):
     for k in range(5): print("%d,%g,%g" % (g, (10 * g if g < 4096 else 2000 + g) * (1 + .01 * k), (800 + .1 * g) * (1 + .01 * k)))
 PY
 accperf logca fit two.csv --segments 4 --resamples 0 --json | jq -e ".segments | length == 2 and .[0].to_bytes == 2048"'
+expect_status 0 "stretches are drawn" accperf logca show two.csv --segments 4 --resamples 0 --svg two.svg
+check "a curve each, up to the change and no further" python3 -c '
+import re, xml.etree.ElementTree as T
+n = "{http://www.w3.org/2000/svg}"
+paths = [e.get("d") for e in T.parse("two.svg").iter(n + "path") if e.get("class") == "curve" and e.get("clip-path")]
+ends = [[float(x) for x in re.findall(r"[ML]([\d.]+)", d)] for d in paths]
+assert len(ends) == 2 and ends[0][0] == 74 and ends[1][-1] == 700 and abs(ends[0][-1] - ends[1][0]) < .2, ends
+steps = [[float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", d)] for d in paths]
+assert steps[1][0] - steps[0][-1] > 50, (steps[0][-1], steps[1][0])'
 expect_status 3 "a poor fit says so by its status" accperf logca fit two.csv --resamples 0
 check "and in words" grep -q "misses the measured medians" err
 check "and where the kernel changes" grep -q -e "^accperf: from 4.* --segments auto fits each stretch" err

@@ -33,7 +33,7 @@ static const struct opt options[] = {
 	{ OPT_GROUP, .help = "Fitting" },
 	{ OPT_STRING, 0, "latency", AT(latency), .arg = "auto|indep|dep", .help = "latency per call or per byte (BIC decides)" },
 	{ OPT_BOOL, 0, "no-host-offset", AT(no_offset), .help = "no fixed cost of a host call: the published model" },
-	{ OPT_STRING, 0, "segments", AT(segments), .arg = "N", .help = "fit: split at change points, into at most N stretches; auto: where one curve misses" },
+	{ OPT_STRING, 0, "segments", AT(segments), .arg = "N", .help = "split at change points, into at most N stretches; auto: where one curve misses" },
 	{ OPT_SIZE, 0, "block", AT(block), .arg = "SIZE", .help = "work counts in blocks of this size (SHA: 64)" },
 	{ OPT_SIZE, 0, "padding", AT(padding), .arg = "SIZE", .help = "bytes added before blocks are counted (SHA: 9)" },
 	{ OPT_DOUBLE, 0, "near-one", AT(near_one), .arg = "X", .help = "|beta-1| below X: L and A count as inseparable (0.1)" },
@@ -521,20 +521,32 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 	AUTO_BUF(out);
 	struct json j = { .out = &out };
 	int n = most ? fit_segments(s->view.pts, &opts, seg, most, &e) : fit_stretches(s->view.pts, &opts, &s->fit, seg, &e), status;
-	double error = fit_segments_error(seg, n);
+	double error;
 
 	if (n < 0)
 		return cli_fail(&e, EXIT_FAILED);
+	error = fit_segments_error(seg, n);
+	s->view.seg = n > 1 ? seg : NULL;
+	s->view.segs = n;
+	if (n == 1) {
+		s->view.fit = &seg[0].fit;
+		s->view.p = seg[0].fit.p;
+	}
 	if (o->json) {
 		json_obj(&j, NULL);
 		json_str(&j, "schema", "accperf.logca-segments/1");
 		json_arr(&j, "segments");
 	} else {
 		buf_addf(&out, "%d segment%s\n\n", n, n == 1 ? "" : "s");
+		if (n > 1) {
+			logca_plot(&out, &s->view, &style);
+			buf_addch(&out, '\n');
+		}
 	}
 	for (int i = 0; i < n; i++) {
 		struct logca_view v = s->view;
 
+		v.seg = NULL;
 		v.fit = &seg[i].fit;
 		v.p = seg[i].fit.p;
 		v.lo = seg[i].first;
@@ -640,15 +652,15 @@ static int run(void *opts, int argc, char **argv)
 	}
 	if (o->resamples > 100000)
 		return err_set(&e, -EINVAL, "--resamples of more than 100000 would take hours"), cli_fail(&e, EXIT_USAGE);
-	if (o->segments && v)
-		return err_set(&e, -EINVAL, "--segments is an option of `accperf logca fit`; %s takes one curve", verb), cli_fail(&e, EXIT_USAGE);
+	if (o->segments && v > 1)
+		return err_set(&e, -EINVAL, "--segments is an option of fit and show; %s takes one curve", verb), cli_fail(&e, EXIT_USAGE);
 	if (o->segments && (most = segments_of(o->segments, &e)) < 0)
 		return cli_fail(&e, EXIT_USAGE);
 	r = (struct logca_request){ .params = o->params, .device = o->device, .file = file, .name = o->name, .host = o->host, .accelerated = o->accelerated,
 				    .fit = { .resamples = (unsigned)o->resamples, .seed = o->seed, .near_one = o->near_one,
 					     .pad_block = (double)o->block, .pad_bytes = (double)o->padding, .no_offset = o->no_offset, .min_sizes = 5,
 					     .latency = !strcmp(o->latency, "dep") ? FIT_DEP : !strcmp(o->latency, "indep") ? FIT_INDEP : FIT_BY_BIC } };
-	if (logca_source_load(&s, &r, verbs[v].want_points, &e)) {
+	if (logca_source_load(&s, &r, verbs[v].want_points || o->segments, &e)) {
 		status = cli_fail(&e, !o->params + !o->device + !file == 2 && (file || o->device) ? EXIT_FAILED : EXIT_USAGE);
 	} else {
 		if (o->unit)

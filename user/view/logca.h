@@ -26,6 +26,8 @@ struct logca_view {
 	const struct fit *fit;	  /* NULL: parameters were given */
 	const struct points *pts; /* observed; NULL: none */
 	double lo, hi;		  /* the range asked about: 16 B .. 32 MB, or what was measured */
+	const struct fit_segment *seg; /* drawings: a curve each between change points; NULL: p is the only one */
+	int segs;
 	bool newton;		  /* print the published one-step forms, too */
 	const char *const *note;  /* what is known to be wrong about the parameters */
 	unsigned notes;
@@ -45,6 +47,9 @@ void logca_json(struct json *j, const struct logca_view *v);
 
 /* Median of observed T0 / T1 at each size both were measured at. Returns their number. */
 size_t logca_observed(const struct points *pts, double *g, double *s, size_t max);
+/* The stretch of v that holds g as a view of its own, from one change point to the next; *i: its number. */
+struct logca_view logca_part(const struct logca_view *v, int i);
+int logca_part_of(const struct logca_view *v, double g);
 /* Bottleneck letters at g, in the order L, o, C, A. */
 void logca_letters(const struct logca *p, double g, char letters[LOGCA_LETTERS + 1]);
 

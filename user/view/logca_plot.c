@@ -90,6 +90,39 @@ size_t logca_observed(const struct points *pts, double *g, double *s, size_t max
 	return n;
 }
 
+static double change_point(const struct logca_view *v, int i)
+{
+	return sqrt(v->seg[i].last * v->seg[i + 1].first);
+}
+
+struct logca_view logca_part(const struct logca_view *v, int i)
+{
+	struct logca_view part = *v;
+
+	if (!v->seg)
+		return part;
+	part.seg = NULL;
+	part.fit = &v->seg[i].fit;
+	part.p = v->seg[i].fit.p;
+	part.lo = i ? change_point(v, i - 1) : v->lo;
+	part.hi = i + 1 < v->segs ? change_point(v, i) : v->hi;
+	return part;
+}
+
+int logca_part_of(const struct logca_view *v, double g)
+{
+	int i = 0;
+
+	while (v->seg && i + 1 < v->segs && g >= change_point(v, i))
+		i++;
+	return i;
+}
+
+static const struct logca *drawn_at(const struct logca_view *v, double g)
+{
+	return v->seg ? &v->seg[logca_part_of(v, g)].fit.p : &v->p;
+}
+
 static void axis(struct buf *b, const struct canvas *c)
 {
 	char line[MAX_COLUMNS + 16];
@@ -126,7 +159,9 @@ void logca_plot(struct buf *b, const struct logca_view *v, const struct text_sty
 	if (!(c.x1 > c.x0))
 		return;
 	for (int x = 0; x < c.columns; x++) {
-		double at = logca_speedup(&v->p, size_at(&c, x));
+		double at = size_at(&c, x);
+
+		at = logca_speedup(drawn_at(v, at), at);
 
 		lo = fmin(lo, at);
 		hi = fmax(hi, at);
@@ -135,7 +170,7 @@ void logca_plot(struct buf *b, const struct logca_view *v, const struct text_sty
 		lo = fmin(lo, seen[i]);
 		hi = fmax(hi, seen[i]);
 	}
-	if (isfinite(v->p.A) && v->p.A < hi * 4)
+	if (!v->seg && isfinite(v->p.A) && v->p.A < hi * 4)
 		hi = fmax(hi, v->p.A);
 	/* no more than six decades: what lies below is no offload to consider */
 	hi = fmin(fmax(hi, 1.1), LOGCA_MOST_SHOWN);
@@ -145,12 +180,12 @@ void logca_plot(struct buf *b, const struct logca_view *v, const struct text_sty
 	memset(c.cell, ' ', sizeof(c.cell));
 	one = row_of(&c, 1);
 	for (int x = 0; x < c.columns; x++) {
-		double at = size_at(&c, x), bound = logca_bound(&v->p, at);
+		double at = size_at(&c, x), bound = logca_bound(drawn_at(v, at), at);
 
 		put(&c, x, one, '-');
 		if (isfinite(bound))
 			put(&c, x, row_of(&c, bound), '.');
-		put(&c, x, row_of(&c, logca_speedup(&v->p, at)), '#');
+		put(&c, x, row_of(&c, logca_speedup(drawn_at(v, at), at)), '#');
 	}
 	for (size_t i = 0; i < points; i++)
 		put(&c, column_of(&c, g[i]), row_of(&c, seen[i]), 'o');
@@ -172,15 +207,17 @@ void logca_plot(struct buf *b, const struct logca_view *v, const struct text_sty
 	buf_addf(b, "%*s", LEFT, "");
 	for (int x = 0; x < c.columns; x++) {
 		char now[LOGCA_LETTERS + 1], next[LOGCA_LETTERS + 1];
+		double at;
 		int to = x;
 
-		logca_letters(&v->p, size_at(&c, x), now);
+		logca_letters(drawn_at(v, size_at(&c, x)), size_at(&c, x), now);
 		do {
 			to++;
-			logca_letters(&v->p, size_at(&c, to < c.columns ? to : x), next);
+			at = size_at(&c, to < c.columns ? to : x);
+			logca_letters(drawn_at(v, at), at, next);
 		} while (to < c.columns && !strcmp(now, next));
-		for (int i = x, at = (x + to - (int)strlen(now)) / 2; i < to; i++) {
-			int k = i - at;
+		for (int i = x, middle = (x + to - (int)strlen(now)) / 2; i < to; i++) {
+			int k = i - middle;
 
 			buf_addch(b, i == x ? '<' : i == to - 1 ? '>' : k >= 0 && k < (int)strlen(now) && to - x > (int)strlen(now) + 1 ? now[k] : '.');
 		}

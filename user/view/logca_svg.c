@@ -73,10 +73,10 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Regions between the exact cut-offs, not on the grid of powers of two. */
-static void regions(struct buf *b, const struct logca_view *v, const struct frame *f)
+static void regions(struct buf *b, const struct logca_view *v, const struct frame *f, int *row)
 {
 	double edge[2 + 4 * LOGCA_LETTERS] = { v->lo, v->hi };
-	int n = 2, row = 0;
+	int n = 2;
 
 	for (int i = 0; i < LOGCA_LETTERS; i++) {
 		double iv[2][2];
@@ -96,7 +96,7 @@ static void regions(struct buf *b, const struct logca_view *v, const struct fram
 		logca_letters(&v->p, sqrt(edge[i] * edge[i + 1]), letters);
 		buf_addf(b, "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", a, Y0, z - a, Y1 - Y0, tint(letters));
 		/* a narrow region's label goes a line up so that neighbours do not run together */
-		y = Y0 - 6 - (z - a < 8. * (double)strlen(letters) + 4 && row++ % 2 == 0 ? 13 : 0);
+		y = Y0 - 6 - (z - a < 8. * (double)strlen(letters) + 4 && (*row)++ % 2 == 0 ? 13 : 0);
 		buf_addf(b, "<text x=\"%.1f\" y=\"%.1f\" class=\"r\">%s</text>\n", (a + z) / 2, y, *letters ? letters : "none");
 		if (i)
 			buf_addf(b, "<path d=\"M%.1f %dV%d\" class=\"cut\"/>\n", a, Y0, Y1);
@@ -133,7 +133,7 @@ static void curve(struct buf *b, const struct logca_view *v, const struct frame 
 
 	buf_addstr(b, "<path d=\"");
 	for (int i = 0; i <= 240; i++) {
-		double g = exp(f->x0 + (f->x1 - f->x0) * i / 240);
+		double g = v->lo * pow(v->hi / v->lo, i / 240.);
 		double s = bound ? logca_bound(&v->p, g) : logca_speedup(&v->p, g);
 
 		if (!isfinite(s) || log(s) < f->y0 - 1 || log(s) > f->y1 + 1) {
@@ -158,10 +158,9 @@ static void mark(struct buf *b, const struct frame *f, double g, double s, const
 	buf_addf(b, "<text x=\"%.1f\" y=\"%d\" class=\"%s\">%s = %s</text>\n", x + (left ? -6 : 6), Y1 - 10 - 15 * line, left ? "me" : "m", name, size.data);
 }
 
-static void legend(struct buf *b, const struct logca_view *v, bool observed)
+static int legend(struct buf *b, const struct logca_view *v, bool observed)
 {
 	static const char *const meaning[LOGCA_LETTERS] = { "L latency", "o overhead", "C work per byte", "A acceleration" };
-	const struct logca *p = &v->p;
 	int y = Y0 + 10;
 
 	if (observed) {
@@ -176,7 +175,30 @@ static void legend(struct buf *b, const struct logca_view *v, bool observed)
 	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">worth improving:</text>\n", X1 + 14, y);
 	for (int i = 0; i < LOGCA_LETTERS; i++)
 		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">%s</text>\n", X1 + 24, y += 17, meaning[i]);
-	y += 28;
+	return y + 28;
+}
+
+/* Two lines for each stretch: there may be eight. */
+static void stretch_values(struct buf *b, const struct logca_view *v, int y)
+{
+	const struct logca *p = &v->p;
+
+	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">", X1 + 14, y);
+	logca_size(b, v->fit->gmin);
+	buf_addstr(b, " to ");
+	logca_size(b, v->fit->gmax);
+	buf_addf(b, "</text>\n<text x=\"%d\" y=\"%d\" class=\"l\">%s ", X1 + 20, y + 15, v->fit->near_one && !v->fit->zero_used ? "A eff." : "A");
+	if (isinf(p->A))
+		buf_addstr(b, "unbounded");
+	else
+		buf_addf(b, "%.3g", p->A);
+	buf_addf(b, ", misfit %.0f %%</text>\n", v->fit->error * 100);
+}
+
+static void values(struct buf *b, const struct logca_view *v, int y)
+{
+	const struct logca *p = &v->p;
+
 	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">beta = %.3f</text>\n", X1 + 14, y, p->beta);
 	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">C = %.4g %s</text>\n", X1 + 14, y += 17, p->C, v->unit);
 	if (p->t0 > 0)
@@ -195,12 +217,34 @@ static void legend(struct buf *b, const struct logca_view *v, bool observed)
 		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">misfit %.1f %%</text>\n", X1 + 14, y += 17, v->fit->error * 100);
 }
 
+/* g1 and gA/2 (or half of the attainable peak), where they lie in the part drawn. */
+static void marks(struct buf *b, const struct logca_view *v, const struct frame *f, int *lines)
+{
+	double root[2], pg, ps;
+
+	for (int i = 0, n = logca_solve(&v->p, 1, root); i < n; i++)
+		if (root[i] > v->lo && root[i] < v->hi)
+			mark(b, f, root[i], 1, n > 1 && i ? "g1 (end)" : "g1", (*lines)++);
+	if (isfinite(v->p.A) && v->p.A > 1) {
+		for (int i = 0, n = logca_solve(&v->p, v->p.A / 2, root); i < n; i++)
+			if (root[i] > v->lo && root[i] < v->hi)
+				mark(b, f, root[i], v->p.A / 2, "gA/2", (*lines)++);
+	} else {
+		logca_peak(&v->p, v->lo, v->hi, &pg, &ps);
+		root[0] = logca_half_peak(&v->p, ps);
+		if (root[0] > v->lo && root[0] < v->hi)
+			mark(b, f, root[0], ps / 2, "half peak", (*lines)++);
+	}
+}
+
 static struct frame frame_of(const struct logca_view *v, const double *seen, size_t n)
 {
 	double lo = INFINITY, hi = 0;
 
 	for (int i = 0; i <= 240; i++) {
-		double s = logca_speedup(&v->p, v->lo * pow(v->hi / v->lo, i / 240.));
+		double at = v->lo * pow(v->hi / v->lo, i / 240.);
+		struct logca_view part = logca_part(v, logca_part_of(v, at));
+		double s = logca_speedup(&part.p, at);
 
 		lo = fmin(lo, s);
 		hi = fmax(hi, s);
@@ -209,7 +253,7 @@ static struct frame frame_of(const struct logca_view *v, const double *seen, siz
 		lo = fmin(lo, seen[i]);
 		hi = fmax(hi, seen[i]);
 	}
-	if (isfinite(v->p.A) && v->p.A < hi * 4)
+	if (!v->seg && isfinite(v->p.A) && v->p.A < hi * 4)
 		hi = fmax(hi, v->p.A);
 	/* an offload that costs nothing, or everything, has no place in a plane: it ends somewhere */
 	hi = fmin(fmax(hi * 1.4, 2), LOGCA_MOST_SHOWN);
@@ -219,46 +263,56 @@ static struct frame frame_of(const struct logca_view *v, const double *seen, siz
 
 void logca_svg(struct buf *b, const struct logca_view *v)
 {
-	double g[512], seen[512], root[2], pg, ps;
+	double g[512], seen[512];
 	size_t points = v->pts ? logca_observed(v->pts, g, seen, 512) : 0;
 	struct frame f = frame_of(v, seen, points);
-	int lines = 0;
+	int parts = v->seg ? v->segs : 1, lines = 0, row = 0, y, height = HEIGHT;
+
+	if (v->seg) /* what stands beside the plane needs the room */
+		height = (int)fmax(HEIGHT, 260 + 38 * parts);
 
 	buf_addf(b,
 		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n"
-		 "<style>.axis{stroke:#333;fill:none}.grid{stroke:#999;stroke-width:.4;fill:none}.cut{stroke:#888;stroke-width:.7;stroke-dasharray:2 3;fill:none}"
+		 "<style>.axis{stroke:#333;fill:none}.grid{stroke:#999;stroke-width:.4;fill:none}.change{stroke:#1f4e9e;stroke-width:1;stroke-dasharray:1 3;fill:none}.cut{stroke:#888;stroke-width:.7;stroke-dasharray:2 3;fill:none}"
 		 ".curve{stroke:#1f4e9e;stroke-width:2.2;fill:none}.bound{stroke:#333;stroke-width:1.2;stroke-dasharray:7 4;fill:none}"
 		 ".one{stroke:#333;stroke-width:1.2;fill:none}.mark{stroke:#b00020;stroke-width:1;stroke-dasharray:4 3;fill:none}.seen{fill:#fff;stroke:#111;stroke-width:1.2}"
 		 "text{fill:#222}.r,.t,.h{text-anchor:middle}.r{font-weight:bold}.h{font-size:15px}.e,.me{text-anchor:end}.m,.me{fill:#b00020}</style>\n"
 		 "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<clipPath id=\"plane\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/></clipPath>\n",
-		 WIDTH, HEIGHT, WIDTH, HEIGHT, WIDTH, HEIGHT, X0, Y0, X1 - X0, Y1 - Y0);
-	regions(b, v, &f);
+		 WIDTH, height, WIDTH, height, WIDTH, height, X0, Y0, X1 - X0, Y1 - Y0);
+	for (int i = 0; i < parts; i++) {
+		struct logca_view part = logca_part(v, i);
+
+		regions(b, &part, &f, &row);
+		if (i)
+			buf_addf(b, "<path d=\"M%.1f %dV%d\" class=\"change\"/>\n", px(&f, part.lo), Y0, Y1);
+	}
 	grid(b, v, &f);
 	buf_addf(b, "<text x=\"%d\" y=\"22\" class=\"h\">", (X0 + X1) / 2);
 	escaped(b, v->name ? v->name : "LogCA");
 	buf_addstr(b, "</text>\n");
 	if (f.y0 < 0 && f.y1 > 0)
 		buf_addf(b, "<path d=\"M%d %.1fH%d\" class=\"one\"/>\n", X0, py(&f, 1), X1);
-	curve(b, v, &f, true);
-	curve(b, v, &f, false);
+	for (int i = 0; i < parts; i++) {
+		struct logca_view part = logca_part(v, i);
+
+		curve(b, &part, &f, true);
+		curve(b, &part, &f, false);
+	}
 	for (size_t i = 0; i < points; i++)
 		buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" class=\"seen\"/>\n", px(&f, g[i]), py(&f, seen[i]));
-	for (int i = 0, n = logca_solve(&v->p, 1, root); i < n; i++)
-		if (root[i] > v->lo && root[i] < v->hi)
-			mark(b, &f, root[i], 1, n > 1 && i ? "g1 (end)" : "g1", lines++);
-	if (isfinite(v->p.A) && v->p.A > 1) {
-		for (int i = 0, n = logca_solve(&v->p, v->p.A / 2, root); i < n; i++)
-			if (root[i] > v->lo && root[i] < v->hi)
-				mark(b, &f, root[i], v->p.A / 2, "gA/2", lines++);
-	} else {
-		logca_peak(&v->p, v->lo, v->hi, &pg, &ps);
-		root[0] = logca_half_peak(&v->p, ps);
-		if (root[0] > v->lo && root[0] < v->hi)
-			mark(b, &f, root[0], ps / 2, "half peak", lines++);
+	for (int i = 0; i < parts; i++) {
+		struct logca_view part = logca_part(v, i);
+
+		marks(b, &part, &f, &lines);
 	}
 	buf_addf(b, "<path d=\"M%d %dV%dH%d\" class=\"axis\"/>\n", X0, Y0, Y1, X1);
 	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"t\">granularity (bytes handed over by one call)</text>\n", (X0 + X1) / 2, Y1 + 46);
 	buf_addf(b, "<text transform=\"translate(20 %d) rotate(-90)\" class=\"t\">speed-up</text>\n", (Y0 + Y1) / 2);
-	legend(b, v, points > 0);
+	y = legend(b, v, points > 0);
+	for (int i = 0; i < parts; i++) {
+		struct logca_view part = logca_part(v, i);
+
+		v->seg ? stretch_values(b, &part, y + 38 * i) : values(b, &part, y);
+	}
 	buf_addstr(b, "</svg>\n");
 }
