@@ -216,6 +216,9 @@ if setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep ./accperf-nobody 2>/dev/null; th
 		start ./tightloop --loop
 		expect_status 0 "and a process of another user" as_nobody ./accperf-nobody record -q -F 499 -o nob/c.data -p $! --duration 1s
 		check "and sees its functions, too" between "$(self spin_hot nob/c.data)" 65 85
+		mkdir -m 700 closed && cp tightloop closed/ && start closed/tightloop --loop
+		expect_status 0 "and one whose program lies where nobody may not look" as_nobody ./accperf-nobody record -q -F 499 -o nob/d.data -p $! --duration 1s
+		check "and sees its functions all the same" between "$(self spin_hot nob/d.data)" 60 90
 	else
 		skip "nobody with capabilities" "perf_event_paranoid is above 2 here"
 	fi

@@ -239,6 +239,18 @@ static bool same_bytes(const struct module_ident *id, int fd)
 	       !memcmp(mine, theirs, sizeof(mine));
 }
 
+/* Below a folder that we may not enter the program itself can still be had: the link follows the right to
+ * trace (map_files wants CAP_CHECKPOINT_RESTORE as well). */
+static int open_program(uint32_t pid, struct stat *st)
+{
+	char name[48];
+
+	if (!pid)
+		return -ENOENT;
+	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
+	return open_regular(open(name, O_PATH | O_CLOEXEC), st);
+}
+
 /* ---- ELF ---- */
 
 static void note_scan(struct module_private *p, Elf *elf, uint64_t off, uint64_t size, Elf_Type type)
@@ -353,6 +365,8 @@ int module_fd(struct module *m)
 			close(fd);
 		fd = open_in_root(0, m->path, &st);
 	}
+	if (fd == -EACCES)
+		fd = open_program(m->pid, &st);
 	if (fd >= 0 && !same_file(&st, &p->st)) {
 		close(fd);
 		fd = -1;
@@ -378,6 +392,13 @@ static void module_open(struct module_private *p, const struct module_ident *id)
 		fd = open_in_root(id->pid, p->m.path, &st);
 		if (fd < 0) /* it has ended: ours may be the same root, which the inode tells */
 			fd = open_in_root(0, p->m.path, &st);
+		if (fd == -EACCES) {
+			fd = open_program(id->pid, &st);
+			if (fd >= 0 && st.st_ino != id->ino && !same_bytes(id, fd)) { /* it is a library we want */
+				close(fd);
+				fd = -EACCES;
+			}
+		}
 		exact = fd >= 0 && id->ino && st.st_ino == id->ino &&
 			major(st.st_dev) == id->dev_major && minor(st.st_dev) == id->dev_minor;
 	}

@@ -40,7 +40,7 @@ static int call(lib_fn fn, void *ctx, struct lib_file *f, int fd)
 }
 
 /* Opens what lies at the target's path, made sure by its inode; a deleted or replaced file through
- * the kernel's own link to the mapping. */
+ * the kernel's own link to the mapping; the program, below a folder that we may not enter, through its own. */
 static int open_mapped(int pid, const char *path, uint64_t start, uint64_t end, uint64_t ino)
 {
 	char name[PATH_MAX + 64];
@@ -54,7 +54,16 @@ static int open_mapped(int pid, const char *path, uint64_t start, uint64_t end, 
 	if (fd >= 0)
 		close(fd);
 	snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)start, (unsigned long)end);
-	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		return fd;
+	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != ino)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
