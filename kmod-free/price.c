@@ -22,6 +22,10 @@
 #define NARROW 0.1   /* the middle half of them is no wider than this part of the median, which is then known to 3 % */
 #define QUIET_TURNS 24
 #define AFTER_TURNS 3
+#define PIECES_BEFORE 24
+#define PIECES_AFTER 12 /* caches are filled again */
+#define RARE_PIECES 65536
+#define RARE_MOST 128
 #define TURNS_KEPT 65536 /* of the other thread: half a second */
 #define GIVE_UP_NS 250000000ull
 #define STALLED_NS 3000000ull
@@ -113,6 +117,57 @@ double price_own(const struct price_own *o)
 			cost[n++] = (with - (before + after) / 2) / events;
 		before = after;
 	}
+	return n >= ENOUGH ? price_median(cost, n) : NAN;
+}
+
+struct piece {
+	uint64_t ended, cpu; /* on the clock of the interruptions, and the thread's own, which others do not advance */
+};
+
+/* What pieces took from the one that was interrupted on, beyond what those before it took. */
+static double prolonged(const struct piece *piece, unsigned count, uint64_t at)
+{
+	double before[PIECES_BEFORE];
+	unsigned low = 0, high = count, hit;
+
+	while (low < high) {
+		unsigned mid = (low + high) / 2;
+
+		if (piece[mid].ended < at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	hit = low;
+	if (hit < PIECES_BEFORE + 1 || hit + PIECES_AFTER > count)
+		return NAN;
+	for (unsigned i = 0; i < PIECES_BEFORE; i++)
+		before[i] = (double)(piece[hit - 1 - i].cpu - piece[hit - 2 - i].cpu);
+	return (double)(piece[hit + PIECES_AFTER - 1].cpu - piece[hit - 1].cpu) - PIECES_AFTER * price_median(before, PIECES_BEFORE);
+}
+
+double price_rare(const struct price_rare *r)
+{
+	struct piece *piece = malloc(RARE_PIECES * sizeof(*piece));
+	uint64_t at[RARE_MOST], until;
+	double cost[RARE_MOST];
+	unsigned n = 0, count = 0, came;
+
+	if (!piece || !r->begin(r->ctx)) {
+		free(piece);
+		return NAN;
+	}
+	until = clock_now() + r->wait_ns;
+	do {
+		price_work(1);
+		piece[count] = (struct piece){ clock_now(), clock_cpu() };
+	} while (piece[count++].ended < until && count < RARE_PIECES);
+	came = r->end(r->ctx, at, RARE_MOST);
+	for (unsigned i = 0; i < came; i++) {
+		cost[n] = prolonged(piece, count, at[i]);
+		n += isfinite(cost[n]);
+	}
+	free(piece);
 	return n >= ENOUGH ? price_median(cost, n) : NAN;
 }
 

@@ -298,7 +298,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	if (m->kind != SAMPLE_TICK)
 		return 0;
 	p->n.samples++;
-	governor_spend(&p->gov, GOV_TIMER, session_totals(s)->tick_ns > 0 ? session_totals(s)->tick_ns : COST_ASSUMED_TICK_NS);
+	governor_spend(&p->gov, GOV_TIMER, session_tick_cost(s));
 	governor_switching(&p->gov, session_switch_rate(s), p->switch_ns);
 	if (p->watch) {
 		double attached = session_attached_cost(s, m);
@@ -473,7 +473,7 @@ static bool wants_window(struct access_part *p, uint64_t now)
 	/* execution counts would use every slot all the time: the two take turns */
 	bool turn = !session_breakpoints_wanted(p->s) || now - p->last_window > TURN_NS;
 
-	return p->watch && p->gov.ticks > MIN_TICKS && turn && has_room(p) && affords(p, now);
+	return p->watch && p->gov.ticks > MIN_TICKS && turn && has_room(p) && !session_breakpoints_rest(p->s) && affords(p, now);
 }
 
 /* Whether a slot is free or could be freed for a new window. */
@@ -949,6 +949,7 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 	if (o->elsewhere > 0)
 		governor_reserve(&p->gov, o->elsewhere);
 	governor_costs(&p->gov, costs.hit_ns, costs.arm_ns, costs.wake_ns);
+	session_wake_cost(s, costs.wake_ns);
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll < 0 || (p->sysio && epoll_ctl(p->epoll, EPOLL_CTL_ADD, sysio_part_fd(p->sysio), &ev)) ||
 	    (p->watch && epoll_ctl(p->epoll, EPOLL_CTL_ADD, watch_fd(p->watch), &ev))) {

@@ -177,7 +177,7 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 
 static bool may_open(const struct counts_part *p)
 {
-	return !execbp_is_open(p->exec) &&
+	return !execbp_is_open(p->exec) && !session_breakpoints_rest(p->s) &&
 	       governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + p->price.window_ns +
 						  session_attached_entry(p->s, p->gov.running));
 }

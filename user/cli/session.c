@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,6 +15,7 @@
 #include "ingest/attached.h"
 #include "ingest/beat.h"
 #include "ingest/cost.h"
+#include "ingest/coupled.h"
 #include "ingest/lives.h"
 #include "ingest/pace.h"
 #include "ingest/perfev.h"
@@ -34,6 +36,7 @@
 #define TRIES 3
 #define WANTED_MS 3 /* where ticks cannot be foreseen */
 #define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
+#define DEARER 1.2
 
 struct session {
 	struct session_opts o;
@@ -69,6 +72,10 @@ struct session {
 	double switch_ns; /* of a breakpoint; 0: not measured yet */
 	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
 	double spent_by_switches;
+	double wake_ns, running; /* of waking a CPU; threads of the target, of late */
+	unsigned cpus;
+	uint64_t running_at, running_ns; /* when it was computed last, and the target's CPU time then */
+	bool retimed, stands_back;
 	bool marked; /* events of our own were put on threads that only had inherited ones */
 };
 
@@ -108,6 +115,8 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	}
 	s->o = *o;
 	s->targets = t;
+	s->wake_ns = COUPLED_WAKE_NS;
+	s->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->cpu_at_start = own_cpu_ns();
 	so = (struct sampler_opts){ .stack_bytes = o->stack_bytes,
@@ -229,6 +238,16 @@ static void learn_stack_end(struct session *s, const struct sample *m)
 	}
 }
 
+static double tick_ns(const struct session *s)
+{
+	return isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS;
+}
+
+double session_tick_cost(const struct session *s)
+{
+	return coupled_cost(tick_ns(s), switches_rate(&s->switches), s->wake_ns, s->cpus);
+}
+
 static void count_switches(struct session *s, const struct sample *m)
 {
 	double rate;
@@ -236,6 +255,7 @@ static void count_switches(struct session *s, const struct sample *m)
 	if ((m->valid & SV_SWITCHES) && switches_tick(&s->switches, m->tid, m->switches, (double)m->period))
 		return;
 	rate = switches_rate(&s->switches);
+	s->spent_by_switches += session_tick_cost(s) - tick_ns(s);
 	/* between threads that hold inherited timers only, the kernel swaps these instead */
 	if (rate > 0)
 		s->spent_by_switches += (double)m->period * rate * s->timer_switch_ns * (s->marked ? 1 : SWAPPED);
@@ -326,7 +346,7 @@ static void write_counters(struct session *s)
 
 static void write_cost(struct session *s, uint64_t now)
 {
-	double tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS;
+	double tick = tick_ns(s);
 	struct fmt_cost c;
 	uint64_t ticks = 0;
 	const char *name;
@@ -343,6 +363,42 @@ static void write_cost(struct session *s, uint64_t now)
 			       .target_lost_ns = s->totals.target_lost_ns, .peak_rss = s->totals.peak_rss,
 			       .bytes_written = s->totals.bytes };
 	store_put(s->store, FMT_COST, &c, sizeof(c));
+}
+
+/* Ticks that turn out dearer than they were when the period was chosen come less often. */
+static void retime(struct session *s)
+{
+	double dearer = session_tick_cost(s) / tick_ns(s);
+	struct fmt_rate rate = { .time = now_ns(), .source = store_string(s->store, "soft") };
+
+	if (s->retimed || s->o.period_ns || dearer < DEARER || sampler_retime(s->sampler, (uint64_t)((double)s->period_ns * dearer)))
+		return;
+	s->retimed = true;
+	rate.period = s->period_ns = (uint64_t)((double)s->period_ns * dearer);
+	rate.per_second = 1e9 / (double)s->period_ns;
+	store_put(s->store, FMT_RATE, &rate, sizeof(rate));
+}
+
+/* What asks for a CPU as a batch job does waits until the target's thread that runs there does. A policy that
+ * somebody gave us is left alone. */
+static void stand_back(struct session *s)
+{
+	bool closely = coupled_closely(switches_rate(&s->switches));
+	struct sched_param none = { 0 };
+
+	if (closely != s->stands_back && sched_getscheduler(0) == (closely ? SCHED_OTHER : SCHED_BATCH) &&
+	    !sched_setscheduler(0, closely ? SCHED_BATCH : SCHED_OTHER, &none))
+		s->stands_back = closely;
+}
+
+static void look_at_target(struct session *s, uint64_t now)
+{
+	if (s->running_at && now > s->running_at)
+		s->running = 0.5 * s->running + 0.5 * (double)(s->totals.target_ns - s->running_ns) / (double)(now - s->running_at);
+	s->running_at = now;
+	s->running_ns = s->totals.target_ns;
+	retime(s);
+	stand_back(s);
 }
 
 static int take_fresh(void *ctx, const struct sample *m)
@@ -383,6 +439,7 @@ int session_poll(struct session *s, struct err *e)
 	s->soon_ms = 0;
 	s->wanted = 0;
 	s->idle_polls++;
+	session_spent_apart(s, coupled_look(s->running, s->cpus));
 	err = drain(s, now - SETTLE_NS);
 
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
@@ -392,6 +449,7 @@ int session_poll(struct session *s, struct err *e)
 		s->next_second = now + 1000000000;
 		sampler_second(s->sampler);
 		attr_tick(s->attr, now);
+		look_at_target(s, now);
 		write_counters(s);
 		for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 			if (s->parts[i].ops->second)
@@ -412,7 +470,7 @@ int session_fd(const struct session *s)
 
 double session_timer_share(const struct session *s)
 {
-	return (isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS) / (double)s->period_ns;
+	return tick_ns(s) / (double)s->period_ns;
 }
 
 void session_soon(struct session *s, unsigned ms)
@@ -552,7 +610,7 @@ unsigned session_breakpoints_free(const struct session *s)
 void session_breakpoints_take(struct session *s, unsigned n)
 {
 	s->breakpoints += n;
-	attached_take(&s->attached, n);
+	attached_take(&s->attached, n, now_ns());
 	s->marked = true;
 }
 
@@ -575,6 +633,11 @@ double session_attached_cost(const struct session *s, const struct sample *m)
 	return attached_cost(&s->attached, m->time, switches_rate(&s->switches), (double)m->period);
 }
 
+bool session_breakpoints_rest(const struct session *s)
+{
+	return attached_rests(&s->attached, now_ns(), switches_rate(&s->switches), s->o.budget);
+}
+
 double session_attached_entry(const struct session *s, double running)
 {
 	return attached_entry(&s->attached, now_ns(), switches_rate(&s->switches), running);
@@ -588,6 +651,12 @@ void session_breakpoints_want(struct session *s, bool want)
 bool session_breakpoints_wanted(const struct session *s)
 {
 	return s->breakpoints_wanted;
+}
+
+void session_wake_cost(struct session *s, double ns)
+{
+	if (ns > 0)
+		s->wake_ns = ns;
 }
 
 double session_switch_rate(const struct session *s)

@@ -93,6 +93,10 @@ void session_soon(struct session *s, unsigned ms);
 void session_want_sample(struct session *s, uint64_t not_before);
 /* What the timer takes of the target's time, by the measured cost of a sample. */
 double session_timer_share(const struct session *s);
+/* What one tick takes from this target: more than when it was measured, where its threads wait for each other. wake_ns: of
+ * waking a CPU, for that, from a part that has measured it. */
+double session_tick_cost(const struct session *s);
+void session_wake_cost(struct session *s, double ns);
 /* How long to sleep on session_fd() at most. */
 uint64_t session_wait_ns(struct session *s);
 /* Hardware breakpoints, of which a thread has four: a part takes what its window needs and gives them
@@ -107,6 +111,8 @@ bool session_breakpoints_wanted(const struct session *s);
 void session_breakpoints_user(struct session *s);
 double session_attached_cost(const struct session *s, const struct sample *tick);
 double session_attached_entry(const struct session *s, double running);
+/* Where that is dear nobody opens windows all the time: not now. */
+bool session_breakpoints_rest(const struct session *s);
 /* Context switches of the target per ns of its CPU time; NaN: not known yet. */
 double session_switch_rate(const struct session *s);
 /* ns that one breakpoint on a thread adds to each of its switches; measured when first asked for. */

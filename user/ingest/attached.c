@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "ingest/attached.h"
 
-void attached_take(struct attached *a, unsigned n)
+#define BUNCH_NS 1000000000ull
+#define PART (1.0 / 3) /* of the budget */
+
+bool attached_at(const struct attached *a, uint64_t time)
 {
+	return a->held || time < a->until;
+}
+
+void attached_take(struct attached *a, unsigned n, uint64_t now)
+{
+	if (!attached_at(a, now))
+		a->since = now;
 	a->held += n;
 }
 
@@ -10,11 +20,6 @@ void attached_give(struct attached *a, unsigned n, uint64_t now)
 {
 	a->held -= n < a->held ? n : a->held;
 	a->until = now + ATTACHED_LINGER_NS;
-}
-
-bool attached_at(const struct attached *a, uint64_t time)
-{
-	return a->held || time < a->until;
 }
 
 static double share(const struct attached *a, double rate, double cpu_ns)
@@ -25,6 +30,17 @@ static double share(const struct attached *a, double rate, double cpu_ns)
 double attached_cost(const struct attached *a, uint64_t time, double rate, double cpu_ns)
 {
 	return attached_at(a, time) ? share(a, rate, cpu_ns) : 0;
+}
+
+bool attached_rests(const struct attached *a, uint64_t now, double rate, double budget)
+{
+	double lost = rate > 0 && a->switch_ns > 0 ? rate * a->switch_ns : 0, may = budget * PART;
+
+	if (!a->since || lost <= may)
+		return false;
+	if (attached_at(a, now))
+		return now > a->since + BUNCH_NS;
+	return (double)(now - a->until) < (double)(a->until - a->since) * (lost / may - 1);
 }
 
 double attached_entry(const struct attached *a, uint64_t now, double rate, double running)

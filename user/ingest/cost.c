@@ -56,28 +56,21 @@ uint64_t process_cpu_ns(int pid)
 	return (utime + stime) * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-#define TICK_NS 100000 /* rarer ones find colder caches, but a longer round is more often disturbed */
-#define PIECES 10
-#define TURNS 10
-#define FEW_TICKS 3
+#define TICK_NS 4100000 /* as rare as those of a recording, nearly; not in step with the kernel's own */
+#define TICKS 32
 
 struct trial {
 	struct sampler *sampler;
-	uint64_t before;
+	uint64_t *at;
+	unsigned count, max;
 };
 
-static uint64_t ticks_of(struct sampler *s)
+static int note_time(void *ctx, const struct sample *s)
 {
-	uint64_t ticks = 0;
-	const char *name;
-	bool loss;
+	struct trial *t = ctx;
 
-	sampler_counter(s, 0, &name, &loss, &ticks);
-	return ticks;
-}
-
-static int drop(void *ctx, const struct sample *s)
-{
+	if (s->kind == SAMPLE_TICK && t->count < t->max)
+		t->at[t->count++] = s->time;
 	return 0;
 }
 
@@ -85,26 +78,25 @@ static bool begin(void *ctx)
 {
 	struct trial *t = ctx;
 
-	t->before = ticks_of(t->sampler);
 	return !sampler_attach_self(t->sampler, TICK_NS, NULL);
 }
 
-static double end(void *ctx)
+static unsigned end(void *ctx, uint64_t *at, unsigned max)
 {
 	struct trial *t = ctx;
-	double ticks;
 
+	t->at = at;
+	t->max = max;
 	sampler_stop(t->sampler);
-	ticks = (double)(ticks_of(t->sampler) - t->before);
-	sampler_read(t->sampler, drop, NULL);
-	return ticks < FEW_TICKS ? -1 : ticks;
+	sampler_read(t->sampler, note_time, t);
+	return t->count;
 }
 
 double measure_tick_ns(struct sampler *s)
 {
 	struct trial t = { .sampler = s };
-	struct price_own own = { .begin = begin, .end = end, .ctx = &t, .pieces = PIECES, .turns = TURNS };
-	double cost = price_own(&own);
+	struct price_rare rare = { .begin = begin, .end = end, .ctx = &t, .wait_ns = TICKS * TICK_NS };
+	double cost = price_rare(&rare);
 
 	sampler_forget(s);
 	return cost > 0 ? cost : NAN;

@@ -15,11 +15,11 @@ uint64_t own_cpu_ns(void);  /* all our threads, user and system */
 uint64_t own_peak_rss(void); /* bytes */
 /* CPU time of a process so far, or 0 when it cannot be read. */
 uint64_t process_cpu_ns(int pid);
-/* Time one tick takes from the thread it hits, in ns, with our program attached: paired short runs of
- * a piece of work with and without a timer (kmod-free/price.h). NaN when the machine was too noisy to tell. The sampler must
+/* Time one tick takes from the thread it hits, in ns, with our program attached: of a piece of work that ticks come
+ * into as seldom as in a recording (kmod-free/price.h). NaN when the machine was too noisy to tell. The sampler must
  * not be attached yet; it is left as it was. */
 double measure_tick_ns(struct sampler *s);
 /* then; as on a virtual machine */
-#define COST_ASSUMED_TICK_NS 20000
+#define COST_ASSUMED_TICK_NS 30000
 
 #endif

@@ -52,7 +52,7 @@ struct sampler {
 	int cpus;
 	uint64_t *per_cpu;
 	uint64_t cpu_ns;
-	bool by_thread, cpu_ns_known;
+	bool by_thread, of_cpus, cpu_ns_known;
 	struct err why; /* by_thread, though it was not asked for */
 };
 
@@ -370,9 +370,24 @@ int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
 	err = whole ? attach_cpus(s, e) : attach_filtered(s, t, s->o.timers == TIMERS_AUTO ? &s->why : e);
 	if (err && !whole && s->o.timers == TIMERS_AUTO)
 		return attach_threads(s, t, e);
+	s->of_cpus = !err;
 	if (!err)
 		enable_in_turn(s);
 	return err;
+}
+
+int sampler_retime(struct sampler *s, uint64_t period_ns)
+{
+	int err;
+
+	if (!s->of_cpus)
+		return -EBUSY;
+	s->o.period_ns = period_ns;
+	close_timers(s);
+	/* what cannot be opened now is tried again each second: sampler_second() */
+	err = attach_cpus(s, NULL);
+	enable_in_turn(s);
+	return s->count ? 0 : err;
 }
 
 bool sampler_by_thread(const struct sampler *s, const char **why)
@@ -385,7 +400,7 @@ void sampler_second(struct sampler *s)
 {
 	int cpus[MAX_CPUS], n;
 
-	if (s->by_thread || !s->count)
+	if (!s->of_cpus)
 		return;
 	n = online_cpus(cpus, MAX_CPUS);
 	for (size_t i = 0; i < s->count && n > 0; i++) {
@@ -507,8 +522,9 @@ void sampler_stop(struct sampler *s)
 {
 	if (!s)
 		return;
-	if (!s->count)
+	if (!s->count && !s->of_cpus)
 		return;
+	s->of_cpus = false;
 	/* stop all first: closing an event takes an RCU grace period, and the rest would go on ticking */
 	for (size_t i = 0; i < s->count; i++)
 		ioctl(s->timers[i].fd, PERF_EVENT_IOC_DISABLE, 0);

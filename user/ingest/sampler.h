@@ -34,6 +34,8 @@ struct sampler;
 struct sampler *sampler_new(const struct sampler_opts *o, struct err *e);
 /* Before it is attached. */
 void sampler_set_period(struct sampler *s, uint64_t period_ns);
+/* While attached: timers of CPUs start anew with this period; -EBUSY where they belong to threads. */
+int sampler_retime(struct sampler *s, uint64_t period_ns);
 /* All counters are zero again: what was measured on ourselves is no part of the recording. */
 void sampler_forget(struct sampler *s);
 /* Events on everything in t. For a command they start at its exec. */
