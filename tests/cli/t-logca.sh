@@ -163,6 +163,11 @@ bad "text for a number" 1 "line 2: 'abc' is no number" "bytes,host,accelerated\n
 bad "zero time" 1 "line 3: a time must be above 0" "bytes,host,accelerated\n16,1,2\n32,0,2\n"
 bad "negative size" 1 "a size must be above 0" "bytes,host,accelerated\n-16,1,2\n"
 bad "no header" 1 "must name the columns" "16,1,2\n"
+bad "times of one side only" 1 "no column is called 'accelerated'" "bytes,host,gpu\n16,1,2\n"
+bad "four sizes" 1 "4 different sizes: a fit needs at least 5" "bytes,host,accelerated\n16,1,2\n32,2,3\n64,4,5\n128,8,9\n"
+bad "text for a time" 1 "line 2: 'fast' is no number" "bytes,host,accelerated\n16,fast,2\n"
+bad "zero size" 1 "a size must be above 0 bytes, not 0" "bytes,host,accelerated\n0,1,2\n"
+bad "negative time" 1 "a time must be above 0, not -1" "bytes,host,accelerated\n16,-1,2\n"
 bad "empty file" 1 "is empty" ""
 bad "falling times" 1 "no monotone model" "bytes,host,accelerated\n16,9,2\n32,8,2\n64,7,3\n128,6,4\n256,5,5\n512,4,6\n"
 bad "JSON that is no catalogue" 1 "is no catalogue" '{"a":1}\n'

@@ -467,7 +467,7 @@ static void csv(void **state)
 		"", "1,2,3\n", "bytes,host\n16,abc\n", "bytes,host,accelerated\n0,1,2\n", "bytes,host,accelerated\n16,-1,2\n",
 		"bytes,host,accelerated\n16,0,2\n", "bytes,host,accelerated\n16,nan,2\n", "bytes,host,accelerated\n16,1,2,3\n",
 		"bytes,run,time\n16,gpu,3\n", "bytes,run,time\n16,host,\n", "bytes,host,host\n1,2,3\n", "host,accelerated\n1,2\n",
-		"bytes,host,accelerated\n,1,2\n", "bytes,host,accelerated\n16,1e999,2\n",
+		"bytes,host,accelerated\n,1,2\n", "bytes,host,accelerated\n16,1e999,2\n", "bytes,host\n16,1\n", "bytes,accelerated,gpu\n16,1,2\n",
 		"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r\n",
 	};
 	struct points pts;
@@ -501,7 +501,7 @@ static void refusals(void **state)
 	assert_true(fit_logca(&pts, &fit_defaults, &f, &e) < 0);
 	assert_non_null(strstr(e.text, "1 different size:"));
 	points_release(&pts);
-	assert_int_equal(parse("bytes,host\n16,1\n32,2\n64,3\n128,4\n256,5\n", &pts, &e), 0);
+	assert_int_equal(parse("bytes,run,time\n16,host,1\n32,host,2\n64,host,3\n128,host,4\n256,host,5\n", &pts, &e), 0);
 	assert_true(fit_logca(&pts, &fit_defaults, &f, &e) < 0);
 	assert_non_null(strstr(e.text, "accelerated"));
 	points_release(&pts);

@@ -130,6 +130,7 @@ static int on_symbol(void *ctx, const struct elfsym *sym)
 	for (const struct offload_api *a = offload_api_of(g->base, NULL); a; a = offload_api_of(g->base, a)) {
 		const struct offload_row *row;
 		struct probe_spec spec;
+		unsigned had;
 
 		if (!s->api_wanted[a - offload_apis()])
 			continue;
@@ -139,7 +140,10 @@ static int on_symbol(void *ctx, const struct elfsym *sym)
 		spec = row->spec;
 		spec.family = offload_family(a->family);
 		spec.per_thread = per_thread;
+		had = g->cnt;
 		add_point(g, sym->offset, &spec, a->name, row->symbol, sym->name, FMT_OV_UNKNOWN);
+		if (g->cnt > had)
+			g->probes[had].of = a;
 	}
 	return g->full;
 }

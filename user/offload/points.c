@@ -254,6 +254,9 @@ static int parse_header(const struct cell *cell, int cells, enum column *col, st
 	tall = (seen & (1u << COL_RUN)) && (seen & (1u << COL_TIME));
 	if (!(seen & (1u << COL_BYTES)) || wide == tall)
 		return err_set(e, -EINVAL, "the first line must name the columns: bytes,host,accelerated or bytes,run,time");
+	for (int k = RUN_HOST; wide && k <= RUN_ACCEL; k++)
+		if (!(seen & (1u << k)))
+			return err_set(e, -EINVAL, "no column is called '%s': both host and accelerated times are needed", runs[k].name);
 	return 0;
 }
 

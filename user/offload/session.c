@@ -216,6 +216,8 @@ static void on_total(void *ctx, const struct probe_total_key *k, const struct pr
 	f.api = api_of(s, k->probe);
 	if (!f.api)
 		return;
+	if (s->probes[k->probe].of)
+		s->api_called[s->probes[k->probe].of - offload_apis()] = true;
 	at = map_get(&s->open_sites, site_key(k));
 	f.open += at ? *at : 0;
 	at = map_get(&s->totals_sites, site_key(k));
@@ -550,17 +552,20 @@ void offload_session_end(struct offload_session *s)
 			buf_addf(&s->notes, "no target had a file '%s' mapped: --offload-probe '%s:%s' saw nothing\n",
 				 s->user[i].library, s->user[i].library, s->user[i].symbol);
 	}
-	for (const struct offload_api *a = offload_apis(); !s->automatic && a->name; a++) {
-		if (!s->api_wanted[a - offload_apis()] || s->api_seen[a - offload_apis()] || !*a->libs)
-			continue;
-		s->degraded = true;
-		buf_addf(&s->notes, "no target had a library of %s (%s): --offload %s saw nothing; a copy linked into the program hides its names%s\n",
-			 a->label, a->libs, a->name, strcmp(a->family, "cuda") ? " (--offload-probe 'PROGRAM:FUNCTION(...)', where it has symbols)" :
-			 ", the driver's calls are seen all the same: --offload cuda");
-	}
 	budget_write(s);
 	put_counts(s);
 	put_cost(s);
+	for (const struct offload_api *a = offload_apis(); !s->automatic && a->name; a++) {
+		size_t i = (size_t)(a - offload_apis());
+
+		if (!s->api_wanted[i] || s->api_called[i] || !*a->libs)
+			continue;
+		s->degraded |= !s->api_seen[i];
+		buf_addf(&s->notes, "no target %s %s (%s): --offload %s saw nothing", s->api_seen[i] ? "called a function of" : "had a library of",
+			 a->label, a->libs, a->name);
+		buf_addf(&s->notes, "; a copy linked into the program hides its names%s\n", strcmp(a->family, "cuda") ?
+			 " (--offload-probe 'PROGRAM:FUNCTION(...)', where it has symbols)" : ", the driver's calls are seen all the same: --offload cuda");
+	}
 }
 
 void offload_session_free(struct offload_session *s)

@@ -52,6 +52,7 @@ struct known_lib {
 
 struct session_probe {
 	struct calls_probe calls;
+	const struct offload_api *of; /* NULL: a user's own, a marker */
 };
 
 struct offload_session {
@@ -59,7 +60,7 @@ struct offload_session {
 	struct offload_sink sink;
 	struct uprobe *u;
 	struct calls *calls;
-	bool api_wanted[32], api_seen[32]; /* by index in offload_apis() */
+	bool api_wanted[32], api_seen[32], api_called[32]; /* by index in offload_apis() */
 	bool markers;
 	bool uring_wanted, uring_named, uring_on;
 	bool alg_wanted, alg_named, alg_on;
