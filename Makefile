@@ -87,10 +87,14 @@ $(B)/include/%.skel.h: $(B)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
 
+# The planner of execution counts belongs to cli, as it joins stages, and is tested alone.
+PLAN_OBJ := $(patsubst %,$(B)/user/cli/counts_%.o,plan choose result)
+$(B)/unit/u-counts-plan: $(PLAN_OBJ)
+$(B)/unit/u-counts-plan: UNIT_OBJ := $(PLAN_OBJ)
 unit: $(UNIT)
 $(B)/unit/%: tests/unit/%.c $(B)/libaccperf.a
 	$(call say,UNIT,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS) -lcmocka
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(UNIT_OBJ) $(B)/libaccperf.a $(LDLIBS) -lcmocka
 
 # The library once, with the fuzzer's instrumentation, then each target against it.
 FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-unused-parameter \

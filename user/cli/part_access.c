@@ -36,7 +36,8 @@
 #define WRITES_NS 100e6 /* watching for writes only */
 #define TURN_NS 20000000ull
 #define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
-#define WAITING 16
+#define KEEP_NS 200000000 /* how long a draw may wait for armed time that it shares */
+#define WAITING 16 /* samples: where they are rare it is better to be late than to share with nobody */
 #define DEAR 0.1
 #define SAVE_NS 3000000000ull
 #define MIN_TICKS 40 /* before this next to nothing is known of the target's use of string instructions */
@@ -543,7 +544,7 @@ static struct draw *best_beside(struct access_part *p, uint64_t now)
 	for (unsigned i = 0; i < WAITING; i++) {
 		struct draw *d = &p->waiting[i];
 
-		if (d->arm.time && now - d->arm.time < FRESH_NS && !is_watched(p, d) && (!best || d->worth > best->worth))
+		if (d->arm.time && now - d->arm.time < KEEP_NS && !is_watched(p, d) && (!best || d->worth > best->worth))
 			best = d;
 	}
 	return best;
@@ -626,7 +627,7 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 	p->n.unaffordable += p->gov.ticks > MIN_TICKS && !affords(p, now);
 	dear = armed_time_is_dear(p);
 	now_is_good = wants_window(p, now) && pace_prompt(&p->passed, now - m->time, FRESH_NS);
-	if (!now_is_good && !(dear && now - m->time < FRESH_NS))
+	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
 		return 0;
 	if (!evaluate(p, m) || !draw(p, m, &d))
 		return 0;

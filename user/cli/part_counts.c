@@ -17,7 +17,7 @@
 
 #define HITS_MS 3 /* a window that ended by its hits is seen to have ended, and the next may be opened */
 #define FRESH_NS 3000000 /* an older sample's thread is somewhere else by now */
-#define WINDOW_HITS 100
+#define WINDOW_HITS 40 /* as most windows have, with what stops itself; those that take more delay the next */
 #define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
 #define WRITE_SECONDS 10
 #define PAST 64

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What execution counts are measured by, and what the planner makes of windows. The code is this program's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "cli/counts_plan.h"
+#include "store/write.h"
+
+#define HIT_NS 12000.0
+#define SEED 7
+#define TRIPS 100
+#define TRIES 4000
+
+/* A list of unknown length with something that is done for some of its members; a loop that counts. */
+__asm__(".text\n"
+	".type walk, @function\n"
+	"walk: .cfi_startproc\n"
+	"	test %rdi, %rdi\n"
+	"	je 3f\n"
+	"walk_loop:\n"
+	"	mov (%rdi), %rdi\n"
+	"	test $1, %sil\n"
+	"	je 2f\n"
+	"	add $1, %rax\n"
+	"2:	test %rdi, %rdi\n"
+	"	jne walk_loop\n"
+	"3:	ret\n"
+	"	.cfi_endproc\n"
+	"walk_end: .size walk, . - walk\n"
+	".type count, @function\n"
+	"count: .cfi_startproc\n"
+	"	xor %eax, %eax\n"
+	"count_loop:\n"
+	"	add $1, %eax\n"
+	"	imul %ecx, %edx\n"
+	"	cmp %edi, %eax\n"
+	"	jne count_loop\n"
+	"	mov %edx, %eax\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"count_end: .size count, . - count\n");
+extern char walk[], walk_loop[], walk_end[], count[], count_loop[], count_end[], __executable_start[];
+
+struct world {
+	struct modules *modules;
+	struct module *self;
+	struct store_writer *store;
+	struct plan *plan;
+	char path[32];
+};
+
+static uint64_t clock_ns = 1000000000;
+
+static uint64_t fake_clock(void)
+{
+	return clock_ns;
+}
+
+static uint64_t vaddr(const struct world *w, const char *code)
+{
+	return (uint64_t)(code - __executable_start) + w->self->segments[0].vaddr;
+}
+
+static int begin(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	char exe[PATH_MAX];
+	struct module_ident id = { .pid = (uint32_t)getpid(), .path = exe };
+	struct stat st;
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	int fd;
+
+	if (!w || n <= 0 || stat("/proc/self/exe", &st))
+		return -1;
+	exe[n] = 0;
+	id.dev_major = major(st.st_dev);
+	id.dev_minor = minor(st.st_dev);
+	id.ino = st.st_ino;
+	strcpy(w->path, "/tmp/u-counts-plan.XXXXXX");
+	fd = mkstemp(w->path);
+	close(fd);
+	w->modules = modules_new();
+	w->self = modules_file(w->modules, &id);
+	w->store = store_create(w->path, 0, NULL);
+	w->plan = plan_new(w->store, HIT_NS, 1, SEED);
+	*state = w;
+	return w->self->state == MODULE_OPEN && w->store && w->plan ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	struct world *w = *state;
+
+	plan_free(w->plan);
+	store_abandon(w->store);
+	modules_free(w->modules);
+	unlink(w->path);
+	free(w);
+	return 0;
+}
+
+static void spend_time(const struct world *w, const char *code, unsigned samples)
+{
+	for (unsigned i = 0; i < samples; i++)
+		plan_sample(w->plan, w->self, vaddr(w, code), 1e6);
+}
+
+static void second(const struct world *w)
+{
+	clock_ns += 1000000000;
+	plan_second(w->plan, 1000000000, fake_clock);
+}
+
+static bool is_mapped(void *ctx, const struct module *m)
+{
+	return *(bool *)ctx;
+}
+
+static bool choose(const struct world *w, const char *code, unsigned slots, bool mapped, struct plan_job *job)
+{
+	return plan_choose(w->plan, w->self, vaddr(w, code), slots, is_mapped, &mapped, job);
+}
+
+static bool nowhere(void *ctx, uint64_t runtime, struct module **m, uint64_t *at)
+{
+	return false;
+}
+
+/* What a window saw: slots as letters, all values and stacks alike. */
+static void saw(const struct world *w, const struct plan_job *job, enum exec_end ended, const char *slots, uint64_t value)
+{
+	struct execwin_hit hit[EXECWIN_LOG] = { 0 };
+	struct exec_window win = { .req = { .pid = 1, .tid = 1, .slots = job->slots, .within_ns = job->within_ns }, .armed = 1000,
+				   .ended = 1000000, .cpu_ns = 999000, .end = ended, .hit = hit, .count = (uint32_t)strlen(slots) };
+
+	for (uint32_t i = 0; i < win.count; i++) {
+		hit[i] = (struct execwin_hit){ .time = 1000 + 20000 * i, .cpu_ns = 20000 * i, .slot = (uint32_t)(slots[i] - 'a'),
+					       .value = slots[i] == 'a' ? 0 : value };
+		win.hits[hit[i].slot]++;
+	}
+	win.traps = win.count;
+	assert_int_equal(plan_result(w->plan, job, &win, nowhere, NULL), 0);
+}
+
+/* One of this kind, of this link unless it is 0; false: none in so many tries. */
+static bool next_of(const struct world *w, const char *code, uint32_t how, const uint32_t *link, struct plan_job *job)
+{
+	for (int i = 0; i < TRIES; i++) {
+		plan_plenty(w->plan, true);
+		if (choose(w, code, 4, true, job) && job->how == how && (!link || job->link[0] == *link))
+			return true;
+	}
+	return false;
+}
+
+static void jobs_keep_to_the_code(void **state)
+{
+	const struct world *w = *state;
+	unsigned ratios = 0, rates = 0;
+	struct plan_job job;
+
+	/* nothing is known of the time yet, and no graph built */
+	assert_false(choose(w, walk_loop, 4, true, &job));
+	spend_time(w, walk_loop, 100);
+	second(w);
+	assert_false(choose(w, walk_loop, 0, true, &job));
+	for (unsigned slots = 1; slots <= 4; slots++) {
+		for (int i = 0; i < 300; i++) {
+			if (!choose(w, walk_loop, slots, true, &job))
+				continue;
+			assert_in_range(job.slots, 1, slots);
+			assert_in_range(job.links, 1, job.slots);
+			assert_in_range(job.hit_limit, 1, EXECWIN_LOG);
+			assert_true(job.time_ns > 0);
+			for (unsigned k = 0; k < job.slots; k++) {
+				assert_ptr_equal(job.slot[k].module, w->self);
+				assert_in_range(job.slot[k].vaddr, vaddr(w, walk), vaddr(w, walk_end) - 1);
+				assert_in_range(job.slot[k].limit, 1, EXECWIN_LOG);
+			}
+			assert_int_not_equal(job.how, FMT_CL_TRIPS);
+			ratios += job.how == FMT_CL_RATIO;
+			rates += job.how == FMT_CL_RATE;
+			/* hits of one for hits of another, and soon */
+			if (job.how == FMT_CL_RATIO)
+				assert_true(job.slots > 1 && job.within_ns > 0 && job.within_ns < job.time_ns);
+		}
+	}
+	assert_true(ratios > 100 && rates > 10);
+	/* what is not there in this process is not timed */
+	for (int i = 0; i < 300; i++)
+		assert_true(!choose(w, walk_loop, 4, false, &job) || job.how == FMT_CL_RATIO);
+}
+
+/* No hit in time: next time it is waited for longer, and in the end however long; and less so where hits come. */
+static void late_windows_wait_longer(void **state)
+{
+	const struct world *w = *state;
+	struct plan_job job;
+	uint64_t within, empty = plan_stats(w->plan)->empty;
+	uint32_t link;
+
+	spend_time(w, walk_loop, 100);
+	second(w);
+	assert_true(next_of(w, walk_loop, FMT_CL_RATIO, NULL, &job));
+	link = job.link[0];
+	within = job.within_ns;
+	saw(w, &job, EXEC_LATE, "", 0);
+	assert_int_equal(plan_stats(w->plan)->empty, empty + 1);
+	assert_true(next_of(w, walk_loop, FMT_CL_RATIO, &link, &job));
+	assert_int_equal(job.within_ns, 2 * within);
+	saw(w, &job, EXEC_HITS, "abababab", 0);
+	assert_true(next_of(w, walk_loop, FMT_CL_RATIO, &link, &job));
+	assert_in_range(job.within_ns, within, 2 * within - 1);
+	for (int i = 0; i < 20 && job.within_ns; i++) {
+		saw(w, &job, EXEC_LATE, "", 0);
+		assert_true(next_of(w, walk_loop, FMT_CL_RATIO, &link, &job));
+	}
+	assert_int_equal(job.within_ns, 0);
+}
+
+static unsigned accepted(const struct world *w, const char *code)
+{
+	struct plan_job job;
+	unsigned n = 0;
+
+	plan_plenty(w->plan, false);
+	for (int i = 0; i < 500; i++)
+		n += choose(w, code, 4, false, &job);
+	return n;
+}
+
+/* Hits are scarce: they go to the code of which less is known. */
+static void what_is_known_gives_way(void **state)
+{
+	const struct world *w = *state;
+	struct plan_job job;
+	unsigned known, unknown;
+
+	spend_time(w, walk_loop, 100);
+	spend_time(w, count_loop, 100);
+	second(w);
+	for (int i = 0; i < 300; i++) {
+		if (!choose(w, walk_loop, 4, false, &job))
+			continue;
+		saw(w, &job, EXEC_HITS, job.slots > 3 ? "abcdabcdabcdabcdabcdabcdabcdabcd" : job.slots > 2 ? "abcabcabcabcabcabcabcabcabc" :
+		    "abababababababababababababababab", 0);
+	}
+	unknown = accepted(w, count_loop);
+	known = accepted(w, walk_loop);
+	assert_true(unknown > 0);
+	assert_true(known < unknown / 2);
+}
+
+/* Two hits tell how often such a loop turns; that it always turns as often is soon known. */
+static void trip_counts(void **state)
+{
+	const struct world *w = *state;
+	unsigned before = 0, after = 0;
+	struct plan_job job, other;
+
+	spend_time(w, count_loop, 100);
+	second(w);
+	assert_true(next_of(w, count_loop, FMT_CL_TRIPS, NULL, &job));
+	assert_int_equal(job.slots, 2);
+	assert_in_range(job.slot[0].vaddr, vaddr(w, count), vaddr(w, count_loop) - 1);
+	assert_in_range(job.slot[1].vaddr, vaddr(w, count_loop) + 1, vaddr(w, count_end) - 1);
+	assert_int_not_equal(job.slot[1].reg, EXECWIN_NO_REG);
+	for (int i = 0; i < 300; i++)
+		before += choose(w, count_loop, 4, false, &other) && other.how == FMT_CL_TRIPS;
+	for (int i = 0; i < 6; i++)
+		saw(w, &job, EXEC_HITS, "ababab", TRIPS);
+	assert_int_equal(plan_stats(w->plan)->windows[FMT_CL_TRIPS], 6);
+	assert_int_equal(plan_stats(w->plan)->odd, 0);
+	spend_time(w, walk_loop, 100);
+	second(w);
+	for (int i = 0; i < 300; i++)
+		choose(w, walk_loop, 4, false, &other);
+	for (int i = 0; i < 300; i++)
+		after += choose(w, count_loop, 4, false, &other) && other.how == FMT_CL_TRIPS;
+	assert_true(before > 10 && after < before / 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(jobs_keep_to_the_code, begin, end),
+		cmocka_unit_test_setup_teardown(late_windows_wait_longer, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_known_gives_way, begin, end),
+		cmocka_unit_test_setup_teardown(trip_counts, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
