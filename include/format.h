@@ -199,8 +199,9 @@ struct fmt_access {
 	/* With FMT_A_STACK: whose local variables it may have touched. */
 	uint32_t frame; /* addr lies in the frame of the stack's frame-th address, from 1; 0 = unknown */
 	int32_t frame_offset; /* of addr from that frame's canonical frame address */
+	uint64_t page_size; /* bytes, of the page that addr lies in; 0 = unknown */
 };
-_Static_assert(sizeof(struct fmt_access) == 88, "fmt_access");
+_Static_assert(sizeof(struct fmt_access) == 96, "fmt_access");
 
 struct fmt_arm {
 	FMT_ACCESS_FIELDS

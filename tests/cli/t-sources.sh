@@ -45,6 +45,8 @@ if [ ! -e /sys/bus/event_source/devices/cpu/type ]; then
 	check "and says so" grep -q 'cannot be had' "$TMP/err"
 	expect_status 3 "a latency that nobody measures here" accperf record --ldlat 30 -q --duration 0.3s -o p.data -- "$WORKLOADS/tightloop" --seconds 1
 	check "is told" grep -q -- '--ldlat cannot be had' "$TMP/err"
+	expect_status 3 "page sizes that nobody tells here" accperf record --data-page-size -q --duration 0.3s -o p.data -- "$WORKLOADS/tightloop" --seconds 1
+	check "that, too" grep -q -- '--data-page-size cannot be had' "$TMP/err"
 	expect_status 0 "auto takes the timer" accperf record --duration 0.3s -o q.data -- "$WORKLOADS/tightloop" --seconds 1
 	check "and prints the choice" grep -q 'engine: soft' "$TMP/err"
 else

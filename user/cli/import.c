@@ -77,7 +77,7 @@ static int take_access(struct import *im, const struct sample *s)
 {
 	struct fmt_access a = { .time = s->time, .addr = s->addr, .ip = s->ip, .weight = s->period ? (double)s->period : 1,
 				.data_src = s->data_src, .phys = s->phys, .pid = s->pid, .tid = s->tid,
-				.latency = s->valid & SV_LATENCY ? s->latency : 0 };
+				.latency = s->valid & SV_LATENCY ? s->latency : 0, .page_size = s->page_size };
 
 	if (!(s->valid & SV_ADDR) || !s->addr) {
 		im->no_address++;

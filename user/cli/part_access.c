@@ -366,7 +366,7 @@ static int on_hardware(void *ctx, const struct sample *m)
 	struct access_part *p = ctx;
 	struct fmt_access a = { .time = m->time, .addr = m->addr, .weight = m->period ? (double)m->period : 1,
 				.data_src = m->data_src, .phys = m->phys, .pid = m->pid, .tid = m->tid,
-				.latency = m->valid & SV_LATENCY ? m->latency : 0 };
+				.latency = m->valid & SV_LATENCY ? m->latency : 0, .page_size = m->page_size };
 
 	if (m->kind == SAMPLE_INSN) {
 		struct fmt_sample r = { .time = m->time, .period = m->period, .pid = m->pid, .tid = m->tid,
@@ -395,7 +395,7 @@ static int start_hardware(struct access_part *p, struct err *e)
 {
 	/* an interrupt for each record only where windows wait for it */
 	struct source_config cfg = { .prompt = p->arm_from_hw = p->watch && (p->o.hardware->gives & SOURCE_PROMPT),
-				     .ldlat = p->o.ldlat, .phys = p->o.phys };
+				     .ldlat = p->o.ldlat, .phys = p->o.phys, .page_size = p->o.page_size };
 	const struct source_ops *ops_hw = p->o.hardware;
 	struct targets *t = session_targets(p->s);
 	int tids[MAX_THREADS], n, err = ops_hw->open(&p->hw, &cfg, e);

@@ -21,7 +21,7 @@ struct access_opts {
 	unsigned watch_len; /* bytes that a window watches: 1 or 4; 0: 1 */
 	const struct source_ops *hardware; /* samples accesses itself; NULL: they are computed */
 	unsigned ldlat;	   /* for hardware: loads that took so many cycles only; 0: every load */
-	bool phys;	   /* physical addresses, too */
+	bool phys, page_size; /* physical addresses, sizes of pages, too */
 	bool stack;	   /* draw windows on stack addresses, too */
 };
 

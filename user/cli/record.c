@@ -38,7 +38,7 @@ struct record_opts {
 	const char *offload, *offload_attach, *counts, *counts_cache, *timers;
 	struct opt_list offload_probes;
 	bool offload_exact;
-	bool ldlat_set, phys;
+	bool ldlat_set, phys, page_size;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
 	double hz, duration;
 	uint64_t period, stack_bytes, ring_bytes, watch_len, ldlat;
@@ -65,6 +65,7 @@ static const struct opt options[] = {
 	{ OPT_UINT, 0, "ldlat", O(ldlat), "CYCLES",
 	  "with PEBS: sample only loads that took at least so long (1 to 65535; every load), to find slow ones; totals are of these", O(ldlat_set) },
 	{ OPT_BOOL, 0, "phys-data", O(phys), NULL, "with hardware sampling: physical addresses, too (needs the right to see the kernel)", 0 },
+	{ OPT_BOOL, 0, "data-page-size", O(page_size), NULL, "with hardware sampling: the size of the page of each address, too (Linux 5.11)", 0 },
 	{ OPT_BOOL, 0, "accesses", O(accesses), NULL, "store memory accesses (on)", 0 },
 	{ OPT_BOOL, 0, "windows", O(windows), NULL, "watch sampled addresses: who writes, who reads (on)", O(windows_set) },
 	{ OPT_UINT, 0, "watch-length", O(watch_len), "1|4",
@@ -403,9 +404,9 @@ static int choose_engine(const struct record_opts *o, const struct source_ops **
 /* What only a processor that samples accesses can tell was asked for. */
 static int check_hardware_options(const struct record_opts *o, const struct source_ops *hw)
 {
-	if ((!o->ldlat_set || (hw && !strcmp(hw->name, "pebs"))) && (!o->phys || hw))
+	if ((!o->ldlat_set || (hw && !strcmp(hw->name, "pebs"))) && ((!o->phys && !o->page_size) || hw))
 		return EXIT_DONE;
-	log_warn("%s cannot be had: %s; recording without", o->ldlat_set ? "--ldlat" : "--phys-data",
+	log_warn("%s cannot be had: %s; recording without", o->ldlat_set ? "--ldlat" : o->phys ? "--phys-data" : "--data-page-size",
 		 hw ? "this processor's sampling has no such threshold" : "no hardware sampling on this machine (`accperf doctor` says why)");
 	return EXIT_DEGRADED;
 }
@@ -420,7 +421,7 @@ static int add_accesses(const struct record_opts *o, const struct session_opts *
 			const struct source_ops *hw, int *status, struct err *e)
 {
 	struct access_opts ao = { .hardware = hw, .budget = so->budget, .accesses = o->accesses, .windows = o->windows, .syscalls = o->syscalls,
-				  .watch_len = (unsigned)o->watch_len, .ldlat = (unsigned)o->ldlat, .phys = o->phys };
+				  .watch_len = (unsigned)o->watch_len, .ldlat = (unsigned)o->ldlat, .phys = o->phys, .page_size = o->page_size };
 	char missing[1024];
 	int err;
 
