@@ -75,7 +75,7 @@ struct session {
 	double wake_ns, running; /* of waking a CPU; threads of the target, of late */
 	unsigned cpus;
 	uint64_t running_at, running_ns; /* when it was computed last, and the target's CPU time then */
-	bool retimed, stands_back;
+	bool rate_known, retimed, stands_back;
 	bool marked; /* events of our own were put on threads that only had inherited ones */
 };
 
@@ -401,6 +401,14 @@ static void look_at_target(struct session *s, uint64_t now)
 	stand_back(s);
 }
 
+/* The first second is a large part of a short run. */
+static void rate_is_known(struct session *s)
+{
+	s->rate_known = true;
+	retime(s);
+	stand_back(s);
+}
+
 static int take_fresh(void *ctx, const struct sample *m)
 {
 	struct session *s = ctx;
@@ -441,6 +449,8 @@ int session_poll(struct session *s, struct err *e)
 	s->idle_polls++;
 	session_spent_apart(s, coupled_look(s->running, s->cpus));
 	err = drain(s, now - SETTLE_NS);
+	if (!s->rate_known && switches_rate(&s->switches) >= 0)
+		rate_is_known(s);
 
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].ops->poll)
