@@ -45,6 +45,7 @@ check "the inner EVP_EncryptUpdate is nested, not a call" [ "$(got exact.data EV
 check "nested calls are counted as such" [ "$(counter exact.data 'offload: nested calls, counted with their outermost')" = 250000 ]
 check "a call site is named" is exact.data '.calls[]|select(.name=="EVP_DigestUpdate")|.sites[0].function=="main"'
 check "the probe's cost is said" bash -c "accperf offload -i exact.data | grep -q 'taken off'"
+check "and what it did to the target" bash -c "accperf report -i exact.data | grep -qE '^# cost: target slowed ([0-9.]+-fold|20-fold or more),'"
 check "JSON says how the probes were attached" is exact.data '.attach!=null and .probe_cost.call_ns>0'
 check "the probes cost is measured again at the end" is exact.data ".probe_cost|.hot_ns>0 and .hot_end_ns>0"
 

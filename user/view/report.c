@@ -163,8 +163,12 @@ static void header_cost(const struct profile *p, struct buf *out)
 	buf_addstr(out, "target slowed ");
 	if (isnan(slow))
 		buf_addstr(out, "by an unknown share");
-	else
+	else if (slow < 0.2)
 		buf_addf(out, "%.2f%%", 100 * slow);
+	else if (slow < 0.95) /* a share of the time it took, that is; of the rest it is more */
+		buf_addf(out, "%.1f-fold", 1 / (1 - slow));
+	else
+		buf_addstr(out, "20-fold or more");
 	buf_addstr(out, ", own CPU ");
 	text_seconds(out, p->cost.own_cpu_ns);
 	buf_addstr(out, ", peak memory ");
