@@ -127,6 +127,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 id = bpf_get_current_pid_tgid();
 	struct pt_regs user, *r;
+	__u64 code[WIRE_CODE_WORDS];
 	struct scratch *x;
 	__u64 kernel_ip = ctx->regs.rip;
 	__u32 cpu = bpf_get_smp_processor_id(), len;
@@ -171,6 +172,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		x->s.syscall = (__s64)user.orig_rax;
 	}
 	take_regs(&x->s, &user);
+	x->s.code_hash = bpf_probe_read_user(code, sizeof(code), (void *)user.rip) ? 0 : wire_code_hash(code);
 	x->s.regs[WREG_FSBASE] = task->thread.fsbase;
 	len = take_stack(x, x->s.regs[WREG_SP], wanted_bytes(task, (__u32)id, x->s.regs[WREG_SP], &x->s.h.flags));
 	if (len > STACK_MAX)

@@ -52,9 +52,22 @@ struct wire_sample {
 	__u64 switches;	   /* of the thread so far, wanted by itself or not */
 	__u64 regs[WREG_MAX];
 	__u32 stack_bytes; /* that follow, from regs[WREG_SP] upwards */
-	__u32 pad;
+	__u32 code_hash;   /* wire_code_hash() of the bytes at regs[WREG_IP]; 0: could not be read */
 	/* __u8 stack[stack_bytes]; */
 };
+#define WIRE_CODE_WORDS 4
+
+/* Code that is generated while the program runs may be other code by the time user space reads it. Never 0. */
+static inline __attribute__((always_inline)) __u32 wire_code_hash(const __u64 *w)
+{
+	__u64 h = 0;
+
+	for (int i = 0; i < WIRE_CODE_WORDS; i++) {
+		h = (h ^ w[i]) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+	}
+	return (__u32)(h >> 32) | 1;
+}
 _Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 8, "wire_sample");
 
 /* A watched address was touched, or a watched instruction reached. Registers are those of user mode:

@@ -83,6 +83,7 @@ struct sample {
 	uint64_t regs[SAMPLE_REGS];
 	const uint8_t *stack; /* borrowed: valid during the callback only */
 	uint32_t stack_bytes;
+	uint32_t code_hash; /* SAMPLE_TICK: wire_code_hash() of the code at ip, then; 0: unknown */
 	const uint64_t *chain; /* perf's call chain with its context markers, borrowed, unaligned */
 	uint32_t chain_len;
 	uint64_t event_id; /* perf's, tells events of one ring or file apart */

@@ -371,6 +371,39 @@ static void bad_bytes(void **state)
 CODE(jit_old, "mov (%rax), %ecx\nadd $8, %rax\nret");
 CODE(jit_new, "mov %ecx, (%rbx)\nadd $8, %rbx\nret");
 
+/* The first look at it is too late already: what stood there is known by its hash only. */
+static void code_that_was_other_code(void **state)
+{
+	uint64_t memory[8];
+	struct bytes b = { (uint8_t *)memory, (uint8_t *)memory + sizeof(memory), false };
+	struct block_code code = { .id = 9, .read = read_bytes, .ctx = &b, .volatile_bytes = true };
+	struct block_state s = { .regs = regs, .code_ip = (uint64_t)(uintptr_t)memory };
+	struct block_cache *c = block_cache_new(0);
+
+	before(NULL);
+	memset(memory, 0x90, sizeof(memory));
+	memcpy(memory, jit_old, (size_t)(jit_old_end - jit_old));
+	regs[WREG_IP] = s.code_ip;
+	s.code_hash = wire_code_hash((const void *)memory);
+	assert_int_not_equal(s.code_hash, 0);
+	memcpy(memory, jit_new, (size_t)(jit_new_end - jit_new));
+	assert_int_equal(block_sample(c, &code, &s, 0, &res), -ESTALE);
+	assert_int_equal(block_cache_stats(c)->rewritten, 1);
+	assert_int_equal(res.count, 0);
+	/* files are not rewritten: what is cached of them holds */
+	code.volatile_bytes = false;
+	assert_int_equal(block_sample(c, &code, &s, 0, &res), 0);
+	code.volatile_bytes = true;
+	s.code_hash = wire_code_hash((const void *)memory);
+	code.id = 10;
+	assert_int_equal(block_sample(c, &code, &s, 0, &res), 0);
+	is_known(0, FMT_A_STORE, regs[WREG_BX], 4);
+	/* unknown is not another */
+	s.code_hash = 0;
+	assert_int_equal(block_sample(c, &code, &s, 0, &res), 0);
+	block_cache_free(c);
+}
+
 /* A compiler that puts other code in the same place: a sample of the old code is not evaluated with the
  * new bytes, nor the other way round. */
 static void code_that_changes(void **state)
@@ -410,7 +443,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings), cmocka_unit_test(vectors), cmocka_unit_test(stack), cmocka_unit_test(segments_and_widths),
 		cmocka_unit_test(never_guessed), cmocka_unit_test(directions), cmocka_unit_test(bad_bytes),
-		cmocka_unit_test(code_that_changes),
+		cmocka_unit_test(code_that_changes), cmocka_unit_test(code_that_was_other_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

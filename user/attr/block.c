@@ -420,6 +420,15 @@ static void emit_insn(struct block_cache *c, unsigned i, unsigned at, unsigned o
 	}
 }
 
+/* What stands there now is not what ran when the sample was taken. */
+static bool other_code(const struct block_code *code, const struct block_state *s)
+{
+	uint64_t words[WIRE_CODE_WORDS];
+
+	return code->volatile_bytes && s->code_hash && (code->read(code->ctx, s->code_ip, words, sizeof(words)) != sizeof(words) ||
+							wire_code_hash((const void *)words) != s->code_hash);
+}
+
 int block_sample(struct block_cache *c, const struct block_code *code, const struct block_state *s,
 		 unsigned follow, struct block_result *out)
 {
@@ -431,6 +440,10 @@ int block_sample(struct block_cache *c, const struct block_code *code, const str
 
 	out->count = 0;
 	out->known = out->unknown = out->block_known = out->block_unknown = 0;
+	if (other_code(code, s)) {
+		c->stats.rewritten++;
+		return -ESTALE;
+	}
 	rc = find_block(c, code, s->code_ip, &b);
 	if (rc) {
 		c->stats.undecodable += rc == -ENODATA;

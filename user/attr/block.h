@@ -40,6 +40,7 @@ struct block_state {
 	const uint8_t *stack; /* bytes from regs[WREG_SP] on; may be NULL */
 	uint32_t stack_bytes;
 	uint64_t stack_end;   /* base of the thread's stack, 0 = unknown: nothing is marked as stack */
+	uint32_t code_hash;   /* wire_code_hash() of what stood at code_ip when the registers were taken; 0: unknown */
 };
 
 struct block_access {

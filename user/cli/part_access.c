@@ -172,7 +172,8 @@ static uint64_t stack_base(struct access_part *p, const struct sample *s)
 static bool evaluate(struct access_part *p, const struct sample *s)
 {
 	const struct block_code *code;
-	struct block_state st = { .regs = s->regs, .stack = s->stack, .stack_bytes = s->stack_bytes };
+	struct block_state st = { .regs = s->regs, .stack = s->stack, .stack_bytes = s->stack_bytes,
+				  .code_hash = s->code_hash };
 
 	code = code_at(p, s->pid, s->ip, &st.code_ip);
 	st.stack_end = stack_base(p, s);

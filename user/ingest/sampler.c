@@ -101,6 +101,7 @@ static int on_record(void *ctx, void *data, size_t size)
 	out.switches = w->switches;
 	memcpy(out.regs, w->regs, sizeof(out.regs));
 	out.ip = w->regs[WREG_IP];
+	out.code_hash = w->code_hash;
 	out.stack = (const uint8_t *)(w + 1);
 	out.stack_bytes = w->stack_bytes;
 	if (w->h.flags & WIRE_F_KERNEL) {
