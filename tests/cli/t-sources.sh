@@ -37,6 +37,19 @@ done
 
 expect_status 2 "a watch length that is none" accperf record --watch-length 3 -- true
 check "windows of four bytes" watched four.data 1 0 accperf record -q -e soft --effort high --watch-length 4 -o four.data -- "$WORKLOADS/pipeline" --seconds 2
+# code that the target makes itself is taken for what ran only where it is still the same
+made() { # MODE STATUS SENTENCE: records it by pid, as its own status would be passed on
+	local p rc
+	"$WORKLOADS/rewrites" "$1" --loop >/dev/null & p=$!
+	accperf record -q -e soft --effort high -o made.data -p "$p" --duration 2 2>made.err; rc=$?
+	kill "$p"; wait "$p" 2>/dev/null
+	[ "$rc" = "$2" ] && { [ -z "$3" ] || grep -q "$3" made.err; } || { echo "status $rc"; cat made.err; return 1; }
+}
+check "generated code that stays has accesses" made same 0 ""
+check "hundreds of them and more" between "$(counter "accesses written" made.data)" 100 1000000
+check "code that was rewritten is told, status 3" made rewritten 3 "in code that the target rewrote"
+check "code that cannot be read is told, status 3" made unreadable 3 "in code that cannot be read"
+check "and has no accesses" between "$(counter "accesses written" made.data)" 0 100
 # all armed time is dear there, since every copy crawls: short windows, but windows
 check "a program full of copies gets windows" watched c.data 2 0 accperf record -q -e soft --effort high -o c.data -- "$WORKLOADS/copies" --seconds 3
 

@@ -425,8 +425,8 @@ static bool other_code(const struct block_code *code, const struct block_state *
 {
 	uint64_t words[WIRE_CODE_WORDS];
 
-	return code->volatile_bytes && s->code_hash && (code->read(code->ctx, s->code_ip, words, sizeof(words)) != sizeof(words) ||
-							wire_code_hash((const void *)words) != s->code_hash);
+	return code->volatile_bytes && s->code_hash && code->read(code->ctx, s->code_ip, words, sizeof(words)) == sizeof(words) &&
+	       wire_code_hash((const void *)words) != s->code_hash;
 }
 
 int block_sample(struct block_cache *c, const struct block_code *code, const struct block_state *s,

@@ -805,6 +805,7 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	struct access_part *p = part;
 	const struct block_stats *b = block_cache_stats(p->blocks);
 	double cpu = (double)(session_totals(s)->target_ns - p->last_cpu_ns);
+	uint64_t rewritten;
 
 	if (p->last_wall)
 		governor_wall(&p->gov, (double)(now - p->last_wall), cpu);
@@ -823,6 +824,9 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	session_count(s, "samples whose code could not be decoded", p->n.undecoded, false);
 	session_count(s, "samples whose block start is unknown", p->n.leaders_unknown, false);
 	session_count(s, "samples whose code changed meanwhile", b->rewritten, false);
+	/* the cache is asked for other things, too */
+	rewritten = b->rewritten < p->n.undecoded ? b->rewritten : p->n.undecoded;
+	session_unread(s, rewritten, b->undecodable < p->n.undecoded - rewritten ? b->undecodable : p->n.undecoded - rewritten);
 	if (p->hw)
 		count_hardware(p);
 	if (p->watching) {

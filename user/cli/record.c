@@ -24,6 +24,8 @@
 #include "kmod-free/registry.h"
 
 #define UNSAMPLED_NOTED 0.05
+#define UNREAD_NOTED 0.02
+#define UNREAD_SAMPLES 10
 /* What probes may take of the budget. The governor of accesses and windows spends what they leave. */
 #define OFFLOAD_PART 0.33
 /* and execution counts, where no hardware counts instructions, have this of what is left */
@@ -241,6 +243,20 @@ static void tell_put_off(const struct session_totals *t)
 			 "time, which timers of threads would make too dear; --timers cpus has no such limit", t->switches_per_second);
 }
 
+/* Of their time it is known where it went, and not what was read and written there: status 3 where it is much. */
+static int tell_unread(const struct session_totals *t, int status)
+{
+	double least = fmax(UNREAD_SAMPLES, UNREAD_NOTED * (double)t->samples);
+
+	if ((double)t->rewritten >= least)
+		log_warn("%" PRIu64 " of %" PRIu64 " samples were in code that the target rewrote before it was read: their accesses are "
+			 "unknown, the flow lacks them", t->rewritten, t->samples);
+	if ((double)t->unreadable >= least)
+		log_warn("%" PRIu64 " of %" PRIu64 " samples were in code that cannot be read or decoded: their accesses are unknown, the "
+			 "flow lacks them", t->unreadable, t->samples);
+	return (double)t->rewritten >= least || (double)t->unreadable >= least ? EXIT_DEGRADED : status;
+}
+
 static int pass_on(int status)
 {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -329,7 +345,9 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 		tell_put_off(session_totals(s));
 	if (session_totals(s)->lost && status == EXIT_DONE)
 		log_warn("%" PRIu64 " records were lost; `accperf report --json` names the counters", session_totals(s)->lost);
-	return t->child && status == EXIT_DONE ? command_status(t) : status;
+	if (status == EXIT_DONE)
+		status = tell_unread(session_totals(s), status);
+	return t->child && (status == EXIT_DONE || status == EXIT_DEGRADED) ? command_status(t) : status;
 }
 
 /* Probes for offload calls; NULL without an error: none were asked for. */

@@ -582,6 +582,12 @@ void session_free(struct session *s)
 	free(s);
 }
 
+void session_unread(struct session *s, uint64_t rewritten, uint64_t unreadable)
+{
+	s->totals.rewritten = rewritten;
+	s->totals.unreadable = unreadable;
+}
+
 struct attr *session_attr(struct session *s)
 {
 	return s->attr;

@@ -64,6 +64,7 @@ struct session_totals {
 	/* known at the end only, 0 before: CPU time in which no timer fired, threads that had none at all */
 	uint64_t unsampled_ns, unsampled_threads;
 	uint64_t put_off; /* samples at which session_breakpoints_forbidden() */
+	uint64_t rewritten, unreadable; /* samples without accesses: their code had changed, could not be read */
 	double switches_per_second; /* of CPU time; NaN: not known */
 };
 
@@ -81,6 +82,8 @@ void session_free(struct session *s);
 
 /* For parts */
 struct attr *session_attr(struct session *s);
+/* So far: samples whose accesses are not known because of their code. */
+void session_unread(struct session *s, uint64_t rewritten, uint64_t unreadable);
 struct sampler *session_sampler(struct session *s);
 struct store_writer *session_store(struct session *s);
 struct targets *session_targets(struct session *s);
