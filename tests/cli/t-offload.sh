@@ -189,7 +189,7 @@ if [ -z "$missing" ]; then skip "a library that no target has" "all are installe
 	check "and a sentence for each that says what to do" [ "$(grep -c 'no target had a library of .*saw nothing; a copy linked into the program hides its names' "$TMP/err")" = "$(wc -w <<<"$missing")" ]
 fi
 expect_status 0 "a library that is here and that no target calls" accperf record -o no.data --offload zlib -- "$W/off_own" plain 5
-check "is said to have seen nothing, and why that may be" grep -q 'no target called a function of zlib .*saw nothing; a copy linked into the program hides its names' "$TMP/err"
+check "is said to have seen nothing, and why that may be" grep -q 'no target was seen to call a function of zlib .*saw nothing; a copy linked into the program hides its names' "$TMP/err"
 cp "$W/off_own" stripped && strip stripped
 expect_status 0 "a stripped program: dynamic symbols suffice" accperf record -q -o strip.data --offload-exact --offload-probe 'stripped:encode(bytes=arg2)' -- ./stripped plain 50
 check "and counts" [ "$(got strip.data stripped:encode counted_calls)" = 50 ]

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "ingest/beat.h"
-#include "ingest/delay.h"
 #include "ingest/pace.h"
 #include "kmod-free/price.h"
 
@@ -102,24 +101,6 @@ static void old_samples_are_passed_over(void **state)
 	assert_true(pace_prompt(&passed, 2999999, 3000000));
 }
 
-static void quantiles_of_delays(void **state)
-{
-	struct delays d = { 0 };
-
-	assert_int_equal(delays_within(&d, 0.5), 0);
-	delays_add(&d, 0);
-	assert_in_range(delays_within(&d, 0.5), 0, 1);
-	delays_add(&d, UINT64_MAX);
-	assert_int_equal(d.count, 2);
-	d = (struct delays){ 0 };
-	for (uint64_t i = 1; i <= 1000; i++)
-		delays_add(&d, i * 1000);
-	/* the classes are a fifth wide */
-	assert_in_range(delays_within(&d, 0.5), 440000, 560000);
-	assert_in_range(delays_within(&d, 0.9), 790000, 1010000);
-	assert_in_range(delays_within(&d, 0.1), 88000, 112000);
-}
-
 static void prices_settle(void **state)
 {
 	double narrow[] = { 100, 103, 97, 101, 99, 100, 5000, 102, 98, 2 }, wide[] = { 50, 60, 70, 80, 100, 120, 130, 140, 150 },
@@ -138,7 +119,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_waits), cmocka_unit_test(less_often_where_nothing_comes), cmocka_unit_test(prices_settle),
 		cmocka_unit_test(ticks_are_foreseen), cmocka_unit_test(many_timers), cmocka_unit_test(old_samples_are_passed_over),
-		cmocka_unit_test(quantiles_of_delays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,6 @@
 #include "attr/procmap.h"
 #include "cli/part_sysio.h"
 #include "ingest/cost.h"
-#include "ingest/delay.h"
 #include "ingest/draw.h"
 #include "ingest/governor.h"
 #include "ingest/pace.h"
@@ -83,14 +82,13 @@ struct access_part {
 	int epoll;
 	uint64_t random;
 	struct draws draws;
-	struct delays opened; /* windows, after the sample */
 	uint64_t last_window; /* when one ended */
 	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_slot_ns, last_windows;
 	double switch_ns; /* what an armed slot adds to a context switch */
 	double window_rate; /* as last written */
 	struct {
 		uint64_t samples, kernel, undecoded, known, unknown, written, leaders_unknown;
-		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unweighted, unplaced, unaffordable, forbidden;
+		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unweighted, unplaced, unaffordable, forbidden, prompt;
 	} n;
 };
 
@@ -584,7 +582,7 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 	slot = watch_arm(p->watch, &req, tids, n, now, NULL);
 	if (slot < 0)
 		return;
-	delays_add(&p->opened, now_ns() - d->arm.time);
+	p->n.prompt += now_ns() - d->arm.time < PACE_PROMPT_NS;
 	session_breakpoints_take(p->s, 1);
 	p->arm[slot] = d->arm;
 	p->since[slot] = 0;
@@ -833,8 +831,7 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		if (p->watch)
 			watch_stats(p->watch, &p->watched);
 		session_count(s, "watch windows", p->n.windows, false);
-		session_count(s, "watch windows: half begin so many us after their sample", delays_within(&p->opened, 0.5) / 1000, false);
-		session_count(s, "watch windows: nine of ten begin so many us after their sample", delays_within(&p->opened, 0.9) / 1000, false);
+		session_count(s, "watch windows begun within 0.4 ms of their sample", p->n.prompt, false);
 		session_count(s, "watch windows replaced by newer ones", p->n.replaced, false);
 		session_count(s, "watch hits", p->n.hits, false);
 		session_count(s, "watch hits of unknown direction", p->n.undecided, false);

@@ -10,7 +10,6 @@
 #include "cli/counts_plan.h"
 #include "counters.h"
 #include "ingest/cost.h"
-#include "ingest/delay.h"
 #include "ingest/governor.h"
 #include "ingest/pace.h"
 #include "kmod-free/execbp.h"
@@ -48,9 +47,8 @@ struct counts_part {
 	uint64_t seconds, last_wall, last_cpu_ns;
 	struct exec_stats done;
 	double slowed; /* ns */
-	struct delays opened; /* after the sample */
 	struct {
-		uint64_t in_windows, unplaced, unopened, no_slots, no_job, forbidden;
+		uint64_t in_windows, unplaced, unopened, no_slots, no_job, forbidden, prompt;
 	} n;
 };
 
@@ -142,7 +140,7 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 		p->n.unopened++;
 		return;
 	}
-	delays_add(&p->opened, now_ns() - m->time);
+	p->n.prompt += now_ns() - m->time < PACE_PROMPT_NS;
 	p->taken = req.slots;
 	session_breakpoints_take(p->s, p->taken);
 }
@@ -298,8 +296,7 @@ static void report(struct counts_part *p)
 	session_count(s, "count windows of code that did not run", st->empty, false);
 	session_count(s, "count windows of code that runs too often to time", st->too_fast, false);
 	session_count(s, "count windows given up for another debugger", p->done.stolen, false);
-	session_count(s, "count windows: half begin so many us after their sample", delays_within(&p->opened, 0.5) / 1000, false);
-	session_count(s, "count windows: nine of ten begin so many us after their sample", delays_within(&p->opened, 0.9) / 1000, false);
+	session_count(s, "count windows begun within 0.4 ms of their sample", p->n.prompt, false);
 	session_count(s, "count hits", p->done.traps, false);
 	session_count(s, "count: samples inside windows, left out of it", p->n.in_windows, false);
 	session_count(s, "count: samples that offered nothing worth a window", p->n.no_job, false);

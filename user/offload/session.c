@@ -561,7 +561,7 @@ void offload_session_end(struct offload_session *s)
 		if (!s->api_wanted[i] || s->api_called[i] || !*a->libs)
 			continue;
 		s->degraded |= !s->api_seen[i];
-		buf_addf(&s->notes, "no target %s %s (%s): --offload %s saw nothing", s->api_seen[i] ? "called a function of" : "had a library of",
+		buf_addf(&s->notes, "no target %s %s (%s): --offload %s saw nothing", s->api_seen[i] ? "was seen to call a function of" : "had a library of",
 			 a->label, a->libs, a->name);
 		buf_addf(&s->notes, "; a copy linked into the program hides its names%s\n", strcmp(a->family, "cuda") ?
 			 " (--offload-probe 'PROGRAM:FUNCTION(...)', where it has symbols)" : ", the driver's calls are seen all the same: --offload cuda");
