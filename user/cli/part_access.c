@@ -24,6 +24,7 @@
 #include "ingest/draw.h"
 #include "ingest/governor.h"
 #include "ingest/pace.h"
+#include "kmod-free/prices.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
 
@@ -905,6 +906,20 @@ static void note(char *text, size_t size, const char *what, const struct err *e)
 		snprintf(text + len, size - len, "%s%s: %s", len ? "\n" : "", what, e->text);
 }
 
+static void price(struct session *s, struct watch_costs *c)
+{
+	double v[3];
+
+	if (!prices_known(session_prices(s), "watch", v, 3)) {
+		watch_measure(c, NULL);
+		v[0] = c->hit_ns;
+		v[1] = c->arm_ns;
+		v[2] = c->wake_ns;
+		prices_add(session_prices(s), "watch", v, 3);
+	}
+	*c = (struct watch_costs){ .hit_ns = v[0], .arm_ns = v[1], .wake_ns = v[2] };
+}
+
 int access_parts_add(struct session *s, const struct access_opts *o, char *degraded, size_t size, struct err *e)
 {
 	struct watch_opts wo = WATCH_DEFAULTS;
@@ -936,7 +951,7 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 		p->watch = NULL;
 	}
 	if (p->watch) {
-		watch_measure(&costs, NULL);
+		price(s, &costs);
 		p->switch_ns = session_switch_cost(s);
 		session_breakpoints_user(s);
 	}

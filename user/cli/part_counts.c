@@ -13,6 +13,7 @@
 #include "ingest/governor.h"
 #include "ingest/pace.h"
 #include "kmod-free/execbp.h"
+#include "kmod-free/prices.h"
 
 #define HITS_MS 3 /* a window that ended by its hits is seen to have ended, and the next may be opened */
 #define FRESH_NS 3000000 /* an older sample's thread is somewhere else by now */
@@ -392,6 +393,19 @@ static const struct session_part ops = {
 	.stop = stop, .release = release, .fd = part_fd,
 };
 
+static void price(struct session *s, struct execbp *x, struct exec_price *out)
+{
+	double v[2];
+
+	if (!prices_known(session_prices(s), "counts", v, 2)) {
+		execbp_price(x, out);
+		v[0] = out->hit_ns;
+		v[1] = out->window_ns;
+		prices_add(session_prices(s), "counts", v, 2);
+	}
+	*out = (struct exec_price){ .hit_ns = v[0], .window_ns = v[1] };
+}
+
 int counts_part_add(struct session *s, const struct counts_opts *o, struct err *e)
 {
 	struct counts_part *p = calloc(1, sizeof(*p));
@@ -409,7 +423,7 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 	p->switch_ns = session_switch_cost(s);
 	session_breakpoints_user(s);
 	p->near = execbp_measure_near(p->exec);
-	execbp_price(p->exec, &p->price);
+	price(s, p->exec, &p->price);
 	p->price.hit_ns = p->price.hit_ns > p->hit_ns ? p->price.hit_ns : isfinite(p->price.hit_ns) ? p->hit_ns : EXECBP_HIT_NS;
 	p->price.window_ns = isfinite(p->price.window_ns) ? p->price.window_ns : EXECBP_WINDOW_NS;
 	governor_init(&p->gov, o->budget, 1u << GOV_HITS);

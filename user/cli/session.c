@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,6 +23,7 @@
 #include "ingest/queue.h"
 #include "ingest/sideband.h"
 #include "ingest/switches.h"
+#include "kmod-free/prices.h"
 #include "kmod-free/switch_cost.h"
 #include "util/map.h"
 
@@ -69,6 +71,7 @@ struct session {
 	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
 	unsigned tries; /* to find it */
 	struct switches switches;
+	struct prices prices; /* of earlier recordings, until this one has started */
 	double switch_ns; /* of a breakpoint; 0: not measured yet */
 	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
 	double spent_by_switches;
@@ -82,8 +85,14 @@ struct session {
 static void choose_period(struct session *s)
 {
 	double tick, hz;
+	char name[24];
 
-	s->totals.tick_ns = measure_tick_ns(s->sampler);
+	/* what a tick does depends on these */
+	snprintf(name, sizeof(name), "tick-%u-%u", s->o.stack_bytes, (unsigned)s->o.timers);
+	if (!prices_known(&s->prices, name, &s->totals.tick_ns, 1)) {
+		s->totals.tick_ns = measure_tick_ns(s->sampler);
+		prices_add(&s->prices, name, &s->totals.tick_ns, 1);
+	}
 	tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS;
 	if (s->o.period_ns) {
 		s->period_ns = s->o.period_ns;
@@ -119,6 +128,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	s->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->cpu_at_start = own_cpu_ns();
+	prices_open(&s->prices);
 	so = (struct sampler_opts){ .stack_bytes = o->stack_bytes,
 				    .ring_bytes = o->ring_bytes, .no_inherit = o->no_inherit, .timers = o->timers };
 	s->sampler = sampler_new(&so, e);
@@ -184,6 +194,17 @@ static double or_assumed(double measured, double assumed)
 	return measured > 0 ? measured : assumed;
 }
 
+static double switch_price(struct session *s, const char *name, double (*measure)(void))
+{
+	double ns;
+
+	if (!prices_known(&s->prices, name, &ns, 1)) {
+		ns = measure();
+		prices_add(&s->prices, name, &ns, 1);
+	}
+	return ns;
+}
+
 int session_start(struct session *s, struct err *e)
 {
 	const char *why;
@@ -204,7 +225,7 @@ int session_start(struct session *s, struct err *e)
 	if (!err)
 		store_meta(s->store, "timers", sampler_by_thread(s->sampler, &why) ? "threads" : "cpus");
 	if (!err && sampler_by_thread(s->sampler, &why)) {
-		s->timer_switch_ns = or_assumed(switch_cost_timer(), SWITCH_TIMER_NS);
+		s->timer_switch_ns = or_assumed(switch_price(s, "switch-timer", switch_cost_timer), SWITCH_TIMER_NS);
 		s->marked = !s->targets->child;
 		s->attached.switch_ns = 0; /* is part of that */
 	}
@@ -215,6 +236,7 @@ int session_start(struct session *s, struct err *e)
 		if (s->parts[i].ops->start)
 			err = s->parts[i].ops->start(s->parts[i].ctx, s, e);
 	}
+	prices_close(&s->prices);
 	return err ? err : targets_go(s->targets, e);
 }
 
@@ -593,6 +615,11 @@ struct attr *session_attr(struct session *s)
 	return s->attr;
 }
 
+struct prices *session_prices(struct session *s)
+{
+	return &s->prices;
+}
+
 struct sampler *session_sampler(struct session *s)
 {
 	return s->sampler;
@@ -638,7 +665,7 @@ void session_breakpoints_give(struct session *s, unsigned n)
 
 void session_breakpoints_user(struct session *s)
 {
-	double ns = s->attached.users++ ? NAN : switch_cost_attached();
+	double ns = s->attached.users++ ? NAN : switch_price(s, "switch-attached", switch_cost_attached);
 
 	if (s->attached.users == 1)
 		s->attached.switch_ns = isfinite(ns) ? ns : SWITCH_ATTACHED_NS;
@@ -683,7 +710,7 @@ double session_switch_rate(const struct session *s)
 double session_switch_cost(struct session *s)
 {
 	if (s->switch_ns <= 0)
-		s->switch_ns = or_assumed(switch_cost_breakpoint(), SWITCH_BREAKPOINT_NS);
+		s->switch_ns = or_assumed(switch_price(s, "switch-breakpoint", switch_cost_breakpoint), SWITCH_BREAKPOINT_NS);
 	return s->switch_ns;
 }
 

@@ -22,6 +22,8 @@
 
 struct session;
 
+struct prices;
+
 struct session_opts {
 	const char *output;
 	double budget;	    /* share of the target's time that may be spent, e.g. 0.01 */
@@ -85,6 +87,8 @@ struct attr *session_attr(struct session *s);
 /* So far: samples whose accesses are not known because of their code. */
 void session_unread(struct session *s, uint64_t rewritten, uint64_t unreadable);
 struct sampler *session_sampler(struct session *s);
+/* What earlier recordings measured (kmod-free/prices.h): before the start. */
+struct prices *session_prices(struct session *s);
 struct store_writer *session_store(struct session *s);
 struct targets *session_targets(struct session *s);
 const struct session_opts *session_options(const struct session *s);

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Prices kept from one recording to the next. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "kmod-free/prices.h"
+
+#define SECOND 1000000000ull
+#define NOW (100000 * SECOND)
+#define ME "accperf prices 1 here"
+
+static void nothing_is_known_at_first(void **state)
+{
+	struct prices p;
+	double v[3] = { 1, 2, 3 };
+
+	prices_read(&p, NULL, ME, NOW);
+	assert_false(prices_known(&p, "tick", v, 1));
+	prices_read(&p, "", ME, NOW);
+	assert_false(prices_known(&p, "tick", v, 1));
+}
+
+static void three_measurements_are_enough_and_their_median_counts(void **state)
+{
+	struct prices p;
+	double v;
+
+	prices_read(&p, NULL, ME, NOW);
+	v = 30;
+	prices_add(&p, "tick", &v, 1);
+	assert_true(v == 30);
+	assert_false(prices_known(&p, "tick", &v, 1));
+	v = 10;
+	prices_add(&p, "tick", &v, 1);
+	assert_true(v == 20);
+	v = 11;
+	prices_add(&p, "tick", &v, 1);
+	assert_true(v == 11);
+	v = 0;
+	assert_true(prices_known(&p, "tick", &v, 1));
+	assert_true(v == 11);
+	/* the oldest go */
+	for (int i = 0; i < PRICES_KEPT; i++) {
+		v = 50;
+		prices_add(&p, "tick", &v, 1);
+	}
+	assert_true(v == 50);
+}
+
+static void what_cannot_be_measured_is_not_kept_as_a_price(void **state)
+{
+	struct prices p;
+	double v[2] = { NAN, NAN };
+
+	prices_read(&p, NULL, ME, NOW);
+	prices_add(&p, "watch", v, 2);
+	assert_int_equal(p.count, 0);
+	for (int i = 0; i < PRICES_ENOUGH; i++) {
+		v[0] = 7;
+		v[1] = i ? NAN : 5;
+		prices_add(&p, "watch", v, 2);
+	}
+	assert_true(prices_known(&p, "watch", v, 2));
+	assert_true(v[0] == 7 && v[1] == 5);
+}
+
+#define LINES(name, at, value) name " " at " " value " nan nan\n" name " " at " " value " nan nan\n" name " " at " " value " nan nan\n"
+
+static void only_the_same_machine_and_program_count(void **state)
+{
+	struct prices p;
+	double v;
+
+	prices_read(&p, ME "\n" LINES("tick", "99990000000000", "9"), ME, NOW);
+	assert_true(prices_known(&p, "tick", &v, 1));
+	prices_read(&p, ME "\n" LINES("tick", "99990000000000", "9"), ME " rebooted", NOW);
+	assert_false(prices_known(&p, "tick", &v, 1));
+	prices_read(&p, ME " longer\n" LINES("tick", "99990000000000", "9"), ME, NOW);
+	assert_false(prices_known(&p, "tick", &v, 1));
+}
+
+static void one_is_measured_again_the_oldest(void **state)
+{
+	struct prices p;
+	double v;
+
+	/* both older than a minute */
+	prices_read(&p, ME "\n" LINES("tick", "99900000000000", "9") LINES("watch", "99800000000000", "5"), ME, NOW);
+	assert_true(prices_known(&p, "tick", &v, 1));
+	assert_false(prices_known(&p, "watch", &v, 1));
+	/* of the last minute, and of more than a day ago, and of the future */
+	prices_read(&p, ME "\n" LINES("tick", "99990000000000", "9") LINES("watch", "10000000000000", "5") LINES("counts", "100001000000000", "5"),
+		    ME, NOW);
+	assert_true(prices_known(&p, "tick", &v, 1));
+	assert_int_equal(p.count, 1);
+}
+
+static void odd_lines_are_left_out(void **state)
+{
+	struct prices p;
+	double v;
+
+	prices_read(&p, ME "\n\n \ntick\ntick x\ntick 1 2\ntick 99990000000000 9 nan\ntick 99990000000000 1e300 nan nan\n"
+			   "tick 99990000000000 9 nan nan more\ntick 99990000000000 inf nan nan\n"
+			   "a-name-that-is-longer-than-any-name-of-a-price 99990000000000 1 1 1\n"
+			   "tick 99990000000000 8 nan nan\n", ME, NOW);
+	assert_false(prices_known(&p, "tick", &v, 1));
+	for (unsigned i = 0; i < p.count; i++)
+		assert_true(strcmp(p.of[i].name, "tick") || (p.of[i].count == 1 && p.of[i].value[0][0] == 8));
+}
+
+static void more_names_than_there_is_room_for(void **state)
+{
+	char text[8192] = ME "\n";
+	struct prices p;
+	double v = 1;
+
+	for (int i = 0; i < 100; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "n%d 99990000000000 1 1 1\n", i);
+	prices_read(&p, text, ME, NOW);
+	assert_int_equal(p.count, PRICES_MOST);
+	prices_add(&p, "another", &v, 1);
+	assert_false(prices_known(&p, "another", &v, 1));
+}
+
+static void the_file_brings_them_to_the_next(void **state)
+{
+	char dir[] = "/tmp/u-prices.XXXXXX", clean[64];
+	struct prices p, q;
+	double v;
+
+	assert_non_null(mkdtemp(dir));
+	setenv("XDG_CACHE_HOME", dir, 1);
+	prices_open(&p);
+	for (int i = 0; i < PRICES_ENOUGH; i++) {
+		v = 40.5;
+		prices_add(&p, "tick", &v, 1);
+	}
+	prices_close(&p);
+	prices_open(&q);
+	v = 0;
+	assert_true(prices_known(&q, "tick", &v, 1));
+	assert_true(v == 40.5);
+	/* nowhere to keep them: they are measured each time */
+	setenv("XDG_CACHE_HOME", "/proc/nowhere", 1);
+	prices_open(&q);
+	assert_false(prices_known(&q, "tick", &v, 1));
+	prices_add(&q, "tick", &v, 1);
+	prices_close(&q);
+	snprintf(clean, sizeof(clean), "rm -rf %s", dir);
+	assert_int_equal(system(clean), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_known_at_first),
+		cmocka_unit_test(three_measurements_are_enough_and_their_median_counts),
+		cmocka_unit_test(what_cannot_be_measured_is_not_kept_as_a_price),
+		cmocka_unit_test(only_the_same_machine_and_program_count),
+		cmocka_unit_test(one_is_measured_again_the_oldest),
+		cmocka_unit_test(odd_lines_are_left_out),
+		cmocka_unit_test(more_names_than_there_is_room_for),
+		cmocka_unit_test(the_file_brings_them_to_the_next),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
