@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hits of execute breakpoints that were armed together on one thread. The window ends here, in the
+ * Hits of execute breakpoints that were armed together on one thread, or on all CPUs for one thread or process. The window ends here, in the
  * thread that hits: returning 1 makes an event that was enabled for one overflow stop itself, so that
  * no window outruns its limit however late user space wakes. When one of several stops, the others
  * trap once more each, find the window closed, and stop as well.
@@ -47,33 +47,52 @@ static __always_inline int shut(__u32 why)
 	return 1;
 }
 
+/* CPU time of the running thread, from a beginning of its own. */
+static __always_inline __u64 thread_ns(__u64 now)
+{
+	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+
+	return BPF_CORE_READ(t, se.sum_exec_runtime) + now - BPF_CORE_READ(t, se.exec_start);
+}
+
 static __always_inline int hit(struct bpf_perf_event_data *ctx, __u32 slot, __u64 generation)
 {
 	__u64 now = bpf_ktime_get_ns();
-	__u32 n;
+	bool others = false;
+	__u32 n, at;
 	struct bpf_perf_event_value clock;
 	struct execwin_hit *h;
 
+	/* armed on CPUs; the same address in another process is rare, and none of ours */
+	if (win.process) {
+		__u64 id = bpf_get_current_pid_tgid();
+
+		if (win.process != id >> 32 && win.generation == generation)
+			return 0;
+		others = win.thread && win.thread != (__u32)id;
+	}
 	if (win.generation != generation || win.closed) {
-		win.surplus++;
+		__sync_fetch_and_add(&win.surplus, 1);
 		return 1;
 	}
-	if (!win.logged && win.within_ns && win.armed_at && now > win.armed_at + win.within_ns) {
-		win.surplus++;
+	if (!others && !win.logged && win.within_ns && win.armed_at && now > win.armed_at + win.within_ns) {
+		__sync_fetch_and_add(&win.surplus, 1);
 		return shut(EXECWIN_TOO_LATE);
 	}
-	n = ++win.hits[slot];
-	h = &win.log[win.logged & (EXECWIN_LOG - 1)];
+	if (others)
+		return __sync_fetch_and_add(&win.surplus, 1) + 1 >= win.total_limit ? shut(EXECWIN_FULL) : 0;
+	n = __sync_fetch_and_add(&win.hits[slot], 1) + 1;
+	at = __sync_fetch_and_add(&win.logged, 1);
+	h = &win.log[at & (EXECWIN_LOG - 1)];
 	h->time = now;
 	h->slot = slot;
 	h->value = reg_of(ctx, win.reg[slot]);
 	h->sp = ctx->regs.rsp;
-	/* the event's own time runs only while its thread does */
-	h->cpu_ns = bpf_perf_prog_read_value(ctx, &clock, sizeof(clock)) ? 0 : clock.running;
+	/* the event's own time runs only while its thread does, or its CPU */
+	h->cpu_ns = win.process ? thread_ns(now) : bpf_perf_prog_read_value(ctx, &clock, sizeof(clock)) ? 0 : clock.running;
 	h->on_stack = 0;
 	bpf_probe_read_user(&h->on_stack, sizeof(h->on_stack), (void *)ctx->regs.rsp);
-	win.logged++;
-	if (win.logged >= win.total_limit || (n >= win.limit[slot] && win.ends[slot]))
+	if (at + 1 >= win.total_limit || (n >= win.limit[slot] && win.ends[slot]))
 		return shut(EXECWIN_FULL);
 	return n >= win.limit[slot];
 }
@@ -86,6 +105,6 @@ int on_exec(struct bpf_perf_event_data *ctx)
 	int stop = hit(ctx, slot, cookie >> 8);
 
 	if (stop && win.generation == cookie >> 8)
-		win.stopped |= 1u << slot;
+		__sync_fetch_and_or(&win.stopped, 1u << slot);
 	return stop;
 }

@@ -25,8 +25,13 @@ struct thread_struct {
 	unsigned long fsbase; /* x86 */
 } CORE;
 
+struct sched_entity {
+	unsigned long long exec_start, sum_exec_runtime;
+} CORE;
+
 struct task_struct {
 	unsigned int flags;
+	struct sched_entity se;
 	struct mm_struct *mm;
 	struct thread_struct thread;
 	int pid, tgid;

@@ -2,8 +2,8 @@
 /*
  * One window of execute breakpoints as bpf/execbp.bpf.c and kmod-free/execbp.c share it: in memory that
  * both map, because a window's hits are looked at only when it is over. Included by these two only.
- * One thread writes at a time: the program runs in the observed thread, user space only while nothing
- * is armed, `armed_at` apart.
+ * The program runs in the observed thread, or in several at once where a window is of a whole process; user space
+ * writes only while nothing is armed, `armed_at` apart.
  */
 #ifndef ACCPERF_EXECWIN_H
 #define ACCPERF_EXECWIN_H
@@ -40,10 +40,11 @@ struct execwin {
 	__u32 hits[EXECWIN_SLOTS];
 	__u32 logged, surplus; /* surplus: hits after the end; they cost as well */
 	__u32 stopped;	       /* bit per slot: told to stop itself */
+	__u32 process, thread; /* hits of any other do not count, which are told apart where all CPUs are armed; 0: any */
 	__u32 pad;
 	struct execwin_hit log[EXECWIN_LOG];
 };
 _Static_assert(sizeof(struct execwin_hit) == 48, "execwin_hit");
-_Static_assert(sizeof(struct execwin) == 120 + 48 * EXECWIN_LOG, "execwin");
+_Static_assert(sizeof(struct execwin) == 128 + 48 * EXECWIN_LOG, "execwin");
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,14 +23,22 @@
 #define LATE_NS 30000 /* beyond the time in which a first hit has to come: whether it did is looked at then */
 #define LEAST_LEFT_NS 50000 /* of CPU time: not worth waiting for */
 
+/* Events of one thread, or of one CPU. */
+struct group {
+	int leader; /* counts the thread's CPU time; enabling it arms all */
+	int fd[EXECWIN_SLOTS], link[EXECWIN_SLOTS];
+	unsigned events;
+};
+
 struct execbp {
 	struct execbp_bpf *bpf;
 	int timer;
 	bool open;
 	uint64_t generation, armed, deadline, away_until;
-	int leader; /* counts the thread's CPU time; enabling it arms all */
-	int fd[EXECWIN_SLOTS], link[EXECWIN_SLOTS];
-	unsigned events;
+	struct group group[EXECBP_CPUS];
+	unsigned groups, cpus;
+	clockid_t clock; /* of the process, and what it said when all was armed */
+	uint64_t clock_armed;
 	struct exec_request req;
 	struct exec_stats stats;
 };
@@ -56,7 +65,9 @@ struct execbp *execbp_new(struct err *e)
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	x->timer = x->leader = -1;
+	x->timer = -1;
+	x->cpus = (unsigned)get_nprocs_conf();
+	x->cpus = x->cpus <= EXECBP_CPUS ? x->cpus : 0;
 	libbpf_set_print(quiet);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	x->bpf = execbp_bpf__open();
@@ -77,53 +88,104 @@ fail:
 	return NULL;
 }
 
+static void switch_groups(const struct execbp *x, unsigned long what)
+{
+	for (unsigned i = 0; i < x->groups; i++)
+		ioctl(x->group[i].leader, what, 0);
+}
+
 /* The leader first: with it, all stop at once. */
 static void disarm(struct execbp *x)
 {
-	if (x->leader >= 0)
-		ioctl(x->leader, PERF_EVENT_IOC_DISABLE, 0);
-	for (unsigned i = 0; i < x->events; i++) {
-		if (x->link[i] >= 0)
-			close(x->link[i]);
-		close(x->fd[i]);
+	switch_groups(x, PERF_EVENT_IOC_DISABLE);
+	for (unsigned i = 0; i < x->groups; i++) {
+		struct group *g = &x->group[i];
+
+		for (unsigned k = 0; k < g->events; k++) {
+			if (g->link[k] >= 0)
+				close(g->link[k]);
+			close(g->fd[k]);
+		}
+		close(g->leader);
 	}
-	x->events = 0;
-	if (x->leader >= 0)
-		close(x->leader);
-	x->leader = -1;
+	x->groups = 0;
 }
 
-static int add_slot(struct execbp *x, unsigned i)
+static int add_slot(struct execbp *x, struct group *g, unsigned i, pid_t tid, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .sample_period = 1, .exclude_hv = 1, .exclude_kernel = 1,
 		.bp_type = HW_BREAKPOINT_X, .bp_addr = x->req.slot[i].addr, .bp_len = sizeof(long),
 	};
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = x->generation << 8 | i);
-	int fd = (int)syscall(SYS_perf_event_open, &attr, x->req.tid, -1, x->leader, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, cpu, g->leader, PERF_FLAG_FD_CLOEXEC);
 	uint32_t most = x->req.slot[i].limit < x->req.hit_limit ? x->req.slot[i].limit : x->req.hit_limit;
 
+	/* older kernels count what other threads hit, too (hitlimit.h) */
+	if (x->req.on_cpus)
+		most = 2 * x->req.hit_limit;
 	if (fd < 0)
 		return -errno;
-	x->fd[x->events] = fd;
-	x->link[x->events++] = bpf_link_create(bpf_program__fd(x->bpf->progs.on_exec), fd, BPF_PERF_EVENT, &opts);
-	if (x->link[i] < 0)
-		return x->link[i];
+	g->fd[g->events] = fd;
+	g->link[g->events++] = bpf_link_create(bpf_program__fd(x->bpf->progs.on_exec), fd, BPF_PERF_EVENT, &opts);
+	if (g->link[i] < 0)
+		return g->link[i];
 	/* not to start it, which is the leader's: for the right to stop itself */
 	return ioctl(fd, PERF_EVENT_IOC_REFRESH, hitlimit_refresh(most)) ? -errno : 0;
 }
 
-static int open_events(struct execbp *x)
+static int open_group(struct execbp *x, pid_t tid, int cpu)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK, .size = sizeof(attr), .disabled = 1 };
+	struct group *g = &x->group[x->groups];
 	int err = 0;
 
-	x->leader = (int)syscall(SYS_perf_event_open, &attr, x->req.tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (x->leader < 0)
+	*g = (struct group){ .leader = (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC) };
+	if (g->leader < 0)
 		return -errno;
+	x->groups++;
 	for (unsigned i = 0; i < x->req.slots && !err; i++)
-		err = add_slot(x, i);
+		err = add_slot(x, g, i, tid, cpu);
 	return err;
+}
+
+static int open_events(struct execbp *x)
+{
+	int err = 0;
+
+	if (!x->req.on_cpus)
+		return open_group(x, x->req.tid, -1);
+	/* a CPU that is off runs nothing */
+	for (unsigned cpu = 0; cpu < x->cpus && (!err || err == -ENODEV); cpu++)
+		err = open_group(x, -1, (int)cpu);
+	return err == -ENODEV && x->groups ? 0 : err;
+}
+
+static bool process_time(const struct execbp *x, uint64_t *ns)
+{
+	struct timespec t;
+
+	if (clock_gettime(x->clock, &t))
+		return false;
+	*ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return true;
+}
+
+/* Since all was armed. */
+static bool cpu_time(const struct execbp *x, uint64_t *ns)
+{
+	if (!x->req.on_cpus)
+		return read(x->group[0].leader, ns, sizeof(*ns)) == sizeof(*ns);
+	/* that of a thread of another process nobody can read */
+	if (!x->req.process || !process_time(x, ns))
+		return false;
+	*ns -= x->clock_armed;
+	return true;
+}
+
+unsigned execbp_cpus(const struct execbp *x)
+{
+	return x->cpus;
 }
 
 static void prepare(struct execbp *x)
@@ -135,6 +197,8 @@ static void prepare(struct execbp *x)
 	w->within_ns = x->req.within_ns;
 	w->total_limit = x->req.hit_limit;
 	w->logged = w->surplus = w->stopped = 0;
+	w->process = x->req.on_cpus ? (uint32_t)x->req.pid : 0;
+	w->thread = x->req.process ? 0 : (uint32_t)x->req.tid;
 	for (unsigned i = 0; i < EXECWIN_SLOTS; i++) {
 		bool used = i < x->req.slots;
 
@@ -154,9 +218,9 @@ static void set_timer(struct execbp *x, uint64_t when)
 	timerfd_settime(x->timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-static bool valid(const struct exec_request *r)
+static bool valid(const struct execbp *x, const struct exec_request *r)
 {
-	bool ok = r->slots && r->slots <= EXECWIN_SLOTS && r->hit_limit && r->hit_limit <= EXECWIN_LOG && r->time_limit_ns;
+	bool ok = (!r->on_cpus || x->cpus) && (r->on_cpus || !r->process) && r->slots && r->slots <= EXECWIN_SLOTS && r->hit_limit && r->hit_limit <= EXECWIN_LOG && r->time_limit_ns;
 
 	for (unsigned i = 0; i < r->slots && ok; i++)
 		ok = r->slot[i].limit;
@@ -165,25 +229,29 @@ static bool valid(const struct exec_request *r)
 
 int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, struct err *e)
 {
-	int err;
+	int err = 0;
 
 	if (x->open)
 		return err_set(e, -EBUSY, "a window is open");
 	if (now < x->away_until)
 		return err_set(e, -EAGAIN, "another debugger uses the breakpoints; trying again in a moment");
-	if (!valid(req))
+	if (!valid(x, req))
 		return err_set(e, -EINVAL, "execute breakpoints: 1 to %d slots with limits", EXECWIN_SLOTS);
 	x->req = *req;
 	prepare(x);
-	err = open_events(x);
-	if (!err && ioctl(x->leader, PERF_EVENT_IOC_ENABLE, 0))
-		err = -errno;
+	if (req->on_cpus)
+		err = -clock_getcpuclockid(req->pid, &x->clock);
+	err = err ? err : open_events(x);
+	if (!err && req->on_cpus && !process_time(x, &x->clock_armed))
+		err = -ESRCH;
+	if (!err)
+		switch_groups(x, PERF_EVENT_IOC_ENABLE);
 	if (err) {
 		disarm(x);
 		if (err == -ENOSPC) {
 			x->stats.stolen++;
 			x->away_until = now + BACK_OFF_NS;
-			return err_set(e, err, "thread %d has no free hardware breakpoint (a debugger?)", req->tid);
+			return err_set(e, err, "thread %d has no free hardware breakpoint (a debugger?)", req->process ? req->pid : req->tid);
 		}
 		x->stats.gone += err == -ESRCH;
 		return err_set(e, err, err == -ESRCH ? "thread %d has ended" : "a breakpoint cannot be set in thread %d: %s",
@@ -202,22 +270,61 @@ bool execbp_is_open(const struct execbp *x)
 	return x->open;
 }
 
+/* CPUs log beside each other. */
+static void sort_hits(struct execwin *w)
+{
+	uint32_t n = w->logged < EXECWIN_LOG ? w->logged : EXECWIN_LOG;
+
+	for (uint32_t i = 1; i < n; i++) {
+		struct execwin_hit h = w->log[i];
+		uint32_t k = i;
+
+		for (; k && w->log[k - 1].time > h.time; k--)
+			w->log[k] = w->log[k - 1];
+		w->log[k] = h;
+	}
+}
+
+/* A thread's clock began somewhere: the first hit comes while it runs. No clock of a process can be read where it is
+ * hit: its CPU time is taken to have run evenly. */
+static void set_times(const struct execbp *x, struct execwin *w, uint64_t cpu_ns, uint64_t lasted)
+{
+	double pace = lasted && cpu_ns != ~0ull ? (double)cpu_ns / (double)lasted : 1;
+	uint64_t began;
+
+	sort_hits(w);
+	began = w->log[0].cpu_ns - (w->log[0].time > x->armed ? w->log[0].time - x->armed : 0);
+	for (uint32_t i = 0; i < w->logged && i < EXECWIN_LOG; i++) {
+		struct execwin_hit *h = &w->log[i];
+
+		if (!x->req.process)
+			h->cpu_ns -= began;
+		else
+			h->cpu_ns = h->time > x->armed ? (uint64_t)((double)(h->time - x->armed) * pace) : 0;
+	}
+}
+
 static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 {
 	struct execwin *w = &x->bpf->bss->win;
-	uint64_t cpu;
+	uint64_t cpu, lasted;
 
-	ioctl(x->leader, PERF_EVENT_IOC_DISABLE, 0);
+	switch_groups(x, PERF_EVENT_IOC_DISABLE);
 	*out = (struct exec_window){ .req = x->req, .armed = x->armed, .ended = clock_now(), .cpu_ns = ~0ull, .end = end };
-	if (read(x->leader, &cpu, sizeof(cpu)) == sizeof(cpu))
+	if (cpu_time(x, &cpu))
 		out->cpu_ns = cpu;
+	lasted = out->ended - out->armed;
 	disarm(x);
+	if (x->req.on_cpus)
+		set_times(x, w, out->cpu_ns, lasted);
 	x->open = false;
 	/* by itself, and then before we looked */
 	if (w->closed && w->closed_at >= out->armed && w->closed_at < out->ended) {
 		out->unseen_ns = out->ended - w->closed_at;
 		out->ended = w->closed_at;
-		if (out->cpu_ns != ~0ull)
+		if (out->cpu_ns != ~0ull && x->req.process)
+			out->cpu_ns = (uint64_t)((double)out->cpu_ns * (double)(out->ended - out->armed) / (double)lasted);
+		else if (out->cpu_ns != ~0ull)
 			out->cpu_ns = w->closed == EXECWIN_FULL ? w->log[(w->logged - 1) & (EXECWIN_LOG - 1)].cpu_ns :
 				      out->cpu_ns > out->unseen_ns ? out->cpu_ns - out->unseen_ns : 0;
 	}
@@ -257,7 +364,7 @@ static bool prolong(struct execbp *x, uint64_t now)
 		set_timer(x, x->deadline);
 		return true;
 	}
-	if (x->req.longest_ns <= x->req.time_limit_ns || now >= last || read(x->leader, &cpu, sizeof(cpu)) != sizeof(cpu) ||
+	if (x->req.longest_ns <= x->req.time_limit_ns || now >= last || !cpu_time(x, &cpu) ||
 	    cpu + LEAST_LEFT_NS >= x->req.time_limit_ns)
 		return false;
 	left = x->req.time_limit_ns - cpu;

@@ -2,7 +2,9 @@
 /*
  * Execute breakpoints, up to four armed together on one thread for one window: how often each
  * instruction is reached relative to the others, immune to what a trap costs; what registers held
- * there; how many were reached per time. One window at a time. Owns events and BPF program; all
+ * there; how many were reached per time. Or armed on all CPUs, for one thread or for one process, with the threads that
+ * it has yet to begin: no switch of threads costs anything then, but every CPU is interrupted, whoever else runs that code
+ * traps as well, and debuggers all over the machine lack the breakpoints meanwhile. One window at a time. Owns events and BPF program; all
  * vanishes with the process, so nothing survives kill -9, and breakpoints are held only while a
  * window is open. Included by cli, daemon and tests.
  *
@@ -34,7 +36,10 @@ struct exec_request {
 	uint64_t within_ns;	/* forget the window unless its first hit comes so soon; 0: whenever */
 	uint64_t time_limit_ns;
 	uint64_t longest_ns; /* more than the limit: the limit is of the thread's CPU time, and this of time */
+	bool process; /* all threads of pid; tid is not looked at, and CPU time is the process's. Always on CPUs */
+	bool on_cpus; /* the breakpoints, not on the thread */
 };
+#define EXECBP_CPUS 32 /* a machine of more has no such windows */
 
 enum exec_end {
 	EXEC_HITS = 1,
@@ -47,12 +52,12 @@ enum exec_end {
 struct exec_window {
 	struct exec_request req;
 	uint64_t armed, ended; /* CLOCK_MONOTONIC ns: armed on the thread; disarmed, or over by its hits */
-	uint64_t cpu_ns;       /* the thread's CPU time meanwhile; ~0: unknown */
+	uint64_t cpu_ns;       /* CPU time of the thread, or process, meanwhile; ~0: unknown */
 	uint64_t unseen_ns;    /* from when it was over by its hits to when we looked: what was not hit was still armed */
 	enum exec_end end;
 	uint32_t hits[EXECWIN_SLOTS];
 	uint32_t count; /* in hit[], by time */
-	uint32_t traps; /* hits that cost, counted or not */
+	uint32_t traps; /* hits that cost, counted or not: of other threads, too */
 	uint32_t stopped; /* bit per slot: by its hits, before the window was ended */
 	const struct execwin_hit *hit;
 };
@@ -73,6 +78,8 @@ struct execbp;
 struct execbp *execbp_new(struct err *e);
 /* Cuts an open window off. */
 void execbp_free(struct execbp *x);
+/* How many CPUs have breakpoints in windows on CPUs; 0: there can be none. */
+unsigned execbp_cpus(const struct execbp *x);
 /* 0; -EBUSY: one is open; -ENOSPC: no breakpoint left on this thread (and away for a second);
  * -EAGAIN: still away; -ESRCH: the thread is gone; -EINVAL. */
 int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, struct err *e);

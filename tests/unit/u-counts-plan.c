@@ -290,6 +290,46 @@ static void trip_counts(void **state)
 	assert_true(before > 10 && after < before / 2);
 }
 
+/* Threads beside each other: of the whole process, whatever begins meanwhile. */
+static void windows_of_processes(void **state)
+{
+	const struct world *w = *state;
+	struct execwin_hit hit[] = {
+		{ .time = 2000, .slot = 0, .sp = 1 }, { .time = 3000, .slot = 0, .sp = 2 }, { .time = 4000, .slot = 1, .sp = 2, .value = TRIPS },
+		{ .time = 5000, .slot = 1, .sp = 1, .value = TRIPS }, { .time = 6000, .slot = 1, .sp = 3, .value = TRIPS },
+	};
+	struct exec_window win = { .req = { .pid = 1, .tid = 1, .slots = 2 }, .armed = 1000, .ended = 1000000, .cpu_ns = ~0ull, .end = EXEC_TIME,
+				   .hit = hit, .count = 5, .traps = 5, .hits = { 2, 3 } };
+	uint64_t short_ns, trips, odd;
+	struct plan_job job;
+
+	spend_time(w, count_loop, 100);
+	spend_time(w, walk_loop, 100);
+	second(w);
+	plan_whole_process(w->plan, true);
+	assert_true(next_of(w, walk_loop, FMT_CL_RATE, NULL, &job));
+	assert_true(job.process);
+	/* not shorter than it is worth interrupting all CPUs for */
+	short_ns = job.time_ns;
+	plan_whole_process(w->plan, false);
+	assert_true(next_of(w, walk_loop, FMT_CL_RATE, NULL, &job));
+	assert_false(job.process);
+	assert_true(job.time_ns < short_ns);
+	plan_whole_process(w->plan, true);
+	/* trips are looked for where the sample was, and when that failed in all threads */
+	assert_true(next_of(w, count_loop, FMT_CL_TRIPS, NULL, &job));
+	assert_false(job.process);
+	saw(w, &job, EXEC_TIME, "", 0);
+	assert_true(next_of(w, count_loop, FMT_CL_TRIPS, NULL, &job));
+	assert_true(job.process);
+	/* two activations at the same time, each with its own stack; of the third its beginning is not known */
+	trips = plan_stats(w->plan)->windows[FMT_CL_TRIPS];
+	odd = plan_stats(w->plan)->odd;
+	assert_int_equal(plan_result(w->plan, &job, &win, nowhere, NULL), 0);
+	assert_int_equal(plan_stats(w->plan)->windows[FMT_CL_TRIPS], trips + 1);
+	assert_int_equal(plan_stats(w->plan)->odd, odd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +337,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(late_windows_wait_longer, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_known_gives_way, begin, end),
 		cmocka_unit_test_setup_teardown(trip_counts, begin, end),
+		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

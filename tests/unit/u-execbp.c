@@ -216,6 +216,96 @@ static void test_in_time(void **state)
 	execbp_free(x);
 }
 
+static unsigned free_breakpoints(pid_t tid);
+
+static void *one_outer(void *arg)
+{
+	outer();
+	return arg;
+}
+
+/* Threads that live for a moment; the first one has nothing to do with what they run. */
+static int start_threads(void **state)
+{
+	child = fork();
+	if (!child)
+		for (;;) {
+			pthread_t t;
+
+			if (!pthread_create(&t, NULL, one_outer, NULL))
+				pthread_join(t, NULL);
+		}
+	return child > 0 ? 0 : -1;
+}
+
+/* Of all threads, those that begin meanwhile, but not of another process with the same code at the same place. */
+static void test_process(void **state)
+{
+	struct execbp *x = execbp_new(NULL);
+	struct exec_request req = both();
+	struct exec_window w;
+	/* what older kernels count of it would end the events early */
+	pid_t other = hitlimit_counts_all() ? 0 : fork();
+
+	if (!other && !hitlimit_counts_all())
+		for (;;)
+			outer();
+	assert_non_null(x);
+	if (!execbp_cpus(x)) {
+		print_message("left out: too many CPUs\n");
+		goto out;
+	}
+	req.process = true;
+	assert_int_equal(execbp_open(x, &req, now(), NULL), -EINVAL);
+	req.on_cpus = true;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+		wait_window(x, &w);
+		assert_int_equal(w.end, EXEC_HITS);
+		assert_int_equal(w.hits[0], 50);
+		assert_in_range(w.hits[1], 49 * INNER, 50 * INNER);
+		for (uint32_t k = 0; k < w.count; k++)
+			assert_in_range(w.hit[k].on_stack, w.hit[k].slot ? (uintptr_t)outer : (uintptr_t)one_outer,
+					(w.hit[k].slot ? (uintptr_t)outer : (uintptr_t)one_outer) + 300);
+		assert_true(w.cpu_ns > 0 && w.cpu_ns != ~0ull);
+		for (uint32_t k = 1; k < w.count; k++)
+			assert_true(w.hit[k].time >= w.hit[k - 1].time && w.hit[k].cpu_ns >= w.hit[k - 1].cpu_ns);
+	}
+	/* of the first thread alone: what others hit costs, and does not count */
+	req.process = false;
+	req.time_limit_ns = 20000000;
+	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	wait_window(x, &w);
+	assert_int_equal(w.count, 0);
+	assert_int_equal(free_breakpoints(child), EXECWIN_SLOTS);
+out:
+	if (other > 0) {
+		kill(other, SIGKILL);
+		waitpid(other, NULL, 0);
+	}
+	execbp_free(x);
+}
+
+/* A thread's CPU time on CPUs. */
+static void test_on_cpus(void **state)
+{
+	struct execbp *x = execbp_new(NULL);
+	struct exec_request req = both();
+	struct exec_window w;
+
+	assert_non_null(x);
+	req.on_cpus = true;
+	if (execbp_cpus(x)) {
+		assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+		wait_window(x, &w);
+		assert_int_equal(w.hits[0], 50);
+		assert_in_range(w.hits[1], 49 * INNER, 50 * INNER);
+		for (uint32_t k = 1; k < w.count; k++)
+			assert_true(w.hit[k].cpu_ns > w.hit[k - 1].cpu_ns && w.hit[k].cpu_ns - w.hit[0].cpu_ns <= w.hit[k].time - w.hit[0].time + 1000000);
+	}
+	execbp_free(x);
+}
+
 static int own_breakpoint(pid_t tid, int i)
 {
 	struct perf_event_attr a = { .type = PERF_TYPE_BREAKPOINT, .size = sizeof(a), .bp_type = HW_BREAKPOINT_W, .disabled = 1,
@@ -346,6 +436,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_slot_limit, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_in_time, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_ends, start_child, end_child),
+		cmocka_unit_test_setup_teardown(test_process, start_threads, end_child),
+		cmocka_unit_test_setup_teardown(test_on_cpus, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_others, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_gone, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_killed, start_child, end_child),

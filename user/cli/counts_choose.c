@@ -33,6 +33,7 @@
 #define SELDOM 0.25 /* windows that met the anchor: what is below runs far more often, which hits cannot tell */
 #define IDLE_WINDOWS 2
 #define IDLE_RIDES 4
+#define PROCESS_SECONDS 0.005 /* such a window interrupts every CPU, however long it is */
 #define END_NS 200000
 #define END_WINDOWS 8 /* at an entry, and never met */
 #define FULL_TRIPS 3.0
@@ -350,14 +351,15 @@ static uint64_t end_of(const struct plan *p, const struct plan_func *f)
 	return 0;
 }
 
-/* It is another link then: what was seen of the entry says nothing about the end. */
+/* It is another link then: what was seen of the entry says nothing about the end. In windows of whole processes threads
+ * are seen to begin. */
 static uint32_t take_end(struct plan *p, uint32_t link, struct plan_slot *slot)
 {
 	uint32_t i = p->link[link].child_func;
 	const struct plan_link *l = &p->link[link];
 	uint64_t end;
 
-	if (l->child || (!l->at_end && (l->windows < END_WINDOWS || l->y > 0)) || !(end = end_of(p, &p->func[i])))
+	if (p->whole_process || l->child || (!l->at_end && (l->windows < END_WINDOWS || l->y > 0)) || !(end = end_of(p, &p->func[i])))
 		return link;
 	if (!l->at_end) {
 		plan_void(p, link);
@@ -377,7 +379,7 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 {
 	double like = 0, seconds = 0, spare = HITS_PART;
 
-	*job = (struct plan_job){ .how = FMT_CL_RATE };
+	*job = (struct plan_job){ .how = FMT_CL_RATE, .process = p->whole_process };
 	while (job->links < slots) {
 		struct plan_timing t;
 		const struct plan_link *l;
@@ -402,7 +404,7 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 		}
 	}
 	job->hit_limit = RATE_HITS * job->slots;
-	job->time_ns = (uint64_t)(seconds * 1e9);
+	job->time_ns = (uint64_t)(fmax(seconds, job->process ? PROCESS_SECONDS : 0) * 1e9);
 	job->longest_ns = WAIT_TIMES * job->time_ns;
 	return job->slots;
 }
@@ -430,6 +432,8 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	if (t->exits + 1 > slots)
 		return false;
 	*job = (struct plan_job){ .how = FMT_CL_TRIPS, .links = 1, .link = { link }, .slots = t->exits + 1, .time_ns = l->time_ns };
+	/* the thread that was met was not at its beginning: others may be */
+	job->process = p->whole_process && l->fails;
 	job->within = t->in.entry_known && tells_alone(&f->runs.cfg, l->loop, t);
 	/* slow to come, and dear to wait for */
 	if (job->within && l->took_ns > LONG_TRIPS_NS)
@@ -547,6 +551,11 @@ static bool job_at(struct plan *p, uint32_t i, unsigned slots, plan_mapped_fn ma
 void plan_plenty(struct plan *p, bool plenty)
 {
 	p->plenty = plenty;
+}
+
+void plan_whole_process(struct plan *p, bool whole)
+{
+	p->whole_process = whole;
 }
 
 bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,

@@ -42,6 +42,7 @@ struct plan_job {
 	uint64_t within_ns, time_ns;
 	uint64_t longest_ns; /* RATE: time_ns is of the thread's CPU time, and lasts at most so long */
 	bool within; /* TRIPS: an exit alone tells, when no entry was met */
+	bool process; /* of all threads, those that begin meanwhile among them */
 };
 
 struct plan_stats {
@@ -70,6 +71,8 @@ void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void));
 typedef bool (*plan_mapped_fn)(void *ctx, const struct module *m);
 /* More may be spent than is asked for. */
 void plan_plenty(struct plan *p, bool plenty);
+/* Rates, and trips that are rare, are taken of whole processes from now on: this one has several threads. */
+void plan_whole_process(struct plan *p, bool whole);
 /* A window for a thread that is just now at this address; slots: breakpoints that are free. */
 bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
 		 struct plan_job *job);

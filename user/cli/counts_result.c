@@ -13,6 +13,7 @@
 #define WORTH_WAITING 0.1 /* of the time hangs below: it is waited for as long as ever */
 #define WITHIN_MOST 1000000000u /* turns; where a loop is passed by, its register holds anything */
 #define SHORTEST_PART 0.1 /* of the time asked for: a window with less of it is no better than with so much */
+#define ENTERED 8
 #define NET_MIN 0.1 /* of a rate's time the hits must leave so much */
 #define FAST_HITS 6
 #define FAST_GAP 0.8 /* between hits, of what one costs */
@@ -188,37 +189,55 @@ static void met_within(struct trips *t, double n, double mean)
 	t->runs += mean;
 }
 
+/* Activations under way, by stack: of threads beside each other, of functions that call themselves. */
+struct entered {
+	const struct execwin_hit *hit[ENTERED];
+	unsigned count;
+};
+
+static unsigned entered_at(const struct entered *e, uint64_t sp)
+{
+	unsigned i = 0;
+
+	while (i < e->count && e->hit[i]->sp != sp)
+		i++;
+	return i;
+}
+
 static void trips_window(struct seen *s)
 {
 	struct plan_link *l = &s->p->link[s->job->link[0]];
 	const struct runs_trips *how = &s->p->func[l->child_func].runs.trips[l->loop];
-	const struct execwin_hit *entry = NULL;
+	struct entered e = { 0 };
 	struct trips t = { 0 };
 	bool first = s->job->within && how->in.entry_known;
 	uint64_t n;
 
 	for (uint32_t k = 0; k < s->w->count; k++) {
 		const struct execwin_hit *h = &s->w->hit[k];
+		unsigned at = entered_at(&e, h->sp);
 
 		if (!h->slot) {
 			/* in again, and every way out is watched: it went past the loop */
-			if (entry && how->may_skip && entry->sp == h->sp)
+			if (at < e.count && how->may_skip)
 				one_trip(&t, 0);
 			else
-				t.odd += entry != NULL;
-			entry = h;
+				t.odd += at < e.count || at == ENTERED;
+			at = at == ENTERED ? 0 : at;
+			e.hit[at] = h;
+			e.count += at == e.count;
 			continue;
 		}
-		if (first && !entry && runs_trip_count(how, h->slot - 1, 0, h->value, &n) && n > 0 && n < WITHIN_MOST)
+		if (first && !e.count && runs_trip_count(how, h->slot - 1, 0, h->value, &n) && n > 0 && n < WITHIN_MOST)
 			met_within(&t, (double)n, l->x > 0 ? l->y / l->x : (double)n);
 		first = false;
-		if (!entry || entry->sp != h->sp)
+		if (at == e.count)
 			continue;
-		if (runs_trip_count(how, h->slot - 1, entry->value, h->value, &n))
+		if (runs_trip_count(how, h->slot - 1, e.hit[at]->value, h->value, &n))
 			one_trip(&t, (double)n);
 		else
 			t.odd++;
-		entry = NULL;
+		e.hit[at] = e.hit[--e.count];
 	}
 	s->p->stats.odd += t.odd;
 	if (!(t.activations > 0) && !t.odd) {
@@ -313,7 +332,7 @@ static void rate_of(struct seen *s, unsigned slot)
 	double open_ns = (double)s->job->time_ns;
 	bool full = w->hits[slot] >= s->job->slot[slot].limit;
 
-	if (l->at_end && !l->recurs) {
+	if (l->at_end && !l->recurs && !s->job->process) {
 		rate_of_end(s, slot);
 		return;
 	}
@@ -338,8 +357,8 @@ static void rate_of(struct seen *s, unsigned slot)
 	}
 	if (!(all > 0) || !(until > 0) || !(net > NET_MIN * until))
 		return;
-	/* Threads are met as often as they run, and waits cut some windows short: each counts alike. */
-	if (w->end != EXEC_HITS && !full)
+	/* Threads are met as often as they run, and waits cut some windows short: each counts alike. A process has but one. */
+	if (!s->job->process && w->end != EXEC_HITS && !full)
 		weight = open_ns / fmax(all, SHORTEST_PART * open_ns);
 	/* n hits make n gaps only from one hit to another */
 	add_window(s, link, weight * all * 1e-9, weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0, 0, 0, no_span);

@@ -14,17 +14,21 @@
 #include "ingest/pace.h"
 #include "kmod-free/execbp.h"
 #include "kmod-free/prices.h"
+#include "util/map.h"
 
 #define HITS_MS 3 /* a window that ended by its hits is seen to have ended, and the next may be opened */
 #define FRESH_NS 3000000 /* an older sample's thread is somewhere else by now */
 #define WINDOW_HITS 40 /* as most windows have, with what stops itself; those that take more delay the next */
+#define USUAL_NS 1000000.0 /* what most windows last */
+#define OTHERS_PART 0.5
 #define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
 #define WRITE_SECONDS 10
 #define PAST 64
 #define RETRY_NS 1000000 /* what to measure is chosen no more often */
 
 struct past {
-	uint32_t tid;
+	uint32_t tid; /* 0: all threads of... */
+	uint32_t pid;
 	uint64_t armed, ended;
 };
 
@@ -48,8 +52,9 @@ struct counts_part {
 	uint64_t seconds, last_wall, last_cpu_ns;
 	struct exec_stats done;
 	double slowed; /* ns */
+	struct map tid_of; /* pid -> a thread of it, or 0: it has several */
 	struct {
-		uint64_t in_windows, unplaced, unopened, no_slots, no_job, forbidden, prompt;
+		uint64_t in_windows, unplaced, unopened, no_slots, no_job, forbidden, prompt, processes, on_cpus;
 	} n;
 };
 
@@ -86,6 +91,11 @@ static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vadd
 
 /* ---- windows ---- */
 
+static double cpus_running(const struct counts_part *p)
+{
+	return fmax(1, fmin(p->gov.running, execbp_cpus(p->exec)));
+}
+
 struct asked {
 	struct counts_part *part;
 	uint32_t pid;
@@ -99,10 +109,21 @@ static bool mapped(void *ctx, const struct module *m)
 	return bias_of(a->part, a->pid, m, &bias);
 }
 
+/* Breakpoints on the thread would cost more at its switches, in a usual window, than interrupting all CPUs does; whoever
+ * else runs there is interrupted as well. */
+static bool switches_dear(const struct counts_part *p)
+{
+	double rate = session_switch_rate(p->s);
+
+	return execbp_cpus(p->exec) && rate > 0 &&
+	       rate * USUAL_NS * (EXECWIN_SLOTS + 1) * p->switch_ns > p->price.window_ns * fmax(cpus_running(p) - 1, OTHERS_PART);
+}
+
 static bool to_request(struct counts_part *p, const struct sample *m, struct exec_request *req)
 {
 	*req = (struct exec_request){ .pid = (pid_t)m->pid, .tid = (pid_t)m->tid, .slots = p->job.slots, .hit_limit = p->job.hit_limit,
-				      .within_ns = p->job.within_ns, .time_limit_ns = p->job.time_ns, .longest_ns = p->job.longest_ns };
+				      .within_ns = p->job.within_ns, .time_limit_ns = p->job.time_ns, .longest_ns = p->job.longest_ns,
+				      .process = p->job.process, .on_cpus = p->job.process || switches_dear(p) };
 	for (unsigned i = 0; i < p->job.slots; i++) {
 		const struct plan_slot *k = &p->job.slot[i];
 		uint64_t bias;
@@ -114,6 +135,21 @@ static bool to_request(struct counts_part *p, const struct sample *m, struct exe
 	return true;
 }
 
+/* Of several threads each may begin, and wait, where no window on another one of them sees it. */
+static bool has_threads(struct counts_part *p, const struct sample *m)
+{
+	bool added;
+	uint64_t *tid = map_put(&p->tid_of, m->pid, &added);
+
+	if (!tid)
+		return false;
+	if (added)
+		*tid = m->tid;
+	else if (*tid != m->tid)
+		*tid = 0;
+	return !*tid;
+}
+
 static void open_window(struct counts_part *p, const struct sample *m, uint64_t now)
 {
 	unsigned slots = session_breakpoints_free(p->s);
@@ -123,6 +159,7 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 
 	p->next_try = now + RETRY_NS;
 	plan_plenty(p->plan, governor_plenty(&p->gov, GOV_HITS));
+	plan_whole_process(p->plan, has_threads(p, m) && execbp_cpus(p->exec));
 	if (slots < 2) {
 		p->n.no_slots++;
 		return;
@@ -143,32 +180,40 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 	}
 	p->n.prompt += now_ns() - m->time < PACE_PROMPT_NS;
 	p->taken = req.slots;
-	session_breakpoints_take(p->s, p->taken);
+	p->n.processes += req.process;
+	p->n.on_cpus += req.on_cpus;
+	if (req.on_cpus)
+		session_breakpoints_take_apart(p->s, p->taken);
+	else
+		session_breakpoints_take(p->s, p->taken);
 }
 
-/* As many interruptions as there are slots, and three. */
-static double window_price(const struct counts_part *p, unsigned slots)
+/* As many interruptions as there are slots, and three; of each CPU that may run the process. */
+static double window_price(const struct counts_part *p, const struct exec_request *r)
 {
-	return p->price.window_ns * (slots + 3) / (EXECWIN_SLOTS + 3);
+	return p->price.window_ns * (r->slots + 3) / (EXECWIN_SLOTS + 3) * (r->on_cpus ? cpus_running(p) : 1);
 }
 
 static int window_over(struct counts_part *p, const struct exec_window *w)
 {
 	double armed = w->cpu_ns == ~0ull ? (double)(w->ended - w->armed) : (double)w->cpu_ns, rate = session_switch_rate(p->s);
 	double slowed = fmax(0, armed - p->price.hit_ns * w->traps) * plan_slowed(p->plan, &p->job, ~0u);
-	double cost = p->price.hit_ns * w->traps + window_price(p, w->req.slots);
+	double cost = p->price.hit_ns * w->traps + window_price(p, &w->req);
 
 	slowed += (double)w->unseen_ns * plan_slowed(p->plan, &p->job, ~w->stopped);
 	cost += slowed;
 	/* the clock of the group goes along, too */
-	if (rate > 0)
+	if (rate > 0 && !w->req.on_cpus)
 		cost += rate * armed * (w->req.slots + 1) * p->switch_ns;
 
 	p->slowed += slowed;
-	session_breakpoints_give(p->s, p->taken);
+	if (w->req.on_cpus)
+		session_breakpoints_give_apart(p->s, p->taken);
+	else
+		session_breakpoints_give(p->s, p->taken);
 	p->taken = 0;
 	if (w->traps)
-		p->past[p->pasts++ % PAST] = (struct past){ (uint32_t)w->req.tid, w->armed, w->ended };
+		p->past[p->pasts++ % PAST] = (struct past){ w->req.process ? 0 : (uint32_t)w->req.tid, (uint32_t)w->req.pid, w->armed, w->ended };
 	governor_spend(&p->gov, GOV_HITS, cost);
 	session_spent_apart(p->s, cost);
 	return plan_result(p->plan, &p->job, w, place, p);
@@ -176,9 +221,13 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 
 static bool may_open(const struct counts_part *p)
 {
-	return !execbp_is_open(p->exec) && !session_breakpoints_rest(p->s) &&
-	       governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + p->price.window_ns +
-						  session_attached_entry(p->s, p->gov.running));
+	double window = p->price.window_ns, entry = session_attached_entry(p->s, p->gov.running);
+
+	if (execbp_is_open(p->exec))
+		return false;
+	if (switches_dear(p))
+		return governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window * cpus_running(p));
+	return !session_breakpoints_rest(p->s) && governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window + entry);
 }
 
 static int on_fresh(void *part, struct session *s, const struct sample *m)
@@ -232,7 +281,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 static bool in_window(const struct counts_part *p, const struct sample *m)
 {
 	for (unsigned i = 0; i < PAST && i < p->pasts; i++)
-		if (p->past[i].tid == m->tid && m->time >= p->past[i].armed && m->time <= p->past[i].ended)
+		if ((p->past[i].tid == m->tid || (!p->past[i].tid && p->past[i].pid == m->pid)) && m->time >= p->past[i].armed && m->time <= p->past[i].ended)
 			return true;
 	return false;
 }
@@ -293,6 +342,8 @@ static void report(struct counts_part *p)
 	session_count(s, "count windows: ratios", st->windows[FMT_CL_RATIO], false);
 	session_count(s, "count windows: trip counts", st->windows[FMT_CL_TRIPS], false);
 	session_count(s, "count windows: rates", st->windows[FMT_CL_RATE], false);
+	session_count(s, "count windows of whole processes", p->n.processes, false);
+	session_count(s, "count windows on CPUs instead of threads", p->n.on_cpus, false);
 	session_count(s, "count windows that began in the wrong place", p->done.late, false);
 	session_count(s, "count windows of code that did not run", st->empty, false);
 	session_count(s, "count windows of code that runs too often to time", st->too_fast, false);
@@ -378,6 +429,7 @@ static void release(void *part)
 
 	execbp_free(p->exec);
 	plan_free(p->plan);
+	map_release(&p->tid_of);
 	free(p);
 }
 

@@ -663,6 +663,16 @@ void session_breakpoints_give(struct session *s, unsigned n)
 	attached_give(&s->attached, n, now_ns());
 }
 
+void session_breakpoints_take_apart(struct session *s, unsigned n)
+{
+	s->breakpoints += n;
+}
+
+void session_breakpoints_give_apart(struct session *s, unsigned n)
+{
+	s->breakpoints -= n < s->breakpoints ? n : s->breakpoints;
+}
+
 void session_breakpoints_user(struct session *s)
 {
 	double ns = s->attached.users++ ? NAN : switch_price(s, "switch-attached", switch_cost_attached);

@@ -111,6 +111,9 @@ uint64_t session_wait_ns(struct session *s);
 unsigned session_breakpoints_free(const struct session *s);
 void session_breakpoints_take(struct session *s, unsigned n);
 void session_breakpoints_give(struct session *s, unsigned n);
+/* The same of breakpoints on CPUs, of which no thread and no switch knows. */
+void session_breakpoints_take_apart(struct session *s, unsigned n);
+void session_breakpoints_give_apart(struct session *s, unsigned n);
 void session_breakpoints_want(struct session *s, bool want);
 bool session_breakpoints_wanted(const struct session *s);
 /* Each part that opens windows says so, before the start, and pays what it costs that events are attached at all
