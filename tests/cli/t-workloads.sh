@@ -39,6 +39,7 @@ cf6773583d09a487 json
 0f6c75936b2c2d42 sixteen
 5ac1bc6e8862d3d3 vm
 0ec0731656937285 wide
+a67b640fa49c531d bwt
 LIST
 
 for p in pipeline kv jpeg json; do

@@ -31,6 +31,7 @@ __asm__(".text\n"
 	"	mov (%rdi), %rdi\n"
 	"	test $1, %sil\n"
 	"	je 2f\n"
+	"walk_rare:\n"
 	"	add $1, %rax\n"
 	"2:	test %rdi, %rdi\n"
 	"	jne walk_loop\n"
@@ -49,7 +50,7 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	"count_end: .size count, . - count\n");
-extern char walk[], walk_loop[], walk_end[], count[], count_loop[], count_end[], __executable_start[];
+extern char walk[], walk_loop[], walk_rare[], walk_end[], count[], count_loop[], count_end[], __executable_start[];
 
 struct world {
 	struct modules *modules;
@@ -261,6 +262,29 @@ static void what_is_known_gives_way(void **state)
 	assert_true(known < unknown / 2);
 }
 
+/* What all that runs depends on changes no function's share, however little is known of it. */
+static void parts_come_before_the_whole(void **state)
+{
+	const struct world *w = *state;
+	unsigned whole = 0, part = 0;
+	struct plan_job job;
+
+	spend_time(w, walk_loop, 10);
+	second(w);
+	spend_time(w, walk_loop, 600);
+	spend_time(w, walk_rare, 400);
+	second(w);
+	plan_plenty(w->plan, true);
+	for (int i = 0; i < 400; i++) {
+		if (!choose(w, walk_loop, 2, false, &job) || job.how != FMT_CL_RATIO)
+			continue;
+		whole += job.slot[1].vaddr == vaddr(w, walk_loop);
+		part += job.slot[1].vaddr == vaddr(w, walk_rare);
+	}
+	assert_true(part > 50);
+	assert_true(whole < part / 4);
+}
+
 /* Two hits tell how often such a loop turns; that it always turns as often is soon known. */
 static void trip_counts(void **state)
 {
@@ -336,6 +360,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(jobs_keep_to_the_code, begin, end),
 		cmocka_unit_test_setup_teardown(late_windows_wait_longer, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_known_gives_way, begin, end),
+		cmocka_unit_test_setup_teardown(parts_come_before_the_whole, begin, end),
 		cmocka_unit_test_setup_teardown(trip_counts, begin, end),
 		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
 	};

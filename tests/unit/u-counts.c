@@ -437,6 +437,32 @@ static void test_shapes(void **state)
 	assert_true(fabs(group[3].instructions / group[2].instructions - 3) < 0.1);
 }
 
+/* Guesses of a function's scale that are all but worthless, one of them off by thousands: it has its time then. */
+static void test_wild_claims(void **state)
+{
+	enum { CLAIMS = 6 };
+	struct counts_link link[CLAIMS];
+	struct counts_part part[CLAIMS];
+	struct counts_group group[CLAIMS];
+	struct counts_tree t = { .nodes = CLAIMS + 1, .link = link, .links = CLAIMS, .part = part, .parts = CLAIMS, .group = group,
+				 .groups = CLAIMS, .sample = 1 };
+	double all = 0;
+
+	for (uint32_t i = 0; i < CLAIMS; i++) {
+		link[i] = (struct counts_link){ .child = i + 1, .ratio = { .how = COUNTS_TIME, .ratio = i ? 1 : 20000, .log_var = 4 } };
+		part[i] = (struct counts_part){ .node = i + 1, .group = i, .instructions = 10 };
+		group[i] = (struct counts_group){ .time = 100, .samples = 100 };
+	}
+	assert_int_equal(counts_solve(&t), 0);
+	for (uint32_t i = 0; i < CLAIMS; i++)
+		all += group[i].instructions;
+	print_message("one that claims 20000 times as much: share %.3f for a share of time of %.3f, trust %.2f\n", group[0].instructions / all,
+		      1.0 / CLAIMS, group[0].trust);
+	assert_true(group[0].trust < 0.3);
+	assert_true(group[0].instructions / all < 2.0 / CLAIMS);
+	assert_true(group[0].low < group[0].instructions && group[0].instructions < group[0].high);
+}
+
 static void test_refusals(void **state)
 {
 	struct counts_link link = { .parent = 0, .child = 7, .ratio = counts_ratio_once() };
@@ -463,7 +489,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_interval), cmocka_unit_test(test_trips_vary), cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
+		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wild_claims),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

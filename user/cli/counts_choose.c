@@ -17,7 +17,7 @@
 #define TRIPS_HITS 24
 #define LONG_TRIPS_NS 1e6
 #define SAME_TRIPS 10 /* activations that all turned as often: enough */
-#define TO_CALLER 0.4
+#define CALLERS_DEEP 9
 #define RATE_PART 0.15
 #define BARREN_SPEED 0.05
 #define WAIT_TIMES 8 /* a thread may wait so much longer than it runs */
@@ -39,6 +39,7 @@
 #define FULL_TRIPS 3.0
 #define FULL_RATIO 8.0
 #define COLD_WINDOWS 3
+#define SCALE_WORTH 0.02 /* of what all depends on: it tells how often a second, no more */
 #define FEW_WINDOWS 8 /* fewer do not tell how much they differ */
 #define DIFFER_SD 0.03
 #define FEW_SD 0.3
@@ -222,11 +223,12 @@ static bool timed(const struct plan *p, const struct plan_link *l)
 
 static double gain(const struct plan *p, const struct plan_link *l)
 {
-	double sd = plan_uncertain(l), worth, windows = l->windows;
+	double sd = plan_uncertain(l), below = plan_hangs_below(p, l), worth, windows = l->windows;
 
 	if (l->off)
 		return 0;
-	worth = plan_hangs_below(p, l) * (sd < GOOD_SD ? 0.05 * sd : sd);
+	/* what all hangs below changes no part of the whole */
+	worth = below * fmax(1 - below / fmax(p->total, 1), SCALE_WORTH) * (sd < GOOD_SD ? 0.05 * sd : sd);
 	/* nothing comes of it, but it might: most of what is always on the stack is never entered again */
 	if (l->rec.how == FMT_CL_RATE && l->x > SLOW_SECONDS && l->y < 2)
 		worth *= 0.02;
@@ -236,6 +238,9 @@ static double gain(const struct plan *p, const struct plan_link *l)
 		worth *= 0.05;
 	if (l->windows && l->windows < 3)
 		worth *= BEGUN;
+	/* what is always on the stack, most of all: however long a window waits, it is not met */
+	if (l->rec.how != FMT_CL_RATE)
+		worth *= fmin(1, (l->x + 1) / (l->tries + 1));
 	/* a window that saw little has told little */
 	if (l->rec.how != FMT_CL_RATE)
 		windows = fmax(windows / 4, fmin(windows, 1 + l->x / (l->rec.how == FMT_CL_TRIPS ? FULL_TRIPS : FULL_RATIO)));
@@ -273,19 +278,41 @@ static uint32_t link_of(const struct plan_func *f, uint32_t k)
 	return k < f->links ? f->link + k : f->out[k - f->links];
 }
 
-static uint32_t draw_inner(struct plan *p, uint32_t i)
+/* Sampled in a function, its callers are at work as well. PLAN_NONE: no caller is known. */
+static uint32_t draw_caller(struct plan *p, uint32_t i)
 {
 	const struct plan_func *f = &p->func[i];
-	uint32_t found = PLAN_NONE;
+	double at = plan_uniform(p) * f->entries;
+
+	for (uint32_t k = 0; k < f->callers; k++) {
+		at -= p->link[f->caller[k]].rec.seen;
+		if (at <= 0)
+			return p->link[f->caller[k]].parent_func == i ? PLAN_NONE : p->link[f->caller[k]].parent_func;
+	}
+	return PLAN_NONE;
+}
+
+/* Of function *i and of those that called it: by what each would tell for its cost, squared, or what is dear would take
+ * as much as it could tell. *i becomes its function. */
+static uint32_t draw_inner(struct plan *p, uint32_t *i)
+{
+	uint32_t found = PLAN_NONE, func = *i;
 	double total = 0;
 
-	for (uint32_t k = 0; k < f->links + f->outs; k++) {
-		uint32_t link = link_of(f, k);
-		double g = measurable(p, f, link) ? gain(p, &p->link[link]) : 0;
+	for (int depth = 0; depth < CALLERS_DEEP && func != PLAN_NONE; depth++, func = draw_caller(p, func)) {
+		const struct plan_func *f = &p->func[func];
 
-		total += g;
-		if (g > 0 && plan_uniform(p) * total < g)
-			found = link;
+		for (uint32_t k = 0; plan_has_graph(f) && k < f->links + f->outs; k++) {
+			uint32_t link = link_of(f, k);
+			double g = measurable(p, f, link) ? gain(p, &p->link[link]) : 0;
+
+			g *= g;
+			total += g;
+			if (g > 0 && plan_uniform(p) * total < g) {
+				found = link;
+				*i = func;
+			}
+		}
 	}
 	return found;
 }
@@ -506,26 +533,6 @@ static bool ratio_job(struct plan *p, uint32_t i, uint32_t link, unsigned slots,
 	return true;
 }
 
-/* Sampled in a function, its callers are at work as well. */
-static uint32_t draw_caller(struct plan *p, uint32_t i)
-{
-	for (int depth = 0; depth < 8 && plan_uniform(p) < TO_CALLER; depth++) {
-		const struct plan_func *f = &p->func[i];
-		double at = plan_uniform(p) * f->entries;
-		uint32_t to = PLAN_NONE;
-
-		for (uint32_t k = 0; k < f->callers && to == PLAN_NONE; k++) {
-			at -= p->link[f->caller[k]].rec.seen;
-			if (at <= 0 && p->link[f->caller[k]].parent_func != i)
-				to = p->link[f->caller[k]].parent_func;
-		}
-		if (to == PLAN_NONE)
-			break;
-		i = to;
-	}
-	return i;
-}
-
 static bool job_at(struct plan *p, uint32_t i, unsigned slots, plan_mapped_fn mapped, void *ctx, struct plan_job *job)
 {
 	uint32_t link = PLAN_NONE;
@@ -538,10 +545,8 @@ static bool job_at(struct plan *p, uint32_t i, unsigned slots, plan_mapped_fn ma
 			return timing_job(p, slots, mapped, ctx, job);
 		p->untimed++;
 	}
-	if (i != PLAN_NONE) {
-		i = draw_caller(p, i);
-		link = plan_has_graph(&p->func[i]) ? draw_inner(p, i) : PLAN_NONE;
-	}
+	if (i != PLAN_NONE)
+		link = draw_inner(p, &i);
 	if (link != PLAN_NONE)
 		found = p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, job) : ratio_job(p, i, link, slots, job);
 	p->barren += BARREN_SPEED * (!found - p->barren);
@@ -558,6 +563,12 @@ void plan_whole_process(struct plan *p, bool whole)
 	p->whole_process = whole;
 }
 
+/* No other window may be opened for long; those that time have their part of all time. */
+static bool holds_up(const struct plan *p, const struct plan_job *job)
+{
+	return job->how != FMT_CL_RATE && p->link[job->link[0]].took_ns > WINDOW_NS;
+}
+
 bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slots, plan_mapped_fn mapped, void *ctx,
 		 struct plan_job *job)
 {
@@ -567,8 +578,8 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 		return false;
 	for (unsigned i = 0; i < job->links; i++)
 		worth += gain(p, &p->link[job->link[i]]);
-	/* hits are scarce: where all is known, wait for a sample elsewhere */
-	if (!p->plenty && worth < WORTH_MIN * p->level) {
+	/* hits are scarce, and so is time while a window waits: where all is known, wait for a sample elsewhere */
+	if ((!p->plenty || holds_up(p, job)) && worth < WORTH_MIN * p->level) {
 		p->level *= LEVEL_DROP;
 		return false;
 	}

@@ -40,6 +40,7 @@ struct plan_link {
 	uint32_t loop;			  /* TRIPS */
 	double x, y, xx, xy, yy; /* sums over its windows */
 	unsigned windows, fails, odd_runs;
+	unsigned tries; /* windows for its sake, whatever they met */
 	uint64_t within_ns, time_ns;
 	double took_ns; /* a window of late, from first to last */
 	double peak; /* RATE: most hits of a window of late */

@@ -370,6 +370,7 @@ int plan_result(struct plan *p, const struct plan_job *job, const struct exec_wi
 
 	for (unsigned i = 0; i < job->links; i++)
 		p->link[job->link[i]].took_ns += TOOK_SPEED * ((double)(w->ended - w->armed) - p->link[job->link[i]].took_ns);
+	p->link[job->link[0]].tries++;
 	switch (job->how) {
 	case FMT_CL_RATIO:
 		p->inner++;

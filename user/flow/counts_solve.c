@@ -31,6 +31,7 @@
 #define SMALL_COMMON 0.1 /* of that variance */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define VARIETY_FROM 4.0
+#define CLAIM_MOST (2 * SPREAD_PRIOR)
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
@@ -705,6 +706,21 @@ static void rest_by_time(struct counts_solver *s)
 	t->level *= by;
 }
 
+/* What is hardly known may claim anything; a small part of a claim that functions differ thousandfold would
+ * still move a function far. So a claim counts as what functions commonly differ by, beyond which it must be trusted. */
+static void bound_claims(struct counts_solver *s)
+{
+	for (uint32_t i = 0; i < s->timed; i++) {
+		struct counts_group *g = &s->t->group[s->seen[i].index];
+		double moved = log(g->instructions / g->by_time), most = CLAIM_MOST * g->trust / fmax(1 - g->trust, COUNTS_TINY);
+		double factor = isfinite(moved) ? exp(fmax(-most, fmin(most, moved)) - moved) : 1;
+
+		g->instructions *= factor;
+		g->low *= factor;
+		g->high *= factor;
+	}
+}
+
 static int report(struct counts_solver *s)
 {
 	struct counts_tree *t = s->t;
@@ -720,8 +736,10 @@ static int report(struct counts_solver *s)
 		t->group[s->seen[i].index].instructions = exp(s->base[i] - error);
 	}
 	rc = report_shares(s);
-	if (!rc)
+	if (!rc) {
+		bound_claims(s);
 		rest_by_time(s);
+	}
 	find_errors(s);
 	counts_run_tree(s);
 	for (uint32_t i = s->observed; i < s->all; i++)
