@@ -14,8 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kmod-free/price.h"
+
 #define ROUNDS 15
-#define ATTACHED_ROUNDS 31 /* the difference is small */
+#define ATTACHED_ROUNDS 45 /* the difference is small */
 #define TURNS 60 /* of two switches each; a round is short, so that few are disturbed */
 #define MOST_NS 50000.0
 #define SOON_NS 500000 /* before the scheduler's next tick, mostly */
@@ -24,6 +26,7 @@
 struct partner {
 	int here, there; /* eventfds: the token comes, goes */
 	int tid;
+	unsigned work; /* turns of it between switches: without, all that a switch touches is in the caches */
 };
 
 static bool pass(int fd)
@@ -48,6 +51,7 @@ static void *be_partner(void *arg)
 
 	p->tid = (int)syscall(SYS_gettid);
 	do {
+		price_work(p->work);
 		pass(p->there);
 	} while (read(p->here, &v, sizeof(v)) == sizeof(v) && v == 1);
 	return NULL;
@@ -59,9 +63,11 @@ static double round_ns(struct partner *p)
 
 	/* of both threads, and of nobody else */
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
-	for (int i = 0; i < TURNS; i++)
+	for (int i = 0; i < TURNS; i++) {
 		if (!pass(p->here) || !await(p->there))
 			return NAN;
+		price_work(p->work);
+	}
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
 	return (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
 }
@@ -133,9 +139,9 @@ static bool pin(cpu_set_t *allowed)
 	return !sched_setaffinity(0, sizeof(here), &here);
 }
 
-static double measure(struct perf_event_attr *attr)
+static double measure(struct perf_event_attr *attr, unsigned work)
 {
-	struct partner p;
+	struct partner p = { .work = work };
 	double cost = NAN;
 	cpu_set_t allowed;
 	pthread_t thread;
@@ -188,7 +194,7 @@ double switch_cost_breakpoint(void)
 		.bp_type = HW_BREAKPOINT_W, .bp_addr = (uint64_t)(uintptr_t)&untouched, .bp_len = 1,
 	};
 
-	return measure(&attr);
+	return measure(&attr, 1);
 }
 
 double switch_cost_timer(void)
@@ -196,16 +202,17 @@ double switch_cost_timer(void)
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = SOON_NS, .exclude_kernel = 1,
 	};
-	double soon = measure(&attr);
+	/* with work it would expire */
+	double soon = measure(&attr, 0);
 
 	attr.sample_period = LATE_NS;
-	return (soon + measure(&attr)) / 2;
+	return (soon + measure(&attr, 0)) / 2;
 }
 
 double switch_cost_attached(void)
 {
 	int tid = (int)syscall(SYS_gettid), attached = open_dummy(tid), fd;
-	struct partner never, once;
+	struct partner never = { .work = 1 }, once = { .work = 1 };
 	pthread_t threads[2];
 	double cost = NAN;
 	cpu_set_t allowed;

@@ -7,13 +7,13 @@
 #ifndef ACCPERF_KMOD_FREE_SWITCH_COST_H
 #define ACCPERF_KMOD_FREE_SWITCH_COST_H
 
-/* ns per switch and breakpoint; NaN: could not be measured. Some 10 ms. */
+/* ns per switch and breakpoint, in threads that work between switches; NaN: could not be measured. Some 30 ms. */
 double switch_cost_breakpoint(void);
 /* ns per switch of a thread with a timer of its own, which differs tenfold: taking off or putting on the one
  * that is due next means to program the clock. The mean of that and of one that is due later. */
 double switch_cost_timer(void);
 /* ns per switch while any thread on the machine has an event, in a program whose threads once had: see
- * ingest/attached.h. Some 20 ms. */
+ * ingest/attached.h. Some 100 ms. */
 double switch_cost_attached(void);
 
 /* Where they could not be measured: what they were on a virtual machine (see README.md). */

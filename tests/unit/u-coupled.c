@@ -34,13 +34,45 @@ static void who_switches_often_is_not_preempted(void **state)
 
 static void looks_cost_where_no_cpu_is_idle(void **state)
 {
-	assert_true(coupled_look(0, 2) == 0);
-	assert_true(coupled_look(1, 2) == 0);
-	assert_true(coupled_look(3, 64) == 0);
-	assert_true(fabs(coupled_look(1.5, 2) - COUPLED_LOOK_NS / 2) < 1e-6);
-	assert_true(coupled_look(2, 2) == COUPLED_LOOK_NS);
-	assert_true(coupled_look(5, 2) == COUPLED_LOOK_NS);
-	assert_true(fabs(coupled_look(0.9, 1) - 0.9 * COUPLED_LOOK_NS) < 1e-6);
+	assert_true(coupled_look(0, 2, false) == 0);
+	assert_true(coupled_look(1, 2, false) == 0);
+	assert_true(coupled_look(3, 64, false) == 0);
+	assert_true(fabs(coupled_look(1.5, 2, false) - COUPLED_LOOK_NS / 2) < 1e-6);
+	assert_true(coupled_look(2, 2, false) == COUPLED_LOOK_NS);
+	assert_true(coupled_look(5, 2, false) == COUPLED_LOOK_NS);
+	assert_true(fabs(coupled_look(0.9, 1, false) - 0.9 * COUPLED_LOOK_NS) < 1e-6);
+	assert_true(coupled_look(2, 2, true) == COUPLED_CLOSE_LOOK_NS);
+}
+
+/* A recorder that would look all the time: as often as it may, whatever a look costs. */
+static unsigned looks_in_a_second(double may, double price)
+{
+	struct looks l = { 0 };
+	unsigned n = 0;
+
+	for (uint64_t now = 1; now < 1000000000; n++) {
+		looks_spend(&l, now, price, may);
+		now += looks_rest(&l, may) + 1000;
+	}
+	return n;
+}
+
+static void looks_keep_to_their_share(void **state)
+{
+	struct looks l = { 0 };
+
+	/* 20 us each, 0.5 % of the time: 250 a second */
+	assert_in_range(looks_in_a_second(0.005, 20e3), 245, 256);
+	assert_in_range(looks_in_a_second(0.05, 20e3), 2450, 2510);
+	/* those that cost nothing are not held up, nor is anything where nothing is earned */
+	looks_spend(&l, 5, 0, 0.01);
+	assert_int_equal(looks_rest(&l, 0.01), 0);
+	looks_spend(&l, 6, 1000, 0);
+	assert_int_equal(looks_rest(&l, 0), 0);
+	/* some are saved up, for a window: no more than a tenth of a second's */
+	l = (struct looks){ .at = 1 };
+	looks_spend(&l, 3600000000000ull, 0, 0.01);
+	assert_true(l.balance > 0.9e6 && l.balance < 1.1e6);
 }
 
 /* Interruptions of a known length, made by the work itself: it is told of them as of a timer's. */
@@ -96,6 +128,7 @@ static void what_comes_seldom_is_priced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(looks_keep_to_their_share),
 		cmocka_unit_test(one_switch_in_an_interruption_is_a_wakeup), cmocka_unit_test(who_switches_often_is_not_preempted),
 		cmocka_unit_test(looks_cost_where_no_cpu_is_idle), cmocka_unit_test(what_comes_seldom_is_priced),
 	};

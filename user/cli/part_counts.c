@@ -264,8 +264,8 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	if (execbp_poll(p->exec, now, &w))
 		err = window_over(p, &w);
 	wants = may_open(p);
-	/* an open one is looked at then, too: it may be over */
-	if (wants || execbp_is_open(p->exec))
+	/* an open one is looked at then, too, where looks cost nothing: it may be over */
+	if (wants || (execbp_is_open(p->exec) && !session_waits_for_itself(s)))
 		session_want_sample(s, p->next_try);
 	if (execbp_is_open(p->exec))
 		session_soon(s, HITS_MS);

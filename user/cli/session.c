@@ -39,6 +39,7 @@
 #define WANTED_MS 3 /* where ticks cannot be foreseen */
 #define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
 #define DEARER 1.2
+#define LOOKS_PART 0.05 /* of the budget, where looks are dear */
 
 struct session {
 	struct session_opts o;
@@ -70,6 +71,7 @@ struct session {
 	uint64_t wanted; /* a sample, not before this time; 0: none */
 	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
 	unsigned tries; /* to find it */
+	struct looks looks;
 	struct switches switches;
 	struct prices prices; /* of earlier recordings, until this one has started */
 	double switch_ns; /* of a breakpoint; 0: not measured yet */
@@ -270,6 +272,11 @@ double session_tick_cost(const struct session *s)
 	return coupled_cost(tick_ns(s), switches_rate(&s->switches), s->wake_ns, s->cpus);
 }
 
+bool session_waits_for_itself(const struct session *s)
+{
+	return coupled_closely(switches_rate(&s->switches));
+}
+
 static void count_switches(struct session *s, const struct sample *m)
 {
 	double rate;
@@ -405,7 +412,7 @@ static void retime(struct session *s)
  * somebody gave us is left alone. */
 static void stand_back(struct session *s)
 {
-	bool closely = coupled_closely(switches_rate(&s->switches));
+	bool closely = session_waits_for_itself(s);
 	struct sched_param none = { 0 };
 
 	if (closely != s->stands_back && sched_getscheduler(0) == (closely ? SCHED_OTHER : SCHED_BATCH) &&
@@ -461,6 +468,19 @@ static int drain(struct session *s, uint64_t until)
 	return err < 0 ? err : queue_flush(s->queue, until, consume, s);
 }
 
+static double may_look(const struct session *s)
+{
+	return LOOKS_PART * s->o.budget * s->running;
+}
+
+static void count_look(struct session *s, uint64_t now)
+{
+	double cost = coupled_look(s->running, s->cpus, session_waits_for_itself(s));
+
+	session_spent_apart(s, cost);
+	looks_spend(&s->looks, now, cost, may_look(s));
+}
+
 int session_poll(struct session *s, struct err *e)
 {
 	uint64_t now = now_ns();
@@ -469,7 +489,7 @@ int session_poll(struct session *s, struct err *e)
 	s->soon_ms = 0;
 	s->wanted = 0;
 	s->idle_polls++;
-	session_spent_apart(s, coupled_look(s->running, s->cpus));
+	count_look(s, now);
 	err = drain(s, now - SETTLE_NS);
 	if (!s->rate_known && switches_rate(&s->switches) >= 0)
 		rate_is_known(s);
@@ -531,12 +551,17 @@ static uint64_t tick_at(struct session *s, uint64_t now)
 
 uint64_t session_wait_ns(struct session *s)
 {
-	uint64_t now = now_ns(), tick = tick_at(s, now), ns;
+	uint64_t now = now_ns(), tick = tick_at(s, now), ns, rest;
 	unsigned soon = s->wanted && !tick && (!s->soon_ms || s->soon_ms > WANTED_MS) ? WANTED_MS : s->soon_ms;
 
 	ns = (uint64_t)pace_wait_ms(soon, s->idle_polls) * 1000000;
 	if (tick && (!soon || tick < now + ns))
 		ns = tick > now ? tick - now : 0;
+	if (session_waits_for_itself(s)) {
+		rest = looks_rest(&s->looks, may_look(s));
+		rest = rest < PACE_IDLE_MS * 1000000ull ? rest : PACE_IDLE_MS * 1000000ull;
+		ns = ns < rest ? rest : ns;
+	}
 	return ns;
 }
 

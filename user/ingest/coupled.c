@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#define SAVED_NS 100e6 /* what is not used for looks is kept for so long */
 #define CLOSELY 5e-6 /* switches per ns: every 0.2 ms */
 
 double coupled_cost(double ns, double rate, double wake_ns, unsigned cpus)
@@ -15,7 +16,20 @@ bool coupled_closely(double rate)
 	return rate > CLOSELY;
 }
 
-double coupled_look(double running, unsigned cpus)
+double coupled_look(double running, unsigned cpus, bool closely)
 {
-	return COUPLED_LOOK_NS * fmax(0, fmin(1, running - (cpus - 1.0)));
+	return (closely ? COUPLED_CLOSE_LOOK_NS : COUPLED_LOOK_NS) * fmax(0, fmin(1, running - (cpus - 1.0)));
+}
+
+void looks_spend(struct looks *l, uint64_t now, double price, double may)
+{
+	if (l->at && now > l->at)
+		l->balance = fmin(l->balance + may * (double)(now - l->at), may * SAVED_NS);
+	l->at = now;
+	l->balance -= price;
+}
+
+uint64_t looks_rest(const struct looks *l, double may)
+{
+	return l->balance < 0 && may > 0 ? (uint64_t)fmin(-l->balance / may, 1e9) : 0;
 }
