@@ -697,6 +697,7 @@ enum fmt_counts_link_flags {
 	FMT_CL_CALL = 1,     /* child = a function's entry, reached from the parent's block */
 	FMT_CL_TAIL = 2,     /* by a jump */
 	FMT_CL_INDIRECT = 4, /* through a register or memory */
+	FMT_CL_LIST = 16,    /* TRIPS: a list's elements, counted in memory right after the loop had gone along it */
 	FMT_CL_VOID = 8,     /* turned out not to be measurable in this way: its windows say nothing */
 };
 

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -293,9 +294,10 @@ static void test_cold(void **state)
 
 /* ---- compiled code ---- */
 
-#define CASES 11
-static const char *const cases[CASES] = { "sum",      "nested", "search", "down", "calls",   "branches",
-					  "machine",  "chase",  "copy",   "saxpy", "threaded" };
+#define CASES 15
+static const char *const cases[CASES] = { "sum",     "nested", "search", "down",  "calls",    "branches", "machine",
+					  "chase",   "copy",   "saxpy",  "threaded", "list",   "find",     "ring",
+					  "strangers" };
 
 struct tally {
 	uint64_t steps, edges, once, activations, claimed, right, loops, inductions, tables, incomplete, told[CASES];
@@ -313,8 +315,17 @@ struct run {
 	bool *entry_seen;
 	uint32_t last;	       /* block of the step before */
 	unsigned which;
+	pid_t pid;
 	struct tally *t;
 };
+
+static bool peek(void *ctx, uint64_t addr, uint64_t *value)
+{
+	const struct run *r = ctx;
+	struct iovec here = { value, sizeof(*value) }, there = { (void *)(uintptr_t)addr, sizeof(*value) };
+
+	return process_vm_readv(r->pid, &here, 1, &there, 1, 0) == sizeof(*value);
+}
 
 static size_t module_bytes(void *ctx, uint64_t addr, void *buf, size_t len)
 {
@@ -368,7 +379,9 @@ static void leave_loop(struct run *r, uint32_t l, uint32_t from, uint32_t to, co
 			continue;
 		r->t->claimed++;
 		r->t->told[r->which]++;
-		if (induct_trips(in, e, r->entry[l], w[e->reg], &trips) && trips == r->header_runs[l])
+		trips = 0;
+		if ((induct_trips(in, e, r->entry[l], w[e->reg], &trips) || induct_walk(in, e, r->entry[l], w[e->reg], peek, r, &trips)) &&
+		    trips == r->header_runs[l])
 			r->t->right++;
 		else
 			print_message("%s: loop %u ran %lu times, not %lu\n", cases[r->which], l,
@@ -444,6 +457,7 @@ static void trace(struct run *r, int (*f)(int *, int), int n)
 		syscall(SYS_exit_group, 0);
 	}
 	assert_true(pid > 0);
+	r->pid = pid;
 	r->last = CFG_NONE;
 	memset(r->ran, 0, r->cfg.blocks * sizeof(*r->ran));
 	memset(r->header_runs, 0, (r->cfg.loops + 1) * sizeof(*r->header_runs));

@@ -20,6 +20,8 @@
 #define SEED 7
 #define TRIPS 100
 #define TRIES 4000
+#define LIST 0x10000
+#define ELEMENT 32
 
 /* A list of unknown length with something that is done for some of its members; a loop that counts. */
 __asm__(".text\n"
@@ -57,6 +59,7 @@ struct world {
 	struct module *self;
 	struct store_writer *store;
 	struct plan *plan;
+	uint64_t elements; /* of a list that begins at LIST */
 	char path[32];
 };
 
@@ -137,6 +140,17 @@ static bool nowhere(void *ctx, uint64_t runtime, struct module **m, uint64_t *at
 	return false;
 }
 
+/* Elements lie one behind another, the last leads nowhere. */
+static bool look(void *ctx, uint64_t addr, uint64_t *value)
+{
+	const struct world *w = ctx;
+
+	if (addr < LIST || addr >= LIST + w->elements * ELEMENT || addr % ELEMENT)
+		return false;
+	*value = addr + ELEMENT < LIST + w->elements * ELEMENT ? addr + ELEMENT : 0;
+	return true;
+}
+
 /* What a window saw: slots as letters, all values and stacks alike. */
 static void saw(const struct world *w, const struct plan_job *job, enum exec_end ended, const char *slots, uint64_t value)
 {
@@ -146,11 +160,11 @@ static void saw(const struct world *w, const struct plan_job *job, enum exec_end
 
 	for (uint32_t i = 0; i < win.count; i++) {
 		hit[i] = (struct execwin_hit){ .time = 1000 + 20000 * i, .cpu_ns = 20000 * i, .slot = (uint32_t)(slots[i] - 'a'),
-					       .value = slots[i] == 'a' ? 0 : value };
+					       .value = slots[i] != 'a' ? value : w->elements ? LIST : 0 };
 		win.hits[hit[i].slot]++;
 	}
 	win.traps = win.count;
-	assert_int_equal(plan_result(w->plan, job, &win, nowhere, NULL), 0);
+	assert_int_equal(plan_result(w->plan, job, &win, nowhere, w->elements ? look : NULL, (void *)w), 0);
 }
 
 /* One of this kind, of this link unless it is 0; false: none in so many tries. */
@@ -349,9 +363,48 @@ static void windows_of_processes(void **state)
 	/* two activations at the same time, each with its own stack; of the third its beginning is not known */
 	trips = plan_stats(w->plan)->windows[FMT_CL_TRIPS];
 	odd = plan_stats(w->plan)->odd;
-	assert_int_equal(plan_result(w->plan, &job, &win, nowhere, NULL), 0);
+	assert_int_equal(plan_result(w->plan, &job, &win, nowhere, NULL, NULL), 0);
 	assert_int_equal(plan_stats(w->plan)->windows[FMT_CL_TRIPS], trips + 1);
 	assert_int_equal(plan_stats(w->plan)->odd, odd);
+}
+
+/* Hits of a list's loop and never one of what leads to it: its elements are counted in memory instead. What lies
+ * there is believed only if it ends as the loop did. */
+static void lists(void **state)
+{
+	struct world *w = *state;
+	struct plan_job job;
+
+	spend_time(w, walk_loop, 100);
+	second(w);
+	assert_true(next_of(w, walk_loop, FMT_CL_RATIO, NULL, &job));
+	while (job.slots > 2 || job.slot[1].vaddr != vaddr(w, walk_loop))
+		assert_true(choose(w, walk_loop, 2, true, &job));
+	for (int i = 0; i < 8; i++)
+		saw(w, &job, EXEC_HITS, "bbbbbbbbbbbbbbbb", 0);
+	assert_true(next_of(w, walk_loop, FMT_CL_TRIPS, NULL, &job));
+	assert_true(job.list);
+	assert_in_range(job.slot[0].vaddr, vaddr(w, walk), vaddr(w, walk_loop) - 1);
+	w->elements = 3000;
+	saw(w, &job, EXEC_HITS, "bab", 0);
+	assert_int_equal(plan_stats(w->plan)->windows[FMT_CL_TRIPS], 1);
+	assert_int_equal(plan_stats(w->plan)->odd, 0);
+	/* only the last: what came before may lie elsewhere by now */
+	saw(w, &job, EXEC_HITS, "abab", 0);
+	assert_int_equal(plan_stats(w->plan)->windows[FMT_CL_TRIPS], 2);
+	/* the loop ended with something that is not in the list */
+	saw(w, &job, EXEC_HITS, "bab", LIST + 8);
+	assert_int_equal(plan_stats(w->plan)->windows[FMT_CL_TRIPS], 2);
+	assert_int_equal(plan_stats(w->plan)->odd, 1);
+	/* it came too late: nobody looks */
+	w->elements = 0;
+	saw(w, &job, EXEC_HITS, "bab", 0);
+	assert_int_equal(plan_stats(w->plan)->stale, 1);
+	assert_int_equal(plan_stats(w->plan)->odd, 1);
+	/* a circle */
+	w->elements = 1000000;
+	saw(w, &job, EXEC_HITS, "bab", 0);
+	assert_int_equal(plan_stats(w->plan)->odd, 2);
 }
 
 int main(void)
@@ -363,6 +416,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(parts_come_before_the_whole, begin, end),
 		cmocka_unit_test_setup_teardown(trip_counts, begin, end),
 		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
+		cmocka_unit_test_setup_teardown(lists, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

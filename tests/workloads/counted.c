@@ -2,13 +2,20 @@
 /*
  * Steps that run known numbers of times for each run of `unit`, on two threads: once, three times in a
  * loop, every fourth time, through a pointer, by a jump at another step's end, by recursion. Each
- * spends its time in a loop of SIZE turns, `few` in one of SIZE / 4. Truth for execution counts.
+ * spends its time in a loop of SIZE turns, `few` in one of SIZE / 4, `along` on a list of SIZE elements. Truth for
+ * execution counts.
  */
 #include <pthread.h>
 
 #include "work.h"
 
+struct element {
+	struct element *next;
+	uint64_t value;
+};
+
 static unsigned long turns;
+static struct element *list;
 
 static inline uint64_t spin(uint64_t x, unsigned long n)
 {
@@ -26,6 +33,13 @@ STEP static uint64_t jumped(uint64_t x) { return spin(x, turns); }
 STEP static uint64_t jumps(uint64_t x) { return jumped(spin(x, turns)); }
 STEP static uint64_t deeper(uint64_t x, int n) { return n ? deeper(spin(x, turns / 4), n - 1) + 1 : x; }
 
+STEP static uint64_t along(uint64_t x)
+{
+	for (const struct element *e = list; e; e = e->next)
+		x = work_mix(x, e->value);
+	return x;
+}
+
 static uint64_t (*volatile pointer)(uint64_t) = pointed;
 
 STEP static uint64_t unit(uint64_t x, unsigned i)
@@ -38,6 +52,7 @@ STEP static uint64_t unit(uint64_t x, unsigned i)
 	x = pointer(x);
 	x = few(x);
 	x = jumps(x);
+	x = along(x);
 	return deeper(x, 4);
 }
 
@@ -57,6 +72,11 @@ int main(int argc, char **argv)
 	uint64_t digest;
 
 	turns = w.size;
+	list = calloc(turns, sizeof(*list));
+	if (!list)
+		work_die(&w, "out of memory");
+	for (unsigned long i = 0; i < turns; i++)
+		list[i] = (struct element){ i + 1 < turns ? &list[i + 1] : NULL, i };
 	do {
 		uint64_t result[2] = { 1, 2 };
 		pthread_t other;

@@ -20,7 +20,7 @@
 #define CFG_NONE UINT32_MAX
 #define CFG_MAX_BLOCKS (1u << 17)
 #define CFG_MAX_EDGES (1u << 20)
-#define CFG_CALLER_SAVED 0x0f3fu /* WREG bits: ax dx cx si di r8-r11; ABI of calls */
+#define CFG_CALLER_SAVED 0x0f37u /* WREG bits: ax dx cx si di r8-r11; ABI of calls */
 
 enum cfg_block_flags {
 	CFG_RETURNS = 1,

@@ -8,12 +8,13 @@
 
 #define REGS 16
 
-enum { UNSEEN, UNKNOWN, LINEAR, CONSTANT };
+enum { UNSEEN, UNKNOWN, LINEAR, CONSTANT, LOADED };
 
-/* add, and origin's value at the header where kind is LINEAR; low: only 32 bits of it are claimed */
+/* add, and origin's value at the header where kind is LINEAR; low: only 32 bits of it are claimed. LOADED: add, and
+ * the 8 bytes at origin's value at the header + at */
 struct value {
 	uint8_t kind, origin, low;
-	int64_t add;
+	int64_t add, at;
 };
 
 struct state {
@@ -27,7 +28,7 @@ static int64_t plus(int64_t a, int64_t b)
 
 static struct value moved(struct value v, int64_t by, unsigned width)
 {
-	if (v.kind != LINEAR && v.kind != CONSTANT)
+	if ((v.kind != LINEAR && v.kind != CONSTANT && v.kind != LOADED) || (v.kind == LOADED && width == 4))
 		return (struct value){ .kind = UNKNOWN };
 	v.add = plus(v.add, by);
 	if (width == 4) {
@@ -57,6 +58,18 @@ static struct value lea_value(const struct state *s, const struct dec_insn *d)
 	return (struct value){ .kind = UNKNOWN };
 }
 
+/* What a pointer points to. */
+static struct value load_value(const struct state *s, const struct dec_insn *d)
+{
+	const struct dec_mem *m = &d->mem[0];
+	const struct value *v = m->base < REGS ? &s->reg[m->base] : NULL;
+
+	if (!v || v->kind != LINEAR || v->low || m->index != DEC_NOREG || m->segment != DEC_NOREG || (m->flags & DEC_M_ADDR32) ||
+	    d->effect.width != 8 || d->effect.src_width != 8)
+		return (struct value){ .kind = UNKNOWN };
+	return (struct value){ .kind = LOADED, .origin = v->origin, .at = plus(v->add, m->disp) };
+}
+
 static struct value result_of(const struct state *s, const struct dec_insn *d)
 {
 	const struct dec_effect *f = &d->effect;
@@ -70,6 +83,8 @@ static struct value result_of(const struct state *s, const struct dec_insn *d)
 		if (f->src_kind == DEC_SRC_IMM)
 			return (struct value){ .kind = CONSTANT, .low = f->width == 4,
 					       .add = f->width == 4 ? (int64_t)(uint32_t)imm : imm };
+		if (f->src_kind == DEC_SRC_MEM)
+			return load_value(s, d);
 		if (f->src_kind != DEC_SRC_REG || f->src >= REGS || f->src_width < 4)
 			return unknown;
 		return moved(s->reg[f->src], 0, f->src_width == 4 ? 4 : f->width);
@@ -121,7 +136,7 @@ static bool join(struct state *into, const struct state *from)
 		if (a->kind == UNSEEN) {
 			*a = *b;
 			changed = true;
-		} else if (a->kind != b->kind || a->origin != b->origin ||
+		} else if (a->kind != b->kind || a->origin != b->origin || a->at != b->at ||
 			   (a->add != b->add && ((uint32_t)a->add != (uint32_t)b->add || !(a->low | b->low)))) {
 			a->kind = UNKNOWN;
 			changed = true;
@@ -266,6 +281,45 @@ static int common_strides(struct flow *f, int64_t *stride, uint32_t *low_mask, u
 	return 0;
 }
 
+/* Registers (as a mask) that are loaded from where they point to, in the same way at every latch. */
+static int common_lists(struct flow *f, struct value *next, uint32_t *mask)
+{
+	*mask = 0xffff & ~(1u << WREG_SP);
+	for (uint32_t i = 0; i < f->l->latches && *mask; i++) {
+		struct state s;
+		int rc = end_state(f, f->c->latch[f->l->latch + i], &s);
+
+		if (rc)
+			return rc;
+		for (unsigned r = 0; r < REGS; r++) {
+			const struct value *v = &s.reg[r];
+
+			if (v->kind != LOADED || v->origin != r || (i && (v->at != next[r].at || v->add != next[r].add)))
+				*mask &= ~(1u << r);
+			else
+				next[r] = *v;
+		}
+	}
+	return 0;
+}
+
+/* Of a list: whether this is the element's address plus *add, or the next one's. */
+static bool of_list(const struct value *v, const struct induct *in, bool *next, int64_t *add)
+{
+	if (v->origin != in->reg || v->low || (v->kind != LINEAR && (v->kind != LOADED || v->at != in->at)))
+		return false;
+	*next = v->kind == LOADED;
+	*add = *next ? plus(v->add, (int64_t)(0 - (uint64_t)in->then)) : v->add;
+	return true;
+}
+
+static void list_exit(const struct state *end, const struct induct *in, struct induct_exit *x)
+{
+	for (unsigned q = 0; q < REGS && x->reg == DEC_NOREG; q++)
+		if (of_list(&end->reg[q], in, &x->next, &x->add))
+			x->reg = (uint8_t)q;
+}
+
 /* Which register tells at an exit: any that still is the induction's header value plus a constant. */
 static void exits_of(struct flow *f, const struct state *ends, struct induct *in)
 {
@@ -280,7 +334,9 @@ static void exits_of(struct flow *f, const struct state *ends, struct induct *in
 			break;
 		}
 		*x = (struct induct_exit){ .from = e->from, .to = e->to, .reg = DEC_NOREG };
-		for (unsigned q = 0; q < REGS; q++) {
+		if (!in->stride)
+			list_exit(&ends[i], in, x);
+		for (unsigned q = 0; in->stride && q < REGS; q++) {
 			const struct value *v = &ends[i].reg[q];
 
 			if (v->kind != LINEAR || v->origin != in->reg || (!low && v->low))
@@ -293,7 +349,7 @@ static void exits_of(struct flow *f, const struct state *ends, struct induct *in
 		}
 		if (x->reg == DEC_NOREG)
 			in->exits_all = false;
-		else if (low)
+		else if (in->stride && low)
 			in->bits = 32;
 		in->exits++;
 	}
@@ -349,24 +405,34 @@ static int score(const struct induct *in)
 static int pick(struct flow *f, struct induct *out)
 {
 	struct state ends[INDUCT_EXITS];
+	struct value next[REGS] = { 0 };
 	int64_t stride[REGS] = { 0 };
-	uint32_t mask, low;
+	uint32_t mask, lists, low;
 	int best = -1, rc = common_strides(f, stride, &low, &mask);
 
+	rc = rc ? rc : common_lists(f, next, &lists);
 	if (rc)
 		return rc;
-	if (!mask)
+	if (!(mask | lists))
 		return -ENOENT;
 	for (uint32_t i = 0; i < f->l->exits && i < INDUCT_EXITS; i++) {
 		rc = end_state(f, f->c->exit[f->l->exit + i].from, &ends[i]);
 		if (rc)
 			return rc;
 	}
-	for (unsigned r = 0; r < REGS; r++) {
-		struct induct in = { .reg = (uint8_t)r, .bits = low >> r & 1 ? 32 : 64, .stride = stride[r] };
+	for (unsigned i = 0; i < 2 * REGS; i++) {
+		unsigned r = i % REGS;
+		struct induct in = { .reg = (uint8_t)r, .bits = 64 };
 
-		if (!(mask >> r & 1))
+		if (!((i < REGS ? mask : lists) >> r & 1))
 			continue;
+		if (i < REGS) {
+			in.bits = low >> r & 1 ? 32 : 64;
+			in.stride = stride[r];
+		} else {
+			in.at = next[r].at;
+			in.then = next[r].add;
+		}
 		exits_of(f, ends, &in);
 		entry_of(f, &in);
 		if (score(&in) > best) {
@@ -426,4 +492,29 @@ bool induct_trips(const struct induct *in, const struct induct_exit *e, uint64_t
 	*trips = distance / stride + 1;
 	/* half of the numbers are what a difference below zero looks like */
 	return distance >> (in->bits - 1) == 0;
+}
+
+bool induct_walk(const struct induct *in, const struct induct_exit *e, uint64_t entry_reg_value, uint64_t exit_reg_value,
+		 induct_peek_fn peek, void *ctx, uint64_t *trips)
+{
+	uint64_t at, last = exit_reg_value - (uint64_t)e->add, next;
+
+	if (in->stride || e->reg == DEC_NOREG || (!in->entry_known && in->entry_reg == DEC_NOREG))
+		return false;
+	at = in->entry_known ? (uint64_t)in->entry_value : entry_reg_value + (uint64_t)in->entry_add;
+	for (uint64_t n = 1; n <= INDUCT_WALK_MOST; n++) {
+		if (!e->next && at == last) {
+			*trips = n;
+			return true;
+		}
+		if (!peek(ctx, at + (uint64_t)in->at, &next))
+			return false;
+		next += (uint64_t)in->then;
+		if (e->next && next == last) {
+			*trips = n;
+			return true;
+		}
+		at = next;
+	}
+	return false;
 }

@@ -116,7 +116,7 @@ static bool add_exit(const struct cfg *c, struct runs_trips *t, uint32_t which)
 		const struct induct_exit *o = &t->in.exit[t->exit_at[i]];
 
 		if (t->exit[i] == addr)
-			return o->reg == e->reg && o->add == e->add; /* else nobody knows which was taken */
+			return o->reg == e->reg && o->add == e->add && o->next == e->next; /* else nobody knows which was taken */
 	}
 	if (t->exits == RUNS_EXITS)
 		return false;
@@ -268,9 +268,22 @@ const struct cfg_call *runs_call_before(const struct runs *r, uint64_t return_ad
 	return NULL;
 }
 
-bool runs_trip_count(const struct runs_trips *t, uint32_t i, uint64_t entry_value, uint64_t exit_value, uint64_t *trips)
+/* Past it, and what would be the first element is what it ends with. */
+static bool no_list(const struct runs_trips *t, const struct induct_exit *e, uint64_t entry_value, uint64_t exit_value)
+{
+	return t->may_skip && e->next && !t->in.entry_known && exit_value - (uint64_t)e->add == entry_value + (uint64_t)t->in.entry_add;
+}
+
+bool runs_trip_count(const struct runs_trips *t, uint32_t i, uint64_t entry_value, uint64_t exit_value, induct_peek_fn peek, void *ctx,
+		     uint64_t *trips)
 {
 	const struct induct_exit *e = &t->in.exit[t->exit_at[i]];
+
+	if (!t->in.stride) {
+		*trips = 0;
+		return no_list(t, e, entry_value, exit_value) ||
+		       (peek && induct_walk(&t->in, e, entry_value, exit_value, peek, ctx, trips));
+	}
 
 	if (induct_trips(&t->in, e, entry_value, exit_value, trips))
 		return true;

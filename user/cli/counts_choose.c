@@ -30,7 +30,7 @@
 #define LEVEL_DROP 0.98
 #define LEVEL_SPEED 0.1
 #define WINDOW_NS 3e6 /* such a wait is as bad as a window's hits */
-#define SELDOM 0.25 /* windows that met the anchor: what is below runs far more often, which hits cannot tell */
+#define SELDOM 0.25 /* hits of the anchor in a window */
 #define IDLE_WINDOWS 2
 #define IDLE_RIDES 4
 #define PROCESS_SECONDS 0.005 /* such a window interrupts every CPU, however long it is */
@@ -113,12 +113,31 @@ static void sum_regions(const struct plan *p, struct plan_func *f)
 		f->region[f->clock] = f->incl;
 }
 
+/* Of the ratio's windows hardly one met the anchor: what is below runs far more often, which hits cannot tell. */
+static bool seldom(const struct plan_link *l)
+{
+	return l->windows >= 4 && l->x < SELDOM * l->windows;
+}
+
+/* A list may be another one before it is walked: only where it is too long to be counted by hits. The ratio's link
+ * follows the trip count's. */
+static bool can_trip(const struct plan *p, uint32_t link)
+{
+	const struct plan_link *l = &p->link[link], *ratio = link + 1 < p->links ? l + 1 : NULL;
+
+	if (l->off || l->fails >= 8)
+		return false;
+	if (!(l->rec.flags & FMT_CL_LIST) || !ratio || ratio->rec.how != FMT_CL_RATIO || ratio->child != l->child)
+		return true;
+	return seldom(ratio) || p->func[l->child_func].runs.node[ratio->parent].block == CFG_NONE;
+}
+
 /* Its trip count can be had. */
 static bool has_trips(const struct plan *p, const struct plan_func *f, uint32_t n)
 {
 	for (uint32_t k = f->link; k < f->link + f->links; k++)
 		if (p->link[k].child == n && p->link[k].rec.how == FMT_CL_TRIPS)
-			return !p->link[k].off && p->link[k].fails < 8;
+			return can_trip(p, k);
 	return false;
 }
 
@@ -234,7 +253,7 @@ static double gain(const struct plan *p, const struct plan_link *l)
 		worth *= 0.02;
 	else if (l->rec.how == FMT_CL_RATE && l->y < 1)
 		worth /= 1 + (double)l->windows * l->windows / (IDLE_WINDOWS * IDLE_WINDOWS);
-	if (l->rec.how == FMT_CL_RATIO && ((l->windows >= 4 && l->x < SELDOM * l->windows) || timed(p, l)))
+	if (l->rec.how == FMT_CL_RATIO && (seldom(l) || timed(p, l)))
 		worth *= 0.05;
 	if (l->windows && l->windows < 3)
 		worth *= BEGUN;
@@ -254,7 +273,7 @@ static bool trips_instead(const struct plan *p, const struct plan_func *f, uint3
 {
 	const struct plan_link *before = link > f->link ? &p->link[link - 1] : NULL;
 
-	return before && before->rec.how == FMT_CL_TRIPS && before->child == p->link[link].child && !before->off && before->fails < 8;
+	return before && before->rec.how == FMT_CL_TRIPS && before->child == p->link[link].child && can_trip(p, link - 1);
 }
 
 static bool measurable(const struct plan *p, const struct plan_func *f, uint32_t link)
@@ -265,6 +284,8 @@ static bool measurable(const struct plan *p, const struct plan_func *f, uint32_t
 		return false;
 	if (l->rec.flags & FMT_CL_CALL)
 		return !(p->func[l->child_func].rec.flags & FMT_CF_RECURSIVE);
+	if (l->rec.flags & FMT_CL_LIST)
+		return can_trip(p, link);
 	if (l->rec.how != FMT_CL_RATIO)
 		return true;
 	/* an entry in a loop's header is hit by every iteration */
@@ -465,6 +486,10 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	/* slow to come, and dear to wait for */
 	if (job->within && l->took_ns > LONG_TRIPS_NS)
 		exits = 1;
+	/* a list is there for as long as nobody changes it: but for the way out of the turn where the window began */
+	job->list = l->rec.flags & FMT_CL_LIST;
+	if (job->list)
+		exits = 2;
 	job->slot[0] = (struct plan_slot){ .module = f->module, .vaddr = t->entry, .entry_of = PLAN_NONE, .limit = TRIPS_HITS + 1, .ends = true,
 					   .reg = t->in.entry_known ? EXECWIN_NO_REG : t->in.entry_reg };
 	for (uint32_t i = 0; i < t->exits; i++)

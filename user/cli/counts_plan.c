@@ -355,6 +355,8 @@ static void inner_links(struct plan *p, uint32_t i)
 		if (l == PLAN_NONE)
 			break;
 		p->link[l].loop = r->loop;
+		if (r->how == FMT_CL_TRIPS && runs_trips_list(&f->runs.trips[r->loop]))
+			p->link[l].rec.flags |= FMT_CL_LIST;
 		plan_write_link(p, l);
 	}
 	f->links = p->links - f->link;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attr/induct.h"
 #include "attr/module.h"
 #include "format.h"
 #include "kmod-free/execbp.h"
@@ -43,12 +44,13 @@ struct plan_job {
 	uint64_t longest_ns; /* RATE: time_ns is of the thread's CPU time, and lasts at most so long */
 	bool within; /* TRIPS: an exit alone tells, when no entry was met */
 	bool process; /* of all threads, those that begin meanwhile among them */
+	bool list;   /* TRIPS: to be looked at soon after its last hit */
 };
 
 struct plan_stats {
 	uint64_t functions, graphs, nodes, links, callers;
 	uint64_t too_big, unreadable, rewritable, unbounded; /* functions that have time only, by reason */
-	uint64_t windows[FMT_CL_RATE + 1], odd, empty, too_fast; /* by how */
+	uint64_t windows[FMT_CL_RATE + 1], odd, empty, too_fast, stale; /* by how */
 	uint64_t past_functions, past_graphs, past_links; /* wanted, but the tables are full: samples, functions, links */
 };
 
@@ -78,8 +80,9 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 		 struct plan_job *job);
 /* Of the CPU time of such a window, what is lost beside those of its breakpoints (bit per slot). */
 double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned slots);
-/* What it saw. Writes it. */
-int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx);
+/* What it saw. Writes it. peek: reads the process, whose lists are walked; NULL: it is too late for that. */
+int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, induct_peek_fn peek,
+		void *ctx);
 /* Writes all records whose last one wins. */
 int plan_write(struct plan *p);
 const struct plan_stats *plan_stats(const struct plan *p);

@@ -31,6 +31,7 @@ struct seen {
 	const struct plan_job *job;
 	const struct exec_window *w;
 	plan_place_fn place;
+	induct_peek_fn peek;
 	void *ctx;
 	int err;
 };
@@ -213,6 +214,10 @@ static void trips_window(struct seen *s)
 	bool first = s->job->within && how->in.entry_known;
 	uint64_t n;
 
+	if (s->job->list && !s->peek) {
+		s->p->stats.stale++;
+		return;
+	}
 	for (uint32_t k = 0; k < s->w->count; k++) {
 		const struct execwin_hit *h = &s->w->hit[k];
 		unsigned at = entered_at(&e, h->sp);
@@ -228,12 +233,17 @@ static void trips_window(struct seen *s)
 			e.count += at == e.count;
 			continue;
 		}
-		if (first && !e.count && runs_trip_count(how, h->slot - 1, 0, h->value, &n) && n > 0 && n < WITHIN_MOST)
+		if (first && !e.count && runs_trip_count(how, h->slot - 1, 0, h->value, NULL, NULL, &n) && n > 0 && n < WITHIN_MOST)
 			met_within(&t, (double)n, l->x > 0 ? l->y / l->x : (double)n);
 		first = false;
 		if (at == e.count)
 			continue;
-		if (runs_trip_count(how, h->slot - 1, e.hit[at]->value, h->value, &n))
+		/* others have been there since, and their list with them */
+		if (s->job->list && k + 1 < s->w->count) {
+			e.hit[at] = e.hit[--e.count];
+			continue;
+		}
+		if (runs_trip_count(how, h->slot - 1, e.hit[at]->value, h->value, s->peek, s->ctx, &n))
 			one_trip(&t, (double)n);
 		else
 			t.odd++;
@@ -364,9 +374,10 @@ static void rate_of(struct seen *s, unsigned slot)
 	add_window(s, link, weight * all * 1e-9, weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0, 0, 0, no_span);
 }
 
-int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, void *ctx)
+int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, induct_peek_fn peek,
+		void *ctx)
 {
-	struct seen s = { .p = p, .job = job, .w = w, .place = place, .ctx = ctx };
+	struct seen s = { .p = p, .job = job, .w = w, .place = place, .peek = peek, .ctx = ctx };
 
 	for (unsigned i = 0; i < job->links; i++)
 		p->link[job->link[i]].took_ns += TOOK_SPEED * ((double)(w->ended - w->armed) - p->link[job->link[i]].took_ns);

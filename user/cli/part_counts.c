@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "attr/procmap.h"
 #include "cli/counts_plan.h"
@@ -16,6 +17,8 @@
 #include "kmod-free/prices.h"
 #include "util/map.h"
 
+#define LIST_MS 1 /* the same, where a list is to be walked behind its loop */
+#define LIST_FRESH_NS 5000000 /* after that long it is another one, perhaps */
 #define HITS_MS 3 /* a window that ended by its hits is seen to have ended, and the next may be opened */
 #define FRESH_NS 3000000 /* an older sample's thread is somewhere else by now */
 #define WINDOW_HITS 40 /* as most windows have, with what stops itself; those that take more delay the next */
@@ -25,6 +28,8 @@
 #define WRITE_SECONDS 10
 #define PAST 64
 #define RETRY_NS 1000000 /* what to measure is chosen no more often */
+
+struct seen_pages;
 
 struct past {
 	uint32_t tid; /* 0: all threads of... */
@@ -46,6 +51,7 @@ struct counts_part {
 	struct exec_price price;	 /* what the target is charged */
 	uint64_t next_try;
 	unsigned passed; /* samples that were too old */
+	struct seen_pages *pages;
 	struct past past[PAST]; /* windows of late, a ring */
 	unsigned pasts;
 	uint32_t named; /* functions whose names were asked for */
@@ -87,6 +93,47 @@ static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vadd
 	*m = at.module;
 	*vaddr = at.vaddr + 1;
 	return true;
+}
+
+/* ---- the target's memory ---- */
+
+#define SEEN_PAGES 64
+#define PAGE 4096u
+
+/* What was read of one process, for as long as a list is walked: most elements lie in pages that others lie in. */
+struct seen_pages {
+	uint64_t at[SEEN_PAGES]; /* 0: none */
+	uint8_t byte[SEEN_PAGES][PAGE];
+};
+
+static const uint8_t *page_at(struct counts_part *p, uint64_t addr)
+{
+	uint64_t start = addr & ~(uint64_t)(PAGE - 1);
+	unsigned slot = (unsigned)(start / PAGE % SEEN_PAGES);
+	struct iovec here = { p->pages->byte[slot], PAGE }, there = { (void *)(uintptr_t)start, PAGE };
+
+	if (!start)
+		return NULL;
+	if (p->pages->at[slot] != start) {
+		p->pages->at[slot] = 0;
+		if (process_vm_readv((pid_t)p->pid, &here, 1, &there, 1, 0) != (ssize_t)PAGE)
+			return NULL;
+		p->pages->at[slot] = start;
+	}
+	return p->pages->byte[slot] + addr % PAGE;
+}
+
+static bool peek(void *ctx, uint64_t addr, uint64_t *value)
+{
+	struct counts_part *p = ctx;
+	const uint8_t *b;
+
+	if (addr % sizeof(*value) || addr > UINT64_MAX - PAGE)
+		return false;
+	b = page_at(p, addr);
+	if (b)
+		memcpy(value, b, sizeof(*value));
+	return b;
 }
 
 /* ---- windows ---- */
@@ -199,6 +246,7 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 	double armed = w->cpu_ns == ~0ull ? (double)(w->ended - w->armed) : (double)w->cpu_ns, rate = session_switch_rate(p->s);
 	double slowed = fmax(0, armed - p->price.hit_ns * w->traps) * plan_slowed(p->plan, &p->job, ~0u);
 	double cost = p->price.hit_ns * w->traps + window_price(p, &w->req);
+	bool late;
 
 	slowed += (double)w->unseen_ns * plan_slowed(p->plan, &p->job, ~w->stopped);
 	cost += slowed;
@@ -216,7 +264,9 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 		p->past[p->pasts++ % PAST] = (struct past){ w->req.process ? 0 : (uint32_t)w->req.tid, (uint32_t)w->req.pid, w->armed, w->ended };
 	governor_spend(&p->gov, GOV_HITS, cost);
 	session_spent_apart(p->s, cost);
-	return plan_result(p->plan, &p->job, w, place, p);
+	late = w->count && now_ns() - w->hit[w->count - 1].time > LIST_FRESH_NS;
+	memset(p->pages->at, 0, sizeof(p->pages->at));
+	return plan_result(p->plan, &p->job, w, place, late ? NULL : peek, p);
 }
 
 static bool may_open(const struct counts_part *p)
@@ -268,7 +318,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	if (wants || (execbp_is_open(p->exec) && !session_waits_for_itself(s)))
 		session_want_sample(s, p->next_try);
 	if (execbp_is_open(p->exec))
-		session_soon(s, HITS_MS);
+		session_soon(s, p->job.list ? LIST_MS : HITS_MS);
 	if (wants != p->wants)
 		session_breakpoints_want(s, wants);
 	p->wants = wants;
@@ -362,6 +412,7 @@ static void report(struct counts_part *p)
 	session_count(s, "count: slowed beside breakpoints, us", (uint64_t)(p->slowed / 1000), false);
 	session_count(s, "count armed us", p->done.armed_ns / 1000, false);
 	session_count(s, "count: trip counts that did not fit", st->odd, false);
+	session_count(s, "count: lists that were looked at too late", st->stale, false);
 	session_count(s, "count: graphs of functions", st->graphs, false);
 	session_count(s, "count: call sites", st->callers, false);
 	session_count(s, "count: functions too big for a graph", st->too_big, false);
@@ -430,6 +481,7 @@ static void release(void *part)
 	execbp_free(p->exec);
 	plan_free(p->plan);
 	map_release(&p->tid_of);
+	free(p->pages);
 	free(p);
 }
 
@@ -466,6 +518,11 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 		return err_set(e, -ENOMEM, "out of memory");
 	p->o = *o;
 	p->s = s;
+	p->pages = calloc(1, sizeof(*p->pages));
+	if (!p->pages) {
+		free(p);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
 	p->exec = execbp_new(e);
 	p->hit_ns = p->exec ? execbp_measure(p->exec, e) : NAN;
 	if (!(p->hit_ns > 0)) {

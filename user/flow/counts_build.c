@@ -13,6 +13,7 @@
  * function leaves its caller's address there. */
 #define CALL_VAR 1e-4
 #define RECURSION_VAR 400.0
+#define LIST_BIAS 0.15
 #define MOST_COST 1e6 /* of a node: more is the outcome of a damaged file */
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
@@ -22,6 +23,15 @@ static bool at_most_once(const struct counts_record *r, const struct fmt_counts_
 
 	return l->how == FMT_CL_RATIO && !(l->flags & FMT_CL_CALL) && child->kind == FMT_CN_BLOCK && child->depth == r->node[l->parent].depth &&
 	       (r->func[child->function].flags & FMT_CF_COMPLETE);
+}
+
+/* Somebody may have changed the list before it was walked. */
+static void doubt_list(struct counts_ratio *out)
+{
+	out->few = true;
+	out->log_var += LIST_BIAS * LIST_BIAS;
+	out->low = out->ratio * exp(-1.96 * sqrt(out->log_var));
+	out->high = out->ratio * exp(1.96 * sqrt(out->log_var));
 }
 
 static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
@@ -47,6 +57,8 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 	case FMT_CL_RATE: counts_ratio_of(w, l->windows, COUNTS_RATE, out); break;
 	}
 	free(w);
+	if ((l->l.flags & FMT_CL_LIST) && out->how == COUNTS_TRIPS)
+		doubt_list(out);
 	if (out->how == COUNTS_UNKNOWN)
 		counts_cache_ratio(&l->others, out);
 	/* each call from outside may lead to any number of runs */
