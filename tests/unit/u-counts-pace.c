@@ -26,11 +26,11 @@ static void test_pace(void **state)
 	assert_true(counts_pace(10, PAIRS(10) + 1, 1) == usual);
 	/* one instruction met by all samples: it waits */
 	assert_true(counts_pace(1000, PAIRS(1000), 1) > 1.5 * usual);
-	assert_true(counts_pace(1000, PAIRS(1000) / 20, 1) < usual / 1.5);
+	assert_true(counts_pace(1000, PAIRS(1000) / 20, 1) < usual / 1.2);
 	/* few samples say little */
 	assert_true(fabs(counts_pace(3, PAIRS(3), 1) / usual - 1) < 0.3);
 	/* much code is no reason to believe that it is fast */
-	assert_true(counts_pace(100000, PAIRS(100000) / 500, 1) == counts_pace(100000, 0, 1));
+	assert_true(counts_pace(100000, PAIRS(100000) / 11, 1) == counts_pace(100000, 0, 1));
 	assert_true(fabs(counts_pace(1000, NAN, 5) / usual - 5) < 1e-9);
 }
 

@@ -99,6 +99,11 @@ static void test_trips_vary(void **state)
 	assert_true(r.high / r.ratio > 1.07 && r.high / r.ratio < 1.3 && !r.few);
 	counts_ratio_of(w, 6, COUNTS_TRIPS, &r); /* six windows may all lie in one phase */
 	assert_int_equal(counts_ratio_shown(&r), COUNTS_RATIO);
+	/* 13 and 14 turns by turns: that three windows agree says nothing of other phases */
+	for (int i = 0; i < 3; i++)
+		w[i] = (struct counts_window){ 24, 24 * 13.5 };
+	counts_ratio_of(w, 3, COUNTS_TRIPS, &r);
+	assert_int_equal(counts_ratio_shown(&r), COUNTS_RATIO);
 	/* off by one at times: known as well as ever */
 	for (int i = 0; i < 40; i++)
 		w[i] = (struct counts_window){ 24, 24 * 100 + i % 2 };

@@ -93,13 +93,13 @@ static struct fmt_counts_window window(double slow_part, bool told)
 	return w;
 }
 
-static void load(struct counts_record *r, const struct fmt_counts_window *w, unsigned windows)
+static void load(struct counts_record *r, uint32_t how, const struct fmt_counts_window *w, unsigned windows)
 {
 	struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
 	struct fmt_counts_func f = { .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 100 };
 	struct fmt_counts_node n[] = { { .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 5 },
 				       { .id = 2, .function = 1, .kind = FMT_CN_LOOP, .addr = 0x1010, .instructions = 5 } };
-	struct fmt_counts_link l = { .id = 1, .parent = 1, .child = 2, .how = FMT_CL_RATIO };
+	struct fmt_counts_link l = { .id = 1, .parent = 1, .child = 2, .how = how };
 	char path[] = "/tmp/accperf-u-turns.XXXXXX";
 	struct store_writer *s;
 	struct err e = { 0 };
@@ -120,12 +120,12 @@ static void load(struct counts_record *r, const struct fmt_counts_window *w, uns
 }
 
 /* Children for each anchor, and hits in all. */
-static double ratio_of(const struct fmt_counts_window *w, unsigned windows, double *hits)
+static double ratio_of(uint32_t how, const struct fmt_counts_window *w, unsigned windows, double *hits)
 {
 	struct counts_record r;
 	double anchor = 0, child = 0;
 
-	load(&r, w, windows);
+	load(&r, how, w, windows);
 	assert_int_equal(r.links, 1);
 	for (size_t i = 0; i < r.windows; i++) {
 		anchor += r.window[i].anchor;
@@ -147,11 +147,11 @@ static void test_phases(void **state)
 		for (int i = 0; i < 400; i++)
 			w[i] = window(0.3, false);
 		/* without telling how long they took they all count alike */
-		assert_true(ratio_of(w, 400, &hits) < 20);
+		assert_true(ratio_of(FMT_CL_RATIO, w, 400, &hits) < 20);
 		rng = seed;
 		for (int i = 0; i < 400; i++)
 			w[i] = window(0.3, true);
-		ratio = ratio_of(w, 400, &hits);
+		ratio = ratio_of(FMT_CL_RATIO, w, 400, &hits);
 		print_message("%.1f children an anchor, truly 80\n", ratio);
 		assert_true(ratio > 40 && ratio < 160);
 		/* and no more hits than there were */
@@ -161,8 +161,27 @@ static void test_phases(void **state)
 	/* where all are alike, nothing changes */
 	for (int i = 0; i < 400; i++)
 		w[i] = (struct fmt_counts_window){ .link = 1, .anchor = 8, .child = 8, .took_ns = (uint64_t)(HIT_NS * (16 + uniform())), .hits = 16 };
-	assert_true(fabs(ratio_of(w, 400, &hits) - 1) < 1e-9);
+	assert_true(fabs(ratio_of(FMT_CL_RATIO, w, 400, &hits) - 1) < 1e-9);
 	assert_true(fabs(hits - 400 * 16) < 1e-6);
+}
+
+/* Half of the time a loop turns 8 times each 0.4 us, the other half 1000 times each ms: once in 2500 it does so. */
+static void test_trips_in_phases(void **state)
+{
+	struct fmt_counts_window w[100] = { 0 };
+	double hits;
+
+	for (int i = 0; i < 100; i++)
+		w[i] = (struct fmt_counts_window){ .link = 1, .anchor = 24, .child = 24.0 * (i % 2 ? 8 : 1000) };
+	assert_true(fabs(ratio_of(FMT_CL_TRIPS, w, 100, &hits) - 504) < 1e-6);
+	for (int i = 0; i < 100; i++) {
+		w[i].hits = 48;
+		w[i].took_ns = (uint64_t)(48 * HIT_NS + 24 * (i % 2 ? 400 : 1e6));
+	}
+	assert_true(ratio_of(FMT_CL_TRIPS, w, 100, &hits) < 40);
+	/* one that was met within says nothing of how long it took: all count alike */
+	w[7].hits = 0;
+	assert_true(fabs(ratio_of(FMT_CL_TRIPS, w, 100, &hits) - 504) < 1e-6);
 }
 
 static void test_hostile(void **state)
@@ -177,8 +196,9 @@ static void test_hostile(void **state)
 
 	for (unsigned n = 1; n <= 4; n++)
 		for (unsigned k = 0; k + n <= 4; k++)
-			if (ratio_of(bad + k, n, &hits), !(k == 3 && n == 1))
-				assert_true(isfinite(hits));
+			for (uint32_t how = FMT_CL_TRIPS; how <= FMT_CL_RATIO; how++)
+				if (ratio_of(how, bad + k, n, &hits), !(k == 3 && n == 1))
+					assert_true(isfinite(hits));
 }
 
 int main(void)
@@ -186,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_phases),
+		cmocka_unit_test(test_trips_in_phases),
 		cmocka_unit_test(test_hostile),
 	};
 

@@ -55,7 +55,8 @@ double plan_uncertain(const struct plan_link *l)
 	r = (l->y > 0 ? l->y : 0.5) / l->x;
 	v = (l->yy - 2 * r * l->xy + r * r * l->xx) / (l->x * l->x) / (r * r) * l->windows / (l->windows - 1);
 	v = fmax(v, 0) + (l->y < 30 ? 1 / (l->y + 0.5) : 0);
-	if (l->rec.how == FMT_CL_TRIPS && enough >= SAME_TRIPS && v < 1e-9)
+	/* all alike are a whole number */
+	if (l->rec.how == FMT_CL_TRIPS && enough >= SAME_TRIPS && v < 1e-9 && fabs(r - round(r)) < 1e-9 * r)
 		return 0;
 	if (enough < 30)
 		v = fmax(v, 1 - enough / 60);

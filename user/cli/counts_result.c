@@ -36,12 +36,15 @@ struct seen {
 	int err;
 };
 
-static const struct exec_span no_span;
+/* Of the thread's CPU time, and how many hits were in it; none: unknown. */
+struct lasted {
+	uint32_t hits;
+	uint64_t ns;
+};
+static const struct lasted unknown_length;
 
 static uint64_t took_ns(const struct exec_window *w, struct exec_span span)
 {
-	if (span.to == span.from)
-		return 0;
 	/* it began somewhere, and ended with the last hit or by time */
 	if (!span.from)
 		return w->end == EXEC_HITS || w->cpu_ns == ~0ull ? w->hit[span.to - 1].cpu_ns : w->cpu_ns;
@@ -49,14 +52,14 @@ static uint64_t took_ns(const struct exec_window *w, struct exec_span span)
 }
 
 static void add_window(struct seen *s, uint32_t link, double anchor, double child, uint64_t ended, double least, double most, uint32_t odd,
-		       struct exec_span span)
+		       struct lasted lasted)
 {
 	struct plan *p = s->p;
 	struct plan_link *l = &p->link[link];
 	struct fmt_counts_window rec = {
 		.armed = s->w->armed, .ended = ended, .anchor = anchor, .child = child, .least = least, .most = most, .link = l->rec.id,
 		.pid = (uint32_t)s->w->req.pid, .tid = (uint32_t)s->w->req.tid, .odd = odd,
-		.hits = span.to - span.from, .within_ns = (uint32_t)s->w->req.within_ns, .took_ns = took_ns(s->w, span),
+		.hits = lasted.hits, .within_ns = (uint32_t)s->w->req.within_ns, .took_ns = lasted.ns,
 	};
 	int err;
 
@@ -105,7 +108,7 @@ static void callers(struct seen *s)
 			uint32_t link = s->p->func[f].caller[k];
 
 			if (s->p->link[link].parent_func != f && s->p->link[link].rec.how == FMT_CL_RATIO)
-				add_window(s, link, all - own, all, s->w->hit[s->w->count - 1].time, 0, 0, 0, no_span);
+				add_window(s, link, all - own, all, s->w->hit[s->w->count - 1].time, 0, 0, 0, unknown_length);
 		}
 	}
 }
@@ -151,19 +154,22 @@ static void ratio_window(struct seen *s)
 	struct plan_link *first = &s->p->link[s->job->link[0]];
 	uint64_t last = s->w->count ? s->w->hit[s->w->count - 1].time : s->w->ended;
 	struct exec_span span = execbp_turns(s->w);
+	struct lasted lasted = { .hits = span.to - span.from };
 
 	if (s->w->end == EXEC_LATE || !s->w->count) {
 		s->p->stats.empty++;
 		missed(s->p, first);
 		return;
 	}
+	if (lasted.hits)
+		lasted.ns = took_ns(s->w, span);
 	first->fails = 0;
 	if (first->within_ns > PLAN_WITHIN_NS)
 		first->within_ns -= first->within_ns / 8;
 	for (unsigned i = 0; i < s->job->links; i++) {
 		const struct plan_link *l = &s->p->link[s->job->link[i]];
 
-		add_window(s, s->job->link[i], hits_of(s, 0, NULL, span), hits_of(s, i + 1, l->rec.flags & FMT_CL_CALL ? l : NULL, span), last, 0, 0, 0, span);
+		add_window(s, s->job->link[i], hits_of(s, 0, NULL, span), hits_of(s, i + 1, l->rec.flags & FMT_CL_CALL ? l : NULL, span), last, 0, 0, 0, lasted);
 	}
 }
 
@@ -172,6 +178,7 @@ static void ratio_window(struct seen *s)
 struct trips {
 	double activations, runs, least, most;
 	uint32_t odd;
+	bool within;
 };
 
 static void one_trip(struct trips *t, double n)
@@ -188,6 +195,7 @@ static void met_within(struct trips *t, double n, double mean)
 	t->least = t->most = n;
 	t->activations += mean / n;
 	t->runs += mean;
+	t->within = true;
 }
 
 /* Activations under way, by stack: of threads beside each other, of functions that call themselves. */
@@ -203,6 +211,15 @@ static unsigned entered_at(const struct entered *e, uint64_t sp)
 	while (i < e->count && e->hit[i]->sp != sp)
 		i++;
 	return i;
+}
+
+/* How long it took to see them, from when it was armed: a loop that is entered in bursts, or seldom, is waited for. Who
+ * was met within an activation counts otherwise. */
+static struct lasted until_last_exit(const struct exec_window *w, const struct trips *t)
+{
+	if (t->within || w->cpu_ns == ~0ull || w->req.on_cpus)
+		return unknown_length;
+	return (struct lasted){ w->count, w->end == EXEC_HITS ? w->hit[w->count - 1].cpu_ns : w->cpu_ns };
 }
 
 static void trips_window(struct seen *s)
@@ -263,7 +280,8 @@ static void trips_window(struct seen *s)
 	if (l->odd_runs >= 4)
 		l->off = true;
 	if (t.activations > 0)
-		add_window(s, s->job->link[0], t.activations, t.runs, s->w->hit[s->w->count - 1].time, t.least, t.most, t.odd, no_span);
+		add_window(s, s->job->link[0], t.activations, t.runs, s->w->hit[s->w->count - 1].time, t.least, t.most, t.odd,
+			   until_last_exit(s->w, &t));
 }
 
 /* ---- rates ---- */
@@ -319,7 +337,7 @@ static void rate_of_end(struct seen *s, unsigned slot)
 
 	if (open_ns > l->time_ns + l->time_ns / 100 || w->cpu_ns == ~0ull)
 		return;
-	add_window(s, s->job->link[slot], (double)(waited ? w->cpu_ns : open_ns) * 1e-9, w->hits[slot], w->ended, 0, 0, 0, no_span);
+	add_window(s, s->job->link[slot], (double)(waited ? w->cpu_ns : open_ns) * 1e-9, w->hits[slot], w->ended, 0, 0, 0, unknown_length);
 	/* the thread went on for long: it is no end of a thread */
 	for (uint32_t k = 0; k < w->count; k++)
 		l->recurs |= lived && w->hit[k].slot == slot && w->hit[k].cpu_ns + open_ns / 2 < w->cpu_ns;
@@ -371,7 +389,7 @@ static void rate_of(struct seen *s, unsigned slot)
 	if (!s->job->process && w->end != EXEC_HITS && !full)
 		weight = open_ns / fmax(all, SHORTEST_PART * open_ns);
 	/* n hits make n gaps only from one hit to another */
-	add_window(s, link, weight * all * 1e-9, weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0, 0, 0, no_span);
+	add_window(s, link, weight * all * 1e-9, weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0, 0, 0, unknown_length);
 }
 
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, induct_peek_fn peek,

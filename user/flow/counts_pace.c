@@ -6,7 +6,7 @@
 #define STRENGTH 0.35 /* power of the chance; COUNTS.md */
 #define USUAL 0.2     /* that chance, where nothing is known of it... */
 #define PAIRS 10.0    /* ...which weighs as much as so many pairs */
-#define LEAST 0.05    /* below it, it tells how much code there is and no longer how fast it runs */
+#define LEAST 0.1     /* below it, it tells how much code there is and no longer how fast it runs; COUNTS.md */
 
 double counts_pace(uint64_t samples, double same, double cost)
 {

@@ -80,8 +80,11 @@ static double scatter(const struct counts_window *w, size_t n, size_t groups, do
 	return sum / (anchor * anchor) * (double)groups / (double)(groups - 1);
 }
 
+/* A mean that is no whole number is one of activations that differ, however much windows agree. */
 static bool all_same(const struct counts_window *w, size_t n, double ratio)
 {
+	if (fabs(ratio - round(ratio)) > 1e-9 * ratio)
+		return false;
 	for (size_t i = 0; i < n; i++)
 		if (fabs(w[i].child - ratio * w[i].anchor) > 1e-9 * w[i].child)
 			return false;

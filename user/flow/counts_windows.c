@@ -234,7 +234,7 @@ static double hit_cost(const struct counts_record *r)
 	size_t n = 0;
 
 	for (size_t i = 0; each && i < r->windows; i++)
-		if (r->window[i].hits >= COST_HITS)
+		if (r->window[i].hits >= COST_HITS && r->link[r->window[i].link].l.how == FMT_CL_RATIO)
 			each[n++] = (double)r->window[i].took_ns / r->window[i].hits;
 	if (n) {
 		qsort(each, n, sizeof(*each), by_double);
@@ -259,9 +259,13 @@ static double weight_of(const struct fmt_counts_window *w, double cost)
 static void weigh(struct fmt_counts_window *w, size_t n, double cost)
 {
 	double sum = 0, all;
+	bool alike = true;
 
+	for (size_t i = 1; i < n; i++)
+		alike &= fabs(w[i].child * w[0].anchor - w[0].child * w[i].anchor) <= 1e-9 * w[0].child * w[i].anchor;
 	for (size_t i = 0; i < n; i++) {
-		if (!w[i].hits)
+		/* how many there were says how sure it is that all do */
+		if (!w[i].hits || alike)
 			return;
 		sum += weight_of(&w[i], cost);
 	}
@@ -309,8 +313,8 @@ int counts_record_end(struct counts_record *r, struct err *e)
 		r->link[r->window[i].link].windows++;
 	}
 	cost = hit_cost(r);
-	for (size_t i = 0; cost > 0 && i < r->links; i++)
-		if (r->link[i].l.how == FMT_CL_RATIO && r->link[i].windows)
+	for (size_t i = 0; i < r->links; i++)
+		if (r->link[i].windows && (r->link[i].l.how == FMT_CL_TRIPS || (r->link[i].l.how == FMT_CL_RATIO && cost > 0)))
 			weigh(&r->window[r->link[i].window], r->link[i].windows, cost);
 	return 0;
 }
