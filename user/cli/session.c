@@ -72,6 +72,7 @@ struct session {
 	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
 	unsigned tries; /* to find it */
 	struct looks looks;
+	uint64_t look_count;
 	struct switches switches;
 	struct prices prices; /* of earlier recordings, until this one has started */
 	double switch_ns; /* of a breakpoint; 0: not measured yet */
@@ -80,7 +81,7 @@ struct session {
 	double wake_ns, running; /* of waking a CPU; threads of the target, of late */
 	unsigned cpus;
 	uint64_t running_at, running_ns; /* when it was computed last, and the target's CPU time then */
-	bool rate_known, retimed, stands_back;
+	bool rate_known, running_known, retimed, stands_back;
 	bool marked; /* events of our own were put on threads that only had inherited ones */
 };
 
@@ -212,7 +213,7 @@ int session_start(struct session *s, struct err *e)
 	const char *why;
 	int err = 0;
 
-	s->began = now_ns();
+	s->began = s->running_at = now_ns();
 	s->next_second = s->began + 1000000000;
 	write_header(s);
 	/* single threads are followed without their heirs */
@@ -370,6 +371,7 @@ static void write_counters(struct session *s)
 	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
 	if (switches_rate(&s->switches) >= 0)
 		session_count(s, "context switches per second of CPU time", (uint64_t)(switches_rate(&s->switches) * 1e9), false);
+	session_count(s, "looks at the rings", s->look_count, false);
 	attr_counters(s->attr, write_attribution, s);
 }
 
@@ -420,12 +422,22 @@ static void stand_back(struct session *s)
 		s->stands_back = closely;
 }
 
-static void look_at_target(struct session *s, uint64_t now)
+static void count_running(struct session *s, uint64_t now)
 {
-	if (s->running_at && now > s->running_at)
-		s->running = 0.5 * s->running + 0.5 * (double)(s->totals.target_ns - s->running_ns) / (double)(now - s->running_at);
+	double running;
+
+	if (now <= s->running_at)
+		return;
+	running = (double)(s->totals.target_ns - s->running_ns) / (double)(now - s->running_at);
+	s->running = s->running_known ? 0.5 * s->running + 0.5 * running : running;
+	s->running_known = true;
 	s->running_at = now;
 	s->running_ns = s->totals.target_ns;
+}
+
+static void look_at_target(struct session *s, uint64_t now)
+{
+	count_running(s, now);
 	retime(s);
 	stand_back(s);
 }
@@ -434,6 +446,7 @@ static void look_at_target(struct session *s, uint64_t now)
 static void rate_is_known(struct session *s)
 {
 	s->rate_known = true;
+	count_running(s, now_ns());
 	retime(s);
 	stand_back(s);
 }
@@ -475,6 +488,7 @@ static double may_look(const struct session *s)
 
 static void count_look(struct session *s, uint64_t now)
 {
+	s->look_count++;
 	double cost = coupled_look(s->running, s->cpus, session_waits_for_itself(s));
 
 	session_spent_apart(s, cost);
@@ -538,30 +552,39 @@ void session_want_sample(struct session *s, uint64_t not_before)
 }
 
 /* When to look for the next tick's sample; 0: nobody wants it, or no telling. */
-static uint64_t tick_at(struct session *s, uint64_t now)
+static uint64_t tick_at(struct session *s, uint64_t now, bool again)
 {
 	if (!s->wanted || s->idle_polls > PACE_SOME)
 		return 0;
-	if (s->due && s->newest + LATE_NS < s->due && s->tries++ < TRIES && now < s->due + s->period_ns / 2)
+	if (again && s->due && s->newest + LATE_NS < s->due && s->tries++ < TRIES && now < s->due + s->period_ns / 2)
 		return now + LATE_NS;
 	s->tries = 0;
 	s->due = beats_next(&s->beats, now + APART_NS > s->wanted ? now + APART_NS : s->wanted, s->period_ns);
 	return s->due ? s->due + SENT_NS : 0;
 }
 
+/* Until a look is earned again, where looks are dear. */
+static uint64_t rest_ns(const struct session *s)
+{
+	uint64_t most = PACE_IDLE_MS * 1000000ull, rest = session_waits_for_itself(s) ? looks_rest(&s->looks, may_look(s)) : 0;
+
+	return rest < most ? rest : most;
+}
+
 uint64_t session_wait_ns(struct session *s)
 {
-	uint64_t now = now_ns(), tick = tick_at(s, now), ns, rest;
-	unsigned soon = s->wanted && !tick && (!s->soon_ms || s->soon_ms > WANTED_MS) ? WANTED_MS : s->soon_ms;
+	uint64_t now = now_ns(), rest = rest_ns(s), tick, ns;
+	unsigned soon;
 
+	/* then just after a tick, too */
+	if (s->wanted && s->wanted < now + rest)
+		s->wanted = now + rest;
+	tick = tick_at(s, now, !rest);
+	soon = s->wanted && !tick && (!s->soon_ms || s->soon_ms > WANTED_MS) ? WANTED_MS : s->soon_ms;
 	ns = (uint64_t)pace_wait_ms(soon, s->idle_polls) * 1000000;
-	if (tick && (!soon || tick < now + ns))
+	ns = ns < rest ? rest : ns;
+	if (tick && (!soon || rest || tick < now + ns))
 		ns = tick > now ? tick - now : 0;
-	if (session_waits_for_itself(s)) {
-		rest = looks_rest(&s->looks, may_look(s));
-		rest = rest < PACE_IDLE_MS * 1000000ull ? rest : PACE_IDLE_MS * 1000000ull;
-		ns = ns < rest ? rest : ns;
-	}
 	return ns;
 }
 
