@@ -41,6 +41,7 @@ struct sampler {
 	struct ring_buffer *ring;
 	struct timer {
 		int fd, cpu; /* cpu -1: of a thread */
+		uint64_t count; /* when last looked at */
 	} *timers;
 	size_t count, cap;
 	struct bpf_link *links[3]; /* what keeps the set of targets */
@@ -169,7 +170,7 @@ static int add_event(struct sampler *s, struct perf_event_attr *attr, int pid, i
 		close(fd);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
-	s->timers[s->count++] = (struct timer){ fd, cpu };
+	s->timers[s->count++] = (struct timer){ fd, cpu, 0 };
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->bpf->progs.on_tick)))
 		return err_set(e, -errno, "the BPF program cannot be attached to the timer: %s", strerror(errno));
 	return 0;
@@ -397,6 +398,18 @@ bool sampler_by_thread(const struct sampler *s, const char **why)
 	return s->by_thread;
 }
 
+/* An event does not come back with its CPU, which may be off and on again between two looks. The clock of a cgroup's
+ * stands still while nobody of it runs, and tells nothing. */
+static bool died(const struct sampler *s, struct timer *t)
+{
+	uint64_t count = 0, last = t->count;
+
+	if (read(t->fd, &count, sizeof(count)) != sizeof(count))
+		return true;
+	t->count = count;
+	return s->cgroup_fd < 0 && last && count == last;
+}
+
 void sampler_second(struct sampler *s)
 {
 	int cpus[MAX_CPUS], n;
@@ -409,11 +422,10 @@ void sampler_second(struct sampler *s)
 
 		while (k < n && cpus[k] != s->timers[i].cpu)
 			k++;
-		if (k < n) {
+		if (k < n && !died(s, &s->timers[i])) {
 			cpus[k] = -1;
 			continue;
 		}
-		/* an event does not come back with its CPU */
 		close(s->timers[i].fd);
 		s->timers[i--] = s->timers[--s->count];
 	}
