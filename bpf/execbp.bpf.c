@@ -58,29 +58,30 @@ static __always_inline __u64 thread_ns(__u64 now)
 static __always_inline int hit(struct bpf_perf_event_data *ctx, __u32 slot, __u64 generation)
 {
 	__u64 now = bpf_ktime_get_ns();
-	bool others = false;
+	bool others = false, foreign = false;
 	__u32 n, at;
 	struct bpf_perf_event_value clock;
 	struct execwin_hit *h;
 
-	/* armed on CPUs; the same address in another process is rare, and none of ours */
+	/* armed on CPUs */
 	if (win.process) {
 		__u64 id = bpf_get_current_pid_tgid();
 
-		if (win.process != id >> 32 && win.generation == generation)
-			return 0;
+		foreign = win.process != id >> 32;
 		others = win.thread && win.thread != (__u32)id;
 	}
 	if (win.generation != generation || win.closed) {
 		__sync_fetch_and_add(&win.surplus, 1);
 		return 1;
 	}
+	if (foreign)
+		return __sync_fetch_and_add(&win.foreign, 1) + 1 >= EXECWIN_FOREIGN ? shut(EXECWIN_CROWDED) : 0;
 	if (!others && !win.logged && win.within_ns && win.armed_at && now > win.armed_at + win.within_ns) {
 		__sync_fetch_and_add(&win.surplus, 1);
 		return shut(EXECWIN_TOO_LATE);
 	}
 	if (others)
-		return __sync_fetch_and_add(&win.surplus, 1) + 1 >= win.total_limit ? shut(EXECWIN_FULL) : 0;
+		return __sync_fetch_and_add(&win.surplus, 1) + 1 >= win.total_limit ? shut(EXECWIN_CROWDED) : 0;
 	n = __sync_fetch_and_add(&win.hits[slot], 1) + 1;
 	at = __sync_fetch_and_add(&win.logged, 1);
 	h = &win.log[at & (EXECWIN_LOG - 1)];

@@ -15,8 +15,9 @@
 #define EXECWIN_SLOTS 4
 #define EXECWIN_LOG 1024 /* a power of two */
 #define EXECWIN_NO_REG 255
+#define EXECWIN_FOREIGN 64
 
-enum execwin_closed { EXECWIN_OPEN = 0, EXECWIN_FULL = 1, EXECWIN_TOO_LATE = 2, EXECWIN_SHUT = 3 };
+enum execwin_closed { EXECWIN_OPEN = 0, EXECWIN_FULL = 1, EXECWIN_TOO_LATE = 2, EXECWIN_SHUT = 3, EXECWIN_CROWDED = 4 };
 
 struct execwin_hit {
 	__u64 time;
@@ -41,7 +42,7 @@ struct execwin {
 	__u32 logged, surplus; /* surplus: hits after the end; they cost as well */
 	__u32 stopped;	       /* bit per slot: told to stop itself */
 	__u32 process, thread; /* hits of any other do not count, which are told apart where all CPUs are armed; 0: any */
-	__u32 pad;
+	__u32 foreign; /* hits of other processes: they cost these, as surplus of other threads costs the target */
 	struct execwin_hit log[EXECWIN_LOG];
 };
 _Static_assert(sizeof(struct execwin_hit) == 48, "execwin_hit");

@@ -21,6 +21,7 @@
 
 #define BACK_OFF_NS 1000000000ull
 #define LATE_NS 30000 /* beyond the time in which a first hit has to come: whether it did is looked at then */
+#define MOST_CROWDED 4 /* windows */
 #define LEAST_LEFT_NS 50000 /* of CPU time: not worth waiting for */
 
 /* Events of one thread, or of one CPU. */
@@ -34,7 +35,7 @@ struct execbp {
 	struct execbp_bpf *bpf;
 	int timer;
 	bool open;
-	uint64_t generation, armed, deadline, away_until;
+	uint64_t generation, armed, deadline, away_until, off_cpus_until;
 	struct group group[EXECBP_CPUS];
 	unsigned groups, cpus;
 	clockid_t clock; /* of the process, and what it said when all was armed */
@@ -123,7 +124,7 @@ static int add_slot(struct execbp *x, struct group *g, unsigned i, pid_t tid, in
 
 	/* older kernels count what other threads hit, too (hitlimit.h) */
 	if (x->req.on_cpus)
-		most = 2 * x->req.hit_limit;
+		most = 2 * x->req.hit_limit + EXECWIN_FOREIGN;
 	if (fd < 0)
 		return -errno;
 	g->fd[g->events] = fd;
@@ -185,7 +186,7 @@ static bool cpu_time(const struct execbp *x, uint64_t *ns)
 
 unsigned execbp_cpus(const struct execbp *x)
 {
-	return x->cpus;
+	return x->stats.crowded < MOST_CROWDED && clock_now() >= x->off_cpus_until ? x->cpus : 0;
 }
 
 static void prepare(struct execbp *x)
@@ -196,7 +197,7 @@ static void prepare(struct execbp *x)
 	w->armed_at = 0;
 	w->within_ns = x->req.within_ns;
 	w->total_limit = x->req.hit_limit;
-	w->logged = w->surplus = w->stopped = 0;
+	w->logged = w->surplus = w->stopped = w->foreign = 0;
 	w->process = x->req.on_cpus ? (uint32_t)x->req.pid : 0;
 	w->thread = x->req.process ? 0 : (uint32_t)x->req.tid;
 	for (unsigned i = 0; i < EXECWIN_SLOTS; i++) {
@@ -248,10 +249,15 @@ int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, 
 		switch_groups(x, PERF_EVENT_IOC_ENABLE);
 	if (err) {
 		disarm(x);
+		if (err == -ENOSPC && req->on_cpus) {
+			/* one breakpoint on any thread of the machine takes one of every CPU's */
+			x->off_cpus_until = now + BACK_OFF_NS;
+			return err_set(e, err, "the CPUs have no free hardware breakpoint");
+		}
 		if (err == -ENOSPC) {
 			x->stats.stolen++;
 			x->away_until = now + BACK_OFF_NS;
-			return err_set(e, err, "thread %d has no free hardware breakpoint (a debugger?)", req->process ? req->pid : req->tid);
+			return err_set(e, err, "thread %d has no free hardware breakpoint (a debugger?)", req->tid);
 		}
 		x->stats.gone += err == -ESRCH;
 		return err_set(e, err, err == -ESRCH ? "thread %d has ended" : "a breakpoint cannot be set in thread %d: %s",
@@ -330,6 +336,8 @@ static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 	}
 	if (w->closed == EXECWIN_FULL)
 		out->end = EXEC_HITS;
+	else if (w->closed == EXECWIN_CROWDED)
+		out->end = EXEC_CUT;
 	else if (w->closed == EXECWIN_TOO_LATE || (end == EXEC_TIME && !w->logged && x->req.within_ns))
 		out->end = EXEC_LATE;
 	w->closed = EXECWIN_SHUT;
@@ -342,6 +350,7 @@ static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 	x->stats.hits += w->logged;
 	x->stats.traps += out->traps;
 	x->stats.late += out->end == EXEC_LATE;
+	x->stats.crowded += w->foreign >= EXECWIN_FOREIGN;
 	x->stats.armed_ns += out->ended - out->armed;
 	set_timer(x, 0);
 }
@@ -405,7 +414,7 @@ struct exec_span execbp_turns(const struct exec_window *w)
 			hot = slot;
 	}
 	/* ended by time, it began and ended anywhere */
-	if (w->end != EXEC_HITS || hits[hot] < 2)
+	if (w->end == EXEC_TIME || hits[hot] < 2)
 		return (struct exec_span){ 0, w->count };
 	return (struct exec_span){ first[hot] + 1, last[hot] + 1 };
 }
@@ -429,5 +438,5 @@ void execbp_free(struct execbp *x)
 void execbp_forget(struct execbp *x)
 {
 	x->stats = (struct exec_stats){ 0 };
-	x->away_until = 0;
+	x->away_until = x->off_cpus_until = 0;
 }

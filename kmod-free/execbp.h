@@ -45,7 +45,7 @@ enum exec_end {
 	EXEC_HITS = 1,
 	EXEC_TIME = 2,
 	EXEC_LATE = 3, /* no hit within the time asked for */
-	EXEC_CUT = 4,  /* execbp_end() */
+	EXEC_CUT = 4,  /* execbp_end(); or other threads and processes hit more than this window was to have */
 };
 
 /* Valid until the next one is opened. */
@@ -69,7 +69,7 @@ struct exec_span {
 struct exec_span execbp_turns(const struct exec_window *w);
 
 struct exec_stats {
-	uint64_t windows, hits, traps, late, stolen, gone;
+	uint64_t windows, hits, traps, late, stolen, gone, crowded;
 	uint64_t armed_ns;
 };
 
@@ -78,7 +78,9 @@ struct execbp;
 struct execbp *execbp_new(struct err *e);
 /* Cuts an open window off. */
 void execbp_free(struct execbp *x);
-/* How many CPUs have breakpoints in windows on CPUs; 0: there can be none. */
+/* How many CPUs have breakpoints in windows on CPUs; 0: there can be none, or other processes run the same code at the
+ * same place (siblings by fork): a few such windows, and there are no more. None for a second, too, after somebody else
+ * had the breakpoints. */
 unsigned execbp_cpus(const struct execbp *x);
 /* 0; -EBUSY: one is open; -ENOSPC: no breakpoint left on this thread (and away for a second);
  * -EAGAIN: still away; -ESRCH: the thread is gone; -EINVAL. */
