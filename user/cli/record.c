@@ -149,7 +149,7 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 			/* windows and counts need a share of the budget */
 			if (o->windows) {
 				so->max_hz = so->max_hz * (strcmp(o->counts, "off") ? 2 : 3) / 5;
-				so->timer_part = strcmp(o->counts, "off") ? 0.37 : 0.5;
+				so->timer_part = strcmp(o->counts, "off") ? 0.25 : 0.4;
 			} else if (strcmp(o->counts, "off")) {
 				so->timer_part = 1 - COUNTS_PART;
 			}
