@@ -13,7 +13,7 @@ double switch_cost_breakpoint(void);
  * that is due next means to program the clock. The mean of that and of one that is due later. */
 double switch_cost_timer(void);
 /* ns per switch while any thread on the machine has an event, in a program whose threads once had: see
- * ingest/attached.h. Some 100 ms. */
+ * ingest/attached.h. Some 30 ms. */
 double switch_cost_attached(void);
 
 /* Where they could not be measured: what they were on a virtual machine (see README.md). */

@@ -85,6 +85,7 @@ struct access_part {
 	struct draws draws;
 	uint64_t last_window; /* when one ended */
 	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_slot_ns, last_windows;
+	struct watch_costs costs; /* as measured on ourselves */
 	double switch_ns; /* what an armed slot adds to a context switch */
 	double window_rate; /* as last written */
 	struct {
@@ -300,7 +301,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 		return 0;
 	p->n.samples++;
 	governor_spend(&p->gov, GOV_TIMER, session_tick_cost(s));
-	governor_switching(&p->gov, session_switch_rate(s), p->switch_ns);
+	governor_switching(&p->gov, session_switch_rate(s), session_coupled_switch(s, p->switch_ns));
 	if (p->watch) {
 		double attached = session_attached_cost(s, m);
 
@@ -806,6 +807,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	double cpu = (double)(session_totals(s)->target_ns - p->last_cpu_ns);
 	uint64_t rewritten;
 
+	if (p->watch)
+		governor_costs(&p->gov, session_coupled(s, p->costs.hit_ns), session_coupled(s, p->costs.arm_ns), p->costs.wake_ns);
 	if (p->last_wall)
 		governor_wall(&p->gov, (double)(now - p->last_wall), cpu);
 	governor_spend(&p->gov, GOV_ELSEWHERE, (double)(session_totals(s)->apart_ns - p->last_apart));
@@ -966,6 +969,7 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 	governor_init(&p->gov, o->budget, used);
 	if (o->elsewhere > 0)
 		governor_reserve(&p->gov, o->elsewhere);
+	p->costs = costs;
 	governor_costs(&p->gov, costs.hit_ns, costs.arm_ns, costs.wake_ns);
 	session_wake_cost(s, costs.wake_ns);
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);

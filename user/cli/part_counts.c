@@ -238,21 +238,21 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 /* As many interruptions as there are slots, and three; of each CPU that may run the process. */
 static double window_price(const struct counts_part *p, const struct exec_request *r)
 {
-	return p->price.window_ns * (r->slots + 3) / (EXECWIN_SLOTS + 3) * (r->on_cpus ? cpus_running(p) : 1);
+	return session_coupled(p->s, p->price.window_ns) * (r->slots + 3) / (EXECWIN_SLOTS + 3) * (r->on_cpus ? cpus_running(p) : 1);
 }
 
 static int window_over(struct counts_part *p, const struct exec_window *w)
 {
 	double armed = w->cpu_ns == ~0ull ? (double)(w->ended - w->armed) : (double)w->cpu_ns, rate = session_switch_rate(p->s);
 	double slowed = fmax(0, armed - p->price.hit_ns * w->traps) * plan_slowed(p->plan, &p->job, ~0u);
-	double cost = p->price.hit_ns * w->traps + window_price(p, &w->req);
+	double cost = session_coupled(p->s, p->price.hit_ns) * w->traps + window_price(p, &w->req);
 	bool late;
 
 	slowed += (double)w->unseen_ns * plan_slowed(p->plan, &p->job, ~w->stopped);
 	cost += slowed;
 	/* the clock of the group goes along, too */
 	if (rate > 0 && !w->req.on_cpus)
-		cost += rate * armed * (w->req.slots + 1) * p->switch_ns;
+		cost += rate * armed * (w->req.slots + 1) * session_coupled_switch(p->s, p->switch_ns);
 
 	p->slowed += slowed;
 	if (w->req.on_cpus)

@@ -268,14 +268,24 @@ static double tick_ns(const struct session *s)
 	return isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS;
 }
 
-double session_tick_cost(const struct session *s)
-{
-	return coupled_cost(tick_ns(s), switches_rate(&s->switches), s->wake_ns, s->cpus);
-}
-
 bool session_waits_for_itself(const struct session *s)
 {
 	return coupled_closely(switches_rate(&s->switches));
+}
+
+double session_coupled(const struct session *s, double ns)
+{
+	return coupled_cost(ns, switches_rate(&s->switches), s->wake_ns, s->cpus);
+}
+
+double session_coupled_switch(const struct session *s, double ns)
+{
+	return s->cpus > 1 && session_waits_for_itself(s) ? ns * COUPLED_SWITCH : ns;
+}
+
+double session_tick_cost(const struct session *s)
+{
+	return session_coupled(s, tick_ns(s));
 }
 
 static void count_switches(struct session *s, const struct sample *m)
@@ -446,6 +456,7 @@ static void look_at_target(struct session *s, uint64_t now)
 static void rate_is_known(struct session *s)
 {
 	s->rate_known = true;
+	s->attached.switch_ns = session_coupled_switch(s, s->attached.switch_ns);
 	count_running(s, now_ns());
 	retime(s);
 	stand_back(s);

@@ -106,6 +106,9 @@ double session_tick_cost(const struct session *s);
 void session_wake_cost(struct session *s, double ns);
 /* Its threads wait for each other so often that each look at the rings costs it some 20 us: no look that is not needed. */
 bool session_waits_for_itself(const struct session *s);
+/* What an interruption of ns takes from this target, and what slows each switch by ns: more than measured on ourselves, then. */
+double session_coupled(const struct session *s, double ns);
+double session_coupled_switch(const struct session *s, double ns);
 /* How long to sleep on session_fd() at most. */
 uint64_t session_wait_ns(struct session *s);
 /* Hardware breakpoints, of which a thread has four: a part takes what its window needs and gives them
