@@ -286,6 +286,7 @@ _Static_assert(sizeof(struct fmt_inline) == 16, "fmt_inline");
 enum fmt_counter_flags {
 	FMT_C_LOSS = 1,	   /* a sample or record that should be here is not */
 	FMT_C_IN_PART = 2, /* it is here, but its stack or a name is not whole */
+	FMT_C_LEVEL = 4,   /* no sum: of two, the larger one stands for both */
 };
 
 struct fmt_counter {

@@ -46,6 +46,8 @@ check "and said" grep -q 'were put off: the target switches threads [0-9]* times
 expect_status 0 "timers of CPUs have no such limit" accperf record -e soft -o switching.data -- "$WORKLOADS/sixteen" --rounds 100
 check "nothing is put off for that" [ "$(counter "watch: samples put off for the target's context switches" switching.data)" = 0 ]
 check "and the switches are known" [ "$(counter "context switches per second of CPU time" switching.data)" -gt 1000 ]
+accperf merge -o twice.data switching.data switching.data >merge.out 2>&1
+check "two profiles together switch no more often than each" [ "$(counter "context switches per second of CPU time" twice.data)" = "$(counter "context switches per second of CPU time" switching.data)" ]
 
 # a debugger that comes after the recorder, however that ended, finds every breakpoint free
 free_for() { # PID: waits for the kernel to have taken all events away

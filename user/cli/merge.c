@@ -124,9 +124,13 @@ static void add_counter(struct merge *m, const struct store_reader *r, const str
 
 	if (!id || id >= sizeof(m->counters) / sizeof(m->counters[0]))
 		return;
+	m->counters[id].flags |= c->flags;
+	if (c->flags & FMT_C_LEVEL) {
+		m->counters[id].value = c->value > m->counters[id].value ? c->value : m->counters[id].value;
+		return;
+	}
 	/* cumulative within an input: only what was added since */
 	m->counters[id].value += c->value - last[id];
-	m->counters[id].flags |= c->flags;
 	last[id] = c->value;
 }
 

@@ -380,7 +380,7 @@ static void write_counters(struct session *s)
 		session_count(s, name, v, loss);
 	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
 	if (switches_rate(&s->switches) >= 0)
-		session_count(s, "context switches per second of CPU time", (uint64_t)(switches_rate(&s->switches) * 1e9), false);
+		session_level(s, "context switches per second of CPU time", (uint64_t)(switches_rate(&s->switches) * 1e9));
 	session_count(s, "looks at the rings", s->look_count, false);
 	attr_counters(s->attr, write_attribution, s);
 }
@@ -792,11 +792,21 @@ bool session_breakpoints_forbidden(struct session *s)
 	return forbidden;
 }
 
-void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)
+static void put_counter(struct session *s, const char *name, uint64_t value, uint32_t flags)
 {
-	struct fmt_counter c = { .name = store_string(s->store, name), .flags = is_loss ? FMT_C_LOSS : 0, .value = value };
+	struct fmt_counter c = { .name = store_string(s->store, name), .flags = flags, .value = value };
 
 	store_put(s->store, FMT_COUNTER, &c, sizeof(c));
+}
+
+void session_level(struct session *s, const char *name, uint64_t value)
+{
+	put_counter(s, name, value, FMT_C_LEVEL);
+}
+
+void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)
+{
+	put_counter(s, name, value, is_loss ? FMT_C_LOSS : 0);
 	if (is_loss)
 		s->totals.lost += value;
 }

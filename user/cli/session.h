@@ -137,6 +137,8 @@ double session_switch_cost(struct session *s);
 bool session_breakpoints_forbidden(struct session *s);
 /* A named counter: the latest value is stored and shown; losses add to the total. */
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss);
+/* The same of what is no sum, such as a rate. */
+void session_level(struct session *s, const char *name, uint64_t value);
 /* Adds to the estimate of what the target lost to us. */
 void session_spent(struct session *s, double ns);
 /* The same by a part that keeps to a share of the budget of its own: others use what it leaves. */
