@@ -25,7 +25,8 @@
 #define MODULE 1
 
 extern char runs_head[], runs_body[], runs_field[], runs_tail[], runs_table[], runs_outer_load[], runs_outer_call[],
-	runs_inner[], runs_inner_load[];
+	runs_inner[], runs_inner_load[], runs_plain[], runs_plain_end[], runs_plain_load[], runs_divide[], runs_divide_end[],
+	runs_divide_load[], runs_divide_wait[];
 
 /* clang-format off */
 __asm__(
@@ -69,6 +70,26 @@ __asm__(
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size runs_inner, . - runs_inner\n"
+	".type runs_plain, @function\n"
+	"runs_plain: .cfi_startproc\n"
+	"3:\n"
+	"runs_plain_load: mov (%rdi,%rcx,8), %rax\n"
+	"	add %rax, %rdx\n"
+	"	dec %rcx\n"
+	"	jne 3b\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"runs_plain_end: .size runs_plain, . - runs_plain\n"
+	".type runs_divide, @function\n"
+	"runs_divide: .cfi_startproc\n"
+	"4:\n"
+	"runs_divide_load: mov (%rdi,%rcx,8), %rax\n"
+	"runs_divide_wait: div %rsi\n"
+	"	dec %rcx\n"
+	"	jne 4b\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	"runs_divide_end: .size runs_divide, . - runs_divide\n"
 	".bss\n"
 	".balign 64\n"
 	"runs_table: .zero 64\n"
@@ -290,6 +311,47 @@ static void what_was_counted_or_copied_keeps_its_weight(void **state)
 	flow_input_release(&in);
 }
 
+/* A function that is one loop, whose header runs 5,000 times a second. */
+static void counted_loop(uint32_t id, const char *from, const char *to, unsigned sampled, double cost)
+{
+	struct fmt_counts_func f = { .id = id, .module = MODULE, .start = vaddr(from), .end = vaddr(to), .self_ns = sampled * (double)PERIOD,
+				     .samples = sampled, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE, .blocks = 2, .loops = 1 };
+	struct fmt_counts_node loop = { .id = id, .function = id, .kind = FMT_CN_LOOP, .depth = 1, .addr = vaddr(from), .instructions = 4,
+					.loads = 1, .load_bytes = 8, .self_ns = f.self_ns, .samples = sampled, .cost = cost };
+	struct fmt_counts_link l = { .id = id, .child = id, .how = FMT_CL_RATE };
+
+	store_put(w, FMT_COUNTS_FUNC, &f, sizeof(f));
+	store_put(w, FMT_COUNTS_NODE, &loop, sizeof(loop));
+	store_put(w, FMT_COUNTS_LINK, &l, sizeof(l));
+	for (unsigned i = 0; i < 40; i++) {
+		struct fmt_counts_window win = { .armed = 1000000 * (i + 1), .ended = 1000000 * (i + 2), .anchor = 0.01, .child = 50, .link = id,
+						 .pid = PID, .tid = PID };
+
+		store_put(w, FMT_COUNTS_WINDOW, &win, sizeof(win));
+	}
+}
+
+/* Two loops that turn as often: one waits for its divisions and has more of the samples, but not more of the loads. */
+static void what_was_counted_decides_for_code_that_divides(void **state)
+{
+	struct flow_input in;
+	double plain, divide;
+
+	(void)state;
+	begin(self, 0);
+	samples(100, runs_plain, NULL);
+	samples(300, runs_divide_wait, NULL);
+	loads(100, runs_plain_load, TIMED);
+	loads(300, runs_divide_load, TIMED);
+	counted_loop(1, runs_plain, runs_plain_end, 100, 4);
+	counted_loop(2, runs_divide, runs_divide_end, 300, 24);
+	finish(&in);
+	plain = weight(&in, runs_plain_load);
+	divide = weight(&in, runs_divide_load);
+	assert_true(divide > 0.7 * plain && divide < 1.4 * plain);
+	flow_input_release(&in);
+}
+
 static void without_the_code_weights_stay(void **state)
 {
 	static const struct {
@@ -331,6 +393,7 @@ int main(void)
 		cmocka_unit_test(loads_that_no_sample_met_are_there),
 		cmocka_unit_test(a_caller_runs_as_often_as_what_it_calls),
 		cmocka_unit_test(what_was_counted_or_copied_keeps_its_weight),
+		cmocka_unit_test(what_was_counted_decides_for_code_that_divides),
 		cmocka_unit_test(without_the_code_weights_stay),
 		cmocka_unit_test(without_time_samples_weights_stay),
 	};
