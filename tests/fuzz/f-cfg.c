@@ -30,6 +30,20 @@ static size_t read_bytes(void *ctx, uint64_t addr, void *buf, size_t len)
 	return len;
 }
 
+struct list {
+	uint64_t end;
+	unsigned steps;
+};
+
+/* A list that leads somewhere for a while. */
+static bool next_element(void *ctx, uint64_t addr, uint64_t *value)
+{
+	struct list *l = ctx;
+
+	*value = l->steps % 7 == 5 ? l->end : addr + 16;
+	return ++l->steps < 64;
+}
+
 /* two functions: one may be the other's cold half */
 static bool bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
 {
@@ -51,6 +65,7 @@ static void check(const struct cfg *c)
 {
 	uint32_t budget = 1u << 16;
 	struct induct in;
+	struct list list;
 	uint64_t trips;
 
 	for (uint32_t b = 0; b < c->blocks; b++) {
@@ -72,8 +87,12 @@ static void check(const struct cfg *c)
 			must(cfg_in_loop(c, c->exit[p->exit + i].from, l) && !cfg_in_loop(c, c->exit[p->exit + i].to, l));
 		if (induct_find(c, l, &budget, &in))
 			continue;
-		must(in.stride && in.exits && (in.entry_insn == CFG_NONE || in.entry_insn < c->insns));
+		must(in.exits && (in.entry_insn == CFG_NONE || in.entry_insn < c->insns));
+		must(in.stride || !induct_trips(&in, &in.exit[0], c->start, c->end, &trips));
 		induct_trips(&in, &in.exit[0], c->start, c->end, &trips);
+		list = (struct list){ .end = c->end };
+		if (induct_walk(&in, &in.exit[0], c->start, c->end, next_element, &list, &trips))
+			must(!in.stride && trips && trips <= list.steps + 1u);
 	}
 }
 
