@@ -464,7 +464,8 @@ static void test_measure(void **state)
 	assert_true(ns > 100); /* a trap, whatever the machine */
 	execbp_price(x, &price);
 	print_message("in a program that works %.0f ns, a window of %d slots %.0f ns\n", price.hit_ns, EXECWIN_SLOTS, price.window_ns);
-	assert_true(price.hit_ns > 100);
+	/* nor can it where every round is interrupted */
+	assert_true(isnan(price.hit_ns) || price.hit_ns > 100);
 	/* without a second CPU to itself the other thread cannot be observed */
 	assert_true(isnan(price.window_ns) || price.window_ns >= 0);
 	assert_int_equal(free_breakpoints((pid_t)syscall(SYS_gettid)), EXECWIN_SLOTS);
