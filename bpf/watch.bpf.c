@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hits of hardware breakpoints. A slot is one watched address, armed on every thread of a process;
+ * Hits of hardware breakpoints. A slot is one watched address, armed on every thread of a process, or on every CPU;
  * the hits of all its events are counted here, so that the limit holds for their sum. Returning 1 at
  * the limit makes the event, which was enabled for one overflow, stop itself: a hot address would
  * otherwise go on trapping until user space wakes.
@@ -11,6 +11,8 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define SLOTS 8
+#define MOST_OTHERS 16 /* as in kmod-free/watch.c */
+#define MOST_EARLY 64
 
 struct slot {
 	__u64 generation;
@@ -18,6 +20,8 @@ struct slot {
 	__u64 limit;
 	__u64 soft_limit; /* stop here unless the value has changed: nobody writes, so far */
 	__u64 value, changed;
+	__u32 process, others; /* armed on CPUs: for this process; hits of others so far */
+	__u32 arming, early;   /* not on all threads, or CPUs, yet; hits meanwhile, which would tell half of what happens */
 };
 
 struct {
@@ -34,6 +38,8 @@ struct {
 
 /* Read by user space. */
 __u64 seen, late, lost;
+/* Bit per slot: other processes use that address, or this one while it is being armed, so often that it is given up. */
+__u32 crowded;
 /* Set by user space, which wants to know what it costs. */
 __u32 wake_each;
 
@@ -87,6 +93,18 @@ int on_hit(struct bpf_perf_event_data *ctx)
 	s = bpf_map_lookup_elem(&slots, &key);
 	if (!s || s->generation != cookie >> 8) {
 		__sync_fetch_and_add(&late, 1);
+		return 1;
+	}
+	if (s->process && s->process != id >> 32) {
+		if (__sync_fetch_and_add(&s->others, 1) < MOST_OTHERS)
+			return 0;
+		__sync_fetch_and_or(&crowded, 1u << key);
+		return 1;
+	}
+	if (s->arming) {
+		if (__sync_fetch_and_add(&s->early, 1) < MOST_EARLY)
+			return 0;
+		__sync_fetch_and_or(&crowded, 1u << key);
 		return 1;
 	}
 	n = __sync_fetch_and_add(&s->hits, 1) + 1;

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "kmod-free/hitlimit.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
+#include "util/clock.h"
 #include "watch.skel.h"
 
 #define BACK_OFF_NS 1000000000ull
@@ -27,7 +29,11 @@
 /* As in bpf/watch.bpf.c. */
 struct bpf_slot {
 	__u64 generation, hits, limit, soft_limit, value, changed;
+	__u32 process, others, arming, early;
 };
+#define MOST_OTHERS 16
+#define MAX_CPUS 32
+#define MOST_CROWDED 4 /* windows */
 
 struct armed {
 	int fd, link;
@@ -53,8 +59,8 @@ struct watch {
 	uint64_t timer_at; /* when it expires, or did; 0: not set */
 	bool no_kernel;
 	bool stops_itself; /* by REFRESH and what the program returns: see watch.bpf.c, hitlimit.h */
-	uint64_t generation, armed_since, stay_away_until;
-	unsigned active;
+	uint64_t generation, armed_since, stay_away_until, off_cpus_until;
+	unsigned active, cpus;
 	watch_decide_fn decide;
 	watch_window_fn window;
 	void *ctx;
@@ -75,9 +81,10 @@ static void close_event(struct armed *a)
 		close(a->fd);
 }
 
-static void set_slot(struct watch *w, unsigned i, uint64_t generation, const struct slot *s)
+static void set_slot(struct watch *w, unsigned i, uint64_t generation, const struct slot *s, bool arming)
 {
-	struct bpf_slot v = { .generation = generation, .limit = s->limit, .soft_limit = s->soft_limit };
+	struct bpf_slot v = { .generation = generation, .limit = s->limit, .soft_limit = s->soft_limit,
+			      .process = s->win.req.on_cpus ? (__u32)s->win.req.pid : 0, .arming = arming };
 	__u32 key = i;
 
 	bpf_map_update_elem(bpf_map__fd(w->bpf->maps.slots), &key, &v, BPF_ANY);
@@ -89,7 +96,7 @@ static void disarm(struct watch *w, struct slot *s)
 {
 	if (!s->event_cnt)
 		return;
-	set_slot(w, (unsigned)(s - w->slot), ++w->generation, s);
+	set_slot(w, (unsigned)(s - w->slot), ++w->generation, s, false);
 	for (unsigned i = 0; !w->stops_itself && i < s->event_cnt; i++)
 		ioctl(s->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 	for (unsigned i = 0; i < s->event_cnt; i++)
@@ -97,7 +104,8 @@ static void disarm(struct watch *w, struct slot *s)
 	s->event_cnt = 0;
 }
 
-static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid)
+/* On a thread (cpu -1), or a CPU (tid -1). */
+static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .sample_period = 1,
@@ -112,11 +120,11 @@ static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid
 	uint64_t most;
 	int err;
 
-	a.fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	a.fd = (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (a.fd < 0 && errno == EACCES && !attr.exclude_kernel) {
 		w->no_kernel = true;
 		attr.exclude_kernel = 1;
-		a.fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		a.fd = (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	}
 	if (a.fd < 0)
 		return -errno;
@@ -140,29 +148,49 @@ static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid
 	s->events[s->event_cnt++] = a;
 	w->stats.arm_events++;
 	/* Our program's own look at the value, up to the soft limit, is an access, too. */
-	most = s->limit + (attr.exclude_kernel ? 0 : s->soft_limit);
+	most = s->limit + (attr.exclude_kernel ? 0 : s->soft_limit) + (cpu < 0 ? 0 : MOST_OTHERS + 1);
 	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, w->stops_itself ? hitlimit_refresh(most) : 0))
 		return -errno;
 	return 0;
 }
 
-/* Opens the slot's events on these threads; on failure none is left. */
+static bool is_crowded(const struct watch *w, unsigned index)
+{
+	return __atomic_load_n(&w->bpf->bss->crowded, __ATOMIC_SEQ_CST) >> index & 1;
+}
+
+/* Opens the slot's events on these threads, or on all CPUs; on failure none is left. What hits before the last of them
+ * is armed does not count: a write by a thread that is armed would pass for the last one before the read of another,
+ * though a third, not armed yet, had written between them. */
 static int arm_all(struct watch *w, unsigned index, const int *tids, int n)
 {
 	struct slot *s = &w->slot[index];
 
-	set_slot(w, index, s->generation, s);
-	for (int i = 0; i < n; i++) {
-		int err = arm_thread(w, s, index, tids[i]);
+	bool on_cpus = s->win.req.on_cpus;
 
-		if (err == -ESRCH)
+	__atomic_and_fetch(&w->bpf->bss->crowded, ~(1u << index), __ATOMIC_SEQ_CST);
+	/* older kernels' events would use up their limits meanwhile */
+	set_slot(w, index, s->generation, s, !hitlimit_counts_all());
+	for (int i = 0; i < (on_cpus ? (int)w->cpus : n); i++) {
+		int err = arm_thread(w, s, index, on_cpus ? -1 : tids[i], on_cpus ? i : -1);
+
+		/* a thread that has ended, a CPU that is off */
+		if (err == -ESRCH || err == -ENODEV)
 			continue;
 		if (err) {
 			disarm(w, s);
 			return err;
 		}
 	}
-	return s->event_cnt ? 0 : -ESRCH;
+	if (!s->event_cnt)
+		return -ESRCH;
+	set_slot(w, index, s->generation, s, false);
+	/* some events have stopped themselves */
+	if (is_crowded(w, index)) {
+		disarm(w, s);
+		return -EBUSY;
+	}
+	return 0;
 }
 
 static void set_timer(struct watch *w, uint64_t now)
@@ -293,6 +321,7 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 	w->window = window;
 	w->ctx = ctx;
 	w->no_kernel = o->no_kernel;
+	w->cpus = (unsigned)get_nprocs_conf();
 	w->stops_itself = true;
 	if (!o->slots || o->slots > WATCH_SLOTS || !o->hit_limit || o->hit_limit > WATCH_MAX_HITS) {
 		err_set(e, -EINVAL, "watchpoints: 1 to %d slots, 1 to %d hits", WATCH_SLOTS, WATCH_MAX_HITS);
@@ -347,6 +376,7 @@ const struct watch_request *watch_slot(const struct watch *w, int slot)
 int watch_arm(struct watch *w, const struct watch_request *req, const int *tids, int n, uint64_t now, struct err *e)
 {
 	int index = watch_free_slot(w), err;
+	uint64_t began;
 	struct slot *s;
 
 	if (index < 0)
@@ -363,8 +393,14 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 	s->phase_hits = 0;
 	s->limit = req->execute ? WATCH_MAX_HITS : w->o.hit_limit;
 	s->soft_limit = req->execute || w->o.switch_after >= w->o.hit_limit ? 0 : w->o.switch_after;
-	s->deadline = now + (req->time_limit_ns ? req->time_limit_ns : w->o.time_limit_ns);
+	began = clock_now();
 	err = arm_all(w, (unsigned)index, tids, n);
+	s->win.armed = now += clock_now() - began;
+	if (err == -ENOSPC && req->on_cpus) {
+		/* one breakpoint on any thread of the machine takes one of every CPU's */
+		w->off_cpus_until = now + BACK_OFF_NS;
+		return err_set(e, err, "the CPUs have no free hardware breakpoint");
+	}
 	if (err == -ENOSPC) {
 		w->stats.declined++;
 		give_way(w, now);
@@ -374,6 +410,7 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 		return err_set(e, err, err == -ESRCH ? "process %d has ended" : "a watchpoint cannot be set in process %d: %s",
 			       req->pid, strerror(-err));
 	s->active = true;
+	s->deadline = now + (req->time_limit_ns ? req->time_limit_ns : w->o.time_limit_ns);
 	s->win.threads = s->event_cnt;
 	s->win.phases = 1;
 	if (!w->active++)
@@ -385,8 +422,13 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 void watch_add_task(struct watch *w, pid_t pid, pid_t tid)
 {
 	for (unsigned i = 0; i < w->o.slots; i++)
-		if (w->slot[i].active && w->slot[i].win.req.pid == pid && !arm_thread(w, &w->slot[i], i, tid))
+		if (w->slot[i].active && w->slot[i].win.req.pid == pid && !w->slot[i].win.req.on_cpus && !arm_thread(w, &w->slot[i], i, tid, -1))
 			w->slot[i].win.threads++;
+}
+
+unsigned watch_cpus(const struct watch *w, uint64_t now)
+{
+	return w->cpus <= MAX_CPUS && now >= w->off_cpus_until && w->stats.crowded < MOST_CROWDED ? w->cpus : 0;
 }
 
 int watch_threads(pid_t pid, int *tids, int max)
@@ -414,6 +456,7 @@ static int rearm(struct watch *w, unsigned index, uint64_t now)
 	int tids[MAX_THREADS], n;
 
 	disarm(w, s);
+	/* CPUs do not tell that it has ended */
 	n = watch_threads(s->win.req.pid, tids, MAX_THREADS);
 	if (n <= 0)
 		return -ESRCH;
@@ -461,6 +504,11 @@ static void check_slot(struct watch *w, unsigned i, uint64_t now)
 	bool alternates = w->o.read_again && (s->write_only || s->again) && full && !late && seen < w->o.hit_limit;
 	int err;
 
+	if (is_crowded(w, i)) {
+		w->stats.crowded++;
+		finish(w, i, FMT_W_STOLEN, now);
+		return;
+	}
 	if (!full && !late && !(s->write_only && !w->o.read_again && s->writes_after_switch >= w->o.write_limit))
 		return;
 	if (!alternates && (s->win.req.execute || s->write_only || s->again || seen >= w->o.hit_limit || !w->o.switch_after ||
@@ -485,10 +533,10 @@ static void check_slot(struct watch *w, unsigned i, uint64_t now)
 		s->deadline = now + (s->win.req.write_time_ns ? s->win.req.write_time_ns : w->o.write_time_ns);
 	}
 	err = rearm(w, i, now);
-	if (err == -ENOSPC) {
+	if (err == -ENOSPC && !s->win.req.on_cpus) {
 		give_way(w, now);
 	} else if (err) {
-		finish(w, i, FMT_W_EXIT, now);
+		finish(w, i, err == -ENOSPC || err == -EBUSY ? FMT_W_STOLEN : FMT_W_EXIT, now);
 	}
 }
 

@@ -40,6 +40,7 @@ struct watch_request {
 	pid_t pid;
 	uint64_t addr;
 	uint32_t len; /* 1, 2, 4, 8; aligned. 1 unless the width matters: a kernel copy hits once per byte */
+	bool on_cpus; /* armed on all CPUs for this process, instead of on its threads: see watch_cpus() */
 	bool execute; /* count how often `addr` is executed; hits carry no direction */
 	uint64_t time_limit_ns, write_time_ns; /* 0: as in the options; write_time 1: no write-only phase */
 };
@@ -70,6 +71,7 @@ typedef void (*watch_window_fn)(void *ctx, const struct watch_window *w);
 
 struct watch_stats {
 	uint64_t windows, hits, late, lost, declined; /* declined: no slot, or no breakpoint left */
+	uint64_t crowded; /* windows on CPUs given up because other processes use the same addresses */
 	uint64_t stolen; /* windows ended because another debugger took a slot */
 	uint64_t own_kernel; /* kernel accesses outside any system call: our own sampler's, page faults */
 	uint64_t armed_ns; /* time with at least one slot armed, until now */
@@ -98,9 +100,14 @@ int watch_measure(struct watch_costs *out, struct err *e);
 
 struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window, void *ctx,
 			struct err *e);
+/* CPUs on which windows can be armed instead of on threads; 0: they cannot. No switch of threads costs anything then, and
+ * threads that begin meanwhile are seen from their first instruction on; but debuggers all over the machine lack the
+ * breakpoint meanwhile, and a process that uses the same addresses (a sibling by fork) traps as well: after a few such
+ * windows it is not done again. Nor for a second after somebody else had the breakpoints. */
+unsigned watch_cpus(const struct watch *w, uint64_t now);
 /* Threads of a process now; their number or -errno. */
 int watch_threads(pid_t pid, int *tids, int max);
-/* Slot number; -EBUSY: all taken; -ENOSPC: no breakpoint left on some thread; -ESRCH: gone. */
+/* tids: not looked at with req->on_cpus. Slot number; -EBUSY: all taken; -ENOSPC: no breakpoint left on some thread; -ESRCH: gone. */
 int watch_arm(struct watch *w, const struct watch_request *req, const int *tids, int n, uint64_t now, struct err *e);
 /* A thread born while windows are open joins those of its process. */
 void watch_add_task(struct watch *w, pid_t pid, pid_t tid);

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -532,6 +533,71 @@ static void other_debuggers(void **state)
 	puppet_end(&p);
 }
 
+static volatile uint64_t touched[2];
+
+static void *touch(void *arg)
+{
+	touched[0]++;
+	return arg;
+}
+
+static void keep_window(void *ctx, const struct watch_window *w)
+{
+	*(struct watch_window *)ctx = *w;
+}
+
+/* On CPUs: threads that begin while the window is open, each lives for one access. Any breakpoint on a thread of this
+ * machine counts against those of CPUs, so others may have them for a while. */
+static void threads_to_come(void **state)
+{
+	struct watch_opts o = WATCH_DEFAULTS;
+	struct watch_request req = { .addr = (uint64_t)(uintptr_t)touched, .len = 1, .on_cpus = true };
+	uint64_t give_up = now() + 30000000000ull;
+	struct watch_window last = { 0 };
+	struct watch *w;
+	int slot;
+
+	need_watchpoints();
+	w = watch_new(&o, NULL, keep_window, &last, NULL);
+	assert_non_null(w);
+	if (!watch_cpus(w, now())) {
+		watch_free(w);
+		skip();
+	}
+	req.time_limit_ns = 20000000000ull;
+	req.pid = fork();
+	if (!req.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			pthread_t t;
+
+			if (!pthread_create(&t, NULL, touch, NULL))
+				pthread_join(t, NULL);
+		}
+	}
+	while ((slot = watch_arm(w, &req, NULL, 0, now(), NULL)) == -ENOSPC) {
+		/* and then not for a second, but on threads */
+		assert_int_equal(watch_cpus(w, now()), 0);
+		assert_true(now() < give_up);
+		usleep(20000);
+	}
+	assert_true(slot >= 0);
+	while (!last.count) {
+		assert_true(now() < give_up);
+		usleep(1000);
+		watch_poll(w, now());
+	}
+	assert_in_range(last.count, 8, 64);
+	for (uint32_t i = 0; i < last.count; i++) {
+		assert_int_equal(last.hits[i].pid, req.pid);
+		assert_int_not_equal(last.hits[i].tid, req.pid);
+	}
+	assert_int_not_equal(last.hits[0].tid, last.hits[last.count - 1].tid);
+	kill(req.pid, SIGKILL);
+	waitpid(req.pid, NULL, 0);
+	watch_free(w);
+}
+
 static void call_rates(void **state)
 {
 	struct watch_opts o = WATCH_DEFAULTS;
@@ -620,7 +686,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_form), cmocka_unit_test(limits), cmocka_unit_test(reads_again_after_a_write), cmocka_unit_test(threads),
-		cmocka_unit_test(other_debuggers), cmocka_unit_test(call_rates), cmocka_unit_test(reservoir), cmocka_unit_test(costs),
+		cmocka_unit_test(other_debuggers), cmocka_unit_test(threads_to_come), cmocka_unit_test(call_rates), cmocka_unit_test(reservoir), cmocka_unit_test(costs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

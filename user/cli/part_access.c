@@ -35,6 +35,8 @@
 #define WINDOW_NS 20e6
 #define WRITES_NS 100e6 /* watching for writes only */
 #define TURN_NS 20000000ull
+#define SWITCHES_DEAR 0.01 /* of all time, for each armed slot */
+#define BIRTHS 10 /* threads in a second */
 #define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
 #define KEEP_NS 200000000 /* how long a draw may wait for armed time that it shares */
 #define WAITING 16 /* samples: where they are rare it is better to be late than to share with nobody */
@@ -87,10 +89,12 @@ struct access_part {
 	uint64_t last_wall, last_cpu_ns, last_armed_ns, last_slot_ns, last_windows;
 	struct watch_costs costs; /* as measured on ourselves */
 	double switch_ns; /* what an armed slot adds to a context switch */
+	uint64_t born, born_before; /* threads, and as counted a second ago */
+	bool births; /* in the last second */
 	double window_rate; /* as last written */
 	struct {
 		uint64_t samples, kernel, undecoded, known, unknown, written, leaders_unknown;
-		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unweighted, unplaced, unaffordable, forbidden, prompt;
+		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unweighted, unplaced, unaffordable, forbidden, prompt, on_cpus;
 	} n;
 };
 
@@ -279,6 +283,12 @@ static int write_accesses(struct access_part *p, const struct sample *s, uint32_
 	return 0;
 }
 
+/* Switches are dear; or threads begin often, which join windows on threads milliseconds later, when it is heard of. */
+static bool on_cpus(const struct access_part *p)
+{
+	return p->watch && watch_cpus(p->watch, now_ns()) && (p->births || session_switch_rate(p->s) * p->switch_ns > SWITCHES_DEAR);
+}
+
 /* In a fault or interrupt, or in a system call that moves data. The others run as fast as ever beside an
  * armed watchpoint. */
 static bool may_copy(const struct sample *m)
@@ -291,6 +301,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	struct access_part *p = part;
 	bool decoded;
 
+	p->born += m->kind == SAMPLE_FORK && m->pid == m->ppid;
 	if (m->kind == SAMPLE_FORK && p->watch && m->pid == m->ppid)
 		watch_add_task(p->watch, (pid_t)m->pid, (pid_t)m->tid);
 	if (m->kind == SAMPLE_FORK && p->hw && (m->pid == m->ppid || !session_options(s)->no_inherit))
@@ -301,7 +312,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 		return 0;
 	p->n.samples++;
 	governor_spend(&p->gov, GOV_TIMER, session_tick_cost(s));
-	governor_switching(&p->gov, session_switch_rate(s), session_coupled_switch(s, p->switch_ns));
+	governor_switching(&p->gov, on_cpus(p) ? 0 : session_switch_rate(s), session_coupled_switch(s, p->switch_ns));
 	if (p->watch) {
 		double attached = session_attached_cost(s, m);
 
@@ -456,7 +467,7 @@ static bool affords_hits(const struct access_part *p)
 	for (int i = 0; i < WATCH_SLOTS; i++)
 		open += watch_slot(p->watch, i) ? 1 : 0;
 	return governor_allows(&p->gov, GOV_HITS, (open + 1) * governor_window_cost(&p->gov, p->o.hit_limit, 1, MAX_THREADS) +
-							  session_attached_entry(p->s, p->gov.running));
+							  (on_cpus(p) ? 0 : session_attached_entry(p->s, p->gov.running)));
 }
 
 static bool affords(const struct access_part *p, uint64_t now)
@@ -475,7 +486,7 @@ static bool wants_window(struct access_part *p, uint64_t now)
 	/* execution counts would use every slot all the time: the two take turns */
 	bool turn = !session_breakpoints_wanted(p->s) || now - p->last_window > TURN_NS;
 
-	return p->watch && p->gov.ticks > MIN_TICKS && turn && has_room(p) && !session_breakpoints_rest(p->s) && affords(p, now);
+	return p->watch && p->gov.ticks > MIN_TICKS && turn && has_room(p) && (on_cpus(p) || !session_breakpoints_rest(p->s)) && affords(p, now);
 }
 
 /* Whether a slot is free or could be freed for a new window. */
@@ -568,7 +579,7 @@ static bool take(struct access_part *p, const struct draw *d)
 
 static void open_window(struct access_part *p, const struct draw *d, uint64_t now)
 {
-	struct watch_request req = { .pid = (pid_t)d->arm.pid, .addr = d->addr, .len = p->o.watch_len };
+	struct watch_request req = { .pid = (pid_t)d->arm.pid, .addr = d->addr, .len = p->o.watch_len, .on_cpus = on_cpus(p) };
 	int tids[MAX_THREADS], n, slot;
 	uint64_t time;
 
@@ -585,7 +596,8 @@ static void open_window(struct access_part *p, const struct draw *d, uint64_t no
 	if (slot < 0)
 		return;
 	p->n.prompt += now_ns() - d->arm.time < PACE_PROMPT_NS;
-	session_breakpoints_take(p->s, 1);
+	p->n.on_cpus += req.on_cpus;
+	(req.on_cpus ? session_breakpoints_take_apart : session_breakpoints_take)(p->s, 1);
 	p->arm[slot] = d->arm;
 	p->since[slot] = 0;
 	/* even one that will see nothing was tried */
@@ -680,7 +692,7 @@ static void on_window(void *ctx, const struct watch_window *w)
 	bool written = p->arm[w->slot].flags & FMT_A_STORE, read = false;
 	uint64_t writer = 0; /* the access that chose the address is too long ago to be one */
 
-	session_breakpoints_give(p->s, 1);
+	(w->req.on_cpus ? session_breakpoints_give_apart : session_breakpoints_give)(p->s, 1);
 	memcpy(&rec.arm, &p->arm[w->slot], sizeof(rec.arm));
 	for (uint32_t i = 0; i < w->count; i++) {
 		const struct watch_hit *h = &w->hits[i];
@@ -817,6 +829,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		govern_hardware(p, now);
 	if (p->last_wall && p->watching)
 		write_window_rate(p, now);
+	p->births = p->born - p->born_before >= BIRTHS;
+	p->born_before = p->born;
 	p->last_wall = now;
 	p->last_cpu_ns = session_totals(s)->target_ns;
 	session_count(s, "block operands with an address", p->n.known, false);
@@ -836,6 +850,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 			watch_stats(p->watch, &p->watched);
 		session_count(s, "watch windows", p->n.windows, false);
 		session_count(s, "watch windows begun within 0.4 ms of their sample", p->n.prompt, false);
+		session_count(s, "watch windows on CPUs instead of threads", p->n.on_cpus, false);
+		session_count(s, "watch windows given up as other processes use their addresses", p->watched.crowded, false);
 		session_count(s, "watch windows replaced by newer ones", p->n.replaced, false);
 		session_count(s, "watch hits", p->n.hits, false);
 		session_count(s, "watch hits of unknown direction", p->n.undecided, false);
