@@ -20,6 +20,8 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define MANY 20.0
 #define MANY_BIAS 0.3
 #define TURN_BIAS 0.2 /* windows that are hardly longer than a turn: which part of it they hold is no chance */
+#define APART_SD 1.5 /* of the log, where no window met both */
+#define BY_CHANCE 0.125 /* windows have some eight hits of each */
 #define RATE_MIN 15 /* hits: a rate of few is as uncertain as they are few */
 #define TRIPS_BIAS 0.01
 /* Activations that all turned as often: enough for a ratio, as those that nobody saw may turn otherwise;
@@ -78,6 +80,28 @@ static double scatter(const struct counts_window *w, size_t n, size_t groups, do
 		sum += (y - ratio * x) * (y - ratio * x);
 	}
 	return sum / (anchor * anchor) * (double)groups / (double)(groups - 1);
+}
+
+/* Whether windows held hits of both, or some of them of one and some of the other: 0 and 1. What a window holds by chance,
+ * as few as its hits are, is no sign. */
+static double apart(const struct counts_window *w, size_t n)
+{
+	double sum = 0, square = 0, windows = 0, mean, most;
+
+	for (size_t i = 0; i < n; i++) {
+		double part = w[i].child / (w[i].anchor + w[i].child);
+
+		if (!(w[i].anchor + w[i].child > 0))
+			continue;
+		windows++;
+		sum += part;
+		square += part * part;
+	}
+	mean = sum / windows;
+	most = mean * (1 - mean);
+	if (!(windows >= 3) || !(most > 0))
+		return 0;
+	return fmin(1, fmax(0, ((square / windows - mean * mean) / most - BY_CHANCE) / (1 - BY_CHANCE)));
 }
 
 /* A mean that is no whole number is one of activations that differ, however much windows agree. */
@@ -142,6 +166,9 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	out->few = how == COUNTS_TRIPS && (same && n > 2 ? x < SURE_TRIPS : n < VARY_WINDOWS);
 	out->how = how;
 	out->ratio = ratio;
+	/* how often one ran for each second that it ran, against the other: that shows only where both are met together */
+	if (how == COUNTS_RATIO)
+		var += pow(ratio * APART_SD * apart(w, n), 2);
 	half = how == COUNTS_TRIPS ? TRIPS_BIAS + VARY_BIAS * fmin(1, sqrt(var * x) / ratio) * !same : RATIO_BIAS;
 	if (how == COUNTS_RATIO && ratio > MANY && x < 2 * (double)n)
 		half += MANY_BIAS * log(ratio / MANY) * (2 - x / (double)n) / 2;
