@@ -112,6 +112,28 @@ static void test_trips_vary(void **state)
 	assert_true(r.high / r.ratio < 1.03);
 }
 
+/* Hits of both in each window tell of how often; of one here and of the other there, of where time is spent. */
+static void test_apart(void **state)
+{
+	struct counts_window together[200], apart[200], rare[200];
+	struct counts_ratio a, b, c;
+
+	for (int i = 0; i < 200; i++) {
+		together[i] = (struct counts_window){ 8, 8 };
+		apart[i] = i % 2 ? (struct counts_window){ 16, 0 } : (struct counts_window){ 0, 16 };
+		rare[i] = (struct counts_window){ 16, i % 3 == 0 };
+	}
+	counts_ratio_of(together, 200, COUNTS_RATIO, &a);
+	counts_ratio_of(apart, 200, COUNTS_RATIO, &b);
+	counts_ratio_of(rare, 200, COUNTS_RATIO, &c);
+	assert_true(a.how == COUNTS_RATIO && b.how == COUNTS_RATIO && c.how == COUNTS_RATIO);
+	assert_true(fabs(a.ratio - 1) < 1e-9 && fabs(b.ratio - 1) < 1e-9);
+	assert_true(sqrt(a.log_var) < 0.15);
+	assert_true(sqrt(b.log_var) > 0.9);
+	/* few hits of what is rare are in few windows by chance */
+	assert_true(sqrt(c.log_var) < 0.3);
+}
+
 static void test_ratio_edges(void **state)
 {
 	struct counts_window w[64];
@@ -464,7 +486,7 @@ static void test_wild_claims(void **state)
 	print_message("one that claims 20000 times as much: share %.3f for a share of time of %.3f, trust %.2f\n", group[0].instructions / all,
 		      1.0 / CLAIMS, group[0].trust);
 	assert_true(group[0].trust < 0.3);
-	assert_true(group[0].instructions / all < 2.0 / CLAIMS);
+	assert_true(group[0].instructions / all < 1.5 / CLAIMS);
 	assert_true(group[0].low < group[0].instructions && group[0].instructions < group[0].high);
 }
 
@@ -494,7 +516,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_interval), cmocka_unit_test(test_trips_vary), cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wild_claims),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
+		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wild_claims), cmocka_unit_test(test_apart),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

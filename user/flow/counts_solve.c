@@ -31,7 +31,7 @@
 #define SMALL_COMMON 0.1 /* of that variance */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define VARIETY_FROM 4.0
-#define CLAIM_MOST (2 * SPREAD_PRIOR)
+#define CLAIM_MOST SPREAD_PRIOR
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
