@@ -217,8 +217,6 @@ static void test_in_time(void **state)
 	execbp_free(x);
 }
 
-static unsigned free_breakpoints(pid_t tid);
-
 static void *one_outer(void *arg)
 {
 	outer();
@@ -368,6 +366,17 @@ static unsigned free_breakpoints(pid_t tid)
 	return n;
 }
 
+/* None of ours is left. A recording that goes on elsewhere on the machine may have some of the CPUs' for a moment. */
+static void all_free(pid_t tid)
+{
+	uint64_t give_up = now() + PATIENCE_NS;
+
+	while (free_breakpoints(tid) != EXECWIN_SLOTS) {
+		assert_true(now() < give_up);
+		poll(NULL, 0, 5);
+	}
+}
+
 /* Another debugger goes first; nothing is held between windows. */
 static void test_others(void **state)
 {
@@ -378,7 +387,7 @@ static void test_others(void **state)
 	int fd[3];
 
 	assert_non_null(x);
-	assert_int_equal(free_breakpoints(child), EXECWIN_SLOTS);
+	all_free(child);
 	for (int i = 0; i < 3; i++)
 		assert_true((fd[i] = own_breakpoint(child, i)) >= 0);
 	assert_int_equal(execbp_open(x, &req, t, NULL), -ENOSPC);
@@ -389,10 +398,10 @@ static void test_others(void **state)
 	assert_int_equal(execbp_open(x, &req, t + 2000000000, NULL), 0);
 	wait_window(x, &w);
 	assert_int_equal(w.end, EXEC_HITS);
-	assert_int_equal(free_breakpoints(child), EXECWIN_SLOTS);
+	all_free(child);
 	assert_int_equal(execbp_open(x, &req, t + 3000000000, NULL), 0);
 	execbp_free(x); /* with a window open */
-	assert_int_equal(free_breakpoints(child), EXECWIN_SLOTS);
+	all_free(child);
 }
 
 static void test_gone(void **state)
@@ -468,7 +477,7 @@ static void test_measure(void **state)
 	assert_true(isnan(price.hit_ns) || price.hit_ns > 100);
 	/* without a second CPU to itself the other thread cannot be observed */
 	assert_true(isnan(price.window_ns) || price.window_ns >= 0);
-	assert_int_equal(free_breakpoints((pid_t)syscall(SYS_gettid)), EXECWIN_SLOTS);
+	all_free((pid_t)syscall(SYS_gettid));
 	execbp_free(x);
 }
 

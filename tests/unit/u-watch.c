@@ -249,9 +249,13 @@ static void need_watchpoints(void)
 static int arm_for(struct watch *w, struct puppet *p, uint64_t addr, uint64_t ns)
 {
 	struct watch_request req = { .pid = p->pid, .addr = addr, .len = 1, .time_limit_ns = ns, .write_time_ns = ns };
-	int tids[128], n = watch_threads(p->pid, tids, 128);
+	int tids[128], n = watch_threads(p->pid, tids, 128), slot;
+	uint64_t give_up = now() + 30000000000ull;
 
-	return watch_arm(w, &req, tids, n, now(), NULL);
+	/* a recording that goes on elsewhere on the machine may have those of the CPUs for a moment */
+	while (((slot = watch_arm(w, &req, tids, n, now(), NULL)) == -ENOSPC || slot == -EAGAIN) && now() < give_up)
+		usleep(20000);
+	return slot;
 }
 
 static int arm(struct watch *w, struct puppet *p, uint64_t addr)
