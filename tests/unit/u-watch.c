@@ -591,7 +591,8 @@ static void threads_to_come(void **state)
 		usleep(1000);
 		watch_poll(w, now());
 	}
-	assert_in_range(last.count, 8, 64);
+	/* until it is off on all CPUs a few more may come */
+	assert_in_range(last.count, 8, 64 + 64);
 	for (uint32_t i = 0; i < last.count; i++) {
 		assert_int_equal(last.hits[i].pid, req.pid);
 		assert_int_not_equal(last.hits[i].tid, req.pid);
