@@ -393,7 +393,7 @@ static void lists(void **state)
 	saw(w, &job, EXEC_HITS, "abab", 0);
 	assert_int_equal(plan_stats(w->plan)->windows[FMT_CL_TRIPS], 2);
 	/* the loop ended with something that is not in the list */
-	saw(w, &job, EXEC_HITS, "bab", LIST + 8);
+	saw(w, &job, EXEC_HITS, "abab", LIST + 8);
 	assert_int_equal(plan_stats(w->plan)->windows[FMT_CL_TRIPS], 2);
 	assert_int_equal(plan_stats(w->plan)->odd, 1);
 	/* it came too late: nobody looks */

@@ -82,31 +82,20 @@ static void make_repeats(void)
 			return a[k] > b[k];      \
 	} while (0)
 
+#define DIFFER_8 \
+	DIFFER(0); DIFFER(1); DIFFER(2); DIFFER(3); DIFFER(4); DIFFER(5); DIFFER(6); DIFFER(7)
+
 static inline bool is_later(uint32_t i, uint32_t j)
 {
 	const uint8_t *a = block + i, *b = block + j;
 
-	DIFFER(0);
-	DIFFER(1);
-	DIFFER(2);
-	DIFFER(3);
-	DIFFER(4);
-	DIFFER(5);
-	DIFFER(6);
-	DIFFER(7);
+	DIFFER_8;
 	for (uint32_t left = size + 8; left > 8; left -= left < 16 ? left - 8 : 8) {
 		i = i + 8 >= size ? i + 8 - size : i + 8;
 		j = j + 8 >= size ? j + 8 - size : j + 8;
 		a = block + i;
 		b = block + j;
-		DIFFER(0);
-		DIFFER(1);
-		DIFFER(2);
-		DIFFER(3);
-		DIFFER(4);
-		DIFFER(5);
-		DIFFER(6);
-		DIFFER(7);
+		DIFFER_8;
 		patience--;
 	}
 	return false;

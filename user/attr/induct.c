@@ -242,10 +242,8 @@ static int end_state(struct flow *f, uint32_t block, struct state *s)
 	return run_block(f, block, s);
 }
 
-static bool advances(const struct state *s, unsigned r, int64_t *stride, bool *low)
+static bool advances(const struct value *v, unsigned r, int64_t *stride, bool *low)
 {
-	const struct value *v = &s->reg[r];
-
 	if (v->kind != LINEAR || v->origin != r)
 		return false;
 	*low = v->low;
@@ -253,52 +251,39 @@ static bool advances(const struct state *s, unsigned r, int64_t *stride, bool *l
 	return *stride != 0;
 }
 
-/* Registers (as a mask) that advance by stride[r] at every latch. */
-static int common_strides(struct flow *f, int64_t *stride, uint32_t *low_mask, uint32_t *mask)
+/* By register: how it advances at every latch. As masks: those that do by a constant, of these those of which only 32 bits
+ * count, and those that are loaded from where they point to. */
+struct advance {
+	int64_t stride[REGS];
+	struct value next[REGS];
+	uint32_t strides, low, lists;
+};
+
+static void at_latch(const struct value *v, unsigned r, bool first, struct advance *a)
 {
-	*mask = 0xffff & ~(1u << WREG_SP);
-	*low_mask = 0;
-	for (uint32_t i = 0; i < f->l->latches && *mask; i++) {
-		struct state s;
-		int rc = end_state(f, f->c->latch[f->l->latch + i], &s);
+	int64_t by = 0;
+	bool low = false, list = v->kind == LOADED && v->origin == r;
 
-		if (rc)
-			return rc;
-		for (unsigned r = 0; r < REGS; r++) {
-			int64_t by;
-			bool low;
-
-			if (!(*mask >> r & 1))
-				continue;
-			if (!advances(&s, r, &by, &low) || (i && by != stride[r])) {
-				*mask &= ~(1u << r);
-				continue;
-			}
-			stride[r] = by;
-			*low_mask |= (uint32_t)low << r;
-		}
-	}
-	return 0;
+	if (!advances(v, r, &by, &low) || (!first && by != a->stride[r]))
+		a->strides &= ~(1u << r);
+	if (!list || (!first && (v->at != a->next[r].at || v->add != a->next[r].add)))
+		a->lists &= ~(1u << r);
+	a->stride[r] = by;
+	a->next[r] = *v;
+	a->low |= (uint32_t)low << r;
 }
 
-/* Registers (as a mask) that are loaded from where they point to, in the same way at every latch. */
-static int common_lists(struct flow *f, struct value *next, uint32_t *mask)
+static int common_advances(struct flow *f, struct advance *a)
 {
-	*mask = 0xffff & ~(1u << WREG_SP);
-	for (uint32_t i = 0; i < f->l->latches && *mask; i++) {
+	*a = (struct advance){ .strides = 0xffff & ~(1u << WREG_SP), .lists = 0xffff & ~(1u << WREG_SP) };
+	for (uint32_t i = 0; i < f->l->latches && (a->strides | a->lists); i++) {
 		struct state s;
 		int rc = end_state(f, f->c->latch[f->l->latch + i], &s);
 
 		if (rc)
 			return rc;
-		for (unsigned r = 0; r < REGS; r++) {
-			const struct value *v = &s.reg[r];
-
-			if (v->kind != LOADED || v->origin != r || (i && (v->at != next[r].at || v->add != next[r].add)))
-				*mask &= ~(1u << r);
-			else
-				next[r] = *v;
-		}
+		for (unsigned r = 0; r < REGS; r++)
+			at_latch(&s.reg[r], r, !i, a);
 	}
 	return 0;
 }
@@ -405,15 +390,12 @@ static int score(const struct induct *in)
 static int pick(struct flow *f, struct induct *out)
 {
 	struct state ends[INDUCT_EXITS];
-	struct value next[REGS] = { 0 };
-	int64_t stride[REGS] = { 0 };
-	uint32_t mask, lists, low;
-	int best = -1, rc = common_strides(f, stride, &low, &mask);
+	struct advance a;
+	int best = -1, rc = common_advances(f, &a);
 
-	rc = rc ? rc : common_lists(f, next, &lists);
 	if (rc)
 		return rc;
-	if (!(mask | lists))
+	if (!(a.strides | a.lists))
 		return -ENOENT;
 	for (uint32_t i = 0; i < f->l->exits && i < INDUCT_EXITS; i++) {
 		rc = end_state(f, f->c->exit[f->l->exit + i].from, &ends[i]);
@@ -424,14 +406,14 @@ static int pick(struct flow *f, struct induct *out)
 		unsigned r = i % REGS;
 		struct induct in = { .reg = (uint8_t)r, .bits = 64 };
 
-		if (!((i < REGS ? mask : lists) >> r & 1))
+		if (!((i < REGS ? a.strides : a.lists) >> r & 1))
 			continue;
 		if (i < REGS) {
-			in.bits = low >> r & 1 ? 32 : 64;
-			in.stride = stride[r];
+			in.bits = a.low >> r & 1 ? 32 : 64;
+			in.stride = a.stride[r];
 		} else {
-			in.at = next[r].at;
-			in.then = next[r].add;
+			in.at = a.next[r].at;
+			in.then = a.next[r].add;
 		}
 		exits_of(f, ends, &in);
 		entry_of(f, &in);

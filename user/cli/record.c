@@ -96,11 +96,20 @@ static const struct opt options[] = {
 
 /* planned: of the budget. What windows and hits are seen to cost at start is less than they cost in a program, 1.1 to 1.3 times,
  * and at high, where they are most of it, the account falls short by more. */
-static const struct {
+static const struct effort {
 	const char *name;
 	double budget, planned;
 	uint32_t max_hz;
 } efforts[] = { { "low", 0.005, 0.88, 199 }, { "default", 0.01, 0.88, 499 }, { "high", 0.05, 0.75, 2499 } };
+
+/* One of them: the options' parser has seen to it. */
+static const struct effort *effort_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++)
+		if (!strcmp(efforts[i].name, name))
+			return &efforts[i];
+	return NULL;
+}
 
 static int choose_timers(const char *name, enum sampler_timers *out, struct err *e)
 {
@@ -117,6 +126,7 @@ static int choose_timers(const char *name, enum sampler_timers *out, struct err 
 static int check(const struct record_opts *o, int argc, struct session_opts *so, struct err *e)
 {
 	int ways = !!o->pids + !!o->tids + !!o->cgroup + o->all + (argc > 0);
+	const struct effort *effort;
 
 	if (!ways)
 		return err_set(e, -EINVAL, "say what to observe: -p PID, -t TID, -a, -G CGROUP or -- CMD; see `accperf record --help`");
@@ -142,18 +152,15 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 		return err_set(e, -EINVAL, "--stack-size must be between 512 and 64K bytes");
 	if (o->ring_bytes < 65536 || o->ring_bytes > 1 << 30 || o->ring_bytes & (o->ring_bytes - 1))
 		return err_set(e, -EINVAL, "--ring-size must be a power of two between 64K and 1G");
-	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++) {
-		if (!strcmp(o->effort, efforts[i].name)) {
-			so->budget = efforts[i].budget * efforts[i].planned;
-			so->max_hz = efforts[i].max_hz;
-			/* windows and counts need a share of the budget */
-			if (o->windows) {
-				so->max_hz = so->max_hz * (strcmp(o->counts, "off") ? 2 : 3) / 5;
-				so->timer_part = strcmp(o->counts, "off") ? 0.25 : 0.4;
-			} else if (strcmp(o->counts, "off")) {
-				so->timer_part = 1 - COUNTS_PART;
-			}
-		}
+	effort = effort_named(o->effort);
+	so->budget = effort->budget * effort->planned;
+	so->max_hz = effort->max_hz;
+	/* windows and counts need a share of the budget */
+	if (o->windows) {
+		so->max_hz = so->max_hz * (strcmp(o->counts, "off") ? 2 : 3) / 5;
+		so->timer_part = strcmp(o->counts, "off") ? 0.25 : 0.4;
+	} else if (strcmp(o->counts, "off")) {
+		so->timer_part = 1 - COUNTS_PART;
 	}
 	so->output = o->output;
 	so->keep_old = true;
@@ -460,14 +467,6 @@ static int add_accesses(const struct record_opts *o, const struct session_opts *
 	return 0;
 }
 
-static double promised(const struct record_opts *o)
-{
-	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++)
-		if (!strcmp(o->effort, efforts[i].name))
-			return efforts[i].budget;
-	return NAN;
-}
-
 /* A rate that was asked for is kept, whatever it costs; the others then have what it leaves. */
 static double left_by_timer(const struct record_opts *o, const struct session_opts *so, const struct session *s)
 {
@@ -477,7 +476,7 @@ static double left_by_timer(const struct record_opts *o, const struct session_op
 		return 1;
 	if (took > 1 && !o->quiet)
 		log_info("the timer alone takes %.2g %% of the target's time at this rate, and --effort %s allows %.2g %%: hardly any windows and "
-			 "execution counts; leave the rate to accperf, or --effort high", took * so->budget * 100, o->effort, promised(o) * 100);
+			 "execution counts; leave the rate to accperf, or --effort high", took * so->budget * 100, o->effort, effort_named(o->effort)->budget * 100);
 	return governor_left_by_timer(took, so->timer_part);
 }
 
