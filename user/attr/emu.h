@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a thread was about to do: from a sample (registers, a piece of stack) its code is carried out here, on a private
+ * copy of the memory that it touches. The thread itself is not disturbed: no trap, no stop. Counts how often each
+ * instruction ran, and who called whom.
+ *
+ * What cannot be known is known to be unknown: vector registers (not sampled), what instructions without a rule of
+ * their own write, results of both. A branch that depends on such a value is not guessed: the call that led
+ * there is left at once with unknown results, or the run ends. Memory is the target's as it is when it is first touched,
+ * some time after the sample: right for what is not written meanwhile, otherwise as it was a little later.
+ *
+ * Code, registers and memory are untrusted: every address is looked up, work and memory are bounded.
+ * Included by cli and tests. To teach it an instruction: see emu_priv.h.
+ */
+#ifndef ACCPERF_ATTR_EMU_H
+#define ACCPERF_ATTR_EMU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EMU_PAGE 4096u
+
+enum emu_end {
+	EMU_DONE,    /* as many instructions as were asked for */
+	EMU_BRANCH,  /* which way is unknown */
+	EMU_TARGET,  /* an indirect jump, call or return to an unknown place */
+	EMU_FAULT,   /* memory that is not mapped, or too much of it */
+	EMU_CODE,    /* no code there, or none that may be followed */
+	EMU_SYSCALL, /* one that does not come back, or whose effect is too large */
+	EMU_STUCK,   /* the same instruction for ever; a trap */
+	EMU_ENDS
+};
+const char *emu_end_str(enum emu_end end);
+
+struct emu_env {
+	/* Up to len bytes of code at a runtime address; 0: none, or code that is written while it runs. */
+	size_t (*code)(void *ctx, uint64_t addr, void *buf, size_t len);
+	/* One page of the target's memory; false: not mapped. */
+	bool (*page)(void *ctx, uint64_t addr, uint8_t *buf);
+	void *ctx;
+};
+
+struct emu_start {
+	const uint64_t *regs; /* WREG_MAX */
+	const uint8_t *stack; /* from regs[WREG_SP] upwards, as it was at the sample; may be NULL */
+	uint32_t stack_bytes;
+	uint64_t insns; /* at most so many */
+};
+
+struct emu_result {
+	enum emu_end end;
+	uint64_t end_ip;
+	uint64_t insns;	  /* carried out */
+	uint32_t skipped; /* calls left early with unknown results */
+	uint32_t syscalls, pages;
+	uint32_t unknown; /* instructions without a rule */
+};
+
+struct emu_count {
+	uint64_t ip;
+	uint64_t runs;
+};
+
+/* A function was entered, by a call or by a jump at its caller's end: where it returns to. */
+struct emu_call {
+	uint64_t site; /* the return address */
+	uint64_t target;
+	uint64_t runs;
+};
+
+struct emu;
+
+struct emu *emu_new(const struct emu_env *env);
+void emu_free(struct emu *e);
+/* Code may have changed, or another process is meant: decoded instructions are dropped. */
+void emu_forget(struct emu *e);
+/* 0; -ENOMEM. */
+int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out);
+/* Of the last run: instructions that ran, in the order in which they were first met. */
+size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max);
+uint64_t emu_runs_of(const struct emu *e, uint64_t ip);
+const struct emu_call *emu_calls(const struct emu *e, size_t *count);
+
+#endif
