@@ -32,7 +32,8 @@ struct emu_operand {
 	bool written, read;
 	bool narrow;  /* MEM: addresses of 32 bits */
 	bool strange; /* MEM: an address that general registers do not give (gather, gs) */
-	uint16_t size; /* bytes */
+	uint16_t size; /* bytes. VEC: of the register (16, 32, 64), also of scalars; MEM: that are touched, of one element when
+			* it is spread over all (EVEX {1toN}) */
 	int64_t value; /* IMM; MEM: displacement */
 };
 
@@ -50,7 +51,8 @@ struct emu_insn {
 	uint64_t vec_written;
 	uint8_t mask_written, flags_written; /* flags: enum emu_flag */
 	int64_t target; /* direct branches: from the end of the instruction */
-	struct emu_operand o[EMU_OPERANDS]; /* visible ones, as in Intel's syntax: the destination first */
+	/* Visible ones, as in Intel's syntax: the destination first; without the EVEX mask register, k0 included. */
+	struct emu_operand o[EMU_OPERANDS];
 };
 
 enum emu_op {
@@ -65,7 +67,7 @@ enum emu_op {
 	EMU_OP_MOVS, EMU_OP_STOS, EMU_OP_CMPS, EMU_OP_SCAS,
 	/* control */
 	EMU_OP_JCC, EMU_OP_JMP, EMU_OP_CALL, EMU_OP_RET, EMU_OP_JRCXZ, EMU_OP_SYSCALL, EMU_OP_TRAP,
-	EMU_OP_VECTOR, /* anything that emu_vector() may know */
+	EMU_OP_VECTOR, /* anything that emu_vector() may know; none with a rounding mode in its encoding, none of MMX */
 };
 
 /* Bit b of `known`: byte b is known. */
