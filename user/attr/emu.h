@@ -69,6 +69,14 @@ struct emu_call {
 	uint64_t runs;
 };
 
+/* Where the run did not go on as the thread would: at an unknown branch and the like. All that was under way there (the
+ * function itself, and those that called it within the run) was seen to begin, but not how it went on. */
+struct emu_cut {
+	uint64_t ip;  /* 0: the return address of such a caller is in `site` */
+	uint64_t site;
+	uint64_t times;
+};
+
 struct emu;
 
 struct emu *emu_new(const struct emu_env *env);
@@ -81,5 +89,9 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max);
 uint64_t emu_runs_of(const struct emu *e, uint64_t ip);
 const struct emu_call *emu_calls(const struct emu *e, size_t *count);
+/* With an `end` other than EMU_DONE all that was on the thread's stack before the run is cut, too; the sample's stack
+ * tells what that is, from frame `returned` on (as many returns left the frame of the sample and its callers). */
+const struct emu_cut *emu_cuts(const struct emu *e, size_t *count);
+uint32_t emu_returned(const struct emu *e);
 
 #endif

@@ -57,7 +57,7 @@ struct emu_insn {
 
 enum emu_op {
 	EMU_OP_UNKNOWN,
-	EMU_OP_NOP, EMU_OP_MOV, EMU_OP_MOVSX, EMU_OP_LEA, EMU_OP_ADD, EMU_OP_ADC, EMU_OP_SUB, EMU_OP_SBB, EMU_OP_CMP, EMU_OP_AND,
+	EMU_OP_NOP, EMU_OP_PAUSE, EMU_OP_MOV, EMU_OP_MOVSX, EMU_OP_LEA, EMU_OP_ADD, EMU_OP_ADC, EMU_OP_SUB, EMU_OP_SBB, EMU_OP_CMP, EMU_OP_AND,
 	EMU_OP_TEST, EMU_OP_OR, EMU_OP_XOR, EMU_OP_NOT, EMU_OP_NEG, EMU_OP_INC, EMU_OP_DEC, EMU_OP_SHL, EMU_OP_SHR, EMU_OP_SAR,
 	EMU_OP_ROL, EMU_OP_ROR, EMU_OP_SHLD, EMU_OP_SHRD, EMU_OP_IMUL, EMU_OP_IMUL_WIDE, EMU_OP_MUL, EMU_OP_DIV, EMU_OP_IDIV,
 	EMU_OP_CBW, EMU_OP_CWD, EMU_OP_BSWAP, EMU_OP_XCHG, EMU_OP_XADD, EMU_OP_CMPXCHG, EMU_OP_BT, EMU_OP_BTS, EMU_OP_BTR, EMU_OP_BTC,
@@ -115,5 +115,7 @@ enum emu_outcome emu_vector(struct emu_state *s, struct emu_memory *m, const str
 enum emu_outcome emu_forget_written(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i);
 /* 0, 1; -1: unknown */
 int emu_condition(const struct emu_state *s, uint8_t cond);
+/* After a run: for tests. */
+const struct emu_state *emu_state(const struct emu *e);
 
 #endif
