@@ -50,6 +50,8 @@ struct emu {
 	uint32_t cuts, cut_cap;
 	uint32_t returned, spins;
 	bool no_memory;
+	emu_watcher *watcher;
+	void *watcher_ctx;
 };
 
 const char *emu_end_str(enum emu_end end)
@@ -427,6 +429,8 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 			out->insns++;
 			c = follow(e, c, to);
 			e->s.r[WREG_IP] = to;
+			if (e->watcher)
+				e->watcher(e->watcher_ctx, &e->s, false);
 			continue;
 		}
 		if (!skip(e, out)) {
@@ -434,6 +438,8 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 			break;
 		}
 		c = follow(e, NULL, e->s.r[WREG_IP]);
+		if (e->watcher)
+			e->watcher(e->watcher_ctx, &e->s, true);
 	}
 	out->end_ip = e->s.r[WREG_IP];
 	out->pages = emu_mem_pages(e->mem);
@@ -482,4 +488,10 @@ uint32_t emu_returned(const struct emu *e)
 const struct emu_state *emu_state(const struct emu *e)
 {
 	return &e->s;
+}
+
+void emu_watch(struct emu *e, emu_watcher *watcher, void *ctx)
+{
+	e->watcher = watcher;
+	e->watcher_ctx = ctx;
 }

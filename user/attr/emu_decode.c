@@ -15,7 +15,7 @@ struct emu_decoder {
 
 #define M(m) [ZYDIS_MNEMONIC_##m]
 static const uint8_t op_of[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
-	M(NOP) = EMU_OP_NOP, M(PAUSE) = EMU_OP_NOP, M(ENDBR64) = EMU_OP_NOP, M(ENDBR32) = EMU_OP_NOP,
+	M(NOP) = EMU_OP_NOP, M(PAUSE) = EMU_OP_PAUSE, M(ENDBR64) = EMU_OP_NOP, M(ENDBR32) = EMU_OP_NOP,
 	M(LFENCE) = EMU_OP_NOP, M(MFENCE) = EMU_OP_NOP, M(SFENCE) = EMU_OP_NOP, M(CLFLUSH) = EMU_OP_NOP,
 	M(MOV) = EMU_OP_MOV, M(MOVZX) = EMU_OP_MOV, M(MOVNTI) = EMU_OP_MOV, M(MOVSX) = EMU_OP_MOVSX,
 	M(MOVSXD) = EMU_OP_MOVSX, M(LEA) = EMU_OP_LEA, M(ADD) = EMU_OP_ADD, M(ADC) = EMU_OP_ADC, M(SUB) = EMU_OP_SUB,
@@ -171,6 +171,8 @@ static void set_operand(const ZydisDecodedInstruction *z, const ZydisDecodedOper
 	if (is_vector(r) || is_mask(r)) {
 		o->kind = is_vector(r) ? EMU_K_VEC : EMU_K_MASK;
 		o->reg = (uint8_t)ZydisRegisterGetId(r);
+		if (is_vector(r))
+			o->size = r < ZYDIS_REGISTER_YMM0 ? 16 : r < ZYDIS_REGISTER_ZMM0 ? 32 : 64;
 	} else {
 		o->reg = gpr_of(r);
 		if (o->reg < WREG_IP)
@@ -289,7 +291,7 @@ static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 
 	if (may_not_be_followed(z))
 		return EMU_OP_TRAP;
-	if (does_nothing(z))
+	if (does_nothing(z) && found != EMU_OP_PAUSE)
 		return EMU_OP_NOP;
 	if (z->meta.category == ZYDIS_CATEGORY_STRINGOP)
 		return string_op(z, i);
@@ -305,6 +307,9 @@ static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 			return EMU_OP_UNKNOWN; /* a segment register, say */
 	}
 	if (is_xsave(z) || z->meta.isa_ext == ZYDIS_ISA_EXT_X87)
+		return EMU_OP_UNKNOWN;
+	/* how to round is part of its encoding: none of these has a rule */
+	if (z->avx.has_sae || z->avx.rounding.mode != ZYDIS_ROUNDING_MODE_INVALID)
 		return EMU_OP_UNKNOWN;
 	if (vector)
 		return i->ops <= EMU_OPERANDS ? EMU_OP_VECTOR : EMU_OP_UNKNOWN;
@@ -451,7 +456,7 @@ static void fill(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op
 		i->ops = EMU_OPERANDS;
 	set_vector_form(z, op, i);
 	forget_all_vectors(z, i);
-	if (i->op == EMU_OP_NOP) {
+	if (i->op == EMU_OP_NOP || i->op == EMU_OP_PAUSE) {
 		i->ops = 0;
 		memset(i->o, 0, sizeof(i->o));
 	}
