@@ -406,7 +406,7 @@ static void begin(struct emu *e, const struct emu_start *start)
 	s->flags = (uint8_t)((f & 1 ? EMU_CF : 0) | (f & 4 ? EMU_PF : 0) | (f & 16 ? EMU_AF : 0) | (f & 64 ? EMU_ZF : 0) |
 			     (f & 128 ? EMU_SF : 0) | (f & 1024 ? EMU_DF : 0) | (f & 2048 ? EMU_OF : 0));
 	s->flags_known = EMU_ARITH | EMU_DF;
-	emu_mem_begin(e->mem, start->regs[WREG_SP], start->stack, start->stack_bytes);
+	emu_mem_begin(e->mem, start);
 }
 
 int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out)
@@ -483,6 +483,11 @@ const struct emu_cut *emu_cuts(const struct emu *e, size_t *count)
 uint32_t emu_returned(const struct emu *e)
 {
 	return e->returned;
+}
+
+bool emu_touched(const struct emu *e, uint32_t i, struct emu_touched *out)
+{
+	return emu_mem_touched(e->mem, i, out);
 }
 
 const struct emu_state *emu_state(const struct emu *e)

@@ -6,8 +6,9 @@
  *
  * What cannot be known is known to be unknown: vector registers (not sampled), what instructions without a rule of
  * their own write, results of both. A branch that depends on such a value is not guessed: the call that led
- * there is left at once with unknown results, or the run ends. Memory is the target's as it is when it is first touched,
- * some time after the sample: right for what is not written meanwhile, otherwise as it was a little later.
+ * there is left at once with unknown results, or the run ends. Pages that came with the sample are as they were then;
+ * all others are read when they are first touched, some time later: right for what is not written meanwhile, otherwise
+ * younger than the registers, and whatever compares the two goes wrong.
  *
  * Code, registers and memory are untrusted: every address is looked up, work and memory are bounded.
  * Included by cli and tests. To teach it an instruction: see emu_priv.h.
@@ -41,10 +42,17 @@ struct emu_env {
 	void *ctx;
 };
 
+struct emu_page {
+	uint64_t addr;
+	const uint8_t *byte;
+};
+
 struct emu_start {
 	const uint64_t *regs; /* WREG_MAX */
 	const uint8_t *stack; /* from regs[WREG_SP] upwards, as it was at the sample; may be NULL */
 	uint32_t stack_bytes;
+	const struct emu_page *page; /* others, as they were at the sample; addresses are multiples of EMU_PAGE */
+	uint32_t pages;
 	uint64_t insns; /* at most so many */
 };
 
@@ -67,6 +75,12 @@ struct emu_call {
 	uint64_t site; /* the return address */
 	uint64_t target;
 	uint64_t runs;
+};
+
+/* Pages that a run touched, and where their bytes came from. */
+struct emu_touched {
+	uint64_t addr;
+	bool given; /* with the sample: as old as the registers */
 };
 
 /* Where the run did not go on as the thread would: at an unknown branch and the like. All that was under way there (the
@@ -93,5 +107,6 @@ const struct emu_call *emu_calls(const struct emu *e, size_t *count);
  * tells what that is, from frame `returned` on (as many returns left the frame of the sample and its callers). */
 const struct emu_cut *emu_cuts(const struct emu *e, size_t *count);
 uint32_t emu_returned(const struct emu *e);
+bool emu_touched(const struct emu *e, uint32_t i, struct emu_touched *out);
 
 #endif

@@ -12,6 +12,7 @@
 struct page {
 	uint64_t addr;
 	bool doubtful; /* a byte of it is unknown */
+	bool given;    /* with the sample */
 	uint64_t unknown[WORDS];
 	uint8_t byte[EMU_PAGE];
 };
@@ -25,6 +26,8 @@ struct emu_memory {
 	uint64_t sp;
 	const uint8_t *stack;
 	uint32_t stack_bytes;
+	const struct emu_page *given;
+	uint32_t givens;
 };
 
 struct emu_memory *emu_mem_new(const struct emu_env *env)
@@ -43,19 +46,40 @@ void emu_mem_free(struct emu_memory *m)
 	free(m);
 }
 
-void emu_mem_begin(struct emu_memory *m, uint64_t sp, const uint8_t *stack, uint32_t bytes)
+void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 {
+	uint64_t sp = start->regs[WREG_SP];
+
 	memset(m->slot, 0, sizeof(m->slot));
 	m->pages = 0;
 	m->last = NULL;
 	m->sp = sp;
-	m->stack = stack;
-	m->stack_bytes = stack && sp <= UINT64_MAX - bytes ? bytes : 0;
+	m->stack = start->stack;
+	m->stack_bytes = start->stack && sp <= UINT64_MAX - start->stack_bytes ? start->stack_bytes : 0;
+	m->given = start->page;
+	m->givens = start->page ? start->pages : 0;
 }
 
 uint32_t emu_mem_pages(const struct emu_memory *m)
 {
 	return m->pages;
+}
+
+bool emu_mem_touched(const struct emu_memory *m, uint32_t i, struct emu_touched *out)
+{
+	if (i >= m->pages)
+		return false;
+	*out = (struct emu_touched){ m->page[i]->addr, m->page[i]->given };
+	return true;
+}
+
+/* Few: once a page and run. */
+static const uint8_t *given_at(const struct emu_memory *m, uint64_t start)
+{
+	for (uint32_t i = 0; i < m->givens; i++)
+		if (m->given[i].addr == start)
+			return m->given[i].byte;
+	return NULL;
 }
 
 /* The stack as it was: the page that was read just now is younger. */
@@ -73,6 +97,7 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 {
 	uint64_t start = addr & ~(uint64_t)(EMU_PAGE - 1);
 	uint32_t at = (uint32_t)(start / EMU_PAGE * 0x9e3779b1u >> 7) % SLOTS;
+	const uint8_t *given;
 	struct page *p;
 
 	if (m->last && m->last->addr == start)
@@ -87,9 +112,15 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 	p = m->page[m->pages];
 	if (!p)
 		p = m->page[m->pages] = malloc(sizeof(*p));
-	if (!p || !m->env.page(m->env.ctx, start, p->byte))
+	if (!p)
+		return NULL;
+	given = given_at(m, start);
+	if (given)
+		memcpy(p->byte, given, EMU_PAGE);
+	else if (!m->env.page(m->env.ctx, start, p->byte))
 		return NULL;
 	p->addr = start;
+	p->given = given;
 	p->doubtful = false;
 	memset(p->unknown, 0, sizeof(p->unknown));
 	lay_stack(m, p);

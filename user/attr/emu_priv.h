@@ -89,8 +89,10 @@ struct emu_memory;
 
 struct emu_memory *emu_mem_new(const struct emu_env *env);
 void emu_mem_free(struct emu_memory *m);
-void emu_mem_begin(struct emu_memory *m, uint64_t sp, const uint8_t *stack, uint32_t bytes);
+/* What `start` points to must stay until the run is over. */
+void emu_mem_begin(struct emu_memory *m, const struct emu_start *start);
 uint32_t emu_mem_pages(const struct emu_memory *m);
+bool emu_mem_touched(const struct emu_memory *m, uint32_t i, struct emu_touched *out);
 /* False: not mapped. Up to 64 bytes; *known: bit per byte. */
 bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, uint64_t *known);
 bool emu_mem_write(struct emu_memory *m, uint64_t addr, const void *buf, unsigned len, uint64_t known);
