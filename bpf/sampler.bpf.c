@@ -51,6 +51,44 @@ struct {
 	__type(value, struct scratch);
 } scratch SEC(".maps");
 
+/* Written by user space while `pid` is 0. Two CPUs may both find it set: each takes the pages, for its own sample. */
+struct wire_wanted wanted;
+
+/* Memory as it is while the thread stands here: what reads it later finds what was written since. A record for each
+ * page, so that it is copied once. */
+static __always_inline void take_pages(struct wire_sample *s)
+{
+	__u64 began = bpf_ktime_get_ns();
+	__u32 n = wanted.count;
+
+	wanted.pid = 0;
+	s->h.flags |= WIRE_F_PAGES;
+	for (__u32 i = 0; i < WIRE_PAGES; i++) {
+		struct wire_page *p;
+
+		if (i >= n)
+			break;
+		p = bpf_ringbuf_reserve(&ring, sizeof(*p), 0);
+		if (!p) {
+			count(CTR_PAGE_LOST);
+			break;
+		}
+		p->addr = wanted.addr[i];
+		if (bpf_probe_read_user(p->byte, sizeof(p->byte), (void *)p->addr)) {
+			count(CTR_PAGE_FAULT);
+			bpf_ringbuf_discard(p, BPF_RB_NO_WAKEUP);
+			continue;
+		}
+		p->h = s->h;
+		p->h.kind = WIRE_PAGE;
+		p->h.size = sizeof(*p);
+		s->pages++;
+		count(CTR_PAGES);
+		bpf_ringbuf_submit(p, BPF_RB_NO_WAKEUP);
+	}
+	s->pages_ns = (__u32)(bpf_ktime_get_ns() - began);
+}
+
 static __always_inline void take_regs(struct wire_sample *s, const struct pt_regs *r)
 {
 	s->regs[WREG_AX] = r->rax;
@@ -177,6 +215,9 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	take_regs(&x->s, &user);
 	x->s.code_hash = bpf_probe_read_user(code, sizeof(code), (void *)user.rip) ? 0 : wire_code_hash(code);
 	x->s.regs[WREG_FSBASE] = task->thread.fsbase;
+	x->s.pages = x->s.pages_ns = 0;
+	if (!in_kernel && wanted.pid && wanted.pid == id >> 32)
+		take_pages(&x->s);
 	len = take_stack(x, x->s.regs[WREG_SP], wanted_bytes(task, (__u32)id, x->s.regs[WREG_SP], &x->s.h.flags));
 	if (len > STACK_MAX)
 		len = STACK_MAX;

@@ -19,6 +19,7 @@ enum wire_kind {
 	WIRE_SYSIO = 2,	 /* a system call that read or wrote user memory */
 	WIRE_OFFLOAD = 3, /* one offload call */
 	WIRE_WATCH = 4,	 /* a hardware breakpoint was hit */
+	WIRE_PAGE = 5,	 /* memory of the process that the next sample is of */
 };
 
 struct wire_head {
@@ -35,6 +36,7 @@ _Static_assert(sizeof(struct wire_head) == 32, "wire_head");
 #define WIRE_F_STACK_CUT 2u   /* the stack piece ends before the stack does */
 #define WIRE_F_STACK_FAULT 4u /* part of the stack could not be read */
 #define WIRE_F_COMPAT 8u      /* a 32-bit task */
+#define WIRE_F_PAGES 16u      /* of a sample: pages were asked for, and came before it */
 
 /* User registers in DWARF order on x86-64 (rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) so that the
  * unwinder indexes them as .eh_frame does; then flags and fs_base. arm64 puts x0..x30, sp, pc. */
@@ -53,6 +55,7 @@ struct wire_sample {
 	__u64 regs[WREG_MAX];
 	__u32 stack_bytes; /* that follow, from regs[WREG_SP] upwards */
 	__u32 code_hash;   /* wire_code_hash() of the bytes at regs[WREG_IP]; 0: could not be read */
+	__u32 pages, pages_ns; /* how many WIRE_PAGE have the same time, tid and CPU; what taking them took */
 	/* __u8 stack[stack_bytes]; */
 };
 #define WIRE_CODE_WORDS 4
@@ -68,7 +71,24 @@ static inline __attribute__((always_inline)) __u32 wire_code_hash(const __u64 *w
 	}
 	return (__u32)(h >> 32) | 1;
 }
-_Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 8, "wire_sample");
+_Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 16, "wire_sample");
+
+#define WIRE_PAGE_BYTES 4096
+#define WIRE_PAGES 96 /* with one sample */
+
+struct wire_page {
+	struct wire_head h; /* time, tid and CPU are the sample's */
+	__u64 addr;
+	__u8 byte[WIRE_PAGE_BYTES];
+};
+_Static_assert(sizeof(struct wire_page) == 32 + 8 + WIRE_PAGE_BYTES, "wire_page");
+
+/* Which pages the next sample of a process is to bring along. */
+struct wire_wanted {
+	__u32 pid; /* 0: none are wanted; the program clears it */
+	__u32 count;
+	__u64 addr[WIRE_PAGES];
+};
 
 /* A watched address was touched, or a watched instruction reached. Registers are those of user mode:
  * after the access for user hits, at the system call for hits inside the kernel. */

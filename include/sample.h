@@ -46,6 +46,7 @@ enum sample_valid {
 	SV_ID = 1u << 13,
 	SV_PROT = 1u << 14,
 	SV_SWITCHES = 1u << 15,
+	SV_PAGES = 1u << 16, /* SAMPLE_TICK: page[], as memory was then; asked for by sampler_want_pages() */
 };
 
 enum sample_flag {
@@ -66,6 +67,13 @@ struct sample_build_id {
 	uint8_t id[20];
 };
 
+#define SAMPLE_PAGE 4096u
+
+struct sample_page {
+	uint64_t addr; /* a multiple of SAMPLE_PAGE */
+	const uint8_t *byte;
+};
+
 struct sample {
 	enum sample_kind kind;
 	uint32_t valid; /* enum sample_valid */
@@ -84,6 +92,8 @@ struct sample {
 	const uint8_t *stack; /* borrowed: valid during the callback only */
 	uint32_t stack_bytes;
 	uint32_t code_hash; /* SAMPLE_TICK: wire_code_hash() of the code at ip, then; 0: unknown */
+	const struct sample_page *page; /* SV_PAGES, borrowed; samples in order of time have none any more */
+	uint32_t pages, pages_ns; /* pages_ns: what taking them took from the thread */
 	const uint64_t *chain; /* perf's call chain with its context markers, borrowed, unaligned */
 	uint32_t chain_len;
 	uint64_t event_id; /* perf's, tells events of one ring or file apart */

@@ -20,7 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EMU_PAGE 4096u
+#include "sample.h"
+
+#define EMU_PAGE SAMPLE_PAGE
 
 enum emu_end {
 	EMU_DONE,    /* as many instructions as were asked for */
@@ -42,16 +44,11 @@ struct emu_env {
 	void *ctx;
 };
 
-struct emu_page {
-	uint64_t addr;
-	const uint8_t *byte;
-};
-
 struct emu_start {
 	const uint64_t *regs; /* WREG_MAX */
 	const uint8_t *stack; /* from regs[WREG_SP] upwards, as it was at the sample; may be NULL */
 	uint32_t stack_bytes;
-	const struct emu_page *page; /* others, as they were at the sample; addresses are multiples of EMU_PAGE */
+	const struct sample_page *page; /* others, as they were at the sample */
 	uint32_t pages;
 	uint64_t insns; /* at most so many */
 };

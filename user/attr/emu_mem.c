@@ -26,7 +26,7 @@ struct emu_memory {
 	uint64_t sp;
 	const uint8_t *stack;
 	uint32_t stack_bytes;
-	const struct emu_page *given;
+	const struct sample_page *given;
 	uint32_t givens;
 };
 

@@ -83,6 +83,9 @@ static struct sample *sample_at(struct queue *q, size_t at)
 
 	s->chain = (const uint64_t *)(s + 1);
 	s->stack = (const uint8_t *)(s->chain + s->chain_len);
+	s->page = NULL;
+	s->pages = 0;
+	s->valid &= ~(uint32_t)SV_PAGES;
 	if (s->text)
 		s->text = (const char *)s->stack + s->stack_bytes;
 	return s;

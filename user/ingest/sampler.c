@@ -29,6 +29,7 @@
 #define STAGGER_NS 20000000
 #define FIRST_PID_NAMESPACE "pid:[4026531836]" /* the number is part of the kernel's interface */
 
+_Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLE_PAGE == WIRE_PAGE_BYTES, "pages are what the program takes");
 _Static_assert(SAMPLE_REGS == WREG_MAX, "struct sample holds every register of the wire record");
 
 /* As in bpf/follow.bpf.h. */
@@ -54,6 +55,12 @@ struct sampler {
 	uint64_t *per_cpu;
 	uint64_t cpu_ns;
 	bool by_thread, of_cpus, cpu_ns_known;
+	struct page_store {
+		struct sample_page page[WIRE_PAGES];
+		uint8_t byte[WIRE_PAGES][WIRE_PAGE_BYTES];
+		uint64_t time;
+		uint32_t tid, cpu, count;
+	} *pages; /* of the sample that is to come; NULL: never asked for */
 	struct err why; /* by_thread, though it was not asked for */
 };
 
@@ -82,6 +89,36 @@ static int explain_load(int code, struct err *e)
 	return err_set(e, code, "the BPF sampler cannot be loaded: %s; `accperf doctor` shows what this kernel has", strerror(-code));
 }
 
+static void on_page(struct sampler *s, const struct wire_page *w)
+{
+	struct page_store *k = s->pages;
+
+	if (!k)
+		return;
+	if (k->time != w->h.time || k->tid != w->h.tid || k->cpu != w->h.cpu)
+		k->count = 0;
+	if (k->count == WIRE_PAGES)
+		return;
+	k->time = w->h.time;
+	k->tid = w->h.tid;
+	k->cpu = w->h.cpu;
+	memcpy(k->byte[k->count], w->byte, sizeof(w->byte));
+	k->page[k->count] = (struct sample_page){ w->addr, k->byte[k->count] };
+	k->count++;
+}
+
+static void give_pages(const struct sampler *s, const struct wire_sample *w, struct sample *out)
+{
+	const struct page_store *k = s->pages;
+
+	out->valid |= SV_PAGES;
+	out->pages_ns = w->pages_ns;
+	if (!k || k->time != w->h.time || k->tid != w->h.tid || k->cpu != w->h.cpu)
+		return;
+	out->page = k->page;
+	out->pages = k->count;
+}
+
 static int on_record(void *ctx, void *data, size_t size)
 {
 	struct sampler *s = ctx;
@@ -89,6 +126,10 @@ static int on_record(void *ctx, void *data, size_t size)
 	struct sample out;
 	int err;
 
+	if (size == sizeof(struct wire_page) && w->h.kind == WIRE_PAGE) {
+		on_page(s, data);
+		return 0;
+	}
 	if (size < sizeof(*w) || w->h.kind != WIRE_SAMPLE || w->stack_bytes > size - sizeof(*w))
 		return 0;
 	memset(&out, 0, sizeof(out));
@@ -115,6 +156,8 @@ static int on_record(void *ctx, void *data, size_t size)
 	}
 	if (w->h.flags & (WIRE_F_STACK_CUT | WIRE_F_STACK_FAULT))
 		out.flags |= SF_STACK_CUT;
+	if (w->h.flags & WIRE_F_PAGES)
+		give_pages(s, w, &out);
 	s->last = out.time;
 	err = s->fn(s->ctx, &out);
 	return err < 0 || --s->left ? err : -EAGAIN;
@@ -485,6 +528,22 @@ int sampler_returns(struct sampler *s, int threads_map_fd)
 	return bpf_map_update_elem(bpf_map__fd(s->bpf->maps.returns), &zero, &threads_map_fd, BPF_ANY);
 }
 
+bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count)
+{
+	struct wire_wanted *w = &s->bpf->bss->wanted;
+
+	if (__atomic_load_n(&w->pid, __ATOMIC_ACQUIRE))
+		return false;
+	if (!s->pages)
+		s->pages = calloc(1, sizeof(*s->pages));
+	if (!s->pages || !pid)
+		return false;
+	w->count = count < WIRE_PAGES ? count : WIRE_PAGES;
+	memcpy(w->addr, addr, w->count * sizeof(*addr));
+	__atomic_store_n(&w->pid, pid, __ATOMIC_RELEASE);
+	return true;
+}
+
 bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value)
 {
 	static const struct {
@@ -562,6 +621,7 @@ void sampler_free(struct sampler *s)
 	ring_buffer__free(s->ring);
 	sampler_bpf__destroy(s->bpf);
 	free(s->per_cpu);
+	free(s->pages);
 	free(s->timers);
 	free(s);
 }
