@@ -88,7 +88,7 @@ $(B)/include/%.skel.h: $(B)/bpf/%.bpf.o
 	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
 
 # The planner of execution counts belongs to cli, as it joins stages, and is tested alone.
-PLAN_OBJ := $(patsubst %,$(B)/user/cli/counts_%.o,plan choose result)
+PLAN_OBJ := $(patsubst %,$(B)/user/cli/counts_%.o,plan choose result replay)
 $(B)/unit/u-counts-plan: $(PLAN_OBJ)
 $(B)/unit/u-counts-plan: UNIT_OBJ := $(PLAN_OBJ)
 unit: $(UNIT)

@@ -94,6 +94,7 @@ enum fmt_section {
 	FMT_COUNTS_BLOCK = 82,	/* struct fmt_counts_block: where such code lies */
 	FMT_COUNTS_LINK = 83,	/* struct fmt_counts_link: the last of an id wins */
 	FMT_COUNTS_WINDOW = 84, /* struct fmt_counts_window: what one window saw of one link */
+	FMT_COUNTS_BURST = 85,	/* struct fmt_counts_burst: how one replay went */
 	/* exact engine 32..47, offload 48..63, flow 64..79, counts 80..95 */
 };
 
@@ -692,6 +693,7 @@ enum fmt_counts_how {
 	FMT_CL_TRIPS = 2, /* windows: anchor = activations of the loop, child = how often its header ran */
 	FMT_CL_RATIO = 3, /* windows: hits of the parent, hits of the child (through this call site) */
 	FMT_CL_RATE = 4,  /* parent 0. Windows: seconds of CPU time (all for as long as asked), hits as if they had cost none of it */
+	FMT_CL_REPLAY = 5, /* as RATIO, but the recorder carried out the code itself: runs of both in each burst that met one */
 };
 
 enum fmt_counts_link_flags {
@@ -711,7 +713,7 @@ struct fmt_counts_link {
 	uint32_t parent, child; /* fmt_counts_node.id */
 	uint32_t how;	 /* enum fmt_counts_how */
 	uint32_t flags;	 /* enum fmt_counts_link_flags */
-	uint32_t pad;
+	uint32_t rival;	 /* REPLAY: id of the RATIO link that asks for the same; else 0 */
 	uint64_t site;	 /* CALL: the return address, in the parent function's module; else 0 */
 	double ratio;	 /* ONCE */
 	double seen;	 /* CALL: entries of the child that were looked at and came from here */
@@ -733,5 +735,20 @@ struct fmt_counts_window {
 	uint32_t hits, within_ns; /* the first hit had to come so soon after arming; 0: whenever */
 };
 _Static_assert(sizeof(struct fmt_counts_window) == 80, "fmt_counts_window");
+
+/* The windows of REPLAY links with the same `armed` and `tid` are of this burst, unless several were added up. */
+struct fmt_counts_burst {
+	uint64_t armed, ended; /* ns; armed: the sample that it began with */
+	uint64_t ip, end_ip;   /* as fmt_frame.addr */
+	uint64_t instructions; /* carried out */
+	uint32_t module, end_module; /* 0: unknown */
+	uint32_t pid, tid;
+	uint32_t end;	  /* enum emu_end */
+	uint32_t skipped; /* calls that were left early, with unknown results */
+	uint32_t unknown; /* instructions without a rule */
+	uint32_t pages, syscalls;
+	uint32_t own_us;  /* that it took of the recorder's CPU time */
+};
+_Static_assert(sizeof(struct fmt_counts_burst) == 80, "fmt_counts_burst");
 
 #endif

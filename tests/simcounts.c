@@ -7,7 +7,7 @@
  *	simcounts FILE truth		only says what is true: lines "function OBJECT START SHARE",
  *					"loop OBJECT HEADER TRIPS", "unmapped SHARE"
  *	simcounts FILE links PROFILE [all [NODE]]	a recording's links beside the truth, in logs: off as measured, corr by
- *					the solver, out what remains
+ *					the solver, out what remains. With NO_REPLAY=1 in the environment as if there were no bursts
  *	FILE may be "FILE,LESS": without what a shorter run did.
  *	simcounts FILE [ipc=0.5] [bias=0.1] [lies=0.0] [size=2] [seeds=5] [rate=...]
  */

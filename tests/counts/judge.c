@@ -176,7 +176,7 @@ static void print_short(const struct judge *j)
 		double anchor = 0, child = 0;
 		char a[80], b[80];
 
-		if (used[i] || !l->windows)
+		if (used[i] || !l->windows || !l->l.how || (l->l.how == FMT_CL_REPLAY && used[l->l.rival]))
 			continue;
 		for (size_t k = l->window; k < l->window + l->windows; k++) {
 			anchor += j->r.window[k].anchor;
@@ -228,6 +228,8 @@ int judge_links(struct truth *truth, const char *profile, bool all, const char *
 		fprintf(stderr, "%s\n", e.text);
 		return rc;
 	}
+	for (size_t i = 0; getenv("NO_REPLAY") && i < j.r.links; i++)
+		j.r.link[i].l.how = j.r.link[i].l.how == FMT_CL_REPLAY ? 0 : j.r.link[i].l.how;
 	j.p = profile_load(profile, &e);
 	j.object = calloc(j.r.funcs + 1, sizeof(*j.object));
 	j.name = calloc(j.r.funcs + 1, sizeof(*j.name));

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/counts_plan.h"
+#include "flow/counts_windows.h"
 #include "store/write.h"
 
 #define HIT_NS 12000.0
@@ -51,8 +53,19 @@ __asm__(".text\n"
 	"	mov %edx, %eax\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
-	"count_end: .size count, . - count\n");
-extern char walk[], walk_loop[], walk_rare[], walk_end[], count[], count_loop[], count_end[], __executable_start[];
+	"count_end: .size count, . - count\n"
+	".type caller, @function\n"
+	"caller: .cfi_startproc\n"
+	"	sub $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	call *%rax\n"
+	"caller_site:\n"
+	"	add $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size caller, . - caller\n");
+extern char walk[], walk_loop[], walk_rare[], walk_end[], count[], count_loop[], count_end[], caller[], caller_site[], __executable_start[];
 
 struct world {
 	struct modules *modules;
@@ -106,7 +119,8 @@ static int end(void **state)
 	struct world *w = *state;
 
 	plan_free(w->plan);
-	store_abandon(w->store);
+	if (w->store)
+		store_abandon(w->store);
 	modules_free(w->modules);
 	unlink(w->path);
 	free(w);
@@ -407,6 +421,88 @@ static void lists(void **state)
 	assert_int_equal(plan_stats(w->plan)->odd, 2);
 }
 
+static bool runtime_place(void *ctx, uint64_t runtime, struct module **m, uint64_t *at)
+{
+	const struct world *w = ctx;
+
+	*m = w->self;
+	*at = vaddr(w, (const char *)(uintptr_t)runtime);
+	return runtime >= (uintptr_t)walk && runtime < (uintptr_t)caller_site + 16;
+}
+
+/* `calls` of walk, each going round `turns` times, one in four of these is a rare one; and half as many of something else. */
+static void burst(const struct world *w, uint64_t time, uint64_t calls, uint64_t turns)
+{
+	const struct emu_count ran[] = {
+		{ (uintptr_t)caller, 2 * calls }, { (uintptr_t)walk, calls }, { (uintptr_t)walk_loop, calls * turns },
+		{ (uintptr_t)walk_loop + 3, calls * turns }, { (uintptr_t)walk_rare, calls * turns / 4 }, { 16, 1000 },
+	};
+	const struct emu_call call[] = { { (uintptr_t)caller_site, (uintptr_t)walk, calls }, { 99, (uintptr_t)walk, 1 }, { 5, 16, 3 } };
+	struct plan_burst b = { .time = time, .ended = time + 1, .ip = (uintptr_t)walk_loop, .pid = 1, .tid = 1, .count = ran, .counts = 6,
+				.call = call, .calls = 3, .result = { .insns = 20000, .end_ip = (uintptr_t)walk_rare } };
+
+	assert_int_equal(plan_replayed(w->plan, &b, runtime_place, (void *)w), 0);
+}
+
+static struct counts_ratio said(const struct world *w, const struct counts_record *r, const struct counts_built *b, const char *from, const char *to, uint32_t kind)
+{
+	for (size_t i = 0; i < b->tree.links; i++)
+		if (r->node[b->tree.link[i].parent].addr == vaddr(w, from) && r->node[b->tree.link[i].child].addr == vaddr(w, to) &&
+		    r->node[b->tree.link[i].child].kind == kind)
+			return b->tree.link[i].ratio;
+	return counts_ratio_unknown();
+}
+
+/* Carried out by the recorder itself: ratios of all that it passed, without one breakpoint, and a small file. */
+static void bursts_tell_ratios(void **state)
+{
+	struct world *w = *state;
+	struct counts_ratio ratio;
+	struct counts_record r;
+	struct counts_built b;
+	struct err e;
+	unsigned known = 0, unknown = 0;
+	struct plan_job job;
+
+	burst(w, 1, 5, 40); /* nothing is known of the code yet */
+	assert_int_equal(plan_stats(w->plan)->windows[FMT_CL_REPLAY], 0);
+	spend_time(w, walk_loop, 100);
+	spend_time(w, count_loop, 100);
+	second(w);
+	for (uint64_t i = 0; i < 3000; i++)
+		burst(w, 2 + i, i % 3 ? 4 : 7, i % 3 ? 40 : 60);
+	/* hits are for what bursts do not tell */
+	plan_plenty(w->plan, false);
+	for (int i = 0; i < 500; i++) {
+		unknown += choose(w, count_loop, 4, false, &job);
+		known += choose(w, walk_loop, 4, false, &job);
+	}
+	print_message("windows where bursts told all %u, where they did not come by %u\n", known, unknown);
+	assert_true(unknown > 0 && known < unknown / 4);
+	assert_int_equal(plan_write(w->plan), 0);
+	assert_int_equal(store_close(w->store, &e), 0);
+	w->store = NULL;
+	assert_int_equal(counts_record_load(&r, w->path, &e), 0);
+	assert_int_equal(r.dropped, 0);
+	assert_int_equal(r.bursts, 3001);
+	/* of many bursts of one link several are one window */
+	assert_in_range(r.windows, 3 * 512, 3 * 1400);
+	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
+	ratio = said(w, &r, &b, walk, walk_loop, FMT_CN_LOOP);
+	assert_int_equal(ratio.how, COUNTS_REPLAY);
+	/* all turns of all calls, never a mean of means: (2 * 160 + 420) / 15 */
+	assert_true(fabs(ratio.ratio - 740.0 / 15) < 0.01 && ratio.low > 30 && ratio.high < 80);
+	ratio = said(w, &r, &b, walk_loop, walk_rare, FMT_CN_BLOCK);
+	assert_int_equal(ratio.how, COUNTS_REPLAY);
+	assert_true(fabs(ratio.ratio - 0.25) < 0.001);
+	/* each second call through the pointer enters it */
+	ratio = said(w, &r, &b, caller, walk, FMT_CN_ENTRY);
+	assert_int_equal(ratio.how, COUNTS_REPLAY);
+	assert_true(fabs(ratio.ratio - 0.5) < 0.001);
+	counts_built_release(&b);
+	counts_record_release(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -417,6 +513,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(trip_counts, begin, end),
 		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
 		cmocka_unit_test_setup_teardown(lists, begin, end),
+		cmocka_unit_test_setup_teardown(bursts_tell_ratios, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

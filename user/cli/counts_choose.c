@@ -44,6 +44,8 @@
 #define DIFFER_SD 0.03
 #define FEW_SD 0.3
 #define DISTURB_MOST 0.03 /* by which a rate may be off for that */
+#define REPLAY_RUNS 30
+#define REPLAY_SD 0.2
 #define MODERATE 20000.0 /* hits a second: what is inside may be timed as well */
 
 double plan_uncertain(const struct plan_link *l)
@@ -241,6 +243,14 @@ static bool timed(const struct plan *p, const struct plan_link *l)
 	       plan_uncertain(&p->link[f->rate[l->child]]) < 2 * KNOWN_RATE;
 }
 
+/* Bursts tell as well, and cost the target nothing. */
+static bool replayed(const struct plan *p, const struct plan_link *l)
+{
+	const struct plan_link *r = l->replay == PLAN_NONE ? NULL : &p->link[l->replay];
+
+	return r && r->x >= REPLAY_RUNS && plan_uncertain(r) < REPLAY_SD;
+}
+
 static double gain(const struct plan *p, const struct plan_link *l)
 {
 	double sd = plan_uncertain(l), below = plan_hangs_below(p, l), worth, windows = l->windows;
@@ -254,7 +264,7 @@ static double gain(const struct plan *p, const struct plan_link *l)
 		worth *= 0.02;
 	else if (l->rec.how == FMT_CL_RATE && l->y < 1)
 		worth /= 1 + (double)l->windows * l->windows / (IDLE_WINDOWS * IDLE_WINDOWS);
-	if (l->rec.how == FMT_CL_RATIO && (seldom(l) || timed(p, l)))
+	if (l->rec.how == FMT_CL_RATIO && (seldom(l) || timed(p, l) || replayed(p, l)))
 		worth *= 0.05;
 	if (l->windows && l->windows < 3)
 		worth *= BEGUN;
@@ -349,7 +359,7 @@ static bool draw_timing(struct plan *p, double like, double spare, const struct 
 	for (uint32_t k = 0; k < p->timings; k++) {
 		uint32_t i = p->timing[k].func, n = p->timing[k].node;
 		const struct plan_func *f = &p->func[i];
-		struct plan_link blank = { .rec.how = FMT_CL_RATE, .child_func = i, .child = n };
+		struct plan_link blank = { .rec.how = FMT_CL_RATE, .child_func = i, .child = n, .replay = PLAN_NONE };
 		const struct plan_link *l = f->rate[n] == PLAN_NONE ? &blank : &p->link[f->rate[n]];
 		double g, rate = l->x > 0 ? l->y / l->x : 0;
 		bool again = false;

@@ -74,10 +74,13 @@ void plan_free(struct plan *p)
 		free(f->region);
 		free(f->rate);
 		free(f->out);
+		free(f->runs_now);
 	}
 	free(p->func);
 	free(p->link);
 	free(p->timing);
+	free(p->passed);
+	free(p->called);
 	intern_release(&p->places);
 	intern_release(&p->sites);
 	map_release(&p->call_at);
@@ -253,7 +256,7 @@ uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint3
 	*l = (struct plan_link){
 		.rec = { .id = p->links + 1, .how = how, .child = p->func[child_func].node + child,
 			 .parent = parent_func == PLAN_NONE ? 0 : p->func[parent_func].node + parent },
-		.parent_func = parent_func, .parent = parent, .child_func = child_func, .child = child, .loop = CFG_NONE,
+		.parent_func = parent_func, .parent = parent, .child_func = child_func, .child = child, .loop = CFG_NONE, .replay = PLAN_NONE,
 		.within_ns = FIRST_WITHIN_NS,
 		.time_ns = how == FMT_CL_RATE ? RATE_NS : how == FMT_CL_TRIPS ? TRIPS_NS : RATIO_NS,
 	};
@@ -488,6 +491,15 @@ static uint32_t new_caller(struct plan *p, uint32_t callee, struct module *m, ui
 	return l;
 }
 
+uint32_t plan_call_link(struct plan *p, uint32_t f, const struct module *m, uint64_t ret)
+{
+	struct site_key k = { .ret = ret, .module = m->id, .callee = f };
+	uint32_t id = intern_add(&p->sites, &k, sizeof(k), NULL);
+	const uint64_t *known = id ? map_get(&p->call_at, id) : NULL;
+
+	return known ? (uint32_t)*known : PLAN_NONE;
+}
+
 void plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, double hits)
 {
 	struct site_key k = { .ret = ret, .module = m ? m->id : 0, .callee = f };
@@ -535,13 +547,23 @@ void plan_stack(struct plan *p, struct modules *modules, const struct fmt_frame 
 static void age(struct plan *p)
 {
 	p->total *= KEEP_RECENT;
+	p->replayed *= KEEP_RECENT;
 	for (uint32_t i = 0; i < p->funcs; i++) {
 		struct plan_func *f = &p->func[i];
 
 		f->recent *= KEEP_RECENT;
+		f->replayed *= KEEP_RECENT;
 		for (uint32_t n = 0; plan_has_graph(f) && n < f->runs.nodes; n++)
 			f->node_recent[n] *= KEEP_RECENT;
 	}
+}
+
+/* Time that a graph would tell of: of samples; or of bursts, which pass through what samples seldom meet. */
+static double takes(const struct plan *p, const struct plan_func *f)
+{
+	double by_bursts = f->bursts >= SAMPLES_MIN && p->replayed > 0 ? f->replayed / p->replayed * p->total : 0;
+
+	return fmax(f->rec.samples >= SAMPLES_MIN ? f->recent : 0, by_bursts);
 }
 
 void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void))
@@ -561,8 +583,8 @@ void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void))
 		for (uint32_t i = 0; i < p->funcs; i++) {
 			const struct plan_func *f = &p->func[i];
 
-			if (!f->tried && f->rec.samples >= SAMPLES_MIN && f->recent > most) {
-				most = f->recent;
+			if (!f->tried && takes(p, f) > most) {
+				most = takes(p, f);
 				best = i;
 			}
 		}
@@ -576,6 +598,7 @@ void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void))
 
 int plan_write(struct plan *p)
 {
+	plan_replay_flush(p);
 	for (uint32_t i = 0; i < p->funcs; i++) {
 		struct plan_func *f = &p->func[i];
 

@@ -2,7 +2,7 @@
 /*
  * What to measure next, so that timer samples become execution counts: functions that take time,
  * their graphs (built once a module and function), the links between their nodes, what is known of
- * each link, and which window would tell most for its cost. Writes sections 80..84. Knows nothing of
+ * each link, and which window would tell most for its cost. Writes sections 80..85. Knows nothing of
  * processes: addresses are a module's. Owned by part_counts.c, which opens the windows; tests.
  *
  * A link's worth is the time that hangs below it times how uncertain it is; dividing by windows
@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attr/emu.h"
 #include "attr/induct.h"
 #include "attr/module.h"
 #include "format.h"
@@ -50,8 +51,19 @@ struct plan_job {
 struct plan_stats {
 	uint64_t functions, graphs, nodes, links, callers;
 	uint64_t too_big, unreadable, rewritable, unbounded; /* functions that have time only, by reason */
-	uint64_t windows[FMT_CL_RATE + 1], odd, empty, too_fast, stale; /* by how */
+	uint64_t windows[FMT_CL_REPLAY + 1], odd, empty, too_fast, stale; /* by how */
 	uint64_t past_functions, past_graphs, past_links; /* wanted, but the tables are full: samples, functions, links */
+};
+
+/* Code that the recorder carried out itself, from a sample on. */
+struct plan_burst {
+	uint64_t time, ended, ip, own_ns;
+	uint32_t pid, tid;
+	struct emu_result result;
+	const struct emu_count *count;
+	size_t counts;
+	const struct emu_call *call;
+	size_t calls;
 };
 
 /* A return address on the stack, in its module; false: unknown. */
@@ -83,6 +95,8 @@ double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned sl
 /* What it saw. Writes it. peek: reads the process, whose lists are walked; NULL: it is too late for that. */
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, induct_peek_fn peek,
 		void *ctx);
+/* What a burst ran of all links that it met. Writes it. */
+int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn place, void *ctx);
 /* Writes all records whose last one wins. */
 int plan_write(struct plan *p);
 const struct plan_stats *plan_stats(const struct plan *p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What counts_plan.c (functions, graphs, links), counts_choose.c (worth, jobs) and counts_result.c
- * (windows) share. Included by these three only. */
+/* What counts_plan.c (functions, graphs, links), counts_choose.c (worth, jobs), counts_result.c
+ * (windows) and counts_replay.c (bursts) share. Included by these four only. */
 #ifndef ACCPERF_CLI_COUNTS_PLAN_PRIV_H
 #define ACCPERF_CLI_COUNTS_PLAN_PRIV_H
 
@@ -31,6 +31,11 @@ struct plan_func {
 	double entries, unplaced; /* looked at; from an unknown place */
 	double own;	   /* of these, from itself */
 	uint32_t clock;	   /* incomplete graph: the node that the others are measured by */
+	double *runs_now;  /* by node: in the burst that is looked at; NULL: there was none yet */
+	double own_now, all_now; /* in that burst: entries from itself, and all */
+	bool met_now;
+	double replayed;   /* instructions of bursts, decayed */
+	unsigned bursts;
 };
 
 struct plan_link {
@@ -48,6 +53,9 @@ struct plan_link {
 	bool written, off;
 	bool at_end; /* RATE of an entry that is never met: of where the function returns */
 	bool recurs; /* ... and the thread lives on */
+	uint32_t replay; /* its rival that bursts tell of; PLAN_NONE: none yet */
+	double held_anchor, held_child; /* REPLAY: of bursts that are not written yet */
+	unsigned held;
 };
 
 struct plan_timing {
@@ -79,6 +87,12 @@ struct plan {
 	uint32_t inner, untimed; /* other windows since then; and how often one was to be timed, but was not allowed */
 	struct plan_timing *timing; /* nodes that could be timed, listed anew by plan_worth() */
 	uint32_t timings, timing_cap;
+	uint32_t *passed; /* functions that the burst went through */
+	uint32_t passes, pass_cap;
+	struct replay_call *called;
+	uint32_t calls, call_cap;
+	double replayed; /* instructions of bursts, decayed */
+	uint64_t last_burst;
 	struct plan_stats stats;
 	int error;
 };
@@ -95,12 +109,16 @@ void plan_write_link(struct plan *p, uint32_t link);
 void plan_void(struct plan *p, uint32_t link);
 /* `hits` entries of function f came from this return address (module NULL: unknown). */
 void plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, double hits);
+/* The link of such calls; PLAN_NONE: none is known. */
+uint32_t plan_call_link(struct plan *p, uint32_t f, const struct module *m, uint64_t ret);
 static inline bool plan_has_graph(const struct plan_func *f)
 {
 	return f->rec.flags & FMT_CF_GRAPH;
 }
 /* Standard deviation of the log of what a link's windows gave; 1.5: nothing known. */
 double plan_uncertain(const struct plan_link *l);
+/* Bursts that are held back to be added up are written now. */
+void plan_replay_flush(struct plan *p);
 /* Of the target's time, what is spent in the line around an address. */
 double plan_line_share(const struct plan *p, const struct module *m, uint64_t vaddr);
 void plan_worth(struct plan *p);

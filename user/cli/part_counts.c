@@ -9,6 +9,7 @@
 
 #include "attr/procmap.h"
 #include "cli/counts_plan.h"
+#include "cli/part_replay.h"
 #include "counters.h"
 #include "ingest/cost.h"
 #include "ingest/governor.h"
@@ -42,6 +43,7 @@ struct counts_part {
 	struct session *s;
 	struct execbp *exec;
 	struct plan *plan;
+	struct replay *replay; /* NULL: no bursts */
 	struct governor gov;
 	struct plan_job job; /* of the open window */
 	uint32_t pid;
@@ -280,14 +282,13 @@ static bool may_open(const struct counts_part *p)
 	return !session_breakpoints_rest(p->s) && governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window + entry);
 }
 
-static int on_fresh(void *part, struct session *s, const struct sample *m)
+static int window_at(struct counts_part *p, struct session *s, const struct sample *m)
 {
-	struct counts_part *p = part;
 	struct exec_window w;
 	uint64_t now;
 	int err = 0;
 
-	if (!p->exec || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_IP))
+	if ((m->flags & SF_KERNEL) || !(m->valid & SV_IP))
 		return 0;
 	if (session_breakpoints_forbidden(s)) {
 		p->n.forbidden++;
@@ -302,6 +303,18 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 	return err;
 }
 
+/* A window has to be where the thread still is; a burst goes by what the sample holds. */
+static int on_fresh(void *part, struct session *s, const struct sample *m)
+{
+	struct counts_part *p = part;
+	int err = 0;
+
+	if (!p->exec || m->kind != SAMPLE_TICK)
+		return 0;
+	err = window_at(p, s, m);
+	return err < 0 ? err : replay_fresh(p->replay, m);
+}
+
 static int on_poll(void *part, struct session *s, uint64_t now)
 {
 	struct counts_part *p = part;
@@ -311,6 +324,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 
 	if (!p->exec)
 		return 0;
+	replay_poll(p->replay, now);
 	if (execbp_poll(p->exec, now, &w))
 		err = window_over(p, &w);
 	wants = may_open(p);
@@ -352,6 +366,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	struct place at;
 	double attached;
 
+	replay_event(p->replay, m);
 	if (m->kind != SAMPLE_TICK)
 		return 0;
 	governor_tick(&p->gov, (double)m->period, false, false);
@@ -419,6 +434,8 @@ static void report(struct counts_part *p)
 	session_count(s, "count: functions whose code cannot be read", st->unreadable, false);
 	session_count(s, "count: code generated at run time, not measured", st->rewritable, false);
 	session_count(s, "count: modules with code without bounds", st->unbounded, false);
+	session_count(s, "count windows: bursts", st->windows[FMT_CL_REPLAY], false);
+	replay_report(p->replay);
 }
 
 static int on_second(void *part, struct session *s, uint64_t now)
@@ -433,6 +450,7 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		governor_wall(&p->gov, (double)(now - p->last_wall), (double)(cpu_ns - p->last_cpu_ns));
 	p->last_wall = now;
 	p->last_cpu_ns = cpu_ns;
+	replay_second(p->replay, now);
 	if (p->exec) {
 		plan_second(p->plan, BUILD_NS, now_ns);
 		if (++p->seconds % WRITE_SECONDS == 0)
@@ -449,12 +467,16 @@ static int start(void *part, struct session *s, struct err *e)
 	p->plan = plan_new(session_store(s), p->hit_ns, p->near, now_ns());
 	if (!p->plan)
 		return err_set(e, -ENOMEM, "out of memory");
+	p->replay = p->o.bursts > 0 ? replay_new(s, p->plan, p->o.bursts) : NULL;
+	if (p->o.bursts > 0 && !p->replay)
+		return err_set(e, -ENOMEM, "out of memory");
 	store_meta(session_store(s), "counts", "on");
 	store_metaf(session_store(s), "counts.hit_ns", "%.0f", p->hit_ns);
 	store_metaf(session_store(s), "counts.hit_price_ns", "%.0f", p->price.hit_ns);
 	store_metaf(session_store(s), "counts.window_price_ns", "%.0f", p->price.window_ns);
 	store_metaf(session_store(s), "counts.near", "%.1f", p->near);
 	store_metaf(session_store(s), "counts.budget", "%g", p->o.budget);
+	store_metaf(session_store(s), "counts.bursts", "%g", p->o.bursts);
 	return 0;
 }
 
@@ -479,6 +501,7 @@ static void release(void *part)
 	struct counts_part *p = part;
 
 	execbp_free(p->exec);
+	replay_free(p->replay);
 	plan_free(p->plan);
 	map_release(&p->tid_of);
 	free(p->pages);

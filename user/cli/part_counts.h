@@ -11,6 +11,7 @@
 
 struct counts_opts {
 	double budget; /* share of the target's time that hits may take */
+	double bursts; /* of one CPU's, that carrying out code ourselves may take of our own time; 0: none */
 };
 
 /* Adds the part to a session that has not started. -errno and a sentence where breakpoints or BPF

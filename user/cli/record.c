@@ -100,7 +100,8 @@ static const struct effort {
 	const char *name;
 	double budget, planned;
 	uint32_t max_hz;
-} efforts[] = { { "low", 0.005, 0.88, 199 }, { "default", 0.01, 0.88, 499 }, { "high", 0.05, 0.75, 2499 } };
+	double bursts; /* of one CPU, our own time (part_replay.h) */
+} efforts[] = { { "low", 0.005, 0.88, 199, 0.003 }, { "default", 0.01, 0.88, 499, 0.01 }, { "high", 0.05, 0.75, 2499, 0.04 } };
 
 /* One of them: the options' parser has seen to it. */
 static const struct effort *effort_named(const char *name)
@@ -483,7 +484,8 @@ static double left_by_timer(const struct record_opts *o, const struct session_op
 static int add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status)
 {
 	bool offload = o->offload || o->offload_probes.count;
-	struct counts_opts co = { .budget = so->budget * (offload ? 1 - OFFLOAD_PART : 1) * COUNTS_PART * left_by_timer(o, so, s) };
+	struct counts_opts co = { .budget = so->budget * (offload ? 1 - OFFLOAD_PART : 1) * COUNTS_PART * left_by_timer(o, so, s),
+				  .bursts = effort_named(o->effort)->bursts };
 	struct err e = { 0 };
 	int err = counts_part_add(s, &co, &e);
 

@@ -33,6 +33,7 @@ enum counts_how {
 	COUNTS_RATIO,	/* hits of breakpoints armed together */
 	COUNTS_RATE,	/* hits per second of CPU time; the parent is the node that stands for it */
 	COUNTS_CACHED,	/* from other recordings of the same code */
+	COUNTS_REPLAY,	/* runs of both where the recorder carried out the code itself */
 	COUNTS_TIME,	/* by the time of both at constant instructions per time: no window saw it */
 };
 const char *counts_how_str(enum counts_how how);
@@ -58,8 +59,8 @@ struct counts_ratio {
 enum counts_how counts_ratio_shown(const struct counts_ratio *r);
 
 /* Sums over sums, with an interval from the scatter between windows and between stretches of them
- * (phases), never narrower than what cutting a window's ends leaves uncertain. `how` is TRIPS or
- * RATIO; the outcome's is UNKNOWN where there is too little. */
+ * (phases), never narrower than what cutting a window's ends leaves uncertain. `how` is TRIPS,
+ * RATIO or REPLAY; the outcome's is UNKNOWN where there is too little. */
 void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how how, struct counts_ratio *out);
 /* A ratio of exactly one; one that nobody measured. */
 struct counts_ratio counts_ratio_once(void);

@@ -55,6 +55,7 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 	case FMT_CL_TRIPS: counts_ratio_of(w, l->windows, COUNTS_TRIPS, out); break;
 	case FMT_CL_RATIO: counts_ratio_of(w, l->windows, COUNTS_RATIO, out); break;
 	case FMT_CL_RATE: counts_ratio_of(w, l->windows, COUNTS_RATE, out); break;
+	case FMT_CL_REPLAY: counts_ratio_of(w, l->windows, COUNTS_REPLAY, out); break;
 	}
 	free(w);
 	if ((l->l.flags & FMT_CL_LIST) && out->how == COUNTS_TRIPS)
@@ -65,7 +66,8 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 	if (out->how == COUNTS_UNKNOWN && (l->l.flags & FMT_CL_CALL) && (r->func[r->node[l->l.child].function].flags & FMT_CF_RECURSIVE))
 		out->log_var = RECURSION_VAR;
 	/* what is not around it cannot run a block more often than once */
-	if ((out->how == COUNTS_RATIO || out->how == COUNTS_CACHED) && at_most_once(r, &l->l))
+	if ((out->how == COUNTS_RATIO || out->how == COUNTS_REPLAY || out->how == COUNTS_CACHED) &&
+	    at_most_once(r, l->l.how == FMT_CL_REPLAY ? &r->link[l->l.rival].l : &l->l))
 		out->ratio = fmin(out->ratio, 1);
 	return 0;
 }
@@ -73,6 +75,7 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 struct builder {
 	const struct counts_record *r;
 	struct counts_ratio *ratio; /* by link of the record */
+	struct counts_ratio *replay; /* of a RATIO link: as its rival has it */
 	bool *used;
 	size_t *best; /* by node: the better known of the rivals within the function, plus one */
 };
@@ -168,6 +171,19 @@ static int judge_calls(struct builder *b)
 	return 0;
 }
 
+static int replays(struct builder *b)
+{
+	const struct counts_record *r = b->r;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->links; i++)
+		b->replay[i] = counts_ratio_unknown();
+	for (size_t i = 0; i < r->links && !rc; i++)
+		if (r->link[i].l.how == FMT_CL_REPLAY)
+			rc = link_ratio(r, i, &b->replay[r->link[i].l.rival]);
+	return rc;
+}
+
 /* Calls add up and are all needed; rates stand beside them as what the sum is compared with. Within
  * a function there is one way from above, and the better known measurement of it is taken. */
 static int choose_links(struct builder *b)
@@ -176,12 +192,15 @@ static int choose_links(struct builder *b)
 	struct counts_guess guess;
 	int rc = counts_guess_begin(&guess, r);
 
+	rc = rc ? rc : replays(b);
+
 	for (size_t i = 0; i < r->links && !rc; i++) {
 		const struct fmt_counts_link *l = &r->link[i].l;
 		size_t *best;
 
 		b->ratio[i] = counts_ratio_unknown();
-		if (!l->how) /* refused when it was read: its ends are no nodes */
+		/* refused when it was read: its ends are no nodes; or it is asked when its rival's turn is */
+		if (!l->how || l->how == FMT_CL_REPLAY)
 			continue;
 		best = &b->best[l->child];
 		rc = link_ratio(r, i, &b->ratio[i]);
@@ -189,6 +208,8 @@ static int choose_links(struct builder *b)
 			break;
 		if (b->ratio[i].how == COUNTS_UNKNOWN)
 			counts_guess_link(&guess, i, &b->ratio[i]);
+		if (b->replay[i].log_var < b->ratio[i].log_var)
+			b->ratio[i] = b->replay[i];
 		if (l->how == FMT_CL_RATE)
 			b->used[i] = b->ratio[i].how == COUNTS_RATE;
 		else if (l->flags & FMT_CL_CALL)
@@ -309,15 +330,17 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 
 	memset(out, 0, sizeof(*out));
 	b.ratio = calloc(r->links + 1, sizeof(*b.ratio));
+	b.replay = calloc(r->links + 1, sizeof(*b.replay));
 	b.used = calloc(r->links + 1, sizeof(*b.used));
 	b.best = calloc(r->nodes + 1, sizeof(*b.best));
-	err = b.ratio && b.used && b.best ? 0 : -ENOMEM;
+	err = b.ratio && b.replay && b.used && b.best ? 0 : -ENOMEM;
 	err = err ? err : choose_links(&b);
 	err = err ? err : fill(&b, out);
 	if (!err)
 		set_variety(r, &out->tree);
 	err = err ? err : at_one_pace(r, &out->tree);
 	free(b.ratio);
+	free(b.replay);
 	free(b.used);
 	free(b.best);
 	if (err) {

@@ -150,7 +150,7 @@ static struct item *list(const struct counts_record *r, size_t *n)
 		const struct fmt_counts_link *l = &r->link[i].l;
 		struct item *it = &item[*n];
 
-		if ((l->how != FMT_CL_TRIPS && l->how != FMT_CL_RATIO) || !module_of(r, l->child, &it->module) ||
+		if ((l->how != FMT_CL_TRIPS && l->how != FMT_CL_RATIO && l->how != FMT_CL_REPLAY) || !module_of(r, l->child, &it->module) ||
 		    !module_of(r, l->parent, &it->key.parent_module))
 			continue;
 		it->link = i;

@@ -16,6 +16,8 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define HIT_DOUBT 10e-6
 #define DILATED_MOST 0.25
 #define RATIO_BIAS 0.1
+/* Bursts begin where time is spent, too, and some end where it cannot be known how the code went on. */
+#define REPLAY_BIAS 0.1
 /* Windows that are too short for two runs of the anchor met it for a reason, where they met it. */
 #define MANY 20.0
 #define MANY_BIAS 0.3
@@ -45,6 +47,7 @@ const char *counts_how_str(enum counts_how how)
 	case COUNTS_RATIO: return "ratio";
 	case COUNTS_RATE: return "rate";
 	case COUNTS_CACHED: return "other recordings";
+	case COUNTS_REPLAY: return "replay";
 	case COUNTS_TIME: return "time inside";
 	}
 	return "unknown";
@@ -167,9 +170,10 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	out->how = how;
 	out->ratio = ratio;
 	/* how often one ran for each second that it ran, against the other: that shows only where both are met together */
-	if (how == COUNTS_RATIO)
+	if (how == COUNTS_RATIO || how == COUNTS_REPLAY)
 		var += pow(ratio * APART_SD * apart(w, n), 2);
-	half = how == COUNTS_TRIPS ? TRIPS_BIAS + VARY_BIAS * fmin(1, sqrt(var * x) / ratio) * !same : RATIO_BIAS;
+	half = how == COUNTS_TRIPS ? TRIPS_BIAS + VARY_BIAS * fmin(1, sqrt(var * x) / ratio) * !same :
+	       how == COUNTS_REPLAY ? REPLAY_BIAS : RATIO_BIAS;
 	if (how == COUNTS_RATIO && ratio > MANY && x < 2 * (double)n)
 		half += MANY_BIAS * log(ratio / MANY) * (2 - x / (double)n) / 2;
 	if (how == COUNTS_RATIO && x < 2 * (double)n)

@@ -230,7 +230,7 @@ static int add_call(struct maker *m, size_t i)
 static int better_how(enum counts_how how)
 {
 	static const int rank[] = { [COUNTS_UNKNOWN] = 0, [COUNTS_TIME] = 1, [COUNTS_CACHED] = 2, [COUNTS_ONCE] = 3, [COUNTS_TRIPS] = 4,
-				    [COUNTS_RATIO] = 5, [COUNTS_RATE] = 6 };
+				    [COUNTS_RATIO] = 5, [COUNTS_REPLAY] = 6, [COUNTS_RATE] = 7 };
 
 	return rank[how];
 }
@@ -327,9 +327,13 @@ static void tally(struct maker *m)
 		const struct fmt_counts_window *w = &m->r->window[i];
 		uint32_t how = m->r->link[w->link].l.how;
 
+		if (how == FMT_CL_REPLAY)
+			continue;
+		out->windows++;
 		out->hits += how == FMT_CL_TRIPS ? 2 * w->anchor : w->child + (how == FMT_CL_RATE ? 0 : w->anchor);
 	}
-	out->windows = m->r->windows;
+	out->bursts = m->r->bursts;
+	out->burst_instructions = m->r->burst_instructions;
 	out->broken = t->broken;
 	out->cycles = t->cycles;
 	out->spread = t->ipc_spread;

@@ -74,6 +74,7 @@ struct counts_report {
 	double spread, stretch; /* see counts.h */
 	uint32_t links, by_how[COUNTS_TIME + 1], broken, cycles;
 	uint64_t windows;
+	uint64_t bursts, burst_instructions; /* that the recorder carried out itself */
 	double hits;	       /* breakpoint hits that the windows hold */
 	uint32_t dropped;
 	double counted;	       /* share of instructions of functions whose trust is above one half */

@@ -99,7 +99,7 @@ static int take_link(struct counts_record *r, const struct fmt_counts_link *l, s
 {
 	size_t i;
 
-	if (!l->id || l->how < FMT_CL_ONCE || l->how > FMT_CL_RATE || (l->how == FMT_CL_ONCE && !amount(l->ratio))) {
+	if (!l->id || l->how < FMT_CL_ONCE || l->how > FMT_CL_REPLAY || (l->how == FMT_CL_ONCE && !amount(l->ratio))) {
 		r->dropped++;
 		return 0;
 	}
@@ -141,10 +141,11 @@ int counts_record_chunk(struct counts_record *r, const struct store_chunk *c, st
 		struct fmt_counts_block block;
 		struct fmt_counts_link link;
 		struct fmt_counts_window window;
+		struct fmt_counts_burst burst;
 	} u;
 	int err = 0;
 
-	if (c->section != FMT_MODULE && (c->section < FMT_COUNTS_FUNC || c->section > FMT_COUNTS_WINDOW))
+	if (c->section != FMT_MODULE && (c->section < FMT_COUNTS_FUNC || c->section > FMT_COUNTS_BURST))
 		return 0;
 	if (!c->rec_size)
 		return 0;
@@ -157,6 +158,10 @@ int counts_record_chunk(struct counts_record *r, const struct store_chunk *c, st
 		case FMT_COUNTS_BLOCK: err = take_block(r, &u.block, e); break;
 		case FMT_COUNTS_LINK: err = take_link(r, &u.link, e); break;
 		case FMT_COUNTS_WINDOW: err = take_window(r, &u.window, e); break;
+		case FMT_COUNTS_BURST:
+			r->bursts++;
+			r->burst_instructions += u.burst.instructions;
+			break;
 		}
 	}
 	return err;
@@ -207,6 +212,18 @@ static bool real_node(const struct counts_record *r, uint32_t id, uint32_t *out)
 	return index_of(&r->node_at, id, out) && r->node[*out].function != UINT32_MAX;
 }
 
+/* What asks for the same by breakpoints. */
+static bool rival_fits(const struct counts_record *r, struct fmt_counts_link *l)
+{
+	const struct fmt_counts_link *o;
+
+	if (!index_of(&r->link_at, l->rival, &l->rival))
+		return false;
+	o = &r->link[l->rival].l;
+	return o->how == FMT_CL_RATIO && o->parent == l->parent && o->child == l->child && o->site == l->site &&
+	       !((o->flags ^ l->flags) & FMT_CL_CALL);
+}
+
 static void resolve_links(struct counts_record *r)
 {
 	for (size_t i = 0; i < r->links; i++) {
@@ -217,6 +234,14 @@ static void resolve_links(struct counts_record *r)
 			continue;
 		/* its windows keep their place: it only leads nowhere */
 		r->dropped += !(l->flags & FMT_CL_VOID);
+		l->how = 0;
+	}
+	for (size_t i = 0; i < r->links; i++) {
+		struct fmt_counts_link *l = &r->link[i].l;
+
+		if (l->how != FMT_CL_REPLAY || rival_fits(r, l))
+			continue;
+		r->dropped++;
 		l->how = 0;
 	}
 }

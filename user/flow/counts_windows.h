@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a recording measured of execution counts (sections 80..84, see include/format.h and FORMAT.md),
+ * What a recording measured of execution counts (sections 80..85, see include/format.h and FORMAT.md),
  * read back, and the tree that counts.h solves made of it. No I/O of its own: whoever walks a profile
  * hands over the chunks. Everything in them is untrusted. Included by flow, cli and tests.
  *
@@ -10,7 +10,7 @@
  *     counts_solve(&tree.tree)
  *
  * To add a way of measuring a link: a value of enum fmt_counts_how, its windows in part_counts.c, its
- * case in link_ratio() of counts_windows.c.
+ * case in link_ratio() of counts_build.c.
  */
 #ifndef ACCPERF_FLOW_COUNTS_WINDOWS_H
 #define ACCPERF_FLOW_COUNTS_WINDOWS_H
@@ -29,7 +29,7 @@ struct counts_others {
 };
 
 struct counts_rec_link {
-	struct fmt_counts_link l; /* parent, child: indices into node[], not ids */
+	struct fmt_counts_link l; /* parent, child: indices into node[], not ids; REPLAY: rival into link[] */
 	size_t window;		  /* first of its windows in window[], in the order of time */
 	size_t windows;
 	struct counts_others others;
@@ -50,6 +50,7 @@ struct counts_record {
 	struct map module_key; /* fmt_module.id -> hash of its build-id; none: unknown */
 	uint64_t recording;    /* tells this recording from others; 0: nothing does */
 	bool ended;
+	uint64_t bursts, burst_instructions;
 	uint32_t dropped; /* records that referred to nothing, or made no sense */
 };
 

@@ -169,8 +169,15 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 	text_count(&b, r->windows);
 	buf_addstr(&b, " windows, ");
 	text_count(&b, text_whole(r->hits));
-	buf_addf(&b, " hits: %u trip counts, %u ratios, %u rates, %u by control flow, %u by other recordings; %u by time, %u unknown", r->by_how[COUNTS_TRIPS],
-		 r->by_how[COUNTS_RATIO], r->by_how[COUNTS_RATE], r->by_how[COUNTS_ONCE], r->by_how[COUNTS_CACHED], r->by_how[COUNTS_TIME], r->by_how[COUNTS_UNKNOWN]);
+	buf_addf(&b, " hits: %u trip counts, %u ratios, %u replayed, %u rates, %u by control flow, %u by other recordings; %u by time, %u unknown", r->by_how[COUNTS_TRIPS],
+		 r->by_how[COUNTS_RATIO], r->by_how[COUNTS_REPLAY], r->by_how[COUNTS_RATE], r->by_how[COUNTS_ONCE], r->by_how[COUNTS_CACHED], r->by_how[COUNTS_TIME], r->by_how[COUNTS_UNKNOWN]);
+	if (r->bursts) {
+		buf_addstr(&b, "; ");
+		text_count(&b, r->bursts);
+		buf_addstr(&b, " bursts of ");
+		text_count(&b, r->burst_instructions);
+		buf_addstr(&b, " instructions replayed in the recorder");
+	}
 	if (r->broken)
 		buf_addf(&b, "; %u not believed, being at odds with the time of what hangs on them", r->broken);
 	if (r->cycles)
@@ -307,9 +314,12 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	json_f64(&j, "stretch", r->stretch);
 	json_u64(&j, "windows", r->windows);
 	json_f64(&j, "hits", r->hits);
+	json_u64(&j, "bursts", r->bursts);
+	json_u64(&j, "burst_instructions", r->burst_instructions);
 	json_obj(&j, "links");
 	json_u64(&j, "trip_count", r->by_how[COUNTS_TRIPS]);
 	json_u64(&j, "ratio", r->by_how[COUNTS_RATIO]);
+	json_u64(&j, "replay", r->by_how[COUNTS_REPLAY]);
 	json_u64(&j, "rate", r->by_how[COUNTS_RATE]);
 	json_u64(&j, "once", r->by_how[COUNTS_ONCE]);
 	json_u64(&j, "other_recordings", r->by_how[COUNTS_CACHED]);
@@ -335,13 +345,13 @@ void counts_json(const struct counts_view *v, struct buf *out)
 #define FIGURE                                                                                     \
 	"{\"type\":\"object\",\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" NUM ",\"low\":" NUM ",\"high\":" NUM "}}"
 #define HOW                                                                                        \
-	"{\"enum\":[\"time share\",\"once\",\"trip count\",\"ratio\",\"rate\",\"other recordings\",\"time inside\"]}"
+	"{\"enum\":[\"time share\",\"once\",\"trip count\",\"ratio\",\"replay\",\"rate\",\"other recordings\",\"time inside\"]}"
 const char counts_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.counts/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"cpu_seconds\",\"samples\",\"absolute\",\"counted\",\"links\",\"functions\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.counts/1\"},\"cpu_seconds\":" NUM ",\"samples\":" INT ",\"absolute\":" BOOL ",\"counted\":" NUM
-	",\"spread\":" NUM ",\"stretch\":" NUM ",\"windows\":" INT ",\"hits\":" NUM ",\"dropped\":" INT
-	",\"links\":{\"type\":\"object\",\"properties\":{\"trip_count\":" INT ",\"ratio\":" INT ",\"rate\":" INT ",\"once\":" INT
+	",\"spread\":" NUM ",\"stretch\":" NUM ",\"windows\":" INT ",\"hits\":" NUM ",\"bursts\":" INT ",\"burst_instructions\":" INT ",\"dropped\":" INT
+	",\"links\":{\"type\":\"object\",\"properties\":{\"trip_count\":" INT ",\"ratio\":" INT ",\"replay\":" INT ",\"rate\":" INT ",\"once\":" INT
 	",\"other_recordings\":" INT ",\"time\":" INT ",\"unknown\":" INT ",\"not_believed\":" INT ",\"cycles\":" INT "}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"name\",\"object\",\"share\",\"time\",\"trust\",\"how\",\"per_second\",\"loops\",\"callers\"],\"properties\":{"

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/part_replay.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "attr/attr.h"
+#include "attr/procmap.h"
+#include "ingest/cost.h"
+
+#define BURST 20000	     /* instructions */
+#define FRESH_NS 2000000     /* what an older sample's thread was about to do it has done, and its memory shows it */
+#define FIRST_COST_NS 2000000.0 /* of a burst, until some were made */
+#define COST_SPEED 0.05
+#define RATE_SPEED 0.3
+#define COUNTS_ROOM 65536
+
+struct replay {
+	struct session *s;
+	struct plan *plan;
+	struct emu_env env;
+	struct emu *emu;
+	double part;
+	uint32_t pid; /* whose memory is read */
+	uint64_t random;
+	uint64_t skip;	    /* samples until the next burst's */
+	double cost_ns, rate; /* a burst's, of late; samples per second */
+	uint64_t samples, samples_then, second;
+	bool denied;
+	struct emu_count *count;
+	struct {
+		uint64_t bursts, instructions, skipped, unknown, syscalls, pages, own_ns, stale, elsewhere, failed, end[EMU_ENDS];
+	} n;
+};
+
+/* ---- what bursts see of the target ---- */
+
+static bool look_up(struct replay *r, uint64_t addr, struct place *at)
+{
+	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), r->pid, addr, at) && at->module;
+}
+
+/* Only what nobody can write: anything else may be rewritten while it runs. */
+static size_t code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct replay *r = ctx;
+	struct place at;
+
+	if (!look_up(r, addr, &at) || !(at.map.prot & MAP_EXEC) || (at.map.prot & MAP_WRITE) ||
+	    (at.module->kind != FMT_MOD_FILE && at.module->kind != FMT_MOD_VDSO))
+		return 0;
+	return module_read(at.module, at.vaddr, buf, len < at.map.end - addr ? len : at.map.end - addr);
+}
+
+static bool page(void *ctx, uint64_t addr, uint8_t *buf)
+{
+	struct replay *r = ctx;
+	struct iovec here = { buf, EMU_PAGE }, there = { (void *)(uintptr_t)(addr & ~(uint64_t)(EMU_PAGE - 1)), EMU_PAGE };
+
+	if (process_vm_readv((pid_t)r->pid, &here, 1, &there, 1, 0) == (ssize_t)EMU_PAGE)
+		return true;
+	r->denied |= errno == EPERM || errno == ENOSYS;
+	return false;
+}
+
+/* A return address or one past an instruction: what lies before it. */
+static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
+{
+	struct place at;
+
+	if (!look_up(ctx, runtime - 1, &at))
+		return false;
+	*m = at.module;
+	*vaddr = at.vaddr + 1;
+	return true;
+}
+
+/* ---- when ---- */
+
+static double uniform(struct replay *r)
+{
+	r->random ^= r->random << 13;
+	r->random ^= r->random >> 7;
+	r->random ^= r->random << 17;
+	return ((double)(r->random >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* A coin for each sample, thrown for all until the next at once, so that one knows when to look for that. It falls by
+ * what bursts cost of late, never by what this one would cost: else dear places would be met less often. */
+static void draw(struct replay *r)
+{
+	double chance = r->part * 1e9 / (r->rate * r->cost_ns);
+
+	r->skip = chance < 1 ? (uint64_t)fmin(log(uniform(r)) / log1p(-chance), 1e9) : 0;
+}
+
+static uint64_t own_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void tally(struct replay *r, const struct plan_burst *b)
+{
+	r->n.bursts++;
+	r->n.instructions += b->result.insns;
+	r->n.skipped += b->result.skipped;
+	r->n.unknown += b->result.unknown;
+	r->n.syscalls += b->result.syscalls;
+	r->n.pages += b->result.pages;
+	if (b->result.end < EMU_ENDS)
+		r->n.end[b->result.end]++;
+}
+
+static int burst(struct replay *r, const struct sample *m)
+{
+	struct emu_start from = { .regs = m->regs, .stack = m->valid & SV_STACK ? m->stack : NULL,
+				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .insns = BURST };
+	struct plan_burst b = { .time = m->time, .ip = m->ip, .pid = m->pid, .tid = m->tid, .count = r->count };
+	uint64_t began = own_ns(), took;
+	int err = 0;
+
+	if (m->pid != r->pid)
+		emu_forget(r->emu);
+	r->pid = m->pid;
+	if (emu_run(r->emu, &from, &b.result)) {
+		r->n.failed++;
+	} else {
+		b.ended = now_ns();
+		b.own_ns = own_ns() - began;
+		b.counts = emu_counts(r->emu, r->count, COUNTS_ROOM);
+		b.counts = b.counts < COUNTS_ROOM ? b.counts : COUNTS_ROOM;
+		b.call = emu_calls(r->emu, &b.calls);
+		tally(r, &b);
+		/* one that never could read anything says nothing */
+		if (!r->denied)
+			err = plan_replayed(r->plan, &b, place, r);
+	}
+	took = own_ns() - began;
+	r->n.own_ns += took;
+	r->cost_ns += fmax(COST_SPEED, 1 / (double)(r->n.bursts + 1)) * ((double)took - r->cost_ns);
+	return err;
+}
+
+int replay_fresh(struct replay *r, const struct sample *m)
+{
+	if (!r || r->denied || m->kind != SAMPLE_TICK)
+		return 0;
+	r->samples++;
+	if (r->skip--)
+		return 0;
+	draw(r);
+	if ((m->flags & SF_KERNEL) || !(m->valid & SV_REGS)) {
+		r->n.elsewhere++;
+		return 0;
+	}
+	if (now_ns() - m->time > FRESH_NS) {
+		r->n.stale++;
+		return 0;
+	}
+	return burst(r, m);
+}
+
+void replay_event(struct replay *r, const struct sample *m)
+{
+	if (r && m->pid == r->pid && (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || (m->flags & SF_EXEC)))
+		emu_forget(r->emu);
+}
+
+void replay_poll(struct replay *r, uint64_t now)
+{
+	/* where each look costs the target something, bursts take what others look for */
+	if (r && !r->denied && !session_waits_for_itself(r->s))
+		session_want_sample(r->s, now + (uint64_t)((double)r->skip * 1e9 / r->rate));
+}
+
+void replay_second(struct replay *r, uint64_t now)
+{
+	double rate;
+
+	if (!r)
+		return;
+	if (r->second && now > r->second) {
+		rate = (double)(r->samples - r->samples_then) * 1e9 / (double)(now - r->second);
+		r->rate = fmax(1, r->rate + RATE_SPEED * (rate - r->rate));
+	}
+	r->second = now;
+	r->samples_then = r->samples;
+}
+
+void replay_report(struct replay *r)
+{
+	char name[96];
+
+	if (!r)
+		return;
+	session_count(r->s, "bursts", r->n.bursts, false);
+	session_count(r->s, "burst instructions", r->n.instructions, false);
+	session_count(r->s, "bursts: own CPU time, us", r->n.own_ns / 1000, false);
+	session_count(r->s, "bursts: calls left early", r->n.skipped, false);
+	session_count(r->s, "bursts: instructions without a rule", r->n.unknown, false);
+	session_count(r->s, "bursts: system calls", r->n.syscalls, false);
+	session_count(r->s, "bursts: pages read", r->n.pages, false);
+	for (unsigned i = 0; i < EMU_ENDS; i++) {
+		snprintf(name, sizeof(name), "bursts that ended: %s", emu_end_str((enum emu_end)i));
+		session_count(r->s, name, r->n.end[i], false);
+	}
+	session_count(r->s, "bursts not begun: the sample was old", r->n.stale, false);
+	session_count(r->s, "bursts not begun: in the kernel", r->n.elsewhere, false);
+	session_count(r->s, "bursts that failed for want of memory", r->n.failed, false);
+	session_count(r->s, "bursts given up: the target's memory may not be read", r->denied, false);
+}
+
+struct replay *replay_new(struct session *s, struct plan *plan, double part)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	*r = (struct replay){ .s = s, .plan = plan, .part = part, .random = now_ns() | 1, .cost_ns = FIRST_COST_NS,
+			      .rate = 1e9 / (double)session_period(s) };
+	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
+	r->env = (struct emu_env){ .code = code, .page = page, .ctx = r };
+	r->emu = emu_new(&r->env);
+	if (!r->count || !r->emu) {
+		replay_free(r);
+		return NULL;
+	}
+	draw(r);
+	return r;
+}
+
+void replay_free(struct replay *r)
+{
+	if (!r)
+		return;
+	emu_free(r->emu);
+	free(r->count);
+	free(r);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bursts: from a fresh sample on, a thread's code is carried out in the recorder (attr/emu.h), and what ran is handed to
+ * the plan. The target is not touched: its memory is read, nothing is armed. The budget is our own CPU time. Owns which
+ * samples begin a burst: chance alone, wherever they are. Included by part_counts.c.
+ *
+ * To feed bursts to somebody else: beside plan_replayed() in burst().
+ */
+#ifndef ACCPERF_CLI_PART_REPLAY_H
+#define ACCPERF_CLI_PART_REPLAY_H
+
+#include "cli/counts_plan.h"
+#include "cli/session.h"
+
+struct replay;
+
+/* part: of one CPU's time, of ours. NULL: no memory. */
+struct replay *replay_new(struct session *s, struct plan *plan, double part);
+void replay_free(struct replay *r);
+/* Every fresh sample, of whatever kind, after others had it. */
+int replay_fresh(struct replay *r, const struct sample *m);
+/* In order: the address space may change. */
+void replay_event(struct replay *r, const struct sample *m);
+void replay_poll(struct replay *r, uint64_t now);
+void replay_second(struct replay *r, uint64_t now);
+void replay_report(struct replay *r);
+
+#endif
