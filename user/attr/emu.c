@@ -272,6 +272,9 @@ static bool system_call(struct emu *e)
 		break;
 	case 9: case 12: case 15: case 25: case 56: case 57: case 58: case 59: case 60: case 231: case 435: /* new memory, other places, ends */
 		return false;
+	case 158: /* arch_prctl */
+		s->known &= ~(1u << WREG_FSBASE);
+		break;
 	default:
 		break;
 	}

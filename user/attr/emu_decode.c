@@ -289,7 +289,7 @@ static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 	bool vector = z->mnemonic == ZYDIS_MNEMONIC_VZEROUPPER || z->mnemonic == ZYDIS_MNEMONIC_VZEROALL;
 	uint16_t found = op_of[z->mnemonic];
 
-	if (may_not_be_followed(z))
+	if (may_not_be_followed(z) || (found == EMU_OP_UNKNOWN && is_control(z)))
 		return EMU_OP_TRAP;
 	if (does_nothing(z) && found != EMU_OP_PAUSE)
 		return EMU_OP_NOP;
@@ -326,8 +326,6 @@ static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 	case EMU_OP_RET:
 	case EMU_OP_JRCXZ:
 		return has_short_operands(z) ? EMU_OP_TRAP : found;
-	case EMU_OP_UNKNOWN:
-		return is_control(z) ? EMU_OP_TRAP : found;
 	default:
 		return found;
 	}

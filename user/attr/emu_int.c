@@ -695,18 +695,19 @@ enum emu_outcome emu_forget_written(struct emu_state *s, struct emu_memory *m, c
 {
 	uint64_t addr;
 
-	s->known &= ~(i->gpr_written & ((1u << WREG_IP) - 1));
-	s->k_known &= (uint8_t)~i->mask_written;
-	emu_flags(s, i->flags_written, 0, false);
-	for (uint64_t left = i->vec_written; left; left &= left - 1)
-		if (__builtin_ctzll(left) < 32)
-			s->v[__builtin_ctzll(left)].known = 0;
+	/* memory first: its address may be made of a register that is written, too (pushf) */
 	for (unsigned k = 0; k < i->ops; k++) {
 		const struct emu_operand *o = &i->o[k];
 
 		if (o->kind == EMU_K_MEM && o->written && emu_address(s, o, s->r[WREG_IP] + i->len, &addr) && !emu_mem_forget(m, addr, o->size))
 			return EMU_O_FAULT;
 	}
+	s->known &= ~i->gpr_written;
+	s->k_known &= (uint8_t)~i->mask_written;
+	emu_flags(s, i->flags_written, 0, false);
+	for (uint64_t left = i->vec_written; left; left &= left - 1)
+		if (__builtin_ctzll(left) < 32)
+			s->v[__builtin_ctzll(left)].known = 0;
 	return EMU_OK;
 }
 
