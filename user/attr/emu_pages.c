@@ -36,6 +36,13 @@ void emu_pages_free(struct emu_pages *p)
 	free(p);
 }
 
+void emu_pages_forget(struct emu_pages *p)
+{
+	map_release(&p->at);
+	p->count = 0;
+	p->all = 0;
+}
+
 static double score_now(const struct emu_pages *p, const struct hot *h)
 {
 	return h->score * pow(KEEP, (double)(p->runs - h->run));

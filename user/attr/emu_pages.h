@@ -12,6 +12,8 @@ struct emu_pages;
 
 struct emu_pages *emu_pages_new(void);
 void emu_pages_free(struct emu_pages *p);
+/* Another process. */
+void emu_pages_forget(struct emu_pages *p);
 /* A run is over. */
 void emu_pages_run(struct emu_pages *p, const struct emu *e);
 /* The likeliest first, at most `max`; none that is touched by less than one run in thirty. */

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "attr/attr.h"
+#include "attr/emu_pages.h"
 #include "attr/procmap.h"
 #include "ingest/cost.h"
 
@@ -19,12 +20,16 @@
 #define COST_SPEED 0.05
 #define RATE_SPEED 0.3
 #define COUNTS_ROOM 65536
+#define WAIT_NS 1000000000
 
 struct replay {
 	struct session *s;
 	struct plan *plan;
 	struct emu_env env;
 	struct emu *emu;
+	struct emu_pages *likely; /* of process `pid` */
+	bool asked; /* for its pages, with the next sample */
+	uint64_t asked_at;
 	double part;
 	uint32_t pid; /* whose memory is read */
 	uint64_t random;
@@ -34,7 +39,7 @@ struct replay {
 	bool denied;
 	struct emu_count *count;
 	struct {
-		uint64_t bursts, instructions, skipped, unknown, syscalls, pages, own_ns, stale, elsewhere, failed, end[EMU_ENDS];
+		uint64_t bursts, instructions, skipped, unknown, syscalls, pages, given, own_ns, target_ns, stale, failed, end[EMU_ENDS];
 	} n;
 };
 
@@ -109,27 +114,50 @@ static uint64_t own_ns(void)
 
 static void tally(struct replay *r, const struct plan_burst *b)
 {
+	struct emu_touched t;
+
 	r->n.bursts++;
 	r->n.instructions += b->result.insns;
 	r->n.skipped += b->result.skipped;
 	r->n.unknown += b->result.unknown;
 	r->n.syscalls += b->result.syscalls;
 	r->n.pages += b->result.pages;
+	for (uint32_t i = 0; emu_touched(r->emu, i, &t); i++)
+		r->n.given += t.given;
 	if (b->result.end < EMU_ENDS)
 		r->n.end[b->result.end]++;
+}
+
+static void of_process(struct replay *r, uint32_t pid)
+{
+	if (r->pid == pid)
+		return;
+	emu_forget(r->emu);
+	emu_pages_forget(r->likely);
+	r->pid = pid;
+}
+
+/* The pages that a burst will touch must be as old as its registers: what compares the two goes wrong otherwise, and most
+ * of a compressor's turns do. So they are asked for before the sample is there. Of several processes, of the one that was
+ * met now: as often as it runs. */
+static void ask(struct replay *r, uint32_t pid, uint64_t now)
+{
+	uint64_t addr[SAMPLER_PAGES];
+
+	of_process(r, pid);
+	r->asked = sampler_want_pages(session_sampler(r->s), pid, addr, emu_pages_likely(r->likely, addr, SAMPLER_PAGES));
+	r->asked_at = now;
 }
 
 static int burst(struct replay *r, const struct sample *m)
 {
 	struct emu_start from = { .regs = m->regs, .stack = m->valid & SV_STACK ? m->stack : NULL,
-				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .insns = BURST };
+				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .page = m->page, .pages = m->pages, .insns = BURST };
 	struct plan_burst b = { .time = m->time, .ip = m->ip, .pid = m->pid, .tid = m->tid, .count = r->count };
 	uint64_t began = own_ns(), took;
 	int err = 0;
 
-	if (m->pid != r->pid)
-		emu_forget(r->emu);
-	r->pid = m->pid;
+	of_process(r, m->pid);
 	if (emu_run(r->emu, &from, &b.result)) {
 		r->n.failed++;
 	} else {
@@ -138,6 +166,7 @@ static int burst(struct replay *r, const struct sample *m)
 		b.counts = emu_counts(r->emu, r->count, COUNTS_ROOM);
 		b.counts = b.counts < COUNTS_ROOM ? b.counts : COUNTS_ROOM;
 		b.call = emu_calls(r->emu, &b.calls);
+		emu_pages_run(r->likely, r->emu);
 		tally(r, &b);
 		/* one that never could read anything says nothing */
 		if (!r->denied)
@@ -149,23 +178,37 @@ static int burst(struct replay *r, const struct sample *m)
 	return err;
 }
 
+/* Nobody of that process runs any more, or its sample was lost. */
+static bool waited(const struct replay *r, uint64_t now)
+{
+	return now - r->asked_at > WAIT_NS;
+}
+
 int replay_fresh(struct replay *r, const struct sample *m)
 {
+	uint64_t now;
+
 	if (!r || r->denied || m->kind != SAMPLE_TICK)
 		return 0;
+	now = now_ns();
 	r->samples++;
-	if (r->skip--)
-		return 0;
-	draw(r);
-	if ((m->flags & SF_KERNEL) || !(m->valid & SV_REGS)) {
-		r->n.elsewhere++;
-		return 0;
+	if (m->valid & SV_PAGES) {
+		r->asked = false;
+		r->n.target_ns += m->pages_ns;
+		session_spent(r->s, session_coupled(r->s, m->pages_ns));
+		draw(r);
+		if (now - m->time > FRESH_NS) {
+			r->n.stale++;
+			return 0;
+		}
+		return burst(r, m);
 	}
-	if (now_ns() - m->time > FRESH_NS) {
-		r->n.stale++;
+	if (r->asked && !waited(r, now))
 		return 0;
-	}
-	return burst(r, m);
+	if (!r->asked && r->skip && r->skip--)
+		return 0;
+	ask(r, m->pid, now);
+	return 0;
 }
 
 void replay_event(struct replay *r, const struct sample *m)
@@ -207,13 +250,14 @@ void replay_report(struct replay *r)
 	session_count(r->s, "bursts: calls left early", r->n.skipped, false);
 	session_count(r->s, "bursts: instructions without a rule", r->n.unknown, false);
 	session_count(r->s, "bursts: system calls", r->n.syscalls, false);
-	session_count(r->s, "bursts: pages read", r->n.pages, false);
+	session_count(r->s, "bursts: pages touched", r->n.pages, false);
+	session_count(r->s, "bursts: pages as old as the sample", r->n.given, false);
+	session_count(r->s, "bursts: target's time taken, us", r->n.target_ns / 1000, false);
 	for (unsigned i = 0; i < EMU_ENDS; i++) {
 		snprintf(name, sizeof(name), "bursts that ended: %s", emu_end_str((enum emu_end)i));
 		session_count(r->s, name, r->n.end[i], false);
 	}
 	session_count(r->s, "bursts not begun: the sample was old", r->n.stale, false);
-	session_count(r->s, "bursts not begun: in the kernel", r->n.elsewhere, false);
 	session_count(r->s, "bursts that failed for want of memory", r->n.failed, false);
 	session_count(r->s, "bursts given up: the target's memory may not be read", r->denied, false);
 }
@@ -229,7 +273,8 @@ struct replay *replay_new(struct session *s, struct plan *plan, double part)
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
 	r->env = (struct emu_env){ .code = code, .page = page, .ctx = r };
 	r->emu = emu_new(&r->env);
-	if (!r->count || !r->emu) {
+	r->likely = emu_pages_new();
+	if (!r->count || !r->emu || !r->likely) {
 		replay_free(r);
 		return NULL;
 	}
@@ -242,6 +287,7 @@ void replay_free(struct replay *r)
 	if (!r)
 		return;
 	emu_free(r->emu);
+	emu_pages_free(r->likely);
 	free(r->count);
 	free(r);
 }
