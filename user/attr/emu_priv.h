@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of emu.h: decoding (emu_decode.c), memory (emu_mem.c), what instructions do (emu_int.c for general
- * registers, emu_vec.c for vectors and masks), and the run itself (emu.c). Included by these and by tests only.
+ * registers, emu_vec*.c for vectors and masks), and the run itself (emu.c). Included by these and by tests only.
  *
- * To teach it an instruction: a value of enum emu_op, its mnemonic in emu_decode.c, a case in emu_int.c or emu_vec.c;
- * tests/unit/u-emu.c compares each with the processor. What has no rule is EMU_OP_UNKNOWN: all that it writes
+ * To teach it an instruction: a value of enum emu_op, its mnemonic in emu_decode.c, a case in emu_int.c; of
+ * vectors: see emu_vec_priv.h. tests/unit/u-emu.c and u-emuvec.c compare each with the processor. What has no rule is EMU_OP_UNKNOWN: all that it writes
  * becomes unknown, so rules may be missing, but must not be wrong.
  */
 #ifndef ACCPERF_ATTR_EMU_PRIV_H
