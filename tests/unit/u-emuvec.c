@@ -225,7 +225,7 @@ static void fill_state(struct native *n)
 	for (unsigned k = 0; k < 8; k++)
 		n->k[k] = below(3) ? rnd() : below(2) ? ~0ull >> below(64) : 0;
 	for (unsigned k = 0; k < WREG_MAX; k++)
-		n->r[k] = below(2) ? rnd() : (uint64_t)(int64_t)((int)below(2000) - 1000);
+		n->r[k] = below(3) ? below(2) ? rnd() : below(20) : (uint64_t)(int64_t)((int)below(2000) - 1000);
 	fill(page + MEM_AT - 32, WINDOW);
 	n->r[WREG_SI] = (uint64_t)(uintptr_t)(page + MEM_AT);
 	n->flags = 0x202 | (rnd() & 0x8d5);
@@ -363,6 +363,7 @@ static enum tried try(const struct form *f, bool partly)
 {
 	static struct native n;
 	static struct emu_state s;
+	const struct emu_start start = { .regs = n.r };
 	volatile enum emu_outcome out;
 	struct emu_insn i;
 	size_t len = encode(f, code_page);
@@ -373,7 +374,7 @@ static enum tried try(const struct form *f, bool partly)
 	code_page[len] = 0xc3;
 	fill_state(&n);
 	copy_state(&s, &n);
-	emu_mem_begin(memory, 0, NULL, 0);
+	emu_mem_begin(memory, &start);
 	if (partly)
 		forget_some(&s);
 	out = emu_vector(&s, memory, &i);
@@ -533,6 +534,140 @@ static void t_forms(void **state)
 	assert_true(all.right > 400 || getenv("U_EMUVEC"));
 }
 
+/* ---- what random operands do not show ---- */
+
+/* Never run: only read. */
+#define CODE(name, text)                                                                           \
+	__asm__(".pushsection .text\n" #name ":\n" text "\n" #name "_end:\n.popsection");          \
+	extern const uint8_t name[], name##_end[]
+
+CODE(load_end, "vmovdqu8 (%rsi), %ymm3{%k1}{z}");
+CODE(load_whole, "vmovdqu (%rsi), %ymm3");
+CODE(compare_end, "vpcmpeqb (%rsi), %ymm4, %k2{%k1}");
+CODE(scalar_end, "vaddss (%rsi), %xmm4, %xmm3{%k1}");
+CODE(store_end, "vmovdqu8 %ymm4, (%rsi){%k1}");
+CODE(store_whole, "movups %xmm4, (%rsi)");
+CODE(clear, "pxor %xmm3, %xmm3");
+CODE(ones, "vpcmpeqd %ymm3, %ymm3, %ymm3");
+CODE(ternary_ones, "vpternlogd $0xff, %zmm3, %zmm3, %zmm3");
+CODE(mask_ones, "kxnord %k1, %k1, %k1");
+CODE(and, "vpand %xmm4, %xmm3, %xmm3");
+CODE(signs, "pmovmskb %xmm3, %eax");
+CODE(bits, "ptest %xmm4, %xmm3");
+
+static struct emu_state idle;
+
+static enum emu_outcome carry_out(const uint8_t *code, const uint8_t *end)
+{
+	struct emu_insn i;
+
+	assert_int_equal(emu_decode(decoder, code, (size_t)(end - code), &i), 0);
+	assert_int_equal(i.op, EMU_OP_VECTOR);
+	return emu_vector(&idle, memory, &i);
+}
+#define DO(name) carry_out(name, name##_end)
+
+static void begin_idle(uint64_t si)
+{
+	const struct emu_start start = { .regs = idle.r };
+
+	memset(&idle, 0, sizeof(idle));
+	emu_mem_begin(memory, &start);
+	idle.r[WREG_SI] = si;
+	idle.known = 1u << WREG_SI;
+	for (unsigned k = 0; k < EMU_PAGE; k++)
+		page[k] = (uint8_t)(k * 7);
+	memset(idle.v[3].b, 0x55, EMU_VEC_BYTES);
+	memset(idle.v[4].b, 0xaa, EMU_VEC_BYTES);
+}
+
+static void t_edges(void **state)
+{
+	uint64_t last = (uint64_t)(uintptr_t)page + EMU_PAGE - 4, known;
+	uint8_t buf[4];
+
+	begin_idle(last);
+	idle.k_known = 2;
+	idle.k[1] = 0x0f;
+	idle.v[4].known = ~0ull;
+	assert_int_equal(DO(load_end), EMU_OK);
+	assert_true(idle.v[3].known == ~0ull);
+	assert_memory_equal(idle.v[3].b, page + EMU_PAGE - 4, 4);
+	assert_int_equal(idle.v[3].b[4], 0);
+	assert_int_equal(DO(compare_end), EMU_OK);
+	assert_true(idle.k_known & 4 && !idle.k[2]);
+	assert_int_equal(DO(store_end), EMU_OK);
+	assert_true(emu_mem_read(memory, last, buf, 4, &known) && known == 15);
+	assert_memory_equal(buf, "\xaa\xaa\xaa\xaa", 4);
+
+	assert_int_equal(DO(load_whole), EMU_O_FAULT);
+	assert_int_equal(DO(store_whole), EMU_O_FAULT);
+	idle.k[1] = 0x10;
+	assert_int_equal(DO(load_end), EMU_O_FAULT);
+	assert_int_equal(DO(store_end), EMU_O_FAULT);
+
+	idle.k_known = 0; /* it may mean anything */
+	assert_int_equal(DO(load_end), EMU_OK);
+	assert_int_equal(idle.v[3].known & 0xffffffff, 0);
+	assert_int_equal(DO(compare_end), EMU_OK);
+	assert_false(idle.k_known & 4);
+	assert_int_equal(DO(store_end), EMU_OK);
+	assert_true(emu_mem_read(memory, last, buf, 4, &known) && !known);
+	idle.r[WREG_SI] = last + 4;
+	idle.v[3].known = ~0ull;
+	assert_int_equal(DO(scalar_end), EMU_OK);
+	assert_true(idle.v[3].known == ~0xfull);
+}
+
+static void t_unknown_address(void **state)
+{
+	uint64_t known;
+	uint8_t buf[64];
+
+	begin_idle((uint64_t)(uintptr_t)page);
+	idle.known = 0;
+	idle.v[3].known = idle.v[4].known = ~0ull;
+	assert_int_equal(DO(load_whole), EMU_OK);
+	assert_true(idle.v[3].known == ~0xffffffffull);
+	assert_int_equal(DO(store_whole), EMU_OK);
+	assert_true(emu_mem_read(memory, (uint64_t)(uintptr_t)page, buf, 64, &known) && known == ~0ull);
+	assert_memory_equal(buf, page, 64);
+}
+
+static void t_known_of_unknown(void **state)
+{
+	begin_idle((uint64_t)(uintptr_t)page);
+	assert_int_equal(DO(clear), EMU_OK);
+	assert_true(idle.v[3].known == 0xffff && !idle.v[3].b[0] && !idle.v[3].b[15]);
+	idle.v[3].known = 0;
+	assert_int_equal(DO(ones), EMU_OK);
+	assert_true(idle.v[3].known == ~0ull && idle.v[3].b[31] == 255 && !idle.v[3].b[32]);
+	idle.v[3].known = 0;
+	assert_int_equal(DO(ternary_ones), EMU_OK);
+	assert_true(idle.v[3].known == ~0ull && idle.v[3].b[63] == 255);
+	assert_int_equal(DO(mask_ones), EMU_OK);
+	assert_true(idle.k_known == 2 && idle.k[1] == 0xffffffff);
+
+	begin_idle((uint64_t)(uintptr_t)page);
+	idle.v[3].known = 0xfffe;
+	memset(idle.v[3].b, 0, EMU_VEC_BYTES);
+	idle.v[4].known = 1;
+	assert_int_equal(DO(signs), EMU_OK);
+	assert_false(idle.known >> WREG_AX & 1);
+	assert_int_equal(DO(and), EMU_OK); /* zeros decide, 0xaa does not */
+	assert_true(idle.v[3].known == ~1ull);
+	idle.v[4].b[0] = 0;
+	assert_int_equal(DO(and), EMU_OK);
+	assert_true(idle.v[3].known == ~0ull);
+
+	idle.v[3].b[2] = idle.v[4].b[2] = 1;
+	idle.v[3].known = 4;
+	idle.v[4].known = 4;
+	idle.flags_known = 0;
+	assert_int_equal(DO(bits), EMU_OK); /* one bit in both: not zero, whatever the others are */
+	assert_true(idle.flags_known == (EMU_ARITH & ~EMU_CF) && !(idle.flags & EMU_ZF));
+}
+
 static int setup(void **state)
 {
 	struct emu_env env = { .page = read_page };
@@ -561,6 +696,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_forms),
+		cmocka_unit_test(t_edges),
+		cmocka_unit_test(t_unknown_address),
+		cmocka_unit_test(t_known_of_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

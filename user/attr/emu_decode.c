@@ -286,7 +286,8 @@ static bool is_control(const ZydisDecodedInstruction *z)
 
 static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct emu_insn *i)
 {
-	bool vector = z->mnemonic == ZYDIS_MNEMONIC_VZEROUPPER || z->mnemonic == ZYDIS_MNEMONIC_VZEROALL;
+	bool vector = z->mnemonic == ZYDIS_MNEMONIC_VZEROUPPER || z->mnemonic == ZYDIS_MNEMONIC_VZEROALL ||
+		      z->mnemonic == ZYDIS_MNEMONIC_CRC32;
 	uint16_t found = op_of[z->mnemonic];
 
 	if (may_not_be_followed(z) || (found == EMU_OP_UNKNOWN && is_control(z)))
@@ -357,6 +358,7 @@ static void set_vector_form(const ZydisDecodedInstruction *z, const ZydisDecoded
 {
 	i->vex = z->encoding == ZYDIS_INSTRUCTION_ENCODING_VEX || z->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ||
 		 z->encoding == ZYDIS_INSTRUCTION_ENCODING_XOP;
+	i->vector = i->vex ? (uint8_t)(z->avx.vector_length / 8) : 0;
 	if (z->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX) {
 		if (is_mask(z->avx.mask.reg))
 			i->mask = (uint8_t)ZydisRegisterGetId(z->avx.mask.reg);

@@ -46,6 +46,7 @@ struct emu_insn {
 	uint8_t width; /* bytes of the operation */
 	uint8_t mask;  /* EVEX: number of the mask register, 0: none */
 	bool zeroing, vex; /* vex: bytes above the result become zero */
+	uint8_t vector;	 /* bytes of the vectors at work, VEX and EVEX */
 	uint8_t element; /* bytes of an element of vector instructions, as far as the decoder tells; 0: unknown */
 	uint32_t gpr_written; /* bit per WREG, hidden ones too; what EMU_OP_UNKNOWN forgets */
 	uint64_t vec_written;

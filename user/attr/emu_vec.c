@@ -9,7 +9,7 @@ static pthread_once_t index_once = PTHREAD_ONCE_INIT;
 static void index_rules(void)
 {
 	static const struct vec_rules *const all[] = { &vec_moves, &vec_shuffles, &vec_integers, &vec_floats,
-						       &vec_converts, &vec_masks };
+						       &vec_converts, &vec_masks, &vec_texts };
 
 	for (size_t t = 0; t < sizeof(all) / sizeof(*all); t++)
 		for (size_t n = 0; n < all[t]->count; n++)
@@ -111,8 +111,9 @@ bool vec_get(struct vec_ctx *c, const struct emu_operand *o, struct emu_vec *out
 	if (!address(c, o, &addr))
 		return true;
 	if (!emu_mem_read(c->m, addr, out->b, o->size, &out->known)) {
+		memset(out, 0, sizeof(*out));
 		c->bad = EMU_O_FAULT;
-		return false;
+		return c->i->mask; /* may be one that asks for nothing */
 	}
 	out->known &= vec_ones(o->size);
 	return true;
@@ -213,17 +214,28 @@ enum emu_outcome vec_put(struct vec_ctx *c, const struct emu_vec *r, unsigned le
 	return EMU_OK;
 }
 
+enum emu_outcome vec_put_over(struct vec_ctx *c, const struct emu_operand *first, const struct emu_vec *r, unsigned len)
+{
+	const struct emu_operand *dst = &c->i->o[0];
+	struct emu_insn plain = *c->i;
+	struct vec_ctx unmasked = *c;
+	struct emu_vec out, low = *r;
+
+	if (first->kind != EMU_K_VEC || dst->kind != EMU_K_VEC || (c->i->mask && c->rule->element != len))
+		return EMU_O_NO_RULE;
+	if (c->i->mask)
+		apply_mask(c, &c->s->v[dst->reg], &low, len);
+	out = c->s->v[first->reg];
+	memcpy(out.b, low.b, len);
+	out.known = (out.known & ~vec_ones(len)) | (low.known & vec_ones(len));
+	plain.mask = 0;
+	unmasked.i = &plain;
+	return vec_put(&unmasked, &out, 16);
+}
+
 enum emu_outcome vec_put_scalar(struct vec_ctx *c, const struct emu_vec *r, unsigned len)
 {
-	const struct emu_operand *first = c->i->ops > 1 && c->i->vex ? &c->i->o[1] : &c->i->o[0];
-	struct emu_vec out;
-
-	if (c->i->mask || first->kind != EMU_K_VEC)
-		return EMU_O_NO_RULE;
-	out = c->s->v[first->reg];
-	memcpy(out.b, r->b, len);
-	out.known = (out.known & ~vec_ones(len)) | (r->known & vec_ones(len));
-	return vec_put(c, &out, 16);
+	return vec_put_over(c, &c->i->o[c->i->ops > 1 && c->i->vex ? 1 : 0], r, len);
 }
 
 enum emu_outcome vec_put_compared(struct vec_ctx *c, const struct emu_vec *r, unsigned len)
@@ -300,21 +312,6 @@ enum emu_outcome vec_map2(struct vec_ctx *c)
 	return vec_put_compared(c, &r, len);
 }
 
-enum emu_outcome vec_map3(struct vec_ctx *c)
-{
-	unsigned w = c->rule->element, len = vec_len(c);
-	struct emu_vec v[3], r = { .known = 0 };
-
-	for (unsigned n = 0; n < 3; n++)
-		if (!vec_get_each(c, vec_last(c, 2 - n), len, &v[n]))
-			return c->bad;
-	for (unsigned at = 0; at < len; at += w)
-		if (vec_known(&v[0], at, w) && vec_known(&v[1], at, w) && vec_known(&v[2], at, w))
-			vec_set(&r, at, w,
-				c->rule->f3(vec_at(&v[0], at, w), vec_at(&v[1], at, w), vec_at(&v[2], at, w), w * 8));
-	return vec_put(c, &r, len);
-}
-
 enum emu_outcome vec_scalar1(struct vec_ctx *c)
 {
 	unsigned w = c->rule->element;
@@ -339,23 +336,6 @@ enum emu_outcome vec_scalar2(struct vec_ctx *c)
 	return vec_put_scalar(c, &r, w);
 }
 
-enum emu_outcome vec_scalar3(struct vec_ctx *c)
-{
-	unsigned w = c->rule->element;
-	struct emu_vec v[3];
-
-	if (c->i->mask)
-		return EMU_O_NO_RULE;
-	for (unsigned n = 0; n < 3; n++)
-		if (!vec_get(c, vec_last(c, 2 - n), &v[n]))
-			return c->bad;
-	if (vec_known(&v[0], 0, w) && vec_known(&v[1], 0, w) && vec_known(&v[2], 0, w))
-		vec_set(&v[0], 0, w, c->rule->f3(vec_at(&v[0], 0, w), vec_at(&v[1], 0, w), vec_at(&v[2], 0, w), w * 8));
-	else
-		v[0].known &= ~vec_ones(w);
-	return vec_put(c, &v[0], 16);
-}
-
 enum emu_outcome vec_convert(struct vec_ctx *c)
 {
 	const struct emu_operand *src = vec_last(c, 0), *dst = &c->i->o[0];
@@ -365,13 +345,14 @@ enum emu_outcome vec_convert(struct vec_ctx *c)
 
 	if (dst->kind != EMU_K_VEC && dst->kind != EMU_K_MEM)
 		return EMU_O_NO_RULE;
-	/* One element for all: how many the encoding means does not show in the operands. */
-	if (src->kind == EMU_K_MEM && src->size == in && elements > 1)
-		return EMU_O_NO_RULE;
-	if (src->size / in < elements)
-		elements = src->size / in;
 	if (!vec_get(c, src, &a))
 		return c->bad;
+	if (src->kind == EMU_K_MEM && src->size == in && c->i->vector) { /* of the wider side there are as many as fit */
+		elements = c->i->vector / (in > out ? in : out);
+		vec_repeat(&a, in, elements * in);
+	} else if (src->size / in < elements) {
+		elements = src->size / in;
+	}
 	for (unsigned e = 0; e < elements; e++)
 		if (vec_known(&a, e * in, in))
 			vec_set(&r, e * out, out, c->rule->f1(vec_at(&a, e * in, in), in * 8));

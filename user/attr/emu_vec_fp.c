@@ -271,8 +271,6 @@ static enum emu_outcome multiply_add(struct vec_ctx *c)
 	unsigned w = c->rule->element, len = scalar ? w : vec_len(c), signs = c->rule->arg % ORDER;
 	struct emu_vec v[3], r;
 
-	if (scalar && c->i->mask)
-		return EMU_O_NO_RULE;
 	for (unsigned n = 0; n < 3; n++)
 		if (!(scalar ? vec_get(c, &c->i->o[n], &v[n]) : vec_get_each(c, &c->i->o[n], len, &v[n])))
 			return c->bad;
@@ -288,7 +286,7 @@ static enum emu_outcome multiply_add(struct vec_ctx *c)
 			vec_set(&r, e, w, fused(vec_at(&v[at[0]], e, w), vec_at(&v[at[1]], e, w), vec_at(&v[at[2]], e, w),
 						w * 8, signs ^ flip));
 	}
-	return vec_put(c, &r, scalar ? 16 : len);
+	return scalar ? vec_put_over(c, &c->i->o[0], &r, w) : vec_put(c, &r, len);
 }
 
 #define MAP2(name, f)                                                                                 \

@@ -37,7 +37,7 @@ static enum emu_outcome move_scalar(struct vec_ctx *c)
 	unsigned w = c->rule->element;
 	struct emu_vec a;
 
-	if ((dst->kind != EMU_K_VEC && dst->kind != EMU_K_MEM) || c->i->mask)
+	if (dst->kind != EMU_K_VEC && dst->kind != EMU_K_MEM)
 		return EMU_O_NO_RULE; /* the string instruction of this name */
 	if (!vec_get(c, src, &a))
 		return c->bad;
@@ -46,7 +46,7 @@ static enum emu_outcome move_scalar(struct vec_ctx *c)
 	if (src->kind == EMU_K_VEC)
 		return vec_put_scalar(c, &a, w);
 	a.known |= ~vec_ones(w);
-	return vec_put(c, &a, 16);
+	return vec_put(c, &a, c->i->vex ? w : 16);
 }
 
 /* movlps, movhps: arg: where the eight bytes lie in the register; the other ones come from the first source. */

@@ -23,7 +23,6 @@ typedef enum emu_outcome vec_shape(struct vec_ctx *c);
 /* Elements come extended with zeros; what the result has above `bits` is cut off. */
 typedef uint64_t vec_fn1(uint64_t a, unsigned bits);
 typedef uint64_t vec_fn2(uint64_t a, uint64_t b, unsigned bits);
-typedef uint64_t vec_fn3(uint64_t a, uint64_t b, uint64_t c, unsigned bits);
 
 struct vec_rule {
 	uint16_t mnemonic;
@@ -33,7 +32,6 @@ struct vec_rule {
 	union {
 		vec_fn1 *f1;
 		vec_fn2 *f2;
-		vec_fn3 *f3;
 		void (*select)(uint8_t *index, unsigned len, uint8_t imm);
 	};
 };
@@ -47,7 +45,7 @@ struct vec_rules {
 	const struct vec_rule *row;
 	size_t count;
 };
-extern const struct vec_rules vec_moves, vec_shuffles, vec_integers, vec_floats, vec_converts, vec_masks;
+extern const struct vec_rules vec_moves, vec_shuffles, vec_integers, vec_floats, vec_converts, vec_masks, vec_texts;
 
 struct vec_ctx {
 	struct emu_state *s;
@@ -109,19 +107,21 @@ bool vec_get_each(struct vec_ctx *c, const struct emu_operand *o, unsigned len, 
 void vec_repeat(struct emu_vec *v, unsigned bytes, unsigned len);
 /* The result: its low len bytes, under the mask if there is one, the rest as the encoding says. */
 enum emu_outcome vec_put(struct vec_ctx *c, const struct emu_vec *r, unsigned len);
-/* A scalar instruction's: its low `len` bytes over the rest of the first source. */
+/* A scalar instruction's: its low `len` bytes, a mask's first bit for them, over the rest of the first source... */
 enum emu_outcome vec_put_scalar(struct vec_ctx *c, const struct emu_vec *r, unsigned len);
+/* ... or of another register. */
+enum emu_outcome vec_put_over(struct vec_ctx *c, const struct emu_operand *first, const struct emu_vec *r, unsigned len);
 /* Elements as the bits of a mask register, or (vpcmpeq and others that can do both) of a vector. */
 enum emu_outcome vec_put_compared(struct vec_ctx *c, const struct emu_vec *r, unsigned len);
 enum emu_outcome vec_put_gpr(struct vec_ctx *c, const struct emu_operand *o, uint64_t value, bool known);
 enum emu_outcome vec_put_mask(struct vec_ctx *c, unsigned n, uint64_t value, bool known);
 void vec_put_flags(struct vec_ctx *c, unsigned flags, unsigned known);
 
-/* dst = f(a); dst = f(a, b), arg: VEC_SELF; dst = f(dst, a, b). */
+/* dst = f(a); dst = f(a, b), arg: VEC_SELF. */
 enum { VEC_SELF = 1 /* of a register with itself: the same whatever it holds, f(0, 0) */ };
-vec_shape vec_map1, vec_map2, vec_map3;
+vec_shape vec_map1, vec_map2;
 /* The same of the lowest elements. */
-vec_shape vec_scalar1, vec_scalar2, vec_scalar3;
+vec_shape vec_scalar1, vec_scalar2;
 /* As many elements as both sides have room for, arg: bytes of one in the source; the rest becomes zero. */
 vec_shape vec_convert;
 
