@@ -84,6 +84,7 @@ struct emu_state {
 	uint8_t k_known;
 	uint64_t k[8];
 	struct emu_vec v[32];
+	uint64_t elements; /* that repeated instructions carried out */
 };
 
 struct emu_memory;

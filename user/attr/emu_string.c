@@ -3,6 +3,7 @@
 #include "attr/emu_ops.h"
 
 #define MOST (1u << 18) /* elements: more is no work for a copy */
+#define RUN_MOST (1u << 21) /* of all of a run: each is about as much work as an instruction */
 
 static bool known(const struct emu_state *s, unsigned reg)
 {
@@ -43,8 +44,9 @@ enum emu_outcome emu_string(struct emu_state *s, struct emu_memory *m, const str
 		return EMU_O_NO_RULE;
 	if (!i->rep)
 		return element(s, m, i, step);
-	if (s->r[WREG_CX] > MOST)
+	if (s->r[WREG_CX] > MOST || s->elements + s->r[WREG_CX] > RUN_MOST)
 		return EMU_O_FAULT;
+	s->elements += s->r[WREG_CX];
 	while (s->r[WREG_CX]) {
 		enum emu_outcome rc = element(s, m, i, step);
 
