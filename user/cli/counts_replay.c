@@ -20,6 +20,7 @@ struct replay_call {
 };
 
 struct replayed {
+	double all; /* instructions carried out */
 	struct plan *p;
 	const struct plan_burst *b;
 	plan_place_fn place;
@@ -83,11 +84,24 @@ static void count_nodes(struct replayed *r)
 		if (!f)
 			continue;
 		f->replayed += (double)c->runs;
+		f->rec.replayed += (double)c->runs / r->all;
 		n = plan_has_graph(f) ? runs_node_at(&f->runs, c->ip - r->bias) : CFG_NONE;
 		/* all of a node's blocks run equally often: the one that stands for it is counted */
 		if (n != CFG_NONE && f->runs.node[n].addr == c->ip - r->bias)
 			f->runs_now[n] += (double)c->runs;
 	}
+}
+
+/* A burst that came nowhere is all where it began. */
+static void begun(struct replayed *r)
+{
+	uint32_t i = func_at(r, r->b->ip);
+
+	if (i == PLAN_NONE)
+		return;
+	r->p->func[i].rec.begun++;
+	if (!(r->all > 0))
+		r->p->func[i].rec.replayed++;
 }
 
 /* ---- who called whom ---- */
@@ -253,6 +267,9 @@ int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn plac
 
 	p->passes = p->calls = 0;
 	p->last_burst = b->time;
+	for (size_t k = 0; k < b->counts; k++)
+		r.all += (double)b->count[k].runs;
+	begun(&r);
 	count_nodes(&r);
 	for (size_t k = 0; k < b->calls; k++)
 		count_call(&r, &b->call[k]);

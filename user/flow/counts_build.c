@@ -14,6 +14,7 @@
 #define CALL_VAR 1e-4
 #define RECURSION_VAR 400.0
 #define LIST_BIAS 0.15
+#define BURSTS_LEAST 30
 #define MOST_COST 1e6 /* of a node: more is the outcome of a damaged file */
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
@@ -282,12 +283,34 @@ static int cost_each(const struct counts_record *r, double *cost)
 	return 0;
 }
 
+/* Bursts go from where time is spent to where that code leads: each is a unit of time, and what ran within it tells how
+ * the instructions of that time are parted. All samples tell how often such places were met, bursts what follows there. */
+static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
+{
+	double begun = 0, time = 0;
+
+	for (size_t g = 0; g < r->funcs; g++) {
+		begun += r->func[g].begun;
+		time += t->group[g].time;
+	}
+	if (begun < BURSTS_LEAST || getenv("NB"))
+		return false;
+	for (size_t g = 0; g < r->funcs; g++)
+		t->group[g].time = fmax(0, t->group[g].time + (r->func[g].replayed - r->func[g].begun) / begun * time);
+	return true;
+}
+
 /* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording
  * that did not look where samples fell, all have the same. */
 static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
 {
 	double *cost = calloc(r->funcs + 1, sizeof(*cost)), time = 0, paced = 0, same = 0;
 	int rc = cost ? cost_each(r, cost) : -ENOMEM;
+
+	if (by_bursts(r, t) && !getenv("BP")) {
+		free(cost);
+		return rc;
+	}
 
 	for (size_t g = 0; g < r->funcs; g++)
 		same += r->func[g].same;
