@@ -19,7 +19,7 @@
 
 struct code {
 	struct emu_insn i;
-	uint64_t ip, runs;
+	uint64_t ip, runs, safe_runs;
 	struct code *next, *taken; /* where it led last: no look-up */
 	bool met;		   /* in this run */
 };
@@ -43,13 +43,25 @@ struct emu {
 	uint32_t mets, met_cap;
 	struct frame frame[FRAMES];
 	unsigned frames;
-	struct emu_call *call;
-	uint32_t calls, call_cap;
+	struct known_call {
+		struct emu_call k;
+		uint64_t safe_runs;
+	} *call;
+	struct emu_call *told; /* of these, when the run is over */
+	uint32_t calls, call_cap, tolds, told_cap;
 	uint32_t pair[PAIRS]; /* index + 1 in call, found by both addresses */
 	struct emu_cut *cut;
 	uint32_t cuts, cut_cap;
 	uint32_t returned, spins;
 	bool no_memory;
+	/* Up to here everything was as the thread had it. */
+	struct {
+		bool passed;
+		uint64_t ip, insns;
+		uint64_t ret[FRAMES];
+		unsigned frames;
+		uint32_t cuts, returned, skipped;
+	} safe;
 	emu_watcher *watcher;
 	void *watcher_ctx;
 };
@@ -58,7 +70,7 @@ const char *emu_end_str(enum emu_end end)
 {
 	static const char *const name[EMU_ENDS] = {
 		[EMU_DONE] = "done", [EMU_BRANCH] = "unknown branch", [EMU_TARGET] = "unknown target", [EMU_FAULT] = "unmapped memory",
-		[EMU_CODE] = "no code", [EMU_SYSCALL] = "system call", [EMU_STUCK] = "stuck",
+		[EMU_CODE] = "no code", [EMU_SYSCALL] = "system call", [EMU_STUCK] = "stuck", [EMU_ASTRAY] = "went astray",
 	};
 
 	return end < EMU_ENDS ? name[end] : "unknown";
@@ -96,6 +108,7 @@ void emu_free(struct emu *e)
 	free(e->code);
 	free(e->met);
 	free(e->call);
+	free(e->told);
 	free(e->cut);
 	emu_decoder_free(e->decoder);
 	emu_mem_free(e->mem);
@@ -147,6 +160,7 @@ static void met(struct emu *e, struct code *c)
 	}
 	c->met = true;
 	c->runs = 1;
+	c->safe_runs = 0;
 	e->met[e->mets++] = c;
 }
 
@@ -167,7 +181,7 @@ static void entered(struct emu *e, uint64_t target)
 		return;
 	at = (uint32_t)((f->ret * 0x9e3779b97f4a7c15ull ^ target * 0xff51afd7ed558ccdull) >> 40) & (PAIRS - 1);
 	for (;; at = (at + 1) & (PAIRS - 1)) {
-		struct emu_call *k = e->pair[at] ? &e->call[e->pair[at] - 1] : NULL;
+		struct emu_call *k = e->pair[at] ? &e->call[e->pair[at] - 1].k : NULL;
 
 		if (!k)
 			break;
@@ -182,7 +196,7 @@ static void entered(struct emu *e, uint64_t target)
 		e->no_memory = true;
 		return;
 	}
-	e->call[e->calls++] = (struct emu_call){ f->ret, target, 1 };
+	e->call[e->calls++] = (struct known_call){ .k = { f->ret, target, 1 } };
 	e->pair[at] = e->calls;
 }
 
@@ -227,6 +241,64 @@ static void add_cut(struct emu *e, uint64_t ip, uint64_t site)
 	e->cut[e->cuts++] = (struct emu_cut){ ip, site, 1 };
 }
 
+/* Memory is not as old as the registers from now on: what follows may go wrong. */
+static void pass_safe(struct emu *e, const struct emu_result *out)
+{
+	e->safe.passed = true;
+	e->safe.ip = e->s.r[WREG_IP];
+	e->safe.insns = out->insns;
+	e->safe.skipped = out->skipped;
+	e->safe.cuts = e->cuts;
+	e->safe.returned = e->returned;
+	e->safe.frames = e->frames;
+	for (unsigned i = 0; i < e->frames; i++)
+		e->safe.ret[i] = e->frame[i].ret;
+	for (uint32_t i = 0; i < e->mets; i++)
+		e->met[i]->safe_runs = e->met[i]->runs;
+	for (uint32_t i = 0; i < e->calls; i++)
+		e->call[i].safe_runs = e->call[i].k.runs;
+}
+
+static void back_to_safe(struct emu *e, struct emu_result *out)
+{
+	uint32_t mets = 0;
+
+	for (uint32_t i = 0; i < e->mets; i++) {
+		struct code *c = e->met[i];
+
+		c->runs = c->safe_runs;
+		c->met = c->runs;
+		if (c->met)
+			e->met[mets++] = c;
+	}
+	e->mets = mets;
+	for (uint32_t i = 0; i < e->calls; i++)
+		e->call[i].k.runs = e->call[i].safe_runs;
+	e->s.r[WREG_IP] = e->safe.ip;
+	e->cuts = e->safe.cuts;
+	e->returned = e->safe.returned;
+	e->frames = e->safe.frames;
+	for (unsigned i = 0; i < e->frames; i++)
+		e->frame[i].ret = e->safe.ret[i];
+	out->insns = e->safe.insns;
+	out->skipped = e->safe.skipped;
+	out->end = EMU_ASTRAY;
+}
+
+static void tell_calls(struct emu *e)
+{
+	e->tolds = 0;
+	for (uint32_t i = 0; i < e->calls; i++) {
+		if (!e->call[i].k.runs)
+			continue;
+		if (!GROW(e->told, e->tolds, e->told_cap, 64)) {
+			e->no_memory = true;
+			return;
+		}
+		e->told[e->tolds++] = e->call[i].k;
+	}
+}
+
 /* Out of the innermost call, with nothing known of what it left. */
 static bool skip(struct emu *e, struct emu_result *out)
 {
@@ -254,6 +326,14 @@ static bool skip(struct emu *e, struct emu_result *out)
 
 /* ---- control ---- */
 
+/* Ends itself, or complains before it does: exit, kill, tkill, exit_group, tgkill; writev to the error output. */
+static bool gives_up(const struct emu_state *s)
+{
+	uint64_t nr = s->r[WREG_AX];
+
+	return s->known >> WREG_AX & 1 && (nr == 60 || nr == 62 || nr == 200 || nr == 231 || nr == 234 || (nr == 20 && s->r[WREG_DI] == 2));
+}
+
 /* What most calls say that go well. */
 static bool system_call(struct emu *e)
 {
@@ -270,7 +350,7 @@ static bool system_call(struct emu *e)
 	case 3: case 10: case 11: case 24: case 28: case 35: case 202: case 230: /* close, mprotect, munmap, sched_yield, madvise, nanosleep, futex, clock_nanosleep */
 		result.known = true;
 		break;
-	case 9: case 12: case 15: case 25: case 56: case 57: case 58: case 59: case 60: case 231: case 435: /* new memory, other places, ends */
+	case 9: case 12: case 15: case 25: case 56: case 57: case 58: case 59: case 435: /* new memory, other places */
 		return false;
 	case 158: /* arch_prctl */
 		s->known &= ~(1u << WREG_FSBASE);
@@ -357,11 +437,13 @@ static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t 
 		return go_back(e, c, to);
 	case EMU_OP_SYSCALL:
 		out->syscalls++;
+		if (gives_up(s))
+			return EMU_ASTRAY;
 		return system_call(e) ? -1 : EMU_SYSCALL;
 	case EMU_OP_PAUSE:
 		return ++e->spins > SPINS_MOST ? EMU_STUCK : -1;
 	case EMU_OP_TRAP:
-		return EMU_STUCK;
+		return EMU_ASTRAY;
 	case EMU_OP_UNKNOWN:
 		rc = EMU_O_NO_RULE;
 		break;
@@ -376,7 +458,7 @@ static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t 
 		out->unknown++;
 		rc = emu_forget_written(s, e->mem, &c->i);
 	}
-	return rc == EMU_OK ? -1 : rc == EMU_O_TRAP ? EMU_STUCK : EMU_FAULT;
+	return rc == EMU_OK ? -1 : rc == EMU_O_TRAP ? EMU_ASTRAY : EMU_FAULT;
 }
 
 static struct code *follow(struct emu *e, struct code *c, uint64_t to)
@@ -401,7 +483,7 @@ static void begin(struct emu *e, const struct emu_start *start)
 	for (uint32_t i = 0; i < e->mets; i++)
 		e->met[i]->met = false;
 	e->mets = e->calls = e->cuts = e->frames = e->returned = e->spins = 0;
-	e->no_memory = false;
+	e->no_memory = e->safe.passed = false;
 	memset(e->pair, 0, sizeof(e->pair));
 	memset(s, 0, sizeof(*s));
 	memcpy(s->r, start->regs, sizeof(s->r));
@@ -434,10 +516,17 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 			e->s.r[WREG_IP] = to;
 			if (e->watcher)
 				e->watcher(e->watcher_ctx, &e->s, false);
+			if (!e->safe.passed && emu_mem_late(e->mem))
+				pass_safe(e, out);
 			continue;
 		}
-		if (!skip(e, out)) {
-			out->end = (enum emu_end)end;
+		if ((end == EMU_FAULT || end == EMU_ASTRAY) && e->safe.passed) {
+			back_to_safe(e, out);
+			break;
+		}
+		/* it does end itself, then */
+		if (end == EMU_ASTRAY || !skip(e, out)) {
+			out->end = end == EMU_ASTRAY ? EMU_STUCK : (enum emu_end)end;
 			break;
 		}
 		c = follow(e, NULL, e->s.r[WREG_IP]);
@@ -451,6 +540,7 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 		for (unsigned i = 0; i < e->frames; i++)
 			add_cut(e, 0, e->frame[i].ret);
 	}
+	tell_calls(e);
 	return e->no_memory ? -ENOMEM : 0;
 }
 
@@ -473,8 +563,8 @@ uint64_t emu_runs_of(const struct emu *e, uint64_t ip)
 
 const struct emu_call *emu_calls(const struct emu *e, size_t *count)
 {
-	*count = e->calls;
-	return e->call;
+	*count = e->tolds;
+	return e->told;
 }
 
 const struct emu_cut *emu_cuts(const struct emu *e, size_t *count)

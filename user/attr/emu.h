@@ -32,6 +32,8 @@ enum emu_end {
 	EMU_CODE,    /* no code there, or none that may be followed */
 	EMU_SYSCALL, /* one that does not come back, or whose effect is too large */
 	EMU_STUCK,   /* the same instruction for ever; a trap */
+	EMU_ASTRAY,  /* it would crash or give up, which the thread did not: memory was younger than registers. What ran since
+			the first page that was is taken back */
 	EMU_ENDS
 };
 const char *emu_end_str(enum emu_end end);

@@ -599,6 +599,8 @@ static enum emu_outcome move(struct emu_state *s, struct emu_memory *m, const st
 		break;
 	default:
 		rc = emu_load(s, m, i, &i->o[1], &v);
+		if (i->op == EMU_OP_MOVBE)
+			v.v = __builtin_bswap64(v.v) >> (64 - 8 * i->o[1].size);
 		if (i->op == EMU_OP_MOVSX)
 			v.v = (uint64_t)extended(v.v, i->o[1].size);
 		break;
@@ -715,7 +717,7 @@ enum emu_outcome emu_integer(struct emu_state *s, struct emu_memory *m, const st
 {
 	switch (i->op) {
 	case EMU_OP_NOP: return EMU_OK;
-	case EMU_OP_MOV: case EMU_OP_MOVSX: case EMU_OP_LEA: case EMU_OP_SETCC: case EMU_OP_CMOV: return move(s, m, i);
+	case EMU_OP_MOV: case EMU_OP_MOVBE: case EMU_OP_MOVSX: case EMU_OP_LEA: case EMU_OP_SETCC: case EMU_OP_CMOV: return move(s, m, i);
 	case EMU_OP_ADD: case EMU_OP_ADC: case EMU_OP_SUB: case EMU_OP_SBB: case EMU_OP_CMP: case EMU_OP_AND: case EMU_OP_TEST:
 	case EMU_OP_OR: case EMU_OP_XOR: return two(s, m, i);
 	case EMU_OP_NOT: case EMU_OP_NEG: case EMU_OP_INC: case EMU_OP_DEC: case EMU_OP_BSWAP: return one(s, m, i);

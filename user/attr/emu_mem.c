@@ -28,6 +28,7 @@ struct emu_memory {
 	uint32_t stack_bytes;
 	const struct sample_page *given;
 	uint32_t givens;
+	bool late;
 };
 
 struct emu_memory *emu_mem_new(const struct emu_env *env)
@@ -53,6 +54,7 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 	memset(m->slot, 0, sizeof(m->slot));
 	m->pages = 0;
 	m->last = NULL;
+	m->late = false;
 	m->sp = sp;
 	m->stack = start->stack;
 	m->stack_bytes = start->stack && sp <= UINT64_MAX - start->stack_bytes ? start->stack_bytes : 0;
@@ -63,6 +65,11 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 uint32_t emu_mem_pages(const struct emu_memory *m)
 {
 	return m->pages;
+}
+
+bool emu_mem_late(const struct emu_memory *m)
+{
+	return m->late;
 }
 
 bool emu_mem_touched(const struct emu_memory *m, uint32_t i, struct emu_touched *out)
@@ -121,6 +128,7 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 		return NULL;
 	p->addr = start;
 	p->given = given;
+	m->late |= !given && !(m->stack_bytes && start >= (m->sp & ~(uint64_t)(EMU_PAGE - 1)) && start < m->sp + m->stack_bytes);
 	p->doubtful = false;
 	memset(p->unknown, 0, sizeof(p->unknown));
 	lay_stack(m, p);

@@ -58,7 +58,7 @@ struct emu_insn {
 
 enum emu_op {
 	EMU_OP_UNKNOWN,
-	EMU_OP_NOP, EMU_OP_PAUSE, EMU_OP_MOV, EMU_OP_MOVSX, EMU_OP_LEA, EMU_OP_ADD, EMU_OP_ADC, EMU_OP_SUB, EMU_OP_SBB, EMU_OP_CMP, EMU_OP_AND,
+	EMU_OP_NOP, EMU_OP_PAUSE, EMU_OP_MOV, EMU_OP_MOVBE, EMU_OP_MOVSX, EMU_OP_LEA, EMU_OP_ADD, EMU_OP_ADC, EMU_OP_SUB, EMU_OP_SBB, EMU_OP_CMP, EMU_OP_AND,
 	EMU_OP_TEST, EMU_OP_OR, EMU_OP_XOR, EMU_OP_NOT, EMU_OP_NEG, EMU_OP_INC, EMU_OP_DEC, EMU_OP_SHL, EMU_OP_SHR, EMU_OP_SAR,
 	EMU_OP_ROL, EMU_OP_ROR, EMU_OP_SHLD, EMU_OP_SHRD, EMU_OP_IMUL, EMU_OP_IMUL_WIDE, EMU_OP_MUL, EMU_OP_DIV, EMU_OP_IDIV,
 	EMU_OP_CBW, EMU_OP_CWD, EMU_OP_BSWAP, EMU_OP_XCHG, EMU_OP_XADD, EMU_OP_CMPXCHG, EMU_OP_BT, EMU_OP_BTS, EMU_OP_BTR, EMU_OP_BTC,
@@ -94,6 +94,8 @@ void emu_mem_free(struct emu_memory *m);
 /* What `start` points to must stay until the run is over. */
 void emu_mem_begin(struct emu_memory *m, const struct emu_start *start);
 uint32_t emu_mem_pages(const struct emu_memory *m);
+/* A page was not as old as the sample. */
+bool emu_mem_late(const struct emu_memory *m);
 bool emu_mem_touched(const struct emu_memory *m, uint32_t i, struct emu_touched *out);
 /* False: not mapped. Up to 64 bytes; *known: bit per byte. */
 bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, uint64_t *known);
