@@ -186,6 +186,24 @@ static enum emu_outcome pairs(struct vec_ctx *c)
 FN2(pack_signed, TO_SIGNED(vec_signed(a | b << bits, 2 * bits), bits))
 FN2(pack_unsigned, TO_UNSIGNED(vec_signed(a | b << bits, 2 * bits), bits))
 
+/* vpmovs, vpmovus: f2 sees one element and the bits of the result. */
+static enum emu_outcome narrow(struct vec_ctx *c)
+{
+	const struct emu_operand *src = vec_last(c, 0);
+	unsigned in = c->rule->arg, out = c->rule->element, len = src->size;
+	struct emu_vec a, r = { .known = 0 };
+
+	if (src->kind != EMU_K_VEC || !vec_get(c, src, &a))
+		return c->bad;
+	for (unsigned e = 0; e * in < len; e++)
+		if (vec_known(&a, e * in, in))
+			vec_set(&r, e * out, out, c->rule->f2(vec_at(&a, e * in, in), in * 8, out * 8));
+	return vec_put(c, &r, len / in * out);
+}
+FN2(cut, a)
+FN2(saturate_signed, TO_SIGNED(vec_signed(a, (unsigned)b), bits))
+FN2(saturate_unsigned, a > vec_ones(bits) ? vec_ones(bits) : a)
+
 #define LOGIC(name, w, table) VEC_BOTH(name, w, table, binary)
 #define MAP2(name, w, f) VEC_BOTH(name, w, 0, vec_map2, .f2 = f)
 #define SELF2(name, w, f) VEC_BOTH(name, w, VEC_SELF, vec_map2, .f2 = f)
@@ -193,7 +211,9 @@ FN2(pack_unsigned, TO_UNSIGNED(vec_signed(a | b << bits, 2 * bits), bits))
 #define MAP1(name, w, f) VEC_BOTH(name, w, 0, vec_map1, .f1 = f)
 #define SHIFT(name, w, f) VEC_BOTH(name, w, 0, shift, .f2 = f)
 #define WIDEN(name, out, in, f) VEC_BOTH(name, out, in, vec_convert, .f1 = f)
-#define NARROW(name, out, in) VEC_ONE(V##name, out, in, vec_convert, .f1 = same)
+#define NARROW(name, out, in)                                                                            \
+	VEC_ONE(VPMOV##name, out, in, narrow, .f2 = cut), VEC_ONE(VPMOVS##name, out, in, narrow, .f2 = saturate_signed), \
+	VEC_ONE(VPMOVUS##name, out, in, narrow, .f2 = saturate_unsigned)
 
 
 static const struct vec_rule rows[] = {
@@ -254,7 +274,6 @@ static const struct vec_rule rows[] = {
 	WIDEN(PMOVZXWD, 4, 2, same), WIDEN(PMOVZXWQ, 8, 2, same), WIDEN(PMOVZXDQ, 8, 4, same),
 	WIDEN(PMOVSXBW, 2, 1, extend_sign), WIDEN(PMOVSXBD, 4, 1, extend_sign), WIDEN(PMOVSXBQ, 8, 1, extend_sign),
 	WIDEN(PMOVSXWD, 4, 2, extend_sign), WIDEN(PMOVSXWQ, 8, 2, extend_sign), WIDEN(PMOVSXDQ, 8, 4, extend_sign),
-	NARROW(PMOVWB, 1, 2), NARROW(PMOVDB, 1, 4), NARROW(PMOVQB, 1, 8), NARROW(PMOVDW, 2, 4), NARROW(PMOVQW, 2, 8),
-	NARROW(PMOVQD, 4, 8),
+	NARROW(WB, 1, 2), NARROW(DB, 1, 4), NARROW(QB, 1, 8), NARROW(DW, 2, 4), NARROW(QW, 2, 8), NARROW(QD, 4, 8),
 };
 const struct vec_rules vec_integers = { rows, sizeof(rows) / sizeof(*rows) };
