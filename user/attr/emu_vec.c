@@ -191,22 +191,12 @@ static void apply_mask(const struct vec_ctx *c, const struct emu_vec *old, struc
 	}
 }
 
-enum emu_outcome vec_put(struct vec_ctx *c, const struct emu_vec *r, unsigned len)
+static enum emu_outcome write_register(struct vec_ctx *c, const struct emu_vec *r, unsigned len)
 {
-	const struct emu_operand *o = &c->i->o[0];
-	struct emu_vec *dst, out = *r;
+	struct emu_vec *dst = &c->s->v[c->i->o[0].reg];
 
-	if (!len || len > EMU_VEC_BYTES)
-		return EMU_O_NO_RULE;
-	if (o->kind == EMU_K_MEM)
-		return store(c, o, r, len);
-	if (o->kind != EMU_K_VEC || (c->i->mask && !c->rule->element))
-		return EMU_O_NO_RULE;
-	dst = &c->s->v[o->reg];
-	if (c->i->mask)
-		apply_mask(c, dst, &out, len);
-	memcpy(dst->b, out.b, len);
-	dst->known = (dst->known & ~vec_ones(len)) | (out.known & vec_ones(len));
+	memmove(dst->b, r->b, len);
+	dst->known = (dst->known & ~vec_ones(len)) | (r->known & vec_ones(len));
 	if (c->i->vex) {
 		memset(dst->b + len, 0, EMU_VEC_BYTES - len);
 		dst->known |= ~vec_ones(len);
@@ -214,11 +204,27 @@ enum emu_outcome vec_put(struct vec_ctx *c, const struct emu_vec *r, unsigned le
 	return EMU_OK;
 }
 
+enum emu_outcome vec_put(struct vec_ctx *c, const struct emu_vec *r, unsigned len)
+{
+	const struct emu_operand *o = &c->i->o[0];
+	struct emu_vec out;
+
+	if (!len || len > EMU_VEC_BYTES)
+		return EMU_O_NO_RULE;
+	if (o->kind == EMU_K_MEM)
+		return store(c, o, r, len);
+	if (o->kind != EMU_K_VEC || (c->i->mask && !c->rule->element))
+		return EMU_O_NO_RULE;
+	if (!c->i->mask)
+		return write_register(c, r, len);
+	out = *r;
+	apply_mask(c, &c->s->v[o->reg], &out, len);
+	return write_register(c, &out, len);
+}
+
 enum emu_outcome vec_put_over(struct vec_ctx *c, const struct emu_operand *first, const struct emu_vec *r, unsigned len)
 {
 	const struct emu_operand *dst = &c->i->o[0];
-	struct emu_insn plain = *c->i;
-	struct vec_ctx unmasked = *c;
 	struct emu_vec out, low = *r;
 
 	if (first->kind != EMU_K_VEC || dst->kind != EMU_K_VEC || (c->i->mask && c->rule->element != len))
@@ -228,9 +234,7 @@ enum emu_outcome vec_put_over(struct vec_ctx *c, const struct emu_operand *first
 	out = c->s->v[first->reg];
 	memcpy(out.b, low.b, len);
 	out.known = (out.known & ~vec_ones(len)) | (low.known & vec_ones(len));
-	plain.mask = 0;
-	unmasked.i = &plain;
-	return vec_put(&unmasked, &out, 16);
+	return write_register(c, &out, 16);
 }
 
 enum emu_outcome vec_put_scalar(struct vec_ctx *c, const struct emu_vec *r, unsigned len)
@@ -290,8 +294,8 @@ enum emu_outcome vec_map1(struct vec_ctx *c)
 	if (!vec_get_each(c, vec_last(c, 0), len, &a))
 		return c->bad;
 	for (unsigned at = 0; at < len; at += w)
-		if (vec_known(&a, at, w))
-			vec_set(&r, at, w, c->rule->f1(vec_at(&a, at, w), w * 8));
+		vec_set(&r, at, w, c->rule->f1(vec_at(&a, at, w), w * 8));
+	r.known = vec_whole(a.known, w);
 	return vec_put(c, &r, len);
 }
 
@@ -303,12 +307,9 @@ enum emu_outcome vec_map2(struct vec_ctx *c)
 
 	if (!vec_get_each(c, vec_last(c, 1), len, &a) || !vec_get_each(c, vec_last(c, 0), len, &b))
 		return c->bad;
-	for (unsigned at = 0; at < len; at += w) {
-		if (self)
-			vec_set(&r, at, w, c->rule->f2(0, 0, w * 8));
-		else if (vec_known(&a, at, w) && vec_known(&b, at, w))
-			vec_set(&r, at, w, c->rule->f2(vec_at(&a, at, w), vec_at(&b, at, w), w * 8));
-	}
+	for (unsigned at = 0; at < len; at += w)
+		vec_set(&r, at, w, self ? c->rule->f2(0, 0, w * 8) : c->rule->f2(vec_at(&a, at, w), vec_at(&b, at, w), w * 8));
+	r.known = self ? ~0ull : vec_whole(a.known & b.known, w);
 	return vec_put_compared(c, &r, len);
 }
 

@@ -91,8 +91,8 @@ static enum emu_outcome shift(struct vec_ctx *c)
 		count = vec_at(&by, 0, 8);
 	}
 	for (unsigned at = 0; at < len; at += w)
-		if (vec_known(&a, at, w))
-			vec_set(&r, at, w, c->rule->f2(vec_at(&a, at, w), count, w * 8));
+		vec_set(&r, at, w, c->rule->f2(vec_at(&a, at, w), count, w * 8));
+	r.known = vec_whole(a.known, w);
 	return vec_put(c, &r, len);
 }
 
@@ -100,7 +100,9 @@ static uint64_t whole_bytes(uint8_t bits)
 {
 	uint64_t x = 0;
 
-	for (unsigned n = 0; n < 8; n++)
+	if (bits == 255)
+		return ~0ull;
+	for (unsigned n = 0; bits && n < 8; n++)
 		x |= bits >> n & 1 ? 255ull << (8 * n) : 0;
 	return x;
 }
@@ -142,9 +144,10 @@ static enum emu_outcome logic(struct vec_ctx *c, const struct emu_operand *const
 			if (!~(sure[0] & sure[1] & sure[2]))
 				break;
 		}
-		for (unsigned n = 0; n < 8; n++)
-			if (!((any ^ all) >> (8 * n) & 255))
-				vec_set(&r, at + n, 1, any >> (8 * n));
+		vec_set(&r, at, 8, any);
+		for (unsigned n = 0; any != all && n < 8; n++)
+			if ((any ^ all) >> (8 * n) & 255)
+				r.known &= ~(1ull << (at + n));
 	}
 	return vec_put(c, &r, len);
 }

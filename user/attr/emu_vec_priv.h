@@ -70,18 +70,53 @@ static inline bool vec_known(const struct emu_vec *v, unsigned at, unsigned byte
 	return (v->known & want) == want;
 }
 
+/* Constant sizes: this is most of the work. */
 static inline uint64_t vec_at(const struct emu_vec *v, unsigned at, unsigned bytes)
 {
-	uint64_t x = 0;
+	uint16_t two;
+	uint32_t four;
+	uint64_t eight;
 
-	memcpy(&x, v->b + at, bytes < 8 ? bytes : 8);
-	return x;
+	switch (bytes) {
+	case 1:
+		return v->b[at];
+	case 2:
+		memcpy(&two, v->b + at, 2);
+		return two;
+	case 4:
+		memcpy(&four, v->b + at, 4);
+		return four;
+	default:
+		memcpy(&eight, v->b + at, 8);
+		return eight;
+	}
 }
 
 static inline void vec_set(struct emu_vec *v, unsigned at, unsigned bytes, uint64_t x)
 {
-	memcpy(v->b + at, &x, bytes < 8 ? bytes : 8);
+	switch (bytes) {
+	case 1:
+		v->b[at] = (uint8_t)x;
+		break;
+	case 2:
+		memcpy(v->b + at, &x, 2);
+		break;
+	case 4:
+		memcpy(v->b + at, &x, 4);
+		break;
+	default:
+		memcpy(v->b + at, &x, 8);
+		break;
+	}
 	v->known |= vec_ones(bytes) << at;
+}
+
+/* Bytes of those elements that are known as a whole. */
+static inline uint64_t vec_whole(uint64_t known, unsigned bytes)
+{
+	for (unsigned n = 1; n < bytes; n *= 2)
+		known &= known >> n;
+	return (known & ~0ull / vec_ones(bytes)) * vec_ones(bytes);
 }
 
 static inline int64_t vec_signed(uint64_t x, unsigned bits)
