@@ -15,6 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <asm/prctl.h>
+#include <dlfcn.h>
 #include <cmocka.h>
 
 #include "attr/emu_vec_priv.h"
@@ -503,9 +508,11 @@ static struct tally try_mnemonic(ZydisMnemonic m)
 
 static void t_forms(void **state)
 {
+	struct sigaction sa = { .sa_handler = on_illegal }, before;
 	struct tally all = { 0 };
 	unsigned known = 0, untried = 0, lacking = 0;
 
+	assert_int_equal(sigaction(SIGILL, &sa, &before), 0);
 	for (uint16_t m = 1; m <= ZYDIS_MNEMONIC_MAX_VALUE; m++) {
 		const char *only = getenv("U_EMUVEC"), *name = ZydisMnemonicGetString((ZydisMnemonic)m);
 		struct tally t;
@@ -529,6 +536,7 @@ static void t_forms(void **state)
 	}
 	print_message("%u mnemonics, %u forms: %u as the processor, %u without a rule; this processor lacks %u (%u mnemonics)\n",
 		      known, all.forms, all.right, all.no_rule, all.lacks, lacking);
+	assert_int_equal(sigaction(SIGILL, &before, NULL), 0);
 	assert_int_equal(all.wrong, 0);
 	assert_int_equal(untried, 0);
 	assert_in_range(all.forms - all.right - all.no_rule - all.lacks, 0, 2); /* string instructions called movsd, cmpsd */
@@ -669,10 +677,92 @@ static void t_known_of_unknown(void **state)
 	assert_true(idle.flags_known == (EMU_ARITH & ~EMU_CF) && !(idle.flags & EMU_ZF));
 }
 
+/* ---- the string functions that this processor gets from libc ---- */
+
+static const struct {
+	const char *name;
+	uint8_t what; /* the second argument; 0: the other text */
+	bool writes;
+} strings[] = {
+	{ "strlen", 0, false }, { "strnlen", 0, false }, { "strchr", 'y', false }, { "strrchr", 'x', false },
+	{ "strchrnul", 'q', false }, { "memchr", 'q', false }, { "memrchr", 'q', false }, { "rawmemchr", 1, false },
+	{ "memcmp", 0, false }, { "strcmp", 0, false }, { "strncmp", 0, false }, { "strcasecmp", 0, false },
+	{ "strspn", 0, false }, { "strcspn", 0, false }, { "strstr", 0, false }, { "memcpy", 0, true }, { "memmove", 0, true },
+	{ "memset", 7, true }, { "stpcpy", 0, true }, { "strncpy", 0, true }, { "strcat", 0, true },
+};
+
+static size_t own_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec here = { buf, len }, there = { (void *)(uintptr_t)addr, len };
+	ssize_t n = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static bool own_page(void *ctx, uint64_t addr, uint8_t *buf)
+{
+	return own_code(ctx, addr, buf, EMU_PAGE) == EMU_PAGE;
+}
+
+static void t_strings(void **state)
+{
+	typedef uint64_t function(void *a, uint64_t b, uint64_t n);
+	enum { NOWHERE = 0x1000 };
+	struct emu_env env = { .code = own_code, .page = own_page };
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD); /* not what a sanitizer puts before it */
+	static uint64_t stack[1024], fs;
+	struct emu *e = emu_new(&env);
+	bool failed = false;
+
+	assert_non_null(libc);
+	assert_non_null(e);
+	assert_int_equal(syscall(SYS_arch_prctl, ARCH_GET_FS, &fs), 0);
+	for (unsigned n = 0; n < 600 * sizeof(strings) / sizeof(*strings); n++) {
+		unsigned k = n % (sizeof(strings) / sizeof(*strings)), len = n / 30, room = 1000;
+		uint8_t *a = page + (n * 13) % 70, *b = page + 2 * room + (n * 5) % 40;
+		function *f = (function *)dlsym(libc, strings[k].name);
+		uint64_t regs[WREG_MAX] = { 0 }, second, known;
+		struct emu_start start = { .regs = regs, .insns = 100000 };
+		struct emu_result r;
+		uint8_t buf[64];
+
+		memset(page, 0, EMU_PAGE);
+		memset(a, 'x', len);
+		memset(b, 'x', n % 3 ? len : len / 2);
+		a[len] = n % 5 ? 0 : 1;
+		page[EMU_PAGE - 1] = 1; /* where rawmemchr stops */
+		second = strings[k].what ? strings[k].what : (uint64_t)(uintptr_t)b;
+		regs[WREG_IP] = (uint64_t)(uintptr_t)f;
+		regs[WREG_DI] = (uint64_t)(uintptr_t)a;
+		regs[WREG_SI] = second;
+		regs[WREG_DX] = len;
+		regs[WREG_SP] = (uint64_t)(uintptr_t)(stack + 900);
+		regs[WREG_FLAGS] = 0x202;
+		regs[WREG_FSBASE] = fs;
+		stack[900] = NOWHERE;
+		assert_non_null(f);
+		assert_int_equal(emu_run(e, &start, &r), 0);
+		second = f(a, second, len);
+		if (r.end != EMU_CODE || r.end_ip != NOWHERE || r.unknown || !(emu_state(e)->known & 1u << WREG_AX) ||
+		    (uint32_t)emu_state(e)->r[WREG_AX] != (uint32_t)second) {
+			print_message("%s of %u bytes: %s after %llu instructions, %u without a rule\n", strings[k].name, len,
+				      emu_end_str(r.end), (unsigned long long)r.insns, r.unknown);
+			failed = true;
+		}
+		for (unsigned at = 0; strings[k].writes && at < EMU_PAGE; at += 64) {
+			assert_true(emu_mem_read(emu_memory_of(e), (uint64_t)(uintptr_t)page + at, buf, 64, &known));
+			assert_true(known == ~0ull);
+			assert_memory_equal(buf, page + at, 64);
+		}
+	}
+	emu_free(e);
+	dlclose(libc);
+	assert_false(failed);
+}
+
 static int setup(void **state)
 {
 	struct emu_env env = { .page = read_page };
-	struct sigaction sa = { .sa_handler = on_illegal };
 
 	level = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") ? 2 :
 		__builtin_cpu_supports("avx2")						   ? 1 :
@@ -682,12 +772,11 @@ static int setup(void **state)
 		return -1;
 	memory = emu_mem_new(&env);
 	decoder = emu_decoder_new();
-	return memory && decoder ? sigaction(SIGILL, &sa, NULL) : -1;
+	return memory && decoder ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	signal(SIGILL, SIG_DFL);
 	emu_mem_free(memory);
 	emu_decoder_free(decoder);
 	return munmap(code_page, EMU_PAGE);
@@ -700,6 +789,7 @@ int main(void)
 		cmocka_unit_test(t_edges),
 		cmocka_unit_test(t_unknown_address),
 		cmocka_unit_test(t_known_of_unknown),
+		cmocka_unit_test(t_strings),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

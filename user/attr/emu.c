@@ -588,6 +588,11 @@ const struct emu_state *emu_state(const struct emu *e)
 	return &e->s;
 }
 
+struct emu_memory *emu_memory_of(const struct emu *e)
+{
+	return e->mem;
+}
+
 void emu_watch(struct emu *e, emu_watcher *watcher, void *ctx)
 {
 	e->watcher = watcher;

@@ -289,7 +289,7 @@ static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 	uint16_t found = op_of[z->mnemonic];
 	/* those of them whose operands do not tell: cvttsd2si of memory, say */
 	bool vector = z->mnemonic == ZYDIS_MNEMONIC_VZEROUPPER || z->mnemonic == ZYDIS_MNEMONIC_VZEROALL ||
-		      z->mnemonic == ZYDIS_MNEMONIC_CRC32 ||
+		      z->mnemonic == ZYDIS_MNEMONIC_CRC32 || z->mnemonic == ZYDIS_MNEMONIC_XTEST ||
 		      (z->meta.category == ZYDIS_CATEGORY_CONVERT && found == EMU_OP_UNKNOWN);
 
 	if (may_not_be_followed(z) || (found == EMU_OP_UNKNOWN && is_control(z)))

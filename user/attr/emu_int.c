@@ -498,7 +498,11 @@ static enum emu_outcome bit_scan(struct emu_state *s, struct emu_memory *m, cons
 	case EMU_OP_BSF:
 	case EMU_OP_BSR:
 		emu_flags(s, EMU_ZF, a.v ? 0 : EMU_ZF, a.known);
-		r.known &= a.v != 0;
+		if (a.known && !a.v) { /* its register stays as it is, and libc relies on it; of 64 bits the high ones need not */
+			if (i->o[0].size == 4 && s->r[i->o[0].reg] >> 32)
+				s->known &= ~(1u << i->o[0].reg);
+			return EMU_OK;
+		}
 		r.v = !a.v ? 0 : i->op == EMU_OP_BSF ? (unsigned)__builtin_ctzll(a.v) : 63u - (unsigned)__builtin_clzll(a.v);
 		break;
 	case EMU_OP_POPCNT:

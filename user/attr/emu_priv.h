@@ -123,6 +123,7 @@ enum emu_outcome emu_forget_written(struct emu_state *s, struct emu_memory *m, c
 int emu_condition(const struct emu_state *s, uint8_t cond);
 /* After a run: for tests. */
 const struct emu_state *emu_state(const struct emu *e);
+struct emu_memory *emu_memory_of(const struct emu *e);
 /* For tests: told of the state after each instruction, and after each call that was left early. */
 typedef void emu_watcher(void *ctx, const struct emu_state *s, bool skipped);
 void emu_watch(struct emu *e, emu_watcher *watcher, void *ctx);

@@ -140,6 +140,13 @@ static enum emu_outcome compare(struct vec_ctx *c)
 	return vec_put_compared(c, &r, len);
 }
 
+/* xtest: in a transaction nothing of this would be. */
+static enum emu_outcome no_transaction(struct vec_ctx *c)
+{
+	vec_put_flags(c, EMU_ZF, EMU_ARITH);
+	return EMU_OK;
+}
+
 #define SIZES(name, what, shape, ...)                                                                            \
 	VEC_ONE(name##B, 1, what, shape, ##__VA_ARGS__), VEC_ONE(name##W, 2, what, shape, ##__VA_ARGS__),          \
 	VEC_ONE(name##D, 4, what, shape, ##__VA_ARGS__), VEC_ONE(name##Q, 8, what, shape, ##__VA_ARGS__)
@@ -152,6 +159,6 @@ static const struct vec_rule rows[] = {
 	VEC_ONE(KUNPCKWD, 4, 0, combine, .f2 = unpack), VEC_ONE(KUNPCKDQ, 8, 0, combine, .f2 = unpack),
 	SIZES(KORTEST, KORTEST, test), SIZES(KTEST, KTEST, test),
 	VEC_BOTH(PTEST, 0, 0, test_vectors), VEC_ONE(VTESTPS, 4, 0, test_vectors), VEC_ONE(VTESTPD, 8, 0, test_vectors),
-	SIZES(VPCMP, 1, compare), SIZES(VPCMPU, 0, compare),
+	SIZES(VPCMP, 1, compare), SIZES(VPCMPU, 0, compare), VEC_ONE(XTEST, 0, 0, no_transaction),
 };
 const struct vec_rules vec_masks = { rows, sizeof(rows) / sizeof(*rows) };
