@@ -96,9 +96,33 @@ static void test_by_time(void **state)
 	assert_true(ratio > 0.3 && ratio < 1);
 }
 
+/* What bursts lead to parts the time of where they began. */
+static void test_by_bursts(void **state)
+{
+	struct fmt_counts_func f[] = { { .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 1000, .begun = 50, .replayed = 25 },
+				       { .id = 2, .module = 1, .start = 0x2000, .end = 0x2100, .self_ns = 1e9, .samples = 1000, .begun = 50, .replayed = 75 } };
+	struct fmt_counts_node n[] = {
+		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 10, .self_ns = 1e9, .samples = 1000 },
+		{ .id = 2, .function = 2, .kind = FMT_CN_ENTRY, .addr = 0x2000, .instructions = 10, .self_ns = 1e9, .samples = 1000 },
+	};
+
+	assert_true(fabs(told(f, n) - 1 / 3.0) < 1e-6);
+	/* too few to say anything */
+	f[0].begun = f[1].begun = 10;
+	f[0].replayed = 5;
+	f[1].replayed = 15;
+	assert_true(fabs(told(f, n) - 1) < 1e-6);
+	/* more samples than bursts: how often such places were met, all of them tell */
+	f[0].begun = 40;
+	f[1].begun = 60;
+	f[0].replayed = 40;
+	f[1].replayed = 60;
+	assert_true(fabs(told(f, n) - 1) < 1e-6);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pace), cmocka_unit_test(test_by_time) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pace), cmocka_unit_test(test_by_time), cmocka_unit_test(test_by_bursts) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -285,7 +285,7 @@ static int cost_each(const struct counts_record *r, double *cost)
 
 /* Bursts go from where time is spent to where that code leads: each is a unit of time, and what ran within it tells how
  * the instructions of that time are parted. All samples tell how often such places were met, bursts what follows there. */
-static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
+static void by_bursts(const struct counts_record *r, struct counts_tree *t)
 {
 	double begun = 0, time = 0;
 
@@ -293,11 +293,8 @@ static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 		begun += r->func[g].begun;
 		time += t->group[g].time;
 	}
-	if (begun < BURSTS_LEAST || getenv("NB"))
-		return false;
-	for (size_t g = 0; g < r->funcs; g++)
+	for (size_t g = 0; begun >= BURSTS_LEAST && g < r->funcs; g++)
 		t->group[g].time = fmax(0, t->group[g].time + (r->func[g].replayed - r->func[g].begun) / begun * time);
-	return true;
 }
 
 /* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording
@@ -306,11 +303,6 @@ static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
 {
 	double *cost = calloc(r->funcs + 1, sizeof(*cost)), time = 0, paced = 0, same = 0;
 	int rc = cost ? cost_each(r, cost) : -ENOMEM;
-
-	if (by_bursts(r, t) && !getenv("BP")) {
-		free(cost);
-		return rc;
-	}
 
 	for (size_t g = 0; g < r->funcs; g++)
 		same += r->func[g].same;
@@ -361,6 +353,8 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	err = err ? err : fill(&b, out);
 	if (!err)
 		set_variety(r, &out->tree);
+	if (!err)
+		by_bursts(r, &out->tree);
 	err = err ? err : at_one_pace(r, &out->tree);
 	free(b.ratio);
 	free(b.replay);
