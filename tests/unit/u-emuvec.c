@@ -760,6 +760,34 @@ static void t_strings(void **state)
 	assert_false(failed);
 }
 
+/* ---- what the string functions need of the run ---- */
+
+CODE(walk, "1: movdqu (%rsi), %xmm0\n add $4096, %rsi\n jmp 1b");
+
+static bool any_page(void *ctx, uint64_t addr, uint8_t *buf)
+{
+	memset(buf, 0, EMU_PAGE);
+	return true;
+}
+
+/* A run that touches more pages than there is room for keeps what it has. */
+static void t_many_pages(void **state)
+{
+	struct emu_env env = { .code = own_code, .page = any_page };
+	uint64_t regs[WREG_MAX] = { [WREG_SI] = 1ull << 40, [WREG_IP] = (uint64_t)(uintptr_t)walk };
+	struct emu_start start = { .regs = regs, .insns = 1000000 };
+	struct emu *e = emu_new(&env);
+	struct emu_result r;
+
+	assert_non_null(e);
+	assert_int_equal(emu_run(e, &start, &r), 0);
+	assert_int_equal(r.end, EMU_FAULT);
+	assert_in_range(r.insns, 3 * r.pages, 3 * r.pages + 2);
+	assert_true(r.pages > 100 && r.end_ip == regs[WREG_IP]);
+	assert_int_equal(emu_runs_of(e, regs[WREG_IP]), r.pages);
+	emu_free(e);
+}
+
 static int setup(void **state)
 {
 	struct emu_env env = { .page = read_page };
@@ -790,6 +818,7 @@ int main(void)
 		cmocka_unit_test(t_unknown_address),
 		cmocka_unit_test(t_known_of_unknown),
 		cmocka_unit_test(t_strings),
+		cmocka_unit_test(t_many_pages),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -520,6 +520,10 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 				pass_safe(e, out);
 			continue;
 		}
+		if (end == EMU_FAULT && emu_mem_full(e->mem)) { /* nothing went wrong: it goes no further */
+			out->end = EMU_FAULT;
+			break;
+		}
 		if ((end == EMU_FAULT || end == EMU_ASTRAY) && e->safe.passed) {
 			back_to_safe(e, out);
 			break;

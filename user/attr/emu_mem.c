@@ -28,6 +28,7 @@ struct emu_memory {
 	uint32_t stack_bytes;
 	const struct sample_page *given;
 	uint32_t givens;
+	bool full;
 	bool late;
 };
 
@@ -54,7 +55,7 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 	memset(m->slot, 0, sizeof(m->slot));
 	m->pages = 0;
 	m->last = NULL;
-	m->late = false;
+	m->full = m->late = false;
 	m->sp = sp;
 	m->stack = start->stack;
 	m->stack_bytes = start->stack && sp <= UINT64_MAX - start->stack_bytes ? start->stack_bytes : 0;
@@ -65,6 +66,11 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 uint32_t emu_mem_pages(const struct emu_memory *m)
 {
 	return m->pages;
+}
+
+bool emu_mem_full(const struct emu_memory *m)
+{
+	return m->full;
 }
 
 bool emu_mem_late(const struct emu_memory *m)
@@ -114,8 +120,10 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 		if (p->addr == start)
 			return m->last = p;
 	}
-	if (m->pages == PAGES_MAX || start > UINT64_MAX - EMU_PAGE)
+	if (m->pages == PAGES_MAX || start > UINT64_MAX - EMU_PAGE) {
+		m->full |= m->pages == PAGES_MAX;
 		return NULL;
+	}
 	p = m->page[m->pages];
 	if (!p)
 		p = m->page[m->pages] = malloc(sizeof(*p));

@@ -96,6 +96,8 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start);
 uint32_t emu_mem_pages(const struct emu_memory *m);
 /* A page was not as old as the sample. */
 bool emu_mem_late(const struct emu_memory *m);
+/* A page was wanted that there was no room for. */
+bool emu_mem_full(const struct emu_memory *m);
 bool emu_mem_touched(const struct emu_memory *m, uint32_t i, struct emu_touched *out);
 /* False: not mapped. Up to 64 bytes; *known: bit per byte. */
 bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, uint64_t *known);
