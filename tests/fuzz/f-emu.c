@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BASE 0x401000ull
 #define DATA 0x7f0000000000ull
 #define STACK 0x7ffffffde000ull
-#define INSNS 3000
+#define INSNS 100 /* at least */
 #define PAGES_MOST 600 /* more than the emulator takes */
 
 struct input {
@@ -69,7 +69,7 @@ static uint64_t value_of(uint8_t choice)
 	}
 }
 
-static void ask(const struct emu *e, struct emu_pages *likely)
+static void ask(const struct emu *e, struct emu_pages *likely, uint64_t insns)
 {
 	struct emu_count count[64];
 	struct emu_touched page;
@@ -83,10 +83,10 @@ static void ask(const struct emu *e, struct emu_pages *likely)
 	}
 	emu_calls(e, &calls);
 	emu_cuts(e, &cuts);
+	if (sum > insns)
+		abort();
 	for (uint32_t i = 0; emu_touched(e, i, &page); i++)
 		sum += page.given;
-	if (sum > INSNS + 4096)
-		abort();
 	emu_pages_run(likely, e);
 	emu_pages_likely(likely, addr, 16);
 }
@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct emu_env env = { read_code, read_page, &in };
 	static uint8_t page[EMU_PAGE];
 	struct sample_page given = { .byte = page };
-	struct emu_start start = { .insns = INSNS };
+	struct emu_start start = { 0 };
 	struct emu_pages *likely;
 	struct emu_result out;
 	uint64_t regs[WREG_MAX] = { 0 };
@@ -114,6 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	regs[WREG_IP] = BASE + data[19] % in.code_size;
 	regs[WREG_FLAGS] = data[20] | (data[1] & 32 ? 0x400u : 0u);
 	regs[WREG_FSBASE] = value_of(data[21]);
+	start.insns = INSNS + data[23] * 12u;
 	start.regs = regs;
 	start.stack = data[1] & 1 ? data : NULL;
 	start.stack_bytes = (uint32_t)(data[1] & 2 ? size : 8);
@@ -129,9 +130,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned run = 0; run < 3; run++) {
 		in.pages = 0;
 		if (!emu_run(e, &start, &out)) {
-			if (out.insns > INSNS || out.end >= EMU_ENDS || !emu_end_str(out.end))
+			if (out.insns > start.insns || out.end >= EMU_ENDS || !emu_end_str(out.end))
 				abort();
-			ask(e, likely);
+			ask(e, likely, start.insns);
 		}
 		/* other code at the same place, of which some is still known */
 		if (data[1] & 8)

@@ -128,6 +128,15 @@ static bool stores_anywhere(const struct emu_state *s, const struct emu_insn *i)
 	return false;
 }
 
+static void tell(const struct target *t, uint64_t ip, const char *what)
+{
+	uint8_t code[15] = { 0 };
+	ZydisDisassembledInstruction z;
+
+	if (read_target(t->pid, ip, code, sizeof(code)) && ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, ip, code, 15, &z)))
+		printf("# %s %#lx %s\n", what, ip, z.text);
+}
+
 static void watch(void *ctx, const struct emu_state *s, bool skipped)
 {
 	struct target *t = ctx;
@@ -149,6 +158,8 @@ static void watch(void *ctx, const struct emu_state *s, bool skipped)
 	p->vec = -1;
 	if (skipped) {
 		t->doubtful = true;
+		if (verbose)
+			tell(t, t->before.r[WREG_IP], "left a call at");
 	} else if (read_target(t->pid, t->before.r[WREG_IP], code, 15) && !emu_decode(t->decoder, code, 15, &i)) {
 		p->len = i.len;
 		p->repeats = i.rep;
@@ -158,6 +169,8 @@ static void watch(void *ctx, const struct emu_state *s, bool skipped)
 			p->vec = (int8_t)__builtin_ctzll(i.vec_written);
 			p->v = s->v[p->vec];
 		}
+		if (verbose && i.op == EMU_OP_UNKNOWN)
+			tell(t, t->before.r[WREG_IP], "no rule for");
 		t->doubtful |= stores_anywhere(&t->before, &i);
 	}
 	p->doubtful = t->doubtful;
@@ -287,14 +300,8 @@ static bool agrees(pid_t pid, const struct point *p, const struct user_regs_stru
 
 static void complain(const struct target *t, uint64_t ip, const struct point *p, uint64_t now)
 {
-	uint8_t code[15] = { 0 };
-	char text[128] = "?";
-	ZydisDisassembledInstruction z;
-
-	if (read_target(t->pid, ip, code, sizeof(code)) && ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, ip, code, 15, &z)))
-		snprintf(text, sizeof(text), "%s", z.text);
-	printf("# %s after %#lx %s (point %ld): at %#lx, is at %#lx\n", p->doubtful ? "doubtful, and wrong," : "WRONG", ip, text,
-	       (long)(p - t->point), p->r[WREG_IP], now);
+	tell(t, ip, p->doubtful ? "doubtful, and wrong, after" : "WRONG after");
+	printf("#   point %ld: at %#lx, is at %#lx\n", (long)(p - t->point), p->r[WREG_IP], now);
 }
 
 /* One instruction of the emulator's. -1: the program does not go on. */
@@ -389,6 +396,8 @@ static int stretch(struct target *t, uint64_t insns, struct tally *y)
 	y->stretches++;
 	y->asked += insns;
 	y->ends[out.end]++;
+	if (verbose && out.end != EMU_DONE)
+		tell(t, out.end_ip, emu_end_str(out.end));
 	y->unknown += out.unknown;
 	y->syscalls += out.syscalls;
 	y->pages += out.pages;

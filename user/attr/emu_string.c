@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* movs, stos, cmps, scas, alone and repeated. */
+#include <string.h>
+
 #include "attr/emu_ops.h"
 
 #define MOST (1u << 18) /* elements: more is no work for a copy */
-#define RUN_MOST (1u << 21) /* of all of a run: each is about as much work as an instruction */
+#define RUN_MOST (1u << 20) /* of all of a run: each is about as much work as an instruction */
 
 static bool known(const struct emu_state *s, unsigned reg)
 {
@@ -33,6 +35,31 @@ static enum emu_outcome element(struct emu_state *s, struct emu_memory *m, const
 	return EMU_OK;
 }
 
+/* Upwards, as many at once as memory takes: how many elements; 0: one at a time, or it ends there. */
+static uint64_t many(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
+{
+	uint8_t b[EMU_VEC_BYTES];
+	uint64_t w = i->width, n = EMU_VEC_BYTES / w, bits = ~0ull;
+
+	if (n > s->r[WREG_CX])
+		n = s->r[WREG_CX];
+	if (i->op == EMU_OP_MOVS) {
+		/* what is written now may be read later on */
+		if (s->r[WREG_DI] - s->r[WREG_SI] < n * w || !emu_mem_read(m, s->r[WREG_SI], b, (unsigned)(n * w), &bits))
+			return 0;
+	} else {
+		for (uint64_t k = 0; k < n; k++)
+			memcpy(b + k * w, &s->r[WREG_AX], w);
+		bits = known(s, WREG_AX) ? ~0ull : 0;
+	}
+	if (!emu_mem_write(m, s->r[WREG_DI], b, (unsigned)(n * w), bits))
+		return 0;
+	if (i->op == EMU_OP_MOVS)
+		s->r[WREG_SI] += n * w;
+	s->r[WREG_DI] += n * w;
+	return n;
+}
+
 enum emu_outcome emu_string(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
 {
 	bool source = i->op == EMU_OP_MOVS || i->op == EMU_OP_CMPS, compares = i->op == EMU_OP_CMPS || i->op == EMU_OP_SCAS;
@@ -48,8 +75,14 @@ enum emu_outcome emu_string(struct emu_state *s, struct emu_memory *m, const str
 		return EMU_O_FAULT;
 	s->elements += s->r[WREG_CX];
 	while (s->r[WREG_CX]) {
-		enum emu_outcome rc = element(s, m, i, step);
+		uint64_t n = compares || step < 0 ? 0 : many(s, m, i);
+		enum emu_outcome rc;
 
+		if (n) {
+			s->r[WREG_CX] -= n;
+			continue;
+		}
+		rc = element(s, m, i, step);
 		if (rc)
 			return rc;
 		s->r[WREG_CX]--;
