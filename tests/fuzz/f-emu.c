@@ -91,6 +91,12 @@ static void ask(const struct emu *e, struct emu_pages *likely, uint64_t insns)
 	emu_pages_likely(likely, addr, 16);
 }
 
+static void told(void *ctx, const struct emu_access *a)
+{
+	if (ctx || !a->size || a->size > EMU_PAGE || (a->store && a->writer) || (a->writer ? !a->age : a->age))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { .data = data, .size = size };
@@ -123,6 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	given.addr = DATA + (data[22] & 3) * EMU_PAGE;
 	start.page = data[1] & 4 ? &given : NULL;
 	start.pages = 1;
+	start.access = data[1] & 64 ? told : NULL;
 	e = emu_new(&env);
 	likely = emu_pages_new();
 	if (!e || !likely)
@@ -133,6 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (out.insns > start.insns || out.end >= EMU_ENDS || !emu_end_str(out.end))
 				abort();
 			ask(e, likely, start.insns);
+			emu_written(e, told, NULL);
 		}
 		/* other code at the same place, of which some is still known */
 		if (data[1] & 8)

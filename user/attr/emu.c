@@ -62,6 +62,7 @@ struct emu {
 		unsigned frames;
 		uint32_t cuts, returned, skipped;
 	} safe;
+	bool tells; /* of accesses */
 	emu_watcher *watcher;
 	void *watcher_ctx;
 };
@@ -414,6 +415,8 @@ static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t 
 	enum emu_outcome rc;
 	int cond;
 
+	if (e->tells)
+		emu_mem_by(e->mem, c->ip, (uint32_t)out->insns, sp_known(e) ? s->r[WREG_SP] : 0);
 	*to = next;
 	switch (c->i.op) {
 	case EMU_OP_JCC:
@@ -491,6 +494,7 @@ static void begin(struct emu *e, const struct emu_start *start)
 	s->flags = (uint8_t)((f & 1 ? EMU_CF : 0) | (f & 4 ? EMU_PF : 0) | (f & 16 ? EMU_AF : 0) | (f & 64 ? EMU_ZF : 0) |
 			     (f & 128 ? EMU_SF : 0) | (f & 1024 ? EMU_DF : 0) | (f & 2048 ? EMU_OF : 0));
 	s->flags_known = EMU_ARITH | EMU_DF;
+	e->tells = start->access;
 	emu_mem_begin(e->mem, start);
 }
 
@@ -585,6 +589,11 @@ uint32_t emu_returned(const struct emu *e)
 bool emu_touched(const struct emu *e, uint32_t i, struct emu_touched *out)
 {
 	return emu_mem_touched(e->mem, i, out);
+}
+
+void emu_written(const struct emu *e, emu_access_fn *tell, void *ctx)
+{
+	emu_mem_written(e->mem, tell, ctx);
 }
 
 const struct emu_state *emu_state(const struct emu *e)

@@ -23,6 +23,7 @@
 #include "sample.h"
 
 #define EMU_PAGE SAMPLE_PAGE
+#define EMU_GRANULE 4 /* bytes whose last writer is kept together */
 
 enum emu_end {
 	EMU_DONE,    /* as many instructions as were asked for */
@@ -46,6 +47,18 @@ struct emu_env {
 	void *ctx;
 };
 
+/* Data that an instruction read or wrote, a piece of which one writer is the last. */
+struct emu_access {
+	uint64_t ip, addr;
+	uint64_t sp;	   /* the stack pointer then; 0: unknown */
+	uint32_t size;
+	uint32_t at;	   /* instructions carried out before it */
+	bool store;
+	uint64_t writer;   /* loads: the instruction of this run that wrote there last; 0: none has */
+	uint32_t age;	   /* so many instructions ago */
+};
+typedef void emu_access_fn(void *ctx, const struct emu_access *a);
+
 struct emu_start {
 	const uint64_t *regs; /* WREG_MAX */
 	const uint8_t *stack; /* from regs[WREG_SP] upwards, as it was at the sample; may be NULL */
@@ -53,6 +66,10 @@ struct emu_start {
 	const struct sample_page *page; /* others, as they were at the sample */
 	uint32_t pages;
 	uint64_t insns; /* at most so many */
+	/* Told of each access whose address is known; NULL: nobody, and no writers are kept. Those of instructions without
+	 * a rule, and of unknown places, go untold. */
+	emu_access_fn *access;
+	void *access_ctx;
 };
 
 struct emu_result {
@@ -107,5 +124,7 @@ const struct emu_call *emu_calls(const struct emu *e, size_t *count);
 const struct emu_cut *emu_cuts(const struct emu *e, size_t *count);
 uint32_t emu_returned(const struct emu *e);
 bool emu_touched(const struct emu *e, uint32_t i, struct emu_touched *out);
+/* What the last run, if it told of accesses, wrote and left: pieces of words of EMU_GRANULE bytes with one writer. */
+void emu_written(const struct emu *e, emu_access_fn *tell, void *ctx);
 
 #endif

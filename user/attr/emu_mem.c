@@ -8,9 +8,16 @@
 #define PAGES_MAX 512u
 #define SLOTS (2 * PAGES_MAX) /* a power of two */
 #define WORDS (EMU_PAGE / 64)
+#define GRANULES (EMU_PAGE / EMU_GRANULE)
+
+struct written {
+	uint64_t ip;
+	uint32_t after; /* instructions, and 1 more; 0: nobody of this run */
+};
 
 struct page {
 	uint64_t addr;
+	struct written *by; /* GRANULES; NULL: nothing was written */
 	bool doubtful; /* a byte of it is unknown */
 	bool given;    /* with the sample */
 	uint64_t unknown[WORDS];
@@ -30,6 +37,9 @@ struct emu_memory {
 	uint32_t givens;
 	bool full;
 	bool late;
+	emu_access_fn *tell;
+	void *tell_ctx;
+	struct emu_access now; /* who reads or writes */
 };
 
 struct emu_memory *emu_mem_new(const struct emu_env *env)
@@ -43,8 +53,11 @@ struct emu_memory *emu_mem_new(const struct emu_env *env)
 
 void emu_mem_free(struct emu_memory *m)
 {
-	for (uint32_t i = 0; m && i < PAGES_MAX; i++)
+	for (uint32_t i = 0; m && i < PAGES_MAX; i++) {
+		if (m->page[i])
+			free(m->page[i]->by);
 		free(m->page[i]);
+	}
 	free(m);
 }
 
@@ -61,6 +74,16 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 	m->stack_bytes = start->stack && sp <= UINT64_MAX - start->stack_bytes ? start->stack_bytes : 0;
 	m->given = start->page;
 	m->givens = start->page ? start->pages : 0;
+	m->tell = start->access;
+	m->tell_ctx = start->access_ctx;
+	m->now = (struct emu_access){ 0 };
+}
+
+void emu_mem_by(struct emu_memory *m, uint64_t ip, uint32_t at, uint64_t sp)
+{
+	m->now.ip = ip;
+	m->now.at = at;
+	m->now.sp = sp;
 }
 
 uint32_t emu_mem_pages(const struct emu_memory *m)
@@ -126,9 +149,11 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 	}
 	p = m->page[m->pages];
 	if (!p)
-		p = m->page[m->pages] = malloc(sizeof(*p));
+		p = m->page[m->pages] = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
+	free(p->by);
+	p->by = NULL;
 	given = given_at(m, start);
 	if (given)
 		memcpy(p->byte, given, EMU_PAGE);
@@ -183,6 +208,88 @@ static unsigned in_page(uint64_t addr, unsigned len)
 	return len < room ? len : room;
 }
 
+/* ---- who wrote what is read ---- */
+
+static void tell(struct emu_memory *m, uint64_t addr, unsigned size, bool store, const struct written *by)
+{
+	m->now.addr = addr;
+	m->now.size = size;
+	m->now.store = store;
+	m->now.writer = by && by->after ? by->ip : 0;
+	m->now.age = by && by->after ? m->now.at + 1 - by->after : 0;
+	m->tell(m->tell_ctx, &m->now);
+}
+
+static bool same(const struct written *a, const struct written *b)
+{
+	return a->after == b->after && (!a->after || a->ip == b->ip);
+}
+
+/* In one page. */
+static void tell_read(struct emu_memory *m, uint64_t addr, unsigned len)
+{
+	const struct page *p = page_of(m, addr);
+	unsigned from = 0;
+
+	if (!p || !p->by) {
+		tell(m, addr, len, false, NULL);
+		return;
+	}
+	while (from < len) {
+		const struct written *by = &p->by[((addr + from) & (EMU_PAGE - 1)) / EMU_GRANULE], *next = by + 1;
+		unsigned to = from + EMU_GRANULE - (unsigned)((addr + from) % EMU_GRANULE);
+
+		for (; to < len && same(by, next); to += EMU_GRANULE)
+			next++;
+		to = to < len ? to : len;
+		tell(m, addr + from, to - from, false, by);
+		from = to;
+	}
+}
+
+static void tell_write(struct emu_memory *m, uint64_t addr, unsigned len)
+{
+	struct page *p = page_of(m, addr);
+	unsigned off = (unsigned)(addr & (EMU_PAGE - 1));
+
+	/* without memory nobody is known: as if it had been written before the run */
+	if (p && !p->by)
+		p->by = calloc(GRANULES, sizeof(*p->by));
+	for (unsigned g = off / EMU_GRANULE; p && p->by && g <= (off + len - 1) / EMU_GRANULE; g++)
+		p->by[g] = (struct written){ m->now.ip, m->now.at + 1 };
+	tell(m, addr, len, true, NULL);
+}
+
+static void tell_all(struct emu_memory *m, uint64_t addr, unsigned len, bool store)
+{
+	for (unsigned done = 0; done < len;) {
+		unsigned n = in_page(addr + done, len - done);
+
+		(store ? tell_write : tell_read)(m, addr + done, n);
+		done += n;
+	}
+}
+
+void emu_mem_written(const struct emu_memory *m, emu_access_fn *to, void *ctx)
+{
+	for (uint32_t i = 0; i < m->pages; i++) {
+		const struct page *p = m->page[i];
+
+		for (unsigned g = 0, end; p->by && g < GRANULES; g = end) {
+			const struct written *by = &p->by[g];
+			struct emu_access a = { .ip = by->ip, .addr = p->addr + g * EMU_GRANULE, .at = by->after - 1, .store = true };
+
+			for (end = g + 1; end < GRANULES && p->by[end].ip == by->ip && !p->by[end].after == !by->after; end++)
+				;
+			a.size = (end - g) * EMU_GRANULE;
+			if (by->after)
+				to(ctx, &a);
+		}
+	}
+}
+
+/* ---- reads and writes ---- */
+
 bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, uint64_t *known)
 {
 	uint64_t unknown = 0;
@@ -200,6 +307,8 @@ bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, 
 		done += n;
 	}
 	*known = ~unknown & low_bits(len);
+	if (m->tell)
+		tell_all(m, addr, len, false);
 	return true;
 }
 
@@ -217,6 +326,8 @@ bool emu_mem_write(struct emu_memory *m, uint64_t addr, const void *buf, unsigne
 		set_unknown(p, off, n, ~known >> done);
 		done += n;
 	}
+	if (m->tell)
+		tell_all(m, addr, len, true);
 	return true;
 }
 
