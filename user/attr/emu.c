@@ -72,6 +72,7 @@ const char *emu_end_str(enum emu_end end)
 	static const char *const name[EMU_ENDS] = {
 		[EMU_DONE] = "done", [EMU_BRANCH] = "unknown branch", [EMU_TARGET] = "unknown target", [EMU_FAULT] = "unmapped memory",
 		[EMU_CODE] = "no code", [EMU_SYSCALL] = "system call", [EMU_STUCK] = "stuck", [EMU_ASTRAY] = "went astray",
+		[EMU_WAITS] = "waits for another thread",
 	};
 
 	return end < EMU_ENDS ? name[end] : "unknown";
@@ -335,6 +336,20 @@ static bool gives_up(const struct emu_state *s)
 	return s->known >> WREG_AX & 1 && (nr == 60 || nr == 62 || nr == 200 || nr == 231 || nr == 234 || (nr == 20 && s->r[WREG_DI] == 2));
 }
 
+/* Nobody writes what it waits for: it would look again and again. */
+static bool waits(struct emu *e)
+{
+	const struct emu_state *s = &e->s;
+	uint64_t op = s->r[WREG_SI] & 0x7f, known = 0;
+	uint32_t value = 0;
+
+	/* futex, to wait, by a set of bits as well */
+	if (!(s->known >> WREG_AX & 1) || s->r[WREG_AX] != 202 || !(s->known >> WREG_SI & 1) || (op != 0 && op != 9))
+		return false;
+	return !(s->known >> WREG_DI & 1) || !(s->known >> WREG_DX & 1) || !emu_mem_read(e->mem, s->r[WREG_DI], &value, sizeof(value), &known) ||
+	       known != 0xf || value == (uint32_t)s->r[WREG_DX];
+}
+
 /* What most calls say that go well. */
 static bool system_call(struct emu *e)
 {
@@ -442,6 +457,8 @@ static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t 
 		out->syscalls++;
 		if (gives_up(s))
 			return EMU_ASTRAY;
+		if (waits(e))
+			return EMU_WAITS;
 		return system_call(e) ? -1 : EMU_SYSCALL;
 	case EMU_OP_PAUSE:
 		return ++e->spins > SPINS_MOST ? EMU_STUCK : -1;
@@ -524,8 +541,9 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 				pass_safe(e, out);
 			continue;
 		}
-		if (end == EMU_FAULT && emu_mem_full(e->mem)) { /* nothing went wrong: it goes no further */
-			out->end = EMU_FAULT;
+		/* nothing went wrong: it goes no further */
+		if (end == EMU_WAITS || (end == EMU_FAULT && emu_mem_full(e->mem))) {
+			out->end = (enum emu_end)end;
 			break;
 		}
 		if ((end == EMU_FAULT || end == EMU_ASTRAY) && e->safe.passed) {

@@ -35,6 +35,7 @@ enum emu_end {
 	EMU_STUCK,   /* the same instruction for ever; a trap */
 	EMU_ASTRAY,  /* it would crash or give up, which the thread did not: memory was younger than registers. What ran since
 			the first page that was is taken back */
+	EMU_WAITS,   /* until another thread has written something: this copy of memory is this thread's alone */
 	EMU_ENDS
 };
 const char *emu_end_str(enum emu_end end);

@@ -17,7 +17,7 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define DILATED_MOST 0.25
 #define RATIO_BIAS 0.1
 /* Bursts begin where time is spent, too, and some end where it cannot be known how the code went on. */
-#define REPLAY_BIAS 0.1
+#define REPLAY_BIAS 0.03
 /* Windows that are too short for two runs of the anchor met it for a reason, where they met it. */
 #define MANY 20.0
 #define MANY_BIAS 0.3
