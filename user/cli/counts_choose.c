@@ -21,6 +21,8 @@
 #define RATE_PART 0.15
 #define BARREN_SPEED 0.05
 #define WAIT_TIMES 8 /* a thread may wait so much longer than it runs */
+#define LONG_SECONDS 0.005 /* others need breakpoints meanwhile */
+#define LONG_SLOTS 2
 #define GOOD_SD 0.03
 #define SLOW_SECONDS 0.1 /* of CPU time, and in it too few hits: its loops are to be timed themselves */
 #define SLOW_HITS 6
@@ -439,7 +441,7 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 	double like = 0, seconds = 0, spare = HITS_PART;
 
 	*job = (struct plan_job){ .how = FMT_CL_RATE, .process = p->whole_process };
-	while (job->links < slots) {
+	while (job->links < slots && (seconds < LONG_SECONDS || job->links < LONG_SLOTS)) {
 		struct plan_timing t;
 		const struct plan_link *l;
 		uint32_t link;

@@ -21,7 +21,7 @@
 #define RATE_WANTED 12.0 /* hits of one window */
 #define RATE_MANY 24
 #define RATE_FEW 6
-#define RATE_WINDOWS 8
+#define RATE_WINDOWS 4
 #define END_TRIES 24
 #define LIVED 0.9 /* of the CPU time asked for */
 #define RATE_SHORTEST_NS 200000.0
@@ -319,7 +319,7 @@ static void fit_time(struct plan_link *l, double hits)
 		l->since_peak = 0;
 	} else if (++l->since_peak >= RATE_WINDOWS) {
 		if (l->peak < RATE_FEW && l->time_ns < LONGEST_NS)
-			l->time_ns += l->time_ns / 2;
+			l->time_ns = l->time_ns * (l->peak > 0 ? 2 : 4) < LONGEST_NS ? l->time_ns * (l->peak > 0 ? 2 : 4) : LONGEST_NS;
 		l->peak = 0;
 		l->since_peak = 0;
 	}
