@@ -568,6 +568,7 @@ __asm__(
 " R sahf\n"
 " R cpuid\n"
 " R rdtsc\n"
+" W fnstcw (%r14)\n"
 " R fninit\n"
 " W fildl (%r14)\n"
 " fistpl 8(%r14)\n"

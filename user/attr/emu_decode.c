@@ -44,7 +44,7 @@ static const uint8_t op_of[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
 	M(MOVSB) = EMU_OP_MOVS, M(MOVSW) = EMU_OP_MOVS, M(MOVSQ) = EMU_OP_MOVS, M(STOSB) = EMU_OP_STOS,
 	M(STOSW) = EMU_OP_STOS, M(STOSD) = EMU_OP_STOS, M(STOSQ) = EMU_OP_STOS, M(CMPSB) = EMU_OP_CMPS,
 	M(CMPSW) = EMU_OP_CMPS, M(CMPSQ) = EMU_OP_CMPS, M(SCASB) = EMU_OP_SCAS, M(SCASW) = EMU_OP_SCAS,
-	M(SCASD) = EMU_OP_SCAS, M(SCASQ) = EMU_OP_SCAS,
+	M(SCASD) = EMU_OP_SCAS, M(SCASQ) = EMU_OP_SCAS, M(FNSTCW) = EMU_OP_FNSTCW,
 	M(JB) = EMU_OP_JCC, M(JBE) = EMU_OP_JCC, M(JL) = EMU_OP_JCC, M(JLE) = EMU_OP_JCC, M(JNB) = EMU_OP_JCC,
 	M(JNBE) = EMU_OP_JCC, M(JNL) = EMU_OP_JCC, M(JNLE) = EMU_OP_JCC, M(JNO) = EMU_OP_JCC, M(JNP) = EMU_OP_JCC,
 	M(JNS) = EMU_OP_JCC, M(JNZ) = EMU_OP_JCC, M(JO) = EMU_OP_JCC, M(JP) = EMU_OP_JCC, M(JS) = EMU_OP_JCC,
@@ -309,7 +309,7 @@ static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 		if (k < z->operand_count_visible && !is_vector(r) && !is_mask(r) && gpr_of(r) >= WREG_IP)
 			return EMU_OP_UNKNOWN; /* a segment register, say */
 	}
-	if (is_xsave(z) || z->meta.isa_ext == ZYDIS_ISA_EXT_X87)
+	if (is_xsave(z) || (z->meta.isa_ext == ZYDIS_ISA_EXT_X87 && found != EMU_OP_FNSTCW))
 		return EMU_OP_UNKNOWN;
 	/* how to round is part of its encoding: none of these has a rule */
 	if (z->avx.has_sae || z->avx.rounding.mode != ZYDIS_ROUNDING_MODE_INVALID)
@@ -378,6 +378,28 @@ static void set_vector_form(const ZydisDecodedInstruction *z, const ZydisDecoded
 	}
 }
 
+/* Loads of its control word; fnsave and fnstenv set it, too. */
+static bool changes_fpu(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_FLDCW:
+	case ZYDIS_MNEMONIC_FLDENV:
+	case ZYDIS_MNEMONIC_FNINIT:
+	case ZYDIS_MNEMONIC_FNSAVE:
+	case ZYDIS_MNEMONIC_FNSTENV:
+	case ZYDIS_MNEMONIC_FRSTOR:
+	case ZYDIS_MNEMONIC_FXRSTOR:
+	case ZYDIS_MNEMONIC_FXRSTOR64:
+	case ZYDIS_MNEMONIC_XRSTOR:
+	case ZYDIS_MNEMONIC_XRSTOR64:
+	case ZYDIS_MNEMONIC_XRSTORS:
+	case ZYDIS_MNEMONIC_XRSTORS64:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void forget_all_vectors(const ZydisDecodedInstruction *z, struct emu_insn *i)
 {
 	switch (z->mnemonic) {
@@ -441,6 +463,7 @@ static void fill(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op
 	i->len = z->length;
 	i->mnemonic = (uint16_t)z->mnemonic;
 	i->flags_written = flags_of(z->cpu_flags);
+	i->fpu_changed = changes_fpu(z->mnemonic);
 	for (unsigned k = 0; k < z->operand_count; k++)
 		add_written(z, &op[k], i);
 	if (z->mnemonic == ZYDIS_MNEMONIC_WRFSBASE)

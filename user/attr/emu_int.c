@@ -709,12 +709,19 @@ enum emu_outcome emu_forget_written(struct emu_state *s, struct emu_memory *m, c
 			return EMU_O_FAULT;
 	}
 	s->known &= ~i->gpr_written;
+	s->fpu_changed |= i->fpu_changed;
 	s->k_known &= (uint8_t)~i->mask_written;
 	emu_flags(s, i->flags_written, 0, false);
 	for (uint64_t left = i->vec_written; left; left &= left - 1)
 		if (__builtin_ctzll(left) < 32)
 			s->v[__builtin_ctzll(left)].known = 0;
 	return EMU_OK;
+}
+
+/* Not sampled. Programs leave it as the kernel sets it: one that does not, mostly saves it, changes it, and puts it back. */
+static enum emu_outcome store_fpu_control(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
+{
+	return emu_store(s, m, i, &i->o[0], (struct emu_value){ 0x37f, !s->fpu_changed });
 }
 
 enum emu_outcome emu_integer(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
@@ -744,6 +751,7 @@ enum emu_outcome emu_integer(struct emu_state *s, struct emu_memory *m, const st
 	case EMU_OP_STD: emu_flags(s, EMU_DF, EMU_DF, true); return EMU_OK;
 	case EMU_OP_CLD: emu_flags(s, EMU_DF, 0, true); return EMU_OK;
 	case EMU_OP_MOVS: case EMU_OP_STOS: case EMU_OP_CMPS: case EMU_OP_SCAS: return emu_string(s, m, i);
+	case EMU_OP_FNSTCW: return store_fpu_control(s, m, i);
 	default: return EMU_O_NO_RULE;
 	}
 }

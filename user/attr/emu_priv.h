@@ -45,6 +45,7 @@ struct emu_insn {
 	uint8_t rep;   /* 0, 'z' (rep, repe), 'n' (repne) */
 	uint8_t width; /* bytes of the operation */
 	uint8_t mask;  /* EVEX: number of the mask register, 0: none */
+	bool fpu_changed; /* the control word of x87 is written */
 	bool zeroing, vex; /* vex: bytes above the result become zero */
 	uint8_t vector;	 /* bytes of the vectors at work, VEX and EVEX */
 	uint8_t element; /* bytes of an element of vector instructions, as far as the decoder tells; 0: unknown */
@@ -65,7 +66,7 @@ enum emu_op {
 	EMU_OP_BSF, EMU_OP_BSR, EMU_OP_TZCNT, EMU_OP_LZCNT, EMU_OP_POPCNT, EMU_OP_ANDN, EMU_OP_BLSR, EMU_OP_BLSI, EMU_OP_BLSMSK,
 	EMU_OP_BZHI, EMU_OP_SHLX, EMU_OP_SHRX, EMU_OP_SARX, EMU_OP_RORX, EMU_OP_MULX, EMU_OP_SETCC, EMU_OP_CMOV,
 	EMU_OP_PUSH, EMU_OP_POP, EMU_OP_LEAVE, EMU_OP_STC, EMU_OP_CLC, EMU_OP_CMC, EMU_OP_STD, EMU_OP_CLD,
-	EMU_OP_MOVS, EMU_OP_STOS, EMU_OP_CMPS, EMU_OP_SCAS,
+	EMU_OP_MOVS, EMU_OP_STOS, EMU_OP_CMPS, EMU_OP_SCAS, EMU_OP_FNSTCW,
 	/* control */
 	EMU_OP_JCC, EMU_OP_JMP, EMU_OP_CALL, EMU_OP_RET, EMU_OP_JRCXZ, EMU_OP_SYSCALL, EMU_OP_TRAP,
 	EMU_OP_VECTOR, /* anything that emu_vector() may know; none with a rounding mode in its encoding, none of MMX */
@@ -84,6 +85,7 @@ struct emu_state {
 	uint8_t k_known;
 	uint64_t k[8];
 	struct emu_vec v[32];
+	bool fpu_changed;  /* the control word of x87 is not as it was when the run began */
 	uint64_t elements; /* that repeated instructions carried out */
 };
 
