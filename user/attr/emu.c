@@ -35,6 +35,7 @@ struct emu {
 	struct emu_env env;
 	struct emu_decoder *decoder;
 	struct emu_memory *mem;
+	struct emu_before *before;
 	struct emu_state s;
 	struct map at; /* ip -> struct code * */
 	struct code **code; /* all of them */
@@ -87,7 +88,8 @@ struct emu *emu_new(const struct emu_env *env)
 	e->env = *env;
 	e->decoder = emu_decoder_new();
 	e->mem = emu_mem_new(env);
-	if (!e->decoder || !e->mem) {
+	e->before = emu_before_new(env);
+	if (!e->decoder || !e->mem || !e->before) {
 		emu_free(e);
 		return NULL;
 	}
@@ -100,6 +102,8 @@ void emu_forget(struct emu *e)
 		free(e->code[i]);
 	e->codes = e->mets = 0;
 	map_release(&e->at);
+	if (e->before)
+		emu_before_forget(e->before);
 }
 
 void emu_free(struct emu *e)
@@ -114,6 +118,7 @@ void emu_free(struct emu *e)
 	free(e->cut);
 	emu_decoder_free(e->decoder);
 	emu_mem_free(e->mem);
+	emu_before_free(e->before);
 	free(e);
 }
 
@@ -513,6 +518,7 @@ static void begin(struct emu *e, const struct emu_start *start)
 	s->flags_known = EMU_ARITH | EMU_DF;
 	e->tells = start->access;
 	emu_mem_begin(e->mem, start);
+	emu_before(e->before, e->mem, s);
 }
 
 int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out)

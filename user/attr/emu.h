@@ -4,7 +4,7 @@
  * copy of the memory that it touches. The thread itself is not disturbed: no trap, no stop. Counts how often each
  * instruction ran, and who called whom.
  *
- * What cannot be known is known to be unknown: vector registers (not sampled), what instructions without a rule of
+ * What cannot be known is known to be unknown: vector registers (not sampled; but see emu_before.c), what instructions without a rule of
  * their own write, results of both. A branch that depends on such a value is not guessed: the call that led
  * there is left at once with unknown results, or the run ends. Pages that came with the sample are as they were then;
  * all others are read when they are first touched, some time later: right for what is not written meanwhile, otherwise
@@ -45,6 +45,10 @@ struct emu_env {
 	size_t (*code)(void *ctx, uint64_t addr, void *buf, size_t len);
 	/* One page of the target's memory; false: not mapped. */
 	bool (*page)(void *ctx, uint64_t addr, uint8_t *buf);
+	/* Bounds of the function around addr. False, NULL: unknown; then vector registers are unknown when a run begins. */
+	bool (*function)(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end);
+	/* Nobody can write to any of these bytes. NULL: to all. */
+	bool (*fixed)(void *ctx, uint64_t addr, size_t len);
 	void *ctx;
 };
 

@@ -161,7 +161,8 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 		return NULL;
 	p->addr = start;
 	p->given = given;
-	m->late |= !given && !(m->stack_bytes && start >= (m->sp & ~(uint64_t)(EMU_PAGE - 1)) && start < m->sp + m->stack_bytes);
+	m->late |= !given && !(m->stack_bytes && start >= (m->sp & ~(uint64_t)(EMU_PAGE - 1)) && start < m->sp + m->stack_bytes) &&
+		   !(m->env.fixed && m->env.fixed(m->env.ctx, start, EMU_PAGE));
 	p->doubtful = false;
 	memset(p->unknown, 0, sizeof(p->unknown));
 	lay_stack(m, p);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of emu.h: decoding (emu_decode.c), memory (emu_mem.c), what instructions do (emu_int.c for general
- * registers, emu_vec*.c for vectors and masks), and the run itself (emu.c). Included by these and by tests only.
+ * registers, emu_vec*.c for vectors and masks), what vectors hold when it begins (emu_before.c), and the run itself
+ * (emu.c). Included by these and by tests only.
  *
  * To teach it an instruction: a value of enum emu_op, its mnemonic in emu_decode.c, a case in emu_int.c; of
- * vectors: see emu_vec_priv.h. tests/unit/u-emu.c and u-emuvec.c compare each with the processor. What has no rule is EMU_OP_UNKNOWN: all that it writes
- * becomes unknown, so rules may be missing, but must not be wrong.
+ * vectors: see emu_vec_priv.h. tests/unit/u-emu.c and u-emuvec.c compare each with the processor. What has no rule is
+ * EMU_OP_UNKNOWN: all that it writes becomes unknown, so rules may be missing, but must not be wrong.
  */
 #ifndef ACCPERF_ATTR_EMU_PRIV_H
 #define ACCPERF_ATTR_EMU_PRIV_H
@@ -126,6 +127,13 @@ enum emu_outcome emu_integer(struct emu_state *s, struct emu_memory *m, const st
 enum emu_outcome emu_vector(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i);
 /* What an instruction without a rule may have changed becomes unknown. */
 enum emu_outcome emu_forget_written(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i);
+struct emu_before;
+
+struct emu_before *emu_before_new(const struct emu_env *env);
+void emu_before_free(struct emu_before *b);
+void emu_before_forget(struct emu_before *b);
+/* Vector registers, as far as the code of the function around s->r[WREG_IP] tells what they hold. */
+void emu_before(struct emu_before *b, struct emu_memory *m, struct emu_state *s);
 /* 0, 1; -1: unknown */
 int emu_condition(const struct emu_state *s, uint8_t cond);
 /* After a run: for tests. */
