@@ -650,6 +650,32 @@ __asm__(
 " R rdrand %rax\n"
 " R rdseed %ecx\n"
 " TAIL emu_forms_norule_new\n"
+" HEAD emu_forms_xsave\n"
+" .irp op, xsave, xsavec, xsavec64\n"
+" .irp mask, 7, 0xe7, 0xee, 2, 0\n"
+" LD\n"
+" mov %r14, %rdi\n"
+" and $-64, %rdi\n"
+" mov $\\mask, %eax\n"
+" xor %edx, %edx\n"
+" \\op (%rdi)\n"
+" .irp at, 0, 24, 160, 512, 560, 568, 576, 832, 1080, 1088, 1400, 2296, 2424, 2432, 2440, 2680, 2688, 2696, 2800\n"
+" mov \\at(%rdi), %r9\n"
+" .endr\n"
+" .endr\n"
+" .endr\n"
+" LD\n"
+" mov %r14, %rdi\n"
+" and $-64, %rdi\n"
+" .irp at, 512, 520, 528, 536, 544, 552, 560, 568\n"
+" movq $0, \\at(%rdi)\n"
+" .endr\n"
+" mov $7, %eax\n"
+" xor %edx, %edx\n"
+" xsave (%rdi)\n"
+" mov 600(%rdi), %r9\n"
+" xrstor (%rdi)\n"
+" TAIL emu_forms_xsave\n"
 " .popsection\n"
 );
 /* clang-format on */
@@ -657,6 +683,7 @@ __asm__(
 void emu_forms(const uint64_t *row, const uint64_t *end, uint8_t *memory);
 void emu_forms_bmi(const uint64_t *row, const uint64_t *end, uint8_t *memory);
 void emu_forms_norule(const uint64_t *row, const uint64_t *end, uint8_t *memory);
+void emu_forms_xsave(const uint64_t *row, const uint64_t *end, uint8_t *memory);
 void emu_forms_norule_new(const uint64_t *row, const uint64_t *end, uint8_t *memory);
 
 #endif

@@ -675,11 +675,21 @@ static void forms_norule_new(void **state)
 	check_forms("norule_new", emu_forms_norule_new);
 }
 
+static void forms_xsave(void **state)
+{
+	unsigned a, b, c, d;
+
+	/* xsavec */
+	if (!__get_cpuid_count(0xd, 1, &a, &b, &c, &d) || !(a & 2))
+		skip();
+	check_forms("forms_xsave", emu_forms_xsave);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forms), cmocka_unit_test(forms_bmi), cmocka_unit_test(forms_norule),
-		cmocka_unit_test(forms_norule_new), cmocka_unit_test(program_start), cmocka_unit_test(jpeg),
+		cmocka_unit_test(forms_norule_new), cmocka_unit_test(forms_xsave), cmocka_unit_test(program_start), cmocka_unit_test(jpeg),
 		cmocka_unit_test(zlib), cmocka_unit_test(xml), cmocka_unit_test(kv), cmocka_unit_test(json),
 		cmocka_unit_test(bwt), cmocka_unit_test(motion), cmocka_unit_test(python), cmocka_unit_test(perl),
 	};

@@ -45,6 +45,8 @@ static const uint8_t op_of[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
 	M(STOSW) = EMU_OP_STOS, M(STOSD) = EMU_OP_STOS, M(STOSQ) = EMU_OP_STOS, M(CMPSB) = EMU_OP_CMPS,
 	M(CMPSW) = EMU_OP_CMPS, M(CMPSQ) = EMU_OP_CMPS, M(SCASB) = EMU_OP_SCAS, M(SCASW) = EMU_OP_SCAS,
 	M(SCASD) = EMU_OP_SCAS, M(SCASQ) = EMU_OP_SCAS, M(FNSTCW) = EMU_OP_FNSTCW,
+	M(XSAVE) = EMU_OP_XSAVE, M(XSAVE64) = EMU_OP_XSAVE, M(XSAVEOPT) = EMU_OP_XSAVE, M(XSAVEOPT64) = EMU_OP_XSAVE,
+	M(XSAVEC) = EMU_OP_XSAVEC, M(XSAVEC64) = EMU_OP_XSAVEC,
 	M(JB) = EMU_OP_JCC, M(JBE) = EMU_OP_JCC, M(JL) = EMU_OP_JCC, M(JLE) = EMU_OP_JCC, M(JNB) = EMU_OP_JCC,
 	M(JNBE) = EMU_OP_JCC, M(JNL) = EMU_OP_JCC, M(JNLE) = EMU_OP_JCC, M(JNO) = EMU_OP_JCC, M(JNP) = EMU_OP_JCC,
 	M(JNS) = EMU_OP_JCC, M(JNZ) = EMU_OP_JCC, M(JO) = EMU_OP_JCC, M(JP) = EMU_OP_JCC, M(JS) = EMU_OP_JCC,
@@ -309,7 +311,9 @@ static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 		if (k < z->operand_count_visible && !is_vector(r) && !is_mask(r) && gpr_of(r) >= WREG_IP)
 			return EMU_OP_UNKNOWN; /* a segment register, say */
 	}
-	if (is_xsave(z) || (z->meta.isa_ext == ZYDIS_ISA_EXT_X87 && found != EMU_OP_FNSTCW))
+	if (is_xsave(z))
+		return found;
+	if (z->meta.isa_ext == ZYDIS_ISA_EXT_X87 && found != EMU_OP_FNSTCW)
 		return EMU_OP_UNKNOWN;
 	/* how to round is part of its encoding: none of these has a rule */
 	if (z->avx.has_sae || z->avx.rounding.mode != ZYDIS_ROUNDING_MODE_INVALID)

@@ -751,6 +751,7 @@ enum emu_outcome emu_integer(struct emu_state *s, struct emu_memory *m, const st
 	case EMU_OP_STD: emu_flags(s, EMU_DF, EMU_DF, true); return EMU_OK;
 	case EMU_OP_CLD: emu_flags(s, EMU_DF, 0, true); return EMU_OK;
 	case EMU_OP_MOVS: case EMU_OP_STOS: case EMU_OP_CMPS: case EMU_OP_SCAS: return emu_string(s, m, i);
+	case EMU_OP_XSAVE: case EMU_OP_XSAVEC: return emu_xsave(s, m, i);
 	case EMU_OP_FNSTCW: return store_fpu_control(s, m, i);
 	default: return EMU_O_NO_RULE;
 	}

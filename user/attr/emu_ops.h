@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Operands and flags, for those files that say what instructions do: emu_int.c, emu_string.c, emu.c. Included by
+ * Operands and flags, for those files that say what instructions do: emu_int.c, emu_string.c, emu_xsave.c, emu.c. Included by
  * these only.
  */
 #ifndef ACCPERF_ATTR_EMU_OPS_H
@@ -24,5 +24,6 @@ void emu_compare(struct emu_state *s, struct emu_value a, struct emu_value b, un
 enum emu_outcome emu_push(struct emu_state *s, struct emu_memory *m, struct emu_value v, unsigned w);
 enum emu_outcome emu_pop(struct emu_state *s, struct emu_memory *m, struct emu_value *v, unsigned w);
 enum emu_outcome emu_string(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i);
+enum emu_outcome emu_xsave(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i);
 
 #endif
