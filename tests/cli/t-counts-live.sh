@@ -40,6 +40,26 @@ check "thrice has its three call sites, or the loop's one" jq -en "$(of thrice '
 check "through a pointer: called from unit" [ "$(of pointed '.callers[0].name')" = unit ]
 check "rates were measured" jq -e '.links.rate > 0' counts.json
 
+# turns that only the recorder's own carrying out tells: 107.539 each time, and no breakpoint sees them apart
+start "$WORKLOADS/collatz" --loop; c=$!
+turns() {
+	accperf counts --counts-cache off -i fast.data --json >counts.json 2>counts.err
+	[ "$(of highest '.loops[0].how')" = replay ]
+}
+for s in 3 6 12 24; do
+	accperf record -q --effort high --counts on -p $c --duration ${s}s -o fast.data 2>record.err || break
+	turns && break
+done
+check "a loop faster than breakpoints is replayed" turns
+# the scatter of hundreds of bursts is a few percent
+check "and turns as often as it does" jq -en "$(of highest '.loops[0].trips.value') | . > 90 and . < 128"
+check "its interval holds that" jq -en "$(of highest '.loops[0].trips.low') < 112 and $(of highest '.loops[0].trips.high') > 103"
+check "bursts are counted" jq -e '.bursts >= 3 and .burst_instructions > 10000 and .links.replay > 0' counts.json
+check "nobody was attached to the target" grep -q '^TracerPid:	0$' /proc/$c/status
+check "says what bursts took" jq -e '[.counters[] | select(.name == "bursts: own CPU time, us")][0].value > 0' <(accperf report -i fast.data --json)
+check "it still runs" kill -0 $c
+kill $c
+
 accperf record -q --effort high --counts off -p $p --duration 1s -o off.data
 expect_status 3 "--counts off measures none" accperf counts --counts-cache off -i off.data
 expect_status 2 "another word is wrong usage" accperf record --counts maybe -p $p --duration 1s -o off.data
