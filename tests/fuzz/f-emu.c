@@ -55,6 +55,23 @@ static bool read_page(void *ctx, uint64_t addr, uint8_t *buf)
 	return true;
 }
 
+static bool bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	const struct input *in = ctx;
+
+	if (in->holes & 1 || addr < BASE || addr - BASE >= in->code_size)
+		return false;
+	*start = BASE + in->holes / 16;
+	*end = BASE + in->code_size + (in->holes & 8);
+	return true;
+}
+
+static bool never_written(void *ctx, uint64_t addr, size_t len)
+{
+	(void)ctx;
+	return (addr + len) & EMU_PAGE;
+}
+
 static uint64_t value_of(uint8_t choice)
 {
 	switch (choice >> 5) {
@@ -100,7 +117,7 @@ static void told(void *ctx, const struct emu_access *a)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { .data = data, .size = size };
-	struct emu_env env = { read_code, read_page, &in };
+	struct emu_env env = { .code = read_code, .page = read_page, .function = bounds, .fixed = never_written, .ctx = &in };
 	static uint8_t page[EMU_PAGE];
 	struct sample_page given = { .byte = page };
 	struct emu_start start = { 0 };
