@@ -303,7 +303,7 @@ static int window_at(struct counts_part *p, struct session *s, const struct samp
 	return err;
 }
 
-/* A window has to be where the thread still is; a burst goes by what the sample holds. */
+/* A sample that brings pages is for a burst, and at once: what it still has to read is younger with each microsecond. */
 static int on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct counts_part *p = part;
@@ -311,7 +311,8 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 
 	if (!p->exec || m->kind != SAMPLE_TICK)
 		return 0;
-	err = window_at(p, s, m);
+	if (!(m->valid & SV_PAGES))
+		err = window_at(p, s, m);
 	return err < 0 ? err : replay_fresh(p->replay, m);
 }
 

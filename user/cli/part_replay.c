@@ -14,7 +14,7 @@
 #include "attr/procmap.h"
 #include "ingest/cost.h"
 
-#define BURST 20000	     /* instructions */
+#define BURST 10000 /* instructions: what is read later in a longer one has changed too often since the sample */
 #define FRESH_NS 2000000     /* what an older sample's thread was about to do it has done, and its memory shows it */
 #define FIRST_COST_NS 2000000.0 /* of a burst, until some were made */
 #define COST_SPEED 0.05
