@@ -16,6 +16,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define STACK_MAX (64 * 1024)
 #define PAGE 4096
 #define USER_CS_32 0x23
+#define USER_MOST ((1ull << 47) - 2 * 4096)
 
 const volatile __u32 stack_limit = 32 * 1024;
 const volatile __u32 wake_bytes = 256 * 1024; /* wake the reader when this much waits */
@@ -54,6 +55,29 @@ struct {
 /* Written by user space while `pid` is 0. Two CPUs may both find it set: each takes the pages, for its own sample. */
 struct wire_wanted wanted;
 
+static __always_inline bool take_page(struct wire_sample *s, __u64 addr)
+{
+	struct wire_page *p = bpf_ringbuf_reserve(&ring, sizeof(*p), 0);
+
+	if (!p) {
+		count(CTR_PAGE_LOST);
+		return false;
+	}
+	p->addr = addr;
+	if (bpf_probe_read_user(p->byte, sizeof(p->byte), (void *)addr)) {
+		count(CTR_PAGE_FAULT);
+		bpf_ringbuf_discard(p, BPF_RB_NO_WAKEUP);
+		return true;
+	}
+	p->h = s->h;
+	p->h.kind = WIRE_PAGE;
+	p->h.size = sizeof(*p);
+	s->pages++;
+	count(CTR_PAGES);
+	bpf_ringbuf_submit(p, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
 /* Memory as it is while the thread stands here: what reads it later finds what was written since. A record for each
  * page, so that it is copied once. */
 static __always_inline void take_pages(struct wire_sample *s)
@@ -64,27 +88,18 @@ static __always_inline void take_pages(struct wire_sample *s)
 	wanted.pid = 0;
 	s->h.flags |= WIRE_F_PAGES;
 	for (__u32 i = 0; i < WIRE_PAGES; i++) {
-		struct wire_page *p;
+		if (i >= n || !take_page(s, wanted.addr[i]))
+			break;
+	}
+	/* and what it has just now in its hands, which nobody can know beforehand */
+	for (__u32 i = 0; i < WIRE_POINTERS; i++) {
+		__u64 addr = s->regs[i] & ~(__u64)(WIRE_PAGE_BYTES - 1);
+		bool again = addr == (s->regs[WREG_SP] & ~(__u64)(WIRE_PAGE_BYTES - 1)) || addr - WIRE_PAGE_BYTES > USER_MOST;
 
-		if (i >= n)
+		for (__u32 k = 0; k < i; k++)
+			again |= addr == (s->regs[k] & ~(__u64)(WIRE_PAGE_BYTES - 1));
+		if (!again && !take_page(s, addr))
 			break;
-		p = bpf_ringbuf_reserve(&ring, sizeof(*p), 0);
-		if (!p) {
-			count(CTR_PAGE_LOST);
-			break;
-		}
-		p->addr = wanted.addr[i];
-		if (bpf_probe_read_user(p->byte, sizeof(p->byte), (void *)p->addr)) {
-			count(CTR_PAGE_FAULT);
-			bpf_ringbuf_discard(p, BPF_RB_NO_WAKEUP);
-			continue;
-		}
-		p->h = s->h;
-		p->h.kind = WIRE_PAGE;
-		p->h.size = sizeof(*p);
-		s->pages++;
-		count(CTR_PAGES);
-		bpf_ringbuf_submit(p, BPF_RB_NO_WAKEUP);
 	}
 	s->pages_ns = (__u32)(bpf_ktime_get_ns() - began);
 }

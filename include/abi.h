@@ -74,7 +74,8 @@ static inline __attribute__((always_inline)) __u32 wire_code_hash(const __u64 *w
 _Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 16, "wire_sample");
 
 #define WIRE_PAGE_BYTES 4096
-#define WIRE_PAGES 96 /* with one sample */
+#define WIRE_PAGES 80 /* with one sample, as asked for... */
+#define WIRE_POINTERS 16 /* ...and those that general registers point into */
 
 struct wire_page {
 	struct wire_head h; /* time, tid and CPU are the sample's */

@@ -12,6 +12,7 @@
 #define INSN_BYTES 15
 #define FRAMES 512
 #define PAIRS 4096 /* a power of two */
+#define GUESS_LEAST 16
 #define SKIPS_MOST 4096
 #define SPINS_MOST 256 /* `pause` without end: it waits for somebody who is not there */
 #define CALLEE_SAVED (1u << WREG_BX | 1u << WREG_BP | 1u << WREG_R12 | 1u << WREG_R13 | 1u << WREG_R14 | 1u << WREG_R15)
@@ -20,6 +21,7 @@
 struct code {
 	struct emu_insn i;
 	uint64_t ip, runs, safe_runs;
+	uint32_t went[2]; /* JCC: on, and to its target, where that was known; of all runs */
 	struct code *next, *taken; /* where it led last: no look-up */
 	bool met;		   /* in this run */
 };
@@ -54,6 +56,8 @@ struct emu {
 	struct emu_cut *cut;
 	uint32_t cuts, cut_cap;
 	uint32_t returned, spins;
+	uint32_t guesses;
+	uint64_t random;
 	bool no_memory;
 	/* Up to here everything was as the thread had it. */
 	struct {
@@ -86,6 +90,7 @@ struct emu *emu_new(const struct emu_env *env)
 	if (!e)
 		return NULL;
 	e->env = *env;
+	e->random = 0x9e3779b97f4a7c15ull;
 	e->decoder = emu_decoder_new();
 	e->mem = emu_mem_new(env);
 	e->before = emu_before_new(env);
@@ -427,6 +432,21 @@ static int go_back(struct emu *e, const struct code *c, uint64_t *to)
 	return -1;
 }
 
+/* As often as in other runs: -1, if too few of them knew it. */
+static int guess(struct emu *e, const struct code *c, struct emu_result *out)
+{
+	uint64_t all = (uint64_t)c->went[0] + c->went[1];
+
+	if (!e->guesses || all < GUESS_LEAST)
+		return -1;
+	e->guesses--;
+	out->guessed++;
+	e->random ^= e->random << 13;
+	e->random ^= e->random >> 7;
+	e->random ^= e->random << 17;
+	return (e->random >> 11) % all < c->went[1];
+}
+
 /* -1: goes on at *to; otherwise how it ends. */
 static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t *to)
 {
@@ -441,6 +461,10 @@ static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t 
 	switch (c->i.op) {
 	case EMU_OP_JCC:
 		cond = emu_condition(s, c->i.cond);
+		if (cond >= 0)
+			c->went[cond]++;
+		else
+			cond = guess(e, c, out);
 		*to = cond > 0 ? next + (uint64_t)c->i.target : next;
 		return cond < 0 ? EMU_BRANCH : -1;
 	case EMU_OP_JRCXZ:
@@ -509,6 +533,7 @@ static void begin(struct emu *e, const struct emu_start *start)
 		e->met[i]->met = false;
 	e->mets = e->calls = e->cuts = e->frames = e->returned = e->spins = 0;
 	e->no_memory = e->safe.passed = false;
+	e->guesses = start->guesses;
 	memset(e->pair, 0, sizeof(e->pair));
 	memset(s, 0, sizeof(*s));
 	memcpy(s->r, start->regs, sizeof(s->r));

@@ -71,6 +71,8 @@ struct emu_start {
 	const struct sample_page *page; /* others, as they were at the sample */
 	uint32_t pages;
 	uint64_t insns; /* at most so many */
+	/* So many unknown branches may go the way that this branch commonly went where it was known, by chance; 0: none. */
+	uint32_t guesses;
 	/* Told of each access whose address is known; NULL: nobody, and no writers are kept. Those of instructions without
 	 * a rule, and of unknown places, go untold. */
 	emu_access_fn *access;
@@ -82,6 +84,7 @@ struct emu_result {
 	uint64_t end_ip;
 	uint64_t insns;	  /* carried out */
 	uint32_t skipped; /* calls left early with unknown results */
+	uint32_t guessed; /* branches */
 	uint32_t syscalls, pages;
 	uint32_t unknown; /* instructions without a rule */
 };

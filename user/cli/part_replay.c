@@ -14,6 +14,7 @@
 #include "attr/procmap.h"
 #include "ingest/cost.h"
 
+#define GUESSES 8 /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
 #define BURST 10000 /* instructions: what is read later in a longer one has changed too often since the sample */
 #define FRESH_NS 2000000     /* what an older sample's thread was about to do it has done, and its memory shows it */
 #define FIRST_COST_NS 2000000.0 /* of a burst, until some were made */
@@ -39,7 +40,7 @@ struct replay {
 	bool denied;
 	struct emu_count *count;
 	struct {
-		uint64_t bursts, instructions, skipped, unknown, syscalls, pages, given, own_ns, target_ns, stale, failed, end[EMU_ENDS];
+		uint64_t bursts, instructions, skipped, guessed, unknown, syscalls, pages, given, own_ns, target_ns, stale, failed, end[EMU_ENDS];
 	} n;
 };
 
@@ -120,6 +121,7 @@ static void tally(struct replay *r, const struct plan_burst *b)
 	r->n.instructions += b->result.insns;
 	r->n.skipped += b->result.skipped;
 	r->n.unknown += b->result.unknown;
+	r->n.guessed += b->result.guessed;
 	r->n.syscalls += b->result.syscalls;
 	r->n.pages += b->result.pages;
 	for (uint32_t i = 0; emu_touched(r->emu, i, &t); i++)
@@ -152,7 +154,7 @@ static void ask(struct replay *r, uint32_t pid, uint64_t now)
 static int burst(struct replay *r, const struct sample *m)
 {
 	struct emu_start from = { .regs = m->regs, .stack = m->valid & SV_STACK ? m->stack : NULL,
-				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .page = m->page, .pages = m->pages, .insns = BURST };
+				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .page = m->page, .pages = m->pages, .insns = BURST, .guesses = GUESSES };
 	struct plan_burst b = { .time = m->time, .ip = m->ip, .pid = m->pid, .tid = m->tid, .count = r->count };
 	uint64_t began = own_ns(), took;
 	int err = 0;
@@ -248,6 +250,7 @@ void replay_report(struct replay *r)
 	session_count(r->s, "burst instructions", r->n.instructions, false);
 	session_count(r->s, "bursts: own CPU time, us", r->n.own_ns / 1000, false);
 	session_count(r->s, "bursts: calls left early", r->n.skipped, false);
+	session_count(r->s, "bursts: branches guessed", r->n.guessed, false);
 	session_count(r->s, "bursts: instructions without a rule", r->n.unknown, false);
 	session_count(r->s, "bursts: system calls", r->n.syscalls, false);
 	session_count(r->s, "bursts: pages touched", r->n.pages, false);

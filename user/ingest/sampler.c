@@ -56,8 +56,8 @@ struct sampler {
 	uint64_t cpu_ns;
 	bool by_thread, of_cpus, cpu_ns_known;
 	struct page_store {
-		struct sample_page page[WIRE_PAGES];
-		uint8_t byte[WIRE_PAGES][WIRE_PAGE_BYTES];
+		struct sample_page page[WIRE_PAGES + WIRE_POINTERS];
+		uint8_t byte[WIRE_PAGES + WIRE_POINTERS][WIRE_PAGE_BYTES];
 		uint64_t time;
 		uint32_t tid, cpu, count;
 	} *pages; /* of the sample that is to come; NULL: never asked for */
@@ -97,7 +97,7 @@ static void on_page(struct sampler *s, const struct wire_page *w)
 		return;
 	if (k->time != w->h.time || k->tid != w->h.tid || k->cpu != w->h.cpu)
 		k->count = 0;
-	if (k->count == WIRE_PAGES)
+	if (k->count == WIRE_PAGES + WIRE_POINTERS)
 		return;
 	k->time = w->h.time;
 	k->tid = w->h.tid;

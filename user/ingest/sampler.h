@@ -54,8 +54,8 @@ void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end);
 /* The offload probes' threads map: return addresses that probes hide are then put right. */
 int sampler_returns(struct sampler *s, int threads_map_fd);
 /* The next user-mode sample of this process brings these pages along (SV_PAGES; those that are present), as they are at that
- * moment: some 0.2 us of its time each. False: what was asked for last has not come yet. At most SAMPLER_PAGES. */
-#define SAMPLER_PAGES 96
+ * moment, and those that its registers point into: some 0.9 us of its time each. False: what was asked for last has not come yet. At most SAMPLER_PAGES. */
+#define SAMPLER_PAGES 80
 bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count);
 /* Value of counter i with its words; false past the last. */
 bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value);
