@@ -91,6 +91,16 @@ static __always_inline void take_pages(struct wire_sample *s)
 		if (i >= n || !take_page(s, wanted.addr[i]))
 			break;
 	}
+	for (__u32 i = 0; i < WIRE_SLOTS; i++) {
+		__u64 to;
+
+		if (i >= wanted.slots)
+			break;
+		if (bpf_probe_read_user(&to, sizeof(to), (void *)wanted.slot[i]) || to - WIRE_PAGE_BYTES > USER_MOST)
+			continue;
+		if (!take_page(s, to & ~(__u64)(WIRE_PAGE_BYTES - 1)))
+			break;
+	}
 	/* and what it has just now in its hands, which nobody can know beforehand */
 	for (__u32 i = 0; i < WIRE_POINTERS; i++) {
 		__u64 addr = s->regs[i] & ~(__u64)(WIRE_PAGE_BYTES - 1);

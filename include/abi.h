@@ -75,7 +75,9 @@ _Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 16, "wire_
 
 #define WIRE_PAGE_BYTES 4096
 #define WIRE_PAGES 80 /* with one sample, as asked for... */
-#define WIRE_POINTERS 16 /* ...and those that general registers point into */
+#define WIRE_POINTERS 16 /* ...and those that general registers point into... */
+#define WIRE_SLOTS 16	 /* ...and those that pointers in memory point into, where these lie */
+#define WIRE_PAGES_ALL (WIRE_PAGES + WIRE_POINTERS + WIRE_SLOTS)
 
 struct wire_page {
 	struct wire_head h; /* time, tid and CPU are the sample's */
@@ -87,8 +89,9 @@ _Static_assert(sizeof(struct wire_page) == 32 + 8 + WIRE_PAGE_BYTES, "wire_page"
 /* Which pages the next sample of a process is to bring along. */
 struct wire_wanted {
 	__u32 pid; /* 0: none are wanted; the program clears it */
-	__u32 count;
+	__u32 count, slots, pad;
 	__u64 addr[WIRE_PAGES];
+	__u64 slot[WIRE_SLOTS];
 };
 
 /* A watched address was touched, or a watched instruction reached. Registers are those of user mode:

@@ -3,12 +3,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/map.h"
 
 #define KEEP 0.97 /* a run counts half after twenty-three others */
 #define LEAST 0.033
-#define MOST 2048 /* pages that are remembered */
+#define MOST 2048 /* addresses that are remembered */
+#define LATE_MOST 8 /* pages of one run whose pointers are looked for: the first ones */
 
 struct hot {
 	uint64_t addr;
@@ -16,12 +18,17 @@ struct hot {
 	uint64_t run;
 };
 
-struct emu_pages {
+/* How often runs of late had to do with an address. */
+struct scores {
 	struct hot hot[MOST];
 	uint32_t count;
 	struct map at;
+};
+
+struct emu_pages {
+	struct scores page, slot;
 	uint64_t runs;
-	double all; /* what a page would have that every run touched */
+	double all; /* what one would have that every run touched */
 };
 
 struct emu_pages *emu_pages_new(void)
@@ -31,15 +38,18 @@ struct emu_pages *emu_pages_new(void)
 
 void emu_pages_free(struct emu_pages *p)
 {
-	if (p)
-		map_release(&p->at);
+	if (!p)
+		return;
+	map_release(&p->page.at);
+	map_release(&p->slot.at);
 	free(p);
 }
 
 void emu_pages_forget(struct emu_pages *p)
 {
-	map_release(&p->at);
-	p->count = 0;
+	map_release(&p->page.at);
+	map_release(&p->slot.at);
+	p->page.count = p->slot.count = 0;
 	p->all = 0;
 }
 
@@ -49,52 +59,69 @@ static double score_now(const struct emu_pages *p, const struct hot *h)
 }
 
 /* Those that may still be asked for stay. */
-static void make_room(struct emu_pages *p)
+static void make_room(const struct emu_pages *p, struct scores *s)
 {
 	uint32_t out = 0;
 
-	map_release(&p->at);
-	for (uint32_t i = 0; i < p->count; i++) {
+	map_release(&s->at);
+	for (uint32_t i = 0; i < s->count; i++) {
 		uint64_t *at;
 
-		if (score_now(p, &p->hot[i]) < LEAST * p->all || !(at = map_put(&p->at, p->hot[i].addr, NULL)))
+		if (score_now(p, &s->hot[i]) < LEAST * p->all || !(at = map_put(&s->at, s->hot[i].addr, NULL)))
 			continue;
 		*at = out;
-		p->hot[out++] = p->hot[i];
+		s->hot[out++] = s->hot[i];
 	}
-	p->count = out;
+	s->count = out;
 }
 
-static void touched(struct emu_pages *p, uint64_t addr)
+static void met(const struct emu_pages *p, struct scores *s, uint64_t addr)
 {
 	bool added;
 	uint64_t *at;
 	struct hot *h;
 
-	if (p->count == MOST)
-		make_room(p);
-	if (p->count == MOST && !map_get(&p->at, addr))
+	if (s->count == MOST)
+		make_room(p, s);
+	if (s->count == MOST && !map_get(&s->at, addr))
 		return;
-	at = map_put(&p->at, addr, &added);
+	at = map_put(&s->at, addr, &added);
 	if (!at)
 		return;
 	if (added) {
-		*at = p->count;
-		p->hot[p->count++] = (struct hot){ .addr = addr, .run = p->runs };
+		*at = s->count;
+		s->hot[s->count++] = (struct hot){ .addr = addr, .run = p->runs };
 	}
-	h = &p->hot[*at];
+	h = &s->hot[*at];
 	h->score = score_now(p, h) + 1;
 	h->run = p->runs;
 }
 
-void emu_pages_run(struct emu_pages *p, const struct emu *e)
+static void look_for_pointers(struct emu_pages *p, uint64_t to, const struct sample_page *given, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		for (uint32_t at = 0; at < SAMPLE_PAGE; at += sizeof(uint64_t)) {
+			uint64_t v;
+
+			memcpy(&v, given[i].byte + at, sizeof(v));
+			if (v - to < SAMPLE_PAGE)
+				met(p, &p->slot, given[i].addr + at);
+		}
+	}
+}
+
+void emu_pages_run(struct emu_pages *p, const struct emu *e, const struct sample_page *given, uint32_t count)
 {
 	struct emu_touched t;
+	unsigned late = 0;
 
 	p->runs++;
 	p->all = p->all * KEEP + 1;
-	for (uint32_t i = 0; emu_touched(e, i, &t); i++)
-		touched(p, t.addr);
+	for (uint32_t i = 0; emu_touched(e, i, &t); i++) {
+		met(p, &p->page, t.addr);
+		if (!t.given && late++ < LATE_MOST)
+			look_for_pointers(p, t.addr, given, count);
+	}
 }
 
 static int by_score(const void *pa, const void *pb)
@@ -104,14 +131,14 @@ static int by_score(const void *pa, const void *pb)
 	return a->score < b->score ? 1 : a->score > b->score ? -1 : 0;
 }
 
-uint32_t emu_pages_likely(struct emu_pages *p, uint64_t *addr, uint32_t max)
+static uint32_t likely(const struct emu_pages *p, const struct scores *s, uint64_t *addr, uint32_t max)
 {
 	static _Thread_local struct hot best[MOST];
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < p->count; i++) {
-		best[n] = p->hot[i];
-		best[n].score = score_now(p, &p->hot[i]);
+	for (uint32_t i = 0; i < s->count; i++) {
+		best[n] = s->hot[i];
+		best[n].score = score_now(p, &s->hot[i]);
 		n += best[n].score >= LEAST * p->all;
 	}
 	qsort(best, n, sizeof(best[0]), by_score);
@@ -119,4 +146,14 @@ uint32_t emu_pages_likely(struct emu_pages *p, uint64_t *addr, uint32_t max)
 	for (uint32_t i = 0; i < n; i++)
 		addr[i] = best[i].addr;
 	return n;
+}
+
+uint32_t emu_pages_likely(struct emu_pages *p, uint64_t *addr, uint32_t max)
+{
+	return likely(p, &p->page, addr, max);
+}
+
+uint32_t emu_pages_slots(struct emu_pages *p, uint64_t *addr, uint32_t max)
+{
+	return likely(p, &p->slot, addr, max);
 }

@@ -144,10 +144,13 @@ static void of_process(struct replay *r, uint32_t pid)
  * met now: as often as it runs. */
 static void ask(struct replay *r, uint32_t pid, uint64_t now)
 {
-	uint64_t addr[SAMPLER_PAGES];
+	uint64_t addr[SAMPLER_PAGES], slot[SAMPLER_SLOTS];
+	uint32_t count, slots;
 
 	of_process(r, pid);
-	r->asked = sampler_want_pages(session_sampler(r->s), pid, addr, emu_pages_likely(r->likely, addr, SAMPLER_PAGES));
+	count = emu_pages_likely(r->likely, addr, SAMPLER_PAGES);
+	slots = emu_pages_slots(r->likely, slot, SAMPLER_SLOTS);
+	r->asked = sampler_want_pages(session_sampler(r->s), pid, addr, count, slot, slots);
 	r->asked_at = now;
 }
 
@@ -168,7 +171,7 @@ static int burst(struct replay *r, const struct sample *m)
 		b.counts = emu_counts(r->emu, r->count, COUNTS_ROOM);
 		b.counts = b.counts < COUNTS_ROOM ? b.counts : COUNTS_ROOM;
 		b.call = emu_calls(r->emu, &b.calls);
-		emu_pages_run(r->likely, r->emu);
+		emu_pages_run(r->likely, r->emu, m->page, m->pages);
 		tally(r, &b);
 		/* one that never could read anything says nothing */
 		if (!r->denied)

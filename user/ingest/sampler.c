@@ -29,7 +29,7 @@
 #define STAGGER_NS 20000000
 #define FIRST_PID_NAMESPACE "pid:[4026531836]" /* the number is part of the kernel's interface */
 
-_Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLE_PAGE == WIRE_PAGE_BYTES, "pages are what the program takes");
+_Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLER_SLOTS == WIRE_SLOTS && SAMPLE_PAGE == WIRE_PAGE_BYTES, "pages are what the program takes");
 _Static_assert(SAMPLE_REGS == WREG_MAX, "struct sample holds every register of the wire record");
 
 /* As in bpf/follow.bpf.h. */
@@ -56,8 +56,8 @@ struct sampler {
 	uint64_t cpu_ns;
 	bool by_thread, of_cpus, cpu_ns_known;
 	struct page_store {
-		struct sample_page page[WIRE_PAGES + WIRE_POINTERS];
-		uint8_t byte[WIRE_PAGES + WIRE_POINTERS][WIRE_PAGE_BYTES];
+		struct sample_page page[WIRE_PAGES_ALL];
+		uint8_t byte[WIRE_PAGES_ALL][WIRE_PAGE_BYTES];
 		uint64_t time;
 		uint32_t tid, cpu, count;
 	} *pages; /* of the sample that is to come; NULL: never asked for */
@@ -97,7 +97,7 @@ static void on_page(struct sampler *s, const struct wire_page *w)
 		return;
 	if (k->time != w->h.time || k->tid != w->h.tid || k->cpu != w->h.cpu)
 		k->count = 0;
-	if (k->count == WIRE_PAGES + WIRE_POINTERS)
+	if (k->count == WIRE_PAGES_ALL)
 		return;
 	k->time = w->h.time;
 	k->tid = w->h.tid;
@@ -528,7 +528,7 @@ int sampler_returns(struct sampler *s, int threads_map_fd)
 	return bpf_map_update_elem(bpf_map__fd(s->bpf->maps.returns), &zero, &threads_map_fd, BPF_ANY);
 }
 
-bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count)
+bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot, uint32_t slots)
 {
 	struct wire_wanted *w = &s->bpf->bss->wanted;
 
@@ -540,6 +540,8 @@ bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, u
 		return false;
 	w->count = count < WIRE_PAGES ? count : WIRE_PAGES;
 	memcpy(w->addr, addr, w->count * sizeof(*addr));
+	w->slots = slots < WIRE_SLOTS ? slots : WIRE_SLOTS;
+	memcpy(w->slot, slot, w->slots * sizeof(*slot));
 	__atomic_store_n(&w->pid, pid, __ATOMIC_RELEASE);
 	return true;
 }

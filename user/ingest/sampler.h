@@ -56,7 +56,9 @@ int sampler_returns(struct sampler *s, int threads_map_fd);
 /* The next user-mode sample of this process brings these pages along (SV_PAGES; those that are present), as they are at that
  * moment, and those that its registers point into: some 0.9 us of its time each. False: what was asked for last has not come yet. At most SAMPLER_PAGES. */
 #define SAMPLER_PAGES 80
-bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count);
+#define SAMPLER_SLOTS 16
+/* slot: where pointers lie whose pages are wanted, wherever they point to then. */
+bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot, uint32_t slots);
 /* Value of counter i with its words; false past the last. */
 bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value);
 unsigned sampler_events(const struct sampler *s);
