@@ -110,7 +110,7 @@ static void ask(const struct emu *e, struct emu_pages *likely, uint64_t insns)
 
 static void told(void *ctx, const struct emu_access *a)
 {
-	if (ctx || !a->size || a->size > EMU_PAGE || (a->store && a->writer) || (a->writer ? !a->age : a->age))
+	if (ctx || !a->size || a->size > EMU_PAGE || (a->store && a->writer) || (a->writer ? !a->age && a->writer != a->ip : a->age))
 		abort();
 }
 

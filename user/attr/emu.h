@@ -60,7 +60,7 @@ struct emu_access {
 	uint32_t at;	   /* instructions carried out before it */
 	bool store;
 	uint64_t writer;   /* loads: the instruction of this run that wrote there last; 0: none has */
-	uint32_t age;	   /* so many instructions ago */
+	uint32_t age;	   /* so many instructions ago; 0 with a writer: a repeated one reads what it wrote itself */
 };
 typedef void emu_access_fn(void *ctx, const struct emu_access *a);
 
