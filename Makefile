@@ -91,6 +91,8 @@ $(B)/include/%.skel.h: $(B)/bpf/%.bpf.o
 PLAN_OBJ := $(patsubst %,$(B)/user/cli/counts_%.o,plan choose result replay)
 $(B)/unit/u-counts-plan: $(PLAN_OBJ)
 $(B)/unit/u-counts-plan: UNIT_OBJ := $(PLAN_OBJ)
+$(B)/unit/u-burst-flow: $(B)/user/cli/burst_flow.o
+$(B)/unit/u-burst-flow: UNIT_OBJ := $(B)/user/cli/burst_flow.o
 unit: $(UNIT)
 $(B)/unit/%: tests/unit/%.c $(B)/libaccperf.a
 	$(call say,UNIT,$@)

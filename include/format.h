@@ -88,6 +88,9 @@ enum fmt_section {
 	FMT_FLOW_FUNCTION = 65, /* struct fmt_flow_function: of the result last begun */
 	FMT_FLOW_EDGE = 66,	/* struct fmt_flow_edge: of the result last begun */
 	FMT_WINDOW_CALLS = 67,	/* variable: struct fmt_window_calls, then an invocation number per hit */
+	FMT_BURST_SITE = 68,	/* struct fmt_burst_site: cumulative, the last of an id wins */
+	FMT_BURST_PAIR = 69,	/* struct fmt_burst_pair: cumulative, the last of a (reader, writer, bin) wins */
+	FMT_BURST_DATA = 70,	/* variable: struct fmt_burst_data, then struct fmt_burst_item */
 	/* execution counts, 80..95 */
 	FMT_COUNTS_FUNC = 80,	/* struct fmt_counts_func: the last of an id wins */
 	FMT_COUNTS_NODE = 81,	/* struct fmt_counts_node: code that runs equally often; the last of an id wins */
@@ -636,6 +639,43 @@ struct fmt_flow_edge {
 	double sd; /* of bytes, from resampling alone */
 };
 _Static_assert(sizeof(struct fmt_flow_edge) == 64, "fmt_flow_edge");
+
+/* What all bursts (FMT_COUNTS_BURST) together knew of an instruction that reads or writes memory, or ends a block. */
+struct fmt_burst_site {
+	uint32_t id; /* from 1 */
+	uint32_t module;
+	uint64_t ip; /* as fmt_frame.addr */
+	double runs;
+	double load_bytes, load_stack;	 /* at addresses that the burst knew: all, on the stack */
+	double store_bytes, store_stack;
+	uint32_t bursts; /* that met it */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct fmt_burst_site) == 64, "fmt_burst_site");
+
+/* Bytes that an instruction read, not on the stack. */
+struct fmt_burst_pair {
+	uint32_t reader, writer; /* fmt_burst_site.id; writer 0: the burst had not seen it written */
+	uint32_t bin; /* 2^bin instructions, and less than twice as many, lay between; of writer 0: since the burst began */
+	uint32_t pad;
+	double bytes;
+};
+_Static_assert(sizeof(struct fmt_burst_pair) == 24, "fmt_burst_pair");
+
+/* Of one burst, drawn by chance: reads of what had not been written in it, then what it wrote and left. */
+struct fmt_burst_data {
+	uint64_t time; /* of the sample that it began with */
+	uint32_t pid, tid;
+	uint32_t loads, stores; /* items of each */
+};
+_Static_assert(sizeof(struct fmt_burst_data) == 24, "fmt_burst_data");
+
+struct fmt_burst_item {
+	uint64_t addr;
+	uint32_t site; /* fmt_burst_site.id */
+	uint32_t size;
+};
+_Static_assert(sizeof(struct fmt_burst_item) == 16, "fmt_burst_item");
 
 /* ---- execution counts, 80..95 ---- */
 

@@ -456,6 +456,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		plan_second(p->plan, BUILD_NS, now_ns);
 		if (++p->seconds % WRITE_SECONDS == 0)
 			err = plan_write(p->plan);
+		if (p->seconds % WRITE_SECONDS == 0 && !err)
+			err = replay_write(p->replay);
 	}
 	report(p);
 	return err;
@@ -492,6 +494,7 @@ static void stop(void *part, struct session *s)
 		window_over(p, &w);
 	name_functions(p);
 	plan_write(p->plan);
+	replay_write(p->replay);
 	execbp_stats(p->exec, &p->done);
 	execbp_free(p->exec);
 	p->exec = NULL;

@@ -9,9 +9,12 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#include "abi.h"
 #include "attr/attr.h"
+#include "attr/decode.h"
 #include "attr/emu_pages.h"
 #include "attr/procmap.h"
+#include "cli/burst_flow.h"
 #include "ingest/cost.h"
 
 #define GUESSES 8 /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
@@ -28,6 +31,7 @@ struct replay {
 	struct plan *plan;
 	struct emu_env env;
 	struct emu *emu;
+	struct burst_flow *flow;
 	struct emu_pages *likely; /* of process `pid` */
 	bool asked; /* for its pages, with the next sample */
 	uint64_t asked_at;
@@ -86,6 +90,31 @@ static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vadd
 	return true;
 }
 
+/* The same for an instruction, as it is written. Wanted are those of memory, and one of nearly every other block. */
+static bool instruction(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr, bool *wanted)
+{
+	struct replay *r = ctx;
+	uint8_t bytes[15];
+	struct dec_insn d;
+	size_t n = code(r, ip, bytes, sizeof(bytes));
+
+	*wanted = n && !dec_decode(bytes, n, &d) && (d.mem_cnt || (d.flags & DEC_F_BRANCH));
+	return attr_code(session_attr(r->s), pid, ip, module, addr);
+}
+
+static uint64_t stack_end(struct replay *r, uint32_t pid, uint64_t sp)
+{
+	struct place at;
+
+	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), pid, sp, &at) && at.map.end > sp ? at.map.end : 0;
+}
+
+static void forget(struct replay *r)
+{
+	emu_forget(r->emu);
+	burst_flow_forget(r->flow);
+}
+
 /* ---- when ---- */
 
 static double uniform(struct replay *r)
@@ -134,7 +163,7 @@ static void of_process(struct replay *r, uint32_t pid)
 {
 	if (r->pid == pid)
 		return;
-	emu_forget(r->emu);
+	forget(r);
 	emu_pages_forget(r->likely);
 	r->pid = pid;
 }
@@ -157,12 +186,14 @@ static void ask(struct replay *r, uint32_t pid, uint64_t now)
 static int burst(struct replay *r, const struct sample *m)
 {
 	struct emu_start from = { .regs = m->regs, .stack = m->valid & SV_STACK ? m->stack : NULL,
-				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .page = m->page, .pages = m->pages, .insns = BURST, .guesses = GUESSES };
+				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .page = m->page, .pages = m->pages, .insns = BURST,
+				  .guesses = GUESSES, .access = burst_flow_access, .access_ctx = r->flow };
 	struct plan_burst b = { .time = m->time, .ip = m->ip, .pid = m->pid, .tid = m->tid, .count = r->count };
 	uint64_t began = own_ns(), took;
 	int err = 0;
 
 	of_process(r, m->pid);
+	burst_flow_begin(r->flow, m->time, m->pid, m->tid, stack_end(r, m->pid, m->regs[WREG_SP]));
 	if (emu_run(r->emu, &from, &b.result)) {
 		r->n.failed++;
 	} else {
@@ -176,6 +207,8 @@ static int burst(struct replay *r, const struct sample *m)
 		/* one that never could read anything says nothing */
 		if (!r->denied)
 			err = plan_replayed(r->plan, &b, place, r);
+		if (!r->denied && !err)
+			err = burst_flow_end(r->flow, r->emu, r->count, b.counts, b.result.insns);
 	}
 	took = own_ns() - began;
 	r->n.own_ns += took;
@@ -219,7 +252,7 @@ int replay_fresh(struct replay *r, const struct sample *m)
 void replay_event(struct replay *r, const struct sample *m)
 {
 	if (r && m->pid == r->pid && (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || (m->flags & SF_EXEC)))
-		emu_forget(r->emu);
+		forget(r);
 }
 
 void replay_poll(struct replay *r, uint64_t now)
@@ -241,6 +274,11 @@ void replay_second(struct replay *r, uint64_t now)
 	}
 	r->second = now;
 	r->samples_then = r->samples;
+}
+
+int replay_write(struct replay *r)
+{
+	return r ? burst_flow_write(r->flow) : 0;
 }
 
 void replay_report(struct replay *r)
@@ -271,6 +309,7 @@ void replay_report(struct replay *r)
 struct replay *replay_new(struct session *s, struct plan *plan, double part)
 {
 	struct replay *r = calloc(1, sizeof(*r));
+	struct burst_flow_env place_of = { .place = instruction, .ctx = r };
 
 	if (!r)
 		return NULL;
@@ -279,8 +318,9 @@ struct replay *replay_new(struct session *s, struct plan *plan, double part)
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
 	r->env = (struct emu_env){ .code = code, .page = page, .ctx = r };
 	r->emu = emu_new(&r->env);
+	r->flow = burst_flow_new(session_store(s), &place_of, now_ns());
 	r->likely = emu_pages_new();
-	if (!r->count || !r->emu || !r->likely) {
+	if (!r->count || !r->emu || !r->flow || !r->likely) {
 		replay_free(r);
 		return NULL;
 	}
@@ -293,6 +333,7 @@ void replay_free(struct replay *r)
 	if (!r)
 		return;
 	emu_free(r->emu);
+	burst_flow_free(r->flow);
 	emu_pages_free(r->likely);
 	free(r->count);
 	free(r);

@@ -23,6 +23,8 @@ int replay_fresh(struct replay *r, const struct sample *m);
 void replay_event(struct replay *r, const struct sample *m);
 void replay_poll(struct replay *r, uint64_t now);
 void replay_second(struct replay *r, uint64_t now);
+/* All records whose last one wins. */
+int replay_write(struct replay *r);
 void replay_report(struct replay *r);
 
 #endif

@@ -428,6 +428,31 @@ static void take_access(struct sweep_state *s, const struct in_access *a)
 	}
 }
 
+/* What a burst reads of what was there before comes before what it writes. */
+static void take_burst(struct sweep_state *s, const struct in_burst *b)
+{
+	const struct in_burst_item *it = s->in->burst_item + b->first;
+
+	for (uint32_t i = 0; i < b->loads; i++) {
+		const struct in_object *obj = in_object_at(s->in, b->pid, it[i].addr, b->time);
+
+		if (it[i].site != FLOW_NONE && it[i].size)
+			add_read(s, (struct read_answer){ .site = it[i].site, .func = s->in->sites[it[i].site].func, .addr = it[i].addr,
+							  .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE, .size = it[i].size,
+							  .burst = true, .a = ask(s, b->pid, it[i].addr, b->time) });
+	}
+	for (uint32_t i = b->loads; i < b->loads + b->stores; i++) {
+		uint64_t end = it[i].addr + it[i].size;
+		uint32_t r = it[i].site != FLOW_NONE && it[i].size
+				     ? new_record(s, b->time, it[i].addr, s->in->sites[it[i].site].func, it[i].site) : 0;
+
+		if (r && it[i].size > WIDE_STORE)
+			add_range(s, b->pid, it[i].addr, end, r);
+		for (uint64_t g = it[i].addr / GRANULE; r && g <= (end - 1) / GRANULE && it[i].size <= WIDE_STORE; g++)
+			set(s, &s->granule, key(b->pid, g), r);
+	}
+}
+
 static int by_event_time(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
@@ -474,13 +499,18 @@ static void take_written(struct sweep_state *s, const struct event *ev)
 static void sweep(struct sweep_state *s)
 {
 	const struct flow_input *in = s->in;
-	size_t i = 0, j = 0, k = 0, v = 0;
+	size_t i = 0, j = 0, k = 0, v = 0, b = 0;
 
 	while (!s->no_memory && (i < in->access_count || j < in->sysio_count || k < in->window_count)) {
 		uint64_t ta = i < in->access_count ? in->access[i].time : UINT64_MAX;
 		uint64_t tio = j < in->sysio_count ? in->sysio[j].time : UINT64_MAX;
 		uint64_t tw = k < in->window_count ? in->window[k].armed : UINT64_MAX;
+		uint64_t tb = b < in->burst_count && !s->o->stack ? in->burst[b].time : UINT64_MAX;
 
+		if (tb < UINT64_MAX && tb <= ta && tb <= tio && tb <= tw) {
+			take_burst(s, &in->burst[b++]);
+			continue;
+		}
 		if (v < s->written_count && s->written[v].time <= ta && s->written[v].time <= tio && s->written[v].time < tw) {
 			take_written(s, &s->written[v++]);
 			continue;

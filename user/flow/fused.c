@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "flow/blind.h"
+#include "flow/bursts.h"
 #include "flow/cascade.h"
 #include "flow/estimators.h"
 #include "flow/fields.h"
@@ -62,6 +63,8 @@ struct fit {
 	uint32_t *site_func; /* by site; FLOW_NONE: no read there */
 	double *site_size;   /* mean bytes of a read at this site */
 	bool *late; /* by window */
+	struct bursts bursts; /* what was written shortly before it was read */
+	uint32_t *burst_cell; /* by bursts.writer */
 	struct fields fields;
 	uint32_t *writer_edge; /* by in->writer */
 	struct still still;  /* whether memory that nobody was seen to write ever changes */
@@ -89,6 +92,11 @@ struct scratch {
 	double *doubted; /* by site: bytes that windows saw nobody write, but that code at work does */
 	double *known, *moves; /* by site: bytes of whom is known, and that go there, too */
 	double *stale;	       /* by site: bytes whose record is too old */
+	double *recent;	       /* by cell: bytes that bursts saw written */
+	double *before;	       /* by cell: evidence of what had been written before the burst */
+	double *before_site, *before_stale; /* by site: all of that, and whose record is too old */
+	double *left;	       /* by site: bytes of the volume that are not recent */
+	double *damped, *kept; /* by site: evidence that is left when what bursts saw is taken off */
 	double *edge;	       /* result */
 };
 
@@ -107,6 +115,8 @@ static void fit_release(struct fit *f)
 	free(f->site_size);
 	still_release(&f->still);
 	fields_release(&f->fields);
+	bursts_release(&f->bursts);
+	free(f->burst_cell);
 	free(f->writer_edge);
 	free(f->late);
 	free(f->group);
@@ -301,6 +311,19 @@ static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, enum ce
 	return 0;
 }
 
+static int take_bursts(struct fit *f)
+{
+	int err = bursts_learn(&f->bursts, f->in);
+
+	f->burst_cell = err ? NULL : malloc((f->bursts.count + 1) * sizeof(*f->burst_cell));
+	for (size_t i = 0; f->burst_cell && i < f->bursts.count; i++) {
+		f->burst_cell[i] = cell_of(f, f->bursts.writer[i].site, f->bursts.writer[i].func, KNOWN);
+		if (f->burst_cell[i] == FLOW_NONE)
+			return -ENOMEM;
+	}
+	return f->burst_cell ? err : -ENOMEM;
+}
+
 static double smaller(double a, double b)
 {
 	return a < b ? a : b;
@@ -430,6 +453,54 @@ static void move_alike(const struct fit *f, enum use use, struct scratch *s)
 			s->edge[f->alike_edge[i]] += s->alike[i] / s->group[f->alike_group[i]] * s->any[f->alike_group[i]];
 }
 
+/* Bursts know who wrote last within them. What is left was written before: whose that is their own reads of it tell,
+ * which records were asked about; other evidence is of all reads, so what bursts saw is taken off it first. */
+static void take_recent(const struct fit *f, struct scratch *s)
+{
+	const struct bursts *b = &f->bursts;
+
+	memset(s->recent, 0, f->cell_count * sizeof(double));
+	memset(s->damped, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->kept, 0, (f->c.site_count + 1) * sizeof(double));
+	for (size_t i = 0; i < b->count; i++)
+		s->recent[f->burst_cell[i]] = b->writer[i].part;
+	for (uint32_t i = 0; i < f->c.site_count; i++)
+		s->left[i] = s->volume[i] * (i < b->sites ? b->older[i] : 1);
+	for (uint32_t i = 0; i < f->cell_count; i++) {
+		uint32_t site = f->cell[i].site;
+		double all = s->volume[site], seen = s->seen[site], part = s->recent[i];
+
+		if (site >= b->sites || !(b->older[site] < 1))
+			continue;
+		s->e[i] = fmax(0, s->e[i] - part * seen);
+		s->kept[site] += s->e[i];
+		if (s->before_site[site] > 0)
+			s->a[i] = s->before[i];
+		else
+			s->a[i] = fmax(0, s->a[i] - part * all);
+		s->firm[i] = fmin(s->firm[i], s->a[i]);
+		s->damped[site] += s->a[i];
+		s->recent[i] *= all;
+	}
+	for (uint32_t i = 0; i < b->sites && i < f->c.site_count; i++) {
+		if (!(b->older[i] < 1))
+			continue;
+		if (s->before_site[i] > 0)
+			s->stale[i] = s->before_stale[i];
+		s->damped[i] += s->stale[i];
+		s->seen[i] = s->kept[i];
+		s->stale[i] = s->damped[i] > 0 ? s->stale[i] / s->damped[i] * s->left[i] : s->left[i];
+	}
+	for (uint32_t i = 0; i < f->cell_count; i++) {
+		uint32_t site = f->cell[i].site;
+
+		if (site >= b->sites || !(b->older[site] < 1))
+			continue;
+		s->a[i] = s->damped[site] > 0 ? s->a[i] / s->damped[site] * s->left[site] : 0;
+		s->firm[i] = s->damped[site] > 0 ? s->firm[i] / s->damped[site] * s->left[site] : 0;
+	}
+}
+
 /* One refit: times[] says how often each read and window counts; NULL: once. */
 static void refit(const struct fit *f, enum use use, const uint8_t *read_times, const uint8_t *window_times, struct scratch *s)
 {
@@ -445,11 +516,23 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 	memset(s->alike, 0, (f->alike_count + 1) * sizeof(double));
 	memset(s->group, 0, (f->group_count + 1) * sizeof(double));
 	memset(s->stale, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->before, 0, f->cell_count * sizeof(double));
+	memset(s->before_site, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->before_stale, 0, (f->c.site_count + 1) * sizeof(double));
+	memset(s->recent, 0, f->cell_count * sizeof(double));
 	memset(s->edge, 0, (f->edge_count + 1) * sizeof(double));
 	for (size_t i = 0; i < f->c.read_count; i++) {
 		double bytes = read_times ? f->c.reads[i].bytes * read_times[i] : f->c.reads[i].bytes;
 		double sure = use == USE_CASCADE ? 1 : f->read_valid[i]; /* records alone: as they are */
 
+		if (f->c.reads[i].burst) {
+			double size = (read_times ? read_times[i] : 1) * (double)f->c.reads[i].size;
+
+			s->before[f->read_cell[i]] += size * sure;
+			s->before_stale[f->c.reads[i].site] += size * (1 - sure);
+			s->before_site[f->c.reads[i].site] += size;
+			continue;
+		}
 		s->a[f->read_cell[i]] += bytes * sure;
 		/* whoever wrote there may have been followed by others, but is one who writes there */
 		s->firm[f->read_cell[i]] += bytes * f->read_right[i];
@@ -462,9 +545,14 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 		s->seen[f->cell[i].site] += s->e[i];
 	}
 	for (uint32_t i = 0; i < f->c.site_count; i++) {
+		s->volume[i] += s->stale[i];
+		s->left[i] = s->volume[i];
+	}
+	if (use & USE_CASCADE && f->bursts.count)
+		take_recent(f, s);
+	for (uint32_t i = 0; i < f->c.site_count; i++) {
 		double prior = use & USE_CASCADE ? PRIOR : 0;
 
-		s->volume[i] += s->stale[i];
 		s->moves[i] = s->seen[i] + prior > 0 ? s->stale[i] * prior / (s->seen[i] + prior) : 0;
 	}
 	for (uint32_t i = 0; i < f->cell_count; i++) {
@@ -473,11 +561,11 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 
 		if (!(volume > 0) || !(seen + prior > 0))
 			continue; /* windows alone may know nothing about this load */
-		s->e[i] *= volume / (seen + prior);
+		s->e[i] *= s->left[c->site] / (seen + prior);
 		s->a[i] *= prior / (seen + prior);
-		s->firm[i] = s->e[i] + s->firm[i] * prior / (seen + prior);
+		s->firm[i] = s->recent[i] + s->e[i] + s->firm[i] * prior / (seen + prior);
 		if (c->kind == KNOWN) {
-			s->any[c->site] += s->e[i] + s->a[i];
+			s->any[c->site] += s->recent[i] + s->e[i] + s->a[i];
 			s->known[c->site] += s->firm[i];
 			s->alike[c->alike] += s->firm[i];
 			s->group[f->group[c->site]] += s->firm[i];
@@ -491,7 +579,7 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 	}
 	for (uint32_t i = 0; i < f->cell_count; i++) {
 		const struct cell *c = &f->cell[i];
-		double bytes = s->e[i] + s->a[i], any = s->any[c->site];
+		double bytes = s->recent[i] + s->e[i] + s->a[i], any = s->any[c->site];
 
 		if (!(s->volume[c->site] > 0) || !(s->seen[c->site] + (use & USE_CASCADE ? PRIOR : 0) > 0))
 			continue;
@@ -547,14 +635,29 @@ static bool scratch_new(struct scratch *s, const struct fit *f)
 	s->known = malloc((f->c.site_count + 1) * sizeof(double));
 	s->moves = malloc((f->c.site_count + 1) * sizeof(double));
 	s->stale = malloc((f->c.site_count + 1) * sizeof(double));
+	s->recent = malloc((f->cell_count + 1) * sizeof(double));
+	s->before = malloc((f->cell_count + 1) * sizeof(double));
+	s->before_site = malloc((f->c.site_count + 1) * sizeof(double));
+	s->before_stale = malloc((f->c.site_count + 1) * sizeof(double));
+	s->left = malloc((f->c.site_count + 1) * sizeof(double));
+	s->damped = malloc((f->c.site_count + 1) * sizeof(double));
+	s->kept = malloc((f->c.site_count + 1) * sizeof(double));
 	s->edge = malloc((f->edge_count + 1) * sizeof(double));
-	return s->a && s->e && s->volume && s->seen && s->alike && s->group && s->firm && s->any && s->known && s->doubted && s->moves && s->stale && s->edge;
+	return s->a && s->e && s->volume && s->seen && s->alike && s->group && s->firm && s->any && s->known && s->doubted && s->moves && s->stale && s->recent && s->before &&
+	       s->before_site && s->before_stale && s->left && s->damped && s->kept && s->edge;
 }
 
 static void scratch_release(struct scratch *s)
 {
 	free(s->a);
 	free(s->e);
+	free(s->recent);
+	free(s->before);
+	free(s->before_site);
+	free(s->before_stale);
+	free(s->left);
+	free(s->damped);
+	free(s->kept);
 	free(s->volume);
 	free(s->seen);
 	free(s->alike);
@@ -752,7 +855,7 @@ static int edge_uma(const struct fit *f, struct flow *out)
 	for (size_t i = 0; i < f->c.read_count; i++) {
 		const struct read_answer *r = &f->c.reads[i];
 
-		if (r->a.near != NEAR_BLIND)
+		if (r->a.near != NEAR_BLIND && !r->burst)
 			it[n++] = (struct uma_item){ .key = f->cell[f->read_cell[i]].edge, .addr = r->addr, .object = r->object, .size = r->size,
 						     .bytes = f->c.time_bias ? 0 : r->bytes };
 	}
@@ -827,6 +930,8 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 		err = take_reads(&f);
 	for (uint32_t i = 0; !err && o->use_windows && i < in->window_count; i++)
 		err = take_window(&f, i);
+	if (!err && !o->stack)
+		err = take_bursts(&f);
 	if (!err)
 		err = solve(&f, use, out);
 	out->time_bias = f.c.time_bias;

@@ -374,6 +374,8 @@ static int take_chunk(struct raw *r, struct store_chunk *c)
 							 : take_calls(r, rec, size);
 		return err;
 	}
+	if (c->section >= FMT_BURST_SITE && c->section <= FMT_BURST_DATA)
+		return input_burst_chunk(r, c);
 	if (!c->rec_size)
 		return 0;
 	for (uint32_t i = 0; !err && i < c->count; i++)
@@ -401,6 +403,7 @@ static void raw_release(struct raw *r)
 	free(r->cell);
 	free(r->cell_stack);
 	counts_record_release(&r->counts);
+	input_burst_release(r);
 	free(r->local);
 	free(r->calls);
 	free(r->invocation);
@@ -490,6 +493,10 @@ void flow_input_release(struct flow_input *in)
 	free(in->window);
 	free(in->hit);
 	free(in->sysio);
+	free(in->burst_site);
+	free(in->burst_pair);
+	free(in->burst);
+	free(in->burst_item);
 	free(in->region);
 	free(in->object);
 	free(in->object_site);

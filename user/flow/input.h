@@ -73,6 +73,32 @@ struct in_sysio {
 /* RELRO: tables of addresses that the dynamic linker fills once. */
 enum in_region_kind { IN_R_READONLY = 1, IN_R_RELRO, IN_R_DATA, IN_R_BSS, IN_R_HEAP, IN_R_STACK, IN_R_FILE, IN_R_OTHER };
 
+/* What bursts saw of an instruction; and of whom it read, which was written so many instructions before. */
+struct in_burst_site {
+	uint32_t site;
+	uint32_t bursts; /* that met it */
+};
+
+struct in_burst_pair {
+	uint32_t reader, writer; /* sites; writer FLOW_NONE: written before the burst */
+	uint32_t bin; /* fmt_burst_pair.bin */
+	double bytes;
+};
+
+/* One burst's items: reads of what had been written before it, then what it wrote and left. */
+struct in_burst {
+	uint64_t time;
+	uint32_t pid, tid;
+	size_t first;
+	uint32_t loads, stores;
+};
+
+struct in_burst_item {
+	uint64_t addr;
+	uint32_t site; /* FLOW_NONE: unknown */
+	uint32_t size;
+};
+
 /* A piece of the address space, not overlapping others of the same process. */
 struct in_region {
 	uint64_t start, end;
@@ -158,6 +184,14 @@ struct flow_input {
 	size_t hit_count, hit_cap;
 	struct in_sysio *sysio; /* by time */
 	size_t sysio_count, sysio_cap;
+	struct in_burst_site *burst_site;
+	size_t burst_site_count;
+	struct in_burst_pair *burst_pair;
+	size_t burst_pair_count;
+	struct in_burst *burst; /* by time */
+	size_t burst_count, burst_cap;
+	struct in_burst_item *burst_item;
+	size_t burst_item_count, burst_item_cap;
 	struct in_region *region; /* by pid, start */
 	size_t region_count, region_cap;
 	struct in_object *object; /* by address, then birth */

@@ -17,6 +17,16 @@ struct raw_sample_cell {
 	uint64_t samples;
 };
 
+/* Sums over bursts, as last written. */
+struct raw_bursts {
+	struct map site_at; /* fmt_burst_site.id -> index */
+	struct fmt_burst_site *site;
+	size_t sites, site_cap;
+	struct map pair_at; /* bin << 42 ^ reader << 21 ^ writer */
+	struct fmt_burst_pair *pair;
+	size_t pairs, pair_cap;
+};
+
 /* Everything by the file's own ids, until all of the file has been read. */
 struct raw {
 	struct flow_input *in;
@@ -55,6 +65,7 @@ struct raw {
 	uint64_t *invocation;
 	size_t invocation_count, invocation_cap;
 	struct counts_record counts; /* execution counts, where the recording took them */
+	struct raw_bursts bursts;
 	struct raw_local *local;
 	size_t local_count, local_cap;
 };
@@ -89,6 +100,12 @@ int input_fields(struct raw *r);
 int input_regions(struct raw *r);
 /* Weights of time samples by the control flow. Before sites are resolved. */
 int input_runs(struct raw *r);
+/* Data that bursts saw: as read; after accesses are resolved; the end. */
+int input_burst_chunk(struct raw *r, struct store_chunk *c);
+int input_burst_resolve(struct raw *r);
+void input_burst_release(struct raw *r);
+/* Sites are renumbered by (address, module, resulting function). */
+int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack);
 /* Functions of all stacks; accesses then refer to them by index. */
 int input_stacks(struct raw *r);
 /* Local variables behind accesses of the stack. Before accesses are put in order. */

@@ -181,8 +181,7 @@ static uint32_t stub_caller(struct raw *r, uint32_t func, uint32_t stack)
 	return func_of_code(r, f->addr, f->module, 0);
 }
 
-/* Sites are renumbered by (address, module, resulting function). */
-static int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack)
+int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack)
 {
 	const struct site_key *k = intern_get(&r->site_keys, *site + 1, NULL);
 	struct site_key final;
@@ -395,6 +394,8 @@ int input_resolve(struct raw *r)
 	err = resolve_exact(r);
 	if (!err)
 		err = resolve_accesses(r);
+	if (!err)
+		err = input_burst_resolve(r);
 	if (!err)
 		err = resolve_samples(r);
 	if (err)

@@ -24,6 +24,7 @@
 #define UNLIKELY 0.02
 #define NEVER_SEEN 100.0
 #define STUB_INSNS 3
+#define BURSTS_MIN 5 /* that met a function, for its blocks to be weighed by them */
 #define MOST_RUNS 1e18 /* more is the outcome of a damaged file */
 #define PROLOGUE 8 /* instructions in which a frame pointer is set up */
 
@@ -400,6 +401,78 @@ static void use_counts(struct runs *rs)
 	counts_built_release(&built);
 }
 
+/* ---- bursts ---- */
+
+/* The function of a site; FLOW_NONE: none, or one without a usable graph. */
+static uint32_t burst_function(struct runs *rs, const struct fmt_burst_site *s)
+{
+	const struct fmt_frame at = { .addr = s->ip, .module = s->module };
+
+	return s->runs > 0 && in_function(rs, &at) ? function_of(rs, s->module, s->ip) : FLOW_NONE;
+}
+
+/* Functions that bursts met, but no sample. */
+static void add_burst_functions(struct runs *rs)
+{
+	const struct raw_bursts *b = &rs->r->bursts;
+
+	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
+		const struct fmt_frame at = { .addr = b->site[i].ip, .module = b->site[i].module };
+		uint32_t fi = burst_function(rs, &b->site[i]);
+
+		if (fi != FLOW_NONE && !rs->function[fi].name)
+			rs->function[fi].name = name_of(rs, &at);
+	}
+}
+
+/* Executions of a function's blocks, times their instructions. */
+static double work_of(const struct function *f, const double *runs)
+{
+	double sum = 0;
+
+	for (uint32_t k = 0; k < f->cfg.blocks; k++)
+		sum += runs[k] * f->cfg.block[k].insns;
+	return sum;
+}
+
+/* How a function's work is parted among its blocks bursts tell; how much work it is they do not: they begin by time, and those
+ * that lose their way end early. */
+static void part_by_bursts(struct runs *rs, const struct function *f, const double *seen, double *runs)
+{
+	double by_bursts = work_of(f, seen), work;
+
+	for (uint32_t k = 0; k < f->cfg.blocks; k++)
+		runs[k] = rs->s.node[f->first_node + k].runs;
+	work = work_of(f, runs);
+	for (uint32_t k = 0; k < f->cfg.blocks && by_bursts > 0 && work < MOST_RUNS; k++)
+		rs->s.node[f->first_node + k].runs = seen[k] * work / by_bursts;
+}
+
+static void use_bursts(struct runs *rs)
+{
+	const struct raw_bursts *b = &rs->r->bursts;
+	double *seen = calloc(rs->s.nodes + 1, sizeof(*seen)), *runs = calloc(rs->s.nodes + 1, sizeof(*runs));
+	uint32_t *met = calloc(rs->functions + 1, sizeof(*met)), functions = rs->functions;
+
+	rs->failed |= !seen || !runs || !met;
+	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
+		const struct fmt_burst_site *s = &b->site[i];
+		uint32_t fi = burst_function(rs, s), insn, block = fi < functions ? block_around(&rs->function[fi].cfg, s->ip, &insn) : CFG_NONE;
+
+		if (block == CFG_NONE)
+			continue;
+		block += rs->function[fi].first_node;
+		seen[block] = fmax(seen[block], s->runs); /* one that a burst began or ended in ran in part */
+		met[fi] = s->bursts > met[fi] ? s->bursts : met[fi];
+	}
+	for (uint32_t f = 0; f < functions && !rs->failed; f++)
+		if (met[f] >= BURSTS_MIN)
+			part_by_bursts(rs, &rs->function[f], seen + rs->function[f].first_node, runs);
+	free(seen);
+	free(runs);
+	free(met);
+}
+
 static const struct raw_stack *stack_of(const struct runs *rs, size_t cell)
 {
 	const uint64_t *at = map_get(&rs->r->stack_at, rs->r->cell_stack[cell]);
@@ -423,6 +496,7 @@ static void build(struct runs *rs)
 		ns += r->cell[i].ns;
 		samples += (double)r->cell[i].samples;
 	}
+	add_burst_functions(rs);
 	use_counts(rs);
 	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
 		add_direct_calls(rs, i);
@@ -662,6 +736,8 @@ int input_runs(struct raw *r)
 	build(&rs);
 	if (!rs.failed && rs.s.nodes && rs.s.edges)
 		err = smooth_solve(&rs.s);
+	if (!err && !rs.failed && r->bursts.sites)
+		use_bursts(&rs);
 	if (!err && !rs.failed) {
 		add_weights(&rs, in->access, in->access_count);
 		add_weights(&rs, in->blind, in->blind_count);

@@ -101,6 +101,8 @@ static int rename_all(struct renaming *r)
 	}
 	if (err)
 		return err;
+	/* bursts were not added up by thread */
+	in->burst_count = in->burst_pair_count = in->burst_site_count = 0;
 	free(in->sites);
 	in->sites = r->site;
 	in->site_count = r->site_count;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who wrote what a load reads, as far as bursts tell: of each load instruction the part of its bytes that was written within
+ * the last so many instructions, by whom, and what was written before. A read early in a burst cannot see far back: so
+ * the parts come from how many of those that could have seen a write so long ago did (competing risks, life-table
+ * estimate). The arithmetic, without I/O. Included by user/flow and tests.
+ */
+#ifndef ACCPERF_FLOW_BURSTS_H
+#define ACCPERF_FLOW_BURSTS_H
+
+#include "flow/input.h"
+
+struct burst_writer {
+	uint32_t site;	   /* of the load */
+	uint32_t func;	   /* that wrote */
+	double part;	   /* of the load's bytes */
+};
+
+struct bursts {
+	struct burst_writer *writer; /* by site */
+	size_t count;
+	double *older; /* by site: part of its bytes that was written before all that bursts see; 1: nothing is known */
+	uint32_t sites;
+};
+
+/* 0; -ENOMEM. */
+int bursts_learn(struct bursts *b, const struct flow_input *in);
+void bursts_release(struct bursts *b);
+
+#endif
