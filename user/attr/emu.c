@@ -544,6 +544,7 @@ static void begin(struct emu *e, const struct emu_start *start)
 	e->tells = start->access;
 	emu_mem_begin(e->mem, start);
 	emu_before(e->before, e->mem, s);
+	emu_mem_tell(e->mem, start->access, start->access_ctx); /* what was looked up so far is no access */
 }
 
 int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out)

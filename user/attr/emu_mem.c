@@ -74,9 +74,14 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 	m->stack_bytes = start->stack && sp <= UINT64_MAX - start->stack_bytes ? start->stack_bytes : 0;
 	m->given = start->page;
 	m->givens = start->page ? start->pages : 0;
-	m->tell = start->access;
-	m->tell_ctx = start->access_ctx;
+	m->tell = NULL;
 	m->now = (struct emu_access){ 0 };
+}
+
+void emu_mem_tell(struct emu_memory *m, emu_access_fn *tell, void *ctx)
+{
+	m->tell = tell;
+	m->tell_ctx = ctx;
 }
 
 void emu_mem_by(struct emu_memory *m, uint64_t ip, uint32_t at, uint64_t sp)

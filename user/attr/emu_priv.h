@@ -96,6 +96,8 @@ struct emu_memory *emu_mem_new(const struct emu_env *env);
 void emu_mem_free(struct emu_memory *m);
 /* What `start` points to must stay until the run is over. */
 void emu_mem_begin(struct emu_memory *m, const struct emu_start *start);
+/* Accesses from now on are told of; before, nobody is. */
+void emu_mem_tell(struct emu_memory *m, emu_access_fn *tell, void *ctx);
 /* Who reads and writes from now on; sp 0: unknown. Only where the run tells of accesses. */
 void emu_mem_by(struct emu_memory *m, uint64_t ip, uint32_t at, uint64_t sp);
 void emu_mem_written(const struct emu_memory *m, emu_access_fn *tell, void *ctx);
