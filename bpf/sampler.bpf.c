@@ -78,39 +78,61 @@ static __always_inline bool take_page(struct wire_sample *s, __u64 addr)
 	return true;
 }
 
+struct taking {
+	struct wire_sample *s;
+};
+
+/* Of 1 the loop ends. */
+static long take_wanted(__u32 i, void *ctx)
+{
+	struct taking *t = ctx;
+
+	return i >= WIRE_PAGES || !take_page(t->s, wanted.addr[i]);
+}
+
+static long take_slot(__u32 i, void *ctx)
+{
+	struct taking *t = ctx;
+	__u64 to;
+
+	if (i >= WIRE_SLOTS)
+		return 1;
+	if (bpf_probe_read_user(&to, sizeof(to), (void *)wanted.slot[i]) || to - WIRE_PAGE_BYTES > USER_MOST)
+		return 0;
+	return !take_page(t->s, to & ~(__u64)(WIRE_PAGE_BYTES - 1));
+}
+
+static long take_pointer(__u32 i, void *ctx)
+{
+	struct taking *t = ctx;
+	__u64 addr, last;
+	__u32 before;
+
+	if (i >= WIRE_POINTERS)
+		return 1;
+	addr = t->s->regs[i] & ~(__u64)(WIRE_PAGE_BYTES - 1);
+	before = (i - 1) & (WIRE_POINTERS - 1);
+	/* the mask is what Linux 6.1 sees: the compiler would leave it out */
+	barrier_var(before);
+	last = t->s->regs[before & (WIRE_POINTERS - 1)] & ~(__u64)(WIRE_PAGE_BYTES - 1);
+	if (i == WREG_SP || addr == last || addr - WIRE_PAGE_BYTES > USER_MOST)
+		return 0;
+	return !take_page(t->s, addr);
+}
+
 /* Memory as it is while the thread stands here: what reads it later finds what was written since. A record for each
- * page, so that it is copied once. */
+ * page, so that it is copied once. The last ones are what the thread has just now in its hands, which nobody can know
+ * beforehand. */
 static __always_inline void take_pages(struct wire_sample *s)
 {
 	__u64 began = bpf_ktime_get_ns();
-	__u32 n = wanted.count;
+	struct taking t = { s };
 
 	wanted.pid = 0;
 	s->h.flags |= WIRE_F_PAGES;
-	for (__u32 i = 0; i < WIRE_PAGES; i++) {
-		if (i >= n || !take_page(s, wanted.addr[i]))
-			break;
-	}
-	for (__u32 i = 0; i < WIRE_SLOTS; i++) {
-		__u64 to;
-
-		if (i >= wanted.slots)
-			break;
-		if (bpf_probe_read_user(&to, sizeof(to), (void *)wanted.slot[i]) || to - WIRE_PAGE_BYTES > USER_MOST)
-			continue;
-		if (!take_page(s, to & ~(__u64)(WIRE_PAGE_BYTES - 1)))
-			break;
-	}
-	/* and what it has just now in its hands, which nobody can know beforehand */
-	for (__u32 i = 0; i < WIRE_POINTERS; i++) {
-		__u64 addr = s->regs[i] & ~(__u64)(WIRE_PAGE_BYTES - 1);
-		bool again = addr == (s->regs[WREG_SP] & ~(__u64)(WIRE_PAGE_BYTES - 1)) || addr - WIRE_PAGE_BYTES > USER_MOST;
-
-		for (__u32 k = 0; k < i; k++)
-			again |= addr == (s->regs[k] & ~(__u64)(WIRE_PAGE_BYTES - 1));
-		if (!again && !take_page(s, addr))
-			break;
-	}
+	bpf_loop(wanted.count < WIRE_PAGES ? wanted.count : WIRE_PAGES, take_wanted, &t, 0);
+	bpf_loop(wanted.slots < WIRE_SLOTS ? wanted.slots : WIRE_SLOTS, take_slot, &t, 0);
+	bpf_loop(WIRE_POINTERS, take_pointer, &t, 0);
 	s->pages_ns = (__u32)(bpf_ktime_get_ns() - began);
 }
 
