@@ -11,6 +11,8 @@
 #include <cpuid.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -30,6 +32,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "attr/ehframe.h"
 #include "attr/emu_priv.h"
 #include "emu_forms.h"
 #include "util/grow.h"
@@ -51,6 +54,7 @@ struct point {
 
 struct tally {
 	uint64_t stretches, asked, insns, doubtful, known, flags_known, vectors, wrong, path_wrong, doubtful_wrong, skips, lost;
+	uint64_t begin, begin_wrong; /* bytes of vectors that were known at first */
 	uint64_t unknown, syscalls, pages, counts_wrong, calls, calls_missing;
 	uint64_t ends[EMU_ENDS];
 };
@@ -98,6 +102,120 @@ static bool read_page(void *ctx, uint64_t addr, uint8_t *buf)
 	struct target *t = ctx;
 
 	return read_target(t->pid, addr, buf, EMU_PAGE) == EMU_PAGE;
+}
+
+/* ---- functions of the program, for what vectors hold at first (emu_before.c) ---- */
+
+#define IMAGES 32
+
+struct image {
+	uint64_t start, end, bias;
+	struct ehframe *functions;
+};
+
+static struct image image[IMAGES];
+static unsigned images;
+
+/* The mapping around addr: a line of /proc/PID/maps. */
+static bool mapping(pid_t pid, uint64_t addr, uint64_t *start, uint64_t *end, char *prot, uint64_t *off, char *path)
+{
+	char name[64], line[1024];
+	bool found = false;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	f = fopen(name, "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		path[0] = 0;
+		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %511s", start, end, prot, off, path) >= 4)
+			found = addr >= *start && addr < *end;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void load_functions(struct image *im, const char *path, uint64_t file_off)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	Elf_Scn *scn = NULL;
+	size_t n = 0, names;
+
+	if (elf && !elf_getphdrnum(elf, &n) && !elf_getshdrstrndx(elf, &names)) {
+		for (size_t i = 0; i < n; i++) {
+			GElf_Phdr ph;
+
+			if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD && (ph.p_flags & PF_X) && (ph.p_offset & ~4095ull) == file_off)
+				im->bias = im->start - (ph.p_vaddr & ~4095ull);
+		}
+		while ((scn = elf_nextscn(elf, scn))) {
+			struct ehframe_input in = { .address_size = 8 };
+			const char *name;
+			Elf_Data *data;
+			GElf_Shdr sh;
+
+			if (!gelf_getshdr(scn, &sh) || !(name = elf_strptr(elf, names, sh.sh_name)) || strcmp(name, ".eh_frame") ||
+			    !(data = elf_getdata(scn, NULL)) || !data->d_buf)
+				continue;
+			in.data = malloc(data->d_size);
+			if (!in.data)
+				continue;
+			memcpy(in.data, data->d_buf, data->d_size);
+			in.size = data->d_size;
+			in.vaddr = sh.sh_addr;
+			im->functions = ehframe_parse(&in);
+			break;
+		}
+	}
+	if (elf)
+		elf_end(elf);
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool function_at(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	struct target *t = ctx;
+	struct image *im = NULL;
+	char prot[8], path[512];
+	uint64_t off;
+
+	for (unsigned i = 0; i < images && !im; i++)
+		if (addr >= image[i].start && addr < image[i].end)
+			im = &image[i];
+	if (!im) {
+		if (images == IMAGES)
+			return false;
+		im = &image[images];
+		memset(im, 0, sizeof(*im));
+		if (!mapping(t->pid, addr, &im->start, &im->end, prot, &off, path))
+			return false;
+		images++;
+		if (path[0] == '/')
+			load_functions(im, path, off);
+	}
+	if (!im->functions || !ehframe_function(im->functions, addr - im->bias, start, end))
+		return false;
+	*start += im->bias;
+	*end += im->bias;
+	return true;
+}
+
+static bool never_written(void *ctx, uint64_t addr, size_t len)
+{
+	struct target *t = ctx;
+	char prot[8], path[512];
+	uint64_t start, end, off;
+
+	return mapping(t->pid, addr, &start, &end, prot, &off, path) && prot[1] != 'w' && len <= end - addr;
+}
+
+static void forget_images(void)
+{
+	for (unsigned i = 0; i < images; i++)
+		ehframe_free(image[i].functions);
+	images = 0;
 }
 
 static bool is_known(const struct emu_state *s, unsigned reg)
@@ -272,6 +390,39 @@ static bool vectors_agree(pid_t pid, const struct point *p, struct tally *y)
 	return true;
 }
 
+/* What the code around tells of vectors and masks before the first instruction. */
+static void check_begin(struct target *t, const struct emu_state *s, struct tally *y)
+{
+	static uint8_t x[XSTATE_MAX];
+	struct iovec io = { x, sizeof(x) };
+	unsigned masks = component(5);
+	uint8_t value[64];
+
+	memset(x, 0, sizeof(x));
+	if (ptrace(PTRACE_GETREGSET, t->pid, (void *)(uintptr_t)NT_X86_XSTATE, &io))
+		return;
+	for (unsigned n = 0; n < 32; n++) {
+		unsigned have = vector_of(x, io.iov_len, n, value);
+
+		for (unsigned b = 0; b < have; b++) {
+			if (!(s->v[n].known >> b & 1))
+				continue;
+			y->begin++;
+			if (value[b] == s->v[n].b[b])
+				continue;
+			y->begin_wrong++;
+			if (verbose)
+				printf("#   at first vector %u byte %u: %#x, is %#x\n", n, b, s->v[n].b[b], value[b]);
+			break;
+		}
+	}
+	for (unsigned k = 0; masks && k < 8; k++)
+		if (s->k_known >> k & 1) {
+			y->begin_wrong += memcmp(x + masks + 8 * k, &s->k[k], 8) != 0;
+			y->begin++;
+		}
+}
+
 static bool agrees(pid_t pid, const struct point *p, const struct user_regs_struct *u, struct tally *y)
 {
 	uint64_t r[WREG_MAX];
@@ -391,6 +542,14 @@ static int stretch(struct target *t, uint64_t insns, struct tally *y)
 	t->points = 0;
 	t->doubtful = false;
 	emu_watch(t->emu, watch, t);
+	start.insns = 0;
+	if (emu_run(t->emu, &start, &out))
+		return -1;
+	check_begin(t, emu_state(t->emu), y);
+	if (y->begin_wrong && verbose)
+		tell(t, u.rip, "wrong at first at");
+	memcpy(t->before.v, emu_state(t->emu)->v, sizeof(t->before.v));
+	start.insns = insns;
 	if (emu_run(t->emu, &start, &out))
 		return -1;
 	y->stretches++;
@@ -427,7 +586,7 @@ static int stretch(struct target *t, uint64_t insns, struct tally *y)
 
 static bool target_open(struct target *t)
 {
-	struct emu_env env = { .code = read_code, .page = read_page, .ctx = t };
+	struct emu_env env = { .code = read_code, .page = read_page, .function = function_at, .fixed = never_written, .ctx = t };
 
 	t->emu = emu_new(&env);
 	t->decoder = emu_decoder_new();
@@ -443,6 +602,7 @@ static void target_close(struct target *t)
 	emu_free(t->emu);
 	emu_decoder_free(t->decoder);
 	free(t->point);
+	forget_images();
 }
 
 /* On one processor only: which one it is, is written into its memory by the kernel. */
@@ -468,7 +628,7 @@ static void print_tally(const char *name, const struct tally *y)
 		       "left early (%lu lost), %lu system calls, %lu pages, %lu calls\n",
 		       name, 100.0 * (double)y->known / (16 * n), 100.0 * (double)y->flags_known / (6 * n), y->vectors,
 		       y->unknown, y->skips, y->lost, y->syscalls, y->pages, y->calls);
-	printf("# %-12s ended:", name);
+	printf("# %-12s at first: %lu bytes of vectors known, %lu wrong; ended:", name, y->begin, y->begin_wrong);
 	for (unsigned i = 0; i < EMU_ENDS; i++)
 		if (y->ends[i])
 			printf(" %s %lu", emu_end_str((enum emu_end)i), y->ends[i]);
@@ -480,6 +640,7 @@ static void assert_right(const struct tally *y)
 {
 	assert_int_equal(y->wrong, 0);
 	assert_int_equal(y->path_wrong, 0);
+	assert_int_equal(y->begin_wrong, 0);
 	assert_int_equal(y->counts_wrong, 0);
 	assert_int_equal(y->calls_missing, 0);
 }
@@ -694,6 +855,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(bwt), cmocka_unit_test(motion), cmocka_unit_test(python), cmocka_unit_test(perl),
 	};
 
+	elf_version(EV_CURRENT);
 	verbose = getenv("EMU_VERBOSE");
 	if (argc > 1) {
 		const char *insns = getenv("EMU_INSNS"), *stretches = getenv("EMU_STRETCHES");
