@@ -17,21 +17,24 @@
 
 static void test_pace(void **state)
 {
-	double usual = counts_pace(0, NAN, 1);
+	double usual = counts_pace(0, NAN, 1, false);
 
 	/* nothing known, or nonsense: everybody's */
 	assert_true(usual > 0 && usual < 1);
-	assert_true(counts_pace(1000, NAN, NAN) == usual);
-	assert_true(counts_pace(1000, -1, 0) == usual);
-	assert_true(counts_pace(10, PAIRS(10) + 1, 1) == usual);
+	assert_true(counts_pace(1000, NAN, NAN, false) == usual);
+	assert_true(counts_pace(1000, -1, 0, false) == usual);
+	assert_true(counts_pace(10, PAIRS(10) + 1, 1, false) == usual);
 	/* one instruction met by all samples: it waits */
-	assert_true(counts_pace(1000, PAIRS(1000), 1) > 1.5 * usual);
-	assert_true(counts_pace(1000, PAIRS(1000) / 20, 1) < usual / 1.2);
+	assert_true(counts_pace(1000, PAIRS(1000), 1, false) > 1.5 * usual);
+	assert_true(counts_pace(1000, PAIRS(1000) / 20, 1, false) < usual / 1.2);
 	/* few samples say little */
-	assert_true(fabs(counts_pace(3, PAIRS(3), 1) / usual - 1) < 0.3);
+	assert_true(fabs(counts_pace(3, PAIRS(3), 1, false) / usual - 1) < 0.3);
 	/* much code is no reason to believe that it is fast */
-	assert_true(counts_pace(100000, PAIRS(100000) / 11, 1) == counts_pace(100000, 0, 1));
-	assert_true(fabs(counts_pace(1000, NAN, 5) / usual - 5) < 1e-9);
+	assert_true(counts_pace(100000, PAIRS(100000) / 11, 1, false) == counts_pace(100000, 0, 1, false));
+	assert_true(fabs(counts_pace(1000, NAN, 5, false) / usual - 5) < 1e-9);
+	/* bursts know more about large code than this does */
+	assert_true(counts_pace(100000, PAIRS(100000) / 6, 1, true) == counts_pace(100000, 0, 1, true));
+	assert_true(counts_pace(100000, PAIRS(100000) / 6, 1, false) > counts_pace(100000, 0, 1, false));
 }
 
 /* Two functions with as much time, nothing measured: instructions of the first for each of the second. */

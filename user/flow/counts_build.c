@@ -285,7 +285,7 @@ static int cost_each(const struct counts_record *r, double *cost)
 
 /* Bursts go from where time is spent to where that code leads: each is a unit of time, and what ran within it tells how
  * the instructions of that time are parted. All samples tell how often such places were met, bursts what follows there. */
-static void by_bursts(const struct counts_record *r, struct counts_tree *t)
+static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 {
 	double begun = 0, time = 0;
 
@@ -295,11 +295,12 @@ static void by_bursts(const struct counts_record *r, struct counts_tree *t)
 	}
 	for (size_t g = 0; begun >= BURSTS_LEAST && g < r->funcs; g++)
 		t->group[g].time = fmax(0, t->group[g].time + (r->func[g].replayed - r->func[g].begun) / begun * time);
+	return begun >= BURSTS_LEAST;
 }
 
 /* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording
  * that did not look where samples fell, all have the same. */
-static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
+static int at_one_pace(const struct counts_record *r, bool told, struct counts_tree *t)
 {
 	double *cost = calloc(r->funcs + 1, sizeof(*cost)), time = 0, paced = 0, same = 0;
 	int rc = cost ? cost_each(r, cost) : -ENOMEM;
@@ -310,7 +311,7 @@ static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
 		const struct fmt_counts_func *f = &r->func[g];
 
 		time += t->group[g].time;
-		t->group[g].time /= counts_pace(f->samples, f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same, cost[g]);
+		t->group[g].time /= counts_pace(f->samples, f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same, cost[g], told);
 		paced += t->group[g].time;
 	}
 	for (size_t g = 0; g < r->funcs && paced > 0; g++)
@@ -353,9 +354,7 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	err = err ? err : fill(&b, out);
 	if (!err)
 		set_variety(r, &out->tree);
-	if (!err)
-		by_bursts(r, &out->tree);
-	err = err ? err : at_one_pace(r, &out->tree);
+	err = err ? err : at_one_pace(r, by_bursts(r, &out->tree), &out->tree);
 	free(b.ratio);
 	free(b.replay);
 	free(b.used);

@@ -13,10 +13,12 @@
 #ifndef ACCPERF_FLOW_COUNTS_PACE_H
 #define ACCPERF_FLOW_COUNTS_PACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Time of one instruction, in a unit common to all functions. same: pairs of its samples that met the same
- * instruction, NaN unknown; cost: usual instructions that take as long as one of its own does, by the code. */
-double counts_pace(uint64_t samples, double same, double cost);
+ * instruction, NaN unknown; cost: usual instructions that take as long as one of its own does, by the code;
+ * told: bursts have already said how the time around it is parted among functions. */
+double counts_pace(uint64_t samples, double same, double cost, bool told);
 
 #endif
