@@ -12,6 +12,7 @@
 #include "abi.h"
 #include "attr/attr.h"
 #include "attr/decode.h"
+#include "attr/ehframe.h"
 #include "attr/emu_pages.h"
 #include "attr/procmap.h"
 #include "cli/burst_flow.h"
@@ -92,6 +93,29 @@ static bool page(void *ctx, uint64_t addr, uint8_t *buf)
 	/* as where there is no such clock: the kernel is asked for the time then, in vain */
 	memset(buf, 0, EMU_PAGE);
 	return true;
+}
+
+static bool function(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	const struct ehframe *f;
+	struct place at;
+
+	if (!look_up(ctx, addr, &at))
+		return false;
+	f = module_ehframe(at.module);
+	if (!f || !ehframe_function(f, at.vaddr, start, end))
+		return false;
+	*start += addr - at.vaddr;
+	*end += addr - at.vaddr;
+	return true;
+}
+
+static bool fixed(void *ctx, uint64_t addr, size_t len)
+{
+	struct place at;
+
+	return look_up(ctx, addr, &at) && !(at.map.prot & MAP_WRITE) && at.module->kind == FMT_MOD_FILE &&
+	       len <= at.map.end - addr;
 }
 
 /* A return address or one past an instruction: what lies before it. */
@@ -332,7 +356,7 @@ struct replay *replay_new(struct session *s, struct plan *plan, double part)
 	*r = (struct replay){ .s = s, .plan = plan, .part = part, .random = now_ns() | 1, .cost_ns = FIRST_COST_NS,
 			      .rate = 1e9 / (double)session_period(s) };
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
-	r->env = (struct emu_env){ .code = code, .page = page, .ctx = r };
+	r->env = (struct emu_env){ .code = code, .page = page, .function = function, .fixed = fixed, .ctx = r };
 	r->emu = emu_new(&r->env);
 	r->flow = burst_flow_new(session_store(s), &place_of, now_ns());
 	r->likely = emu_pages_new();
