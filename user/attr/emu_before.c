@@ -12,11 +12,12 @@
 #include "attr/cfg.h"
 #include "attr/emu_vec_priv.h"
 
-#define FUNCTION_MOST 16384 /* bytes: one look must cost less than a run */
-#define KEPT 16
+#define FUNCTION_MOST 8192 /* bytes: one look must cost less than a run */
+#define KEPT 64
 #define RECIPES 512
 #define PASSES 12
 #define READS 4
+#define CHAINS 256
 #define REGISTERS 40 /* vectors, then masks */
 
 enum { NOTHING = 0, NOT_MET = UINT16_MAX };
@@ -25,6 +26,7 @@ struct recipe {
 	uint64_t addr;
 	struct emu_insn i;
 	uint16_t from[READS]; /* recipes of what reads_of() it says */
+	uint16_t next;	      /* in the same chain of function.first */
 	uint32_t gprs;	      /* that it and what it is made from read */
 	bool memory;	      /* they read some that may be written */
 };
@@ -38,8 +40,10 @@ struct function {
 	struct cfg graph;
 	bool usable;
 	struct around *in; /* per block */
+	uint64_t *live;	   /* per block: bit per register that may be read from its end on before it is written */
 	struct recipe *recipe; /* from 1 */
 	uint16_t recipes;
+	uint16_t first[CHAINS]; /* by address */
 };
 
 struct emu_before {
@@ -47,6 +51,8 @@ struct emu_before {
 	struct emu_decoder *decoder;
 	struct function kept[KEPT];
 	unsigned next;
+	struct emu_insn *all; /* of the function that is being looked at */
+	struct emu_insn one;
 	struct emu_state scratch;
 	struct emu_vec made[RECIPES];
 };
@@ -71,6 +77,7 @@ static void release(struct function *f)
 	if (f->usable)
 		cfg_release(&f->graph);
 	free(f->in);
+	free(f->live);
 	free(f->recipe);
 	memset(f, 0, sizeof(*f));
 }
@@ -125,6 +132,11 @@ static bool from_nothing(struct emu_before *b, const struct emu_insn *i)
 	struct emu_state *s = &b->scratch;
 	uint64_t want = vec_ones(i->o[0].size);
 
+	if (i->op != EMU_OP_VECTOR || !i->ops || !is_register(&i->o[0]))
+		return false;
+	for (unsigned k = 0; k < i->ops; k++)
+		if (i->o[k].kind == EMU_K_MEM)
+			return false;
 	memset(s, 0, sizeof(*s));
 	if (emu_vector(s, NULL, i) != EMU_OK)
 		return false;
@@ -139,13 +151,16 @@ static bool is_fixed(const struct emu_before *b, const struct emu_operand *o, ui
 
 static uint16_t intern(struct function *f, const struct recipe *new)
 {
-	for (uint16_t n = 1; n < f->recipes; n++)
+	uint16_t *first = &f->first[new->addr % CHAINS];
+
+	for (uint16_t n = *first; n; n = f->recipe[n].next)
 		if (f->recipe[n].addr == new->addr && !memcmp(f->recipe[n].from, new->from, sizeof(new->from)))
 			return n;
-	if (f->recipes == RECIPES)
+	if (f->recipes == RECIPES || f->live) /* all are there once it is settled */
 		return NOTHING;
 	f->recipe[f->recipes] = *new;
-	return f->recipes++;
+	f->recipe[f->recipes].next = *first;
+	return *first = f->recipes++;
 }
 
 static uint16_t recipe_of(struct emu_before *b, struct function *f, const struct around *at, const struct emu_insn *i,
@@ -153,7 +168,6 @@ static uint16_t recipe_of(struct emu_before *b, struct function *f, const struct
 {
 	struct recipe new = { .addr = addr, .i = *i };
 	const struct emu_operand *dst = &i->o[0];
-	bool memory = false;
 	uint8_t reg[READS];
 	unsigned reads;
 
@@ -172,7 +186,6 @@ static uint16_t recipe_of(struct emu_before *b, struct function *f, const struct
 			new.gprs |= o->reg == EMU_NOREG || o->reg == WREG_IP ? 0 : 1u << o->reg;
 			new.gprs |= o->index == EMU_NOREG ? 0 : 1u << o->index;
 			new.memory |= !is_fixed(b, o, addr + i->len);
-			memory = true;
 		} else if (!is_register(o) && o->kind != EMU_K_IMM) {
 			return NOTHING;
 		}
@@ -180,7 +193,7 @@ static uint16_t recipe_of(struct emu_before *b, struct function *f, const struct
 	reads = reads_of(i, reg);
 	if (reads > READS)
 		return NOTHING;
-	if (!memory && !new.gprs && from_nothing(b, i))
+	if (from_nothing(b, i))
 		reads = 0;
 	for (unsigned k = 0; k < reads; k++) {
 		const struct recipe *r = &f->recipe[at->v[reg[k]]];
@@ -220,19 +233,48 @@ static void pass(struct emu_before *b, struct function *f, struct around *at, co
 
 /* ---- the graph ---- */
 
+static const struct emu_insn *insn(struct emu_before *b, const struct function *f, uint32_t n)
+{
+	size_t left = f->graph.end - cfg_insn_addr(&f->graph, n);
+
+	if (b->all)
+		return &b->all[n];
+	return emu_decode(b->decoder, f->graph.bytes + f->graph.insn[n], left < 15 ? left : 15, &b->one) ? NULL : &b->one;
+}
+
+/* Each instruction is looked at several times. False: not all can be decoded, or none has to do with vectors. */
+static bool decode_all(struct emu_before *b, const struct function *f)
+{
+	struct emu_insn *all = malloc(f->graph.insns * sizeof(*all));
+	bool ok = all, vectors = false;
+
+	for (uint32_t n = 0; ok && n < f->graph.insns; n++) {
+		const struct emu_insn *i = insn(b, f, n);
+
+		ok = i;
+		if (i) {
+			all[n] = *i;
+			vectors |= i->op == EMU_OP_VECTOR;
+		}
+	}
+	b->all = all;
+	return ok && vectors;
+}
+
 static bool walk(struct emu_before *b, struct function *f, uint32_t block, struct around *at, uint64_t until)
 {
 	const struct cfg_block *k = &f->graph.block[block];
 
 	for (uint32_t n = k->insn; n < k->insn + k->insns; n++) {
-		uint64_t addr = cfg_insn_addr(&f->graph, n), left = f->graph.end - addr;
-		struct emu_insn i;
+		uint64_t addr = cfg_insn_addr(&f->graph, n);
+		const struct emu_insn *i;
 
 		if (addr == until)
 			return true;
-		if (emu_decode(b->decoder, f->graph.bytes + f->graph.insn[n], left < 15 ? left : 15, &i))
+		i = insn(b, f, n);
+		if (!i)
 			return false;
-		pass(b, f, at, &i, addr);
+		pass(b, f, at, i, addr);
 	}
 	return !until;
 }
@@ -287,6 +329,67 @@ static bool settle(struct emu_before *b, struct function *f)
 	return ok;
 }
 
+/* Registers that instructions from `from` to the block's end read, of those that are written in none before them. */
+static uint64_t used(struct emu_before *b, const struct function *f, uint32_t block, uint64_t from, uint64_t live)
+{
+	const struct cfg_block *k = &f->graph.block[block];
+	uint64_t use = 0, written = 0;
+
+	for (uint32_t n = k->insn; n < k->insn + k->insns; n++) {
+		const struct emu_insn *i = cfg_insn_addr(&f->graph, n) < from ? NULL : insn(b, f, n);
+		uint8_t reg[READS];
+		unsigned reads;
+
+		if (!i)
+			continue;
+		reads = from_nothing(b, i) ? 0 : reads_of(i, reg);
+		for (unsigned r = 0; r < reads && r < READS; r++)
+			use |= 1ull << reg[r] & ~written;
+		written |= i->op == EMU_OP_CALL ? ~0ull : i->vec_written | (uint64_t)i->mask_written << 32;
+	}
+	return use | (live & ~written);
+}
+
+/* The other direction. Arguments of calls do not count. */
+static bool find_live(struct emu_before *b, struct function *f)
+{
+	uint64_t *in = calloc(f->graph.blocks, sizeof(*in));
+	bool changed = true;
+
+	f->live = calloc(f->graph.blocks, sizeof(*f->live));
+	for (unsigned p = 0; in && f->live && changed && p < PASSES; p++) {
+		changed = false;
+		for (uint32_t k = f->graph.blocks; k-- > 0;) {
+			uint64_t live = 0, now;
+
+			for (uint32_t n = 0; n < f->graph.block[k].succs; n++)
+				live |= in[f->graph.succ[f->graph.block[k].succ + n]];
+			now = used(b, f, k, 0, live);
+			changed |= now != in[k];
+			in[k] = now;
+			f->live[k] = live;
+		}
+	}
+	free(in);
+	return f->live;
+}
+
+static bool study(struct emu_before *b, struct function *f)
+{
+	struct recipe *fewer;
+	bool ok;
+
+	f->in = calloc(f->graph.blocks, sizeof(*f->in));
+	f->recipe = calloc(RECIPES, sizeof(*f->recipe));
+	f->recipes = 1;
+	ok = f->in && f->recipe && f->graph.complete && decode_all(b, f) && settle(b, f) && find_live(b, f);
+	free(b->all);
+	b->all = NULL;
+	fewer = ok ? realloc(f->recipe, f->recipes * sizeof(*f->recipe)) : NULL;
+	f->recipe = fewer ? fewer : f->recipe;
+	return ok;
+}
+
 static struct function *function_at(struct emu_before *b, uint64_t ip)
 {
 	struct block_code code = { .read = b->env.code, .ctx = b->env.ctx };
@@ -300,19 +403,11 @@ static struct function *function_at(struct emu_before *b, uint64_t ip)
 			return &b->kept[n];
 	f = &b->kept[b->next++ % KEPT];
 	release(f);
-	f->start = start;
-	f->end = end;
-	if (cfg_build(&code, start, end, &f->graph))
-		return f;
-	f->usable = true;
-	f->in = calloc(f->graph.blocks, sizeof(*f->in));
-	f->recipe = calloc(RECIPES, sizeof(*f->recipe));
-	f->recipes = 1;
-	if (!f->graph.complete || !f->in || !f->recipe || !settle(b, f)) {
+	f->usable = !cfg_build(&code, start, end, &f->graph);
+	if (f->usable && !study(b, f))
 		release(f);
-		f->start = start;
-		f->end = end;
-	}
+	f->start = start; /* what is of no use is not looked at twice */
+	f->end = end;
 	return f;
 }
 
@@ -364,10 +459,14 @@ void emu_before(struct emu_before *b, struct emu_memory *m, struct emu_state *s)
 	at = f->in[block];
 	memset(made, 0, sizeof(b->made));
 	if (walk(b, f, block, &at, s->r[WREG_IP])) {
+		uint64_t live = used(b, f, block, s->r[WREG_IP], f->live[block]);
 		bool wanted[RECIPES] = { false };
 
-		for (unsigned n = 0; n < REGISTERS; n++)
+		for (unsigned n = 0; n < REGISTERS; n++) { /* memory is not touched for nothing */
+			if (f->recipe[at.v[n]].memory && !(live >> n & 1))
+				at.v[n] = NOTHING;
 			wanted[at.v[n]] = true;
+		}
 		/* made from earlier ones only */
 		for (unsigned r = f->recipes; r-- > 1;)
 			for (unsigned k = 0; wanted[r] && k < READS; k++)
