@@ -431,15 +431,16 @@ static bool runtime_place(void *ctx, uint64_t runtime, struct module **m, uint64
 }
 
 /* `calls` of walk, each going round `turns` times, one in four of these is a rare one; and half as many of something else. */
-static void burst(const struct world *w, uint64_t time, uint64_t calls, uint64_t turns)
+static void burst(const struct world *w, uint64_t time, uint64_t calls, uint64_t turns, bool cut)
 {
+	const struct emu_cut where = { .ip = (uintptr_t)walk_rare, .times = 1 };
 	const struct emu_count ran[] = {
 		{ (uintptr_t)caller, 2 * calls }, { (uintptr_t)walk, calls }, { (uintptr_t)walk_loop, calls * turns },
 		{ (uintptr_t)walk_loop + 3, calls * turns }, { (uintptr_t)walk_rare, calls * turns / 4 }, { 16, 1000 },
 	};
 	const struct emu_call call[] = { { (uintptr_t)caller_site, (uintptr_t)walk, calls }, { 99, (uintptr_t)walk, 1 }, { 5, 16, 3 } };
 	struct plan_burst b = { .time = time, .ended = time + 1, .ip = (uintptr_t)walk_loop, .pid = 1, .tid = 1, .count = ran, .counts = 6,
-				.call = call, .calls = 3, .result = { .insns = 20000, .end_ip = (uintptr_t)walk_rare } };
+				.call = call, .calls = 3, .cut = &where, .cuts = cut, .result = { .insns = 20000, .end_ip = (uintptr_t)walk_rare } };
 
 	assert_int_equal(plan_replayed(w->plan, &b, runtime_place, (void *)w), 0);
 }
@@ -464,13 +465,13 @@ static void bursts_tell_ratios(void **state)
 	unsigned known = 0, unknown = 0;
 	struct plan_job job;
 
-	burst(w, 1, 5, 40); /* nothing is known of the code yet */
+	burst(w, 1, 5, 40, false); /* nothing is known of the code yet */
 	assert_int_equal(plan_stats(w->plan)->windows[FMT_CL_REPLAY], 0);
 	spend_time(w, walk_loop, 100);
 	spend_time(w, count_loop, 100);
 	second(w);
 	for (uint64_t i = 0; i < 3000; i++)
-		burst(w, 2 + i, i % 3 ? 4 : 7, i % 3 ? 40 : 60);
+		burst(w, 2 + i, i % 3 ? 4 : 7, i % 3 ? 40 : 60, false);
 	/* hits are for what bursts do not tell */
 	plan_plenty(w->plan, false);
 	for (int i = 0; i < 500; i++) {
@@ -503,6 +504,33 @@ static void bursts_tell_ratios(void **state)
 	counts_record_release(&r);
 }
 
+/* One in five calls was seen to begin, and not how it went on. */
+static void what_was_cut_is_doubted(void **state)
+{
+	struct world *w = *state;
+	struct counts_ratio entered, turned;
+	struct counts_record r;
+	struct counts_built b;
+	struct err e;
+
+	spend_time(w, walk_loop, 100);
+	second(w);
+	for (uint64_t i = 0; i < 300; i++)
+		burst(w, 1 + i, 5, 40, true);
+	assert_int_equal(plan_write(w->plan), 0);
+	assert_int_equal(store_close(w->store, &e), 0);
+	w->store = NULL;
+	assert_int_equal(counts_record_load(&r, w->path, &e), 0);
+	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
+	entered = said(w, &r, &b, walk, walk_loop, FMT_CN_LOOP);
+	turned = said(w, &r, &b, walk_loop, walk_rare, FMT_CN_BLOCK);
+	assert_true(entered.how == COUNTS_REPLAY && turned.how == COUNTS_REPLAY);
+	/* what is lost of one call is one turn of a loop that turns 40 times */
+	assert_true(entered.high / entered.ratio > 1.4 && turned.high / turned.ratio < 1.1);
+	counts_built_release(&b);
+	counts_record_release(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,6 +542,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
 		cmocka_unit_test_setup_teardown(lists, begin, end),
 		cmocka_unit_test_setup_teardown(bursts_tell_ratios, begin, end),
+		cmocka_unit_test_setup_teardown(what_was_cut_is_doubted, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,8 @@ struct plan_burst {
 	size_t counts;
 	const struct emu_call *call;
 	size_t calls;
+	const struct emu_cut *cut;
+	size_t cuts;
 };
 
 /* A return address on the stack, in its module; false: unknown. */

@@ -104,6 +104,17 @@ static void begun(struct replayed *r)
 		r->p->func[i].rec.replayed++;
 }
 
+static void count_cuts(struct replayed *r)
+{
+	for (size_t k = 0; k < r->b->cuts; k++) {
+		const struct emu_cut *c = &r->b->cut[k];
+		uint32_t i = func_at(r, c->ip ? c->ip : c->site - 1);
+
+		if (i != PLAN_NONE)
+			r->p->func[i].rec.cut += (double)c->times;
+	}
+}
+
 /* ---- who called whom ---- */
 
 static double entries_of(const struct plan_burst *b, uint64_t target)
@@ -271,6 +282,7 @@ int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn plac
 		r.all += (double)b->count[k].runs;
 	begun(&r);
 	count_nodes(&r);
+	count_cuts(&r);
 	for (size_t k = 0; k < b->calls; k++)
 		count_call(&r, &b->call[k]);
 	for (uint32_t k = 0; k < p->passes; k++)

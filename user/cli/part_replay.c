@@ -242,6 +242,7 @@ static int burst(struct replay *r, const struct sample *m)
 		b.counts = emu_counts(r->emu, r->count, COUNTS_ROOM);
 		b.counts = b.counts < COUNTS_ROOM ? b.counts : COUNTS_ROOM;
 		b.call = emu_calls(r->emu, &b.calls);
+		b.cut = emu_cuts(r->emu, &b.cuts);
 		emu_pages_run(r->likely, r->emu, m->page, m->pages);
 		tally(r, &b);
 		/* one that never could read anything says nothing */

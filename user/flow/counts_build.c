@@ -35,6 +35,16 @@ static void doubt_list(struct counts_ratio *out)
 	out->high = out->ratio * exp(1.96 * sqrt(out->log_var));
 }
 
+/* Where a burst was cut its last runs of the anchor were seen, and not all that follows from them. */
+static void doubt_cut(const struct counts_record *r, const struct fmt_counts_link *l, struct counts_ratio *out)
+{
+	double lost = r->func[r->node[l->parent].function].cut / out->anchor;
+
+	out->log_var += lost * lost;
+	out->low = out->ratio * exp(-1.96 * sqrt(out->log_var));
+	out->high = out->ratio * exp(1.96 * sqrt(out->log_var));
+}
+
 static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
 {
 	const struct counts_rec_link *l = &r->link[i];
@@ -61,6 +71,8 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 	free(w);
 	if ((l->l.flags & FMT_CL_LIST) && out->how == COUNTS_TRIPS)
 		doubt_list(out);
+	if (out->how == COUNTS_REPLAY)
+		doubt_cut(r, &l->l, out);
 	if (out->how == COUNTS_UNKNOWN)
 		counts_cache_ratio(&l->others, out);
 	/* each call from outside may lead to any number of runs */
