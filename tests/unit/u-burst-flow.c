@@ -192,24 +192,27 @@ static void bursts_are_added_up(void **state)
 static void those_that_cannot_look_back_tell_nothing(void **state)
 {
 	struct in_site sites[3] = { { .func = 7 }, { .func = 8 }, { .func = 9 } };
-	struct in_burst_site met[1] = { { .site = 0, .bursts = 9 } };
+	struct in_burst_site met[2] = { { .site = 0, .bursts = 9 }, { .site = 1, .bursts = 9 } };
 	struct in_burst_pair pair[] = {
 		{ 0, FLOW_NONE, 3, 20 }, { 0, 1, 2, 50 }, { 0, 2, 4, 20 }, { 0, FLOW_NONE, 14, 10 },
+		{ 1, 2, 3, 30 }, { 1, 2, 12, 20 }, { 1, FLOW_NONE, 13, 50 },
 	};
-	struct flow_input in = { .sites = sites, .site_count = 3, .burst_site = met, .burst_site_count = 1, .burst_pair = pair,
-				 .burst_pair_count = 4 };
+	struct flow_input in = { .sites = sites, .site_count = 3, .burst_site = met, .burst_site_count = 2, .burst_pair = pair,
+				 .burst_pair_count = 7 };
 	struct bursts b;
 
 	(void)state;
 	assert_int_equal(bursts_learn(&b, &in), 0);
-	assert_int_equal(b.count, 2);
+	assert_int_equal(b.count, 3);
 	/* half at once; of the other half two of three, as those 20 could see as far as the third bin only; believed by 9 of 10 */
 	assert_int_equal(b.writer[0].func, 8);
 	assert_true(fabs(b.writer[0].part - 0.45) < 1e-9);
 	assert_int_equal(b.writer[1].func, 9);
 	assert_true(fabs(b.writer[1].part - 0.3) < 1e-9);
 	assert_true(fabs(b.older[0] - 0.25) < 1e-9);
-	assert_true(b.older[1] == 1);
+	assert_true(b.writer[0].far == 0 && b.writer[1].far == 0);
+	assert_true(fabs(b.writer[2].part - 0.45) < 1e-9 && fabs(b.writer[2].far - 0.18) < 1e-9);
+	assert_true(b.older[2] == 1);
 	bursts_release(&b);
 }
 

@@ -7,6 +7,7 @@
 
 #define BINS 64
 #define LEAST_LEFT 0.05 /* of a load's bytes must have been able to see so far back, else nothing is said of it */
+#define FAR_BIN 12 /* 4096 instructions and more: a burst has ten thousand */
 #define FEW 1.0 /* bursts: with so many as that, half of what they say is believed */
 
 static int by_reader(const void *a, const void *b)
@@ -45,21 +46,25 @@ static double one_load(struct bursts *b, const struct flow_input *in, const stru
 		if (!(could > LEAST_LEFT * all))
 			break;
 		for (size_t k = i; k < end; k++) {
+			double part = older * p[k].bytes / could * believed;
+
 			if (p[k].writer == FLOW_NONE)
 				continue;
 			seen += p[k].bytes;
-			b->writer[b->count++] = (struct burst_writer){ .site = p->reader, .func = in->sites[p[k].writer].func,
-								       .part = older * p[k].bytes / could * believed };
+			b->writer[b->count++] = (struct burst_writer){ .site = p->reader, .func = in->sites[p[k].writer].func, .part = part,
+								       .far = p[k].bin >= FAR_BIN ? part : 0 };
 		}
 		older *= seen < could ? 1 - seen / could : 0;
 		left -= gone;
 	}
 	qsort(b->writer + first, b->count - first, sizeof(*b->writer), by_writer);
 	for (size_t i = first; i < b->count; i++) {
-		if (merged > first && b->writer[merged - 1].func == b->writer[i].func)
+		if (merged > first && b->writer[merged - 1].func == b->writer[i].func) {
 			b->writer[merged - 1].part += b->writer[i].part;
-		else
+			b->writer[merged - 1].far += b->writer[i].far;
+		} else {
 			b->writer[merged++] = b->writer[i];
+		}
 	}
 	b->count = merged;
 	return 1 - (1 - older) * believed;

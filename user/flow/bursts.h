@@ -14,6 +14,7 @@ struct burst_writer {
 	uint32_t site;	   /* of the load */
 	uint32_t func;	   /* that wrote */
 	double part;	   /* of the load's bytes */
+	double far;	   /* of that, written nearly as long ago as bursts see */
 };
 
 struct bursts {

@@ -28,6 +28,8 @@
 #define ROW 8.0	      /* and of so many in a row every other time */
 #define KNOWN_HERE 0.02 /* of its bytes: what is known at one instruction outweighs what is at others alike if it is more */
 #define FIELD_WRITERS 0.2 /* as KNOWN_HERE, of what is not known: what the code tells */
+#define FAR_LEAST 0.02 /* of what is older: written that long ago, it tells who wrote before, too, */
+#define FAR_WORTH 4.0  /* as so many windows */
 #define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
 
 /* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
@@ -453,6 +455,25 @@ static void move_alike(const struct fit *f, enum use use, struct scratch *s)
 			s->edge[f->alike_edge[i]] += s->alike[i] / s->group[f->alike_group[i]] * s->any[f->alike_group[i]];
 }
 
+/* Whoever wrote nearly as long ago as bursts see is likely to have written what they no longer see. */
+static void look_further(const struct fit *f, struct scratch *s)
+{
+	const struct bursts *b = &f->bursts;
+
+	for (size_t i = 0, end; i < b->count; i = end) {
+		uint32_t site = b->writer[i].site;
+		double far = 0;
+
+		for (end = i; end < b->count && b->writer[end].site == site; end++)
+			far += b->writer[end].far;
+		if (!(far > FAR_LEAST * b->older[site]))
+			continue;
+		for (size_t k = i; k < end; k++)
+			s->e[f->burst_cell[k]] += FAR_WORTH * b->writer[k].far / far;
+		s->kept[site] += FAR_WORTH;
+	}
+}
+
 /* Bursts know who wrote last within them. What is left was written before: whose that is their own reads of it tell,
  * which records were asked about; other evidence is of all reads, so what bursts saw is taken off it first. */
 static void take_recent(const struct fit *f, struct scratch *s)
@@ -482,6 +503,7 @@ static void take_recent(const struct fit *f, struct scratch *s)
 		s->damped[site] += s->a[i];
 		s->recent[i] *= all;
 	}
+	look_further(f, s);
 	for (uint32_t i = 0; i < b->sites && i < f->c.site_count; i++) {
 		if (!(b->older[i] < 1))
 			continue;
