@@ -57,8 +57,11 @@ struct wire_wanted wanted;
 
 static __always_inline bool take_page(struct wire_sample *s, __u64 addr)
 {
-	struct wire_page *p = bpf_ringbuf_reserve(&ring, sizeof(*p), 0);
+	struct wire_page *p = NULL;
 
+	/* samples come first: half of the ring is theirs */
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < 2 * (__u64)wake_bytes)
+		p = bpf_ringbuf_reserve(&ring, sizeof(*p), 0);
 	if (!p) {
 		count(CTR_PAGE_LOST);
 		return false;

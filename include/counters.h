@@ -19,7 +19,7 @@
 	X(CTR_OTHERS, "ticks of processes that are not observed, dropped", 0)                      \
 	X(CTR_PAGES, "pages of memory taken with samples", 0)                                       \
 	X(CTR_PAGE_FAULT, "pages wanted with samples, not present", 0)                              \
-	X(CTR_PAGE_LOST, "pages wanted with samples, lost: ring full", 0)                           \
+	X(CTR_PAGE_LOST, "pages not taken with samples: ring half full", 0)                           \
 	X(CTR_NOT_FOLLOWED, "forked processes lost: too many at once", 1)
 
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
