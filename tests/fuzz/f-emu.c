@@ -86,7 +86,7 @@ static uint64_t value_of(uint8_t choice)
 	}
 }
 
-static void ask(const struct emu *e, struct emu_pages *likely, uint64_t insns)
+static void ask(const struct emu *e, struct emu_pages *likely, const struct sample_page *given, uint64_t insns)
 {
 	struct emu_count count[64];
 	struct emu_touched page;
@@ -104,8 +104,9 @@ static void ask(const struct emu *e, struct emu_pages *likely, uint64_t insns)
 		abort();
 	for (uint32_t i = 0; emu_touched(e, i, &page); i++)
 		sum += page.given;
-	emu_pages_run(likely, e);
+	emu_pages_run(likely, e, given, 1);
 	emu_pages_likely(likely, addr, 16);
+	emu_pages_slots(likely, addr, 16);
 }
 
 static void told(void *ctx, const struct emu_access *a)
@@ -156,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!emu_run(e, &start, &out)) {
 			if (out.insns > start.insns || out.end >= EMU_ENDS || !emu_end_str(out.end))
 				abort();
-			ask(e, likely, start.insns);
+			ask(e, likely, &given, start.insns);
 			emu_written(e, told, NULL);
 		}
 		/* other code at the same place, of which some is still known */
