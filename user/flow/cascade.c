@@ -431,7 +431,7 @@ static void take_access(struct sweep_state *s, const struct in_access *a)
 /* What a burst reads of what was there before comes before what it writes. */
 static void take_burst(struct sweep_state *s, const struct in_burst *b)
 {
-	const struct in_burst_item *it = s->in->burst_item + b->first;
+	const struct in_burst_item *it = b->loads + b->stores ? s->in->burst_item + b->first : NULL;
 
 	for (uint32_t i = 0; i < b->loads; i++) {
 		const struct in_object *obj = in_object_at(s->in, b->pid, it[i].addr, b->time);
