@@ -219,10 +219,11 @@ static int choose_links(struct builder *b)
 		rc = link_ratio(r, i, &b->ratio[i]);
 		if (rc)
 			break;
-		if (b->ratio[i].how == COUNTS_UNKNOWN)
-			counts_guess_link(&guess, i, &b->ratio[i]);
+		/* what was counted comes before what is guessed, however sure of itself that is */
 		if (b->replay[i].log_var < b->ratio[i].log_var)
 			b->ratio[i] = b->replay[i];
+		if (b->ratio[i].how == COUNTS_UNKNOWN)
+			counts_guess_link(&guess, i, &b->ratio[i]);
 		if (l->how == FMT_CL_RATE)
 			b->used[i] = b->ratio[i].how == COUNTS_RATE;
 		else if (l->flags & FMT_CL_CALL)
