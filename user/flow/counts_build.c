@@ -313,7 +313,7 @@ static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 
 /* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording
  * that did not look where samples fell, all have the same. */
-static int at_one_pace(const struct counts_record *r, bool told, struct counts_tree *t)
+static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
 {
 	double *cost = calloc(r->funcs + 1, sizeof(*cost)), time = 0, paced = 0, same = 0;
 	int rc = cost ? cost_each(r, cost) : -ENOMEM;
@@ -324,7 +324,7 @@ static int at_one_pace(const struct counts_record *r, bool told, struct counts_t
 		const struct fmt_counts_func *f = &r->func[g];
 
 		time += t->group[g].time;
-		t->group[g].time /= counts_pace(f->samples, f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same, cost[g], told);
+		t->group[g].time /= counts_pace(f->samples, f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same, cost[g], t->told);
 		paced += t->group[g].time;
 	}
 	for (size_t g = 0; g < r->funcs && paced > 0; g++)
@@ -367,7 +367,9 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	err = err ? err : fill(&b, out);
 	if (!err)
 		set_variety(r, &out->tree);
-	err = err ? err : at_one_pace(r, by_bursts(r, &out->tree), &out->tree);
+	if (!err)
+		out->tree.told = by_bursts(r, &out->tree);
+	err = err ? err : at_one_pace(r, &out->tree);
 	free(b.ratio);
 	free(b.replay);
 	free(b.used);

@@ -29,6 +29,7 @@
 #define SMALL_SHARE 0.02
 #define SMALL_MOST 20.0
 #define SMALL_COMMON 0.1 /* of that variance */
+#define TOLD_SPREAD 0.5
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define VARIETY_FROM 4.0
 #define CLAIM_MOST SPREAD_PRIOR
@@ -483,7 +484,7 @@ static int solve_all(struct counts_solver *s)
 			break;
 		fit_spread(s, JUDGE_SPREAD);
 		exclude_broken(s);
-		fit_spread(s, INFINITY);
+		fit_spread(s, s->t->told ? TOLD_SPREAD : INFINITY);
 		for (int i = 0; i < 3; i++) {
 			reweigh(s);
 			solve_errors(s);
