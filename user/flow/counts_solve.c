@@ -30,6 +30,7 @@
 #define SMALL_MOST 20.0
 #define SMALL_COMMON 0.1 /* of that variance */
 #define TOLD_SPREAD 0.5
+#define SAMPLES_MORE 3.0 /* that chance alone may have kept from it */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define VARIETY_FROM 4.0
 #define CLAIM_MOST SPREAD_PRIOR
@@ -520,6 +521,14 @@ static void report_timed(struct counts_solver *s)
 	}
 }
 
+/* What so few samples leave room for: code that hardly any of all samples met does not run much, whatever its links say. */
+static double most_of(const struct counts_solver *s, const struct counts_group *g)
+{
+	double k = (double)g->samples, samples = k > 0 ? k + 2 * sqrt(k) + SAMPLES_MORE : 1;
+
+	return samples * s->t->sample * s->t->level * exp((k > 0 ? 3 : 1) * s->spread);
+}
+
 /* Not sampled even once: hardly more than a sample's worth. The interval is that of the links above,
  * as if the other groups told nothing about them. */
 static void report_unseen(struct counts_solver *s, uint32_t i)
@@ -534,7 +543,7 @@ static void report_unseen(struct counts_solver *s, uint32_t i)
 	half = Z95 * sqrt(fmin(var, UNKNOWN_VAR));
 	g->instructions = s->per_group[at];
 	if (s->t->sample > 0)
-		g->instructions = fmin(g->instructions, s->t->sample * s->t->level * exp(s->spread));
+		g->instructions = fmin(g->instructions, most_of(s, g));
 	g->low = g->instructions * exp(-half);
 	g->high = g->instructions * exp(half);
 	g->trust = 1;
@@ -735,6 +744,8 @@ static int report(struct counts_solver *s)
 		for (uint32_t j = 0; j < s->observed; j++)
 			error += prior(s, i, j) * s->lambda[j];
 		t->group[s->seen[i].index].instructions = exp(s->base[i] - error);
+		if (t->sample > 0)
+			t->group[s->seen[i].index].instructions = fmin(t->group[s->seen[i].index].instructions, most_of(s, &t->group[s->seen[i].index]));
 	}
 	rc = report_shares(s);
 	if (!rc) {
