@@ -284,7 +284,9 @@ int replay_fresh(struct replay *r, const struct sample *m)
 	}
 	if (r->asked && !waited(r, now))
 		return 0;
-	if (!r->asked && r->skip && r->skip--)
+	if (r->asked)
+		sampler_want_none(session_sampler(r->s));
+	else if (r->skip && r->skip--)
 		return 0;
 	ask(r, m->pid, now);
 	return 0;
@@ -343,7 +345,7 @@ void replay_report(struct replay *r)
 		session_count(r->s, name, r->n.end[i], false);
 	}
 	session_count(r->s, "bursts not begun: the sample was old", r->n.stale, false);
-	session_count(r->s, "bursts that failed for want of memory", r->n.failed, false);
+	session_count(r->s, "bursts that failed for want of memory", r->n.failed, true);
 	session_count(r->s, "bursts given up: the target's memory may not be read", r->denied, false);
 }
 

@@ -528,6 +528,11 @@ int sampler_returns(struct sampler *s, int threads_map_fd)
 	return bpf_map_update_elem(bpf_map__fd(s->bpf->maps.returns), &zero, &threads_map_fd, BPF_ANY);
 }
 
+void sampler_want_none(struct sampler *s)
+{
+	__atomic_store_n(&s->bpf->bss->wanted.pid, 0, __ATOMIC_RELEASE);
+}
+
 bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot, uint32_t slots)
 {
 	struct wire_wanted *w = &s->bpf->bss->wanted;

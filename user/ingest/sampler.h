@@ -58,6 +58,8 @@ int sampler_returns(struct sampler *s, int threads_map_fd);
 #define SAMPLER_PAGES 80
 #define SAMPLER_SLOTS 16
 /* slot: where pointers lie whose pages are wanted, wherever they point to then. */
+/* ...or never will: the process is gone, the sample was lost. */
+void sampler_want_none(struct sampler *s);
 bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot, uint32_t slots);
 /* Value of counter i with its words; false past the last. */
 bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value);
