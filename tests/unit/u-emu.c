@@ -10,10 +10,6 @@
 #include <Zydis/Zydis.h>
 #include <cpuid.h>
 #include <elf.h>
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,19 +18,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "attr/ehframe.h"
 #include "attr/emu_priv.h"
 #include "emu_forms.h"
+#include "unit/stepping.h"
 #include "util/grow.h"
 
 #define XSTATE_MAX 16384
@@ -61,6 +55,7 @@ struct tally {
 
 struct target {
 	pid_t pid;
+	struct step_images images; /* for what vectors hold at first (emu_before.c) */
 	struct emu *emu;
 	struct emu_decoder *decoder;
 	struct emu_state before; /* the next instruction */
@@ -74,132 +69,25 @@ static unsigned catch_up = 1000; /* steps that a call left early may take */
 
 /* ---- what the emulator sees ---- */
 
-static size_t read_target(pid_t pid, uint64_t addr, void *buf, size_t len)
-{
-	struct iovec l = { buf, len }, r = { (void *)(uintptr_t)addr, len };
-	ssize_t n = process_vm_readv(pid, &l, 1, &r, 1, 0);
-
-	if (n < 0) { /* the range may end with the mapping */
-		size_t to_page = EMU_PAGE - (addr & (EMU_PAGE - 1));
-
-		if (to_page >= len)
-			return 0;
-		l.iov_len = r.iov_len = to_page;
-		n = process_vm_readv(pid, &l, 1, &r, 1, 0);
-	}
-	return n < 0 ? 0 : (size_t)n;
-}
-
 static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct target *t = ctx;
 
-	return read_target(t->pid, addr, buf, len);
+	return step_read(t->pid, addr, buf, len);
 }
 
 static bool read_page(void *ctx, uint64_t addr, uint8_t *buf)
 {
 	struct target *t = ctx;
 
-	return read_target(t->pid, addr, buf, EMU_PAGE) == EMU_PAGE;
-}
-
-/* ---- functions of the program, for what vectors hold at first (emu_before.c) ---- */
-
-#define IMAGES 32
-
-struct image {
-	uint64_t start, end, bias;
-	struct ehframe *functions;
-};
-
-static struct image image[IMAGES];
-static unsigned images;
-
-/* The mapping around addr: a line of /proc/PID/maps. */
-static bool mapping(pid_t pid, uint64_t addr, uint64_t *start, uint64_t *end, char *prot, uint64_t *off, char *path)
-{
-	char name[64], line[1024];
-	bool found = false;
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
-	f = fopen(name, "re");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		path[0] = 0;
-		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %511s", start, end, prot, off, path) >= 4)
-			found = addr >= *start && addr < *end;
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
-static void load_functions(struct image *im, const char *path, uint64_t file_off)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-	Elf_Scn *scn = NULL;
-	size_t n = 0, names;
-
-	if (elf && !elf_getphdrnum(elf, &n) && !elf_getshdrstrndx(elf, &names)) {
-		for (size_t i = 0; i < n; i++) {
-			GElf_Phdr ph;
-
-			if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD && (ph.p_flags & PF_X) && (ph.p_offset & ~4095ull) == file_off)
-				im->bias = im->start - (ph.p_vaddr & ~4095ull);
-		}
-		while ((scn = elf_nextscn(elf, scn))) {
-			struct ehframe_input in = { .address_size = 8 };
-			const char *name;
-			Elf_Data *data;
-			GElf_Shdr sh;
-
-			if (!gelf_getshdr(scn, &sh) || !(name = elf_strptr(elf, names, sh.sh_name)) || strcmp(name, ".eh_frame") ||
-			    !(data = elf_getdata(scn, NULL)) || !data->d_buf)
-				continue;
-			in.data = malloc(data->d_size);
-			if (!in.data)
-				continue;
-			memcpy(in.data, data->d_buf, data->d_size);
-			in.size = data->d_size;
-			in.vaddr = sh.sh_addr;
-			im->functions = ehframe_parse(&in);
-			break;
-		}
-	}
-	if (elf)
-		elf_end(elf);
-	if (fd >= 0)
-		close(fd);
+	return step_read(t->pid, addr, buf, EMU_PAGE) == EMU_PAGE;
 }
 
 static bool function_at(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
 {
 	struct target *t = ctx;
-	struct image *im = NULL;
-	char prot[8], path[512];
-	uint64_t off;
 
-	for (unsigned i = 0; i < images && !im; i++)
-		if (addr >= image[i].start && addr < image[i].end)
-			im = &image[i];
-	if (!im) {
-		if (images == IMAGES)
-			return false;
-		im = &image[images];
-		memset(im, 0, sizeof(*im));
-		if (!mapping(t->pid, addr, &im->start, &im->end, prot, &off, path))
-			return false;
-		images++;
-		if (path[0] == '/')
-			load_functions(im, path, off);
-	}
-	if (!im->functions || !ehframe_function(im->functions, addr - im->bias, start, end))
-		return false;
-	*start += im->bias;
-	*end += im->bias;
-	return true;
+	return step_function(&t->images, addr, start, end);
 }
 
 static bool never_written(void *ctx, uint64_t addr, size_t len)
@@ -208,14 +96,7 @@ static bool never_written(void *ctx, uint64_t addr, size_t len)
 	char prot[8], path[512];
 	uint64_t start, end, off;
 
-	return mapping(t->pid, addr, &start, &end, prot, &off, path) && prot[1] != 'w' && len <= end - addr;
-}
-
-static void forget_images(void)
-{
-	for (unsigned i = 0; i < images; i++)
-		ehframe_free(image[i].functions);
-	images = 0;
+	return step_mapping(t->pid, addr, &start, &end, prot, &off, path) && prot[1] != 'w' && len <= end - addr;
 }
 
 static bool is_known(const struct emu_state *s, unsigned reg)
@@ -251,7 +132,7 @@ static void tell(const struct target *t, uint64_t ip, const char *what)
 	uint8_t code[15] = { 0 };
 	ZydisDisassembledInstruction z;
 
-	if (read_target(t->pid, ip, code, sizeof(code)) && ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, ip, code, 15, &z)))
+	if (step_read(t->pid, ip, code, sizeof(code)) && ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, ip, code, 15, &z)))
 		printf("# %s %#lx %s\n", what, ip, z.text);
 }
 
@@ -278,7 +159,7 @@ static void watch(void *ctx, const struct emu_state *s, bool skipped)
 		t->doubtful = true;
 		if (verbose)
 			tell(t, t->before.r[WREG_IP], "left a call at");
-	} else if (read_target(t->pid, t->before.r[WREG_IP], code, 15) && !emu_decode(t->decoder, code, 15, &i)) {
+	} else if (step_read(t->pid, t->before.r[WREG_IP], code, 15) && !emu_decode(t->decoder, code, 15, &i)) {
 		p->len = i.len;
 		p->repeats = i.rep;
 		p->call = i.op == EMU_OP_CALL;
@@ -297,32 +178,10 @@ static void watch(void *ctx, const struct emu_state *s, bool skipped)
 
 /* ---- what the processor says ---- */
 
-static void to_wreg(const struct user_regs_struct *u, uint64_t *r)
-{
-	const uint64_t v[WREG_MAX] = {
-		[WREG_AX] = u->rax, [WREG_DX] = u->rdx, [WREG_CX] = u->rcx, [WREG_BX] = u->rbx, [WREG_SI] = u->rsi,
-		[WREG_DI] = u->rdi, [WREG_BP] = u->rbp, [WREG_SP] = u->rsp, [WREG_R8] = u->r8, [WREG_R9] = u->r9,
-		[WREG_R10] = u->r10, [WREG_R11] = u->r11, [WREG_R12] = u->r12, [WREG_R13] = u->r13,
-		[WREG_R14] = u->r14, [WREG_R15] = u->r15, [WREG_IP] = u->rip, [WREG_FLAGS] = u->eflags,
-		[WREG_FSBASE] = u->fs_base,
-	};
-
-	memcpy(r, v, sizeof(v));
-}
-
 static uint8_t to_flags(uint64_t f)
 {
 	return (uint8_t)((f & 1 ? EMU_CF : 0) | (f & 4 ? EMU_PF : 0) | (f & 16 ? EMU_AF : 0) | (f & 64 ? EMU_ZF : 0) |
 			 (f & 128 ? EMU_SF : 0) | (f & 1024 ? EMU_DF : 0) | (f & 2048 ? EMU_OF : 0));
-}
-
-static int step(pid_t pid)
-{
-	int status;
-
-	if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0) || waitpid(pid, &status, 0) != pid)
-		return -1;
-	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP ? 0 : -1;
 }
 
 /* Offset of a component in the xsave area; 0: the processor has none. */
@@ -429,7 +288,7 @@ static bool agrees(pid_t pid, const struct point *p, const struct user_regs_stru
 	uint8_t flags = to_flags(u->eflags);
 	bool right = true;
 
-	to_wreg(u, r);
+	step_wreg(u, r);
 	for (unsigned i = 0; i < WREG_MAX; i++) {
 		if (i == WREG_IP || i == WREG_FLAGS || !(p->known >> i & 1) || r[i] == p->r[i])
 			continue;
@@ -461,7 +320,7 @@ static int follow(struct target *t, const struct point *p, uint64_t from, struct
 	unsigned most = p->skipped ? catch_up : p->repeats ? 1u << 19 : 1;
 
 	for (unsigned n = 0; n < most; n++) {
-		if (step(t->pid) || ptrace(PTRACE_GETREGS, t->pid, 0, u))
+		if (step_once(t->pid) || ptrace(PTRACE_GETREGS, t->pid, 0, u))
 			return -1;
 		if (p->skipped ? u->rip == p->r[WREG_IP] && u->rsp == p->r[WREG_SP] : u->rip != from)
 			return 0;
@@ -533,8 +392,8 @@ static int stretch(struct target *t, uint64_t insns, struct tally *y)
 		return -1;
 	/* within a system call that is going to begin anew */
 	if ((int64_t)u.orig_rax >= 0 && (int64_t)u.rax <= -512 && (int64_t)u.rax >= -516)
-		return step(t->pid);
-	to_wreg(&u, regs);
+		return step_once(t->pid);
+	step_wreg(&u, regs);
 	start.regs = regs;
 	memset(&t->before, 0, sizeof(t->before));
 	memcpy(t->before.r, regs, sizeof(regs));
@@ -589,6 +448,7 @@ static bool target_open(struct target *t)
 {
 	struct emu_env env = { .code = read_code, .page = read_page, .function = function_at, .fixed = never_written, .ctx = t };
 
+	t->images.pid = t->pid;
 	t->emu = emu_new(&env);
 	t->decoder = emu_decoder_new();
 	return t->emu && t->decoder;
@@ -596,25 +456,11 @@ static bool target_open(struct target *t)
 
 static void target_close(struct target *t)
 {
-	int status;
-
-	kill(t->pid, SIGKILL);
-	waitpid(t->pid, &status, 0);
+	step_end(t->pid);
 	emu_free(t->emu);
 	emu_decoder_free(t->decoder);
 	free(t->point);
-	forget_images();
-}
-
-/* On one processor only: which one it is, is written into its memory by the kernel. */
-static void stay_here(void)
-{
-	cpu_set_t set;
-	int cpu = sched_getcpu();
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu < 0 ? 0 : cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	step_forget_images(&t->images);
 }
 
 static void print_tally(const char *name, const struct tally *y)
@@ -653,37 +499,17 @@ static int run_program(char **argv, bool from_start, unsigned stretches, uint64_
 {
 	struct target t = { 0 };
 	unsigned seed = 12345;
-	int status, rc = -1;
+	int rc = -1;
 
-	t.pid = fork();
-	if (!t.pid) {
-		int null = open("/dev/null", O_RDWR);
-
-		dup2(null, 0);
-		dup2(null, 1);
-		dup2(null, 2);
-		stay_here();
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		ptrace(PTRACE_TRACEME, 0, 0, 0);
-		personality(ADDR_NO_RANDOMIZE);
-		execvp(argv[0], argv);
-		_exit(127);
-	}
-	if (waitpid(t.pid, &status, 0) != t.pid || !WIFSTOPPED(status))
+	t.pid = step_start(argv, true);
+	if (t.pid < 0)
 		return -1;
 	if (!target_open(&t))
 		goto out;
 	for (unsigned i = 0; i < stretches; i++) {
-		struct timespec pause = { 0, 0 };
-
 		seed = seed * 1103515245 + 12345;
-		pause.tv_nsec = i ? 200000 + (seed >> 8) % 3000000 : 60000000;
 		if (!from_start) {
-			if (ptrace(PTRACE_CONT, t.pid, 0, 0))
-				goto out;
-			nanosleep(&pause, NULL);
-			kill(t.pid, SIGSTOP);
-			if (waitpid(t.pid, &status, 0) != t.pid || !WIFSTOPPED(status))
+			if (step_let_run(t.pid, i ? 200000 + (seed >> 8) % 3000000 : 60000000))
 				goto out;
 			emu_forget(t.emu);
 		}
@@ -785,7 +611,7 @@ static void check_forms(const char *name, form_fn *fn)
 	make_rows();
 	t.pid = fork();
 	if (!t.pid) {
-		stay_here();
+		step_stay_here();
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ptrace(PTRACE_TRACEME, 0, 0, 0);
 		raise(SIGSTOP);

@@ -7,24 +7,15 @@
  *   u-truth PROGRAM [ARGS...]   prints the figures for one program, and how long a cached block takes
  */
 #include <Zydis/Zydis.h>
-#include <elfutils/libdw.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/user.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -32,25 +23,15 @@
 #include "abi.h"
 #include "attr/block.h"
 #include "format.h"
+#include "unit/stepping.h"
 
 #define HALF 96	       /* steps before and after the sample */
 #define STRETCHES 250
 #define STACK_BYTES 4096
 
-struct fde {
-	uint64_t start, end;
-};
-
-struct image {
-	uint64_t start, end; /* mapped range */
-	struct fde *fde;
-	size_t fde_cnt;
-};
-
 struct target {
 	pid_t pid;
-	struct image image[64];
-	unsigned image_cnt;
+	struct step_images images;
 	ZydisDecoder decoder;
 	struct block_cache *cache;
 	struct block_code code;
@@ -66,168 +47,15 @@ static bool timing; /* measures the evaluation of blocks that are in the cache; 
 static size_t read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct target *t = ctx;
-	struct iovec l = { buf, len }, r = { (void *)(uintptr_t)addr, len };
-	ssize_t n = process_vm_readv(t->pid, &l, 1, &r, 1, 0);
 
-	if (n < 0) { /* the range may end with the mapping */
-		size_t to_page = 4096 - (addr & 4095);
-
-		if (to_page >= len)
-			return 0;
-		l.iov_len = r.iov_len = to_page;
-		n = process_vm_readv(t->pid, &l, 1, &r, 1, 0);
-	}
-	return n < 0 ? 0 : (size_t)n;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct fde *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-static uint64_t section_file(Elf *elf, const char *name, GElf_Shdr *sh, Elf_Data **data)
-{
-	Elf_Scn *scn = NULL;
-	size_t strndx;
-
-	if (elf_getshdrstrndx(elf, &strndx))
-		return 0;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *n;
-
-		gelf_getshdr(scn, sh);
-		n = elf_strptr(elf, strndx, sh->sh_name);
-		if (n && !strcmp(n, name)) {
-			*data = elf_getdata(scn, NULL);
-			return sh->sh_addr;
-		}
-	}
-	return 0;
-}
-
-/* Functions of a file from .eh_frame with the usual encoding (pc-relative, four bytes). */
-static void load_fdes(struct image *im, const char *path, uint64_t file_off)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-	uint64_t vaddr, bias = 0;
-	Elf_Data *data = NULL;
-	Dwarf_Off off = 0, next;
-	Dwarf_CFI_Entry entry;
-	GElf_Shdr sh;
-	size_t n;
-
-	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &n))
-		goto out;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr ph;
-
-		gelf_getphdr(elf, (int)i, &ph);
-		if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X) && (ph.p_offset & ~4095ull) == file_off)
-			bias = im->start - (ph.p_vaddr & ~4095ull);
-	}
-	vaddr = section_file(elf, ".eh_frame", &sh, &data);
-	if (!vaddr || !data)
-		goto out;
-	for (; !dwarf_next_cfi((const unsigned char *)elf_getident(elf, NULL), data, true, off, &next, &entry);
-	     off = next) {
-		int32_t rel;
-		uint32_t len;
-		uint64_t at;
-
-		if (next == (Dwarf_Off)-1)
-			break;
-		if (dwarf_cfi_cie_p(&entry))
-			continue;
-		at = (uint64_t)(entry.fde.start - (const uint8_t *)data->d_buf);
-		memcpy(&rel, entry.fde.start, 4);
-		memcpy(&len, entry.fde.start + 4, 4);
-		if (!(im->fde_cnt & (im->fde_cnt - 1)))
-			im->fde = realloc(im->fde, (im->fde_cnt ? 2 * im->fde_cnt : 1) * sizeof(*im->fde));
-		im->fde[im->fde_cnt].start = bias + vaddr + at + (uint64_t)(int64_t)rel;
-		im->fde[im->fde_cnt].end = im->fde[im->fde_cnt].start + len;
-		im->fde_cnt++;
-	}
-	if (im->fde_cnt)
-		qsort(im->fde, im->fde_cnt, sizeof(*im->fde), by_start);
-out:
-	if (elf)
-		elf_end(elf);
-	if (fd >= 0)
-		close(fd);
-}
-
-static struct image *image_at(struct target *t, uint64_t addr)
-{
-	char path[64], line[1024], file[512];
-	unsigned long start, end, off;
-	char prot[8];
-	struct image *im;
-	FILE *f;
-
-	for (unsigned i = 0; i < t->image_cnt; i++)
-		if (addr >= t->image[i].start && addr < t->image[i].end)
-			return &t->image[i];
-	if (t->image_cnt == 64)
-		return NULL;
-	snprintf(path, sizeof(path), "/proc/%d/maps", t->pid);
-	f = fopen(path, "re");
-	if (!f)
-		return NULL;
-	im = NULL;
-	while (fgets(line, sizeof(line), f)) {
-		file[0] = 0;
-		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %511s", &start, &end, prot, &off, file) < 4)
-			continue;
-		if (addr < start || addr >= end || prot[2] != 'x')
-			continue;
-		im = &t->image[t->image_cnt++];
-		memset(im, 0, sizeof(*im));
-		im->start = start;
-		im->end = end;
-		if (file[0] == '/')
-			load_fdes(im, file, off);
-		break;
-	}
-	fclose(f);
-	return im;
+	return step_read(t->pid, addr, buf, len);
 }
 
 static bool bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
 {
-	struct image *im = image_at(ctx, addr);
-	size_t lo = 0, hi;
+	struct target *t = ctx;
 
-	if (!im)
-		return false;
-	for (hi = im->fde_cnt; lo < hi;) {
-		size_t mid = (lo + hi) / 2;
-
-		if (im->fde[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || addr >= im->fde[lo - 1].end)
-		return false;
-	*start = im->fde[lo - 1].start;
-	*end = im->fde[lo - 1].end;
-	return true;
-}
-
-static void to_wreg(const struct user_regs_struct *u, uint64_t *r)
-{
-	const uint64_t v[WREG_MAX] = {
-		[WREG_AX] = u->rax, [WREG_DX] = u->rdx, [WREG_CX] = u->rcx, [WREG_BX] = u->rbx, [WREG_SI] = u->rsi,
-		[WREG_DI] = u->rdi, [WREG_BP] = u->rbp, [WREG_SP] = u->rsp, [WREG_R8] = u->r8, [WREG_R9] = u->r9,
-		[WREG_R10] = u->r10, [WREG_R11] = u->r11, [WREG_R12] = u->r12, [WREG_R13] = u->r13,
-		[WREG_R14] = u->r14, [WREG_R15] = u->r15, [WREG_IP] = u->rip, [WREG_FLAGS] = u->eflags,
-		[WREG_FSBASE] = u->fs_base,
-	};
-
-	memcpy(r, v, sizeof(v));
+	return step_function(&t->images, addr, start, end);
 }
 
 /* Operand addresses by the decoder library's own evaluation of the registers seen: the judge. */
@@ -275,15 +103,6 @@ static unsigned true_addresses(struct target *t, const struct user_regs_struct *
 	return n;
 }
 
-static int step(pid_t pid)
-{
-	int status;
-
-	if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0) || waitpid(pid, &status, 0) != pid)
-		return -1;
-	return WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP ? 0 : -1;
-}
-
 /* One stretch: records steps, evaluates the one in the middle. Returns -1 when the program is gone. */
 static int stretch(struct target *t, unsigned follow, struct tally *y)
 {
@@ -299,10 +118,10 @@ static int stretch(struct target *t, unsigned follow, struct tally *y)
 			return -1;
 		if (i == HALF)
 			got = read_target(t, trace[i].rsp, stack, sizeof(stack));
-		if (i < 2 * HALF && step(t->pid))
+		if (i < 2 * HALF && step_once(t->pid))
 			return -1;
 	}
-	to_wreg(&trace[HALF], regs);
+	step_wreg(&trace[HALF], regs);
 	s.code_ip = regs[WREG_IP];
 	s.stack_bytes = (uint32_t)got;
 	y->samples++;
@@ -367,55 +186,28 @@ static int stretch(struct target *t, unsigned follow, struct tally *y)
 	return 0;
 }
 
-static int interrupt(pid_t pid)
-{
-	int status;
-
-	kill(pid, SIGSTOP);
-	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
-		return -1;
-	return 0;
-}
-
 static int run_program(char **argv, unsigned stretches, unsigned follow, struct tally *y)
 {
 	struct target t = { 0 };
 	unsigned seed = 12345;
-	int status, rc = -1;
+	int rc = -1;
 
-	t.pid = fork();
-	if (!t.pid) {
-		int null = open("/dev/null", O_WRONLY);
-
-		dup2(null, 1);
-		ptrace(PTRACE_TRACEME, 0, 0, 0);
-		personality(ADDR_NO_RANDOMIZE);
-		execvp(argv[0], argv);
-		_exit(127);
-	}
-	if (waitpid(t.pid, &status, 0) != t.pid || !WIFSTOPPED(status))
+	t.pid = t.images.pid = step_start(argv, false);
+	if (t.pid < 0)
 		return -1;
 	elf_version(EV_CURRENT);
 	ZydisDecoderInit(&t.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	t.cache = block_cache_new(0);
 	t.code = (struct block_code){ .id = 1, .read = read_target, .bounds = bounds, .ctx = &t };
 	for (unsigned i = 0; i < stretches; i++) {
-		struct timespec pause = { 0, 0 };
-
 		seed = seed * 1103515245 + 12345;
-		pause.tv_nsec = i ? 200000 + (seed >> 8) % 2000000 : 50000000;
-		if (ptrace(PTRACE_CONT, t.pid, 0, 0))
-			goto out;
-		nanosleep(&pause, NULL);
-		if (interrupt(t.pid) || stretch(&t, follow, y))
+		if (step_let_run(t.pid, i ? 200000 + (seed >> 8) % 2000000 : 50000000) || stretch(&t, follow, y))
 			goto out;
 	}
 	rc = 0;
 out:
-	kill(t.pid, SIGKILL);
-	waitpid(t.pid, &status, 0);
-	for (unsigned i = 0; i < t.image_cnt; i++)
-		free(t.image[i].fde);
+	step_end(t.pid);
+	step_forget_images(&t.images);
 	block_cache_free(t.cache);
 	return rc;
 }
