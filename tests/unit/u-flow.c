@@ -369,6 +369,51 @@ static void overwritten_buffers_belong_to_the_last_pass(void **state)
 	flow_input_release(&in);
 }
 
+/* Two functions write a buffer in turn, a thousand times between two samples: who of them was sampled last there says
+ * nothing of who wrote last. Windows know; what the overwrite test makes of old samples must not count against them. */
+static void old_passes_tell_little(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+	uint64_t x = 88172645463325252ull;
+
+	(void)state;
+	plant_begin(&p, "0");
+	for (int i = 0; i < 3000; i++) {
+		uint32_t who = WRITER_A + (uint32_t)(i % 3);
+		uint64_t addr;
+
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		addr = 0x40000 + x % 4096 * 4;
+		p.now += 1000000;
+		plant(&p, who, addr, (who == READER ? FMT_A_LOAD : FMT_A_STORE) | FMT_A_TIME, 1e6);
+		if (i % 1500 == 1499) {
+			struct fmt_window w = { .addr = addr, .len = 4, .end_reason = FMT_W_HITS, .count = 2, .write_only_after = ~0u };
+			struct fmt_hit h[2] = { { .module = 1, .syscall = -1, .function = WRITER_B, .flags = FMT_A_STORE, .ip = 0x1000 * WRITER_B + 2 },
+						{ .module = 1, .syscall = -1, .function = READER, .flags = FMT_A_LOAD, .ip = 0x1000 * READER + 1 } };
+			struct fmt_access arm = access_at(&p, READER, addr, FMT_A_LOAD | FMT_A_TIME, 1e6);
+
+			memcpy(&w.arm, &arm, sizeof(w.arm));
+			w.armed = p.now;
+			h[0].time = p.now += 1000;
+			w.ended = h[1].time = p.now += 1000;
+			store_put_var(p.w, FMT_WINDOW, &w, sizeof(w), h, sizeof(h));
+		}
+	}
+	plant_end(&p, &in);
+	estimate(&in, "cascade", &o, &f);
+	assert_true(share(&f, "writer_a", "reader") > 0.25); /* records alone are fooled */
+	flow_release(&f);
+	estimate(&in, "fused", &o, &f);
+	assert_true(share(&f, "writer_b", "reader") > 0.94);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
 /* Store records say a, windows at the load say b: with enough windows b wins, and the edge is marked. */
 static void windows_overrule_records(void **state)
 {
@@ -705,6 +750,7 @@ int main(void)
 		cmocka_unit_test(a_complete_census_wrote_nothing_else),
 		cmocka_unit_test(instructions_alike_help_each_other),
 		cmocka_unit_test(overwritten_buffers_belong_to_the_last_pass),
+		cmocka_unit_test(old_passes_tell_little),
 		cmocka_unit_test(windows_overrule_records),
 		cmocka_unit_test(a_window_without_a_write_may_have_been_too_short),
 		cmocka_unit_test(a_read_by_the_kernel_has_its_producer),

@@ -261,12 +261,13 @@ static int8_t neighbour(const struct sweep_state *s, uint32_t r, uint32_t pid, u
 /* Has another instruction gone over this address since record r (0: since the beginning)? */
 static struct answer overwritten(const struct sweep_state *s, struct answer a, uint32_t r, uint32_t pid, uint64_t addr)
 {
-	uint32_t over = overwrite_test(s->ow, pid, addr, r ? s->rec[r].time : 0, r ? s->rec[r].site : FLOW_NONE);
+	uint64_t pass;
+	uint32_t over = overwrite_test(s->ow, pid, addr, r ? s->rec[r].time : 0, r ? s->rec[r].site : FLOW_NONE, &pass);
 
 	if (over != FLOW_NONE) {
 		a.producer = s->in->sites[over].func;
 		a.stack = 0;
-		a.age = 0;
+		a.age = pass;
 		a.site = FLOW_NONE;
 		a.overwritten = true;
 	}

@@ -364,7 +364,7 @@ static double stored_until(const struct overwrite *ow, const struct sweep *s, ui
 	return lo < s->times ? ow->before[s->first_time + lo] : INFINITY;
 }
 
-uint32_t overwrite_test(struct overwrite *ow, uint32_t pid, uint64_t addr, uint64_t t0, uint32_t s0)
+uint32_t overwrite_test(struct overwrite *ow, uint32_t pid, uint64_t addr, uint64_t t0, uint32_t s0, uint64_t *pass)
 {
 	uint64_t word = word_key(pid, addr), newest = 0;
 	const struct cand *c = candidates(ow, word);
@@ -394,6 +394,7 @@ uint32_t overwrite_test(struct overwrite *ow, uint32_t pid, uint64_t addr, uint6
 	}
 	if (!(sum > 1) || best == s0)
 		return FLOW_NONE;
+	*pass = newest;
 	return best;
 }
 
