@@ -91,6 +91,7 @@ enum fmt_section {
 	FMT_BURST_SITE = 68,	/* struct fmt_burst_site: cumulative, the last of an id wins */
 	FMT_BURST_PAIR = 69,	/* struct fmt_burst_pair: cumulative, the last of a (reader, writer, bin) wins */
 	FMT_BURST_DATA = 70,	/* variable: struct fmt_burst_data, then struct fmt_burst_item */
+	FMT_BURST_PART = 71,	/* variable: struct fmt_burst_part, then its sites, then its pairs */
 	/* execution counts, 80..95 */
 	FMT_COUNTS_FUNC = 80,	/* struct fmt_counts_func: the last of an id wins */
 	FMT_COUNTS_NODE = 81,	/* struct fmt_counts_node: code that runs equally often; the last of an id wins */
@@ -676,6 +677,31 @@ struct fmt_burst_item {
 	uint32_t size;
 };
 _Static_assert(sizeof(struct fmt_burst_item) == 16, "fmt_burst_item");
+
+/*
+ * What FMT_BURST_SITE and FMT_BURST_PAIR add up, of some bursts on end only: those from `time` to the next part's.
+ * Parts tell how far bursts differ. One with many items goes on in further records with the same time.
+ */
+struct fmt_burst_part {
+	uint64_t time; /* of its first burst */
+	uint32_t bursts;
+	uint32_t sites, pairs; /* items of each */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct fmt_burst_part) == 24, "fmt_burst_part");
+
+struct fmt_burst_part_site {
+	uint32_t site; /* fmt_burst_site.id */
+	uint32_t bursts;
+	double runs;
+};
+_Static_assert(sizeof(struct fmt_burst_part_site) == 16, "fmt_burst_part_site");
+
+struct fmt_burst_part_pair {
+	uint32_t reader, writer, bin; /* as fmt_burst_pair */
+	float bytes;
+};
+_Static_assert(sizeof(struct fmt_burst_part_pair) == 16, "fmt_burst_part_pair");
 
 /* ---- execution counts, 80..95 ---- */
 

@@ -32,7 +32,7 @@ static const struct {
 	{ FMT_X_RUN, sizeof(struct fmt_x_run) }, { FMT_X_FUNC, sizeof(struct fmt_x_func) }, { FMT_FLOW, sizeof(struct fmt_flow) },
 	{ FMT_FLOW_FUNCTION, sizeof(struct fmt_flow_function) }, { FMT_FLOW_EDGE, sizeof(struct fmt_flow_edge) },
 	{ FMT_WINDOW_CALLS, 0 }, { FMT_X_SUBTREE, sizeof(struct fmt_x_subtree) }, { FMT_BURST_SITE, sizeof(struct fmt_burst_site) },
-	{ FMT_BURST_PAIR, sizeof(struct fmt_burst_pair) }, { FMT_BURST_DATA, 0 },
+	{ FMT_BURST_PAIR, sizeof(struct fmt_burst_pair) }, { FMT_BURST_DATA, 0 }, { FMT_BURST_PART, 0 },
 };
 
 static void write_profile(const char *path, const uint8_t *data, size_t size)

@@ -118,7 +118,34 @@ struct seen {
 	struct fmt_burst_site site[16]; /* by address */
 	double pair[16][16]; /* by addresses; writer 15: none */
 	unsigned data, loads, stores;
+	unsigned parts, in_parts; /* bursts in parts */
+	double part_runs[16], part_bytes[16][16]; /* by id; writer 0: none */
+	unsigned part_bursts[16];
 };
+
+static void see_part(struct seen *s, const uint8_t *rec, size_t size)
+{
+	struct fmt_burst_part h;
+	struct fmt_burst_part_site site;
+	struct fmt_burst_part_pair pair;
+
+	assert_true(size >= sizeof(h));
+	memcpy(&h, rec, sizeof(h));
+	assert_int_equal(size, sizeof(h) + h.sites * sizeof(site) + h.pairs * sizeof(pair));
+	assert_int_equal(h.time, 1000 + s->in_parts - (h.sites ? 0 : h.bursts));
+	s->parts += h.sites > 0;
+	s->in_parts += h.sites ? h.bursts : 0;
+	rec += sizeof(h);
+	for (unsigned i = 0; i < h.sites; i++, rec += sizeof(site)) {
+		memcpy(&site, rec, sizeof(site));
+		s->part_runs[site.site] += site.runs;
+		s->part_bursts[site.site] += site.bursts;
+	}
+	for (unsigned i = 0; i < h.pairs; i++, rec += sizeof(pair)) {
+		memcpy(&pair, rec, sizeof(pair));
+		s->part_bytes[pair.reader][pair.writer] += (double)pair.bytes;
+	}
+}
 
 static void see_data(struct seen *s, const uint8_t *rec, size_t size)
 {
@@ -163,6 +190,8 @@ static void see(struct seen *s)
 		}
 		while (c.section == FMT_BURST_DATA && (rec = store_next_var(&c, &size)))
 			see_data(s, rec, size);
+		while (c.section == FMT_BURST_PART && (rec = store_next_var(&c, &size)))
+			see_part(s, rec, size);
 	}
 	store_reader_free(r);
 }
@@ -187,6 +216,30 @@ static void bursts_are_added_up(void **state)
 	assert_int_equal(s.stores, 3); /* written over and over, left once */
 }
 
+static void parts_add_up_to_all(void **state)
+{
+	struct seen s = { .data = 0 };
+
+	(void)state;
+	record(400);
+	see(&s);
+	/* one burst each at first, then so many times more as there were before */
+	assert_int_equal(s.in_parts, 400);
+	assert_true(s.parts > 100 && s.parts < 250);
+	for (unsigned id = 1; id < 16 && s.ip_of[id] + s.site[0].id; id++) {
+		const struct fmt_burst_site *at = &s.site[s.ip_of[id]];
+
+		if (at->id != id)
+			continue;
+		assert_true(s.part_runs[id] == at->runs);
+		assert_int_equal(s.part_bursts[id], at->bursts);
+		for (unsigned writer = 1; writer < 16; writer++)
+			assert_true(s.part_bytes[id][writer] == s.pair[at->ip][s.ip_of[writer]] || s.site[s.ip_of[writer]].id != writer);
+		assert_true(s.part_bytes[id][0] == s.pair[at->ip][15]);
+	}
+	assert_true(s.part_bytes[s.site[4].id][s.site[2].id] == 400 * 4 * ROUNDS);
+}
+
 /* ---- what is made of it ---- */
 
 static void those_that_cannot_look_back_tell_nothing(void **state)
@@ -202,7 +255,7 @@ static void those_that_cannot_look_back_tell_nothing(void **state)
 	struct bursts b;
 
 	(void)state;
-	assert_int_equal(bursts_learn(&b, &in), 0);
+	assert_int_equal(bursts_learn(&b, &in, true), 0);
 	assert_int_equal(b.count, 3);
 	/* half at once; of the other half two of three, as those 20 could see as far as the third bin only; believed by 9 of 10 */
 	assert_int_equal(b.writer[0].func, 8);
@@ -230,9 +283,9 @@ static void put_function(struct store_writer *w, uint32_t id, const char *name)
 	store_put_var(w, FMT_SYMBOL, &s, sizeof(s), &i, sizeof(i));
 }
 
-static void put_access(struct store_writer *w, uint32_t function, uint64_t time, uint32_t flags)
+static void put_access(struct store_writer *w, uint32_t function, uint64_t time, uint32_t flags, double weight)
 {
-	struct fmt_access a = { .time = time, .addr = 0x10000, .ip = 0x1000 * function, .weight = 10, .module = 1, .pid = 1, .tid = 1,
+	struct fmt_access a = { .time = time, .addr = 0x10000, .ip = 0x1000 * function, .weight = weight, .module = 1, .pid = 1, .tid = 1,
 				.size = 4, .flags = flags };
 
 	store_put(w, FMT_ACCESS, &a, sizeof(a));
@@ -256,6 +309,22 @@ static void put_bursts(struct store_writer *w)
 	store_put_var(w, FMT_BURST_DATA, &data, sizeof(data), NULL, 0);
 }
 
+/* As put_bursts() has it, of ten parts: each alike, or two sorts. */
+static void put_parts(struct store_writer *w, bool alike)
+{
+	for (unsigned i = 0; i < 10; i++) {
+		float near = alike ? 6 : i % 2 ? 12 : 0;
+		struct {
+			struct fmt_burst_part h;
+			struct fmt_burst_part_site s;
+			struct fmt_burst_part_pair p[2];
+		} part = { { .time = 400 + 10 * i, .bursts = 10, .sites = 1, .pairs = 2 }, { .site = 3, .bursts = 10, .runs = 1 },
+			   { { .reader = 3, .writer = 2, .bin = 3, .bytes = near }, { .reader = 3, .bin = 14, .bytes = 10 - near > 0 ? 10 - near : 0 } } };
+
+		store_put_var(w, FMT_BURST_PART, &part, sizeof(part), NULL, 0);
+	}
+}
+
 static double share(const struct flow_input *in, bool stack, const char *producer)
 {
 	struct est_opts o = EST_OPTS_DEFAULT;
@@ -273,7 +342,9 @@ static double share(const struct flow_input *in, bool stack, const char *produce
 	return v;
 }
 
-static void load(struct flow_input *in, bool bursts)
+enum { NO_BURSTS, BURSTS, PARTS_ALIKE, PARTS_APART };
+
+static void load(struct flow_input *in, int bursts)
 {
 	struct err e = { 0 };
 	struct flow_input_opts o = { 0 };
@@ -289,10 +360,13 @@ static void load(struct flow_input *in, bool bursts)
 	put_function(w, WRITER_A, "writer_a");
 	put_function(w, WRITER_B, "writer_b");
 	put_function(w, READER, "reader");
-	put_access(w, WRITER_A, 100, FMT_A_STORE);
-	put_access(w, READER, 400, FMT_A_LOAD);
+	put_access(w, WRITER_A, 100, FMT_A_STORE, 10);
+	for (unsigned i = 0; i < 400; i++)
+		put_access(w, READER, 400, FMT_A_LOAD, 0.025);
 	if (bursts)
 		put_bursts(w);
+	if (bursts >= PARTS_ALIKE)
+		put_parts(w, bursts == PARTS_ALIKE);
 	store_put(w, FMT_END, &end, sizeof(end));
 	assert_int_equal(store_close(w, &e), 0);
 	assert_int_equal(flow_input_load(in, path, &o, &e), 0);
@@ -303,10 +377,10 @@ static void bursts_know_who_wrote_just_before(void **state)
 	struct flow_input in;
 
 	(void)state;
-	load(&in, false);
+	load(&in, NO_BURSTS);
 	assert_true(fabs(share(&in, false, "writer_a") - 1) < 1e-6);
 	flow_input_release(&in);
-	load(&in, true);
+	load(&in, BURSTS);
 	assert_int_equal(in.burst_count, 1);
 	assert_int_equal(in.burst_pair_count, 2); /* the third is of an instruction that is nowhere described */
 	assert_true(fabs(share(&in, false, "writer_b") - 0.594) < 1e-6);
@@ -316,10 +390,43 @@ static void bursts_know_who_wrote_just_before(void **state)
 	flow_input_release(&in);
 }
 
+/* Deviation of an edge, of all bytes. */
+static double width(int bursts, const char *producer)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	const struct flow_edge *edge;
+	struct flow_input in;
+	struct err e = { 0 };
+	struct flow f;
+	double v;
+
+	load(&in, bursts);
+	assert_int_equal(flow_estimate(&in, "fused", &o, &f, &e), 0);
+	edge = flow_get(&f, flow_find(&f, producer, NULL), flow_find(&f, "reader", NULL));
+	assert_non_null(edge);
+	v = edge->sd / flow_total(&f);
+	flow_release(&f);
+	flow_input_release(&in);
+	return v;
+}
+
+static void bursts_that_differ_make_intervals_wide(void **state)
+{
+	double alike = width(PARTS_ALIKE, "writer_b"), apart = width(PARTS_APART, "writer_b");
+
+	(void)state;
+	/* the 400 loads alone: 60 % of all, each in or out */
+	assert_true(alike > 0.015 && alike < 0.045);
+	/* five parts of ten, each in or out: .63 of a share near one half; 40 refits tell that within a fifth */
+	assert_true(apart > 0.1 && apart < 0.24);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(bursts_are_added_up, set_path, remove_path),
+		cmocka_unit_test_setup_teardown(parts_add_up_to_all, set_path, remove_path),
+		cmocka_unit_test_setup_teardown(bursts_that_differ_make_intervals_wide, set_path, remove_path),
 		cmocka_unit_test(those_that_cannot_look_back_tell_nothing),
 		cmocka_unit_test_setup_teardown(bursts_know_who_wrote_just_before, set_path, remove_path),
 	};

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "flow/bursts.h"
 #include "flow/input.h"
 #include "store/write.h"
 
@@ -352,6 +353,66 @@ static void what_was_counted_decides_for_code_that_divides(void **state)
 	flow_input_release(&in);
 }
 
+static void part(uint64_t time, double head, double body)
+{
+	struct {
+		struct fmt_burst_part h;
+		struct fmt_burst_part_site s[3];
+	} p = { { .time = time, .bursts = 2, .sites = 3 }, { { 1, 2, head }, { 2, 2, body }, { 3, 2, head } } };
+
+	store_put_var(w, FMT_BURST_PART, &p, sizeof(p), NULL, 0);
+}
+
+static uint32_t site(const struct flow_input *in, const char *at)
+{
+	uint32_t i = 0;
+
+	while (i < in->site_count && in->sites[i].ip != vaddr(at))
+		i++;
+	assert_true(i < in->site_count);
+	return i;
+}
+
+/* Every fourth turn of the loop has a body, which no sample met: in half of the parts every other has, in half none. */
+static void bursts_tell_what_blocks_ran(void **state)
+{
+	static const char *const at[] = { runs_head, runs_body, runs_tail };
+	static const double runs[] = { 1000, 250, 1000 };
+	uint8_t times[10];
+	struct flow_input in;
+	struct bursts b;
+
+	(void)state;
+	begin(self, 0);
+	stalled_loop();
+	loads(9, runs_plain_load, TIMED);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct fmt_burst_site s = { .id = i + 1, .module = MODULE, .ip = vaddr(at[i]), .runs = runs[i], .bursts = 20 };
+
+		store_put(w, FMT_BURST_SITE, &s, sizeof(s));
+	}
+	for (unsigned i = 0; i < 10; i++)
+		part(1000 + i, 100, i < 5 ? 50 : 0);
+	finish(&in);
+	assert_true(fabs(weight(&in, runs_body) / weight(&in, runs_head) - 0.25) < 1e-6);
+	assert_true(fabs(weight(&in, runs_head) / weight(&in, runs_tail) - 1) < 1e-6);
+	assert_int_equal(in.parts.count, 10);
+	assert_int_equal(bursts_learn(&b, &in, true), 0);
+	for (unsigned i = 0; i < 10; i++)
+		times[i] = i < 5 ? 2 : 0;
+	bursts_again(&b, &in, times);
+	assert_true(fabs(b.volume[site(&in, runs_body)] / b.volume[site(&in, runs_head)] - 2) < 1e-6);
+	assert_true(b.volume[site(&in, runs_tail)] == b.volume[site(&in, runs_head)] && b.volume[site(&in, runs_head)] < 1);
+	for (unsigned i = 0; i < 10; i++)
+		times[i] = i < 5 ? 0 : 3;
+	bursts_again(&b, &in, times);
+	assert_true(b.volume[site(&in, runs_body)] == 0 && b.volume[site(&in, runs_head)] > 1);
+	/* weighed by something else */
+	assert_true(b.volume[site(&in, runs_plain_load)] == 1);
+	bursts_release(&b);
+	flow_input_release(&in);
+}
+
 static void without_the_code_weights_stay(void **state)
 {
 	static const struct {
@@ -394,6 +455,7 @@ int main(void)
 		cmocka_unit_test(a_caller_runs_as_often_as_what_it_calls),
 		cmocka_unit_test(what_was_counted_or_copied_keeps_its_weight),
 		cmocka_unit_test(what_was_counted_decides_for_code_that_divides),
+		cmocka_unit_test(bursts_tell_what_blocks_ran),
 		cmocka_unit_test(without_the_code_weights_stay),
 		cmocka_unit_test(without_time_samples_weights_stay),
 	};

@@ -15,12 +15,16 @@
 #define RED_ZONE 128
 #define MOST_SITES (1u << 16)
 #define MOST_PAIRS (1u << 17)
+#define PARTS 64 /* that bursts make, as long as there are few; later ones have so many times more bursts as there were before them */
+#define PIECE 2048 /* items of a part in one record */
 #define NOWHERE UINT32_MAX
 
 struct site {
 	struct fmt_burst_site rec;
-	uint64_t load, load_stack, store, store_stack; /* bytes of this burst */
+	uint64_t load, load_stack, store, store_stack, ran; /* of this burst */
+	struct fmt_burst_part_site part;
 	bool wanted, met;
+	bool in_part;
 	bool data; /* something of it stands in a record */
 };
 
@@ -28,7 +32,8 @@ struct pair {
 	uint32_t reader, writer; /* sites; writer NOWHERE: nobody of the burst */
 	double bytes[BINS];
 	uint32_t now[BINS];
-	bool met;
+	float part[BINS];
+	bool met, in_part;
 };
 
 struct burst_flow {
@@ -43,6 +48,14 @@ struct burst_flow {
 	uint32_t pairs, pair_cap;
 	uint32_t *met_site, *met_pair;
 	uint32_t met_sites, met_site_cap, met_pairs, met_pair_cap;
+	struct fmt_burst_part part; /* the one under way */
+	uint64_t bursts; /* before it */
+	uint32_t *part_site, *part_pair; /* what it met */
+	uint32_t part_sites, part_site_cap, part_pairs, part_pair_cap;
+	union {
+		struct fmt_burst_part_site site[PIECE];
+		struct fmt_burst_part_pair pair[PIECE];
+	} piece;
 	struct fmt_burst_data head;
 	struct fmt_burst_item item[LOADS + STORES];
 	uint64_t loads, stores; /* that the items were drawn from */
@@ -75,6 +88,8 @@ void burst_flow_free(struct burst_flow *f)
 	free(f->pair);
 	free(f->met_site);
 	free(f->met_pair);
+	free(f->part_site);
+	free(f->part_pair);
 	free(f);
 }
 
@@ -237,11 +252,48 @@ static void take_written(void *ctx, const struct emu_access *a)
 		draw(f, f->item + LOADS, &f->head.stores, STORES, &f->stores, a, i);
 }
 
+static void site_to_part(struct burst_flow *f, uint32_t i, bool counts)
+{
+	struct site *s = &f->site[i];
+
+	if (!counts && !s->ran)
+		return;
+	if (!s->in_part) {
+		if (!GROW(f->part_site, f->part_sites, f->part_site_cap, 1024)) {
+			f->no_memory = true;
+			return;
+		}
+		f->part_site[f->part_sites++] = i;
+		s->in_part = true;
+		s->part = (struct fmt_burst_part_site){ .site = s->rec.id };
+	}
+	s->part.bursts += counts;
+	s->part.runs += (double)s->ran;
+}
+
+static void pair_to_part(struct burst_flow *f, uint32_t i)
+{
+	struct pair *p = &f->pair[i];
+
+	if (!p->in_part) {
+		if (!GROW(f->part_pair, f->part_pairs, f->part_pair_cap, 1024)) {
+			f->no_memory = true;
+			return;
+		}
+		f->part_pair[f->part_pairs++] = i;
+		p->in_part = true;
+	}
+	for (unsigned b = 0; b < BINS; b++)
+		p->part[b] += (float)p->now[b];
+}
+
 static void add_up(struct burst_flow *f, bool counts)
 {
 	for (uint32_t k = 0; k < f->met_sites; k++) {
 		struct site *s = &f->site[f->met_site[k]];
 
+		site_to_part(f, f->met_site[k], counts);
+		s->rec.runs += (double)s->ran;
 		if (counts) {
 			s->rec.load_bytes += (double)s->load;
 			s->rec.load_stack += (double)s->load_stack;
@@ -249,7 +301,7 @@ static void add_up(struct burst_flow *f, bool counts)
 			s->rec.store_stack += (double)s->store_stack;
 			s->rec.bursts++;
 		}
-		s->load = s->load_stack = s->store = s->store_stack = 0;
+		s->load = s->load_stack = s->store = s->store_stack = s->ran = 0;
 		s->met = false;
 	}
 	for (uint32_t k = 0; k < f->met_pairs; k++) {
@@ -257,10 +309,57 @@ static void add_up(struct burst_flow *f, bool counts)
 
 		for (unsigned b = 0; b < BINS && counts; b++)
 			p->bytes[b] += p->now[b];
+		if (counts)
+			pair_to_part(f, f->met_pair[k]);
 		memset(p->now, 0, sizeof(p->now));
 		p->met = false;
 	}
 	f->met_sites = f->met_pairs = 0;
+}
+
+static int put_piece(struct burst_flow *f)
+{
+	uint32_t n = f->part.sites + f->part.pairs;
+	int err = n ? store_put_var(f->w, FMT_BURST_PART, &f->part, sizeof(f->part), &f->piece, n * (uint32_t)sizeof(f->piece.site[0])) : 0;
+
+	f->part.sites = f->part.pairs = 0;
+	return err;
+}
+
+static int put_part_pair(struct burst_flow *f, struct pair *p)
+{
+	int err = 0;
+
+	for (uint32_t b = 0; b < BINS && !err; b++) {
+		if (!(p->part[b] > 0))
+			continue;
+		f->piece.pair[f->part.pairs++] = (struct fmt_burst_part_pair){ .reader = p->reader + 1, .bin = b, .bytes = p->part[b],
+									       .writer = p->writer == NOWHERE ? 0 : p->writer + 1 };
+		err = f->part.pairs == PIECE ? put_piece(f) : 0;
+	}
+	memset(p->part, 0, sizeof(p->part));
+	p->in_part = false;
+	return err;
+}
+
+static int end_part(struct burst_flow *f)
+{
+	int err = 0;
+
+	for (uint32_t k = 0; k < f->part_sites && !err; k++) {
+		struct site *s = &f->site[f->part_site[k]];
+
+		f->piece.site[f->part.sites++] = s->part;
+		s->in_part = false;
+		err = f->part.sites == PIECE ? put_piece(f) : 0;
+	}
+	err = err ? err : put_piece(f);
+	for (uint32_t k = 0; k < f->part_pairs && !err; k++)
+		err = put_part_pair(f, &f->pair[f->part_pair[k]]);
+	err = err ? err : put_piece(f);
+	f->bursts += f->part.bursts;
+	f->part_sites = f->part_pairs = f->part.bursts = 0;
+	return err;
 }
 
 void burst_flow_begin(struct burst_flow *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_t stack_end)
@@ -285,13 +384,15 @@ static int put_data(struct burst_flow *f)
 int burst_flow_end(struct burst_flow *f, const struct emu *e, const struct emu_count *count, size_t counts, uint64_t insns)
 {
 	bool whole = f->last < insns;
+	int err;
 
+	f->part.time = f->part.bursts++ ? f->part.time : f->head.time;
 	for (size_t k = 0; k < counts; k++) {
 		uint32_t i = site_at(f, count[k].ip);
 		struct site *s = i != NOWHERE && f->site[i].wanted ? meet(f, count[k].ip, &i) : NULL;
 
 		if (s)
-			s->rec.runs += (double)count[k].runs;
+			s->ran += count[k].runs;
 	}
 	if (whole)
 		emu_written(e, take_written, f);
@@ -301,12 +402,13 @@ int burst_flow_end(struct burst_flow *f, const struct emu *e, const struct emu_c
 	add_up(f, whole);
 	if (f->no_memory)
 		return -ENOMEM;
-	return f->head.loads + f->head.stores ? put_data(f) : 0;
+	err = f->head.loads + f->head.stores ? put_data(f) : 0;
+	return !err && f->part.bursts > f->bursts / PARTS ? end_part(f) : err;
 }
 
 int burst_flow_write(struct burst_flow *f)
 {
-	int err = 0;
+	int err = end_part(f);
 
 	for (uint32_t i = 0; i < f->sites && !err; i++)
 		if (f->site[i].rec.bursts || f->site[i].data)

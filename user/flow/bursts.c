@@ -5,32 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BINS 64
 #define LEAST_LEFT 0.05 /* of a load's bytes must have been able to see so far back, else nothing is said of it */
 #define FAR_BIN 12 /* 4096 instructions and more: a burst has ten thousand */
 #define FEW 1.0 /* bursts: with so many as that, half of what they say is believed */
 
-static int by_reader(const void *a, const void *b)
-{
-	const struct in_burst_pair *x = a, *y = b;
+struct order { /* of a pair, while they are sorted */
+	uint32_t site, by, pair; /* by: bin, or who wrote */
+};
 
-	if (x->reader != y->reader)
-		return x->reader < y->reader ? -1 : 1;
-	return (x->bin > y->bin) - (x->bin < y->bin);
+static int by_site(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	return (x->by > y->by) - (x->by < y->by);
 }
 
-static int by_writer(const void *a, const void *b)
+/* Those that saw no write as far back as they could tell nothing of what lies further back, and within the last bin they
+ * could see for half of it. */
+static double one_load(struct bursts *b, const struct burst_pair *p, size_t n, double believed)
 {
-	const struct burst_writer *x = a, *y = b;
-
-	return (x->func > y->func) - (x->func < y->func);
-}
-
-/* Of one load, sorted by how long ago. Those that saw no write as far back as they could tell nothing of what lies
- * further back, and within the last bin they could see for half of it. */
-static double one_load(struct bursts *b, const struct flow_input *in, const struct in_burst_pair *p, size_t n, double believed)
-{
-	size_t first = b->count, merged = first;
 	double all = 0, left, older = 1;
 
 	for (size_t i = 0; i < n; i++)
@@ -51,53 +46,115 @@ static double one_load(struct bursts *b, const struct flow_input *in, const stru
 			if (p[k].writer == FLOW_NONE)
 				continue;
 			seen += p[k].bytes;
-			b->writer[b->count++] = (struct burst_writer){ .site = p->reader, .func = in->sites[p[k].writer].func, .part = part,
-								       .far = p[k].bin >= FAR_BIN ? part : 0 };
+			b->writer[p[k].writer].part += part;
+			b->writer[p[k].writer].far += p[k].bin >= FAR_BIN ? part : 0;
 		}
 		older *= seen < could ? 1 - seen / could : 0;
 		left -= gone;
 	}
-	qsort(b->writer + first, b->count - first, sizeof(*b->writer), by_writer);
-	for (size_t i = first; i < b->count; i++) {
-		if (merged > first && b->writer[merged - 1].func == b->writer[i].func) {
-			b->writer[merged - 1].part += b->writer[i].part;
-			b->writer[merged - 1].far += b->writer[i].far;
-		} else {
-			b->writer[merged++] = b->writer[i];
-		}
-	}
-	b->count = merged;
 	return 1 - (1 - older) * believed;
 }
 
-int bursts_learn(struct bursts *b, const struct flow_input *in)
+/* How often the blocks of a function ran, of all that ran in it. */
+static void weigh_blocks(struct bursts *b, const struct flow_input *in, const uint8_t *times)
 {
-	struct in_burst_pair *p = malloc((in->burst_pair_count + 1) * sizeof(*p));
-	double *met = calloc(in->site_count + 1, sizeof(*met));
+	const struct in_parts *p = &in->parts;
+	double *then = b->work + p->blocks;
+
+	memset(b->runs, 0, p->blocks * sizeof(*b->runs));
+	memset(b->work, 0, 2 * p->blocks * sizeof(*b->work));
+	for (size_t i = 0; i < p->runs_count; i++)
+		b->runs[p->runs[i].block] += times[p->runs[i].part] * p->runs[i].runs;
+	for (size_t i = 0; i < p->blocks; i++) {
+		b->work[p->block[i].function] += b->runs[i] * p->block[i].instructions;
+		then[p->block[i].function] += p->block[i].runs * p->block[i].instructions;
+	}
+	for (size_t i = 0; i < p->blocks; i++) {
+		double now = b->work[p->block[i].function], was = p->block[i].runs;
+
+		b->runs[i] = now > 0 && was > 0 ? b->runs[i] / was * then[p->block[i].function] / now : 1;
+	}
+	for (uint32_t i = 0; i < in->site_count; i++)
+		b->volume[i] = p->block_of[i] != FLOW_NONE ? b->runs[p->block_of[i]] : 1;
+}
+
+static void take_sums(struct bursts *b, const struct flow_input *in, const uint8_t *times)
+{
+	for (size_t i = 0; i < in->burst_pair_count && b->pairs; i++)
+		b->pair[b->pair_at[i]].bytes = times ? 0 : in->burst_pair[i].bytes;
+	for (size_t i = 0; i < in->burst_site_count && !times; i++)
+		b->met[in->burst_site[i].site] += in->burst_site[i].bursts;
+	for (size_t i = 0; i < in->parts.pairs && times && b->pairs; i++)
+		b->pair[b->pair_at[in->parts.pair[i].pair]].bytes += times[in->parts.pair[i].part] * in->parts.pair[i].bytes;
+	for (size_t i = 0; i < in->parts.sites && times; i++)
+		b->met[in->parts.site[i].site] += times[in->parts.site[i].part] * (double)in->parts.site[i].bursts;
+}
+
+void bursts_again(struct bursts *b, const struct flow_input *in, const uint8_t *times)
+{
+	memset(b->met, 0, b->sites * sizeof(*b->met));
+	for (uint32_t i = 0; i < b->sites; i++)
+		b->older[i] = b->volume[i] = 1;
+	for (size_t i = 0; i < b->count; i++)
+		b->writer[i].part = b->writer[i].far = 0;
+	take_sums(b, in, times);
+	for (size_t i = 0, end; i < b->pairs; i = end) {
+		uint32_t site = b->pair[i].site;
+
+		for (end = i; end < b->pairs && b->pair[end].site == site; end++)
+			;
+		b->older[site] = one_load(b, b->pair + i, end - i, b->met[site] / (b->met[site] + FEW));
+	}
+	if (times)
+		weigh_blocks(b, in, times);
+}
+
+/* Pairs by reader and bin, writers by reader and function. */
+static void put_in_order(struct bursts *b, const struct flow_input *in, struct order *o)
+{
+	size_t n = in->burst_pair_count;
+
+	for (size_t i = 0; i < n; i++)
+		o[i] = (struct order){ in->burst_pair[i].reader, in->burst_pair[i].bin, (uint32_t)i };
+	qsort(o, n, sizeof(*o), by_site);
+	for (size_t i = 0; i < n; i++) {
+		b->pair[i] = (struct burst_pair){ .site = o[i].site, .bin = o[i].by, .writer = FLOW_NONE };
+		b->pair_at[o[i].pair] = (uint32_t)i;
+	}
+	b->pairs = n;
+	n = 0;
+	for (size_t i = 0; i < in->burst_pair_count; i++)
+		if (in->burst_pair[i].writer != FLOW_NONE)
+			o[n++] = (struct order){ in->burst_pair[i].reader, in->sites[in->burst_pair[i].writer].func, (uint32_t)i };
+	qsort(o, n, sizeof(*o), by_site);
+	for (size_t i = 0; i < n; i++) {
+		if (!i || by_site(&o[i - 1], &o[i]))
+			b->writer[b->count++] = (struct burst_writer){ .site = o[i].site, .func = o[i].by };
+		b->pair[b->pair_at[o[i].pair]].writer = (uint32_t)b->count - 1;
+	}
+}
+
+int bursts_learn(struct bursts *b, const struct flow_input *in, bool producers)
+{
+	struct order *o = malloc((in->burst_pair_count + 1) * sizeof(*o));
 
 	*b = (struct bursts){ .sites = in->site_count };
 	b->older = malloc((in->site_count + 1) * sizeof(*b->older));
+	b->met = malloc((in->site_count + 1) * sizeof(*b->met));
+	b->volume = malloc((in->site_count + 1) * sizeof(*b->volume));
 	b->writer = malloc((in->burst_pair_count + 1) * sizeof(*b->writer));
-	if (!p || !met || !b->older || !b->writer) {
-		free(p);
-		free(met);
+	b->pair = malloc((in->burst_pair_count + 1) * sizeof(*b->pair));
+	b->pair_at = malloc((in->burst_pair_count + 1) * sizeof(*b->pair_at));
+	b->runs = malloc((in->parts.blocks + 1) * sizeof(*b->runs));
+	b->work = malloc((2 * in->parts.blocks + 1) * sizeof(*b->work));
+	if (!o || !b->older || !b->met || !b->volume || !b->writer || !b->pair || !b->pair_at || !b->runs || !b->work) {
+		free(o);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < in->site_count; i++)
-		b->older[i] = 1;
-	for (size_t i = 0; i < in->burst_site_count; i++)
-		met[in->burst_site[i].site] += in->burst_site[i].bursts;
-	memcpy(p, in->burst_pair, in->burst_pair_count * sizeof(*p));
-	qsort(p, in->burst_pair_count, sizeof(*p), by_reader);
-	for (size_t i = 0, end; i < in->burst_pair_count; i = end) {
-		double n = met[p[i].reader];
-
-		for (end = i; end < in->burst_pair_count && p[end].reader == p[i].reader; end++)
-			;
-		b->older[p[i].reader] = one_load(b, in, p + i, end - i, n / (n + FEW));
-	}
-	free(p);
-	free(met);
+	if (producers)
+		put_in_order(b, in, o);
+	bursts_again(b, in, NULL);
+	free(o);
 	return 0;
 }
 
@@ -105,5 +162,11 @@ void bursts_release(struct bursts *b)
 {
 	free(b->writer);
 	free(b->older);
+	free(b->pair);
+	free(b->pair_at);
+	free(b->met);
+	free(b->volume);
+	free(b->runs);
+	free(b->work);
 	memset(b, 0, sizeof(*b));
 }

@@ -17,15 +17,31 @@ struct burst_writer {
 	double far;	   /* of that, written nearly as long ago as bursts see */
 };
 
+struct burst_pair {
+	uint32_t site, bin, writer; /* writer: index into bursts.writer; FLOW_NONE */
+	double bytes;
+};
+
 struct bursts {
 	struct burst_writer *writer; /* by site */
 	size_t count;
 	double *older; /* by site: part of its bytes that was written before all that bursts see; 1: nothing is known */
 	uint32_t sites;
+	/* what it is made of */
+	struct burst_pair *pair; /* by reader and bin */
+	size_t pairs;
+	uint32_t *pair_at; /* by in->burst_pair: index into pair */
+	double *met, *volume; /* by site: bursts that met it; see bursts_again() */
+	double *runs, *work;  /* by in->parts.block: executions; by function: instructions */
 };
 
-/* 0; -ENOMEM. */
-int bursts_learn(struct bursts *b, const struct flow_input *in);
+/* producers: else only how often blocks ran. 0; -ENOMEM. */
+int bursts_learn(struct bursts *b, const struct flow_input *in, bool producers);
+/*
+ * The same, with the same writers in the same order, where each part of the bursts (in->parts) counts so many times; NULL:
+ * as bursts_learn(). Then volume[site] says how many times as much a site reads, as far as bursts tell.
+ */
+void bursts_again(struct bursts *b, const struct flow_input *in, const uint8_t *times);
 void bursts_release(struct bursts *b);
 
 #endif

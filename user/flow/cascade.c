@@ -440,7 +440,7 @@ static void take_burst(struct sweep_state *s, const struct in_burst *b)
 		if (it[i].site != FLOW_NONE && it[i].size)
 			add_read(s, (struct read_answer){ .site = it[i].site, .func = s->in->sites[it[i].site].func, .addr = it[i].addr,
 							  .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE, .size = it[i].size,
-							  .burst = true, .a = ask(s, b->pid, it[i].addr, b->time) });
+							  .burst = (uint32_t)(b - s->in->burst) + 1, .a = ask(s, b->pid, it[i].addr, b->time) });
 	}
 	for (uint32_t i = b->loads; i < b->loads + b->stores; i++) {
 		uint64_t end = it[i].addr + it[i].size;

@@ -32,7 +32,7 @@ struct read_answer {
 	uint64_t addr;
 	uint32_t object, size; /* object: index or FLOW_NONE; size: of this part */
 	uint32_t stack; /* of the read, index of in->stack + 1; 0 unknown */
-	bool burst; /* of a burst, in which it was not written: `size` bytes that tell whose, and stand for none */
+	uint32_t burst; /* index into in->burst + 1; 0 none. Of a burst, in which it was not written: `size` bytes that tell whose, and stand for none */
 	struct answer a;
 };
 

@@ -100,6 +100,8 @@ struct scratch {
 	double *left;	       /* by site: bytes of the volume that are not recent */
 	double *damped, *kept; /* by site: evidence that is left when what bursts saw is taken off */
 	double *edge;	       /* result */
+	double *block;	       /* that all of them lie in */
+	size_t numbers;
 };
 
 static void fit_release(struct fit *f)
@@ -315,7 +317,7 @@ static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, enum ce
 
 static int take_bursts(struct fit *f)
 {
-	int err = bursts_learn(&f->bursts, f->in);
+	int err = bursts_learn(&f->bursts, f->in, !f->o->stack);
 
 	f->burst_cell = err ? NULL : malloc((f->bursts.count + 1) * sizeof(*f->burst_cell));
 	for (size_t i = 0; f->burst_cell && i < f->bursts.count; i++) {
@@ -480,9 +482,6 @@ static void take_recent(const struct fit *f, struct scratch *s)
 {
 	const struct bursts *b = &f->bursts;
 
-	memset(s->recent, 0, f->cell_count * sizeof(double));
-	memset(s->damped, 0, (f->c.site_count + 1) * sizeof(double));
-	memset(s->kept, 0, (f->c.site_count + 1) * sizeof(double));
 	for (size_t i = 0; i < b->count; i++)
 		s->recent[f->burst_cell[i]] = b->writer[i].part;
 	for (uint32_t i = 0; i < f->c.site_count; i++)
@@ -523,26 +522,19 @@ static void take_recent(const struct fit *f, struct scratch *s)
 	}
 }
 
-/* One refit: times[] says how often each read and window counts; NULL: once. */
-static void refit(const struct fit *f, enum use use, const uint8_t *read_times, const uint8_t *window_times, struct scratch *s)
+/* How often everything counts in a refit, by read, window and part of the bursts; the third is in f->bursts then. */
+struct drawn {
+	uint8_t *read, *window, *part;
+};
+
+/* drawn NULL: everything once. */
+static void refit(const struct fit *f, enum use use, const struct drawn *drawn, struct scratch *s)
 {
-	memset(s->a, 0, f->cell_count * sizeof(double));
-	memset(s->e, 0, f->cell_count * sizeof(double));
-	memset(s->firm, 0, f->cell_count * sizeof(double));
-	memset(s->any, 0, (f->c.site_count + 1) * sizeof(double));
-	memset(s->volume, 0, (f->c.site_count + 1) * sizeof(double));
-	memset(s->seen, 0, (f->c.site_count + 1) * sizeof(double));
-	memset(s->known, 0, (f->c.site_count + 1) * sizeof(double));
-	memset(s->moves, 0, (f->c.site_count + 1) * sizeof(double));
-	memset(s->doubted, 0, (f->c.site_count + 1) * sizeof(double));
-	memset(s->alike, 0, (f->alike_count + 1) * sizeof(double));
-	memset(s->group, 0, (f->group_count + 1) * sizeof(double));
-	memset(s->stale, 0, (f->c.site_count + 1) * sizeof(double));
-	memset(s->before, 0, f->cell_count * sizeof(double));
-	memset(s->before_site, 0, (f->c.site_count + 1) * sizeof(double));
-	memset(s->before_stale, 0, (f->c.site_count + 1) * sizeof(double));
-	memset(s->recent, 0, f->cell_count * sizeof(double));
-	memset(s->edge, 0, (f->edge_count + 1) * sizeof(double));
+	const uint8_t *read_times = drawn ? drawn->read : NULL, *window_times = drawn ? drawn->window : NULL;
+	const double *volume_times = drawn && f->in->parts.count && f->bursts.volume ? f->bursts.volume : NULL;
+
+
+	memset(s->block, 0, s->numbers * sizeof(double));
 	for (size_t i = 0; i < f->c.read_count; i++) {
 		double bytes = read_times ? f->c.reads[i].bytes * read_times[i] : f->c.reads[i].bytes;
 		double sure = use == USE_CASCADE ? 1 : f->read_valid[i]; /* records alone: as they are */
@@ -555,6 +547,8 @@ static void refit(const struct fit *f, enum use use, const uint8_t *read_times, 
 			s->before_site[f->c.reads[i].site] += size;
 			continue;
 		}
+		if (volume_times && f->c.reads[i].site < f->bursts.sites)
+			bytes *= volume_times[f->c.reads[i].site];
 		s->a[f->read_cell[i]] += bytes * sure;
 		/* whoever wrote there may have been followed by others, but is one who writes there */
 		s->firm[f->read_cell[i]] += bytes * f->read_right[i];
@@ -645,52 +639,26 @@ static void draw(uint8_t *times, size_t n, uint64_t *state)
 
 static bool scratch_new(struct scratch *s, const struct fit *f)
 {
-	s->a = malloc((f->cell_count + 1) * sizeof(double));
-	s->e = malloc((f->cell_count + 1) * sizeof(double));
-	s->volume = malloc((f->c.site_count + 1) * sizeof(double));
-	s->seen = malloc((f->c.site_count + 1) * sizeof(double));
-	s->alike = malloc((f->alike_count + 1) * sizeof(double));
-	s->group = malloc((f->group_count + 1) * sizeof(double));
-	s->firm = malloc((f->cell_count + 1) * sizeof(double));
-	s->any = malloc((f->c.site_count + 1) * sizeof(double));
-	s->doubted = malloc((f->c.site_count + 1) * sizeof(double));
-	s->known = malloc((f->c.site_count + 1) * sizeof(double));
-	s->moves = malloc((f->c.site_count + 1) * sizeof(double));
-	s->stale = malloc((f->c.site_count + 1) * sizeof(double));
-	s->recent = malloc((f->cell_count + 1) * sizeof(double));
-	s->before = malloc((f->cell_count + 1) * sizeof(double));
-	s->before_site = malloc((f->c.site_count + 1) * sizeof(double));
-	s->before_stale = malloc((f->c.site_count + 1) * sizeof(double));
-	s->left = malloc((f->c.site_count + 1) * sizeof(double));
-	s->damped = malloc((f->c.site_count + 1) * sizeof(double));
-	s->kept = malloc((f->c.site_count + 1) * sizeof(double));
-	s->edge = malloc((f->edge_count + 1) * sizeof(double));
-	return s->a && s->e && s->volume && s->seen && s->alike && s->group && s->firm && s->any && s->known && s->doubted && s->moves && s->stale && s->recent && s->before &&
-	       s->before_site && s->before_stale && s->left && s->damped && s->kept && s->edge;
-}
+	size_t cells = f->cell_count + 1, sites = f->c.site_count + 1;
+	struct {
+		double **array;
+		size_t n;
+	} of[] = {
+		{ &s->a, cells }, { &s->e, cells }, { &s->firm, cells }, { &s->recent, cells }, { &s->before, cells },
+		{ &s->any, sites }, { &s->volume, sites }, { &s->seen, sites }, { &s->doubted, sites }, { &s->known, sites },
+		{ &s->moves, sites }, { &s->stale, sites }, { &s->before_site, sites }, { &s->before_stale, sites },
+		{ &s->left, sites }, { &s->damped, sites }, { &s->kept, sites },
+		{ &s->alike, f->alike_count + 1 }, { &s->group, f->group_count + 1 }, { &s->edge, f->edge_count + 1 },
+	};
+	double *at;
 
-static void scratch_release(struct scratch *s)
-{
-	free(s->a);
-	free(s->e);
-	free(s->recent);
-	free(s->before);
-	free(s->before_site);
-	free(s->before_stale);
-	free(s->left);
-	free(s->damped);
-	free(s->kept);
-	free(s->volume);
-	free(s->seen);
-	free(s->alike);
-	free(s->group);
-	free(s->firm);
-	free(s->any);
-	free(s->known);
-	free(s->doubted);
-	free(s->moves);
-	free(s->stale);
-	free(s->edge);
+	s->numbers = 0;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		s->numbers += of[i].n;
+	s->block = at = malloc(s->numbers * sizeof(*at));
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]) && at; at += of[i++].n)
+		*of[i].array = at;
+	return s->block;
 }
 
 struct totals { /* by function of the input */
@@ -730,21 +698,30 @@ struct spread {
 	size_t n;
 };
 
-static int bootstrap(const struct fit *f, struct scratch *s, struct totals *t, struct spread *sp)
+/* What bursts tell is drawn by their parts, and what a burst read, with it. */
+static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
 {
-	uint8_t *reads = malloc(f->c.read_count + 1), *windows = malloc(f->in->window_count + 1);
+	draw(d->read, f->c.read_count, state);
+	draw(d->window, f->in->window_count, state);
+	draw(d->part, f->in->parts.count, state);
+	if (!f->in->parts.count || !f->bursts.sites)
+		return;
+	for (size_t i = 0; i < f->c.read_count; i++)
+		if (f->c.reads[i].burst)
+			d->read[i] = d->part[f->in->burst[f->c.reads[i].burst - 1].part];
+	bursts_again(&f->bursts, f->in, d->part);
+}
+
+static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct spread *sp)
+{
+	struct drawn d = { malloc(f->c.read_count + 1), malloc(f->in->window_count + 1), malloc(f->in->parts.count + 1) };
 	uint64_t state = f->o->seed * 0x9e3779b97f4a7c15ull | 1;
 	uint32_t m = f->edge_count, g = f->in->func_count;
+	int err = d.read && d.window && d.part ? 0 : -ENOMEM;
 
-	if (!reads || !windows) {
-		free(reads);
-		free(windows);
-		return -ENOMEM;
-	}
-	for (unsigned b = 0; b < f->o->bootstraps; b++) {
-		draw(reads, f->c.read_count, &state);
-		draw(windows, f->in->window_count, &state);
-		refit(f, USE_BOTH, reads, windows, s);
+	for (unsigned b = 0; b < f->o->bootstraps && !err; b++) {
+		draw_all(f, &d, &state);
+		refit(f, USE_BOTH, &d, s);
 		sum_up(f, s->edge, t);
 		for (size_t i = 0; i < sp->n; i++) {
 			double v = i < m ? s->edge[i] : i < (size_t)m + g ? t->in[i - m] : t->out[i - m - g];
@@ -753,9 +730,10 @@ static int bootstrap(const struct fit *f, struct scratch *s, struct totals *t, s
 			sp->squares[i] += v * v;
 		}
 	}
-	free(reads);
-	free(windows);
-	return 0;
+	free(d.read);
+	free(d.window);
+	free(d.part);
+	return err;
 }
 
 static double deviation(const struct spread *sp, size_t i, const struct est_opts *o)
@@ -910,11 +888,11 @@ static int solve(struct fit *f, enum use use, struct flow *out)
 		t[k].in = b, b += g + 1;
 		t[k].out = b, b += g + 1;
 	}
-	refit(f, USE_BOTH, NULL, NULL, &s);
+	refit(f, USE_BOTH, NULL, &s);
 	memcpy(p.fused, s.edge, m * sizeof(double));
-	refit(f, USE_CASCADE, NULL, NULL, &s);
+	refit(f, USE_CASCADE, NULL, &s);
 	memcpy(p.cascade, s.edge, m * sizeof(double));
-	refit(f, USE_WINDOWS, NULL, NULL, &s);
+	refit(f, USE_WINDOWS, NULL, &s);
 	memcpy(p.windows, s.edge, m * sizeof(double));
 	if (use != USE_WINDOWS)
 		scale_columns(f, p.windows, p.fused);
@@ -926,7 +904,7 @@ static int solve(struct fit *f, enum use use, struct flow *out)
 		out->level = f->o->level;
 out:
 	free(block);
-	scratch_release(&s);
+	free(s.block);
 	return err;
 }
 
@@ -952,7 +930,7 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 		err = take_reads(&f);
 	for (uint32_t i = 0; !err && o->use_windows && i < in->window_count; i++)
 		err = take_window(&f, i);
-	if (!err && !o->stack)
+	if (!err)
 		err = take_bursts(&f);
 	if (!err)
 		err = solve(&f, use, out);

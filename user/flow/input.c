@@ -374,7 +374,7 @@ static int take_chunk(struct raw *r, struct store_chunk *c)
 							 : take_calls(r, rec, size);
 		return err;
 	}
-	if (c->section >= FMT_BURST_SITE && c->section <= FMT_BURST_DATA)
+	if (c->section >= FMT_BURST_SITE && c->section <= FMT_BURST_PART)
 		return input_burst_chunk(r, c);
 	if (!c->rec_size)
 		return 0;
@@ -497,6 +497,7 @@ void flow_input_release(struct flow_input *in)
 	free(in->burst_pair);
 	free(in->burst);
 	free(in->burst_item);
+	input_parts_release(&in->parts);
 	free(in->region);
 	free(in->object);
 	free(in->object_site);

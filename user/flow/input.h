@@ -85,10 +85,45 @@ struct in_burst_pair {
 	double bytes;
 };
 
+/*
+ * Bursts in parts, each with sums of its own: a part counts as a whole when bursts are resampled.
+ * Blocks: pieces of functions whose loads are weighed by how often they ran in bursts.
+ */
+struct in_part_pair {
+	uint32_t part, pair; /* pair: into burst_pair */
+	double bytes;
+};
+
+struct in_part_site {
+	uint32_t part, site, bursts;
+};
+
+struct in_part_runs {
+	uint32_t part, block;
+	double runs;
+};
+
+struct in_burst_block {
+	uint32_t function; /* a number that blocks of one have in common: below blocks */
+	double instructions, runs; /* of one execution; in all bursts */
+};
+
+struct in_parts {
+	uint64_t *begin; /* by part: time of its first burst */
+	uint32_t count; /* 0: bursts differ nobody knows how much */
+	struct in_part_pair *pair;
+	struct in_part_site *site;
+	struct in_part_runs *runs;
+	struct in_burst_block *block;
+	size_t pairs, sites, runs_count, blocks, block_cap;
+	uint32_t *block_of; /* by site: into block; FLOW_NONE */
+};
+
 /* One burst's items: reads of what had been written before it, then what it wrote and left. */
 struct in_burst {
 	uint64_t time;
 	uint32_t pid, tid;
+	uint32_t part; /* below parts.count, if there are any */
 	size_t first;
 	uint32_t loads, stores;
 };
@@ -188,6 +223,7 @@ struct flow_input {
 	size_t burst_site_count;
 	struct in_burst_pair *burst_pair;
 	size_t burst_pair_count;
+	struct in_parts parts;
 	struct in_burst *burst; /* by time */
 	size_t burst_count, burst_cap;
 	struct in_burst_item *burst_item;

@@ -45,6 +45,11 @@ static int take_site(struct raw *r, const struct fmt_burst_site *s)
 	return 0;
 }
 
+static uint64_t pair_key(uint32_t reader, uint32_t writer, uint32_t bin)
+{
+	return (uint64_t)bin << 42 ^ (uint64_t)reader << 21 ^ writer;
+}
+
 static int take_pair(struct raw *r, const struct fmt_burst_pair *p)
 {
 	struct raw_bursts *b = &r->bursts;
@@ -53,7 +58,7 @@ static int take_pair(struct raw *r, const struct fmt_burst_pair *p)
 
 	if (p->reader > LARGEST_ID || p->writer > LARGEST_ID || p->bin > LAST_BIN || !sane(p->bytes))
 		return 0;
-	at = map_put(&b->pair_at, (uint64_t)p->bin << 42 ^ (uint64_t)p->reader << 21 ^ p->writer, &added);
+	at = map_put(&b->pair_at, pair_key(p->reader, p->writer, p->bin), &added);
 	if (!at || (added && !room(r, &b->pair, b->pairs, &b->pair_cap, sizeof(*b->pair))))
 		return err_set(r->e, -ENOMEM, "out of memory");
 	if (added)
@@ -90,15 +95,53 @@ static int take_data(struct raw *r, const uint8_t *rec, size_t size)
 	return 0;
 }
 
+static int take_part(struct raw *r, const uint8_t *rec, size_t size)
+{
+	struct raw_bursts *b = &r->bursts;
+	struct fmt_burst_part h;
+	struct raw_part_site s;
+	struct raw_part_pair p;
+
+	if (size < sizeof(h))
+		return 0;
+	memcpy(&h, rec, sizeof(h));
+	rec += sizeof(h);
+	if (h.sites > MOST_IN_ONE || h.pairs > MOST_IN_ONE || h.sites * sizeof(s.s) + h.pairs * sizeof(p.p) > size - sizeof(h))
+		return 0;
+	if (!b->parts || b->part_begin[b->parts - 1] != h.time) {
+		if (!room(r, &b->part_begin, b->parts, &b->part_cap, sizeof(*b->part_begin)))
+			return r->e->code;
+		b->part_begin[b->parts++] = h.time;
+	}
+	s.part = p.part = (uint32_t)b->parts - 1;
+	for (uint32_t i = 0; i < h.sites; i++, rec += sizeof(s.s)) {
+		memcpy(&s.s, rec, sizeof(s.s));
+		if (!sane(s.s.runs))
+			continue;
+		if (!room(r, &b->part_site, b->part_sites, &b->part_site_cap, sizeof(s)))
+			return r->e->code;
+		b->part_site[b->part_sites++] = s;
+	}
+	for (uint32_t i = 0; i < h.pairs; i++, rec += sizeof(p.p)) {
+		memcpy(&p.p, rec, sizeof(p.p));
+		if (p.p.reader > LARGEST_ID || p.p.writer > LARGEST_ID || p.p.bin > LAST_BIN || !sane((double)p.p.bytes))
+			continue;
+		if (!room(r, &b->part_pair, b->part_pairs, &b->part_pair_cap, sizeof(p)))
+			return r->e->code;
+		b->part_pair[b->part_pairs++] = p;
+	}
+	return 0;
+}
+
 int input_burst_chunk(struct raw *r, struct store_chunk *c)
 {
 	const uint8_t *rec;
 	size_t size;
 	int err = 0;
 
-	if (c->section == FMT_BURST_DATA) {
+	if (c->section == FMT_BURST_DATA || c->section == FMT_BURST_PART) {
 		while (!err && (rec = store_next_var(c, &size)))
-			err = take_data(r, rec, size);
+			err = c->section == FMT_BURST_DATA ? take_data(r, rec, size) : take_part(r, rec, size);
 		return err;
 	}
 	for (uint32_t i = 0; i < c->count && c->rec_size && !err; i++) {
@@ -130,7 +173,8 @@ static uint32_t resolved(const struct raw_bursts *b, const uint32_t *site, uint3
 	return at ? site[*at] : FLOW_NONE;
 }
 
-static int resolve_pairs(struct raw *r, const uint32_t *site)
+/* place: by pair as read: where it stands now; FLOW_NONE. */
+static int resolve_pairs(struct raw *r, const uint32_t *site, uint32_t *place)
 {
 	struct flow_input *in = r->in;
 	const struct raw_bursts *b = &r->bursts;
@@ -147,10 +191,77 @@ static int resolve_pairs(struct raw *r, const uint32_t *site)
 		struct in_burst_pair out = { .reader = resolved(b, site, p->reader), .bin = p->bin, .bytes = p->bytes,
 					     .writer = p->writer ? resolved(b, site, p->writer) : FLOW_NONE };
 
-		if (out.reader != FLOW_NONE && (!p->writer || out.writer != FLOW_NONE))
-			in->burst_pair[in->burst_pair_count++] = out;
+		place[i] = FLOW_NONE;
+		if (out.reader == FLOW_NONE || (p->writer && out.writer == FLOW_NONE))
+			continue;
+		place[i] = (uint32_t)in->burst_pair_count;
+		in->burst_pair[in->burst_pair_count++] = out;
 	}
 	return 0;
+}
+
+/* Which block the accesses of a site lie in. */
+static void resolve_blocks(struct raw *r)
+{
+	struct flow_input *in = r->in;
+
+	for (uint32_t i = 0; i < in->site_count; i++) {
+		const uint64_t *at = map_get(&r->bursts.block_at, input_code_key(in->sites[i].module, in->sites[i].ip));
+
+		in->parts.block_of[i] = at ? (uint32_t)*at : FLOW_NONE;
+	}
+}
+
+static int resolve_parts(struct raw *r, const uint32_t *site, const uint32_t *place)
+{
+	const struct raw_bursts *b = &r->bursts;
+	struct in_parts *p = &r->in->parts;
+
+	p->begin = malloc((b->parts + 1) * sizeof(*p->begin));
+	p->pair = malloc((b->part_pairs + 1) * sizeof(*p->pair));
+	p->site = malloc((b->part_sites + 1) * sizeof(*p->site));
+	p->runs = malloc((b->part_sites + 1) * sizeof(*p->runs));
+	p->block_of = malloc((r->in->site_count + 1) * sizeof(*p->block_of));
+	if (!p->begin || !p->pair || !p->site || !p->runs || !p->block_of)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	resolve_blocks(r);
+	if (b->parts)
+		memcpy(p->begin, b->part_begin, b->parts * sizeof(*p->begin));
+	p->count = (uint32_t)b->parts;
+	for (size_t i = 0; i < b->part_sites; i++) {
+		const struct raw_part_site *s = &b->part_site[i];
+		const uint64_t *at = map_get(&b->site_at, s->s.site);
+
+		if (!at || site[*at] == FLOW_NONE)
+			continue;
+		p->site[p->sites++] = (struct in_part_site){ .part = s->part, .site = site[*at], .bursts = s->s.bursts };
+		if (b->block && b->block[*at] != FLOW_NONE)
+			p->runs[p->runs_count++] = (struct in_part_runs){ .part = s->part, .block = b->block[*at], .runs = s->s.runs };
+	}
+	for (size_t i = 0; i < b->part_pairs; i++) {
+		const struct raw_part_pair *k = &b->part_pair[i];
+		const uint64_t *at = map_get(&b->pair_at, pair_key(k->p.reader, k->p.writer, k->p.bin));
+
+		if (at && place[*at] != FLOW_NONE)
+			p->pair[p->pairs++] = (struct in_part_pair){ .part = k->part, .pair = place[*at], .bytes = (double)k->p.bytes };
+	}
+	return 0;
+}
+
+/* The last part that begins no later. */
+static uint32_t part_at(const struct in_parts *p, uint64_t time)
+{
+	uint32_t lo = 0, hi = p->count;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (p->begin[mid] <= time)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : 0;
 }
 
 int input_burst_resolve(struct raw *r)
@@ -158,11 +269,12 @@ int input_burst_resolve(struct raw *r)
 	struct flow_input *in = r->in;
 	struct raw_bursts *b = &r->bursts;
 	uint32_t *site = malloc((b->sites + 1) * sizeof(*site));
-	int err = site ? 0 : err_set(r->e, -ENOMEM, "out of memory");
+	uint32_t *place = malloc((b->pairs + 1) * sizeof(*place));
+	int err = site && place ? 0 : err_set(r->e, -ENOMEM, "out of memory");
 
 	/* part of a recording, or code on its callers' account: bursts were added up for neither */
 	if (r->o.main_image || r->o.from_s > 0 || r->o.to_s > 0 || r->o.pid || r->o.tid)
-		in->burst_count = b->sites = b->pairs = 0;
+		in->burst_count = b->sites = b->pairs = b->parts = b->part_sites = b->part_pairs = 0;
 	for (size_t i = 0; i < b->sites && !err; i++) {
 		struct site_key k = { .ip = b->site[i].ip, .module = b->site[i].module };
 		uint32_t id = intern_add(&r->site_keys, &k, sizeof(k), NULL), func;
@@ -171,12 +283,17 @@ int input_burst_resolve(struct raw *r)
 		err = id ? resolve_code(r, &site[i], &func, 0) : err_set(r->e, -ENOMEM, "out of memory");
 	}
 	if (!err)
-		err = resolve_pairs(r, site);
+		err = resolve_pairs(r, site, place);
+	if (!err)
+		err = resolve_parts(r, site, place);
 	for (size_t i = 0; i < in->burst_item_count && !err; i++)
 		in->burst_item[i].site = resolved(b, site, in->burst_item[i].site);
 	if (in->burst_count)
 		qsort(in->burst, in->burst_count, sizeof(*in->burst), by_time);
+	for (size_t i = 0; i < in->burst_count && !err; i++)
+		in->burst[i].part = part_at(&in->parts, in->burst[i].time);
 	free(site);
+	free(place);
 	return err;
 }
 
@@ -186,4 +303,19 @@ void input_burst_release(struct raw *r)
 	map_release(&r->bursts.pair_at);
 	free(r->bursts.site);
 	free(r->bursts.pair);
+	free(r->bursts.part_begin);
+	free(r->bursts.part_site);
+	free(r->bursts.part_pair);
+	free(r->bursts.block);
+	map_release(&r->bursts.block_at);
+}
+
+void input_parts_release(struct in_parts *p)
+{
+	free(p->begin);
+	free(p->pair);
+	free(p->site);
+	free(p->runs);
+	free(p->block);
+	free(p->block_of);
 }

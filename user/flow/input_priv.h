@@ -17,6 +17,16 @@ struct raw_sample_cell {
 	uint64_t samples;
 };
 
+struct raw_part_site {
+	uint32_t part;
+	struct fmt_burst_part_site s;
+};
+
+struct raw_part_pair {
+	uint32_t part;
+	struct fmt_burst_part_pair p;
+};
+
 /* Sums over bursts, as last written. */
 struct raw_bursts {
 	struct map site_at; /* fmt_burst_site.id -> index */
@@ -25,6 +35,13 @@ struct raw_bursts {
 	struct map pair_at; /* bin << 42 ^ reader << 21 ^ writer */
 	struct fmt_burst_pair *pair;
 	size_t pairs, pair_cap;
+	/* of parts, by part */
+	uint64_t *part_begin;
+	struct raw_part_site *part_site;
+	struct raw_part_pair *part_pair;
+	size_t parts, part_cap, part_sites, part_site_cap, part_pairs, part_pair_cap;
+	uint32_t *block; /* by site: the block (flow_input.parts) of which it tells how often that ran; NULL: no blocks */
+	struct map block_at; /* module << 44 ^ address of any access -> the block around it */
 };
 
 /* Everything by the file's own ids, until all of the file has been read. */
@@ -84,6 +101,11 @@ struct raw_calls {
 	uint32_t count;
 };
 
+static inline uint64_t input_code_key(uint32_t module, uint64_t ip)
+{
+	return ip ^ (uint64_t)module << 44;
+}
+
 struct site_key {
 	uint64_t ip;
 	uint32_t module, function; /* function: fmt_function.id where the engine knew it */
@@ -104,6 +126,7 @@ int input_runs(struct raw *r);
 int input_burst_chunk(struct raw *r, struct store_chunk *c);
 int input_burst_resolve(struct raw *r);
 void input_burst_release(struct raw *r);
+void input_parts_release(struct in_parts *p);
 /* Sites are renumbered by (address, module, resulting function). */
 int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack);
 /* Functions of all stacks; accesses then refer to them by index. */

@@ -58,6 +58,8 @@ struct runs {
 	struct map site_sum;	/* module, address, kind -> index into sum */
 	double *sum;
 	size_t sums, sum_cap;
+	uint32_t *block; /* by node: flow_input.parts.block; FLOW_NONE; NULL: none at all */
+	uint32_t blocks; /* nodes that there were then */
 	bool failed;
 };
 
@@ -448,13 +450,39 @@ static void part_by_bursts(struct runs *rs, const struct function *f, const doub
 		rs->s.node[f->first_node + k].runs = seen[k] * work / by_bursts;
 }
 
+/* Which site tells how often a block ran: so that can be asked of parts of the bursts, too. */
+static void keep_blocks(struct runs *rs, const struct function *f, const double *seen, const uint32_t *told_by)
+{
+	struct in_parts *p = &rs->r->in->parts;
+	uint32_t first = (uint32_t)p->blocks;
+
+	for (uint32_t k = 0; k < f->cfg.blocks && !rs->failed; k++) {
+		uint32_t node = f->first_node + k;
+
+		if (told_by[node] != FLOW_NONE)
+			rs->r->bursts.block[told_by[node]] = (uint32_t)p->blocks;
+		rs->block[node] = (uint32_t)p->blocks;
+		PUSH(rs, p->block, p->blocks, p->block_cap,
+		     ((struct in_burst_block){ .function = first, .instructions = f->cfg.block[k].insns, .runs = seen[node] }));
+	}
+}
+
 static void use_bursts(struct runs *rs)
 {
-	const struct raw_bursts *b = &rs->r->bursts;
+	struct raw_bursts *b = &rs->r->bursts;
 	double *seen = calloc(rs->s.nodes + 1, sizeof(*seen)), *runs = calloc(rs->s.nodes + 1, sizeof(*runs));
 	uint32_t *met = calloc(rs->functions + 1, sizeof(*met)), functions = rs->functions;
+	uint32_t *told_by = malloc((rs->s.nodes + 1) * sizeof(*told_by));
 
-	rs->failed |= !seen || !runs || !met;
+	b->block = malloc((b->sites + 1) * sizeof(*b->block));
+	rs->block = malloc((rs->s.nodes + 1) * sizeof(*rs->block));
+	rs->blocks = rs->s.nodes;
+	rs->failed |= !seen || !runs || !met || !told_by || !b->block || !rs->block;
+	if (!rs->failed) {
+		memset(b->block, 0xff, (b->sites + 1) * sizeof(*b->block));
+		memset(rs->block, 0xff, (rs->s.nodes + 1) * sizeof(*rs->block));
+		memset(told_by, 0xff, (rs->s.nodes + 1) * sizeof(*told_by));
+	}
 	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
 		const struct fmt_burst_site *s = &b->site[i];
 		uint32_t fi = burst_function(rs, s), insn, block = fi < functions ? block_around(&rs->function[fi].cfg, s->ip, &insn) : CFG_NONE;
@@ -462,15 +490,22 @@ static void use_bursts(struct runs *rs)
 		if (block == CFG_NONE)
 			continue;
 		block += rs->function[fi].first_node;
-		seen[block] = fmax(seen[block], s->runs); /* one that a burst began or ended in ran in part */
+		if (s->runs > seen[block]) { /* one that a burst began or ended in ran in part */
+			seen[block] = s->runs;
+			told_by[block] = (uint32_t)i;
+		}
 		met[fi] = s->bursts > met[fi] ? s->bursts : met[fi];
 	}
-	for (uint32_t f = 0; f < functions && !rs->failed; f++)
-		if (met[f] >= BURSTS_MIN)
-			part_by_bursts(rs, &rs->function[f], seen + rs->function[f].first_node, runs);
+	for (uint32_t f = 0; f < functions && !rs->failed; f++) {
+		if (met[f] < BURSTS_MIN)
+			continue;
+		part_by_bursts(rs, &rs->function[f], seen + rs->function[f].first_node, runs);
+		keep_blocks(rs, &rs->function[f], seen, told_by);
+	}
 	free(seen);
 	free(runs);
 	free(met);
+	free(told_by);
 }
 
 static const struct raw_stack *stack_of(const struct runs *rs, size_t cell)
@@ -515,7 +550,7 @@ static void build(struct runs *rs)
 
 static uint64_t sum_key(uint64_t ip, uint32_t module, bool store)
 {
-	return ip ^ (uint64_t)module << 44 ^ (uint64_t)store << 63;
+	return input_code_key(module, ip) ^ (uint64_t)store << 63;
 }
 
 static double *sum_of(struct runs *rs, uint64_t ip, uint32_t module, bool store)
@@ -562,6 +597,23 @@ static double solved(struct runs *rs, uint64_t ip, uint32_t module)
 	return block == CFG_NONE ? NAN : rs->s.node[rs->function[fi].first_node + block].runs;
 }
 
+/* An instruction whose accesses were weighed by its block. */
+static void keep_block_of(struct runs *rs, uint64_t ip, uint32_t module)
+{
+	uint32_t fi = rs->block ? function_of(rs, module, ip) : FLOW_NONE, insn;
+	uint32_t block = fi == FLOW_NONE ? CFG_NONE : block_around(&rs->function[fi].cfg, ip, &insn);
+	uint32_t node = block == CFG_NONE ? rs->blocks : rs->function[fi].first_node + block;
+	uint64_t *at;
+	bool added;
+
+	if (node >= rs->blocks || rs->block[node] == FLOW_NONE)
+		return;
+	at = map_put(&rs->r->bursts.block_at, input_code_key(module, ip), &added);
+	rs->failed |= !at;
+	if (at)
+		*at = rs->block[node];
+}
+
 static void weigh(struct runs *rs, struct in_access *a, size_t n, double unit)
 {
 	for (size_t i = 0; i < n && !rs->failed; i++) {
@@ -569,8 +621,10 @@ static void weigh(struct runs *rs, struct in_access *a, size_t n, double unit)
 		const double *sum = is_timed(&a[i]) ? sum_of(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
 		double runs = sum && *sum > 0 ? solved(rs, k->ip, k->module) * unit : NAN;
 
-		if (runs >= 0 && runs < MOST_RUNS)
-			a[i].weight *= runs / *sum;
+		if (!(runs >= 0 && runs < MOST_RUNS))
+			continue;
+		a[i].weight *= runs / *sum;
+		keep_block_of(rs, k->ip, k->module);
 	}
 }
 
@@ -638,6 +692,7 @@ static void add_access(struct runs *rs, const struct function *f, uint64_t ip, c
 	uint64_t bias;
 
 	a.site = site - 1;
+	keep_block_of(rs, ip, m->id);
 	a.flags |= (o->flags & DEC_M_LOAD ? FMT_A_LOAD : 0u) | (o->flags & DEC_M_STORE ? FMT_A_STORE : 0u);
 	if (!site) {
 		rs->failed = true;
@@ -704,6 +759,7 @@ static void add_unsampled(struct runs *rs, const struct function *f, double unit
 
 static void release(struct runs *rs)
 {
+	free(rs->block);
 	for (uint32_t i = 0; i < rs->functions; i++)
 		cfg_release(&rs->function[i].cfg);
 	free(rs->module);
