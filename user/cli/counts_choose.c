@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attr/trips.h"
 #include "cli/counts_plan_priv.h"
 #include "util/grow.h"
 
@@ -14,7 +15,6 @@
 #define HITS_PART 0.25
 #define UNKNOWN_RATE 8000.0 /* hits a second, where nothing is known yet */
 #define BEGUN 3 /* times the gain: fewer than three windows tell nothing */
-#define TRIPS_HITS 24
 #define LONG_TRIPS_NS 1e6
 #define SAME_TRIPS 10 /* activations that all turned as often: enough */
 #define CALLERS_DEEP 9
@@ -470,19 +470,6 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 	return job->slots;
 }
 
-/* Where the loop is left to is reached from nowhere else: who gets there was in the loop, or passed it by. */
-static bool tells_alone(const struct cfg *c, uint32_t loop, const struct runs_trips *t)
-{
-	for (uint32_t i = 0; i < t->exits; i++) {
-		const struct cfg_block *b = &c->block[t->in.exit[t->exit_at[i]].to];
-
-		for (uint32_t k = b->pred; k < b->pred + b->preds; k++)
-			if (!cfg_in_loop(c, c->pred[k], loop) && !cfg_dominates(c, c->pred[k], c->loop[loop].header))
-				return false;
-	}
-	return true;
-}
-
 static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struct plan_job *job)
 {
 	const struct plan_link *l = &p->link[link];
@@ -495,7 +482,7 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	*job = (struct plan_job){ .how = FMT_CL_TRIPS, .links = 1, .link = { link }, .slots = t->exits + 1, .time_ns = l->time_ns };
 	/* the thread that was met was not at its beginning: others may be */
 	job->process = p->whole_process && l->fails;
-	job->within = t->in.entry_known && tells_alone(&f->runs.cfg, l->loop, t);
+	job->within = t->in.entry_known && trips_alone(&f->runs.cfg, l->loop, t);
 	/* slow to come, and dear to wait for */
 	if (job->within && l->took_ns > LONG_TRIPS_NS)
 		exits = 1;

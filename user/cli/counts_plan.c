@@ -10,14 +10,12 @@
 #include "util/grow.h"
 
 #define KEEP_RECENT 0.93 /* a second: half of it is gone after ten */
-#define FUNCTION_MAX (512u << 10) /* bytes: the graph of a longer one would take too long to build here */
 #define FUNCTIONS_MAX 4096
 #define LINKS_MAX (256u << 10)
 #define GRAPHS_MAX 512
 #define NODES_MAX (512u << 10)
 #define SHARE_MIN 0.002 /* of the time: below it a function has no graph */
 #define SAMPLES_MIN 4
-#define INDUCT_ONCE (1u << 20) /* instructions looked at for one function's inductions */
 #define FIRST_WITHIN_NS PLAN_WITHIN_NS
 #define RATIO_NS 3000000
 #define TRIPS_NS 2000000
@@ -384,7 +382,7 @@ bool plan_build(struct plan *p, uint32_t i)
 {
 	struct plan_func *f = &p->func[i];
 	struct block_code code = { .id = f->module->id, .read = read_code, .bounds = code_bounds, .ctx = f->module };
-	uint32_t budget = INDUCT_ONCE, early;
+	uint32_t budget = PLAN_INDUCT_ONCE, early;
 	int rc;
 
 	if (f->tried || (f->rec.flags & (FMT_CF_BARE | FMT_CF_VOLATILE)))
@@ -394,7 +392,7 @@ bool plan_build(struct plan *p, uint32_t i)
 		p->stats.past_graphs++;
 		return false;
 	}
-	rc = f->rec.end - f->rec.start > FUNCTION_MAX ? -E2BIG : runs_build(&code, f->rec.start, f->rec.end, &budget, &f->runs);
+	rc = f->rec.end - f->rec.start > PLAN_FUNCTION_MAX ? -E2BIG : runs_build(&code, f->rec.start, f->rec.end, &budget, &f->runs);
 	if (!rc && !allocate(f))
 		rc = -ENOMEM;
 	if (rc) {

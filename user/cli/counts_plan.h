@@ -25,6 +25,8 @@
 #include "store/write.h"
 
 #define PLAN_NONE UINT32_MAX
+#define PLAN_FUNCTION_MAX (512u << 10) /* bytes: the graph of a longer one would take too long to build here */
+#define PLAN_INDUCT_ONCE (1u << 20) /* instructions looked at for one function's inductions */
 
 struct plan_slot {
 	struct module *module;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "attr/trips.h"
 #include "cli/counts_plan_priv.h"
 
 #define WITHIN_MOST_NS 800000 /* beyond it a window begins whenever it begins */
@@ -11,9 +12,7 @@
 #define LONGEST_TRIPS_NS 200000000
 #define LEAST_WAIT_NS 6e6
 #define WORTH_WAITING 0.1 /* of the time hangs below: it is waited for as long as ever */
-#define WITHIN_MOST 1000000000u /* turns; where a loop is passed by, its register holds anything */
 #define SHORTEST_PART 0.1 /* of the time asked for: a window with less of it is no better than with so much */
-#define ENTERED 8
 #define NET_MIN 0.1 /* of a rate's time the hits must leave so much */
 #define FAST_HITS 6
 #define FAST_GAP 0.8 /* between hits, of what one costs */
@@ -198,21 +197,6 @@ static void met_within(struct trips *t, double n, double mean)
 	t->within = true;
 }
 
-/* Activations under way, by stack: of threads beside each other, of functions that call themselves. */
-struct entered {
-	const struct execwin_hit *hit[ENTERED];
-	unsigned count;
-};
-
-static unsigned entered_at(const struct entered *e, uint64_t sp)
-{
-	unsigned i = 0;
-
-	while (i < e->count && e->hit[i]->sp != sp)
-		i++;
-	return i;
-}
-
 /* How long it took to see them, from when it was armed: a loop that is entered in bursts, or seldom, is waited for. Who
  * was met within an activation counts otherwise. */
 static struct lasted until_last_exit(const struct exec_window *w, const struct trips *t)
@@ -226,45 +210,24 @@ static void trips_window(struct seen *s)
 {
 	struct plan_link *l = &s->p->link[s->job->link[0]];
 	const struct runs_trips *how = &s->p->func[l->child_func].runs.trips[l->loop];
-	struct entered e = { 0 };
+	struct trips_pairs pairs;
 	struct trips t = { 0 };
-	bool first = s->job->within && how->in.entry_known;
 	uint64_t n;
 
 	if (s->job->list && !s->peek) {
 		s->p->stats.stale++;
 		return;
 	}
+	trips_begin(&pairs, how, s->job->within);
 	for (uint32_t k = 0; k < s->w->count; k++) {
 		const struct execwin_hit *h = &s->w->hit[k];
-		unsigned at = entered_at(&e, h->sp);
 
-		if (!h->slot) {
-			/* in again, and every way out is watched: it went past the loop */
-			if (at < e.count && how->may_skip)
-				one_trip(&t, 0);
-			else
-				t.odd += at < e.count || at == ENTERED;
-			at = at == ENTERED ? 0 : at;
-			e.hit[at] = h;
-			e.count += at == e.count;
-			continue;
+		switch (trips_hit(&pairs, h->slot, h->sp, h->value, k + 1 == s->w->count, s->peek, s->ctx, &n)) {
+		case TRIPS_ONE: one_trip(&t, (double)n); break;
+		case TRIPS_WITHIN: met_within(&t, (double)n, l->x > 0 ? l->y / l->x : (double)n); break;
+		case TRIPS_ODD: t.odd++; break;
+		case TRIPS_NOTHING: break;
 		}
-		if (first && !e.count && runs_trip_count(how, h->slot - 1, 0, h->value, NULL, NULL, &n) && n > 0 && n < WITHIN_MOST)
-			met_within(&t, (double)n, l->x > 0 ? l->y / l->x : (double)n);
-		first = false;
-		if (at == e.count)
-			continue;
-		/* others have been there since, and their list with them */
-		if (s->job->list && k + 1 < s->w->count) {
-			e.hit[at] = e.hit[--e.count];
-			continue;
-		}
-		if (runs_trip_count(how, h->slot - 1, e.hit[at]->value, h->value, s->peek, s->ctx, &n))
-			one_trip(&t, (double)n);
-		else
-			t.odd++;
-		e.hit[at] = e.hit[--e.count];
 	}
 	s->p->stats.odd += t.odd;
 	if (!(t.activations > 0) && !t.odd) {
