@@ -114,11 +114,11 @@ build/fuzz/f-%: tests/fuzz/f-%.c build/fuzz/library.a
 
 # First-lines flags of a test program: `// cflags: ...` and `// libs: ...`.
 flags_of = $(shell sed -n '1,8s|^// $(1): *||p' $(2))
-workloads: $(WORK) $(B)/mkprofile $(B)/simcounts
+workloads: $(WORK) $(B)/mkprofile $(B)/simcounts $(B)/tripjudge
 $(B)/mkprofile: tests/mkprofile.c $(B)/libaccperf.a
 	$(call say,TOOL,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS)
-$(B)/simcounts: tests/simcounts.c $(wildcard tests/counts/*.[ch]) $(B)/libaccperf.a
+$(B)/simcounts $(B)/tripjudge: $(B)/%: tests/%.c $(wildcard tests/counts/*.[ch]) $(B)/libaccperf.a
 	$(call say,TOOL,$@)
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -o $@ $< $(wildcard tests/counts/*.c) $(B)/libaccperf.a $(LDLIBS)
 build/workloads/%: tests/workloads/%.c
