@@ -288,6 +288,114 @@ static int common_advances(struct flow *f, struct advance *a)
 	return 0;
 }
 
+/* ---- ways past the loop, from what leads to it to where it ends ---- */
+
+#define PAST_BLOCKS 64
+
+struct past {
+	struct state end; /* of what leads to the loop: as in there, or registers' own values, numbered from REGS */
+	uint32_t block[PAST_BLOCKS];
+	struct state at[PAST_BLOCKS];
+	bool queued[PAST_BLOCKS];
+	uint32_t count;
+	bool lost; /* too many */
+};
+
+static bool is_exit(const struct flow *f, uint32_t block)
+{
+	for (uint32_t i = 0; i < f->l->exits; i++)
+		if (f->c->exit[f->l->exit + i].to == block)
+			return true;
+	return false;
+}
+
+static void past_into(const struct flow *f, struct past *p, uint32_t from, const struct state *s)
+{
+	const struct cfg_block *b = &f->c->block[from];
+
+	for (uint32_t k = b->succ; k < b->succ + b->succs; k++) {
+		uint32_t to = f->c->succ[k], i = 0;
+
+		/* through the loop, or in again */
+		if (cfg_in_loop(f->c, to, f->loop) || to == f->l->preheader)
+			continue;
+		while (i < p->count && p->block[i] != to)
+			i++;
+		if (i == PAST_BLOCKS) {
+			p->lost = true;
+			return;
+		}
+		p->block[i] = to;
+		p->count += i == p->count;
+		p->queued[i] |= join(&p->at[i], s);
+	}
+}
+
+static void past_find(struct flow *f, struct past *p)
+{
+	bool any;
+
+	memset(p, 0, sizeof(*p));
+	if (f->l->preheader == CFG_NONE || !f->l->preheader_may_skip)
+		return;
+	for (unsigned r = 0; r < REGS; r++)
+		p->end.reg[r] = (struct value){ .kind = LINEAR, .origin = (uint8_t)r };
+	p->lost = run_block(f, f->l->preheader, &p->end);
+	for (unsigned r = 0; r < REGS; r++)
+		if (p->end.reg[r].kind != LINEAR && p->end.reg[r].kind != CONSTANT)
+			p->end.reg[r] = (struct value){ .kind = LINEAR, .origin = (uint8_t)(REGS + r) };
+	past_into(f, p, f->l->preheader, &p->end);
+	do {
+		any = false;
+		for (uint32_t i = 0; i < p->count && !p->lost; i++) {
+			struct state s = p->at[i];
+
+			if (!p->queued[i])
+				continue;
+			p->queued[i] = false;
+			/* what is paired there goes no further */
+			if (is_exit(f, p->block[i]))
+				continue;
+			any = true;
+			p->lost = run_block(f, p->block[i], &s);
+			past_into(f, p, p->block[i], &s);
+		}
+	} while (any && !p->lost);
+}
+
+/* What no turn would leave in the register. */
+static bool past_value(const struct past *p, const struct induct *in, const struct value *v, int64_t add)
+{
+	const struct value *first = &p->end.reg[in->reg];
+	uint64_t off = (uint64_t)v->add - (uint64_t)first->add - (uint64_t)add + (uint64_t)in->stride;
+
+	return v->kind == first->kind && (v->kind == LINEAR || v->kind == CONSTANT) && v->origin == first->origin &&
+	       (in->bits == 32 || v->low || first->low ? !(uint32_t)off : !off);
+}
+
+/* Who went past the loop arrives here with that; or nobody does. */
+static bool past_fits(const struct flow *f, const struct past *p, const struct induct *in, uint32_t to, unsigned q, int64_t add)
+{
+	const struct cfg_block *b = &f->c->block[to];
+
+	if (!f->l->preheader_may_skip)
+		return true;
+	for (uint32_t k = b->pred; k < b->pred + b->preds; k++) {
+		uint32_t from = f->c->pred[k];
+
+		if (cfg_in_loop(f->c, from, f->loop))
+			continue;
+		if (from != f->l->preheader && p->lost)
+			return false;
+		if (from == f->l->preheader && !past_value(p, in, &p->end.reg[q], add))
+			return false;
+	}
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->block[i] == to)
+			return past_value(p, in, &p->at[i].reg[q], add);
+	return true;
+}
+
 /* Of a list: whether this is the element's address plus *add, or the next one's. */
 static bool of_list(const struct value *v, const struct induct *in, bool *next, int64_t *add)
 {
@@ -306,7 +414,7 @@ static void list_exit(const struct state *end, const struct induct *in, struct i
 }
 
 /* Which register tells at an exit: any that still is the induction's header value plus a constant. */
-static void exits_of(struct flow *f, const struct state *ends, struct induct *in)
+static void exits_of(struct flow *f, const struct state *ends, const struct past *past, struct induct *in)
 {
 	in->exits_all = true;
 	for (uint32_t i = 0; i < f->l->exits; i++) {
@@ -324,7 +432,7 @@ static void exits_of(struct flow *f, const struct state *ends, struct induct *in
 		for (unsigned q = 0; in->stride && q < REGS; q++) {
 			const struct value *v = &ends[i].reg[q];
 
-			if (v->kind != LINEAR || v->origin != in->reg || (!low && v->low))
+			if (v->kind != LINEAR || v->origin != in->reg || (!low && v->low) || !past_fits(f, past, in, x->to, q, v->add))
 				continue;
 			if (x->reg != DEC_NOREG && (v->low || !low))
 				continue;
@@ -391,6 +499,7 @@ static int pick(struct flow *f, struct induct *out)
 {
 	struct state ends[INDUCT_EXITS];
 	struct advance a;
+	struct past past;
 	int best = -1, rc = common_advances(f, &a);
 
 	if (rc)
@@ -402,6 +511,7 @@ static int pick(struct flow *f, struct induct *out)
 		if (rc)
 			return rc;
 	}
+	past_find(f, &past);
 	for (unsigned i = 0; i < 2 * REGS; i++) {
 		unsigned r = i % REGS;
 		struct induct in = { .reg = (uint8_t)r, .bits = 64 };
@@ -415,7 +525,7 @@ static int pick(struct flow *f, struct induct *out)
 			in.at = a.next[r].at;
 			in.then = a.next[r].add;
 		}
-		exits_of(f, ends, &in);
+		exits_of(f, ends, &past, &in);
 		entry_of(f, &in);
 		if (score(&in) > best) {
 			best = score(&in);
