@@ -10,7 +10,7 @@ while read -r want program mode; do
 	check "$program${mode:+ $mode} answers as ever" [ "$(digest "$program" ${mode:+"$mode"})" = "$want" ]
 done <<'LIST'
 6b6df80b9cac79dc tightloop
-c6ef3729de363bdf turns
+e3779b90ef1b1def turns
 fa358063caf9da6f counted
 1d4ca448e14cab01 mallocs
 0000000001876350 syscalls

@@ -249,20 +249,31 @@ static void verdict(struct loops_one *o, const struct loops_frame *f, unsigned s
 		o->wrong[o->wrongs++] = (struct loops_wrong){ claimed, is, f->value_in, value, slot };
 }
 
-/* A window that was opened since the last hit, and sees this one first. */
-static void if_begun_within(struct loops *l, struct loops_one *o, const struct loops_frame *f, unsigned slot, uint64_t sp, uint64_t value)
+/* Windows that are opened so many instructions before this way out, after the last hit; header: and see that first. */
+static void if_begun_within(struct loops_one *o, const struct loops_frame *f, unsigned slot, uint64_t sp, uint64_t value, bool header,
+			    uint64_t instructions)
 {
-	uint64_t n, since = l->now - o->last;
 	struct trips_pairs p;
+	uint64_t n;
 
 	trips_begin(&p, o->how, o->alone);
+	if (header && !o->alone && o->how->exits + 2 <= EXECWIN_SLOTS)
+		trips_hit(&p, TRIPS_HEADER, o->header_sp, 0, false, NULL, NULL, &n);
+	if (trips_hit(&p, slot, sp, value, true, NULL, NULL, &n) != TRIPS_WITHIN)
+		return;
+	o->within += instructions;
+	o->within_right += near(n, f->begun ? f->runs : 0) ? instructions : 0;
+}
+
+static void begun_within(const struct loops *l, struct loops_one *o, const struct loops_frame *f, unsigned slot, uint64_t sp, uint64_t value)
+{
+	uint64_t header = o->last_header > o->last ? o->last_header : o->last;
+
 	/* it may have begun before the stretch */
 	if (!f->begun && (f->call <= FIRST_CALL || !l->stepping))
 		return;
-	if (trips_hit(&p, slot, sp, value, true, NULL, NULL, &n) != TRIPS_WITHIN)
-		return;
-	o->within += since;
-	o->within_right += near(n, f->begun ? f->runs : 0) ? since : 0;
+	if_begun_within(o, f, slot, sp, value, true, header - o->last);
+	if_begun_within(o, f, slot, sp, value, false, l->now - header);
 }
 
 static void hit(struct loops *l, struct loops_one *o, unsigned slot, const uint64_t *reg, uint64_t sp)
@@ -275,7 +286,7 @@ static void hit(struct loops *l, struct loops_one *o, unsigned slot, const uint6
 	bool ends = ++o->hits[slot] == most || ++o->all == 3 * TRIPS_HITS;
 
 	if (slot)
-		if_begun_within(l, o, f, slot, sp, value);
+		begun_within(l, o, f, slot, sp, value);
 	switch (trips_hit(&o->pairs, slot, sp, value, ends, l->peek, l->ctx, &n)) {
 	case TRIPS_ONE: verdict(o, f, slot, n, value); break;
 	case TRIPS_ODD: o->odd++; break;
@@ -311,6 +322,8 @@ static void roles_at(struct loops *l, uint32_t at, uint32_t one, const struct us
 		}
 		frame_of(l, o)->runs++;
 		o->header++;
+		o->last_header = l->now;
+		o->header_sp = u->rsp;
 	}
 }
 

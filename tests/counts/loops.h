@@ -48,7 +48,7 @@ struct loops_one {
 	unsigned hits[RUNS_EXITS + 1], all;
 	struct loops_frame *frame; /* deepest last */
 	uint32_t frames, frame_cap;
-	uint64_t last; /* when a slot was hit */
+	uint64_t header_sp, last, last_header; /* when a slot was hit, and when the header ran */
 	/* verdicts */
 	uint64_t entered, claimed, right, exact, odd, header, most; /* activations; most: turns of one that was claimed */
 	uint64_t within, within_right; /* instructions at which a window would begin, and claim something */

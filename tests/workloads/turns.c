@@ -69,6 +69,8 @@ STEP static uint64_t words(uint64_t x, uint32_t from, unsigned n)
 uint64_t turns_copy(uint64_t x, uint64_t n, uint64_t other);
 /* Past the loop, and by another way to where it ends. */
 uint64_t turns_around(uint64_t x, uint64_t n, uint64_t other);
+/* Past what leads to the loop as well. */
+uint64_t turns_before(uint64_t x, uint64_t n, uint64_t other);
 __asm__(
 	".text\n"
 	".type turns_copy, @function\n"
@@ -101,7 +103,21 @@ __asm__(
 	"	and $15, %ecx\n"
 	"	jmp 5b\n"
 	"	.cfi_endproc\n"
-	".size turns_around, . - turns_around\n");
+	".size turns_around, . - turns_around\n"
+	".type turns_before, @function\n"
+	"turns_before: .cfi_startproc\n"
+	"	mov %rdx, %rcx\n"
+	"	test %rsi, %rsi\n"
+	"	je 7f\n"
+	"	xor %ecx, %ecx\n"
+	"6:	imul $7, %rdi, %rdi\n"
+	"	inc %rcx\n"
+	"	cmp %rsi, %rcx\n"
+	"	jb 6b\n"
+	"7:	lea (%rdi,%rcx), %rax\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size turns_before, . - turns_before\n");
 /* clang-format on */
 
 STEP static uint64_t unit(uint64_t x)
@@ -116,7 +132,8 @@ STEP static uint64_t unit(uint64_t x)
 	x = deeper(x, 27 + (unsigned)x % 4);
 	x = words(x, 0xfffffff0, (unsigned)(x >> 9) % 30);
 	x = work_mix(x, turns_copy(x, (x >> 11) % 3 ? (x >> 13) % 20 : 0, (x >> 20) % 30));
-	return work_mix(x, turns_around(x, (x >> 11) % 3 ? (x >> 13) % 20 : 0, (x >> 20) % 30));
+	x = work_mix(x, turns_around(x, (x >> 11) % 3 ? (x >> 13) % 20 : 0, (x >> 20) % 30));
+	return work_mix(x, turns_before(x, (x >> 11) % 3 ? (x >> 13) % 20 : 0, (x >> 20) % 30 + 1));
 }
 
 int main(int argc, char **argv)

@@ -7,7 +7,8 @@ void trips_begin(struct trips_pairs *p, const struct runs_trips *how, bool alone
 {
 	memset(p, 0, sizeof(*p));
 	p->how = how;
-	p->within = alone && how->in.entry_known;
+	p->fresh = how->in.entry_known;
+	p->alone = alone;
 }
 
 static unsigned open_at(const struct trips_pairs *p, uint64_t sp)
@@ -39,12 +40,19 @@ enum trips_said trips_hit(struct trips_pairs *p, unsigned slot, uint64_t sp, uin
 	enum trips_said said = TRIPS_NOTHING;
 	unsigned at;
 
-	if (!slot)
+	if (slot == TRIPS_HEADER) {
+		p->within = p->fresh;
+		p->within_sp = sp;
+		return said;
+	}
+	if (!slot) {
+		p->fresh = false;
 		return way_in(p, sp, value, trips);
+	}
 	at = open_at(p, sp);
-	if (p->within && !p->count && runs_trip_count(p->how, slot - 1, 0, value, NULL, NULL, trips) && *trips && *trips < TRIPS_MOST)
+	if (p->fresh && (p->alone || (p->within && p->within_sp == sp)) && runs_trip_count(p->how, slot - 1, 0, value, NULL, NULL, trips) && *trips && *trips < TRIPS_MOST)
 		said = TRIPS_WITHIN;
-	p->within = false;
+	p->fresh = false;
 	if (at == p->count)
 		return said;
 	/* of a list: others have been there since */
@@ -60,7 +68,7 @@ bool trips_alone(const struct cfg *c, uint32_t loop, const struct runs_trips *t)
 		const struct cfg_block *b = &c->block[t->in.exit[t->exit_at[i]].to];
 
 		for (uint32_t k = b->pred; k < b->pred + b->preds; k++)
-			if (!cfg_in_loop(c, c->pred[k], loop) && !cfg_dominates(c, c->pred[k], c->loop[loop].header))
+			if (!cfg_in_loop(c, c->pred[k], loop))
 				return false;
 	}
 	return true;

@@ -475,6 +475,7 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	const struct plan_link *l = &p->link[link];
 	const struct plan_func *f = &p->func[l->child_func];
 	const struct runs_trips *t = &f->runs.trips[l->loop];
+	bool alone = trips_alone(&f->runs.cfg, l->loop, t);
 	uint32_t exits = TRIPS_HITS;
 
 	if (t->exits + 1 > slots)
@@ -482,7 +483,7 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	*job = (struct plan_job){ .how = FMT_CL_TRIPS, .links = 1, .link = { link }, .slots = t->exits + 1, .time_ns = l->time_ns };
 	/* the thread that was met was not at its beginning: others may be */
 	job->process = p->whole_process && l->fails;
-	job->within = t->in.entry_known && trips_alone(&f->runs.cfg, l->loop, t);
+	job->within = t->in.entry_known && (alone || t->exits + 2 <= slots);
 	/* slow to come, and dear to wait for */
 	if (job->within && l->took_ns > LONG_TRIPS_NS)
 		exits = 1;
@@ -495,6 +496,8 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	for (uint32_t i = 0; i < t->exits; i++)
 		job->slot[i + 1] = (struct plan_slot){ .module = f->module, .vaddr = t->exit[i], .entry_of = PLAN_NONE,
 						       .limit = exits, .ends = true, .reg = t->in.exit[t->exit_at[i]].reg };
+	if (job->within && !alone)
+		job->slot[job->slots++] = slot_at(p, l->child_func, l->child, 1, false);
 	job->hit_limit = 3 * TRIPS_HITS;
 	return true;
 }

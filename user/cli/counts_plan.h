@@ -45,7 +45,7 @@ struct plan_job {
 	uint32_t hit_limit;
 	uint64_t within_ns, time_ns;
 	uint64_t longest_ns; /* RATE: time_ns is of the thread's CPU time, and lasts at most so long */
-	bool within; /* TRIPS: an exit alone tells, when no entry was met */
+	bool within; /* TRIPS: an exit alone tells, when no entry was met, but the header, if that has the last slot */
 	bool process; /* of all threads, those that begin meanwhile among them */
 	bool list;   /* TRIPS: to be looked at soon after its last hit */
 };

@@ -218,11 +218,11 @@ static void trips_window(struct seen *s)
 		s->p->stats.stale++;
 		return;
 	}
-	trips_begin(&pairs, how, s->job->within);
+	trips_begin(&pairs, how, s->job->within && s->job->slots == how->exits + 1);
 	for (uint32_t k = 0; k < s->w->count; k++) {
 		const struct execwin_hit *h = &s->w->hit[k];
 
-		switch (trips_hit(&pairs, h->slot, h->sp, h->value, k + 1 == s->w->count, s->peek, s->ctx, &n)) {
+		switch (trips_hit(&pairs, h->slot == how->exits + 1 ? TRIPS_HEADER : h->slot, h->sp, h->value, k + 1 == s->w->count, s->peek, s->ctx, &n)) {
 		case TRIPS_ONE: one_trip(&t, (double)n); break;
 		case TRIPS_WITHIN: met_within(&t, (double)n, l->x > 0 ? l->y / l->x : (double)n); break;
 		case TRIPS_ODD: t.odd++; break;
