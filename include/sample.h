@@ -58,6 +58,7 @@ enum sample_flag {
 	SF_EXEC = 1u << 5,	/* SAMPLE_COMM because of exec; SAMPLE_MMAP of code */
 	SF_REP = 1u << 6,
 	SF_ATOMIC = 1u << 7,
+	SF_RETURNS = 1u << 8,	/* SAMPLE_TICK at the first instruction after a system call: the kernel's time, that came due where it could not be interrupted */
 };
 
 #define SAMPLE_REGS 19 /* WREG_MAX of abi.h; asserted where both meet */

@@ -93,7 +93,7 @@ struct access_part {
 	bool births; /* in the last second */
 	double window_rate; /* as last written */
 	struct {
-		uint64_t samples, kernel, undecoded, known, unknown, written, leaders_unknown;
+		uint64_t samples, kernel, returns, undecoded, known, unknown, written, leaders_unknown;
 		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unweighted, unplaced, unaffordable, forbidden, prompt, on_cpus;
 	} n;
 };
@@ -319,8 +319,8 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 		governor_spend(&p->gov, GOV_HITS, attached);
 		session_spent(s, attached);
 	}
-	if (m->flags & SF_KERNEL) {
-		p->n.kernel++;
+	if (m->flags & (SF_KERNEL | SF_RETURNS)) {
+		++*(m->flags & SF_KERNEL ? &p->n.kernel : &p->n.returns);
 		governor_tick(&p->gov, (double)m->period, false, may_copy(m));
 		return 0;
 	}
@@ -837,6 +837,7 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	session_count(s, "block operands without an address", p->n.unknown, false);
 	session_count(s, "accesses written", p->n.written, false);
 	session_count(s, "samples in the kernel: no accesses", p->n.kernel, false);
+	session_count(s, "samples at the end of a system call: the kernel's time, no accesses", p->n.returns, false);
 	session_count(s, "samples whose code could not be decoded", p->n.undecoded, false);
 	session_count(s, "samples whose block start is unknown", p->n.leaders_unknown, false);
 	session_count(s, "samples whose code changed meanwhile", b->rewritten, false);

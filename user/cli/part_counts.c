@@ -374,7 +374,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	attached = session_attached_cost(s, m);
 	governor_spend(&p->gov, GOV_HITS, attached);
 	session_spent_apart(s, attached);
-	if (m->flags & SF_KERNEL)
+	if (m->flags & (SF_KERNEL | SF_RETURNS))
 		return 0;
 	if (in_window(p, m)) {
 		p->n.in_windows++;

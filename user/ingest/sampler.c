@@ -146,6 +146,9 @@ static int on_record(void *ctx, void *data, size_t size)
 	out.code_hash = w->code_hash;
 	out.stack = (const uint8_t *)(w + 1);
 	out.stack_bytes = w->stack_bytes;
+	/* a system call leaves there where it returns to */
+	if (!(w->h.flags & WIRE_F_KERNEL) && w->regs[WREG_CX] == out.ip)
+		out.flags |= SF_RETURNS;
 	if (w->h.flags & WIRE_F_KERNEL) {
 		out.flags |= SF_KERNEL;
 		/* negative: the kernel was entered by a fault or an interrupt */
