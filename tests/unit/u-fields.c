@@ -97,6 +97,8 @@ static void put_names(struct store_writer *w)
 	put_symbol(w, fields_fourth, READER);
 }
 
+static bool writers_rest; /* setter and stranger: no sample met them; that there is such code execution counts say */
+
 /* Each leaf was called by `outer`, which is there all the time. */
 static void put_stacks(struct store_writer *w, uint64_t *now)
 {
@@ -106,6 +108,8 @@ static void put_stacks(struct store_writer *w, uint64_t *now)
 		struct fmt_stack s = { .id = i + 1, .count = 2, .flags = FMT_STACK_COMPLETE };
 		struct fmt_frame f[2] = { { .addr = at(leaf[i]), .module = 1 }, { .addr = at(fields_outer), .module = 1 } };
 
+		if (writers_rest && (leaf[i] == fields_setter || leaf[i] == fields_stranger))
+			continue;
 		store_put_var(w, FMT_STACK, &s, sizeof(s), f, sizeof(f));
 		for (int k = 0; k < 20; k++) {
 			struct fmt_sample m = { .time = ++*now, .period = 1000, .pid = 1, .tid = 1, .stack = i + 1 };
@@ -130,12 +134,16 @@ static void record(struct flow_input *in)
 	struct flow_input_opts o = { 0 };
 	uint64_t now = 1000;
 	struct fmt_end end = { .reason = FMT_END_DONE };
+	struct fmt_counts_func resting[] = { { .id = 1, .module = 1, .start = at(fields_setter), .end = at(fields_setter) + 1 },
+					     { .id = 2, .module = 1, .start = at(fields_stranger), .end = at(fields_stranger) + 1 } };
 
 	assert_non_null(w);
 	store_meta(w, "engine", "soft");
 	store_meta(w, "from_start", "0");
 	put_names(w);
 	put_stacks(w, &now);
+	for (int i = 0; i < 2 && writers_rest; i++)
+		store_put(w, FMT_COUNTS_FUNC, &resting[i], sizeof(resting[i]));
 	for (uint64_t i = 0; i < 30; i++) {
 		struct fmt_access a[] = { load_at(fields_reader, 0x70000000, 0x148, 4, now), load_at(fields_second, 0x70000000, 0x14c, 4, now + 1),
 					  load_at(fields_third, 0x70000000, 0x150, 8, now + 2), load_at(fields_fourth, 0x90000000 + 64 * i, 0, 4, now + 3) };
@@ -343,6 +351,26 @@ static void windows_that_begin_elsewhere_are_told(void **state)
 	free(late);
 }
 
+/* Who was not met at work has no time. */
+static void who_could_write_need_not_have_run(void **state)
+{
+	struct flow_input in;
+	uint32_t last = 0;
+
+	(void)state;
+	writers_rest = true;
+	record(&in);
+	writers_rest = false;
+	for (uint32_t f = 0; f < in.func_count; f++)
+		if (!strcmp(in.funcs[f].name, "setter") || !strcmp(in.funcs[f].name, "stranger")) {
+			last = f;
+			assert_int_equal(in.times[f].samples, 0);
+			assert_true(in.times[f].self_ns == 0);
+		}
+	assert_int_equal(last + 1, in.func_count);
+	flow_input_release(&in);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +380,7 @@ int main(void)
 		cmocka_unit_test(a_record_by_another_pointer_is_of_another_object),
 		cmocka_unit_test(who_works_on_the_same_structures_is_likelier),
 		cmocka_unit_test(windows_that_begin_elsewhere_are_told),
+		cmocka_unit_test(who_could_write_need_not_have_run),
 	};
 
 	return cmocka_run_group_tests(tests, set_path, remove_path);

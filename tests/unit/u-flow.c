@@ -414,6 +414,54 @@ static void old_passes_tell_little(void **state)
 	flow_input_release(&in);
 }
 
+/* One reads, long after, what only the overwrite test knows a writer of: the newest record around is of one who cannot
+ * have written there. Its bytes have a producer all the same, old as the passes are. */
+static void old_passes_lose_nothing(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	const uint64_t block = 0x41800; /* of 256 bytes */
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+	uint64_t x = 88172645463325252ull;
+
+	(void)state;
+	plant_begin(&p, "0");
+	for (unsigned i = 0; i < 6000; i++) {
+		uint64_t addr;
+
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		addr = 0x40000 + x % 4096 * 4;
+		p.now += 1000000;
+		if (i % 2)
+			plant(&p, WRITER_B, 0x41ff0, FMT_A_STORE | FMT_A_TIME, 1e6);
+		else if (addr >> 8 != block >> 8)
+			plant(&p, WRITER_A, addr, FMT_A_STORE | FMT_A_TIME, 1e6);
+	}
+	for (unsigned i = 0; i < 20; i++) {
+		struct fmt_window w = { .addr = 0x90000 + 64 * i, .len = 4, .end_reason = FMT_W_HITS, .count = 2, .write_only_after = ~0u };
+		struct fmt_hit h[2] = { { .module = 1, .syscall = -1, .function = WRITER_A, .flags = FMT_A_STORE, .ip = 0x1000 * WRITER_A + 2 },
+					{ .module = 1, .syscall = -1, .function = READER, .flags = FMT_A_LOAD, .ip = 0x1000 * READER + 1 } };
+		struct fmt_access arm = access_at(&p, READER, w.addr, FMT_A_LOAD | FMT_A_TIME, 1e6);
+
+		memcpy(&w.arm, &arm, sizeof(w.arm));
+		w.armed = p.now;
+		h[0].time = p.now += 1000;
+		w.ended = h[1].time = p.now += 1000;
+		store_put_var(p.w, FMT_WINDOW, &w, sizeof(w), h, sizeof(h));
+	}
+	p.now += 1000000000;
+	plant(&p, TABLE_WRITER, block + 128, FMT_A_LOAD | FMT_A_TIME, 1e6);
+	plant_end(&p, &in);
+	estimate(&in, "fused", &o, &f);
+	assert_true(fabs(flow_total(&f) / 4e6 - 1) < 1e-6);
+	assert_true(fabs(share(&f, "writer_a", "table_writer") - 1) < 1e-6);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
 /* Store records say a, windows at the load say b: with enough windows b wins, and the edge is marked. */
 static void windows_overrule_records(void **state)
 {
@@ -751,6 +799,7 @@ int main(void)
 		cmocka_unit_test(instructions_alike_help_each_other),
 		cmocka_unit_test(overwritten_buffers_belong_to_the_last_pass),
 		cmocka_unit_test(old_passes_tell_little),
+		cmocka_unit_test(old_passes_lose_nothing),
 		cmocka_unit_test(windows_overrule_records),
 		cmocka_unit_test(a_window_without_a_write_may_have_been_too_short),
 		cmocka_unit_test(a_read_by_the_kernel_has_its_producer),

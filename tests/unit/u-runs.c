@@ -17,6 +17,7 @@
 
 #include "flow/bursts.h"
 #include "flow/input.h"
+#include "flow/threads.h"
 #include "store/write.h"
 
 #define PERIOD 1000000
@@ -378,6 +379,9 @@ static void bursts_tell_what_blocks_ran(void **state)
 {
 	static const char *const at[] = { runs_head, runs_body, runs_tail };
 	static const double runs[] = { 1000, 250, 1000 };
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct flow_threads threads;
+	struct err e = { 0 };
 	uint8_t times[10];
 	struct flow_input in;
 	struct bursts b;
@@ -410,6 +414,10 @@ static void bursts_tell_what_blocks_ran(void **state)
 	/* weighed by something else */
 	assert_true(b.volume[site(&in, runs_plain_load)] == 1);
 	bursts_release(&b);
+	/* threads' loads are weighed the same way */
+	assert_int_equal(flow_threads_build(&in, &o, &threads, &e), 0);
+	assert_true(in.sites[site(&in, runs_body)].block && in.sites[site(&in, runs_body)].block != in.sites[site(&in, runs_head)].block);
+	flow_threads_release(&threads);
 	flow_input_release(&in);
 }
 

@@ -75,7 +75,7 @@ static void weigh_blocks(struct bursts *b, const struct flow_input *in, const ui
 		b->runs[i] = now > 0 && was > 0 ? b->runs[i] / was * then[p->block[i].function] / now : 1;
 	}
 	for (uint32_t i = 0; i < in->site_count; i++)
-		b->volume[i] = p->block_of[i] != FLOW_NONE ? b->runs[p->block_of[i]] : 1;
+		b->volume[i] = in->sites[i].block ? b->runs[in->sites[i].block - 1] : 1;
 }
 
 static void take_sums(struct bursts *b, const struct flow_input *in, const uint8_t *times)

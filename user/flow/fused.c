@@ -189,7 +189,7 @@ static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer, enum ce
 /* What a recording from the start did not see written was not written; one that came later missed much. */
 static enum cell_kind kind_of(const struct fit *f, const struct answer *a)
 {
-	return a->near == NEAR_NONE && !f->in->from_start ? STAYS : KNOWN;
+	return a->near == NEAR_NONE && !a->overwritten && !f->in->from_start ? STAYS : KNOWN;
 }
 
 static double fresh(const struct fit *f, uint32_t site, const struct answer *a)

@@ -427,11 +427,25 @@ static void describe(struct raw *r)
 	snprintf(in->command, sizeof(in->command), "%s", cmd ? cmd : "");
 }
 
+/* Functions that only their code tells of have no time. */
+static int times_of_later(struct raw *r, uint32_t known)
+{
+	struct flow_input *in = r->in;
+	struct in_function_time *t = realloc(in->times, (in->func_count + 1) * sizeof(*t));
+
+	if (!t)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	in->times = t;
+	memset(t + known, 0, (in->func_count + 1 - known) * sizeof(*t));
+	return 0;
+}
+
 int flow_input_load(struct flow_input *in, const char *path, const struct flow_input_opts *o, struct err *e)
 {
 	struct err local = { 0 };
 	struct raw r = { .in = in, .e = e ? e : &local, .first_time = UINT64_MAX };
 	struct store_chunk c;
+	uint32_t known;
 	int n;
 
 	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN };
@@ -455,10 +469,13 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 		n = input_runs(&r);
 	if (!n)
 		n = input_resolve(&r);
+	known = in->func_count;
 	if (!n)
 		n = input_counts(&r);
 	if (!n)
 		n = input_fields(&r);
+	if (!n)
+		n = times_of_later(&r, known);
 	if (!n)
 		n = input_regions(&r);
 	if (!n) {

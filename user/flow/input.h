@@ -28,6 +28,7 @@ struct in_site {
 	uint32_t load_at, store_at; /* how far from a pointer it loads and stores: a field; 0 it does not, or nobody knows */
 	uint32_t field;		    /* what it loads of that: a number that all who load the same have in common; 0 none */
 	uint32_t first_writer, writers; /* into writer: who of all functions met could write that field */
+	uint32_t block; /* into parts.block, + 1: its accesses are weighed by how often that ran in bursts; 0: by something else */
 };
 
 struct in_writer {
@@ -116,7 +117,6 @@ struct in_parts {
 	struct in_part_runs *runs;
 	struct in_burst_block *block;
 	size_t pairs, sites, runs_count, blocks, block_cap;
-	uint32_t *block_of; /* by site: into block; FLOW_NONE */
 };
 
 /* One burst's items: reads of what had been written before it, then what it wrote and left. */

@@ -208,7 +208,7 @@ static void resolve_blocks(struct raw *r)
 	for (uint32_t i = 0; i < in->site_count; i++) {
 		const uint64_t *at = map_get(&r->bursts.block_at, input_code_key(in->sites[i].module, in->sites[i].ip));
 
-		in->parts.block_of[i] = at ? (uint32_t)*at : FLOW_NONE;
+		in->sites[i].block = at ? (uint32_t)*at + 1 : 0;
 	}
 }
 
@@ -221,8 +221,7 @@ static int resolve_parts(struct raw *r, const uint32_t *site, const uint32_t *pl
 	p->pair = malloc((b->part_pairs + 1) * sizeof(*p->pair));
 	p->site = malloc((b->part_sites + 1) * sizeof(*p->site));
 	p->runs = malloc((b->part_sites + 1) * sizeof(*p->runs));
-	p->block_of = malloc((r->in->site_count + 1) * sizeof(*p->block_of));
-	if (!p->begin || !p->pair || !p->site || !p->runs || !p->block_of)
+	if (!p->begin || !p->pair || !p->site || !p->runs)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	resolve_blocks(r);
 	if (b->parts)
@@ -232,10 +231,9 @@ static int resolve_parts(struct raw *r, const uint32_t *site, const uint32_t *pl
 		const struct raw_part_site *s = &b->part_site[i];
 		const uint64_t *at = map_get(&b->site_at, s->s.site);
 
-		if (!at || site[*at] == FLOW_NONE)
-			continue;
-		p->site[p->sites++] = (struct in_part_site){ .part = s->part, .site = site[*at], .bursts = s->s.bursts };
-		if (b->block && b->block[*at] != FLOW_NONE)
+		if (at && site[*at] != FLOW_NONE)
+			p->site[p->sites++] = (struct in_part_site){ .part = s->part, .site = site[*at], .bursts = s->s.bursts };
+		if (at && b->block && b->block[*at] != FLOW_NONE)
 			p->runs[p->runs_count++] = (struct in_part_runs){ .part = s->part, .block = b->block[*at], .runs = s->s.runs };
 	}
 	for (size_t i = 0; i < b->part_pairs; i++) {
@@ -271,11 +269,14 @@ int input_burst_resolve(struct raw *r)
 	uint32_t *site = malloc((b->sites + 1) * sizeof(*site));
 	uint32_t *place = malloc((b->pairs + 1) * sizeof(*place));
 	int err = site && place ? 0 : err_set(r->e, -ENOMEM, "out of memory");
+	/* part of a recording, or code on its callers' account: who wrote was added up for neither. Blocks are weighed all the same */
+	bool data = !r->o.main_image && !(r->o.from_s > 0) && !(r->o.to_s > 0) && !r->o.pid && !r->o.tid;
 
-	/* part of a recording, or code on its callers' account: bursts were added up for neither */
-	if (r->o.main_image || r->o.from_s > 0 || r->o.to_s > 0 || r->o.pid || r->o.tid)
-		in->burst_count = b->sites = b->pairs = b->parts = b->part_sites = b->part_pairs = 0;
-	for (size_t i = 0; i < b->sites && !err; i++) {
+	if (!data)
+		in->burst_count = b->pairs = b->part_pairs = 0;
+	if (!err)
+		memset(site, 0xff, (b->sites + 1) * sizeof(*site));
+	for (size_t i = 0; i < b->sites && data && !err; i++) {
 		struct site_key k = { .ip = b->site[i].ip, .module = b->site[i].module };
 		uint32_t id = intern_add(&r->site_keys, &k, sizeof(k), NULL), func;
 
@@ -317,5 +318,4 @@ void input_parts_release(struct in_parts *p)
 	free(p->site);
 	free(p->runs);
 	free(p->block);
-	free(p->block_of);
 }

@@ -67,7 +67,7 @@ static uint32_t site_for(struct renaming *r, uint32_t old, uint32_t func)
 	if (!id || (added && !GROW(r->site, r->site_count, r->site_cap, 1024)))
 		return FLOW_NONE;
 	if (added)
-		r->site[r->site_count++] = (struct in_site){ .ip = o->ip, .module = o->module, .func = func, .clears = o->clears };
+		r->site[r->site_count++] = (struct in_site){ .ip = o->ip, .module = o->module, .func = func, .clears = o->clears, .block = o->block };
 	return id - 1;
 }
 
@@ -101,8 +101,8 @@ static int rename_all(struct renaming *r)
 	}
 	if (err)
 		return err;
-	/* bursts were not added up by thread */
-	in->burst_count = in->burst_pair_count = in->burst_site_count = 0;
+	/* who wrote in bursts was not added up by thread */
+	in->burst_count = in->burst_pair_count = in->burst_site_count = in->parts.pairs = in->parts.sites = 0;
 	free(in->sites);
 	in->sites = r->site;
 	in->site_count = r->site_count;
