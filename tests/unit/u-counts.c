@@ -83,6 +83,39 @@ static void test_interval(void **state)
 	}
 }
 
+static double trips_interval(const struct counts_window *w, const struct counts_range *range, size_t n)
+{
+	struct counts_ratio r;
+
+	counts_trips_of(w, range, n, &r);
+	assert_int_equal(r.how, COUNTS_TRIPS);
+	return r.high / r.ratio;
+}
+
+/* What windows agree in they need not have in common with those that were not opened. */
+static void trips_of_few_windows(void)
+{
+	struct counts_range narrow[40], wide[40], one[40];
+	struct counts_window w[40], phases[40], uneven[40];
+
+	for (int i = 0; i < 40; i++) {
+		w[i] = (struct counts_window){ 24, 24 * 13 };
+		phases[i] = (struct counts_window){ 2, i % 2 ? 20 : 40 };
+		uneven[i] = (struct counts_window){ i ? 1 : 400, i ? 20 : 3200 };
+		narrow[i] = (struct counts_range){ 13, 14 };
+		wide[i] = (struct counts_range){ 1, 60 };
+		one[i] = (struct counts_range){ i % 2 ? 10 : 20, i % 2 ? 10 : 20 };
+	}
+	assert_true(trips_interval(w, narrow, 3) < 1.06);
+	assert_true(trips_interval(w, wide, 3) > 1.1);
+	assert_true(trips_interval(w, wide, 40) < 1.07);
+	/* phases, and activations that differ within windows */
+	assert_true(trips_interval(phases, one, 40) > 1.25);
+	assert_true(trips_interval(phases, wide, 40) < 1.25);
+	/* nearly all that is known is of one window */
+	assert_true(trips_interval(uneven, wide, 14) > 1.5);
+}
+
 /* Loops that turn a different number of times: those that were met differ from all by more than chance. */
 static void test_trips_vary(void **state)
 {
@@ -104,6 +137,7 @@ static void test_trips_vary(void **state)
 		w[i] = (struct counts_window){ 24, 24 * 13.5 };
 	counts_ratio_of(w, 3, COUNTS_TRIPS, &r);
 	assert_int_equal(counts_ratio_shown(&r), COUNTS_RATIO);
+	trips_of_few_windows();
 	/* off by one at times: known as well as ever */
 	for (int i = 0; i < 40; i++)
 		w[i] = (struct counts_window){ 24, 24 * 100 + i % 2 };

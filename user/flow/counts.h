@@ -62,6 +62,11 @@ enum counts_how counts_ratio_shown(const struct counts_ratio *r);
  * (phases), never narrower than what cutting a window's ends leaves uncertain. `how` is TRIPS,
  * RATIO or REPLAY; the outcome's is UNKNOWN where there is too little. */
 void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how how, struct counts_ratio *out);
+/* The same for TRIPS, where it is known what single activations of each window ranged over. */
+struct counts_range {
+	double least, most;
+};
+void counts_trips_of(const struct counts_window *w, const struct counts_range *range, size_t n, struct counts_ratio *out);
 /* A ratio of exactly one; one that nobody measured. */
 struct counts_ratio counts_ratio_once(void);
 struct counts_ratio counts_ratio_unknown(void);

@@ -49,6 +49,7 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 {
 	const struct counts_rec_link *l = &r->link[i];
 	struct counts_window *w;
+	struct counts_range *range;
 
 	*out = counts_ratio_unknown();
 	if (l->l.how == FMT_CL_ONCE) {
@@ -58,17 +59,26 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 		return 0;
 	}
 	w = malloc((l->windows + 1) * sizeof(*w));
-	if (!w)
+	range = malloc((l->windows + 1) * sizeof(*range));
+	if (!w || !range) {
+		free(w);
+		free(range);
 		return -ENOMEM;
-	for (size_t k = 0; k < l->windows; k++)
-		w[k] = (struct counts_window){ r->window[l->window + k].anchor, r->window[l->window + k].child };
+	}
+	for (size_t k = 0; k < l->windows; k++) {
+		const struct fmt_counts_window *seen = &r->window[l->window + k];
+
+		w[k] = (struct counts_window){ seen->anchor, seen->child };
+		range[k] = (struct counts_range){ seen->least, seen->most };
+	}
 	switch (l->l.how) {
-	case FMT_CL_TRIPS: counts_ratio_of(w, l->windows, COUNTS_TRIPS, out); break;
+	case FMT_CL_TRIPS: counts_trips_of(w, range, l->windows, out); break;
 	case FMT_CL_RATIO: counts_ratio_of(w, l->windows, COUNTS_RATIO, out); break;
 	case FMT_CL_RATE: counts_ratio_of(w, l->windows, COUNTS_RATE, out); break;
 	case FMT_CL_REPLAY: counts_ratio_of(w, l->windows, COUNTS_REPLAY, out); break;
 	}
 	free(w);
+	free(range);
 	if ((l->l.flags & FMT_CL_LIST) && out->how == COUNTS_TRIPS)
 		doubt_list(out);
 	if (out->how == COUNTS_REPLAY)

@@ -31,8 +31,15 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define SAME_TRIPS 2.99
 #define SURE_TRIPS 9.99
 #define FEW_SAME_VAR 0.15 /* over how many there were */
-/* Activations that differ are met where windows begin, which is not where they are made. */
+/* Activations that differ are met where windows begin, which is not where they are made: that much of what they differ
+ * by, and far more of what windows differ by beyond it, as phases do. A few windows do not tell that: before the first of
+ * them it is half of what activations differ by, and as much as in most loops. */
 #define VARY_BIAS 0.08
+#define PHASE_BIAS 0.3
+#define PHASE_PRIOR 0.3
+#define PHASE_PRIOR_WINDOWS 2
+#define UNEVEN 1.5
+#define RANGE_SD 4 /* of what some two dozen numbers range over */
 #define VARY_WINDOWS 12 /* fewer may all lie in one phase */
 #define FEW_POWER 1.5 /* as Student's quantiles have it, about */
 #define TWO_WINDOWS_VAR 0.35 /* one or two windows do not know it at all */
@@ -118,9 +125,54 @@ static bool all_same(const struct counts_window *w, size_t n, double ratio)
 	return true;
 }
 
-void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how how, struct counts_ratio *out)
+/* By how much windows differ beyond what activations within them do: relative standard deviation. */
+static double phases(const struct counts_window *w, size_t n, double ratio, const struct counts_range *range)
 {
-	double x = 0, y = 0, ratio, var, cut, half;
+	double least = INFINITY, most = 0, anchor = 0, square = 0, within = 0, prior, beyond;
+
+	for (size_t i = 0; i < n; i++) {
+		double mean = w[i].anchor > 0 ? w[i].child / w[i].anchor : ratio, wide = range ? (range[i].most - range[i].least) / RANGE_SD : 0;
+
+		least = fmin(least, range ? range[i].least : mean);
+		most = fmax(most, range ? range[i].most : mean);
+		anchor += w[i].anchor;
+		square += w[i].anchor * (mean - ratio) * (mean - ratio);
+		within += w[i].anchor * wide * wide;
+	}
+	beyond = fmin(fmax(square - within * (double)n / anchor, 0) / (anchor * ratio * ratio), 1);
+	prior = fmin(PHASE_PRIOR, log(fmax(most, 1) / fmax(least, 1)) / 2);
+	return sqrt((PHASE_PRIOR_WINDOWS * prior * prior + (double)n * beyond) / (PHASE_PRIOR_WINDOWS + (double)n));
+}
+
+/* As many windows as would have the same say: one that stands for far more activations than others is nearly all there is.
+ * Most hold more or fewer. */
+static double alike(const struct counts_window *w, size_t n, double anchor)
+{
+	double square = 0;
+
+	for (size_t i = 0; i < n; i++)
+		square += w[i].anchor * w[i].anchor;
+	return fmin((double)n, UNEVEN * anchor * anchor / square);
+}
+
+static double trips_bias(const struct counts_window *w, size_t n, double ratio, double var, double anchor, const struct counts_range *range)
+{
+	return TRIPS_BIAS + fmax(VARY_BIAS * fmin(1, sqrt(var * anchor) / ratio), PHASE_BIAS * phases(w, n, ratio, range));
+}
+
+/* Not only windows agree. */
+static bool each_same(const struct counts_range *range, size_t n)
+{
+	for (size_t i = 0; range && i < n; i++)
+		if (range[i].least != range[0].least || range[i].most != range[0].least)
+			return false;
+	return true;
+}
+
+static void ratio_of(const struct counts_window *w, size_t n, enum counts_how how, const struct counts_range *range,
+		     struct counts_ratio *out)
+{
+	double x = 0, y = 0, ratio, var, cut, half, windows;
 	bool same;
 
 	*out = counts_ratio_unknown();
@@ -136,7 +188,7 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	/* a rate's anchor is time: what may be too few there are the hits */
 	if (!(x > 0) || n < (how == COUNTS_RATE ? 3 : 1))
 		return;
-	same = how == COUNTS_TRIPS && all_same(w, n, y / x);
+	same = how == COUNTS_TRIPS && each_same(range, n) && all_same(w, n, y / x);
 	if (how == COUNTS_RATE ? y < RATE_MIN : x < (same ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
 		return;
 	/* none seen is not never: half a hit, as uncertain as that */
@@ -146,10 +198,11 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 		if (n >= 4 * stretches[i])
 			var = fmax(var, scatter(w, n, stretches[i], ratio, x));
 	/* how far few windows scatter is hardly known itself */
-	if (n < 3)
-		var = fmax(var, ratio * ratio * TWO_WINDOWS_VAR / (double)n);
+	windows = how == COUNTS_TRIPS && !same ? alike(w, n, x) : (double)n;
+	if (windows < 2.5)
+		var = fmax(var, ratio * ratio * TWO_WINDOWS_VAR / windows);
 	else
-		var *= pow(((double)n + 2) / ((double)n - 1), FEW_POWER);
+		var *= pow((windows + 2) / (windows - 1), FEW_POWER);
 	if (how == COUNTS_RATIO) {
 		/* a window ends anywhere between two hits of the rarer one */
 		cut = fmax(ratio, 1) * fmax(ratio, 1) / 12 * (double)n / (x * x);
@@ -166,13 +219,13 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	}
 	if (same && x < SURE_TRIPS)
 		var += ratio * ratio * FEW_SAME_VAR / x;
-	out->few = how == COUNTS_TRIPS && (same && n > 2 ? x < SURE_TRIPS : n < VARY_WINDOWS);
+	out->few = how == COUNTS_TRIPS && (same && n > 2 ? x < SURE_TRIPS : windows < VARY_WINDOWS);
 	out->how = how;
 	out->ratio = ratio;
 	/* how often one ran for each second that it ran, against the other: that shows only where both are met together */
 	if (how == COUNTS_RATIO || how == COUNTS_REPLAY)
 		var += pow(ratio * APART_SD * apart(w, n), 2);
-	half = how == COUNTS_TRIPS ? TRIPS_BIAS + VARY_BIAS * fmin(1, sqrt(var * x) / ratio) * !same :
+	half = how == COUNTS_TRIPS ? (same ? TRIPS_BIAS : trips_bias(w, n, ratio, var, x, range)) :
 	       how == COUNTS_REPLAY ? REPLAY_BIAS : RATIO_BIAS;
 	if (how == COUNTS_RATIO && ratio > MANY && x < 2 * (double)n)
 		half += MANY_BIAS * log(ratio / MANY) * (2 - x / (double)n) / 2;
@@ -182,4 +235,14 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	half = Z95 * sqrt(out->log_var);
 	out->low = ratio * exp(-half);
 	out->high = ratio * exp(half);
+}
+
+void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how how, struct counts_ratio *out)
+{
+	ratio_of(w, n, how, NULL, out);
+}
+
+void counts_trips_of(const struct counts_window *w, const struct counts_range *range, size_t n, struct counts_ratio *out)
+{
+	ratio_of(w, n, COUNTS_TRIPS, range, out);
 }

@@ -251,6 +251,9 @@ static void resolve_links(struct counts_record *r)
 #define COST_HITS 8	 /* a window of fewer does not tell what one costs */
 #define COST_QUANTILE 10 /* one in so many windows holds little but hits */
 #define COST_DOUBT 0.05	 /* of what hits cost: less time between them does not show */
+#define COST_SHOWS 0.5	 /* and less than that may be what some hits cost more than others */
+#define INSTRUCTION_NS 0.3
+#define BETWEEN_NS 20 /* from one activation to the next */
 
 /* What a hit took of the thread's time where nearly nothing else ran between them; 0: unknown. */
 static double hit_cost(const struct counts_record *r)
@@ -271,17 +274,21 @@ static double hit_cost(const struct counts_record *r)
 
 /* Windows begin anywhere in time and end after so many hits: as many begin where hits come slowly, and these hold far
  * fewer of the runs that there are. So each counts by how many hits a second it would have seen without their cost, as
- * far as that shows; and for those that were given up because the first was not met in time. */
-static double weight_of(const struct fmt_counts_window *w, double cost)
+ * far as that shows; and for those that were given up because the first was not met in time. Of turns that were counted
+ * it is known what they take at least, where time does not show beside the hits. */
+static double weight_of(const struct fmt_counts_window *w, double cost, double turn_ns)
 {
-	double hits = w->hits, net = fmax((double)w->took_ns - hits * cost, COST_DOUBT * hits * cost);
+	double hits = w->hits, took = (double)w->took_ns - hits * cost, net = fmax(took, COST_DOUBT * hits * cost);
 	double met = w->within_ns ? -expm1(-hits / net * fmax((double)w->within_ns - cost, COST_DOUBT * cost)) : 1;
+	double turns = w->child * turn_ns + w->anchor * BETWEEN_NS;
 
+	if (turn_ns > 0)
+		net = took < COST_SHOWS * hits * cost ? turns : fmax(took, turns);
 	return 1 / (net * met);
 }
 
 /* All together they count as much as they would without weights: how many hits there were says something. */
-static void weigh(struct fmt_counts_window *w, size_t n, double cost)
+static void weigh(struct fmt_counts_window *w, size_t n, double cost, double turn_ns)
 {
 	double sum = 0, all;
 	bool alike = true;
@@ -292,13 +299,13 @@ static void weigh(struct fmt_counts_window *w, size_t n, double cost)
 		/* how many there were says how sure it is that all do */
 		if (!w[i].hits || alike)
 			return;
-		sum += weight_of(&w[i], cost);
+		sum += weight_of(&w[i], cost, turn_ns);
 	}
 	if (!(sum > 0) || isinf(sum))
 		return;
 	all = (double)n / sum;
 	for (size_t i = 0; i < n; i++) {
-		double weight = weight_of(&w[i], cost) * all;
+		double weight = weight_of(&w[i], cost, turn_ns) * all;
 
 		w[i].anchor *= weight;
 		w[i].child *= weight;
@@ -340,7 +347,8 @@ int counts_record_end(struct counts_record *r, struct err *e)
 	cost = hit_cost(r);
 	for (size_t i = 0; i < r->links; i++)
 		if (r->link[i].windows && (r->link[i].l.how == FMT_CL_TRIPS || (r->link[i].l.how == FMT_CL_RATIO && cost > 0)))
-			weigh(&r->window[r->link[i].window], r->link[i].windows, cost);
+			weigh(&r->window[r->link[i].window], r->link[i].windows, cost,
+			      r->link[i].l.how == FMT_CL_TRIPS ? r->node[r->link[i].l.child].instructions * INSTRUCTION_NS : 0);
 	return 0;
 }
 
