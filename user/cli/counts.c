@@ -64,9 +64,12 @@ static int cmd_counts(void *opts, int argc, char **argv)
 	if (counts_record_load(&rec, o->input, &e))
 		return cli_fail(&e, EXIT_FAILED);
 	if (!rec.funcs || !rec.nodes) {
+		if (rec.merged)
+			err_set(&e, 0, "%s was merged, and `accperf merge` keeps no execution counts: ask the profiles it was made of", o->input);
+		else
+			err_set(&e, 0, "%s holds no execution counts: record with --counts auto, for some seconds at least, a program "
+				"that is not JIT-compiled, where hardware breakpoints are free", o->input);
 		counts_record_release(&rec);
-		err_set(&e, 0, "%s holds no execution counts: record with --counts auto, for some seconds at least, a program "
-			"that is not JIT-compiled, where hardware breakpoints are free", o->input);
 		return cli_fail(&e, EXIT_DEGRADED);
 	}
 	dir = counts_cache_folder(o->cache, &e);

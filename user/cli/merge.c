@@ -407,7 +407,8 @@ CLI_COMMAND(merge) = {
 	.usage = "[options] FILE...",
 	.details = "Adds profiles of the same program: shifts of a day, hosts of a service, repeated runs. Time samples,\n"
 		   "counters and costs are added; flows are estimated profile by profile, because addresses mean nothing\n"
-		   "across runs, and the results are added with their intervals. Single accesses are not kept.\n"
+		   "across runs, and the results are added with their intervals; what bursts and execution counts told\n"
+		   "of each goes into its flow. Single accesses, bursts and execution counts are not kept.\n"
 		   "\n"
 		   "A weight multiplies what a profile counts for: 10 for a host that stands for ten. The builds of all\n"
 		   "files must agree by their build-ids. A kind of flow (ke, or library code attributed to its caller)\n"

@@ -381,6 +381,7 @@ int counts_record_load(struct counts_record *r, const char *path, struct err *e)
 			break;
 	}
 	n = n ? n : counts_record_end(r, e);
+	r->merged = store_meta_get(reader, "merged");
 	if (store_header(reader)->start_realtime_ns)
 		r->recording = XXH64(store_header(reader), sizeof(struct fmt_file), 1);
 	store_reader_free(reader);

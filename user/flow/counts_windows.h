@@ -50,6 +50,7 @@ struct counts_record {
 	struct map module_key; /* fmt_module.id -> hash of its build-id; none: unknown */
 	uint64_t recording;    /* tells this recording from others; 0: nothing does */
 	bool ended;
+	bool merged; /* of several recordings, whose counts are not kept */
 	uint64_t bursts, burst_instructions;
 	uint32_t dropped; /* records that referred to nothing, or made no sense */
 };
