@@ -524,6 +524,39 @@ static void test_wild_claims(void **state)
 	assert_true(group[0].low < group[0].instructions && group[0].instructions < group[0].high);
 }
 
+/* Eleven of a dozen functions have a thousand samples each, and run as often as links say. The twelfth runs a hundred times as
+ * often, a link says; share: its share of all instructions. */
+static double share_of_claim(uint64_t samples)
+{
+	enum { FUNCS = 12 };
+	struct counts_link link[FUNCS];
+	struct counts_part part[FUNCS];
+	struct counts_group group[FUNCS];
+	struct counts_tree t = { .nodes = FUNCS + 1, .link = link, .links = FUNCS, .part = part, .parts = FUNCS, .group = group,
+				 .groups = FUNCS, .sample = 1 };
+	double all = 0;
+
+	for (uint32_t i = 0; i < FUNCS; i++) {
+		bool last = i == FUNCS - 1;
+
+		link[i] = (struct counts_link){ .parent = i > 0, .child = i + 1, .ratio = measured(last ? 100 : 1, sqrt(0.3)) };
+		part[i] = (struct counts_part){ .node = i + 1, .group = i, .instructions = 10 };
+		group[i] = (struct counts_group){ .time = last ? (double)samples : 1000, .samples = last ? samples : 1000 };
+	}
+	assert_int_equal(counts_solve(&t), 0);
+	for (uint32_t i = 0; i < FUNCS; i++)
+		all += group[i].instructions;
+	return group[FUNCS - 1].instructions / all;
+}
+
+static void test_few_samples(void **state)
+{
+	(void)state;
+	print_message("a link claims 90 %%: with no sample %.4f, with two %.4f\n", share_of_claim(0), share_of_claim(2));
+	assert_true(share_of_claim(0) < 0.005);
+	assert_true(share_of_claim(2) < 0.03);
+}
+
 static void test_refusals(void **state)
 {
 	struct counts_link link = { .parent = 0, .child = 7, .ratio = counts_ratio_once() };
@@ -550,7 +583,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_interval), cmocka_unit_test(test_trips_vary), cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wild_claims), cmocka_unit_test(test_apart),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
+		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wild_claims), cmocka_unit_test(test_few_samples), cmocka_unit_test(test_apart),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
