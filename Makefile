@@ -93,6 +93,8 @@ $(B)/unit/u-counts-plan: $(PLAN_OBJ)
 $(B)/unit/u-counts-plan: UNIT_OBJ := $(PLAN_OBJ)
 $(B)/unit/u-burst-flow: $(B)/user/cli/burst_flow.o
 $(B)/unit/u-burst-flow: UNIT_OBJ := $(B)/user/cli/burst_flow.o
+$(B)/unit/u-replay-when: $(B)/user/cli/replay_when.o
+$(B)/unit/u-replay-when: UNIT_OBJ := $(B)/user/cli/replay_when.o
 unit: $(UNIT)
 $(B)/unit/%: tests/unit/%.c $(B)/libaccperf.a
 	$(call say,UNIT,$@)

@@ -28,6 +28,7 @@
 #define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
 #define WRITE_SECONDS 10
 #define PAST 64
+#define BURSTS_PART 0.25 /* of the budget of counts: what bursts may take from the target. Windows have what is left */
 #define RETRY_NS 1000000 /* what to measure is chosen no more often */
 
 struct seen_pages;
@@ -307,13 +308,19 @@ static int window_at(struct counts_part *p, struct session *s, const struct samp
 static int on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct counts_part *p = part;
+	double taken;
 	int err = 0;
 
 	if (!p->exec || m->kind != SAMPLE_TICK)
 		return 0;
 	if (!(m->valid & SV_PAGES))
 		err = window_at(p, s, m);
-	return err < 0 ? err : replay_fresh(p->replay, m);
+	if (err >= 0)
+		err = replay_fresh(p->replay, m);
+	taken = replay_taken(p->replay);
+	governor_spend(&p->gov, GOV_HITS, taken);
+	session_spent_apart(s, taken);
+	return err;
 }
 
 static int on_poll(void *part, struct session *s, uint64_t now)
@@ -470,7 +477,7 @@ static int start(void *part, struct session *s, struct err *e)
 	p->plan = plan_new(session_store(s), p->hit_ns, p->near, now_ns());
 	if (!p->plan)
 		return err_set(e, -ENOMEM, "out of memory");
-	p->replay = p->o.bursts > 0 ? replay_new(s, p->plan, p->o.bursts) : NULL;
+	p->replay = p->o.bursts > 0 ? replay_new(s, p->plan, p->o.bursts, p->o.budget * BURSTS_PART) : NULL;
 	if (p->o.bursts > 0 && !p->replay)
 		return err_set(e, -ENOMEM, "out of memory");
 	store_meta(session_store(s), "counts", "on");

@@ -2,12 +2,10 @@
 #include "cli/part_replay.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "abi.h"
 #include "attr/attr.h"
@@ -16,14 +14,13 @@
 #include "attr/emu_pages.h"
 #include "attr/procmap.h"
 #include "cli/burst_flow.h"
+#include "cli/replay_when.h"
 #include "ingest/cost.h"
+#include "util/clock.h"
 
 #define GUESSES 8 /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
 #define BURST 10000 /* instructions: what is read later in a longer one has changed too often since the sample */
 #define FRESH_NS 2000000     /* what an older sample's thread was about to do it has done, and its memory shows it */
-#define FIRST_COST_NS 2000000.0 /* of a burst, until some were made */
-#define COST_SPEED 0.05
-#define RATE_SPEED 0.3
 #define COUNTS_ROOM 65536
 #define CLOCK_PAGES 8
 #define WAIT_NS 1000000000
@@ -37,12 +34,9 @@ struct replay {
 	struct emu_pages *likely; /* of process `pid` */
 	bool asked; /* for its pages, with the next sample */
 	uint64_t asked_at;
-	double part;
 	uint32_t pid; /* whose memory is read */
-	uint64_t random;
-	uint64_t skip;	    /* samples until the next burst's */
-	double cost_ns, rate; /* a burst's, of late; samples per second */
-	uint64_t samples, samples_then, second;
+	struct replay_when when;
+	double taken_ns; /* from the target, since replay_taken() */
 	bool denied;
 	struct emu_count *count;
 	struct {
@@ -155,32 +149,7 @@ static void forget(struct replay *r)
 	burst_flow_forget(r->flow);
 }
 
-/* ---- when ---- */
-
-static double uniform(struct replay *r)
-{
-	r->random ^= r->random << 13;
-	r->random ^= r->random >> 7;
-	r->random ^= r->random << 17;
-	return ((double)(r->random >> 11) + 0.5) / 9007199254740992.0;
-}
-
-/* A coin for each sample, thrown for all until the next at once, so that one knows when to look for that. It falls by
- * what bursts cost of late, never by what this one would cost: else dear places would be met less often. */
-static void draw(struct replay *r)
-{
-	double chance = r->part * 1e9 / (r->rate * r->cost_ns);
-
-	r->skip = chance < 1 ? (uint64_t)fmin(log(uniform(r)) / log1p(-chance), 1e9) : 0;
-}
-
-static uint64_t own_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+/* ---- one burst ---- */
 
 static void tally(struct replay *r, const struct plan_burst *b)
 {
@@ -229,7 +198,7 @@ static int burst(struct replay *r, const struct sample *m)
 				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .page = m->page, .pages = m->pages, .insns = BURST,
 				  .guesses = GUESSES, .access = burst_flow_access, .access_ctx = r->flow };
 	struct plan_burst b = { .time = m->time, .ip = m->ip, .pid = m->pid, .tid = m->tid, .count = r->count };
-	uint64_t began = own_ns(), took;
+	uint64_t began = clock_cpu(), took;
 	int err = 0;
 
 	of_process(r, m->pid);
@@ -238,7 +207,7 @@ static int burst(struct replay *r, const struct sample *m)
 		r->n.failed++;
 	} else {
 		b.ended = now_ns();
-		b.own_ns = own_ns() - began;
+		b.own_ns = clock_cpu() - began;
 		b.counts = emu_counts(r->emu, r->count, COUNTS_ROOM);
 		b.counts = b.counts < COUNTS_ROOM ? b.counts : COUNTS_ROOM;
 		b.call = emu_calls(r->emu, &b.calls);
@@ -251,9 +220,9 @@ static int burst(struct replay *r, const struct sample *m)
 		if (!r->denied && !err)
 			err = burst_flow_end(r->flow, r->emu, r->count, b.counts, b.result.insns);
 	}
-	took = own_ns() - began;
+	took = clock_cpu() - began;
 	r->n.own_ns += took;
-	r->cost_ns += fmax(COST_SPEED, 1 / (double)(r->n.bursts + 1)) * ((double)took - r->cost_ns);
+	replay_when_own(&r->when, (double)took);
 	return err;
 }
 
@@ -270,12 +239,14 @@ int replay_fresh(struct replay *r, const struct sample *m)
 	if (!r || r->denied || m->kind != SAMPLE_TICK)
 		return 0;
 	now = now_ns();
-	r->samples++;
+	r->when.samples++;
+	r->when.period_ns = m->period ? (double)m->period : r->when.period_ns;
 	if (m->valid & SV_PAGES) {
 		r->asked = false;
 		r->n.target_ns += m->pages_ns;
-		session_spent(r->s, session_coupled(r->s, m->pages_ns));
-		draw(r);
+		r->taken_ns += session_coupled(r->s, m->pages_ns);
+		replay_when_target(&r->when, session_coupled(r->s, m->pages_ns));
+		replay_when_draw(&r->when);
 		if (now - m->time > FRESH_NS) {
 			r->n.stale++;
 			return 0;
@@ -286,7 +257,7 @@ int replay_fresh(struct replay *r, const struct sample *m)
 		return 0;
 	if (r->asked)
 		sampler_want_none(session_sampler(r->s));
-	else if (r->skip && r->skip--)
+	else if (!replay_when_sample(&r->when))
 		return 0;
 	ask(r, m->pid, now);
 	return 0;
@@ -302,21 +273,22 @@ void replay_poll(struct replay *r, uint64_t now)
 {
 	/* where each look costs the target something, bursts take what others look for */
 	if (r && !r->denied && !session_waits_for_itself(r->s))
-		session_want_sample(r->s, now + (uint64_t)((double)r->skip * 1e9 / r->rate));
+		session_want_sample(r->s, now + replay_when_wait(&r->when));
 }
 
 void replay_second(struct replay *r, uint64_t now)
 {
-	double rate;
+	if (r)
+		replay_when_second(&r->when, now);
+}
 
-	if (!r)
-		return;
-	if (r->second && now > r->second) {
-		rate = (double)(r->samples - r->samples_then) * 1e9 / (double)(now - r->second);
-		r->rate = fmax(1, r->rate + RATE_SPEED * (rate - r->rate));
-	}
-	r->second = now;
-	r->samples_then = r->samples;
+double replay_taken(struct replay *r)
+{
+	double ns = r ? r->taken_ns : 0;
+
+	if (r)
+		r->taken_ns = 0;
+	return ns;
 }
 
 int replay_write(struct replay *r)
@@ -349,15 +321,15 @@ void replay_report(struct replay *r)
 	session_count(r->s, "bursts given up: the target's memory may not be read", r->denied, false);
 }
 
-struct replay *replay_new(struct session *s, struct plan *plan, double part)
+struct replay *replay_new(struct session *s, struct plan *plan, double part, double target_part)
 {
 	struct replay *r = calloc(1, sizeof(*r));
 	struct burst_flow_env place_of = { .place = instruction, .ctx = r };
 
 	if (!r)
 		return NULL;
-	*r = (struct replay){ .s = s, .plan = plan, .part = part, .random = now_ns() | 1, .cost_ns = FIRST_COST_NS,
-			      .rate = 1e9 / (double)session_period(s) };
+	*r = (struct replay){ .s = s, .plan = plan };
+	replay_when_begin(&r->when, part, target_part, (double)session_period(s), now_ns());
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
 	r->env = (struct emu_env){ .code = code, .page = page, .function = function, .fixed = fixed, .ctx = r };
 	r->emu = emu_new(&r->env);
@@ -367,7 +339,6 @@ struct replay *replay_new(struct session *s, struct plan *plan, double part)
 		replay_free(r);
 		return NULL;
 	}
-	draw(r);
 	return r;
 }
 
