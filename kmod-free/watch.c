@@ -21,6 +21,7 @@
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
 #include "util/clock.h"
+#include "util/random.h"
 #include "watch.skel.h"
 
 #define BACK_OFF_NS 1000000000ull
@@ -561,10 +562,7 @@ int watch_fd(const struct watch *w)
 
 static uint64_t draw(uint64_t *x)
 {
-	*x ^= *x << 13;
-	*x ^= *x >> 7;
-	*x ^= *x << 17;
-	return *x >> 16; /* the low bits are the weakest */
+	return random_next(x) >> 16; /* the low bits are the weakest */
 }
 
 int watch_victim(const uint64_t *since, unsigned slots, uint64_t *random)

@@ -7,6 +7,7 @@
 #include "attr/emu_ops.h"
 #include "util/grow.h"
 #include "util/map.h"
+#include "util/random.h"
 
 #define CODE_MAX (1u << 16) /* decoded instructions */
 #define INSN_BYTES 15
@@ -441,10 +442,7 @@ static int guess(struct emu *e, const struct code *c, struct emu_result *out)
 		return -1;
 	e->guesses--;
 	out->guessed++;
-	e->random ^= e->random << 13;
-	e->random ^= e->random >> 7;
-	e->random ^= e->random << 17;
-	return (e->random >> 11) % all < c->went[1];
+	return (random_next(&e->random) >> 11) % all < c->went[1];
 }
 
 /* -1: goes on at *to; otherwise how it ends. */

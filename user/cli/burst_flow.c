@@ -8,6 +8,7 @@
 #include "format.h"
 #include "util/grow.h"
 #include "util/map.h"
+#include "util/random.h"
 
 #define BINS 24
 #define LOADS 32 /* of one burst, that are written */
@@ -184,19 +185,11 @@ static struct pair *pair_of(struct burst_flow *f, uint32_t reader, uint32_t writ
 	return p;
 }
 
-static uint64_t below(struct burst_flow *f, uint64_t n)
-{
-	f->random ^= f->random << 13;
-	f->random ^= f->random >> 7;
-	f->random ^= f->random << 17;
-	return f->random % n;
-}
-
 /* Each of all has the same chance to stay. */
 static void draw(struct burst_flow *f, struct fmt_burst_item *from, uint32_t *held, uint32_t most, uint64_t *all, const struct emu_access *a,
 		 uint32_t site)
 {
-	uint64_t at = *held < most ? (*held)++ : below(f, *all + 1);
+	uint64_t at = *held < most ? (*held)++ : random_next(&f->random) % (*all + 1);
 
 	++*all;
 	if (at < most)

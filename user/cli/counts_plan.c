@@ -8,6 +8,7 @@
 
 #include "attr/ehframe.h"
 #include "util/grow.h"
+#include "util/random.h"
 
 #define KEEP_RECENT 0.93 /* a second: half of it is gone after ten */
 #define FUNCTIONS_MAX 4096
@@ -36,10 +37,7 @@ struct site_key {
 
 double plan_uniform(struct plan *p)
 {
-	p->random ^= p->random << 13;
-	p->random ^= p->random >> 7;
-	p->random ^= p->random << 17;
-	return (double)(p->random >> 11) / 9007199254740992.0;
+	return random_unit(&p->random);
 }
 
 struct plan *plan_new(struct store_writer *w, double hit_ns, double near, uint64_t seed)

@@ -27,6 +27,7 @@
 #include "kmod-free/prices.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
+#include "util/random.h"
 
 #define MAX_THREADS 4096
 #define FRESH_NS 10000000 /* older samples choose no address: what they touched may be gone */
@@ -97,14 +98,6 @@ struct access_part {
 		uint64_t draws, no_candidate, windows, replaced, hits, undecided, unweighted, unplaced, unaffordable, forbidden, prompt, on_cpus;
 	} n;
 };
-
-static uint64_t next_random(struct access_part *p)
-{
-	p->random ^= p->random << 13;
-	p->random ^= p->random >> 7;
-	p->random ^= p->random << 17;
-	return p->random;
-}
 
 static void write_rate(struct access_part *p, const char *source, uint64_t now, double per_second, uint64_t period)
 {
@@ -368,7 +361,7 @@ static void window_from_hardware(struct access_part *p, const struct sample *m, 
 	if (!a->size || a->size > 64 || a->addr >> 47 || !writable(p, m->pid, a->addr))
 		return;
 	draws_sampled(&p->draws, a->module, a->ip, group_of(function_of(p, m->pid, m->ip), a), a->weight * a->size);
-	d.addr = (a->addr + next_random(p) % a->size) & ~(len - 1);
+	d.addr = (a->addr + random_next(&p->random) % a->size) & ~(len - 1);
 	if (now - m->time < FRESH_NS && wants_window(p, now) && draws_take(&p->draws, draws_worth(&p->draws, a->module, a->ip)))
 		open_window(p, &d, now);
 }
@@ -521,7 +514,7 @@ static bool draw(struct access_part *p, const struct sample *s, struct draw *out
 		if (d.worth <= out->worth)
 			continue;
 		/* one place in it, each as likely; one byte unless told otherwise: a kernel copy hits once per watched byte */
-		d.addr = (a->addr + next_random(p) % a->size) & ~(uint64_t)(p->o.watch_len - 1);
+		d.addr = (a->addr + random_next(&p->random) % a->size) & ~(uint64_t)(p->o.watch_len - 1);
 		memcpy(out, &d, sizeof(d));
 	}
 	p->n.no_candidate += out->worth < 0;

@@ -13,6 +13,7 @@
 #include "ingest/cost.h"
 #include "ingest/sysio.h"
 #include "util/grow.h"
+#include "util/random.h"
 
 #define SECOND_NS 1000000000ull
 #define LOOK_NS 10000000ull
@@ -36,14 +37,6 @@ struct sysio_part {
 	int epoll, timer;
 	uint64_t wakes, looked; /* when the timer expires; when a burst was last looked at */
 };
-
-static double spread(struct sysio_part *c)
-{
-	c->random ^= c->random << 13;
-	c->random ^= c->random >> 7;
-	c->random ^= c->random << 17;
-	return (double)(c->random >> 11) / 9007199254740992.0;
-}
 
 static int hold(void *ctx, const struct sample *m)
 {
@@ -112,7 +105,7 @@ static double running(const struct sysio_part *c)
 static bool end(struct sysio_part *c, uint64_t over_at)
 {
 	double cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns), earned = governor_rate(c->gov, GOV_SYSCALLS) * running(c);
-	bool go_on = burst_end(&c->plan, now_ns(), over_at, cost, earned, others_lost(c), spread(c));
+	bool go_on = burst_end(&c->plan, now_ns(), over_at, cost, earned, others_lost(c), random_unit(&c->random));
 
 	if (!go_on) {
 		sysio_pause(c->sysio);

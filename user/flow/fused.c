@@ -20,6 +20,7 @@
 #include "flow/still.h"
 #include "flow/uma.h"
 #include "util/grow.h"
+#include "util/random.h"
 
 #define LEAST_VALID 1e-6 /* a poor record still tells where nothing else does */
 #define NOBODY 0.3 /* how likely it is that nobody wrote what nobody was seen to write since the start */
@@ -612,14 +613,6 @@ static void refit(const struct fit *f, enum use use, const struct drawn *drawn, 
 	move_alike(f, use, s);
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 /* Poisson(1) counts: the bootstrap without a fixed total. */
 static void draw(uint8_t *times, size_t n, uint64_t *state)
 {
@@ -630,7 +623,7 @@ static void draw(uint8_t *times, size_t n, uint64_t *state)
 		uint8_t k = 0;
 
 		if (!(i & 3))
-			bits = next_random(state);
+			bits = random_next(state);
 		while (k < sizeof(below) / sizeof(below[0]) && (bits & 0xffff) >= below[k])
 			k++;
 		times[i] = k;

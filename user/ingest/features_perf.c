@@ -14,6 +14,7 @@
 #include <linux/perf_event.h>
 
 #include "ingest/features.h"
+#include "util/clock.h"
 
 #define PMUS "/sys/bus/event_source/devices/"
 
@@ -33,19 +34,16 @@ static bool delivers(int fd)
 {
 	long page = sysconf(_SC_PAGESIZE);
 	struct perf_event_mmap_page *ring = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	struct timespec t;
 	bool any = false;
-	double until;
+	uint64_t until;
 
 	if (ring == MAP_FAILED)
 		return false;
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	until = (double)t.tv_sec + (double)t.tv_nsec / 1e9 + 0.05;
-	do {
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	until = clock_cpu() + 50000000;
+	do
 		any = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE) > 0;
-	} while (!any && (double)t.tv_sec + (double)t.tv_nsec / 1e9 < until);
+	while (!any && clock_cpu() < until);
 	munmap(ring, (size_t)page * 2);
 	return any;
 }

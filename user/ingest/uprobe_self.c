@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "util/clock.h"
 
 typedef uint64_t self_fn(uint64_t n);
 
@@ -108,22 +109,14 @@ uint64_t self_offset(const void *addr)
 	return r;
 }
 
-static uint64_t cpu_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 double self_time_function(enum self_kind kind, unsigned n)
 {
 	self_fn *volatile fn = functions[kind];
-	uint64_t from = cpu_now();
+	uint64_t from = clock_cpu();
 
 	for (unsigned i = 0; i < n; i++)
 		fn(i);
-	return (double)(cpu_now() - from) / n;
+	return (double)(clock_cpu() - from) / n;
 }
 
 #define COLD_BYTES (256 * 1024)
@@ -132,7 +125,7 @@ double self_time_function_cold(enum self_kind kind, unsigned n)
 {
 	self_fn *volatile fn = functions[kind];
 	static uint64_t work[COLD_BYTES / sizeof(uint64_t)];
-	uint64_t from = cpu_now();
+	uint64_t from = clock_cpu();
 
 	for (unsigned i = 0; i < n; i++) {
 		for (size_t k = 0; k < COLD_BYTES / sizeof(uint64_t); k += 8)
@@ -140,17 +133,17 @@ double self_time_function_cold(enum self_kind kind, unsigned n)
 		__asm__ volatile("" ::"r"(work) : "memory");
 		fn(i);
 	}
-	return (double)(cpu_now() - from) / n;
+	return (double)(clock_cpu() - from) / n;
 }
 
 double self_time_marker(unsigned n)
 {
 #if defined(__x86_64__)
-	uint64_t from = cpu_now();
+	uint64_t from = clock_cpu();
 
 	for (unsigned i = 0; i < n; i++)
 		marker_function();
-	return (double)(cpu_now() - from) / n;
+	return (double)(clock_cpu() - from) / n;
 #else
 	return 0;
 #endif

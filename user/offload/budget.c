@@ -17,6 +17,7 @@
 
 #include "offload/session_internal.h"
 #include "util/grow.h"
+#include "util/random.h"
 
 #define LOOK_MIN_NS 2e6	    /* how often to look: such that an account is overdrawn by little, */
 #define LOOK_MAX_NS 20e6 /* a function may get hot at any time */
@@ -148,16 +149,12 @@ static double work_clock(struct offload_session *s)
  */
 static void draw_gap(struct offload_session *s, struct known_lib *l, double cap, unsigned busy)
 {
-	double debt = OPEN_PART * cap - l->balance_ns, earn = s->opts.budget / (busy ? busy : 1), u;
+	double debt = OPEN_PART * cap - l->balance_ns, earn = s->opts.budget / (busy ? busy : 1);
 
 	if (!session_cpu(s))
 		earn *= s->cpu_share;
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	u = ((double)(s->random >> 11) + 1) / 9007199254740993.;
 	l->gap_mean = debt / earn;
-	l->due = work_clock(s) - log(u) * l->gap_mean;
+	l->due = work_clock(s) - log(random_unit(&s->random)) * l->gap_mean;
 }
 
 static int arm(struct offload_session *s, struct known_lib *l, struct err *e)

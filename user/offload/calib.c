@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 #include "util/clock.h"
+#include "util/random.h"
 
 static const struct calib_family *const families[] = {
 	&calib_openssl, &calib_crc, &calib_deflate, &calib_copy, &calib_worker, &calib_opencl, &calib_cuda,
@@ -112,9 +113,7 @@ static void fill(uint8_t *p, size_t n)
 	while (at < n) {
 		uint64_t word, len;
 
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
+		random_next(&x);
 		/* the square root of a uniform number, turned round, prefers few words */
 		word = (x & 1023) * ((x >> 10) & 1023) >> 10;
 		len = 2 + word % 9;

@@ -9,6 +9,7 @@
 #include "offload/scale.h"
 #include "store/read.h"
 #include "util/map.h"
+#include "util/random.h"
 
 #define NONE UINT32_MAX
 #define LIMIT 4000000u /* of any table: more is a damaged file */
@@ -217,14 +218,6 @@ static enum fmt_probe_class class_of(struct summary_private *k, uint32_t id)
 	return (enum fmt_probe_class)k->apis[at - 1].f.probe;
 }
 
-static uint64_t next_random(struct summary_private *k)
-{
-	k->random ^= k->random << 13;
-	k->random ^= k->random >> 7;
-	k->random ^= k->random << 17;
-	return k->random;
-}
-
 /* Reservoir: every call of the recording has the same chance to be kept. */
 static void keep_sample(struct summary_private *k, struct offload_item *it, const struct offload_sample *s)
 {
@@ -236,7 +229,7 @@ static void keep_sample(struct summary_private *k, struct offload_item *it, cons
 		return;
 	it->samples_seen++;
 	if (at == OFFLOAD_SAMPLES) {
-		at = (size_t)(next_random(k) % (uint64_t)it->samples_seen);
+		at = (size_t)(random_next(&k->random) % (uint64_t)it->samples_seen);
 		if (at >= OFFLOAD_SAMPLES)
 			return;
 	} else {
