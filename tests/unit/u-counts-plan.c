@@ -342,6 +342,46 @@ static void trip_counts(void **state)
 	assert_true(before > 10 && after < before / 2);
 }
 
+static bool times_loop(const struct world *w)
+{
+	struct plan_job job;
+	bool found = false;
+
+	spend_time(w, count_loop, 100);
+	second(w);
+	for (int i = 0; i < 20 && !found && next_of(w, count_loop, FMT_CL_RATE, NULL, &job); i++)
+		for (unsigned k = 0; k < job.slots; k++)
+			found |= job.slot[k].vaddr == vaddr(w, count_loop);
+	return found;
+}
+
+/* A loop whose turns could be counted needs no clock, but where nobody ever comes in. */
+static void loops_of_what_is_never_entered(void **state)
+{
+	const struct world *w = *state;
+	struct plan_job job;
+
+	assert_false(times_loop(w));
+	for (int i = 0; i < 4; i++) {
+		assert_true(next_of(w, count_loop, FMT_CL_RATE, NULL, &job));
+		saw(w, &job, EXEC_TIME, "", 0);
+	}
+	assert_true(times_loop(w));
+}
+
+static void loops_of_what_is_entered(void **state)
+{
+	const struct world *w = *state;
+	struct plan_job job;
+
+	assert_false(times_loop(w));
+	for (int i = 0; i < 4; i++) {
+		assert_true(next_of(w, count_loop, FMT_CL_RATE, NULL, &job));
+		saw(w, &job, EXEC_TIME, "aaa", 0);
+	}
+	assert_false(times_loop(w));
+}
+
 /* Threads beside each other: of the whole process, whatever begins meanwhile. */
 static void windows_of_processes(void **state)
 {
@@ -539,6 +579,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_known_gives_way, begin, end),
 		cmocka_unit_test_setup_teardown(parts_come_before_the_whole, begin, end),
 		cmocka_unit_test_setup_teardown(trip_counts, begin, end),
+		cmocka_unit_test_setup_teardown(loops_of_what_is_never_entered, begin, end),
+		cmocka_unit_test_setup_teardown(loops_of_what_is_entered, begin, end),
 		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
 		cmocka_unit_test_setup_teardown(lists, begin, end),
 		cmocka_unit_test_setup_teardown(bursts_tell_ratios, begin, end),

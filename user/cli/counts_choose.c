@@ -172,7 +172,8 @@ static bool worth_timing(const struct plan *p, const struct plan_func *f, uint32
 	if (f->rate[above] == PLAN_NONE)
 		return false;
 	l = &p->link[f->rate[above]];
-	return (l->x > SLOW_SECONDS && l->y < SLOW_HITS) || (l->windows >= 3 && l->y < MODERATE * l->x && !has_trips(p, f, n));
+	/* of what is never entered trips tell nothing */
+	return (l->x > SLOW_SECONDS && l->y < SLOW_HITS) || (l->windows >= 3 && l->y < MODERATE * l->x && (l->y < 1 || !has_trips(p, f, n)));
 }
 
 static void list_timings(struct plan *p)
