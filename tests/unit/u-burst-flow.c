@@ -16,6 +16,7 @@
 #include "flow/bursts.h"
 #include "flow/estimators.h"
 #include "store/read.h"
+#include "unit/fake_code.h"
 
 static char path[256];
 
@@ -37,9 +38,6 @@ static int remove_path(void **state)
 
 /* ---- what the recorder writes ---- */
 
-#define CODE 0x400000ull
-#define DATA 0x10000ull
-#define SP 0x20800ull
 #define ROUNDS 10
 
 static const uint8_t code[] = {
@@ -52,26 +50,6 @@ static const uint8_t code[] = {
 	0xeb, 0xf2,	  /* 12 jmp 0 */
 };
 #define INSNS 7
-
-static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	size_t off = (size_t)(addr - CODE), n;
-
-	(void)ctx;
-	if (addr < CODE || off >= sizeof(code))
-		return 0;
-	n = sizeof(code) - off < len ? sizeof(code) - off : len;
-	memcpy(buf, code + off, n);
-	return n;
-}
-
-static bool read_page(void *ctx, uint64_t addr, uint8_t *buf)
-{
-	(void)ctx;
-	(void)addr;
-	memset(buf, 0, EMU_PAGE);
-	return true;
-}
 
 static bool place(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr, bool *wanted)
 {
@@ -89,7 +67,8 @@ static void record(unsigned bursts)
 	struct store_writer *w = store_create(path, 0, &e);
 	struct burst_flow_env where = { .place = place };
 	struct burst_flow *f = burst_flow_new(w, &where, 1);
-	struct emu_env env = { .code = read_code, .page = read_page };
+	struct fake_code fake = { code, sizeof(code) };
+	struct emu_env env = { .code = fake_code, .page = fake_page, .ctx = &fake };
 	struct emu *emu = emu_new(&env);
 	uint64_t regs[WREG_MAX] = { 0 };
 	struct emu_start start = { .regs = regs, .insns = INSNS * ROUNDS, .access = burst_flow_access, .access_ctx = f };

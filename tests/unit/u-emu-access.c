@@ -10,10 +10,7 @@
 
 #include "abi.h"
 #include "attr/emu.h"
-
-#define CODE 0x400000ull
-#define DATA 0x10000ull /* two pages */
-#define SP 0x20800ull
+#include "unit/fake_code.h"
 
 static const uint8_t code[] = {
 	0x89, 0x07,		      /*  0 mov [rdi], eax */
@@ -30,26 +27,6 @@ static const uint8_t code[] = {
 	0x8b, 0x47, 0xfd,	      /* 30 mov eax, [rdi - 3] */
 };
 #define INSNS 12
-
-static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	size_t off = (size_t)(addr - CODE), n;
-
-	(void)ctx;
-	if (addr < CODE || off >= sizeof(code))
-		return 0;
-	n = sizeof(code) - off < len ? sizeof(code) - off : len;
-	memcpy(buf, code + off, n);
-	return n;
-}
-
-static bool read_page(void *ctx, uint64_t addr, uint8_t *buf)
-{
-	(void)ctx;
-	(void)addr;
-	memset(buf, 0, EMU_PAGE);
-	return true;
-}
 
 struct seen {
 	struct emu_access a[64];
@@ -93,7 +70,8 @@ static void run(struct emu *e, struct seen *s)
 
 static struct emu *new_emu(void)
 {
-	struct emu_env env = { .code = read_code, .page = read_page };
+	static struct fake_code fake = { code, sizeof(code) };
+	struct emu_env env = { .code = fake_code, .page = fake_page, .ctx = &fake };
 	struct emu *e = emu_new(&env);
 
 	assert_non_null(e);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "attr/gpr.h"
 #include "attr/decode.h"
 
 static ZydisDecoder decoder;
@@ -15,24 +16,7 @@ static void decoder_init(void)
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 }
 
-/* WREG of the 64-bit register around r, DEC_NOREG if it is no general register. */
-static uint8_t gpr_of(ZydisRegister r)
-{
-	/* Zydis: rax rcx rdx rbx rsp rbp rsi rdi r8... */
-	static const uint8_t order[16] = { WREG_AX, WREG_CX, WREG_DX, WREG_BX, WREG_SP, WREG_BP, WREG_SI, WREG_DI,
-					   WREG_R8, WREG_R9, WREG_R10, WREG_R11, WREG_R12, WREG_R13, WREG_R14,
-					   WREG_R15 };
-	ZydisRegister full;
-
-	if (r == ZYDIS_REGISTER_RIP || r == ZYDIS_REGISTER_EIP)
-		return WREG_IP;
-	if (r == ZYDIS_REGISTER_NONE)
-		return DEC_NOREG;
-	full = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
-	if (full >= ZYDIS_REGISTER_RAX && full <= ZYDIS_REGISTER_R15)
-		return order[full - ZYDIS_REGISTER_RAX];
-	return DEC_NOREG;
-}
+_Static_assert(GPR_NONE == DEC_NOREG, "gpr_of");
 
 static bool is_high_byte(ZydisRegister r)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attr/emu_priv.h"
+#include "attr/gpr.h"
 
 /* What xsave and its kin may write, tiles excepted: nobody saves those with them outside the kernel. */
 #define XSAVE_BYTES 2816
@@ -60,18 +61,7 @@ static const uint8_t op_of[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
 };
 #undef M
 
-static uint8_t gpr_of(ZydisRegister r)
-{
-	/* Zydis: rax rcx rdx rbx rsp rbp rsi rdi r8... */
-	static const uint8_t order[16] = { WREG_AX, WREG_CX, WREG_DX, WREG_BX, WREG_SP, WREG_BP, WREG_SI, WREG_DI,
-					   WREG_R8, WREG_R9, WREG_R10, WREG_R11, WREG_R12, WREG_R13, WREG_R14,
-					   WREG_R15 };
-
-	if (r == ZYDIS_REGISTER_RIP || r == ZYDIS_REGISTER_EIP)
-		return WREG_IP;
-	r = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
-	return r >= ZYDIS_REGISTER_RAX && r <= ZYDIS_REGISTER_R15 ? order[r - ZYDIS_REGISTER_RAX] : EMU_NOREG;
-}
+_Static_assert(GPR_NONE == EMU_NOREG, "gpr_of");
 
 static bool is_vector(ZydisRegister r)
 {
