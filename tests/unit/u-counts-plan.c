@@ -382,6 +382,19 @@ static void loops_of_what_is_entered(void **state)
 	assert_false(times_loop(w));
 }
 
+/* What a single sample met may be code that waits, or calls, or what all bursts pass: its graph tells. */
+static void one_sample_makes_a_graph(void **state)
+{
+	const struct world *w = *state;
+
+	spend_time(w, count_loop, 999);
+	second(w);
+	assert_int_equal(plan_stats(w->plan)->graphs, 1);
+	spend_time(w, walk_loop, 1);
+	second(w);
+	assert_int_equal(plan_stats(w->plan)->graphs, 2);
+}
+
 /* Threads beside each other: of the whole process, whatever begins meanwhile. */
 static void windows_of_processes(void **state)
 {
@@ -581,6 +594,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(trip_counts, begin, end),
 		cmocka_unit_test_setup_teardown(loops_of_what_is_never_entered, begin, end),
 		cmocka_unit_test_setup_teardown(loops_of_what_is_entered, begin, end),
+		cmocka_unit_test_setup_teardown(one_sample_makes_a_graph, begin, end),
 		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
 		cmocka_unit_test_setup_teardown(lists, begin, end),
 		cmocka_unit_test_setup_teardown(bursts_tell_ratios, begin, end),

@@ -15,8 +15,8 @@
 #define LINKS_MAX (256u << 10)
 #define GRAPHS_MAX 512
 #define NODES_MAX (512u << 10)
-#define SHARE_MIN 0.002 /* of the time: below it a function has no graph */
-#define SAMPLES_MIN 4
+#define SHARE_MIN 0.0001 /* of the time: below it a function has no graph */
+#define SAMPLES_MIN 1
 #define FIRST_WITHIN_NS PLAN_WITHIN_NS
 #define RATIO_NS 3000000
 #define TRIPS_NS 2000000
