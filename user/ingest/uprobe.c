@@ -382,7 +382,9 @@ int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned coun
 											       : u->skel->progs.offload_uring_submit_sqe;
 
 	if (!bpf_program__autoload(submit))
-		return err_set(e, -ENODEV, "io_uring cannot be watched: this kernel has no io_uring tracepoints, or hides them");
+		return err_set(e, -ENODEV, access("/sys/kernel/tracing/events", R_OK) && access("/sys/kernel/debug/tracing/events", R_OK) ?
+			       "io_uring cannot be watched: its tracepoints are found by tracefs, which cannot be read here; mount it (sudo mount -t tracefs tracefs /sys/kernel/tracing)" :
+			       "io_uring cannot be watched: this kernel has no io_uring tracepoints");
 	if (u->probes + count > PROBE_MAX)
 		return err_set(e, -ENOSPC, "no room for more than %d probes", PROBE_MAX);
 	*first = u->probes;
