@@ -16,6 +16,8 @@
 #include "sampler.skel.h"
 #include "util/grow.h"
 
+#define RESUME_FLAG (1u << 16) /* of the flags: what an interrupt may set in its copy */
+
 #ifndef CAP_BPF
 #define CAP_BPF 39
 #endif
@@ -146,8 +148,8 @@ static int on_record(void *ctx, void *data, size_t size)
 	out.code_hash = w->code_hash;
 	out.stack = (const uint8_t *)(w + 1);
 	out.stack_bytes = w->stack_bytes;
-	/* a system call leaves there where it returns to */
-	if (!(w->h.flags & WIRE_F_KERNEL) && w->regs[WREG_CX] == out.ip)
+	/* a system call leaves in these where it returns to, and the flags; a call through rcx leaves but the former */
+	if (!(w->h.flags & WIRE_F_KERNEL) && w->regs[WREG_CX] == out.ip && !((w->regs[WREG_R11] ^ w->regs[WREG_FLAGS]) & ~(uint64_t)RESUME_FLAG))
 		out.flags |= SF_RETURNS;
 	if (w->h.flags & WIRE_F_KERNEL) {
 		out.flags |= SF_KERNEL;
