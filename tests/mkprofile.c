@@ -2,6 +2,7 @@
 /*
  * Writes a profile with a known answer, without recording anything: what the reading commands are
  * tested on. mkprofile FILE [samples=N] [threads=N] [stacks=N] [end=0] [loss=N] [cost=0]
+ * [level=N]
  *
  * Of every 100 samples (all of 10 ms): 50 deflate_slow < compress_file < main, 20 crc32 < compress_file
  * < main, 10 is_space inlined into parse < main, 5 parse < main, 8 the read system call < load < main,
@@ -278,7 +279,7 @@ static int unpack(const char *path)
 int main(int argc, char **argv)
 {
 	unsigned long samples = number(argc, argv, "samples", 1000), threads = number(argc, argv, "threads", 2);
-	unsigned long stacks = number(argc, argv, "stacks", 0), loss = number(argc, argv, "loss", 0);
+	unsigned long stacks = number(argc, argv, "stacks", 0), loss = number(argc, argv, "loss", 0), level = number(argc, argv, "level", 0);
 	bool exact = number(argc, argv, "exact", 0);
 	const char *elf = text(argc, argv, "elf");
 	struct err e = { 0 };
@@ -321,6 +322,12 @@ int main(int argc, char **argv)
 
 		store_put(w, FMT_COUNTER, &c, sizeof(c));
 		c = (struct fmt_counter){ .name = store_string(w, "stacks cut"), .flags = FMT_C_IN_PART, .value = samples / 100 };
+		store_put(w, FMT_COUNTER, &c, sizeof(c));
+	}
+	/* as a recording writes it: again and again, and only the last is of all of it */
+	for (unsigned i = 2; level && i--;) {
+		struct fmt_counter c = { .name = store_string(w, "a level"), .flags = FMT_C_LEVEL, .value = level + i };
+
 		store_put(w, FMT_COUNTER, &c, sizeof(c));
 	}
 	if (number(argc, argv, "cost", 1)) {

@@ -93,6 +93,10 @@ expect_status 1 "profiles of different programs do not merge" accperf merge -o x
 check "... and nothing is left behind" [ ! -e x.data ]
 check "--force merges them" accperf merge --force -o x.data p.data j.data
 expect_status 2 "output cannot be an input" accperf merge -o p.data p.data q.data
+"$TOP/build/mkprofile" low.data level=4 loss=3
+"$TOP/build/mkprofile" high.data level=7 loss=5
+accperf merge -o levels.data low.data high.data low.data 2>/dev/null
+check "of levels the largest stays, each as its profile ends with it; counts add up" [ "$(accperf report --json -i levels.data | jq -c '[.counters[] | select(.name == "a level" or .name == "ring full").value] | sort')" = "[7,11]" ]
 accperf diff -e fused --json p.data q.data >same.json
 check "diff follows its schema" schema diff same.json
 check "two runs of the same program: no change is called real" jq -e 'all(.edges[], .functions[]; .verdict != "real" or ((.other-.base)|fabs) < 0.002)' same.json

@@ -117,6 +117,7 @@ static int put_symbol(struct merge *m, const struct store_reader *r, const uint8
 	return store_put_var(m->w, FMT_SYMBOL, &s, sizeof(s), chain, (uint32_t)(s.count * sizeof(chain[0])));
 }
 
+/* last: of this input. Of a level the last word counts, as in a report: an earlier one is no level of the whole. */
 static void add_counter(struct merge *m, const struct store_reader *r, const struct fmt_counter *c, uint64_t *last)
 {
 	const char *name = store_str(r, c->name);
@@ -125,13 +126,17 @@ static void add_counter(struct merge *m, const struct store_reader *r, const str
 	if (!id || id >= sizeof(m->counters) / sizeof(m->counters[0]))
 		return;
 	m->counters[id].flags |= c->flags;
-	if (c->flags & FMT_C_LEVEL) {
-		m->counters[id].value = c->value > m->counters[id].value ? c->value : m->counters[id].value;
-		return;
-	}
 	/* cumulative within an input: only what was added since */
-	m->counters[id].value += c->value - last[id];
+	if (!(c->flags & FMT_C_LEVEL))
+		m->counters[id].value += c->value - last[id];
 	last[id] = c->value;
+}
+
+static void add_levels(struct merge *m, const uint64_t *last)
+{
+	for (uint32_t id = 1; id <= m->counter_names.count && id < sizeof(m->counters) / sizeof(m->counters[0]); id++)
+		if (m->counters[id].flags & FMT_C_LEVEL && last[id] > m->counters[id].value)
+			m->counters[id].value = last[id];
 }
 
 static int put_record(struct merge *m, const struct store_reader *r, const struct store_chunk *c, uint32_t i, uint64_t *counted,
@@ -211,6 +216,7 @@ static int copy_samples(struct merge *m, struct store_reader *r)
 				err = put_record(m, r, &c, i, counted, &cost);
 		}
 	}
+	add_levels(m, counted);
 	m->cost.own_cpu_ns += cost.own_cpu_ns;
 	m->cost.target_cpu_ns += cost.target_cpu_ns;
 	m->cost.target_lost_ns += cost.target_lost_ns;
