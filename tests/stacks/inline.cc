@@ -9,12 +9,15 @@ static volatile uint64_t sink;
 
 static inline __attribute__((always_inline)) uint64_t innermost(uint64_t x, unsigned i)
 {
-	return x * 6364136223846793005ull + i;
+	// long enough that a timer is late by less
+	for (unsigned k = 0; k < 64; k++)
+		x = x * 6364136223846793005ull + i;
+	return x;
 }
 
 template <typename T> static inline __attribute__((always_inline)) T middle(T x)
 {
-	for (unsigned i = 0; i < 3000000; i++) {
+	for (unsigned i = 0; i < 50000; i++) {
 		x = innermost(x, i);
 		__asm__ volatile("" : "+r"(x));
 	}
