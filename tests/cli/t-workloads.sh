@@ -9,11 +9,13 @@ digest() { "$WORKLOADS/$1" "${@:2}" 2>/dev/null | sed -n 's/.*digest=//p'; }
 while read -r want program mode; do
 	check "$program${mode:+ $mode} answers as ever" [ "$(digest "$program" ${mode:+"$mode"})" = "$want" ]
 done <<'LIST'
-6b6df80b9cac79dc tightloop
+71e97c14c97d7516 tightloop
 e3779b90ef1b1def turns
 fa358063caf9da6f counted
 1d4ca448e14cab01 mallocs
 0000000001876350 syscalls
+ad145b0b75253dc4 throughrcx
+ad145b0b75253dc4 throughrcx beside
 2991d494f8399a88 zchain
 be447ae4384bcdf0 tailrec
 6ea75a24fcac1905 execs

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Nothing but arithmetic in registers. Planted: spin_hot runs three times as many iterations of the
- * same loop as spin_cool, so their shares of the time are 75 % and 25 %.
+ * same loop as spin_cool, so their shares of the time are 75 % and 25 %. How many at a time is drawn:
+ * turns of one length would keep step with a timer, on one processor or another.
  */
 #include "work.h"
 
@@ -29,10 +30,14 @@ int main(int argc, char **argv)
 	uint64_t digest;
 
 	do {
+		uint64_t seed = 1;
+
 		digest = 1;
 		for (unsigned long i = 0; i < w.size; i++) {
-			digest = spin_hot(750000, digest);
-			digest = spin_cool(250000, digest);
+			uint64_t part = 125000 + work_random(&seed) % 250000;
+
+			digest = spin_hot(3 * part, digest);
+			digest = spin_cool(part, digest);
 		}
 	} while (work_more(&w, digest));
 	return work_done(&w);

@@ -32,7 +32,7 @@ struct sysio_part {
 	size_t held_count, held_cap;
 	uint64_t bursts;
 	uint64_t rate_at, rate_bursts; /* when last looked at, and how many there were */
-	double rate;
+	double rate; /* as last written */
 	uint64_t random;
 	int epoll, timer;
 	uint64_t wakes, looked; /* when the timer expires; when a burst was last looked at */
@@ -188,18 +188,11 @@ int sysio_part_fd(const struct sysio_part *c)
 	return c->epoll;
 }
 
-/* How many bursts a second, where that has changed. */
 static void write_rate(struct sysio_part *c, uint64_t now)
 {
-	struct fmt_rate r = { .time = now, .source = store_string(session_store(c->s), "syscalls"), .period = c->plan.observed };
-
-	if (c->rate_at) {
-		r.per_second = (double)(c->bursts - c->rate_bursts) * 1e9 / (double)(now - c->rate_at);
-		if (fabs(r.per_second - c->rate) > 0.2 * c->rate) {
-			c->rate = r.per_second;
-			store_put(session_store(c->s), FMT_RATE, &r, sizeof(r));
-		}
-	}
+	if (c->rate_at)
+		session_rate(c->s, "syscalls", now, (double)(c->bursts - c->rate_bursts) * 1e9 / (double)(now - c->rate_at),
+			     c->plan.observed, &c->rate);
 	c->rate_at = now;
 	c->rate_bursts = c->bursts;
 }

@@ -689,6 +689,16 @@ struct store_writer *session_store(struct session *s)
 	return s->store;
 }
 
+void session_rate(struct session *s, const char *source, uint64_t now, double per_second, uint64_t period, double *written)
+{
+	struct fmt_rate r = { .time = now, .source = store_string(s->store, source), .per_second = per_second, .period = period };
+
+	if (fabs(per_second - *written) > 0.2 * *written) {
+		*written = per_second;
+		store_put(s->store, FMT_RATE, &r, sizeof(r));
+	}
+}
+
 struct targets *session_targets(struct session *s)
 {
 	return s->targets;

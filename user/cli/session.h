@@ -90,6 +90,8 @@ struct sampler *session_sampler(struct session *s);
 /* What earlier recordings measured (kmod-free/prices.h): before the start. */
 struct prices *session_prices(struct session *s);
 struct store_writer *session_store(struct session *s);
+/* How often a source samples: into the profile where it is another by a fifth than *written, the caller's, which was so last. */
+void session_rate(struct session *s, const char *source, uint64_t now, double per_second, uint64_t period, double *written);
 struct targets *session_targets(struct session *s);
 const struct session_opts *session_options(const struct session *s);
 uint64_t session_period(const struct session *s);
