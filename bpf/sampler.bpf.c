@@ -81,6 +81,14 @@ static __always_inline bool take_page(struct wire_sample *s, __u64 addr)
 	return true;
 }
 
+/* A page in some sixty is passed over because another one has its bit. */
+static __always_inline bool taken(__u64 addr)
+{
+	__u32 bit = wire_seen_bit(addr);
+
+	return wanted.seen[bit / 64 & (WIRE_SEEN / 64 - 1)] >> bit % 64 & 1;
+}
+
 struct taking {
 	struct wire_sample *s;
 };
@@ -100,7 +108,7 @@ static long take_slot(__u32 i, void *ctx)
 
 	if (i >= WIRE_SLOTS)
 		return 1;
-	if (bpf_probe_read_user(&to, sizeof(to), (void *)wanted.slot[i]) || to - WIRE_PAGE_BYTES > USER_MOST)
+	if (bpf_probe_read_user(&to, sizeof(to), (void *)wanted.slot[i]) || to - WIRE_PAGE_BYTES > USER_MOST || taken(to))
 		return 0;
 	return !take_page(t->s, to & ~(__u64)(WIRE_PAGE_BYTES - 1));
 }
@@ -118,7 +126,7 @@ static long take_pointer(__u32 i, void *ctx)
 	/* the mask is what Linux 6.1 sees: the compiler would leave it out */
 	barrier_var(before);
 	last = t->s->regs[before & (WIRE_POINTERS - 1)] & ~(__u64)(WIRE_PAGE_BYTES - 1);
-	if (i == WREG_SP || addr == last || addr - WIRE_PAGE_BYTES > USER_MOST)
+	if (i == WREG_SP || addr == last || addr - WIRE_PAGE_BYTES > USER_MOST || taken(addr))
 		return 0;
 	return !take_page(t->s, addr);
 }

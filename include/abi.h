@@ -74,9 +74,10 @@ static inline __attribute__((always_inline)) __u32 wire_code_hash(const __u64 *w
 _Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 16, "wire_sample");
 
 #define WIRE_PAGE_BYTES 4096
-#define WIRE_PAGES 80 /* with one sample, as asked for... */
+#define WIRE_PAGES 256 /* with one sample, as asked for... */
 #define WIRE_POINTERS 16 /* ...and those that general registers point into... */
 #define WIRE_SLOTS 16	 /* ...and those that pointers in memory point into, where these lie */
+#define WIRE_SEEN (1u << 14)
 #define WIRE_PAGES_ALL (WIRE_PAGES + WIRE_POINTERS + WIRE_SLOTS)
 
 struct wire_page {
@@ -92,7 +93,13 @@ struct wire_wanted {
 	__u32 count, slots, pad;
 	__u64 addr[WIRE_PAGES];
 	__u64 slot[WIRE_SLOTS];
+	__u64 seen[WIRE_SEEN / 64]; /* a bit for each page of `addr`: what points there need not take it again */
 };
+
+static inline __u32 wire_seen_bit(__u64 addr)
+{
+	return (__u32)((addr / WIRE_PAGE_BYTES * 0x9e3779b97f4a7c15ull) >> 50);
+}
 
 /* A watched address was touched, or a watched instruction reached. Registers are those of user mode:
  * after the access for user hits, at the system call for hits inside the kernel. */

@@ -88,6 +88,29 @@ static void test_likely(void **state)
 	emu_free(e);
 }
 
+static bool fixed(void *ctx, uint64_t addr, size_t len)
+{
+	return addr + len > FAR;
+}
+
+/* What nobody can write to is as old as the sample whenever it is read. */
+static void test_spared(void **state)
+{
+	const struct emu_env env = { .code = code, .page = page, .fixed = fixed };
+	struct emu *e = emu_new(&env);
+	struct emu_pages *p = emu_pages_new();
+	uint64_t addr[80];
+
+	to = FAR;
+	for (int i = 0; i < 10; i++)
+		run(e, p);
+	assert_int_equal(emu_pages_likely(p, addr, 80), 1);
+	assert_int_equal(addr[0], HELD);
+	assert_int_equal(emu_pages_slots(p, addr, 80), 0);
+	emu_pages_free(p);
+	emu_free(e);
+}
+
 /* More than are remembered: those touched by all runs stay. */
 static void test_many(void **state)
 {
@@ -108,7 +131,7 @@ static void test_many(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_likely), cmocka_unit_test(test_many) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_likely), cmocka_unit_test(test_many), cmocka_unit_test(test_spared) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

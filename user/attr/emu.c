@@ -17,11 +17,13 @@
 #define SKIPS_MOST 4096
 #define SPINS_MOST 256 /* `pause` without end: it waits for somebody who is not there */
 #define CALLEE_SAVED (1u << WREG_BX | 1u << WREG_BP | 1u << WREG_R12 | 1u << WREG_R13 | 1u << WREG_R14 | 1u << WREG_R15)
+#define SAFES 24
+#define SAFE_APART 400 /* instructions: so many that were right are lost at most, where a run goes back */
 #define IO_MOST (1u << 30)
 
 struct code {
 	struct emu_insn i;
-	uint64_t ip, runs, safe_runs;
+	uint64_t ip, runs;
 	uint32_t went[2]; /* JCC: on, and to its target, where that was known; of all runs */
 	struct code *next, *taken; /* where it led last: no look-up */
 	bool met;		   /* in this run */
@@ -32,6 +34,18 @@ struct frame {
 	uint64_t ret, sp; /* where `ret` lies */
 	uint64_t saved[WREG_IP];
 	uint32_t known;
+};
+
+/* A place to go back to: what the thread had in memory when it was there is known, but for what was read by the
+ * instruction before. */
+struct safe {
+	uint64_t ip, insns;
+	uint64_t ret[FRAMES];
+	unsigned frames;
+	uint32_t cuts, returned, skipped;
+	uint32_t loaded; /* words that were read of late pages before that instruction */
+	uint64_t *runs;	 /* of the `mets` instructions and then of the `calls` calls that had been met */
+	uint32_t mets, calls, cap;
 };
 
 struct emu {
@@ -47,10 +61,7 @@ struct emu {
 	uint32_t mets, met_cap;
 	struct frame frame[FRAMES];
 	unsigned frames;
-	struct known_call {
-		struct emu_call k;
-		uint64_t safe_runs;
-	} *call;
+	struct emu_call *call;
 	struct emu_call *told; /* of these, when the run is over */
 	uint32_t calls, call_cap, tolds, told_cap;
 	uint32_t pair[PAIRS]; /* index + 1 in call, found by both addresses */
@@ -60,14 +71,8 @@ struct emu {
 	uint32_t guesses;
 	uint64_t random;
 	bool no_memory;
-	/* Up to here everything was as the thread had it. */
-	struct {
-		bool passed;
-		uint64_t ip, insns;
-		uint64_t ret[FRAMES];
-		unsigned frames;
-		uint32_t cuts, returned, skipped;
-	} safe;
+	struct safe safe[SAFES]; /* of this run; their arrays are kept */
+	uint32_t safes;
 	bool tells; /* of accesses */
 	emu_watcher *watcher;
 	void *watcher_ctx;
@@ -122,6 +127,8 @@ void emu_free(struct emu *e)
 	free(e->call);
 	free(e->told);
 	free(e->cut);
+	for (unsigned i = 0; i < SAFES; i++)
+		free(e->safe[i].runs);
 	emu_decoder_free(e->decoder);
 	emu_mem_free(e->mem);
 	emu_before_free(e->before);
@@ -173,7 +180,6 @@ static void met(struct emu *e, struct code *c)
 	}
 	c->met = true;
 	c->runs = 1;
-	c->safe_runs = 0;
 	e->met[e->mets++] = c;
 }
 
@@ -194,7 +200,7 @@ static void entered(struct emu *e, uint64_t target)
 		return;
 	at = (uint32_t)((f->ret * 0x9e3779b97f4a7c15ull ^ target * 0xff51afd7ed558ccdull) >> 40) & (PAIRS - 1);
 	for (;; at = (at + 1) & (PAIRS - 1)) {
-		struct emu_call *k = e->pair[at] ? &e->call[e->pair[at] - 1].k : NULL;
+		struct emu_call *k = e->pair[at] ? &e->call[e->pair[at] - 1] : NULL;
 
 		if (!k)
 			break;
@@ -209,7 +215,7 @@ static void entered(struct emu *e, uint64_t target)
 		e->no_memory = true;
 		return;
 	}
-	e->call[e->calls++] = (struct known_call){ .k = { f->ret, target, 1 } };
+	e->call[e->calls++] = (struct emu_call){ f->ret, target, 1 };
 	e->pair[at] = e->calls;
 }
 
@@ -255,60 +261,85 @@ static void add_cut(struct emu *e, uint64_t ip, uint64_t site)
 }
 
 /* Memory is not as old as the registers from now on: what follows may go wrong. */
-static void pass_safe(struct emu *e, const struct emu_result *out)
+static void pass_safe(struct emu *e, const struct emu_result *out, uint32_t loaded)
 {
-	e->safe.passed = true;
-	e->safe.ip = e->s.r[WREG_IP];
-	e->safe.insns = out->insns;
-	e->safe.skipped = out->skipped;
-	e->safe.cuts = e->cuts;
-	e->safe.returned = e->returned;
-	e->safe.frames = e->frames;
+	struct safe *s = &e->safe[e->safes];
+
+	if (s->cap < e->mets + e->calls) {
+		uint32_t cap = e->met_cap + e->call_cap;
+		uint64_t *runs = realloc(s->runs, cap * sizeof(*runs));
+
+		if (!runs) {
+			e->no_memory = true;
+			return;
+		}
+		s->runs = runs;
+		s->cap = cap;
+	}
+	e->safes++;
+	s->ip = e->s.r[WREG_IP];
+	s->insns = out->insns;
+	s->skipped = out->skipped;
+	s->cuts = e->cuts;
+	s->returned = e->returned;
+	s->frames = e->frames;
+	s->loaded = loaded;
+	s->mets = e->mets;
+	s->calls = e->calls;
 	for (unsigned i = 0; i < e->frames; i++)
-		e->safe.ret[i] = e->frame[i].ret;
+		s->ret[i] = e->frame[i].ret;
 	for (uint32_t i = 0; i < e->mets; i++)
-		e->met[i]->safe_runs = e->met[i]->runs;
+		s->runs[i] = e->met[i]->runs;
 	for (uint32_t i = 0; i < e->calls; i++)
-		e->call[i].safe_runs = e->call[i].k.runs;
+		s->runs[e->mets + i] = e->call[i].runs;
 }
 
-static void back_to_safe(struct emu *e, struct emu_result *out)
+static void back_to_safe(struct emu *e, const struct safe *s, struct emu_result *out)
 {
-	uint32_t mets = 0;
-
 	for (uint32_t i = 0; i < e->mets; i++) {
-		struct code *c = e->met[i];
-
-		c->runs = c->safe_runs;
-		c->met = c->runs;
-		if (c->met)
-			e->met[mets++] = c;
+		e->met[i]->runs = i < s->mets ? s->runs[i] : 0;
+		e->met[i]->met = i < s->mets;
 	}
-	e->mets = mets;
 	for (uint32_t i = 0; i < e->calls; i++)
-		e->call[i].k.runs = e->call[i].safe_runs;
-	e->s.r[WREG_IP] = e->safe.ip;
-	e->cuts = e->safe.cuts;
-	e->returned = e->safe.returned;
-	e->frames = e->safe.frames;
+		e->call[i].runs = i < s->calls ? s->runs[s->mets + i] : 0;
+	e->mets = s->mets;
+	e->s.r[WREG_IP] = s->ip;
+	e->cuts = s->cuts;
+	e->returned = s->returned;
+	e->frames = s->frames;
 	for (unsigned i = 0; i < e->frames; i++)
-		e->frame[i].ret = e->safe.ret[i];
-	out->insns = e->safe.insns;
-	out->skipped = e->safe.skipped;
+		e->frame[i].ret = s->ret[i];
+	out->insns = s->insns;
+	out->skipped = s->skipped;
 	out->end = EMU_ASTRAY;
+}
+
+/* A late word that was read has changed since: it may have before, too, and what follows is not what the thread did. */
+static void doubt_changed(struct emu *e, struct emu_result *out)
+{
+	uint32_t first = e->safes ? emu_mem_changed(e->mem) : UINT32_MAX, k = e->safes;
+
+	if (first == UINT32_MAX)
+		return;
+	while (k && e->safe[k - 1].loaded > first)
+		k--;
+	if (!k || e->safe[k - 1].insns >= out->insns)
+		return;
+	back_to_safe(e, &e->safe[k - 1], out);
+	out->changed = true;
 }
 
 static void tell_calls(struct emu *e)
 {
 	e->tolds = 0;
 	for (uint32_t i = 0; i < e->calls; i++) {
-		if (!e->call[i].k.runs)
+		if (!e->call[i].runs)
 			continue;
 		if (!GROW(e->told, e->tolds, e->told_cap, 64)) {
 			e->no_memory = true;
 			return;
 		}
-		e->told[e->tolds++] = e->call[i].k;
+		e->told[e->tolds++] = e->call[i];
 	}
 }
 
@@ -530,7 +561,8 @@ static void begin(struct emu *e, const struct emu_start *start)
 	for (uint32_t i = 0; i < e->mets; i++)
 		e->met[i]->met = false;
 	e->mets = e->calls = e->cuts = e->frames = e->returned = e->spins = 0;
-	e->no_memory = e->safe.passed = false;
+	e->safes = 0;
+	e->no_memory = false;
 	e->guesses = start->guesses;
 	memset(e->pair, 0, sizeof(e->pair));
 	memset(s, 0, sizeof(*s));
@@ -547,6 +579,7 @@ static void begin(struct emu *e, const struct emu_start *start)
 
 int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out)
 {
+	uint32_t loaded = 0;
 	struct code *c;
 
 	*out = (struct emu_result){ .end = EMU_DONE };
@@ -567,8 +600,10 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 			e->s.r[WREG_IP] = to;
 			if (e->watcher)
 				e->watcher(e->watcher_ctx, &e->s, false);
-			if (!e->safe.passed && emu_mem_late(e->mem))
-				pass_safe(e, out);
+			if (emu_mem_loaded(e->mem) != loaded && e->safes < SAFES &&
+			    (!e->safes || out->insns - e->safe[e->safes - 1].insns >= SAFE_APART))
+				pass_safe(e, out, loaded);
+			loaded = emu_mem_loaded(e->mem);
 			continue;
 		}
 		/* nothing went wrong: it goes no further */
@@ -576,8 +611,8 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 			out->end = (enum emu_end)end;
 			break;
 		}
-		if ((end == EMU_FAULT || end == EMU_ASTRAY) && e->safe.passed) {
-			back_to_safe(e, out);
+		if ((end == EMU_FAULT || end == EMU_ASTRAY) && e->safes) {
+			back_to_safe(e, &e->safe[0], out);
 			break;
 		}
 		/* it does end itself, then */
@@ -589,8 +624,10 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 		if (e->watcher)
 			e->watcher(e->watcher_ctx, &e->s, true);
 	}
+	doubt_changed(e, out);
 	out->end_ip = e->s.r[WREG_IP];
 	out->pages = emu_mem_pages(e->mem);
+	out->unlisted = emu_mem_unlisted(e->mem);
 	if (out->end != EMU_DONE) {
 		add_cut(e, out->end_ip, 0);
 		for (unsigned i = 0; i < e->frames; i++)

@@ -87,6 +87,8 @@ struct emu_result {
 	uint32_t guessed; /* branches */
 	uint32_t syscalls, pages;
 	uint32_t unknown; /* instructions without a rule */
+	uint32_t unlisted; /* words of late memory that nobody looks at again: too many */
+	bool changed;	  /* it ends where it first read late memory that changed before the run was over */
 };
 
 struct emu_count {
@@ -105,6 +107,7 @@ struct emu_call {
 struct emu_touched {
 	uint64_t addr;
 	bool given; /* with the sample: as old as the registers */
+	bool spared; /* need not be: nobody can write there, or the piece of stack covers it */
 };
 
 /* Where the run did not go on as the thread would: at an unknown branch and the like. All that was under way there (the

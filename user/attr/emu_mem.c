@@ -9,6 +9,8 @@
 #define SLOTS (2 * PAGES_MAX) /* a power of two */
 #define WORDS (EMU_PAGE / 64)
 #define GRANULES (EMU_PAGE / EMU_GRANULE)
+#define LOADED_WORD 8
+#define LOADED_MOST 4096 /* of one run; later ones are believed unseen */
 
 struct written {
 	uint64_t ip;
@@ -20,6 +22,8 @@ struct page {
 	struct written *by; /* GRANULES; NULL: nothing was written */
 	bool doubtful; /* a byte of it is unknown */
 	bool given;    /* with the sample */
+	bool spared;   /* see emu_touched */
+	uint64_t used[EMU_PAGE / LOADED_WORD / 64]; /* words that were looked at here or written, of a late page */
 	uint64_t unknown[WORDS];
 	uint8_t byte[EMU_PAGE];
 };
@@ -36,7 +40,11 @@ struct emu_memory {
 	const struct sample_page *given;
 	uint32_t givens;
 	bool full;
-	bool late;
+	/* What was read of late pages, as it was: first come first. */
+	struct loaded {
+		uint64_t addr, was;
+	} *loaded;
+	uint32_t loads, unlisted;
 	emu_access_fn *tell;
 	void *tell_ctx;
 	struct emu_access now; /* who reads or writes */
@@ -58,6 +66,8 @@ void emu_mem_free(struct emu_memory *m)
 			free(m->page[i]->by);
 		free(m->page[i]);
 	}
+	if (m)
+		free(m->loaded);
 	free(m);
 }
 
@@ -68,7 +78,8 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 	memset(m->slot, 0, sizeof(m->slot));
 	m->pages = 0;
 	m->last = NULL;
-	m->full = m->late = false;
+	m->full = false;
+	m->loads = m->unlisted = 0;
 	m->sp = sp;
 	m->stack = start->stack;
 	m->stack_bytes = start->stack && sp <= UINT64_MAX - start->stack_bytes ? start->stack_bytes : 0;
@@ -101,16 +112,44 @@ bool emu_mem_full(const struct emu_memory *m)
 	return m->full;
 }
 
-bool emu_mem_late(const struct emu_memory *m)
+uint32_t emu_mem_loaded(const struct emu_memory *m)
 {
-	return m->late;
+	return m->loads;
+}
+
+uint32_t emu_mem_unlisted(const struct emu_memory *m)
+{
+	return m->unlisted;
+}
+
+uint32_t emu_mem_changed(const struct emu_memory *m)
+{
+	uint8_t now[EMU_PAGE];
+	uint32_t first = UINT32_MAX;
+
+	for (uint32_t i = 0; i < m->pages; i++) {
+		const struct page *p = m->page[i];
+		bool read = false, there = false;
+
+		if (p->given || p->spared)
+			continue;
+		for (uint32_t k = 0; k < m->loads && k < first; k++) {
+			if (m->loaded[k].addr - p->addr >= EMU_PAGE)
+				continue;
+			there = read ? there : m->env.page(m->env.ctx, p->addr, now);
+			read = true;
+			if (!there || memcmp(now + (m->loaded[k].addr - p->addr), &m->loaded[k].was, LOADED_WORD))
+				first = k;
+		}
+	}
+	return first;
 }
 
 bool emu_mem_touched(const struct emu_memory *m, uint32_t i, struct emu_touched *out)
 {
 	if (i >= m->pages)
 		return false;
-	*out = (struct emu_touched){ m->page[i]->addr, m->page[i]->given };
+	*out = (struct emu_touched){ m->page[i]->addr, m->page[i]->given, m->page[i]->spared };
 	return true;
 }
 
@@ -166,8 +205,10 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 		return NULL;
 	p->addr = start;
 	p->given = given;
-	m->late |= !given && !(m->stack_bytes && start >= (m->sp & ~(uint64_t)(EMU_PAGE - 1)) && start < m->sp + m->stack_bytes) &&
-		   !(m->env.fixed && m->env.fixed(m->env.ctx, start, EMU_PAGE));
+	/* below the stack pointer leaf functions keep what is theirs, too */
+	p->spared = (m->stack_bytes >= EMU_PAGE && start >= m->sp && start - m->sp <= m->stack_bytes - EMU_PAGE) ||
+		    (m->env.fixed && m->env.fixed(m->env.ctx, start, EMU_PAGE));
+	memset(p->used, 0, sizeof(p->used));
 	p->doubtful = false;
 	memset(p->unknown, 0, sizeof(p->unknown));
 	lay_stack(m, p);
@@ -294,6 +335,34 @@ void emu_mem_written(const struct emu_memory *m, emu_access_fn *to, void *ctx)
 	}
 }
 
+/* ---- what was read of late pages ---- */
+
+/* Of a word: all of it came with the sample. */
+static bool on_given_stack(const struct emu_memory *m, uint64_t addr)
+{
+	return m->stack_bytes >= LOADED_WORD && addr >= m->sp && addr - m->sp <= m->stack_bytes - LOADED_WORD;
+}
+
+static void use_words(struct emu_memory *m, struct page *p, unsigned off, unsigned len, bool store)
+{
+	for (unsigned w = off / LOADED_WORD; w <= (off + len - 1) / LOADED_WORD; w++) {
+		struct loaded *l;
+
+		if (p->used[w / 64] >> w % 64 & 1)
+			continue;
+		p->used[w / 64] |= 1ull << w % 64;
+		if (store || on_given_stack(m, p->addr + w * LOADED_WORD))
+			continue;
+		if (m->loads == LOADED_MOST || (!m->loaded && !(m->loaded = malloc(LOADED_MOST * sizeof(*m->loaded))))) {
+			m->unlisted++;
+			continue;
+		}
+		l = &m->loaded[m->loads++];
+		l->addr = p->addr + w * LOADED_WORD;
+		memcpy(&l->was, p->byte + w * LOADED_WORD, LOADED_WORD);
+	}
+}
+
 /* ---- reads and writes ---- */
 
 bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, uint64_t *known)
@@ -309,6 +378,8 @@ bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, 
 		if (!p)
 			return false;
 		memcpy((uint8_t *)buf + done, p->byte + off, n);
+		if (!p->given && !p->spared)
+			use_words(m, p, off, n, false);
 		unknown |= unknown_at(p, off, n) << done;
 		done += n;
 	}
@@ -328,6 +399,8 @@ bool emu_mem_write(struct emu_memory *m, uint64_t addr, const void *buf, unsigne
 
 		if (!p)
 			return false;
+		if (!p->given && !p->spared)
+			use_words(m, p, off, n, true);
 		memcpy(p->byte + off, (const uint8_t *)buf + done, n);
 		set_unknown(p, off, n, ~known >> done);
 		done += n;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "attr/emu_pages.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,31 +8,37 @@
 
 #define KEEP 0.97 /* a run counts half after twenty-three others */
 #define LEAST 0.033
+#define UNIT_MOST 1e9
 #define MOST 2048 /* addresses that are remembered */
 #define LATE_MOST 8 /* pages of one run whose pointers are looked for: the first ones */
 
 struct hot {
 	uint64_t addr;
-	double score; /* at `run` */
-	uint64_t run;
+	double score; /* in units of when it was last raised: see `unit` */
 };
 
 /* How often runs of late had to do with an address. */
 struct scores {
 	struct hot hot[MOST];
 	uint32_t count;
+	uint64_t full; /* in this run there was no room left */
 	struct map at;
 };
 
 struct emu_pages {
 	struct scores page, slot;
 	uint64_t runs;
-	double all; /* what one would have that every run touched */
+	double unit; /* what to be met in this run is worth: instead of all older scores getting smaller, it grows */
+	double all;  /* what one would have that every run touched */
 };
 
 struct emu_pages *emu_pages_new(void)
 {
-	return calloc(1, sizeof(struct emu_pages));
+	struct emu_pages *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->unit = 1;
+	return p;
 }
 
 void emu_pages_free(struct emu_pages *p)
@@ -50,12 +55,28 @@ void emu_pages_forget(struct emu_pages *p)
 	map_release(&p->page.at);
 	map_release(&p->slot.at);
 	p->page.count = p->slot.count = 0;
+	p->page.full = p->slot.full = 0;
+	p->unit = 1;
 	p->all = 0;
 }
 
-static double score_now(const struct emu_pages *p, const struct hot *h)
+static void scale(struct scores *s, double by)
 {
-	return h->score * pow(KEEP, (double)(p->runs - h->run));
+	for (uint32_t i = 0; i < s->count; i++)
+		s->hot[i].score *= by;
+}
+
+static void next_run(struct emu_pages *p)
+{
+	p->runs++;
+	p->unit /= KEEP;
+	if (p->unit > UNIT_MOST) {
+		scale(&p->page, 1 / p->unit);
+		scale(&p->slot, 1 / p->unit);
+		p->all /= p->unit;
+		p->unit = 1;
+	}
+	p->all += p->unit;
 }
 
 /* Those that may still be asked for stay. */
@@ -67,7 +88,7 @@ static void make_room(const struct emu_pages *p, struct scores *s)
 	for (uint32_t i = 0; i < s->count; i++) {
 		uint64_t *at;
 
-		if (score_now(p, &s->hot[i]) < LEAST * p->all || !(at = map_put(&s->at, s->hot[i].addr, NULL)))
+		if (s->hot[i].score < LEAST * p->all || !(at = map_put(&s->at, s->hot[i].addr, NULL)))
 			continue;
 		*at = out;
 		s->hot[out++] = s->hot[i];
@@ -78,33 +99,53 @@ static void make_room(const struct emu_pages *p, struct scores *s)
 static void met(const struct emu_pages *p, struct scores *s, uint64_t addr)
 {
 	bool added;
-	uint64_t *at;
-	struct hot *h;
+	uint64_t *at = map_get(&s->at, addr);
 
-	if (s->count == MOST)
+	/* once in a run: what begins in this one is worth no room in it */
+	if (!at && s->count == MOST && s->full != p->runs) {
+		s->full = p->runs;
 		make_room(p, s);
-	if (s->count == MOST && !map_get(&s->at, addr))
-		return;
-	at = map_put(&s->at, addr, &added);
-	if (!at)
-		return;
-	if (added) {
-		*at = s->count;
-		s->hot[s->count++] = (struct hot){ .addr = addr, .run = p->runs };
 	}
-	h = &s->hot[*at];
-	h->score = score_now(p, h) + 1;
-	h->run = p->runs;
+	if (!at && s->count < MOST && (at = map_put(&s->at, addr, &added))) {
+		*at = s->count;
+		s->hot[s->count++] = (struct hot){ .addr = addr };
+	}
+	if (at)
+		s->hot[*at].score += p->unit;
 }
 
-static void look_for_pointers(struct emu_pages *p, uint64_t to, const struct sample_page *given, uint32_t count)
+struct late {
+	uint64_t page[LATE_MOST], least, most;
+	unsigned count;
+};
+
+static void add_late(struct late *l, uint64_t page)
 {
-	for (uint32_t i = 0; i < count; i++) {
+	if (l->count == LATE_MOST)
+		return;
+	l->least = l->count && l->least < page ? l->least : page;
+	l->most = l->count && l->most > page ? l->most : page;
+	l->page[l->count++] = page;
+}
+
+static bool is_late(const struct late *l, uint64_t v)
+{
+	if (v < l->least || v - l->least >= l->most - l->least + SAMPLE_PAGE)
+		return false;
+	for (unsigned i = 0; i < l->count; i++)
+		if (v - l->page[i] < SAMPLE_PAGE)
+			return true;
+	return false;
+}
+
+static void look_for_pointers(struct emu_pages *p, const struct late *l, const struct sample_page *given, uint32_t count)
+{
+	for (uint32_t i = 0; l->count && i < count; i++) {
 		for (uint32_t at = 0; at < SAMPLE_PAGE; at += sizeof(uint64_t)) {
 			uint64_t v;
 
 			memcpy(&v, given[i].byte + at, sizeof(v));
-			if (v - to < SAMPLE_PAGE)
+			if (is_late(l, v))
 				met(p, &p->slot, given[i].addr + at);
 		}
 	}
@@ -112,16 +153,18 @@ static void look_for_pointers(struct emu_pages *p, uint64_t to, const struct sam
 
 void emu_pages_run(struct emu_pages *p, const struct emu *e, const struct sample_page *given, uint32_t count)
 {
+	struct late late = { .count = 0 };
 	struct emu_touched t;
-	unsigned late = 0;
 
-	p->runs++;
-	p->all = p->all * KEEP + 1;
+	next_run(p);
 	for (uint32_t i = 0; emu_touched(e, i, &t); i++) {
+		if (t.spared)
+			continue;
 		met(p, &p->page, t.addr);
-		if (!t.given && late++ < LATE_MOST)
-			look_for_pointers(p, t.addr, given, count);
+		if (!t.given)
+			add_late(&late, t.addr);
 	}
+	look_for_pointers(p, &late, given, count);
 }
 
 static int by_score(const void *pa, const void *pb)
@@ -138,7 +181,6 @@ static uint32_t likely(const struct emu_pages *p, const struct scores *s, uint64
 
 	for (uint32_t i = 0; i < s->count; i++) {
 		best[n] = s->hot[i];
-		best[n].score = score_now(p, &s->hot[i]);
 		n += best[n].score >= LEAST * p->all;
 	}
 	qsort(best, n, sizeof(best[0]), by_score);

@@ -102,8 +102,13 @@ void emu_mem_tell(struct emu_memory *m, emu_access_fn *tell, void *ctx);
 void emu_mem_by(struct emu_memory *m, uint64_t ip, uint32_t at, uint64_t sp);
 void emu_mem_written(const struct emu_memory *m, emu_access_fn *tell, void *ctx);
 uint32_t emu_mem_pages(const struct emu_memory *m);
-/* A page was not as old as the sample. */
-bool emu_mem_late(const struct emu_memory *m);
+/* Words that were read of pages which are not as old as the sample, before the run wrote there, so far. */
+uint32_t emu_mem_loaded(const struct emu_memory *m);
+/* The first of them that is no longer what it was, UINT32_MAX: all are. What changed since is likely to have changed
+ * between the sample and when it was read, too. */
+uint32_t emu_mem_changed(const struct emu_memory *m);
+/* Words that were too many to be looked at again. */
+uint32_t emu_mem_unlisted(const struct emu_memory *m);
 /* A page was wanted that there was no room for. */
 bool emu_mem_full(const struct emu_memory *m);
 bool emu_mem_touched(const struct emu_memory *m, uint32_t i, struct emu_touched *out);

@@ -37,6 +37,10 @@ struct pair {
 	bool met, in_part;
 };
 
+struct list {
+	uint32_t *item, count, cap;
+};
+
 struct burst_flow {
 	struct store_writer *w;
 	struct burst_flow_env env;
@@ -47,20 +51,20 @@ struct burst_flow {
 	struct map pair_at; /* reader << 32 | writer */
 	struct pair *pair;
 	uint32_t pairs, pair_cap;
-	uint32_t *met_site, *met_pair;
-	uint32_t met_sites, met_site_cap, met_pairs, met_pair_cap;
+	struct list met_site, met_pair;
 	struct fmt_burst_part part; /* the one under way */
 	uint64_t bursts; /* before it */
-	uint32_t *part_site, *part_pair; /* what it met */
-	uint32_t part_sites, part_site_cap, part_pairs, part_pair_cap;
+	struct list part_site, part_pair; /* what it met */
 	union {
 		struct fmt_burst_part_site site[PIECE];
 		struct fmt_burst_part_pair pair[PIECE];
 	} piece;
 	struct fmt_burst_data head;
 	struct fmt_burst_item item[LOADS + STORES];
+	struct emu_access *access; /* of the burst under way: of which it stays known only at its end */
+	uint32_t accesses, access_cap;
 	uint64_t loads, stores; /* that the items were drawn from */
-	uint32_t last; /* instructions before the last access */
+	uint64_t insns; /* those of later instructions were taken back */
 	uint64_t stack_end, lowest; /* lowest: stack pointer of the burst */
 	uint64_t random;
 	bool no_memory;
@@ -87,16 +91,27 @@ void burst_flow_free(struct burst_flow *f)
 	map_release(&f->pair_at);
 	free(f->site);
 	free(f->pair);
-	free(f->met_site);
-	free(f->met_pair);
-	free(f->part_site);
-	free(f->part_pair);
+	free(f->met_site.item);
+	free(f->met_pair.item);
+	free(f->part_site.item);
+	free(f->part_pair.item);
+	free(f->access);
 	free(f);
 }
 
 void burst_flow_forget(struct burst_flow *f)
 {
 	map_release(&f->at);
+}
+
+static bool list_put(struct burst_flow *f, struct list *l, uint32_t i)
+{
+	if (!GROW(l->item, l->count, l->cap, 1024)) {
+		f->no_memory = true;
+		return false;
+	}
+	l->item[l->count++] = i;
+	return true;
 }
 
 static uint32_t add_site(struct burst_flow *f, uint64_t ip)
@@ -147,11 +162,8 @@ static struct site *meet(struct burst_flow *f, uint64_t ip, uint32_t *index)
 	if (i == NOWHERE)
 		return NULL;
 	if (!f->site[i].met) {
-		if (!GROW(f->met_site, f->met_sites, f->met_site_cap, 1024)) {
-			f->no_memory = true;
+		if (!list_put(f, &f->met_site, i))
 			return NULL;
-		}
-		f->met_site[f->met_sites++] = i;
 		f->site[i].met = true;
 	}
 	return &f->site[i];
@@ -175,11 +187,8 @@ static struct pair *pair_of(struct burst_flow *f, uint32_t reader, uint32_t writ
 		return NULL;
 	p = &f->pair[*at];
 	if (!p->met) {
-		if (!GROW(f->met_pair, f->met_pairs, f->met_pair_cap, 1024)) {
-			f->no_memory = true;
+		if (!list_put(f, &f->met_pair, (uint32_t)*at))
 			return NULL;
-		}
-		f->met_pair[f->met_pairs++] = (uint32_t)*at;
 		p->met = true;
 	}
 	return p;
@@ -211,12 +220,20 @@ static unsigned bin_of(uint32_t instructions)
 void burst_flow_access(void *ctx, const struct emu_access *a)
 {
 	struct burst_flow *f = ctx;
+
+	if (GROW(f->access, f->accesses, f->access_cap, 4096))
+		f->access[f->accesses++] = *a;
+	else
+		f->no_memory = true;
+}
+
+static void take_access(struct burst_flow *f, const struct emu_access *a)
+{
 	uint32_t i, writer = NOWHERE;
 	struct site *s = meet(f, a->ip, &i);
 	bool stack = on_stack(f, a->addr, a->sp);
 	struct pair *p;
 
-	f->last = a->at;
 	if (!s)
 		return;
 	f->lowest = a->sp && a->sp < f->lowest ? a->sp : f->lowest;
@@ -241,26 +258,21 @@ static void take_written(void *ctx, const struct emu_access *a)
 	struct burst_flow *f = ctx;
 	uint32_t i = site_at(f, a->ip);
 
-	if (i != NOWHERE && !on_stack(f, a->addr, f->lowest))
+	if (i != NOWHERE && a->at < f->insns && !on_stack(f, a->addr, f->lowest))
 		draw(f, f->item + LOADS, &f->head.stores, STORES, &f->stores, a, i);
 }
 
-static void site_to_part(struct burst_flow *f, uint32_t i, bool counts)
+static void site_to_part(struct burst_flow *f, uint32_t i)
 {
 	struct site *s = &f->site[i];
 
-	if (!counts && !s->ran)
-		return;
 	if (!s->in_part) {
-		if (!GROW(f->part_site, f->part_sites, f->part_site_cap, 1024)) {
-			f->no_memory = true;
+		if (!list_put(f, &f->part_site, i))
 			return;
-		}
-		f->part_site[f->part_sites++] = i;
 		s->in_part = true;
 		s->part = (struct fmt_burst_part_site){ .site = s->rec.id };
 	}
-	s->part.bursts += counts;
+	s->part.bursts++;
 	s->part.runs += (double)s->ran;
 }
 
@@ -269,45 +281,39 @@ static void pair_to_part(struct burst_flow *f, uint32_t i)
 	struct pair *p = &f->pair[i];
 
 	if (!p->in_part) {
-		if (!GROW(f->part_pair, f->part_pairs, f->part_pair_cap, 1024)) {
-			f->no_memory = true;
+		if (!list_put(f, &f->part_pair, i))
 			return;
-		}
-		f->part_pair[f->part_pairs++] = i;
 		p->in_part = true;
 	}
 	for (unsigned b = 0; b < BINS; b++)
 		p->part[b] += (float)p->now[b];
 }
 
-static void add_up(struct burst_flow *f, bool counts)
+static void add_up(struct burst_flow *f)
 {
-	for (uint32_t k = 0; k < f->met_sites; k++) {
-		struct site *s = &f->site[f->met_site[k]];
+	for (uint32_t k = 0; k < f->met_site.count; k++) {
+		struct site *s = &f->site[f->met_site.item[k]];
 
-		site_to_part(f, f->met_site[k], counts);
+		site_to_part(f, f->met_site.item[k]);
 		s->rec.runs += (double)s->ran;
-		if (counts) {
-			s->rec.load_bytes += (double)s->load;
-			s->rec.load_stack += (double)s->load_stack;
-			s->rec.store_bytes += (double)s->store;
-			s->rec.store_stack += (double)s->store_stack;
-			s->rec.bursts++;
-		}
+		s->rec.load_bytes += (double)s->load;
+		s->rec.load_stack += (double)s->load_stack;
+		s->rec.store_bytes += (double)s->store;
+		s->rec.store_stack += (double)s->store_stack;
+		s->rec.bursts++;
 		s->load = s->load_stack = s->store = s->store_stack = s->ran = 0;
 		s->met = false;
 	}
-	for (uint32_t k = 0; k < f->met_pairs; k++) {
-		struct pair *p = &f->pair[f->met_pair[k]];
+	for (uint32_t k = 0; k < f->met_pair.count; k++) {
+		struct pair *p = &f->pair[f->met_pair.item[k]];
 
-		for (unsigned b = 0; b < BINS && counts; b++)
+		for (unsigned b = 0; b < BINS; b++)
 			p->bytes[b] += p->now[b];
-		if (counts)
-			pair_to_part(f, f->met_pair[k]);
+		pair_to_part(f, f->met_pair.item[k]);
 		memset(p->now, 0, sizeof(p->now));
 		p->met = false;
 	}
-	f->met_sites = f->met_pairs = 0;
+	f->met_site.count = f->met_pair.count = 0;
 }
 
 static int put_piece(struct burst_flow *f)
@@ -339,28 +345,27 @@ static int end_part(struct burst_flow *f)
 {
 	int err = 0;
 
-	for (uint32_t k = 0; k < f->part_sites && !err; k++) {
-		struct site *s = &f->site[f->part_site[k]];
+	for (uint32_t k = 0; k < f->part_site.count && !err; k++) {
+		struct site *s = &f->site[f->part_site.item[k]];
 
 		f->piece.site[f->part.sites++] = s->part;
 		s->in_part = false;
 		err = f->part.sites == PIECE ? put_piece(f) : 0;
 	}
 	err = err ? err : put_piece(f);
-	for (uint32_t k = 0; k < f->part_pairs && !err; k++)
-		err = put_part_pair(f, &f->pair[f->part_pair[k]]);
+	for (uint32_t k = 0; k < f->part_pair.count && !err; k++)
+		err = put_part_pair(f, &f->pair[f->part_pair.item[k]]);
 	err = err ? err : put_piece(f);
 	f->bursts += f->part.bursts;
-	f->part_sites = f->part_pairs = f->part.bursts = 0;
+	f->part_site.count = f->part_pair.count = f->part.bursts = 0;
 	return err;
 }
 
 void burst_flow_begin(struct burst_flow *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_t stack_end)
 {
 	f->head = (struct fmt_burst_data){ .time = time, .pid = pid, .tid = tid };
-	add_up(f, false); /* of one that failed */
 	f->loads = f->stores = 0;
-	f->last = 0;
+	f->accesses = 0;
 	f->stack_end = stack_end;
 	f->lowest = UINT64_MAX;
 }
@@ -376,7 +381,6 @@ static int put_data(struct burst_flow *f)
 
 int burst_flow_end(struct burst_flow *f, const struct emu *e, const struct emu_count *count, size_t counts, uint64_t insns)
 {
-	bool whole = f->last < insns;
 	int err;
 
 	f->part.time = f->part.bursts++ ? f->part.time : f->head.time;
@@ -387,12 +391,13 @@ int burst_flow_end(struct burst_flow *f, const struct emu *e, const struct emu_c
 		if (s)
 			s->ran += count[k].runs;
 	}
-	if (whole)
-		emu_written(e, take_written, f);
-	/* of a run that was found to have gone astray only what comes before counts, and which accesses those were is not known */
-	else
-		f->head.loads = 0;
-	add_up(f, whole);
+	f->insns = insns;
+	for (uint32_t k = 0; k < f->accesses; k++)
+		if (f->access[k].at < insns)
+			take_access(f, &f->access[k]);
+	/* where a store that was taken back came last, nobody is known to have been before it */
+	emu_written(e, take_written, f);
+	add_up(f);
 	if (f->no_memory)
 		return -ENOMEM;
 	err = f->head.loads + f->head.stores ? put_data(f) : 0;

@@ -40,7 +40,7 @@ struct replay {
 	bool denied;
 	struct emu_count *count;
 	struct {
-		uint64_t bursts, instructions, skipped, guessed, unknown, syscalls, pages, given, own_ns, target_ns, stale, failed, end[EMU_ENDS];
+		uint64_t bursts, instructions, changed, unlisted, skipped, guessed, unknown, syscalls, pages, given, own_ns, target_ns, stale, failed, end[EMU_ENDS];
 	} n;
 };
 
@@ -159,6 +159,8 @@ static void tally(struct replay *r, const struct plan_burst *b)
 	r->n.instructions += b->result.insns;
 	r->n.skipped += b->result.skipped;
 	r->n.unknown += b->result.unknown;
+	r->n.changed += b->result.changed;
+	r->n.unlisted += b->result.unlisted;
 	r->n.guessed += b->result.guessed;
 	r->n.syscalls += b->result.syscalls;
 	r->n.pages += b->result.pages;
@@ -306,6 +308,8 @@ void replay_report(struct replay *r)
 	session_count(r->s, "burst instructions", r->n.instructions, false);
 	session_count(r->s, "bursts: own CPU time, us", r->n.own_ns / 1000, false);
 	session_count(r->s, "bursts: calls left early", r->n.skipped, false);
+	session_count(r->s, "bursts cut at memory that changed meanwhile", r->n.changed, false);
+	session_count(r->s, "bursts: words read late, too many to be looked at again", r->n.unlisted, false);
 	session_count(r->s, "bursts: branches guessed", r->n.guessed, false);
 	session_count(r->s, "bursts: instructions without a rule", r->n.unknown, false);
 	session_count(r->s, "bursts: system calls", r->n.syscalls, false);

@@ -552,6 +552,9 @@ bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, u
 	memcpy(w->addr, addr, w->count * sizeof(*addr));
 	w->slots = slots < WIRE_SLOTS ? slots : WIRE_SLOTS;
 	memcpy(w->slot, slot, w->slots * sizeof(*slot));
+	memset(w->seen, 0, sizeof(w->seen));
+	for (uint32_t i = 0; i < w->count; i++)
+		w->seen[wire_seen_bit(addr[i]) / 64] |= 1ull << wire_seen_bit(addr[i]) % 64;
 	__atomic_store_n(&w->pid, pid, __ATOMIC_RELEASE);
 	return true;
 }

@@ -55,7 +55,7 @@ void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end);
 int sampler_returns(struct sampler *s, int threads_map_fd);
 /* The next user-mode sample of this process brings these pages along (SV_PAGES; those that are present), as they are at that
  * moment, and those that its registers point into: some 0.9 us of its time each. False: what was asked for last has not come yet. At most SAMPLER_PAGES. */
-#define SAMPLER_PAGES 80
+#define SAMPLER_PAGES 256
 #define SAMPLER_SLOTS 16
 /* slot: where pointers lie whose pages are wanted, wherever they point to then. */
 /* ...or never will: the process is gone, the sample was lost. */

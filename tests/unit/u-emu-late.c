@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Memory that is read after the sample: where it has changed again by the end of a run, what rested on it is taken back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "abi.h"
+#include "attr/emu.h"
+#include "unit/fake_code.h"
+
+#define FIRST 0x700000ull
+#define SECOND 0x710000ull
+#define TURNS 1000u
+
+static const uint8_t bytes[] = {
+	0x48, 0x8b, 0x07,		/*  0 mov rax, [rdi] */
+	0xb9, TURNS & 255, TURNS >> 8, 0, 0, /* 3 mov ecx, TURNS */
+	0xff, 0xc9,			/*  8 dec ecx */
+	0x75, 0xfc,			/* 10 jne 8 */
+	0x48, 0x8b, 0x1e,		/* 12 mov rbx, [rsi] */
+	0xb9, 0x0a, 0, 0, 0,		/* 15 mov ecx, 10 */
+	0xff, 0xc9,			/* 20 dec ecx */
+	0x75, 0xfc,			/* 22 jne 20 */
+	0x48, 0x89, 0x1f,		/* 24 mov [rdi], rbx */
+	0x90,				/* 27 nop */
+};
+#define BEFORE_SECOND (2 + 2 * TURNS)
+#define ALL (BEFORE_SECOND + 2 + 2 * 10 + 2)
+
+struct memory {
+	struct fake_code code; /* first: fake_code() takes it for that */
+	uint64_t changing;     /* the page that is another one each time */
+	unsigned at;	       /* ... in this byte */
+	unsigned reads;
+};
+
+static bool page(void *ctx, uint64_t addr, uint8_t *buf)
+{
+	struct memory *m = ctx;
+
+	memset(buf, 0, EMU_PAGE);
+	if (addr == m->changing)
+		buf[m->at] = (uint8_t)++m->reads;
+	return true;
+}
+
+static struct emu_result run(struct memory *m, bool given, uint64_t *loop)
+{
+	static const uint8_t nothing[EMU_PAGE];
+	const struct sample_page held[] = { { FIRST, nothing }, { SECOND, nothing } };
+	struct emu_env env = { .code = fake_code, .page = page, .ctx = m };
+	struct emu *e = emu_new(&env);
+	uint64_t regs[WREG_MAX] = { [WREG_IP] = CODE, [WREG_SP] = SP, [WREG_DI] = FIRST, [WREG_SI] = SECOND };
+	struct emu_start start = { .regs = regs, .insns = ALL, .page = held, .pages = given ? 2 : 0 };
+	struct emu_result out;
+
+	assert_non_null(e);
+	m->code = (struct fake_code){ bytes, sizeof(bytes) };
+	assert_int_equal(emu_run(e, &start, &out), 0);
+	*loop = emu_runs_of(e, CODE + 8);
+	emu_free(e);
+	return out;
+}
+
+static void is_whole(struct memory *m, bool given)
+{
+	uint64_t loop;
+	struct emu_result out = run(m, given, &loop);
+
+	assert_int_equal(out.end, EMU_DONE);
+	assert_int_equal(out.insns, ALL);
+	assert_int_equal(loop, TURNS);
+	assert_false(out.changed);
+}
+
+static void test_what_stays(void **state)
+{
+	struct memory m = { .changing = 0 };
+
+	is_whole(&m, false);
+	/* beside what was read */
+	m = (struct memory){ .changing = FIRST, .at = 8 };
+	is_whole(&m, false);
+	assert_true(m.reads > 1);
+	/* read with the sample: what it is now says nothing */
+	m = (struct memory){ .changing = FIRST };
+	is_whole(&m, true);
+	assert_int_equal(m.reads, 0);
+}
+
+static void test_what_changes(void **state)
+{
+	struct memory m = { .changing = FIRST };
+	uint64_t loop;
+	struct emu_result out = run(&m, false, &loop);
+
+	/* the instruction that read it ran */
+	assert_int_equal(out.end, EMU_ASTRAY);
+	assert_true(out.changed);
+	assert_int_equal(out.insns, 1);
+	assert_int_equal(out.end_ip, CODE + 3);
+	assert_int_equal(loop, 0);
+	/* what was read later takes back what came later */
+	m = (struct memory){ .changing = SECOND };
+	out = run(&m, false, &loop);
+	assert_true(out.changed);
+	assert_int_equal(out.insns, BEFORE_SECOND + 1);
+	assert_int_equal(out.end_ip, CODE + 15);
+	assert_int_equal(loop, TURNS);
+}
+
+/* What the sample's piece of stack covers is as old as the sample; what lies below the stack pointer is not, and leaf
+ * functions keep theirs there. */
+static void test_stack(void **state)
+{
+	static const uint8_t stack[2 * EMU_PAGE];
+	struct memory m = { .code = { bytes, sizeof(bytes) }, .changing = SP & ~(uint64_t)(EMU_PAGE - 1) };
+	struct emu_env env = { .code = fake_code, .page = page, .ctx = &m };
+	struct emu *e = emu_new(&env);
+	uint64_t regs[WREG_MAX] = { [WREG_IP] = CODE, [WREG_SP] = SP, [WREG_SI] = SECOND };
+	struct emu_start start = { .regs = regs, .insns = ALL, .stack = stack, .stack_bytes = sizeof(stack) };
+	struct emu_touched t;
+	struct emu_result out;
+
+	assert_non_null(e);
+	for (int below = 0; below < 2; below++) {
+		regs[WREG_DI] = below ? SP - 8 : SP;
+		m.at = (unsigned)(regs[WREG_DI] % EMU_PAGE);
+		assert_int_equal(emu_run(e, &start, &out), 0);
+		assert_int_equal(out.changed, below);
+		assert_int_equal(out.end, below ? EMU_ASTRAY : EMU_DONE);
+		/* that page is wanted with the next sample, the one above it is not */
+		assert_true(emu_touched(e, 0, &t) && t.addr == m.changing && !t.spared);
+	}
+	regs[WREG_DI] = SP + EMU_PAGE;
+	assert_int_equal(emu_run(e, &start, &out), 0);
+	assert_true(emu_touched(e, 0, &t) && t.spared);
+	emu_free(e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_stays), cmocka_unit_test(test_what_changes), cmocka_unit_test(test_stack) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
