@@ -18,6 +18,7 @@
 #include "flow/timeline.h"
 #include "flow/uma.h"
 #include "store/write.h"
+#include "util/random.h"
 
 static char path[256];
 
@@ -352,11 +353,8 @@ static void overwritten_buffers_belong_to_the_last_pass(void **state)
 	for (int pass = 0; pass < 60; pass++) {
 		for (int who = 0; who < 3; who++) {
 			for (uint64_t i = 0; i < 16384; i++) {
-				x ^= x << 13;
-				x ^= x >> 7;
-				x ^= x << 17;
 				p.now++;
-				if (x % 1000 == 0)
+				if (random_next(&x) % 1000 == 0)
 					plant(&p, who == 0 ? WRITER_A : who == 1 ? WRITER_B : READER, 0x40000 + 4 * i,
 					      who == 2 ? FMT_A_LOAD : FMT_A_STORE, 1000);
 			}
@@ -367,6 +365,21 @@ static void overwritten_buffers_belong_to_the_last_pass(void **state)
 	assert_true(share(&f, "writer_b", "reader") > 0.75); /* a coin would give one half */
 	flow_release(&f);
 	flow_input_release(&in);
+}
+
+/* A window on a load of the reader: `writer` writes there, and it reads again. */
+static void plant_told(struct plant *p, uint32_t writer, uint64_t addr)
+{
+	struct fmt_access arm = access_at(p, READER, addr, FMT_A_LOAD | FMT_A_TIME, 1e6);
+	struct fmt_window w = { .addr = addr, .len = 4, .end_reason = FMT_W_HITS, .count = 2, .write_only_after = ~0u };
+	struct fmt_hit h[2] = { { .module = 1, .syscall = -1, .function = writer, .flags = FMT_A_STORE, .ip = 0x1000 * writer + 2 },
+				{ .module = 1, .syscall = -1, .function = READER, .flags = FMT_A_LOAD, .ip = 0x1000 * READER + 1 } };
+
+	memcpy(&w.arm, &arm, sizeof(w.arm));
+	w.armed = p->now;
+	h[0].time = p->now += 1000;
+	w.ended = h[1].time = p->now += 1000;
+	store_put_var(p->w, FMT_WINDOW, &w, sizeof(w), h, sizeof(h));
 }
 
 /* Two functions write a buffer in turn, a thousand times between two samples: who of them was sampled last there says
@@ -383,26 +396,12 @@ static void old_passes_tell_little(void **state)
 	plant_begin(&p, "0");
 	for (int i = 0; i < 3000; i++) {
 		uint32_t who = WRITER_A + (uint32_t)(i % 3);
-		uint64_t addr;
+		uint64_t addr = 0x40000 + random_next(&x) % 4096 * 4;
 
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		addr = 0x40000 + x % 4096 * 4;
 		p.now += 1000000;
 		plant(&p, who, addr, (who == READER ? FMT_A_LOAD : FMT_A_STORE) | FMT_A_TIME, 1e6);
-		if (i % 1500 == 1499) {
-			struct fmt_window w = { .addr = addr, .len = 4, .end_reason = FMT_W_HITS, .count = 2, .write_only_after = ~0u };
-			struct fmt_hit h[2] = { { .module = 1, .syscall = -1, .function = WRITER_B, .flags = FMT_A_STORE, .ip = 0x1000 * WRITER_B + 2 },
-						{ .module = 1, .syscall = -1, .function = READER, .flags = FMT_A_LOAD, .ip = 0x1000 * READER + 1 } };
-			struct fmt_access arm = access_at(&p, READER, addr, FMT_A_LOAD | FMT_A_TIME, 1e6);
-
-			memcpy(&w.arm, &arm, sizeof(w.arm));
-			w.armed = p.now;
-			h[0].time = p.now += 1000;
-			w.ended = h[1].time = p.now += 1000;
-			store_put_var(p.w, FMT_WINDOW, &w, sizeof(w), h, sizeof(h));
-		}
+		if (i % 1500 == 1499)
+			plant_told(&p, WRITER_B, addr);
 	}
 	plant_end(&p, &in);
 	estimate(&in, "cascade", &o, &f);
@@ -428,30 +427,16 @@ static void old_passes_lose_nothing(void **state)
 	(void)state;
 	plant_begin(&p, "0");
 	for (unsigned i = 0; i < 6000; i++) {
-		uint64_t addr;
+		uint64_t addr = 0x40000 + random_next(&x) % 4096 * 4;
 
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		addr = 0x40000 + x % 4096 * 4;
 		p.now += 1000000;
 		if (i % 2)
 			plant(&p, WRITER_B, 0x41ff0, FMT_A_STORE | FMT_A_TIME, 1e6);
 		else if (addr >> 8 != block >> 8)
 			plant(&p, WRITER_A, addr, FMT_A_STORE | FMT_A_TIME, 1e6);
 	}
-	for (unsigned i = 0; i < 20; i++) {
-		struct fmt_window w = { .addr = 0x90000 + 64 * i, .len = 4, .end_reason = FMT_W_HITS, .count = 2, .write_only_after = ~0u };
-		struct fmt_hit h[2] = { { .module = 1, .syscall = -1, .function = WRITER_A, .flags = FMT_A_STORE, .ip = 0x1000 * WRITER_A + 2 },
-					{ .module = 1, .syscall = -1, .function = READER, .flags = FMT_A_LOAD, .ip = 0x1000 * READER + 1 } };
-		struct fmt_access arm = access_at(&p, READER, w.addr, FMT_A_LOAD | FMT_A_TIME, 1e6);
-
-		memcpy(&w.arm, &arm, sizeof(w.arm));
-		w.armed = p.now;
-		h[0].time = p.now += 1000;
-		w.ended = h[1].time = p.now += 1000;
-		store_put_var(p.w, FMT_WINDOW, &w, sizeof(w), h, sizeof(h));
-	}
+	for (unsigned i = 0; i < 20; i++)
+		plant_told(&p, WRITER_A, 0x90000 + 64 * i);
 	p.now += 1000000000;
 	plant(&p, TABLE_WRITER, block + 128, FMT_A_LOAD | FMT_A_TIME, 1e6);
 	plant_end(&p, &in);
