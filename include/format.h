@@ -728,8 +728,9 @@ struct fmt_counts_func {
 	double same; /* of all pairs of its samples, those that met the same instruction; 0 also: not counted */
 	double begun, replayed; /* bursts that began in it; the sum of its parts of each burst's instructions */
 	double cut; /* activations of it in bursts that were seen to begin, or to be under way, but not how they went on */
+	double stayed; /* of `replayed`, in bursts that began in it; 0 in all functions: unknown */
 };
-_Static_assert(sizeof(struct fmt_counts_func) == 88, "fmt_counts_func");
+_Static_assert(sizeof(struct fmt_counts_func) == 96, "fmt_counts_func");
 
 enum fmt_counts_node_kind { FMT_CN_ENTRY = 1, FMT_CN_LOOP = 2, FMT_CN_BLOCK = 3 };
 

@@ -4,6 +4,7 @@
  * { section, size, data }; chunks get valid checksums. Ids are folded into a few, so that records find
  * each other.
  */
+#include <dirent.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -122,6 +123,11 @@ static void show(const struct counts_record *rec, const struct profile *p)
 	counts_report_release(&r);
 }
 
+static void cache_path(char *path, size_t size)
+{
+	snprintf(path, size, "/dev/shm/accperf-f-counts.%d.cache", (int)getpid());
+}
+
 /* The input as a file of the cache, under the name of the module whose build-id is all zeros. */
 static int write_cache(const uint8_t *data, size_t size)
 {
@@ -131,7 +137,7 @@ static int write_cache(const uint8_t *data, size_t size)
 	int dir;
 	AUTO_BUF(b);
 
-	snprintf(path, sizeof(path), "/dev/shm/accperf-f-counts.%d.cache", (int)getpid());
+	cache_path(path, sizeof(path));
 	snprintf(name, sizeof(name), "%016lx", (unsigned long)XXH64(id, sizeof(id), 0));
 	dir = cachedir_open_path(path);
 	h.entries = (uint32_t)(size / h.entry_size);
@@ -142,6 +148,24 @@ static int write_cache(const uint8_t *data, size_t size)
 	if (dir >= 0)
 		cachedir_write(dir, name, &b, 1 << 20);
 	return dir;
+}
+
+/* With all that is in it, whoever wrote that. */
+static void remove_cache(int dir)
+{
+	char path[64];
+	const struct dirent *entry;
+	DIR *list = fdopendir(dir);
+
+	if (list)
+		rewinddir(list); /* the cache reads it, too */
+	while (list && (entry = readdir(list)))
+		unlinkat(dir, entry->d_name, 0);
+	if (list)
+		closedir(list);
+	cache_path(path, sizeof(path));
+	if (rmdir(path))
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -169,6 +193,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	unlink(path);
 	if (dir >= 0)
-		close(dir);
+		remove_cache(dir);
 	return 0;
 }

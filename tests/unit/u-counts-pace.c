@@ -108,6 +108,7 @@ static void test_by_bursts(void **state)
 		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 10, .self_ns = 1e9, .samples = 1000 },
 		{ .id = 2, .function = 2, .kind = FMT_CN_ENTRY, .addr = 0x2000, .instructions = 10, .self_ns = 1e9, .samples = 1000 },
 	};
+	double ratio;
 
 	assert_true(fabs(told(f, n) - 1 / 3.0) < 1e-6);
 	/* too few to say anything */
@@ -121,6 +122,26 @@ static void test_by_bursts(void **state)
 	f[0].replayed = 40;
 	f[1].replayed = 60;
 	assert_true(fabs(told(f, n) - 1) < 1e-6);
+	/* the same, as it is known that neither is left */
+	f[0].stayed = 40;
+	f[1].stayed = 60;
+	assert_true(fabs(told(f, n) - 1) < 1e-6);
+	/* but of what is left at once, bursts alone tell: wherever they begin, they go on alike */
+	f[0].replayed = f[1].replayed = 50;
+	f[0].stayed = 20;
+	f[1].stayed = 30;
+	assert_true(fabs(told(f, n) - 1) < 1e-6);
+	f[0].self_ns = n[0].self_ns = 1.5e9;
+	f[1].self_ns = n[1].self_ns = 0.5e9;
+	assert_true(fabs(told(f, n) - 1) < 1e-6);
+	/* and of what is left halfway, both do: bursts that began elsewhere than samples lie, by chance, are made up for by half */
+	f[0].replayed = 50;
+	f[1].replayed = 50;
+	f[0].stayed = 30;
+	f[1].stayed = 40;
+	f[0].self_ns = n[0].self_ns = f[1].self_ns = n[1].self_ns = 1e9;
+	ratio = told(f, n);
+	assert_true(ratio > 1.1 && ratio < 1.3);
 }
 
 int main(void)

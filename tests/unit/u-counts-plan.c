@@ -54,6 +54,25 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	"count_end: .size count, . - count\n"
+	/* round and round, but no loop: two ways lead in, one of which is never taken */
+	".type knot, @function\n"
+	"knot: .cfi_startproc\n"
+	"	test %edi, %edi\n"
+	"	je knot_busy\n"
+	"knot_first:\n"
+	"	add $1, %rax\n"
+	"knot_busy:\n"
+	"	sub $1, %esi\n"
+	"	je knot_out\n"
+	"knot_on:\n"
+	"	test %edx, %edx\n"
+	"	je knot_busy\n"
+	"knot_back:\n"
+	"	test %ecx, %ecx\n"
+	"	jne knot_first\n"
+	"knot_out: ret\n"
+	"	.cfi_endproc\n"
+	".size knot, . - knot\n"
 	".type caller, @function\n"
 	"caller: .cfi_startproc\n"
 	"	sub $8, %rsp\n"
@@ -64,8 +83,21 @@ __asm__(".text\n"
 	"	.cfi_adjust_cfa_offset -8\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
-	".size caller, . - caller\n");
-extern char walk[], walk_loop[], walk_rare[], walk_end[], count[], count_loop[], count_end[], caller[], caller_site[], __executable_start[];
+	".size caller, . - caller\n"
+	".type again, @function\n"
+	"again: .cfi_startproc\n"
+	"	sub $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	sub $1, %edi\n"
+	"	je 1f\n"
+	"	call again\n"
+	"again_site:\n"
+	"1:	add $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size again, . - again\n");
+extern char again[], again_site[], walk[], walk_loop[], walk_rare[], walk_end[], count[], count_loop[], count_end[], knot[], knot_first[], knot_busy[], knot_on[], caller[], caller_site[], __executable_start[];
 
 struct world {
 	struct modules *modules;
@@ -355,31 +387,28 @@ static bool times_loop(const struct world *w)
 	return found;
 }
 
-/* A loop whose turns could be counted needs no clock, but where nobody ever comes in. */
-static void loops_of_what_is_never_entered(void **state)
+/* The same when its function was looked at four times, and these hits were all that came. */
+static bool times_loop_after(const struct world *w, const char *hits)
 {
-	const struct world *w = *state;
 	struct plan_job job;
 
 	assert_false(times_loop(w));
 	for (int i = 0; i < 4; i++) {
 		assert_true(next_of(w, count_loop, FMT_CL_RATE, NULL, &job));
-		saw(w, &job, EXEC_TIME, "", 0);
+		saw(w, &job, EXEC_TIME, hits, 0);
 	}
-	assert_true(times_loop(w));
+	return times_loop(w);
+}
+
+/* A loop whose turns could be counted needs no clock, but where nobody ever comes in. */
+static void loops_of_what_is_never_entered(void **state)
+{
+	assert_true(times_loop_after(*state, ""));
 }
 
 static void loops_of_what_is_entered(void **state)
 {
-	const struct world *w = *state;
-	struct plan_job job;
-
-	assert_false(times_loop(w));
-	for (int i = 0; i < 4; i++) {
-		assert_true(next_of(w, count_loop, FMT_CL_RATE, NULL, &job));
-		saw(w, &job, EXEC_TIME, "aaa", 0);
-	}
-	assert_false(times_loop(w));
+	assert_false(times_loop_after(*state, "aaa"));
 }
 
 /* What a single sample met may be code that waits, or calls, or what all bursts pass: its graph tells. */
@@ -480,7 +509,7 @@ static bool runtime_place(void *ctx, uint64_t runtime, struct module **m, uint64
 
 	*m = w->self;
 	*at = vaddr(w, (const char *)(uintptr_t)runtime);
-	return runtime >= (uintptr_t)walk && runtime < (uintptr_t)caller_site + 16;
+	return runtime >= (uintptr_t)walk && runtime < (uintptr_t)again_site + 16;
 }
 
 /* `calls` of walk, each going round `turns` times, one in four of these is a rare one; and half as many of something else. */
@@ -515,7 +544,7 @@ static void bursts_tell_ratios(void **state)
 	struct counts_record r;
 	struct counts_built b;
 	struct err e;
-	unsigned known = 0, unknown = 0;
+	unsigned known = 0, unknown = 0, seen = 0;
 	struct plan_job job;
 
 	burst(w, 1, 5, 40, false); /* nothing is known of the code yet */
@@ -539,6 +568,17 @@ static void bursts_tell_ratios(void **state)
 	assert_int_equal(counts_record_load(&r, w->path, &e), 0);
 	assert_int_equal(r.dropped, 0);
 	assert_int_equal(r.bursts, 3001);
+	/* all began in the one and had a part of the other */
+	for (size_t i = 0; i < r.funcs; i++) {
+		if (r.func[i].start == vaddr(w, walk)) {
+			assert_true(r.func[i].stayed > 0 && fabs(r.func[i].stayed - r.func[i].replayed) < 1e-6);
+			seen |= 1;
+		} else if (r.func[i].start == vaddr(w, caller)) {
+			assert_true(r.func[i].stayed <= 0 && r.func[i].replayed > 0);
+			seen |= 2;
+		}
+	}
+	assert_int_equal(seen, 3);
 	/* of many bursts of one link several are one window */
 	assert_in_range(r.windows, 3 * 512, 3 * 1400);
 	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
@@ -554,6 +594,42 @@ static void bursts_tell_ratios(void **state)
 	assert_int_equal(ratio.how, COUNTS_REPLAY);
 	assert_true(fabs(ratio.ratio - 0.5) < 0.001);
 	counts_built_release(&b);
+	counts_record_release(&r);
+}
+
+/* What hangs on a place that never runs is measured by one that does. */
+static void knots_hang_on_what_runs(void **state)
+{
+	struct world *w = *state;
+	const struct emu_count ran[] = { { (uintptr_t)knot, 10 }, { (uintptr_t)knot_busy, 400 }, { (uintptr_t)knot_on, 390 } };
+	struct plan_burst b = { .ended = 1, .ip = (uintptr_t)knot_busy, .pid = 1, .tid = 1, .count = ran, .counts = 3,
+				.result = { .insns = 20000, .end_ip = (uintptr_t)knot_on } };
+	struct counts_ratio ratio;
+	struct counts_record r;
+	struct counts_built built;
+	struct err e;
+
+	spend_time(w, knot_busy, 100);
+	second(w);
+	for (b.time = 1; b.time < 100; b.time++)
+		assert_int_equal(plan_replayed(w->plan, &b, runtime_place, w), 0);
+	assert_int_equal(plan_stats(w->plan)->hung_anew, 1);
+	assert_int_equal(plan_write(w->plan), 0);
+	assert_int_equal(store_close(w->store, &e), 0);
+	w->store = NULL;
+	assert_int_equal(counts_record_load(&r, w->path, &e), 0);
+	assert_int_equal(r.dropped, 0);
+	assert_int_equal(counts_record_tree(&r, &built, &e), 0);
+	ratio = said(w, &r, &built, knot, knot_busy, FMT_CN_LOOP);
+	assert_int_equal(ratio.how, COUNTS_REPLAY);
+	assert_true(fabs(ratio.ratio - 40) < 0.01);
+	/* and what hung on it hangs on it still: no link of before is left */
+	ratio = said(w, &r, &built, knot_first, knot_busy, FMT_CN_LOOP);
+	assert_int_equal(ratio.how, COUNTS_UNKNOWN);
+	ratio = said(w, &r, &built, knot_busy, knot_first, FMT_CN_BLOCK);
+	assert_int_equal(ratio.how, COUNTS_REPLAY);
+	assert_true(ratio.ratio < 0.01);
+	counts_built_release(&built);
 	counts_record_release(&r);
 }
 
@@ -584,6 +660,51 @@ static void what_was_cut_is_doubted(void **state)
 	counts_record_release(&r);
 }
 
+/* Entries by bursts are fractions where there are many; a window whose hits all come from the function itself has none from
+ * outside, exactly. */
+static void what_calls_itself(void **state)
+{
+	struct world *w = *state;
+	const struct emu_call call[] = { { (uintptr_t)caller_site, (uintptr_t)again, 7 }, { (uintptr_t)again_site, (uintptr_t)again, 300 } };
+	const struct emu_count ran[] = { { (uintptr_t)again, 307 }, { (uintptr_t)caller, 7 } };
+	struct plan_burst b = { .ended = 1, .ip = (uintptr_t)again, .pid = 1, .tid = 1, .count = ran, .counts = 2, .call = call, .calls = 2,
+				.result = { .insns = 3000, .end_ip = (uintptr_t)again } };
+	struct execwin_hit hit[16];
+	struct exec_window win = { .req = { .pid = 1, .tid = 1 }, .armed = 1000, .ended = 1000000, .cpu_ns = 999000, .end = EXEC_HITS, .hit = hit, .count = 16 };
+	struct counts_record r;
+	struct plan_job job;
+	uint32_t k = 4;
+	struct err e;
+
+	spend_time(w, again, 50);
+	spend_time(w, caller_site, 50);
+	second(w);
+	assert_int_equal(plan_replayed(w->plan, &b, runtime_place, w), 0);
+	for (unsigned i = 0; i < TRIES && k == 4; i++) {
+		plan_plenty(w->plan, true);
+		if (!choose(w, again, 4, true, &job) || job.how == FMT_CL_TRIPS)
+			continue;
+		for (k = 0; k < job.slots && (job.slot[k].entry_of == PLAN_NONE || job.slot[k].vaddr != vaddr(w, again));)
+			k++;
+		k = k < job.slots ? k : 4;
+	}
+	assert_true(k < 4);
+	win.req.slots = job.slots;
+	for (uint32_t n = 0; n < win.count; n++)
+		hit[n] = (struct execwin_hit){ .time = 1000 + 20000 * n, .cpu_ns = 20000 * n, .slot = k, .on_stack = (uintptr_t)again_site };
+	win.hits[k] = win.traps = win.count;
+	for (b.time = 2; b.time < 30; b.time++) {
+		assert_int_equal(plan_replayed(w->plan, &b, runtime_place, w), 0);
+		assert_int_equal(plan_result(w->plan, &job, &win, runtime_place, NULL, w), 0);
+	}
+	assert_int_equal(plan_write(w->plan), 0);
+	assert_int_equal(store_close(w->store, &e), 0);
+	w->store = NULL;
+	assert_int_equal(counts_record_load(&r, w->path, &e), 0);
+	assert_int_equal(r.dropped, 0);
+	counts_record_release(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -598,7 +719,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
 		cmocka_unit_test_setup_teardown(lists, begin, end),
 		cmocka_unit_test_setup_teardown(bursts_tell_ratios, begin, end),
+		cmocka_unit_test_setup_teardown(knots_hang_on_what_runs, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_cut_is_doubted, begin, end),
+		cmocka_unit_test_setup_teardown(what_calls_itself, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,22 @@ static void test_apart(void **state)
 	assert_true(sqrt(c.log_var) < 0.3);
 }
 
+/* Four windows hold all of the anchor: a hundred that hold nothing of it do not make them many. */
+static void test_few_among_many(void **state)
+{
+	struct counts_window w[104] = { { 25, 10 }, { 25, 40 }, { 25, 15 }, { 25, 35 } };
+	static const enum counts_how hows[] = { COUNTS_RATIO, COUNTS_REPLAY };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct counts_ratio alone, among;
+
+		counts_ratio_of(w, 4, hows[i], &alone);
+		counts_ratio_of(w, 104, hows[i], &among);
+		assert_true(alone.how == hows[i] && fabs(among.ratio - alone.ratio) < 1e-9);
+		assert_true(among.log_var > 0.45 * alone.log_var);
+	}
+}
+
 static void test_ratio_edges(void **state)
 {
 	struct counts_window w[64];
@@ -498,55 +514,65 @@ static void test_shapes(void **state)
 	assert_true(fabs(group[3].instructions / group[2].instructions - 3) < 0.1);
 }
 
+/* Functions of ten instructions, one part and one group each; their links and their time are the caller's. */
+struct dozen {
+	struct counts_link link[12];
+	struct counts_part part[12];
+	struct counts_group group[12];
+	uint32_t count;
+	bool told;
+};
+
+static double share_of(struct dozen *d, uint32_t i)
+{
+	struct counts_tree t = { .nodes = d->count + 1, .link = d->link, .links = d->count, .part = d->part, .parts = d->count,
+				 .group = d->group, .groups = d->count, .sample = 1, .told = d->told };
+	double all = 0;
+
+	for (uint32_t k = 0; k < d->count; k++)
+		d->part[k] = (struct counts_part){ .node = k + 1, .group = k, .instructions = 10 };
+	assert_int_equal(counts_solve(&t), 0);
+	for (uint32_t k = 0; k < d->count; k++)
+		all += d->group[k].instructions;
+	return d->group[i].instructions / all;
+}
+
 /* Guesses of a function's scale that are all but worthless, one of them off by thousands: it has its time then. */
 static void test_wild_claims(void **state)
 {
-	enum { CLAIMS = 6 };
-	struct counts_link link[CLAIMS];
-	struct counts_part part[CLAIMS];
-	struct counts_group group[CLAIMS];
-	struct counts_tree t = { .nodes = CLAIMS + 1, .link = link, .links = CLAIMS, .part = part, .parts = CLAIMS, .group = group,
-				 .groups = CLAIMS, .sample = 1 };
-	double all = 0;
+	struct dozen d = { .count = 6 };
+	double share, told;
 
-	for (uint32_t i = 0; i < CLAIMS; i++) {
-		link[i] = (struct counts_link){ .child = i + 1, .ratio = { .how = COUNTS_TIME, .ratio = i ? 1 : 20000, .log_var = 4 } };
-		part[i] = (struct counts_part){ .node = i + 1, .group = i, .instructions = 10 };
-		group[i] = (struct counts_group){ .time = 100, .samples = 100 };
+	for (uint32_t i = 0; i < d.count; i++) {
+		d.link[i] = (struct counts_link){ .child = i + 1, .ratio = { .how = COUNTS_TIME, .ratio = i ? 1 : 20000, .log_var = 4 } };
+		d.group[i] = (struct counts_group){ .time = 100, .samples = 100 };
 	}
-	assert_int_equal(counts_solve(&t), 0);
-	for (uint32_t i = 0; i < CLAIMS; i++)
-		all += group[i].instructions;
-	print_message("one that claims 20000 times as much: share %.3f for a share of time of %.3f, trust %.2f\n", group[0].instructions / all,
-		      1.0 / CLAIMS, group[0].trust);
-	assert_true(group[0].trust < 0.3);
-	assert_true(group[0].instructions / all < 1.5 / CLAIMS);
-	assert_true(group[0].low < group[0].instructions && group[0].instructions < group[0].high);
+	share = share_of(&d, 0);
+	print_message("one that claims 20000 times as much: share %.3f for a share of time of %.3f, trust %.2f\n", share, 1.0 / d.count,
+		      d.group[0].trust);
+	assert_true(d.group[0].trust < 0.3);
+	assert_true(share < 1.5 / d.count);
+	assert_true(d.group[0].low < d.group[0].instructions && d.group[0].instructions < d.group[0].high);
+	/* and where bursts have parted the time, functions differ less, and so does what a claim may be */
+	d.told = true;
+	told = share_of(&d, 0);
+	print_message("the same with time parted by bursts: %.3f, trust %.2f\n", told, d.group[0].trust);
+	assert_true(told < share && told > 1.0 / d.count);
 }
 
 /* Eleven of a dozen functions have a thousand samples each, and run as often as links say. The twelfth runs a hundred times as
  * often, a link says; share: its share of all instructions. */
 static double share_of_claim(uint64_t samples)
 {
-	enum { FUNCS = 12 };
-	struct counts_link link[FUNCS];
-	struct counts_part part[FUNCS];
-	struct counts_group group[FUNCS];
-	struct counts_tree t = { .nodes = FUNCS + 1, .link = link, .links = FUNCS, .part = part, .parts = FUNCS, .group = group,
-				 .groups = FUNCS, .sample = 1 };
-	double all = 0;
+	struct dozen d = { .count = 12 };
 
-	for (uint32_t i = 0; i < FUNCS; i++) {
-		bool last = i == FUNCS - 1;
+	for (uint32_t i = 0; i < d.count; i++) {
+		bool last = i == d.count - 1;
 
-		link[i] = (struct counts_link){ .parent = i > 0, .child = i + 1, .ratio = measured(last ? 100 : 1, sqrt(0.3)) };
-		part[i] = (struct counts_part){ .node = i + 1, .group = i, .instructions = 10 };
-		group[i] = (struct counts_group){ .time = last ? (double)samples : 1000, .samples = last ? samples : 1000 };
+		d.link[i] = (struct counts_link){ .parent = i > 0, .child = i + 1, .ratio = measured(last ? 100 : 1, sqrt(0.3)) };
+		d.group[i] = (struct counts_group){ .time = last ? (double)samples : 1000, .samples = last ? samples : 1000 };
 	}
-	assert_int_equal(counts_solve(&t), 0);
-	for (uint32_t i = 0; i < FUNCS; i++)
-		all += group[i].instructions;
-	return group[FUNCS - 1].instructions / all;
+	return share_of(&d, d.count - 1);
 }
 
 static void test_few_samples(void **state)
@@ -582,7 +608,7 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_interval), cmocka_unit_test(test_trips_vary), cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_interval), cmocka_unit_test(test_trips_vary), cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_few_among_many), cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wild_claims), cmocka_unit_test(test_few_samples), cmocka_unit_test(test_apart),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
 	};
 

@@ -167,21 +167,51 @@ static uint32_t node_around(const struct runs *r, uint32_t block, uint32_t loop)
 	return loop == CFG_NONE ? 0 : r->node_of[c->loop[loop].header];
 }
 
+static uint32_t loop_around(const struct runs *r, uint32_t node)
+{
+	const struct runs_node *k = &r->node[node];
+
+	return k->kind == FMT_CN_LOOP ? r->cfg.loop[k->loop].parent : k->loop;
+}
+
+bool runs_knot(const struct runs *r, uint32_t node, uint32_t *loop)
+{
+	uint32_t block = r->node[node].block;
+
+	*loop = loop_around(r, node);
+	return node && block != CFG_NONE && (r->cfg.block[block].flags & CFG_KNOT) && runs_knot_anchor(r, *loop) != CFG_NONE;
+}
+
+uint32_t runs_knot_anchor(const struct runs *r, uint32_t loop)
+{
+	uint32_t block = loop == CFG_NONE ? r->cfg.anchor : r->cfg.loop[loop].anchor;
+
+	return block == CFG_NONE ? CFG_NONE : r->node_of[block];
+}
+
+void runs_knot_hang(struct runs *r, uint32_t node)
+{
+	uint32_t loop = loop_around(r, node), *anchor = loop == CFG_NONE ? &r->cfg.anchor : &r->cfg.loop[loop].anchor;
+
+	*anchor = r->node[node].block;
+	for (uint32_t i = 0; i < r->links; i++)
+		if (r->link[i].how == FMT_CL_RATIO)
+			r->link[i].parent = node_around(r, r->node[r->link[i].child].block, loop_around(r, r->link[i].child));
+}
+
 static void links(struct runs *r, uint32_t *budget)
 {
 	const struct cfg *c = &r->cfg;
 
 	for (uint32_t n = 1; n < r->nodes; n++) {
 		const struct runs_node *k = &r->node[n];
-		uint32_t around = k->loop;
 
 		if (k->kind == FMT_CN_LOOP) {
-			around = c->loop[k->loop].parent;
 			find_trips(r, k->loop, budget);
 			if (r->trips[k->loop].entry)
 				add_link(r, r->node_of[c->loop[k->loop].preheader], n, FMT_CL_TRIPS, k->loop);
 		}
-		add_link(r, node_around(r, k->block, around), n, FMT_CL_RATIO, CFG_NONE);
+		add_link(r, node_around(r, k->block, loop_around(r, n)), n, FMT_CL_RATIO, CFG_NONE);
 	}
 }
 

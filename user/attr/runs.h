@@ -57,6 +57,13 @@ struct runs {
 
 /* As cfg_build(); trips are looked for as long as *budget (instructions) lasts. */
 int runs_build(const struct block_code *code, uint64_t start, uint64_t end, uint32_t *budget, struct runs *out);
+/* Code that runs round and round but is no loop (several ways lead into it) hangs on one of its nodes, of which the graph
+ * does not tell how often it runs: whether `node` is of one, and in which loop that lies (CFG_NONE: in none). */
+bool runs_knot(const struct runs *r, uint32_t node, uint32_t *loop);
+/* The node on which that of a loop hangs, CFG_NONE if there is none. */
+uint32_t runs_knot_anchor(const struct runs *r, uint32_t loop);
+/* From now on it hangs on this node of it: links have other parents. */
+void runs_knot_hang(struct runs *r, uint32_t node);
 void runs_release(struct runs *r);
 /* The node around an address, CFG_NONE if there is none. */
 uint32_t runs_node_at(const struct runs *r, uint64_t addr);

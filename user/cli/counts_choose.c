@@ -110,9 +110,12 @@ static void sum_regions(const struct plan *p, struct plan_func *f)
 		for (uint32_t l = f->runs.node[n].loop; l != CFG_NONE; l = c->loop[l].parent)
 			f->region[f->runs.node_of[c->loop[l].header]] += f->need[n];
 	/* a loop's trips hang on what leads to it */
-	for (uint32_t k = f->link; k < f->link + f->links; k++)
-		if (p->link[k].rec.how == FMT_CL_TRIPS && !p->link[k].off && f->runs.node[p->link[k].parent].kind == FMT_CN_BLOCK)
-			f->region[p->link[k].parent] += f->region[p->link[k].child];
+	for (uint32_t k = 0; k < f->links; k++) {
+		const struct plan_link *l = &p->link[f->inner[k]];
+
+		if (l->rec.how == FMT_CL_TRIPS && !l->off && f->runs.node[l->parent].kind == FMT_CN_BLOCK)
+			f->region[l->parent] += f->region[l->child];
+	}
 	/* all others hang on the clock */
 	if (f->clock != PLAN_NONE)
 		f->region[f->clock] = f->incl;
@@ -124,26 +127,24 @@ static bool seldom(const struct plan_link *l)
 	return l->windows >= 4 && l->x < SELDOM * l->windows;
 }
 
-/* A list may be another one before it is walked: only where it is too long to be counted by hits. The ratio's link
- * follows the trip count's. */
+/* A list may be another one before it is walked: only where it is too long to be counted by hits. */
 static bool can_trip(const struct plan *p, uint32_t link)
 {
-	const struct plan_link *l = &p->link[link], *ratio = link + 1 < p->links ? l + 1 : NULL;
+	const struct plan_link *l = &p->link[link], *ratio;
+	const struct plan_func *f = &p->func[l->child_func];
 
 	if (l->off || l->fails >= 8)
 		return false;
-	if (!(l->rec.flags & FMT_CL_LIST) || !ratio || ratio->rec.how != FMT_CL_RATIO || ratio->child != l->child)
+	if (!(l->rec.flags & FMT_CL_LIST) || f->ratio[l->child] == PLAN_NONE)
 		return true;
-	return seldom(ratio) || p->func[l->child_func].runs.node[ratio->parent].block == CFG_NONE;
+	ratio = &p->link[f->ratio[l->child]];
+	return seldom(ratio) || f->runs.node[ratio->parent].block == CFG_NONE;
 }
 
 /* Its trip count can be had. */
 static bool has_trips(const struct plan *p, const struct plan_func *f, uint32_t n)
 {
-	for (uint32_t k = f->link; k < f->link + f->links; k++)
-		if (p->link[k].child == n && p->link[k].rec.how == FMT_CL_TRIPS)
-			return can_trip(p, k);
-	return false;
+	return f->trips[n] != PLAN_NONE && can_trip(p, f->trips[n]);
 }
 
 /* While a breakpoint is armed, what lies beside it crawls: per time, all else happens less often then. */
@@ -285,9 +286,7 @@ static double gain(const struct plan *p, const struct plan_link *l)
 /* The trip count stands for the ratio as long as it can be had. */
 static bool trips_instead(const struct plan *p, const struct plan_func *f, uint32_t link)
 {
-	const struct plan_link *before = link > f->link ? &p->link[link - 1] : NULL;
-
-	return before && before->rec.how == FMT_CL_TRIPS && before->child == p->link[link].child && can_trip(p, link - 1);
+	return !(p->link[link].rec.flags & FMT_CL_CALL) && has_trips(p, f, p->link[link].child);
 }
 
 static bool measurable(const struct plan *p, const struct plan_func *f, uint32_t link)
@@ -310,7 +309,7 @@ static bool measurable(const struct plan *p, const struct plan_func *f, uint32_t
  * What enters it is not: windows that begin where a callee runs would find that it is called always. */
 static uint32_t link_of(const struct plan_func *f, uint32_t k)
 {
-	return k < f->links ? f->link + k : f->out[k - f->links];
+	return k < f->links ? f->inner[k] : f->out[k - f->links];
 }
 
 /* Sampled in a function, its callers are at work as well. PLAN_NONE: no caller is known. */

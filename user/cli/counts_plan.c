@@ -23,6 +23,7 @@
 #define RATE_NS 1000000
 #define TIMING_PART 0.4 /* of all time, for windows that time */
 #define TIMING_MOST 5e8
+#define HANG_MORE 4 /* times as many runs: so few of what all hang on cost little, and to hang on another costs what was measured */
 #define STACK_FRAMES 16 /* looked at, of a sample */
 
 struct place_key {
@@ -71,6 +72,10 @@ void plan_free(struct plan *p)
 		free(f->rate);
 		free(f->out);
 		free(f->runs_now);
+		free(f->runs_all);
+		free(f->inner);
+		free(f->ratio);
+		free(f->trips);
 	}
 	free(p->func);
 	free(p->link);
@@ -341,24 +346,90 @@ static void choose_clock(struct plan_func *f)
 	}
 }
 
+/* Of a graph with unknown edges, what hangs on nothing but the entry. */
+static bool by_clock(const struct plan_func *f, const struct runs_link *r)
+{
+	return !f->runs.complete && f->clock != PLAN_NONE && !r->parent && r->child != f->clock && f->runs.node[r->child].kind == FMT_CN_BLOCK;
+}
+
+static uint32_t inner_parent(const struct plan_func *f, uint32_t k)
+{
+	const struct runs_link *r = &f->runs.link[k];
+
+	return by_clock(f, r) ? f->clock : r->parent;
+}
+
+static uint32_t inner_link(struct plan *p, uint32_t i, uint32_t k)
+{
+	const struct plan_func *f = &p->func[i];
+	const struct runs_link *r = &f->runs.link[k];
+	uint32_t l = plan_add_link(p, r->how, i, inner_parent(f, k), i, r->child);
+
+	if (l == PLAN_NONE)
+		return l;
+	p->link[l].loop = r->loop;
+	if (r->how == FMT_CL_TRIPS && runs_trips_list(&f->runs.trips[r->loop]))
+		p->link[l].rec.flags |= FMT_CL_LIST;
+	*(r->how == FMT_CL_TRIPS ? &f->trips[r->child] : &f->ratio[r->child]) = l;
+	plan_write_link(p, l);
+	return l;
+}
+
 static void inner_links(struct plan *p, uint32_t i)
 {
 	struct plan_func *f = &p->func[i];
 
-	f->link = p->links;
-	for (uint32_t k = 0; k < f->runs.links; k++) {
-		const struct runs_link *r = &f->runs.link[k];
-		bool by_clock = !f->runs.complete && f->clock != PLAN_NONE && !r->parent && r->child != f->clock && f->runs.node[r->child].kind == FMT_CN_BLOCK;
-		uint32_t l = plan_add_link(p, r->how, i, by_clock ? f->clock : r->parent, i, r->child);
-
-		if (l == PLAN_NONE)
+	for (uint32_t k = 0; k < f->runs.links; k++, f->links++)
+		if ((f->inner[k] = inner_link(p, i, k)) == PLAN_NONE)
 			break;
-		p->link[l].loop = r->loop;
-		if (r->how == FMT_CL_TRIPS && runs_trips_list(&f->runs.trips[r->loop]))
-			p->link[l].rec.flags |= FMT_CL_LIST;
-		plan_write_link(p, l);
+}
+
+/* Windows that are open still tell of the old ones, which lead nowhere then. */
+static void hang_anew(struct plan *p, uint32_t i)
+{
+	struct plan_func *f = &p->func[i];
+
+	for (uint32_t k = 0; k < f->links; k++) {
+		uint32_t old = f->inner[k], l;
+
+		if (p->link[old].parent == inner_parent(f, k) || (l = inner_link(p, i, k)) == PLAN_NONE)
+			continue;
+		f->inner[k] = l;
+		if (p->link[old].replay != PLAN_NONE)
+			plan_void(p, p->link[old].replay);
+		plan_void(p, old);
 	}
-	f->links = p->links - f->link;
+}
+
+static bool far_more(const struct plan_func *f, uint32_t node, uint32_t than)
+{
+	return node != PLAN_NONE && f->runs_all[node] > HANG_MORE * f->runs_all[than];
+}
+
+void plan_hang(struct plan *p, uint32_t i)
+{
+	struct plan_func *f = &p->func[i];
+	uint32_t clock = PLAN_NONE, loop;
+	bool changed = false;
+
+	for (uint32_t n = 1; n < f->runs.nodes; n++) {
+		if (runs_knot(&f->runs, n, &loop) && far_more(f, n, runs_knot_anchor(&f->runs, loop))) {
+			runs_knot_hang(&f->runs, n);
+			changed = true;
+		}
+		if (f->runs.node[n].kind == FMT_CN_BLOCK && (clock == PLAN_NONE || f->runs_all[n] > f->runs_all[clock]))
+			clock = n;
+	}
+	if (!f->runs.complete && f->clock != PLAN_NONE && far_more(f, clock, f->clock)) {
+		f->clock = clock;
+		changed = true;
+	}
+	if (!changed)
+		return;
+	p->stats.hung_anew++;
+	if (f->runs.complete)
+		choose_clock(f);
+	hang_anew(p, i);
 }
 
 static bool allocate(struct plan_func *f)
@@ -371,9 +442,12 @@ static bool allocate(struct plan_func *f)
 	f->need = calloc(n, sizeof(*f->need));
 	f->region = calloc(n, sizeof(*f->region));
 	f->rate = malloc(n * sizeof(*f->rate));
-	for (size_t k = 0; f->rate && k < n; k++)
-		f->rate[k] = PLAN_NONE;
-	return f->node_ns && f->node_recent && f->node_samples && f->need && f->region && f->rate;
+	f->ratio = malloc(n * sizeof(*f->ratio));
+	f->trips = malloc(n * sizeof(*f->trips));
+	f->inner = malloc((f->runs.links + 1) * sizeof(*f->inner));
+	for (size_t k = 0; f->rate && f->ratio && f->trips && k < n; k++)
+		f->rate[k] = f->ratio[k] = f->trips[k] = PLAN_NONE;
+	return f->rate && f->ratio && f->trips && f->inner && f->node_ns && f->node_recent && f->node_samples && f->need && f->region;
 }
 
 bool plan_build(struct plan *p, uint32_t i)
@@ -496,7 +570,7 @@ uint32_t plan_call_link(struct plan *p, uint32_t f, const struct module *m, uint
 	return known ? (uint32_t)*known : PLAN_NONE;
 }
 
-void plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, double hits)
+bool plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, double hits)
 {
 	struct site_key k = { .ret = ret, .module = m ? m->id : 0, .callee = f };
 	uint32_t id, l;
@@ -506,7 +580,7 @@ void plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, dou
 	p->func[f].entries += hits;
 	if (!m || !(id = intern_add(&p->sites, &k, sizeof(k), NULL)) || !(known = map_put(&p->call_at, id, &added))) {
 		p->func[f].unplaced += hits;
-		return;
+		return false;
 	}
 	if (added) {
 		l = new_caller(p, f, m, ret);
@@ -517,9 +591,10 @@ void plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, dou
 	if (l == PLAN_NONE)
 		p->func[f].unplaced += hits;
 	else if (p->link[l].parent_func == f)
-		p->func[f].own += hits;
+		return true;
 	else
 		p->link[l].rec.seen += hits;
+	return false;
 }
 
 void plan_stack(struct plan *p, struct modules *modules, const struct fmt_frame *frame, unsigned count)

@@ -54,6 +54,7 @@ struct plan_stats {
 	uint64_t functions, graphs, nodes, links, callers;
 	uint64_t too_big, unreadable, rewritable, unbounded; /* functions that have time only, by reason */
 	uint64_t windows[FMT_CL_REPLAY + 1], odd, empty, too_fast, stale; /* by how */
+	uint64_t hung_anew; /* see plan_hang() */
 	uint64_t past_functions, past_graphs, past_links; /* wanted, but the tables are full: samples, functions, links */
 };
 

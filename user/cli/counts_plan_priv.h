@@ -24,14 +24,15 @@ struct plan_func {
 	double *node_ns, *node_recent, *need, *region; /* by node */
 	uint64_t *node_samples;
 	uint32_t *rate;	   /* by node: index of its RATE link */
-	uint32_t link, links; /* its inner links: plan.link[link .. link + links) */
+	uint32_t *inner, links; /* its inner links, as many and in the order of runs.link */
+	uint32_t *ratio, *trips; /* by node: its RATIO and its TRIPS link among these, or PLAN_NONE */
 	uint32_t caller[PLAN_CALLERS_MAX], callers; /* links into its entry */
 	uint32_t *out;	   /* links from its calls to what they enter */
 	uint32_t outs, out_cap;
 	double entries, unplaced; /* looked at; from an unknown place */
-	double own;	   /* of these, from itself */
 	uint32_t clock;	   /* incomplete graph: the node that the others are measured by */
 	double *runs_now;  /* by node: in the burst that is looked at; NULL: there was none yet */
+	double *runs_all;  /* ... in all of them */
 	double own_now, all_now; /* in that burst: entries from itself, and all */
 	bool met_now;
 	double replayed;   /* instructions of bursts, decayed */
@@ -107,8 +108,11 @@ uint32_t plan_rate_link(struct plan *p, uint32_t f, uint32_t node);
 void plan_write_link(struct plan *p, uint32_t link);
 /* What was measured of it is not to be used, nor more of it measured. */
 void plan_void(struct plan *p, uint32_t link);
-/* `hits` entries of function f came from this return address (module NULL: unknown). */
-void plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, double hits);
+/* Of code that runs round and round without being a loop bursts tell which node runs often enough for the rest to be
+ * measured by: links hang on that one from now on. */
+void plan_hang(struct plan *p, uint32_t f);
+/* `hits` entries of function f came from this return address (module NULL: unknown). True: from f itself. */
+bool plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, double hits);
 /* The link of such calls; PLAN_NONE: none is known. */
 uint32_t plan_call_link(struct plan *p, uint32_t f, const struct module *m, uint64_t ret);
 static inline bool plan_has_graph(const struct plan_func *f)

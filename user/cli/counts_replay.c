@@ -27,6 +27,7 @@ struct replayed {
 	void *ctx;
 	uint64_t bias; /* of the function that was met last */
 	uint32_t last; /* ... or PLAN_NONE */
+	uint32_t from; /* the function that it began in, or PLAN_NONE */
 	int err;
 };
 
@@ -49,9 +50,11 @@ static bool enter(struct plan *p, uint32_t i)
 		return true;
 	if (!GROW(p->passed, p->passes, p->pass_cap, 64))
 		return false;
-	if (plan_has_graph(f) && !f->runs_now)
+	if (plan_has_graph(f) && !f->runs_now) {
 		f->runs_now = calloc(f->runs.nodes, sizeof(*f->runs_now));
-	if (plan_has_graph(f) && !f->runs_now)
+		f->runs_all = calloc(f->runs.nodes, sizeof(*f->runs_all));
+	}
+	if (plan_has_graph(f) && !(f->runs_now && f->runs_all))
 		return false;
 	p->passed[p->passes++] = i;
 	f->met_now = true;
@@ -85,6 +88,7 @@ static void count_nodes(struct replayed *r)
 			continue;
 		f->replayed += (double)c->runs;
 		f->rec.replayed += (double)c->runs / r->all;
+		f->rec.stayed += i == r->from ? (double)c->runs / r->all : 0;
 		n = plan_has_graph(f) ? runs_node_at(&f->runs, c->ip - r->bias) : CFG_NONE;
 		/* all of a node's blocks run equally often: the one that stands for it is counted */
 		if (n != CFG_NONE && f->runs.node[n].addr == c->ip - r->bias)
@@ -95,13 +99,17 @@ static void count_nodes(struct replayed *r)
 /* A burst that came nowhere is all where it began. */
 static void begun(struct replayed *r)
 {
-	uint32_t i = func_at(r, r->b->ip);
+	struct fmt_counts_func *f;
 
-	if (i == PLAN_NONE)
+	r->from = func_at(r, r->b->ip);
+	if (r->from == PLAN_NONE)
 		return;
-	r->p->func[i].rec.begun++;
-	if (!(r->all > 0))
-		r->p->func[i].rec.replayed++;
+	f = &r->p->func[r->from].rec;
+	f->begun++;
+	if (r->all > 0)
+		return;
+	f->replayed++;
+	f->stayed++;
 }
 
 static void count_cuts(struct replayed *r)
@@ -242,9 +250,12 @@ static void count_links(struct replayed *r, uint32_t i)
 {
 	struct plan *p = r->p;
 
-	for (uint32_t k = p->func[i].link; k < p->func[i].link + p->func[i].links; k++)
-		if (asked(&p->link[k]))
-			add(r, k, p->func[i].runs_now[p->link[k].parent], p->func[i].runs_now[p->link[k].child]);
+	for (uint32_t k = 0; k < p->func[i].links; k++) {
+		uint32_t link = p->func[i].inner[k];
+
+		if (asked(&p->link[link]))
+			add(r, link, p->func[i].runs_now[p->link[link].parent], p->func[i].runs_now[p->link[link].child]);
+	}
 	for (uint32_t k = 0; k < p->func[i].outs; k++) {
 		uint32_t link = p->func[i].out[k];
 
@@ -256,6 +267,17 @@ static void count_links(struct replayed *r, uint32_t i)
 	for (uint32_t k = 0; (p->func[i].rec.flags & FMT_CF_RECURSIVE) && k < p->func[i].callers; k++)
 		if (asked(&p->link[p->func[i].caller[k]]) && p->link[p->func[i].caller[k]].parent_func != i)
 			add(r, p->func[i].caller[k], p->func[i].all_now - p->func[i].own_now, p->func[i].all_now);
+}
+
+/* Early, before much is measured by what seldom runs. */
+static void hang(struct plan *p, uint32_t i)
+{
+	struct plan_func *f = &p->func[i];
+
+	for (uint32_t n = 0; n < f->runs.nodes; n++)
+		f->runs_all[n] += f->runs_now[n];
+	if (!(f->bursts & (f->bursts - 1)))
+		plan_hang(p, i);
 }
 
 static int put_burst(const struct replayed *r)
@@ -286,8 +308,10 @@ int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn plac
 	for (size_t k = 0; k < b->calls; k++)
 		count_call(&r, &b->call[k]);
 	for (uint32_t k = 0; k < p->passes; k++)
-		if (p->func[p->passed[k]].runs_now)
+		if (p->func[p->passed[k]].runs_now) {
+			hang(p, p->passed[k]);
 			count_links(&r, p->passed[k]);
+		}
 	for (uint32_t k = 0; k < p->passes; k++) {
 		struct plan_func *f = &p->func[p->passed[k]];
 

@@ -82,12 +82,10 @@ static void callers(struct seen *s)
 {
 	for (unsigned i = 0; i < s->job->slots; i++) {
 		uint32_t f = s->job->slot[i].entry_of;
-		double own, all;
+		double outside = 0, all = 0;
 
 		if (f == PLAN_NONE)
 			continue;
-		own = s->p->func[f].own;
-		all = s->p->func[f].entries;
 		for (uint32_t k = 0; k < s->w->count; k++) {
 			struct module *m = NULL;
 			uint64_t ret = 0;
@@ -96,10 +94,9 @@ static void callers(struct seen *s)
 				continue;
 			if (!s->place(s->ctx, s->w->hit[k].on_stack, &m, &ret))
 				m = NULL;
-			plan_caller(s->p, f, m, ret, 1);
+			outside += !plan_caller(s->p, f, m, ret, 1);
+			all++;
 		}
-		own = s->p->func[f].own - own;
-		all = s->p->func[f].entries - all;
 		if (!(s->p->func[f].rec.flags & FMT_CF_RECURSIVE) || !(all > 0))
 			continue;
 		/* of calls from outside, together: how many runs come of each */
@@ -107,7 +104,7 @@ static void callers(struct seen *s)
 			uint32_t link = s->p->func[f].caller[k];
 
 			if (s->p->link[link].parent_func != f && s->p->link[link].rec.how == FMT_CL_RATIO)
-				add_window(s, link, all - own, all, s->w->hit[s->w->count - 1].time, 0, 0, 0, unknown_length);
+				add_window(s, link, outside, all, s->w->hit[s->w->count - 1].time, 0, 0, 0, unknown_length);
 		}
 	}
 }

@@ -438,6 +438,7 @@ static void report(struct counts_part *p)
 	session_count(s, "count: lists that were looked at too late", st->stale, false);
 	session_count(s, "count: graphs of functions", st->graphs, false);
 	session_count(s, "count: call sites", st->callers, false);
+	session_count(s, "count: functions that hang on a busier node since bursts met it", st->hung_anew, false);
 	session_count(s, "count: functions too big for a graph", st->too_big, false);
 	session_count(s, "count: functions whose code cannot be read", st->unreadable, false);
 	session_count(s, "count: code generated at run time, not measured", st->rewritable, false);

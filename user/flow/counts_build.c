@@ -15,6 +15,7 @@
 #define RECURSION_VAR 400.0
 #define LIST_BIAS 0.15
 #define BURSTS_LEAST 30
+#define STAY_PRIOR 2.0 /* bursts: before there are some, a function is taken to be left as soon as others */
 #define MOST_COST 1e6 /* of a node: more is the outcome of a damaged file */
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
@@ -306,19 +307,45 @@ static int cost_each(const struct counts_record *r, double *cost)
 	return 0;
 }
 
+struct bursts {
+	double begun, stayed;
+};
+
+/* How much more of a burst a function has for having been met at its beginning: all, where it goes on for longer than a burst;
+ * next to nothing, where it is left at once, as then how often it was met tells nothing that all bursts do not tell better. */
+static double kept(const struct fmt_counts_func *f, const struct bursts *b)
+{
+	double others = b->begun - f->begun, elsewhere = others > 0 ? (f->replayed - f->stayed) / others : 0;
+
+	if (!(b->stayed > 0))
+		return 1;
+	return fmin(1, fmax(0, (f->stayed + STAY_PRIOR * b->stayed / b->begun) / (f->begun + STAY_PRIOR) - elsewhere));
+}
+
 /* Bursts go from where time is spent to where that code leads: each is a unit of time, and what ran within it tells how
- * the instructions of that time are parted. All samples tell how often such places were met, bursts what follows there. */
+ * the instructions of that time are parted. There are far more samples, which tell how often such places were met: where
+ * bursts met one more often than these, by chance, what they have too much of for that goes. */
 static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 {
-	double begun = 0, time = 0;
+	struct bursts b = { 0 };
+	double time = 0, sum = 0;
 
 	for (size_t g = 0; g < r->funcs; g++) {
-		begun += r->func[g].begun;
+		b.begun += r->func[g].begun;
+		b.stayed += r->func[g].stayed;
 		time += t->group[g].time;
 	}
-	for (size_t g = 0; begun >= BURSTS_LEAST && g < r->funcs; g++)
-		t->group[g].time = fmax(0, t->group[g].time + (r->func[g].replayed - r->func[g].begun) / begun * time);
-	return begun >= BURSTS_LEAST;
+	if (!(b.begun >= BURSTS_LEAST))
+		return false;
+	for (size_t g = 0; g < r->funcs; g++) {
+		const struct fmt_counts_func *f = &r->func[g];
+
+		t->group[g].time = fmax(0, f->replayed / b.begun * time + kept(f, &b) * (t->group[g].time - f->begun / b.begun * time));
+		sum += t->group[g].time;
+	}
+	for (size_t g = 0; g < r->funcs && sum > 0; g++)
+		t->group[g].time *= time / sum;
+	return true;
 }
 
 /* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording

@@ -198,7 +198,7 @@ static void ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 		if (n >= 4 * stretches[i])
 			var = fmax(var, scatter(w, n, stretches[i], ratio, x));
 	/* how far few windows scatter is hardly known itself */
-	windows = how == COUNTS_TRIPS && !same ? alike(w, n, x) : (double)n;
+	windows = how != COUNTS_RATE && !same ? alike(w, n, x) : (double)n;
 	if (windows < 2.5)
 		var = fmax(var, ratio * ratio * TWO_WINDOWS_VAR / windows);
 	else

@@ -29,11 +29,10 @@
 #define SMALL_SHARE 0.02
 #define SMALL_MOST 20.0
 #define SMALL_COMMON 0.1 /* of that variance */
-#define TOLD_SPREAD 0.5
+#define TOLD_SPREAD 0.3 /* COUNTS.md */
 #define SAMPLES_MORE 3.0 /* that chance alone may have kept from it */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define VARIETY_FROM 4.0
-#define CLAIM_MOST SPREAD_PRIOR
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
@@ -720,9 +719,11 @@ static void rest_by_time(struct counts_solver *s)
  * still move a function far. So a claim counts as what functions commonly differ by, beyond which it must be trusted. */
 static void bound_claims(struct counts_solver *s)
 {
+	double differ = s->t->told ? TOLD_SPREAD : SPREAD_PRIOR;
+
 	for (uint32_t i = 0; i < s->timed; i++) {
 		struct counts_group *g = &s->t->group[s->seen[i].index];
-		double moved = log(g->instructions / g->by_time), most = CLAIM_MOST * g->trust / fmax(1 - g->trust, COUNTS_TINY);
+		double moved = log(g->instructions / g->by_time), most = differ * g->trust / fmax(1 - g->trust, COUNTS_TINY);
 		double factor = isfinite(moved) ? exp(fmax(-most, fmin(most, moved)) - moved) : 1;
 
 		g->instructions *= factor;

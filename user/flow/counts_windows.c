@@ -60,7 +60,7 @@ static int take_func(struct counts_record *r, const struct fmt_counts_func *f, s
 {
 	size_t i;
 
-	if (!f->id || !amount(f->self_ns) || !amount(f->same) || !amount(f->cut) || !amount(f->begun) || !amount(f->replayed)) {
+	if (!f->id || !amount(f->self_ns) || !amount(f->same) || !amount(f->cut) || !amount(f->begun) || !amount(f->replayed) || !amount(f->stayed)) {
 		r->dropped++;
 		return 0;
 	}
