@@ -236,6 +236,10 @@ CLI_COMMAND(flow) = {
 		   "With --threads, the same between threads, from samples, and the cache lines that two threads use at the\n"
 		   "same time without sharing a byte, one of them writing: each write then costs the other a miss.\n"
 		   "\n"
+		   "Bursts (record --counts) tell how often the blocks of a function ran against each other, which weighs its\n"
+		   "loads, and who wrote what a load reads. With --threads, --attribute main, --stack include, --pid or --tid\n"
+		   "only the weights are theirs: who wrote was added up for none of these.\n"
+		   "\n"
 		   "The exit status is 3 when the profile is not whole.",
 	.examples = "accperf flow\tThe map, edges and functions of accperf.data\n"
 		    "accperf flow --consumer deflate --rows 5\tWhere the bytes come from that deflate reads\n"
