@@ -36,6 +36,12 @@ struct task_struct {
 	struct thread_struct thread;
 	int pid, tgid;
 	unsigned long nvcsw, nivcsw;
+	unsigned int ptrace;
+	char comm[16];
+} CORE;
+
+struct kernel_siginfo {
+	int si_signo, si_errno, si_code;
 } CORE;
 
 #define PF_KTHREAD 0x00200000

@@ -49,7 +49,7 @@ double execbp_measure(struct execbp *x, struct err *e)
 		execbp_end(x, clock_now(), &w);
 		if (w.count != ROUND_HITS) {
 			err_set(e, -EOPNOTSUPP, "execute breakpoints can be set but do not fire as they should here (%u hits of %d); "
-				"continuing without execution counts", w.count, ROUND_HITS);
+				"continuing without such windows", w.count, ROUND_HITS);
 			n = 0;
 			break;
 		}
@@ -61,8 +61,8 @@ double execbp_measure(struct execbp *x, struct err *e)
 	/* a machine under load only ever adds */
 	qsort(took, (size_t)n, sizeof(took[0]), by_double);
 	if (!(took[n / 8] > 0))
-		err_set(e, -EOPNOTSUPP, "what an execute breakpoint costs cannot be told here (the machine is too busy, or emulated); "
-			"continuing without execution counts");
+		err_set(e, -EAGAIN, "what an execute breakpoint costs cannot be told here (the machine is too busy, or emulated); "
+			"continuing without such windows");
 	return took[n / 8];
 }
 

@@ -10,6 +10,7 @@ PATH=$TOP/build:$PATH
 ! command -v jq >/dev/null || PATH=$TOP/tests/shim:$PATH # see there
 WORKLOADS=$TOP/build/workloads
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/accperf-test.XXXXXX")
+export ACCPERF_BREAKPOINTS=on # our own programs: no trial first; t-stray.sh has it otherwise
 STARTED=() # pids this script started; ended by pid at exit
 cleanup() {
 	local p

@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
 need cc || { echo "needs a compiler"; exit 77; }
-cc -O1 -shared -fPIC -o host.so "$TOP/tests/fixtures/host.c" -ldl && cc -O1 -o take_four "$TOP/tests/fixtures/take_four.c" ||
+cc -O1 -shared -fPIC -o host.so "$TOP/tests/fixtures/host.c" -ldl && cc -O1 -o take_four "$TOP/tests/fixtures/take_four.c" &&
+	cc -O1 -o take_cpus "$TOP/tests/fixtures/take_cpus.c" ||
 	{ echo "not ok - the fixtures compile"; exit 1; }
 counter() { accperf report --json -i "$2" 2>/dev/null | jq --arg n "$1" '[.counters[] | select(.name == $n) | .value][0] // -1'; }
 on_host() { local h=$1; shift; HOST=$h LD_PRELOAD=$TMP/host.so "$@"; }
@@ -48,6 +49,17 @@ check "nothing is put off for that" [ "$(counter "watch: samples put off for the
 check "and the switches are known" [ "$(counter "context switches per second of CPU time" switching.data)" -gt 1000 ]
 accperf merge -o twice.data switching.data switching.data >merge.out 2>&1
 check "two profiles together switch no more often than each" [ "$(counter "context switches per second of CPU time" twice.data)" = "$(counter "context switches per second of CPU time" switching.data)" ]
+
+# somebody who has all breakpoints when the recorder begins
+hold() { : >held; ./take_cpus "$1" >held & STARTED+=($!); for _ in $(seq 100); do [ -s held ] && return; sleep .02; done; }
+hold .5
+expect_status 0 "breakpoints that come free in a moment are waited for" accperf record -q -e soft --effort high --windows --counts on -o held.data -- "$WORKLOADS/tightloop" --seconds 2
+check "and used" [ "$(counter "watch windows" held.data)" -ge 0 -a "$(counter "count windows" held.data)" -gt 0 ]
+hold 5
+expect_status 3 "those that do not" accperf record -q -e soft --effort high --windows --counts on -o held.data -- "$WORKLOADS/tightloop" --seconds 9
+check "are done without, which is said" grep -q 'no watchpoints: ' "$TMP/err"
+check "counts by bursts" grep -q 'execution counts from bursts alone: ' "$TMP/err"
+check "until there are some" [ "$(counter "count windows" held.data)" -gt 0 ]
 
 # a debugger that comes after the recorder, however that ended, finds every breakpoint free
 free_for() { # PID: waits for the kernel to have taken all events away

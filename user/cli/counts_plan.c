@@ -56,6 +56,12 @@ struct plan *plan_new(struct store_writer *w, double hit_ns, double near, uint64
 	return p;
 }
 
+void plan_prices(struct plan *p, double hit_ns, double near)
+{
+	p->hit_ns = hit_ns;
+	p->near = near;
+}
+
 void plan_free(struct plan *p)
 {
 	if (!p)

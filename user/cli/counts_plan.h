@@ -79,6 +79,8 @@ struct plan;
 /* hit_ns: what one hit takes from the target; near: how many times as long code takes beside an armed
  * breakpoint (execbp_measure_near). */
 struct plan *plan_new(struct store_writer *w, double hit_ns, double near, uint64_t seed);
+/* Measured later. */
+void plan_prices(struct plan *p, double hit_ns, double near);
 void plan_free(struct plan *p);
 /* `ns` were spent here, in user mode. */
 void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns);

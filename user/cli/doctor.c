@@ -8,13 +8,18 @@
 #include "cli/page.h"
 #include "exact/launch.h"
 #include "ingest/features.h"
+#include "kmod-free/stray.h"
 #include "util/json.h"
 
+#define LOOK_US 100000
+
 struct doctor_cmd {
-	bool json;
+	bool json, breakpoints;
 };
 
 static const struct opt options[] = {
+	{ OPT_BOOL, 0, "breakpoints", .offset = offsetof(struct doctor_cmd, breakpoints),
+	  .help = "on a virtual machine, first try out whether hits of breakpoints end programs: some 20 to 50 s, once a boot" },
 	{ OPT_BOOL, 0, "json", .offset = offsetof(struct doctor_cmd, json), .help = "print accperf.doctor/1" },
 	OPT_END
 };
@@ -47,7 +52,8 @@ static bool part(const struct features *f, const char *name)
 static void judge(const struct features *f, struct engine out[3])
 {
 	bool live = cli_find("record"), bpf = part(f, "bpf") && has(f, "bpf-ring") && has(f, "btf");
-	bool soft = bpf && part(f, "timer"), watch = part(f, "hw-breakpoints");
+	const struct feature *trial = features_find(f, "breakpoint-trial");
+	bool soft = bpf && part(f, "timer"), watch = part(f, "hw-breakpoints") && !(trial && trial->state == FEATURE_NO);
 
 	out[0] = (struct engine){ .name = "pmu", .usable = live && has(f, "pmu") && (has(f, "pebs") || has(f, "ibs") || has(f, "spe")),
 				  .accuracy = "loads and stores drawn by the processor with their addresses: shares of accesses",
@@ -179,6 +185,30 @@ static void show_json(const struct features *f, const struct engine *engines, st
 	buf_addch(out, '\n');
 }
 
+/* In the foreground, and in time that others might want. Ctrl-C loses its last seconds only. */
+static int try_breakpoints(struct err *e)
+{
+	struct stray_known known;
+	struct stray_trial *t;
+	bool goes_on = true;
+
+	stray_read(&known);
+	if (stray_verdict(&known) != STRAY_UNTRIED)
+		return 0;
+	t = stray_trial_new(stray_trial_threads(), false, e);
+	if (!t)
+		return err_prefix(e, "--breakpoints");
+	while (goes_on) {
+		usleep(LOOK_US);
+		goes_on = stray_trial_look(t, &known, e);
+		log_progress("trying out hardware breakpoints: %.1f of %.1f million hits, %llu stray signals", (double)known.hits / 1e6,
+			     STRAY_ENOUGH / 1e6, (unsigned long long)known.signals);
+	}
+	log_progress_end();
+	stray_trial_free(t);
+	return e->code ? err_prefix(e, "hardware breakpoints cannot be tried out") : 0;
+}
+
 static int cmd_doctor(void *opts, int argc, char **argv)
 {
 	const struct doctor_cmd *o = opts;
@@ -188,6 +218,9 @@ static int cmd_doctor(void *opts, int argc, char **argv)
 	struct err e = { 0 };
 	AUTO_BUF(out);
 
+	stray_guard();
+	if (o->breakpoints && try_breakpoints(&e))
+		return cli_fail(&e, EXIT_FAILED);
 	features_probe(&f);
 	find_exact_tool(&f);
 	judge(&f, engines);
@@ -228,10 +261,14 @@ CLI_COMMAND(doctor) = {
 	.run = cmd_doctor,
 	.options = options,
 	.opt_size = sizeof(struct doctor_cmd),
-	.usage = "[--json]",
+	.usage = "[--breakpoints] [--json]",
 	.details = "Tries each thing that accperf can use (arms a hardware breakpoint and sees it hit, loads a BPF program,\n"
 		   "probes an own function) and says what was found, what follows for accuracy and cost, and the exact\n"
 		   "command that would enable what is missing. Leaves nothing behind.\n"
+		   "\n"
+		   "On some virtual machines one hit of a hardware breakpoint in a million ends the program, a defect of\n"
+		   "hypervisors (KVM before Linux 6.14). --breakpoints hits two million of its own, which harms nobody,\n"
+		   "and keeps what it saw for this boot; without it recordings do that in idle time before they use any.\n"
 		   "\n"
 		   "Exit status 0 when something can be recorded live, 3 when nothing can.",
 	.examples = "accperf doctor\tWhat works here\n"

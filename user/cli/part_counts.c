@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "attr/procmap.h"
 #include "cli/counts_plan.h"
@@ -29,6 +30,9 @@
 #define WRITE_SECONDS 10
 #define PAST 64
 #define BURSTS_PART 0.25 /* of the budget of counts: what bursts may take from the target. Windows have what is left */
+#define PATIENCE 10 /* times PATIENCE_US, at the start */
+#define PATIENCE_US 50000
+#define AGAIN_SECONDS 5 /* so often breakpoints are looked for that could not be had */
 #define RETRY_NS 1000000 /* what to measure is chosen no more often */
 
 struct seen_pages;
@@ -42,14 +46,15 @@ struct past {
 struct counts_part {
 	struct counts_opts o;
 	struct session *s;
-	struct execbp *exec;
+	struct execbp *exec; /* NULL: no windows, or not now */
 	struct plan *plan;
 	struct replay *replay; /* NULL: no bursts */
 	struct governor gov;
 	struct plan_job job; /* of the open window */
 	uint32_t pid;
 	unsigned taken; /* breakpoints lent from the session */
-	bool wants;
+	bool wants, stopped;
+	bool again; /* breakpoints could not be had, and perhaps can */
 	double hit_ns, near, switch_ns; /* hit_ns: where they follow each other closely, to be taken off measured times */
 	struct exec_price price;	 /* what the target is charged */
 	uint64_t next_try;
@@ -276,7 +281,7 @@ static bool may_open(const struct counts_part *p)
 {
 	double window = p->price.window_ns, entry = session_attached_entry(p->s, p->gov.running);
 
-	if (execbp_is_open(p->exec))
+	if (!session_breakpoints_open(p->s) || execbp_is_open(p->exec))
 		return false;
 	if (switches_dear(p))
 		return governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window * cpus_running(p));
@@ -311,9 +316,9 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 	double taken;
 	int err = 0;
 
-	if (!p->exec || m->kind != SAMPLE_TICK)
+	if (p->stopped || m->kind != SAMPLE_TICK)
 		return 0;
-	if (!(m->valid & SV_PAGES))
+	if (p->exec && !(m->valid & SV_PAGES))
 		err = window_at(p, s, m);
 	if (err >= 0)
 		err = replay_fresh(p->replay, m);
@@ -330,9 +335,11 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	int err = 0;
 	bool wants;
 
-	if (!p->exec)
+	if (p->stopped)
 		return 0;
 	replay_poll(p->replay, now);
+	if (!p->exec)
+		return 0;
 	if (execbp_poll(p->exec, now, &w))
 		err = window_over(p, &w);
 	wants = may_open(p);
@@ -447,6 +454,62 @@ static void report(struct counts_part *p)
 	replay_report(p->replay);
 }
 
+static void price(struct session *s, struct execbp *x, struct exec_price *out)
+{
+	double v[2];
+
+	if (!prices_known(session_prices(s), "counts", v, 2)) {
+		execbp_price(x, out);
+		v[0] = out->hit_ns;
+		v[1] = out->window_ns;
+		prices_add(session_prices(s), "counts", v, 2);
+	}
+	*out = (struct exec_price){ .hit_ns = v[0], .window_ns = v[1] };
+}
+
+static int have_windows(struct counts_part *p, struct err *why)
+{
+	double hit_ns;
+
+	p->exec = execbp_new(why);
+	hit_ns = p->exec ? execbp_measure(p->exec, why) : NAN;
+	if (!(hit_ns > 0)) {
+		execbp_free(p->exec);
+		p->exec = NULL;
+		/* taken by others, or the machine is too busy to measure anything: for now */
+		p->again = why->code == -ENOSPC || why->code == -EAGAIN || why->code == -EBUSY;
+		return why->code;
+	}
+	p->again = false;
+	p->hit_ns = hit_ns;
+	p->switch_ns = session_switch_cost(p->s);
+	session_breakpoints_user(p->s);
+	p->near = execbp_measure_near(p->exec);
+	price(p->s, p->exec, &p->price);
+	p->price.hit_ns = p->price.hit_ns > p->hit_ns ? p->price.hit_ns : isfinite(p->price.hit_ns) ? p->hit_ns : EXECBP_HIT_NS;
+	p->price.window_ns = isfinite(p->price.window_ns) ? p->price.window_ns : EXECBP_WINDOW_NS;
+	return 0;
+}
+
+static void write_prices(const struct counts_part *p, struct session *s)
+{
+	store_metaf(session_store(s), "counts.hit_ns", "%.0f", p->hit_ns);
+	store_metaf(session_store(s), "counts.hit_price_ns", "%.0f", p->price.hit_ns);
+	store_metaf(session_store(s), "counts.window_price_ns", "%.0f", p->price.window_ns);
+	store_metaf(session_store(s), "counts.near", "%.1f", p->near);
+}
+
+/* What kept us from breakpoints at the start is gone, perhaps. */
+static void try_again(struct counts_part *p, struct session *s)
+{
+	struct err why = { 0 };
+
+	if (!p->again || p->seconds % AGAIN_SECONDS || !session_breakpoints_open(s) || have_windows(p, &why))
+		return;
+	plan_prices(p->plan, p->hit_ns, p->near);
+	write_prices(p, s);
+}
+
 static int on_second(void *part, struct session *s, uint64_t now)
 {
 	struct counts_part *p = part;
@@ -460,7 +523,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	p->last_wall = now;
 	p->last_cpu_ns = cpu_ns;
 	replay_second(p->replay, now);
-	if (p->exec) {
+	if (!p->stopped) {
+		try_again(p, s);
 		plan_second(p->plan, BUILD_NS, now_ns);
 		if (++p->seconds % WRITE_SECONDS == 0)
 			err = plan_write(p->plan);
@@ -482,10 +546,8 @@ static int start(void *part, struct session *s, struct err *e)
 	if (p->o.bursts > 0 && !p->replay)
 		return err_set(e, -ENOMEM, "out of memory");
 	store_meta(session_store(s), "counts", "on");
-	store_metaf(session_store(s), "counts.hit_ns", "%.0f", p->hit_ns);
-	store_metaf(session_store(s), "counts.hit_price_ns", "%.0f", p->price.hit_ns);
-	store_metaf(session_store(s), "counts.window_price_ns", "%.0f", p->price.window_ns);
-	store_metaf(session_store(s), "counts.near", "%.1f", p->near);
+	if (p->exec)
+		write_prices(p, s);
 	store_metaf(session_store(s), "counts.budget", "%g", p->o.budget);
 	store_metaf(session_store(s), "counts.bursts", "%g", p->o.bursts);
 	return 0;
@@ -498,12 +560,14 @@ static void stop(void *part, struct session *s)
 
 	if (!p->plan)
 		return;
-	if (execbp_end(p->exec, now_ns(), &w))
+	p->stopped = true;
+	if (p->exec && execbp_end(p->exec, now_ns(), &w))
 		window_over(p, &w);
 	name_functions(p);
 	plan_write(p->plan);
 	replay_write(p->replay);
-	execbp_stats(p->exec, &p->done);
+	if (p->exec)
+		execbp_stats(p->exec, &p->done);
 	execbp_free(p->exec);
 	p->exec = NULL;
 }
@@ -524,7 +588,7 @@ static int part_fd(void *part)
 {
 	struct counts_part *p = part;
 
-	return execbp_fd(p->exec);
+	return p->exec ? execbp_fd(p->exec) : -1;
 }
 
 static const struct session_part ops = {
@@ -532,44 +596,29 @@ static const struct session_part ops = {
 	.stop = stop, .release = release, .fd = part_fd,
 };
 
-static void price(struct session *s, struct execbp *x, struct exec_price *out)
-{
-	double v[2];
-
-	if (!prices_known(session_prices(s), "counts", v, 2)) {
-		execbp_price(x, out);
-		v[0] = out->hit_ns;
-		v[1] = out->window_ns;
-		prices_add(session_prices(s), "counts", v, 2);
-	}
-	*out = (struct exec_price){ .hit_ns = v[0], .window_ns = v[1] };
-}
-
-int counts_part_add(struct session *s, const struct counts_opts *o, struct err *e)
+int counts_part_add(struct session *s, const struct counts_opts *o, struct err *why)
 {
 	struct counts_part *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		return err_set(e, -ENOMEM, "out of memory");
+		return err_set(why, -ENOMEM, "out of memory");
 	p->o = *o;
 	p->s = s;
+	p->hit_ns = EXECBP_HIT_NS;
+	p->near = 1;
 	p->pages = calloc(1, sizeof(*p->pages));
 	if (!p->pages) {
 		free(p);
-		return err_set(e, -ENOMEM, "out of memory");
+		return err_set(why, -ENOMEM, "out of memory");
 	}
-	p->exec = execbp_new(e);
-	p->hit_ns = p->exec ? execbp_measure(p->exec, e) : NAN;
-	if (!(p->hit_ns > 0)) {
-		release(p);
-		return e->code ? e->code : -EOPNOTSUPP;
-	}
-	p->switch_ns = session_switch_cost(s);
-	session_breakpoints_user(s);
-	p->near = execbp_measure_near(p->exec);
-	price(s, p->exec, &p->price);
-	p->price.hit_ns = p->price.hit_ns > p->hit_ns ? p->price.hit_ns : isfinite(p->price.hit_ns) ? p->hit_ns : EXECBP_HIT_NS;
-	p->price.window_ns = isfinite(p->price.window_ns) ? p->price.window_ns : EXECBP_WINDOW_NS;
 	governor_init(&p->gov, o->budget, 1u << GOV_HITS);
-	return session_add(s, &ops, p, e);
+	if (o->windows)
+		have_windows(p, why);
+	/* what another recorder has on all CPUs for a window it gives back within milliseconds */
+	for (int i = 0; i < PATIENCE && p->again; i++) {
+		usleep(PATIENCE_US);
+		*why = (struct err){ 0 };
+		have_windows(p, why);
+	}
+	return session_add(s, &ops, p, why);
 }

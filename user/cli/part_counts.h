@@ -11,11 +11,12 @@
 
 struct counts_opts {
 	double budget; /* share of the target's time that hits may take */
+	bool windows;  /* of execute breakpoints; without, counts come from bursts alone */
 	double bursts; /* of one CPU's, that carrying out code ourselves may take of our own time; 0: none */
 };
 
-/* Adds the part to a session that has not started. -errno and a sentence where breakpoints or BPF
- * cannot be had: the recording can do without. */
-int counts_part_add(struct session *s, const struct counts_opts *o, struct err *e);
+/* Adds the part to a session that has not started. why->code: breakpoints cannot be had, for now or at all, and counts
+ * come from bursts alone. -errno: there is no such part. */
+int counts_part_add(struct session *s, const struct counts_opts *o, struct err *why);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "abi.h"
 #include "counters.h"
@@ -32,6 +33,8 @@
 #define KEEP_NS 200000000 /* how long a draw may wait for armed time that it shares */
 #define WAITING 16 /* samples: where they are rare it is better to be late than to share with nobody */
 #define DEAR 0.1
+#define PATIENCE 10 /* times PATIENCE_US */
+#define PATIENCE_US 50000
 #define SAVE_NS 3000000000ull
 #define MIN_TICKS 40 /* before this next to nothing is known of the target's use of string instructions */
 
@@ -133,7 +136,7 @@ static bool wants_window(struct windows *w, uint64_t now)
 	/* execution counts would use every slot all the time: the two take turns */
 	bool turn = !session_breakpoints_wanted(w->s) || now - w->last_window > TURN_NS;
 
-	return w->watch && w->gov->ticks > MIN_TICKS && turn && has_room(w) && (on_cpus(w) || !session_breakpoints_rest(w->s)) && affords(w, now);
+	return w->watch && session_breakpoints_open(w->s) && w->gov->ticks > MIN_TICKS && turn && has_room(w) && (on_cpus(w) || !session_breakpoints_rest(w->s)) && affords(w, now);
 }
 
 /* Whether a slot is free or could be freed for a new window. */
@@ -286,7 +289,7 @@ void windows_fresh(struct windows *w, const struct sample *m)
 	struct draw d, *kept = &d;
 	uint64_t now;
 
-	if (!w->watch || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_REGS))
+	if (!w->watch || !session_breakpoints_open(w->s) || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_REGS))
 		return;
 	for (unsigned i = 0; i < WATCH_SLOTS; i++)
 		w->since[i]++;
@@ -394,6 +397,19 @@ static void price(struct session *s, struct watch_costs *c)
 	*c = (struct watch_costs){ .hit_ns = v[0], .arm_ns = v[1], .wake_ns = v[2] };
 }
 
+/* What another recorder has on all CPUs for a window it gives back within milliseconds. */
+static int check(struct watch *w, struct err *why)
+{
+	int rc = watch_check(w, why);
+
+	for (int i = 0; i < PATIENCE && (rc == -ENOSPC || rc == -EAGAIN); i++) {
+		usleep(PATIENCE_US);
+		*why = (struct err){ 0 };
+		rc = watch_check(w, why);
+	}
+	return rc;
+}
+
 struct windows *windows_new(struct session *s, struct governor *g, struct access_code *c, const struct access_opts *o, struct err *why)
 {
 	struct watch_opts wo = WATCH_DEFAULTS;
@@ -409,7 +425,7 @@ struct windows *windows_new(struct session *s, struct governor *g, struct access
 	wo.switch_after = w->hit_limit / 2;
 	wo.read_again = READ_AGAIN;
 	w->watch = watch_new(&wo, decide, on_window, w, why);
-	if (!w->watch || watch_check(w->watch, why)) {
+	if (!w->watch || check(w->watch, why)) {
 		windows_free(w);
 		return NULL;
 	}

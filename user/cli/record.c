@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/bp_gate.h"
 #include "cli/cli.h"
 #include "cli/offload_part.h"
 #include "cli/part_access.h"
@@ -35,7 +36,7 @@
 
 struct record_opts {
 	const char *pids, *tids, *cgroup, *effort, *output, *engine;
-	const char *offload, *offload_attach, *counts, *counts_cache, *timers;
+	const char *offload, *offload_attach, *counts, *counts_cache, *timers, *breakpoints;
 	struct opt_list offload_probes;
 	bool offload_exact;
 	bool ldlat_set, phys, page_size;
@@ -74,6 +75,8 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "counts", O(counts), "auto|on|off",
 	  "execution counts by breakpoints on the code that takes time (auto: where the processor counts nothing)", 0 },
 	COUNTS_CACHE_OPT(O(counts_cache)),
+	{ OPT_STRING, 0, "breakpoints", O(breakpoints), "auto|on|off",
+	  "hardware breakpoints, for windows and counts (auto: on a virtual machine not before they were tried out; see below)", 0 },
 	{ OPT_DOUBLE, 'F', "freq", O(hz), "HZ", "samples per second of CPU time, instead of the effort's choice", O(hz_set) },
 	{ OPT_UINT, 'c', "period", O(period), "NS", "nanoseconds of CPU time between samples, instead of -F", O(period_set) },
 	{ OPT_STRING, 0, "timers", O(timers), "auto|cpus|threads",
@@ -122,6 +125,43 @@ static int choose_timers(const char *name, enum sampler_timers *out, struct err 
 			return 0;
 	}
 	return err_set(e, -EINVAL, "--timers must be auto, cpus or threads");
+}
+
+/* What needs breakpoints is left out where there will be none. NULL and no error: nothing needs them. */
+static struct bp_gate *breakpoints_of(struct record_opts *o, struct err *e)
+{
+	bool wanted = o->windows || strcmp(o->counts, "off");
+	struct bp_gate *g = NULL;
+	enum bp_mode mode;
+
+	if (bp_mode_parse(o->breakpoints, &mode, e))
+		return NULL;
+	if (wanted && !(g = bp_gate_new(mode)))
+		err_set(e, -ENOMEM, "out of memory");
+	if (g && bp_gate_never(g))
+		o->windows = false;
+	return g;
+}
+
+/* 0, or EXIT_DEGRADED when what was asked for by name needs breakpoints that there were not. */
+static int missed_breakpoints(const struct record_opts *asked, const struct bp_gate *g)
+{
+	bool by_name = (asked->windows_set && asked->windows) || !strcmp(asked->counts, "on");
+
+	return g && by_name && !bp_gate_opened(g) ? EXIT_DEGRADED : EXIT_DONE;
+}
+
+static void tell_breakpoints(const struct record_opts *asked, const struct bp_gate *g)
+{
+	char why[200];
+
+	if (!g || !bp_gate_never(g))
+		return;
+	bp_gate_why(g, why, sizeof(why));
+	if (missed_breakpoints(asked, g) != EXIT_DONE)
+		log_warn("no watch windows and no count windows: %s", why);
+	else if (!asked->quiet)
+		log_info("no hardware breakpoints: %s", why);
 }
 
 static int check(const struct record_opts *o, int argc, struct session_opts *so, struct err *e)
@@ -484,14 +524,14 @@ static double left_by_timer(const struct record_opts *o, const struct session_op
 static int add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status)
 {
 	bool offload = o->offload || o->offload_probes.count;
-	struct counts_opts co = { .budget = so->budget * (offload ? 1 - OFFLOAD_PART : 1) * COUNTS_PART * left_by_timer(o, so, s),
+	struct counts_opts co = { .windows = !so->breakpoints || !bp_gate_never(so->breakpoints), .budget = so->budget * (offload ? 1 - OFFLOAD_PART : 1) * COUNTS_PART * left_by_timer(o, so, s),
 				  .bursts = effort_named(o->effort)->bursts };
 	struct err e = { 0 };
 	int err = counts_part_add(s, &co, &e);
 
-	if (!err)
+	if (!err && !e.code)
 		return 0;
-	log_warn("no execution counts: %s", e.text);
+	log_warn(err ? "no execution counts: %s" : "execution counts from bursts alone: %s", e.text);
 	if (!strcmp(o->counts, "on"))
 		*status = EXIT_DEGRADED;
 	return err == -ENOMEM ? err : 0;
@@ -499,7 +539,8 @@ static int add_counts(const struct record_opts *o, const struct session_opts *so
 
 static int cmd_record(void *opts, int argc, char **argv)
 {
-	const struct record_opts *o = opts;
+	const struct record_opts *asked = opts;
+	struct record_opts some = *asked, *o = &some;
 	struct session_opts so = { 0 };
 	struct offload_part *offload;
 	struct session *s = NULL;
@@ -512,11 +553,17 @@ static int cmd_record(void *opts, int argc, char **argv)
 		offload_part_list();
 		return EXIT_DONE;
 	}
-	if (check(o, argc, &so, &e))
+	so.breakpoints = breakpoints_of(o, &e);
+	if (e.code || check(o, argc, &so, &e)) {
+		bp_gate_free(so.breakpoints);
 		return cli_fail(&e, EXIT_USAGE);
+	}
 	offload = offload_of(o, so.budget, argc, argv, &e);
-	if (e.code)
+	if (e.code) {
+		bp_gate_free(so.breakpoints);
 		return cli_fail(&e, EXIT_USAGE);
+	}
+	tell_breakpoints(asked, so.breakpoints);
 	targets_init(&t);
 	sigfd = open_signals();
 	degraded = choose_engine(o, &hw);
@@ -528,9 +575,12 @@ static int cmd_record(void *opts, int argc, char **argv)
 	else
 		status = !offload || !session_add(s, &offload_part_ops, offload, &e) ? run(o, s, &t, sigfd) : cli_fail(&e, EXIT_FAILED);
 	status = offload_notes(offload, o->quiet, status);
+	if (status != EXIT_FAILED && so.breakpoints && !bp_gate_tell(so.breakpoints, o->quiet))
+		degraded = EXIT_DEGRADED;
 	if (status == EXIT_DONE)
-		status = degraded;
+		status = degraded != EXIT_DONE ? degraded : missed_breakpoints(asked, so.breakpoints);
 	session_free(s);
+	bp_gate_free(so.breakpoints);
 	if (status != EXIT_FAILED && wants_counts(o, hw))
 		counts_cache_keep(o->counts_cache, o->output);
 	offload_part_free(offload);
@@ -560,8 +610,11 @@ CLI_COMMAND(record) = {
 		   "of some dozen pages, and the recorder .3, 1 or 4 % of a CPU by effort. Code generated at run time\n"
 		   "keeps its time share, and so do programs that end within seconds.\n\n"
 		   "On some virtual machines a hit of a hardware breakpoint ends the program that it observes, about\n"
-		   "one in a million, whoever armed it: a defect of hypervisors (KVM before Linux 6.14). If in doubt,\n"
-		   "run scripts/bench-traps once; where it finds signals, --counts off --no-windows does without.\n\n"
+		   "one in a million, whoever armed it: a defect of hypervisors (KVM before Linux 6.14). So on a virtual\n"
+		   "machine recordings try breakpoints out first, once a boot: two million hits of their own, in idle\n"
+		   "time, some 20 to 50 s of a CPU. Until that is done, and where a hit sent a signal, there are no\n"
+		   "watch windows, and counts come from bursts alone. `accperf doctor --breakpoints` tries at once;\n"
+		   "--breakpoints on does not wait for it, off does without. $ACCPERF_BREAKPOINTS is the default.\n\n"
 		   "The timers belong to the CPUs; what they find running and is not observed is dropped in the\n"
 		   "kernel. So threads and children are seen from their first instruction, in proportion to their\n"
 		   "CPU time, however short they live, and switching between threads is no slower than without us.\n"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "attr/apart.h"
+#include "cli/bp_gate.h"
 #include "counters.h"
 #include "ingest/attached.h"
 #include "ingest/beat.h"
@@ -63,6 +64,8 @@ struct session {
 	bool stopped;
 	int epoll; /* the sampler's ring and what parts wait for */
 	unsigned breakpoints; /* taken */
+	bool armed; /* some were, since bp_gate_second() */
+	uint64_t missed; /* samples at which windows might have begun */
 	struct attached attached;
 	bool breakpoints_wanted;
 	unsigned soon_ms; /* 0: nobody waits */
@@ -240,6 +243,8 @@ int session_start(struct session *s, struct err *e)
 			err = s->parts[i].ops->start(s->parts[i].ctx, s, e);
 	}
 	prices_close(&s->prices);
+	if (!err && s->o.breakpoints)
+		bp_gate_start(s->o.breakpoints);
 	return err ? err : targets_go(s->targets, e);
 }
 
@@ -382,6 +387,7 @@ static void write_counters(struct session *s)
 	if (switches_rate(&s->switches) >= 0)
 		session_level(s, "context switches per second of CPU time", (uint64_t)(switches_rate(&s->switches) * 1e9));
 	session_count(s, "looks at the rings", s->look_count, false);
+	session_count(s, "samples without windows, as hardware breakpoints were not to be used", s->missed, false);
 	attr_counters(s->attr, write_attribution, s);
 }
 
@@ -447,6 +453,9 @@ static void count_running(struct session *s, uint64_t now)
 
 static void look_at_target(struct session *s, uint64_t now)
 {
+	if (s->o.breakpoints)
+		bp_gate_second(s->o.breakpoints, s->armed);
+	s->armed = s->breakpoints;
 	count_running(s, now);
 	retime(s);
 	stand_back(s);
@@ -470,6 +479,7 @@ static int take_fresh(void *ctx, const struct sample *m)
 	if (m->kind == SAMPLE_TICK) {
 		beats_tick(&s->beats, s->timer_switch_ns > 0 ? m->tid : m->cpu, m->time);
 		s->newest = m->time > s->newest ? m->time : s->newest;
+		s->missed += s->o.breakpoints && !(m->flags & SF_KERNEL) && !bp_gate_open(s->o.breakpoints);
 	}
 	s->idle_polls = 0;
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
@@ -617,6 +627,8 @@ int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
 	int err, status;
 
 	stop_all(s);
+	if (s->o.breakpoints)
+		bp_gate_stop(s->o.breakpoints, s->store, s->armed);
 	while (drain(s, UINT64_MAX) >= 0 && sampler_behind(s->sampler, &last))
 		;
 	err = attr_finish(s->attr, e);
@@ -722,6 +734,7 @@ unsigned session_breakpoints_free(const struct session *s)
 void session_breakpoints_take(struct session *s, unsigned n)
 {
 	s->breakpoints += n;
+	s->armed = true;
 	attached_take(&s->attached, n, now_ns());
 	s->marked = true;
 }
@@ -735,6 +748,7 @@ void session_breakpoints_give(struct session *s, unsigned n)
 void session_breakpoints_take_apart(struct session *s, unsigned n)
 {
 	s->breakpoints += n;
+	s->armed = true;
 }
 
 void session_breakpoints_give_apart(struct session *s, unsigned n)
@@ -791,6 +805,11 @@ double session_switch_cost(struct session *s)
 	if (s->switch_ns <= 0)
 		s->switch_ns = or_assumed(switch_price(s, "switch-breakpoint", switch_cost_breakpoint), SWITCH_BREAKPOINT_NS);
 	return s->switch_ns;
+}
+
+bool session_breakpoints_open(const struct session *s)
+{
+	return s->o.breakpoints && bp_gate_open(s->o.breakpoints);
 }
 
 bool session_breakpoints_forbidden(struct session *s)

@@ -20,6 +20,7 @@
 #include "store/write.h"
 #include "util/err.h"
 
+struct bp_gate;
 struct session;
 
 struct prices;
@@ -35,6 +36,7 @@ struct session_opts {
 	uint32_t ring_bytes; /* a power of two */
 	bool no_inherit;
 	bool keep_old;
+	struct bp_gate *breakpoints; /* the caller's; NULL: there are none */
 };
 
 struct session_part {
@@ -134,6 +136,8 @@ bool session_breakpoints_rest(const struct session *s);
 double session_switch_rate(const struct session *s);
 /* ns that one breakpoint on a thread adds to each of its switches; measured when first asked for. */
 double session_switch_cost(struct session *s);
+/* Whether hardware breakpoints may be used now (bp_gate.h): no window is to be opened otherwise. */
+bool session_breakpoints_open(const struct session *s);
 /* Whether the timers belong to threads, and putting a breakpoint on one would make each of its switches
  * dearer than the budget allows, for good: none may be put, nor may it before the rate is known. */
 bool session_breakpoints_forbidden(struct session *s);

@@ -370,6 +370,7 @@ static const struct {
 	{ "container", "container", NULL, FEATURE_RIGHTS, probe_container, NULL },
 	{ "timer", "timer samples", "record", FEATURE_SOURCE, probe_timer, NULL },
 	{ "hw-breakpoints", "hardware breakpoints", "record", FEATURE_SOURCE, probe_breakpoints, NULL },
+	{ "breakpoint-trial", "breakpoints do no harm", "record", FEATURE_SOURCE, probe_stray, NULL },
 	{ "pmu", "hardware counters", "record", FEATURE_SOURCE, probe_pmu, NULL },
 	{ "pebs", "Intel PEBS accesses", "record", FEATURE_SOURCE, probe_pebs, "pebs" },
 	{ "ibs", "AMD IBS accesses", "record", FEATURE_SOURCE, probe_ibs, "ibs" },

@@ -63,6 +63,7 @@ void feature_enable_rights(struct feature *f, const char *capabilities);
 
 void probe_timer(struct feature *f);
 void probe_breakpoints(struct feature *f);
+void probe_stray(struct feature *f);
 void probe_pmu(struct feature *f);
 void probe_pebs(struct feature *f);
 void probe_ibs(struct feature *f);

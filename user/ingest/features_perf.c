@@ -14,6 +14,7 @@
 #include <linux/perf_event.h>
 
 #include "ingest/features.h"
+#include "kmod-free/stray.h"
 #include "util/clock.h"
 
 #define PMUS "/sys/bus/event_source/devices/"
@@ -185,6 +186,31 @@ void probe_breakpoints(struct feature *f)
 	feature_means(f, "the processor or its hypervisor %s; flows and call rates are not measured where they would be wrong",
 		      w > 0 ? "does not deliver all kinds of breakpoints" : "accepts breakpoints and delivers none");
 	feature_enable(f, "virsh edit DOMAIN   (remove <launchSecurity type='sev'/>; or use bare metal)");
+}
+
+void probe_stray(struct feature *f)
+{
+	struct stray_known k;
+	char found[300];
+
+	stray_read(&k);
+	stray_describe(&k, found, sizeof(found));
+	switch (stray_verdict(&k)) {
+	case STRAY_NONE:
+		feature_set(f, FEATURE_YES, "%s", found);
+		return;
+	case STRAY_UNTRIED:
+		feature_set(f, FEATURE_UNKNOWN, "%s", found);
+		feature_means(f, "on some virtual machines a hit in a million ends the program; recordings try that out in idle time, and have no "
+			      "windows until it is done");
+		feature_enable(f, "accperf doctor --breakpoints");
+		return;
+	case STRAY_SEEN:
+		feature_set(f, FEATURE_NO, "%s", found);
+		feature_means(f, "recordings do without: no watch windows, counts from bursts alone; other tools' breakpoints end programs here, too");
+		feature_enable(f, "update the host: KVM of Linux 6.14 or newer; or use bare metal");
+		return;
+	}
 }
 
 static bool pmu_there(const char *name)

@@ -243,7 +243,7 @@ void report_header(const struct profile *p, const char *file, const struct share
 		   struct buf *out)
 {
 	const char *engine = profile_meta(p, "engine"), *bias = report_bias(p);
-	const char *incomplete = profile_meta(p, "incomplete");
+	const char *incomplete = profile_meta(p, "incomplete"), *breakpoints = profile_meta(p, "breakpoints");
 
 	text_hue_on(out, style, TEXT_DIM);
 	buf_addstr(out, "# ");
@@ -284,6 +284,11 @@ void report_header(const struct profile *p, const char *file, const struct share
 	if (incomplete) {
 		buf_addstr(out, "# incomplete: ");
 		text_name(out, incomplete, 0, 0);
+		buf_addch(out, '\n');
+	}
+	if (breakpoints && strcmp(breakpoints, "yes")) {
+		buf_addstr(out, "# hardware breakpoints: ");
+		text_name(out, breakpoints, 0, 0);
 		buf_addch(out, '\n');
 	}
 	if (bias) {
@@ -557,6 +562,7 @@ void report_json(const struct report *r, struct buf *out)
 	json_str(&j, "unit", !r->all.exact && profile_unit(p) == PROFILE_TIME ? "ns" :
 			   !r->all.exact && profile_unit(p) == PROFILE_ACCESSES ? "accesses" : "instructions");
 	json_str(&j, "bias", report_bias(p));
+	json_str(&j, "breakpoints", profile_meta(p, "breakpoints"));
 	json_f64(&j, "unnamed", r->all.unnamed);
 	json_f64(&j, "incomplete_stacks", r->all.incomplete);
 	json_str(&j, "recovery", *p->recovery ? p->recovery : NULL);
@@ -594,7 +600,7 @@ const char report_schema[] =
 	"\"duration_ns\":" COUNT ",\"samples\":" COUNT ",\"lost\":" COUNT ","
 	"\"cost\":{\"type\":\"object\",\"required\":[\"target_slowdown\",\"own_cpu_ns\",\"peak_rss\"],\"properties\":{"
 	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT ",\"peak_rss\":" COUNT "}},"
-	"\"unit\":{\"enum\":[\"ns\",\"instructions\",\"accesses\"]},\"bias\":{\"type\":[\"string\",\"null\"]},"
+	"\"unit\":{\"enum\":[\"ns\",\"instructions\",\"accesses\"]},\"bias\":{\"type\":[\"string\",\"null\"]},\"breakpoints\":{\"type\":[\"string\",\"null\"]},"
 	"\"unnamed\":" SHARE ",\"incomplete_stacks\":" SHARE ",\"recovery\":{\"type\":[\"string\",\"null\"]},"
 	"\"counters\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"value\",\"loss\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"value\":" COUNT ",\"loss\":{\"type\":\"boolean\"},\"in_part\":{\"type\":\"boolean\"}}}},"

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The two numbers that are kept of stray signals, and who holds the right to try. Included by stray*.c alone. */
+#ifndef ACCPERF_KMOD_FREE_STRAY_CACHE_H
+#define ACCPERF_KMOD_FREE_STRAY_CACHE_H
+
+#include <stdint.h>
+
+#define STRAY_CACHE "breakpoints"
+/* Apart: the first is written by who tries, the other by whoever meets one. */
+#define STRAY_HITS "hits"
+#define STRAY_SIGNALS "signals"
+
+uint64_t stray_cache_get(const char *name);
+void stray_cache_put(const char *name, uint64_t n);
+
+#endif

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Hits of hardware breakpoints that end programs, as on some virtual machines: tried out before any is used, kept for the boot,
+# and learnt from what happens to others. The signals are sent by the programs here to themselves.
+. "$(dirname "$0")/../lib.sh"
+[ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
+need cc || { echo "needs a compiler"; exit 77; }
+export ACCPERF_BREAKPOINTS=auto XDG_CACHE_HOME=$TMP/cache
+mkdir -m 700 cache
+cc -O1 -o stray "$TOP/tests/fixtures/stray.c" && cc -O1 -shared -fPIC -o host.so "$TOP/tests/fixtures/host.c" -ldl ||
+	{ echo "not ok - the fixtures compile"; exit 1; }
+doctor() { accperf doctor --json 2>/dev/null | jq -r --arg n "$1" --arg k "$2" '.features[] | select(.name == $n) | .[$k]'; }
+[ "$(doctor hw-breakpoints state)" = yes ] || { echo "no hardware breakpoints here"; exit 77; }
+grep -q '^flags.* hypervisor' /proc/cpuinfo || { echo "not a virtual machine: breakpoints need no trial"; exit 77; }
+counter() { accperf report --json -i "$2" 2>/dev/null | jq --arg n "$1" '[.counters[] | select(.name == $n) | .value][0] // -1'; }
+windows() { accperf report --json -i "$1" 2>/dev/null | jq '[.counters[] | select(.name == "watch windows" or .name == "count windows") | .value] | add // 0'; }
+boot=$(cat /proc/sys/kernel/random/boot_id)
+known() { # NAME NUMBER [BOOT]
+	mkdir -p -m 700 cache/accperf cache/accperf/breakpoints
+	printf 'accperf breakpoints 1 %s\n%s\n' "${3:-$boot}" "$2" >"cache/accperf/breakpoints/$1"
+}
+forget() { rm -rf cache/accperf/breakpoints; }
+kept() { sed -n 2p "cache/accperf/breakpoints/$1" 2>/dev/null || echo 0; }
+record() { accperf record -e soft --effort high -F 997 -o "$1" "${@:2}"; }
+
+# a machine that nobody knows yet
+check "doctor does not know" [ "$(doctor breakpoint-trial state)" = unknown ]
+check "and says what to do" [ "$(doctor breakpoint-trial enable)" = "accperf doctor --breakpoints" ]
+expect_status 0 "a recording begins all the same" record a.data -- "$WORKLOADS/tightloop" --seconds 1.5
+check "without a window" [ "$(windows a.data)" = 0 ]
+check "which is counted" [ "$(counter "samples without windows, as hardware breakpoints were not to be used" a.data)" -gt 100 ]
+check "and said, with the ways out" grep -q 'doctor --breakpoints.*--breakpoints on' "$TMP/err"
+check "it tried meanwhile, and keeps that" [ "$(kept hits)" -ge 1000 ]
+tried=$(kept hits)
+expect_status 0 "the next one" record a.data -q -- "$WORKLOADS/tightloop" --seconds 1
+check "goes on where that ended" [ "$(kept hits)" -gt "$tried" ]
+expect_status 3 "windows that were asked for by name and not to be had" record a.data -q --windows -- "$WORKLOADS/tightloop" --seconds .3
+expect_status 0 "who does not want to wait" record on.data --breakpoints on -- "$WORKLOADS/tightloop" --seconds 1
+check "has windows" [ "$(windows on.data)" -gt 0 ]
+check "and no advice" sh -c '! grep -q "tried out" "$1"' - "$TMP/err"
+ACCPERF_BREAKPOINTS=on expect_status 0 "the environment says so, too" record on.data -q -- "$WORKLOADS/tightloop" --seconds 1
+check "and is heard" [ "$(windows on.data)" -gt 0 ]
+ACCPERF_BREAKPOINTS=on expect_status 0 "unless an option says otherwise" record off.data --breakpoints off -- "$WORKLOADS/tightloop" --seconds 1
+check "off: no window" [ "$(windows off.data)" = 0 ]
+check "the report says so" sh -c 'accperf report -i off.data --stdio | grep -q "^# hardware breakpoints: none: off, as asked for"'
+check "and counts from bursts" sh -c 'accperf counts -i off.data | grep -q "[1-9][0-9]* bursts of"'
+expect_status 2 "neither on nor off" record b.data --breakpoints maybe -- true
+check "names the option" grep -q -- '--breakpoints.*auto.*on.*off' "$TMP/err"
+ACCPERF_BREAKPOINTS=maybe expect_status 2 "nor in the environment" record b.data -- true
+check "which is named" grep -q 'ACCPERF_BREAKPOINTS must be' "$TMP/err"
+
+# the trial comes to its end
+known hits 1999000
+expect_status 0 "a recording in which the trial ends" record late.data -- "$WORKLOADS/tightloop" --seconds 3
+check "the report says since when" sh -c 'accperf report --json -i late.data | jq -r .breakpoints | grep -q "^after [1-9]"'
+check "has windows from then on" [ "$(windows late.data)" -gt 0 ]
+check "and says since when" grep -q 'began after [1-9]' "$TMP/err"
+check "doctor knows it" [ "$(doctor breakpoint-trial state)" = yes ]
+expect_status 0 "the next recording" record a.data -- "$WORKLOADS/tightloop" --seconds 1
+check "has windows" [ "$(windows a.data)" -gt 0 ]
+check "and has nothing to say of it" sh -c '! grep -q "tried out" "$1"' - "$TMP/err"
+known hits 2000000 00000000-0000-0000-0000-000000000000
+check "another boot is another machine" [ "$(doctor breakpoint-trial state)" = unknown ]
+for bad in "" "x" "2000000" "-1" "99999999999999999999999"; do
+	printf '%s' "$bad" >cache/accperf/breakpoints/hits
+	check "a cache of '$bad' is none" [ "$(doctor breakpoint-trial state)" = unknown ]
+done
+known hits 1990000
+expect_status 0 "doctor --breakpoints tries at once" accperf doctor --breakpoints --json
+check "to the end" [ "$(jq -r '.features[] | select(.name == "breakpoint-trial").state' out)" = yes ]
+check "for everybody's use" [ "$(kept hits)" -ge 2000000 ]
+forget; known hits 1000
+(exec 9<cache/accperf/breakpoints; flock 9; exec sleep 20) & holder=$!; STARTED+=($holder)
+sleep .3
+expect_status 1 "while another process tries" accperf doctor --breakpoints
+check "that is said" grep -q 'another process is trying' "$TMP/err"
+record wait.data -q -- "$WORKLOADS/tightloop" --seconds 4 2>wait.err & rec=$!
+sleep 1.2; known hits 2000000
+wait $rec; status=$?
+check "a recording waits for what it finds" [ $status = 0 -a "$(windows wait.data)" -gt 0 ]
+kill $holder
+
+# a machine where hits end programs, found by our own
+on_host() { HOST=stray LD_PRELOAD=$TMP/host.so "$@"; }
+forget
+expect_status 0 "a recording finds stray signals" on_host accperf record -e soft -F 997 -o bad.data -- "$WORKLOADS/tightloop" --seconds 2
+check "lives on" sh -c 'accperf report --json -i bad.data | jq -e ".samples > 100"'
+check "warns" grep -q 'warning: hits of hardware breakpoints end programs on this virtual machine.*found by hits of our own' "$TMP/err"
+check "has no window" [ "$(windows bad.data)" = 0 ]
+check "and keeps that" [ "$(kept signals)" -ge 1 ]
+expect_status 0 "the next one" record bad.data -- "$WORKLOADS/tightloop" --seconds 1
+check "does without" [ "$(windows bad.data)" = 0 ]
+check "and says so" grep -q 'no hardware breakpoints: hits of' "$TMP/err"
+expect_status 3 "counts that were asked for by name" record bad.data -q --counts on -- "$WORKLOADS/tightloop" --seconds .3
+check "doctor: no" [ "$(doctor breakpoint-trial state)" = no ]
+check "what the soft engine can do is less then" sh -c 'accperf doctor --json | jq -r ".engines[] | select(.name == \"soft\").accuracy" | grep -q "no flows"'
+forget
+expect_status 0 "doctor --breakpoints finds them, too" on_host accperf doctor --breakpoints --json
+check "and ends at the first" [ "$(jq -r '.features[] | select(.name == "breakpoint-trial").state' out)" = no ]
+
+# found by what happens to others
+forget; known hits 2000000
+expect_status 3 "another program is sent one while breakpoints are armed" record other.data -- ./stray 3 1.5
+check "warns, and names it" grep -q 'warning: process [0-9]* (stray) was sent a SIGTRAP' "$TMP/err"
+check "and keeps it" [ "$(kept signals)" = 1 ]
+forget; known hits 2000000
+expect_status 133 "one that ends by it: the status is the command's" record other.data -- ./stray 3 1.5 die
+check "warns as well" grep -q 'warning: process [0-9]* (stray) was sent a SIGTRAP' "$TMP/err"
+forget; known hits 2000000
+expect_status 0 "without breakpoints it is the program's own affair" record other.data --breakpoints off -- ./stray 1.5 .7
+check "and nothing is concluded" [ "$(kept signals)" = 0 ]
+if need gdb; then
+	# debuggers step through system calls with the same code
+	cat >step.c <<-C
+		int main(void) { for (int i = 0; i < 400; i++) { long nr = 110; __asm__ volatile("syscall" : "+a"(nr) : : "rcx", "r11", "memory"); } return 0; }
+	C
+	cc -O0 -g -o step step.c
+	accperf record -e soft --effort high -o gdb.data -q -- "$WORKLOADS/tightloop" --seconds 4 2>gdb.err & rec=$!
+	sleep 1.5
+	gdb -nx -batch -ex 'break main' -ex run -ex 'stepi 300' ./step >gdb.out 2>&1
+	wait $rec
+	check "a debugger's steps are no stray signals" [ "$(kept signals)" = 0 ]
+else
+	skip "a debugger's steps" "no gdb"
+fi
+gone() { for _ in $(seq 50); do bpftool prog list 2>/dev/null | grep -q on_signal || return 0; sleep .1; done; return 1; }
+check "nothing stays attached" gone
