@@ -11,7 +11,9 @@
  * fuzzing seeds. exact=1: figures of the exact engine instead of samples: work 700 of 1000
  * instructions, main 300 and all. counts=1: execution counts, too: a loop in main runs 2,000 times a second
  * (measured), calls compress_file each time, which calls crc32 once (65,536 iterations of 4 instructions)
- * and deflate_slow 64 times (258 iterations of 10); parse has time alone. lie=N: the 64 is measured as N. elf=PATH id=BUILDID addr=N: every sample at this address of this
+ * and deflate_slow 64 times (258 iterations of 10); parse has time alone. lie=N: the 64 is measured as N. bursts=N:
+ * bursts saw the loop of 258 turn N times, of activations whole=N in each of them (8); and another one, of crc32's, that windows say turns 5
+ * times whenever it is entered, which is every other time. elf=PATH id=BUILDID addr=N: every sample at this address of this
  * file, without a symbol, as a recording leaves it that was killed.
  */
 #include <stdbool.h>
@@ -176,15 +178,15 @@ static void define_exact(void)
 		store_put(w, FMT_X_FUNC, &f[i], sizeof(f[i]));
 }
 
-struct planned { uint32_t how, parent, child; double anchor, ratio; uint32_t flags; };
+struct planned { uint32_t how, parent, child; double anchor, ratio; uint32_t flags, rival; };
 
 static void counts_link(uint32_t id, const struct planned *p)
 {
 	struct fmt_counts_link l = { .id = id, .parent = p->parent, .child = p->child, .how = p->how, .flags = p->flags,
-				     .ratio = p->how == FMT_CL_ONCE ? p->ratio : 0, .site = p->flags ? 0x1100 + id : 0 };
+				     .rival = p->rival, .ratio = p->how == FMT_CL_ONCE ? p->ratio : 0, .site = p->flags ? 0x1100 + id : 0 };
 
 	store_put(w, FMT_COUNTS_LINK, &l, sizeof(l));
-	for (unsigned i = 0; i < 60 && p->how != FMT_CL_ONCE; i++) {
+	for (unsigned i = 0; i < 60 && p->how != FMT_CL_ONCE && p->anchor > 0; i++) {
 		struct fmt_counts_window win = { .armed = 1000 + 10 * i, .ended = 1009 + 10 * i, .link = id, .pid = 4242, .tid = 4242,
 						 .anchor = p->anchor, .child = p->anchor * p->ratio };
 
@@ -197,7 +199,7 @@ static void counts_link(uint32_t id, const struct planned *p)
 	}
 }
 
-static void define_counts(double lie)
+static void define_counts(double lie, double bursts, double whole)
 {
 	const struct fmt_counts_func funcs[] = {
 		{ .id = 1, .module = M_APP, .start = 0x1010, .end = 0x1100, .self_ns = 1e7, .samples = 1, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
@@ -215,24 +217,34 @@ static void define_counts(double lie)
 		{ .id = 6, .function = 3, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x4990, .instructions = 10, .loads = 3, .load_bytes = 24 },
 		{ .id = 7, .function = 4, .kind = FMT_CN_ENTRY, .addr = 0x2000, .instructions = 15 },
 		{ .id = 8, .function = 4, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x2040, .instructions = 4, .loads = 1, .load_bytes = 1, .compute = 2 },
+		{ .id = 9, .function = 4, .kind = FMT_CN_BLOCK, .addr = 0x2080, .instructions = 1 },
+		{ .id = 10, .function = 4, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x20a0, .instructions = 1 },
 	};
 	const struct planned plan[] = {
-		{ FMT_CL_RATIO, 1, 2, 0, 1, 0 }, /* main is entered once: nobody can see that */
-		{ FMT_CL_RATE, 0, 2, 0.01, 2000, 0 },
-		{ FMT_CL_ONCE, 2, 3, 0, 1, FMT_CL_CALL },
-		{ FMT_CL_RATIO, 3, 4, 2, lie > 0 ? lie : 64, 0 },
-		{ FMT_CL_ONCE, 4, 5, 0, 1, FMT_CL_CALL },
-		{ FMT_CL_TRIPS, 5, 6, 4, 258, 0 },
-		{ FMT_CL_ONCE, 3, 7, 0, 1, FMT_CL_CALL },
-		{ FMT_CL_TRIPS, 7, 8, 4, 65536, 0 },
+		{ FMT_CL_RATIO, 1, 2, 0, 1, 0, 0 }, /* main is entered once: nobody can see that */
+		{ FMT_CL_RATE, 0, 2, 0.01, 2000, 0, 0 },
+		{ FMT_CL_ONCE, 2, 3, 0, 1, FMT_CL_CALL, 0 },
+		{ FMT_CL_RATIO, 3, 4, 2, lie > 0 ? lie : 64, 0, 0 },
+		{ FMT_CL_ONCE, 4, 5, 0, 1, FMT_CL_CALL, 0 },
+		{ FMT_CL_TRIPS, 5, 6, 4, 258, 0, 0 },
+		{ FMT_CL_ONCE, 3, 7, 0, 1, FMT_CL_CALL, 0 },
+		{ FMT_CL_TRIPS, 7, 8, 4, 65536, 0, 0 },
+		/* with bursts */
+		{ FMT_CL_RATIO, 5, 6, 0, 0, 0, 0 },
+		{ FMT_CL_REPLAY, 5, 6, whole, bursts, 0, 9 },
+		{ FMT_CL_RATIO, 7, 9, 0, 0, 0, 0 },
+		{ FMT_CL_REPLAY, 7, 9, 2 * whole, 0.5, 0, 11 },
+		{ FMT_CL_TRIPS, 9, 10, 4, 5, 0, 0 },
+		{ FMT_CL_RATIO, 7, 10, 0, 0, 0, 0 },
+		{ FMT_CL_REPLAY, 7, 10, 2 * whole, 0.5 * 5 * bursts / 258, 0, 14 },
 	};
 
 	symbol(M_APP, 0x1110, F_COMPRESS, 0, "src/compress.c", 25);
 	for (unsigned i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++)
 		store_put(w, FMT_COUNTS_FUNC, &funcs[i], sizeof(funcs[i]));
-	for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+	for (unsigned i = 0; i < sizeof(nodes) / sizeof(nodes[0]) - (bursts > 0 ? 0 : 2); i++)
 		store_put(w, FMT_COUNTS_NODE, &nodes[i], sizeof(nodes[i]));
-	for (unsigned i = 0; i < sizeof(plan) / sizeof(plan[0]); i++)
+	for (unsigned i = 0; i < sizeof(plan) / sizeof(plan[0]) - (bursts > 0 ? 0 : 7); i++)
 		counts_link(i + 1, &plan[i]);
 }
 
@@ -307,7 +319,7 @@ int main(int argc, char **argv)
 	else
 		define_known();
 	if (number(argc, argv, "counts", 0))
-		define_counts((double)number(argc, argv, "lie", 0));
+		define_counts((double)number(argc, argv, "lie", 0), (double)number(argc, argv, "bursts", 0), (double)number(argc, argv, "whole", 8));
 	for (unsigned long i = 0; i < samples && !exact; i++) {
 		struct fmt_sample s = { .time = 1000000000ull + i * 10000000ull, .period = 10000000, .pid = 4242,
 					.tid = 4242 + (uint32_t)(i % threads),

@@ -37,6 +37,19 @@ check "... that link, and no trip count" jq -e '[.functions[] | (.loops[], .call
 check "... and time decides below it" [ "$(of deflate_slow .how lie.json)" = "time share" ]
 check "... so that its share is near its time's" jq -en "$(of deflate_slow .share.value lie.json) | . > 0.4"
 
+# of one loop the windows saw 258 turns each time, of another 5 whenever it was entered
+trips() { of "$1" "[.loops[] | select(.address == \"$2\")][0] | \"\(.trips.value | round) \(.how)\"" bursts.json; }
+burst() { make_profile bursts.data counts=1 "$@"; accperf counts -i bursts.data --counts-cache off --json >bursts.json; }
+burst bursts=258
+check "where bursts agree a trip count stays one" [ "$(trips deflate_slow 0x4990)" = "258 trip count" ]
+check "... of what is not always entered, too" [ "$(trips crc32 0x20a0)" = "5 trip count" ]
+burst bursts=2580
+check "where bursts saw ten times as many, windows saw too little" jq -en "$(of deflate_slow .loops[0].trips.value bursts.json) | . > 2500 and . < 2660"
+check "... which is shown as what bursts saw" [ "$(of deflate_slow .loops[0].how bursts.json)" = replay ]
+check "... of what is not always entered, too" [ "$(jq -n "$(of crc32 '[.loops[] | select(.address == "0x20a0")][0].trips.value' bursts.json) | round")" = 25 ]
+burst bursts=2580 whole=1
+check "unless their activations were cut off by the bursts' ends" [ "$(trips deflate_slow 0x4990)" = "258 trip count" ]
+
 make_profile none.data
 expect_status 3 "a profile without counts is status 3" accperf counts -i none.data
 check "... with a sentence on how to get them" grep -q -- '--counts auto' err

@@ -16,6 +16,8 @@
 #define LIST_BIAS 0.15
 #define BURSTS_LEAST 30
 #define STAY_PRIOR 2.0 /* bursts: before there are some, a function is taken to be left as soon as others */
+#define WHOLE 4 /* activations in each burst: of fewer, those that are cut off are too many */
+#define DOUBT_SD 3
 #define MOST_COST 1e6 /* of a node: more is the outcome of a damaged file */
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
@@ -28,12 +30,17 @@ static bool at_most_once(const struct counts_record *r, const struct fmt_counts_
 }
 
 /* Somebody may have changed the list before it was walked. */
+static void doubt(struct counts_ratio *out, double log_var)
+{
+	out->log_var += log_var;
+	out->low = out->ratio * exp(-1.96 * sqrt(out->log_var));
+	out->high = out->ratio * exp(1.96 * sqrt(out->log_var));
+}
+
 static void doubt_list(struct counts_ratio *out)
 {
 	out->few = true;
-	out->log_var += LIST_BIAS * LIST_BIAS;
-	out->low = out->ratio * exp(-1.96 * sqrt(out->log_var));
-	out->high = out->ratio * exp(1.96 * sqrt(out->log_var));
+	doubt(out, LIST_BIAS * LIST_BIAS);
 }
 
 /* Where a burst was cut its last runs of the anchor were seen, and not all that follows from them. */
@@ -41,9 +48,7 @@ static void doubt_cut(const struct counts_record *r, const struct fmt_counts_lin
 {
 	double lost = r->func[r->node[l->parent].function].cut / out->anchor;
 
-	out->log_var += lost * lost;
-	out->low = out->ratio * exp(-1.96 * sqrt(out->log_var));
-	out->high = out->ratio * exp(1.96 * sqrt(out->log_var));
+	doubt(out, lost * lost);
 }
 
 static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
@@ -102,6 +107,7 @@ struct builder {
 	struct counts_ratio *replay; /* of a RATIO link: as its rival has it */
 	bool *used;
 	size_t *best; /* by node: the better known of the rivals within the function, plus one */
+	size_t *way; /* by node: the link within the function by which bursts met it, or that it follows from, plus one */
 };
 
 /* ---- one return address, several callees ---- */
@@ -208,6 +214,64 @@ static int replays(struct builder *b)
 	return rc;
 }
 
+/* What leads to a node as often as is known without a window: NULL: nothing. */
+static const struct counts_ratio *way_to(const struct builder *b, uint32_t node, uint32_t from)
+{
+	size_t i = b->way[node];
+
+	if (!i-- || b->r->link[i].l.parent != from)
+		return NULL;
+	return b->replay[i].how == COUNTS_REPLAY ? &b->replay[i] : &b->ratio[i];
+}
+
+/* Trips of a loop by what bursts saw, of activations that are whole in most of them; NaN: they did not. */
+static double trips_by_bursts(const struct builder *b, const struct fmt_counts_link *trips, double *log_var)
+{
+	size_t i = b->way[trips->child];
+	const struct counts_ratio *runs, *entry;
+	uint32_t from;
+
+	if (!i-- || (runs = &b->replay[i])->how != COUNTS_REPLAY)
+		return NAN;
+	from = b->r->link[i].l.parent;
+	*log_var = runs->log_var;
+	if (from == trips->parent)
+		return runs->anchor >= WHOLE * runs->windows ? runs->ratio : NAN;
+	entry = way_to(b, trips->parent, from);
+	if (!entry || !(entry->how == COUNTS_ONCE || entry->child >= WHOLE * entry->windows) || !(runs->anchor >= WHOLE * runs->windows))
+		return NAN;
+	*log_var += entry->log_var;
+	return runs->ratio / entry->ratio;
+}
+
+/* Windows of trips see some activations one after the other, often the first ones after the thread came there: a loop that turns
+ * otherwise later passes for one that always turns as often. Bursts begin anywhere. Where they say otherwise neither is sure. */
+static void doubt_trips(struct builder *b)
+{
+	const struct counts_record *r = b->r;
+
+	for (size_t i = 0; i < r->links; i++) {
+		const struct fmt_counts_link *l = &r->link[i].l;
+
+		if (l->how && !(l->flags & FMT_CL_CALL) && l->how != FMT_CL_REPLAY && l->how != FMT_CL_TRIPS &&
+		    (l->how == FMT_CL_ONCE || b->replay[i].how == COUNTS_REPLAY))
+			b->way[l->child] = i + 1;
+	}
+	for (size_t i = 0; i < r->links; i++) {
+		struct counts_ratio *t = &b->ratio[i];
+		double log_var = 0, by_bursts, off;
+
+		if (r->link[i].l.how != FMT_CL_TRIPS || t->how != COUNTS_TRIPS)
+			continue;
+		by_bursts = trips_by_bursts(b, &r->link[i].l, &log_var);
+		off = log(t->ratio / by_bursts);
+		if (!(fabs(off) > DOUBT_SD * sqrt(t->log_var + log_var)))
+			continue;
+		doubt(t, off * off);
+		t->few = true;
+	}
+}
+
 /* Calls add up and are all needed; rates stand beside them as what the sum is compared with. Within
  * a function there is one way from above, and the better known measurement of it is taken. */
 static int choose_links(struct builder *b)
@@ -217,19 +281,20 @@ static int choose_links(struct builder *b)
 	int rc = counts_guess_begin(&guess, r);
 
 	rc = rc ? rc : replays(b);
-
 	for (size_t i = 0; i < r->links && !rc; i++) {
-		const struct fmt_counts_link *l = &r->link[i].l;
-		size_t *best;
-
 		b->ratio[i] = counts_ratio_unknown();
 		/* refused when it was read: its ends are no nodes; or it is asked when its rival's turn is */
+		if (r->link[i].l.how && r->link[i].l.how != FMT_CL_REPLAY)
+			rc = link_ratio(r, i, &b->ratio[i]);
+	}
+	if (!rc)
+		doubt_trips(b);
+	for (size_t i = 0; i < r->links && !rc; i++) {
+		const struct fmt_counts_link *l = &r->link[i].l;
+		size_t *best = &b->best[l->child];
+
 		if (!l->how || l->how == FMT_CL_REPLAY)
 			continue;
-		best = &b->best[l->child];
-		rc = link_ratio(r, i, &b->ratio[i]);
-		if (rc)
-			break;
 		/* what was counted comes before what is guessed, however sure of itself that is */
 		if (b->replay[i].log_var < b->ratio[i].log_var)
 			b->ratio[i] = b->replay[i];
@@ -399,7 +464,8 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	b.replay = calloc(r->links + 1, sizeof(*b.replay));
 	b.used = calloc(r->links + 1, sizeof(*b.used));
 	b.best = calloc(r->nodes + 1, sizeof(*b.best));
-	err = b.ratio && b.replay && b.used && b.best ? 0 : -ENOMEM;
+	b.way = calloc(r->nodes + 1, sizeof(*b.way));
+	err = b.ratio && b.replay && b.used && b.best && b.way ? 0 : -ENOMEM;
 	err = err ? err : choose_links(&b);
 	err = err ? err : fill(&b, out);
 	if (!err)
@@ -411,6 +477,7 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	free(b.replay);
 	free(b.used);
 	free(b.best);
+	free(b.way);
 	if (err) {
 		counts_built_release(out);
 		return err_set(e, err, "out of memory");
