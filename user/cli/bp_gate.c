@@ -19,7 +19,7 @@ struct bp_gate {
 	struct stray_trial *trial; /* NULL: none is running, or another process has it */
 	struct stray_watch *watch; /* NULL: not virtual, or it cannot be loaded */
 	struct stray_victim victim; /* as last looked at */
-	struct err failed; /* the trial */
+	struct err failed, unwatched; /* the trial; others' signals */
 	uint64_t own; /* stray signals to this process that are accounted for */
 	bool open, ends_programs; /* the latter: seen by this recording, in another program */
 	uint64_t began, opened; /* 0: not yet */
@@ -120,7 +120,7 @@ void bp_gate_start(struct bp_gate *g)
 	if (bp_gate_never(g))
 		return;
 	if (g->known.virtual_machine)
-		g->watch = stray_watch_new(NULL);
+		g->watch = stray_watch_new(&g->unwatched);
 	if (!g->open)
 		try_out(g);
 }
@@ -219,9 +219,13 @@ bool bp_gate_tell(const struct bp_gate *g, bool quiet)
 			 "without them until the next boot", g->victim.pid, g->victim.comm, why);
 		return false;
 	}
-	if (g->known.signals > g->at_start.signals && g->mode != BP_OFF)
+	if (g->known.signals > g->at_start.signals && g->mode != BP_OFF) {
 		log_warn("%s; found by hits of our own. Recordings do without hardware breakpoints until the next boot", why);
-	else if (!quiet && !g->opened && !bp_gate_never(g))
+		return true;
+	}
+	if (!quiet && g->unwatched.code)
+		log_info("if a hit of a hardware breakpoint had ended a program, it would not be known: %s", g->unwatched.text);
+	if (!quiet && !g->opened && !bp_gate_never(g))
 		tell_untried(g);
 	else if (!quiet && g->opened && g->opened - g->began > LATE_NS)
 		log_info("watch windows and count windows began after %.1f s, when hardware breakpoints had been tried out (once a boot on a virtual "
