@@ -41,6 +41,7 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define UNEVEN 1.5
 #define RANGE_SD 4 /* of what some two dozen numbers range over */
 #define VARY_WINDOWS 12 /* fewer may all lie in one phase */
+#define FEW_VARY 1.5 /* over how many: how far off they are then, in logs, if what they met ranges over a factor of e; by its square */
 #define FEW_POWER 1.5 /* as Student's quantiles have it, about */
 #define TWO_WINDOWS_VAR 0.35 /* one or two windows do not know it at all */
 #define Z95 1.96
@@ -125,22 +126,34 @@ static bool all_same(const struct counts_window *w, size_t n, double ratio)
 	return true;
 }
 
+/* What all activations that were met range over, in logs. */
+static double reach(const struct counts_window *w, size_t n, double ratio, const struct counts_range *range)
+{
+	double least = INFINITY, most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double mean = w[i].anchor > 0 ? w[i].child / w[i].anchor : ratio;
+
+		least = fmin(least, range ? range[i].least : mean);
+		most = fmax(most, range ? range[i].most : mean);
+	}
+	return log(fmax(most, 1) / fmax(least, 1));
+}
+
 /* By how much windows differ beyond what activations within them do: relative standard deviation. */
 static double phases(const struct counts_window *w, size_t n, double ratio, const struct counts_range *range)
 {
-	double least = INFINITY, most = 0, anchor = 0, square = 0, within = 0, prior, beyond;
+	double anchor = 0, square = 0, within = 0, prior, beyond;
 
 	for (size_t i = 0; i < n; i++) {
 		double mean = w[i].anchor > 0 ? w[i].child / w[i].anchor : ratio, wide = range ? (range[i].most - range[i].least) / RANGE_SD : 0;
 
-		least = fmin(least, range ? range[i].least : mean);
-		most = fmax(most, range ? range[i].most : mean);
 		anchor += w[i].anchor;
 		square += w[i].anchor * (mean - ratio) * (mean - ratio);
 		within += w[i].anchor * wide * wide;
 	}
 	beyond = fmin(fmax(square - within * (double)n / anchor, 0) / (anchor * ratio * ratio), 1);
-	prior = fmin(PHASE_PRIOR, log(fmax(most, 1) / fmax(least, 1)) / 2);
+	prior = fmin(PHASE_PRIOR, reach(w, n, ratio, range) / 2);
 	return sqrt((PHASE_PRIOR_WINDOWS * prior * prior + (double)n * beyond) / (PHASE_PRIOR_WINDOWS + (double)n));
 }
 
@@ -157,7 +170,9 @@ static double alike(const struct counts_window *w, size_t n, double anchor)
 
 static double trips_bias(const struct counts_window *w, size_t n, double ratio, double var, double anchor, const struct counts_range *range)
 {
-	return TRIPS_BIAS + fmax(VARY_BIAS * fmin(1, sqrt(var * anchor) / ratio), PHASE_BIAS * phases(w, n, ratio, range));
+	double few = n < VARY_WINDOWS ? FEW_VARY / (double)n * fmin(1, pow(reach(w, n, ratio, range), 2)) : 0;
+
+	return TRIPS_BIAS + fmax(few, fmax(VARY_BIAS * fmin(1, sqrt(var * anchor) / ratio), PHASE_BIAS * phases(w, n, ratio, range)));
 }
 
 /* Not only windows agree. */

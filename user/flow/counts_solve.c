@@ -30,6 +30,7 @@
 #define SMALL_MOST 20.0
 #define SMALL_COMMON 0.1 /* of that variance */
 #define TOLD_SPREAD 0.3 /* COUNTS.md */
+#define FEW_SAMPLES 100
 #define SAMPLES_MORE 3.0 /* that chance alone may have kept from it */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define VARIETY_FROM 4.0
@@ -520,11 +521,14 @@ static void report_timed(struct counts_solver *s)
 	}
 }
 
-/* What so few samples leave room for: code that hardly any of all samples met does not run much, whatever its links say. */
+/* What so few samples leave room for: code that hardly any of all samples met does not run much, whatever its links say. Of many the
+ * time is known, and links are weighed against it as all are: a loop that never waits ran seven times as much as its time says. */
 static double most_of(const struct counts_solver *s, const struct counts_group *g)
 {
 	double k = (double)g->samples, samples = k > 0 ? k + 2 * sqrt(k) + SAMPLES_MORE : 1;
 
+	if (k > FEW_SAMPLES)
+		return INFINITY;
 	return samples * s->t->sample * s->t->level * exp((k > 0 ? 3 : 1) * s->spread);
 }
 
