@@ -628,6 +628,33 @@ static void test_sure_replay(void **state)
 	assert_false(is_broken(COUNTS_REPLAY));
 }
 
+/* Two places of a function that are each measured by the other: the trip count stays, and what hardly any burst saw goes. */
+static void test_around(void **state)
+{
+	struct counts_link link[] = {
+		{ .parent = 1, .child = 2, .ratio = { .how = COUNTS_REPLAY, .ratio = 0.0005, .log_var = 1.1, .low = 0.0001, .high = 0.003 } },
+		{ .parent = 2, .child = 1, .ratio = measured(1024, 0.01) },
+		{ .parent = 0, .child = 2, .ratio = measured(600, 0.1) },
+	};
+	struct counts_part part[] = { { .node = 1, .group = 0, .instructions = 10 }, { .node = 2, .group = 0, .instructions = 5 } };
+	struct counts_group group[] = { { .time = 100, .samples = 100 } };
+	double runs[3];
+	struct counts_tree t = { .nodes = 3, .link = link, .links = 3, .part = part, .parts = 2, .group = group, .groups = 1, .sample = 1, .absolute = true, .runs = runs };
+
+	(void)state;
+	link[1].ratio.how = COUNTS_TRIPS;
+	link[2].ratio.how = COUNTS_RATE;
+	assert_int_equal(counts_solve(&t), 0);
+	assert_int_equal(t.cycles, 1);
+	assert_true(link[0].cycle && !link[1].cycle);
+	assert_true(fabs(runs[1] / runs[2] / 1024 - 1) < 0.05);
+	assert_true(fabs(log(runs[2] / 600)) < 0.4);
+	/* a recursion is cut where it is closed, whatever is known of it */
+	link[0].call = true;
+	assert_int_equal(counts_solve(&t), 0);
+	assert_true(t.cycles == 1 && link[1].cycle);
+}
+
 static void test_refusals(void **state)
 {
 	struct counts_link link = { .parent = 0, .child = 7, .ratio = counts_ratio_once() };
@@ -654,7 +681,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_interval), cmocka_unit_test(test_trips_vary), cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_few_among_many), cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wild_claims), cmocka_unit_test(test_few_samples), cmocka_unit_test(test_sure_replay), cmocka_unit_test(test_apart),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
+		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wild_claims), cmocka_unit_test(test_few_samples), cmocka_unit_test(test_sure_replay), cmocka_unit_test(test_around), cmocka_unit_test(test_apart),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

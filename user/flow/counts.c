@@ -23,15 +23,90 @@ static int check_input(const struct counts_tree *t)
 	return 0;
 }
 
+#define CUTS_MOST 256 /* of links within a function, each of which begins the walk anew */
+
+struct walk {
+	size_t *out_first, *out, *at; /* links by parent; where each node of the stack is among its own */
+	uint32_t *stack, top;
+	uint8_t *mark;
+};
+
+/* Places of a function that are measured by each other: the least known of the links that lead around. What goes through calls
+ * is cut where it is closed. */
+static size_t where_to_cut(const struct counts_tree *t, const struct walk *w, size_t closing)
+{
+	size_t least = closing;
+
+	for (uint32_t k = w->top - 1; !t->link[closing].call && k > 0 && w->stack[k] != t->link[closing].child; k--) {
+		size_t l = w->out[w->at[w->stack[k - 1]] - 1];
+
+		if (t->link[l].call)
+			return closing;
+		if (t->link[l].ratio.log_var > t->link[least].ratio.log_var)
+			least = l;
+	}
+	return least;
+}
+
+/* From r on; false: a link was cut that had been followed. */
+static bool walk_from(struct counts_solver *s, struct walk *w, uint32_t r, uint32_t *left, bool may_return)
+{
+	struct counts_tree *t = s->t;
+
+	w->top = 0;
+	w->stack[w->top++] = r;
+	w->mark[r] = 1;
+	while (w->top) {
+		uint32_t v = w->stack[w->top - 1], to;
+		size_t l, cut;
+
+		if (w->at[v] == w->out_first[v + 1]) {
+			w->mark[v] = 2;
+			s->order[--*left] = v;
+			w->top--;
+			continue;
+		}
+		l = w->out[w->at[v]++];
+		to = t->link[l].child;
+		if (t->link[l].cycle)
+			continue;
+		if (w->mark[to] == 1) {
+			cut = may_return ? where_to_cut(t, w, l) : l;
+			t->link[cut].cycle = true;
+			t->cycles++;
+			if (cut != l)
+				return false;
+		} else if (!w->mark[to]) {
+			w->mark[to] = 1;
+			w->stack[w->top++] = to;
+		}
+	}
+	return true;
+}
+
+/* Roots first, so that a cycle is cut where it is entered from outside. */
+static bool walk_all(struct counts_solver *s, struct walk *w, bool may_return)
+{
+	uint32_t left = s->t->nodes;
+
+	memset(w->mark, 0, s->t->nodes);
+	memcpy(w->at, w->out_first, s->t->nodes * sizeof(*w->at));
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t r = 0; r < s->t->nodes; r++)
+			if (!w->mark[r] && (pass || s->first_in[r + 1] == s->first_in[r]) && !walk_from(s, w, r, &left, may_return))
+				return false;
+	return true;
+}
+
 /* Parents first; a link that closes a cycle is left out, and its child becomes of unknown scale. */
 static int order_nodes(struct counts_solver *s)
 {
 	struct counts_tree *t = s->t;
 	size_t *out_first = calloc((size_t)t->nodes + 2, sizeof(*out_first));
 	size_t *out = malloc((t->links + 1) * sizeof(*out)), *at = malloc(((size_t)t->nodes + 1) * sizeof(*at));
-	uint32_t *stack = malloc(((size_t)t->nodes + 1) * sizeof(*stack)), top, left = t->nodes;
-	uint8_t *mark = calloc((size_t)t->nodes + 1, 1);
-	int rc = out_first && out && at && stack && mark ? 0 : -ENOMEM;
+	struct walk w = { .out_first = out_first, .out = out, .at = at, .stack = malloc(((size_t)t->nodes + 1) * sizeof(*w.stack)),
+			  .mark = malloc((size_t)t->nodes + 1) };
+	int rc = out_first && out && at && w.stack && w.mark ? 0 : -ENOMEM;
 
 	if (rc)
 		goto out;
@@ -54,42 +129,14 @@ static int order_nodes(struct counts_solver *s)
 	for (size_t i = 0; i < t->links; i++)
 		if (!counts_is_rate(&t->link[i]))
 			s->by_child[at[t->link[i].child]++] = i;
-	/* roots first, so that a cycle is cut where it is entered from outside */
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t r = 0; r < t->nodes; r++) {
-			if (mark[r] || (!pass && s->first_in[r + 1] > s->first_in[r]))
-				continue;
-			top = 0;
-			stack[top++] = r;
-			mark[r] = 1;
-			at[r] = out_first[r];
-			while (top) {
-				uint32_t v = stack[top - 1], to;
-
-				if (at[v] == out_first[v + 1]) {
-					mark[v] = 2;
-					s->order[--left] = v;
-					top--;
-					continue;
-				}
-				to = t->link[out[at[v]]].child;
-				if (mark[to] == 1) {
-					t->link[out[at[v]]].cycle = true;
-					t->cycles++;
-				} else if (!mark[to]) {
-					mark[to] = 1;
-					at[to] = out_first[to];
-					stack[top++] = to;
-				}
-				at[v]++;
-			}
-		}
+	for (unsigned i = 0; !walk_all(s, &w, i < CUTS_MOST); i++)
+		;
 out:
 	free(out_first);
 	free(out);
 	free(at);
-	free(stack);
-	free(mark);
+	free(w.stack);
+	free(w.mark);
 	return rc;
 }
 

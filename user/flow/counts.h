@@ -76,6 +76,7 @@ struct counts_link {
 	uint32_t parent, child;
 	struct counts_ratio ratio;
 	bool at_most_once; /* the child cannot run more often than the parent */
+	bool call; /* from one function to another */
 	/* out */
 	double correction; /* factor that the time shares put on the ratio */
 	bool broken;	   /* at odds with everything below it: not believed */

@@ -331,7 +331,7 @@ static int fill(struct builder *b, struct counts_built *out)
 	for (size_t i = 0; i < r->links; i++) {
 		if (!b->used[i])
 			continue;
-		t->link[t->links] = (struct counts_link){ .parent = r->link[i].l.parent, .child = r->link[i].l.child, .ratio = b->ratio[i], .at_most_once = at_most_once(r, &r->link[i].l) };
+		t->link[t->links] = (struct counts_link){ .parent = r->link[i].l.parent, .child = r->link[i].l.child, .ratio = b->ratio[i], .at_most_once = at_most_once(r, &r->link[i].l), .call = r->link[i].l.flags & FMT_CL_CALL };
 		out->link_of[t->links++] = i;
 	}
 	for (uint32_t n = 1; n < r->nodes; n++)
