@@ -35,8 +35,8 @@ CPPFLAGS += -D_GNU_SOURCE -DACCPERF_VERSION='"$(VERSION)"' -Iinclude -Iuser -I. 
 LDFLAGS += $(if $(SAN),-fsanitize=address$(,)undefined)
 , := ,
 
-SRC_DIRS := user/util user/store user/ingest user/attr user/flow user/offload user/model user/view \
-	user/daemon user/exact kmod-free
+# Every folder of user/ is library, but for the commands and the exact engine's tool (user/exact/exact.mk builds that).
+SRC_DIRS := kmod-free $(filter-out user/cli,$(patsubst %/,%,$(wildcard user/*/)))
 LIB_SRC := $(wildcard $(addsuffix /*.c,$(SRC_DIRS)))
 CLI_SRC := $(wildcard user/cli/*.c)
 BPF_SRC := $(wildcard bpf/*.bpf.c)
@@ -87,18 +87,10 @@ $(B)/include/%.skel.h: $(B)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
 
-# The planner of execution counts belongs to cli, as it joins stages, and is tested alone.
-PLAN_OBJ := $(patsubst %,$(B)/user/cli/counts_%.o,plan choose result replay)
-$(B)/unit/u-counts-plan: $(PLAN_OBJ)
-$(B)/unit/u-counts-plan: UNIT_OBJ := $(PLAN_OBJ)
-$(B)/unit/u-burst-flow: $(B)/user/cli/burst_flow.o
-$(B)/unit/u-burst-flow: UNIT_OBJ := $(B)/user/cli/burst_flow.o
-$(B)/unit/u-replay-when: $(B)/user/cli/replay_when.o
-$(B)/unit/u-replay-when: UNIT_OBJ := $(B)/user/cli/replay_when.o
 unit: $(UNIT)
 $(B)/unit/%: tests/unit/%.c $(B)/libaccperf.a
 	$(call say,UNIT,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(UNIT_OBJ) $(B)/libaccperf.a $(LDLIBS) -lcmocka
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS) -lcmocka
 
 # The library once, with the fuzzer's instrumentation, then each target against it.
 FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-unused-parameter \

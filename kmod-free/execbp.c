@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "execbp.skel.h"
-#include "kmod-free/hitlimit.h"
+#include "kmod-free/refresh_quirk.h"
 
 #define BACK_OFF_NS 1000000000ull
 #define LATE_NS 30000 /* beyond the time in which a first hit has to come: whether it did is looked at then */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "format.h"
-#include "kmod-free/hitlimit.h"
+#include "kmod-free/refresh_quirk.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
 #include "util/clock.h"

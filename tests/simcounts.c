@@ -19,7 +19,7 @@
 
 #include "counts/judge.h"
 #include "counts/tree.h"
-#include "flow/counts.h"
+#include "counts/counts.h"
 
 static uint64_t rng;
 

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <fcntl.h>
 
-#include "attr/symbols.h"
-#include "attr/symtab.h"
+#include "symbol/symbols.h"
+#include "symbol/symtab.h"
 
 static unsigned long frames;
 

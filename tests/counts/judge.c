@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attr/profile.h"
+#include "profile/profile.h"
 #include "counts/judge.h"
-#include "flow/counts_windows.h"
+#include "counts/counts_windows.h"
 
 struct judge {
 	struct truth *truth;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "abi.h"
-#include "attr/ehframe.h"
-#include "cli/counts_plan.h"
+#include "proc/ehframe.h"
+#include "record/counts_plan.h"
 #include "util/grow.h"
 
 #define HEADER 255

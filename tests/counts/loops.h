@@ -19,8 +19,8 @@
 #include <stdio.h>
 #include <sys/user.h>
 
-#include "attr/module.h"
-#include "attr/trips.h"
+#include "proc/module.h"
+#include "code/trip_pairs.h"
 #include "util/map.h"
 
 #define LOOPS_SHOWN 3 /* wrong claims of one loop */

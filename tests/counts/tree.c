@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attr/cfg.h"
-#include "attr/ehframe.h"
-#include "attr/induct.h"
-#include "attr/module.h"
+#include "code/cfg.h"
+#include "proc/ehframe.h"
+#include "code/induction.h"
+#include "proc/module.h"
 #include "counts/tree.h"
 
 struct builder {

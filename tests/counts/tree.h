@@ -8,7 +8,7 @@
 #define ACCPERF_TESTS_COUNTS_TREE_H
 
 #include "counts/truth.h"
-#include "flow/counts.h"
+#include "counts/counts.h"
 
 enum tree_kind { TREE_ENTRY, TREE_HEADER, TREE_BLOCK };
 

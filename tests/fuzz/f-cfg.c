@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "abi.h"
-#include "attr/cfg.h"
-#include "attr/induct.h"
+#include "code/cfg.h"
+#include "code/induction.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,7 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "flow/counts_cache.h"
+#include "counts/counts_cache.h"
 #include "store/write.h"
 #include "util/cachedir.h"
 #include "view/counts.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "abi.h"
-#include "attr/block.h"
+#include "code/block.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

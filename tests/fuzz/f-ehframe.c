@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attr/ehframe.h"
+#include "proc/ehframe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "attr/ehframe.h"
-#include "attr/symbols.h"
+#include "proc/ehframe.h"
+#include "symbol/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

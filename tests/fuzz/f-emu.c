@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "abi.h"
-#include "attr/emu.h"
-#include "attr/emu_pages.h"
+#include "emu/emu.h"
+#include "emu/emu_pages.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

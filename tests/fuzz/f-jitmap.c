@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "attr/jitmap.h"
+#include "proc/jitmap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

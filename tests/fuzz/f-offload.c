@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attr/profile.h"
-#include "ingest/elfsym.h"
-#include "ingest/uprobe_self.h"
+#include "profile/profile.h"
+#include "kmod-free/elfsym.h"
+#include "kmod-free/uprobe_self.h"
 #include "offload/api.h"
 #include "offload/summary.h"
 #include "store/write.h"

@@ -13,7 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "attr/profile.h"
+#include "profile/profile.h"
 #include "store/read.h"
 #include "view/export.h"
 #include "view/report.h"

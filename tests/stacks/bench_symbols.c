@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "attr/ehframe.h"
-#include "attr/symbols.h"
+#include "proc/ehframe.h"
+#include "symbol/symbols.h"
 
 static size_t names, frames, with_line;
 

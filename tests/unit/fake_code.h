@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "attr/emu.h"
+#include "emu/emu.h"
 
 #define CODE 0x400000ull
 #define DATA 0x10000ull

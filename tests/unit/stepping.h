@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 #include "abi.h"
-#include "attr/ehframe.h"
+#include "proc/ehframe.h"
 
 /* Bytes that could be read: all, those up to the end of the first page, or none. */
 static inline size_t step_read(pid_t pid, uint64_t addr, void *buf, size_t len)

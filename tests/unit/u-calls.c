@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ingest/uprobe_self.h"
+#include "kmod-free/uprobe_self.h"
 #include "offload/api.h"
 #include "offload/calls.h"
 #include "offload/session.h"

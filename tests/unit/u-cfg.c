@@ -24,10 +24,10 @@
 #include <unistd.h>
 
 #include "abi.h"
-#include "attr/cfg.h"
-#include "attr/ehframe.h"
-#include "attr/induct.h"
-#include "attr/module.h"
+#include "code/cfg.h"
+#include "proc/ehframe.h"
+#include "code/induction.h"
+#include "proc/module.h"
 
 #define BASE 0x10000ull
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "flow/counts_cache.h"
+#include "counts/counts_cache.h"
 #include "store/write.h"
 #include "util/cachedir.h"
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "flow/counts_pace.h"
-#include "flow/counts_windows.h"
+#include "counts/counts_pace.h"
+#include "counts/counts_windows.h"
 #include "store/write.h"
 
 #define PAIRS(n) ((n) * ((n) - 1.0) / 2)

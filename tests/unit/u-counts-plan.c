@@ -14,8 +14,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "cli/counts_plan.h"
-#include "flow/counts_windows.h"
+#include "record/counts_plan.h"
+#include "counts/counts_windows.h"
 #include "store/write.h"
 
 #define HIT_NS 12000.0

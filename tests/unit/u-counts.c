@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/counts.h"
+#include "counts/counts.h"
 
 static uint64_t rng = 0x2545f4914f6cdd1dull;
 

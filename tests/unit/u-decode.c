@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "abi.h"
-#include "attr/block.h"
+#include "code/block.h"
 #include "format.h"
 
 /* Never run: only read. */

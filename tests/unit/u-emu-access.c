@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "abi.h"
-#include "attr/emu.h"
+#include "emu/emu.h"
 #include "unit/fake_code.h"
 
 static const uint8_t code[] = {

@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "attr/decode.h"
-#include "attr/emu_priv.h"
+#include "code/decode.h"
+#include "emu/emu_priv.h"
 
 struct sweep {
 	uint64_t insns, unknown, vectors, traps, addresses, wrong;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "abi.h"
-#include "attr/emu.h"
+#include "emu/emu.h"
 #include "unit/fake_code.h"
 
 #define FIRST 0x700000ull

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "abi.h"
-#include "attr/emu_pages.h"
+#include "emu/emu_pages.h"
 
 #define CODE 0x401000u
 #define HELD 0x10000u	/* comes with the sample */

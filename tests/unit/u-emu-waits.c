@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "abi.h"
-#include "attr/emu.h"
+#include "emu/emu.h"
 
 /* As a lock does: wait while the word is 2, look again; then turn for long. */
 __asm__(".text\n"

@@ -26,7 +26,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "attr/emu_priv.h"
+#include "emu/emu_priv.h"
 #include "emu_forms.h"
 #include "unit/stepping.h"
 #include "util/grow.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "attr/emu_priv.h"
+#include "emu/emu_priv.h"
 
 #define CODE(name, text)                                                                           \
 	__asm__(".pushsection .text\n" #name ":\n" text "\nret\n" #name "_end:\n.popsection");     \

@@ -22,7 +22,7 @@
 #include <dlfcn.h>
 #include <cmocka.h>
 
-#include "attr/emu_vec_priv.h"
+#include "emu/emu_vec_priv.h"
 
 #define MEM_AT 1024 /* of the operand in its page */
 #define WINDOW 128  /* bytes of memory that are compared */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attr/locals.h"
+#include "symbol/locals.h"
 #include "exact/classify.h"
 #include "exact/convert.h"
 #include "exact/dumplog.h"

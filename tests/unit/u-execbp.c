@@ -22,7 +22,7 @@
 
 #include "abi.h"
 #include "kmod-free/execbp.h"
-#include "kmod-free/hitlimit.h"
+#include "kmod-free/refresh_quirk.h"
 
 #define PATIENCE_NS 30000000000ull
 #define INNER 3

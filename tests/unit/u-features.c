@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ingest/features.h"
+#include "record/features.h"
 
 static char root[64];
 

@@ -13,7 +13,7 @@
 
 #include "flow/estimators.h"
 #include "flow/fields.h"
-#include "flow/late.h"
+#include "flow/window_delay.h"
 #include "store/write.h"
 
 /* Four functions on structures, never called. The stranger stores to one of the reader's fields and to many more. */

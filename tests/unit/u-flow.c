@@ -16,7 +16,7 @@
 #include "flow/objects.h"
 #include "flow/overwrite.h"
 #include "flow/timeline.h"
-#include "flow/uma.h"
+#include "flow/unique_addresses.h"
 #include "store/write.h"
 #include "util/random.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "ingest/governor.h"
+#include "record/governor.h"
 
 static uint64_t x = 88172645463325252ull;
 

@@ -12,12 +12,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "attr/demangle.h"
-#include "attr/dwfl.h"
-#include "attr/jitmap.h"
-#include "attr/symcache.h"
-#include "attr/symtab.h"
-#include "attr/syscalls.h"
+#include "symbol/demangle.h"
+#include "symbol/dwfl.h"
+#include "proc/jitmap.h"
+#include "symbol/symcache.h"
+#include "symbol/symtab.h"
+#include "proc/syscalls.h"
 
 static void jit_text(void **state)
 {

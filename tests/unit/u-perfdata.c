@@ -12,7 +12,7 @@
 #include <zstd.h>
 #include <cmocka.h>
 
-#include "ingest/perfdata.h"
+#include "store/perfdata.h"
 #include "util/buf.h"
 
 struct line {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "kmod-free/prices.h"
+#include "user/measure/prices.h"
 
 #define SECOND 1000000000ull
 #define NOW (100000 * SECOND)

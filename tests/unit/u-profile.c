@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "attr/shares.h"
+#include "profile/time_shares.h"
 #include "store/write.h"
 
 static char path[64];

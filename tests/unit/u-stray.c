@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kmod-free/stray.h"
+#include "kmod-free/stray_trap.h"
 
 static enum stray_verdict of(bool virtual_machine, uint64_t hits, uint64_t signals)
 {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ingest/sysio.h"
+#include "kmod-free/sysio.h"
 
 struct seen {
 	unsigned n;

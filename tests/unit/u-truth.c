@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "abi.h"
-#include "attr/block.h"
+#include "code/block.h"
 #include "format.h"
 #include "unit/stepping.h"
 

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "flow/counts.h"
-#include "flow/counts_windows.h"
+#include "counts/counts.h"
+#include "counts/counts_windows.h"
 #include "kmod-free/execbp.h"
 #include "store/write.h"
 

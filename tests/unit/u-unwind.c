@@ -18,8 +18,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "attr/ehframe.h"
-#include "attr/unwind.h"
+#include "proc/ehframe.h"
+#include "proc/unwind.h"
 
 #define SNAPSHOT 65536
 #define MAX_TAKEN 400

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "ingest/uprobe.h"
+#include "kmod-free/uprobe.h"
 #include "offload/session.h"
 #include "util/map.h"
 

@@ -26,9 +26,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "attr/ehframe.h"
-#include "attr/hit.h"
-#include "attr/module.h"
+#include "proc/ehframe.h"
+#include "code/watch_direction.h"
+#include "proc/module.h"
 #include "format.h"
 #include "kmod-free/watch.h"
 

@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "attr/jitmap.h"
+#include "proc/jitmap.h"
 #include "attr/naming.h"
 #include "util/map.h"
 

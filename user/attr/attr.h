@@ -22,8 +22,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "attr/procmap.h"
-#include "attr/unwind.h"
+#include "proc/procmap.h"
+#include "proc/unwind.h"
 #include "format.h"
 #include "sample.h"
 #include "store/write.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attr/symbols.h"
+#include "symbol/symbols.h"
 #include "util/buf.h"
 #include "util/map.h"
 

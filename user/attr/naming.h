@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "attr/jitmap.h"
-#include "attr/module.h"
+#include "proc/jitmap.h"
+#include "proc/module.h"
 #include "store/write.h"
 #include "util/err.h"
 

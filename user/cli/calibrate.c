@@ -14,7 +14,7 @@
 
 #include "cli/cli.h"
 #include "cli/logca_source.h"
-#include "cli/page.h"
+#include "cli/pager.h"
 #include "model/catalogue.h"
 #include "offload/calib.h"
 #include "view/logca.h"

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/counts_cache.h"
-#include "cli/page.h"
+#include "cli/counts_keep.h"
+#include "cli/pager.h"
 #include "view/counts.h"
 
 struct counts_cmd {

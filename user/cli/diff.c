@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/page.h"
+#include "cli/pager.h"
 #include "flow/estimators.h"
 #include "view/flow_diff.h"
 

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/page.h"
+#include "cli/pager.h"
 #include "exact/launch.h"
-#include "ingest/features.h"
-#include "kmod-free/stray.h"
+#include "record/features.h"
+#include "kmod-free/stray_trap.h"
 #include "util/json.h"
 
 #define LOOK_US 100000

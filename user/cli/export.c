@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/page.h"
+#include "cli/pager.h"
 #include "flow/estimators.h"
 #include "view/export.h"
 

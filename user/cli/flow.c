@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/page.h"
+#include "cli/pager.h"
 #include "flow/estimators.h"
 #include "flow/threads.h"
 #include "view/flow.h"

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "cli/cli.h"
-#include "cli/page.h"
+#include "cli/pager.h"
 
 struct help_cmd {
 	const char *man, *completion, *schema;

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "attr/attr.h"
-#include "attr/decode.h"
-#include "attr/module.h"
+#include "code/decode.h"
+#include "proc/module.h"
 #include "cli/cli.h"
-#include "ingest/perfdata.h"
+#include "store/perfdata.h"
 #include "store/write.h"
 
 struct import_opts {

@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/logca_source.h"
-#include "cli/page.h"
+#include "cli/pager.h"
 
 struct logca_cmd {
 	const char *params, *device, *name, *host, *accelerated, *svg, *latency, *change, *unit, *segments;

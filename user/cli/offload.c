@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/offload_whatif.h"
-#include "cli/page.h"
+#include "cli/pager.h"
 #include "model/fit.h"
 #include "view/offload.h"
 

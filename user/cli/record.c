@@ -13,15 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/bp_gate.h"
+#include "record/breakpoint_gate.h"
 #include "cli/cli.h"
-#include "cli/offload_part.h"
-#include "cli/part_access.h"
-#include "cli/counts_cache.h"
-#include "cli/part_counts.h"
-#include "cli/session.h"
-#include "ingest/cost.h"
-#include "ingest/governor.h"
+#include "record/part_offload.h"
+#include "record/part_access.h"
+#include "cli/counts_keep.h"
+#include "record/part_counts.h"
+#include "record/session.h"
+#include "measure/cost.h"
+#include "record/governor.h"
 #include "kmod-free/registry.h"
 
 #define UNSAMPLED_NOTED 0.05

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/page.h"
+#include "cli/pager.h"
 #include "view/timeline.h"
 
 struct timeline_cmd {

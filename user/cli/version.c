@@ -8,8 +8,8 @@
 #include <Zydis/Zydis.h>
 
 #include "cli/cli.h"
-#include "cli/page.h"
-#include "ingest/features.h"
+#include "cli/pager.h"
+#include "record/features.h"
 #include "util/json.h"
 
 struct version_cmd {

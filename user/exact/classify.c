@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attr/decode.h"
-#include "attr/locals.h"
+#include "code/decode.h"
+#include "symbol/locals.h"
 #include "exact/classify.h"
 
 #define MAX_QUESTION 4096

@@ -14,8 +14,8 @@
 
 #include "exact/convert.h"
 #include "exact/stream.h"
-#include "attr/demangle.h"
-#include "attr/symbols.h"
+#include "symbol/demangle.h"
+#include "symbol/symbols.h"
 #include "util/buf.h"
 #include "util/grow.h"
 #include "util/map.h"

@@ -10,7 +10,7 @@
 #define ACCPERF_FLOW_FIELDS_H
 
 #include "estimate.h"
-#include "flow/cascade.h"
+#include "flow/last_writer.h"
 #include "flow/input.h"
 
 struct fields {

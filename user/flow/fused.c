@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/blind.h"
+#include "flow/unlocated_loads.h"
 #include "flow/bursts.h"
-#include "flow/cascade.h"
+#include "flow/last_writer.h"
 #include "flow/estimators.h"
 #include "flow/fields.h"
 #include "flow/inclusive.h"
-#include "flow/ke.h"
-#include "flow/late.h"
-#include "flow/still.h"
-#include "flow/uma.h"
+#include "flow/kim_edwards.h"
+#include "flow/window_delay.h"
+#include "flow/rewrite_rate.h"
+#include "flow/unique_addresses.h"
 #include "util/grow.h"
 #include "util/random.h"
 

@@ -8,7 +8,7 @@
 #ifndef ACCPERF_FLOW_INCLUSIVE_H
 #define ACCPERF_FLOW_INCLUSIVE_H
 
-#include "flow/cascade.h"
+#include "flow/last_writer.h"
 
 /* Fills out->funcs[].inc; edges are there already. 0 or -ENOMEM. */
 int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const struct cascade *c, struct flow *out);

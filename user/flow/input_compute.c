@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attr/block.h"
-#include "attr/ehframe.h"
-#include "attr/module.h"
+#include "code/block.h"
+#include "proc/ehframe.h"
+#include "proc/module.h"
 #include "flow/input_priv.h"
 
 struct leaf {

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "attr/decode.h"
-#include "attr/ehframe.h"
-#include "attr/module.h"
+#include "code/decode.h"
+#include "proc/ehframe.h"
+#include "proc/module.h"
 #include "abi.h"
 #include "flow/input_priv.h"
 #include "util/grow.h"

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attr/apart.h"
-#include "attr/debugfile.h"
-#include "attr/locals.h"
-#include "attr/module.h"
+#include "symbol/contained_child.h"
+#include "symbol/debugfile.h"
+#include "symbol/locals.h"
+#include "proc/module.h"
 #include "flow/input_priv.h"
 
 #define MAX_PLACES 20000 /* code addresses asked for, the ones with most accesses first */

@@ -3,7 +3,7 @@
 #ifndef ACCPERF_FLOW_INPUT_PRIV_H
 #define ACCPERF_FLOW_INPUT_PRIV_H
 
-#include "flow/counts_windows.h"
+#include "counts/counts_windows.h"
 #include "flow/input.h"
 
 struct raw_stack {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attr/module.h"
-#include "attr/plainname.h"
+#include "proc/module.h"
+#include "symbol/plainname.h"
 #include "flow/input_priv.h"
 #include "flow/sysname.h"
 #include "util/buf.h"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "attr/syscalls.h"
+#include "proc/syscalls.h"
 
 const char *kernel_name(int nr, char *buf, size_t size)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "format.h"
-#include "ingest/uprobe.h"
+#include "kmod-free/uprobe.h"
 
 /* What pairing must know of a probe. */
 struct calls_probe {

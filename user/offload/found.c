@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ingest/elfsym.h"
+#include "kmod-free/elfsym.h"
 #include "offload/session_internal.h"
 
 struct finding {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ingest/algsock.h"
+#include "kmod-free/algsock.h"
 #include "offload/session_internal.h"
 
 #define RECORDS_PER_SECOND 1000

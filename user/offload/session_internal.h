@@ -8,8 +8,8 @@
 
 #include <pthread.h>
 
-#include "ingest/libs.h"
-#include "ingest/uprobe.h"
+#include "kmod-free/libs.h"
+#include "kmod-free/uprobe.h"
 #include "offload/api.h"
 #include "offload/calls.h"
 #include "offload/session.h"

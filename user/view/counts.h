@@ -3,7 +3,7 @@
 #ifndef ACCPERF_VIEW_COUNTS_H
 #define ACCPERF_VIEW_COUNTS_H
 
-#include "flow/counts_report.h"
+#include "counts/counts_report.h"
 #include "util/buf.h"
 #include "view/text.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "attr/shares.h"
+#include "profile/time_shares.h"
 #include "view/export.h"
 
 static void field(struct buf *b, const char *s)

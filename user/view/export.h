@@ -10,7 +10,7 @@
 #ifndef ACCPERF_VIEW_EXPORT_H
 #define ACCPERF_VIEW_EXPORT_H
 
-#include "attr/profile.h"
+#include "profile/profile.h"
 #include "flow/flow.h"
 #include "util/buf.h"
 #include "util/err.h"

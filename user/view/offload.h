@@ -10,7 +10,7 @@
 #ifndef ACCPERF_VIEW_OFFLOAD_H
 #define ACCPERF_VIEW_OFFLOAD_H
 
-#include "attr/profile.h"
+#include "profile/profile.h"
 #include "model/fit.h"
 #include "offload/summary.h"
 #include "util/buf.h"

@@ -9,8 +9,8 @@
 #ifndef ACCPERF_VIEW_REPORT_H
 #define ACCPERF_VIEW_REPORT_H
 
-#include "attr/profile.h"
-#include "attr/shares.h"
+#include "profile/profile.h"
+#include "profile/time_shares.h"
 #include "util/buf.h"
 #include "view/text.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attr/plainname.h"
+#include "symbol/plainname.h"
 
 static const struct {
 	const char *name, *title;

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "kmod-free/libs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kmod-free/elfsym.h"
+#include "util/buf.h"
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int call(lib_fn fn, void *ctx, struct lib_file *f, int fd)
+{
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return 0;
+	}
+	f->fd = fd;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	r = fn(ctx, f);
+	if (f->fd >= 0)
+		close(f->fd);
+	return r;
+}
+
+/* Opens what lies at the target's path, made sure by its inode; a deleted or replaced file through
+ * the kernel's own link to the mapping; the program, below a folder that we may not enter, through its own. */
+static int open_mapped(int pid, const char *path, uint64_t start, uint64_t end, uint64_t ino)
+{
+	char name[PATH_MAX + 64];
+	struct stat st;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_ino == ino)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)start, (unsigned long)end);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		return fd;
+	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != ino)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
+{
+	char name[64], *line = NULL;
+	uint64_t last_ino = 0;
+	size_t cap = 0;
+	int r = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	f = fopen(name, "re");
+	if (!f) {
+		r = -errno;
+		return err_set(e, r == -ENOENT ? -ESRCH : r,
+			       r == -ENOENT ? "no process %d: it may have ended" :
+					      "cannot read /proc/%d/maps: run as root or as the process's user", pid);
+	}
+	while (!r && getline(&line, &cap, f) > 0) {
+		unsigned long start, end, pgoff, ino;
+		unsigned int maj, min;
+		char perms[8], *path, *nl;
+		int at = 0, fd;
+
+		if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, perms, &pgoff, &maj, &min, &ino, &at) < 7 || !at)
+			continue;
+		path = line + at;
+		nl = strchr(path, '\n');
+		if (nl)
+			*nl = 0;
+		if (perms[2] != 'x' || *path != '/' || !ino || ino == last_ino || strlen(path) >= PATH_MAX)
+			continue;
+		nl = strstr(path, " (deleted)");
+		if (nl && !nl[sizeof(" (deleted)") - 1])
+			*nl = 0;
+		if (!want(ctx, base_of(path), path))
+			continue;
+		last_ino = ino;
+		fd = open_mapped(pid, path, start, end, ino);
+		if (fd >= 0)
+			r = call(fn, ctx, &(struct lib_file){ .path = path, .base = base_of(path), .mapped = true }, fd);
+	}
+	free(line);
+	fclose(f);
+	return r;
+}
+
+static int walk_dir(int pid, const char *dir, lib_want_fn want, lib_fn fn, void *ctx)
+{
+	char name[PATH_MAX + 64], path[PATH_MAX];
+	struct dirent *de;
+	int r = 0, fd;
+	DIR *d;
+
+	if (*dir != '/' || strlen(dir) > PATH_MAX - NAME_MAX - 8)
+		return 0;
+	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, dir);
+	d = opendir(name);
+	if (!d)
+		return 0;
+	/* Files first, so that a library goes by its own name, then links that lead elsewhere. */
+	for (int links = 0; !r && links < 2; rewinddir(d), links++) {
+		while (!r && (de = readdir(d))) {
+			if ((de->d_type == DT_LNK) != links)
+				continue;
+			snprintf(path, sizeof(path), "%s/%s", dir, de->d_name);
+			if (!want(ctx, de->d_name, path))
+				continue;
+			fd = openat(dirfd(d), de->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+			if (fd >= 0)
+				r = call(fn, ctx, &(struct lib_file){ .path = path, .base = base_of(path) }, fd);
+		}
+	}
+	closedir(d);
+	return r;
+}
+
+static int walk_list(int pid, const char *list, const char *origin, lib_want_fn want, lib_fn fn, void *ctx)
+{
+	int r = 0;
+
+	for (const char *p = list; *p && !r;) {
+		size_t n = strcspn(p, ":;");
+		AUTO_BUF(b);
+
+		if (n >= 7 && !strncmp(p, "$ORIGIN", 7))
+			buf_addf(&b, "%s%.*s", origin, (int)n - 7, p + 7);
+		else if (n >= 9 && !strncmp(p, "${ORIGIN}", 9))
+			buf_addf(&b, "%s%.*s", origin, (int)n - 9, p + 9);
+		else
+			buf_addf(&b, "%.*s", (int)n, p);
+		if (!buf_failed(&b) && b.len)
+			r = walk_dir(pid, b.data, want, fn, ctx);
+		p += n + (p[n] != 0);
+	}
+	return r;
+}
+
+/* LD_LIBRARY_PATH as the process was started with. */
+static void env_of(int pid, struct buf *out)
+{
+	static const char key[] = "LD_LIBRARY_PATH=";
+	char name[64], *text = NULL;
+	size_t cap = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/environ", pid);
+	f = fopen(name, "re");
+	if (!f)
+		return;
+	while (getdelim(&text, &cap, 0, f) > 0)
+		if (!strncmp(text, key, sizeof(key) - 1))
+			buf_addstr(out, text + sizeof(key) - 1);
+	free(text);
+	fclose(f);
+}
+
+int libs_installed(int pid, bool env_self, const char *exe, lib_want_fn want, lib_fn fn, void *ctx)
+{
+	static const char *const usual[] = {
+#if defined(__x86_64__)
+		"/usr/lib/x86_64-linux-gnu", "/usr/local/lib/x86_64-linux-gnu",
+#elif defined(__aarch64__)
+		"/usr/lib/aarch64-linux-gnu", "/usr/local/lib/aarch64-linux-gnu",
+#endif
+		"/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/cuda/lib64", "/opt/rocm/lib",
+	};
+	char runpath[PATH_MAX], origin[PATH_MAX];
+	const char *own = getenv("LD_LIBRARY_PATH");
+	AUTO_BUF(env);
+	int r = 0, fd;
+
+	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual) && !r; i++)
+		r = walk_dir(pid, usual[i], want, fn, ctx);
+	if (env_self && own)
+		buf_addstr(&env, own);
+	else if (!env_self)
+		env_of(pid, &env);
+	if (exe && *exe == '/' && strlen(exe) < sizeof(origin) - 64) {
+		snprintf(runpath, sizeof(runpath), "/proc/%d/root%s", pid, exe);
+		snprintf(origin, sizeof(origin), "%s", exe);
+		*strrchr(origin, '/') = 0;
+		fd = open(runpath, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd >= 0) {
+			if (!elfsym_runpath(fd, runpath, sizeof(runpath)) && !r)
+				r = walk_list(pid, runpath, origin, want, fn, ctx);
+			close(fd);
+		}
+	} else {
+		origin[0] = 0;
+	}
+	if (!r && env.len)
+		r = walk_list(pid, env.data, origin, want, fn, ctx);
+	return r;
+}
+
+bool libs_has_uring(int pid)
+{
+	char name[64], link[64];
+	struct dirent *de;
+	bool has = false;
+	ssize_t n;
+	DIR *d;
+
+	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+	d = opendir(name);
+	while (d && !has && (de = readdir(d))) {
+		n = readlinkat(dirfd(d), de->d_name, link, sizeof(link) - 1);
+		link[n > 0 ? n : 0] = 0;
+		has = !strcmp(link, "anon_inode:[io_uring]");
+	}
+	if (d)
+		closedir(d);
+	return has;
+}

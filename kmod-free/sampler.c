@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "kmod-free/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "counters.h"
+#include "kmod-free/perfev.h"
+#include "sampler.skel.h"
+#include "util/grow.h"
+
+#define RESUME_FLAG (1u << 16) /* of the flags: what an interrupt may set in its copy */
+
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+/* Of one read: where samples come faster than they are worked off, the rest of the loop needs its turn. */
+#define READ_MAX 2048
+#define MAX_CPUS 1024
+#define STAGGER_NS 20000000
+#define FIRST_PID_NAMESPACE "pid:[4026531836]" /* the number is part of the kernel's interface */
+
+_Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLER_SLOTS == WIRE_SLOTS && SAMPLE_PAGE == WIRE_PAGE_BYTES, "pages are what the program takes");
+_Static_assert(SAMPLE_REGS == WREG_MAX, "struct sample holds every register of the wire record");
+
+/* As in bpf/follow.bpf.h. */
+enum { FOLLOW_ALL, FOLLOW_PROCESSES, FOLLOW_THREADS };
+enum { NOT_YET, NOW };
+
+struct sampler {
+	struct sampler_opts o;
+	struct sampler_bpf *bpf;
+	struct ring_buffer *ring;
+	struct timer {
+		int fd, cpu; /* cpu -1: of a thread */
+		uint64_t count; /* when last looked at */
+	} *timers;
+	size_t count, cap;
+	struct bpf_link *links[3]; /* what keeps the set of targets */
+	int cgroup_fd;
+	sample_fn fn;
+	void *ctx;
+	unsigned left; /* records that this read may still take */
+	uint64_t last; /* time of the last one */
+	int cpus;
+	uint64_t *per_cpu;
+	uint64_t cpu_ns;
+	bool by_thread, of_cpus, cpu_ns_known;
+	struct page_store {
+		struct sample_page page[WIRE_PAGES_ALL];
+		uint8_t byte[WIRE_PAGES_ALL][WIRE_PAGE_BYTES];
+		uint64_t time;
+		uint32_t tid, cpu, count;
+	} *pages; /* of the sample that is to come; NULL: never asked for */
+	struct err why; /* by_thread, though it was not asked for */
+};
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
+static int explain_load(int code, struct err *e)
+{
+	/* EACCES is the verifier's, who takes nothing from nobody: not a matter of rights */
+	if (code == -EACCES && have_capability(CAP_BPF) && have_capability(CAP_PERFMON))
+		return err_set(e, code, "the BPF sampler cannot be loaded: this kernel's BPF verifier refuses it, which is a fault of "
+			       "accperf: please report it with the output of `uname -a`; a newer kernel may accept it");
+	if (code == -EPERM || code == -EACCES) {
+		const char *missing = !have_capability(CAP_BPF)	    ? "CAP_BPF is missing"
+				      : !have_capability(CAP_PERFMON) ? "CAP_PERFMON is missing"
+								      : "the kernel (lockdown?) or a container's filter refuses bpf()";
+
+		return err_set(e, code, "the BPF sampler cannot be loaded: %s; run as root, or "
+			       "`setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep` on the accperf binary", missing);
+	}
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return err_set(e, code, "the BPF sampler cannot be loaded: this kernel has no BTF (/sys/kernel/btf/vmlinux); "
+			       "use a kernel built with CONFIG_DEBUG_INFO_BTF, as Debian's are");
+	return err_set(e, code, "the BPF sampler cannot be loaded: %s; `accperf doctor` shows what this kernel has", strerror(-code));
+}
+
+static void on_page(struct sampler *s, const struct wire_page *w)
+{
+	struct page_store *k = s->pages;
+
+	if (!k)
+		return;
+	if (k->time != w->h.time || k->tid != w->h.tid || k->cpu != w->h.cpu)
+		k->count = 0;
+	if (k->count == WIRE_PAGES_ALL)
+		return;
+	k->time = w->h.time;
+	k->tid = w->h.tid;
+	k->cpu = w->h.cpu;
+	memcpy(k->byte[k->count], w->byte, sizeof(w->byte));
+	k->page[k->count] = (struct sample_page){ w->addr, k->byte[k->count] };
+	k->count++;
+}
+
+static void give_pages(const struct sampler *s, const struct wire_sample *w, struct sample *out)
+{
+	const struct page_store *k = s->pages;
+
+	out->valid |= SV_PAGES;
+	out->pages_ns = w->pages_ns;
+	if (!k || k->time != w->h.time || k->tid != w->h.tid || k->cpu != w->h.cpu)
+		return;
+	out->page = k->page;
+	out->pages = k->count;
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct sampler *s = ctx;
+	const struct wire_sample *w = data;
+	struct sample out;
+	int err;
+
+	if (size == sizeof(struct wire_page) && w->h.kind == WIRE_PAGE) {
+		on_page(s, data);
+		return 0;
+	}
+	if (size < sizeof(*w) || w->h.kind != WIRE_SAMPLE || w->stack_bytes > size - sizeof(*w))
+		return 0;
+	memset(&out, 0, sizeof(out));
+	out.kind = SAMPLE_TICK;
+	out.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK | SV_CPU | SV_SWITCHES;
+	out.pid = w->h.pid;
+	out.tid = w->h.tid;
+	out.cpu = w->h.cpu;
+	out.time = w->h.time;
+	out.period = w->period;
+	out.switches = w->switches;
+	memcpy(out.regs, w->regs, sizeof(out.regs));
+	out.ip = w->regs[WREG_IP];
+	out.code_hash = w->code_hash;
+	out.stack = (const uint8_t *)(w + 1);
+	out.stack_bytes = w->stack_bytes;
+	/* a system call leaves in these where it returns to, and the flags; a call through rcx leaves but the former */
+	if (!(w->h.flags & WIRE_F_KERNEL) && w->regs[WREG_CX] == out.ip && !((w->regs[WREG_R11] ^ w->regs[WREG_FLAGS]) & ~(uint64_t)RESUME_FLAG))
+		out.flags |= SF_RETURNS;
+	if (w->h.flags & WIRE_F_KERNEL) {
+		out.flags |= SF_KERNEL;
+		/* negative: the kernel was entered by a fault or an interrupt */
+		if (w->syscall >= 0) {
+			out.valid |= SV_SYSCALL;
+			out.syscall = (int32_t)w->syscall;
+		}
+	}
+	if (w->h.flags & (WIRE_F_STACK_CUT | WIRE_F_STACK_FAULT))
+		out.flags |= SF_STACK_CUT;
+	if (w->h.flags & WIRE_F_PAGES)
+		give_pages(s, w, &out);
+	s->last = out.time;
+	err = s->fn(s->ctx, &out);
+	return err < 0 || --s->left ? err : -EAGAIN;
+}
+
+struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	s->o = *o;
+	s->cgroup_fd = -1;
+	libbpf_set_print(quiet);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	s->cpus = libbpf_num_possible_cpus();
+	s->bpf = sampler_bpf__open();
+	if (!s->bpf || s->cpus <= 0) {
+		err_set(e, -errno, "the built-in BPF program cannot be read: %s", strerror(errno));
+		goto fail;
+	}
+	s->bpf->rodata->stack_limit = o->stack_bytes;
+	s->bpf->rodata->wake_bytes = o->ring_bytes / 4;
+	bpf_map__set_max_entries(s->bpf->maps.ring, o->ring_bytes);
+	bpf_map__set_max_entries(s->bpf->maps.scratch, (uint32_t)s->cpus);
+	err = sampler_bpf__load(s->bpf);
+	if (err) {
+		explain_load(err, e);
+		goto fail;
+	}
+	s->per_cpu = calloc((size_t)s->cpus, sizeof(*s->per_cpu));
+	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
+	if (!s->ring || !s->per_cpu) {
+		err_set(e, -errno, "the sample ring cannot be mapped: %s", strerror(errno));
+		goto fail;
+	}
+	return s;
+fail:
+	sampler_free(s);
+	return NULL;
+}
+
+static int add_event(struct sampler *s, struct perf_event_attr *attr, int pid, int cpu, unsigned long flags, struct err *e)
+{
+	int fd = perfev_open(attr, pid, cpu, -1, flags, "the cpu-clock timer", e);
+
+	if (fd < 0)
+		return fd;
+	if (!GROW(s->timers, s->count, s->cap, 64)) {
+		close(fd);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	s->timers[s->count++] = (struct timer){ fd, cpu, 0 };
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->bpf->progs.on_tick)))
+		return err_set(e, -errno, "the BPF program cannot be attached to the timer: %s", strerror(errno));
+	return 0;
+}
+
+static struct perf_event_attr clock_attr(const struct sampler *s)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = s->o.period_ns,
+		.disabled = 1, .exclude_idle = 1,
+	};
+}
+
+/* Threads may be born while we open events on their siblings: a thread made by one that already has
+ * an inheritable event is covered, one made by another is not, so look again until nothing is new. */
+static int attach_process(struct sampler *s, int pid, bool inherit_children, struct err *e)
+{
+	struct perf_event_attr attr = clock_attr(s);
+	int *seen = NULL, seen_count = 0, opened = 0, err = 0;
+	bool again = true;
+
+	attr.inherit = 1;
+	attr.inherit_thread = !inherit_children;
+	while (again && !err) {
+		int *tids = NULL, n = targets_threads(pid, &tids);
+
+		again = false;
+		if (n < 0) {
+			err = opened ? 0 : err_set(e, -ESRCH, "process %d ended before it could be observed", pid);
+			break;
+		}
+		for (int i = 0; i < n && !err; i++) {
+			bool known = false;
+			int *p;
+
+			for (int j = 0; j < seen_count && !known; j++)
+				known = seen[j] == tids[i];
+			if (known)
+				continue;
+			err = add_event(s, &attr, tids[i], -1, 0, e);
+			if (err == -ESRCH) {
+				err = 0;
+				continue;
+			}
+			p = realloc(seen, (size_t)(seen_count + 1) * sizeof(*p));
+			if (!p) {
+				err = err_set(e, -ENOMEM, "out of memory");
+				break;
+			}
+			seen = p;
+			seen[seen_count++] = tids[i];
+			opened++;
+			again = true;
+		}
+		free(tids);
+	}
+	free(seen);
+	if (!err && !opened)
+		err = err_set(e, -ESRCH, "process %d ended before it could be observed", pid);
+	return err;
+}
+
+static int add_cpu(struct sampler *s, int cpu, struct err *e)
+{
+	struct perf_event_attr attr = clock_attr(s);
+
+	return add_event(s, &attr, s->cgroup_fd, cpu, s->cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0, e);
+}
+
+static int attach_cpus(struct sampler *s, struct err *e)
+{
+	int cpus[MAX_CPUS], n = online_cpus(cpus, MAX_CPUS), err = 0;
+
+	for (int i = 0; i < n && !err; i++)
+		err = add_cpu(s, cpus[i], e);
+	return n <= 0 ? err_set(e, -EIO, "cannot tell which CPUs are online") : err;
+}
+
+static void close_timers(struct sampler *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		close(s->timers[i].fd);
+	s->count = 0;
+}
+
+static int follow(struct sampler *s, int id, uint8_t state, struct err *e)
+{
+	uint32_t key = (uint32_t)id;
+
+	if (bpf_map_update_elem(bpf_map__fd(s->bpf->maps.targets), &key, &state, BPF_ANY))
+		return err_set(e, -errno, "too many targets: %s", strerror(errno));
+	return 0;
+}
+
+/* The targets first, then what adds their children, then the timers. */
+static int follow_targets(struct sampler *s, const struct targets *t, struct err *e)
+{
+	struct bpf_program *const programs[] = { s->bpf->progs.on_free, s->bpf->progs.on_fork, s->bpf->progs.on_exec };
+	int err = 0;
+
+	for (size_t i = 0; i < t->tid_count && !err; i++)
+		err = follow(s, t->tids[i], NOW, e);
+	for (size_t i = 0; i < t->count && !err && !t->tid_count; i++)
+		err = follow(s, t->procs[i].pid, t->procs[i].pid == t->child ? NOT_YET : NOW, e);
+	s->bpf->bss->follow_children = !s->o.no_inherit;
+	s->bpf->bss->follow = t->tid_count ? FOLLOW_THREADS : FOLLOW_PROCESSES;
+	for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++) {
+		s->links[i] = bpf_program__attach(programs[i]);
+		if (!s->links[i])
+			err = err_set(e, -errno, "processes cannot be followed: %s", strerror(errno));
+	}
+	return err;
+}
+
+static void unfollow(struct sampler *s)
+{
+	for (unsigned i = 0; i < sizeof(s->links) / sizeof(s->links[0]); i++) {
+		bpf_link__destroy(s->links[i]);
+		s->links[i] = NULL;
+	}
+	if (s->bpf)
+		s->bpf->bss->follow = FOLLOW_ALL;
+}
+
+/* What the program calls a process must be what we call it. */
+static bool first_pid_namespace(void)
+{
+	char name[64];
+	ssize_t n = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
+
+	name[n > 0 ? n : 0] = 0;
+	return !strcmp(name, FIRST_PID_NAMESPACE);
+}
+
+static int attach_filtered(struct sampler *s, const struct targets *t, struct err *e)
+{
+	int err;
+
+	if (!first_pid_namespace())
+		return err_set(e, -EXDEV, "we run in a pid namespace of our own (a container)");
+	err = follow_targets(s, t, e);
+	if (!err)
+		err = attach_cpus(s, e);
+	if (err) {
+		close_timers(s);
+		unfollow(s);
+	}
+	return err;
+}
+
+static int attach_threads(struct sampler *s, struct targets *t, struct err *e)
+{
+	int err = 0;
+
+	s->by_thread = true;
+	if (t->tid_count) {
+		struct perf_event_attr attr = clock_attr(s);
+
+		for (size_t i = 0; i < t->tid_count && !err; i++)
+			err = add_event(s, &attr, t->tids[i], -1, 0, e);
+	} else if (t->child) {
+		struct perf_event_attr attr = clock_attr(s);
+
+		attr.inherit = 1;
+		attr.inherit_thread = s->o.no_inherit;
+		attr.enable_on_exec = 1;
+		return add_event(s, &attr, t->child, -1, 0, e);
+	} else {
+		for (size_t i = 0; i < t->count && !err; i++)
+			err = attach_process(s, t->procs[i].pid, !s->o.no_inherit, e);
+	}
+	for (size_t i = 0; i < s->count && !err; i++)
+		ioctl(s->timers[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+	return err;
+}
+
+/* Not all at once: ticks of all CPUs at the same moment would always find the same phase of what
+ * the target's threads do together. */
+static void enable_in_turn(struct sampler *s)
+{
+	uint64_t within = s->o.period_ns < STAGGER_NS ? s->o.period_ns : STAGGER_NS;
+
+	for (size_t i = 0; i < s->count; i++) {
+		ioctl(s->timers[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		if (i + 1 < s->count)
+			usleep((useconds_t)(within / s->count / 1000));
+	}
+}
+
+int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
+{
+	bool whole = t->all || t->cgroup_fd >= 0;
+	int err;
+
+	raise_file_limit();
+	s->cgroup_fd = t->cgroup_fd;
+	if (!whole && s->o.timers == TIMERS_OF_THREADS)
+		return attach_threads(s, t, e);
+	err = whole ? attach_cpus(s, e) : attach_filtered(s, t, s->o.timers == TIMERS_AUTO ? &s->why : e);
+	if (err && !whole && s->o.timers == TIMERS_AUTO)
+		return attach_threads(s, t, e);
+	s->of_cpus = !err;
+	if (!err)
+		enable_in_turn(s);
+	return err;
+}
+
+int sampler_retime(struct sampler *s, uint64_t period_ns)
+{
+	int err;
+
+	if (!s->of_cpus)
+		return -EBUSY;
+	s->o.period_ns = period_ns;
+	close_timers(s);
+	/* what cannot be opened now is tried again each second: sampler_second() */
+	err = attach_cpus(s, NULL);
+	enable_in_turn(s);
+	return s->count ? 0 : err;
+}
+
+bool sampler_by_thread(const struct sampler *s, const char **why)
+{
+	*why = s->why.text;
+	return s->by_thread;
+}
+
+/* An event does not come back with its CPU, which may be off and on again between two looks. The clock of a cgroup's
+ * stands still while nobody of it runs, and tells nothing. */
+static bool died(const struct sampler *s, struct timer *t)
+{
+	uint64_t count = 0, last = t->count;
+
+	if (read(t->fd, &count, sizeof(count)) != sizeof(count))
+		return true;
+	t->count = count;
+	return s->cgroup_fd < 0 && last && count == last;
+}
+
+void sampler_second(struct sampler *s)
+{
+	int cpus[MAX_CPUS], n;
+
+	if (!s->of_cpus)
+		return;
+	n = online_cpus(cpus, MAX_CPUS);
+	for (size_t i = 0; i < s->count && n > 0; i++) {
+		int k = 0;
+
+		while (k < n && cpus[k] != s->timers[i].cpu)
+			k++;
+		if (k < n && !died(s, &s->timers[i])) {
+			cpus[k] = -1;
+			continue;
+		}
+		close(s->timers[i].fd);
+		s->timers[i--] = s->timers[--s->count];
+	}
+	for (int k = 0; k < n; k++)
+		if (cpus[k] >= 0 && !add_cpu(s, cpus[k], NULL))
+			ioctl(s->timers[s->count - 1].fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e)
+{
+	struct perf_event_attr attr = clock_attr(s);
+	int err;
+
+	attr.sample_period = period_ns;
+	err = add_event(s, &attr, 0, -1, 0, e);
+	if (!err)
+		ioctl(s->timers[s->count - 1].fd, PERF_EVENT_IOC_ENABLE, 0);
+	return err;
+}
+
+int sampler_fd(const struct sampler *s)
+{
+	return ring_buffer__epoll_fd(s->ring);
+}
+
+int sampler_read(struct sampler *s, sample_fn fn, void *ctx)
+{
+	int err;
+
+	s->fn = fn;
+	s->ctx = ctx;
+	s->left = READ_MAX;
+	err = ring_buffer__consume(s->ring);
+	return err == -EAGAIN && !s->left ? 0 : err;
+}
+
+bool sampler_behind(const struct sampler *s, uint64_t *last)
+{
+	*last = s->last;
+	return !s->left;
+}
+
+void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end)
+{
+	int map = bpf_map__fd(s->bpf->maps.stack_end);
+
+	if (end)
+		bpf_map_update_elem(map, &tid, &end, BPF_ANY);
+	else
+		bpf_map_delete_elem(map, &tid);
+}
+
+int sampler_returns(struct sampler *s, int threads_map_fd)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(s->bpf->maps.returns), &zero, &threads_map_fd, BPF_ANY);
+}
+
+void sampler_want_none(struct sampler *s)
+{
+	__atomic_store_n(&s->bpf->bss->wanted.pid, 0, __ATOMIC_RELEASE);
+}
+
+bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot, uint32_t slots)
+{
+	struct wire_wanted *w = &s->bpf->bss->wanted;
+
+	if (__atomic_load_n(&w->pid, __ATOMIC_ACQUIRE))
+		return false;
+	if (!s->pages)
+		s->pages = calloc(1, sizeof(*s->pages));
+	if (!s->pages || !pid)
+		return false;
+	w->count = count < WIRE_PAGES ? count : WIRE_PAGES;
+	memcpy(w->addr, addr, w->count * sizeof(*addr));
+	w->slots = slots < WIRE_SLOTS ? slots : WIRE_SLOTS;
+	memcpy(w->slot, slot, w->slots * sizeof(*slot));
+	memset(w->seen, 0, sizeof(w->seen));
+	for (uint32_t i = 0; i < w->count; i++)
+		w->seen[wire_seen_bit(addr[i]) / 64] |= 1ull << wire_seen_bit(addr[i]) % 64;
+	__atomic_store_n(&w->pid, pid, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value)
+{
+	static const struct {
+		const char *text;
+		bool loss;
+	} words[] = {
+#define X(id, text, loss) { text, loss },
+		ACCPERF_COUNTERS(X)
+#undef X
+	};
+	__u32 key = i;
+
+	if (i >= CTR_MAX)
+		return false;
+	*name = words[i].text;
+	*is_loss = words[i].loss;
+	*value = 0;
+	if (!bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counters), &key, s->per_cpu))
+		for (int c = 0; c < s->cpus; c++)
+			*value += s->per_cpu[c];
+	return true;
+}
+
+void sampler_set_period(struct sampler *s, uint64_t period_ns)
+{
+	s->o.period_ns = period_ns;
+}
+
+void sampler_forget(struct sampler *s)
+{
+	memset(s->per_cpu, 0, (size_t)s->cpus * sizeof(*s->per_cpu));
+	for (__u32 i = 0; i < CTR_MAX; i++)
+		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.counters), &i, s->per_cpu, BPF_ANY);
+}
+
+unsigned sampler_events(const struct sampler *s)
+{
+	return (unsigned)s->count;
+}
+
+bool sampler_cpu_ns(const struct sampler *s, uint64_t *ns)
+{
+	*ns = s->cpu_ns;
+	return s->cpu_ns_known;
+}
+
+void sampler_stop(struct sampler *s)
+{
+	if (!s)
+		return;
+	if (!s->count && !s->of_cpus)
+		return;
+	s->of_cpus = false;
+	/* stop all first: closing an event takes an RCU grace period, and the rest would go on ticking */
+	for (size_t i = 0; i < s->count; i++)
+		ioctl(s->timers[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	/* and when all are stopped, reading one with its heirs interrupts nobody */
+	s->cpu_ns_known = s->by_thread;
+	for (size_t i = 0; i < s->count && s->cpu_ns_known; i++) {
+		uint64_t ns = 0;
+
+		s->cpu_ns_known &= read(s->timers[i].fd, &ns, sizeof(ns)) == sizeof(ns);
+		s->cpu_ns += ns;
+	}
+	close_timers(s);
+	/* no tick can come any more */
+	unfollow(s);
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	sampler_stop(s);
+	ring_buffer__free(s->ring);
+	sampler_bpf__destroy(s->bpf);
+	free(s->per_cpu);
+	free(s->pages);
+	free(s->timers);
+	free(s);
+}

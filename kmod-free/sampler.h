@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The timer sampler's life: load the BPF program, attach it to cpu-clock events, turn ring records into
+ * struct sample. Included by cli and daemon. Owns the BPF objects and events; they vanish with the
+ * process, so nothing survives even kill -9.
+ *
+ * The timers belong to CPUs, and the program drops the ticks of processes that are not observed. A timer
+ * of a thread is stopped and started at every context switch (some 5 us on a virtual machine: 20 % of a
+ * program that switches 40,000 times a second), and one that lives for less than a period never fires.
+ * Timers of threads remain as a fallback, for where the machine's CPUs may not be observed.
+ */
+#ifndef ACCPERF_INGEST_SAMPLER_H
+#define ACCPERF_INGEST_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kmod-free/targets.h"
+#include "sample.h"
+#include "util/err.h"
+
+enum sampler_timers { TIMERS_AUTO, TIMERS_OF_CPUS, TIMERS_OF_THREADS };
+
+struct sampler_opts {
+	uint64_t period_ns; /* or later, by sampler_set_period() */
+	enum sampler_timers timers; /* auto: of CPUs, else of threads */
+	uint32_t stack_bytes; /* largest stack snapshot */
+	uint32_t ring_bytes;  /* power of two */
+	bool no_inherit;      /* do not follow forked children */
+};
+
+struct sampler;
+
+struct sampler *sampler_new(const struct sampler_opts *o, struct err *e);
+/* Before it is attached. */
+void sampler_set_period(struct sampler *s, uint64_t period_ns);
+/* While attached: timers of CPUs start anew with this period; -EBUSY where they belong to threads. */
+int sampler_retime(struct sampler *s, uint64_t period_ns);
+/* All counters are zero again: what was measured on ourselves is no part of the recording. */
+void sampler_forget(struct sampler *s);
+/* Events on everything in t. For a command they start at its exec. */
+int sampler_attach(struct sampler *s, struct targets *t, struct err *e);
+/* Once attached: whether the timers belong to threads; *why: the sentence that explains it, "" if asked for. */
+bool sampler_by_thread(const struct sampler *s, const char **why);
+/* One more event on one thread, with a period of its own: calibration. */
+int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e);
+/* Readable when enough waits; or just call sampler_read every few ms. */
+int sampler_fd(const struct sampler *s);
+int sampler_read(struct sampler *s, sample_fn fn, void *ctx);
+/* The last read stopped at its bound; samples later than *last may still wait. */
+bool sampler_behind(const struct sampler *s, uint64_t *last);
+/* How far the stack of a thread reaches, learned by unwinding it completely; 0 forgets. */
+void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end);
+/* The offload probes' threads map: return addresses that probes hide are then put right. */
+int sampler_returns(struct sampler *s, int threads_map_fd);
+/* The next user-mode sample of this process brings these pages along (SV_PAGES; those that are present), as they are at that
+ * moment, and those that its registers point into: some 0.9 us of its time each. False: what was asked for last has not come yet. At most SAMPLER_PAGES. */
+#define SAMPLER_PAGES 256
+#define SAMPLER_SLOTS 16
+/* slot: where pointers lie whose pages are wanted, wherever they point to then. */
+/* ...or never will: the process is gone, the sample was lost. */
+void sampler_want_none(struct sampler *s);
+bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot, uint32_t slots);
+/* Value of counter i with its words; false past the last. */
+bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value);
+unsigned sampler_events(const struct sampler *s);
+/* CPU time of everything that was followed, ended threads included; known once stopped, and only where
+ * the timers belonged to threads. */
+bool sampler_cpu_ns(const struct sampler *s, uint64_t *ns);
+/* Once a second: CPUs come and go. */
+void sampler_second(struct sampler *s);
+/* Stops and detaches, keeps the ring for a last sampler_read. */
+void sampler_stop(struct sampler *s);
+void sampler_free(struct sampler *s);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+#include "format.h"
+#include "kmod-free/sysio.h"
+#include "kmod-free/syscalls.h"
+#include "sysio.skel.h"
+
+struct sysio {
+	struct sysio_bpf *bpf;
+	struct ring_buffer *ring;
+	struct bpf_link *link;
+	sample_fn fn;
+	void *ctx;
+	struct sysio_counts *per_cpu; /* scratch for reading the map */
+	int cpus;
+};
+
+/* As struct counts in bpf/sysio.bpf.c. */
+struct sysio_counts {
+	uint64_t passed, others;
+	uint64_t seen, taken, lost, cut, uring;
+	uint64_t spent, here, burst;
+};
+
+/* As struct call in bpf/sysio.bpf.c. */
+struct bpf_call {
+	uint8_t shape, addr, len, dir;
+	uint32_t fixed;
+};
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	const struct wire_sysio *w = data;
+	const struct wire_range *range = (const void *)(w + 1);
+	const struct sysdir *d;
+	struct sysio *s = ctx;
+	struct sample out = { .kind = SAMPLE_SYSIO, .valid = SV_TIME | SV_IP | SV_ADDR | SV_SIZE | SV_SYSCALL | SV_CPU };
+
+	if (size < sizeof(*w) || w->h.kind != WIRE_SYSIO || w->iov_cnt > (size - sizeof(*w)) / sizeof(*range))
+		return 0;
+	d = sysdir_find(w->nr);
+	if (!d)
+		return 0;
+	out.pid = w->h.pid;
+	out.tid = w->h.tid;
+	out.cpu = w->h.cpu;
+	out.time = w->h.time;
+	out.ip = w->ip;
+	out.syscall = (int32_t)w->nr;
+	out.period = w->every;
+	out.flags = SF_KERNEL | (d->dir == FMT_IO_KERNEL_READS ? SF_LOAD : 0u) |
+		    (d->dir == FMT_IO_KERNEL_WRITES ? SF_STORE : 0u);
+	for (uint32_t i = 0; i < w->iov_cnt; i++) {
+		int err;
+
+		out.addr = range[i].addr;
+		out.size = range[i].len;
+		if (!out.size)
+			continue;
+		err = s->fn(s->ctx, &out);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+struct sysio *sysio_new(struct err *e)
+{
+	struct sysio *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	libbpf_set_print(quiet);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	s->bpf = sysio_bpf__open();
+	err = s->bpf ? sysio_bpf__load(s->bpf) : -errno;
+	if (err) {
+		err_set(e, err, "system calls cannot be observed: loading the BPF program failed: %s; it needs CAP_BPF and "
+			"CAP_PERFMON", strerror(-err));
+		sysio_free(s);
+		return NULL;
+	}
+	for (const struct sysdir *d = sysdir_table(); d->name; d++) {
+		struct bpf_call c = { d->shape, d->addr, d->len, d->dir, d->fixed };
+		uint32_t key = (uint32_t)d->nr;
+
+		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.calls), &key, &c, BPF_ANY);
+	}
+	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
+	s->cpus = libbpf_num_possible_cpus();
+	s->per_cpu = s->cpus > 0 ? calloc((size_t)s->cpus, sizeof(*s->per_cpu)) : NULL;
+	if (!s->ring || !s->per_cpu) {
+		err_set(e, -errno, "the ring for system calls cannot be mapped: %s", strerror(errno));
+		sysio_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+int sysio_add(struct sysio *s, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+	uint8_t one = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(s->bpf->maps.targets), &key, &one, BPF_ANY);
+}
+
+void sysio_follow(struct sysio *s, pid_t parent, pid_t child)
+{
+	uint32_t key = (uint32_t)parent;
+	uint8_t one;
+
+	if (!bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.targets), &key, &one))
+		sysio_add(s, child);
+}
+
+void sysio_remove(struct sysio *s, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+
+	bpf_map_delete_elem(bpf_map__fd(s->bpf->maps.targets), &key);
+}
+
+void sysio_all(struct sysio *s)
+{
+	s->bpf->bss->all = 1;
+}
+
+void sysio_set_every(struct sysio *s, uint32_t every)
+{
+	s->bpf->data->every = every ? every : 1;
+}
+
+uint32_t sysio_every(const struct sysio *s)
+{
+	return s->bpf->data->every;
+}
+
+int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e)
+{
+	s->bpf->bss->limit_ns = limit_ns;
+	s->bpf->bss->burst++;
+	s->bpf->bss->over_at = 0;
+	if (!s->link)
+		s->link = bpf_program__attach(s->bpf->progs.on_exit);
+	return s->link ? 0 : err_set(e, -errno, "system calls cannot be observed: %s", strerror(errno));
+}
+
+void sysio_pause(struct sysio *s)
+{
+	bpf_link__destroy(s->link);
+	s->link = NULL;
+}
+
+bool sysio_paused(const struct sysio *s)
+{
+	return !s->link;
+}
+
+void sysio_set_costs(struct sysio *s, const struct sysio_costs *c)
+{
+	s->bpf->data->pass_ns = (uint32_t)c->pass_ns;
+	s->bpf->data->take_ns = (uint32_t)c->take_ns;
+}
+
+uint64_t sysio_over(const struct sysio *s)
+{
+	return s->bpf->bss->over_at;
+}
+
+int sysio_fd(const struct sysio *s)
+{
+	return ring_buffer__epoll_fd(s->ring);
+}
+
+int sysio_read(struct sysio *s, sample_fn fn, void *ctx)
+{
+	s->fn = fn;
+	s->ctx = ctx;
+	return ring_buffer__consume(s->ring);
+}
+
+void sysio_stats(const struct sysio *s, struct sysio_stats *out)
+{
+	uint32_t zero = 0;
+
+	*out = (struct sysio_stats){ 0 };
+	if (bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counts), &zero, s->per_cpu))
+		return;
+	for (int i = 0; i < s->cpus; i++) {
+		const struct sysio_counts *k = &s->per_cpu[i];
+
+		out->passed += k->passed;
+		out->others += k->others;
+		out->calls += k->seen;
+		out->taken += k->taken;
+		out->spent_ns += k->spent;
+		out->lost += k->lost;
+		out->cut += k->cut;
+		out->uring += k->uring;
+	}
+}
+
+void sysio_free(struct sysio *s)
+{
+	if (!s)
+		return;
+	sysio_pause(s);
+	ring_buffer__free(s->ring);
+	sysio_bpf__destroy(s->bpf);
+	free(s->per_cpu);
+	free(s);
+}

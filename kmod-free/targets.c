@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "kmod-free/targets.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+void targets_init(struct targets *t)
+{
+	*t = (struct targets){ .cgroup_fd = -1, .go_fd = -1, .fail_fd = -1 };
+}
+
+/* Reads "Name:\tvalue" of /proc/PID/status; 0 when found. */
+static int proc_status(int pid, const char *name, char *value, size_t size)
+{
+	char path[64], line[256];
+	size_t n = strlen(name);
+	FILE *f;
+	int err = -ENOENT;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, name, n) && line[n] == ':') {
+			char *p = line + n + 1;
+
+			p += strspn(p, " \t");
+			p[strcspn(p, "\n")] = '\0';
+			snprintf(value, size, "%s", p);
+			err = 0;
+			break;
+		}
+	}
+	fclose(f);
+	return err;
+}
+
+static int check_process(int pid, struct err *e)
+{
+	char state[64], tgid[32], vm[32];
+
+	if (proc_status(pid, "State", state, sizeof(state)))
+		return err_set(e, -ESRCH, "there is no process %d; it may have ended (`ps -p %d` shows it, if it lives)", pid, pid);
+	if (state[0] == 'Z' || state[0] == 'X')
+		return err_set(e, -ESRCH, "process %d is a zombie: it has ended and waits for its parent; nothing runs in it", pid);
+	if (!proc_status(pid, "Tgid", tgid, sizeof(tgid)) && atoi(tgid) != pid)
+		return err_set(e, -EINVAL, "%d is a thread of process %s; use -t %d for the thread or -p %s for all of them", pid, tgid,
+			       pid, tgid);
+	if (proc_status(pid, "VmSize", vm, sizeof(vm)))
+		return err_set(e, -EINVAL, "process %d is a kernel thread: it has no code of its own to profile", pid);
+	return 0;
+}
+
+/* The number at *p, past which, and its comma, *p is moved; 0: there is none. */
+static int next_id(const char **p)
+{
+	char *end;
+	long v = isdigit((unsigned char)**p) ? strtol(*p, &end, 10) : 0;
+
+	if (v <= 0 || v > INT32_MAX || (*end && *end != ','))
+		return 0;
+	*p = *end ? end + 1 : end;
+	return (int)v;
+}
+
+int targets_check_list(const char *list, const char *what, struct err *e)
+{
+	const char *p = list;
+
+	do {
+		if (!next_id(&p))
+			return err_set(e, -EINVAL, "'%s' is not a list of %s ids such as 123 or 123,456", list, what);
+	} while (*p);
+	return 0;
+}
+
+static int each(const char *list, const char *what, int (*fn)(struct targets *, int, struct err *), struct targets *t, struct err *e)
+{
+	int err = targets_check_list(list, what, e);
+
+	while (!err && *list)
+		err = fn(t, next_id(&list), e);
+	return err;
+}
+
+static int add_process(struct targets *t, int pid, struct err *e)
+{
+	struct target *p;
+
+	for (size_t i = 0; i < t->count; i++)
+		if (t->procs[i].pid == pid)
+			return 0;
+	p = realloc(t->procs, (t->count + 1) * sizeof(*p));
+	if (!p)
+		return err_set(e, -ENOMEM, "out of memory");
+	t->procs = p;
+	t->procs[t->count++] = (struct target){ .pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0) };
+	return 0;
+}
+
+static int add_pid(struct targets *t, int pid, struct err *e)
+{
+	int err = check_process(pid, e);
+
+	return err ? err : add_process(t, pid, e);
+}
+
+static int add_tid(struct targets *t, int tid, struct err *e)
+{
+	char tgid[32], vm[32];
+	int *p;
+
+	if (proc_status(tid, "Tgid", tgid, sizeof(tgid)))
+		return err_set(e, -ESRCH, "there is no thread %d; `ls /proc/PID/task` lists those of a process", tid);
+	if (proc_status(tid, "VmSize", vm, sizeof(vm)))
+		return err_set(e, -EINVAL, "thread %d has ended or is a kernel thread: there is no code of its own to profile", tid);
+	p = realloc(t->tids, (t->tid_count + 1) * sizeof(*p));
+	if (!p)
+		return err_set(e, -ENOMEM, "out of memory");
+	t->tids = p;
+	t->tids[t->tid_count++] = tid;
+	return add_process(t, atoi(tgid), e);
+}
+
+int targets_add_pids(struct targets *t, const char *list, struct err *e)
+{
+	return each(list, "process", add_pid, t, e);
+}
+
+int targets_add_tids(struct targets *t, const char *list, struct err *e)
+{
+	return each(list, "thread", add_tid, t, e);
+}
+
+int targets_set_cgroup(struct targets *t, const char *name, struct err *e)
+{
+	/* a hierarchy with the perf_event controller: v2 has it always, unless v1 took it */
+	static const char *const roots[] = { "", "/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/" };
+	char path[4096];
+
+	for (size_t i = name[0] == '/' ? 0 : 1; i < sizeof(roots) / sizeof(roots[0]); i++) {
+		char probe[4200];
+
+		snprintf(path, sizeof(path), "%s%s", roots[i], name);
+		snprintf(probe, sizeof(probe), "%s/cgroup.procs", path);
+		if (access(probe, F_OK))
+			continue;
+		t->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (t->cgroup_fd >= 0)
+			return 0;
+		return err_set(e, -errno, "cannot open cgroup %s: %s", path, strerror(errno));
+	}
+	return err_set(e, -ENOENT, "there is no cgroup '%s'; give its path below /sys/fs/cgroup", name);
+}
+
+/* What execvp() would find wrong, before anything is started or written. */
+static int check_command(const char *name, struct err *e)
+{
+	const char *path = getenv("PATH");
+	char full[4096];
+
+	if (strchr(name, '/')) {
+		if (!access(name, X_OK))
+			return 0;
+		return err_set(e, -errno, "the command %s cannot be run: %s", name, strerror(errno));
+	}
+	for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+		size_t n = strcspn(p, ":");
+
+		if ((size_t)snprintf(full, sizeof(full), "%.*s/%s", (int)n, p, name) < sizeof(full) && !access(full, X_OK))
+			return 0;
+		p += n + (p[n] == ':');
+	}
+	return err_set(e, -ENOENT, "there is no command '%s' in PATH", name);
+}
+
+int targets_start_command(struct targets *t, char **argv, struct err *e)
+{
+	int go[2], fail[2], pid = check_command(argv[0], e);
+
+	if (pid)
+		return pid;
+	if (pipe2(go, O_CLOEXEC) || pipe2(fail, O_CLOEXEC))
+		return err_set(e, -errno, "cannot make a pipe: %s", strerror(errno));
+	pid = fork();
+	if (pid < 0)
+		return err_set(e, -errno, "cannot start a process: %s", strerror(errno));
+	if (!pid) {
+		char c;
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		signal(SIGPIPE, SIG_DFL);
+		close(go[1]);
+		close(fail[0]);
+		/* a byte means go; the end of the pipe means that the recorder died */
+		if (read(go[0], &c, 1) != 1)
+			_exit(127);
+		execvp(argv[0], argv);
+		c = (char)errno;
+		if (write(fail[1], &c, 1) != 1)
+			_exit(126);
+		_exit(127);
+	}
+	close(go[0]);
+	close(fail[1]);
+	t->child = pid;
+	t->go_fd = go[1];
+	t->fail_fd = fail[0];
+	return add_process(t, pid, e);
+}
+
+int targets_go(struct targets *t, struct err *e)
+{
+	char c = 0;
+	ssize_t n;
+
+	if (t->go_fd < 0)
+		return 0;
+	if (write(t->go_fd, "g", 1) != 1)
+		return err_set(e, -errno, "the command could not be started: %s", strerror(errno));
+	close(t->go_fd);
+	t->go_fd = -1;
+	do
+		n = read(t->fail_fd, &c, 1);
+	while (n < 0 && errno == EINTR);
+	close(t->fail_fd);
+	t->fail_fd = -1;
+	if (n == 1)
+		return err_set(e, -(int)c, "the command cannot be run: %s", strerror(c));
+	return 0;
+}
+
+int targets_threads(int pid, int **tids)
+{
+	char path[64];
+	struct dirent *d;
+	DIR *dir;
+	int n = 0, cap = 0, *list = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while ((d = readdir(dir))) {
+		int tid = atoi(d->d_name);
+
+		if (tid <= 0)
+			continue;
+		if (n == cap) {
+			int *p = realloc(list, (size_t)(cap = cap ? cap * 2 : 64) * sizeof(*p));
+
+			if (!p) {
+				free(list);
+				closedir(dir);
+				return -ENOMEM;
+			}
+			list = p;
+		}
+		list[n++] = tid;
+	}
+	closedir(dir);
+	*tids = list;
+	return n;
+}
+
+int targets_child_status(struct targets *t, bool wait)
+{
+	int status;
+
+	if (!t->child)
+		return -1;
+	if (!t->child_reaped && waitpid(t->child, &status, wait ? 0 : WNOHANG) == t->child) {
+		t->child_reaped = true;
+		t->child_status = status;
+	}
+	return t->child_reaped ? t->child_status : -1;
+}
+
+bool targets_ended(struct targets *t)
+{
+	if (t->child)
+		return targets_child_status(t, false) >= 0;
+	if (t->all || t->cgroup_fd >= 0 || !t->count)
+		return false;
+	for (size_t i = 0; i < t->count; i++) {
+		struct target *p = &t->procs[i];
+		struct pollfd pf = { .fd = p->pidfd, .events = POLLIN };
+
+		if (p->gone)
+			continue;
+		if (p->pidfd >= 0 ? poll(&pf, 1, 0) == 1 : kill(p->pid, 0) && errno == ESRCH)
+			p->gone = true;
+		else
+			return false;
+	}
+	return true;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void targets_release(struct targets *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		close_fd(&t->procs[i].pidfd);
+	close_fd(&t->cgroup_fd);
+	close_fd(&t->go_fd);
+	close_fd(&t->fail_fd);
+	free(t->procs);
+	free(t->tids);
+	targets_init(t);
+}

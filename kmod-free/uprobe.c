@@ -1,0 +1,938 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "kmod-free/uprobe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kmod-free/uprobe_internal.h"
+
+/* Newer than the headers of Debian 12. */
+#define ATTACH_UPROBE_MULTI 48
+#define ATTACH_UPROBE_SESSION 57
+#define UPROBE_MULTI_RETURN 1u
+
+#define CLOSERS 16 /* threads that close perf uprobes: each close waits for grace periods */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+const char *uprobe_mode_name(enum uprobe_mode m)
+{
+	switch (m) {
+	case UPROBE_SESSION: return "uprobe_session";
+	case UPROBE_MULTI: return "uprobe_multi";
+	case UPROBE_PERF: return "perf uprobes";
+	case UPROBE_AUTO: break;
+	}
+	return "automatic";
+}
+
+enum uprobe_mode uprobe_mode(const struct uprobe *u)
+{
+	return u->mode;
+}
+
+const struct uprobe_cost *uprobe_cost(const struct uprobe *u)
+{
+	return &u->cost;
+}
+
+enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, size_t n)
+{
+	enum self_kind kind = self_kind_of(bytes, n);
+
+	return kind < SELF_KINDS ? u->class_of[kind] : FMT_PROBE_UNKNOWN;
+}
+
+/* ---- links ---- */
+
+static int link_multi(int prog, unsigned attach_type, const char *path, const struct library *l, unsigned from, unsigned to,
+		      bool ret, int pid)
+{
+	struct {
+		uint32_t prog_fd, target_fd, attach_type, flags;
+		uint64_t path, offsets, ref_ctr_offsets, cookies;
+		uint32_t cnt, multi_flags, pid, pad;
+	} attr = {
+		.prog_fd = (uint32_t)prog,
+		.attach_type = attach_type,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)(l->offsets + from),
+		.cookies = (uintptr_t)(l->cookies + from),
+		.cnt = to - from,
+		.multi_flags = ret ? UPROBE_MULTI_RETURN : 0,
+		.pid = (uint32_t)pid,
+	};
+	long fd = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* A perf uprobe with our program behind it: two descriptors, the event's and the link's. */
+static int link_perf(const struct uprobe *u, int prog, const char *path, uint64_t offset, uint64_t cookie, bool ret, int pid,
+		     int fds[2])
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = u->perf_type,
+		.config = ret, /* bit 0: retprobe */
+		.config1 = (uintptr_t)path,
+		.config2 = offset,
+	};
+	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
+	int r;
+
+	fds[0] = (int)syscall(__NR_perf_event_open, &attr, pid ? pid : -1, pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fds[0] < 0)
+		return -errno;
+	fds[1] = bpf_link_create(prog, fds[0], BPF_PERF_EVENT, &opts);
+	if (fds[1] < 0) {
+		r = fds[1] == -1 ? -errno : fds[1];
+		close(fds[0]);
+		fds[0] = -1;
+		return r;
+	}
+	return 0;
+}
+
+struct closer {
+	pthread_t thread;
+	int *fds;
+	unsigned cnt, stride, at;
+};
+
+static void *closer_run(void *arg)
+{
+	struct closer *c = arg;
+
+	for (unsigned i = c->at; i < c->cnt; i += c->stride)
+		if (c->fds[i] >= 0)
+			close(c->fds[i]);
+	return NULL;
+}
+
+static void links_close(struct link_group *g)
+{
+	struct closer c[CLOSERS];
+	unsigned threads = g->cnt > 4 ? CLOSERS : 0, started = 0;
+
+	for (; started < threads; started++) {
+		c[started] = (struct closer){ .fds = g->fds, .cnt = g->cnt, .stride = CLOSERS, .at = started };
+		if (pthread_create(&c[started].thread, NULL, closer_run, &c[started]))
+			break;
+	}
+	/* What no thread took. */
+	for (unsigned i = 0; i < g->cnt; i++)
+		if (i % CLOSERS >= started && g->fds[i] >= 0)
+			close(g->fds[i]);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(c[i].thread, NULL);
+	free(g->fds);
+	g->fds = NULL;
+	g->cnt = 0;
+}
+
+static int prog_fd(const struct bpf_program *p)
+{
+	return bpf_program__fd(p);
+}
+
+static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
+{
+	int entry = prog_fd(u->skel->progs.offload_entry), ret = prog_fd(u->skel->progs.offload_return);
+	int r = 0, pid = u->pid_filter_broken ? 0 : g->pid;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->fd);
+	g->fds = calloc(u->mode == UPROBE_PERF ? l->cnt * 4 + 2 : 2, sizeof(int));
+	if (!g->fds)
+		return -ENOMEM;
+	g->cnt = 0;
+	if (l->traced) {
+		r = uprobe_alg_links(u, g);
+		if (r < 0)
+			links_close(g);
+		return r;
+	}
+	switch (u->mode) {
+	case UPROBE_SESSION:
+		if (l->functions)
+			r = link_multi(prog_fd(u->skel->progs.offload_session), ATTACH_UPROBE_SESSION, path, l, 0, l->functions, false, pid);
+		if (r >= 0 && l->functions)
+			g->fds[g->cnt++] = r;
+		/* Never a session for a marker: wherever the program does not run (a forked child),
+		 * the kernel would replace what it takes for a return address. */
+		if (r >= 0 && l->cnt > l->functions)
+			r = link_multi(entry, ATTACH_UPROBE_MULTI, path, l, l->functions, l->cnt, false, pid);
+		if (r >= 0 && l->cnt > l->functions)
+			g->fds[g->cnt++] = r;
+		break;
+	case UPROBE_MULTI:
+		/* Returns first: an entry without its return would look like an open call. */
+		if (l->functions)
+			r = link_multi(ret, ATTACH_UPROBE_MULTI, path, l, 0, l->functions, true, pid);
+		if (r >= 0 && l->functions)
+			g->fds[g->cnt++] = r;
+		if (r >= 0)
+			r = link_multi(entry, ATTACH_UPROBE_MULTI, path, l, 0, l->cnt, false, pid);
+		if (r >= 0)
+			g->fds[g->cnt++] = r;
+		break;
+	default:
+		for (unsigned i = 0; i < l->cnt && r >= 0; i++) {
+			if (i < l->functions) {
+				r = link_perf(u, ret, path, l->offsets[i], l->cookies[i], true, pid, g->fds + g->cnt);
+				g->cnt += r >= 0 ? 2 : 0;
+			}
+			if (r >= 0) {
+				r = link_perf(u, entry, path, l->offsets[i], l->cookies[i], false, pid, g->fds + g->cnt);
+				g->cnt += r >= 0 ? 2 : 0;
+			}
+		}
+		break;
+	}
+	if (r < 0)
+		links_close(g);
+	return r < 0 ? r : 0;
+}
+
+static int links_error(const struct uprobe *u, int r, int pid, struct err *e)
+{
+	if (r == -ESRCH)
+		return err_set(e, r, "process %d has ended", pid);
+	if (r == -EPERM || r == -EACCES)
+		return err_set(e, r, "not allowed to probe: run as root, or with CAP_BPF and CAP_PERFMON%s",
+			       u->mode == UPROBE_PERF ? " and CAP_SYS_ADMIN (this kernel has only perf uprobes)" : "");
+	if (r == -EMFILE || r == -ENFILE)
+		return err_set(e, r, "out of file descriptors for probes: raise `ulimit -n`");
+	return err_set(e, r, "%s refused: %s", uprobe_mode_name(u->mode), strerror(-r));
+}
+
+/* ---- libraries ---- */
+
+int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first, struct err *e)
+{
+	unsigned last = count - 1;
+	struct library *l;
+	int index;
+
+	if (u->libs_cnt == PROBE_LIBS || u->probes + count > PROBE_MAX)
+		return err_set(e, -ENOSPC, "no room for more than %d probes in %d libraries: name fewer APIs in --offload", PROBE_MAX,
+			       PROBE_LIBS);
+	pthread_mutex_lock(&u->lock);
+	index = (int)u->libs_cnt;
+	l = &u->libs[index];
+	*l = (struct library){ .fd = fd, .cnt = count, .first = u->probes };
+	l->offsets = calloc(count, sizeof(*l->offsets));
+	l->cookies = calloc(count, sizeof(*l->cookies));
+	if (!l->offsets || !l->cookies) {
+		free(l->offsets);
+		free(l->cookies);
+		pthread_mutex_unlock(&u->lock);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	for (unsigned i = 0; i < count; i++) {
+		struct probe_spec spec = points[i].spec;
+		uint32_t key = u->probes + i;
+
+		bool marker = spec.kind == PK_BEGIN || spec.kind == PK_END;
+		unsigned at = marker ? last-- : l->functions++;
+
+		spec.library = (uint32_t)index;
+		l->offsets[at] = points[i].offset;
+		l->cookies[at] = key;
+		bpf_map_update_elem(bpf_map__fd(u->skel->maps.specs), &key, &spec, BPF_ANY);
+	}
+	*first = u->probes;
+	u->probes += count;
+	u->libs_cnt++;
+	pthread_mutex_unlock(&u->lock);
+	return index;
+}
+
+static struct link_group *group_of(struct library *l, int pid)
+{
+	for (unsigned i = 0; i < l->groups_cnt; i++)
+		if (l->groups[i].pid == pid)
+			return &l->groups[i];
+	return NULL;
+}
+
+int uprobe_attach(struct uprobe *u, int library, int pid, struct err *e)
+{
+	struct library *l = &u->libs[library];
+	struct link_group *g;
+	bool had;
+	int r = 0;
+
+	if (u->opts.system_wide)
+		pid = 0;
+	pthread_mutex_lock(&u->lock);
+	had = group_of(l, pid) != NULL;
+	if (!had) {
+		g = realloc(l->groups, (l->groups_cnt + 1) * sizeof(*g));
+		if (g) {
+			l->groups = g;
+			g += l->groups_cnt++;
+			*g = (struct link_group){ .pid = pid };
+			/* Where the kernel cannot tell processes apart one link serves all. */
+			if (l->armed && (!u->pid_filter_broken || l->groups_cnt == 1))
+				r = links_make(u, l, g);
+			if (r < 0)
+				l->groups_cnt--;
+		} else {
+			r = -ENOMEM;
+		}
+	}
+	pthread_mutex_unlock(&u->lock);
+	if (!r && pid)
+		uprobe_target(u, pid, true);
+	return r < 0 ? links_error(u, r, pid, e) : had;
+}
+
+void uprobe_forget(struct uprobe *u, int pid)
+{
+	pthread_mutex_lock(&u->lock);
+	for (unsigned i = 0; i < u->libs_cnt; i++) {
+		struct library *l = &u->libs[i];
+		struct link_group *g = group_of(l, pid);
+
+		if (!g || (u->pid_filter_broken && g == l->groups))
+			continue;
+		links_close(g);
+		*g = l->groups[--l->groups_cnt];
+	}
+	pthread_mutex_unlock(&u->lock);
+	uprobe_target(u, pid, false);
+}
+
+int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e)
+{
+	struct library *l = &u->libs[library];
+	int r = 0, pid = 0;
+
+	pthread_mutex_lock(&u->lock);
+	if (!l->armed) {
+		u->skel->bss->enabled[library] = 0;
+		__atomic_add_fetch(&u->skel->bss->epochs[library], 1, __ATOMIC_SEQ_CST);
+		for (unsigned i = 0; i < l->groups_cnt; i++) {
+			int one;
+
+			if (u->pid_filter_broken && i)
+				break;
+			one = links_make(u, l, &l->groups[i]);
+			/* A process that ended meanwhile is no reason to lose the others. */
+			if (one < 0 && one != -ESRCH) {
+				r = one;
+				pid = l->groups[i].pid;
+			}
+		}
+		l->armed = true;
+	}
+	if (when)
+		*when = now_ns();
+	__atomic_store_n(&u->skel->bss->enabled[library], 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&u->lock);
+	return r < 0 ? links_error(u, r, pid, e) : 0;
+}
+
+void uprobe_disarm(struct uprobe *u, int library, uint64_t *when)
+{
+	struct library *l = &u->libs[library];
+
+	pthread_mutex_lock(&u->lock);
+	if (when)
+		*when = now_ns();
+	if (l->armed) {
+		__atomic_store_n(&u->skel->bss->enabled[library], 0, __ATOMIC_SEQ_CST);
+		for (unsigned i = 0; i < l->groups_cnt; i++)
+			links_close(&l->groups[i]);
+		l->armed = false;
+	}
+	pthread_mutex_unlock(&u->lock);
+}
+
+void uprobe_pause(struct uprobe *u, int library, uint64_t *when)
+{
+	*when = now_ns();
+	__atomic_store_n(&u->skel->bss->enabled[library], 0, __ATOMIC_SEQ_CST);
+}
+
+int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned count, uint32_t *first, struct err *e)
+{
+	struct bpf_program *submit = bpf_program__autoload(u->skel->progs.offload_uring_submit) ? u->skel->progs.offload_uring_submit
+											       : u->skel->progs.offload_uring_submit_sqe;
+
+	if (!bpf_program__autoload(submit))
+		return err_set(e, -ENODEV, access("/sys/kernel/tracing/events", R_OK) && access("/sys/kernel/debug/tracing/events", R_OK) ?
+			       "io_uring cannot be watched: its tracepoints are found by tracefs, which cannot be read here; mount it (sudo mount -t tracefs tracefs /sys/kernel/tracing)" :
+			       "io_uring cannot be watched: this kernel has no io_uring tracepoints");
+	if (u->probes + count > PROBE_MAX)
+		return err_set(e, -ENOSPC, "no room for more than %d probes", PROBE_MAX);
+	*first = u->probes;
+	u->probes += count;
+	for (unsigned i = 0; i < count; i++)
+		if (ops[i].opcode < URING_OPS)
+			u->skel->bss->uring_ops[ops[i].opcode] = (*first + i) | ops[i].direction;
+	u->skel->bss->uring_everybody = u->opts.system_wide;
+	u->uring_links[0] = bpf_program__attach(u->skel->progs.offload_uring_complete);
+	if (u->uring_links[0])
+		u->uring_links[1] = bpf_program__attach(submit);
+	if (!u->uring_links[1])
+		return err_set(e, -errno, "cannot attach to io_uring's tracepoints: %s", strerror(errno));
+	return 0;
+}
+
+int uprobe_target(struct uprobe *u, int pid, bool wanted)
+{
+	int fd = bpf_map__fd(u->skel->maps.targets);
+	uint32_t key = (uint32_t)pid, one = 1;
+
+	return wanted ? bpf_map_update_elem(fd, &key, &one, BPF_ANY) : bpf_map_delete_elem(fd, &key);
+}
+
+/* ---- reading ---- */
+
+static void on_sample(const struct uprobe_sink *sink, const struct wire_sample *w, size_t size)
+{
+	struct sample s = {
+		.kind = SAMPLE_TICK,
+		.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK | SV_CPU,
+		.flags = SF_STACK_CUT,
+		.pid = w->h.pid,
+		.tid = w->h.tid,
+		.cpu = w->h.cpu,
+		.time = w->h.time,
+		.ip = w->regs[WREG_IP],
+		.syscall = -1,
+		.stack = (const uint8_t *)(w + 1),
+		.stack_bytes = w->stack_bytes,
+	};
+
+	if (size < sizeof(*w) || w->stack_bytes > size - sizeof(*w))
+		return;
+	memcpy(s.regs, w->regs, sizeof(s.regs) < sizeof(w->regs) ? sizeof(s.regs) : sizeof(w->regs));
+	sink->stack(sink->ctx, &s);
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct uprobe *u = ctx;
+	const struct wire_head *h = data;
+	const struct wire_offload *w = data;
+	struct offload_event ev;
+
+	if (size < sizeof(*h) || !u->sink)
+		return 0;
+	if (h->kind == WIRE_SAMPLE && u->sink->stack) {
+		on_sample(u->sink, data, size);
+		return 0;
+	}
+	if (h->kind != WIRE_OFFLOAD || size < sizeof(*w))
+		return 0;
+	ev = (struct offload_event){
+		.time = w->h.time, .entry = w->entry, .ret = w->ret, .in = w->in, .out = w->out,
+		.items = w->items, .queue = w->queue, .cpu = w->cpu, .site = w->site, .func = w->func,
+		.events_cnt = w->events_cnt, .pid = w->h.pid, .tid = w->h.tid, .probe = w->probe,
+		.kind = w->kind, .weight = w->weight, .flags = w->flags, .voluntary = w->voluntary,
+		.involuntary = w->involuntary,
+	};
+	memcpy(ev.events, w->events, sizeof(ev.events));
+	u->sink->event(u->sink->ctx, &ev);
+	return 0;
+}
+
+int uprobe_threads_map(const struct uprobe *u)
+{
+	return bpf_map__fd(u->skel->maps.threads);
+}
+
+int uprobe_poll(struct uprobe *u, const struct uprobe_sink *sink)
+{
+	int n;
+
+	u->sink = sink;
+	n = ring_buffer__consume(u->ring);
+	u->sink = NULL;
+	return n;
+}
+
+struct probe_activity uprobe_activity(const struct uprobe *u, uint32_t probe)
+{
+	return (struct probe_activity){
+		.hits = __atomic_load_n(&u->activity[probe].hits, __ATOMIC_RELAXED),
+		.calls = __atomic_load_n(&u->activity[probe].calls, __ATOMIC_RELAXED),
+	};
+}
+
+int uprobe_totals(struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k, const struct probe_total *t), void *ctx)
+{
+	int fd = bpf_map__fd(u->skel->maps.totals);
+	struct probe_total_key key, *prev = NULL;
+	struct probe_total value;
+
+	while (!bpf_map_get_next_key(fd, prev, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &value))
+			fn(ctx, &key, &value);
+		prev = &key;
+	}
+	return 0;
+}
+
+void uprobe_open_calls(const struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k), void *ctx)
+{
+	int fd = bpf_map__fd(u->skel->maps.threads);
+	struct probe_thread t;
+	uint32_t tid, *prev = NULL;
+
+	while (!bpf_map_get_next_key(fd, prev, &tid)) {
+		prev = &tid;
+		if (bpf_map_lookup_elem(fd, &tid, &t))
+			continue;
+		for (unsigned i = 0; i < PROBE_SLOTS; i++) {
+			const struct probe_slot *s = &t.slots[i];
+			struct probe_total_key k = { .pid = s->pid, .probe = s->probe, .site = s->site };
+
+			if (s->used && s->epoch == u->skel->bss->epochs[s->library % PROBE_LIBS])
+				fn(ctx, &k);
+		}
+	}
+	uprobe_alg_open(u, fn, ctx);
+}
+
+int uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h), void *ctx)
+{
+	int fd = bpf_map__fd(u->skel->maps.hists);
+	struct probe_hist_key key, *prev = NULL;
+	struct probe_hist value;
+
+	while (!bpf_map_get_next_key(fd, prev, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &value))
+			fn(ctx, &key, &value);
+		prev = &key;
+	}
+	return 0;
+}
+
+uint64_t uprobe_loss(const struct uprobe *u, enum probe_counter which)
+{
+	return which < PC_MAX ? __atomic_load_n(&u->skel->bss->losses[which], __ATOMIC_RELAXED) : 0;
+}
+
+/* ---- trying and measuring on ourselves ---- */
+
+#define ROUNDS 16
+#define QUICK_ROUNDS 12
+#define CALLS 120
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *v, unsigned n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+struct inside {
+	double ns[ROUNDS * CALLS + 512];
+	unsigned cnt;
+	uint32_t pid;
+	double hot_ns; /* of the last trial */
+};
+
+static void inside_event(void *ctx, const struct offload_event *ev)
+{
+	struct inside *in = ctx;
+
+	if (ev->ret && in->cnt < sizeof(in->ns) / sizeof(*in->ns) && !ev->voluntary && !ev->involuntary)
+		in->ns[in->cnt++] = (double)(ev->ret - ev->entry);
+}
+
+static void measure_marker(struct uprobe *u)
+{
+	struct uprobe_point p = { .spec.kind = PK_END, .spec.family = 0xffff }; /* an end without a begin */
+	double with[ROUNDS], without[ROUNDS];
+	uint32_t first;
+	int lib, fd;
+
+	u->cost.nop_ns = NAN;
+	p.offset = self_marker() ? self_offset(self_marker()) : 0;
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (!p.offset || fd < 0) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (unsigned i = 0; i < ROUNDS; i++)
+		without[i] = self_time_marker(CALLS);
+	lib = uprobe_library(u, fd, &p, 1, &first, NULL);
+	if (lib >= 0 && !uprobe_attach(u, lib, getpid(), NULL) && !uprobe_arm(u, lib, NULL, NULL)) {
+		for (unsigned i = 0; i < ROUNDS; i++)
+			with[i] = self_time_marker(CALLS);
+		u->cost.nop_ns = median(with, ROUNDS) - median(without, ROUNDS);
+		uprobe_disarm(u, lib, NULL);
+	}
+}
+
+/* Ours that can be probed here; all are armed together. */
+struct trial {
+	struct uprobe_point point;
+	enum self_kind kind;
+	uint32_t probe;
+	double without[ROUNDS], cold_without[ROUNDS];
+};
+
+static int trial_count(struct uprobe *u, const struct trial *t, struct err *e)
+{
+	uint64_t before = uprobe_activity(u, t->probe).calls, calls;
+
+	self_time_function(t->kind, 8);
+	calls = uprobe_activity(u, t->probe).calls - before;
+	if (calls == 8)
+		return 0;
+	return err_set(e, -ENODEV, "%s: 8 probed calls of our own, %lu counted", uprobe_mode_name(u->mode), (unsigned long)calls);
+}
+
+static void trial_cost(struct uprobe *u, struct trial *t, struct inside *in, struct uprobe_class_cost *c)
+{
+	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };
+	double with[ROUNDS], base = median(t->without, ROUNDS), hot, cold, inside;
+
+	in->cnt = 0;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		with[i] = self_time_function(t->kind, CALLS);
+		uprobe_poll(u, &sink);
+	}
+	in->hot_ns = hot = median(with, ROUNDS) - base;
+	/* Order statistics 5 and 12 of 16 hold the median with 92 %, 4 and 13 with 98 %. */
+	c->call_low = with[3] - base;
+	inside = in->cnt ? median(in->ns, in->cnt) - base : NAN;
+	in->cnt = 0;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		with[i] = self_time_function_cold(t->kind, CALLS / 4);
+		uprobe_poll(u, &sink);
+	}
+	cold = median(with, ROUNDS) - median(t->cold_without, ROUNDS);
+	/* In other programs the truth lies between: the bounds are those of the two. */
+	c->call_ns = (hot + fmax(hot, cold)) / 2;
+	c->call_high = fmax(hot, with[12] - t->cold_without[ROUNDS / 2]);
+	c->inside_ns = in->cnt ? (inside + fmax(inside, median(in->ns, in->cnt) - base)) / 2 : inside;
+}
+
+#define ALIKE 1.4 /* costs this close are of one class */
+
+/* Which of the first two costs as much as t. In turn with them: a machine's speed changes. */
+static enum fmt_probe_class trial_class(struct uprobe *u, const struct trial *trials, const struct trial *t, const struct uprobe_sink *sink)
+{
+	const struct trial *three[] = { t, &trials[0], &trials[1] };
+	double with[3][QUICK_ROUNDS], cost[3], stepped, emulated;
+
+	for (unsigned i = 0; i < QUICK_ROUNDS; i++)
+		for (unsigned k = 0; k < 3; k++) {
+			with[k][i] = self_time_function(three[k]->kind, CALLS / 4);
+			uprobe_poll(u, sink);
+		}
+	for (unsigned k = 0; k < 3; k++)
+		cost[k] = median(with[k], QUICK_ROUNDS);
+	stepped = fmax(cost[0] / cost[1], cost[1] / cost[0]);
+	emulated = fmax(cost[0] / cost[2], cost[2] / cost[0]);
+	if (!(fmin(stepped, emulated) < ALIKE))
+		return FMT_PROBE_UNKNOWN;
+	return stepped < emulated ? FMT_PROBE_STEPPED : FMT_PROBE_EMULATED;
+}
+
+static void measure_classes(struct uprobe *u, struct trial *trials, unsigned cnt, struct inside *in)
+{
+	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };
+	struct uprobe_class_cost *of = u->cost.of;
+
+	trial_cost(u, &trials[0], in, &of[FMT_PROBE_STEPPED]);
+	u->cost.hot_ns = in->hot_ns;
+	of[FMT_PROBE_UNKNOWN] = of[FMT_PROBE_STEPPED];
+	if (cnt < 2 || trial_count(u, &trials[1], NULL))
+		return;
+	trial_cost(u, &trials[1], in, &of[FMT_PROBE_EMULATED]);
+	u->class_of[SELF_STEPPED] = FMT_PROBE_STEPPED;
+	u->class_of[SELF_PUSH] = FMT_PROBE_EMULATED;
+	if (of[FMT_PROBE_EMULATED].call_ns > of[FMT_PROBE_UNKNOWN].call_ns)
+		of[FMT_PROBE_UNKNOWN] = of[FMT_PROBE_EMULATED];
+	of[FMT_PROBE_UNKNOWN].inside_ns = fmin(of[FMT_PROBE_STEPPED].inside_ns, of[FMT_PROBE_EMULATED].inside_ns);
+	for (unsigned i = 2; i < cnt; i++)
+		if (!trial_count(u, &trials[i], NULL))
+			u->class_of[trials[i].kind] = trial_class(u, trials, &trials[i], &sink);
+}
+
+static int measure(struct uprobe *u, struct err *e)
+{
+	unsigned want_limit = u->skel->data->limit_per_window, cnt = 0;
+	struct uprobe_point points[SELF_KINDS];
+	struct trial *trials = calloc(SELF_KINDS, sizeof(*trials));
+	struct inside *in = calloc(1, sizeof(*in));
+	int lib, r, fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };
+	struct probe_activity a;
+	uint32_t first;
+
+	for (int k = 0; trials && k < SELF_KINDS; k++) {
+		const void *fn = self_function((enum self_kind)k);
+		uint64_t offset = fn ? self_offset(fn) : 0;
+
+		if (!offset && cnt < 2) /* all are compared with the first two */
+			break;
+		if (!offset)
+			continue;
+		points[cnt] = (struct uprobe_point){ .offset = offset, .spec.kind = PK_CALL, .spec.family = 0xfffe };
+		trials[cnt++].kind = (enum self_kind)k;
+	}
+	if (!in || fd < 0 || !cnt) {
+		free(trials);
+		free(in);
+		if (fd >= 0)
+			close(fd);
+		return err_set(e, -ENOENT, "cannot measure the probes' cost: /proc/self/exe is not readable");
+	}
+	u->skel->data->limit_per_window = 0;
+	for (unsigned k = 0; k < cnt; k++) {
+		self_time_function(trials[k].kind, CALLS);
+		for (unsigned i = 0; i < ROUNDS; i++) {
+			trials[k].without[i] = self_time_function(trials[k].kind, CALLS);
+			trials[k].cold_without[i] = k < 2 ? self_time_function_cold(trials[k].kind, CALLS / 4) : 0;
+		}
+	}
+	lib = uprobe_library(u, fd, points, cnt, &first, e);
+	r = lib < 0 ? lib : uprobe_attach(u, lib, getpid(), e);
+	if (!r)
+		r = uprobe_arm(u, lib, NULL, e);
+	if (r)
+		goto out;
+	u->self_lib = lib;
+	for (unsigned k = 0; k < cnt; k++)
+		trials[k].probe = first + k;
+	r = trial_count(u, &trials[0], e);
+	if (r) {
+		uprobe_disarm(u, lib, NULL);
+		goto out;
+	}
+	uprobe_poll(u, &sink);
+	u->cost.rounds = ROUNDS;
+	measure_classes(u, trials, cnt, in);
+	/* Other threads of a process must be seen, too. */
+	a = uprobe_activity(u, first);
+	if (!u->pid_filter_broken && u->mode != UPROBE_PERF && !self_call_in_thread(4) &&
+	    uprobe_activity(u, first).calls != a.calls + 4)
+		u->pid_filter_broken = true;
+	uprobe_disarm(u, lib, NULL);
+	uprobe_poll(u, &sink);
+	measure_marker(u);
+	uprobe_poll(u, &sink);
+	uprobe_forget(u, getpid());
+out:
+	u->skel->data->limit_per_window = want_limit;
+	free(trials);
+	free(in);
+	return r;
+}
+
+double uprobe_cost_now(struct uprobe *u)
+{
+	double with[QUICK_ROUNDS], without[QUICK_ROUNDS];
+
+	if (uprobe_attach(u, u->self_lib, getpid(), NULL) || uprobe_arm(u, u->self_lib, NULL, NULL))
+		return NAN;
+	for (unsigned i = 0; i < QUICK_ROUNDS; i++)
+		with[i] = self_time_function(SELF_STEPPED, CALLS / 4);
+	uprobe_disarm(u, u->self_lib, NULL);
+	for (unsigned i = 0; i < QUICK_ROUNDS; i++)
+		without[i] = self_time_function(SELF_STEPPED, CALLS / 4);
+	uprobe_forget(u, getpid());
+	return median(with, QUICK_ROUNDS) - median(without, QUICK_ROUNDS);
+}
+
+/* ---- life ---- */
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
+
+{
+	return 0;
+}
+
+static unsigned perf_uprobe_type(void)
+{
+	unsigned type = 0;
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+
+	if (f) {
+		if (fscanf(f, "%u", &type) != 1)
+			type = 0;
+		fclose(f);
+	}
+	return type;
+}
+
+/* io_uring's submission was called another name before Linux 6.3. */
+static bool has_uring(const char *tracepoint)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/io_uring/%s/id", tracepoint);
+	if (!access(path, R_OK))
+		return true;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/tracing/events/io_uring/%s/id", tracepoint);
+	return !access(path, R_OK);
+}
+
+static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
+{
+	struct offload_bpf *s = offload_bpf__open();
+	struct stat ns;
+	bool now, before;
+	int r;
+
+	if (!s)
+		return err_set(e, -errno, "cannot open the offload programs: %s", strerror(errno));
+	u->skel = s;
+	u->mode = mode;
+	bpf_program__set_autoload(s->progs.offload_session, mode == UPROBE_SESSION);
+	bpf_program__set_autoload(s->progs.offload_return, mode != UPROBE_SESSION);
+	/* Verifying them takes time. */
+	bpf_program__set_autoload(s->progs.offload_alg_enter, u->opts.alg);
+	bpf_program__set_autoload(s->progs.offload_alg_exit, u->opts.alg);
+	now = has_uring("io_uring_submit_req");
+	bpf_program__set_autoload(s->progs.offload_uring_submit, now);
+	before = !now && has_uring("io_uring_submit_sqe");
+	bpf_program__set_autoload(s->progs.offload_uring_submit_sqe, before);
+	bpf_program__set_autoload(s->progs.offload_uring_complete, now || before);
+	if (mode == UPROBE_SESSION)
+		bpf_program__set_expected_attach_type(s->progs.offload_session, (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
+	if (mode != UPROBE_PERF)
+		bpf_program__set_expected_attach_type(s->progs.offload_entry, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+	if (mode == UPROBE_MULTI)
+		bpf_program__set_expected_attach_type(s->progs.offload_return, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+	if (u->opts.ring_bytes)
+		bpf_map__set_max_entries(s->maps.ring, u->opts.ring_bytes);
+	if (!stat("/proc/self/ns/pid", &ns)) {
+		s->rodata->pidns_dev = ns.st_dev;
+		s->rodata->pidns_ino = ns.st_ino;
+	}
+	s->bss->filter_pids = 0;
+	s->data->limit_per_window = u->opts.records_per_second / 10;
+	r = offload_bpf__load(s);
+	if (r == -EPERM)
+		return err_set(e, r, "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON");
+	if (r)
+		return err_set(e, r, "the kernel refused the offload programs (%s): %s", uprobe_mode_name(mode), strerror(-r));
+	u->exit_link = bpf_program__attach(s->progs.offload_exit);
+	if (!u->exit_link)
+		return err_set(e, -errno, "cannot watch for ending threads: %s", strerror(errno));
+	u->ring = ring_buffer__new(bpf_map__fd(s->maps.ring), on_record, u, NULL);
+	if (!u->ring)
+		return err_set(e, -errno, "cannot map the ring: %s", strerror(errno));
+	u->activity_size = PROBE_MAX * sizeof(struct probe_activity);
+	u->activity_size = (u->activity_size + 4095) & ~(size_t)4095;
+	u->activity = mmap(NULL, u->activity_size, PROT_READ, MAP_SHARED, bpf_map__fd(s->maps.activity), 0);
+	if (u->activity == MAP_FAILED) {
+		u->activity = NULL;
+		return err_set(e, -errno, "cannot map the probes' counters: %s", strerror(errno));
+	}
+	return measure(u, e);
+}
+
+static void unload(struct uprobe *u)
+{
+	for (unsigned i = 0; i < u->libs_cnt; i++) {
+		struct library *l = &u->libs[i];
+
+		uprobe_disarm(u, (int)i, NULL);
+		free(l->groups);
+		free(l->offsets);
+		free(l->cookies);
+		close(l->fd);
+	}
+	u->libs_cnt = u->probes = 0;
+	if (u->activity)
+		munmap(u->activity, u->activity_size);
+	u->activity = NULL;
+	bpf_link__destroy(u->exit_link);
+	u->exit_link = NULL;
+	for (int i = 0; i < 2; i++) {
+		bpf_link__destroy(u->uring_links[i]);
+		u->uring_links[i] = NULL;
+	}
+	ring_buffer__free(u->ring);
+	u->ring = NULL;
+	offload_bpf__destroy(u->skel);
+	u->skel = NULL;
+}
+
+struct uprobe *uprobe_new(const struct uprobe_opts *o, struct err *e)
+{
+	static const enum uprobe_mode modes[] = { UPROBE_SESSION, UPROBE_MULTI, UPROBE_PERF };
+	libbpf_print_fn_t print = libbpf_set_print(quiet);
+	struct uprobe *u = calloc(1, sizeof(*u));
+	int r = -ENODEV;
+
+	if (!u) {
+		err_set(e, -ENOMEM, "out of memory");
+		goto out;
+	}
+	pthread_mutex_init(&u->lock, NULL);
+	u->opts = *o;
+	u->perf_type = perf_uprobe_type();
+	for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes) && r; i++) {
+		if (o->mode != UPROBE_AUTO && o->mode != modes[i])
+			continue;
+		if (modes[i] == UPROBE_PERF && !u->perf_type) {
+			err_set(e, -ENODEV, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
+			break;
+		}
+		r = load(u, modes[i], e);
+		if (r)
+			unload(u);
+		if (r == -EPERM)
+			break;
+	}
+	if (r) {
+		pthread_mutex_destroy(&u->lock);
+		free(u);
+		u = NULL;
+	} else if (o->system_wide) {
+		u->skel->bss->skip_pid = (uint32_t)getpid();
+	} else if (u->pid_filter_broken) {
+		u->skel->bss->filter_pids = 1;
+	}
+out:
+	libbpf_set_print(print);
+	return u;
+}
+
+void uprobe_free(struct uprobe *u)
+{
+	if (!u)
+		return;
+	unload(u);
+	pthread_mutex_destroy(&u->lock);
+	free(u);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The insides of the probing engine, shared by uprobe.c (libraries, links, costs) and uprobe_alg.c
+ * (AF_ALG). Included by these only.
+ */
+#ifndef ACCPERF_UPROBE_INTERNAL_H
+#define ACCPERF_UPROBE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "kmod-free/uprobe.h"
+#include "kmod-free/uprobe_self.h"
+#include "offload.skel.h"
+
+struct link_group {
+	int pid; /* 0: every process */
+	int *fds;
+	unsigned cnt;
+};
+
+struct library {
+	int fd;
+	unsigned cnt;
+	unsigned functions; /* of them; markers come after: they have no return to probe */
+	uint32_t first;
+	unsigned long *offsets;
+	uint64_t *cookies;
+	struct link_group *groups;
+	unsigned groups_cnt;
+	bool armed;
+	bool traced; /* AF_ALG: two tracepoints, whatever the process */
+};
+
+struct uprobe {
+	struct offload_bpf *skel;
+	enum uprobe_mode mode;
+	struct uprobe_opts opts;
+	struct uprobe_cost cost;
+	enum fmt_probe_class class_of[SELF_KINDS]; /* as measured */
+	struct bpf_link *exit_link, *uring_links[2];
+	struct ring_buffer *ring;
+	const struct uprobe_sink *sink; /* during uprobe_poll() */
+	struct probe_activity *activity;
+	size_t activity_size;
+	struct library libs[PROBE_LIBS];
+	unsigned libs_cnt;
+	uint32_t probes;
+	unsigned perf_type;
+	int self_lib; /* our own functions */
+	bool pid_filter_broken; /* kernels 6.6 to 6.10 compared threads, not processes */
+	pthread_mutex_t lock;
+};
+
+/* Attaches to the two tracepoints; -errno. */
+int uprobe_alg_links(struct uprobe *u, struct link_group *g);
+/* Operations whose result nobody has read yet. */
+void uprobe_alg_open(const struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k), void *ctx);
+
+#endif

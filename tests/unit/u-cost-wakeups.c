@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What interruptions and looks cost targets whose threads wait for each other, and what comes seldom. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "measure/cost_wakeups.h"
+#include "user/measure/price.h"
+#include "util/clock.h"
+
+static void one_switch_in_an_interruption_is_a_wakeup(void **state)
+{
+	/* alone, unknown, with nobody to wake: nothing but the interruption */
+	assert_true(coupled_cost(30e3, 0, 20e3, 8) == 30e3);
+	assert_true(coupled_cost(30e3, NAN, 20e3, 8) == 30e3);
+	assert_true(coupled_cost(30e3, 50e-6, 20e3, 1) == 30e3);
+	/* 10 and 20 thousand a second: 0.3 and 0.6 in 30 us */
+	assert_true(fabs(coupled_cost(30e3, 10e-6, 20e3, 2) - 36e3) < 1);
+	assert_true(fabs(coupled_cost(30e3, 20e-6, 20e3, 2) - 42e3) < 1);
+	/* more than one is still one */
+	assert_true(coupled_cost(30e3, 1e-3, 20e3, 2) == 50e3);
+}
+
+static void who_switches_often_is_not_preempted(void **state)
+{
+	assert_false(coupled_closely(NAN));
+	assert_false(coupled_closely(0));
+	assert_false(coupled_closely(1e-6));
+	assert_true(coupled_closely(36e-6));
+}
+
+static void looks_cost_where_no_cpu_is_idle(void **state)
+{
+	assert_true(coupled_look(0, 2, false) == 0);
+	assert_true(coupled_look(1, 2, false) == 0);
+	assert_true(coupled_look(3, 64, false) == 0);
+	assert_true(fabs(coupled_look(1.5, 2, false) - COUPLED_LOOK_NS / 2) < 1e-6);
+	assert_true(coupled_look(2, 2, false) == COUPLED_LOOK_NS);
+	assert_true(coupled_look(5, 2, false) == COUPLED_LOOK_NS);
+	assert_true(fabs(coupled_look(0.9, 1, false) - 0.9 * COUPLED_LOOK_NS) < 1e-6);
+	assert_true(coupled_look(2, 2, true) == COUPLED_CLOSE_LOOK_NS);
+}
+
+/* A recorder that would look all the time: as often as it may, whatever a look costs. */
+static unsigned looks_in_a_second(double may, double price)
+{
+	struct looks l = { 0 };
+	unsigned n = 0;
+
+	for (uint64_t now = 1; now < 1000000000; n++) {
+		looks_spend(&l, now, price, may);
+		now += looks_rest(&l, may) + 1000;
+	}
+	return n;
+}
+
+static void looks_keep_to_their_share(void **state)
+{
+	struct looks l = { 0 };
+
+	/* 20 us each, 0.5 % of the time: 250 a second */
+	assert_in_range(looks_in_a_second(0.005, 20e3), 245, 256);
+	assert_in_range(looks_in_a_second(0.05, 20e3), 2450, 2510);
+	/* those that cost nothing are not held up, nor is anything where nothing is earned */
+	looks_spend(&l, 5, 0, 0.01);
+	assert_int_equal(looks_rest(&l, 0.01), 0);
+	looks_spend(&l, 6, 1000, 0);
+	assert_int_equal(looks_rest(&l, 0), 0);
+	/* some are saved up, for a window: no more than a tenth of a second's */
+	l = (struct looks){ .at = 1 };
+	looks_spend(&l, 3600000000000ull, 0, 0.01);
+	assert_true(l.balance > 0.9e6 && l.balance < 1.1e6);
+}
+
+/* Interruptions of a known length, made by the work itself: it is told of them as of a timer's. */
+#define TIMES 20
+
+struct planted {
+	uint64_t began;
+};
+
+static bool begin(void *ctx)
+{
+	((struct planted *)ctx)->began = clock_now();
+	return true;
+}
+
+static unsigned none(void *ctx, uint64_t *at, unsigned max)
+{
+	return 0;
+}
+
+/* Nothing happened at these times. */
+static unsigned nothing(void *ctx, uint64_t *at, unsigned max)
+{
+	for (unsigned i = 0; i < TIMES && i < max; i++)
+		at[i] = ((struct planted *)ctx)->began + 2000000 + i * 1000000ull;
+	return TIMES;
+}
+
+/* Before and after all work: not to be used. */
+static unsigned outside(void *ctx, uint64_t *at, unsigned max)
+{
+	for (unsigned i = 0; i < TIMES; i++)
+		at[i] = i % 2 ? 0 : UINT64_MAX;
+	return TIMES;
+}
+
+static void what_comes_seldom_is_priced(void **state)
+{
+	struct planted p;
+	struct price_rare r = { .begin = begin, .end = none, .ctx = &p, .wait_ns = 24000000 };
+	double ns;
+
+	assert_true(isnan(price_rare(&r)));
+	r.end = outside;
+	assert_true(isnan(price_rare(&r)));
+	r.end = nothing;
+	ns = price_rare(&r);
+	/* the median of twenty: on a busy machine a piece may take any time, but not half of them */
+	print_message("%.0f ns\n", ns);
+	assert_true(isnan(ns) || fabs(ns) < 1e6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(looks_keep_to_their_share),
+		cmocka_unit_test(one_switch_in_an_interruption_is_a_wakeup), cmocka_unit_test(who_switches_often_is_not_preempted),
+		cmocka_unit_test(looks_cost_where_no_cpu_is_idle), cmocka_unit_test(what_comes_seldom_is_priced),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

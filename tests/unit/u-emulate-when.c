@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* When bursts begin: as often as both budgets allow, and by chance. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "record/emulate_when.h"
+
+#define PERIOD 10e6 /* ns of CPU time a sample: 100 a second, of a target that runs all the time */
+#define SECONDS 2000
+#define PER_SECOND 100
+
+struct outcome {
+	double bursts, own, target; /* by second */
+	double after; /* of bursts: those that had begun with the very next sample */
+	double wait; /* s: until the next burst's sample, as told when one has begun */
+};
+
+static struct outcome run(int per_second, double part, double target_part, double own_ns, double target_ns)
+{
+	struct replay_when w;
+	struct outcome o = { 0 };
+	uint64_t now = 1000000000;
+	int last = -2;
+
+	replay_when_begin(&w, part, target_part, PERIOD, 42);
+	for (int s = 0, i = 0; s < SECONDS; s++, now += 1000000000) {
+		for (int k = 0; k < per_second; k++, i++) {
+			w.samples++;
+			if (!replay_when_sample(&w))
+				continue;
+			replay_when_own(&w, own_ns);
+			replay_when_target(&w, target_ns);
+			replay_when_draw(&w);
+			o.after += last == i - 1;
+			o.wait += (double)replay_when_wait(&w) / 1e9;
+			o.bursts++;
+			last = i;
+		}
+		replay_when_second(&w, now);
+	}
+	o.after /= o.bursts;
+	o.wait /= o.bursts;
+	o.bursts /= SECONDS;
+	o.own = o.bursts * own_ns / 1e9;
+	o.target = o.bursts * target_ns / 1e9;
+	return o;
+}
+
+static void own_time_is_bounded(void **state)
+{
+	struct outcome o = run(PER_SECOND, 0.05, 1, 5e6, 1e3);
+
+	(void)state;
+	assert_true(fabs(o.own / 0.05 - 1) < 0.05);
+	/* chance alone: one in ten samples, whether the one before had one or not */
+	assert_true(fabs(o.bursts - 10) < 0.5 && fabs(o.after - 0.1) < 0.02);
+}
+
+static void so_is_the_target_s(void **state)
+{
+	struct outcome o = run(PER_SECOND, 1, 0.002, 1e5, 100e3);
+
+	(void)state;
+	assert_true(fabs(o.target / 0.002 - 1) < 0.05);
+	assert_true(fabs(o.bursts - 20) < 1);
+	/* nothing to spend: the first one at most */
+	o = run(PER_SECOND, 1, 0, 1e5, 100e3);
+	assert_true(o.bursts * SECONDS <= 1);
+}
+
+static void where_both_suffice_every_sample_has_one(void **state)
+{
+	struct outcome o = run(PER_SECOND, 1, 1, 1e5, 1e5);
+
+	(void)state;
+	assert_true(o.bursts > 0.99 * PER_SECOND);
+}
+
+static void a_target_that_mostly_sleeps_has_as_many_from_fewer_samples(void **state)
+{
+	struct outcome o = run(PER_SECOND / 5, 0.05, 1, 5e6, 1e3);
+
+	(void)state;
+	assert_true(fabs(o.own / 0.05 - 1) < 0.05);
+	assert_true(fabs(o.after - 0.5) < 0.03);
+}
+
+static void the_next_one_is_awaited_for_as_long_as_it_takes(void **state)
+{
+	struct outcome o = run(PER_SECOND, 0.05, 1, 5e6, 1e3), rare = run(PER_SECOND / 5, 0.05, 1, 5e6, 1e3);
+
+	(void)state;
+	/* on average all samples until there, but the one that begins it */
+	assert_true(fabs(o.wait - (1 / o.bursts - 1.0 / PER_SECOND)) < 0.005);
+	assert_true(fabs(rare.wait - (1 / rare.bursts - 5.0 / PER_SECOND)) < 0.005);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(own_time_is_bounded),
+		cmocka_unit_test(so_is_the_target_s),
+		cmocka_unit_test(where_both_suffice_every_sample_has_one),
+		cmocka_unit_test(a_target_that_mostly_sleeps_has_as_many_from_fewer_samples),
+		cmocka_unit_test(the_next_one_is_awaited_for_as_long_as_it_takes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

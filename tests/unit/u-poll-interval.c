@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* How often a recorder looks and for which samples, how long things took, and when prices are known well enough. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "record/tick_forecast.h"
+#include "record/poll_interval.h"
+#include "user/measure/price.h"
+
+static void nobody_waits(void **state)
+{
+	assert_int_equal(pace_wait_ms(0, 0), PACE_IDLE_MS);
+	assert_int_equal(pace_wait_ms(0, 1000), PACE_IDLE_MS);
+}
+
+/* Looks become rarer, never more frequent, while no sample comes; one sample and they are frequent again. */
+static void less_often_where_nothing_comes(void **state)
+{
+	static const unsigned soon[] = { 1, 3, 8, 100 };
+
+	for (unsigned k = 0; k < sizeof(soon) / sizeof(soon[0]); k++) {
+		int last = 0;
+		double ms = 0;
+
+		for (unsigned idle = 0; idle < 200; idle++) {
+			int wait = pace_wait_ms(soon[k], idle);
+
+			assert_true(wait >= last && wait <= PACE_IDLE_MS);
+			last = wait;
+			/* what is waited for is met in time at first */
+			assert_true(idle > PACE_SOME || wait <= (int)soon[k]);
+			/* after some seconds of nothing it is as if nobody waited */
+			assert_true(ms < 3000 || wait == PACE_IDLE_MS);
+			ms += wait;
+		}
+	}
+	assert_true(pace_wait_ms(3, PACE_SOME + 1) > pace_wait_ms(3, PACE_SOME));
+	assert_true(pace_wait_ms(3, PACE_MANY + 1) > pace_wait_ms(3, PACE_MANY));
+	assert_int_equal(pace_wait_ms(3, 0), 3);
+}
+
+/* Timers of two CPUs, a period of 1000 each, the second 400 later. */
+static void ticks_are_foreseen(void **state)
+{
+	struct beats b = { 0 };
+
+	assert_int_equal(beats_next(&b, 5000, 1000), 0);
+	beats_tick(&b, 0, 5000);
+	beats_tick(&b, 1, 5400);
+	assert_int_equal(beats_next(&b, 5400, 1000), 6000);
+	assert_int_equal(beats_next(&b, 5999, 1000), 6000);
+	/* at that time is not after it */
+	assert_int_equal(beats_next(&b, 6000, 1000), 6400);
+	assert_int_equal(beats_next(&b, 9000, 1000), 9400);
+	/* what is known is later than what is asked for */
+	assert_int_equal(beats_next(&b, 100, 1000), 5000);
+	assert_int_equal(beats_next(&b, 5400, 0), 0);
+	/* one is silent for too long, then both are */
+	beats_tick(&b, 1, 5400 + BEAT_SILENT * 1000);
+	assert_int_equal(beats_next(&b, 5500 + BEAT_SILENT * 1000, 1000), 6400 + BEAT_SILENT * 1000);
+	assert_int_equal(beats_next(&b, 6000 + 2 * BEAT_SILENT * 1000, 1000), 0);
+	/* samples of one timer may be read out of order */
+	beats_tick(&b, 1, 5400);
+	assert_int_equal(beats_next(&b, 5500 + BEAT_SILENT * 1000, 1000), 6400 + BEAT_SILENT * 1000);
+}
+
+/* More timers than there is room for: the ones that ticked last are known. */
+static void many_timers(void **state)
+{
+	struct beats b = { 0 };
+	unsigned known = 0;
+
+	for (uint64_t i = 0; i < 3 * BEAT_TIMERS; i++)
+		beats_tick(&b, i, 1000 + i);
+	assert_int_equal(b.count, BEAT_TIMERS);
+	for (unsigned i = 0; i < b.count; i++)
+		known += b.of[i].timer >= 2 * BEAT_TIMERS;
+	assert_int_equal(known, BEAT_TIMERS);
+	assert_int_equal(beats_next(&b, 1000 + 3 * BEAT_TIMERS, 1000), 2000 + 2 * BEAT_TIMERS);
+}
+
+static void old_samples_are_passed_over(void **state)
+{
+	unsigned passed = 0, taken = 0;
+
+	assert_true(pace_prompt(&passed, 0, 3000000));
+	/* what has just come is taken, whatever came before */
+	for (int i = 0; i < 3; i++)
+		assert_false(pace_prompt(&passed, 2000000, 3000000));
+	assert_true(pace_prompt(&passed, PACE_PROMPT_NS - 1, 3000000));
+	/* where nothing comes in time some are, but never too old ones */
+	for (int i = 0; i < 10 * (PACE_PASSED + 1); i++)
+		taken += pace_prompt(&passed, 2000000, 3000000);
+	assert_int_equal(taken, 10);
+	for (int i = 0; i < 100; i++)
+		assert_false(pace_prompt(&passed, 3000000, 3000000));
+	assert_true(pace_prompt(&passed, 2999999, 3000000));
+}
+
+static void prices_settle(void **state)
+{
+	double narrow[] = { 100, 103, 97, 101, 99, 100, 5000, 102, 98, 2 }, wide[] = { 50, 60, 70, 80, 100, 120, 130, 140, 150 },
+	       nothing[] = { -9, -3, 1, 4, 8, -5, 2, -2, 0, 6 };
+
+	assert_false(price_settled(narrow, 8));
+	/* one that was disturbed, or two, do not matter */
+	assert_true(price_settled(narrow, 10));
+	assert_false(price_settled(wide, 9));
+	/* nor is that settled which may be nothing */
+	assert_false(price_settled(nothing, 10));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_waits), cmocka_unit_test(less_often_where_nothing_comes), cmocka_unit_test(prices_settle),
+		cmocka_unit_test(ticks_are_foreseen), cmocka_unit_test(many_timers), cmocka_unit_test(old_samples_are_passed_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What pairs of hits claim of a loop (attr/trips.h). Whether that is so, tests/cli/t-trips.sh asks a processor. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "code/trip_pairs.h"
+
+/* for (i = 0; i < n; i++): left with n in the register */
+static const struct runs_trips counted = { .in = { .bits = 64, .stride = 1, .entry_known = true, .exit = { { .add = 1 } }, .exits = 1 }, .exits = 1 };
+static const struct runs_trips skipped = { .in = { .bits = 64, .stride = 1, .entry_known = true, .exit = { { .add = 1 } }, .exits = 1 }, .exits = 1, .may_skip = true };
+/* from a register */
+static const struct runs_trips from = { .in = { .bits = 64, .stride = 1, .exit = { { .add = 1 } }, .exits = 1 }, .exits = 1 };
+/* p = *p until it is 0, and one behind another */
+static const struct runs_trips list = { .in = { .bits = 64, .exit = { { .next = true } }, .exits = 1 }, .exits = 1 };
+
+static struct trips_pairs p;
+
+static bool next(void *ctx, uint64_t addr, uint64_t *value)
+{
+	*value = addr < 5 ? addr + 1 : 0;
+	return true;
+}
+
+/* The number of turns that it claims, or else -1 less what it says. */
+static int met(unsigned slot, uint64_t sp, uint64_t value, bool last)
+{
+	uint64_t n = 0;
+	enum trips_said said = trips_hit(&p, slot, sp, value, last, next, NULL, &n);
+
+	return said == TRIPS_ONE || said == TRIPS_WITHIN ? (int)n : -1 - (int)said;
+}
+
+static int in(uint64_t sp, uint64_t value)
+{
+	return met(0, sp, value, false);
+}
+
+static int out(uint64_t sp, uint64_t value)
+{
+	return met(1, sp, value, false);
+}
+
+#define NOTHING (-1 - (int)TRIPS_NOTHING)
+#define ODD (-1 - (int)TRIPS_ODD)
+
+static void pairs(void **state)
+{
+	(void)state;
+	trips_begin(&p, &counted, false);
+	assert_int_equal(in(8, 0), NOTHING);
+	assert_int_equal(out(8, 5), 5);
+	assert_int_equal(out(8, 5), NOTHING);
+	assert_int_equal(in(8, 0), NOTHING);
+	assert_int_equal(out(8, 7), 7);
+	/* in again, and there is no way past the loop */
+	assert_int_equal(in(8, 0), NOTHING);
+	assert_int_equal(in(8, 0), ODD);
+	assert_int_equal(out(8, 2), 2);
+	trips_begin(&p, &skipped, false);
+	assert_int_equal(in(8, 0), NOTHING);
+	assert_int_equal(in(8, 0), 0);
+	assert_int_equal(out(8, 0), 0);
+	/* calls within calls; and values that do not fit */
+	trips_begin(&p, &from, false);
+	assert_int_equal(in(80, 1), NOTHING);
+	assert_int_equal(in(40, 2), NOTHING);
+	assert_int_equal(out(40, 5), 3);
+	assert_int_equal(out(80, 3), 2);
+	assert_int_equal(out(40, 3), NOTHING);
+	assert_int_equal(in(8, 45), NOTHING);
+	assert_int_equal(out(8, 44), ODD);
+}
+
+static void begun_before(void **state)
+{
+	(void)state;
+	trips_begin(&p, &counted, true);
+	assert_int_equal(out(8, 5), 5);
+	assert_int_equal(out(8, 5), NOTHING);
+	trips_begin(&p, &counted, true);
+	assert_int_equal(out(8, TRIPS_MOST), NOTHING);
+	/* passed by, perhaps: not unless the header ran, in the same call */
+	trips_begin(&p, &counted, false);
+	assert_int_equal(out(8, 5), NOTHING);
+	trips_begin(&p, &counted, false);
+	assert_int_equal(met(TRIPS_HEADER, 80, 0, false), NOTHING);
+	assert_int_equal(out(8, 5), NOTHING);
+	trips_begin(&p, &counted, false);
+	assert_int_equal(met(TRIPS_HEADER, 8, 0, false), NOTHING);
+	assert_int_equal(out(8, 5), 5);
+	/* too late, or from nobody knows where */
+	trips_begin(&p, &counted, true);
+	assert_int_equal(in(80, 0), NOTHING);
+	assert_int_equal(out(8, 5), NOTHING);
+	trips_begin(&p, &from, true);
+	assert_int_equal(out(8, 5), NOTHING);
+}
+
+static void lists(void **state)
+{
+	(void)state;
+	trips_begin(&p, &list, false);
+	assert_int_equal(in(8, 1), NOTHING);
+	assert_int_equal(met(1, 8, 0, true), 5);
+	/* somebody may have been there since */
+	trips_begin(&p, &list, false);
+	assert_int_equal(in(8, 1), NOTHING);
+	assert_int_equal(out(8, 0), NOTHING);
+	assert_int_equal(met(1, 8, 0, true), NOTHING);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(pairs), cmocka_unit_test(begun_before), cmocka_unit_test(lists) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

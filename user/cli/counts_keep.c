@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/counts_keep.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/cachedir.h"
+#include "util/log.h"
+
+int counts_cache_folder(const char *option, struct err *e)
+{
+	int dir;
+
+	if (option && !strcmp(option, "off"))
+		return -1;
+	if (!option)
+		return cachedir_open("counts");
+	dir = cachedir_open_path(option);
+	if (dir == -EPERM)
+		return err_set(e, -EACCES, "%s is not a folder that belongs to you alone: others could write there; name another with --counts-cache, or off", option);
+	if (dir < 0)
+		return err_set(e, dir, "%s cannot be used: %s; name another folder with --counts-cache, or off", option, strerror(-dir));
+	return dir;
+}
+
+void counts_cache_keep(const char *option, const char *profile)
+{
+	struct counts_record rec;
+	struct err e = { 0 };
+	int dir = counts_cache_folder(option, &e);
+
+	if (dir < 0) {
+		if (e.code)
+			log_warn("counts are not kept for other recordings: %s", e.text);
+		return;
+	}
+	if (!counts_record_load(&rec, profile, &e)) {
+		counts_cache_add(dir, &rec);
+		counts_record_release(&rec);
+	}
+	close(dir);
+}

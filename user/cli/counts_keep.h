@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --counts-cache DIR|off, as record and counts share it: where sums of windows outlive a recording.
+ * Included by the commands of user/cli.
+ */
+#ifndef ACCPERF_CLI_COUNTS_CACHE_H
+#define ACCPERF_CLI_COUNTS_CACHE_H
+
+#include "counts/counts_cache.h"
+#include "util/err.h"
+
+#define COUNTS_CACHE_OPT(where)                                                                    \
+	{ OPT_STRING, 0, "counts-cache", where, "DIR",                                             \
+	  "where counts of earlier recordings are kept, by build-id; off: nowhere ($XDG_CACHE_HOME/accperf/counts)", 0 }
+
+/* A descriptor; -1: none (off, or no home that is ours); -errno with *e: the folder named is not usable. */
+int counts_cache_folder(const char *option, struct err *e);
+/* Adds what a finished recording measured; a cache that cannot be written is only missed. */
+void counts_cache_keep(const char *option, const char *profile);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/pager.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static bool terminal_size(unsigned *columns, unsigned *rows)
+{
+	struct winsize w = { 0 };
+	const char *c = getenv("COLUMNS");
+
+	if (!isatty(STDOUT_FILENO))
+		return false;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w))
+		w = (struct winsize){ 0 };
+	*columns = w.ws_col ? w.ws_col : c && atoi(c) > 0 ? (unsigned)atoi(c) : 80;
+	*rows = w.ws_row ? w.ws_row : 24;
+	return true;
+}
+
+struct text_style page_style(void)
+{
+	struct text_style s = { 0 };
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+	unsigned rows;
+
+	if (!terminal_size(&s.width, &rows))
+		return s;
+	if (s.width < 80)
+		s.width = 80;
+	s.colour = (!no || !*no) && term && strcmp(term, "dumb");
+	return s;
+}
+
+static int write_all(FILE *f, const struct buf *text, const char *what, struct err *e)
+{
+	if (text->len && fwrite(text->data, 1, text->len, f) != text->len)
+		return err_set(e, -errno, "writing %s failed: %s", what, strerror(errno));
+	if (fflush(f))
+		return err_set(e, -errno, "writing %s failed: %s", what, strerror(errno));
+	return 0;
+}
+
+int page_write(const struct buf *text, bool pager, struct err *e)
+{
+	unsigned columns, rows, lines = 0;
+	const char *command = getenv("ACCPERF_PAGER");
+	struct err ignored;
+	FILE *f;
+
+	if (buf_failed(text))
+		return err_set(e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < text->len; i++)
+		lines += text->data[i] == '\n';
+	if (!command || !*command)
+		command = getenv("PAGER");
+	if (!command || !*command)
+		command = "less -FRX";
+	if (!pager || !terminal_size(&columns, &rows) || lines < rows || !strcmp(command, "cat"))
+		return write_all(stdout, text, "the output", e);
+	setenv("LESS", "FRX", 0);
+	/* a pager that is left early must not end the command */
+	signal(SIGPIPE, SIG_IGN);
+	f = popen(command, "w");
+	if (!f)
+		return write_all(stdout, text, "the output", e);
+	write_all(f, text, "to the pager", &ignored);
+	if (pclose(f) == 127 << 8)
+		return write_all(stdout, text, "the output", e);
+	return 0;
+}
+
+int page_save(const struct buf *data, const char *path, struct err *e)
+{
+	FILE *f;
+	int err;
+
+	if (buf_failed(data))
+		return err_set(e, -ENOMEM, "out of memory");
+	if (!path || !strcmp(path, "-"))
+		return write_all(stdout, data, "the output", e);
+	f = fopen(path, "we");
+	if (!f)
+		return err_set(e, -errno, "cannot create %s: %s", path, strerror(errno));
+	err = write_all(f, data, path, e);
+	if (fclose(f) && !err)
+		err = err_set(e, -errno, "writing %s failed: %s", path, strerror(errno));
+	return err;
+}

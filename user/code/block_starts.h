@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the basic blocks of one function begin: a straight decode of its bytes that collects the
+ * targets of direct jumps, of jump tables, and what follows every branch. Included by block.c, tests.
+ */
+#ifndef ACCPERF_ATTR_LEADERS_H
+#define ACCPERF_ATTR_LEADERS_H
+
+#include "code/block.h"
+
+#define LEADERS_MAX_FUNCTION (1u << 20)
+
+struct leaders {
+	uint64_t start, end;
+	uint32_t *insn; /* offsets of all instructions, ascending; bit 31 marks a leader */
+	uint32_t count;
+	bool decoded;  /* the decode went through to the end */
+	bool complete; /* and every way into a block is known: no indirect jump without a table */
+};
+
+#define LEADERS_MARK 0x80000000u
+
+/* 0; -ENODATA: the bytes cannot be read; -ENOMEM. A function that does not decode is no error. */
+int leaders_find(const struct block_code *code, uint64_t start, uint64_t end, struct leaders *out);
+void leaders_release(struct leaders *l);
+/* Index of the instruction at addr, -1 if none starts there. */
+int leaders_index(const struct leaders *l, uint64_t addr);
+
+#endif

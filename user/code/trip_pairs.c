@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "code/trip_pairs.h"
+
+#include <string.h>
+
+void trips_begin(struct trips_pairs *p, const struct runs_trips *how, bool alone)
+{
+	memset(p, 0, sizeof(*p));
+	p->how = how;
+	p->fresh = how->in.entry_known;
+	p->alone = alone;
+}
+
+static unsigned open_at(const struct trips_pairs *p, uint64_t sp)
+{
+	unsigned i = 0;
+
+	while (i < p->count && p->open[i].sp != sp)
+		i++;
+	return i;
+}
+
+static enum trips_said way_in(struct trips_pairs *p, uint64_t sp, uint64_t value, uint64_t *trips)
+{
+	unsigned at = open_at(p, sp);
+	/* in again, and every way out is watched: it went past the loop */
+	bool passed = at < p->count && p->how->may_skip, odd = !passed && (at < p->count || at == TRIPS_OPEN);
+
+	*trips = 0;
+	at = at == TRIPS_OPEN ? 0 : at;
+	p->open[at].sp = sp;
+	p->open[at].value = value;
+	p->count += at == p->count;
+	return passed ? TRIPS_ONE : odd ? TRIPS_ODD : TRIPS_NOTHING;
+}
+
+enum trips_said trips_hit(struct trips_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last, induct_peek_fn peek, void *ctx,
+			  uint64_t *trips)
+{
+	enum trips_said said = TRIPS_NOTHING;
+	unsigned at;
+
+	if (slot == TRIPS_HEADER) {
+		p->within = p->fresh;
+		p->within_sp = sp;
+		return said;
+	}
+	if (!slot) {
+		p->fresh = false;
+		return way_in(p, sp, value, trips);
+	}
+	at = open_at(p, sp);
+	if (p->fresh && (p->alone || (p->within && p->within_sp == sp)) && runs_trip_count(p->how, slot - 1, 0, value, NULL, NULL, trips) && *trips && *trips < TRIPS_MOST)
+		said = TRIPS_WITHIN;
+	p->fresh = false;
+	if (at == p->count)
+		return said;
+	/* of a list: others have been there since */
+	if (p->how->in.stride || last)
+		said = runs_trip_count(p->how, slot - 1, p->open[at].value, value, peek, ctx, trips) ? TRIPS_ONE : TRIPS_ODD;
+	p->open[at] = p->open[--p->count];
+	return said;
+}
+
+bool trips_alone(const struct cfg *c, uint32_t loop, const struct runs_trips *t)
+{
+	for (uint32_t i = 0; i < t->exits; i++) {
+		const struct cfg_block *b = &c->block[t->in.exit[t->exit_at[i]].to];
+
+		for (uint32_t k = b->pred; k < b->pred + b->preds; k++)
+			if (!cfg_in_loop(c, c->pred[k], loop))
+				return false;
+	}
+	return true;
+}

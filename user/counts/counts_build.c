@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The tree that is solved, of what a recording measured: which links are used, and what they claim. */
+#include "counts/counts_cache.h"
+#include "counts/counts_guess.h"
+#include "counts/counts_pace.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A return address tells the call, not that the callee was entered by it: code that jumps to another
+ * function leaves its caller's address there. */
+#define CALL_VAR 1e-4
+#define RECURSION_VAR 400.0
+#define LIST_BIAS 0.15
+#define BURSTS_LEAST 30
+#define STAY_PRIOR 2.0 /* bursts: before there are some, a function is taken to be left as soon as others */
+#define WHOLE 4 /* activations in each burst: of fewer, those that are cut off are too many */
+#define DOUBT_SD 3
+#define MOST_COST 1e6 /* of a node: more is the outcome of a damaged file */
+#define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
+
+static bool at_most_once(const struct counts_record *r, const struct fmt_counts_link *l)
+{
+	const struct fmt_counts_node *child = &r->node[l->child];
+
+	return l->how == FMT_CL_RATIO && !(l->flags & FMT_CL_CALL) && child->kind == FMT_CN_BLOCK && child->depth == r->node[l->parent].depth &&
+	       (r->func[child->function].flags & FMT_CF_COMPLETE);
+}
+
+/* Somebody may have changed the list before it was walked. */
+static void doubt(struct counts_ratio *out, double log_var)
+{
+	out->log_var += log_var;
+	out->low = out->ratio * exp(-1.96 * sqrt(out->log_var));
+	out->high = out->ratio * exp(1.96 * sqrt(out->log_var));
+}
+
+static void doubt_list(struct counts_ratio *out)
+{
+	out->few = true;
+	doubt(out, LIST_BIAS * LIST_BIAS);
+}
+
+/* Where a burst was cut its last runs of the anchor were seen, and not all that follows from them. */
+static void doubt_cut(const struct counts_record *r, const struct fmt_counts_link *l, struct counts_ratio *out)
+{
+	double lost = r->func[r->node[l->parent].function].cut / out->anchor;
+
+	doubt(out, lost * lost);
+}
+
+static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
+{
+	const struct counts_rec_link *l = &r->link[i];
+	struct counts_window *w;
+	struct counts_range *range;
+
+	*out = counts_ratio_unknown();
+	if (l->l.how == FMT_CL_ONCE) {
+		*out = counts_ratio_once();
+		out->ratio = out->low = out->high = l->l.ratio;
+		out->log_var = l->l.flags & FMT_CL_CALL ? CALL_VAR : 0;
+		return 0;
+	}
+	w = malloc((l->windows + 1) * sizeof(*w));
+	range = malloc((l->windows + 1) * sizeof(*range));
+	if (!w || !range) {
+		free(w);
+		free(range);
+		return -ENOMEM;
+	}
+	for (size_t k = 0; k < l->windows; k++) {
+		const struct fmt_counts_window *seen = &r->window[l->window + k];
+
+		w[k] = (struct counts_window){ seen->anchor, seen->child };
+		range[k] = (struct counts_range){ seen->least, seen->most };
+	}
+	switch (l->l.how) {
+	case FMT_CL_TRIPS: counts_trips_of(w, range, l->windows, out); break;
+	case FMT_CL_RATIO: counts_ratio_of(w, l->windows, COUNTS_RATIO, out); break;
+	case FMT_CL_RATE: counts_ratio_of(w, l->windows, COUNTS_RATE, out); break;
+	case FMT_CL_REPLAY: counts_ratio_of(w, l->windows, COUNTS_REPLAY, out); break;
+	}
+	free(w);
+	free(range);
+	if ((l->l.flags & FMT_CL_LIST) && out->how == COUNTS_TRIPS)
+		doubt_list(out);
+	if (out->how == COUNTS_REPLAY)
+		doubt_cut(r, &l->l, out);
+	if (out->how == COUNTS_UNKNOWN)
+		counts_cache_ratio(&l->others, out);
+	/* each call from outside may lead to any number of runs */
+	if (out->how == COUNTS_UNKNOWN && (l->l.flags & FMT_CL_CALL) && (r->func[r->node[l->l.child].function].flags & FMT_CF_RECURSIVE))
+		out->log_var = RECURSION_VAR;
+	/* what is not around it cannot run a block more often than once */
+	if ((out->how == COUNTS_RATIO || out->how == COUNTS_REPLAY || out->how == COUNTS_CACHED) &&
+	    at_most_once(r, l->l.how == FMT_CL_REPLAY ? &r->link[l->l.rival].l : &l->l))
+		out->ratio = fmin(out->ratio, 1);
+	return 0;
+}
+
+struct builder {
+	const struct counts_record *r;
+	struct counts_ratio *ratio; /* by link of the record */
+	struct counts_ratio *replay; /* of a RATIO link: as its rival has it */
+	bool *used;
+	size_t *best; /* by node: the better known of the rivals within the function, plus one */
+	size_t *way; /* by node: the link within the function by which bursts met it, or that it follows from, plus one */
+};
+
+/* ---- one return address, several callees ---- */
+
+struct site {
+	uint64_t addr;
+	uint32_t parent;
+	size_t link;
+};
+
+static int by_site(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x->link < y->link ? -1 : x->link > y->link;
+}
+
+static uint64_t samples_of_callee(const struct counts_record *r, size_t link)
+{
+	return r->func[r->node[r->link[link].l.child].function].samples;
+}
+
+/* A call enters one function. Of several that hold its return address, all but one were jumped to from
+ * there: how often, nobody knows. The one that takes most time is taken for the callee. */
+static void doubt_rivals(struct builder *b, const struct site *site, size_t n)
+{
+	const struct counts_record *r = b->r;
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		if (r->link[site[i].link].l.how == FMT_CL_ONCE &&
+		    (best == SIZE_MAX || samples_of_callee(r, site[i].link) > samples_of_callee(r, site[best].link)))
+			best = i;
+	for (size_t i = 0; i < n; i++)
+		if (i != best && r->link[site[i].link].l.how == FMT_CL_ONCE)
+			b->ratio[site[i].link] = counts_ratio_unknown();
+}
+
+/* No window saw a call through a register, or by way of a function that jumps on, but some of the
+ * entries: where all had one callee, each call enters that; else as often as the entries say, which were
+ * seen where time is spent. */
+static void guess_calls(struct builder *b, const struct site *site, size_t n)
+{
+	const struct counts_record *r = b->r;
+	double all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += r->link[site[i].link].l.seen;
+	for (size_t i = 0; i < n; i++) {
+		const struct fmt_counts_link *l = &r->link[site[i].link].l;
+		struct counts_ratio *out = &b->ratio[site[i].link];
+		double half;
+
+		if (l->how != FMT_CL_RATIO || out->how != COUNTS_UNKNOWN || !(l->seen >= 1) || !(all > 0) ||
+		    (r->func[r->node[l->child].function].flags & FMT_CF_RECURSIVE))
+			continue;
+		*out = (struct counts_ratio){ .how = COUNTS_TIME, .ratio = fmin(1, l->seen / all), .windows = 0 };
+		out->log_var = (l->seen < all ? CALLEES_VAR : 0) + 1 / (l->seen + 1);
+		half = 1.96 * sqrt(out->log_var);
+		out->low = out->ratio * exp(-half);
+		out->high = fmin(1, out->ratio * exp(half));
+	}
+}
+
+static int judge_calls(struct builder *b)
+{
+	const struct counts_record *r = b->r;
+	struct site *site = malloc((r->links + 1) * sizeof(*site));
+	size_t n = 0;
+
+	if (!site)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->links; i++) {
+		const struct fmt_counts_link *l = &r->link[i].l;
+
+		if (l->how && (l->flags & FMT_CL_CALL) && l->site)
+			site[n++] = (struct site){ l->site, l->parent, i };
+	}
+	qsort(site, n, sizeof(*site), by_site);
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && site[end].parent == site[i].parent && site[end].addr == site[i].addr;)
+			end++;
+		doubt_rivals(b, site + i, end - i);
+		guess_calls(b, site + i, end - i);
+	}
+	free(site);
+	return 0;
+}
+
+static int replays(struct builder *b)
+{
+	const struct counts_record *r = b->r;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->links; i++)
+		b->replay[i] = counts_ratio_unknown();
+	for (size_t i = 0; i < r->links && !rc; i++)
+		if (r->link[i].l.how == FMT_CL_REPLAY)
+			rc = link_ratio(r, i, &b->replay[r->link[i].l.rival]);
+	return rc;
+}
+
+/* What leads to a node as often as is known without a window: NULL: nothing. */
+static const struct counts_ratio *way_to(const struct builder *b, uint32_t node, uint32_t from)
+{
+	size_t i = b->way[node];
+
+	if (!i-- || b->r->link[i].l.parent != from)
+		return NULL;
+	return b->replay[i].how == COUNTS_REPLAY ? &b->replay[i] : &b->ratio[i];
+}
+
+/* Trips of a loop by what bursts saw, of activations that are whole in most of them; NaN: they did not. */
+static double trips_by_bursts(const struct builder *b, const struct fmt_counts_link *trips, double *log_var)
+{
+	size_t i = b->way[trips->child];
+	const struct counts_ratio *runs, *entry;
+	uint32_t from;
+
+	if (!i-- || (runs = &b->replay[i])->how != COUNTS_REPLAY)
+		return NAN;
+	from = b->r->link[i].l.parent;
+	*log_var = runs->log_var;
+	if (from == trips->parent)
+		return runs->anchor >= WHOLE * runs->windows ? runs->ratio : NAN;
+	entry = way_to(b, trips->parent, from);
+	if (!entry || !(entry->how == COUNTS_ONCE || entry->child >= WHOLE * entry->windows) || !(runs->anchor >= WHOLE * runs->windows))
+		return NAN;
+	*log_var += entry->log_var;
+	return runs->ratio / entry->ratio;
+}
+
+/* Windows of trips see some activations one after the other, often the first ones after the thread came there: a loop that turns
+ * otherwise later passes for one that always turns as often. Bursts begin anywhere. Where they say otherwise neither is sure. */
+static void doubt_trips(struct builder *b)
+{
+	const struct counts_record *r = b->r;
+
+	for (size_t i = 0; i < r->links; i++) {
+		const struct fmt_counts_link *l = &r->link[i].l;
+
+		if (l->how && !(l->flags & FMT_CL_CALL) && l->how != FMT_CL_REPLAY && l->how != FMT_CL_TRIPS &&
+		    (l->how == FMT_CL_ONCE || b->replay[i].how == COUNTS_REPLAY))
+			b->way[l->child] = i + 1;
+	}
+	for (size_t i = 0; i < r->links; i++) {
+		struct counts_ratio *t = &b->ratio[i];
+		double log_var = 0, by_bursts, off;
+
+		if (r->link[i].l.how != FMT_CL_TRIPS || t->how != COUNTS_TRIPS)
+			continue;
+		by_bursts = trips_by_bursts(b, &r->link[i].l, &log_var);
+		off = log(t->ratio / by_bursts);
+		if (!(fabs(off) > DOUBT_SD * sqrt(t->log_var + log_var)))
+			continue;
+		doubt(t, off * off);
+		t->few = true;
+	}
+}
+
+/* Calls add up and are all needed; rates stand beside them as what the sum is compared with. Within
+ * a function there is one way from above, and the better known measurement of it is taken. */
+static int choose_links(struct builder *b)
+{
+	const struct counts_record *r = b->r;
+	struct counts_guess guess;
+	int rc = counts_guess_begin(&guess, r);
+
+	rc = rc ? rc : replays(b);
+	for (size_t i = 0; i < r->links && !rc; i++) {
+		b->ratio[i] = counts_ratio_unknown();
+		/* refused when it was read: its ends are no nodes; or it is asked when its rival's turn is */
+		if (r->link[i].l.how && r->link[i].l.how != FMT_CL_REPLAY)
+			rc = link_ratio(r, i, &b->ratio[i]);
+	}
+	if (!rc)
+		doubt_trips(b);
+	for (size_t i = 0; i < r->links && !rc; i++) {
+		const struct fmt_counts_link *l = &r->link[i].l;
+		size_t *best = &b->best[l->child];
+
+		if (!l->how || l->how == FMT_CL_REPLAY)
+			continue;
+		/* what was counted comes before what is guessed, however sure of itself that is */
+		if (b->replay[i].log_var < b->ratio[i].log_var)
+			b->ratio[i] = b->replay[i];
+		if (b->ratio[i].how == COUNTS_UNKNOWN)
+			counts_guess_link(&guess, i, &b->ratio[i]);
+		if (l->how == FMT_CL_RATE)
+			b->used[i] = b->ratio[i].how == COUNTS_RATE;
+		else if (l->flags & FMT_CL_CALL)
+			b->used[i] = true;
+		else if (!*best || b->ratio[i].log_var < b->ratio[*best - 1].log_var)
+			*best = i + 1;
+	}
+	for (size_t n = 1; n < r->nodes; n++)
+		if (b->best[n])
+			b->used[b->best[n] - 1] = true;
+	counts_guess_end(&guess);
+	return rc ? rc : judge_calls(b);
+}
+
+static int fill(struct builder *b, struct counts_built *out)
+{
+	const struct counts_record *r = b->r;
+	struct counts_tree *t = &out->tree;
+	double time = 0, samples = 0;
+
+	t->nodes = (uint32_t)r->nodes;
+	t->link = calloc(r->links + 1, sizeof(*t->link));
+	out->link_of = calloc(r->links + 1, sizeof(*out->link_of));
+	t->part = calloc(r->nodes + 1, sizeof(*t->part));
+	t->group = calloc(r->funcs + 1, sizeof(*t->group));
+	t->runs = calloc(r->nodes + 1, sizeof(*t->runs));
+	if (!t->link || !out->link_of || !t->part || !t->group || !t->runs)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->links; i++) {
+		if (!b->used[i])
+			continue;
+		t->link[t->links] = (struct counts_link){ .parent = r->link[i].l.parent, .child = r->link[i].l.child, .ratio = b->ratio[i], .at_most_once = at_most_once(r, &r->link[i].l), .call = r->link[i].l.flags & FMT_CL_CALL };
+		out->link_of[t->links++] = i;
+	}
+	for (uint32_t n = 1; n < r->nodes; n++)
+		if (r->node[n].function != UINT32_MAX)
+			t->part[t->parts++] = (struct counts_part){ .node = n, .group = r->node[n].function, .instructions = r->node[n].instructions };
+	t->groups = r->funcs;
+	t->absolute = true;
+	for (size_t g = 0; g < r->funcs; g++) {
+		const struct fmt_counts_func *f = &r->func[g];
+
+		t->group[g] = (struct counts_group){ .time = f->self_ns, .samples = f->samples,
+						     .partial = !(f->flags & FMT_CF_GRAPH) };
+		time += f->self_ns;
+		samples += (double)f->samples;
+	}
+	t->sample = samples > 0 ? time / samples : 0;
+	return 0;
+}
+
+/* Usual instructions that one of each function's takes as long as, where its time is spent. */
+static int cost_each(const struct counts_record *r, double *cost)
+{
+	double *instructions = calloc(r->funcs + 1, sizeof(*instructions));
+
+	if (!instructions)
+		return -ENOMEM;
+	for (size_t n = 1; n < r->nodes; n++) {
+		const struct fmt_counts_node *k = &r->node[n];
+
+		if (k->function == UINT32_MAX || !(k->cost >= 1 && k->cost < MOST_COST) || !(k->self_ns > 0) || isinf(k->self_ns))
+			continue;
+		cost[k->function] += k->self_ns;
+		instructions[k->function] += k->self_ns / k->cost * fmin(k->instructions, k->cost);
+	}
+	for (size_t g = 0; g < r->funcs; g++)
+		cost[g] = instructions[g] > 0 ? cost[g] / instructions[g] : 1;
+	free(instructions);
+	return 0;
+}
+
+struct bursts {
+	double begun, stayed;
+};
+
+/* How much more of a burst a function has for having been met at its beginning: all, where it goes on for longer than a burst;
+ * next to nothing, where it is left at once, as then how often it was met tells nothing that all bursts do not tell better. */
+static double kept(const struct fmt_counts_func *f, const struct bursts *b)
+{
+	double others = b->begun - f->begun, elsewhere = others > 0 ? (f->replayed - f->stayed) / others : 0;
+
+	if (!(b->stayed > 0))
+		return 1;
+	return fmin(1, fmax(0, (f->stayed + STAY_PRIOR * b->stayed / b->begun) / (f->begun + STAY_PRIOR) - elsewhere));
+}
+
+/* Bursts go from where time is spent to where that code leads: each is a unit of time, and what ran within it tells how
+ * the instructions of that time are parted. There are far more samples, which tell how often such places were met: where
+ * bursts met one more often than these, by chance, what they have too much of for that goes. */
+static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
+{
+	struct bursts b = { 0 };
+	double time = 0, sum = 0;
+
+	for (size_t g = 0; g < r->funcs; g++) {
+		b.begun += r->func[g].begun;
+		b.stayed += r->func[g].stayed;
+		time += t->group[g].time;
+	}
+	if (!(b.begun >= BURSTS_LEAST))
+		return false;
+	for (size_t g = 0; g < r->funcs; g++) {
+		const struct fmt_counts_func *f = &r->func[g];
+
+		t->group[g].time = fmax(0, f->replayed / b.begun * time + kept(f, &b) * (t->group[g].time - f->begun / b.begun * time));
+		sum += t->group[g].time;
+	}
+	for (size_t g = 0; g < r->funcs && sum > 0; g++)
+		t->group[g].time *= time / sum;
+	return true;
+}
+
+/* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording
+ * that did not look where samples fell, all have the same. */
+static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
+{
+	double *cost = calloc(r->funcs + 1, sizeof(*cost)), time = 0, paced = 0, same = 0;
+	int rc = cost ? cost_each(r, cost) : -ENOMEM;
+
+	for (size_t g = 0; g < r->funcs; g++)
+		same += r->func[g].same;
+	for (size_t g = 0; g < r->funcs && !rc && same > 0; g++) {
+		const struct fmt_counts_func *f = &r->func[g];
+
+		time += t->group[g].time;
+		t->group[g].time /= counts_pace(f->samples, f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same, cost[g], t->told);
+		paced += t->group[g].time;
+	}
+	for (size_t g = 0; g < r->funcs && paced > 0; g++)
+		t->group[g].time *= time / paced;
+	free(cost);
+	return rc;
+}
+
+/* Over how many nodes a function's samples are spread: as many as would hold equal parts. */
+static void set_variety(const struct counts_record *r, struct counts_tree *t)
+{
+	double *square = calloc(r->funcs + 1, sizeof(*square)), *sum = calloc(r->funcs + 1, sizeof(*sum));
+
+	for (size_t n = 1; square && sum && n < r->nodes; n++) {
+		double samples = (double)r->node[n].samples;
+
+		if (r->node[n].function == UINT32_MAX)
+			continue;
+		square[r->node[n].function] += samples * fmax(samples - 1, 0);
+		sum[r->node[n].function] += samples;
+	}
+	for (size_t g = 0; square && sum && g < r->funcs; g++)
+		t->group[g].variety = square[g] > 0 ? sum[g] * (sum[g] - 1) / square[g] : 0;
+	free(square);
+	free(sum);
+}
+
+int counts_record_tree(const struct counts_record *r, struct counts_built *out, struct err *e)
+{
+	struct builder b = { .r = r };
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	b.ratio = calloc(r->links + 1, sizeof(*b.ratio));
+	b.replay = calloc(r->links + 1, sizeof(*b.replay));
+	b.used = calloc(r->links + 1, sizeof(*b.used));
+	b.best = calloc(r->nodes + 1, sizeof(*b.best));
+	b.way = calloc(r->nodes + 1, sizeof(*b.way));
+	err = b.ratio && b.replay && b.used && b.best && b.way ? 0 : -ENOMEM;
+	err = err ? err : choose_links(&b);
+	err = err ? err : fill(&b, out);
+	if (!err)
+		set_variety(r, &out->tree);
+	if (!err)
+		out->tree.told = by_bursts(r, &out->tree);
+	err = err ? err : at_one_pace(r, &out->tree);
+	free(b.ratio);
+	free(b.replay);
+	free(b.used);
+	free(b.best);
+	free(b.way);
+	if (err) {
+		counts_built_release(out);
+		return err_set(e, err, "out of memory");
+	}
+	return 0;
+}
+
+void counts_built_release(struct counts_built *b)
+{
+	free(b->tree.link);
+	free(b->tree.part);
+	free(b->tree.group);
+	free(b->tree.runs);
+	free(b->link_of);
+	memset(b, 0, sizeof(*b));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Links within a function that no window saw: from the samples in both nodes, at constant
+ * instructions per time, together with what branches and loops commonly do, and with what was seen
+ * to run below them. Included by flow.
+ */
+#ifndef ACCPERF_FLOW_COUNTS_GUESS_H
+#define ACCPERF_FLOW_COUNTS_GUESS_H
+
+#include "counts/counts_windows.h"
+
+struct counts_guess {
+	const struct counts_record *r;
+	bool *active; /* by node: it runs, or something that only it leads to */
+	bool *guard;  /* by node: leads into a loop that was seen to run */
+};
+
+int counts_guess_begin(struct counts_guess *g, const struct counts_record *r);
+void counts_guess_end(struct counts_guess *g);
+/* Leaves *out alone where there is nothing to guess from. */
+void counts_guess_link(const struct counts_guess *g, size_t link, struct counts_ratio *out);
+
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "counts/counts_pace.h"
+
+#include <math.h>
+
+#define STRENGTH 0.35 /* power of the chance; COUNTS.md */
+#define USUAL 0.2     /* that chance, where nothing is known of it... */
+#define PAIRS 10.0    /* ...which weighs as much as so many pairs */
+#define LEAST_TOLD 0.2 /* the same, where bursts told how the instructions of the time around are parted; COUNTS.md */
+#define LEAST 0.1     /* below it, it tells how much code there is and no longer how fast it runs; COUNTS.md */
+
+double counts_pace(uint64_t samples, double same, double cost, bool told)
+{
+	double n = (double)samples, pairs = n > 1 ? n * (n - 1) / 2 : 0, chance = USUAL;
+
+	if (same >= 0 && same <= pairs)
+		chance = (same + USUAL * PAIRS) / (pairs + PAIRS);
+	return pow(fmax(chance, told ? LEAST_TOLD : LEAST), STRENGTH) * (cost >= 1 ? cost : 1);
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "counts/counts_report.h"
+#include "util/grow.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define Z95 1.96
+#define RUNS_KNOWN_VAR 0.1
+
+struct maker {
+	const struct counts_record *r;
+	const struct profile *p;
+	struct counts_built built;
+	struct counts_report *out;
+	uint32_t *row_of; /* by function of the record */
+	bool *want;
+	double *var;	  /* by node, of the log of its runs */
+	size_t detail;
+};
+
+static const struct counts_figure unknown = { NAN, NAN, NAN };
+
+static struct counts_figure figure(double value, double var)
+{
+	double half = Z95 * sqrt(var);
+
+	return isnan(var) ? (struct counts_figure){ value, NAN, NAN } :
+			    (struct counts_figure){ value, value * exp(-half), value * exp(half) };
+}
+
+/* A link's ratio as it came out, with an interval that holds what was measured and what is shown. A
+ * trip count is shown as measured, unless it is not believed. */
+static struct counts_figure link_figure(const struct counts_link *l)
+{
+	bool as_measured = l->ratio.how == COUNTS_TRIPS && !l->broken;
+	struct counts_figure f = { l->ratio.ratio * (as_measured ? 1 : l->correction), l->ratio.low, l->ratio.high };
+
+	if (isnan(l->ratio.ratio))
+		return unknown;
+	f.low = fmin(f.low, f.value);
+	f.high = fmax(f.high, f.value);
+	return f;
+}
+
+/* ---- rows ---- */
+
+static void name_row(const struct maker *m, const struct fmt_counts_func *f, struct counts_row *row)
+{
+	uint32_t frame = profile_counts_frame(m->p, f->id);
+	const struct profile_frame *at = frame ? &m->p->frames[frame] : NULL;
+	const struct profile_line *outer = at && at->count ? &m->p->lines[at->first + at->count - 1] : NULL;
+	const struct profile_function *fn = &m->p->functions[outer ? outer->function : 0];
+
+	row->name = fn->name;
+	row->object = fn->object;
+	row->file = fn->file;
+	row->line = fn->line;
+}
+
+static void add_work(const struct maker *m)
+{
+	for (size_t n = 1; n < m->r->nodes; n++) {
+		const struct fmt_counts_node *k = &m->r->node[n];
+		double runs = m->built.tree.runs[n];
+		struct counts_row *row;
+
+		if (k->function == UINT32_MAX)
+			continue;
+		row = &m->out->row[k->function];
+		row->instructions += k->instructions * runs;
+		row->compute += k->compute * runs;
+		row->loads += k->loads * runs;
+		row->stores += k->stores * runs;
+		row->load_bytes += k->load_bytes * runs;
+		row->store_bytes += k->store_bytes * runs;
+	}
+}
+
+/* The nodes tell the mix of work, the solver how much of it there is. */
+static void scale_work(struct counts_row *row, double instructions)
+{
+	double by = row->instructions > 0 ? instructions / row->instructions : NAN;
+
+	row->instructions = instructions;
+	row->compute *= by;
+	row->loads *= by;
+	row->stores *= by;
+	row->load_bytes *= by;
+	row->store_bytes *= by;
+}
+
+static void fill_rows(struct maker *m)
+{
+	struct counts_report *out = m->out;
+	const struct counts_tree *t = &m->built.tree;
+	double all = 0, time = 0, counted = 0;
+
+	for (size_t i = 0; i < m->r->funcs; i++) {
+		all += isnan(t->group[i].instructions) ? 0 : t->group[i].instructions;
+		time += m->r->func[i].self_ns;
+		out->samples += t->group[i].samples;
+	}
+	out->cpu_seconds = time / 1e9;
+	add_work(m);
+	for (size_t i = 0; i < m->r->funcs; i++) {
+		const struct fmt_counts_func *f = &m->r->func[i];
+		const struct counts_group *g = &t->group[i];
+		struct counts_row *row = &out->row[i];
+
+		name_row(m, f, row);
+		row->addr = f->start;
+		row->flags = f->flags;
+		row->blocks = f->blocks;
+		row->samples = g->samples;
+		row->trust = g->trust;
+		row->time = g->samples && time > 0 ? f->self_ns / time : NAN;
+		row->share = all > 0 ? (struct counts_figure){ g->instructions / all, g->low / all, g->high / all } : unknown;
+		scale_work(row, g->instructions);
+		row->second = unknown;
+		row->calls = row->per_call = NAN;
+		row->how = COUNTS_UNKNOWN;
+		counted += g->trust > 0.5 && !isnan(g->instructions) ? g->instructions / all : 0;
+	}
+	out->counted = all > 0 ? counted : 0;
+}
+
+static const struct counts_row *sort_rows;
+
+static int by_instructions(const void *a, const void *b)
+{
+	const struct counts_row *x = &sort_rows[*(const uint32_t *)a], *y = &sort_rows[*(const uint32_t *)b];
+	double p = isnan(x->share.value) ? -1 : x->share.value, q = isnan(y->share.value) ? -1 : y->share.value;
+
+	return p < q ? 1 : p > q ? -1 : x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int sort(struct maker *m)
+{
+	size_t n = m->r->funcs;
+	uint32_t *order = malloc((n + 1) * sizeof(*order));
+	struct counts_row *rows = calloc(n + 1, sizeof(*rows));
+
+	if (!order || !rows) {
+		free(order);
+		free(rows);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	sort_rows = m->out->row;
+	qsort(order, n, sizeof(*order), by_instructions);
+	for (uint32_t i = 0; i < n; i++) {
+		rows[i] = m->out->row[order[i]];
+		m->row_of[order[i]] = i;
+	}
+	free(m->out->row);
+	m->out->row = rows;
+	free(order);
+	return 0;
+}
+
+/* ---- loops and callers ---- */
+
+static uint32_t row_of_node(const struct maker *m, uint32_t node)
+{
+	uint32_t f = m->r->node[node].function;
+
+	return node && f != UINT32_MAX ? m->row_of[f] : UINT32_MAX;
+}
+
+static void range_of_trips(const struct maker *m, size_t link, struct counts_row_loop *l)
+{
+	const struct counts_rec_link *k = &m->r->link[link];
+
+	l->least = l->most = NAN;
+	for (size_t i = k->window; k->l.how == FMT_CL_TRIPS && i < k->window + k->windows; i++) {
+		const struct fmt_counts_window *w = &m->r->window[i];
+
+		if (!(w->anchor > 0) || !(w->least <= w->most))
+			continue;
+		l->least = fmin(w->least, isnan(l->least) ? INFINITY : l->least);
+		l->most = fmax(w->most, isnan(l->most) ? 0 : l->most);
+	}
+}
+
+static int add_loop(struct maker *m, size_t i)
+{
+	const struct counts_link *l = &m->built.tree.link[i];
+	const struct fmt_counts_node *n = &m->r->node[l->child];
+	struct counts_row_loop *row;
+
+	if (!GROW(m->out->loop, m->out->loop_count, m->out->loop_cap, 64))
+		return -ENOMEM;
+	row = &m->out->loop[m->out->loop_count++];
+	*row = (struct counts_row_loop){
+		.addr = n->addr, .depth = n->depth, .second = figure(m->built.tree.runs[l->child], m->var[l->child]),
+		.trips = link_figure(l), .how = counts_ratio_shown(&l->ratio), .anchor = l->ratio.anchor, .windows = l->ratio.windows, .broken = l->broken,
+	};
+	range_of_trips(m, m->built.link_of[i], row);
+	return 0;
+}
+
+static int add_call(struct maker *m, size_t i)
+{
+	const struct counts_link *l = &m->built.tree.link[i];
+	const struct fmt_counts_link *rec = &m->r->link[m->built.link_of[i]].l;
+	struct counts_row_call *row;
+	uint32_t from = row_of_node(m, l->parent);
+	double ratio = isnan(l->ratio.ratio) ? 1 : l->ratio.ratio;
+
+	if (!GROW(m->out->call, m->out->call_count, m->out->call_cap, 64))
+		return -ENOMEM;
+	row = &m->out->call[m->out->call_count++];
+	*row = (struct counts_row_call){
+		.from = from, .site = rec->site, .ratio = link_figure(l), .how = counts_ratio_shown(&l->ratio), .anchor = l->ratio.anchor,
+		.windows = l->ratio.windows, .broken = l->broken, .indirect = rec->flags & FMT_CL_INDIRECT, .tail = rec->flags & FMT_CL_TAIL,
+		.second = figure(m->built.tree.runs[l->parent] * ratio * l->correction,
+				 m->var[l->parent] + (isnan(l->ratio.ratio) ? NAN : l->ratio.log_var)),
+	};
+	if (from != UINT32_MAX) {
+		row->name = m->out->row[from].name;
+		row->object = m->out->row[from].object;
+	}
+	return 0;
+}
+
+static int better_how(enum counts_how how)
+{
+	static const int rank[] = { [COUNTS_UNKNOWN] = 0, [COUNTS_TIME] = 1, [COUNTS_CACHED] = 2, [COUNTS_ONCE] = 3, [COUNTS_TRIPS] = 4,
+				    [COUNTS_RATIO] = 5, [COUNTS_REPLAY] = 6, [COUNTS_RATE] = 7 };
+
+	return rank[how];
+}
+
+struct item {
+	uint32_t row;
+	size_t link;
+	double key;
+};
+
+static int by_row(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return x->key < y->key ? -1 : x->key > y->key ? 1 : x->link < y->link ? -1 : x->link > y->link;
+}
+
+/* Loops in the order of addresses, callers by how often they call. */
+static int list(struct maker *m, bool loops)
+{
+	const struct counts_tree *t = &m->built.tree;
+	struct item *item = malloc((t->links + 1) * sizeof(*item));
+	size_t n = 0;
+	int rc = item ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < t->links && !rc; i++) {
+		const struct counts_link *l = &t->link[i];
+		uint32_t row = row_of_node(m, l->child), kind = m->r->node[l->child].kind;
+		bool call = m->r->link[m->built.link_of[i]].l.flags & FMT_CL_CALL;
+		double per = t->runs[l->parent] * (isnan(l->ratio.ratio) ? 1 : l->ratio.ratio) * l->correction;
+
+		if (row >= m->detail || l->ratio.how == COUNTS_RATE || (loops ? kind != FMT_CN_LOOP || call : !call))
+			continue;
+		item[n++] = (struct item){ row, i, loops ? (double)m->r->node[l->child].addr : -per };
+	}
+	if (n)
+		qsort(item, n, sizeof(*item), by_row);
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct counts_row *row = &m->out->row[item[i].row];
+
+		if (loops) {
+			row->first_loop = row->loops++ ? row->first_loop : m->out->loop_count;
+			rc = add_loop(m, item[i].link);
+		} else {
+			row->first_call = row->calls_from++ ? row->first_call : m->out->call_count;
+			rc = add_call(m, item[i].link);
+		}
+	}
+	free(item);
+	return rc;
+}
+
+static void fill_entries(struct maker *m)
+{
+	const struct counts_tree *t = &m->built.tree;
+
+	for (uint32_t n = 1; n < m->r->nodes; n++) {
+		uint32_t at = m->r->node[n].kind == FMT_CN_ENTRY ? row_of_node(m, n) : UINT32_MAX;
+		struct counts_row *row;
+
+		if (at == UINT32_MAX)
+			continue;
+		row = &m->out->row[at];
+		row->second = figure(t->runs[n], m->var[n]);
+		row->calls = t->runs[n] * m->out->cpu_seconds;
+		row->per_call = t->runs[n] > 0 ? row->instructions / t->runs[n] : NAN;
+		/* how often is known, how much each time is not */
+		if (!(row->trust > 0.5) && m->var[n] < RUNS_KNOWN_VAR)
+			row->how = COUNTS_TIME;
+	}
+	for (size_t i = 0; i < t->links; i++) {
+		const struct counts_link *l = &t->link[i];
+		uint32_t at = row_of_node(m, l->child);
+		struct counts_row *row = at == UINT32_MAX ? NULL : &m->out->row[at];
+
+		if (row && row->trust > 0.5 && better_how(l->ratio.how) > better_how(row->how))
+			row->how = l->ratio.how;
+	}
+}
+
+static void tally(struct maker *m)
+{
+	struct counts_report *out = m->out;
+	const struct counts_tree *t = &m->built.tree;
+
+	for (size_t i = 0; i < t->links; i++) {
+		out->by_how[counts_ratio_shown(&t->link[i].ratio)]++;
+		out->absolute |= t->link[i].ratio.how == COUNTS_RATE;
+		out->links++;
+	}
+	for (size_t i = 0; i < m->r->windows; i++) {
+		const struct fmt_counts_window *w = &m->r->window[i];
+		uint32_t how = m->r->link[w->link].l.how;
+
+		if (how == FMT_CL_REPLAY)
+			continue;
+		out->windows++;
+		out->hits += how == FMT_CL_TRIPS ? 2 * w->anchor : w->child + (how == FMT_CL_RATE ? 0 : w->anchor);
+	}
+	out->bursts = m->r->bursts;
+	out->burst_instructions = m->r->burst_instructions;
+	out->broken = t->broken;
+	out->cycles = t->cycles;
+	out->spread = t->ipc_spread;
+	out->stretch = t->stretch;
+	out->dropped = m->r->dropped;
+}
+
+/* Which nodes' intervals are shown. The order of rows is known only after solving: so solve twice. */
+static int solve_detail(struct maker *m)
+{
+	struct counts_tree *t = &m->built.tree;
+
+	for (size_t i = 0; i < t->links; i++) {
+		if (row_of_node(m, t->link[i].child) >= m->detail)
+			continue;
+		m->want[t->link[i].parent] = true;
+		if (m->r->node[t->link[i].child].kind != FMT_CN_BLOCK)
+			m->want[t->link[i].child] = true;
+	}
+	m->want[0] = false;
+	t->want = m->want;
+	t->runs_var = m->var;
+	return counts_solve(t);
+}
+
+int counts_report_make(const struct counts_record *r, const struct profile *p, size_t detail, struct counts_report *out,
+		       struct err *e)
+{
+	struct maker m = { .r = r, .p = p, .out = out, .detail = detail < r->funcs ? detail : r->funcs };
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	rc = counts_record_tree(r, &m.built, e);
+	if (rc)
+		return rc;
+	out->row = calloc(r->funcs + 1, sizeof(*out->row));
+	out->row_count = r->funcs;
+	m.row_of = calloc(r->funcs + 1, sizeof(*m.row_of));
+	m.want = calloc(r->nodes + 1, sizeof(*m.want));
+	m.var = calloc(r->nodes + 1, sizeof(*m.var));
+	rc = out->row && m.row_of && m.want && m.var ? counts_solve(&m.built.tree) : -ENOMEM;
+	if (!rc) {
+		fill_rows(&m);
+		rc = sort(&m);
+	}
+	rc = rc ? rc : solve_detail(&m);
+	if (!rc) {
+		fill_entries(&m);
+		tally(&m);
+		rc = list(&m, true);
+	}
+	rc = rc ? rc : list(&m, false);
+	counts_built_release(&m.built);
+	free(m.row_of);
+	free(m.want);
+	free(m.var);
+	if (rc) {
+		counts_report_release(out);
+		return err_set(e, rc, rc == -ENOMEM ? "out of memory" : "the execution counts in the profile make no sense");
+	}
+	return 0;
+}
+
+void counts_report_release(struct counts_report *r)
+{
+	free(r->row);
+	free(r->loop);
+	free(r->call);
+	memset(r, 0, sizeof(*r));
+}

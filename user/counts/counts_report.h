@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Execution counts as a person asks for them: by function, with its loops and callers, each figure
+ * with its interval and how it was come by. Made of what a recording measured (counts_windows.h),
+ * solved (counts.h) and named (attr/profile.h). Owns its rows; names belong to the profile. Included
+ * by view, cli and tests.
+ *
+ * To show a further figure: a field of the rows below, its line in fill_function() of
+ * counts_report.c, a column in view/counts.c and a property in counts_schema.
+ */
+#ifndef ACCPERF_FLOW_COUNTS_REPORT_H
+#define ACCPERF_FLOW_COUNTS_REPORT_H
+
+#include "profile/profile.h"
+#include "counts/counts_windows.h"
+
+struct counts_figure {
+	double value, low, high; /* 95 %; NaN: unknown */
+};
+
+struct counts_row_loop {
+	uint64_t addr;		    /* of its header */
+	uint32_t depth;		    /* 1: in no other loop */
+	struct counts_figure second; /* runs of its header */
+	struct counts_figure trips; /* of its header, for each time that it is entered (TRIPS) or for each run of what is around it */
+	enum counts_how how;
+	double anchor; /* activations, or hits of what is around it, that were looked at */
+	double least, most; /* trips of one activation as seen; NaN unknown */
+	uint32_t windows;
+	bool broken;
+};
+
+struct counts_row_call {
+	uint32_t from; /* row of the caller; UINT32_MAX: cut off, see counts_report.row_count */
+	const char *name, *object; /* the caller's */
+	uint64_t site;
+	struct counts_figure second;
+	struct counts_figure ratio; /* calls for each run of the calling block */
+	enum counts_how how;
+	double anchor;
+	uint32_t windows;
+	bool indirect, tail, broken;
+};
+
+struct counts_row {
+	const char *name, *object;
+	uint64_t addr;
+	const char *file;
+	uint32_t line;
+	struct counts_figure share;  /* of the program's instructions */
+	struct counts_figure second; /* entries per second of CPU time */
+	double calls;		     /* entries in the recording; NaN unknown */
+	double time;		     /* share of user time; NaN: no samples */
+	uint64_t samples;
+	double trust;		     /* 0: its share is its time share; 1: by counts alone */
+	enum counts_how how;	     /* UNKNOWN: time share */
+	/* per second of CPU time, in proportion to instructions; NaN unknown */
+	double instructions, compute, loads, stores, load_bytes, store_bytes;
+	double per_call;	     /* instructions, without callees */
+	uint32_t flags;		     /* enum fmt_counts_func_flags */
+	uint32_t blocks;
+	size_t first_loop, loops, first_call, calls_from;
+};
+
+struct counts_report {
+	struct counts_row *row; /* by instructions */
+	size_t row_count;
+	struct counts_row_loop *loop;
+	struct counts_row_call *call;
+	size_t loop_count, call_count, loop_cap, call_cap;
+	double cpu_seconds;    /* of user code, as sampled */
+	uint64_t samples;
+	bool absolute;	       /* some rate was measured: figures per second rest on more than a typical machine */
+	double spread, stretch; /* see counts.h */
+	uint32_t links, by_how[COUNTS_TIME + 1], broken, cycles;
+	uint64_t windows;
+	uint64_t bursts, burst_instructions; /* that the recorder carried out itself */
+	double hits;	       /* breakpoint hits that the windows hold */
+	uint32_t dropped;
+	double counted;	       /* share of instructions of functions whose trust is above one half */
+};
+
+/* detail: loops, callers and intervals of the first `detail` functions. 0, -errno with *e. */
+int counts_report_make(const struct counts_record *r, const struct profile *p, size_t detail, struct counts_report *out,
+		       struct err *e);
+void counts_report_release(struct counts_report *r);
+
+#endif

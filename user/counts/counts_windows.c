@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "counts/counts_windows.h"
+#include "util/clock.h"
+#include "util/grow.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define MAX_RECORDS (16u << 20) /* of one kind */
+#define MAX_WORK 1e9		/* instructions of one execution: more is damage */
+
+#define ROOM(array, count, cap) ((count) < MAX_RECORDS && GROW(array, count, cap, 64))
+
+static int no_room(size_t count, struct err *e)
+{
+	if (count >= MAX_RECORDS)
+		return err_set(e, -E2BIG, "the profile holds more than %u records of execution counts of one kind", MAX_RECORDS);
+	return err_set(e, -ENOMEM, "out of memory");
+}
+
+/* Index of an id: that of an earlier record of it, or of a new one at the end. SIZE_MAX: no memory. */
+static size_t slot_of(struct map *at, uint32_t id, size_t *count, struct err *e)
+{
+	bool added;
+	uint64_t *v = map_put(at, id, &added);
+
+	if (!v) {
+		err_set(e, -ENOMEM, "out of memory");
+		return SIZE_MAX;
+	}
+	if (added)
+		*v = (*count)++;
+	return *v;
+}
+
+static bool amount(double v)
+{
+	return v >= 0 && v < 1e18;
+}
+
+/* Code is told apart by build-id: without one nobody knows whether it is the same another time. */
+static int take_module(struct counts_record *r, const struct fmt_module *m, struct err *e)
+{
+	uint64_t *v;
+
+	if (m->kind != FMT_MOD_FILE || m->build_id_len < 8 || m->build_id_len > sizeof(m->build_id))
+		return 0;
+	v = map_put(&r->module_key, m->id, NULL);
+	if (!v)
+		return err_set(e, -ENOMEM, "out of memory");
+	*v = XXH64(m->build_id, m->build_id_len, 0);
+	return 0;
+}
+
+static int take_func(struct counts_record *r, const struct fmt_counts_func *f, struct err *e)
+{
+	size_t i;
+
+	if (!f->id || !amount(f->self_ns) || !amount(f->same) || !amount(f->cut) || !amount(f->begun) || !amount(f->replayed) || !amount(f->stayed)) {
+		r->dropped++;
+		return 0;
+	}
+	if (!ROOM(r->func, r->funcs, r->func_cap))
+		return no_room(r->funcs, e);
+	i = slot_of(&r->func_at, f->id, &r->funcs, e);
+	if (i == SIZE_MAX)
+		return -ENOMEM;
+	r->func[i] = *f;
+	return 0;
+}
+
+static int take_node(struct counts_record *r, const struct fmt_counts_node *n, struct err *e)
+{
+	size_t i;
+
+	if (!r->nodes) {
+		if (!ROOM(r->node, 0, r->node_cap))
+			return no_room(0, e);
+		r->node[r->nodes++] = (struct fmt_counts_node){ 0 };
+	}
+	if (!n->id || !(n->instructions >= 0 && n->instructions < MAX_WORK)) {
+		r->dropped++;
+		return 0;
+	}
+	if (!ROOM(r->node, r->nodes, r->node_cap))
+		return no_room(r->nodes, e);
+	i = slot_of(&r->node_at, n->id, &r->nodes, e);
+	if (i == SIZE_MAX)
+		return -ENOMEM;
+	r->node[i] = *n;
+	return 0;
+}
+
+static int take_link(struct counts_record *r, const struct fmt_counts_link *l, struct err *e)
+{
+	size_t i;
+
+	if (!l->id || l->how < FMT_CL_ONCE || l->how > FMT_CL_REPLAY || (l->how == FMT_CL_ONCE && !amount(l->ratio))) {
+		r->dropped++;
+		return 0;
+	}
+	if (!ROOM(r->link, r->links, r->link_cap))
+		return no_room(r->links, e);
+	i = slot_of(&r->link_at, l->id, &r->links, e);
+	if (i == SIZE_MAX)
+		return -ENOMEM;
+	r->link[i] = (struct counts_rec_link){ .l = *l };
+	return 0;
+}
+
+static int take_window(struct counts_record *r, const struct fmt_counts_window *w, struct err *e)
+{
+	if (!amount(w->anchor) || !amount(w->child)) {
+		r->dropped++;
+		return 0;
+	}
+	if (!ROOM(r->window, r->windows, r->window_cap))
+		return no_room(r->windows, e);
+	r->window[r->windows++] = *w;
+	return 0;
+}
+
+static int take_block(struct counts_record *r, const struct fmt_counts_block *b, struct err *e)
+{
+	if (!ROOM(r->block, r->blocks, r->block_cap))
+		return no_room(r->blocks, e);
+	r->block[r->blocks++] = *b;
+	return 0;
+}
+
+int counts_record_chunk(struct counts_record *r, const struct store_chunk *c, struct err *e)
+{
+	union {
+		struct fmt_module module;
+		struct fmt_counts_func func;
+		struct fmt_counts_node node;
+		struct fmt_counts_block block;
+		struct fmt_counts_link link;
+		struct fmt_counts_window window;
+		struct fmt_counts_burst burst;
+	} u;
+	int err = 0;
+
+	if (c->section != FMT_MODULE && (c->section < FMT_COUNTS_FUNC || c->section > FMT_COUNTS_BURST))
+		return 0;
+	if (!c->rec_size)
+		return 0;
+	for (uint32_t i = 0; i < c->count && !err; i++) {
+		store_rec(c, i, &u, sizeof(u));
+		switch (c->section) {
+		case FMT_MODULE: err = take_module(r, &u.module, e); break;
+		case FMT_COUNTS_FUNC: err = take_func(r, &u.func, e); break;
+		case FMT_COUNTS_NODE: err = take_node(r, &u.node, e); break;
+		case FMT_COUNTS_BLOCK: err = take_block(r, &u.block, e); break;
+		case FMT_COUNTS_LINK: err = take_link(r, &u.link, e); break;
+		case FMT_COUNTS_WINDOW: err = take_window(r, &u.window, e); break;
+		case FMT_COUNTS_BURST:
+			r->bursts++;
+			r->burst_instructions += u.burst.instructions;
+			break;
+		}
+	}
+	return err;
+}
+
+/* ---- ids become indices ---- */
+
+static bool index_of(const struct map *at, uint32_t id, uint32_t *out)
+{
+	uint64_t *v = map_get(at, id);
+
+	if (v)
+		*out = (uint32_t)*v;
+	return v;
+}
+
+static int by_link(const void *pa, const void *pb)
+{
+	const struct fmt_counts_window *a = pa, *b = pb;
+
+	if (a->link != b->link)
+		return a->link < b->link ? -1 : 1;
+	return a->armed < b->armed ? -1 : a->armed > b->armed;
+}
+
+static int by_node_addr(const void *pa, const void *pb)
+{
+	const struct fmt_counts_block *a = pa, *b = pb;
+
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+/* A node without a function is no code; what refers to it goes as well. */
+static void resolve_nodes(struct counts_record *r)
+{
+	for (size_t i = 1; i < r->nodes; i++) {
+		if (index_of(&r->func_at, r->node[i].function, &r->node[i].function))
+			continue;
+		r->node[i].function = UINT32_MAX;
+		r->dropped++;
+	}
+}
+
+static bool real_node(const struct counts_record *r, uint32_t id, uint32_t *out)
+{
+	return index_of(&r->node_at, id, out) && r->node[*out].function != UINT32_MAX;
+}
+
+/* What asks for the same by breakpoints. */
+static bool rival_fits(const struct counts_record *r, struct fmt_counts_link *l)
+{
+	const struct fmt_counts_link *o;
+
+	if (!index_of(&r->link_at, l->rival, &l->rival))
+		return false;
+	o = &r->link[l->rival].l;
+	return o->how == FMT_CL_RATIO && o->parent == l->parent && o->child == l->child && o->site == l->site &&
+	       !((o->flags ^ l->flags) & FMT_CL_CALL);
+}
+
+static void resolve_links(struct counts_record *r)
+{
+	for (size_t i = 0; i < r->links; i++) {
+		struct fmt_counts_link *l = &r->link[i].l;
+		bool parent = l->how == FMT_CL_RATE ? !l->parent : real_node(r, l->parent, &l->parent);
+
+		if (parent && real_node(r, l->child, &l->child) && l->parent != l->child && !(l->flags & FMT_CL_VOID))
+			continue;
+		/* its windows keep their place: it only leads nowhere */
+		r->dropped += !(l->flags & FMT_CL_VOID);
+		l->how = 0;
+	}
+	for (size_t i = 0; i < r->links; i++) {
+		struct fmt_counts_link *l = &r->link[i].l;
+
+		if (l->how != FMT_CL_REPLAY || rival_fits(r, l))
+			continue;
+		r->dropped++;
+		l->how = 0;
+	}
+}
+
+/* ---- windows of one link beside each other ---- */
+
+#define COST_HITS 8	 /* a window of fewer does not tell what one costs */
+#define COST_QUANTILE 10 /* one in so many windows holds little but hits */
+#define COST_DOUBT 0.05	 /* of what hits cost: less time between them does not show */
+#define COST_SHOWS 0.5	 /* and less than that may be what some hits cost more than others */
+#define INSTRUCTION_NS 0.3
+#define BETWEEN_NS 20 /* from one activation to the next */
+
+/* What a hit took of the thread's time where nearly nothing else ran between them; 0: unknown. */
+static double hit_cost(const struct counts_record *r)
+{
+	double *each = r->windows ? malloc(r->windows * sizeof(*each)) : NULL, cost = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; each && i < r->windows; i++)
+		if (r->window[i].hits >= COST_HITS && r->link[r->window[i].link].l.how == FMT_CL_RATIO)
+			each[n++] = (double)r->window[i].took_ns / r->window[i].hits;
+	if (n) {
+		qsort(each, n, sizeof(*each), by_double);
+		cost = each[n / COST_QUANTILE];
+	}
+	free(each);
+	return cost;
+}
+
+/* Windows begin anywhere in time and end after so many hits: as many begin where hits come slowly, and these hold far
+ * fewer of the runs that there are. So each counts by how many hits a second it would have seen without their cost, as
+ * far as that shows; and for those that were given up because the first was not met in time. Of turns that were counted
+ * it is known what they take at least, where time does not show beside the hits. */
+static double weight_of(const struct fmt_counts_window *w, double cost, double turn_ns)
+{
+	double hits = w->hits, took = (double)w->took_ns - hits * cost, net = fmax(took, COST_DOUBT * hits * cost);
+	double met = w->within_ns ? -expm1(-hits / net * fmax((double)w->within_ns - cost, COST_DOUBT * cost)) : 1;
+	double turns = w->child * turn_ns + w->anchor * BETWEEN_NS;
+
+	if (turn_ns > 0)
+		net = took < COST_SHOWS * hits * cost ? turns : fmax(took, turns);
+	return 1 / (net * met);
+}
+
+/* All together they count as much as they would without weights: how many hits there were says something. */
+static void weigh(struct fmt_counts_window *w, size_t n, double cost, double turn_ns)
+{
+	double sum = 0, all;
+	bool alike = true;
+
+	for (size_t i = 1; i < n; i++)
+		alike &= fabs(w[i].child * w[0].anchor - w[0].child * w[i].anchor) <= 1e-9 * w[0].child * w[i].anchor;
+	for (size_t i = 0; i < n; i++) {
+		/* how many there were says how sure it is that all do */
+		if (!w[i].hits || alike)
+			return;
+		sum += weight_of(&w[i], cost, turn_ns);
+	}
+	if (!(sum > 0) || isinf(sum))
+		return;
+	all = (double)n / sum;
+	for (size_t i = 0; i < n; i++) {
+		double weight = weight_of(&w[i], cost, turn_ns) * all;
+
+		w[i].anchor *= weight;
+		w[i].child *= weight;
+	}
+}
+
+int counts_record_end(struct counts_record *r, struct err *e)
+{
+	size_t out = 0;
+	double cost;
+
+	/* indices are no ids: once is enough, whoever asks */
+	if (r->ended)
+		return 0;
+	r->ended = true;
+	resolve_nodes(r);
+	resolve_links(r);
+	for (size_t i = 0; i < r->blocks; i++)
+		if (real_node(r, r->block[i].node, &r->block[i].node))
+			r->block[out++] = r->block[i];
+		else
+			r->dropped++;
+	r->blocks = out;
+	out = 0;
+	for (size_t i = 0; i < r->windows; i++)
+		if (!index_of(&r->link_at, r->window[i].link, &r->window[i].link))
+			r->dropped++;
+		else if (r->link[r->window[i].link].l.how)
+			r->window[out++] = r->window[i];
+	r->windows = out;
+	if (r->blocks)
+		qsort(r->block, r->blocks, sizeof(*r->block), by_node_addr);
+	if (r->windows)
+		qsort(r->window, r->windows, sizeof(*r->window), by_link);
+	for (size_t i = r->windows; i-- > 0;) {
+		r->link[r->window[i].link].window = i;
+		r->link[r->window[i].link].windows++;
+	}
+	cost = hit_cost(r);
+	for (size_t i = 0; i < r->links; i++)
+		if (r->link[i].windows && (r->link[i].l.how == FMT_CL_TRIPS || (r->link[i].l.how == FMT_CL_RATIO && cost > 0)))
+			weigh(&r->window[r->link[i].window], r->link[i].windows, cost,
+			      r->link[i].l.how == FMT_CL_TRIPS ? r->node[r->link[i].l.child].instructions * INSTRUCTION_NS : 0);
+	return 0;
+}
+
+void counts_record_release(struct counts_record *r)
+{
+	free(r->func);
+	free(r->node);
+	free(r->block);
+	free(r->link);
+	free(r->window);
+	map_release(&r->func_at);
+	map_release(&r->node_at);
+	map_release(&r->link_at);
+	map_release(&r->module_key);
+	memset(r, 0, sizeof(*r));
+}
+
+int counts_record_load(struct counts_record *r, const char *path, struct err *e)
+{
+	struct store_reader *reader = store_open(path, e);
+	struct store_chunk c;
+	int n;
+
+	memset(r, 0, sizeof(*r));
+	if (!reader)
+		return e && e->code ? e->code : -EINVAL;
+	while ((n = store_next(reader, &c, e)) > 0) {
+		n = counts_record_chunk(r, &c, e);
+		if (n)
+			break;
+	}
+	n = n ? n : counts_record_end(r, e);
+	r->merged = store_meta_get(reader, "merged");
+	if (store_header(reader)->start_realtime_ns)
+		r->recording = XXH64(store_header(reader), sizeof(struct fmt_file), 1);
+	store_reader_free(reader);
+	if (n)
+		counts_record_release(r);
+	return n;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a recording measured of execution counts (sections 80..85, see include/format.h and FORMAT.md),
+ * read back, and the tree that counts.h solves made of it. No I/O of its own: whoever walks a profile
+ * hands over the chunks. Everything in them is untrusted. Included by flow, cli and tests.
+ *
+ *     counts_record_chunk(&r, &chunk, &e)	for every chunk of a file (others are ignored)
+ *     counts_record_end(&r, &e)		sorts, drops what refers to nothing
+ *     counts_record_tree(&r, &tree, &e)	tree.node k = record.node k (0: CPU time), groups = functions
+ *     counts_solve(&tree.tree)
+ *
+ * To add a way of measuring a link: a value of enum fmt_counts_how, its windows in part_counts.c, its
+ * case in link_ratio() of counts_build.c.
+ */
+#ifndef ACCPERF_FLOW_COUNTS_WINDOWS_H
+#define ACCPERF_FLOW_COUNTS_WINDOWS_H
+
+#include "counts/counts.h"
+#include "format.h"
+#include "store/read.h"
+#include "util/err.h"
+#include "util/map.h"
+
+/* Sums over the windows of other recordings: counts_cache.h. */
+struct counts_others {
+	uint64_t recording[8];
+	double anchor[8], child[8];
+	uint32_t recordings, pad;
+};
+
+struct counts_rec_link {
+	struct fmt_counts_link l; /* parent, child: indices into node[], not ids; REPLAY: rival into link[] */
+	size_t window;		  /* first of its windows in window[], in the order of time */
+	size_t windows;
+	struct counts_others others;
+};
+
+struct counts_record {
+	struct fmt_counts_func *func;
+	size_t funcs, func_cap;
+	struct fmt_counts_node *node; /* [0] CPU time; function: an index */
+	size_t nodes, node_cap;
+	struct fmt_counts_block *block; /* node: an index */
+	size_t blocks, block_cap;
+	struct counts_rec_link *link;
+	size_t links, link_cap;
+	struct fmt_counts_window *window; /* by link, then time; link: an index */
+	size_t windows, window_cap;
+	struct map func_at, node_at, link_at; /* file's ids -> indices */
+	struct map module_key; /* fmt_module.id -> hash of its build-id; none: unknown */
+	uint64_t recording;    /* tells this recording from others; 0: nothing does */
+	bool ended;
+	bool merged; /* of several recordings, whose counts are not kept */
+	uint64_t bursts, burst_instructions;
+	uint32_t dropped; /* records that referred to nothing, or made no sense */
+};
+
+int counts_record_chunk(struct counts_record *r, const struct store_chunk *c, struct err *e);
+int counts_record_end(struct counts_record *r, struct err *e);
+void counts_record_release(struct counts_record *r);
+/* Reads a file for its counts alone. 0 with no funcs: it has none. */
+int counts_record_load(struct counts_record *r, const char *path, struct err *e);
+
+/* A tree and what it points to. Groups are the functions, in the record's order; time in ns. */
+struct counts_built {
+	struct counts_tree tree;
+	size_t *link_of; /* by link of the tree: index into record.link */
+};
+
+/* Rival measurements of one node within a function: the better known one is taken. Rates stand beside
+ * call sites as what their sum is compared with. */
+int counts_record_tree(const struct counts_record *r, struct counts_built *b, struct err *e);
+void counts_built_release(struct counts_built *b);
+
+#endif

@@ -1,0 +1,698 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The run: instruction after instruction, calls and returns, what is cut short. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/emu_ops.h"
+#include "util/grow.h"
+#include "util/map.h"
+#include "util/random.h"
+
+#define CODE_MAX (1u << 16) /* decoded instructions */
+#define INSN_BYTES 15
+#define FRAMES 512
+#define PAIRS 4096 /* a power of two */
+#define GUESS_LEAST 16
+#define SKIPS_MOST 4096
+#define SPINS_MOST 256 /* `pause` without end: it waits for somebody who is not there */
+#define CALLEE_SAVED (1u << WREG_BX | 1u << WREG_BP | 1u << WREG_R12 | 1u << WREG_R13 | 1u << WREG_R14 | 1u << WREG_R15)
+#define SAFES 24
+#define SAFE_APART 400 /* instructions: so many that were right are lost at most, where a run goes back */
+#define IO_MOST (1u << 30)
+
+struct code {
+	struct emu_insn i;
+	uint64_t ip, runs;
+	uint32_t went[2]; /* JCC: on, and to its target, where that was known; of all runs */
+	struct code *next, *taken; /* where it led last: no look-up */
+	bool met;		   /* in this run */
+};
+
+/* A call of this run that has not returned. */
+struct frame {
+	uint64_t ret, sp; /* where `ret` lies */
+	uint64_t saved[WREG_IP];
+	uint32_t known;
+};
+
+/* A place to go back to: what the thread had in memory when it was there is known, but for what was read by the
+ * instruction before. */
+struct safe {
+	uint64_t ip, insns;
+	uint64_t ret[FRAMES];
+	unsigned frames;
+	uint32_t cuts, returned, skipped;
+	uint32_t loaded; /* words that were read of late pages before that instruction */
+	uint64_t *runs;	 /* of the `mets` instructions and then of the `calls` calls that had been met */
+	uint32_t mets, calls, cap;
+};
+
+struct emu {
+	struct emu_env env;
+	struct emu_decoder *decoder;
+	struct emu_memory *mem;
+	struct emu_before *before;
+	struct emu_state s;
+	struct map at; /* ip -> struct code * */
+	struct code **code; /* all of them */
+	uint32_t codes, code_cap;
+	struct code **met;
+	uint32_t mets, met_cap;
+	struct frame frame[FRAMES];
+	unsigned frames;
+	struct emu_call *call;
+	struct emu_call *told; /* of these, when the run is over */
+	uint32_t calls, call_cap, tolds, told_cap;
+	uint32_t pair[PAIRS]; /* index + 1 in call, found by both addresses */
+	struct emu_cut *cut;
+	uint32_t cuts, cut_cap;
+	uint32_t returned, spins;
+	uint32_t guesses;
+	uint64_t random;
+	bool no_memory;
+	struct safe safe[SAFES]; /* of this run; their arrays are kept */
+	uint32_t safes;
+	bool tells; /* of accesses */
+	emu_watcher *watcher;
+	void *watcher_ctx;
+};
+
+const char *emu_end_str(enum emu_end end)
+{
+	static const char *const name[EMU_ENDS] = {
+		[EMU_DONE] = "done", [EMU_BRANCH] = "unknown branch", [EMU_TARGET] = "unknown target", [EMU_FAULT] = "unmapped memory",
+		[EMU_CODE] = "no code", [EMU_SYSCALL] = "system call", [EMU_STUCK] = "stuck", [EMU_ASTRAY] = "went astray",
+		[EMU_WAITS] = "waits for another thread",
+	};
+
+	return end < EMU_ENDS ? name[end] : "unknown";
+}
+
+struct emu *emu_new(const struct emu_env *env)
+{
+	struct emu *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->env = *env;
+	e->random = 0x9e3779b97f4a7c15ull;
+	e->decoder = emu_decoder_new();
+	e->mem = emu_mem_new(env);
+	e->before = emu_before_new(env);
+	if (!e->decoder || !e->mem || !e->before) {
+		emu_free(e);
+		return NULL;
+	}
+	return e;
+}
+
+void emu_forget(struct emu *e)
+{
+	for (uint32_t i = 0; i < e->codes; i++)
+		free(e->code[i]);
+	e->codes = e->mets = 0;
+	map_release(&e->at);
+	if (e->before)
+		emu_before_forget(e->before);
+}
+
+void emu_free(struct emu *e)
+{
+	if (!e)
+		return;
+	emu_forget(e);
+	free(e->code);
+	free(e->met);
+	free(e->call);
+	free(e->told);
+	free(e->cut);
+	for (unsigned i = 0; i < SAFES; i++)
+		free(e->safe[i].runs);
+	emu_decoder_free(e->decoder);
+	emu_mem_free(e->mem);
+	emu_before_free(e->before);
+	free(e);
+}
+
+/* ---- code ---- */
+
+static struct code *decode(struct emu *e, uint64_t ip)
+{
+	uint8_t bytes[INSN_BYTES] = { 0 };
+	size_t len = e->env.code(e->env.ctx, ip, bytes, sizeof(bytes));
+	struct code *c;
+
+	if (!len || !GROW(e->code, e->codes, e->code_cap, 1024))
+		return NULL;
+	c = calloc(1, sizeof(*c));
+	if (!c || emu_decode(e->decoder, bytes, len, &c->i)) {
+		free(c);
+		return NULL;
+	}
+	c->ip = ip;
+	return e->code[e->codes++] = c;
+}
+
+static struct code *code_at(struct emu *e, uint64_t ip)
+{
+	uint64_t *v = map_get(&e->at, ip);
+	struct code *c;
+
+	if (v)
+		return (struct code *)(uintptr_t)*v;
+	c = decode(e, ip);
+	v = c ? map_put(&e->at, ip, NULL) : NULL;
+	if (v)
+		*v = (uintptr_t)c;
+	return v ? c : NULL;
+}
+
+static void met(struct emu *e, struct code *c)
+{
+	if (c->met) {
+		c->runs++;
+		return;
+	}
+	if (!GROW(e->met, e->mets, e->met_cap, 1024)) {
+		e->no_memory = true;
+		return;
+	}
+	c->met = true;
+	c->runs = 1;
+	e->met[e->mets++] = c;
+}
+
+/* ---- calls ---- */
+
+static bool sp_known(const struct emu *e)
+{
+	return e->s.known >> WREG_SP & 1;
+}
+
+/* At `target` the stack pointer is where the innermost call put it: so a call, and what it jumps on to, enters it. */
+static void entered(struct emu *e, uint64_t target)
+{
+	const struct frame *f = e->frames ? &e->frame[e->frames - 1] : NULL;
+	uint32_t at;
+
+	if (!f || !sp_known(e) || e->s.r[WREG_SP] != f->sp)
+		return;
+	at = (uint32_t)((f->ret * 0x9e3779b97f4a7c15ull ^ target * 0xff51afd7ed558ccdull) >> 40) & (PAIRS - 1);
+	for (;; at = (at + 1) & (PAIRS - 1)) {
+		struct emu_call *k = e->pair[at] ? &e->call[e->pair[at] - 1] : NULL;
+
+		if (!k)
+			break;
+		if (k->site == f->ret && k->target == target) {
+			k->runs++;
+			return;
+		}
+	}
+	if (e->calls >= PAIRS / 2)
+		return;
+	if (!GROW(e->call, e->calls, e->call_cap, 64)) {
+		e->no_memory = true;
+		return;
+	}
+	e->call[e->calls++] = (struct emu_call){ f->ret, target, 1 };
+	e->pair[at] = e->calls;
+}
+
+static void push_frame(struct emu *e, uint64_t ret)
+{
+	struct frame *f;
+
+	if (!sp_known(e))
+		return;
+	if (e->frames == FRAMES) {
+		memmove(e->frame, e->frame + FRAMES / 2, FRAMES / 2 * sizeof(e->frame[0]));
+		e->frames = FRAMES / 2;
+	}
+	f = &e->frame[e->frames++];
+	f->ret = ret;
+	f->sp = e->s.r[WREG_SP];
+	memcpy(f->saved, e->s.r, sizeof(f->saved));
+	f->known = e->s.known;
+}
+
+/* Frames below the stack pointer have been left. */
+static void leave_frames(struct emu *e)
+{
+	while (e->frames && e->frame[e->frames - 1].sp < e->s.r[WREG_SP])
+		e->frames--;
+}
+
+/* ---- what is cut ---- */
+
+static void add_cut(struct emu *e, uint64_t ip, uint64_t site)
+{
+	for (uint32_t i = 0; i < e->cuts; i++) {
+		if (e->cut[i].ip == ip && e->cut[i].site == site) {
+			e->cut[i].times++;
+			return;
+		}
+	}
+	if (!GROW(e->cut, e->cuts, e->cut_cap, 32)) {
+		e->no_memory = true;
+		return;
+	}
+	e->cut[e->cuts++] = (struct emu_cut){ ip, site, 1 };
+}
+
+/* Memory is not as old as the registers from now on: what follows may go wrong. */
+static void pass_safe(struct emu *e, const struct emu_result *out, uint32_t loaded)
+{
+	struct safe *s = &e->safe[e->safes];
+
+	if (s->cap < e->mets + e->calls) {
+		uint32_t cap = e->met_cap + e->call_cap;
+		uint64_t *runs = realloc(s->runs, cap * sizeof(*runs));
+
+		if (!runs) {
+			e->no_memory = true;
+			return;
+		}
+		s->runs = runs;
+		s->cap = cap;
+	}
+	e->safes++;
+	s->ip = e->s.r[WREG_IP];
+	s->insns = out->insns;
+	s->skipped = out->skipped;
+	s->cuts = e->cuts;
+	s->returned = e->returned;
+	s->frames = e->frames;
+	s->loaded = loaded;
+	s->mets = e->mets;
+	s->calls = e->calls;
+	for (unsigned i = 0; i < e->frames; i++)
+		s->ret[i] = e->frame[i].ret;
+	for (uint32_t i = 0; i < e->mets; i++)
+		s->runs[i] = e->met[i]->runs;
+	for (uint32_t i = 0; i < e->calls; i++)
+		s->runs[e->mets + i] = e->call[i].runs;
+}
+
+static void back_to_safe(struct emu *e, const struct safe *s, struct emu_result *out)
+{
+	for (uint32_t i = 0; i < e->mets; i++) {
+		e->met[i]->runs = i < s->mets ? s->runs[i] : 0;
+		e->met[i]->met = i < s->mets;
+	}
+	for (uint32_t i = 0; i < e->calls; i++)
+		e->call[i].runs = i < s->calls ? s->runs[s->mets + i] : 0;
+	e->mets = s->mets;
+	e->s.r[WREG_IP] = s->ip;
+	e->cuts = s->cuts;
+	e->returned = s->returned;
+	e->frames = s->frames;
+	for (unsigned i = 0; i < e->frames; i++)
+		e->frame[i].ret = s->ret[i];
+	out->insns = s->insns;
+	out->skipped = s->skipped;
+	out->end = EMU_ASTRAY;
+}
+
+/* A late word that was read has changed since: it may have before, too, and what follows is not what the thread did. */
+static void doubt_changed(struct emu *e, struct emu_result *out)
+{
+	uint32_t first = e->safes ? emu_mem_changed(e->mem) : UINT32_MAX, k = e->safes;
+
+	if (first == UINT32_MAX)
+		return;
+	while (k && e->safe[k - 1].loaded > first)
+		k--;
+	if (!k || e->safe[k - 1].insns >= out->insns)
+		return;
+	back_to_safe(e, &e->safe[k - 1], out);
+	out->changed = true;
+}
+
+static void tell_calls(struct emu *e)
+{
+	e->tolds = 0;
+	for (uint32_t i = 0; i < e->calls; i++) {
+		if (!e->call[i].runs)
+			continue;
+		if (!GROW(e->told, e->tolds, e->told_cap, 64)) {
+			e->no_memory = true;
+			return;
+		}
+		e->told[e->tolds++] = e->call[i];
+	}
+}
+
+/* Out of the innermost call, with nothing known of what it left. */
+static bool skip(struct emu *e, struct emu_result *out)
+{
+	struct emu_state *s = &e->s;
+	const struct frame *f;
+
+	if (!e->frames || out->skipped == SKIPS_MOST)
+		return false;
+	f = &e->frame[--e->frames];
+	add_cut(e, s->r[WREG_IP], 0);
+	for (unsigned r = 0; r < WREG_IP; r++)
+		if (CALLEE_SAVED >> r & 1)
+			s->r[r] = f->saved[r];
+	s->known = (f->known & CALLEE_SAVED) | 1u << WREG_SP | (s->known & 1u << WREG_FSBASE);
+	s->r[WREG_SP] = f->sp + 8;
+	s->r[WREG_IP] = f->ret;
+	s->flags_known = EMU_DF;
+	s->flags &= (uint8_t)~EMU_DF;
+	s->k_known = 0;
+	for (unsigned v = 0; v < 32; v++)
+		s->v[v].known = 0;
+	out->skipped++;
+	return true;
+}
+
+/* ---- control ---- */
+
+/* Ends itself, or complains before it does: exit, kill, tkill, exit_group, tgkill; writev to the error output. */
+static bool gives_up(const struct emu_state *s)
+{
+	uint64_t nr = s->r[WREG_AX];
+
+	return s->known >> WREG_AX & 1 && (nr == 60 || nr == 62 || nr == 200 || nr == 231 || nr == 234 || (nr == 20 && s->r[WREG_DI] == 2));
+}
+
+/* Nobody writes what it waits for: it would look again and again. */
+static bool waits(struct emu *e)
+{
+	const struct emu_state *s = &e->s;
+	uint64_t op = s->r[WREG_SI] & 0x7f, known = 0;
+	uint32_t value = 0;
+
+	/* futex, to wait, by a set of bits as well */
+	if (!(s->known >> WREG_AX & 1) || s->r[WREG_AX] != 202 || !(s->known >> WREG_SI & 1) || (op != 0 && op != 9))
+		return false;
+	return !(s->known >> WREG_DI & 1) || !(s->known >> WREG_DX & 1) || !emu_mem_read(e->mem, s->r[WREG_DI], &value, sizeof(value), &known) ||
+	       known != 0xf || value == (uint32_t)s->r[WREG_DX];
+}
+
+/* What most calls say that go well. */
+static bool system_call(struct emu *e)
+{
+	struct emu_state *s = &e->s;
+	struct emu_value result = { 0 };
+
+	if (!(s->known >> WREG_AX & 1))
+		return false;
+	switch (s->r[WREG_AX]) {
+	case 0: case 17: case 45: /* read, pread64, recvfrom */
+	case 1: case 18: case 44: /* write, pwrite64, sendto */
+		result = (struct emu_value){ s->r[WREG_DX], s->known >> WREG_DX & 1 && s->r[WREG_DX] <= IO_MOST };
+		break;
+	case 3: case 10: case 11: case 24: case 28: case 35: case 202: case 230: /* close, mprotect, munmap, sched_yield, madvise, nanosleep, futex, clock_nanosleep */
+		result.known = true;
+		break;
+	case 9: case 12: case 15: case 25: case 56: case 57: case 58: case 59: case 435: /* new memory, other places */
+		return false;
+	case 158: /* arch_prctl */
+		s->known &= ~(1u << WREG_FSBASE);
+		break;
+	default:
+		break;
+	}
+	emu_set(s, WREG_AX, 8, result);
+	s->known &= ~(1u << WREG_CX | 1u << WREG_R11);
+	return true;
+}
+
+static int jump(struct emu *e, const struct code *c, uint64_t next, uint64_t *to)
+{
+	const struct emu_insn *i = &c->i;
+	struct emu_value v = { next + (uint64_t)i->target, true };
+
+	if (i->ops && i->o[0].kind != EMU_K_IMM) {
+		if (emu_load(&e->s, e->mem, i, &i->o[0], &v))
+			return EMU_FAULT;
+	}
+	*to = v.v;
+	return v.known ? -1 : EMU_TARGET;
+}
+
+static int call(struct emu *e, const struct code *c, uint64_t next, uint64_t *to)
+{
+	int end = jump(e, c, next, to);
+
+	if (end >= 0)
+		return end;
+	if (emu_push(&e->s, e->mem, (struct emu_value){ next, true }, 8))
+		return EMU_FAULT;
+	push_frame(e, next);
+	entered(e, *to);
+	return -1;
+}
+
+static int go_back(struct emu *e, const struct code *c, uint64_t *to)
+{
+	struct emu_value v;
+	bool inner = e->frames;
+
+	if (emu_pop(&e->s, e->mem, &v, 8))
+		return EMU_FAULT;
+	if (!v.known)
+		return EMU_TARGET;
+	if (c->i.ops && c->i.o[0].kind == EMU_K_IMM)
+		e->s.r[WREG_SP] += (uint16_t)c->i.o[0].value;
+	leave_frames(e);
+	e->returned += !inner;
+	*to = v.v;
+	return -1;
+}
+
+/* As often as in other runs: -1, if too few of them knew it. */
+static int guess(struct emu *e, const struct code *c, struct emu_result *out)
+{
+	uint64_t all = (uint64_t)c->went[0] + c->went[1];
+
+	if (!e->guesses || all < GUESS_LEAST)
+		return -1;
+	e->guesses--;
+	out->guessed++;
+	return (random_next(&e->random) >> 11) % all < c->went[1];
+}
+
+/* -1: goes on at *to; otherwise how it ends. */
+static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t *to)
+{
+	struct emu_state *s = &e->s;
+	uint64_t next = c->ip + c->i.len;
+	enum emu_outcome rc;
+	int cond;
+
+	if (e->tells)
+		emu_mem_by(e->mem, c->ip, (uint32_t)out->insns, sp_known(e) ? s->r[WREG_SP] : 0);
+	*to = next;
+	switch (c->i.op) {
+	case EMU_OP_JCC:
+		cond = emu_condition(s, c->i.cond);
+		if (cond >= 0)
+			c->went[cond]++;
+		else
+			cond = guess(e, c, out);
+		*to = cond > 0 ? next + (uint64_t)c->i.target : next;
+		return cond < 0 ? EMU_BRANCH : -1;
+	case EMU_OP_JRCXZ:
+		if (!(s->known >> WREG_CX & 1))
+			return EMU_BRANCH;
+		*to = c->i.width == 4 ? (uint32_t)s->r[WREG_CX] : s->r[WREG_CX];
+		*to = *to ? next : next + (uint64_t)c->i.target;
+		return -1;
+	case EMU_OP_JMP:
+		cond = jump(e, c, next, to);
+		if (cond < 0)
+			entered(e, *to);
+		return cond;
+	case EMU_OP_CALL:
+		return call(e, c, next, to);
+	case EMU_OP_RET:
+		return go_back(e, c, to);
+	case EMU_OP_SYSCALL:
+		out->syscalls++;
+		if (gives_up(s))
+			return EMU_ASTRAY;
+		if (waits(e))
+			return EMU_WAITS;
+		return system_call(e) ? -1 : EMU_SYSCALL;
+	case EMU_OP_PAUSE:
+		return ++e->spins > SPINS_MOST ? EMU_STUCK : -1;
+	case EMU_OP_TRAP:
+		return EMU_ASTRAY;
+	case EMU_OP_UNKNOWN:
+		rc = EMU_O_NO_RULE;
+		break;
+	case EMU_OP_VECTOR:
+		rc = emu_vector(s, e->mem, &c->i);
+		break;
+	default:
+		rc = emu_integer(s, e->mem, &c->i);
+		break;
+	}
+	if (rc == EMU_O_NO_RULE) {
+		out->unknown++;
+		rc = emu_forget_written(s, e->mem, &c->i);
+	}
+	return rc == EMU_OK ? -1 : rc == EMU_O_TRAP ? EMU_ASTRAY : EMU_FAULT;
+}
+
+static struct code *follow(struct emu *e, struct code *c, uint64_t to)
+{
+	struct code **known;
+
+	if (!c)
+		return code_at(e, to);
+	known = to == c->ip + c->i.len ? &c->next : &c->taken;
+	if (!*known || (*known)->ip != to)
+		*known = code_at(e, to);
+	return *known;
+}
+
+static void begin(struct emu *e, const struct emu_start *start)
+{
+	struct emu_state *s = &e->s;
+	uint64_t f = start->regs[WREG_FLAGS];
+
+	if (e->codes > CODE_MAX)
+		emu_forget(e);
+	for (uint32_t i = 0; i < e->mets; i++)
+		e->met[i]->met = false;
+	e->mets = e->calls = e->cuts = e->frames = e->returned = e->spins = 0;
+	e->safes = 0;
+	e->no_memory = false;
+	e->guesses = start->guesses;
+	memset(e->pair, 0, sizeof(e->pair));
+	memset(s, 0, sizeof(*s));
+	memcpy(s->r, start->regs, sizeof(s->r));
+	s->known = (1u << WREG_MAX) - 1;
+	s->flags = (uint8_t)((f & 1 ? EMU_CF : 0) | (f & 4 ? EMU_PF : 0) | (f & 16 ? EMU_AF : 0) | (f & 64 ? EMU_ZF : 0) |
+			     (f & 128 ? EMU_SF : 0) | (f & 1024 ? EMU_DF : 0) | (f & 2048 ? EMU_OF : 0));
+	s->flags_known = EMU_ARITH | EMU_DF;
+	e->tells = start->access;
+	emu_mem_begin(e->mem, start);
+	emu_before(e->before, e->mem, s);
+	emu_mem_tell(e->mem, start->access, start->access_ctx); /* what was looked up so far is no access */
+}
+
+int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out)
+{
+	uint32_t loaded = 0;
+	struct code *c;
+
+	*out = (struct emu_result){ .end = EMU_DONE };
+	begin(e, start);
+	c = follow(e, NULL, start->regs[WREG_IP]);
+	while (out->insns < start->insns && !e->no_memory) {
+		uint64_t to = e->s.r[WREG_IP];
+		int end = EMU_CODE;
+
+		if (c) {
+			e->s.r[WREG_IP] = c->ip;
+			end = step(e, c, out, &to);
+		}
+		if (end < 0) {
+			met(e, c);
+			out->insns++;
+			c = follow(e, c, to);
+			e->s.r[WREG_IP] = to;
+			if (e->watcher)
+				e->watcher(e->watcher_ctx, &e->s, false);
+			if (emu_mem_loaded(e->mem) != loaded && e->safes < SAFES &&
+			    (!e->safes || out->insns - e->safe[e->safes - 1].insns >= SAFE_APART))
+				pass_safe(e, out, loaded);
+			loaded = emu_mem_loaded(e->mem);
+			continue;
+		}
+		/* nothing went wrong: it goes no further */
+		if (end == EMU_WAITS || (end == EMU_FAULT && emu_mem_full(e->mem))) {
+			out->end = (enum emu_end)end;
+			break;
+		}
+		if ((end == EMU_FAULT || end == EMU_ASTRAY) && e->safes) {
+			back_to_safe(e, &e->safe[0], out);
+			break;
+		}
+		/* it does end itself, then */
+		if (end == EMU_ASTRAY || !skip(e, out)) {
+			out->end = end == EMU_ASTRAY ? EMU_STUCK : (enum emu_end)end;
+			break;
+		}
+		c = follow(e, NULL, e->s.r[WREG_IP]);
+		if (e->watcher)
+			e->watcher(e->watcher_ctx, &e->s, true);
+	}
+	doubt_changed(e, out);
+	out->end_ip = e->s.r[WREG_IP];
+	out->pages = emu_mem_pages(e->mem);
+	out->unlisted = emu_mem_unlisted(e->mem);
+	if (out->end != EMU_DONE) {
+		add_cut(e, out->end_ip, 0);
+		for (unsigned i = 0; i < e->frames; i++)
+			add_cut(e, 0, e->frame[i].ret);
+	}
+	tell_calls(e);
+	return e->no_memory ? -ENOMEM : 0;
+}
+
+size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max)
+{
+	size_t n = 0;
+
+	for (; n < e->mets && n < max; n++)
+		buf[n] = (struct emu_count){ e->met[n]->ip, e->met[n]->runs };
+	return e->mets;
+}
+
+uint64_t emu_runs_of(const struct emu *e, uint64_t ip)
+{
+	const uint64_t *v = map_get(&e->at, ip);
+	const struct code *c = v ? (const struct code *)(uintptr_t)*v : NULL;
+
+	return c && c->met ? c->runs : 0;
+}
+
+const struct emu_call *emu_calls(const struct emu *e, size_t *count)
+{
+	*count = e->tolds;
+	return e->told;
+}
+
+const struct emu_cut *emu_cuts(const struct emu *e, size_t *count)
+{
+	*count = e->cuts;
+	return e->cut;
+}
+
+uint32_t emu_returned(const struct emu *e)
+{
+	return e->returned;
+}
+
+bool emu_touched(const struct emu *e, uint32_t i, struct emu_touched *out)
+{
+	return emu_mem_touched(e->mem, i, out);
+}
+
+void emu_written(const struct emu *e, emu_access_fn *tell, void *ctx)
+{
+	emu_mem_written(e->mem, tell, ctx);
+}
+
+const struct emu_state *emu_state(const struct emu *e)
+{
+	return &e->s;
+}
+
+struct emu_memory *emu_memory_of(const struct emu *e)
+{
+	return e->mem;
+}
+
+void emu_watch(struct emu *e, emu_watcher *watcher, void *ctx)
+{
+	e->watcher = watcher;
+	e->watcher_ctx = ctx;
+}

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A private copy of what the emulated code touches, page by page, with a bit per byte that is not known. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/emu_priv.h"
+
+#define PAGES_MAX 512u
+#define SLOTS (2 * PAGES_MAX) /* a power of two */
+#define WORDS (EMU_PAGE / 64)
+#define GRANULES (EMU_PAGE / EMU_GRANULE)
+#define LOADED_WORD 8
+#define LOADED_MOST 4096 /* of one run; later ones are believed unseen */
+
+struct written {
+	uint64_t ip;
+	uint32_t after; /* instructions, and 1 more; 0: nobody of this run */
+};
+
+struct page {
+	uint64_t addr;
+	struct written *by; /* GRANULES; NULL: nothing was written */
+	bool doubtful; /* a byte of it is unknown */
+	bool given;    /* with the sample */
+	bool spared;   /* see emu_touched */
+	uint64_t used[EMU_PAGE / LOADED_WORD / 64]; /* words that were looked at here or written, of a late page */
+	uint64_t unknown[WORDS];
+	uint8_t byte[EMU_PAGE];
+};
+
+struct emu_memory {
+	struct emu_env env;
+	struct page *page[PAGES_MAX]; /* kept from one run to the next */
+	uint16_t slot[SLOTS];	      /* index + 1 */
+	uint32_t pages;
+	struct page *last;
+	uint64_t sp;
+	const uint8_t *stack;
+	uint32_t stack_bytes;
+	const struct sample_page *given;
+	uint32_t givens;
+	bool full;
+	/* What was read of late pages, as it was: first come first. */
+	struct loaded {
+		uint64_t addr, was;
+	} *loaded;
+	uint32_t loads, unlisted;
+	emu_access_fn *tell;
+	void *tell_ctx;
+	struct emu_access now; /* who reads or writes */
+};
+
+struct emu_memory *emu_mem_new(const struct emu_env *env)
+{
+	struct emu_memory *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->env = *env;
+	return m;
+}
+
+void emu_mem_free(struct emu_memory *m)
+{
+	for (uint32_t i = 0; m && i < PAGES_MAX; i++) {
+		if (m->page[i])
+			free(m->page[i]->by);
+		free(m->page[i]);
+	}
+	if (m)
+		free(m->loaded);
+	free(m);
+}
+
+void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
+{
+	uint64_t sp = start->regs[WREG_SP];
+
+	memset(m->slot, 0, sizeof(m->slot));
+	m->pages = 0;
+	m->last = NULL;
+	m->full = false;
+	m->loads = m->unlisted = 0;
+	m->sp = sp;
+	m->stack = start->stack;
+	m->stack_bytes = start->stack && sp <= UINT64_MAX - start->stack_bytes ? start->stack_bytes : 0;
+	m->given = start->page;
+	m->givens = start->page ? start->pages : 0;
+	m->tell = NULL;
+	m->now = (struct emu_access){ 0 };
+}
+
+void emu_mem_tell(struct emu_memory *m, emu_access_fn *tell, void *ctx)
+{
+	m->tell = tell;
+	m->tell_ctx = ctx;
+}
+
+void emu_mem_by(struct emu_memory *m, uint64_t ip, uint32_t at, uint64_t sp)
+{
+	m->now.ip = ip;
+	m->now.at = at;
+	m->now.sp = sp;
+}
+
+uint32_t emu_mem_pages(const struct emu_memory *m)
+{
+	return m->pages;
+}
+
+bool emu_mem_full(const struct emu_memory *m)
+{
+	return m->full;
+}
+
+uint32_t emu_mem_loaded(const struct emu_memory *m)
+{
+	return m->loads;
+}
+
+uint32_t emu_mem_unlisted(const struct emu_memory *m)
+{
+	return m->unlisted;
+}
+
+uint32_t emu_mem_changed(const struct emu_memory *m)
+{
+	uint8_t now[EMU_PAGE];
+	uint32_t first = UINT32_MAX;
+
+	for (uint32_t i = 0; i < m->pages; i++) {
+		const struct page *p = m->page[i];
+		bool read = false, there = false;
+
+		if (p->given || p->spared)
+			continue;
+		for (uint32_t k = 0; k < m->loads && k < first; k++) {
+			if (m->loaded[k].addr - p->addr >= EMU_PAGE)
+				continue;
+			there = read ? there : m->env.page(m->env.ctx, p->addr, now);
+			read = true;
+			if (!there || memcmp(now + (m->loaded[k].addr - p->addr), &m->loaded[k].was, LOADED_WORD))
+				first = k;
+		}
+	}
+	return first;
+}
+
+bool emu_mem_touched(const struct emu_memory *m, uint32_t i, struct emu_touched *out)
+{
+	if (i >= m->pages)
+		return false;
+	*out = (struct emu_touched){ m->page[i]->addr, m->page[i]->given, m->page[i]->spared };
+	return true;
+}
+
+/* Few: once a page and run. */
+static const uint8_t *given_at(const struct emu_memory *m, uint64_t start)
+{
+	for (uint32_t i = 0; i < m->givens; i++)
+		if (m->given[i].addr == start)
+			return m->given[i].byte;
+	return NULL;
+}
+
+/* The stack as it was: the page that was read just now is younger. */
+static void lay_stack(const struct emu_memory *m, struct page *p)
+{
+	uint64_t from = p->addr > m->sp ? p->addr : m->sp, to = p->addr + EMU_PAGE;
+
+	if (to > m->sp + m->stack_bytes)
+		to = m->sp + m->stack_bytes;
+	if (from < to && from >= p->addr)
+		memcpy(p->byte + (from - p->addr), m->stack + (from - m->sp), to - from);
+}
+
+static struct page *page_of(struct emu_memory *m, uint64_t addr)
+{
+	uint64_t start = addr & ~(uint64_t)(EMU_PAGE - 1);
+	uint32_t at = (uint32_t)(start / EMU_PAGE * 0x9e3779b1u >> 7) % SLOTS;
+	const uint8_t *given;
+	struct page *p;
+
+	if (m->last && m->last->addr == start)
+		return m->last;
+	for (; m->slot[at]; at = (at + 1) % SLOTS) {
+		p = m->page[m->slot[at] - 1];
+		if (p->addr == start)
+			return m->last = p;
+	}
+	if (m->pages == PAGES_MAX || start > UINT64_MAX - EMU_PAGE) {
+		m->full |= m->pages == PAGES_MAX;
+		return NULL;
+	}
+	p = m->page[m->pages];
+	if (!p)
+		p = m->page[m->pages] = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	free(p->by);
+	p->by = NULL;
+	given = given_at(m, start);
+	if (given)
+		memcpy(p->byte, given, EMU_PAGE);
+	else if (!m->env.page(m->env.ctx, start, p->byte))
+		return NULL;
+	p->addr = start;
+	p->given = given;
+	/* below the stack pointer leaf functions keep what is theirs, too */
+	p->spared = (m->stack_bytes >= EMU_PAGE && start >= m->sp && start - m->sp <= m->stack_bytes - EMU_PAGE) ||
+		    (m->env.fixed && m->env.fixed(m->env.ctx, start, EMU_PAGE));
+	memset(p->used, 0, sizeof(p->used));
+	p->doubtful = false;
+	memset(p->unknown, 0, sizeof(p->unknown));
+	lay_stack(m, p);
+	m->slot[at] = (uint16_t)++m->pages;
+	return m->last = p;
+}
+
+static inline uint64_t low_bits(unsigned n)
+{
+	return n >= 64 ? ~0ull : (1ull << n) - 1;
+}
+
+static uint64_t unknown_at(const struct page *p, unsigned off, unsigned len)
+{
+	uint64_t bits;
+
+	if (!p->doubtful)
+		return 0;
+	bits = p->unknown[off / 64] >> off % 64;
+	if (off % 64 && off / 64 + 1 < WORDS)
+		bits |= p->unknown[off / 64 + 1] << (64 - off % 64);
+	return bits & low_bits(len);
+}
+
+static void set_unknown(struct page *p, unsigned off, unsigned len, uint64_t unknown)
+{
+	uint64_t mask = low_bits(len);
+
+	if (!p->doubtful && !unknown)
+		return;
+	p->doubtful = true;
+	p->unknown[off / 64] = (p->unknown[off / 64] & ~(mask << off % 64)) | (unknown & mask) << off % 64;
+	if (off % 64 && off / 64 + 1 < WORDS) {
+		uint64_t over = mask >> (64 - off % 64);
+
+		p->unknown[off / 64 + 1] = (p->unknown[off / 64 + 1] & ~over) | (unknown & mask) >> (64 - off % 64);
+	}
+}
+
+static unsigned in_page(uint64_t addr, unsigned len)
+{
+	unsigned room = EMU_PAGE - (unsigned)(addr & (EMU_PAGE - 1));
+
+	return len < room ? len : room;
+}
+
+/* ---- who wrote what is read ---- */
+
+static void tell(struct emu_memory *m, uint64_t addr, unsigned size, bool store, const struct written *by)
+{
+	m->now.addr = addr;
+	m->now.size = size;
+	m->now.store = store;
+	m->now.writer = by && by->after ? by->ip : 0;
+	m->now.age = by && by->after ? m->now.at + 1 - by->after : 0;
+	m->tell(m->tell_ctx, &m->now);
+}
+
+static bool same(const struct written *a, const struct written *b)
+{
+	return a->after == b->after && (!a->after || a->ip == b->ip);
+}
+
+/* In one page. */
+static void tell_read(struct emu_memory *m, uint64_t addr, unsigned len)
+{
+	const struct page *p = page_of(m, addr);
+	unsigned from = 0;
+
+	if (!p || !p->by) {
+		tell(m, addr, len, false, NULL);
+		return;
+	}
+	while (from < len) {
+		const struct written *by = &p->by[((addr + from) & (EMU_PAGE - 1)) / EMU_GRANULE], *next = by + 1;
+		unsigned to = from + EMU_GRANULE - (unsigned)((addr + from) % EMU_GRANULE);
+
+		for (; to < len && same(by, next); to += EMU_GRANULE)
+			next++;
+		to = to < len ? to : len;
+		tell(m, addr + from, to - from, false, by);
+		from = to;
+	}
+}
+
+static void tell_write(struct emu_memory *m, uint64_t addr, unsigned len)
+{
+	struct page *p = page_of(m, addr);
+	unsigned off = (unsigned)(addr & (EMU_PAGE - 1));
+
+	/* without memory nobody is known: as if it had been written before the run */
+	if (p && !p->by)
+		p->by = calloc(GRANULES, sizeof(*p->by));
+	for (unsigned g = off / EMU_GRANULE; p && p->by && g <= (off + len - 1) / EMU_GRANULE; g++)
+		p->by[g] = (struct written){ m->now.ip, m->now.at + 1 };
+	tell(m, addr, len, true, NULL);
+}
+
+static void tell_all(struct emu_memory *m, uint64_t addr, unsigned len, bool store)
+{
+	for (unsigned done = 0; done < len;) {
+		unsigned n = in_page(addr + done, len - done);
+
+		(store ? tell_write : tell_read)(m, addr + done, n);
+		done += n;
+	}
+}
+
+void emu_mem_written(const struct emu_memory *m, emu_access_fn *to, void *ctx)
+{
+	for (uint32_t i = 0; i < m->pages; i++) {
+		const struct page *p = m->page[i];
+
+		for (unsigned g = 0, end; p->by && g < GRANULES; g = end) {
+			const struct written *by = &p->by[g];
+			struct emu_access a = { .ip = by->ip, .addr = p->addr + g * EMU_GRANULE, .at = by->after - 1, .store = true };
+
+			for (end = g + 1; end < GRANULES && p->by[end].ip == by->ip && !p->by[end].after == !by->after; end++)
+				;
+			a.size = (end - g) * EMU_GRANULE;
+			if (by->after)
+				to(ctx, &a);
+		}
+	}
+}
+
+/* ---- what was read of late pages ---- */
+
+/* Of a word: all of it came with the sample. */
+static bool on_given_stack(const struct emu_memory *m, uint64_t addr)
+{
+	return m->stack_bytes >= LOADED_WORD && addr >= m->sp && addr - m->sp <= m->stack_bytes - LOADED_WORD;
+}
+
+static void use_words(struct emu_memory *m, struct page *p, unsigned off, unsigned len, bool store)
+{
+	for (unsigned w = off / LOADED_WORD; w <= (off + len - 1) / LOADED_WORD; w++) {
+		struct loaded *l;
+
+		if (p->used[w / 64] >> w % 64 & 1)
+			continue;
+		p->used[w / 64] |= 1ull << w % 64;
+		if (store || on_given_stack(m, p->addr + w * LOADED_WORD))
+			continue;
+		if (m->loads == LOADED_MOST || (!m->loaded && !(m->loaded = malloc(LOADED_MOST * sizeof(*m->loaded))))) {
+			m->unlisted++;
+			continue;
+		}
+		l = &m->loaded[m->loads++];
+		l->addr = p->addr + w * LOADED_WORD;
+		memcpy(&l->was, p->byte + w * LOADED_WORD, LOADED_WORD);
+	}
+}
+
+/* ---- reads and writes ---- */
+
+bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, uint64_t *known)
+{
+	uint64_t unknown = 0;
+
+	if (len > 64)
+		return false;
+	for (unsigned done = 0; done < len;) {
+		unsigned n = in_page(addr + done, len - done), off = (unsigned)((addr + done) & (EMU_PAGE - 1));
+		struct page *p = page_of(m, addr + done);
+
+		if (!p)
+			return false;
+		memcpy((uint8_t *)buf + done, p->byte + off, n);
+		if (!p->given && !p->spared)
+			use_words(m, p, off, n, false);
+		unknown |= unknown_at(p, off, n) << done;
+		done += n;
+	}
+	*known = ~unknown & low_bits(len);
+	if (m->tell)
+		tell_all(m, addr, len, false);
+	return true;
+}
+
+bool emu_mem_write(struct emu_memory *m, uint64_t addr, const void *buf, unsigned len, uint64_t known)
+{
+	if (len > 64)
+		return false;
+	for (unsigned done = 0; done < len;) {
+		unsigned n = in_page(addr + done, len - done), off = (unsigned)((addr + done) & (EMU_PAGE - 1));
+		struct page *p = page_of(m, addr + done);
+
+		if (!p)
+			return false;
+		if (!p->given && !p->spared)
+			use_words(m, p, off, n, true);
+		memcpy(p->byte + off, (const uint8_t *)buf + done, n);
+		set_unknown(p, off, n, ~known >> done);
+		done += n;
+	}
+	if (m->tell)
+		tell_all(m, addr, len, true);
+	return true;
+}
+
+bool emu_mem_forget(struct emu_memory *m, uint64_t addr, uint64_t len)
+{
+	static const uint8_t nothing[64];
+
+	if (len > (uint64_t)PAGES_MAX * EMU_PAGE)
+		return false;
+	for (uint64_t done = 0; done < len; done += 64)
+		if (!emu_mem_write(m, addr + done, nothing, len - done < 64 ? (unsigned)(len - done) : 64, 0))
+			return false;
+	return true;
+}

@@ -1,0 +1,811 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Weights of accesses that were drawn by time: instead of the time of their own block, how often it
+ * ran as the control flow of all sampled functions, and of the calls between them, makes likely
+ * (smooth.h). Needs the code: a module whose file is not here, or is another build, keeps the weights
+ * of the recording.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+#include "code/cfg.h"
+#include "proc/ehframe.h"
+#include "proc/module.h"
+#include "flow/input_priv.h"
+#include "volume/flow_balance.h"
+
+#define MAX_FUNCTIONS 4096
+#define MAX_NODES (1u << 16)
+#define MAX_EDGES (1u << 18)
+/* Against flow from where nothing is known: a caller that no stack shows calls rarely. */
+#define UNLIKELY 0.02
+#define NEVER_SEEN 100.0
+#define STUB_INSNS 3
+#define BURSTS_MIN 5 /* that met a function, for its blocks to be weighed by them */
+#define MOST_RUNS 1e18 /* more is the outcome of a damaged file */
+#define PROLOGUE 8 /* instructions in which a frame pointer is set up */
+
+struct function {
+	uint32_t module; /* index into runs.module */
+	uint32_t name;	 /* fmt_function.id, 0 unknown */
+	uint32_t first_node;
+	bool called; /* somebody was seen to call it */
+	bool usable;
+	struct cfg cfg;
+};
+
+struct code_module {
+	uint32_t id;
+	struct module *m; /* NULL: cannot be read */
+};
+
+struct runs {
+	struct raw *r;
+	struct code_module *module;
+	uint32_t modules;
+	struct function *function;
+	uint32_t functions;
+	size_t function_cap;
+	struct map function_at; /* module index << 48 ^ start -> function */
+	struct map call_at;	/* function << 32 | call -> group + 1 */
+	struct map pair_at;	/* group << 32 | callee */
+	struct smooth s;
+	uint32_t elsewhere; /* node of what leaves the known code */
+	size_t node_cap, edge_cap, group_cap;
+	struct map site_sum;	/* module, address, kind -> index into sum */
+	double *sum;
+	size_t sums, sum_cap;
+	uint32_t *block; /* by node: flow_input.parts.block; FLOW_NONE; NULL: none at all */
+	uint32_t blocks; /* nodes that there were then */
+	bool failed;
+};
+
+#define PUSH(rs, array, count, cap, value)                                                         \
+	do {                                                                                       \
+		size_t cap_ = (cap);                                                               \
+		if (input_room((void **)&(array), count, &cap_, sizeof(*(array)), NULL))          \
+			(array)[(count)++] = (value);                                              \
+		else                                                                               \
+			(rs)->failed = true;                                                       \
+		(cap) = cap_;                                                                      \
+	} while (0)
+
+/* ---- functions ---- */
+
+static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	return module_read(ctx, addr, buf, len);
+}
+
+static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	const struct ehframe *f = module_ehframe(ctx);
+
+	return f && ehframe_function(f, addr, start, end);
+}
+
+static struct code_module *module_of(struct runs *rs, uint32_t id)
+{
+	for (uint32_t i = 0; i < rs->modules; i++)
+		if (rs->module[i].id == id)
+			return &rs->module[i];
+	if (rs->modules == rs->r->module_count)
+		return NULL;
+	rs->module[rs->modules] = (struct code_module){ .id = id, .m = raw_open_module(rs->r, id) };
+	return &rs->module[rs->modules++];
+}
+
+/* What an execution takes, in usual instructions. */
+static double cost_of(const struct cfg *c, const struct cfg_block *b)
+{
+	double cost = 0;
+
+	for (uint32_t i = 0; i < b->insns; i++) {
+		struct dec_insn d;
+
+		if (cfg_decode(c, b->insn + i, &d)) {
+			cost++;
+			continue;
+		}
+		if (d.flags & DEC_F_REP)
+			return 0; /* as long as its operand */
+		cost += dec_cost(&d);
+	}
+	return cost;
+}
+
+static void add_nodes(struct runs *rs, struct function *f)
+{
+	f->first_node = rs->s.nodes;
+	for (uint32_t b = 0; b < f->cfg.blocks; b++)
+		PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct smooth_node){ .cost = cost_of(&f->cfg, &f->cfg.block[b]) }));
+}
+
+/* Index of the function around an address, FLOW_NONE if its code is not known. */
+static uint32_t function_of(struct runs *rs, uint32_t module, uint64_t addr)
+{
+	struct code_module *m = module_of(rs, module);
+	struct block_code code = { .read = read_code, .bounds = code_bounds };
+	struct function f = { 0 };
+	uint64_t start, end, *at;
+	bool added;
+
+	if (!m || !m->m || !code_bounds(m->m, addr, &start, &end))
+		return FLOW_NONE;
+	at = map_put(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ start, &added);
+	if (!at) {
+		rs->failed = true;
+		return FLOW_NONE;
+	}
+	if (!added)
+		return (uint32_t)*at;
+	*at = FLOW_NONE;
+	if (rs->functions == MAX_FUNCTIONS)
+		return FLOW_NONE;
+	code.id = (uint64_t)(m - rs->module) + 1;
+	code.ctx = m->m;
+	f.module = (uint32_t)(m - rs->module);
+	if (cfg_build(&code, start, end, &f.cfg))
+		return FLOW_NONE;
+	f.usable = f.cfg.blocks && rs->s.nodes + f.cfg.blocks <= MAX_NODES && rs->s.edges + f.cfg.edges <= MAX_EDGES;
+	if (!f.usable) {
+		cfg_release(&f.cfg);
+		return FLOW_NONE;
+	}
+	add_nodes(rs, &f);
+	*at = rs->functions;
+	PUSH(rs, rs->function, rs->functions, rs->function_cap, f);
+	return (uint32_t)*at;
+}
+
+/* The block that holds the instruction around addr. */
+static uint32_t block_around(const struct cfg *c, uint64_t addr, uint32_t *insn)
+{
+	uint32_t lo = 0, hi = c->insns, block;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (cfg_insn_addr(c, mid) <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return CFG_NONE;
+	*insn = lo - 1;
+	block = cfg_block_at(c, cfg_insn_addr(c, lo - 1));
+	return block < c->blocks ? block : CFG_NONE;
+}
+
+/* ---- the flow ---- */
+
+static uint32_t add_group(struct runs *rs, uint32_t from)
+{
+	PUSH(rs, rs->s.group, rs->s.groups, rs->group_cap, ((struct smooth_group){ from }));
+	return rs->s.groups - 1;
+}
+
+static void add_edge(struct runs *rs, uint32_t to, uint32_t group, double against)
+{
+	PUSH(rs, rs->s.edge, rs->s.edges, rs->edge_cap, ((struct smooth_edge){ to, group, against }));
+}
+
+static void add_function_flow(struct runs *rs, const struct function *f)
+{
+	for (uint32_t b = 0; b < f->cfg.blocks && !rs->failed; b++) {
+		const struct cfg_block *k = &f->cfg.block[b];
+		uint32_t g = k->succs ? add_group(rs, f->first_node + b) : 0;
+
+		for (uint32_t i = 0; i < k->succs; i++)
+			add_edge(rs, f->first_node + f->cfg.succ[k->succ + i], g, 0);
+		/* not all ways on are known: mostly a cold half, or the end of the program */
+		if (k->succs && (k->flags & (CFG_RETURNS | CFG_LEAVES | CFG_STOPS | CFG_UNRESOLVED | CFG_VIA_COLD)))
+			add_edge(rs, rs->elsewhere, g, UNLIKELY);
+		if (b == 0)
+			add_edge(rs, f->first_node, add_group(rs, SMOOTH_NONE), f->called ? NEVER_SEEN : 0);
+		else if (!k->preds && !f->cfg.complete)
+			add_edge(rs, f->first_node + b, add_group(rs, SMOOTH_NONE), 0);
+	}
+}
+
+/* Calls whose callee is known before anything was seen. */
+static void add_direct_calls(struct runs *rs, uint32_t fi)
+{
+	for (uint32_t i = 0; i < rs->function[fi].cfg.calls && !rs->failed; i++) {
+		const struct cfg_call *c = &rs->function[fi].cfg.call[i];
+		const uint64_t *at = c->target ? map_get(&rs->function_at, (uint64_t)rs->function[fi].module << 48 ^ c->target) : NULL;
+		struct function *callee = at && *at != FLOW_NONE ? &rs->function[*at] : NULL;
+		uint64_t *call;
+
+		if (!callee || c->tail || c->target != callee->cfg.start)
+			continue;
+		call = map_put(&rs->call_at, (uint64_t)fi << 32 | i, NULL);
+		if (!call) {
+			rs->failed = true;
+			return;
+		}
+		*call = UINT64_MAX; /* settled */
+		callee->called = true;
+		add_edge(rs, callee->first_node, add_group(rs, rs->function[fi].first_node + c->block), 0);
+	}
+}
+
+static uint32_t call_before(const struct cfg *c, uint64_t in_call)
+{
+	uint32_t insn;
+
+	if (block_around(c, in_call, &insn) == CFG_NONE)
+		return CFG_NONE;
+	for (uint32_t i = 0; i < c->calls; i++)
+		if (c->call[i].insn == insn && !c->call[i].tail)
+			return i;
+	return CFG_NONE;
+}
+
+/* A caller and a callee that stood next to each other on a stack. */
+static void add_pair(struct runs *rs, const struct fmt_frame *caller, uint32_t callee)
+{
+	uint32_t fi = function_of(rs, caller->module, caller->addr), call;
+	uint64_t *group, *pair;
+	bool added;
+
+	if (fi == FLOW_NONE || callee == FLOW_NONE || rs->failed)
+		return;
+	call = call_before(&rs->function[fi].cfg, caller->addr);
+	if (call == CFG_NONE)
+		return;
+	group = map_put(&rs->call_at, (uint64_t)fi << 32 | call, &added);
+	if (!group) {
+		rs->failed = true;
+		return;
+	}
+	if (*group == UINT64_MAX)
+		return;
+	if (added)
+		*group = add_group(rs, rs->function[fi].first_node + rs->function[fi].cfg.call[call].block);
+	pair = map_put(&rs->pair_at, *group << 32 | callee, &added);
+	if (!pair) {
+		rs->failed = true;
+	} else if (added) {
+		rs->function[callee].called = true;
+		add_edge(rs, rs->function[callee].first_node, (uint32_t)*group, 0);
+	}
+}
+
+static bool is_stub(struct runs *rs, const struct fmt_frame *f)
+{
+	uint32_t id = func_of_code(rs->r, f->addr, f->module, 0);
+	const char *name = id == FLOW_NONE ? "" : rs->r->in->funcs[id].name;
+	size_t n = strlen(name);
+
+	return n > 4 && !strcmp(name + n - 4, "@plt");
+}
+
+static uint32_t name_of(struct runs *rs, const struct fmt_frame *f)
+{
+	struct site_key k = { .ip = f->addr, .module = f->module };
+	uint32_t id = intern_add(&rs->r->symbol_keys, &k, sizeof(k), NULL);
+	const uint64_t *at = id ? map_get(&rs->r->symbol_at, id) : NULL;
+
+	return at ? (uint32_t)*at : 0;
+}
+
+/* A stub stands for what it jumps to, and its samples belong nowhere. */
+static bool in_function(struct runs *rs, const struct fmt_frame *f)
+{
+	const struct fmt_module *m = raw_module(rs->r, f->module);
+
+	return m && m->kind == FMT_MOD_FILE && !is_stub(rs, f);
+}
+
+/* Time into blocks, functions of all frames. */
+static void take_cell(struct runs *rs, const struct raw_stack *st, double ns)
+{
+	for (uint32_t i = 0; i < st->count && !rs->failed; i++) {
+		const struct fmt_frame *f = &rs->r->frame[st->first + i];
+		uint32_t fi = in_function(rs, f) ? function_of(rs, f->module, f->addr) : FLOW_NONE, block, insn;
+
+		if (fi == FLOW_NONE)
+			continue;
+		if (!rs->function[fi].name)
+			rs->function[fi].name = name_of(rs, f);
+		if (i)
+			continue;
+		block = block_around(&rs->function[fi].cfg, f->addr, &insn);
+		if (block != CFG_NONE)
+			rs->s.node[rs->function[fi].first_node + block].time += ns;
+	}
+}
+
+static void take_calls(struct runs *rs, const struct raw_stack *st)
+{
+	for (uint32_t i = 0; i + 1 < st->count && !rs->failed; i++) {
+		const struct fmt_frame *f = &rs->r->frame[st->first + i], *caller = f + 1;
+
+		if ((caller->flags & FMT_FRAME_RETURN) && !(f->flags & FMT_FRAME_SIGNAL) && in_function(rs, f) && in_function(rs, caller))
+			add_pair(rs, caller, function_of(rs, f->module, f->addr));
+	}
+}
+
+/* What one of a function's instructions takes by the costs of its blocks, where its time was sampled. */
+static double cost_each(const struct runs *rs, const struct function *f)
+{
+	double time = 0, instructions = 0;
+
+	for (uint32_t b = 0; b < f->cfg.blocks; b++) {
+		const struct smooth_node *n = &rs->s.node[f->first_node + b];
+
+		if (!(n->cost > 0))
+			continue;
+		time += n->time;
+		instructions += n->time / n->cost * f->cfg.block[b].insns;
+	}
+	return instructions > 0 ? time / instructions : 1;
+}
+
+/* What took a function's time, where execution counts know better than its samples (counts.h): what its
+ * instructions would take at the pace of their costs, in all functions. */
+static void take_counts(struct runs *rs, const struct counts_record *c, const struct counts_tree *t)
+{
+	double *time = calloc(t->groups + 1, sizeof(*time)), all = 0, instructions = 0;
+	uint32_t *at = malloc((t->groups + 1) * sizeof(*at));
+
+	for (size_t i = 0; time && at && i < t->groups; i++) {
+		const struct code_module *m = module_of(rs, c->func[i].module);
+		const uint64_t *fi = m ? map_get(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ c->func[i].start) : NULL;
+		double n = t->group[i].instructions;
+
+		at[i] = fi ? (uint32_t)*fi : FLOW_NONE;
+		for (uint32_t b = 0; at[i] != FLOW_NONE && b < rs->function[at[i]].cfg.blocks; b++)
+			time[i] += rs->s.node[rs->function[at[i]].first_node + b].time;
+		if (!(n > 0 && n < MOST_RUNS) || !(time[i] > 0)) {
+			time[i] = 0;
+			continue;
+		}
+		all += time[i];
+		instructions += n;
+	}
+	for (size_t i = 0; time && at && i < t->groups && instructions > 0; i++) {
+		const struct counts_group *g = &t->group[i];
+		double factor;
+
+		if (!(time[i] > 0))
+			continue;
+		factor = g->instructions / instructions * all / time[i];
+		factor *= cost_each(rs, &rs->function[at[i]]);
+		for (uint32_t b = 0; b < rs->function[at[i]].cfg.blocks; b++)
+			rs->s.node[rs->function[at[i]].first_node + b].time *= factor;
+	}
+	rs->failed |= !time || !at;
+	free(time);
+	free(at);
+}
+
+static void use_counts(struct runs *rs)
+{
+	struct counts_record *c = &rs->r->counts;
+	struct counts_built built = { 0 };
+	int err;
+
+	if (!c->funcs || counts_record_end(c, NULL))
+		return;
+	err = counts_record_tree(c, &built, NULL);
+	if (!err)
+		err = counts_solve(&built.tree);
+	if (!err)
+		take_counts(rs, c, &built.tree);
+	else if (err == -ENOMEM)
+		rs->failed = true;
+	counts_built_release(&built);
+}
+
+/* ---- bursts ---- */
+
+/* The function of a site; FLOW_NONE: none, or one without a usable graph. */
+static uint32_t burst_function(struct runs *rs, const struct fmt_burst_site *s)
+{
+	const struct fmt_frame at = { .addr = s->ip, .module = s->module };
+
+	return s->runs > 0 && in_function(rs, &at) ? function_of(rs, s->module, s->ip) : FLOW_NONE;
+}
+
+/* Functions that bursts met, but no sample. */
+static void add_burst_functions(struct runs *rs)
+{
+	const struct raw_bursts *b = &rs->r->bursts;
+
+	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
+		const struct fmt_frame at = { .addr = b->site[i].ip, .module = b->site[i].module };
+		uint32_t fi = burst_function(rs, &b->site[i]);
+
+		if (fi != FLOW_NONE && !rs->function[fi].name)
+			rs->function[fi].name = name_of(rs, &at);
+	}
+}
+
+/* Executions of a function's blocks, times their instructions. */
+static double work_of(const struct function *f, const double *runs)
+{
+	double sum = 0;
+
+	for (uint32_t k = 0; k < f->cfg.blocks; k++)
+		sum += runs[k] * f->cfg.block[k].insns;
+	return sum;
+}
+
+/* How a function's work is parted among its blocks bursts tell; how much work it is they do not: they begin by time, and those
+ * that lose their way end early. */
+static void part_by_bursts(struct runs *rs, const struct function *f, const double *seen, double *runs)
+{
+	double by_bursts = work_of(f, seen), work;
+
+	for (uint32_t k = 0; k < f->cfg.blocks; k++)
+		runs[k] = rs->s.node[f->first_node + k].runs;
+	work = work_of(f, runs);
+	for (uint32_t k = 0; k < f->cfg.blocks && by_bursts > 0 && work < MOST_RUNS; k++)
+		rs->s.node[f->first_node + k].runs = seen[k] * work / by_bursts;
+}
+
+/* Which site tells how often a block ran: so that can be asked of parts of the bursts, too. */
+static void keep_blocks(struct runs *rs, const struct function *f, const double *seen, const uint32_t *told_by)
+{
+	struct in_parts *p = &rs->r->in->parts;
+	uint32_t first = (uint32_t)p->blocks;
+
+	for (uint32_t k = 0; k < f->cfg.blocks && !rs->failed; k++) {
+		uint32_t node = f->first_node + k;
+
+		if (told_by[node] != FLOW_NONE)
+			rs->r->bursts.block[told_by[node]] = (uint32_t)p->blocks;
+		rs->block[node] = (uint32_t)p->blocks;
+		PUSH(rs, p->block, p->blocks, p->block_cap,
+		     ((struct in_burst_block){ .function = first, .instructions = f->cfg.block[k].insns, .runs = seen[node] }));
+	}
+}
+
+static void use_bursts(struct runs *rs)
+{
+	struct raw_bursts *b = &rs->r->bursts;
+	double *seen = calloc(rs->s.nodes + 1, sizeof(*seen)), *runs = calloc(rs->s.nodes + 1, sizeof(*runs));
+	uint32_t *met = calloc(rs->functions + 1, sizeof(*met)), functions = rs->functions;
+	uint32_t *told_by = malloc((rs->s.nodes + 1) * sizeof(*told_by));
+
+	b->block = malloc((b->sites + 1) * sizeof(*b->block));
+	rs->block = malloc((rs->s.nodes + 1) * sizeof(*rs->block));
+	rs->blocks = rs->s.nodes;
+	rs->failed |= !seen || !runs || !met || !told_by || !b->block || !rs->block;
+	if (!rs->failed) {
+		memset(b->block, 0xff, (b->sites + 1) * sizeof(*b->block));
+		memset(rs->block, 0xff, (rs->s.nodes + 1) * sizeof(*rs->block));
+		memset(told_by, 0xff, (rs->s.nodes + 1) * sizeof(*told_by));
+	}
+	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
+		const struct fmt_burst_site *s = &b->site[i];
+		uint32_t fi = burst_function(rs, s), insn, block = fi < functions ? block_around(&rs->function[fi].cfg, s->ip, &insn) : CFG_NONE;
+
+		if (block == CFG_NONE)
+			continue;
+		block += rs->function[fi].first_node;
+		if (s->runs > seen[block]) { /* one that a burst began or ended in ran in part */
+			seen[block] = s->runs;
+			told_by[block] = (uint32_t)i;
+		}
+		met[fi] = s->bursts > met[fi] ? s->bursts : met[fi];
+	}
+	for (uint32_t f = 0; f < functions && !rs->failed; f++) {
+		if (met[f] < BURSTS_MIN)
+			continue;
+		part_by_bursts(rs, &rs->function[f], seen + rs->function[f].first_node, runs);
+		keep_blocks(rs, &rs->function[f], seen, told_by);
+	}
+	free(seen);
+	free(runs);
+	free(met);
+	free(told_by);
+}
+
+static const struct raw_stack *stack_of(const struct runs *rs, size_t cell)
+{
+	const uint64_t *at = map_get(&rs->r->stack_at, rs->r->cell_stack[cell]);
+
+	return at && rs->r->stack[*at].count ? &rs->r->stack[*at] : NULL;
+}
+
+static void build(struct runs *rs)
+{
+	struct raw *r = rs->r;
+	double ns = 0, samples = 0;
+
+	PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct smooth_node){ 0 }));
+
+	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
+		const struct raw_stack *st = stack_of(rs, i);
+
+		if (!st || !(r->cell[i].ns > 0))
+			continue;
+		take_cell(rs, st, r->cell[i].ns);
+		ns += r->cell[i].ns;
+		samples += (double)r->cell[i].samples;
+	}
+	add_burst_functions(rs);
+	use_counts(rs);
+	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
+		add_direct_calls(rs, i);
+	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
+		const struct raw_stack *st = stack_of(rs, i);
+
+		if (st && r->cell[i].ns > 0)
+			take_calls(rs, st);
+	}
+	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
+		add_function_flow(rs, &rs->function[i]);
+	rs->s.period = samples > 0 ? ns / samples : 0;
+}
+
+/* ---- weights ---- */
+
+static uint64_t sum_key(uint64_t ip, uint32_t module, bool store)
+{
+	return input_code_key(module, ip) ^ (uint64_t)store << 63;
+}
+
+static double *sum_of(struct runs *rs, uint64_t ip, uint32_t module, bool store)
+{
+	bool added;
+	uint64_t *at = map_put(&rs->site_sum, sum_key(ip, module, store), &added);
+
+	if (!at) {
+		rs->failed = true;
+		return NULL;
+	}
+	if (added) {
+		*at = rs->sums;
+		PUSH(rs, rs->sum, rs->sums, rs->sum_cap, 0.0);
+	}
+	return rs->failed ? NULL : &rs->sum[*at];
+}
+
+static bool is_timed(const struct in_access *a)
+{
+	return (a->flags & FMT_A_TIME) && (a->flags & FMT_A_DERIVED) && !(a->flags & (FMT_A_REP | FMT_A_CENSUS));
+}
+
+/* Sums of the recorded weights by instruction; operands of one kind at one instruction share theirs. */
+static void add_weights(struct runs *rs, const struct in_access *a, size_t n)
+{
+	for (size_t i = 0; i < n && !rs->failed; i++) {
+		const struct site_key *k = intern_get(&rs->r->site_keys, a[i].site + 1, NULL);
+		double *sum = is_timed(&a[i]) ? sum_of(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
+
+		if (sum)
+			*sum += a[i].weight;
+	}
+}
+
+/* Executions of an instruction as solved; NaN where its code is not known. */
+static double solved(struct runs *rs, uint64_t ip, uint32_t module)
+{
+	uint32_t fi = function_of(rs, module, ip), block, insn;
+
+	if (fi == FLOW_NONE)
+		return NAN;
+	block = block_around(&rs->function[fi].cfg, ip, &insn);
+	return block == CFG_NONE ? NAN : rs->s.node[rs->function[fi].first_node + block].runs;
+}
+
+/* An instruction whose accesses were weighed by its block. */
+static void keep_block_of(struct runs *rs, uint64_t ip, uint32_t module)
+{
+	uint32_t fi = rs->block ? function_of(rs, module, ip) : FLOW_NONE, insn;
+	uint32_t block = fi == FLOW_NONE ? CFG_NONE : block_around(&rs->function[fi].cfg, ip, &insn);
+	uint32_t node = block == CFG_NONE ? rs->blocks : rs->function[fi].first_node + block;
+	uint64_t *at;
+	bool added;
+
+	if (node >= rs->blocks || rs->block[node] == FLOW_NONE)
+		return;
+	at = map_put(&rs->r->bursts.block_at, input_code_key(module, ip), &added);
+	rs->failed |= !at;
+	if (at)
+		*at = rs->block[node];
+}
+
+static void weigh(struct runs *rs, struct in_access *a, size_t n, double unit)
+{
+	for (size_t i = 0; i < n && !rs->failed; i++) {
+		const struct site_key *k = intern_get(&rs->r->site_keys, a[i].site + 1, NULL);
+		const double *sum = is_timed(&a[i]) ? sum_of(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
+		double runs = sum && *sum > 0 ? solved(rs, k->ip, k->module) * unit : NAN;
+
+		if (!(runs >= 0 && runs < MOST_RUNS))
+			continue;
+		a[i].weight *= runs / *sum;
+		keep_block_of(rs, k->ip, k->module);
+	}
+}
+
+/* The unit of the solution: such that all weights together stay what they were. */
+static double unit_of(struct runs *rs)
+{
+	uint64_t key, *value;
+	size_t pos = 0;
+	double recorded = 0, solution = 0;
+
+	while (map_next(&rs->site_sum, &pos, &key, &value)) {
+		double runs = solved(rs, key & ((1ull << 44) - 1), (uint32_t)((key & ~(1ull << 63)) >> 44));
+
+		if (runs >= 0) {
+			recorded += rs->sum[*value];
+			solution += runs;
+		}
+	}
+	return solution > 0 ? recorded / solution : NAN;
+}
+
+static bool keeps_frame_pointer(const struct cfg *c)
+{
+	for (uint32_t i = 0; i < PROLOGUE && i < c->insns; i++) {
+		struct dec_insn d;
+
+		if (!cfg_decode(c, i, &d) && d.effect.op == DEC_OP_MOV && d.effect.dst == WREG_BP &&
+		    d.effect.src_kind == DEC_SRC_REG && d.effect.src == WREG_SP)
+			return true;
+	}
+	return false;
+}
+
+/* Where a module lies in the only process that has it. */
+static bool place_of(const struct runs *rs, const struct code_module *m, uint64_t *bias, uint32_t *pid)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < rs->r->mapping_count; i++) {
+		const struct fmt_mapping *k = &rs->r->mapping[i];
+		uint64_t vaddr;
+
+		if (k->module != m->id || !(k->prot & 1) || !module_offset_to_vaddr(m->m, k->pgoff, &vaddr))
+			continue;
+		if (found && (k->pid != *pid || k->start - vaddr != *bias))
+			return false;
+		found = true;
+		*bias = k->start - vaddr;
+		*pid = k->pid;
+	}
+	return found;
+}
+
+/* An access that must have happened although no sample met it. Relative to the instruction its address
+ * is known all the same. */
+static void add_access(struct runs *rs, const struct function *f, uint64_t ip, const struct dec_insn *d,
+		       const struct dec_mem *o, double runs)
+{
+	const struct code_module *m = &rs->module[f->module];
+	struct flow_input *in = rs->r->in;
+	struct site_key k = { .ip = ip, .module = m->id, .function = f->name };
+	struct in_access a = { .time = rs->r->last_time, .weight = runs * (o->flags & DEC_M_VECTOR ? o->lanes : 1), .size = o->size,
+			       .flags = FMT_A_TIME | FMT_A_DERIVED };
+	uint32_t site = intern_add(&rs->r->site_keys, &k, sizeof(k), NULL);
+	uint64_t bias;
+
+	a.site = site - 1;
+	keep_block_of(rs, ip, m->id);
+	a.flags |= (o->flags & DEC_M_LOAD ? FMT_A_LOAD : 0u) | (o->flags & DEC_M_STORE ? FMT_A_STORE : 0u);
+	if (!site) {
+		rs->failed = true;
+	} else if (o->base == WREG_IP && o->index == DEC_NOREG && o->segment == DEC_NOREG && place_of(rs, m, &bias, &a.pid)) {
+		a.addr = bias + ip + d->len + (uint64_t)o->disp;
+		a.tid = a.pid;
+		PUSH(rs, in->access, in->access_count, in->access_cap, a);
+	} else {
+		a.flags |= FMT_A_NO_ADDR;
+		PUSH(rs, in->blind, in->blind_count, in->blind_cap, a);
+	}
+}
+
+/* A call through a linkage stub reads its table once: on behalf of the caller, as in the exact engine. */
+static void add_stub_loads(struct runs *rs, const struct function *f, double unit)
+{
+	struct module *m = rs->module[f->module].m;
+
+	for (uint32_t i = 0; i < f->cfg.calls && !rs->failed; i++) {
+		double runs = rs->s.node[f->first_node + f->cfg.call[i].block].runs * unit;
+		uint64_t at = f->cfg.call[i].target;
+
+		for (int n = 0; n < STUB_INSNS && at && runs > 0 && runs < MOST_RUNS; n++) {
+			uint8_t bytes[15];
+			struct dec_insn d;
+
+			if (dec_decode(bytes, module_read(m, at, bytes, sizeof(bytes)), &d))
+				break;
+			if ((d.flags & DEC_F_BRANCH) && !(d.flags & (DEC_F_DIRECT | DEC_F_CALL)) && d.mem_cnt == 1 && d.mem[0].base == WREG_IP)
+				add_access(rs, f, at, &d, &d.mem[0], runs);
+			if ((d.flags & DEC_F_BRANCH) || d.mem_cnt)
+				break;
+			at += d.len;
+		}
+	}
+}
+
+/* Code that must have run although no sample met it: its loads count, too. */
+static void add_unsampled(struct runs *rs, const struct function *f, double unit)
+{
+	bool frame = keeps_frame_pointer(&f->cfg);
+	uint32_t module = rs->module[f->module].id;
+
+	for (uint32_t b = 0; b < f->cfg.blocks; b++) {
+		double runs = rs->s.node[f->first_node + b].runs * unit;
+
+		for (uint32_t i = 0; runs > 0 && runs < MOST_RUNS && i < f->cfg.block[b].insns && !rs->failed; i++) {
+			uint64_t ip = cfg_insn_addr(&f->cfg, f->cfg.block[b].insn + i);
+			struct dec_insn d;
+
+			if (cfg_decode(&f->cfg, f->cfg.block[b].insn + i, &d))
+				break;
+			for (unsigned m = 0; m < d.mem_cnt; m++) {
+				const struct dec_mem *o = &d.mem[m];
+				bool stack = o->base == WREG_SP || (frame && o->base == WREG_BP);
+
+				if (!stack && o->size && !(o->flags & DEC_M_REP) && !map_get(&rs->site_sum, sum_key(ip, module, !(o->flags & DEC_M_LOAD))))
+					add_access(rs, f, ip, &d, o, runs);
+			}
+		}
+	}
+	add_stub_loads(rs, f, unit);
+}
+
+static void release(struct runs *rs)
+{
+	free(rs->block);
+	for (uint32_t i = 0; i < rs->functions; i++)
+		cfg_release(&rs->function[i].cfg);
+	free(rs->module);
+	free(rs->function);
+	free(rs->s.node);
+	free(rs->s.edge);
+	free(rs->s.group);
+	free(rs->sum);
+	map_release(&rs->function_at);
+	map_release(&rs->call_at);
+	map_release(&rs->pair_at);
+	map_release(&rs->site_sum);
+}
+
+int input_runs(struct raw *r)
+{
+	struct flow_input *in = r->in;
+	struct runs rs = { .r = r };
+	bool timed = false;
+	double unit;
+	int err = 0;
+
+	for (size_t i = 0; i < in->access_count && !timed; i++)
+		timed = is_timed(&in->access[i]);
+	if (!timed || !r->cell_count)
+		return 0;
+	rs.module = calloc(r->module_count + 1, sizeof(*rs.module));
+	if (!rs.module)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	build(&rs);
+	if (!rs.failed && rs.s.nodes && rs.s.edges)
+		err = smooth_solve(&rs.s);
+	if (!err && !rs.failed && r->bursts.sites)
+		use_bursts(&rs);
+	if (!err && !rs.failed) {
+		add_weights(&rs, in->access, in->access_count);
+		add_weights(&rs, in->blind, in->blind_count);
+		unit = unit_of(&rs);
+		if (unit > 0) {
+			weigh(&rs, in->access, in->access_count, unit);
+			weigh(&rs, in->blind, in->blind_count, unit);
+			for (uint32_t i = 0; i < rs.functions; i++)
+				add_unsampled(&rs, &rs.function[i], unit);
+		}
+	}
+	err = rs.failed ? -ENOMEM : err == -EINVAL ? 0 : err;
+	release(&rs);
+	return err ? err_set(r->e, err, "out of memory") : 0;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Figures per function that need no producer: counts, bytes, time, unique addresses. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/estimators.h"
+#include "flow/unique_addresses.h"
+
+/* id: what is known so far, FLOW_NONE where nothing is. */
+static uint32_t func_for(struct flow *out, const struct flow_input *in, uint32_t *id, uint32_t f)
+{
+	if (id[f] == FLOW_NONE)
+		id[f] = flow_func(out, in->funcs[f].name, in->funcs[f].object);
+	return id[f];
+}
+
+static void add(double *figure, double v)
+{
+	*figure = isnan(*figure) ? v : *figure + v;
+}
+
+/* Unknown where most of the code could not be read; else what was read stands for the rest. */
+static void computation(const struct in_function_time *t, struct flow_func *fn)
+{
+	double read = t->instructions - t->undecoded, half;
+
+	if (!(t->instructions > 0) || !(read >= t->instructions / 2))
+		return;
+	add(&fn->compute, t->compute * t->instructions / read);
+	half = t->compute_samples > 0 ? 1.96 * fn->compute / sqrt(t->compute_samples) : 0;
+	fn->compute_low = fn->compute > half ? fn->compute - half : 0;
+	fn->compute_high = fn->compute + half;
+}
+
+static void counted(const struct flow_input *in, uint32_t f, struct flow_func *fn)
+{
+	const struct in_counted *c = f < in->counted_count ? &in->counted[f] : NULL;
+	double sampled = fn->load_bytes + fn->store_bytes;
+
+	if (!c || !(c->total > 0) || fn->by_counts)
+		return;
+	if (c->trust < IN_TRUSTED) {
+		double factor = fn->instructions > 0 ? c->total / fn->instructions : NAN;
+
+		fn->instructions = c->total;
+		fn->compute *= factor;
+		fn->compute_low *= factor;
+		fn->compute_high *= factor;
+		return;
+	}
+	fn->by_counts = true;
+	fn->instructions = c->total;
+	fn->compute = c->compute;
+	fn->compute_low = fn->compute_high = NAN;
+	fn->loads = c->loads;
+	fn->stores = c->stores;
+	/* what samples tell is the stack's part of them */
+	fn->stack_bytes *= sampled > 0 ? (c->load_bytes + c->store_bytes) / sampled : NAN;
+	fn->load_bytes = c->load_bytes;
+	fn->store_bytes = c->store_bytes;
+	fn->calls = c->calls;
+}
+
+static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
+{
+	for (size_t i = 0; i < in->access_count + in->blind_count; i++) {
+		const struct in_access *a = i < in->access_count ? &in->access[i] : &in->blind[i - in->access_count];
+		struct flow_func *fn;
+		uint32_t id;
+
+		if (a->flags & FMT_A_CENSUS)
+			continue;
+		id = func_for(out, in, ids, a->func);
+		if (id == FLOW_NONE)
+			return -ENOMEM;
+		fn = &out->funcs[id];
+		add(&fn->samples, 1);
+		add(&fn->loads, a->flags & FMT_A_LOAD ? a->weight : 0);
+		add(&fn->stores, a->flags & FMT_A_STORE ? a->weight : 0);
+		add(&fn->load_bytes, a->flags & FMT_A_LOAD ? a->weight * a->size : 0);
+		add(&fn->store_bytes, a->flags & FMT_A_STORE ? a->weight * a->size : 0);
+		add(&fn->stack_bytes, a->flags & FMT_A_STACK ? a->weight * a->size : 0);
+	}
+	for (uint32_t f = 0; f < in->func_count && in->times; f++) {
+		uint32_t id;
+
+		if (!in->times[f].samples)
+			continue;
+		id = func_for(out, in, ids, f);
+		if (id == FLOW_NONE)
+			return -ENOMEM;
+		if (in->times[f].self_ns > 0)
+			add(&out->funcs[id].self_ns, in->times[f].self_ns);
+		if (in->times[f].instructions > 0)
+			add(&out->funcs[id].instructions, in->times[f].instructions);
+		if (in->has_compute)
+			computation(&in->times[f], &out->funcs[id]);
+		counted(in, f, &out->funcs[id]);
+	}
+	return 0;
+}
+
+struct uma_target {
+	struct flow *out;
+	const uint32_t *ids;
+	bool writes;
+};
+
+static void take_uma(void *ctx, const struct uma_result *r)
+{
+	struct uma_target *t = ctx;
+	struct flow_func *fn = t->ids[r->key] == FLOW_NONE ? NULL : &t->out->funcs[t->ids[r->key]];
+
+	if (!fn)
+		return;
+	if (t->writes) {
+		fn->out_uma = r->bytes;
+		fn->out_uma_bound = r->bound;
+	} else {
+		fn->in_uma = r->bytes;
+		fn->in_uma_bound = r->bound;
+	}
+}
+
+static int unique_addresses(const struct flow_input *in, const struct est_opts *o, const uint32_t *ids, struct flow *out)
+{
+	struct uma_item *it = malloc((in->access_count + 1) * sizeof(*it));
+
+	if (!it)
+		return -ENOMEM;
+	for (int writes = 0; writes < 2; writes++) {
+		struct uma_target t = { out, ids, writes };
+		size_t n = 0;
+
+		for (size_t i = 0; i < in->access_count; i++) {
+			const struct in_access *a = &in->access[i];
+			const struct in_object *obj;
+
+			if (!(a->flags & (writes ? FMT_A_STORE : FMT_A_LOAD)) || (!o->stack && (a->flags & FMT_A_STACK)) ||
+			    ((a->flags & FMT_A_CENSUS) && (!writes || !o->use_census)))
+				continue;
+			obj = in_object_at(in, a->pid, a->addr, a->time);
+			it[n++] = (struct uma_item){ .key = a->func, .addr = a->addr, .size = a->size,
+						     .bytes = a->flags & (FMT_A_CENSUS | FMT_A_TIME) ? 0 : a->weight * a->size,
+						     .object = obj ? (uint32_t)(obj - in->object) : FLOW_NONE };
+		}
+		uma_run(in, it, n, take_uma, &t);
+	}
+	free(it);
+	return 0;
+}
+
+int flow_figures(const struct flow_input *in, const struct est_opts *o, struct flow *out)
+{
+	uint32_t *ids = malloc((in->func_count + 1) * sizeof(*ids));
+	int err = -ENOMEM;
+
+	if (ids) {
+		memset(ids, 0xff, (in->func_count + 1) * sizeof(*ids));
+		err = figures(in, ids, out);
+		if (!err)
+			err = unique_addresses(in, o, ids, out);
+	}
+	free(ids);
+	return err;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What an instruction reads is a mixture: of addresses that are never written, and of those that are
+ * written now and then, at a rate. A window that ends without a write speaks for the former the longer it
+ * was open. Both are fitted to all windows of an instruction, drawn towards those of the whole recording.
+ */
+#include "flow/rewrite_rate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS 30
+#define AS_WINDOWS 1.0 /* what is usual counts as many windows */
+#define LEAST_NS 1e3
+
+struct tally { /* of one arming instruction, or of all */
+	double still, rate; /* the fit */
+	double n, stills, writes, exposed;
+};
+
+static bool counts(const struct in_window *w, const struct est_opts *o)
+{
+	return o->use_windows && (o->stack || !(w->arm.flags & FMT_A_STACK));
+}
+
+/* Time until the first write, or until the end. */
+static double exposure(const struct flow_input *in, const struct in_window *w, bool *written)
+{
+	uint64_t end = w->ended;
+
+	*written = false;
+	for (uint32_t i = 0; i < w->count && !*written; i++) {
+		const struct in_hit *h = &in->hit[w->first + i];
+
+		if (h->flags & FMT_A_STORE) {
+			*written = true;
+			end = h->time;
+		}
+	}
+	return end > w->armed ? fmax((double)(end - w->armed), LEAST_NS) : LEAST_NS;
+}
+
+static double still_after(const struct tally *t, double ns)
+{
+	double changes = (1 - t->still) * exp(-t->rate * ns);
+
+	return t->still / (t->still + changes);
+}
+
+static void fit(struct tally *site, uint32_t sites, struct tally *all)
+{
+	for (uint32_t i = 0; i < sites; i++) {
+		struct tally *t = &site[i];
+
+		t->still = (t->stills + AS_WINDOWS * all->still) / (t->n + AS_WINDOWS);
+		t->rate = (t->writes + AS_WINDOWS) / (t->exposed + AS_WINDOWS / all->rate);
+	}
+}
+
+/* Of memory that is written now and then, the part that was not yet, on average over so long. */
+static double not_yet(double rate, double ns)
+{
+	return rate * ns > 1e-6 ? -expm1(-rate * ns) / (rate * ns) : 1;
+}
+
+/* Early in a recording, what changes may not have done so yet. */
+static void conclude(struct still *s, const struct flow_input *in, const struct tally *site, const struct tally *all)
+{
+	uint64_t begin = in->access_count ? in->access[0].time : 0, end = in->access_count ? in->access[in->access_count - 1].time : 0;
+	double whole = (double)(end - begin);
+
+	for (uint32_t i = 0; i < in->window_count; i++) {
+		const struct in_window *w = &in->window[i];
+		double since = w->armed > begin ? (double)(w->armed - begin) : 0;
+
+		s->window[i] += (1 - s->window[i]) * exp(-site[w->arm.site].rate * since);
+	}
+	for (uint32_t i = 0; i < s->sites; i++) {
+		s->site[i] = site[i].still + (1 - site[i].still) * not_yet(site[i].rate, whole);
+		s->rate[i] = site[i].rate;
+	}
+	s->usual_rate = all->rate;
+	s->usual = all->still + (1 - all->still) * not_yet(all->rate, whole);
+}
+
+static void learn(struct still *s, const struct flow_input *in, const struct est_opts *o, struct tally *site)
+{
+	struct tally all = { .still = 0.5, .rate = 1e-7 };
+
+	fit(site, s->sites, &all);
+	for (int round = 0; round < ROUNDS; round++) {
+		struct tally sum = { 0 };
+
+		for (uint32_t i = 0; i < s->sites; i++)
+			site[i].n = site[i].stills = site[i].writes = site[i].exposed = 0;
+		for (uint32_t i = 0; i < in->window_count; i++) {
+			const struct in_window *w = &in->window[i];
+			struct tally *t = &site[w->arm.site];
+			bool written;
+			double ns = exposure(in, w, &written);
+
+			if (!counts(w, o) || !(w->arm.flags & FMT_A_LOAD))
+				continue;
+			s->window[i] = written ? 0 : still_after(t, ns);
+			t->n++;
+			t->stills += s->window[i];
+			t->writes += written;
+			t->exposed += ns * (1 - s->window[i]);
+			sum.n++;
+			sum.stills += s->window[i];
+			sum.writes += written;
+			sum.exposed += ns * (1 - s->window[i]);
+		}
+		all.still = (sum.stills + 0.5) / (sum.n + 1);
+		all.rate = (sum.writes + 1) / (sum.exposed + 1e7);
+		fit(site, s->sites, &all);
+	}
+	conclude(s, in, site, &all);
+}
+
+int still_learn(struct still *s, const struct flow_input *in, const struct est_opts *o)
+{
+	struct tally *site = calloc(in->site_count + 1, sizeof(*site));
+	int err;
+
+	*s = (struct still){ .sites = in->site_count };
+	s->window = calloc(in->window_count + 1, sizeof(double));
+	s->site = calloc(in->site_count + 1, sizeof(double));
+	s->rate = calloc(in->site_count + 1, sizeof(double));
+	err = site && s->window && s->site && s->rate ? 0 : -ENOMEM;
+	if (!err)
+		learn(s, in, o, site);
+	free(site);
+	return err;
+}
+
+double still_window(const struct still *s, uint32_t window)
+{
+	return s->window[window];
+}
+
+double still_site(const struct still *s, uint32_t site)
+{
+	return site < s->sites ? s->site[site] : s->usual;
+}
+
+double still_valid(const struct still *s, uint32_t site, uint64_t age)
+{
+	return exp(-(double)age * (site < s->sites ? s->rate[site] : s->usual_rate));
+}
+
+void still_release(struct still *s)
+{
+	free(s->window);
+	free(s->site);
+	free(s->rate);
+	memset(s, 0, sizeof(*s));
+}

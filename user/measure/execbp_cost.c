@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What execute breakpoints cost on this machine, measured on ourselves. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kmod-free/execbp.h"
+#include "user/measure/price.h"
+#include "util/clock.h"
+
+#define ROUNDS 15
+#define ROUND_HITS 40
+#define NEAR_TURNS 2000
+#define WORK_HITS 16 /* of a round with work between the hits */
+#define WORK_TURNS 4
+
+static __attribute__((noinline)) void target_of_measure(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static double round_ns(void)
+{
+	uint64_t t = clock_cpu();
+
+	for (int i = 0; i < ROUND_HITS; i++)
+		target_of_measure();
+	return (double)(clock_cpu() - t) / ROUND_HITS;
+}
+
+double execbp_measure(struct execbp *x, struct err *e)
+{
+	struct exec_request req = {
+		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .slots = 1, .hit_limit = ROUND_HITS + 8, .time_limit_ns = 1000000000,
+		.slot = { { .addr = (uint64_t)(uintptr_t)target_of_measure, .limit = ROUND_HITS + 8, .reg = EXECWIN_NO_REG } },
+	};
+	struct exec_window w;
+	double took[ROUNDS];
+	int n = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double bare = round_ns(), with;
+
+		if (execbp_open(x, &req, clock_now(), e))
+			break;
+		with = round_ns();
+		execbp_end(x, clock_now(), &w);
+		if (w.count != ROUND_HITS) {
+			err_set(e, -EOPNOTSUPP, "execute breakpoints can be set but do not fire as they should here (%u hits of %d); "
+				"continuing without such windows", w.count, ROUND_HITS);
+			n = 0;
+			break;
+		}
+		took[n++] = with - bare;
+	}
+	execbp_forget(x);
+	if (!n)
+		return NAN;
+	/* a machine under load only ever adds */
+	qsort(took, (size_t)n, sizeof(took[0]), by_double);
+	if (!(took[n / 8] > 0))
+		err_set(e, -EAGAIN, "what an execute breakpoint costs cannot be told here (the machine is too busy, or emulated); "
+			"continuing without such windows");
+	return took[n / 8];
+}
+
+/* A loop, and an instruction behind it in the same line that is never reached. */
+uint64_t execbp_near_loop(uint64_t turns) __attribute__((visibility("hidden")));
+__asm__(".text\n\t.balign 64\n\t.type execbp_near_loop, @function\nexecbp_near_loop:\n\txor %eax, %eax\n1:\tadd %rdi, %rax\n\t"
+	"sub $1, %rdi\n\tjnz 1b\n\tret\n\t.balign 32\n\tnop\n\tret\n\t.balign 64\n\t.size execbp_near_loop, . - execbp_near_loop");
+
+static double near_ns(void)
+{
+	uint64_t t = clock_cpu();
+
+	execbp_near_loop(NEAR_TURNS);
+	return (double)(clock_cpu() - t);
+}
+
+double execbp_measure_near(struct execbp *x)
+{
+	struct exec_request req = {
+		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .slots = 1, .hit_limit = 8, .time_limit_ns = 1000000000,
+		.slot = { { .addr = (uint64_t)(uintptr_t)execbp_near_loop + EXECBP_NEAR / 2, .limit = 8, .reg = EXECWIN_NO_REG } },
+	};
+	struct exec_window w;
+	double bare[ROUNDS], with[ROUNDS];
+	int n = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		bare[n] = near_ns();
+		if (execbp_open(x, &req, clock_now(), NULL))
+			break;
+		with[n++] = near_ns();
+		execbp_end(x, clock_now(), &w);
+	}
+	execbp_forget(x);
+	if (!n)
+		return 1;
+	qsort(bare, (size_t)n, sizeof(bare[0]), by_double);
+	qsort(with, (size_t)n, sizeof(with[0]), by_double);
+	return bare[n / 4] > 0 ? fmax(1, with[n / 4] / bare[n / 4]) : 1;
+}
+
+struct trial {
+	struct execbp *x;
+	struct exec_request req;
+};
+
+static bool begin(void *ctx)
+{
+	struct trial *t = ctx;
+
+	return !execbp_open(t->x, &t->req, clock_now(), NULL);
+}
+
+static void hit(void *ctx)
+{
+	target_of_measure();
+}
+
+static double end(void *ctx)
+{
+	struct trial *t = ctx;
+	struct exec_window w;
+
+	execbp_end(t->x, clock_now(), &w);
+	return w.count;
+}
+
+static bool open_and_end(void *ctx, int tid)
+{
+	struct trial *t = ctx;
+	struct exec_window w;
+
+	t->req.tid = tid;
+	return begin(ctx) && execbp_end(t->x, clock_now(), &w);
+}
+
+void execbp_price(struct execbp *x, struct exec_price *out)
+{
+	static uint64_t never_run[EXECWIN_SLOTS][8];
+	struct trial t = { .x = x, .req = {
+		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .slots = 1, .hit_limit = WORK_HITS + 8, .time_limit_ns = 1000000000,
+		.slot = { { .addr = (uint64_t)(uintptr_t)target_of_measure, .limit = WORK_HITS + 8, .reg = EXECWIN_NO_REG } },
+	} };
+	struct price_own own = { .begin = begin, .event = hit, .end = end, .ctx = &t, .pieces = WORK_HITS, .turns = WORK_TURNS };
+
+	out->hit_ns = price_own(&own);
+	t.req.slots = EXECWIN_SLOTS;
+	for (unsigned i = 0; i < EXECWIN_SLOTS; i++)
+		t.req.slot[i] = (struct exec_slot){ .addr = (uint64_t)(uintptr_t)never_run[i], .limit = 1, .reg = EXECWIN_NO_REG };
+	out->window_ns = price_other(open_and_end, &t);
+	execbp_forget(x);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a watchpoint costs on this machine, measured on ourselves. */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format.h"
+#include "user/measure/price.h"
+#include "kmod-free/watch.h"
+#include "util/clock.h"
+
+#define HITS 16 /* of a round */
+#define WAKING_HITS 8
+#define TURNS 4 /* of work from one hit to the next */
+
+struct trial {
+	struct watch *watch;
+	volatile uint64_t probe;
+	int slot;
+	unsigned hits; /* of a round */
+};
+
+static bool arm(void *ctx, int tid)
+{
+	struct trial *t = ctx;
+	struct watch_request req = { .pid = getpid(), .addr = (uint64_t)(uintptr_t)&t->probe, .len = 1,
+				     .time_limit_ns = 1000000000, .write_time_ns = 1 };
+
+	t->slot = watch_arm(t->watch, &req, &tid, 1, clock_now(), NULL);
+	return t->slot >= 0;
+}
+
+static bool arm_and_end(void *ctx, int tid)
+{
+	struct trial *t = ctx;
+
+	if (!arm(ctx, tid))
+		return false;
+	watch_end(t->watch, t->slot, FMT_W_TIME, clock_now());
+	return true;
+}
+
+static bool begin(void *ctx)
+{
+	return arm(ctx, (int)syscall(SYS_gettid));
+}
+
+static void hit(void *ctx)
+{
+	((struct trial *)ctx)->probe = 1; /* one access, as ++ on a volatile is not */
+}
+
+static double end(void *ctx)
+{
+	struct trial *t = ctx;
+
+	watch_end(t->watch, t->slot, FMT_W_TIME, clock_now());
+	return t->hits;
+}
+
+static void ignore(void *ctx, const struct watch_window *win)
+{
+}
+
+/* Sleeps as a recorder does until a hit wakes it, on another CPU. */
+struct sleeper {
+	int epoll, end;
+	bool over;
+};
+
+static void *sleep_until_woken(void *ctx)
+{
+	struct sleeper *s = ctx;
+	struct epoll_event ev;
+
+	while (!__atomic_load_n(&s->over, __ATOMIC_ACQUIRE))
+		if (epoll_wait(s->epoll, &ev, 1, -1) < 0 && errno != EINTR)
+			break;
+	return NULL;
+}
+
+/* Only edges: nobody takes what is there from the ring meanwhile. */
+static bool wait_for(struct sleeper *s, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
+
+	return fd >= 0 && !epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+/* What a hit costs that wakes: NAN where there is no CPU besides ours for who sleeps. */
+static double waking_hit(struct trial *t, const struct price_own *own)
+{
+	struct sleeper s = { .epoll = epoll_create1(EPOLL_CLOEXEC), .end = eventfd(0, EFD_CLOEXEC) };
+	cpu_set_t allowed, here, there;
+	uint64_t one = 1;
+	double cost = NAN;
+	pthread_t thread;
+	int cpu = sched_getcpu();
+
+	if (s.epoll < 0 || !wait_for(&s, s.end) || !wait_for(&s, watch_fd(t->watch)) || cpu < 0 || cpu >= CPU_SETSIZE ||
+	    sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
+		goto out;
+	CPU_ZERO(&here);
+	CPU_SET(cpu, &here);
+	there = allowed;
+	CPU_CLR(cpu, &there);
+	/* the thread inherits it */
+	if (!sched_setaffinity(0, sizeof(there), &there) && !pthread_create(&thread, NULL, sleep_until_woken, &s)) {
+		sched_setaffinity(0, sizeof(here), &here);
+		watch_wake_each(t->watch, true);
+		cost = price_own(own);
+		watch_wake_each(t->watch, false);
+		__atomic_store_n(&s.over, true, __ATOMIC_RELEASE);
+		if (write(s.end, &one, sizeof(one)) == sizeof(one))
+			pthread_join(thread, NULL);
+	}
+	sched_setaffinity(0, sizeof(allowed), &allowed);
+out:
+	if (s.end >= 0)
+		close(s.end);
+	if (s.epoll >= 0)
+		close(s.epoll);
+	return cost;
+}
+
+int watch_measure(struct watch_costs *out, struct err *e)
+{
+	struct watch_opts o = { .slots = 1, .hit_limit = WATCH_MAX_HITS, .switch_after = WATCH_MAX_HITS };
+	struct trial t = { .watch = watch_new(&o, NULL, ignore, NULL, e), .hits = HITS };
+	struct price_own own = { .begin = begin, .event = hit, .end = end, .ctx = &t, .pieces = HITS, .turns = TURNS };
+
+	out->hit_ns = out->arm_ns = out->wake_ns = NAN;
+	if (!t.watch)
+		return e ? e->code : -EOPNOTSUPP;
+	out->hit_ns = price_own(&own);
+	out->arm_ns = price_other(arm_and_end, &t);
+	t.hits = own.pieces = WAKING_HITS;
+	out->wake_ns = waking_hit(&t, &own) - out->hit_ns;
+	watch_free(t.watch);
+	return 0;
+}

@@ -1,0 +1,880 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "proc/module.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proc/ehframe.h"
+#include "util/map.h"
+
+#define MAX_FRAME_SECTION (512ull << 20)
+#define MAX_SEGMENTS 256
+#define MAX_IMAGE (1ull << 20) /* images copied out of memory: the vdso */
+#define RECHECK_NS 1000000000ull
+
+struct module_private {
+	struct module m;
+	struct modules *ms;
+	struct module_segment segments[MAX_SEGMENTS];
+	int fd;
+	struct stat st;
+	uint64_t checked;  /* when the file was last compared with itself */
+	uint64_t used;
+	struct ehframe *frame;
+	bool frame_tried;
+	uint32_t dev_major, dev_minor;
+	uint64_t ino;
+};
+
+struct modules {
+	struct module_private **list; /* [id - 1] */
+	unsigned count, cap;
+	struct intern keys;	      /* what a mapping says of its file */
+	uint32_t *key_module;	      /* [intern id] -> module id */
+	uint32_t key_cap;
+	struct map anon;	      /* pid -> module id, JIT in the high half */
+	uint32_t kernel, vdso;
+	uint64_t vdso_size;
+	unsigned open_files, max_open;
+	uint64_t clock;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+struct modules *modules_new(void)
+{
+	struct modules *ms = calloc(1, sizeof(*ms));
+	struct rlimit rl;
+
+	if (!ms)
+		return NULL;
+	elf_version(EV_CURRENT);
+	ms->max_open = 256;
+	if (!getrlimit(RLIMIT_NOFILE, &rl) && rl.rlim_cur != RLIM_INFINITY && rl.rlim_cur / 4 < 256)
+		ms->max_open = rl.rlim_cur / 4 < 8 ? 8 : (unsigned)(rl.rlim_cur / 4);
+	return ms;
+}
+
+static void private_free(struct module_private *p)
+{
+	if (!p)
+		return;
+	if (p->fd >= 0)
+		close(p->fd);
+	ehframe_free(p->frame);
+	free((char *)p->m.path);
+	free(p);
+}
+
+void modules_free(struct modules *ms)
+{
+	if (!ms)
+		return;
+	for (unsigned i = 0; i < ms->count; i++)
+		private_free(ms->list[i]);
+	free(ms->list);
+	free(ms->key_module);
+	intern_release(&ms->keys);
+	map_release(&ms->anon);
+	free(ms);
+}
+
+unsigned modules_count(const struct modules *ms)
+{
+	return ms->count;
+}
+
+struct module *modules_get(const struct modules *ms, uint32_t id)
+{
+	return id && id <= ms->count ? &ms->list[id - 1]->m : NULL;
+}
+
+static struct module_private *private_new(const char *path, uint32_t kind, uint32_t pid)
+{
+	struct module_private *p = calloc(1, sizeof(*p));
+	char *copy = strdup(path), *cut;
+	const char *slash;
+
+	if (!p || !copy) {
+		free(p);
+		free(copy);
+		return NULL;
+	}
+	p->fd = -1;
+	p->m.kind = kind;
+	p->m.pid = pid;
+	p->m.state = MODULE_GONE;
+	p->m.priv = p;
+	p->m.segments = p->segments;
+	cut = strstr(copy, " (deleted)");
+	if (cut && !cut[10]) {
+		*cut = '\0';
+		p->m.deleted = true;
+	}
+	slash = strrchr(copy, '/');
+	p->m.path = copy;
+	p->m.object = slash && slash[1] ? slash + 1 : copy;
+	return p;
+}
+
+static struct module_private *module_add(struct modules *ms, const char *path, uint32_t kind, uint32_t pid)
+{
+	struct module_private *p;
+
+	if (ms->count == ms->cap) {
+		unsigned cap = ms->cap ? ms->cap * 2 : 64;
+		void *list = realloc(ms->list, cap * sizeof(*ms->list));
+
+		if (!list)
+			return NULL;
+		ms->list = list;
+		ms->cap = cap;
+	}
+	p = private_new(path, kind, pid);
+	if (!p)
+		return NULL;
+	p->ms = ms;
+	ms->list[ms->count++] = p;
+	p->m.id = ms->count;
+	return p;
+}
+
+/* ---- opening: never a FIFO or device, never another file than the one that is mapped ---- */
+
+/* Looks before it opens: an O_PATH descriptor has no side effects on whatever it names. */
+static int open_regular(int path_fd, struct stat *st)
+{
+	char self[48];
+	int fd;
+
+	if (path_fd < 0)
+		return -errno;
+	if (fstat(path_fd, st)) {
+		fd = -errno;
+	} else if (!S_ISREG(st->st_mode)) {
+		fd = -EINVAL;
+	} else {
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
+		fd = open(self, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+		if (fd < 0)
+			fd = -errno;
+	}
+	close(path_fd);
+	return fd;
+}
+
+static int open_map_file(const struct module_ident *id, struct stat *st)
+{
+	char name[96];
+
+	if (!id->pid || id->end <= id->start)
+		return -ENOENT;
+	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", id->pid,
+		 (unsigned long long)id->start, (unsigned long long)id->end);
+	return open_regular(open(name, O_PATH | O_CLOEXEC), st);
+}
+
+/* Inside the target's root, so that its absolute symbolic links do not lead into ours. */
+static int open_in_root(uint32_t pid, const char *path, struct stat *st)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	char name[48];
+	int root, fd;
+
+	if (!pid)
+		return open_regular(open(path, O_PATH | O_CLOEXEC), st);
+	snprintf(name, sizeof(name), "/proc/%u/root", pid);
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (fd < 0 && errno == ENOSYS) { /* before 5.6: resolved in our root if links are absolute */
+		while (*path == '/')
+			path++;
+		fd = openat(root, path, O_PATH | O_CLOEXEC);
+	}
+	if (fd < 0) {
+		fd = -errno;
+		close(root);
+		return fd;
+	}
+	close(root);
+	return open_regular(fd, st);
+}
+
+/* Device numbers of overlay and btrfs files differ between maps and stat: compare the bytes. */
+static bool same_bytes(const struct module_ident *id, int fd)
+{
+	uint8_t mine[512], theirs[512];
+	struct iovec local = { theirs, sizeof(theirs) };
+	struct iovec remote = { (void *)(uintptr_t)id->start, sizeof(theirs) };
+
+	if (!id->pid || id->end - id->start < sizeof(theirs))
+		return false;
+	if (process_vm_readv((pid_t)id->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(theirs))
+		return false;
+	return pread(fd, mine, sizeof(mine), (off_t)id->pgoff) == (ssize_t)sizeof(mine) &&
+	       !memcmp(mine, theirs, sizeof(mine));
+}
+
+/* Below a folder that we may not enter the program itself can still be had: the link follows the right to
+ * trace (map_files wants CAP_CHECKPOINT_RESTORE as well). */
+static int open_program(uint32_t pid, struct stat *st)
+{
+	char name[48];
+
+	if (!pid)
+		return -ENOENT;
+	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
+	return open_regular(open(name, O_PATH | O_CLOEXEC), st);
+}
+
+/* ---- ELF ---- */
+
+static void note_scan(struct module_private *p, Elf *elf, uint64_t off, uint64_t size, Elf_Type type)
+{
+	Elf_Data *d;
+	size_t pos = 0, name_off, desc_off;
+	GElf_Nhdr nh;
+
+	if (!size || size > (1u << 20))
+		return;
+	d = elf_getdata_rawchunk(elf, (int64_t)off, size, type);
+	while (d && (pos = gelf_getnote(d, pos, &nh, &name_off, &desc_off)) > 0) {
+		if (nh.n_type != NT_GNU_BUILD_ID || nh.n_namesz != 4 || !nh.n_descsz)
+			continue;
+		if (memcmp((char *)d->d_buf + name_off, "GNU", 4))
+			continue;
+		p->m.build_id_len = nh.n_descsz > 20 ? 20 : (uint8_t)nh.n_descsz;
+		memcpy(p->m.build_id, (char *)d->d_buf + desc_off, p->m.build_id_len);
+		return;
+	}
+}
+
+static bool elf_load(struct module_private *p)
+{
+	Elf *elf = elf_begin(p->fd, ELF_C_READ, NULL);
+	GElf_Ehdr eh;
+	size_t n = 0;
+	bool ok = false;
+
+	p->m.segment_count = 0;
+	p->m.build_id_len = 0;
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh))
+		goto out;
+	p->m.machine = eh.e_machine;
+	p->m.entry = eh.e_entry;
+	if (elf_getphdrnum(elf, &n))
+		goto out;
+	for (size_t i = 0; i < n && i < 4096; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(elf, (int)i, &ph))
+			break;
+		if (ph.p_type == PT_LOAD && p->m.segment_count < MAX_SEGMENTS)
+			p->segments[p->m.segment_count++] = (struct module_segment){
+				ph.p_offset, ph.p_vaddr, ph.p_filesz, ph.p_memsz, ph.p_flags };
+		else if (ph.p_type == PT_NOTE && !p->m.build_id_len)
+			note_scan(p, elf, ph.p_offset, ph.p_filesz, ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	}
+	ok = p->m.segment_count > 0;
+out:
+	elf_end(elf);
+	return ok;
+}
+
+/* ---- open files are few ---- */
+
+static void close_oldest(struct modules *ms, const struct module_private *keep)
+{
+	struct module_private *oldest = NULL;
+
+	/* first those that nothing was ever asked of; what was unwound through has its table already */
+	for (unsigned i = 0; i < ms->count; i++) {
+		struct module_private *p = ms->list[i];
+
+		if (p == keep || p->fd < 0 || p->m.kind != FMT_MOD_FILE)
+			continue;
+		if (!oldest || (p->frame_tried != oldest->frame_tried ? !p->frame_tried : p->used < oldest->used))
+			oldest = p;
+	}
+	if (!oldest)
+		return;
+	if (oldest->fd >= 0) {
+		close(oldest->fd);
+		oldest->fd = -1;
+		ms->open_files--;
+	}
+}
+
+static void module_opened(struct module_private *p, int fd, const struct stat *st)
+{
+	struct modules *ms = p->ms;
+
+	p->fd = fd;
+	p->st = *st;
+	p->checked = now_ns();
+	if (!ms)
+		return;
+	p->used = ++ms->clock;
+	if (++ms->open_files > ms->max_open)
+		close_oldest(ms, p);
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+int module_fd(struct module *m)
+{
+	struct module_private *p = m->priv;
+	struct stat st;
+	int fd;
+
+	if (p->ms)
+		p->used = ++p->ms->clock;
+	if (p->fd >= 0 || m->state != MODULE_OPEN)
+		return p->fd;
+	fd = open_in_root(m->pid, m->path, &st);
+	if (fd < 0 || !same_file(&st, &p->st)) {
+		if (fd >= 0)
+			close(fd);
+		fd = open_in_root(0, m->path, &st);
+	}
+	if (fd == -EACCES)
+		fd = open_program(m->pid, &st);
+	if (fd >= 0 && !same_file(&st, &p->st)) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0)
+		return -1;
+	module_opened(p, fd, &st);
+	return fd;
+}
+
+static bool build_id_matches(const struct module *m, const uint8_t *id, unsigned len)
+{
+	return !len || (len == m->build_id_len && !memcmp(id, m->build_id, len));
+}
+
+static void module_open(struct module_private *p, const struct module_ident *id)
+{
+	struct stat st;
+	bool exact = true;
+	int fd = open_map_file(id, &st);
+
+	if (fd < 0 && fd != -EINVAL) {
+		fd = open_in_root(id->pid, p->m.path, &st);
+		if (fd < 0) /* it has ended: ours may be the same root, which the inode tells */
+			fd = open_in_root(0, p->m.path, &st);
+		if (fd == -EACCES) {
+			fd = open_program(id->pid, &st);
+			if (fd >= 0 && st.st_ino != id->ino && !same_bytes(id, fd)) { /* it is a library we want */
+				close(fd);
+				fd = -EACCES;
+			}
+		}
+		exact = fd >= 0 && id->ino && st.st_ino == id->ino &&
+			major(st.st_dev) == id->dev_major && minor(st.st_dev) == id->dev_minor;
+	}
+	if (fd < 0) {
+		p->m.state = fd == -EINVAL ? MODULE_NOT_ELF : MODULE_GONE;
+		return;
+	}
+	module_opened(p, fd, &st);
+	if (!elf_load(p))
+		p->m.state = MODULE_NOT_ELF;
+	else if (id->build_id_len ? !build_id_matches(&p->m, id->build_id, id->build_id_len) :
+				    !exact && !same_bytes(id, fd))
+		p->m.state = MODULE_CHANGED;
+	else
+		p->m.state = MODULE_OPEN;
+	if (p->m.state != MODULE_OPEN) {
+		p->m.segment_count = 0;
+		p->m.build_id_len = id->build_id_len;
+		memcpy(p->m.build_id, id->build_id, sizeof(id->build_id));
+		close(fd);
+		p->fd = -1;
+		if (p->ms)
+			p->ms->open_files--;
+	}
+}
+
+/* ---- finding ---- */
+
+static uint32_t key_of(struct modules *ms, uint64_t dev, uint64_t ino, const uint8_t *build_id,
+		       unsigned build_id_len, const char *path)
+{
+	struct {
+		uint64_t dev, ino;
+		uint8_t build_id[20], len[4];
+	} head = { dev, ino, { 0 }, { (uint8_t)build_id_len } };
+	uint8_t key[sizeof(head) + 512];
+	size_t n = strlen(path);
+	uint32_t id, cap;
+	void *grown;
+
+	if (n > sizeof(key) - sizeof(head)) { /* the tail tells more apart */
+		path += n - (sizeof(key) - sizeof(head));
+		n = sizeof(key) - sizeof(head);
+	}
+	memcpy(head.build_id, build_id, build_id_len > 20 ? 20 : build_id_len);
+	memcpy(key, &head, sizeof(head));
+	memcpy(key + sizeof(head), path, n);
+	id = intern_add(&ms->keys, key, sizeof(head) + n, NULL);
+	if (id >= ms->key_cap) {
+		cap = ms->key_cap ? ms->key_cap * 2 : 256;
+		grown = realloc(ms->key_module, cap * sizeof(*ms->key_module));
+		if (!grown)
+			return 0;
+		ms->key_module = grown;
+		memset(ms->key_module + ms->key_cap, 0, (cap - ms->key_cap) * sizeof(*ms->key_module));
+		ms->key_cap = cap;
+	}
+	return id;
+}
+
+static uint32_t ident_key(struct modules *ms, const struct module_ident *id)
+{
+	return key_of(ms, (uint64_t)id->dev_major << 32 | id->dev_minor, id->ino, id->build_id,
+		      id->build_id_len, id->path);
+}
+
+struct module *modules_find(struct modules *ms, const struct module_ident *id)
+{
+	uint32_t key = ident_key(ms, id);
+
+	return key ? modules_get(ms, ms->key_module[key]) : NULL;
+}
+
+/* Written over in place since it was opened? What runs from now on is another module. */
+static bool rewritten(struct module_private *p)
+{
+	struct stat st;
+	uint64_t now;
+
+	if (p->fd < 0 || p->m.state != MODULE_OPEN)
+		return false;
+	now = now_ns();
+	if (now - p->checked < RECHECK_NS)
+		return false;
+	p->checked = now;
+	return !fstat(p->fd, &st) && !same_file(&st, &p->st);
+}
+
+struct module *modules_file(struct modules *ms, const struct module_ident *id)
+{
+	static const uint8_t none[20];
+	uint32_t key = ident_key(ms, id), canonical;
+	struct module_private *p, *same;
+	struct module *m;
+
+	if (!key)
+		return NULL;
+	m = modules_get(ms, ms->key_module[key]);
+	/* one that could not be opened may be readable through the next process that maps it */
+	if (m && m->state == MODULE_OPEN && !rewritten(m->priv))
+		return m;
+	if (m && m->state == MODULE_NOT_ELF)
+		return m;
+	if (m && m->state == MODULE_GONE) {
+		if (m->pid != id->pid || now_ns() - m->priv->checked > RECHECK_NS) {
+			m->priv->checked = now_ns();
+			m->pid = id->pid;
+			module_open(m->priv, id);
+		}
+		return m;
+	}
+	if (m && m->state == MODULE_CHANGED && now_ns() - m->priv->checked < RECHECK_NS)
+		return m;
+	p = module_add(ms, id->path, FMT_MOD_FILE, id->pid);
+	if (!p)
+		return NULL;
+	p->checked = now_ns();
+	module_open(p, id);
+	if (p->m.state == MODULE_OPEN) { /* the same file may be known by less or more of its identity */
+		canonical = key_of(ms, ~p->st.st_dev, p->st.st_ino, none, 0, p->m.path);
+		if (!canonical)
+			return NULL;
+		m = modules_get(ms, ms->key_module[canonical]);
+		same = m ? m->priv : NULL;
+		if (same && same_file(&same->st, &p->st)) {
+			if (p->fd >= 0)
+				ms->open_files--;
+			private_free(p);
+			ms->count--;
+			p = same;
+		}
+		ms->key_module[canonical] = p->m.id;
+	}
+	ms->key_module[key] = p->m.id;
+	return &p->m;
+}
+
+struct module *modules_kernel(struct modules *ms)
+{
+	if (!ms->kernel) {
+		struct module_private *p = module_add(ms, "[kernel]", FMT_MOD_KERNEL, 0);
+
+		if (!p)
+			return NULL;
+		ms->kernel = p->m.id;
+	}
+	return modules_get(ms, ms->kernel);
+}
+
+struct module *modules_anon(struct modules *ms, uint32_t pid, bool jit)
+{
+	uint64_t *slot = map_put(&ms->anon, pid, NULL);
+	unsigned shift = jit ? 32 : 0;
+	struct module_private *p;
+
+	if (!slot)
+		return NULL;
+	if (!(uint32_t)(*slot >> shift)) {
+		p = module_add(ms, jit ? "[jit]" : "[anon]", jit ? FMT_MOD_JIT : FMT_MOD_ANON, pid);
+		if (!p)
+			return NULL;
+		*slot |= (uint64_t)p->m.id << shift;
+	}
+	return modules_get(ms, (uint32_t)(*slot >> shift));
+}
+
+struct module *modules_anon_find(const struct modules *ms, uint32_t pid, bool jit)
+{
+	const uint64_t *slot = map_get(&ms->anon, pid);
+
+	return slot ? modules_get(ms, (uint32_t)(*slot >> (jit ? 32 : 0))) : NULL;
+}
+
+void modules_anon_forget(struct modules *ms, uint32_t pid)
+{
+	map_del(&ms->anon, pid);
+}
+
+/* ---- the vdso: one image for all processes of a kind; a memfd makes it a file like others ---- */
+
+static bool image_load(struct module_private *p, const void *image, size_t size)
+{
+	struct stat st;
+	int fd = memfd_create("vdso", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	if (write(fd, image, size) != (ssize_t)size || fstat(fd, &st)) {
+		close(fd);
+		return false;
+	}
+	p->fd = fd;
+	p->st = st;
+	if (!elf_load(p)) {
+		close(fd);
+		p->fd = -1;
+		return false;
+	}
+	p->m.state = MODULE_OPEN;
+	return true;
+}
+
+static uint64_t own_vdso_size(const char *base)
+{
+	const Elf64_Ehdr *eh = (const void *)base;
+	uint64_t end = eh->e_shoff + (uint64_t)eh->e_shnum * eh->e_shentsize;
+
+	return (end + 4095) & ~4095ull;
+}
+
+struct module *modules_vdso(struct modules *ms, uint32_t pid, uint64_t start, uint64_t end)
+{
+	const char *own = (const char *)getauxval(AT_SYSINFO_EHDR); // NOLINT
+	struct module_private *p;
+
+	if (ms->vdso && (ms->vdso_size == end - start || !own))
+		return modules_get(ms, ms->vdso);
+	if (own && own_vdso_size(own) == end - start) {
+		p = module_add(ms, "[vdso]", FMT_MOD_VDSO, 0);
+		if (!p)
+			return NULL;
+		image_load(p, own, end - start);
+		ms->vdso_size = end - start;
+		ms->vdso = p->m.id;
+		return &p->m;
+	}
+	/* another kind of process (32 bits): its own, read from its memory */
+	p = module_add(ms, "[vdso]", FMT_MOD_VDSO, pid);
+	if (!p)
+		return NULL;
+	if (end > start && end - start <= MAX_IMAGE) {
+		char *copy = malloc(end - start);
+		struct iovec local = { copy, end - start };
+		struct iovec remote = { (void *)(uintptr_t)start, end - start };
+
+		if (copy && process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)(end - start))
+			image_load(p, copy, end - start);
+		free(copy);
+	}
+	if (!ms->vdso) {
+		ms->vdso = p->m.id;
+		ms->vdso_size = end - start;
+	}
+	return &p->m;
+}
+
+struct module *module_open_path(const char *path, const uint8_t *build_id, unsigned build_id_len,
+				struct err *e)
+{
+	struct module_private *p = private_new(path, FMT_MOD_FILE, 0);
+	struct stat st;
+	int fd;
+
+	elf_version(EV_CURRENT);
+	if (!p) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	fd = open_in_root(0, path, &st);
+	if (fd < 0) {
+		err_set(e, fd, "%s cannot be opened: %s", path, strerror(-fd));
+		goto fail;
+	}
+	module_opened(p, fd, &st);
+	if (!elf_load(p)) {
+		err_set(e, -ENOEXEC, "%s is not an ELF file", path);
+		goto fail;
+	}
+	if (!build_id_matches(&p->m, build_id, build_id_len)) {
+		err_set(e, -ESTALE, "%s has another build-id than the recorded one: it was replaced since", path);
+		goto fail;
+	}
+	p->m.state = MODULE_OPEN;
+	return &p->m;
+fail:
+	private_free(p);
+	return NULL;
+}
+
+void module_close_path(struct module *m)
+{
+	if (m && !m->priv->ms)
+		private_free(m->priv);
+}
+
+/* ---- addresses ---- */
+
+bool module_offset_to_vaddr(const struct module *m, uint64_t off, uint64_t *vaddr)
+{
+	const struct module_segment *near = NULL;
+
+	for (unsigned i = 0; i < m->segment_count; i++) {
+		const struct module_segment *s = &m->segments[i];
+
+		if (off >= s->offset && off - s->offset < s->filesz) {
+			*vaddr = s->vaddr + (off - s->offset);
+			/* two segments may share a page of the file: code is what is asked for */
+			if (s->flags & PF_X)
+				return true;
+			near = s;
+		}
+	}
+	if (near)
+		return true;
+	for (unsigned i = 0; i < m->segment_count; i++) { /* padding up to the page's end */
+		const struct module_segment *s = &m->segments[i];
+		uint64_t first = s->offset & ~4095ull, last = (s->offset + s->filesz + 4095) & ~4095ull;
+
+		if (off >= first && off < last && (s->flags & PF_X)) {
+			*vaddr = s->vaddr + (off - s->offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool module_vaddr_to_offset(const struct module *m, uint64_t vaddr, uint64_t *off)
+{
+	for (unsigned i = 0; i < m->segment_count; i++) {
+		const struct module_segment *s = &m->segments[i];
+
+		if (vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
+			*off = s->offset + (vaddr - s->vaddr);
+			return true;
+		}
+	}
+	return false;
+}
+
+size_t module_read(struct module *m, uint64_t vaddr, void *out, size_t size)
+{
+	uint64_t off;
+	ssize_t n;
+	int fd;
+
+	if (m->state != MODULE_OPEN || !module_vaddr_to_offset(m, vaddr, &off) || off > INT64_MAX)
+		return 0;
+	fd = module_fd(m);
+	if (fd < 0)
+		return 0;
+	n = pread(fd, out, size, (off_t)off);
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* ---- unwind tables ---- */
+
+static bool read_pointer(void *ctx, uint64_t vaddr, uint64_t *value)
+{
+	return module_read(ctx, vaddr, value, 8) == 8;
+}
+
+static uint8_t *copy_range(int fd, uint64_t off, uint64_t size, size_t *got)
+{
+	struct stat st;
+	uint8_t *data;
+	ssize_t n;
+	size_t have = 0;
+
+	if (fstat(fd, &st) || off >= (uint64_t)st.st_size)
+		return NULL;
+	if (size > (uint64_t)st.st_size - off)
+		size = (uint64_t)st.st_size - off;
+	if (!size || size > MAX_FRAME_SECTION)
+		return NULL;
+	data = malloc(size);
+	while (data && have < size && (n = pread(fd, data + have, size - have, (off_t)(off + have))) > 0)
+		have += (size_t)n;
+	*got = have;
+	return data;
+}
+
+/* Files stripped of section headers: .eh_frame_hdr says where .eh_frame begins. */
+static bool frame_by_segment(struct module_private *p, Elf *elf, struct ehframe_input *in)
+{
+	size_t n = 0;
+
+	if (elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n && i < 4096; i++) {
+		GElf_Phdr ph;
+		uint8_t hdr[12];
+		uint64_t vaddr, off;
+		int32_t rel;
+
+		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_GNU_EH_FRAME)
+			continue;
+		if (pread(p->fd, hdr, sizeof(hdr), (off_t)ph.p_offset) != sizeof(hdr) || hdr[0] != 1)
+			continue;
+		memcpy(&rel, hdr + 4, 4);
+		if (hdr[1] == 0x1b) /* pcrel, 4 bytes signed: what linkers write */
+			vaddr = ph.p_vaddr + 4 + (uint64_t)(int64_t)rel;
+		else
+			continue;
+		for (unsigned s = 0; s < p->m.segment_count; s++) {
+			const struct module_segment *g = &p->segments[s];
+
+			if (vaddr < g->vaddr || vaddr - g->vaddr >= g->filesz)
+				continue;
+			off = g->offset + (vaddr - g->vaddr);
+			in->data = copy_range(p->fd, off, g->filesz - (vaddr - g->vaddr), &in->size);
+			in->vaddr = vaddr;
+			in->data_vaddr = ph.p_vaddr;
+			return in->data != NULL;
+		}
+	}
+	return false;
+}
+
+static struct ehframe *frame_load(struct module_private *p)
+{
+	struct ehframe_input in = { .address_size = 8, .read_pointer = read_pointer, .ctx = &p->m };
+	struct ehframe_input dbg = in;
+	Elf *elf = elf_begin(p->fd, ELF_C_READ, NULL);
+	struct ehframe *f = NULL;
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (!elf)
+		return NULL;
+	if (gelf_getclass(elf) == ELFCLASS32)
+		in.address_size = dbg.address_size = 4;
+	if (elf_getshdrstrndx(elf, &names))
+		names = 0;
+	while (names && (scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, names, sh.sh_name);
+		if (!name)
+			continue;
+		if (!strcmp(name, ".eh_frame") && !in.data) {
+			in.data = copy_range(p->fd, sh.sh_offset, sh.sh_size, &in.size);
+			in.vaddr = sh.sh_addr;
+		} else if (!strcmp(name, ".eh_frame_hdr")) {
+			in.data_vaddr = sh.sh_addr;
+		} else if (!strcmp(name, ".text")) {
+			in.text_vaddr = sh.sh_addr;
+		} else if (!strcmp(name, ".debug_frame") && !dbg.data) {
+			Elf_Data *d;
+
+			if ((sh.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
+				continue;
+			d = elf_getdata(scn, NULL);
+			if (!d || !d->d_buf || !d->d_size || d->d_size > MAX_FRAME_SECTION)
+				continue;
+			dbg.data = malloc(d->d_size);
+			if (dbg.data)
+				memcpy(dbg.data, d->d_buf, d->d_size);
+			dbg.size = d->d_size;
+		}
+	}
+	if (!in.data)
+		frame_by_segment(p, elf, &in);
+	elf_end(elf);
+	if (in.data)
+		f = ehframe_parse(&in);
+	if (!f && dbg.data) {
+		dbg.debug_frame = true;
+		f = ehframe_parse(&dbg);
+		dbg.data = NULL;
+	}
+	free(dbg.data);
+	return f;
+}
+
+const struct ehframe *module_ehframe(struct module *m)
+{
+	struct module_private *p = m->priv;
+
+	if (!p->frame_tried && m->state == MODULE_OPEN && m->kind != FMT_MOD_KERNEL) {
+		if (module_fd(m) >= 0) {
+			p->frame_tried = true;
+			p->frame = frame_load(p);
+		}
+	}
+	return p->frame;
+}

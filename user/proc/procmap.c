@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "proc/procmap.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util/buf.h"
+#include "util/map.h"
+
+#define MAX_MAPPINGS 65536
+#define MAX_MAPS_BYTES (16u << 20)
+#define REFRESH_NS 1000000000ull
+#define REFRESH_PER_SECOND 100
+#define LINGER_NS 2000000000ull
+#define MAX_PROCESSES 65536
+#define MAX_NAMES 100000
+
+struct space {
+	unsigned refs;
+	unsigned count, cap;
+	struct mapping *maps; /* sorted, disjoint */
+};
+
+struct procmaps {
+	struct modules *modules;
+	struct map processes; /* pid -> struct process * */
+	struct intern names;
+	struct procmap_counters counters;
+	bool offline;
+	uint64_t budget_second;
+	unsigned budget_used;
+	char *text; /* of /proc/PID/maps, kept between reads */
+	size_t text_cap;
+	bool known_only;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- one address space ---- */
+
+static void space_put(struct space *s)
+{
+	if (!s || --s->refs)
+		return;
+	free(s->maps);
+	free(s);
+}
+
+static struct space *space_new(unsigned cap)
+{
+	struct space *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->refs = 1;
+	if (cap) {
+		s->maps = malloc(cap * sizeof(*s->maps));
+		if (!s->maps) {
+			free(s);
+			return NULL;
+		}
+		s->cap = cap;
+	}
+	return s;
+}
+
+/* A list that only this process has. */
+static struct space *space_own(struct process *p)
+{
+	struct space *copy;
+
+	if (p->space && p->space->refs == 1)
+		return p->space;
+	copy = space_new(p->space ? p->space->count + 8 : 16);
+	if (!copy)
+		return NULL;
+	if (p->space) {
+		memcpy(copy->maps, p->space->maps, p->space->count * sizeof(*copy->maps));
+		copy->count = p->space->count;
+		space_put(p->space);
+	}
+	p->space = copy;
+	return copy;
+}
+
+/* First mapping that ends above addr. */
+static unsigned space_find(const struct space *s, uint64_t addr)
+{
+	unsigned lo = 0, hi = s->count;
+
+	while (lo < hi) {
+		unsigned mid = lo + (hi - lo) / 2;
+
+		if (s->maps[mid].end > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static bool same_mapping(const struct mapping *a, const struct mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff &&
+	       a->module == b->module && a->prot == b->prot && a->name == b->name;
+}
+
+/* What the new mapping covers is gone; what sticks out on either side stays. */
+static int space_insert(struct process *p, const struct mapping *m)
+{
+	struct space *s = p->space;
+	struct mapping keep[2];
+	unsigned first, last, kept = 0, fresh, i;
+
+	if (m->end <= m->start)
+		return -EINVAL;
+	if (s) {
+		i = space_find(s, m->start);
+		if (i < s->count && same_mapping(&s->maps[i], m))
+			return 0;
+	}
+	s = space_own(p);
+	if (!s)
+		return -ENOMEM;
+	first = last = space_find(s, m->start);
+	while (last < s->count && s->maps[last].start < m->end)
+		last++;
+	if (first < last && s->maps[first].start < m->start) {
+		keep[kept] = s->maps[first];
+		keep[kept++].end = m->start;
+	}
+	fresh = kept;
+	if (first < last && s->maps[last - 1].end > m->end) {
+		struct mapping tail = s->maps[last - 1];
+
+		tail.pgoff += m->end - tail.start;
+		tail.start = m->end;
+		keep[kept++] = tail;
+	}
+	if (s->count - (last - first) + kept + 1 > s->cap) {
+		unsigned cap = s->cap * 2 + 16;
+		void *grown;
+
+		if (s->count >= MAX_MAPPINGS)
+			return -E2BIG;
+		grown = realloc(s->maps, cap * sizeof(*s->maps));
+		if (!grown)
+			return -ENOMEM;
+		s->maps = grown;
+		s->cap = cap;
+	}
+	memmove(&s->maps[first + kept + 1], &s->maps[last], (s->count - last) * sizeof(*s->maps));
+	s->count = s->count - (last - first) + kept + 1;
+	i = first;
+	if (fresh)
+		s->maps[i++] = keep[0];
+	s->maps[i++] = *m;
+	if (kept > fresh)
+		s->maps[i] = keep[fresh];
+	p->mutations++;
+	return 0;
+}
+
+/* ---- processes ---- */
+
+struct procmaps *procmaps_new(struct modules *ms)
+{
+	struct procmaps *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->modules = ms;
+	return p;
+}
+
+static void process_free(struct process *p)
+{
+	if (!p)
+		return;
+	space_put(p->space);
+	free(p);
+}
+
+void procmaps_offline(struct procmaps *p)
+{
+	p->offline = true;
+}
+
+void procmaps_free(struct procmaps *p)
+{
+	uint64_t key, *value;
+	size_t pos = 0;
+
+	if (!p)
+		return;
+	while (map_next(&p->processes, &pos, &key, &value))
+		process_free((struct process *)(uintptr_t)*value);
+	map_release(&p->processes);
+	intern_release(&p->names);
+	free(p->text);
+	free(p);
+}
+
+void procmap_known_only(struct procmaps *p)
+{
+	p->known_only = true;
+}
+
+struct process *procmap_process(struct procmaps *p, uint32_t pid)
+{
+	uint64_t *slot = map_get(&p->processes, pid);
+
+	return slot ? (struct process *)(uintptr_t)*slot : NULL;
+}
+
+static struct process *process_add(struct procmaps *p, uint32_t pid)
+{
+	struct process *proc = calloc(1, sizeof(*proc));
+	uint64_t *slot;
+
+	if (!proc)
+		return NULL;
+	slot = map_put(&p->processes, pid, NULL);
+	if (!slot) {
+		free(proc);
+		return NULL;
+	}
+	process_free((struct process *)(uintptr_t)*slot);
+	proc->pid = pid;
+	*slot = (uint64_t)(uintptr_t)proc;
+	return proc;
+}
+
+bool procmap_next(struct procmaps *p, size_t *pos, struct process **proc)
+{
+	uint64_t key, *value;
+
+	if (!map_next(&p->processes, pos, &key, &value))
+		return false;
+	*proc = (struct process *)(uintptr_t)*value;
+	return true;
+}
+
+const char *procmaps_name(const struct procmaps *p, uint32_t name)
+{
+	return name ? intern_get(&p->names, name, NULL) : NULL;
+}
+
+unsigned procmap_count(const struct process *proc)
+{
+	return proc->space ? proc->space->count : 0;
+}
+
+const struct mapping *procmap_at(const struct process *proc, unsigned i)
+{
+	return &proc->space->maps[i];
+}
+
+const struct procmap_counters *procmap_counters(const struct procmaps *p)
+{
+	return &p->counters;
+}
+
+/* ---- /proc/PID/maps ---- */
+
+static bool is_file_path(const char *path)
+{
+	return path[0] == '/' && strncmp(path, "//", 2) != 0;
+}
+
+static uint32_t name_id(struct procmaps *p, const char *path)
+{
+	if (!*path || p->names.count >= MAX_NAMES)
+		return 0;
+	return intern_str(&p->names, path, NULL);
+}
+
+/* Fills m->module and m->name from the path of a mapping. */
+static void mapping_attribute(struct procmaps *p, struct mapping *m, struct module_ident *id)
+{
+	struct module *module = NULL;
+
+	id->start = m->start;
+	id->end = m->end;
+	id->pgoff = m->pgoff;
+	if (p->offline)
+		id->pid = 0; /* that process is another's, or nobody's, here and now */
+	if (p->offline && !strcmp(id->path, "[vdso]")) {
+		;
+	} else if (!strcmp(id->path, "[vdso]")) {
+		module = modules_vdso(p->modules, id->pid, m->start, m->end);
+	} else if (is_file_path(id->path)) {
+		module = m->prot & MAP_EXEC ? modules_file(p->modules, id) : modules_find(p->modules, id);
+		if (module && module->state == MODULE_NOT_ELF)
+			module = NULL; /* code in a memfd or device: named as a JIT's */
+	}
+	m->module = module ? module->id : 0;
+	m->name = module ? 0 : name_id(p, id->path);
+}
+
+/* One line of maps; the text is the kernel's, but the path in it is anybody's. */
+static bool maps_line(char *line, struct mapping *m, struct module_ident *id)
+{
+	unsigned long long start, end, pgoff, ino;
+	unsigned maj, min;
+	char perm[5];
+	int pos = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perm, &pgoff, &maj, &min,
+		   &ino, &pos) < 7 || !pos)
+		return false;
+	*m = (struct mapping){ .start = start, .end = end, .pgoff = pgoff };
+	m->prot = (perm[0] == 'r' ? MAP_READ : 0) | (perm[1] == 'w' ? MAP_WRITE : 0) |
+		  (perm[2] == 'x' ? MAP_EXEC : 0);
+	id->dev_major = maj;
+	id->dev_minor = min;
+	id->ino = ino;
+	id->path = line + pos;
+	return end > start;
+}
+
+static ssize_t read_maps(struct procmaps *p, uint32_t pid)
+{
+	char name[48];
+	size_t len = 0;
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		if (p->text_cap - len < 8192) {
+			size_t cap = p->text_cap ? p->text_cap * 2 : 65536;
+			char *grown = cap > MAX_MAPS_BYTES ? NULL : realloc(p->text, cap);
+
+			if (!grown)
+				break; /* what fits */
+			p->text = grown;
+			p->text_cap = cap;
+		}
+		n = read(fd, p->text + len, p->text_cap - len - 1);
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	n = n < 0 && !len ? -errno : (ssize_t)len;
+	close(fd);
+	if (len)
+		p->text[len] = '\0';
+	return n;
+}
+
+static void each_line(struct procmaps *p, struct process *proc, size_t len, bool exec)
+{
+	char *line = p->text, *end = p->text + len;
+
+	while (line < end) {
+		char *nl = memchr(line, '\n', (size_t)(end - line));
+		struct module_ident id = { .pid = proc->pid };
+		struct mapping m;
+
+		if (!nl)
+			break; /* an unfinished line */
+		*nl = '\0';
+		if (maps_line(line, &m, &id) && !!(m.prot & MAP_EXEC) == exec) {
+			mapping_attribute(p, &m, &id);
+			space_insert(proc, &m);
+		}
+		*nl = '\n';
+		line = nl + 1;
+	}
+}
+
+/* Laid over what is known: mappings that are gone by now may still have samples under way. */
+static int maps_merge(struct procmaps *p, struct process *proc)
+{
+	ssize_t n = read_maps(p, proc->pid);
+
+	proc->refreshed = now_ns();
+	if (n == 0)
+		n = -ESRCH; /* a zombie or a kernel thread */
+	if (n < 0) {
+		p->counters.gone++;
+		return (int)n;
+	}
+	each_line(p, proc, (size_t)n, true); /* code first: data mappings of the same files follow it */
+	each_line(p, proc, (size_t)n, false);
+	proc->loaded = true;
+	proc->maps_dirty = true;
+	return 0;
+}
+
+static void read_status(struct process *proc)
+{
+	char name[48], text[1024], *close_paren, *open_paren;
+	unsigned long long start = 0;
+	unsigned ppid = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%u/stat", proc->pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	open_paren = strchr(text, '(');
+	close_paren = strrchr(text, ')');
+	if (!open_paren || !close_paren || close_paren < open_paren)
+		return;
+	snprintf(proc->comm, sizeof(proc->comm), "%.*s", (int)(close_paren - open_paren - 1), open_paren + 1);
+	if (sscanf(close_paren + 1, " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		   &ppid, &start) >= 1)
+		proc->ppid = ppid;
+	/* start is in ticks since boot, suspended time included: good to a tick where none was */
+	proc->start = start * (1000000000ull / (unsigned long)sysconf(_SC_CLK_TCK));
+}
+
+int procmap_load(struct procmaps *p, uint32_t pid, struct err *e)
+{
+	struct process *proc = procmap_process(p, pid);
+	int err;
+
+	if (!proc) {
+		proc = process_add(p, pid);
+		if (!proc)
+			return err_set(e, -ENOMEM, "out of memory");
+	}
+	err = maps_merge(p, proc);
+	if (err == -ENOENT || err == -ESRCH) {
+		if (!proc->comm[0])
+			read_status(proc);
+		return err_set(e, -ESRCH, "process %u has no memory map: it has ended, or is a zombie or a kernel thread", pid);
+	}
+	if (err == -EACCES || err == -EPERM)
+		return err_set(e, err, "the memory map of process %u may not be read: run as root, or as its user, or with CAP_SYS_PTRACE", pid);
+	if (err)
+		return err_set(e, err, "/proc/%u/maps cannot be read: %s", pid, strerror(-err));
+	read_status(proc);
+	return 0;
+}
+
+struct process *procmap_process_make(struct procmaps *p, uint32_t pid, uint64_t now)
+{
+	struct process *proc = procmap_process(p, pid);
+
+	if (!proc) {
+		proc = process_add(p, pid);
+		if (!proc)
+			return NULL;
+		if (!p->offline) {
+			maps_merge(p, proc);
+			read_status(proc);
+		}
+	}
+	if (now > proc->used)
+		proc->used = now;
+	return proc;
+}
+
+static bool may_refresh(struct procmaps *p, struct process *proc)
+{
+	uint64_t now = now_ns();
+
+	if (p->offline || proc->end || (proc->refreshed && now - proc->refreshed < REFRESH_NS))
+		goto refused;
+	if (now / REFRESH_NS != p->budget_second) {
+		p->budget_second = now / REFRESH_NS;
+		p->budget_used = 0;
+	}
+	if (p->budget_used >= REFRESH_PER_SECOND)
+		goto refused;
+	p->budget_used++;
+	p->counters.refreshes++;
+	return true;
+refused:
+	p->counters.refreshes_refused++;
+	return false;
+}
+
+/* ---- look-up ---- */
+
+static bool place_fill(struct procmaps *p, const struct process *proc, uint64_t addr, struct place *out)
+{
+	const struct mapping *m;
+	uint64_t off;
+	unsigned i;
+
+	*out = (struct place){ .vaddr = addr };
+	if (!proc->space)
+		return false;
+	i = space_find(proc->space, addr);
+	if (i == proc->space->count || proc->space->maps[i].start > addr)
+		return false;
+	m = &proc->space->maps[i];
+	out->map = *m;
+	if (m->module) {
+		out->module = modules_get(p->modules, m->module);
+		off = addr - m->start + m->pgoff;
+		if (out->module->kind == FMT_MOD_VDSO) {
+			/* pgoff counts from the address in some kernels' events; the image is whole */
+			off = addr - m->start;
+		}
+		if (!module_offset_to_vaddr(out->module, off, &out->vaddr))
+			out->vaddr = off;
+	} else if (m->prot & MAP_EXEC) {
+		out->module = modules_anon(p->modules, proc->pid, false);
+	}
+	return true;
+}
+
+bool procmap_lookup_quiet(struct procmaps *p, uint32_t pid, uint64_t addr, struct place *out)
+{
+	const struct process *proc = procmap_process(p, pid);
+
+	*out = (struct place){ .vaddr = addr };
+	return proc && place_fill(p, proc, addr, out);
+}
+
+bool procmap_lookup(struct procmaps *p, uint32_t pid, uint64_t addr, struct place *out)
+{
+	struct process *proc = procmap_process_make(p, pid, 0);
+
+	*out = (struct place){ .vaddr = addr };
+	if (!proc)
+		return false;
+	if (place_fill(p, proc, addr, out))
+		return true;
+	if (!addr || addr >= 1ull << 47 || !may_refresh(p, proc) || maps_merge(p, proc))
+		return false;
+	return place_fill(p, proc, addr, out);
+}
+
+/* ---- events ---- */
+
+static int event_mmap(struct procmaps *p, struct process *proc, const struct sample *s)
+{
+	struct mapping m = { .start = s->addr, .end = s->addr + s->size, .pgoff = s->pgoff };
+	struct module_ident id = {
+		.pid = s->pid, .dev_major = s->dev_major, .dev_minor = s->dev_minor, .ino = s->ino,
+		.build_id_len = s->build_id.len > 20 ? 20 : s->build_id.len, .path = s->text ? s->text : "",
+	};
+
+	if (m.end <= m.start)
+		return -EINVAL;
+	memcpy(id.build_id, s->build_id.id, sizeof(id.build_id));
+	m.prot = s->flags & SF_EXEC ? MAP_READ | MAP_EXEC : MAP_READ | MAP_WRITE;
+	mapping_attribute(p, &m, &id);
+	return space_insert(proc, &m);
+}
+
+static int event_fork(struct procmaps *p, const struct sample *s)
+{
+	struct process *parent, *child;
+
+	if (s->pid == s->ppid)
+		return 0; /* a thread */
+	/* the child may not live long enough to be asked; its parent is asked once */
+	parent = p->known_only ? procmap_process(p, s->ppid) : procmap_process_make(p, s->ppid, s->time);
+	if (!parent && p->known_only) {
+		parent = procmap_process(p, s->pid);
+		if (parent && !parent->end)
+			parent->end = s->time ? s->time : 1; /* its pid is another's now */
+		return 0;
+	}
+	child = procmap_process(p, s->pid);
+	if (child && !child->end && child->start && s->time && child->start > s->time)
+		return 0; /* it was read from /proc already, later than this */
+	if (p->processes.used > MAX_PROCESSES) {
+		p->counters.evicted++;
+		return -E2BIG;
+	}
+	child = process_add(p, s->pid);
+	if (!child)
+		return -ENOMEM;
+	child->ppid = s->ppid;
+	child->start = child->used = s->time;
+	if (!parent)
+		return 0;
+	memcpy(child->comm, parent->comm, sizeof(child->comm));
+	child->space = parent->space;
+	child->loaded = parent->loaded;
+	if (child->space)
+		child->space->refs++;
+	return 0;
+}
+
+int procmap_event(struct procmaps *p, const struct sample *s)
+{
+	struct process *proc;
+
+	if (s->kind == SAMPLE_FORK)
+		return event_fork(p, s);
+	if (s->kind != SAMPLE_MMAP && s->kind != SAMPLE_COMM && s->kind != SAMPLE_EXIT)
+		return 0;
+	proc = procmap_process(p, s->pid);
+	if (!proc) {
+		if (s->kind == SAMPLE_EXIT || p->known_only)
+			return 0;
+		proc = s->kind == SAMPLE_MMAP ? procmap_process_make(p, s->pid, s->time) : process_add(p, s->pid);
+		if (!proc)
+			return -ENOMEM;
+	}
+	if (s->time > proc->used)
+		proc->used = s->time;
+	switch (s->kind) {
+	case SAMPLE_MMAP:
+		proc->end = 0;
+		return event_mmap(p, proc, s);
+	case SAMPLE_COMM:
+		if (s->text && (s->tid == s->pid || s->flags & SF_EXEC))
+			snprintf(proc->comm, sizeof(proc->comm), "%s", s->text);
+		if (s->flags & SF_EXEC) {
+			space_put(proc->space);
+			proc->space = NULL;
+			proc->mutations++;
+			proc->refreshed = 0;
+		}
+		return 0;
+	default: /* its other threads may go on: kept until none of them was seen for a while */
+		if (s->tid == s->pid)
+			proc->end = s->time ? s->time : 1;
+		return 0;
+	}
+}
+
+void procmap_sweep(struct procmaps *p, uint64_t now, void (*gone)(void *ctx, struct process *), void *ctx)
+{
+	uint64_t key, *value, dead[256];
+	size_t pos = 0;
+	unsigned n = 0;
+
+	do {
+		n = 0;
+		pos = 0;
+		while (n < 256 && map_next(&p->processes, &pos, &key, &value)) {
+			const struct process *proc = (struct process *)(uintptr_t)*value;
+			uint64_t last = proc->used > proc->end ? proc->used : proc->end;
+
+			if (proc->end && now > last && now - last > LINGER_NS)
+				dead[n++] = key;
+		}
+		for (unsigned i = 0; i < n; i++) {
+			struct process *proc = procmap_process(p, (uint32_t)dead[i]);
+
+			if (gone)
+				gone(ctx, proc);
+			map_del(&p->processes, dead[i]);
+			process_free(proc);
+		}
+	} while (n == 256);
+}

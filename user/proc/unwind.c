@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "proc/unwind.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proc/ehframe.h"
+
+#define ROWS 2048 /* cached rules, a power of two */
+#define NEAR_STACK (64ull << 20) /* an address this far above the snapshot is still the same stack */
+#define MAX_CFAS 64 /* frames whose place on the stack is kept */
+#define ENTRY_BYTES 64 /* _start is shorter than this */
+
+/* One architecture: DWARF numbers of the registers that unwinding turns on. */
+struct arch {
+	uint16_t machine;
+	unsigned regs, sp, fp, pc;
+	uint64_t caller_saved; /* unknown in the caller */
+	/* code of a signal trampoline and where it finds the interrupted registers, from sp */
+	uint8_t sigreturn[16];
+	unsigned sigreturn_len;
+	unsigned context_offset;
+	uint8_t context[CFI_REGS]; /* slot of each register in the sigcontext */
+};
+
+static const struct arch arch_x86_64 = {
+	.machine = EM_X86_64, .regs = 17, .sp = 7, .fp = 6, .pc = 16,
+	/* rax rdx rcx rsi rdi r8..r11 */
+	.caller_saved = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 4 | 1u << 5 | 0xfu << 8,
+	.sigreturn = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }, /* mov $15,%rax; syscall */
+	.sigreturn_len = 9,
+	.context_offset = 40, /* ucontext.uc_mcontext */
+	.context = { 13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 },
+};
+
+struct cached_row {
+	uint64_t vaddr;
+	uint32_t module;
+	bool known, has_row;
+	struct cfi_row row;
+};
+
+struct unwinder {
+	struct procmaps *maps;
+	const struct arch *arch;
+	struct unwind_counters counters;
+	uint64_t stack_end;
+	uint64_t cfa[MAX_CFAS]; /* of the last walk, leaf first; 0 unknown */
+	unsigned cfas;
+	struct cached_row *rows;
+};
+
+/* One walk. */
+struct walk {
+	struct unwinder *u;
+	uint32_t pid;
+	uint64_t regs[CFI_REGS];
+	uint64_t known;
+	const uint8_t *stack;
+	uint64_t stack_start, stack_end;
+	uint64_t missing; /* the address that a failed read wanted */
+	struct place place;
+	const struct cfi_row *row; /* at place, NULL none */
+	const struct ehframe *frame;
+	bool exact;	    /* pc is that of the next instruction, not behind a call */
+	bool after_signal;  /* sp may have moved to another stack */
+	bool by_fp;	    /* this frame's registers came from a frame pointer */
+};
+
+enum step { STEP_CALLER, STEP_COMPLETE, STEP_FAILED };
+
+const char *unwind_cause_str(enum unwind_cause c)
+{
+	switch (c) {
+	case UNWIND_CUT_SNAPSHOT: return "stack deeper than the snapshot";
+	case UNWIND_CUT_DEPTH: return "more frames than kept";
+	case UNWIND_OTHER_STACK: return "caller on another stack";
+	case UNWIND_UNMAPPED: return "return address outside all mappings";
+	case UNWIND_NO_RULE: return "no unwind rule and no frame pointer";
+	case UNWIND_BAD_RULE: return "damaged unwind rule";
+	case UNWIND_CAUSES: break;
+	}
+	return "unknown";
+}
+
+struct unwinder *unwinder_new(struct procmaps *maps)
+{
+	struct unwinder *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->maps = maps;
+	u->arch = &arch_x86_64;
+	u->rows = calloc(ROWS, sizeof(*u->rows));
+	if (!u->rows) {
+		free(u);
+		return NULL;
+	}
+	return u;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	if (!u)
+		return;
+	free(u->rows);
+	free(u);
+}
+
+const struct unwind_counters *unwind_counters(const struct unwinder *u)
+{
+	return &u->counters;
+}
+
+int unwind_frame_of(const struct unwinder *u, uint64_t addr, int64_t *offset)
+{
+	/* frames grow upwards from the leaf, unless a signal moved to another stack: stop there */
+	for (unsigned i = 0; i < u->cfas && u->cfa[i]; i++) {
+		if (i && u->cfa[i] <= u->cfa[i - 1])
+			break;
+		if (addr >= u->cfa[i])
+			continue;
+		*offset = (int64_t)(addr - u->cfa[i]);
+		return (int)i;
+	}
+	return -1;
+}
+
+uint64_t unwind_stack_end(const struct unwinder *u)
+{
+	return u->stack_end;
+}
+
+static const struct cfi_row *row_at(struct unwinder *u, struct module *m, uint64_t vaddr,
+				    const struct ehframe *f)
+{
+	uint64_t hash = (vaddr ^ (uint64_t)m->id << 40) * 0x9e3779b97f4a7c15ull;
+	struct cached_row *c = &u->rows[hash >> 32 & (ROWS - 1)];
+
+	if (!c->known || c->module != m->id || c->vaddr != vaddr) {
+		c->module = m->id;
+		c->vaddr = vaddr;
+		c->known = true;
+		c->has_row = ehframe_row(f, vaddr, &c->row);
+	}
+	return c->has_row ? &c->row : NULL;
+}
+
+static bool read_stack(void *ctx, uint64_t addr, uint64_t *value)
+{
+	struct walk *w = ctx;
+
+	if (addr < w->stack_start || addr > w->stack_end || w->stack_end - addr < 8) {
+		w->missing = addr;
+		return false;
+	}
+	memcpy(value, w->stack + (addr - w->stack_start), 8);
+	return true;
+}
+
+/* Where pc lies, and the rule there. False: in no code at all. */
+static bool locate(struct walk *w)
+{
+	uint64_t pc = w->regs[w->u->arch->pc];
+	struct module *m;
+
+	w->row = NULL;
+	w->frame = NULL;
+	if (!procmap_lookup(w->u->maps, w->pid, w->exact ? pc : pc - 1, &w->place))
+		return false;
+	m = w->place.module;
+	if (!m || !(w->place.map.prot & MAP_EXEC))
+		return false;
+	if (m->machine == w->u->arch->machine) {
+		w->frame = module_ehframe(m);
+		if (w->frame)
+			w->row = row_at(w->u, m, w->place.vaddr, w->frame);
+	}
+	return true;
+}
+
+static bool is_code(struct walk *w, uint64_t addr)
+{
+	struct place p;
+
+	return procmap_lookup_quiet(w->u->maps, w->pid, addr, &p) && p.map.prot & MAP_EXEC;
+}
+
+static void cause(struct walk *w, enum unwind_cause c, uint32_t *flags)
+{
+	w->u->counters.cause[c]++;
+	*flags = c == UNWIND_CUT_SNAPSHOT || c == UNWIND_CUT_DEPTH || c == UNWIND_OTHER_STACK ?
+			 FMT_STACK_CUT : FMT_STACK_BROKEN;
+}
+
+/* A read failed: did the snapshot end, did the thread change stacks, or was the address nonsense? */
+static enum step missing(struct walk *w, uint32_t *flags)
+{
+	if (w->missing >= w->stack_start && w->missing - w->stack_start < NEAR_STACK)
+		cause(w, UNWIND_CUT_SNAPSHOT, flags);
+	else if (w->after_signal)
+		cause(w, UNWIND_OTHER_STACK, flags);
+	else
+		cause(w, UNWIND_BAD_RULE, flags);
+	return STEP_FAILED;
+}
+
+/* ---- by call frame information ---- */
+
+static bool apply_rule(struct walk *w, const struct cfi_machine *m, unsigned reg, uint64_t cfa,
+		       uint64_t *value, bool *known)
+{
+	const struct cfi_rule *r = &w->row->reg[reg];
+	uint64_t at;
+
+	*known = true;
+	switch (r->how) {
+	case CFI_SAME:
+		*value = m->regs[reg];
+		*known = (m->known >> reg & 1) &&
+			 (w->row->signal || !(w->u->arch->caller_saved >> reg & 1));
+		return true;
+	case CFI_UNDEFINED: *known = false; return true;
+	case CFI_AT_CFA:
+		at = cfa + (uint64_t)(int64_t)r->value;
+		if (w->exact && at < m->regs[w->u->arch->sp]) {
+			/* popped already, which compilers do not say: the register has its value back */
+			*value = m->regs[reg];
+			*known = m->known >> reg & 1;
+			return true;
+		}
+		return read_stack(w, at, value);
+	case CFI_CFA_PLUS: *value = cfa + (uint64_t)(int64_t)r->value; return true;
+	case CFI_REGISTER:
+		if (r->value < 0 || r->value >= CFI_REGS || !(m->known >> r->value & 1))
+			*known = false;
+		else
+			*value = m->regs[r->value];
+		return true;
+	case CFI_AT_EXPR:
+		return ehframe_expr(w->frame, r->value, m, true, cfa, &at) && read_stack(w, at, value);
+	case CFI_EXPR: return ehframe_expr(w->frame, r->value, m, true, cfa, value);
+	default: return false;
+	}
+}
+
+static enum step step_cfi(struct walk *w, uint32_t *flags)
+{
+	const struct arch *a = w->u->arch;
+	const struct cfi_row *row = w->row;
+	uint64_t old[CFI_REGS], old_known = w->known, cfa, value;
+	struct cfi_machine m = { old, old_known, a->regs, read_stack, w };
+	bool known;
+
+	if (row->ra_reg >= a->regs)
+		goto bad;
+	if (row->reg[row->ra_reg].how == CFI_UNDEFINED)
+		return STEP_COMPLETE;
+	memcpy(old, w->regs, sizeof(old));
+	w->missing = 0;
+	if (row->cfa_is_expr) {
+		if (!ehframe_expr(w->frame, row->cfa_offset, &m, false, 0, &cfa))
+			return w->missing ? missing(w, flags) : (cause(w, UNWIND_BAD_RULE, flags), STEP_FAILED);
+	} else {
+		if (row->cfa_reg >= a->regs || !(old_known >> row->cfa_reg & 1))
+			goto bad;
+		cfa = old[row->cfa_reg] + (uint64_t)row->cfa_offset;
+	}
+	if (!row->signal && cfa <= old[a->sp]) /* no progress: a loop in the making */
+		goto bad;
+	for (unsigned reg = 0; reg < a->regs; reg++) {
+		if (reg == a->sp && row->reg[reg].how == CFI_SAME) {
+			w->regs[reg] = cfa;
+			w->known |= 1ull << reg;
+			continue;
+		}
+		if (!apply_rule(w, &m, reg, cfa, &value, &known)) {
+			/* a callee-saved register that is out of reach costs only itself */
+			known = false;
+			if (reg == row->ra_reg || reg == a->sp)
+				return w->missing ? missing(w, flags) : (cause(w, UNWIND_BAD_RULE, flags), STEP_FAILED);
+		}
+		if (known) {
+			w->regs[reg] = value;
+			w->known |= 1ull << reg;
+		} else {
+			w->known &= ~(1ull << reg);
+		}
+	}
+	if (row->ra_reg != a->pc) {
+		w->regs[a->pc] = w->regs[row->ra_reg];
+		w->known |= w->known >> row->ra_reg & 1 ? 1ull << a->pc : 0;
+	}
+	if (!(w->known >> a->pc & 1))
+		goto bad;
+	return STEP_CALLER;
+bad:
+	cause(w, UNWIND_BAD_RULE, flags);
+	return STEP_FAILED;
+}
+
+/* ---- without ---- */
+
+static bool is_sigreturn(struct walk *w)
+{
+	const struct arch *a = w->u->arch;
+	uint8_t code[16];
+	struct place p;
+
+	if (w->exact || !procmap_lookup_quiet(w->u->maps, w->pid, w->regs[a->pc], &p) || !p.module ||
+	    (p.module->kind != FMT_MOD_FILE && p.module->kind != FMT_MOD_VDSO))
+		return false;
+	return module_read(p.module, p.vaddr, code, a->sigreturn_len) == a->sigreturn_len &&
+	       !memcmp(code, a->sigreturn, a->sigreturn_len);
+}
+
+static enum step step_sigcontext(struct walk *w, uint32_t *flags)
+{
+	const struct arch *a = w->u->arch;
+	uint64_t base = w->regs[a->sp] + a->context_offset;
+
+	w->known = 0;
+	for (unsigned reg = 0; reg < a->regs; reg++) {
+		if (!read_stack(w, base + 8ull * a->context[reg], &w->regs[reg]))
+			return missing(w, flags);
+		w->known |= 1ull << reg;
+	}
+	return STEP_CALLER;
+}
+
+static bool at_entry(const struct walk *w)
+{
+	const struct module *m = w->place.module;
+
+	return m && m->kind == FMT_MOD_FILE && m->entry && w->place.vaddr >= m->entry &&
+	       w->place.vaddr - m->entry < ENTRY_BYTES;
+}
+
+/* Does the instruction before ra call? Near calls only: relative, by register, by memory. */
+static bool behind_call(struct walk *w, uint64_t ra)
+{
+	uint8_t code[7];
+	struct place p;
+
+	if (!procmap_lookup_quiet(w->u->maps, w->pid, ra - 7, &p) || !(p.map.prot & MAP_EXEC) || !p.module ||
+	    module_read(p.module, p.vaddr, code, 7) != 7)
+		return false;
+	if (code[2] == 0xe8)
+		return true;
+	for (int len = 2; len <= 7; len++) {
+		const uint8_t *at = code + 7 - len;
+		unsigned prefix = len > 2 && (*at & 0xf0) == 0x40, mod, want;
+
+		if (at[prefix] != 0xff || (at[prefix + 1] >> 3 & 7) != 2)
+			continue;
+		mod = at[prefix + 1] >> 6;
+		want = 2 + prefix + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+		if (mod != 3 && (at[prefix + 1] & 7) == 4)
+			want++;
+		if (mod == 0 && (at[prefix + 1] & 7) == 5)
+			want += 4;
+		if (want == (unsigned)len)
+			return true;
+	}
+	return false;
+}
+
+/* The first instructions of code without rules, such as _init: the caller is on top of the stack. */
+static bool step_fresh_call(struct walk *w)
+{
+	const struct arch *a = w->u->arch;
+	uint64_t ra;
+
+	for (unsigned off = 0; off <= 8; off += 8) {
+		if (!read_stack(w, w->regs[a->sp] + off, &ra) || !behind_call(w, ra))
+			continue;
+		w->regs[a->sp] += off + 8;
+		w->regs[a->pc] = ra;
+		return true;
+	}
+	return false;
+}
+
+static enum step step_fp(struct walk *w, uint32_t *flags)
+{
+	const struct arch *a = w->u->arch;
+	uint64_t fp = w->regs[a->fp], sp = w->regs[a->sp], caller_fp, ra;
+	bool was_fp = w->by_fp;
+
+	if (w->place.module && w->place.module->machine && w->place.module->machine != a->machine) {
+		cause(w, UNWIND_NO_RULE, flags); /* a 32-bit program: its frames are of another shape */
+		return STEP_FAILED;
+	}
+	if (at_entry(w))
+		return STEP_COMPLETE;
+	if (!(w->known >> a->fp & 1))
+		goto none;
+	if (!fp && was_fp) /* the chain ends with the zero that _start or a thread's start puts there */
+		return STEP_COMPLETE;
+	if (fp < sp || fp & 7)
+		goto none;
+	if (!read_stack(w, fp, &caller_fp) || !read_stack(w, fp + 8, &ra)) {
+		if (fp - sp < NEAR_STACK)
+			return missing(w, flags);
+		goto none;
+	}
+	if (!ra)
+		return STEP_COMPLETE;
+	if (!is_code(w, ra - 1))
+		goto none;
+	w->regs[a->fp] = caller_fp;
+	w->regs[a->sp] = fp + 16;
+	w->regs[a->pc] = ra;
+	w->known = 1ull << a->fp | 1ull << a->sp | 1ull << a->pc;
+	w->by_fp = true;
+	w->u->counters.by_frame_pointer++;
+	return STEP_CALLER;
+none:
+	if (w->exact && step_fresh_call(w))
+		return STEP_CALLER;
+	cause(w, UNWIND_NO_RULE, flags);
+	return STEP_FAILED;
+}
+
+/* A call through a wild pointer: nothing is at pc, but the call has just pushed its return address. */
+static bool step_wild_call(struct walk *w)
+{
+	const struct arch *a = w->u->arch;
+	uint64_t ra;
+
+	if (!read_stack(w, w->regs[a->sp], &ra) || !is_code(w, ra - 1))
+		return false;
+	w->regs[a->sp] += 8;
+	w->regs[a->pc] = ra;
+	return true;
+}
+
+static void emit(struct walk *w, struct fmt_frame *f, bool trampoline)
+{
+	*f = (struct fmt_frame){ .addr = w->place.vaddr };
+	f->module = w->place.module ? w->place.module->id : 0;
+	if (trampoline) {
+		/* entered by the kernel, not by a call: its address is its own */
+		f->flags = FMT_FRAME_SIGNAL;
+		f->addr += !w->exact;
+	} else if (!w->exact) {
+		f->flags = FMT_FRAME_RETURN;
+	}
+}
+
+static unsigned walk_run(struct walk *w, struct fmt_frame *frames, unsigned max, uint32_t *flags)
+{
+	const struct arch *a = w->u->arch;
+	bool mapped = locate(w);
+	unsigned n = 0;
+
+	for (;;) {
+		bool trampoline = mapped && (w->row ? w->row->signal : is_sigreturn(w));
+		enum step s;
+
+		if (n == max) {
+			cause(w, UNWIND_CUT_DEPTH, flags);
+			return n;
+		}
+		if (!mapped && n) { /* a return address into nothing is not worth a frame */
+			cause(w, UNWIND_UNMAPPED, flags);
+			return n;
+		}
+		emit(w, &frames[n++], trampoline);
+		if (!mapped) {
+			if (!step_wild_call(w)) {
+				cause(w, UNWIND_UNMAPPED, flags);
+				return n;
+			}
+			s = STEP_CALLER;
+		} else if (w->row) {
+			s = step_cfi(w, flags);
+			w->by_fp = w->by_fp && s == STEP_CALLER && w->row->reg[a->fp].how == CFI_SAME;
+		} else if (trampoline) {
+			s = step_sigcontext(w, flags);
+		} else {
+			s = step_fp(w, flags);
+		}
+		if (s == STEP_CALLER && mapped && !trampoline && n == w->u->cfas + 1 && w->u->cfas < MAX_CFAS)
+			w->u->cfa[w->u->cfas++] = w->regs[a->sp];
+		if (s == STEP_FAILED)
+			return n;
+		if (s == STEP_COMPLETE || !w->regs[a->pc]) {
+			*flags = FMT_STACK_COMPLETE;
+			return n;
+		}
+		w->exact = trampoline;
+		w->after_signal = w->after_signal || trampoline;
+		mapped = locate(w);
+	}
+}
+
+int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], const uint8_t *stack,
+	   size_t stack_bytes, struct fmt_frame *frames, unsigned max, uint32_t *flags)
+{
+	const struct arch *a = u->arch;
+	struct walk w = { .u = u, .pid = pid, .stack = stack, .exact = true };
+	unsigned n;
+
+	*flags = FMT_STACK_BROKEN;
+	if (!max)
+		return 0;
+	memcpy(w.regs, regs, a->regs * sizeof(*regs));
+	w.known = (1ull << a->regs) - 1;
+	w.stack_start = regs[a->sp];
+	if (stack_bytes > ~w.stack_start)
+		stack_bytes = 0;
+	w.stack_end = w.stack_start + stack_bytes;
+	u->cfas = 0;
+	n = walk_run(&w, frames, max, flags);
+	u->stack_end = *flags == FMT_STACK_COMPLETE ? w.regs[a->sp] : 0;
+	u->counters.stacks++;
+	u->counters.frames += n;
+	u->counters.complete += *flags == FMT_STACK_COMPLETE;
+	u->counters.cut += *flags == FMT_STACK_CUT;
+	u->counters.broken += *flags == FMT_STACK_BROKEN;
+	return (int)n;
+}

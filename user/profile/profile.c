@@ -1,0 +1,817 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/profile_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/plainname.h"
+#include "symbol/symbols.h"
+#include "util/buf.h"
+
+void *profile_grown(void *array, size_t *cap, size_t count, size_t size)
+{
+	size_t want = *cap ? *cap * 2 : 64;
+	void *p;
+
+	if (count < *cap)
+		return array;
+	if (count >= UINT32_MAX / 2)
+		return NULL;
+	p = realloc(array, want * size);
+	if (p)
+		*cap = want;
+	return p;
+}
+
+static int set_index(struct map *m, uint64_t key, uint64_t value)
+{
+	uint64_t *v = map_put(m, key, NULL);
+
+	if (!v)
+		return -ENOMEM;
+	*v = value;
+	return 0;
+}
+
+static uint32_t index_of(const struct map *m, uint64_t key)
+{
+	const uint64_t *v = map_get(m, key);
+
+	return v ? (uint32_t)*v : 0;
+}
+
+static int take_module(struct profile *p, const struct fmt_module *m)
+{
+	struct profile_private *k = p->priv;
+
+	*PUSH(k->raw_modules, k->raw_module_count, k->raw_module_cap) = *m;
+	return set_index(&k->module_at, m->id, k->raw_module_count - 1);
+}
+
+static int take_function(struct profile *p, const struct fmt_function *f)
+{
+	struct profile_private *k = p->priv;
+
+	*PUSH(k->raw_functions, k->raw_function_count, k->raw_function_cap) = *f;
+	return set_index(&k->function_at, f->id, k->raw_function_count - 1);
+}
+
+struct frame_key {
+	uint64_t addr;
+	uint32_t module;
+};
+
+static uint64_t hash_frame(const void *profile, uint32_t number)
+{
+	const struct profile_frame *f = &((const struct profile *)profile)->frames[number];
+
+	return index_hash(f->addr, f->module);
+}
+
+static bool same_frame(const void *profile, uint32_t number, const void *key)
+{
+	const struct profile_frame *f = &((const struct profile *)profile)->frames[number];
+	const struct frame_key *k = key;
+
+	return f->addr == k->addr && f->module == k->module;
+}
+
+/* Index of a frame, adding it when new; 0 when out of memory. */
+static uint32_t frame_of(struct profile *p, uint32_t module, uint64_t addr)
+{
+	struct profile_private *k = p->priv;
+	struct frame_key key = { addr, module };
+	uint32_t *slot = index_slot(&k->frame_at, index_hash(addr, module), same_frame, hash_frame, p, &key);
+
+	if (slot && !*slot) {
+		size_t id = p->frame_count ? p->frame_count : 1;
+		struct profile_frame *f = profile_grown(p->frames, &k->frame_cap, id, sizeof(*f));
+
+		if (!f)
+			return 0;
+		p->frames = f;
+		f[id] = (struct profile_frame){ .addr = addr, .module = module };
+		p->frame_count = id + 1;
+		k->frame_at.used++;
+		*slot = (uint32_t)id;
+	}
+	return slot ? *slot : 0;
+}
+
+/* An id far beyond the number of stacks is damage, or another program's way of counting. */
+#define DENSE_SLACK 65536
+
+static int note_stack(struct profile *p, uint32_t id, uint32_t stack)
+{
+	struct profile_private *k = p->priv;
+
+	if (id >= k->stack_dense_cap && id < 2 * p->stack_count + DENSE_SLACK) {
+		size_t cap = 2 * (size_t)id + 1024;
+		uint32_t *dense = realloc(k->stack_dense, cap * sizeof(*dense));
+
+		if (!dense)
+			return -ENOMEM;
+		memset(dense + k->stack_dense_cap, 0, (cap - k->stack_dense_cap) * sizeof(*dense));
+		k->stack_dense = dense;
+		k->stack_dense_cap = cap;
+	}
+	if (id >= k->stack_dense_cap)
+		return set_index(&k->stack_sparse, id, stack);
+	k->stack_dense[id] = stack;
+	return 0;
+}
+
+static uint32_t stack_of(const struct profile_private *k, uint32_t id)
+{
+	if (id < k->stack_dense_cap && k->stack_dense[id])
+		return k->stack_dense[id];
+	return index_of(&k->stack_sparse, id);
+}
+
+/* Room for the frames of one more stack, which are many. */
+static uint32_t *more_frames(struct profile *p, size_t n)
+{
+	struct profile_private *k = p->priv;
+
+	while (!p->stack_frames || k->stack_frame_cap - p->stack_frame_count < n) {
+		uint32_t *f = profile_grown(p->stack_frames, &k->stack_frame_cap, k->stack_frame_cap, sizeof(*f));
+
+		if (!f)
+			return NULL;
+		p->stack_frames = f;
+	}
+	return p->stack_frames + p->stack_frame_count;
+}
+
+static int take_stack(struct profile *p, const uint8_t *rec, size_t size)
+{
+	struct profile_private *k = p->priv;
+	struct fmt_stack head;
+	struct profile_stack *s;
+	uint32_t *ids;
+	size_t n;
+
+	if (size < sizeof(head))
+		return 0;
+	memcpy(&head, rec, sizeof(head));
+	n = (size - sizeof(head)) / sizeof(struct fmt_frame);
+	n = head.count < n ? head.count : n;
+	ids = more_frames(p, n);
+	if (!ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct fmt_frame f;
+
+		memcpy(&f, rec + sizeof(head) + i * sizeof(f), sizeof(f));
+		ids[i] = frame_of(p, f.module, f.addr);
+		if (!ids[i])
+			return -ENOMEM;
+	}
+	s = PUSH(p->stacks, p->stack_count, k->stack_cap);
+	*s = (struct profile_stack){ .first = p->stack_frame_count, .count = (uint32_t)n, .flags = head.flags };
+	p->stack_frame_count += n;
+	return note_stack(p, head.id, (uint32_t)p->stack_count - 1);
+}
+
+static int take_symbol(struct profile *p, const uint8_t *rec, size_t size)
+{
+	struct profile_private *k = p->priv;
+	struct fmt_symbol head;
+	size_t fit, first = k->raw_line_count;
+	uint32_t frame;
+
+	if (size < sizeof(head))
+		return 0;
+	memcpy(&head, rec, sizeof(head));
+	fit = (size - sizeof(head)) / sizeof(struct fmt_inline);
+	if (!head.count || !fit)
+		return 0;
+	frame = frame_of(p, head.module, head.addr);
+	if (!frame)
+		return -ENOMEM;
+	for (size_t i = 0; i < head.count && i < fit; i++) {
+		struct fmt_inline l;
+
+		memcpy(&l, rec + sizeof(head) + i * sizeof(l), sizeof(l));
+		*PUSH(k->raw_lines, k->raw_line_count, k->raw_line_cap) =
+			(struct raw_line){ .function = l.function, .file = l.file, .line = l.line };
+	}
+	p->frames[frame].first = (uint32_t)first;
+	p->frames[frame].count = (uint32_t)(k->raw_line_count - first);
+	return 0;
+}
+
+static int take_counts_function(struct profile *p, const struct fmt_counts_func *f)
+{
+	uint32_t frame = f->id ? frame_of(p, f->module, f->start) : 1;
+
+	return !frame ? -ENOMEM : f->id ? set_index(&p->priv->counts_at, f->id, frame) : 0;
+}
+
+static uint64_t hash_cell(const void *profile, uint32_t number)
+{
+	const struct profile_cell *c = &((const struct profile *)profile)->cells[number - 1];
+
+	return index_hash(c->thread, c->stack);
+}
+
+static bool same_cell(const void *profile, uint32_t number, const void *key)
+{
+	const struct profile_cell *c = &((const struct profile *)profile)->cells[number - 1], *k = key;
+
+	return c->stack == k->stack && c->thread == k->thread;
+}
+
+static int take_weighed(struct profile *p, const struct fmt_sample *s, enum profile_unit unit, double weight)
+{
+	struct profile_private *k = p->priv;
+	uint64_t *at, thread = (uint64_t)s->pid << 32 | s->tid;
+	struct profile_cell *cell, key;
+	uint32_t *slot;
+	bool added;
+
+	if (!p->thread_count || thread != k->last_thread_key) {
+		at = map_put(&k->thread_at, thread, &added);
+		if (!at)
+			return -ENOMEM;
+		if (added) {
+			*at = p->thread_count;
+			*PUSH(p->threads, p->thread_count, k->thread_cap) = (struct profile_thread){ .pid = s->pid, .tid = s->tid };
+		}
+		k->last_thread_key = thread;
+		k->last_thread = (uint32_t)*at;
+	}
+	/* the stack's own definition may still be to come: keep its id for now */
+	key = (struct profile_cell){ .stack = s->stack, .thread = k->last_thread };
+	slot = index_slot(&k->cell_at, index_hash(key.thread, key.stack), same_cell, hash_cell, p, &key);
+	if (!slot)
+		return -ENOMEM;
+	if (!*slot) {
+		*PUSH(p->cells, p->cell_count, k->cell_cap) = key;
+		k->cell_at.used++;
+		*slot = (uint32_t)p->cell_count;
+	}
+	cell = &p->cells[*slot - 1];
+	cell->samples[unit]++;
+	cell->weight[unit] += weight;
+	p->samples[unit]++;
+	p->weight[unit] += weight;
+	p->weight_squares[unit] += weight * weight;
+	if (!p->first_time || s->time < p->first_time)
+		p->first_time = s->time;
+	if (s->time > p->last_time)
+		p->last_time = s->time;
+	return 0;
+}
+
+static int take_sample(struct profile *p, const struct fmt_sample *s)
+{
+	return take_weighed(p, s, s->flags & FMT_S_INSTRUCTIONS ? PROFILE_INSTRUCTIONS : PROFILE_TIME, (double)s->period);
+}
+
+/* Only where accesses are samples of their own, with a stack: `perf mem record` writes nothing else. */
+static int take_access(struct profile *p, const struct fmt_access *a)
+{
+	struct fmt_sample s = { .time = a->time, .pid = a->pid, .tid = a->tid, .stack = a->stack };
+
+	if (!a->stack || a->flags & (FMT_A_CENSUS | FMT_A_TIME | FMT_A_DERIVED) || !(a->weight > 0))
+		return 0;
+	return take_weighed(p, &s, PROFILE_ACCESSES, a->weight);
+}
+
+static int take_counter(struct profile *p, const struct fmt_counter *c)
+{
+	struct profile_private *k = p->priv;
+	bool added;
+	uint64_t *at = map_put(&k->counter_at, c->name, &added);
+
+	if (!at)
+		return -ENOMEM;
+	if (added) {
+		*at = k->raw_counter_count;
+		PUSH(k->raw_counters, k->raw_counter_count, k->raw_counter_cap);
+	}
+	k->raw_counters[*at] = *c;
+	return 0;
+}
+
+static int take_samples(struct profile *p, const struct store_chunk *c)
+{
+	struct fmt_sample s;
+	int err = 0;
+
+	for (uint32_t i = 0; i < c->count && !err; i++) {
+		store_rec(c, i, &s, sizeof(s));
+		err = take_sample(p, &s);
+	}
+	return err;
+}
+
+static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i)
+{
+	union {
+		struct fmt_module module;
+		struct fmt_function function;
+		struct fmt_access access;
+		struct fmt_counter counter;
+		struct fmt_process process;
+		struct fmt_rate rate;
+		struct fmt_x_func exact;
+		struct fmt_counts_func counts;
+	} u;
+
+	switch (c->section) {
+	case FMT_MODULE:
+		store_rec(c, i, &u.module, sizeof(u.module));
+		return take_module(p, &u.module);
+	case FMT_FUNCTION:
+		store_rec(c, i, &u.function, sizeof(u.function));
+		return take_function(p, &u.function);
+	case FMT_ACCESS:
+		store_rec(c, i, &u.access, sizeof(u.access));
+		return take_access(p, &u.access);
+	case FMT_COUNTER:
+		store_rec(c, i, &u.counter, sizeof(u.counter));
+		return take_counter(p, &u.counter);
+	case FMT_PROCESS:
+		store_rec(c, i, &u.process, sizeof(u.process));
+		return u.process.comm ? set_index(&p->priv->comm_at, u.process.pid, u.process.comm) : 0;
+	case FMT_RATE:
+		store_rec(c, i, &u.rate, sizeof(u.rate));
+		/* the first source is the one that draws samples; others, as of windows, are their own business */
+		if (!p->priv->rate_source)
+			p->priv->rate_source = u.rate.source;
+		if (u.rate.source == p->priv->rate_source)
+			p->rate = u.rate.per_second;
+		return 0;
+	case FMT_X_FUNC:
+		store_rec(c, i, &u.exact, sizeof(u.exact));
+		*PUSH(p->priv->raw_exact, p->priv->raw_exact_count, p->priv->raw_exact_cap) = u.exact;
+		return 0;
+	case FMT_COUNTS_FUNC:
+		store_rec(c, i, &u.counts, sizeof(u.counts));
+		return take_counts_function(p, &u.counts);
+	case FMT_COST:
+		store_rec(c, i, &p->cost, sizeof(p->cost));
+		p->has_cost = true;
+		return 0;
+	case FMT_END:
+		store_rec(c, i, &p->end, sizeof(p->end));
+		p->has_end = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int take_chunk(struct profile *p, struct store_chunk *c)
+{
+	const uint8_t *rec;
+	size_t size;
+	int err = 0;
+
+	if (c->section == FMT_ACCESS) {
+		p->accesses += c->count;
+		/* what was recorded here has samples of time; looking at each access would be for nothing */
+		if (!store_meta_get(p->priv->reader, "imported"))
+			return 0;
+	}
+	p->has_edges |= c->count && (c->section == FMT_X_EDGE || c->section == FMT_FLOW_EDGE);
+	if (c->section == FMT_STACK || c->section == FMT_SYMBOL) {
+		while (!err && (rec = store_next_var(c, &size)))
+			err = c->section == FMT_STACK ? take_stack(p, rec, size) : take_symbol(p, rec, size);
+		return err;
+	}
+	if (c->section == FMT_SAMPLE)
+		return c->rec_size ? take_samples(p, c) : 0;
+	for (uint32_t i = 0; !err && c->rec_size && i < c->count; i++)
+		err = take_fixed(p, c, i);
+	return err;
+}
+
+const char *profile_keep(struct profile *p, const char *text)
+{
+	uint32_t id = intern_str(&p->priv->texts, text, NULL);
+	const char *s = id ? intern_get(&p->priv->texts, id, NULL) : NULL;
+
+	if (!s)
+		p->priv->failed = -ENOMEM;
+	return s ? s : "";
+}
+
+static const char *text_or(const struct profile *p, uint32_t id, const char *otherwise)
+{
+	const char *s = store_str(p->priv->reader, id);
+
+	return s && *s ? s : otherwise;
+}
+
+static const char *object_name(uint32_t kind, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	switch (kind) {
+	case FMT_MOD_KERNEL: return "[kernel]";
+	case FMT_MOD_VDSO: return "[vdso]";
+	case FMT_MOD_JIT: return "[jit]";
+	case FMT_MOD_ANON: return "[anon]";
+	}
+	return slash && slash[1] ? slash + 1 : *path ? path : "[unknown]";
+}
+
+static int finish_modules(struct profile *p)
+{
+	struct profile_private *k = p->priv;
+
+	p->modules = calloc(k->raw_module_count + 1, sizeof(*p->modules));
+	if (!p->modules)
+		return -ENOMEM;
+	p->module_count = k->raw_module_count + 1;
+	p->modules[0] = (struct profile_module){ .path = "", .object = "[unknown]" };
+	for (size_t i = 0; i < k->raw_module_count; i++) {
+		const struct fmt_module *raw = &k->raw_modules[i];
+		struct profile_module *m = &p->modules[i + 1];
+
+		m->kind = raw->kind;
+		m->pid = raw->pid;
+		m->path = text_or(p, raw->path, "");
+		m->object = object_name(raw->kind, m->path);
+		m->build_id_len = raw->build_id_len > sizeof(m->build_id) ? 0 : raw->build_id_len;
+		memcpy(m->build_id, raw->build_id, sizeof(m->build_id));
+	}
+	return 0;
+}
+
+int64_t profile_function_of(struct profile *p, const char *name, const char *object, const char *file, uint32_t line,
+			    bool named)
+{
+	struct profile_private *k = p->priv;
+	AUTO_BUF(key);
+	AUTO_BUF(plain);
+	uint64_t *at;
+	size_t len = plain_name(&name);
+	uint32_t id;
+	bool added;
+
+	if (len) {
+		/* debug information would place each variant in a file of its own */
+		file = NULL;
+		line = 0;
+		buf_add(&plain, name, len);
+		name = buf_failed(&plain) ? name : profile_keep(p, plain.data);
+	}
+	buf_add(&key, name, strlen(name) + 1);
+	buf_add(&key, object, strlen(object) + 1);
+	buf_addstr(&key, file ? file : "");
+	id = buf_failed(&key) ? 0 : intern_add(&k->texts, key.data, key.len, NULL);
+	at = id ? map_put(&k->merged, id, &added) : NULL;
+	if (!at)
+		return -ENOMEM;
+	if (added) {
+		*at = p->function_count;
+		*PUSH(p->functions, p->function_count, k->function_cap) = (struct profile_function){
+			.name = name, .object = object, .file = file, .line = line, .named = named };
+	}
+	return (int64_t)*at;
+}
+
+static const char *last_component(const char *path)
+{
+	const char *slash = *path == '/' ? strrchr(path, '/') : NULL;
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int finish_functions(struct profile *p, uint32_t **index_of_raw)
+{
+	struct profile_private *k = p->priv;
+	uint32_t *out = calloc(k->raw_function_count + 1, sizeof(*out));
+
+	*index_of_raw = out;
+	if (!out || profile_function_of(p, "(unknown)", "[unknown]", NULL, 0, false) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->raw_function_count; i++) {
+		const struct fmt_function *raw = &k->raw_functions[i];
+		const char *name = text_or(p, raw->name, NULL);
+		int64_t f = 0;
+
+		if (name)
+			f = profile_function_of(p, name, last_component(text_or(p, raw->object, "[unknown]")), text_or(p, raw->file, NULL), raw->line,
+						!(raw->flags & FMT_FN_BARE));
+		if (f < 0)
+			return -ENOMEM;
+		out[i] = (uint32_t)f;
+	}
+	return 0;
+}
+
+/* A frame without a symbol is named by where it lies, never [unknown]. */
+static int64_t bare_function(struct profile *p, const struct profile_frame *f)
+{
+	const struct profile_module *m = &p->modules[f->module];
+	char name[400];
+
+	if (m->kind == FMT_MOD_KERNEL)
+		symbols_kernel(f->addr, name, sizeof(name));
+	else if (m->kind == FMT_MOD_FILE || m->kind == FMT_MOD_VDSO)
+		snprintf(name, sizeof(name), "%.300s+0x%" PRIx64, m->object, f->addr);
+	else
+		snprintf(name, sizeof(name), "0x%" PRIx64, f->addr);
+	return profile_function_of(p, profile_keep(p, name), m->object, NULL, 0, m->kind == FMT_MOD_KERNEL);
+}
+
+static int finish_lines(struct profile *p, const uint32_t *function_of_raw)
+{
+	struct profile_private *k = p->priv;
+
+	for (size_t i = 0; i < k->raw_line_count; i++) {
+		const struct raw_line *raw = &k->raw_lines[i];
+		const uint64_t *at = map_get(&k->function_at, raw->function);
+
+		*PUSH(p->lines, p->line_count, k->line_cap) = (struct profile_line){
+			.function = at ? function_of_raw[*at] : 0, .line = raw->line, .file = text_or(p, raw->file, NULL) };
+	}
+	for (size_t i = 1; i < p->frame_count; i++) {
+		struct profile_frame *f = &p->frames[i];
+		const uint64_t *module = f->module ? map_get(&k->module_at, f->module) : NULL;
+
+		f->module = module ? (uint32_t)*module + 1 : 0;
+		/* a chain that ends in nothing known is no better than none */
+		if (f->count && !p->lines[f->first + f->count - 1].function)
+			f->count = 0;
+	}
+	return 0;
+}
+
+static int finish_frames(struct profile *p)
+{
+	for (size_t i = 1; i < p->frame_count; i++) {
+		struct profile_frame *f = &p->frames[i];
+		int64_t fn;
+
+		if (f->count)
+			continue;
+		fn = bare_function(p, f);
+		if (fn < 0)
+			return -ENOMEM;
+		f->first = (uint32_t)p->line_count;
+		f->count = 1;
+		PUSH(p->lines, p->line_count, p->priv->line_cap)->function = (uint32_t)fn;
+	}
+	return 0;
+}
+
+/* The exact engine's figures per function; they stand beside its synthetic samples, if it made any. */
+static int finish_exact(struct profile *p, const uint32_t *function_of_raw)
+{
+	struct profile_private *k = p->priv;
+
+	p->exact = calloc(p->function_count, sizeof(*p->exact));
+	if (!p->exact)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->raw_exact_count; i++) {
+		const struct fmt_x_func *x = &k->raw_exact[i];
+		const uint64_t *at = map_get(&k->function_at, x->function);
+		struct profile_exact *out = &p->exact[at ? function_of_raw[*at] : 0];
+
+		if (x->scope == FMT_X_SELF) {
+			out->self += (double)x->instructions;
+			out->calls += x->calls;
+			p->exact_total += (double)x->instructions;
+		} else if (x->scope == FMT_X_INCLUSIVE) {
+			/* of two functions of one name, one may have called the other */
+			out->inclusive = out->inclusive > (double)x->instructions ? out->inclusive : (double)x->instructions;
+		}
+	}
+	p->has_exact = k->raw_exact_count > 0;
+	return 0;
+}
+
+static int finish_counters(struct profile *p)
+{
+	struct profile_private *k = p->priv;
+
+	p->counters = calloc(k->raw_counter_count + 1, sizeof(*p->counters));
+	if (!p->counters)
+		return -ENOMEM;
+	for (size_t i = 0; i < k->raw_counter_count; i++) {
+		const struct fmt_counter *c = &k->raw_counters[i];
+
+		p->counters[i] = (struct profile_counter){ .name = text_or(p, c->name, "(unnamed)"), .value = c->value,
+							   .loss = c->flags & FMT_C_LOSS, .in_part = c->flags & FMT_C_IN_PART };
+		if (c->flags & FMT_C_LOSS) {
+			p->lost += c->value;
+			p->lost_known = true;
+		}
+	}
+	p->counter_count = k->raw_counter_count;
+	if (!p->lost_known && p->has_end) {
+		p->lost = p->end.lost;
+		p->lost_known = true;
+	}
+	return 0;
+}
+
+/* Stable, by counting: position of each cell in `to`, where `key` has values below `keys`. */
+static void order_cells(const struct profile_cell *from, struct profile_cell *to, size_t count, uint32_t *starts, size_t keys,
+			size_t key_at)
+{
+#define KEY(cell) (*(const uint32_t *)((const char *)(cell) + key_at))
+	uint32_t sum = 0;
+
+	memset(starts, 0, keys * sizeof(*starts));
+	for (size_t i = 0; i < count; i++)
+		starts[KEY(&from[i])]++;
+	for (size_t i = 0; i < keys; i++) {
+		uint32_t n = starts[i];
+
+		starts[i] = sum;
+		sum += n;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[starts[KEY(&from[i])]++] = from[i];
+#undef KEY
+}
+
+/* By thread, and by stack within, so that whoever walks them walks the stacks in order, too. */
+static int finish_cells(struct profile *p)
+{
+	struct profile_private *k = p->priv;
+	size_t keys = p->stack_count > p->thread_count ? p->stack_count : p->thread_count;
+	struct profile_cell *other = malloc((p->cell_count + 1) * sizeof(*other));
+	uint32_t *starts = malloc((keys + 1) * sizeof(*starts));
+	int err = other && starts ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < p->cell_count; i++)
+		p->cells[i].stack = p->cells[i].stack ? stack_of(k, p->cells[i].stack) : 0;
+	if (!err && p->cell_count) {
+		order_cells(p->cells, other, p->cell_count, starts, p->stack_count, offsetof(struct profile_cell, stack));
+		order_cells(other, p->cells, p->cell_count, starts, p->thread_count, offsetof(struct profile_cell, thread));
+	}
+	free(other);
+	free(starts);
+	for (size_t i = 0; i < p->cell_count && !err; i++) {
+		struct profile_thread *t = &p->threads[p->cells[i].thread];
+
+		if (!t->cell_count++)
+			t->first_cell = i;
+	}
+	for (size_t i = 0; i < p->thread_count; i++)
+		p->threads[i].comm = text_or(p, index_of(&k->comm_at, p->threads[i].pid), NULL);
+	return err;
+}
+
+static int finish(struct profile *p, bool name_missing)
+{
+	struct profile_private *k = p->priv;
+	uint32_t *function_of_raw = NULL;
+	const char *engine;
+	int err = finish_modules(p);
+
+	if (!err)
+		err = finish_functions(p, &function_of_raw);
+	if (!err)
+		err = finish_lines(p, function_of_raw);
+	if (!err && name_missing)
+		err = profile_name_missing(p);
+	if (!err)
+		err = finish_frames(p);
+	if (!err)
+		err = finish_exact(p, function_of_raw);
+	if (!err)
+		err = finish_counters(p);
+	free(function_of_raw);
+	if (!err)
+		err = finish_cells(p);
+	p->start_realtime_ns = store_header(k->reader)->start_realtime_ns;
+	engine = profile_meta(p, "engine");
+	if (p->has_end)
+		p->duration_ns = p->end.duration_ns;
+	else if (!engine || strcmp(engine, "exact")) /* whose time stamps count instructions */
+		p->duration_ns = p->last_time - p->first_time;
+	store_recovery_text(k->reader, p->recovery, sizeof(p->recovery));
+	return err ? err : k->failed;
+}
+
+static void drop_scaffold(struct profile_private *k)
+{
+	free(k->raw_functions);
+	free(k->raw_modules);
+	free(k->raw_lines);
+	free(k->raw_counters);
+	free(k->raw_exact);
+	k->raw_exact = NULL;
+	k->raw_functions = NULL;
+	k->raw_modules = NULL;
+	k->raw_lines = NULL;
+	k->raw_counters = NULL;
+	map_release(&k->function_at);
+	map_release(&k->module_at);
+	map_release(&k->thread_at);
+	index_release(&k->cell_at);
+	map_release(&k->counter_at);
+	map_release(&k->comm_at);
+	map_release(&k->merged);
+	index_release(&k->frame_at);
+}
+
+static struct profile *load(const char *path, bool name_missing, struct err *e)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	struct store_chunk c;
+	int err;
+
+	if (p)
+		p->priv = calloc(1, sizeof(*p->priv));
+	if (!p || !p->priv) {
+		err_set(e, -ENOMEM, "out of memory");
+		profile_free(p);
+		return NULL;
+	}
+	p->rate = NAN;
+	p->priv->reader = store_open(path, e);
+	if (!p->priv->reader) {
+		profile_free(p);
+		return NULL;
+	}
+	store_read_ahead(p->priv->reader);
+	/* index 0 means "none" among stacks */
+	p->stacks = calloc(64, sizeof(*p->stacks));
+	p->priv->stack_cap = 64;
+	p->stack_count = 1;
+	err = p->stacks ? 0 : -ENOMEM;
+	while (!err && (err = store_next(p->priv->reader, &c, e)) > 0)
+		err = take_chunk(p, &c);
+	if (!err)
+		err = finish(p, name_missing);
+	if (err) {
+		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
+		profile_free(p);
+		return NULL;
+	}
+	drop_scaffold(p->priv);
+	return p;
+}
+
+struct profile *profile_load(const char *path, struct err *e)
+{
+	return load(path, true, e);
+}
+
+struct profile *profile_load_as_stored(const char *path, struct err *e)
+{
+	return load(path, false, e);
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	if (p->priv) {
+		drop_scaffold(p->priv);
+		map_release(&p->priv->counts_at);
+		map_release(&p->priv->stack_sparse);
+		free(p->priv->stack_dense);
+		intern_release(&p->priv->texts);
+		store_reader_free(p->priv->reader);
+	}
+	free(p->priv);
+	free(p->functions);
+	free(p->lines);
+	free(p->frames);
+	free(p->modules);
+	free(p->stacks);
+	free(p->stack_frames);
+	free(p->threads);
+	free(p->cells);
+	free(p->counters);
+	free(p->exact);
+	free(p);
+}
+
+const char *profile_meta(const struct profile *p, const char *key)
+{
+	return store_meta_get(p->priv->reader, key);
+}
+
+enum profile_unit profile_unit(const struct profile *p)
+{
+	for (enum profile_unit u = PROFILE_TIME; u < PROFILE_UNITS; u++)
+		if (p->samples[u])
+			return u;
+	return PROFILE_TIME;
+}
+
+uint32_t profile_counts_frame(const struct profile *p, uint32_t id)
+{
+	return id ? index_of(&p->priv->counts_at, id) : 0;
+}
+
+uint32_t profile_stack_of(const struct profile *p, uint32_t id)
+{
+	return id ? stack_of(p->priv, id) : 0;
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a burst tells of links: it is a window of so many instructions instead of so many hits, and sees all nodes that
+ * it passes at once. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/counts_plan_priv.h"
+#include "util/grow.h"
+
+#define SINGLE_WINDOWS 512 /* of one link, each a burst; later ones are of several, so that a long recording stays small */
+#define MORE_WINDOWS 256
+#define MOST_HELD 64
+#define ENTRIES 8.0 /* of one function, all of a burst count as so many: they are from one place */
+
+/* A function that was entered: through which link, in this burst. */
+struct replay_call {
+	uint32_t link;
+	double runs;
+};
+
+struct replayed {
+	double all; /* instructions carried out */
+	struct plan *p;
+	const struct plan_burst *b;
+	plan_place_fn place;
+	void *ctx;
+	uint64_t bias; /* of the function that was met last */
+	uint32_t last; /* ... or PLAN_NONE */
+	uint32_t from; /* the function that it began in, or PLAN_NONE */
+	int err;
+};
+
+/* ---- what ran ---- */
+
+static bool place_of(const struct replayed *r, uint64_t runtime, struct module **m, uint64_t *vaddr)
+{
+	/* as for a return address: one past it */
+	if (!r->place(r->ctx, runtime + 1, m, vaddr))
+		return false;
+	--*vaddr;
+	return true;
+}
+
+static bool enter(struct plan *p, uint32_t i)
+{
+	struct plan_func *f = &p->func[i];
+
+	if (f->met_now)
+		return true;
+	if (!GROW(p->passed, p->passes, p->pass_cap, 64))
+		return false;
+	if (plan_has_graph(f) && !f->runs_now) {
+		f->runs_now = calloc(f->runs.nodes, sizeof(*f->runs_now));
+		f->runs_all = calloc(f->runs.nodes, sizeof(*f->runs_all));
+	}
+	if (plan_has_graph(f) && !(f->runs_now && f->runs_all))
+		return false;
+	p->passed[p->passes++] = i;
+	f->met_now = true;
+	f->bursts++;
+	return true;
+}
+
+static uint32_t func_at(struct replayed *r, uint64_t ip)
+{
+	struct module *m;
+	uint64_t vaddr;
+
+	if (r->last != PLAN_NONE && ip - r->bias >= r->p->func[r->last].rec.start && ip - r->bias < r->p->func[r->last].rec.end)
+		return r->last;
+	r->last = place_of(r, ip, &m, &vaddr) ? plan_func_at(r->p, m, vaddr) : PLAN_NONE;
+	if (r->last != PLAN_NONE && !enter(r->p, r->last))
+		r->last = PLAN_NONE;
+	r->bias = ip - vaddr;
+	return r->last;
+}
+
+static void count_nodes(struct replayed *r)
+{
+	for (size_t k = 0; k < r->b->counts; k++) {
+		const struct emu_count *c = &r->b->count[k];
+		uint32_t i = func_at(r, c->ip), n;
+		struct plan_func *f = i == PLAN_NONE ? NULL : &r->p->func[i];
+
+		r->p->replayed += (double)c->runs;
+		if (!f)
+			continue;
+		f->replayed += (double)c->runs;
+		f->rec.replayed += (double)c->runs / r->all;
+		f->rec.stayed += i == r->from ? (double)c->runs / r->all : 0;
+		n = plan_has_graph(f) ? runs_node_at(&f->runs, c->ip - r->bias) : CFG_NONE;
+		/* all of a node's blocks run equally often: the one that stands for it is counted */
+		if (n != CFG_NONE && f->runs.node[n].addr == c->ip - r->bias)
+			f->runs_now[n] += (double)c->runs;
+	}
+}
+
+/* A burst that came nowhere is all where it began. */
+static void begun(struct replayed *r)
+{
+	struct fmt_counts_func *f;
+
+	r->from = func_at(r, r->b->ip);
+	if (r->from == PLAN_NONE)
+		return;
+	f = &r->p->func[r->from].rec;
+	f->begun++;
+	if (r->all > 0)
+		return;
+	f->replayed++;
+	f->stayed++;
+}
+
+static void count_cuts(struct replayed *r)
+{
+	for (size_t k = 0; k < r->b->cuts; k++) {
+		const struct emu_cut *c = &r->b->cut[k];
+		uint32_t i = func_at(r, c->ip ? c->ip : c->site - 1);
+
+		if (i != PLAN_NONE)
+			r->p->func[i].rec.cut += (double)c->times;
+	}
+}
+
+/* ---- who called whom ---- */
+
+static double entries_of(const struct plan_burst *b, uint64_t target)
+{
+	double n = 0;
+
+	for (size_t k = 0; k < b->calls; k++)
+		n += b->call[k].target == target ? (double)b->call[k].runs : 0;
+	return n;
+}
+
+static void count_call(struct replayed *r, const struct emu_call *c)
+{
+	struct plan *p = r->p;
+	struct module *m, *from;
+	uint64_t vaddr, ret;
+	uint32_t i = place_of(r, c->target, &m, &vaddr) ? plan_func_at(p, m, vaddr) : PLAN_NONE, link;
+	double all;
+
+	if (i == PLAN_NONE || p->func[i].rec.start != vaddr || !plan_has_graph(&p->func[i]) || !enter(p, i) || !p->func[i].runs_now)
+		return; /* or its graph was built a moment ago */
+	all = entries_of(r->b, c->target);
+	if (!r->place(r->ctx, c->site, &from, &ret))
+		from = NULL;
+	plan_caller(p, i, from, ret, (double)c->runs * fmin(1, ENTRIES / all));
+	p->func[i].all_now += (double)c->runs;
+	/* an entry that is a loop's header as well cannot be told by its address */
+	if (p->func[i].runs.node[0].block == CFG_NONE)
+		p->func[i].runs_now[0] += (double)c->runs;
+	link = from ? plan_call_link(p, i, from, ret) : PLAN_NONE;
+	if (link == PLAN_NONE)
+		return;
+	if (p->link[link].parent_func == i)
+		p->func[i].own_now += (double)c->runs;
+	if (GROW(p->called, p->calls, p->call_cap, 64))
+		p->called[p->calls++] = (struct replay_call){ link, (double)c->runs };
+}
+
+static double calls_through(const struct plan *p, uint32_t link)
+{
+	double n = 0;
+
+	for (uint32_t k = 0; k < p->calls; k++)
+		n += p->called[k].link == link ? p->called[k].runs : 0;
+	return n;
+}
+
+/* ---- windows ---- */
+
+static int put_held(struct plan *p, uint32_t link, uint64_t armed, uint64_t ended, uint32_t pid, uint32_t tid)
+{
+	struct plan_link *l = &p->link[link];
+	struct fmt_counts_window rec = { .armed = armed, .ended = ended, .anchor = l->held_anchor, .child = l->held_child, .link = l->rec.id, .pid = pid, .tid = tid };
+
+	if (!l->written)
+		plan_write_link(p, link);
+	l->x += rec.anchor;
+	l->y += rec.child;
+	l->xx += rec.anchor * rec.anchor;
+	l->xy += rec.anchor * rec.child;
+	l->yy += rec.child * rec.child;
+	l->windows++;
+	l->held_anchor = l->held_child = l->held = 0;
+	p->stats.windows[FMT_CL_REPLAY]++;
+	return store_put(p->store, FMT_COUNTS_WINDOW, &rec, sizeof(rec));
+}
+
+static unsigned together(const struct plan_link *l)
+{
+	unsigned n = 1;
+
+	for (unsigned at = SINGLE_WINDOWS; at < l->windows && n < MOST_HELD; at += MORE_WINDOWS)
+		n *= 2;
+	return n;
+}
+
+static uint32_t rival_of(struct plan *p, uint32_t link)
+{
+	struct plan_link of = p->link[link]; /* the array may move */
+	uint32_t l;
+
+	if (of.replay != PLAN_NONE)
+		return of.replay;
+	l = plan_add_link(p, FMT_CL_REPLAY, of.parent_func, of.parent, of.child_func, of.child);
+	if (l == PLAN_NONE)
+		return l;
+	p->link[l].rec.flags = of.rec.flags & (FMT_CL_CALL | FMT_CL_TAIL | FMT_CL_INDIRECT);
+	p->link[l].rec.site = of.rec.site;
+	p->link[l].rec.rival = of.rec.id;
+	p->link[link].replay = l;
+	return l;
+}
+
+static void add(struct replayed *r, uint32_t link, double anchor, double child)
+{
+	uint32_t rival;
+	struct plan_link *l;
+	int err = 0;
+
+	if (!(anchor + child > 0) || (rival = rival_of(r->p, link)) == PLAN_NONE)
+		return;
+	l = &r->p->link[rival];
+	l->held_anchor += anchor;
+	l->held_child += child;
+	if (++l->held >= together(l))
+		err = put_held(r->p, rival, r->b->time, r->b->ended, r->b->pid, r->b->tid);
+	r->err = r->err ? r->err : err;
+}
+
+void plan_replay_flush(struct plan *p)
+{
+	for (uint32_t i = 0; i < p->links; i++) {
+		int err = p->link[i].held ? put_held(p, i, p->last_burst, p->last_burst, 0, 0) : 0;
+
+		p->error = p->error ? p->error : err;
+	}
+}
+
+static bool asked(const struct plan_link *l)
+{
+	return !l->off && l->rec.how == FMT_CL_RATIO;
+}
+
+static void count_links(struct replayed *r, uint32_t i)
+{
+	struct plan *p = r->p;
+
+	for (uint32_t k = 0; k < p->func[i].links; k++) {
+		uint32_t link = p->func[i].inner[k];
+
+		if (asked(&p->link[link]))
+			add(r, link, p->func[i].runs_now[p->link[link].parent], p->func[i].runs_now[p->link[link].child]);
+	}
+	for (uint32_t k = 0; k < p->func[i].outs; k++) {
+		uint32_t link = p->func[i].out[k];
+
+		/* calls of what calls itself: see below */
+		if (asked(&p->link[link]) && !(p->func[p->link[link].child_func].rec.flags & FMT_CF_RECURSIVE))
+			add(r, link, p->func[i].runs_now[p->link[link].parent], calls_through(p, link));
+	}
+	/* of calls from outside, together: how many runs come of each */
+	for (uint32_t k = 0; (p->func[i].rec.flags & FMT_CF_RECURSIVE) && k < p->func[i].callers; k++)
+		if (asked(&p->link[p->func[i].caller[k]]) && p->link[p->func[i].caller[k]].parent_func != i)
+			add(r, p->func[i].caller[k], p->func[i].all_now - p->func[i].own_now, p->func[i].all_now);
+}
+
+/* Early, before much is measured by what seldom runs. */
+static void hang(struct plan *p, uint32_t i)
+{
+	struct plan_func *f = &p->func[i];
+
+	for (uint32_t n = 0; n < f->runs.nodes; n++)
+		f->runs_all[n] += f->runs_now[n];
+	if (!(f->bursts & (f->bursts - 1)))
+		plan_hang(p, i);
+}
+
+static int put_burst(const struct replayed *r)
+{
+	const struct emu_result *e = &r->b->result;
+	struct fmt_counts_burst rec = { .armed = r->b->time, .ended = r->b->ended, .pid = r->b->pid, .tid = r->b->tid, .end = e->end, .instructions = e->insns,
+					.skipped = e->skipped, .unknown = e->unknown, .pages = e->pages, .syscalls = e->syscalls, .own_us = (uint32_t)(r->b->own_ns / 1000) };
+	struct module *m;
+
+	if (place_of(r, r->b->ip, &m, &rec.ip))
+		rec.module = m->id;
+	if (place_of(r, e->end_ip, &m, &rec.end_ip))
+		rec.end_module = m->id;
+	return store_put(r->p->store, FMT_COUNTS_BURST, &rec, sizeof(rec));
+}
+
+int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn place, void *ctx)
+{
+	struct replayed r = { .p = p, .b = b, .place = place, .ctx = ctx, .last = PLAN_NONE };
+
+	p->passes = p->calls = 0;
+	p->last_burst = b->time;
+	for (size_t k = 0; k < b->counts; k++)
+		r.all += (double)b->count[k].runs;
+	begun(&r);
+	count_nodes(&r);
+	count_cuts(&r);
+	for (size_t k = 0; k < b->calls; k++)
+		count_call(&r, &b->call[k]);
+	for (uint32_t k = 0; k < p->passes; k++)
+		if (p->func[p->passed[k]].runs_now) {
+			hang(p, p->passed[k]);
+			count_links(&r, p->passed[k]);
+		}
+	for (uint32_t k = 0; k < p->passes; k++) {
+		struct plan_func *f = &p->func[p->passed[k]];
+
+		f->met_now = false;
+		f->own_now = f->all_now = 0;
+		if (f->runs_now)
+			memset(f->runs_now, 0, f->runs.nodes * sizeof(*f->runs_now));
+	}
+	return r.err ? r.err : put_burst(&r);
+}

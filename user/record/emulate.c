@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/emulate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "abi.h"
+#include "attr/attr.h"
+#include "code/decode.h"
+#include "proc/ehframe.h"
+#include "emu/emu_pages.h"
+#include "proc/procmap.h"
+#include "record/emulate_data.h"
+#include "record/emulate_when.h"
+#include "measure/cost.h"
+#include "util/clock.h"
+
+#define GUESSES 8 /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
+#define BURST 10000 /* instructions: what is read later in a longer one has changed too often since the sample */
+#define FRESH_NS 2000000     /* what an older sample's thread was about to do it has done, and its memory shows it */
+#define COUNTS_ROOM 65536
+#define CLOCK_PAGES 8
+#define WAIT_NS 1000000000
+
+struct replay {
+	struct session *s;
+	struct plan *plan;
+	struct emu_env env;
+	struct emu *emu;
+	struct burst_flow *flow;
+	struct emu_pages *likely; /* of process `pid` */
+	bool asked; /* for its pages, with the next sample */
+	uint64_t asked_at;
+	uint32_t pid; /* whose memory is read */
+	struct replay_when when;
+	double taken_ns; /* from the target, since replay_taken() */
+	bool denied;
+	struct emu_count *count;
+	struct {
+		uint64_t bursts, instructions, changed, unlisted, skipped, guessed, unknown, syscalls, pages, given, own_ns, target_ns, stale, failed, end[EMU_ENDS];
+	} n;
+};
+
+/* ---- what bursts see of the target ---- */
+
+static bool look_up(struct replay *r, uint64_t addr, struct place *at)
+{
+	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), r->pid, addr, at) && at->module;
+}
+
+/* Only what nobody can write: anything else may be rewritten while it runs. */
+static size_t code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct replay *r = ctx;
+	struct place at;
+
+	if (!look_up(r, addr, &at) || !(at.map.prot & MAP_EXEC) || (at.map.prot & MAP_WRITE) ||
+	    (at.module->kind != FMT_MOD_FILE && at.module->kind != FMT_MOD_VDSO))
+		return 0;
+	return module_read(at.module, at.vaddr, buf, len < at.map.end - addr ? len : at.map.end - addr);
+}
+
+/* The kernel's clock lies before the vDSO, which reads it, and nobody else may. */
+static bool clock_page(struct replay *r, uint64_t addr)
+{
+	struct place at;
+
+	for (uint64_t k = 1; k <= CLOCK_PAGES; k++)
+		if (addr < UINT64_MAX - k * EMU_PAGE && look_up(r, addr + k * EMU_PAGE, &at))
+			return at.module->kind == FMT_MOD_VDSO;
+	return false;
+}
+
+static bool page(void *ctx, uint64_t addr, uint8_t *buf)
+{
+	struct replay *r = ctx;
+	struct iovec here = { buf, EMU_PAGE }, there = { (void *)(uintptr_t)(addr & ~(uint64_t)(EMU_PAGE - 1)), EMU_PAGE };
+
+	if (process_vm_readv((pid_t)r->pid, &here, 1, &there, 1, 0) == (ssize_t)EMU_PAGE)
+		return true;
+	r->denied |= errno == EPERM || errno == ENOSYS;
+	if (!clock_page(r, addr))
+		return false;
+	/* as where there is no such clock: the kernel is asked for the time then, in vain */
+	memset(buf, 0, EMU_PAGE);
+	return true;
+}
+
+static bool function(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	const struct ehframe *f;
+	struct place at;
+
+	if (!look_up(ctx, addr, &at))
+		return false;
+	f = module_ehframe(at.module);
+	if (!f || !ehframe_function(f, at.vaddr, start, end))
+		return false;
+	*start += addr - at.vaddr;
+	*end += addr - at.vaddr;
+	return true;
+}
+
+static bool fixed(void *ctx, uint64_t addr, size_t len)
+{
+	struct place at;
+
+	return look_up(ctx, addr, &at) && !(at.map.prot & MAP_WRITE) && at.module->kind == FMT_MOD_FILE &&
+	       len <= at.map.end - addr;
+}
+
+/* A return address or one past an instruction: what lies before it. */
+static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
+{
+	struct place at;
+
+	if (!look_up(ctx, runtime - 1, &at))
+		return false;
+	*m = at.module;
+	*vaddr = at.vaddr + 1;
+	return true;
+}
+
+/* The same for an instruction, as it is written. Wanted are those of memory, and one of nearly every other block. */
+static bool instruction(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr, bool *wanted)
+{
+	struct replay *r = ctx;
+	uint8_t bytes[15];
+	struct dec_insn d;
+	size_t n = code(r, ip, bytes, sizeof(bytes));
+
+	*wanted = n && !dec_decode(bytes, n, &d) && (d.mem_cnt || (d.flags & DEC_F_BRANCH));
+	return attr_code(session_attr(r->s), pid, ip, module, addr);
+}
+
+static uint64_t stack_end(struct replay *r, uint32_t pid, uint64_t sp)
+{
+	struct place at;
+
+	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), pid, sp, &at) && at.map.end > sp ? at.map.end : 0;
+}
+
+static void forget(struct replay *r)
+{
+	emu_forget(r->emu);
+	burst_flow_forget(r->flow);
+}
+
+/* ---- one burst ---- */
+
+static void tally(struct replay *r, const struct plan_burst *b)
+{
+	struct emu_touched t;
+
+	r->n.bursts++;
+	r->n.instructions += b->result.insns;
+	r->n.skipped += b->result.skipped;
+	r->n.unknown += b->result.unknown;
+	r->n.changed += b->result.changed;
+	r->n.unlisted += b->result.unlisted;
+	r->n.guessed += b->result.guessed;
+	r->n.syscalls += b->result.syscalls;
+	r->n.pages += b->result.pages;
+	for (uint32_t i = 0; emu_touched(r->emu, i, &t); i++)
+		r->n.given += t.given;
+	if (b->result.end < EMU_ENDS)
+		r->n.end[b->result.end]++;
+}
+
+static void of_process(struct replay *r, uint32_t pid)
+{
+	if (r->pid == pid)
+		return;
+	forget(r);
+	emu_pages_forget(r->likely);
+	r->pid = pid;
+}
+
+/* The pages that a burst will touch must be as old as its registers: what compares the two goes wrong otherwise, and most
+ * of a compressor's turns do. So they are asked for before the sample is there. Of several processes, of the one that was
+ * met now: as often as it runs. */
+static void ask(struct replay *r, uint32_t pid, uint64_t now)
+{
+	uint64_t addr[SAMPLER_PAGES], slot[SAMPLER_SLOTS];
+	uint32_t count, slots;
+
+	of_process(r, pid);
+	count = emu_pages_likely(r->likely, addr, SAMPLER_PAGES);
+	slots = emu_pages_slots(r->likely, slot, SAMPLER_SLOTS);
+	r->asked = sampler_want_pages(session_sampler(r->s), pid, addr, count, slot, slots);
+	r->asked_at = now;
+}
+
+static int burst(struct replay *r, const struct sample *m)
+{
+	struct emu_start from = { .regs = m->regs, .stack = m->valid & SV_STACK ? m->stack : NULL,
+				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .page = m->page, .pages = m->pages, .insns = BURST,
+				  .guesses = GUESSES, .access = burst_flow_access, .access_ctx = r->flow };
+	struct plan_burst b = { .time = m->time, .ip = m->ip, .pid = m->pid, .tid = m->tid, .count = r->count };
+	uint64_t began = clock_cpu(), took;
+	int err = 0;
+
+	of_process(r, m->pid);
+	burst_flow_begin(r->flow, m->time, m->pid, m->tid, stack_end(r, m->pid, m->regs[WREG_SP]));
+	if (emu_run(r->emu, &from, &b.result)) {
+		r->n.failed++;
+	} else {
+		b.ended = now_ns();
+		b.own_ns = clock_cpu() - began;
+		b.counts = emu_counts(r->emu, r->count, COUNTS_ROOM);
+		b.counts = b.counts < COUNTS_ROOM ? b.counts : COUNTS_ROOM;
+		b.call = emu_calls(r->emu, &b.calls);
+		b.cut = emu_cuts(r->emu, &b.cuts);
+		emu_pages_run(r->likely, r->emu, m->page, m->pages);
+		tally(r, &b);
+		/* one that never could read anything says nothing */
+		if (!r->denied)
+			err = plan_replayed(r->plan, &b, place, r);
+		if (!r->denied && !err)
+			err = burst_flow_end(r->flow, r->emu, r->count, b.counts, b.result.insns);
+	}
+	took = clock_cpu() - began;
+	r->n.own_ns += took;
+	replay_when_own(&r->when, (double)took);
+	return err;
+}
+
+/* Nobody of that process runs any more, or its sample was lost. */
+static bool waited(const struct replay *r, uint64_t now)
+{
+	return now - r->asked_at > WAIT_NS;
+}
+
+int replay_fresh(struct replay *r, const struct sample *m)
+{
+	uint64_t now;
+
+	if (!r || r->denied || m->kind != SAMPLE_TICK)
+		return 0;
+	now = now_ns();
+	r->when.samples++;
+	r->when.period_ns = m->period ? (double)m->period : r->when.period_ns;
+	if (m->valid & SV_PAGES) {
+		r->asked = false;
+		r->n.target_ns += m->pages_ns;
+		r->taken_ns += session_coupled(r->s, m->pages_ns);
+		replay_when_target(&r->when, session_coupled(r->s, m->pages_ns));
+		replay_when_draw(&r->when);
+		if (now - m->time > FRESH_NS) {
+			r->n.stale++;
+			return 0;
+		}
+		return burst(r, m);
+	}
+	if (r->asked && !waited(r, now))
+		return 0;
+	if (r->asked)
+		sampler_want_none(session_sampler(r->s));
+	else if (!replay_when_sample(&r->when))
+		return 0;
+	ask(r, m->pid, now);
+	return 0;
+}
+
+void replay_event(struct replay *r, const struct sample *m)
+{
+	if (r && m->pid == r->pid && (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || (m->flags & SF_EXEC)))
+		forget(r);
+}
+
+void replay_poll(struct replay *r, uint64_t now)
+{
+	/* where each look costs the target something, bursts take what others look for */
+	if (r && !r->denied && !session_waits_for_itself(r->s))
+		session_want_sample(r->s, now + replay_when_wait(&r->when));
+}
+
+void replay_second(struct replay *r, uint64_t now)
+{
+	if (r)
+		replay_when_second(&r->when, now);
+}
+
+double replay_taken(struct replay *r)
+{
+	double ns = r ? r->taken_ns : 0;
+
+	if (r)
+		r->taken_ns = 0;
+	return ns;
+}
+
+int replay_write(struct replay *r)
+{
+	return r ? burst_flow_write(r->flow) : 0;
+}
+
+void replay_report(struct replay *r)
+{
+	char name[96];
+
+	if (!r)
+		return;
+	session_count(r->s, "bursts", r->n.bursts, false);
+	session_count(r->s, "burst instructions", r->n.instructions, false);
+	session_count(r->s, "bursts: own CPU time, us", r->n.own_ns / 1000, false);
+	session_count(r->s, "bursts: calls left early", r->n.skipped, false);
+	session_count(r->s, "bursts cut at memory that changed meanwhile", r->n.changed, false);
+	session_count(r->s, "bursts: words read late, too many to be looked at again", r->n.unlisted, false);
+	session_count(r->s, "bursts: branches guessed", r->n.guessed, false);
+	session_count(r->s, "bursts: instructions without a rule", r->n.unknown, false);
+	session_count(r->s, "bursts: system calls", r->n.syscalls, false);
+	session_count(r->s, "bursts: pages touched", r->n.pages, false);
+	session_count(r->s, "bursts: pages as old as the sample", r->n.given, false);
+	session_count(r->s, "bursts: target's time taken, us", r->n.target_ns / 1000, false);
+	for (unsigned i = 0; i < EMU_ENDS; i++) {
+		snprintf(name, sizeof(name), "bursts that ended: %s", emu_end_str((enum emu_end)i));
+		session_count(r->s, name, r->n.end[i], false);
+	}
+	session_count(r->s, "bursts not begun: the sample was old", r->n.stale, false);
+	session_count(r->s, "bursts that failed for want of memory", r->n.failed, true);
+	session_count(r->s, "bursts given up: the target's memory may not be read", r->denied, false);
+}
+
+struct replay *replay_new(struct session *s, struct plan *plan, double part, double target_part)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+	struct burst_flow_env place_of = { .place = instruction, .ctx = r };
+
+	if (!r)
+		return NULL;
+	*r = (struct replay){ .s = s, .plan = plan };
+	replay_when_begin(&r->when, part, target_part, (double)session_period(s), now_ns());
+	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
+	r->env = (struct emu_env){ .code = code, .page = page, .function = function, .fixed = fixed, .ctx = r };
+	r->emu = emu_new(&r->env);
+	r->flow = burst_flow_new(session_store(s), &place_of, now_ns());
+	r->likely = emu_pages_new();
+	if (!r->count || !r->emu || !r->flow || !r->likely) {
+		replay_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void replay_free(struct replay *r)
+{
+	if (!r)
+		return;
+	emu_free(r->emu);
+	burst_flow_free(r->flow);
+	emu_pages_free(r->likely);
+	free(r->count);
+	free(r);
+}

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/emulate_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+#include "util/grow.h"
+#include "util/map.h"
+#include "util/random.h"
+
+#define BINS 24
+#define LOADS 32 /* of one burst, that are written */
+#define STORES 64
+#define RED_ZONE 128
+#define MOST_SITES (1u << 16)
+#define MOST_PAIRS (1u << 17)
+#define PARTS 64 /* that bursts make, as long as there are few; later ones have so many times more bursts as there were before them */
+#define PIECE 2048 /* items of a part in one record */
+#define NOWHERE UINT32_MAX
+
+struct site {
+	struct fmt_burst_site rec;
+	uint64_t load, load_stack, store, store_stack, ran; /* of this burst */
+	struct fmt_burst_part_site part;
+	bool wanted, met;
+	bool in_part;
+	bool data; /* something of it stands in a record */
+};
+
+struct pair {
+	uint32_t reader, writer; /* sites; writer NOWHERE: nobody of the burst */
+	double bytes[BINS];
+	uint32_t now[BINS];
+	float part[BINS];
+	bool met, in_part;
+};
+
+struct list {
+	uint32_t *item, count, cap;
+};
+
+struct burst_flow {
+	struct store_writer *w;
+	struct burst_flow_env env;
+	struct map at;	/* where it runs -> site */
+	struct map key; /* module and address -> site */
+	struct site *site;
+	uint32_t sites, site_cap;
+	struct map pair_at; /* reader << 32 | writer */
+	struct pair *pair;
+	uint32_t pairs, pair_cap;
+	struct list met_site, met_pair;
+	struct fmt_burst_part part; /* the one under way */
+	uint64_t bursts; /* before it */
+	struct list part_site, part_pair; /* what it met */
+	union {
+		struct fmt_burst_part_site site[PIECE];
+		struct fmt_burst_part_pair pair[PIECE];
+	} piece;
+	struct fmt_burst_data head;
+	struct fmt_burst_item item[LOADS + STORES];
+	struct emu_access *access; /* of the burst under way: of which it stays known only at its end */
+	uint32_t accesses, access_cap;
+	uint64_t loads, stores; /* that the items were drawn from */
+	uint64_t insns; /* those of later instructions were taken back */
+	uint64_t stack_end, lowest; /* lowest: stack pointer of the burst */
+	uint64_t random;
+	bool no_memory;
+};
+
+struct burst_flow *burst_flow_new(struct store_writer *w, const struct burst_flow_env *env, uint64_t seed)
+{
+	struct burst_flow *f = calloc(1, sizeof(*f));
+
+	if (f) {
+		f->w = w;
+		f->env = *env;
+		f->random = seed | 1;
+	}
+	return f;
+}
+
+void burst_flow_free(struct burst_flow *f)
+{
+	if (!f)
+		return;
+	map_release(&f->at);
+	map_release(&f->key);
+	map_release(&f->pair_at);
+	free(f->site);
+	free(f->pair);
+	free(f->met_site.item);
+	free(f->met_pair.item);
+	free(f->part_site.item);
+	free(f->part_pair.item);
+	free(f->access);
+	free(f);
+}
+
+void burst_flow_forget(struct burst_flow *f)
+{
+	map_release(&f->at);
+}
+
+static bool list_put(struct burst_flow *f, struct list *l, uint32_t i)
+{
+	if (!GROW(l->item, l->count, l->cap, 1024)) {
+		f->no_memory = true;
+		return false;
+	}
+	l->item[l->count++] = i;
+	return true;
+}
+
+static uint32_t add_site(struct burst_flow *f, uint64_t ip)
+{
+	struct site s = { .wanted = false };
+	uint64_t *at;
+	bool added;
+
+	if (!f->env.place(f->env.ctx, f->head.pid, ip, &s.rec.module, &s.rec.ip, &s.wanted))
+		return NOWHERE;
+	at = map_put(&f->key, (uint64_t)s.rec.module << 44 ^ s.rec.ip, &added);
+	if (at && !added)
+		return (uint32_t)*at;
+	if (at)
+		*at = NOWHERE;
+	if (!at || f->sites == MOST_SITES || !GROW(f->site, f->sites, f->site_cap, 1024)) {
+		f->no_memory |= f->sites < MOST_SITES;
+		return NOWHERE;
+	}
+	s.rec.id = f->sites + 1;
+	f->site[f->sites] = s;
+	*at = f->sites;
+	return f->sites++;
+}
+
+static uint32_t site_at(struct burst_flow *f, uint64_t ip)
+{
+	bool added;
+	uint64_t *at = map_get(&f->at, ip);
+	uint32_t i;
+
+	if (at)
+		return (uint32_t)*at;
+	i = add_site(f, ip);
+	at = map_put(&f->at, ip, &added);
+	f->no_memory |= !at;
+	if (at)
+		*at = i;
+	return i;
+}
+
+/* As one that this burst met. */
+static struct site *meet(struct burst_flow *f, uint64_t ip, uint32_t *index)
+{
+	uint32_t i = site_at(f, ip);
+
+	*index = i;
+	if (i == NOWHERE)
+		return NULL;
+	if (!f->site[i].met) {
+		if (!list_put(f, &f->met_site, i))
+			return NULL;
+		f->site[i].met = true;
+	}
+	return &f->site[i];
+}
+
+static struct pair *pair_of(struct burst_flow *f, uint32_t reader, uint32_t writer)
+{
+	bool added;
+	uint64_t *at = map_put(&f->pair_at, (uint64_t)reader << 32 | writer, &added);
+	struct pair *p;
+
+	if (at && added) {
+		*at = NOWHERE;
+		if (f->pairs < MOST_PAIRS && GROW(f->pair, f->pairs, f->pair_cap, 1024)) {
+			f->pair[f->pairs] = (struct pair){ .reader = reader, .writer = writer };
+			*at = f->pairs++;
+		}
+	}
+	f->no_memory |= !at;
+	if (!at || *at == NOWHERE)
+		return NULL;
+	p = &f->pair[*at];
+	if (!p->met) {
+		if (!list_put(f, &f->met_pair, (uint32_t)*at))
+			return NULL;
+		p->met = true;
+	}
+	return p;
+}
+
+/* Each of all has the same chance to stay. */
+static void draw(struct burst_flow *f, struct fmt_burst_item *from, uint32_t *held, uint32_t most, uint64_t *all, const struct emu_access *a,
+		 uint32_t site)
+{
+	uint64_t at = *held < most ? (*held)++ : random_next(&f->random) % (*all + 1);
+
+	++*all;
+	if (at < most)
+		from[at] = (struct fmt_burst_item){ .addr = a->addr, .site = site + 1, .size = a->size };
+}
+
+static bool on_stack(const struct burst_flow *f, uint64_t addr, uint64_t sp)
+{
+	return sp && addr + RED_ZONE >= sp && addr < f->stack_end;
+}
+
+static unsigned bin_of(uint32_t instructions)
+{
+	unsigned b = 31 - (unsigned)__builtin_clz(instructions ? instructions : 1);
+
+	return b < BINS ? b : BINS - 1;
+}
+
+void burst_flow_access(void *ctx, const struct emu_access *a)
+{
+	struct burst_flow *f = ctx;
+
+	if (GROW(f->access, f->accesses, f->access_cap, 4096))
+		f->access[f->accesses++] = *a;
+	else
+		f->no_memory = true;
+}
+
+static void take_access(struct burst_flow *f, const struct emu_access *a)
+{
+	uint32_t i, writer = NOWHERE;
+	struct site *s = meet(f, a->ip, &i);
+	bool stack = on_stack(f, a->addr, a->sp);
+	struct pair *p;
+
+	if (!s)
+		return;
+	f->lowest = a->sp && a->sp < f->lowest ? a->sp : f->lowest;
+	*(a->store ? &s->store : &s->load) += a->size;
+	*(a->store ? &s->store_stack : &s->load_stack) += stack ? a->size : 0;
+	if (stack || a->store)
+		return;
+	if (a->writer) {
+		writer = site_at(f, a->writer);
+		if (writer == NOWHERE)
+			return;
+	} else {
+		draw(f, f->item, &f->head.loads, LOADS, &f->loads, a, i);
+	}
+	p = pair_of(f, i, writer);
+	if (p)
+		p->now[bin_of(a->writer ? a->age : a->at + 1)] += a->size;
+}
+
+static void take_written(void *ctx, const struct emu_access *a)
+{
+	struct burst_flow *f = ctx;
+	uint32_t i = site_at(f, a->ip);
+
+	if (i != NOWHERE && a->at < f->insns && !on_stack(f, a->addr, f->lowest))
+		draw(f, f->item + LOADS, &f->head.stores, STORES, &f->stores, a, i);
+}
+
+static void site_to_part(struct burst_flow *f, uint32_t i)
+{
+	struct site *s = &f->site[i];
+
+	if (!s->in_part) {
+		if (!list_put(f, &f->part_site, i))
+			return;
+		s->in_part = true;
+		s->part = (struct fmt_burst_part_site){ .site = s->rec.id };
+	}
+	s->part.bursts++;
+	s->part.runs += (double)s->ran;
+}
+
+static void pair_to_part(struct burst_flow *f, uint32_t i)
+{
+	struct pair *p = &f->pair[i];
+
+	if (!p->in_part) {
+		if (!list_put(f, &f->part_pair, i))
+			return;
+		p->in_part = true;
+	}
+	for (unsigned b = 0; b < BINS; b++)
+		p->part[b] += (float)p->now[b];
+}
+
+static void add_up(struct burst_flow *f)
+{
+	for (uint32_t k = 0; k < f->met_site.count; k++) {
+		struct site *s = &f->site[f->met_site.item[k]];
+
+		site_to_part(f, f->met_site.item[k]);
+		s->rec.runs += (double)s->ran;
+		s->rec.load_bytes += (double)s->load;
+		s->rec.load_stack += (double)s->load_stack;
+		s->rec.store_bytes += (double)s->store;
+		s->rec.store_stack += (double)s->store_stack;
+		s->rec.bursts++;
+		s->load = s->load_stack = s->store = s->store_stack = s->ran = 0;
+		s->met = false;
+	}
+	for (uint32_t k = 0; k < f->met_pair.count; k++) {
+		struct pair *p = &f->pair[f->met_pair.item[k]];
+
+		for (unsigned b = 0; b < BINS; b++)
+			p->bytes[b] += p->now[b];
+		pair_to_part(f, f->met_pair.item[k]);
+		memset(p->now, 0, sizeof(p->now));
+		p->met = false;
+	}
+	f->met_site.count = f->met_pair.count = 0;
+}
+
+static int put_piece(struct burst_flow *f)
+{
+	uint32_t n = f->part.sites + f->part.pairs;
+	int err = n ? store_put_var(f->w, FMT_BURST_PART, &f->part, sizeof(f->part), &f->piece, n * (uint32_t)sizeof(f->piece.site[0])) : 0;
+
+	f->part.sites = f->part.pairs = 0;
+	return err;
+}
+
+static int put_part_pair(struct burst_flow *f, struct pair *p)
+{
+	int err = 0;
+
+	for (uint32_t b = 0; b < BINS && !err; b++) {
+		if (!(p->part[b] > 0))
+			continue;
+		f->piece.pair[f->part.pairs++] = (struct fmt_burst_part_pair){ .reader = p->reader + 1, .bin = b, .bytes = p->part[b],
+									       .writer = p->writer == NOWHERE ? 0 : p->writer + 1 };
+		err = f->part.pairs == PIECE ? put_piece(f) : 0;
+	}
+	memset(p->part, 0, sizeof(p->part));
+	p->in_part = false;
+	return err;
+}
+
+static int end_part(struct burst_flow *f)
+{
+	int err = 0;
+
+	for (uint32_t k = 0; k < f->part_site.count && !err; k++) {
+		struct site *s = &f->site[f->part_site.item[k]];
+
+		f->piece.site[f->part.sites++] = s->part;
+		s->in_part = false;
+		err = f->part.sites == PIECE ? put_piece(f) : 0;
+	}
+	err = err ? err : put_piece(f);
+	for (uint32_t k = 0; k < f->part_pair.count && !err; k++)
+		err = put_part_pair(f, &f->pair[f->part_pair.item[k]]);
+	err = err ? err : put_piece(f);
+	f->bursts += f->part.bursts;
+	f->part_site.count = f->part_pair.count = f->part.bursts = 0;
+	return err;
+}
+
+void burst_flow_begin(struct burst_flow *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_t stack_end)
+{
+	f->head = (struct fmt_burst_data){ .time = time, .pid = pid, .tid = tid };
+	f->loads = f->stores = 0;
+	f->accesses = 0;
+	f->stack_end = stack_end;
+	f->lowest = UINT64_MAX;
+}
+
+static int put_data(struct burst_flow *f)
+{
+	memmove(f->item + f->head.loads, f->item + LOADS, f->head.stores * sizeof(f->item[0]));
+	for (uint32_t k = 0; k < f->head.loads + f->head.stores; k++)
+		f->site[f->item[k].site - 1].data = true;
+	return store_put_var(f->w, FMT_BURST_DATA, &f->head, sizeof(f->head), f->item,
+			     (f->head.loads + f->head.stores) * (uint32_t)sizeof(f->item[0]));
+}
+
+int burst_flow_end(struct burst_flow *f, const struct emu *e, const struct emu_count *count, size_t counts, uint64_t insns)
+{
+	int err;
+
+	f->part.time = f->part.bursts++ ? f->part.time : f->head.time;
+	for (size_t k = 0; k < counts; k++) {
+		uint32_t i = site_at(f, count[k].ip);
+		struct site *s = i != NOWHERE && f->site[i].wanted ? meet(f, count[k].ip, &i) : NULL;
+
+		if (s)
+			s->ran += count[k].runs;
+	}
+	f->insns = insns;
+	for (uint32_t k = 0; k < f->accesses; k++)
+		if (f->access[k].at < insns)
+			take_access(f, &f->access[k]);
+	/* where a store that was taken back came last, nobody is known to have been before it */
+	emu_written(e, take_written, f);
+	add_up(f);
+	if (f->no_memory)
+		return -ENOMEM;
+	err = f->head.loads + f->head.stores ? put_data(f) : 0;
+	return !err && f->part.bursts > f->bursts / PARTS ? end_part(f) : err;
+}
+
+int burst_flow_write(struct burst_flow *f)
+{
+	int err = end_part(f);
+
+	for (uint32_t i = 0; i < f->sites && !err; i++)
+		if (f->site[i].rec.bursts || f->site[i].data)
+			err = store_put(f->w, FMT_BURST_SITE, &f->site[i].rec, sizeof(f->site[i].rec));
+	for (uint32_t i = 0; i < f->pairs && !err; i++) {
+		const struct pair *p = &f->pair[i];
+
+		for (uint32_t b = 0; b < BINS && !err; b++) {
+			struct fmt_burst_pair rec = { .reader = p->reader + 1, .writer = p->writer == NOWHERE ? 0 : p->writer + 1,
+						      .bin = b, .bytes = p->bytes[b] };
+
+			if (p->bytes[b] > 0)
+				err = store_put(f->w, FMT_BURST_PAIR, &rec, sizeof(rec));
+		}
+	}
+	return err;
+}

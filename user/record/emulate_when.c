@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/emulate_when.h"
+
+#include <math.h>
+
+#include "util/random.h"
+
+#define FIRST_OWN_NS 2000000.0 /* of a burst, until some were made */
+#define FIRST_TARGET_NS 50000.0
+#define COST_SPEED 0.05
+#define RATE_SPEED 0.3
+
+void replay_when_begin(struct replay_when *w, double part, double target_part, double period_ns, uint64_t seed)
+{
+	*w = (struct replay_when){ .part = part, .target_part = target_part, .own_ns = FIRST_OWN_NS, .target_ns = FIRST_TARGET_NS,
+				   .rate = 1e9 / period_ns, .period_ns = period_ns, .random = seed | 1 };
+	replay_when_draw(w);
+}
+
+bool replay_when_sample(struct replay_when *w)
+{
+	if (!w->skip)
+		return true;
+	w->skip--;
+	return false;
+}
+
+void replay_when_draw(struct replay_when *w)
+{
+	double chance = fmin(w->part * 1e9 / (w->rate * w->own_ns), w->target_part * w->period_ns / w->target_ns);
+
+	w->skip = chance < 1 ? (uint64_t)fmin(log(random_unit(&w->random)) / log1p(-chance), 1e9) : 0;
+}
+
+static double of_late(double mean, double value, uint64_t n)
+{
+	return mean + fmax(COST_SPEED, 1 / (double)(n + 1)) * (value - mean);
+}
+
+void replay_when_own(struct replay_when *w, double ns)
+{
+	w->own_ns = fmax(1, of_late(w->own_ns, ns, ++w->bursts));
+}
+
+void replay_when_target(struct replay_when *w, double ns)
+{
+	w->target_ns = fmax(1, of_late(w->target_ns, ns, ++w->taken));
+}
+
+void replay_when_second(struct replay_when *w, uint64_t now)
+{
+	double rate;
+
+	if (w->second && now > w->second) {
+		rate = (double)(w->samples - w->samples_then) * 1e9 / (double)(now - w->second);
+		w->rate = fmax(1, w->rate + RATE_SPEED * (rate - w->rate));
+	}
+	w->second = now;
+	w->samples_then = w->samples;
+}
+
+uint64_t replay_when_wait(const struct replay_when *w)
+{
+	return (uint64_t)((double)w->skip * 1e9 / w->rate);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/located_code.h"
+
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#include "abi.h"
+#include "proc/ehframe.h"
+#include "proc/module.h"
+#include "proc/procmap.h"
+
+#define NOMINAL_BYTES_PER_NS 32.0 /* of string instructions */
+
+struct code_ref {
+	struct module *module;
+	uint32_t pid;
+};
+
+struct access_code {
+	struct session *s;
+	struct block_cache *blocks;
+	struct block_result result; /* of the last sample */
+	struct code_ref ref;	    /* behind `code` */
+	struct block_code code;
+};
+
+struct access_code *access_code_new(struct session *s)
+{
+	struct access_code *c = calloc(1, sizeof(*c));
+
+	if (!c || !(c->blocks = block_cache_new(0))) {
+		free(c);
+		return NULL;
+	}
+	c->s = s;
+	return c;
+}
+
+void access_code_free(struct access_code *c)
+{
+	if (!c)
+		return;
+	block_cache_free(c->blocks);
+	free(c);
+}
+
+struct block_cache *access_code_blocks(struct access_code *c)
+{
+	return c->blocks;
+}
+
+size_t access_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
+	ssize_t n = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
+
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct code_ref *r = ctx;
+
+	if (r->module->kind == FMT_MOD_FILE || r->module->kind == FMT_MOD_VDSO)
+		return module_read(r->module, addr, buf, len);
+	return access_code_memory(r->pid, addr, buf, len);
+}
+
+static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	struct code_ref *r = ctx;
+	const struct ehframe *f = module_ehframe(r->module);
+
+	return f && ehframe_function(f, addr, start, end);
+}
+
+const struct block_code *access_code_at(struct access_code *c, uint32_t pid, uint64_t ip, uint64_t *code_ip)
+{
+	struct place place;
+
+	if (!procmap_lookup(attr_procmaps(session_attr(c->s)), pid, ip, &place) || !place.module)
+		return NULL;
+	c->ref = (struct code_ref){ .module = place.module, .pid = pid };
+	c->code = (struct block_code){ .id = place.module->id, .read = read_code, .bounds = code_bounds, .ctx = &c->ref };
+	*code_ip = place.vaddr;
+	if (place.module->kind != FMT_MOD_FILE && place.module->kind != FMT_MOD_VDSO) {
+		c->code.volatile_bytes = true;
+		c->code.bounds = NULL;
+	}
+	return &c->code;
+}
+
+uint64_t access_code_function(struct access_code *c, uint32_t pid, uint64_t ip)
+{
+	uint64_t start, end, code_ip;
+	const struct block_code *code = access_code_at(c, pid, ip, &code_ip);
+
+	return code && code->bounds && code->bounds(code->ctx, code_ip, &start, &end) ? ip - code_ip + start : ip;
+}
+
+static uint64_t stack_base(struct access_code *c, const struct sample *s)
+{
+	struct attr *a = session_attr(c->s);
+	uint64_t end = attr_stack_end(a), sp = s->regs[WREG_SP];
+	struct place place;
+
+	if (end > sp && end - sp < 64u << 20)
+		return end;
+	if (procmap_lookup_quiet(attr_procmaps(a), s->pid, sp, &place) && place.map.end > sp)
+		return place.map.end;
+	return 0;
+}
+
+const struct block_result *access_code_evaluate(struct access_code *c, const struct sample *s)
+{
+	const struct block_code *code;
+	struct block_state st = { .regs = s->regs, .stack = s->stack, .stack_bytes = s->stack_bytes,
+				  .code_hash = s->code_hash };
+
+	code = access_code_at(c, s->pid, s->ip, &st.code_ip);
+	st.stack_end = stack_base(c, s);
+	return code && !block_sample(c->blocks, code, &st, 0, &c->result) ? &c->result : NULL;
+}
+
+double access_code_executions(const struct block_result *r, double period)
+{
+	double ns = NOMINAL_NS_PER_INSN * (r->work.insns ? r->work.insns : 1);
+
+	for (unsigned i = 0; i < r->count; i++)
+		if ((r->access[i].flags & FMT_A_REP) && r->access[i].in_block)
+			ns += (double)r->access[i].size / NOMINAL_BYTES_PER_NS;
+	return period / ns;
+}
+
+/* Runtime address of its instruction = sample's ip + distance. */
+bool access_code_record(struct access_code *c, const struct sample *s, const struct block_access *a, uint32_t stack, double weight,
+			struct fmt_access *out)
+{
+	uint64_t bias;
+	struct place place;
+
+	if (!procmap_lookup_quiet(attr_procmaps(session_attr(c->s)), s->pid, s->ip, &place))
+		return false;
+	bias = s->ip - place.vaddr;
+	*out = (struct fmt_access){ .time = s->time, .addr = a->addr, .weight = weight, .pid = s->pid, .tid = s->tid,
+				    .stack = stack, .size = a->size > UINT32_MAX ? UINT32_MAX : (uint32_t)a->size,
+				    .flags = a->flags | FMT_A_TIME | FMT_A_DERIVED };
+	if (!a->known) {
+		/* as many as a gather has lanes; none of them can be placed */
+		out->flags |= FMT_A_NO_ADDR;
+		out->addr = 0;
+		out->weight *= a->lanes;
+	}
+	return attr_code(session_attr(c->s), s->pid, a->ip + bias, &out->module, &out->ip);
+}

@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/part_counts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "proc/procmap.h"
+#include "record/counts_plan.h"
+#include "record/emulate.h"
+#include "counters.h"
+#include "measure/cost.h"
+#include "record/governor.h"
+#include "record/poll_interval.h"
+#include "kmod-free/execbp.h"
+#include "user/measure/prices.h"
+#include "util/map.h"
+
+#define LIST_MS 1 /* the same, where a list is to be walked behind its loop */
+#define LIST_FRESH_NS 5000000 /* after that long it is another one, perhaps */
+#define HITS_MS 3 /* a window that ended by its hits is seen to have ended, and the next may be opened */
+#define FRESH_NS 3000000 /* an older sample's thread is somewhere else by now */
+#define WINDOW_HITS 40 /* as most windows have, with what stops itself; those that take more delay the next */
+#define USUAL_NS 1000000.0 /* what most windows last */
+#define OTHERS_PART 0.5
+#define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
+#define WRITE_SECONDS 10
+#define PAST 64
+#define BURSTS_PART 0.25 /* of the budget of counts: what bursts may take from the target. Windows have what is left */
+#define PATIENCE 10 /* times PATIENCE_US, at the start */
+#define PATIENCE_US 50000
+#define AGAIN_SECONDS 5 /* so often breakpoints are looked for that could not be had */
+#define RETRY_NS 1000000 /* what to measure is chosen no more often */
+
+struct seen_pages;
+
+struct past {
+	uint32_t tid; /* 0: all threads of... */
+	uint32_t pid;
+	uint64_t armed, ended;
+};
+
+struct counts_part {
+	struct counts_opts o;
+	struct session *s;
+	struct execbp *exec; /* NULL: no windows, or not now */
+	struct plan *plan;
+	struct replay *replay; /* NULL: no bursts */
+	struct governor gov;
+	struct plan_job job; /* of the open window */
+	uint32_t pid;
+	unsigned taken; /* breakpoints lent from the session */
+	bool wants, stopped;
+	bool again; /* breakpoints could not be had, and perhaps can */
+	double hit_ns, near, switch_ns; /* hit_ns: where they follow each other closely, to be taken off measured times */
+	struct exec_price price;	 /* what the target is charged */
+	uint64_t next_try;
+	unsigned passed; /* samples that were too old */
+	struct seen_pages *pages;
+	struct past past[PAST]; /* windows of late, a ring */
+	unsigned pasts;
+	uint32_t named; /* functions whose names were asked for */
+	uint64_t seconds, last_wall, last_cpu_ns;
+	struct exec_stats done;
+	double slowed; /* ns */
+	struct map tid_of; /* pid -> a thread of it, or 0: it has several */
+	struct {
+		uint64_t in_windows, unplaced, unopened, no_slots, no_job, forbidden, prompt, processes, on_cpus;
+	} n;
+};
+
+/* Runtime address of a module's address less that address, in one process. */
+static bool bias_of(struct counts_part *p, uint32_t pid, const struct module *m, uint64_t *bias)
+{
+	const struct process *proc = procmap_process(attr_procmaps(session_attr(p->s)), pid);
+
+	for (unsigned i = 0; proc && i < procmap_count(proc); i++) {
+		const struct mapping *k = procmap_at(proc, i);
+		uint64_t vaddr;
+
+		if (k->module != m->id || !(k->prot & MAP_EXEC))
+			continue;
+		if (m->kind == FMT_MOD_VDSO || !module_offset_to_vaddr(m, k->pgoff, &vaddr))
+			return false;
+		*bias = k->start - vaddr;
+		return true;
+	}
+	return false;
+}
+
+static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
+{
+	struct counts_part *p = ctx;
+	struct place at;
+
+	if (!procmap_lookup_quiet(attr_procmaps(session_attr(p->s)), p->pid, runtime - 1, &at) || !at.module)
+		return false;
+	*m = at.module;
+	*vaddr = at.vaddr + 1;
+	return true;
+}
+
+/* ---- the target's memory ---- */
+
+#define SEEN_PAGES 64
+#define PAGE 4096u
+
+/* What was read of one process, for as long as a list is walked: most elements lie in pages that others lie in. */
+struct seen_pages {
+	uint64_t at[SEEN_PAGES]; /* 0: none */
+	uint8_t byte[SEEN_PAGES][PAGE];
+};
+
+static const uint8_t *page_at(struct counts_part *p, uint64_t addr)
+{
+	uint64_t start = addr & ~(uint64_t)(PAGE - 1);
+	unsigned slot = (unsigned)(start / PAGE % SEEN_PAGES);
+	struct iovec here = { p->pages->byte[slot], PAGE }, there = { (void *)(uintptr_t)start, PAGE };
+
+	if (!start)
+		return NULL;
+	if (p->pages->at[slot] != start) {
+		p->pages->at[slot] = 0;
+		if (process_vm_readv((pid_t)p->pid, &here, 1, &there, 1, 0) != (ssize_t)PAGE)
+			return NULL;
+		p->pages->at[slot] = start;
+	}
+	return p->pages->byte[slot] + addr % PAGE;
+}
+
+static bool peek(void *ctx, uint64_t addr, uint64_t *value)
+{
+	struct counts_part *p = ctx;
+	const uint8_t *b;
+
+	if (addr % sizeof(*value) || addr > UINT64_MAX - PAGE)
+		return false;
+	b = page_at(p, addr);
+	if (b)
+		memcpy(value, b, sizeof(*value));
+	return b;
+}
+
+/* ---- windows ---- */
+
+static double cpus_running(const struct counts_part *p)
+{
+	return fmax(1, fmin(p->gov.running, execbp_cpus(p->exec)));
+}
+
+struct asked {
+	struct counts_part *part;
+	uint32_t pid;
+};
+
+static bool mapped(void *ctx, const struct module *m)
+{
+	const struct asked *a = ctx;
+	uint64_t bias;
+
+	return bias_of(a->part, a->pid, m, &bias);
+}
+
+/* Breakpoints on the thread would cost more at its switches, in a usual window, than interrupting all CPUs does; whoever
+ * else runs there is interrupted as well. */
+static bool switches_dear(const struct counts_part *p)
+{
+	double rate = session_switch_rate(p->s);
+
+	return execbp_cpus(p->exec) && rate > 0 &&
+	       rate * USUAL_NS * (EXECWIN_SLOTS + 1) * p->switch_ns > p->price.window_ns * fmax(cpus_running(p) - 1, OTHERS_PART);
+}
+
+static bool to_request(struct counts_part *p, const struct sample *m, struct exec_request *req)
+{
+	*req = (struct exec_request){ .pid = (pid_t)m->pid, .tid = (pid_t)m->tid, .slots = p->job.slots, .hit_limit = p->job.hit_limit,
+				      .within_ns = p->job.within_ns, .time_limit_ns = p->job.time_ns, .longest_ns = p->job.longest_ns,
+				      .process = p->job.process, .on_cpus = p->job.process || switches_dear(p) };
+	for (unsigned i = 0; i < p->job.slots; i++) {
+		const struct plan_slot *k = &p->job.slot[i];
+		uint64_t bias;
+
+		if (!bias_of(p, m->pid, k->module, &bias))
+			return false;
+		req->slot[i] = (struct exec_slot){ .addr = k->vaddr + bias, .limit = k->limit, .reg = k->reg, .ends = k->ends };
+	}
+	return true;
+}
+
+/* Of several threads each may begin, and wait, where no window on another one of them sees it. */
+static bool has_threads(struct counts_part *p, const struct sample *m)
+{
+	bool added;
+	uint64_t *tid = map_put(&p->tid_of, m->pid, &added);
+
+	if (!tid)
+		return false;
+	if (added)
+		*tid = m->tid;
+	else if (*tid != m->tid)
+		*tid = 0;
+	return !*tid;
+}
+
+static void open_window(struct counts_part *p, const struct sample *m, uint64_t now)
+{
+	unsigned slots = session_breakpoints_free(p->s);
+	struct asked who = { p, m->pid };
+	struct exec_request req;
+	struct place at;
+
+	p->next_try = now + RETRY_NS;
+	plan_plenty(p->plan, governor_plenty(&p->gov, GOV_HITS));
+	plan_whole_process(p->plan, has_threads(p, m) && execbp_cpus(p->exec));
+	if (slots < 2) {
+		p->n.no_slots++;
+		return;
+	}
+	if (!procmap_lookup_quiet(attr_procmaps(session_attr(p->s)), m->pid, m->ip, &at) || !at.module ||
+	    !plan_choose(p->plan, at.module, at.vaddr, slots, mapped, &who, &p->job)) {
+		p->n.no_job++;
+		return;
+	}
+	if (!to_request(p, m, &req)) {
+		p->n.unplaced++;
+		return;
+	}
+	p->pid = m->pid;
+	if (execbp_open(p->exec, &req, now, NULL)) {
+		p->n.unopened++;
+		return;
+	}
+	p->n.prompt += now_ns() - m->time < PACE_PROMPT_NS;
+	p->taken = req.slots;
+	p->n.processes += req.process;
+	p->n.on_cpus += req.on_cpus;
+	if (req.on_cpus)
+		session_breakpoints_take_apart(p->s, p->taken);
+	else
+		session_breakpoints_take(p->s, p->taken);
+}
+
+/* As many interruptions as there are slots, and three; of each CPU that may run the process. */
+static double window_price(const struct counts_part *p, const struct exec_request *r)
+{
+	return session_coupled(p->s, p->price.window_ns) * (r->slots + 3) / (EXECWIN_SLOTS + 3) * (r->on_cpus ? cpus_running(p) : 1);
+}
+
+static int window_over(struct counts_part *p, const struct exec_window *w)
+{
+	double armed = w->cpu_ns == ~0ull ? (double)(w->ended - w->armed) : (double)w->cpu_ns, rate = session_switch_rate(p->s);
+	double slowed = fmax(0, armed - p->price.hit_ns * w->traps) * plan_slowed(p->plan, &p->job, ~0u);
+	double cost = session_coupled(p->s, p->price.hit_ns) * w->traps + window_price(p, &w->req);
+	bool late;
+
+	slowed += (double)w->unseen_ns * plan_slowed(p->plan, &p->job, ~w->stopped);
+	cost += slowed;
+	/* the clock of the group goes along, too */
+	if (rate > 0 && !w->req.on_cpus)
+		cost += rate * armed * (w->req.slots + 1) * session_coupled_switch(p->s, p->switch_ns);
+
+	p->slowed += slowed;
+	if (w->req.on_cpus)
+		session_breakpoints_give_apart(p->s, p->taken);
+	else
+		session_breakpoints_give(p->s, p->taken);
+	p->taken = 0;
+	if (w->traps)
+		p->past[p->pasts++ % PAST] = (struct past){ w->req.process ? 0 : (uint32_t)w->req.tid, (uint32_t)w->req.pid, w->armed, w->ended };
+	governor_spend(&p->gov, GOV_HITS, cost);
+	session_spent_apart(p->s, cost);
+	late = w->count && now_ns() - w->hit[w->count - 1].time > LIST_FRESH_NS;
+	memset(p->pages->at, 0, sizeof(p->pages->at));
+	return plan_result(p->plan, &p->job, w, place, late ? NULL : peek, p);
+}
+
+static bool may_open(const struct counts_part *p)
+{
+	double window = p->price.window_ns, entry = session_attached_entry(p->s, p->gov.running);
+
+	if (!session_breakpoints_open(p->s) || execbp_is_open(p->exec))
+		return false;
+	if (switches_dear(p))
+		return governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window * cpus_running(p));
+	return !session_breakpoints_rest(p->s) && governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window + entry);
+}
+
+static int window_at(struct counts_part *p, struct session *s, const struct sample *m)
+{
+	struct exec_window w;
+	uint64_t now;
+	int err = 0;
+
+	if ((m->flags & SF_KERNEL) || !(m->valid & SV_IP))
+		return 0;
+	if (session_breakpoints_forbidden(s)) {
+		p->n.forbidden++;
+		return 0;
+	}
+	now = now_ns();
+	/* the last one is over, perhaps: this sample is for the next */
+	if (execbp_poll(p->exec, now, &w))
+		err = window_over(p, &w);
+	if (now >= p->next_try && may_open(p) && pace_prompt(&p->passed, now - m->time, FRESH_NS))
+		open_window(p, m, now);
+	return err;
+}
+
+/* A sample that brings pages is for a burst, and at once: what it still has to read is younger with each microsecond. */
+static int on_fresh(void *part, struct session *s, const struct sample *m)
+{
+	struct counts_part *p = part;
+	double taken;
+	int err = 0;
+
+	if (p->stopped || m->kind != SAMPLE_TICK)
+		return 0;
+	if (p->exec && !(m->valid & SV_PAGES))
+		err = window_at(p, s, m);
+	if (err >= 0)
+		err = replay_fresh(p->replay, m);
+	taken = replay_taken(p->replay);
+	governor_spend(&p->gov, GOV_HITS, taken);
+	session_spent_apart(s, taken);
+	return err;
+}
+
+static int on_poll(void *part, struct session *s, uint64_t now)
+{
+	struct counts_part *p = part;
+	struct exec_window w;
+	int err = 0;
+	bool wants;
+
+	if (p->stopped)
+		return 0;
+	replay_poll(p->replay, now);
+	if (!p->exec)
+		return 0;
+	if (execbp_poll(p->exec, now, &w))
+		err = window_over(p, &w);
+	wants = may_open(p);
+	/* an open one is looked at then, too, where looks cost nothing: it may be over */
+	if (wants || (execbp_is_open(p->exec) && !session_waits_for_itself(s)))
+		session_want_sample(s, p->next_try);
+	if (execbp_is_open(p->exec))
+		session_soon(s, p->job.list ? LIST_MS : HITS_MS);
+	if (wants != p->wants)
+		session_breakpoints_want(s, wants);
+	p->wants = wants;
+	return err;
+}
+
+/* ---- samples ---- */
+
+/* Time spent in our own traps is found at the breakpoint's instruction. */
+static bool in_window(const struct counts_part *p, const struct sample *m)
+{
+	for (unsigned i = 0; i < PAST && i < p->pasts; i++)
+		if ((p->past[i].tid == m->tid || (!p->past[i].tid && p->past[i].pid == m->pid)) && m->time >= p->past[i].armed && m->time <= p->past[i].ended)
+			return true;
+	return false;
+}
+
+static void look_at_callers(struct counts_part *p)
+{
+	struct attr *a = session_attr(p->s);
+	const struct fmt_frame *frame;
+	unsigned count = attr_walked(a, &frame);
+
+	if (count > 1)
+		plan_stack(p->plan, attr_modules(a), frame, count);
+}
+
+static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack)
+{
+	struct counts_part *p = part;
+	struct place at;
+	double attached;
+
+	replay_event(p->replay, m);
+	if (m->kind != SAMPLE_TICK)
+		return 0;
+	governor_tick(&p->gov, (double)m->period, false, false);
+	attached = session_attached_cost(s, m);
+	governor_spend(&p->gov, GOV_HITS, attached);
+	session_spent_apart(s, attached);
+	if (m->flags & (SF_KERNEL | SF_RETURNS))
+		return 0;
+	if (in_window(p, m)) {
+		p->n.in_windows++;
+		return 0;
+	}
+	if (procmap_lookup_quiet(attr_procmaps(session_attr(s)), m->pid, m->ip, &at) && at.module)
+		plan_sample(p->plan, at.module, at.vaddr, (double)m->period);
+	if (stack)
+		look_at_callers(p);
+	return 0;
+}
+
+/* Functions are named by their first instruction, wherever samples were. */
+static void name_functions(struct counts_part *p)
+{
+	struct module *m;
+	uint64_t start;
+
+	for (; plan_function(p->plan, p->named, &m, &start); p->named++)
+		attr_name(session_attr(p->s), m->id, start);
+}
+
+static void report(struct counts_part *p)
+{
+	const struct plan_stats *st = plan_stats(p->plan);
+	struct session *s = p->s;
+
+	if (p->exec)
+		execbp_stats(p->exec, &p->done);
+	session_count(s, "count windows", p->done.windows, false);
+	session_count(s, "count windows: ratios", st->windows[FMT_CL_RATIO], false);
+	session_count(s, "count windows: trip counts", st->windows[FMT_CL_TRIPS], false);
+	session_count(s, "count windows: rates", st->windows[FMT_CL_RATE], false);
+	session_count(s, "count windows of whole processes", p->n.processes, false);
+	session_count(s, "count windows on CPUs instead of threads", p->n.on_cpus, false);
+	session_count(s, "count windows that began in the wrong place", p->done.late, false);
+	session_count(s, "count windows of code that did not run", st->empty, false);
+	session_count(s, "count windows of code that runs too often to time", st->too_fast, false);
+	session_count(s, "count windows given up for another debugger", p->done.stolen, false);
+	session_count(s, "count windows begun within 0.4 ms of their sample", p->n.prompt, false);
+	session_count(s, "count hits", p->done.traps, false);
+	session_count(s, "count: samples inside windows, left out of it", p->n.in_windows, false);
+	session_count(s, "count: samples that offered nothing worth a window", p->n.no_job, false);
+	session_count(s, "count: samples while all breakpoints were taken", p->n.no_slots, false);
+	session_count(s, "count: windows whose code is not mapped in that process", p->n.unplaced, false);
+	session_count(s, "count: windows that could not be opened (thread ended, another debugger)", p->n.unopened, false);
+	session_count(s, "count: samples in functions past the table's end", st->past_functions, false);
+	session_count(s, "count: hot functions past the limit of graphs", st->past_graphs, false);
+	session_count(s, "count: call sites and loops past the limit of links", st->past_links, false);
+	session_count(s, COUNTER_FORBIDDEN_COUNTS, p->n.forbidden, false);
+	session_count(s, "count: slowed beside breakpoints, us", (uint64_t)(p->slowed / 1000), false);
+	session_count(s, "count armed us", p->done.armed_ns / 1000, false);
+	session_count(s, "count: trip counts that did not fit", st->odd, false);
+	session_count(s, "count: lists that were looked at too late", st->stale, false);
+	session_count(s, "count: graphs of functions", st->graphs, false);
+	session_count(s, "count: call sites", st->callers, false);
+	session_count(s, "count: functions that hang on a busier node since bursts met it", st->hung_anew, false);
+	session_count(s, "count: functions too big for a graph", st->too_big, false);
+	session_count(s, "count: functions whose code cannot be read", st->unreadable, false);
+	session_count(s, "count: code generated at run time, not measured", st->rewritable, false);
+	session_count(s, "count: modules with code without bounds", st->unbounded, false);
+	session_count(s, "count windows: bursts", st->windows[FMT_CL_REPLAY], false);
+	replay_report(p->replay);
+}
+
+static void price(struct session *s, struct execbp *x, struct exec_price *out)
+{
+	double v[2];
+
+	if (!prices_known(session_prices(s), "counts", v, 2)) {
+		execbp_price(x, out);
+		v[0] = out->hit_ns;
+		v[1] = out->window_ns;
+		prices_add(session_prices(s), "counts", v, 2);
+	}
+	*out = (struct exec_price){ .hit_ns = v[0], .window_ns = v[1] };
+}
+
+static int have_windows(struct counts_part *p, struct err *why)
+{
+	double hit_ns;
+
+	p->exec = execbp_new(why);
+	hit_ns = p->exec ? execbp_measure(p->exec, why) : NAN;
+	if (!(hit_ns > 0)) {
+		execbp_free(p->exec);
+		p->exec = NULL;
+		/* taken by others, or the machine is too busy to measure anything: for now */
+		p->again = why->code == -ENOSPC || why->code == -EAGAIN || why->code == -EBUSY;
+		return why->code;
+	}
+	p->again = false;
+	p->hit_ns = hit_ns;
+	p->switch_ns = session_switch_cost(p->s);
+	session_breakpoints_user(p->s);
+	p->near = execbp_measure_near(p->exec);
+	price(p->s, p->exec, &p->price);
+	p->price.hit_ns = p->price.hit_ns > p->hit_ns ? p->price.hit_ns : isfinite(p->price.hit_ns) ? p->hit_ns : EXECBP_HIT_NS;
+	p->price.window_ns = isfinite(p->price.window_ns) ? p->price.window_ns : EXECBP_WINDOW_NS;
+	return 0;
+}
+
+static void write_prices(const struct counts_part *p, struct session *s)
+{
+	store_metaf(session_store(s), "counts.hit_ns", "%.0f", p->hit_ns);
+	store_metaf(session_store(s), "counts.hit_price_ns", "%.0f", p->price.hit_ns);
+	store_metaf(session_store(s), "counts.window_price_ns", "%.0f", p->price.window_ns);
+	store_metaf(session_store(s), "counts.near", "%.1f", p->near);
+}
+
+/* What kept us from breakpoints at the start is gone, perhaps. */
+static void try_again(struct counts_part *p, struct session *s)
+{
+	struct err why = { 0 };
+
+	if (!p->again || p->seconds % AGAIN_SECONDS || !session_breakpoints_open(s) || have_windows(p, &why))
+		return;
+	plan_prices(p->plan, p->hit_ns, p->near);
+	write_prices(p, s);
+}
+
+static int on_second(void *part, struct session *s, uint64_t now)
+{
+	struct counts_part *p = part;
+	uint64_t cpu_ns = session_totals(s)->target_ns;
+	int err = 0;
+
+	if (!p->plan)
+		return 0;
+	if (p->last_wall)
+		governor_wall(&p->gov, (double)(now - p->last_wall), (double)(cpu_ns - p->last_cpu_ns));
+	p->last_wall = now;
+	p->last_cpu_ns = cpu_ns;
+	replay_second(p->replay, now);
+	if (!p->stopped) {
+		try_again(p, s);
+		plan_second(p->plan, BUILD_NS, now_ns);
+		if (++p->seconds % WRITE_SECONDS == 0)
+			err = plan_write(p->plan);
+		if (p->seconds % WRITE_SECONDS == 0 && !err)
+			err = replay_write(p->replay);
+	}
+	report(p);
+	return err;
+}
+
+static int start(void *part, struct session *s, struct err *e)
+{
+	struct counts_part *p = part;
+
+	p->plan = plan_new(session_store(s), p->hit_ns, p->near, now_ns());
+	if (!p->plan)
+		return err_set(e, -ENOMEM, "out of memory");
+	p->replay = p->o.bursts > 0 ? replay_new(s, p->plan, p->o.bursts, p->o.budget * BURSTS_PART) : NULL;
+	if (p->o.bursts > 0 && !p->replay)
+		return err_set(e, -ENOMEM, "out of memory");
+	store_meta(session_store(s), "counts", "on");
+	if (p->exec)
+		write_prices(p, s);
+	store_metaf(session_store(s), "counts.budget", "%g", p->o.budget);
+	store_metaf(session_store(s), "counts.bursts", "%g", p->o.bursts);
+	return 0;
+}
+
+static void stop(void *part, struct session *s)
+{
+	struct counts_part *p = part;
+	struct exec_window w;
+
+	if (!p->plan)
+		return;
+	p->stopped = true;
+	if (p->exec && execbp_end(p->exec, now_ns(), &w))
+		window_over(p, &w);
+	name_functions(p);
+	plan_write(p->plan);
+	replay_write(p->replay);
+	if (p->exec)
+		execbp_stats(p->exec, &p->done);
+	execbp_free(p->exec);
+	p->exec = NULL;
+}
+
+static void release(void *part)
+{
+	struct counts_part *p = part;
+
+	execbp_free(p->exec);
+	replay_free(p->replay);
+	plan_free(p->plan);
+	map_release(&p->tid_of);
+	free(p->pages);
+	free(p);
+}
+
+static int part_fd(void *part)
+{
+	struct counts_part *p = part;
+
+	return p->exec ? execbp_fd(p->exec) : -1;
+}
+
+static const struct session_part ops = {
+	.name = "counts", .start = start, .sample = on_sample, .fresh = on_fresh, .poll = on_poll, .second = on_second,
+	.stop = stop, .release = release, .fd = part_fd,
+};
+
+int counts_part_add(struct session *s, const struct counts_opts *o, struct err *why)
+{
+	struct counts_part *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return err_set(why, -ENOMEM, "out of memory");
+	p->o = *o;
+	p->s = s;
+	p->hit_ns = EXECBP_HIT_NS;
+	p->near = 1;
+	p->pages = calloc(1, sizeof(*p->pages));
+	if (!p->pages) {
+		free(p);
+		return err_set(why, -ENOMEM, "out of memory");
+	}
+	governor_init(&p->gov, o->budget, 1u << GOV_HITS);
+	if (o->windows)
+		have_windows(p, why);
+	/* what another recorder has on all CPUs for a window it gives back within milliseconds */
+	for (int i = 0; i < PATIENCE && p->again; i++) {
+		usleep(PATIENCE_US);
+		*why = (struct err){ 0 };
+		have_windows(p, why);
+	}
+	return session_add(s, &ops, p, why);
+}

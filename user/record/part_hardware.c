@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/part_hardware.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "code/decode.h"
+#include "record/part_access.h"
+#include "kmod-free/watch.h"
+
+#define MAX_THREADS 4096
+
+struct hardware_part {
+	struct session *s;
+	struct governor *gov;
+	struct access_code *code;
+	struct windows *windows; /* that its samples choose; NULL: they choose none */
+	const struct source_ops *ops;
+	struct source *source; /* NULL once stopped */
+	double rate; /* as last written */
+	uint64_t last, last_second; /* samples until then */
+	uint64_t written, unweighted;
+};
+
+/* The record lacks the operand's size: the instruction tells. */
+static uint32_t operand_size(struct hardware_part *h, const struct sample *m)
+{
+	uint32_t want = (m->flags & SF_LOAD ? DEC_M_LOAD : 0u) | (m->flags & SF_STORE ? DEC_M_STORE : 0u);
+	uint64_t code_ip;
+	const struct block_code *code = access_code_at(h->code, m->pid, m->ip, &code_ip);
+	struct dec_insn d;
+	uint8_t bytes[15];
+
+	if (!code || dec_decode(bytes, code->read(code->ctx, code_ip, bytes, sizeof(bytes)), &d))
+		return 0;
+	for (unsigned i = 0; i < d.mem_cnt; i++)
+		if ((d.mem[i].flags & want) && !(d.mem[i].flags & DEC_M_REP))
+			return d.mem[i].size;
+	return 0;
+}
+
+static int on_hardware(void *ctx, const struct sample *m)
+{
+	struct hardware_part *h = ctx;
+	struct fmt_access a = { .time = m->time, .addr = m->addr, .weight = m->period ? (double)m->period : 1,
+				.data_src = m->data_src, .phys = m->phys, .pid = m->pid, .tid = m->tid,
+				.latency = m->valid & SV_LATENCY ? m->latency : 0, .page_size = m->page_size };
+
+	if (m->kind == SAMPLE_INSN) {
+		struct fmt_sample r = { .time = m->time, .period = m->period, .pid = m->pid, .tid = m->tid,
+					.cpu = (uint16_t)m->cpu, .flags = FMT_S_INSTRUCTIONS };
+
+		r.stack = attr_stack(session_attr(h->s), m);
+		return store_put(session_store(h->s), FMT_SAMPLE, &r, sizeof(r));
+	}
+	if (m->kind != SAMPLE_ACCESS)
+		return 0;
+	a.flags = (m->flags & SF_LOAD ? FMT_A_LOAD : 0u) | (m->flags & SF_STORE ? FMT_A_STORE : 0u) |
+		  (m->flags & SF_ATOMIC ? FMT_A_ATOMIC : 0u);
+	if (!attr_code(session_attr(h->s), m->pid, m->ip, &a.module, &a.ip))
+		return 0;
+	a.size = operand_size(h, m);
+	h->written++;
+	h->unweighted += !m->period;
+	if (h->windows)
+		windows_from_hardware(h->windows, m, &a);
+	return store_put(session_store(h->s), FMT_ACCESS, &a, sizeof(a));
+}
+
+static int add_targets(struct hardware_part *h, struct err *e)
+{
+	struct targets *t = session_targets(h->s);
+	int tids[MAX_THREADS], n, err = 0;
+
+	for (size_t i = 0; i < t->tid_count && !err; i++)
+		err = h->ops->add_task(h->source, t->tids[i], e);
+	for (size_t i = 0; i < t->count && !err && !t->tid_count; i++) {
+		n = watch_threads(t->procs[i].pid, tids, MAX_THREADS);
+		for (int k = 0; k < n && (!err || err == -ESRCH); k++)
+			err = h->ops->add_task(h->source, tids[k], e);
+		err = err == -ESRCH ? 0 : err;
+	}
+	return err;
+}
+
+struct hardware_part *hardware_part_start(struct session *s, struct governor *g, struct access_code *c, struct windows *w,
+					  const struct access_opts *o, struct err *e)
+{
+	/* an interrupt for each record only where windows wait for it */
+	struct source_config cfg = { .prompt = w, .ldlat = o->ldlat, .phys = o->phys, .page_size = o->page_size };
+	struct hardware_part *h = calloc(1, sizeof(*h));
+
+	if (!h) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	*h = (struct hardware_part){ .s = s, .gov = g, .code = c, .windows = w, .ops = o->hardware };
+	if (h->ops->open(&h->source, &cfg, e) || add_targets(h, e) || h->ops->start(h->source, e)) {
+		hardware_part_free(h);
+		return NULL;
+	}
+	store_meta(session_store(s), "engine", "pmu");
+	store_meta(session_store(s), "bias", h->ops->bias == SOURCE_BY_TIME ? "time" : "count");
+	store_meta(session_store(s), "weights", h->ops->bias == SOURCE_BY_RANDOM ?
+		   "accesses; loads that the processor picks at random share what a counting event counted" : "accesses");
+	return h;
+}
+
+void hardware_part_free(struct hardware_part *h)
+{
+	if (!h)
+		return;
+	if (h->source)
+		h->ops->close(h->source);
+	free(h);
+}
+
+void hardware_part_follow(struct hardware_part *h, uint32_t tid)
+{
+	if (h->source)
+		h->ops->add_task(h->source, (pid_t)tid, NULL);
+}
+
+int hardware_part_poll(struct hardware_part *h)
+{
+	return h->source ? h->ops->read(h->source, on_hardware, h) : 0;
+}
+
+uint64_t hardware_part_written(const struct hardware_part *h)
+{
+	return h->written;
+}
+
+void hardware_part_count(struct hardware_part *h)
+{
+	struct source_stats st;
+
+	if (!h->source)
+		return;
+	h->ops->stats(h->source, &st);
+	session_count(h->s, "hardware samples", st.samples, false);
+	session_count(h->s, "hardware samples of no use: kernel, or no address", st.filtered, false);
+	session_count(h->s, "hardware samples lost", st.lost, true);
+	session_count(h->s, "hardware records that could not be read", st.malformed, true);
+	session_count(h->s, "hardware sampling throttled", st.throttled, false);
+	session_count(h->s, "accesses of unknown weight: nothing counts the loads they were picked from", h->unweighted, false);
+	if (st.counted_loads != ~0ull)
+		session_count(h->s, "loads counted", st.counted_loads, false);
+	if (st.counted_stores != ~0ull)
+		session_count(h->s, "stores counted", st.counted_stores, false);
+}
+
+void hardware_part_stop(struct hardware_part *h)
+{
+	if (!h->source)
+		return;
+	h->ops->read(h->source, on_hardware, h);
+	hardware_part_count(h);
+	h->ops->close(h->source);
+	h->source = NULL;
+}
+
+/* Keeps the processor's samples within their part of the budget: how many a period gives depends on
+ * what the target does, so it is corrected by what came. */
+static void govern(struct hardware_part *h, uint64_t now)
+{
+	double each = h->windows || h->ops->bias == SOURCE_BY_COUNT ? GOV_PMU_NS : GOV_PMU_BATCHED_NS;
+	double seconds = (double)(now - h->last_second) / 1e9, running = h->gov->running > 0.05 ? h->gov->running : 0.05;
+	double want = governor_rate(h->gov, GOV_HARDWARE) * 1e9 * running / each, got;
+	struct source_stats st;
+
+	h->ops->stats(h->source, &st);
+	got = (double)(st.samples + st.filtered - h->last) / seconds;
+	h->last = st.samples + st.filtered;
+	governor_spend(h->gov, GOV_HARDWARE, got * seconds * each);
+	session_spent(h->s, got * seconds * each);
+	if (got > 1.2 * want || (got > 0 && got < 0.5 * want))
+		h->ops->set_rate(h->source, fmax(0.1, fmin(4, want / got)));
+	session_rate(h->s, h->ops->name, now, got, 0, &h->rate);
+}
+
+void hardware_part_second(struct hardware_part *h, uint64_t now)
+{
+	if (h->last_second && h->source)
+		govern(h, now);
+	h->last_second = now;
+}

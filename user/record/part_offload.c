@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/part_offload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attr/attr.h"
+#include "kmod-free/targets.h"
+#include "offload/api.h"
+#include "store/write.h"
+
+struct offload_part {
+	struct offload_opts opts;
+	struct offload_session *session;
+	struct session *recording;
+	char exe[PATH_MAX];
+	uint64_t spent_ns;
+	bool degraded;
+	struct buf notes;
+};
+
+static int put(void *ctx, enum fmt_section section, const void *rec, uint32_t size)
+{
+	struct offload_part *p = ctx;
+
+	return store_put(session_store(p->recording), section, rec, size);
+}
+
+static uint32_t string(void *ctx, const char *s)
+{
+	struct offload_part *p = ctx;
+
+	return store_string(session_store(p->recording), s);
+}
+
+static void count(void *ctx, const char *name, uint64_t value, bool loss)
+{
+	struct offload_part *p = ctx;
+
+	session_count(p->recording, name, value, loss);
+}
+
+static uint32_t stack(void *ctx, const struct sample *s)
+{
+	struct offload_part *p = ctx;
+
+	return attr_stack(session_attr(p->recording), s);
+}
+
+static uint32_t site(void *ctx, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller)
+{
+	struct offload_part *p = ctx;
+
+	return attr_frames(session_attr(p->recording), pid, time, (const uint64_t[]){ func, caller - 1 }, 2);
+}
+
+/* The file a command's name stands for, as execvp() finds it. */
+static void find_exe(const char *name, char *out, size_t size)
+{
+	const char *path = getenv("PATH");
+	char one[PATH_MAX], *real;
+
+	out[0] = 0;
+	if (strchr(name, '/')) {
+		real = realpath(name, NULL);
+		if (real && strlen(real) < size)
+			strcpy(out, real);
+		free(real);
+		return;
+	}
+	for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+		size_t n = strcspn(p, ":");
+
+		snprintf(one, sizeof(one), "%.*s/%s", (int)n, p, name);
+		if (!access(one, X_OK)) {
+			find_exe(one, out, size);
+			return;
+		}
+		p += n + (p[n] == ':');
+	}
+}
+
+struct offload_part *offload_part_new(const struct offload_opts *o, const char *exe, struct err *e)
+{
+	struct offload_part *p;
+
+	if (offload_opts_check(o, e))
+		return NULL;
+	p = calloc(1, sizeof(*p));
+	if (!p) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	p->opts = *o;
+	if (exe)
+		find_exe(exe, p->exe, sizeof(p->exe));
+	return p;
+}
+
+/* Its processes now; those forked later come by their parents. */
+static int attach_cgroup(struct offload_part *p, int cgroup_fd, struct err *e)
+{
+	int fd = openat(cgroup_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC), pid, r = 0;
+	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return err_set(e, -errno, "cannot list the processes of the control group: %s", strerror(errno));
+	}
+	while (!r && fscanf(f, "%d", &pid) == 1) {
+		r = offload_session_attach_pid(p->session, pid, NULL, e);
+		if (r == -ESRCH)
+			r = 0;
+	}
+	fclose(f);
+	return r;
+}
+
+static int start(void *part, struct session *s, struct err *e)
+{
+	struct offload_part *p = part;
+	const struct offload_sink sink = { .ctx = p, .put = put, .string = string, .count = count, .stack = stack, .site = site };
+	struct targets *t = session_targets(s);
+	int r = 0;
+
+	p->recording = s;
+	p->session = offload_session_new(&p->opts, &sink, e);
+	if (!p->session)
+		return e->code ? e->code : -EINVAL;
+	if (sampler_returns(session_sampler(s), offload_session_threads_map(p->session)))
+		buf_addstr(&p->notes, "stacks of samples inside probed calls end there: the kernel refused the table of return addresses\n");
+	for (size_t i = 0; i < t->count && !r; i++) {
+		r = offload_session_attach_pid(p->session, t->procs[i].pid, t->child ? p->exe : NULL, e);
+		if (r == -ESRCH) /* ended meanwhile: the others go on */
+			r = 0;
+	}
+	if (!r && t->cgroup_fd >= 0)
+		r = attach_cgroup(p, t->cgroup_fd, e);
+	if (!r && t->all)
+		r = offload_session_attach_all(p->session, e);
+	return r;
+}
+
+static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack_id)
+{
+	struct offload_part *p = part;
+
+	if (!p->session) /* start() failed; what was queued until then is drained all the same */
+		return 0;
+	switch (m->kind) {
+	case SAMPLE_MMAP:
+		offload_session_on_mmap(p->session, (int)m->pid, m->text);
+		break;
+	case SAMPLE_FORK:
+		if (m->pid != m->ppid && !session_options(s)->no_inherit)
+			offload_session_on_fork(p->session, (int)m->ppid, (int)m->pid);
+		break;
+	case SAMPLE_EXIT:
+		if (m->pid == m->tid)
+			offload_session_on_exit(p->session, (int)m->pid);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int poll_once(void *part, struct session *s, uint64_t now)
+{
+	struct offload_part *p = part;
+	uint64_t spent;
+
+	if (!p->session)
+		return 0;
+	spent = offload_session_cost_ns(p->session);
+	offload_session_poll(p->session);
+	session_spent_apart(s, (double)spent - (double)p->spent_ns);
+	p->spent_ns = spent;
+	return 0;
+}
+
+static int second(void *part, struct session *s, uint64_t now)
+{
+	struct offload_part *p = part;
+
+	if (p->session)
+		offload_session_tick(p->session);
+	return 0;
+}
+
+static void stop(void *part, struct session *s)
+{
+	struct offload_part *p = part;
+
+	if (!p->session)
+		return;
+	offload_session_end(p->session);
+	poll_once(p, s, 0);
+	offload_session_notes(p->session, &p->notes);
+	p->degraded = offload_session_degraded(p->session);
+}
+
+void offload_part_list(void)
+{
+	printf("%-12s %-28s %s\n", "auto", "all of these", "whichever the target maps, now or later");
+	printf("%-12s %-28s %s\n", "markers", "include/accperf_probe.h", "in the program and its libraries");
+	for (const struct offload_api *a = offload_apis(); a->name; a++)
+		printf("%-12s %-28s %s\n", a->name, a->label, *a->libs ? a->libs : "system calls and tracepoints");
+	puts("none");
+}
+
+void offload_part_free(struct offload_part *p)
+{
+	if (!p)
+		return;
+	offload_session_free(p->session);
+	buf_release(&p->notes);
+	free(p);
+}
+
+const struct session_part offload_part_ops = {
+	.name = "offload", .start = start, .sample = on_sample, .poll = poll_once, .second = second, .stop = stop,
+};
+
+bool offload_part_notes(const struct offload_part *p, struct buf *out)
+{
+	if (p->notes.len)
+		buf_addstr(out, p->notes.data);
+	return p->degraded;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/part_sysio.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "record/syscall_stretch.h"
+#include "measure/cost.h"
+#include "kmod-free/sysio.h"
+#include "util/grow.h"
+#include "util/random.h"
+
+#define SECOND_NS 1000000000ull
+#define LOOK_NS 10000000ull
+#define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
+#define HOLD_NS 900000000ull /* no longer in memory only: what is killed loses a second at most */
+
+struct sysio_part {
+	struct session *s;
+	struct governor *gov;
+	struct sysio *sysio; /* NULL once stopped */
+	struct sysio_costs costs;
+	struct sysio_stats before, at_begin, stats; /* before: of the self-test */
+	struct burst_plan plan;
+	/* What a burst saw, until it is known for how much time it stands. */
+	struct fmt_sysio *held;
+	size_t held_count, held_cap;
+	uint64_t bursts;
+	uint64_t rate_at, rate_bursts; /* when last looked at, and how many there were */
+	double rate; /* as last written */
+	uint64_t random;
+	int epoll, timer;
+	uint64_t wakes, looked; /* when the timer expires; when a burst was last looked at */
+};
+
+static int hold(void *ctx, const struct sample *m)
+{
+	struct sysio_part *c = ctx;
+
+	if (!GROW(c->held, c->held_count, c->held_cap, 1024))
+		return -ENOMEM;
+	c->held[c->held_count++] = (struct fmt_sysio){
+		.time = m->time, .addr = m->addr, .len = m->size, .weight = (double)m->period, .pid = m->pid, .tid = m->tid,
+		.nr = m->syscall,
+		.dir = m->flags & SF_STORE ? FMT_IO_KERNEL_WRITES : m->flags & SF_LOAD ? FMT_IO_KERNEL_READS : FMT_IO_MAPS,
+	};
+	return 0;
+}
+
+/* Writes what the last burst saw; the next begins at `next`, or never. */
+static int settle(struct sysio_part *c, uint64_t next, bool last)
+{
+	double factor = burst_factor(&c->plan, next, last);
+	int err = 0;
+
+	for (size_t i = 0; i < c->held_count && !err; i++) {
+		c->held[i].weight *= factor;
+		err = store_put(session_store(c->s), FMT_SYSIO, &c->held[i], sizeof(c->held[i]));
+	}
+	c->held_count = 0;
+	return err;
+}
+
+static void wake_at(struct sysio_part *c, uint64_t when)
+{
+	struct itimerspec t = { .it_value = { (time_t)(when / SECOND_NS), (long)(when % SECOND_NS) } };
+
+	c->wakes = when;
+	timerfd_settime(c->timer, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+static double limit_ns(const struct sysio_part *c)
+{
+	return burst_limit(governor_rate(c->gov, GOV_SYSCALLS));
+}
+
+static int begin(struct sysio_part *c, struct err *e)
+{
+	int err = sysio_start(c->sysio, (uint64_t)limit_ns(c) + 1, e);
+
+	if (err)
+		return err;
+	c->bursts++;
+	sysio_stats(c->sysio, &c->at_begin);
+	wake_at(c, burst_begin(&c->plan, now_ns()));
+	return 0;
+}
+
+static double others_lost(const struct sysio_part *c)
+{
+	return (double)(c->stats.others - c->at_begin.others) * c->costs.other_ns;
+}
+
+static double running(const struct sysio_part *c)
+{
+	return c->gov->running > 0.05 ? c->gov->running : 0.05;
+}
+
+/* Ends the burst under way; true if the next may begin at once. */
+static bool end(struct sysio_part *c, uint64_t over_at)
+{
+	double cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns), earned = governor_rate(c->gov, GOV_SYSCALLS) * running(c);
+	bool go_on = burst_end(&c->plan, now_ns(), over_at, cost, earned, others_lost(c), random_unit(&c->random));
+
+	if (!go_on) {
+		sysio_pause(c->sysio);
+		sysio_read(c->sysio, hold, c);
+		cost += c->costs.attach_ns * running(c);
+	}
+	governor_spend(c->gov, GOV_SYSCALLS, cost);
+	session_spent(c->s, cost);
+	return go_on;
+}
+
+static int poll_burst(struct sysio_part *c, uint64_t now)
+{
+	uint64_t over_at = sysio_over(c->sysio);
+	int err;
+
+	/* that it has cost enough is told by the program, so this is for its time and for what others lose */
+	if (!over_at && now - c->looked < LOOK_NS)
+		return 0;
+	c->looked = now;
+	sysio_stats(c->sysio, &c->stats);
+	if (!burst_due(&c->plan, now, over_at, others_lost(c)))
+		return 0;
+	if (!end(c, over_at)) {
+		wake_at(c, c->plan.next);
+		return 0;
+	}
+	err = settle(c, c->plan.next, false);
+	return err ? err : begin(c, NULL);
+}
+
+static int poll_pause(struct sysio_part *c, uint64_t now)
+{
+	int err = 0;
+
+	if (c->held_count && now - c->plan.ended > HOLD_NS)
+		err = settle(c, now, false);
+	if (err || now < c->plan.next)
+		return err;
+	if (!governor_allows(c->gov, GOV_SYSCALLS, limit_ns(c) + c->costs.attach_ns)) {
+		wake_at(c, now + RETRY_NS);
+		return 0;
+	}
+	if (c->held_count)
+		err = settle(c, now, false);
+	return err ? err : begin(c, NULL);
+}
+
+int sysio_part_poll(struct sysio_part *c, uint64_t now)
+{
+	uint64_t expired;
+	int err;
+
+	if (!c->sysio)
+		return 0;
+	err = sysio_read(c->sysio, hold, c);
+	/* the recorder comes by hundreds of times a second */
+	if (err >= 0 && now >= c->wakes && read(c->timer, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
+		err = -errno;
+	return err < 0 ? err : c->plan.on ? poll_burst(c, now) : poll_pause(c, now);
+}
+
+int sysio_part_start(struct sysio_part *c, struct targets *t, struct err *e)
+{
+	if (t->all || t->cgroup_fd >= 0)
+		sysio_all(c->sysio);
+	for (size_t i = 0; i < t->count; i++)
+		sysio_add(c->sysio, t->procs[i].pid);
+	return begin(c, e);
+}
+
+void sysio_part_follow(struct sysio_part *c, pid_t parent, pid_t child)
+{
+	if (c->sysio)
+		sysio_follow(c->sysio, parent, child);
+}
+
+int sysio_part_fd(const struct sysio_part *c)
+{
+	return c->epoll;
+}
+
+static void write_rate(struct sysio_part *c, uint64_t now)
+{
+	if (c->rate_at)
+		session_rate(c->s, "syscalls", now, (double)(c->bursts - c->rate_bursts) * 1e9 / (double)(now - c->rate_at),
+			     c->plan.observed, &c->rate);
+	c->rate_at = now;
+	c->rate_bursts = c->bursts;
+}
+
+void sysio_part_count(struct sysio_part *c)
+{
+	uint64_t now = now_ns();
+
+	if (now - c->rate_at > SECOND_NS / 2)
+		write_rate(c, now);
+	if (c->sysio)
+		sysio_stats(c->sysio, &c->stats);
+	session_count(c->s, "system calls that move memory", c->stats.calls - c->before.calls, false);
+	session_count(c->s, "system-call records lost: ring full", c->stats.lost - c->before.lost, true);
+	session_count(c->s, "system calls with more ranges than are told", c->stats.cut - c->before.cut, false);
+	session_count(c->s, "io_uring calls, whose transfers are not seen", c->stats.uring - c->before.uring, false);
+	session_count(c->s, "bursts in which system calls were observed", c->bursts, false);
+}
+
+void sysio_part_stop(struct sysio_part *c)
+{
+	if (!c->sysio)
+		return;
+	sysio_stats(c->sysio, &c->stats);
+	if (c->plan.on)
+		end(c, sysio_over(c->sysio));
+	sysio_pause(c->sysio);
+	sysio_read(c->sysio, hold, c);
+	settle(c, now_ns(), true);
+	sysio_stats(c->sysio, &c->stats);
+	sysio_free(c->sysio);
+	c->sysio = NULL;
+}
+
+void sysio_part_free(struct sysio_part *c)
+{
+	if (!c)
+		return;
+	sysio_free(c->sysio);
+	free(c->held);
+	if (c->timer >= 0)
+		close(c->timer);
+	if (c->epoll >= 0)
+		close(c->epoll);
+	free(c);
+}
+
+static bool wait_for(struct sysio_part *c, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return !epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct err *e)
+{
+	struct sysio_part *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	*c = (struct sysio_part){ .s = s, .gov = g, .costs = SYSIO_COSTS, .random = now_ns() | 1 };
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	c->sysio = sysio_new(e);
+	if (c->sysio && (c->epoll < 0 || c->timer < 0 || !wait_for(c, c->timer) || !wait_for(c, sysio_fd(c->sysio)))) {
+		err_set(e, -errno, "cannot wait for system calls: %s", strerror(errno));
+		sysio_free(c->sysio);
+		c->sysio = NULL;
+	}
+	if (!c->sysio) {
+		sysio_part_free(c);
+		return NULL;
+	}
+	sysio_measure(c->sysio, &c->costs);
+	sysio_set_costs(c->sysio, &c->costs);
+	sysio_stats(c->sysio, &c->before);
+	burst_init(&c->plan, session_options(s)->budget, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+	return c;
+}

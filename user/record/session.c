@@ -1,0 +1,860 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/session.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "symbol/contained_child.h"
+#include "record/breakpoint_gate.h"
+#include "counters.h"
+#include "measure/cost_attached.h"
+#include "record/tick_forecast.h"
+#include "measure/cost.h"
+#include "measure/cost_wakeups.h"
+#include "record/unsampled_threads.h"
+#include "record/poll_interval.h"
+#include "kmod-free/perfev.h"
+#include "kmod-free/queue.h"
+#include "kmod-free/sideband.h"
+#include "measure/switch_rate.h"
+#include "user/measure/prices.h"
+#include "user/measure/switch_cost.h"
+#include "util/map.h"
+
+#define MAX_PARTS 16
+#define BREAKPOINTS 4 /* of a thread */
+#define SETTLE_NS 2000000
+/* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
+#define SWAPPED 0.25
+#define MAY_ADD 0.2 /* of the budget */
+#define SENT_NS 20000 /* after a tick: by then its record is in the ring */
+#define LATE_NS 60000 /* a tick may be late: looked for again after so long */
+#define TRIES 3
+#define WANTED_MS 3 /* where ticks cannot be foreseen */
+#define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
+#define DEARER 1.2
+#define LOOKS_PART 0.05 /* of the budget, where looks are dear */
+
+struct session {
+	struct session_opts o;
+	struct targets *targets;
+	struct store_writer *store;
+	struct attr *attr;
+	struct sampler *sampler;
+	struct sideband *sideband;
+	struct queue *queue;
+	struct {
+		const struct session_part *ops;
+		void *ctx;
+		bool started;
+	} parts[MAX_PARTS];
+	unsigned part_count;
+	uint64_t period_ns, began, next_second, spent_by_parts, cpu_at_start;
+	struct lives lives;
+	struct map hinted; /* tid -> stack end told to the sampler */
+	struct session_totals totals;
+	struct err first;
+	bool stopped;
+	int epoll; /* the sampler's ring and what parts wait for */
+	unsigned breakpoints; /* taken */
+	bool armed; /* some were, since bp_gate_second() */
+	uint64_t missed; /* samples at which windows might have begun */
+	struct attached attached;
+	bool breakpoints_wanted;
+	unsigned soon_ms; /* 0: nobody waits */
+	unsigned idle_polls; /* without a sample */
+	struct beats beats;
+	uint64_t wanted; /* a sample, not before this time; 0: none */
+	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
+	unsigned tries; /* to find it */
+	struct looks looks;
+	uint64_t look_count;
+	struct switches switches;
+	struct prices prices; /* of earlier recordings, until this one has started */
+	double switch_ns; /* of a breakpoint; 0: not measured yet */
+	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
+	double spent_by_switches;
+	double wake_ns, running; /* of waking a CPU; threads of the target, of late */
+	unsigned cpus;
+	uint64_t running_at, running_ns; /* when it was computed last, and the target's CPU time then */
+	bool rate_known, running_known, retimed, stands_back;
+	bool marked; /* events of our own were put on threads that only had inherited ones */
+};
+
+static void choose_period(struct session *s)
+{
+	double tick, hz;
+	char name[24];
+
+	/* what a tick does depends on these */
+	snprintf(name, sizeof(name), "tick-%u-%u", s->o.stack_bytes, (unsigned)s->o.timers);
+	if (!prices_known(&s->prices, name, &s->totals.tick_ns, 1)) {
+		s->totals.tick_ns = measure_tick_ns(s->sampler);
+		prices_add(&s->prices, name, &s->totals.tick_ns, 1);
+	}
+	tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS;
+	if (s->o.period_ns) {
+		s->period_ns = s->o.period_ns;
+		return;
+	}
+	hz = s->o.budget * (s->o.timer_part > 0 ? s->o.timer_part : 0.67) * 1e9 / tick;
+	if (hz > s->o.max_hz)
+		hz = s->o.max_hz;
+	if (hz < 19)
+		hz = 19;
+	s->period_ns = (uint64_t)(1e9 / hz);
+}
+
+static int wait_for(struct session *s, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return fd >= 0 && epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	struct sampler_opts so;
+
+	if (!s) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	s->o = *o;
+	s->targets = t;
+	s->wake_ns = COUPLED_WAKE_NS;
+	s->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->cpu_at_start = own_cpu_ns();
+	prices_open(&s->prices);
+	so = (struct sampler_opts){ .stack_bytes = o->stack_bytes,
+				    .ring_bytes = o->ring_bytes, .no_inherit = o->no_inherit, .timers = o->timers };
+	s->sampler = sampler_new(&so, e);
+	if (s->sampler) {
+		choose_period(s);
+		sampler_set_period(s->sampler, s->period_ns);
+	}
+	if (s->sampler && wait_for(s, sampler_fd(s->sampler)))
+		err_set(e, -errno, "cannot wait for samples: %s", strerror(errno));
+	else if (s->sampler)
+		s->sideband = sideband_new(e);
+	/* the file comes last: a recording that cannot start leaves an older one alone */
+	if (s->sideband)
+		s->store = store_create(o->output, o->keep_old ? STORE_KEEP_OLD : 0, e);
+	if (s->store)
+		s->attr = attr_new(s->store, NULL, e);
+	if (s->attr && !(s->queue = queue_new()))
+		err_set(e, -ENOMEM, "out of memory");
+	if (!s->queue) {
+		session_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+int session_add(struct session *s, const struct session_part *part, void *ctx, struct err *e)
+{
+	int err = 0;
+
+	if (s->part_count == MAX_PARTS)
+		return err_set(e, -ENOSPC, "no room for more than %d sources in a recording", MAX_PARTS);
+	s->parts[s->part_count].ops = part;
+	s->parts[s->part_count++].ctx = ctx;
+	if (part->fd)
+		err = wait_for(s, part->fd(ctx));
+	return err ? err_set(e, err, "a source cannot be waited for: %s", strerror(-err)) : 0;
+}
+
+static void write_header(struct session *s)
+{
+	struct utsname u;
+	struct fmt_rate rate = { .time = s->began, .source = store_string(s->store, "soft"),
+				 .per_second = 1e9 / (double)s->period_ns, .period = s->period_ns };
+
+	store_meta(s->store, "engine", "soft");
+	store_meta(s->store, "bias", "time");
+	store_meta(s->store, "unit", "ns");
+	store_meta(s->store, "version", ACCPERF_VERSION);
+	store_metaf(s->store, "period_ns", "%llu", (unsigned long long)s->period_ns);
+	store_metaf(s->store, "budget", "%g", s->o.budget);
+	if (isfinite(s->totals.tick_ns))
+		store_metaf(s->store, "tick_ns", "%.0f", s->totals.tick_ns);
+	if (!uname(&u)) {
+		store_meta(s->store, "host", u.nodename);
+		store_meta(s->store, "kernel", u.release);
+		store_meta(s->store, "arch", u.machine);
+	}
+	store_put(s->store, FMT_RATE, &rate, sizeof(rate));
+}
+
+static double or_assumed(double measured, double assumed)
+{
+	return measured > 0 ? measured : assumed;
+}
+
+static double switch_price(struct session *s, const char *name, double (*measure)(void))
+{
+	double ns;
+
+	if (!prices_known(&s->prices, name, &ns, 1)) {
+		ns = measure();
+		prices_add(&s->prices, name, &ns, 1);
+	}
+	return ns;
+}
+
+int session_start(struct session *s, struct err *e)
+{
+	const char *why;
+	int err = 0;
+
+	s->began = s->running_at = now_ns();
+	s->next_second = s->began + 1000000000;
+	write_header(s);
+	/* single threads are followed without their heirs */
+	s->lives.children = !s->o.no_inherit;
+	for (size_t i = 0; i < s->targets->count && !err && !s->targets->tid_count; i++)
+		err = lives_target(&s->lives, (uint32_t)s->targets->procs[i].pid);
+	/* maps first, then timers: what is mapped in between arrives through the side band */
+	for (size_t i = 0; i < s->targets->count && !err && !s->targets->child; i++)
+		err = attr_attach(s->attr, (uint32_t)s->targets->procs[i].pid, e);
+	if (!err)
+		err = sampler_attach(s->sampler, s->targets, e);
+	if (!err)
+		store_meta(s->store, "timers", sampler_by_thread(s->sampler, &why) ? "threads" : "cpus");
+	if (!err && sampler_by_thread(s->sampler, &why)) {
+		s->timer_switch_ns = or_assumed(switch_price(s, "switch-timer", switch_cost_timer), SWITCH_TIMER_NS);
+		s->marked = !s->targets->child;
+		s->attached.switch_ns = 0; /* is part of that */
+	}
+	if (!err && s->attached.users)
+		store_metaf(s->store, "attached_switch_ns", "%.0f", s->attached.switch_ns);
+	for (unsigned i = 0; i < s->part_count && !err; i++) {
+		s->parts[i].started = true;
+		if (s->parts[i].ops->start)
+			err = s->parts[i].ops->start(s->parts[i].ctx, s, e);
+	}
+	prices_close(&s->prices);
+	if (!err && s->o.breakpoints)
+		bp_gate_start(s->o.breakpoints);
+	return err ? err : targets_go(s->targets, e);
+}
+
+/* Tells the sampler how far this thread's stack reaches, so that it copies no more than that. */
+static void learn_stack_end(struct session *s, const struct sample *m)
+{
+	uint64_t end = attr_stack_end(s->attr), *known = map_get(&s->hinted, m->tid);
+
+	if (end > m->regs[7 /* sp */]) {
+		if (known && *known == end)
+			return;
+		known = map_put(&s->hinted, m->tid, NULL);
+		if (!known)
+			return;
+		*known = end;
+		sampler_stack_end(s->sampler, m->tid, end);
+	} else if (known) {
+		/* another stack, or a deeper one: look afresh */
+		map_del(&s->hinted, m->tid);
+		sampler_stack_end(s->sampler, m->tid, 0);
+	}
+}
+
+static double tick_ns(const struct session *s)
+{
+	return isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS;
+}
+
+bool session_waits_for_itself(const struct session *s)
+{
+	return coupled_closely(switches_rate(&s->switches));
+}
+
+double session_coupled(const struct session *s, double ns)
+{
+	return coupled_cost(ns, switches_rate(&s->switches), s->wake_ns, s->cpus);
+}
+
+double session_coupled_switch(const struct session *s, double ns)
+{
+	return s->cpus > 1 && session_waits_for_itself(s) ? ns * COUPLED_SWITCH : ns;
+}
+
+double session_tick_cost(const struct session *s)
+{
+	return session_coupled(s, tick_ns(s));
+}
+
+static void count_switches(struct session *s, const struct sample *m)
+{
+	double rate;
+
+	if ((m->valid & SV_SWITCHES) && switches_tick(&s->switches, m->tid, m->switches, (double)m->period))
+		return;
+	rate = switches_rate(&s->switches);
+	s->spent_by_switches += session_tick_cost(s) - tick_ns(s);
+	/* between threads that hold inherited timers only, the kernel swaps these instead */
+	if (rate > 0)
+		s->spent_by_switches += (double)m->period * rate * s->timer_switch_ns * (s->marked ? 1 : SWAPPED);
+}
+
+static int consume(void *ctx, const struct sample *m)
+{
+	struct session *s = ctx;
+	uint32_t stack = 0;
+	int err = lives_event(&s->lives, m);
+
+	if (err)
+		return err;
+	switch (m->kind) {
+	case SAMPLE_TICK: {
+		struct fmt_sample r = { .time = m->time, .period = m->period, .pid = m->pid, .tid = m->tid,
+					.cpu = (uint16_t)m->cpu, .flags = m->flags & SF_KERNEL ? FMT_S_KERNEL : 0 };
+
+		count_switches(s, m);
+		stack = r.stack = attr_stack(s->attr, m);
+		learn_stack_end(s, m);
+		err = store_put(s->store, FMT_SAMPLE, &r, sizeof(r));
+		s->totals.samples++;
+		s->totals.target_ns += m->period;
+		break;
+	}
+	case SAMPLE_EXIT:
+		switches_exit(&s->switches, m->tid);
+		if (map_del(&s->hinted, m->tid))
+			sampler_stack_end(s->sampler, m->tid, 0);
+		err = attr_event(s->attr, m);
+		break;
+	case SAMPLE_MMAP:
+	case SAMPLE_COMM:
+	case SAMPLE_FORK:
+		err = attr_event(s->attr, m);
+		break;
+	default:
+		break;
+	}
+	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
+		if (s->parts[i].ops->sample)
+			err = s->parts[i].ops->sample(s->parts[i].ctx, s, m, stack);
+	return err < 0 ? err : 0;
+}
+
+/* The sample is there, only part of its stack or a name is not: that is not a lost sample. */
+static void write_attribution(void *ctx, const char *name, uint64_t value, bool in_part)
+{
+	struct session *s = ctx;
+	struct fmt_counter c = { .name = store_string(s->store, name), .flags = in_part ? FMT_C_IN_PART : 0, .value = value };
+
+	store_put(s->store, FMT_COUNTER, &c, sizeof(c));
+}
+
+/* What the timers could not see: threads that lived too short. Known at the end only. */
+static void write_unsampled(struct session *s)
+{
+	uint64_t cpu_ns, ticks = 0, seen;
+	const char *name;
+	bool loss;
+
+	if (!sampler_cpu_ns(s->sampler, &cpu_ns))
+		return;
+	sampler_counter(s->sampler, 0, &name, &loss, &ticks);
+	seen = ticks * s->period_ns;
+	s->totals.unsampled_ns = cpu_ns > seen ? cpu_ns - seen : 0;
+	s->totals.unsampled_threads = s->lives.unsampled;
+	session_count(s, COUNTER_UNSAMPLED_US, s->totals.unsampled_ns / 1000, false);
+	session_count(s, COUNTER_UNSAMPLED_THREADS, s->lives.unsampled, false);
+}
+
+/* Totals of all losses so far; counters are cumulative, so this starts over each time. */
+static void write_counters(struct session *s)
+{
+	const char *name;
+	bool loss;
+	uint64_t v;
+
+	s->totals.lost = 0;
+	for (unsigned i = 0; sampler_counter(s->sampler, i, &name, &loss, &v); i++)
+		session_count(s, name, v, loss);
+	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
+	if (switches_rate(&s->switches) >= 0)
+		session_level(s, "context switches per second of CPU time", (uint64_t)(switches_rate(&s->switches) * 1e9));
+	session_count(s, "looks at the rings", s->look_count, false);
+	session_count(s, "samples without windows, as hardware breakpoints were not to be used", s->missed, false);
+	attr_counters(s->attr, write_attribution, s);
+}
+
+static void write_cost(struct session *s, uint64_t now)
+{
+	double tick = tick_ns(s);
+	struct fmt_cost c;
+	uint64_t ticks = 0;
+	const char *name;
+	bool loss;
+
+	sampler_counter(s->sampler, 0, &name, &loss, &ticks);
+	s->totals.target_lost_ns = (uint64_t)((double)ticks * tick + s->spent_by_switches) + s->spent_by_parts;
+	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start + apart_cpu_ns();
+	s->totals.peak_rss = own_peak_rss();
+	s->totals.switches_per_second = switches_rate(&s->switches) * 1e9;
+	s->totals.elapsed_ns = now - s->began;
+	s->totals.bytes = store_bytes(s->store);
+	c = (struct fmt_cost){ .time = now, .own_cpu_ns = s->totals.own_cpu_ns, .target_cpu_ns = s->totals.target_ns,
+			       .target_lost_ns = s->totals.target_lost_ns, .peak_rss = s->totals.peak_rss,
+			       .bytes_written = s->totals.bytes };
+	store_put(s->store, FMT_COST, &c, sizeof(c));
+}
+
+/* Ticks that turn out dearer than they were when the period was chosen come less often. */
+static void retime(struct session *s)
+{
+	double dearer = session_tick_cost(s) / tick_ns(s);
+	struct fmt_rate rate = { .time = now_ns(), .source = store_string(s->store, "soft") };
+
+	if (s->retimed || s->o.period_ns || dearer < DEARER || sampler_retime(s->sampler, (uint64_t)((double)s->period_ns * dearer)))
+		return;
+	s->retimed = true;
+	rate.period = s->period_ns = (uint64_t)((double)s->period_ns * dearer);
+	rate.per_second = 1e9 / (double)s->period_ns;
+	store_put(s->store, FMT_RATE, &rate, sizeof(rate));
+}
+
+/* What asks for a CPU as a batch job does waits until the target's thread that runs there does. A policy that
+ * somebody gave us is left alone. */
+static void stand_back(struct session *s)
+{
+	bool closely = session_waits_for_itself(s);
+	struct sched_param none = { 0 };
+
+	if (closely != s->stands_back && sched_getscheduler(0) == (closely ? SCHED_OTHER : SCHED_BATCH) &&
+	    !sched_setscheduler(0, closely ? SCHED_BATCH : SCHED_OTHER, &none))
+		s->stands_back = closely;
+}
+
+static void count_running(struct session *s, uint64_t now)
+{
+	double running;
+
+	if (now <= s->running_at)
+		return;
+	running = (double)(s->totals.target_ns - s->running_ns) / (double)(now - s->running_at);
+	s->running = s->running_known ? 0.5 * s->running + 0.5 * running : running;
+	s->running_known = true;
+	s->running_at = now;
+	s->running_ns = s->totals.target_ns;
+}
+
+static void look_at_target(struct session *s, uint64_t now)
+{
+	if (s->o.breakpoints)
+		bp_gate_second(s->o.breakpoints, s->armed);
+	s->armed = s->breakpoints;
+	count_running(s, now);
+	retime(s);
+	stand_back(s);
+}
+
+/* The first second is a large part of a short run. */
+static void rate_is_known(struct session *s)
+{
+	s->rate_known = true;
+	s->attached.switch_ns = session_coupled_switch(s, s->attached.switch_ns);
+	count_running(s, now_ns());
+	retime(s);
+	stand_back(s);
+}
+
+static int take_fresh(void *ctx, const struct sample *m)
+{
+	struct session *s = ctx;
+	int err = 0;
+
+	if (m->kind == SAMPLE_TICK) {
+		beats_tick(&s->beats, s->timer_switch_ns > 0 ? m->tid : m->cpu, m->time);
+		s->newest = m->time > s->newest ? m->time : s->newest;
+		s->missed += s->o.breakpoints && !(m->flags & SF_KERNEL) && !bp_gate_open(s->o.breakpoints);
+	}
+	s->idle_polls = 0;
+	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
+		if (s->parts[i].started && s->parts[i].ops->fresh)
+			err = s->parts[i].ops->fresh(s->parts[i].ctx, s, m);
+	return err < 0 ? err : queue_push(s->queue, m);
+}
+
+static int drain(struct session *s, uint64_t until)
+{
+	uint64_t last;
+	int err;
+
+	/* samples before side band: what a drained sample needs has then been drained, too */
+	err = sampler_read(s->sampler, take_fresh, s);
+	if (sampler_behind(s->sampler, &last) && last - SETTLE_NS < until)
+		until = last - SETTLE_NS;
+	if (err >= 0)
+		err = sideband_read(s->sideband, queue_push, s->queue);
+	return err < 0 ? err : queue_flush(s->queue, until, consume, s);
+}
+
+static double may_look(const struct session *s)
+{
+	return LOOKS_PART * s->o.budget * s->running;
+}
+
+static void count_look(struct session *s, uint64_t now)
+{
+	s->look_count++;
+	double cost = coupled_look(s->running, s->cpus, session_waits_for_itself(s));
+
+	session_spent_apart(s, cost);
+	looks_spend(&s->looks, now, cost, may_look(s));
+}
+
+int session_poll(struct session *s, struct err *e)
+{
+	uint64_t now = now_ns();
+	int err;
+
+	s->soon_ms = 0;
+	s->wanted = 0;
+	s->idle_polls++;
+	count_look(s, now);
+	err = drain(s, now - SETTLE_NS);
+	if (!s->rate_known && switches_rate(&s->switches) >= 0)
+		rate_is_known(s);
+
+	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
+		if (s->parts[i].ops->poll)
+			err = s->parts[i].ops->poll(s->parts[i].ctx, s, now);
+	if (err >= 0 && now >= s->next_second) {
+		s->next_second = now + 1000000000;
+		sampler_second(s->sampler);
+		attr_tick(s->attr, now);
+		look_at_target(s, now);
+		write_counters(s);
+		for (unsigned i = 0; i < s->part_count && err >= 0; i++)
+			if (s->parts[i].ops->second)
+				err = s->parts[i].ops->second(s->parts[i].ctx, s, now);
+		write_cost(s, now);
+	}
+	if (err >= 0 && s->next_second == now + 1000000000)
+		err = store_flush(s->store, e);
+	else if (err < 0 && !store_flush(s->store, e))
+		err_set(e, err, "the recording cannot go on: %s", strerror(-err));
+	return err < 0 ? err : 0;
+}
+
+int session_fd(const struct session *s)
+{
+	return s->epoll;
+}
+
+double session_timer_share(const struct session *s)
+{
+	return tick_ns(s) / (double)s->period_ns;
+}
+
+void session_soon(struct session *s, unsigned ms)
+{
+	if (!s->soon_ms || ms < s->soon_ms)
+		s->soon_ms = ms;
+}
+
+void session_want_sample(struct session *s, uint64_t not_before)
+{
+	if (!s->wanted || not_before < s->wanted)
+		s->wanted = not_before ? not_before : 1;
+}
+
+/* When to look for the next tick's sample; 0: nobody wants it, or no telling. */
+static uint64_t tick_at(struct session *s, uint64_t now, bool again)
+{
+	if (!s->wanted || s->idle_polls > PACE_SOME)
+		return 0;
+	if (again && s->due && s->newest + LATE_NS < s->due && s->tries++ < TRIES && now < s->due + s->period_ns / 2)
+		return now + LATE_NS;
+	s->tries = 0;
+	s->due = beats_next(&s->beats, now + APART_NS > s->wanted ? now + APART_NS : s->wanted, s->period_ns);
+	return s->due ? s->due + SENT_NS : 0;
+}
+
+/* Until a look is earned again, where looks are dear. */
+static uint64_t rest_ns(const struct session *s)
+{
+	uint64_t most = PACE_IDLE_MS * 1000000ull, rest = session_waits_for_itself(s) ? looks_rest(&s->looks, may_look(s)) : 0;
+
+	return rest < most ? rest : most;
+}
+
+uint64_t session_wait_ns(struct session *s)
+{
+	uint64_t now = now_ns(), rest = rest_ns(s), tick, ns;
+	unsigned soon;
+
+	/* then just after a tick, too */
+	if (s->wanted && s->wanted < now + rest)
+		s->wanted = now + rest;
+	tick = tick_at(s, now, !rest);
+	soon = s->wanted && !tick && (!s->soon_ms || s->soon_ms > WANTED_MS) ? WANTED_MS : s->soon_ms;
+	ns = (uint64_t)pace_wait_ms(soon, s->idle_polls) * 1000000;
+	ns = ns < rest ? rest : ns;
+	if (tick && (!soon || rest || tick < now + ns))
+		ns = tick > now ? tick - now : 0;
+	return ns;
+}
+
+static void stop_all(struct session *s)
+{
+	if (s->stopped)
+		return;
+	s->stopped = true;
+	sampler_stop(s->sampler);
+	for (unsigned i = s->part_count; i-- > 0;)
+		if (s->parts[i].started && s->parts[i].ops->stop)
+			s->parts[i].ops->stop(s->parts[i].ctx, s);
+}
+
+int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
+{
+	uint64_t now = now_ns(), last;
+	struct fmt_end end = { .time = now, .duration_ns = now - s->began, .reason = why, .exit_status = ~0u };
+	int err, status;
+
+	stop_all(s);
+	if (s->o.breakpoints)
+		bp_gate_stop(s->o.breakpoints, s->store, s->armed);
+	while (drain(s, UINT64_MAX) >= 0 && sampler_behind(s->sampler, &last))
+		;
+	err = attr_finish(s->attr, e);
+	write_counters(s);
+	write_unsampled(s);
+	for (unsigned i = 0; i < s->part_count; i++)
+		if (s->parts[i].ops->second)
+			s->parts[i].ops->second(s->parts[i].ctx, s, now);
+	write_cost(s, now);
+	end.samples = s->totals.samples;
+	end.lost = s->totals.lost;
+	status = targets_child_status(s->targets, false);
+	if (status >= 0)
+		end.exit_status = (uint32_t)status;
+	store_flush(s->store, NULL);
+	store_put(s->store, FMT_END, &end, sizeof(end));
+	if (store_flush(s->store, err ? NULL : e) && !err)
+		err = e->code;
+	s->totals.bytes = store_bytes(s->store);
+	if (store_close(s->store, err ? NULL : e) && !err)
+		err = e->code;
+	s->store = NULL;
+	return err;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	stop_all(s);
+	for (unsigned i = 0; i < s->part_count; i++)
+		if (s->parts[i].ops->release)
+			s->parts[i].ops->release(s->parts[i].ctx);
+	queue_free(s->queue);
+	attr_free(s->attr);
+	sideband_free(s->sideband);
+	sampler_free(s->sampler);
+	store_abandon(s->store);
+	map_release(&s->hinted);
+	lives_release(&s->lives);
+	switches_release(&s->switches);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	free(s);
+}
+
+void session_unread(struct session *s, uint64_t rewritten, uint64_t unreadable)
+{
+	s->totals.rewritten = rewritten;
+	s->totals.unreadable = unreadable;
+}
+
+struct attr *session_attr(struct session *s)
+{
+	return s->attr;
+}
+
+struct prices *session_prices(struct session *s)
+{
+	return &s->prices;
+}
+
+struct sampler *session_sampler(struct session *s)
+{
+	return s->sampler;
+}
+
+struct store_writer *session_store(struct session *s)
+{
+	return s->store;
+}
+
+void session_rate(struct session *s, const char *source, uint64_t now, double per_second, uint64_t period, double *written)
+{
+	struct fmt_rate r = { .time = now, .source = store_string(s->store, source), .per_second = per_second, .period = period };
+
+	if (fabs(per_second - *written) > 0.2 * *written) {
+		*written = per_second;
+		store_put(s->store, FMT_RATE, &r, sizeof(r));
+	}
+}
+
+struct targets *session_targets(struct session *s)
+{
+	return s->targets;
+}
+
+const struct session_opts *session_options(const struct session *s)
+{
+	return &s->o;
+}
+
+uint64_t session_period(const struct session *s)
+{
+	return s->period_ns;
+}
+
+unsigned session_breakpoints_free(const struct session *s)
+{
+	return s->breakpoints < BREAKPOINTS ? BREAKPOINTS - s->breakpoints : 0;
+}
+
+void session_breakpoints_take(struct session *s, unsigned n)
+{
+	s->breakpoints += n;
+	s->armed = true;
+	attached_take(&s->attached, n, now_ns());
+	s->marked = true;
+}
+
+void session_breakpoints_give(struct session *s, unsigned n)
+{
+	s->breakpoints -= n < s->breakpoints ? n : s->breakpoints;
+	attached_give(&s->attached, n, now_ns());
+}
+
+void session_breakpoints_take_apart(struct session *s, unsigned n)
+{
+	s->breakpoints += n;
+	s->armed = true;
+}
+
+void session_breakpoints_give_apart(struct session *s, unsigned n)
+{
+	s->breakpoints -= n < s->breakpoints ? n : s->breakpoints;
+}
+
+void session_breakpoints_user(struct session *s)
+{
+	double ns = s->attached.users++ ? NAN : switch_price(s, "switch-attached", switch_cost_attached);
+
+	if (s->attached.users == 1)
+		s->attached.switch_ns = isfinite(ns) ? ns : SWITCH_ATTACHED_NS;
+}
+
+double session_attached_cost(const struct session *s, const struct sample *m)
+{
+	return attached_cost(&s->attached, m->time, switches_rate(&s->switches), (double)m->period);
+}
+
+bool session_breakpoints_rest(const struct session *s)
+{
+	return attached_rests(&s->attached, now_ns(), switches_rate(&s->switches), s->o.budget);
+}
+
+double session_attached_entry(const struct session *s, double running)
+{
+	return attached_entry(&s->attached, now_ns(), switches_rate(&s->switches), running);
+}
+
+void session_breakpoints_want(struct session *s, bool want)
+{
+	s->breakpoints_wanted = want;
+}
+
+bool session_breakpoints_wanted(const struct session *s)
+{
+	return s->breakpoints_wanted;
+}
+
+void session_wake_cost(struct session *s, double ns)
+{
+	if (ns > 0)
+		s->wake_ns = ns;
+}
+
+double session_switch_rate(const struct session *s)
+{
+	return switches_rate(&s->switches);
+}
+
+double session_switch_cost(struct session *s)
+{
+	if (s->switch_ns <= 0)
+		s->switch_ns = or_assumed(switch_price(s, "switch-breakpoint", switch_cost_breakpoint), SWITCH_BREAKPOINT_NS);
+	return s->switch_ns;
+}
+
+bool session_breakpoints_open(const struct session *s)
+{
+	return s->o.breakpoints && bp_gate_open(s->o.breakpoints);
+}
+
+bool session_breakpoints_forbidden(struct session *s)
+{
+	/* not known is not few */
+	bool forbidden = s->timer_switch_ns > 0 && !(switches_rate(&s->switches) * s->timer_switch_ns < s->o.budget * MAY_ADD);
+
+	s->totals.put_off += forbidden;
+	return forbidden;
+}
+
+static void put_counter(struct session *s, const char *name, uint64_t value, uint32_t flags)
+{
+	struct fmt_counter c = { .name = store_string(s->store, name), .flags = flags, .value = value };
+
+	store_put(s->store, FMT_COUNTER, &c, sizeof(c));
+}
+
+void session_level(struct session *s, const char *name, uint64_t value)
+{
+	put_counter(s, name, value, FMT_C_LEVEL);
+}
+
+void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)
+{
+	put_counter(s, name, value, is_loss ? FMT_C_LOSS : 0);
+	if (is_loss)
+		s->totals.lost += value;
+}
+
+void session_spent(struct session *s, double ns)
+{
+	/* estimates of parts may be unknown (NaN); they must not spoil the sum */
+	if (ns > 0 && ns < 1e18)
+		s->spent_by_parts += (uint64_t)ns;
+}
+
+void session_spent_apart(struct session *s, double ns)
+{
+	session_spent(s, ns);
+	if (ns > 0 && ns < 1e18)
+		s->totals.apart_ns += (uint64_t)ns;
+}
+
+const struct session_totals *session_totals(struct session *s)
+{
+	return &s->totals;
+}

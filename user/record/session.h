@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One live recording: sources -> queue -> attribution -> profile file, once around every few
+ * milliseconds, flushed to disk every second. Used by record and the daemon; owns everything that
+ * must be detached, and detaches it on every way out.
+ *
+ * Further sources join as parts: fill a struct session_part and session_add() it before
+ * session_start(). A part never blocks, and reports what it lost through session_count().
+ */
+#ifndef ACCPERF_CLI_SESSION_H
+#define ACCPERF_CLI_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attr/attr.h"
+#include "kmod-free/sampler.h"
+#include "kmod-free/targets.h"
+#include "sample.h"
+#include "store/write.h"
+#include "util/err.h"
+
+struct bp_gate;
+struct session;
+
+struct prices;
+
+struct session_opts {
+	const char *output;
+	double budget;	    /* share of the target's time that may be spent, e.g. 0.01 */
+	uint64_t period_ns; /* 0: chosen from the budget and the measured cost of a tick */
+	uint32_t max_hz;    /* when chosen */
+	enum sampler_timers timers;
+	double timer_part;  /* of the budget, for the timer; 0: two thirds */
+	uint32_t stack_bytes;
+	uint32_t ring_bytes; /* a power of two */
+	bool no_inherit;
+	bool keep_old;
+	struct bp_gate *breakpoints; /* the caller's; NULL: there are none */
+};
+
+struct session_part {
+	const char *name;
+	/* The targets are attached and timers run. */
+	int (*start)(void *part, struct session *s, struct err *e);
+	/* Every sample in order of time, side band included, with its stack id (0: none). */
+	int (*sample)(void *part, struct session *s, const struct sample *sample, uint32_t stack);
+	/* A sample as it comes out of the ring: not in order, no stack id yet. */
+	int (*fresh)(void *part, struct session *s, const struct sample *sample);
+	/* Descriptor whose readability means that poll() has something to do; -1: none. */
+	int (*fd)(void *part);
+	/* Some 20 times a second, and when fd() is readable. */
+	int (*poll)(void *part, struct session *s, uint64_t now);
+	/* Once a second, before the file is flushed. */
+	int (*second)(void *part, struct session *s, uint64_t now);
+	/* Detach everything; records of the part may still be written. Called once, also after errors. */
+	void (*stop)(void *part, struct session *s);
+	void (*release)(void *part);
+};
+
+struct session_totals {
+	uint64_t samples, lost;
+	uint64_t target_ns;	 /* the target's CPU time that the samples stand for */
+	uint64_t target_lost_ns; /* estimated */
+	uint64_t apart_ns;	 /* of it: by parts with a budget of their own */
+	uint64_t own_cpu_ns, elapsed_ns, bytes, peak_rss;
+	double tick_ns; /* NaN: could not be measured */
+	/* known at the end only, 0 before: CPU time in which no timer fired, threads that had none at all */
+	uint64_t unsampled_ns, unsampled_threads;
+	uint64_t put_off; /* samples at which session_breakpoints_forbidden() */
+	uint64_t rewritten, unreadable; /* samples without accesses: their code had changed, could not be read */
+	double switches_per_second; /* of CPU time; NaN: not known */
+};
+
+struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e);
+int session_add(struct session *s, const struct session_part *part, void *ctx, struct err *e);
+/* Attaches to the targets and starts the command, if there is one. */
+int session_start(struct session *s, struct err *e);
+/* One round: drain, order, attribute, write. Negative: the recording cannot go on. */
+int session_poll(struct session *s, struct err *e);
+/* fd that becomes readable before rings overflow. */
+int session_fd(const struct session *s);
+/* Detaches, names everything, ends the file. Safe after errors; *e says what failed first. */
+int session_finish(struct session *s, enum fmt_end_reason why, struct err *e);
+void session_free(struct session *s);
+
+/* For parts */
+struct attr *session_attr(struct session *s);
+/* So far: samples whose accesses are not known because of their code. */
+void session_unread(struct session *s, uint64_t rewritten, uint64_t unreadable);
+struct sampler *session_sampler(struct session *s);
+/* What earlier recordings measured (kmod-free/prices.h): before the start. */
+struct prices *session_prices(struct session *s);
+struct store_writer *session_store(struct session *s);
+/* How often a source samples: into the profile where it is another by a fifth than *written, the caller's, which was so last. */
+void session_rate(struct session *s, const char *source, uint64_t now, double per_second, uint64_t period, double *written);
+struct targets *session_targets(struct session *s);
+const struct session_opts *session_options(const struct session *s);
+uint64_t session_period(const struct session *s);
+/* Called in poll(): some part waits for a window's hits, and wants to see them no later than so many ms after they came. The kernel
+ * could wake us, but from within the target's interrupt, at 30 us of its time; so session_wait_ns() is short instead. */
+void session_soon(struct session *s, unsigned ms);
+/* Called in poll(): some part wants a fresh sample, after this time. session_wait_ns() then lasts until just after a timer is to tick. */
+void session_want_sample(struct session *s, uint64_t not_before);
+/* What the timer takes of the target's time, by the measured cost of a sample. */
+double session_timer_share(const struct session *s);
+/* What one tick takes from this target: more than when it was measured, where its threads wait for each other. wake_ns: of
+ * waking a CPU, for that, from a part that has measured it. */
+double session_tick_cost(const struct session *s);
+void session_wake_cost(struct session *s, double ns);
+/* Its threads wait for each other so often that each look at the rings costs it some 20 us: no look that is not needed. */
+bool session_waits_for_itself(const struct session *s);
+/* What an interruption of ns takes from this target, and what slows each switch by ns: more than measured on ourselves, then. */
+double session_coupled(const struct session *s, double ns);
+double session_coupled_switch(const struct session *s, double ns);
+/* How long to sleep on session_fd() at most. */
+uint64_t session_wait_ns(struct session *s);
+/* Hardware breakpoints, of which a thread has four: a part takes what its window needs and gives them
+ * back at its end. While somebody wants them (and will, in a moment), others begin no new window. */
+unsigned session_breakpoints_free(const struct session *s);
+void session_breakpoints_take(struct session *s, unsigned n);
+void session_breakpoints_give(struct session *s, unsigned n);
+/* The same of breakpoints on CPUs, of which no thread and no switch knows. */
+void session_breakpoints_take_apart(struct session *s, unsigned n);
+void session_breakpoints_give_apart(struct session *s, unsigned n);
+void session_breakpoints_want(struct session *s, bool want);
+bool session_breakpoints_wanted(const struct session *s);
+/* Each part that opens windows says so, before the start, and pays what it costs that events are attached at all
+ * (ingest/attached.h): at each tick, and it opens none unless it can afford what that would begin. */
+void session_breakpoints_user(struct session *s);
+double session_attached_cost(const struct session *s, const struct sample *tick);
+double session_attached_entry(const struct session *s, double running);
+/* Where that is dear nobody opens windows all the time: not now. */
+bool session_breakpoints_rest(const struct session *s);
+/* Context switches of the target per ns of its CPU time; NaN: not known yet. */
+double session_switch_rate(const struct session *s);
+/* ns that one breakpoint on a thread adds to each of its switches; measured when first asked for. */
+double session_switch_cost(struct session *s);
+/* Whether hardware breakpoints may be used now (bp_gate.h): no window is to be opened otherwise. */
+bool session_breakpoints_open(const struct session *s);
+/* Whether the timers belong to threads, and putting a breakpoint on one would make each of its switches
+ * dearer than the budget allows, for good: none may be put, nor may it before the rate is known. */
+bool session_breakpoints_forbidden(struct session *s);
+/* A named counter: the latest value is stored and shown; losses add to the total. */
+void session_count(struct session *s, const char *name, uint64_t value, bool is_loss);
+/* The same of what is no sum, such as a rate. */
+void session_level(struct session *s, const char *name, uint64_t value);
+/* Adds to the estimate of what the target lost to us. */
+void session_spent(struct session *s, double ns);
+/* The same by a part that keeps to a share of the budget of its own: others use what it leaves. */
+void session_spent_apart(struct session *s, double ns);
+const struct session_totals *session_totals(struct session *s);
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/syscall_stretch.h"
+
+#include <math.h>
+#include <string.h>
+
+#define INTERVAL_NS 250e6 /* what bursts may cost at once is earned in this time */
+#define LONGEST_NS 1000000000ull
+#define FIRST_LOOK_NS 5e6 /* at the machine's other calls, of which nothing is known yet */
+#define SHORTEST_NS 1e6
+#define LONGEST_PAUSE_NS 10e9
+
+void burst_init(struct burst_plan *p, double budget, unsigned cpus)
+{
+	memset(p, 0, sizeof(*p));
+	p->budget = budget;
+	p->cpus = cpus ? cpus : 1;
+	p->others_rate = NAN;
+}
+
+double burst_limit(double rate)
+{
+	return rate * INTERVAL_NS;
+}
+
+/* What others may lose at once. */
+static double others_limit(const struct burst_plan *p)
+{
+	return p->budget * p->cpus * INTERVAL_NS;
+}
+
+uint64_t burst_begin(struct burst_plan *p, uint64_t now)
+{
+	double look = FIRST_LOOK_NS;
+
+	p->on = true;
+	p->began = now;
+	if (!p->claimed)
+		p->claimed = now;
+	if (p->others_rate > 0)
+		look = others_limit(p) / p->others_rate;
+	if (look < SHORTEST_NS)
+		look = SHORTEST_NS;
+	return now + (look < (double)LONGEST_NS ? (uint64_t)look : LONGEST_NS);
+}
+
+bool burst_due(const struct burst_plan *p, uint64_t now, uint64_t over_at, double others)
+{
+	return over_at || now - p->began >= LONGEST_NS || others > others_limit(p);
+}
+
+bool burst_end(struct burst_plan *p, uint64_t now, uint64_t over_at, double cost, double earned, double others, double spread)
+{
+	uint64_t end = over_at > p->began && over_at < now ? over_at : now;
+	double attached = (double)(now - p->began), pause, need_others;
+
+	p->on = false;
+	p->ended = end;
+	p->observed = end > p->began ? end - p->began : 1;
+	p->others_rate = attached > 0 ? others / attached : NAN;
+	need_others = others / (p->budget * p->cpus);
+	if (!over_at && cost <= earned * attached && need_others <= attached) {
+		p->next = now;
+		return true;
+	}
+	pause = fmax(INTERVAL_NS, need_others - attached) * (0.5 + spread);
+	p->next = now + (uint64_t)fmin(pause, LONGEST_PAUSE_NS);
+	return false;
+}
+
+double burst_factor(struct burst_plan *p, uint64_t next, bool last)
+{
+	uint64_t pause = next > p->ended ? next - p->ended : 0, until = p->ended + (last ? pause : pause / 2);
+	double stands_for = until > p->claimed ? (double)(until - p->claimed) : 0;
+
+	p->claimed = until;
+	/* never for less than itself: clocks are read one after the other */
+	return fmax(1, stands_for / (double)p->observed);
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/demangle.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The library's parser recurses; this bounds how deep a made-up name can drive it. */
+#define MAX_MANGLED 2048
+
+typedef char *(*cxa_demangle_fn)(const char *, char *, size_t *, int *);
+
+static cxa_demangle_fn find_demangler(void)
+{
+	static cxa_demangle_fn fn;
+	static bool tried;
+	void *lib;
+
+	if (tried)
+		return fn;
+	tried = true;
+	lib = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+	if (!lib)
+		lib = dlopen("libc++abi.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (lib)
+		*(void **)&fn = dlsym(lib, "__cxa_demangle");
+	return fn;
+}
+
+/* "::h0123456789abcdef" at the end of old Rust names tells a person nothing. */
+static void drop_rust_hash(char *s)
+{
+	size_t n = strlen(s);
+
+	if (n < 19 || strncmp(s + n - 19, "::h", 3))
+		return;
+	for (const char *p = s + n - 16; *p; p++)
+		if (!isxdigit((unsigned char)*p))
+			return;
+	s[n - 19] = '\0';
+}
+
+const char *demangle(const char *name, char *out, size_t size)
+{
+	cxa_demangle_fn fn;
+	char *text;
+	int status = 0;
+
+	if (name[0] == '_' && name[1] == 'Z' && strlen(name) <= MAX_MANGLED && (fn = find_demangler()) &&
+	    (text = fn(name, NULL, NULL, &status))) {
+		snprintf(out, size, "%s", text);
+		free(text);
+		drop_rust_hash(out);
+	} else {
+		snprintf(out, size, "%s", name);
+	}
+	return out;
+}

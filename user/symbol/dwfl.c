@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/dwfl.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* DIE trees of hostile files may be deep; real ones stay below a hundred. */
+#define MAX_DEPTH 256
+
+struct cu_range {
+	uint64_t start, end;
+	uint32_t unit;
+};
+
+struct unit {
+	Dwarf_Die die;	 /* skeleton or whole: has the line table */
+	Dwarf_Die walk;	 /* of the split unit, else the same */
+};
+
+struct dwfl_file {
+	Elf *elf;
+	Dwarf *dw;
+	int64_t bias;
+	struct unit *units;
+	size_t unit_count;
+	struct cu_range *ranges;
+	size_t range_count;
+};
+
+/* What is collected for one address while its unit is walked, outermost first. */
+struct pending {
+	uint64_t addr; /* in the file's own addresses */
+	unsigned depth;
+	bool done; /* found by the first walk */
+	Dwarf_Die chain[DWFL_MAX_CHAIN];
+};
+
+struct walk {
+	struct pending *p;
+	size_t count;
+	bool into_all; /* lambdas and nested functions lie outside the function that holds their entry */
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct cu_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool grow(void **p, size_t count, size_t size)
+{
+	void *n;
+
+	/* powers of two: double when full */
+	if (count & (count - 1) || (count && count < 16))
+		return true;
+	n = realloc(*p, (count ? count * 2 : 16) * size);
+	if (n)
+		*p = n;
+	return n;
+}
+
+static int index_units(struct dwfl_file *f)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die, sub;
+	uint8_t type;
+
+	while (dwarf_get_units(f->dw, cu, &cu, NULL, &type, &die, &sub) == 0) {
+		Dwarf_Addr base, start, end;
+		ptrdiff_t at = 0;
+		bool any = false;
+
+		if (type == DW_UT_partial || type == DW_UT_type)
+			continue;
+		if (!grow((void **)&f->units, f->unit_count, sizeof(*f->units)))
+			return -ENOMEM;
+		f->units[f->unit_count] = (struct unit){ die, type == DW_UT_skeleton && sub.addr ? sub : die };
+		while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
+			if (start >= end)
+				continue;
+			if (!grow((void **)&f->ranges, f->range_count, sizeof(*f->ranges)))
+				return -ENOMEM;
+			f->ranges[f->range_count++] = (struct cu_range){ start, end, (uint32_t)f->unit_count };
+			any = true;
+		}
+		f->unit_count += any;
+	}
+	if (f->range_count)
+		qsort(f->ranges, f->range_count, sizeof(*f->ranges), by_start);
+	return 0;
+}
+
+struct dwfl_file *dwfl_file_open(int fd, int64_t bias)
+{
+	struct dwfl_file *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->bias = bias;
+	elf_version(EV_CURRENT);
+	f->elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (f->elf && elf_kind(f->elf) == ELF_K_ELF)
+		f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+	if (!f->dw || index_units(f) || !f->range_count) {
+		dwfl_file_close(f);
+		return NULL;
+	}
+	return f;
+}
+
+void dwfl_file_close(struct dwfl_file *f)
+{
+	if (!f)
+		return;
+	dwarf_end(f->dw);
+	elf_end(f->elf);
+	free(f->units);
+	free(f->ranges);
+	free(f);
+}
+
+/* First address of the walk that is not below `addr`. */
+static size_t lower(const struct walk *w, uint64_t addr)
+{
+	size_t lo = 0, hi = w->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->p[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Adds the DIE to the chains of the addresses in its ranges; returns whether there were any. */
+static bool claim(struct walk *w, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+	bool any = false;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		for (size_t i = lower(w, start); i < w->count && w->p[i].addr < end; i++) {
+			struct pending *p = &w->p[i];
+
+			if (p->done)
+				continue;
+			if (p->depth < DWFL_MAX_CHAIN)
+				p->chain[p->depth++] = *die;
+			any = true;
+		}
+	}
+	return any;
+}
+
+static void walk_children(struct walk *w, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+
+	if (depth > MAX_DEPTH || dwarf_child(parent, &die))
+		return;
+	do {
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+		case DW_TAG_inlined_subroutine:
+			if (claim(w, &die) || (w->into_all && dwarf_tag(&die) == DW_TAG_subprogram))
+				walk_children(w, &die, depth + 1);
+			break;
+		/* functions may be defined inside these; everything else holds none */
+		case DW_TAG_lexical_block:
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+			walk_children(w, &die, depth + 1);
+			break;
+		default:
+			break;
+		}
+	} while (!dwarf_siblingof(&die, &die));
+}
+
+static const char *attr_string(Dwarf_Die *die, unsigned attr)
+{
+	Dwarf_Attribute a;
+
+	return dwarf_attr_integrate(die, attr, &a) ? dwarf_formstring(&a) : NULL;
+}
+
+static uint32_t attr_u32(Dwarf_Die *die, unsigned attr, bool integrate)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word v;
+
+	if (!(integrate ? dwarf_attr_integrate(die, attr, &a) : dwarf_attr(die, attr, &a)) || dwarf_formudata(&a, &v) ||
+	    v > UINT32_MAX)
+		return 0;
+	return (uint32_t)v;
+}
+
+static const char *call_file(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	Dwarf_Files *files;
+	Dwarf_Word index;
+	Dwarf_Die cu;
+	size_t n;
+
+	if (!dwarf_attr(die, DW_AT_call_file, &a) || dwarf_formudata(&a, &index) || !dwarf_diecu(die, &cu, NULL, NULL) ||
+	    dwarf_getsrcfiles(&cu, &files, &n) || index >= n)
+		return NULL;
+	return dwarf_filesrc(files, index, NULL, NULL);
+}
+
+static unsigned frames_of(struct pending *p, Dwarf_Die *cu, struct dwfl_frame *out)
+{
+	Dwarf_Line *at = dwarf_getsrc_die(cu, p->addr);
+	const char *file = at ? dwarf_linesrc(at, NULL, NULL) : NULL;
+	int line = 0;
+
+	if (at && dwarf_lineno(at, &line))
+		line = 0;
+	/* innermost first; each caller stands where the callee was inlined */
+	for (unsigned i = 0; i < p->depth; i++) {
+		Dwarf_Die *die = &p->chain[p->depth - 1 - i];
+		const char *linkage = attr_string(die, DW_AT_linkage_name);
+
+		if (!linkage)
+			linkage = attr_string(die, DW_AT_MIPS_linkage_name);
+		out[i] = (struct dwfl_frame){
+			.name = attr_string(die, DW_AT_name), .linkage = linkage, .decl_file = dwarf_decl_file(die),
+			.decl_line = attr_u32(die, DW_AT_decl_line, true), .file = file, .line = line > 0 ? (uint32_t)line : 0,
+		};
+		file = call_file(die);
+		line = (int)attr_u32(die, DW_AT_call_line, false);
+	}
+	return p->depth;
+}
+
+int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,
+		     void (*fn)(void *ctx, size_t index, const struct dwfl_frame *frames, unsigned n), void *ctx)
+{
+	/* unit of each address, then addresses grouped by unit with a counting sort */
+	uint32_t *unit_of = malloc((count ? count : 1) * sizeof(*unit_of));
+	size_t *first = calloc(f->unit_count + 2, sizeof(*first)), *order = malloc((count ? count : 1) * sizeof(*order));
+	struct pending *p = NULL;
+	size_t r = 0, largest = 0;
+	int err = -ENOMEM;
+
+	if (!unit_of || !first || !order)
+		goto out;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t addr = addrs[i] - (uint64_t)f->bias;
+
+		unit_of[i] = UINT32_MAX;
+		while (r + 1 < f->range_count && f->ranges[r + 1].start <= addr)
+			r++;
+		if (f->range_count && f->ranges[r].start <= addr && addr < f->ranges[r].end) {
+			unit_of[i] = f->ranges[r].unit;
+			first[unit_of[i] + 1]++;
+		}
+	}
+	for (size_t u = 0; u < f->unit_count; u++) {
+		largest = first[u + 1] > largest ? first[u + 1] : largest;
+		first[u + 1] += first[u];
+	}
+	for (size_t i = 0; i < count; i++)
+		if (unit_of[i] != UINT32_MAX)
+			order[first[unit_of[i]]++] = i;
+	p = malloc((largest ? largest : 1) * sizeof(*p));
+	if (!p)
+		goto out;
+	for (size_t u = 0, from = 0; u < f->unit_count; from = first[u++]) {
+		struct walk w = { p, first[u] - from, false };
+
+		if (!w.count)
+			continue;
+		for (size_t i = 0; i < w.count; i++) {
+			p[i].addr = addrs[order[from + i]] - (uint64_t)f->bias;
+			p[i].depth = 0;
+			p[i].done = false;
+		}
+		walk_children(&w, &f->units[u].walk, 0);
+		for (size_t i = 0; i < w.count; i++) {
+			p[i].done = p[i].depth > 0;
+			w.into_all |= !p[i].done;
+		}
+		if (w.into_all)
+			walk_children(&w, &f->units[u].walk, 0);
+		for (size_t i = 0; i < w.count; i++) {
+			struct dwfl_frame frames[DWFL_MAX_CHAIN];
+			unsigned n = frames_of(&p[i], &f->units[u].die, frames);
+
+			if (n)
+				fn(ctx, order[from + i], frames, n);
+		}
+	}
+	err = 0;
+out:
+	free(unit_of);
+	free(first);
+	free(order);
+	free(p);
+	return err;
+}

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/symbols.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/contained_child.h"
+#include "symbol/debugfile.h"
+#include "symbol/demangle.h"
+#include "symbol/dwfl.h"
+#include "proc/ehframe.h"
+#include "symbol/symcache.h"
+#include "symbol/symtab.h"
+#include "proc/syscalls.h"
+#include "util/buf.h"
+
+#define MAX_NAME 1024
+#define DWARF_SECONDS 120 /* for one file; 50 MB take half a second */
+#define DWARF_MEMORY (4ull << 30)
+
+struct symbols {
+	bool use_cache, use_dwarf;
+	struct symbols_counters counters;
+};
+
+/* One call of symbols_resolve(). */
+struct job {
+	struct symbols *s;
+	struct module *m;
+	struct symcache *cache;
+	const uint64_t *addrs; /* as the caller gave them */
+	size_t *order;	       /* positions of the addresses still unnamed, by ascending address */
+	size_t count;
+	uint64_t *sorted; /* addrs[order[i]] */
+	bool *done;	  /* by position in sorted */
+	symbol_fn fn;
+	void *ctx;
+};
+
+struct symbols *symbols_new(bool use_cache, bool use_dwarf)
+{
+	struct symbols *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->use_cache = use_cache;
+		s->use_dwarf = use_dwarf;
+	}
+	return s;
+}
+
+void symbols_free(struct symbols *s)
+{
+	free(s);
+}
+
+const struct symbols_counters *symbols_counters(const struct symbols *s)
+{
+	return &s->counters;
+}
+
+void symbols_kernel(uint64_t addr, char *out, size_t size)
+{
+	const char *name = addr == FMT_KERNEL_OTHER ? NULL : syscall_name(NULL, (long)addr);
+
+	if (name)
+		snprintf(out, size, "[kernel:%s]", name);
+	else if (addr == FMT_KERNEL_OTHER)
+		snprintf(out, size, "[kernel]");
+	else
+		snprintf(out, size, "[kernel:syscall_%llu]", (unsigned long long)addr);
+}
+
+/* Takes out what has been named, keeping the order. */
+static void compact(struct job *j)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < j->count; i++) {
+		if (j->done[i])
+			continue;
+		j->order[kept] = j->order[i];
+		j->sorted[kept++] = j->sorted[i];
+	}
+	memset(j->done, 0, j->count);
+	j->count = kept;
+}
+
+static void from_cache(struct job *j)
+{
+	for (size_t i = 0; i < j->count; i++) {
+		struct symbol_frame f[DWFL_MAX_CHAIN];
+		unsigned n = symcache_get(j->cache, j->sorted[i], f, DWFL_MAX_CHAIN);
+
+		if (!n)
+			continue;
+		j->fn(j->ctx, j->order[i], f, n, SYM_DWARF);
+		j->s->counters.from_cache++;
+		j->done[i] = true;
+	}
+	compact(j);
+}
+
+/* ---- DWARF, read in a child: libdw is not made for hostile files ---- */
+
+struct dwarf_job {
+	struct job *j;
+	int fd;
+	int64_t bias;
+	struct apart_out *out;
+	struct buf record;
+};
+
+/* Most files have none: not worth a child. */
+static bool has_dwarf(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	Elf_Scn *scn = NULL;
+	size_t names;
+	bool found = false;
+
+	if (elf && !elf_getshdrstrndx(elf, &names))
+		while (!found && (scn = elf_nextscn(elf, scn))) {
+			GElf_Shdr sh;
+			const char *name = gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NOBITS ? elf_strptr(elf, names, sh.sh_name) : NULL;
+
+			found = name && (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"));
+		}
+	elf_end(elf);
+	return found;
+}
+
+static void put_u32(struct buf *b, uint32_t v)
+{
+	buf_add(b, &v, sizeof(v));
+}
+
+static void put_string(struct buf *b, const char *s)
+{
+	size_t n = s ? strnlen(s, MAX_NAME * 4) : 0;
+
+	put_u32(b, s ? (uint32_t)n + 1 : 0);
+	buf_add(b, s ? s : "", n);
+	buf_addch(b, '\0');
+}
+
+/* In the child: one record a chain. */
+static void send_chain(void *ctx, size_t i, const struct dwfl_frame *frames, unsigned n)
+{
+	struct dwarf_job *d = ctx;
+	char name[MAX_NAME];
+
+	buf_clear(&d->record);
+	put_u32(&d->record, (uint32_t)i);
+	put_u32(&d->record, n);
+	for (unsigned k = 0; k < n; k++) {
+		const char *raw = frames[k].linkage ? frames[k].linkage : frames[k].name;
+
+		if (!raw) /* a function without a name in DWARF is one for the symbol table */
+			return;
+		put_u32(&d->record, frames[k].decl_line);
+		put_u32(&d->record, frames[k].line);
+		put_string(&d->record, demangle(raw, name, sizeof(name)));
+		put_string(&d->record, frames[k].decl_file);
+		put_string(&d->record, frames[k].file);
+	}
+	if (!buf_failed(&d->record))
+		apart_put(d->out, d->record.data, d->record.len);
+}
+
+static int produce_chains(void *ctx, struct apart_out *out)
+{
+	struct dwarf_job *d = ctx;
+	struct dwfl_file *f = dwfl_file_open(d->fd, d->bias);
+
+	d->out = out;
+	return f ? dwfl_file_chains(f, d->j->sorted, d->j->count, send_chain, d) : 0;
+}
+
+struct input {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static uint32_t get_u32(struct input *in)
+{
+	uint32_t v = 0;
+
+	if (in->end - in->at < 4)
+		in->bad = true;
+	else
+		memcpy(&v, in->at, 4);
+	in->at += in->bad ? 0 : 4;
+	return v;
+}
+
+static const char *get_string(struct input *in)
+{
+	uint32_t n = get_u32(in);
+	const char *s = (const char *)in->at;
+	size_t bytes = n ? n : 1;
+
+	if (in->bad || (size_t)(in->end - in->at) < bytes || s[bytes - 1]) {
+		in->bad = true;
+		return NULL;
+	}
+	in->at += bytes;
+	return n ? s : NULL;
+}
+
+static int consume_chain(void *ctx, const uint8_t *record, size_t size)
+{
+	struct job *j = ((struct dwarf_job *)ctx)->j;
+	struct symbol_frame out[DWFL_MAX_CHAIN];
+	struct input in = { record, record + size, false };
+	uint32_t i = get_u32(&in), n = get_u32(&in);
+
+	if (in.bad || i >= j->count || !n || n > DWFL_MAX_CHAIN || j->done[i])
+		return -EIO;
+	for (uint32_t k = 0; k < n; k++) {
+		out[k].decl_line = get_u32(&in);
+		out[k].line = get_u32(&in);
+		out[k].name = get_string(&in);
+		out[k].decl_file = get_string(&in);
+		out[k].file = get_string(&in);
+		if (in.bad || !out[k].name)
+			return -EIO;
+	}
+	j->fn(j->ctx, j->order[i], out, n, SYM_DWARF);
+	symcache_put(j->cache, j->sorted[i], out, n);
+	j->s->counters.dwarf++;
+	j->done[i] = true;
+	return 0;
+}
+
+static void from_dwarf(struct job *j, int fd, int64_t bias)
+{
+	struct dwarf_job d = { .j = j, .fd = fd, .bias = bias };
+	struct apart_job apart = {
+		.produce = produce_chains, .consume = consume_chain, .ctx = &d, .keep_fd = fd, .cpu_seconds = DWARF_SECONDS,
+		.memory = DWARF_MEMORY,
+	};
+	struct stat st;
+
+	if (!j->count || !has_dwarf(fd))
+		return;
+	if (!fstat(fd, &st) && st.st_size > 0)
+		apart.memory += 3 * (uint64_t)st.st_size;
+	if (apart_run(&apart))
+		j->s->counters.dwarf_failed++;
+	buf_release(&d.record);
+	compact(j);
+}
+
+static void from_symtab(struct job *j, const struct symtab *t, const struct ehframe *eh)
+{
+	for (size_t i = 0; i < j->count; i++) {
+		const struct symtab_entry *e = symtab_find(t, j->sorted[i]);
+		char name[MAX_NAME];
+		struct symbol_frame f = { .name = name };
+		uint64_t start, end;
+
+		/* a symbol without a size says nothing about code that call frame information
+		 * shows to be another function */
+		if (!e || (!e->sized && eh && ehframe_function(eh, j->sorted[i], &start, &end) && start > e->start))
+			continue;
+		demangle(symtab_name(t, e), name, sizeof(name));
+		j->fn(j->ctx, j->order[i], &f, 1, SYM_TABLE);
+		j->s->counters.table++;
+		j->done[i] = true;
+	}
+	compact(j);
+}
+
+/* What is left gets the bounds of its function, or its own address: never "unknown". */
+static void from_bounds(struct job *j, const char *object, const struct ehframe *eh)
+{
+	for (size_t i = 0; i < j->count; i++) {
+		char name[MAX_NAME];
+		struct symbol_frame f = { .name = name };
+		uint64_t start, end;
+		bool bounds = eh && ehframe_function(eh, j->sorted[i], &start, &end);
+
+		snprintf(name, sizeof(name), "%s+0x%llx", object, (unsigned long long)(bounds ? start : j->sorted[i]));
+		j->fn(j->ctx, j->order[i], &f, 1, bounds ? SYM_FDE : SYM_OFFSET);
+		if (bounds)
+			j->s->counters.fde++;
+		else
+			j->s->counters.offset++;
+	}
+	j->count = 0;
+}
+
+static const uint64_t *compare_addrs;
+
+static int by_addr(const void *a, const void *b)
+{
+	uint64_t x = compare_addrs[*(const size_t *)a], y = compare_addrs[*(const size_t *)b];
+
+	return x < y ? -1 : x > y;
+}
+
+static void resolve_file(struct job *j)
+{
+	int fd = module_fd(j->m), debug = -1;
+	const struct ehframe *eh = module_ehframe(j->m);
+	struct symtab t = { 0 };
+	int64_t bias = 0;
+
+	/* addresses of a file that could not be opened are offsets in it: nothing else knows those */
+	if (j->s->use_cache && j->s->use_dwarf && j->m->state == MODULE_OPEN)
+		j->cache = symcache_open(j->m->build_id, j->m->build_id_len);
+	from_cache(j);
+	if (fd >= 0 && j->count) {
+		debug = debugfile_open(fd, j->m->path, j->m->build_id, j->m->build_id_len, &bias);
+		if (j->s->use_dwarf) {
+			from_dwarf(j, fd, 0);
+			if (debug >= 0)
+				from_dwarf(j, debug, bias);
+		}
+		if (j->count) {
+			symtab_add_file(&t, fd, 0);
+			if (debug >= 0)
+				symtab_add_file(&t, debug, bias);
+			symtab_sort(&t);
+			from_symtab(j, &t, eh);
+			symtab_release(&t);
+		}
+	}
+	from_bounds(j, j->m->object, eh);
+	if (debug >= 0)
+		close(debug);
+	symcache_close(j->cache);
+}
+
+int symbols_resolve(struct symbols *s, struct module *m, const uint64_t *addrs, size_t count, symbol_fn fn, void *ctx)
+{
+	struct job j = { .s = s, .m = m, .addrs = addrs, .count = count, .fn = fn, .ctx = ctx };
+	int err = 0;
+
+	if (!count)
+		return 0;
+	s->counters.asked += count;
+	if (m->kind == FMT_MOD_KERNEL) {
+		for (size_t i = 0; i < count; i++) {
+			char name[64];
+			struct symbol_frame f = { .name = name };
+
+			symbols_kernel(addrs[i], name, sizeof(name));
+			fn(ctx, i, &f, 1, SYM_KERNEL);
+		}
+		return 0;
+	}
+	j.order = malloc(count * sizeof(*j.order));
+	j.sorted = malloc(count * sizeof(*j.sorted));
+	j.done = calloc(count, sizeof(*j.done));
+	if (j.order && j.sorted && j.done) {
+		for (size_t i = 0; i < count; i++)
+			j.order[i] = i;
+		compare_addrs = addrs;
+		qsort(j.order, count, sizeof(*j.order), by_addr);
+		for (size_t i = 0; i < count; i++)
+			j.sorted[i] = addrs[j.order[i]];
+		resolve_file(&j);
+	} else {
+		err = -ENOMEM;
+	}
+	free(j.order);
+	free(j.sorted);
+	free(j.done);
+	return err;
+}
+
+int symbols_resolve_path(struct symbols *s, const char *path, const uint8_t *build_id, unsigned build_id_len, const uint64_t *addrs,
+			 size_t count, symbol_fn fn, void *ctx)
+{
+	struct module *m = module_open_path(path, build_id, build_id_len, NULL);
+	const char *slash = strrchr(path, '/');
+	int err;
+
+	if (m) {
+		err = symbols_resolve(s, m, addrs, count, fn, ctx);
+		module_close_path(m);
+		return err;
+	}
+	/* the file is gone or another one: what the cache knows, else object+0xaddr */
+	struct symcache *cache = s->use_cache ? symcache_open(build_id, build_id_len) : NULL;
+
+	s->counters.asked += count;
+	for (size_t i = 0; i < count; i++) {
+		struct symbol_frame f[DWFL_MAX_CHAIN];
+		unsigned n = symcache_get(cache, addrs[i], f, DWFL_MAX_CHAIN);
+		char name[MAX_NAME];
+
+		if (n) {
+			s->counters.from_cache++;
+			fn(ctx, i, f, n, SYM_DWARF);
+			continue;
+		}
+		snprintf(name, sizeof(name), "%s+0x%llx", slash ? slash + 1 : path, (unsigned long long)addrs[i]);
+		f[0] = (struct symbol_frame){ .name = name };
+		s->counters.offset++;
+		fn(ctx, i, f, 1, SYM_OFFSET);
+	}
+	symcache_close(cache);
+	return 0;
+}

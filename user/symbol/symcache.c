@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/symcache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "util/buf.h"
+#include "util/cachedir.h"
+#include "util/map.h"
+
+#define MAGIC 0x3130434d59534341ull /* "ACSYMC01": changes with the layout */
+#define MAX_FILE (32u << 20)
+#define MAX_TOTAL (256ull << 20)
+#define MAX_FRAMES 32
+
+/* File: head, entries, frames, string bytes. Offsets into the strings; 0 is the empty one = none. */
+struct head {
+	uint64_t magic, xxh64; /* of all that follows this struct */
+	uint32_t entries, frames, string_bytes, pad;
+};
+
+struct entry {
+	uint64_t addr;
+	uint32_t first, count;
+};
+
+struct frame {
+	uint32_t name, decl_file, decl_line, file, line;
+};
+
+struct symcache {
+	int dir;
+	char file[48];
+	struct map index; /* addr -> entry number + 1 */
+	struct entry *entries;
+	struct frame *frames;
+	size_t entry_count, entry_cap, frame_count, frame_cap;
+	struct intern strings;
+	bool dirty;
+};
+
+static bool reserve(void **p, size_t count, size_t *cap, size_t extra, size_t size)
+{
+	size_t want = *cap ? *cap : 64;
+	void *n;
+
+	while (want < count + extra)
+		want *= 2;
+	if (want == *cap)
+		return true;
+	n = realloc(*p, want * size);
+	if (!n)
+		return false;
+	*p = n;
+	*cap = want;
+	return true;
+}
+
+static uint32_t keep(struct symcache *c, const char *s)
+{
+	return s ? intern_str(&c->strings, s, NULL) : 0;
+}
+
+static void insert(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count)
+{
+	bool added;
+	uint64_t *slot;
+
+	if (!count || count > MAX_FRAMES ||
+	    !reserve((void **)&c->entries, c->entry_count, &c->entry_cap, 1, sizeof(*c->entries)) ||
+	    !reserve((void **)&c->frames, c->frame_count, &c->frame_cap, count, sizeof(*c->frames)))
+		return;
+	slot = map_put(&c->index, addr, &added);
+	if (!slot || !added)
+		return;
+	c->entries[c->entry_count] = (struct entry){ addr, (uint32_t)c->frame_count, count };
+	*slot = ++c->entry_count;
+	for (unsigned i = 0; i < count; i++)
+		c->frames[c->frame_count++] = (struct frame){ keep(c, frames[i].name), keep(c, frames[i].decl_file),
+							      frames[i].decl_line, keep(c, frames[i].file), frames[i].line };
+}
+
+static const char *text_at(const char *strings, uint32_t size, uint32_t at)
+{
+	return at && at < size ? strings + at : NULL;
+}
+
+static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
+{
+	struct head h;
+	const uint8_t *entries, *frames;
+	const char *strings;
+
+	if (size < sizeof(h))
+		return;
+	memcpy(&h, data, sizeof(h));
+	if (h.magic != MAGIC || h.entries > MAX_FILE / sizeof(struct entry) || h.frames > MAX_FILE / sizeof(struct frame) ||
+	    sizeof(h) + (uint64_t)h.entries * sizeof(struct entry) + (uint64_t)h.frames * sizeof(struct frame) + h.string_bytes != size ||
+	    !h.string_bytes || data[size - 1] || XXH64(data + sizeof(h), size - sizeof(h), 0) != h.xxh64)
+		return;
+	entries = data + sizeof(h);
+	frames = entries + h.entries * sizeof(struct entry);
+	strings = (const char *)frames + h.frames * sizeof(struct frame);
+	for (uint32_t i = 0; i < h.entries; i++) {
+		struct symbol_frame out[MAX_FRAMES];
+		struct entry e;
+
+		memcpy(&e, entries + i * sizeof(e), sizeof(e));
+		if (!e.count || e.count > MAX_FRAMES || e.first > h.frames || e.count > h.frames - e.first)
+			continue;
+		for (uint32_t k = 0; k < e.count; k++) {
+			struct frame f;
+
+			memcpy(&f, frames + (e.first + k) * sizeof(f), sizeof(f));
+			out[k] = (struct symbol_frame){ text_at(strings, h.string_bytes, f.name),
+							text_at(strings, h.string_bytes, f.decl_file), f.decl_line,
+							text_at(strings, h.string_bytes, f.file), f.line };
+		}
+		insert(c, e.addr, out, e.count);
+	}
+}
+
+static void load(struct symcache *c)
+{
+	AUTO_BUF(b);
+
+	if (!cachedir_read(c->dir, c->file, MAX_FILE, &b))
+		load_bytes(c, (const uint8_t *)b.data, b.len);
+}
+
+struct symcache *symcache_open(const uint8_t *build_id, unsigned len)
+{
+	struct symcache *c;
+
+	if (len < 8 || len > 20 || !(c = calloc(1, sizeof(*c))))
+		return NULL;
+	c->dir = cachedir_open("symbols");
+	if (c->dir < 0) {
+		free(c);
+		return NULL;
+	}
+	for (unsigned i = 0; i < len; i++)
+		snprintf(c->file + 2 * i, 3, "%02x", build_id[i]);
+	load(c);
+	return c;
+}
+
+unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max)
+{
+	const uint64_t *slot = c ? map_get(&c->index, addr) : NULL;
+	const struct entry *e = slot ? &c->entries[*slot - 1] : NULL;
+
+	if (!e || e->count > max)
+		return 0;
+	for (uint32_t i = 0; i < e->count; i++) {
+		const struct frame *f = &c->frames[e->first + i];
+
+		frames[i] = (struct symbol_frame){ intern_get(&c->strings, f->name, NULL), intern_get(&c->strings, f->decl_file, NULL),
+						   f->decl_line, intern_get(&c->strings, f->file, NULL), f->line };
+		if (!frames[i].name)
+			return 0;
+	}
+	return e->count;
+}
+
+void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count)
+{
+	if (!c)
+		return;
+	insert(c, addr, frames, count);
+	c->dirty = true;
+}
+
+static void save(struct symcache *c)
+{
+	struct head h = { .magic = MAGIC, .entries = (uint32_t)c->entry_count, .frames = (uint32_t)c->frame_count };
+	uint32_t *offset = calloc(c->strings.count + 1, sizeof(*offset));
+	AUTO_BUF(b);
+	AUTO_BUF(text);
+
+	buf_addch(&text, '\0');
+	for (uint32_t id = 1; offset && id <= c->strings.count; id++) {
+		size_t len;
+		const char *s = intern_get(&c->strings, id, &len);
+
+		offset[id] = (uint32_t)text.len;
+		buf_add(&text, s, len + 1);
+	}
+	h.string_bytes = (uint32_t)text.len;
+	buf_add(&b, &h, sizeof(h));
+	buf_add(&b, c->entries, c->entry_count * sizeof(*c->entries));
+	for (size_t i = 0; offset && i < c->frame_count; i++) {
+		struct frame f = c->frames[i];
+
+		f.name = offset[f.name];
+		f.decl_file = offset[f.decl_file];
+		f.file = offset[f.file];
+		buf_add(&b, &f, sizeof(f));
+	}
+	buf_add(&b, text.data, text.len);
+	free(offset);
+	if (buf_failed(&b) || buf_failed(&text) || b.len > MAX_FILE)
+		return;
+	h.xxh64 = XXH64(b.data + sizeof(h), b.len - sizeof(h), 0);
+	memcpy(b.data, &h, sizeof(h));
+	cachedir_write(c->dir, c->file, &b, MAX_TOTAL);
+}
+
+void symcache_close(struct symcache *c)
+{
+	if (!c)
+		return;
+	if (c->dirty)
+		save(c);
+	close(c->dir);
+	map_release(&c->index);
+	intern_release(&c->strings);
+	free(c->entries);
+	free(c->frames);
+	free(c);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names found in DWARF, kept by build-id in $XDG_CACHE_HOME/accperf/symbols (or ~/.cache): reading
+ * debug information is what takes time. Only DWARF's: what a symbol table gave may get better once
+ * debug information is installed. Included by symbols.c and tests.
+ *
+ * The cache is ours alone or not used: folders 0700 and files must belong to us, links are not
+ * followed, files carry a checksum, and anything odd is ignored. Files are replaced, never changed.
+ */
+#ifndef ACCPERF_ATTR_SYMCACHE_H
+#define ACCPERF_ATTR_SYMCACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/symbols.h"
+
+struct symcache; /* of one build-id */
+
+/* Loads what is there; NULL if there can be no cache (no home, not ours, no build-id). */
+struct symcache *symcache_open(const uint8_t *build_id, unsigned len);
+/* The chain of addr, or 0; strings live until symcache_close(). */
+unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max);
+/* Remembers (copies). */
+void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count);
+/* Writes if something new was put; never fails loudly: a cache that cannot be written is only slow. */
+void symcache_close(struct symcache *c);
+
+#endif
