@@ -3,7 +3,7 @@
  * Whose ticks are wanted, where the timers belong to CPUs: a set of processes or threads, told by user
  * space, to which processes forked by a member are added before they run their first instruction, and
  * from which ends take away. Included by bpf/sampler.bpf.c only (after common.bpf.h). To follow by
- * another property: append to FOLLOW_*, here and in user/ingest/sampler.c, and decide in followed().
+ * another property: append to FOLLOW_*, here and in kmod-free/sampler.c, and decide in followed().
  */
 #ifndef ACCPERF_FOLLOW_BPF_H
 #define ACCPERF_FOLLOW_BPF_H

@@ -59,7 +59,7 @@ struct msghdr { /* user space's */
 	__u64 iov, iov_len;
 };
 
-/* As struct sysio_counts in user/ingest/sysio.c. */
+/* As struct sysio_counts in kmod-free/sysio.c. */
 struct counts {
 	__u64 passed, others; /* calls of the targets, and of everybody else, that came by here */
 	__u64 seen, taken, lost, cut, uring;

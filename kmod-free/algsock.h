@@ -3,8 +3,8 @@
  * AF_ALG sockets: can this kernel have them, does a process hold one. Included by user/ingest and
  * user/offload.
  */
-#ifndef ACCPERF_ALGSOCK_H
-#define ACCPERF_ALGSOCK_H
+#ifndef ACCPERF_KMOD_FREE_ALGSOCK_H
+#define ACCPERF_KMOD_FREE_ALGSOCK_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * Dynamic symbols first (they survive strip), then the symbol table if there is one. The file is
  * hostile input. Included by user/ingest and user/offload; owns nothing beyond a call.
  */
-#ifndef ACCPERF_ELFSYM_H
-#define ACCPERF_ELFSYM_H
+#ifndef ACCPERF_KMOD_FREE_ELFSYM_H
+#define ACCPERF_KMOD_FREE_ELFSYM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -122,7 +122,7 @@ static int add_slot(struct execbp *x, struct group *g, unsigned i, pid_t tid, in
 	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, cpu, g->leader, PERF_FLAG_FD_CLOEXEC);
 	uint32_t most = x->req.slot[i].limit < x->req.hit_limit ? x->req.slot[i].limit : x->req.hit_limit;
 
-	/* older kernels count what other threads hit, too (hitlimit.h) */
+	/* older kernels count what other threads hit, too (refresh_quirk.h) */
 	if (x->req.on_cpus)
 		most = 2 * x->req.hit_limit + EXECWIN_FOREIGN;
 	if (fd < 0)

@@ -3,8 +3,8 @@
  * Which ELF files a process has mapped, or would map if it loaded a library: found through its own
  * mount namespace, whatever its root. Included by user/offload; owns nothing beyond a call.
  */
-#ifndef ACCPERF_LIBS_H
-#define ACCPERF_LIBS_H
+#ifndef ACCPERF_KMOD_FREE_LIBS_H
+#define ACCPERF_KMOD_FREE_LIBS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * perf_event_open with the sentence the user needs when it is refused. Included by ingest, cli and
  * daemon (kmod-free calls the system call with encodings of its own). Owns nothing.
  */
-#ifndef ACCPERF_INGEST_PERFEV_H
-#define ACCPERF_INGEST_PERFEV_H
+#ifndef ACCPERF_KMOD_FREE_PERFEV_H
+#define ACCPERF_KMOD_FREE_PERFEV_H
 
 #include <linux/perf_event.h>
 

@@ -4,8 +4,8 @@
  * may hold older records; whoever drains takes the time first, drains everything, then flushes up
  * to that time: nothing older can still be under way. Included by cli and daemon. Owns deep copies.
  */
-#ifndef ACCPERF_INGEST_QUEUE_H
-#define ACCPERF_INGEST_QUEUE_H
+#ifndef ACCPERF_KMOD_FREE_QUEUE_H
+#define ACCPERF_KMOD_FREE_QUEUE_H
 
 #include "sample.h"
 

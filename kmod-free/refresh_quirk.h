@@ -5,8 +5,8 @@
  * decides when the event stops; older ones (Debian 12's 6.1) count every overflow. Found out by trying
  * once in a process. Included by the sources in kmod-free/ that let events stop themselves.
  */
-#ifndef ACCPERF_KMOD_FREE_HITLIMIT_H
-#define ACCPERF_KMOD_FREE_HITLIMIT_H
+#ifndef ACCPERF_KMOD_FREE_REFRESH_QUIRK_H
+#define ACCPERF_KMOD_FREE_REFRESH_QUIRK_H
 
 #include <stdbool.h>
 #include <stdint.h>

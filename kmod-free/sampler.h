@@ -9,8 +9,8 @@
  * program that switches 40,000 times a second), and one that lives for less than a period never fires.
  * Timers of threads remain as a fallback, for where the machine's CPUs may not be observed.
  */
-#ifndef ACCPERF_INGEST_SAMPLER_H
-#define ACCPERF_INGEST_SAMPLER_H
+#ifndef ACCPERF_KMOD_FREE_SAMPLER_H
+#define ACCPERF_KMOD_FREE_SAMPLER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * purpose: an event per thread would miss threads born meanwhile and cost threads x CPUs descriptors;
  * whoever consumes the samples drops processes it does not know. Included by cli and daemon.
  */
-#ifndef ACCPERF_INGEST_SIDEBAND_H
-#define ACCPERF_INGEST_SIDEBAND_H
+#ifndef ACCPERF_KMOD_FREE_SIDEBAND_H
+#define ACCPERF_KMOD_FREE_SIDEBAND_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  * ourselves, who have a handler: STRAY_ENOUGH hits in a boot, by threads that take idle time only. What was found is kept in
  * the user's cache for this boot. A machine that is not virtual needs no trial. Included by cli, ingest's doctor and tests.
  */
-#ifndef ACCPERF_KMOD_FREE_STRAY_H
-#define ACCPERF_KMOD_FREE_STRAY_H
+#ifndef ACCPERF_KMOD_FREE_STRAY_TRAP_H
+#define ACCPERF_KMOD_FREE_STRAY_TRAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

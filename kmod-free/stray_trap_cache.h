@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The two numbers that are kept of stray signals, and who holds the right to try. Included by stray*.c alone. */
-#ifndef ACCPERF_KMOD_FREE_STRAY_CACHE_H
-#define ACCPERF_KMOD_FREE_STRAY_CACHE_H
+#ifndef ACCPERF_KMOD_FREE_STRAY_TRAP_CACHE_H
+#define ACCPERF_KMOD_FREE_STRAY_TRAP_CACHE_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * `period` = how many calls this one stands for. Transfers through io_uring are counted, not seen.
  * Owns the BPF programs. Included by cli and daemon.
  */
-#ifndef ACCPERF_INGEST_SYSIO_H
-#define ACCPERF_INGEST_SYSIO_H
+#ifndef ACCPERF_KMOD_FREE_SYSIO_H
+#define ACCPERF_KMOD_FREE_SYSIO_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * list is stable, and notices their end. Included by ingest's users (cli, daemon). Owns the pidfds
  * and, for a command, the child until targets_release().
  */
-#ifndef ACCPERF_INGEST_TARGETS_H
-#define ACCPERF_INGEST_TARGETS_H
+#ifndef ACCPERF_KMOD_FREE_TARGETS_H
+#define ACCPERF_KMOD_FREE_TARGETS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,8 +11,8 @@
  *
  * Thread-safe: uprobe_arm, uprobe_disarm, uprobe_attach, uprobe_forget and uprobe_activity.
  */
-#ifndef ACCPERF_UPROBE_H
-#define ACCPERF_UPROBE_H
+#ifndef ACCPERF_KMOD_FREE_UPROBE_H
+#define ACCPERF_KMOD_FREE_UPROBE_H
 
 #include <stdbool.h>
 #include <stdint.h>

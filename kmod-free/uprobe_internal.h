@@ -3,8 +3,8 @@
  * The insides of the probing engine, shared by uprobe.c (libraries, links, costs) and uprobe_alg.c
  * (AF_ALG). Included by these only.
  */
-#ifndef ACCPERF_UPROBE_INTERNAL_H
-#define ACCPERF_UPROBE_INTERNAL_H
+#ifndef ACCPERF_KMOD_FREE_UPROBE_INTERNAL_H
+#define ACCPERF_KMOD_FREE_UPROBE_INTERNAL_H
 
 #include <pthread.h>
 

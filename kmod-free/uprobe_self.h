@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What user/ingest/uprobe.c probes in ourselves to see whether probing works and what it costs, and
+ * What kmod-free/uprobe.c probes in ourselves to see whether probing works and what it costs, and
  * which of these a foreign instruction is like. Included by uprobe*.c and tests only.
  *
  * To add a kind of first instruction: append to enum self_kind, write a function that begins with it
  * in uprobe_self.c, recognize it in self_kind_of(); measure() finds out what it costs here.
  */
-#ifndef ACCPERF_UPROBE_SELF_H
-#define ACCPERF_UPROBE_SELF_H
+#ifndef ACCPERF_KMOD_FREE_UPROBE_SELF_H
+#define ACCPERF_KMOD_FREE_UPROBE_SELF_H
 
 #include <stddef.h>
 #include <stdint.h>

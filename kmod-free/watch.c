@@ -59,7 +59,7 @@ struct watch {
 	int epoll, timer;
 	uint64_t timer_at; /* when it expires, or did; 0: not set */
 	bool no_kernel;
-	bool stops_itself; /* by REFRESH and what the program returns: see watch.bpf.c, hitlimit.h */
+	bool stops_itself; /* by REFRESH and what the program returns: see watch.bpf.c, refresh_quirk.h */
 	uint64_t generation, armed_since, stay_away_until, off_cpus_until;
 	unsigned active, cpus;
 	watch_decide_fn decide;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The loops of code that runs, as the recorder sees them, and a judge of what it would claim of each
- * activation: the same graph, breakpoints, registers and pairing (attr/runs.h, attr/trips.h) are given
+ * activation: the same graph, breakpoints, registers and pairing (code/equal_runs.h, code/trip_pairs.h) are given
  * what one thread executed, instruction by instruction; how often each header ran is counted beside that,
  * call by call. Included by tests only.
  *

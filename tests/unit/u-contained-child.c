@@ -26,7 +26,7 @@ struct test {
 	bool stop;
 };
 
-static int produce(void *ctx, struct apart_out *out)
+static int produce(void *ctx, struct contained_out *out)
 {
 	struct test *t = ctx;
 	static uint8_t large[APART_MAX];
@@ -34,16 +34,16 @@ static int produce(void *ctx, struct apart_out *out)
 
 	if (t->how == MANY) {
 		for (int i = 0; i < 100000; i++)
-			apart_put(out, &i, sizeof(i));
+			contained_put(out, &i, sizeof(i));
 		memset(large, 7, sizeof(large));
-		apart_put(out, large, sizeof(large));
+		contained_put(out, large, sizeof(large));
 		return 0;
 	}
 	if (t->how == DESCRIPTORS)
 		ok = fcntl(t->other_fd, F_GETFD) < 0 && fcntl(t->keep_fd, F_GETFD) >= 0;
 	if (ok)
-		apart_put(out, "one", 3);
-	apart_put(out, "two", 3);
+		contained_put(out, "one", 3);
+	contained_put(out, "two", 3);
 	if (t->how == CRASH)
 		raise(SIGKILL);
 	if (t->how == LOOP)
@@ -67,9 +67,9 @@ static int consume(void *ctx, const uint8_t *record, size_t size)
 
 static int run(struct test *t)
 {
-	struct apart_job job = { produce, consume, t, t->keep_fd, 1, 1ull << 32 };
+	struct contained_job job = { produce, consume, t, t->keep_fd, 1, 1ull << 32 };
 
-	return apart_run(&job);
+	return contained_run(&job);
 }
 
 static void test_well(void **state)

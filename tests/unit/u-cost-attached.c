@@ -19,31 +19,31 @@
 
 static void charged_while_it_lasts(void **state)
 {
-	struct attached a = { .switch_ns = EACH, .users = 2 };
+	struct cost_attached a = { .switch_ns = EACH, .users = 2 };
 
-	assert_false(attached_at(&a, 5));
-	assert_true(attached_cost(&a, 5, RATE, 1e9) == 0);
-	assert_true(fabs(attached_entry(&a, 5, RATE, 3) - 3 * 1e9 * RATE * EACH / 2) < 1);
-	attached_take(&a, 1, 5);
-	attached_take(&a, 2, 5);
-	assert_true(attached_at(&a, 5));
-	assert_true(fabs(attached_cost(&a, 5, RATE, 1e9) - 1e9 * RATE * EACH / 2) < 1);
-	assert_true(attached_entry(&a, 5, RATE, 3) == 0);
-	attached_give(&a, 2, 1000);
-	assert_true(attached_at(&a, 10 * ATTACHED_LINGER_NS)); /* one is still open */
-	attached_give(&a, 1, 2000);
-	assert_true(attached_at(&a, 2000 + ATTACHED_LINGER_NS - 1));
-	assert_false(attached_at(&a, 2000 + ATTACHED_LINGER_NS));
-	attached_give(&a, 9, 1);
+	assert_false(cost_attached_at(&a, 5));
+	assert_true(cost_attached_ns(&a, 5, RATE, 1e9) == 0);
+	assert_true(fabs(cost_attached_entry(&a, 5, RATE, 3) - 3 * 1e9 * RATE * EACH / 2) < 1);
+	cost_attached_take(&a, 1, 5);
+	cost_attached_take(&a, 2, 5);
+	assert_true(cost_attached_at(&a, 5));
+	assert_true(fabs(cost_attached_ns(&a, 5, RATE, 1e9) - 1e9 * RATE * EACH / 2) < 1);
+	assert_true(cost_attached_entry(&a, 5, RATE, 3) == 0);
+	cost_attached_give(&a, 2, 1000);
+	assert_true(cost_attached_at(&a, 10 * ATTACHED_LINGER_NS)); /* one is still open */
+	cost_attached_give(&a, 1, 2000);
+	assert_true(cost_attached_at(&a, 2000 + ATTACHED_LINGER_NS - 1));
+	assert_false(cost_attached_at(&a, 2000 + ATTACHED_LINGER_NS));
+	cost_attached_give(&a, 9, 1);
 	assert_int_equal(a.held, 0);
 }
 
 static void unknown_is_no_number(void **state)
 {
-	struct attached a = { .switch_ns = EACH, .users = 1, .held = 1 }, nobody = { .switch_ns = EACH, .held = 1 };
+	struct cost_attached a = { .switch_ns = EACH, .users = 1, .held = 1 }, nobody = { .switch_ns = EACH, .held = 1 };
 
-	assert_true(attached_cost(&a, 0, NAN, 1e9) == 0);
-	assert_true(attached_cost(&nobody, 0, RATE, 1e9) == 0);
+	assert_true(cost_attached_ns(&a, 0, NAN, 1e9) == 0);
+	assert_true(cost_attached_ns(&nobody, 0, RATE, 1e9) == 0);
 }
 
 struct outcome {
@@ -53,7 +53,7 @@ struct outcome {
 /* Two minutes of a target; whoever opens windows takes as many as its account affords, as the parts of a recording do. */
 static struct outcome simulate(double budget, double rate)
 {
-	struct attached a = { .switch_ns = EACH, .users = 1 };
+	struct cost_attached a = { .switch_ns = EACH, .users = 1 };
 	struct governor g;
 	struct outcome o = { 0 };
 	double taken = 0, now = 1e9;
@@ -61,18 +61,18 @@ static struct outcome simulate(double budget, double rate)
 	governor_init(&g, budget, 1u << GOV_HITS);
 	for (; now < 121e9; now += TICK) {
 		uint64_t t = (uint64_t)now;
-		double attached = attached_cost(&a, t, rate, TICK);
+		double attached = cost_attached_ns(&a, t, rate, TICK);
 
 		governor_tick(&g, TICK, false, false);
 		governor_spend(&g, GOV_HITS, attached);
 		taken += attached;
 		o.attached += attached / 120e9;
-		if (attached_rests(&a, t, rate, budget) || !governor_allows(&g, GOV_HITS, WINDOW + attached_entry(&a, t, rate, 1)))
+		if (cost_attached_rests(&a, t, rate, budget) || !governor_allows(&g, GOV_HITS, WINDOW + cost_attached_entry(&a, t, rate, 1)))
 			continue;
-		o.bunches += !attached_at(&a, t);
+		o.bunches += !cost_attached_at(&a, t);
 		o.windows++;
-		attached_take(&a, 1, t);
-		attached_give(&a, 1, t);
+		cost_attached_take(&a, 1, t);
+		cost_attached_give(&a, 1, t);
 		governor_spend(&g, GOV_HITS, WINDOW);
 		taken += WINDOW;
 	}
@@ -103,26 +103,26 @@ static void the_budget_holds_all_the_same(void **state)
 /* The bunch, the second in which the kernel has not noticed, and a rest that makes both a third of the budget. */
 static void bunches_and_rests(void **state)
 {
-	struct attached a = { .switch_ns = EACH, .users = 1 };
+	struct cost_attached a = { .switch_ns = EACH, .users = 1 };
 	uint64_t s = 1000000000ull, end;
 
 	/* a hundredth of all time is lost while attached; of a budget of one hundredth a third may be */
-	assert_false(attached_rests(&a, s, RATE, 0.01));
-	attached_take(&a, 1, 10 * s);
-	assert_false(attached_rests(&a, 11 * s, RATE, 0.01));
-	assert_true(attached_rests(&a, 11 * s + 1, RATE, 0.01));
+	assert_false(cost_attached_rests(&a, s, RATE, 0.01));
+	cost_attached_take(&a, 1, 10 * s);
+	assert_false(cost_attached_rests(&a, 11 * s, RATE, 0.01));
+	assert_true(cost_attached_rests(&a, 11 * s + 1, RATE, 0.01));
 	/* not where it is within a third, or the target does not switch, or that is not known */
-	assert_false(attached_rests(&a, 12 * s, RATE, 0.031));
-	assert_false(attached_rests(&a, 12 * s, 0, 0.01));
-	assert_false(attached_rests(&a, 12 * s, NAN, 0.01));
-	attached_give(&a, 1, 11 * s);
+	assert_false(cost_attached_rests(&a, 12 * s, RATE, 0.031));
+	assert_false(cost_attached_rests(&a, 12 * s, 0, 0.01));
+	assert_false(cost_attached_rests(&a, 12 * s, NAN, 0.01));
+	cost_attached_give(&a, 1, 11 * s);
 	end = 11 * s + ATTACHED_LINGER_NS;
-	assert_true(attached_rests(&a, end, RATE, 0.01));
-	assert_true(attached_rests(&a, end + 2 * (end - 10 * s) - s / 10, RATE, 0.01));
-	assert_false(attached_rests(&a, end + 2 * (end - 10 * s) + s / 10, RATE, 0.01));
+	assert_true(cost_attached_rests(&a, end, RATE, 0.01));
+	assert_true(cost_attached_rests(&a, end + 2 * (end - 10 * s) - s / 10, RATE, 0.01));
+	assert_false(cost_attached_rests(&a, end + 2 * (end - 10 * s) + s / 10, RATE, 0.01));
 	/* another bunch begins anew */
-	attached_take(&a, 1, 20 * s);
-	assert_false(attached_rests(&a, 21 * s, RATE, 0.01));
+	cost_attached_take(&a, 1, 20 * s);
+	assert_false(cost_attached_rests(&a, 21 * s, RATE, 0.01));
 }
 
 static void measured_on_ourselves(void **state)

@@ -14,64 +14,64 @@
 static void one_switch_in_an_interruption_is_a_wakeup(void **state)
 {
 	/* alone, unknown, with nobody to wake: nothing but the interruption */
-	assert_true(coupled_cost(30e3, 0, 20e3, 8) == 30e3);
-	assert_true(coupled_cost(30e3, NAN, 20e3, 8) == 30e3);
-	assert_true(coupled_cost(30e3, 50e-6, 20e3, 1) == 30e3);
+	assert_true(wakeups_cost(30e3, 0, 20e3, 8) == 30e3);
+	assert_true(wakeups_cost(30e3, NAN, 20e3, 8) == 30e3);
+	assert_true(wakeups_cost(30e3, 50e-6, 20e3, 1) == 30e3);
 	/* 10 and 20 thousand a second: 0.3 and 0.6 in 30 us */
-	assert_true(fabs(coupled_cost(30e3, 10e-6, 20e3, 2) - 36e3) < 1);
-	assert_true(fabs(coupled_cost(30e3, 20e-6, 20e3, 2) - 42e3) < 1);
+	assert_true(fabs(wakeups_cost(30e3, 10e-6, 20e3, 2) - 36e3) < 1);
+	assert_true(fabs(wakeups_cost(30e3, 20e-6, 20e3, 2) - 42e3) < 1);
 	/* more than one is still one */
-	assert_true(coupled_cost(30e3, 1e-3, 20e3, 2) == 50e3);
+	assert_true(wakeups_cost(30e3, 1e-3, 20e3, 2) == 50e3);
 }
 
 static void who_switches_often_is_not_preempted(void **state)
 {
-	assert_false(coupled_closely(NAN));
-	assert_false(coupled_closely(0));
-	assert_false(coupled_closely(1e-6));
-	assert_true(coupled_closely(36e-6));
+	assert_false(wakeups_closely(NAN));
+	assert_false(wakeups_closely(0));
+	assert_false(wakeups_closely(1e-6));
+	assert_true(wakeups_closely(36e-6));
 }
 
 static void looks_cost_where_no_cpu_is_idle(void **state)
 {
-	assert_true(coupled_look(0, 2, false) == 0);
-	assert_true(coupled_look(1, 2, false) == 0);
-	assert_true(coupled_look(3, 64, false) == 0);
-	assert_true(fabs(coupled_look(1.5, 2, false) - COUPLED_LOOK_NS / 2) < 1e-6);
-	assert_true(coupled_look(2, 2, false) == COUPLED_LOOK_NS);
-	assert_true(coupled_look(5, 2, false) == COUPLED_LOOK_NS);
-	assert_true(fabs(coupled_look(0.9, 1, false) - 0.9 * COUPLED_LOOK_NS) < 1e-6);
-	assert_true(coupled_look(2, 2, true) == COUPLED_CLOSE_LOOK_NS);
+	assert_true(wakeups_look(0, 2, false) == 0);
+	assert_true(wakeups_look(1, 2, false) == 0);
+	assert_true(wakeups_look(3, 64, false) == 0);
+	assert_true(fabs(wakeups_look(1.5, 2, false) - COUPLED_LOOK_NS / 2) < 1e-6);
+	assert_true(wakeups_look(2, 2, false) == COUPLED_LOOK_NS);
+	assert_true(wakeups_look(5, 2, false) == COUPLED_LOOK_NS);
+	assert_true(fabs(wakeups_look(0.9, 1, false) - 0.9 * COUPLED_LOOK_NS) < 1e-6);
+	assert_true(wakeups_look(2, 2, true) == COUPLED_CLOSE_LOOK_NS);
 }
 
 /* A recorder that would look all the time: as often as it may, whatever a look costs. */
 static unsigned looks_in_a_second(double may, double price)
 {
-	struct looks l = { 0 };
+	struct wakeups l = { 0 };
 	unsigned n = 0;
 
 	for (uint64_t now = 1; now < 1000000000; n++) {
-		looks_spend(&l, now, price, may);
-		now += looks_rest(&l, may) + 1000;
+		wakeups_spend(&l, now, price, may);
+		now += wakeups_rest(&l, may) + 1000;
 	}
 	return n;
 }
 
 static void looks_keep_to_their_share(void **state)
 {
-	struct looks l = { 0 };
+	struct wakeups l = { 0 };
 
 	/* 20 us each, 0.5 % of the time: 250 a second */
 	assert_in_range(looks_in_a_second(0.005, 20e3), 245, 256);
 	assert_in_range(looks_in_a_second(0.05, 20e3), 2450, 2510);
 	/* those that cost nothing are not held up, nor is anything where nothing is earned */
-	looks_spend(&l, 5, 0, 0.01);
-	assert_int_equal(looks_rest(&l, 0.01), 0);
-	looks_spend(&l, 6, 1000, 0);
-	assert_int_equal(looks_rest(&l, 0), 0);
+	wakeups_spend(&l, 5, 0, 0.01);
+	assert_int_equal(wakeups_rest(&l, 0.01), 0);
+	wakeups_spend(&l, 6, 1000, 0);
+	assert_int_equal(wakeups_rest(&l, 0), 0);
 	/* some are saved up, for a window: no more than a tenth of a second's */
-	l = (struct looks){ .at = 1 };
-	looks_spend(&l, 3600000000000ull, 0, 0.01);
+	l = (struct wakeups){ .at = 1 };
+	wakeups_spend(&l, 3600000000000ull, 0, 0.01);
 	assert_true(l.balance > 0.9e6 && l.balance < 1.1e6);
 }
 

@@ -66,13 +66,13 @@ static void record(unsigned bursts, uint64_t kept)
 {
 	struct err e = { 0 };
 	struct store_writer *w = store_create(path, 0, &e);
-	struct burst_flow_env where = { .place = place };
-	struct burst_flow *f = burst_flow_new(w, &where, 1);
+	struct emulate_data_env where = { .place = place };
+	struct emulate_data *f = emulate_data_new(w, &where, 1);
 	struct fake_code fake = { code, sizeof(code) };
 	struct emu_env env = { .code = fake_code, .page = fake_page, .ctx = &fake };
 	struct emu *emu = emu_new(&env);
 	uint64_t regs[WREG_MAX] = { 0 };
-	struct emu_start start = { .regs = regs, .insns = INSNS * ROUNDS, .access = burst_flow_access, .access_ctx = f };
+	struct emu_start start = { .regs = regs, .insns = INSNS * ROUNDS, .access = emulate_data_access, .access_ctx = f };
 	struct emu_count count[16];
 	struct emu_result out;
 
@@ -82,13 +82,13 @@ static void record(unsigned bursts, uint64_t kept)
 	regs[WREG_SI] = DATA;
 	regs[WREG_DI] = DATA + 0x800;
 	for (unsigned i = 0; i < bursts; i++) {
-		burst_flow_begin(f, 1000 + i, 5, 6, SP + 0x1000);
+		emulate_data_begin(f, 1000 + i, 5, 6, SP + 0x1000);
 		assert_int_equal(emu_run(emu, &start, &out), 0);
 		assert_int_equal(out.insns, INSNS * ROUNDS);
-		assert_int_equal(burst_flow_end(f, emu, count, emu_counts(emu, count, 16), kept), 0);
+		assert_int_equal(emulate_data_end(f, emu, count, emu_counts(emu, count, 16), kept), 0);
 	}
-	assert_int_equal(burst_flow_write(f), 0);
-	burst_flow_free(f);
+	assert_int_equal(emulate_data_write(f), 0);
+	emulate_data_free(f);
 	emu_free(emu);
 	assert_int_equal(store_close(w, &e), 0);
 }

@@ -21,26 +21,26 @@ struct outcome {
 
 static struct outcome run(int per_second, double part, double target_part, double own_ns, double target_ns)
 {
-	struct replay_when w;
+	struct emulate_when w;
 	struct outcome o = { 0 };
 	uint64_t now = 1000000000;
 	int last = -2;
 
-	replay_when_begin(&w, part, target_part, PERIOD, 42);
+	emulate_when_begin(&w, part, target_part, PERIOD, 42);
 	for (int s = 0, i = 0; s < SECONDS; s++, now += 1000000000) {
 		for (int k = 0; k < per_second; k++, i++) {
 			w.samples++;
-			if (!replay_when_sample(&w))
+			if (!emulate_when_sample(&w))
 				continue;
-			replay_when_own(&w, own_ns);
-			replay_when_target(&w, target_ns);
-			replay_when_draw(&w);
+			emulate_when_own(&w, own_ns);
+			emulate_when_target(&w, target_ns);
+			emulate_when_draw(&w);
 			o.after += last == i - 1;
-			o.wait += (double)replay_when_wait(&w) / 1e9;
+			o.wait += (double)emulate_when_wait(&w) / 1e9;
 			o.bursts++;
 			last = i;
 		}
-		replay_when_second(&w, now);
+		emulate_when_second(&w, now);
 	}
 	o.after /= o.bursts;
 	o.wait /= o.bursts;

@@ -344,7 +344,7 @@ static void windows_that_begin_elsewhere_are_told(void **state)
 	late_window(&in, 900000);
 	window[7] = (struct in_window){ .armed = 1000000, .ended = 2000000, .arm.flags = FMT_A_LOAD };
 	in.window_count = 8;
-	late = late_windows(&in);
+	late = window_delay_apply(&in);
 	assert_non_null(late);
 	for (uint64_t i = 0; i < 8; i++)
 		assert_int_equal(late[i], i == 6);

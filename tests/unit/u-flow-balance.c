@@ -22,12 +22,12 @@ static void about(double value, double want, double tolerance)
 /* Entry, loop of a header and a body, exit; the body's load takes all of the loop's samples. */
 static void a_loop_runs_as_one(void **state)
 {
-	struct smooth_node node[] = { { 10e6, 10, 0 }, { 0, 6, 0 }, { 120e6, 6, 0 }, { 10e6, 10, 0 } };
-	struct smooth_edge edge[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 2, 2, 0 }, { 3, 2, 0 }, { 1, 3, 0 } };
-	struct smooth_group group[] = { { SMOOTH_NONE }, { 0 }, { 1 }, { 2 } };
-	struct smooth s = { node, 4, edge, 5, group, 4, PERIOD };
+	struct flow_balance_node node[] = { { 10e6, 10, 0 }, { 0, 6, 0 }, { 120e6, 6, 0 }, { 10e6, 10, 0 } };
+	struct flow_balance_edge edge[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 2, 2, 0 }, { 3, 2, 0 }, { 1, 3, 0 } };
+	struct flow_balance_group group[] = { { SMOOTH_NONE }, { 0 }, { 1 }, { 2 } };
+	struct flow_balance s = { node, 4, edge, 5, group, 4, PERIOD };
 
-	assert_int_equal(smooth_solve(&s), 0);
+	assert_int_equal(flow_balance_solve(&s), 0);
 	about(node[0].runs, node[3].runs, 0.05);
 	about(node[1].runs, node[2].runs + node[3].runs, 0.05);
 	/* twelve instructions took 120 ms together */
@@ -37,12 +37,12 @@ static void a_loop_runs_as_one(void **state)
 /* A caller without a sample runs as often as what it calls. */
 static void calls_tie_functions(void **state)
 {
-	struct smooth_node node[] = { { 0, 8, 0 }, { 100e6, 5, 0 } };
-	struct smooth_edge edge[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 1, 2, 100 } };
-	struct smooth_group group[] = { { SMOOTH_NONE }, { 0 }, { SMOOTH_NONE } };
-	struct smooth s = { node, 2, edge, 3, group, 3, PERIOD };
+	struct flow_balance_node node[] = { { 0, 8, 0 }, { 100e6, 5, 0 } };
+	struct flow_balance_edge edge[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 1, 2, 100 } };
+	struct flow_balance_group group[] = { { SMOOTH_NONE }, { 0 }, { SMOOTH_NONE } };
+	struct flow_balance s = { node, 2, edge, 3, group, 3, PERIOD };
 
-	assert_int_equal(smooth_solve(&s), 0);
+	assert_int_equal(flow_balance_solve(&s), 0);
 	about(node[0].runs, node[1].runs, 0.2);
 	assert_true(node[0].runs > 1e6);
 }
@@ -50,12 +50,12 @@ static void calls_tie_functions(void **state)
 /* Two ways of which only one has samples: nothing may flow backwards on the other. */
 static void nothing_runs_less_than_never(void **state)
 {
-	struct smooth_node node[] = { { 1e6, 10, 0 }, { 0, 1, 0 }, { 300e6, 2, 0 }, { 2e6, 7, 0 } };
-	struct smooth_edge edge[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 2, 1, 0 }, { 3, 2, 0 }, { 3, 3, 0 }, { 2, 3, 0 } };
-	struct smooth_group group[] = { { SMOOTH_NONE }, { 0 }, { 1 }, { 2 } };
-	struct smooth s = { node, 4, edge, 6, group, 4, PERIOD };
+	struct flow_balance_node node[] = { { 1e6, 10, 0 }, { 0, 1, 0 }, { 300e6, 2, 0 }, { 2e6, 7, 0 } };
+	struct flow_balance_edge edge[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 2, 1, 0 }, { 3, 2, 0 }, { 3, 3, 0 }, { 2, 3, 0 } };
+	struct flow_balance_group group[] = { { SMOOTH_NONE }, { 0 }, { 1 }, { 2 } };
+	struct flow_balance s = { node, 4, edge, 6, group, 4, PERIOD };
 
-	assert_int_equal(smooth_solve(&s), 0);
+	assert_int_equal(flow_balance_solve(&s), 0);
 	for (int i = 0; i < 4; i++)
 		assert_true(node[i].runs >= 0);
 	/* the law holds to a part of what passes, not of what leaves: 150 million passes of the loop */
@@ -65,23 +65,23 @@ static void nothing_runs_less_than_never(void **state)
 
 static void nonsense_is_refused(void **state)
 {
-	struct smooth_node node[] = { { 1, 1, 0 } };
-	struct smooth_edge edge[] = { { 0, 0, 0 } };
-	struct smooth_group group[] = { { SMOOTH_NONE } };
-	struct smooth s = { node, 1, edge, 1, group, 1, PERIOD };
+	struct flow_balance_node node[] = { { 1, 1, 0 } };
+	struct flow_balance_edge edge[] = { { 0, 0, 0 } };
+	struct flow_balance_group group[] = { { SMOOTH_NONE } };
+	struct flow_balance s = { node, 1, edge, 1, group, 1, PERIOD };
 
-	assert_int_equal(smooth_solve(&s), 0);
+	assert_int_equal(flow_balance_solve(&s), 0);
 	edge[0].to = 1;
-	assert_int_not_equal(smooth_solve(&s), 0);
+	assert_int_not_equal(flow_balance_solve(&s), 0);
 	edge[0].to = 0;
 	group[0].from = 7;
-	assert_int_not_equal(smooth_solve(&s), 0);
+	assert_int_not_equal(flow_balance_solve(&s), 0);
 	group[0].from = SMOOTH_NONE;
 	node[0].time = NAN;
-	assert_int_not_equal(smooth_solve(&s), 0);
+	assert_int_not_equal(flow_balance_solve(&s), 0);
 	node[0].time = 1;
 	s.period = 0;
-	assert_int_not_equal(smooth_solve(&s), 0);
+	assert_int_not_equal(flow_balance_solve(&s), 0);
 }
 
 /* Any graph: an answer without NaN or negative counts. */
@@ -90,15 +90,15 @@ static void any_graph_has_an_answer(void **state)
 	uint64_t x = 88172645463325252ull;
 
 	for (int run = 0; run < 200; run++) {
-		struct smooth_node node[40];
-		struct smooth_edge edge[120];
-		struct smooth_group group[60];
-		struct smooth s = { node, 40, edge, 120, group, 60, PERIOD };
+		struct flow_balance_node node[40];
+		struct flow_balance_edge edge[120];
+		struct flow_balance_group group[60];
+		struct flow_balance s = { node, 40, edge, 120, group, 60, PERIOD };
 		double sum = 0;
 
 		for (int i = 0; i < 40; i++) {
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-			node[i] = (struct smooth_node){ x % 3 ? (double)(x % 1000) * 1e6 : 0, (double)(x >> 20 & 15), 0 };
+			node[i] = (struct flow_balance_node){ x % 3 ? (double)(x % 1000) * 1e6 : 0, (double)(x >> 20 & 15), 0 };
 			sum += node[i].time;
 		}
 		for (int i = 0; i < 60; i++) {
@@ -107,9 +107,9 @@ static void any_graph_has_an_answer(void **state)
 		}
 		for (int i = 0; i < 120; i++) {
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-			edge[i] = (struct smooth_edge){ (uint32_t)(x % 40), (uint32_t)(x >> 20) % 60, (double)(x >> 40 & 3) };
+			edge[i] = (struct flow_balance_edge){ (uint32_t)(x % 40), (uint32_t)(x >> 20) % 60, (double)(x >> 40 & 3) };
 		}
-		assert_int_equal(smooth_solve(&s), 0);
+		assert_int_equal(flow_balance_solve(&s), 0);
 		for (int i = 0; i < 40; i++)
 			assert_true(node[i].runs >= 0 && node[i].runs < 1e3 * sum);
 	}

@@ -647,7 +647,7 @@ static void no_accesses_is_an_error(void **state)
 static double uma_bytes;
 static bool uma_bound;
 
-static void keep_uma(void *ctx, const struct uma_result *r)
+static void keep_uma(void *ctx, const struct unique_addresses_result *r)
 {
 	(void)ctx;
 	uma_bytes = r->bytes;
@@ -657,7 +657,7 @@ static void keep_uma(void *ctx, const struct uma_result *r)
 static void extents_find_arrays(void **state)
 {
 	struct flow_input in = { 0 };
-	struct uma_item it[400];
+	struct unique_addresses_item it[400];
 	uint64_t x = 42;
 
 	(void)state;
@@ -665,17 +665,17 @@ static void extents_find_arrays(void **state)
 		/* 4 bytes at every stride of an array of 1 MiB */
 		for (size_t i = 0; i < 400; i++) {
 			x = x * 6364136223846793005ull + 1442695040888963407ull;
-			it[i] = (struct uma_item){ .key = 1, .object = FLOW_NONE, .size = 4,
+			it[i] = (struct unique_addresses_item){ .key = 1, .object = FLOW_NONE, .size = 4,
 						   .addr = 0x100000 + (x >> 33) % (1048576 / (unsigned)stride) * (unsigned)stride };
 		}
-		uma_run(&in, it, 400, keep_uma, NULL);
+		unique_addresses_run(&in, it, 400, keep_uma, NULL);
 		assert_true(uma_bytes > 0.9 * 1048576 * 4 / stride && uma_bytes < 1.1 * 1048576 * 4 / stride);
 		assert_false(uma_bound);
 	}
 	/* small blocks far apart, each met again and again: not the memory between them */
 	for (size_t i = 0; i < 400; i++)
-		it[i] = (struct uma_item){ .key = 1, .object = FLOW_NONE, .size = 8, .addr = 0x100000 + i % 40 * 10003 };
-	uma_run(&in, it, 400, keep_uma, NULL);
+		it[i] = (struct unique_addresses_item){ .key = 1, .object = FLOW_NONE, .size = 8, .addr = 0x100000 + i % 40 * 10003 };
+	unique_addresses_run(&in, it, 400, keep_uma, NULL);
 	assert_true(uma_bytes >= 320 && uma_bytes < 640);
 	/* one word somewhere in each of 1,500 blocks that lie close together, again and again: pairs tell how few places
 	 * there are. The seed is fixed; of 400 draws some 53 pairs meet, so the error is less than a fifth. */
@@ -684,19 +684,19 @@ static void extents_find_arrays(void **state)
 
 		x = x * 6364136223846793005ull + 1442695040888963407ull;
 		block = (x >> 33) % 1500;
-		it[i] = (struct uma_item){ .key = 1, .object = FLOW_NONE, .size = 8, .bytes = 8000, .addr = 0x100000 + block * 112 + block * 7 % 11 * 8 };
+		it[i] = (struct unique_addresses_item){ .key = 1, .object = FLOW_NONE, .size = 8, .bytes = 8000, .addr = 0x100000 + block * 112 + block * 7 % 11 * 8 };
 	}
-	uma_run(&in, it, 400, keep_uma, NULL);
+	unique_addresses_run(&in, it, 400, keep_uma, NULL);
 	assert_true(uma_bytes > 1500 * 8 / 2 && uma_bytes < 1500 * 8 * 2);
 	/* as many samples of as many places, each standing for one access: nothing is touched less than once */
 	for (size_t i = 0; i < 400; i++)
-		it[i] = (struct uma_item){ .key = 1, .object = FLOW_NONE, .size = 8, .bytes = 80, .addr = 0x100000 + i * 1008 + i * 7 % 11 * 8 };
-	uma_run(&in, it, 400, keep_uma, NULL);
+		it[i] = (struct unique_addresses_item){ .key = 1, .object = FLOW_NONE, .size = 8, .bytes = 80, .addr = 0x100000 + i * 1008 + i * 7 % 11 * 8 };
+	unique_addresses_run(&in, it, 400, keep_uma, NULL);
 	assert_true(uma_bytes == 32000);
 	/* blocks that lie apart further than anything usual: a lower bound */
 	for (size_t i = 0; i < 400; i++)
-		it[i] = (struct uma_item){ .key = 1, .object = FLOW_NONE, .size = 8, .addr = 0x100000 + i / 2 * 4000037 + i % 2 * 16 };
-	uma_run(&in, it, 400, keep_uma, NULL);
+		it[i] = (struct unique_addresses_item){ .key = 1, .object = FLOW_NONE, .size = 8, .addr = 0x100000 + i / 2 * 4000037 + i % 2 * 16 };
+	unique_addresses_run(&in, it, 400, keep_uma, NULL);
 	assert_true(uma_bound && uma_bytes >= 3200);
 }
 

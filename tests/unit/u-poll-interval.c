@@ -13,8 +13,8 @@
 
 static void nobody_waits(void **state)
 {
-	assert_int_equal(pace_wait_ms(0, 0), PACE_IDLE_MS);
-	assert_int_equal(pace_wait_ms(0, 1000), PACE_IDLE_MS);
+	assert_int_equal(poll_interval_ms(0, 0), PACE_IDLE_MS);
+	assert_int_equal(poll_interval_ms(0, 1000), PACE_IDLE_MS);
 }
 
 /* Looks become rarer, never more frequent, while no sample comes; one sample and they are frequent again. */
@@ -27,7 +27,7 @@ static void less_often_where_nothing_comes(void **state)
 		double ms = 0;
 
 		for (unsigned idle = 0; idle < 200; idle++) {
-			int wait = pace_wait_ms(soon[k], idle);
+			int wait = poll_interval_ms(soon[k], idle);
 
 			assert_true(wait >= last && wait <= PACE_IDLE_MS);
 			last = wait;
@@ -38,67 +38,67 @@ static void less_often_where_nothing_comes(void **state)
 			ms += wait;
 		}
 	}
-	assert_true(pace_wait_ms(3, PACE_SOME + 1) > pace_wait_ms(3, PACE_SOME));
-	assert_true(pace_wait_ms(3, PACE_MANY + 1) > pace_wait_ms(3, PACE_MANY));
-	assert_int_equal(pace_wait_ms(3, 0), 3);
+	assert_true(poll_interval_ms(3, PACE_SOME + 1) > poll_interval_ms(3, PACE_SOME));
+	assert_true(poll_interval_ms(3, PACE_MANY + 1) > poll_interval_ms(3, PACE_MANY));
+	assert_int_equal(poll_interval_ms(3, 0), 3);
 }
 
 /* Timers of two CPUs, a period of 1000 each, the second 400 later. */
 static void ticks_are_foreseen(void **state)
 {
-	struct beats b = { 0 };
+	struct tick_forecast b = { 0 };
 
-	assert_int_equal(beats_next(&b, 5000, 1000), 0);
-	beats_tick(&b, 0, 5000);
-	beats_tick(&b, 1, 5400);
-	assert_int_equal(beats_next(&b, 5400, 1000), 6000);
-	assert_int_equal(beats_next(&b, 5999, 1000), 6000);
+	assert_int_equal(tick_forecast_next(&b, 5000, 1000), 0);
+	tick_forecast_seen(&b, 0, 5000);
+	tick_forecast_seen(&b, 1, 5400);
+	assert_int_equal(tick_forecast_next(&b, 5400, 1000), 6000);
+	assert_int_equal(tick_forecast_next(&b, 5999, 1000), 6000);
 	/* at that time is not after it */
-	assert_int_equal(beats_next(&b, 6000, 1000), 6400);
-	assert_int_equal(beats_next(&b, 9000, 1000), 9400);
+	assert_int_equal(tick_forecast_next(&b, 6000, 1000), 6400);
+	assert_int_equal(tick_forecast_next(&b, 9000, 1000), 9400);
 	/* what is known is later than what is asked for */
-	assert_int_equal(beats_next(&b, 100, 1000), 5000);
-	assert_int_equal(beats_next(&b, 5400, 0), 0);
+	assert_int_equal(tick_forecast_next(&b, 100, 1000), 5000);
+	assert_int_equal(tick_forecast_next(&b, 5400, 0), 0);
 	/* one is silent for too long, then both are */
-	beats_tick(&b, 1, 5400 + BEAT_SILENT * 1000);
-	assert_int_equal(beats_next(&b, 5500 + BEAT_SILENT * 1000, 1000), 6400 + BEAT_SILENT * 1000);
-	assert_int_equal(beats_next(&b, 6000 + 2 * BEAT_SILENT * 1000, 1000), 0);
+	tick_forecast_seen(&b, 1, 5400 + BEAT_SILENT * 1000);
+	assert_int_equal(tick_forecast_next(&b, 5500 + BEAT_SILENT * 1000, 1000), 6400 + BEAT_SILENT * 1000);
+	assert_int_equal(tick_forecast_next(&b, 6000 + 2 * BEAT_SILENT * 1000, 1000), 0);
 	/* samples of one timer may be read out of order */
-	beats_tick(&b, 1, 5400);
-	assert_int_equal(beats_next(&b, 5500 + BEAT_SILENT * 1000, 1000), 6400 + BEAT_SILENT * 1000);
+	tick_forecast_seen(&b, 1, 5400);
+	assert_int_equal(tick_forecast_next(&b, 5500 + BEAT_SILENT * 1000, 1000), 6400 + BEAT_SILENT * 1000);
 }
 
 /* More timers than there is room for: the ones that ticked last are known. */
 static void many_timers(void **state)
 {
-	struct beats b = { 0 };
+	struct tick_forecast b = { 0 };
 	unsigned known = 0;
 
 	for (uint64_t i = 0; i < 3 * BEAT_TIMERS; i++)
-		beats_tick(&b, i, 1000 + i);
+		tick_forecast_seen(&b, i, 1000 + i);
 	assert_int_equal(b.count, BEAT_TIMERS);
 	for (unsigned i = 0; i < b.count; i++)
 		known += b.of[i].timer >= 2 * BEAT_TIMERS;
 	assert_int_equal(known, BEAT_TIMERS);
-	assert_int_equal(beats_next(&b, 1000 + 3 * BEAT_TIMERS, 1000), 2000 + 2 * BEAT_TIMERS);
+	assert_int_equal(tick_forecast_next(&b, 1000 + 3 * BEAT_TIMERS, 1000), 2000 + 2 * BEAT_TIMERS);
 }
 
 static void old_samples_are_passed_over(void **state)
 {
 	unsigned passed = 0, taken = 0;
 
-	assert_true(pace_prompt(&passed, 0, 3000000));
+	assert_true(poll_interval_prompt(&passed, 0, 3000000));
 	/* what has just come is taken, whatever came before */
 	for (int i = 0; i < 3; i++)
-		assert_false(pace_prompt(&passed, 2000000, 3000000));
-	assert_true(pace_prompt(&passed, PACE_PROMPT_NS - 1, 3000000));
+		assert_false(poll_interval_prompt(&passed, 2000000, 3000000));
+	assert_true(poll_interval_prompt(&passed, PACE_PROMPT_NS - 1, 3000000));
 	/* where nothing comes in time some are, but never too old ones */
 	for (int i = 0; i < 10 * (PACE_PASSED + 1); i++)
-		taken += pace_prompt(&passed, 2000000, 3000000);
+		taken += poll_interval_prompt(&passed, 2000000, 3000000);
 	assert_int_equal(taken, 10);
 	for (int i = 0; i < 100; i++)
-		assert_false(pace_prompt(&passed, 3000000, 3000000));
-	assert_true(pace_prompt(&passed, 2999999, 3000000));
+		assert_false(poll_interval_prompt(&passed, 3000000, 3000000));
+	assert_true(poll_interval_prompt(&passed, 2999999, 3000000));
 }
 
 static void prices_settle(void **state)

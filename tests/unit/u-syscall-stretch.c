@@ -34,14 +34,14 @@ struct outcome {
 static struct outcome simulate(const struct world *w, double rate, unsigned cpus, double budget)
 {
 	const double seconds = 20, start = 1e9;
-	struct burst_plan p;
+	struct syscall_stretch p;
 	struct outcome o = { 0 };
-	double now = start, balance = 0, limit = burst_limit(rate), seen = 0;
+	double now = start, balance = 0, limit = stretch_limit(rate), seen = 0;
 	bool held = false;
 
-	burst_init(&p, budget, cpus);
+	stretch_init(&p, budget, cpus);
 	while (now < start + seconds * 1e9) {
-		uint64_t look = burst_begin(&p, (uint64_t)now);
+		uint64_t look = stretch_begin(&p, (uint64_t)now);
 		double began = now, cost, full = limit / w->call_ns / w->calls * 1e9, others, over = 0;
 		bool go_on;
 
@@ -55,30 +55,30 @@ static struct outcome simulate(const struct world *w, double rate, unsigned cpus
 			now += step;
 			look = 0;
 			others = (now - began) / 1e9 * w->others * w->other_ns;
-		} while (!burst_due(&p, (uint64_t)now, (uint64_t)over, others));
+		} while (!stretch_due(&p, (uint64_t)now, (uint64_t)over, others));
 		/* what is not reported costs something, too; here as much */
 		cost = (now - began) / 1e9 * w->calls * w->call_ns;
 		seen = (over > 0 ? over - began : now - began) / 1e9 * w->calls;
-		go_on = burst_end(&p, (uint64_t)now, (uint64_t)over, cost, rate, others, uniform());
+		go_on = stretch_end(&p, (uint64_t)now, (uint64_t)over, cost, rate, others, uniform());
 		o.cost += cost;
 		o.lost_by_others += others;
 		o.bursts++;
 		balance -= cost;
 		held = true;
 		if (go_on) {
-			o.told += seen * burst_factor(&p, (uint64_t)now, false);
+			o.told += seen * stretch_factor(&p, (uint64_t)now, false);
 			held = false;
 			continue;
 		}
 		while ((now < (double)p.next || balance + (now - start) * rate < limit) && now < start + seconds * 1e9)
 			now += 20e6;
 		if (now < start + seconds * 1e9) {
-			o.told += seen * burst_factor(&p, (uint64_t)now, false);
+			o.told += seen * stretch_factor(&p, (uint64_t)now, false);
 			held = false;
 		}
 	}
 	if (held)
-		o.told += seen * burst_factor(&p, (uint64_t)now, true);
+		o.told += seen * stretch_factor(&p, (uint64_t)now, true);
 	o.cost /= now - start;
 	o.lost_by_others /= now - start;
 	o.told /= w->calls * (now - start) / 1e9;
@@ -97,7 +97,7 @@ static void budgets_hold(void **state)
 				struct outcome o = simulate(&w, rate, 2, budget);
 
 				/* debt of one burst and of its delay at the end, over twenty seconds */
-				assert_true(o.cost <= rate + (burst_limit(rate) + w.calls * w.call_ns / 1e9 * (w.delay + 40e6)) / 20e9 * 1.01);
+				assert_true(o.cost <= rate + (stretch_limit(rate) + w.calls * w.call_ns / 1e9 * (w.delay + 40e6)) / 20e9 * 1.01);
 				/* the first look lasts a poll */
 				assert_true(o.lost_by_others <= 2 * budget * 1.2 + w.others * w.other_ns / 1e9 * 0.1 / 20);
 				/* the calls come evenly, so that what is told is exact but for the ends */
@@ -127,16 +127,16 @@ static void others_are_spared(void **state)
 /* Clocks that stand still or step back must not divide by zero or give negative weights. */
 static void odd_times(void **state)
 {
-	struct burst_plan p;
+	struct syscall_stretch p;
 
-	burst_init(&p, 0.01, 0);
-	burst_begin(&p, 1000);
-	assert_false(burst_end(&p, 1000, 1000, 1e6, 0, 0, 0));
-	assert_true(burst_factor(&p, 900, false) >= 1);
-	burst_begin(&p, 2000);
-	burst_end(&p, 2500, 5000, 0, 0, 0, 0.5);
-	assert_true(burst_factor(&p, 2500, true) >= 1);
-	assert_true(isfinite(burst_factor(&p, UINT64_MAX, true)));
+	stretch_init(&p, 0.01, 0);
+	stretch_begin(&p, 1000);
+	assert_false(stretch_end(&p, 1000, 1000, 1e6, 0, 0, 0));
+	assert_true(stretch_factor(&p, 900, false) >= 1);
+	stretch_begin(&p, 2000);
+	stretch_end(&p, 2500, 5000, 0, 0, 0, 0.5);
+	assert_true(stretch_factor(&p, 2500, true) >= 1);
+	assert_true(isfinite(stretch_factor(&p, UINT64_MAX, true)));
 }
 
 int main(void)

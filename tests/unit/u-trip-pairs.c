@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What pairs of hits claim of a loop (attr/trips.h). Whether that is so, tests/cli/t-trips.sh asks a processor. */
+/* What pairs of hits claim of a loop (code/trip_pairs.h). Whether that is so, tests/cli/t-trips.sh asks a processor. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 
 #include "record/unsampled_threads.h"
 
-static void event(struct lives *l, enum sample_kind kind, uint32_t pid, uint32_t tid, uint32_t ppid)
+static void event(struct unsampled_threads *l, enum sample_kind kind, uint32_t pid, uint32_t tid, uint32_t ppid)
 {
 	struct sample m = { .kind = kind, .pid = pid, .tid = tid, .ppid = ppid };
 
@@ -16,7 +16,7 @@ static void event(struct lives *l, enum sample_kind kind, uint32_t pid, uint32_t
 
 static void threads(void **state)
 {
-	struct lives l = { 0 };
+	struct unsampled_threads l = { 0 };
 
 	assert_int_equal(lives_target(&l, 10), 0);
 	event(&l, SAMPLE_FORK, 10, 11, 10);
@@ -46,7 +46,7 @@ static void threads(void **state)
 static void children(void **state)
 {
 	for (int follow = 0; follow < 2; follow++) {
-		struct lives l = { .children = follow };
+		struct unsampled_threads l = { .children = follow };
 
 		assert_int_equal(lives_target(&l, 10), 0);
 		event(&l, SAMPLE_FORK, 30, 30, 10);

@@ -197,10 +197,10 @@ static const struct block_code *code_at(void *ctx, uint64_t ip, uint64_t *code_i
 static void decide(void *ctx, const struct wire_watch *raw, struct watch_hit *hit)
 {
 	struct judge *j = ctx;
-	struct hit_env env = { .code_at = code_at, .memory = read_child, .ctx = j };
+	struct watch_direction_env env = { .code_at = code_at, .memory = read_child, .ctx = j };
 	struct hit h = { .addr = raw->addr, .len = 1, .regs = (const uint64_t *)raw->regs, .on_stack = raw->on_stack };
 
-	hit_decide(j->cache, &env, &h);
+	watch_direction_of(j->cache, &env, &h);
 	hit->flags |= h.flags;
 	hit->ip = h.ip;
 }

@@ -184,7 +184,7 @@ static int list(const struct calibrate_cmd *o, const struct calib_cases *cases)
 		json_end(&j);
 		buf_addch(&out, '\n');
 	}
-	return page_write(&out, !o->json, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+	return pager_write(&out, !o->json, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
 static void progress(void *ctx, const struct calib_case *c, size_t g, enum run_kind k)
@@ -457,7 +457,7 @@ static int compare(const struct calibrate_cmd *o, char **argv)
 	} else {
 		buf_addf(&out, "%d only in %s, %d only in %s\n", only[0], argv[0], only[1], argv[1]);
 	}
-	status = page_write(&out, !o->json, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+	status = pager_write(&out, !o->json, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 done:
 	catalogue_release(&c[0]);
 	catalogue_release(&c[1]);

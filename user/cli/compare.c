@@ -72,7 +72,7 @@ static int load(const char *path, const char *estimator, const struct compare_cm
 static int compare(const struct compare_cmd *o, char **argv, bool *degraded, struct err *e)
 {
 	struct compare_opts co = { .fold_outside = o->fold, .functions_only = o->functions_only };
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	struct flow truth, estimate;
 	struct flow_compare result = { 0 };
 	AUTO_BUF(out);
@@ -92,7 +92,7 @@ static int compare(const struct compare_cmd *o, char **argv, bool *degraded, str
 			compare_json(&v, &out);
 		else
 			compare_text(&v, &style, &out);
-		err = page_write(&out, false, e);
+		err = pager_write(&out, false, e);
 	}
 	flow_compare_release(&result);
 	flow_release(&truth);

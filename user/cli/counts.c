@@ -32,7 +32,7 @@ static const struct opt options[] = {
 static int show(const struct counts_cmd *o, const struct counts_record *rec, const struct profile *p, struct err *e)
 {
 	struct counts_view v = { .rows = o->rows > 1000000 ? 1000000 : o->rows, .function = o->function, .source = o->input };
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	struct counts_report r;
 	AUTO_BUF(out);
 	int err;
@@ -45,7 +45,7 @@ static int show(const struct counts_cmd *o, const struct counts_record *rec, con
 		counts_json(&v, &out);
 	else
 		counts_text(&v, &style, &out);
-	err = page_write(&out, !o->json, e);
+	err = pager_write(&out, !o->json, e);
 	counts_report_release(&r);
 	return err;
 }

@@ -3,8 +3,8 @@
  * --counts-cache DIR|off, as record and counts share it: where sums of windows outlive a recording.
  * Included by the commands of user/cli.
  */
-#ifndef ACCPERF_CLI_COUNTS_CACHE_H
-#define ACCPERF_CLI_COUNTS_CACHE_H
+#ifndef ACCPERF_CLI_COUNTS_KEEP_H
+#define ACCPERF_CLI_COUNTS_KEEP_H
 
 #include "counts/counts_cache.h"
 #include "util/err.h"

@@ -44,7 +44,7 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	const struct diff_cmd *o = opts;
 	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main") };
 	struct est_opts est = EST_OPTS_DEFAULT;
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	struct flow_input in[2] = { { 0 } };
 	struct flow f[2] = { { 0 } };
 	struct flow_diff d = { 0 };
@@ -75,7 +75,7 @@ static int cmd_diff(void *opts, int argc, char **argv)
 			flow_diff_json(&v, &out);
 		else
 			flow_diff_text(&v, &style, &out);
-		err = page_write(&out, !o->json, &e);
+		err = pager_write(&out, !o->json, &e);
 	}
 	flow_diff_release(&d);
 	for (int i = 0; i < 2; i++) {

@@ -212,7 +212,7 @@ static int try_breakpoints(struct err *e)
 static int cmd_doctor(void *opts, int argc, char **argv)
 {
 	const struct doctor_cmd *o = opts;
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	struct engine engines[3];
 	struct features f;
 	struct err e = { 0 };
@@ -228,7 +228,7 @@ static int cmd_doctor(void *opts, int argc, char **argv)
 		show_json(&f, engines, &out);
 	else
 		show_text(&f, engines, &style, &out);
-	if (page_write(&out, !o->json, &e))
+	if (pager_write(&out, !o->json, &e))
 		return cli_fail(&e, EXIT_FAILED);
 	if (!engines[0].usable && !engines[1].usable) {
 		log_warn("nothing can be recorded live here; the lines `to enable` above say how to change that");

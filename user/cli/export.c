@@ -107,7 +107,7 @@ static int cmd_export(void *opts, int argc, char **argv)
 	eo.flow = has_flow ? &flow : NULL;
 	err = f->render(p, &eo, &out, &e);
 	if (!err)
-		err = page_save(&out, output, &e);
+		err = pager_save(&out, output, &e);
 	if (has_flow) {
 		flow_release(&flow);
 		flow_input_release(&in);

@@ -86,7 +86,7 @@ static int draw(const struct buf *dot, const char *output, struct err *e)
 
 static int show(const struct flow_cmd *o, const struct flow *f, const struct flow_threads *threads, const char *notes, struct err *e)
 {
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	struct flow_view v = {
 		.flow = f, .min_share = o->min_share / 100, .producer = o->producer, .consumer = o->consumer,
 		.top = (unsigned)(o->top > 1000 ? 1000 : o->top), .rows = (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
@@ -111,7 +111,7 @@ static int show(const struct flow_cmd *o, const struct flow *f, const struct flo
 		return err_set(e, -ENOMEM, "out of memory");
 	if (o->svg)
 		return draw(&out, o->output, e);
-	return o->output ? page_save(&out, o->output, e) : page_write(&out, !o->json && !o->xml && !o->dot, e);
+	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->json && !o->xml && !o->dot, e);
 }
 
 static bool any_matches(const struct flow *f, const char *pattern)

@@ -350,7 +350,7 @@ static int cmd_help(void *opts, int argc, char **argv)
 	}
 	if (err)
 		return cli_fail(&e, EXIT_USAGE);
-	return page_write(&b, false, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+	return pager_write(&b, false, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
 CLI_COMMAND(help) = {

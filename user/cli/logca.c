@@ -61,7 +61,7 @@ static int emit(const struct buf *b, bool pager)
 {
 	struct err e = { 0 };
 
-	return page_write(b, pager, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+	return pager_write(b, pager, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
 static int save_svg(const struct logca_cmd *o, const struct logca_view *v)
@@ -72,7 +72,7 @@ static int save_svg(const struct logca_cmd *o, const struct logca_view *v)
 	if (!o->svg)
 		return EXIT_DONE;
 	logca_svg(&svg, v);
-	return page_save(&svg, o->svg, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+	return pager_save(&svg, o->svg, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
 /* Where one curve misses because the kernel changes at some size, BIC finds where: say so. */
@@ -108,7 +108,7 @@ static int soundness(const struct logca_source *s)
 static int show(const struct logca_cmd *o, struct logca_source *s)
 {
 	AUTO_BUF(out);
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	int status;
 
 	s->view.newton = o->newton;
@@ -132,7 +132,7 @@ static int show(const struct logca_cmd *o, struct logca_source *s)
 static int regions(const struct logca_cmd *o, struct logca_source *s)
 {
 	AUTO_BUF(out);
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	int status;
 
 	if (o->json)
@@ -516,7 +516,7 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 	struct fit_segment seg[MAX_SEGMENTS];
 	struct fit_opts opts = { .resamples = (unsigned)o->resamples, .seed = o->seed, .near_one = o->near_one, .pad_block = (double)o->block,
 				 .pad_bytes = (double)o->padding, .no_offset = o->no_offset, .min_sizes = 5 };
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	struct err e = { 0 };
 	AUTO_BUF(out);
 	struct json j = { .out = &out };

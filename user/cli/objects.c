@@ -30,7 +30,7 @@ static int cmd_objects(void *opts, int argc, char **argv)
 {
 	const struct objects_cmd *o = opts;
 	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"), .locals = true, .compute = true };
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	struct flow_input in;
 	struct objects obj;
 	struct err e = { 0 };
@@ -50,7 +50,7 @@ static int cmd_objects(void *opts, int argc, char **argv)
 			objects_json(&v, &out);
 		else
 			objects_text(&v, &style, &out);
-		err = page_write(&out, !o->json, &e);
+		err = pager_write(&out, !o->json, &e);
 		objects_release(&obj);
 		if (*in.missing) {
 			log_warn("%s: %s", o->input, in.missing);

@@ -99,7 +99,7 @@ static size_t judge_all(const struct offload_summary *s, struct offload_verdict 
 static int show(const struct offload_cmd *o, const struct profile *p, const struct offload_summary *s, struct err *e)
 {
 	struct offload_verdict *verdicts = calloc(16, sizeof(*verdicts));
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	struct offload_view v = { .file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6 };
 	struct whatif_list what = { 0 };
 	AUTO_BUF(out);
@@ -118,7 +118,7 @@ static int show(const struct offload_cmd *o, const struct profile *p, const stru
 		offload_json(&v, &out);
 	else
 		offload_text(&v, &style, &out);
-	r = page_write(&out, o->pager && !o->json, e);
+	r = pager_write(&out, o->pager && !o->json, e);
 out:
 	whatif_release(&what);
 	free(verdicts);

@@ -23,7 +23,7 @@ static bool terminal_size(unsigned *columns, unsigned *rows)
 	return true;
 }
 
-struct text_style page_style(void)
+struct text_style pager_style(void)
 {
 	struct text_style s = { 0 };
 	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
@@ -46,7 +46,7 @@ static int write_all(FILE *f, const struct buf *text, const char *what, struct e
 	return 0;
 }
 
-int page_write(const struct buf *text, bool pager, struct err *e)
+int pager_write(const struct buf *text, bool pager, struct err *e)
 {
 	unsigned columns, rows, lines = 0;
 	const char *command = getenv("ACCPERF_PAGER");
@@ -75,7 +75,7 @@ int page_write(const struct buf *text, bool pager, struct err *e)
 	return 0;
 }
 
-int page_save(const struct buf *data, const char *path, struct err *e)
+int pager_save(const struct buf *data, const char *path, struct err *e)
 {
 	FILE *f;
 	int err;

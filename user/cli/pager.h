@@ -3,19 +3,19 @@
  * Where a reading command's text goes: how wide the terminal is, whether it takes colours, and the
  * pager. Included by the commands of user/cli.
  */
-#ifndef ACCPERF_CLI_PAGE_H
-#define ACCPERF_CLI_PAGE_H
+#ifndef ACCPERF_CLI_PAGER_H
+#define ACCPERF_CLI_PAGER_H
 
 #include "util/buf.h"
 #include "util/err.h"
 #include "view/text.h"
 
 /* Terminal: its width, and colours unless NO_COLOR or TERM=dumb. Elsewhere: no limit, no colours. */
-struct text_style page_style(void);
+struct text_style pager_style(void);
 /* Writes text to stdout; on a terminal that is too small for it, through ACCPERF_PAGER, PAGER or
  * less, when `pager`. Returns 0 or -errno with *e filled. */
-int page_write(const struct buf *text, bool pager, struct err *e);
+int pager_write(const struct buf *text, bool pager, struct err *e);
 /* The same for one value that is a whole file: path NULL or "-" is stdout. */
-int page_save(const struct buf *data, const char *path, struct err *e);
+int pager_save(const struct buf *data, const char *path, struct err *e);
 
 #endif

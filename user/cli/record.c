@@ -103,7 +103,7 @@ static const struct effort {
 	const char *name;
 	double budget, planned;
 	uint32_t max_hz;
-	double bursts; /* of one CPU, our own time (part_replay.h) */
+	double bursts; /* of one CPU, our own time (emulate.h) */
 } efforts[] = { { "low", 0.005, 0.88, 199, 0.003 }, { "default", 0.01, 0.88, 499, 0.01 }, { "high", 0.05, 0.75, 2499, 0.04 } };
 
 /* One of them: the options' parser has seen to it. */
@@ -128,36 +128,36 @@ static int choose_timers(const char *name, enum sampler_timers *out, struct err 
 }
 
 /* What needs breakpoints is left out where there will be none. NULL and no error: nothing needs them. */
-static struct bp_gate *breakpoints_of(struct record_opts *o, struct err *e)
+static struct breakpoint_gate *breakpoints_of(struct record_opts *o, struct err *e)
 {
 	bool wanted = o->windows || strcmp(o->counts, "off");
-	struct bp_gate *g = NULL;
-	enum bp_mode mode;
+	struct breakpoint_gate *g = NULL;
+	enum breakpoint_mode mode;
 
-	if (bp_mode_parse(o->breakpoints, &mode, e))
+	if (breakpoint_mode_parse(o->breakpoints, &mode, e))
 		return NULL;
-	if (wanted && !(g = bp_gate_new(mode)))
+	if (wanted && !(g = breakpoint_gate_new(mode)))
 		err_set(e, -ENOMEM, "out of memory");
-	if (g && bp_gate_never(g))
+	if (g && breakpoint_gate_never(g))
 		o->windows = false;
 	return g;
 }
 
 /* 0, or EXIT_DEGRADED when what was asked for by name needs breakpoints that there were not. */
-static int missed_breakpoints(const struct record_opts *asked, const struct bp_gate *g)
+static int missed_breakpoints(const struct record_opts *asked, const struct breakpoint_gate *g)
 {
 	bool by_name = (asked->windows_set && asked->windows) || !strcmp(asked->counts, "on");
 
-	return g && by_name && !bp_gate_opened(g) ? EXIT_DEGRADED : EXIT_DONE;
+	return g && by_name && !breakpoint_gate_opened(g) ? EXIT_DEGRADED : EXIT_DONE;
 }
 
-static void tell_breakpoints(const struct record_opts *asked, const struct bp_gate *g)
+static void tell_breakpoints(const struct record_opts *asked, const struct breakpoint_gate *g)
 {
 	char why[200];
 
-	if (!g || !bp_gate_never(g))
+	if (!g || !breakpoint_gate_never(g))
 		return;
-	bp_gate_why(g, why, sizeof(why));
+	breakpoint_gate_why(g, why, sizeof(why));
 	if (missed_breakpoints(asked, g) != EXIT_DONE)
 		log_warn("no watch windows and no count windows: %s", why);
 	else if (!asked->quiet)
@@ -524,7 +524,7 @@ static double left_by_timer(const struct record_opts *o, const struct session_op
 static int add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status)
 {
 	bool offload = o->offload || o->offload_probes.count;
-	struct counts_opts co = { .windows = !so->breakpoints || !bp_gate_never(so->breakpoints), .budget = so->budget * (offload ? 1 - OFFLOAD_PART : 1) * COUNTS_PART * left_by_timer(o, so, s),
+	struct counts_opts co = { .windows = !so->breakpoints || !breakpoint_gate_never(so->breakpoints), .budget = so->budget * (offload ? 1 - OFFLOAD_PART : 1) * COUNTS_PART * left_by_timer(o, so, s),
 				  .bursts = effort_named(o->effort)->bursts };
 	struct err e = { 0 };
 	int err = counts_part_add(s, &co, &e);
@@ -555,12 +555,12 @@ static int cmd_record(void *opts, int argc, char **argv)
 	}
 	so.breakpoints = breakpoints_of(o, &e);
 	if (e.code || check(o, argc, &so, &e)) {
-		bp_gate_free(so.breakpoints);
+		breakpoint_gate_free(so.breakpoints);
 		return cli_fail(&e, EXIT_USAGE);
 	}
 	offload = offload_of(o, so.budget, argc, argv, &e);
 	if (e.code) {
-		bp_gate_free(so.breakpoints);
+		breakpoint_gate_free(so.breakpoints);
 		return cli_fail(&e, EXIT_USAGE);
 	}
 	tell_breakpoints(asked, so.breakpoints);
@@ -575,12 +575,12 @@ static int cmd_record(void *opts, int argc, char **argv)
 	else
 		status = !offload || !session_add(s, &offload_part_ops, offload, &e) ? run(o, s, &t, sigfd) : cli_fail(&e, EXIT_FAILED);
 	status = offload_notes(offload, o->quiet, status);
-	if (status != EXIT_FAILED && so.breakpoints && !bp_gate_tell(so.breakpoints, o->quiet))
+	if (status != EXIT_FAILED && so.breakpoints && !breakpoint_gate_tell(so.breakpoints, o->quiet))
 		degraded = EXIT_DEGRADED;
 	if (status == EXIT_DONE)
 		status = degraded != EXIT_DONE ? degraded : missed_breakpoints(asked, so.breakpoints);
 	session_free(s);
-	bp_gate_free(so.breakpoints);
+	breakpoint_gate_free(so.breakpoints);
 	if (status != EXIT_FAILED && wants_counts(o, hw))
 		counts_cache_keep(o->counts_cache, o->output);
 	offload_part_free(offload);

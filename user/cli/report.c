@@ -82,7 +82,7 @@ static int show(const struct report_cmd *o, const struct profile *p, bool *degra
 		.sort = sort_of(o->sort), .children = o->children, .inlined = o->inlined, .per_thread = o->per_thread,
 		.callers = o->callers, .limit = o->json && !o->limit_given ? 0 : o->limit / 100,
 	};
-	struct text_style style = o->stdio ? (struct text_style){ 0 } : page_style();
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct report r;
 	AUTO_BUF(out);
 	int err;
@@ -119,7 +119,7 @@ static int show(const struct report_cmd *o, const struct profile *p, bool *degra
 		report_json(&r, &out);
 	else
 		report_text(&r, &style, &out);
-	err = page_write(&out, o->pager && !o->stdio && !o->json, e);
+	err = pager_write(&out, o->pager && !o->stdio && !o->json, e);
 	report_release(&r);
 	flow_release(&flow);
 	return err;

@@ -34,7 +34,7 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 {
 	const struct timeline_cmd *o = opts;
 	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main") };
-	struct text_style style = page_style();
+	struct text_style style = pager_style();
 	struct flow_input in;
 	struct timeline t;
 	struct err e = { 0 };
@@ -66,7 +66,7 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 			timeline_json(&v, &out);
 		else
 			timeline_text(&v, &style, &out);
-		err = o->output ? page_save(&out, o->output, &e) : page_write(&out, !o->csv && !o->svg && !o->json, &e);
+		err = o->output ? pager_save(&out, o->output, &e) : pager_write(&out, !o->csv && !o->svg && !o->json, &e);
 		timeline_release(&t);
 		if (*in.missing) {
 			log_warn("%s: %s", o->input, in.missing);

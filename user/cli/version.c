@@ -83,7 +83,7 @@ static int cmd_version(void *opts, int argc, char **argv)
 		json_end(&j);
 	}
 	buf_addch(&out, '\n');
-	return page_write(&out, false, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+	return pager_write(&out, false, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
 static const struct cli_schema schemas[] = {

@@ -10,8 +10,8 @@
  *
  * To follow another register effect: see decode.h.
  */
-#ifndef ACCPERF_ATTR_BLOCK_H
-#define ACCPERF_ATTR_BLOCK_H
+#ifndef ACCPERF_CODE_BLOCK_H
+#define ACCPERF_CODE_BLOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>

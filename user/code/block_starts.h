@@ -3,8 +3,8 @@
  * Where the basic blocks of one function begin: a straight decode of its bytes that collects the
  * targets of direct jumps, of jump tables, and what follows every branch. Included by block.c, tests.
  */
-#ifndef ACCPERF_ATTR_LEADERS_H
-#define ACCPERF_ATTR_LEADERS_H
+#ifndef ACCPERF_CODE_BLOCK_STARTS_H
+#define ACCPERF_CODE_BLOCK_STARTS_H
 
 #include "code/block.h"
 

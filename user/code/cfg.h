@@ -12,8 +12,8 @@
  * To teach it another form of jump table: one more case in cfg_table_find() of cfg_table.c, and a
  * fixture in tests/unit/u-cfg.c.
  */
-#ifndef ACCPERF_ATTR_CFG_H
-#define ACCPERF_ATTR_CFG_H
+#ifndef ACCPERF_CODE_CFG_H
+#define ACCPERF_CODE_CFG_H
 
 #include "code/block.h"
 

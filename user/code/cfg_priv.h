@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What cfg.c, cfg_table.c and cfg_loops.c share. Included by these three only. */
-#ifndef ACCPERF_ATTR_CFG_PRIV_H
-#define ACCPERF_ATTR_CFG_PRIV_H
+#ifndef ACCPERF_CODE_CFG_PRIV_H
+#define ACCPERF_CODE_CFG_PRIV_H
 
 #include "code/cfg.h"
 

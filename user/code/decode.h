@@ -10,8 +10,8 @@
  * To teach it another register effect: a case in effect_of() of decode.c, and apply() and
  * invert() of block.c; tests/unit/u-truth.c compares the outcome with the processor.
  */
-#ifndef ACCPERF_ATTR_DECODE_H
-#define ACCPERF_ATTR_DECODE_H
+#ifndef ACCPERF_CODE_DECODE_H
+#define ACCPERF_CODE_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,11 +7,11 @@
  * a loop from its induction register. Owns the function's graph. Included by user/attr's users, cli
  * and tests.
  *
- * To see more blocks as equal: one more rule in classes() of runs.c, and a line in u-runs.c, which
+ * To see more blocks as equal: one more rule in classes() of equal_runs.c, and a line in u-equal-runs.c, which
  * checks every claim against single-stepped runs.
  */
-#ifndef ACCPERF_ATTR_RUNS_H
-#define ACCPERF_ATTR_RUNS_H
+#ifndef ACCPERF_CODE_EQUAL_RUNS_H
+#define ACCPERF_CODE_EQUAL_RUNS_H
 
 #include "code/cfg.h"
 #include "code/induction.h"

@@ -7,8 +7,8 @@
  * To add an effect: a case in apply() (forward), and in invert() if nothing is lost; u-truth.c checks
  * both against the processor.
  */
-#ifndef ACCPERF_ATTR_EVAL_H
-#define ACCPERF_ATTR_EVAL_H
+#ifndef ACCPERF_CODE_EVAL_H
+#define ACCPERF_CODE_EVAL_H
 
 #include "abi.h"
 #include "code/decode.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The decoder library's names of general registers, as WREG_* (abi.h). Included by the files that decode instructions. */
-#ifndef ACCPERF_ATTR_GPR_H
-#define ACCPERF_ATTR_GPR_H
+#ifndef ACCPERF_CODE_GPR_H
+#define ACCPERF_CODE_GPR_H
 
 #include <Zydis/Zydis.h>
 

@@ -15,10 +15,10 @@
  *	the header ran (last - first) / stride + 1 times, if the division leaves no remainder;
  * all modulo 2^bits. induct_trips() does it, and induct_walk() for lists.
  *
- * To follow another instruction: a case in step() of induct.c and a fixture in u-cfg.c.
+ * To follow another instruction: a case in step() of induction.c and a fixture in u-cfg.c.
  */
-#ifndef ACCPERF_ATTR_INDUCT_H
-#define ACCPERF_ATTR_INDUCT_H
+#ifndef ACCPERF_CODE_INDUCTION_H
+#define ACCPERF_CODE_INDUCTION_H
 
 #include "code/cfg.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From hits to trip counts: breakpoints on a loop's way in and on its ways out (runs.h) fire, and pairs
+ * From hits to trip counts: breakpoints on a loop's way in and on its ways out (equal_runs.h) fire, and pairs
  * of them by stack pointer are activations, each with how often the header ran. One struct per window;
  * nothing of it outlives that. Included by cli and tests (tests/tripjudge.c compares each claim with
  * what the processor did).
  *
  * To claim something in another way: a value of enum trips_said, and its case in trips_hit().
  */
-#ifndef ACCPERF_ATTR_TRIPS_H
-#define ACCPERF_ATTR_TRIPS_H
+#ifndef ACCPERF_CODE_TRIP_PAIRS_H
+#define ACCPERF_CODE_TRIP_PAIRS_H
 
 #include "code/equal_runs.h"
 

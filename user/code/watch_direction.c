@@ -110,7 +110,7 @@ static bool from_any_length(const struct block_code *code, uint64_t code_ip, str
 	return agreed;
 }
 
-static bool from_call(struct block_cache *c, const struct hit_env *env, struct hit *h)
+static bool from_call(struct block_cache *c, const struct watch_direction_env *env, struct hit *h)
 {
 	uint64_t sp = h->regs[WREG_SP], code_ip, at;
 	const struct block_code *code;
@@ -141,7 +141,7 @@ static bool from_call(struct block_cache *c, const struct hit_env *env, struct h
 	return true;
 }
 
-static bool from_jump(const struct hit_env *env, struct hit *h)
+static bool from_jump(const struct watch_direction_env *env, struct hit *h)
 {
 	uint64_t value = 0, at = h->addr & ~7ull;
 
@@ -154,7 +154,7 @@ static bool from_jump(const struct hit_env *env, struct hit *h)
 	return true;
 }
 
-void hit_decide(struct block_cache *c, const struct hit_env *env, struct hit *h)
+void watch_direction_of(struct block_cache *c, const struct watch_direction_env *env, struct hit *h)
 {
 	uint64_t code_ip = 0, at, sp = h->regs[WREG_SP];
 	const struct block_code *code = env->code_at(env->ctx, h->regs[WREG_IP], &code_ip);

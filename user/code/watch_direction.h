@@ -7,12 +7,12 @@
  *
  * To add an instruction form: a case here, and one in the list of tests/unit/u-watch.c.
  */
-#ifndef ACCPERF_ATTR_HIT_H
-#define ACCPERF_ATTR_HIT_H
+#ifndef ACCPERF_CODE_WATCH_DIRECTION_H
+#define ACCPERF_CODE_WATCH_DIRECTION_H
 
 #include "code/block.h"
 
-struct hit_env {
+struct watch_direction_env {
 	/* Code at a runtime address of the target, and the address in the code's own space; NULL: none. */
 	const struct block_code *(*code_at)(void *ctx, uint64_t runtime_ip, uint64_t *code_ip);
 	/* The target's memory now; may be NULL. Bytes read. */
@@ -30,6 +30,6 @@ struct hit {
 	uint64_t ip;    /* runtime address of the accessing instruction; a return: the place returned to */
 };
 
-void hit_decide(struct block_cache *c, const struct hit_env *env, struct hit *h);
+void watch_direction_of(struct block_cache *c, const struct watch_direction_env *env, struct hit *h);
 
 #endif

@@ -19,8 +19,8 @@
  * Included by flow, cli and tests. To add a way of measuring a link: a value of enum counts_how,
  * its systematic error in counts_ratio_of(), a case in u-counts.c.
  */
-#ifndef ACCPERF_FLOW_COUNTS_H
-#define ACCPERF_FLOW_COUNTS_H
+#ifndef ACCPERF_COUNTS_COUNTS_H
+#define ACCPERF_COUNTS_COUNTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

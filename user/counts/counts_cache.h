@@ -6,8 +6,8 @@
  * recording counts once however often it is added. Rates are not kept: they belong to one process.
  * Everything read is untrusted. Included by flow, cli and tests.
  */
-#ifndef ACCPERF_FLOW_COUNTS_CACHE_H
-#define ACCPERF_FLOW_COUNTS_CACHE_H
+#ifndef ACCPERF_COUNTS_COUNTS_CACHE_H
+#define ACCPERF_COUNTS_COUNTS_CACHE_H
 
 #include "counts/counts_windows.h"
 

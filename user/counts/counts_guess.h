@@ -4,8 +4,8 @@
  * instructions per time, together with what branches and loops commonly do, and with what was seen
  * to run below them. Included by flow.
  */
-#ifndef ACCPERF_FLOW_COUNTS_GUESS_H
-#define ACCPERF_FLOW_COUNTS_GUESS_H
+#ifndef ACCPERF_COUNTS_COUNTS_GUESS_H
+#define ACCPERF_COUNTS_COUNTS_GUESS_H
 
 #include "counts/counts_windows.h"
 

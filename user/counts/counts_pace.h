@@ -10,8 +10,8 @@
  * Included by flow and tests. To add a sign: a term in counts_pace(), with its strength chosen on
  * programs that are not held out (COUNTS.md), and a case in u-counts.c.
  */
-#ifndef ACCPERF_FLOW_COUNTS_PACE_H
-#define ACCPERF_FLOW_COUNTS_PACE_H
+#ifndef ACCPERF_COUNTS_COUNTS_PACE_H
+#define ACCPERF_COUNTS_COUNTS_PACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * counts_solve.c (which errors of the links explain the observations best). Included by these alone.
  * To add a kind of observation: a case in counts_row(), in linearise() and where choose() lists it.
  */
-#ifndef ACCPERF_FLOW_COUNTS_PRIV_H
-#define ACCPERF_FLOW_COUNTS_PRIV_H
+#ifndef ACCPERF_COUNTS_COUNTS_PRIV_H
+#define ACCPERF_COUNTS_COUNTS_PRIV_H
 
 #include "counts/counts.h"
 

@@ -12,8 +12,8 @@
  * To add a way of measuring a link: a value of enum fmt_counts_how, its windows in part_counts.c, its
  * case in link_ratio() of counts_build.c.
  */
-#ifndef ACCPERF_FLOW_COUNTS_WINDOWS_H
-#define ACCPERF_FLOW_COUNTS_WINDOWS_H
+#ifndef ACCPERF_COUNTS_COUNTS_WINDOWS_H
+#define ACCPERF_COUNTS_COUNTS_WINDOWS_H
 
 #include "counts/counts.h"
 #include "format.h"
@@ -21,7 +21,7 @@
 #include "util/err.h"
 #include "util/map.h"
 
-/* Sums over the windows of other recordings: counts_cache.h. */
+/* Sums over the windows of other recordings: counts_keep.h. */
 struct counts_others {
 	uint64_t recording[8];
 	double anchor[8], child[8];

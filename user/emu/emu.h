@@ -13,8 +13,8 @@
  * Code, registers and memory are untrusted: every address is looked up, work and memory are bounded.
  * Included by cli and tests. To teach it an instruction: see emu_priv.h.
  */
-#ifndef ACCPERF_ATTR_EMU_H
-#define ACCPERF_ATTR_EMU_H
+#ifndef ACCPERF_EMU_EMU_H
+#define ACCPERF_EMU_EMU_H
 
 #include <stdbool.h>
 #include <stddef.h>

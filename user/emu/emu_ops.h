@@ -3,8 +3,8 @@
  * Operands and flags, for those files that say what instructions do: emu_int.c, emu_string.c, emu_xsave.c, emu.c. Included by
  * these only.
  */
-#ifndef ACCPERF_ATTR_EMU_OPS_H
-#define ACCPERF_ATTR_EMU_OPS_H
+#ifndef ACCPERF_EMU_EMU_OPS_H
+#define ACCPERF_EMU_EMU_OPS_H
 
 #include "emu/emu_priv.h"
 

@@ -3,8 +3,8 @@
  * Which pages the next run of emu.h is likely to touch, by those that runs of late touched. Of one process. No I/O.
  * Included by cli and tests. Sampling must not depend on where a thread is: neither does this, it is asked before the sample.
  */
-#ifndef ACCPERF_ATTR_EMU_PAGES_H
-#define ACCPERF_ATTR_EMU_PAGES_H
+#ifndef ACCPERF_EMU_EMU_PAGES_H
+#define ACCPERF_EMU_EMU_PAGES_H
 
 #include "emu/emu.h"
 

@@ -8,8 +8,8 @@
  * vectors: see emu_vec_priv.h. tests/unit/u-emu.c and u-emuvec.c compare each with the processor. What has no rule is
  * EMU_OP_UNKNOWN: all that it writes becomes unknown, so rules may be missing, but must not be wrong.
  */
-#ifndef ACCPERF_ATTR_EMU_PRIV_H
-#define ACCPERF_ATTR_EMU_PRIV_H
+#ifndef ACCPERF_EMU_EMU_PRIV_H
+#define ACCPERF_EMU_EMU_PRIV_H
 
 #include "abi.h"
 #include "emu/emu.h"

@@ -10,8 +10,8 @@
  * Rules change nothing before they know that they will not fail. Bytes are known one by one; an element is known if
  * all that it was computed from is. Bytes of a struct emu_vec that are not known are of no meaning.
  */
-#ifndef ACCPERF_ATTR_EMU_VEC_PRIV_H
-#define ACCPERF_ATTR_EMU_VEC_PRIV_H
+#ifndef ACCPERF_EMU_EMU_VEC_PRIV_H
+#define ACCPERF_EMU_EMU_VEC_PRIV_H
 
 #include <Zydis/Mnemonic.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * Weights of accesses that were drawn by time: instead of the time of their own block, how often it
  * ran as the control flow of all sampled functions, and of the calls between them, makes likely
- * (smooth.h). Needs the code: a module whose file is not here, or is another build, keeps the weights
+ * (flow_balance.h). Needs the code: a module whose file is not here, or is another build, keeps the weights
  * of the recording.
  */
 #include <errno.h>
@@ -52,7 +52,7 @@ struct runs {
 	struct map function_at; /* module index << 48 ^ start -> function */
 	struct map call_at;	/* function << 32 | call -> group + 1 */
 	struct map pair_at;	/* group << 32 | callee */
-	struct smooth s;
+	struct flow_balance s;
 	uint32_t elsewhere; /* node of what leaves the known code */
 	size_t node_cap, edge_cap, group_cap;
 	struct map site_sum;	/* module, address, kind -> index into sum */
@@ -121,7 +121,7 @@ static void add_nodes(struct runs *rs, struct function *f)
 {
 	f->first_node = rs->s.nodes;
 	for (uint32_t b = 0; b < f->cfg.blocks; b++)
-		PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct smooth_node){ .cost = cost_of(&f->cfg, &f->cfg.block[b]) }));
+		PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct flow_balance_node){ .cost = cost_of(&f->cfg, &f->cfg.block[b]) }));
 }
 
 /* Index of the function around an address, FLOW_NONE if its code is not known. */
@@ -185,13 +185,13 @@ static uint32_t block_around(const struct cfg *c, uint64_t addr, uint32_t *insn)
 
 static uint32_t add_group(struct runs *rs, uint32_t from)
 {
-	PUSH(rs, rs->s.group, rs->s.groups, rs->group_cap, ((struct smooth_group){ from }));
+	PUSH(rs, rs->s.group, rs->s.groups, rs->group_cap, ((struct flow_balance_group){ from }));
 	return rs->s.groups - 1;
 }
 
 static void add_edge(struct runs *rs, uint32_t to, uint32_t group, double against)
 {
-	PUSH(rs, rs->s.edge, rs->s.edges, rs->edge_cap, ((struct smooth_edge){ to, group, against }));
+	PUSH(rs, rs->s.edge, rs->s.edges, rs->edge_cap, ((struct flow_balance_edge){ to, group, against }));
 }
 
 static void add_function_flow(struct runs *rs, const struct function *f)
@@ -337,7 +337,7 @@ static double cost_each(const struct runs *rs, const struct function *f)
 	double time = 0, instructions = 0;
 
 	for (uint32_t b = 0; b < f->cfg.blocks; b++) {
-		const struct smooth_node *n = &rs->s.node[f->first_node + b];
+		const struct flow_balance_node *n = &rs->s.node[f->first_node + b];
 
 		if (!(n->cost > 0))
 			continue;
@@ -520,7 +520,7 @@ static void build(struct runs *rs)
 	struct raw *r = rs->r;
 	double ns = 0, samples = 0;
 
-	PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct smooth_node){ 0 }));
+	PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct flow_balance_node){ 0 }));
 
 	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
 		const struct raw_stack *st = stack_of(rs, i);
@@ -791,7 +791,7 @@ int input_runs(struct raw *r)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	build(&rs);
 	if (!rs.failed && rs.s.nodes && rs.s.edges)
-		err = smooth_solve(&rs.s);
+		err = flow_balance_solve(&rs.s);
 	if (!err && !rs.failed && r->bursts.sites)
 		use_bursts(&rs);
 	if (!err && !rs.failed) {

@@ -108,7 +108,7 @@ struct uma_target {
 	bool writes;
 };
 
-static void take_uma(void *ctx, const struct uma_result *r)
+static void take_uma(void *ctx, const struct unique_addresses_result *r)
 {
 	struct uma_target *t = ctx;
 	struct flow_func *fn = t->ids[r->key] == FLOW_NONE ? NULL : &t->out->funcs[t->ids[r->key]];
@@ -126,7 +126,7 @@ static void take_uma(void *ctx, const struct uma_result *r)
 
 static int unique_addresses(const struct flow_input *in, const struct est_opts *o, const uint32_t *ids, struct flow *out)
 {
-	struct uma_item *it = malloc((in->access_count + 1) * sizeof(*it));
+	struct unique_addresses_item *it = malloc((in->access_count + 1) * sizeof(*it));
 
 	if (!it)
 		return -ENOMEM;
@@ -142,11 +142,11 @@ static int unique_addresses(const struct flow_input *in, const struct est_opts *
 			    ((a->flags & FMT_A_CENSUS) && (!writes || !o->use_census)))
 				continue;
 			obj = in_object_at(in, a->pid, a->addr, a->time);
-			it[n++] = (struct uma_item){ .key = a->func, .addr = a->addr, .size = a->size,
+			it[n++] = (struct unique_addresses_item){ .key = a->func, .addr = a->addr, .size = a->size,
 						     .bytes = a->flags & (FMT_A_CENSUS | FMT_A_TIME) ? 0 : a->weight * a->size,
 						     .object = obj ? (uint32_t)(obj - in->object) : FLOW_NONE };
 		}
-		uma_run(in, it, n, take_uma, &t);
+		unique_addresses_run(in, it, n, take_uma, &t);
 	}
 	free(it);
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The fused estimator: bytes per load instruction from the samples; whose bytes they are from rule A
- * (cascade.h) and from watch windows, pooled by load instruction; intervals from refits on resampled
+ * (last_writer.h) and from watch windows, pooled by load instruction; intervals from refits on resampled
  * loads and windows, widened by how far the two kinds of evidence disagree.
  */
 #include <errno.h>
@@ -52,7 +52,7 @@ struct evidence {
 struct fit {
 	const struct flow_input *in;
 	const struct est_opts *o;
-	struct cascade c;
+	struct last_writer c;
 	struct cell *cell;
 	uint32_t cell_count;
 	size_t cell_cap;
@@ -70,7 +70,7 @@ struct fit {
 	uint32_t *burst_cell; /* by bursts.writer */
 	struct fields fields;
 	uint32_t *writer_edge; /* by in->writer */
-	struct still still;  /* whether memory that nobody was seen to write ever changes */
+	struct rewrite_rate still;  /* whether memory that nobody was seen to write ever changes */
 	uint32_t *group; /* by site: instructions of one function that read as many bytes */
 	uint32_t group_count;
 	uint32_t *alike_group, *alike_edge;
@@ -107,7 +107,7 @@ struct scratch {
 
 static void fit_release(struct fit *f)
 {
-	cascade_release(&f->c);
+	last_writer_release(&f->c);
 	free(f->cell);
 	map_release(&f->cell_at);
 	free(f->read_cell);
@@ -118,7 +118,7 @@ static void fit_release(struct fit *f)
 	free(f->ev);
 	free(f->site_func);
 	free(f->site_size);
-	still_release(&f->still);
+	rewrite_rate_release(&f->still);
 	fields_release(&f->fields);
 	bursts_release(&f->bursts);
 	free(f->burst_cell);
@@ -195,7 +195,7 @@ static enum cell_kind kind_of(const struct fit *f, const struct answer *a)
 
 static double fresh(const struct fit *f, uint32_t site, const struct answer *a)
 {
-	return f->c.time_bias ? still_valid(&f->still, site, a->age) : 1;
+	return f->c.time_bias ? rewrite_rate_valid(&f->still, site, a->age) : 1;
 }
 
 /* What the neighbourhood says of memory is worth the more the longer it has said the same, and the more
@@ -265,7 +265,7 @@ static int writer_edges(struct fit *f)
 
 static int take_reads(struct fit *f)
 {
-	const struct cascade *c = &f->c;
+	const struct last_writer *c = &f->c;
 	double *n = calloc(c->site_count + 1, sizeof(*n));
 
 	f->site_func = malloc((c->site_count + 1) * sizeof(*f->site_func));
@@ -361,7 +361,7 @@ static int take_window(struct fit *f, uint32_t index)
 	enum cell_kind kind = stores ? KNOWN : kind_of(f, start);
 	uint32_t cur = stores ? w->arm.func : start->producer, next = first_writer(f->in, w), other = kind == KNOWN || next == FLOW_NONE ? cur : next;
 	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
-	double sure = kind == STAYS ? still_window(&f->still, index) : stores ? undisturbed(f->in, w) : valid(f, w->arm.site, w->addr, start);
+	double sure = kind == STAYS ? rewrite_rate_window(&f->still, index) : stores ? undisturbed(f->in, w) : valid(f, w->arm.site, w->addr, start);
 	int err = 0;
 
 	if (!f->o->stack && (w->arm.flags & FMT_A_STACK))
@@ -391,13 +391,13 @@ static int take_window(struct fit *f, uint32_t index)
 /* The less likely where somebody was at work who stores to such a field. */
 static double stays(const struct fit *f, enum use use, uint32_t site)
 {
-	return use == USE_CASCADE ? 1 : fields_stays(&f->fields, site, still_site(&f->still, site));
+	return use == USE_CASCADE ? 1 : fields_stays(&f->fields, site, rewrite_rate_site(&f->still, site));
 }
 
 /* What windows took for staying is less for the same reason. */
 static double doubt(const struct fit *f, enum use use, uint32_t site)
 {
-	double before = still_site(&f->still, site);
+	double before = rewrite_rate_site(&f->still, site);
 
 	return use == USE_CASCADE || !(before > 0) ? 0 : 1 - stays(f, use, site) / before;
 }
@@ -825,7 +825,7 @@ struct uma_edges {
 	struct flow *out;
 };
 
-static void take_edge_uma(void *ctx, const struct uma_result *r)
+static void take_edge_uma(void *ctx, const struct unique_addresses_result *r)
 {
 	struct uma_edges *u = ctx;
 	const struct in_func *p = &u->f->in->funcs[u->f->edge_producer[r->key]], *c = &u->f->in->funcs[u->f->edge_consumer[r->key]];
@@ -839,7 +839,7 @@ static void take_edge_uma(void *ctx, const struct uma_result *r)
 /* Of the addresses whose producer the store records tell; edges that only windows know stay unknown. */
 static int edge_uma(const struct fit *f, struct flow *out)
 {
-	struct uma_item *it = malloc((f->c.read_count + 1) * sizeof(*it));
+	struct unique_addresses_item *it = malloc((f->c.read_count + 1) * sizeof(*it));
 	struct uma_edges u = { f, out };
 	size_t n = 0;
 
@@ -849,10 +849,10 @@ static int edge_uma(const struct fit *f, struct flow *out)
 		const struct read_answer *r = &f->c.reads[i];
 
 		if (r->a.near != NEAR_BLIND && !r->burst)
-			it[n++] = (struct uma_item){ .key = f->cell[f->read_cell[i]].edge, .addr = r->addr, .object = r->object, .size = r->size,
+			it[n++] = (struct unique_addresses_item){ .key = f->cell[f->read_cell[i]].edge, .addr = r->addr, .object = r->object, .size = r->size,
 						     .bytes = f->c.time_bias ? 0 : r->bytes };
 	}
-	uma_run(f->in, it, n, take_edge_uma, &u);
+	unique_addresses_run(f->in, it, n, take_edge_uma, &u);
 	free(it);
 	return 0;
 }
@@ -911,12 +911,12 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 			       "record with `accperf exact --semantics ke -- COMMAND`");
 	if (!in->access_count)
 		return err_set(e, -ENODATA, "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
-	err = cascade_run(in, o, &f.c, e);
+	err = last_writer_run(in, o, &f.c, e);
 	if (err)
 		return err;
-	err = blind_add(in, o, &f.c);
+	err = unlocated_loads_add(in, o, &f.c);
 	if (!err)
-		err = (f.late = late_windows(in)) ? still_learn(&f.still, in, o) : -ENOMEM;
+		err = (f.late = window_delay_apply(in)) ? rewrite_rate_learn(&f.still, in, o) : -ENOMEM;
 	if (!err)
 		err = fields_learn(&f.fields, in, o);
 	if (!err)
@@ -942,7 +942,7 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 	if (!err && o->inclusive && !o->ke)
 		err = flow_inclusive(in, o, &f.c, out);
 	if (!err && o->ke)
-		err = flow_ke(in, o, &f.c, out);
+		err = flow_kim_edwards(in, o, &f.c, out);
 	fit_release(&f);
 	return err == -ENOMEM ? err_set(e, err, "out of memory") : err;
 }

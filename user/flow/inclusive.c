@@ -66,7 +66,7 @@ static int add_group(struct work *w, uint32_t edge, uint32_t reader, uint32_t wr
 	return 0;
 }
 
-static int take_reads(struct work *w, const struct cascade *c)
+static int take_reads(struct work *w, const struct last_writer *c)
 {
 	for (size_t i = 0; i < c->read_count; i++) {
 		const struct read_answer *r = &c->reads[i];
@@ -371,7 +371,7 @@ static int number(struct work *w)
 	return 0;
 }
 
-int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const struct cascade *c, struct flow *out)
+int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const struct last_writer *c, struct flow *out)
 {
 	size_t n = in->func_count + 1;
 	struct work w = { .in = in, .o = o, .f = out, .id = malloc(n * sizeof(*w.id)) };

@@ -2,7 +2,7 @@
 /*
  * Where execution counts were measured, and are trusted, they are the figures of a function: its
  * instructions, computation, loads, stores, bytes, calls. (The weights of its sampled accesses follow
- * them in input_runs.c.) Functions without, or whose counts are at odds with time, keep what they had:
+ * them in block_executions.c.) Functions without, or whose counts are at odds with time, keep what they had:
  * bias "time".
  */
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * Which local variable an access of the stack touched: the frame it lies in is known from the
  * recording, the variables of that frame and their places at that instruction from DWARF, which a
- * child process reads (attr/apart.h).
+ * child process reads (symbol/contained_child.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ struct head {
 };
 
 /* In the child. */
-static int produce(void *ctx, struct apart_out *out)
+static int produce(void *ctx, struct contained_out *out)
 {
 	struct job *j = ctx;
 	struct locals *l = locals_open_fd(j->fd);
@@ -97,7 +97,7 @@ static int produce(void *ctx, struct apart_out *out)
 		size_t n = locals_at(l, j->place[i]->addr, record->local, MAX_LOCALS);
 
 		record->head = (struct head){ (uint32_t)i, (uint32_t)n };
-		apart_put(out, record, sizeof(record->head) + n * sizeof(record->local[0]));
+		contained_put(out, record, sizeof(record->head) + n * sizeof(record->local[0]));
 	}
 	free(record);
 	locals_close(l);
@@ -144,7 +144,7 @@ static void ask(struct raw *r, struct place **place, size_t count)
 	const char *path = m && m->kind == FMT_MOD_FILE ? store_str(r->in->reader, m->path) : NULL;
 	struct module *mod = path && path[0] == '/' ? module_open_path(path, m->build_id, m->build_id_len > 20 ? 0 : m->build_id_len, NULL) : NULL;
 	struct job *j = mod ? calloc(1, sizeof(*j)) : NULL;
-	struct apart_job apart = { .produce = produce, .consume = consume, .ctx = j, .cpu_seconds = DWARF_SECONDS, .memory = DWARF_MEMORY };
+	struct contained_job apart = { .produce = produce, .consume = consume, .ctx = j, .cpu_seconds = DWARF_SECONDS, .memory = DWARF_MEMORY };
 	int64_t bias = 0;
 	int debug;
 
@@ -154,11 +154,11 @@ static void ask(struct raw *r, struct place **place, size_t count)
 		j->fd = apart.keep_fd = module_fd(mod);
 		debug = debugfile_open(j->fd, path, mod->build_id, mod->build_id_len, &bias);
 		if (j->fd >= 0)
-			apart_run(&apart);
+			contained_run(&apart);
 		/* addresses of a separate file are the same, unless the original was moved */
 		if (debug >= 0 && !bias) {
 			j->fd = apart.keep_fd = debug;
-			apart_run(&apart);
+			contained_run(&apart);
 		}
 		if (debug >= 0)
 			close(debug);

@@ -198,7 +198,7 @@ static int prepare(struct learner *l)
 	return 0;
 }
 
-int flow_ke(const struct flow_input *in, const struct est_opts *o, const struct cascade *c, struct flow *out)
+int flow_kim_edwards(const struct flow_input *in, const struct est_opts *o, const struct last_writer *c, struct flow *out)
 {
 	struct learner l = { .in = in, .f = out };
 	int err = prepare(&l);

@@ -41,7 +41,7 @@ struct event {
 struct sweep_state {
 	const struct flow_input *in;
 	const struct est_opts *o;
-	struct cascade *c;
+	struct last_writer *c;
 	struct overwrite *ow;
 	bool *complete; /* by site; census.h */
 	struct record *rec; /* [0] unused */
@@ -331,7 +331,7 @@ static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uin
 
 static void add_read(struct sweep_state *s, struct read_answer r)
 {
-	struct cascade *c = s->c;
+	struct last_writer *c = s->c;
 
 	if (c->read_count == c->read_cap) {
 		size_t cap = c->read_cap ? c->read_cap + c->read_cap / 2 : 4096;
@@ -528,11 +528,11 @@ static void sweep(struct sweep_state *s)
 	}
 }
 
-int cascade_run(const struct flow_input *in, const struct est_opts *o, struct cascade *c, struct err *e)
+int last_writer_run(const struct flow_input *in, const struct est_opts *o, struct last_writer *c, struct err *e)
 {
 	struct sweep_state s = { .in = in, .o = o, .c = c, .rec_count = 1, .range_count = 1 };
 
-	*c = (struct cascade){ .site_count = in->site_count };
+	*c = (struct last_writer){ .site_count = in->site_count };
 	s.complete = census_complete(in, o);
 	if (s.complete)
 		s.ow = overwrite_new(in, o->stack, o->use_census, s.complete);
@@ -560,11 +560,11 @@ int cascade_run(const struct flow_input *in, const struct est_opts *o, struct ca
 	map_release(&s.io_sites);
 	if (!s.no_memory)
 		return 0;
-	cascade_release(c);
+	last_writer_release(c);
 	return err_set(e, -ENOMEM, "out of memory");
 }
 
-void cascade_release(struct cascade *c)
+void last_writer_release(struct last_writer *c)
 {
 	free(c->reads);
 	free(c->window_start);

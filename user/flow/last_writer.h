@@ -4,14 +4,14 @@
  * stores, the census, system calls), the nearest first. One sweep in order of time answers all loads
  * and the first question of every watch window. Included by user/flow only.
  */
-#ifndef ACCPERF_FLOW_CASCADE_H
-#define ACCPERF_FLOW_CASCADE_H
+#ifndef ACCPERF_FLOW_LAST_WRITER_H
+#define ACCPERF_FLOW_LAST_WRITER_H
 
 #include "estimate.h"
 #include "flow/input.h"
 
 /* How near the evidence was. */
-enum near { NEAR_CONSTANT = 1, NEAR_GRANULE, NEAR_LINE, NEAR_BLOCK, NEAR_PAGE, NEAR_OBJECT, NEAR_NONE, NEAR_BLIND /* blind.h */ };
+enum near { NEAR_CONSTANT = 1, NEAR_GRANULE, NEAR_LINE, NEAR_BLOCK, NEAR_PAGE, NEAR_OBJECT, NEAR_NONE, NEAR_BLIND /* unlocated_loads.h */ };
 
 struct answer {
 	uint32_t producer; /* function */
@@ -36,7 +36,7 @@ struct read_answer {
 	struct answer a;
 };
 
-struct cascade {
+struct last_writer {
 	struct read_answer *reads;
 	size_t read_count, read_cap;
 	struct answer *window_start; /* by window */
@@ -46,7 +46,7 @@ struct cascade {
 	uint32_t site_count; /* those of the input, then one per system call that reads */
 };
 
-int cascade_run(const struct flow_input *in, const struct est_opts *o, struct cascade *c, struct err *e);
-void cascade_release(struct cascade *c);
+int last_writer_run(const struct flow_input *in, const struct est_opts *o, struct last_writer *c, struct err *e);
+void last_writer_release(struct last_writer *c);
 
 #endif

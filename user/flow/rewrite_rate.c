@@ -66,7 +66,7 @@ static double not_yet(double rate, double ns)
 }
 
 /* Early in a recording, what changes may not have done so yet. */
-static void conclude(struct still *s, const struct flow_input *in, const struct tally *site, const struct tally *all)
+static void conclude(struct rewrite_rate *s, const struct flow_input *in, const struct tally *site, const struct tally *all)
 {
 	uint64_t begin = in->access_count ? in->access[0].time : 0, end = in->access_count ? in->access[in->access_count - 1].time : 0;
 	double whole = (double)(end - begin);
@@ -85,7 +85,7 @@ static void conclude(struct still *s, const struct flow_input *in, const struct 
 	s->usual = all->still + (1 - all->still) * not_yet(all->rate, whole);
 }
 
-static void learn(struct still *s, const struct flow_input *in, const struct est_opts *o, struct tally *site)
+static void learn(struct rewrite_rate *s, const struct flow_input *in, const struct est_opts *o, struct tally *site)
 {
 	struct tally all = { .still = 0.5, .rate = 1e-7 };
 
@@ -120,12 +120,12 @@ static void learn(struct still *s, const struct flow_input *in, const struct est
 	conclude(s, in, site, &all);
 }
 
-int still_learn(struct still *s, const struct flow_input *in, const struct est_opts *o)
+int rewrite_rate_learn(struct rewrite_rate *s, const struct flow_input *in, const struct est_opts *o)
 {
 	struct tally *site = calloc(in->site_count + 1, sizeof(*site));
 	int err;
 
-	*s = (struct still){ .sites = in->site_count };
+	*s = (struct rewrite_rate){ .sites = in->site_count };
 	s->window = calloc(in->window_count + 1, sizeof(double));
 	s->site = calloc(in->site_count + 1, sizeof(double));
 	s->rate = calloc(in->site_count + 1, sizeof(double));
@@ -136,22 +136,22 @@ int still_learn(struct still *s, const struct flow_input *in, const struct est_o
 	return err;
 }
 
-double still_window(const struct still *s, uint32_t window)
+double rewrite_rate_window(const struct rewrite_rate *s, uint32_t window)
 {
 	return s->window[window];
 }
 
-double still_site(const struct still *s, uint32_t site)
+double rewrite_rate_site(const struct rewrite_rate *s, uint32_t site)
 {
 	return site < s->sites ? s->site[site] : s->usual;
 }
 
-double still_valid(const struct still *s, uint32_t site, uint64_t age)
+double rewrite_rate_valid(const struct rewrite_rate *s, uint32_t site, uint64_t age)
 {
 	return exp(-(double)age * (site < s->sites ? s->rate[site] : s->usual_rate));
 }
 
-void still_release(struct still *s)
+void rewrite_rate_release(struct rewrite_rate *s)
 {
 	free(s->window);
 	free(s->site);

@@ -5,13 +5,13 @@
  * missed, and is somebody else. Included by user/flow only. To tell it from something else: a figure by
  * instruction or by window here, used in fused.c.
  */
-#ifndef ACCPERF_FLOW_STILL_H
-#define ACCPERF_FLOW_STILL_H
+#ifndef ACCPERF_FLOW_REWRITE_RATE_H
+#define ACCPERF_FLOW_REWRITE_RATE_H
 
 #include "estimate.h"
 #include "flow/input.h"
 
-struct still {
+struct rewrite_rate {
 	double *window; /* by window: of its address, when it was armed */
 	double *site;	/* by load instruction: of what it reads */
 	double *rate;	/* by load instruction: writes per ns to what it reads, where that changes */
@@ -19,11 +19,11 @@ struct still {
 	double usual, usual_rate; /* of what has no windows */
 };
 
-int still_learn(struct still *s, const struct flow_input *in, const struct est_opts *o);
-double still_window(const struct still *s, uint32_t window);
+int rewrite_rate_learn(struct rewrite_rate *s, const struct flow_input *in, const struct est_opts *o);
+double rewrite_rate_window(const struct rewrite_rate *s, uint32_t window);
 /* Probability that what this instruction reads was not written for so long. */
-double still_valid(const struct still *s, uint32_t site, uint64_t age);
-double still_site(const struct still *s, uint32_t site);
-void still_release(struct still *s);
+double rewrite_rate_valid(const struct rewrite_rate *s, uint32_t site, uint64_t age);
+double rewrite_rate_site(const struct rewrite_rate *s, uint32_t site);
+void rewrite_rate_release(struct rewrite_rate *s);
 
 #endif

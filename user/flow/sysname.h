@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of system calls as functions, "(kernel:read)", from attr/syscalls.h: new ones are added there.
+ * Names of system calls as functions, "(kernel:read)", from proc/syscalls.h: new ones are added there.
  * Included by user/flow.
  */
 #ifndef ACCPERF_FLOW_SYSNAME_H

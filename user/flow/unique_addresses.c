@@ -18,7 +18,7 @@
 
 static int by_key(const void *a, const void *b)
 {
-	const struct uma_item *x = a, *y = b;
+	const struct unique_addresses_item *x = a, *y = b;
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
@@ -46,7 +46,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Sizes are few: the middle one of at most 101, evenly picked. */
-static double median_size(const struct uma_item *it, size_t n)
+static double median_size(const struct unique_addresses_item *it, size_t n)
 {
 	uint32_t s[101];
 	size_t k = n < 101 ? n : 101;
@@ -65,7 +65,7 @@ struct meetings {
 	double often; /* places met more often: known one by one */
 };
 
-static void meet(struct meetings *m, const struct uma_item *it, size_t n)
+static void meet(struct meetings *m, const struct unique_addresses_item *it, size_t n)
 {
 	double c = 0;
 
@@ -94,7 +94,7 @@ struct piece {
 };
 
 /* One object's addresses, sorted. `start`, `end`: its bounds, 0 when unknown. */
-static struct piece measure(const struct uma_item *it, size_t n, uint64_t start, uint64_t end)
+static struct piece measure(const struct unique_addresses_item *it, size_t n, uint64_t start, uint64_t end)
 {
 	struct piece p = { .distinct = 1 };
 	uint64_t low = it[0].addr, high = 0, step = 0, covered = 0;
@@ -160,7 +160,7 @@ static struct piece measure(const struct uma_item *it, size_t n, uint64_t start,
 	return p;
 }
 
-static double usual_gap(const struct uma_item *it, size_t n)
+static double usual_gap(const struct unique_addresses_item *it, size_t n)
 {
 	double sum = 0;
 	size_t k = 0;
@@ -177,7 +177,7 @@ static double usual_gap(const struct uma_item *it, size_t n)
 	return k ? sum / (double)k : 0;
 }
 
-static void add(struct uma_result *r, struct piece p, size_t *pieces, size_t *small)
+static void add(struct unique_addresses_result *r, struct piece p, size_t *pieces, size_t *small)
 {
 	r->bytes += p.bytes;
 	r->seen += p.seen;
@@ -186,9 +186,9 @@ static void add(struct uma_result *r, struct piece p, size_t *pieces, size_t *sm
 }
 
 /* All items of one key. */
-static struct uma_result measure_key(const struct flow_input *in, const struct uma_item *it, size_t n)
+static struct unique_addresses_result measure_key(const struct flow_input *in, const struct unique_addresses_item *it, size_t n)
 {
-	struct uma_result r = { .key = it[0].key };
+	struct unique_addresses_result r = { .key = it[0].key };
 	size_t pieces = 0, small = 0;
 
 	for (size_t i = 0; i < n;) {
@@ -217,13 +217,13 @@ static struct uma_result measure_key(const struct flow_input *in, const struct u
 	return r;
 }
 
-void uma_run(const struct flow_input *in, struct uma_item *items, size_t n,
-	     void (*fn)(void *ctx, const struct uma_result *r), void *ctx)
+void unique_addresses_run(const struct flow_input *in, struct unique_addresses_item *items, size_t n,
+	     void (*fn)(void *ctx, const struct unique_addresses_result *r), void *ctx)
 {
 	qsort(items, n, sizeof(*items), by_key);
 	for (size_t i = 0; i < n;) {
 		size_t j = i;
-		struct uma_result r;
+		struct unique_addresses_result r;
 
 		while (j < n && items[j].key == items[i].key)
 			j++;

@@ -25,7 +25,7 @@ static int by_func(const void *a, const void *b)
 }
 
 /* The reads, added up by (function, producer), sorted. */
-static size_t add_up(const struct cascade *c, struct share *s)
+static size_t add_up(const struct last_writer *c, struct share *s)
 {
 	size_t n = 0;
 
@@ -41,7 +41,7 @@ static size_t add_up(const struct cascade *c, struct share *s)
 	return n;
 }
 
-static bool push(struct cascade *c, struct read_answer r)
+static bool push(struct last_writer *c, struct read_answer r)
 {
 	if (c->read_count == c->read_cap) {
 		size_t cap = c->read_cap + c->read_cap / 2 + 64;
@@ -57,7 +57,7 @@ static bool push(struct cascade *c, struct read_answer r)
 }
 
 /* A load that was never seen with an address reads like the rest of its function. */
-static bool like_function(const struct flow_input *in, struct cascade *c, uint32_t site, double bytes,
+static bool like_function(const struct flow_input *in, struct last_writer *c, uint32_t site, double bytes,
 			  const struct share *s, size_t n)
 {
 	uint32_t func = in->sites[site].func;
@@ -88,7 +88,7 @@ static bool like_function(const struct flow_input *in, struct cascade *c, uint32
 	return push(c, r);
 }
 
-int blind_add(const struct flow_input *in, const struct est_opts *o, struct cascade *c)
+int unlocated_loads_add(const struct flow_input *in, const struct est_opts *o, struct last_writer *c)
 {
 	struct tally *t = calloc(in->site_count + 1, sizeof(*t));
 	struct share *s = malloc((c->read_count + 1) * sizeof(*s));

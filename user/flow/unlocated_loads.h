@@ -6,12 +6,12 @@
  * those of the same instruction that have an address; where none has, they follow the function's
  * other reads. Included by user/flow only.
  */
-#ifndef ACCPERF_FLOW_BLIND_H
-#define ACCPERF_FLOW_BLIND_H
+#ifndef ACCPERF_FLOW_UNLOCATED_LOADS_H
+#define ACCPERF_FLOW_UNLOCATED_LOADS_H
 
 #include "flow/last_writer.h"
 
 /* Scales and extends c->reads. 0 or -ENOMEM. */
-int blind_add(const struct flow_input *in, const struct est_opts *o, struct cascade *c);
+int unlocated_loads_add(const struct flow_input *in, const struct est_opts *o, struct last_writer *c);
 
 #endif

@@ -54,7 +54,7 @@ static double arming_time(const struct flow_input *in)
 	return t;
 }
 
-bool *late_windows(const struct flow_input *in)
+bool *window_delay_apply(const struct flow_input *in)
 {
 	bool *late = calloc(in->window_count + 1, sizeof(*late));
 	double arming = late ? arming_time(in) : -1;

@@ -6,14 +6,14 @@
  * the first hit, which comes as soon as reads follow each other where a window begins in time. Included by user/flow
  * only.
  */
-#ifndef ACCPERF_FLOW_LATE_H
-#define ACCPERF_FLOW_LATE_H
+#ifndef ACCPERF_FLOW_WINDOW_DELAY_H
+#define ACCPERF_FLOW_WINDOW_DELAY_H
 
 #include "flow/input.h"
 
 #define LATE_WORTH 0.1 /* of a window's evidence on the function that chose its address */
 
 /* By window, to be freed; NULL without memory. */
-bool *late_windows(const struct flow_input *in);
+bool *window_delay_apply(const struct flow_input *in);
 
 #endif

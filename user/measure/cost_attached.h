@@ -9,30 +9,30 @@
  *
  * Those who open windows (users) share the cost. Pure logic, no I/O, no clock. Included by cli and tests.
  */
-#ifndef ACCPERF_INGEST_ATTACHED_H
-#define ACCPERF_INGEST_ATTACHED_H
+#ifndef ACCPERF_MEASURE_COST_ATTACHED_H
+#define ACCPERF_MEASURE_COST_ATTACHED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define ATTACHED_LINGER_NS 1000000000ull /* the kernel's, after the last event is closed */
 
-struct attached {
+struct cost_attached {
 	double switch_ns; /* at each switch while attached */
 	unsigned users;
 	unsigned held;	/* breakpoints of open windows */
 	uint64_t since, until; /* held, or the kernel has not noticed yet; 0: never */
 };
 
-void attached_take(struct attached *a, unsigned n, uint64_t now);
-void attached_give(struct attached *a, unsigned n, uint64_t now);
-bool attached_at(const struct attached *a, uint64_t time);
+void cost_attached_take(struct cost_attached *a, unsigned n, uint64_t now);
+void cost_attached_give(struct cost_attached *a, unsigned n, uint64_t now);
+bool cost_attached_at(const struct cost_attached *a, uint64_t time);
 /* What one user pays for cpu_ns of the target's time around `time`. rate: switches per ns of CPU time; NaN: not
  * known, taken for none, as windows open only once it is. */
-double attached_cost(const struct attached *a, uint64_t time, double rate, double cpu_ns);
+double cost_attached_ns(const struct cost_attached *a, uint64_t time, double rate, double cpu_ns);
 /* Whether no window should begin now: the bunch has lasted long enough, or the rest after it has not. */
-bool attached_rests(const struct attached *a, uint64_t now, double rate, double budget);
+bool cost_attached_rests(const struct cost_attached *a, uint64_t now, double rate, double budget);
 /* What one user will pay at least if it opens a window now. running: threads running on average. */
-double attached_entry(const struct attached *a, uint64_t now, double rate, double running);
+double cost_attached_entry(const struct cost_attached *a, uint64_t now, double rate, double running);
 
 #endif

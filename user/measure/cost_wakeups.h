@@ -6,8 +6,8 @@
  * at a time it need not: waiting for the next switch takes no longer. Measured with tests/workloads/sixteen.c
  * (kmod-free/README.md). Pure logic, no I/O, no clock. Included by cli and tests.
  */
-#ifndef ACCPERF_INGEST_COUPLED_H
-#define ACCPERF_INGEST_COUPLED_H
+#ifndef ACCPERF_MEASURE_COST_WAKEUPS_H
+#define ACCPERF_MEASURE_COST_WAKEUPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,23 +21,23 @@
 
 /* An interruption of `ns`. rate: switches per ns of the target's CPU time (NaN: not known, taken for none); wake_ns: of
  * waking a CPU; cpus: with one there is none to wake. */
-double coupled_cost(double ns, double rate, double wake_ns, unsigned cpus);
+double wakeups_cost(double ns, double rate, double wake_ns, unsigned cpus);
 /* How much more what slows each switch costs such a target than one on a single CPU: a breakpoint took 1.9 us of each switch of
  * sixteen threads on 2 CPUs, and 1.35 us on one. */
 #define COUPLED_SWITCH 1.4
 /* Threads run so briefly that a recorder should preempt none of them. */
-bool coupled_closely(double rate);
+bool wakeups_closely(double rate);
 /* What a look costs a target that keeps so many CPUs busy on average: nothing while there is an idle one. */
-double coupled_look(double running, unsigned cpus, bool closely);
+double wakeups_look(double running, unsigned cpus, bool closely);
 
 /* Looks at a target whose threads wait for each other are held to a share of what it may lose. */
-struct looks {
+struct wakeups {
 	double balance; /* ns of the target's */
 	uint64_t at;
 };
 /* One look of that price, by a recorder that may take `may` ns per ns. */
-void looks_spend(struct looks *l, uint64_t now, double price, double may);
+void wakeups_spend(struct wakeups *l, uint64_t now, double price, double may);
 /* How long until the next is earned; 0: now. */
-uint64_t looks_rest(const struct looks *l, double may);
+uint64_t wakeups_rest(const struct wakeups *l, double may);
 
 #endif

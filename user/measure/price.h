@@ -8,8 +8,8 @@
  * To price another kind of interruption: one of the calling thread, with price_own(); one that comes by itself and
  * seldom, with price_rare(); one of a thread that runs elsewhere, with price_other().
  */
-#ifndef ACCPERF_KMOD_FREE_PRICE_H
-#define ACCPERF_KMOD_FREE_PRICE_H
+#ifndef ACCPERF_MEASURE_PRICE_H
+#define ACCPERF_MEASURE_PRICE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
  *
  * To keep another price: prices_known(), and where that is false measure and prices_add().
  */
-#ifndef ACCPERF_KMOD_FREE_PRICES_H
-#define ACCPERF_KMOD_FREE_PRICES_H
+#ifndef ACCPERF_MEASURE_PRICES_H
+#define ACCPERF_MEASURE_PRICES_H
 
 #include <stdbool.h>
 #include <stdint.h>

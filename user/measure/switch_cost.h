@@ -4,8 +4,8 @@
  * that pass a token to and fro on one CPU, with and without. Owns nothing. Included by cli and tests.
  * To measure another kind of event: a function that fills its attributes, as those in the .c file.
  */
-#ifndef ACCPERF_KMOD_FREE_SWITCH_COST_H
-#define ACCPERF_KMOD_FREE_SWITCH_COST_H
+#ifndef ACCPERF_MEASURE_SWITCH_COST_H
+#define ACCPERF_MEASURE_SWITCH_COST_H
 
 /* ns per switch and breakpoint, in threads that work between switches; NaN: could not be measured. Some 30 ms. */
 double switch_cost_breakpoint(void);
@@ -13,7 +13,7 @@ double switch_cost_breakpoint(void);
  * that is due next means to program the clock. The mean of that and of one that is due later. */
 double switch_cost_timer(void);
 /* ns per switch while any thread on the machine has an event, in a program whose threads once had: see
- * ingest/attached.h. Some 30 ms. */
+ * measure/cost_attached.h. Some 30 ms. */
 double switch_cost_attached(void);
 
 /* Where they could not be measured: what they were on a virtual machine (see README.md). */

@@ -7,7 +7,7 @@
 #define MEMORY 1000.0 /* intervals after which older ones weigh 1/e */
 #define ENOUGH 10.0
 
-int switches_tick(struct switches *s, uint32_t tid, uint64_t total, double period_ns)
+int switch_rate_tick(struct switch_rate *s, uint32_t tid, uint64_t total, double period_ns)
 {
 	double keep = 1 - 1 / MEMORY;
 	bool added;
@@ -25,17 +25,17 @@ int switches_tick(struct switches *s, uint32_t tid, uint64_t total, double perio
 	return 0;
 }
 
-void switches_exit(struct switches *s, uint32_t tid)
+void switch_rate_exit(struct switch_rate *s, uint32_t tid)
 {
 	map_del(&s->last, tid);
 }
 
-double switches_rate(const struct switches *s)
+double switch_rate_of(const struct switch_rate *s)
 {
 	return s->intervals >= ENOUGH && s->cpu_ns > 0 ? s->count / s->cpu_ns : NAN;
 }
 
-void switches_release(struct switches *s)
+void switch_rate_release(struct switch_rate *s)
 {
 	map_release(&s->last);
 }

@@ -8,23 +8,23 @@
  * A sample stands for `period` of CPU time, so that between two samples of a thread so much has gone by
  * on average: no clock of the thread is needed, nor a look at threads that use no time.
  */
-#ifndef ACCPERF_INGEST_SWITCHES_H
-#define ACCPERF_INGEST_SWITCHES_H
+#ifndef ACCPERF_MEASURE_SWITCH_RATE_H
+#define ACCPERF_MEASURE_SWITCH_RATE_H
 
 #include <stdint.h>
 
 #include "util/map.h"
 
-struct switches {
+struct switch_rate {
 	struct map last; /* thread -> its switches when last sampled */
 	double count, cpu_ns, intervals; /* of late */
 };
 
 /* total: switches of the thread since its birth. 0 or -ENOMEM. */
-int switches_tick(struct switches *s, uint32_t tid, uint64_t total, double period_ns);
-void switches_exit(struct switches *s, uint32_t tid);
+int switch_rate_tick(struct switch_rate *s, uint32_t tid, uint64_t total, double period_ns);
+void switch_rate_exit(struct switch_rate *s, uint32_t tid);
 /* Switches per ns of CPU time; NaN until enough is known. */
-double switches_rate(const struct switches *s);
-void switches_release(struct switches *s);
+double switch_rate_of(const struct switch_rate *s);
+void switch_rate_release(struct switch_rate *s);
 
 #endif

@@ -8,8 +8,8 @@
  *
  * To support another frame instruction: one case in cfi_run() of ehframe.c, a line in u-ehframe.c.
  */
-#ifndef ACCPERF_ATTR_EHFRAME_H
-#define ACCPERF_ATTR_EHFRAME_H
+#ifndef ACCPERF_PROC_EHFRAME_H
+#define ACCPERF_PROC_EHFRAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  *
  * To read another kind of map (jitdump): a parser beside jitmap_feed() that fills the same entries.
  */
-#ifndef ACCPERF_ATTR_JITMAP_H
-#define ACCPERF_ATTR_JITMAP_H
+#ifndef ACCPERF_PROC_JITMAP_H
+#define ACCPERF_PROC_JITMAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  * To add a kind: append to enum fmt_module_kind (include/format.h), write a modules_KIND() getter
  * here, and say in procmap.c which mappings it stands for.
  */
-#ifndef ACCPERF_ATTR_MODULE_H
-#define ACCPERF_ATTR_MODULE_H
+#ifndef ACCPERF_PROC_MODULE_H
+#define ACCPERF_PROC_MODULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  *
  * To track another kind of event: decode it into struct sample, handle it in procmap_event().
  */
-#ifndef ACCPERF_ATTR_PROCMAP_H
-#define ACCPERF_ATTR_PROCMAP_H
+#ifndef ACCPERF_PROC_PROCMAP_H
+#define ACCPERF_PROC_PROCMAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
  *
  * Included by user/attr, cli and tests. To add an architecture: a row in unwind.c, a test.
  */
-#ifndef ACCPERF_ATTR_UNWIND_H
-#define ACCPERF_ATTR_UNWIND_H
+#ifndef ACCPERF_PROC_UNWIND_H
+#define ACCPERF_PROC_UNWIND_H
 
 #include <stdint.h>
 

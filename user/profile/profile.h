@@ -11,8 +11,8 @@
  * To read a further section here: store its raw records while walking (profile.c: take_*), turn ids
  * into indexes in finish(), and bound everything that comes from the file.
  */
-#ifndef ACCPERF_ATTR_PROFILE_H
-#define ACCPERF_ATTR_PROFILE_H
+#ifndef ACCPERF_PROFILE_PROFILE_H
+#define ACCPERF_PROFILE_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

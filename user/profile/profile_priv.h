@@ -3,8 +3,8 @@
  * What the parts of struct profile share: the raw ids of the file and growing arrays. Included by
  * user/attr/profile*.c only.
  */
-#ifndef ACCPERF_ATTR_PROFILE_PRIV_H
-#define ACCPERF_ATTR_PROFILE_PRIV_H
+#ifndef ACCPERF_PROFILE_PROFILE_PRIV_H
+#define ACCPERF_PROFILE_PROFILE_PRIV_H
 
 #include <errno.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  * samples of unequal weight do not look like more evidence than they are. A function seen in no
  * sample of its own still has an upper bound.
  */
-#ifndef ACCPERF_ATTR_SHARES_H
-#define ACCPERF_ATTR_SHARES_H
+#ifndef ACCPERF_PROFILE_TIME_SHARES_H
+#define ACCPERF_PROFILE_TIME_SHARES_H
 
 #include "profile/profile.h"
 

@@ -13,8 +13,8 @@
 
 #define LATE_NS 500000000
 
-struct bp_gate {
-	enum bp_mode mode;
+struct breakpoint_gate {
+	enum breakpoint_mode mode;
 	struct stray_known known, at_start;
 	struct stray_trial *trial; /* NULL: none is running, or another process has it */
 	struct stray_watch *watch; /* NULL: not virtual, or it cannot be loaded */
@@ -25,7 +25,7 @@ struct bp_gate {
 	uint64_t began, opened; /* 0: not yet */
 };
 
-int bp_mode_parse(const char *name, enum bp_mode *out, struct err *e)
+int breakpoint_mode_parse(const char *name, enum breakpoint_mode *out, struct err *e)
 {
 	static const char *const names[] = { [BP_AUTO] = "auto", [BP_ON] = "on", [BP_OFF] = "off" };
 	const char *asked = name ? name : getenv("ACCPERF_BREAKPOINTS");
@@ -34,15 +34,15 @@ int bp_mode_parse(const char *name, enum bp_mode *out, struct err *e)
 		asked = names[BP_AUTO];
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(asked, names[i])) {
-			*out = (enum bp_mode)i;
+			*out = (enum breakpoint_mode)i;
 			return 0;
 		}
 	return err_set(e, -EINVAL, "%s must be auto, on or off", name ? "--breakpoints" : "ACCPERF_BREAKPOINTS");
 }
 
-struct bp_gate *bp_gate_new(enum bp_mode mode)
+struct breakpoint_gate *breakpoint_gate_new(enum breakpoint_mode mode)
 {
-	struct bp_gate *g = calloc(1, sizeof(*g));
+	struct breakpoint_gate *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return NULL;
@@ -54,17 +54,17 @@ struct bp_gate *bp_gate_new(enum bp_mode mode)
 	return g;
 }
 
-static bool may(const struct bp_gate *g)
+static bool may(const struct breakpoint_gate *g)
 {
 	return g->mode == BP_ON || (g->mode == BP_AUTO && stray_verdict(&g->known) == STRAY_NONE);
 }
 
-bool bp_gate_never(const struct bp_gate *g)
+bool breakpoint_gate_never(const struct breakpoint_gate *g)
 {
 	return g->mode == BP_OFF || (g->mode == BP_AUTO && stray_verdict(&g->known) == STRAY_SEEN);
 }
 
-void bp_gate_why(const struct bp_gate *g, char *out, unsigned size)
+void breakpoint_gate_why(const struct breakpoint_gate *g, char *out, unsigned size)
 {
 	if (g->mode == BP_OFF)
 		snprintf(out, size, "off, as asked for");
@@ -72,21 +72,21 @@ void bp_gate_why(const struct bp_gate *g, char *out, unsigned size)
 		stray_describe(&g->known, out, size);
 }
 
-static void set_open(struct bp_gate *g)
+static void set_open(struct breakpoint_gate *g)
 {
 	if (may(g) && !g->opened)
 		g->opened = clock_now();
 	g->open = may(g);
 }
 
-static void learn(struct bp_gate *g, uint64_t signals)
+static void learn(struct breakpoint_gate *g, uint64_t signals)
 {
 	stray_found(signals);
 	g->known.signals += signals;
 }
 
 /* We hit some ourselves, to see what they cost. */
-static void look_at_own(struct bp_gate *g)
+static void look_at_own(struct breakpoint_gate *g)
 {
 	uint64_t own = stray_own();
 
@@ -94,7 +94,7 @@ static void look_at_own(struct bp_gate *g)
 	g->own = own;
 }
 
-static void try_out(struct bp_gate *g)
+static void try_out(struct breakpoint_gate *g)
 {
 	struct err failed = { 0 };
 
@@ -103,21 +103,21 @@ static void try_out(struct bp_gate *g)
 		g->failed = failed;
 }
 
-static void end_trial(struct bp_gate *g)
+static void end_trial(struct breakpoint_gate *g)
 {
 	stray_trial_free(g->trial);
 	g->trial = NULL;
 	g->own = stray_own();
 }
 
-void bp_gate_start(struct bp_gate *g)
+void breakpoint_gate_start(struct breakpoint_gate *g)
 {
 	g->began = clock_now();
 	if (g->mode == BP_OFF)
 		return;
 	look_at_own(g);
 	set_open(g);
-	if (bp_gate_never(g))
+	if (breakpoint_gate_never(g))
 		return;
 	if (g->known.virtual_machine)
 		g->watch = stray_watch_new(&g->unwatched);
@@ -125,17 +125,17 @@ void bp_gate_start(struct bp_gate *g)
 		try_out(g);
 }
 
-bool bp_gate_open(const struct bp_gate *g)
+bool breakpoint_gate_open(const struct breakpoint_gate *g)
 {
 	return g->open;
 }
 
-bool bp_gate_opened(const struct bp_gate *g)
+bool breakpoint_gate_opened(const struct breakpoint_gate *g)
 {
 	return g->opened;
 }
 
-static void look_at_trial(struct bp_gate *g)
+static void look_at_trial(struct breakpoint_gate *g)
 {
 	if (g->trial) {
 		if (!stray_trial_look(g->trial, &g->known, &g->failed))
@@ -149,7 +149,7 @@ static void look_at_trial(struct bp_gate *g)
 }
 
 /* Other programs' signals speak against breakpoints only while there were some. */
-static void look_at_victims(struct bp_gate *g, bool armed)
+static void look_at_victims(struct breakpoint_gate *g, bool armed)
 {
 	struct stray_victim v;
 
@@ -163,7 +163,7 @@ static void look_at_victims(struct bp_gate *g, bool armed)
 	g->victim = v;
 }
 
-void bp_gate_second(struct bp_gate *g, bool armed)
+void breakpoint_gate_second(struct breakpoint_gate *g, bool armed)
 {
 	if (g->mode == BP_OFF)
 		return;
@@ -175,7 +175,7 @@ void bp_gate_second(struct bp_gate *g, bool armed)
 	set_open(g);
 }
 
-void bp_gate_stop(struct bp_gate *g, struct store_writer *w, bool armed)
+void breakpoint_gate_stop(struct breakpoint_gate *g, struct store_writer *w, bool armed)
 {
 	char why[200];
 
@@ -185,7 +185,7 @@ void bp_gate_stop(struct bp_gate *g, struct store_writer *w, bool armed)
 	}
 	look_at_victims(g, armed);
 	set_open(g);
-	bp_gate_why(g, why, sizeof(why));
+	breakpoint_gate_why(g, why, sizeof(why));
 	if (!g->opened)
 		store_metaf(w, "breakpoints", "none: %s", why);
 	else if (g->opened - g->began > LATE_NS)
@@ -194,7 +194,7 @@ void bp_gate_stop(struct bp_gate *g, struct store_writer *w, bool armed)
 		store_meta(w, "breakpoints", "yes");
 }
 
-static void tell_untried(const struct bp_gate *g)
+static void tell_untried(const struct breakpoint_gate *g)
 {
 	char why[200];
 
@@ -207,7 +207,7 @@ static void tell_untried(const struct bp_gate *g)
 			 "(%s). `accperf doctor --breakpoints` does that at once; --breakpoints on does not wait", why);
 }
 
-bool bp_gate_tell(const struct bp_gate *g, bool quiet)
+bool breakpoint_gate_tell(const struct breakpoint_gate *g, bool quiet)
 {
 	char why[200];
 
@@ -225,7 +225,7 @@ bool bp_gate_tell(const struct bp_gate *g, bool quiet)
 	}
 	if (!quiet && g->unwatched.code)
 		log_info("if a hit of a hardware breakpoint had ended a program, it would not be known: %s", g->unwatched.text);
-	if (!quiet && !g->opened && !bp_gate_never(g))
+	if (!quiet && !g->opened && !breakpoint_gate_never(g))
 		tell_untried(g);
 	else if (!quiet && g->opened && g->opened - g->began > LATE_NS)
 		log_info("watch windows and count windows began after %.1f s, when hardware breakpoints had been tried out (once a boot on a virtual "
@@ -233,7 +233,7 @@ bool bp_gate_tell(const struct bp_gate *g, bool quiet)
 	return true;
 }
 
-void bp_gate_free(struct bp_gate *g)
+void breakpoint_gate_free(struct breakpoint_gate *g)
 {
 	if (!g)
 		return;

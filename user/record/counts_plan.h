@@ -11,8 +11,8 @@
  * To measure in another way: a value of enum fmt_counts_how, a job of it in plan_choose(), what
  * its window means in plan_result().
  */
-#ifndef ACCPERF_CLI_COUNTS_PLAN_H
-#define ACCPERF_CLI_COUNTS_PLAN_H
+#ifndef ACCPERF_RECORD_COUNTS_PLAN_H
+#define ACCPERF_RECORD_COUNTS_PLAN_H
 
 #include <stdbool.h>
 #include <stdint.h>

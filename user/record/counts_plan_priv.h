@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What counts_plan.c (functions, graphs, links), counts_choose.c (worth, jobs), counts_result.c
  * (windows) and counts_replay.c (bursts) share. Included by these four only. */
-#ifndef ACCPERF_CLI_COUNTS_PLAN_PRIV_H
-#define ACCPERF_CLI_COUNTS_PLAN_PRIV_H
+#ifndef ACCPERF_RECORD_COUNTS_PLAN_PRIV_H
+#define ACCPERF_RECORD_COUNTS_PLAN_PRIV_H
 
 #include "code/equal_runs.h"
 #include "record/counts_plan.h"

@@ -25,18 +25,18 @@
 #define CLOCK_PAGES 8
 #define WAIT_NS 1000000000
 
-struct replay {
+struct emulate {
 	struct session *s;
 	struct plan *plan;
 	struct emu_env env;
 	struct emu *emu;
-	struct burst_flow *flow;
+	struct emulate_data *flow;
 	struct emu_pages *likely; /* of process `pid` */
 	bool asked; /* for its pages, with the next sample */
 	uint64_t asked_at;
 	uint32_t pid; /* whose memory is read */
-	struct replay_when when;
-	double taken_ns; /* from the target, since replay_taken() */
+	struct emulate_when when;
+	double taken_ns; /* from the target, since emulate_taken() */
 	bool denied;
 	struct emu_count *count;
 	struct {
@@ -46,7 +46,7 @@ struct replay {
 
 /* ---- what bursts see of the target ---- */
 
-static bool look_up(struct replay *r, uint64_t addr, struct place *at)
+static bool look_up(struct emulate *r, uint64_t addr, struct place *at)
 {
 	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), r->pid, addr, at) && at->module;
 }
@@ -54,7 +54,7 @@ static bool look_up(struct replay *r, uint64_t addr, struct place *at)
 /* Only what nobody can write: anything else may be rewritten while it runs. */
 static size_t code(void *ctx, uint64_t addr, void *buf, size_t len)
 {
-	struct replay *r = ctx;
+	struct emulate *r = ctx;
 	struct place at;
 
 	if (!look_up(r, addr, &at) || !(at.map.prot & MAP_EXEC) || (at.map.prot & MAP_WRITE) ||
@@ -64,7 +64,7 @@ static size_t code(void *ctx, uint64_t addr, void *buf, size_t len)
 }
 
 /* The kernel's clock lies before the vDSO, which reads it, and nobody else may. */
-static bool clock_page(struct replay *r, uint64_t addr)
+static bool clock_page(struct emulate *r, uint64_t addr)
 {
 	struct place at;
 
@@ -76,7 +76,7 @@ static bool clock_page(struct replay *r, uint64_t addr)
 
 static bool page(void *ctx, uint64_t addr, uint8_t *buf)
 {
-	struct replay *r = ctx;
+	struct emulate *r = ctx;
 	struct iovec here = { buf, EMU_PAGE }, there = { (void *)(uintptr_t)(addr & ~(uint64_t)(EMU_PAGE - 1)), EMU_PAGE };
 
 	if (process_vm_readv((pid_t)r->pid, &here, 1, &there, 1, 0) == (ssize_t)EMU_PAGE)
@@ -127,7 +127,7 @@ static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vadd
 /* The same for an instruction, as it is written. Wanted are those of memory, and one of nearly every other block. */
 static bool instruction(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr, bool *wanted)
 {
-	struct replay *r = ctx;
+	struct emulate *r = ctx;
 	uint8_t bytes[15];
 	struct dec_insn d;
 	size_t n = code(r, ip, bytes, sizeof(bytes));
@@ -136,22 +136,22 @@ static bool instruction(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, 
 	return attr_code(session_attr(r->s), pid, ip, module, addr);
 }
 
-static uint64_t stack_end(struct replay *r, uint32_t pid, uint64_t sp)
+static uint64_t stack_end(struct emulate *r, uint32_t pid, uint64_t sp)
 {
 	struct place at;
 
 	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), pid, sp, &at) && at.map.end > sp ? at.map.end : 0;
 }
 
-static void forget(struct replay *r)
+static void forget(struct emulate *r)
 {
 	emu_forget(r->emu);
-	burst_flow_forget(r->flow);
+	emulate_data_forget(r->flow);
 }
 
 /* ---- one burst ---- */
 
-static void tally(struct replay *r, const struct plan_burst *b)
+static void tally(struct emulate *r, const struct plan_burst *b)
 {
 	struct emu_touched t;
 
@@ -170,7 +170,7 @@ static void tally(struct replay *r, const struct plan_burst *b)
 		r->n.end[b->result.end]++;
 }
 
-static void of_process(struct replay *r, uint32_t pid)
+static void of_process(struct emulate *r, uint32_t pid)
 {
 	if (r->pid == pid)
 		return;
@@ -182,7 +182,7 @@ static void of_process(struct replay *r, uint32_t pid)
 /* The pages that a burst will touch must be as old as its registers: what compares the two goes wrong otherwise, and most
  * of a compressor's turns do. So they are asked for before the sample is there. Of several processes, of the one that was
  * met now: as often as it runs. */
-static void ask(struct replay *r, uint32_t pid, uint64_t now)
+static void ask(struct emulate *r, uint32_t pid, uint64_t now)
 {
 	uint64_t addr[SAMPLER_PAGES], slot[SAMPLER_SLOTS];
 	uint32_t count, slots;
@@ -194,17 +194,17 @@ static void ask(struct replay *r, uint32_t pid, uint64_t now)
 	r->asked_at = now;
 }
 
-static int burst(struct replay *r, const struct sample *m)
+static int burst(struct emulate *r, const struct sample *m)
 {
 	struct emu_start from = { .regs = m->regs, .stack = m->valid & SV_STACK ? m->stack : NULL,
 				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .page = m->page, .pages = m->pages, .insns = BURST,
-				  .guesses = GUESSES, .access = burst_flow_access, .access_ctx = r->flow };
+				  .guesses = GUESSES, .access = emulate_data_access, .access_ctx = r->flow };
 	struct plan_burst b = { .time = m->time, .ip = m->ip, .pid = m->pid, .tid = m->tid, .count = r->count };
 	uint64_t began = clock_cpu(), took;
 	int err = 0;
 
 	of_process(r, m->pid);
-	burst_flow_begin(r->flow, m->time, m->pid, m->tid, stack_end(r, m->pid, m->regs[WREG_SP]));
+	emulate_data_begin(r->flow, m->time, m->pid, m->tid, stack_end(r, m->pid, m->regs[WREG_SP]));
 	if (emu_run(r->emu, &from, &b.result)) {
 		r->n.failed++;
 	} else {
@@ -220,21 +220,21 @@ static int burst(struct replay *r, const struct sample *m)
 		if (!r->denied)
 			err = plan_replayed(r->plan, &b, place, r);
 		if (!r->denied && !err)
-			err = burst_flow_end(r->flow, r->emu, r->count, b.counts, b.result.insns);
+			err = emulate_data_end(r->flow, r->emu, r->count, b.counts, b.result.insns);
 	}
 	took = clock_cpu() - began;
 	r->n.own_ns += took;
-	replay_when_own(&r->when, (double)took);
+	emulate_when_own(&r->when, (double)took);
 	return err;
 }
 
 /* Nobody of that process runs any more, or its sample was lost. */
-static bool waited(const struct replay *r, uint64_t now)
+static bool waited(const struct emulate *r, uint64_t now)
 {
 	return now - r->asked_at > WAIT_NS;
 }
 
-int replay_fresh(struct replay *r, const struct sample *m)
+int emulate_fresh(struct emulate *r, const struct sample *m)
 {
 	uint64_t now;
 
@@ -247,8 +247,8 @@ int replay_fresh(struct replay *r, const struct sample *m)
 		r->asked = false;
 		r->n.target_ns += m->pages_ns;
 		r->taken_ns += session_coupled(r->s, m->pages_ns);
-		replay_when_target(&r->when, session_coupled(r->s, m->pages_ns));
-		replay_when_draw(&r->when);
+		emulate_when_target(&r->when, session_coupled(r->s, m->pages_ns));
+		emulate_when_draw(&r->when);
 		if (now - m->time > FRESH_NS) {
 			r->n.stale++;
 			return 0;
@@ -259,32 +259,32 @@ int replay_fresh(struct replay *r, const struct sample *m)
 		return 0;
 	if (r->asked)
 		sampler_want_none(session_sampler(r->s));
-	else if (!replay_when_sample(&r->when))
+	else if (!emulate_when_sample(&r->when))
 		return 0;
 	ask(r, m->pid, now);
 	return 0;
 }
 
-void replay_event(struct replay *r, const struct sample *m)
+void emulate_event(struct emulate *r, const struct sample *m)
 {
 	if (r && m->pid == r->pid && (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || (m->flags & SF_EXEC)))
 		forget(r);
 }
 
-void replay_poll(struct replay *r, uint64_t now)
+void emulate_poll(struct emulate *r, uint64_t now)
 {
 	/* where each look costs the target something, bursts take what others look for */
 	if (r && !r->denied && !session_waits_for_itself(r->s))
-		session_want_sample(r->s, now + replay_when_wait(&r->when));
+		session_want_sample(r->s, now + emulate_when_wait(&r->when));
 }
 
-void replay_second(struct replay *r, uint64_t now)
+void emulate_second(struct emulate *r, uint64_t now)
 {
 	if (r)
-		replay_when_second(&r->when, now);
+		emulate_when_second(&r->when, now);
 }
 
-double replay_taken(struct replay *r)
+double emulate_taken(struct emulate *r)
 {
 	double ns = r ? r->taken_ns : 0;
 
@@ -293,12 +293,12 @@ double replay_taken(struct replay *r)
 	return ns;
 }
 
-int replay_write(struct replay *r)
+int emulate_write(struct emulate *r)
 {
-	return r ? burst_flow_write(r->flow) : 0;
+	return r ? emulate_data_write(r->flow) : 0;
 }
 
-void replay_report(struct replay *r)
+void emulate_report(struct emulate *r)
 {
 	char name[96];
 
@@ -325,33 +325,33 @@ void replay_report(struct replay *r)
 	session_count(r->s, "bursts given up: the target's memory may not be read", r->denied, false);
 }
 
-struct replay *replay_new(struct session *s, struct plan *plan, double part, double target_part)
+struct emulate *emulate_new(struct session *s, struct plan *plan, double part, double target_part)
 {
-	struct replay *r = calloc(1, sizeof(*r));
-	struct burst_flow_env place_of = { .place = instruction, .ctx = r };
+	struct emulate *r = calloc(1, sizeof(*r));
+	struct emulate_data_env place_of = { .place = instruction, .ctx = r };
 
 	if (!r)
 		return NULL;
-	*r = (struct replay){ .s = s, .plan = plan };
-	replay_when_begin(&r->when, part, target_part, (double)session_period(s), now_ns());
+	*r = (struct emulate){ .s = s, .plan = plan };
+	emulate_when_begin(&r->when, part, target_part, (double)session_period(s), now_ns());
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
 	r->env = (struct emu_env){ .code = code, .page = page, .function = function, .fixed = fixed, .ctx = r };
 	r->emu = emu_new(&r->env);
-	r->flow = burst_flow_new(session_store(s), &place_of, now_ns());
+	r->flow = emulate_data_new(session_store(s), &place_of, now_ns());
 	r->likely = emu_pages_new();
 	if (!r->count || !r->emu || !r->flow || !r->likely) {
-		replay_free(r);
+		emulate_free(r);
 		return NULL;
 	}
 	return r;
 }
 
-void replay_free(struct replay *r)
+void emulate_free(struct emulate *r)
 {
 	if (!r)
 		return;
 	emu_free(r->emu);
-	burst_flow_free(r->flow);
+	emulate_data_free(r->flow);
 	emu_pages_free(r->likely);
 	free(r->count);
 	free(r);

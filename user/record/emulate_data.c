@@ -41,9 +41,9 @@ struct list {
 	uint32_t *item, count, cap;
 };
 
-struct burst_flow {
+struct emulate_data {
 	struct store_writer *w;
-	struct burst_flow_env env;
+	struct emulate_data_env env;
 	struct map at;	/* where it runs -> site */
 	struct map key; /* module and address -> site */
 	struct site *site;
@@ -70,9 +70,9 @@ struct burst_flow {
 	bool no_memory;
 };
 
-struct burst_flow *burst_flow_new(struct store_writer *w, const struct burst_flow_env *env, uint64_t seed)
+struct emulate_data *emulate_data_new(struct store_writer *w, const struct emulate_data_env *env, uint64_t seed)
 {
-	struct burst_flow *f = calloc(1, sizeof(*f));
+	struct emulate_data *f = calloc(1, sizeof(*f));
 
 	if (f) {
 		f->w = w;
@@ -82,7 +82,7 @@ struct burst_flow *burst_flow_new(struct store_writer *w, const struct burst_flo
 	return f;
 }
 
-void burst_flow_free(struct burst_flow *f)
+void emulate_data_free(struct emulate_data *f)
 {
 	if (!f)
 		return;
@@ -99,12 +99,12 @@ void burst_flow_free(struct burst_flow *f)
 	free(f);
 }
 
-void burst_flow_forget(struct burst_flow *f)
+void emulate_data_forget(struct emulate_data *f)
 {
 	map_release(&f->at);
 }
 
-static bool list_put(struct burst_flow *f, struct list *l, uint32_t i)
+static bool list_put(struct emulate_data *f, struct list *l, uint32_t i)
 {
 	if (!GROW(l->item, l->count, l->cap, 1024)) {
 		f->no_memory = true;
@@ -114,7 +114,7 @@ static bool list_put(struct burst_flow *f, struct list *l, uint32_t i)
 	return true;
 }
 
-static uint32_t add_site(struct burst_flow *f, uint64_t ip)
+static uint32_t add_site(struct emulate_data *f, uint64_t ip)
 {
 	struct site s = { .wanted = false };
 	uint64_t *at;
@@ -137,7 +137,7 @@ static uint32_t add_site(struct burst_flow *f, uint64_t ip)
 	return f->sites++;
 }
 
-static uint32_t site_at(struct burst_flow *f, uint64_t ip)
+static uint32_t site_at(struct emulate_data *f, uint64_t ip)
 {
 	bool added;
 	uint64_t *at = map_get(&f->at, ip);
@@ -154,7 +154,7 @@ static uint32_t site_at(struct burst_flow *f, uint64_t ip)
 }
 
 /* As one that this burst met. */
-static struct site *meet(struct burst_flow *f, uint64_t ip, uint32_t *index)
+static struct site *meet(struct emulate_data *f, uint64_t ip, uint32_t *index)
 {
 	uint32_t i = site_at(f, ip);
 
@@ -169,7 +169,7 @@ static struct site *meet(struct burst_flow *f, uint64_t ip, uint32_t *index)
 	return &f->site[i];
 }
 
-static struct pair *pair_of(struct burst_flow *f, uint32_t reader, uint32_t writer)
+static struct pair *pair_of(struct emulate_data *f, uint32_t reader, uint32_t writer)
 {
 	bool added;
 	uint64_t *at = map_put(&f->pair_at, (uint64_t)reader << 32 | writer, &added);
@@ -195,7 +195,7 @@ static struct pair *pair_of(struct burst_flow *f, uint32_t reader, uint32_t writ
 }
 
 /* Each of all has the same chance to stay. */
-static void draw(struct burst_flow *f, struct fmt_burst_item *from, uint32_t *held, uint32_t most, uint64_t *all, const struct emu_access *a,
+static void draw(struct emulate_data *f, struct fmt_burst_item *from, uint32_t *held, uint32_t most, uint64_t *all, const struct emu_access *a,
 		 uint32_t site)
 {
 	uint64_t at = *held < most ? (*held)++ : random_next(&f->random) % (*all + 1);
@@ -205,7 +205,7 @@ static void draw(struct burst_flow *f, struct fmt_burst_item *from, uint32_t *he
 		from[at] = (struct fmt_burst_item){ .addr = a->addr, .site = site + 1, .size = a->size };
 }
 
-static bool on_stack(const struct burst_flow *f, uint64_t addr, uint64_t sp)
+static bool on_stack(const struct emulate_data *f, uint64_t addr, uint64_t sp)
 {
 	return sp && addr + RED_ZONE >= sp && addr < f->stack_end;
 }
@@ -217,9 +217,9 @@ static unsigned bin_of(uint32_t instructions)
 	return b < BINS ? b : BINS - 1;
 }
 
-void burst_flow_access(void *ctx, const struct emu_access *a)
+void emulate_data_access(void *ctx, const struct emu_access *a)
 {
-	struct burst_flow *f = ctx;
+	struct emulate_data *f = ctx;
 
 	if (GROW(f->access, f->accesses, f->access_cap, 4096))
 		f->access[f->accesses++] = *a;
@@ -227,7 +227,7 @@ void burst_flow_access(void *ctx, const struct emu_access *a)
 		f->no_memory = true;
 }
 
-static void take_access(struct burst_flow *f, const struct emu_access *a)
+static void take_access(struct emulate_data *f, const struct emu_access *a)
 {
 	uint32_t i, writer = NOWHERE;
 	struct site *s = meet(f, a->ip, &i);
@@ -255,14 +255,14 @@ static void take_access(struct burst_flow *f, const struct emu_access *a)
 
 static void take_written(void *ctx, const struct emu_access *a)
 {
-	struct burst_flow *f = ctx;
+	struct emulate_data *f = ctx;
 	uint32_t i = site_at(f, a->ip);
 
 	if (i != NOWHERE && a->at < f->insns && !on_stack(f, a->addr, f->lowest))
 		draw(f, f->item + LOADS, &f->head.stores, STORES, &f->stores, a, i);
 }
 
-static void site_to_part(struct burst_flow *f, uint32_t i)
+static void site_to_part(struct emulate_data *f, uint32_t i)
 {
 	struct site *s = &f->site[i];
 
@@ -276,7 +276,7 @@ static void site_to_part(struct burst_flow *f, uint32_t i)
 	s->part.runs += (double)s->ran;
 }
 
-static void pair_to_part(struct burst_flow *f, uint32_t i)
+static void pair_to_part(struct emulate_data *f, uint32_t i)
 {
 	struct pair *p = &f->pair[i];
 
@@ -289,7 +289,7 @@ static void pair_to_part(struct burst_flow *f, uint32_t i)
 		p->part[b] += (float)p->now[b];
 }
 
-static void add_up(struct burst_flow *f)
+static void add_up(struct emulate_data *f)
 {
 	for (uint32_t k = 0; k < f->met_site.count; k++) {
 		struct site *s = &f->site[f->met_site.item[k]];
@@ -316,7 +316,7 @@ static void add_up(struct burst_flow *f)
 	f->met_site.count = f->met_pair.count = 0;
 }
 
-static int put_piece(struct burst_flow *f)
+static int put_piece(struct emulate_data *f)
 {
 	uint32_t n = f->part.sites + f->part.pairs;
 	int err = n ? store_put_var(f->w, FMT_BURST_PART, &f->part, sizeof(f->part), &f->piece, n * (uint32_t)sizeof(f->piece.site[0])) : 0;
@@ -325,7 +325,7 @@ static int put_piece(struct burst_flow *f)
 	return err;
 }
 
-static int put_part_pair(struct burst_flow *f, struct pair *p)
+static int put_part_pair(struct emulate_data *f, struct pair *p)
 {
 	int err = 0;
 
@@ -341,7 +341,7 @@ static int put_part_pair(struct burst_flow *f, struct pair *p)
 	return err;
 }
 
-static int end_part(struct burst_flow *f)
+static int end_part(struct emulate_data *f)
 {
 	int err = 0;
 
@@ -361,7 +361,7 @@ static int end_part(struct burst_flow *f)
 	return err;
 }
 
-void burst_flow_begin(struct burst_flow *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_t stack_end)
+void emulate_data_begin(struct emulate_data *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_t stack_end)
 {
 	f->head = (struct fmt_burst_data){ .time = time, .pid = pid, .tid = tid };
 	f->loads = f->stores = 0;
@@ -370,7 +370,7 @@ void burst_flow_begin(struct burst_flow *f, uint64_t time, uint32_t pid, uint32_
 	f->lowest = UINT64_MAX;
 }
 
-static int put_data(struct burst_flow *f)
+static int put_data(struct emulate_data *f)
 {
 	memmove(f->item + f->head.loads, f->item + LOADS, f->head.stores * sizeof(f->item[0]));
 	for (uint32_t k = 0; k < f->head.loads + f->head.stores; k++)
@@ -379,7 +379,7 @@ static int put_data(struct burst_flow *f)
 			     (f->head.loads + f->head.stores) * (uint32_t)sizeof(f->item[0]));
 }
 
-int burst_flow_end(struct burst_flow *f, const struct emu *e, const struct emu_count *count, size_t counts, uint64_t insns)
+int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct emu_count *count, size_t counts, uint64_t insns)
 {
 	int err;
 
@@ -404,7 +404,7 @@ int burst_flow_end(struct burst_flow *f, const struct emu *e, const struct emu_c
 	return !err && f->part.bursts > f->bursts / PARTS ? end_part(f) : err;
 }
 
-int burst_flow_write(struct burst_flow *f)
+int emulate_data_write(struct emulate_data *f)
 {
 	int err = end_part(f);
 

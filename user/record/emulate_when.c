@@ -10,14 +10,14 @@
 #define COST_SPEED 0.05
 #define RATE_SPEED 0.3
 
-void replay_when_begin(struct replay_when *w, double part, double target_part, double period_ns, uint64_t seed)
+void emulate_when_begin(struct emulate_when *w, double part, double target_part, double period_ns, uint64_t seed)
 {
-	*w = (struct replay_when){ .part = part, .target_part = target_part, .own_ns = FIRST_OWN_NS, .target_ns = FIRST_TARGET_NS,
+	*w = (struct emulate_when){ .part = part, .target_part = target_part, .own_ns = FIRST_OWN_NS, .target_ns = FIRST_TARGET_NS,
 				   .rate = 1e9 / period_ns, .period_ns = period_ns, .random = seed | 1 };
-	replay_when_draw(w);
+	emulate_when_draw(w);
 }
 
-bool replay_when_sample(struct replay_when *w)
+bool emulate_when_sample(struct emulate_when *w)
 {
 	if (!w->skip)
 		return true;
@@ -25,7 +25,7 @@ bool replay_when_sample(struct replay_when *w)
 	return false;
 }
 
-void replay_when_draw(struct replay_when *w)
+void emulate_when_draw(struct emulate_when *w)
 {
 	double chance = fmin(w->part * 1e9 / (w->rate * w->own_ns), w->target_part * w->period_ns / w->target_ns);
 
@@ -37,17 +37,17 @@ static double of_late(double mean, double value, uint64_t n)
 	return mean + fmax(COST_SPEED, 1 / (double)(n + 1)) * (value - mean);
 }
 
-void replay_when_own(struct replay_when *w, double ns)
+void emulate_when_own(struct emulate_when *w, double ns)
 {
 	w->own_ns = fmax(1, of_late(w->own_ns, ns, ++w->bursts));
 }
 
-void replay_when_target(struct replay_when *w, double ns)
+void emulate_when_target(struct emulate_when *w, double ns)
 {
 	w->target_ns = fmax(1, of_late(w->target_ns, ns, ++w->taken));
 }
 
-void replay_when_second(struct replay_when *w, uint64_t now)
+void emulate_when_second(struct emulate_when *w, uint64_t now)
 {
 	double rate;
 
@@ -59,7 +59,7 @@ void replay_when_second(struct replay_when *w, uint64_t now)
 	w->samples_then = w->samples;
 }
 
-uint64_t replay_when_wait(const struct replay_when *w)
+uint64_t emulate_when_wait(const struct emulate_when *w)
 {
 	return (uint64_t)((double)w->skip * 1e9 / w->rate);
 }

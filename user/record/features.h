@@ -8,8 +8,8 @@
  * unless the state is FEATURE_YES, means and enable. `accperf doctor` and `accperf version` list it
  * without a further line; a test compares the two.
  */
-#ifndef ACCPERF_INGEST_FEATURES_H
-#define ACCPERF_INGEST_FEATURES_H
+#ifndef ACCPERF_RECORD_FEATURES_H
+#define ACCPERF_RECORD_FEATURES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,8 +15,8 @@
  *
  * To add a source: append to the enum, give it a share in governor_init()'s table.
  */
-#ifndef ACCPERF_INGEST_GOVERNOR_H
-#define ACCPERF_INGEST_GOVERNOR_H
+#ifndef ACCPERF_RECORD_GOVERNOR_H
+#define ACCPERF_RECORD_GOVERNOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -16,7 +16,7 @@ struct code_ref {
 	uint32_t pid;
 };
 
-struct access_code {
+struct located_code {
 	struct session *s;
 	struct block_cache *blocks;
 	struct block_result result; /* of the last sample */
@@ -24,9 +24,9 @@ struct access_code {
 	struct block_code code;
 };
 
-struct access_code *access_code_new(struct session *s)
+struct located_code *located_code_new(struct session *s)
 {
-	struct access_code *c = calloc(1, sizeof(*c));
+	struct located_code *c = calloc(1, sizeof(*c));
 
 	if (!c || !(c->blocks = block_cache_new(0))) {
 		free(c);
@@ -36,7 +36,7 @@ struct access_code *access_code_new(struct session *s)
 	return c;
 }
 
-void access_code_free(struct access_code *c)
+void located_code_free(struct located_code *c)
 {
 	if (!c)
 		return;
@@ -44,12 +44,12 @@ void access_code_free(struct access_code *c)
 	free(c);
 }
 
-struct block_cache *access_code_blocks(struct access_code *c)
+struct block_cache *located_code_blocks(struct located_code *c)
 {
 	return c->blocks;
 }
 
-size_t access_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len)
+size_t located_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len)
 {
 	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
 	ssize_t n = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
@@ -63,7 +63,7 @@ static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
 
 	if (r->module->kind == FMT_MOD_FILE || r->module->kind == FMT_MOD_VDSO)
 		return module_read(r->module, addr, buf, len);
-	return access_code_memory(r->pid, addr, buf, len);
+	return located_code_memory(r->pid, addr, buf, len);
 }
 
 static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
@@ -74,7 +74,7 @@ static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end
 	return f && ehframe_function(f, addr, start, end);
 }
 
-const struct block_code *access_code_at(struct access_code *c, uint32_t pid, uint64_t ip, uint64_t *code_ip)
+const struct block_code *located_code_at(struct located_code *c, uint32_t pid, uint64_t ip, uint64_t *code_ip)
 {
 	struct place place;
 
@@ -90,15 +90,15 @@ const struct block_code *access_code_at(struct access_code *c, uint32_t pid, uin
 	return &c->code;
 }
 
-uint64_t access_code_function(struct access_code *c, uint32_t pid, uint64_t ip)
+uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip)
 {
 	uint64_t start, end, code_ip;
-	const struct block_code *code = access_code_at(c, pid, ip, &code_ip);
+	const struct block_code *code = located_code_at(c, pid, ip, &code_ip);
 
 	return code && code->bounds && code->bounds(code->ctx, code_ip, &start, &end) ? ip - code_ip + start : ip;
 }
 
-static uint64_t stack_base(struct access_code *c, const struct sample *s)
+static uint64_t stack_base(struct located_code *c, const struct sample *s)
 {
 	struct attr *a = session_attr(c->s);
 	uint64_t end = attr_stack_end(a), sp = s->regs[WREG_SP];
@@ -111,18 +111,18 @@ static uint64_t stack_base(struct access_code *c, const struct sample *s)
 	return 0;
 }
 
-const struct block_result *access_code_evaluate(struct access_code *c, const struct sample *s)
+const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s)
 {
 	const struct block_code *code;
 	struct block_state st = { .regs = s->regs, .stack = s->stack, .stack_bytes = s->stack_bytes,
 				  .code_hash = s->code_hash };
 
-	code = access_code_at(c, s->pid, s->ip, &st.code_ip);
+	code = located_code_at(c, s->pid, s->ip, &st.code_ip);
 	st.stack_end = stack_base(c, s);
 	return code && !block_sample(c->blocks, code, &st, 0, &c->result) ? &c->result : NULL;
 }
 
-double access_code_executions(const struct block_result *r, double period)
+double located_code_executions(const struct block_result *r, double period)
 {
 	double ns = NOMINAL_NS_PER_INSN * (r->work.insns ? r->work.insns : 1);
 
@@ -133,7 +133,7 @@ double access_code_executions(const struct block_result *r, double period)
 }
 
 /* Runtime address of its instruction = sample's ip + distance. */
-bool access_code_record(struct access_code *c, const struct sample *s, const struct block_access *a, uint32_t stack, double weight,
+bool located_code_record(struct located_code *c, const struct sample *s, const struct block_access *a, uint32_t stack, double weight,
 			struct fmt_access *out)
 {
 	uint64_t bias;

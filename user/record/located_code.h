@@ -4,8 +4,8 @@
  * how each of these becomes a record. A piece of the access part: included by part_access.c, part_windows.c and
  * part_hardware.c.
  */
-#ifndef ACCPERF_CLI_ACCESS_CODE_H
-#define ACCPERF_CLI_ACCESS_CODE_H
+#ifndef ACCPERF_RECORD_LOCATED_CODE_H
+#define ACCPERF_RECORD_LOCATED_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,24 +18,24 @@
  * The profile says so; shares do not depend on it, totals do. */
 #define NOMINAL_NS_PER_INSN 0.12
 
-struct access_code;
+struct located_code;
 
-struct access_code *access_code_new(struct session *s); /* NULL: no memory */
-void access_code_free(struct access_code *c);
-/* For what reads code itself: attr/hit.h; and for its counters. */
-struct block_cache *access_code_blocks(struct access_code *c);
+struct located_code *located_code_new(struct session *s); /* NULL: no memory */
+void located_code_free(struct located_code *c);
+/* For what reads code itself: code/watch_direction.h; and for its counters. */
+struct block_cache *located_code_blocks(struct located_code *c);
 /* Of the target now: how much could be read. */
-size_t access_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len);
+size_t located_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len);
 /* The module that runs at ip, and where in it; NULL: none is known. Valid until the next call. */
-const struct block_code *access_code_at(struct access_code *c, uint32_t pid, uint64_t ip, uint64_t *code_ip);
+const struct block_code *located_code_at(struct located_code *c, uint32_t pid, uint64_t ip, uint64_t *code_ip);
 /* The same for all instructions of a function, where its bounds are known. */
-uint64_t access_code_function(struct access_code *c, uint32_t pid, uint64_t ip);
+uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip);
 /* What the block of a timer sample with registers accesses; NULL where its code cannot be decoded. Valid until the next call. */
-const struct block_result *access_code_evaluate(struct access_code *c, const struct sample *s);
+const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s);
 /* How often such a block ran for this sample's period, by nominal speed. */
-double access_code_executions(const struct block_result *r, double period);
+double located_code_executions(const struct block_result *r, double period);
 /* Record form of one of its accesses; false: its instruction lies nowhere. */
-bool access_code_record(struct access_code *c, const struct sample *s, const struct block_access *a, uint32_t stack, double weight,
+bool located_code_record(struct located_code *c, const struct sample *s, const struct block_access *a, uint32_t stack, double weight,
 			struct fmt_access *out);
 
 #endif

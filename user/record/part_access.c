@@ -19,7 +19,7 @@
 struct access_part {
 	struct access_opts o;
 	struct session *s;
-	struct access_code *code;
+	struct located_code *code;
 	struct governor gov;
 	struct windows *windows; /* each of these three NULL: none */
 	struct sysio_part *sysio;
@@ -44,8 +44,8 @@ static bool touches_strings(const struct block_result *r)
 
 static int write_accesses(struct access_part *p, const struct sample *s, const struct block_result *r, uint32_t stack)
 {
-	double weight = access_code_executions(r, (double)s->period);
-	uint64_t function = p->windows ? access_code_function(p->code, s->pid, s->ip) : 0;
+	double weight = located_code_executions(r, (double)s->period);
+	uint64_t function = p->windows ? located_code_function(p->code, s->pid, s->ip) : 0;
 
 	for (unsigned i = 0; i < r->count; i++) {
 		struct fmt_access rec;
@@ -53,7 +53,7 @@ static int write_accesses(struct access_part *p, const struct sample *s, const s
 
 		if (!r->access[i].in_block || (!r->access[i].known && !r->access[i].size))
 			continue;
-		if (!access_code_record(p->code, s, &r->access[i], stack, weight, &rec))
+		if (!located_code_record(p->code, s, &r->access[i], stack, weight, &rec))
 			continue;
 		if (stack && (rec.flags & FMT_A_STACK))
 			rec.frame = attr_frame_of(session_attr(p->s), rec.addr, &rec.frame_offset);
@@ -101,7 +101,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 		governor_tick(&p->gov, (double)m->period, false, may_copy(m));
 		return 0;
 	}
-	r = m->valid & SV_REGS ? access_code_evaluate(p->code, m) : NULL;
+	r = m->valid & SV_REGS ? located_code_evaluate(p->code, m) : NULL;
 	governor_tick(&p->gov, (double)m->period, r && touches_strings(r), false);
 	if (!r) {
 		p->n.undecoded++;
@@ -166,7 +166,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 static int on_second(void *part, struct session *s, uint64_t now)
 {
 	struct access_part *p = part;
-	const struct block_stats *b = block_cache_stats(access_code_blocks(p->code));
+	const struct block_stats *b = block_cache_stats(located_code_blocks(p->code));
 	double cpu = (double)(session_totals(s)->target_ns - p->last_cpu_ns);
 	uint64_t rewritten;
 
@@ -219,7 +219,7 @@ static void release(void *part)
 	hardware_part_free(p->hw);
 	sysio_part_free(p->sysio);
 	windows_free(p->windows);
-	access_code_free(p->code);
+	located_code_free(p->code);
 	if (p->epoll >= 0)
 		close(p->epoll);
 	free(p);
@@ -253,7 +253,7 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 	unsigned used = 1u << GOV_TIMER;
 
 	degraded[0] = 0;
-	if (!p || !(p->code = access_code_new(s))) {
+	if (!p || !(p->code = located_code_new(s))) {
 		free(p);
 		return err_set(e, -ENOMEM, "out of memory");
 	}

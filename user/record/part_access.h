@@ -2,11 +2,11 @@
 /*
  * What `record` adds to timer samples: memory accesses computed from them, watchpoint windows drawn
  * from those, and system calls' ranges; all within the governor's budget. Parts of a session, used by
- * record and the daemon. Its pieces: access_code.h (blocks and what they access), part_windows.h, part_hardware.h,
+ * record and the daemon. Its pieces: located_code.h (blocks and what they access), part_windows.h, part_hardware.h,
  * part_sysio.h.
  */
-#ifndef ACCPERF_CLI_PART_ACCESS_H
-#define ACCPERF_CLI_PART_ACCESS_H
+#ifndef ACCPERF_RECORD_PART_ACCESS_H
+#define ACCPERF_RECORD_PART_ACCESS_H
 
 #include <stdbool.h>
 

@@ -48,7 +48,7 @@ struct counts_part {
 	struct session *s;
 	struct execbp *exec; /* NULL: no windows, or not now */
 	struct plan *plan;
-	struct replay *replay; /* NULL: no bursts */
+	struct emulate *replay; /* NULL: no bursts */
 	struct governor gov;
 	struct plan_job job; /* of the open window */
 	uint32_t pid;
@@ -304,7 +304,7 @@ static int window_at(struct counts_part *p, struct session *s, const struct samp
 	/* the last one is over, perhaps: this sample is for the next */
 	if (execbp_poll(p->exec, now, &w))
 		err = window_over(p, &w);
-	if (now >= p->next_try && may_open(p) && pace_prompt(&p->passed, now - m->time, FRESH_NS))
+	if (now >= p->next_try && may_open(p) && poll_interval_prompt(&p->passed, now - m->time, FRESH_NS))
 		open_window(p, m, now);
 	return err;
 }
@@ -321,8 +321,8 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 	if (p->exec && !(m->valid & SV_PAGES))
 		err = window_at(p, s, m);
 	if (err >= 0)
-		err = replay_fresh(p->replay, m);
-	taken = replay_taken(p->replay);
+		err = emulate_fresh(p->replay, m);
+	taken = emulate_taken(p->replay);
 	governor_spend(&p->gov, GOV_HITS, taken);
 	session_spent_apart(s, taken);
 	return err;
@@ -337,7 +337,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 
 	if (p->stopped)
 		return 0;
-	replay_poll(p->replay, now);
+	emulate_poll(p->replay, now);
 	if (!p->exec)
 		return 0;
 	if (execbp_poll(p->exec, now, &w))
@@ -381,7 +381,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	struct place at;
 	double attached;
 
-	replay_event(p->replay, m);
+	emulate_event(p->replay, m);
 	if (m->kind != SAMPLE_TICK)
 		return 0;
 	governor_tick(&p->gov, (double)m->period, false, false);
@@ -451,7 +451,7 @@ static void report(struct counts_part *p)
 	session_count(s, "count: code generated at run time, not measured", st->rewritable, false);
 	session_count(s, "count: modules with code without bounds", st->unbounded, false);
 	session_count(s, "count windows: bursts", st->windows[FMT_CL_REPLAY], false);
-	replay_report(p->replay);
+	emulate_report(p->replay);
 }
 
 static void price(struct session *s, struct execbp *x, struct exec_price *out)
@@ -522,14 +522,14 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		governor_wall(&p->gov, (double)(now - p->last_wall), (double)(cpu_ns - p->last_cpu_ns));
 	p->last_wall = now;
 	p->last_cpu_ns = cpu_ns;
-	replay_second(p->replay, now);
+	emulate_second(p->replay, now);
 	if (!p->stopped) {
 		try_again(p, s);
 		plan_second(p->plan, BUILD_NS, now_ns);
 		if (++p->seconds % WRITE_SECONDS == 0)
 			err = plan_write(p->plan);
 		if (p->seconds % WRITE_SECONDS == 0 && !err)
-			err = replay_write(p->replay);
+			err = emulate_write(p->replay);
 	}
 	report(p);
 	return err;
@@ -542,7 +542,7 @@ static int start(void *part, struct session *s, struct err *e)
 	p->plan = plan_new(session_store(s), p->hit_ns, p->near, now_ns());
 	if (!p->plan)
 		return err_set(e, -ENOMEM, "out of memory");
-	p->replay = p->o.bursts > 0 ? replay_new(s, p->plan, p->o.bursts, p->o.budget * BURSTS_PART) : NULL;
+	p->replay = p->o.bursts > 0 ? emulate_new(s, p->plan, p->o.bursts, p->o.budget * BURSTS_PART) : NULL;
 	if (p->o.bursts > 0 && !p->replay)
 		return err_set(e, -ENOMEM, "out of memory");
 	store_meta(session_store(s), "counts", "on");
@@ -565,7 +565,7 @@ static void stop(void *part, struct session *s)
 		window_over(p, &w);
 	name_functions(p);
 	plan_write(p->plan);
-	replay_write(p->replay);
+	emulate_write(p->replay);
 	if (p->exec)
 		execbp_stats(p->exec, &p->done);
 	execbp_free(p->exec);
@@ -577,7 +577,7 @@ static void release(void *part)
 	struct counts_part *p = part;
 
 	execbp_free(p->exec);
-	replay_free(p->replay);
+	emulate_free(p->replay);
 	plan_free(p->plan);
 	map_release(&p->tid_of);
 	free(p->pages);

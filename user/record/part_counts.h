@@ -4,8 +4,8 @@
  * sample just found running, within a budget of their own. A part of a session, used by record and
  * the daemon. What to measure is decided in counts_plan.h.
  */
-#ifndef ACCPERF_CLI_PART_COUNTS_H
-#define ACCPERF_CLI_PART_COUNTS_H
+#ifndef ACCPERF_RECORD_PART_COUNTS_H
+#define ACCPERF_RECORD_PART_COUNTS_H
 
 #include "record/session.h"
 

@@ -15,7 +15,7 @@
 struct hardware_part {
 	struct session *s;
 	struct governor *gov;
-	struct access_code *code;
+	struct located_code *code;
 	struct windows *windows; /* that its samples choose; NULL: they choose none */
 	const struct source_ops *ops;
 	struct source *source; /* NULL once stopped */
@@ -29,7 +29,7 @@ static uint32_t operand_size(struct hardware_part *h, const struct sample *m)
 {
 	uint32_t want = (m->flags & SF_LOAD ? DEC_M_LOAD : 0u) | (m->flags & SF_STORE ? DEC_M_STORE : 0u);
 	uint64_t code_ip;
-	const struct block_code *code = access_code_at(h->code, m->pid, m->ip, &code_ip);
+	const struct block_code *code = located_code_at(h->code, m->pid, m->ip, &code_ip);
 	struct dec_insn d;
 	uint8_t bytes[15];
 
@@ -85,7 +85,7 @@ static int add_targets(struct hardware_part *h, struct err *e)
 	return err;
 }
 
-struct hardware_part *hardware_part_start(struct session *s, struct governor *g, struct access_code *c, struct windows *w,
+struct hardware_part *hardware_part_start(struct session *s, struct governor *g, struct located_code *c, struct windows *w,
 					  const struct access_opts *o, struct err *e)
 {
 	/* an interrupt for each record only where windows wait for it */

@@ -3,8 +3,8 @@
  * Accesses that the processor samples itself: any source of kmod-free/ that does, kept within the governor's account for
  * it. A piece of the access part (part_access.h), which is its only includer.
  */
-#ifndef ACCPERF_CLI_PART_HARDWARE_H
-#define ACCPERF_CLI_PART_HARDWARE_H
+#ifndef ACCPERF_RECORD_PART_HARDWARE_H
+#define ACCPERF_RECORD_PART_HARDWARE_H
 
 #include <stdint.h>
 
@@ -18,7 +18,7 @@ struct hardware_part;
 
 /* Begins to sample the targets. w: those that its samples choose, which must then come at once; NULL: they choose none.
  * What is handed in outlives it. NULL: *e says why. */
-struct hardware_part *hardware_part_start(struct session *s, struct governor *g, struct access_code *c, struct windows *w,
+struct hardware_part *hardware_part_start(struct session *s, struct governor *g, struct located_code *c, struct windows *w,
 					  const struct access_opts *o, struct err *e);
 void hardware_part_free(struct hardware_part *h);
 /* A new task is watched, too. */

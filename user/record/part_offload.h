@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Offload probes as a part of a recording (cli/session.h). Included by record and the daemon.
+ * Offload probes as a part of a recording (record/session.h). Included by record and the daemon.
  */
-#ifndef ACCPERF_CLI_OFFLOAD_PART_H
-#define ACCPERF_CLI_OFFLOAD_PART_H
+#ifndef ACCPERF_RECORD_PART_OFFLOAD_H
+#define ACCPERF_RECORD_PART_OFFLOAD_H
 
 #include "record/session.h"
 #include "offload/session.h"

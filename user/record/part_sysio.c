@@ -26,7 +26,7 @@ struct sysio_part {
 	struct sysio *sysio; /* NULL once stopped */
 	struct sysio_costs costs;
 	struct sysio_stats before, at_begin, stats; /* before: of the self-test */
-	struct burst_plan plan;
+	struct syscall_stretch plan;
 	/* What a burst saw, until it is known for how much time it stands. */
 	struct fmt_sysio *held;
 	size_t held_count, held_cap;
@@ -55,7 +55,7 @@ static int hold(void *ctx, const struct sample *m)
 /* Writes what the last burst saw; the next begins at `next`, or never. */
 static int settle(struct sysio_part *c, uint64_t next, bool last)
 {
-	double factor = burst_factor(&c->plan, next, last);
+	double factor = stretch_factor(&c->plan, next, last);
 	int err = 0;
 
 	for (size_t i = 0; i < c->held_count && !err; i++) {
@@ -76,7 +76,7 @@ static void wake_at(struct sysio_part *c, uint64_t when)
 
 static double limit_ns(const struct sysio_part *c)
 {
-	return burst_limit(governor_rate(c->gov, GOV_SYSCALLS));
+	return stretch_limit(governor_rate(c->gov, GOV_SYSCALLS));
 }
 
 static int begin(struct sysio_part *c, struct err *e)
@@ -87,7 +87,7 @@ static int begin(struct sysio_part *c, struct err *e)
 		return err;
 	c->bursts++;
 	sysio_stats(c->sysio, &c->at_begin);
-	wake_at(c, burst_begin(&c->plan, now_ns()));
+	wake_at(c, stretch_begin(&c->plan, now_ns()));
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static double running(const struct sysio_part *c)
 static bool end(struct sysio_part *c, uint64_t over_at)
 {
 	double cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns), earned = governor_rate(c->gov, GOV_SYSCALLS) * running(c);
-	bool go_on = burst_end(&c->plan, now_ns(), over_at, cost, earned, others_lost(c), random_unit(&c->random));
+	bool go_on = stretch_end(&c->plan, now_ns(), over_at, cost, earned, others_lost(c), random_unit(&c->random));
 
 	if (!go_on) {
 		sysio_pause(c->sysio);
@@ -127,7 +127,7 @@ static int poll_burst(struct sysio_part *c, uint64_t now)
 		return 0;
 	c->looked = now;
 	sysio_stats(c->sysio, &c->stats);
-	if (!burst_due(&c->plan, now, over_at, others_lost(c)))
+	if (!stretch_due(&c->plan, now, over_at, others_lost(c)))
 		return 0;
 	if (!end(c, over_at)) {
 		wake_at(c, c->plan.next);
@@ -271,6 +271,6 @@ struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct 
 	sysio_measure(c->sysio, &c->costs);
 	sysio_set_costs(c->sysio, &c->costs);
 	sysio_stats(c->sysio, &c->before);
-	burst_init(&c->plan, session_options(s)->budget, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+	stretch_init(&c->plan, session_options(s)->budget, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	return c;
 }

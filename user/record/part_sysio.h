@@ -3,8 +3,8 @@
  * Observes the target's system calls in bursts, within the governor's account for them, and writes
  * FMT_SYSIO records. A piece of the access part (part_access.h), which is its only includer.
  */
-#ifndef ACCPERF_CLI_PART_SYSIO_H
-#define ACCPERF_CLI_PART_SYSIO_H
+#ifndef ACCPERF_RECORD_PART_SYSIO_H
+#define ACCPERF_RECORD_PART_SYSIO_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -48,14 +48,14 @@ struct draw {
 struct windows {
 	struct session *s;
 	struct governor *gov;
-	struct access_code *code;
+	struct located_code *code;
 	unsigned hit_limit, len; /* len: bytes that one watches */
 	bool stack;
 	struct watch *watch; /* NULL once stopped */
 	struct watch_stats watched; /* outlives it */
 	struct watch_costs costs; /* as measured on ourselves */
 	double switch_ns; /* what an armed slot adds to a context switch */
-	struct draws draws;
+	struct window_choice draws;
 	struct draw waiting[WAITING]; /* arm.time 0: none */
 	unsigned next_waiting;
 	struct fmt_access arm[WATCH_SLOTS];
@@ -162,9 +162,9 @@ static bool draw(struct windows *w, const struct sample *s, const struct block_r
 		const struct block_access *a = &r->access[i];
 		struct draw d;
 
-		if (!drawable(w, s->pid, a) || !access_code_record(w->code, s, a, 0, access_code_executions(r, (double)s->period), &d.arm))
+		if (!drawable(w, s->pid, a) || !located_code_record(w->code, s, a, 0, located_code_executions(r, (double)s->period), &d.arm))
 			continue;
-		d.worth = draws_worth(&w->draws, d.arm.module, d.arm.ip);
+		d.worth = window_choice_worth(&w->draws, d.arm.module, d.arm.ip);
 		if (d.worth <= out->worth)
 			continue;
 		/* one place in it, each as likely; one byte unless told otherwise: a kernel copy hits once per watched byte */
@@ -184,7 +184,7 @@ static bool armed_time_is_dear(const struct windows *w)
 /* Who writes rarely is met by a long window only. */
 static bool affords_draw(const struct windows *w, const struct draw *d, uint64_t now)
 {
-	return (double)window_time(w, WRITES_NS, now) >= SHORTEST_WINDOW_NS * draws_patience(&w->draws, d->addr);
+	return (double)window_time(w, WRITES_NS, now) >= SHORTEST_WINDOW_NS * window_choice_patience(&w->draws, d->addr);
 }
 
 static bool is_watched(const struct windows *w, const struct draw *d)
@@ -221,7 +221,7 @@ static bool take(struct windows *w, const struct draw *d)
 	/* to be choosy pays only where windows are scarce */
 	if (!armed_time_is_dear(w) && governor_plenty(w->gov, GOV_HITS) && governor_plenty(w->gov, GOV_ARMED))
 		return true;
-	return draws_take(&w->draws, d->worth);
+	return window_choice_take(&w->draws, d->worth);
 }
 
 static void open_window(struct windows *w, const struct draw *d, uint64_t now)
@@ -248,7 +248,7 @@ static void open_window(struct windows *w, const struct draw *d, uint64_t now)
 	w->arm[slot] = d->arm;
 	w->since[slot] = 0;
 	/* even one that will see nothing was tried */
-	draws_seen(&w->draws, d->arm.module, d->arm.ip, 0.25, 0);
+	window_choice_seen(&w->draws, d->arm.module, d->arm.ip, 0.25, 0);
 }
 
 /* Where armed time runs short because the target crawls meanwhile, one stretch of it serves as many windows as
@@ -276,9 +276,9 @@ void windows_from_hardware(struct windows *w, const struct sample *m, const stru
 		w->since[i]++;
 	if (!a->size || a->size > 64 || a->addr >> 47 || !writable(w, m->pid, a->addr))
 		return;
-	draws_sampled(&w->draws, a->module, a->ip, group_of(access_code_function(w->code, m->pid, m->ip), a), a->weight * a->size);
+	window_choice_sampled(&w->draws, a->module, a->ip, group_of(located_code_function(w->code, m->pid, m->ip), a), a->weight * a->size);
 	d.addr = (a->addr + random_next(&w->random) % a->size) & ~(len - 1);
-	if (now - m->time < FRESH_NS && wants_window(w, now) && draws_take(&w->draws, draws_worth(&w->draws, a->module, a->ip)))
+	if (now - m->time < FRESH_NS && wants_window(w, now) && window_choice_take(&w->draws, window_choice_worth(&w->draws, a->module, a->ip)))
 		open_window(w, &d, now);
 }
 
@@ -300,10 +300,10 @@ void windows_fresh(struct windows *w, const struct sample *m)
 	}
 	w->n.unaffordable += w->gov->ticks > MIN_TICKS && !affords(w, now);
 	dear = armed_time_is_dear(w);
-	now_is_good = wants_window(w, now) && pace_prompt(&w->passed, now - m->time, FRESH_NS);
+	now_is_good = wants_window(w, now) && poll_interval_prompt(&w->passed, now - m->time, FRESH_NS);
 	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
 		return;
-	r = access_code_evaluate(w->code, m);
+	r = located_code_evaluate(w->code, m);
 	if (!r || !draw(w, m, r, &d))
 		return;
 	if (dear)
@@ -323,21 +323,21 @@ static const struct block_code *hit_code(void *ctx, uint64_t ip, uint64_t *code_
 {
 	struct hit_ctx *h = ctx;
 
-	return access_code_at(h->w->code, h->pid, ip, code_ip);
+	return located_code_at(h->w->code, h->pid, ip, code_ip);
 }
 
 static size_t hit_memory(void *ctx, uint64_t addr, void *buf, size_t len)
 {
-	return access_code_memory(((struct hit_ctx *)ctx)->pid, addr, buf, len);
+	return located_code_memory(((struct hit_ctx *)ctx)->pid, addr, buf, len);
 }
 
 static void decide(void *ctx, const struct wire_watch *raw, struct watch_hit *hit)
 {
 	struct hit_ctx hc = { ctx, raw->h.pid };
-	struct hit_env env = { .code_at = hit_code, .memory = hit_memory, .ctx = &hc };
+	struct watch_direction_env env = { .code_at = hit_code, .memory = hit_memory, .ctx = &hc };
 	struct hit h = { .addr = raw->addr, .len = 1, .regs = (const uint64_t *)raw->regs, .on_stack = raw->on_stack };
 
-	hit_decide(access_code_blocks(hc.w->code), &env, &h);
+	watch_direction_of(located_code_blocks(hc.w->code), &env, &h);
 	hit->flags |= h.flags;
 	hit->ip = h.ip;
 }
@@ -362,18 +362,18 @@ static void on_window(void *ctx, const struct watch_window *seen)
 		attr_code(session_attr(w->s), h->pid, h->ip, &hits[i].module, &hits[i].ip);
 		w->n.undecided += !(h->flags & (FMT_A_LOAD | FMT_A_STORE));
 		if (h->flags & FMT_A_LOAD)
-			draws_seen(&w->draws, hits[i].module, hits[i].ip, (written ? 1.0 : guess) / seen->count, writer);
+			window_choice_seen(&w->draws, hits[i].module, hits[i].ip, (written ? 1.0 : guess) / seen->count, writer);
 		read |= h->flags & FMT_A_LOAD;
 		if (h->flags & FMT_A_STORE) {
-			writer = h->syscall >= 0 ? 1 + (uint64_t)h->syscall : access_code_function(w->code, h->pid, h->ip);
+			writer = h->syscall >= 0 ? 1 + (uint64_t)h->syscall : located_code_function(w->code, h->pid, h->ip);
 			written = true;
 		}
 	}
 	/* who reads what an instruction writes is known then, too: the next window is needed elsewhere */
 	if (read && (rec.arm.flags & FMT_A_STORE) && !(rec.arm.flags & FMT_A_LOAD))
-		draws_seen(&w->draws, rec.arm.module, rec.arm.ip, 0.75, rec.arm.ip);
+		window_choice_seen(&w->draws, rec.arm.module, rec.arm.ip, 0.75, rec.arm.ip);
 	if (!written && seen->end_reason == FMT_W_TIME && (rec.arm.flags & FMT_A_LOAD))
-		draws_missed(&w->draws, rec.addr);
+		window_choice_missed(&w->draws, rec.addr);
 	w->n.ended++;
 	w->last_window = seen->ended;
 	w->n.hits += seen->count;
@@ -410,7 +410,7 @@ static int check(struct watch *w, struct err *why)
 	return rc;
 }
 
-struct windows *windows_new(struct session *s, struct governor *g, struct access_code *c, const struct access_opts *o, struct err *why)
+struct windows *windows_new(struct session *s, struct governor *g, struct located_code *c, const struct access_opts *o, struct err *why)
 {
 	struct watch_opts wo = WATCH_DEFAULTS;
 	struct windows *w = calloc(1, sizeof(*w));
@@ -441,7 +441,7 @@ void windows_free(struct windows *w)
 	if (!w)
 		return;
 	watch_free(w->watch);
-	draws_release(&w->draws);
+	window_choice_release(&w->draws);
 	free(w);
 }
 
@@ -481,7 +481,7 @@ void windows_sample(struct windows *w, const struct sample *m)
 void windows_sampled(struct windows *w, uint64_t function, const struct block_access *a, const struct fmt_access *rec)
 {
 	if (w->watch && drawable(w, rec->pid, a))
-		draws_sampled(&w->draws, rec->module, rec->ip, group_of(function, rec), rec->weight * (double)a->size);
+		window_choice_sampled(&w->draws, rec->module, rec->ip, group_of(function, rec), rec->weight * (double)a->size);
 }
 
 void windows_poll(struct windows *w, uint64_t now)

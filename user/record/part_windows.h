@@ -4,8 +4,8 @@
  * what it saw, as FMT_WINDOW records; within the governor's accounts for hits and armed time. A piece of the access part:
  * included by part_access.c, and by part_hardware.c, from whose samples windows are drawn where they come in time.
  */
-#ifndef ACCPERF_CLI_PART_WINDOWS_H
-#define ACCPERF_CLI_PART_WINDOWS_H
+#ifndef ACCPERF_RECORD_PART_WINDOWS_H
+#define ACCPERF_RECORD_PART_WINDOWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ struct access_opts;
 struct windows;
 
 /* NULL where there are no watchpoints: *why says. What is handed in outlives it; g is ready by windows_start(). */
-struct windows *windows_new(struct session *s, struct governor *g, struct access_code *c, const struct access_opts *o, struct err *why);
+struct windows *windows_new(struct session *s, struct governor *g, struct located_code *c, const struct access_opts *o, struct err *why);
 void windows_free(struct windows *w);
 /* g is set up: what windows cost on this machine. */
 void windows_prices(struct windows *w);
@@ -29,7 +29,7 @@ void windows_sample(struct windows *w, const struct sample *m);
 /* A fresh sample of the timer: perhaps a window on what it accesses. */
 void windows_fresh(struct windows *w, const struct sample *m);
 /* An access that was written: what is known of its instruction decides what a window there is worth. `a`: as computed;
- * function: access_code_function(). */
+ * function: located_code_function(). */
 void windows_sampled(struct windows *w, uint64_t function, const struct block_access *a, const struct fmt_access *rec);
 /* One that the processor sampled: the same, and perhaps a window on it. */
 void windows_from_hardware(struct windows *w, const struct sample *m, const struct fmt_access *a);

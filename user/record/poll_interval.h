@@ -2,12 +2,12 @@
 /*
  * How long a recorder sleeps between two looks at its rings. The kernel could wake it, but from within the target's
  * interrupt, at some 20 us of the target's time; looking costs the recorder alone. So it looks often while somebody
- * waits for a window's hits, or for a sample that cannot be foreseen (beat.h), and less often the longer no sample
+ * waits for a window's hits, or for a sample that cannot be foreseen (tick_forecast.h), and less often the longer no sample
  * comes: a target that sleeps gives none. And which samples are worth acting on. Pure logic, no clock. Included by
  * cli and tests.
  */
-#ifndef ACCPERF_INGEST_PACE_H
-#define ACCPERF_INGEST_PACE_H
+#ifndef ACCPERF_RECORD_POLL_INTERVAL_H
+#define ACCPERF_RECORD_POLL_INTERVAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 #define PACE_MANY 60
 
 /* ms; soon_ms: what somebody waits for is no good after so long; 0: nobody does. idle: looks since the last sample. */
-int pace_wait_ms(unsigned soon_ms, unsigned idle);
+int poll_interval_ms(unsigned soon_ms, unsigned idle);
 
 #define PACE_PROMPT_NS 400000 /* as soon as a recorder can see a sample that it slept for, and more */
 #define PACE_PASSED 8 /* samples */
@@ -26,6 +26,6 @@ int pace_wait_ms(unsigned soon_ms, unsigned idle);
 /* Whether to act on a sample of this age now: at once, if it has just come. An older one's thread is somewhere else
  * by now, and the next tick brings a better one, unless all of late were old (the recorder does not get a CPU in
  * time): then every so many, if it is not older than `most`. *passed: the caller's, 0 at first. */
-bool pace_prompt(unsigned *passed, uint64_t age_ns, uint64_t most_ns);
+bool poll_interval_prompt(unsigned *passed, uint64_t age_ns, uint64_t most_ns);
 
 #endif

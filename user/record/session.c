@@ -57,26 +57,26 @@ struct session {
 	} parts[MAX_PARTS];
 	unsigned part_count;
 	uint64_t period_ns, began, next_second, spent_by_parts, cpu_at_start;
-	struct lives lives;
+	struct unsampled_threads lives;
 	struct map hinted; /* tid -> stack end told to the sampler */
 	struct session_totals totals;
 	struct err first;
 	bool stopped;
 	int epoll; /* the sampler's ring and what parts wait for */
 	unsigned breakpoints; /* taken */
-	bool armed; /* some were, since bp_gate_second() */
+	bool armed; /* some were, since breakpoint_gate_second() */
 	uint64_t missed; /* samples at which windows might have begun */
-	struct attached attached;
+	struct cost_attached attached;
 	bool breakpoints_wanted;
 	unsigned soon_ms; /* 0: nobody waits */
 	unsigned idle_polls; /* without a sample */
-	struct beats beats;
+	struct tick_forecast beats;
 	uint64_t wanted; /* a sample, not before this time; 0: none */
 	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
 	unsigned tries; /* to find it */
-	struct looks looks;
+	struct wakeups looks;
 	uint64_t look_count;
-	struct switches switches;
+	struct switch_rate switches;
 	struct prices prices; /* of earlier recordings, until this one has started */
 	double switch_ns; /* of a breakpoint; 0: not measured yet */
 	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
@@ -244,7 +244,7 @@ int session_start(struct session *s, struct err *e)
 	}
 	prices_close(&s->prices);
 	if (!err && s->o.breakpoints)
-		bp_gate_start(s->o.breakpoints);
+		breakpoint_gate_start(s->o.breakpoints);
 	return err ? err : targets_go(s->targets, e);
 }
 
@@ -275,12 +275,12 @@ static double tick_ns(const struct session *s)
 
 bool session_waits_for_itself(const struct session *s)
 {
-	return coupled_closely(switches_rate(&s->switches));
+	return wakeups_closely(switch_rate_of(&s->switches));
 }
 
 double session_coupled(const struct session *s, double ns)
 {
-	return coupled_cost(ns, switches_rate(&s->switches), s->wake_ns, s->cpus);
+	return wakeups_cost(ns, switch_rate_of(&s->switches), s->wake_ns, s->cpus);
 }
 
 double session_coupled_switch(const struct session *s, double ns)
@@ -297,9 +297,9 @@ static void count_switches(struct session *s, const struct sample *m)
 {
 	double rate;
 
-	if ((m->valid & SV_SWITCHES) && switches_tick(&s->switches, m->tid, m->switches, (double)m->period))
+	if ((m->valid & SV_SWITCHES) && switch_rate_tick(&s->switches, m->tid, m->switches, (double)m->period))
 		return;
-	rate = switches_rate(&s->switches);
+	rate = switch_rate_of(&s->switches);
 	s->spent_by_switches += session_tick_cost(s) - tick_ns(s);
 	/* between threads that hold inherited timers only, the kernel swaps these instead */
 	if (rate > 0)
@@ -328,7 +328,7 @@ static int consume(void *ctx, const struct sample *m)
 		break;
 	}
 	case SAMPLE_EXIT:
-		switches_exit(&s->switches, m->tid);
+		switch_rate_exit(&s->switches, m->tid);
 		if (map_del(&s->hinted, m->tid))
 			sampler_stack_end(s->sampler, m->tid, 0);
 		err = attr_event(s->attr, m);
@@ -384,8 +384,8 @@ static void write_counters(struct session *s)
 	for (unsigned i = 0; sampler_counter(s->sampler, i, &name, &loss, &v); i++)
 		session_count(s, name, v, loss);
 	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
-	if (switches_rate(&s->switches) >= 0)
-		session_level(s, "context switches per second of CPU time", (uint64_t)(switches_rate(&s->switches) * 1e9));
+	if (switch_rate_of(&s->switches) >= 0)
+		session_level(s, "context switches per second of CPU time", (uint64_t)(switch_rate_of(&s->switches) * 1e9));
 	session_count(s, "looks at the rings", s->look_count, false);
 	session_count(s, "samples without windows, as hardware breakpoints were not to be used", s->missed, false);
 	attr_counters(s->attr, write_attribution, s);
@@ -401,9 +401,9 @@ static void write_cost(struct session *s, uint64_t now)
 
 	sampler_counter(s->sampler, 0, &name, &loss, &ticks);
 	s->totals.target_lost_ns = (uint64_t)((double)ticks * tick + s->spent_by_switches) + s->spent_by_parts;
-	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start + apart_cpu_ns();
+	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start + contained_cpu_ns();
 	s->totals.peak_rss = own_peak_rss();
-	s->totals.switches_per_second = switches_rate(&s->switches) * 1e9;
+	s->totals.switches_per_second = switch_rate_of(&s->switches) * 1e9;
 	s->totals.elapsed_ns = now - s->began;
 	s->totals.bytes = store_bytes(s->store);
 	c = (struct fmt_cost){ .time = now, .own_cpu_ns = s->totals.own_cpu_ns, .target_cpu_ns = s->totals.target_ns,
@@ -454,7 +454,7 @@ static void count_running(struct session *s, uint64_t now)
 static void look_at_target(struct session *s, uint64_t now)
 {
 	if (s->o.breakpoints)
-		bp_gate_second(s->o.breakpoints, s->armed);
+		breakpoint_gate_second(s->o.breakpoints, s->armed);
 	s->armed = s->breakpoints;
 	count_running(s, now);
 	retime(s);
@@ -477,9 +477,9 @@ static int take_fresh(void *ctx, const struct sample *m)
 	int err = 0;
 
 	if (m->kind == SAMPLE_TICK) {
-		beats_tick(&s->beats, s->timer_switch_ns > 0 ? m->tid : m->cpu, m->time);
+		tick_forecast_seen(&s->beats, s->timer_switch_ns > 0 ? m->tid : m->cpu, m->time);
 		s->newest = m->time > s->newest ? m->time : s->newest;
-		s->missed += s->o.breakpoints && !(m->flags & SF_KERNEL) && !bp_gate_open(s->o.breakpoints);
+		s->missed += s->o.breakpoints && !(m->flags & SF_KERNEL) && !breakpoint_gate_open(s->o.breakpoints);
 	}
 	s->idle_polls = 0;
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
@@ -510,10 +510,10 @@ static double may_look(const struct session *s)
 static void count_look(struct session *s, uint64_t now)
 {
 	s->look_count++;
-	double cost = coupled_look(s->running, s->cpus, session_waits_for_itself(s));
+	double cost = wakeups_look(s->running, s->cpus, session_waits_for_itself(s));
 
 	session_spent_apart(s, cost);
-	looks_spend(&s->looks, now, cost, may_look(s));
+	wakeups_spend(&s->looks, now, cost, may_look(s));
 }
 
 int session_poll(struct session *s, struct err *e)
@@ -526,7 +526,7 @@ int session_poll(struct session *s, struct err *e)
 	s->idle_polls++;
 	count_look(s, now);
 	err = drain(s, now - SETTLE_NS);
-	if (!s->rate_known && switches_rate(&s->switches) >= 0)
+	if (!s->rate_known && switch_rate_of(&s->switches) >= 0)
 		rate_is_known(s);
 
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
@@ -580,14 +580,14 @@ static uint64_t tick_at(struct session *s, uint64_t now, bool again)
 	if (again && s->due && s->newest + LATE_NS < s->due && s->tries++ < TRIES && now < s->due + s->period_ns / 2)
 		return now + LATE_NS;
 	s->tries = 0;
-	s->due = beats_next(&s->beats, now + APART_NS > s->wanted ? now + APART_NS : s->wanted, s->period_ns);
+	s->due = tick_forecast_next(&s->beats, now + APART_NS > s->wanted ? now + APART_NS : s->wanted, s->period_ns);
 	return s->due ? s->due + SENT_NS : 0;
 }
 
 /* Until a look is earned again, where looks are dear. */
 static uint64_t rest_ns(const struct session *s)
 {
-	uint64_t most = PACE_IDLE_MS * 1000000ull, rest = session_waits_for_itself(s) ? looks_rest(&s->looks, may_look(s)) : 0;
+	uint64_t most = PACE_IDLE_MS * 1000000ull, rest = session_waits_for_itself(s) ? wakeups_rest(&s->looks, may_look(s)) : 0;
 
 	return rest < most ? rest : most;
 }
@@ -602,7 +602,7 @@ uint64_t session_wait_ns(struct session *s)
 		s->wanted = now + rest;
 	tick = tick_at(s, now, !rest);
 	soon = s->wanted && !tick && (!s->soon_ms || s->soon_ms > WANTED_MS) ? WANTED_MS : s->soon_ms;
-	ns = (uint64_t)pace_wait_ms(soon, s->idle_polls) * 1000000;
+	ns = (uint64_t)poll_interval_ms(soon, s->idle_polls) * 1000000;
 	ns = ns < rest ? rest : ns;
 	if (tick && (!soon || rest || tick < now + ns))
 		ns = tick > now ? tick - now : 0;
@@ -628,7 +628,7 @@ int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
 
 	stop_all(s);
 	if (s->o.breakpoints)
-		bp_gate_stop(s->o.breakpoints, s->store, s->armed);
+		breakpoint_gate_stop(s->o.breakpoints, s->store, s->armed);
 	while (drain(s, UINT64_MAX) >= 0 && sampler_behind(s->sampler, &last))
 		;
 	err = attr_finish(s->attr, e);
@@ -669,7 +669,7 @@ void session_free(struct session *s)
 	store_abandon(s->store);
 	map_release(&s->hinted);
 	lives_release(&s->lives);
-	switches_release(&s->switches);
+	switch_rate_release(&s->switches);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	free(s);
@@ -735,14 +735,14 @@ void session_breakpoints_take(struct session *s, unsigned n)
 {
 	s->breakpoints += n;
 	s->armed = true;
-	attached_take(&s->attached, n, now_ns());
+	cost_attached_take(&s->attached, n, now_ns());
 	s->marked = true;
 }
 
 void session_breakpoints_give(struct session *s, unsigned n)
 {
 	s->breakpoints -= n < s->breakpoints ? n : s->breakpoints;
-	attached_give(&s->attached, n, now_ns());
+	cost_attached_give(&s->attached, n, now_ns());
 }
 
 void session_breakpoints_take_apart(struct session *s, unsigned n)
@@ -766,17 +766,17 @@ void session_breakpoints_user(struct session *s)
 
 double session_attached_cost(const struct session *s, const struct sample *m)
 {
-	return attached_cost(&s->attached, m->time, switches_rate(&s->switches), (double)m->period);
+	return cost_attached_ns(&s->attached, m->time, switch_rate_of(&s->switches), (double)m->period);
 }
 
 bool session_breakpoints_rest(const struct session *s)
 {
-	return attached_rests(&s->attached, now_ns(), switches_rate(&s->switches), s->o.budget);
+	return cost_attached_rests(&s->attached, now_ns(), switch_rate_of(&s->switches), s->o.budget);
 }
 
 double session_attached_entry(const struct session *s, double running)
 {
-	return attached_entry(&s->attached, now_ns(), switches_rate(&s->switches), running);
+	return cost_attached_entry(&s->attached, now_ns(), switch_rate_of(&s->switches), running);
 }
 
 void session_breakpoints_want(struct session *s, bool want)
@@ -797,7 +797,7 @@ void session_wake_cost(struct session *s, double ns)
 
 double session_switch_rate(const struct session *s)
 {
-	return switches_rate(&s->switches);
+	return switch_rate_of(&s->switches);
 }
 
 double session_switch_cost(struct session *s)
@@ -809,13 +809,13 @@ double session_switch_cost(struct session *s)
 
 bool session_breakpoints_open(const struct session *s)
 {
-	return s->o.breakpoints && bp_gate_open(s->o.breakpoints);
+	return s->o.breakpoints && breakpoint_gate_open(s->o.breakpoints);
 }
 
 bool session_breakpoints_forbidden(struct session *s)
 {
 	/* not known is not few */
-	bool forbidden = s->timer_switch_ns > 0 && !(switches_rate(&s->switches) * s->timer_switch_ns < s->o.budget * MAY_ADD);
+	bool forbidden = s->timer_switch_ns > 0 && !(switch_rate_of(&s->switches) * s->timer_switch_ns < s->o.budget * MAY_ADD);
 
 	s->totals.put_off += forbidden;
 	return forbidden;

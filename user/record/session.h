@@ -7,8 +7,8 @@
  * Further sources join as parts: fill a struct session_part and session_add() it before
  * session_start(). A part never blocks, and reports what it lost through session_count().
  */
-#ifndef ACCPERF_CLI_SESSION_H
-#define ACCPERF_CLI_SESSION_H
+#ifndef ACCPERF_RECORD_SESSION_H
+#define ACCPERF_RECORD_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 #include "store/write.h"
 #include "util/err.h"
 
-struct bp_gate;
+struct breakpoint_gate;
 struct session;
 
 struct prices;
@@ -36,7 +36,7 @@ struct session_opts {
 	uint32_t ring_bytes; /* a power of two */
 	bool no_inherit;
 	bool keep_old;
-	struct bp_gate *breakpoints; /* the caller's; NULL: there are none */
+	struct breakpoint_gate *breakpoints; /* the caller's; NULL: there are none */
 };
 
 struct session_part {
@@ -89,7 +89,7 @@ struct attr *session_attr(struct session *s);
 /* So far: samples whose accesses are not known because of their code. */
 void session_unread(struct session *s, uint64_t rewritten, uint64_t unreadable);
 struct sampler *session_sampler(struct session *s);
-/* What earlier recordings measured (kmod-free/prices.h): before the start. */
+/* What earlier recordings measured (user/measure/prices.h): before the start. */
 struct prices *session_prices(struct session *s);
 struct store_writer *session_store(struct session *s);
 /* How often a source samples: into the profile where it is another by a fifth than *written, the caller's, which was so last. */
@@ -126,7 +126,7 @@ void session_breakpoints_give_apart(struct session *s, unsigned n);
 void session_breakpoints_want(struct session *s, bool want);
 bool session_breakpoints_wanted(const struct session *s);
 /* Each part that opens windows says so, before the start, and pays what it costs that events are attached at all
- * (ingest/attached.h): at each tick, and it opens none unless it can afford what that would begin. */
+ * (measure/cost_attached.h): at each tick, and it opens none unless it can afford what that would begin. */
 void session_breakpoints_user(struct session *s);
 double session_attached_cost(const struct session *s, const struct sample *tick);
 double session_attached_entry(const struct session *s, double running);
@@ -136,7 +136,7 @@ bool session_breakpoints_rest(const struct session *s);
 double session_switch_rate(const struct session *s);
 /* ns that one breakpoint on a thread adds to each of its switches; measured when first asked for. */
 double session_switch_cost(struct session *s);
-/* Whether hardware breakpoints may be used now (bp_gate.h): no window is to be opened otherwise. */
+/* Whether hardware breakpoints may be used now (breakpoint_gate.h): no window is to be opened otherwise. */
 bool session_breakpoints_open(const struct session *s);
 /* Whether the timers belong to threads, and putting a breakpoint on one would make each of its switches
  * dearer than the budget allows, for good: none may be put, nor may it before the rate is known. */

@@ -10,7 +10,7 @@
 #define SHORTEST_NS 1e6
 #define LONGEST_PAUSE_NS 10e9
 
-void burst_init(struct burst_plan *p, double budget, unsigned cpus)
+void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus)
 {
 	memset(p, 0, sizeof(*p));
 	p->budget = budget;
@@ -18,18 +18,18 @@ void burst_init(struct burst_plan *p, double budget, unsigned cpus)
 	p->others_rate = NAN;
 }
 
-double burst_limit(double rate)
+double stretch_limit(double rate)
 {
 	return rate * INTERVAL_NS;
 }
 
 /* What others may lose at once. */
-static double others_limit(const struct burst_plan *p)
+static double others_limit(const struct syscall_stretch *p)
 {
 	return p->budget * p->cpus * INTERVAL_NS;
 }
 
-uint64_t burst_begin(struct burst_plan *p, uint64_t now)
+uint64_t stretch_begin(struct syscall_stretch *p, uint64_t now)
 {
 	double look = FIRST_LOOK_NS;
 
@@ -44,12 +44,12 @@ uint64_t burst_begin(struct burst_plan *p, uint64_t now)
 	return now + (look < (double)LONGEST_NS ? (uint64_t)look : LONGEST_NS);
 }
 
-bool burst_due(const struct burst_plan *p, uint64_t now, uint64_t over_at, double others)
+bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at, double others)
 {
 	return over_at || now - p->began >= LONGEST_NS || others > others_limit(p);
 }
 
-bool burst_end(struct burst_plan *p, uint64_t now, uint64_t over_at, double cost, double earned, double others, double spread)
+bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others, double spread)
 {
 	uint64_t end = over_at > p->began && over_at < now ? over_at : now;
 	double attached = (double)(now - p->began), pause, need_others;
@@ -68,7 +68,7 @@ bool burst_end(struct burst_plan *p, uint64_t now, uint64_t over_at, double cost
 	return false;
 }
 
-double burst_factor(struct burst_plan *p, uint64_t next, bool last)
+double stretch_factor(struct syscall_stretch *p, uint64_t next, bool last)
 {
 	uint64_t pause = next > p->ended ? next - p->ended : 0, until = p->ended + (last ? pause : pause / 2);
 	double stands_for = until > p->claimed ? (double)(until - p->claimed) : 0;

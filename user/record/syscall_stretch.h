@@ -12,13 +12,13 @@
  * Each burst stands for itself and for half of the pause on either side, so that together they stand
  * for all the time there was.
  */
-#ifndef ACCPERF_INGEST_BURST_H
-#define ACCPERF_INGEST_BURST_H
+#ifndef ACCPERF_RECORD_SYSCALL_STRETCH_H
+#define ACCPERF_RECORD_SYSCALL_STRETCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct burst_plan {
+struct syscall_stretch {
 	double budget;	   /* share of their CPU time that calls of others may lose */
 	unsigned cpus;
 	bool on;	   /* a burst is under way */
@@ -28,19 +28,19 @@ struct burst_plan {
 	double others_rate; /* what others lose per ns of a burst, of late; NaN: not yet known */
 };
 
-void burst_init(struct burst_plan *p, double budget, unsigned cpus);
+void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus);
 /* What the next burst may cost the target on one CPU, ns, when the account earns `rate` per ns. */
-double burst_limit(double rate);
+double stretch_limit(double rate);
 /* A burst begins; returns when to look at it at the latest. */
-uint64_t burst_begin(struct burst_plan *p, uint64_t now);
+uint64_t stretch_begin(struct syscall_stretch *p, uint64_t now);
 /* Whether to end it now. over_at: when it reached its limit, 0: not. others: ns they have lost. */
-bool burst_due(const struct burst_plan *p, uint64_t now, uint64_t over_at, double others);
+bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at, double others);
 /* It has ended. cost: ns of the targets' time; earned: ns that the account earns per ns of wall time
  * (rate x running threads); spread: from [0, 1), so that bursts do not keep step with anything.
  * True: no pause is needed, begin the next at once. */
-bool burst_end(struct burst_plan *p, uint64_t now, uint64_t over_at, double cost, double earned, double others, double spread);
+bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others, double spread);
 /* How many times its own length the last burst stands for, when the next begins at `next`, or, at the
  * end of the recording, when there is no other (last). Call once for each burst. */
-double burst_factor(struct burst_plan *p, uint64_t next, bool last);
+double stretch_factor(struct syscall_stretch *p, uint64_t next, bool last);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/tick_forecast.h"
 
-void beats_tick(struct beats *b, uint64_t timer, uint64_t time)
+void tick_forecast_seen(struct tick_forecast *b, uint64_t timer, uint64_t time)
 {
 	unsigned at = 0, oldest = 0;
 
@@ -19,7 +19,7 @@ void beats_tick(struct beats *b, uint64_t timer, uint64_t time)
 	b->of[at] = (struct beat){ timer, time };
 }
 
-uint64_t beats_next(const struct beats *b, uint64_t after, uint64_t period_ns)
+uint64_t tick_forecast_next(const struct tick_forecast *b, uint64_t after, uint64_t period_ns)
 {
 	uint64_t first = 0;
 

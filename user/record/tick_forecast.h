@@ -5,15 +5,15 @@
  * sleeps until just after one is due: that costs the target nothing, where being woken for it would cost 30 us, and
  * looking every few ms finds samples that are that old. Pure logic, no clock. Included by cli and tests.
  */
-#ifndef ACCPERF_INGEST_BEAT_H
-#define ACCPERF_INGEST_BEAT_H
+#ifndef ACCPERF_RECORD_TICK_FORECAST_H
+#define ACCPERF_RECORD_TICK_FORECAST_H
 
 #include <stdint.h>
 
 #define BEAT_TIMERS 64 /* more are taken in turns: those that ticked last */
 #define BEAT_SILENT 16 /* periods without a sample: a CPU that does other things now, a thread that sleeps */
 
-struct beats {
+struct tick_forecast {
 	struct beat {
 		uint64_t timer, last;
 	} of[BEAT_TIMERS];
@@ -21,8 +21,8 @@ struct beats {
 };
 
 /* A sample by this timer: a number of its CPU or thread. */
-void beats_tick(struct beats *b, uint64_t timer, uint64_t time);
+void tick_forecast_seen(struct tick_forecast *b, uint64_t timer, uint64_t time);
 /* The first time after `after` at which a tick is due; 0: none is known. */
-uint64_t beats_next(const struct beats *b, uint64_t after, uint64_t period_ns);
+uint64_t tick_forecast_next(const struct tick_forecast *b, uint64_t after, uint64_t period_ns);
 
 #endif

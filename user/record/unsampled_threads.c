@@ -3,12 +3,12 @@
 
 #include <errno.h>
 
-int lives_target(struct lives *l, uint32_t pid)
+int lives_target(struct unsampled_threads *l, uint32_t pid)
 {
 	return map_put(&l->pids, pid, NULL) ? 0 : -ENOMEM;
 }
 
-static int begun(struct lives *l, const struct sample *m)
+static int begun(struct unsampled_threads *l, const struct sample *m)
 {
 	uint64_t *sampled;
 	bool process = m->pid != m->ppid;
@@ -23,7 +23,7 @@ static int begun(struct lives *l, const struct sample *m)
 	return 0;
 }
 
-int lives_event(struct lives *l, const struct sample *m)
+int lives_event(struct unsampled_threads *l, const struct sample *m)
 {
 	uint64_t *sampled;
 
@@ -50,7 +50,7 @@ int lives_event(struct lives *l, const struct sample *m)
 	return 0;
 }
 
-void lives_release(struct lives *l)
+void lives_release(struct unsampled_threads *l)
 {
 	map_release(&l->pids);
 	map_release(&l->tids);

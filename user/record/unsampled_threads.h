@@ -4,8 +4,8 @@
  * so one that lives for less CPU time than a period is never sampled: that must be told. Pure logic,
  * fed with samples in order of time. Included by cli and tests.
  */
-#ifndef ACCPERF_INGEST_LIVES_H
-#define ACCPERF_INGEST_LIVES_H
+#ifndef ACCPERF_RECORD_UNSAMPLED_THREADS_H
+#define ACCPERF_RECORD_UNSAMPLED_THREADS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,16 +13,16 @@
 #include "sample.h"
 #include "util/map.h"
 
-struct lives {
+struct unsampled_threads {
 	bool children;	 /* processes that targets fork are targets */
 	uint64_t born, unsampled; /* threads of targets: begun while we watched; of these, ended without a sample */
 	struct map pids; /* targets */
 	struct map tids; /* born and alive -> whether sampled */
 };
 
-int lives_target(struct lives *l, uint32_t pid);
+int lives_target(struct unsampled_threads *l, uint32_t pid);
 /* 0 or -ENOMEM. */
-int lives_event(struct lives *l, const struct sample *m);
-void lives_release(struct lives *l);
+int lives_event(struct unsampled_threads *l, const struct sample *m);
+void lives_release(struct unsampled_threads *l);
 
 #endif

@@ -15,14 +15,14 @@
 
 /* An error of the shares at one instruction falls with the square root of the evidence, so the gain
  * of one more window falls with its power of 3/2; and it is the smaller the less its writers differ. */
-static double worth(const struct draw_site *s)
+static double worth(const struct window_site *s)
 {
 	double others = ((s->told - s->leads) / 2 + 0.5) / (s->told + 1);
 
 	return s->bytes * 2 * sqrt(others * (1 - others)) / pow(1 + s->evidence, 1.5);
 }
 
-static double site_worth(const struct draws *d, const struct draw_site *s)
+static double site_worth(const struct window_choice *d, const struct window_site *s)
 {
 	return worth(s) + (s->group && s->bytes > 0 ? worth(&d->group[s->group - 1]) : 0);
 }
@@ -32,7 +32,7 @@ static uint64_t key(uint32_t module, uint64_t ip)
 	return (uint64_t)module << 44 ^ ip;
 }
 
-static struct draw_site *site_of(struct draws *d, uint32_t module, uint64_t ip)
+static struct window_site *site_of(struct window_choice *d, uint32_t module, uint64_t ip)
 {
 	bool added;
 	uint64_t *at;
@@ -48,12 +48,12 @@ static struct draw_site *site_of(struct draws *d, uint32_t module, uint64_t ip)
 		return NULL;
 	if (added) {
 		*at = d->count;
-		d->site[d->count++] = (struct draw_site){ 0 };
+		d->site[d->count++] = (struct window_site){ 0 };
 	}
 	return &d->site[*at];
 }
 
-static uint32_t group_of(struct draws *d, uint64_t group)
+static uint32_t group_of(struct window_choice *d, uint64_t group)
 {
 	uint64_t *at = group ? map_get(&d->group_at, group) : NULL;
 
@@ -65,13 +65,13 @@ static uint32_t group_of(struct draws *d, uint64_t group)
 	if (!at)
 		return 0;
 	*at = d->group_count;
-	d->group[d->group_count++] = (struct draw_site){ 0 };
+	d->group[d->group_count++] = (struct window_site){ 0 };
 	return d->group_count;
 }
 
-void draws_sampled(struct draws *d, uint32_t module, uint64_t ip, uint64_t group, double bytes)
+void window_choice_sampled(struct window_choice *d, uint32_t module, uint64_t ip, uint64_t group, double bytes)
 {
-	struct draw_site *s = site_of(d, module, ip);
+	struct window_site *s = site_of(d, module, ip);
 
 	if (!s) {
 		d->past++;
@@ -84,7 +84,7 @@ void draws_sampled(struct draws *d, uint32_t module, uint64_t ip, uint64_t group
 		d->group[s->group - 1].bytes += bytes;
 }
 
-static void learn(struct draw_site *s, double part, uint64_t writer)
+static void learn(struct window_site *s, double part, uint64_t writer)
 {
 	s->evidence += part;
 	if (!writer)
@@ -97,9 +97,9 @@ static void learn(struct draw_site *s, double part, uint64_t writer)
 	}
 }
 
-void draws_seen(struct draws *d, uint32_t module, uint64_t ip, double part, uint64_t writer)
+void window_choice_seen(struct window_choice *d, uint32_t module, uint64_t ip, double part, uint64_t writer)
 {
-	struct draw_site *s = site_of(d, module, ip);
+	struct window_site *s = site_of(d, module, ip);
 
 	if (!s)
 		return;
@@ -108,7 +108,7 @@ void draws_seen(struct draws *d, uint32_t module, uint64_t ip, double part, uint
 		learn(&d->group[s->group - 1], part, writer);
 }
 
-void draws_missed(struct draws *d, uint64_t addr)
+void window_choice_missed(struct window_choice *d, uint64_t addr)
 {
 	uint64_t *at = d->misses.used < MAX_SITES ? map_put(&d->misses, addr >> PAGE_SHIFT, NULL) : map_get(&d->misses, addr >> PAGE_SHIFT);
 
@@ -117,21 +117,21 @@ void draws_missed(struct draws *d, uint64_t addr)
 }
 
 /* Who writes rarely is met by one long window, not by many short ones. */
-double draws_patience(const struct draws *d, uint64_t addr)
+double window_choice_patience(const struct window_choice *d, uint64_t addr)
 {
 	const uint64_t *at = map_get(&d->misses, addr >> PAGE_SHIFT);
 
 	return (double)(1u << (at ? *at : 0));
 }
 
-double draws_worth(const struct draws *d, uint32_t module, uint64_t ip)
+double window_choice_worth(const struct window_choice *d, uint32_t module, uint64_t ip)
 {
 	const uint64_t *at = map_get(&d->at, key(module, ip));
 
 	return at ? site_worth(d, &d->site[*at]) : 0;
 }
 
-bool draws_take(struct draws *d, double w)
+bool window_choice_take(struct window_choice *d, double w)
 {
 	double best = 0;
 
@@ -143,7 +143,7 @@ bool draws_take(struct draws *d, double w)
 	return true;
 }
 
-void draws_release(struct draws *d)
+void window_choice_release(struct window_choice *d)
 {
 	map_release(&d->at);
 	map_release(&d->misses);

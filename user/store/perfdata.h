@@ -5,8 +5,8 @@
  *
  * To read another feature section or record type: a case in take_feature() or take_record().
  */
-#ifndef ACCPERF_INGEST_PERFDATA_H
-#define ACCPERF_INGEST_PERFDATA_H
+#ifndef ACCPERF_STORE_PERFDATA_H
+#define ACCPERF_STORE_PERFDATA_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>

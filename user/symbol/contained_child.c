@@ -15,13 +15,13 @@
 
 #define BUFFER 65536
 
-struct apart_out {
+struct contained_out {
 	int fd;
 	size_t len;
 	uint8_t data[BUFFER];
 };
 
-static void send_all(struct apart_out *o, const uint8_t *p, size_t size)
+static void send_all(struct contained_out *o, const uint8_t *p, size_t size)
 {
 	while (size) {
 		ssize_t n = write(o->fd, p, size);
@@ -35,13 +35,13 @@ static void send_all(struct apart_out *o, const uint8_t *p, size_t size)
 	}
 }
 
-static void out_flush(struct apart_out *o)
+static void out_flush(struct contained_out *o)
 {
 	send_all(o, o->data, o->len);
 	o->len = 0;
 }
 
-static void out_add(struct apart_out *o, const void *data, size_t size)
+static void out_add(struct contained_out *o, const void *data, size_t size)
 {
 	if (size > sizeof(o->data) - o->len)
 		out_flush(o);
@@ -53,7 +53,7 @@ static void out_add(struct apart_out *o, const void *data, size_t size)
 	o->len += size;
 }
 
-void apart_put(struct apart_out *o, const void *record, size_t size)
+void contained_put(struct contained_out *o, const void *record, size_t size)
 {
 	uint32_t len = (uint32_t)size;
 
@@ -88,9 +88,9 @@ static void close_others(int a, int b)
 	close_range((unsigned)(high > 2 ? high : 2) + 1, ~0u, 0);
 }
 
-static void child(const struct apart_job *job, int fd, pid_t parent)
+static void child(const struct contained_job *job, int fd, pid_t parent)
 {
-	struct apart_out *o;
+	struct contained_out *o;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -133,7 +133,7 @@ static bool receive(int fd, uint8_t *p, size_t size)
 }
 
 /* 0: the pipe ended between two records. */
-static int collect(const struct apart_job *job, int fd)
+static int collect(const struct contained_job *job, int fd)
 {
 	uint8_t *record = malloc(APART_MAX);
 	uint32_t len;
@@ -154,12 +154,12 @@ static int collect(const struct apart_job *job, int fd)
 /* The profiler's own cost, though another process had it: it belongs into what is reported. */
 static uint64_t spent_ns;
 
-uint64_t apart_cpu_ns(void)
+uint64_t contained_cpu_ns(void)
 {
 	return spent_ns;
 }
 
-int apart_run(const struct apart_job *job)
+int contained_run(const struct contained_job *job)
 {
 	struct rusage used = { 0 };
 	pid_t pid, parent = getpid();

@@ -4,17 +4,17 @@
  * or greed costs some names, not the recording, and its memory is gone afterwards. The child sends
  * records through a pipe; it is not trusted either. Included by symbols.c and tests.
  */
-#ifndef ACCPERF_ATTR_APART_H
-#define ACCPERF_ATTR_APART_H
+#ifndef ACCPERF_SYMBOL_CONTAINED_CHILD_H
+#define ACCPERF_SYMBOL_CONTAINED_CHILD_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct apart_out;
+struct contained_out;
 
-struct apart_job {
+struct contained_job {
 	/* In the child; nonzero is a failure. Descriptors other than keep_fd are closed there. */
-	int (*produce)(void *ctx, struct apart_out *out);
+	int (*produce)(void *ctx, struct contained_out *out);
 	/* Here, for each record; nonzero ends the child. */
 	int (*consume)(void *ctx, const uint8_t *record, size_t size);
 	void *ctx;
@@ -24,11 +24,11 @@ struct apart_job {
 };
 
 /* 0; -EIO: the child failed or died (records that arrived were consumed); else why there was none. */
-int apart_run(const struct apart_job *job);
+int contained_run(const struct contained_job *job);
 /* CPU time of all children so far. */
-uint64_t apart_cpu_ns(void);
+uint64_t contained_cpu_ns(void);
 /* One record of at most APART_MAX bytes. */
-void apart_put(struct apart_out *out, const void *record, size_t size);
+void contained_put(struct contained_out *out, const void *record, size_t size);
 #define APART_MAX (1u << 20)
 
 #endif

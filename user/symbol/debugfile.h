@@ -3,8 +3,8 @@
  * Where a module's debug information is: beside it, under /usr/lib/debug, or, only if the user's
  * environment names servers (DEBUGINFOD_URLS), fetched by debuginfod. Included by symbols.c.
  */
-#ifndef ACCPERF_ATTR_DEBUGFILE_H
-#define ACCPERF_ATTR_DEBUGFILE_H
+#ifndef ACCPERF_SYMBOL_DEBUGFILE_H
+#define ACCPERF_SYMBOL_DEBUGFILE_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  *
  * Built for batches: each unit that holds an address is walked once, whatever the number of addresses.
  */
-#ifndef ACCPERF_ATTR_DWFL_H
-#define ACCPERF_ATTR_DWFL_H
+#ifndef ACCPERF_SYMBOL_DWFL_H
+#define ACCPERF_SYMBOL_DWFL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  *
  * Variables in registers have no place and are not listed; one with several places is listed with each.
  */
-#ifndef ACCPERF_ATTR_LOCALS_H
-#define ACCPERF_ATTR_LOCALS_H
+#ifndef ACCPERF_SYMBOL_LOCALS_H
+#define ACCPERF_SYMBOL_LOCALS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * One name for functions that stand for one. Included by attr, flow and view.
  * To add a family or a kind of processor: a word in a table of plainname.c.
  */
-#ifndef ACCPERF_ATTR_PLAINNAME_H
-#define ACCPERF_ATTR_PLAINNAME_H
+#ifndef ACCPERF_SYMBOL_PLAINNAME_H
+#define ACCPERF_SYMBOL_PLAINNAME_H
 
 #include <stddef.h>
 

@@ -112,7 +112,7 @@ struct dwarf_job {
 	struct job *j;
 	int fd;
 	int64_t bias;
-	struct apart_out *out;
+	struct contained_out *out;
 	struct buf record;
 };
 
@@ -170,10 +170,10 @@ static void send_chain(void *ctx, size_t i, const struct dwfl_frame *frames, uns
 		put_string(&d->record, frames[k].file);
 	}
 	if (!buf_failed(&d->record))
-		apart_put(d->out, d->record.data, d->record.len);
+		contained_put(d->out, d->record.data, d->record.len);
 }
 
-static int produce_chains(void *ctx, struct apart_out *out)
+static int produce_chains(void *ctx, struct contained_out *out)
 {
 	struct dwarf_job *d = ctx;
 	struct dwfl_file *f = dwfl_file_open(d->fd, d->bias);
@@ -241,7 +241,7 @@ static int consume_chain(void *ctx, const uint8_t *record, size_t size)
 static void from_dwarf(struct job *j, int fd, int64_t bias)
 {
 	struct dwarf_job d = { .j = j, .fd = fd, .bias = bias };
-	struct apart_job apart = {
+	struct contained_job apart = {
 		.produce = produce_chains, .consume = consume_chain, .ctx = &d, .keep_fd = fd, .cpu_seconds = DWARF_SECONDS,
 		.memory = DWARF_MEMORY,
 	};
@@ -251,7 +251,7 @@ static void from_dwarf(struct job *j, int fd, int64_t bias)
 		return;
 	if (!fstat(fd, &st) && st.st_size > 0)
 		apart.memory += 3 * (uint64_t)st.st_size;
-	if (apart_run(&apart))
+	if (contained_run(&apart))
 		j->s->counters.dwarf_failed++;
 	buf_release(&d.record);
 	compact(j);

@@ -8,8 +8,8 @@
  *
  * To add a source of names: a step in symbols_resolve(), before the one it is better than.
  */
-#ifndef ACCPERF_ATTR_SYMBOLS_H
-#define ACCPERF_ATTR_SYMBOLS_H
+#ifndef ACCPERF_SYMBOL_SYMBOLS_H
+#define ACCPERF_SYMBOL_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * The cache is ours alone or not used: folders 0700 and files must belong to us, links are not
  * followed, files carry a checksum, and anything odd is ignored. Files are replaced, never changed.
  */
-#ifndef ACCPERF_ATTR_SYMCACHE_H
-#define ACCPERF_ATTR_SYMCACHE_H
+#ifndef ACCPERF_SYMBOL_SYMCACHE_H
+#define ACCPERF_SYMBOL_SYMCACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>

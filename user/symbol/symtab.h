@@ -4,8 +4,8 @@
  * Included by symbols.c, offload's users of names and tests. Owns copies of the names; the
  * descriptor is borrowed. The file is untrusted: sizes and string offsets are checked.
  */
-#ifndef ACCPERF_ATTR_SYMTAB_H
-#define ACCPERF_ATTR_SYMTAB_H
+#ifndef ACCPERF_SYMBOL_SYMTAB_H
+#define ACCPERF_SYMBOL_SYMTAB_H
 
 #include <stdbool.h>
 #include <stddef.h>

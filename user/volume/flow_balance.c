@@ -19,7 +19,7 @@
 #define LEAST_SAMPLES 0.3
 
 struct work {
-	struct smooth *s;
+	struct flow_balance *s;
 	double *w_node, *w_group, *w_edge; /* weights; w_edge: against flow this way */
 	double *in, *out;		   /* sums by node, by group */
 	double *x, *r, *p, *q, *diag;	   /* by edge */
@@ -30,7 +30,7 @@ struct work {
 /* Sums of v over nodes and groups, then the gradient of half the weighted squares, without constants. */
 static void apply(const struct work *w, const double *v, double *g)
 {
-	const struct smooth *s = w->s;
+	const struct flow_balance *s = w->s;
 
 	memset(w->in, 0, s->nodes * sizeof(double));
 	memset(w->out, 0, s->groups * sizeof(double));
@@ -52,14 +52,14 @@ static void apply(const struct work *w, const double *v, double *g)
 
 /* Variance of a node's executions as its time shows them: of the sampling, and because instructions
  * do not all take equally long. */
-static double variance(const struct smooth *s, double runs, double cost)
+static double variance(const struct flow_balance *s, double runs, double cost)
 {
 	return (runs * s->period + SPREAD_INSNS * runs * runs) / cost;
 }
 
 static void set_weights(const struct work *w, const double *runs, double usual)
 {
-	const struct smooth *s = w->s;
+	const struct flow_balance *s = w->s;
 
 	memset(w->diag, 0, s->edges * sizeof(double));
 	for (uint32_t n = 0; n < s->nodes; n++)
@@ -97,7 +97,7 @@ static double dot(const double *a, const double *b, uint32_t n)
  * gradients preconditioned by the diagonal. */
 static void descend(const struct work *w, bool release)
 {
-	const struct smooth *s = w->s;
+	const struct flow_balance *s = w->s;
 	uint32_t n = s->edges;
 	double rz = 0, first;
 
@@ -156,7 +156,7 @@ static void descend_above_zero(const struct work *w)
 
 static void executions(const struct work *w, double *runs, double least)
 {
-	const struct smooth *s = w->s;
+	const struct flow_balance *s = w->s;
 
 	for (uint32_t n = 0; n < s->nodes; n++)
 		runs[n] = 0;
@@ -166,7 +166,7 @@ static void executions(const struct work *w, double *runs, double least)
 		runs[n] = fmax(runs[n], least / fmax(s->node[n].cost, 1));
 }
 
-static bool valid(const struct smooth *s)
+static bool valid(const struct flow_balance *s)
 {
 	for (uint32_t n = 0; n < s->nodes; n++)
 		if (!(s->node[n].time >= 0 && s->node[n].time < 1e18) || !(s->node[n].cost >= 0 && s->node[n].cost < 1e9))
@@ -201,7 +201,7 @@ static bool allocate(struct work *w)
 	return true;
 }
 
-int smooth_solve(struct smooth *s)
+int flow_balance_solve(struct flow_balance *s)
 {
 	struct work w = { .s = s };
 	double *runs = malloc((s->nodes + 1) * sizeof(*runs)), time = 0, cost = 0, sampled = 0, usual, least;

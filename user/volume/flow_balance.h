@@ -8,8 +8,8 @@
  *
  * Included by user/flow and tests. To tell it of another kind of control flow: a group of edges.
  */
-#ifndef ACCPERF_FLOW_SMOOTH_H
-#define ACCPERF_FLOW_SMOOTH_H
+#ifndef ACCPERF_VOLUME_FLOW_BALANCE_H
+#define ACCPERF_VOLUME_FLOW_BALANCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,14 +17,14 @@
 
 #define SMOOTH_NONE UINT32_MAX
 
-struct smooth_node {
+struct flow_balance_node {
 	double time; /* ns sampled in it */
 	double cost; /* instructions of one execution; 0: its time says nothing about its executions */
 	double runs; /* out: ns per instruction, that is, executions in a unit common to all nodes */
 };
 
 /* against: how much speaks against anything going this way; 0 nothing. */
-struct smooth_edge {
+struct flow_balance_edge {
 	uint32_t to, group;
 	double against;
 };
@@ -32,21 +32,21 @@ struct smooth_edge {
 /* The flow over a group's edges adds up to the executions of `from`: a block's successors, or the
  * callees of one call. SMOOTH_NONE: they come from where nothing is known. What may leave the known
  * code goes to a node of its own without cost. */
-struct smooth_group {
+struct flow_balance_group {
 	uint32_t from;
 };
 
-struct smooth {
-	struct smooth_node *node;
+struct flow_balance {
+	struct flow_balance_node *node;
 	uint32_t nodes;
-	struct smooth_edge *edge;
+	struct flow_balance_edge *edge;
 	uint32_t edges;
-	struct smooth_group *group;
+	struct flow_balance_group *group;
 	uint32_t groups;
 	double period; /* ns that one sample stands for */
 };
 
 /* 0; -ENOMEM; -EINVAL: an index out of range, a figure that is none. */
-int smooth_solve(struct smooth *s);
+int flow_balance_solve(struct flow_balance *s);
 
 #endif
