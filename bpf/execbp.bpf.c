@@ -8,6 +8,7 @@
 #include "kernel_types.bpf.h"
 #include "abi.h"
 #include "execwin.h"
+#include "thread_clock.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -47,14 +48,6 @@ static __always_inline int shut(__u32 why)
 	return 1;
 }
 
-/* CPU time of the running thread, from a beginning of its own. */
-static __always_inline __u64 thread_ns(__u64 now)
-{
-	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
-
-	return BPF_CORE_READ(t, se.sum_exec_runtime) + now - BPF_CORE_READ(t, se.exec_start);
-}
-
 static __always_inline int hit(struct bpf_perf_event_data *ctx, __u32 slot, __u64 generation)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -90,7 +83,7 @@ static __always_inline int hit(struct bpf_perf_event_data *ctx, __u32 slot, __u6
 	h->value = reg_of(ctx, win.reg[slot]);
 	h->sp = ctx->regs.rsp;
 	/* the event's own time runs only while its thread does, or its CPU */
-	h->cpu_ns = win.process ? thread_ns(now) : bpf_perf_prog_read_value(ctx, &clock, sizeof(clock)) ? 0 : clock.running;
+	h->cpu_ns = win.process ? thread_clock_ns(now) : bpf_perf_prog_read_value(ctx, &clock, sizeof(clock)) ? 0 : clock.running;
 	h->on_stack = 0;
 	bpf_probe_read_user(&h->on_stack, sizeof(h->on_stack), (void *)ctx->regs.rsp);
 	if (at + 1 >= win.total_limit || (n >= win.limit[slot] && win.ends[slot]))

@@ -346,6 +346,24 @@ static void test_on_cpus(void **state)
 	execbp_free(x);
 }
 
+/* A thread that changes its CPU each time: the CPUs' clocks differ by what a hypervisor took from each. */
+static int start_wanderer(void **state)
+{
+	child = fork();
+	if (!child)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!child)
+		for (unsigned int cpu = 0;; cpu = !cpu) {
+			cpu_set_t one;
+
+			CPU_ZERO(&one);
+			CPU_SET(cpu, &one);
+			sched_setaffinity(0, sizeof(one), &one);
+			outer();
+		}
+	return child > 0 ? 0 : -1;
+}
+
 static int own_breakpoint(pid_t tid, int i)
 {
 	struct perf_event_attr a = { .type = PERF_TYPE_BREAKPOINT, .size = sizeof(a), .bp_type = HW_BREAKPOINT_W, .disabled = 1,
@@ -491,6 +509,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_process, start_threads, end_child),
 		cmocka_unit_test_setup_teardown(test_siblings, start_threads, end_child),
 		cmocka_unit_test_setup_teardown(test_on_cpus, start_child, end_child),
+		cmocka_unit_test_setup_teardown(test_on_cpus, start_wanderer, end_child),
 		cmocka_unit_test_setup_teardown(test_others, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_gone, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_killed, start_child, end_child),
