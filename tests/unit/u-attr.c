@@ -111,6 +111,88 @@ static void test_known_only(void **state)
 	modules_free(ms);
 }
 
+#define CHURN 140000u
+
+/* Code that comes and goes for hours, in a process whose maps cannot be read again: nothing ends, what is young and what
+ * files hold stays. */
+static void test_mappings_aged(void **state)
+{
+	struct modules *ms = modules_new();
+	struct procmaps *p = procmaps_new(ms);
+	struct sample s = mmap_event(4000000, 0x10000, 0x8000, "/nowhere/lib");
+	struct place where;
+
+	assert_int_equal(procmap_event(p, &s), 0);
+	for (uint64_t i = 0; i < CHURN; i++) {
+		s = mmap_event(4000000, 0x100000000 + i * 0x2000, 0x1000, "//anon");
+		assert_int_equal(procmap_event(p, &s), 0);
+	}
+	assert_in_range(procmap_count(procmap_process(p, 4000000)), 30000, 65536);
+	for (uint64_t i = CHURN - 30000; i < CHURN; i++)
+		assert_true(procmap_lookup_quiet(p, 4000000, 0x100000000 + i * 0x2000, &where));
+	assert_true(procmap_lookup_quiet(p, 4000000, 0x10000, &where));
+	assert_string_equal(where.module->object, "lib");
+	assert_in_range(procmap_counters(p)->aged, 1, 10);
+	procmaps_free(p);
+	modules_free(ms);
+}
+
+/* The same in one that can: what is gone goes, what it has stays. */
+static void test_mappings_replaced(void **state)
+{
+	struct modules *ms = modules_new();
+	struct procmaps *p = procmaps_new(ms);
+	uint32_t self = (uint32_t)getpid();
+	struct sample s;
+	struct place where;
+	unsigned real;
+
+	assert_int_equal(procmap_load(p, self, NULL), 0);
+	real = procmap_count(procmap_process(p, self));
+	for (uint64_t i = 0; i < CHURN; i++) { /* below what the kernel gives to programs: none of them is there */
+		s = mmap_event(self, 0x100000 + i * 0x2000, 0x1000, "//anon");
+		assert_int_equal(procmap_event(p, &s), 0);
+	}
+	assert_in_range(procmap_count(procmap_process(p, self)), real, real + 4096);
+	assert_true(procmap_lookup_quiet(p, self, (uint64_t)(uintptr_t)test_mappings_replaced, &where));
+	assert_non_null(where.module);
+	assert_in_range(procmap_counters(p)->replaced, 1, CHURN / 2048);
+	assert_int_equal(procmap_counters(p)->aged, 0);
+	procmaps_free(p);
+	modules_free(ms);
+}
+
+static unsigned told_gone;
+
+static void count_gone(void *ctx, struct process *proc)
+{
+	told_gone++;
+}
+
+/* A storm of forks whose ends are never told: counted, and those that /proc does not have make room. */
+static void test_processes_full(void **state)
+{
+	struct modules *ms = modules_new();
+	struct procmaps *p = procmaps_new(ms);
+	uint32_t self = (uint32_t)getpid();
+
+	assert_int_equal(procmap_load(p, self, NULL), 0);
+	procmap_known_only(p);
+	for (uint32_t i = 0; i < 70000; i++) {
+		struct sample fork = { .kind = SAMPLE_FORK, .time = 2, .pid = 5000000 + i, .ppid = self, .tid = 5000000 + i };
+
+		assert_int_equal(procmap_event(p, &fork), 0);
+	}
+	assert_true(procmap_full(p));
+	assert_in_range(procmap_counters(p)->evicted, 4000, 5000);
+	procmap_make_room(p, count_gone, NULL);
+	assert_false(procmap_full(p));
+	assert_int_equal(told_gone, 65535);
+	assert_non_null(procmap_process(p, self));
+	procmaps_free(p);
+	modules_free(ms);
+}
+
 /* 200 processes a second for ten seconds: what ended is dropped. */
 static void test_churn(void **state)
 {
@@ -374,7 +456,8 @@ static void test_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlap),	   cmocka_unit_test(test_known_only), cmocka_unit_test(test_churn),   cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_overlap),	   cmocka_unit_test(test_known_only), cmocka_unit_test(test_churn), cmocka_unit_test(test_mappings_aged),
+		cmocka_unit_test(test_mappings_replaced), cmocka_unit_test(test_processes_full),   cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_not_a_file), cmocka_unit_test(test_records), cmocka_unit_test(test_gone),
 	};
 

@@ -294,6 +294,8 @@ int attr_event(struct attr *a, const struct sample *s)
 	int err;
 
 	a->n.events++;
+	if (procmap_full(a->maps))
+		procmap_make_room(a->maps, process_gone, a);
 	if (s->kind == SAMPLE_FORK && s->pid != s->ppid) {
 		p = procmap_process(a->maps, s->pid);
 		if (p && p->end)
@@ -572,7 +574,11 @@ void attr_counters(const struct attr *a,
 	put_counter(ctx, "stacks beyond the limit", a->n.stacks_full, true);
 	put_counter(ctx, "maps read again", m->refreshes, false);
 	put_counter(ctx, "processes gone before their maps were read", m->gone, true);
-	put_counter(ctx, "processes beyond the limit", m->evicted, true);
+	put_counter(ctx, "records of processes beyond the limit", m->evicted, true);
+	put_counter(ctx, "processes whose end was not told", m->ends_lost, true);
+	put_counter(ctx, "lists of mappings read afresh, as they had grown too long", m->replaced, false);
+	put_counter(ctx, "lists of mappings cut, as they had grown too long", m->aged, true);
+	put_counter(ctx, "mapping records without a size", m->malformed, true);
 	put_counter(ctx, "perf map lines refused", a->n.jit_refused, true);
 	naming_counters(a->naming, put_counter, ctx);
 }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +14,24 @@
 #include "util/buf.h"
 #include "util/map.h"
 
-#define MAX_MAPPINGS 65536
+/* Mappings that are gone are never told of: a list that has grown so long, or to twice of what /proc last said, is read
+ * afresh. So a line of /proc is read for each event at most, whatever the target does. */
+#define CROWDED_MAPPINGS 4096
+/* Of a process that cannot be read again: as many as it can have (vm.max_map_count, where nobody changed it). */
+#define MOST_MAPPINGS 65536
 #define MAX_MAPS_BYTES (16u << 20)
 #define REFRESH_NS 1000000000ull
 #define REFRESH_PER_SECOND 100
 #define LINGER_NS 2000000000ull
 #define MAX_PROCESSES 65536
+#define MAKE_ROOM_NS 1000000000ull /* between two searches for processes whose end was not told: 65,536 system calls */
 #define MAX_NAMES 100000
 
 struct space {
 	unsigned refs;
 	unsigned count, cap;
+	unsigned limit; /* more than these: something is to be done; 0: more than CROWDED_MAPPINGS */
+	uint32_t serial; /* mappings put in so far */
 	struct mapping *maps; /* sorted, disjoint */
 };
 
@@ -38,6 +46,8 @@ struct procmaps {
 	char *text; /* of /proc/PID/maps, kept between reads */
 	size_t text_cap;
 	bool known_only;
+	unsigned most_mappings, most_processes;
+	uint64_t searched; /* for room among the processes, monotonic ns */
 };
 
 static uint64_t now_ns(void)
@@ -89,6 +99,8 @@ static struct space *space_own(struct process *p)
 	if (p->space) {
 		memcpy(copy->maps, p->space->maps, p->space->count * sizeof(*copy->maps));
 		copy->count = p->space->count;
+		copy->limit = p->space->limit;
+		copy->serial = p->space->serial;
 		space_put(p->space);
 	}
 	p->space = copy;
@@ -153,8 +165,6 @@ static int space_insert(struct process *p, const struct mapping *m)
 		unsigned cap = s->cap * 2 + 16;
 		void *grown;
 
-		if (s->count >= MAX_MAPPINGS)
-			return -E2BIG;
 		grown = realloc(s->maps, cap * sizeof(*s->maps));
 		if (!grown)
 			return -ENOMEM;
@@ -166,21 +176,57 @@ static int space_insert(struct process *p, const struct mapping *m)
 	i = first;
 	if (fresh)
 		s->maps[i++] = keep[0];
-	s->maps[i++] = *m;
+	s->maps[i] = *m;
+	s->maps[i++].born = ++s->serial;
 	if (kept > fresh)
 		s->maps[i] = keep[fresh];
 	p->mutations++;
 	return 0;
 }
 
+/* Drops what was mapped before the last `young` mappings; of these, without `files`, only what no file backs. */
+static void space_drop(struct space *s, uint32_t young, bool files)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->serial - s->maps[i].born < young || (s->maps[i].module && !files))
+			s->maps[kept++] = s->maps[i];
+	s->count = kept;
+}
+
+/* Nobody can tell which are gone, so the older half goes: first of what no file backs, as libraries are mapped early
+ * and stay. */
+static int space_age(struct process *p, unsigned most)
+{
+	struct space *s = space_own(p);
+
+	if (!s)
+		return -ENOMEM;
+	space_drop(s, most / 2, false);
+	if (s->count > most / 4 * 3)
+		space_drop(s, most / 2, true);
+	s->limit = most;
+	p->mutations++;
+	return 0;
+}
+
 /* ---- processes ---- */
+
+void procmaps_limit(struct procmaps *p, unsigned mappings, unsigned processes)
+{
+	p->most_mappings = mappings;
+	p->most_processes = processes;
+}
 
 struct procmaps *procmaps_new(struct modules *ms)
 {
 	struct procmaps *p = calloc(1, sizeof(*p));
 
-	if (p)
+	if (p) {
 		p->modules = ms;
+		procmaps_limit(p, MOST_MAPPINGS, MAX_PROCESSES);
+	}
 	return p;
 }
 
@@ -224,22 +270,33 @@ struct process *procmap_process(struct procmaps *p, uint32_t pid)
 	return slot ? (struct process *)(uintptr_t)*slot : NULL;
 }
 
-static struct process *process_add(struct procmaps *p, uint32_t pid)
+bool procmap_full(const struct procmaps *p)
 {
-	struct process *proc = calloc(1, sizeof(*proc));
+	return p->processes.used >= p->most_processes;
+}
+
+/* In the place of another of that number. -ENOSPC: of too many processes this one is not known, which is counted. */
+static int process_add(struct procmaps *p, uint32_t pid, struct process **out)
+{
+	struct process *proc;
 	uint64_t *slot;
 
-	if (!proc)
-		return NULL;
-	slot = map_put(&p->processes, pid, NULL);
+	*out = NULL;
+	if (procmap_full(p) && !map_get(&p->processes, pid)) {
+		p->counters.evicted++;
+		return -ENOSPC;
+	}
+	proc = calloc(1, sizeof(*proc));
+	slot = proc ? map_put(&p->processes, pid, NULL) : NULL;
 	if (!slot) {
 		free(proc);
-		return NULL;
+		return -ENOMEM;
 	}
 	process_free((struct process *)(uintptr_t)*slot);
 	proc->pid = pid;
 	*slot = (uint64_t)(uintptr_t)proc;
-	return proc;
+	*out = proc;
+	return 0;
 }
 
 bool procmap_next(struct procmaps *p, size_t *pos, struct process **proc)
@@ -384,6 +441,46 @@ static void each_line(struct procmaps *p, struct process *proc, size_t len, bool
 	}
 }
 
+/* Of a text as /proc/PID/maps has it. Code first: data mappings of the same files follow it. */
+static void take_lines(struct procmaps *p, struct process *proc, size_t len)
+{
+	each_line(p, proc, len, true);
+	each_line(p, proc, len, false);
+}
+
+/* In the place of a list that has grown too long. What was unmapped in these milliseconds and still has samples under
+ * way is unknown to these. */
+static int maps_replace(struct procmaps *p, struct process *proc)
+{
+	ssize_t n = p->offline || proc->end ? -ESRCH : read_maps(p, proc->pid);
+
+	if (n <= 0) {
+		proc->space->limit = p->most_mappings;
+		if (proc->space->count <= p->most_mappings)
+			return 0;
+		p->counters.aged++;
+		return space_age(proc, p->most_mappings);
+	}
+	p->counters.replaced++;
+	space_put(proc->space);
+	proc->space = NULL;
+	proc->mutations++;
+	proc->refreshed = now_ns();
+	proc->maps_dirty = true;
+	take_lines(p, proc, (size_t)n);
+	if (proc->space)
+		proc->space->limit = 2 * proc->space->count;
+	return 0;
+}
+
+static int check_crowd(struct procmaps *p, struct process *proc)
+{
+	const struct space *s = proc->space;
+	unsigned crowded = CROWDED_MAPPINGS < p->most_mappings ? CROWDED_MAPPINGS : p->most_mappings;
+
+	return s && s->count > (s->limit > crowded ? s->limit : crowded) ? maps_replace(p, proc) : 0;
+}
+
 /* Laid over what is known: mappings that are gone by now may still have samples under way. */
 static int maps_merge(struct procmaps *p, struct process *proc)
 {
@@ -396,11 +493,10 @@ static int maps_merge(struct procmaps *p, struct process *proc)
 		p->counters.gone++;
 		return (int)n;
 	}
-	each_line(p, proc, (size_t)n, true); /* code first: data mappings of the same files follow it */
-	each_line(p, proc, (size_t)n, false);
+	take_lines(p, proc, (size_t)n);
 	proc->loaded = true;
 	proc->maps_dirty = true;
-	return 0;
+	return check_crowd(p, proc);
 }
 
 static void read_status(struct process *proc)
@@ -438,9 +534,9 @@ int procmap_load(struct procmaps *p, uint32_t pid, struct err *e)
 	int err;
 
 	if (!proc) {
-		proc = process_add(p, pid);
-		if (!proc)
-			return err_set(e, -ENOMEM, "out of memory");
+		err = process_add(p, pid, &proc);
+		if (err)
+			return err_set(e, err, err == -ENOMEM ? "out of memory" : "more than %u processes", p->most_processes);
 	}
 	err = maps_merge(p, proc);
 	if (err == -ENOENT || err == -ESRCH) {
@@ -461,8 +557,7 @@ struct process *procmap_process_make(struct procmaps *p, uint32_t pid, uint64_t 
 	struct process *proc = procmap_process(p, pid);
 
 	if (!proc) {
-		proc = process_add(p, pid);
-		if (!proc)
+		if (process_add(p, pid, &proc))
 			return NULL;
 		if (!p->offline) {
 			maps_merge(p, proc);
@@ -556,18 +651,23 @@ static int event_mmap(struct procmaps *p, struct process *proc, const struct sam
 		.pid = s->pid, .dev_major = s->dev_major, .dev_minor = s->dev_minor, .ino = s->ino,
 		.build_id_len = s->build_id.len > 20 ? 20 : s->build_id.len, .path = s->text ? s->text : "",
 	};
+	int err;
 
-	if (m.end <= m.start)
-		return -EINVAL;
+	if (m.end <= m.start) {
+		p->counters.malformed++;
+		return 0;
+	}
 	memcpy(id.build_id, s->build_id.id, sizeof(id.build_id));
 	m.prot = s->flags & SF_EXEC ? MAP_READ | MAP_EXEC : MAP_READ | MAP_WRITE;
 	mapping_attribute(p, &m, &id);
-	return space_insert(proc, &m);
+	err = space_insert(proc, &m);
+	return err ? err : check_crowd(p, proc);
 }
 
 static int event_fork(struct procmaps *p, const struct sample *s)
 {
 	struct process *parent, *child;
+	int err;
 
 	if (s->pid == s->ppid)
 		return 0; /* a thread */
@@ -582,13 +682,9 @@ static int event_fork(struct procmaps *p, const struct sample *s)
 	child = procmap_process(p, s->pid);
 	if (child && !child->end && child->start && s->time && child->start > s->time)
 		return 0; /* it was read from /proc already, later than this */
-	if (p->processes.used > MAX_PROCESSES) {
-		p->counters.evicted++;
-		return -E2BIG;
-	}
-	child = process_add(p, s->pid);
-	if (!child)
-		return -ENOMEM;
+	err = process_add(p, s->pid, &child);
+	if (err)
+		return err == -ENOSPC ? 0 : err;
 	child->ppid = s->ppid;
 	child->start = child->used = s->time;
 	if (!parent)
@@ -604,6 +700,7 @@ static int event_fork(struct procmaps *p, const struct sample *s)
 int procmap_event(struct procmaps *p, const struct sample *s)
 {
 	struct process *proc;
+	int err = 0;
 
 	if (s->kind == SAMPLE_FORK)
 		return event_fork(p, s);
@@ -613,9 +710,12 @@ int procmap_event(struct procmaps *p, const struct sample *s)
 	if (!proc) {
 		if (s->kind == SAMPLE_EXIT || p->known_only)
 			return 0;
-		proc = s->kind == SAMPLE_MMAP ? procmap_process_make(p, s->pid, s->time) : process_add(p, s->pid);
+		if (s->kind == SAMPLE_MMAP)
+			proc = procmap_process_make(p, s->pid, s->time);
+		else
+			err = process_add(p, s->pid, &proc);
 		if (!proc)
-			return -ENOMEM;
+			return err == -ENOSPC || procmap_full(p) ? 0 : -ENOMEM;
 	}
 	if (s->time > proc->used)
 		proc->used = s->time;
@@ -640,7 +740,8 @@ int procmap_event(struct procmaps *p, const struct sample *s)
 	}
 }
 
-void procmap_sweep(struct procmaps *p, uint64_t now, void (*gone)(void *ctx, struct process *), void *ctx)
+/* Those that ended, and were neither seen nor ended in the last `linger` ns. */
+static void drop_ended(struct procmaps *p, uint64_t now, uint64_t linger, void (*gone)(void *ctx, struct process *), void *ctx)
 {
 	uint64_t key, *value, dead[256];
 	size_t pos = 0;
@@ -653,7 +754,7 @@ void procmap_sweep(struct procmaps *p, uint64_t now, void (*gone)(void *ctx, str
 			const struct process *proc = (struct process *)(uintptr_t)*value;
 			uint64_t last = proc->used > proc->end ? proc->used : proc->end;
 
-			if (proc->end && now > last && now - last > LINGER_NS)
+			if (proc->end && (!linger || (now > last && now - last > linger)))
 				dead[n++] = key;
 		}
 		for (unsigned i = 0; i < n; i++) {
@@ -665,4 +766,28 @@ void procmap_sweep(struct procmaps *p, uint64_t now, void (*gone)(void *ctx, str
 			process_free(proc);
 		}
 	} while (n == 256);
+}
+
+void procmap_sweep(struct procmaps *p, uint64_t now, void (*gone)(void *ctx, struct process *), void *ctx)
+{
+	drop_ended(p, now, LINGER_NS, gone, ctx);
+}
+
+void procmap_make_room(struct procmaps *p, void (*gone)(void *ctx, struct process *), void *ctx)
+{
+	uint64_t key, *value, now = now_ns();
+	size_t pos = 0;
+
+	if (!procmap_full(p) || (p->searched && now - p->searched < MAKE_ROOM_NS))
+		return;
+	p->searched = now;
+	while (!p->offline && map_next(&p->processes, &pos, &key, &value)) {
+		struct process *proc = (struct process *)(uintptr_t)*value;
+
+		if (proc->end || !kill((pid_t)proc->pid, 0) || errno != ESRCH)
+			continue;
+		proc->end = proc->used ? proc->used : 1;
+		p->counters.ends_lost++;
+	}
+	drop_ended(p, now, 0, gone, ctx);
 }

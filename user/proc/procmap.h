@@ -3,7 +3,8 @@
  * Address spaces of processes over time: /proc/PID/maps at attach, then side-band samples (mmap,
  * fork, exec, exit) in time order. A fork shares its parent's list until one of both changes, so
  * short-lived processes cost little; processes that ended are kept for a moment (late samples) and
- * then dropped, so memory is bounded by what lives. An unknown address makes the maps be read
+ * then dropped, so memory is bounded by what lives. No event tells what was unmapped: a list that grows
+ * too long is read afresh, in place of the old one. Too much of anything is counted and ends nothing. An unknown address makes the maps be read
  * again, at a bounded rate. Included by user/attr, cli and tests.
  *
  * To track another kind of event: decode it into struct sample, handle it in procmap_event().
@@ -24,6 +25,7 @@ struct mapping {
 	uint32_t module; /* 0: data, see name */
 	uint32_t prot;
 	uint32_t name;	 /* procmaps_name(); 0 none */
+	uint32_t born;	 /* the how manieth that was put into its list */
 };
 
 struct process {
@@ -50,17 +52,22 @@ struct procmap_counters {
 	uint64_t refreshes;	  /* maps read again because of an unknown address */
 	uint64_t refreshes_refused; /* rate limit */
 	uint64_t gone;		  /* the process had ended before its maps could be read */
-	uint64_t evicted;
+	uint64_t evicted;	  /* events and samples of processes beyond the limit */
+	uint64_t ends_lost;	  /* processes that had ended, as was found when there were too many */
+	uint64_t replaced, aged;  /* lists that grew too long: read afresh; unreadable, and the older half forgotten */
+	uint64_t malformed;	  /* events that say nothing */
 };
 
 struct procmaps *procmaps_new(struct modules *ms);
+/* Of a list that cannot be read afresh, and of all: smaller ones for tests. */
+void procmaps_limit(struct procmaps *p, unsigned mappings, unsigned processes);
 /* Never looks into /proc: events tell everything. */
 void procmaps_offline(struct procmaps *p);
 void procmaps_free(struct procmaps *p);
 
 /* Reads /proc/PID/maps, comm and ppid. -ESRCH and a sentence if there is no such process. */
 int procmap_load(struct procmaps *p, uint32_t pid, struct err *e);
-/* SAMPLE_MMAP, _COMM, _FORK, _EXIT; others are ignored. */
+/* SAMPLE_MMAP, _COMM, _FORK, _EXIT; others are ignored. 0 or -ENOMEM. */
 int procmap_event(struct procmaps *p, const struct sample *s);
 
 /* Events of processes that were neither loaded nor forked from a known one are ignored: they are not
@@ -69,7 +76,7 @@ void procmap_known_only(struct procmaps *p);
 
 /* NULL if never seen. */
 struct process *procmap_process(struct procmaps *p, uint32_t pid);
-/* Seen, or made now from /proc; NULL only without memory. */
+/* Seen, or made now from /proc; NULL without memory, or beyond the limit (which is counted). */
 struct process *procmap_process_make(struct procmaps *p, uint32_t pid, uint64_t now);
 /* False: the address is in no known mapping, even after reading the maps again. */
 bool procmap_lookup(struct procmaps *p, uint32_t pid, uint64_t addr, struct place *out);
@@ -82,6 +89,10 @@ const char *procmaps_name(const struct procmaps *p, uint32_t name);
 bool procmap_next(struct procmaps *p, size_t *pos, struct process **proc);
 /* Drops processes that ended more than two seconds before `now`; call now and then. */
 void procmap_sweep(struct procmaps *p, uint64_t now, void (*gone)(void *ctx, struct process *), void *ctx);
+/* No other process can be taken in. */
+bool procmap_full(const struct procmaps *p);
+/* Drops all that ended at once, those included of which it was not told; searches once a second at most. */
+void procmap_make_room(struct procmaps *p, void (*gone)(void *ctx, struct process *), void *ctx);
 const struct procmap_counters *procmap_counters(const struct procmaps *p);
 
 #endif
