@@ -44,11 +44,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = memfd_create("stream", 0);
 	if (fd < 0 || write(fd, data + 1, size - 1) < 0)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	snprintf(out, sizeof(out), "/tmp/f-exact.%d", (int)getpid());
 	w = store_create(out, 0, &e);
 	if (w) {
-		exact_convert(path, w, &res, &e);
+		exact_convert(fd, w, &res, &e);
 		exact_result_release(&res);
 		store_close(w, &e);
 	}

@@ -17,6 +17,7 @@
 #include "cli/pager.h"
 #include "model/catalogue.h"
 #include "offload/calib.h"
+#include "util/newfile.h"
 #include "view/logca.h"
 
 struct calibrate_cmd {
@@ -63,39 +64,26 @@ static int make_parents(const char *path, struct err *e)
 /* A reader sees the old catalogue or the new one, never half of one. */
 static int save(const struct catalogue *c, const char *path, struct err *e)
 {
-	char temp[PATH_MAX];
+	struct newfile n;
 	AUTO_BUF(text);
 	struct stat st;
-	mode_t mode = !stat(path, &st) ? st.st_mode & 0777 : 0644;
-	int err = catalogue_write(c, &text, e), fd;
+	/* prices of a machine are no secret: others may go on reading a catalogue that they could read */
+	mode_t mode = !lstat(path, &st) && S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0644;
+	int err = catalogue_write(c, &text, e);
 
 	if (!err)
 		err = make_parents(path, e);
+	if (!err)
+		err = newfile_open(&n, AT_FDCWD, path, NEWFILE_SYNC, e);
 	if (err)
 		return err;
-	if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
-		return err_set(e, -ENAMETOOLONG, "the path of the catalogue is too long");
-	fd = mkostemp(temp, O_CLOEXEC);
-	if (fd < 0)
-		return err_set(e, -errno, "cannot write beside %s: %s", path, strerror(errno));
-	for (size_t at = 0; at < text.len && !err;) {
-		ssize_t n = write(fd, text.data + at, text.len - at);
-
-		if (n < 0 && errno != EINTR)
-			err = -errno;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	if (!err && (fchmod(fd, mode) || fsync(fd)))
-		err = -errno;
-	if (close(fd) && !err)
-		err = -errno;
-	if (!err && rename(temp, path))
-		err = -errno;
-	if (err) {
-		unlink(temp);
-		return err_set(e, err, "cannot write %s: %s", path, strerror(-err));
-	}
-	return 0;
+	err = newfile_write(&n, text.data, text.len, e);
+	if (!err && fchmod(n.fd, mode))
+		err = err_set(e, -errno, "cannot write %s: %s", path, strerror(errno));
+	if (!err)
+		return newfile_commit(&n, e);
+	newfile_drop(&n);
+	return err;
 }
 
 static int load(const char *path, struct catalogue *c, struct err *e)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf exact: runs a program under the exact engine and writes a profile. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "exact/dumplog.h"
 #include "exact/launch.h"
 #include "util/buf.h"
+#include "util/newfile.h"
 
 struct exact_cmd {
 	const char *output;
@@ -85,47 +87,100 @@ static const struct opt options[] = {
 
 static const char *const log_kinds[] = { "function", "subcalls", "icount", "xfers" };
 
-/* Where the binary form of log i goes: false if that log is not wanted at all. */
-static bool binary_log(const struct exact_cmd *o, unsigned i, char *path, size_t size)
+/* What the engine writes to. It gets descriptors and no names: a name that it opened could be a link that
+ * somebody planted, and would stay when all is killed. */
+struct outputs {
+	int stream, core_log, log[4]; /* -1: not wanted */
+	struct newfile binary[4];     /* whose descriptor log[i] is where the binary form is kept */
+};
+
+static void outputs_close(struct outputs *out)
 {
-	if (o->log[2 * i + 1])
-		snprintf(path, size, "%s", o->log[2 * i + 1]);
-	else if (o->log[2 * i])
-		snprintf(path, size, "%s.bin.%d", o->log[2 * i], (int)getpid());
-	else
-		return false;
-	return true;
+	int fds[] = { out->stream, out->core_log };
+
+	for (unsigned i = 0; i < 4; i++) {
+		if (out->log[i] >= 0 && out->log[i] != out->binary[i].fd)
+			close(out->log[i]);
+		newfile_drop(&out->binary[i]);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 }
 
-static int log_as_text(const char *binary, const char *text, bool *cut, struct err *e)
+static int outputs_open(struct outputs *out, const struct exact_cmd *o, struct err *e)
 {
-	FILE *in = fopen(binary, "rb"), *out = in ? text ? fopen(text, "w") : stdout : NULL;
-	int err;
+	*out = (struct outputs){ .stream = -1, .core_log = -1 };
+	for (unsigned i = 0; i < 4; i++)
+		out->log[i] = out->binary[i].fd = -1;
+	out->stream = newfile_nameless(o->output, e);
+	out->core_log = out->stream < 0 ? -1 : newfile_nameless(o->output, e);
+	if (out->core_log < 0)
+		return e->code;
+	for (unsigned i = 0; i < 4; i++) {
+		const char *text = o->log[2 * i], *binary = o->log[2 * i + 1];
 
-	if (!in || !out)
-		err = err_set(e, -errno, "cannot %s %s: %s", in ? "create" : "read", in ? text : binary, strerror(errno));
-	else if ((err = kelog_text(in, out, cut, e)))
-		err_prefix(e, "%s", binary);
-	if (in)
-		fclose(in);
-	if (out && out != stdout && fclose(out) && !err)
-		err = err_set(e, -errno, "cannot write %s: %s", text, strerror(errno));
+		if (binary && newfile_open(&out->binary[i], AT_FDCWD, binary, NEWFILE_THROUGH, e))
+			return e->code;
+		out->log[i] = binary ? out->binary[i].fd : text ? newfile_nameless(text, e) : -1;
+		if (out->log[i] < 0 && text)
+			return e->code;
+	}
+	return 0;
+}
+
+/* The stream of a copy of fd, from the file's beginning. */
+static FILE *stream_of(int fd, const char *mode)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	FILE *f = copy >= 0 ? fdopen(copy, mode) : NULL;
+
+	if (!f && copy >= 0)
+		close(copy);
+	if (f && *mode == 'r')
+		rewind(f);
+	return f;
+}
+
+static int log_as_text(FILE *in, const char *path, struct err *e)
+{
+	struct newfile n;
+	bool cut;
+	FILE *out;
+	int err = newfile_open(&n, AT_FDCWD, path, NEWFILE_THROUGH, e);
+
+	if (err)
+		return err;
+	out = stream_of(n.fd, "w");
+	if (!out || !in)
+		err = err_set(e, -errno, "cannot write %s: %s", path, strerror(errno));
+	else if ((err = kelog_text(in, out, &cut, e)))
+		err_prefix(e, "%s", path);
+	if (out && fclose(out) && !err)
+		err = err_set(e, -errno, "cannot write %s: %s", path, strerror(errno));
+	if (!err)
+		return newfile_commit(&n, e);
+	newfile_drop(&n);
 	return err;
 }
 
-static int text_logs(const struct exact_cmd *o, struct err *e)
+/* The tool writes binary only; text is made of it. */
+static int finish_logs(const struct exact_cmd *o, struct outputs *out, struct err *e)
 {
-	char path[PATH_MAX];
-	bool cut;
 	int err = 0;
 
-	for (unsigned i = 0; i < 4; i++) {
-		if (!o->log[2 * i] || !binary_log(o, i, path, sizeof(path)))
-			continue;
-		if (!err)
-			err = log_as_text(path, o->log[2 * i], &cut, e);
-		if (!o->log[2 * i + 1])
-			unlink(path);
+	for (unsigned i = 0; i < 4 && !err; i++) {
+		if (o->log[2 * i]) {
+			FILE *in = stream_of(out->log[i], "r");
+
+			err = log_as_text(in, o->log[2 * i], e);
+			if (in)
+				fclose(in);
+		}
+		if (!err && o->log[2 * i + 1]) {
+			out->log[i] = -1;
+			err = newfile_commit(&out->binary[i], e);
+		}
 	}
 	return err;
 }
@@ -172,7 +227,7 @@ static int split_count(const char *what, const char *text, char *name, size_t si
 	return *name ? 0 : err_set(e, -EINVAL, "%s needs a function's name", what);
 }
 
-static int tool_args(const struct exact_cmd *o, const char *stream, const char *log, struct args *a, struct err *e)
+static int tool_args(const struct exact_cmd *o, const struct outputs *out, struct args *a, struct err *e)
 {
 	bool attr_main = !strcmp(o->attribute, "main") || (o->lib_set && !o->lib);
 	char name[1024];
@@ -184,7 +239,8 @@ static int tool_args(const struct exact_cmd *o, const char *stream, const char *
 	if (o->emit_windows && !o->emit_samples)
 		return err_set(e, -EINVAL, "--emit-windows draws from the samples: it needs --emit-samples PERIOD");
 	/* the engine's own messages must not mix with the program's */
-	arg(a, "--log-file=%s", log);
+	arg(a, "--log-fd=%d", out->core_log);
+	arg(a, "--core-log-fd=%d", out->core_log);
 	arg(a, "-q");
 	arg(a, "--vgdb=no");
 	arg(a, "--demangle=no");
@@ -192,7 +248,7 @@ static int tool_args(const struct exact_cmd *o, const char *stream, const char *
 	arg(a, "--sigill-diagnostics=yes");
 	arg(a, "--fair-sched=try");
 	arg(a, "--max-stackframe=4000000");
-	arg(a, "--out=%s", stream);
+	arg(a, "--out-fd=%d", out->stream);
 	arg(a, "--chunk=%llu", (unsigned long long)o->chunk);
 	arg(a, "--quad=%s", strcmp(o->semantics, "ke") ? "yes" : "no");
 	arg(a, "--ke=%s", strcmp(o->semantics, "quad") ? "yes" : "no");
@@ -220,13 +276,9 @@ static int tool_args(const struct exact_cmd *o, const char *stream, const char *
 		arg(a, "--stop-at=%s", name);
 		arg(a, "--stop-n=%llu", (unsigned long long)n);
 	}
-	for (unsigned i = 0; i < 4; i++) {
-		char path[PATH_MAX];
-
-		/* the tool writes binary only; text is made of it afterwards */
-		if (binary_log(o, i, path, sizeof(path)))
-			arg(a, "--log-%s=%s", log_kinds[i], path);
-	}
+	for (unsigned i = 0; i < 4; i++)
+		if (out->log[i] >= 0)
+			arg(a, "--log-%s=%d", log_kinds[i], out->log[i]);
 	if (o->xfer_chunk != 1 && o->xfer_chunk != 2 && o->xfer_chunk != 4 && o->xfer_chunk != 8)
 		return err_set(e, -EINVAL, "--xfer-chunk %llu: a chunk has 1, 2, 4 or 8 bytes", (unsigned long long)o->xfer_chunk);
 	arg(a, "--log-stack=%s", strcmp(o->stack, "include") ? "no" : "yes");
@@ -278,12 +330,12 @@ static void tick(void *ctx)
 
 /* What Valgrind's core had to say that helps: not its stack traces and statistics. `why` receives a
  * reason for an early end, if one is there. */
-static void show_log(const char *path, char *why, size_t size)
+static void show_log(int fd, char *why, size_t size)
 {
 	static const char *const useful[] = { "Process terminating", "Access not within", "Bad permissions", "Unrecognised instruction",
 					      "unhandled instruction bytes", "valgrind:", "accperf:", "cannot", "unhandled amd64-linux syscall",
 					      "not implemented" };
-	FILE *f = fopen(path, "r");
+	FILE *f = stream_of(fd, "r");
 	char line[400];
 	unsigned shown = 0;
 
@@ -303,7 +355,6 @@ static void show_log(const char *path, char *why, size_t size)
 	}
 	if (f)
 		fclose(f);
-	unlink(path);
 }
 
 static void write_meta(struct store_writer *w, const struct exact_cmd *o, char **argv)
@@ -366,9 +417,9 @@ static void show_candidates(const struct exact_result *res)
 	}
 }
 
-static int finish(const struct exact_cmd *o, const char *stream, char **argv, int status, const char *why, struct err *e)
+static int finish(const struct exact_cmd *o, int stream, char **argv, int status, const char *why, struct err *e)
 {
-	struct store_writer *w = store_create(o->output, STORE_KEEP_OLD | STORE_TIMELESS, e);
+	struct store_writer *w = store_create(o->output, STORE_KEEP_OLD | STORE_TIMELESS | STORE_WHEN_DONE, e);
 	struct exact_result res;
 	struct fmt_end end = { .reason = FMT_END_DONE, .exit_status = (uint32_t)status };
 	int err, rc = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -394,8 +445,10 @@ static int finish(const struct exact_cmd *o, const char *stream, char **argv, in
 	end.samples = res.samples;
 	if (!err)
 		store_put(w, FMT_END, &end, sizeof(end));
-	if (store_close(w, err ? NULL : e) && !err)
-		err = e->code ? e->code : -EIO;
+	if (err)
+		store_abandon(w);
+	else
+		err = store_close(w, e);
 	if (err) {
 		exact_result_release(&res);
 		return cli_fail(e, EXIT_FAILED);
@@ -414,22 +467,57 @@ static int dump_log(const char *path)
 {
 	struct err e = { 0 };
 	bool cut = false;
+	FILE *in = fopen(path, "rbe");
+	int err;
 
-	if (log_as_text(path, NULL, &cut, &e))
+	if (!in)
+		err = err_set(&e, -errno, "cannot read %s: %s", path, strerror(errno));
+	else if ((err = kelog_text(in, stdout, &cut, &e)))
+		err_prefix(&e, "%s", path);
+	if (in)
+		fclose(in);
+	if (err)
 		return cli_fail(&e, EXIT_FAILED);
 	if (cut)
 		log_warn("%s ends inside a record: the run was cut short", path);
 	return cut ? EXIT_DEGRADED : EXIT_DONE;
 }
 
+static int run(const struct exact_cmd *o, const char *dir, struct outputs *out, char **argv, struct err *e)
+{
+	const int fds[] = { out->stream, out->core_log, out->log[0], out->log[1], out->log[2], out->log[3] };
+	struct progress p = { .command = argv[0], .quiet = o->quiet };
+	struct args a = { .n = 0 };
+	int pass[7], n = 0, status = 0, rc;
+	char why[200] = "";
+
+	for (int i = 0; i < 6; i++)
+		if (fds[i] >= 0)
+			pass[n++] = fds[i];
+	pass[n] = -1;
+	if (tool_args(o, out, &a, e)) {
+		args_release(&a);
+		return cli_fail(e, EXIT_USAGE);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &p.start);
+	if (exact_run(dir, a.v, pass, argv, &status, tick, &p, e)) {
+		args_release(&a);
+		return cli_fail(e, EXIT_FAILED);
+	}
+	log_progress_end();
+	args_release(&a);
+	show_log(out->core_log, why, sizeof(why));
+	rc = finish(o, out->stream, argv, status, why, e);
+	return finish_logs(o, out, e) ? cli_fail(e, EXIT_FAILED) : rc;
+}
+
 static int cmd_exact(void *opts, int argc, char **argv)
 {
 	struct exact_cmd *o = opts;
 	struct err e = { 0 };
-	struct args a = { .n = 0 };
-	struct progress p = { .command = argc ? argv[0] : "", .quiet = o->quiet };
-	char dir[PATH_MAX], path[PATH_MAX], stream[PATH_MAX], log[PATH_MAX], why[200] = "";
-	int status = 0, rc;
+	struct outputs out;
+	char dir[PATH_MAX], path[PATH_MAX];
+	int rc;
 
 	if (o->dump_log)
 		return dump_log(o->dump_log);
@@ -439,27 +527,8 @@ static int cmd_exact(void *opts, int argc, char **argv)
 	}
 	if (exact_find_tool(dir, sizeof(dir), &e) || exact_check_target(argv[0], path, sizeof(path), &e))
 		return cli_fail(&e, EXIT_FAILED);
-	if (snprintf(stream, sizeof(stream), "%s.stream.%d", o->output, (int)getpid()) >= (int)sizeof(stream) ||
-	    snprintf(log, sizeof(log), "%s.log.%d", o->output, (int)getpid()) >= (int)sizeof(log)) {
-		err_set(&e, -ENAMETOOLONG, "the output's name is too long");
-		return cli_fail(&e, EXIT_FAILED);
-	}
-	if (tool_args(o, stream, log, &a, &e)) {
-		args_release(&a);
-		return cli_fail(&e, EXIT_USAGE);
-	}
-	clock_gettime(CLOCK_MONOTONIC, &p.start);
-	if (exact_run(dir, a.v, argv, &status, tick, &p, &e)) {
-		args_release(&a);
-		return cli_fail(&e, EXIT_FAILED);
-	}
-	log_progress_end();
-	args_release(&a);
-	show_log(log, why, sizeof(why));
-	rc = finish(o, stream, argv, status, why, &e);
-	if (text_logs(o, &e))
-		rc = cli_fail(&e, EXIT_FAILED);
-	unlink(stream);
+	rc = outputs_open(&out, o, &e) ? cli_fail(&e, EXIT_FAILED) : run(o, dir, &out, argv, &e);
+	outputs_close(&out);
 	return rc;
 }
 

@@ -221,7 +221,7 @@ static int cmd_import(void *opts, int argc, char **argv)
 
 	im.in = perfdata_open(argv[0], &e);
 	if (im.in)
-		im.out = store_create(im.o->output, STORE_KEEP_OLD, &e);
+		im.out = store_create(im.o->output, STORE_KEEP_OLD | STORE_WHEN_DONE, &e);
 	if (im.out)
 		im.attr = attr_new(im.out, &ao, &e);
 	if (im.attr) {
@@ -232,7 +232,9 @@ static int cmd_import(void *opts, int argc, char **argv)
 		}
 	}
 	attr_free(im.attr);
-	if (im.out && store_close(im.out, status == EXIT_DONE ? &e : NULL) && status == EXIT_DONE)
+	if (status != EXIT_DONE)
+		store_abandon(im.out);
+	else if (store_close(im.out, &e))
 		status = EXIT_FAILED;
 	if (status == EXIT_DONE)
 		status = finish(&im, argv[0], &e);

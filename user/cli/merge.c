@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "flow/estimators.h"
@@ -380,7 +379,7 @@ static int cmd_merge(void *opts, int argc, char **argv)
 	for (int i = 0; i < argc; i++)
 		if (!strcmp(argv[i], m.o->output))
 			return err_set(&e, 0, "%s cannot be both input and output", argv[i]), cli_fail(&e, EXIT_USAGE);
-	m.w = store_create(m.o->output, STORE_KEEP_OLD, &e);
+	m.w = store_create(m.o->output, STORE_KEEP_OLD | STORE_WHEN_DONE, &e);
 	if (!m.w)
 		return cli_fail(&e, EXIT_FAILED);
 	for (size_t v = 0; v < VARIANTS; v++)
@@ -389,8 +388,6 @@ static int cmd_merge(void *opts, int argc, char **argv)
 	if (err && !e.code)
 		err_set(&e, err, "writing %s failed: %s", m.o->output, strerror(-err));
 	closed = err ? (store_abandon(m.w), 0) : store_close(m.w, &e);
-	if (err)
-		unlink(m.o->output);
 	for (size_t v = 0; v < VARIANTS; v++) {
 		kinds += m.have[v] == (unsigned)argc;
 		flow_release(&m.sum[v]);

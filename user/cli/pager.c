@@ -2,12 +2,15 @@
 #include "cli/pager.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "util/newfile.h"
 
 static bool terminal_size(unsigned *columns, unsigned *rows)
 {
@@ -77,18 +80,19 @@ int pager_write(const struct buf *text, bool pager, struct err *e)
 
 int pager_save(const struct buf *data, const char *path, struct err *e)
 {
-	FILE *f;
+	struct newfile n;
 	int err;
 
 	if (buf_failed(data))
 		return err_set(e, -ENOMEM, "out of memory");
 	if (!path || !strcmp(path, "-"))
 		return write_all(stdout, data, "the output", e);
-	f = fopen(path, "we");
-	if (!f)
-		return err_set(e, -errno, "cannot create %s: %s", path, strerror(errno));
-	err = write_all(f, data, path, e);
-	if (fclose(f) && !err)
-		err = err_set(e, -errno, "writing %s failed: %s", path, strerror(errno));
+	fflush(stdout); /* path may be /dev/stdout */
+	err = newfile_open(&n, AT_FDCWD, path, NEWFILE_THROUGH, e);
+	if (!err)
+		err = newfile_write(&n, data->data, data->len, e);
+	if (!err)
+		return newfile_commit(&n, e);
+	newfile_drop(&n);
 	return err;
 }

@@ -480,22 +480,22 @@ void exact_result_release(struct exact_result *res)
 	res->subtree_count = 0;
 }
 
-int exact_convert(const char *stream, struct store_writer *w, struct exact_result *res, struct err *e)
+int exact_convert(int fd, struct store_writer *w, struct exact_result *res, struct err *e)
 {
 	struct conv c = { .w = w, .res = res };
 	struct stat st;
 	void *map = MAP_FAILED;
-	int err = 0, fd = open(stream, O_RDONLY | O_CLOEXEC);
+	int err = 0;
 
 	memset(res, 0, sizeof(*res));
-	if (fd < 0 || fstat(fd, &st))
-		err = err_set(e, -errno, "cannot read what the exact engine wrote (%s): %s", stream, strerror(errno));
+	if (fstat(fd, &st))
+		err = err_set(e, -errno, "cannot read what the exact engine wrote: %s", strerror(errno));
 	else if (st.st_size == 0)
 		err = err_set(e, -ENODATA, "the exact engine wrote nothing: the program did not start under it");
 	if (!err) {
 		map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (map == MAP_FAILED)
-			err = err_set(e, -errno, "cannot read %s: %s", stream, strerror(errno));
+			err = err_set(e, -errno, "cannot read what the exact engine wrote: %s", strerror(errno));
 	}
 	if (!err) {
 		c.data = map;
@@ -509,8 +509,6 @@ int exact_convert(const char *stream, struct store_writer *w, struct exact_resul
 	}
 	if (map != MAP_FAILED)
 		munmap(map, st.st_size);
-	if (fd >= 0)
-		close(fd);
 	for (size_t i = 0; i < c.string_count; i++)
 		free(c.strings[i].text);
 	free(c.strings);

@@ -25,7 +25,7 @@ struct exact_result {
 
 void exact_result_release(struct exact_result *res);
 
-/* Writes all the stream holds; an incomplete run is no error: see res. */
-int exact_convert(const char *stream, struct store_writer *w, struct exact_result *res, struct err *e);
+/* Writes all the stream holds (a descriptor, read from its beginning); an incomplete run is no error: see res. */
+int exact_convert(int stream, struct store_writer *w, struct exact_result *res, struct err *e);
 
 #endif

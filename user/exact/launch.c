@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -110,10 +111,14 @@ int exact_check_target(const char *command, char *path, size_t size, struct err 
 	return 0;
 }
 
-static void child(const char *dir, char **args)
+static void child(const char *dir, char **args, pid_t parent)
 {
 	char tool[PATH_MAX];
 
+	/* who runs it reads what it writes: without him it has no use, and nobody ends it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
 	/* The same addresses every time: results of two runs must agree to the byte. */
 	personality(ADDR_NO_RANDOMIZE);
 	setenv("VALGRIND_LIB", dir, 1);
@@ -123,9 +128,10 @@ static void child(const char *dir, char **args)
 	_exit(127);
 }
 
-int exact_run(const char *dir, char *const *tool_args, char *const *argv, int *status,
+int exact_run(const char *dir, char *const *tool_args, const int *inherited, char *const *argv, int *status,
 	      void (*tick)(void *), void *ctx, struct err *e)
 {
+	pid_t self = getpid();
 	int ask[2] = { -1, -1 }, tell[2] = { -1, -1 }, err = 0, pidfd = -1;
 	struct sigaction ign = { .sa_handler = SIG_IGN }, old_int, old_quit, old_pipe;
 	size_t n_args = 0, n_argv = 0, k = 0;
@@ -136,7 +142,7 @@ int exact_run(const char *dir, char *const *tool_args, char *const *argv, int *s
 		n_args++;
 	while (argv[n_argv])
 		n_argv++;
-	args = calloc(n_args + n_argv + 8, sizeof(*args));
+	args = calloc(n_args + n_argv + 9, sizeof(*args));
 	if (!args)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (pipe2(ask, O_CLOEXEC) || pipe2(tell, O_CLOEXEC)) {
@@ -147,6 +153,8 @@ int exact_run(const char *dir, char *const *tool_args, char *const *argv, int *s
 	snprintf(opt_r, sizeof(opt_r), "--class-r=%d", tell[0]);
 	args[k++] = (char *)TOOL;
 	args[k++] = (char *)"--tool=accperf";
+	/* neither ~/.valgrindrc, ./.valgrindrc nor $VALGRIND_OPTS: they are meant for other tools */
+	args[k++] = (char *)"--command-line-only=yes";
 	args[k++] = opt_w;
 	args[k++] = opt_r;
 	for (size_t i = 0; i < n_args; i++)
@@ -162,7 +170,9 @@ int exact_run(const char *dir, char *const *tool_args, char *const *argv, int *s
 	if (pid == 0) {
 		fcntl(ask[1], F_SETFD, 0);
 		fcntl(tell[0], F_SETFD, 0);
-		child(dir, args);
+		for (size_t i = 0; inherited[i] >= 0; i++)
+			fcntl(inherited[i], F_SETFD, 0);
+		child(dir, args, self);
 	}
 	close(ask[1]);
 	close(tell[0]);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -16,6 +15,7 @@
 
 #include "util/buf.h"
 #include "util/map.h"
+#include "util/newfile.h"
 
 #define SECTIONS 128
 #define CHUNK_TARGET (1u << 20) /* a section is written out when it holds this much */
@@ -26,7 +26,7 @@ struct section {
 };
 
 struct store_writer {
-	int fd;
+	struct newfile file;
 	struct err first; /* sticky */
 	struct section sections[SECTIONS];
 	struct intern strings;
@@ -48,7 +48,7 @@ static int write_all(struct store_writer *w, const void *data, size_t len)
 	const char *p = data;
 
 	while (len) {
-		ssize_t n = write(w->fd, p, len);
+		ssize_t n = write(w->file.fd, p, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -65,13 +65,17 @@ static int write_all(struct store_writer *w, const void *data, size_t len)
 	return 0;
 }
 
+static unsigned to_newfile(unsigned flags)
+{
+	return (flags & STORE_KEEP_OLD ? NEWFILE_KEEP_OLD : 0) | (flags & STORE_WHEN_DONE ? 0 : NEWFILE_AT_ONCE);
+}
+
 struct store_writer *store_create(const char *path, unsigned flags, struct err *e)
 {
 	struct store_writer *w = calloc(1, sizeof(*w));
 	struct fmt_file head = {
 		.magic = FMT_MAGIC, .major = FMT_MAJOR, .minor = FMT_MINOR, .header_size = sizeof(head),
 	};
-	struct stat st;
 
 	if (!w) {
 		err_set(e, -ENOMEM, "out of memory");
@@ -81,19 +85,7 @@ struct store_writer *store_create(const char *path, unsigned flags, struct err *
 		head.start_realtime_ns = now_ns(CLOCK_REALTIME);
 		head.start_monotonic_ns = now_ns(CLOCK_MONOTONIC);
 	}
-	if ((flags & STORE_KEEP_OLD) && !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_size) {
-		char old[4096];
-
-		if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old) || rename(path, old)) {
-			err_set(e, -errno, "cannot keep the older %s as .old: %s", path, strerror(errno));
-			free(w);
-			return NULL;
-		}
-	}
-	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (w->fd < 0) {
-		err_set(e, -errno, "cannot create %s: %s", path,
-			errno == ELOOP ? "it is a symbolic link, which is not followed" : strerror(errno));
+	if (newfile_open(&w->file, AT_FDCWD, path, to_newfile(flags), e)) {
 		free(w);
 		return NULL;
 	}
@@ -235,8 +227,7 @@ void store_abandon(struct store_writer *w)
 {
 	if (!w)
 		return;
-	if (w->fd >= 0)
-		close(w->fd);
+	newfile_drop(&w->file);
 	for (unsigned i = 0; i < SECTIONS; i++)
 		buf_release(&w->sections[i].bytes);
 	buf_release(&w->packed);
@@ -252,11 +243,8 @@ int store_close(struct store_writer *w, struct err *e)
 	if (!w)
 		return 0;
 	err = store_flush(w, e);
-	if (!err && close(w->fd)) {
-		err = err_set(e, -errno, "closing the profile failed: %s", strerror(errno));
-	}
 	if (!err)
-		w->fd = -1;
+		err = newfile_commit(&w->file, e);
 	store_abandon(w);
 	return err;
 }

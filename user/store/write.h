@@ -18,9 +18,12 @@ struct store_writer;
 enum store_flags {
 	STORE_KEEP_OLD = 1, /* an older file is renamed to path.old */
 	STORE_TIMELESS = 2, /* no wall-clock time in the header: equal runs give equal bytes */
+	STORE_WHEN_DONE = 4, /* it takes its name in store_close(), and leaves nothing behind if that is not reached */
 };
 
-/* Creates `path` with mode 0600; refuses to follow a symbolic link. NULL on failure. */
+/* Creates `path` as util/newfile.h tells, mode 0600. NULL on failure. A recording's profile has its name from the
+ * beginning, because what was flushed must survive a kill; it is a new file all the same, put in the place of the
+ * older one, which becomes .old. */
 struct store_writer *store_create(const char *path, unsigned flags, struct err *e);
 /* Flushes and closes; NULL is fine. Returns 0 or the first error that occurred. */
 int store_close(struct store_writer *w, struct err *e);

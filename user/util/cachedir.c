@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/newfile.h"
+
 /* Opens (making it if needed) a folder that is ours alone. */
 static int own_dir(int at, const char *name)
 {
@@ -129,24 +131,19 @@ static void bound_total(int dirfd, uint64_t max_total)
 
 int cachedir_write(int dir, const char *file, const struct buf *data, uint64_t max_total)
 {
-	char tmp[96];
-	int fd, rc = 0;
+	struct newfile n;
+	int rc;
 
 	if (buf_failed(data))
 		return -ENOMEM;
-	snprintf(tmp, sizeof(tmp), ".%s.%d", file, getpid());
-	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, data->data, data->len) != (ssize_t)data->len)
-		rc = -ENOSPC;
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && renameat(dir, tmp, dir, file))
-		rc = -errno;
-	if (rc)
-		unlinkat(dir, tmp, 0);
+	rc = newfile_open(&n, dir, file, 0, NULL);
+	if (!rc)
+		rc = newfile_write(&n, data->data, data->len, NULL);
+	if (!rc)
+		rc = newfile_commit(&n, NULL);
 	else
+		newfile_drop(&n);
+	if (!rc)
 		bound_total(dir, max_total);
 	return rc;
 }

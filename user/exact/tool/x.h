@@ -44,7 +44,8 @@
 /* ---- what to measure ---- */
 
 typedef struct {
-	const HChar *out;	/* stream to the driver */
+	Int out;		/* the stream to the driver; all descriptors here are inherited, -1: none */
+	Int core_log;		/* where the core writes: closed once the core has its own copy */
 	Int class_w, class_r;	/* pipe to the driver's instruction classifier; -1 none */
 	Bool quad, unique, ke, cycles, objects;
 	Bool attr_main;		/* attribute to the latest caller in the main image */
@@ -59,7 +60,7 @@ typedef struct {
 	UInt census;
 	UInt windows, window_hits, window_free; /* free: hits without a write before write-only */
 	ULong window_delay, window_life;	/* instructions */
-	const HChar *log_function, *log_subcalls, *log_icount, *log_xfers;
+	Int log[4];		/* by kind, from KE_FUNCTION on */
 	UInt xfer_shift;
 	Bool log_stack; /* stack accesses are logged, too */
 	UInt checkpoint_s;

@@ -41,20 +41,14 @@ static void record(UInt kind, const void *rec, UInt size)
 		put(files[kind], rec, size);
 }
 
-static void open_log(UInt kind, const HChar *name, UInt rec_size)
+static void open_log(UInt kind, Int fd, UInt rec_size)
 {
 	struct ke_head h = { KE_MAGIC, KE_VERSION, kind, kind == KE_XFERS ? 1u << opt.xfer_shift : 0, rec_size };
-	SysRes r;
 
-	if (!name)
+	if (fd < 0)
 		return;
-	r = VG_(open)(name, VKI_O_CREAT | VKI_O_TRUNC | VKI_O_WRONLY, 0600);
-	if (sr_isError(r)) {
-		VG_(fmsg)("accperf: cannot create %s\n", name);
-		VG_(exit)(1);
-	}
 	files[kind] = VG_(malloc)("x.log", sizeof(LogFile));
-	files[kind]->fd = VG_(safe_fd)(sr_Res(r));
+	files[kind]->fd = VG_(safe_fd)(fd);
 	files[kind]->len = 0;
 	put(files[kind], &h, sizeof(h));
 	logs_on = True;
@@ -62,10 +56,10 @@ static void open_log(UInt kind, const HChar *name, UInt rec_size)
 
 void log_init(void)
 {
-	open_log(KE_FUNCTION, opt.log_function, 0);
-	open_log(KE_SUBCALLS, opt.log_subcalls, sizeof(struct ke_subcall));
-	open_log(KE_ICOUNT, opt.log_icount, sizeof(struct ke_icount));
-	open_log(KE_XFERS, opt.log_xfers, sizeof(struct ke_xfer));
+	static const UInt sizes[4] = { 0, sizeof(struct ke_subcall), sizeof(struct ke_icount), sizeof(struct ke_xfer) };
+
+	for (UInt i = 0; i < 4; i++)
+		open_log(KE_FUNCTION + i, opt.log[i], sizes[i]);
 }
 
 static void seg(Thread *t)

@@ -4,7 +4,7 @@
 #include "pub_tool_clientstate.h"
 
 Options opt = {
-	.class_w = -1, .class_r = -1, .quad = True, .unique = True, .ke = True,
+	.out = -1, .core_log = -1, .class_w = -1, .class_r = -1, .log = { -1, -1, -1, -1 }, .quad = True, .unique = True, .ke = True,
 	.chunk = 4, .chunk_shift = 2, .xfer_shift = 2, .start_n = 1, .stop_n = 1, .seed = 1,
 	.window_hits = 64, .window_free = 32, .window_delay = 300000, .window_life = 60000000,
 	.checkpoint_s = 10,
@@ -19,7 +19,8 @@ static Bool process_option(const HChar *arg)
 {
 	Int chunk;
 
-	if VG_STR_CLO(arg, "--out", opt.out) {}
+	if VG_INT_CLO(arg, "--out-fd", opt.out) {}
+	else if VG_INT_CLO(arg, "--core-log-fd", opt.core_log) {}
 	else if VG_INT_CLO(arg, "--class-w", opt.class_w) {}
 	else if VG_INT_CLO(arg, "--class-r", opt.class_r) {}
 	else if VG_BOOL_CLO(arg, "--quad", opt.quad) {}
@@ -48,10 +49,10 @@ static Bool process_option(const HChar *arg)
 	else if VG_BINT_CLO(arg, "--windows", opt.windows, 0, 1 << 20) {}
 	else if VG_BINT_CLO(arg, "--window-hits", opt.window_hits, 1, 4096) {}
 	else if VG_BINT_CLO(arg, "--checkpoint", opt.checkpoint_s, 0, 1 << 20) {}
-	else if VG_STR_CLO(arg, "--log-function", opt.log_function) {}
-	else if VG_STR_CLO(arg, "--log-subcalls", opt.log_subcalls) {}
-	else if VG_STR_CLO(arg, "--log-icount", opt.log_icount) {}
-	else if VG_STR_CLO(arg, "--log-xfers", opt.log_xfers) {}
+	else if VG_INT_CLO(arg, "--log-function", opt.log[0]) {}
+	else if VG_INT_CLO(arg, "--log-subcalls", opt.log[1]) {}
+	else if VG_INT_CLO(arg, "--log-icount", opt.log[2]) {}
+	else if VG_INT_CLO(arg, "--log-xfers", opt.log[3]) {}
 	else
 		return False;
 	return True;
@@ -77,6 +78,9 @@ static void post_clo_init(void)
 	}
 	if (opt.timer_period)
 		opt.cycles = True;
+	/* The core has a copy in its own range; the program must find no descriptor that it did not inherit. */
+	if (opt.core_log >= 0)
+		VG_(close)(opt.core_log);
 	out_init();
 	log_init();
 	shadow_init();

@@ -20,7 +20,7 @@ static void out_raw(const void *data, UInt n)
 
 		if (w <= 0) {
 			/* A full disk must not be mistaken for a finished run. */
-			VG_(umsg)("accperf: cannot write %s: no space left?\n", opt.out);
+			VG_(umsg)("accperf: cannot write the stream: no space left?\n");
 			out_dead = True;
 			return;
 		}
@@ -90,18 +90,11 @@ void out_meta(const HChar *key, const HChar *value)
 
 void out_init(void)
 {
-	SysRes r;
-
-	if (!opt.out) {
-		VG_(fmsg)("accperf: started without --out; use `accperf exact`\n");
+	if (opt.out < 0) {
+		VG_(fmsg)("accperf: started without --out-fd; use `accperf exact`\n");
 		VG_(exit)(1);
 	}
-	r = VG_(open)(opt.out, VKI_O_CREAT | VKI_O_TRUNC | VKI_O_WRONLY, 0600);
-	if (sr_isError(r)) {
-		VG_(fmsg)("accperf: cannot create %s\n", opt.out);
-		VG_(exit)(1);
-	}
-	out_fd = VG_(safe_fd)(sr_Res(r));
+	out_fd = VG_(safe_fd)(opt.out);
 }
 
 /* Shadow stacks of samples: equal ones share an id. */
