@@ -48,14 +48,10 @@ int logca_profile_points(const char *path, const struct logca_request *r, struct
 		const struct offload_item *it = &sum->items[i];
 		int k = kind_of(it, r);
 
-		for (size_t s = 0; k >= 0 && s < it->samples_cnt && !err; s++) {
-			const struct offload_sample *one = &it->samples[s];
-
-			if (!(one->bytes > 0) || !(one->ns > 0))
-				continue; /* of unknown size, or within the probe's own cost */
-			found[k]++;
-			err = points_add(pts, (enum run_kind)k, one->bytes, one->ns, one->switched, e);
-		}
+		if (k < 0)
+			continue;
+		err = offload_points(it, (unsigned)k, pts, e);
+		found[k] += it->samples_cnt;
 	}
 	if (!err && !sum->items_cnt)
 		err = err_set(e, -EINVAL, "%s holds no offload calls; record them with `accperf record --offload auto`", path);

@@ -23,22 +23,13 @@ static const struct offload_cmd defaults = { .input = "accperf.data", .pager = t
 static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
 	{ OPT_BOOL, 'A', "all", AT(all), .help = "every call in full, not only the six that take most time" },
-	{ OPT_STRING, 'x', "accelerator", AT(accelerator), .arg = "NAME,...",
-	  .help = "what if the calls went to these of the catalogue: break-even, what would be lost and gained" },
+	{ OPT_STRING, 'x', "accelerator", AT(accelerator), .arg = "NAME[=CALL],...",
+	  .help = "what if the calls that do the same went to these of the catalogue: break-even, what would be lost and gained; NAME=CALL: this call" },
 	{ OPT_STRING, 0, "catalogue", AT(catalogue), .arg = "FILE", .help = "the catalogue (the one `accperf calibrate` keeps)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.offload/1" },
 	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
 	OPT_END
 };
-
-static int add_points(struct points *pts, enum run_kind run, const struct offload_item *it, struct err *e)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < it->samples_cnt && !r; i++)
-		r = points_add(pts, run, it->samples[i].bytes, it->samples[i].ns, it->samples[i].switched, e);
-	return r;
-}
 
 /* Where the model says that the host would have been faster, and by how much. */
 static void wrong_side(struct offload_verdict *d, const struct offload_item *accel)
@@ -61,22 +52,24 @@ static void judge(struct offload_verdict *d, const struct offload_item *host, co
 {
 	struct points pts = { .unit = "ns" };
 	struct err e = { 0 };
-	int r = add_points(&pts, RUN_HOST, host, &e);
+	int r = offload_points(host, RUN_HOST, &pts, &e);
 
 	d->api = host->api;
 	d->name = host->name;
 	d->accelerated_calls = accel->estimate;
 	d->below = d->wasted_ns = NAN;
 	if (!r)
-		r = add_points(&pts, RUN_ACCEL, accel, &e);
+		r = offload_points(accel, RUN_ACCEL, &pts, &e);
 	if (!r)
 		r = fit_logca(&pts, &fit_defaults, &d->fit, &e);
 	if (r) {
 		snprintf(d->why_not, sizeof(d->why_not), "%.*s", (int)sizeof(d->why_not) - 1, e.text);
 	} else {
 		d->fitted = true;
+		d->doubt = fit_doubt(&d->fit);
 		logca_payoff(&d->fit.p, d->fit.gmin, d->fit.gmax, &d->payoff);
-		wrong_side(d, accel);
+		if (!d->doubt)
+			wrong_side(d, accel);
 	}
 	points_release(&pts);
 }
@@ -102,12 +95,14 @@ static int show(const struct offload_cmd *o, const struct profile *p, const stru
 	struct text_style style = pager_style();
 	struct offload_view v = { .file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6 };
 	struct whatif_list what = { 0 };
+	struct shares shares = { 0 };
 	AUTO_BUF(out);
-	int r = 0;
+	int r = shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &shares, e);
 
 	if (!verdicts)
 		return err_set(e, -ENOMEM, "out of memory");
-	if (o->accelerator)
+	v.shares = r ? NULL : &shares;
+	if (!r && o->accelerator)
 		r = whatif_all(&what, s, o->catalogue, o->accelerator, e);
 	if (r)
 		goto out;
@@ -121,6 +116,7 @@ static int show(const struct offload_cmd *o, const struct profile *p, const stru
 	r = pager_write(&out, o->pager && !o->json, e);
 out:
 	whatif_release(&what);
+	shares_release(&shares);
 	free(verdicts);
 	return r;
 }
@@ -170,8 +166,9 @@ CLI_COMMAND(offload) = {
 	.details = "Shows what `accperf record --offload` saw: for each API call its rate, sizes, times and call sites.\n"
 		   "Counts and bytes are exact for the time in which probes were in place. A function that is called\n"
 		   "too often for the budget is probed in short stretches; its calls are then an estimate, shown\n"
-		   "with its interval. Times have the probes' own cost taken off. CPU is the share of the target's\n"
-		   "CPU time spent inside the calls.\n"
+		   "with its interval. Times have the probes' own cost taken off; where what is left is less than is known\n"
+		   "of that cost, only a bound is given (below, < N us). CPU is the share of the target's CPU time spent\n"
+		   "inside the calls, by the timer's samples where these tell, else by the calls, with its interval.\n"
 		   "\n"
 		   "design: sync, the caller works or spins until the call is done; sync-OS, the kernel blocks it and\n"
 		   "may run another thread; async, the call returns early and the caller goes on.\n"
@@ -180,7 +177,10 @@ CLI_COMMAND(offload) = {
 		   "of accperf_probe.h), LogCA is fitted to them, and the break-even and what the calls on the wrong\n"
 		   "side of it lose are printed. What calls that run on the host would be worth on an accelerator that\n"
 		   "`accperf calibrate` has measured, here or elsewhere, --accelerator says: the measured times of the\n"
-		   "calls against the catalogue's o + Lat(g) + X(g) at their sizes.",
+		   "calls against the catalogue's o + Lat(g) + X(g) at their sizes. Only calls that do the same are\n"
+		   "compared (compression with compression, and so on); -x NAME=CALL compares CALL whatever its name\n"
+		   "tells. What would be gained is CPU time, never more than the calls took. Where times are too short or\n"
+		   "too few, the answer is 'cannot tell', with the reason.",
 	.examples = "accperf record --offload auto -p 1234\tRecord the calls of a running process\n"
 		    "accperf offload\tWhat they were\n"
 		    "accperf offload -x deflate-isal/zlib\tWould ISA-L pay for these calls?\n"

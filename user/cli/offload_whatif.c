@@ -10,69 +10,49 @@
 
 #include "cli/logca_source.h"
 #include "model/fit.h"
+#include "offload/operation.h"
+#include "offload/points.h"
 
 #define MOST 64
 #define PER_BIN 12
+#define RESAMPLES 100 /* enough for the 5 % and 95 % of a break-even, and a tenth of a second */
 
 static bool concerns(const struct offload_item *it)
 {
 	return it->kind == FMT_OK_CALL && it->variant != FMT_OV_ACCELERATED && it->samples_cnt;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Where sizes are too few for a curve: the median of the calls within an eighth of an octave. */
-static double median_near(const struct offload_item *it, double bytes, double *room)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < it->samples_cnt; i++)
-		if (!it->samples[i].switched && fabs(log2(it->samples[i].bytes / bytes)) < 1. / 16)
-			room[n++] = it->samples[i].ns;
-	if (!n)
-		return NAN;
-	qsort(room, n, sizeof(*room), by_value);
-	return room[n / 2];
-}
-
-/* The host's curve through the calls; T1 is the catalogue's, put in as points so that what pays is read
- * off the same kind of curves as everywhere. */
-static bool fit_host(struct offload_whatif *w, const struct logca *accel, struct logca *p)
+/* Where the host's curve through the calls crosses the catalogue's T1, which is put in as points, so that what pays is
+ * read off the same kind of curves as everywhere. */
+static void break_even(struct offload_whatif *w, const struct logca *accel)
 {
 	struct points pts = { .unit = "ns" };
 	struct fit_opts opts = fit_defaults;
 	struct err e = { 0 };
 	struct fit f;
-	int r = 0;
+	int r = offload_points(w->item, RUN_HOST, &pts, &e);
 
-	opts.resamples = 0;
-	for (size_t i = 0; i < w->item->samples_cnt && !r; i++) {
-		const struct offload_sample *s = &w->item->samples[i];
+	opts.resamples = RESAMPLES;
+	for (size_t i = 0; i < pts.run[RUN_HOST].count && !r; i++) {
+		double g = pts.run[RUN_HOST].at[i].g;
 
-		r = points_add(&pts, RUN_HOST, s->bytes, s->ns, s->switched, &e);
-		if (!r)
-			r = points_add(&pts, RUN_ACCEL, s->bytes, logca_accel(accel, s->bytes), false, &e);
+		r = points_add(&pts, RUN_ACCEL, g, logca_accel(accel, g), false, &e);
 	}
 	if (!r) {
 		points_thin(&pts, PER_BIN);
 		r = fit_logca(&pts, &opts, &f, &e);
 	}
 	points_release(&pts);
+	w->fitted = !r;
 	if (r) {
 		snprintf(w->why_not, sizeof(w->why_not), "%.*s", (int)sizeof(w->why_not) - 1, e.text);
-		return false;
+		return;
 	}
-	*p = f.p;
 	w->fit_error = f.error;
 	w->gmin = f.gmin;
 	w->gmax = f.gmax;
-	logca_payoff(p, f.gmin, f.gmax, &w->payoff);
-	return true;
+	w->doubt = fit_doubt(&f);
+	logca_payoff(&f.p, f.gmin, f.gmax, &w->payoff);
 }
 
 /* The sizes the accelerator was measured at. */
@@ -88,46 +68,91 @@ static void measured(const struct catalogue_entry *a, double *lo, double *hi)
 	}
 }
 
-static int one(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a, struct err *e)
+/* Calls of a recording by what would become of them; times of those that were timed. */
+struct fate {
+	double lose, win, outside, unsure;
+	double lost, gained, host; /* ns; host: of all that were timed */
+};
+
+static void add_call(struct fate *f, const struct offload_whatif *w, const struct offload_sample *s, double accel)
 {
-	double *room = malloc(it->samples_cnt * sizeof(*room)), lose = 0, win = 0, lost = 0, gained = 0, outside = 0, lo, hi;
-	struct logca p;
+	double floor = w->item->below_ns;
 
-	if (!room)
-		return err_set(e, -ENOMEM, "out of memory");
-	*w = (struct offload_whatif){ .item = it, .accelerator = a->name, .device = a->device, .gmin = NAN, .gmax = NAN, .fit_error = NAN };
-	measured(a, &lo, &hi);
-	w->fitted = fit_host(w, &a->p, &p);
-	for (size_t i = 0; i < it->samples_cnt; i++) {
-		double g = it->samples[i].bytes, host = w->fitted ? logca_host(&p, g) : median_near(it, g, room), gain;
-
-		if (!(host > 0))
-			continue;
-		/* nobody knows how fast it is there */
-		if (g < lo || g > hi) {
-			outside++;
-			continue;
-		}
-		gain = host - logca_accel(&a->p, g);
-		if (gain < 0) {
-			lose++;
-			lost -= gain;
-		} else {
-			win++;
-			gained += gain;
-		}
+	f->host += s->ns;
+	if (s->ns < floor && accel < floor) {
+		f->unsure++; /* both too short to say which is the longer */
+	} else if (s->ns < accel) {
+		f->lose++;
+		f->lost += accel - fmax(s->ns, 0);
+	} else {
+		f->win++;
+		f->gained += s->ns - accel;
 	}
-	free(room);
-	w->outside = outside / fmax(lose + win + outside, 1);
-	w->below = lose / fmax(lose + win + outside, 1);
-	w->lost_ns = lose > 0 ? lost / lose : 0;
-	w->gained_ns = win > 0 ? gained / win : 0;
+}
+
+/*
+ * What a call would gain is its own time less T1 at its size. What all would gain is that part of the CPU time that they
+ * took: their elapsed times hold others' work, and no more can be gained than was spent.
+ */
+static void judge(struct offload_whatif *w, const struct catalogue_entry *a)
+{
+	const struct offload_item *it = w->item;
+	double lo, hi, all, spent;
+	struct fate f = { 0 };
+
+	measured(a, &lo, &hi);
+	for (size_t i = 0; i < it->samples_cnt; i++) {
+		const struct offload_sample *s = &it->samples[i];
+
+		if (s->switched)
+			continue;
+		if (s->bytes < lo || s->bytes > hi)
+			f.outside++; /* how fast it is there is not known */
+		else
+			add_call(&f, w, s, logca_accel(&a->p, s->bytes));
+	}
+	all = f.lose + f.win + f.outside + f.unsure;
 	w->calls = isnan(it->estimate) ? it->low : it->estimate;
 	w->at_least = isnan(it->estimate);
-	if (!(lose + win > 0))
-		snprintf(w->why_not, sizeof(w->why_not), "no timed call without a context switch at a size the accelerator was measured at");
-	w->known = lose + win > 0;
-	return 0;
+	w->known = f.lose + f.win > 0;
+	if (!w->known) {
+		snprintf(w->why_not, sizeof(w->why_not), "%s", f.unsure > 0 ? "its calls and the accelerator's are both too short to be told from what a probe takes" :
+			 "no timed call without a context switch at a size the accelerator was measured at");
+		return;
+	}
+	w->outside = f.outside / all;
+	w->unsure = f.unsure / all;
+	w->below = f.lose / all;
+	w->lost_ns = f.lose > 0 ? f.lost / f.lose : 0;
+	w->gained_ns = f.win > 0 ? f.gained / f.win : 0;
+	spent = it->calls ? it->host_cpu_ns / (double)it->calls * w->calls : 0;
+	w->spent_ns = spent;
+	w->all_gained_ns = f.host > 0 ? spent * (f.gained / f.host) * (1 - w->outside) : NAN;
+	w->all_lost_ns = f.host > 0 ? w->lost_ns * w->below * w->calls : NAN;
+}
+
+static void one(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a)
+{
+	const struct operation *does = operation_of(it->api, it->name);
+
+	*w = (struct offload_whatif){ .item = it, .accelerator = a->name, .device = a->device, .baseline = a->baseline, .gmin = NAN, .gmax = NAN,
+				      .fit_error = NAN, .all_gained_ns = NAN, .all_lost_ns = NAN, .note = does ? does->note : NULL };
+	break_even(w, &a->p);
+	judge(w, a);
+}
+
+/* NULL: the two do the same, or nobody knows what either does. */
+static const char *unlike(const struct offload_item *it, const struct catalogue_entry *a)
+{
+	const struct operation *call = operation_of(it->api, it->name), *accel = operation_of(NULL, a->name);
+
+	if (call == accel)
+		return NULL;
+	if (!call)
+		return "what it does is not known";
+	if (!accel)
+		return "what the accelerator does is not known";
+	return call->open ? "which algorithm it ran is not recorded" : "it does something else";
 }
 
 static const struct catalogue_entry *entry_of(const struct catalogue *c, const char *path, const char *name, struct err *e)
@@ -147,6 +172,47 @@ static const struct catalogue_entry *entry_of(const struct catalogue *c, const c
 	else
 		return a;
 	return NULL;
+}
+
+/* NAME or NAME=CALL: the user says that this call could go there, whatever its name tells. */
+struct wanted {
+	char *accelerator, *call;
+};
+
+static bool is_call(const struct offload_item *it, const char *call)
+{
+	const char *own = strrchr(it->name, ':');
+
+	return !strcmp(it->name, call) || (own && !strcmp(own + 1, call));
+}
+
+/* Every call that the accelerator could take over; *apart says of the others why not. */
+static int match(struct whatif_list *l, const struct offload_summary *s, const struct wanted *w, const struct catalogue_entry *a, struct buf *apart)
+{
+	size_t before = l->count;
+
+	for (size_t i = 0; i < s->items_cnt && l->count < MOST; i++) {
+		const struct offload_item *it = &s->items[i];
+		const char *why = w->call ? NULL : unlike(it, a);
+
+		if (!concerns(it) || (w->call && !is_call(it, w->call)))
+			continue;
+		if (why)
+			buf_addf(apart, "%s%s (%s)", apart->len ? ", " : "", it->name, why);
+		else
+			one(&l->at[l->count++], it, a);
+	}
+	return (int)(l->count - before);
+}
+
+static int nothing_alike(const struct wanted *w, struct buf *apart, struct err *e)
+{
+	if (w->call)
+		return err_set(e, -ENOENT, "the profile has no timed host call '%s' of known size", w->call);
+	if (apart->len)
+		return err_set(e, -ENOENT, "no call of the profile does what %s does: %s; if one does all the same, say which: -x %s=CALL", w->accelerator,
+			       apart->data, w->accelerator);
+	return err_set(e, -ENOENT, "the profile has no timed host call of known size to compare with an accelerator");
 }
 
 int whatif_all(struct whatif_list *l, const struct offload_summary *s, const char *path, const char *names, struct err *e)
@@ -172,16 +238,19 @@ int whatif_all(struct whatif_list *l, const struct offload_summary *s, const cha
 	if (!l->at || buf_failed(&list))
 		return err_set(e, -ENOMEM, "out of memory");
 	for (char *name = strtok_r(list.data, ",", &rest); name && !r; name = strtok_r(NULL, ",", &rest)) {
-		const struct catalogue_entry *a = entry_of(&l->catalogue, path, name, e);
+		struct wanted w = { .accelerator = name, .call = strchr(name, '=') };
+		const struct catalogue_entry *a;
+		AUTO_BUF(apart);
 
+		if (w.call)
+			*w.call++ = 0;
+		a = entry_of(&l->catalogue, path, name, e);
 		if (!a)
 			return e->code ? e->code : -EINVAL;
-		for (size_t i = 0; i < s->items_cnt && l->count < MOST && !r; i++)
-			if (concerns(&s->items[i]))
-				r = one(&l->at[l->count++], &s->items[i], a, e);
+		buf_addstr(&apart, "");
+		if (!match(l, s, &w, a, &apart))
+			r = nothing_alike(&w, &apart, e);
 	}
-	if (!r && !l->count)
-		r = err_set(e, -ENOENT, "the profile has no timed host call of known size to compare with an accelerator");
 	return r;
 }
 

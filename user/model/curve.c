@@ -52,6 +52,8 @@ int curve_init(struct curve *c, const struct point_list *l, double pad_block, do
 	c->scratch = c->y; /* the median's work space: y is rebuilt after every use */
 	c->n = n;
 	c->reach = CURVE_HUBER;
+	c->early = l->early;
+	c->late = l->late;
 	n = 0;
 	for (size_t i = 0; i < l->count; i++) {
 		if (l->at[i].switched)

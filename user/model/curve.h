@@ -25,6 +25,7 @@ struct curve {
 	size_t sizes;	      /* different g */
 	double *size;	      /* ascending */
 	size_t *index;	      /* point -> size */
+	double early, late;   /* point_list's: all times may be off by so much alike */
 	double reach;	      /* weights fall from so many scales on; curve_init(): CURVE_HUBER */
 };
 

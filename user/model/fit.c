@@ -26,6 +26,31 @@ void fit_note(struct fit *out, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Every crossing within FIT_TOLD either way. */
+static bool crossings_told(const struct fit *f)
+{
+	for (int i = 0; i < f->roots; i++)
+		if (!(f->g1[i].hi <= f->g1[i].v * FIT_TOLD) || !(f->g1[i].lo >= f->g1[i].v / FIT_TOLD))
+			return false;
+	return f->roots > 0;
+}
+
+const char *fit_doubt(const struct fit *f)
+{
+	if (!(f->uncertain > 0) || isnan(f->agree))
+		return NULL;
+	if (f->error > FIT_FALSE)
+		return "the curves miss the calls by more than a quarter: look for change points or another cause of their times";
+	if (crossings_told(f))
+		return NULL;
+	if (f->agree < FIT_AGREE)
+		return "the times are too close to what a probe itself takes: whether it pays at either end of the sizes seen changes with that";
+	for (int i = 0; i < f->roots; i++)
+		if (f->g1[i].v >= f->gmin && f->g1[i].v <= f->gmax)
+			return "the break-even is not known within a factor of 1.5: record longer, or calls of more sizes";
+	return NULL;
+}
+
 static double bic(double objective, int parameters, size_t n)
 {
 	return objective + parameters * log((double)n);
@@ -174,6 +199,9 @@ static int refuse(const struct points *pts, const struct fit_opts *opts, const s
 	for (int k = RUN_HOST; k <= RUN_ACCEL; k++) {
 		size_t sizes = points_sizes(&pts->run[k]);
 
+		if (pts->run[k].count == 0 && pts->run[k].censored)
+			return err_set(e, -EINVAL, "all %zu %s calls are too short to be timed: what the probe takes is more than what they do",
+				       pts->run[k].censored, run_kind_str((enum run_kind)k));
 		if (pts->run[k].count == 0)
 			return err_set(e, -EINVAL, "there are no %s times; a fit needs both, host and accelerated, over the same sizes",
 				       run_kind_str((enum run_kind)k));
@@ -181,6 +209,7 @@ static int refuse(const struct points *pts, const struct fit_opts *opts, const s
 			return err_set(e, -EINVAL,
 				       "%s times at %zu different size%s%s: a fit needs at least %zu, better every power of two from 16 B to 32 MB",
 				       run_kind_str((enum run_kind)k), sizes, sizes == 1 ? "" : "s",
+				       pts->run[k].censored ? " (sizes whose calls are too short to be timed left out)" :
 				       out->switched ? " (calls with a context switch inside left out)" : "", need);
 	}
 	return 0;
@@ -211,6 +240,8 @@ static void explain(const struct fit_work *w, const struct points *pts, struct f
 		fit_note(out, "o and a fixed L cannot be told apart from completion times: only their sum is given; the time until the submitting call returns would give o");
 	if (isinf(out->p.A))
 		fit_note(out, "no computing time shows on the accelerator: A has no upper bound in these data");
+	if (out->below_g > 0)
+		fit_note(out, "calls of up to %.3g B are too short to be timed and were left out: nothing is known below %.3g B", out->below_g, out->gmin);
 	if (out->switched)
 		fit_note(out, "%zu calls had a context switch inside and were left out", out->switched);
 	if (pts->run[RUN_HOST].count && out->calls_per_size < 2 && out->sizes < 100)
@@ -302,8 +333,10 @@ int fit_logca(const struct points *pts, const struct fit_opts *opts, struct fit 
 	out->t0 = out->o = out->L = out->C = out->A = out->beta = out->fixed = out->A_eff = out->half = unknown;
 	out->g1[0] = out->g1[1] = unknown;
 	out->A_lowest = out->L_highest = NAN;
-	out->bic_indep = out->bic_dep = out->bic_plain = out->bic_offset = NAN;
+	out->bic_indep = out->bic_dep = out->bic_plain = out->bic_offset = out->agree = NAN;
 	out->worst_error = -1;
+	out->uncertain = fmax(pts->run[RUN_HOST].early + pts->run[RUN_HOST].late, pts->run[RUN_ACCEL].early + pts->run[RUN_ACCEL].late);
+	out->below_g = fmax(pts->run[RUN_HOST].censored_to, pts->run[RUN_ACCEL].censored_to);
 	range(pts, out);
 	err = refuse(pts, opts, out, e);
 	if (err)

@@ -49,6 +49,9 @@ struct fit {
 
 	double peak_g, peak_s;	     /* within what was measured */
 	double gmin, gmax;	     /* measured on both sides */
+	double uncertain;	     /* all times may be off by so much alike; 0: they are as measured */
+	double below_g;		     /* largest size whose times are too short to measure; 0: none */
+	double agree;		     /* share of the resamples that say the same of both ends of the range; NaN: none drawn */
 	size_t host_calls, accel_calls, sizes, switched;
 	double calls_per_size;	     /* mean, rounded down; the smaller of host and accelerator */
 	double error, error_host, error_accel; /* mean |ln(median measured / fitted)| over the sizes */
@@ -60,6 +63,15 @@ struct fit {
 };
 
 extern const struct fit_opts fit_defaults;
+
+/*
+ * Why this fit cannot tell from which size on offloading pays; NULL: it can. Only where times are uncertain: elsewhere
+ * the interval says it all. A break-even is told where it is known within FIT_TOLD either way.
+ */
+#define FIT_TOLD 1.5
+#define FIT_AGREE .9   /* share of resamples: as often as intervals hold */
+#define FIT_FALSE .25  /* mean |ln error| from which a crossing says nothing */
+const char *fit_doubt(const struct fit *f);
 
 /* -EINVAL with a sentence when no fit should be given. */
 int fit_logca(const struct points *pts, const struct fit_opts *opts, struct fit *out, struct err *e);

@@ -180,7 +180,13 @@ static int resampler_init(struct resampler *s, const struct curve *c, const stru
 	return 0;
 }
 
-static void resampler_draw(const struct resampler *s, struct curve *c, uint64_t *seed)
+/* Times that are all off by the same, of unknown size: what a probe took off or left in. */
+static double drawn_shift(const struct curve *c, double at)
+{
+	return c->late + c->early > 0 ? at * (c->late + c->early) - c->early : 0;
+}
+
+static void resampler_draw(const struct resampler *s, struct curve *c, double shift, uint64_t *seed)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		size_t k = s->stratum[i], first = s->start[k], n = s->start[k + 1] - first;
@@ -188,6 +194,11 @@ static void resampler_draw(const struct resampler *s, struct curve *c, uint64_t 
 
 		c->ln_t[i] = s->ln_t[pick] - s->ln_f[pick] + s->ln_f[i];
 		c->t[i] = s->residuals ? exp(c->ln_t[i]) : s->t[pick];
+		if (shift != 0) {
+			/* at most to a tenth: a call of no time would be all that the relative fit sees */
+			c->t[i] = fmax(c->t[i] - shift, c->t[i] / 10);
+			c->ln_t[i] = log(c->t[i]);
+		}
 	}
 }
 
@@ -201,7 +212,7 @@ static void resampler_release(struct resampler *s, struct curve *c)
 	free(s->start);
 }
 
-enum drawn { D_T0, D_C, D_BETA, D_FIXED, D_AEFF, D_A, D_L, D_G1, D_G1B, D_HALF, D_O, DRAWN };
+enum drawn { D_T0, D_C, D_BETA, D_FIXED, D_AEFF, D_A, D_L, D_G1, D_G1B, D_HALF, D_O, D_AGREE, DRAWN };
 
 static int by_value(const void *a, const void *b)
 {
@@ -235,7 +246,7 @@ static void draw_once(struct fit_work *w, struct fit *out, double *d)
 	struct logca p;
 	int roots;
 
-	curve_search(&w->host, w->f0.columns, from, w->f0.beta + .12, 9, 1, w->host.reach * w->scale0, &f0);
+	curve_search(&w->host, w->f0.columns, from, w->f0.beta + .12, 9, 2, w->host.reach * w->scale0, &f0);
 	if (out->zero_used) {
 		curve_fit_at(&w->zero, w->fz.columns, 1, REST_ROUNDS, &fz);
 		slope = fz.c[1];
@@ -255,6 +266,8 @@ static void draw_once(struct fit_work *w, struct fit *out, double *d)
 	/* a crossing that some draws lack has no bound on its far side */
 	d[D_G1] = roots >= 1 && out->roots == roots ? g[0] : roots > out->roots && out->roots == 1 ? g[0] : out->roots == 2 && roots == 1 ? g[0] : INFINITY;
 	d[D_G1B] = roots == 2 ? g[1] : INFINITY;
+	d[D_AGREE] = (logca_speedup(&p, out->gmin) > 1) == (logca_speedup(&out->p, out->gmin) > 1) &&
+		     (logca_speedup(&p, out->gmax) > 1) == (logca_speedup(&out->p, out->gmax) > 1);
 	roots = logca_solve(&p, out->half_attainable ? out->peak_s / 2 : p.A / 2, g);
 	d[D_HALF] = roots ? g[0] : INFINITY;
 	if (out->submit_used) {
@@ -294,14 +307,18 @@ void fit_bootstrap(struct fit_work *w, struct fit *out)
 						[D_HALF] = &out->half };
 
 		for (unsigned i = 0; i < n; i++) {
-			double d[DRAWN];
+			double d[DRAWN], at = out->uncertain > 0 ? (double)(next(&seed) >> 11) / 9007199254740992. : 0;
 
+			/* one probe's cost for both sides: what is left in is left in both */
 			for (int k = 0; k < RUN_KINDS; k++)
-				resampler_draw(&s[k], c[k], &seed);
+				resampler_draw(&s[k], c[k], drawn_shift(c[k], at), &seed);
 			draw_once(w, out, d);
 			for (int k = 0; k < DRAWN; k++)
 				draw[(size_t)k * n + i] = d[k];
 		}
+		out->agree = 0;
+		for (unsigned i = 0; i < n; i++)
+			out->agree += draw[(size_t)D_AGREE * n + i] / n;
 		if (out->roots > 0)
 			to[D_G1] = &out->g1[0];
 		if (out->roots > 1)

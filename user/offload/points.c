@@ -118,6 +118,31 @@ size_t points_thin(struct points *p, unsigned per_bin)
 	return dropped;
 }
 
+void points_censor(struct points *p, enum run_kind k, double floor)
+{
+	struct point_list *l = &p->run[k];
+	size_t *all = calloc(2 * BINS, sizeof(*all)), *below = all + BINS, kept = 0;
+
+	if (!all)
+		return;
+	for (size_t i = 0; i < l->count; i++) {
+		all[bin_of(l->at[i].g)]++;
+		below[bin_of(l->at[i].g)] += l->at[i].t < floor;
+	}
+	for (size_t i = 0; i < l->count; i++) {
+		size_t b = bin_of(l->at[i].g);
+
+		if (2 * below[b] < all[b]) {
+			l->at[kept++] = l->at[i];
+			continue;
+		}
+		l->censored++;
+		l->censored_to = fmax(l->censored_to, l->at[i].g);
+	}
+	l->count = kept;
+	free(all);
+}
+
 enum column { COL_BYTES = RUN_KINDS, COL_RUN, COL_TIME, COL_SWITCHED, COL_IGNORED };
 
 struct cell {

@@ -30,6 +30,9 @@ struct point {
 struct point_list {
 	struct point *at;
 	size_t count, cap;
+	double early, late; /* all times may be too short, too long by so much alike: what a probe costs is not known better */
+	size_t censored;    /* calls left out by points_censor() */
+	double censored_to; /* the largest size among them */
 };
 
 struct points {
@@ -46,6 +49,10 @@ size_t points_sizes(const struct point_list *l);
 /* Keeps at most per_bin points of each kind in each quarter octave of size, evenly spread over their
  * order: a fit needs no more, and its time grows with them. Returns how many were left out. */
 size_t points_thin(struct points *p, unsigned per_bin);
+
+/* Leaves out the sizes (quarter octaves) of which the middle call takes less than `floor`: such times are not
+ * told from nothing. All calls of a size go together; the slow ones alone would make a false curve. */
+void points_censor(struct points *p, enum run_kind k, double floor);
 
 /*
  * CSV, two shapes, told apart by the header:

@@ -29,6 +29,13 @@ struct scaled {
 };
 
 /*
+ * How a target that is idle part of the time paces its calls cannot be seen: by a clock, and probes slow nothing down, or
+ * each after the one before, and its time with the probes' taken off counts. By the clock with part 0 is the one, with
+ * part 1 the other. A target that works more than SCALE_BUSY of the time in the gaps is paced by its own work.
+ */
+#define SCALE_BUSY .8 /* CPU time by time */
+
+/*
  * at[0..n) in order of time; the recording goes on to `end`. outside_ns: cost of hits between the
  * stretches. part: how much of the cost of hits is believed (1: what was measured).
  */

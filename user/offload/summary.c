@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/points.h"
 #include "offload/scale.h"
 #include "store/read.h"
 #include "util/map.h"
@@ -241,7 +242,7 @@ static void keep_sample(struct summary_private *k, struct offload_item *it, cons
 static void take_call(struct summary_private *k, const struct fmt_call *c)
 {
 	struct offload_item *it = item_of(k, c->api);
-	double w = c->weight > 0 && c->weight < 1e9 ? c->weight : 1, bytes = NAN;
+	double w = c->weight > 0 && c->weight < 1e9 ? c->weight : 1, bytes = NAN, ns = 0;
 	struct offload_site *site = NULL;
 
 	if (!it)
@@ -280,15 +281,18 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 	if (bytes >= 0 && site)
 		spread_add(&site->bytes_of, bytes, w);
 	spread_add(&it->submit, (double)c->submit_ns, c->submit_ns ? w : 0);
-	if (!(c->flags & FMT_CALL_TIMED))
+	/* A call that returned complete and has no time took less than its probe: that is known of it. */
+	if (c->flags & FMT_CALL_TIMED)
+		ns = (double)c->busy_ns;
+	else if (c->flags & (FMT_CALL_OPEN | FMT_CALL_ASYNC) || it->kind != FMT_OK_CALL)
 		return;
 	if (!(c->flags & FMT_CALL_LATE)) {
-		spread_add(&it->time, (double)c->busy_ns, w);
+		spread_add(&it->time, ns, w);
 		if (site)
-			spread_add(&site->time, (double)c->busy_ns, w);
+			spread_add(&site->time, ns, w);
 	}
 	if (bytes > 0 && !(c->flags & (FMT_CALL_FAILED | FMT_CALL_LATE)))
-		keep_sample(k, it, &(struct offload_sample){ bytes, (double)c->busy_ns, c->flags & FMT_CALL_SWITCHED });
+		keep_sample(k, it, &(struct offload_sample){ bytes, ns, c->flags & FMT_CALL_SWITCHED });
 }
 
 static void take_chunk(struct summary_private *k, struct offload_summary *s, const struct store_chunk *c, int pass)
@@ -488,7 +492,7 @@ struct stretches {
 	struct stretch *clock, *cpu;
 	size_t n;
 	double len, outside_ns, cpu_end;
-	bool by_cpu;
+	bool by_cpu, idle; /* idle: for part of the gaps, so that others may set the pace */
 };
 
 static int by_begin(const void *a, const void *b)
@@ -496,6 +500,18 @@ static int by_begin(const void *a, const void *b)
 	const struct stretch *x = a, *y = b;
 
 	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* CPU time by time in the gaps between stretches; several threads make more than 1. */
+static double gaps_busy(const struct stretches *t)
+{
+	double cpu = 0, clock = 0;
+
+	for (size_t i = 1; i < t->n; i++) {
+		cpu += fmax(0, t->cpu[i].from - t->cpu[i - 1].to);
+		clock += fmax(0, t->clock[i].from - t->clock[i - 1].to);
+	}
+	return clock > 0 ? cpu / clock : 1;
 }
 
 /* false: no memory. */
@@ -521,7 +537,7 @@ static bool gather_stretches(struct summary_private *k, struct offload_item *it,
 			t->outside_ns += hits_ns(k, w);
 			continue;
 		}
-		t->clock[t->n] = (struct stretch){ (double)w->armed, (double)w->disarmed, (double)w->calls, 0, 0 };
+		t->clock[t->n] = (struct stretch){ (double)w->armed, (double)w->disarmed, (double)w->calls, hits_ns(k, w), 0 };
 		t->cpu[t->n] = (struct stretch){ (double)w->cpu_armed, (double)w->cpu_disarmed, (double)w->calls, hits_ns(k, w),
 						  (double)w->gap_mean };
 		t->len += (double)(w->disarmed - w->armed);
@@ -529,15 +545,16 @@ static bool gather_stretches(struct summary_private *k, struct offload_item *it,
 	}
 	qsort(t->clock, t->n, sizeof(*t->clock), by_begin);
 	qsort(t->cpu, t->n, sizeof(*t->cpu), by_begin);
+	t->idle = t->by_cpu && gaps_busy(t) < SCALE_BUSY;
 	return true;
 }
 
 /* If hits cost `part` of what was measured. */
 static struct scaled scaled_by(const struct offload_item *it, const struct stretches *t, double part)
 {
-	if (t->by_cpu)
+	if (t->by_cpu && !t->idle)
 		return scale_calls(t->cpu, t->n, t->cpu_end, t->outside_ns, part);
-	return scale_calls(t->clock, t->n, (double)it->last, 0, part);
+	return scale_calls(t->clock, t->n, (double)it->last, 0, t->idle ? part : 0);
 }
 
 /* Calls of the whole recording from those of the stretches. A probed call may take ten times as long,
@@ -571,9 +588,9 @@ static void scale(struct summary_private *k, struct offload_item *it, double par
 	it->observed = fmin(1, t.len / (double)(it->last - it->first));
 	if (it->observed > 0.999 || !it->calls)
 		goto out;
-	middle = scaled_by(it, &t, 1);
-	low = scaled_by(it, &t, part_low);
-	high = scaled_by(it, &t, part_high);
+	middle = scaled_by(it, &t, t.idle ? 0 : 1);
+	low = scaled_by(it, &t, t.idle ? 0 : part_low);
+	high = scaled_by(it, &t, t.idle ? 1 : part_high);
 	/* Two stretches tell nothing of the others: a figure without an interval is none. */
 	it->estimate = isnan(middle.error) ? NAN : calls * middle.factor;
 	/* By the clock a slowed target only gives a bound. */
@@ -593,6 +610,45 @@ static void scale(struct summary_private *k, struct offload_item *it, double par
 	it->low = fmax(it->low, calls);
 out:
 	free(t.clock);
+}
+
+/*
+ * A probe's cost was measured on ourselves, and is another in the target: functions that do nothing read up to a third of
+ * it. So what was taken off a call may be wrong by half, or by what the measurement itself ranged and drifted over.
+ */
+#define COST_DOUBT .5
+
+static void uncertain(const struct summary_private *k, const struct offload_summary *s, struct offload_item *it)
+{
+	const struct fmt_offload_cost *c = &s->cost;
+	double inside = 0, doubt = COST_DOUBT;
+
+	for (int i = 0; i < FMT_PROBE_CLASSES; i++)
+		if (it->classes & 1u << i)
+			inside = fmax(inside, k->inside_ns[i]);
+	if (c->call_ns > 0)
+		doubt = fmax(doubt, c->call_high / c->call_ns - 1);
+	if (c->hot_ns > 0 && c->hot_end_ns > 0)
+		doubt = fmax(doubt, c->hot_end_ns / c->hot_ns - 1);
+	it->below_ns = it->early_ns = it->late_ns = inside * doubt;
+}
+
+int offload_points(const struct offload_item *it, unsigned run, struct points *pts, struct err *e)
+{
+	struct point_list *l = &pts->run[run];
+	int r = 0;
+
+	for (size_t i = 0; i < it->samples_cnt && !r; i++) {
+		const struct offload_sample *one = &it->samples[i];
+
+		/* a time of 0 was within the probe's own cost: any value below the floor says so */
+		if (one->bytes > 0)
+			r = points_add(pts, (enum run_kind)run, one->bytes, one->ns > 0 ? one->ns : fmax(it->below_ns, 1) / 2, one->switched, e);
+	}
+	l->early = fmax(l->early, it->early_ns);
+	l->late = fmax(l->late, it->late_ns);
+	points_censor(pts, (enum run_kind)run, 2 * it->below_ns);
+	return r;
 }
 
 static int by_time(const void *a, const void *b)
@@ -615,6 +671,7 @@ static void finish(struct summary_private *k, struct offload_summary *s)
 	for (size_t i = 0; i < k->items_cnt; i++) {
 		/* Measured on ourselves; an inner call costs less than an outer one, and in a program that
 		 * keeps the caches busy (deflate of small blocks) a hit was seen to cost twice as much. */
+		uncertain(k, s, &k->items[i]);
 		scale(k, &k->items[i], 0.9 * fmax(0, fmin(hot, 1)), 2);
 		s->calls_total += k->items[i].calls;
 	}

@@ -54,6 +54,8 @@ struct offload_item {
 	double host_ns;	     /* in these calls, less the probes' share; switched ones included */
 	double host_cpu_ns;
 	double probes_ns;    /* what the probes added to these calls */
+	double below_ns;     /* times of single calls below this are not told from nothing: what was taken off them for the probe */
+	double early_ns, late_ns; /* all its times may be too short, too long by so much */
 	unsigned classes;    /* bit of each enum fmt_probe_class among its symbols that were called */
 	/* scaled to the recording */
 	double estimate, low, high; /* calls; NaN: only the lower bound is known */
@@ -86,6 +88,10 @@ struct offload_summary {
 /* NULL with a sentence: no file, damaged; no offload sections give a summary without items. */
 struct offload_summary *offload_summary_load(const char *path, struct err *e);
 void offload_summary_free(struct offload_summary *s);
+
+struct points;
+/* The item's timed calls as points of a fit, less the sizes whose times are too short to be measured. `run`: enum run_kind. */
+int offload_points(const struct offload_item *it, unsigned run, struct points *pts, struct err *e);
 
 /* Its times had at most the smaller cost taken off: they are upper bounds. */
 static inline bool offload_upper_bound(const struct offload_summary *s, const struct offload_item *it)

@@ -78,6 +78,7 @@ void logca_json(struct json *j, const struct logca_view *v)
 		[LOGCA_ALWAYS] = "always", [LOGCA_NEVER] = "never",	[LOGCA_FROM] = "from",
 		[LOGCA_UNTIL] = "until",   [LOGCA_BETWEEN] = "between", [LOGCA_OUTSIDE] = "outside",
 	};
+	const char *doubt = v->fit ? fit_doubt(v->fit) : NULL;
 	const struct logca *p = &v->p;
 	struct logca_region r[LOGCA_MAX_REGIONS];
 	struct logca_payoff w;
@@ -108,9 +109,10 @@ void logca_json(struct json *j, const struct logca_view *v)
 	json_f64(j, "g_half_peak", logca_half_peak(p, ps));
 	json_f64(j, "limit", logca_limit(p));
 	logca_payoff(p, v->lo, v->hi, &w);
-	json_str(j, "pays", verdict[w.verdict]);
-	json_f64(j, "pays_from", w.from);
-	json_f64(j, "pays_to", w.to);
+	json_str(j, "cannot_tell", doubt);
+	json_str(j, "pays", doubt ? NULL : verdict[w.verdict]);
+	json_f64(j, "pays_from", doubt ? NAN : w.from);
+	json_f64(j, "pays_to", doubt ? NAN : w.to);
 	json_obj(j, "cut");
 	for (int i = 0; i < LOGCA_LETTERS; i++) {
 		char name[2] = { LOGCA_LETTER_NAMES[i], 0 };

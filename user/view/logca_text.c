@@ -78,6 +78,10 @@ void logca_verdict(struct buf *b, const struct logca_view *v)
 {
 	struct logca_payoff w;
 
+	if (v->fit && fit_doubt(v->fit)) {
+		buf_addf(b, "cannot tell: %s", fit_doubt(v->fit));
+		return;
+	}
 	logca_payoff(&v->p, v->lo, v->hi, &w);
 	switch (w.verdict) {
 	case LOGCA_ALWAYS:

@@ -11,6 +11,7 @@
 #define ACCPERF_VIEW_OFFLOAD_H
 
 #include "profile/profile.h"
+#include "profile/time_shares.h"
 #include "model/fit.h"
 #include "offload/summary.h"
 #include "util/buf.h"
@@ -21,6 +22,7 @@ struct offload_verdict {
 	const char *api, *name;
 	bool fitted;
 	char why_not[240];
+	const char *doubt; /* why the fit cannot tell what pays; NULL: it can */
 	struct fit fit;
 	struct logca_payoff payoff;
 	double below;	  /* share of the accelerated calls that are too small; NaN unknown */
@@ -31,7 +33,9 @@ struct offload_verdict {
 /* A call measured on the host, had it gone to an accelerator of a catalogue. */
 struct offload_whatif {
 	const struct offload_item *item;
-	const char *accelerator, *device; /* device may be NULL */
+	const char *accelerator, *device, *baseline; /* these may be NULL: what the catalogue's host ran */
+	const char *note;  /* what the comparison leaves open; NULL: nothing */
+	const char *doubt; /* why no break-even is told; NULL: it is */
 	bool known;	/* else why_not */
 	bool fitted;	/* payoff, gmin, gmax, fit_error: too few sizes otherwise, why_not says */
 	char why_not[240];
@@ -39,13 +43,15 @@ struct offload_whatif {
 	double gmin, gmax, fit_error;
 	double calls;	/* of the whole recording */
 	bool at_least;	/* they are a lower bound */
-	double below, outside; /* shares of the calls: would lose; of a size the accelerator was not measured at */
+	double below, outside, unsure; /* shares of the calls: would lose; of a size the accelerator was not measured at; too short */
 	double lost_ns, gained_ns; /* per call that would lose, that would gain */
+	double spent_ns, all_lost_ns, all_gained_ns; /* CPU time in all: of the calls; what they would lose and gain of it */
 };
 
 struct offload_view {
 	const char *file;
 	const struct profile *profile;
+	const struct shares *shares; /* of the profile's samples; NULL: none */
 	const struct offload_summary *summary;
 	const struct offload_verdict *verdicts;
 	size_t verdicts_cnt;
@@ -54,7 +60,14 @@ struct offload_view {
 	size_t limit; /* items shown in full; 0: all */
 };
 
-double offload_cpu_share(const struct offload_view *v, const struct offload_item *it); /* NaN: unknown */
+/* The target's CPU time, less what the probes added: that is no work of the program's. NaN: unknown. */
+double offload_target_ns(const struct offload_view *v);
+/* Share of that CPU time spent inside an item's calls; NaN: unknown. */
+struct offload_share {
+	double value, low, high;
+	bool sampled; /* read off the timer's samples of the same recording, else off the calls that were timed */
+};
+struct offload_share offload_cpu(const struct offload_view *v, const struct offload_item *it);
 double offload_rate(const struct offload_item *it, double calls);		       /* per second; NaN */
 double offload_bandwidth(const struct offload_item *it);			       /* bytes per ns; NaN */
 /* "main (prog)" of a site's caller; NULL: unknown. */

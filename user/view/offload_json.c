@@ -4,15 +4,21 @@
 #include "util/json.h"
 #include "view/offload.h"
 
-static void spread(struct json *j, const char *key, const struct spread *s)
+/* Below `floor` nothing is known but that. */
+static void known(struct json *j, const char *key, double v, double floor)
+{
+	json_f64(j, key, v >= floor ? v : NAN);
+}
+
+static void spread(struct json *j, const char *key, const struct spread *s, double floor)
 {
 	json_obj(j, key);
 	json_f64(j, "calls", s->total);
-	json_f64(j, "mean", s->total > 0 ? s->sum / s->total : NAN);
-	json_f64(j, "p10", spread_quantile(s, 0.1));
-	json_f64(j, "median", spread_quantile(s, 0.5));
-	json_f64(j, "p90", spread_quantile(s, 0.9));
-	json_f64(j, "p99", spread_quantile(s, 0.99));
+	known(j, "mean", s->total > 0 ? s->sum / s->total : NAN, floor);
+	known(j, "p10", spread_quantile(s, 0.1), floor);
+	known(j, "median", spread_quantile(s, 0.5), floor);
+	known(j, "p90", spread_quantile(s, 0.9), floor);
+	known(j, "p99", spread_quantile(s, 0.99), floor);
 	json_end(j);
 }
 
@@ -38,6 +44,7 @@ static double site_bandwidth(const struct offload_site *s)
 static void item(struct json *j, const struct offload_view *v, const struct offload_item *it)
 {
 	bool bytes_known = it->unknown_bytes < it->calls;
+	struct offload_share share;
 
 	json_obj(j, NULL);
 	json_str(j, "api", it->api);
@@ -70,7 +77,11 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	json_f64(j, "host_cpu_ns", it->host_cpu_ns);
 	json_str(j, "probe_class", probe_class(it));
 	json_bool(j, "time_upper_bound", offload_upper_bound(v->summary, it));
-	json_f64(j, "cpu_share", offload_cpu_share(v, it));
+	share = offload_cpu(v, it);
+	json_f64(j, "cpu_share", share.value);
+	json_f64(j, "cpu_share_low", share.low);
+	json_f64(j, "cpu_share_high", share.high);
+	json_str(j, "cpu_share_from", isnan(share.value) ? NULL : share.sampled ? "samples" : "calls");
 	json_f64(j, "bytes_per_ns", offload_bandwidth(it));
 	json_str(j, "design", offload_design(it));
 	json_f64(j, "sync", it->sync);
@@ -80,9 +91,10 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	json_f64(j, "inside", it->inside);
 	json_f64(j, "overlap", it->async > 0 && it->flight_ns > 0 ? fmin(1, it->overlap_ns / it->flight_ns) : NAN);
 	json_f64(j, "wait_ns_per_call", it->async > 0 ? it->wait_ns / it->async : NAN);
-	spread(j, "time_ns", &it->time);
-	spread(j, "submit_ns", &it->submit);
-	spread(j, "bytes", &it->bytes);
+	json_f64(j, "below_ns", it->below_ns);
+	spread(j, "time_ns", &it->time, it->below_ns);
+	spread(j, "submit_ns", &it->submit, it->below_ns);
+	spread(j, "bytes", &it->bytes, 0);
 	json_arr(j, "histogram");
 	for (int k = 0; k < OFFLOAD_OCTAVES; k++) {
 		const struct offload_octave *o = &it->octave[k];
@@ -94,7 +106,7 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 		json_f64(j, "below", k ? exp2(k) : 1);
 		json_f64(j, "calls", o->calls);
 		json_f64(j, "bytes", o->bytes);
-		json_f64(j, "mean_ns", o->timed > 0 ? o->ns / o->timed : NAN);
+		known(j, "mean_ns", o->timed > 0 ? o->ns / o->timed : NAN, it->below_ns);
 		json_end(j);
 	}
 	json_end(j);
@@ -109,10 +121,10 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 		json_f64(j, "bytes", it->sites[i].bytes);
 		json_f64(j, "ns", it->sites[i].ns);
 		json_f64(j, "calls_per_second", offload_rate(it, it->sites[i].calls * offload_site_scale(it)));
-		json_f64(j, "cpu_share", it->host_ns > 0 ? offload_cpu_share(v, it) * it->sites[i].ns / it->host_ns : NAN);
+		json_f64(j, "cpu_share", it->host_ns > 0 ? offload_cpu(v, it).value * it->sites[i].ns / it->host_ns : NAN);
 		json_f64(j, "bytes_per_ns", it->kind == FMT_OK_CALL ? site_bandwidth(&it->sites[i]) : NAN);
-		spread(j, "time_ns", &it->sites[i].time);
-		spread(j, "size", &it->sites[i].bytes_of);
+		spread(j, "time_ns", &it->sites[i].time, it->below_ns);
+		spread(j, "size", &it->sites[i].bytes_of, 0);
 		json_end(j);
 	}
 	json_end(j);
@@ -138,9 +150,12 @@ static void verdict(struct json *j, const struct offload_verdict *d)
 	json_str(j, "api", d->api);
 	json_str(j, "name", d->name);
 	json_str(j, "why_not", d->fitted ? NULL : d->why_not);
-	json_str(j, "pays", d->fitted ? verdict_str(d->payoff.verdict) : NULL);
-	json_f64(j, "from", d->fitted ? d->payoff.from : NAN);
-	json_f64(j, "to", d->fitted ? d->payoff.to : NAN);
+	json_str(j, "cannot_tell", d->fitted ? d->doubt : NULL);
+	json_str(j, "pays", d->fitted && !d->doubt ? verdict_str(d->payoff.verdict) : NULL);
+	json_f64(j, "from", d->fitted && !d->doubt ? d->payoff.from : NAN);
+	json_f64(j, "to", d->fitted && !d->doubt ? d->payoff.to : NAN);
+	json_f64(j, "from_low", d->fitted ? d->fit.g1[0].lo : NAN);
+	json_f64(j, "from_high", d->fitted ? d->fit.g1[0].hi : NAN);
 	json_f64(j, "wrong_side", d->fitted ? d->below : NAN);
 	json_f64(j, "wasted_ns_per_call", d->fitted ? d->wasted_ns : NAN);
 	json_f64(j, "accelerated_calls", d->accelerated_calls);
@@ -157,18 +172,23 @@ static void whatif(struct json *j, const struct offload_whatif *w)
 	json_str(j, "accelerator", w->accelerator);
 	json_str(j, "device", w->device);
 	json_str(j, "why_not", *w->why_not ? w->why_not : NULL);
-	json_str(j, "pays", w->fitted ? verdict_str(w->payoff.verdict) : NULL);
-	json_f64(j, "from", w->fitted ? w->payoff.from : NAN);
-	json_f64(j, "to", w->fitted ? w->payoff.to : NAN);
+	json_str(j, "baseline", w->baseline);
+	json_str(j, "note", w->note);
+	json_str(j, "cannot_tell", w->fitted ? w->doubt : NULL);
+	json_str(j, "pays", w->fitted && !w->doubt ? verdict_str(w->payoff.verdict) : NULL);
+	json_f64(j, "from", w->fitted && !w->doubt ? w->payoff.from : NAN);
+	json_f64(j, "to", w->fitted && !w->doubt ? w->payoff.to : NAN);
 	json_f64(j, "fit_error", w->fit_error);
 	json_f64(j, "calls", w->calls);
 	json_bool(j, "calls_at_least", w->at_least);
 	json_f64(j, "wrong_side", w->known ? w->below : NAN);
 	json_f64(j, "outside", w->outside);
+	json_f64(j, "unsure", w->unsure);
+	json_f64(j, "spent_ns", w->known ? w->spent_ns : NAN);
 	json_f64(j, "lost_ns_per_call", w->known ? w->lost_ns : NAN);
-	json_f64(j, "lost_ns", w->known ? w->lost_ns * w->below * w->calls : NAN);
+	json_f64(j, "lost_ns", w->all_lost_ns);
 	json_f64(j, "gained_ns_per_call", w->known ? w->gained_ns : NAN);
-	json_f64(j, "gained_ns", w->known ? w->gained_ns * (1 - w->below - w->outside) * w->calls : NAN);
+	json_f64(j, "gained_ns", w->all_gained_ns);
 	json_end(j);
 }
 
@@ -243,6 +263,7 @@ const char offload_schema[] =
 	"\"open\":{\"type\":\"number\",\"description\":\"never seen to complete\"},"
 	"\"probe_class\":{\"enum\":[\"stepped\",\"emulated\",\"mixed\",null]},"
 	"\"time_upper_bound\":{\"type\":\"boolean\",\"description\":\"the probe's class is unknown: the smaller cost was taken off\"},"
+	"\"below_ns\":{\"type\":[\"number\",\"null\"],\"description\":\"times below this are not told from what the probe takes, and null\"},"
 	"\"time_ns\":{\"type\":\"object\"},\"bytes\":{\"type\":\"object\"},\"histogram\":{\"type\":\"array\"},\"sites\":{\"type\":\"array\"}}}},"
 	"\"what_if\":{\"type\":\"array\",\"description\":\"--accelerator: each host call against each; wrong_side, outside: shares of its calls that would lose, that are of a size the accelerator was not measured at; times per call and in all\"},"
 	"\"verdicts\":{\"type\":\"array\"},\"counters\":{\"type\":\"array\"}}}";

@@ -6,17 +6,76 @@
 #include "view/offload.h"
 
 #define SITES 5
+#define PROBES_LITTLE .05 /* of the target's CPU time: what probes may take and samples still say what the program does */
+#define SAMPLES_TELL 20	  /* with a function on their stacks: its share is known within some 45 % */
 #define BAR 30
 
-double offload_cpu_share(const struct offload_view *v, const struct offload_item *it)
+double offload_target_ns(const struct offload_view *v)
 {
 	double target = v->profile->has_cost ? (double)v->profile->cost.target_cpu_ns : 0;
 
-	/* What the probes added is no work of the program's. */
-	target -= it->probes_ns;
-	if (!(target > 0) || !it->calls || isnan(it->estimate))
-		return NAN;
-	return fmin(1, it->host_cpu_ns * it->estimate / (double)it->calls / target);
+	for (size_t i = 0; i < v->summary->items_cnt; i++)
+		target -= v->summary->items[i].probes_ns;
+	return target > 0 ? target : NAN;
+}
+
+/* The name of the function behind an item: users' probes have names of their own, after a colon the symbol's. */
+static const char *symbol_of(const struct offload_item *it)
+{
+	const char *own = strrchr(it->name, ':');
+
+	return own ? own + 1 : it->name;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/*
+ * By the samples: they need no probe and no scaling. Not where probes took a good part of the target's time: that stands
+ * in the samples as well.
+ */
+static bool by_samples(const struct offload_view *v, const struct offload_item *it, struct offload_share *out)
+{
+	double probes = 0, target = offload_target_ns(v), seen;
+
+	for (size_t i = 0; i < v->summary->items_cnt; i++)
+		probes += v->summary->items[i].probes_ns;
+	if (!v->shares || v->shares->exact || !(probes < PROBES_LITTLE * target))
+		return false;
+	for (size_t i = 0; i < v->shares->count; i++) {
+		const struct share *r = &v->shares->rows[i];
+		const struct profile_function *f = &v->profile->functions[r->function];
+
+		if (strcmp(f->name, symbol_of(it)) || strcmp(base_of(f->object), base_of(it->library)))
+			continue;
+		seen = r->inclusive * v->shares->effective;
+		if (seen < SAMPLES_TELL)
+			return false;
+		out->value = r->inclusive;
+		wilson_interval(r->inclusive, v->shares->effective, &out->low, &out->high);
+		return out->sampled = true;
+	}
+	return false;
+}
+
+struct offload_share offload_cpu(const struct offload_view *v, const struct offload_item *it)
+{
+	struct offload_share s = { NAN, NAN, NAN, false };
+	double target = offload_target_ns(v), each;
+
+	if (by_samples(v, it, &s) || !(target > 0) || !it->calls)
+		return s;
+	/* what a probe takes inside a call is known within late_ns and early_ns */
+	each = it->host_cpu_ns / (double)it->calls;
+	s.low = fmin(1, fmax(0, each - it->late_ns) * it->low / target);
+	s.high = isnan(it->high) ? NAN : fmin(1, (each + it->early_ns) * it->high / target);
+	if (each >= it->below_ns)
+		s.value = isnan(it->estimate) ? NAN : fmin(1, each * it->estimate / target);
+	return s;
 }
 
 double offload_rate(const struct offload_item *it, double calls)
@@ -89,6 +148,27 @@ static void duration(struct buf *b, double ns)
 		buf_addf(b, "%.2f ms", ns / 1e6);
 	else
 		buf_addf(b, "%.1f s", ns / 1e9);
+}
+
+/* Below what the probe itself takes, only that is known. */
+static void timing(struct buf *b, const struct offload_item *it, double ns)
+{
+	if (ns < it->below_ns)
+		buf_addstr(b, "below ");
+	duration(b, fmax(ns, it->below_ns));
+}
+
+static void timing_right(struct buf *out, unsigned columns, const struct offload_item *it, double ns)
+{
+	AUTO_BUF(b);
+
+	if (isnan(ns))
+		buf_addch(&b, '-');
+	else if (ns < it->below_ns)
+		buf_addf(&b, "< %.1f us", it->below_ns / 1e3);
+	else
+		duration(&b, ns);
+	text_pad_left(out, b.data, columns);
 }
 
 static void size(struct buf *b, double n)
@@ -188,12 +268,13 @@ static void table(const struct offload_view *v, const struct text_style *style, 
 
 		if (it->kind == FMT_OK_WAIT)
 			continue;
-		right(out, 6, percent, offload_cpu_share(v, it));
+		right(out, 6, percent, offload_cpu(v, it).value);
 		right(out, 9, isnan(it->estimate) ? at_least_rate : rate, offload_rate(it, isnan(it->estimate) ? it->low : it->estimate));
 		right(out, 13, isnan(it->estimate) ? at_least : count, isnan(it->estimate) ? it->low : it->estimate);
 		right(out, 13, size, spread_quantile(&it->bytes, 0.5));
-		right(out, 13, duration, spread_quantile(&it->time, 0.5));
-		right(out, 8, gbs, offload_bandwidth(it));
+		timing_right(out, 13, it, spread_quantile(&it->time, 0.5));
+		buf_addch(out, ' ');
+		right(out, 7, gbs, offload_bandwidth(it));
 		buf_addf(out, "  %-7s  ", design ? design : "-");
 		title(it, out);
 		buf_addch(out, '\n');
@@ -234,7 +315,7 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 		for (unsigned i = 0; i < BAR; i++)
 			buf_addch(out, i < bar ? '#' : ' ');
 		text_hue_off(out, style, TEXT_WARM);
-		right(out, 11, duration, o->timed > 0 ? o->ns / o->timed : NAN);
+		timing_right(out, 11, it, o->timed > 0 ? o->ns / o->timed : NAN);
 		buf_addch(out, '\n');
 	}
 	if (it->unknown_calls > 0)
@@ -285,17 +366,35 @@ static void counts(const struct offload_item *it, struct buf *out)
 		buf_addf(out, "    %lu recorded one by one (thinned, weighted); counts and sums are of all\n", (unsigned long)it->records);
 }
 
+static void cpu(const struct offload_view *v, const struct offload_item *it, struct buf *out)
+{
+	struct offload_share s = offload_cpu(v, it);
+
+	if (isnan(s.low) || it->kind == FMT_OK_KERNEL)
+		return;
+	buf_addstr(out, "    ");
+	if (isnan(s.value))
+		buf_addf(out, "between %.2g and ", s.low * 100);
+	else
+		buf_addf(out, "%.1f %% [%.2g to ", s.value * 100, s.low * 100);
+	if (isnan(s.high))
+		buf_addstr(out, "unknown");
+	else
+		buf_addf(out, "%.2g", s.high * 100);
+	buf_addf(out, "%s of the CPU time, by %s\n", isnan(s.value) ? " %" : " %]", s.sampled ? "the timer's samples" : "the calls that were timed");
+}
+
 static void times(const struct offload_view *v, const struct offload_item *it, struct buf *out)
 {
 	double all = it->sync + it->blocked + it->async;
 
 	if (it->time.total > 0) {
 		buf_addstr(out, "    time of a call: median ");
-		duration(out, spread_quantile(&it->time, 0.5));
+		timing(out, it, spread_quantile(&it->time, 0.5));
 		buf_addstr(out, ", 90 % below ");
-		duration(out, spread_quantile(&it->time, 0.9));
+		duration(out, fmax(it->below_ns, spread_quantile(&it->time, 0.9)));
 		buf_addstr(out, ", 99 % below ");
-		duration(out, spread_quantile(&it->time, 0.99));
+		duration(out, fmax(it->below_ns, spread_quantile(&it->time, 0.99)));
 		buf_addch(out, '\n');
 		if (offload_upper_bound(v->summary, it))
 			buf_addstr(out, "    upper bounds: what probing its first instruction costs is not known, the smaller\n    cost was taken off\n");
@@ -320,7 +419,7 @@ static void times(const struct offload_view *v, const struct offload_item *it, s
 
 static void site_figures(const struct offload_view *v, const struct offload_item *it, const struct offload_site *s, struct buf *out)
 {
-	double rate = offload_rate(it, s->calls * offload_site_scale(it)), share = offload_cpu_share(v, it) * s->ns / it->host_ns;
+	double rate = offload_rate(it, s->calls * offload_site_scale(it)), share = offload_cpu(v, it).value * s->ns / it->host_ns;
 
 	buf_addstr(out, "                  ");
 	if (rate >= 0) {
@@ -333,13 +432,13 @@ static void site_figures(const struct offload_view *v, const struct offload_item
 		buf_addstr(out, ", ");
 	}
 	if (s->time.total > 0) {
-		duration(out, spread_quantile(&s->time, 0.5));
+		timing(out, it, spread_quantile(&s->time, 0.5));
 		buf_addstr(out, " (90 % below ");
-		duration(out, spread_quantile(&s->time, 0.9));
+		duration(out, fmax(it->below_ns, spread_quantile(&s->time, 0.9)));
 		buf_addstr(out, "), ");
 	} else if (s->calls > 0 && it->kind != FMT_OK_KERNEL) {
 		buf_addstr(out, "mean ");
-		duration(out, s->ns / s->calls);
+		timing(out, it, s->ns / s->calls);
 		buf_addstr(out, ", ");
 	}
 	if (share >= 0)
@@ -399,10 +498,43 @@ static void payoff(const struct logca_payoff *p, double gmin, double gmax, doubl
 	buf_addf(out, ", mean error of the fit %.1f %%\n", error * 100);
 }
 
-static void whatif(const struct offload_whatif *w, const struct text_style *style, struct buf *out)
+static void doubtful(const char *doubt, const struct text_style *style, struct buf *out)
 {
-	double win = 1 - w->below - w->outside;
+	buf_addstr(out, "    cannot tell from which size on: ");
+	text_wrap(out, doubt, 36, 4, style->width);
+}
 
+static void fates(const struct offload_view *v, const struct offload_whatif *w, struct buf *out)
+{
+	double win = 1 - w->below - w->outside - w->unsure, target = offload_target_ns(v);
+
+	if (w->below > 0) {
+		buf_addf(out, "    %.1f %% of the calls are on the wrong side: each would lose ", w->below * 100);
+		duration(out, w->lost_ns);
+		buf_addf(out, ",\n    %s", w->at_least ? "at least " : "");
+		duration(out, w->all_lost_ns);
+		buf_addstr(out, " in all\n");
+	}
+	if (win > 1e-9) {
+		buf_addf(out, "    %.1f %% would gain ", win * 100);
+		duration(out, w->gained_ns);
+		buf_addf(out, " each, %s", w->at_least ? "at least " : "");
+		duration(out, w->all_gained_ns);
+		buf_addstr(out, " of ");
+		duration(out, w->spent_ns);
+		buf_addstr(out, " CPU time in all");
+		if (target > w->all_gained_ns && w->all_gained_ns > 0)
+			buf_addf(out, ":\n    the process would be %.3gx as fast if only these went there", target / (target - w->all_gained_ns));
+		buf_addch(out, '\n');
+	}
+	if (w->unsure > 0)
+		buf_addf(out, "    %.1f %% are too short to be timed, there and here: nothing is said of them\n", w->unsure * 100);
+	if (w->outside > 0)
+		buf_addf(out, "    %.1f %% are of sizes the accelerator was not measured at: nothing is said of them\n", w->outside * 100);
+}
+
+static void whatif(const struct offload_view *v, const struct offload_whatif *w, const struct text_style *style, struct buf *out)
+{
 	text_hue_on(out, style, TEXT_BOLD);
 	buf_addstr(out, "\nWhat if ");
 	title(w->item, out);
@@ -415,31 +547,27 @@ static void whatif(const struct offload_whatif *w, const struct text_style *styl
 		text_name(out, w->device, 76, 0);
 		buf_addch(out, '\n');
 	}
-	if (w->fitted)
+	if (w->baseline) {
+		buf_addstr(out, "    measured beside ");
+		text_name(out, w->baseline, 60, 0);
+		buf_addch(out, '\n');
+	}
+	if (w->note) {
+		buf_addstr(out, "    ");
+		text_wrap(out, w->note, 4, 4, style->width);
+	}
+	if (w->fitted && w->doubt)
+		doubtful(w->doubt, style, out);
+	else if (w->fitted)
 		payoff(&w->payoff, w->gmin, w->gmax, w->fit_error, out);
 	else if (w->known)
 		buf_addstr(out, "    no break-even, the sizes are too few for a curve: compared at these\n");
-	if (!w->known) {
-		buf_addstr(out, "    not known: ");
-		text_wrap(out, w->why_not, 15, 4, style->width);
+	if (w->known) {
+		fates(v, w, out);
 		return;
 	}
-	if (w->below > 0) {
-		buf_addf(out, "    %.1f %% of the calls are on the wrong side: each would lose ", w->below * 100);
-		duration(out, w->lost_ns);
-		buf_addf(out, ",\n    %s", w->at_least ? "at least " : "");
-		duration(out, w->lost_ns * w->below * w->calls);
-		buf_addstr(out, " in all\n");
-	}
-	if (win > 1e-9) {
-		buf_addf(out, "    %.1f %% would gain ", win * 100);
-		duration(out, w->gained_ns);
-		buf_addf(out, " each, %s", w->at_least ? "at least " : "");
-		duration(out, w->gained_ns * win * w->calls);
-		buf_addstr(out, " in all\n");
-	}
-	if (w->outside > 0)
-		buf_addf(out, "    %.1f %% are of sizes the accelerator was not measured at: nothing is said of them\n", w->outside * 100);
+	buf_addstr(out, "    not known: ");
+	text_wrap(out, w->why_not, 15, 4, style->width);
 }
 
 static void verdict(const struct offload_verdict *d, const struct text_style *style, struct buf *out)
@@ -454,7 +582,20 @@ static void verdict(const struct offload_verdict *d, const struct text_style *st
 		text_wrap(out, d->why_not, 16, 4, style->width);
 		return;
 	}
-	payoff(&d->payoff, d->fit.gmin, d->fit.gmax, d->fit.error, out);
+	if (d->doubt)
+		doubtful(d->doubt, style, out);
+	else
+		payoff(&d->payoff, d->fit.gmin, d->fit.gmax, d->fit.error, out);
+	if (!d->doubt && d->fit.roots == 1 && d->fit.g1[0].lo >= 0) {
+		buf_addstr(out, "    break-even between ");
+		size(out, d->fit.g1[0].lo);
+		buf_addstr(out, " and ");
+		if (isfinite(d->fit.g1[0].hi))
+			size(out, d->fit.g1[0].hi);
+		else
+			buf_addstr(out, "any size");
+		buf_addstr(out, " (90 %)\n");
+	}
 	if (d->below > 0) {
 		buf_addf(out, "    %.1f %% of its accelerated calls are on the wrong side and lose ", d->below * 100);
 		duration(out, d->wasted_ns);
@@ -509,6 +650,7 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 		buf_addstr(out, " (");
 		text_name(out, it->library, 0, 0);
 		buf_addstr(out, ")\n");
+		cpu(v, it, out);
 		counts(it, out);
 		octaves(it, style, out);
 		times(v, it, out);
@@ -517,5 +659,5 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
 		verdict(&v->verdicts[i], style, out);
 	for (size_t i = 0; i < v->whatif_cnt; i++)
-		whatif(&v->whatif[i], style, out);
+		whatif(v, &v->whatif[i], style, out);
 }

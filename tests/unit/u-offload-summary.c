@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a profile's offload sections are folded to, on recordings made up here whose truth is known. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <errno.h>
+#include <cmocka.h>
+
+#include "model/fit.h"
+#include "offload/operation.h"
+#include "offload/points.h"
+#include "offload/summary.h"
+#include "store/write.h"
+
+#define MS 1000000u
+#define CALL_NS 10000. /* what a probed call costs, all of it inside */
+
+static char path[64];
+
+static int setup(void **state)
+{
+	int fd;
+
+	strcpy(path, "/tmp/accperf-u-offload-XXXXXX");
+	fd = mkstemp(path);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int teardown(void **state)
+{
+	return unlink(path);
+}
+
+static struct store_writer *begin(uint32_t *library)
+{
+	struct err e = { 0 };
+	struct store_writer *w = store_create(path, 0, &e);
+	struct fmt_offload_cost cost = { .call_ns = CALL_NS, .call_low = CALL_NS, .call_high = CALL_NS, .inside_ns = CALL_NS, .attach = FMT_OA_SESSION };
+	struct fmt_offload_api api = { .id = 1, .api = store_string(w, "own"), .kind = FMT_OK_CALL, .probe = FMT_PROBE_STEPPED, .variant = FMT_OV_HOST };
+
+	assert_non_null(w);
+	*library = api.library = store_string(w, "/lib/own.so");
+	api.name = api.symbol = store_string(w, "job");
+	assert_int_equal(store_put(w, FMT_OFFLOAD_API, &api, sizeof(api)), 0);
+	api.id = 2;
+	api.variant = FMT_OV_ACCELERATED;
+	assert_int_equal(store_put(w, FMT_OFFLOAD_API, &api, sizeof(api)), 0);
+	assert_int_equal(store_put(w, FMT_OFFLOAD_COST, &cost, sizeof(cost)), 0);
+	return w;
+}
+
+static struct offload_summary *end(struct store_writer *w)
+{
+	struct err e = { 0 };
+	struct offload_summary *s;
+
+	assert_int_equal(store_close(w, &e), 0);
+	s = offload_summary_load(path, &e);
+	assert_non_null(s);
+	return s;
+}
+
+/*
+ * A service that calls 20 times a ms whatever happens, and is asleep else. A hit takes a little less than was measured at
+ * start, so that less of a stretch's CPU time seems to be work than is. Eight stretches of 20 to 55 ms, a second apart.
+ */
+static void test_paced(void **state)
+{
+	uint32_t library;
+	struct store_writer *w = begin(&library);
+	struct fmt_offload_total total = { .pid = 1, .api = 1, .site_addr = 1 };
+	uint64_t clock = MS, cpu = MS, begun = clock;
+	struct offload_summary *s;
+
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t length = (20 + 5 * i) * MS, calls = 20 * length / MS;
+		struct fmt_offload_window one = { .armed = clock, .disarmed = clock + length, .calls = calls, .hits = 2 * calls, .library = library,
+						  .cpu_armed = cpu, .hits_ns = (uint64_t)(CALL_NS * (double)calls), .gap_mean = 10 * MS };
+
+		cpu += calls * 9800 + calls * 300;
+		one.cpu_disarmed = cpu;
+		assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW, &one, sizeof(one)), 0);
+		total.calls += calls;
+		clock += length + 1000 * MS;
+		cpu += 20 * 1000 * 300; /* the gap's calls */
+	}
+	total.ns = total.cpu_ns = (uint64_t)((CALL_NS + 300) * (double)total.calls);
+	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
+	assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW, &(struct fmt_offload_window){ .armed = clock, .disarmed = clock, .library = library, .cpu_armed = cpu,
+			 .cpu_disarmed = cpu }, sizeof(struct fmt_offload_window)), 0);
+	s = end(w);
+	assert_int_equal(s->items_cnt, 1);
+	{
+		const struct offload_item *it = &s->items[0];
+		double truth = 20. * (double)(clock - begun) / MS;
+
+		print_message("calls %.0f [%.0f, %.0f], truth %.0f\n", it->estimate, it->low, it->high, truth);
+		assert_true(it->estimate > truth * .9 && it->estimate < truth * 1.1);
+		assert_true(it->low <= truth && (isnan(it->high) || it->high >= truth));
+	}
+	offload_summary_free(s);
+}
+
+static void put_call(struct store_writer *w, uint32_t api, double bytes, double ns)
+{
+	struct fmt_call c = { .submit = 1, .returned = 2, .complete = 2, .bytes_in = (uint64_t)bytes, .weight = 1, .api = api, .pid = 1, .tid = 1,
+			      .flags = FMT_CALL_IN | (ns > 0 ? FMT_CALL_TIMED : 0), .batch = 1, .busy_ns = ns > 0 ? (uint64_t)ns : 0 };
+
+	c.submit_ns = c.busy_ns;
+	assert_int_equal(store_put(w, FMT_CALL, &c, sizeof(c)), 0);
+}
+
+static void put_total(struct store_writer *w, uint32_t api, uint64_t calls)
+{
+	struct fmt_offload_total t = { .calls = calls, .ns = calls * 100000, .pid = 1, .api = api, .site_addr = 1 };
+
+	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &t, sizeof(t)), 0);
+}
+
+/* Calls of 16 B to 1 MB. What is left of the probe in each differs, and is all that there is of the shortest. */
+static struct offload_summary *pair(double t0, double per_byte, double o, double accel_per_byte, double left, double spread)
+{
+	uint32_t library;
+	struct store_writer *w = begin(&library);
+	unsigned seed = 3, calls = 0;
+
+	for (double g = 16; g <= 1048576; g *= 2)
+		for (unsigned i = 0; i < 40; i++, calls++) {
+			double r = left + spread * ((double)rand_r(&seed) / RAND_MAX - .5);
+
+			put_call(w, 1, g, t0 + per_byte * g + r);
+			put_call(w, 2, g, o + accel_per_byte * g + r);
+		}
+	put_total(w, 1, calls);
+	put_total(w, 2, calls);
+	return end(w);
+}
+
+static const struct offload_item *variant(const struct offload_summary *s, uint32_t v)
+{
+	for (size_t i = 0; i < s->items_cnt; i++)
+		if (s->items[i].variant == v)
+			return &s->items[i];
+	fail();
+	return NULL;
+}
+
+/* The break-even in bytes; 0: the fit says that it cannot tell. */
+static double told(const struct offload_summary *s, struct logca_payoff *p)
+{
+	struct points pts = { .unit = "ns" };
+	struct err e = { 0 };
+	struct fit f;
+
+	assert_int_equal(offload_points(variant(s, FMT_OV_HOST), RUN_HOST, &pts, &e), 0);
+	assert_int_equal(offload_points(variant(s, FMT_OV_ACCELERATED), RUN_ACCEL, &pts, &e), 0);
+	if (fit_logca(&pts, &fit_defaults, &f, &e)) {
+		print_message("%s\n", e.text);
+		assert_non_null(strstr(e.text, "too short"));
+		points_release(&pts);
+		return 0;
+	}
+	points_release(&pts);
+	logca_payoff(&f.p, f.gmin, f.gmax, p);
+	print_message("g1 %.0f [%.0f, %.0f], %.0f to %.0f B, %s\n", f.g1[0].v, f.g1[0].lo, f.g1[0].hi, f.gmin, f.gmax, fit_doubt(&f) ? fit_doubt(&f) : "told");
+	return fit_doubt(&f) ? 0 : f.roots ? f.g1[0].v : NAN;
+}
+
+/* Times far above the probe's: told, and right. */
+static void test_long_calls(void **state)
+{
+	struct logca_payoff p;
+	struct offload_summary *s = pair(200, 100, 1000000, 10, 500, 1000);
+	double g = told(s, &p), truth = (1000000 - 200) / 90.;
+
+	assert_true(g > truth / 1.5 && g < truth * 1.5);
+	assert_int_equal(p.verdict, LOGCA_FROM);
+	offload_summary_free(s);
+}
+
+/*
+ * A byte-wise checksum against a faster one that costs 1 us more: the accelerator pays from 630 B, where a call takes
+ * a tenth of what the probe does. A fit to the calls that are left says that it always pays.
+ */
+static void test_short_calls(void **state)
+{
+	struct offload_summary *s = pair(0, 1.9, 1000, .3, 0, 8000);
+	struct logca_payoff p;
+	double g = told(s, &p);
+
+	assert_true(variant(s, FMT_OV_HOST)->below_ns >= CALL_NS / 2);
+	/* every call is kept, those too, that took no time at all */
+	assert_int_equal(variant(s, FMT_OV_HOST)->samples_cnt, 17 * 40);
+	assert_true(isnan(spread_quantile(&variant(s, FMT_OV_HOST)->time, .1)) || spread_quantile(&variant(s, FMT_OV_HOST)->time, .1) < CALL_NS / 2);
+	if (g > 0 && p.verdict == LOGCA_FROM)
+		assert_true(p.from > 625 / 1.5 && p.from < 625 * 1.5);
+	else if (g > 0)
+		assert_true(p.verdict == LOGCA_ALWAYS); /* of what was long enough to be timed: sizes above 630 B */
+	offload_summary_free(s);
+}
+
+/* All that is censored together leaves no fit, with a reason. */
+static void test_nothing_left(void **state)
+{
+	uint32_t library;
+	struct store_writer *w = begin(&library);
+	struct points pts = { .unit = "ns" };
+	struct offload_summary *s;
+	struct err e = { 0 };
+	struct fit f;
+
+	for (double g = 16; g <= 65536; g *= 2)
+		for (unsigned i = 0; i < 10; i++) {
+			put_call(w, 1, g, 0);
+			put_call(w, 2, g, 0);
+		}
+	put_total(w, 1, 10);
+	put_total(w, 2, 10);
+	s = end(w);
+	assert_int_equal(offload_points(variant(s, FMT_OV_HOST), RUN_HOST, &pts, &e), 0);
+	assert_int_equal(offload_points(variant(s, FMT_OV_ACCELERATED), RUN_ACCEL, &pts, &e), 0);
+	assert_int_equal(pts.run[RUN_HOST].count, 0);
+	assert_true(pts.run[RUN_HOST].censored == 130 && pts.run[RUN_HOST].censored_to == 65536);
+	assert_int_equal(fit_logca(&pts, &fit_defaults, &f, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "too short"));
+	points_release(&pts);
+	offload_summary_free(s);
+}
+
+/* Only what does the same is compared. */
+static void test_operations(void **state)
+{
+	const struct operation *deflate = operation_of(NULL, "deflate-isal/zlib");
+
+	assert_non_null(deflate);
+	assert_ptr_equal(operation_of("zlib", "deflate"), deflate);
+	assert_ptr_equal(operation_of("zlib", "compress2"), deflate);
+	assert_ptr_not_equal(operation_of("zlib", "inflate"), deflate);
+	assert_ptr_not_equal(operation_of("zlib", "uncompress"), deflate);
+	assert_ptr_not_equal(operation_of("zstd", "ZSTD_compress2"), deflate);
+	assert_ptr_equal(operation_of("zlib", "crc32_z"), operation_of(NULL, "crc32-isal/zlib"));
+	assert_ptr_equal(operation_of("af_alg", "skcipher cbc(aes)"), operation_of(NULL, "aes-cbc/scalar"));
+	assert_true(operation_of("openssl", "EVP_DigestSign") != operation_of("openssl", "EVP_DigestUpdate"));
+	assert_true(operation_of("openssl", "EVP_EncryptUpdate")->open);
+	assert_null(operation_of("own", "encode"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_paced, setup, teardown),	    cmocka_unit_test_setup_teardown(test_long_calls, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_short_calls, setup, teardown), cmocka_unit_test_setup_teardown(test_nothing_left, setup, teardown),
+		cmocka_unit_test(test_operations),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "offload/operation.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+enum { DEFLATE, INFLATE, ZSTD, UNZSTD, CRC32, ADLER32, AES, SHA, CIPHER, DIGEST, SIGN, COPY, MATRIX, VECTOR };
+
+static const struct operation operations[] = {
+	[DEFLATE] = { "compress (deflate)", "the level of a call is not recorded, and a higher one takes longer for a smaller result", false },
+	[INFLATE] = { "decompress (deflate)", NULL, false },
+	[ZSTD] = { "compress (zstd)", "the level of a call is not recorded, and a higher one takes longer for a smaller result", false },
+	[UNZSTD] = { "decompress (zstd)", NULL, false },
+	[CRC32] = { "CRC-32", NULL, false },
+	[ADLER32] = { "Adler-32", NULL, false },
+	[AES] = { "AES", "libraries use a processor's own AES instructions by themselves: these calls may run on them already", false },
+	[SHA] = { "SHA", "libraries use a processor's own SHA instructions by themselves: these calls may run on them already", false },
+	[CIPHER] = { "a cipher", NULL, true },
+	[DIGEST] = { "a digest", NULL, true },
+	[SIGN] = { "a signature", NULL, true },
+	[COPY] = { "copy", NULL, false },
+	[MATRIX] = { "matrix product", NULL, false },
+	[VECTOR] = { "vector sum", NULL, false },
+};
+
+/* The first row whose word the name holds decides; `api` restricts a row to one library's names. */
+static const struct {
+	const char *api, *word;
+	int operation;
+} words[] = {
+	{ "zstd", "decompress", UNZSTD }, { "zstd", "compress", ZSTD }, { NULL, "adler32", ADLER32 }, { NULL, "crc32", CRC32 },
+	{ NULL, "inflate", INFLATE }, { NULL, "uncompress", INFLATE }, { NULL, "decompress", INFLATE }, { NULL, "deflate", DEFLATE },
+	{ "zlib", "compress", DEFLATE }, { "qatzip", "compress", DEFLATE }, { "qpl", "compress", DEFLATE },
+	{ NULL, "zstd", ZSTD }, { NULL, "digestsign", SIGN }, { NULL, "digestverify", SIGN }, { NULL, "evp_pkey", SIGN },
+	{ NULL, "aes", AES }, { NULL, "sha1", SHA }, { NULL, "sha2", SHA }, { NULL, "sha5", SHA }, { NULL, "sha-", SHA },
+	{ "openssl", "digest", DIGEST }, { "openssl", "mac", DIGEST }, { "openssl", "encrypt", CIPHER }, { "openssl", "decrypt", CIPHER },
+	{ "openssl", "cipher", CIPHER }, { NULL, "gemm", MATRIX }, { NULL, "memcpy", COPY },
+};
+
+const struct operation *operation_of(const char *api, const char *name)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if ((!words[i].api || (api && !strcmp(api, words[i].api))) && strcasestr(name, words[i].word))
+			return &operations[words[i].operation];
+	return NULL;
+}

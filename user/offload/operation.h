@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a call does, as far as its name tells: only calls that do the same can be compared with an accelerator.
+ * Included by user/cli, tests. Pure.
+ *
+ * To add an operation: a row in operation.c, before the rows whose words its names hold, too.
+ */
+#ifndef ACCPERF_OFFLOAD_OPERATION_H
+#define ACCPERF_OFFLOAD_OPERATION_H
+
+#include <stdbool.h>
+
+struct operation {
+	const char *name; /* "compress (deflate)" */
+	const char *note; /* what the name leaves open; NULL: nothing */
+	bool open;	  /* a class of operations: which of them a call ran is not recorded */
+};
+
+/* Of a call's name (with its API's, NULL: none) or of an accelerator's; NULL: the name tells nothing. */
+const struct operation *operation_of(const char *api, const char *name);
+
+#endif
