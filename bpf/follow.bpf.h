@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose ticks are wanted, where the timers belong to CPUs: a set of processes or threads, told by user
- * space, to which processes forked by a member are added before they run their first instruction, and
- * from which ends take away. Included by bpf/sampler.bpf.c only (after common.bpf.h). To follow by
- * another property: append to FOLLOW_*, here and in kmod-free/sampler.c, and decide in followed().
+ * Who is observed, where everybody passes by (timers of CPUs, system calls): a set of processes or threads, told by
+ * user space, to which processes forked by a member are added before they run their first instruction, and from which
+ * ends take away; or a control group with those below it. Included by bpf/sampler.bpf.c and bpf/sysio.bpf.c (after
+ * common.bpf.h). To follow by another property: append to FOLLOW_*, here and in kmod-free/targets.h, and decide in
+ * followed().
  */
 #ifndef ACCPERF_FOLLOW_BPF_H
 #define ACCPERF_FOLLOW_BPF_H
 
 #include "common.bpf.h"
 
-enum { FOLLOW_ALL = 0, FOLLOW_PROCESSES = 1, FOLLOW_THREADS = 2 };
-/* Values of the set: a command is not followed before its exec, what it was before is ourselves. */
+enum { FOLLOW_ALL = 0, FOLLOW_PROCESSES = 1, FOLLOW_THREADS = 2, FOLLOW_CGROUP = 3 };
+/* Values of the set: a command is not followed before its exec, what it was before is ourselves. Anything larger is when
+ * a child began: numbers come back, and the end of one must not take away its successor. */
 enum { NOT_YET = 0, NOW = 1 };
 
 /* Set by user space before anything is attached. */
@@ -22,18 +24,27 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
 	__type(key, __u32);
-	__type(value, __u8);
+	__type(value, __u64);
 } targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} cgroup SEC(".maps");
 
 static __always_inline bool followed(__u64 pid_tgid)
 {
 	__u32 key = follow == FOLLOW_THREADS ? (__u32)pid_tgid : pid_tgid >> 32;
-	__u8 *state;
+	__u64 *state;
 
 	if (follow == FOLLOW_ALL)
 		return true;
+	if (follow == FOLLOW_CGROUP)
+		return bpf_current_task_under_cgroup(&cgroup, 0) == 1;
 	state = bpf_map_lookup_elem(&targets, &key);
-	return state && *state == NOW;
+	return state && *state != NOT_YET;
 }
 
 SEC("raw_tp/sched_process_fork")
@@ -41,12 +52,14 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
 	__u32 from = BPF_CORE_READ(parent, tgid), to = BPF_CORE_READ(child, tgid);
-	__u8 *state, now = NOW;
+	__u64 *state, began = BPF_CORE_READ(child, start_time) | 2; /* neither of the two above */
 
-	if (from == to || !follow_children || follow != FOLLOW_PROCESSES)
+	if (from == to || follow != FOLLOW_PROCESSES)
 		return 0;
 	state = bpf_map_lookup_elem(&targets, &from);
-	if (state && *state == NOW && bpf_map_update_elem(&targets, &to, &now, BPF_ANY))
+	if (!state || *state == NOT_YET || !follow_children)
+		bpf_map_delete_elem(&targets, &to); /* whoever had this number is gone, and its end still on its way */
+	else if (bpf_map_update_elem(&targets, &to, &began, BPF_ANY))
 		count(CTR_NOT_FOLLOWED);
 	return 0;
 }
@@ -55,9 +68,9 @@ SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 key = BPF_CORE_READ((struct task_struct *)ctx->args[0], tgid);
-	__u8 *state = bpf_map_lookup_elem(&targets, &key);
+	__u64 *state = bpf_map_lookup_elem(&targets, &key);
 
-	if (state && follow == FOLLOW_PROCESSES)
+	if (state && follow == FOLLOW_PROCESSES && *state == NOT_YET)
 		*state = NOW;
 	return 0;
 }
@@ -68,8 +81,12 @@ int on_free(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
 	__u32 pid = BPF_CORE_READ(task, pid);
+	__u64 *state;
 
-	if (follow == FOLLOW_THREADS || pid == (__u32)BPF_CORE_READ(task, tgid))
+	if (follow != FOLLOW_THREADS && pid != (__u32)BPF_CORE_READ(task, tgid))
+		return 0;
+	state = bpf_map_lookup_elem(&targets, &pid);
+	if (state && (*state <= NOW || *state == (BPF_CORE_READ(task, start_time) | 2)))
 		bpf_map_delete_elem(&targets, &pid);
 	return 0;
 }

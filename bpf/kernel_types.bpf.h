@@ -36,6 +36,7 @@ struct task_struct {
 	struct thread_struct thread;
 	int pid, tgid;
 	unsigned long nvcsw, nivcsw;
+	__u64 start_time;
 	unsigned int ptrace;
 	char comm[16];
 } CORE;

@@ -4,8 +4,9 @@
  * machine passes here while this is attached, so the first thing is to leave for those of others,
  * and there is one program only: at the exit the caller's registers still hold the arguments.
  */
-#include "kernel_types.bpf.h"
+#include "common.bpf.h"
 #include "abi.h"
+#include "follow.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -28,13 +29,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct call);
 } calls SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, __u8);
-} targets SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -60,7 +54,7 @@ struct msghdr { /* user space's */
 };
 
 /* As struct sysio_counts in kmod-free/sysio.c. */
-struct counts {
+struct sysio_counts {
 	__u64 passed, others; /* calls of the targets, and of everybody else, that came by here */
 	__u64 seen, taken, lost, cut, uring;
 	__u64 spent, here; /* ns of the targets' time: in all, and in this burst */
@@ -71,23 +65,17 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct counts);
+	__type(value, struct sysio_counts);
 } counts SEC(".maps");
 
 /* Set by user space while running. */
 __u32 every = 1; /* one call in so many is reported, drawn at random */
-__u32 all;	 /* every process is a target */
 /* What this costs a target, ns, as measured: a call that goes by, and one that is reported. */
 __u32 pass_ns = 200, take_ns = 450;
 __u64 limit_ns; /* what a burst may cost on each CPU before it falls silent; 0: no limit */
 __u64 burst;	/* number of the burst */
 /* Read by user space, which zeroes it for each burst. */
 __u64 over_at; /* when the limit was reached */
-
-static __always_inline bool wanted(__u32 pid)
-{
-	return all || bpf_map_lookup_elem(&targets, &pid);
-}
 
 /* When user space is behind: fewer, each standing for more, rather than a full ring. */
 static __always_inline __u32 one_in(void)
@@ -112,7 +100,7 @@ static __always_inline __u64 arg(const struct pt_regs *r, __u32 i)
 }
 
 /* An iovec array has the layout of our ranges. The last ones are cut to what was moved. */
-static __always_inline __u32 take_iov(struct record *x, struct counts *k, __u64 iov, __u64 cnt, __u64 left)
+static __always_inline __u32 take_iov(struct record *x, struct sysio_counts *k, __u64 iov, __u64 cnt, __u64 left)
 {
 	if (cnt > MAX_RANGES) {
 		k->cut++;
@@ -131,7 +119,7 @@ static __always_inline __u32 take_iov(struct record *x, struct counts *k, __u64 
 	return cnt;
 }
 
-static __always_inline __u32 take_ranges(struct record *x, struct counts *k, const struct call *c, const struct pt_regs *r,
+static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *k, const struct call *c, const struct pt_regs *r,
 					 __s64 ret)
 {
 	__u64 addr = arg(r, c->addr), cnt;
@@ -172,7 +160,7 @@ static __always_inline __u32 take_ranges(struct record *x, struct counts *k, con
 }
 
 /* True if the call was reported. */
-static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct counts *k, __u64 id)
+static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct sysio_counts *k, __u64 id)
 {
 	__s64 ret = (__s64)ctx->args[1];
 	__u32 zero = 0, nr, n, step;
@@ -220,7 +208,7 @@ static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct 
 }
 
 /* Accounts for this call; at the limit all CPUs fall silent, and user space is woken to detach. */
-static __always_inline void charge(struct counts *k, __u64 ns)
+static __always_inline void charge(struct sysio_counts *k, __u64 ns)
 {
 	struct wire_head wake = { 0 };
 
@@ -241,11 +229,11 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 zero = 0;
-	struct counts *k = bpf_map_lookup_elem(&counts, &zero);
+	struct sysio_counts *k = bpf_map_lookup_elem(&counts, &zero);
 
 	if (!k)
 		return 0;
-	if (!wanted(id >> 32)) {
+	if (!followed(id)) {
 		k->others++;
 		return 0;
 	}

@@ -29,14 +29,9 @@
 #define READ_MAX 2048
 #define MAX_CPUS 1024
 #define STAGGER_NS 20000000
-#define FIRST_PID_NAMESPACE "pid:[4026531836]" /* the number is part of the kernel's interface */
 
 _Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLER_SLOTS == WIRE_SLOTS && SAMPLE_PAGE == WIRE_PAGE_BYTES, "pages are what the program takes");
 _Static_assert(SAMPLE_REGS == WREG_MAX, "struct sample holds every register of the wire record");
-
-/* As in bpf/follow.bpf.h. */
-enum { FOLLOW_ALL, FOLLOW_PROCESSES, FOLLOW_THREADS };
-enum { NOT_YET, NOW };
 
 struct sampler {
 	struct sampler_opts o;
@@ -304,7 +299,7 @@ static void close_timers(struct sampler *s)
 	s->count = 0;
 }
 
-static int follow(struct sampler *s, int id, uint8_t state, struct err *e)
+static int follow(struct sampler *s, int id, uint64_t state, struct err *e)
 {
 	uint32_t key = (uint32_t)id;
 
@@ -320,9 +315,9 @@ static int follow_targets(struct sampler *s, const struct targets *t, struct err
 	int err = 0;
 
 	for (size_t i = 0; i < t->tid_count && !err; i++)
-		err = follow(s, t->tids[i], NOW, e);
+		err = follow(s, t->tids[i], FOLLOW_NOW, e);
 	for (size_t i = 0; i < t->count && !err && !t->tid_count; i++)
-		err = follow(s, t->procs[i].pid, t->procs[i].pid == t->child ? NOT_YET : NOW, e);
+		err = follow(s, t->procs[i].pid, t->procs[i].pid == t->child ? FOLLOW_NOT_YET : FOLLOW_NOW, e);
 	s->bpf->bss->follow_children = !s->o.no_inherit;
 	s->bpf->bss->follow = t->tid_count ? FOLLOW_THREADS : FOLLOW_PROCESSES;
 	for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++) {
@@ -343,21 +338,11 @@ static void unfollow(struct sampler *s)
 		s->bpf->bss->follow = FOLLOW_ALL;
 }
 
-/* What the program calls a process must be what we call it. */
-static bool first_pid_namespace(void)
-{
-	char name[64];
-	ssize_t n = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
-
-	name[n > 0 ? n : 0] = 0;
-	return !strcmp(name, FIRST_PID_NAMESPACE);
-}
-
 static int attach_filtered(struct sampler *s, const struct targets *t, struct err *e)
 {
 	int err;
 
-	if (!first_pid_namespace())
+	if (!targets_first_pid_namespace())
 		return err_set(e, -EXDEV, "we run in a pid namespace of our own (a container)");
 	err = follow_targets(s, t, e);
 	if (!err)
@@ -438,6 +423,11 @@ int sampler_retime(struct sampler *s, uint64_t period_ns)
 	err = attach_cpus(s, NULL);
 	enable_in_turn(s);
 	return s->count ? 0 : err;
+}
+
+int sampler_targets_fd(const struct sampler *s)
+{
+	return bpf_map__fd(s->bpf->maps.targets);
 }
 
 bool sampler_by_thread(const struct sampler *s, const char **why)

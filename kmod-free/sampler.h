@@ -41,6 +41,9 @@ void sampler_forget(struct sampler *s);
 /* Events on everything in t. For a command they start at its exec. */
 int sampler_attach(struct sampler *s, struct targets *t, struct err *e);
 /* Once attached: whether the timers belong to threads; *why: the sentence that explains it, "" if asked for. */
+/* The set of targets, as bpf/follow.bpf.h describes it: kept unless the timers belong to threads, empty where all of the
+ * machine or of a control group is observed. */
+int sampler_targets_fd(const struct sampler *s);
 bool sampler_by_thread(const struct sampler *s, const char **why);
 /* One more event on one thread, with a period of its own: calibration. */
 int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e);

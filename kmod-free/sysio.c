@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "abi.h"
+#include "counters.h"
 #include "format.h"
 #include "kmod-free/sysio.h"
 #include "kmod-free/syscalls.h"
+#include "kmod-free/targets.h"
 #include "sysio.skel.h"
 
 struct sysio {
@@ -19,9 +21,11 @@ struct sysio {
 	void *ctx;
 	struct sysio_counts *per_cpu; /* scratch for reading the map */
 	int cpus;
+	struct bpf_link *links[3]; /* what keeps our own set of targets */
+	uint64_t not_added;
 };
 
-/* As struct counts in bpf/sysio.bpf.c. */
+/* As the struct of that name in bpf/sysio.bpf.c. */
 struct sysio_counts {
 	uint64_t passed, others;
 	uint64_t seen, taken, lost, cut, uring;
@@ -75,11 +79,25 @@ static int on_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-struct sysio *sysio_new(struct err *e)
+/* Whose calls are reported is told later; nobody's until then. */
+static int prepare(struct sysio_bpf *b, const struct sysio_opts *o)
 {
-	struct sysio *s = calloc(1, sizeof(*s));
+	b->bss->follow = FOLLOW_PROCESSES;
+	if (o && o->targets_fd > 0)
+		return bpf_map__reuse_fd(b->maps.targets, o->targets_fd);
+	return o && o->most ? bpf_map__set_max_entries(b->maps.targets, o->most) : 0;
+}
+
+struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
+{
+	struct sysio *s;
 	int err;
 
+	if (!targets_first_pid_namespace()) {
+		err_set(e, -EXDEV, "system calls cannot be observed from within a container: there the kernel knows processes by other numbers");
+		return NULL;
+	}
+	s = calloc(1, sizeof(*s));
 	if (!s) {
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
@@ -87,7 +105,9 @@ struct sysio *sysio_new(struct err *e)
 	libbpf_set_print(quiet);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	s->bpf = sysio_bpf__open();
-	err = s->bpf ? sysio_bpf__load(s->bpf) : -errno;
+	err = s->bpf ? prepare(s->bpf, o) : -errno;
+	if (!err)
+		err = sysio_bpf__load(s->bpf);
 	if (err) {
 		err_set(e, err, "system calls cannot be observed: loading the BPF program failed: %s; it needs CAP_BPF and "
 			"CAP_PERFMON", strerror(-err));
@@ -114,18 +134,40 @@ struct sysio *sysio_new(struct err *e)
 int sysio_add(struct sysio *s, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid;
-	uint8_t one = 1;
+	uint64_t now = FOLLOW_NOW;
+	int err = bpf_map_update_elem(bpf_map__fd(s->bpf->maps.targets), &key, &now, BPF_ANY);
 
-	return bpf_map_update_elem(bpf_map__fd(s->bpf->maps.targets), &key, &one, BPF_ANY);
+	s->not_added += err != 0;
+	return err;
 }
 
-void sysio_follow(struct sysio *s, pid_t parent, pid_t child)
+int sysio_follow(struct sysio *s, bool children, struct err *e)
 {
-	uint32_t key = (uint32_t)parent;
-	uint8_t one;
+	struct bpf_program *const programs[] = { s->bpf->progs.on_free, s->bpf->progs.on_fork, s->bpf->progs.on_exec };
 
-	if (!bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.targets), &key, &one))
-		sysio_add(s, child);
+	s->bpf->bss->follow_children = children;
+	for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		s->links[i] = bpf_program__attach(programs[i]);
+		if (!s->links[i])
+			return err_set(e, -errno, "processes cannot be followed: %s", strerror(errno));
+	}
+	return 0;
+}
+
+void sysio_threads(struct sysio *s)
+{
+	s->bpf->bss->follow = FOLLOW_THREADS;
+}
+
+int sysio_cgroup(struct sysio *s, int fd, struct err *e)
+{
+	uint32_t zero = 0, value = (uint32_t)fd;
+
+	s->bpf->bss->follow = FOLLOW_CGROUP;
+	if (!bpf_map_update_elem(bpf_map__fd(s->bpf->maps.cgroup), &zero, &value, BPF_ANY))
+		return 0;
+	return err_set(e, -errno, errno == EBADF ? "the control group is of version 1, of which BPF programs know nothing" :
+		       "the control group cannot be followed: %s", strerror(errno));
 }
 
 void sysio_remove(struct sysio *s, pid_t pid)
@@ -137,7 +179,7 @@ void sysio_remove(struct sysio *s, pid_t pid)
 
 void sysio_all(struct sysio *s)
 {
-	s->bpf->bss->all = 1;
+	s->bpf->bss->follow = FOLLOW_ALL;
 }
 
 void sysio_set_every(struct sysio *s, uint32_t every)
@@ -194,11 +236,23 @@ int sysio_read(struct sysio *s, sample_fn fn, void *ctx)
 	return ring_buffer__consume(s->ring);
 }
 
+static uint64_t not_followed(const struct sysio *s)
+{
+	uint64_t per_cpu[s->cpus], sum = 0; /* libbpf knows how many at most */
+	uint32_t key = CTR_NOT_FOLLOWED;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counters), &key, per_cpu))
+		return 0;
+	for (int i = 0; i < s->cpus; i++)
+		sum += per_cpu[i];
+	return sum;
+}
+
 void sysio_stats(const struct sysio *s, struct sysio_stats *out)
 {
 	uint32_t zero = 0;
 
-	*out = (struct sysio_stats){ 0 };
+	*out = (struct sysio_stats){ .not_observed = s->not_added + not_followed(s) };
 	if (bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counts), &zero, s->per_cpu))
 		return;
 	for (int i = 0; i < s->cpus; i++) {
@@ -220,6 +274,8 @@ void sysio_free(struct sysio *s)
 	if (!s)
 		return;
 	sysio_pause(s);
+	for (unsigned i = 0; i < sizeof(s->links) / sizeof(s->links[0]); i++)
+		bpf_link__destroy(s->links[i]);
 	ring_buffer__free(s->ring);
 	sysio_bpf__destroy(s->bpf);
 	free(s->per_cpu);

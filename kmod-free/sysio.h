@@ -20,6 +20,7 @@ struct sysio_stats {
 	uint64_t passed, others; /* calls of any kind that came by: of the watched, of everybody else */
 	uint64_t taken; /* reported */
 	uint64_t spent_ns; /* by the targets, by the costs set */
+	uint64_t not_observed; /* processes for which the set of targets had no room */
 };
 
 /* What observation costs, ns, beyond the call itself. */
@@ -32,14 +33,26 @@ struct sysio_costs {
 /* Where nothing was measured. */
 #define SYSIO_COSTS { .pass_ns = 200, .take_ns = 450, .other_ns = 150, .attach_ns = 30000 }
 
+struct sysio_opts {
+	int targets_fd; /* the set of targets that the sampler keeps; 0: our own */
+	uint32_t most;	/* targets, in our own; 0: as many as the program says */
+};
+
 struct sysio;
 
-struct sysio *sysio_new(struct err *e);
-/* Whom to watch; all = every process but ours is the caller's to sort out. */
+/* Nobody is watched yet. */
+struct sysio *sysio_new(const struct sysio_opts *o, struct err *e);
+/* Whom to watch: these. That there is no room for one is counted. */
 int sysio_add(struct sysio *s, pid_t pid);
-/* A child of a watched process is watched, too. */
-void sysio_follow(struct sysio *s, pid_t parent, pid_t child);
 void sysio_remove(struct sysio *s, pid_t pid);
+/* The programs see to it that what ends is no target any more, and that children are, if so wanted. Not where the
+ * sampler does that. */
+int sysio_follow(struct sysio *s, bool children, struct err *e);
+/* Ids are those of single threads. */
+void sysio_threads(struct sysio *s);
+/* All of a control group and of those below it; version 2 only. */
+int sysio_cgroup(struct sysio *s, int fd, struct err *e);
+/* Every process; that ours are among them is the caller's to sort out. */
 void sysio_all(struct sysio *s);
 /* Report one call in so many, drawn at random. */
 void sysio_set_every(struct sysio *s, uint32_t every);

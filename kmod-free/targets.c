@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -12,12 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "kmod-free/perfev.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
+
+#define FIRST_PID_NAMESPACE "pid:[4026531836]" /* the number is part of the kernel's interface */
 
 void targets_init(struct targets *t)
 {
@@ -148,6 +154,29 @@ int targets_add_tids(struct targets *t, const char *list, struct err *e)
 	return each(list, "thread", add_tid, t, e);
 }
 
+/* Whether events can be had of this group: of version 2, or of the hierarchy of version 1 that has perf_event. What else
+ * stands in the way is told better where the events are opened. */
+static int check_cgroup(int fd, const char *path, struct err *e)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY };
+	struct statfs fs;
+	int cpu, err;
+
+	if (online_cpus(&cpu, 1) < 1)
+		return 0;
+	err = perfev_open(&attr, fd, cpu, -1, PERF_FLAG_PID_CGROUP, "the event", NULL);
+	if (err >= 0)
+		close(err);
+	if (err != -ENOENT && err != -EBADF && err != -EINVAL && err != -EOPNOTSUPP)
+		return 0;
+	if (!fstatfs(fd, &fs) && fs.f_type != CGROUP2_SUPER_MAGIC)
+		return err_set(e, err, "%s is a control group of version 1, of a hierarchy without perf_event: nothing tells when its "
+			       "processes run; give the group's path in version 2 (/sys/fs/cgroup/unified/..., where both are mounted) or "
+			       "below /sys/fs/cgroup/perf_event", path);
+	return err_set(e, err, "of control group %s nothing tells when its processes run: the kernel lacks CONFIG_CGROUP_PERF, or "
+		       "perf_event is mounted as version 1: give the group's path below /sys/fs/cgroup/perf_event", path);
+}
+
 int targets_set_cgroup(struct targets *t, const char *name, struct err *e)
 {
 	/* a hierarchy with the perf_event controller: v2 has it always, unless v1 took it */
@@ -163,7 +192,7 @@ int targets_set_cgroup(struct targets *t, const char *name, struct err *e)
 			continue;
 		t->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (t->cgroup_fd >= 0)
-			return 0;
+			return check_cgroup(t->cgroup_fd, path, e);
 		return err_set(e, -errno, "cannot open cgroup %s: %s", path, strerror(errno));
 	}
 	return err_set(e, -ENOENT, "there is no cgroup '%s'; give its path below /sys/fs/cgroup", name);
@@ -312,6 +341,15 @@ bool targets_ended(struct targets *t)
 			return false;
 	}
 	return true;
+}
+
+bool targets_first_pid_namespace(void)
+{
+	char name[64];
+	ssize_t n = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
+
+	name[n > 0 ? n : 0] = 0;
+	return !strcmp(name, FIRST_PID_NAMESPACE);
 }
 
 static void close_fd(int *fd)

@@ -13,6 +13,10 @@
 
 #include "util/err.h"
 
+/* As in bpf/follow.bpf.h: by what programs know whom they observe, and the values of the set of targets. */
+enum { FOLLOW_ALL, FOLLOW_PROCESSES, FOLLOW_THREADS, FOLLOW_CGROUP };
+enum { FOLLOW_NOT_YET, FOLLOW_NOW };
+
 struct target {
 	int pid;   /* process */
 	int pidfd; /* readable when it has ended; -1: none */
@@ -45,6 +49,8 @@ int targets_set_cgroup(struct targets *t, const char *name, struct err *e);
 int targets_start_command(struct targets *t, char **argv, struct err *e);
 /* Lets the command exec; fails with the reason when it cannot. */
 int targets_go(struct targets *t, struct err *e);
+/* What BPF programs call a process is what we call it: we are in no pid namespace of a container. */
+bool targets_first_pid_namespace(void);
 /* Threads of a process now; *tids is malloc'ed. Returns their number or -errno. */
 int targets_threads(int pid, int **tids);
 /* True once every observed process (or the command) has ended. Never true for -a and -G. */

@@ -15,8 +15,11 @@
  * bursts saw the loop of 258 turn N times, of activations whole=N in each of them (8); and another one, of crc32's, that windows say turns 5
  * times whenever it is entered, which is every other time. elf=PATH id=BUILDID addr=N: every sample at this address of this
  * file, without a symbol, as a recording leaves it that was killed.
+ *
+ * pids=1 writes nothing, but lists what FILE says of whom: a line "SECTION PID RECORDS" each.
  */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +291,60 @@ static int unpack(const char *path)
 	return fclose(f) != 0;
 }
 
+/* Of the sections whose records belong to a process: where its number stands in them. */
+static const struct {
+	uint16_t section;
+	const char *name;
+	size_t pid, size;
+} owned[] = {
+	{ FMT_PROCESS, "process", offsetof(struct fmt_process, pid), sizeof(struct fmt_process) },
+	{ FMT_MAPPING, "mapping", offsetof(struct fmt_mapping, pid), sizeof(struct fmt_mapping) },
+	{ FMT_SAMPLE, "sample", offsetof(struct fmt_sample, pid), sizeof(struct fmt_sample) },
+	{ FMT_ACCESS, "access", offsetof(struct fmt_access, pid), sizeof(struct fmt_access) },
+	{ FMT_SYSIO, "sysio", offsetof(struct fmt_sysio, pid), sizeof(struct fmt_sysio) },
+	{ FMT_CALL, "call", offsetof(struct fmt_call, pid), sizeof(struct fmt_call) },
+};
+#define PIDS 4194304u /* the most that there can be */
+
+static void list_chunk(const struct store_chunk *c, size_t kind, unsigned *of)
+{
+	uint8_t rec[512];
+	uint32_t pid;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		store_rec(c, i, rec, owned[kind].size);
+		memcpy(&pid, rec + owned[kind].pid, sizeof(pid));
+		if (pid < PIDS)
+			of[pid]++;
+	}
+}
+
+static int list_pids(const char *path)
+{
+	struct err e = { 0 };
+	struct store_reader *r = store_open(path, &e);
+	unsigned *of = calloc(PIDS, sizeof(*of));
+	struct store_chunk c;
+
+	if (!r || !of) {
+		fprintf(stderr, "mkprofile: %s\n", e.text);
+		return 1;
+	}
+	for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++) {
+		memset(of, 0, PIDS * sizeof(*of));
+		store_rewind(r);
+		while (store_next(r, &c, &e) > 0)
+			if (c.section == owned[k].section)
+				list_chunk(&c, k, of);
+		for (unsigned pid = 0; pid < PIDS; pid++)
+			if (of[pid])
+				printf("%s %u %u\n", owned[k].name, pid, of[pid]);
+	}
+	store_reader_free(r);
+	free(of);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long samples = number(argc, argv, "samples", 1000), threads = number(argc, argv, "threads", 2);
@@ -301,6 +358,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: mkprofile FILE [key=number...]\n");
 		return 2;
 	}
+	if (number(argc, argv, "pids", 0))
+		return list_pids(argv[1]);
 	w = store_create(argv[1], 0, &e);
 	if (!w) {
 		fprintf(stderr, "mkprofile: %s\n", e.text);

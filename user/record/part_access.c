@@ -80,8 +80,6 @@ static void follow(struct access_part *p, const struct sample *fork)
 
 	if (p->hw && (thread || inherit))
 		hardware_part_follow(p->hw, fork->tid);
-	if (p->sysio && !thread && inherit)
-		sysio_part_follow(p->sysio, (pid_t)fork->ppid, (pid_t)fork->pid);
 }
 
 static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack)

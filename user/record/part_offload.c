@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/part_offload.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +14,9 @@
 #include "kmod-free/targets.h"
 #include "offload/api.h"
 #include "store/write.h"
+#include "util/map.h"
+
+#define CGROUP_DEPTH 32 /* of groups below the one that is observed: no real tree is half as deep */
 
 struct offload_part {
 	struct offload_opts opts;
@@ -20,7 +24,9 @@ struct offload_part {
 	struct session *recording;
 	char exe[PATH_MAX];
 	uint64_t spent_ns;
-	bool degraded;
+	struct map members; /* of the control group: pid -> the look that found it there last */
+	uint64_t look;
+	bool degraded, ended;
 	struct buf notes;
 };
 
@@ -45,18 +51,24 @@ static void count(void *ctx, const char *name, uint64_t value, bool loss)
 	session_count(p->recording, name, value, loss);
 }
 
+/* What a probe costs is tried out on calls of our own, which are nobody's. */
+static bool ours(uint32_t pid)
+{
+	return pid == (uint32_t)getpid();
+}
+
 static uint32_t stack(void *ctx, const struct sample *s)
 {
 	struct offload_part *p = ctx;
 
-	return attr_stack(session_attr(p->recording), s);
+	return ours(s->pid) ? 0 : attr_stack(session_attr(p->recording), s);
 }
 
 static uint32_t site(void *ctx, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller)
 {
 	struct offload_part *p = ctx;
 
-	return attr_frames(session_attr(p->recording), pid, time, (const uint64_t[]){ func, caller - 1 }, 2);
+	return ours(pid) ? 0 : attr_frames(session_attr(p->recording), pid, time, (const uint64_t[]){ func, caller - 1 }, 2);
 }
 
 /* The file a command's name stands for, as execvp() finds it. */
@@ -102,8 +114,21 @@ struct offload_part *offload_part_new(const struct offload_opts *o, const char *
 	return p;
 }
 
-/* Its processes now; those forked later come by their parents. */
-static int attach_cgroup(struct offload_part *p, int cgroup_fd, struct err *e)
+/* Found in the group again, or now: what was not there before is attached. */
+static int cgroup_process(struct offload_part *p, int pid, struct err *e)
+{
+	bool added;
+	uint64_t *seen = map_put(&p->members, (uint64_t)pid, &added);
+	int r;
+
+	if (!seen)
+		return err_set(e, -ENOMEM, "out of memory");
+	*seen = p->look;
+	r = added ? offload_session_attach_pid(p->session, pid, NULL, e) : 0;
+	return r == -ESRCH ? 0 : r;
+}
+
+static int cgroup_one(struct offload_part *p, int cgroup_fd, struct err *e)
 {
 	int fd = openat(cgroup_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC), pid, r = 0;
 	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
@@ -113,12 +138,62 @@ static int attach_cgroup(struct offload_part *p, int cgroup_fd, struct err *e)
 			close(fd);
 		return err_set(e, -errno, "cannot list the processes of the control group: %s", strerror(errno));
 	}
-	while (!r && fscanf(f, "%d", &pid) == 1) {
-		r = offload_session_attach_pid(p->session, pid, NULL, e);
-		if (r == -ESRCH)
+	while (!r && fscanf(f, "%d", &pid) == 1)
+		r = cgroup_process(p, pid, e);
+	fclose(f);
+	return r;
+}
+
+/* The group and those below it, as the timers have it. One that goes away meanwhile has no processes. */
+static int cgroup_tree(struct offload_part *p, int cgroup_fd, unsigned depth, struct err *e)
+{
+	int r = cgroup_one(p, cgroup_fd, e), list = r ? -1 : openat(cgroup_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = list >= 0 ? fdopendir(list) : NULL;
+	struct dirent *de;
+
+	if (!d && list >= 0)
+		close(list);
+	while (d && !r && (de = readdir(d))) {
+		int below;
+
+		if (de->d_type != DT_DIR || de->d_name[0] == '.' || depth >= CGROUP_DEPTH)
+			continue;
+		below = openat(cgroup_fd, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below < 0)
+			continue;
+		r = cgroup_tree(p, below, depth + 1, e);
+		close(below);
+		if (r == -ENOENT || r == -ENODEV || r == -EOPNOTSUPP) /* the last: a group of threads */
 			r = 0;
 	}
-	fclose(f);
+	if (d)
+		closedir(d);
+	return r;
+}
+
+/* Who has left the group since the last look is a stranger. */
+static void cgroup_left(struct offload_part *p)
+{
+	uint64_t key, *seen;
+	size_t pos = 0;
+
+	while (map_next(&p->members, &pos, &key, &seen)) {
+		if (*seen == p->look)
+			continue;
+		offload_session_on_exit(p->session, (int)key);
+		map_del(&p->members, key);
+		pos = 0;
+	}
+}
+
+static int attach_cgroup(struct offload_part *p, int cgroup_fd, struct err *e)
+{
+	int r;
+
+	p->look++;
+	r = cgroup_tree(p, cgroup_fd, 0, e);
+	if (!r)
+		cgroup_left(p);
 	return r;
 }
 
@@ -151,6 +226,8 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 {
 	struct offload_part *p = part;
 
+	uint64_t *seen;
+
 	if (!p->session) /* start() failed; what was queued until then is drained all the same */
 		return 0;
 	switch (m->kind) {
@@ -160,10 +237,15 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	case SAMPLE_FORK:
 		if (m->pid != m->ppid && !session_options(s)->no_inherit)
 			offload_session_on_fork(p->session, (int)m->ppid, (int)m->pid);
+		/* wherever it goes: the next look tells */
+		if (m->pid != m->ppid && map_get(&p->members, m->ppid) && (seen = map_put(&p->members, m->pid, NULL)))
+			*seen = p->look;
 		break;
 	case SAMPLE_EXIT:
 		if (m->pid == m->tid)
 			offload_session_on_exit(p->session, (int)m->pid);
+		if (m->pid == m->tid)
+			map_del(&p->members, m->pid);
 		break;
 	default:
 		break;
@@ -189,6 +271,8 @@ static int second(void *part, struct session *s, uint64_t now)
 {
 	struct offload_part *p = part;
 
+	if (p->session && !p->ended && session_targets(s)->cgroup_fd >= 0)
+		attach_cgroup(p, session_targets(s)->cgroup_fd, NULL);
 	if (p->session)
 		offload_session_tick(p->session);
 	return 0;
@@ -200,6 +284,7 @@ static void stop(void *part, struct session *s)
 
 	if (!p->session)
 		return;
+	p->ended = true;
 	offload_session_end(p->session);
 	poll_once(p, s, 0);
 	offload_session_notes(p->session, &p->notes);
@@ -220,6 +305,7 @@ void offload_part_free(struct offload_part *p)
 	if (!p)
 		return;
 	offload_session_free(p->session);
+	map_release(&p->members);
 	buf_release(&p->notes);
 	free(p);
 }

@@ -11,6 +11,7 @@
 
 #include "record/syscall_stretch.h"
 #include "measure/cost.h"
+#include "kmod-free/sampler.h"
 #include "kmod-free/sysio.h"
 #include "util/grow.h"
 #include "util/random.h"
@@ -168,19 +169,31 @@ int sysio_part_poll(struct sysio_part *c, uint64_t now)
 	return err < 0 ? err : c->plan.on ? poll_burst(c, now) : poll_pause(c, now);
 }
 
-int sysio_part_start(struct sysio_part *c, struct targets *t, struct err *e)
+/* Where the sampler keeps no set of targets. */
+static int own_targets(struct sysio_part *c, const struct targets *t, struct err *e)
 {
-	if (t->all || t->cgroup_fd >= 0)
-		sysio_all(c->sysio);
-	for (size_t i = 0; i < t->count; i++)
+	const char *why;
+
+	if (!sampler_by_thread(session_sampler(c->s), &why))
+		return 0;
+	for (size_t i = 0; i < t->tid_count; i++)
+		sysio_add(c->sysio, t->tids[i]);
+	for (size_t i = 0; i < t->count && !t->tid_count; i++)
 		sysio_add(c->sysio, t->procs[i].pid);
-	return begin(c, e);
+	return sysio_follow(c->sysio, !session_options(c->s)->no_inherit, e);
 }
 
-void sysio_part_follow(struct sysio_part *c, pid_t parent, pid_t child)
+int sysio_part_start(struct sysio_part *c, struct targets *t, struct err *e)
 {
-	if (c->sysio)
-		sysio_follow(c->sysio, parent, child);
+	int err = 0;
+
+	if (t->all)
+		sysio_all(c->sysio);
+	if (t->tid_count)
+		sysio_threads(c->sysio);
+	if (!t->all && t->cgroup_fd < 0)
+		err = own_targets(c, t, e);
+	return err ? err : begin(c, e);
 }
 
 int sysio_part_fd(const struct sysio_part *c)
@@ -207,6 +220,7 @@ void sysio_part_count(struct sysio_part *c)
 		sysio_stats(c->sysio, &c->stats);
 	session_count(c->s, "system calls that move memory", c->stats.calls - c->before.calls, false);
 	session_count(c->s, "system-call records lost: ring full", c->stats.lost - c->before.lost, true);
+	session_count(c->s, "processes whose system calls were not observed", c->stats.not_observed, true);
 	session_count(c->s, "system calls with more ranges than are told", c->stats.cut - c->before.cut, false);
 	session_count(c->s, "io_uring calls, whose transfers are not seen", c->stats.uring - c->before.uring, false);
 	session_count(c->s, "bursts in which system calls were observed", c->bursts, false);
@@ -250,6 +264,8 @@ static bool wait_for(struct sysio_part *c, int fd)
 struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct err *e)
 {
 	struct sysio_part *c = calloc(1, sizeof(*c));
+	struct sysio_opts o = { .targets_fd = sampler_targets_fd(session_sampler(s)) };
+	int cgroup = session_targets(s)->cgroup_fd;
 
 	if (!c) {
 		err_set(e, -ENOMEM, "out of memory");
@@ -258,7 +274,7 @@ struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct 
 	*c = (struct sysio_part){ .s = s, .gov = g, .costs = SYSIO_COSTS, .random = now_ns() | 1 };
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	c->sysio = sysio_new(e);
+	c->sysio = sysio_new(&o, e);
 	if (c->sysio && (c->epoll < 0 || c->timer < 0 || !wait_for(c, c->timer) || !wait_for(c, sysio_fd(c->sysio)))) {
 		err_set(e, -errno, "cannot wait for system calls: %s", strerror(errno));
 		sysio_free(c->sysio);
@@ -270,6 +286,10 @@ struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct 
 	}
 	sysio_measure(c->sysio, &c->costs);
 	sysio_set_costs(c->sysio, &c->costs);
+	if (cgroup >= 0 && sysio_cgroup(c->sysio, cgroup, e)) {
+		sysio_part_free(c);
+		return NULL;
+	}
 	sysio_stats(c->sysio, &c->before);
 	stretch_init(&c->plan, session_options(s)->budget, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	return c;

@@ -17,8 +17,6 @@ struct sysio_part;
 /* Loads the program and measures what it costs. g is the caller's and must outlive it. */
 struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct err *e);
 int sysio_part_start(struct sysio_part *c, struct targets *t, struct err *e);
-/* A process made by a watched one is watched, too. */
-void sysio_part_follow(struct sysio_part *c, pid_t parent, pid_t child);
 int sysio_part_poll(struct sysio_part *c, uint64_t now);
 int sysio_part_fd(const struct sysio_part *c); /* readable when sysio_part_poll() has something to do */
 /* Counters into the profile; also after sysio_part_stop(). */

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# A recording observes what was asked for: of nobody else anything is stored, whatever the source.
+. "$(dirname "$0")/../lib.sh"
+
+mkp=$TOP/build/mkprofile
+[ "$(id -u)" = 0 ] || { skip "who is observed" "needs root"; exit 0; }
+
+# records FILE KIND [PID...]: how many of these processes; without any, of all
+records() {
+	local file=$1 kind=$2; shift 2
+	"$mkp" "$file" pids=1 | awk -v kind="$kind" -v pids="$*" 'BEGIN { n = split(pids, p, " "); for (i = 1; i <= n; i++) ours[p[i]] = 1 }
+		$1 == kind && (!n || $2 in ours) { sum += $3 } END { print sum + 0 }'
+}
+# only_of FILE PID...: something of these in each kind that was named before --, and nothing of others in any
+only_of() { # FILE KIND... -- PID...
+	local file=$1 kinds=() kind; shift
+	while [ "$1" != -- ]; do kinds+=("$1"); shift; done; shift
+	for kind in "${kinds[@]}"; do
+		[ "$(records "$file" "$kind" "$@")" -gt 0 ] || { echo "nothing of $* in $kind"; "$mkp" "$file" pids=1; return 1; }
+	done
+	for kind in process mapping sample access sysio call; do
+		[ "$(records "$file" "$kind" "$@")" = "$(records "$file" "$kind")" ] || { echo "of others in $kind (ours: $*)"; "$mkp" "$file" pids=1; return 1; }
+	done
+}
+
+# reads and writes as fast as it can, and so does a stranger
+mover() { exec dd if=/dev/zero of=/dev/null bs=4096 status=none; }
+mover & stranger=$!; STARTED+=($stranger)
+mover & ours=$!; STARTED+=($ours)
+
+v2=; for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do
+	[ "$(stat -f -c %T $root 2>/dev/null)" = cgroup2fs ] && mkdir $root/accperf-scope.$$ 2>/dev/null && { v2=$root; break; }
+done
+if [ -n "$v2" ]; then
+	cg=$v2/accperf-scope.$$
+	mkdir "$cg/below"; echo $ours >"$cg/below/cgroup.procs"
+	expect_status 0 "a control group, by the one above" accperf record -q -G "$cg" --duration 2s -o g.data
+	check "its system calls are there, nobody else's" only_of g.data sample sysio process -- $ours
+	echo $ours >"$v2/cgroup.procs"
+else
+	skip "a control group" "no version 2 here"
+fi
+
+expect_status 0 "a process" accperf record -q -p $ours --duration 1s -o p.data
+check "its system calls are there, nobody else's" only_of p.data sample sysio -- $ours
+expect_status 0 "a process, by timers of its threads" accperf record -q --timers threads -p $ours --duration 1s -o t.data
+check "likewise" only_of t.data sample sysio -- $ours
+
+kill $ours $stranger; wait $ours $stranger 2>/dev/null
+
+if [ -n "$v2" ]; then
+	# offload calls: of who is in a group below and of who joins later
+	for who in inside joins outside; do
+		"$WORKLOADS/off_own" plain 2000000000 >/dev/null & STARTED+=($!); declare "$who=$!"
+	done
+	echo $inside >"$cg/below/cgroup.procs"
+	accperf record -q -G "$cg" --no-syscalls --no-windows --counts off --offload-probe 'off_own:encode(bytes=arg2)' --duration 4s -o o.data 2>o.err & recorder=$!; STARTED+=($recorder)
+	for _ in $(seq 100); do [ -s o.data ] && break; sleep .05; done
+	echo $joins >"$cg/cgroup.procs"
+	expect_status 0 "offload calls of a control group" wait $recorder
+	check "are there of who is in a group below" only_of o.data call -- $inside $joins
+	check "and of who joined later" test "$(records o.data call $joins)" -gt 0
+	kill $inside $joins $outside; wait $inside $joins $outside 2>/dev/null
+	rmdir "$cg/below" "$cg"
+fi
+
+# version 1: nothing tells when its processes run, unless the hierarchy has perf_event
+v1=; for root in /sys/fs/cgroup/cpu /sys/fs/cgroup/pids /sys/fs/cgroup/freezer /sys/fs/cgroup/systemd; do
+	[ "$(stat -f -c %T $root 2>/dev/null)" = cgroupfs ] && { v1=$root; break; }
+done
+if [ -n "$v1" ]; then
+	expect_status 1 "a control group of version 1 is refused" accperf record -q -G "$v1" --duration 1s -o v1.data
+	check "with the reason" grep -q 'version 1.*perf_event' "$TMP/err"
+	check "and no profile is left" test ! -e v1.data
+else
+	skip "a control group of version 1" "there is none here"
+fi
