@@ -2,15 +2,22 @@
 /* Files made to harm their reader. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include <zstd.h>
 
+#include "profile/profile.h"
 #include "store/read.h"
 #include "store/write.h"
 
@@ -147,12 +154,104 @@ static void a_fifo_is_refused_at_once(void **state)
 	assert_non_null(strstr(e.text, "not a regular file"));
 }
 
+#define PIECE (1u << 20)
+
+/* `chunks` chunks of PIECE bytes that pack to next to nothing: one record again and again. */
+static void write_inflating(unsigned section, uint32_t rec_size, const void *record, size_t len, unsigned chunks)
+{
+	struct fmt_file head = { .magic = FMT_MAGIC, .major = FMT_MAJOR, .header_size = sizeof(head) };
+	char *raw = malloc(PIECE), *packed = malloc(ZSTD_compressBound(PIECE));
+	FILE *f = fopen(path, "w");
+	size_t n, used = PIECE / len * len;
+
+	assert_true(raw && packed && f);
+	for (size_t i = 0; i < used; i += len)
+		memcpy(raw + i, record, len);
+	n = ZSTD_compress(packed, ZSTD_compressBound(PIECE), raw, used, 19);
+	fwrite(&head, sizeof(head), 1, f);
+	for (unsigned i = 0; i < chunks; i++) {
+		struct fmt_chunk c = { .magic = FMT_CHUNK_MAGIC, .section = (uint16_t)section, .rec_size = rec_size,
+				       .count = (uint32_t)(used / len), .raw_size = (uint32_t)used, .stored_size = (uint32_t)n, .seq = i };
+
+		c.xxh64 = XXH64(packed, n, XXH64(&c, offsetof(struct fmt_chunk, xxh64), 0));
+		fwrite(&c, sizeof(c), 1, f);
+		fwrite(packed, n, 1, f);
+	}
+	fclose(f);
+	free(raw);
+	free(packed);
+}
+
+/* Peak memory, in KiB, of a process that loads it; *told: it says what is wrong with the file. */
+static long memory_to_load(bool *told)
+{
+	struct rusage before, ru;
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		struct err e = { 0 };
+		struct profile *p = profile_load_as_stored(path, &e);
+
+		_exit(p && !strstr(p->recovery, "times its size"));
+	}
+	assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+	assert_int_equal(wait4(child, &status, 0, &ru), child);
+	assert_true(WIFEXITED(status));
+	*told = !WEXITSTATUS(status);
+	return ru.ru_maxrss - before.ru_maxrss;
+}
+
+/* Records of one byte become structs of a hundred; empty stacks of 12 bytes and empty symbols are kept, too. */
+static void a_small_file_takes_little_memory(void **state)
+{
+	static const struct { unsigned section; uint32_t rec_size; const char *record; size_t len; } bombs[] = {
+		{ FMT_STACK, 0, "\x08\0\0\0\1\0\0\0\0\0\0\0", 12 },
+		{ FMT_STACK, 0, "\x18\0\0\0\2\0\0\0\1\0\0\0\5\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 28 },
+		{ FMT_FUNCTION, 1, "\3", 1 },
+		{ FMT_MODULE, 1, "\3", 1 },
+		{ FMT_X_FUNC, 1, "\3", 1 },
+	};
+	struct stat st;
+	bool told;
+	long kib;
+
+	for (size_t i = 0; i < sizeof(bombs) / sizeof(bombs[0]); i++) {
+		write_inflating(bombs[i].section, bombs[i].rec_size, bombs[i].record, bombs[i].len, bombs[i].rec_size ? 20 : 400);
+		assert_int_equal(stat(path, &st), 0);
+		assert_true(st.st_size < 200 << 10);
+		kib = memory_to_load(&told);
+		/* 256 MiB: the audit's file of this size took 1.6 GB */
+		if (kib > 256 << 10)
+			fail_msg("bomb %zu of %lld bytes takes %ld KiB", i, (long long)st.st_size, kib);
+		assert_true(told);
+	}
+}
+
+/* As regular as a recording can be, and still told to be sound. */
+static void an_honest_file_is_read_whole(void **state)
+{
+	struct err e;
+	struct store_reader *r;
+
+	write_samples(300000, 50000);
+	r = store_open(path, &e);
+	assert_non_null(r);
+	assert_int_equal(samples_in(r), 300000);
+	assert_false(store_recovery(r)->swollen);
+	store_rewind(r);
+	assert_int_equal(samples_in(r), 300000);
+	store_reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(false_headers_do_not_take_forever, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_damaged_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(cut_short_while_reading, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_small_file_takes_little_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_honest_file_is_read_whole, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_fifo_is_refused_at_once, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,12 @@
 #define AHEAD 3 /* slots: one is read from, the others are filled meanwhile */
 #define WORTH_A_THREAD (4u << 20)
 
+/* A file says what it unpacks to, and zstd can be made to unpack to 20,000 times its size. Recordings unpack to
+ * 3 to 11 times theirs, of all kinds that there are; their densest chunks to 20 times. */
+#define UNPACK_FACTOR 64
+#define UNPACK_SLACK (4u << 20) /* bytes: of files so small that a header counts */
+#define RECORD_LEAST 32		/* bytes that a record of fixed size is taken for: what is kept of it is no smaller */
+
 /* A chunk as on disk and unpacked. */
 struct unpacked {
 	struct fmt_chunk h;
@@ -35,6 +41,7 @@ struct store_reader {
 	int fd;
 	size_t size, pos;
 	struct fmt_file head;
+	uint64_t unpack_budget; /* bytes that may still be unpacked on this walk */
 	uint64_t scan_budget; /* bytes that may still be hashed in search of a sound chunk */
 	struct store_recovery rec;
 	bool counted; /* the recovery counters are final after the first full walk */
@@ -71,6 +78,11 @@ static bool read_at(const struct store_reader *r, size_t at, void *to, size_t n)
 	return true;
 }
 
+static uint64_t unpack_limit(const struct store_reader *r)
+{
+	return (uint64_t)r->size * UNPACK_FACTOR + UNPACK_SLACK;
+}
+
 static int measure(struct store_reader *r, const char *path, struct err *e)
 {
 	struct stat st;
@@ -82,6 +94,7 @@ static int measure(struct store_reader *r, const char *path, struct err *e)
 	if ((size_t)st.st_size < sizeof(struct fmt_file) || !read_at(r, 0, &r->head, sizeof(r->head)))
 		return err_set(e, -EINVAL, "%s is not an accperf profile (only %lld bytes)", path, (long long)st.st_size);
 	r->size = (size_t)st.st_size;
+	r->unpack_budget = unpack_limit(r);
 	/* generous for any real damage; a file made of false chunk headers would take hours otherwise */
 	r->scan_budget = 4 * (uint64_t)r->size + 4 * (uint64_t)FMT_MAX_CHUNK;
 	return 0;
@@ -269,6 +282,24 @@ static bool known_section(unsigned s)
 	return (s >= FMT_META && s <= FMT_OBJECT) || s == FMT_END || (s >= 32 && s < 96);
 }
 
+/* Whether the file may hold this chunk, too; if not it ends here. */
+static bool afford(struct store_reader *r, const struct fmt_chunk *h)
+{
+	uint64_t cost = h->raw_size, least = h->rec_size ? (uint64_t)h->count * RECORD_LEAST : 0;
+
+	cost = cost < least ? least : cost;
+	if (cost <= r->unpack_budget) {
+		r->unpack_budget -= cost;
+		return true;
+	}
+	if (!r->counted) {
+		r->rec.swollen = true;
+		r->rec.lost_bytes += r->size - r->pos;
+	}
+	r->pos = r->size;
+	return false;
+}
+
 /* The next sound chunk, unpacked. */
 static void produce(struct store_reader *r, struct unpacked *u)
 {
@@ -276,7 +307,7 @@ static void produce(struct store_reader *r, struct unpacked *u)
 	size_t n;
 
 	u->status = 1;
-	while (resync(r, u)) {
+	while (resync(r, u) && afford(r, h)) {
 		r->pos += sizeof(*h) + h->stored_size;
 		u->data = (const uint8_t *)u->stored.data;
 		if (!(h->flags & FMT_RAW)) {
@@ -400,6 +431,7 @@ void store_rewind(struct store_reader *r)
 		r->slot[i].full = false;
 	r->at = NULL;
 	r->pos = r->head.header_size;
+	r->unpack_budget = unpack_limit(r);
 }
 
 const struct store_recovery *store_recovery(const struct store_reader *r)
@@ -411,9 +443,12 @@ bool store_recovery_text(const struct store_reader *r, char *text, size_t size)
 {
 	const struct store_recovery *k = &r->seen;
 
-	if (k->ended && !k->torn && !k->bad_chunks)
+	if (k->ended && !k->torn && !k->bad_chunks && !k->swollen)
 		return false;
-	if (k->bad_chunks)
+	if (k->swollen)
+		snprintf(text, size, "damaged: it claims to hold more than %u times its size, which no recording does; its last %llu bytes were not read",
+			 UNPACK_FACTOR, (unsigned long long)k->lost_bytes);
+	else if (k->bad_chunks)
 		snprintf(text, size, "%u damaged place%s skipped, %llu bytes lost; the rest was recovered", k->bad_chunks,
 			 k->bad_chunks == 1 ? "" : "s", (unsigned long long)k->lost_bytes);
 	else if (k->torn)
