@@ -14,7 +14,9 @@
  * and deflate_slow 64 times (258 iterations of 10); parse has time alone. lie=N: the 64 is measured as N. bursts=N:
  * bursts saw the loop of 258 turn N times, of activations whole=N in each of them (8); and another one, of crc32's, that windows say turns 5
  * times whenever it is entered, which is every other time. elf=PATH id=BUILDID addr=N: every sample at this address of this
- * file, without a symbol, as a recording leaves it that was killed.
+ * file, without a symbol, as a recording leaves it that was killed. hostile=1: functions, files, objects and
+ * threads with names that harm a terminal or a reader, in an exact run with samples. hostile=2: its first function
+ * passes all bytes to itself.
  *
  * pids=1 writes nothing, but lists what FILE says of whom: a line "SECTION PID RECORDS" each.
  */
@@ -179,6 +181,51 @@ static void define_exact(void)
 	function(2, "work", "/opt/app/bin/app", "src/main.c", 90);
 	for (unsigned i = 0; i < 4; i++)
 		store_put(w, FMT_X_FUNC, &f[i], sizeof(f[i]));
+}
+
+/* What a target may call its functions, files and threads. */
+static const char *const hostile_names[] = {
+	"<script>alert(1)</script>&amp;", "\"double\" 'single' \\back\\", "esc\033]0;owned\007\033[2J", "c1\xc2\x9b" "31m", "raw c1 \x9b" "31m",
+	"broken\xff\xfe\xc3", "half\xe2\x80", "long form \xc0\xaf", "pair \xed\xa0\x80", "none \xef\xbf\xbf", "bidi\xe2\x80\xae\xe2\x81\xa6txt\xe2\x81\xa9",
+	"two\nlines\r\nthree\vfour", "=HYPERLINK(\"http://x\")", "+1+1", "-2+3", "@SUM(A1)", "semi;colon", "tab\there", "]]>--><!--<?x?>", "del\x7f",
+	"(7) a number", "{a|b}", "", "\xc3\xa9t\xc3\xa9",
+};
+
+static void define_hostile(bool selfish)
+{
+	const unsigned n = sizeof(hostile_names) / sizeof(hostile_names[0]);
+	struct fmt_x_run run = { .instructions = 1000 * n, .counted = 1000 * n, .slice = 100, .chunk = 4,
+				 .has = FMT_X_HAS_QUAD | FMT_X_HAS_SLICES };
+	char *huge = calloc(1, 100001);
+
+	memset(huge, 'x', 100000);
+	store_put(w, FMT_X_RUN, &run, sizeof(run));
+	for (unsigned i = 0; i <= n; i++) {
+		const char *name = i < n ? hostile_names[i] : huge;
+		const struct fmt_frame f = { 0x1000 * (i + 1), i + 1, 0 };
+		struct fmt_x_func self = { .function = i + 1, .scope = FMT_X_SELF, .calls = 1, .instructions = 1000 };
+		struct fmt_x_edge edge = { .producer = i + 1, .consumer = selfish ? i + 1 : (i + 1) % n + 1, .bytes = { 1000, 0 } };
+		struct fmt_x_slice slice = { .slice = i, .function = i + 1, .instructions = 100, .load_bytes = { 1000 - i, 0 } };
+		struct fmt_counter c = { .name = store_string(w, name), .flags = FMT_C_IN_PART, .value = 1 };
+
+		module(i + 1, FMT_MOD_FILE, name);
+		function(i + 1, name, name, name, i + 1);
+		symbol(i + 1, f.addr, i + 1, 0, name, 7);
+		stack(i + 1, FMT_STACK_COMPLETE, 1, &f);
+		store_put(w, FMT_X_FUNC, &self, sizeof(self));
+		if (!selfish || !i)
+			store_put(w, FMT_X_EDGE, &edge, sizeof(edge));
+		store_put(w, FMT_X_SLICE, &slice, sizeof(slice));
+		store_put(w, FMT_COUNTER, &c, sizeof(c));
+		for (unsigned k = 0; k < 2; k++) {
+			struct fmt_sample s = { .time = i * 10, .period = 1000, .pid = i + 1, .tid = i + 1, .stack = i + 1, .flags = k ? FMT_S_INSTRUCTIONS : 0 };
+			struct fmt_process p = { .pid = i + 1, .comm = store_string(w, name) };
+
+			store_put(w, FMT_PROCESS, &p, sizeof(p));
+			store_put(w, FMT_SAMPLE, &s, sizeof(s));
+		}
+	}
+	free(huge);
 }
 
 struct planned { uint32_t how, parent, child; double anchor, ratio; uint32_t flags, rival; };
@@ -351,6 +398,7 @@ int main(int argc, char **argv)
 	unsigned long stacks = number(argc, argv, "stacks", 0), loss = number(argc, argv, "loss", 0), level = number(argc, argv, "level", 0);
 	bool exact = number(argc, argv, "exact", 0);
 	const char *elf = text(argc, argv, "elf");
+	unsigned long hostile;
 	struct err e = { 0 };
 	struct fmt_process process = { .pid = 4242, .ppid = 1 };
 
@@ -365,11 +413,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "mkprofile: %s\n", e.text);
 		return 1;
 	}
-	store_meta(w, "engine", exact ? "exact" : "soft");
-	store_meta(w, "command", "app --input big.txt");
+	hostile = number(argc, argv, "hostile", 0);
+	store_meta(w, "engine", exact || hostile ? "exact" : "soft");
+	store_meta(w, "command", hostile ? "app \033]0;owned\007\n\xff \"<&" : "app --input big.txt");
 	process.comm = store_string(w, "app");
 	store_put(w, FMT_PROCESS, &process, sizeof(process));
-	if (exact)
+	if (hostile)
+		define_hostile(hostile > 1);
+	else if (exact)
 		define_exact();
 	else if (elf)
 		define_elf(elf, text(argc, argv, "id"), number(argc, argv, "addr", 0));
@@ -379,7 +430,7 @@ int main(int argc, char **argv)
 		define_known();
 	if (number(argc, argv, "counts", 0))
 		define_counts((double)number(argc, argv, "lie", 0), (double)number(argc, argv, "bursts", 0), (double)number(argc, argv, "whole", 8));
-	for (unsigned long i = 0; i < samples && !exact; i++) {
+	for (unsigned long i = 0; i < samples && !exact && !hostile; i++) {
 		struct fmt_sample s = { .time = 1000000000ull + i * 10000000ull, .period = 10000000, .pid = 4242,
 					.tid = 4242 + (uint32_t)(i % threads),
 					.stack = elf ? 1 : stacks ? 1 + (uint32_t)((unsigned long)random() % stacks) : known_stack(i) };

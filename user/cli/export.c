@@ -144,7 +144,11 @@ CLI_COMMAND(export) = {
 		   "the recording do not distort the picture; pprof and callgrind carry the number of samples too.\n"
 		   "\n"
 		   "In callgrind files, calls= is the number of samples that had the call on their stack: sampling does\n"
-		   "not know how often a call was made.",
+		   "not know how often a call was made.\n"
+		   "\n"
+		   "A target chooses its names: control codes, broken UTF-8 and characters that turn the direction of\n"
+		   "writing become '?' (JSON: \\uXXXX), and a CSV name that begins with =, +, - or @ has an apostrophe before\n"
+		   "it, because spreadsheets would take it for a formula. Files are for their owner's eyes only.",
 	.examples = "accperf export --pprof -o app.pb.gz\tFor go tool pprof -http=: app.pb.gz\n"
 		    "accperf export --collapsed -o - | flamegraph.pl >app.svg\tA flame graph\n"
 		    "accperf export --callgrind && callgrind_annotate accperf.data.callgrind\tAnnotated by line\n"

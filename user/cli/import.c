@@ -203,7 +203,7 @@ static int finish(struct import *im, const char *path, struct err *e)
 	const struct perfdata_stats *st = perfdata_stats(im->in);
 
 	if (!im->o->quiet)
-		fprintf(stderr, "accperf: %" PRIu64 " accesses and %" PRIu64 " samples from %s in %s; %" PRIu64 " lost, %" PRIu64 " unreadable\n",
+		log_info("%" PRIu64 " accesses and %" PRIu64 " samples from %s in %s; %" PRIu64 " lost, %" PRIu64 " unreadable",
 			im->accesses, im->ticks, path, im->o->output, st->lost, st->malformed);
 	if (!im->accesses)
 		log_warn("%s holds no memory accesses: record with `perf mem record`, or `perf record -d` with a memory event", path);

@@ -260,17 +260,18 @@ static void show_progress(const struct session_totals *t)
 static void closing_line(const struct record_opts *o, const struct session_totals *t)
 {
 	double size = (double)t->bytes;
+	AUTO_BUF(line);
 
-	log_progress_end();
-	fprintf(stderr, "accperf: %" PRIu64 " samples, %" PRIu64 " lost, %.*f %s in %s", t->samples, t->lost, size < 10240 ? 1 : 0,
+	buf_addf(&line, "%" PRIu64 " samples, %" PRIu64 " lost, %.*f %s in %s", t->samples, t->lost, size < 10240 ? 1 : 0,
 		size < 1048576 ? size / 1024 : size / 1048576, size < 1048576 ? "KiB" : "MiB", o->output);
 	if (t->target_ns && (double)t->target_lost_ns >= 0.95 * (double)t->target_ns)
-		fprintf(stderr, "; target slowed 20-fold or more, own CPU %.1f %%", 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
+		buf_addf(&line, "; target slowed 20-fold or more, own CPU %.1f %%", 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
 	else if (t->target_ns)
-		fprintf(stderr, "; slow-down spent %.2f %% (%s), own CPU %.1f %%", 100.0 * (double)t->target_lost_ns / (double)t->target_ns,
+		buf_addf(&line, "; slow-down spent %.2f %% (%s), own CPU %.1f %%", 100.0 * (double)t->target_lost_ns / (double)t->target_ns,
 			t->tick_ns > 0 ? "from the measured cost of a sample" : "assuming 30 us a sample: too busy to measure it",
 			100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
-	fputc('\n', stderr);
+	if (!buf_failed(&line))
+		log_info("%s", line.data);
 }
 
 /* Not a loss of ours, but the figures are silent about it. */

@@ -5,21 +5,34 @@
 
 #include "exact/dumplog.h"
 #include "exact/kelog.h"
+#include "util/buf.h"
+#include "util/clean.h"
 
 #define MAX_NAME 65536
 
 static void functions(FILE *in, FILE *out, bool *cut)
 {
-	static char text[MAX_NAME];
+	static char text[MAX_NAME + 1];
+	AUTO_BUF(line);
 	struct ke_function f;
 	size_t n;
 
 	while ((n = fread(&f, 1, sizeof(f), in)) == sizeof(f)) {
-		if (f.len > sizeof(text) || fread(text, 1, f.len, in) != f.len) {
+		if (f.len >= sizeof(text) || fread(text, 1, f.len, in) != f.len) {
 			*cut = true;
 			return;
 		}
-		fprintf(out, "%u\t%.*s\n", f.function, (int)f.len, text);
+		/* name, tab, object: the tab stays */
+		text[f.len] = 0;
+		buf_clear(&line);
+		for (char *p = text, *tab; p; p = tab) {
+			tab = strchr(p, '\t');
+			if (tab)
+				*tab++ = 0;
+			clean_add(&line, p, CLEAN_TEXT);
+			buf_addstr(&line, tab ? "\t" : "\n");
+		}
+		fprintf(out, "%u\t%s", f.function, buf_failed(&line) ? "\n" : line.data);
 	}
 	*cut = n != 0;
 }

@@ -11,6 +11,7 @@
 
 #include "kmod-free/elfsym.h"
 #include "offload/session_internal.h"
+#include "util/clean.h"
 
 struct finding {
 	struct offload_session *s;
@@ -185,7 +186,9 @@ static int on_marker(void *ctx, const struct elfsym_marker *m)
 
 static void note(struct offload_session *s, const char *path, const char *text)
 {
-	buf_addf(&s->notes, "%s: %s\n", path, text);
+	/* the target names its files: a newline in a path would begin a note of its own */
+	clean_add(&s->notes, path, CLEAN_TEXT);
+	buf_addf(&s->notes, ": %s\n", text);
 }
 
 static void missing_symbols(struct offload_session *s, const struct lib_file *f)
@@ -194,9 +197,11 @@ static void missing_symbols(struct offload_session *s, const struct lib_file *f)
 		if (!user_wants(&s->user[i], f->base, f->path))
 			continue;
 		s->user_lib_seen[i] = true;
-		if (!s->user_found[i])
-			buf_addf(&s->notes, "%s has no function '%s': see `nm -D %s`; a function that was inlined or is hidden and stripped cannot be probed\n",
-				 f->path, s->user[i].symbol, f->path);
+		if (s->user_found[i])
+			continue;
+		clean_add(&s->notes, f->path, CLEAN_TEXT);
+		buf_addf(&s->notes, " has no function '%s': see `nm -D`; a function that was inlined or is hidden and stripped cannot be probed\n",
+			 s->user[i].symbol);
 	}
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/clean.h"
+
 int err_set(struct err *e, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -15,6 +17,7 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
+	clean_line(e->text);
 	return code;
 }
 
@@ -32,5 +35,6 @@ int err_prefix(struct err *e, const char *fmt, ...)
 	va_end(ap);
 	if (n >= 0 && (size_t)n < sizeof(e->text))
 		snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %s", old);
+	clean_line(e->text);
 	return e->code;
 }

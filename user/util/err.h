@@ -12,7 +12,7 @@
 
 struct err {
 	int code;	/* -errno, 0 = none */
-	char text[600]; /* no trailing full stop or newline */
+	char text[600]; /* one line, safe for a terminal (util/clean.h); no trailing full stop */
 };
 
 /* Stores the sentence and returns `code`; e may be NULL. */

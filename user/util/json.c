@@ -3,45 +3,13 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
-/* Length of the valid UTF-8 sequence at s, 0 if there is none: names come from foreign files. */
-static unsigned utf8_len(const unsigned char *s)
-{
-	unsigned n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-
-	for (unsigned i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f)))
-		return 0;
-	if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)))
-		return 0;
-	return n;
-}
+#include "util/clean.h"
 
 static void put_string(struct buf *b, const char *str)
 {
 	buf_addch(b, '"');
-	for (const unsigned char *s = (const unsigned char *)str; *s;) {
-		unsigned n = utf8_len(s);
-
-		if (!n) {
-			buf_addstr(b, "\xef\xbf\xbd");
-			s++;
-		} else if (n > 1) {
-			buf_add(b, s, n);
-			s += n;
-		} else {
-			if (*s == '"' || *s == '\\')
-				buf_addf(b, "\\%c", *s);
-			else if (*s < 0x20 || *s == 0x7f)
-				buf_addf(b, "\\u%04x", *s);
-			else
-				buf_addch(b, (char)*s);
-			s++;
-		}
-	}
+	clean_add(b, str, CLEAN_JSON);
 	buf_addch(b, '"');
 }
 

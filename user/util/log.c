@@ -3,19 +3,36 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#include "util/buf.h"
+#include "util/clean.h"
 
 static bool progress_shown;
 
+/* One line; names in it are a target's, and what they hold must not act on the terminal. */
+static void say(const char *before, const char *fmt, va_list ap)
+{
+	AUTO_BUF(clean);
+	char *text = NULL;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		return;
+	clean_add(&clean, text, CLEAN_TEXT);
+	free(text);
+	if (!buf_failed(&clean))
+		fprintf(stderr, "%s%s", before, clean.len ? clean.data : "");
+}
+
 void log_msg(enum log_level level, const char *fmt, ...)
 {
-	static const char *const prefix[] = { "error: ", "warning: ", "" };
+	static const char *const prefix[] = { "accperf: error: ", "accperf: warning: ", "accperf: " };
 	va_list ap;
 
 	log_progress_end();
-	fprintf(stderr, "accperf: %s", prefix[level]);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	say(prefix[level], fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
 }
@@ -26,9 +43,8 @@ void log_progress(const char *fmt, ...)
 
 	if (!isatty(STDERR_FILENO))
 		return;
-	fputs("\r\033[K", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	say("\r\033[K", fmt, ap);
 	va_end(ap);
 	fflush(stderr);
 	progress_shown = true;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clean.h"
 #include "util/map.h"
 #include "view/export.h"
 
@@ -109,8 +110,7 @@ static int name(struct writer *w, struct buf *out, const char *key, unsigned kin
 	buf_addf(out, "%s=(%" PRIu32 ")", key, id);
 	if (added) {
 		buf_addch(out, ' ');
-		for (; *text; text++)
-			buf_addch(out, (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+		clean_add(out, text, CLEAN_TEXT);
 	}
 	buf_addch(out, '\n');
 	return 0;
@@ -164,8 +164,7 @@ int export_callgrind(const struct profile *p, const struct export_opts *o, struc
 			err = add_cell(&w, i, &steps);
 	}
 	buf_addstr(out, "# callgrind format\nversion: 1\ncreator: accperf " ACCPERF_VERSION "\ncmd: ");
-	for (const char *c = command ? command : "unknown"; *c; c++)
-		buf_addch(out, (unsigned char)*c < 0x20 ? '?' : *c);
+	clean_add(out, command ? command : "unknown", CLEAN_TEXT);
 	buf_addf(out, "\ndesc: Trigger: sampled; calls = samples that had the call on the stack\npositions: line\n"
 		 "events: %s samples\nsummary: %.0f %" PRIu64 "\n", unit == PROFILE_TIME ? "ns" : unit == PROFILE_ACCESSES ? "accesses" : "Ir", p->weight[unit], p->samples[unit]);
 	if (!err && w.count > 1) {

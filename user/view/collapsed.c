@@ -8,14 +8,19 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "util/clean.h"
 #include "util/map.h"
 #include "view/export.h"
 
-/* ';' separates frames; control bytes would break the line. */
+/* ';' separates frames. */
 static void add_name(struct buf *b, const char *s)
 {
-	for (; *s; s++)
-		buf_addch(b, *s == ';' ? ':' : (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
+	size_t at = b->len;
+
+	clean_add(b, s, CLEAN_TEXT);
+	for (; at < b->len; at++)
+		if (b->data[at] == ';')
+			b->data[at] = ':';
 }
 
 static void add_stack(const struct profile *p, const struct profile_cell *c, const struct export_steps *steps, struct buf *line)

@@ -38,8 +38,12 @@ static void head(const struct compare_view *v, struct buf *out)
 
 	buf_addf(out, "Flow in %s semantics, stack %sd\n", flow_semantics_str(v->truth->semantics),
 		 flow_stack_str(v->truth->stack));
-	buf_addf(out, "  true:      %s (%s)\n", v->truth_path, flow_engine_str(v->truth->engine));
-	buf_addf(out, "  estimated: %s (%s%s)\n\n", v->estimate_path, flow_engine_str(v->estimate->engine),
+	buf_addstr(out, "  true:      ");
+	text_name(out, v->truth_path, 0, 0);
+	buf_addf(out, " (%s)\n", flow_engine_str(v->truth->engine));
+	buf_addstr(out, "  estimated: ");
+	text_name(out, v->estimate_path, 0, 0);
+	buf_addf(out, " (%s%s)\n\n", flow_engine_str(v->estimate->engine),
 		 v->estimate->time_bias ? ", weighted by time" : "");
 	label(out, "bytes");
 	buf_addstr(out, "true ");

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The report's table as comma-separated values (RFC 4180); unknown is an empty field. */
+/* The report's table as comma-separated values (RFC 4180); unknown is an empty field. A name that begins with =+-@
+ * has an apostrophe before it: spreadsheets would take it for a formula. */
 #include <errno.h>
 #include <inttypes.h>
 
 #include "profile/time_shares.h"
+#include "util/clean.h"
 #include "view/export.h"
-
-static void field(struct buf *b, const char *s)
-{
-	buf_addch(b, '"');
-	for (; s && *s; s++) {
-		if (*s == '"')
-			buf_addch(b, '"');
-		buf_addch(b, *s);
-	}
-	buf_addch(b, '"');
-}
 
 int export_csv(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
 {
@@ -29,12 +20,12 @@ int export_csv(const struct profile *p, const struct export_opts *o, struct buf 
 	for (size_t i = 0; i < s.count; i++) {
 		const struct profile_function *f = &p->functions[s.rows[i].function];
 
-		field(out, f->name);
+		clean_add(out, f->name, CLEAN_CSV);
 		buf_addch(out, ',');
-		field(out, f->object);
+		clean_add(out, f->object, CLEAN_CSV);
 		buf_addch(out, ',');
 		if (f->file)
-			field(out, f->file);
+			clean_add(out, f->file, CLEAN_CSV);
 		buf_addch(out, ',');
 		if (f->line)
 			buf_addf(out, "%" PRIu32, f->line);

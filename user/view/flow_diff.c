@@ -57,7 +57,10 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 {
 	const struct flow_diff *d = v->diff;
 
-	buf_addf(out, "%s -> %s: bytes ", v->base, v->other);
+	text_name(out, v->base, 0, 0);
+	buf_addstr(out, " -> ");
+	text_name(out, v->other, 0, 0);
+	buf_addstr(out, ": bytes ");
 	text_bytes(out, text_whole(d->base_total));
 	buf_addstr(out, " -> ");
 	text_bytes(out, text_whole(d->other_total));

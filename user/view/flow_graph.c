@@ -2,30 +2,9 @@
 /* The graph for graphviz, and the XML in QUAD's spirit. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "util/clean.h"
 #include "view/flow.h"
-
-static void quoted(struct buf *out, const char *s)
-{
-	buf_addch(out, '"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			buf_addch(out, '\\');
-		buf_addch(out, (unsigned char)*s < 0x20 ? '?' : *s);
-	}
-	buf_addch(out, '"');
-}
-
-/* Inside a quoted label: escapes without the quotes. */
-static void label(struct buf *out, const char *s)
-{
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			buf_addch(out, '\\');
-		buf_addch(out, (unsigned char)*s < 0x20 ? '?' : *s);
-	}
-}
 
 static bool *nodes_of(const struct flow_view *v)
 {
@@ -47,17 +26,17 @@ static void node(const struct flow *f, uint32_t i, double total, struct buf *out
 	int light = 97 - (int)(share * 45);
 
 	buf_addf(out, "\tn%u [label=\"", i);
-	label(out, n->name);
+	clean_add(out, n->name, CLEAN_DOT);
 	if (!flow_is_pseudo(n)) {
 		buf_addstr(out, "\\nin ");
 		text_bytes(out, text_whole(n->in));
 		buf_addstr(out, " out ");
 		text_bytes(out, text_whole(n->out));
 	}
-	buf_addf(out, "\", %s, fillcolor=\"0.08 %.2f %.2f\", tooltip=", flow_is_pseudo(n) ? "shape=plaintext, style=\"\"" : "shape=box",
-		 0.05 + share, light / 100.0);
-	quoted(out, n->object);
-	buf_addstr(out, "];\n");
+	buf_addf(out, "\", %s, fillcolor=\"0.08 %.2f %.2f\", tooltip=\"", flow_is_pseudo(n) ? "shape=plaintext, style=\"\"" : "shape=box",
+		 0.05 + 0.95 * (share < 1 ? share : 1), light / 100.0);
+	clean_add(out, n->object, CLEAN_DOT);
+	buf_addstr(out, "\"];\n");
 }
 
 void flow_dot(const struct flow_view *v, struct buf *out)
@@ -91,19 +70,6 @@ void flow_dot(const struct flow_view *v, struct buf *out)
 	free(on);
 }
 
-static void xml_text(struct buf *out, const char *s)
-{
-	for (; *s; s++) {
-		switch (*s) {
-		case '&': buf_addstr(out, "&amp;"); break;
-		case '<': buf_addstr(out, "&lt;"); break;
-		case '>': buf_addstr(out, "&gt;"); break;
-		case '"': buf_addstr(out, "&quot;"); break;
-		default: buf_addch(out, (unsigned char)*s < 0x20 || (unsigned char)*s == 0x7f ? '?' : *s);
-		}
-	}
-}
-
 /* An unknown figure is an absent attribute. */
 static void figure(struct buf *out, const char *name, double v)
 {
@@ -125,9 +91,9 @@ void flow_xml(const struct flow_view *v, struct buf *out)
 		if (!on[i])
 			continue;
 		buf_addstr(out, "  <function name=\"");
-		xml_text(out, n->name);
+		clean_add(out, n->name, CLEAN_XML);
 		buf_addstr(out, "\" object=\"");
-		xml_text(out, n->object);
+		clean_add(out, n->object, CLEAN_XML);
 		buf_addch(out, '"');
 		figure(out, "in", n->in);
 		figure(out, "in_uma", n->in_uma);
@@ -143,9 +109,9 @@ void flow_xml(const struct flow_view *v, struct buf *out)
 		if (!flow_shown(v, e))
 			continue;
 		buf_addstr(out, "  <binding><producer>");
-		xml_text(out, f->funcs[e->producer].name);
+		clean_add(out, f->funcs[e->producer].name, CLEAN_XML);
 		buf_addstr(out, "</producer><consumer>");
-		xml_text(out, f->funcs[e->consumer].name);
+		clean_add(out, f->funcs[e->consumer].name, CLEAN_XML);
 		buf_addf(out, "</consumer><data_transfer>%.0f</data_transfer>", e->bytes);
 		if (!isnan(e->unique))
 			buf_addf(out, "<UnMA>%.0f</UnMA>", e->unique);

@@ -331,7 +331,9 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 	}
 	buf_addstr(out, "; in all ");
 	text_bytes(out, text_whole(total));
-	buf_addf(out, " from %s\n", v->source ? v->source : "");
+	buf_addstr(out, " from ");
+	text_name(out, v->source ? v->source : "", 0, 0);
+	buf_addch(out, '\n');
 	if (f->time_bias)
 		buf_addstr(out, "Weighted by time: samples come from where time is spent, so slow loads count too much and the\n"
 				"intervals tell the spread only.\n");

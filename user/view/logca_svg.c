@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clean.h"
 #include "view/logca.h"
 
 #define WIDTH 860
@@ -28,24 +29,6 @@ static double px(const struct frame *f, double g)
 static double py(const struct frame *f, double s)
 {
 	return Y1 - (log(s) - f->y0) / (f->y1 - f->y0) * (Y1 - Y0);
-}
-
-static void escaped(struct buf *b, const char *s)
-{
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '<')
-			buf_addstr(b, "&lt;");
-		else if (c == '>')
-			buf_addstr(b, "&gt;");
-		else if (c == '&')
-			buf_addstr(b, "&amp;");
-		else if (c == '"')
-			buf_addstr(b, "&quot;");
-		else
-			buf_addch(b, c < 0x20 || c >= 0x7f ? '?' : (char)c);
-	}
 }
 
 /* One hue a set of letters, light enough to read on. */
@@ -288,7 +271,7 @@ void logca_svg(struct buf *b, const struct logca_view *v)
 	}
 	grid(b, v, &f);
 	buf_addf(b, "<text x=\"%d\" y=\"22\" class=\"h\">", (X0 + X1) / 2);
-	escaped(b, v->name ? v->name : "LogCA");
+	clean_add(b, v->name ? v->name : "LogCA", CLEAN_XML);
 	buf_addstr(b, "</text>\n");
 	if (f.y0 < 0 && f.y1 > 0)
 		buf_addf(b, "<path d=\"M%d %.1fH%d\" class=\"one\"/>\n", X0, py(&f, 1), X1);

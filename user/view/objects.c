@@ -92,7 +92,8 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 		text_count(out, text_whole(o->samples));
 		buf_addf(out, " sampled accesses%s; ", o->time_bias ? ", weighted by time" : "");
 	}
-	buf_addf(out, "%s\n", v->source);
+	text_name(out, v->source, 0, 0);
+	buf_addch(out, '\n');
 }
 
 static void json_users(struct json *j, const char *key, const struct object_user *u)

@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "pprof.pb-c.h"
+#include "util/clean.h"
 #include "util/map.h"
 #include "view/export.h"
 
@@ -30,11 +31,14 @@ static int64_t whole(double v)
 
 static int64_t string_id(struct writer *w, const char *s)
 {
+	AUTO_BUF(text);
 	uint32_t id;
 
 	if (!s || !*s)
 		return 0;
-	id = intern_str(&w->strings, s, NULL);
+	/* protobuf's readers refuse a file with a string that is no UTF-8 */
+	clean_add(&text, s, CLEAN_TEXT);
+	id = buf_failed(&text) ? 0 : intern_add(&w->strings, text.data, text.len, NULL);
 	w->failed |= !id;
 	return id;
 }

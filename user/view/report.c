@@ -190,7 +190,7 @@ static void header_counters(const struct profile *p, const char *title, bool los
 			buf_addstr(&line, "; ");
 		text_count(&line, c->value);
 		buf_addch(&line, ' ');
-		buf_addstr(&line, c->name);
+		text_name(&line, c->name, 0, 0);
 	}
 	if (!line.len || buf_failed(&line))
 		return;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/clean.h"
+
 void text_count(struct buf *b, uint64_t n)
 {
 	char digits[32];
@@ -47,30 +49,13 @@ void text_pad_left(struct buf *b, const char *s, unsigned columns)
 	buf_addstr(b, s);
 }
 
-/* Bytes of the printable character at s, 0 for one that must not reach a terminal. */
-static unsigned printable(const unsigned char *s)
-{
-	unsigned n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-
-	if (n == 1)
-		return s[0] >= 0x20 && s[0] != 0x7f;
-	for (unsigned i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	/* C1 control codes in UTF-8 */
-	return n == 2 && s[0] == 0xc2 && s[1] < 0xa0 ? 0 : n;
-}
-
 unsigned text_columns(const char *s)
 {
 	unsigned columns = 0;
+	bool shown;
 
-	while (*s) {
-		unsigned n = printable((const unsigned char *)s);
-
-		s += n ? n : 1;
-		columns++;
-	}
+	for (; *s; columns++)
+		s += clean_char(s, &shown);
 	return columns;
 }
 
@@ -79,13 +64,14 @@ void text_name(struct buf *b, const char *s, unsigned max, unsigned columns)
 	unsigned all = text_columns(s), room = max && all > max ? (max > 2 ? max - 2 : max) : all, done = 0;
 
 	for (; *s && done < room; done++) {
-		unsigned n = printable((const unsigned char *)s);
+		bool shown;
+		unsigned n = clean_char(s, &shown);
 
-		if (n)
+		if (shown)
 			buf_add(b, s, n);
 		else
 			buf_addch(b, '?');
-		s += n ? n : 1;
+		s += n;
 	}
 	if (room < all && max > 2) {
 		buf_addstr(b, "..");

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "util/clean.h"
 #include "util/json.h"
 #include "view/timeline.h"
 
@@ -105,18 +106,9 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 		text_count(out, text_whole(t->samples));
 		buf_addf(out, " sampled accesses%s", v->time_bias ? ", weighted by time" : "");
 	}
-	buf_addf(out, "; %s\n", v->source);
-}
-
-static void csv_field(struct buf *out, const char *s)
-{
-	buf_addch(out, '"');
-	for (; *s; s++) {
-		if (*s == '"')
-			buf_addch(out, '"');
-		buf_addch(out, (unsigned char)*s < 0x20 ? '?' : *s);
-	}
-	buf_addch(out, '"');
+	buf_addstr(out, "; ");
+	text_name(out, v->source, 0, 0);
+	buf_addch(out, '\n');
 }
 
 void timeline_csv(const struct timeline_view *v, struct buf *out)
@@ -131,9 +123,9 @@ void timeline_csv(const struct timeline_view *v, struct buf *out)
 			if (!(row->reads[s] + row->writes[s] > 0))
 				continue;
 			buf_addf(out, "%u,%.0f,%c,", s, t->start + s * t->width, 'A' + t->phase[s]);
-			csv_field(out, row->name);
+			clean_add(out, row->name, CLEAN_CSV);
 			buf_addch(out, ',');
-			csv_field(out, row->object);
+			clean_add(out, row->object, CLEAN_CSV);
 			buf_addf(out, ",%.0f,%.0f\n", row->reads[s], row->writes[s]);
 		}
 	}
@@ -141,12 +133,10 @@ void timeline_csv(const struct timeline_view *v, struct buf *out)
 
 static void svg_text(struct buf *out, const char *s)
 {
-	for (unsigned n = 0; *s && n < 40; s++, n++) {
-		if (*s == '<' || *s == '>' || *s == '&' || (unsigned char)*s < 0x20)
-			buf_addf(out, "&#%u;", (unsigned char)*s < 0x20 ? '?' : (unsigned char)*s);
-		else
-			buf_addch(out, *s);
-	}
+	AUTO_BUF(name);
+
+	text_name(&name, s, 40, 0);
+	clean_add(out, name.data, CLEAN_XML);
 }
 
 void timeline_svg(const struct timeline_view *v, struct buf *out)

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A target chooses the names of its functions, files and threads. None of their bytes acts on a terminal, and
+# every export stays what it says it is: read back by other programs' parsers.
+. "$(dirname "$0")/../lib.sh"
+need python3 || { skip "hostile names" "python3 is not installed"; exit 0; }
+"$TOP/build/mkprofile" h.data hostile=1 || { fail "a profile with hostile names"; exit 0; }
+cp h.data i.data
+
+cat >names.py <<'END'
+import csv, gzip, io, json, sys, unicodedata
+from xml.dom import minidom
+what, path = sys.argv[1:]
+raw = open(path, 'rb').read()
+if what == 'pprof':
+    raw = gzip.decompress(raw)
+def harmless(text, allowed='\n\t'):
+    for c in text:
+        if c not in allowed and (unicodedata.category(c) in ('Cc', 'Cf', 'Zl', 'Zp', 'Cs') or ord(c) & 0xfffe == 0xfffe):
+            sys.exit('%r is in %r' % (c, text[:200]))
+def varint(b, p):
+    v = s = 0
+    while True:
+        v |= (b[p] & 127) << s; s += 7; p += 1
+        if b[p - 1] < 128: return v, p
+if what == 'pprof':
+    p, strings = 0, 0
+    while p < len(raw):
+        tag, p = varint(raw, p)
+        n, p = varint(raw, p)
+        if tag & 7 == 2:
+            if tag >> 3 == 6: harmless(raw[p:p + n].decode('utf-8')); strings += 1
+            p += n
+    assert strings > 20
+    sys.exit(0)
+text = raw.decode('utf-8')
+harmless(text, '\n\t\r' if what == 'csv' else '\n\t')
+assert len(text) > 500, text
+if what == 'json':
+    json.loads(text)
+elif what == 'json-names': # JSON keeps what it can: escaped, not replaced
+    names = [f['name'] for f in json.loads(text)['functions']]
+    for n in ('esc\x1b]0;owned\x07\x1b[2J', 'c1\x9b31m', 'two\nlines\r\nthree\x0bfour', '<script>alert(1)</script>&amp;', 'broken\ufffd\ufffd\ufffd', 'bidi\u202e\u2066txt\u2069', 'x' * 65536):
+        assert n in names, (n[:50], [m[:30] for m in names])
+elif what in ('xml', 'svg'):
+    d = minidom.parseString(raw)
+    assert not d.getElementsByTagName('script')
+    if what == 'xml':
+        names = [f.getAttribute('name') for f in d.getElementsByTagName('function')]
+        assert '<script>alert(1)</script>&amp;' in names and '"double" \'single\' \\back\\' in names, names
+elif what == 'csv':
+    rows = list(csv.reader(io.StringIO(text, newline=''), strict=True))
+    assert all(len(r) == len(rows[0]) for r in rows), [len(r) for r in rows]
+    number = lambda f: f.replace('.', '').replace('e', '').replace('-', '').replace('+', '').isdigit()
+    bad = [f for r in rows for f in r if f[:1] in ('=', '+', '-', '@') and not number(f)]
+    assert not bad, bad
+    assert "'=HYPERLINK(\"http://x\")" in [f for r in rows for f in r]
+elif what == 'folded':
+    for l in text.splitlines():
+        frames, n = l.rsplit(' ', 1)
+        int(n); assert frames.count(';') == 1, l[:200]
+elif what == 'callgrind':
+    for l in text.splitlines():
+        assert l == '' or l[0] in '#0123456789' or l.split('=')[0] in ('ob', 'fl', 'fn', 'cob', 'cfi', 'cfn', 'calls') or l.split(':')[0] in ('version', 'creator', 'cmd', 'desc', 'positions', 'events', 'summary'), l[:200]
+END
+export_of() { # KIND OPTION...
+	local kind=$1; shift
+	expect_status 0 "$*: is written" accperf "$@" -o out.$kind
+	check "$*: a parser takes it, no byte acts" python3 names.py "$kind" out.$kind
+}
+export_of csv export --csv -i h.data
+export_of folded export --collapsed -i h.data
+export_of callgrind export --callgrind -i h.data
+export_of pprof export --pprof -i h.data
+export_of json export --speedscope -i h.data
+export_of json flow --json -i h.data
+export_of xml flow --xml -i h.data --min-share 0
+export_of dot flow --dot -i h.data --min-share 0.001
+export_of csv timeline --csv -i h.data
+export_of svg timeline --svg -i h.data
+export_of json timeline --json -i h.data
+if need dot; then
+	export_of svg flow --svg -i h.data --min-share 0.001
+	check "dot finds nothing to complain of" bash -c '[ -z "$(dot -Tsvg out.dot 2>&1 >drawn.svg)" ] && python3 names.py svg drawn.svg'
+else
+	skip "dot reads flow --dot" "graphviz is not installed"
+fi
+"$TOP/build/mkprofile" self.data hostile=2
+accperf flow --dot -i self.data -o out.dot 2>/dev/null
+check "DOT: no colour is more than full, where one function passes all" bash -c 'grep -q fillcolor out.dot && ! grep -oE "fillcolor=\"[^\"]*\"" out.dot | tr -d "\"" | cut -d= -f2 | awk "{ for (i = 1; i <= 3; i++) if (\$i > 1) print }" | grep .'
+report_json() { accperf report --json -i h.data >r.json; python3 names.py json r.json && python3 names.py json-names r.json; }
+check "report --json: names are escaped, not lost" report_json
+for v in "report -i h.data" "report -i h.data --per-thread" "flow -i h.data" "timeline -i h.data" "diff h.data i.data" "counts -i h.data"; do
+	# shellcheck disable=SC2086 # words
+	accperf $v >view.txt 2>view.err </dev/null; s=$?
+	[ $s = 0 ] || [ $s = 3 ] || { skip "$v" "no such view of this profile"; continue; }
+	check "$v: no byte acts" python3 - view.txt <<'END'
+import sys, unicodedata
+t = open(sys.argv[1], 'rb').read().decode('utf-8')
+bad = [c for c in t if c != '\n' and unicodedata.category(c) in ('Cc', 'Cf', 'Zl', 'Zp')]
+sys.exit('%r' % bad[:10] if bad else 0)
+END
+done
+
+# messages: the name of a file that is not there, of a program, of a profile that is none
+odd=$(printf 'odd\033]0;owned\007\302\233\377\342\200\256\nline')
+quiet_err() { ! LC_ALL=C grep -qP '[^\n\x20-\x7e]' err && [ "$(wc -l <err)" = 1 ]; }
+for c in "report -i" "flow -i" "import" "export --csv -i" "merge -o o.data" "exact --"; do
+	# shellcheck disable=SC2086 # words
+	accperf $c "$odd" >/dev/null 2>err
+	check "$c: an odd name in a message is one plain line" quiet_err
+done
+cp h.data "$odd"
+check "a view says where it is from" bash -c 'accperf flow -i "$1" 2>/dev/null | LC_ALL=C grep -P "[\x00-\x09\x0b-\x1f\x7f]" && exit 1; exit 0' sh "$odd"
+
+# a log of the exact engine, made by hand: a function whose name clears the screen
+python3 - <<'END'
+import struct
+n = b'clear\x1b[2J\xc2\x9b\tobj\xff'
+open('f.bin', 'wb').write(struct.pack('<IHHII', 0x474c454b, 1, 1, 0, 0) + struct.pack('<II', 7, len(n)) + n)
+END
+check "exact --dump-log: no byte acts" bash -c '[ "$(accperf exact --dump-log f.bin)" = "$(printf "7\tclear?[2J?\tobj?")" ]'
