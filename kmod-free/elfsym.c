@@ -7,15 +7,29 @@
 #include <libelf.h>
 #include <string.h>
 
+#include "kmod-free/elffile.h"
+
 #define MAX_PHDRS 256
 #define MAX_SYMBOLS 4000000u
 
 struct image {
 	Elf *elf;
+	int fd; /* -1: in memory, all of it there already */
 	GElf_Phdr load[MAX_PHDRS];
 	unsigned loads;
 	bool interp;
 };
+
+/* Of a file only what it can honestly hold is read. */
+static Elf_Data *data_of(const struct image *im, Elf_Scn *scn, uint64_t max)
+{
+	return im->fd < 0 ? elf_getdata(scn, NULL) : elffile_data(im->fd, scn, max);
+}
+
+static bool strings_of(const struct image *im, size_t index)
+{
+	return im->fd < 0 || elffile_strings(im->fd, im->elf, index);
+}
 
 static void image_close(struct image *im)
 {
@@ -31,8 +45,9 @@ static int image_open(struct image *im, int fd, const void *memory, uint64_t siz
 
 	memset(im, 0, sizeof(*im));
 	elf_version(EV_CURRENT);
+	im->fd = memory ? -1 : fd;
 	/* Not mapped: a file truncated meanwhile must be an error, not a SIGBUS. */
-	im->elf = memory ? elf_memory((char *)memory, size) : elf_begin(fd, ELF_C_READ, NULL);
+	im->elf = memory ? elf_memory((char *)memory, size) : elffile_begin(fd);
 	if (!im->elf || elf_kind(im->elf) != ELF_K_ELF || !gelf_getehdr(im->elf, &eh)) {
 		image_close(im);
 		return err_set(e, -ENOEXEC, "not an ELF file");
@@ -80,7 +95,7 @@ static bool file_offset(const struct image *im, uint64_t addr, uint64_t *offset)
 static int walk_table(struct image *im, Elf_Scn *scn, const GElf_Shdr *sh, bool dynamic,
 		      int (*fn)(void *ctx, const struct elfsym *s), void *ctx, unsigned *functions)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
+	Elf_Data *data = strings_of(im, sh->sh_link) ? data_of(im, scn, ELFFILE_TABLE) : NULL;
 	size_t n;
 	int r;
 
@@ -198,7 +213,7 @@ static int markers(struct image *im, int (*fn)(void *ctx, const struct elfsym_ma
 	size_t names = 0;
 	int r = 0;
 
-	if (elf_getshdrstrndx(im->elf, &names))
+	if (elf_getshdrstrndx(im->elf, &names) || !strings_of(im, names))
 		return 0;
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(im->elf, scn));) {
 		GElf_Shdr sh;
@@ -214,7 +229,7 @@ static int markers(struct image *im, int (*fn)(void *ctx, const struct elfsym_ma
 		GElf_Shdr sh;
 		GElf_Nhdr nh;
 
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE || !(data = elf_getdata(scn, NULL)))
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE || !(data = data_of(im, scn, ELFFILE_SMALL)))
 			continue;
 		while (!r && off < data->d_size && (off = gelf_getnote(data, off, &nh, &name_off, &desc_off)) > 0) {
 			const uint8_t *buf = data->d_buf;
@@ -265,7 +280,7 @@ int elfsym_runpath(int fd, char *text, size_t size)
 		Elf_Data *data;
 		GElf_Shdr sh;
 
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNAMIC || !(data = elf_getdata(scn, NULL)))
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNAMIC || !strings_of(&im, sh.sh_link) || !(data = data_of(&im, scn, ELFFILE_SMALL)))
 			continue;
 		for (size_t i = 0; i < data->d_size / sizeof(Elf64_Dyn); i++) {
 			const char *s;

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "kmod-free/elfsym.h"
 #include "util/buf.h"
+#include "util/openfile.h"
 
 static const char *base_of(const char *path)
 {
@@ -39,29 +41,47 @@ static int call(lib_fn fn, void *ctx, struct lib_file *f, int fd)
 	return r;
 }
 
-/* Opens what lies at the target's path, made sure by its inode; a deleted or replaced file through
- * the kernel's own link to the mapping; the program, below a folder that we may not enter, through its own. */
-static int open_mapped(int pid, const char *path, uint64_t start, uint64_t end, uint64_t ino)
-{
-	char name[PATH_MAX + 64];
-	struct stat st;
-	int fd;
+/* What a line of maps says of its file. */
+struct mapped {
+	const char *path;
+	uint64_t start, end, ino;
+	unsigned major, minor;
+};
 
-	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_ino == ino)
+/* Numbers of devices differ between maps and stat where file systems lie over others (overlay, btrfs):
+ * then the kernel's own link decides. */
+static bool is_mapped(const struct mapped *m, const struct stat *st)
+{
+	return st->st_ino == m->ino && major(st->st_dev) == m->major && minor(st->st_dev) == m->minor;
+}
+
+/* Opens what lies at the target's path, made sure by its inode and device; a deleted or replaced file
+ * through the kernel's own link to the mapping; the program, below a folder that we may not enter, through its own. */
+static int open_mapped(int pid, const struct mapped *m)
+{
+	struct stat there, st;
+	char name[96];
+	int linked, fd = openfile_in_root((uint32_t)pid, m->path, &there);
+
+	if (fd >= 0 && is_mapped(m, &there))
+		return fd;
+	snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)m->start, (unsigned long)m->end);
+	linked = openfile_magic(name, &st);
+	if (linked >= 0 || linked == -EINVAL) {
+		if (fd >= 0)
+			close(fd);
+		return linked;
+	}
+	/* without the right to follow it: the same number on another device is most often the same file */
+	if (fd >= 0 && there.st_ino == m->ino)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)start, (unsigned long)end);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0)
-		return fd;
 	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_ino != ino)) {
+	fd = openfile_magic(name, &st);
+	if (fd >= 0 && st.st_ino != m->ino) {
 		close(fd);
-		fd = -1;
+		fd = -ENOENT;
 	}
 	return fd;
 }
@@ -102,7 +122,7 @@ int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
 		if (!want(ctx, base_of(path), path))
 			continue;
 		last_ino = ino;
-		fd = open_mapped(pid, path, start, end, ino);
+		fd = open_mapped(pid, &(struct mapped){ path, start, end, ino, maj, min });
 		if (fd >= 0)
 			r = call(fn, ctx, &(struct lib_file){ .path = path, .base = base_of(path), .mapped = true }, fd);
 	}
@@ -113,17 +133,21 @@ int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
 
 static int walk_dir(int pid, const char *dir, lib_want_fn want, lib_fn fn, void *ctx)
 {
-	char name[PATH_MAX + 64], path[PATH_MAX];
+	char path[PATH_MAX];
 	struct dirent *de;
+	struct stat st;
 	int r = 0, fd;
 	DIR *d;
 
 	if (*dir != '/' || strlen(dir) > PATH_MAX - NAME_MAX - 8)
 		return 0;
-	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, dir);
-	d = opendir(name);
-	if (!d)
+	fd = openfile_dir_in_root((uint32_t)pid, dir);
+	d = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
 		return 0;
+	}
 	/* Files first, so that a library goes by its own name, then links that lead elsewhere. */
 	for (int links = 0; !r && links < 2; rewinddir(d), links++) {
 		while (!r && (de = readdir(d))) {
@@ -132,7 +156,7 @@ static int walk_dir(int pid, const char *dir, lib_want_fn want, lib_fn fn, void 
 			snprintf(path, sizeof(path), "%s/%s", dir, de->d_name);
 			if (!want(ctx, de->d_name, path))
 				continue;
-			fd = openat(dirfd(d), de->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+			fd = openfile_in_root((uint32_t)pid, path, &st);
 			if (fd >= 0)
 				r = call(fn, ctx, &(struct lib_file){ .path = path, .base = base_of(path) }, fd);
 		}
@@ -194,6 +218,7 @@ int libs_installed(int pid, bool env_self, const char *exe, lib_want_fn want, li
 	char runpath[PATH_MAX], origin[PATH_MAX];
 	const char *own = getenv("LD_LIBRARY_PATH");
 	AUTO_BUF(env);
+	struct stat st;
 	int r = 0, fd;
 
 	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual) && !r; i++)
@@ -203,10 +228,9 @@ int libs_installed(int pid, bool env_self, const char *exe, lib_want_fn want, li
 	else if (!env_self)
 		env_of(pid, &env);
 	if (exe && *exe == '/' && strlen(exe) < sizeof(origin) - 64) {
-		snprintf(runpath, sizeof(runpath), "/proc/%d/root%s", pid, exe);
 		snprintf(origin, sizeof(origin), "%s", exe);
 		*strrchr(origin, '/') = 0;
-		fd = open(runpath, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = openfile_in_root((uint32_t)pid, exe, &st);
 		if (fd >= 0) {
 			if (!elfsym_runpath(fd, runpath, sizeof(runpath)) && !r)
 				r = walk_list(pid, runpath, origin, want, fn, ctx);

@@ -73,8 +73,20 @@ if need python3; then
 	url=http://127.0.0.1:$(sed -n 's/.* port \([0-9]*\).*/\1/p' port)
 	check "stripped, no debuginfod: records" record -- ./fetched plain 0.5
 	check "stripped, no debuginfod: no names, and nothing is asked" bash -c '! accperf report -i p.data | grep -qw burn && ! grep -q GET port'
+	if [ "$(id -u)" = 0 ]; then # it observes everybody's programs
+		DEBUGINFOD_URLS=$url DEBUGINFOD_CACHE_PATH=$PWD/fetched.cache check "debuginfod: root records" record -- ./fetched plain 0.5
+		check "debuginfod: root asks only if told to" bash -c '! grep -q GET port'
+	fi
+	export ACCPERF_DEBUGINFOD=1
+	# the file of another program: a server may be wrong
+	gcc -g -O2 -DOTHER -Wl,--build-id=sha1 -o other "$SRC/stacks.c" -Wl,--defsym=other_one=1 && mv "srv/buildid/$id/debuginfo" right &&
+		objcopy --only-keep-debug other "srv/buildid/$id/debuginfo" || exit 1
+	DEBUGINFOD_URLS=$url DEBUGINFOD_CACHE_PATH=$PWD/wrong.cache check "debuginfod: another file is sent: records" record -- ./fetched plain 0.5
+	check "debuginfod: ... and not believed" bash -c 'grep -q GET port && ! accperf report -i p.data | grep -qw burn'
+	mv right "srv/buildid/$id/debuginfo"
 	DEBUGINFOD_URLS=$url DEBUGINFOD_CACHE_PATH=$PWD/fetched.cache check "debuginfod: records" record -- ./fetched plain 0.5
 	check "debuginfod: names" at_least 90 "$CHAIN;burn"
+	unset ACCPERF_DEBUGINFOD
 else
 	skip "debuginfod" "python3 is not installed"
 fi
@@ -142,7 +154,10 @@ if need g++; then
 	inline_folded() { accperf export --collapsed -i p.data -o - --inline | awk '/run\(int\);.*operator\(\).*;middle<[^;]*;innermost/ { n += $NF } { sum += $NF } END { exit !(n > .5 * sum) }'; }
 	check "C++: records" record -- ./inline 0.5
 	check "C++: inlined functions below a lambda" inline_folded
-	strip -g inline # the same build-id: what was named before, the cache still knows
+	objcopy --only-keep-debug inline inline.debug && strip -g inline && objcopy --add-gnu-debuglink=inline.debug inline || exit 1
+	check "separate debug file: records" record -- ./inline 0.5
+	check "separate debug file: inlined functions below a lambda" inline_folded
+	rm inline.debug # what was named before, the cache still knows
 	check "cache: records" record -- ./inline 0.5
 	check "cache: names without debug information" at_least 20 'middle<|innermost'
 	files=("$XDG_CACHE_HOME"/accperf/symbols/*)

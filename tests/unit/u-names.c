@@ -156,7 +156,7 @@ static void own_dwarf(void **state)
 	assert_non_null(e);
 	assert_ptr_equal(symtab_find(&t, e->start), e);
 	assert_ptr_equal(symtab_find(&t, e->end - 1), e);
-	f = dwfl_file_open(fd, 0);
+	f = dwfl_file_open(fd, -1, 0);
 	assert_non_null(f);
 	for (uint64_t a = e->start; a < e->end && n < 4096; a++)
 		addrs[n++] = a;
@@ -180,12 +180,12 @@ static void cache_round_trip(void **state)
 
 	assert_non_null(mkdtemp(dir));
 	setenv("XDG_CACHE_HOME", dir, 1);
-	c = symcache_open(id, 20);
+	c = symcache_open(id, 20, 0x77);
 	assert_non_null(c);
 	assert_int_equal(symcache_get(c, 0x1234, out, 4), 0);
 	symcache_put(c, 0x1234, in, 2);
 	symcache_close(c);
-	c = symcache_open(id, 20);
+	c = symcache_open(id, 20, 0x77);
 	assert_int_equal(symcache_get(c, 0x1234, out, 4), 2);
 	assert_string_equal(out[0].name, "inner");
 	assert_null(out[0].decl_file);
@@ -193,21 +193,21 @@ static void cache_round_trip(void **state)
 	assert_int_equal(out[1].line, 9);
 	symcache_close(c);
 	/* damage is noticed and the entry is simply not there */
-	snprintf(file, sizeof(file), "%s/accperf/symbols/abcd01020304050607080900000000000000000%d", dir, 0);
+	snprintf(file, sizeof(file), "%s/accperf/symbols/abcd01020304050607080900000000000000000%d-0000000000000077", dir, 0);
 	file[strlen(file)] = '\0';
 	f = fopen(file, "r+");
 	assert_non_null(f);
 	fseek(f, 60, SEEK_SET);
 	fputc(0x7e, f);
 	fclose(f);
-	c = symcache_open(id, 20);
+	c = symcache_open(id, 20, 0x77);
 	assert_non_null(c);
 	assert_int_equal(symcache_get(c, 0x1234, out, 4), 0);
 	symcache_close(c);
 	/* a folder that others may write to is not used */
 	snprintf(file, sizeof(file), "%s/accperf/symbols", dir);
 	assert_int_equal(chmod(file, 0777), 0);
-	assert_null(symcache_open(id, 20));
+	assert_null(symcache_open(id, 20, 0x77));
 	snprintf(file, sizeof(file), "rm -rf %s", dir);
 	assert_int_equal(system(file), 0);
 }

@@ -63,6 +63,7 @@ struct cli_command {
 	/* opts: the filled option struct; argv: what follows the options. Returns enum cli_exit, or
 	 * for record the command's own status. */
 	int (*run)(void *opts, int argc, char **argv);
+	bool files_only; /* reads and writes files and nothing else: all other capabilities are given up first */
 	const struct opt *options; /* ends with OPT_END; NULL: none */
 	size_t opt_size;
 	const void *defaults; /* option struct to start from; NULL: zeros */

@@ -121,6 +121,7 @@ CLI_COMMAND(compare) = {
 	.summary = "how far an estimated flow is from the true one",
 	.order = 46,
 	.run = cmd_compare,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct compare_cmd),
 	.defaults = &defaults,

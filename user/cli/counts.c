@@ -102,6 +102,7 @@ CLI_COMMAND(counts) = {
 	.summary = "how often functions, loops and calls ran",
 	.order = 43,
 	.run = cmd_counts,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct counts_cmd),
 	.defaults = &defaults,

@@ -92,6 +92,7 @@ CLI_COMMAND(diff) = {
 	.summary = "what changed between two profiles, and whether it is real",
 	.order = 47,
 	.run = cmd_diff,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct diff_cmd),
 	.defaults = &defaults,

@@ -136,6 +136,7 @@ CLI_COMMAND(export) = {
 	.summary = "write a profile in another tool's format",
 	.order = 60,
 	.run = cmd_export,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct export_cmd),
 	.defaults = &defaults,

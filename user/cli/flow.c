@@ -230,6 +230,7 @@ CLI_COMMAND(flow) = {
 	.summary = "bytes between functions: who wrote what whom reads",
 	.order = 40,
 	.run = cmd_flow,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct flow_cmd),
 	.defaults = &defaults,

@@ -201,6 +201,7 @@ static void man_main(struct buf *b)
 		      ".TP\nNO_COLOR\nIf set and not empty, no colours.\n"
 		      ".TP\nACCPERF_PAGER, PAGER\nThe pager for long output on a terminal (less \\-FRX).\n"
 		      ".TP\nDEBUGINFOD_URLS\nWhere to fetch debug information; nothing is fetched without it.\n"
+		      ".TP\nACCPERF_DEBUGINFOD\nRoot fetches only where this is 1: the names of programs of all users would be told.\n"
 		      ".SH FILES\n.TP\naccperf.data\nThe profile that record writes and the other commands read.\n");
 	man_tail(b, "accperf");
 }

@@ -249,6 +249,7 @@ CLI_COMMAND(import) = {
 	.summary = "make a profile of a recording made by perf",
 	.order = 18,
 	.run = cmd_import,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct import_opts),
 	.defaults = &defaults,

@@ -709,6 +709,7 @@ CLI_COMMAND(logca) = {
 	.summary = "what an accelerator is worth at which size: fit, show, predict, whatif",
 	.order = 45,
 	.run = run,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct logca_cmd),
 	.defaults = &defaults,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "symbol/confine.h"
 
 extern const struct cli_command *const __start_cli_table[];
 extern const struct cli_command *const __stop_cli_table[];
@@ -94,6 +95,8 @@ int main(int argc, char **argv)
 			return close_stdout(0);
 		}
 	}
+	if (cmd->files_only)
+		confine_to_files();
 	opts = calloc(1, cmd->opt_size ? cmd->opt_size : 1);
 	if (!opts) {
 		log_error("out of memory");

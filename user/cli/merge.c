@@ -404,6 +404,7 @@ CLI_COMMAND(merge) = {
 	.summary = "several profiles of one program into one",
 	.order = 48,
 	.run = cmd_merge,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct merge_cmd),
 	.defaults = &defaults,

@@ -68,6 +68,7 @@ CLI_COMMAND(objects) = {
 	.summary = "variables and allocation sites: who reads and writes them",
 	.order = 41,
 	.run = cmd_objects,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct objects_cmd),
 	.defaults = &defaults,

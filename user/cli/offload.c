@@ -159,6 +159,7 @@ CLI_COMMAND(offload) = {
 	.summary = "calls to accelerators and to what could be one: sizes, times, overlap, does it pay",
 	.order = 35,
 	.run = cmd_offload,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct offload_cmd),
 	.defaults = &defaults,

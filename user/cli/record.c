@@ -21,6 +21,7 @@
 #include "record/part_counts.h"
 #include "record/session.h"
 #include "measure/cost.h"
+#include "symbol/contained_child.h"
 #include "record/governor.h"
 #include "kmod-free/registry.h"
 
@@ -251,6 +252,13 @@ static bool asked_to_stop(int fd)
 	return stop;
 }
 
+/* What is written says that much itself: the addresses that follow are named by object and offset. */
+static void tell_unnamed(void)
+{
+	if (contained_stopped())
+		log_warn("names were not looked up to the end, as a signal asked: what was left is shown as object+0xoffset");
+}
+
 static void show_progress(const struct session_totals *t)
 {
 	log_progress("%5.1f s  %" PRIu64 " samples  %" PRIu64 " lost  own CPU %.1f %%  %.1f MiB", (double)t->elapsed_ns / 1e9, t->samples,
@@ -351,6 +359,8 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 			 "switching between threads is slower", fallback);
 	/* it wakes for ticks, each of which is over in some 10 us; the command was started before */
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
+	/* names are sought when all is recorded, and a second Ctrl-C ends that */
+	contained_stop_when(sigfd, asked_to_stop);
 	start = now_ns();
 	next_line = start + 1000000000;
 	for (;;) {
@@ -384,6 +394,7 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 		log_progress("naming functions...");
 	if (session_finish(s, why, &e) && status == EXIT_DONE)
 		status = cli_fail(&e, EXIT_FAILED);
+	tell_unnamed();
 	if (status == EXIT_DONE && !o->quiet)
 		closing_line(o, session_totals(s));
 	if (status == EXIT_DONE && !session_totals(s)->samples && !session_totals(s)->unsampled_threads)
@@ -586,6 +597,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 		counts_cache_keep(o->counts_cache, o->output);
 	offload_part_free(offload);
 	targets_release(&t);
+	contained_stop_when(-1, NULL);
 	close(sigfd);
 	return status;
 }

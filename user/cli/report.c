@@ -176,6 +176,7 @@ CLI_COMMAND(report) = {
 	.summary = "which functions the time went to",
 	.order = 20,
 	.run = cmd_report,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct report_cmd),
 	.defaults = &defaults,

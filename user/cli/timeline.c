@@ -84,6 +84,7 @@ CLI_COMMAND(timeline) = {
 	.summary = "bytes read and written per function over time",
 	.order = 42,
 	.run = cmd_timeline,
+	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct timeline_cmd),
 	.defaults = &defaults,

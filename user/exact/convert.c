@@ -13,12 +13,14 @@
 #include <unistd.h>
 
 #include "exact/convert.h"
+#include "kmod-free/elffile.h"
 #include "exact/stream.h"
 #include "symbol/demangle.h"
 #include "symbol/symbols.h"
 #include "util/buf.h"
 #include "util/grow.h"
 #include "util/map.h"
+#include "util/openfile.h"
 
 struct conv {
 	const uint8_t *data;
@@ -128,13 +130,13 @@ static int take_string(struct conv *c, const uint8_t *rec, uint32_t n)
 
 static void build_id_of(const char *path, struct fmt_module *m)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	int fd = openfile_regular(path, &st);
 	Elf *elf;
 
 	if (fd < 0)
 		return;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
+	elf = elffile_begin(fd);
 	if (elf) {
 		const void *id;
 		ssize_t n = dwelf_elf_gnu_build_id(elf, &id);

@@ -75,7 +75,7 @@ static int collect(struct places *p)
 struct job {
 	struct place **place; /* of one module */
 	size_t count;
-	int fd;
+	int fd, alt;
 	struct frame_local scratch[MAX_LOCALS];
 };
 
@@ -87,7 +87,7 @@ struct head {
 static int produce(void *ctx, struct contained_out *out)
 {
 	struct job *j = ctx;
-	struct locals *l = locals_open_fd(j->fd);
+	struct locals *l = locals_open_fd(j->fd, j->alt);
 	struct {
 		struct head head;
 		struct frame_local local[MAX_LOCALS];
@@ -137,6 +137,19 @@ static int by_module(const void *a, const void *b)
 	return x->weight < y->weight ? 1 : x->weight > y->weight ? -1 : (x->addr > y->addr) - (x->addr < y->addr);
 }
 
+static void ask_file(struct job *j, const struct debugfile *d)
+{
+	struct contained_job apart = {
+		.produce = produce, .consume = consume, .ctx = j, .keep_fd = { d->fd, d->alt, -1 }, .cpu_seconds = DWARF_SECONDS,
+		.memory = DWARF_MEMORY,
+	};
+
+	j->fd = d->fd;
+	j->alt = d->alt;
+	if (d->dwarf)
+		contained_run(&apart);
+}
+
 /* A module that cannot be read leaves its locals unnamed; that is no failure. */
 static void ask(struct raw *r, struct place **place, size_t count)
 {
@@ -144,24 +157,19 @@ static void ask(struct raw *r, struct place **place, size_t count)
 	const char *path = m && m->kind == FMT_MOD_FILE ? store_str(r->in->reader, m->path) : NULL;
 	struct module *mod = path && path[0] == '/' ? module_open_path(path, m->build_id, m->build_id_len > 20 ? 0 : m->build_id_len, NULL) : NULL;
 	struct job *j = mod ? calloc(1, sizeof(*j)) : NULL;
-	struct contained_job apart = { .produce = produce, .consume = consume, .ctx = j, .cpu_seconds = DWARF_SECONDS, .memory = DWARF_MEMORY };
-	int64_t bias = 0;
-	int debug;
+	struct debugfile own = { .fd = -1, .alt = -1 }, debug = own;
 
 	if (j) {
 		j->place = place;
 		j->count = count;
-		j->fd = apart.keep_fd = module_fd(mod);
-		debug = debugfile_open(j->fd, path, mod->build_id, mod->build_id_len, &bias);
-		if (j->fd >= 0)
-			contained_run(&apart);
-		/* addresses of a separate file are the same, unless the original was moved */
-		if (debug >= 0 && !bias) {
-			j->fd = apart.keep_fd = debug;
-			contained_run(&apart);
+		if (debugfile_own(&own, module_fd(mod), path)) {
+			ask_file(j, &own);
+			/* addresses of a separate file are the same, unless the original was moved */
+			if (debugfile_separate(&debug, &own, path, mod->build_id, mod->build_id_len) && !debug.bias)
+				ask_file(j, &debug);
 		}
-		if (debug >= 0)
-			close(debug);
+		debugfile_close(&debug);
+		debugfile_close(&own);
 	}
 	free(j);
 	module_close_path(mod);

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "flow/input_priv.h"
+#include "kmod-free/elffile.h"
+#include "util/openfile.h"
 
 #define MAX_REGIONS 16384
 #define MAX_GLOBALS 200000
@@ -106,9 +108,16 @@ static int add_object(struct raw *r, struct in_object o)
 	return 0;
 }
 
-static int add_symbols(struct raw *r, Elf_Scn *scn, const GElf_Shdr *sh, Elf *elf, uint64_t bias, uint32_t pid)
+struct elf_of {
+	Elf *elf;
+	int fd;
+	uint64_t bias;
+	uint32_t pid;
+};
+
+static int add_symbols(struct raw *r, const struct elf_of *f, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
+	Elf_Data *data = elffile_strings(f->fd, f->elf, sh->sh_link) ? elffile_data(f->fd, scn, ELFFILE_TABLE) : NULL;
 	size_t n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
 	int err = 0;
 
@@ -121,15 +130,15 @@ static int add_symbols(struct raw *r, Elf_Scn *scn, const GElf_Shdr *sh, Elf *el
 			break;
 		if (GELF_ST_TYPE(sym.st_info) != STT_OBJECT || !sym.st_size || sym.st_shndx == SHN_UNDEF || sym.st_size > 1ull << 40)
 			continue;
-		name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		name = elf_strptr(f->elf, sh->sh_link, sym.st_name);
 		if (!name || !*name)
 			continue;
 		/* the file is closed again: keep the text with the profile's function names */
 		name = intern_get(&r->in->texts, intern_str(&r->in->texts, name, NULL), NULL);
 		err = add_object_site(r, 0, FMT_OBJ_GLOBAL, name, NULL, sym.st_size, &site);
 		if (!err)
-			err = add_object(r, (struct in_object){ .addr = bias + sym.st_value, .end = bias + sym.st_value + sym.st_size,
-								.died = UINT64_MAX, .pid = pid, .kind = FMT_OBJ_GLOBAL, .site = site });
+			err = add_object(r, (struct in_object){ .addr = f->bias + sym.st_value, .end = f->bias + sym.st_value + sym.st_size,
+								.died = UINT64_MAX, .pid = f->pid, .kind = FMT_OBJ_GLOBAL, .site = site });
 	}
 	return err;
 }
@@ -173,7 +182,7 @@ static bool bias_of(Elf *elf, const struct fmt_mapping *m, uint64_t *bias)
 	return false;
 }
 
-static int take_elf(struct raw *r, Elf *elf, const struct fmt_mapping *m, bool globals, const char *path)
+static int take_elf(struct raw *r, Elf *elf, int fd, const struct fmt_mapping *m, bool globals, const char *path)
 {
 	size_t names;
 	uint64_t bias, relro_start, relro_end;
@@ -181,7 +190,7 @@ static int take_elf(struct raw *r, Elf *elf, const struct fmt_mapping *m, bool g
 	GElf_Shdr sh, sym_sh = { 0 }, dyn_sh = { 0 };
 	int err = 0;
 
-	if (elf_kind(elf) != ELF_K_ELF || elf_getshdrstrndx(elf, &names) || !bias_of(elf, m, &bias))
+	if (elf_kind(elf) != ELF_K_ELF || !elffile_names(fd, elf, &names) || !bias_of(elf, m, &bias))
 		return 0;
 	relro_of(elf, &relro_start, &relro_end);
 	while (!err && (scn = elf_nextscn(elf, scn))) {
@@ -215,7 +224,7 @@ static int take_elf(struct raw *r, Elf *elf, const struct fmt_mapping *m, bool g
 		err = insert(r, n);
 	}
 	if (!err && globals && (symtab || dynsym))
-		err = symtab ? add_symbols(r, symtab, &sym_sh, elf, bias, m->pid) : add_symbols(r, dynsym, &dyn_sh, elf, bias, m->pid);
+		err = add_symbols(r, &(struct elf_of){ elf, fd, bias, m->pid }, symtab ? symtab : dynsym, symtab ? &sym_sh : &dyn_sh);
 	return err;
 }
 
@@ -223,17 +232,17 @@ static int refine(struct raw *r, const struct fmt_mapping *m, bool globals)
 {
 	const struct fmt_module *mod = raw_module(r, m->module);
 	const char *path = mod && mod->kind == FMT_MOD_FILE ? store_str(r->in->reader, mod->path) : NULL;
+	struct stat st;
 	int fd, err;
 	Elf *elf;
 
 	if (!path || path[0] != '/')
 		return 0;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = openfile_regular(path, &st);
 	if (fd < 0)
 		return 0;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	err = elf ? take_elf(r, elf, m, globals, path) : 0;
+	elf = elffile_begin(fd);
+	err = elf ? take_elf(r, elf, fd, m, globals, path) : 0;
 	elf_end(elf);
 	close(fd);
 	return err;

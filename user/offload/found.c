@@ -12,6 +12,7 @@
 #include "kmod-free/elfsym.h"
 #include "offload/session_internal.h"
 #include "util/clean.h"
+#include "util/openfile.h"
 
 struct finding {
 	struct offload_session *s;
@@ -366,14 +367,12 @@ static void own_file(struct finding *f, const char *exe)
 
 	if (!want(f, file.base, exe))
 		return;
-	file.fd = open(exe, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	file.fd = openfile_regular(exe, &st);
 	if (file.fd < 0)
 		return;
-	if (!fstat(file.fd, &st) && S_ISREG(st.st_mode)) {
-		file.dev = st.st_dev;
-		file.ino = st.st_ino;
-		on_file(f, &file);
-	}
+	file.dev = st.st_dev;
+	file.ino = st.st_ino;
+	on_file(f, &file);
 	if (file.fd >= 0)
 		close(file.fd);
 }

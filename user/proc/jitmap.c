@@ -3,15 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "util/map.h"
+#include "util/openfile.h"
 
 #define MAX_TEXT (128ull << 20)
 #define MAX_ENTRIES 1000000u
@@ -291,29 +290,11 @@ static bool read_owner(uint32_t pid, struct owner *o)
 
 static int open_map(uint32_t pid, uint32_t ns_pid)
 {
-	struct open_how how = { .flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	char root_name[48], name[48];
+	char name[48];
 	struct stat st;
-	int root, fd;
 
-	snprintf(root_name, sizeof(root_name), "/proc/%u/root", pid);
-	snprintf(name, sizeof(name), "tmp/perf-%u.map", ns_pid);
-	root = open(root_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -errno;
-	/* looked at before it is opened: opening a device can do things */
-	if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)) {
-		fd = -ENOENT;
-	} else {
-		fd = (int)syscall(SYS_openat2, root, name, &how, sizeof(how));
-		if (fd < 0 && errno == ENOSYS)
-			fd = openat(root, name, (int)how.flags);
-		if (fd < 0)
-			fd = -errno;
-	}
-	close(root);
-	return fd;
+	snprintf(name, sizeof(name), "/tmp/perf-%u.map", ns_pid);
+	return openfile_in_root_nofollow(pid, name, &st);
 }
 
 struct jitmap *jitmap_load(uint32_t pid, struct err *e)

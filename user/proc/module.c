@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +13,19 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "kmod-free/elffile.h"
 #include "proc/ehframe.h"
 #include "util/map.h"
+#include "util/openfile.h"
 
-#define MAX_FRAME_SECTION (512ull << 20)
+#define MAX_FRAME_SECTION (256ull << 20) /* bytes of one file; the largest browsers have 30 MB */
+#define MAX_FRAME_TOTAL (512ull << 20)	 /* bytes of all files: what tables of targets may take of our memory */
+#define MOST_PACKED 64 /* real ones shrink to a fifth, zeros to a thousandth */
 #define MAX_SEGMENTS 256
 #define MAX_IMAGE (1ull << 20) /* images copied out of memory: the vdso */
 #define RECHECK_NS 1000000000ull
@@ -51,6 +53,7 @@ struct modules {
 	struct map anon;	      /* pid -> module id, JIT in the high half */
 	uint32_t kernel, vdso;
 	uint64_t vdso_size;
+	uint64_t frame_bytes, frames_refused;
 	unsigned open_files, max_open;
 	uint64_t clock;
 };
@@ -99,6 +102,11 @@ void modules_free(struct modules *ms)
 	intern_release(&ms->keys);
 	map_release(&ms->anon);
 	free(ms);
+}
+
+uint64_t modules_frames_refused(const struct modules *ms)
+{
+	return ms->frames_refused;
 }
 
 unsigned modules_count(const struct modules *ms)
@@ -163,28 +171,6 @@ static struct module_private *module_add(struct modules *ms, const char *path, u
 
 /* ---- opening: never a FIFO or device, never another file than the one that is mapped ---- */
 
-/* Looks before it opens: an O_PATH descriptor has no side effects on whatever it names. */
-static int open_regular(int path_fd, struct stat *st)
-{
-	char self[48];
-	int fd;
-
-	if (path_fd < 0)
-		return -errno;
-	if (fstat(path_fd, st)) {
-		fd = -errno;
-	} else if (!S_ISREG(st->st_mode)) {
-		fd = -EINVAL;
-	} else {
-		snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
-		fd = open(self, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-		if (fd < 0)
-			fd = -errno;
-	}
-	close(path_fd);
-	return fd;
-}
-
 static int open_map_file(const struct module_ident *id, struct stat *st)
 {
 	char name[96];
@@ -193,35 +179,7 @@ static int open_map_file(const struct module_ident *id, struct stat *st)
 		return -ENOENT;
 	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", id->pid,
 		 (unsigned long long)id->start, (unsigned long long)id->end);
-	return open_regular(open(name, O_PATH | O_CLOEXEC), st);
-}
-
-/* Inside the target's root, so that its absolute symbolic links do not lead into ours. */
-static int open_in_root(uint32_t pid, const char *path, struct stat *st)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
-	char name[48];
-	int root, fd;
-
-	if (!pid)
-		return open_regular(open(path, O_PATH | O_CLOEXEC), st);
-	snprintf(name, sizeof(name), "/proc/%u/root", pid);
-	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -errno;
-	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-	if (fd < 0 && errno == ENOSYS) { /* before 5.6: resolved in our root if links are absolute */
-		while (*path == '/')
-			path++;
-		fd = openat(root, path, O_PATH | O_CLOEXEC);
-	}
-	if (fd < 0) {
-		fd = -errno;
-		close(root);
-		return fd;
-	}
-	close(root);
-	return open_regular(fd, st);
+	return openfile_magic(name, st);
 }
 
 /* Device numbers of overlay and btrfs files differ between maps and stat: compare the bytes. */
@@ -248,7 +206,7 @@ static int open_program(uint32_t pid, struct stat *st)
 	if (!pid)
 		return -ENOENT;
 	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
-	return open_regular(open(name, O_PATH | O_CLOEXEC), st);
+	return openfile_magic(name, st);
 }
 
 /* ---- ELF ---- */
@@ -259,7 +217,7 @@ static void note_scan(struct module_private *p, Elf *elf, uint64_t off, uint64_t
 	size_t pos = 0, name_off, desc_off;
 	GElf_Nhdr nh;
 
-	if (!size || size > (1u << 20))
+	if (!size || !elffile_plausible(p->fd, off, size, ELFFILE_SMALL))
 		return;
 	d = elf_getdata_rawchunk(elf, (int64_t)off, size, type);
 	while (d && (pos = gelf_getnote(d, pos, &nh, &name_off, &desc_off)) > 0) {
@@ -275,7 +233,7 @@ static void note_scan(struct module_private *p, Elf *elf, uint64_t off, uint64_t
 
 static bool elf_load(struct module_private *p)
 {
-	Elf *elf = elf_begin(p->fd, ELF_C_READ, NULL);
+	Elf *elf = elffile_begin(p->fd);
 	GElf_Ehdr eh;
 	size_t n = 0;
 	bool ok = false;
@@ -359,11 +317,11 @@ int module_fd(struct module *m)
 		p->used = ++p->ms->clock;
 	if (p->fd >= 0 || m->state != MODULE_OPEN)
 		return p->fd;
-	fd = open_in_root(m->pid, m->path, &st);
+	fd = openfile_in_root(m->pid, m->path, &st);
 	if (fd < 0 || !same_file(&st, &p->st)) {
 		if (fd >= 0)
 			close(fd);
-		fd = open_in_root(0, m->path, &st);
+		fd = openfile_in_root(0, m->path, &st);
 	}
 	if (fd == -EACCES)
 		fd = open_program(m->pid, &st);
@@ -389,9 +347,9 @@ static void module_open(struct module_private *p, const struct module_ident *id)
 	int fd = open_map_file(id, &st);
 
 	if (fd < 0 && fd != -EINVAL) {
-		fd = open_in_root(id->pid, p->m.path, &st);
+		fd = openfile_in_root(id->pid, p->m.path, &st);
 		if (fd < 0) /* it has ended: ours may be the same root, which the inode tells */
-			fd = open_in_root(0, p->m.path, &st);
+			fd = openfile_in_root(0, p->m.path, &st);
 		if (fd == -EACCES) {
 			fd = open_program(id->pid, &st);
 			if (fd >= 0 && st.st_ino != id->ino && !same_bytes(id, fd)) { /* it is a library we want */
@@ -657,7 +615,7 @@ struct module *module_open_path(const char *path, const uint8_t *build_id, unsig
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	fd = open_in_root(0, path, &st);
+	fd = openfile_in_root(0, path, &st);
 	if (fd < 0) {
 		err_set(e, fd, "%s cannot be opened: %s", path, strerror(-fd));
 		goto fail;
@@ -750,21 +708,36 @@ static bool read_pointer(void *ctx, uint64_t vaddr, uint64_t *value)
 	return module_read(ctx, vaddr, value, 8) == 8;
 }
 
-static uint8_t *copy_range(int fd, uint64_t off, uint64_t size, size_t *got)
+/* Counts what unwind tables take, for all modules together; without a set of modules there is one only. */
+static bool frame_room(struct module_private *p, uint64_t size)
+{
+	struct modules *ms = p->ms;
+
+	if (!size || size > MAX_FRAME_SECTION || (ms && size > MAX_FRAME_TOTAL - ms->frame_bytes)) {
+		if (ms)
+			ms->frames_refused++;
+		return false;
+	}
+	if (ms)
+		ms->frame_bytes += size;
+	return true;
+}
+
+static uint8_t *copy_range(struct module_private *p, uint64_t off, uint64_t size, size_t *got)
 {
 	struct stat st;
 	uint8_t *data;
 	ssize_t n;
 	size_t have = 0;
 
-	if (fstat(fd, &st) || off >= (uint64_t)st.st_size)
+	if (fstat(p->fd, &st) || off >= (uint64_t)st.st_size)
 		return NULL;
 	if (size > (uint64_t)st.st_size - off)
 		size = (uint64_t)st.st_size - off;
-	if (!size || size > MAX_FRAME_SECTION)
+	if (!elffile_plausible(p->fd, off, size, MAX_FRAME_SECTION) || !frame_room(p, size))
 		return NULL;
 	data = malloc(size);
-	while (data && have < size && (n = pread(fd, data + have, size - have, (off_t)(off + have))) > 0)
+	while (data && have < size && (n = pread(p->fd, data + have, size - have, (off_t)(off + have))) > 0)
 		have += (size_t)n;
 	*got = have;
 	return data;
@@ -798,7 +771,7 @@ static bool frame_by_segment(struct module_private *p, Elf *elf, struct ehframe_
 			if (vaddr < g->vaddr || vaddr - g->vaddr >= g->filesz)
 				continue;
 			off = g->offset + (vaddr - g->vaddr);
-			in->data = copy_range(p->fd, off, g->filesz - (vaddr - g->vaddr), &in->size);
+			in->data = copy_range(p, off, g->filesz - (vaddr - g->vaddr), &in->size);
 			in->vaddr = vaddr;
 			in->data_vaddr = ph.p_vaddr;
 			return in->data != NULL;
@@ -807,22 +780,47 @@ static bool frame_by_segment(struct module_private *p, Elf *elf, struct ehframe_
 	return false;
 }
 
+/* .debug_frame, only where there is no .eh_frame: a few kilobytes may be compressed gigabytes, so the size
+ * that they claim is looked at first. */
+static bool frame_of_debug(struct module_private *p, Elf_Scn *scn, struct ehframe_input *in)
+{
+	GElf_Shdr sh;
+	GElf_Chdr ch;
+	Elf_Data *d;
+	bool packed;
+
+	if (!scn || !gelf_getshdr(scn, &sh) || !elffile_plausible(p->fd, sh.sh_offset, sh.sh_size, MAX_FRAME_SECTION))
+		return false;
+	packed = sh.sh_flags & SHF_COMPRESSED;
+	if (packed && (!gelf_getchdr(scn, &ch) || ch.ch_size > MAX_FRAME_SECTION || ch.ch_size / MOST_PACKED > sh.sh_size))
+		return false;
+	if (!frame_room(p, packed ? ch.ch_size : sh.sh_size) || (packed && elf_compress(scn, 0, 0) < 0))
+		return false;
+	d = elf_getdata(scn, NULL);
+	if (!d || !d->d_buf || !d->d_size || d->d_size > MAX_FRAME_SECTION)
+		return false;
+	in->data = malloc(d->d_size);
+	if (in->data)
+		memcpy(in->data, d->d_buf, d->d_size);
+	in->size = d->d_size;
+	in->debug_frame = true;
+	return in->data;
+}
+
 static struct ehframe *frame_load(struct module_private *p)
 {
 	struct ehframe_input in = { .address_size = 8, .read_pointer = read_pointer, .ctx = &p->m };
 	struct ehframe_input dbg = in;
-	Elf *elf = elf_begin(p->fd, ELF_C_READ, NULL);
+	Elf *elf = elffile_begin(p->fd);
 	struct ehframe *f = NULL;
-	Elf_Scn *scn = NULL;
+	Elf_Scn *scn = NULL, *debug = NULL;
 	size_t names;
 
 	if (!elf)
 		return NULL;
 	if (gelf_getclass(elf) == ELFCLASS32)
 		in.address_size = dbg.address_size = 4;
-	if (elf_getshdrstrndx(elf, &names))
-		names = 0;
-	while (names && (scn = elf_nextscn(elf, scn))) {
+	while (elffile_names(p->fd, elf, &names) && (scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr sh;
 		const char *name;
 
@@ -832,37 +830,23 @@ static struct ehframe *frame_load(struct module_private *p)
 		if (!name)
 			continue;
 		if (!strcmp(name, ".eh_frame") && !in.data) {
-			in.data = copy_range(p->fd, sh.sh_offset, sh.sh_size, &in.size);
+			in.data = copy_range(p, sh.sh_offset, sh.sh_size, &in.size);
 			in.vaddr = sh.sh_addr;
 		} else if (!strcmp(name, ".eh_frame_hdr")) {
 			in.data_vaddr = sh.sh_addr;
 		} else if (!strcmp(name, ".text")) {
 			in.text_vaddr = sh.sh_addr;
-		} else if (!strcmp(name, ".debug_frame") && !dbg.data) {
-			Elf_Data *d;
-
-			if ((sh.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
-				continue;
-			d = elf_getdata(scn, NULL);
-			if (!d || !d->d_buf || !d->d_size || d->d_size > MAX_FRAME_SECTION)
-				continue;
-			dbg.data = malloc(d->d_size);
-			if (dbg.data)
-				memcpy(dbg.data, d->d_buf, d->d_size);
-			dbg.size = d->d_size;
+		} else if (!strcmp(name, ".debug_frame") && !debug) {
+			debug = scn;
 		}
 	}
 	if (!in.data)
 		frame_by_segment(p, elf, &in);
-	elf_end(elf);
 	if (in.data)
 		f = ehframe_parse(&in);
-	if (!f && dbg.data) {
-		dbg.debug_frame = true;
+	if (!f && frame_of_debug(p, debug, &dbg))
 		f = ehframe_parse(&dbg);
-		dbg.data = NULL;
-	}
-	free(dbg.data);
+	elf_end(elf);
 	return f;
 }
 

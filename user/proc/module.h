@@ -66,6 +66,8 @@ struct module_ident {
 struct modules *modules_new(void);
 void modules_free(struct modules *ms);
 unsigned modules_count(const struct modules *ms);
+/* Unwind tables that were not read because they, or all together, are too large. */
+uint64_t modules_frames_refused(const struct modules *ms);
 /* By id, 1..modules_count(); NULL for others. Pointers stay valid until modules_free(). */
 struct module *modules_get(const struct modules *ms, uint32_t id);
 

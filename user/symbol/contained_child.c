@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,9 +12,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "symbol/confine.h"
+
 #define BUFFER 65536
+#define WALL_SECONDS 300 /* where the job names no other; the CPU limits are below half of it */
 
 struct contained_out {
 	int fd;
@@ -75,34 +80,76 @@ static void limit(int what, uint64_t value)
 	setrlimit(what, &rl);
 }
 
-static void close_others(int a, int b)
+static int by_number(const void *a, const void *b)
 {
-	int low = a < b ? a : b, high = a < b ? b : a;
+	return *(const int *)a - *(const int *)b;
+}
 
-	if (low < 3)
-		low = 2;
-	if (low > 3)
-		close_range(3, (unsigned)low - 1, 0);
-	if (high > low + 1)
-		close_range((unsigned)low + 1, (unsigned)high - 1, 0);
-	close_range((unsigned)(high > 2 ? high : 2) + 1, ~0u, 0);
+static void close_others(const struct contained_job *job, int pipe_fd)
+{
+	int keep[CONTAINED_FDS + 1];
+	unsigned next = 3;
+
+	memcpy(keep, job->keep_fd, sizeof(job->keep_fd));
+	keep[CONTAINED_FDS] = pipe_fd;
+	qsort(keep, CONTAINED_FDS + 1, sizeof(keep[0]), by_number);
+	for (unsigned i = 0; i <= CONTAINED_FDS; i++) {
+		if (keep[i] < (int)next)
+			continue;
+		if ((unsigned)keep[i] > next)
+			close_range(next, (unsigned)keep[i] - 1, 0);
+		next = (unsigned)keep[i] + 1;
+	}
+	close_range(next, ~0u, 0);
+}
+
+static bool keeps(const struct contained_job *job, int fd)
+{
+	for (unsigned i = 0; i < CONTAINED_FDS; i++)
+		if (job->keep_fd[i] == fd)
+			return true;
+	return false;
+}
+
+/* Nothing of ours is inherited but the pipe and the files that are read. */
+static void no_terminal(const struct contained_job *job, int pipe_fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		if (fd != pipe_fd && fd != null && !keeps(job, fd))
+			dup2(null, fd);
+}
+
+/* Where memory runs out it goes first, not the recorder or its target. */
+static void expendable(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "1000", 4) != 4)
+		errno = 0; /* only an offer */
+	if (fd >= 0)
+		close(fd);
 }
 
 static void child(const struct contained_job *job, int fd, pid_t parent)
 {
 	struct contained_out *o;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(4);
 	signal(SIGINT, SIG_IGN); /* Ctrl-C is for the recording, which wants its names */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGABRT, SIG_DFL);
-	close_others(fd, job->keep_fd);
+	expendable();
+#if !defined(CONFINE_SANITIZED)
+	no_terminal(job, fd);
+#else
+	(void)no_terminal;
+#endif
+	close_others(job, fd);
 	limit(RLIMIT_CPU, job->cpu_seconds);
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(CONFINE_SANITIZED)
 	limit(RLIMIT_AS, job->memory);
 #endif
 	o = malloc(sizeof(*o));
@@ -110,45 +157,112 @@ static void child(const struct contained_job *job, int fd, pid_t parent)
 		_exit(5);
 	o->fd = fd;
 	o->len = 0;
+	/* another user's process forgets whose end ends it: asked for before the filter, after the change */
+	if (confine_rights())
+		_exit(7);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(4);
+	if (confine_calls())
+		_exit(7);
 	if (job->produce(job->ctx, o))
 		_exit(6);
 	out_flush(o);
 	_exit(0);
 }
 
-/* Exactly size bytes; false at the end of the pipe. */
-static bool receive(int fd, uint8_t *p, size_t size)
+/* ---- here ---- */
+
+static struct {
+	int fd;
+	bool (*asked)(int fd);
+	bool stopped;
+} stop = { .fd = -1 };
+
+void contained_stop_when(int fd, bool (*asked)(int fd))
+{
+	stop.fd = fd;
+	stop.asked = asked;
+	stop.stopped = false;
+}
+
+bool contained_stopped(void)
+{
+	if (!stop.stopped && stop.fd >= 0)
+		stop.stopped = stop.asked(stop.fd);
+	return stop.stopped;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Waits until the pipe has something: a child that sleeps in the kernel uses no CPU time of its limit. */
+static int wait_for(int fd, uint64_t deadline)
+{
+	struct pollfd p[2] = { { .fd = fd, .events = POLLIN }, { .fd = stop.fd, .events = POLLIN } };
+
+	for (;;) {
+		uint64_t now = now_ms();
+		int n;
+
+		if (now >= deadline)
+			return -ETIMEDOUT;
+		n = poll(p, 2, deadline - now > 1000 ? 1000 : (int)(deadline - now));
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0 && p[1].revents && contained_stopped())
+			return -ECANCELED;
+		if (n > 0 && p[0].revents)
+			return 0;
+	}
+}
+
+/* Exactly size bytes; 1 at the end of the pipe. */
+static int receive(int fd, uint64_t deadline, uint8_t *p, size_t size)
 {
 	while (size) {
-		ssize_t n = read(fd, p, size);
+		int err = wait_for(fd, deadline);
+		ssize_t n = err ? 0 : read(fd, p, size);
 
+		if (err)
+			return err;
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return false;
+			return 1;
 		p += n;
 		size -= (size_t)n;
 	}
-	return true;
+	return 0;
 }
 
 /* 0: the pipe ended between two records. */
 static int collect(const struct contained_job *job, int fd)
 {
+	uint64_t deadline = now_ms() + 1000ull * (job->wall_seconds ? job->wall_seconds : WALL_SECONDS);
 	uint8_t *record = malloc(APART_MAX);
 	uint32_t len;
 	int err = 0;
 
 	if (!record)
 		return -ENOMEM;
-	while (!err && receive(fd, (uint8_t *)&len, sizeof(len))) {
-		if (len > APART_MAX || !receive(fd, record, len))
+	while (!err && !(err = receive(fd, deadline, (uint8_t *)&len, sizeof(len)))) {
+		if (len > APART_MAX)
 			err = -EIO;
 		else
+			err = receive(fd, deadline, record, len);
+		if (err == 1)
+			err = -EIO; /* in the middle of a record */
+		else if (!err)
 			err = job->consume(job->ctx, record, len);
 	}
 	free(record);
-	return err;
+	return err == 1 ? 0 : err;
 }
 
 /* The profiler's own cost, though another process had it: it belongs into what is reported. */
@@ -165,6 +279,8 @@ int contained_run(const struct contained_job *job)
 	pid_t pid, parent = getpid();
 	int fds[2], status = -1, err;
 
+	if (contained_stopped())
+		return -ECANCELED;
 	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
 	pid = fork();

@@ -13,6 +13,7 @@
 
 typedef char *(*cxa_demangle_fn)(const char *, char *, size_t *, int *);
 
+/* Once, before a child that may not open anything is to demangle. */
 static cxa_demangle_fn find_demangler(void)
 {
 	static cxa_demangle_fn fn;
@@ -41,6 +42,11 @@ static void drop_rust_hash(char *s)
 		if (!isxdigit((unsigned char)*p))
 			return;
 	s[n - 19] = '\0';
+}
+
+void demangle_prepare(void)
+{
+	find_demangler();
 }
 
 const char *demangle(const char *name, char *out, size_t size)

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+/* Loads the library: to be done before a child that may open nothing demangles. */
+void demangle_prepare(void);
 /* Demangled into out; when it cannot be, the name itself. Returns out. */
 const char *demangle(const char *name, char *out, size_t size);
 

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kmod-free/elffile.h"
+#include "symbol/altlink.h"
+
 /* DIE trees of hostile files may be deep; real ones stay below a hundred. */
 #define MAX_DEPTH 256
 
@@ -17,13 +20,13 @@ struct cu_range {
 };
 
 struct unit {
-	Dwarf_Die die;	 /* skeleton or whole: has the line table */
-	Dwarf_Die walk;	 /* of the split unit, else the same */
+	Dwarf_Die die; /* a skeleton, too: it has the line table, and the symbol table names its functions */
 };
 
 struct dwfl_file {
 	Elf *elf;
 	Dwarf *dw;
+	struct altlink alt;
 	int64_t bias;
 	struct unit *units;
 	size_t unit_count;
@@ -68,10 +71,11 @@ static bool grow(void **p, size_t count, size_t size)
 static int index_units(struct dwfl_file *f)
 {
 	Dwarf_CU *cu = NULL;
-	Dwarf_Die die, sub;
+	Dwarf_Die die;
 	uint8_t type;
 
-	while (dwarf_get_units(f->dw, cu, &cu, NULL, &type, &die, &sub) == 0) {
+	/* Not asked for split units: libdw would open whatever path the skeleton names. */
+	while (dwarf_get_units(f->dw, cu, &cu, NULL, &type, &die, NULL) == 0) {
 		Dwarf_Addr base, start, end;
 		ptrdiff_t at = 0;
 		bool any = false;
@@ -80,7 +84,7 @@ static int index_units(struct dwfl_file *f)
 			continue;
 		if (!grow((void **)&f->units, f->unit_count, sizeof(*f->units)))
 			return -ENOMEM;
-		f->units[f->unit_count] = (struct unit){ die, type == DW_UT_skeleton && sub.addr ? sub : die };
+		f->units[f->unit_count] = (struct unit){ die };
 		while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
 			if (start >= end)
 				continue;
@@ -96,17 +100,18 @@ static int index_units(struct dwfl_file *f)
 	return 0;
 }
 
-struct dwfl_file *dwfl_file_open(int fd, int64_t bias)
+struct dwfl_file *dwfl_file_open(int fd, int alt, int64_t bias)
 {
 	struct dwfl_file *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
 	f->bias = bias;
-	elf_version(EV_CURRENT);
-	f->elf = elf_begin(fd, ELF_C_READ, NULL);
+	f->elf = elffile_begin(fd);
 	if (f->elf && elf_kind(f->elf) == ELF_K_ELF)
 		f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+	if (f->dw)
+		altlink_set(&f->alt, f->dw, alt); /* without it names are missing, lines are not */
 	if (!f->dw || index_units(f) || !f->range_count) {
 		dwfl_file_close(f);
 		return NULL;
@@ -119,6 +124,7 @@ void dwfl_file_close(struct dwfl_file *f)
 	if (!f)
 		return;
 	dwarf_end(f->dw);
+	altlink_release(&f->alt);
 	elf_end(f->elf);
 	free(f->units);
 	free(f->ranges);
@@ -291,13 +297,13 @@ int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,
 			p[i].depth = 0;
 			p[i].done = false;
 		}
-		walk_children(&w, &f->units[u].walk, 0);
+		walk_children(&w, &f->units[u].die, 0);
 		for (size_t i = 0; i < w.count; i++) {
 			p[i].done = p[i].depth > 0;
 			w.into_all |= !p[i].done;
 		}
 		if (w.into_all)
-			walk_children(&w, &f->units[u].walk, 0);
+			walk_children(&w, &f->units[u].die, 0);
 		for (size_t i = 0; i < w.count; i++) {
 			struct dwfl_frame frames[DWFL_MAX_CHAIN];
 			unsigned n = frames_of(&p[i], &f->units[u].die, frames);

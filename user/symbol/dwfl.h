@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * DWARF of one file: addresses to inline chains with lines. The only user of libdw. Included by
+ * DWARF of one file: addresses to inline chains with lines. Included by
  * symbols.c and tests. Owns the library's handles; the descriptor is borrowed. Files are read, not
  * mapped: a target that truncates its own file must not be able to kill us with SIGBUS.
+ *
+ * Split units (.dwo) are left out: their functions are named by the symbol table.
  *
  * Built for batches: each unit that holds an address is walked once, whatever the number of addresses.
  */
@@ -26,8 +28,8 @@ struct dwfl_frame {
 
 struct dwfl_file;
 
-/* NULL if there is no DWARF in it. bias is added to the file's own addresses (prelinked originals). */
-struct dwfl_file *dwfl_file_open(int fd, int64_t bias);
+/* NULL if there is no DWARF in it. alt: of the common file that it refers to, or -1. bias is added to the file's own addresses (prelinked originals). */
+struct dwfl_file *dwfl_file_open(int fd, int alt, int64_t bias);
 void dwfl_file_close(struct dwfl_file *f);
 /* addrs ascending. fn is called for those that have a function, frames innermost first; strings live
  * until dwfl_file_close(). */

@@ -7,11 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kmod-free/elffile.h"
+#include "symbol/altlink.h"
 #include "symbol/locals.h"
+#include "util/openfile.h"
 
 #define MAX_DEPTH 64 /* of nested scopes: a file may claim any */
 
 struct locals {
+	Elf *elf;
+	struct altlink alt;
 	int fd;
 	Dwarf *dw;
 };
@@ -24,30 +29,34 @@ struct search {
 	size_t count, max;
 };
 
-static struct locals *open_dwarf(int fd, bool own)
+/* Without what it refers to a file is left alone: libdw would go and look for it. */
+static struct locals *open_dwarf(int fd, int alt, bool own)
 {
 	struct locals *l = fd >= 0 ? calloc(1, sizeof(*l)) : NULL;
 
 	if (l) {
 		l->fd = own ? fd : -1;
-		l->dw = dwarf_begin(fd, DWARF_C_READ);
-		if (l->dw)
+		l->elf = elffile_begin(fd);
+		l->dw = l->elf ? dwarf_begin_elf(l->elf, DWARF_C_READ, NULL) : NULL;
+		if (l->dw && altlink_set(&l->alt, l->dw, alt))
 			return l;
-		free(l);
-	}
-	if (fd >= 0 && own)
+		locals_close(l);
+	} else if (fd >= 0 && own) {
 		close(fd);
+	}
 	return NULL;
 }
 
 struct locals *locals_open(const char *path)
 {
-	return open_dwarf(open(path, O_RDONLY | O_CLOEXEC), true);
+	struct stat st;
+
+	return open_dwarf(openfile_regular(path, &st), -1, true);
 }
 
-struct locals *locals_open_fd(int fd)
+struct locals *locals_open_fd(int fd, int alt)
 {
-	return open_dwarf(fd, false);
+	return open_dwarf(fd, alt, false);
 }
 
 void locals_close(struct locals *l)
@@ -56,6 +65,8 @@ void locals_close(struct locals *l)
 		return;
 	if (l->dw)
 		dwarf_end(l->dw);
+	altlink_release(&l->alt);
+	elf_end(l->elf);
 	if (l->fd >= 0)
 		close(l->fd);
 	free(l);

@@ -20,7 +20,8 @@ struct frame_local {
 
 struct locals; /* one file, kept open between calls */
 struct locals *locals_open(const char *path); /* NULL: no such file, or no DWARF */
-struct locals *locals_open_fd(int fd);	      /* the descriptor is borrowed */
+/* The descriptors are borrowed; alt: of the common file that it refers to (dwz), or -1. */
+struct locals *locals_open_fd(int fd, int alt);
 void locals_close(struct locals *l);
 /* Variables of the function around this ELF address; at most `max`. How many; 0 unknown. */
 size_t locals_of(struct locals *l, uint64_t vaddr, struct frame_local *out, size_t max);

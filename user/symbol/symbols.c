@@ -2,8 +2,6 @@
 #include "symbol/symbols.h"
 
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +17,11 @@
 #include "symbol/symtab.h"
 #include "proc/syscalls.h"
 #include "util/buf.h"
+#include "util/openfile.h"
 
 #define MAX_NAME 1024
-#define DWARF_SECONDS 120 /* for one file; 50 MB take half a second */
-#define DWARF_MEMORY (4ull << 30)
+#define FILE_SECONDS 120 /* of CPU for one file; 50 MB of DWARF take half a second */
+#define FILE_MEMORY (4ull << 30)
 
 struct symbols {
 	bool use_cache, use_dwarf;
@@ -106,34 +105,17 @@ static void from_cache(struct job *j)
 	compact(j);
 }
 
-/* ---- DWARF, read in a child: libdw is not made for hostile files ---- */
+/* ---- DWARF and symbol tables, read in children: the libraries are not made for hostile files ---- */
 
-struct dwarf_job {
+struct file_job {
 	struct job *j;
-	int fd;
-	int64_t bias;
+	const struct debugfile *file[2]; /* DWARF: one; symbol tables: the module's and the separate one's */
+	const struct ehframe *eh;
+	enum symbol_origin origin;
+	bool keep; /* in the cache */
 	struct contained_out *out;
 	struct buf record;
 };
-
-/* Most files have none: not worth a child. */
-static bool has_dwarf(int fd)
-{
-	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	Elf_Scn *scn = NULL;
-	size_t names;
-	bool found = false;
-
-	if (elf && !elf_getshdrstrndx(elf, &names))
-		while (!found && (scn = elf_nextscn(elf, scn))) {
-			GElf_Shdr sh;
-			const char *name = gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NOBITS ? elf_strptr(elf, names, sh.sh_name) : NULL;
-
-			found = name && (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"));
-		}
-	elf_end(elf);
-	return found;
-}
 
 static void put_u32(struct buf *b, uint32_t v)
 {
@@ -152,7 +134,7 @@ static void put_string(struct buf *b, const char *s)
 /* In the child: one record a chain. */
 static void send_chain(void *ctx, size_t i, const struct dwfl_frame *frames, unsigned n)
 {
-	struct dwarf_job *d = ctx;
+	struct file_job *d = ctx;
 	char name[MAX_NAME];
 
 	buf_clear(&d->record);
@@ -175,8 +157,8 @@ static void send_chain(void *ctx, size_t i, const struct dwfl_frame *frames, uns
 
 static int produce_chains(void *ctx, struct contained_out *out)
 {
-	struct dwarf_job *d = ctx;
-	struct dwfl_file *f = dwfl_file_open(d->fd, d->bias);
+	struct file_job *d = ctx;
+	struct dwfl_file *f = dwfl_file_open(d->file[0]->fd, d->file[0]->alt, d->file[0]->bias);
 
 	d->out = out;
 	return f ? dwfl_file_chains(f, d->j->sorted, d->j->count, send_chain, d) : 0;
@@ -215,7 +197,8 @@ static const char *get_string(struct input *in)
 
 static int consume_chain(void *ctx, const uint8_t *record, size_t size)
 {
-	struct job *j = ((struct dwarf_job *)ctx)->j;
+	struct file_job *d = ctx;
+	struct job *j = d->j;
 	struct symbol_frame out[DWFL_MAX_CHAIN];
 	struct input in = { record, record + size, false };
 	uint32_t i = get_u32(&in), n = get_u32(&in);
@@ -231,50 +214,86 @@ static int consume_chain(void *ctx, const uint8_t *record, size_t size)
 		if (in.bad || !out[k].name)
 			return -EIO;
 	}
-	j->fn(j->ctx, j->order[i], out, n, SYM_DWARF);
-	symcache_put(j->cache, j->sorted[i], out, n);
-	j->s->counters.dwarf++;
+	j->fn(j->ctx, j->order[i], out, n, d->origin);
+	if (d->keep)
+		symcache_put(j->cache, j->sorted[i], out, n);
+	if (d->origin == SYM_DWARF)
+		j->s->counters.dwarf++;
+	else
+		j->s->counters.table++;
 	j->done[i] = true;
 	return 0;
 }
 
-static void from_dwarf(struct job *j, int fd, int64_t bias)
+/* What the file can honestly hold: a hole has no debug information. */
+static uint64_t honest_size(int fd)
 {
-	struct dwarf_job d = { .j = j, .fd = fd, .bias = bias };
-	struct contained_job apart = {
-		.produce = produce_chains, .consume = consume_chain, .ctx = &d, .keep_fd = fd, .cpu_seconds = DWARF_SECONDS,
-		.memory = DWARF_MEMORY,
-	};
 	struct stat st;
+	uint64_t held;
 
-	if (!j->count || !has_dwarf(fd))
-		return;
-	if (!fstat(fd, &st) && st.st_size > 0)
-		apart.memory += 3 * (uint64_t)st.st_size;
-	if (contained_run(&apart))
-		j->s->counters.dwarf_failed++;
-	buf_release(&d.record);
-	compact(j);
+	if (fd < 0 || fstat(fd, &st) || st.st_size <= 0)
+		return 0;
+	held = (uint64_t)st.st_blocks * 512;
+	return held < (uint64_t)st.st_size ? held : (uint64_t)st.st_size;
 }
 
-static void from_symtab(struct job *j, const struct symtab *t, const struct ehframe *eh)
+static void read_apart(struct file_job *d, int (*produce)(void *, struct contained_out *))
 {
+	struct contained_job apart = {
+		.produce = produce, .consume = consume_chain, .ctx = d, .cpu_seconds = FILE_SECONDS, .memory = FILE_MEMORY,
+		.keep_fd = { d->file[0]->fd, d->file[1] ? d->file[1]->fd : -1, d->file[0]->alt },
+	};
+	int err;
+
+	for (unsigned i = 0; i < CONTAINED_FDS; i++)
+		apart.memory += 3 * honest_size(apart.keep_fd[i]);
+	demangle_prepare();
+	err = contained_run(&apart);
+	if (err && err != -ECANCELED)
+		d->j->s->counters.dwarf_failed++;
+	buf_release(&d->record);
+	compact(d->j);
+}
+
+static void from_dwarf(struct job *j, const struct debugfile *file)
+{
+	struct file_job d = { .j = j, .file = { file }, .origin = SYM_DWARF, .keep = file->ours };
+
+	if (j->count && file->dwarf)
+		read_apart(&d, produce_chains);
+}
+
+static int produce_symbols(void *ctx, struct contained_out *out)
+{
+	struct file_job *d = ctx;
+	struct job *j = d->j;
+	struct symtab t = { 0 };
+
+	d->out = out;
+	for (unsigned i = 0; i < 2; i++)
+		if (d->file[i] && d->file[i]->fd >= 0)
+			symtab_add_file(&t, d->file[i]->fd, d->file[i]->bias);
+	symtab_sort(&t);
 	for (size_t i = 0; i < j->count; i++) {
-		const struct symtab_entry *e = symtab_find(t, j->sorted[i]);
-		char name[MAX_NAME];
-		struct symbol_frame f = { .name = name };
+		const struct symtab_entry *e = symtab_find(&t, j->sorted[i]);
 		uint64_t start, end;
 
 		/* a symbol without a size says nothing about code that call frame information
 		 * shows to be another function */
-		if (!e || (!e->sized && eh && ehframe_function(eh, j->sorted[i], &start, &end) && start > e->start))
+		if (!e || (!e->sized && d->eh && ehframe_function(d->eh, j->sorted[i], &start, &end) && start > e->start))
 			continue;
-		demangle(symtab_name(t, e), name, sizeof(name));
-		j->fn(j->ctx, j->order[i], &f, 1, SYM_TABLE);
-		j->s->counters.table++;
-		j->done[i] = true;
+		send_chain(d, i, &(struct dwfl_frame){ .name = symtab_name(&t, e) }, 1);
 	}
-	compact(j);
+	symtab_release(&t);
+	return 0;
+}
+
+static void from_symtab(struct job *j, const struct debugfile *own, const struct debugfile *separate, const struct ehframe *eh)
+{
+	struct file_job d = { .j = j, .file = { own, separate }, .eh = eh, .origin = SYM_TABLE };
+
+	if (j->count)
+		read_apart(&d, produce_symbols);
 }
 
 /* What is left gets the bounds of its function, or its own address: never "unknown". */
@@ -305,36 +324,39 @@ static int by_addr(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* The cache is for files that only we or root can have written: a file chooses its build-id itself. */
+static struct symcache *cache_of(struct module *m, int fd)
+{
+	struct stat st;
+	uint64_t content;
+
+	if (m->state != MODULE_OPEN || fd < 0 || fstat(fd, &st) || !openfile_is_ours(&st))
+		return NULL;
+	content = openfile_content(fd, &st);
+	return content ? symcache_open(m->build_id, m->build_id_len, content) : NULL;
+}
+
 static void resolve_file(struct job *j)
 {
-	int fd = module_fd(j->m), debug = -1;
+	struct debugfile own = { .fd = -1, .alt = -1 }, separate = own;
 	const struct ehframe *eh = module_ehframe(j->m);
-	struct symtab t = { 0 };
-	int64_t bias = 0;
+	int fd = module_fd(j->m);
 
 	/* addresses of a file that could not be opened are offsets in it: nothing else knows those */
-	if (j->s->use_cache && j->s->use_dwarf && j->m->state == MODULE_OPEN)
-		j->cache = symcache_open(j->m->build_id, j->m->build_id_len);
+	if (j->s->use_cache && j->s->use_dwarf)
+		j->cache = cache_of(j->m, fd);
 	from_cache(j);
-	if (fd >= 0 && j->count) {
-		debug = debugfile_open(fd, j->m->path, j->m->build_id, j->m->build_id_len, &bias);
+	if (j->count && debugfile_own(&own, fd, j->m->path)) {
+		debugfile_separate(&separate, &own, j->m->path, j->m->build_id, j->m->build_id_len);
 		if (j->s->use_dwarf) {
-			from_dwarf(j, fd, 0);
-			if (debug >= 0)
-				from_dwarf(j, debug, bias);
+			from_dwarf(j, &own);
+			from_dwarf(j, &separate);
 		}
-		if (j->count) {
-			symtab_add_file(&t, fd, 0);
-			if (debug >= 0)
-				symtab_add_file(&t, debug, bias);
-			symtab_sort(&t);
-			from_symtab(j, &t, eh);
-			symtab_release(&t);
-		}
+		from_symtab(j, &own, &separate, eh);
 	}
 	from_bounds(j, j->m->object, eh);
-	if (debug >= 0)
-		close(debug);
+	debugfile_close(&separate);
+	debugfile_close(&own);
 	symcache_close(j->cache);
 }
 
@@ -389,7 +411,7 @@ int symbols_resolve_path(struct symbols *s, const char *path, const uint8_t *bui
 		return err;
 	}
 	/* the file is gone or another one: what the cache knows, else object+0xaddr */
-	struct symcache *cache = s->use_cache ? symcache_open(build_id, build_id_len) : NULL;
+	struct symcache *cache = s->use_cache ? symcache_open_gone(build_id, build_id_len) : NULL;
 
 	s->counters.asked += count;
 	for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/symcache.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ struct frame {
 
 struct symcache {
 	int dir;
-	char file[48];
+	char file[64]; /* build-id, content */
 	struct map index; /* addr -> entry number + 1 */
 	struct entry *entries;
 	struct frame *frames;
@@ -132,19 +133,66 @@ static void load(struct symcache *c)
 		load_bytes(c, (const uint8_t *)b.data, b.len);
 }
 
-struct symcache *symcache_open(const uint8_t *build_id, unsigned len)
+static void name_of(const uint8_t *build_id, unsigned len, char *out)
+{
+	for (unsigned i = 0; i < len; i++)
+		snprintf(out + 2 * i, 3, "%02x", build_id[i]);
+}
+
+static struct symcache *folder(unsigned build_id_len)
 {
 	struct symcache *c;
 
-	if (len < 8 || len > 20 || !(c = calloc(1, sizeof(*c))))
+	if (build_id_len < 8 || build_id_len > 20 || !(c = calloc(1, sizeof(*c))))
 		return NULL;
 	c->dir = cachedir_open("symbols");
 	if (c->dir < 0) {
 		free(c);
 		return NULL;
 	}
-	for (unsigned i = 0; i < len; i++)
-		snprintf(c->file + 2 * i, 3, "%02x", build_id[i]);
+	return c;
+}
+
+struct symcache *symcache_open(const uint8_t *build_id, unsigned len, uint64_t content)
+{
+	struct symcache *c = folder(len);
+
+	if (!c)
+		return NULL;
+	name_of(build_id, len, c->file);
+	snprintf(c->file + 2 * len, sizeof(c->file) - 2 * len, "-%016llx", (unsigned long long)content);
+	load(c);
+	return c;
+}
+
+struct symcache *symcache_open_gone(const uint8_t *build_id, unsigned len)
+{
+	struct symcache *c = folder(len);
+	char id[48];
+	unsigned known = 0;
+	struct dirent *d;
+	DIR *dir;
+	int fd;
+
+	if (!c)
+		return NULL;
+	name_of(build_id, len, id);
+	fd = dup(c->dir);
+	dir = fd >= 0 ? fdopendir(fd) : NULL;
+	while (dir && (d = readdir(dir))) {
+		if (strncmp(d->d_name, id, 2 * len) || d->d_name[2 * len] != '-' || strlen(d->d_name) >= sizeof(c->file))
+			continue;
+		snprintf(c->file, sizeof(c->file), "%.63s", d->d_name);
+		known++;
+	}
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	if (known != 1) {
+		symcache_close(c);
+		return NULL;
+	}
 	load(c);
 	return c;
 }

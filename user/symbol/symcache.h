@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names found in DWARF, kept by build-id in $XDG_CACHE_HOME/accperf/symbols (or ~/.cache): reading
- * debug information is what takes time. Only DWARF's: what a symbol table gave may get better once
+ * Names found in DWARF, kept by build-id and content in $XDG_CACHE_HOME/accperf/symbols (or ~/.cache):
+ * reading debug information is what takes time. A target chooses its build-id, so that alone names nothing;
+ * and only files that root or we have written get here (openfile_is_ours()). Only DWARF's: what a symbol table gave may get better once
  * debug information is installed. Included by symbols.c and tests.
  *
  * The cache is ours alone or not used: folders 0700 and files must belong to us, links are not
@@ -16,10 +17,13 @@
 
 #include "symbol/symbols.h"
 
-struct symcache; /* of one build-id */
+struct symcache; /* of one file */
 
-/* Loads what is there; NULL if there can be no cache (no home, not ours, no build-id). */
-struct symcache *symcache_open(const uint8_t *build_id, unsigned len);
+/* Loads what is there; NULL if there can be no cache (no home, not ours, no build-id). content:
+ * openfile_content() of the file. */
+struct symcache *symcache_open(const uint8_t *build_id, unsigned len, uint64_t content);
+/* Of a file that is there no more: NULL unless exactly one file of this build-id is known. */
+struct symcache *symcache_open_gone(const uint8_t *build_id, unsigned len);
 /* The chain of addr, or 0; strings live until symcache_close(). */
 unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max);
 /* Remembers (copies). */

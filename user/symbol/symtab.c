@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kmod-free/elffile.h"
+
 #define MAX_SYMBOLS 8000000u
 #define MAX_NAME 4096
 
@@ -38,10 +40,18 @@ static uint8_t rank_of(const GElf_Sym *s, const char *name)
 	return (uint8_t)(r + (GELF_ST_TYPE(s->st_info) == STT_NOTYPE ? 20 : 0));
 }
 
-static int add_symbols(struct symtab *t, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, int64_t bias)
+struct file {
+	Elf *elf;
+	int fd;
+	int64_t bias;
+};
+
+static int add_symbols(struct symtab *t, const struct file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
+	Elf_Data *data = elffile_strings(f->fd, f->elf, sh->sh_link) ? elffile_data(f->fd, scn, ELFFILE_TABLE) : NULL;
 	size_t n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
+	uint64_t bias = (uint64_t)f->bias;
+	Elf *elf = f->elf;
 
 	if (!data || n > MAX_SYMBOLS)
 		return 0;
@@ -74,8 +84,8 @@ static int add_symbols(struct symtab *t, Elf *elf, Elf_Scn *scn, const GElf_Shdr
 		len = strnlen(name, MAX_NAME);
 		if (memchr(name + 1, '@', len - 1))
 			len = (size_t)((const char *)memchr(name + 1, '@', len - 1) - name);
-		if (add(t, s.st_value + (uint64_t)bias, (s.st_size && s.st_size <= in.sh_addr + in.sh_size - s.st_value ?
-				s.st_value + s.st_size : in.sh_addr + in.sh_size) + (uint64_t)bias, name, len, rank_of(&s, name),
+		if (add(t, s.st_value + bias, (s.st_size && s.st_size <= in.sh_addr + in.sh_size - s.st_value ?
+				s.st_value + s.st_size : in.sh_addr + in.sh_size) + bias, name, len, rank_of(&s, name),
 			s.st_size > 0))
 			return -ENOMEM;
 	}
@@ -83,15 +93,16 @@ static int add_symbols(struct symtab *t, Elf *elf, Elf_Scn *scn, const GElf_Shdr
 }
 
 /* Slots of .plt.sec (or .plt behind its first entry) stand in the order of .rela.plt. */
-static int add_plt(struct symtab *t, Elf *elf, const GElf_Shdr *plt, bool has_header, Elf_Scn *rel_scn, const GElf_Shdr *rel,
-		   int64_t bias)
+static int add_plt(struct symtab *t, const struct file *f, const GElf_Shdr *plt, bool has_header, Elf_Scn *rel_scn, const GElf_Shdr *rel)
 {
-	Elf_Data *data = elf_getdata(rel_scn, NULL), *syms;
-	Elf_Scn *sym_scn = elf_getscn(elf, rel->sh_link);
+	Elf_Data *data = elffile_data(f->fd, rel_scn, ELFFILE_TABLE), *syms;
+	Elf_Scn *sym_scn = elf_getscn(f->elf, rel->sh_link);
+	uint64_t bias = (uint64_t)f->bias;
 	GElf_Shdr sym_sh;
 	size_t n = rel->sh_entsize ? rel->sh_size / rel->sh_entsize : 0;
 
-	if (!data || !sym_scn || !gelf_getshdr(sym_scn, &sym_sh) || !(syms = elf_getdata(sym_scn, NULL)) || n > MAX_SYMBOLS)
+	if (!data || !sym_scn || !gelf_getshdr(sym_scn, &sym_sh) || n > MAX_SYMBOLS ||
+	    !elffile_strings(f->fd, f->elf, sym_sh.sh_link) || !(syms = elffile_data(f->fd, sym_scn, ELFFILE_TABLE)))
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t at = plt->sh_addr + (i + has_header) * 16;
@@ -105,11 +116,11 @@ static int add_plt(struct symtab *t, Elf *elf, const GElf_Shdr *plt, bool has_he
 			break;
 		if (!gelf_getsym(syms, (int)GELF_R_SYM(r.r_info), &s))
 			continue;
-		name = elf_strptr(elf, sym_sh.sh_link, s.st_name);
+		name = elf_strptr(f->elf, sym_sh.sh_link, s.st_name);
 		if (!name || !*name)
 			continue;
 		len = snprintf(text, sizeof(text), "%.*s@plt", MAX_NAME, name);
-		if (add(t, at + (uint64_t)bias, at + 16 + (uint64_t)bias, text, (size_t)len, 30, true))
+		if (add(t, at + bias, at + 16 + bias, text, (size_t)len, 30, true))
 			return -ENOMEM;
 	}
 	return 0;
@@ -117,16 +128,15 @@ static int add_plt(struct symtab *t, Elf *elf, const GElf_Shdr *plt, bool has_he
 
 int symtab_add_file(struct symtab *t, int fd, int64_t bias)
 {
-	Elf *elf;
+	Elf *elf = elffile_begin(fd);
+	struct file f = { elf, fd, bias };
 	Elf_Scn *scn = NULL, *rel_scn = NULL;
 	GElf_Shdr sh, plt = { 0 }, plt_sec = { 0 }, rel = { 0 };
 	GElf_Ehdr eh;
 	size_t names;
 	int err = 0;
 
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) || elf_getshdrstrndx(elf, &names)) {
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) || !elffile_names(fd, elf, &names)) {
 		elf_end(elf);
 		return 0;
 	}
@@ -136,7 +146,7 @@ int symtab_add_file(struct symtab *t, int fd, int64_t bias)
 		if (!gelf_getshdr(scn, &sh))
 			continue;
 		if ((sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM))
-			err = add_symbols(t, elf, scn, &sh, bias);
+			err = add_symbols(t, &f, scn, &sh);
 		name = elf_strptr(elf, names, sh.sh_name);
 		if (!name || sh.sh_type == SHT_NOBITS)
 			continue;
@@ -148,7 +158,7 @@ int symtab_add_file(struct symtab *t, int fd, int64_t bias)
 			rel = sh, rel_scn = scn;
 	}
 	if (!err && rel_scn && eh.e_machine == EM_X86_64 && (plt.sh_size || plt_sec.sh_size))
-		err = add_plt(t, elf, plt_sec.sh_size ? &plt_sec : &plt, !plt_sec.sh_size, rel_scn, &rel, bias);
+		err = add_plt(t, &f, plt_sec.sh_size ? &plt_sec : &plt, !plt_sec.sh_size, rel_scn, &rel);
 	elf_end(elf);
 	return err;
 }
