@@ -18,6 +18,8 @@
  * threads with names that harm a terminal or a reader, in an exact run with samples. hostile=2: its first function
  * passes all bytes to itself.
  *
+ * dump=1 writes nothing, but copies all of FILE's unpacked sections to stdout.
+ *
  * pids=1 writes nothing, but lists what FILE says of whom: a line "SECTION PID RECORDS" each.
  */
 #include <stdbool.h>
@@ -309,6 +311,23 @@ static unsigned long number(int argc, char **argv, const char *key, unsigned lon
 }
 
 /* The same profile with nothing compressed. */
+/* All sections as they are unpacked, to stdout: what is searched for what must not be there. */
+static int dump(const char *path)
+{
+	struct err e = { 0 };
+	struct store_reader *r = store_open(path, &e);
+	struct store_chunk c;
+
+	if (!r) {
+		fprintf(stderr, "mkprofile: %s\n", e.text);
+		return 1;
+	}
+	while (store_next(r, &c, &e) > 0)
+		fwrite(c.data, 1, c.size, stdout);
+	store_reader_free(r);
+	return fflush(stdout) != 0;
+}
+
 static int unpack(const char *path)
 {
 	struct err e = { 0 };
@@ -406,6 +425,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: mkprofile FILE [key=number...]\n");
 		return 2;
 	}
+	if (number(argc, argv, "dump", 0))
+		return dump(argv[1]);
 	if (number(argc, argv, "pids", 0))
 		return list_pids(argv[1]);
 	w = store_create(argv[1], 0, &e);

@@ -149,6 +149,17 @@ static void write_mapping(struct attr *a, const struct process *p, const struct 
 	put(a, FMT_MAPPING, &rec, sizeof(rec));
 }
 
+/* Arguments are often secrets (passwords, tokens): without being asked for none is stored. A process may
+ * also have written a title of one piece over all of them: what looks like an option ends it. */
+static size_t keep_first(char *text, size_t n)
+{
+	char *option;
+
+	n = strnlen(text, n);
+	option = memmem(text, n, " -", 2);
+	return option ? (size_t)(option - text) : n;
+}
+
 static uint32_t read_cmdline(struct attr *a, uint32_t pid)
 {
 	char path[48], text[1024];
@@ -161,6 +172,8 @@ static uint32_t read_cmdline(struct attr *a, uint32_t pid)
 		return 0;
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
+	if (n > 0 && !a->o.cmdline)
+		n = (ssize_t)keep_first(text, (size_t)n);
 	while (n > 0 && !text[n - 1])
 		n--;
 	if (n <= 0)

@@ -34,6 +34,7 @@ struct attr;
 struct attr_options {
 	bool offline;	      /* samples of another time or machine: /proc is not asked */
 	bool no_debug_info;   /* symbol tables and FDE bounds only */
+	bool cmdline;	      /* whole command lines; otherwise what is run, and no argument */
 	bool no_cache;	      /* do not touch $XDG_CACHE_HOME */
 	unsigned max_frames;  /* 0: 256 */
 	uint64_t max_stacks;  /* interned stacks kept; 0: 1 million; beyond it the leaf only */

@@ -29,7 +29,7 @@ struct exact_cmd {
 	const char *log[8]; /* t and b of function, subcalls, icount, xfers */
 	uint64_t xfer_chunk;
 	const char *dump_log;
-	bool quiet;
+	bool cmdline, quiet;
 };
 
 static const struct exact_cmd defaults = {
@@ -81,6 +81,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "dump-log", AT(dump_log), .arg = "FILE", .help = "print a binary log as text; runs nothing" },
 	{ OPT_GROUP, .help = "Output" },
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "profile to write (accperf.data)" },
+	{ OPT_BOOL, 0, "cmdline", AT(cmdline), .help = "store the whole command line, arguments and the secrets in them included" },
 	{ OPT_BOOL, 'q', "quiet", AT(quiet), .help = "no progress and no closing line" },
 	OPT_END
 };
@@ -363,7 +364,7 @@ static void write_meta(struct store_writer *w, const struct exact_cmd *o, char *
 	struct fmt_process p = { .pid = 1 };
 	const char *slash = strrchr(argv[0], '/');
 
-	for (int i = 0; argv[i]; i++)
+	for (int i = 0; argv[i] && (!i || o->cmdline); i++)
 		buf_addf(&cmd, "%s%s", i ? " " : "", argv[i]);
 	store_meta(w, "engine", "exact");
 	store_meta(w, "version", ACCPERF_VERSION);

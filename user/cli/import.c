@@ -16,7 +16,7 @@
 
 struct import_opts {
 	const char *output;
-	bool kernel, quiet;
+	bool kernel, cmdline, quiet;
 };
 
 static const struct import_opts defaults = { .output = "accperf.data", .kernel = true };
@@ -25,6 +25,7 @@ static const struct import_opts defaults = { .output = "accperf.data", .kernel =
 static const struct opt options[] = {
 	{ OPT_STRING, 'o', "output", O(output), "FILE", "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
 	{ OPT_BOOL, 0, "kernel", O(kernel), NULL, "keep accesses made by the kernel (on)", 0 },
+	{ OPT_BOOL, 0, "cmdline", O(cmdline), NULL, "keep perf's command line, arguments of what it ran included", 0 },
 	{ OPT_BOOL, 'q', "quiet", O(quiet), NULL, "no closing line", 0 },
 	OPT_END,
 };
@@ -163,7 +164,7 @@ static void write_meta(struct import *im, const char *path)
 	store_meta(im->out, "version", ACCPERF_VERSION);
 	store_meta(im->out, "from_start", "0");
 	for (size_t i = 0; i < sizeof(pass_on) / sizeof(pass_on[0]); i++)
-		if (perfdata_text(im->in, pass_on[i][0]))
+		if (perfdata_text(im->in, pass_on[i][0]) && (im->o->cmdline || strcmp(pass_on[i][0], "cmdline")))
 			store_meta(im->out, pass_on[i][1], perfdata_text(im->in, pass_on[i][0]));
 }
 

@@ -40,7 +40,7 @@ struct record_opts {
 	const char *offload, *offload_attach, *counts, *counts_cache, *timers, *breakpoints;
 	struct opt_list offload_probes;
 	bool offload_exact;
-	bool ldlat_set, phys, page_size;
+	bool ldlat_set, phys, page_size, cmdline;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
 	double hz, duration;
 	uint64_t period, stack_bytes, ring_bytes, watch_len, ldlat;
@@ -94,6 +94,7 @@ static const struct opt options[] = {
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Output", 0 },
 	{ OPT_STRING, 'o', "output", O(output), "FILE", "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
 	{ OPT_TIME, 0, "duration", O(duration), "TIME", "stop after this long, e.g. 10s, 5m (until Ctrl-C or the end of the target)", 0 },
+	{ OPT_BOOL, 0, "cmdline", O(cmdline), NULL, "store whole command lines, arguments and the secrets in them included", 0 },
 	{ OPT_BOOL, 'q', "quiet", O(quiet), NULL, "no progress and no closing line; errors and losses only", 0 },
 	OPT_END,
 };
@@ -206,6 +207,7 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 	}
 	so->output = o->output;
 	so->keep_old = true;
+	so->cmdline = o->cmdline;
 	so->no_inherit = !o->inherit;
 	so->stack_bytes = (uint32_t)o->stack_bytes;
 	so->ring_bytes = (uint32_t)o->ring_bytes;
@@ -561,6 +563,8 @@ static int cmd_record(void *opts, int argc, char **argv)
 	const struct source_ops *hw = NULL;
 	int sigfd, status, degraded;
 
+	/* a core file of ours would hold pieces of the target's stacks and memory; a command gets its own back by exec */
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (o->offload && !strcmp(o->offload, "help")) {
 		offload_part_list();
 		return EXIT_DONE;
@@ -636,6 +640,13 @@ CLI_COMMAND(record) = {
 		   "observed, which is said. Then a thread that lives for less CPU time than one period may end\n"
 		   "before its first sample (how much CPU time that was is told at the end and by `accperf report`),\n"
 		   "and every context switch of the target takes some microseconds longer.\n\n"
+		   "What of the target is in the profile: names (files, functions, processes, threads, what is run),\n"
+		   "addresses of code and of data, sizes and times, and counts. Never: contents of memory, of registers,\n"
+		   "of files or of what is written and read, environment variables, arguments (unless --cmdline). Two\n"
+		   "things may yet tell something: an address of data tells an index that is secret, and a value that\n"
+		   "--offload-probe names (bytes=, flops=) is stored. Copies of stacks and pages, from which the above is\n"
+		   "made, stay in the recorder's memory; it leaves no core file. The profile is for its owner alone\n"
+		   "(mode 0600). The file format's text has it by section.\n\n"
 		   "Needs root, or a binary with CAP_BPF and CAP_PERFMON (and CAP_SYS_PTRACE for processes of other\n"
 		   "users); `accperf doctor` tells.",
 	.examples = "accperf record -p 1234 --duration 10s\tTen seconds of a running process\n"

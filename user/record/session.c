@@ -150,7 +150,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	if (s->sideband)
 		s->store = store_create(o->output, o->keep_old ? STORE_KEEP_OLD : 0, e);
 	if (s->store)
-		s->attr = attr_new(s->store, NULL, e);
+		s->attr = attr_new(s->store, &(struct attr_options){ .cmdline = o->cmdline }, e);
 	if (s->attr && !(s->queue = queue_new()))
 		err_set(e, -ENOMEM, "out of memory");
 	if (!s->queue) {

@@ -36,6 +36,7 @@ struct session_opts {
 	uint32_t ring_bytes; /* a power of two */
 	bool no_inherit;
 	bool keep_old;
+	bool cmdline; /* store whole command lines */
 	struct breakpoint_gate *breakpoints; /* the caller's; NULL: there are none */
 };
 
