@@ -120,3 +120,37 @@ n = b'clear\x1b[2J\xc2\x9b\tobj\xff'
 open('f.bin', 'wb').write(struct.pack('<IHHII', 0x474c454b, 1, 1, 0, 0) + struct.pack('<II', 7, len(n)) + n)
 END
 check "exact --dump-log: no byte acts" bash -c '[ "$(accperf exact --dump-log f.bin)" = "$(printf "7\tclear?[2J?\tobj?")" ]'
+
+# a pager that is run for sudo's user gives no shell away
+cat >pager.py <<'END'
+import os, pty, sys
+os.environ.update(PAGER='echo "secure:$LESSSECURE."; cat >/dev/null', TERM='dumb')
+os.environ.pop('ACCPERF_PAGER', None); os.environ.pop('LESSSECURE', None)
+if sys.argv[1] == 'sudo': os.environ['SUDO_UID'] = '1000'
+else: os.environ.pop('SUDO_UID', None)
+out = b''
+def read(fd):
+    global out
+    d = os.read(fd, 4096); out += d; return d
+pty.spawn(['accperf', 'report', '-i', 'h.data'], read, lambda fd: b'')
+sys.exit(0 if (b'secure:1.' in out) == (sys.argv[1] == 'sudo') and b'secure:' in out else repr(out[:300]))
+END
+if [ "$(id -u)" = 0 ]; then
+	check "under sudo the pager is told to be secure" python3 pager.py sudo
+	check "otherwise it is not" python3 pager.py plain
+fi
+
+# live: a library whose name sets the terminal's title, mapped by the target and told of by the recorder
+zlib=$(ldconfig -p 2>/dev/null | awk '$1 == "libz.so.1" && /x86-64/ { print $NF; exit }')
+[ "$(id -u)" = 0 ] && [ -n "$zlib" ] || { skip "a mapped file's name" "needs root to record, and zlib"; exit 0; }
+cat >maps.c <<'END'
+#include <dlfcn.h>
+#include <unistd.h>
+int main(int argc, char **argv) { return argc < 2 || !dlopen(argv[1], RTLD_NOW) || sleep(2); }
+END
+cc -o maps maps.c -ldl
+named=./$(printf 'libz.so.1\033]0;owned\007\302\233')
+cp "$zlib" "$named"
+accperf record --no-windows --counts off --offload-probe 'libz.so*:nonesuch(bytes=arg1)' -o z.data -- ./maps "$named" >/dev/null 2>err
+check "the recorder tells of a mapped file" grep -q "owned.* has no function 'nonesuch'" err
+check "and no byte of its name acts" bash -c '! LC_ALL=C grep -P "[^\n\x20-\x7e]" err'

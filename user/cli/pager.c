@@ -67,6 +67,9 @@ int pager_write(const struct buf *text, bool pager, struct err *e)
 	if (!pager || !terminal_size(&columns, &rows) || lines < rows || !strcmp(command, "cat"))
 		return write_all(stdout, text, "the output", e);
 	setenv("LESS", "FRX", 0);
+	/* who may run only us by sudo gets no shell of root's from the pager */
+	if (getenv("SUDO_UID") && geteuid() == 0)
+		setenv("LESSSECURE", "1", 1);
 	/* a pager that is left early must not end the command */
 	signal(SIGPIPE, SIG_IGN);
 	f = popen(command, "w");

@@ -107,6 +107,16 @@ static bool add_special(struct buf *b, char c, enum clean_form form)
 	return true;
 }
 
+/* Bytes at s that mean nothing special in any form. */
+static unsigned plain(const char *s)
+{
+	const char *p = s;
+
+	while (*p >= 0x20 && *p < 0x7f && *p != '"' && *p != '\\' && *p != '&' && *p != '<' && *p != '>' && *p != '\'')
+		p++;
+	return (unsigned)(p - s);
+}
+
 void clean_add(struct buf *b, const char *s, enum clean_form form)
 {
 	unsigned len;
@@ -117,8 +127,15 @@ void clean_add(struct buf *b, const char *s, enum clean_form form)
 			buf_addch(b, '\'');
 	}
 	for (; s && *s; s += len) {
-		uint32_t c = decode((const unsigned char *)s, &len);
+		uint32_t c;
 
+		/* nearly all of a large export */
+		len = plain(s);
+		if (len) {
+			buf_add(b, s, len);
+			continue;
+		}
+		c = decode((const unsigned char *)s, &len);
 		if (c == BROKEN || hidden(c))
 			add_hidden(b, c, form);
 		else if (len > 1 || !add_special(b, *s, form))
