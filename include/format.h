@@ -125,8 +125,9 @@ struct fmt_module {
 	uint32_t pid;	     /* JIT, ANON: whose */
 	uint8_t build_id[20];
 	uint32_t build_id_len;
+	uint64_t content; /* hash that tells files with one build-id apart; 0: unknown, or others can write the file */
 };
-_Static_assert(sizeof(struct fmt_module) == 40, "fmt_module");
+_Static_assert(sizeof(struct fmt_module) == 48, "fmt_module");
 
 enum fmt_frame_flags {
 	FMT_FRAME_RETURN = 1, /* a caller: addr is the return address less one, inside the call */

@@ -35,9 +35,11 @@ static int teardown(void **state)
 }
 
 /* One loop in one function: `windows` windows of 10 hits of the entry and 10 * ratio of the header. */
+static uint64_t content = 0x77; /* of the file that says which build it is */
+
 static void record_of(struct counts_record *r, unsigned windows, double ratio, uint64_t recording, uint8_t build)
 {
-	struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE, .build_id_len = 20, .build_id = { build } };
+	struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE, .build_id_len = 20, .build_id = { build }, .content = content };
 	struct fmt_counts_func f = { .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 100,
 				     .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE };
 	struct fmt_counts_node n[] = { { .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 5 },
@@ -115,6 +117,12 @@ static void test_over_recordings(void **state)
 	assert_true(fabs(r.ratio - 7) < 0.01 && r.low < 5 && r.high > 9); /* one recording is no proof */
 	assert_int_equal(ratio_of(dir, 1, 7, 1, 1).how, COUNTS_TIME); /* its own sums are no second opinion */
 	assert_int_equal(ratio_of(dir, 1, 7, 9, 2).how, COUNTS_TIME); /* another build */
+	content = 0x78; /* another file that claims the same build */
+	assert_int_equal(ratio_of(dir, 1, 7, 9, 1).how, COUNTS_TIME);
+	content = 0; /* one that others can write: nothing is kept, nothing believed */
+	assert_int_equal(add(dir, 20, 9, 3, 1), 0);
+	assert_int_equal(ratio_of(dir, 1, 7, 9, 1).how, COUNTS_TIME);
+	content = 0x77;
 	assert_int_equal(ratio_of(dir, 20, 3, 9, 1).how, COUNTS_RATIO); /* its own, if there is enough */
 	/* recordings that disagree: the interval says so */
 	assert_int_equal(add(dir, 20, 70, 2, 1), 1);

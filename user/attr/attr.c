@@ -125,11 +125,11 @@ static void put(struct attr *a, enum fmt_section section, const void *rec, uint3
 static void write_modules(struct attr *a)
 {
 	while (a->modules_written < modules_count(a->modules)) {
-		const struct module *m = modules_get(a->modules, ++a->modules_written);
+		struct module *m = modules_get(a->modules, ++a->modules_written);
 		struct fmt_module rec = {
 			.id = m->id, .kind = m->kind, .path = store_string(a->w, m->path),
 			.pid = m->kind == FMT_MOD_JIT || m->kind == FMT_MOD_ANON ? m->pid : 0,
-			.build_id_len = m->build_id_len,
+			.build_id_len = m->build_id_len, .content = module_content(m),
 		};
 
 		memcpy(rec.build_id, m->build_id, sizeof(rec.build_id));

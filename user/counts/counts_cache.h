@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sums of the windows of earlier recordings, by build-id and address, so that what one recording has
+ * Sums of the windows of earlier recordings, by build-id, content and address, so that what one recording has
  * too few hits for is known from others of the same files. A file for each module (util/cachedir.h)
  * holds the links that lead to its code; each link the sums of its last few recordings, and a
  * recording counts once however often it is added. Rates are not kept: they belong to one process.

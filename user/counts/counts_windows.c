@@ -42,17 +42,18 @@ static bool amount(double v)
 	return v >= 0 && v < 1e18;
 }
 
-/* Code is told apart by build-id: without one nobody knows whether it is the same another time. */
+/* Code is told apart by build-id and content: without them nobody knows whether it is the same another
+ * time, and a target that claims another's build-id would speak for it. */
 static int take_module(struct counts_record *r, const struct fmt_module *m, struct err *e)
 {
 	uint64_t *v;
 
-	if (m->kind != FMT_MOD_FILE || m->build_id_len < 8 || m->build_id_len > sizeof(m->build_id))
+	if (m->kind != FMT_MOD_FILE || !m->content || m->build_id_len < 8 || m->build_id_len > sizeof(m->build_id))
 		return 0;
 	v = map_put(&r->module_key, m->id, NULL);
 	if (!v)
 		return err_set(e, -ENOMEM, "out of memory");
-	*v = XXH64(m->build_id, m->build_id_len, 0);
+	*v = XXH64(m->build_id, m->build_id_len, m->content);
 	return 0;
 }
 

@@ -47,7 +47,7 @@ struct counts_record {
 	struct fmt_counts_window *window; /* by link, then time; link: an index */
 	size_t windows, window_cap;
 	struct map func_at, node_at, link_at; /* file's ids -> indices */
-	struct map module_key; /* fmt_module.id -> hash of its build-id; none: unknown */
+	struct map module_key; /* fmt_module.id -> hash of its build-id and content; none: unknown */
 	uint64_t recording;    /* tells this recording from others; 0: nothing does */
 	bool ended;
 	bool merged; /* of several recordings, whose counts are not kept */

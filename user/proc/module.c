@@ -335,6 +335,14 @@ int module_fd(struct module *m)
 	return fd;
 }
 
+uint64_t module_content(struct module *m)
+{
+	struct stat st;
+	int fd = m->kind == FMT_MOD_FILE && m->state == MODULE_OPEN ? module_fd(m) : -1;
+
+	return fd >= 0 && !fstat(fd, &st) && openfile_is_ours(&st) ? openfile_content(fd, &st) : 0;
+}
+
 static bool build_id_matches(const struct module *m, const uint8_t *id, unsigned len)
 {
 	return !len || (len == m->build_id_len && !memcmp(id, m->build_id, len));

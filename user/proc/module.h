@@ -96,6 +96,9 @@ bool module_vaddr_to_offset(const struct module *m, uint64_t vaddr, uint64_t *fi
 size_t module_read(struct module *m, uint64_t vaddr, void *out, size_t size);
 /* Unwind table, built at first use; NULL if the module has none. */
 const struct ehframe *module_ehframe(struct module *m);
+/* What tells its file from another with the same build-id; 0 where others than root and we can have
+ * written it, or nothing is known: what is learnt of it may not be remembered. */
+uint64_t module_content(struct module *m);
 /* Borrowed descriptor of the ELF file for symbolising, or -1 (vdso: a memfd). */
 int module_fd(struct module *m);
 

@@ -17,7 +17,6 @@
 #include "symbol/symtab.h"
 #include "proc/syscalls.h"
 #include "util/buf.h"
-#include "util/openfile.h"
 
 #define MAX_NAME 1024
 #define FILE_SECONDS 120 /* of CPU for one file; 50 MB of DWARF take half a second */
@@ -324,27 +323,16 @@ static int by_addr(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The cache is for files that only we or root can have written: a file chooses its build-id itself. */
-static struct symcache *cache_of(struct module *m, int fd)
-{
-	struct stat st;
-	uint64_t content;
-
-	if (m->state != MODULE_OPEN || fd < 0 || fstat(fd, &st) || !openfile_is_ours(&st))
-		return NULL;
-	content = openfile_content(fd, &st);
-	return content ? symcache_open(m->build_id, m->build_id_len, content) : NULL;
-}
-
 static void resolve_file(struct job *j)
 {
 	struct debugfile own = { .fd = -1, .alt = -1 }, separate = own;
 	const struct ehframe *eh = module_ehframe(j->m);
 	int fd = module_fd(j->m);
-
 	/* addresses of a file that could not be opened are offsets in it: nothing else knows those */
-	if (j->s->use_cache && j->s->use_dwarf)
-		j->cache = cache_of(j->m, fd);
+	uint64_t content = j->s->use_cache && j->s->use_dwarf ? module_content(j->m) : 0;
+
+	if (content)
+		j->cache = symcache_open(j->m->build_id, j->m->build_id_len, content);
 	from_cache(j);
 	if (j->count && debugfile_own(&own, fd, j->m->path)) {
 		debugfile_separate(&separate, &own, j->m->path, j->m->build_id, j->m->build_id_len);

@@ -3,9 +3,9 @@
  * (module, address) -> functions with inlining, in batches. In this order: DWARF of the file, of
  * its gnu_debuglink, of its build-id path, of debuginfod (only if DEBUGINFOD_URLS is set); .symtab
  * and .dynsym of any of these; bounds from .eh_frame, giving `object+0xstart`; `object+0xaddr`.
- * Never "[unknown]". Results from DWARF are cached by build-id and
- * content. Files are read in contained children. Included by user/attr, cli (files
- * whose recording was killed before it was named), tests.
+ * Never "[unknown]". Results from DWARF are cached by build-id and content. Files are read in
+ * contained children. Included by user/attr, cli (files whose recording was killed before it was
+ * named), tests.
  *
  * To add a source of names: a step in symbols_resolve(), before the one it is better than.
  */
