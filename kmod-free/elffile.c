@@ -13,6 +13,7 @@
  * Below the floor the size does no harm, and small files may have no blocks at all. */
 #define DENSITY 8
 #define DENSE_FLOOR (16ull << 20)
+#define MOST_PACKED 64 /* real sections shrink to a fifth, zeros to a thousandth */
 
 bool elffile_plausible(int fd, uint64_t offset, uint64_t size, uint64_t max)
 {
@@ -21,6 +22,33 @@ bool elffile_plausible(int fd, uint64_t offset, uint64_t size, uint64_t max)
 	if (fstat(fd, &st) || st.st_size < 0 || size > max || offset > (uint64_t)st.st_size || size > (uint64_t)st.st_size - offset)
 		return false;
 	return size <= DENSE_FLOOR || size / DENSITY <= (uint64_t)st.st_blocks * 512;
+}
+
+bool elffile_unpacks_to(uint64_t packed, uint64_t claimed)
+{
+	return claimed <= ELFFILE_SMALL || claimed / MOST_PACKED <= packed;
+}
+
+bool elffile_unpackable(int fd, Elf *elf)
+{
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+		uint64_t claimed = 0;
+		uint8_t old[12]; /* "ZLIB" and the size, big endian: .zdebug_* */
+		GElf_Chdr ch;
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+			continue;
+		if (sh.sh_flags & SHF_COMPRESSED)
+			claimed = gelf_getchdr(scn, &ch) ? ch.ch_size : UINT64_MAX;
+		else if (!(sh.sh_flags & SHF_ALLOC) && sh.sh_offset <= INT64_MAX && pread(fd, old, sizeof(old), (off_t)sh.sh_offset) == sizeof(old) &&
+			 !memcmp(old, "ZLIB", 4))
+			for (int i = 4; i < 12; i++)
+				claimed = claimed << 8 | old[i];
+		if (!elffile_unpacks_to(sh.sh_size, claimed))
+			return false;
+	}
+	return true;
 }
 
 /* Counts too large for the header stand in the first section's. */

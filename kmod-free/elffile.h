@@ -21,6 +21,9 @@ Elf *elffile_begin(int fd);
 bool elffile_plausible(int fd, uint64_t offset, uint64_t size, uint64_t max);
 /* elf_getdata() of a plausible section; NULL else. */
 Elf_Data *elffile_data(int fd, Elf_Scn *scn, uint64_t max);
+/* Compressed sections claim sizes that compression can reach with real content; a bomb's are a thousandfold. */
+bool elffile_unpackable(int fd, Elf *elf);
+bool elffile_unpacks_to(uint64_t packed, uint64_t claimed);
 /* The string table of section names, or of `index`, may be read by elf_strptr(): plausible and not
  * compressed, for that unpacks it whatever its size. */
 bool elffile_names(int fd, Elf *elf, size_t *index);

@@ -25,7 +25,6 @@
 
 #define MAX_FRAME_SECTION (256ull << 20) /* bytes of one file; the largest browsers have 30 MB */
 #define MAX_FRAME_TOTAL (512ull << 20)	 /* bytes of all files: what tables of targets may take of our memory */
-#define MOST_PACKED 64 /* real ones shrink to a fifth, zeros to a thousandth */
 #define MAX_SEGMENTS 256
 #define MAX_IMAGE (1ull << 20) /* images copied out of memory: the vdso */
 #define RECHECK_NS 1000000000ull
@@ -800,7 +799,7 @@ static bool frame_of_debug(struct module_private *p, Elf_Scn *scn, struct ehfram
 	if (!scn || !gelf_getshdr(scn, &sh) || !elffile_plausible(p->fd, sh.sh_offset, sh.sh_size, MAX_FRAME_SECTION))
 		return false;
 	packed = sh.sh_flags & SHF_COMPRESSED;
-	if (packed && (!gelf_getchdr(scn, &ch) || ch.ch_size > MAX_FRAME_SECTION || ch.ch_size / MOST_PACKED > sh.sh_size))
+	if (packed && (!gelf_getchdr(scn, &ch) || ch.ch_size > MAX_FRAME_SECTION || !elffile_unpacks_to(sh.sh_size, ch.ch_size)))
 		return false;
 	if (!frame_room(p, packed ? ch.ch_size : sh.sh_size) || (packed && elf_compress(scn, 0, 0) < 0))
 		return false;

@@ -16,7 +16,7 @@ bool altlink_set(struct altlink *a, Dwarf *dw, int fd)
 		return true;
 	a->elf = fd >= 0 ? elffile_begin(fd) : NULL;
 	have_len = a->elf && elf_kind(a->elf) == ELF_K_ELF ? dwelf_elf_gnu_build_id(a->elf, &have) : 0;
-	if (have_len == want_len && !memcmp(have, want, (size_t)want_len))
+	if (have_len == want_len && !memcmp(have, want, (size_t)want_len) && elffile_unpackable(fd, a->elf))
 		a->dw = dwarf_begin_elf(a->elf, DWARF_C_READ, NULL);
 	if (!a->dw)
 		return false;

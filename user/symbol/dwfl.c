@@ -108,7 +108,7 @@ struct dwfl_file *dwfl_file_open(int fd, int alt, int64_t bias)
 		return NULL;
 	f->bias = bias;
 	f->elf = elffile_begin(fd);
-	if (f->elf && elf_kind(f->elf) == ELF_K_ELF)
+	if (f->elf && elf_kind(f->elf) == ELF_K_ELF && elffile_unpackable(fd, f->elf))
 		f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
 	if (f->dw)
 		altlink_set(&f->alt, f->dw, alt); /* without it names are missing, lines are not */

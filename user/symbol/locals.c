@@ -37,7 +37,7 @@ static struct locals *open_dwarf(int fd, int alt, bool own)
 	if (l) {
 		l->fd = own ? fd : -1;
 		l->elf = elffile_begin(fd);
-		l->dw = l->elf ? dwarf_begin_elf(l->elf, DWARF_C_READ, NULL) : NULL;
+		l->dw = l->elf && elffile_unpackable(fd, l->elf) ? dwarf_begin_elf(l->elf, DWARF_C_READ, NULL) : NULL;
 		if (l->dw && altlink_set(&l->alt, l->dw, alt))
 			return l;
 		locals_close(l);

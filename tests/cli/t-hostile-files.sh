@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Files of a target, and files that a profile names, made to harm: nothing hangs, no device is opened, memory
+# stays small, and no file speaks for another.
+. "$(dirname "$0")/../lib.sh"
+SRC=$TOP/tests/stacks
+export XDG_CACHE_HOME=$TMP/cache
+mkdir -p "$XDG_CACHE_HOME"
+for tool in python3 objcopy strace; do need $tool || { skip "hostile files" "$tool is not installed"; exit 0; }; done
+[ "$(id -u)" = 0 ] || { skip "hostile files" "needs root"; exit 0; }
+
+# A minute is for machines under load: without the cure these end never, or by the memory that they take.
+record() { timeout -s KILL 60 accperf record --quiet --no-accesses --no-windows --no-syscalls --counts off -o p.data "$@"; local s=$?; [ $s = 0 ] || [ $s = 3 ]; }
+named() { accperf report -i p.data | grep -qw "$1"; }
+cat >spin.c <<'END'
+#ifndef NAME
+#define NAME busy_here
+#endif
+static volatile unsigned long n;
+__attribute__((noipa)) static void NAME(void) { for (int i = 0; i < 1000000; i++) n += i; }
+#include <time.h>
+int main(void) { while (clock() < CLOCKS_PER_SEC / 2) NAME(); return 0; }
+END
+
+# split DWARF whose other half is a FIFO: libdw would open it and wait
+mkdir split && cd split && gcc -g -O1 -gsplit-dwarf -c ../spin.c -o spin.o && gcc -o spin spin.o && rm -f spin.dwo && mkfifo spin.dwo || exit 1
+check "split DWARF behind a FIFO: the recording ends" record -- ./spin
+check "split DWARF behind a FIFO: named by the symbol table" named busy_here
+cd ..
+
+# edit FILE SECTION SIZE|FLAGS VALUE: what a section's header claims
+cat >edit.py <<'END'
+import struct, sys
+path, want, what, value = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4], 0)
+f = open(path, "r+b"); d = f.read()
+shoff, = struct.unpack_from("<Q", d, 0x28); entsize, count, names = struct.unpack_from("<HHH", d, 0x3a)
+text, = struct.unpack_from("<Q", d, shoff + names * entsize + 0x18)
+for i in range(count):
+    at = shoff + i * entsize
+    name, = struct.unpack_from("<I", d, at)
+    if d[text + name:d.index(b"\0", text + name)].decode() == want:
+        old, = struct.unpack_from("<Q", d, at + (0x20 if what == "size" else 8))
+        f.seek(at + (0x20 if what == "size" else 8)); f.write(struct.pack("<Q", value if what == "size" else old | value))
+        sys.exit(0)
+sys.exit("no section " + want)
+END
+# The most memory that a command or any of its children had; its own status is not asked for.
+cat >most.py <<'END'
+import resource, subprocess, sys
+if subprocess.run(sys.argv[2:], stdin=subprocess.DEVNULL).returncode not in (0, 3): sys.exit("it failed")
+most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print("most memory:", most, "KB"); sys.exit(most >= int(sys.argv[1]))
+END
+small() { python3 most.py 300000 timeout -s KILL 60 accperf record --quiet --no-accesses --no-windows --no-syscalls --counts off -o p.data -- "$1"; }
+
+# a file of 20 KB on the disk that claims sections of a gigabyte
+gcc -g -O1 -o plain spin.c && cp plain note && cp plain table || exit 1
+python3 edit.py note .note.gnu.build-id size 0x40000000 && truncate -s 1200M note || exit 1
+check "a note of a gigabyte: little memory" small ./note
+for s in .symtab .strtab .dynsym .dynstr; do python3 edit.py table $s size 0x40000000 || exit 1; done
+truncate -s 1200M table
+check "symbol tables of a gigabyte: little memory" small ./table
+check "... and still a profile" named table
+
+# 400 MB of zeros, compressed, as unwind table that nobody needs
+python3 - <<'END' || exit 1
+import struct, zlib
+c = zlib.compressobj(1); zero = bytes(1 << 20)
+open("bomb", "wb").write(struct.pack("<IIQQ", 1, 0, 400 << 20, 8) + b"".join(c.compress(zero) for _ in range(400)) + c.flush())
+END
+objcopy --add-section .debug_frame=bomb --set-section-flags .debug_frame=readonly,debug plain packed && python3 edit.py packed .debug_frame flags 0x800 || exit 1
+check "compressed unwind table: little memory" small ./packed
+check "compressed unwind table: not needed for names" named busy_here
+
+# opened is what was looked at: strace shows a path without O_PATH where it was not
+only_looked_at() { # PATH: of all that was traced
+	grep -q "$1" trace || { echo "nobody looked at $1"; return 1; }
+	! grep "$1" trace | grep -v O_PATH
+}
+ln -s /dev/zero device.debug
+cp plain linked && strip -g linked && : >empty && cp empty device && rm device && objcopy --remove-section .gnu_debuglink linked 2>/dev/null
+python3 - <<'END' || exit 1
+import zlib
+open("link", "wb").write(b"device.debug\0\0\0\0" + zlib.crc32(b"").to_bytes(4, "little"))
+END
+objcopy --add-section .gnu_debuglink=link --set-section-flags .gnu_debuglink=readonly linked || exit 1
+check "debug link to a device: records" timeout -s KILL 60 strace -o trace -e trace=open,openat,openat2 accperf record --quiet --no-accesses --no-windows --no-syscalls --counts off -o p.data -- ./linked
+check "debug link to a device: it is not opened" only_looked_at device.debug
+
+# a profile that names a device
+cat >walk.c <<'END'
+static volatile unsigned long table[1 << 20];
+__attribute__((noipa)) static void walk(void) { for (int i = 1; i < 1 << 20; i++) table[i] = table[i - 1] + 1; }
+#include <time.h>
+int main(void) { while (clock() < CLOCKS_PER_SEC) walk(); return 0; }
+END
+gcc -g -O1 -o mine walk.c || exit 1
+check "a profile of a file: records" timeout -s KILL 60 accperf record --quiet --no-windows --counts off -o named.data -- ./mine
+rm mine && ln -s /dev/zero mine
+for command in flow objects report; do
+	check "a profile names a device: $command ends" timeout -s KILL 60 strace -o trace -e trace=open,openat,openat2 accperf $command -i named.data
+	check "a profile names a device: $command does not open it" bash -c '! grep "/mine\"" trace | grep -v O_PATH'
+	grep -q '/mine"' trace && looked=1
+done
+
+check "a profile names a device: somebody wanted it" test "${looked:-0}" = 1
+
+# two programs with one build-id, the wrong one first
+id=0x00112233445566778899aabbccddeeff00112233
+gcc -g -O1 -Wl,--build-id=$id -DNAME=busy_honest -o honest spin.c && gcc -g -O1 -Wl,--build-id=$id -DNAME=busy_liar_ -o liar spin.c || exit 1
+check "faked build-id: the liar is recorded" record -- ./liar
+check "faked build-id: ... by its name" named busy_liar_
+check "faked build-id: the other is recorded" record -- ./honest
+check "faked build-id: ... by its own name" named busy_honest
+rm -rf "$XDG_CACHE_HOME/accperf"
+chown nobody liar
+check "a file of another user: records" record -- ./liar
+check "a file of another user: nothing is remembered of it" bash -c '! ls "$XDG_CACHE_HOME/accperf/symbols" | grep -q ^00112233'
