@@ -20,6 +20,8 @@
 #include "util/cachedir.h"
 #include "view/counts.h"
 
+#define CONTENT 1
+
 static const struct {
 	uint16_t section, size;
 } kinds[] = {
@@ -46,6 +48,8 @@ static void put(struct store_writer *w, unsigned kind, uint8_t *rec, unsigned n)
 		memset(rec + offsetof(struct fmt_module, build_id), 0, 20);
 		rec[offsetof(struct fmt_module, build_id_len)] = 20;
 		memset(rec + offsetof(struct fmt_module, build_id_len) + 1, 0, 3);
+		memset(rec + offsetof(struct fmt_module, content), 0, 8);
+		rec[offsetof(struct fmt_module, content)] = CONTENT; /* the cache is for files that are known */
 		break;
 	case FMT_COUNTS_FUNC:
 		fold(rec, 8);
@@ -138,7 +142,7 @@ static int write_cache(const uint8_t *data, size_t size)
 	AUTO_BUF(b);
 
 	cache_path(path, sizeof(path));
-	snprintf(name, sizeof(name), "%016lx", (unsigned long)XXH64(id, sizeof(id), 0));
+	snprintf(name, sizeof(name), "%016lx", (unsigned long)XXH64(id, sizeof(id), CONTENT));
 	dir = cachedir_open_path(path);
 	h.entries = (uint32_t)(size / h.entry_size);
 	size = (size_t)h.entries * h.entry_size;
