@@ -146,11 +146,15 @@ zlib=$(ldconfig -p 2>/dev/null | awk '$1 == "libz.so.1" && /x86-64/ { print $NF;
 cat >maps.c <<'END'
 #include <dlfcn.h>
 #include <unistd.h>
-int main(int argc, char **argv) { return argc < 2 || !dlopen(argv[1], RTLD_NOW) || sleep(2); }
+int main(int argc, char **argv) { return argc < 2 || !dlopen(argv[1], RTLD_NOW) || sleep(argc); }
 END
 cc -o maps maps.c -ldl
 named=./$(printf 'libz.so.1\033]0;owned\007\302\233')
 cp "$zlib" "$named"
-accperf record --no-windows --counts off --offload-probe 'libz.so*:nonesuch(bytes=arg1)' -o z.data -- ./maps "$named" >/dev/null 2>err
+for more in "" "3 4 5" "3 4 5 6 7 8 9 10"; do # a busy machine may look at a target's files late
+	# shellcheck disable=SC2086 # words
+	accperf record --no-windows --counts off --offload-probe 'libz.so*:nonesuch(bytes=arg1)' -o z.data -- ./maps "$named" $more >/dev/null 2>err
+	grep -q "owned.* has no function" err && break
+done
 check "the recorder tells of a mapped file" grep -q "owned.* has no function 'nonesuch'" err
 check "and no byte of its name acts" bash -c '! LC_ALL=C grep -P "[^\n\x20-\x7e]" err'

@@ -108,7 +108,11 @@ for how in --dot --svg --json; do
 	expect_status 0 "flow $how -o" accperf flow -i e.data $how -o flow.out
 	check "flow $how: private" test -s flow.out -a "$(stat -c %a flow.out)" = 600
 done
-ln -sf victim l.log
+ln -sf victim l.log; ln -sf victim l.data
+printf '#!/bin/sh\n: >ran\n' >runs; chmod +x runs
+expect_status 1 "exact over a link" accperf exact -q -o l.data -- ./runs
+expect_status 1 "a text log over a link" accperf exact -q -o e.data --txfers l.log -- ./runs
+check "is told before the program is run" test ! -e ran
 expect_status 1 "a log over a link" accperf exact -q -o e.data --bxfers l.log -- true
 check "the log's link: untouched" same
 # the shell becomes accperf: its pid, and so every name that was made of it, is known beforehand

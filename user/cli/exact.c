@@ -109,11 +109,24 @@ static void outputs_close(struct outputs *out)
 			close(fds[i]);
 }
 
+/* A long run must not fail at its end for what could be known before. */
+static int try_output(const char *path, unsigned flags, struct err *e)
+{
+	struct newfile n;
+	int err = newfile_open(&n, AT_FDCWD, path, flags, e);
+
+	if (!err)
+		newfile_drop(&n);
+	return err;
+}
+
 static int outputs_open(struct outputs *out, const struct exact_cmd *o, struct err *e)
 {
 	*out = (struct outputs){ .stream = -1, .core_log = -1 };
 	for (unsigned i = 0; i < 4; i++)
 		out->log[i] = out->binary[i].fd = -1;
+	if (try_output(o->output, 0, e))
+		return e->code;
 	out->stream = newfile_nameless(o->output, e);
 	out->core_log = out->stream < 0 ? -1 : newfile_nameless(o->output, e);
 	if (out->core_log < 0)
@@ -122,6 +135,8 @@ static int outputs_open(struct outputs *out, const struct exact_cmd *o, struct e
 		const char *text = o->log[2 * i], *binary = o->log[2 * i + 1];
 
 		if (binary && newfile_open(&out->binary[i], AT_FDCWD, binary, NEWFILE_THROUGH, e))
+			return e->code;
+		if (text && try_output(text, NEWFILE_THROUGH, e))
 			return e->code;
 		out->log[i] = binary ? out->binary[i].fd : text ? newfile_nameless(text, e) : -1;
 		if (out->log[i] < 0 && text)
