@@ -115,3 +115,31 @@ rm -rf "$XDG_CACHE_HOME/accperf"
 chown nobody liar
 check "a file of another user: records" record -- ./liar
 check "a file of another user: nothing is remembered of it" bash -c '! ls "$XDG_CACHE_HOME/accperf/symbols" | grep -q ^00112233'
+
+# Ctrl-C while names are sought, by a child that does not end: what is left is named by its offset
+end_naming() {
+	local recorder child comm seen=0 stopped='' i
+	accperf record --no-accesses --no-windows --no-syscalls --counts off -o p.data -- ./plain 2>stopped.err & recorder=$!
+	for ((i = 0; i < 300000; i++)); do
+		read -r -a children 2>/dev/null <"/proc/$recorder/task/$recorder/children" || [ -n "${children[*]:-}" ] || children=()
+		[ -d "/proc/$recorder" ] || break
+		for child in "${children[@]}"; do
+			comm=''
+			read -r comm 2>/dev/null <"/proc/$child/comm"
+			[ "$comm" = plain ] && seen=1
+			[ $seen = 1 ] && [ "$comm" = accperf ] && kill -STOP "$child" 2>/dev/null && stopped=$child && break 2
+		done
+	done
+	if [ -z "$stopped" ]; then wait $recorder; return 77; fi
+	kill -INT $recorder
+	for ((i = 0; i < 300; i++)); do [ "$(ps -o stat= -p $recorder | cut -c1)" = Z ] || [ ! -d /proc/$recorder ] && break; sleep 0.1; done
+	kill -KILL "$stopped" 2>/dev/null # the recorder has done that
+	[ $i -lt 300 ] || { echo "the recorder went on"; kill -KILL $recorder; }
+	wait $recorder
+}
+end_naming >ended.log 2>&1; ended=$?
+if [ $ended = 77 ]; then skip "Ctrl-C ends naming" "no child was met"; else
+	check "Ctrl-C ends naming: the recording is whole" test $ended = 0
+	check "Ctrl-C ends naming: it is said" grep -q "names were not looked up to the end" stopped.err
+	check "Ctrl-C ends naming: offsets instead" bash -c 'accperf report -i p.data | grep -q "plain+0x"'
+fi

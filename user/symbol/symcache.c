@@ -108,6 +108,7 @@ static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 	strings = (const char *)frames + h.frames * sizeof(struct frame);
 	for (uint32_t i = 0; i < h.entries; i++) {
 		struct symbol_frame out[MAX_FRAMES];
+		bool named = true;
 		struct entry e;
 
 		memcpy(&e, entries + i * sizeof(e), sizeof(e));
@@ -120,8 +121,10 @@ static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 			out[k] = (struct symbol_frame){ text_at(strings, h.string_bytes, f.name),
 							text_at(strings, h.string_bytes, f.decl_file), f.decl_line,
 							text_at(strings, h.string_bytes, f.file), f.line };
+			named &= out[k].name != NULL;
 		}
-		insert(c, e.addr, out, e.count);
+		if (named) /* else it would only stand in the way of a good one */
+			insert(c, e.addr, out, e.count);
 	}
 }
 
