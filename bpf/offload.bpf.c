@@ -52,6 +52,7 @@ __u32 limit_per_window = 100;		       /* records per process and 100 ms; 0 = no 
 __u32 epochs[PROBE_LIBS];		       /* of each library: bumped whenever it is armed */
 __u32 enabled[PROBE_LIBS];		       /* calls entered meanwhile count; others only cost */
 __u64 losses[PC_MAX];
+__u32 entry_ns[PROBE_MAX], exit_ns;	       /* what a hit costs: on a probe's entry, on any exit */
 
 #define RATE_WINDOW_NS 100000000ull
 #define SNAPSHOT 8192
@@ -518,9 +519,49 @@ static __noinline int read_args(const struct args *r, struct probe_slot *s, cons
 	return 0;
 }
 
-/* 0: want its return; 1: do not. */
-static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_spec *spec)
+/* What only the return would tell of a call of which the entry is all that is seen. */
+static __always_inline bool told_at_entry(const struct probe_expr *x)
 {
+	return x->op != PX_FIELD_AFTER && x->op != PX_USED && x->op != PX_GREW && x->op != PX_RETURN;
+}
+
+static __noinline int account(struct probe_slot *s, __u64 now, __u32 completes);
+
+static __always_inline int counted_alone(struct probe_slot *s, const struct probe_spec *spec)
+{
+	s->flags |= WO_UNTIMED;
+	if (!told_at_entry(&spec->in))
+		s->flags &= ~WO_IN;
+	if (!told_at_entry(&spec->out))
+		s->flags &= ~WO_OUT;
+	s->cpu = s->voluntary = s->involuntary = 0;
+	account(s, s->entry, spec->completes);
+	s->used = 0;
+	return 1;
+}
+
+/* Of a call that began at c and has not been seen to end: is an entry with the same stack pointer a jump on from it (a tail
+ * call), and no new call that begins where an exception left that one? By exits both have the true return address. */
+static __always_inline bool jumped_on(const struct probe_slot *c, __u64 sp, __u64 ra, __u64 func)
+{
+	if (c->sp != sp)
+		return false;
+	if (c->flags & WO_BY_EXITS)
+		return ra == c->site && func != c->func;
+	return ra != c->site && ra == return_trampoline();
+}
+
+/* A hit within another call is none of its time: as if that had begun so much later. */
+static __always_inline void put_off(struct probe_slot *s, __u32 ns)
+{
+	s->entry += ns;
+	s->cpu += ns;
+}
+
+/* 0: want its return; 1: do not. */
+static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_spec *spec)
+{
+	__u32 probe = PROBE_INDEX(cookie);
 	struct task_struct___off *task = (void *)bpf_get_current_task();
 	struct probe_activity *act;
 	struct probe_slot *s = NULL, *c;
@@ -556,9 +597,9 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 		if (c->family == spec->family) {
 			/* Still in there if its frame is above ours and its probes never went; a
 			 * tail call shares the frame and would return to the trampoline. */
-			if (c->epoch == epoch && (c->sp > sp || spec->kind == PK_BEGIN ||
-						  (c->sp == sp && ra != c->site && ra == return_trampoline()))) {
+			if (c->epoch == epoch && (c->sp > sp || spec->kind == PK_BEGIN || jumped_on(c, sp, ra, REG_IP(r)))) {
 				ADD(losses[PC_NESTED], 1);
+				put_off(c, entry_ns[probe & (PROBE_MAX - 1)]);
 				return 1;
 			}
 			slot_dead(c, epoch);
@@ -569,9 +610,11 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 				s = c;
 		} else if (c->sp > sp) {
 			flags |= WO_INSIDE;
-		} else if (c->sp == sp && ra != c->site && ra == return_trampoline()) {
+			put_off(c, entry_ns[probe & (PROBE_MAX - 1)]);
+		} else if (jumped_on(c, sp, ra, REG_IP(r))) {
 			flags |= WO_INSIDE;
 			ra = c->site;
+			put_off(c, entry_ns[probe & (PROBE_MAX - 1)]);
 		}
 	}
 	if (!s) {
@@ -588,7 +631,7 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 	s->func = REG_IP(r);
 	s->site = ra;
 	s->kind = spec->kind;
-	s->flags = flags;
+	s->flags = flags | (cookie & PROBE_BY_EXITS ? WO_BY_EXITS : 0);
 	take_args(&args, r);
 	read_args(&args, s, spec);
 	if (spec->kind != PK_WAIT && spec->kind != PK_EVENT) {
@@ -609,7 +652,7 @@ static __always_inline int entered(regs_t *r, __u32 probe, const struct probe_sp
 	now = bpf_ktime_get_ns();
 	s->cpu = cpu_clock(task, now);
 	s->entry = now;
-	return 0;
+	return cookie & PROBE_ALONE ? counted_alone(s, spec) : 0;
 }
 
 static __always_inline void emit(struct probe_slot *s, __u32 pid, __u32 tid, __u64 now, __u32 weight)
@@ -683,7 +726,7 @@ static __always_inline void add_hist(const struct probe_slot *s, __u32 pid, __u6
 	key.pid = pid;
 	key.probe = s->probe;
 	key.bytes_bin = s->flags & (WO_IN | WO_OUT) ? bin_of(bytes) : PROBE_BIN_UNKNOWN;
-	key.time_bin = s->voluntary | s->involuntary ? PROBE_BIN_SWITCHED : bin_of(ns);
+	key.time_bin = s->flags & WO_UNTIMED ? PROBE_BIN_UNKNOWN : s->voluntary | s->involuntary ? PROBE_BIN_SWITCHED : bin_of(ns);
 	h = bpf_map_lookup_elem(&hists, &key);
 	if (!h) {
 		bpf_map_update_elem(&hists, &key, &no_hist, BPF_NOEXIST);
@@ -711,7 +754,7 @@ static __noinline int account(struct probe_slot *s, __u64 now, __u32 completes)
 	pid = s->pid;
 	tid = s->tid;
 	key = s->probe;
-	ns = now - s->entry;
+	ns = now > s->entry ? now - s->entry : 0;
 	act = bpf_map_lookup_elem(&activity, &key);
 	if (act)
 		ADD(act->calls, 1);
@@ -746,7 +789,7 @@ static __noinline int finish(regs_t *r, struct probe_slot *s, const struct probe
 	if (!s || !spec)
 		return 0;
 	ret = REG_RET(r);
-	ns = now - s->entry;
+	ns = now > s->entry ? now - s->entry : 0;
 	s->cpu = cpu_clock(task, now) - s->cpu;
 	/* Each CPU's scheduler clock leaves out its own stolen time: after a migration the difference
 	 * says nothing, what was accounted is right to a tick. */
@@ -795,6 +838,43 @@ static __always_inline int returned(regs_t *r, __u32 probe)
 	return 0;
 }
 
+/*
+ * An exit of a function, before its last instruction: where the return address lies as at entry, whoever's call it ends,
+ * of several that were handed on (tail calls) all. An exit that ends none is of a nested call, or of a function that is
+ * called by others, too: every second one is booked as a hit, as an entry's hit stands for a pair.
+ */
+static __always_inline int left(regs_t *r, __u32 probe)
+{
+	__u64 now = bpf_ktime_get_ns(), sp = REG_SP(r);
+	struct probe_activity *act;
+	struct probe_spec *spec;
+	struct probe_thread *t;
+	struct probe_slot *s;
+	__u32 tid, i, key = probe;
+	bool ended = false;
+
+	whoami(&tid);
+	t = bpf_map_lookup_elem(&threads, &tid);
+#pragma unroll
+	for (i = 0; t && i < PROBE_SLOTS; i++) {
+		s = &t->slots[i];
+		if (s->used && s->sp > sp)
+			put_off(s, exit_ns);
+		if (!s->used || s->sp != sp || !(s->flags & WO_BY_EXITS))
+			continue;
+		key = s->probe;
+		spec = bpf_map_lookup_elem(&specs, &key);
+		if (spec)
+			finish(r, s, spec, now);
+		ended = true;
+	}
+	key = probe;
+	act = ended || (bpf_get_prandom_u32() & 1) ? NULL : bpf_map_lookup_elem(&activity, &key);
+	if (act)
+		ADD(act->hits, 1);
+	return 0;
+}
+
 /* PK_END: the marker that closes the call its family's PK_BEGIN opened. */
 static __always_inline int ended(regs_t *r, const struct probe_spec *end)
 {
@@ -831,26 +911,26 @@ static __always_inline int ended(regs_t *r, const struct probe_spec *end)
 	return 1;
 }
 
-static __always_inline int on_entry(regs_t *r, __u32 probe)
+static __always_inline int on_entry(regs_t *r, __u64 cookie)
 {
-	__u32 key = probe;
+	__u32 key = PROBE_INDEX(cookie);
 	struct probe_spec *spec = bpf_map_lookup_elem(&specs, &key);
 
 	if (!spec)
 		return 1;
 	if (spec->kind == PK_END)
 		return ended(r, spec);
-	return entered(r, probe, spec);
+	return entered(r, cookie, spec);
 }
 
 SEC("uprobe")
 int offload_session(regs_t *ctx)
 {
-	__u32 probe = bpf_get_attach_cookie(ctx);
+	__u64 cookie = bpf_get_attach_cookie(ctx);
 
 	if (bpf_session_is_return())
-		return returned(ctx, probe);
-	return on_entry(ctx, probe); /* 1: spare us the return */
+		return returned(ctx, PROBE_INDEX(cookie));
+	return on_entry(ctx, cookie); /* 1: spare us the return */
 }
 
 SEC("uprobe")
@@ -863,7 +943,14 @@ int offload_entry(regs_t *ctx)
 SEC("uprobe")
 int offload_return(regs_t *ctx)
 {
-	returned(ctx, bpf_get_attach_cookie(ctx));
+	returned(ctx, PROBE_INDEX(bpf_get_attach_cookie(ctx)));
+	return 0;
+}
+
+SEC("uprobe")
+int offload_left(regs_t *ctx)
+{
+	left(ctx, PROBE_INDEX(bpf_get_attach_cookie(ctx)));
 	return 0;
 }
 

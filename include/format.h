@@ -403,6 +403,7 @@ enum fmt_call_flags {
 	FMT_CALL_FAILED = 512,	/* the API returned an error */
 	FMT_CALL_LATE = 1024,	/* completion seen at a later wait than the first: an upper bound */
 	FMT_CALL_CPU = 2048,	/* cpu_ns is known */
+	FMT_CALL_ENTERED = 8192, /* only its beginning was seen: returned, complete and all times hold nothing */
 	FMT_CALL_EITHER = 4096, /* the API does not tell the direction: bytes_in holds the bytes */
 };
 

@@ -91,6 +91,8 @@ enum wire_offload_flags {
 	WO_MARKER = 256, /* between two markers, not entry and return */
 	WO_EITHER = 512,
 	WO_KERNEL = 1024, /* submitted to the kernel, seen by tracepoints: no probe cost in its times */
+	WO_UNTIMED = 2048, /* only its entry is probed: counted, never timed */
+	WO_BY_EXITS = 4096, /* its end is seen by probes on the function's exits */
 };
 
 struct wire_offload {
@@ -146,7 +148,7 @@ enum probe_counter {
 	PC_NESTED = 1,	    /* calls inside a call of the same family */
 	PC_RING_FULL = 2,   /* records lost */
 	PC_THINNED = 3,	    /* calls without a record of their own, by design */
-	PC_ABANDONED = 4,   /* entered, never returned: longjmp, exception, fiber */
+	PC_ABANDONED = 4,   /* entered, never seen to return: longjmp, exception, fiber */
 	PC_CUT = 5,	    /* probes were taken away during the call */
 	PC_MAP_FULL = 6,    /* no room for thread, total or histogram cell */
 	PC_SLOTS_FULL = 7,  /* more families nested in one thread than there is room for */
@@ -184,6 +186,11 @@ struct probe_alg_sock {
 	__u8 unknown;	      /* of its bytes some are not */
 	__u8 pad[3];
 };
+
+/* A probe's cookie: its index, and how its calls end. */
+#define PROBE_INDEX(cookie) ((cookie) & 0xffffu)
+#define PROBE_BY_EXITS 0x10000u /* probes on the function's exits see it */
+#define PROBE_ALONE 0x20000u	/* nothing sees it: the entry is all there is */
 
 #define PROBE_MAX 512	 /* attached (library, symbol) pairs; also the size of arrays in BPF */
 #define PROBE_LIBS 64

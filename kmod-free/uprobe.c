@@ -64,8 +64,14 @@ enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, 
 
 /* ---- links ---- */
 
-static int link_multi(int prog, unsigned attach_type, const char *path, const struct library *l, unsigned from, unsigned to,
-		      bool ret, int pid)
+/* Places in one file and what a hit on each is told. */
+struct places {
+	const unsigned long *offsets;
+	const uint64_t *cookies;
+	unsigned cnt;
+};
+
+static int link_multi(int prog, unsigned attach_type, const char *path, const struct places *p, bool ret, int pid)
 {
 	struct {
 		uint32_t prog_fd, target_fd, attach_type, flags;
@@ -75,9 +81,9 @@ static int link_multi(int prog, unsigned attach_type, const char *path, const st
 		.prog_fd = (uint32_t)prog,
 		.attach_type = attach_type,
 		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)(l->offsets + from),
-		.cookies = (uintptr_t)(l->cookies + from),
-		.cnt = to - from,
+		.offsets = (uintptr_t)p->offsets,
+		.cookies = (uintptr_t)p->cookies,
+		.cnt = p->cnt,
 		.multi_flags = ret ? UPROBE_MULTI_RETURN : 0,
 		.pid = (uint32_t)pid,
 	};
@@ -155,60 +161,59 @@ static int prog_fd(const struct bpf_program *p)
 	return bpf_program__fd(p);
 }
 
+/* Links for all places; none where there are none. */
+static int add_links(struct uprobe *u, struct link_group *g, const struct bpf_program *prog, unsigned attach_type, const char *path,
+		     struct places p, bool ret)
+{
+	int r = 0, pid = u->pid_filter_broken ? 0 : g->pid;
+
+	if (p.cnt && u->mode != UPROBE_PERF) {
+		r = link_multi(prog_fd(prog), attach_type, path, &p, ret, pid);
+		if (r >= 0)
+			g->fds[g->cnt++] = r;
+		return r < 0 ? r : 0;
+	}
+	for (unsigned i = 0; i < p.cnt && r >= 0; i++) {
+		r = link_perf(u, prog_fd(prog), path, p.offsets[i], p.cookies[i], ret, pid, g->fds + g->cnt);
+		g->cnt += r >= 0 ? 2 : 0;
+	}
+	return r < 0 ? r : 0;
+}
+
+/*
+ * Ends before beginnings: an entry whose end is not seen would look like an open call. Functions without exits end where
+ * the kernel's return probe sees it, if this process bears that. Never a session for a marker: wherever the program does
+ * not run (a forked child), the kernel would replace what it takes for a return address.
+ */
 static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 {
-	int entry = prog_fd(u->skel->progs.offload_entry), ret = prog_fd(u->skel->progs.offload_return);
-	int r = 0, pid = u->pid_filter_broken ? 0 : g->pid;
+	const struct offload_bpf *s = u->skel;
+	struct places exits = { l->exit_offsets, l->exit_cookies, l->exits };
+	struct places plain = { l->offsets + l->without, l->cookies + l->without, l->cnt - l->without };
+	struct places without = { l->offsets, g->returns ? l->cookies : l->alone, l->without };
+	bool session = u->mode == UPROBE_SESSION && g->returns;
 	char path[64];
+	int r;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->fd);
-	g->fds = calloc(u->mode == UPROBE_PERF ? l->cnt * 4 + 2 : 2, sizeof(int));
+	/* of each way at most four links, or two descriptors a place */
+	g->fds = calloc(u->mode == UPROBE_PERF ? 2 * (l->exits + l->cnt + l->without) + 2 : 4, sizeof(int));
 	if (!g->fds)
 		return -ENOMEM;
 	g->cnt = 0;
 	if (l->traced) {
 		r = uprobe_alg_links(u, g);
-		if (r < 0)
-			links_close(g);
-		return r;
+		goto out;
 	}
-	switch (u->mode) {
-	case UPROBE_SESSION:
-		if (l->functions)
-			r = link_multi(prog_fd(u->skel->progs.offload_session), ATTACH_UPROBE_SESSION, path, l, 0, l->functions, false, pid);
-		if (r >= 0 && l->functions)
-			g->fds[g->cnt++] = r;
-		/* Never a session for a marker: wherever the program does not run (a forked child),
-		 * the kernel would replace what it takes for a return address. */
-		if (r >= 0 && l->cnt > l->functions)
-			r = link_multi(entry, ATTACH_UPROBE_MULTI, path, l, l->functions, l->cnt, false, pid);
-		if (r >= 0 && l->cnt > l->functions)
-			g->fds[g->cnt++] = r;
-		break;
-	case UPROBE_MULTI:
-		/* Returns first: an entry without its return would look like an open call. */
-		if (l->functions)
-			r = link_multi(ret, ATTACH_UPROBE_MULTI, path, l, 0, l->functions, true, pid);
-		if (r >= 0 && l->functions)
-			g->fds[g->cnt++] = r;
-		if (r >= 0)
-			r = link_multi(entry, ATTACH_UPROBE_MULTI, path, l, 0, l->cnt, false, pid);
-		if (r >= 0)
-			g->fds[g->cnt++] = r;
-		break;
-	default:
-		for (unsigned i = 0; i < l->cnt && r >= 0; i++) {
-			if (i < l->functions) {
-				r = link_perf(u, ret, path, l->offsets[i], l->cookies[i], true, pid, g->fds + g->cnt);
-				g->cnt += r >= 0 ? 2 : 0;
-			}
-			if (r >= 0) {
-				r = link_perf(u, entry, path, l->offsets[i], l->cookies[i], false, pid, g->fds + g->cnt);
-				g->cnt += r >= 0 ? 2 : 0;
-			}
-		}
-		break;
-	}
+	r = add_links(u, g, s->progs.offload_left, ATTACH_UPROBE_MULTI, path, exits, false);
+	if (!r && g->returns && !session)
+		r = add_links(u, g, s->progs.offload_return, ATTACH_UPROBE_MULTI, path, without, true);
+	if (!r)
+		r = add_links(u, g, session ? s->progs.offload_session : s->progs.offload_entry, session ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI,
+			      path, without, false);
+	if (!r)
+		r = add_links(u, g, s->progs.offload_entry, ATTACH_UPROBE_MULTI, path, plain, false);
+out:
 	if (r < 0)
 		links_close(g);
 	return r < 0 ? r : 0;
@@ -228,9 +233,76 @@ static int links_error(const struct uprobe *u, int r, int pid, struct err *e)
 
 /* ---- libraries ---- */
 
+static void library_free(struct library *l)
+{
+	free(l->groups);
+	free(l->offsets);
+	free(l->cookies);
+	free(l->alone);
+	free(l->exit_offsets);
+	free(l->exit_cookies);
+}
+
+static bool is_marker(const struct uprobe_point *p)
+{
+	return p->spec.kind == PK_BEGIN || p->spec.kind == PK_END;
+}
+
+/* 0: a function without exits, 1: with, 2: a marker; the library's order. */
+static unsigned sort_of(const struct uprobe_point *p)
+{
+	return is_marker(p) ? 2 : p->exits_cnt ? 1 : 0;
+}
+
+static bool library_alloc(struct library *l, const struct uprobe_point *points, unsigned count)
+{
+	unsigned exits = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		exits += points[i].exits_cnt;
+	l->offsets = calloc(count, sizeof(*l->offsets));
+	l->cookies = calloc(count, sizeof(*l->cookies));
+	l->alone = calloc(count, sizeof(*l->alone));
+	l->exit_offsets = calloc(exits + 1, sizeof(*l->exit_offsets));
+	l->exit_cookies = calloc(exits + 1, sizeof(*l->exit_cookies));
+	return l->offsets && l->cookies && l->alone && l->exit_offsets && l->exit_cookies;
+}
+
+/* Functions that hand calls on to the same one share its exits. */
+static void add_exits(struct library *l, const struct uprobe_point *p, uint32_t key)
+{
+	for (unsigned i = 0; i < p->exits_cnt; i++) {
+		unsigned k = 0;
+
+		while (k < l->exits && l->exit_offsets[k] != p->exits[i])
+			k++;
+		if (k < l->exits)
+			continue;
+		l->exit_offsets[l->exits] = p->exits[i];
+		l->exit_cookies[l->exits++] = key;
+	}
+}
+
+/* Of a pair of hits the exit is single-stepped, as no kernel emulates a return: half of what a pair costs of which both are. */
+static double exit_cost(const struct uprobe *u)
+{
+	double pair = u->cost.of[FMT_PROBE_STEPPED].call_ns;
+
+	return pair > 0 ? pair / 2 : 0;
+}
+
+static uint32_t entry_cost(const struct uprobe *u, int fd, uint64_t offset)
+{
+	uint8_t bytes[UPROBE_INSN_BYTES];
+	ssize_t n = pread(fd, bytes, sizeof(bytes), (off_t)offset);
+	enum fmt_probe_class cls = n > 0 ? uprobe_class(u, bytes, (size_t)n) : FMT_PROBE_UNKNOWN;
+
+	return (uint32_t)fmax(0, u->cost.of[cls].call_ns - exit_cost(u));
+}
+
 int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first, struct err *e)
 {
-	unsigned last = count - 1;
+	unsigned at = 0;
 	struct library *l;
 	int index;
 
@@ -241,26 +313,31 @@ int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, 
 	index = (int)u->libs_cnt;
 	l = &u->libs[index];
 	*l = (struct library){ .fd = fd, .cnt = count, .first = u->probes };
-	l->offsets = calloc(count, sizeof(*l->offsets));
-	l->cookies = calloc(count, sizeof(*l->cookies));
-	if (!l->offsets || !l->cookies) {
-		free(l->offsets);
-		free(l->cookies);
+	if (!library_alloc(l, points, count)) {
+		library_free(l);
 		pthread_mutex_unlock(&u->lock);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
-	for (unsigned i = 0; i < count; i++) {
-		struct probe_spec spec = points[i].spec;
-		uint32_t key = u->probes + i;
+	for (unsigned sort = 0; sort < 3; sort++)
+		for (unsigned i = 0; i < count; i++) {
+			const struct uprobe_point *p = &points[i];
+			struct probe_spec spec = p->spec;
+			uint32_t key = u->probes + i;
 
-		bool marker = spec.kind == PK_BEGIN || spec.kind == PK_END;
-		unsigned at = marker ? last-- : l->functions++;
-
-		spec.library = (uint32_t)index;
-		l->offsets[at] = points[i].offset;
-		l->cookies[at] = key;
-		bpf_map_update_elem(bpf_map__fd(u->skel->maps.specs), &key, &spec, BPF_ANY);
-	}
+			if (sort_of(p) != sort)
+				continue;
+			spec.library = (uint32_t)index;
+			l->offsets[at] = p->offset;
+			l->cookies[at] = key | (sort == 1 ? PROBE_BY_EXITS : 0);
+			l->alone[at++] = key | PROBE_ALONE;
+			l->without += sort == 0;
+			l->functions += sort < 2;
+			if (sort == 1)
+				add_exits(l, p, key);
+			bpf_map_update_elem(bpf_map__fd(u->skel->maps.specs), &key, &spec, BPF_ANY);
+			u->skel->bss->entry_ns[key] = entry_cost(u, fd, p->offset);
+		}
+	u->skel->bss->exit_ns = (uint32_t)exit_cost(u);
 	*first = u->probes;
 	u->probes += count;
 	u->libs_cnt++;
@@ -276,7 +353,7 @@ static struct link_group *group_of(struct library *l, int pid)
 	return NULL;
 }
 
-int uprobe_attach(struct uprobe *u, int library, int pid, struct err *e)
+int uprobe_attach(struct uprobe *u, int library, int pid, bool returns, struct err *e)
 {
 	struct library *l = &u->libs[library];
 	struct link_group *g;
@@ -292,7 +369,7 @@ int uprobe_attach(struct uprobe *u, int library, int pid, struct err *e)
 		if (g) {
 			l->groups = g;
 			g += l->groups_cnt++;
-			*g = (struct link_group){ .pid = pid };
+			*g = (struct link_group){ .pid = pid, .returns = returns };
 			/* Where the kernel cannot tell processes apart one link serves all. */
 			if (l->armed && (!u->pid_filter_broken || l->groups_cnt == 1))
 				r = links_make(u, l, g);
@@ -306,6 +383,27 @@ int uprobe_attach(struct uprobe *u, int library, int pid, struct err *e)
 	if (!r && pid)
 		uprobe_target(u, pid, true);
 	return r < 0 ? links_error(u, r, pid, e) : had;
+}
+
+void uprobe_no_returns(struct uprobe *u, int pid)
+{
+	if (u->opts.system_wide)
+		return; /* they never were: uprobe_attach() was told so */
+	pthread_mutex_lock(&u->lock);
+	for (unsigned i = 0; i < u->libs_cnt; i++) {
+		struct library *l = &u->libs[i];
+		/* Where the kernel cannot tell processes apart one link serves all. */
+		struct link_group *g = u->pid_filter_broken && l->groups_cnt ? &l->groups[0] : group_of(l, pid);
+
+		if (!g || !g->returns || !group_of(l, pid))
+			continue;
+		g->returns = false;
+		if (!l->armed || !l->without)
+			continue;
+		links_close(g);
+		links_make(u, l, g); /* if it fails nothing is probed there: not seen, and no harm */
+	}
+	pthread_mutex_unlock(&u->lock);
 }
 
 void uprobe_forget(struct uprobe *u, int pid)
@@ -589,7 +687,7 @@ static void measure_marker(struct uprobe *u)
 	for (unsigned i = 0; i < ROUNDS; i++)
 		without[i] = self_time_marker(CALLS);
 	lib = uprobe_library(u, fd, &p, 1, &first, NULL);
-	if (lib >= 0 && !uprobe_attach(u, lib, getpid(), NULL) && !uprobe_arm(u, lib, NULL, NULL)) {
+	if (lib >= 0 && !uprobe_attach(u, lib, getpid(), true, NULL) && !uprobe_arm(u, lib, NULL, NULL)) {
 		for (unsigned i = 0; i < ROUNDS; i++)
 			with[i] = self_time_marker(CALLS);
 		u->cost.nop_ns = median(with, ROUNDS) - median(without, ROUNDS);
@@ -689,6 +787,7 @@ static int measure(struct uprobe *u, struct err *e)
 {
 	unsigned want_limit = u->skel->data->limit_per_window, cnt = 0;
 	struct uprobe_point points[SELF_KINDS];
+	uint64_t exits[SELF_KINDS];
 	struct trial *trials = calloc(SELF_KINDS, sizeof(*trials));
 	struct inside *in = calloc(1, sizeof(*in));
 	int lib, r, fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -704,7 +803,9 @@ static int measure(struct uprobe *u, struct err *e)
 			break;
 		if (!offset)
 			continue;
-		points[cnt] = (struct uprobe_point){ .offset = offset, .spec.kind = PK_CALL, .spec.family = 0xfffe };
+		exits[cnt] = self_exit((enum self_kind)k) ? self_offset(self_exit((enum self_kind)k)) : 0;
+		points[cnt] = (struct uprobe_point){ .offset = offset, .spec.kind = PK_CALL, .spec.family = 0xfffe, .exits = &exits[cnt],
+						     .exits_cnt = exits[cnt] != 0 };
 		trials[cnt++].kind = (enum self_kind)k;
 	}
 	if (!in || fd < 0 || !cnt) {
@@ -723,7 +824,7 @@ static int measure(struct uprobe *u, struct err *e)
 		}
 	}
 	lib = uprobe_library(u, fd, points, cnt, &first, e);
-	r = lib < 0 ? lib : uprobe_attach(u, lib, getpid(), e);
+	r = lib < 0 ? lib : uprobe_attach(u, lib, getpid(), true, e);
 	if (!r)
 		r = uprobe_arm(u, lib, NULL, e);
 	if (r)
@@ -760,7 +861,7 @@ double uprobe_cost_now(struct uprobe *u)
 {
 	double with[QUICK_ROUNDS], without[QUICK_ROUNDS];
 
-	if (uprobe_attach(u, u->self_lib, getpid(), NULL) || uprobe_arm(u, u->self_lib, NULL, NULL))
+	if (uprobe_attach(u, u->self_lib, getpid(), true, NULL) || uprobe_arm(u, u->self_lib, NULL, NULL))
 		return NAN;
 	for (unsigned i = 0; i < QUICK_ROUNDS; i++)
 		with[i] = self_time_function(SELF_STEPPED, CALLS / 4);
@@ -829,6 +930,8 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 		bpf_program__set_expected_attach_type(s->progs.offload_session, (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
 	if (mode != UPROBE_PERF)
 		bpf_program__set_expected_attach_type(s->progs.offload_entry, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+	if (mode != UPROBE_PERF)
+		bpf_program__set_expected_attach_type(s->progs.offload_left, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	if (mode == UPROBE_MULTI)
 		bpf_program__set_expected_attach_type(s->progs.offload_return, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	if (u->opts.ring_bytes)
@@ -866,9 +969,7 @@ static void unload(struct uprobe *u)
 		struct library *l = &u->libs[i];
 
 		uprobe_disarm(u, (int)i, NULL);
-		free(l->groups);
-		free(l->offsets);
-		free(l->cookies);
+		library_free(l);
 		close(l->fd);
 	}
 	u->libs_cnt = u->probes = 0;

@@ -35,6 +35,10 @@ struct uprobe_opts {
 struct uprobe_point {
 	uint64_t offset; /* in the file */
 	struct probe_spec spec;
+	/* Every place where the function ends, in the file: probed there. None: by a probe on its return, which replaces the
+	 * return address, and only in processes that bear it (uprobe_attach). Read by uprobe_library() only. */
+	const uint64_t *exits;
+	unsigned exits_cnt;
 };
 
 /* One call as the probes saw it. */
@@ -88,8 +92,12 @@ enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, 
  * index, or -errno. Not armed yet. */
 int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first,
 		   struct err *e);
-/* Process pid takes part; attached at once where the library is armed. 1: it did already. */
-int uprobe_attach(struct uprobe *u, int library, int pid, struct err *e);
+/* Process pid takes part; attached at once where the library is armed. 1: it did already. returns: its functions' return
+ * addresses may be replaced; else functions without exits are seen at their entries alone. */
+int uprobe_attach(struct uprobe *u, int library, int pid, bool returns, struct err *e);
+/* From now on the process's return addresses are left alone, in every library; what was replaced is put back when its
+ * calls return. */
+void uprobe_no_returns(struct uprobe *u, int pid);
 /* The process is gone. */
 void uprobe_forget(struct uprobe *u, int pid);
 /* Plants, removes a library's probes; calls are counted from the end of the one to the beginning

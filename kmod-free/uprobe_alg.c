@@ -102,7 +102,7 @@ int uprobe_alg(struct uprobe *u, uint16_t family, uint32_t *first, double *cost_
 	u->skel->bss->alg_library = (uint32_t)index;
 	u->skel->bss->alg_family = family;
 	u->skel->bss->alg_everybody = u->opts.system_wide;
-	r = uprobe_attach(u, index, 0, e);
+	r = uprobe_attach(u, index, 0, true, e);
 	if (r < 0)
 		return r;
 	*cost_ns = measure(u, index);

@@ -14,6 +14,7 @@
 
 struct link_group {
 	int pid; /* 0: every process */
+	bool returns; /* return addresses may be replaced */
 	int *fds;
 	unsigned cnt;
 };
@@ -21,10 +22,12 @@ struct link_group {
 struct library {
 	int fd;
 	unsigned cnt;
-	unsigned functions; /* of them; markers come after: they have no return to probe */
+	/* In this order: functions without exits, those with, markers, which have no return to probe. */
+	unsigned without, functions; /* functions: of both kinds */
+	unsigned exits; /* of all functions together */
 	uint32_t first;
-	unsigned long *offsets;
-	uint64_t *cookies;
+	unsigned long *offsets, *exit_offsets;
+	uint64_t *cookies, *exit_cookies, *alone; /* alone: of those without exits, where their returns are not probed */
 	struct link_group *groups;
 	unsigned groups_cnt;
 	bool armed;

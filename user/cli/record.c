@@ -39,7 +39,7 @@ struct record_opts {
 	const char *pids, *tids, *cgroup, *effort, *output, *engine;
 	const char *offload, *offload_attach, *counts, *counts_cache, *timers, *breakpoints;
 	struct opt_list offload_probes;
-	bool offload_exact;
+	bool offload_exact, offload_returns;
 	bool ldlat_set, phys, page_size, cmdline;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
 	double hz, duration;
@@ -90,6 +90,7 @@ static const struct opt options[] = {
 	{ OPT_LIST, 0, "offload-probe", O(offload_probes), "SPEC",
 	  "record a function of your own: 'libfoo.so:encode(bytes=arg2,accelerated)'; arguments count from 0: arg0 is the first", 0 },
 	{ OPT_BOOL, 0, "offload-exact", O(offload_exact), NULL, "every call one by one and all the time, whatever it costs the target", 0 },
+	{ OPT_BOOL, 0, "offload-returns", O(offload_returns), NULL, "replace return addresses also where an exception may pass them, which ends a program that throws one", 0 },
 	{ OPT_STRING, 0, "offload-attach", O(offload_attach), "auto|session|multi|perf", "how to plant the probes (auto: the best this kernel has)", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Output", 0 },
 	{ OPT_STRING, 'o', "output", O(output), "FILE", "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
@@ -418,7 +419,7 @@ static struct offload_part *offload_of(const struct record_opts *o, double budge
 	static const char *const ways[] = { "auto", "session", "multi", "perf" };
 	struct offload_opts oo = {
 		.list = o->offload ? o->offload : "none", .probes = o->offload_probes.items, .probes_cnt = o->offload_probes.count,
-		.exact = o->offload_exact, .system_wide = o->all,
+		.exact = o->offload_exact, .returns = o->offload_returns, .system_wide = o->all,
 		.budget = budget * OFFLOAD_PART,
 	};
 

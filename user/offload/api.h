@@ -22,6 +22,7 @@ struct offload_api {
 	const char *family; /* nested calls of one family count once */
 	const char *libs;   /* patterns of file names, separated by | */
 	const char *suffixes; /* of twins, separated by |; NULL: none */
+	bool calls_back; /* its functions may call the user's (allocators), so that an exception may pass them */
 };
 
 struct offload_row {

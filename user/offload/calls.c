@@ -220,6 +220,11 @@ static struct fmt_call call_of(const struct calls *c, const struct offload_event
 		f.flags |= FMT_CALL_SWITCHED;
 	if (ev->voluntary)
 		f.flags |= FMT_CALL_BLOCKED;
+	if (ev->flags & WO_UNTIMED) { /* when it ended is not known, only that it began */
+		f.flags |= FMT_CALL_ENTERED;
+		f.returned = f.submit_ns = 0;
+		return f;
+	}
 	if (ev->flags & WO_KERNEL) {
 		f.flags |= FMT_CALL_ASYNC;
 		if (clean_ns(elapsed(ev->entry, ev->ret), 0, &f.busy_ns))
@@ -236,7 +241,7 @@ static struct fmt_call call_of(const struct calls *c, const struct offload_event
 
 static void finish_sync(struct calls *c, struct fmt_call *f)
 {
-	if (!(f->flags & (FMT_CALL_OPEN | FMT_CALL_ASYNC))) {
+	if (!(f->flags & (FMT_CALL_OPEN | FMT_CALL_ASYNC | FMT_CALL_ENTERED))) {
 		f->complete = f->returned;
 		f->busy_ns = f->submit_ns;
 		if (f->busy_ns)
@@ -373,7 +378,7 @@ static void on_wait(struct calls *c, const struct offload_event *ev, const struc
 {
 	unsigned done = 0;
 
-	if (!ev->ret || (ev->flags & WO_FAILED))
+	if (!ev->ret || (ev->flags & (WO_FAILED | WO_UNTIMED)))
 		return;
 	c->count.waits++;
 	if (scope == PS_ALL) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kmod-free/elfsym.h"
+#include "offload/exits.h"
 #include "offload/session_internal.h"
 #include "util/clean.h"
 #include "util/openfile.h"
@@ -19,6 +20,7 @@ struct finding {
 	int pid;
 	bool everything; /* markers may be in any file */
 	bool later;	 /* not when recording of this process begins */
+	const char *exe; /* that the process is about to run; NULL: it runs */
 	struct err *e;
 	int failed; /* an error that ends the search: rights */
 };
@@ -32,6 +34,8 @@ struct gather {
 	struct uprobe_point *points;
 	struct fmt_offload_api *apis;
 	struct session_probe *probes;
+	struct exits *exits; /* of points[] */
+	char *symbols[PROBE_MAX]; /* of points[], for people; NULL: no memory */
 	unsigned cnt;
 	bool full;
 };
@@ -106,6 +110,7 @@ static void add_point(struct gather *g, uint64_t offset, const struct probe_spec
 		.variant = variant,
 		.probe = class_at(g, offset),
 	};
+	g->symbols[g->cnt] = strdup(symbol);
 	g->probes[g->cnt].calls = (struct calls_probe){
 		.family = spec->family, .scope = spec->scope, .completes = spec->completes, .per_thread = spec->per_thread,
 		.cost = (uint8_t)f->probe,
@@ -235,6 +240,70 @@ void session_lib_ready(struct offload_session *s)
 	lib_ready(s);
 }
 
+/* Where each function ends; what has a return to probe instead, or nothing. */
+static void find_exits(struct gather *g)
+{
+	struct exits_file *f = exits_open(g->fd, NULL);
+
+	for (unsigned i = 0; f && i < g->cnt; i++) {
+		struct uprobe_point *p = &g->points[i];
+
+		if (p->spec.kind == PK_BEGIN || p->spec.kind == PK_END)
+			continue;
+		exits_find(f, p->offset, &g->exits[i]);
+		p->exits = g->exits[i].at;
+		p->exits_cnt = g->exits[i].cnt;
+	}
+	exits_close(f);
+}
+
+static bool may_pass(const struct session_probe *p)
+{
+	return !p->of || p->of->calls_back;
+}
+
+/* What a group holds that only a return probe would see the end of. */
+static void count_without(const struct gather *g, uint32_t group, struct known_lib *l)
+{
+	for (unsigned i = 0; i < g->cnt; i++) {
+		const struct uprobe_point *p = &g->points[i];
+
+		if (p->spec.apart != group || p->exits_cnt || p->spec.kind == PK_BEGIN || p->spec.kind == PK_END)
+			continue;
+		l->without++;
+		l->calls_back |= may_pass(&g->probes[i]);
+	}
+}
+
+static void note_alone(struct gather *g, uint32_t group)
+{
+	AUTO_BUF(names);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < g->cnt; i++)
+		if (g->points[i].spec.apart == group && !g->points[i].exits_cnt && g->exits[i].why_not && n++ < 3) {
+			buf_addstr(&names, n > 1 ? ", " : "");
+			clean_add(&names, g->symbols[i] ? g->symbols[i] : "a function", CLEAN_TEXT);
+			buf_addf(&names, " (%s)", g->exits[i].why_not);
+		}
+	if (!n || buf_failed(&names))
+		return;
+	clean_add(&g->s->notes, g->path, CLEAN_TEXT);
+	buf_addf(&g->s->notes, ": of calls of %s%s only the beginning is seen, so they are counted and not timed: where such a function ends is not known, "
+		 "and a probe on its return would end a program that throws an exception through it; --offload-returns risks that\n",
+		 names.data, n > 3 ? " and others" : "");
+}
+
+/* A process takes part in a library: its return addresses are replaced only where nothing that passes could be harmed. */
+static int attach_to(struct finding *find, struct known_lib *l, struct err *e)
+{
+	struct offload_session *s = find->s;
+	bool returns = !l->without || !l->calls_back || session_bears_returns(s, find->pid, find->exe);
+
+	s->returns_at_risk |= returns && l->without && l->calls_back && !s->opts.returns;
+	return uprobe_attach(s->u, l->index, find->pid, returns, e);
+}
+
 /* The points of one group become a library of the engine; armed apart, they have a stretch of time
  * of their own. */
 static int add_group(struct finding *find, struct gather *g, struct lib_file *f, uint32_t group, struct err *e)
@@ -248,7 +317,7 @@ static int add_group(struct finding *find, struct gather *g, struct lib_file *f,
 	for (unsigned i = 0; points && i < g->cnt; i++)
 		if (g->points[i].spec.apart == group)
 			points[n++] = g->points[i];
-	l = n ? new_lib(s, f, group) : NULL;
+	l = points && n ? new_lib(s, f, group) : NULL;
 	if (!l) {
 		free(points);
 		return 0;
@@ -276,7 +345,10 @@ static int add_group(struct finding *find, struct gather *g, struct lib_file *f,
 		s->probes[l->first + n++] = g->probes[i];
 		s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &g->apis[i], sizeof(g->apis[i]));
 	}
-	r = uprobe_attach(s->u, l->index, find->pid, e);
+	count_without(g, group, l);
+	r = attach_to(find, l, e);
+	if (r >= 0 && l->calls_back && !session_bears_returns(s, find->pid, find->exe))
+		note_alone(g, group);
 	if (r >= 0)
 		r = budget_arm(s, l, e);
 	lib_ready(s);
@@ -294,7 +366,8 @@ static int resolve(struct finding *find, struct lib_file *f, struct err *e)
 	g.points = calloc(PROBE_MAX, sizeof(*g.points));
 	g.apis = calloc(PROBE_MAX, sizeof(*g.apis));
 	g.probes = calloc(PROBE_MAX, sizeof(*g.probes));
-	if (!g.points || !g.apis || !g.probes) {
+	g.exits = calloc(PROBE_MAX, sizeof(*g.exits));
+	if (!g.points || !g.apis || !g.probes || !g.exits) {
 		r = err_set(e, -ENOMEM, "out of memory");
 		goto out;
 	}
@@ -312,12 +385,16 @@ static int resolve(struct finding *find, struct lib_file *f, struct err *e)
 			lib_ready(s);
 		goto out;
 	}
+	find_exits(&g);
 	for (uint32_t group = 0; group < 2 && !r; group++)
 		r = add_group(find, &g, f, group, e);
 out:
 	free(g.points);
 	free(g.apis);
 	free(g.probes);
+	free(g.exits);
+	for (unsigned i = 0; i < g.cnt; i++)
+		free(g.symbols[i]);
 	return r;
 }
 
@@ -335,7 +412,7 @@ static int on_file(void *ctx, struct lib_file *f)
 		known = true;
 		if (s->libs[i].index < 0 || r < 0)
 			continue;
-		r = uprobe_attach(s->u, s->libs[i].index, find->pid, &why);
+		r = attach_to(find, &s->libs[i], &why);
 		/* It was loaded before we knew, and may have been called. */
 		if (!r && f->mapped && find->later)
 			s->late++;
@@ -379,7 +456,7 @@ static void own_file(struct finding *f, const char *exe)
 
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e)
 {
-	struct finding f = { .s = s, .pid = pid, .everything = true, .later = !installed && !s->opts.system_wide, .e = e };
+	struct finding f = { .s = s, .pid = pid, .everything = true, .later = !installed && !s->opts.system_wide, .exe = exe, .e = e };
 	char link[64], path[4096];
 	ssize_t n;
 	int r = 0;
@@ -390,6 +467,9 @@ int session_find(struct offload_session *s, int pid, bool installed, const char 
 		r = libs_mapped(pid, want, on_file, &f, e);
 	if (r < 0 || f.failed)
 		return f.failed ? f.failed : r;
+	/* A library that catches may have been loaded since. */
+	if (!exe && s->returns_at_risk && !session_bears_returns(s, pid, NULL))
+		uprobe_no_returns(s->u, pid);
 	/* Perf uprobes take ten milliseconds each: only what is in use. */
 	if (!installed || (uprobe_mode(s->u) == UPROBE_PERF && !exe))
 		return 0;

@@ -23,7 +23,7 @@ static const struct {
 	{ PC_NESTED, "offload: nested calls, counted with their outermost", false },
 	{ PC_THINNED, "offload: calls counted without a record of their own", false },
 	{ PC_RING_FULL, "offload: records lost, ring full", true },
-	{ PC_ABANDONED, "offload: calls entered that never returned", true },
+	{ PC_ABANDONED, "offload: calls left by an exception or a jump, or never seen to end", false },
 	{ PC_CUT, "offload: calls cut when probes were taken away", true },
 	{ PC_MAP_FULL, "offload: calls uncounted, kernel table full", true },
 	{ PC_SLOTS_FULL, "offload: calls uncounted, nested too deep", true },
@@ -415,7 +415,7 @@ void offload_session_on_mmap(struct offload_session *s, int pid, const char *pat
 	if (!s->opts.system_wide && !map_get(&s->pids, (uint64_t)pid))
 		return;
 	/* Most mappings are of no interest; markers in odd files can wait for the tick. */
-	if (path && !session_wants(s, path))
+	if (path && !session_wants(s, path) && !s->returns_at_risk)
 		return;
 	session_find(s, pid, false, NULL, NULL);
 }
@@ -583,6 +583,7 @@ void offload_session_free(struct offload_session *s)
 	map_release(&s->totals_sites);
 	map_release(&s->open_sites);
 	map_release(&s->stacks);
+	map_release(&s->catching);
 	intern_release(&s->marker_families);
 	buf_release(&s->notes);
 	free(s->windows);

@@ -31,6 +31,7 @@ struct offload_opts {
 	double budget;		   /* share of the target's CPU time, e.g. 0.01; 0 = 0.01 */
 	unsigned records_per_second; /* and process; 0 = 1000 */
 	bool system_wide;
+	bool returns;		   /* return addresses may be replaced, though an exception that passes ends the program */
 	int mode;		   /* enum uprobe_mode; 0 = the best there is */
 };
 

@@ -38,6 +38,8 @@ struct known_lib {
 	double balance_ns;    /* what may still be spent */
 	bool on, hot;
 	bool traced;  /* AF_ALG: no file */
+	unsigned without; /* functions of which not all exits are known */
+	bool calls_back;  /* and an exception may pass them */
 	struct budget_mark begin; /* of the stretch */
 	struct budget_mark piece; /* begins what is not written yet */
 	struct budget_mark looked; /* while armed: the last look */
@@ -79,6 +81,8 @@ struct offload_session {
 	struct map totals_sites; /* hash of pid, probe, caller -> stack id */
 	struct map stacks; /* tid -> stack id for its next call */
 	struct intern marker_families;
+	struct map catching; /* hash of a file's device and inode -> 1: its code does not catch, 2: it may */
+	bool returns_at_risk; /* some process has return probes that an exception may pass, should it ever catch one */
 	struct buf notes;
 	bool degraded, ended;
 	uint64_t children, children_gone; /* forked; ended before they could be probed */
@@ -114,6 +118,8 @@ void session_lib_ready(struct offload_session *s);
 /* found.c: makes sure that what pid has mapped (and could load) is probed in pid. */
 bool session_wants(struct offload_session *s, const char *path);
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e);
+/* catching.c: may the return addresses of pid be replaced? exe: the program that it is about to run; else what it has mapped. */
+bool session_bears_returns(struct offload_session *s, int pid, const char *exe);
 /* budget.c */
 int budget_start(struct offload_session *s);
 void budget_stop(struct offload_session *s); /* disarms all, closes the stretches */

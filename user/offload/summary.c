@@ -253,7 +253,9 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 		bytes = (double)c->bytes_out;
 	else if (c->flags & FMT_CALL_IN)
 		bytes = 0;
-	if (c->flags & FMT_CALL_OPEN) {
+	if (c->flags & FMT_CALL_ENTERED) {
+		it->untimed += w;
+	} else if (c->flags & FMT_CALL_OPEN) {
 		it->open_records += w;
 	} else if (c->flags & FMT_CALL_ASYNC) {
 		it->async += w;
@@ -284,7 +286,7 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 	/* A call that returned complete and has no time took less than its probe: that is known of it. */
 	if (c->flags & FMT_CALL_TIMED)
 		ns = (double)c->busy_ns;
-	else if (c->flags & (FMT_CALL_OPEN | FMT_CALL_ASYNC) || it->kind != FMT_OK_CALL)
+	else if (c->flags & (FMT_CALL_OPEN | FMT_CALL_ASYNC | FMT_CALL_ENTERED) || it->kind != FMT_OK_CALL)
 		return;
 	if (!(c->flags & FMT_CALL_LATE)) {
 		spread_add(&it->time, ns, w);
@@ -454,7 +456,9 @@ static void fold_hists(struct summary_private *k)
 		o = &it->octave[h->bytes_bin];
 		o->calls += (double)h->count;
 		o->bytes += (double)h->bytes;
-		if (it->kind == FMT_OK_KERNEL) {
+		if (h->time_bin == FMT_BIN_UNKNOWN) {
+			it->untimed_calls += h->count;
+		} else if (it->kind == FMT_OK_KERNEL) {
 			o->ns += (double)h->ns;
 			o->timed += (double)h->count;
 		} else if (h->time_bin == FMT_BIN_SWITCHED) {

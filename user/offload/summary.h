@@ -63,6 +63,8 @@ struct offload_item {
 	uint64_t first, last; /* of its library's stretches */
 	/* from records, weighted */
 	struct spread time, bytes, submit;
+	double untimed;		/* records of calls of which only the beginning was seen */
+	uint64_t untimed_calls; /* counted */
 	double sync, blocked, async, inside, late, open_records; /* calls */
 	double overlap_ns, wait_ns, flight_ns; /* of asynchronous calls: own work meanwhile, waiting, submit to completion */
 	struct offload_octave octave[OFFLOAD_OCTAVES];

@@ -72,6 +72,7 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	json_u64(j, "failed", it->failed);
 	json_f64(j, "open", fmax((double)it->open, it->open_records));
 	json_u64(j, "records", it->records);
+	json_u64(j, "untimed", it->untimed_calls);
 	json_u64(j, "switched", it->switched);
 	json_f64(j, "host_ns", it->host_ns);
 	json_f64(j, "host_cpu_ns", it->host_cpu_ns);

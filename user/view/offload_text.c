@@ -409,6 +409,8 @@ static void times(const struct offload_view *v, const struct offload_item *it, s
 		duration(out, it->wait_ns / it->async);
 		buf_addstr(out, " a call is waited\n");
 	}
+	if (it->untimed_calls)
+		buf_addf(out, "    %lu were seen to begin only: counted, not timed (where they end is not known)\n", (unsigned long)it->untimed_calls);
 	if (it->switched)
 		buf_addf(out, "    %.1f %% had a context switch inside: not used for fits\n", (double)it->switched / (double)it->calls * 100);
 	if (it->late > 0)

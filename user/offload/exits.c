@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "offload/exits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "code/cfg.h"
+#include "proc/ehframe.h"
+#include "proc/module.h"
+
+#define MOST_FUNCTIONS 16	/* followed by tail calls from one: more is a dispatcher */
+#define DEC_MAX_BYTES 15 /* of an x86-64 instruction */
+#define MOST_TABLE (16u << 20) /* bytes of one table of relocations: 700,000 entries */
+#define MOST_BYTES (256u << 10) /* of one function: building a graph takes some 100 ns a byte */
+
+struct exits_file {
+	struct module *m;
+	struct block_code code;
+	struct slot { /* of the global offset table that a PLT stub jumps through */
+		uint64_t at, function; /* of a function of this file */
+	} *slots;
+	size_t slots_cnt;
+};
+
+/* One function's search: those that it hands its call on to, itself first. */
+struct search {
+	struct exits_file *f;
+	struct exits *out;
+	uint64_t start[MOST_FUNCTIONS], end[MOST_FUNCTIONS];
+	unsigned cnt;
+};
+
+static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	return module_read(ctx, addr, buf, len);
+}
+
+static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	const struct ehframe *eh = module_ehframe(ctx);
+
+	return eh && ehframe_function(eh, addr, start, end);
+}
+
+static int by_slot(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Slots of one table of relocations that are filled with functions of the file itself. */
+static void take_relocations(struct exits_file *f, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn)
+{
+	Elf_Scn *names = elf_getscn(elf, sh->sh_link);
+	Elf_Data *rela, *symbols;
+	struct slot *more;
+	size_t n;
+
+	if (sh->sh_entsize != sizeof(Elf64_Rela) || sh->sh_size > MOST_TABLE || !names)
+		return;
+	rela = elf_getdata(scn, NULL);
+	symbols = elf_getdata(names, NULL);
+	n = rela ? rela->d_size / sizeof(Elf64_Rela) : 0;
+	more = n && symbols ? realloc(f->slots, (f->slots_cnt + n) * sizeof(*more)) : NULL;
+	if (!more)
+		return;
+	f->slots = more;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Rela r;
+		GElf_Sym sym;
+
+		if (!gelf_getrela(rela, (int)i, &r) || !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &sym))
+			continue;
+		if (sym.st_shndx != SHN_UNDEF && sym.st_value && GELF_ST_TYPE(sym.st_info) == STT_FUNC)
+			f->slots[f->slots_cnt++] = (struct slot){ r.r_offset, sym.st_value };
+	}
+}
+
+static bool each_section(int fd, bool (*fn)(void *ctx, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn, const char *name), void *ctx)
+{
+	struct stat st;
+	Elf *elf;
+	size_t names;
+	bool seen = false;
+
+	elf_version(EV_CURRENT);
+	elf = fstat(fd, &st) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && !elf_getshdrstrndx(elf, &names))
+		for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+			GElf_Shdr sh;
+			const char *name;
+
+			/* nothing is read that the file does not hold: sizes are claims */
+			if (!gelf_getshdr(scn, &sh) || (sh.sh_type != SHT_NOBITS && sh.sh_size > (uint64_t)st.st_size))
+				continue;
+			name = elf_strptr(elf, names, sh.sh_name);
+			seen = true;
+			if (fn(ctx, elf, &sh, scn, name ? name : ""))
+				break;
+		}
+	elf_end(elf);
+	return seen;
+}
+
+static bool on_relocations(void *ctx, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn, const char *name)
+{
+	if (sh->sh_type == SHT_RELA)
+		take_relocations(ctx, elf, sh, scn);
+	return false;
+}
+
+/* The C++ runtime is among the libraries that it asks for. */
+static bool needs_unwinder(Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn)
+{
+	Elf_Data *d = sh->sh_size <= MOST_TABLE ? elf_getdata(scn, NULL) : NULL;
+	GElf_Dyn dyn;
+
+	for (int i = 0; d && gelf_getdyn(d, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
+		const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh->sh_link, dyn.d_un.d_val) : NULL;
+
+		if (name && (!strncmp(name, "libstdc++", 9) || !strncmp(name, "libc++", 6) || !strncmp(name, "libgcc_s", 8)))
+			return true;
+	}
+	return false;
+}
+
+static bool on_catching(void *ctx, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn, const char *name)
+{
+	bool *catches = ctx;
+
+	if (sh->sh_type == SHT_DYNAMIC)
+		*catches |= needs_unwinder(elf, sh, scn);
+	*catches |= !strcmp(name, ".gcc_except_table") || !strncmp(name, ".gcc_except_table.", 18) || !strcmp(name, ".gopclntab") ||
+		    !strcmp(name, ".data.rel.ro.gopclntab");
+	return *catches;
+}
+
+bool exits_file_catches(int fd)
+{
+	bool catches = false;
+
+	/* without sections there is no telling */
+	return !each_section(fd, on_catching, &catches) || catches;
+}
+
+struct exits_file *exits_open(int fd, struct err *e)
+{
+	struct exits_file *f = calloc(1, sizeof(*f));
+	char path[64];
+
+	if (!f) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	f->m = module_open_path(path, NULL, 0, e);
+	if (!f->m) {
+		free(f);
+		return NULL;
+	}
+	each_section(fd, on_relocations, f);
+	if (f->slots_cnt)
+		qsort(f->slots, f->slots_cnt, sizeof(*f->slots), by_slot);
+	f->code = (struct block_code){ .id = 1, .read = read_code, .bounds = code_bounds, .ctx = f->m };
+	return f;
+}
+
+void exits_close(struct exits_file *f)
+{
+	if (!f)
+		return;
+	module_close_path(f->m);
+	free(f->slots);
+	free(f);
+}
+
+static bool unknown(struct search *s, const char *why)
+{
+	s->out->cnt = 0;
+	s->out->why_not = why;
+	return false;
+}
+
+static bool add_exit(struct search *s, uint64_t vaddr)
+{
+	uint64_t offset;
+
+	if (!module_vaddr_to_offset(s->f->m, vaddr, &offset))
+		return unknown(s, "its code is not in the file");
+	for (unsigned i = 0; i < s->out->cnt; i++)
+		if (s->out->at[i] == offset)
+			return true;
+	if (s->out->cnt == EXITS_MAX)
+		return unknown(s, "it ends at too many places");
+	s->out->at[s->out->cnt++] = offset;
+	return true;
+}
+
+/* Where `jmp *slot(%rip)` leads, as in a PLT; 0: out of the file, or unknown. */
+static uint64_t through_slot(const struct exits_file *f, const struct dec_insn *d, uint64_t next)
+{
+	struct slot key = { 0 };
+	const struct slot *found;
+
+	if (d->mem_cnt != 1 || d->mem[0].base != WREG_IP || d->mem[0].index != DEC_NOREG)
+		return 0;
+	key.at = next + (uint64_t)d->mem[0].disp;
+	found = f->slots_cnt ? bsearch(&key, f->slots, f->slots_cnt, sizeof(key), by_slot) : NULL;
+	return found ? found->function : 0;
+}
+
+/* A stub of a PLT only jumps on: where to; 0: it leads out of the file; vaddr: it is no stub. */
+static uint64_t behind_stub(struct exits_file *f, uint64_t vaddr)
+{
+	uint8_t bytes[2 * DEC_MAX_BYTES];
+	size_t n = module_read(f->m, vaddr, bytes, sizeof(bytes)), at = 0;
+	struct dec_insn d;
+
+	if (n >= 4 && !memcmp(bytes, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
+		at = 4;
+	if (n <= at || dec_decode(bytes + at, n - at, &d) || !(d.flags & DEC_F_BRANCH) || (d.flags & (DEC_F_DIRECT | DEC_F_CALL | DEC_F_RET)))
+		return vaddr;
+	return through_slot(f, &d, vaddr + at + d.len);
+}
+
+static bool follow(struct search *s, uint64_t vaddr)
+{
+	vaddr = behind_stub(s->f, vaddr);
+	if (!vaddr)
+		return unknown(s, "it hands its calls on to another file");
+	for (unsigned i = 0; i < s->cnt; i++) /* a .cold half comes back into the middle */
+		if (vaddr == s->start[i] || (vaddr > s->start[i] && vaddr < s->end[i]))
+			return true;
+	if (s->cnt == MOST_FUNCTIONS)
+		return unknown(s, "it hands its calls on to too many functions");
+	s->start[s->cnt] = vaddr;
+	s->end[s->cnt++] = 0;
+	return true;
+}
+
+/* How block b leaves the function, if it does. */
+static bool take_block(struct search *s, const struct cfg *c, const struct cfg_block *b)
+{
+	uint32_t last = b->insn + b->insns - 1;
+	struct dec_insn d;
+
+	if (b->flags & CFG_UNRESOLVED)
+		return unknown(s, "an indirect jump may leave it");
+	if (b->flags & CFG_RETURNS)
+		return add_exit(s, cfg_insn_addr(c, last));
+	if (!(b->flags & CFG_LEAVES))
+		return true;
+	if (cfg_decode(c, last, &d))
+		return unknown(s, "its code is not understood");
+	if (!(d.flags & DEC_F_BRANCH)) /* runs on into what follows */
+		return follow(s, cfg_insn_addr(c, last) + d.len);
+	if (!(d.flags & DEC_F_DIRECT)) {
+		uint64_t function = through_slot(s->f, &d, cfg_insn_addr(c, last) + d.len);
+
+		return function ? follow(s, function) : unknown(s, "an indirect jump leaves it");
+	}
+	return follow(s, cfg_insn_addr(c, last) + d.len + (uint64_t)d.target);
+}
+
+/* Code from `start` on, up to the end of the function around it. */
+static bool take_function(struct search *s, unsigned n)
+{
+	uint64_t start = s->start[n], from, end;
+	struct cfg c;
+	bool ok = true;
+
+	if (!code_bounds(s->f->m, start, &from, &end) || start < from || start >= end || end - start > MOST_BYTES)
+		return unknown(s, "its bounds are not known");
+	s->end[n] = end;
+	if (cfg_build(&s->f->code, start, end, &c))
+		return unknown(s, "its code is not understood");
+	for (uint32_t i = 0; i < c.blocks && ok; i++)
+		ok = take_block(s, &c, &c.block[i]);
+	cfg_release(&c);
+	return ok;
+}
+
+void exits_find(struct exits_file *f, uint64_t offset, struct exits *out)
+{
+	struct search s = { .f = f, .out = out };
+	uint64_t vaddr;
+
+	*out = (struct exits){ 0 };
+	if (!module_offset_to_vaddr(f->m, offset, &vaddr)) {
+		unknown(&s, "its code is not in the file");
+		return;
+	}
+	follow(&s, vaddr);
+	for (unsigned i = 0; i < s.cnt; i++)
+		if (!take_function(&s, i))
+			return;
+	if (!out->cnt)
+		unknown(&s, "it never returns");
+}
