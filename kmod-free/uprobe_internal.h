@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The insides of the probing engine, shared by uprobe.c (libraries, links, costs) and uprobe_alg.c
+ * The insides of the probing engine, shared by uprobe.c (libraries, links), uprobe_cost.c and uprobe_alg.c
  * (AF_ALG). Included by these only.
  */
 #ifndef ACCPERF_KMOD_FREE_UPROBE_INTERNAL_H
@@ -54,6 +54,8 @@ struct uprobe {
 	pthread_mutex_t lock;
 };
 
+/* uprobe_cost.c: 0, or -errno with a sentence when probes do not work here. */
+int uprobe_measure(struct uprobe *u, struct err *e);
 /* Attaches to the two tracepoints; -errno. */
 int uprobe_alg_links(struct uprobe *u, struct link_group *g);
 /* Operations whose result nobody has read yet. */
