@@ -91,7 +91,8 @@ static int filter_calls(void)
 	};
 	struct sock_fprog program = { sizeof(list) / sizeof(list[0]), list };
 
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ? -errno : 0;
+	/* a kernel built without filters: no rights and no new descriptors must do */
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) && errno != EINVAL ? -errno : 0;
 }
 #else
 static int filter_calls(void)
