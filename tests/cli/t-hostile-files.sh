@@ -70,6 +70,7 @@ END
 objcopy --add-section .debug_frame=bomb --set-section-flags .debug_frame=readonly,debug plain packed && python3 edit.py packed .debug_frame flags 0x800 || exit 1
 check "compressed unwind table: little memory" small ./packed
 check "compressed unwind table: not needed for names" named busy_here
+check "compressed unwind table: it is said that debug information was refused" bash -c 'accperf report --json -i p.data | grep -q "\"files with damaged debug information\",\"value\":[1-9]"'
 
 # opened is what was looked at: strace shows a path without O_PATH where it was not
 only_looked_at() { # PATH: of all that was traced
@@ -139,7 +140,8 @@ end_naming() {
 }
 end_naming >ended.log 2>&1; ended=$?
 if [ $ended = 77 ]; then skip "Ctrl-C ends naming" "no child was met"; else
-	check "Ctrl-C ends naming: the recording is whole" test $ended = 0
+	check "Ctrl-C ends naming: the recording is whole" test $ended = 0 -o $ended = 3
 	check "Ctrl-C ends naming: it is said" grep -q "names were not looked up to the end" stopped.err
-	check "Ctrl-C ends naming: offsets instead" bash -c 'accperf report -i p.data | grep -q "plain+0x"'
+	# unless the child that was met was of a later file
+	check "Ctrl-C ends naming: offsets instead" bash -c 'accperf report -i p.data 2>report.err | grep -Eq "plain\+0x|busy_here" && ! grep -q "did not end in order" report.err'
 fi

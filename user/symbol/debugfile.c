@@ -23,7 +23,7 @@ struct traits {
 	uint64_t first_load;
 	char link[256];	/* .gnu_debuglink */
 	char alt[4096];	/* .gnu_debugaltlink; its build-id follows the name there and is compared by the reader */
-	uint8_t dwarf, found;
+	uint8_t dwarf, refused, found;
 };
 
 struct look {
@@ -92,6 +92,7 @@ static void read_traits(int fd, struct traits *t)
 			if (name)
 				read_section(fd, scn, &sh, name, t);
 		}
+		t->refused = t->dwarf && !elffile_unpackable(fd, elf);
 	}
 	elf_end(elf);
 }
@@ -155,7 +156,7 @@ static void take(struct debugfile *d, int fd, const char *path, const struct tra
 {
 	struct stat st;
 
-	*d = (struct debugfile){ .fd = fd, .dwarf = t->dwarf, .first_load = t->first_load, .ours = !fstat(fd, &st) && openfile_is_ours(&st) };
+	*d = (struct debugfile){ .fd = fd, .dwarf = t->dwarf && !t->refused, .refused = t->refused, .first_load = t->first_load, .ours = !fstat(fd, &st) && openfile_is_ours(&st) };
 	memcpy(d->link, t->link, sizeof(d->link));
 	d->alt = t->dwarf ? open_alt(t, path) : -1;
 	if (d->alt >= 0 && (fstat(d->alt, &st) || !openfile_is_ours(&st)))

@@ -14,7 +14,8 @@ struct debugfile {
 	int fd;	      /* -1: none */
 	int alt;      /* of what dwz moved to a common file; -1: none */
 	int64_t bias; /* what to add to its addresses to get the module's (not 0 for prelinked files) */
-	bool dwarf;   /* has any */
+	bool dwarf;   /* has any that may be read */
+	bool refused; /* has some that claims to unpack to what it cannot hold */
 	bool ours;    /* openfile_is_ours(): names may be remembered */
 	/* debugfile.c's */
 	uint64_t first_load;

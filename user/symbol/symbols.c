@@ -258,6 +258,7 @@ static void from_dwarf(struct job *j, const struct debugfile *file)
 {
 	struct file_job d = { .j = j, .file = { file }, .origin = SYM_DWARF, .keep = file->ours };
 
+	j->s->counters.dwarf_failed += file->refused;
 	if (j->count && file->dwarf)
 		read_apart(&d, produce_chains);
 }
