@@ -292,8 +292,7 @@ static __always_inline void alg_lap(struct probe_alg_sock *o, __u32 tid, __u64 n
 		o->end_cpu = (__s64)o->end_cpu < 0 ? 0 : ns;
 }
 
-SEC("raw_tp/sys_enter")
-int offload_alg_enter(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int alg_entered(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 tid, pid = whoami(&tid), key = alg_first, fd;
 	struct probe_activity *act;
@@ -430,8 +429,7 @@ static __always_inline void alg_read(struct probe_alg_sock *o, const struct alg_
 		alg_complete(o);
 }
 
-SEC("raw_tp/sys_exit")
-int offload_alg_exit(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int alg_left(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 now = bpf_ktime_get_ns(), child;
 	__u32 tid, pid = whoami(&tid);
@@ -481,6 +479,18 @@ int offload_alg_exit(struct bpf_raw_tracepoint_args *ctx)
 		alg_read(o, &f, tid, ret, now);
 	}
 	return 0;
+}
+
+SEC("raw_tp/sys_enter")
+int offload_alg_enter(struct bpf_raw_tracepoint_args *ctx)
+{
+	return HELD(alg_entered(ctx));
+}
+
+SEC("raw_tp/sys_exit")
+int offload_alg_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	return HELD(alg_left(ctx));
 }
 
 #endif

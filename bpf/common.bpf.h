@@ -9,6 +9,7 @@
 
 #include "kernel_types.bpf.h"
 #include "counters.h"
+#include "preempt.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -23,7 +24,7 @@ static __always_inline void count(enum bpf_counter which)
 	__u64 *v = bpf_map_lookup_elem(&counters, &key);
 
 	if (v)
-		(*v)++;
+		ADD(*v, 1);
 }
 
 #endif

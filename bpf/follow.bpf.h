@@ -47,8 +47,7 @@ static __always_inline bool followed(__u64 pid_tgid)
 	return state && *state != NOT_YET;
 }
 
-SEC("raw_tp/sched_process_fork")
-int on_fork(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int take_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
 	__u32 from = BPF_CORE_READ(parent, tgid), to = BPF_CORE_READ(child, tgid);
@@ -64,8 +63,13 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-SEC("raw_tp/sched_process_exec")
-int on_exec(struct bpf_raw_tracepoint_args *ctx)
+SEC("raw_tp/sched_process_fork")
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	return HELD(take_fork(ctx));
+}
+
+static __always_inline int take_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 key = BPF_CORE_READ((struct task_struct *)ctx->args[0], tgid);
 	__u64 *state = bpf_map_lookup_elem(&targets, &key);
@@ -75,9 +79,14 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+SEC("raw_tp/sched_process_exec")
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	return HELD(take_exec(ctx));
+}
+
 /* When nothing of it is left: tearing down its memory is still its own time. */
-SEC("raw_tp/sched_process_free")
-int on_free(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int take_free(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
 	__u32 pid = BPF_CORE_READ(task, pid);
@@ -89,6 +98,12 @@ int on_free(struct bpf_raw_tracepoint_args *ctx)
 	if (state && (*state <= NOW || *state == (BPF_CORE_READ(task, start_time) | 2)))
 		bpf_map_delete_elem(&targets, &pid);
 	return 0;
+}
+
+SEC("raw_tp/sched_process_free")
+int on_free(struct bpf_raw_tracepoint_args *ctx)
+{
+	return HELD(take_free(ctx));
 }
 
 #endif

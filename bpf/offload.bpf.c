@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include "preempt.bpf.h"
 #include "returns.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -119,9 +120,6 @@ struct {
 static const struct probe_thread no_thread;
 static const struct probe_total no_total;
 static const struct probe_hist no_hist;
-
-/* Programs of one CPU may preempt each other here, so plain increments would lose some. */
-#define ADD(what, n) __sync_fetch_and_add(&(what), (n))
 
 static __always_inline __u32 whoami(__u32 *tid)
 {
@@ -923,8 +921,7 @@ static __always_inline int on_entry(regs_t *r, __u64 cookie)
 	return entered(r, cookie, spec);
 }
 
-SEC("uprobe")
-int offload_session(regs_t *ctx)
+static __always_inline int on_session(regs_t *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
@@ -934,29 +931,34 @@ int offload_session(regs_t *ctx)
 }
 
 SEC("uprobe")
+int offload_session(regs_t *ctx)
+{
+	return HELD(on_session(ctx));
+}
+
+SEC("uprobe")
 int offload_entry(regs_t *ctx)
 {
-	on_entry(ctx, bpf_get_attach_cookie(ctx));
+	HELD(on_entry(ctx, bpf_get_attach_cookie(ctx)));
 	return 0;
 }
 
 SEC("uprobe")
 int offload_return(regs_t *ctx)
 {
-	returned(ctx, PROBE_INDEX(bpf_get_attach_cookie(ctx)));
+	HELD(returned(ctx, PROBE_INDEX(bpf_get_attach_cookie(ctx))));
 	return 0;
 }
 
 SEC("uprobe")
 int offload_left(regs_t *ctx)
 {
-	left(ctx, PROBE_INDEX(bpf_get_attach_cookie(ctx)));
+	HELD(left(ctx, PROBE_INDEX(bpf_get_attach_cookie(ctx))));
 	return 0;
 }
 
 /* A thread that ends inside a call leaves it open: counted, sent, never timed. */
-SEC("raw_tp/sched_process_exit")
-int offload_exit(void *ctx)
+static __always_inline int thread_ended(void)
 {
 	struct probe_total *total;
 	struct probe_thread *t;
@@ -986,6 +988,12 @@ int offload_exit(void *ctx)
 	}
 	bpf_map_delete_elem(&threads, &tid);
 	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int offload_exit(void *ctx)
+{
+	return HELD(thread_ended());
 }
 
 #include "uring.bpf.h"

@@ -4,6 +4,7 @@
  * where a hypervisor loses that (kmod-free/stray_trap.h). Only counts; what debuggers step through has the same code and is left out.
  */
 #include "kernel_types.bpf.h"
+#include "preempt.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -16,8 +17,7 @@ __u64 signals;
 __u32 last_pid, ours;
 char last_comm[16];
 
-SEC("raw_tp/signal_generate")
-int on_signal(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int take_signal(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct kernel_siginfo *info = (void *)ctx->args[1];
 	struct task_struct *task = (void *)ctx->args[2];
@@ -30,4 +30,10 @@ int on_signal(struct bpf_raw_tracepoint_args *ctx)
 	bpf_probe_read_kernel_str(last_comm, sizeof(last_comm), &task->comm);
 	__sync_fetch_and_add(&signals, 1);
 	return 0;
+}
+
+SEC("raw_tp/signal_generate")
+int on_signal(struct bpf_raw_tracepoint_args *ctx)
+{
+	return HELD(take_signal(ctx));
 }

@@ -38,6 +38,7 @@ struct {
 struct record {
 	struct wire_sysio s;
 	struct wire_range range[MAX_RANGES];
+	__u32 busy; /* a task that was preempted while it fills this has not come back */
 };
 
 struct {
@@ -103,7 +104,7 @@ static __always_inline __u64 arg(const struct pt_regs *r, __u32 i)
 static __always_inline __u32 take_iov(struct record *x, struct sysio_counts *k, __u64 iov, __u64 cnt, __u64 left)
 {
 	if (cnt > MAX_RANGES) {
-		k->cut++;
+		ADD(k->cut, 1);
 		cnt = MAX_RANGES;
 	}
 	if (!cnt || bpf_probe_read_user(x->range, (cnt & 31) * sizeof(x->range[0]), (void *)iov))
@@ -159,34 +160,12 @@ static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *
 	return take_iov(x, k, addr, cnt, ret);
 }
 
-/* True if the call was reported. */
-static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct sysio_counts *k, __u64 id)
+/* Fills x and sends it; true if the call was reported. */
+static __always_inline bool send(struct record *x, struct sysio_counts *k, const struct call *c, const struct pt_regs *regs, __s64 ret,
+				 __u64 id, __u32 step)
 {
-	__s64 ret = (__s64)ctx->args[1];
-	__u32 zero = 0, nr, n, step;
-	struct pt_regs regs;
-	struct record *x;
-	struct call *c;
+	__u32 n = take_ranges(x, k, c, regs, ret);
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]) || regs.cs == USER_CS_32)
-		return false;
-	nr = (__u32)regs.orig_rax;
-	if (nr == 426 /* io_uring_enter */)
-		k->uring++;
-	c = bpf_map_lookup_elem(&calls, &nr);
-	if (!c || !c->shape)
-		return false;
-	k->seen++;
-	step = one_in();
-	if (step > 1 && bpf_get_prandom_u32() % step)
-		return false;
-	/* an error, or nothing moved; fixed-size answers come with 0 */
-	if (ret < 0 ? c->shape != SHAPE_MAP || ret > -4096 : !ret && c->shape != SHAPE_FIXED)
-		return false;
-	x = bpf_map_lookup_elem(&scratch, &zero);
-	if (!x)
-		return false;
-	n = take_ranges(x, k, c, &regs, ret);
 	if (!n || n > MAX_RANGES)
 		return false;
 	x->s.h.kind = WIRE_SYSIO;
@@ -196,15 +175,52 @@ static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct 
 	x->s.h.tid = (__u32)id;
 	x->s.h.cpu = bpf_get_smp_processor_id();
 	x->s.h.flags = WIRE_F_KERNEL;
-	x->s.nr = nr;
+	x->s.nr = (__u32)regs->orig_rax;
 	x->s.result = ret;
-	x->s.ip = regs.rip;
+	x->s.ip = regs->rip;
 	x->s.iov_cnt = n;
 	x->s.every = step;
 	if (bpf_ringbuf_output(&ring, x, sizeof(x->s) + n * sizeof(struct wire_range), BPF_RB_NO_WAKEUP))
-		k->lost++;
-	k->taken++;
+		ADD(k->lost, 1);
+	ADD(k->taken, 1);
 	return true;
+}
+
+/* True if the call was reported. */
+static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct sysio_counts *k, __u64 id)
+{
+	__s64 ret = (__s64)ctx->args[1];
+	__u32 zero = 0, nr, step;
+	struct pt_regs regs;
+	struct record *x;
+	struct call *c;
+	bool sent;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]) || regs.cs == USER_CS_32)
+		return false;
+	nr = (__u32)regs.orig_rax;
+	if (nr == 426 /* io_uring_enter */)
+		ADD(k->uring, 1);
+	c = bpf_map_lookup_elem(&calls, &nr);
+	if (!c || !c->shape)
+		return false;
+	ADD(k->seen, 1);
+	step = one_in();
+	if (step > 1 && bpf_get_prandom_u32() % step)
+		return false;
+	/* an error, or nothing moved; fixed-size answers come with 0 */
+	if (ret < 0 ? c->shape != SHAPE_MAP || ret > -4096 : !ret && c->shape != SHAPE_FIXED)
+		return false;
+	x = bpf_map_lookup_elem(&scratch, &zero);
+	if (!x)
+		return false;
+	if (__sync_lock_test_and_set(&x->busy, 1)) {
+		ADD(k->lost, 1);
+		return false;
+	}
+	sent = send(x, k, c, &regs, ret, id, step);
+	x->busy = 0;
+	return sent;
 }
 
 /* Accounts for this call; at the limit all CPUs fall silent, and user space is woken to detach. */
@@ -216,16 +232,15 @@ static __always_inline void charge(struct sysio_counts *k, __u64 ns)
 		k->burst = burst;
 		k->here = 0;
 	}
-	k->spent += ns;
-	k->here += ns;
+	ADD(k->spent, ns);
+	ADD(k->here, ns);
 	if (!limit_ns || k->here < limit_ns || over_at)
 		return;
 	over_at = bpf_ktime_get_ns();
 	bpf_ringbuf_output(&ring, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
-SEC("raw_tp/sys_exit")
-int on_exit(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int left(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 zero = 0;
@@ -234,10 +249,16 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (!k)
 		return 0;
 	if (!followed(id)) {
-		k->others++;
+		ADD(k->others, 1);
 		return 0;
 	}
-	k->passed++;
+	ADD(k->passed, 1);
 	charge(k, !over_at && observe(ctx, k, id) ? take_ns : pass_ns);
 	return 0;
+}
+
+SEC("raw_tp/sys_exit")
+int on_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	return HELD(left(ctx));
 }

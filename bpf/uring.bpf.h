@@ -57,17 +57,16 @@ static __always_inline int uring_submit(__u64 req, __u32 op)
 SEC("tp/io_uring/io_uring_submit_req")
 int offload_uring_submit(struct trace_event_raw_io_uring_submit_req___off *ctx)
 {
-	return uring_submit((__u64)ctx->req, ctx->opcode);
+	return HELD(uring_submit((__u64)ctx->req, ctx->opcode));
 }
 
 SEC("tp/io_uring/io_uring_submit_sqe")
 int offload_uring_submit_sqe(struct trace_event_raw_io_uring_submit_sqe___off *ctx)
 {
-	return uring_submit((__u64)ctx->req, ctx->opcode);
+	return HELD(uring_submit((__u64)ctx->req, ctx->opcode));
 }
 
-SEC("tp/io_uring/io_uring_complete")
-int offload_uring_complete(struct trace_event_raw_io_uring_complete___off *ctx)
+static __always_inline int uring_complete(struct trace_event_raw_io_uring_complete___off *ctx)
 {
 	__u64 req = (__u64)ctx->req, now = bpf_ktime_get_ns();
 	struct uring_req *q = bpf_map_lookup_elem(&uring_reqs, &req);
@@ -94,6 +93,12 @@ int offload_uring_complete(struct trace_event_raw_io_uring_complete___off *ctx)
 	bpf_map_delete_elem(&uring_reqs, &req);
 	account(&s, now, 0);
 	return 0;
+}
+
+SEC("tp/io_uring/io_uring_complete")
+int offload_uring_complete(struct trace_event_raw_io_uring_complete___off *ctx)
+{
+	return HELD(uring_complete(ctx));
 }
 
 #endif

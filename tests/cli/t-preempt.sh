@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# BPF programs that can be preempted hold the CPU while they run, or keep nothing there: by disassembly of what was built;
+# and, where this kernel lets its preemption model be switched, counts that stay exact under each.
+. "$(dirname "$0")/../lib.sh"
+
+objdump=$(command -v llvm-objdump || command -v llvm-objdump-14)
+if [ -n "$objdump" ]; then
+	cat >guarded.py <<'PY'
+import re, subprocess, sys
+FRAME = 64 # bytes; from here on Linux 6.13 gives a program of a uprobe the CPU's stack, not its task's
+bad = programs = 0
+for path in sys.argv[2:]:
+    section = name = None
+    frame, holds, frees = {}, {}, {}
+    for line in subprocess.run([sys.argv[1], "-d", "-r", path], capture_output=True, text=True, check=True).stdout.splitlines():
+        if m := re.match(r"Disassembly of section (.*):$", line):
+            section = m[1]
+        elif (m := re.match(r"[0-9a-f]+ <(.*)>:$", line)) and not m[1].startswith("LBB"):
+            name = (section, m[1])
+            frame[name], holds[name], frees[name] = 0, False, False
+        elif name:
+            for m in re.finditer(r"\(r10 - (0x[0-9a-f]+|\d+)\)", line):
+                frame[name] = max(frame[name], int(m[1], 0))
+            if m := re.search(r"\tr\d+ \+= (-0x[0-9a-f]+|-\d+)$", line):
+                frame[name] = max(frame[name], -int(m[1], 0))
+            holds[name] |= "bpf_preempt_disable" in line
+            frees[name] |= "bpf_preempt_enable" in line
+    deepest = max([f for (s, _), f in frame.items() if s == ".text"], default=0)
+    for (s, n), own in sorted(frame.items()):
+        if not re.match(r"uprobe|raw_tp|tp/|tp_btf|fentry|kprobe", s):
+            continue
+        programs += 1
+        if holds[s, n] and frees[s, n]:
+            continue
+        if holds[s, n] != frees[s, n] or max(own, deepest) >= FRAME or "--all" in sys.argv:
+            bad += 1
+            print(f"{path}: {n} ({s}): frame of {max(own, deepest)} bytes, CPU held {holds[s, n]}, released {frees[s, n]}")
+print(programs, "programs that can be preempted")
+sys.exit(bad > 0 or programs < 10)
+PY
+	check "every program with a frame of 64 bytes and more holds the CPU" python3 guarded.py "$objdump" "$TOP"/build/bpf/*.bpf.o
+	# the check itself: a program that holds nothing is found
+	printf '%s\n' '#include <linux/types.h>' '#include <linux/bpf.h>' '#include <bpf/bpf_helpers.h>' \
+		'SEC("uprobe") int open_one(void *ctx) { volatile char a[96]; for (int i = 0; i < 96; i++) a[i] = i; return a[5]; }' >open.c
+	if clang -g -O2 -target bpf -mcpu=v3 -I"/usr/include/$(cc -print-multiarch)" -c -o open.bpf.o open.c; then
+		check "one that does not is found" bash -c "python3 guarded.py '$objdump' open.bpf.o | grep -q 'open_one.*CPU held False'"
+	fi
+else
+	skip "every program holds the CPU" "no llvm-objdump"
+fi
+plain() { ! grep -nE '(->[a-z_]+|\*v|\])(\+\+| \+= 1);' "$TOP"/bpf/*.bpf.[ch] | grep -vE 'r->shift\+\+|s->pages\+\+'; }
+check "no counter is a plain increment" plain
+
+# The models, where the kernel allows: one CPU, a storm of signals, exact counts.
+model=/sys/kernel/debug/sched/preempt
+[ "$(id -u)" = 0 ] || { skip "counts under each preemption model" "not root"; exit 0; }
+[ -r $model ] || mount -t debugfs none /sys/kernel/debug 2>/dev/null && mounted=1
+now=$(sed -n 's/.*(\([a-z]*\)).*/\1/p' $model 2>/dev/null)
+if [ -z "$now" ] || ! echo "$now" >$model 2>/dev/null; then
+	[ -z "${mounted:-}" ] || umount /sys/kernel/debug
+	skip "counts under each preemption model" "this kernel's model cannot be switched ($(uname -r))"; exit 0
+fi
+restore() { echo "$now" >$model; [ -z "${mounted:-}" ] || umount /sys/kernel/debug; }
+trap 'restore; cleanup' EXIT
+for m in full lazy; do
+	echo $m >$model 2>/dev/null || { skip "counts under '$m'" "this kernel has no such model"; continue; }
+	taskset -c 0 "$WORKLOADS/off_own" stay 20000 >stay.out 2>&1 & target=$!; STARTED+=($target)
+	taskset -c 0 bash -c "while kill -WINCH $target 2>/dev/null; do :; done" & STARTED+=($!)
+	taskset -c 0 accperf record -q --offload-exact -o own.data --offload-probe 'off_own:encode(bytes=arg2)' -- "$WORKLOADS/off_own" plain 3000 >/dev/null 2>own.err
+	kill $target
+	check "$m: every call is counted" bash -c 'accperf offload -i own.data --json | jq -e "[.calls[]|.counted_calls]==[3000]"'
+done
