@@ -8,64 +8,127 @@
 
 #include "kmod-free/perfev.h"
 #include "kmod-free/ring.h"
+#include "util/grow.h"
 
 #define MAX_CPUS 1024
 #define RING_PAGES 64
 
 struct sideband {
-	int count;
-	struct {
-		int fd;
+	struct perf_event_attr attr;
+	struct heard {
+		int fd, cpu;
+		uint64_t enabled; /* ns, when last looked at */
 		struct ring ring;
-	} cpu[];
+	} *cpu;
+	size_t count, cap;
+	uint64_t lost, returned; /* by rings that are closed; CPUs that came on */
 };
+
+static int hear(struct sideband *s, int cpu, struct err *e)
+{
+	int fd = perfev_open(&s->attr, -1, cpu, -1, 0, "the process-life event", NULL);
+	int err;
+
+	if (fd == -EINVAL && s->attr.build_id) {
+		/* kernels before 5.12 */
+		s->attr.build_id = 0;
+		fd = perfev_open(&s->attr, -1, cpu, -1, 0, "the process-life event", NULL);
+	}
+	if (fd < 0)
+		fd = perfev_open(&s->attr, -1, cpu, -1, 0, "the process-life event", e);
+	if (fd < 0)
+		return fd;
+	if (!GROW(s->cpu, s->count, s->cap, 16)) {
+		close(fd);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	s->cpu[s->count] = (struct heard){ .fd = fd, .cpu = cpu };
+	err = ring_open(&s->cpu[s->count].ring, fd, RING_PAGES, &s->attr, e);
+	if (err < 0)
+		close(fd);
+	else
+		s->count++;
+	return err < 0 ? err : 0;
+}
+
+static void hear_no_more(struct sideband *s, size_t i)
+{
+	struct heard *h = &s->cpu[i];
+
+	s->lost += h->ring.lost + h->ring.malformed;
+	ring_close(&h->ring);
+	close(h->fd);
+	*h = s->cpu[--s->count];
+}
 
 struct sideband *sideband_new(struct err *e)
 {
-	int cpus[MAX_CPUS], n = online_cpus(cpus, MAX_CPUS);
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .sample_period = 1,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER,
-		.sample_id_all = 1, .mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1, .build_id = 1,
-		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .watermark = 1, .wakeup_watermark = 32768,
-		.exclude_kernel = 1,
-	};
+	int cpus[MAX_CPUS], n = online_cpus(cpus, MAX_CPUS), err = 0;
 	struct sideband *s;
 
 	if (n <= 0) {
 		err_set(e, -EIO, "cannot tell which CPUs are online");
 		return NULL;
 	}
-	s = calloc(1, sizeof(*s) + (size_t)n * sizeof(s->cpu[0]));
+	s = calloc(1, sizeof(*s));
 	if (!s) {
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	for (int i = 0; i < n; i++) {
-		int fd = perfev_open(&attr, -1, cpus[i], -1, 0, "the process-life event", NULL);
-
-		if (fd == -EINVAL && attr.build_id) {
-			/* kernels before 5.12 */
-			attr.build_id = 0;
-			fd = perfev_open(&attr, -1, cpus[i], -1, 0, "the process-life event", NULL);
-		}
-		if (fd < 0)
-			fd = perfev_open(&attr, -1, cpus[i], -1, 0, "the process-life event", e);
-		if (fd < 0 || ring_open(&s->cpu[i].ring, fd, RING_PAGES, &attr, e) < 0) {
-			if (fd >= 0)
-				close(fd);
-			sideband_free(s);
-			return NULL;
-		}
-		s->cpu[i].fd = fd;
-		s->count = i + 1;
+	s->attr = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .sample_period = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
+		.sample_id_all = 1, .mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1, .build_id = 1,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .watermark = 1, .wakeup_watermark = 32768,
+		.exclude_kernel = 1,
+	};
+	for (int i = 0; i < n && !err; i++)
+		err = hear(s, cpus[i], e);
+	if (err) {
+		sideband_free(s);
+		return NULL;
 	}
 	return s;
 }
 
+/* An event does not come back with its CPU, which may be off and on again between two looks: then its time stands still. */
+static bool dead(struct heard *h)
+{
+	uint64_t value[2], last = h->enabled; /* count, time enabled */
+
+	if (read(h->fd, value, sizeof(value)) != sizeof(value))
+		return true;
+	h->enabled = value[1];
+	return last && value[1] == last;
+}
+
+void sideband_second(struct sideband *s)
+{
+	int cpus[MAX_CPUS], n = online_cpus(cpus, MAX_CPUS);
+
+	for (size_t i = 0; i < s->count && n > 0; i++) {
+		int k = 0;
+
+		while (k < n && cpus[k] != s->cpu[i].cpu)
+			k++;
+		if (k < n && !dead(&s->cpu[i]))
+			cpus[k] = -1;
+		else
+			hear_no_more(s, i--);
+	}
+	for (int k = 0; k < n; k++)
+		s->returned += cpus[k] >= 0 && !hear(s, cpus[k], NULL);
+}
+
+uint64_t sideband_returned(const struct sideband *s)
+{
+	return s->returned;
+}
+
 int sideband_read(struct sideband *s, sample_fn fn, void *ctx)
 {
-	for (int i = 0; i < s->count; i++) {
+	for (size_t i = 0; i < s->count; i++) {
 		int err = ring_read(&s->cpu[i].ring, fn, ctx);
 
 		if (err < 0)
@@ -76,9 +139,9 @@ int sideband_read(struct sideband *s, sample_fn fn, void *ctx)
 
 uint64_t sideband_lost(const struct sideband *s)
 {
-	uint64_t lost = 0;
+	uint64_t lost = s->lost;
 
-	for (int i = 0; i < s->count; i++)
+	for (size_t i = 0; i < s->count; i++)
 		lost += s->cpu[i].ring.lost + s->cpu[i].ring.malformed;
 	return lost;
 }
@@ -87,9 +150,8 @@ void sideband_free(struct sideband *s)
 {
 	if (!s)
 		return;
-	for (int i = 0; i < s->count; i++) {
-		ring_close(&s->cpu[i].ring);
-		close(s->cpu[i].fd);
-	}
+	while (s->count)
+		hear_no_more(s, 0);
+	free(s->cpu);
 	free(s);
 }

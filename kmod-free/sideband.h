@@ -17,6 +17,10 @@ struct sideband;
 struct sideband *sideband_new(struct err *e);
 /* Delivers SAMPLE_MMAP, _COMM, _FORK and _EXIT. */
 int sideband_read(struct sideband *s, sample_fn fn, void *ctx);
+/* Each second, after a read: CPUs that came on are heard, too. */
+void sideband_second(struct sideband *s);
+/* How many came on so far: what began on them in the second before was not heard. */
+uint64_t sideband_returned(const struct sideband *s);
 uint64_t sideband_lost(const struct sideband *s);
 void sideband_free(struct sideband *s);
 

@@ -384,6 +384,8 @@ static void write_counters(struct session *s)
 	for (unsigned i = 0; sampler_counter(s->sampler, i, &name, &loss, &v); i++)
 		session_count(s, name, v, loss);
 	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
+	if (sideband_returned(s->sideband))
+		write_attribution(s, "CPUs that came on meanwhile, on which nothing was heard of processes for a second", sideband_returned(s->sideband), true);
 	if (switch_rate_of(&s->switches) >= 0)
 		session_level(s, "context switches per second of CPU time", (uint64_t)(switch_rate_of(&s->switches) * 1e9));
 	session_count(s, "looks at the rings", s->look_count, false);
@@ -535,6 +537,7 @@ int session_poll(struct session *s, struct err *e)
 	if (err >= 0 && now >= s->next_second) {
 		s->next_second = now + 1000000000;
 		sampler_second(s->sampler);
+		sideband_second(s->sideband);
 		attr_tick(s->attr, now);
 		look_at_target(s, now);
 		write_counters(s);
