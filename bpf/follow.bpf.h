@@ -19,6 +19,7 @@ enum { NOT_YET = 0, NOW = 1 };
 /* Set by user space before anything is attached. */
 __u32 follow = FOLLOW_ALL;
 __u32 follow_children = 0;
+__u32 strict = 0; /* who gains rights that we lend to our user is not his to observe (user/util/rights.h) */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -72,10 +73,18 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 static __always_inline int take_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 key = BPF_CORE_READ((struct task_struct *)ctx->args[0], tgid);
+	struct linux_binprm *program = (void *)ctx->args[2];
 	__u64 *state = bpf_map_lookup_elem(&targets, &key);
 
-	if (state && follow == FOLLOW_PROCESSES && *state == NOT_YET)
+	if (!state)
+		return 0;
+	if (strict && (BPF_CORE_READ_BITFIELD_PROBED(program, secureexec) ||
+		       BPF_CORE_READ(program, interp_flags) & BINPRM_FLAGS_ENFORCE_NONDUMP)) {
+		count(CTR_GAINED);
+		bpf_map_delete_elem(&targets, &key);
+	} else if (follow == FOLLOW_PROCESSES && *state == NOT_YET) {
 		*state = NOW;
+	}
 	return 0;
 }
 

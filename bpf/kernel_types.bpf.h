@@ -41,6 +41,13 @@ struct task_struct {
 	char comm[16];
 } CORE;
 
+struct linux_binprm {
+	unsigned int secureexec:1;
+	unsigned int interp_flags;
+} CORE;
+
+#define BINPRM_FLAGS_ENFORCE_NONDUMP 1
+
 struct kernel_siginfo {
 	int si_signo, si_errno, si_code;
 } CORE;

@@ -20,7 +20,8 @@
 	X(CTR_PAGES, "pages of memory taken with samples", 0)                                       \
 	X(CTR_PAGE_FAULT, "pages wanted with samples, not present", 0)                              \
 	X(CTR_PAGE_LOST, "pages not taken with samples: ring half full", 0)                           \
-	X(CTR_NOT_FOLLOWED, "forked processes lost: too many at once", 1)
+	X(CTR_NOT_FOLLOWED, "forked processes lost: too many at once", 1)                          \
+	X(CTR_GAINED, "programs that gained rights, not observed from then on", 0)
 
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"

@@ -15,6 +15,7 @@
 #include "kmod-free/elfsym.h"
 #include "util/buf.h"
 #include "util/openfile.h"
+#include "util/rights.h"
 
 static const char *base_of(const char *path)
 {
@@ -216,7 +217,7 @@ int libs_installed(int pid, bool env_self, const char *exe, lib_want_fn want, li
 		"/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/cuda/lib64", "/opt/rocm/lib",
 	};
 	char runpath[PATH_MAX], origin[PATH_MAX];
-	const char *own = getenv("LD_LIBRARY_PATH");
+	const char *own = rights_getenv("LD_LIBRARY_PATH");
 	AUTO_BUF(env);
 	struct stat st;
 	int r = 0, fd;

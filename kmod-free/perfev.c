@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/rights.h"
+
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
@@ -85,8 +87,7 @@ static int explain(int code, int pid, const char *what, struct err *e)
 				       "may not observe %s: kernel.perf_event_paranoid is %d, which this kernel reserves for root; "
 				       "run as root, or `sysctl kernel.perf_event_paranoid=2` and grant CAP_PERFMON", whom, paranoid);
 		return err_set(e, -code,
-			       "may not observe %s (perf_event_paranoid is %d): %s; run as root, or "
-			       "`setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep` on the accperf binary", whom, paranoid,
+			       "may not observe %s (perf_event_paranoid is %d): %s; " RIGHTS_HOW, whom, paranoid,
 			       have_capability(CAP_PERFMON) ? "the kernel or a container's seccomp filter refuses perf_event_open"
 							    : "CAP_PERFMON is missing");
 	case ESRCH:

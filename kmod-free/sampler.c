@@ -15,6 +15,7 @@
 #include "kmod-free/perfev.h"
 #include "sampler.skel.h"
 #include "util/grow.h"
+#include "util/rights.h"
 
 #define RESUME_FLAG (1u << 16) /* of the flags: what an interrupt may set in its copy */
 
@@ -77,8 +78,7 @@ static int explain_load(int code, struct err *e)
 				      : !have_capability(CAP_PERFMON) ? "CAP_PERFMON is missing"
 								      : "the kernel (lockdown?) or a container's filter refuses bpf()";
 
-		return err_set(e, code, "the BPF sampler cannot be loaded: %s; run as root, or "
-			       "`setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep` on the accperf binary", missing);
+		return err_set(e, code, "the BPF sampler cannot be loaded: %s; " RIGHTS_HOW, missing);
 	}
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return err_set(e, code, "the BPF sampler cannot be loaded: this kernel has no BTF (/sys/kernel/btf/vmlinux); "
@@ -319,6 +319,7 @@ static int follow_targets(struct sampler *s, const struct targets *t, struct err
 	for (size_t i = 0; i < t->count && !err && !t->tid_count; i++)
 		err = follow(s, t->procs[i].pid, t->procs[i].pid == t->child ? FOLLOW_NOT_YET : FOLLOW_NOW, e);
 	s->bpf->bss->follow_children = !s->o.no_inherit;
+	s->bpf->bss->strict = rights_lent() && !rights_trusted();
 	s->bpf->bss->follow = t->tid_count ? FOLLOW_THREADS : FOLLOW_PROCESSES;
 	for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++) {
 		s->links[i] = bpf_program__attach(programs[i]);

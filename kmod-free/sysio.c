@@ -12,6 +12,7 @@
 #include "kmod-free/syscalls.h"
 #include "kmod-free/targets.h"
 #include "sysio.skel.h"
+#include "util/rights.h"
 
 struct sysio {
 	struct sysio_bpf *bpf;
@@ -146,6 +147,7 @@ int sysio_follow(struct sysio *s, bool children, struct err *e)
 	struct bpf_program *const programs[] = { s->bpf->progs.on_free, s->bpf->progs.on_fork, s->bpf->progs.on_exec };
 
 	s->bpf->bss->follow_children = children;
+	s->bpf->bss->strict = rights_lent() && !rights_trusted();
 	for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		s->links[i] = bpf_program__attach(programs[i]);
 		if (!s->links[i])

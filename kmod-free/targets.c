@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "kmod-free/perfev.h"
+#include "util/rights.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -124,6 +125,8 @@ static int add_pid(struct targets *t, int pid, struct err *e)
 {
 	int err = check_process(pid, e);
 
+	if (!err)
+		err = rights_check_process(pid, e);
 	return err ? err : add_process(t, pid, e);
 }
 
@@ -136,6 +139,8 @@ static int add_tid(struct targets *t, int tid, struct err *e)
 		return err_set(e, -ESRCH, "there is no thread %d; `ls /proc/PID/task` lists those of a process", tid);
 	if (proc_status(tid, "VmSize", vm, sizeof(vm)))
 		return err_set(e, -EINVAL, "thread %d has ended or is a kernel thread: there is no code of its own to profile", tid);
+	if (rights_check_process(tid, e))
+		return e->code;
 	p = realloc(t->tids, (t->tid_count + 1) * sizeof(*p));
 	if (!p)
 		return err_set(e, -ENOMEM, "out of memory");
@@ -239,6 +244,7 @@ int targets_start_command(struct targets *t, char **argv, struct err *e)
 		signal(SIGPIPE, SIG_DFL);
 		close(go[1]);
 		close(fail[0]);
+		rights_drop();
 		/* a byte means go; the end of the pipe means that the recorder died */
 		if (read(go[0], &c, 1) != 1)
 			_exit(127);
@@ -274,6 +280,22 @@ int targets_go(struct targets *t, struct err *e)
 	t->fail_fd = -1;
 	if (n == 1)
 		return err_set(e, -(int)c, "the command cannot be run: %s", strerror(c));
+	return 0;
+}
+
+int targets_recheck(struct targets *t, struct err *e)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct target *p = &t->procs[i];
+		struct pollfd pf = { .fd = p->pidfd, .events = POLLIN };
+		struct err why;
+
+		if (p->pid == t->child || !rights_check_process(p->pid, &why))
+			continue;
+		if (p->pidfd >= 0 && poll(&pf, 1, 0) == 1)
+			return err_set(e, -ESRCH, "process %d ended before it could be observed", p->pid);
+		return err_set(e, why.code, "%s", why.text);
+	}
 	return 0;
 }
 

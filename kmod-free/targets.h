@@ -47,6 +47,8 @@ int targets_add_tids(struct targets *t, const char *list, struct err *e);
 int targets_set_cgroup(struct targets *t, const char *name, struct err *e);
 /* Forks; the child waits for targets_go(). */
 int targets_start_command(struct targets *t, char **argv, struct err *e);
+/* Once all is attached: the numbers are still of those whom the user may look into (util/rights.h). */
+int targets_recheck(struct targets *t, struct err *e);
 /* Lets the command exec; fails with the reason when it cannot. */
 int targets_go(struct targets *t, struct err *e);
 /* What BPF programs call a process is what we call it: we are in no pid namespace of a container. */

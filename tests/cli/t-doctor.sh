@@ -43,7 +43,7 @@ fi
 if root && need gdb && [ "$(feature hw-breakpoints state)" = yes ]; then
 	# a debugger's four hardware breakpoints on this very process leave none for the self-test
 	gdb -nx -batch -ex 'break main' -ex run \
-		-ex 'hbreak page_save' -ex 'hbreak opts_help' -ex 'hbreak cli_usage' -ex 'hbreak export_find' -ex continue \
+		-ex 'hbreak pager_save' -ex 'hbreak opts_help' -ex 'hbreak cli_usage' -ex 'hbreak export_find' -ex continue \
 		--args "$TOP/build/accperf" doctor --json 2>/dev/null | grep '^{' >taken.json
 	check "hardware breakpoints taken by a debugger: no, and says so" bash -c "jq -r '.features[] | select(.name == \"hw-breakpoints\") | .state + \" \" + .detail' taken.json | grep -q '^no all slots are taken'"
 fi
@@ -79,6 +79,8 @@ if root; then
 	check "nobody: BPF is refused" [ "$(feature bpf state nobody.json)" = no ]
 	check "... the remedy is setcap on this very file" bash -c "jq -r '.features[] | select(.name == \"bpf\").enable' nobody.json | grep -q 'sudo setcap cap_bpf,cap_perfmon+ep $TMP/nobody-accperf'"
 	check "... nothing can be recorded: status 3, said on stderr" bash -c "[ $status = 3 ] && grep -q 'nothing can be recorded' nobody.err"
+	check "... and who may run it" bash -c "jq -r '.features[] | select(.name == \"bpf\").enable' nobody.json | grep -q 'chgrp GROUP $TMP/nobody-accperf.*chmod 0750 $TMP/nobody-accperf.*setcap'"
+	chgrp 65534 nobody-accperf; chmod 0750 nobody-accperf
 	if need setcap && setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep ./nobody-accperf 2>/dev/null; then
 		setpriv --reuid=65534 --regid=65534 --clear-groups ./nobody-accperf doctor --json >capped.json 2>/dev/null
 		check "the remedy works: as nobody with these capabilities BPF loads" [ "$(feature bpf state capped.json)" = "$(feature bpf state)" ]

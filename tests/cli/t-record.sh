@@ -139,6 +139,11 @@ mkdir small; if mount -t tmpfs -o size=64k none small 2>/dev/null; then
 	expect_status 1 "a full disk ends the recording with an error" timeout -k 5 60 accperf record -a -F 9999 --duration 20s -o small/x.data
 	check "that names it" grep -q 'No space left' "$TMP/err"
 	check "and what was written is readable" sh -c 'accperf report -i small/x.data >/dev/null; [ $? = 3 ]'
+	rm -f small/*
+	expect_status 1 "likewise of a command" timeout -k 5 60 accperf record -F 9999 --duration 20s -o small/y.data -- "$WORKLOADS/tightloop" --loop
+	on=$(sed -n 's/.*goes on as process \([0-9]*\).*/\1/p' "$TMP/err")
+	check "which goes on, as is said" test "$(readlink "/proc/${on:-none}/exe")" = "$(realpath "$WORKLOADS/tightloop")"
+	[ -z "$on" ] || kill "$on"
 	umount small
 else
 	skip "a full disk" "no tmpfs can be mounted"
@@ -209,6 +214,8 @@ as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-
 expect_status 1 "nobody without capabilities is refused" as_nobody ./accperf-nobody record -o nob/a.data -- sleep 0.1
 check "and told which is missing" grep -qE 'CAP_(BPF|PERFMON) is missing.*|reserves for root' "$TMP/err"
 check "and how to grant it" grep -q 'setcap\|sysctl' "$TMP/err"
+# as is recommended: only a group may run it (who else may: t-rights.sh)
+chgrp nogroup ./accperf-nobody; chmod 0750 ./accperf-nobody
 if setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep ./accperf-nobody 2>/dev/null; then
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
 		expect_status 0 "nobody with CAP_BPF and CAP_PERFMON records" as_nobody ./accperf-nobody record -F 499 -o nob/b.data -- ./tightloop --seconds 1

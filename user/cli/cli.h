@@ -71,6 +71,7 @@ struct cli_command {
 	const char *details;  /* paragraphs for --help and the man page */
 	const char *examples; /* lines "command\tWhat it does\n" */
 	const struct cli_schema *schemas; /* ends with {0} */
+	bool records; /* needs rights that the file of the program may lend; all others give them back */
 	int min_args, max_args; /* operands; max < 0: any */
 };
 

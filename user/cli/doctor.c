@@ -259,6 +259,7 @@ CLI_COMMAND(doctor) = {
 	.summary = "what this machine can measure, and how to get the rest",
 	.order = 80,
 	.run = cmd_doctor,
+	.records = true,
 	.options = options,
 	.opt_size = sizeof(struct doctor_cmd),
 	.usage = "[--breakpoints] [--json]",

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "symbol/confine.h"
+#include "util/rights.h"
 
 extern const struct cli_command *const __start_cli_table[];
 extern const struct cli_command *const __stop_cli_table[];
@@ -89,6 +90,10 @@ int main(int argc, char **argv)
 		log_error("there is no command '%s'; `accperf --help` lists them", argv[1]);
 		return EXIT_USAGE;
 	}
+	if (cmd->records)
+		rights_keep_recording();
+	else
+		rights_drop();
 	for (int i = 2; i < argc && strcmp(argv[i], "--"); i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			opts_help(cmd);

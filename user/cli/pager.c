@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "util/newfile.h"
+#include "util/rights.h"
 
 static bool terminal_size(unsigned *columns, unsigned *rows)
 {
@@ -52,7 +53,7 @@ static int write_all(FILE *f, const struct buf *text, const char *what, struct e
 int pager_write(const struct buf *text, bool pager, struct err *e)
 {
 	unsigned columns, rows, lines = 0;
-	const char *command = getenv("ACCPERF_PAGER");
+	const char *command = rights_getenv("ACCPERF_PAGER");
 	struct err ignored;
 	FILE *f;
 
@@ -61,7 +62,7 @@ int pager_write(const struct buf *text, bool pager, struct err *e)
 	for (size_t i = 0; i < text->len; i++)
 		lines += text->data[i] == '\n';
 	if (!command || !*command)
-		command = getenv("PAGER");
+		command = rights_getenv("PAGER");
 	if (!command || !*command)
 		command = "less -FRX";
 	if (!pager || !terminal_size(&columns, &rows) || lines < rows || !strcmp(command, "cat"))

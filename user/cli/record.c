@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include "symbol/contained_child.h"
 #include "record/governor.h"
 #include "kmod-free/registry.h"
+#include "util/rights.h"
 
 #define UNSAMPLED_NOTED 0.05
 #define UNREAD_NOTED 0.02
@@ -222,6 +224,8 @@ static int find_targets(const struct record_opts *o, int argc, char **argv, stru
 		return targets_add_pids(t, o->pids, e);
 	if (o->tids)
 		return targets_add_tids(t, o->tids, e);
+	if ((o->cgroup && rights_check_all("a control group", e)) || (o->all && rights_check_all("the machine", e)))
+		return e->code;
 	if (o->cgroup)
 		return targets_set_cgroup(t, o->cgroup, e);
 	if (argc > 0)
@@ -242,6 +246,14 @@ static int open_signals(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Stacks and pages of the target pass through our memory: nobody else may look into it, and it goes into no core file.
+ * After the command was forked, whose own core files are its own. */
+static void keep_to_ourselves(void)
+{
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }
 
 /* True when a signal asks us to stop. With a command, Ctrl-C reaches it as well: it decides. */
@@ -315,6 +327,13 @@ static int tell_unread(const struct session_totals *t, int status)
 		log_warn("%" PRIu64 " of %" PRIu64 " samples were in code that cannot be read or decoded: their accesses are unknown, the "
 			 "flow lacks them", t->unreadable, t->samples);
 	return (double)t->rewritten >= least || (double)t->unreadable >= least ? EXIT_DEGRADED : status;
+}
+
+/* It runs in the hope of being observed, and whoever started it has to know that it is not. */
+static void tell_command(struct targets *t)
+{
+	if (t->child && t->go_fd < 0 && targets_child_status(t, false) < 0)
+		log_warn("the command goes on as process %d and is no longer observed; `kill %d` ends it", t->child, t->child);
 }
 
 static int pass_on(int status)
@@ -397,6 +416,7 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 		log_progress("naming functions...");
 	if (session_finish(s, why, &e) && status == EXIT_DONE)
 		status = cli_fail(&e, EXIT_FAILED);
+	rights_drop();
 	tell_unnamed();
 	if (status == EXIT_DONE && !o->quiet)
 		closing_line(o, session_totals(s));
@@ -410,7 +430,10 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 		log_warn("%" PRIu64 " records were lost; `accperf report --json` names the counters", session_totals(s)->lost);
 	if (status == EXIT_DONE)
 		status = tell_unread(session_totals(s), status);
-	return t->child && (status == EXIT_DONE || status == EXIT_DEGRADED) ? command_status(t) : status;
+	if (t->child && (status == EXIT_DONE || status == EXIT_DEGRADED))
+		return command_status(t);
+	tell_command(t);
+	return status;
 }
 
 /* Probes for offload calls; NULL without an error: none were asked for. */
@@ -552,6 +575,15 @@ static int add_counts(const struct record_opts *o, const struct session_opts *so
 	return err == -ENOMEM ? err : 0;
 }
 
+static struct session *begin_session(const struct record_opts *o, const struct session_opts *so, int argc, char **argv,
+				     struct targets *t, struct err *e)
+{
+	if (find_targets(o, argc, argv, t, e))
+		return NULL;
+	keep_to_ourselves();
+	return session_new(so, t, e);
+}
+
 static int cmd_record(void *opts, int argc, char **argv)
 {
 	const struct record_opts *asked = opts;
@@ -564,8 +596,6 @@ static int cmd_record(void *opts, int argc, char **argv)
 	const struct source_ops *hw = NULL;
 	int sigfd, status, degraded;
 
-	/* a core file of ours would hold pieces of the target's stacks and memory; a command gets its own back by exec */
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (o->offload && !strcmp(o->offload, "help")) {
 		offload_part_list();
 		return EXIT_DONE;
@@ -583,10 +613,16 @@ static int cmd_record(void *opts, int argc, char **argv)
 	tell_breakpoints(asked, so.breakpoints);
 	targets_init(&t);
 	sigfd = open_signals();
+	if (sigfd < 0) {
+		err_set(&e, -errno, "signals cannot be read, so Ctrl-C would not end the recording: %s", strerror(errno));
+		breakpoint_gate_free(so.breakpoints);
+		offload_part_free(offload);
+		return cli_fail(&e, EXIT_FAILED);
+	}
 	degraded = choose_engine(o, &hw);
 	if (check_hardware_options(o, hw) != EXIT_DONE)
 		degraded = EXIT_DEGRADED;
-	if (find_targets(o, argc, argv, &t, &e) || !(s = session_new(&so, &t, &e)) ||
+	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) ||
 	    add_accesses(o, &so, s, hw, &degraded, &e) || (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
@@ -609,6 +645,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 
 CLI_COMMAND(record) = {
 	.name = "record",
+	.records = true,
 	.summary = "observe a live process, or a command, and write a profile",
 	.order = 10,
 	.run = cmd_record,
@@ -648,8 +685,14 @@ CLI_COMMAND(record) = {
 		   "--offload-probe names (bytes=, flops=) is stored. Copies of stacks and pages, from which the above is\n"
 		   "made, stay in the recorder's memory; it leaves no core file. The profile is for its owner alone\n"
 		   "(mode 0600). The file format's text has it by section.\n\n"
-		   "Needs root, or a binary with CAP_BPF and CAP_PERFMON (and CAP_SYS_PTRACE for processes of other\n"
-		   "users); `accperf doctor` tells.",
+		   "Needs root, or a binary with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; `accperf doctor` tells. Whoever\n"
+		   "may run such a binary could look into every process, so let a group have it: chgrp GROUP accperf,\n"
+		   "chmod 0750 accperf, then setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep accperf. Where everybody may run\n"
+		   "it, only processes that its user could trace anyway are observed, and no program that gains rights;\n"
+		   "it takes no files from the environment (so keeps no caches), and commands other than record and\n"
+		   "doctor give the rights back before they do anything.\n\n"
+		   "-G takes a group's path, or its name below /sys/fs/cgroup; with it all groups below. Of version 1 only\n"
+		   "groups of the perf_event hierarchy can be observed, without their system calls.",
 	.examples = "accperf record -p 1234 --duration 10s\tTen seconds of a running process\n"
 		    "accperf record -F 999 -o run.data -- gzip -k big.tar\tA command, at a rate of your choice\n"
 		    "accperf record -a --effort low --duration 1m\tThe whole machine, at most half a percent\n",

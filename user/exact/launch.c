@@ -18,6 +18,7 @@
 
 #include "exact/classify.h"
 #include "exact/launch.h"
+#include "util/rights.h"
 
 #define TOOL "accperf-amd64-linux"
 #define INSTALL_HINT "install valgrind 3.19 or later (Debian: apt install valgrind)"
@@ -34,7 +35,7 @@ int exact_find_tool(char *dir, size_t size, struct err *e)
 	static const char *const places[] = { "exact", "../exact", "../lib/accperf/exact" };
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	const char *env = getenv("ACCPERF_EXACT_DIR");
+	const char *env = rights_getenv("ACCPERF_EXACT_DIR");
 	char *slash;
 
 	exe[n > 0 ? n : 0] = 0;

@@ -16,6 +16,7 @@
 #include <linux/capability.h>
 
 #include "kmod-free/registry.h"
+#include "util/rights.h"
 
 #define CAP(name, number) { "CAP_" #name, number }
 static const struct { const char *name; unsigned number; } capabilities[] = {
@@ -100,7 +101,8 @@ void feature_enable_rights(struct feature *f, const char *caps)
 		return;
 	}
 	self[n] = 0;
-	feature_enable(f, "sudo setcap %s+ep %s   (or run accperf with sudo)", caps, self);
+	feature_enable(f, "sudo chgrp GROUP %s && sudo chmod 0750 %s && sudo setcap %s+ep %s   (its members may then look into every "
+		       "process; or run accperf with sudo)", self, self, caps, self);
 }
 
 static void probe_capabilities(struct feature *f)
@@ -346,7 +348,7 @@ static void probe_exact(struct feature *f)
 
 static void probe_debuginfod(struct feature *f)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS"), *root = getenv("ACCPERF_DEBUGINFOD");
+	const char *urls = rights_getenv("DEBUGINFOD_URLS"), *root = getenv("ACCPERF_DEBUGINFOD");
 
 	if (urls && *urls && !geteuid() && (!root || strcmp(root, "1"))) {
 		feature_set(f, FEATURE_NO, "DEBUGINFOD_URLS is set, but root asks only if told to: it observes everybody's programs");

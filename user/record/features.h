@@ -32,7 +32,7 @@ struct feature {
 	enum feature_state state;
 	char detail[320]; /* what was found */
 	char means[320];  /* what follows for accuracy or cost */
-	char enable[400]; /* the command that would enable it */
+	char enable[1200]; /* the command that would enable it */
 };
 
 #define FEATURES_MAX 32
@@ -58,7 +58,7 @@ void feature_enable(struct feature *f, const char *fmt, ...) __attribute__((form
 /* First line of a file, without its newline; false when it cannot be read. */
 bool feature_line(const char *path, char *out, size_t size);
 bool feature_capability(unsigned number); /* effective */
-/* "setcap ... /path/to/accperf", or "run it with sudo" where that would not do. */
+/* "chgrp, chmod, setcap ... /path/to/accperf", or "run it with sudo" where that would not do. */
 void feature_enable_rights(struct feature *f, const char *capabilities);
 
 void probe_timer(struct feature *f);

@@ -15,6 +15,7 @@
 #include "offload/api.h"
 #include "store/write.h"
 #include "util/map.h"
+#include "util/rights.h"
 
 #define CGROUP_DEPTH 32 /* of groups below the one that is observed: no real tree is half as deep */
 
@@ -233,6 +234,10 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	switch (m->kind) {
 	case SAMPLE_MMAP:
 		offload_session_on_mmap(p->session, (int)m->pid, m->text);
+		break;
+	case SAMPLE_COMM: /* what it runs now may have rights that our user has not */
+		if (m->flags & SF_EXEC && rights_check_process((pid_t)m->pid, NULL))
+			offload_session_on_exit(p->session, (int)m->pid);
 		break;
 	case SAMPLE_FORK:
 		if (m->pid != m->ppid && !session_options(s)->no_inherit)

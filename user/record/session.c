@@ -245,6 +245,8 @@ int session_start(struct session *s, struct err *e)
 	prices_close(&s->prices);
 	if (!err && s->o.breakpoints)
 		breakpoint_gate_start(s->o.breakpoints);
+	if (!err)
+		err = targets_recheck(s->targets, e);
 	return err ? err : targets_go(s->targets, e);
 }
 

@@ -12,6 +12,7 @@
 #include "kmod-free/elffile.h"
 #include "symbol/contained_child.h"
 #include "util/openfile.h"
+#include "util/rights.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
 #define LOOK_SECONDS 10 /* of CPU, for headers and two notes: a millisecond */
@@ -206,7 +207,7 @@ static int on_progress(void *client, long a, long b)
 /* Root's environment is often set for all users at once, and what it asks for names everybody's programs. */
 static bool may_ask(void)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS"), *root = getenv("ACCPERF_DEBUGINFOD");
+	const char *urls = rights_getenv("DEBUGINFOD_URLS"), *root = getenv("ACCPERF_DEBUGINFOD");
 
 	return urls && *urls && (geteuid() || (root && !strcmp(root, "1"))) && !contained_stopped();
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "util/newfile.h"
+#include "util/rights.h"
 
 /* Opens (making it if needed) a folder that is ours alone. */
 static int own_dir(int at, const char *name)
@@ -37,7 +38,7 @@ int cachedir_open_path(const char *path)
 
 int cachedir_open(const char *name)
 {
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *xdg = rights_getenv("XDG_CACHE_HOME"), *home = rights_getenv("HOME");
 	struct stat st;
 	int base, dir, sub;
 
