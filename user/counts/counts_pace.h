@@ -8,7 +8,7 @@
  * Where nothing better is known, time over this pace is what instructions are guessed by.
  *
  * Included by flow and tests. To add a sign: a term in counts_pace(), with its strength chosen on
- * programs that are not held out (COUNTS.md), and a case in u-counts.c.
+ * programs that are not held out (scripts/accuracy-counts), and a case in u-counts.c.
  */
 #ifndef ACCPERF_COUNTS_COUNTS_PACE_H
 #define ACCPERF_COUNTS_COUNTS_PACE_H
