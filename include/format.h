@@ -345,7 +345,7 @@ struct fmt_object {
 };
 _Static_assert(sizeof(struct fmt_object) == 48, "fmt_object");
 
-enum fmt_end_reason { FMT_END_DONE = 1, FMT_END_SIGNAL = 2, FMT_END_TARGET_GONE = 3, FMT_END_ERROR = 4 };
+enum fmt_end_reason { FMT_END_DONE = 1, FMT_END_SIGNAL = 2, FMT_END_TARGET_GONE = 3, FMT_END_ERROR = 4, FMT_END_NEXT = 5 /* the recording went on in another file */ };
 
 struct fmt_end {
 	uint64_t time;

@@ -538,6 +538,54 @@ void attr_name(struct attr *a, uint32_t module, uint64_t addr)
 
 /* ---- the end ---- */
 
+/* What this profile saw of code that its process still runs: the same process may name more of it in the next. */
+static void name_jits(struct attr *a)
+{
+	uint64_t key, *value;
+	size_t pos = 0;
+
+	while (map_next(&a->jits, &pos, &key, &value)) {
+		struct jit_state *j = (struct jit_state *)(uintptr_t)*value;
+
+		if (j->map)
+			jitmap_update(j->map, false);
+		for (int jit = 0; jit < 2; jit++) {
+			struct module *m = modules_anon_find(a->modules, (uint32_t)key, jit);
+
+			if (m)
+				naming_jit(a->naming, m, j->map);
+		}
+	}
+}
+
+struct naming *attr_next(struct attr *a, struct store_writer *next)
+{
+	struct naming *fresh = naming_new(next, !a->o.no_cache, !a->o.no_debug_info), *old = a->naming;
+	struct process *p;
+	size_t pos = 0;
+
+	if (!fresh)
+		return NULL;
+	name_jits(a);
+	write_modules(a);
+	while (procmap_next(a->maps, &pos, &p)) {
+		if (p->written && p->end)
+			write_process(a, p);
+		p->written = false; /* told anew where it is seen again, with its mappings */
+	}
+	a->w = next;
+	a->naming = fresh;
+	map_release(&a->stacks);
+	a->stack_count = 0;
+	a->modules_written = 0;
+	return old;
+}
+
+int attr_name_all(struct attr *a, struct naming *old, struct err *e)
+{
+	return naming_all(old, a->modules, e);
+}
+
 int attr_finish(struct attr *a, struct err *e)
 {
 	struct process *p;
@@ -562,8 +610,8 @@ int attr_finish(struct attr *a, struct err *e)
 	return err;
 }
 
-void attr_counters(const struct attr *a,
-		   void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
+void attr_lasting_counters(const struct attr *a,
+			   void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
 {
 	const struct unwind_counters *u = unwind_counters(a->unwinder);
 	const struct procmap_counters *m = procmap_counters(a->maps);
@@ -594,5 +642,20 @@ void attr_counters(const struct attr *a,
 	put_counter(ctx, "mapping records without a size", m->malformed, true);
 	put_counter(ctx, "unwind tables too large", modules_frames_refused(a->modules), true);
 	put_counter(ctx, "perf map lines refused", a->n.jit_refused, true);
-	naming_counters(a->naming, put_counter, ctx);
+}
+
+void attr_counters(const struct attr *a, void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
+{
+	attr_lasting_counters(a, put_counter, ctx);
+	attr_name_counters(a->naming, put_counter, ctx);
+}
+
+void attr_name_counters(const struct naming *n, void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
+{
+	naming_counters(n, put_counter, ctx);
+}
+
+const struct naming *attr_naming(const struct attr *a)
+{
+	return a->naming;
 }

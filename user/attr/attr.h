@@ -71,11 +71,24 @@ void attr_tick(struct attr *a, uint64_t now);
 /* Symbolises all code addresses seen and writes FMT_FUNCTION, FMT_SYMBOL and final FMT_PROCESS. */
 int attr_finish(struct attr *a, struct err *e);
 
+/* The recording goes on in another profile: ids of stacks, names and first records begin anew there; modules keep their ids.
+ * The names of the former are still to be written: by attr_name_all(), while this goes on. The caller frees what it gets
+ * (naming_free()); NULL: out of memory, and nothing has changed. */
+struct naming;
+struct naming *attr_next(struct attr *a, struct store_writer *next);
+int attr_name_all(struct attr *a, struct naming *old, struct err *e);
+
 struct modules *attr_modules(struct attr *a);
 struct procmaps *attr_procmaps(struct attr *a);
 
 /* Named counters; in_part: samples are there, but a stack or a name of theirs is not whole. */
 void attr_counters(const struct attr *a,
 		   void (*put)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx);
+/* In two parts: those that go on over attr_next(), and those of the names of one profile. */
+void attr_lasting_counters(const struct attr *a,
+			   void (*put)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx);
+void attr_name_counters(const struct naming *n,
+			void (*put)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx);
+const struct naming *attr_naming(const struct attr *a);
 
 #endif

@@ -24,6 +24,7 @@
 #include "measure/cost.h"
 #include "symbol/contained_child.h"
 #include "record/governor.h"
+#include "record/segments.h"
 #include "kmod-free/registry.h"
 #include "util/rights.h"
 
@@ -39,13 +40,15 @@
 
 struct record_opts {
 	const char *pids, *tids, *cgroup, *effort, *output, *engine;
+	const char *rotate;
+	struct segments *segments; /* NULL: one profile */
 	const char *offload, *offload_attach, *counts, *counts_cache, *timers, *breakpoints;
 	struct opt_list offload_probes;
 	bool offload_exact, offload_returns;
-	bool ldlat_set, phys, page_size, cmdline;
+	bool keep_set, ldlat_set, phys, page_size, cmdline;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
 	double hz, duration;
-	uint64_t period, stack_bytes, ring_bytes, watch_len, ldlat;
+	uint64_t keep, period, stack_bytes, ring_bytes, watch_len, ldlat;
 };
 
 static const struct record_opts defaults = {
@@ -97,6 +100,10 @@ static const struct opt options[] = {
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Output", 0 },
 	{ OPT_STRING, 'o', "output", O(output), "FILE", "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
 	{ OPT_TIME, 0, "duration", O(duration), "TIME", "stop after this long, e.g. 10s, 5m (until Ctrl-C or the end of the target)", 0 },
+	{ OPT_STRING, 0, "rotate", O(rotate), "TIME-OR-SIZE",
+	  "for recordings of weeks: a profile ends after so long (90s, 10m, 1h, 1d), or when it is about so large (64K, 10M, 1G), and the next "
+	  "begins: FILE.000001, FILE.000002...", 0 },
+	{ OPT_UINT, 0, "keep", O(keep), "N", "with --rotate: no more than the latest N of these files", O(keep_set) },
 	{ OPT_BOOL, 0, "cmdline", O(cmdline), NULL, "store whole command lines, arguments and the secrets in them included", 0 },
 	{ OPT_BOOL, 'q', "quiet", O(quiet), NULL, "no progress and no closing line; errors and losses only", 0 },
 	OPT_END,
@@ -184,6 +191,8 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 		return err_set(e, -EINVAL, "-G wants a cgroup; -a observes all of them");
 	if (!*o->output)
 		return err_set(e, -EINVAL, "-o wants the name of a file");
+	if (o->keep_set && (!o->rotate || !o->keep))
+		return err_set(e, -EINVAL, "--keep wants 1 or more, and --rotate");
 	if (o->hz_set && o->period_set)
 		return err_set(e, -EINVAL, "-F and -c exclude each other");
 	if (o->hz_set && (o->hz < 1 || o->hz > 50000))
@@ -265,6 +274,39 @@ static bool asked_to_stop(int fd)
 	while (read(fd, &si, sizeof(si)) == sizeof(si))
 		stop |= si.ssi_signo != SIGCHLD;
 	return stop;
+}
+
+/* While names are sought in the midst of a recording, the first Ctrl-C is for that: it ends when they are there. */
+static struct {
+	bool now, heard;
+} between;
+
+static bool asked_to_hurry(int fd)
+{
+	bool asked = asked_to_stop(fd);
+
+	if (!asked || !between.now || between.heard)
+		return asked;
+	between.heard = true;
+	return false;
+}
+
+static bool time_for_next(const struct record_opts *o, struct session *s, uint64_t began, uint64_t now)
+{
+	const struct segments *g = o->segments;
+
+	return g && session_may_next(s) &&
+	       (g->seconds > 0 ? (double)(now - began) >= g->seconds * 1e9 : session_profile_bytes(s) >= g->bytes);
+}
+
+static int next_profile(const struct record_opts *o, struct session *s, struct err *e)
+{
+	int err;
+
+	between.now = true;
+	err = session_next(s, segments_next(o->segments), e);
+	between.now = false;
+	return err ? err : segments_made(o->segments, e);
 }
 
 /* What is written says that much itself: the addresses that follow are named by object and offset. */
@@ -368,11 +410,11 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	struct err e = { 0 };
 	struct pollfd pf[2] = { { .fd = sigfd, .events = POLLIN }, { .fd = session_fd(s), .events = POLLIN } };
 	enum fmt_end_reason why = FMT_END_DONE;
-	uint64_t start, next_line, next_look = 0, now;
+	uint64_t start, began, next_line, next_look = 0, now;
 	const char *fallback;
-	int status = EXIT_DONE;
+	int status = EXIT_DONE, err = 0;
 
-	if (session_start(s, &e)) {
+	if (session_start(s, &e) || (o->segments && segments_made(o->segments, &e))) {
 		session_finish(s, FMT_END_ERROR, NULL);
 		return cli_fail(&e, EXIT_FAILED);
 	}
@@ -382,19 +424,23 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	/* it wakes for ticks, each of which is over in some 10 us; the command was started before */
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	/* names are sought when all is recorded, and a second Ctrl-C ends that */
-	contained_stop_when(sigfd, asked_to_stop);
-	start = now_ns();
+	contained_stop_when(sigfd, asked_to_hurry);
+	start = began = now_ns();
 	next_line = start + 1000000000;
 	for (;;) {
 		wait_for_more(pf, 2, session_wait_ns(s));
 		now = now_ns();
 		if (pf[0].revents)
 			next_look = 0; /* a child's end, perhaps */
-		if (pf[0].revents && asked_to_stop(sigfd)) {
+		if (between.heard || (pf[0].revents && asked_to_stop(sigfd))) {
 			why = FMT_END_SIGNAL;
 			break;
 		}
-		if (session_poll(s, &e)) {
+		if (time_for_next(o, s, began, now)) {
+			err = next_profile(o, s, &e);
+			began = now;
+		}
+		if (err || session_poll(s, &e)) {
 			why = FMT_END_ERROR;
 			status = cli_fail(&e, EXIT_FAILED);
 			break;
@@ -584,6 +630,19 @@ static struct session *begin_session(const struct record_opts *o, const struct s
 	return session_new(so, t, e);
 }
 
+/* Where the first profile goes, if there are to be several. */
+static int rotation_of(struct record_opts *o, struct session_opts *so, struct segments *g, struct err *e)
+{
+	if (!o->rotate)
+		return 0;
+	g->keep = o->keep;
+	if (segments_parse(g, o->rotate, e) || segments_begin(g, o->output, e))
+		return e->code;
+	o->segments = g;
+	so->output = g->path;
+	return 0;
+}
+
 static int cmd_record(void *opts, int argc, char **argv)
 {
 	const struct record_opts *asked = opts;
@@ -591,6 +650,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 	struct session_opts so = { 0 };
 	struct offload_part *offload;
 	struct session *s = NULL;
+	struct segments segments = { 0 };
 	struct targets t;
 	struct err e = { 0 };
 	const struct source_ops *hw = NULL;
@@ -601,7 +661,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 		return EXIT_DONE;
 	}
 	so.breakpoints = breakpoints_of(o, &e);
-	if (e.code || check(o, argc, &so, &e)) {
+	if (e.code || check(o, argc, &so, &e) || rotation_of(o, &so, &segments, &e)) {
 		breakpoint_gate_free(so.breakpoints);
 		return cli_fail(&e, EXIT_USAGE);
 	}
@@ -635,7 +695,8 @@ static int cmd_record(void *opts, int argc, char **argv)
 	session_free(s);
 	breakpoint_gate_free(so.breakpoints);
 	if (status != EXIT_FAILED && wants_counts(o, hw))
-		counts_cache_keep(o->counts_cache, o->output);
+		counts_cache_keep(o->counts_cache, so.output);
+	segments_release(&segments);
 	offload_part_free(offload);
 	targets_release(&t);
 	contained_stop_when(-1, NULL);
@@ -656,6 +717,9 @@ CLI_COMMAND(record) = {
 	.details = "Samples where the target's time goes, with its call stacks, and writes a profile that\n"
 		   "`accperf report` and the other reading commands understand. The target is never stopped, and\n"
 		   "nothing stays attached when the recording ends, however it ends.\n\n"
+		   "With --rotate the recording goes on for weeks in files that end one after the other, each a whole profile\n"
+		   "with everything that reading it needs; no sample is lost between two of them, and what the recorder\n"
+		   "remembers begins anew with each. --keep N removes the oldest of those that this recording made.\n\n"
 		   "Ctrl-C ends the recording; the profile is complete. A recording that is killed, or meets a full\n"
 		   "disk, loses at most its last second. With -- CMD the exit status is the command's.\n\n"
 		   "Where no hardware counts instructions, --counts auto measures how often code runs, for `accperf\n"

@@ -287,6 +287,44 @@ int budget_start(struct offload_session *s)
 	return 0;
 }
 
+/* The end of a profile, with what fell outside of stretches. */
+static void put_outside(struct offload_session *s, struct known_lib *l, const struct budget_mark *now)
+{
+	struct budget_mark outside = *now;
+	uint64_t hits = now->hits - l->stretch_hits;
+	double cost_ns = now->cost_ns - l->stretch_cost_ns;
+
+	if (l->on) {
+		hits -= now->hits - l->begin.hits;
+		cost_ns -= now->cost_ns - l->begin.cost_ns;
+	}
+	outside.hits -= hits - l->outside_told;
+	outside.cost_ns -= cost_ns - l->outside_cost_told;
+	put_window(s, l, &outside, now);
+	l->outside_told = hits;
+	l->outside_cost_told = cost_ns;
+}
+
+void budget_cut(struct offload_session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	for (unsigned i = 0; i < s->libs_cnt; i++) {
+		struct known_lib *l = &s->libs[i];
+		struct budget_mark now;
+
+		if (l->index < 0)
+			continue;
+		now = mark(s, l, session_now());
+		if (l->on) {
+			go_on(s, l, &now);
+			put_window(s, l, &l->piece, &now);
+			l->piece = now;
+		}
+		put_outside(s, l, &now);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
 void budget_stop(struct offload_session *s)
 {
 	if (s->stopped)
@@ -302,7 +340,7 @@ void budget_stop(struct offload_session *s)
 	}
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		struct known_lib *l = &s->libs[i];
-		struct budget_mark now, outside;
+		struct budget_mark now;
 		uint64_t when = 0;
 
 		if (l->index < 0)
@@ -313,12 +351,8 @@ void budget_stop(struct offload_session *s)
 			uprobe_disarm(s->u, l->index, NULL);
 			l->on = false;
 		}
-		/* The end, with what fell outside of stretches. */
 		now = mark(s, l, when ? when : session_now());
-		outside = now;
-		outside.hits = l->stretch_hits;
-		outside.cost_ns = l->stretch_cost_ns;
-		put_window(s, l, &outside, &now);
+		put_outside(s, l, &now);
 	}
 }
 

@@ -446,6 +446,12 @@ void calls_process_end(struct calls *c, uint32_t pid)
 			give_open(c, &c->queues[i]);
 }
 
+void calls_forget_places(struct calls *c)
+{
+	for (uint32_t i = 0; i < c->open_cnt; i++)
+		c->open[i].call.site = c->open[i].call.stack = 0;
+}
+
 void calls_end(struct calls *c)
 {
 	for (uint32_t i = 0; i < c->queues_cnt; i++)

@@ -31,6 +31,7 @@ void calls_free(struct calls *c); /* open ones are dropped: calls_end() first */
 void calls_add(struct calls *c, const struct offload_event *ev, const struct calls_probe *p, uint32_t site, uint32_t stack);
 /* A process is gone: what it left is open. */
 void calls_process_end(struct calls *c, uint32_t pid);
+void calls_forget_places(struct calls *c); /* ids of the former profile, of calls that are under way */
 void calls_end(struct calls *c);
 
 struct calls_count {

@@ -85,7 +85,12 @@ static uint64_t mixed(uint64_t a, uint64_t b)
 	return a ^ a >> 29;
 }
 
-static uint32_t site_id(struct offload_session *s, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller)
+uint64_t session_site_key(uint32_t pid, uint32_t probe, uint64_t site)
+{
+	return mixed(mixed((uint64_t)pid << 16 | probe, site), 3);
+}
+
+uint32_t session_site(struct offload_session *s, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller)
 {
 	uint64_t *at;
 	bool added;
@@ -143,14 +148,17 @@ static void on_event(void *ctx, const struct offload_event *ev)
 	struct offload_session *s = ctx;
 	uint32_t site, stack = 0;
 	uint64_t *at;
+	bool added;
 
 	if (!api_of(s, ev->probe))
 		return;
 	/* The caller's address is kept for the totals, which name sites by address. */
-	site = site_id(s, ev->pid, ev->entry, ev->func, ev->site);
-	at = map_put(&s->totals_sites, mixed(mixed((uint64_t)ev->pid << 16 | ev->probe, ev->site), 3), NULL);
+	site = session_site(s, ev->pid, ev->entry, ev->func, ev->site);
+	at = map_put(&s->totals_sites, session_site_key(ev->pid, ev->probe, ev->site), &added);
 	if (at)
 		*at = site;
+	if (at && added)
+		session_keep_site(s, ev);
 	if (ev->flags & WO_STACK) {
 		at = map_get(&s->stacks, ev->tid);
 		if (at) {
@@ -190,7 +198,7 @@ int offload_session_threads_map(const struct offload_session *s)
 
 static uint64_t site_key(const struct probe_total_key *k)
 {
-	return mixed(mixed((uint64_t)k->pid << 16 | k->probe, k->site), 3);
+	return session_site_key(k->pid, k->probe, k->site);
 }
 
 static void on_open(void *ctx, const struct probe_total_key *k)
@@ -206,10 +214,13 @@ static void on_open(void *ctx, const struct probe_total_key *k)
 static void on_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
 {
 	struct offload_session *s = ctx;
+	uint64_t sum[CELL_TOLD] = { t->calls, t->in, t->out, t->ns, t->cpu, t->switched, t->switched_ns, t->failed, t->open, t->unknown,
+				    t->records };
+	struct cell *cell = cells_since(&s->totals, k, sizeof(*k), sum, CELL_SUMS);
 	struct fmt_offload_total f = {
-		.calls = t->calls, .bytes_in = t->in, .bytes_out = t->out, .ns = t->ns, .cpu_ns = t->cpu,
-		.switched = t->switched, .switched_ns = t->switched_ns, .failed = t->failed, .open = t->open,
-		.unknown_bytes = t->unknown, .records = t->records, .pid = k->pid,
+		.calls = sum[0], .bytes_in = sum[1], .bytes_out = sum[2], .ns = sum[3], .cpu_ns = sum[4],
+		.switched = sum[5], .switched_ns = sum[6], .failed = sum[7], .open = sum[8],
+		.unknown_bytes = sum[9], .records = sum[10], .pid = k->pid,
 	};
 	uint64_t *at;
 
@@ -224,21 +235,27 @@ static void on_total(void *ctx, const struct probe_total_key *k, const struct pr
 	/* Two sites may resolve to one stack: then the reader adds them up by this. */
 	f.site = at ? (uint32_t)*at : 0;
 	f.site_addr = k->site;
-	s->sink.put(s->sink.ctx, FMT_OFFLOAD_TOTAL, &f, sizeof(f));
+	sum[CELL_SUMS] = f.open;
+	sum[CELL_SUMS + 1] = f.calls ? f.site : 0; /* a place that is known now is no news of calls that are not of this profile */
+	if (cell_news(cell, sum, CELL_TOLD))
+		s->sink.put(s->sink.ctx, FMT_OFFLOAD_TOTAL, &f, sizeof(f));
 }
 
 static void on_hist(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h)
 {
 	struct offload_session *s = ctx;
+	uint64_t sum[] = { h->count, h->bytes, h->ns };
+	struct cell *cell = cells_since(&s->hists, k, sizeof(*k), sum, 3);
 	struct fmt_offload_hist f = {
-		.count = h->count, .bytes = h->bytes, .ns = h->ns, .pid = k->pid,
+		.count = sum[0], .bytes = sum[1], .ns = sum[2], .pid = k->pid,
 		.bytes_bin = k->bytes_bin, .time_bin = k->time_bin,
 	};
 
 	f.api = api_of(s, k->probe);
 	if (!f.api)
 		return;
-	s->sink.put(s->sink.ctx, FMT_OFFLOAD_HIST, &f, sizeof(f));
+	if (cell_news(cell, sum, 3))
+		s->sink.put(s->sink.ctx, FMT_OFFLOAD_HIST, &f, sizeof(f));
 }
 
 static void put_counter(struct offload_session *s, const char *name, bool loss, uint64_t value)
@@ -247,7 +264,7 @@ static void put_counter(struct offload_session *s, const char *name, bool loss, 
 		s->sink.count(s->sink.ctx, name, value, loss);
 }
 
-static void put_counts(struct offload_session *s)
+void session_put_counts(struct offload_session *s)
 {
 	const struct calls_count *n = calls_count(s->calls);
 
@@ -269,7 +286,7 @@ static void put_counts(struct offload_session *s)
 		put_counter(s, "offload: calls given up, too many open at once", true, n->dropped);
 }
 
-static void put_cost(struct offload_session *s)
+void session_put_cost(struct offload_session *s)
 {
 	const struct uprobe_cost *c = uprobe_cost(s->u);
 	const struct uprobe_class_cost *step = &c->of[FMT_PROBE_STEPPED], *emu = &c->of[FMT_PROBE_EMULATED];
@@ -442,7 +459,7 @@ void offload_session_tick(struct offload_session *s)
 	size_t pos = 0;
 
 	if (s->ended) {
-		put_counts(s);
+		session_put_counts(s);
 		return;
 	}
 	offload_session_poll(s);
@@ -464,9 +481,9 @@ void offload_session_tick(struct offload_session *s)
 	s->cpu_ns = cpu;
 	s->ticks++;
 	budget_write(s);
-	put_counts(s);
+	session_put_counts(s);
 	if (s->ticks == 1)
-		put_cost(s);
+		session_put_cost(s);
 }
 
 /* ---- life ---- */
@@ -511,7 +528,7 @@ struct offload_session *offload_session_new(const struct offload_opts *o, const 
 		offload_session_free(s);
 		return NULL;
 	}
-	put_cost(s);
+	session_put_cost(s);
 	return s;
 }
 
@@ -553,8 +570,8 @@ void offload_session_end(struct offload_session *s)
 				 s->user[i].library, s->user[i].library, s->user[i].symbol);
 	}
 	budget_write(s);
-	put_counts(s);
-	put_cost(s);
+	session_put_counts(s);
+	session_put_cost(s);
 	for (const struct offload_api *a = offload_apis(); !s->automatic && a->name; a++) {
 		size_t i = (size_t)(a - offload_apis());
 
@@ -584,6 +601,9 @@ void offload_session_free(struct offload_session *s)
 	map_release(&s->open_sites);
 	map_release(&s->stacks);
 	map_release(&s->catching);
+	cells_release(&s->totals);
+	cells_release(&s->hists);
+	free(s->known_sites);
 	intern_release(&s->marker_families);
 	buf_release(&s->notes);
 	free(s->windows);

@@ -12,6 +12,7 @@
 #include "kmod-free/uprobe.h"
 #include "offload/api.h"
 #include "offload/calls.h"
+#include "offload/cells.h"
 #include "offload/session.h"
 #include "util/map.h"
 
@@ -48,8 +49,16 @@ struct known_lib {
 	double gap_mean, due;	   /* while let go: of the gap; when it ends; work_clock() */
 	uint64_t stretch_hits; /* in all stretches that ended */
 	double stretch_cost_ns;
+	uint64_t outside_told;	   /* hits outside of stretches that were written, and their cost */
+	double outside_cost_told;
 	unsigned stretches;
 	bool let_go; /* for the budget, at least once */
+};
+
+/* Who called what, to be told again in the next profile. */
+struct known_site {
+	uint64_t func, caller;
+	uint32_t pid, probe;
 };
 
 struct session_probe {
@@ -79,6 +88,9 @@ struct offload_session {
 	uint64_t cpu_gone; /* of processes that have ended */
 	struct map sites; /* hash of pid, function, caller -> stack id */
 	struct map totals_sites; /* hash of pid, probe, caller -> stack id */
+	struct known_site *known_sites; /* as in totals_sites */
+	size_t known_count, known_cap;
+	struct cells totals, hists;
 	struct map stacks; /* tid -> stack id for its next call */
 	struct intern marker_families;
 	struct map catching; /* hash of a file's device and inode -> 1: its code does not catch, 2: it may */
@@ -125,6 +137,15 @@ int budget_start(struct offload_session *s);
 void budget_stop(struct offload_session *s); /* disarms all, closes the stretches */
 /* A library's first stretch begins; called with its engine index set. */
 int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e);
+/* A profile ends: so does a piece of each stretch, and what fell outside is told. */
+void budget_cut(struct offload_session *s);
+/* session.c */
+uint64_t session_site_key(uint32_t pid, uint32_t probe, uint64_t site);
+uint32_t session_site(struct offload_session *s, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller);
+void session_put_counts(struct offload_session *s);
+void session_put_cost(struct offload_session *s);
+/* next.c: from one profile to the next */
+void session_keep_site(struct offload_session *s, const struct offload_event *ev);
 void budget_write(struct offload_session *s); /* stretches that ended, to the sink */
 
 #endif

@@ -304,25 +304,25 @@ void emulate_report(struct emulate *r)
 
 	if (!r)
 		return;
-	session_count(r->s, "bursts", r->n.bursts, false);
-	session_count(r->s, "burst instructions", r->n.instructions, false);
-	session_count(r->s, "bursts: own CPU time, us", r->n.own_ns / 1000, false);
-	session_count(r->s, "bursts: calls left early", r->n.skipped, false);
-	session_count(r->s, "bursts cut at memory that changed meanwhile", r->n.changed, false);
-	session_count(r->s, "bursts: words read late, too many to be looked at again", r->n.unlisted, false);
-	session_count(r->s, "bursts: branches guessed", r->n.guessed, false);
-	session_count(r->s, "bursts: instructions without a rule", r->n.unknown, false);
-	session_count(r->s, "bursts: system calls", r->n.syscalls, false);
-	session_count(r->s, "bursts: pages touched", r->n.pages, false);
-	session_count(r->s, "bursts: pages as old as the sample", r->n.given, false);
-	session_count(r->s, "bursts: target's time taken, us", r->n.target_ns / 1000, false);
+	session_count_anew(r->s, "bursts", r->n.bursts, false);
+	session_count_anew(r->s, "burst instructions", r->n.instructions, false);
+	session_count_anew(r->s, "bursts: own CPU time, us", r->n.own_ns / 1000, false);
+	session_count_anew(r->s, "bursts: calls left early", r->n.skipped, false);
+	session_count_anew(r->s, "bursts cut at memory that changed meanwhile", r->n.changed, false);
+	session_count_anew(r->s, "bursts: words read late, too many to be looked at again", r->n.unlisted, false);
+	session_count_anew(r->s, "bursts: branches guessed", r->n.guessed, false);
+	session_count_anew(r->s, "bursts: instructions without a rule", r->n.unknown, false);
+	session_count_anew(r->s, "bursts: system calls", r->n.syscalls, false);
+	session_count_anew(r->s, "bursts: pages touched", r->n.pages, false);
+	session_count_anew(r->s, "bursts: pages as old as the sample", r->n.given, false);
+	session_count_anew(r->s, "bursts: target's time taken, us", r->n.target_ns / 1000, false);
 	for (unsigned i = 0; i < EMU_ENDS; i++) {
 		snprintf(name, sizeof(name), "bursts that ended: %s", emu_end_str((enum emu_end)i));
-		session_count(r->s, name, r->n.end[i], false);
+		session_count_anew(r->s, name, r->n.end[i], false);
 	}
-	session_count(r->s, "bursts not begun: the sample was old", r->n.stale, false);
-	session_count(r->s, "bursts that failed for want of memory", r->n.failed, true);
-	session_count(r->s, "bursts given up: the target's memory may not be read", r->denied, false);
+	session_count_anew(r->s, "bursts not begun: the sample was old", r->n.stale, false);
+	session_count_anew(r->s, "bursts that failed for want of memory", r->n.failed, true);
+	session_count_anew(r->s, "bursts given up: the target's memory may not be read", r->denied, false);
 }
 
 struct emulate *emulate_new(struct session *s, struct plan *plan, double part, double target_part)

@@ -419,14 +419,14 @@ static void report(struct counts_part *p)
 	if (p->exec)
 		execbp_stats(p->exec, &p->done);
 	session_count(s, "count windows", p->done.windows, false);
-	session_count(s, "count windows: ratios", st->windows[FMT_CL_RATIO], false);
-	session_count(s, "count windows: trip counts", st->windows[FMT_CL_TRIPS], false);
-	session_count(s, "count windows: rates", st->windows[FMT_CL_RATE], false);
+	session_count_anew(s, "count windows: ratios", st->windows[FMT_CL_RATIO], false);
+	session_count_anew(s, "count windows: trip counts", st->windows[FMT_CL_TRIPS], false);
+	session_count_anew(s, "count windows: rates", st->windows[FMT_CL_RATE], false);
 	session_count(s, "count windows of whole processes", p->n.processes, false);
 	session_count(s, "count windows on CPUs instead of threads", p->n.on_cpus, false);
 	session_count(s, "count windows that began in the wrong place", p->done.late, false);
-	session_count(s, "count windows of code that did not run", st->empty, false);
-	session_count(s, "count windows of code that runs too often to time", st->too_fast, false);
+	session_count_anew(s, "count windows of code that did not run", st->empty, false);
+	session_count_anew(s, "count windows of code that runs too often to time", st->too_fast, false);
 	session_count(s, "count windows given up for another debugger", p->done.stolen, false);
 	session_count(s, "count windows begun within 0.4 ms of their sample", p->n.prompt, false);
 	session_count(s, "count hits", p->done.traps, false);
@@ -435,22 +435,22 @@ static void report(struct counts_part *p)
 	session_count(s, "count: samples while all breakpoints were taken", p->n.no_slots, false);
 	session_count(s, "count: windows whose code is not mapped in that process", p->n.unplaced, false);
 	session_count(s, "count: windows that could not be opened (thread ended, another debugger)", p->n.unopened, false);
-	session_count(s, "count: samples in functions past the table's end", st->past_functions, false);
-	session_count(s, "count: hot functions past the limit of graphs", st->past_graphs, false);
-	session_count(s, "count: call sites and loops past the limit of links", st->past_links, false);
+	session_count_anew(s, "count: samples in functions past the table's end", st->past_functions, false);
+	session_count_anew(s, "count: hot functions past the limit of graphs", st->past_graphs, false);
+	session_count_anew(s, "count: call sites and loops past the limit of links", st->past_links, false);
 	session_count(s, COUNTER_FORBIDDEN_COUNTS, p->n.forbidden, false);
 	session_count(s, "count: slowed beside breakpoints, us", (uint64_t)(p->slowed / 1000), false);
 	session_count(s, "count armed us", p->done.armed_ns / 1000, false);
-	session_count(s, "count: trip counts that did not fit", st->odd, false);
-	session_count(s, "count: lists that were looked at too late", st->stale, false);
-	session_count(s, "count: graphs of functions", st->graphs, false);
-	session_count(s, "count: call sites", st->callers, false);
-	session_count(s, "count: functions that hang on a busier node since bursts met it", st->hung_anew, false);
-	session_count(s, "count: functions too big for a graph", st->too_big, false);
-	session_count(s, "count: functions whose code cannot be read", st->unreadable, false);
-	session_count(s, "count: code generated at run time, not measured", st->rewritable, false);
-	session_count(s, "count: modules with code without bounds", st->unbounded, false);
-	session_count(s, "count windows: bursts", st->windows[FMT_CL_REPLAY], false);
+	session_count_anew(s, "count: trip counts that did not fit", st->odd, false);
+	session_count_anew(s, "count: lists that were looked at too late", st->stale, false);
+	session_count_anew(s, "count: graphs of functions", st->graphs, false);
+	session_count_anew(s, "count: call sites", st->callers, false);
+	session_count_anew(s, "count: functions that hang on a busier node since bursts met it", st->hung_anew, false);
+	session_count_anew(s, "count: functions too big for a graph", st->too_big, false);
+	session_count_anew(s, "count: functions whose code cannot be read", st->unreadable, false);
+	session_count_anew(s, "count: code generated at run time, not measured", st->rewritable, false);
+	session_count_anew(s, "count: modules with code without bounds", st->unbounded, false);
+	session_count_anew(s, "count windows: bursts", st->windows[FMT_CL_REPLAY], false);
 	emulate_report(p->replay);
 }
 
@@ -535,16 +535,24 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	return err;
 }
 
-static int start(void *part, struct session *s, struct err *e)
+/* What is measured and met, from nothing. */
+static int new_tables(struct counts_part *p, struct session *s, struct err *e)
 {
-	struct counts_part *p = part;
-
 	p->plan = plan_new(session_store(s), p->hit_ns, p->near, now_ns());
 	if (!p->plan)
 		return err_set(e, -ENOMEM, "out of memory");
 	p->replay = p->o.bursts > 0 ? emulate_new(s, p->plan, p->o.bursts, p->o.budget * BURSTS_PART) : NULL;
 	if (p->o.bursts > 0 && !p->replay)
 		return err_set(e, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int start(void *part, struct session *s, struct err *e)
+{
+	struct counts_part *p = part;
+
+	if (new_tables(p, s, e))
+		return e->code;
 	store_meta(session_store(s), "counts", "on");
 	if (p->exec)
 		write_prices(p, s);
@@ -553,19 +561,49 @@ static int start(void *part, struct session *s, struct err *e)
 	return 0;
 }
 
+static int write_tables(struct counts_part *p)
+{
+	struct exec_window w;
+	int err = 0;
+
+	if (p->exec && execbp_end(p->exec, now_ns(), &w))
+		err = window_over(p, &w);
+	name_functions(p);
+	if (!err)
+		err = plan_write(p->plan);
+	return err ? err : emulate_write(p->replay);
+}
+
+static int ending(void *part, struct session *s)
+{
+	struct counts_part *p = part;
+
+	return p->plan && !p->stopped ? write_tables(p) : 0;
+}
+
+static int begun(void *part, struct session *s, struct err *e)
+{
+	struct counts_part *p = part;
+
+	if (!p->plan)
+		return 0;
+	emulate_free(p->replay);
+	plan_free(p->plan);
+	p->replay = NULL;
+	p->plan = NULL;
+	p->named = 0;
+	map_release(&p->tid_of);
+	return new_tables(p, s, e);
+}
+
 static void stop(void *part, struct session *s)
 {
 	struct counts_part *p = part;
-	struct exec_window w;
 
 	if (!p->plan)
 		return;
 	p->stopped = true;
-	if (p->exec && execbp_end(p->exec, now_ns(), &w))
-		window_over(p, &w);
-	name_functions(p);
-	plan_write(p->plan);
-	emulate_write(p->replay);
+	write_tables(p);
 	if (p->exec)
 		execbp_stats(p->exec, &p->done);
 	execbp_free(p->exec);
@@ -593,7 +631,7 @@ static int part_fd(void *part)
 
 static const struct session_part ops = {
 	.name = "counts", .start = start, .sample = on_sample, .fresh = on_fresh, .poll = on_poll, .second = on_second,
-	.stop = stop, .release = release, .fd = part_fd,
+	.ending = ending, .begun = begun, .stop = stop, .release = release, .fd = part_fd,
 };
 
 int counts_part_add(struct session *s, const struct counts_opts *o, struct err *why)

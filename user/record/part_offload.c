@@ -14,10 +14,17 @@
 #include "kmod-free/targets.h"
 #include "offload/api.h"
 #include "store/write.h"
+#include "util/grow.h"
 #include "util/map.h"
 #include "util/rights.h"
 
 #define CGROUP_DEPTH 32 /* of groups below the one that is observed: no real tree is half as deep */
+
+/* A probed function, to be told again in the next profile. */
+struct told_api {
+	struct fmt_offload_api rec;
+	char *text[4]; /* api, name, symbol, library */
+};
 
 struct offload_part {
 	struct offload_opts opts;
@@ -27,13 +34,49 @@ struct offload_part {
 	uint64_t spent_ns;
 	struct map members; /* of the control group: pid -> the look that found it there last */
 	uint64_t look;
+	struct told_api *told;
+	size_t told_count, told_cap;
 	bool degraded, ended;
 	struct buf notes;
 };
 
+static int keep_api(struct offload_part *p, const struct fmt_offload_api *f)
+{
+	const uint32_t id[4] = { f->api, f->name, f->symbol, f->library };
+	struct told_api *t;
+
+	if (!GROW(p->told, p->told_count, p->told_cap, 64))
+		return -ENOMEM;
+	t = &p->told[p->told_count++];
+	*t = (struct told_api){ .rec = *f };
+	for (int i = 0; i < 4; i++) {
+		const char *text = store_text(session_store(p->recording), id[i]);
+
+		if (text && !(t->text[i] = strdup(text)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void tell_apis(struct offload_part *p, struct store_writer *w)
+{
+	for (size_t i = 0; i < p->told_count; i++) {
+		struct told_api *t = &p->told[i];
+
+		t->rec.api = store_string(w, t->text[0]);
+		t->rec.name = store_string(w, t->text[1]);
+		t->rec.symbol = store_string(w, t->text[2]);
+		t->rec.library = store_string(w, t->text[3]);
+		store_put(w, FMT_OFFLOAD_API, &t->rec, sizeof(t->rec));
+	}
+}
+
 static int put(void *ctx, enum fmt_section section, const void *rec, uint32_t size)
 {
 	struct offload_part *p = ctx;
+
+	if (section == FMT_OFFLOAD_API && keep_api(p, rec))
+		return -ENOMEM;
 
 	return store_put(session_store(p->recording), section, rec, size);
 }
@@ -283,6 +326,26 @@ static int second(void *part, struct session *s, uint64_t now)
 	return 0;
 }
 
+static int ending(void *part, struct session *s)
+{
+	struct offload_part *p = part;
+
+	if (p->session && !p->ended)
+		offload_session_ending(p->session);
+	return 0;
+}
+
+static int begun(void *part, struct session *s, struct err *e)
+{
+	struct offload_part *p = part;
+
+	if (!p->session)
+		return 0;
+	tell_apis(p, session_store(s));
+	offload_session_begun(p->session);
+	return 0;
+}
+
 static void stop(void *part, struct session *s)
 {
 	struct offload_part *p = part;
@@ -312,11 +375,16 @@ void offload_part_free(struct offload_part *p)
 	offload_session_free(p->session);
 	map_release(&p->members);
 	buf_release(&p->notes);
+	for (size_t i = 0; i < p->told_count; i++)
+		for (int k = 0; k < 4; k++)
+			free(p->told[i].text[k]);
+	free(p->told);
 	free(p);
 }
 
 const struct session_part offload_part_ops = {
-	.name = "offload", .start = start, .sample = on_sample, .poll = poll_once, .second = second, .stop = stop,
+	.name = "offload", .start = start, .sample = on_sample, .poll = poll_once, .second = second, .ending = ending, .begun = begun,
+	.stop = stop,
 };
 
 bool offload_part_notes(const struct offload_part *p, struct buf *out)

@@ -355,6 +355,7 @@ static void on_window(void *ctx, const struct watch_window *seen)
 
 	(seen->req.on_cpus ? session_breakpoints_give_apart : session_breakpoints_give)(w->s, 1);
 	memcpy(&rec.arm, &w->arm[seen->slot], sizeof(rec.arm));
+	attr_name(session_attr(w->s), rec.arm.module, rec.arm.ip); /* it may have begun in an earlier profile */
 	for (uint32_t i = 0; i < seen->count; i++) {
 		const struct watch_hit *h = &seen->hits[i];
 

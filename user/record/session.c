@@ -12,25 +12,18 @@
 #include <unistd.h>
 
 #include "symbol/contained_child.h"
+#include "attr/naming.h"
 #include "record/breakpoint_gate.h"
 #include "counters.h"
-#include "measure/cost_attached.h"
-#include "record/tick_forecast.h"
+#include "record/session_priv.h"
 #include "measure/cost.h"
-#include "measure/cost_wakeups.h"
-#include "record/unsampled_threads.h"
 #include "record/poll_interval.h"
 #include "kmod-free/perfev.h"
 #include "kmod-free/queue.h"
 #include "kmod-free/sideband.h"
-#include "measure/switch_rate.h"
-#include "user/measure/prices.h"
 #include "user/measure/switch_cost.h"
-#include "util/map.h"
 
-#define MAX_PARTS 16
 #define BREAKPOINTS 4 /* of a thread */
-#define SETTLE_NS 2000000
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
 #define SWAPPED 0.25
 #define MAY_ADD 0.2 /* of the budget */
@@ -41,52 +34,6 @@
 #define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
 #define DEARER 1.2
 #define LOOKS_PART 0.05 /* of the budget, where looks are dear */
-
-struct session {
-	struct session_opts o;
-	struct targets *targets;
-	struct store_writer *store;
-	struct attr *attr;
-	struct sampler *sampler;
-	struct sideband *sideband;
-	struct queue *queue;
-	struct {
-		const struct session_part *ops;
-		void *ctx;
-		bool started;
-	} parts[MAX_PARTS];
-	unsigned part_count;
-	uint64_t period_ns, began, next_second, spent_by_parts, cpu_at_start;
-	struct unsampled_threads lives;
-	struct map hinted; /* tid -> stack end told to the sampler */
-	struct session_totals totals;
-	struct err first;
-	bool stopped;
-	int epoll; /* the sampler's ring and what parts wait for */
-	unsigned breakpoints; /* taken */
-	bool armed; /* some were, since breakpoint_gate_second() */
-	uint64_t missed; /* samples at which windows might have begun */
-	struct cost_attached attached;
-	bool breakpoints_wanted;
-	unsigned soon_ms; /* 0: nobody waits */
-	unsigned idle_polls; /* without a sample */
-	struct tick_forecast beats;
-	uint64_t wanted; /* a sample, not before this time; 0: none */
-	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
-	unsigned tries; /* to find it */
-	struct wakeups looks;
-	uint64_t look_count;
-	struct switch_rate switches;
-	struct prices prices; /* of earlier recordings, until this one has started */
-	double switch_ns; /* of a breakpoint; 0: not measured yet */
-	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
-	double spent_by_switches;
-	double wake_ns, running; /* of waking a CPU; threads of the target, of late */
-	unsigned cpus;
-	uint64_t running_at, running_ns; /* when it was computed last, and the target's CPU time then */
-	bool rate_known, running_known, retimed, stands_back;
-	bool marked; /* events of our own were put on threads that only had inherited ones */
-};
 
 static void choose_period(struct session *s)
 {
@@ -173,11 +120,24 @@ int session_add(struct session *s, const struct session_part *part, void *ctx, s
 	return err ? err_set(e, err, "a source cannot be waited for: %s", strerror(-err)) : 0;
 }
 
+void session_put_rate(struct session *s, const char *source, struct fmt_rate *rate)
+{
+	unsigned i = 0;
+
+	while (i < RATES && s->rates[i].source[0] && strcmp(s->rates[i].source, source))
+		i++;
+	rate->source = store_string(s->store, source);
+	if (i < RATES) {
+		snprintf(s->rates[i].source, sizeof(s->rates[i].source), "%s", source);
+		s->rates[i].latest = *rate;
+	}
+	store_put(s->store, FMT_RATE, rate, sizeof(*rate));
+}
+
 static void write_header(struct session *s)
 {
 	struct utsname u;
-	struct fmt_rate rate = { .time = s->began, .source = store_string(s->store, "soft"),
-				 .per_second = 1e9 / (double)s->period_ns, .period = s->period_ns };
+	struct fmt_rate rate = { .time = s->began, .per_second = 1e9 / (double)s->period_ns, .period = s->period_ns };
 
 	store_meta(s->store, "engine", "soft");
 	store_meta(s->store, "bias", "time");
@@ -192,7 +152,7 @@ static void write_header(struct session *s)
 		store_meta(s->store, "kernel", u.release);
 		store_meta(s->store, "arch", u.machine);
 	}
-	store_put(s->store, FMT_RATE, &rate, sizeof(rate));
+	session_put_rate(s, "soft", &rate);
 }
 
 static double or_assumed(double measured, double assumed)
@@ -216,7 +176,7 @@ int session_start(struct session *s, struct err *e)
 	const char *why;
 	int err = 0;
 
-	s->began = s->running_at = now_ns();
+	s->began = s->profile_began = s->running_at = now_ns();
 	s->next_second = s->began + 1000000000;
 	write_header(s);
 	/* single threads are followed without their heirs */
@@ -349,17 +309,28 @@ static int consume(void *ctx, const struct sample *m)
 	return err < 0 ? err : 0;
 }
 
+static void put_counter(struct store_writer *w, const char *name, uint64_t value, uint32_t flags)
+{
+	struct fmt_counter c = { .name = store_string(w, name), .flags = flags, .value = value };
+
+	store_put(w, FMT_COUNTER, &c, sizeof(c));
+}
+
 /* The sample is there, only part of its stack or a name is not: that is not a lost sample. */
 static void write_attribution(void *ctx, const char *name, uint64_t value, bool in_part)
 {
 	struct session *s = ctx;
-	struct fmt_counter c = { .name = store_string(s->store, name), .flags = in_part ? FMT_C_IN_PART : 0, .value = value };
 
-	store_put(s->store, FMT_COUNTER, &c, sizeof(c));
+	put_counter(s->store, name, counted_since(&s->counted, name, value), in_part ? FMT_C_IN_PART : 0);
+}
+
+void session_write_naming(void *store, const char *name, uint64_t value, bool in_part)
+{
+	put_counter(store, name, value, in_part ? FMT_C_IN_PART : 0);
 }
 
 /* What the timers could not see: threads that lived too short. Known at the end only. */
-static void write_unsampled(struct session *s)
+void session_write_unsampled(struct session *s)
 {
 	uint64_t cpu_ns, ticks = 0, seen;
 	const char *name;
@@ -376,13 +347,13 @@ static void write_unsampled(struct session *s)
 }
 
 /* Totals of all losses so far; counters are cumulative, so this starts over each time. */
-static void write_counters(struct session *s)
+void session_write_counters(struct session *s)
 {
 	const char *name;
 	bool loss;
 	uint64_t v;
 
-	s->totals.lost = 0;
+	s->totals.lost = s->before.lost;
 	for (unsigned i = 0; sampler_counter(s->sampler, i, &name, &loss, &v); i++)
 		session_count(s, name, v, loss);
 	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
@@ -392,10 +363,11 @@ static void write_counters(struct session *s)
 		session_level(s, "context switches per second of CPU time", (uint64_t)(switch_rate_of(&s->switches) * 1e9));
 	session_count(s, "looks at the rings", s->look_count, false);
 	session_count(s, "samples without windows, as hardware breakpoints were not to be used", s->missed, false);
-	attr_counters(s->attr, write_attribution, s);
+	attr_lasting_counters(s->attr, write_attribution, s);
+	attr_name_counters(attr_naming(s->attr), session_write_naming, s->store);
 }
 
-static void write_cost(struct session *s, uint64_t now)
+void session_write_cost(struct session *s, uint64_t now)
 {
 	double tick = tick_ns(s);
 	struct fmt_cost c;
@@ -409,10 +381,11 @@ static void write_cost(struct session *s, uint64_t now)
 	s->totals.peak_rss = own_peak_rss();
 	s->totals.switches_per_second = switch_rate_of(&s->switches) * 1e9;
 	s->totals.elapsed_ns = now - s->began;
-	s->totals.bytes = store_bytes(s->store);
-	c = (struct fmt_cost){ .time = now, .own_cpu_ns = s->totals.own_cpu_ns, .target_cpu_ns = s->totals.target_ns,
-			       .target_lost_ns = s->totals.target_lost_ns, .peak_rss = s->totals.peak_rss,
-			       .bytes_written = s->totals.bytes };
+	s->totals.bytes = s->before.bytes + store_bytes(s->store);
+	c = (struct fmt_cost){ .time = now, .own_cpu_ns = s->totals.own_cpu_ns - s->before.own_cpu_ns,
+			       .target_cpu_ns = s->totals.target_ns - s->before.target_ns,
+			       .target_lost_ns = s->totals.target_lost_ns - s->before.target_lost_ns, .peak_rss = s->totals.peak_rss,
+			       .bytes_written = store_bytes(s->store) };
 	store_put(s->store, FMT_COST, &c, sizeof(c));
 }
 
@@ -420,14 +393,14 @@ static void write_cost(struct session *s, uint64_t now)
 static void retime(struct session *s)
 {
 	double dearer = session_tick_cost(s) / tick_ns(s);
-	struct fmt_rate rate = { .time = now_ns(), .source = store_string(s->store, "soft") };
+	struct fmt_rate rate = { .time = now_ns() };
 
 	if (s->retimed || s->o.period_ns || dearer < DEARER || sampler_retime(s->sampler, (uint64_t)((double)s->period_ns * dearer)))
 		return;
 	s->retimed = true;
 	rate.period = s->period_ns = (uint64_t)((double)s->period_ns * dearer);
 	rate.per_second = 1e9 / (double)s->period_ns;
-	store_put(s->store, FMT_RATE, &rate, sizeof(rate));
+	session_put_rate(s, "soft", &rate);
 }
 
 /* What asks for a CPU as a batch job does waits until the target's thread that runs there does. A policy that
@@ -492,7 +465,7 @@ static int take_fresh(void *ctx, const struct sample *m)
 	return err < 0 ? err : queue_push(s->queue, m);
 }
 
-static int drain(struct session *s, uint64_t until)
+int session_drain(struct session *s, uint64_t until)
 {
 	uint64_t last;
 	int err;
@@ -529,7 +502,7 @@ int session_poll(struct session *s, struct err *e)
 	s->wanted = 0;
 	s->idle_polls++;
 	count_look(s, now);
-	err = drain(s, now - SETTLE_NS);
+	err = session_drain(s, now - SETTLE_NS);
 	if (!s->rate_known && switch_rate_of(&s->switches) >= 0)
 		rate_is_known(s);
 
@@ -542,11 +515,11 @@ int session_poll(struct session *s, struct err *e)
 		sideband_second(s->sideband);
 		attr_tick(s->attr, now);
 		look_at_target(s, now);
-		write_counters(s);
+		session_write_counters(s);
 		for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 			if (s->parts[i].ops->second)
 				err = s->parts[i].ops->second(s->parts[i].ctx, s, now);
-		write_cost(s, now);
+		session_write_cost(s, now);
 	}
 	if (err >= 0 && s->next_second == now + 1000000000)
 		err = store_flush(s->store, e);
@@ -628,33 +601,28 @@ static void stop_all(struct session *s)
 int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
 {
 	uint64_t now = now_ns(), last;
-	struct fmt_end end = { .time = now, .duration_ns = now - s->began, .reason = why, .exit_status = ~0u };
+	struct fmt_end end;
+	uint64_t bytes;
 	int err, status;
 
 	stop_all(s);
 	if (s->o.breakpoints)
 		breakpoint_gate_stop(s->o.breakpoints, s->store, s->armed);
-	while (drain(s, UINT64_MAX) >= 0 && sampler_behind(s->sampler, &last))
+	while (session_drain(s, UINT64_MAX) >= 0 && sampler_behind(s->sampler, &last))
 		;
 	err = attr_finish(s->attr, e);
-	write_counters(s);
-	write_unsampled(s);
+	session_write_counters(s);
+	session_write_unsampled(s);
 	for (unsigned i = 0; i < s->part_count; i++)
 		if (s->parts[i].ops->second)
 			s->parts[i].ops->second(s->parts[i].ctx, s, now);
-	write_cost(s, now);
-	end.samples = s->totals.samples;
-	end.lost = s->totals.lost;
+	session_write_cost(s, now);
+	end = session_end_of(s, now, why);
 	status = targets_child_status(s->targets, false);
 	if (status >= 0)
 		end.exit_status = (uint32_t)status;
-	store_flush(s->store, NULL);
-	store_put(s->store, FMT_END, &end, sizeof(end));
-	if (store_flush(s->store, err ? NULL : e) && !err)
-		err = e->code;
-	s->totals.bytes = store_bytes(s->store);
-	if (store_close(s->store, err ? NULL : e) && !err)
-		err = e->code;
+	err = session_end_file(s->store, &end, err, e, &bytes);
+	s->totals.bytes = s->before.bytes + bytes;
 	s->store = NULL;
 	return err;
 }
@@ -675,6 +643,7 @@ void session_free(struct session *s)
 	map_release(&s->hinted);
 	lives_release(&s->lives);
 	switch_rate_release(&s->switches);
+	counted_release(&s->counted);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	free(s);
@@ -708,11 +677,11 @@ struct store_writer *session_store(struct session *s)
 
 void session_rate(struct session *s, const char *source, uint64_t now, double per_second, uint64_t period, double *written)
 {
-	struct fmt_rate r = { .time = now, .source = store_string(s->store, source), .per_second = per_second, .period = period };
+	struct fmt_rate r = { .time = now, .per_second = per_second, .period = period };
 
 	if (fabs(per_second - *written) > 0.2 * *written) {
 		*written = per_second;
-		store_put(s->store, FMT_RATE, &r, sizeof(r));
+		session_put_rate(s, source, &r);
 	}
 }
 
@@ -826,21 +795,19 @@ bool session_breakpoints_forbidden(struct session *s)
 	return forbidden;
 }
 
-static void put_counter(struct session *s, const char *name, uint64_t value, uint32_t flags)
-{
-	struct fmt_counter c = { .name = store_string(s->store, name), .flags = flags, .value = value };
-
-	store_put(s->store, FMT_COUNTER, &c, sizeof(c));
-}
-
 void session_level(struct session *s, const char *name, uint64_t value)
 {
-	put_counter(s, name, value, FMT_C_LEVEL);
+	put_counter(s->store, name, value, FMT_C_LEVEL);
 }
 
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)
 {
-	put_counter(s, name, value, is_loss ? FMT_C_LOSS : 0);
+	session_count_anew(s, name, counted_since(&s->counted, name, value), is_loss);
+}
+
+void session_count_anew(struct session *s, const char *name, uint64_t value, bool is_loss)
+{
+	put_counter(s->store, name, value, is_loss ? FMT_C_LOSS : 0);
 	if (is_loss)
 		s->totals.lost += value;
 }

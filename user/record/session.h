@@ -54,6 +54,10 @@ struct session_part {
 	int (*poll)(void *part, struct session *s, uint64_t now);
 	/* Once a second, before the file is flushed. */
 	int (*second)(void *part, struct session *s, uint64_t now);
+	/* The profile ends and another begins, in which the recording goes on: what is held for the one is written; what the
+	 * other needs is, and tables begin anew. Both may be NULL. */
+	int (*ending)(void *part, struct session *s);
+	int (*begun)(void *part, struct session *s, struct err *e);
 	/* Detach everything; records of the part may still be written. Called once, also after errors. */
 	void (*stop)(void *part, struct session *s);
 	void (*release)(void *part);
@@ -81,6 +85,13 @@ int session_start(struct session *s, struct err *e);
 int session_poll(struct session *s, struct err *e);
 /* fd that becomes readable before rings overflow. */
 int session_fd(const struct session *s);
+/* The profile ends, names and all, and the recording goes on in another file of this name; nothing is detached, and no
+ * sample is in neither or both. Names are sought while the recording goes on. */
+int session_next(struct session *s, const char *output, struct err *e);
+/* Whether this is a good moment within the second: at one time of two it is. */
+bool session_may_next(const struct session *s);
+/* What is in the file so far. */
+uint64_t session_profile_bytes(const struct session *s);
 /* Detaches, names everything, ends the file. Safe after errors; *e says what failed first. */
 int session_finish(struct session *s, enum fmt_end_reason why, struct err *e);
 void session_free(struct session *s);
@@ -144,6 +155,8 @@ bool session_breakpoints_open(const struct session *s);
 bool session_breakpoints_forbidden(struct session *s);
 /* A named counter: the latest value is stored and shown; losses add to the total. */
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss);
+/* The same of what is counted in a table that begins anew with each profile. */
+void session_count_anew(struct session *s, const char *name, uint64_t value, bool is_loss);
 /* The same of what is no sum, such as a rate. */
 void session_level(struct session *s, const char *name, uint64_t value);
 /* Adds to the estimate of what the target lost to us. */

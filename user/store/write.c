@@ -31,6 +31,7 @@ struct store_writer {
 	struct section sections[SECTIONS];
 	struct intern strings;
 	struct buf packed;
+	struct buf metas; /* as they were put, each after its length: store_copy_meta() */
 	ZSTD_CCtx *zstd;
 	uint64_t seq, written;
 };
@@ -184,9 +185,29 @@ uint32_t store_string(struct store_writer *w, const char *s)
 	return id;
 }
 
+const char *store_text(const struct store_writer *w, uint32_t id)
+{
+	return id ? intern_get(&w->strings, id, NULL) : NULL;
+}
+
 int store_meta(struct store_writer *w, const char *key, const char *value)
 {
+	buf_add(&w->metas, key, strlen(key) + 1);
+	buf_add(&w->metas, value, strlen(value) + 1);
 	return store_put_var(w, FMT_META, key, (uint32_t)strlen(key) + 1, value, (uint32_t)strlen(value) + 1);
+}
+
+int store_copy_meta(struct store_writer *w, const struct store_writer *from)
+{
+	int err = buf_failed(&from->metas) ? err_set(&w->first, -ENOMEM, "out of memory") : 0;
+
+	for (size_t at = 0; at < from->metas.len && !err;) {
+		const char *key = from->metas.data + at, *value = key + strlen(key) + 1;
+
+		at += strlen(key) + strlen(value) + 2;
+		err = store_meta(w, key, value);
+	}
+	return err;
 }
 
 int store_metaf(struct store_writer *w, const char *key, const char *fmt, ...)
@@ -231,6 +252,7 @@ void store_abandon(struct store_writer *w)
 	for (unsigned i = 0; i < SECTIONS; i++)
 		buf_release(&w->sections[i].bytes);
 	buf_release(&w->packed);
+	buf_release(&w->metas);
 	intern_release(&w->strings);
 	ZSTD_freeCCtx(w->zstd);
 	free(w);

@@ -32,6 +32,8 @@ void store_abandon(struct store_writer *w);
 
 /* Id of a string, written on first use. 0 when s is NULL or memory ran out. */
 uint32_t store_string(struct store_writer *w, const char *s);
+/* What it stands for; NULL: nothing. */
+const char *store_text(const struct store_writer *w, uint32_t id);
 /* A fixed-size record. */
 int store_put(struct store_writer *w, enum fmt_section section, const void *rec, uint32_t rec_size);
 /* A variable record made of a head and a tail (tail may be NULL). */
@@ -39,6 +41,8 @@ int store_put_var(struct store_writer *w, enum fmt_section section, const void *
 		  const void *tail, uint32_t tail_size);
 int store_meta(struct store_writer *w, const char *key, const char *value);
 int store_metaf(struct store_writer *w, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* All that `from` was told so far by store_meta(), another writer. */
+int store_copy_meta(struct store_writer *w, const struct store_writer *from);
 int store_flush(struct store_writer *w, struct err *e);
 uint64_t store_bytes(const struct store_writer *w);
 

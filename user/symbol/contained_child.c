@@ -18,6 +18,7 @@
 #include "symbol/confine.h"
 
 #define BUFFER 65536
+#define LOOK_MS 1000u /* whether it is past its time */
 #define WALL_SECONDS 300 /* where the job names no other; the CPU limits are below half of it */
 
 struct contained_out {
@@ -193,6 +194,32 @@ bool contained_stopped(void)
 	return stop.stopped;
 }
 
+/* What must not stand still while a child works. */
+static struct {
+	unsigned (*round)(void *ctx);
+	void *ctx;
+	bool inside; /* a child that it starts itself is waited for as usual */
+} meanwhile;
+
+void contained_meanwhile(unsigned (*round)(void *ctx), void *ctx)
+{
+	meanwhile.round = round;
+	meanwhile.ctx = ctx;
+}
+
+/* Milliseconds until the next round is due. */
+static unsigned go_round(void)
+{
+	unsigned ms = LOOK_MS;
+
+	if (!meanwhile.round || meanwhile.inside)
+		return ms;
+	meanwhile.inside = true;
+	ms = meanwhile.round(meanwhile.ctx);
+	meanwhile.inside = false;
+	return ms < LOOK_MS ? ms : LOOK_MS;
+}
+
 static uint64_t now_ms(void)
 {
 	struct timespec t;
@@ -207,12 +234,13 @@ static int wait_for(int fd, uint64_t deadline)
 	struct pollfd p[2] = { { .fd = fd, .events = POLLIN }, { .fd = stop.fd, .events = POLLIN } };
 
 	for (;;) {
+		unsigned most = go_round();
 		uint64_t now = now_ms();
 		int n;
 
 		if (now >= deadline)
 			return -ETIMEDOUT;
-		n = poll(p, 2, deadline - now > 1000 ? 1000 : (int)(deadline - now));
+		n = poll(p, 2, deadline - now > most ? (int)most : (int)(deadline - now));
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n > 0 && p[1].revents && contained_stopped())

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From one profile of a recording to the next: probes stay, sums and ids begin anew. */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "offload/session_internal.h"
+#include "util/grow.h"
+
+void session_keep_site(struct offload_session *s, const struct offload_event *ev)
+{
+	if (GROW(s->known_sites, s->known_count, s->known_cap, 64))
+		s->known_sites[s->known_count++] = (struct known_site){ .func = ev->func, .caller = ev->site, .pid = ev->pid, .probe = ev->probe };
+}
+
+void offload_session_ending(struct offload_session *s)
+{
+	offload_session_poll(s);
+	budget_cut(s);
+	budget_write(s);
+}
+
+/* Of processes that live: most calls are only counted, and then nothing else would tell from where they came. */
+static void tell_sites(struct offload_session *s)
+{
+	uint64_t now = session_now();
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->known_count; i++) {
+		struct known_site *k = &s->known_sites[i];
+		uint64_t *at;
+
+		if (kill((pid_t)k->pid, 0))
+			continue;
+		at = map_put(&s->totals_sites, session_site_key(k->pid, k->probe, k->caller), NULL);
+		if (at)
+			*at = session_site(s, k->pid, now, k->func, k->caller);
+		s->known_sites[kept++] = *k;
+	}
+	s->known_count = kept;
+}
+
+void offload_session_begun(struct offload_session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		if (s->libs[i].index >= 0)
+			s->libs[i].path_id = s->sink.string(s->sink.ctx, s->libs[i].path);
+	pthread_mutex_unlock(&s->lock);
+	if (s->alg_on)
+		s->alg_path = s->sink.string(s->sink.ctx, "[kernel] AF_ALG");
+	map_release(&s->sites);
+	map_release(&s->totals_sites);
+	map_release(&s->stacks);
+	calls_forget_places(s->calls);
+	cells_next(&s->totals);
+	cells_next(&s->hists);
+	tell_sites(s);
+	session_put_cost(s);
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A recording of weeks is many profiles: each ends, and the next begins, while everything stays attached. What was written
+ * by then is told anew where the next one refers to it, and tables begin anew, so neither a file nor memory grows for ever.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbol/contained_child.h"
+#include "attr/naming.h"
+#include "record/session_priv.h"
+#include "measure/cost.h"
+
+#define APART_NS 500000000ull /* from what is done once a second: rates of a moment would say nothing */
+#define MEANWHILE_MS 20 /* while names are sought: a ring holds a second at least */
+
+struct fmt_end session_end_of(const struct session *s, uint64_t now, enum fmt_end_reason why)
+{
+	return (struct fmt_end){ .time = now, .duration_ns = now - s->profile_began, .reason = why, .exit_status = ~0u,
+				 .samples = s->totals.samples - s->before.samples, .lost = s->totals.lost - s->before.lost };
+}
+
+int session_end_file(struct store_writer *w, const struct fmt_end *end, int err, struct err *e, uint64_t *bytes)
+{
+	store_flush(w, NULL);
+	store_put(w, FMT_END, end, sizeof(*end));
+	if (store_flush(w, err ? NULL : e) && !err)
+		err = e->code;
+	*bytes = store_bytes(w);
+	if (store_close(w, err ? NULL : e) && !err)
+		err = e->code;
+	return err;
+}
+
+/* All that counts for the profile which ends here is in it, but names. */
+static int write_last(struct session *s, uint64_t now)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
+		if (s->parts[i].ops->ending)
+			err = s->parts[i].ops->ending(s->parts[i].ctx, s);
+	session_write_counters(s);
+	session_write_unsampled(s);
+	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
+		if (s->parts[i].ops->second)
+			err = s->parts[i].ops->second(s->parts[i].ctx, s, now);
+	session_write_cost(s, now);
+	return err < 0 ? err : 0;
+}
+
+/* What was told once, at the start or when it changed, is told again. */
+static int write_first(struct session *s, const struct store_writer *former, uint64_t began, struct err *e)
+{
+	int err = store_copy_meta(s->store, former);
+
+	store_meta(s->store, "from_start", "0");
+	store_metaf(s->store, "segment", "%u", s->profiles + 1);
+	for (unsigned i = 0; i < RATES && s->rates[i].source[0]; i++) {
+		struct fmt_rate rate = s->rates[i].latest;
+
+		rate.time = began;
+		session_put_rate(s, s->rates[i].source, &rate);
+	}
+	for (unsigned i = 0; i < s->part_count && !err; i++)
+		if (s->parts[i].ops->begun)
+			err = s->parts[i].ops->begun(s->parts[i].ctx, s, e);
+	return err;
+}
+
+/* Rings are emptied and windows end while names are sought, which takes seconds for large files. */
+static unsigned go_on_meanwhile(void *ctx)
+{
+	struct session *s = ctx;
+	uint64_t ms;
+
+	if (!s->meanwhile)
+		s->meanwhile = session_poll(s, &s->meanwhile_why);
+	ms = session_wait_ns(s) / 1000000;
+	return ms < 1 ? 1 : ms > MEANWHILE_MS ? MEANWHILE_MS : (unsigned)ms;
+}
+
+static int name_former(struct session *s, struct store_writer *former, struct naming *names, const struct fmt_end *end, struct err *e)
+{
+	uint64_t bytes;
+	int err;
+
+	contained_meanwhile(go_on_meanwhile, s);
+	err = attr_name_all(s->attr, names, e);
+	contained_meanwhile(NULL, NULL);
+	attr_name_counters(names, session_write_naming, former);
+	naming_free(names);
+	err = session_end_file(former, end, err, e, &bytes);
+	s->before.bytes = s->earlier_bytes += bytes;
+	if (!err && s->meanwhile) {
+		*e = s->meanwhile_why;
+		err = s->meanwhile;
+	}
+	return err;
+}
+
+int session_next(struct session *s, const char *output, struct err *e)
+{
+	struct store_writer *former = s->store, *next = store_create(output, s->o.keep_old ? STORE_KEEP_OLD : 0, e);
+	uint64_t began = now_ns();
+	struct naming *names;
+	struct fmt_end end;
+	int err;
+
+	if (!next)
+		return e->code;
+	/* what is older goes into the former */
+	usleep(SETTLE_NS / 1000);
+	err = session_drain(s, began);
+	if (err >= 0)
+		err = write_last(s, began);
+	names = err < 0 ? NULL : attr_next(s->attr, next);
+	if (!names) {
+		store_abandon(next);
+		return err_set(e, err < 0 ? err : -ENOMEM, "the next profile cannot begin: %s", strerror(err < 0 ? -err : ENOMEM));
+	}
+	end = session_end_of(s, began, FMT_END_NEXT);
+	s->store = next;
+	s->profiles++;
+	s->profile_began = began;
+	s->next_second = began + 1000000000;
+	s->before = s->totals;
+	s->before.bytes = s->earlier_bytes;
+	counted_next(&s->counted);
+	err = write_first(s, former, began, e);
+	if (err) {
+		naming_free(names);
+		store_close(former, NULL);
+		return err;
+	}
+	return name_former(s, former, names, &end, e);
+}
+
+bool session_may_next(const struct session *s)
+{
+	return now_ns() + APART_NS > s->next_second;
+}
+
+uint64_t session_profile_bytes(const struct session *s)
+{
+	return store_bytes(s->store);
+}
