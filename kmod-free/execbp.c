@@ -291,12 +291,13 @@ static void sort_hits(struct execwin *w)
 	}
 }
 
-/* A thread's clock began somewhere: the first hit comes while it runs. No clock of a process can be read where it is
+/* A thread's clock began somewhere: the first hit comes while it runs. The kernel books what interrupts and a hypervisor took
+ * some time later, so the clock may seem to go back by microseconds: it does not. No clock of a process can be read where it is
  * hit: its CPU time is taken to have run evenly. */
 static void set_times(const struct execbp *x, struct execwin *w, uint64_t cpu_ns, uint64_t lasted)
 {
 	double pace = lasted && cpu_ns != ~0ull ? (double)cpu_ns / (double)lasted : 1;
-	uint64_t began;
+	uint64_t began, last = 0;
 
 	sort_hits(w);
 	began = w->log[0].cpu_ns - (w->log[0].time > x->armed ? w->log[0].time - x->armed : 0);
@@ -304,9 +305,10 @@ static void set_times(const struct execbp *x, struct execwin *w, uint64_t cpu_ns
 		struct execwin_hit *h = &w->log[i];
 
 		if (!x->req.process)
-			h->cpu_ns -= began;
+			h->cpu_ns = (int64_t)(h->cpu_ns - began) > (int64_t)last ? h->cpu_ns - began : last;
 		else
 			h->cpu_ns = h->time > x->armed ? (uint64_t)((double)(h->time - x->armed) * pace) : 0;
+		last = h->cpu_ns;
 	}
 }
 

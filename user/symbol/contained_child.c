@@ -133,14 +133,17 @@ static void expendable(void)
 		close(fd);
 }
 
+/* What a library's crash ends with: whoever handles these in the parent must not go on in the child. */
+static const int faults[] = { SIGSEGV, SIGABRT, SIGILL, SIGBUS, SIGFPE, SIGTRAP, SIGSYS };
+
 static void child(const struct contained_job *job, int fd, pid_t parent)
 {
 	struct contained_out *o;
 
 	signal(SIGINT, SIG_IGN); /* Ctrl-C is for the recording, which wants its names */
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGSEGV, SIG_DFL);
-	signal(SIGABRT, SIG_DFL);
+	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		signal(faults[i], SIG_DFL);
 	expendable();
 #if !defined(CONFINE_SANITIZED)
 	no_terminal(job, fd);
