@@ -308,8 +308,8 @@ static int follow(struct sampler *s, int id, uint64_t state, struct err *e)
 	return 0;
 }
 
-/* The targets first, then what adds their children, then the timers. */
-static int follow_targets(struct sampler *s, const struct targets *t, struct err *e)
+/* The targets first, then what adds their children, then children forked before that was in place, then the timers. */
+static int follow_targets(struct sampler *s, struct targets *t, struct err *e)
 {
 	struct bpf_program *const programs[] = { s->bpf->progs.on_free, s->bpf->progs.on_fork, s->bpf->progs.on_exec };
 	int err = 0;
@@ -326,6 +326,13 @@ static int follow_targets(struct sampler *s, const struct targets *t, struct err
 		if (!s->links[i])
 			err = err_set(e, -errno, "processes cannot be followed: %s", strerror(errno));
 	}
+	if (!err && !s->o.no_inherit && !t->child) {
+		size_t known = t->count;
+
+		err = targets_add_descendants(t, e);
+		for (size_t i = known; i < t->count && !err; i++)
+			err = follow(s, t->procs[i].pid, FOLLOW_NOW, e);
+	}
 	return err;
 }
 
@@ -339,7 +346,7 @@ static void unfollow(struct sampler *s)
 		s->bpf->bss->follow = FOLLOW_ALL;
 }
 
-static int attach_filtered(struct sampler *s, const struct targets *t, struct err *e)
+static int attach_filtered(struct sampler *s, struct targets *t, struct err *e)
 {
 	int err;
 
@@ -373,8 +380,15 @@ static int attach_threads(struct sampler *s, struct targets *t, struct err *e)
 		attr.enable_on_exec = 1;
 		return add_event(s, &attr, t->child, -1, 0, e);
 	} else {
-		for (size_t i = 0; i < t->count && !err; i++)
-			err = attach_process(s, t->procs[i].pid, !s->o.no_inherit, e);
+		for (size_t i = 0; i < t->count && !err; i++) {
+			struct err gone = { 0 };
+
+			err = attach_process(s, t->procs[i].pid, !s->o.no_inherit, &gone);
+			if (err == -ESRCH && t->procs[i].found)
+				err = 0;
+			else if (err)
+				*e = gone;
+		}
 	}
 	for (size_t i = 0; i < s->count && !err; i++)
 		ioctl(s->timers[i].fd, PERF_EVENT_IOC_ENABLE, 0);

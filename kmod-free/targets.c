@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -24,6 +25,7 @@
 #define SYS_pidfd_open 434
 #endif
 
+#define TASK_NAME 15 /* bytes of a name that the kernel keeps: TASK_COMM_LEN less the end */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]" /* the number is part of the kernel's interface */
 
 void targets_init(struct targets *t)
@@ -74,15 +76,21 @@ static int check_process(int pid, struct err *e)
 	return 0;
 }
 
-/* The number at *p, past which, and its comma, *p is moved; 0: there is none. */
+#define BLANKS " \t\n"
+
+/* The number at *p, past which, and what separates it from the next, *p is moved; 0: there is none. */
 static int next_id(const char **p)
 {
+	const char *at = *p + strspn(*p, BLANKS);
 	char *end;
-	long v = isdigit((unsigned char)**p) ? strtol(*p, &end, 10) : 0;
+	long v = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : 0;
 
-	if (v <= 0 || v > INT32_MAX || (*end && *end != ','))
+	if (v <= 0 || v > INT32_MAX || !strchr("," BLANKS, *end))
 		return 0;
-	*p = *end ? end + 1 : end;
+	end += strspn(end, BLANKS);
+	if (*end == ',' && !end[1 + strspn(end + 1, BLANKS)])
+		return 0;
+	*p = *end == ',' ? end + 1 : end;
 	return (int)v;
 }
 
@@ -90,6 +98,8 @@ int targets_check_list(const char *list, const char *what, struct err *e)
 {
 	const char *p = list;
 
+	if (!list[strspn(list, BLANKS)])
+		return err_set(e, -EINVAL, "the list of %s ids is empty: if it came from pgrep or pidof, none matched", what);
 	do {
 		if (!next_id(&p))
 			return err_set(e, -EINVAL, "'%s' is not a list of %s ids such as 123 or 123,456", list, what);
@@ -128,6 +138,111 @@ static int add_pid(struct targets *t, int pid, struct err *e)
 	if (!err)
 		err = rights_check_process(pid, e);
 	return err ? err : add_process(t, pid, e);
+}
+
+/* The number of an entry of /proc that is a process; 0: it is something else. */
+static int process_of(const struct dirent *d)
+{
+	return isdigit((unsigned char)d->d_name[0]) ? atoi(d->d_name) : 0;
+}
+
+static int parent_of(int pid)
+{
+	char ppid[32];
+
+	return proc_status(pid, "PPid", ppid, sizeof(ppid)) ? 0 : atoi(ppid);
+}
+
+static bool is_target(const struct targets *t, int pid)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->procs[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* One look at /proc. Parents mostly have the lower number and come first, so that one is enough for most trees. */
+static int add_children(struct targets *t, DIR *proc, size_t *added, struct err *e)
+{
+	struct dirent *d;
+	int err = 0;
+
+	*added = 0;
+	t->refused = 0;
+	while (!err && (d = readdir(proc))) {
+		int pid = process_of(d), parent = pid ? parent_of(pid) : 0;
+
+		if (!parent || pid == getpid() || parent == getpid() || is_target(t, pid) || !is_target(t, parent) ||
+		    check_process(pid, NULL))
+			continue;
+		if (rights_check_process(pid, NULL)) {
+			t->refused++;
+			continue;
+		}
+		err = add_process(t, pid, e);
+		if (!err) {
+			t->procs[t->count - 1].found = true;
+			++*added;
+		}
+	}
+	return err;
+}
+
+int targets_add_descendants(struct targets *t, struct err *e)
+{
+	size_t added = 0;
+	int err;
+	DIR *proc;
+
+	if (!t->count || t->tid_count)
+		return 0;
+	proc = opendir("/proc");
+	if (!proc)
+		return err_set(e, -errno, "cannot look for child processes in /proc: %s", strerror(errno));
+	do {
+		rewinddir(proc);
+		err = add_children(t, proc, &added, e);
+	} while (!err && added);
+	closedir(proc);
+	return err;
+}
+
+int targets_add_name(struct targets *t, const char *name, struct err *e)
+{
+	bool any = false;
+	struct err refused = { 0 };
+	struct dirent *d;
+	char comm[64];
+	int err = 0;
+	DIR *proc;
+
+	if (!*name)
+		return err_set(e, -EINVAL, "-n wants the name of a program");
+	proc = opendir("/proc");
+	if (!proc)
+		return err_set(e, -errno, "cannot look for processes in /proc: %s", strerror(errno));
+	while (!err && (d = readdir(proc))) {
+		int pid = process_of(d);
+
+		/* the kernel keeps 15 bytes of a name */
+		if (pid && pid != getpid() && !proc_status(pid, "Name", comm, sizeof(comm)) && !strncmp(comm, name, TASK_NAME) &&
+		    !check_process(pid, NULL)) {
+			bool known = is_target(t, pid);
+
+			if (rights_check_process(pid, &refused))
+				continue;
+			any = true;
+			err = add_process(t, pid, e);
+			if (!err && !known)
+				t->procs[t->count - 1].found = true;
+		}
+	}
+	closedir(proc);
+	if (!err && !any && refused.code)
+		return err_set(e, refused.code, "%s", refused.text);
+	if (!err && !any)
+		return err_set(e, -ESRCH, "there is no process named '%s'; `ps -eo comm` lists the names", name);
+	return err;
 }
 
 static int add_tid(struct targets *t, int tid, struct err *e)
@@ -292,6 +407,8 @@ int targets_recheck(struct targets *t, struct err *e)
 
 		if (p->pid == t->child || !rights_check_process(p->pid, &why))
 			continue;
+		if (p->pidfd >= 0 && poll(&pf, 1, 0) == 1 && p->found)
+			continue;
 		if (p->pidfd >= 0 && poll(&pf, 1, 0) == 1)
 			return err_set(e, -ESRCH, "process %d ended before it could be observed", p->pid);
 		return err_set(e, why.code, "%s", why.text);
@@ -332,14 +449,21 @@ int targets_threads(int pid, int **tids)
 	return n;
 }
 
+static double seconds(const struct timeval *t)
+{
+	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
+}
+
 int targets_child_status(struct targets *t, bool wait)
 {
+	struct rusage used;
 	int status;
 
 	if (!t->child)
 		return -1;
-	if (!t->child_reaped && waitpid(t->child, &status, wait ? 0 : WNOHANG) == t->child) {
+	if (!t->child_reaped && wait4(t->child, &status, wait ? 0 : WNOHANG, &used) == t->child) {
 		t->child_reaped = true;
+		t->child_cpu_s = seconds(&used.ru_utime) + seconds(&used.ru_stime);
 		t->child_status = status;
 	}
 	return t->child_reaped ? t->child_status : -1;

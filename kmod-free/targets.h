@@ -21,6 +21,7 @@ struct target {
 	int pid;   /* process */
 	int pidfd; /* readable when it has ended; -1: none */
 	bool gone;
+	bool found; /* by its name or its parent, not asked for by its number: it may have ended */
 };
 
 struct targets {
@@ -35,14 +36,20 @@ struct targets {
 	int fail_fd;	/* errno of a failed exec arrives here */
 	bool child_reaped;
 	int child_status;
+	double child_cpu_s; /* of the command and those that it waited for, once it is reaped */
+	unsigned refused; /* descendants that the user may not look into: not among procs */
 };
 
 void targets_init(struct targets *t);
-/* "12,34"; what: "process" or "thread", for the sentence. */
+/* "12,34", or with blanks or line ends between them, as pgrep writes them; what: "process" or "thread", for the sentence. */
 int targets_check_list(const char *list, const char *what, struct err *e);
 /* Such a list is appended. */
 int targets_add_pids(struct targets *t, const char *list, struct err *e);
 int targets_add_tids(struct targets *t, const char *list, struct err *e);
+/* All processes of that name, as `ps -e` and `pgrep -x` know it, but for ourselves and those that the user may not look into. */
+int targets_add_name(struct targets *t, const char *name, struct err *e);
+/* Processes that descend from those that are there, but for ourselves: appended, and `found`. */
+int targets_add_descendants(struct targets *t, struct err *e);
 /* Path, or a name below the cgroup v2 mount or the v1 perf_event hierarchy. */
 int targets_set_cgroup(struct targets *t, const char *name, struct err *e);
 /* Forks; the child waits for targets_go(). */

@@ -17,7 +17,7 @@ progs_before=$(attached)
 start "$WORKLOADS/tightloop" --loop; loop=$!
 expect_status 0 "records a live process by pid" accperf record -p $loop -F 1999 --duration 2s
 accperf record -q --timers threads -p $loop -F 499 --duration 2s -o rate.data
-check "the closing line gives samples, losses, size and slow-down" grep -qE '[0-9]+ samples, 0 lost, [0-9.]+ [KM]iB in accperf.data; slow-down spent' "$TMP/err"
+check "the closing line gives samples, losses, size and slow-down" grep -qE '[0-9]+ samples, 0 lost, [0-9.]+ [KM]iB in accperf.data; estimated slow-down' "$TMP/err"
 # Beside a busy machine's other programs the loop may get a seventh of a CPU: some hundred samples, whose
 # share spreads by 3 %.
 check "the planted shares are found: three quarters hot" between "$(self spin_hot)" 55 95
@@ -85,7 +85,9 @@ check "only their parent is" test "$(self child_work brief.data)" = 0
 expect_status 2 "timers of a kind that does not exist" accperf record --timers watches -p $loop
 
 # timers of threads do not see them, but that is told
-expect_status 0 "threads that live too short for a timer of their own" accperf record --timers threads -F 29 -o short.data -- "$WORKLOADS/nthreads" 100 --seconds 1
+# a thread that is kept from running for long may yet get a sample; without any, the status is 3
+accperf record --timers threads -F 29 -o short.data -- "$WORKLOADS/nthreads" 100 --seconds 1 >"$TMP/out" 2>"$TMP/err"; status=$?
+check "threads that live too short for a timer of their own: $status, with $(samples short.data) samples" [ $status = "$([ "$(samples short.data)" = 0 ] && echo 3 || echo 0)" ]
 check "are counted" between "$(counter short.data 'threads that ended before their first sample')" 20 10000000
 check "with the CPU time that has no sample, most of a second" between "$(counter short.data 'CPU time without a sample, us')" 100000 20000000
 check "the user is told" grep -q 'CPU time has no sample' "$TMP/err"

@@ -30,8 +30,24 @@ if [ "$paranoid" -le 2 ] && setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep ./lent 
 	expect_status 0 "nor is a command" "${nobody[@]}" ./lent record -q $rec -o nob/cmd.data -- ./tightloop --seconds 1
 	check "which is sampled" test "$(samples nob/cmd.data)" -gt 20
 	cp tightloop gains; chmod 4755 gains
-	expect_status 0 "a command that gains rights runs" "${nobody[@]}" ./lent record -q $rec -o nob/suid.data -- ./gains --seconds 1
+	expect_status 3 "a command that gains rights runs, without a sample" "${nobody[@]}" ./lent record -q $rec -o nob/suid.data -- ./gains --seconds 1
 	check "and is not observed" test "$(samples nob/suid.data)" = 0
+	check "and that is the reason" grep -q 'no samples, though.*gain rights' "$TMP/err"
+	name=roots$$; cp tightloop $name; chmod 755 $name
+	start ./$name --loop; only=$!
+	check "another user's process is refused by its name, too" refused -n $name
+	"${nobody[@]}" ./$name --loop & own=$!; STARTED+=($own)
+	sleep 0.3 # until it has become its program
+	expect_status 0 "of a name that several users run" "${nobody[@]}" ./lent record -q $rec -o nob/name.data -n "$name" --duration 1s
+	check "one's own is sampled alone" bash -c "accperf report --per-thread --json -i nob/name.data | jq -e '[.threads[].pid] | unique == [$own]'"
+	start "${nobody[@]}" bash -c './gains --loop & ./tightloop --loop & wait'; parent=$!
+	for _ in $(seq 100); do [ "$(pgrep -cP $parent)" = 2 ] && break; sleep 0.1; done
+	for child in $(pgrep -P $parent); do STARTED+=("$child"); done
+	sleep 0.3 # until both have become their programs
+	expect_status 0 "children that exist: those of one's own" "${nobody[@]}" ./lent record $rec -o nob/kids.data -p $parent --duration 1s
+	check "are observed, those with rights are not" bash -c "accperf report --json -i nob/kids.data | jq -e '[.functions[].object] | (index(\"tightloop\") != null) and (index(\"gains\") == null)'"
+	check "which is told" grep -q '1 child process is not yours' "$TMP/err"
+	kill $only $own
 	printf 'cd "%s"; ./gains --seconds 1; exec ./tightloop --seconds 1\n' "$TMP" >both
 	expect_status 0 "one that starts such a program" "${nobody[@]}" ./lent record -q $rec -o nob/both.data -- sh ./both
 	check "is observed without it" bash -c "accperf report --json -i nob/both.data | jq -e '[.functions[].object] | (index(\"tightloop\") != null) and (index(\"gains\") == null)'"

@@ -63,6 +63,7 @@ struct cli_command {
 	/* opts: the filled option struct; argv: what follows the options. Returns enum cli_exit, or
 	 * for record the command's own status. */
 	int (*run)(void *opts, int argc, char **argv);
+	bool runs_command; /* the first operand is a program: what follows it is no option of ours */
 	bool files_only; /* reads and writes files and nothing else: all other capabilities are given up first */
 	const struct opt *options; /* ends with OPT_END; NULL: none */
 	size_t opt_size;
@@ -84,7 +85,10 @@ struct cli_command {
 /* All commands in help order; NULL-terminated, static storage. */
 const struct cli_command *const *cli_commands(void);
 const struct cli_command *cli_find(const char *name);
-/* Parses argv (after the command's name) into opts; *rest = index of the first operand. */
+/* "did you mean `accperf X`? ", or "": into out, which is returned. */
+const char *cli_meant(const char *name, char *out, size_t size);
+/* Parses argv (after the command's name) into opts; *rest = index of the first operand. Options may stand anywhere before "--":
+ * operands are moved behind them. A command without operands that has -i, --input takes one for it. */
 int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv, int *rest, struct err *e);
 void opts_help(const struct cli_command *cmd);
 /* The list of commands. */

@@ -106,7 +106,7 @@ CLI_COMMAND(counts) = {
 	.options = options,
 	.opt_size = sizeof(struct counts_cmd),
 	.defaults = &defaults,
-	.usage = "[options]",
+	.usage = "[options] [FILE]",
 	.details = "Lists functions by the instructions that they executed, with their loops and callers, as measured by\n"
 		   "`record --counts`: on a live process, without performance counters.\n"
 		   "\n"

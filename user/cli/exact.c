@@ -553,6 +553,7 @@ CLI_COMMAND(exact) = {
 	.summary = "Run a program under the exact engine: every load, store and operation",
 	.order = 20,
 	.run = cmd_exact,
+	.runs_command = true,
 	.options = options,
 	.opt_size = sizeof(struct exact_cmd),
 	.defaults = &defaults,

@@ -140,7 +140,7 @@ CLI_COMMAND(export) = {
 	.options = options,
 	.opt_size = sizeof(struct export_cmd),
 	.defaults = &defaults,
-	.usage = "--pprof|--collapsed|--callgrind|--speedscope|--csv [options]",
+	.usage = "--pprof|--collapsed|--callgrind|--speedscope|--csv [options] [FILE]",
 	.details = "Values are time in ns (instructions, where the profile has no time), so that rates which changed during\n"
 		   "the recording do not distort the picture; pprof and callgrind carry the number of samples too.\n"
 		   "\n"

@@ -234,7 +234,7 @@ CLI_COMMAND(flow) = {
 	.options = options,
 	.opt_size = sizeof(struct flow_cmd),
 	.defaults = &defaults,
-	.usage = "[options]",
+	.usage = "[options] [FILE]",
 	.details = "Shows how many bytes each function read that each other function had written last: a map of the\n"
 		   "largest functions, the edges by size, and IN and OUT of each function.\n"
 		   "\n"

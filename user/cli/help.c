@@ -340,7 +340,9 @@ static int cmd_help(void *opts, int argc, char **argv)
 	} else if (argc) {
 		cmd = cli_find(argv[0]);
 		if (!cmd) {
-			log_error("there is no command '%s'; `accperf help` lists them", argv[0]);
+			char near[80];
+
+			log_error("there is no command '%s'; %s`accperf help` lists them", argv[0], cli_meant(argv[0], near, sizeof(near)));
 			return EXIT_USAGE;
 		}
 		opts_help(cmd);

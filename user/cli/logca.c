@@ -621,26 +621,14 @@ static int run(void *opts, int argc, char **argv)
 	struct logca_source s;
 	struct err e = { 0 };
 	int status = EXIT_USAGE, most = 1;
-	struct cli_command rest_of = cli_command_logca;
 	size_t v;
 
 	argc--;
 	argv++;
-	rest_of.min_args = 0; /* options may follow the verb and the file */
-	while (argc > 0) {
-		int rest = 0;
-
-		if (opts_parse(&rest_of, o, argc, argv, &rest, &e))
-			return cli_fail(&e, EXIT_USAGE);
-		argc -= rest;
-		argv += rest;
-		if (argc > 0 && file)
-			return err_set(&e, -EINVAL, "'%s' is one file too many", argv[0]), cli_fail(&e, EXIT_USAGE);
-		if (argc > 0) {
-			file = *argv++;
-			argc--;
-		}
-	}
+	if (argc > 1)
+		return err_set(&e, -EINVAL, "'%s' is one file too many", argv[1]), cli_fail(&e, EXIT_USAGE);
+	if (argc)
+		file = argv[0];
 	if (!strcmp(verb, "devices"))
 		return devices(o);
 	for (v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/suggest.h"
 #include "symbol/confine.h"
 #include "util/rights.h"
 
@@ -42,6 +43,18 @@ const struct cli_command *cli_find(const char *name)
 	return NULL;
 }
 
+const char *cli_meant(const char *name, char *out, size_t size)
+{
+	struct suggestion s = { 0 };
+
+	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+		suggest(&s, name, strlen(name), (*c)->name);
+	*out = 0;
+	if (s.name)
+		snprintf(out, size, "did you mean `accperf %s`? ", s.name);
+	return out;
+}
+
 int cli_fail(const struct err *e, int status)
 {
 	log_error("%s", e->text);
@@ -74,6 +87,7 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	void *opts = NULL;
 	int rest = 0, status;
+	char near[80];
 
 	if (argc < 2) {
 		cli_usage(stderr);
@@ -87,7 +101,7 @@ int main(int argc, char **argv)
 		argv[1] = (char *)"version";
 	cmd = cli_find(argv[1]);
 	if (!cmd) {
-		log_error("there is no command '%s'; `accperf --help` lists them", argv[1]);
+		log_error("there is no command '%s'; %s`accperf --help` lists them", argv[1], cli_meant(argv[1], near, sizeof(near)));
 		return EXIT_USAGE;
 	}
 	if (cmd->records)

@@ -72,7 +72,7 @@ CLI_COMMAND(objects) = {
 	.options = options,
 	.opt_size = sizeof(struct objects_cmd),
 	.defaults = &defaults,
-	.usage = "[options]",
+	.usage = "[options] [FILE]",
 	.details = "Lists data objects by their share of the accesses, with their largest readers and writers: variables\n"
 		   "by name, heap blocks by allocation site where the profile holds them. Accesses to anything else are\n"
 		   "put together into ranges of memory, which is cheaper than following malloc and free, and misses where\n"

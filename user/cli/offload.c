@@ -163,7 +163,7 @@ CLI_COMMAND(offload) = {
 	.options = options,
 	.opt_size = sizeof(struct offload_cmd),
 	.defaults = &defaults,
-	.usage = "[options]",
+	.usage = "[options] [FILE]",
 	.details = "Shows what `accperf record --offload` saw: for each API call its rate, sizes, times and call sites.\n"
 		   "Counts and bytes are exact for the time in which probes were in place. A function that is called\n"
 		   "too often for the budget is probed in short stretches; its calls are then an estimate, shown\n"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/suggest.h"
 
 static bool is_end(const struct opt *o)
 {
@@ -133,17 +134,36 @@ static const struct opt *find_letter(const struct opt *table, char c)
 	return NULL;
 }
 
+/* "did you mean --x? See", or "see" */
+static const char *meant(const struct cli_command *cmd, const char *name, size_t len, char *out, size_t size)
+{
+	bool negative = len > 3 && !memcmp(name, "no-", 3);
+	struct suggestion s = { 0 };
+
+	for (const struct opt *o = cmd->options; o && !is_end(o); o++)
+		if (o->type != OPT_GROUP && o->name)
+			suggest(&s, name, len, o->name);
+	for (const struct opt *o = cmd->options; negative && !s.name && o && !is_end(o); o++)
+		if (o->type == OPT_BOOL && o->name)
+			suggest(&s, name + 3, len - 3, o->name);
+	snprintf(out, size, "see");
+	if (s.name)
+		snprintf(out, size, "did you mean --%s%s? See", negative && strncmp(s.name, "no-", 3) ? "no-" : "", s.name);
+	return out;
+}
+
 static int parse_long(const struct cli_command *cmd, void *opts, int argc, char **argv, int *i, struct err *e)
 {
 	const char *name = argv[*i] + 2, *eq = strchr(name, '='), *value = eq ? eq + 1 : NULL;
 	size_t len = eq ? (size_t)(eq - name) : strlen(name);
 	bool negated;
 	const struct opt *o = find_long(cmd->options, name, len, &negated);
-	char shown[80];
+	char shown[80], near[80];
 
 	snprintf(shown, sizeof(shown), "--%.*s", (int)(len > 70 ? 70 : len), name);
 	if (!o)
-		return err_set(e, -EINVAL, "unknown option %s; see `accperf %s --help`", shown, cmd->name);
+		return err_set(e, -EINVAL, "unknown option %s; %s `accperf %s --help`", shown, meant(cmd, name, len, near, sizeof(near)),
+			       cmd->name);
 	if (o->type == OPT_BOOL && value)
 		return err_set(e, -EINVAL, "%s takes no value", shown);
 	if (o->type != OPT_BOOL && !value) {
@@ -177,31 +197,71 @@ static int parse_short(const struct cli_command *cmd, void *opts, int argc, char
 	return 0;
 }
 
-int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv, int *rest, struct err *e)
+/* The option that names the profile to read: its FILE may be given as an operand. */
+static const struct opt *input_option(const struct cli_command *cmd)
 {
-	int i, err, operands;
-	bool after_dashes = false;
+	const struct opt *o = cmd->max_args ? NULL : find_letter(cmd->options, 'i');
 
-	for (i = 0; i < argc; i++) {
-		if (!strcmp(argv[i], "--")) {
-			after_dashes = true;
-			i++;
-			break;
+	return o && o->type == OPT_STRING && o->name && !strcmp(o->name, "input") ? o : NULL;
+}
+
+/* Takes the one operand for the input; 0 or an error. */
+static int take_input(const struct cli_command *cmd, const struct opt *input, void *opts, const char *file, struct err *e)
+{
+	const char **at = (const char **)((char *)opts + input->offset);
+	const char *usual = cmd->defaults ? *(const char *const *)((const char *)cmd->defaults + input->offset) : NULL;
+
+	if (*at != usual)
+		return err_set(e, -EINVAL, "%s and -i %s are two files to read; give one", file, *at);
+	*at = file;
+	return 0;
+}
+
+/* Sets what options say; operands are moved to the front of argv. Returns their number or an error. */
+static int take_options(const struct cli_command *cmd, void *opts, int argc, char **argv, struct err *e)
+{
+	int operands = 0, err;
+	bool ended = false;
+
+	for (int i = 0; i < argc; i++) {
+		if (!ended && !strcmp(argv[i], "--")) {
+			ended = true;
+			continue;
 		}
-		if (argv[i][0] != '-' || !argv[i][1])
-			break;
-		err = argv[i][1] == '-' ? parse_long(cmd, opts, argc, argv, &i, e)
-					: parse_short(cmd, opts, argc, argv, &i, e);
+		if (ended || argv[i][0] != '-' || !argv[i][1]) {
+			/* what follows the name of a program is the program's */
+			ended |= cmd->runs_command;
+			argv[operands++] = argv[i];
+			continue;
+		}
+		err = argv[i][1] == '-' ? parse_long(cmd, opts, argc, argv, &i, e) : parse_short(cmd, opts, argc, argv, &i, e);
 		if (err)
 			return err;
 	}
-	*rest = i;
-	operands = argc - i;
+	return operands;
+}
+
+int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv, int *rest, struct err *e)
+{
+	const struct opt *input = input_option(cmd);
+	int operands = take_options(cmd, opts, argc, argv, e);
+
+	if (operands < 0)
+		return operands;
+	if (operands && input) {
+		int err = take_input(cmd, input, opts, argv[0], e);
+
+		if (err)
+			return err;
+		memmove(argv, argv + 1, (size_t)--operands * sizeof(*argv));
+	}
 	if (operands < cmd->min_args)
 		return err_set(e, -EINVAL, "something is missing: accperf %s %s", cmd->name, cmd->usage ? cmd->usage : "");
 	if (cmd->max_args >= 0 && operands > cmd->max_args)
-		return err_set(e, -EINVAL, "'%s' is one argument too many%s; see `accperf %s --help`",
-			       argv[i + cmd->max_args], after_dashes ? "" : " (options come first)", cmd->name);
+		return err_set(e, -EINVAL, "'%s' is one argument too many; see `accperf %s --help`", argv[cmd->max_args], cmd->name);
+	/* argv's end is a NULL, which a command to run needs behind its arguments */
+	*rest = argc - operands;
+	memmove(argv + *rest, argv, (size_t)operands * sizeof(*argv));
 	return 0;
 }
 

@@ -29,6 +29,7 @@
 #include "util/rights.h"
 
 #define UNSAMPLED_NOTED 0.05
+#define ENOUGH_PERIODS 5 /* of CPU time, in which one sample at least is to be expected: none by chance in e^-5, 0.7 % */
 #define UNREAD_NOTED 0.02
 #define UNREAD_SAMPLES 10
 /* What probes may take of the budget. The governor of accesses and windows spends what they leave. */
@@ -39,7 +40,8 @@
 #define LOOK_NS 20000000 /* whether the target has ended: the loop turns hundreds of times a second */
 
 struct record_opts {
-	const char *pids, *tids, *cgroup, *effort, *output, *engine;
+	struct opt_list pids, tids, names;
+	const char *cgroup, *effort, *output, *engine;
 	const char *rotate;
 	struct segments *segments; /* NULL: one profile */
 	const char *offload, *offload_attach, *counts, *counts_cache, *timers, *breakpoints;
@@ -59,11 +61,12 @@ static const struct record_opts defaults = {
 #define O(field) offsetof(struct record_opts, field)
 static const struct opt options[] = {
 	{ OPT_GROUP, 0, NULL, 0, NULL, "What to observe", 0 },
-	{ OPT_STRING, 'p', "pid", O(pids), "PID,...", "processes, with their threads and the children they fork", 0 },
-	{ OPT_STRING, 't', "tid", O(tids), "TID,...", "single threads", 0 },
+	{ OPT_LIST, 'p', "pid", O(pids), "PID,...", "processes, with their threads and children, those that exist and those to come; may be repeated", 0 },
+	{ OPT_LIST, 'n', "name", O(names), "NAME", "all processes of that name, with their threads and children; may be repeated", 0 },
+	{ OPT_LIST, 't', "tid", O(tids), "TID,...", "single threads; may be repeated", 0 },
 	{ OPT_BOOL, 'a', "all", O(all), NULL, "every process on the machine", 0 },
 	{ OPT_STRING, 'G', "cgroup", O(cgroup), "CGROUP", "every process of a control group", 0 },
-	{ OPT_BOOL, 0, "inherit", O(inherit), NULL, "follow children that are forked (on; --no-inherit: only the process)", 0 },
+	{ OPT_BOOL, 0, "inherit", O(inherit), NULL, "follow children, too (on; --no-inherit: only the processes named)", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "How closely", 0 },
 	{ OPT_STRING, 0, "effort", O(effort), "low|default|high",
 	  "what the target may lose: at most 0.5 %, 1 % or 5 % of its time", 0 },
@@ -176,17 +179,32 @@ static void tell_breakpoints(const struct record_opts *asked, const struct break
 		log_info("no hardware breakpoints: %s", why);
 }
 
-static int check(const struct record_opts *o, int argc, struct session_opts *so, struct err *e)
+/* Exactly one way to say what is observed, and well-formed lists. */
+static int check_targets(const struct record_opts *o, int argc, char **argv, struct err *e)
 {
-	int ways = !!o->pids + !!o->tids + !!o->cgroup + o->all + (argc > 0);
-	const struct effort *effort;
+	bool processes = o->pids.count || o->names.count;
+	int ways = processes + !!o->tids.count + !!o->cgroup + o->all + (argc > 0);
 
 	if (!ways)
-		return err_set(e, -EINVAL, "say what to observe: -p PID, -t TID, -a, -G CGROUP or -- CMD; see `accperf record --help`");
+		return err_set(e, -EINVAL, "say what to observe: -p PID, -n NAME, -t TID, -a, -G CGROUP or -- CMD; see `accperf record --help`");
+	if (ways == 2 && o->pids.count && argc && !argv[0][strspn(argv[0], "0123456789")])
+		return err_set(e, -EINVAL, "several process ids are one argument: -p %s,%s, or -p \"$(pgrep NAME)\" with its quotes, or -n NAME",
+			       o->pids.items[0], argv[0]);
 	if (ways > 1)
-		return err_set(e, -EINVAL, "-p, -t, -a, -G and -- CMD exclude each other");
-	if ((o->pids && targets_check_list(o->pids, "process", e)) || (o->tids && targets_check_list(o->tids, "thread", e)))
-		return e->code;
+		return err_set(e, -EINVAL, "-p or -n, -t, -a, -G and -- CMD exclude each other");
+	for (unsigned i = 0; i < o->pids.count; i++)
+		if (targets_check_list(o->pids.items[i], "process", e))
+			return e->code;
+	for (unsigned i = 0; i < o->tids.count; i++)
+		if (targets_check_list(o->tids.items[i], "thread", e))
+			return e->code;
+	return 0;
+}
+
+static int check(const struct record_opts *o, struct session_opts *so, struct err *e)
+{
+	const struct effort *effort;
+
 	if (o->cgroup && !*o->cgroup)
 		return err_set(e, -EINVAL, "-G wants a cgroup; -a observes all of them");
 	if (!*o->output)
@@ -227,12 +245,33 @@ static int check(const struct record_opts *o, int argc, struct session_opts *so,
 	return choose_timers(o->timers, &so->timers, e);
 }
 
+static int find_children(const struct record_opts *o, struct targets *t, struct err *e)
+{
+	size_t named = t->count;
+	int err = o->inherit ? targets_add_descendants(t, e) : 0;
+
+	if (!err && t->count > named && !o->quiet)
+		log_info("%zu child process%s observed, too (--no-inherit leaves them out)", t->count - named,
+			 t->count - named == 1 ? " is" : "es are");
+	if (!err && t->refused)
+		log_warn("%u child process%s not yours to look into, and not observed", t->refused, t->refused == 1 ? " is" : "es are");
+	return err;
+}
+
 static int find_targets(const struct record_opts *o, int argc, char **argv, struct targets *t, struct err *e)
 {
-	if (o->pids)
-		return targets_add_pids(t, o->pids, e);
-	if (o->tids)
-		return targets_add_tids(t, o->tids, e);
+	int err = 0;
+
+	for (unsigned i = 0; i < o->pids.count && !err; i++)
+		err = targets_add_pids(t, o->pids.items[i], e);
+	for (unsigned i = 0; i < o->names.count && !err; i++)
+		err = targets_add_name(t, o->names.items[i], e);
+	for (unsigned i = 0; i < o->tids.count && !err; i++)
+		err = targets_add_tids(t, o->tids.items[i], e);
+	if (err || o->tids.count)
+		return err;
+	if (t->count)
+		return find_children(o, t, e);
 	if ((o->cgroup && rights_check_all("a control group", e)) || (o->all && rights_check_all("the machine", e)))
 		return e->code;
 	if (o->cgroup)
@@ -332,7 +371,7 @@ static void closing_line(const struct record_opts *o, const struct session_total
 	if (t->target_ns && (double)t->target_lost_ns >= 0.95 * (double)t->target_ns)
 		buf_addf(&line, "; target slowed 20-fold or more, own CPU %.1f %%", 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
 	else if (t->target_ns)
-		buf_addf(&line, "; slow-down spent %.2f %% (%s), own CPU %.1f %%", 100.0 * (double)t->target_lost_ns / (double)t->target_ns,
+		buf_addf(&line, "; estimated slow-down %.2f %% (%s), own CPU %.1f %%", 100.0 * (double)t->target_lost_ns / (double)t->target_ns,
 			t->tick_ns > 0 ? "from the measured cost of a sample" : "assuming 30 us a sample: too busy to measure it",
 			100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
 	if (!buf_failed(&line))
@@ -376,6 +415,39 @@ static void tell_command(struct targets *t)
 {
 	if (t->child && t->go_fd < 0 && targets_child_status(t, false) < 0)
 		log_warn("the command goes on as process %d and is no longer observed; `kill %d` ends it", t->child, t->child);
+}
+
+/* A profile without samples can be read, and says nothing: status 3, and why. */
+static int tell_no_samples(struct session *s, struct targets *t)
+{
+	const struct session_totals *n = session_totals(s);
+	double period_ms = (double)session_period(s) / 1e6, used_ms = (double)n->unsampled_ns / 1e6;
+
+	if (n->samples)
+		return EXIT_DONE;
+	if (t->child && targets_child_status(t, false) >= 0 && 1e3 * t->child_cpu_s >= ENOUGH_PERIODS * period_ms)
+		log_warn("no samples, though the command used %.4g ms of CPU time: in processes that are not observed (--no-inherit, or programs that "
+			 "gain rights), or in threads that each ran for less than the %.4g ms between two samples", 1e3 * t->child_cpu_s, period_ms);
+	else if (t->child && targets_child_status(t, false) >= 0)
+		log_warn("no samples: the command ran for %.4g ms of CPU time, and one sample is taken in %.4g ms; let it work for longer, or sample "
+			 "more often with -F", 1e3 * t->child_cpu_s, period_ms);
+	else if (n->unsampled_threads)
+		log_warn("no samples: the target ran for %.4g ms of CPU time, in %" PRIu64 " threads, and one sample is taken in %.4g ms of each; "
+			 "record for longer, or sample more often with -F", used_ms, n->unsampled_threads, period_ms);
+	else
+		log_warn("no samples: the target used no CPU time while it was observed, or less than the %.4g ms between two samples; record while "
+			 "it works", period_ms);
+	return EXIT_DEGRADED;
+}
+
+static int tell_rest(const struct record_opts *o, const struct session_totals *t, int status)
+{
+	tell_unsampled(t);
+	if (!o->quiet)
+		tell_put_off(t);
+	if (t->lost)
+		log_warn("%" PRIu64 " records were lost; `accperf report --json` names the counters", t->lost);
+	return tell_unread(t, status);
 }
 
 static int pass_on(int status)
@@ -466,18 +538,15 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	tell_unnamed();
 	if (status == EXIT_DONE && !o->quiet)
 		closing_line(o, session_totals(s));
-	if (status == EXIT_DONE && !session_totals(s)->samples && !session_totals(s)->unsampled_threads)
-		log_warn("no samples: the target used no CPU time while it was observed");
 	if (status == EXIT_DONE)
-		tell_unsampled(session_totals(s));
-	if (status == EXIT_DONE && !o->quiet)
-		tell_put_off(session_totals(s));
-	if (session_totals(s)->lost && status == EXIT_DONE)
-		log_warn("%" PRIu64 " records were lost; `accperf report --json` names the counters", session_totals(s)->lost);
-	if (status == EXIT_DONE)
-		status = tell_unread(session_totals(s), status);
-	if (t->child && (status == EXIT_DONE || status == EXIT_DEGRADED))
-		return command_status(t);
+		status = tell_no_samples(s, t);
+	if (status != EXIT_FAILED)
+		status = tell_rest(o, session_totals(s), status);
+	if (t->child && status != EXIT_FAILED) {
+		int its = command_status(t);
+
+		return its == EXIT_DONE ? status : its;
+	}
 	tell_command(t);
 	return status;
 }
@@ -661,7 +730,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 		return EXIT_DONE;
 	}
 	so.breakpoints = breakpoints_of(o, &e);
-	if (e.code || check(o, argc, &so, &e) || rotation_of(o, &so, &segments, &e)) {
+	if (e.code || check_targets(o, argc, argv, &e) || check(o, &so, &e) || rotation_of(o, &so, &segments, &e)) {
 		breakpoint_gate_free(so.breakpoints);
 		return cli_fail(&e, EXIT_USAGE);
 	}
@@ -710,10 +779,11 @@ CLI_COMMAND(record) = {
 	.summary = "observe a live process, or a command, and write a profile",
 	.order = 10,
 	.run = cmd_record,
+	.runs_command = true,
 	.options = options,
 	.opt_size = sizeof(struct record_opts),
 	.defaults = &defaults,
-	.usage = "[options] (-p PID | -t TID | -a | -G CGROUP | -- CMD ARGS)",
+	.usage = "[options] (-p PID | -n NAME | -t TID | -a | -G CGROUP | -- CMD ARGS)",
 	.details = "Samples where the target's time goes, with its call stacks, and writes a profile that\n"
 		   "`accperf report` and the other reading commands understand. The target is never stopped, and\n"
 		   "nothing stays attached when the recording ends, however it ends.\n\n"
@@ -721,7 +791,8 @@ CLI_COMMAND(record) = {
 		   "with everything that reading it needs; no sample is lost between two of them, and what the recorder\n"
 		   "remembers begins anew with each. --keep N removes the oldest of those that this recording made.\n\n"
 		   "Ctrl-C ends the recording; the profile is complete. A recording that is killed, or meets a full\n"
-		   "disk, loses at most its last second. With -- CMD the exit status is the command's.\n\n"
+		   "disk, loses at most its last second. With -- CMD the exit status is the command's,\n"
+		   "or 3 where that is 0 and something is missing. A recording without a single sample ends with 3.\n\n"
 		   "Where no hardware counts instructions, --counts auto measures how often code runs, for `accperf\n"
 		   "counts`, report and flow: short windows of execute breakpoints on what takes time, within the\n"
 		   "effort's budget; and bursts: from some samples on, the recorder itself carries out the thread's next\n"

@@ -180,7 +180,7 @@ CLI_COMMAND(report) = {
 	.options = options,
 	.opt_size = sizeof(struct report_cmd),
 	.defaults = &defaults,
-	.usage = "[options]",
+	.usage = "[options] [FILE]",
 	.details = "Reads a profile and prints a table: share of the samples that had the function at the leaf (self)\n"
 		   "with its 95 % interval, share that had it anywhere on the stack (inclusive), number of samples,\n"
 		   "object and function. Functions without a name stand as object+0xoffset. Of a profile that the exact\n"

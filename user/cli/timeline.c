@@ -88,7 +88,7 @@ CLI_COMMAND(timeline) = {
 	.options = options,
 	.opt_size = sizeof(struct timeline_cmd),
 	.defaults = &defaults,
-	.usage = "[options]",
+	.usage = "[options] [FILE]",
 	.details = "Draws a line per function with the bytes it read and wrote in each slice of the recording, and names\n"
 		   "the phases: slices in which the functions have like shares carry the same letter.\n"
 		   "\n"

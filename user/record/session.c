@@ -171,23 +171,47 @@ static double switch_price(struct session *s, const char *name, double (*measure
 	return ns;
 }
 
+/* What lives in the targets from this one on: their threads' time, and their maps. */
+static int know_targets(struct session *s, size_t from, struct err *e)
+{
+	int err = 0;
+
+	for (size_t i = from; i < s->targets->count && !err; i++) {
+		const struct target *t = &s->targets->procs[i];
+		struct err gone = { 0 };
+
+		/* single threads are followed without their heirs */
+		if (!s->targets->tid_count && lives_target(&s->lives, (uint32_t)t->pid))
+			return err_set(e, -ENOMEM, "out of memory");
+		if (s->targets->child)
+			continue;
+		err = attr_attach(s->attr, (uint32_t)t->pid, &gone);
+		if (err == -ESRCH && t->found)
+			err = 0; /* a child that has ended meanwhile */
+		else if (err)
+			*e = gone;
+	}
+	return err;
+}
+
 int session_start(struct session *s, struct err *e)
 {
 	const char *why;
+	size_t known;
 	int err = 0;
 
 	s->began = s->profile_began = s->running_at = now_ns();
 	s->next_second = s->began + 1000000000;
 	write_header(s);
-	/* single threads are followed without their heirs */
 	s->lives.children = !s->o.no_inherit;
-	for (size_t i = 0; i < s->targets->count && !err && !s->targets->tid_count; i++)
-		err = lives_target(&s->lives, (uint32_t)s->targets->procs[i].pid);
 	/* maps first, then timers: what is mapped in between arrives through the side band */
-	for (size_t i = 0; i < s->targets->count && !err && !s->targets->child; i++)
-		err = attr_attach(s->attr, (uint32_t)s->targets->procs[i].pid, e);
+	err = know_targets(s, 0, e);
+	known = s->targets->count;
 	if (!err)
 		err = sampler_attach(s->sampler, s->targets, e);
+	/* children that were forked meanwhile: nothing of theirs has been read from the ring yet */
+	if (!err)
+		err = know_targets(s, known, e);
 	if (!err)
 		store_meta(s->store, "timers", sampler_by_thread(s->sampler, &why) ? "threads" : "cpus");
 	if (!err && sampler_by_thread(s->sampler, &why)) {

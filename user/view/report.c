@@ -376,7 +376,7 @@ static void callers_table(const struct report *r, const struct text_style *style
 	unsigned depth = 0, hidden = 0;
 	uint32_t at = 0;
 
-	buf_addstr(out, "\n# callers of ");
+	buf_addstr(out, "# callers of ");
 	text_name(out, r->opts.callers, 0, 0);
 	buf_addf(out, ", which is on the stack in %.2f%% of the samples (shares below are of those)\n",
 		 c->total > 0 ? 100 * root->weight / c->total : 0);

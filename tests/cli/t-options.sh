@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Options and operands as people type them: in any order, mistyped, with the file to read as an operand.
+. "$(dirname "$0")/../lib.sh"
+mkprofile a.data
+mkprofile b.data
+
+expect_status 0 "report reads the file it is given" accperf report b.data --json
+cp out given
+accperf report -i b.data --json >wanted 2>/dev/null
+check "as with -i" cmp -s given wanted
+expect_status 2 "two files to read are one too many" accperf report b.data -i a.data
+check "and both are named" grep -q 'b.data.*a.data' "$TMP/err"
+expect_status 2 "and so are two operands" accperf report a.data b.data
+check "the second is named" grep -q "'b.data' is one argument too many" "$TMP/err"
+for c in flow objects timeline counts offload "export --collapsed"; do
+	# what these say of a profile with time alone does not matter: only that they read the file named
+	accperf $c -i nosuch.data >/dev/null 2>wanted; want=$?
+	accperf $c nosuch.data >/dev/null 2>given
+	check "$c: FILE is -i FILE" bash -c "[ $? = $want ] && cmp given wanted"
+done
+
+expect_status 0 "options may follow operands" accperf merge a.data b.data -o m.data
+check "the output is there" test -s m.data
+expect_status 0 "or stand between them" accperf merge a.data -o m2.data b.data
+check "and the output is there, too" test -s m2.data
+cp a.data ./-odd.data
+expect_status 0 "-- ends the options" accperf report --json -- -odd.data
+expect_status 2 "without it the file is an option" accperf report --json -odd.data
+expect_status 2 "after it nothing is an option" accperf report -- a.data --json
+
+meant() { # WANTED COMMAND...
+	local want=$1; shift
+	"$@" >out 2>err
+	[ $? = 2 ] && grep -q -- "did you mean $want?" err || { cat err; return 1; }
+}
+check "a command with letters swapped" meant '`accperf record`' accperf recrod -p 1
+check "help for such a command" meant '`accperf report`' accperf help reprot
+check "an option with a letter too many" meant --duration accperf record --durration 3
+check "an option's beginning" meant --percent-limit accperf report --percent 3
+check "a negation" meant --no-children accperf report --no-chldren
+for word in xyzzy q; do
+	accperf "$word" >out 2>err
+	check "'$word' is like no command" bash -c '! grep -q "did you mean" err'
+done
+accperf report --xyzzyq >out 2>err
+check "an option like no other" bash -c '! grep -q "did you mean" err'
+
+# several processes
+expect_status 2 "an empty list of processes, as of a pgrep that found none" accperf record -p "" --duration 0.1s
+check "says so" grep -q 'pgrep.*none matched' "$TMP/err"
+expect_status 2 "pgrep without quotes" accperf record -p 1 2 3
+check "is told the quotes" grep -q -- '-p 1,2' "$TMP/err"
+for list in 1,,2 ,1 1, "1 x" 1-2; do
+	expect_status 2 "'$list' is no list of processes" accperf record -p "$list" --duration 0.1s
+done
