@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "record/governor.h"
+#include "record/syscall_stretch.h"
 
 static uint64_t x = 88172645463325252ull;
 
@@ -232,13 +233,43 @@ static void switches_cost(void **state)
 	assert_true(governor_armed_slowdown(&g) < 0.01);
 }
 
+/* Windows may save for long and take what is spare: system calls are observed again and again all the same. */
+static void bursts_go_on(void **state)
+{
+	static const double budget[] = { 0.005, 0.01, 0.05 };
+
+	for (int k = 0; k < 3; k++) {
+		struct governor g;
+		int bursts = 0;
+
+		governor_init(&g, budget[k] * 0.88, 1u << GOV_TIMER | 1u << GOV_HITS | 1u << GOV_ARMED | 1u << GOV_SYSCALLS);
+		governor_reserve(&g, 0.4);
+		for (int i = 0; i < 5000; i++) {
+			double rate = governor_rate(&g, GOV_SYSCALLS);
+
+			governor_tick(&g, 2e6, false, false);
+			governor_spend(&g, GOV_TIMER, 2e6 * governor_rate(&g, GOV_TIMER));
+			/* armed time is never full: windows take what there is */
+			if (governor_allows(&g, GOV_ARMED, 0))
+				governor_spend(&g, GOV_ARMED, g.balance[GOV_ARMED]);
+			if (!governor_allows(&g, GOV_SYSCALLS, stretch_needs(rate)))
+				continue;
+			/* it was ended late, and to attach costs, too */
+			governor_spend(&g, GOV_SYSCALLS, 2 * stretch_limit(rate));
+			bursts++;
+		}
+		/* each costs what this account earns in half a second; others leave it something, too */
+		assert_in_range(bursts, 15, 100);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(budget_holds), cmocka_unit_test(armed_time_follows_string_use),
 		cmocka_unit_test(effort_buys_windows), cmocka_unit_test(accounts),
 		cmocka_unit_test(nothing_lies_idle), cmocka_unit_test(dear_windows_are_rare_not_none), cmocka_unit_test(measured_costs), cmocka_unit_test(what_a_timer_leaves),
-		cmocka_unit_test(a_window_is_charged_for_waking_us), cmocka_unit_test(switches_cost),
+		cmocka_unit_test(a_window_is_charged_for_waking_us), cmocka_unit_test(switches_cost), cmocka_unit_test(bursts_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,7 +146,7 @@ static int poll_pause(struct sysio_part *c, uint64_t now)
 		err = settle(c, now, false);
 	if (err || now < c->plan.next)
 		return err;
-	if (!governor_allows(c->gov, GOV_SYSCALLS, limit_ns(c) + c->costs.attach_ns)) {
+	if (!governor_allows(c->gov, GOV_SYSCALLS, stretch_needs(governor_rate(c->gov, GOV_SYSCALLS)))) {
 		wake_at(c, now + RETRY_NS);
 		return 0;
 	}

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #define INTERVAL_NS 250e6 /* what bursts may cost at once is earned in this time */
+/* Part of a burst's cost that the account must hold. An account is filled with a quarter of a second's worth before
+ * others get the rest, so to ask for all of it, or more, is to wait for what may never come; the debt delays the next. */
+#define NEEDED 0.9
 #define LONGEST_NS 1000000000ull
 #define FIRST_LOOK_NS 5e6 /* at the machine's other calls, of which nothing is known yet */
 #define SHORTEST_NS 1e6
@@ -21,6 +24,11 @@ void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus)
 double stretch_limit(double rate)
 {
 	return rate * INTERVAL_NS;
+}
+
+double stretch_needs(double rate)
+{
+	return NEEDED * stretch_limit(rate);
 }
 
 /* What others may lose at once. */

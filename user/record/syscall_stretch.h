@@ -31,6 +31,8 @@ struct syscall_stretch {
 void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus);
 /* What the next burst may cost the target on one CPU, ns, when the account earns `rate` per ns. */
 double stretch_limit(double rate);
+/* What the account must hold before the next burst may begin, ns. */
+double stretch_needs(double rate);
 /* A burst begins; returns when to look at it at the latest. */
 uint64_t stretch_begin(struct syscall_stretch *p, uint64_t now);
 /* Whether to end it now. over_at: when it reached its limit, 0: not. others: ns they have lost. */
