@@ -111,7 +111,7 @@ void stray_describe(const struct stray_known *k, char *out, unsigned size)
 	else if (!k->virtual_machine)
 		snprintf(out, size, "not a virtual machine: no hypervisor can lose a hit's reason");
 	else
-		snprintf(out, size, "%" PRIu64 " of %d hits of our own tried out since this virtual machine booted, no stray SIGTRAP", k->hits,
+		snprintf(out, size, "%" PRIu64 " of %d harmless trial hits of breakpoints made since this virtual machine booted, none sent a wrong signal", k->hits,
 			 STRAY_ENOUGH);
 }
 

@@ -31,6 +31,7 @@ check "--sort inclusive begins with main" bash -c 'accperf report -i a.data --so
 check "--sort function is alphabetic" bash -c 'accperf report -i a.data --sort function | grep -vE "^#|^$|self" | grep -oE "[^ ]+$" | head -n 3 | tr "\n" " " | grep -q "^\[kernel:read\] compress_file crc32 "'
 check "--percent-limit hides and says so" bash -c 'accperf report -i a.data --percent-limit 10 >limited; ! grep -q libmystery limited && grep -q "functions under 10% not shown" limited'
 check "--callers names the chain" bash -c 'accperf report -i a.data --callers crc32 | tail -n 3 | tr -s " " | tr "\n" ";" | grep -q "100.00% crc32.*100.00% compress_file.*100.00% main"'
+check "--callers is the tree alone" bash -c "accperf report -i a.data --callers crc32 >tree && grep -q '^# callers of crc32' tree && ! grep -q 'self .*95%' tree"
 expect_status 1 "--callers of nothing is an error" accperf report -i a.data --callers nosuch
 check "... that says what to do" grep -q 'accperf report. lists them' err
 check "--per-thread has a table for each" bash -c '[ $(accperf report -i a.data --per-thread | grep -c "^# thread 424[23] of process 4242 (app): 50.00%") = 2 ]'

@@ -25,7 +25,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 's', "sort", AT(sort), .arg = "self|inclusive|samples|function|object|in|out|compute", .help = "order of the rows (self)" },
 	{ OPT_STRING, 0, "columns", AT(columns), .arg = "LIST", .help = "time, flow, callees, all, or names of columns with commas between them (time)" },
 	{ OPT_BOOL, 0, "children", AT(children), .help = "show inclusive shares too (on; --no-children: self only)" },
-	{ OPT_STRING, 0, "callers", AT(callers), .arg = "FN", .help = "show who called FN, as a tree" },
+	{ OPT_STRING, 0, "callers", AT(callers), .arg = "FN", .help = "show who called FN, as a tree (text: instead of the table)" },
 	{ OPT_DOUBLE, 0, "percent-limit", AT(limit), .arg = "PERCENT", .help = "leave out what is smaller (0.5; 0 with --json)",
 	  .set_offset = offsetof(struct report_cmd, limit_given) },
 	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions get rows of their own" },

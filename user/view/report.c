@@ -376,7 +376,7 @@ static void callers_table(const struct report *r, const struct text_style *style
 	unsigned depth = 0, hidden = 0;
 	uint32_t at = 0;
 
-	buf_addstr(out, "# callers of ");
+	buf_addstr(out, "\n# callers of ");
 	text_name(out, r->opts.callers, 0, 0);
 	buf_addf(out, ", which is on the stack in %.2f%% of the samples (shares below are of those)\n",
 		 c->total > 0 ? 100 * root->weight / c->total : 0);
@@ -422,6 +422,11 @@ void report_text(const struct report *r, const struct text_style *style, struct 
 	const struct profile *p = r->profile;
 
 	report_header(p, r->file, &r->all, style, out);
+	/* who asks for callers wants no table first, of which the tree would be the end */
+	if (r->opts.callers) {
+		callers_table(r, style, out);
+		return;
+	}
 	if (!r->threads && r->all.count) {
 		buf_addch(out, '\n');
 		if (r->opts.columns)
@@ -448,8 +453,6 @@ void report_text(const struct report *r, const struct text_style *style, struct 
 		buf_addstr(out, s->samples == 1 ? " sample\n" : " samples\n");
 		table(r, s, style, out);
 	}
-	if (r->opts.callers)
-		callers_table(r, style, out);
 }
 
 static void json_functions(const struct report *r, const struct shares *s, struct json *j)
