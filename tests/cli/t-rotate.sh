@@ -22,6 +22,11 @@ every() {
 }
 reads() { local f; for f in $(files "$2" | sed -n 2p); do accperf "$1" -i "$f" >"$f.$1" 2>&1 || { cat "$f.$1"; return 1; }; done; }
 
+# killed at the end of this test, by when it has names of its own, though the file is gone
+cp "$WORKLOADS/tightloop" gone; start ./gone --loop; gone=$!
+accperf record -q -p $gone --counts off --no-windows -F 199 -o dead.data 2>/dev/null & dead=$!
+dead_since=$SECONDS
+
 start "$WORKLOADS/kv" --loop; target=$!
 expect_status 0 "records into files of a second" accperf record -p $target -F 499 --counts on --rotate 1s --duration 2.5s -o t.data
 cp err t.err
@@ -31,6 +36,7 @@ check "their samples are those of the closing line: none lost, none twice" test 
 check "each says so of itself: samples of its own time alone" every '.samples == ([.counters[] | select(.name == "stacks unwound") | .value] | add)' t.data
 check "each has names: next to nothing is an offset" every '([.functions[] | select(.name | test("[+]0x")) | .self] | add // 0) < 0.2 and (.functions | length) > 2' t.data
 check "and the way there" every '[.functions[] | select(.name == "main") | .inclusive] | (add // 0) > 0.5' t.data
+check "and the files" bash -c "accperf export --pprof -i t.data.000002 -o - | zcat | grep -aqF '$WORKLOADS/kv'"
 check "flow reads the second" reads flow t.data
 check "and counts does" reads counts t.data
 check "one is private as ever" test "$(stat -c %a t.data.000001)" = 600
@@ -56,6 +62,7 @@ for _ in $(seq 100); do [ -e i.data.000003 ] && break; sleep 0.1; done
 kill -INT $recorder; wait $recorder; status=$?
 check "Ctrl-C ends it in order" test $status = 0
 check "with one closing line" test "$(grep -c ' lost, ' i.err)" = 1
+check "with names where nothing new is met" every '[.functions[] | select(.name == "spin_hot") | .self] | (add // 0) > 0.4' i.data
 check "and every sample" test "$(of .samples i.data) $(of .lost i.data)" = "$(closing i.err)"
 kill $target
 
@@ -72,3 +79,8 @@ done
 expect_status 2 "so is --keep without it" accperf record --keep 3 -p 1
 expect_status 2 "and --keep 0" accperf record --rotate 1h --keep 0 -p 1
 check "and nothing is made" test -z "$(ls u.data* 2>/dev/null)"
+
+while [ $((SECONDS - dead_since)) -lt 13 ]; do sleep 0.2; done
+kill -9 $dead; kill $gone; rm gone
+wait $dead 2>/dev/null
+check "what was killed has names" test "$(XDG_CACHE_HOME=$TMP/none accperf report --json -i dead.data 2>/dev/null | jq '[.functions[] | select(.name == "spin_hot") | .self] | (add // 0) > 0.4')" = true

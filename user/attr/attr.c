@@ -581,6 +581,11 @@ struct naming *attr_next(struct attr *a, struct store_writer *next)
 	return old;
 }
 
+int attr_name_more(struct attr *a)
+{
+	return naming_files(a->naming, a->modules);
+}
+
 int attr_name_all(struct attr *a, struct naming *old, struct err *e)
 {
 	return naming_all(old, a->modules, e);

@@ -15,7 +15,7 @@
 struct naming {
 	struct store_writer *w;
 	struct symbols *symbols;
-	struct map *wanted; /* [module id]: addresses; [0] of no module */
+	struct map *wanted; /* [module id]: addresses -> 1: named already; [0] of no module */
 	uint32_t wanted_cap;
 	struct intern functions;
 	uint64_t named[SYM_KERNEL + 1], unknown;
@@ -123,7 +123,7 @@ static void put_plain(struct naming *n, uint32_t module, const char *object, uin
 	put_symbol(n, module, object, addr, &f, 1, origin);
 }
 
-/* Takes the addresses of a module out of the set; NULL if there are none. */
+/* The addresses of a module that are not named yet, and from now on are; NULL if there are none. */
 static uint64_t *take_addresses(struct naming *n, uint32_t module, size_t *count)
 {
 	uint64_t *list, key, *value;
@@ -139,11 +139,16 @@ static uint64_t *take_addresses(struct naming *n, uint32_t module, size_t *count
 		n->failed = true;
 		return NULL;
 	}
-	while (map_next(set, &pos, &key, &value))
-		list[i++] = key;
-	map_release(set);
+	while (map_next(set, &pos, &key, &value)) {
+		if (!*value)
+			list[i++] = key;
+		*value = 1;
+	}
 	*count = i;
-	return list;
+	if (i)
+		return list;
+	free(list);
+	return NULL;
 }
 
 void naming_jit(struct naming *n, const struct module *m, struct jitmap *j)
@@ -162,6 +167,9 @@ void naming_jit(struct naming *n, const struct module *m, struct jitmap *j)
 		put_plain(n, m->id, m->path, list[i], m->path, SYM_OFFSET);
 	}
 	free(list);
+	/* the next process, or program, of that number may have other code there */
+	if (m->id < n->wanted_cap)
+		map_release(&n->wanted[m->id]);
 }
 
 static void name_kernel(struct naming *n, const struct module *m)
@@ -203,6 +211,21 @@ static int name_file(struct naming *n, struct module *m)
 	r.list = list;
 	err = symbols_resolve(n->symbols, m, list, count, resolved, &r);
 	free(list);
+	return err;
+}
+
+int naming_files(struct naming *n, struct modules *ms)
+{
+	int err = 0;
+
+	for (uint32_t id = 1; id <= modules_count(ms) && !err; id++) {
+		struct module *m = modules_get(ms, id);
+
+		if (m->kind == FMT_MOD_KERNEL)
+			name_kernel(n, m);
+		else if (m->kind != FMT_MOD_JIT && m->kind != FMT_MOD_ANON)
+			err = name_file(n, m);
+	}
 	return err;
 }
 

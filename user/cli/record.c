@@ -37,6 +37,9 @@
 /* and execution counts, where no hardware counts instructions, have this of what is left */
 #define COUNTS_PART 0.4
 #define TIMER_SLACK_NS 1000ul
+#define FIRST_NAMES_NS 10000000000ull /* who is killed sooner has the files that the names are in, most likely */
+#define NAMES_NS 60000000000ull
+#define NAMES_REST 100 /* as long as they took, times this: a hundredth of a CPU at most */
 #define LOOK_NS 20000000 /* whether the target has ended: the loop turns hundreds of times a second */
 
 struct record_opts {
@@ -348,6 +351,20 @@ static int next_profile(const struct record_opts *o, struct session *s, struct e
 	return err ? err : segments_made(o->segments, e);
 }
 
+/* When to look for names next, so that a recorder that is killed leaves some. */
+static int name_now(struct session *s, uint64_t now, uint64_t *next, struct err *e)
+{
+	uint64_t rest;
+	int err;
+
+	between.now = true;
+	err = session_name(s, e);
+	between.now = false;
+	rest = (now_ns() - now) * NAMES_REST;
+	*next = now + (rest > NAMES_NS ? rest : NAMES_NS);
+	return err;
+}
+
 /* What is written says that much itself: the addresses that follow are named by object and offset. */
 static void tell_unnamed(void)
 {
@@ -366,8 +383,8 @@ static void closing_line(const struct record_opts *o, const struct session_total
 	double size = (double)t->bytes;
 	AUTO_BUF(line);
 
-	buf_addf(&line, "%" PRIu64 " samples, %" PRIu64 " lost, %.*f %s in %s", t->samples, t->lost, size < 10240 ? 1 : 0,
-		size < 1048576 ? size / 1024 : size / 1048576, size < 1048576 ? "KiB" : "MiB", o->output);
+	buf_addf(&line, "%" PRIu64 " samples, %" PRIu64 " lost, %.*f %s in %s%s", t->samples, t->lost, size < 10240 ? 1 : 0,
+		size < 1048576 ? size / 1024 : size / 1048576, size < 1048576 ? "KiB" : "MiB", o->output, o->segments ? ".*" : "");
 	if (t->target_ns && (double)t->target_lost_ns >= 0.95 * (double)t->target_ns)
 		buf_addf(&line, "; target slowed 20-fold or more, own CPU %.1f %%", 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
 	else if (t->target_ns)
@@ -482,7 +499,7 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	struct err e = { 0 };
 	struct pollfd pf[2] = { { .fd = sigfd, .events = POLLIN }, { .fd = session_fd(s), .events = POLLIN } };
 	enum fmt_end_reason why = FMT_END_DONE;
-	uint64_t start, began, next_line, next_look = 0, now;
+	uint64_t start, began, next_line, next_names, next_look = 0, now;
 	const char *fallback;
 	int status = EXIT_DONE, err = 0;
 
@@ -499,6 +516,7 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	contained_stop_when(sigfd, asked_to_hurry);
 	start = began = now_ns();
 	next_line = start + 1000000000;
+	next_names = start + FIRST_NAMES_NS;
 	for (;;) {
 		wait_for_more(pf, 2, session_wait_ns(s));
 		now = now_ns();
@@ -512,6 +530,8 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 			err = next_profile(o, s, &e);
 			began = now;
 		}
+		if (!err && now >= next_names)
+			err = name_now(s, now, &next_names, &e);
 		if (err || session_poll(s, &e)) {
 			why = FMT_END_ERROR;
 			status = cli_fail(&e, EXIT_FAILED);
@@ -791,8 +811,9 @@ CLI_COMMAND(record) = {
 		   "with everything that reading it needs; no sample is lost between two of them, and what the recorder\n"
 		   "remembers begins anew with each. --keep N removes the oldest of those that this recording made.\n\n"
 		   "Ctrl-C ends the recording; the profile is complete. A recording that is killed, or meets a full\n"
-		   "disk, loses at most its last second. With -- CMD the exit status is the command's,\n"
-		   "or 3 where that is 0 and something is missing. A recording without a single sample ends with 3.\n\n"
+		   "disk, loses at most its last second, and names of what came in its last minutes. With -- CMD the\n"
+		   "exit status is the command's, or 3 where that is 0 and something is missing. A recording without a\n"
+		   "single sample ends with 3.\n\n"
 		   "Where no hardware counts instructions, --counts auto measures how often code runs, for `accperf\n"
 		   "counts`, report and flow: short windows of execute breakpoints on what takes time, within the\n"
 		   "effort's budget; and bursts: from some samples on, the recorder itself carries out the thread's next\n"

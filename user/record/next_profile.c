@@ -137,6 +137,20 @@ int session_next(struct session *s, const char *output, struct err *e)
 	return name_former(s, former, names, &end, e);
 }
 
+int session_name(struct session *s, struct err *e)
+{
+	int err;
+
+	contained_meanwhile(go_on_meanwhile, s);
+	err = attr_name_more(s->attr);
+	contained_meanwhile(NULL, NULL);
+	if (s->meanwhile)
+		*e = s->meanwhile_why;
+	else if (err)
+		err_set(e, err, "names cannot be looked up: %s", strerror(-err));
+	return s->meanwhile ? s->meanwhile : err;
+}
+
 bool session_may_next(const struct session *s)
 {
 	return now_ns() + APART_NS > s->next_second;
