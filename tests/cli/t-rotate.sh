@@ -84,3 +84,10 @@ while [ $((SECONDS - dead_since)) -lt 13 ]; do sleep 0.2; done
 kill -9 $dead; kill $gone; rm gone
 wait $dead 2>/dev/null
 check "what was killed has names" test "$(XDG_CACHE_HOME=$TMP/none accperf report --json -i dead.data 2>/dev/null | jq '[.functions[] | select(.name == "spin_hot") | .self] | (add // 0) > 0.4')" = true
+
+# An idle target: what goes by when nothing happens is told now and then, not every second.
+start sleep 60; idle=$!
+accperf record -q -p $idle --duration 2s -o short.data 2>/dev/null & first=$!
+accperf record -q -p $idle --duration 9s -o long.data 2>/dev/null; wait $first
+check "seven idle seconds write less than a kilobyte" [ $(($(stat -c %s long.data) - $(stat -c %s short.data))) -lt 1000 ]
+check "and its cost and time stand in it" bash -c 'accperf report -i long.data --json | jq -e ".duration_ns > 8e9 and .cost.own_cpu_ns > 0"'

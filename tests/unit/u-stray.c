@@ -37,7 +37,7 @@ static void test_words(void **state)
 	char text[200];
 
 	stray_describe(&k, text, sizeof(text));
-	assert_non_null(strstr(text, "1500 of 2000000 hits"));
+	assert_non_null(strstr(text, "1500 of 2000000 harmless trial hits"));
 	k.signals = 1;
 	stray_describe(&k, text, sizeof(text));
 	assert_non_null(strstr(text, "1 stray SIGTRAP since"));

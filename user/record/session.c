@@ -33,6 +33,7 @@
 #define WANTED_MS 3 /* where ticks cannot be foreseen */
 #define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
 #define DEARER 1.2
+#define QUIET_NS 30000000000ull /* between two records of the cost while nothing happens: some 100 bytes each */
 #define LOOKS_PART 0.05 /* of the budget, where looks are dear */
 
 static void choose_period(struct session *s)
@@ -337,7 +338,7 @@ static void put_counter(struct store_writer *w, const char *name, uint64_t value
 {
 	struct fmt_counter c = { .name = store_string(w, name), .flags = flags, .value = value };
 
-	store_put(w, FMT_COUNTER, &c, sizeof(c));
+	store_put_changed(w, FMT_COUNTER, c.name, &c, sizeof(c));
 }
 
 /* The sample is there, only part of its stack or a name is not: that is not a lost sample. */
@@ -345,7 +346,8 @@ static void write_attribution(void *ctx, const char *name, uint64_t value, bool 
 {
 	struct session *s = ctx;
 
-	put_counter(s->store, name, counted_since(&s->counted, name, value), in_part ? FMT_C_IN_PART : 0);
+	value = counted_since(&s->counted, name, value);
+	put_counter(s->store, name, value, in_part ? FMT_C_IN_PART : 0);
 }
 
 void session_write_naming(void *store, const char *name, uint64_t value, bool in_part)
@@ -385,7 +387,6 @@ void session_write_counters(struct session *s)
 		write_attribution(s, "CPUs that came on meanwhile, on which nothing was heard of processes for a second", sideband_returned(s->sideband), true);
 	if (switch_rate_of(&s->switches) >= 0)
 		session_level(s, "context switches per second of CPU time", (uint64_t)(switch_rate_of(&s->switches) * 1e9));
-	session_count(s, "looks at the rings", s->look_count, false);
 	session_count(s, "samples without windows, as hardware breakpoints were not to be used", s->missed, false);
 	attr_lasting_counters(s->attr, write_attribution, s);
 	attr_name_counters(attr_naming(s->attr), session_write_naming, s->store);
@@ -410,7 +411,9 @@ void session_write_cost(struct session *s, uint64_t now)
 			       .target_cpu_ns = s->totals.target_ns - s->before.target_ns,
 			       .target_lost_ns = s->totals.target_lost_ns - s->before.target_lost_ns, .peak_rss = s->totals.peak_rss,
 			       .bytes_written = store_bytes(s->store) };
+	session_count(s, "looks at the rings", s->look_count, false);
 	store_put(s->store, FMT_COST, &c, sizeof(c));
+	s->cost_at = now;
 }
 
 /* Ticks that turn out dearer than they were when the period was chosen come less often. */
@@ -539,11 +542,14 @@ int session_poll(struct session *s, struct err *e)
 		sideband_second(s->sideband);
 		attr_tick(s->attr, now);
 		look_at_target(s, now);
+		s->quiet = !store_waits(s->store) && now - s->cost_at < QUIET_NS;
 		session_write_counters(s);
 		for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 			if (s->parts[i].ops->second)
 				err = s->parts[i].ops->second(s->parts[i].ctx, s, now);
-		session_write_cost(s, now);
+		if (!s->quiet || store_waits(s->store))
+			session_write_cost(s, now);
+		s->quiet = false;
 	}
 	if (err >= 0 && s->next_second == now + 1000000000)
 		err = store_flush(s->store, e);
@@ -821,7 +827,8 @@ bool session_breakpoints_forbidden(struct session *s)
 
 void session_level(struct session *s, const char *name, uint64_t value)
 {
-	put_counter(s->store, name, value, FMT_C_LEVEL);
+	if (!s->quiet)
+		put_counter(s->store, name, value, FMT_C_LEVEL);
 }
 
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)
@@ -831,7 +838,8 @@ void session_count(struct session *s, const char *name, uint64_t value, bool is_
 
 void session_count_anew(struct session *s, const char *name, uint64_t value, bool is_loss)
 {
-	put_counter(s->store, name, value, is_loss ? FMT_C_LOSS : 0);
+	if (is_loss || !s->quiet)
+		put_counter(s->store, name, value, is_loss ? FMT_C_LOSS : 0);
 	if (is_loss)
 		s->totals.lost += value;
 }

@@ -34,6 +34,8 @@ struct session {
 	} parts[MAX_PARTS];
 	unsigned part_count;
 	uint64_t period_ns, began, next_second, spent_by_parts, cpu_at_start;
+	uint64_t cost_at; /* when the cost was last written */
+	bool quiet;	  /* nothing happened since: what only goes by is told now and then */
 	struct unsampled_threads lives;
 	struct map hinted; /* tid -> stack end told to the sampler */
 	struct session_totals totals;

@@ -33,6 +33,7 @@ struct store_writer {
 	struct buf packed;
 	struct buf metas; /* as they were put, each after its length: store_copy_meta() */
 	ZSTD_CCtx *zstd;
+	struct map said; /* section and key -> hash of the last record of store_put_changed() */
 	uint64_t seq, written;
 };
 
@@ -165,6 +166,26 @@ int store_put(struct store_writer *w, enum fmt_section section, const void *rec,
 	return put(w, section, rec_size, rec, rec_size, NULL, 0);
 }
 
+int store_put_changed(struct store_writer *w, enum fmt_section section, uint32_t key, const void *rec, uint32_t rec_size)
+{
+	uint64_t hash = XXH64(rec, rec_size, 0);
+	uint64_t *said = map_put(&w->said, (uint64_t)section << 32 | key, NULL);
+
+	if (said && *said == hash)
+		return 0;
+	if (said)
+		*said = hash;
+	return store_put(w, section, rec, rec_size);
+}
+
+bool store_waits(const struct store_writer *w)
+{
+	for (unsigned i = 0; i < SECTIONS; i++)
+		if (w->sections[i].count)
+			return true;
+	return false;
+}
+
 int store_put_var(struct store_writer *w, enum fmt_section section, const void *head, uint32_t head_size,
 		  const void *tail, uint32_t tail_size)
 {
@@ -254,6 +275,7 @@ void store_abandon(struct store_writer *w)
 	buf_release(&w->packed);
 	buf_release(&w->metas);
 	intern_release(&w->strings);
+	map_release(&w->said);
 	ZSTD_freeCCtx(w->zstd);
 	free(w);
 }

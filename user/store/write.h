@@ -8,6 +8,7 @@
 #ifndef ACCPERF_STORE_WRITE_H
 #define ACCPERF_STORE_WRITE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "format.h"
@@ -34,6 +35,10 @@ void store_abandon(struct store_writer *w);
 uint32_t store_string(struct store_writer *w, const char *s);
 /* What it stands for; NULL: nothing. */
 const char *store_text(const struct store_writer *w, uint32_t id);
+/* A fixed-size record of which the last of a key wins: left out if it says what the last one of this file said. */
+int store_put_changed(struct store_writer *w, enum fmt_section section, uint32_t key, const void *rec, uint32_t rec_size);
+/* Something was put since the last store_flush(). */
+bool store_waits(const struct store_writer *w);
 /* A fixed-size record. */
 int store_put(struct store_writer *w, enum fmt_section section, const void *rec, uint32_t rec_size);
 /* A variable record made of a head and a tail (tail may be NULL). */
