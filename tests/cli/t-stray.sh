@@ -35,10 +35,10 @@ tried=$(kept hits)
 expect_status 0 "the next one" record a.data -q -- "$WORKLOADS/tightloop" --seconds 1
 check "goes on where that ended" [ "$(kept hits)" -gt "$tried" ]
 expect_status 3 "windows that were asked for by name and not to be had" record a.data -q --windows -- "$WORKLOADS/tightloop" --seconds .3
-expect_status 0 "who does not want to wait" record on.data --breakpoints on -- "$WORKLOADS/tightloop" --seconds 1
+expect_status 0 "who does not want to wait" record on.data --breakpoints on -- "$WORKLOADS/tightloop" --seconds 4
 check "has windows" [ "$(windows on.data)" -gt 0 ]
 check "and no advice" sh -c '! grep -q "tried out" "$1"' - "$TMP/err"
-ACCPERF_BREAKPOINTS=on expect_status 0 "the environment says so, too" record on.data -q -- "$WORKLOADS/tightloop" --seconds 1
+ACCPERF_BREAKPOINTS=on expect_status 0 "the environment says so, too" record on.data -q -- "$WORKLOADS/tightloop" --seconds 4
 check "and is heard" [ "$(windows on.data)" -gt 0 ]
 ACCPERF_BREAKPOINTS=on expect_status 0 "unless an option says otherwise" record off.data --breakpoints off -- "$WORKLOADS/tightloop" --seconds 1
 check "off: no window" [ "$(windows off.data)" = 0 ]
@@ -51,12 +51,12 @@ check "which is named" grep -q 'ACCPERF_BREAKPOINTS must be' "$TMP/err"
 
 # the trial comes to its end
 known hits 1999000
-expect_status 0 "a recording in which the trial ends" record late.data -- "$WORKLOADS/tightloop" --seconds 3
+expect_status 0 "a recording in which the trial ends" record late.data -- "$WORKLOADS/tightloop" --seconds 5
 check "the report says since when" sh -c 'accperf report --json -i late.data | jq -r .breakpoints | grep -q "^after [1-9]"'
 check "has windows from then on" [ "$(windows late.data)" -gt 0 ]
 check "and says since when" grep -q 'began after [1-9]' "$TMP/err"
 check "doctor knows it" [ "$(doctor breakpoint-trial state)" = yes ]
-expect_status 0 "the next recording" record a.data -- "$WORKLOADS/tightloop" --seconds 1
+expect_status 0 "the next recording" record a.data -- "$WORKLOADS/tightloop" --seconds 4
 check "has windows" [ "$(windows a.data)" -gt 0 ]
 check "and has nothing to say of it" sh -c '! grep -q "tried out" "$1"' - "$TMP/err"
 known hits 2000000 00000000-0000-0000-0000-000000000000
