@@ -4,7 +4,7 @@
 # Hits are counted, not timed, so load only makes it take longer: recordings go on until the figures
 # that are compared have been measured, or a long time has passed.
 . "$(dirname "$0")/../lib.sh"
-if ! accperf doctor --json 2>/dev/null | grep -q '"hw-breakpoints"' || ! accperf record -q --counts on -o probe.data -- sleep 0.1 2>probe.err || grep -qE 'no execution counts|bursts alone' probe.err; then
+if ! accperf doctor --json 2>/dev/null | grep -q '"hw-breakpoints"' || ! accperf record -q --counts on -o probe.data -- "$WORKLOADS/tightloop" --seconds 0.3 2>probe.err || grep -qE 'no execution counts|bursts alone' probe.err; then
 	skip "execution counts of a live process" "$(grep -m1 -oE '(no execution counts|execution counts from bursts alone).*' probe.err || echo 'no breakpoints or BPF here')"
 	exit 0
 fi
