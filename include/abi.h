@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records that BPF programs put into rings: the wire type, neither memory's nor disk's.
- * Included by bpf/ (after kernel types) and user/ingest only. Fixed widths, no pointers; sizes and
+ * Included by bpf/ (after kernel types) and kmod-free only. Fixed widths, no pointers; sizes and
  * offsets are asserted below, so both sides of the ring agree or do not compile.
  *
  * To add a record: append a value to enum wire_kind (never renumber), declare the struct beginning
- * with struct wire_head, assert its size, decode it in user/ingest/.
+ * with struct wire_head, assert its size, decode it in kmod-free/.
  */
 #ifndef ACCPERF_ABI_H
 #define ACCPERF_ABI_H

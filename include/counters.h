@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters kept by BPF programs, one array per program set, read through user/ingest, and the names of
- * those that views look for in a profile. Included by bpf/, user/ingest, cli and view. To add one:
+ * Counters kept by BPF programs, one array per program set, read through kmod-free, and the names of
+ * those that views look for in a profile. Included by bpf/, kmod-free, record, cli and view. To add one:
  * append here, in the list, with the words the user will read and whether it means that something
  * wanted was lost.
  */

@@ -2,7 +2,7 @@
 /*
  * One probe-able function of an offload API: what BPF must know to turn its entry and return into
  * one call with bytes, and what travels back. Fixed widths: shared by bpf/offload.bpf.c,
- * user/ingest/uprobe and user/offload. The table of APIs is user/offload/api.c, nowhere else.
+ * kmod-free/uprobe.c and user/offload. The table of APIs is user/offload/api.c, nowhere else.
  *
  * To add a way of finding bytes: append to enum probe_op, evaluate it in bpf/offload.bpf.c
  * (expr_entry, expr_return), give it a spelling in user/offload/spec.c if users may write it.
@@ -114,7 +114,7 @@ struct wire_offload {
 };
 _Static_assert(sizeof(struct wire_offload) == 32 + 13 * 8 + 32, "wire_offload");
 
-/* Keys and values of the in-kernel aggregates, read by user/ingest/uprobe. */
+/* Keys and values of the in-kernel aggregates, read by kmod-free/uprobe.c. */
 struct probe_total_key {
 	__u32 pid, probe;
 	__u64 site; /* 0: all sites for which there was no room */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a source of samples is: a table of functions. kmod-free/ implements them, user/ingest drives
+ * What a source of samples is: a table of functions. kmod-free/ implements them, user/record drives
  * them, cli and doctor list them; nothing right of ingest knows that sources exist.
  *
  * To add a source:

@@ -2,7 +2,7 @@
 /*
  * perf records -> struct sample: the parser for one record (also used for perf.data files) and the
  * reader of a mapped perf ring. Owns the layout knowledge of PERF_RECORD_*. Included by kmod-free,
- * user/ingest and tests. Records are untrusted: everything is bounds-checked.
+ * kmod-free, store and tests. Records are untrusted: everything is bounds-checked.
  *
  * To add a record type: a case in ring_parse_record() and a test in tests/unit/u-ring.c.
  */

@@ -67,7 +67,7 @@ static void judge(const struct features *f, struct engine out[3])
 				  .cost = "the program runs tens to hundreds of times slower" };
 }
 
-/* Valgrind alone is not the engine: its tool is a file of ours, which user/ingest cannot know. */
+/* Valgrind alone is not the engine: its tool is a file of ours, which user/record cannot know. */
 static void find_exact_tool(struct features *f)
 {
 	char dir[4096];

@@ -5,7 +5,7 @@
  * unknown: nothing is guessed. Exact means: follows from the sampled state if the block was entered
  * at its leader, which is assumed only where all leaders of the function are known.
  *
- * Owns the cache of decoded blocks. Included by user/attr's users, cli and tests. Code comes through
+ * Owns the cache of decoded blocks. Included by record, volume, flow, cli and tests. Code comes through
  * a callback, so that files, JIT memory and tests look alike; its bytes are untrusted.
  *
  * To follow another register effect: see decode.h.

@@ -4,7 +4,7 @@
  * compilers' pattern allows), dominators, natural loops with their entries and exits, call sites.
  * Calls do not end a block. Time and memory are bounded by the function's size: near-linear
  * algorithms, and limits that are reported, never a hang. Bytes are untrusted.
- * Included by user/attr's users, cli and tests. Function bounds come from elsewhere (ehframe.h).
+ * Included by record, volume, flow, cli and tests. Function bounds come from elsewhere (ehframe.h).
  *
  * A graph may be incomplete (an indirect jump whose targets are unknown): then blocks may run that
  * look unreachable, and nothing follows from dominance. Ask `complete` first.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of offload APIs: which libraries, which functions, where their bytes are, what
- * completes what. The only place that knows symbols; cli and the session hand it to ingest.
+ * completes what. The only place that knows symbols; cli and the session hand it to kmod-free/uprobe.h.
  * Included by user/offload, cli, daemon.
  *
  * To add a function: a row in `rows` (api.c) under its API. To add an API: an entry in `apis` and

@@ -5,7 +5,7 @@
  * short-lived processes cost little; processes that ended are kept for a moment (late samples) and
  * then dropped, so memory is bounded by what lives. No event tells what was unmapped: a list that grows
  * too long is read afresh, in place of the old one. Too much of anything is counted and ends nothing. An unknown address makes the maps be read
- * again, at a bounded rate. Included by user/attr, cli and tests.
+ * again, at a bounded rate. Included by user/proc, attr, record and tests.
  *
  * To track another kind of event: decode it into struct sample, handle it in procmap_event().
  */
