@@ -295,11 +295,12 @@ static void note_alone(struct gather *g, uint32_t group)
 }
 
 /* A process takes part in a library: its return addresses are replaced only where nothing that passes could be harmed. */
-static int attach_to(struct finding *find, struct known_lib *l, struct err *e)
+static int attach_to(struct finding *find, struct known_lib *l, bool *alone, struct err *e)
 {
 	struct offload_session *s = find->s;
 	bool returns = !l->without || !l->calls_back || session_bears_returns(s, find->pid, find->exe);
 
+	*alone = !returns;
 	s->returns_at_risk |= returns && l->without && l->calls_back && !s->opts.returns;
 	return uprobe_attach(s->u, l->index, find->pid, returns, e);
 }
@@ -312,6 +313,7 @@ static int add_group(struct finding *find, struct gather *g, struct lib_file *f,
 	struct uprobe_point *points = calloc(g->cnt + 1, sizeof(*points));
 	struct known_lib *l;
 	unsigned n = 0;
+	bool alone;
 	int fd, r;
 
 	for (unsigned i = 0; points && i < g->cnt; i++)
@@ -346,8 +348,8 @@ static int add_group(struct finding *find, struct gather *g, struct lib_file *f,
 		s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &g->apis[i], sizeof(g->apis[i]));
 	}
 	count_without(g, group, l);
-	r = attach_to(find, l, e);
-	if (r >= 0 && l->calls_back && !session_bears_returns(s, find->pid, find->exe))
+	r = attach_to(find, l, &alone, e);
+	if (r >= 0 && alone)
 		note_alone(g, group);
 	if (r >= 0)
 		r = budget_arm(s, l, e);
@@ -403,7 +405,7 @@ static int on_file(void *ctx, struct lib_file *f)
 	struct finding *find = ctx;
 	struct offload_session *s = find->s;
 	struct err why = { 0 };
-	bool known = false;
+	bool known = false, alone;
 	int r = 0;
 
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
@@ -412,7 +414,7 @@ static int on_file(void *ctx, struct lib_file *f)
 		known = true;
 		if (s->libs[i].index < 0 || r < 0)
 			continue;
-		r = attach_to(find, &s->libs[i], &why);
+		r = attach_to(find, &s->libs[i], &alone, &why);
 		/* It was loaded before we knew, and may have been called. */
 		if (!r && f->mapped && find->later)
 			s->late++;
