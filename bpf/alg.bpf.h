@@ -40,15 +40,44 @@ struct socket___alg {
 } __attribute__((preserve_access_index));
 
 #if defined(__TARGET_ARCH_x86)
-enum { NR_READ = 0, NR_WRITE = 1, NR_READV = 19, NR_WRITEV = 20, NR_SENDFILE = 40, NR_ACCEPT = 43, NR_SENDTO = 44, NR_RECVFROM = 45,
-       NR_SENDMSG = 46, NR_RECVMSG = 47, NR_BIND = 49, NR_SPLICE = 275, NR_ACCEPT4 = 288, NR_RECVMMSG = 299, NR_SENDMMSG = 307 };
+enum {
+	NR_READ = 0,
+	NR_WRITE = 1,
+	NR_READV = 19,
+	NR_WRITEV = 20,
+	NR_SENDFILE = 40,
+	NR_ACCEPT = 43,
+	NR_SENDTO = 44,
+	NR_RECVFROM = 45,
+	NR_SENDMSG = 46,
+	NR_RECVMSG = 47,
+	NR_BIND = 49,
+	NR_SPLICE = 275,
+	NR_ACCEPT4 = 288,
+	NR_RECVMMSG = 299,
+	NR_SENDMMSG = 307
+};
 #define SYS_ARGS(a, r) ((a)[0] = (r)->rdi, (a)[1] = (r)->rsi, (a)[2] = (r)->rdx, (a)[3] = (r)->r10)
 #define SYS_ARG6(r) ((r)->r9)
 #define COMPAT(r) ((r)->cs == 0x23)
 #else
-enum { NR_READ = 63, NR_WRITE = 64, NR_READV = 65, NR_WRITEV = 66, NR_SENDFILE = 71, NR_ACCEPT = 202, NR_SENDTO = 206,
-       NR_RECVFROM = 207, NR_SENDMSG = 211, NR_RECVMSG = 212, NR_BIND = 200, NR_SPLICE = 76, NR_ACCEPT4 = 242,
-       NR_RECVMMSG = 243, NR_SENDMMSG = 269 };
+enum {
+	NR_READ = 63,
+	NR_WRITE = 64,
+	NR_READV = 65,
+	NR_WRITEV = 66,
+	NR_SENDFILE = 71,
+	NR_ACCEPT = 202,
+	NR_SENDTO = 206,
+	NR_RECVFROM = 207,
+	NR_SENDMSG = 211,
+	NR_RECVMSG = 212,
+	NR_BIND = 200,
+	NR_SPLICE = 76,
+	NR_ACCEPT4 = 242,
+	NR_RECVMMSG = 243,
+	NR_SENDMMSG = 269
+};
 #define SYS_ARGS(a, r) ((a)[0] = (r)->regs[0], (a)[1] = (r)->regs[1], (a)[2] = (r)->regs[2], (a)[3] = (r)->regs[3])
 #define SYS_ARG6(r) ((r)->regs[5])
 #define COMPAT(r) ((r)->pstate & 0x10)
@@ -140,34 +169,22 @@ static __always_inline __u32 alg_call(__u64 nr, const __u64 *a, struct alg_fligh
 	*fd = (__u32)a[0];
 	switch (nr) {
 	case NR_WRITE:
-	case NR_WRITEV:
-		return ALG_IN;
-	case NR_SENDTO:
-		f->more = !!(a[3] & ALG_MSG_MORE);
-		return ALG_IN;
-	case NR_SENDMSG:
-		f->more = !!(a[2] & ALG_MSG_MORE);
-		return ALG_IN;
+	case NR_WRITEV: return ALG_IN;
+	case NR_SENDTO: f->more = !!(a[3] & ALG_MSG_MORE); return ALG_IN;
+	case NR_SENDMSG: f->more = !!(a[2] & ALG_MSG_MORE); return ALG_IN;
 	case NR_SENDMMSG:
 		f->more = !!(a[3] & ALG_MSG_MORE);
 		f->many = 1;
 		return ALG_IN;
-	case NR_SENDFILE:
-		return ALG_IN;
+	case NR_SENDFILE: return ALG_IN;
 	case NR_READ:
 	case NR_READV:
 	case NR_RECVFROM:
-	case NR_RECVMSG:
-		return ALG_OUT;
-	case NR_RECVMMSG:
-		f->many = 1;
-		return ALG_OUT;
-	case NR_BIND:
-		f->addr = a[1];
-		return ALG_BIND;
+	case NR_RECVMSG: return ALG_OUT;
+	case NR_RECVMMSG: f->many = 1; return ALG_OUT;
+	case NR_BIND: f->addr = a[1]; return ALG_BIND;
 	case NR_ACCEPT:
-	case NR_ACCEPT4:
-		return ALG_ACCEPT;
+	case NR_ACCEPT4: return ALG_ACCEPT;
 	}
 	return ALG_NOTHING;
 }
@@ -412,7 +429,8 @@ static __always_inline void alg_sent(struct probe_alg_sock *o, const struct alg_
 	o->more = f->more;
 }
 
-static __always_inline void alg_read(struct probe_alg_sock *o, const struct alg_flight *f, __u32 tid, __s64 ret, __u64 now)
+static __always_inline void alg_read(struct probe_alg_sock *o, const struct alg_flight *f, __u32 tid, __s64 ret,
+				     __u64 now)
 {
 	if (ret == -11 || ret == -4)
 		return;

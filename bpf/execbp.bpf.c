@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hits of execute breakpoints that were armed together on one thread, or on all CPUs for one thread or process. The window ends here, in the
- * thread that hits: returning 1 makes an event that was enabled for one overflow stop itself, so that
- * no window outruns its limit however late user space wakes. When one of several stops, the others
+ * Hits of execute breakpoints that were armed together on one thread, or on all CPUs for one thread or process. The
+ * window ends here, in the thread that hits: returning 1 makes an event that was enabled for one overflow stop
+ * itself, so that no window outruns its limit however late user space wakes. When one of several stops, the others
  * trap once more each, find the window closed, and stop as well.
  */
 #include "kernel_types.bpf.h"
@@ -83,7 +83,9 @@ static __always_inline int hit(struct bpf_perf_event_data *ctx, __u32 slot, __u6
 	h->value = reg_of(ctx, win.reg[slot]);
 	h->sp = ctx->regs.rsp;
 	/* the event's own time runs only while its thread does, or its CPU */
-	h->cpu_ns = win.process ? thread_clock_ns(now) : bpf_perf_prog_read_value(ctx, &clock, sizeof(clock)) ? 0 : clock.running;
+	h->cpu_ns = win.process                                            ? thread_clock_ns(now)
+		    : bpf_perf_prog_read_value(ctx, &clock, sizeof(clock)) ? 0
+									   : clock.running;
 	h->on_stack = 0;
 	bpf_probe_read_user(&h->on_stack, sizeof(h->on_stack), (void *)ctx->regs.rsp);
 	if (at + 1 >= win.total_limit || (n >= win.limit[slot] && win.ends[slot]))

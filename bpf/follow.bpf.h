@@ -12,8 +12,8 @@
 #include "common.bpf.h"
 
 enum { FOLLOW_ALL = 0, FOLLOW_PROCESSES = 1, FOLLOW_THREADS = 2, FOLLOW_CGROUP = 3 };
-/* Values of the set: a command is not followed before its exec, what it was before is ourselves. Anything larger is when
- * a child began: numbers come back, and the end of one must not take away its successor. */
+/* Values of the set: a command is not followed before its exec, what it was before is ourselves. Anything larger is
+ * when a child began: numbers come back, and the end of one must not take away its successor. */
 enum { NOT_YET = 0, NOW = 1 };
 
 /* Set by user space before anything is attached. */

@@ -45,15 +45,15 @@ typedef struct user_pt_regs regs_t;
 
 extern bool bpf_session_is_return(void) __ksym __weak;
 
-const volatile __u64 pidns_dev, pidns_ino; /* 0: processes are named as the initial namespace does */
+const volatile __u64 pidns_dev, pidns_ino;     /* 0: processes are named as the initial namespace does */
 const volatile __u64 stack_gap_ns = 200000000; /* between two stacks of one call site */
-__u32 filter_pids;			       /* only those in `targets` */
-__u32 skip_pid;				       /* the profiler, when it probes everybody */
-__u32 limit_per_window = 100;		       /* records per process and 100 ms; 0 = no limit */
-__u32 epochs[PROBE_LIBS];		       /* of each library: bumped whenever it is armed */
-__u32 enabled[PROBE_LIBS];		       /* calls entered meanwhile count; others only cost */
+__u32 filter_pids;                             /* only those in `targets` */
+__u32 skip_pid;                                /* the profiler, when it probes everybody */
+__u32 limit_per_window = 100;                  /* records per process and 100 ms; 0 = no limit */
+__u32 epochs[PROBE_LIBS];                      /* of each library: bumped whenever it is armed */
+__u32 enabled[PROBE_LIBS];                     /* calls entered meanwhile count; others only cost */
 __u64 losses[PC_MAX];
-__u32 entry_ns[PROBE_MAX], exit_ns;	       /* what a hit costs: on a probe's entry, on any exit */
+__u32 entry_ns[PROBE_MAX], exit_ns; /* what a hit costs: on a probe's entry, on any exit */
 
 #define RATE_WINDOW_NS 100000000ull
 #define SNAPSHOT 8192
@@ -135,202 +135,36 @@ static __always_inline __u32 whoami(__u32 *tid)
 	return id >> 32;
 }
 
-struct args {
-	__u64 reg[8];
-	__u64 stack; /* where the others lie */
-};
-
-/* All at once: the verifier wants each register of the context named by a constant. */
-static __always_inline void take_args(struct args *a, regs_t *r)
-{
-#if defined(__TARGET_ARCH_x86)
-	a->reg[0] = r->rdi;
-	a->reg[1] = r->rsi;
-	a->reg[2] = r->rdx;
-	a->reg[3] = r->rcx;
-	a->reg[4] = r->r8;
-	a->reg[5] = r->r9;
-	a->reg[6] = a->reg[7] = 0;
-	a->stack = r->rsp + 8;
-#else
-	a->reg[0] = r->regs[0];
-	a->reg[1] = r->regs[1];
-	a->reg[2] = r->regs[2];
-	a->reg[3] = r->regs[3];
-	a->reg[4] = r->regs[4];
-	a->reg[5] = r->regs[5];
-	a->reg[6] = r->regs[6];
-	a->reg[7] = r->regs[7];
-	a->stack = r->sp;
-#endif
-}
-
-static __noinline __u64 arg_of(const struct args *a, __u32 n)
-{
-	__u64 v = 0;
-
-	if (!a)
-		return 0;
-	if (n < REG_ARGS)
-		return a->reg[n & 7];
-	bpf_probe_read_user(&v, sizeof(v), (void *)(a->stack + 8 * (__u64)(n - REG_ARGS)));
-	return v;
-}
-
-static __always_inline __u64 caller_of(regs_t *r)
-{
-#if defined(__TARGET_ARCH_x86)
-	__u64 v = 0;
-
-	bpf_probe_read_user(&v, sizeof(v), (void *)r->rsp);
-	return v;
-#else
-	return r->regs[30];
-#endif
-}
-
-static __always_inline __u64 narrowed(__u64 v, __u8 width)
-{
-	return width == 4 ? (__u32)v : v;
-}
-
-static __always_inline bool read_field(__u64 at, __u8 width, __u64 *v)
-{
-	__u32 v32;
-
-	if (!at)
-		return false;
-	if (width == 4) {
-		if (bpf_probe_read_user(&v32, sizeof(v32), (void *)at))
-			return false;
-		*v = v32;
-		return true;
-	}
-	return !bpf_probe_read_user(v, sizeof(*v), (void *)at);
-}
-
-struct seen {
-	__u64 v;  /* the value, or what it was before */
-	__u64 at; /* where to look at return; 0: nothing to do there */
-};
-
-/* The entry's half of an expression. False: not known. */
-static __always_inline bool expr_entry(const struct args *r, const struct probe_expr *x, struct seen *e)
-{
-	__u64 p, n, item;
-	__u32 i;
-
-	e->v = e->at = 0;
-	if (x->op == PX_NONE)
-		return false;
-	if (x->when_arg) {
-		n = (__u32)arg_of(r, x->when_arg - 1);
-		if (n != x->when)
-			return !((x->value >> (n & 63)) & 1);
-	}
-	switch (x->op) {
-	case PX_CONST:
-		e->v = x->value;
-		return true;
-	case PX_ARG:
-		e->v = narrowed(arg_of(r, x->a), x->width);
-		return true;
-	case PX_MUL:
-		e->v = narrowed(arg_of(r, x->a), x->width) * narrowed(arg_of(r, x->b), x->width);
-		return true;
-	case PX_FIELD:
-		return read_field(arg_of(r, x->a) + x->off, x->width, &e->v);
-	case PX_FIELD_AFTER:
-		e->at = arg_of(r, x->a) + x->off;
-		return true;
-	case PX_USED:
-	case PX_GREW:
-		e->at = arg_of(r, x->a) + x->off;
-		return read_field(e->at, x->width, &e->v);
-	case PX_RETURN:
-		return true;
-	case PX_SUM:
-	case PX_PRODUCT:
-		p = arg_of(r, x->a);
-		n = x->value ? x->value : (__u32)arg_of(r, x->b);
-		e->v = x->op == PX_PRODUCT;
-		for (i = 0; i < 16; i++) {
-			if (i >= n)
-				return true;
-			if (bpf_probe_read_user(&item, sizeof(item), (void *)(p + 8 * (__u64)i)))
-				return false;
-			if (x->op == PX_SUM)
-				e->v += item;
-			else
-				e->v *= item;
-		}
-		return n <= 16;
-	case PX_GRID:
-		e->v = 1;
-		for (i = 0; i < 6; i++)
-			e->v *= (__u32)arg_of(r, x->a + i);
-		return true;
-	case PX_DIM3:
-		e->v = 1;
-		for (i = 0; i < 4; i += 2) {
-			p = arg_of(r, x->a + i);
-			e->v *= (__u64)(__u32)p * (p >> 32) * (__u32)arg_of(r, x->a + i + 1);
-		}
-		return true;
-	case PX_FIELD_PAIR:
-		p = arg_of(r, x->a) + x->off;
-		if (!read_field(p, x->width, &e->v) || !read_field(p + (x->width == 4 ? 4 : 8), x->width, &item))
-			return false;
-		e->v *= item;
-		return true;
-	}
-	return false;
-}
-
-/* The return's half. */
-static __always_inline bool expr_return(const struct probe_expr *x, __u64 ret, __u64 at, __u64 *v)
-{
-	__u64 after;
-
-	if (x->op == PX_RETURN) {
-		*v = ret;
-		return ret < (__u64)-4096;
-	}
-	if (!at)
-		return true;
-	if (!read_field(at, x->width, &after))
-		return false;
-	if (x->op == PX_USED)
-		*v = narrowed(*v - after, x->width);
-	else if (x->op == PX_GREW)
-		*v = narrowed(after - *v, x->width);
-	else
-		*v = after;
-	return true;
-}
-
-static __always_inline bool succeeded(__u8 ok, __u64 ret)
-{
-	switch (ok) {
-	case PR_ZERO: return (__u32)ret == 0;
-	case PR_POSITIVE: return (__s32)ret > 0;
-	case PR_SIZE: return ret < (__u64)-4096;
-	case PR_NONZERO: return ret != 0;
-	case PR_NOT_NEGATIVE: return (__s32)ret >= 0;
-	}
-	return true;
-}
+#include "call_sizes.bpf.h"
 
 static __always_inline __u8 bin_of(__u64 v)
 {
 	__u8 b = 0;
 
-	if (v >> 32) { b += 32; v >>= 32; }
-	if (v >> 16) { b += 16; v >>= 16; }
-	if (v >> 8) { b += 8; v >>= 8; }
-	if (v >> 4) { b += 4; v >>= 4; }
-	if (v >> 2) { b += 2; v >>= 2; }
-	if (v >> 1) { b += 1; v >>= 1; }
+	if (v >> 32) {
+		b += 32;
+		v >>= 32;
+	}
+	if (v >> 16) {
+		b += 16;
+		v >>= 16;
+	}
+	if (v >> 8) {
+		b += 8;
+		v >>= 8;
+	}
+	if (v >> 4) {
+		b += 4;
+		v >>= 4;
+	}
+	if (v >> 2) {
+		b += 2;
+		v >>= 2;
+	}
+	if (v >> 1) {
+		b += 1;
+		v >>= 1;
+	}
 	return v ? b + 1 : 0;
 }
 
@@ -344,13 +178,27 @@ static __always_inline __u64 cpu_clock(struct task_struct___off *t, __u64 now)
 static __always_inline void take_regs(__u64 *to, regs_t *r)
 {
 #if defined(__TARGET_ARCH_x86)
-	to[WREG_AX] = r->rax; to[WREG_DX] = r->rdx; to[WREG_CX] = r->rcx; to[WREG_BX] = r->rbx;
-	to[WREG_SI] = r->rsi; to[WREG_DI] = r->rdi; to[WREG_BP] = r->rbp; to[WREG_SP] = r->rsp;
-	to[WREG_R8] = r->r8; to[WREG_R9] = r->r9; to[WREG_R10] = r->r10; to[WREG_R11] = r->r11;
-	to[WREG_R12] = r->r12; to[WREG_R13] = r->r13; to[WREG_R14] = r->r14; to[WREG_R15] = r->r15;
-	to[WREG_IP] = r->rip; to[WREG_FLAGS] = r->eflags;
+	to[WREG_AX] = r->rax;
+	to[WREG_DX] = r->rdx;
+	to[WREG_CX] = r->rcx;
+	to[WREG_BX] = r->rbx;
+	to[WREG_SI] = r->rsi;
+	to[WREG_DI] = r->rdi;
+	to[WREG_BP] = r->rbp;
+	to[WREG_SP] = r->rsp;
+	to[WREG_R8] = r->r8;
+	to[WREG_R9] = r->r9;
+	to[WREG_R10] = r->r10;
+	to[WREG_R11] = r->r11;
+	to[WREG_R12] = r->r12;
+	to[WREG_R13] = r->r13;
+	to[WREG_R14] = r->r14;
+	to[WREG_R15] = r->r15;
+	to[WREG_IP] = r->rip;
+	to[WREG_FLAGS] = r->eflags;
 #else
-	to[WREG_SP] = r->sp; to[WREG_IP] = r->pc;
+	to[WREG_SP] = r->sp;
+	to[WREG_IP] = r->pc;
 #endif
 }
 
@@ -538,8 +386,9 @@ static __always_inline int counted_alone(struct probe_slot *s, const struct prob
 	return 1;
 }
 
-/* Of a call that began at c and has not been seen to end: is an entry with the same stack pointer a jump on from it (a tail
- * call), and no new call that begins where an exception left that one? By exits both have the true return address. */
+/* Of a call that began at c and has not been seen to end: is an entry with the same stack pointer a jump on from it
+ * (a tail call), and no new call that begins where an exception left that one? By exits both have the true return
+ * address. */
 static __always_inline bool jumped_on(const struct probe_slot *c, __u64 sp, __u64 ra, __u64 func)
 {
 	if (c->sp != sp)
@@ -595,7 +444,8 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 		if (c->family == spec->family) {
 			/* Still in there if its frame is above ours and its probes never went; a
 			 * tail call shares the frame and would return to the trampoline. */
-			if (c->epoch == epoch && (c->sp > sp || spec->kind == PK_BEGIN || jumped_on(c, sp, ra, REG_IP(r)))) {
+			if (c->epoch == epoch &&
+			    (c->sp > sp || spec->kind == PK_BEGIN || jumped_on(c, sp, ra, REG_IP(r)))) {
 				ADD(losses[PC_NESTED], 1);
 				put_off(c, entry_ns[probe & (PROBE_MAX - 1)]);
 				return 1;
@@ -724,7 +574,9 @@ static __always_inline void add_hist(const struct probe_slot *s, __u32 pid, __u6
 	key.pid = pid;
 	key.probe = s->probe;
 	key.bytes_bin = s->flags & (WO_IN | WO_OUT) ? bin_of(bytes) : PROBE_BIN_UNKNOWN;
-	key.time_bin = s->flags & WO_UNTIMED ? PROBE_BIN_UNKNOWN : s->voluntary | s->involuntary ? PROBE_BIN_SWITCHED : bin_of(ns);
+	key.time_bin = s->flags & WO_UNTIMED           ? PROBE_BIN_UNKNOWN
+		       : s->voluntary | s->involuntary ? PROBE_BIN_SWITCHED
+						       : bin_of(ns);
 	h = bpf_map_lookup_elem(&hists, &key);
 	if (!h) {
 		bpf_map_update_elem(&hists, &key, &no_hist, BPF_NOEXIST);
@@ -837,9 +689,9 @@ static __always_inline int returned(regs_t *r, __u32 probe)
 }
 
 /*
- * An exit of a function, before its last instruction: where the return address lies as at entry, whoever's call it ends,
- * of several that were handed on (tail calls) all. An exit that ends none is of a nested call, or of a function that is
- * called by others, too: every second one is booked as a hit, as an entry's hit stands for a pair.
+ * An exit of a function, before its last instruction: where the return address lies as at entry, whoever's call it
+ * ends, of several that were handed on (tail calls) all. An exit that ends none is of a nested call, or of a function
+ * that is called by others, too: every second one is booked as a hit, as an entry's hit stands for a pair.
  */
 static __always_inline int left(regs_t *r, __u32 probe)
 {

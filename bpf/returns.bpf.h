@@ -51,18 +51,18 @@ static __always_inline __u64 return_trampoline(void)
 }
 
 /* copy: `len` bytes of the current thread's stack from `from` upwards, in memory of at least `max`. */
-#define fix_returns(t, copy, max, len, from)                                                        \
-	do {                                                                                       \
-		__u64 tramp_ = return_trampoline();                                                \
-		_Pragma("unroll") for (int i_ = 0; i_ < PROBE_SLOTS; i_++)                               \
-		{                                                                                  \
-			struct probe_slot *s_ = &(t)->slots[i_];                                         \
-			__u64 off_ = s_->sp - (from);                                              \
-                                                                                                   \
-			if (s_->used && tramp_ && off_ <= (max) - 8 && off_ + 8 <= (len) &&        \
-			    *(__u64 *)((copy) + off_) == tramp_)                                   \
-				*(__u64 *)((copy) + off_) = s_->site;                              \
-		}                                                                                  \
+#define fix_returns(t, copy, max, len, from)                                                                           \
+	do {                                                                                                           \
+		__u64 tramp_ = return_trampoline();                                                                    \
+		_Pragma("unroll") for (int i_ = 0; i_ < PROBE_SLOTS; i_++)                                             \
+		{                                                                                                      \
+			struct probe_slot *s_ = &(t)->slots[i_];                                                       \
+			__u64 off_ = s_->sp - (from);                                                                  \
+                                                                                                                       \
+			if (s_->used && tramp_ && off_ <= (max)-8 && off_ + 8 <= (len) &&                              \
+			    *(__u64 *)((copy) + off_) == tramp_)                                                       \
+				*(__u64 *)((copy) + off_) = s_->site;                                                  \
+		}                                                                                                      \
 	} while (0)
 
 /*

@@ -108,7 +108,8 @@ static long take_slot(__u32 i, void *ctx)
 
 	if (i >= WIRE_SLOTS)
 		return 1;
-	if (bpf_probe_read_user(&to, sizeof(to), (void *)wanted.slot[i]) || to - WIRE_PAGE_BYTES > USER_MOST || taken(to))
+	if (bpf_probe_read_user(&to, sizeof(to), (void *)wanted.slot[i]) || to - WIRE_PAGE_BYTES > USER_MOST ||
+	    taken(to))
 		return 0;
 	return !take_page(t->s, to & ~(__u64)(WIRE_PAGE_BYTES - 1));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counts the SIGTRAPs that the kernel sends for a debug exception without a reason: what a hit of a hardware breakpoint becomes
- * where a hypervisor loses that (kmod-free/stray_trap.h). Only counts; what debuggers step through has the same code and is left out.
+ * Counts the SIGTRAPs that the kernel sends for a debug exception without a reason: what a hit of a hardware
+ * breakpoint becomes where a hypervisor loses that (kmod-free/stray_trap.h). Only counts; what debuggers step through
+ * has the same code and is left out.
  */
 #include "kernel_types.bpf.h"
 #include "preempt.bpf.h"

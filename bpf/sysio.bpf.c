@@ -74,7 +74,7 @@ __u32 every = 1; /* one call in so many is reported, drawn at random */
 /* What this costs a target, ns, as measured: a call that goes by, and one that is reported. */
 __u32 pass_ns = 200, take_ns = 450;
 __u64 limit_ns; /* what a burst may cost on each CPU before it falls silent; 0: no limit */
-__u64 burst;	/* number of the burst */
+__u64 burst;    /* number of the burst */
 /* Read by user space, which zeroes it for each burst. */
 __u64 over_at; /* when the limit was reached */
 
@@ -120,8 +120,8 @@ static __always_inline __u32 take_iov(struct record *x, struct sysio_counts *k, 
 	return cnt;
 }
 
-static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *k, const struct call *c, const struct pt_regs *r,
-					 __s64 ret)
+static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *k, const struct call *c,
+					 const struct pt_regs *r, __s64 ret)
 {
 	__u64 addr = arg(r, c->addr), cnt;
 	struct msghdr m;
@@ -145,24 +145,21 @@ static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *
 		x->range[0].addr = ret;
 		x->range[0].len = r->rsi;
 		return 1;
-	case SHAPE_VECTOR:
-		cnt = arg(r, c->len);
-		break;
+	case SHAPE_VECTOR: cnt = arg(r, c->len); break;
 	case SHAPE_MESSAGE:
 		if (bpf_probe_read_user(&m, sizeof(m), (void *)addr))
 			return 0;
 		addr = m.iov;
 		cnt = m.iov_len;
 		break;
-	default:
-		return 0;
+	default: return 0;
 	}
 	return take_iov(x, k, addr, cnt, ret);
 }
 
 /* Fills x and sends it; true if the call was reported. */
-static __always_inline bool send(struct record *x, struct sysio_counts *k, const struct call *c, const struct pt_regs *regs, __s64 ret,
-				 __u64 id, __u32 step)
+static __always_inline bool send(struct record *x, struct sysio_counts *k, const struct call *c,
+				 const struct pt_regs *regs, __s64 ret, __u64 id, __u32 step)
 {
 	__u32 n = take_ranges(x, k, c, regs, ret);
 

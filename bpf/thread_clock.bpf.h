@@ -40,7 +40,8 @@ static __always_inline __u64 clock_left_out(struct task_struct___clock *t)
 	return BPF_CORE_READ(rq, clock) - BPF_CORE_READ(rq, clock_task);
 }
 
-/* CPU time of the running thread at `now` (bpf_ktime_get_ns), from a beginning of its own: a difference of two counts. */
+/* CPU time of the running thread at `now` (bpf_ktime_get_ns), from a beginning of its own: a difference of two
+ * counts. */
 static __always_inline __u64 thread_clock_ns(__u64 now)
 {
 	struct task_struct___clock *t = (struct task_struct___clock *)bpf_get_current_task();

@@ -21,7 +21,8 @@ struct slot {
 	__u64 soft_limit; /* stop here unless the value has changed: nobody writes, so far */
 	__u64 value, changed;
 	__u32 process, others; /* armed on CPUs: for this process; hits of others so far */
-	__u32 arming, early;   /* not on all threads, or CPUs, yet; hits meanwhile, which would tell half of what happens */
+	/* not on all threads, or CPUs, yet; hits meanwhile, which would tell half of what happens */
+	__u32 arming, early;
 };
 
 struct {

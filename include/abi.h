@@ -15,17 +15,17 @@
 #endif
 
 enum wire_kind {
-	WIRE_SAMPLE = 1, /* a timer tick: registers and a piece of the user stack */
-	WIRE_SYSIO = 2,	 /* a system call that read or wrote user memory */
+	WIRE_SAMPLE = 1,  /* a timer tick: registers and a piece of the user stack */
+	WIRE_SYSIO = 2,   /* a system call that read or wrote user memory */
 	WIRE_OFFLOAD = 3, /* one offload call */
-	WIRE_WATCH = 4,	 /* a hardware breakpoint was hit */
-	WIRE_PAGE = 5,	 /* memory of the process that the next sample is of */
+	WIRE_WATCH = 4,   /* a hardware breakpoint was hit */
+	WIRE_PAGE = 5,    /* memory of the process that the next sample is of */
 };
 
 struct wire_head {
-	__u32 kind; /* enum wire_kind */
-	__u32 size; /* of the whole record */
-	__u64 time; /* CLOCK_MONOTONIC, ns */
+	__u32 kind;     /* enum wire_kind */
+	__u32 size;     /* of the whole record */
+	__u64 time;     /* CLOCK_MONOTONIC, ns */
 	__u32 pid, tid; /* as the initial pid namespace sees them */
 	__u32 cpu;
 	__u32 flags; /* WIRE_F_* */
@@ -41,22 +41,39 @@ _Static_assert(sizeof(struct wire_head) == 32, "wire_head");
 /* User registers in DWARF order on x86-64 (rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) so that the
  * unwinder indexes them as .eh_frame does; then flags and fs_base. arm64 puts x0..x30, sp, pc. */
 enum {
-	WREG_AX, WREG_DX, WREG_CX, WREG_BX, WREG_SI, WREG_DI, WREG_BP, WREG_SP,
-	WREG_R8, WREG_R9, WREG_R10, WREG_R11, WREG_R12, WREG_R13, WREG_R14, WREG_R15,
-	WREG_IP, WREG_FLAGS, WREG_FSBASE, WREG_MAX
+	WREG_AX,
+	WREG_DX,
+	WREG_CX,
+	WREG_BX,
+	WREG_SI,
+	WREG_DI,
+	WREG_BP,
+	WREG_SP,
+	WREG_R8,
+	WREG_R9,
+	WREG_R10,
+	WREG_R11,
+	WREG_R12,
+	WREG_R13,
+	WREG_R14,
+	WREG_R15,
+	WREG_IP,
+	WREG_FLAGS,
+	WREG_FSBASE,
+	WREG_MAX
 };
 
 struct wire_sample {
 	struct wire_head h;
-	__u64 period;	   /* ns since the previous tick of this event */
-	__u64 kernel_ip;   /* where in the kernel, or 0 */
-	__s64 syscall;	   /* number while in a system call, else -1 */
-	__u64 switches;	   /* of the thread so far, wanted by itself or not */
+	__u64 period;    /* ns since the previous tick of this event */
+	__u64 kernel_ip; /* where in the kernel, or 0 */
+	__s64 syscall;   /* number while in a system call, else -1 */
+	__u64 switches;  /* of the thread so far, wanted by itself or not */
 	__u64 regs[WREG_MAX];
-	__u32 stack_bytes; /* that follow, from regs[WREG_SP] upwards */
-	__u32 code_hash;   /* wire_code_hash() of the bytes at regs[WREG_IP]; 0: could not be read */
+	__u32 stack_bytes;     /* that follow, from regs[WREG_SP] upwards */
+	__u32 code_hash;       /* wire_code_hash() of the bytes at regs[WREG_IP]; 0: could not be read */
 	__u32 pages, pages_ns; /* how many WIRE_PAGE have the same time, tid and CPU; what taking them took */
-	/* __u8 stack[stack_bytes]; */
+			       /* __u8 stack[stack_bytes]; */
 };
 #define WIRE_CODE_WORDS 4
 
@@ -74,9 +91,9 @@ static inline __attribute__((always_inline)) __u32 wire_code_hash(const __u64 *w
 _Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 16, "wire_sample");
 
 #define WIRE_PAGE_BYTES 4096
-#define WIRE_PAGES 256 /* with one sample, as asked for... */
+#define WIRE_PAGES 256   /* with one sample, as asked for... */
 #define WIRE_POINTERS 16 /* ...and those that general registers point into... */
-#define WIRE_SLOTS 16	 /* ...and those that pointers in memory point into, where these lie */
+#define WIRE_SLOTS 16    /* ...and those that pointers in memory point into, where these lie */
 #define WIRE_SEEN (1u << 14)
 #define WIRE_PAGES_ALL (WIRE_PAGES + WIRE_POINTERS + WIRE_SLOTS)
 
@@ -105,10 +122,10 @@ static inline __u32 wire_seen_bit(__u64 addr)
  * after the access for user hits, at the system call for hits inside the kernel. */
 struct wire_watch {
 	struct wire_head h; /* WIRE_F_KERNEL: the kernel touched it */
-	__u64 cookie;	    /* generation << 8 | slot */
+	__u64 cookie;       /* generation << 8 | slot */
 	__u64 addr;
 	__u64 kernel_ip;
-	__s64 syscall; /* -1: none */
+	__s64 syscall;  /* -1: none */
 	__u64 on_stack; /* the eight bytes at the user's stack pointer; 0 if unreadable */
 	__u64 regs[WREG_MAX];
 };
@@ -118,9 +135,9 @@ _Static_assert(sizeof(struct wire_watch) == 32 + 40 + 8 * WREG_MAX, "wire_watch"
 struct wire_sysio {
 	struct wire_head h;
 	__s64 nr, result;
-	__u64 ip; /* user's, behind the system call */
+	__u64 ip;             /* user's, behind the system call */
 	__u32 iov_cnt, every; /* ranges that follow; every: one in so many calls is reported */
-	/* struct wire_range ranges[iov_cnt]; */
+			      /* struct wire_range ranges[iov_cnt]; */
 };
 _Static_assert(sizeof(struct wire_sysio) == 32 + 16 + 8 + 8, "wire_sysio");
 

@@ -27,36 +27,36 @@
 #elif defined(__aarch64__)
 #define ACCPERF_NOP_ "nop"
 #define ACCPERF_ARG_ "8@x0"
-#define ACCPERF_MARK_(note, value)                                                                 \
-	do {                                                                                       \
-		register unsigned long accperf_arg_ __asm__("x0") = (unsigned long)(value);        \
-		ACCPERF_ASM_(note, "r"(accperf_arg_));                                             \
+#define ACCPERF_MARK_(note, value)                                                                                     \
+	do {                                                                                                           \
+		register unsigned long accperf_arg_ __asm__("x0") = (unsigned long)(value);                            \
+		ACCPERF_ASM_(note, "r"(accperf_arg_));                                                                 \
 	} while (0)
 #endif
 
-#define ACCPERF_ASM_(note, arg)                                                                    \
-	__asm__ volatile("990: " ACCPERF_NOP_ "\n"                                                 \
-			 ".pushsection .note.stapsdt,\"?\",\"note\"\n"                             \
-			 ".balign 4\n"                                                             \
-			 ".4byte 992f-991f, 994f-993f, 3\n"                                        \
-			 "991: .asciz \"stapsdt\"\n"                                               \
-			 "992: .balign 4\n"                                                        \
-			 "993: .8byte 990b\n"                                                      \
-			 ".8byte _.stapsdt.base\n"                                                 \
-			 ".8byte 0\n"                                                              \
-			 ".asciz \"accperf\"\n"                                                    \
-			 ".asciz \"" note "\"\n"                                                   \
-			 ".asciz \"" ACCPERF_ARG_ "\"\n"                                           \
-			 "994: .balign 4\n"                                                        \
-			 ".popsection\n"                                                           \
-			 ".ifndef _.stapsdt.base\n"                                                \
-			 ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"   \
-			 ".weak _.stapsdt.base\n"                                                  \
-			 ".hidden _.stapsdt.base\n"                                                \
-			 "_.stapsdt.base: .space 1\n"                                              \
-			 ".size _.stapsdt.base, 1\n"                                               \
-			 ".popsection\n"                                                           \
-			 ".endif\n" ::arg                                                          \
+#define ACCPERF_ASM_(note, arg)                                                                                        \
+	__asm__ volatile("990: " ACCPERF_NOP_ "\n"                                                                     \
+			 ".pushsection .note.stapsdt,\"?\",\"note\"\n"                                                 \
+			 ".balign 4\n"                                                                                 \
+			 ".4byte 992f-991f, 994f-993f, 3\n"                                                            \
+			 "991: .asciz \"stapsdt\"\n"                                                                   \
+			 "992: .balign 4\n"                                                                            \
+			 "993: .8byte 990b\n"                                                                          \
+			 ".8byte _.stapsdt.base\n"                                                                     \
+			 ".8byte 0\n"                                                                                  \
+			 ".asciz \"accperf\"\n"                                                                        \
+			 ".asciz \"" note "\"\n"                                                                       \
+			 ".asciz \"" ACCPERF_ARG_ "\"\n"                                                               \
+			 "994: .balign 4\n"                                                                            \
+			 ".popsection\n"                                                                               \
+			 ".ifndef _.stapsdt.base\n"                                                                    \
+			 ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"                       \
+			 ".weak _.stapsdt.base\n"                                                                      \
+			 ".hidden _.stapsdt.base\n"                                                                    \
+			 "_.stapsdt.base: .space 1\n"                                                                  \
+			 ".size _.stapsdt.base, 1\n"                                                                   \
+			 ".popsection\n"                                                                               \
+			 ".endif\n" ::arg                                                                              \
 			 : "memory")
 
 #ifdef ACCPERF_MARK_

@@ -8,19 +8,19 @@
 #ifndef ACCPERF_COUNTERS_H
 #define ACCPERF_COUNTERS_H
 
-#define ACCPERF_COUNTERS(X)                                                                        \
-	X(CTR_TICKS, "ticks", 0)                                                                   \
-	X(CTR_SENT, "samples sent", 0)                                                             \
-	X(CTR_RING_FULL, "samples lost: ring full", 1)                                             \
-	X(CTR_NO_REGS, "samples lost: no user registers", 1)                                       \
-	X(CTR_KTHREAD, "ticks in kernel threads", 0)                                               \
-	X(CTR_COMPAT, "samples lost: 32-bit task", 1)                                              \
-	X(CTR_STACK_FAULT, "stacks cut by a page that is not present", 0)                          \
-	X(CTR_OTHERS, "ticks of processes that are not observed, dropped", 0)                      \
-	X(CTR_PAGES, "pages of memory taken with samples", 0)                                       \
-	X(CTR_PAGE_FAULT, "pages wanted with samples, not present", 0)                              \
-	X(CTR_PAGE_LOST, "pages not taken with samples: ring half full", 0)                           \
-	X(CTR_NOT_FOLLOWED, "forked processes lost: too many at once", 1)                          \
+#define ACCPERF_COUNTERS(X)                                                                                            \
+	X(CTR_TICKS, "ticks", 0)                                                                                       \
+	X(CTR_SENT, "samples sent", 0)                                                                                 \
+	X(CTR_RING_FULL, "samples lost: ring full", 1)                                                                 \
+	X(CTR_NO_REGS, "samples lost: no user registers", 1)                                                           \
+	X(CTR_KTHREAD, "ticks in kernel threads", 0)                                                                   \
+	X(CTR_COMPAT, "samples lost: 32-bit task", 1)                                                                  \
+	X(CTR_STACK_FAULT, "stacks cut by a page that is not present", 0)                                              \
+	X(CTR_OTHERS, "ticks of processes that are not observed, dropped", 0)                                          \
+	X(CTR_PAGES, "pages of memory taken with samples", 0)                                                          \
+	X(CTR_PAGE_FAULT, "pages wanted with samples, not present", 0)                                                 \
+	X(CTR_PAGE_LOST, "pages not taken with samples: ring half full", 0)                                            \
+	X(CTR_NOT_FOLLOWED, "forked processes lost: too many at once", 1)                                              \
 	X(CTR_GAINED, "programs that gained rights, not observed from then on", 0)
 
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
@@ -34,7 +34,7 @@ enum bpf_counter {
 #define X(id, text, loss) id,
 	ACCPERF_COUNTERS(X)
 #undef X
-	CTR_MAX
+		CTR_MAX
 };
 
 #endif

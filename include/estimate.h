@@ -18,8 +18,8 @@
 
 struct estimate {
 	double value, low, high; /* NaN: unknown, or without interval */
-	double n;		 /* samples it rests on */
-	double lost;		 /* samples known to be missing; NaN unknown */
+	double n;                /* samples it rests on */
+	double lost;             /* samples known to be missing; NaN unknown */
 };
 
 static inline struct estimate estimate_unknown(void)
@@ -31,16 +31,19 @@ struct flow;
 struct flow_input;
 
 struct est_opts {
-	bool stack;	     /* count stack accesses too */
-	bool ke;	     /* Kim & Edwards semantics; needs exact figures, or windows that count invocations */
-	bool use_census;     /* store records of the census, where the profile holds them */
+	bool stack;      /* count stack accesses too */
+	bool ke;         /* Kim & Edwards semantics; needs exact figures, or windows that count invocations */
+	bool use_census; /* store records of the census, where the profile holds them */
 	bool use_windows;
-	bool inclusive;	     /* figures of a function with all it calls; needs flow_input_opts.stacks */
+	bool inclusive;      /* figures of a function with all it calls; needs flow_input_opts.stacks */
 	unsigned bootstraps; /* refits for the intervals; 0: no intervals */
-	double level;	     /* of the intervals: 0.95, 0.9 */
+	double level;        /* of the intervals: 0.95, 0.9 */
 	uint64_t seed;
 };
-#define EST_OPTS_DEFAULT { .use_census = true, .use_windows = true, .bootstraps = 40, .level = 0.95, .seed = 1 }
+#define EST_OPTS_DEFAULT                                                                                               \
+	{                                                                                                              \
+		.use_census = true, .use_windows = true, .bootstraps = 40, .level = 0.95, .seed = 1                    \
+	}
 
 struct est_ops {
 	const char *name, *what; /* what: one line for --help */

@@ -24,24 +24,25 @@ struct execwin_hit {
 	__u64 value; /* of the register asked for */
 	__u64 sp;
 	__u64 on_stack; /* at a function's entry: the return address */
-	__u64 cpu_ns;	/* of the thread since the window was armed */
+	__u64 cpu_ns;   /* of the thread since the window was armed */
 	__u32 slot, pad;
 };
 
 struct execwin {
 	__u64 generation;
-	__u64 armed_at;	 /* 0: still arming */
+	__u64 armed_at;  /* 0: still arming */
 	__u64 closed_at; /* by hits */
 	__u64 within_ns; /* the first hit must come so soon; 0: whenever */
-	__u32 closed;	 /* enum execwin_closed */
+	__u32 closed;    /* enum execwin_closed */
 	__u32 total_limit;
 	__u32 limit[EXECWIN_SLOTS]; /* hits */
 	__u32 ends[EXECWIN_SLOTS];  /* reaching it ends the window, not only the slot */
 	__u32 reg[EXECWIN_SLOTS];   /* WREG_*, or EXECWIN_NO_REG */
 	__u32 hits[EXECWIN_SLOTS];
 	__u32 logged, surplus; /* surplus: hits after the end; they cost as well */
-	__u32 stopped;	       /* bit per slot: told to stop itself */
-	__u32 process, thread; /* hits of any other do not count, which are told apart where all CPUs are armed; 0: any */
+	__u32 stopped;         /* bit per slot: told to stop itself */
+	/* hits of any other do not count, which are told apart where all CPUs are armed; 0: any */
+	__u32 process, thread;
 	__u32 foreign; /* hits of other processes: they cost these, as surplus of other threads costs the target */
 	struct execwin_hit log[EXECWIN_LOG];
 };

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define FMT_MAGIC 0x3146525046434341ull /* "ACCFPRF1" */
-#define FMT_CHUNK_MAGIC 0x4b4e4843u	/* "CHNK" */
+#define FMT_CHUNK_MAGIC 0x4b4e4843u     /* "CHNK" */
 #define FMT_MAJOR 1
 #define FMT_MINOR 0
 #define FMT_MAX_CHUNK (64u << 20) /* raw bytes; a larger claim is corruption */
@@ -43,68 +43,68 @@ struct fmt_chunk {
 	uint32_t rec_size;
 	uint32_t count;
 	uint32_t raw_size, stored_size;
-	uint64_t seq;  /* 0, 1, 2...: a gap is a lost chunk */
+	uint64_t seq;   /* 0, 1, 2...: a gap is a lost chunk */
 	uint64_t xxh64; /* of the stored bytes, seeded with the header bytes before this field */
 };
 _Static_assert(sizeof(struct fmt_chunk) == 40, "fmt_chunk");
 
 enum fmt_section {
 	/* core, 1..31 */
-	FMT_META = 1,	 /* variable: key NUL value NUL; later wins */
-	FMT_STRING = 2,	 /* variable: u32 id, bytes */
-	FMT_PROCESS = 3, /* struct fmt_process */
-	FMT_MODULE = 4,	 /* struct fmt_module */
-	FMT_STACK = 5,	 /* variable: struct fmt_stack, frames leaf first */
-	FMT_SAMPLE = 6,	 /* struct fmt_sample */
-	FMT_ACCESS = 7,	 /* struct fmt_access */
-	FMT_WINDOW = 8,	 /* variable: struct fmt_window, then its hits */
-	FMT_SYSIO = 9,	 /* struct fmt_sysio */
+	FMT_META = 1,      /* variable: key NUL value NUL; later wins */
+	FMT_STRING = 2,    /* variable: u32 id, bytes */
+	FMT_PROCESS = 3,   /* struct fmt_process */
+	FMT_MODULE = 4,    /* struct fmt_module */
+	FMT_STACK = 5,     /* variable: struct fmt_stack, frames leaf first */
+	FMT_SAMPLE = 6,    /* struct fmt_sample */
+	FMT_ACCESS = 7,    /* struct fmt_access */
+	FMT_WINDOW = 8,    /* variable: struct fmt_window, then its hits */
+	FMT_SYSIO = 9,     /* struct fmt_sysio */
 	FMT_FUNCTION = 10, /* struct fmt_function */
-	FMT_SYMBOL = 11, /* variable: struct fmt_symbol, then its inline chain */
-	FMT_COUNTER = 12, /* struct fmt_counter: cumulative, the last of a name wins */
-	FMT_RATE = 13,	 /* struct fmt_rate: from here on this rate is in force */
-	FMT_COST = 14,	 /* struct fmt_cost: cumulative, the last wins */
-	FMT_MAPPING = 15, /* struct fmt_mapping */
-	FMT_OBJECT = 16, /* struct fmt_object: data objects */
-	FMT_END = 31,	 /* struct fmt_end: the recording ended in order */
+	FMT_SYMBOL = 11,   /* variable: struct fmt_symbol, then its inline chain */
+	FMT_COUNTER = 12,  /* struct fmt_counter: cumulative, the last of a name wins */
+	FMT_RATE = 13,     /* struct fmt_rate: from here on this rate is in force */
+	FMT_COST = 14,     /* struct fmt_cost: cumulative, the last wins */
+	FMT_MAPPING = 15,  /* struct fmt_mapping */
+	FMT_OBJECT = 16,   /* struct fmt_object: data objects */
+	FMT_END = 31,      /* struct fmt_end: the recording ended in order */
 	/* exact engine, 32..47 */
-	FMT_X_RUN = 32,	    /* struct fmt_x_run: what was measured, totals; the last wins */
+	FMT_X_RUN = 32,     /* struct fmt_x_run: what was measured, totals; the last wins */
 	FMT_X_FUNC = 33,    /* struct fmt_x_func: per function, self and inclusive */
 	FMT_X_EDGE = 34,    /* struct fmt_x_edge: producer -> consumer, both semantics */
 	FMT_X_NODE = 35,    /* struct fmt_x_node: call tree, parents before children */
-	FMT_X_USE = 36,	    /* struct fmt_x_use: function x data object */
+	FMT_X_USE = 36,     /* struct fmt_x_use: function x data object */
 	FMT_X_OBJECT = 37,  /* struct fmt_x_object: what FMT_OBJECT has no room for */
 	FMT_X_SLICE = 38,   /* struct fmt_x_slice: function x time slice */
 	FMT_X_SUBTREE = 39, /* struct fmt_x_subtree: communication of a candidate with all below it */
 	/* offload, 48..63 */
-	FMT_OFFLOAD_API = 48,	 /* struct fmt_offload_api: one probed symbol */
-	FMT_CALL = 49,		 /* struct fmt_call: one offload call (or one of `weight`) */
-	FMT_OFFLOAD_HIST = 50,	 /* struct fmt_offload_hist: cumulative cells, the last of a key wins */
-	FMT_OFFLOAD_TOTAL = 51,	 /* struct fmt_offload_total: cumulative, the last of a key wins */
+	FMT_OFFLOAD_API = 48,    /* struct fmt_offload_api: one probed symbol */
+	FMT_CALL = 49,           /* struct fmt_call: one offload call (or one of `weight`) */
+	FMT_OFFLOAD_HIST = 50,   /* struct fmt_offload_hist: cumulative cells, the last of a key wins */
+	FMT_OFFLOAD_TOTAL = 51,  /* struct fmt_offload_total: cumulative, the last of a key wins */
 	FMT_OFFLOAD_WINDOW = 52, /* struct fmt_offload_window: while a library's probes were in place */
-	FMT_OFFLOAD_COST = 53,	 /* struct fmt_offload_cost: the last wins */
+	FMT_OFFLOAD_COST = 53,   /* struct fmt_offload_cost: the last wins */
 	/* flow, 64..79 */
-	FMT_FLOW = 64,		/* struct fmt_flow: a finished flow result */
+	FMT_FLOW = 64,          /* struct fmt_flow: a finished flow result */
 	FMT_FLOW_FUNCTION = 65, /* struct fmt_flow_function: of the result last begun */
-	FMT_FLOW_EDGE = 66,	/* struct fmt_flow_edge: of the result last begun */
-	FMT_WINDOW_CALLS = 67,	/* variable: struct fmt_window_calls, then an invocation number per hit */
-	FMT_BURST_SITE = 68,	/* struct fmt_burst_site: cumulative, the last of an id wins */
-	FMT_BURST_PAIR = 69,	/* struct fmt_burst_pair: cumulative, the last of a (reader, writer, bin) wins */
-	FMT_BURST_DATA = 70,	/* variable: struct fmt_burst_data, then struct fmt_burst_item */
-	FMT_BURST_PART = 71,	/* variable: struct fmt_burst_part, then its sites, then its pairs */
+	FMT_FLOW_EDGE = 66,     /* struct fmt_flow_edge: of the result last begun */
+	FMT_WINDOW_CALLS = 67,  /* variable: struct fmt_window_calls, then an invocation number per hit */
+	FMT_BURST_SITE = 68,    /* struct fmt_burst_site: cumulative, the last of an id wins */
+	FMT_BURST_PAIR = 69,    /* struct fmt_burst_pair: cumulative, the last of a (reader, writer, bin) wins */
+	FMT_BURST_DATA = 70,    /* variable: struct fmt_burst_data, then struct fmt_burst_item */
+	FMT_BURST_PART = 71,    /* variable: struct fmt_burst_part, then its sites, then its pairs */
 	/* execution counts, 80..95 */
-	FMT_COUNTS_FUNC = 80,	/* struct fmt_counts_func: the last of an id wins */
-	FMT_COUNTS_NODE = 81,	/* struct fmt_counts_node: code that runs equally often; the last of an id wins */
-	FMT_COUNTS_BLOCK = 82,	/* struct fmt_counts_block: where such code lies */
-	FMT_COUNTS_LINK = 83,	/* struct fmt_counts_link: the last of an id wins */
+	FMT_COUNTS_FUNC = 80,   /* struct fmt_counts_func: the last of an id wins */
+	FMT_COUNTS_NODE = 81,   /* struct fmt_counts_node: code that runs equally often; the last of an id wins */
+	FMT_COUNTS_BLOCK = 82,  /* struct fmt_counts_block: where such code lies */
+	FMT_COUNTS_LINK = 83,   /* struct fmt_counts_link: the last of an id wins */
 	FMT_COUNTS_WINDOW = 84, /* struct fmt_counts_window: what one window saw of one link */
-	FMT_COUNTS_BURST = 85,	/* struct fmt_counts_burst: how one replay went */
-	/* exact engine 32..47, offload 48..63, flow 64..79, counts 80..95 */
+	FMT_COUNTS_BURST = 85,  /* struct fmt_counts_burst: how one replay went */
+				/* exact engine 32..47, offload 48..63, flow 64..79, counts 80..95 */
 };
 
 struct fmt_process {
 	uint32_t pid, ppid;
-	uint64_t start, end; /* monotonic ns, 0 = unknown */
+	uint64_t start, end;    /* monotonic ns, 0 = unknown */
 	uint32_t comm, cmdline; /* strings */
 };
 _Static_assert(sizeof(struct fmt_process) == 32, "fmt_process");
@@ -121,8 +121,8 @@ enum fmt_module_kind {
 struct fmt_module {
 	uint32_t id; /* from 1 */
 	uint32_t kind;
-	uint32_t path;	     /* string, as the target sees it */
-	uint32_t pid;	     /* JIT, ANON: whose */
+	uint32_t path; /* string, as the target sees it */
+	uint32_t pid;  /* JIT, ANON: whose */
 	uint8_t build_id[20];
 	uint32_t build_id_len;
 	uint64_t content; /* hash that tells files with one build-id apart; 0: unknown, or others can write the file */
@@ -139,14 +139,14 @@ enum fmt_frame_flags {
 struct fmt_frame {
 	uint64_t addr;
 	uint32_t module; /* 0: address belongs to no known module */
-	uint32_t flags;	 /* enum fmt_frame_flags */
+	uint32_t flags;  /* enum fmt_frame_flags */
 };
 _Static_assert(sizeof(struct fmt_frame) == 16, "fmt_frame");
 
 enum fmt_stack_flags {
 	FMT_STACK_COMPLETE = 1, /* unwound to the thread's first frame */
-	FMT_STACK_CUT = 2,	/* the snapshot ended first */
-	FMT_STACK_BROKEN = 4,	/* no unwind rule for some frame */
+	FMT_STACK_CUT = 2,      /* the snapshot ended first */
+	FMT_STACK_BROKEN = 4,   /* no unwind rule for some frame */
 };
 
 struct fmt_stack {
@@ -174,38 +174,38 @@ _Static_assert(sizeof(struct fmt_sample) == 32, "fmt_sample");
 enum fmt_access_flags {
 	FMT_A_LOAD = 1,
 	FMT_A_STORE = 2,
-	FMT_A_STACK = 4,   /* between sp less red zone and the stack's base */
+	FMT_A_STACK = 4, /* between sp less red zone and the stack's base */
 	FMT_A_KERNEL = 8,
 	FMT_A_ATOMIC = 16,
 	FMT_A_REP = 32,
-	FMT_A_CENSUS = 64, /* store seen by the census, not by sampling: no weight */
-	FMT_A_TIME = 128,  /* drawn by time, not by count */
+	FMT_A_CENSUS = 64,   /* store seen by the census, not by sampling: no weight */
+	FMT_A_TIME = 128,    /* drawn by time, not by count */
 	FMT_A_DERIVED = 256, /* address computed from a sampled block, not sampled itself */
 	FMT_A_NO_ADDR = 512, /* the instruction ran, its address could not be computed: addr is 0 */
 };
 
 /* As one list, because a window holds a copy of what chose its address and cannot grow in its middle. */
-#define FMT_ACCESS_FIELDS                                                                          \
-	uint64_t time;	 /* ns; exact engine: instructions executed */                             \
-	uint64_t addr;                                                                             \
-	uint64_t ip;	 /* as fmt_frame.addr */                                                   \
-	double weight;	 /* how many such accesses this one stands for */                          \
-	uint64_t data_src; /* perf's encoding; 0 = unknown */                                      \
-	uint64_t phys;	 /* 0 = unknown */                                                         \
-	uint32_t module; /* of ip */                                                               \
-	uint32_t pid, tid;                                                                         \
-	uint32_t stack;	 /* 0 = unknown */                                                         \
-	uint32_t function; /* self function where the engine knows it, else 0 */                   \
-	uint32_t latency; /* cycles; 0 = unknown */                                                \
-	uint32_t size;	 /* bytes; 0 = unknown */                                                  \
+#define FMT_ACCESS_FIELDS                                                                                              \
+	uint64_t time; /* ns; exact engine: instructions executed */                                                   \
+	uint64_t addr;                                                                                                 \
+	uint64_t ip;       /* as fmt_frame.addr */                                                                     \
+	double weight;     /* how many such accesses this one stands for */                                            \
+	uint64_t data_src; /* perf's encoding; 0 = unknown */                                                          \
+	uint64_t phys;     /* 0 = unknown */                                                                           \
+	uint32_t module;   /* of ip */                                                                                 \
+	uint32_t pid, tid;                                                                                             \
+	uint32_t stack;    /* 0 = unknown */                                                                           \
+	uint32_t function; /* self function where the engine knows it, else 0 */                                       \
+	uint32_t latency;  /* cycles; 0 = unknown */                                                                   \
+	uint32_t size;     /* bytes; 0 = unknown */                                                                    \
 	uint32_t flags;
 
 struct fmt_access {
 	FMT_ACCESS_FIELDS
 	/* With FMT_A_STACK: whose local variables it may have touched. */
-	uint32_t frame; /* addr lies in the frame of the stack's frame-th address, from 1; 0 = unknown */
+	uint32_t frame;       /* addr lies in the frame of the stack's frame-th address, from 1; 0 = unknown */
 	int32_t frame_offset; /* of addr from that frame's canonical frame address */
-	uint64_t page_size; /* bytes, of the page that addr lies in; 0 = unknown */
+	uint64_t page_size;   /* bytes, of the page that addr lies in; 0 = unknown */
 };
 _Static_assert(sizeof(struct fmt_access) == 96, "fmt_access");
 
@@ -215,7 +215,11 @@ struct fmt_arm {
 _Static_assert(sizeof(struct fmt_arm) == 80, "fmt_arm");
 
 enum fmt_window_end {
-	FMT_W_HITS = 1, FMT_W_TIME = 2, FMT_W_REPLACED = 3, FMT_W_EXIT = 4, FMT_W_STOLEN = 5,
+	FMT_W_HITS = 1,
+	FMT_W_TIME = 2,
+	FMT_W_REPLACED = 3,
+	FMT_W_EXIT = 4,
+	FMT_W_STOLEN = 5,
 };
 
 struct fmt_window {
@@ -234,7 +238,7 @@ struct fmt_hit {
 	uint64_t ip;
 	uint32_t module, function;
 	uint32_t tid, stack;
-	uint32_t flags;	 /* enum fmt_access_flags; neither LOAD nor STORE: undecided */
+	uint32_t flags;  /* enum fmt_access_flags; neither LOAD nor STORE: undecided */
 	int32_t syscall; /* with FMT_A_KERNEL; -1 unknown */
 };
 _Static_assert(sizeof(struct fmt_hit) == 40, "fmt_hit");
@@ -242,7 +246,7 @@ _Static_assert(sizeof(struct fmt_hit) == 40, "fmt_hit");
 /* Which invocation of its function each hit of a window came from, where that is counted. */
 struct fmt_window_calls {
 	uint64_t armed, addr; /* of the window */
-	uint64_t arm; /* invocation of the access that chose the address */
+	uint64_t arm;         /* invocation of the access that chose the address */
 	uint32_t count, pad;
 	/* uint64_t invocation[count]; numbers of one recording, 0 = unknown or none */
 };
@@ -266,7 +270,7 @@ _Static_assert(sizeof(struct fmt_sysio) == 56, "fmt_sysio");
 enum fmt_function_flags { FMT_FN_BARE = 1 /* named by an address: neither symbol nor bounds */ };
 
 struct fmt_function {
-	uint32_t id; /* from 1 */
+	uint32_t id;                 /* from 1 */
 	uint32_t name, object, file; /* strings */
 	uint32_t line;
 	uint32_t flags; /* enum fmt_function_flags */
@@ -290,7 +294,7 @@ struct fmt_inline {
 _Static_assert(sizeof(struct fmt_inline) == 16, "fmt_inline");
 
 enum fmt_counter_flags {
-	FMT_C_LOSS = 1,	   /* a sample or record that should be here is not */
+	FMT_C_LOSS = 1,    /* a sample or record that should be here is not */
 	FMT_C_IN_PART = 2, /* it is here, but its stack or a name is not whole */
 	FMT_C_LEVEL = 4,   /* no sum: of two, the larger one stands for both */
 };
@@ -313,8 +317,8 @@ _Static_assert(sizeof(struct fmt_rate) == 32, "fmt_rate");
 
 struct fmt_cost {
 	uint64_t time;
-	uint64_t own_cpu_ns;	/* the profiler's own */
-	uint64_t target_cpu_ns; /* the target's, while observed; 0 = unknown */
+	uint64_t own_cpu_ns;     /* the profiler's own */
+	uint64_t target_cpu_ns;  /* the target's, while observed; 0 = unknown */
 	uint64_t target_lost_ns; /* estimated: interrupts, hits, probes */
 	uint64_t peak_rss;
 	uint64_t bytes_written;
@@ -332,20 +336,30 @@ struct fmt_mapping {
 _Static_assert(sizeof(struct fmt_mapping) == 48, "fmt_mapping");
 
 enum fmt_object_kind {
-	FMT_OBJ_GLOBAL = 1, FMT_OBJ_LOCAL = 2, FMT_OBJ_HEAP = 3, FMT_OBJ_MMAP = 4, FMT_OBJ_STACK = 5,
+	FMT_OBJ_GLOBAL = 1,
+	FMT_OBJ_LOCAL = 2,
+	FMT_OBJ_HEAP = 3,
+	FMT_OBJ_MMAP = 4,
+	FMT_OBJ_STACK = 5,
 };
 
 struct fmt_object {
 	uint32_t id;
 	uint32_t kind;
-	uint32_t name;	   /* string: variable, or allocation site */
-	uint32_t function; /* owner or allocating function */
+	uint32_t name;       /* string: variable, or allocation site */
+	uint32_t function;   /* owner or allocating function */
 	uint64_t addr, size; /* 0 where many blocks share the site; further records of its id are blocks */
 	uint64_t born, died; /* 0 = before / still */
 };
 _Static_assert(sizeof(struct fmt_object) == 48, "fmt_object");
 
-enum fmt_end_reason { FMT_END_DONE = 1, FMT_END_SIGNAL = 2, FMT_END_TARGET_GONE = 3, FMT_END_ERROR = 4, FMT_END_NEXT = 5 /* the recording went on in another file */ };
+enum fmt_end_reason {
+	FMT_END_DONE = 1,
+	FMT_END_SIGNAL = 2,
+	FMT_END_TARGET_GONE = 3,
+	FMT_END_ERROR = 4,
+	FMT_END_NEXT = 5 /* the recording went on in another file */
+};
 
 struct fmt_end {
 	uint64_t time;
@@ -369,42 +383,42 @@ enum fmt_offload_variant { FMT_OV_UNKNOWN = 0, FMT_OV_HOST = 1, FMT_OV_ACCELERAT
 
 /* What the kernel does with the instruction a probe was put on decides what a hit costs. */
 enum fmt_probe_class {
-	FMT_PROBE_UNKNOWN = 0,	/* or a file from before this was told apart */
-	FMT_PROBE_STEPPED = 1,	/* executed elsewhere by a single step: the dearer one */
+	FMT_PROBE_UNKNOWN = 0,  /* or a file from before this was told apart */
+	FMT_PROBE_STEPPED = 1,  /* executed elsewhere by a single step: the dearer one */
 	FMT_PROBE_EMULATED = 2, /* push, nop, relative jumps and calls */
-	FMT_PROBE_TRACED = 3,	/* system calls seen by tracepoints: nothing is taken off their times */
+	FMT_PROBE_TRACED = 3,   /* system calls seen by tracepoints: nothing is taken off their times */
 	FMT_PROBE_CLASSES = 4,
 };
 
 struct fmt_offload_api {
-	uint32_t id;	  /* from 1 */
-	uint32_t api;	  /* string: openssl, cuda, ... : the family within which nested calls count once */
-	uint32_t name;	  /* string: the API call without version suffixes; groups twins */
+	uint32_t id;      /* from 1 */
+	uint32_t api;     /* string: openssl, cuda, ... : the family within which nested calls count once */
+	uint32_t name;    /* string: the API call without version suffixes; groups twins */
 	uint32_t symbol;  /* string: as probed */
 	uint32_t library; /* string: path as the target sees it */
-	uint32_t kind;	  /* enum fmt_offload_kind */
+	uint32_t kind;    /* enum fmt_offload_kind */
 	uint32_t variant; /* enum fmt_offload_variant */
-	uint32_t group;	  /* fmt_offload_window.group it belongs to */
-	uint32_t probe;	  /* enum fmt_probe_class */
+	uint32_t group;   /* fmt_offload_window.group it belongs to */
+	uint32_t probe;   /* enum fmt_probe_class */
 	uint32_t pad;
 };
 _Static_assert(sizeof(struct fmt_offload_api) == 40, "fmt_offload_api");
 
 enum fmt_call_flags {
-	FMT_CALL_IN = 1,	/* bytes_in is known */
-	FMT_CALL_OUT = 2,	/* bytes_out is known */
-	FMT_CALL_ITEMS = 4,	/* items is known */
-	FMT_CALL_TIMED = 8,	/* busy_ns is known: the call completed and outlasted the probe's cost */
-	FMT_CALL_SWITCHED = 16, /* a context switch inside: keep it out of fits */
-	FMT_CALL_BLOCKED = 32,	/* the thread gave up the CPU inside: design "sync-OS" */
-	FMT_CALL_ASYNC = 64,	/* returned before it was complete */
-	FMT_CALL_OPEN = 128,	/* completion never seen: complete, busy_ns hold nothing */
-	FMT_CALL_INSIDE = 256,	/* within a call of another family, whose time holds this one's */
-	FMT_CALL_FAILED = 512,	/* the API returned an error */
-	FMT_CALL_LATE = 1024,	/* completion seen at a later wait than the first: an upper bound */
-	FMT_CALL_CPU = 2048,	/* cpu_ns is known */
+	FMT_CALL_IN = 1,         /* bytes_in is known */
+	FMT_CALL_OUT = 2,        /* bytes_out is known */
+	FMT_CALL_ITEMS = 4,      /* items is known */
+	FMT_CALL_TIMED = 8,      /* busy_ns is known: the call completed and outlasted the probe's cost */
+	FMT_CALL_SWITCHED = 16,  /* a context switch inside: keep it out of fits */
+	FMT_CALL_BLOCKED = 32,   /* the thread gave up the CPU inside: design "sync-OS" */
+	FMT_CALL_ASYNC = 64,     /* returned before it was complete */
+	FMT_CALL_OPEN = 128,     /* completion never seen: complete, busy_ns hold nothing */
+	FMT_CALL_INSIDE = 256,   /* within a call of another family, whose time holds this one's */
+	FMT_CALL_FAILED = 512,   /* the API returned an error */
+	FMT_CALL_LATE = 1024,    /* completion seen at a later wait than the first: an upper bound */
+	FMT_CALL_CPU = 2048,     /* cpu_ns is known */
 	FMT_CALL_ENTERED = 8192, /* only its beginning was seen: returned, complete and all times hold nothing */
-	FMT_CALL_EITHER = 4096, /* the API does not tell the direction: bytes_in holds the bytes */
+	FMT_CALL_EITHER = 4096,  /* the API does not tell the direction: bytes_in holds the bytes */
 };
 
 /* Times are CLOCK_MONOTONIC as the probes saw them; the *_ns fields have the probes' own cost
@@ -412,23 +426,23 @@ enum fmt_call_flags {
 struct fmt_call {
 	uint64_t submit;    /* the outermost call was entered */
 	uint64_t returned;  /* it returned; 0 = never seen */
-	uint64_t wait;	    /* the host began to wait for it; 0 = it did not wait */
+	uint64_t wait;      /* the host began to wait for it; 0 = it did not wait */
 	uint64_t complete;  /* it is known to be done; 0 = never seen */
 	uint64_t bytes_in;  /* handed to the API */
 	uint64_t bytes_out; /* received from it */
-	uint64_t items;	    /* work items of a kernel launch */
-	uint64_t queue;	    /* stream or queue handle; 0 = none or the default one */
+	uint64_t items;     /* work items of a kernel launch */
+	uint64_t queue;     /* stream or queue handle; 0 = none or the default one */
 	uint64_t submit_ns; /* inside the submitting call */
 	uint64_t wait_ns;   /* inside the wait that completed it */
 	uint64_t busy_ns;   /* submit to completion */
 	uint64_t cpu_ns;    /* CPU time of the calling thread inside the submitting call and wait */
-	double weight;	    /* calls this one stands for: records thinned 1 in N while it was made */
-	uint32_t api;	    /* fmt_offload_api.id */
+	double weight;      /* calls this one stands for: records thinned 1 in N while it was made */
+	uint32_t api;       /* fmt_offload_api.id */
 	uint32_t pid, tid;
-	uint32_t site;	    /* stack of two frames: API and caller; 0 = unknown */
-	uint32_t stack;	    /* whole stack, sampled; 0 = not taken */
-	uint32_t flags;	    /* enum fmt_call_flags */
-	uint32_t batch;	    /* calls completed by the same wait; 1 for synchronous calls */
+	uint32_t site;  /* stack of two frames: API and caller; 0 = unknown */
+	uint32_t stack; /* whole stack, sampled; 0 = not taken */
+	uint32_t flags; /* enum fmt_call_flags */
+	uint32_t batch; /* calls completed by the same wait; 1 for synchronous calls */
 	uint32_t pad;
 };
 _Static_assert(sizeof(struct fmt_call) == 136, "fmt_call");
@@ -447,18 +461,18 @@ struct fmt_offload_hist {
 _Static_assert(sizeof(struct fmt_offload_hist) == 40, "fmt_offload_hist");
 
 struct fmt_offload_total {
-	uint64_t calls;	    /* outermost ones, while the probes were in place */
+	uint64_t calls; /* outermost ones, while the probes were in place */
 	uint64_t bytes_in, bytes_out;
-	uint64_t ns;	    /* raw */
-	uint64_t cpu_ns;    /* raw */
-	uint64_t switched;  /* calls with a context switch inside; their time: */
+	uint64_t ns;       /* raw */
+	uint64_t cpu_ns;   /* raw */
+	uint64_t switched; /* calls with a context switch inside; their time: */
 	uint64_t switched_ns;
 	uint64_t failed;
-	uint64_t open;	    /* entered, return never seen */
+	uint64_t open;          /* entered, return never seen */
 	uint64_t unknown_bytes; /* calls whose bytes could not be read */
-	uint64_t records;   /* FMT_CALL records made of them */
+	uint64_t records;       /* FMT_CALL records made of them */
 	uint32_t pid, api;
-	uint32_t site;	    /* as fmt_call.site; 0 = unknown */
+	uint32_t site; /* as fmt_call.site; 0 = unknown */
 	uint32_t pad;
 	uint64_t site_addr; /* the caller's address, which is the key; 0 = all for which there was no room */
 };
@@ -469,11 +483,11 @@ _Static_assert(sizeof(struct fmt_offload_total) == 112, "fmt_offload_total");
  * record with armed = disarmed = the end of the recording, no calls, and the hits that fell outside
  * of stretches, while probes were being planted and removed. */
 struct fmt_offload_window {
-	uint64_t armed, disarmed; /* disarmed 0: until the end */
-	uint64_t calls;	   /* outermost, inside; ~0 unknown */
-	uint64_t hits;	   /* probe hits, nested ones included */
-	uint32_t library;  /* string */
-	uint32_t group;	   /* functions of a library that are armed apart have one of their own */
+	uint64_t armed, disarmed;         /* disarmed 0: until the end */
+	uint64_t calls;                   /* outermost, inside; ~0 unknown */
+	uint64_t hits;                    /* probe hits, nested ones included */
+	uint32_t library;                 /* string */
+	uint32_t group;                   /* functions of a library that are armed apart have one of their own */
 	uint64_t cpu_armed, cpu_disarmed; /* CPU time of the observed processes so far; 0 = unknown */
 	uint64_t hits_ns;  /* what the hits cost, each at its probe's class; 0 = unknown: hits x call_ns */
 	uint64_t gap_mean; /* the gap before was drawn from an exponential distribution of this mean; 0: it was not */
@@ -484,13 +498,13 @@ enum fmt_offload_attach { FMT_OA_SESSION = 1, FMT_OA_MULTI = 2, FMT_OA_PERF = 3 
 
 struct fmt_offload_cost {
 	uint64_t time;
-	double call_ns;	   /* added to the target by one probed call, FMT_PROBE_STEPPED: entry and return */
+	double call_ns;             /* added to the target by one probed call, FMT_PROBE_STEPPED: entry and return */
 	double call_low, call_high; /* with hot, with cold caches */
-	double inside_ns;  /* part of it that falls between the two time stamps */
-	double nop_ns;	   /* of one hit on a 5-byte NOP marker; NaN = not measured */
-	uint32_t attach;   /* enum fmt_offload_attach */
-	uint32_t samples;  /* rounds measured */
-	double emulated_call_ns; /* the same of FMT_PROBE_EMULATED; 0 = unknown */
+	double inside_ns;           /* part of it that falls between the two time stamps */
+	double nop_ns;              /* of one hit on a 5-byte NOP marker; NaN = not measured */
+	uint32_t attach;            /* enum fmt_offload_attach */
+	uint32_t samples;           /* rounds measured */
+	double emulated_call_ns;    /* the same of FMT_PROBE_EMULATED; 0 = unknown */
 	double emulated_low, emulated_high;
 	double emulated_inside_ns;
 	double hot_ns, hot_end_ns; /* FMT_PROBE_STEPPED with hot caches: at start, when recording ended; 0 = unknown */
@@ -512,9 +526,9 @@ enum fmt_x_has {
 	FMT_X_HAS_SLICES = 16,
 	FMT_X_HAS_CYCLES = 32, /* a static cost model with simulated caches, not a measurement */
 	FMT_X_HAS_TREE = 64,
-	FMT_X_ATTR_MAIN = 128,	 /* library routines' accesses belong to their caller in the main image */
-	FMT_X_SELECTED = 256,	 /* only listed functions, each with what it calls */
-	FMT_X_WINDOW = 512,	 /* counted between --start-at and --stop-at only */
+	FMT_X_ATTR_MAIN = 128,   /* library routines' accesses belong to their caller in the main image */
+	FMT_X_SELECTED = 256,    /* only listed functions, each with what it calls */
+	FMT_X_WINDOW = 512,      /* counted between --start-at and --stop-at only */
 	FMT_X_INCOMPLETE = 1024, /* the run ended before the program did, or this is a checkpoint */
 };
 
@@ -522,13 +536,13 @@ struct fmt_x_run {
 	uint64_t instructions; /* all threads, counted or not; the unit of time in this profile */
 	uint64_t counted;      /* those inside the counting window */
 	uint64_t loads, stores, load_bytes, store_bytes; /* counted */
-	uint64_t cycles;       /* model; FMT_X_UNKNOWN */
-	uint64_t slice;	       /* instructions per slice; 0 none */
-	uint32_t chunk;	       /* bytes per chunk of the ke semantics */
-	uint32_t has;	       /* enum fmt_x_has */
-	uint64_t shadow_bytes; /* memory for last writers and readers */
-	uint64_t unique_bytes; /* memory for the sets of unique addresses */
-	uint64_t touched;      /* distinct bytes of the program that were accessed, rounded to pages */
+	uint64_t cycles;                                 /* model; FMT_X_UNKNOWN */
+	uint64_t slice;                                  /* instructions per slice; 0 none */
+	uint32_t chunk;                                  /* bytes per chunk of the ke semantics */
+	uint32_t has;                                    /* enum fmt_x_has */
+	uint64_t shadow_bytes;                           /* memory for last writers and readers */
+	uint64_t unique_bytes;                           /* memory for the sets of unique addresses */
+	uint64_t touched; /* distinct bytes of the program that were accessed, rounded to pages */
 };
 _Static_assert(sizeof(struct fmt_x_run) == 96, "fmt_x_run");
 
@@ -539,16 +553,16 @@ enum fmt_x_scope { FMT_X_SELF = 1, FMT_X_INCLUSIVE = 2 };
  * then read by anyone. written_unique: written, read or not. */
 struct fmt_x_func {
 	uint32_t function; /* fmt_function.id */
-	uint32_t scope;	   /* enum fmt_x_scope */
-	uint64_t calls;	   /* invocations */
+	uint32_t scope;    /* enum fmt_x_scope */
+	uint64_t calls;    /* invocations */
 	uint64_t instructions;
-	uint64_t compute;  /* arithmetic and logical instructions */
-	uint64_t transfer; /* data transfers */
-	uint64_t control;  /* control transfers; what is left is none of the three */
+	uint64_t compute;         /* arithmetic and logical instructions */
+	uint64_t transfer;        /* data transfers */
+	uint64_t control;         /* control transfers; what is left is none of the three */
 	uint64_t ops_int, ops_fp; /* compute instructions times SIMD lanes */
-	uint64_t cycles;   /* model; FMT_X_UNKNOWN */
+	uint64_t cycles;          /* model; FMT_X_UNKNOWN */
 	uint64_t loads, stores;
-	uint64_t load_bytes[4], store_bytes[4]; /* enum fmt_x_region */
+	uint64_t load_bytes[4], store_bytes[4];                  /* enum fmt_x_region */
 	uint64_t in_unique[3], out_unique[3], written_unique[3]; /* enum fmt_x_class */
 };
 _Static_assert(sizeof(struct fmt_x_func) == 224, "fmt_x_func");
@@ -556,9 +570,9 @@ _Static_assert(sizeof(struct fmt_x_func) == 224, "fmt_x_func");
 /* IN and OUT of a function are sums over its edges. */
 struct fmt_x_edge {
 	uint32_t producer, consumer; /* fmt_function.id; pseudo-functions are functions too */
-	uint64_t bytes[2];     /* quad; DATA, STACK */
-	uint64_t unique[3];    /* distinct addresses; DATA, STACK, BOTH */
-	uint64_t ke_chunks[2]; /* ke; times fmt_x_run.chunk = bytes */
+	uint64_t bytes[2];           /* quad; DATA, STACK */
+	uint64_t unique[3];          /* distinct addresses; DATA, STACK, BOTH */
+	uint64_t ke_chunks[2];       /* ke; times fmt_x_run.chunk = bytes */
 };
 _Static_assert(sizeof(struct fmt_x_edge) == 64, "fmt_x_edge");
 
@@ -582,8 +596,8 @@ _Static_assert(sizeof(struct fmt_x_use) == 48, "fmt_x_use");
 struct fmt_x_object {
 	uint32_t object, pad; /* fmt_object.id */
 	uint64_t blocks;      /* allocations of this site; 1 for a variable */
-	uint64_t bytes;	      /* allocated in all */
-	uint64_t peak;	      /* most bytes alive at a time */
+	uint64_t bytes;       /* allocated in all */
+	uint64_t peak;        /* most bytes alive at a time */
 };
 _Static_assert(sizeof(struct fmt_x_object) == 32, "fmt_x_object");
 
@@ -611,7 +625,7 @@ enum fmt_flow_flags { FMT_FLOW_TIME_BIAS = 1, FMT_FLOW_MAIN_IMAGE = 2 };
 struct fmt_flow {
 	uint32_t engine;    /* 1 exact, 2 pmu, 3 soft */
 	uint32_t semantics; /* 0 quad, 1 ke */
-	uint32_t stack;	    /* 0 excluded, 1 included */
+	uint32_t stack;     /* 0 excluded, 1 included */
 	uint32_t flags;
 	double level; /* of the intervals; 0 = none */
 	double duration_ns;
@@ -622,7 +636,7 @@ _Static_assert(sizeof(struct fmt_flow) == 64, "fmt_flow");
 enum fmt_flow_function_flags { FMT_FF_IN_UMA_BOUND = 1, FMT_FF_OUT_UMA_BOUND = 2 };
 
 struct fmt_flow_function {
-	uint32_t id; /* within the result, from 0 */
+	uint32_t id;           /* within the result, from 0 */
 	uint32_t name, object; /* strings */
 	uint32_t flags;
 	double in_uma, out_uma;
@@ -649,7 +663,7 @@ struct fmt_burst_site {
 	uint32_t module;
 	uint64_t ip; /* as fmt_frame.addr */
 	double runs;
-	double load_bytes, load_stack;	 /* at addresses that the burst knew: all, on the stack */
+	double load_bytes, load_stack; /* at addresses that the burst knew: all, on the stack */
 	double store_bytes, store_stack;
 	uint32_t bursts; /* that met it */
 	uint32_t pad;
@@ -659,7 +673,8 @@ _Static_assert(sizeof(struct fmt_burst_site) == 64, "fmt_burst_site");
 /* Bytes that an instruction read, not on the stack. */
 struct fmt_burst_pair {
 	uint32_t reader, writer; /* fmt_burst_site.id; writer 0: the burst had not seen it written */
-	uint32_t bin; /* 2^bin instructions, and less than twice as many, lay between; of writer 0: since the burst began */
+	/* 2^bin instructions, and less than twice as many, lay between; of writer 0: since the burst began */
+	uint32_t bin;
 	uint32_t pad;
 	double bytes;
 };
@@ -722,14 +737,15 @@ struct fmt_counts_func {
 	uint32_t id; /* from 1 */
 	uint32_t module;
 	uint64_t start, end; /* as fmt_frame.addr */
-	double self_ns;	     /* user-mode time of its timer samples, cumulative */
+	double self_ns;      /* user-mode time of its timer samples, cumulative */
 	uint64_t samples;
 	uint32_t flags; /* enum fmt_counts_func_flags */
 	uint32_t blocks, loops;
 	uint32_t pad;
 	double same; /* of all pairs of its samples, those that met the same instruction; 0 also: not counted */
 	double begun, replayed; /* bursts that began in it; the sum of its parts of each burst's instructions */
-	double cut; /* activations of it in bursts that were seen to begin, or to be under way, but not how they went on */
+	/* activations of it in bursts that were seen to begin, or to be under way, but not how they went on */
+	double cut;
 	double stayed; /* of `replayed`, in bursts that began in it; 0 in all functions: unknown */
 };
 _Static_assert(sizeof(struct fmt_counts_func) == 96, "fmt_counts_func");
@@ -740,11 +756,11 @@ enum fmt_counts_node_kind { FMT_CN_ENTRY = 1, FMT_CN_LOOP = 2, FMT_CN_BLOCK = 3 
  * iteration of a loop) passes once, or a block of its own. Node 0 is not written: it stands for the
  * target's CPU time in seconds. Work: of one execution, all of the node's blocks together. */
 struct fmt_counts_node {
-	uint32_t id; /* from 1 */
+	uint32_t id;       /* from 1 */
 	uint32_t function; /* fmt_counts_func.id */
-	uint32_t kind;	   /* enum fmt_counts_node_kind */
-	uint32_t depth;	   /* loops around it */
-	uint64_t addr;	   /* the function's entry, the loop's header, the block */
+	uint32_t kind;     /* enum fmt_counts_node_kind */
+	uint32_t depth;    /* loops around it */
+	uint64_t addr;     /* the function's entry, the loop's header, the block */
 	double instructions, compute, loads, stores, load_bytes, store_bytes;
 	double self_ns; /* user-mode time of timer samples in its blocks, cumulative */
 	uint64_t samples;
@@ -763,8 +779,10 @@ enum fmt_counts_how {
 	FMT_CL_ONCE = 1,  /* by the control flow: `ratio` times (1); no windows */
 	FMT_CL_TRIPS = 2, /* windows: anchor = activations of the loop, child = how often its header ran */
 	FMT_CL_RATIO = 3, /* windows: hits of the parent, hits of the child (through this call site) */
-	FMT_CL_RATE = 4,  /* parent 0. Windows: seconds of CPU time (all for as long as asked), hits as if they had cost none of it */
-	FMT_CL_REPLAY = 5, /* as RATIO, but the recorder carried out the code itself: runs of both in each burst that met one */
+	/* parent 0. Windows: seconds of CPU time (all for as long as asked), hits as if they had cost none of it */
+	FMT_CL_RATE = 4,
+	/* as RATIO, but the recorder carried out the code itself: runs of both in each burst that met one */
+	FMT_CL_REPLAY = 5,
 };
 
 enum fmt_counts_link_flags {
@@ -780,15 +798,15 @@ enum fmt_counts_link_flags {
  * beside others: these are rival measurements of the same, to be chosen from or combined.
  * A link without windows (and not ONCE) is known to exist and unknown in size. */
 struct fmt_counts_link {
-	uint32_t id; /* from 1 */
+	uint32_t id;            /* from 1 */
 	uint32_t parent, child; /* fmt_counts_node.id */
-	uint32_t how;	 /* enum fmt_counts_how */
-	uint32_t flags;	 /* enum fmt_counts_link_flags */
-	uint32_t rival;	 /* REPLAY: id of the RATIO link that asks for the same; else 0 */
-	uint64_t site;	 /* CALL: the return address, in the parent function's module; else 0 */
-	double ratio;	 /* ONCE */
-	double seen;	 /* CALL: entries of the child that were looked at and came from here */
-	double seen_of;	 /* CALL: entries of the child that were looked at */
+	uint32_t how;           /* enum fmt_counts_how */
+	uint32_t flags;         /* enum fmt_counts_link_flags */
+	uint32_t rival;         /* REPLAY: id of the RATIO link that asks for the same; else 0 */
+	uint64_t site;          /* CALL: the return address, in the parent function's module; else 0 */
+	double ratio;           /* ONCE */
+	double seen;            /* CALL: entries of the child that were looked at and came from here */
+	double seen_of;         /* CALL: entries of the child that were looked at */
 };
 _Static_assert(sizeof(struct fmt_counts_link) == 56, "fmt_counts_link");
 
@@ -798,10 +816,11 @@ struct fmt_counts_window {
 	uint64_t armed, ended; /* ns; ended: when the last counted hit came, or time was up */
 	double anchor, child;  /* see enum fmt_counts_how */
 	double least, most;    /* TRIPS: of one activation; else 0 */
-	uint32_t link;	       /* fmt_counts_link.id */
+	uint32_t link;         /* fmt_counts_link.id */
 	uint32_t pid, tid;
 	uint32_t odd; /* TRIPS: activations that could not be told (another exit, no whole number) */
-	/* RATIO: how long the counted hits of all breakpoints took, in CPU time, with what they cost; hits 0: unknown */
+	/* RATIO: how long the counted hits of all breakpoints took, in CPU time, with what they cost; hits 0:
+	 * unknown */
 	uint64_t took_ns;
 	uint32_t hits, within_ns; /* the first hit had to come so soon after arming; 0: whenever */
 };
@@ -809,16 +828,16 @@ _Static_assert(sizeof(struct fmt_counts_window) == 80, "fmt_counts_window");
 
 /* The windows of REPLAY links with the same `armed` and `tid` are of this burst, unless several were added up. */
 struct fmt_counts_burst {
-	uint64_t armed, ended; /* ns; armed: the sample that it began with */
-	uint64_t ip, end_ip;   /* as fmt_frame.addr */
-	uint64_t instructions; /* carried out */
+	uint64_t armed, ended;       /* ns; armed: the sample that it began with */
+	uint64_t ip, end_ip;         /* as fmt_frame.addr */
+	uint64_t instructions;       /* carried out */
 	uint32_t module, end_module; /* 0: unknown */
 	uint32_t pid, tid;
-	uint32_t end;	  /* enum emu_end */
+	uint32_t end;     /* enum emu_end */
 	uint32_t skipped; /* calls that were left early, with unknown results */
 	uint32_t unknown; /* instructions without a rule */
 	uint32_t pages, syscalls;
-	uint32_t own_us;  /* that it took of the recorder's CPU time */
+	uint32_t own_us; /* that it took of the recorder's CPU time */
 };
 _Static_assert(sizeof(struct fmt_counts_burst) == 80, "fmt_counts_burst");
 

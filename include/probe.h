@@ -13,19 +13,19 @@
 #include "abi.h"
 
 enum probe_op {
-	PX_NONE = 0,	   /* not known */
-	PX_CONST = 1,	   /* value */
-	PX_ARG = 2,	   /* argument a */
-	PX_MUL = 3,	   /* argument a times argument b */
-	PX_FIELD = 4,	   /* at entry: the field at argument a + off */
+	PX_NONE = 0,        /* not known */
+	PX_CONST = 1,       /* value */
+	PX_ARG = 2,         /* argument a */
+	PX_MUL = 3,         /* argument a times argument b */
+	PX_FIELD = 4,       /* at entry: the field at argument a + off */
 	PX_FIELD_AFTER = 5, /* the same, at return */
-	PX_USED = 6,	   /* field before - field after: avail_in */
-	PX_GREW = 7,	   /* field after - field before: pos, total_out */
-	PX_RETURN = 8,	   /* the returned size; error codes (-4096 and up) are unknown */
-	PX_SUM = 9,	   /* of the 64-bit array at argument a, of argument b items */
-	PX_PRODUCT = 10,   /* of the same */
-	PX_GRID = 11,	   /* product of the six arguments from a: grid times block */
-	PX_DIM3 = 12,	   /* of two structs of three ints passed by value from argument a on */
+	PX_USED = 6,        /* field before - field after: avail_in */
+	PX_GREW = 7,        /* field after - field before: pos, total_out */
+	PX_RETURN = 8,      /* the returned size; error codes (-4096 and up) are unknown */
+	PX_SUM = 9,         /* of the 64-bit array at argument a, of argument b items */
+	PX_PRODUCT = 10,    /* of the same */
+	PX_GRID = 11,       /* product of the six arguments from a: grid times block */
+	PX_DIM3 = 12,       /* of two structs of three ints passed by value from argument a on */
 	PX_FIELD_PAIR = 13, /* at entry: the field times the next one */
 };
 
@@ -34,29 +34,29 @@ struct probe_expr {
 	__u8 a, b;  /* argument numbers from 0 */
 	__u8 width; /* bytes of the field or argument: 4, 8; 0 = 8 */
 	__u16 off;
-	__u8 when_arg;	/* argument number + 1: counts only if that argument == when, else 0 bytes, */
+	__u8 when_arg; /* argument number + 1: counts only if that argument == when, else 0 bytes, */
 	__u8 when;
-	__u64 value;	/* or unknown if this has the bit numbered by the argument; PX_CONST: the
+	__u64 value; /* or unknown if this has the bit numbered by the argument; PX_CONST: the
 			 * value; PX_SUM, PX_PRODUCT: number of items when nonzero */
 };
 _Static_assert(sizeof(struct probe_expr) == 16, "probe_expr");
 
 enum probe_kind {
-	PK_CALL = 1,	/* done when it returns */
-	PK_SUBMIT = 2,	/* returns early */
-	PK_WAIT = 3,	/* returns when a queue, an event or everything is done */
-	PK_EVENT = 4,	/* puts an event behind what was submitted to a queue */
-	PK_BEGIN = 5,	/* marker: a call begins here, and ends at PK_END of the same family */
+	PK_CALL = 1,   /* done when it returns */
+	PK_SUBMIT = 2, /* returns early */
+	PK_WAIT = 3,   /* returns when a queue, an event or everything is done */
+	PK_EVENT = 4,  /* puts an event behind what was submitted to a queue */
+	PK_BEGIN = 5,  /* marker: a call begins here, and ends at PK_END of the same family */
 	PK_END = 6,
 };
 
 enum probe_ok { /* which returned values are success */
-	PR_ANY = 0,
-	PR_ZERO = 1,
-	PR_POSITIVE = 2,  /* as int */
-	PR_SIZE = 3,	  /* not a small negative number */
-	PR_NONZERO = 4,
-	PR_NOT_NEGATIVE = 5, /* as int */
+		PR_ANY = 0,
+		PR_ZERO = 1,
+		PR_POSITIVE = 2, /* as int */
+		PR_SIZE = 3,     /* not a small negative number */
+		PR_NONZERO = 4,
+		PR_NOT_NEGATIVE = 5, /* as int */
 };
 
 enum probe_scope { PS_QUEUE = 0, PS_EVENT = 1, PS_ALL = 2 };
@@ -65,33 +65,38 @@ enum probe_scope { PS_QUEUE = 0, PS_EVENT = 1, PS_ALL = 2 };
 
 struct probe_spec {
 	struct probe_expr in, out, items;
-	__u8 kind;	 /* enum probe_kind */
-	__u8 ok;	 /* enum probe_ok */
-	__u8 scope;	 /* enum probe_scope, of PK_WAIT */
-	__u8 block_arg;	 /* the rest are argument numbers + 1, 0 = none. Nonzero there: PK_CALL */
+	__u8 kind;      /* enum probe_kind */
+	__u8 ok;        /* enum probe_ok */
+	__u8 scope;     /* enum probe_scope, of PK_WAIT */
+	__u8 block_arg; /* the rest are argument numbers + 1, 0 = none. Nonzero there: PK_CALL */
 	__u8 queue_arg;
-	__u8 event_arg;	 /* an event handle */
-	__u8 event_out;	 /* pointer to a handle, filled by the call */
+	__u8 event_arg;      /* an event handle */
+	__u8 event_out;      /* pointer to a handle, filled by the call */
 	__u8 list_n, list_p; /* count and array of handles waited for */
-	__u8 either;	 /* direction not told by the API: `in` holds the bytes */
-	__u16 family;	 /* calls nested in one of the same family do not count */
-	__u16 queue_off; /* the queue is the pointer found there in what queue_arg points to */
-	__u8 completes;	 /* a PK_CALL that also waits for what its queue holds */
-	__u8 per_thread; /* queue 0 is the thread's own */
-	__u8 apart;	 /* called often and inside others: armed and disarmed by itself */
+	__u8 either;         /* direction not told by the API: `in` holds the bytes */
+	__u16 family;        /* calls nested in one of the same family do not count */
+	__u16 queue_off;     /* the queue is the pointer found there in what queue_arg points to */
+	__u8 completes;      /* a PK_CALL that also waits for what its queue holds */
+	__u8 per_thread;     /* queue 0 is the thread's own */
+	__u8 apart;          /* called often and inside others: armed and disarmed by itself */
 	__u8 pad0;
-	__u32 library;	 /* index of the library's epoch */
+	__u32 library; /* index of the library's epoch */
 };
 _Static_assert(sizeof(struct probe_spec) == 72, "probe_spec");
 
 enum wire_offload_flags {
-	WO_IN = 1, WO_OUT = 2, WO_ITEMS = 4, WO_FAILED = 8, WO_INSIDE = 16, WO_OPEN = 32,
-	WO_STACK = 64, /* a struct wire_sample of this thread with time = entry came before */
+	WO_IN = 1,
+	WO_OUT = 2,
+	WO_ITEMS = 4,
+	WO_FAILED = 8,
+	WO_INSIDE = 16,
+	WO_OPEN = 32,
+	WO_STACK = 64,        /* a struct wire_sample of this thread with time = entry came before */
 	WO_MORE_EVENTS = 128, /* waited for more than PROBE_EVENTS */
-	WO_MARKER = 256, /* between two markers, not entry and return */
+	WO_MARKER = 256,      /* between two markers, not entry and return */
 	WO_EITHER = 512,
-	WO_KERNEL = 1024, /* submitted to the kernel, seen by tracepoints: no probe cost in its times */
-	WO_UNTIMED = 2048, /* only its entry is probed: counted, never timed */
+	WO_KERNEL = 1024,   /* submitted to the kernel, seen by tracepoints: no probe cost in its times */
+	WO_UNTIMED = 2048,  /* only its entry is probed: counted, never timed */
 	WO_BY_EXITS = 4096, /* its end is seen by probes on the function's exits */
 };
 
@@ -100,15 +105,15 @@ struct wire_offload {
 	__u64 entry, ret;
 	__u64 in, out, items;
 	__u64 queue;
-	__u64 cpu;	/* ns of CPU time between the stamps */
-	__u64 site;	/* return address: the caller */
-	__u64 func;	/* address probed */
+	__u64 cpu;  /* ns of CPU time between the stamps */
+	__u64 site; /* return address: the caller */
+	__u64 func; /* address probed */
 	__u64 events[PROBE_EVENTS];
 	__u32 events_cnt;
-	__u32 probe;	/* index of the attached probe */
-	__u32 kind;	/* enum probe_kind, after block_arg */
+	__u32 probe; /* index of the attached probe */
+	__u32 kind;  /* enum probe_kind, after block_arg */
 	__u32 weight;
-	__u32 flags;	/* enum wire_offload_flags */
+	__u32 flags;                  /* enum wire_offload_flags */
 	__u32 voluntary, involuntary; /* context switches between the stamps */
 	__u32 pad;
 };
@@ -144,14 +149,14 @@ struct probe_hist {
 };
 
 enum probe_counter {
-	PC_HITS = 0,	    /* entry hits of wanted processes, nested ones included */
-	PC_NESTED = 1,	    /* calls inside a call of the same family */
-	PC_RING_FULL = 2,   /* records lost */
-	PC_THINNED = 3,	    /* calls without a record of their own, by design */
-	PC_ABANDONED = 4,   /* entered, never seen to return: longjmp, exception, fiber */
-	PC_CUT = 5,	    /* probes were taken away during the call */
-	PC_MAP_FULL = 6,    /* no room for thread, total or histogram cell */
-	PC_SLOTS_FULL = 7,  /* more families nested in one thread than there is room for */
+	PC_HITS = 0,       /* entry hits of wanted processes, nested ones included */
+	PC_NESTED = 1,     /* calls inside a call of the same family */
+	PC_RING_FULL = 2,  /* records lost */
+	PC_THINNED = 3,    /* calls without a record of their own, by design */
+	PC_ABANDONED = 4,  /* entered, never seen to return: longjmp, exception, fiber */
+	PC_CUT = 5,        /* probes were taken away during the call */
+	PC_MAP_FULL = 6,   /* no room for thread, total or histogram cell */
+	PC_SLOTS_FULL = 7, /* more families nested in one thread than there is room for */
 	PC_MAX = 8,
 };
 
@@ -159,7 +164,7 @@ enum probe_counter {
 /* In uring_ops: the probe's index with the direction of the bytes; 0 = not wanted. */
 #define URING_IN 0x40000000u
 #define URING_OUT 0x80000000u
-#define URING_PROBE(v) ((v) & 0xffffu)
+#define URING_PROBE(v) ((v)&0xffffu)
 
 /* AF_ALG: as bind() was told them. Probes of their own are made as algorithms appear; the first stands
  * for sockets that were bound before anybody looked. */
@@ -171,28 +176,28 @@ struct probe_alg {
 
 /* A socket: its algorithm, and the operation under way. */
 struct probe_alg_sock {
-	__u64 entry;	      /* of the last send */
-	__u64 busy;	      /* ns within earlier system calls of this operation */
-	__u64 end;	      /* of the last read */
+	__u64 entry; /* of the last send */
+	__u64 busy;  /* ns within earlier system calls of this operation */
+	__u64 end;   /* of the last read */
 	__u64 in, out, site;
-	__u64 cpu, sum_exec;  /* of the thread, at entry */
-	__u64 end_cpu;	      /* these: of the operation, until the last read */
+	__u64 cpu, sum_exec; /* of the thread, at entry */
+	__u64 end_cpu;       /* these: of the operation, until the last read */
 	__u32 voluntary, involuntary, end_voluntary, end_involuntary;
 	__u32 pid, tid, on_cpu, epoch;
-	__u32 alg;	      /* index of its name; 0: bound before we looked */
+	__u32 alg; /* index of its name; 0: bound before we looked */
 	__u32 flags;
-	__u8 at_once;	      /* one read takes the result: not a skcipher */
+	__u8 at_once; /* one read takes the result: not a skcipher */
 	__u8 pending, more, partly;
-	__u8 unknown;	      /* of its bytes some are not */
+	__u8 unknown; /* of its bytes some are not */
 	__u8 pad[3];
 };
 
 /* A probe's cookie: its index, and how its calls end. */
-#define PROBE_INDEX(cookie) ((cookie) & 0xffffu)
+#define PROBE_INDEX(cookie) ((cookie)&0xffffu)
 #define PROBE_BY_EXITS 0x10000u /* probes on the function's exits see it */
-#define PROBE_ALONE 0x20000u	/* nothing sees it: the entry is all there is */
+#define PROBE_ALONE 0x20000u    /* nothing sees it: the entry is all there is */
 
-#define PROBE_MAX 512	 /* attached (library, symbol) pairs; also the size of arrays in BPF */
+#define PROBE_MAX 512 /* attached (library, symbol) pairs; also the size of arrays in BPF */
 #define PROBE_LIBS 64
 
 /* A call under way, and those of a thread: the kernel side's own, read by user space when a recording ends. */

@@ -24,9 +24,9 @@ enum sample_kind {
 	SAMPLE_COMM = 8,
 	SAMPLE_FORK = 9,
 	SAMPLE_EXIT = 10,
-	SAMPLE_LOST = 11, /* `period` records were lost before this point */
+	SAMPLE_LOST = 11,     /* `period` records were lost before this point */
 	SAMPLE_THROTTLE = 12, /* the kernel stopped the event (period 1) or let it go on (0) */
-	SAMPLE_AUX = 13, /* [addr, addr+size) of the AUX buffer was filled; period: PERF_AUX_FLAG_* */
+	SAMPLE_AUX = 13,      /* [addr, addr+size) of the AUX buffer was filled; period: PERF_AUX_FLAG_* */
 };
 
 enum sample_valid {
@@ -50,15 +50,17 @@ enum sample_valid {
 };
 
 enum sample_flag {
-	SF_KERNEL = 1u << 0,	/* hit in kernel mode */
+	SF_KERNEL = 1u << 0, /* hit in kernel mode */
 	SF_LOAD = 1u << 1,
-	SF_STORE = 1u << 2,	/* both set: read-modify-write */
+	SF_STORE = 1u << 2, /* both set: read-modify-write */
 	SF_ON_STACK = 1u << 3,
 	SF_STACK_CUT = 1u << 4,
-	SF_EXEC = 1u << 5,	/* SAMPLE_COMM because of exec; SAMPLE_MMAP of code */
+	SF_EXEC = 1u << 5, /* SAMPLE_COMM because of exec; SAMPLE_MMAP of code */
 	SF_REP = 1u << 6,
 	SF_ATOMIC = 1u << 7,
-	SF_RETURNS = 1u << 8,	/* SAMPLE_TICK at the first instruction after a system call: the kernel's time, that came due where it could not be interrupted */
+	/* SAMPLE_TICK at the first instruction after a system call: the kernel's time, that came due where it
+	 * could not be interrupted */
+	SF_RETURNS = 1u << 8,
 };
 
 #define SAMPLE_REGS 19 /* WREG_MAX of abi.h; asserted where both meet */
@@ -82,7 +84,7 @@ struct sample {
 	uint32_t pid, tid, cpu;
 	uint64_t time; /* ns, CLOCK_MONOTONIC */
 	uint64_t ip;
-	uint64_t period; /* in the unit of the kind */
+	uint64_t period;   /* in the unit of the kind */
 	uint64_t switches; /* SAMPLE_TICK, with SV_SWITCHES: context switches of the thread since its birth */
 	uint64_t addr, size;
 	uint64_t data_src, phys, page_size;
@@ -92,10 +94,10 @@ struct sample {
 	uint64_t regs[SAMPLE_REGS];
 	const uint8_t *stack; /* borrowed: valid during the callback only */
 	uint32_t stack_bytes;
-	uint32_t code_hash; /* SAMPLE_TICK: wire_code_hash() of the code at ip, then; 0: unknown */
+	uint32_t code_hash;             /* SAMPLE_TICK: wire_code_hash() of the code at ip, then; 0: unknown */
 	const struct sample_page *page; /* SV_PAGES, borrowed; samples in order of time have none any more */
-	uint32_t pages, pages_ns; /* pages_ns: what taking them took from the thread */
-	const uint64_t *chain; /* perf's call chain with its context markers, borrowed, unaligned */
+	uint32_t pages, pages_ns;       /* pages_ns: what taking them took from the thread */
+	const uint64_t *chain;          /* perf's call chain with its context markers, borrowed, unaligned */
 	uint32_t chain_len;
 	uint64_t event_id; /* perf's, tells events of one ring or file apart */
 	/* side-band */

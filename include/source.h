@@ -26,8 +26,8 @@
 
 /* What the samples of a source are drawn by; decides how they are weighted and what is printed. */
 enum source_bias {
-	SOURCE_BY_COUNT = 1, /* every period-th access: weight = accesses */
-	SOURCE_BY_TIME = 2,  /* where time goes: weight = nanoseconds */
+	SOURCE_BY_COUNT = 1,  /* every period-th access: weight = accesses */
+	SOURCE_BY_TIME = 2,   /* where time goes: weight = nanoseconds */
 	SOURCE_BY_RANDOM = 3, /* hardware picks at random; totals from a counting event */
 };
 
@@ -43,14 +43,14 @@ enum source_gives {
 };
 
 struct source_config {
-	double per_second; /* samples wanted per thread-second; 0: the source's own default */
-	uint64_t period;   /* fixed period in the source's unit; 0: derived from per_second */
-	unsigned ldlat;	   /* cycles; 0: every load */
+	double per_second;   /* samples wanted per thread-second; 0: the source's own default */
+	uint64_t period;     /* fixed period in the source's unit; 0: derived from per_second */
+	unsigned ldlat;      /* cycles; 0: every load */
 	unsigned ring_pages; /* a power of two; 0: default */
-	bool kernel;	   /* samples of kernel mode too (needs the right) */
-	bool phys;	   /* physical addresses (needs the right) */
+	bool kernel;         /* samples of kernel mode too (needs the right) */
+	bool phys;           /* physical addresses (needs the right) */
 	bool page_size;
-	bool prompt;	   /* samples are used to arm watchpoints: deliver each at once */
+	bool prompt; /* samples are used to arm watchpoints: deliver each at once */
 };
 
 struct source_stats {
@@ -77,7 +77,8 @@ struct source_ops {
 	int (*start)(struct source *s, struct err *e);
 	/* File descriptors to poll; returns their number, fills at most max. */
 	int (*fds)(const struct source *s, int *fds, int max);
-	/* Delivers what has arrived, with CLOCK_MONOTONIC times; a period of 0 is unknown; number of samples or -errno of the callback. */
+	/* Delivers what has arrived, with CLOCK_MONOTONIC times; a period of 0 is unknown; number of samples or
+	 * -errno of the callback. */
 	int (*read)(struct source *s, sample_fn fn, void *ctx);
 	/* From now on `factor` times as many samples; their weights follow. -EOPNOTSUPP: fixed when opened. */
 	int (*set_rate)(struct source *s, double factor);

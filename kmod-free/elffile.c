@@ -19,7 +19,8 @@ bool elffile_plausible(int fd, uint64_t offset, uint64_t size, uint64_t max)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) || st.st_size < 0 || size > max || offset > (uint64_t)st.st_size || size > (uint64_t)st.st_size - offset)
+	if (fstat(fd, &st) || st.st_size < 0 || size > max || offset > (uint64_t)st.st_size ||
+	    size > (uint64_t)st.st_size - offset)
 		return false;
 	return size <= DENSE_FLOOR || size / DENSITY <= (uint64_t)st.st_blocks * 512;
 }
@@ -41,8 +42,8 @@ bool elffile_unpackable(int fd, Elf *elf)
 			continue;
 		if (sh.sh_flags & SHF_COMPRESSED)
 			claimed = gelf_getchdr(scn, &ch) ? ch.ch_size : UINT64_MAX;
-		else if (!(sh.sh_flags & SHF_ALLOC) && sh.sh_offset <= INT64_MAX && pread(fd, old, sizeof(old), (off_t)sh.sh_offset) == sizeof(old) &&
-			 !memcmp(old, "ZLIB", 4))
+		else if (!(sh.sh_flags & SHF_ALLOC) && sh.sh_offset <= INT64_MAX &&
+			 pread(fd, old, sizeof(old), (off_t)sh.sh_offset) == sizeof(old) && !memcmp(old, "ZLIB", 4))
 			for (int i = 4; i < 12; i++)
 				claimed = claimed << 8 | old[i];
 		if (!elffile_unpacks_to(sh.sh_size, claimed))
@@ -92,7 +93,8 @@ Elf_Data *elffile_data(int fd, Elf_Scn *scn, uint64_t max)
 {
 	GElf_Shdr sh;
 
-	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS || !elffile_plausible(fd, sh.sh_offset, sh.sh_size, max))
+	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS ||
+	    !elffile_plausible(fd, sh.sh_offset, sh.sh_size, max))
 		return NULL;
 	return elf_getdata(scn, NULL);
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ELFFILE_SMALL (1ull << 20) /* bytes: notes, links, dynamic entries; real ones are a few KB */
+#define ELFFILE_SMALL (1ull << 20)   /* bytes: notes, links, dynamic entries; real ones are a few KB */
 #define ELFFILE_TABLE (256ull << 20) /* bytes: symbol and string tables; the largest browsers have 100 MB */
 
 /* elf_begin() for reading; NULL as well where the tables of sections and segments are implausible. */

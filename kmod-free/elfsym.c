@@ -147,11 +147,14 @@ static int walk(struct image *im, int (*fn)(void *ctx, const struct elfsym *s), 
 	if (info)
 		*info = mine;
 	if (!mine.dynamic_symbols && !mine.full_symbols)
-		return err_set(e, -ENOENT, "the file has no symbols at all (static and stripped): its functions cannot be found by name");
+		return err_set(
+			e, -ENOENT,
+			"the file has no symbols at all (static and stripped): its functions cannot be found by name");
 	return 0;
 }
 
-int elfsym_walk(int fd, int (*fn)(void *ctx, const struct elfsym *s), void *ctx, struct elfsym_info *info, struct err *e)
+int elfsym_walk(int fd, int (*fn)(void *ctx, const struct elfsym *s), void *ctx, struct elfsym_info *info,
+		struct err *e)
 {
 	struct image im;
 	int r = image_open(&im, fd, NULL, 0, e);
@@ -280,7 +283,8 @@ int elfsym_runpath(int fd, char *text, size_t size)
 		Elf_Data *data;
 		GElf_Shdr sh;
 
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNAMIC || !strings_of(&im, sh.sh_link) || !(data = data_of(&im, scn, ELFFILE_SMALL)))
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNAMIC || !strings_of(&im, sh.sh_link) ||
+		    !(data = data_of(&im, scn, ELFFILE_SMALL)))
 			continue;
 		for (size_t i = 0; i < data->d_size / sizeof(Elf64_Dyn); i++) {
 			const char *s;

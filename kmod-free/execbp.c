@@ -20,8 +20,8 @@
 #include "kmod-free/refresh_quirk.h"
 
 #define BACK_OFF_NS 1000000000ull
-#define LATE_NS 30000 /* beyond the time in which a first hit has to come: whether it did is looked at then */
-#define MOST_CROWDED 4 /* windows */
+#define LATE_NS 30000       /* beyond the time in which a first hit has to come: whether it did is looked at then */
+#define MOST_CROWDED 4      /* windows */
 #define LEAST_LEFT_NS 50000 /* of CPU time: not worth waiting for */
 
 /* Events of one thread, or of one CPU. */
@@ -74,8 +74,10 @@ struct execbp *execbp_new(struct err *e)
 	x->bpf = execbp_bpf__open();
 	err = x->bpf ? execbp_bpf__load(x->bpf) : -errno;
 	if (err) {
-		err_set(e, err, "the BPF program for execute breakpoints cannot be loaded: %s; it needs CAP_BPF and "
-			"CAP_PERFMON (Linux 5.15 or newer)", strerror(-err));
+		err_set(e, err,
+			"the BPF program for execute breakpoints cannot be loaded: %s; it needs CAP_BPF and "
+			"CAP_PERFMON (Linux 5.15 or newer)",
+			strerror(-err));
 		goto fail;
 	}
 	x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -115,8 +117,14 @@ static void disarm(struct execbp *x)
 static int add_slot(struct execbp *x, struct group *g, unsigned i, pid_t tid, int cpu)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .sample_period = 1, .exclude_hv = 1, .exclude_kernel = 1,
-		.bp_type = HW_BREAKPOINT_X, .bp_addr = x->req.slot[i].addr, .bp_len = sizeof(long),
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
+		.sample_period = 1,
+		.exclude_hv = 1,
+		.exclude_kernel = 1,
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = x->req.slot[i].addr,
+		.bp_len = sizeof(long),
 	};
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = x->generation << 8 | i);
 	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, cpu, g->leader, PERF_FLAG_FD_CLOEXEC);
@@ -137,7 +145,9 @@ static int add_slot(struct execbp *x, struct group *g, unsigned i, pid_t tid, in
 
 static int open_group(struct execbp *x, pid_t tid, int cpu)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK, .size = sizeof(attr), .disabled = 1 };
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK, .size = sizeof(attr), .disabled = 1
+	};
 	struct group *g = &x->group[x->groups];
 	int err = 0;
 
@@ -221,7 +231,8 @@ static void set_timer(struct execbp *x, uint64_t when)
 
 static bool valid(const struct execbp *x, const struct exec_request *r)
 {
-	bool ok = (!r->on_cpus || x->cpus) && (r->on_cpus || !r->process) && r->slots && r->slots <= EXECWIN_SLOTS && r->hit_limit && r->hit_limit <= EXECWIN_LOG && r->time_limit_ns;
+	bool ok = (!r->on_cpus || x->cpus) && (r->on_cpus || !r->process) && r->slots && r->slots <= EXECWIN_SLOTS &&
+		  r->hit_limit && r->hit_limit <= EXECWIN_LOG && r->time_limit_ns;
 
 	for (unsigned i = 0; i < r->slots && ok; i++)
 		ok = r->slot[i].limit;
@@ -260,12 +271,15 @@ int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, 
 			return err_set(e, err, "thread %d has no free hardware breakpoint (a debugger?)", req->tid);
 		}
 		x->stats.gone += err == -ESRCH;
-		return err_set(e, err, err == -ESRCH ? "thread %d has ended" : "a breakpoint cannot be set in thread %d: %s",
+		return err_set(e, err,
+			       err == -ESRCH ? "thread %d has ended" : "a breakpoint cannot be set in thread %d: %s",
 			       req->tid, strerror(-err));
 	}
 	x->armed = clock_now();
 	__atomic_store_n(&x->bpf->bss->win.armed_at, x->armed, __ATOMIC_SEQ_CST);
-	x->deadline = x->armed + (req->within_ns && req->within_ns + LATE_NS < req->time_limit_ns ? req->within_ns + LATE_NS : req->time_limit_ns);
+	x->deadline =
+		x->armed + (req->within_ns && req->within_ns + LATE_NS < req->time_limit_ns ? req->within_ns + LATE_NS
+											    : req->time_limit_ns);
 	x->open = true;
 	set_timer(x, x->deadline);
 	return 0;
@@ -291,9 +305,9 @@ static void sort_hits(struct execwin *w)
 	}
 }
 
-/* A thread's clock began somewhere: the first hit comes while it runs. The kernel books what interrupts and a hypervisor took
- * some time later, so the clock may seem to go back by microseconds: it does not. No clock of a process can be read where it is
- * hit: its CPU time is taken to have run evenly. */
+/* A thread's clock began somewhere: the first hit comes while it runs. The kernel books what interrupts and a
+ * hypervisor took some time later, so the clock may seem to go back by microseconds: it does not. No clock of a
+ * process can be read where it is hit: its CPU time is taken to have run evenly. */
 static void set_times(const struct execbp *x, struct execwin *w, uint64_t cpu_ns, uint64_t lasted)
 {
 	double pace = lasted && cpu_ns != ~0ull ? (double)cpu_ns / (double)lasted : 1;
@@ -318,7 +332,9 @@ static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 	uint64_t cpu, lasted;
 
 	switch_groups(x, PERF_EVENT_IOC_DISABLE);
-	*out = (struct exec_window){ .req = x->req, .armed = x->armed, .ended = clock_now(), .cpu_ns = ~0ull, .end = end };
+	*out = (struct exec_window){
+		.req = x->req, .armed = x->armed, .ended = clock_now(), .cpu_ns = ~0ull, .end = end
+	};
 	if (cpu_time(x, &cpu))
 		out->cpu_ns = cpu;
 	lasted = out->ended - out->armed;
@@ -331,10 +347,12 @@ static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 		out->unseen_ns = out->ended - w->closed_at;
 		out->ended = w->closed_at;
 		if (out->cpu_ns != ~0ull && x->req.process)
-			out->cpu_ns = (uint64_t)((double)out->cpu_ns * (double)(out->ended - out->armed) / (double)lasted);
+			out->cpu_ns =
+				(uint64_t)((double)out->cpu_ns * (double)(out->ended - out->armed) / (double)lasted);
 		else if (out->cpu_ns != ~0ull)
-			out->cpu_ns = w->closed == EXECWIN_FULL ? w->log[(w->logged - 1) & (EXECWIN_LOG - 1)].cpu_ns :
-				      out->cpu_ns > out->unseen_ns ? out->cpu_ns - out->unseen_ns : 0;
+			out->cpu_ns = w->closed == EXECWIN_FULL ? w->log[(w->logged - 1) & (EXECWIN_LOG - 1)].cpu_ns
+				      : out->cpu_ns > out->unseen_ns ? out->cpu_ns - out->unseen_ns
+								     : 0;
 	}
 	if (w->closed == EXECWIN_FULL)
 		out->end = EXEC_HITS;
@@ -370,7 +388,8 @@ static bool prolong(struct execbp *x, uint64_t now)
 {
 	uint64_t last = x->armed + x->req.longest_ns, cpu, left;
 
-	if (x->deadline < x->armed + x->req.time_limit_ns && now < x->armed + x->req.time_limit_ns && x->bpf->bss->win.logged) {
+	if (x->deadline < x->armed + x->req.time_limit_ns && now < x->armed + x->req.time_limit_ns &&
+	    x->bpf->bss->win.logged) {
 		x->deadline = x->armed + x->req.time_limit_ns;
 		set_timer(x, x->deadline);
 		return true;

@@ -2,11 +2,11 @@
 /*
  * Execute breakpoints, up to four armed together on one thread for one window: how often each
  * instruction is reached relative to the others, immune to what a trap costs; what registers held
- * there; how many were reached per time. Or armed on all CPUs, for one thread or for one process, with the threads that
- * it has yet to begin: no switch of threads costs anything then, but every CPU is interrupted, whoever else runs that code
- * traps as well, and debuggers all over the machine lack the breakpoints meanwhile. One window at a time. Owns events and BPF program; all
- * vanishes with the process, so nothing survives kill -9, and breakpoints are held only while a
- * window is open. Included by cli, daemon and tests.
+ * there; how many were reached per time. Or armed on all CPUs, for one thread or for one process, with the threads
+ * that it has yet to begin: no switch of threads costs anything then, but every CPU is interrupted, whoever else runs
+ * that code traps as well, and debuggers all over the machine lack the breakpoints meanwhile. One window at a time.
+ * Owns events and BPF program; all vanishes with the process, so nothing survives kill -9, and breakpoints are held
+ * only while a window is open. Included by cli, daemon and tests.
  *
  * A window is bounded in the kernel by hits, and by its time limit from here. When another debugger
  * has the breakpoints, windows stay away for a second.
@@ -22,9 +22,9 @@
 #include "util/err.h"
 
 struct exec_slot {
-	uint64_t addr; /* runtime address of an instruction's first byte */
+	uint64_t addr;  /* runtime address of an instruction's first byte */
 	uint32_t limit; /* hits of it that end the window, or this slot alone */
-	uint8_t reg;	/* WREG_* to note at each hit, or EXECWIN_NO_REG */
+	uint8_t reg;    /* WREG_* to note at each hit, or EXECWIN_NO_REG */
 	bool ends;
 };
 
@@ -32,8 +32,8 @@ struct exec_request {
 	pid_t pid, tid;
 	unsigned slots;
 	struct exec_slot slot[EXECWIN_SLOTS];
-	uint32_t hit_limit;	/* of all slots; at most EXECWIN_LOG */
-	uint64_t within_ns;	/* forget the window unless its first hit comes so soon; 0: whenever */
+	uint32_t hit_limit; /* of all slots; at most EXECWIN_LOG */
+	uint64_t within_ns; /* forget the window unless its first hit comes so soon; 0: whenever */
 	uint64_t time_limit_ns;
 	uint64_t longest_ns; /* more than the limit: the limit is of the thread's CPU time, and this of time */
 	bool process; /* all threads of pid; tid is not looked at, and CPU time is the process's. Always on CPUs */
@@ -53,11 +53,12 @@ struct exec_window {
 	struct exec_request req;
 	uint64_t armed, ended; /* CLOCK_MONOTONIC ns: armed on the thread; disarmed, or over by its hits */
 	uint64_t cpu_ns;       /* CPU time of the thread, or process, meanwhile; ~0: unknown */
-	uint64_t unseen_ns;    /* from when it was over by its hits to when we looked: what was not hit was still armed */
+	/* from when it was over by its hits to when we looked: what was not hit was still armed */
+	uint64_t unseen_ns;
 	enum exec_end end;
 	uint32_t hits[EXECWIN_SLOTS];
-	uint32_t count; /* in hit[], by time */
-	uint32_t traps; /* hits that cost, counted or not: of other threads, too */
+	uint32_t count;   /* in hit[], by time */
+	uint32_t traps;   /* hits that cost, counted or not: of other threads, too */
 	uint32_t stopped; /* bit per slot: by its hits, before the window was ended */
 	const struct execwin_hit *hit;
 };
@@ -106,7 +107,7 @@ struct exec_price {
 	double window_ns; /* to open and end one of EXECWIN_SLOTS slots on a running thread: it is interrupted
 			   * when all are enabled, when all are disabled, and when each and the clock are closed */
 };
-#define EXECBP_HIT_NS 12000.0	  /* as measured on a virtual machine (README.md) */
+#define EXECBP_HIT_NS 12000.0 /* as measured on a virtual machine (README.md) */
 #define EXECBP_WINDOW_NS 130000.0
 /* On ourselves; some 50 ms. */
 void execbp_price(struct execbp *x, struct exec_price *out);

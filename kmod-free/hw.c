@@ -20,8 +20,8 @@ struct opened {
 	unsigned event;
 	pid_t tid;
 	bool counting;
-	bool kernel_clock; /* times are not CLOCK_MONOTONIC yet */
-	int counter; /* of random events: index of what counts the same thread's loads on the same PMU; -1 */
+	bool kernel_clock;   /* times are not CLOCK_MONOTONIC yet */
+	int counter;         /* of random events: index of what counts the same thread's loads on the same PMU; -1 */
 	uint64_t counted[3]; /* of counting ones: at the last reading that was used */
 	struct ring ring;
 };
@@ -52,12 +52,12 @@ int hw_explain(int error, const char *what, struct err *e)
 
 	switch (error) {
 	case ENOENT:
-	case ENODEV:
-		return err_set(e, -error, "no hardware counters here (a virtual machine without a virtual PMU?)");
+	case ENODEV: return err_set(e, -error, "no hardware counters here (a virtual machine without a virtual PMU?)");
 	case EOPNOTSUPP:
 		return err_set(e, -error, "the processor or the hypervisor does not pass memory sampling (%s)", what);
 	case ENODATA:
-		return err_set(e, -error, "this CPU needs mem-loads-aux as group leader for %s: please report this", what);
+		return err_set(e, -error, "this CPU needs mem-loads-aux as group leader for %s: please report this",
+			       what);
 	case EACCES:
 	case EPERM:
 		f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
@@ -65,10 +65,11 @@ int hw_explain(int error, const char *what, struct err *e)
 			paranoid = -1;
 		if (f)
 			fclose(f);
-		return err_set(e, -error, "may not observe this thread: perf_event_paranoid is %d; run as root or grant "
-			       "CAP_PERFMON (above 2: CAP_SYS_ADMIN)", paranoid);
-	default:
-		return err_set(e, -error, "opening %s failed: %s", what, strerror(error));
+		return err_set(e, -error,
+			       "may not observe this thread: perf_event_paranoid is %d; run as root or grant "
+			       "CAP_PERFMON (above 2: CAP_SYS_ADMIN)",
+			       paranoid);
+	default: return err_set(e, -error, "opening %s failed: %s", what, strerror(error));
 	}
 }
 
@@ -118,7 +119,8 @@ int hw_new(struct source **out, const struct pmu_event *events, int n, const str
 	return 0;
 }
 
-int hw_open(hw_encode_fn encode, const struct hw_filter *f, struct source **out, const struct source_config *cfg, struct err *e)
+int hw_open(hw_encode_fn encode, const struct hw_filter *f, struct source **out, const struct source_config *cfg,
+	    struct err *e)
 {
 	struct pmu_event ev[HW_MAX_EVENTS];
 	int n = encode(cfg, ev, HW_MAX_EVENTS, e);
@@ -177,7 +179,9 @@ static int open_one(struct source *s, struct pmu_event *ev, pid_t tid, struct op
 static int add_event(struct source *s, unsigned i, pid_t tid, struct err *e)
 {
 	struct pmu_event *ev = &s->event[i];
-	struct opened o = { .leader = -1, .fd = -1, .event = i, .tid = tid, .counter = -1, .counting = is_counting(ev) };
+	struct opened o = {
+		.leader = -1, .fd = -1, .event = i, .tid = tid, .counter = -1, .counting = is_counting(ev)
+	};
 	struct perf_event_attr used;
 	int pages;
 
@@ -220,7 +224,8 @@ static void find_counters(struct source *s, unsigned from)
 		for (unsigned k = from; ev->random && k < s->open_cnt; k++) {
 			struct pmu_event *other = &s->event[s->open[k].event];
 
-			if (other->what == PMU_COUNT_LOADS && s->open[k].tid == s->open[i].tid && !strcmp(other->pmu, ev->pmu))
+			if (other->what == PMU_COUNT_LOADS && s->open[k].tid == s->open[i].tid &&
+			    !strcmp(other->pmu, ev->pmu))
 				s->open[i].counter = (int)k;
 		}
 	}
@@ -246,7 +251,12 @@ int hw_add_task(struct source *s, pid_t tid, struct err *e)
 
 int hw_add_memory(struct source *s, unsigned event, pid_t tid, void *mem, size_t data_bytes)
 {
-	struct opened o = { .leader = -1, .fd = -1, .event = event, .tid = tid, .counter = -1, .counting = is_counting(&s->event[event]) };
+	struct opened o = { .leader = -1,
+			    .fd = -1,
+			    .event = event,
+			    .tid = tid,
+			    .counter = -1,
+			    .counting = is_counting(&s->event[event]) };
 	int err;
 
 	if (!room(s))
@@ -417,7 +427,8 @@ static uint64_t clock_offset(const struct ring *r)
 		after = kernel_clock(r->page);
 		if (after - before < best) {
 			best = after - before;
-			offset = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - (before + (after - before) / 2);
+			offset = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec -
+				 (before + (after - before) / 2);
 		}
 	}
 	return offset;
@@ -443,7 +454,11 @@ int hw_read(struct source *s, sample_fn fn, void *ctx)
 	for (unsigned i = 0; i < s->open_cnt; i++) {
 		struct opened *o = &s->open[i];
 		const struct pmu_event *ev = &s->event[o->event];
-		struct with_direction d = { s, ev->what == PMU_LOADS ? SF_LOAD : ev->what == PMU_STORES ? SF_STORE : 0u, 0 };
+		struct with_direction d = { s,
+					    ev->what == PMU_LOADS    ? SF_LOAD
+					    : ev->what == PMU_STORES ? SF_STORE
+								     : 0u,
+					    0 };
 		int rc;
 
 		if (o->counting)
@@ -514,7 +529,8 @@ void hw_stats(const struct source *s, struct source_stats *out)
 	*out = s->stats;
 	for (unsigned i = 0; i < s->open_cnt; i++) {
 		const struct opened *o = &s->open[i];
-		uint64_t *total = s->event[o->event].what == PMU_COUNT_LOADS ? &out->counted_loads : &out->counted_stores;
+		uint64_t *total =
+			s->event[o->event].what == PMU_COUNT_LOADS ? &out->counted_loads : &out->counted_stores;
 		uint64_t v[3]; /* value, enabled, running */
 
 		out->lost += o->ring.lost;

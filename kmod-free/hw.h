@@ -20,7 +20,7 @@
 #define HW_MAX_EVENTS 12
 
 struct hw_filter {
-	bool exact_ip;	   /* drop samples whose instruction is not the one that accessed */
+	bool exact_ip;     /* drop samples whose instruction is not the one that accessed */
 	bool need_mem_op;  /* drop samples that are neither load nor store (IBS samples everything) */
 	bool user_by_hand; /* the PMU cannot exclude the kernel: drop its samples */
 };
@@ -30,7 +30,8 @@ int hw_new(struct source **out, const struct pmu_event *events, int n, const str
 	   const struct source_config *cfg, struct err *e);
 /* What a processor's access sampling is called: events[0..n) for this configuration, or -errno. */
 typedef int (*hw_encode_fn)(const struct source_config *cfg, struct pmu_event *events, int max, struct err *e);
-int hw_open(hw_encode_fn encode, const struct hw_filter *f, struct source **out, const struct source_config *cfg, struct err *e);
+int hw_open(hw_encode_fn encode, const struct hw_filter *f, struct source **out, const struct source_config *cfg,
+	    struct err *e);
 /* Whether the first event delivers here (hw_try); its encoding as text. */
 int hw_probe(hw_encode_fn encode, uint64_t period, const struct hw_filter *f, char *text, size_t size, struct err *e);
 int hw_add_task(struct source *s, pid_t tid, struct err *e);

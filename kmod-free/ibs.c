@@ -13,8 +13,11 @@ static const struct hw_filter filter = { .need_mem_op = true, .user_by_hand = tr
 static int encode(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
 {
 	static const enum pmu_what totals[] = { PMU_COUNT_LOADS, PMU_COUNT_STORES };
-	struct pmu_opts o = { .period = cfg->period, .kernel = cfg->kernel, .phys = cfg->phys,
-			      .page_size = cfg->page_size, .prompt = cfg->prompt };
+	struct pmu_opts o = { .period = cfg->period,
+			      .kernel = cfg->kernel,
+			      .phys = cfg->phys,
+			      .page_size = cfg->page_size,
+			      .prompt = cfg->prompt };
 	struct pmu_cpu cpu;
 	int n;
 
@@ -40,8 +43,17 @@ static int open_source(struct source **out, const struct source_config *cfg, str
 }
 
 const struct source_ops source_ibs = {
-	.name = "ibs", .summary = "loads and stores with addresses, AMD IBS op sampling", .bias = SOURCE_BY_COUNT,
+	.name = "ibs",
+	.summary = "loads and stores with addresses, AMD IBS op sampling",
+	.bias = SOURCE_BY_COUNT,
 	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_LATENCY | SOURCE_PROMPT,
-	.probe = probe, .open = open_source, .add_task = hw_add_task, .start = hw_start, .fds = hw_fds, .read = hw_read,
-	.set_rate = hw_set_rate, .stats = hw_stats, .close = hw_close,
+	.probe = probe,
+	.open = open_source,
+	.add_task = hw_add_task,
+	.start = hw_start,
+	.fds = hw_fds,
+	.read = hw_read,
+	.set_rate = hw_set_rate,
+	.stats = hw_stats,
+	.close = hw_close,
 };

@@ -100,8 +100,9 @@ int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
 	if (!f) {
 		r = -errno;
 		return err_set(e, r == -ENOENT ? -ESRCH : r,
-			       r == -ENOENT ? "no process %d: it may have ended" :
-					      "cannot read /proc/%d/maps: run as root or as the process's user", pid);
+			       r == -ENOENT ? "no process %d: it may have ended"
+					    : "cannot read /proc/%d/maps: run as root or as the process's user",
+			       pid);
 	}
 	while (!r && getline(&line, &cap, f) > 0) {
 		unsigned long start, end, pgoff, ino;
@@ -109,7 +110,9 @@ int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
 		char perms[8], *path, *nl;
 		int at = 0, fd;
 
-		if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, perms, &pgoff, &maj, &min, &ino, &at) < 7 || !at)
+		if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, perms, &pgoff, &maj, &min, &ino, &at) <
+			    7 ||
+		    !at)
 			continue;
 		path = line + at;
 		nl = strchr(path, '\n');
@@ -125,7 +128,8 @@ int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
 		last_ino = ino;
 		fd = open_mapped(pid, &(struct mapped){ path, start, end, ino, maj, min });
 		if (fd >= 0)
-			r = call(fn, ctx, &(struct lib_file){ .path = path, .base = base_of(path), .mapped = true }, fd);
+			r = call(fn, ctx, &(struct lib_file){ .path = path, .base = base_of(path), .mapped = true },
+				 fd);
 	}
 	free(line);
 	fclose(f);
@@ -210,11 +214,17 @@ int libs_installed(int pid, bool env_self, const char *exe, lib_want_fn want, li
 {
 	static const char *const usual[] = {
 #if defined(__x86_64__)
-		"/usr/lib/x86_64-linux-gnu", "/usr/local/lib/x86_64-linux-gnu",
+		"/usr/lib/x86_64-linux-gnu",
+		"/usr/local/lib/x86_64-linux-gnu",
 #elif defined(__aarch64__)
-		"/usr/lib/aarch64-linux-gnu", "/usr/local/lib/aarch64-linux-gnu",
+		"/usr/lib/aarch64-linux-gnu",
+		"/usr/local/lib/aarch64-linux-gnu",
 #endif
-		"/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/cuda/lib64", "/opt/rocm/lib",
+		"/usr/lib64",
+		"/usr/lib",
+		"/usr/local/lib",
+		"/usr/local/cuda/lib64",
+		"/opt/rocm/lib",
 	};
 	char runpath[PATH_MAX], origin[PATH_MAX];
 	const char *own = rights_getenv("LD_LIBRARY_PATH");

@@ -12,11 +12,11 @@
 #include "util/err.h"
 
 struct lib_file {
-	const char *path; /* as the target sees it; borrowed */
-	const char *base; /* its last component */
+	const char *path;  /* as the target sees it; borrowed */
+	const char *base;  /* its last component */
 	uint64_t dev, ino; /* as stat() of the opened file gives them */
-	int fd;		  /* opened for reading; closed after the callback unless set to -1 by it */
-	bool mapped;	  /* executable code of it is mapped now */
+	int fd;            /* opened for reading; closed after the callback unless set to -1 by it */
+	bool mapped;       /* executable code of it is mapped now */
 };
 
 /* Does the caller want a file of this name? Asked before the file is opened. */

@@ -12,9 +12,15 @@ static const struct hw_filter filter = { .exact_ip = true };
 
 static int encode(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
 {
-	static const enum pmu_what wanted[] = { PMU_LOADS, PMU_STORES, PMU_INSTRUCTIONS, PMU_COUNT_LOADS, PMU_COUNT_STORES };
-	struct pmu_opts o = { .period = cfg->period, .ldlat = cfg->ldlat, .kernel = cfg->kernel, .phys = cfg->phys,
-			      .page_size = cfg->page_size, .prompt = cfg->prompt, .batch = !cfg->prompt };
+	static const enum pmu_what wanted[] = { PMU_LOADS, PMU_STORES, PMU_INSTRUCTIONS, PMU_COUNT_LOADS,
+						PMU_COUNT_STORES };
+	struct pmu_opts o = { .period = cfg->period,
+			      .ldlat = cfg->ldlat,
+			      .kernel = cfg->kernel,
+			      .phys = cfg->phys,
+			      .page_size = cfg->page_size,
+			      .prompt = cfg->prompt,
+			      .batch = !cfg->prompt };
 	struct pmu_cpu cpu;
 	int n = 0;
 
@@ -43,8 +49,17 @@ static int open_source(struct source **out, const struct source_config *cfg, str
 }
 
 const struct source_ops source_pebs = {
-	.name = "pebs", .summary = "loads and stores with addresses, Intel PEBS", .bias = SOURCE_BY_RANDOM,
+	.name = "pebs",
+	.summary = "loads and stores with addresses, Intel PEBS",
+	.bias = SOURCE_BY_RANDOM,
 	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_INSNS | SOURCE_LATENCY | SOURCE_PROMPT,
-	.probe = probe, .open = open_source, .add_task = hw_add_task, .start = hw_start, .fds = hw_fds, .read = hw_read,
-	.set_rate = hw_set_rate, .stats = hw_stats, .close = hw_close,
+	.probe = probe,
+	.open = open_source,
+	.add_task = hw_add_task,
+	.start = hw_start,
+	.fds = hw_fds,
+	.read = hw_read,
+	.set_rate = hw_set_rate,
+	.stats = hw_stats,
+	.close = hw_close,
 };

@@ -83,26 +83,24 @@ static int explain(int code, int pid, const char *what, struct err *e)
 	case EACCES:
 	case EPERM:
 		if (paranoid > 2)
-			return err_set(e, -code,
-				       "may not observe %s: kernel.perf_event_paranoid is %d, which this kernel reserves for root; "
-				       "run as root, or `sysctl kernel.perf_event_paranoid=2` and grant CAP_PERFMON", whom, paranoid);
-		return err_set(e, -code,
-			       "may not observe %s (perf_event_paranoid is %d): %s; " RIGHTS_HOW, whom, paranoid,
-			       have_capability(CAP_PERFMON) ? "the kernel or a container's seccomp filter refuses perf_event_open"
-							    : "CAP_PERFMON is missing");
-	case ESRCH:
-		return err_set(e, -code, "thread %d has ended", pid);
+			return err_set(
+				e, -code,
+				"may not observe %s: kernel.perf_event_paranoid is %d, which this kernel reserves for root; "
+				"run as root, or `sysctl kernel.perf_event_paranoid=2` and grant CAP_PERFMON",
+				whom, paranoid);
+		return err_set(e, -code, "may not observe %s (perf_event_paranoid is %d): %s; " RIGHTS_HOW, whom,
+			       paranoid,
+			       have_capability(CAP_PERFMON)
+				       ? "the kernel or a container's seccomp filter refuses perf_event_open"
+				       : "CAP_PERFMON is missing");
+	case ESRCH: return err_set(e, -code, "thread %d has ended", pid);
 	case EMFILE:
-	case ENFILE:
-		return err_set(e, -code, "too many open files for one event per thread; raise `ulimit -n`");
+	case ENFILE: return err_set(e, -code, "too many open files for one event per thread; raise `ulimit -n`");
 	case ENOENT:
 	case EOPNOTSUPP:
-	case ENODEV:
-		return err_set(e, -code, "%s is not available on this machine", what);
-	case ENOSYS:
-		return err_set(e, -code, "this kernel has no perf events, or a container's filter hides them");
-	default:
-		return err_set(e, -code, "%s cannot be opened for %s: %s", what, whom, strerror(code));
+	case ENODEV: return err_set(e, -code, "%s is not available on this machine", what);
+	case ENOSYS: return err_set(e, -code, "this kernel has no perf events, or a container's filter hides them");
+	default: return err_set(e, -code, "%s cannot be opened for %s: %s", what, whom, strerror(code));
 	}
 }
 

@@ -14,57 +14,72 @@
 /* 0 in an encoding means: this processor has no such event. */
 struct encoding {
 	uint64_t loads, stores, leader, count_loads, count_stores;
-	bool ldlat; /* loads are LOAD_LATENCY: config1, picked at random */
+	bool ldlat;         /* loads are LOAD_LATENCY: config1, picked at random */
 	const char *libpfm; /* its name for the PMU, NULL: it has none or a wrong one */
 };
 
-static const struct encoding nehalem = { .loads = 0x100b, .count_loads = 0x010b, .count_stores = 0x020b, .ldlat = true };
-static const struct encoding sandybridge = { .loads = 0x1cd, .stores = 0x2cd, .count_loads = 0x81d0,
-					     .count_stores = 0x82d0, .ldlat = true };
-static const struct encoding haswell = { .loads = 0x1cd, .stores = 0x82d0, .count_loads = 0x81d0,
-					 .count_stores = 0x82d0, .ldlat = true };
-static const struct encoding sapphire = { .loads = 0x1cd, .stores = 0x2cd, .leader = MEM_LOADS_AUX,
-					  .count_loads = 0x81d0, .count_stores = 0x82d0, .ldlat = true };
-static const struct encoding granite = { .loads = 0x1cd, .stores = 0x2cd, .count_loads = 0x81d0,
-					 .count_stores = 0x82d0, .ldlat = true };
-static const struct encoding gracemont = { .loads = 0x5d0, .stores = 0x6d0, .count_loads = 0x81d0,
-					   .count_stores = 0x82d0, .ldlat = true };
-static const struct encoding goldmont = { .loads = 0x81d0, .stores = 0x82d0, .count_loads = 0x81d0,
-					  .count_stores = 0x82d0 };
-static const struct encoding knights = { .loads = 0x4004, .stores = 0x8004, .count_loads = 0x4004,
-					 .count_stores = 0x8004 };
+static const struct encoding nehalem = {
+	.loads = 0x100b, .count_loads = 0x010b, .count_stores = 0x020b, .ldlat = true
+};
+static const struct encoding sandybridge = {
+	.loads = 0x1cd, .stores = 0x2cd, .count_loads = 0x81d0, .count_stores = 0x82d0, .ldlat = true
+};
+static const struct encoding haswell = {
+	.loads = 0x1cd, .stores = 0x82d0, .count_loads = 0x81d0, .count_stores = 0x82d0, .ldlat = true
+};
+static const struct encoding sapphire = { .loads = 0x1cd,
+					  .stores = 0x2cd,
+					  .leader = MEM_LOADS_AUX,
+					  .count_loads = 0x81d0,
+					  .count_stores = 0x82d0,
+					  .ldlat = true };
+static const struct encoding granite = {
+	.loads = 0x1cd, .stores = 0x2cd, .count_loads = 0x81d0, .count_stores = 0x82d0, .ldlat = true
+};
+static const struct encoding gracemont = {
+	.loads = 0x5d0, .stores = 0x6d0, .count_loads = 0x81d0, .count_stores = 0x82d0, .ldlat = true
+};
+static const struct encoding goldmont = {
+	.loads = 0x81d0, .stores = 0x82d0, .count_loads = 0x81d0, .count_stores = 0x82d0
+};
+static const struct encoding knights = {
+	.loads = 0x4004, .stores = 0x8004, .count_loads = 0x4004, .count_stores = 0x8004
+};
 
 static const struct model {
 	uint16_t model;
 	const struct encoding *core, *atom; /* both: a hybrid */
 	const char *libpfm;
 } intel[] = {
-	{ 0x1a, &nehalem, NULL, "nhm" }, { 0x1e, &nehalem, NULL, "nhm" }, { 0x1f, &nehalem, NULL, "nhm" },
-	{ 0x2e, &nehalem, NULL, "nhm_ex" }, { 0x25, &nehalem, NULL, "wsm" }, { 0x2c, &nehalem, NULL, "wsm_dp" },
-	{ 0x2f, &nehalem, NULL, "wsm" },
-	{ 0x2a, &sandybridge, NULL, "snb" }, { 0x2d, &sandybridge, NULL, "snb_ep" },
-	{ 0x3a, &sandybridge, NULL, "ivb" }, { 0x3e, &sandybridge, NULL, "ivb_ep" },
-	{ 0x3c, &haswell, NULL, "hsw" }, { 0x3f, &haswell, NULL, "hsw_ep" }, { 0x45, &haswell, NULL, "hsw" },
-	{ 0x46, &haswell, NULL, "hsw" }, { 0x3d, &haswell, NULL, "bdw" }, { 0x47, &haswell, NULL, "bdw" },
-	{ 0x4f, &haswell, NULL, "bdw_ep" }, { 0x56, &haswell, NULL, "bdw_ep" },
-	{ 0x4e, &haswell, NULL, "skl" }, { 0x5e, &haswell, NULL, "skl" }, { 0x55, &haswell, NULL, "skx" },
-	{ 0x8e, &haswell, NULL, "skl" }, { 0x9e, &haswell, NULL, "skl" }, { 0xa5, &haswell, NULL, "skl" },
-	{ 0xa6, &haswell, NULL, "skl" },
-	{ 0x7d, &haswell, NULL, "icl" }, { 0x7e, &haswell, NULL, "icl" }, { 0x6a, &haswell, NULL, "icx" },
-	{ 0x6c, &haswell, NULL, "icx" }, { 0x8c, &haswell, NULL, "icl" }, { 0x8d, &haswell, NULL, "icl" },
-	{ 0xa7, &haswell, NULL, "icl" },
-	{ 0x8f, &sapphire, NULL, "spr" }, { 0xcf, &sapphire, NULL, NULL },
-	{ 0x97, &sapphire, &gracemont, NULL }, { 0x9a, &sapphire, &gracemont, NULL },
-	{ 0xb7, &sapphire, &gracemont, NULL }, { 0xba, &sapphire, &gracemont, NULL },
-	{ 0xbf, &sapphire, &gracemont, NULL },
-	{ 0xad, &granite, NULL, NULL }, { 0xae, &granite, NULL, NULL },
-	{ 0xaa, &granite, &gracemont, NULL }, { 0xac, &granite, &gracemont, NULL },
-	{ 0xb5, &granite, &gracemont, NULL }, { 0xc5, &granite, &gracemont, NULL },
-	{ 0xc6, &granite, &gracemont, NULL }, { 0xbd, &granite, &gracemont, NULL },
-	{ 0xaf, NULL, &gracemont, NULL }, { 0xb6, NULL, &gracemont, NULL },
-	{ 0x5c, NULL, &goldmont, "glm" }, { 0x5f, NULL, &goldmont, "glm" }, { 0x7a, NULL, &goldmont, "glp" },
-	{ 0x86, NULL, &goldmont, "tmt" }, { 0x96, NULL, &goldmont, "tmt" }, { 0x9c, NULL, &goldmont, "tmt" },
-	{ 0x57, NULL, &knights, "knl" }, { 0x85, NULL, &knights, "knm" },
+	{ 0x1a, &nehalem, NULL, "nhm" },        { 0x1e, &nehalem, NULL, "nhm" },
+	{ 0x1f, &nehalem, NULL, "nhm" },        { 0x2e, &nehalem, NULL, "nhm_ex" },
+	{ 0x25, &nehalem, NULL, "wsm" },        { 0x2c, &nehalem, NULL, "wsm_dp" },
+	{ 0x2f, &nehalem, NULL, "wsm" },        { 0x2a, &sandybridge, NULL, "snb" },
+	{ 0x2d, &sandybridge, NULL, "snb_ep" }, { 0x3a, &sandybridge, NULL, "ivb" },
+	{ 0x3e, &sandybridge, NULL, "ivb_ep" }, { 0x3c, &haswell, NULL, "hsw" },
+	{ 0x3f, &haswell, NULL, "hsw_ep" },     { 0x45, &haswell, NULL, "hsw" },
+	{ 0x46, &haswell, NULL, "hsw" },        { 0x3d, &haswell, NULL, "bdw" },
+	{ 0x47, &haswell, NULL, "bdw" },        { 0x4f, &haswell, NULL, "bdw_ep" },
+	{ 0x56, &haswell, NULL, "bdw_ep" },     { 0x4e, &haswell, NULL, "skl" },
+	{ 0x5e, &haswell, NULL, "skl" },        { 0x55, &haswell, NULL, "skx" },
+	{ 0x8e, &haswell, NULL, "skl" },        { 0x9e, &haswell, NULL, "skl" },
+	{ 0xa5, &haswell, NULL, "skl" },        { 0xa6, &haswell, NULL, "skl" },
+	{ 0x7d, &haswell, NULL, "icl" },        { 0x7e, &haswell, NULL, "icl" },
+	{ 0x6a, &haswell, NULL, "icx" },        { 0x6c, &haswell, NULL, "icx" },
+	{ 0x8c, &haswell, NULL, "icl" },        { 0x8d, &haswell, NULL, "icl" },
+	{ 0xa7, &haswell, NULL, "icl" },        { 0x8f, &sapphire, NULL, "spr" },
+	{ 0xcf, &sapphire, NULL, NULL },        { 0x97, &sapphire, &gracemont, NULL },
+	{ 0x9a, &sapphire, &gracemont, NULL },  { 0xb7, &sapphire, &gracemont, NULL },
+	{ 0xba, &sapphire, &gracemont, NULL },  { 0xbf, &sapphire, &gracemont, NULL },
+	{ 0xad, &granite, NULL, NULL },         { 0xae, &granite, NULL, NULL },
+	{ 0xaa, &granite, &gracemont, NULL },   { 0xac, &granite, &gracemont, NULL },
+	{ 0xb5, &granite, &gracemont, NULL },   { 0xc5, &granite, &gracemont, NULL },
+	{ 0xc6, &granite, &gracemont, NULL },   { 0xbd, &granite, &gracemont, NULL },
+	{ 0xaf, NULL, &gracemont, NULL },       { 0xb6, NULL, &gracemont, NULL },
+	{ 0x5c, NULL, &goldmont, "glm" },       { 0x5f, NULL, &goldmont, "glm" },
+	{ 0x7a, NULL, &goldmont, "glp" },       { 0x86, NULL, &goldmont, "tmt" },
+	{ 0x96, NULL, &goldmont, "tmt" },       { 0x9c, NULL, &goldmont, "tmt" },
+	{ 0x57, NULL, &knights, "knl" },        { 0x85, NULL, &knights, "knm" },
 };
 
 /* Around a hundred thousand and a million, none near a power of two or ten. */
@@ -87,8 +102,9 @@ int pmu_cpu_parse(const char *text, struct pmu_cpu *out)
 		const char *v = after_colon(p);
 
 		if (!strncmp(p, "vendor_id", 9))
-			out->arch = !strncmp(v, "GenuineIntel", 12) ? PMU_X86_INTEL :
-				    !strncmp(v, "AuthenticAMD", 12) || !strncmp(v, "HygonGenuine", 12) ? PMU_X86_AMD : 0;
+			out->arch = !strncmp(v, "GenuineIntel", 12)                                      ? PMU_X86_INTEL
+				    : !strncmp(v, "AuthenticAMD", 12) || !strncmp(v, "HygonGenuine", 12) ? PMU_X86_AMD
+													 : 0;
 		else if (!strncmp(p, "cpu family", 10))
 			out->family = (unsigned)strtoul(v, NULL, 10);
 		else if (!strncmp(p, "model name", 10))
@@ -362,8 +378,7 @@ static int intel_one(const char *sysfs, const char *pmu, const struct encoding *
 		a->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 		raw = !enc ? 0 : what == PMU_COUNT_LOADS ? enc->count_loads : enc->count_stores;
 		break;
-	default:
-		return -ENOENT;
+	default: return -ENOENT;
 	}
 	if (!ev->from && raw) {
 		a->config = raw;
@@ -382,8 +397,11 @@ static int intel_one(const char *sysfs, const char *pmu, const struct encoding *
 		allow_batches(a, o);
 	/* The kernel demands this leader for a load event that wants DATA_SRC. */
 	if (what == PMU_LOADS) {
-		struct perf_event_attr l = { .size = sizeof(l), .type = type, .exclude_kernel = a->exclude_kernel,
-					     .exclude_hv = 1, .disabled = 1 };
+		struct perf_event_attr l = { .size = sizeof(l),
+					     .type = type,
+					     .exclude_kernel = a->exclude_kernel,
+					     .exclude_hv = 1,
+					     .disabled = 1 };
 
 		if (sysfs_event(sysfs, pmu, "mem-loads-aux", &l) || (enc && enc->leader && (l.config = enc->leader))) {
 			ev->has_leader = true;
@@ -415,7 +433,9 @@ static int intel_encode(const struct pmu_cpu *cpu, const char *sysfs, enum pmu_w
 		return err_set(e, -ENOENT, "processor model %u.%u is not in our table and sysfs names no memory events",
 			       cpu->family, cpu->model);
 	return err_set(e, -ENOENT, "this processor does not sample %s with addresses",
-		       what == PMU_LOADS ? "loads" : what == PMU_STORES ? "stores" : "these events");
+		       what == PMU_LOADS    ? "loads"
+		       : what == PMU_STORES ? "stores"
+					    : "these events");
 }
 
 static int ibs_encode(const struct pmu_cpu *cpu, const char *sysfs, enum pmu_what what, const struct pmu_opts *o,
@@ -430,16 +450,22 @@ static int ibs_encode(const struct pmu_cpu *cpu, const char *sysfs, enum pmu_wha
 	snprintf(ev->pmu, sizeof(ev->pmu), "ibs_op");
 	if (what == PMU_COUNT_LOADS || what == PMU_COUNT_STORES) {
 		if (cpu->family < 0x17)
-			return err_set(e, -ENOENT, "no counting event for loads is known for AMD family %xh", cpu->family);
+			return err_set(e, -ENOENT, "no counting event for loads is known for AMD family %xh",
+				       cpu->family);
 		snprintf(ev->pmu, sizeof(ev->pmu), "cpu");
-		*a = (struct perf_event_attr){ .size = sizeof(*a), .type = PERF_TYPE_RAW, .disabled = 1,
-			.config = what == PMU_COUNT_LOADS ? 0x129 : 0x229, .exclude_kernel = !o->kernel,
-			.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING };
+		*a = (struct perf_event_attr){ .size = sizeof(*a),
+					       .type = PERF_TYPE_RAW,
+					       .disabled = 1,
+					       .config = what == PMU_COUNT_LOADS ? 0x129 : 0x229,
+					       .exclude_kernel = !o->kernel,
+					       .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+							      PERF_FORMAT_TOTAL_TIME_RUNNING };
 		ev->from = PMU_FROM_TABLE;
 		return 1;
 	}
 	if (pmu_type(sysfs, "ibs_op", &type))
-		return err_set(e, -ENOENT, "no IBS here (no ibs_op PMU in sysfs: a virtual machine, or IBS is disabled)");
+		return err_set(e, -ENOENT,
+			       "no IBS here (no ibs_op PMU in sysfs: a virtual machine, or IBS is disabled)");
 	if (what == PMU_STORES)
 		return err_set(e, -ENOENT, "IBS samples loads and stores in one event");
 	memory(a, o);
@@ -479,11 +505,13 @@ static int spe_encode(const char *sysfs, enum pmu_what what, const struct pmu_op
 		ev->from = PMU_FROM_SYSFS;
 		ev->attr.type = type;
 		ev->attr.precise_ip = 0;
-		ev->attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_STRUCT |
-						    PERF_SAMPLE_PERIOD | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE);
+		ev->attr.sample_type &=
+			~(uint64_t)(PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_STRUCT |
+				    PERF_SAMPLE_PERIOD | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE);
 		snprintf(format, sizeof(format), "%s/%s/format", sysfs, ev->pmu);
 		if (pmu_set_field(format, "ts_enable", 1, &ev->attr) || pmu_set_field(format, "jitter", 1, &ev->attr) ||
-		    pmu_set_field(format, "load_filter", 1, &ev->attr) || pmu_set_field(format, "store_filter", 1, &ev->attr))
+		    pmu_set_field(format, "load_filter", 1, &ev->attr) ||
+		    pmu_set_field(format, "store_filter", 1, &ev->attr))
 			return err_set(e, -EINVAL, "the format of %s in sysfs is not understood", ev->pmu);
 		if (o->phys)
 			pmu_set_field(format, "pa_enable", 1, &ev->attr);
@@ -518,21 +546,18 @@ int pmu_encode(const struct pmu_cpu *cpu, const char *sysfs, enum pmu_what what,
 	if (max < 1)
 		return -EINVAL;
 	switch (cpu->arch) {
-	case PMU_X86_INTEL:
-		return intel_encode(cpu, sysfs, what, o, out, max, e);
-	case PMU_X86_AMD:
-		return ibs_encode(cpu, sysfs, what, o, out, e);
-	case PMU_ARM64:
-		return spe_encode(sysfs, what, o, out, max, e);
-	case PMU_POWER:
-		return power_encode(cpu, what, o, out, e);
+	case PMU_X86_INTEL: return intel_encode(cpu, sysfs, what, o, out, max, e);
+	case PMU_X86_AMD: return ibs_encode(cpu, sysfs, what, o, out, e);
+	case PMU_ARM64: return spe_encode(sysfs, what, o, out, max, e);
+	case PMU_POWER: return power_encode(cpu, what, o, out, e);
 	}
 	return err_set(e, -ENOENT, "this processor's vendor is not in our table");
 }
 
 void pmu_event_text(const struct pmu_event *ev, char *text, size_t size)
 {
-	static const char *const what[] = { "?", "loads", "stores", "memory", "instructions", "count-loads", "count-stores" };
+	static const char *const what[] = { "?",           "loads",       "stores", "memory", "instructions",
+					    "count-loads", "count-stores" };
 	int n = snprintf(text, size, "%s %s type=%u config=%#llx config1=%#llx config2=%#llx precise=%u%s%s", ev->pmu,
 			 what[ev->what <= PMU_COUNT_STORES ? ev->what : 0], ev->attr.type,
 			 (unsigned long long)ev->attr.config, (unsigned long long)ev->attr.config1,

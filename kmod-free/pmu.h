@@ -26,32 +26,32 @@ struct pmu_cpu {
 };
 
 enum pmu_what {
-	PMU_LOADS = 1,	   /* sampled, with addresses */
+	PMU_LOADS = 1, /* sampled, with addresses */
 	PMU_STORES,
-	PMU_MEMORY,	   /* both in one event (IBS, SPE): the caller tells them apart */
-	PMU_INSTRUCTIONS,  /* sampled, for computation */
-	PMU_COUNT_LOADS,   /* counting: LOAD_LATENCY picks loads at random, so totals come from here */
+	PMU_MEMORY,       /* both in one event (IBS, SPE): the caller tells them apart */
+	PMU_INSTRUCTIONS, /* sampled, for computation */
+	PMU_COUNT_LOADS,  /* counting: LOAD_LATENCY picks loads at random, so totals come from here */
 	PMU_COUNT_STORES,
 };
 
 enum pmu_source { PMU_FROM_SYSFS = 1, PMU_FROM_TABLE, PMU_FROM_LIBPFM };
 
 struct pmu_event {
-	char pmu[32];  /* "cpu", "cpu_core", "ibs_op"... */
+	char pmu[32]; /* "cpu", "cpu_core", "ibs_op"... */
 	enum pmu_what what;
 	enum pmu_source from;
-	bool random;   /* the hardware picks at random: period x samples is no count */
+	bool random; /* the hardware picks at random: period x samples is no count */
 	bool has_leader;
 	struct perf_event_attr attr, leader; /* open the leader first, then attr in its group */
 };
 
 struct pmu_opts {
 	uint64_t period; /* 0: a prime of the right size */
-	unsigned ldlat;	 /* 0: 3, every load that the hardware can report */
+	unsigned ldlat;  /* 0: 3, every load that the hardware can report */
 	bool kernel, phys, page_size;
-	bool prompt;	 /* one record per interrupt, for arming watchpoints */
-	bool batch;	 /* many per interrupt: cheaper, but stamped with the kernel's own clock */
-	unsigned salt;	 /* picks among primes, so that runs do not beat with loops in step */
+	bool prompt;   /* one record per interrupt, for arming watchpoints */
+	bool batch;    /* many per interrupt: cheaper, but stamped with the kernel's own clock */
+	unsigned salt; /* picks among primes, so that runs do not beat with loops in step */
 };
 
 #define PMU_MAX_EVENTS 12

@@ -15,7 +15,9 @@ int pmu_libpfm_encode(const char *event, void *attr, struct err *e)
 		void *lib = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
 
 		init = lib ? (pfm_err_t(*)(void))dlsym(lib, "pfm_initialize") : NULL;
-		encode = lib ? (pfm_err_t(*)(const char *, int, pfm_os_t, void *))dlsym(lib, "pfm_get_os_event_encoding") : NULL;
+		encode =
+			lib ? (pfm_err_t(*)(const char *, int, pfm_os_t, void *))dlsym(lib, "pfm_get_os_event_encoding")
+			    : NULL;
 		state = init && encode && init() == PFM_SUCCESS ? 1 : -1;
 	}
 	if (state < 0)

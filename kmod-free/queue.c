@@ -11,7 +11,7 @@
 struct entry {
 	uint64_t time;
 	uint64_t order; /* of arrival: equal times keep it */
-	size_t at;	/* of the copied sample in bytes */
+	size_t at;      /* of the copied sample in bytes */
 };
 
 struct queue {

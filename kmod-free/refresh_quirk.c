@@ -25,8 +25,13 @@ static void try(void)
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .size = sizeof(attr), .sample_period = 1,
-		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1,
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+		.size = sizeof(attr),
+		.sample_period = 1,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
 	};
 	long page = sysconf(_SC_PAGESIZE);
 	int prog = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "hitlimit", "GPL", returns_0, 2, NULL);

@@ -81,8 +81,8 @@ static void skip_read_values(struct cur *c, uint64_t format)
 /* From perf's register numbers to the order of abi.h; -1: not kept. */
 static int reg_slot(unsigned perf_reg)
 {
-	static const int8_t low[10] = { WREG_AX, WREG_BX, WREG_CX, WREG_DX, WREG_SI, WREG_DI, WREG_BP, WREG_SP,
-					WREG_IP, WREG_FLAGS };
+	static const int8_t low[10] = { WREG_AX, WREG_BX, WREG_CX, WREG_DX, WREG_SI,
+					WREG_DI, WREG_BP, WREG_SP, WREG_IP, WREG_FLAGS };
 
 	if (perf_reg < 10)
 		return low[perf_reg];
@@ -265,8 +265,9 @@ static void parse_sample(const struct perf_event_attr *attr, uint16_t misc, stru
 		take(c, u64(c));
 }
 
-#define TRAILER_BITS (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
-		      PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+#define TRAILER_BITS                                                                                                   \
+	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |               \
+	 PERF_SAMPLE_IDENTIFIER)
 
 static unsigned trailer_size(uint64_t sample_type)
 {
@@ -388,13 +389,9 @@ int ring_parse_record(const struct perf_event_attr *attr, const void *rec, size_
 		return -EBADMSG;
 	c = (struct cur){ .p = (const uint8_t *)rec + sizeof(h), .end = (const uint8_t *)rec + h.size };
 	switch (h.type) {
-	case PERF_RECORD_SAMPLE:
-		parse_sample(attr, h.misc, &c, out);
-		break;
+	case PERF_RECORD_SAMPLE: parse_sample(attr, h.misc, &c, out); break;
 	case PERF_RECORD_MMAP:
-	case PERF_RECORD_MMAP2:
-		parse_mmap(attr, h.type, h.misc, &c, out);
-		break;
+	case PERF_RECORD_MMAP2: parse_mmap(attr, h.type, h.misc, &c, out); break;
 	case PERF_RECORD_COMM:
 		out->kind = SAMPLE_COMM;
 		parse_trailer(attr, &c, out);
@@ -405,9 +402,7 @@ int ring_parse_record(const struct perf_event_attr *attr, const void *rec, size_
 		out->text = rest_string(&c);
 		break;
 	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-		parse_task(attr, h.type, &c, out);
-		break;
+	case PERF_RECORD_EXIT: parse_task(attr, h.type, &c, out); break;
 	case PERF_RECORD_LOST:
 		out->kind = SAMPLE_LOST;
 		parse_trailer(attr, &c, out);
@@ -436,8 +431,7 @@ int ring_parse_record(const struct perf_event_attr *attr, const void *rec, size_
 		out->period = u64(&c); /* PERF_AUX_FLAG_* */
 		out->valid |= SV_ADDR | SV_SIZE;
 		break;
-	default:
-		return 0;
+	default: return 0;
 	}
 	if (c.bad) {
 		memset(out, 0, sizeof(*out));
@@ -461,9 +455,8 @@ uint64_t ring_record_id(uint64_t sample_type, int sample_id_all, const void *rec
 		if (!(sample_type & PERF_SAMPLE_IDENTIFIER)) {
 			if (!(sample_type & PERF_SAMPLE_ID))
 				return 0;
-			at += 8 * (unsigned)__builtin_popcountll(
-					  sample_type & (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-							 PERF_SAMPLE_ADDR));
+			at += 8 * (unsigned)__builtin_popcountll(sample_type & (PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+										PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR));
 		}
 	} else {
 		unsigned back = 8; /* IDENTIFIER comes last */
@@ -473,8 +466,8 @@ uint64_t ring_record_id(uint64_t sample_type, int sample_id_all, const void *rec
 		if (!(sample_type & PERF_SAMPLE_IDENTIFIER)) {
 			if (!(sample_type & PERF_SAMPLE_ID))
 				return 0;
-			back += 8 * (unsigned)__builtin_popcountll(sample_type &
-								   (PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU));
+			back += 8 *
+				(unsigned)__builtin_popcountll(sample_type & (PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU));
 		}
 		at = h.size - back;
 	}
@@ -510,9 +503,10 @@ int ring_open(struct ring *r, int fd, unsigned pages, const struct perf_event_at
 	}
 	if (p == MAP_FAILED)
 		return err_set(e, -err,
-			       err == EPERM ? "even a ring of one page exceeds the memory-lock limit: raise `ulimit -l` or "
-					      "kernel.perf_event_mlock_kb" :
-					      "mapping a perf ring failed: %s",
+			       err == EPERM
+				       ? "even a ring of one page exceeds the memory-lock limit: raise `ulimit -l` or "
+					 "kernel.perf_event_mlock_kb"
+				       : "mapping a perf ring failed: %s",
 			       strerror(err));
 	r->page = p;
 	r->data = (uint8_t *)p + page;

@@ -31,7 +31,8 @@
 #define MAX_CPUS 1024
 #define STAGGER_NS 20000000
 
-_Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLER_SLOTS == WIRE_SLOTS && SAMPLE_PAGE == WIRE_PAGE_BYTES, "pages are what the program takes");
+_Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLER_SLOTS == WIRE_SLOTS && SAMPLE_PAGE == WIRE_PAGE_BYTES,
+	       "pages are what the program takes");
 _Static_assert(SAMPLE_REGS == WREG_MAX, "struct sample holds every register of the wire record");
 
 struct sampler {
@@ -39,9 +40,9 @@ struct sampler {
 	struct sampler_bpf *bpf;
 	struct ring_buffer *ring;
 	struct timer {
-		int fd, cpu; /* cpu -1: of a thread */
+		int fd, cpu;    /* cpu -1: of a thread */
 		uint64_t count; /* when last looked at */
-	} *timers;
+	} * timers;
 	size_t count, cap;
 	struct bpf_link *links[3]; /* what keeps the set of targets */
 	int cgroup_fd;
@@ -58,7 +59,7 @@ struct sampler {
 		uint8_t byte[WIRE_PAGES_ALL][WIRE_PAGE_BYTES];
 		uint64_t time;
 		uint32_t tid, cpu, count;
-	} *pages; /* of the sample that is to come; NULL: never asked for */
+	} * pages;      /* of the sample that is to come; NULL: never asked for */
 	struct err why; /* by_thread, though it was not asked for */
 };
 
@@ -71,19 +72,24 @@ static int explain_load(int code, struct err *e)
 {
 	/* EACCES is the verifier's, who takes nothing from nobody: not a matter of rights */
 	if (code == -EACCES && have_capability(CAP_BPF) && have_capability(CAP_PERFMON))
-		return err_set(e, code, "the BPF sampler cannot be loaded: this kernel's BPF verifier refuses it, which is a fault of "
-			       "accperf: please report it with the output of `uname -a`; a newer kernel may accept it");
+		return err_set(
+			e, code,
+			"the BPF sampler cannot be loaded: this kernel's BPF verifier refuses it, which is a fault of "
+			"accperf: please report it with the output of `uname -a`; a newer kernel may accept it");
 	if (code == -EPERM || code == -EACCES) {
-		const char *missing = !have_capability(CAP_BPF)	    ? "CAP_BPF is missing"
-				      : !have_capability(CAP_PERFMON) ? "CAP_PERFMON is missing"
-								      : "the kernel (lockdown?) or a container's filter refuses bpf()";
+		const char *missing = !have_capability(CAP_BPF) ? "CAP_BPF is missing"
+				      : !have_capability(CAP_PERFMON)
+					      ? "CAP_PERFMON is missing"
+					      : "the kernel (lockdown?) or a container's filter refuses bpf()";
 
 		return err_set(e, code, "the BPF sampler cannot be loaded: %s; " RIGHTS_HOW, missing);
 	}
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return err_set(e, code, "the BPF sampler cannot be loaded: this kernel has no BTF (/sys/kernel/btf/vmlinux); "
+		return err_set(e, code,
+			       "the BPF sampler cannot be loaded: this kernel has no BTF (/sys/kernel/btf/vmlinux); "
 			       "use a kernel built with CONFIG_DEBUG_INFO_BTF, as Debian's are");
-	return err_set(e, code, "the BPF sampler cannot be loaded: %s; `accperf doctor` shows what this kernel has", strerror(-code));
+	return err_set(e, code, "the BPF sampler cannot be loaded: %s; `accperf doctor` shows what this kernel has",
+		       strerror(-code));
 }
 
 static void on_page(struct sampler *s, const struct wire_page *w)
@@ -144,7 +150,8 @@ static int on_record(void *ctx, void *data, size_t size)
 	out.stack = (const uint8_t *)(w + 1);
 	out.stack_bytes = w->stack_bytes;
 	/* a system call leaves in these where it returns to, and the flags; a call through rcx leaves but the former */
-	if (!(w->h.flags & WIRE_F_KERNEL) && w->regs[WREG_CX] == out.ip && !((w->regs[WREG_R11] ^ w->regs[WREG_FLAGS]) & ~(uint64_t)RESUME_FLAG))
+	if (!(w->h.flags & WIRE_F_KERNEL) && w->regs[WREG_CX] == out.ip &&
+	    !((w->regs[WREG_R11] ^ w->regs[WREG_FLAGS]) & ~(uint64_t)RESUME_FLAG))
 		out.flags |= SF_RETURNS;
 	if (w->h.flags & WIRE_F_KERNEL) {
 		out.flags |= SF_KERNEL;
@@ -203,7 +210,8 @@ fail:
 	return NULL;
 }
 
-static int add_event(struct sampler *s, struct perf_event_attr *attr, int pid, int cpu, unsigned long flags, struct err *e)
+static int add_event(struct sampler *s, struct perf_event_attr *attr, int pid, int cpu, unsigned long flags,
+		     struct err *e)
 {
 	int fd = perfev_open(attr, pid, cpu, -1, flags, "the cpu-clock timer", e);
 
@@ -222,8 +230,11 @@ static int add_event(struct sampler *s, struct perf_event_attr *attr, int pid, i
 static struct perf_event_attr clock_attr(const struct sampler *s)
 {
 	return (struct perf_event_attr){
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = s->o.period_ns,
-		.disabled = 1, .exclude_idle = 1,
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = s->o.period_ns,
+		.disabled = 1,
+		.exclude_idle = 1,
 	};
 }
 
@@ -543,7 +554,8 @@ void sampler_want_none(struct sampler *s)
 	__atomic_store_n(&s->bpf->bss->wanted.pid, 0, __ATOMIC_RELEASE);
 }
 
-bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot, uint32_t slots)
+bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot,
+			uint32_t slots)
 {
 	struct wire_wanted *w = &s->bpf->bss->wanted;
 

@@ -22,11 +22,11 @@
 enum sampler_timers { TIMERS_AUTO, TIMERS_OF_CPUS, TIMERS_OF_THREADS };
 
 struct sampler_opts {
-	uint64_t period_ns; /* or later, by sampler_set_period() */
+	uint64_t period_ns;         /* or later, by sampler_set_period() */
 	enum sampler_timers timers; /* auto: of CPUs, else of threads */
-	uint32_t stack_bytes; /* largest stack snapshot */
-	uint32_t ring_bytes;  /* power of two */
-	bool no_inherit;      /* do not follow forked children */
+	uint32_t stack_bytes;       /* largest stack snapshot */
+	uint32_t ring_bytes;        /* power of two */
+	bool no_inherit;            /* do not follow forked children */
 };
 
 struct sampler;
@@ -41,8 +41,8 @@ void sampler_forget(struct sampler *s);
 /* Events on everything in t. For a command they start at its exec. */
 int sampler_attach(struct sampler *s, struct targets *t, struct err *e);
 /* Once attached: whether the timers belong to threads; *why: the sentence that explains it, "" if asked for. */
-/* The set of targets, as bpf/follow.bpf.h describes it: kept unless the timers belong to threads, empty where all of the
- * machine or of a control group is observed. */
+/* The set of targets, as bpf/follow.bpf.h describes it: kept unless the timers belong to threads, empty where all of
+ * the machine or of a control group is observed. */
 int sampler_targets_fd(const struct sampler *s);
 bool sampler_by_thread(const struct sampler *s, const char **why);
 /* One more event on one thread, with a period of its own: calibration. */
@@ -56,14 +56,16 @@ bool sampler_behind(const struct sampler *s, uint64_t *last);
 void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end);
 /* The offload probes' threads map: return addresses that probes hide are then put right. */
 int sampler_returns(struct sampler *s, int threads_map_fd);
-/* The next user-mode sample of this process brings these pages along (SV_PAGES; those that are present), as they are at that
- * moment, and those that its registers point into: some 0.9 us of its time each. False: what was asked for last has not come yet. At most SAMPLER_PAGES. */
+/* The next user-mode sample of this process brings these pages along (SV_PAGES; those that are present), as they are
+ * at that moment, and those that its registers point into: some 0.9 us of its time each. False: what was asked for
+ * last has not come yet. At most SAMPLER_PAGES. */
 #define SAMPLER_PAGES 256
 #define SAMPLER_SLOTS 16
 /* slot: where pointers lie whose pages are wanted, wherever they point to then. */
 /* ...or never will: the process is gone, the sample was lost. */
 void sampler_want_none(struct sampler *s);
-bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot, uint32_t slots);
+bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot,
+			uint32_t slots);
 /* Value of counter i with its words; false past the last. */
 bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value);
 unsigned sampler_events(const struct sampler *s);

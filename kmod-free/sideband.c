@@ -19,7 +19,7 @@ struct sideband {
 		int fd, cpu;
 		uint64_t enabled; /* ns, when last looked at */
 		struct ring ring;
-	} *cpu;
+	} * cpu;
 	size_t count, cap;
 	uint64_t lost, returned; /* by rings that are closed; CPUs that came on */
 };
@@ -76,11 +76,22 @@ struct sideband *sideband_new(struct err *e)
 		return NULL;
 	}
 	s->attr = (struct perf_event_attr){
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .sample_period = 1,
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_period = 1,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
-		.sample_id_all = 1, .mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1, .build_id = 1,
-		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .watermark = 1, .wakeup_watermark = 32768,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.build_id = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = 32768,
 		.exclude_kernel = 1,
 	};
 	for (int i = 0; i < n && !err; i++)
@@ -92,7 +103,8 @@ struct sideband *sideband_new(struct err *e)
 	return s;
 }
 
-/* An event does not come back with its CPU, which may be off and on again between two looks: then its time stands still. */
+/* An event does not come back with its CPU, which may be off and on again between two looks: then its time stands
+ * still. */
 static bool dead(struct heard *h)
 {
 	uint64_t value[2], last = h->enabled; /* count, time enabled */

@@ -153,8 +153,11 @@ static int on_record(void *ctx, const struct sample *m)
 {
 	struct source *s = ctx;
 	struct traced *t = s->current;
-	struct sample base = { .pid = m->pid, .tid = m->tid ? m->tid : (uint32_t)t->tid, .cpu = m->cpu,
-			       .period = s->event[0].attr.sample_period, .syscall = -1 };
+	struct sample base = { .pid = m->pid,
+			       .tid = m->tid ? m->tid : (uint32_t)t->tid,
+			       .cpu = m->cpu,
+			       .period = s->event[0].attr.sample_period,
+			       .syscall = -1 };
 	uint64_t off, n = m->size, first;
 	int64_t used;
 
@@ -221,8 +224,17 @@ static int probe(char *text, size_t size, struct err *e)
 }
 
 const struct source_ops source_spe = {
-	.name = "spe", .summary = "loads and stores with addresses, ARM SPE", .bias = SOURCE_BY_COUNT,
+	.name = "spe",
+	.summary = "loads and stores with addresses, ARM SPE",
+	.bias = SOURCE_BY_COUNT,
 	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_LATENCY,
-	.probe = probe, .open = spe_open, .add_task = spe_add_task, .start = spe_start, .fds = spe_fds, .read = spe_read,
-	.set_rate = spe_set_rate, .stats = spe_stats, .close = spe_close,
+	.probe = probe,
+	.open = spe_open,
+	.add_task = spe_add_task,
+	.start = spe_start,
+	.fds = spe_fds,
+	.read = spe_read,
+	.set_rate = spe_set_rate,
+	.stats = spe_stats,
+	.close = spe_close,
 };

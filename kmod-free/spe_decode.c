@@ -24,7 +24,7 @@ struct record {
 
 struct packet {
 	uint8_t header, index;
-	unsigned size; /* of the payload */
+	unsigned size;   /* of the payload */
 	unsigned length; /* in all */
 	uint64_t payload;
 };

@@ -21,7 +21,7 @@ struct spe_stats {
 /* Delivers SAMPLE_ACCESS (pid, tid, cpu from `base`) for records of loads and stores with an address.
  * Returns how many bytes were used: a record cut at the end is left for the next call. Negative: the
  * callback's result. */
-int64_t spe_decode(const uint8_t *data, size_t size, const struct sample *base, struct spe_stats *stats,
-		   sample_fn fn, void *ctx);
+int64_t spe_decode(const uint8_t *data, size_t size, const struct sample *base, struct spe_stats *stats, sample_fn fn,
+		   void *ctx);
 
 #endif

@@ -106,13 +106,19 @@ enum stray_verdict stray_verdict(const struct stray_known *k)
 void stray_describe(const struct stray_known *k, char *out, unsigned size)
 {
 	if (k->signals)
-		snprintf(out, size, "hits of hardware breakpoints end programs on this virtual machine: %" PRIu64 " stray SIGTRAP%s since it booted, a "
-			 "defect of its hypervisor", k->signals, k->signals == 1 ? "" : "s");
+		snprintf(out, size,
+			 "hits of hardware breakpoints end programs on this virtual machine: %" PRIu64
+			 " stray SIGTRAP%s since it booted, a "
+			 "defect of its hypervisor",
+			 k->signals, k->signals == 1 ? "" : "s");
 	else if (!k->virtual_machine)
 		snprintf(out, size, "not a virtual machine: no hypervisor can lose a hit's reason");
 	else
-		snprintf(out, size, "%" PRIu64 " of %d harmless trial hits of breakpoints made since this virtual machine booted, none sent a wrong signal", k->hits,
-			 STRAY_ENOUGH);
+		snprintf(
+			out, size,
+			"%" PRIu64
+			" of %d harmless trial hits of breakpoints made since this virtual machine booted, none sent a wrong signal",
+			k->hits, STRAY_ENOUGH);
 }
 
 void stray_found(uint64_t signals)

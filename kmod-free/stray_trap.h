@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether hits of hardware breakpoints end programs here. On some virtual machines the reason of a debug exception is lost
- * now and then, and the kernel sends the program that was hit a SIGTRAP that nobody asked for: a stray one (README.md,
- * "Where hardware breakpoints end programs"). What the host runs cannot be seen from within, so it is tried out, on
- * ourselves, who have a handler: STRAY_ENOUGH hits in a boot, by threads that take idle time only. What was found is kept in
- * the user's cache for this boot. A machine that is not virtual needs no trial. Included by cli, ingest's doctor and tests.
+ * Whether hits of hardware breakpoints end programs here. On some virtual machines the reason of a debug exception is
+ * lost now and then, and the kernel sends the program that was hit a SIGTRAP that nobody asked for: a stray one
+ * (README.md, "Where hardware breakpoints end programs"). What the host runs cannot be seen from within, so it is
+ * tried out, on ourselves, who have a handler: STRAY_ENOUGH hits in a boot, by threads that take idle time only. What
+ * was found is kept in the user's cache for this boot. A machine that is not virtual needs no trial. Included by cli,
+ * ingest's doctor and tests.
  */
 #ifndef ACCPERF_KMOD_FREE_STRAY_TRAP_H
 #define ACCPERF_KMOD_FREE_STRAY_TRAP_H
@@ -14,15 +15,15 @@
 
 #include "util/err.h"
 
-/* Where the defect was met, two in a million hits sent one: so many without say with 98 % that this is no such machine. A
- * recording of ten minutes by default makes 50,000 at most. */
+/* Where the defect was met, two in a million hits sent one: so many without say with 98 % that this is no such
+ * machine. A recording of ten minutes by default makes 50,000 at most. */
 #define STRAY_ENOUGH 2000000
 
 enum stray_verdict { STRAY_NONE, STRAY_UNTRIED, STRAY_SEEN };
 
 struct stray_known {
 	bool virtual_machine;
-	uint64_t hits; /* of our own, in trials of this boot */
+	uint64_t hits;    /* of our own, in trials of this boot */
 	uint64_t signals; /* stray ones, in trials or recordings */
 };
 
@@ -38,8 +39,8 @@ void stray_guard(void);
 uint64_t stray_own(void);
 
 struct stray_trial;
-/* Begins to hit breakpoints of our own. idle: in time that nobody else wants. NULL; -EBUSY: another process is at it, whose
- * findings stray_read() will tell. */
+/* Begins to hit breakpoints of our own. idle: in time that nobody else wants. NULL; -EBUSY: another process is at it,
+ * whose findings stray_read() will tell. */
 struct stray_trial *stray_trial_new(unsigned threads, bool idle, struct err *e);
 /* What is known by now; false: the trial has ended: enough hits, a signal, or hits that do not come (*e says so). */
 bool stray_trial_look(struct stray_trial *t, struct stray_known *now, struct err *e);

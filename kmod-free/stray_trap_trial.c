@@ -42,8 +42,13 @@ static __attribute__((noinline, noclone)) void reached(void)
 static int arm(void)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .exclude_kernel = 1, .exclude_hv = 1, .bp_type = HW_BREAKPOINT_X,
-		.bp_addr = (uintptr_t)reached, .bp_len = sizeof(long),
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = (uintptr_t)reached,
+		.bp_len = sizeof(long),
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -117,7 +122,8 @@ struct stray_trial *stray_trial_new(unsigned threads, bool idle, struct err *e)
 	stray_read(&t->before);
 	t->signals_before = stray_own();
 	t->kept_at = clock_now();
-	while (t->threads < threads && t->threads < MOST_THREADS && !(rc = pthread_create(&t->thread[t->threads], NULL, try_out, t)))
+	while (t->threads < threads && t->threads < MOST_THREADS &&
+	       !(rc = pthread_create(&t->thread[t->threads], NULL, try_out, t)))
 		t->threads++;
 	if (t->threads)
 		return t;

@@ -38,7 +38,8 @@ struct stray_watch *stray_watch_new(struct err *e)
 
 void stray_watch_read(const struct stray_watch *w, struct stray_victim *v)
 {
-	*v = (struct stray_victim){ .signals = __atomic_load_n(&w->bpf->bss->signals, __ATOMIC_ACQUIRE), .pid = w->bpf->bss->last_pid };
+	*v = (struct stray_victim){ .signals = __atomic_load_n(&w->bpf->bss->signals, __ATOMIC_ACQUIRE),
+				    .pid = w->bpf->bss->last_pid };
 	memcpy(v->comm, w->bpf->bss->last_comm, sizeof(v->comm) - 1);
 }
 

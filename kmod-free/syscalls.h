@@ -10,11 +10,11 @@
 
 enum sysdir_shape {
 	SYSDIR_BUFFER = 1, /* args[addr], length = result */
-	SYSDIR_VECTOR,	   /* struct iovec at args[addr], args[len] of them, filled up to the result */
-	SYSDIR_MESSAGE,	   /* struct msghdr at args[addr] */
-	SYSDIR_FIXED,	   /* args[addr], `fixed` bytes if the result is not an error */
-	SYSDIR_COUNTED,	   /* args[addr], result * fixed bytes: epoll_wait */
-	SYSDIR_MAP,	   /* result = address, args[1] = length */
+	SYSDIR_VECTOR,     /* struct iovec at args[addr], args[len] of them, filled up to the result */
+	SYSDIR_MESSAGE,    /* struct msghdr at args[addr] */
+	SYSDIR_FIXED,      /* args[addr], `fixed` bytes if the result is not an error */
+	SYSDIR_COUNTED,    /* args[addr], result * fixed bytes: epoll_wait */
+	SYSDIR_MAP,        /* result = address, args[1] = length */
 };
 
 struct sysdir {

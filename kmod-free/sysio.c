@@ -50,7 +50,8 @@ static int on_record(void *ctx, void *data, size_t size)
 	const struct wire_range *range = (const void *)(w + 1);
 	const struct sysdir *d;
 	struct sysio *s = ctx;
-	struct sample out = { .kind = SAMPLE_SYSIO, .valid = SV_TIME | SV_IP | SV_ADDR | SV_SIZE | SV_SYSCALL | SV_CPU };
+	struct sample out = { .kind = SAMPLE_SYSIO,
+			      .valid = SV_TIME | SV_IP | SV_ADDR | SV_SIZE | SV_SYSCALL | SV_CPU };
 
 	if (size < sizeof(*w) || w->h.kind != WIRE_SYSIO || w->iov_cnt > (size - sizeof(*w)) / sizeof(*range))
 		return 0;
@@ -95,7 +96,8 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 	int err;
 
 	if (!targets_first_pid_namespace()) {
-		err_set(e, -EXDEV, "system calls cannot be observed from within a container: there the kernel knows processes by other numbers");
+		err_set(e, -EXDEV,
+			"system calls cannot be observed from within a container: there the kernel knows processes by other numbers");
 		return NULL;
 	}
 	s = calloc(1, sizeof(*s));
@@ -110,8 +112,10 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 	if (!err)
 		err = sysio_bpf__load(s->bpf);
 	if (err) {
-		err_set(e, err, "system calls cannot be observed: loading the BPF program failed: %s; it needs CAP_BPF and "
-			"CAP_PERFMON", strerror(-err));
+		err_set(e, err,
+			"system calls cannot be observed: loading the BPF program failed: %s; it needs CAP_BPF and "
+			"CAP_PERFMON",
+			strerror(-err));
 		sysio_free(s);
 		return NULL;
 	}
@@ -168,8 +172,10 @@ int sysio_cgroup(struct sysio *s, int fd, struct err *e)
 	s->bpf->bss->follow = FOLLOW_CGROUP;
 	if (!bpf_map_update_elem(bpf_map__fd(s->bpf->maps.cgroup), &zero, &value, BPF_ANY))
 		return 0;
-	return err_set(e, -errno, errno == EBADF ? "the control group is of version 1, of which BPF programs know nothing" :
-		       "the control group cannot be followed: %s", strerror(errno));
+	return err_set(e, -errno,
+		       errno == EBADF ? "the control group is of version 1, of which BPF programs know nothing"
+				      : "the control group cannot be followed: %s",
+		       strerror(errno));
 }
 
 void sysio_remove(struct sysio *s, pid_t pid)

@@ -17,25 +17,28 @@
 
 struct sysio_stats {
 	uint64_t calls, lost, cut, uring; /* cut: vectors longer than we tell */
-	uint64_t passed, others; /* calls of any kind that came by: of the watched, of everybody else */
-	uint64_t taken; /* reported */
-	uint64_t spent_ns; /* by the targets, by the costs set */
-	uint64_t not_observed; /* processes for which the set of targets had no room */
+	uint64_t passed, others;          /* calls of any kind that came by: of the watched, of everybody else */
+	uint64_t taken;                   /* reported */
+	uint64_t spent_ns;                /* by the targets, by the costs set */
+	uint64_t not_observed;            /* processes for which the set of targets had no room */
 };
 
 /* What observation costs, ns, beyond the call itself. */
 struct sysio_costs {
-	double pass_ns;	  /* a call of a target that is not reported */
-	double take_ns;	  /* one that is */
+	double pass_ns;   /* a call of a target that is not reported */
+	double take_ns;   /* one that is */
 	double other_ns;  /* a call of anybody else */
 	double attach_ns; /* attaching and detaching, to each running thread */
 };
 /* Where nothing was measured. */
-#define SYSIO_COSTS { .pass_ns = 200, .take_ns = 450, .other_ns = 150, .attach_ns = 30000 }
+#define SYSIO_COSTS                                                                                                    \
+	{                                                                                                              \
+		.pass_ns = 200, .take_ns = 450, .other_ns = 150, .attach_ns = 30000                                    \
+	}
 
 struct sysio_opts {
 	int targets_fd; /* the set of targets that the sampler keeps; 0: our own */
-	uint32_t most;	/* targets, in our own; 0: as many as the program says */
+	uint32_t most;  /* targets, in our own; 0: as many as the program says */
 };
 
 struct sysio;

@@ -25,7 +25,7 @@
 #define SYS_pidfd_open 434
 #endif
 
-#define TASK_NAME 15 /* bytes of a name that the kernel keeps: TASK_COMM_LEN less the end */
+#define TASK_NAME 15                           /* bytes of a name that the kernel keeps: TASK_COMM_LEN less the end */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]" /* the number is part of the kernel's interface */
 
 void targets_init(struct targets *t)
@@ -65,12 +65,17 @@ static int check_process(int pid, struct err *e)
 	char state[64], tgid[32], vm[32];
 
 	if (proc_status(pid, "State", state, sizeof(state)))
-		return err_set(e, -ESRCH, "there is no process %d; it may have ended (`ps -p %d` shows it, if it lives)", pid, pid);
+		return err_set(e, -ESRCH,
+			       "there is no process %d; it may have ended (`ps -p %d` shows it, if it lives)", pid,
+			       pid);
 	if (state[0] == 'Z' || state[0] == 'X')
-		return err_set(e, -ESRCH, "process %d is a zombie: it has ended and waits for its parent; nothing runs in it", pid);
+		return err_set(e, -ESRCH,
+			       "process %d is a zombie: it has ended and waits for its parent; nothing runs in it",
+			       pid);
 	if (!proc_status(pid, "Tgid", tgid, sizeof(tgid)) && atoi(tgid) != pid)
-		return err_set(e, -EINVAL, "%d is a thread of process %s; use -t %d for the thread or -p %s for all of them", pid, tgid,
-			       pid, tgid);
+		return err_set(e, -EINVAL,
+			       "%d is a thread of process %s; use -t %d for the thread or -p %s for all of them", pid,
+			       tgid, pid, tgid);
 	if (proc_status(pid, "VmSize", vm, sizeof(vm)))
 		return err_set(e, -EINVAL, "process %d is a kernel thread: it has no code of its own to profile", pid);
 	return 0;
@@ -99,7 +104,8 @@ int targets_check_list(const char *list, const char *what, struct err *e)
 	const char *p = list;
 
 	if (!list[strspn(list, BLANKS)])
-		return err_set(e, -EINVAL, "the list of %s ids is empty: if it came from pgrep or pidof, none matched", what);
+		return err_set(e, -EINVAL, "the list of %s ids is empty: if it came from pgrep or pidof, none matched",
+			       what);
 	do {
 		if (!next_id(&p))
 			return err_set(e, -EINVAL, "'%s' is not a list of %s ids such as 123 or 123,456", list, what);
@@ -107,7 +113,8 @@ int targets_check_list(const char *list, const char *what, struct err *e)
 	return 0;
 }
 
-static int each(const char *list, const char *what, int (*fn)(struct targets *, int, struct err *), struct targets *t, struct err *e)
+static int each(const char *list, const char *what, int (*fn)(struct targets *, int, struct err *), struct targets *t,
+		struct err *e)
 {
 	int err = targets_check_list(list, what, e);
 
@@ -225,8 +232,8 @@ int targets_add_name(struct targets *t, const char *name, struct err *e)
 		int pid = process_of(d);
 
 		/* the kernel keeps 15 bytes of a name */
-		if (pid && pid != getpid() && !proc_status(pid, "Name", comm, sizeof(comm)) && !strncmp(comm, name, TASK_NAME) &&
-		    !check_process(pid, NULL)) {
+		if (pid && pid != getpid() && !proc_status(pid, "Name", comm, sizeof(comm)) &&
+		    !strncmp(comm, name, TASK_NAME) && !check_process(pid, NULL)) {
 			bool known = is_target(t, pid);
 
 			if (rights_check_process(pid, &refused))
@@ -253,7 +260,9 @@ static int add_tid(struct targets *t, int tid, struct err *e)
 	if (proc_status(tid, "Tgid", tgid, sizeof(tgid)))
 		return err_set(e, -ESRCH, "there is no thread %d; `ls /proc/PID/task` lists those of a process", tid);
 	if (proc_status(tid, "VmSize", vm, sizeof(vm)))
-		return err_set(e, -EINVAL, "thread %d has ended or is a kernel thread: there is no code of its own to profile", tid);
+		return err_set(e, -EINVAL,
+			       "thread %d has ended or is a kernel thread: there is no code of its own to profile",
+			       tid);
 	if (rights_check_process(tid, e))
 		return e->code;
 	p = realloc(t->tids, (t->tid_count + 1) * sizeof(*p));
@@ -274,8 +283,8 @@ int targets_add_tids(struct targets *t, const char *list, struct err *e)
 	return each(list, "thread", add_tid, t, e);
 }
 
-/* Whether events can be had of this group: of version 2, or of the hierarchy of version 1 that has perf_event. What else
- * stands in the way is told better where the events are opened. */
+/* Whether events can be had of this group: of version 2, or of the hierarchy of version 1 that has perf_event. What
+ * else stands in the way is told better where the events are opened. */
 static int check_cgroup(int fd, const char *path, struct err *e)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY };
@@ -290,17 +299,24 @@ static int check_cgroup(int fd, const char *path, struct err *e)
 	if (err != -ENOENT && err != -EBADF && err != -EINVAL && err != -EOPNOTSUPP)
 		return 0;
 	if (!fstatfs(fd, &fs) && fs.f_type != CGROUP2_SUPER_MAGIC)
-		return err_set(e, err, "%s is a control group of version 1, of a hierarchy without perf_event: nothing tells when its "
-			       "processes run; give the group's path in version 2 (/sys/fs/cgroup/unified/..., where both are mounted) or "
-			       "below /sys/fs/cgroup/perf_event", path);
-	return err_set(e, err, "of control group %s nothing tells when its processes run: the kernel lacks CONFIG_CGROUP_PERF, or "
-		       "perf_event is mounted as version 1: give the group's path below /sys/fs/cgroup/perf_event", path);
+		return err_set(
+			e, err,
+			"%s is a control group of version 1, of a hierarchy without perf_event: nothing tells when its "
+			"processes run; give the group's path in version 2 (/sys/fs/cgroup/unified/..., where both are mounted) or "
+			"below /sys/fs/cgroup/perf_event",
+			path);
+	return err_set(
+		e, err,
+		"of control group %s nothing tells when its processes run: the kernel lacks CONFIG_CGROUP_PERF, or "
+		"perf_event is mounted as version 1: give the group's path below /sys/fs/cgroup/perf_event",
+		path);
 }
 
 int targets_set_cgroup(struct targets *t, const char *name, struct err *e)
 {
 	/* a hierarchy with the perf_event controller: v2 has it always, unless v1 took it */
-	static const char *const roots[] = { "", "/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/" };
+	static const char *const roots[] = { "", "/sys/fs/cgroup/perf_event/", "/sys/fs/cgroup/unified/",
+					     "/sys/fs/cgroup/" };
 	char path[4096];
 
 	for (size_t i = name[0] == '/' ? 0 : 1; i < sizeof(roots) / sizeof(roots[0]); i++) {
@@ -332,7 +348,8 @@ static int check_command(const char *name, struct err *e)
 	for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
 		size_t n = strcspn(p, ":");
 
-		if ((size_t)snprintf(full, sizeof(full), "%.*s/%s", (int)n, p, name) < sizeof(full) && !access(full, X_OK))
+		if ((size_t)snprintf(full, sizeof(full), "%.*s/%s", (int)n, p, name) < sizeof(full) &&
+		    !access(full, X_OK))
 			return 0;
 		p += n + (p[n] == ':');
 	}

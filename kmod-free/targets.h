@@ -29,24 +29,26 @@ struct targets {
 	size_t count;
 	int *tids; /* --tid only: just these */
 	size_t tid_count;
-	bool all;	/* -a */
-	int cgroup_fd;	/* -G, else -1 */
-	int child;	/* -- CMD, else 0 */
-	int go_fd;	/* closing the write end lets the child exec */
-	int fail_fd;	/* errno of a failed exec arrives here */
+	bool all;      /* -a */
+	int cgroup_fd; /* -G, else -1 */
+	int child;     /* -- CMD, else 0 */
+	int go_fd;     /* closing the write end lets the child exec */
+	int fail_fd;   /* errno of a failed exec arrives here */
 	bool child_reaped;
 	int child_status;
 	double child_cpu_s; /* of the command and those that it waited for, once it is reaped */
-	unsigned refused; /* descendants that the user may not look into: not among procs */
+	unsigned refused;   /* descendants that the user may not look into: not among procs */
 };
 
 void targets_init(struct targets *t);
-/* "12,34", or with blanks or line ends between them, as pgrep writes them; what: "process" or "thread", for the sentence. */
+/* "12,34", or with blanks or line ends between them, as pgrep writes them; what: "process" or "thread", for the
+ * sentence. */
 int targets_check_list(const char *list, const char *what, struct err *e);
 /* Such a list is appended. */
 int targets_add_pids(struct targets *t, const char *list, struct err *e);
 int targets_add_tids(struct targets *t, const char *list, struct err *e);
-/* All processes of that name, as `ps -e` and `pgrep -x` know it, but for ourselves and those that the user may not look into. */
+/* All processes of that name, as `ps -e` and `pgrep -x` know it, but for ourselves and those that the user may not
+ * look into. */
 int targets_add_name(struct targets *t, const char *name, struct err *e);
 /* Processes that descend from those that are there, but for ourselves: appended, and `found`. */
 int targets_add_descendants(struct targets *t, struct err *e);

@@ -93,8 +93,8 @@ static int link_multi(int prog, unsigned attach_type, const char *path, const st
 }
 
 /* A perf uprobe with our program behind it: two descriptors, the event's and the link's. */
-static int link_perf(const struct uprobe *u, int prog, const char *path, uint64_t offset, uint64_t cookie, bool ret, int pid,
-		     int fds[2])
+static int link_perf(const struct uprobe *u, int prog, const char *path, uint64_t offset, uint64_t cookie, bool ret,
+		     int pid, int fds[2])
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -162,8 +162,8 @@ static int prog_fd(const struct bpf_program *p)
 }
 
 /* Links for all places; none where there are none. */
-static int add_links(struct uprobe *u, struct link_group *g, const struct bpf_program *prog, unsigned attach_type, const char *path,
-		     struct places p, bool ret)
+static int add_links(struct uprobe *u, struct link_group *g, const struct bpf_program *prog, unsigned attach_type,
+		     const char *path, struct places p, bool ret)
 {
 	int r = 0, pid = u->pid_filter_broken ? 0 : g->pid;
 
@@ -181,9 +181,9 @@ static int add_links(struct uprobe *u, struct link_group *g, const struct bpf_pr
 }
 
 /*
- * Ends before beginnings: an entry whose end is not seen would look like an open call. Functions without exits end where
- * the kernel's return probe sees it, if this process bears that. Never a session for a marker: wherever the program does
- * not run (a forked child), the kernel would replace what it takes for a return address.
+ * Ends before beginnings: an entry whose end is not seen would look like an open call. Functions without exits end
+ * where the kernel's return probe sees it, if this process bears that. Never a session for a marker: wherever the
+ * program does not run (a forked child), the kernel would replace what it takes for a return address.
  */
 static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 {
@@ -209,8 +209,8 @@ static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 	if (!r && g->returns && !session)
 		r = add_links(u, g, s->progs.offload_return, ATTACH_UPROBE_MULTI, path, without, true);
 	if (!r)
-		r = add_links(u, g, session ? s->progs.offload_session : s->progs.offload_entry, session ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI,
-			      path, without, false);
+		r = add_links(u, g, session ? s->progs.offload_session : s->progs.offload_entry,
+			      session ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, path, without, false);
 	if (!r)
 		r = add_links(u, g, s->progs.offload_entry, ATTACH_UPROBE_MULTI, path, plain, false);
 out:
@@ -283,7 +283,8 @@ static void add_exits(struct library *l, const struct uprobe_point *p, uint32_t 
 	}
 }
 
-/* Of a pair of hits the exit is single-stepped, as no kernel emulates a return: half of what a pair costs of which both are. */
+/* Of a pair of hits the exit is single-stepped, as no kernel emulates a return: half of what a pair costs of which
+ * both are. */
 static double exit_cost(const struct uprobe *u)
 {
 	double pair = u->cost.of[FMT_PROBE_STEPPED].call_ns;
@@ -300,15 +301,17 @@ static uint32_t entry_cost(const struct uprobe *u, int fd, uint64_t offset)
 	return (uint32_t)fmax(0, u->cost.of[cls].call_ns - exit_cost(u));
 }
 
-int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first, struct err *e)
+int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first,
+		   struct err *e)
 {
 	unsigned at = 0;
 	struct library *l;
 	int index;
 
 	if (u->libs_cnt == PROBE_LIBS || u->probes + count > PROBE_MAX)
-		return err_set(e, -ENOSPC, "no room for more than %d probes in %d libraries: name fewer APIs in --offload", PROBE_MAX,
-			       PROBE_LIBS);
+		return err_set(e, -ENOSPC,
+			       "no room for more than %d probes in %d libraries: name fewer APIs in --offload",
+			       PROBE_MAX, PROBE_LIBS);
 	pthread_mutex_lock(&u->lock);
 	index = (int)u->libs_cnt;
 	l = &u->libs[index];
@@ -476,13 +479,16 @@ void uprobe_pause(struct uprobe *u, int library, uint64_t *when)
 
 int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned count, uint32_t *first, struct err *e)
 {
-	struct bpf_program *submit = bpf_program__autoload(u->skel->progs.offload_uring_submit) ? u->skel->progs.offload_uring_submit
-											       : u->skel->progs.offload_uring_submit_sqe;
+	struct bpf_program *submit = bpf_program__autoload(u->skel->progs.offload_uring_submit)
+					     ? u->skel->progs.offload_uring_submit
+					     : u->skel->progs.offload_uring_submit_sqe;
 
 	if (!bpf_program__autoload(submit))
-		return err_set(e, -ENODEV, access("/sys/kernel/tracing/events", R_OK) && access("/sys/kernel/debug/tracing/events", R_OK) ?
-			       "io_uring cannot be watched: its tracepoints are found by tracefs, which cannot be read here; mount it (sudo mount -t tracefs tracefs /sys/kernel/tracing)" :
-			       "io_uring cannot be watched: this kernel has no io_uring tracepoints");
+		return err_set(
+			e, -ENODEV,
+			access("/sys/kernel/tracing/events", R_OK) && access("/sys/kernel/debug/tracing/events", R_OK)
+				? "io_uring cannot be watched: its tracepoints are found by tracefs, which cannot be read here; mount it (sudo mount -t tracefs tracefs /sys/kernel/tracing)"
+				: "io_uring cannot be watched: this kernel has no io_uring tracepoints");
 	if (u->probes + count > PROBE_MAX)
 		return err_set(e, -ENOSPC, "no room for more than %d probes", PROBE_MAX);
 	*first = u->probes;
@@ -547,10 +553,24 @@ static int on_record(void *ctx, void *data, size_t size)
 	if (h->kind != WIRE_OFFLOAD || size < sizeof(*w))
 		return 0;
 	ev = (struct offload_event){
-		.time = w->h.time, .entry = w->entry, .ret = w->ret, .in = w->in, .out = w->out,
-		.items = w->items, .queue = w->queue, .cpu = w->cpu, .site = w->site, .func = w->func,
-		.events_cnt = w->events_cnt, .pid = w->h.pid, .tid = w->h.tid, .probe = w->probe,
-		.kind = w->kind, .weight = w->weight, .flags = w->flags, .voluntary = w->voluntary,
+		.time = w->h.time,
+		.entry = w->entry,
+		.ret = w->ret,
+		.in = w->in,
+		.out = w->out,
+		.items = w->items,
+		.queue = w->queue,
+		.cpu = w->cpu,
+		.site = w->site,
+		.func = w->func,
+		.events_cnt = w->events_cnt,
+		.pid = w->h.pid,
+		.tid = w->h.tid,
+		.probe = w->probe,
+		.kind = w->kind,
+		.weight = w->weight,
+		.flags = w->flags,
+		.voluntary = w->voluntary,
 		.involuntary = w->involuntary,
 	};
 	memcpy(ev.events, w->events, sizeof(ev.events));
@@ -581,7 +601,8 @@ struct probe_activity uprobe_activity(const struct uprobe *u, uint32_t probe)
 	};
 }
 
-int uprobe_totals(struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k, const struct probe_total *t), void *ctx)
+int uprobe_totals(struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k, const struct probe_total *t),
+		  void *ctx)
 {
 	int fd = bpf_map__fd(u->skel->maps.totals);
 	struct probe_total_key key, *prev = NULL;
@@ -616,7 +637,8 @@ void uprobe_open_calls(const struct uprobe *u, void (*fn)(void *ctx, const struc
 	uprobe_alg_open(u, fn, ctx);
 }
 
-int uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h), void *ctx)
+int uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h),
+		 void *ctx)
 {
 	int fd = bpf_map__fd(u->skel->maps.hists);
 	struct probe_hist_key key, *prev = NULL;
@@ -690,13 +712,16 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 	bpf_program__set_autoload(s->progs.offload_uring_submit_sqe, before);
 	bpf_program__set_autoload(s->progs.offload_uring_complete, now || before);
 	if (mode == UPROBE_SESSION)
-		bpf_program__set_expected_attach_type(s->progs.offload_session, (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
+		bpf_program__set_expected_attach_type(s->progs.offload_session,
+						      (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
 	if (mode != UPROBE_PERF)
-		bpf_program__set_expected_attach_type(s->progs.offload_entry, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+		bpf_program__set_expected_attach_type(s->progs.offload_entry,
+						      (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	if (mode != UPROBE_PERF)
 		bpf_program__set_expected_attach_type(s->progs.offload_left, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	if (mode == UPROBE_MULTI)
-		bpf_program__set_expected_attach_type(s->progs.offload_return, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+		bpf_program__set_expected_attach_type(s->progs.offload_return,
+						      (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	if (u->opts.ring_bytes)
 		bpf_map__set_max_entries(s->maps.ring, u->opts.ring_bytes);
 	if (!stat("/proc/self/ns/pid", &ns)) {
@@ -709,7 +734,8 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 	if (r == -EPERM)
 		return err_set(e, r, "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON");
 	if (r)
-		return err_set(e, r, "the kernel refused the offload programs (%s): %s", uprobe_mode_name(mode), strerror(-r));
+		return err_set(e, r, "the kernel refused the offload programs (%s): %s", uprobe_mode_name(mode),
+			       strerror(-r));
 	u->exit_link = bpf_program__attach(s->progs.offload_exit);
 	if (!u->exit_link)
 		return err_set(e, -errno, "cannot watch for ending threads: %s", strerror(errno));

@@ -25,18 +25,19 @@
 enum uprobe_mode { UPROBE_AUTO = 0, UPROBE_SESSION = 1, UPROBE_MULTI = 2, UPROBE_PERF = 3 };
 
 struct uprobe_opts {
-	enum uprobe_mode mode; /* AUTO: the best there is; another: that or nothing */
+	enum uprobe_mode mode;       /* AUTO: the best there is; another: that or nothing */
 	unsigned records_per_second; /* and process; 0 = all */
-	unsigned ring_bytes;	     /* 0 = 2 MiB */
-	bool alg;		     /* uprobe_alg() will be called */
-	bool system_wide;	     /* probe every process */
+	unsigned ring_bytes;         /* 0 = 2 MiB */
+	bool alg;                    /* uprobe_alg() will be called */
+	bool system_wide;            /* probe every process */
 };
 
 struct uprobe_point {
 	uint64_t offset; /* in the file */
 	struct probe_spec spec;
-	/* Every place where the function ends, in the file: probed there. None: by a probe on its return, which replaces the
-	 * return address, and only in processes that bear it (uprobe_attach). Read by uprobe_library() only. */
+	/* Every place where the function ends, in the file: probed there. None: by a probe on its return, which
+	 * replaces the return address, and only in processes that bear it (uprobe_attach). Read by uprobe_library()
+	 * only. */
 	const uint64_t *exits;
 	unsigned exits_cnt;
 };
@@ -61,7 +62,7 @@ struct uprobe_sink {
 
 struct uprobe_class_cost {
 	double call_ns, call_low, call_high; /* added by one probed call; low: hot caches, high: cold ones */
-	double inside_ns;		     /* of it between the stamps */
+	double inside_ns;                    /* of it between the stamps */
 };
 
 /* By enum fmt_probe_class. UNKNOWN: the larger cost (budgets must hold) and the smaller inside_ns
@@ -92,8 +93,8 @@ enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, 
  * index, or -errno. Not armed yet. */
 int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first,
 		   struct err *e);
-/* Process pid takes part; attached at once where the library is armed. 1: it did already. returns: its functions' return
- * addresses may be replaced; else functions without exits are seen at their entries alone. */
+/* Process pid takes part; attached at once where the library is armed. 1: it did already. returns: its functions'
+ * return addresses may be replaced; else functions without exits are seen at their entries alone. */
 int uprobe_attach(struct uprobe *u, int library, int pid, bool returns, struct err *e);
 /* From now on the process's return addresses are left alone, in every library; what was replaced is put back when its
  * calls return. */

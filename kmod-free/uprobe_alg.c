@@ -17,8 +17,12 @@
 int uprobe_alg_links(struct uprobe *u, struct link_group *g)
 {
 	/* The end first: a begin without its end would wait for nothing. */
-	const struct { const char *name; const struct bpf_program *prog; } points[] = {
-		{ "sys_exit", u->skel->progs.offload_alg_exit }, { "sys_enter", u->skel->progs.offload_alg_enter },
+	const struct {
+		const char *name;
+		const struct bpf_program *prog;
+	} points[] = {
+		{ "sys_exit", u->skel->progs.offload_alg_exit },
+		{ "sys_enter", u->skel->progs.offload_alg_enter },
 	};
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -87,10 +91,13 @@ int uprobe_alg(struct uprobe *u, uint16_t family, uint32_t *first, double *cost_
 	int index, r;
 
 	if (!bpf_program__autoload(u->skel->progs.offload_alg_enter))
-		return err_set(e, -ENODEV, "AF_ALG cannot be watched: this kernel has none (CONFIG_CRYPTO_USER_API, module af_alg)");
+		return err_set(
+			e, -ENODEV,
+			"AF_ALG cannot be watched: this kernel has none (CONFIG_CRYPTO_USER_API, module af_alg)");
 	if (u->libs_cnt == PROBE_LIBS || u->probes + PROBE_ALGS > PROBE_MAX)
-		return err_set(e, -ENOSPC, "no room for more than %d probes in %d libraries: name fewer APIs in --offload", PROBE_MAX,
-			       PROBE_LIBS);
+		return err_set(e, -ENOSPC,
+			       "no room for more than %d probes in %d libraries: name fewer APIs in --offload",
+			       PROBE_MAX, PROBE_LIBS);
 	pthread_mutex_lock(&u->lock);
 	index = (int)u->libs_cnt++;
 	l = &u->libs[index];
@@ -106,7 +113,8 @@ int uprobe_alg(struct uprobe *u, uint16_t family, uint32_t *first, double *cost_
 	if (r < 0)
 		return r;
 	*cost_ns = measure(u, index);
-	u->cost.of[FMT_PROBE_TRACED] = (struct uprobe_class_cost){ .call_ns = *cost_ns, .call_low = *cost_ns, .call_high = *cost_ns };
+	u->cost.of[FMT_PROBE_TRACED] =
+		(struct uprobe_class_cost){ .call_ns = *cost_ns, .call_low = *cost_ns, .call_high = *cost_ns };
 	return index;
 }
 
@@ -133,7 +141,8 @@ void uprobe_alg_open(const struct uprobe *u, void (*fn)(void *ctx, const struct 
 		struct probe_total_key k;
 
 		prev = &ino;
-		if (bpf_map_lookup_elem(fd, &ino, &o) || !o.pending || o.epoch != u->skel->bss->epochs[u->skel->bss->alg_library % PROBE_LIBS])
+		if (bpf_map_lookup_elem(fd, &ino, &o) || !o.pending ||
+		    o.epoch != u->skel->bss->epochs[u->skel->bss->alg_library % PROBE_LIBS])
 			continue;
 		k = (struct probe_total_key){ .pid = o.pid, .probe = u->skel->bss->alg_first + o.alg, .site = o.site };
 		fn(ctx, &k);

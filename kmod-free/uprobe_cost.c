@@ -82,7 +82,8 @@ static int trial_count(struct uprobe *u, const struct trial *t, struct err *e)
 	calls = uprobe_activity(u, t->probe).calls - before;
 	if (calls == 8)
 		return 0;
-	return err_set(e, -ENODEV, "%s: 8 probed calls of our own, %lu counted", uprobe_mode_name(u->mode), (unsigned long)calls);
+	return err_set(e, -ENODEV, "%s: 8 probed calls of our own, %lu counted", uprobe_mode_name(u->mode),
+		       (unsigned long)calls);
 }
 
 static void trial_cost(struct uprobe *u, struct trial *t, struct inside *in, struct uprobe_class_cost *c)
@@ -114,7 +115,8 @@ static void trial_cost(struct uprobe *u, struct trial *t, struct inside *in, str
 #define ALIKE 1.4 /* costs this close are of one class */
 
 /* Which of the first two costs as much as t. In turn with them: a machine's speed changes. */
-static enum fmt_probe_class trial_class(struct uprobe *u, const struct trial *trials, const struct trial *t, const struct uprobe_sink *sink)
+static enum fmt_probe_class trial_class(struct uprobe *u, const struct trial *trials, const struct trial *t,
+					const struct uprobe_sink *sink)
 {
 	const struct trial *three[] = { t, &trials[0], &trials[1] };
 	double with[3][QUICK_ROUNDS], cost[3], stepped, emulated;
@@ -175,7 +177,10 @@ int uprobe_measure(struct uprobe *u, struct err *e)
 		if (!offset)
 			continue;
 		exits[cnt] = self_exit((enum self_kind)k) ? self_offset(self_exit((enum self_kind)k)) : 0;
-		points[cnt] = (struct uprobe_point){ .offset = offset, .spec.kind = PK_CALL, .spec.family = 0xfffe, .exits = &exits[cnt],
+		points[cnt] = (struct uprobe_point){ .offset = offset,
+						     .spec.kind = PK_CALL,
+						     .spec.family = 0xfffe,
+						     .exits = &exits[cnt],
 						     .exits_cnt = exits[cnt] != 0 };
 		trials[cnt++].kind = (enum self_kind)k;
 	}

@@ -13,7 +13,7 @@
 #include "offload.skel.h"
 
 struct link_group {
-	int pid; /* 0: every process */
+	int pid;      /* 0: every process */
 	bool returns; /* return addresses may be replaced */
 	int *fds;
 	unsigned cnt;
@@ -24,10 +24,11 @@ struct library {
 	unsigned cnt;
 	/* In this order: functions without exits, those with, markers, which have no return to probe. */
 	unsigned without, functions; /* functions: of both kinds */
-	unsigned exits; /* of all functions together */
+	unsigned exits;              /* of all functions together */
 	uint32_t first;
 	unsigned long *offsets, *exit_offsets;
-	uint64_t *cookies, *exit_cookies, *alone; /* alone: of those without exits, where their returns are not probed */
+	/* alone: of those without exits, where their returns are not probed */
+	uint64_t *cookies, *exit_cookies, *alone;
 	struct link_group *groups;
 	unsigned groups_cnt;
 	bool armed;
@@ -49,7 +50,7 @@ struct uprobe {
 	unsigned libs_cnt;
 	uint32_t probes;
 	unsigned perf_type;
-	int self_lib; /* our own functions */
+	int self_lib;           /* our own functions */
 	bool pid_filter_broken; /* kernels 6.6 to 6.10 compared threads, not processes */
 	pthread_mutex_t lock;
 };

@@ -14,10 +14,10 @@ typedef uint64_t self_fn(uint64_t n);
 
 #if defined(__x86_64__)
 /* Written out, because what they begin with is what matters. */
-#define EMPTY(name, first)                                                                         \
-	self_fn name;                                                                              \
-	__asm__(".pushsection .text\n.p2align 4\n.globl " #name "\n.hidden " #name "\n.type " #name    \
-		", @function\n" #name ":\n" first "\tmov %rdi, %rax\n\tret\n.size " #name ", . - " #name   \
+#define EMPTY(name, first)                                                                                             \
+	self_fn name;                                                                                                  \
+	__asm__(".pushsection .text\n.p2align 4\n.globl " #name "\n.hidden " #name "\n.type " #name                    \
+		", @function\n" #name ":\n" first "\tmov %rdi, %rax\n\tret\n.size " #name ", . - " #name               \
 		"\n.popsection\n")
 
 EMPTY(accperf_self_stepped, "\tlea (%rdi), %rax\n");
@@ -63,7 +63,8 @@ extern const char accperf_self_marker[];
 __attribute__((noinline, noclone)) static void marker_function(void)
 {
 	__asm__ volatile(".globl accperf_self_marker\n.hidden accperf_self_marker\n"
-			 "accperf_self_marker: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00" ::: "memory");
+			 "accperf_self_marker: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00" ::
+				 : "memory");
 }
 #else
 __attribute__((noinline, noclone)) static uint64_t empty_function(uint64_t n)

@@ -27,8 +27,8 @@ enum self_kind self_kind_of(const uint8_t *bytes, size_t n);
 /* File offset within /proc/self/exe of an address of ours; 0 when it lies elsewhere. */
 uint64_t self_offset(const void *addr);
 const void *self_function(enum self_kind kind); /* an empty function; NULL: not on this architecture */
-const void *self_exit(enum self_kind kind);	/* its only exit; NULL: not known on this architecture */
-const void *self_marker(void);	 /* a 5-byte NOP; NULL where this architecture has none */
+const void *self_exit(enum self_kind kind);     /* its only exit; NULL: not known on this architecture */
+const void *self_marker(void);                  /* a 5-byte NOP; NULL where this architecture has none */
 /* CPU nanoseconds per call of either, over n calls. */
 double self_time_function(enum self_kind kind, unsigned n);
 /* The same with other work before each call, so that the probe's code and data are not in the first

@@ -84,8 +84,11 @@ static void close_event(struct armed *a)
 
 static void set_slot(struct watch *w, unsigned i, uint64_t generation, const struct slot *s, bool arming)
 {
-	struct bpf_slot v = { .generation = generation, .limit = s->limit, .soft_limit = s->soft_limit,
-			      .process = s->win.req.on_cpus ? (__u32)s->win.req.pid : 0, .arming = arming };
+	struct bpf_slot v = { .generation = generation,
+			      .limit = s->limit,
+			      .soft_limit = s->soft_limit,
+			      .process = s->win.req.on_cpus ? (__u32)s->win.req.pid : 0,
+			      .arming = arming };
 	__u32 key = i;
 
 	bpf_map_update_elem(bpf_map__fd(w->bpf->maps.slots), &key, &v, BPF_ANY);
@@ -109,12 +112,19 @@ static void disarm(struct watch *w, struct slot *s)
 static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid, int cpu)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .sample_period = 1,
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
+		.sample_period = 1,
 		/* enabled from the start: enabling later interrupts a running thread once more. A hit
 		 * before the program is attached belongs to no window. */
-		.disabled = !w->stops_itself, .exclude_hv = 1, .exclude_kernel = w->no_kernel || s->win.req.execute,
-		.bp_type = s->win.req.execute ? HW_BREAKPOINT_X : s->write_only ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW,
-		.bp_addr = s->win.req.addr, .bp_len = s->win.req.execute ? sizeof(long) : s->win.req.len,
+		.disabled = !w->stops_itself,
+		.exclude_hv = 1,
+		.exclude_kernel = w->no_kernel || s->win.req.execute,
+		.bp_type = s->win.req.execute ? HW_BREAKPOINT_X
+			   : s->write_only    ? HW_BREAKPOINT_W
+					      : HW_BREAKPOINT_RW,
+		.bp_addr = s->win.req.addr,
+		.bp_len = s->win.req.execute ? sizeof(long) : s->win.req.len,
 	};
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = s->generation << 8 | index);
 	struct armed a = { .link = -1 };
@@ -150,7 +160,8 @@ static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid
 	w->stats.arm_events++;
 	/* Our program's own look at the value, up to the soft limit, is an access, too. */
 	most = s->limit + (attr.exclude_kernel ? 0 : s->soft_limit) + (cpu < 0 ? 0 : MOST_OTHERS + 1);
-	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE, w->stops_itself ? hitlimit_refresh(most) : 0))
+	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE,
+		  w->stops_itself ? hitlimit_refresh(most) : 0))
 		return -errno;
 	return 0;
 }
@@ -333,8 +344,10 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 	w->bpf = watch_bpf__open();
 	err = w->bpf ? watch_bpf__load(w->bpf) : -errno;
 	if (err) {
-		err_set(e, err, "the BPF program for watchpoints cannot be loaded: %s; it needs CAP_BPF and CAP_PERFMON "
-			"(Linux 5.15 or newer)", strerror(-err));
+		err_set(e, err,
+			"the BPF program for watchpoints cannot be loaded: %s; it needs CAP_BPF and CAP_PERFMON "
+			"(Linux 5.15 or newer)",
+			strerror(-err));
 		goto fail;
 	}
 	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.ring), on_record, w, NULL);
@@ -405,10 +418,12 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 	if (err == -ENOSPC) {
 		w->stats.declined++;
 		give_way(w, now);
-		return err_set(e, err, "a thread of process %d has no free hardware breakpoint (a debugger?)", req->pid);
+		return err_set(e, err, "a thread of process %d has no free hardware breakpoint (a debugger?)",
+			       req->pid);
 	}
 	if (err)
-		return err_set(e, err, err == -ESRCH ? "process %d has ended" : "a watchpoint cannot be set in process %d: %s",
+		return err_set(e, err,
+			       err == -ESRCH ? "process %d has ended" : "a watchpoint cannot be set in process %d: %s",
 			       req->pid, strerror(-err));
 	s->active = true;
 	s->deadline = now + (req->time_limit_ns ? req->time_limit_ns : w->o.time_limit_ns);
@@ -423,7 +438,8 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 void watch_add_task(struct watch *w, pid_t pid, pid_t tid)
 {
 	for (unsigned i = 0; i < w->o.slots; i++)
-		if (w->slot[i].active && w->slot[i].win.req.pid == pid && !w->slot[i].win.req.on_cpus && !arm_thread(w, &w->slot[i], i, tid, -1))
+		if (w->slot[i].active && w->slot[i].win.req.pid == pid && !w->slot[i].win.req.on_cpus &&
+		    !arm_thread(w, &w->slot[i], i, tid, -1))
 			w->slot[i].win.threads++;
 }
 
@@ -512,8 +528,8 @@ static void check_slot(struct watch *w, unsigned i, uint64_t now)
 	}
 	if (!full && !late && !(s->write_only && !w->o.read_again && s->writes_after_switch >= w->o.write_limit))
 		return;
-	if (!alternates && (s->win.req.execute || s->write_only || s->again || seen >= w->o.hit_limit || !w->o.switch_after ||
-			    (s->win.req.write_time_ns == 1 && !s->writes))) {
+	if (!alternates && (s->win.req.execute || s->write_only || s->again || seen >= w->o.hit_limit ||
+			    !w->o.switch_after || (s->win.req.write_time_ns == 1 && !s->writes))) {
 		finish(w, i, full || s->write_only ? (late && !full ? FMT_W_TIME : FMT_W_HITS) : FMT_W_TIME, now);
 		return;
 	}
@@ -655,11 +671,14 @@ int watch_check(struct watch *w, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (!hits)
-		return err_set(e, -EOPNOTSUPP, "watchpoints can be set but never fire here (seen in some virtual machines); "
+		return err_set(e, -EOPNOTSUPP,
+			       "watchpoints can be set but never fire here (seen in some virtual machines); "
 			       "continuing without");
 	if (hits != 3)
-		return err_set(e, -EOPNOTSUPP, "watchpoints do not stop at their limit on this kernel (%u hits of 3); "
-			       "continuing without", hits);
+		return err_set(e, -EOPNOTSUPP,
+			       "watchpoints do not stop at their limit on this kernel (%u hits of 3); "
+			       "continuing without",
+			       hits);
 	return 0;
 }
 

@@ -24,17 +24,20 @@
 #define WATCH_MAX_HITS 256
 
 struct watch_opts {
-	unsigned slots;	   /* 1..4 */
-	unsigned hit_limit; /* of a window in all */
-	unsigned switch_after; /* reads without a write before write-only */
-	unsigned write_limit; /* writes seen in write-only mode that end the window */
-	unsigned read_again; /* not 0: a write seen there ends that mode instead, for so many hits: who reads it? */
+	unsigned slots;         /* 1..4 */
+	unsigned hit_limit;     /* of a window in all */
+	unsigned switch_after;  /* reads without a write before write-only */
+	unsigned write_limit;   /* writes seen in write-only mode that end the window */
+	unsigned read_again;    /* not 0: a write seen there ends that mode instead, for so many hits: who reads it? */
 	uint64_t time_limit_ns; /* read-write */
 	uint64_t write_time_ns; /* write-only, after the switch */
-	bool no_kernel;	   /* do not see the kernel's accesses (also when refused) */
+	bool no_kernel;         /* do not see the kernel's accesses (also when refused) */
 };
-#define WATCH_DEFAULTS { .slots = 4, .hit_limit = 64, .switch_after = 32, .write_limit = 4, \
-			 .time_limit_ns = 20000000, .write_time_ns = 200000000 }
+#define WATCH_DEFAULTS                                                                                                 \
+	{                                                                                                              \
+		.slots = 4, .hit_limit = 64, .switch_after = 32, .write_limit = 4, .time_limit_ns = 20000000,          \
+		.write_time_ns = 200000000                                                                             \
+	}
 
 struct watch_request {
 	pid_t pid;
@@ -49,7 +52,7 @@ struct watch_hit {
 	uint64_t time;
 	uint64_t ip; /* runtime address of the accessing instruction if decided, else as reported */
 	uint32_t pid, tid;
-	uint32_t flags; /* FMT_A_LOAD, _STORE, _KERNEL, _ATOMIC, _REP, _STACK; neither: undecided */
+	uint32_t flags;  /* FMT_A_LOAD, _STORE, _KERNEL, _ATOMIC, _REP, _STACK; neither: undecided */
 	int32_t syscall; /* -1 */
 };
 
@@ -57,11 +60,11 @@ struct watch_window {
 	uint64_t armed, ended;
 	struct watch_request req;
 	uint32_t slot;
-	uint32_t end_reason; /* enum fmt_window_end */
+	uint32_t end_reason;       /* enum fmt_window_end */
 	uint32_t write_only_after; /* ~0: never */
-	uint32_t count, missed; /* missed: hits that could not be delivered */
-	uint32_t threads;    /* on which it was armed */
-	uint32_t phases;     /* how often */
+	uint32_t count, missed;    /* missed: hits that could not be delivered */
+	uint32_t threads;          /* on which it was armed */
+	uint32_t phases;           /* how often */
 	struct watch_hit hits[WATCH_MAX_HITS];
 };
 
@@ -71,11 +74,11 @@ typedef void (*watch_window_fn)(void *ctx, const struct watch_window *w);
 
 struct watch_stats {
 	uint64_t windows, hits, late, lost, declined; /* declined: no slot, or no breakpoint left */
-	uint64_t crowded; /* windows on CPUs given up because other processes use the same addresses */
-	uint64_t stolen; /* windows ended because another debugger took a slot */
+	uint64_t crowded;    /* windows on CPUs given up because other processes use the same addresses */
+	uint64_t stolen;     /* windows ended because another debugger took a slot */
 	uint64_t own_kernel; /* kernel accesses outside any system call: our own sampler's, page faults */
-	uint64_t armed_ns; /* time with at least one slot armed, until now */
-	uint64_t slot_ns;  /* the same, summed over slots */
+	uint64_t armed_ns;   /* time with at least one slot armed, until now */
+	uint64_t slot_ns;    /* the same, summed over slots */
 	uint64_t arm_events; /* events opened: each interrupts a running thread */
 };
 
@@ -87,11 +90,10 @@ int watch_check(struct watch *w, struct err *e);
 /* The same with a watch of its own, for doctor and tests. */
 int watch_self_test(struct err *e);
 
-
 /* NaN: could not be measured (no second CPU free, or too noisy). */
 struct watch_costs {
-	double hit_ns; /* added by one hit, its record included */
-	double arm_ns; /* taken from one running thread by arming and disarming */
+	double hit_ns;  /* added by one hit, its record included */
+	double arm_ns;  /* taken from one running thread by arming and disarming */
 	double wake_ns; /* taken from the thread whose hit wakes us, at a limit: an interrupt, and another CPU's */
 };
 
@@ -100,14 +102,15 @@ int watch_measure(struct watch_costs *out, struct err *e);
 
 struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window, void *ctx,
 			struct err *e);
-/* CPUs on which windows can be armed instead of on threads; 0: they cannot. No switch of threads costs anything then, and
- * threads that begin meanwhile are seen from their first instruction on; but debuggers all over the machine lack the
- * breakpoint meanwhile, and a process that uses the same addresses (a sibling by fork) traps as well: after a few such
- * windows it is not done again. Nor for a second after somebody else had the breakpoints. */
+/* CPUs on which windows can be armed instead of on threads; 0: they cannot. No switch of threads costs anything then,
+ * and threads that begin meanwhile are seen from their first instruction on; but debuggers all over the machine lack
+ * the breakpoint meanwhile, and a process that uses the same addresses (a sibling by fork) traps as well: after a few
+ * such windows it is not done again. Nor for a second after somebody else had the breakpoints. */
 unsigned watch_cpus(const struct watch *w, uint64_t now);
 /* Threads of a process now; their number or -errno. */
 int watch_threads(pid_t pid, int *tids, int max);
-/* tids: not looked at with req->on_cpus. Slot number; -EBUSY: all taken; -ENOSPC: no breakpoint left on some thread; -ESRCH: gone. */
+/* tids: not looked at with req->on_cpus. Slot number; -EBUSY: all taken; -ENOSPC: no breakpoint left on some thread;
+ * -ESRCH: gone. */
 int watch_arm(struct watch *w, const struct watch_request *req, const int *tids, int n, uint64_t now, struct err *e);
 /* A thread born while windows are open joins those of its process. */
 void watch_add_task(struct watch *w, pid_t pid, pid_t tid);
@@ -121,7 +124,7 @@ void watch_wake_each(struct watch *w, bool each);
 int watch_fd(const struct watch *w);
 /* When the last open window will end by time; 0: none is open. */
 uint64_t watch_deadline(const struct watch *w);
-int watch_free_slot(const struct watch *w); /* -1: none */
+int watch_free_slot(const struct watch *w);                              /* -1: none */
 const struct watch_request *watch_slot(const struct watch *w, int slot); /* NULL: free */
 /* The slot that a new sample takes from an open window, or -1: none, the sample is dropped. since: samples
  * since each was armed; slots are asked in random order, slot i yields with probability 1/(1+since[i]), as

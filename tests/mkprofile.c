@@ -12,11 +12,11 @@
  * instructions, main 300 and all. counts=1: execution counts, too: a loop in main runs 2,000 times a second
  * (measured), calls compress_file each time, which calls crc32 once (65,536 iterations of 4 instructions)
  * and deflate_slow 64 times (258 iterations of 10); parse has time alone. lie=N: the 64 is measured as N. bursts=N:
- * bursts saw the loop of 258 turn N times, of activations whole=N in each of them (8); and another one, of crc32's, that windows say turns 5
- * times whenever it is entered, which is every other time. elf=PATH id=BUILDID addr=N: every sample at this address of this
- * file, without a symbol, as a recording leaves it that was killed. hostile=1: functions, files, objects and
- * threads with names that harm a terminal or a reader, in an exact run with samples. hostile=2: its first function
- * passes all bytes to itself.
+ * bursts saw the loop of 258 turn N times, of activations whole=N in each of them (8); and another one, of crc32's,
+ * that windows say turns 5 times whenever it is entered, which is every other time. elf=PATH id=BUILDID addr=N: every
+ * sample at this address of this file, without a symbol, as a recording leaves it that was killed. hostile=1:
+ * functions, files, objects and threads with names that harm a terminal or a reader, in an exact run with samples.
+ * hostile=2: its first function passes all bytes to itself.
  *
  * dump=1 writes nothing, but copies all of FILE's unpacked sections to stdout.
  *
@@ -43,7 +43,9 @@ static struct store_writer *w;
 
 static void module(uint32_t id, uint32_t kind, const char *path)
 {
-	struct fmt_module m = { .id = id, .kind = kind, .path = store_string(w, path), .build_id_len = id == M_KERNEL ? 0 : 20 };
+	struct fmt_module m = {
+		.id = id, .kind = kind, .path = store_string(w, path), .build_id_len = id == M_KERNEL ? 0 : 20
+	};
 
 	memset(m.build_id, (int)(0xa0 + id), sizeof(m.build_id));
 	store_put(w, FMT_MODULE, &m, sizeof(m));
@@ -51,8 +53,11 @@ static void module(uint32_t id, uint32_t kind, const char *path)
 
 static void function(uint32_t id, const char *name, const char *object, const char *file, uint32_t line)
 {
-	struct fmt_function f = { .id = id, .name = store_string(w, name), .object = store_string(w, object),
-				  .file = store_string(w, file), .line = line };
+	struct fmt_function f = { .id = id,
+				  .name = store_string(w, name),
+				  .object = store_string(w, object),
+				  .file = store_string(w, file),
+				  .line = line };
 
 	store_put(w, FMT_FUNCTION, &f, sizeof(f));
 }
@@ -73,8 +78,8 @@ static void stack(uint32_t id, uint16_t flags, unsigned n, const struct fmt_fram
 	store_put_var(w, FMT_STACK, &s, sizeof(s), frames, n * (uint32_t)sizeof(*frames));
 }
 
-#define STACK(id, flags, ...)                                                                      \
-	stack(id, flags, sizeof((struct fmt_frame[]){ __VA_ARGS__ }) / sizeof(struct fmt_frame),   \
+#define STACK(id, flags, ...)                                                                                          \
+	stack(id, flags, sizeof((struct fmt_frame[]){ __VA_ARGS__ }) / sizeof(struct fmt_frame),                       \
 	      (struct fmt_frame[]){ __VA_ARGS__ })
 
 static void define_known(void)
@@ -115,9 +120,12 @@ static void define_known(void)
 
 static uint32_t known_stack(unsigned long i)
 {
-	static const struct { unsigned below; uint32_t stack; } shares[] = {
-		{ 50, S_DEFLATE }, { 70, S_CRC32 }, { 80, S_SPACE }, { 85, S_PARSE },
-		{ 93, S_READ }, { 97, S_MYSTERY }, { 99, S_WALK }, { 100, S_CUT },
+	static const struct {
+		unsigned below;
+		uint32_t stack;
+	} shares[] = {
+		{ 50, S_DEFLATE }, { 70, S_CRC32 },   { 80, S_SPACE }, { 85, S_PARSE },
+		{ 93, S_READ },    { 97, S_MYSTERY }, { 99, S_WALK },  { 100, S_CUT },
 	};
 	/* 37 and 100 share no factor: every hundred holds each residue once, spread out */
 	unsigned r = (unsigned)(i * 37 % 100), k = 0;
@@ -142,8 +150,9 @@ static void define_random(unsigned stacks)
 	srandom(1);
 	for (unsigned s = 1; s <= stacks; s++) {
 		for (unsigned d = 0; d < 24; d++)
-			frames[d] = (struct fmt_frame){ .addr = (1 + (unsigned)random() % 2000) * 256 + (unsigned)random() % 16,
-							.module = M_APP };
+			frames[d] = (struct fmt_frame){
+				.addr = (1 + (unsigned)random() % 2000) * 256 + (unsigned)random() % 16, .module = M_APP
+			};
 		stack(s, FMT_STACK_COMPLETE, 24, frames);
 	}
 }
@@ -187,16 +196,41 @@ static void define_exact(void)
 
 /* What a target may call its functions, files and threads. */
 static const char *const hostile_names[] = {
-	"<script>alert(1)</script>&amp;", "\"double\" 'single' \\back\\", "esc\033]0;owned\007\033[2J", "c1\xc2\x9b" "31m", "raw c1 \x9b" "31m",
-	"broken\xff\xfe\xc3", "half\xe2\x80", "long form \xc0\xaf", "pair \xed\xa0\x80", "none \xef\xbf\xbf", "bidi\xe2\x80\xae\xe2\x81\xa6txt\xe2\x81\xa9",
-	"two\nlines\r\nthree\vfour", "=HYPERLINK(\"http://x\")", "+1+1", "-2+3", "@SUM(A1)", "semi;colon", "tab\there", "]]>--><!--<?x?>", "del\x7f",
-	"(7) a number", "{a|b}", "", "\xc3\xa9t\xc3\xa9",
+	"<script>alert(1)</script>&amp;",
+	"\"double\" 'single' \\back\\",
+	"esc\033]0;owned\007\033[2J",
+	"c1\xc2\x9b"
+	"31m",
+	"raw c1 \x9b"
+	"31m",
+	"broken\xff\xfe\xc3",
+	"half\xe2\x80",
+	"long form \xc0\xaf",
+	"pair \xed\xa0\x80",
+	"none \xef\xbf\xbf",
+	"bidi\xe2\x80\xae\xe2\x81\xa6txt\xe2\x81\xa9",
+	"two\nlines\r\nthree\vfour",
+	"=HYPERLINK(\"http://x\")",
+	"+1+1",
+	"-2+3",
+	"@SUM(A1)",
+	"semi;colon",
+	"tab\there",
+	"]]>--><!--<?x?>",
+	"del\x7f",
+	"(7) a number",
+	"{a|b}",
+	"",
+	"\xc3\xa9t\xc3\xa9",
 };
 
 static void define_hostile(bool selfish)
 {
 	const unsigned n = sizeof(hostile_names) / sizeof(hostile_names[0]);
-	struct fmt_x_run run = { .instructions = 1000 * n, .counted = 1000 * n, .slice = 100, .chunk = 4,
+	struct fmt_x_run run = { .instructions = 1000 * n,
+				 .counted = 1000 * n,
+				 .slice = 100,
+				 .chunk = 4,
 				 .has = FMT_X_HAS_QUAD | FMT_X_HAS_SLICES };
 	char *huge = calloc(1, 100001);
 
@@ -206,8 +240,12 @@ static void define_hostile(bool selfish)
 		const char *name = i < n ? hostile_names[i] : huge;
 		const struct fmt_frame f = { 0x1000 * (i + 1), i + 1, 0 };
 		struct fmt_x_func self = { .function = i + 1, .scope = FMT_X_SELF, .calls = 1, .instructions = 1000 };
-		struct fmt_x_edge edge = { .producer = i + 1, .consumer = selfish ? i + 1 : (i + 1) % n + 1, .bytes = { 1000, 0 } };
-		struct fmt_x_slice slice = { .slice = i, .function = i + 1, .instructions = 100, .load_bytes = { 1000 - i, 0 } };
+		struct fmt_x_edge edge = { .producer = i + 1,
+					   .consumer = selfish ? i + 1 : (i + 1) % n + 1,
+					   .bytes = { 1000, 0 } };
+		struct fmt_x_slice slice = {
+			.slice = i, .function = i + 1, .instructions = 100, .load_bytes = { 1000 - i, 0 }
+		};
 		struct fmt_counter c = { .name = store_string(w, name), .flags = FMT_C_IN_PART, .value = 1 };
 
 		module(i + 1, FMT_MOD_FILE, name);
@@ -220,7 +258,12 @@ static void define_hostile(bool selfish)
 		store_put(w, FMT_X_SLICE, &slice, sizeof(slice));
 		store_put(w, FMT_COUNTER, &c, sizeof(c));
 		for (unsigned k = 0; k < 2; k++) {
-			struct fmt_sample s = { .time = i * 10, .period = 1000, .pid = i + 1, .tid = i + 1, .stack = i + 1, .flags = k ? FMT_S_INSTRUCTIONS : 0 };
+			struct fmt_sample s = { .time = i * 10,
+						.period = 1000,
+						.pid = i + 1,
+						.tid = i + 1,
+						.stack = i + 1,
+						.flags = k ? FMT_S_INSTRUCTIONS : 0 };
 			struct fmt_process p = { .pid = i + 1, .comm = store_string(w, name) };
 
 			store_put(w, FMT_PROCESS, &p, sizeof(p));
@@ -230,17 +273,32 @@ static void define_hostile(bool selfish)
 	free(huge);
 }
 
-struct planned { uint32_t how, parent, child; double anchor, ratio; uint32_t flags, rival; };
+struct planned {
+	uint32_t how, parent, child;
+	double anchor, ratio;
+	uint32_t flags, rival;
+};
 
 static void counts_link(uint32_t id, const struct planned *p)
 {
-	struct fmt_counts_link l = { .id = id, .parent = p->parent, .child = p->child, .how = p->how, .flags = p->flags,
-				     .rival = p->rival, .ratio = p->how == FMT_CL_ONCE ? p->ratio : 0, .site = p->flags ? 0x1100 + id : 0 };
+	struct fmt_counts_link l = { .id = id,
+				     .parent = p->parent,
+				     .child = p->child,
+				     .how = p->how,
+				     .flags = p->flags,
+				     .rival = p->rival,
+				     .ratio = p->how == FMT_CL_ONCE ? p->ratio : 0,
+				     .site = p->flags ? 0x1100 + id : 0 };
 
 	store_put(w, FMT_COUNTS_LINK, &l, sizeof(l));
 	for (unsigned i = 0; i < 60 && p->how != FMT_CL_ONCE && p->anchor > 0; i++) {
-		struct fmt_counts_window win = { .armed = 1000 + 10 * i, .ended = 1009 + 10 * i, .link = id, .pid = 4242, .tid = 4242,
-						 .anchor = p->anchor, .child = p->anchor * p->ratio };
+		struct fmt_counts_window win = { .armed = 1000 + 10 * i,
+						 .ended = 1009 + 10 * i,
+						 .link = id,
+						 .pid = 4242,
+						 .tid = 4242,
+						 .anchor = p->anchor,
+						 .child = p->anchor * p->ratio };
 
 		/* windows scatter: by a tenth, and evenly */
 		if (p->how != FMT_CL_TRIPS)
@@ -254,21 +312,78 @@ static void counts_link(uint32_t id, const struct planned *p)
 static void define_counts(double lie, double bursts, double whole)
 {
 	const struct fmt_counts_func funcs[] = {
-		{ .id = 1, .module = M_APP, .start = 0x1010, .end = 0x1100, .self_ns = 1e7, .samples = 1, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
-		{ .id = 2, .module = M_APP, .start = 0x1110, .end = 0x1200, .self_ns = 1e7, .samples = 1, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
-		{ .id = 3, .module = M_LIBZ, .start = 0x4970, .end = 0x4a00, .self_ns = 5e9, .samples = 500, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
-		{ .id = 4, .module = M_LIBZ, .start = 0x2000, .end = 0x2100, .self_ns = 2e9, .samples = 200, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
-		{ .id = 5, .module = M_APP, .start = 0x1220, .end = 0x1300, .self_ns = 1e9, .samples = 100, .flags = FMT_CF_VOLATILE },
+		{ .id = 1,
+		  .module = M_APP,
+		  .start = 0x1010,
+		  .end = 0x1100,
+		  .self_ns = 1e7,
+		  .samples = 1,
+		  .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
+		{ .id = 2,
+		  .module = M_APP,
+		  .start = 0x1110,
+		  .end = 0x1200,
+		  .self_ns = 1e7,
+		  .samples = 1,
+		  .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
+		{ .id = 3,
+		  .module = M_LIBZ,
+		  .start = 0x4970,
+		  .end = 0x4a00,
+		  .self_ns = 5e9,
+		  .samples = 500,
+		  .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
+		{ .id = 4,
+		  .module = M_LIBZ,
+		  .start = 0x2000,
+		  .end = 0x2100,
+		  .self_ns = 2e9,
+		  .samples = 200,
+		  .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE },
+		{ .id = 5,
+		  .module = M_APP,
+		  .start = 0x1220,
+		  .end = 0x1300,
+		  .self_ns = 1e9,
+		  .samples = 100,
+		  .flags = FMT_CF_VOLATILE },
 	};
 	const struct fmt_counts_node nodes[] = {
 		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1010, .instructions = 20 },
-		{ .id = 2, .function = 1, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x1020, .instructions = 30, .loads = 5 },
+		{ .id = 2,
+		  .function = 1,
+		  .kind = FMT_CN_LOOP,
+		  .depth = 1,
+		  .addr = 0x1020,
+		  .instructions = 30,
+		  .loads = 5 },
 		{ .id = 3, .function = 2, .kind = FMT_CN_ENTRY, .addr = 0x1110, .instructions = 40, .loads = 4 },
-		{ .id = 4, .function = 2, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x1140, .instructions = 12, .loads = 2 },
+		{ .id = 4,
+		  .function = 2,
+		  .kind = FMT_CN_LOOP,
+		  .depth = 1,
+		  .addr = 0x1140,
+		  .instructions = 12,
+		  .loads = 2 },
 		{ .id = 5, .function = 3, .kind = FMT_CN_ENTRY, .addr = 0x4970, .instructions = 20, .stores = 2 },
-		{ .id = 6, .function = 3, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x4990, .instructions = 10, .loads = 3, .load_bytes = 24 },
+		{ .id = 6,
+		  .function = 3,
+		  .kind = FMT_CN_LOOP,
+		  .depth = 1,
+		  .addr = 0x4990,
+		  .instructions = 10,
+		  .loads = 3,
+		  .load_bytes = 24 },
 		{ .id = 7, .function = 4, .kind = FMT_CN_ENTRY, .addr = 0x2000, .instructions = 15 },
-		{ .id = 8, .function = 4, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x2040, .instructions = 4, .loads = 1, .load_bytes = 1, .compute = 2 },
+		{ .id = 8,
+		  .function = 4,
+		  .kind = FMT_CN_LOOP,
+		  .depth = 1,
+		  .addr = 0x2040,
+		  .instructions = 4,
+		  .loads = 1,
+		  .load_bytes = 1,
+		  .compute = 2 },
 		{ .id = 9, .function = 4, .kind = FMT_CN_BLOCK, .addr = 0x2080, .instructions = 1 },
 		{ .id = 10, .function = 4, .kind = FMT_CN_LOOP, .depth = 1, .addr = 0x20a0, .instructions = 1 },
 	};
@@ -346,8 +461,14 @@ static int unpack(const char *path)
 		return 1;
 	fwrite(&head, sizeof(head), 1, f);
 	while (store_next(r, &c, &e) > 0) {
-		struct fmt_chunk h = { .magic = FMT_CHUNK_MAGIC, .section = c.section, .flags = FMT_RAW, .rec_size = c.rec_size,
-				       .count = c.count, .raw_size = (uint32_t)c.size, .stored_size = (uint32_t)c.size, .seq = seq++ };
+		struct fmt_chunk h = { .magic = FMT_CHUNK_MAGIC,
+				       .section = c.section,
+				       .flags = FMT_RAW,
+				       .rec_size = c.rec_size,
+				       .count = c.count,
+				       .raw_size = (uint32_t)c.size,
+				       .stored_size = (uint32_t)c.size,
+				       .seq = seq++ };
 
 		h.xxh64 = XXH64(c.data, c.size, XXH64(&h, offsetof(struct fmt_chunk, xxh64), 0));
 		fwrite(&h, sizeof(h), 1, f);
@@ -414,7 +535,8 @@ static int list_pids(const char *path)
 int main(int argc, char **argv)
 {
 	unsigned long samples = number(argc, argv, "samples", 1000), threads = number(argc, argv, "threads", 2);
-	unsigned long stacks = number(argc, argv, "stacks", 0), loss = number(argc, argv, "loss", 0), level = number(argc, argv, "level", 0);
+	unsigned long stacks = number(argc, argv, "stacks", 0), loss = number(argc, argv, "loss", 0),
+		      level = number(argc, argv, "level", 0);
 	bool exact = number(argc, argv, "exact", 0);
 	const char *elf = text(argc, argv, "elf");
 	unsigned long hostile;
@@ -450,11 +572,16 @@ int main(int argc, char **argv)
 	else
 		define_known();
 	if (number(argc, argv, "counts", 0))
-		define_counts((double)number(argc, argv, "lie", 0), (double)number(argc, argv, "bursts", 0), (double)number(argc, argv, "whole", 8));
+		define_counts((double)number(argc, argv, "lie", 0), (double)number(argc, argv, "bursts", 0),
+			      (double)number(argc, argv, "whole", 8));
 	for (unsigned long i = 0; i < samples && !exact && !hostile; i++) {
-		struct fmt_sample s = { .time = 1000000000ull + i * 10000000ull, .period = 10000000, .pid = 4242,
+		struct fmt_sample s = { .time = 1000000000ull + i * 10000000ull,
+					.period = 10000000,
+					.pid = 4242,
 					.tid = 4242 + (uint32_t)(i % threads),
-					.stack = elf ? 1 : stacks ? 1 + (uint32_t)((unsigned long)random() % stacks) : known_stack(i) };
+					.stack = elf      ? 1
+						 : stacks ? 1 + (uint32_t)((unsigned long)random() % stacks)
+							  : known_stack(i) };
 
 		store_put(w, FMT_SAMPLE, &s, sizeof(s));
 		if (i % 500 == 499 && samples < 100000)
@@ -464,7 +591,9 @@ int main(int argc, char **argv)
 		struct fmt_counter c = { .name = store_string(w, "ring full"), .flags = FMT_C_LOSS, .value = loss };
 
 		store_put(w, FMT_COUNTER, &c, sizeof(c));
-		c = (struct fmt_counter){ .name = store_string(w, "stacks cut"), .flags = FMT_C_IN_PART, .value = samples / 100 };
+		c = (struct fmt_counter){ .name = store_string(w, "stacks cut"),
+					  .flags = FMT_C_IN_PART,
+					  .value = samples / 100 };
 		store_put(w, FMT_COUNTER, &c, sizeof(c));
 	}
 	/* as a recording writes it: again and again, and only the last is of all of it */
@@ -474,14 +603,19 @@ int main(int argc, char **argv)
 		store_put(w, FMT_COUNTER, &c, sizeof(c));
 	}
 	if (number(argc, argv, "cost", 1)) {
-		struct fmt_cost c = { .own_cpu_ns = 50000000, .target_cpu_ns = samples * 10000000, .peak_rss = 22100000,
+		struct fmt_cost c = { .own_cpu_ns = 50000000,
+				      .target_cpu_ns = samples * 10000000,
+				      .peak_rss = 22100000,
 				      .target_lost_ns = samples * 40000 };
 
 		store_put(w, FMT_COST, &c, sizeof(c));
 	}
 	if (number(argc, argv, "end", 1)) {
-		struct fmt_end end = { .duration_ns = samples * 10000000, .samples = samples, .lost = loss,
-				       .reason = FMT_END_DONE, .exit_status = ~0u };
+		struct fmt_end end = { .duration_ns = samples * 10000000,
+				       .samples = samples,
+				       .lost = loss,
+				       .reason = FMT_END_DONE,
+				       .exit_status = ~0u };
 
 		store_put(w, FMT_END, &end, sizeof(end));
 	}

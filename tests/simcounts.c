@@ -4,12 +4,13 @@
  * breakpoint windows and a timer (over-dispersed windows, instructions per cycle that differ by
  * function, links that lie), solves, and compares. For developing the solver.
  *
- *	simcounts FILE truth		only says what is true: lines "function OBJECT START SHARE",
- *					"loop OBJECT HEADER TRIPS", "unmapped SHARE"
- *	simcounts FILE links PROFILE [all [NODE]]	a recording's links beside the truth, in logs: off as measured, corr by
- *					the solver, out what remains. With NO_REPLAY=1 in the environment as if there were no bursts
- *	FILE may be "FILE,LESS": without what a shorter run did.
- *	simcounts FILE [ipc=0.5] [bias=0.1] [lies=0.0] [size=2] [seeds=5] [rate=...]
+ * 	simcounts FILE truth		only says what is true: lines "function OBJECT START SHARE",
+ * 					"loop OBJECT HEADER TRIPS", "unmapped SHARE"
+ * 	simcounts FILE links PROFILE [all [NODE]]	a recording's links beside the truth, in logs: off as measured,
+ * 					corr by the solver, out what remains. With NO_REPLAY=1 in the
+ * 					environment as if there were no bursts
+ * 	FILE may be "FILE,LESS": without what a shorter run did.
+ * 	simcounts FILE [ipc=0.5] [bias=0.1] [lies=0.0] [size=2] [seeds=5] [rate=...]
  */
 #include <math.h>
 #include <stdio.h>
@@ -69,8 +70,8 @@ static struct counts_ratio measure(const struct tree_link *l, const struct plan 
 		in_window = fmin(in_window, p->hits / 4);
 	for (size_t i = 0; i < n; i++) {
 		w[i].anchor = gaussian_count(in_window);
-		w[i].child = l->how == COUNTS_TRIPS ? w[i].anchor * ratio :
-			     gaussian_count(w[i].anchor * ratio * exp(0.3 * normal()));
+		w[i].child = l->how == COUNTS_TRIPS ? w[i].anchor * ratio
+						    : gaussian_count(w[i].anchor * ratio * exp(0.3 * normal()));
 	}
 	counts_ratio_of(w, n, l->how, &r);
 	return r;
@@ -114,8 +115,15 @@ static void one(const struct tree *tree, const struct plan *p, unsigned seed, do
 	struct counts_link *link = calloc(tree->links + tree->nodes + 1, sizeof(*link));
 	struct counts_part *part = calloc(tree->parts + 1, sizeof(*part));
 	struct counts_group *group = calloc(tree->functions + 1, sizeof(*group));
-	struct counts_tree t = { .nodes = tree->nodes + 1, .link = link, .links = tree->links, .part = part, .absolute = p->rates > 0,
-				 .parts = tree->parts, .group = group, .groups = tree->functions, .sample = 1 };
+	struct counts_tree t = { .nodes = tree->nodes + 1,
+				 .link = link,
+				 .links = tree->links,
+				 .part = part,
+				 .absolute = p->rates > 0,
+				 .parts = tree->parts,
+				 .group = group,
+				 .groups = tree->functions,
+				 .sample = 1 };
 	double total = 0;
 	struct timespec a, b;
 	int rc;
@@ -157,11 +165,13 @@ static void one(const struct tree *tree, const struct plan *p, unsigned seed, do
 		printf("   spread %.2f stretch %.0f\n", t.ipc_spread, t.stretch);
 	if (p->verbose)
 		for (uint32_t f = 0; f < tree->functions; f++)
-			if (tree->function[f].instructions > 0.01 * tree->total || group[f].instructions > 0.01 * tree->total)
+			if (tree->function[f].instructions > 0.01 * tree->total ||
+			    group[f].instructions > 0.01 * tree->total)
 				printf("   %6lx-%6lx true %.4f time %.4f ratios %.4g combined %.4g [%.3g %.3g] trust %.2f\n",
 				       (unsigned long)tree->function[f].start, (unsigned long)tree->function[f].end,
 				       tree->function[f].instructions / tree->total, group[f].time / p->samples,
-				       group[f].by_ratios, group[f].instructions, group[f].low, group[f].high, group[f].trust);
+				       group[f].by_ratios, group[f].instructions, group[f].low, group[f].high,
+				       group[f].trust);
 	free(link);
 	free(part);
 	free(group);
@@ -177,8 +187,8 @@ static const char *object_of(const struct truth *truth, uint32_t object)
 static void tell_truth(const struct truth *truth, const struct tree *t)
 {
 	for (uint32_t f = 0; f < t->functions; f++)
-		printf("function %s 0x%lx %.9f\n", object_of(truth, t->function[f].object), (unsigned long)t->function[f].start,
-		       t->function[f].instructions / t->total);
+		printf("function %s 0x%lx %.9f\n", object_of(truth, t->function[f].object),
+		       (unsigned long)t->function[f].start, t->function[f].instructions / t->total);
 	for (uint32_t i = 0; i < t->links; i++)
 		if (t->link[i].how == COUNTS_TRIPS)
 			printf("loop %s 0x%lx %.6f\n", object_of(truth, t->node[t->link[i].child].object),
@@ -188,11 +198,15 @@ static void tell_truth(const struct truth *truth, const struct tree *t)
 
 static void set(struct plan *p, const char *arg)
 {
-	static const struct { const char *name; size_t at; } names[] = {
-		{ "ipc=", offsetof(struct plan, ipc) }, { "bias=", offsetof(struct plan, bias) },
-		{ "lies=", offsetof(struct plan, lies) }, { "size=", offsetof(struct plan, size) },
+	static const struct {
+		const char *name;
+		size_t at;
+	} names[] = {
+		{ "ipc=", offsetof(struct plan, ipc) },         { "bias=", offsetof(struct plan, bias) },
+		{ "lies=", offsetof(struct plan, lies) },       { "size=", offsetof(struct plan, size) },
 		{ "samples=", offsetof(struct plan, samples) }, { "hits=", offsetof(struct plan, hits) },
-		{ "copies=", offsetof(struct plan, copies) }, { "windows=", offsetof(struct plan, windows) }, { "rates=", offsetof(struct plan, rates) },
+		{ "copies=", offsetof(struct plan, copies) },   { "windows=", offsetof(struct plan, windows) },
+		{ "rates=", offsetof(struct plan, rates) },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -269,9 +283,10 @@ int main(int argc, char **argv)
 		worst = fmax(worst, out[0] - out[2]);
 	}
 	printf("%-28s %5u nodes %5u links (%d once %d trips %d ratio) %4u functions, unmapped %.4f: TV combined %.3f ratios "
-	       "%.3f constant %.3f worst %+.3f; %.3f s, %.1f broken, %.0f cycles\n", strrchr(argv[1], '/') ? strrchr(argv[1], '/') + 1 : argv[1],
-	       tree.nodes, tree.links, how[COUNTS_ONCE], how[COUNTS_TRIPS], how[COUNTS_RATIO], tree.functions,
-	       tree.unmapped / tree.total, sum[0], sum[1], sum[2], worst, sum[3], sum[4], sum[5]);
+	       "%.3f constant %.3f worst %+.3f; %.3f s, %.1f broken, %.0f cycles\n",
+	       strrchr(argv[1], '/') ? strrchr(argv[1], '/') + 1 : argv[1], tree.nodes, tree.links, how[COUNTS_ONCE],
+	       how[COUNTS_TRIPS], how[COUNTS_RATIO], tree.functions, tree.unmapped / tree.total, sum[0], sum[1], sum[2],
+	       worst, sum[3], sum[4], sum[5]);
 	tree_release(&tree);
 	truth_release(&truth);
 	return 0;

@@ -4,13 +4,17 @@
  * program runs, one of its threads is single-stepped for a stretch now and then, and of every loop met
  * that the recorder would claim a trip count of, each claim is compared with how often the header ran.
  *
- *	tripjudge [stretches=8] [steps=100000] [apart=200] [start=500] [rounds=4] [each=300] [enough=50] PROGRAM [ARGS...]
+ * 	tripjudge [stretches=8] [steps=100000] [apart=200]
+ * 		[start=500] [rounds=4] [each=300] [enough=50] PROGRAM [ARGS...]
  *
- * apart, start: ms between stretches, and before the first. Loops with fewer than `enough` judged activations then are
- * followed by breakpoints alone, each for so many ms in the first round and twice as long in the next. Prints a line for each loop, and wrong claims below it:
- *	loop OBJECT HEADER IN-FUNCTION register|list entered N claimed N right N exact N odd N within N held N header N most N
- * entered: hits of the way in. right, exact: of `claimed`, within one, and the same. odd: pairs of hits that claimed nothing. within: at how many instructions a window
- * could begin and claim something of an activation that had begun before, and at how many of these what it claims is right.
+ * apart, start: ms between stretches, and before the first. Loops with fewer than `enough` judged activations then
+ * are followed by breakpoints alone, each for so many ms in the first round and twice as long in the next. Prints a
+ * line for each loop, and wrong claims below it:
+ * 	loop OBJECT HEADER IN-FUNCTION register|list entered N claimed N right N exact N odd N
+ * 		within N held N header N most N
+ * entered: hits of the way in. right, exact: of `claimed`, within one, and the same. odd: pairs of hits that claimed
+ * nothing. within: at how many instructions a window could begin and claim something of an activation that had begun
+ * before, and at how many of these what it claims is right.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +23,7 @@
 #include "counts/loops.h"
 #include "counts/step.h"
 
-#define SEEN 400	/* samples of where the program is */
+#define SEEN 400       /* samples of where the program is */
 #define ROUND_MS 30000 /* of all loops together */
 
 struct opts {
@@ -28,10 +32,14 @@ struct opts {
 
 static bool option(struct opts *o, const char *arg)
 {
-	static const struct { const char *name; size_t at; } names[] = {
+	static const struct {
+		const char *name;
+		size_t at;
+	} names[] = {
 		{ "stretches=", offsetof(struct opts, stretches) }, { "steps=", offsetof(struct opts, steps) },
-		{ "apart=", offsetof(struct opts, apart) }, { "start=", offsetof(struct opts, start) },
-		{ "rounds=", offsetof(struct opts, rounds) }, { "each=", offsetof(struct opts, each) }, { "enough=", offsetof(struct opts, enough) },
+		{ "apart=", offsetof(struct opts, apart) },         { "start=", offsetof(struct opts, start) },
+		{ "rounds=", offsetof(struct opts, rounds) },       { "each=", offsetof(struct opts, each) },
+		{ "enough=", offsetof(struct opts, enough) },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -118,7 +126,9 @@ static void look_around(struct step *s, struct loops *l)
 
 int main(int argc, char **argv)
 {
-	struct opts o = { .stretches = 8, .steps = 100000, .apart = 200, .start = 500, .rounds = 4, .each = 300, .enough = 50 };
+	struct opts o = {
+		.stretches = 8, .steps = 100000, .apart = 200, .start = 500, .rounds = 4, .each = 300, .enough = 50
+	};
 	struct loops l = { .peek = peek };
 	struct step s;
 	uint64_t steps = 0;
@@ -132,7 +142,8 @@ int main(int argc, char **argv)
 	}
 	l.ctx = &s;
 	/* a thread may end, and does where they are many */
-	for (uint64_t most = (uint64_t)o.stretches * o.steps, tries = 0; steps < most && tries < 50ull * o.stretches; tries++) {
+	for (uint64_t most = (uint64_t)o.stretches * o.steps, tries = 0; steps < most && tries < 50ull * o.stretches;
+	     tries++) {
 		if (!step_run(&s, tries ? o.apart : o.start))
 			break;
 		steps += stretch(&s, &l, o.steps);

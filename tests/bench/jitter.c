@@ -130,7 +130,8 @@ int main(int argc, char **argv)
 	for (unsigned c = 0; c < CLASSES; c++) {
 		printf("%s{\"below_us\":", c ? "," : "");
 		c < CLASSES - 1 ? printf("%u", class_end_us[c]) : printf("null");
-		printf(",\"number\":%llu,\"share\":%.6f}", (unsigned long long)number[c], base ? (double)sum[c] / (double)base : 0);
+		printf(",\"number\":%llu,\"share\":%.6f}", (unsigned long long)number[c],
+		       base ? (double)sum[c] / (double)base : 0);
 	}
 	printf("]}\n");
 	return 0;

@@ -12,7 +12,8 @@
 
 static unsigned long frames;
 
-static void on_name(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count, enum symbol_origin origin)
+static void on_name(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
+		    enum symbol_origin origin)
 {
 	frames += count;
 }
@@ -47,8 +48,8 @@ int main(int argc, char **argv)
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	getrusage(RUSAGE_SELF, &u);
 	printf("%zu addresses, %lu frames in %.2f s, %ld MiB; cache %lu, DWARF %lu, symbols %lu\n", want, frames,
-	       (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9, u.ru_maxrss / 1024, (unsigned long)c->from_cache,
-	       (unsigned long)c->dwarf, (unsigned long)c->table);
+	       (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9, u.ru_maxrss / 1024,
+	       (unsigned long)c->from_cache, (unsigned long)c->dwarf, (unsigned long)c->table);
 	module_close_path(m);
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hits a hardware breakpoint of its own many times and counts the SIGTRAPs that come of it: there should be none, and a program
- * without a handler would end by the first one. Prints hits, hits that perf counted, SIGTRAPs, and microseconds each.
- * traps x|w HITS: an execute breakpoint or one on writes. Run by scripts/bench-traps.
+ * Hits a hardware breakpoint of its own many times and counts the SIGTRAPs that come of it: there should be none, and
+ * a program without a handler would end by the first one. Prints hits, hits that perf counted, SIGTRAPs, and
+ * microseconds each. traps x|w HITS: an execute breakpoint or one on writes. Run by scripts/bench-traps.
  */
 #define _GNU_SOURCE
 #include <linux/hw_breakpoint.h>

@@ -62,6 +62,18 @@ check "every header compiles alone" headers_stand_alone
 small_files() { ! git ls-files '*.c' '*.h' 'scripts/*' | xargs wc -l | awk '$2 != "total" && $1 > 1000' | grep .; }
 check "no source file has more than a thousand lines" small_files
 
+# What the formatter lays out is its business; other versions than Debian 12's lay out otherwise.
+sources() { git ls-files '*.c' '*.h' | grep -v vmlinux; }
+if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+	formatted() { ! sources | xargs -P 2 -n 40 clang-format --dry-run 2>&1 | grep ' warning: ' | cut -d: -f1 | sort -u | grep .; }
+	check "all code is as the formatter lays it out" formatted
+else
+	skip "all code is as the formatter lays it out" "clang-format 14 is not here (apt-get install clang-format)"
+fi
+# A string is kept whole, so that it is found; the formatter cannot break it.
+narrow() { ! sources | xargs expand -t 8 | awk 'length > 120 && !/"/ && !/\\$/' | grep .; }
+check "no line of code has more than 120 columns, but for strings and macros" narrow
+
 licensed() { ! git ls-files '*.c' '*.h' | while read -r f; do sed -n '1,3p' "$f" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later' || echo "$f"; done | grep .; }
 check "every source names its licence" licensed
 

@@ -14,11 +14,11 @@ struct judge {
 	struct counts_record r;
 	struct profile *p;
 	struct counts_built b;
-	uint32_t *object;  /* by function of the record: the truth's object id, 0 none */
-	const char **name; /* by function */
-	double *runs;	   /* by node, true; NaN unknown */
-	double *self;	   /* by function, true share */
-	bool all;	     /* links to what never ran, too */
+	uint32_t *object;    /* by function of the record: the truth's object id, 0 none */
+	const char **name;   /* by function */
+	double *runs;        /* by node, true; NaN unknown */
+	double *self;        /* by function, true share */
+	bool all;            /* links to what never ran, too */
 	const char *windows; /* of links to nodes whose name holds this, or NULL */
 };
 
@@ -51,7 +51,8 @@ static double entries(const struct truth *t, uint32_t object, uint64_t addr, uin
 	for (uint32_t i = 0; i < t->calls; i++) {
 		const struct truth_call *c = &t->call[i];
 
-		if (c->to_object == object && c->to == addr && (!site || (c->from_object == from && c->from < site && c->from + 8 > site)))
+		if (c->to_object == object && c->to == addr &&
+		    (!site || (c->from_object == from && c->from < site && c->from + 8 > site)))
 			n += (double)c->count;
 	}
 	return n;
@@ -95,7 +96,9 @@ static void where(const struct judge *j, uint32_t node, char *out, size_t size)
 		snprintf(out, size, "CPU");
 	else
 		snprintf(out, size, "%s+%lx%s", j->name[f], (unsigned long)(k->addr - j->r.func[f].start),
-			 k->kind == FMT_CN_ENTRY ? "E" : k->kind == FMT_CN_LOOP ? "L" : "");
+			 k->kind == FMT_CN_ENTRY  ? "E"
+			 : k->kind == FMT_CN_LOOP ? "L"
+						  : "");
 }
 
 static int by_value(const void *a, const void *b)
@@ -131,8 +134,9 @@ static void print_windows(const struct judge *j, const struct counts_rec_link *l
 	for (size_t k = l->window; k < l->window + l->windows; k++) {
 		const struct fmt_counts_window *w = &j->r.window[k];
 
-		printf("   at %.3f ms, %.3f ms long, thread %u: anchor %.6g child %.4g, of one %g to %g\n", (double)w->armed * 1e-6,
-		       (double)(w->ended - w->armed) * 1e-6, w->tid, w->anchor, w->child, w->least, w->most);
+		printf("   at %.3f ms, %.3f ms long, thread %u: anchor %.6g child %.4g, of one %g to %g\n",
+		       (double)w->armed * 1e-6, (double)(w->ended - w->armed) * 1e-6, w->tid, w->anchor, w->child,
+		       w->least, w->most);
 	}
 }
 
@@ -147,7 +151,9 @@ static void print_link(const struct judge *j, size_t i, double rates, double all
 	if (l->ratio.how == COUNTS_RATE) {
 		truth = down * exp(rates);
 	} else if (rec->flags & FMT_CL_CALL) {
-		double via = pf == UINT32_MAX ? 0 : entries(j->truth, j->object[j->r.node[l->child].function], j->r.node[l->child].addr, j->object[pf], rec->site);
+		double via = pf == UINT32_MAX ? 0
+					      : entries(j->truth, j->object[j->r.node[l->child].function],
+							j->r.node[l->child].addr, j->object[pf], rec->site);
 
 		truth = (via > 0 ? via : l->ratio.how == COUNTS_ONCE ? up : NAN) / up;
 	} else {
@@ -158,8 +164,9 @@ static void print_link(const struct judge *j, size_t i, double rates, double all
 	if (j->windows && strstr(b, j->windows))
 		print_windows(j, &j->r.link[j->b.link_of[i]]);
 	printf("link %-11s%s %-30.30s -> %-30.30s true %-10.4g is %-10.4g off %+6.2f sd %5.2f corr %+6.2f out %+6.2f%s%s win %u anchor %.5g child %.5g share %.4f is %.4f\n",
-	       counts_how_str(l->ratio.how), rec->flags & FMT_CL_CALL ? "C" : " ", a, b, truth, l->ratio.ratio, log(l->ratio.ratio / truth),
-	       sqrt(l->ratio.log_var), log(l->correction), log(l->ratio.ratio / truth) + log(l->correction), l->broken ? " BROKEN" : "", l->cycle ? " CYCLE" : "",
+	       counts_how_str(l->ratio.how), rec->flags & FMT_CL_CALL ? "C" : " ", a, b, truth, l->ratio.ratio,
+	       log(l->ratio.ratio / truth), sqrt(l->ratio.log_var), log(l->correction),
+	       log(l->ratio.ratio / truth) + log(l->correction), l->broken ? " BROKEN" : "", l->cycle ? " CYCLE" : "",
 	       l->ratio.windows, l->ratio.anchor, l->ratio.child, share_of_node(j, l->child),
 	       j->b.tree.runs[l->child] * j->r.node[l->child].instructions / all);
 }
@@ -170,7 +177,8 @@ static void print_short(const struct judge *j)
 	bool *used = calloc(j->r.links + 1, sizeof(*used));
 
 	for (size_t i = 0; used && i < j->b.tree.links; i++)
-		used[j->b.link_of[i]] = j->b.tree.link[i].ratio.how != COUNTS_TIME && j->b.tree.link[i].ratio.how != COUNTS_UNKNOWN;
+		used[j->b.link_of[i]] =
+			j->b.tree.link[i].ratio.how != COUNTS_TIME && j->b.tree.link[i].ratio.how != COUNTS_UNKNOWN;
 	for (size_t i = 0; used && i < j->r.links; i++) {
 		const struct counts_rec_link *l = &j->r.link[i];
 		double anchor = 0, child = 0;
@@ -184,7 +192,8 @@ static void print_short(const struct judge *j)
 		}
 		where(j, l->l.parent, a, sizeof(a));
 		where(j, l->l.child, b, sizeof(b));
-		printf("short how %u flags %x %-30.30s -> %-30.30s windows %zu anchor %.5g child %.5g\n", l->l.how, l->l.flags, a, b, l->windows, anchor, child);
+		printf("short how %u flags %x %-30.30s -> %-30.30s windows %zu anchor %.5g child %.5g\n", l->l.how,
+		       l->l.flags, a, b, l->windows, anchor, child);
 	}
 	free(used);
 }
@@ -205,17 +214,19 @@ static void print_all(struct judge *j)
 		tv_time += fabs(t->group[g].time / time - j->self[g]) / 2;
 		if (is < 0.002 && j->self[g] < 0.002)
 			continue;
-		printf("function %-32.32s true %.4f time %.4f counts %.4f [%.4f %.4f] ratios %.4f trust %.2f flags %x samples %lu\n", j->name[g], j->self[g],
-		       t->group[g].time / time, is, t->group[g].low / all, t->group[g].high / all, t->group[g].by_ratios, t->group[g].trust, j->r.func[g].flags,
+		printf("function %-32.32s true %.4f time %.4f counts %.4f [%.4f %.4f] ratios %.4f trust %.2f flags %x samples %lu\n",
+		       j->name[g], j->self[g], t->group[g].time / time, is, t->group[g].low / all,
+		       t->group[g].high / all, t->group[g].by_ratios, t->group[g].trust, j->r.func[g].flags,
 		       (unsigned long)t->group[g].samples);
 	}
 	rates = median_of_rates(j);
 	for (size_t i = 0; i < t->links; i++)
-		if ((j->runs[t->link[i].child] > 0 || j->all) && (t->link[i].ratio.how != COUNTS_ONCE || (j->r.link[j->b.link_of[i]].l.flags & FMT_CL_CALL)))
+		if ((j->runs[t->link[i].child] > 0 || j->all) &&
+		    (t->link[i].ratio.how != COUNTS_ONCE || (j->r.link[j->b.link_of[i]].l.flags & FMT_CL_CALL)))
 			print_link(j, i, rates, all);
 	print_short(j);
-	printf("total: TV %.4f by time %.4f spread %.2f stretch %.0f broken %u cycles %u; instructions a second %.3g, of what rests on time %.3g\n", tv, tv_time, t->ipc_spread, t->stretch, t->broken, t->cycles,
-	       all, t->level * time);
+	printf("total: TV %.4f by time %.4f spread %.2f stretch %.0f broken %u cycles %u; instructions a second %.3g, of what rests on time %.3g\n",
+	       tv, tv_time, t->ipc_spread, t->stretch, t->broken, t->cycles, all, t->level * time);
 }
 
 int judge_links(struct truth *truth, const char *profile, bool all, const char *windows)

@@ -16,7 +16,7 @@
 struct loops_spot {
 	uint64_t ip;
 	uint32_t flags; /* DEC_F_* */
-	uint32_t role;	/* index + 1 of the last one added */
+	uint32_t role;  /* index + 1 of the last one added */
 };
 
 struct loops_role {
@@ -42,7 +42,8 @@ void loops_code(struct loops *l, int pid)
 		bool known = false;
 
 		file[0] = 0;
-		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %511s", &start, &end, prot, &offset, file) < 4 || prot[2] != 'x' || file[0] != '/')
+		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %511s", &start, &end, prot, &offset, file) < 4 ||
+		    prot[2] != 'x' || file[0] != '/')
 			continue;
 		for (uint32_t i = 0; i < l->images; i++)
 			known |= l->image[i].start == start && l->image[i].end == end;
@@ -138,8 +139,13 @@ static void add_function(struct loops *l, const struct loops_image *im, uint64_t
 			continue;
 		if (!GROW(l->one, l->count, l->cap, 64))
 			abort();
-		l->one[l->count] = (struct loops_one){ .runs = r, .how = t, .loop = loop, .bias = im->bias, .object = im->module->object,
-						       .alone = trips_alone(&r->cfg, loop, t), .last = l->now };
+		l->one[l->count] = (struct loops_one){ .runs = r,
+						       .how = t,
+						       .loop = loop,
+						       .bias = im->bias,
+						       .object = im->module->object,
+						       .alone = trips_alone(&r->cfg, loop, t),
+						       .last = l->now };
 		trips_begin(&l->one[l->count].pairs, t, false);
 		add_role(l, t->entry + im->bias, l->count, 0);
 		add_role(l, cfg_block_addr(&r->cfg, r->cfg.loop[loop].header) + im->bias, l->count, HEADER);
@@ -159,7 +165,8 @@ static uint32_t look(struct loops *l, uint64_t ip)
 	if (known)
 		return (uint32_t)*known;
 	im = image_at(l, ip);
-	if (im && code_bounds(im->module, ip - im->bias, &start, &end) && map_put(&l->function_at, start + im->bias, &added) && added)
+	if (im && code_bounds(im->module, ip - im->bias, &start, &end) &&
+	    map_put(&l->function_at, start + im->bias, &added) && added)
 		add_function(l, im, start, end);
 	spot_at(l, ip, &added);
 	if (added)
@@ -250,8 +257,8 @@ static void verdict(struct loops_one *o, const struct loops_frame *f, unsigned s
 }
 
 /* Windows that are opened so many instructions before this way out, after the last hit; header: and see that first. */
-static void if_begun_within(struct loops_one *o, const struct loops_frame *f, unsigned slot, uint64_t sp, uint64_t value, bool header,
-			    uint64_t instructions)
+static void if_begun_within(struct loops_one *o, const struct loops_frame *f, unsigned slot, uint64_t sp,
+			    uint64_t value, bool header, uint64_t instructions)
 {
 	struct trips_pairs p;
 	uint64_t n;
@@ -265,7 +272,8 @@ static void if_begun_within(struct loops_one *o, const struct loops_frame *f, un
 	o->within_right += near(n, f->begun ? f->runs : 0) ? instructions : 0;
 }
 
-static void begun_within(const struct loops *l, struct loops_one *o, const struct loops_frame *f, unsigned slot, uint64_t sp, uint64_t value)
+static void begun_within(const struct loops *l, struct loops_one *o, const struct loops_frame *f, unsigned slot,
+			 uint64_t sp, uint64_t value)
 {
 	uint64_t header = o->last_header > o->last ? o->last_header : o->last;
 
@@ -279,7 +287,9 @@ static void begun_within(const struct loops *l, struct loops_one *o, const struc
 static void hit(struct loops *l, struct loops_one *o, unsigned slot, const uint64_t *reg, uint64_t sp)
 {
 	struct loops_frame *f = frame_of(l, o);
-	uint8_t which = slot ? o->how->in.exit[o->how->exit_at[slot - 1]].reg : o->how->in.entry_known ? DEC_NOREG : o->how->in.entry_reg;
+	uint8_t which = slot                     ? o->how->in.exit[o->how->exit_at[slot - 1]].reg
+			: o->how->in.entry_known ? DEC_NOREG
+						 : o->how->in.entry_reg;
 	uint64_t value = which == DEC_NOREG ? 0 : reg[which], n;
 	bool list = !o->how->in.stride;
 	unsigned most = !slot ? TRIPS_HITS + 1 : list ? LIST_HITS : TRIPS_HITS;
@@ -307,9 +317,10 @@ static void hit(struct loops *l, struct loops_one *o, unsigned slot, const uint6
 /* One address, whatever it is to however many loops; only `one` of them, or all. */
 static void roles_at(struct loops *l, uint32_t at, uint32_t one, const struct user_regs_struct *u)
 {
-	const uint64_t reg[16] = { [WREG_AX] = u->rax, [WREG_DX] = u->rdx, [WREG_CX] = u->rcx, [WREG_BX] = u->rbx, [WREG_SI] = u->rsi,
-				   [WREG_DI] = u->rdi, [WREG_BP] = u->rbp, [WREG_SP] = u->rsp, [WREG_R8] = u->r8, [WREG_R9] = u->r9,
-				   [WREG_R10] = u->r10, [WREG_R11] = u->r11, [WREG_R12] = u->r12, [WREG_R13] = u->r13, [WREG_R14] = u->r14, [WREG_R15] = u->r15 };
+	const uint64_t reg[16] = { [WREG_AX] = u->rax,  [WREG_DX] = u->rdx,  [WREG_CX] = u->rcx,  [WREG_BX] = u->rbx,
+				   [WREG_SI] = u->rsi,  [WREG_DI] = u->rdi,  [WREG_BP] = u->rbp,  [WREG_SP] = u->rsp,
+				   [WREG_R8] = u->r8,   [WREG_R9] = u->r9,   [WREG_R10] = u->r10, [WREG_R11] = u->r11,
+				   [WREG_R12] = u->r12, [WREG_R13] = u->r13, [WREG_R14] = u->r14, [WREG_R15] = u->r15 };
 
 	for (uint32_t r = l->spot[at].role; r; r = l->role[r - 1].next) {
 		struct loops_one *o = &l->one[l->role[r - 1].loop];
@@ -376,13 +387,16 @@ void loops_print(const struct loops *l, FILE *out)
 		const struct cfg *c = &o->runs->cfg;
 		uint64_t header = cfg_block_addr(c, c->loop[o->loop].header);
 
-		fprintf(out, "loop %s 0x%lx +0x%lx %s entered %lu claimed %lu right %lu exact %lu odd %lu within %lu held %lu header %lu most %lu\n", o->object,
-			(unsigned long)header, (unsigned long)(header - c->start), o->how->in.stride ? "register" : "list", o->entered, o->claimed,
-			o->right, o->exact, o->odd, o->within, o->within_right, o->header, o->most);
+		fprintf(out,
+			"loop %s 0x%lx +0x%lx %s entered %lu claimed %lu right %lu exact %lu odd %lu within %lu held %lu header %lu most %lu\n",
+			o->object, (unsigned long)header, (unsigned long)(header - c->start),
+			o->how->in.stride ? "register" : "list", o->entered, o->claimed, o->right, o->exact, o->odd,
+			o->within, o->within_right, o->header, o->most);
 		for (unsigned k = 0; k < o->wrongs; k++)
-			fprintf(out, "   claimed %lu true %lu: in 0x%lx, %s %u 0x%lx stride %ld bits %u\n", o->wrong[k].claimed, o->wrong[k].is,
-				o->wrong[k].value_in, o->wrong[k].slot ? "out" : "in again", o->wrong[k].slot, o->wrong[k].value_out, (long)o->how->in.stride,
-				o->how->in.bits);
+			fprintf(out, "   claimed %lu true %lu: in 0x%lx, %s %u 0x%lx stride %ld bits %u\n",
+				o->wrong[k].claimed, o->wrong[k].is, o->wrong[k].value_in,
+				o->wrong[k].slot ? "out" : "in again", o->wrong[k].slot, o->wrong[k].value_out,
+				(long)o->how->in.stride, o->how->in.bits);
 	}
 }
 

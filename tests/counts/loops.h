@@ -50,7 +50,8 @@ struct loops_one {
 	uint32_t frames, frame_cap;
 	uint64_t header_sp, last, last_header; /* when a slot was hit, and when the header ran */
 	/* verdicts */
-	uint64_t entered, claimed, right, exact, odd, header, most; /* activations; most: turns of one that was claimed */
+	/* activations; most: turns of one that was claimed */
+	uint64_t entered, claimed, right, exact, odd, header, most;
 	uint64_t within, within_right; /* instructions at which a window would begin, and claim something */
 	struct loops_wrong wrong[LOOPS_SHOWN];
 	unsigned wrongs;

@@ -88,7 +88,8 @@ static pid_t choose(struct step *s)
 /* again and again, until it is put off */
 static void alarm_in(unsigned ms)
 {
-	struct itimerval v = { .it_interval = { ms / 1000, ms % 1000 * 1000 }, .it_value = { ms / 1000, ms % 1000 * 1000 } };
+	struct itimerval v = { .it_interval = { ms / 1000, ms % 1000 * 1000 },
+			       .it_value = { ms / 1000, ms % 1000 * 1000 } };
 
 	setitimer(ITIMER_REAL, &v, NULL);
 }

@@ -13,8 +13,8 @@ struct builder {
 	struct truth *truth;
 	struct tree *t;
 	struct map node_of[TRUTH_OBJECTS]; /* block address -> node + 1 */
-	struct map site[TRUTH_OBJECTS];	   /* call instruction -> node + 1 of its block */
-	struct map seen[TRUTH_OBJECTS];	   /* function start */
+	struct map site[TRUTH_OBJECTS];    /* call instruction -> node + 1 of its block */
+	struct map seen[TRUTH_OBJECTS];    /* function start */
 };
 
 static int room(void **array, uint32_t n, uint32_t *cap, size_t size)
@@ -47,8 +47,9 @@ static int add_node(struct builder *b, uint32_t object, uint64_t addr, enum tree
 
 	if (ROOM(t, node))
 		return -ENOMEM;
-	t->node[t->nodes] = (struct tree_node){ .object = object, .addr = addr, .kind = kind,
-						.runs = runs_at(b, object, addr), .function = t->functions };
+	t->node[t->nodes] = (struct tree_node){
+		.object = object, .addr = addr, .kind = kind, .runs = runs_at(b, object, addr), .function = t->functions
+	};
 	slot = map_put(&b->node_of[object], addr, NULL);
 	if (!slot)
 		return -ENOMEM;
@@ -56,7 +57,8 @@ static int add_node(struct builder *b, uint32_t object, uint64_t addr, enum tree
 	return 0;
 }
 
-static int add_link(struct tree *t, uint32_t parent, uint32_t child, double ratio, enum counts_how how, uint64_t anchors)
+static int add_link(struct tree *t, uint32_t parent, uint32_t child, double ratio, enum counts_how how,
+		    uint64_t anchors)
 {
 	if (ROOM(t, link))
 		return -ENOMEM;
@@ -96,7 +98,8 @@ static int link_block(struct builder *b, const struct cfg *c, uint32_t object, u
 			up = node_at(b, object, cfg_block_addr(c, l->preheader));
 			pre = runs_at(b, object, cfg_block_addr(c, l->preheader));
 			if (up != UINT32_MAX && pre)
-				return add_link(b->t, up, me, (double)b->t->node[me].runs / (double)pre, COUNTS_TRIPS, pre);
+				return add_link(b->t, up, me, (double)b->t->node[me].runs / (double)pre, COUNTS_TRIPS,
+						pre);
 		}
 		anchor = l->parent == CFG_NONE ? 0 : c->loop[l->parent].header;
 		if (anchor == block)
@@ -121,7 +124,8 @@ static int add_part(struct builder *b, const struct cfg *c, uint32_t object, uin
 		return 0;
 	if (ROOM(t, part))
 		return -ENOMEM;
-	t->part[t->parts++] = (struct counts_part){ .node = node, .group = t->functions, .instructions = c->block[block].insns };
+	t->part[t->parts++] =
+		(struct counts_part){ .node = node, .group = t->functions, .instructions = c->block[block].insns };
 	for (uint32_t i = 0; i < c->block[block].insns; i++)
 		t->function[t->functions].instructions +=
 			(double)runs_at(b, object, cfg_insn_addr(c, c->block[block].insn + i));
@@ -142,7 +146,8 @@ static int add_function(struct builder *b, struct module *m, uint32_t object, ui
 	if (ROOM(t, function))
 		rc = -ENOMEM;
 	else
-		t->function[t->functions] = (struct tree_function){ .object = object, .start = start, .end = end, .complete = c.complete };
+		t->function[t->functions] =
+			(struct tree_function){ .object = object, .start = start, .end = end, .complete = c.complete };
 	trips = calloc(c.loops + 1, sizeof(*trips));
 	rc = trips ? rc : -ENOMEM;
 	for (uint32_t l = 0; l < c.loops && !rc; l++) {
@@ -156,7 +161,9 @@ static int add_function(struct builder *b, struct module *m, uint32_t object, ui
 
 		if (runs_at(b, object, cfg_block_addr(&c, i)))
 			rc = add_node(b, object, cfg_block_addr(&c, i),
-				      !i ? TREE_ENTRY : l != CFG_NONE && c.loop[l].header == i ? TREE_HEADER : TREE_BLOCK);
+				      !i                                       ? TREE_ENTRY
+				      : l != CFG_NONE && c.loop[l].header == i ? TREE_HEADER
+									       : TREE_BLOCK);
 	}
 	for (uint32_t i = 0; i < c.blocks && !rc; i++) {
 		rc = link_block(b, &c, object, i, trips);
@@ -209,11 +216,12 @@ static int link_calls(struct builder *b)
 		double runs;
 		int rc;
 
-		if (from == UINT32_MAX || to == UINT32_MAX || b->t->node[to].kind != TREE_ENTRY || !b->t->node[from].runs)
+		if (from == UINT32_MAX || to == UINT32_MAX || b->t->node[to].kind != TREE_ENTRY ||
+		    !b->t->node[from].runs)
 			continue;
 		runs = (double)b->t->node[from].runs;
-		rc = add_link(b->t, from, to, (double)c->count / runs, (double)c->count == runs ? COUNTS_ONCE : COUNTS_RATIO,
-			      b->t->node[from].runs);
+		rc = add_link(b->t, from, to, (double)c->count / runs,
+			      (double)c->count == runs ? COUNTS_ONCE : COUNTS_RATIO, b->t->node[from].runs);
 		if (rc)
 			return rc;
 	}

@@ -21,7 +21,7 @@ struct tree_node {
 
 struct tree_link {
 	uint32_t parent, child;
-	double ratio; /* true: of the child's runs that come this way, per run of the parent */
+	double ratio;        /* true: of the child's runs that come this way, per run of the parent */
 	enum counts_how how; /* how a recording could know it: ONCE, TRIPS, RATIO */
 	uint64_t anchors;    /* runs of the parent (TRIPS: activations) */
 };

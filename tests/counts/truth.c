@@ -34,8 +34,9 @@ static int add_call(struct truth *t, const struct reader *r, uint64_t from)
 			return -ENOMEM;
 		t->call = c;
 	}
-	t->call[t->calls++] = (struct truth_call){ .from_object = r->object, .from = from, .to_object = r->to_object,
-						   .to = r->target, .count = r->calls };
+	t->call[t->calls++] = (struct truth_call){
+		.from_object = r->object, .from = from, .to_object = r->to_object, .to = r->target, .count = r->calls
+	};
 	return 0;
 }
 
@@ -43,7 +44,8 @@ static void add_cost(struct truth *t, const struct reader *r, uint64_t addr, uin
 {
 	bool table = r->nameless && r->program && addr - PROGRAM_BASE < PROGRAM_MOST;
 	uint32_t object = table ? r->program : r->object;
-	uint64_t *at = map_put(&t->runs[object], table ? addr - PROGRAM_BASE : addr, NULL), *self = map_put(&t->by_name, r->name, NULL);
+	uint64_t *at = map_put(&t->runs[object], table ? addr - PROGRAM_BASE : addr, NULL),
+		 *self = map_put(&t->by_name, r->name, NULL);
 
 	if (at)
 		*at += runs;

@@ -19,10 +19,10 @@ struct truth_call {
 };
 
 struct truth {
-	struct intern objects; /* paths, ids from 1 */
-	struct intern names;   /* "object\x01function" */
+	struct intern objects;          /* paths, ids from 1 */
+	struct intern names;            /* "object\x01function" */
 	struct map runs[TRUTH_OBJECTS]; /* by object id: address -> executions */
-	struct map by_name;    /* id in names -> instructions, self */
+	struct map by_name;             /* id in names -> instructions, self */
 	struct truth_call *call;
 	uint32_t calls, cap;
 	uint64_t total;

@@ -65,8 +65,8 @@ static void subtrees(const char *path, bool stack)
 					printf("\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, s.in[0] + stack * s.in[1],
 					       s.out[0] + stack * s.out[1], s.local[0] + stack * s.local[1]);
 					if (!stack)
-						printf("\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, s.in_unique[0], s.out_unique[0],
-						       s.local_unique[0]);
+						printf("\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, s.in_unique[0],
+						       s.out_unique[0], s.local_unique[0]);
 					printf("\n");
 				}
 	map_release(&names);
@@ -95,8 +95,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "dump: %s\n", e.text);
 		return 1;
 	}
-	printf("total\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", in.x_run.counted, in.x_run.loads,
-	       in.x_run.stores, in.x_run.load_bytes, in.x_run.store_bytes);
+	printf("total\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", in.x_run.counted,
+	       in.x_run.loads, in.x_run.stores, in.x_run.load_bytes, in.x_run.store_bytes);
 	for (int sem = FLOW_QUAD; sem <= FLOW_KE; sem++) {
 		struct flow f;
 

@@ -58,9 +58,9 @@ static struct page *page_of(uint64_t addr, bool make)
 /* ---- the call stack ---- */
 
 struct frame {
-	uint64_t slot;	     /* where the return address lies */
+	uint64_t slot;       /* where the return address lies */
 	uint32_t function;   /* what runs in it now */
-	uint32_t owner;	     /* whom its accesses belong to: itself, or the selected one around it */
+	uint32_t owner;      /* whom its accesses belong to: itself, or the selected one around it */
 	uint64_t invocation; /* of owner */
 	uint32_t outer_owner;
 	uint64_t outer_invocation;
@@ -268,9 +268,9 @@ static void see_store(uint64_t addr, unsigned int size)
 
 static const struct syscall_effect {
 	const char *printed, *name; /* as Valgrind prints it, as it is called */
-	int buffer;		    /* argument that points to what the kernel writes or reads */
-	int length;		    /* bytes; LEN_RESULT; LEN_ARG + number of the argument */
-	bool reads;		    /* the kernel reads it */
+	int buffer;                 /* argument that points to what the kernel writes or reads */
+	int length;                 /* bytes; LEN_RESULT; LEN_ARG + number of the argument */
+	bool reads;                 /* the kernel reads it */
 } effects[] = {
 	{ "sys_read", "read", 1, LEN_RESULT, false },
 	{ "sys_pread64", "pread64", 1, LEN_RESULT, false },
@@ -341,7 +341,9 @@ static void finish_syscall(const struct pending *s, uint64_t result)
 		if (strcmp(e->printed, s->name))
 			continue;
 		addr = s->arg[e->buffer];
-		size = e->length == LEN_RESULT ? result : e->length >= LEN_ARG ? s->arg[e->length - LEN_ARG] : (uint64_t)e->length;
+		size = e->length == LEN_RESULT ? result
+		       : e->length >= LEN_ARG  ? s->arg[e->length - LEN_ARG]
+					       : (uint64_t)e->length;
 		if (!addr || size > 1u << 30)
 			return;
 		if (!e->reads) {
@@ -358,7 +360,8 @@ static void finish_syscall(const struct pending *s, uint64_t result)
 	}
 }
 
-/* "SYSCALL[pid,tid](nr) sys_read ( 3, 0x10, 8 ) --> [async] ... " and "SYSCALL[pid,tid](nr) ... [async] --> Success(0x8)" */
+/* "SYSCALL[pid,tid](nr) sys_read ( 3, 0x10, 8 ) --> [async] ... " and "SYSCALL[pid,tid](nr) ... [async] -->
+ * Success(0x8)" */
 static void see_syscall(const char *line)
 {
 	const char *p = strchr(line, ','), *success;
@@ -486,14 +489,14 @@ int main(int argc, char **argv)
 			*colon = 0;
 			want.start_at = argv[i];
 			want.start_n = (unsigned int)atoi(colon + 1);
-		}
-		else if (!strcmp(argv[i], "--fold"))
+		} else if (!strcmp(argv[i], "--fold"))
 			want.fold = true;
 		else
 			want.main_path = argv[i];
 	}
 	if (!want.main_path || (want.chunk != 1 && want.chunk != 4 && want.chunk != 8)) {
-		fprintf(stderr, "usage: lackey [--stack include|exclude] [--chunk 1|4|8] [--select F,G] [--attribute self|main] [--fold] [--start-at FN:N] [--maps FILE] MAIN < TRACE\n");
+		fprintf(stderr,
+			"usage: lackey [--stack include|exclude] [--chunk 1|4|8] [--select F,G] [--attribute self|main] [--fold] [--start-at FN:N] [--maps FILE] MAIN < TRACE\n");
 		return 2;
 	}
 	want.owners = want.select || want.main_image;

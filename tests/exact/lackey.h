@@ -29,7 +29,7 @@ struct insn {
 	uint32_t function;
 	enum insn_kind kind;
 	bool entry; /* of its function */
-	bool stub; /* a linkage stub: part of whoever calls through it */
+	bool stub;  /* a linkage stub: part of whoever calls through it */
 	/* while a return executes: who returns */
 	uint32_t ret_owner;
 	uint64_t ret_invocation;
@@ -46,7 +46,7 @@ uint64_t *table_at(struct table *t, uint64_t key, bool make);
 
 struct edges {
 	struct table count, unique, index; /* by producer << 32 | consumer, plus 1 */
-	struct table seen;		   /* by (index of the edge, byte) */
+	struct table seen;                 /* by (index of the edge, byte) */
 };
 extern struct edges quad, ke;
 void edge_add(struct edges *e, uint32_t producer, uint32_t consumer, uint64_t n, uint64_t byte);

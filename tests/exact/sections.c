@@ -71,8 +71,9 @@ static void print(struct store_chunk *c)
 			struct fmt_x_run x;
 
 			store_rec(c, i, &x, sizeof(x));
-			printf("run\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\thas %u\tshadow %" PRIu64
-			       "\ttouched %" PRIu64 "\n", x.instructions, x.counted, x.loads, x.stores, x.load_bytes, x.store_bytes, x.has,
+			printf("run\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+			       "\thas %u\tshadow %" PRIu64 "\ttouched %" PRIu64 "\n",
+			       x.instructions, x.counted, x.loads, x.stores, x.load_bytes, x.store_bytes, x.has,
 			       x.shadow_bytes, x.touched);
 			break;
 		}
@@ -80,21 +81,25 @@ static void print(struct store_chunk *c)
 			struct fmt_x_func x;
 
 			store_rec(c, i, &x, sizeof(x));
-			printf("func\t%s\t%s\t%s\tcalls %" PRIu64 "\tinsns %" PRIu64 "\tcompute %" PRIu64 "\ttransfer %" PRIu64 "\tcontrol %" PRIu64
-			       "\tint %" PRIu64 "\tfp %" PRIu64 "\tloads %" PRIu64 "\tstores %" PRIu64 "\n", fn(x.function), text(objects[x.function]),
-			       x.scope == FMT_X_SELF ? "self" : "inclusive", x.calls, x.instructions, x.compute, x.transfer,
-			       x.control, x.ops_int, x.ops_fp, x.loads, x.stores);
-			printf("region\t%s\t%s\tload %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\tstore %" PRIu64 " %" PRIu64 " %" PRIu64
-			       " %" PRIu64 "\n", fn(x.function), x.scope == FMT_X_SELF ? "self" : "inclusive", x.load_bytes[0], x.load_bytes[1],
-			       x.load_bytes[2], x.load_bytes[3], x.store_bytes[0], x.store_bytes[1], x.store_bytes[2], x.store_bytes[3]);
+			printf("func\t%s\t%s\t%s\tcalls %" PRIu64 "\tinsns %" PRIu64 "\tcompute %" PRIu64
+			       "\ttransfer %" PRIu64 "\tcontrol %" PRIu64 "\tint %" PRIu64 "\tfp %" PRIu64
+			       "\tloads %" PRIu64 "\tstores %" PRIu64 "\n",
+			       fn(x.function), text(objects[x.function]), x.scope == FMT_X_SELF ? "self" : "inclusive",
+			       x.calls, x.instructions, x.compute, x.transfer, x.control, x.ops_int, x.ops_fp, x.loads,
+			       x.stores);
+			printf("region\t%s\t%s\tload %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\tstore %" PRIu64
+			       " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+			       fn(x.function), x.scope == FMT_X_SELF ? "self" : "inclusive", x.load_bytes[0],
+			       x.load_bytes[1], x.load_bytes[2], x.load_bytes[3], x.store_bytes[0], x.store_bytes[1],
+			       x.store_bytes[2], x.store_bytes[3]);
 			break;
 		}
 		case FMT_X_EDGE: {
 			struct fmt_x_edge x;
 
 			store_rec(c, i, &x, sizeof(x));
-			printf("edge\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", fn(x.producer), fn(x.consumer), x.bytes[0], x.unique[0],
-			       x.ke_chunks[0]);
+			printf("edge\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", fn(x.producer), fn(x.consumer),
+			       x.bytes[0], x.unique[0], x.ke_chunks[0]);
 			break;
 		}
 		case FMT_X_NODE: {
@@ -110,8 +115,9 @@ static void print(struct store_chunk *c)
 			struct fmt_x_use x;
 
 			store_rec(c, i, &x, sizeof(x));
-			printf("use\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", fn(x.function),
-			       x.object < 1 << 18 ? text(objs[x.object].name) : "?", x.reads, x.writes, x.read_bytes, x.write_bytes, x.unique);
+			printf("use\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+			       fn(x.function), x.object < 1 << 18 ? text(objs[x.object].name) : "?", x.reads, x.writes,
+			       x.read_bytes, x.write_bytes, x.unique);
 			break;
 		}
 		case FMT_X_OBJECT: {
@@ -119,24 +125,27 @@ static void print(struct store_chunk *c)
 
 			store_rec(c, i, &x, sizeof(x));
 			printf("object\t%s\t%u\tblocks %" PRIu64 "\tbytes %" PRIu64 "\tpeak %" PRIu64 "\n",
-			       x.object < 1 << 18 ? text(objs[x.object].name) : "?", x.object < 1 << 18 ? objs[x.object].kind : 0, x.blocks,
-			       x.bytes, x.peak);
+			       x.object < 1 << 18 ? text(objs[x.object].name) : "?",
+			       x.object < 1 << 18 ? objs[x.object].kind : 0, x.blocks, x.bytes, x.peak);
 			break;
 		}
 		case FMT_X_SLICE: {
 			struct fmt_x_slice x;
 
 			store_rec(c, i, &x, sizeof(x));
-			printf("slice\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", x.slice, fn(x.function), x.instructions,
-			       x.load_bytes[0] + x.load_bytes[1], x.store_bytes[0] + x.store_bytes[1]);
+			printf("slice\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", x.slice,
+			       fn(x.function), x.instructions, x.load_bytes[0] + x.load_bytes[1],
+			       x.store_bytes[0] + x.store_bytes[1]);
 			break;
 		}
 		case FMT_X_SUBTREE: {
 			struct fmt_x_subtree x;
 
 			store_rec(c, i, &x, sizeof(x));
-			printf("subtree\t%s\tin %" PRIu64 " out %" PRIu64 " local %" PRIu64 "\tunique %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-			       fn(x.function), x.in[0], x.out[0], x.local[0], x.in_unique[0], x.out_unique[0], x.local_unique[0]);
+			printf("subtree\t%s\tin %" PRIu64 " out %" PRIu64 " local %" PRIu64 "\tunique %" PRIu64
+			       " %" PRIu64 " %" PRIu64 "\n",
+			       fn(x.function), x.in[0], x.out[0], x.local[0], x.in_unique[0], x.out_unique[0],
+			       x.local_unique[0]);
 			break;
 		}
 		case FMT_ACCESS: {

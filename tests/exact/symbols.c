@@ -156,7 +156,9 @@ uint32_t function_id(const char *name, const char *object)
 		functions = xrealloc(functions, function_room * sizeof(*functions));
 	}
 	functions[function_count] = (struct function){
-		.name = strdup(name), .object = strdup(object), .selected = select_main ? !strcmp(object, main_base()) : in_list(select_list, name),
+		.name = strdup(name),
+		.object = strdup(object),
+		.selected = select_main ? !strcmp(object, main_base()) : in_list(select_list, name),
 	};
 	return function_count++;
 }
@@ -183,7 +185,9 @@ struct object {
 	size_t size;
 	struct symbol *symbol;
 	size_t symbols;
-	struct { uint64_t addr, size; } plt[4];
+	struct {
+		uint64_t addr, size;
+	} plt[4];
 	unsigned int plts;
 };
 
@@ -460,9 +464,11 @@ struct insn *insn_at(uint64_t addr)
 		ZydisDecodedInstruction d;
 
 		if (at < m->object->size &&
-		    ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, m->object->file + at, m->object->size - at, &d)))
-			i->kind = d.meta.category == ZYDIS_CATEGORY_CALL ? INSN_CALL
-				  : d.meta.category == ZYDIS_CATEGORY_RET ? INSN_RET : INSN_OTHER;
+		    ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, m->object->file + at,
+							       m->object->size - at, &d)))
+			i->kind = d.meta.category == ZYDIS_CATEGORY_CALL  ? INSN_CALL
+				  : d.meta.category == ZYDIS_CATEGORY_RET ? INSN_RET
+									  : INSN_OTHER;
 	}
 	return i;
 }
@@ -517,8 +523,8 @@ void print_all(const struct counts *total, unsigned int chunk)
 		printf("fn");
 		print_name(i);
 		printf("\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", f->self.instructions, f->self.loads,
-		       f->self.stores, f->self.load_bytes, f->self.store_bytes, f->in, f->in_unique,
-		       f->out_unique, f->calls);
+		       f->self.stores, f->self.load_bytes, f->self.store_bytes, f->in, f->in_unique, f->out_unique,
+		       f->calls);
 	}
 	print_edges("quad", &quad);
 	printf("chunk\t%u\n", chunk);

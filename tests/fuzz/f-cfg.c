@@ -72,7 +72,8 @@ static void check(const struct cfg *c)
 		const struct cfg_block *k = &c->block[b];
 
 		must(cfg_block_at(c, cfg_block_addr(c, b)) == b);
-		must(k->insn + k->insns <= c->insns && k->succ + k->succs <= c->edges && k->pred + k->preds <= c->edges);
+		must(k->insn + k->insns <= c->insns && k->succ + k->succs <= c->edges &&
+		     k->pred + k->preds <= c->edges);
 		must(k->loop == CFG_NONE || (k->loop < c->loops && cfg_dominates(c, c->loop[k->loop].header, b)));
 		must(k->idom == CFG_NONE || cfg_dominates(c, k->idom, b));
 		cfg_once(c, b);
@@ -84,7 +85,8 @@ static void check(const struct cfg *c)
 		must(p->latches && p->latch + p->latches <= c->latches && p->exit + p->exits <= c->exits);
 		must(p->parent == CFG_NONE || (p->parent < l && c->loop[p->parent].last >= p->last));
 		for (uint32_t i = 0; i < p->exits; i++)
-			must(cfg_in_loop(c, c->exit[p->exit + i].from, l) && !cfg_in_loop(c, c->exit[p->exit + i].to, l));
+			must(cfg_in_loop(c, c->exit[p->exit + i].from, l) &&
+			     !cfg_in_loop(c, c->exit[p->exit + i].to, l));
 		if (induct_find(c, l, &budget, &in))
 			continue;
 		must(in.exits && (in.entry_insn == CFG_NONE || in.entry_insn < c->insns));

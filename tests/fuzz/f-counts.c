@@ -25,10 +25,15 @@
 static const struct {
 	uint16_t section, size;
 } kinds[] = {
-	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func) }, { FMT_COUNTS_NODE, sizeof(struct fmt_counts_node) },
-	{ FMT_COUNTS_BLOCK, sizeof(struct fmt_counts_block) }, { FMT_COUNTS_LINK, sizeof(struct fmt_counts_link) },
-	{ FMT_COUNTS_LINK, sizeof(struct fmt_counts_link) }, { FMT_COUNTS_WINDOW, sizeof(struct fmt_counts_window) },
-	{ FMT_MODULE, sizeof(struct fmt_module) }, { FMT_SYMBOL, 0 }, { FMT_FUNCTION, sizeof(struct fmt_function) },
+	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func) },
+	{ FMT_COUNTS_NODE, sizeof(struct fmt_counts_node) },
+	{ FMT_COUNTS_BLOCK, sizeof(struct fmt_counts_block) },
+	{ FMT_COUNTS_LINK, sizeof(struct fmt_counts_link) },
+	{ FMT_COUNTS_LINK, sizeof(struct fmt_counts_link) },
+	{ FMT_COUNTS_WINDOW, sizeof(struct fmt_counts_window) },
+	{ FMT_MODULE, sizeof(struct fmt_module) },
+	{ FMT_SYMBOL, 0 },
+	{ FMT_FUNCTION, sizeof(struct fmt_function) },
 };
 
 static void fold(uint8_t *at, uint32_t below)
@@ -136,7 +141,10 @@ static void cache_path(char *path, size_t size)
 static int write_cache(const uint8_t *data, size_t size)
 {
 	const uint8_t id[20] = { 0 };
-	struct { uint64_t magic, xxh64; uint32_t entries, entry_size; } h = { .magic = 0x31304e5553434341ull, .entry_size = 240 };
+	struct {
+		uint64_t magic, xxh64;
+		uint32_t entries, entry_size;
+	} h = { .magic = 0x31304e5553434341ull, .entry_size = 240 };
 	char path[64], name[24];
 	int dir;
 	AUTO_BUF(b);

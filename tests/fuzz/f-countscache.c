@@ -31,10 +31,17 @@ static int dir = -1;
 static void make_record(void)
 {
 	struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE, .build_id_len = 20, .content = CONTENT };
-	struct fmt_counts_func f = { .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 100,
+	struct fmt_counts_func f = { .id = 1,
+				     .module = 1,
+				     .start = 0x1000,
+				     .end = 0x1100,
+				     .self_ns = 1e9,
+				     .samples = 100,
 				     .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE };
-	struct fmt_counts_node n[] = { { .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 5 },
-				       { .id = 2, .function = 1, .kind = FMT_CN_LOOP, .addr = 0x1010, .instructions = 5, .depth = 1 } };
+	struct fmt_counts_node n[] = {
+		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 5 },
+		{ .id = 2, .function = 1, .kind = FMT_CN_LOOP, .addr = 0x1010, .instructions = 5, .depth = 1 }
+	};
 	struct fmt_counts_link l = { .id = 1, .parent = 1, .child = 2, .how = FMT_CL_RATIO };
 	struct fmt_counts_window w = { .armed = 1, .ended = 2, .link = 1, .anchor = 10, .child = 70 };
 	struct store_writer *s;
@@ -86,9 +93,19 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 /* The first byte says how the head lies; entries that are whole get the link's own key now and then. */
 static void plant(const uint8_t *data, size_t size)
 {
-	struct { uint64_t magic, xxh64; uint32_t entries, entry_size; } h = { .magic = MAGIC, .entry_size = ENTRY };
-	struct { uint64_t parent_module, parent, child, site; uint32_t how, pad; } key = {
-		XXH64((uint8_t[20]){ 0 }, 20, CONTENT), 0x1000, 0x1010, 0, FMT_CL_RATIO | FMT_CN_ENTRY << 8 | FMT_CN_LOOP << 16, 0 };
+	struct {
+		uint64_t magic, xxh64;
+		uint32_t entries, entry_size;
+	} h = { .magic = MAGIC, .entry_size = ENTRY };
+	struct {
+		uint64_t parent_module, parent, child, site;
+		uint32_t how, pad;
+	} key = { XXH64((uint8_t[20]){ 0 }, 20, CONTENT),
+		  0x1000,
+		  0x1010,
+		  0,
+		  FMT_CL_RATIO | FMT_CN_ENTRY << 8 | FMT_CN_LOOP << 16,
+		  0 };
 	char name[24];
 	AUTO_BUF(b);
 

@@ -50,7 +50,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	c = block_cache_new(0);
 	for (size_t off = data[0] % 16; c && off < size; off += 1 + data[off] % 32) {
-		struct block_state s = { .regs = regs, .code_ip = BASE + off, .stack = data, .stack_bytes = (uint32_t)size,
+		struct block_state s = { .regs = regs,
+					 .code_ip = BASE + off,
+					 .stack = data,
+					 .stack_bytes = (uint32_t)size,
 					 .stack_end = 0x7fff0000 };
 
 		for (unsigned i = 0; i < WREG_MAX; i++)

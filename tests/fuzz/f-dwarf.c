@@ -83,7 +83,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t addr[ADDRESSES];
 	struct asked a = { .fd = fd, .addr = addr };
 	struct contained_job job = {
-		.produce = find_locals, .consume = took, .ctx = &a, .keep_fd = { fd, -1, -1 }, .cpu_seconds = 5, .memory = 1ull << 30,
+		.produce = find_locals,
+		.consume = took,
+		.ctx = &a,
+		.keep_fd = { fd, -1, -1 },
+		.cpu_seconds = 5,
+		.memory = 1ull << 30,
 	};
 	struct symbols *s;
 	struct module *m;

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BASE 0x401000ull
 #define DATA 0x7f0000000000ull
 #define STACK 0x7ffffffde000ull
-#define INSNS 100 /* at least */
+#define INSNS 100      /* at least */
 #define PAGES_MOST 600 /* more than the emulator takes */
 
 struct input {
@@ -111,14 +111,17 @@ static void ask(const struct emu *e, struct emu_pages *likely, const struct samp
 
 static void told(void *ctx, const struct emu_access *a)
 {
-	if (ctx || !a->size || a->size > EMU_PAGE || (a->store && a->writer) || (a->writer ? !a->age && a->writer != a->ip : a->age))
+	if (ctx || !a->size || a->size > EMU_PAGE || (a->store && a->writer) ||
+	    (a->writer ? !a->age && a->writer != a->ip : a->age))
 		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { .data = data, .size = size };
-	struct emu_env env = { .code = read_code, .page = read_page, .function = bounds, .fixed = never_written, .ctx = &in };
+	struct emu_env env = {
+		.code = read_code, .page = read_page, .function = bounds, .fixed = never_written, .ctx = &in
+	};
 	static uint8_t page[EMU_PAGE];
 	struct sample_page given = { .byte = page };
 	struct emu_start start = { 0 };

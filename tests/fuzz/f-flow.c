@@ -25,14 +25,29 @@ static const struct {
 	uint16_t section;
 	uint16_t size; /* 0: variable */
 } kinds[] = {
-	{ FMT_ACCESS, sizeof(struct fmt_access) }, { FMT_ACCESS, sizeof(struct fmt_access) }, { FMT_WINDOW, 0 }, { FMT_STACK, 0 },
-	{ FMT_SYMBOL, 0 }, { FMT_SYSIO, sizeof(struct fmt_sysio) }, { FMT_OBJECT, sizeof(struct fmt_object) },
-	{ FMT_FUNCTION, sizeof(struct fmt_function) }, { FMT_SAMPLE, sizeof(struct fmt_sample) },
-	{ FMT_MAPPING, sizeof(struct fmt_mapping) }, { FMT_X_SLICE, sizeof(struct fmt_x_slice) }, { FMT_X_USE, sizeof(struct fmt_x_use) },
-	{ FMT_X_RUN, sizeof(struct fmt_x_run) }, { FMT_X_FUNC, sizeof(struct fmt_x_func) }, { FMT_FLOW, sizeof(struct fmt_flow) },
-	{ FMT_FLOW_FUNCTION, sizeof(struct fmt_flow_function) }, { FMT_FLOW_EDGE, sizeof(struct fmt_flow_edge) },
-	{ FMT_WINDOW_CALLS, 0 }, { FMT_X_SUBTREE, sizeof(struct fmt_x_subtree) }, { FMT_BURST_SITE, sizeof(struct fmt_burst_site) },
-	{ FMT_BURST_PAIR, sizeof(struct fmt_burst_pair) }, { FMT_BURST_DATA, 0 }, { FMT_BURST_PART, 0 },
+	{ FMT_ACCESS, sizeof(struct fmt_access) },
+	{ FMT_ACCESS, sizeof(struct fmt_access) },
+	{ FMT_WINDOW, 0 },
+	{ FMT_STACK, 0 },
+	{ FMT_SYMBOL, 0 },
+	{ FMT_SYSIO, sizeof(struct fmt_sysio) },
+	{ FMT_OBJECT, sizeof(struct fmt_object) },
+	{ FMT_FUNCTION, sizeof(struct fmt_function) },
+	{ FMT_SAMPLE, sizeof(struct fmt_sample) },
+	{ FMT_MAPPING, sizeof(struct fmt_mapping) },
+	{ FMT_X_SLICE, sizeof(struct fmt_x_slice) },
+	{ FMT_X_USE, sizeof(struct fmt_x_use) },
+	{ FMT_X_RUN, sizeof(struct fmt_x_run) },
+	{ FMT_X_FUNC, sizeof(struct fmt_x_func) },
+	{ FMT_FLOW, sizeof(struct fmt_flow) },
+	{ FMT_FLOW_FUNCTION, sizeof(struct fmt_flow_function) },
+	{ FMT_FLOW_EDGE, sizeof(struct fmt_flow_edge) },
+	{ FMT_WINDOW_CALLS, 0 },
+	{ FMT_X_SUBTREE, sizeof(struct fmt_x_subtree) },
+	{ FMT_BURST_SITE, sizeof(struct fmt_burst_site) },
+	{ FMT_BURST_PAIR, sizeof(struct fmt_burst_pair) },
+	{ FMT_BURST_DATA, 0 },
+	{ FMT_BURST_PART, 0 },
 };
 
 static void write_profile(const char *path, const uint8_t *data, size_t size)

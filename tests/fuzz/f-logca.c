@@ -32,7 +32,14 @@ static void fit_and_render(const struct points *pts)
 	if (pts->run[RUN_HOST].count + pts->run[RUN_ACCEL].count > 60)
 		return; /* time, not memory: long inputs say nothing new */
 	if (!fit_logca(pts, &opts, &f, &e)) {
-		struct logca_view v = { .name = "<fuzz>", .unit = "ns", .p = f.p, .fit = &f, .pts = pts, .lo = f.gmin, .hi = f.gmax, .newton = true };
+		struct logca_view v = { .name = "<fuzz>",
+					.unit = "ns",
+					.p = f.p,
+					.fit = &f,
+					.pts = pts,
+					.lo = f.gmin,
+					.hi = f.gmax,
+					.newton = true };
 
 		render(&v);
 	}
@@ -59,7 +66,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		AUTO_BUF(out);
 
 		for (size_t i = 0; i < c.count; i++) {
-			struct logca_view v = { .name = c.entries[i].name, .unit = "ns", .p = c.entries[i].p, .lo = 16, .hi = 33554432 };
+			struct logca_view v = {
+				.name = c.entries[i].name, .unit = "ns", .p = c.entries[i].p, .lo = 16, .hi = 33554432
+			};
 
 			if (c.entries[i].has_params)
 				render(&v);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the offload code takes from others, told apart by the first byte: an ELF file's symbols and
- * markers ('E'), an --offload-probe ('P'), a function's first bytes ('I'), the offload sections of a profile ('S': section, then its
- * records, in chunks of the fuzzer's making).
+ * markers ('E'), an --offload-probe ('P'), a function's first bytes ('I'), the offload sections of a profile ('S':
+ * section, then its records, in chunks of the fuzzer's making).
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -63,10 +63,14 @@ static const struct {
 	enum fmt_section section;
 	uint32_t size;
 } sections[] = {
-	{ FMT_OFFLOAD_API, sizeof(struct fmt_offload_api) },	   { FMT_CALL, sizeof(struct fmt_call) },
-	{ FMT_OFFLOAD_HIST, sizeof(struct fmt_offload_hist) },	   { FMT_OFFLOAD_TOTAL, sizeof(struct fmt_offload_total) },
-	{ FMT_OFFLOAD_WINDOW, sizeof(struct fmt_offload_window) }, { FMT_OFFLOAD_COST, sizeof(struct fmt_offload_cost) },
-	{ FMT_END, sizeof(struct fmt_end) },			   { FMT_COST, sizeof(struct fmt_cost) },
+	{ FMT_OFFLOAD_API, sizeof(struct fmt_offload_api) },
+	{ FMT_CALL, sizeof(struct fmt_call) },
+	{ FMT_OFFLOAD_HIST, sizeof(struct fmt_offload_hist) },
+	{ FMT_OFFLOAD_TOTAL, sizeof(struct fmt_offload_total) },
+	{ FMT_OFFLOAD_WINDOW, sizeof(struct fmt_offload_window) },
+	{ FMT_OFFLOAD_COST, sizeof(struct fmt_offload_cost) },
+	{ FMT_END, sizeof(struct fmt_end) },
+	{ FMT_COST, sizeof(struct fmt_cost) },
 };
 
 static void profile(const uint8_t *data, size_t size)

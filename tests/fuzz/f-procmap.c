@@ -10,7 +10,7 @@
 
 #include "proc/procmap.h"
 
-#define MOST 64	 /* mappings of a process, and processes: few, so that a few bytes come to it */
+#define MOST 64  /* mappings of a process, and processes: few, so that a few bytes come to it */
 #define TIMES 48 /* an event repeated: likewise */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -66,7 +66,8 @@ static void give(struct procmaps *p, const struct sample *s)
 /* One mapping, or thousands in steps of what they are long, and apart or not. */
 static void give_maps(struct procmaps *p, struct input *in, struct sample *s, bool many)
 {
-	static const char *const names[] = { "", "//anon", "/nowhere/a", "/nowhere/b", "[vdso]", "[stack]", "/memfd:x (deleted)", NULL };
+	static const char *const names[] = { "",       "//anon",  "/nowhere/a",         "/nowhere/b",
+					     "[vdso]", "[stack]", "/memfd:x (deleted)", NULL };
 	uint64_t step;
 
 	s->kind = SAMPLE_MMAP;
@@ -98,10 +99,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		switch (op % 8) {
 		case 0:
 		case 1: give_maps(p, &in, &s, false); break;
-		case 2:
-			give_maps(p, &in, &s, true);
+		case 2: give_maps(p, &in, &s, true); break;
+		case 3:
+			s.kind = SAMPLE_FORK;
+			give(p, &s);
 			break;
-		case 3: s.kind = SAMPLE_FORK; give(p, &s); break;
 		case 4:
 			s.kind = SAMPLE_COMM;
 			s.flags = op & 8 ? SF_EXEC : 0;

@@ -109,10 +109,11 @@ static void read_all(const char *path)
 	profile_free(p);
 }
 
-#define INFLATED (1u << 20) /* bytes of an inflated chunk */
+#define INFLATED (1u << 20)   /* bytes of an inflated chunk */
 #define MOST_MEMORY (1 << 20) /* KiB, of all that happens here: the sanitizer keeps 256 MiB of freed blocks */
 
-/* Each unpacked chunk of the mended file becomes 1 MiB of itself, packed: of eight, which is twice what so small a file may hold. */
+/* Each unpacked chunk of the mended file becomes 1 MiB of itself, packed: of eight, which is twice what so small a
+ * file may hold. */
 static void inflate(const uint8_t *data, size_t size, int fd)
 {
 	size_t bound = ZSTD_compressBound(INFLATED), n;
@@ -122,7 +123,8 @@ static void inflate(const uint8_t *data, size_t size, int fd)
 	off_t to = sizeof(head);
 
 	if (raw && packed && size >= sizeof(head) && pwrite(fd, data, sizeof(head), 0) == sizeof(head))
-		for (size_t p = sizeof(head), k = 0; size - p >= sizeof(c) && k < 8; p += sizeof(c) + c.stored_size, k++) {
+		for (size_t p = sizeof(head), k = 0; size - p >= sizeof(c) && k < 8;
+		     p += sizeof(c) + c.stored_size, k++) {
 			memcpy(&c, data + p, sizeof(c));
 			if (!(c.flags & FMT_RAW) || !c.raw_size)
 				continue;
@@ -136,7 +138,8 @@ static void inflate(const uint8_t *data, size_t size, int fd)
 			struct fmt_chunk to_write = c;
 
 			to_write.stored_size = (uint32_t)n;
-			to_write.xxh64 = XXH64(packed + sizeof(c), n, XXH64(&to_write, offsetof(struct fmt_chunk, xxh64), 0));
+			to_write.xxh64 =
+				XXH64(packed + sizeof(c), n, XXH64(&to_write, offsetof(struct fmt_chunk, xxh64), 0));
 			memcpy(packed, &to_write, sizeof(to_write));
 			if (pwrite(fd, packed, sizeof(c) + n, to) == (ssize_t)(sizeof(c) + n))
 				to += (off_t)(sizeof(c) + n);

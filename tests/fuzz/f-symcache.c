@@ -49,7 +49,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void plant(const uint8_t *data, size_t size)
 {
-	struct { uint64_t magic, xxh64; } head = { MAGIC, 0 };
+	struct {
+		uint64_t magic, xxh64;
+	} head = { MAGIC, 0 };
 	int dir = cachedir_open("symbols");
 	char name[64];
 	AUTO_BUF(b);
@@ -72,7 +74,8 @@ static void look(struct symcache *c, uint64_t addr)
 	if (n > MOST)
 		abort();
 	for (unsigned i = 0; i < n; i++) {
-		size_t length = strlen(f[i].name) + (f[i].decl_file ? strlen(f[i].decl_file) : 0) + (f[i].file ? strlen(f[i].file) : 0);
+		size_t length = strlen(f[i].name) + (f[i].decl_file ? strlen(f[i].decl_file) : 0) +
+				(f[i].file ? strlen(f[i].file) : 0);
 
 		if (length > 1 << 20)
 			abort();

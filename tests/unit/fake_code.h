@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code and memory that an emulator's run sees, where a test makes both up: some bytes at CODE, and zeros wherever it looks.
- * Included by such tests (u-emu-access, u-emu-late, u-burst-flow), which hand in a struct fake_code for ctx.
+ * Code and memory that an emulator's run sees, where a test makes both up: some bytes at CODE, and zeros wherever it
+ * looks. Included by such tests (u-emu-access, u-emu-late, u-burst-flow), which hand in a struct fake_code for ctx.
  */
 #ifndef TESTS_FAKE_CODE_H
 #define TESTS_FAKE_CODE_H

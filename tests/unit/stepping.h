@@ -55,11 +55,11 @@ static inline size_t step_read(pid_t pid, uint64_t addr, void *buf, size_t len)
 static inline void step_wreg(const struct user_regs_struct *u, uint64_t *r)
 {
 	const uint64_t v[WREG_MAX] = {
-		[WREG_AX] = u->rax, [WREG_DX] = u->rdx, [WREG_CX] = u->rcx, [WREG_BX] = u->rbx, [WREG_SI] = u->rsi,
-		[WREG_DI] = u->rdi, [WREG_BP] = u->rbp, [WREG_SP] = u->rsp, [WREG_R8] = u->r8, [WREG_R9] = u->r9,
-		[WREG_R10] = u->r10, [WREG_R11] = u->r11, [WREG_R12] = u->r12, [WREG_R13] = u->r13,
-		[WREG_R14] = u->r14, [WREG_R15] = u->r15, [WREG_IP] = u->rip, [WREG_FLAGS] = u->eflags,
-		[WREG_FSBASE] = u->fs_base,
+		[WREG_AX] = u->rax,  [WREG_DX] = u->rdx,       [WREG_CX] = u->rcx,         [WREG_BX] = u->rbx,
+		[WREG_SI] = u->rsi,  [WREG_DI] = u->rdi,       [WREG_BP] = u->rbp,         [WREG_SP] = u->rsp,
+		[WREG_R8] = u->r8,   [WREG_R9] = u->r9,        [WREG_R10] = u->r10,        [WREG_R11] = u->r11,
+		[WREG_R12] = u->r12, [WREG_R13] = u->r13,      [WREG_R14] = u->r14,        [WREG_R15] = u->r15,
+		[WREG_IP] = u->rip,  [WREG_FLAGS] = u->eflags, [WREG_FSBASE] = u->fs_base,
 	};
 
 	memcpy(r, v, sizeof(v));
@@ -144,7 +144,8 @@ struct step_images {
 };
 
 /* The mapping around addr: a line of /proc/PID/maps. prot: 8 bytes, path: 512. */
-static inline bool step_mapping(pid_t pid, uint64_t addr, uint64_t *start, uint64_t *end, char *prot, uint64_t *off, char *path)
+static inline bool step_mapping(pid_t pid, uint64_t addr, uint64_t *start, uint64_t *end, char *prot, uint64_t *off,
+				char *path)
 {
 	char name[64], line[1024];
 	bool found = false;
@@ -173,7 +174,8 @@ static inline void step_load(struct step_image *im, const char *path, uint64_t f
 		for (size_t i = 0; i < n; i++) {
 			GElf_Phdr ph;
 
-			if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD && (ph.p_flags & PF_X) && (ph.p_offset & ~4095ull) == file_off)
+			if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD && (ph.p_flags & PF_X) &&
+			    (ph.p_offset & ~4095ull) == file_off)
 				im->bias = im->start - (ph.p_vaddr & ~4095ull);
 		}
 		while ((scn = elf_nextscn(elf, scn))) {
@@ -182,8 +184,8 @@ static inline void step_load(struct step_image *im, const char *path, uint64_t f
 			Elf_Data *data;
 			GElf_Shdr sh;
 
-			if (!gelf_getshdr(scn, &sh) || !(name = elf_strptr(elf, names, sh.sh_name)) || strcmp(name, ".eh_frame") ||
-			    !(data = elf_getdata(scn, NULL)) || !data->d_buf)
+			if (!gelf_getshdr(scn, &sh) || !(name = elf_strptr(elf, names, sh.sh_name)) ||
+			    strcmp(name, ".eh_frame") || !(data = elf_getdata(scn, NULL)) || !data->d_buf)
 				continue;
 			in.data = malloc(data->d_size);
 			if (!in.data)

@@ -38,7 +38,9 @@ static int teardown(void **state)
 
 static struct sample mmap_event(uint32_t pid, uint64_t start, uint64_t size, const char *path)
 {
-	return (struct sample){ .kind = SAMPLE_MMAP, .flags = SF_EXEC, .pid = pid, .tid = pid, .addr = start, .size = size, .text = path };
+	return (struct sample){
+		.kind = SAMPLE_MMAP, .flags = SF_EXEC, .pid = pid, .tid = pid, .addr = start, .size = size, .text = path
+	};
 }
 
 static void test_overlap(void **state)
@@ -97,7 +99,9 @@ static void test_known_only(void **state)
 	struct procmaps *p = procmaps_new(ms);
 	struct sample map = mmap_event(4000000, 0x10000, 0x8000, "/bin/true");
 	struct sample fork = { .kind = SAMPLE_FORK, .time = 2, .pid = 4000001, .ppid = 4000000, .tid = 4000001 };
-	struct sample ours = { .kind = SAMPLE_FORK, .time = 2, .pid = 4000002, .ppid = (uint32_t)getpid(), .tid = 4000002 };
+	struct sample ours = {
+		.kind = SAMPLE_FORK, .time = 2, .pid = 4000002, .ppid = (uint32_t)getpid(), .tid = 4000002
+	};
 
 	assert_int_equal(procmap_load(p, (uint32_t)getpid(), NULL), 0);
 	procmap_known_only(p);
@@ -113,8 +117,8 @@ static void test_known_only(void **state)
 
 #define CHURN 140000u
 
-/* Code that comes and goes for hours, in a process whose maps cannot be read again: nothing ends, what is young and what
- * files hold stays. */
+/* Code that comes and goes for hours, in a process whose maps cannot be read again: nothing ends, what is young and
+ * what files hold stays. */
 static void test_mappings_aged(void **state)
 {
 	struct modules *ms = modules_new();
@@ -179,7 +183,9 @@ static void test_processes_full(void **state)
 	assert_int_equal(procmap_load(p, self, NULL), 0);
 	procmap_known_only(p);
 	for (uint32_t i = 0; i < 70000; i++) {
-		struct sample fork = { .kind = SAMPLE_FORK, .time = 2, .pid = 5000000 + i, .ppid = self, .tid = 5000000 + i };
+		struct sample fork = {
+			.kind = SAMPLE_FORK, .time = 2, .pid = 5000000 + i, .ppid = self, .tid = 5000000 + i
+		};
 
 		assert_int_equal(procmap_event(p, &fork), 0);
 	}
@@ -205,7 +211,9 @@ static void test_churn(void **state)
 		uint32_t pid = 4000001 + i;
 		uint64_t now = 1000000000ull + i * 5000000ull;
 		struct sample fork = { .kind = SAMPLE_FORK, .time = now, .pid = pid, .ppid = 4000000, .tid = pid };
-		struct sample exec = { .kind = SAMPLE_COMM, .flags = SF_EXEC, .time = now, .pid = pid, .tid = pid, .text = "x" };
+		struct sample exec = {
+			.kind = SAMPLE_COMM, .flags = SF_EXEC, .time = now, .pid = pid, .tid = pid, .text = "x"
+		};
 		struct sample map = mmap_event(pid, 0x10000, 0x8000, "/bin/true");
 		struct sample gone = { .kind = SAMPLE_EXIT, .time = now + 1000000, .pid = pid, .tid = pid };
 
@@ -402,7 +410,11 @@ static void test_records(void **state)
 	struct store_writer *w = store_create(profile, 0, NULL);
 	struct attr_options o = { .no_cache = true };
 	struct attr *a = attr_new(w, &o, NULL);
-	struct sample s = { .kind = SAMPLE_TICK, .valid = SV_TIME | SV_IP, .pid = (uint32_t)getpid(), .tid = (uint32_t)getpid(), .time = 1 };
+	struct sample s = { .kind = SAMPLE_TICK,
+			    .valid = SV_TIME | SV_IP,
+			    .pid = (uint32_t)getpid(),
+			    .tid = (uint32_t)getpid(),
+			    .time = 1 };
 	uint32_t one, module;
 	struct seen n = { 0 };
 	uint64_t addr, unwound = 9;
@@ -456,9 +468,16 @@ static void test_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlap),	   cmocka_unit_test(test_known_only), cmocka_unit_test(test_churn), cmocka_unit_test(test_mappings_aged),
-		cmocka_unit_test(test_mappings_replaced), cmocka_unit_test(test_processes_full),   cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_not_a_file), cmocka_unit_test(test_records), cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_known_only),
+		cmocka_unit_test(test_churn),
+		cmocka_unit_test(test_mappings_aged),
+		cmocka_unit_test(test_mappings_replaced),
+		cmocka_unit_test(test_processes_full),
+		cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_not_a_file),
+		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_gone),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -42,8 +42,16 @@ static const struct calls_probe copy = { .api = 5, .family = 3, .completes = tru
 
 static struct offload_event ev(unsigned kind, uint64_t from_us, uint64_t to_us, uint64_t queue)
 {
-	return (struct offload_event){ .kind = kind, .entry = from_us * US, .ret = to_us * US, .queue = queue, .pid = 10,
-				       .tid = 11, .weight = 1, .in = 4096, .flags = WO_IN, .cpu = (to_us - from_us) * US };
+	return (struct offload_event){ .kind = kind,
+				       .entry = from_us * US,
+				       .ret = to_us * US,
+				       .queue = queue,
+				       .pid = 10,
+				       .tid = 11,
+				       .weight = 1,
+				       .in = 4096,
+				       .flags = WO_IN,
+				       .cpu = (to_us - from_us) * US };
 }
 
 static void add(struct calls *c, struct offload_event e, const struct calls_probe *p)
@@ -256,12 +264,25 @@ static void first_instructions(void **state)
 		size_t n;
 		enum self_kind kind;
 	} all[] = {
-		{ "\x55\x48", 2, SELF_PUSH }, { "\x41\x57", 2, SELF_PUSH }, { "\x48\x55", 2, SELF_KINDS },
-		{ "\xe9\x01", 2, SELF_PUSH }, { "\xeb\x01", 2, SELF_PUSH }, { "\x74\x01", 2, SELF_PUSH },
-		{ "\x0f\x84", 2, SELF_PUSH }, { "\xf2\xe9\x01", 3, SELF_PUSH },
-		{ "\x90\xc3", 2, SELF_PUSH }, { "\x66\x90\xc3", 3, SELF_LONG_NOP }, { "\x0f\x1f\x44", 3, SELF_LONG_NOP },
-		{ "\xf3\x0f\x1e\xfa", 4, SELF_ENDBR }, { "\xf3\x0f\x1e", 3, SELF_KINDS }, { "\x48\x89\xf8", 3, SELF_STEPPED }, { "\x31\xc0", 2, SELF_STEPPED },
-		{ "\xff\x25", 2, SELF_STEPPED }, { "\x41\x54", 1, SELF_KINDS }, { "\x66\x66\x66", 3, SELF_KINDS }, { "", 0, SELF_KINDS },
+		{ "\x55\x48", 2, SELF_PUSH },
+		{ "\x41\x57", 2, SELF_PUSH },
+		{ "\x48\x55", 2, SELF_KINDS },
+		{ "\xe9\x01", 2, SELF_PUSH },
+		{ "\xeb\x01", 2, SELF_PUSH },
+		{ "\x74\x01", 2, SELF_PUSH },
+		{ "\x0f\x84", 2, SELF_PUSH },
+		{ "\xf2\xe9\x01", 3, SELF_PUSH },
+		{ "\x90\xc3", 2, SELF_PUSH },
+		{ "\x66\x90\xc3", 3, SELF_LONG_NOP },
+		{ "\x0f\x1f\x44", 3, SELF_LONG_NOP },
+		{ "\xf3\x0f\x1e\xfa", 4, SELF_ENDBR },
+		{ "\xf3\x0f\x1e", 3, SELF_KINDS },
+		{ "\x48\x89\xf8", 3, SELF_STEPPED },
+		{ "\x31\xc0", 2, SELF_STEPPED },
+		{ "\xff\x25", 2, SELF_STEPPED },
+		{ "\x41\x54", 1, SELF_KINDS },
+		{ "\x66\x66\x66", 3, SELF_KINDS },
+		{ "", 0, SELF_KINDS },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -272,9 +293,19 @@ static void first_instructions(void **state)
 static void user_probes(void **state)
 {
 	static const char *const bad[] = {
-		"foo", "libfoo.so:", ":f", "libfoo.so:f(bytes=arg2", "libfoo.so:f(bytes=arg99)", "libfoo.so:f(bytes=)",
-		"libfoo.so:f(size=arg1)", "libfoo.so:f(fast)", "libfoo.so:f(bytes=arg1+2)", "libfoo.so:f(queue=3)",
-		"libfoo.so:f(bytes=u16@arg1)", "", "libfoo.so:f(bytes=99999999999999999999999)",
+		"foo",
+		"libfoo.so:",
+		":f",
+		"libfoo.so:f(bytes=arg2",
+		"libfoo.so:f(bytes=arg99)",
+		"libfoo.so:f(bytes=)",
+		"libfoo.so:f(size=arg1)",
+		"libfoo.so:f(fast)",
+		"libfoo.so:f(bytes=arg1+2)",
+		"libfoo.so:f(queue=3)",
+		"libfoo.so:f(bytes=u16@arg1)",
+		"",
+		"libfoo.so:f(bytes=99999999999999999999999)",
 	};
 	struct offload_user_probe p;
 	struct err e;
@@ -284,7 +315,9 @@ static void user_probes(void **state)
 	assert_string_equal(p.symbol, "foo_encode");
 	assert_int_equal(p.spec.in.op, PX_ARG);
 	assert_int_equal(p.spec.in.a, 2);
-	assert_int_equal(offload_spec_parse("/opt/x:y.so:run(in=arg1*arg0, out=used:u32@arg3+32,accelerated,name=mine)", &p, &e), 0);
+	assert_int_equal(offload_spec_parse("/opt/x:y.so:run(in=arg1*arg0, out=used:u32@arg3+32,accelerated,name=mine)",
+					    &p, &e),
+			 0);
 	assert_string_equal(p.library, "/opt/x:y.so");
 	assert_int_equal(p.spec.in.op, PX_MUL);
 	assert_int_equal(p.spec.out.op, PX_USED);

@@ -159,7 +159,8 @@ static unsigned walk_graph(const struct cfg *c)
 		uint32_t l = c->block[at].loop;
 
 		/* what is over: loops that were left, and the iteration before this one */
-		for (uint32_t o = last == CFG_NONE ? CFG_NONE : c->block[last].loop; o != CFG_NONE; o = c->loop[o].parent) {
+		for (uint32_t o = last == CFG_NONE ? CFG_NONE : c->block[last].loop; o != CFG_NONE;
+		     o = c->loop[o].parent) {
 			bool again = c->loop[o].header == at;
 
 			if (cfg_in_loop(c, at, o) && !again)
@@ -295,9 +296,9 @@ static void test_cold(void **state)
 /* ---- compiled code ---- */
 
 #define CASES 15
-static const char *const cases[CASES] = { "sum",     "nested", "search", "down",  "calls",    "branches", "machine",
-					  "chase",   "copy",   "saxpy",  "threaded", "list",   "find",     "ring",
-					  "strangers" };
+static const char *const cases[CASES] = { "sum",      "nested",  "search", "down", "calls",
+					  "branches", "machine", "chase",  "copy", "saxpy",
+					  "threaded", "list",    "find",   "ring", "strangers" };
 
 struct tally {
 	uint64_t steps, edges, once, activations, claimed, right, loops, inductions, tables, incomplete, told[CASES];
@@ -309,11 +310,11 @@ struct run {
 	struct induct *induct; /* by loop */
 	bool *has;
 	uint64_t bias;
-	uint64_t *ran;	       /* by block, since its anchor's last run */
+	uint64_t *ran;         /* by block, since its anchor's last run */
 	uint64_t *header_runs; /* by loop, in this activation */
 	uint64_t *entry;       /* by loop: the induction's register at entry_insn */
 	bool *entry_seen;
-	uint32_t last;	       /* block of the step before */
+	uint32_t last; /* block of the step before */
 	unsigned which;
 	pid_t pid;
 	struct tally *t;
@@ -380,7 +381,8 @@ static void leave_loop(struct run *r, uint32_t l, uint32_t from, uint32_t to, co
 		r->t->claimed++;
 		r->t->told[r->which]++;
 		trips = 0;
-		if ((induct_trips(in, e, r->entry[l], w[e->reg], &trips) || induct_walk(in, e, r->entry[l], w[e->reg], peek, r, &trips)) &&
+		if ((induct_trips(in, e, r->entry[l], w[e->reg], &trips) ||
+		     induct_walk(in, e, r->entry[l], w[e->reg], peek, r, &trips)) &&
 		    trips == r->header_runs[l])
 			r->t->right++;
 		else
@@ -517,7 +519,7 @@ static void one_case(struct module *m, void *lib, unsigned which, struct tally *
 
 static void test_compiled(void **state)
 {
-	static const char *const how[] = { "gcc -O1",  "gcc -O2", "gcc -O3 -mavx2", "gcc -O2 -funroll-loops",
+	static const char *const how[] = { "gcc -O1",   "gcc -O2",   "gcc -O3 -mavx2",  "gcc -O2 -funroll-loops",
 					   "clang -O1", "clang -O2", "clang -O3 -mavx2" };
 	char source[600], path[64], command[900];
 	const char *top = __FILE__;
@@ -550,8 +552,8 @@ static void test_compiled(void **state)
 		dlclose(lib);
 		unlink(path);
 		print_message("%-28s %2lu loops, %2lu inductions, %lu tables, %lu incomplete; %6lu steps, %5lu edges, "
-			      "%5lu once, %4lu activations, %4lu claimed, %4lu right\n", how[i],
-			      (unsigned long)t.loops, (unsigned long)t.inductions, (unsigned long)t.tables,
+			      "%5lu once, %4lu activations, %4lu claimed, %4lu right\n",
+			      how[i], (unsigned long)t.loops, (unsigned long)t.inductions, (unsigned long)t.tables,
 			      (unsigned long)t.incomplete, (unsigned long)t.steps, (unsigned long)t.edges,
 			      (unsigned long)t.once, (unsigned long)t.activations, (unsigned long)t.claimed,
 			      (unsigned long)t.right);
@@ -581,7 +583,7 @@ static void test_trips(void **state)
 	assert_true(induct_trips(&in, &e, 100, (uint32_t)-3, &n));
 	assert_int_equal(n, 34);
 	assert_false(induct_trips(&in, &e, 100, (uint32_t)-2, &n)); /* remainder */
-	assert_false(induct_trips(&in, &e, 100, 300, &n)); /* the wrong way */
+	assert_false(induct_trips(&in, &e, 100, 300, &n));          /* the wrong way */
 	in.stride = 0;
 	assert_false(induct_trips(&in, &e, 100, 97, &n));
 	in.stride = 1;
@@ -592,11 +594,8 @@ static void test_trips(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_graphs),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_cold),
-		cmocka_unit_test(test_trips),
-		cmocka_unit_test(test_compiled),
+		cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_large),    cmocka_unit_test(test_cold),
+		cmocka_unit_test(test_trips),         cmocka_unit_test(test_compiled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

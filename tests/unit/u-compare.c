@@ -254,7 +254,10 @@ static void exact_sections_become_edges(void **state)
 	struct fmt_x_run x = { .chunk = 4, .has = FMT_X_HAS_QUAD | FMT_X_HAS_KE };
 	struct fmt_function f1 = { .id = 9, .name = store_string(w, "f"), .object = store_string(w, "app") };
 	struct fmt_function f2 = { .id = 3, .name = store_string(w, "(outside)") };
-	struct fmt_x_edge e1 = { .producer = 3, .consumer = 9, .bytes = { 10, 20 }, .ke_chunks = { 1, 2 },
+	struct fmt_x_edge e1 = { .producer = 3,
+				 .consumer = 9,
+				 .bytes = { 10, 20 },
+				 .ke_chunks = { 1, 2 },
 				 .unique = { FMT_X_UNKNOWN, FMT_X_UNKNOWN, FMT_X_UNKNOWN } };
 	struct fmt_x_edge e2 = { .producer = 9, .consumer = 9, .bytes = { 0, 7 }, .unique = { 0, 5, 5 } };
 	struct fmt_x_edge e3 = { .producer = 77, .consumer = 9, .bytes = { 1, 0 } }; /* a function nobody named */
@@ -283,7 +286,8 @@ static void exact_sections_become_edges(void **state)
 	assert_int_equal(truth.engine, FLOW_EXACT);
 	assert_int_equal(truth.edge_count, 2); /* the stack's own edge is none here */
 	NEAR(flow_total(&truth), 11);
-	assert_true(isnan(flow_get(&truth, flow_find(&truth, "(outside)", NULL), flow_find(&truth, "f", "app"))->unique));
+	assert_true(
+		isnan(flow_get(&truth, flow_find(&truth, "(outside)", NULL), flow_find(&truth, "f", "app"))->unique));
 	NEAR(truth.funcs[flow_find(&truth, "f", "app")].instructions, 50); /* two static functions of one name */
 	o.ke = o.stack = true;
 	flow_release(&estimate);

@@ -139,8 +139,13 @@ static int consume(void *ctx, const uint8_t *record, size_t size)
 
 static int run(struct test *t)
 {
-	struct contained_job job = { .produce = produce, .consume = consume, .ctx = t, .keep_fd = { t->keep_fd, -1, -1 }, .cpu_seconds = 1,
-				     .wall_seconds = t->wall ? t->wall : 60, .memory = 1ull << 32 };
+	struct contained_job job = { .produce = produce,
+				     .consume = consume,
+				     .ctx = t,
+				     .keep_fd = { t->keep_fd, -1, -1 },
+				     .cpu_seconds = 1,
+				     .wall_seconds = t->wall ? t->wall : 60,
+				     .memory = 1ull << 32 };
 
 	return contained_run(&job);
 }
@@ -164,7 +169,8 @@ static void test_many(void **state)
 
 static void test_failures(void **state)
 {
-	struct test crash = { .how = CRASH }, loop = { .how = LOOP }, fail = { .how = FAIL }, stop = { .how = MANY, .stop = true };
+	struct test crash = { .how = CRASH }, loop = { .how = LOOP }, fail = { .how = FAIL },
+		    stop = { .how = MANY, .stop = true };
 
 	assert_int_equal(run(&crash), -EIO);
 	assert_int_equal(run(&loop), -EIO); /* after its second of CPU time */
@@ -211,7 +217,9 @@ static void test_time(void **state)
 
 static void test_descriptors(void **state)
 {
-	struct test t = { .how = DESCRIPTORS, .other_fd = open("/dev/null", O_RDONLY), .keep_fd = open("/dev/null", O_RDONLY) };
+	struct test t = { .how = DESCRIPTORS,
+			  .other_fd = open("/dev/null", O_RDONLY),
+			  .keep_fd = open("/dev/null", O_RDONLY) };
 
 	assert_int_equal(run(&t), 0);
 	assert_int_equal(t.got, 2);
@@ -222,12 +230,8 @@ static void test_descriptors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_well),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_descriptors),
-		cmocka_unit_test(test_rights),
-		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_well),        cmocka_unit_test(test_many),   cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_rights), cmocka_unit_test(test_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

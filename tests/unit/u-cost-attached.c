@@ -12,7 +12,7 @@
 #include "record/governor.h"
 #include "user/measure/switch_cost.h"
 
-#define RATE 5e-5 /* 50,000 per second of CPU time */
+#define RATE 5e-5  /* 50,000 per second of CPU time */
 #define EACH 200.0 /* ns a switch: a hundredth of all time */
 #define TICK 2e6
 #define WINDOW 300000.0
@@ -40,7 +40,8 @@ static void charged_while_it_lasts(void **state)
 
 static void unknown_is_no_number(void **state)
 {
-	struct cost_attached a = { .switch_ns = EACH, .users = 1, .held = 1 }, nobody = { .switch_ns = EACH, .held = 1 };
+	struct cost_attached a = { .switch_ns = EACH, .users = 1, .held = 1 },
+			     nobody = { .switch_ns = EACH, .held = 1 };
 
 	assert_true(cost_attached_ns(&a, 0, NAN, 1e9) == 0);
 	assert_true(cost_attached_ns(&nobody, 0, RATE, 1e9) == 0);
@@ -50,7 +51,8 @@ struct outcome {
 	double share, windows, bunches, attached;
 };
 
-/* Two minutes of a target; whoever opens windows takes as many as its account affords, as the parts of a recording do. */
+/* Two minutes of a target; whoever opens windows takes as many as its account affords, as the parts of a recording
+ * do. */
 static struct outcome simulate(double budget, double rate)
 {
 	struct cost_attached a = { .switch_ns = EACH, .users = 1 };
@@ -67,7 +69,8 @@ static struct outcome simulate(double budget, double rate)
 		governor_spend(&g, GOV_HITS, attached);
 		taken += attached;
 		o.attached += attached / 120e9;
-		if (cost_attached_rests(&a, t, rate, budget) || !governor_allows(&g, GOV_HITS, WINDOW + cost_attached_entry(&a, t, rate, 1)))
+		if (cost_attached_rests(&a, t, rate, budget) ||
+		    !governor_allows(&g, GOV_HITS, WINDOW + cost_attached_entry(&a, t, rate, 1)))
 			continue;
 		o.bunches += !cost_attached_at(&a, t);
 		o.windows++;
@@ -86,8 +89,8 @@ static void the_budget_holds_all_the_same(void **state)
 
 	/* what the second after the last window costs may be owed at the end, a twelfth of a thousandth here */
 	assert_true(calm.share <= 0.0041 && calm.share > 0.0035);
-	print_message("busy: share %g of it attached %g, %g windows in %g bunches; calm %g windows\n", busy.share, busy.attached,
-		      busy.windows, busy.bunches, calm.windows);
+	print_message("busy: share %g of it attached %g, %g windows in %g bunches; calm %g windows\n", busy.share,
+		      busy.attached, busy.windows, busy.bunches, calm.windows);
 	/* an account holds what is earned in two seconds, and rests are longer */
 	assert_true(busy.share <= 0.0042 && busy.share > 0.0015);
 	assert_true(rich.share <= 0.0315 && rich.share > 0.025);
@@ -136,7 +139,7 @@ static void measured_on_ourselves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(charged_while_it_lasts), cmocka_unit_test(unknown_is_no_number),
+		cmocka_unit_test(charged_while_it_lasts),        cmocka_unit_test(unknown_is_no_number),
 		cmocka_unit_test(the_budget_holds_all_the_same), cmocka_unit_test(bunches_and_rests),
 		cmocka_unit_test(measured_on_ourselves),
 	};

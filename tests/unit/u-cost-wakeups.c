@@ -129,8 +129,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(looks_keep_to_their_share),
-		cmocka_unit_test(one_switch_in_an_interruption_is_a_wakeup), cmocka_unit_test(who_switches_often_is_not_preempted),
-		cmocka_unit_test(looks_cost_where_no_cpu_is_idle), cmocka_unit_test(what_comes_seldom_is_priced),
+		cmocka_unit_test(one_switch_in_an_interruption_is_a_wakeup),
+		cmocka_unit_test(who_switches_often_is_not_preempted),
+		cmocka_unit_test(looks_cost_where_no_cpu_is_idle),
+		cmocka_unit_test(what_comes_seldom_is_priced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,11 +39,20 @@ static uint64_t content = 0x77; /* of the file that says which build it is */
 
 static void record_of(struct counts_record *r, unsigned windows, double ratio, uint64_t recording, uint8_t build)
 {
-	struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE, .build_id_len = 20, .build_id = { build }, .content = content };
-	struct fmt_counts_func f = { .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 100,
+	struct fmt_module m = {
+		.id = 1, .kind = FMT_MOD_FILE, .build_id_len = 20, .build_id = { build }, .content = content
+	};
+	struct fmt_counts_func f = { .id = 1,
+				     .module = 1,
+				     .start = 0x1000,
+				     .end = 0x1100,
+				     .self_ns = 1e9,
+				     .samples = 100,
 				     .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE };
-	struct fmt_counts_node n[] = { { .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 5 },
-				       { .id = 2, .function = 1, .kind = FMT_CN_LOOP, .addr = 0x1010, .instructions = 5, .depth = 1 } };
+	struct fmt_counts_node n[] = {
+		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 5 },
+		{ .id = 2, .function = 1, .kind = FMT_CN_LOOP, .addr = 0x1010, .instructions = 5, .depth = 1 }
+	};
 	struct fmt_counts_link l[] = { { .id = 1, .parent = 1, .child = 2, .how = FMT_CL_RATIO },
 				       { .id = 2, .parent = 0, .child = 1, .how = FMT_CL_RATE } };
 	char path[96];
@@ -60,7 +69,9 @@ static void record_of(struct counts_record *r, unsigned windows, double ratio, u
 		store_put(w, FMT_COUNTS_LINK, &l[i], sizeof(l[i]));
 	}
 	for (unsigned i = 0; i < windows; i++) {
-		struct fmt_counts_window win = { .armed = i, .ended = i + 1, .link = 1, .anchor = 10, .child = 10 * ratio };
+		struct fmt_counts_window win = {
+			.armed = i, .ended = i + 1, .link = 1, .anchor = 10, .child = 10 * ratio
+		};
 
 		store_put(w, FMT_COUNTS_WINDOW, &win, sizeof(win));
 		win.link = 2;
@@ -115,9 +126,9 @@ static void test_over_recordings(void **state)
 	r = ratio_of(dir, 1, 7, 9, 1);
 	assert_int_equal(r.how, COUNTS_CACHED);
 	assert_true(fabs(r.ratio - 7) < 0.01 && r.low < 5 && r.high > 9); /* one recording is no proof */
-	assert_int_equal(ratio_of(dir, 1, 7, 1, 1).how, COUNTS_TIME); /* its own sums are no second opinion */
-	assert_int_equal(ratio_of(dir, 1, 7, 9, 2).how, COUNTS_TIME); /* another build */
-	content = 0x78; /* another file that claims the same build */
+	assert_int_equal(ratio_of(dir, 1, 7, 1, 1).how, COUNTS_TIME);     /* its own sums are no second opinion */
+	assert_int_equal(ratio_of(dir, 1, 7, 9, 2).how, COUNTS_TIME);     /* another build */
+	content = 0x78;                                                   /* another file that claims the same build */
 	assert_int_equal(ratio_of(dir, 1, 7, 9, 1).how, COUNTS_TIME);
 	content = 0; /* one that others can write: nothing is kept, nothing believed */
 	assert_int_equal(add(dir, 20, 9, 3, 1), 0);
@@ -142,7 +153,10 @@ static void test_not_ours(void **state)
 	int dir = cachedir_open_path(folder);
 
 	/* damage: not used, and replaced by what is good */
-	snprintf(command, sizeof(command), "for f in %s/0* %s/[1-9a-f]*; do [ -f $f ] && printf x | dd of=$f bs=1 seek=70 conv=notrunc 2>/dev/null; done; true", folder, folder);
+	snprintf(
+		command, sizeof(command),
+		"for f in %s/0* %s/[1-9a-f]*; do [ -f $f ] && printf x | dd of=$f bs=1 seek=70 conv=notrunc 2>/dev/null; done; true",
+		folder, folder);
 	assert_int_equal(system(command), 0);
 	assert_int_equal(ratio_of(dir, 1, 7, 9, 1).how, COUNTS_TIME);
 	assert_int_equal(add(dir, 20, 7, 1, 1), 1);

@@ -13,7 +13,7 @@
 #include "counts/counts_windows.h"
 #include "store/write.h"
 
-#define PAIRS(n) ((n) * ((n) - 1.0) / 2)
+#define PAIRS(n) ((n) * ((n)-1.0) / 2)
 
 static void test_pace(void **state)
 {
@@ -71,11 +71,25 @@ static double told(const struct fmt_counts_func *f, const struct fmt_counts_node
 
 static void test_by_time(void **state)
 {
-	struct fmt_counts_func f[] = { { .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 1000 },
-				       { .id = 2, .module = 1, .start = 0x2000, .end = 0x2100, .self_ns = 1e9, .samples = 1000 } };
+	struct fmt_counts_func f[] = {
+		{ .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 1000 },
+		{ .id = 2, .module = 1, .start = 0x2000, .end = 0x2100, .self_ns = 1e9, .samples = 1000 }
+	};
 	struct fmt_counts_node n[] = {
-		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 10, .self_ns = 1e9, .samples = 1000 },
-		{ .id = 2, .function = 2, .kind = FMT_CN_ENTRY, .addr = 0x2000, .instructions = 10, .self_ns = 1e9, .samples = 1000 },
+		{ .id = 1,
+		  .function = 1,
+		  .kind = FMT_CN_ENTRY,
+		  .addr = 0x1000,
+		  .instructions = 10,
+		  .self_ns = 1e9,
+		  .samples = 1000 },
+		{ .id = 2,
+		  .function = 2,
+		  .kind = FMT_CN_ENTRY,
+		  .addr = 0x2000,
+		  .instructions = 10,
+		  .self_ns = 1e9,
+		  .samples = 1000 },
 	};
 	double ratio;
 
@@ -102,11 +116,37 @@ static void test_by_time(void **state)
 /* What bursts lead to parts the time of where they began. */
 static void test_by_bursts(void **state)
 {
-	struct fmt_counts_func f[] = { { .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 1000, .begun = 50, .replayed = 25 },
-				       { .id = 2, .module = 1, .start = 0x2000, .end = 0x2100, .self_ns = 1e9, .samples = 1000, .begun = 50, .replayed = 75 } };
+	struct fmt_counts_func f[] = { { .id = 1,
+					 .module = 1,
+					 .start = 0x1000,
+					 .end = 0x1100,
+					 .self_ns = 1e9,
+					 .samples = 1000,
+					 .begun = 50,
+					 .replayed = 25 },
+				       { .id = 2,
+					 .module = 1,
+					 .start = 0x2000,
+					 .end = 0x2100,
+					 .self_ns = 1e9,
+					 .samples = 1000,
+					 .begun = 50,
+					 .replayed = 75 } };
 	struct fmt_counts_node n[] = {
-		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 10, .self_ns = 1e9, .samples = 1000 },
-		{ .id = 2, .function = 2, .kind = FMT_CN_ENTRY, .addr = 0x2000, .instructions = 10, .self_ns = 1e9, .samples = 1000 },
+		{ .id = 1,
+		  .function = 1,
+		  .kind = FMT_CN_ENTRY,
+		  .addr = 0x1000,
+		  .instructions = 10,
+		  .self_ns = 1e9,
+		  .samples = 1000 },
+		{ .id = 2,
+		  .function = 2,
+		  .kind = FMT_CN_ENTRY,
+		  .addr = 0x2000,
+		  .instructions = 10,
+		  .self_ns = 1e9,
+		  .samples = 1000 },
 	};
 	double ratio;
 
@@ -134,7 +174,8 @@ static void test_by_bursts(void **state)
 	f[0].self_ns = n[0].self_ns = 1.5e9;
 	f[1].self_ns = n[1].self_ns = 0.5e9;
 	assert_true(fabs(told(f, n) - 1) < 1e-6);
-	/* and of what is left halfway, both do: bursts that began elsewhere than samples lie, by chance, are made up for by half */
+	/* and of what is left halfway, both do: bursts that began elsewhere than samples lie, by chance, are made up
+	 * for by half */
 	f[0].replayed = 50;
 	f[1].replayed = 50;
 	f[0].stayed = 30;
@@ -146,7 +187,8 @@ static void test_by_bursts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pace), cmocka_unit_test(test_by_time), cmocka_unit_test(test_by_bursts) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pace), cmocka_unit_test(test_by_time),
+					    cmocka_unit_test(test_by_bursts) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,8 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size again, . - again\n");
-extern char again[], again_site[], walk[], walk_loop[], walk_rare[], walk_end[], count[], count_loop[], count_end[], knot[], knot_first[], knot_busy[], knot_on[], caller[], caller_site[], __executable_start[];
+extern char again[], again_site[], walk[], walk_loop[], walk_rare[], walk_end[], count[], count_loop[], count_end[],
+	knot[], knot_first[], knot_busy[], knot_on[], caller[], caller_site[], __executable_start[];
 
 struct world {
 	struct modules *modules;
@@ -198,15 +199,25 @@ static bool look(void *ctx, uint64_t addr, uint64_t *value)
 }
 
 /* What a window saw: slots as letters, all values and stacks alike. */
-static void saw(const struct world *w, const struct plan_job *job, enum exec_end ended, const char *slots, uint64_t value)
+static void saw(const struct world *w, const struct plan_job *job, enum exec_end ended, const char *slots,
+		uint64_t value)
 {
 	struct execwin_hit hit[EXECWIN_LOG] = { 0 };
-	struct exec_window win = { .req = { .pid = 1, .tid = 1, .slots = job->slots, .within_ns = job->within_ns }, .armed = 1000,
-				   .ended = 1000000, .cpu_ns = 999000, .end = ended, .hit = hit, .count = (uint32_t)strlen(slots) };
+	struct exec_window win = { .req = { .pid = 1, .tid = 1, .slots = job->slots, .within_ns = job->within_ns },
+				   .armed = 1000,
+				   .ended = 1000000,
+				   .cpu_ns = 999000,
+				   .end = ended,
+				   .hit = hit,
+				   .count = (uint32_t)strlen(slots) };
 
 	for (uint32_t i = 0; i < win.count; i++) {
-		hit[i] = (struct execwin_hit){ .time = 1000 + 20000 * i, .cpu_ns = 20000 * i, .slot = (uint32_t)(slots[i] - 'a'),
-					       .value = slots[i] != 'a' ? value : w->elements ? LIST : 0 };
+		hit[i] = (struct execwin_hit){ .time = 1000 + 20000 * i,
+					       .cpu_ns = 20000 * i,
+					       .slot = (uint32_t)(slots[i] - 'a'),
+					       .value = slots[i] != 'a' ? value
+							: w->elements   ? LIST
+									: 0 };
 		win.hits[hit[i].slot]++;
 	}
 	win.traps = win.count;
@@ -313,8 +324,11 @@ static void what_is_known_gives_way(void **state)
 	for (int i = 0; i < 300; i++) {
 		if (!choose(w, walk_loop, 4, false, &job))
 			continue;
-		saw(w, &job, EXEC_HITS, job.slots > 3 ? "abcdabcdabcdabcdabcdabcdabcdabcd" : job.slots > 2 ? "abcabcabcabcabcabcabcabcabc" :
-		    "abababababababababababababababab", 0);
+		saw(w, &job, EXEC_HITS,
+		    job.slots > 3   ? "abcdabcdabcdabcdabcdabcdabcdabcd"
+		    : job.slots > 2 ? "abcabcabcabcabcabcabcabcabc"
+				    : "abababababababababababababababab",
+		    0);
 	}
 	unknown = accepted(w, count_loop);
 	known = accepted(w, walk_loop);
@@ -429,11 +443,21 @@ static void windows_of_processes(void **state)
 {
 	const struct world *w = *state;
 	struct execwin_hit hit[] = {
-		{ .time = 2000, .slot = 0, .sp = 1 }, { .time = 3000, .slot = 0, .sp = 2 }, { .time = 4000, .slot = 1, .sp = 2, .value = TRIPS },
-		{ .time = 5000, .slot = 1, .sp = 1, .value = TRIPS }, { .time = 6000, .slot = 1, .sp = 3, .value = TRIPS },
+		{ .time = 2000, .slot = 0, .sp = 1 },
+		{ .time = 3000, .slot = 0, .sp = 2 },
+		{ .time = 4000, .slot = 1, .sp = 2, .value = TRIPS },
+		{ .time = 5000, .slot = 1, .sp = 1, .value = TRIPS },
+		{ .time = 6000, .slot = 1, .sp = 3, .value = TRIPS },
 	};
-	struct exec_window win = { .req = { .pid = 1, .tid = 1, .slots = 2 }, .armed = 1000, .ended = 1000000, .cpu_ns = ~0ull, .end = EXEC_TIME,
-				   .hit = hit, .count = 5, .traps = 5, .hits = { 2, 3 } };
+	struct exec_window win = { .req = { .pid = 1, .tid = 1, .slots = 2 },
+				   .armed = 1000,
+				   .ended = 1000000,
+				   .cpu_ns = ~0ull,
+				   .end = EXEC_TIME,
+				   .hit = hit,
+				   .count = 5,
+				   .traps = 5,
+				   .hits = { 2, 3 } };
 	uint64_t short_ns, trips, odd;
 	struct plan_job job;
 
@@ -512,26 +536,44 @@ static bool runtime_place(void *ctx, uint64_t runtime, struct module **m, uint64
 	return runtime >= (uintptr_t)walk && runtime < (uintptr_t)again_site + 16;
 }
 
-/* `calls` of walk, each going round `turns` times, one in four of these is a rare one; and half as many of something else. */
+/* `calls` of walk, each going round `turns` times, one in four of these is a rare one; and half as many of something
+ * else. */
 static void burst(const struct world *w, uint64_t time, uint64_t calls, uint64_t turns, bool cut)
 {
 	const struct emu_cut where = { .ip = (uintptr_t)walk_rare, .times = 1 };
 	const struct emu_count ran[] = {
-		{ (uintptr_t)caller, 2 * calls }, { (uintptr_t)walk, calls }, { (uintptr_t)walk_loop, calls * turns },
-		{ (uintptr_t)walk_loop + 3, calls * turns }, { (uintptr_t)walk_rare, calls * turns / 4 }, { 16, 1000 },
+		{ (uintptr_t)caller, 2 * calls },
+		{ (uintptr_t)walk, calls },
+		{ (uintptr_t)walk_loop, calls * turns },
+		{ (uintptr_t)walk_loop + 3, calls * turns },
+		{ (uintptr_t)walk_rare, calls * turns / 4 },
+		{ 16, 1000 },
 	};
-	const struct emu_call call[] = { { (uintptr_t)caller_site, (uintptr_t)walk, calls }, { 99, (uintptr_t)walk, 1 }, { 5, 16, 3 } };
-	struct plan_burst b = { .time = time, .ended = time + 1, .ip = (uintptr_t)walk_loop, .pid = 1, .tid = 1, .count = ran, .counts = 6,
-				.call = call, .calls = 3, .cut = &where, .cuts = cut, .result = { .insns = 20000, .end_ip = (uintptr_t)walk_rare } };
+	const struct emu_call call[] = { { (uintptr_t)caller_site, (uintptr_t)walk, calls },
+					 { 99, (uintptr_t)walk, 1 },
+					 { 5, 16, 3 } };
+	struct plan_burst b = { .time = time,
+				.ended = time + 1,
+				.ip = (uintptr_t)walk_loop,
+				.pid = 1,
+				.tid = 1,
+				.count = ran,
+				.counts = 6,
+				.call = call,
+				.calls = 3,
+				.cut = &where,
+				.cuts = cut,
+				.result = { .insns = 20000, .end_ip = (uintptr_t)walk_rare } };
 
 	assert_int_equal(plan_replayed(w->plan, &b, runtime_place, (void *)w), 0);
 }
 
-static struct counts_ratio said(const struct world *w, const struct counts_record *r, const struct counts_built *b, const char *from, const char *to, uint32_t kind)
+static struct counts_ratio said(const struct world *w, const struct counts_record *r, const struct counts_built *b,
+				const char *from, const char *to, uint32_t kind)
 {
 	for (size_t i = 0; i < b->tree.links; i++)
-		if (r->node[b->tree.link[i].parent].addr == vaddr(w, from) && r->node[b->tree.link[i].child].addr == vaddr(w, to) &&
-		    r->node[b->tree.link[i].child].kind == kind)
+		if (r->node[b->tree.link[i].parent].addr == vaddr(w, from) &&
+		    r->node[b->tree.link[i].child].addr == vaddr(w, to) && r->node[b->tree.link[i].child].kind == kind)
 			return b->tree.link[i].ratio;
 	return counts_ratio_unknown();
 }
@@ -601,8 +643,15 @@ static void bursts_tell_ratios(void **state)
 static void knots_hang_on_what_runs(void **state)
 {
 	struct world *w = *state;
-	const struct emu_count ran[] = { { (uintptr_t)knot, 10 }, { (uintptr_t)knot_busy, 400 }, { (uintptr_t)knot_on, 390 } };
-	struct plan_burst b = { .ended = 1, .ip = (uintptr_t)knot_busy, .pid = 1, .tid = 1, .count = ran, .counts = 3,
+	const struct emu_count ran[] = { { (uintptr_t)knot, 10 },
+					 { (uintptr_t)knot_busy, 400 },
+					 { (uintptr_t)knot_on, 390 } };
+	struct plan_burst b = { .ended = 1,
+				.ip = (uintptr_t)knot_busy,
+				.pid = 1,
+				.tid = 1,
+				.count = ran,
+				.counts = 3,
 				.result = { .insns = 20000, .end_ip = (uintptr_t)knot_on } };
 	struct counts_ratio ratio;
 	struct counts_record r;
@@ -660,17 +709,31 @@ static void what_was_cut_is_doubted(void **state)
 	counts_record_release(&r);
 }
 
-/* Entries by bursts are fractions where there are many; a window whose hits all come from the function itself has none from
- * outside, exactly. */
+/* Entries by bursts are fractions where there are many; a window whose hits all come from the function itself has
+ * none from outside, exactly. */
 static void what_calls_itself(void **state)
 {
 	struct world *w = *state;
-	const struct emu_call call[] = { { (uintptr_t)caller_site, (uintptr_t)again, 7 }, { (uintptr_t)again_site, (uintptr_t)again, 300 } };
+	const struct emu_call call[] = { { (uintptr_t)caller_site, (uintptr_t)again, 7 },
+					 { (uintptr_t)again_site, (uintptr_t)again, 300 } };
 	const struct emu_count ran[] = { { (uintptr_t)again, 307 }, { (uintptr_t)caller, 7 } };
-	struct plan_burst b = { .ended = 1, .ip = (uintptr_t)again, .pid = 1, .tid = 1, .count = ran, .counts = 2, .call = call, .calls = 2,
+	struct plan_burst b = { .ended = 1,
+				.ip = (uintptr_t)again,
+				.pid = 1,
+				.tid = 1,
+				.count = ran,
+				.counts = 2,
+				.call = call,
+				.calls = 2,
 				.result = { .insns = 3000, .end_ip = (uintptr_t)again } };
 	struct execwin_hit hit[16];
-	struct exec_window win = { .req = { .pid = 1, .tid = 1 }, .armed = 1000, .ended = 1000000, .cpu_ns = 999000, .end = EXEC_HITS, .hit = hit, .count = 16 };
+	struct exec_window win = { .req = { .pid = 1, .tid = 1 },
+				   .armed = 1000,
+				   .ended = 1000000,
+				   .cpu_ns = 999000,
+				   .end = EXEC_HITS,
+				   .hit = hit,
+				   .count = 16 };
 	struct counts_record r;
 	struct plan_job job;
 	uint32_t k = 4;
@@ -684,14 +747,17 @@ static void what_calls_itself(void **state)
 		plan_plenty(w->plan, true);
 		if (!choose(w, again, 4, true, &job) || job.how == FMT_CL_TRIPS)
 			continue;
-		for (k = 0; k < job.slots && (job.slot[k].entry_of == PLAN_NONE || job.slot[k].vaddr != vaddr(w, again));)
+		for (k = 0;
+		     k < job.slots && (job.slot[k].entry_of == PLAN_NONE || job.slot[k].vaddr != vaddr(w, again));)
 			k++;
 		k = k < job.slots ? k : 4;
 	}
 	assert_true(k < 4);
 	win.req.slots = job.slots;
 	for (uint32_t n = 0; n < win.count; n++)
-		hit[n] = (struct execwin_hit){ .time = 1000 + 20000 * n, .cpu_ns = 20000 * n, .slot = k, .on_stack = (uintptr_t)again_site };
+		hit[n] = (struct execwin_hit){
+			.time = 1000 + 20000 * n, .cpu_ns = 20000 * n, .slot = k, .on_stack = (uintptr_t)again_site
+		};
 	win.hits[k] = win.traps = win.count;
 	for (b.time = 2; b.time < 30; b.time++) {
 		assert_int_equal(plan_replayed(w->plan, &b, runtime_place, w), 0);

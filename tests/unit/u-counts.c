@@ -54,8 +54,13 @@ static void make_windows(struct counts_window *w, size_t n, double ratio, double
 
 static void test_interval(void **state)
 {
-	static const struct { double ratio, fast, slow; } plan[] = {
-		{ 0.2, 0.5, 0 }, { 3, 0.3, 0 }, { 3, 0.2, 0.4 }, { 12, 0.6, 0.2 },
+	static const struct {
+		double ratio, fast, slow;
+	} plan[] = {
+		{ 0.2, 0.5, 0 },
+		{ 3, 0.3, 0 },
+		{ 3, 0.2, 0.4 },
+		{ 12, 0.6, 0.2 },
 	};
 
 	for (size_t p = 0; p < sizeof(plan) / sizeof(plan[0]); p++) {
@@ -257,8 +262,9 @@ static void make_program(struct program *p, double ipc, double samples)
 	double total = 0;
 
 	memset(p, 0, sizeof(*p));
-	p->tree = (struct counts_tree){ .nodes = NODES, .link = p->link, .part = p->part, .parts = NODES,
-					.group = p->group, .groups = GROUPS };
+	p->tree = (struct counts_tree){
+		.nodes = NODES, .link = p->link, .part = p->part, .parts = NODES, .group = p->group, .groups = GROUPS
+	};
 	p->runs[0] = 1;
 	for (uint32_t v = 0; v < NODES; v++) {
 		bool new_function = v && v % (NODES / GROUPS) == 0;
@@ -293,8 +299,12 @@ static void make_program(struct program *p, double ipc, double samples)
 
 static struct counts_ratio measured(double ratio, double sd)
 {
-	struct counts_ratio r = { .how = COUNTS_RATIO, .ratio = ratio, .log_var = sd * sd, .anchor = 1000,
-				  .child = 1000 * ratio, .windows = 100 };
+	struct counts_ratio r = { .how = COUNTS_RATIO,
+				  .ratio = ratio,
+				  .log_var = sd * sd,
+				  .anchor = 1000,
+				  .child = 1000 * ratio,
+				  .windows = 100 };
 
 	return r;
 }
@@ -327,8 +337,9 @@ struct outcome {
 static void tell(const char *name, const struct outcome *o)
 {
 	print_message("%-34s TV combined %.3f, by ratios %.3f, constant IPC %.3f; worse than that by > .02 in %u of "
-		      "%u; %u called broken\n", name, o->combined / o->trials, o->ratios / o->trials,
-		      o->constant / o->trials, o->worse, o->trials, o->broken);
+		      "%u; %u called broken\n",
+		      name, o->combined / o->trials, o->ratios / o->trials, o->constant / o->trials, o->worse,
+		      o->trials, o->broken);
 }
 
 /* lies: links whose ratio is off by e^+-size while claiming `sd`; unknown: links never measured. */
@@ -383,7 +394,9 @@ static struct outcome run_recursive(double inner)
 			if (to == first && from < first)
 				p.link[l].ratio.ratio /= inner;
 		}
-		p.link[p.tree.links++] = (struct counts_link){ .parent = first + span - 1, .child = first, .ratio = counts_ratio_unknown() };
+		p.link[p.tree.links++] = (struct counts_link){ .parent = first + span - 1,
+							       .child = first,
+							       .ratio = counts_ratio_unknown() };
 		assert_int_equal(counts_solve(&p.tree), 0);
 		for (uint32_t g = 0; g < GROUPS; g++)
 			assert_true(isfinite(p.group[g].instructions));
@@ -461,12 +474,18 @@ static void test_shapes(void **state)
 	};
 	struct counts_part part[5] = { { 0, 0, 10 }, { 1, 1, 10 }, { 2, 2, 10 }, { 3, 3, 10 }, { 4, 4, 7 } };
 	struct counts_group group[6] = {
-		{ .time = 100, .samples = 100 }, { .time = 1000, .samples = 1000 }, { .time = 500, .samples = 500 },
-		{ .time = 1500, .samples = 1500 }, { .time = 50, .samples = 50 }, { .time = 80, .samples = 80 },
+		{ .time = 100, .samples = 100 },   { .time = 1000, .samples = 1000 }, { .time = 500, .samples = 500 },
+		{ .time = 1500, .samples = 1500 }, { .time = 50, .samples = 50 },     { .time = 80, .samples = 80 },
 	};
 	double runs[5];
-	struct counts_tree t = { .nodes = 5, .link = link, .links = 3, .part = part, .parts = 5, .group = group,
-				 .groups = 6, .runs = runs };
+	struct counts_tree t = { .nodes = 5,
+				 .link = link,
+				 .links = 3,
+				 .part = part,
+				 .parts = 5,
+				 .group = group,
+				 .groups = 6,
+				 .runs = runs };
 
 	assert_int_equal(counts_solve(&t), 0);
 	assert_int_equal(t.broken, 0);
@@ -526,8 +545,15 @@ struct dozen {
 
 static double share_of(struct dozen *d, uint32_t i)
 {
-	struct counts_tree t = { .nodes = d->count + 1, .link = d->link, .links = d->count, .part = d->part, .parts = d->count,
-				 .group = d->group, .groups = d->count, .sample = 1, .told = d->told };
+	struct counts_tree t = { .nodes = d->count + 1,
+				 .link = d->link,
+				 .links = d->count,
+				 .part = d->part,
+				 .parts = d->count,
+				 .group = d->group,
+				 .groups = d->count,
+				 .sample = 1,
+				 .told = d->told };
 	double all = 0;
 
 	for (uint32_t k = 0; k < d->count; k++)
@@ -545,12 +571,14 @@ static void test_wild_claims(void **state)
 	double share, told;
 
 	for (uint32_t i = 0; i < d.count; i++) {
-		d.link[i] = (struct counts_link){ .child = i + 1, .ratio = { .how = COUNTS_TIME, .ratio = i ? 1 : 20000, .log_var = 4 } };
+		d.link[i] =
+			(struct counts_link){ .child = i + 1,
+					      .ratio = { .how = COUNTS_TIME, .ratio = i ? 1 : 20000, .log_var = 4 } };
 		d.group[i] = (struct counts_group){ .time = 100, .samples = 100 };
 	}
 	share = share_of(&d, 0);
-	print_message("one that claims 20000 times as much: share %.3f for a share of time of %.3f, trust %.2f\n", share, 1.0 / d.count,
-		      d.group[0].trust);
+	print_message("one that claims 20000 times as much: share %.3f for a share of time of %.3f, trust %.2f\n",
+		      share, 1.0 / d.count, d.group[0].trust);
 	assert_true(d.group[0].trust < 0.3);
 	assert_true(share < 1.5 / d.count);
 	assert_true(d.group[0].low < d.group[0].instructions && d.group[0].instructions < d.group[0].high);
@@ -561,8 +589,8 @@ static void test_wild_claims(void **state)
 	assert_true(told < share && told > 1.0 / d.count);
 }
 
-/* Eleven of a dozen functions have a thousand samples each, and run as often as links say. The twelfth runs a hundred times as
- * often, a link says; share: its share of all instructions. */
+/* Eleven of a dozen functions have a thousand samples each, and run as often as links say. The twelfth runs a hundred
+ * times as often, a link says; share: its share of all instructions. */
 static double share_of_claim(uint64_t samples)
 {
 	struct dozen d = { .count = 12 };
@@ -570,13 +598,17 @@ static double share_of_claim(uint64_t samples)
 	for (uint32_t i = 0; i < d.count; i++) {
 		bool last = i == d.count - 1;
 
-		d.link[i] = (struct counts_link){ .parent = i > 0, .child = i + 1, .ratio = measured(last ? 100 : 1, sqrt(0.3)) };
-		d.group[i] = (struct counts_group){ .time = last ? (double)samples : 1000, .samples = last ? samples : 1000 };
+		d.link[i] = (struct counts_link){ .parent = i > 0,
+						  .child = i + 1,
+						  .ratio = measured(last ? 100 : 1, sqrt(0.3)) };
+		d.group[i] = (struct counts_group){ .time = last ? (double)samples : 1000,
+						    .samples = last ? samples : 1000 };
 	}
 	return share_of(&d, d.count - 1);
 }
 
-/* All of a dozen run as often, by trip counts; half of them take eight times as long, and the last one seven times less. */
+/* All of a dozen run as often, by trip counts; half of them take eight times as long, and the last one seven times
+ * less. */
 static double share_of_quick(uint64_t samples)
 {
 	struct dozen d = { .count = 12, .told = true };
@@ -596,15 +628,16 @@ static void test_few_samples(void **state)
 	double quick = share_of_quick(140);
 
 	(void)state;
-	print_message("a link claims 90 %%: with no sample %.4f, with two %.4f\n", share_of_claim(0), share_of_claim(2));
+	print_message("a link claims 90 %%: with no sample %.4f, with two %.4f\n", share_of_claim(0),
+		      share_of_claim(2));
 	assert_true(share_of_claim(0) < 0.005);
 	assert_true(share_of_claim(2) < 0.03);
 	print_message("a twelfth of all in 0.3 %% of the time: with 140 samples %.4f\n", quick);
 	assert_true(quick > 0.07);
 }
 
-/* Six functions below one link take two fifths of the time that the other five do for as many instructions; whether the link is
- * called broken for that. */
+/* Six functions below one link take two fifths of the time that the other five do for as many instructions; whether
+ * the link is called broken for that. */
 static bool is_broken(enum counts_how how)
 {
 	struct dozen d = { .count = 12 };
@@ -612,7 +645,11 @@ static bool is_broken(enum counts_how how)
 	for (uint32_t i = 0; i < d.count; i++) {
 		bool below = i && i < 7;
 
-		d.link[i] = (struct counts_link){ .parent = !i ? 0 : i == 1 || !below ? 1 : 2, .child = i + 1, .ratio = i == 1 ? measured(1, 0.033) : counts_ratio_once() };
+		d.link[i] = (struct counts_link){ .parent = !i                 ? 0
+							    : i == 1 || !below ? 1
+									       : 2,
+						  .child = i + 1,
+						  .ratio = i == 1 ? measured(1, 0.033) : counts_ratio_once() };
 		d.group[i] = (struct counts_group){ .time = below ? 400 : 1000, .samples = below ? 400 : 1000 };
 	}
 	d.link[1].ratio.how = how;
@@ -628,18 +665,31 @@ static void test_sure_replay(void **state)
 	assert_false(is_broken(COUNTS_REPLAY));
 }
 
-/* Two places of a function that are each measured by the other: the trip count stays, and what hardly any burst saw goes. */
+/* Two places of a function that are each measured by the other: the trip count stays, and what hardly any burst saw
+ * goes. */
 static void test_around(void **state)
 {
 	struct counts_link link[] = {
-		{ .parent = 1, .child = 2, .ratio = { .how = COUNTS_REPLAY, .ratio = 0.0005, .log_var = 1.1, .low = 0.0001, .high = 0.003 } },
+		{ .parent = 1,
+		  .child = 2,
+		  .ratio = { .how = COUNTS_REPLAY, .ratio = 0.0005, .log_var = 1.1, .low = 0.0001, .high = 0.003 } },
 		{ .parent = 2, .child = 1, .ratio = measured(1024, 0.01) },
 		{ .parent = 0, .child = 2, .ratio = measured(600, 0.1) },
 	};
-	struct counts_part part[] = { { .node = 1, .group = 0, .instructions = 10 }, { .node = 2, .group = 0, .instructions = 5 } };
+	struct counts_part part[] = { { .node = 1, .group = 0, .instructions = 10 },
+				      { .node = 2, .group = 0, .instructions = 5 } };
 	struct counts_group group[] = { { .time = 100, .samples = 100 } };
 	double runs[3];
-	struct counts_tree t = { .nodes = 3, .link = link, .links = 3, .part = part, .parts = 2, .group = group, .groups = 1, .sample = 1, .absolute = true, .runs = runs };
+	struct counts_tree t = { .nodes = 3,
+				 .link = link,
+				 .links = 3,
+				 .part = part,
+				 .parts = 2,
+				 .group = group,
+				 .groups = 1,
+				 .sample = 1,
+				 .absolute = true,
+				 .runs = runs };
 
 	(void)state;
 	link[1].ratio.how = COUNTS_TRIPS;
@@ -680,8 +730,13 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_interval), cmocka_unit_test(test_trips_vary), cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_few_among_many), cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_refusals), cmocka_unit_test(test_wild_claims), cmocka_unit_test(test_few_samples), cmocka_unit_test(test_sure_replay), cmocka_unit_test(test_around), cmocka_unit_test(test_apart),  cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
+		cmocka_unit_test(test_interval),    cmocka_unit_test(test_trips_vary),
+		cmocka_unit_test(test_ratio_edges), cmocka_unit_test(test_few_among_many),
+		cmocka_unit_test(test_shapes),      cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_refusals),    cmocka_unit_test(test_wild_claims),
+		cmocka_unit_test(test_few_samples), cmocka_unit_test(test_sure_replay),
+		cmocka_unit_test(test_around),      cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_good_links),  cmocka_unit_test(test_bad_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

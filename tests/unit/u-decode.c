@@ -16,9 +16,9 @@
 #include "format.h"
 
 /* Never run: only read. */
-#define CODE(name, text)                                                                           \
-	__asm__(".pushsection .text\n.globl " #name "\n" #name ":\n" text "\n.globl " #name "_end\n"   \
-		#name "_end:\nnop\n.popsection");                                                      \
+#define CODE(name, text)                                                                                               \
+	__asm__(".pushsection .text\n.globl " #name "\n" #name ":\n" text "\n.globl " #name "_end\n" #name             \
+		"_end:\nnop\n.popsection");                                                                            \
 	extern const uint8_t name[], name##_end[]
 
 struct bytes {
@@ -85,10 +85,11 @@ static int sample_at(const uint8_t *start, const uint8_t *end, unsigned n, const
 static void is_known(unsigned k, uint32_t flags, uint64_t addr, uint64_t size)
 {
 	assert_true(k < res.count);
-	if (!res.access[k].known || res.access[k].addr != addr || res.access[k].size != size || res.access[k].flags != flags)
-		printf("# access %u: known %d addr %#lx size %lu flags %#x, wanted %#lx %lu %#x\n", k, res.access[k].known,
-		       (unsigned long)res.access[k].addr, (unsigned long)res.access[k].size, res.access[k].flags,
-		       (unsigned long)addr, (unsigned long)size, flags);
+	if (!res.access[k].known || res.access[k].addr != addr || res.access[k].size != size ||
+	    res.access[k].flags != flags)
+		printf("# access %u: known %d addr %#lx size %lu flags %#x, wanted %#lx %lu %#x\n", k,
+		       res.access[k].known, (unsigned long)res.access[k].addr, (unsigned long)res.access[k].size,
+		       res.access[k].flags, (unsigned long)addr, (unsigned long)size, flags);
 	assert_true(res.access[k].known);
 	assert_int_equal(res.access[k].addr, addr);
 	assert_int_equal(res.access[k].size, size);
@@ -441,9 +442,15 @@ static void code_that_changes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strings), cmocka_unit_test(vectors), cmocka_unit_test(stack), cmocka_unit_test(segments_and_widths),
-		cmocka_unit_test(never_guessed), cmocka_unit_test(directions), cmocka_unit_test(bad_bytes),
-		cmocka_unit_test(code_that_changes), cmocka_unit_test(code_that_was_other_code),
+		cmocka_unit_test(strings),
+		cmocka_unit_test(vectors),
+		cmocka_unit_test(stack),
+		cmocka_unit_test(segments_and_widths),
+		cmocka_unit_test(never_guessed),
+		cmocka_unit_test(directions),
+		cmocka_unit_test(bad_bytes),
+		cmocka_unit_test(code_that_changes),
+		cmocka_unit_test(code_that_was_other_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

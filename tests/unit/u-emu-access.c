@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a run tells of its accesses: each once, by whom, how large, and which instruction of the run wrote there last. */
+/* What a run tells of its accesses: each once, by whom, how large, and which instruction of the run wrote there
+ * last. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,18 +14,18 @@
 #include "unit/fake_code.h"
 
 static const uint8_t code[] = {
-	0x89, 0x07,		      /*  0 mov [rdi], eax */
-	0x48, 0x8b, 0x1f,	      /*  2 mov rbx, [rdi] */
-	0x89, 0x06,		      /*  5 mov [rsi], eax: two pages */
-	0x8b, 0x0e,		      /*  7 mov ecx, [rsi] */
+	0x89, 0x07,                   /*  0 mov [rdi], eax */
+	0x48, 0x8b, 0x1f,             /*  2 mov rbx, [rdi] */
+	0x89, 0x06,                   /*  5 mov [rsi], eax: two pages */
+	0x8b, 0x0e,                   /*  7 mov ecx, [rsi] */
 	0x66, 0x49, 0x0f, 0x7e, 0xc0, /*  9 movq r8, xmm0: unknown */
-	0x49, 0x8b, 0x10,	      /* 14 mov rdx, [r8] */
-	0x0f, 0x18, 0x0f,	      /* 17 prefetcht0 [rdi] */
-	0xff, 0x07,		      /* 20 inc dword [rdi] */
-	0x50,			      /* 22 push rax */
-	0xb9, 0x03, 0, 0, 0,	      /* 23 mov ecx, 3 */
-	0xf3, 0xaa,		      /* 28 rep stosb: [rdi .. rdi + 3) */
-	0x8b, 0x47, 0xfd,	      /* 30 mov eax, [rdi - 3] */
+	0x49, 0x8b, 0x10,             /* 14 mov rdx, [r8] */
+	0x0f, 0x18, 0x0f,             /* 17 prefetcht0 [rdi] */
+	0xff, 0x07,                   /* 20 inc dword [rdi] */
+	0x50,                         /* 22 push rax */
+	0xb9, 0x03, 0,    0,    0,    /* 23 mov ecx, 3 */
+	0xf3, 0xaa,                   /* 28 rep stosb: [rdi .. rdi + 3) */
+	0x8b, 0x47, 0xfd,             /* 30 mov eax, [rdi - 3] */
 };
 #define INSNS 12
 
@@ -41,7 +42,8 @@ static void take(void *ctx, const struct emu_access *a)
 	s->a[s->n++] = *a;
 }
 
-static void is(const struct emu_access *a, unsigned ip, uint64_t addr, unsigned size, bool store, int writer, unsigned age)
+static void is(const struct emu_access *a, unsigned ip, uint64_t addr, unsigned size, bool store, int writer,
+	       unsigned age)
 {
 	assert_int_equal(a->ip, CODE + ip);
 	assert_int_equal(a->addr, addr);
@@ -125,7 +127,8 @@ static void test_written(void **state)
 		else if (a->addr == SP - 8)
 			assert_true(a->ip == CODE + 22 && a->size == 8);
 		else
-			assert_true(a->ip == CODE + 5 && a->size == 4 && (a->addr == DATA + EMU_PAGE - 4 || a->addr == DATA + EMU_PAGE));
+			assert_true(a->ip == CODE + 5 && a->size == 4 &&
+				    (a->addr == DATA + EMU_PAGE - 4 || a->addr == DATA + EMU_PAGE));
 	}
 	/* a run that tells nobody keeps nothing, and does the same */
 	run(e, NULL);

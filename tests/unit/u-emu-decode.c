@@ -32,8 +32,10 @@ static uint64_t any_register(unsigned wreg)
 /* 0: no general register */
 static uint64_t any_of(ZydisRegister r)
 {
-	static const uint8_t order[16] = { WREG_AX, WREG_CX, WREG_DX, WREG_BX, WREG_SP, WREG_BP, WREG_SI, WREG_DI, WREG_R8, WREG_R9,
-					   WREG_R10, WREG_R11, WREG_R12, WREG_R13, WREG_R14, WREG_R15 };
+	static const uint8_t order[16] = {
+		WREG_AX, WREG_CX, WREG_DX,  WREG_BX,  WREG_SP,  WREG_BP,  WREG_SI,  WREG_DI,
+		WREG_R8, WREG_R9, WREG_R10, WREG_R11, WREG_R12, WREG_R13, WREG_R14, WREG_R15
+	};
 	bool half = r >= ZYDIS_REGISTER_EAX && r <= ZYDIS_REGISTER_R15D;
 
 	if (half || (r >= ZYDIS_REGISTER_RAX && r <= ZYDIS_REGISTER_R15)) {
@@ -44,7 +46,8 @@ static uint64_t any_of(ZydisRegister r)
 	return 0;
 }
 
-static bool addresses_agree(const ZydisDecoder *z, const uint8_t *code, size_t len, const struct emu_insn *i, struct sweep *w)
+static bool addresses_agree(const ZydisDecoder *z, const uint8_t *code, size_t len, const struct emu_insn *i,
+			    struct sweep *w)
 {
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 	static struct emu_state s;
@@ -72,11 +75,13 @@ static bool addresses_agree(const ZydisDecoder *z, const uint8_t *code, size_t l
 			struct emu_operand o = i->o[k];
 
 			/* the library's does not know segments */
-			if ((op[n].mem.segment == ZYDIS_REGISTER_FS) != (o.segment == WREG_FSBASE) && i->op != EMU_OP_LEA)
+			if ((op[n].mem.segment == ZYDIS_REGISTER_FS) != (o.segment == WREG_FSBASE) &&
+			    i->op != EMU_OP_LEA)
 				return false;
 			o.segment = EMU_NOREG;
 			if (!emu_address(&s, &o, s.r[WREG_IP] + i->len, &mine) ||
-			    !ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&d, &op[n], s.r[WREG_IP], &rc, &theirs)) || mine != theirs)
+			    !ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&d, &op[n], s.r[WREG_IP], &rc, &theirs)) ||
+			    mine != theirs)
 				return false;
 			w->addresses++;
 		}
@@ -94,7 +99,8 @@ static bool decoders_agree(const struct dec_insn *d, const struct emu_insn *i)
 	if (d->len != i->len || (i->gpr_written & ~(1u << WREG_FSBASE)) != writes)
 		return false;
 	if (d->flags & DEC_F_BRANCH)
-		return i->op >= EMU_OP_JCC && i->op < EMU_OP_TRAP && (!(d->flags & DEC_F_DIRECT) || d->target == i->target);
+		return i->op >= EMU_OP_JCC && i->op < EMU_OP_TRAP &&
+		       (!(d->flags & DEC_F_DIRECT) || d->target == i->target);
 	return i->op < EMU_OP_JCC || i->op == EMU_OP_VECTOR;
 }
 
@@ -114,8 +120,8 @@ static void sweep_code(const uint8_t *code, size_t size, const char *name, struc
 		if (!mine && !theirs)
 			right = decoders_agree(&d, &i) && addresses_agree(&z, code + at, size - at, &i, w);
 		if (!right && w->wrong++ < 10) {
-			printf("# %s+%#zx: %d, %d bytes, op %u, writes %#x; %d, %d bytes, writes %#x:", name, at, mine, i.len, i.op,
-			       i.gpr_written, theirs, d.len, d.writes);
+			printf("# %s+%#zx: %d, %d bytes, op %u, writes %#x; %d, %d bytes, writes %#x:", name, at, mine,
+			       i.len, i.op, i.gpr_written, theirs, d.len, d.writes);
 			for (size_t k = 0; k < 15 && at + k < size; k++)
 				printf(" %02x", code[at + k]);
 			printf("\n");
@@ -153,9 +159,22 @@ static void sweep_file(const char *path, size_t most, struct sweep *w)
 static void of_programs(void **state)
 {
 	static const char *const path[] = {
-		"/proc/self/exe", "/bin/bash", "/bin/ls", "/bin/tar", "/bin/gzip", "/usr/bin/perl", "/usr/bin/python3", "/usr/bin/gdb",
-		"/usr/bin/xz", "/usr/bin/find", "/usr/bin/awk", "/usr/bin/sort", "/lib64/ld-linux-x86-64.so.2",
-		"/lib/x86_64-linux-gnu/libm.so.6", "/lib/x86_64-linux-gnu/libcrypto.so.3", "/lib/x86_64-linux-gnu/libz.so.1",
+		"/proc/self/exe",
+		"/bin/bash",
+		"/bin/ls",
+		"/bin/tar",
+		"/bin/gzip",
+		"/usr/bin/perl",
+		"/usr/bin/python3",
+		"/usr/bin/gdb",
+		"/usr/bin/xz",
+		"/usr/bin/find",
+		"/usr/bin/awk",
+		"/usr/bin/sort",
+		"/lib64/ld-linux-x86-64.so.2",
+		"/lib/x86_64-linux-gnu/libm.so.6",
+		"/lib/x86_64-linux-gnu/libcrypto.so.3",
+		"/lib/x86_64-linux-gnu/libz.so.1",
 	};
 	struct sweep w = { 0 };
 
@@ -163,8 +182,8 @@ static void of_programs(void **state)
 	sweep_file("/lib/x86_64-linux-gnu/libc.so.6", 1 << 21, &w);
 	for (size_t i = 0; i < sizeof(path) / sizeof(path[0]); i++)
 		sweep_file(path[i], 1 << 16, &w);
-	print_message("# %lu instructions, %lu without a rule, %lu of vectors, %lu traps, %lu addresses, %lu wrong\n", w.insns, w.unknown,
-		      w.vectors, w.traps, w.addresses, w.wrong);
+	print_message("# %lu instructions, %lu without a rule, %lu of vectors, %lu traps, %lu addresses, %lu wrong\n",
+		      w.insns, w.unknown, w.vectors, w.traps, w.addresses, w.wrong);
 	assert_true(w.insns > 100000);
 	assert_true(w.addresses > 30000);
 	assert_int_equal(w.wrong, 0);
@@ -184,8 +203,8 @@ static void of_noise(void **state)
 			noise[i] = "\x62\xc4\xc5\xf0\x67\x66\x0f\x64"[x >> 13 & 7];
 	}
 	sweep_code(noise, sizeof(noise), "noise", &w);
-	print_message("# %lu instructions of noise, %lu without a rule, %lu of vectors, %lu traps, %lu wrong\n", w.insns, w.unknown,
-		      w.vectors, w.traps, w.wrong);
+	print_message("# %lu instructions of noise, %lu without a rule, %lu of vectors, %lu traps, %lu wrong\n",
+		      w.insns, w.unknown, w.vectors, w.traps, w.wrong);
 	assert_int_equal(w.wrong, 0);
 }
 

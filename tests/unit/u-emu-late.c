@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Memory that is read after the sample: where it has changed again by the end of a run, what rested on it is taken back. */
+/* Memory that is read after the sample: where it has changed again by the end of a run, what rested on it is taken
+ * back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,16 +17,16 @@
 #define TURNS 1000u
 
 static const uint8_t bytes[] = {
-	0x48, 0x8b, 0x07,		/*  0 mov rax, [rdi] */
+	0x48, 0x8b,        0x07,             /*  0 mov rax, [rdi] */
 	0xb9, TURNS & 255, TURNS >> 8, 0, 0, /* 3 mov ecx, TURNS */
-	0xff, 0xc9,			/*  8 dec ecx */
-	0x75, 0xfc,			/* 10 jne 8 */
-	0x48, 0x8b, 0x1e,		/* 12 mov rbx, [rsi] */
-	0xb9, 0x0a, 0, 0, 0,		/* 15 mov ecx, 10 */
-	0xff, 0xc9,			/* 20 dec ecx */
-	0x75, 0xfc,			/* 22 jne 20 */
-	0x48, 0x89, 0x1f,		/* 24 mov [rdi], rbx */
-	0x90,				/* 27 nop */
+	0xff, 0xc9,                          /*  8 dec ecx */
+	0x75, 0xfc,                          /* 10 jne 8 */
+	0x48, 0x8b,        0x1e,             /* 12 mov rbx, [rsi] */
+	0xb9, 0x0a,        0,          0, 0, /* 15 mov ecx, 10 */
+	0xff, 0xc9,                          /* 20 dec ecx */
+	0x75, 0xfc,                          /* 22 jne 20 */
+	0x48, 0x89,        0x1f,             /* 24 mov [rdi], rbx */
+	0x90,                                /* 27 nop */
 };
 #define BEFORE_SECOND (2 + 2 * TURNS)
 #define ALL (BEFORE_SECOND + 2 + 2 * 10 + 2)
@@ -33,7 +34,7 @@ static const uint8_t bytes[] = {
 struct memory {
 	struct fake_code code; /* first: fake_code() takes it for that */
 	uint64_t changing;     /* the page that is another one each time */
-	unsigned at;	       /* ... in this byte */
+	unsigned at;           /* ... in this byte */
 	unsigned reads;
 };
 
@@ -143,7 +144,8 @@ static void test_stack(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_stays), cmocka_unit_test(test_what_changes), cmocka_unit_test(test_stack) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_stays), cmocka_unit_test(test_what_changes),
+					    cmocka_unit_test(test_stack) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

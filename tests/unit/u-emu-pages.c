@@ -12,9 +12,9 @@
 #include "emu/emu_pages.h"
 
 #define CODE 0x401000u
-#define HELD 0x10000u	/* comes with the sample */
+#define HELD 0x10000u    /* comes with the sample */
 #define SLOT (HELD + 64) /* where a pointer lies */
-#define FAR 0x7f0000u	/* where it points to: read when it is touched */
+#define FAR 0x7f0000u    /* where it points to: read when it is touched */
 
 static const uint8_t insns[] = { 0x48, 0x8b, 0x07, 0x48, 0x8b, 0x18, 0x90 }; /* mov (%rdi),%rax; mov (%rax),%rbx; nop */
 static uint64_t to;
@@ -131,7 +131,8 @@ static void test_many(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_likely), cmocka_unit_test(test_many), cmocka_unit_test(test_spared) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_likely), cmocka_unit_test(test_many),
+					    cmocka_unit_test(test_spared) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

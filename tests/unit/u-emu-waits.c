@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A thread that waits for another one is not carried on: nobody writes what it waits for. The code is this program's own. */
+/* A thread that waits for another one is not carried on: nobody writes what it waits for. The code is this program's
+ * own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +47,11 @@ static bool page(void *ctx, uint64_t addr, uint8_t *buf)
 static struct emu_result run(uint64_t op, uint64_t expected, uint64_t *turns)
 {
 	struct emu *e = emu_new(&(struct emu_env){ .code = code, .page = page });
-	uint64_t regs[WREG_MAX] = { [WREG_IP] = (uintptr_t)wait_for_it, [WREG_DI] = (uintptr_t)&word, [WREG_SI] = op, [WREG_DX] = expected, [WREG_SP] = 4096 };
+	uint64_t regs[WREG_MAX] = { [WREG_IP] = (uintptr_t)wait_for_it,
+				    [WREG_DI] = (uintptr_t)&word,
+				    [WREG_SI] = op,
+				    [WREG_DX] = expected,
+				    [WREG_SP] = 4096 };
 	struct emu_start start = { .regs = regs, .insns = 10000 };
 	struct emu_result out;
 

@@ -5,7 +5,8 @@
  * know (registers, flags, vectors, masks) must be so after every instruction. Behind a store to an unknown place, a
  * system call or a call that was left early the emulator may be wrong (emu.h): that is counted apart.
  *
- *   u-emu PROGRAM [ARGS...]   prints the figures for one program; EMU_VERBOSE=1: what was wrong, EMU_INSNS, EMU_STRETCHES
+ *   u-emu PROGRAM [ARGS...]   prints the figures for one program; EMU_VERBOSE=1: what was wrong, EMU_INSNS,
+ *                             EMU_STRETCHES
  */
 #include <Zydis/Zydis.h>
 #include <cpuid.h>
@@ -47,7 +48,8 @@ struct point {
 };
 
 struct tally {
-	uint64_t stretches, asked, insns, doubtful, known, flags_known, vectors, wrong, path_wrong, doubtful_wrong, skips, lost;
+	uint64_t stretches, asked, insns, doubtful, known, flags_known, vectors, wrong, path_wrong, doubtful_wrong,
+		skips, lost;
 	uint64_t begin, begin_wrong; /* bytes of vectors that were known at first */
 	uint64_t unknown, syscalls, pages, counts_wrong, calls, calls_missing;
 	uint64_t ends[EMU_ENDS];
@@ -121,7 +123,8 @@ static bool stores_anywhere(const struct emu_state *s, const struct emu_insn *i)
 			continue;
 		if (!emu_address(s, o, s->r[WREG_IP] + i->len, &addr))
 			return true;
-		if (i->op >= EMU_OP_BTS && i->op <= EMU_OP_BTC && i->o[1].kind == EMU_K_REG && !is_known(s, i->o[1].reg))
+		if (i->op >= EMU_OP_BTS && i->op <= EMU_OP_BTC && i->o[1].kind == EMU_K_REG &&
+		    !is_known(s, i->o[1].reg))
 			return true;
 	}
 	return false;
@@ -132,7 +135,8 @@ static void tell(const struct target *t, uint64_t ip, const char *what)
 	uint8_t code[15] = { 0 };
 	ZydisDisassembledInstruction z;
 
-	if (step_read(t->pid, ip, code, sizeof(code)) && ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, ip, code, 15, &z)))
+	if (step_read(t->pid, ip, code, sizeof(code)) &&
+	    ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, ip, code, 15, &z)))
 		printf("# %s %#lx %s\n", what, ip, z.text);
 }
 
@@ -446,7 +450,9 @@ static int stretch(struct target *t, uint64_t insns, struct tally *y)
 
 static bool target_open(struct target *t)
 {
-	struct emu_env env = { .code = read_code, .page = read_page, .function = function_at, .fixed = never_written, .ctx = t };
+	struct emu_env env = {
+		.code = read_code, .page = read_page, .function = function_at, .fixed = never_written, .ctx = t
+	};
 
 	t->images.pid = t->pid;
 	t->emu = emu_new(&env);
@@ -475,8 +481,8 @@ static void print_tally(const char *name, const struct tally *y)
 		       "left early (%lu lost), %lu system calls, %lu pages, %lu calls\n",
 		       name, 100.0 * (double)y->known / (16 * n), 100.0 * (double)y->flags_known / (6 * n), y->vectors,
 		       y->unknown, y->skips, y->lost, y->syscalls, y->pages, y->calls);
-	printf("# %-12s at first: %lu bytes of vectors known, %lu wrong; %lu counts and %lu calls wrong; ended:", name, y->begin,
-	       y->begin_wrong, y->counts_wrong, y->calls_missing);
+	printf("# %-12s at first: %lu bytes of vectors known, %lu wrong; %lu counts and %lu calls wrong; ended:", name,
+	       y->begin, y->begin_wrong, y->counts_wrong, y->calls_missing);
 	for (unsigned i = 0; i < EMU_ENDS; i++)
 		if (y->ends[i])
 			printf(" %s %lu", emu_end_str((enum emu_end)i), y->ends[i]);
@@ -540,10 +546,10 @@ static void check_program(char **argv)
 	assert_right(&y);
 }
 
-#define PROGRAM(ident, ...)                                     \
-	static void ident(void **state)                         \
-	{                                                       \
-		check_program((char *[]){ __VA_ARGS__, NULL }); \
+#define PROGRAM(ident, ...)                                                                                            \
+	static void ident(void **state)                                                                                \
+	{                                                                                                              \
+		check_program((char *[]){ __VA_ARGS__, NULL });                                                        \
 	}
 
 PROGRAM(jpeg, (char *)"build/workloads/jpeg", (char *)"--loop")
@@ -582,7 +588,8 @@ static void make_rows(void)
 {
 	static const uint64_t special[] = {
 		0, 1, ~0ull, 0x7f, 0x80, 0x8000, 0x7fff, 0x80000000, 0x7fffffff, 0x8000000000000000, 0x7fffffffffffffff,
-		0x0102030405060708, 0x123456789abcdef0, 0xfedcba9876543210, 0xffffffff, 0x100000000, 0xff, 0xff00ff00ff00ff00,
+		0x0102030405060708, 0x123456789abcdef0, 0xfedcba9876543210, 0xffffffff, 0x100000000, 0xff,
+		0xff00ff00ff00ff00,
 	}, counts[] = { 0, 1, 8, 16, 31, 33, 64, 0xffffffffffffff9f };
 	uint64_t x = 88172645463325252ull;
 
@@ -591,7 +598,9 @@ static void make_rows(void)
 			x ^= x << 13;
 			x ^= x >> 7;
 			x ^= x << 17;
-			rows[i][k] = k == 2 ? counts[(i * 3 + 4) % 8] : x & 3 ? special[(x >> 8) % (sizeof(special) / 8)] : x;
+			rows[i][k] = k == 2  ? counts[(i * 3 + 4) % 8]
+				     : x & 3 ? special[(x >> 8) % (sizeof(special) / 8)]
+					     : x;
 		}
 	rows[1][1] = rows[1][0]; /* equal ones */
 	rows[2][0] = x;
@@ -677,10 +686,14 @@ static void forms_xsave(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forms), cmocka_unit_test(forms_bmi), cmocka_unit_test(forms_norule),
-		cmocka_unit_test(forms_norule_new), cmocka_unit_test(forms_xsave), cmocka_unit_test(program_start), cmocka_unit_test(jpeg),
-		cmocka_unit_test(zlib), cmocka_unit_test(xml), cmocka_unit_test(kv), cmocka_unit_test(json),
-		cmocka_unit_test(bwt), cmocka_unit_test(motion), cmocka_unit_test(python), cmocka_unit_test(perl),
+		cmocka_unit_test(forms),        cmocka_unit_test(forms_bmi),
+		cmocka_unit_test(forms_norule), cmocka_unit_test(forms_norule_new),
+		cmocka_unit_test(forms_xsave),  cmocka_unit_test(program_start),
+		cmocka_unit_test(jpeg),         cmocka_unit_test(zlib),
+		cmocka_unit_test(xml),          cmocka_unit_test(kv),
+		cmocka_unit_test(json),         cmocka_unit_test(bwt),
+		cmocka_unit_test(motion),       cmocka_unit_test(python),
+		cmocka_unit_test(perl),
 	};
 
 	elf_version(EV_CURRENT);
@@ -692,7 +705,7 @@ int main(int argc, char **argv)
 
 		catch_up = 300000;
 		rc = run_program(argv + 1, getenv("EMU_START"), stretches ? (unsigned)atoi(stretches) : 20,
-				     insns ? (uint64_t)atoll(insns) : 20000, &y);
+				 insns ? (uint64_t)atoll(insns) : 20000, &y);
 
 		print_tally(name_of(argv + 1), &y);
 		return rc || y.wrong || y.path_wrong;

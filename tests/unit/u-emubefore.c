@@ -15,8 +15,8 @@
 
 #include "emu/emu_priv.h"
 
-#define CODE(name, text)                                                                           \
-	__asm__(".pushsection .text\n" #name ":\n" text "\nret\n" #name "_end:\n.popsection");     \
+#define CODE(name, text)                                                                                               \
+	__asm__(".pushsection .text\n" #name ":\n" text "\nret\n" #name "_end:\n.popsection");                         \
 	extern const uint8_t name[], name##_at[], name##_end[]
 
 CODE(from_register, "movd %esi, %xmm0\n punpcklbw %xmm0, %xmm0\n punpcklwd %xmm0, %xmm0\n pshufd $0, %xmm0, %xmm0\n"
@@ -27,7 +27,8 @@ CODE(call_between, "pxor %xmm0, %xmm0\n call *%rax\n call_between_at: nop");
 CODE(zero_in_loop, "1: pcmpeqb %xmm0, %xmm1\n pxor %xmm0, %xmm0\n zero_in_loop_at: dec %eax\n jnz 1b");
 CODE(ways_differ, "pxor %xmm0, %xmm0\n vpcmpeqd %ymm2, %ymm2, %ymm2\n test %eax, %eax\n jz 1f\n pcmpeqd %xmm0, %xmm0\n"
 		  "1: nop\n ways_differ_at: nop");
-CODE(accumulates, "pxor %xmm0, %xmm0\n pcmpeqd %xmm1, %xmm1\n 1: psubd %xmm1, %xmm0\n accumulates_at: dec %eax\n jnz 1b");
+CODE(accumulates,
+     "pxor %xmm0, %xmm0\n pcmpeqd %xmm1, %xmm1\n 1: psubd %xmm1, %xmm0\n accumulates_at: dec %eax\n jnz 1b");
 CODE(from_memory, "movdqu (%rdi,%rcx,8), %xmm0\n movups 16(%rdi), %xmm1\n movdqu (%rdi), %xmm5\n from_memory_at: nop\n"
 		  "test %eax, %eax\n jz 1f\n 1: paddb %xmm0, %xmm1\n pxor %xmm5, %xmm5");
 CODE(stored_between, "movdqu (%rdi), %xmm0\n pxor %xmm1, %xmm1\n mov %eax, (%rdx)\n stored_between_at: nop");

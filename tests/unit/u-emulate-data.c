@@ -41,13 +41,13 @@ static int remove_path(void **state)
 #define ROUNDS 10
 
 static const uint8_t code[] = {
-	0x8b, 0x06,	  /* 0 mov eax, [rsi]: from before */
-	0x89, 0x07,	  /* 2 mov [rdi], eax */
-	0x8b, 0x1f,	  /* 4 mov ebx, [rdi]: written one instruction ago */
-	0x50,		  /* 6 push rax */
-	0x58,		  /* 7 pop rax: the stack */
+	0x8b, 0x06,             /* 0 mov eax, [rsi]: from before */
+	0x89, 0x07,             /* 2 mov [rdi], eax */
+	0x8b, 0x1f,             /* 4 mov ebx, [rdi]: written one instruction ago */
+	0x50,                   /* 6 push rax */
+	0x58,                   /* 7 pop rax: the stack */
 	0x48, 0x83, 0xc6, 0x04, /* 8 add rsi, 4 */
-	0xeb, 0xf2,	  /* 12 jmp 0 */
+	0xeb, 0xf2,             /* 12 jmp 0 */
 };
 #define INSNS 7
 
@@ -72,7 +72,9 @@ static void record(unsigned bursts, uint64_t kept)
 	struct emu_env env = { .code = fake_code, .page = fake_page, .ctx = &fake };
 	struct emu *emu = emu_new(&env);
 	uint64_t regs[WREG_MAX] = { 0 };
-	struct emu_start start = { .regs = regs, .insns = INSNS * ROUNDS, .access = emulate_data_access, .access_ctx = f };
+	struct emu_start start = {
+		.regs = regs, .insns = INSNS * ROUNDS, .access = emulate_data_access, .access_ctx = f
+	};
 	struct emu_count count[16];
 	struct emu_result out;
 
@@ -94,11 +96,11 @@ static void record(unsigned bursts, uint64_t kept)
 }
 
 struct seen {
-	uint64_t ip_of[16]; /* by id */
+	uint64_t ip_of[16];             /* by id */
 	struct fmt_burst_site site[16]; /* by address */
-	double pair[16][16]; /* by addresses; writer 15: none */
+	double pair[16][16];            /* by addresses; writer 15: none */
 	unsigned data, loads, stores;
-	unsigned parts, in_parts; /* bursts in parts */
+	unsigned parts, in_parts;                 /* bursts in parts */
 	double part_runs[16], part_bytes[16][16]; /* by id; writer 0: none */
 	unsigned part_bursts[16];
 };
@@ -183,8 +185,10 @@ static void bursts_are_added_up(void **state)
 	(void)state;
 	record(3, INSNS * ROUNDS);
 	see(&s);
-	assert_true(s.site[0].runs == 3 * ROUNDS && s.site[0].load_bytes == 3 * 4 * ROUNDS && s.site[0].load_stack == 0);
-	assert_true(s.site[2].runs == 3 * ROUNDS && s.site[2].store_bytes == 3 * 4 * ROUNDS && s.site[2].load_bytes == 0);
+	assert_true(s.site[0].runs == 3 * ROUNDS && s.site[0].load_bytes == 3 * 4 * ROUNDS &&
+		    s.site[0].load_stack == 0);
+	assert_true(s.site[2].runs == 3 * ROUNDS && s.site[2].store_bytes == 3 * 4 * ROUNDS &&
+		    s.site[2].load_bytes == 0);
 	assert_true(s.site[7].load_bytes == 3 * 8 * ROUNDS && s.site[7].load_stack == 3 * 8 * ROUNDS);
 	assert_int_equal(s.site[0].bursts, 3);
 	assert_int_equal(s.site[8].bursts, 0); /* unwanted */
@@ -227,7 +231,8 @@ static void parts_add_up_to_all(void **state)
 		assert_true(s.part_runs[id] == at->runs);
 		assert_int_equal(s.part_bursts[id], at->bursts);
 		for (unsigned writer = 1; writer < 16; writer++)
-			assert_true(s.part_bytes[id][writer] == s.pair[at->ip][s.ip_of[writer]] || s.site[s.ip_of[writer]].id != writer);
+			assert_true(s.part_bytes[id][writer] == s.pair[at->ip][s.ip_of[writer]] ||
+				    s.site[s.ip_of[writer]].id != writer);
 		assert_true(s.part_bytes[id][0] == s.pair[at->ip][15]);
 	}
 	assert_true(s.part_bytes[s.site[4].id][s.site[2].id] == 400 * 4 * ROUNDS);
@@ -240,17 +245,22 @@ static void those_that_cannot_look_back_tell_nothing(void **state)
 	struct in_site sites[3] = { { .func = 7 }, { .func = 8 }, { .func = 9 } };
 	struct in_burst_site met[2] = { { .site = 0, .bursts = 9 }, { .site = 1, .bursts = 9 } };
 	struct in_burst_pair pair[] = {
-		{ 0, FLOW_NONE, 3, 20 }, { 0, 1, 2, 50 }, { 0, 2, 4, 20 }, { 0, FLOW_NONE, 14, 10 },
-		{ 1, 2, 3, 30 }, { 1, 2, 12, 20 }, { 1, FLOW_NONE, 13, 50 },
+		{ 0, FLOW_NONE, 3, 20 }, { 0, 1, 2, 50 },  { 0, 2, 4, 20 },          { 0, FLOW_NONE, 14, 10 },
+		{ 1, 2, 3, 30 },         { 1, 2, 12, 20 }, { 1, FLOW_NONE, 13, 50 },
 	};
-	struct flow_input in = { .sites = sites, .site_count = 3, .burst_site = met, .burst_site_count = 2, .burst_pair = pair,
+	struct flow_input in = { .sites = sites,
+				 .site_count = 3,
+				 .burst_site = met,
+				 .burst_site_count = 2,
+				 .burst_pair = pair,
 				 .burst_pair_count = 7 };
 	struct bursts b;
 
 	(void)state;
 	assert_int_equal(bursts_learn(&b, &in, true), 0);
 	assert_int_equal(b.count, 3);
-	/* half at once; of the other half two of three, as those 20 could see as far as the third bin only; believed by 9 of 10 */
+	/* half at once; of the other half two of three, as those 20 could see as far as the third bin only; believed
+	 * by 9 of 10 */
 	assert_int_equal(b.writer[0].func, 8);
 	assert_true(fabs(b.writer[0].part - 0.45) < 1e-9);
 	assert_int_equal(b.writer[1].func, 9);
@@ -278,18 +288,30 @@ static void put_function(struct store_writer *w, uint32_t id, const char *name)
 
 static void put_access(struct store_writer *w, uint32_t function, uint64_t time, uint32_t flags, double weight)
 {
-	struct fmt_access a = { .time = time, .addr = 0x10000, .ip = 0x1000 * function, .weight = weight, .module = 1, .pid = 1, .tid = 1,
-				.size = 4, .flags = flags };
+	struct fmt_access a = { .time = time,
+				.addr = 0x10000,
+				.ip = 0x1000 * function,
+				.weight = weight,
+				.module = 1,
+				.pid = 1,
+				.tid = 1,
+				.size = 4,
+				.flags = flags };
 
 	store_put(w, FMT_ACCESS, &a, sizeof(a));
 }
 
 static void put_bursts(struct store_writer *w)
 {
-	struct fmt_burst_pair pair[] = { { .reader = 3, .writer = 2, .bin = 3, .bytes = 60 }, { .reader = 3, .bin = 14, .bytes = 40 },
+	struct fmt_burst_pair pair[] = { { .reader = 3, .writer = 2, .bin = 3, .bytes = 60 },
+					 { .reader = 3, .bin = 14, .bytes = 40 },
 					 { .reader = 9, .writer = 2, .bytes = 1 } };
-	struct { struct fmt_burst_data d; struct fmt_burst_item it[2]; } data = {
-		{ .time = 500, .pid = 1, .tid = 1, .loads = 1, .stores = 1 }, { { 0x10000, 3, 4 }, { 0x10000, 2, 4 } },
+	struct {
+		struct fmt_burst_data d;
+		struct fmt_burst_item it[2];
+	} data = {
+		{ .time = 500, .pid = 1, .tid = 1, .loads = 1, .stores = 1 },
+		{ { 0x10000, 3, 4 }, { 0x10000, 2, 4 } },
 	};
 
 	for (uint32_t i = 1; i <= 3; i++) {
@@ -311,8 +333,10 @@ static void put_parts(struct store_writer *w, bool alike)
 			struct fmt_burst_part h;
 			struct fmt_burst_part_site s;
 			struct fmt_burst_part_pair p[2];
-		} part = { { .time = 400 + 10 * i, .bursts = 10, .sites = 1, .pairs = 2 }, { .site = 3, .bursts = 10, .runs = 1 },
-			   { { .reader = 3, .writer = 2, .bin = 3, .bytes = near }, { .reader = 3, .bin = 14, .bytes = 10 - near > 0 ? 10 - near : 0 } } };
+		} part = { { .time = 400 + 10 * i, .bursts = 10, .sites = 1, .pairs = 2 },
+			   { .site = 3, .bursts = 10, .runs = 1 },
+			   { { .reader = 3, .writer = 2, .bin = 3, .bytes = near },
+			     { .reader = 3, .bin = 14, .bytes = 10 - near > 0 ? 10 - near : 0 } } };
 
 		store_put_var(w, FMT_BURST_PART, &part, sizeof(part), NULL, 0);
 	}

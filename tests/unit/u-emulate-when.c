@@ -15,8 +15,8 @@
 
 struct outcome {
 	double bursts, own, target; /* by second */
-	double after; /* of bursts: those that had begun with the very next sample */
-	double wait; /* s: until the next burst's sample, as told when one has begun */
+	double after;               /* of bursts: those that had begun with the very next sample */
+	double wait;                /* s: until the next burst's sample, as told when one has begun */
 };
 
 static struct outcome run(int per_second, double part, double target_part, double own_ns, double target_ns)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The emulator's vector instructions against the processor: each mnemonic that has a rule, in every form that the encoder
- * knows for it (legacy, VEX, EVEX; registers of all sizes, memory, masks, broadcasts), with random operands. What the
- * emulator calls known must be what the processor made of it, also when random parts of what went in are unknown.
+ * The emulator's vector instructions against the processor: each mnemonic that has a rule, in every form that the
+ * encoder knows for it (legacy, VEX, EVEX; registers of all sizes, memory, masks, broadcasts), with random operands.
+ * What the emulator calls known must be what the processor made of it, also when random parts of what went in are
+ * unknown.
  */
 #include <Zydis/Zydis.h>
 #include <errno.h>
@@ -126,8 +127,10 @@ static ZydisRegister vector(enum part p, unsigned n)
 static size_t encode(const struct form *f, uint8_t *code)
 {
 	static const uint8_t gprs[] = { 0, 1, 2, 3, 8, 9, 10, 11, 12, 13 }, bytes[] = { 1, 2, 4, 8, 16, 32, 64 };
-	unsigned registers = f->encoding == ZYDIS_ENCODABLE_ENCODING_EVEX && !below(3) ? 32 : 16, last = below(registers);
-	ZydisEncoderRequest req = { .machine_mode = ZYDIS_MACHINE_MODE_LONG_64, .mnemonic = f->mnemonic,
+	unsigned registers = f->encoding == ZYDIS_ENCODABLE_ENCODING_EVEX && !below(3) ? 32 : 16,
+		 last = below(registers);
+	ZydisEncoderRequest req = { .machine_mode = ZYDIS_MACHINE_MODE_LONG_64,
+				    .mnemonic = f->mnemonic,
 				    .allowed_encodings = f->encoding };
 	ZyanUSize len = 15;
 	unsigned n = 0;
@@ -190,11 +193,22 @@ static bool read_page(void *ctx, uint64_t addr, uint8_t *buf)
 /* Values that something depends on: small ones, equal ones, all kinds of floating point. */
 static void fill(uint8_t *b, unsigned len)
 {
-	static const uint64_t doubles[] = { 0, 0x8000000000000000, 0x3ff0000000000000, 0xc004000000000000, 0x7ff0000000000000,
-					    0x7ff4000000000123, 0xfff8000000000456, 1, 0x43e0000000000000, 0xc1e0000000200000,
-					    0x3fe0000000000000, 0x47f0000000000000, 0x3690000000000001, 0x7fefffffffffffff };
-	static const uint32_t floats[] = { 0, 0x80000000, 0x3f800000, 0xc0200000, 0x7f800000, 0x7fa00123, 0xffc00456, 1,
-					   0x4f000000, 0xcf000000, 0x3f000000, 0x7f7fffff, 0x33800001, 0x5f000000 };
+	static const uint64_t doubles[] = { 0,
+					    0x8000000000000000,
+					    0x3ff0000000000000,
+					    0xc004000000000000,
+					    0x7ff0000000000000,
+					    0x7ff4000000000123,
+					    0xfff8000000000456,
+					    1,
+					    0x43e0000000000000,
+					    0xc1e0000000200000,
+					    0x3fe0000000000000,
+					    0x47f0000000000000,
+					    0x3690000000000001,
+					    0x7fefffffffffffff };
+	static const uint32_t floats[] = { 0, 0x80000000, 0x3f800000, 0xc0200000, 0x7f800000, 0x7fa00123, 0xffc00456,
+					   1, 0x4f000000, 0xcf000000, 0x3f000000, 0x7f7fffff, 0x33800001, 0x5f000000 };
 	unsigned how = below(8);
 
 	for (unsigned at = 0; at < len; at += 8) {
@@ -245,7 +259,8 @@ static uint8_t emu_flags_of(uint64_t f)
 
 static uint64_t some_bits(void)
 {
-	static const uint64_t elements[] = { 0x0f0f0f0f0f0f0f0f, 0x00ff00ff00ff00ff, 0xffffffff00000000, 0xffff, 0x3333333333333333 };
+	static const uint64_t elements[] = { 0x0f0f0f0f0f0f0f0f, 0x00ff00ff00ff00ff, 0xffffffff00000000, 0xffff,
+					     0x3333333333333333 };
 
 	switch (below(4)) {
 	case 0: return rnd() | rnd();
@@ -285,7 +300,7 @@ static void forget_some(struct emu_state *s)
 	}
 	for (unsigned k = 0; k < 8; k++)
 		if (!below(3)) {
-			s->k_known &= (uint8_t)~(1u << k);
+			s->k_known &= (uint8_t) ~(1u << k);
 			s->k[k] = rnd();
 		}
 	for (unsigned k = 0; k < WREG_IP; k++)
@@ -313,8 +328,8 @@ static const char *differs(const struct emu_state *s, const struct native *n)
 	for (unsigned k = 0; k < (level == 2 ? 32 : 16); k++)
 		for (unsigned at = 0; at < bytes; at++)
 			if (s->v[k].known >> at & 1 && s->v[k].b[at] != n->v[k][at]) {
-				snprintf(text, sizeof(text), "byte %u of vector %u: %02x, not %02x", at, k, s->v[k].b[at],
-					 n->v[k][at]);
+				snprintf(text, sizeof(text), "byte %u of vector %u: %02x, not %02x", at, k,
+					 s->v[k].b[at], n->v[k][at]);
 				return text;
 			}
 	for (unsigned k = 0; level == 2 && k < 8; k++)
@@ -357,7 +372,8 @@ static const char *name_of(const struct form *f, const uint8_t *code, size_t len
 	ZydisFormatterInit(&fmt, ZYDIS_FORMATTER_STYLE_INTEL);
 	ZydisDecoderInit(&z, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&z, code, len, &i, o)) ||
-	    !ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&fmt, &i, o, i.operand_count_visible, text, sizeof(text), 0, NULL)))
+	    !ZYAN_SUCCESS(
+		    ZydisFormatterFormatInstruction(&fmt, &i, o, i.operand_count_visible, text, sizeof(text), 0, NULL)))
 		snprintf(text, sizeof(text), "%s", ZydisMnemonicGetString(f->mnemonic));
 	return text;
 }
@@ -391,7 +407,8 @@ static enum tried try(const struct form *f, bool partly)
 		return T_LACKS;
 	run_native(&n, code_page);
 	what = differs(&s, &n);
-	if (!what && !partly && out == EMU_OK && !all_known(&s) && strncmp(ZydisMnemonicGetString(f->mnemonic), "vfm", 3) &&
+	if (!what && !partly && out == EMU_OK && !all_known(&s) &&
+	    strncmp(ZydisMnemonicGetString(f->mnemonic), "vfm", 3) &&
 	    strncmp(ZydisMnemonicGetString(f->mnemonic), "vfn", 3))
 		what = "something that is not known";
 	if (what) {
@@ -534,20 +551,22 @@ static void t_forms(void **state)
 		untried++;
 		print_message("%s: no form of %u follows its rule\n", name, t.forms);
 	}
-	print_message("%u mnemonics, %u forms: %u as the processor, %u without a rule; this processor lacks %u (%u mnemonics)\n",
-		      known, all.forms, all.right, all.no_rule, all.lacks, lacking);
+	print_message(
+		"%u mnemonics, %u forms: %u as the processor, %u without a rule; this processor lacks %u (%u mnemonics)\n",
+		known, all.forms, all.right, all.no_rule, all.lacks, lacking);
 	assert_int_equal(sigaction(SIGILL, &before, NULL), 0);
 	assert_int_equal(all.wrong, 0);
 	assert_int_equal(untried, 0);
-	assert_in_range(all.forms - all.right - all.no_rule - all.lacks, 0, 2); /* string instructions called movsd, cmpsd */
+	/* string instructions called movsd, cmpsd */
+	assert_in_range(all.forms - all.right - all.no_rule - all.lacks, 0, 2);
 	assert_true(all.right > 400 || getenv("U_EMUVEC"));
 }
 
 /* ---- what random operands do not show ---- */
 
 /* Never run: only read. */
-#define CODE(name, text)                                                                           \
-	__asm__(".pushsection .text\n" #name ":\n" text "\n" #name "_end:\n.popsection");          \
+#define CODE(name, text)                                                                                               \
+	__asm__(".pushsection .text\n" #name ":\n" text "\n" #name "_end:\n.popsection");                              \
 	extern const uint8_t name[], name##_end[]
 
 CODE(load_end, "vmovdqu8 (%rsi), %ymm3{%k1}{z}");
@@ -684,11 +703,12 @@ static const struct {
 	uint8_t what; /* the second argument; 0: the other text */
 	bool writes;
 } strings[] = {
-	{ "strlen", 0, false }, { "strnlen", 0, false }, { "strchr", 'y', false }, { "strrchr", 'x', false },
+	{ "strlen", 0, false },      { "strnlen", 0, false },  { "strchr", 'y', false },  { "strrchr", 'x', false },
 	{ "strchrnul", 'q', false }, { "memchr", 'q', false }, { "memrchr", 'q', false }, { "rawmemchr", 1, false },
-	{ "memcmp", 0, false }, { "strcmp", 0, false }, { "strncmp", 0, false }, { "strcasecmp", 0, false },
-	{ "strspn", 0, false }, { "strcspn", 0, false }, { "strstr", 0, false }, { "memcpy", 0, true }, { "memmove", 0, true },
-	{ "memset", 7, true }, { "stpcpy", 0, true }, { "strncpy", 0, true }, { "strcat", 0, true },
+	{ "memcmp", 0, false },      { "strcmp", 0, false },   { "strncmp", 0, false },   { "strcasecmp", 0, false },
+	{ "strspn", 0, false },      { "strcspn", 0, false },  { "strstr", 0, false },    { "memcpy", 0, true },
+	{ "memmove", 0, true },      { "memset", 7, true },    { "stpcpy", 0, true },     { "strncpy", 0, true },
+	{ "strcat", 0, true },
 };
 
 static size_t own_code(void *ctx, uint64_t addr, void *buf, size_t len)
@@ -745,8 +765,8 @@ static void t_strings(void **state)
 		second = f(a, second, len);
 		if (r.end != EMU_CODE || r.end_ip != NOWHERE || r.unknown || !(emu_state(e)->known & 1u << WREG_AX) ||
 		    (uint32_t)emu_state(e)->r[WREG_AX] != (uint32_t)second) {
-			print_message("%s of %u bytes: %s after %llu instructions, %u without a rule\n", strings[k].name, len,
-				      emu_end_str(r.end), (unsigned long long)r.insns, r.unknown);
+			print_message("%s of %u bytes: %s after %llu instructions, %u without a rule\n",
+				      strings[k].name, len, emu_end_str(r.end), (unsigned long long)r.insns, r.unknown);
 			failed = true;
 		}
 		for (unsigned at = 0; strings[k].writes && at < EMU_PAGE; at += 64) {
@@ -792,9 +812,9 @@ static int setup(void **state)
 {
 	struct emu_env env = { .page = read_page };
 
-	level = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") ? 2 :
-		__builtin_cpu_supports("avx2")						   ? 1 :
-											     0;
+	level = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") ? 2
+		: __builtin_cpu_supports("avx2")                                         ? 1
+											 : 0;
 	code_page = mmap(NULL, EMU_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code_page == MAP_FAILED)
 		return -1;
@@ -813,12 +833,9 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_forms),
-		cmocka_unit_test(t_edges),
-		cmocka_unit_test(t_unknown_address),
-		cmocka_unit_test(t_known_of_unknown),
-		cmocka_unit_test(t_strings),
-		cmocka_unit_test(t_many_pages),
+		cmocka_unit_test(t_forms),           cmocka_unit_test(t_edges),
+		cmocka_unit_test(t_unknown_address), cmocka_unit_test(t_known_of_unknown),
+		cmocka_unit_test(t_strings),         cmocka_unit_test(t_many_pages),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -27,8 +27,8 @@
 #define MODULE 1
 
 extern char runs_head[], runs_body[], runs_field[], runs_tail[], runs_table[], runs_outer_load[], runs_outer_call[],
-	runs_inner[], runs_inner_load[], runs_plain[], runs_plain_end[], runs_plain_load[], runs_divide[], runs_divide_end[],
-	runs_divide_load[], runs_divide_wait[];
+	runs_inner[], runs_inner_load[], runs_plain[], runs_plain_end[], runs_plain_load[], runs_divide[],
+	runs_divide_end[], runs_divide_load[], runs_divide_wait[];
 
 /* clang-format off */
 __asm__(
@@ -190,8 +190,15 @@ static void samples(unsigned n, const char *at, const char *caller)
 static void loads(unsigned n, const char *at, uint32_t flags)
 {
 	for (unsigned i = 0; i < n; i++) {
-		struct fmt_access a = { .time = 1000 + i, .addr = 0x10000 + 8 * i, .weight = 1, .ip = vaddr(at), .pid = PID, .tid = PID,
-					.module = MODULE, .size = 8, .flags = FMT_A_LOAD | flags };
+		struct fmt_access a = { .time = 1000 + i,
+					.addr = 0x10000 + 8 * i,
+					.weight = 1,
+					.ip = vaddr(at),
+					.pid = PID,
+					.tid = PID,
+					.module = MODULE,
+					.size = 8,
+					.flags = FMT_A_LOAD | flags };
 
 		store_put(w, FMT_ACCESS, &a, sizeof(a));
 	}
@@ -316,18 +323,39 @@ static void what_was_counted_or_copied_keeps_its_weight(void **state)
 /* A function that is one loop, whose header runs 5,000 times a second. */
 static void counted_loop(uint32_t id, const char *from, const char *to, unsigned sampled, double cost)
 {
-	struct fmt_counts_func f = { .id = id, .module = MODULE, .start = vaddr(from), .end = vaddr(to), .self_ns = sampled * (double)PERIOD,
-				     .samples = sampled, .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE, .blocks = 2, .loops = 1 };
-	struct fmt_counts_node loop = { .id = id, .function = id, .kind = FMT_CN_LOOP, .depth = 1, .addr = vaddr(from), .instructions = 4,
-					.loads = 1, .load_bytes = 8, .self_ns = f.self_ns, .samples = sampled, .cost = cost };
+	struct fmt_counts_func f = { .id = id,
+				     .module = MODULE,
+				     .start = vaddr(from),
+				     .end = vaddr(to),
+				     .self_ns = sampled * (double)PERIOD,
+				     .samples = sampled,
+				     .flags = FMT_CF_GRAPH | FMT_CF_COMPLETE,
+				     .blocks = 2,
+				     .loops = 1 };
+	struct fmt_counts_node loop = { .id = id,
+					.function = id,
+					.kind = FMT_CN_LOOP,
+					.depth = 1,
+					.addr = vaddr(from),
+					.instructions = 4,
+					.loads = 1,
+					.load_bytes = 8,
+					.self_ns = f.self_ns,
+					.samples = sampled,
+					.cost = cost };
 	struct fmt_counts_link l = { .id = id, .child = id, .how = FMT_CL_RATE };
 
 	store_put(w, FMT_COUNTS_FUNC, &f, sizeof(f));
 	store_put(w, FMT_COUNTS_NODE, &loop, sizeof(loop));
 	store_put(w, FMT_COUNTS_LINK, &l, sizeof(l));
 	for (unsigned i = 0; i < 40; i++) {
-		struct fmt_counts_window win = { .armed = 1000000 * (i + 1), .ended = 1000000 * (i + 2), .anchor = 0.01, .child = 50, .link = id,
-						 .pid = PID, .tid = PID };
+		struct fmt_counts_window win = { .armed = 1000000 * (i + 1),
+						 .ended = 1000000 * (i + 2),
+						 .anchor = 0.01,
+						 .child = 50,
+						 .link = id,
+						 .pid = PID,
+						 .tid = PID };
 
 		store_put(w, FMT_COUNTS_WINDOW, &win, sizeof(win));
 	}
@@ -391,7 +419,9 @@ static void bursts_tell_what_blocks_ran(void **state)
 	stalled_loop();
 	loads(9, runs_plain_load, TIMED);
 	for (uint32_t i = 0; i < 3; i++) {
-		struct fmt_burst_site s = { .id = i + 1, .module = MODULE, .ip = vaddr(at[i]), .runs = runs[i], .bursts = 20 };
+		struct fmt_burst_site s = {
+			.id = i + 1, .module = MODULE, .ip = vaddr(at[i]), .runs = runs[i], .bursts = 20
+		};
 
 		store_put(w, FMT_BURST_SITE, &s, sizeof(s));
 	}
@@ -406,7 +436,8 @@ static void bursts_tell_what_blocks_ran(void **state)
 		times[i] = i < 5 ? 2 : 0;
 	bursts_again(&b, &in, times);
 	assert_true(fabs(b.volume[site(&in, runs_body)] / b.volume[site(&in, runs_head)] - 2) < 1e-6);
-	assert_true(b.volume[site(&in, runs_tail)] == b.volume[site(&in, runs_head)] && b.volume[site(&in, runs_head)] < 1);
+	assert_true(b.volume[site(&in, runs_tail)] == b.volume[site(&in, runs_head)] &&
+		    b.volume[site(&in, runs_head)] < 1);
 	for (unsigned i = 0; i < 10; i++)
 		times[i] = i < 5 ? 0 : 3;
 	bursts_again(&b, &in, times);
@@ -416,7 +447,8 @@ static void bursts_tell_what_blocks_ran(void **state)
 	bursts_release(&b);
 	/* threads' loads are weighed the same way */
 	assert_int_equal(flow_threads_build(&in, &o, &threads, &e), 0);
-	assert_true(in.sites[site(&in, runs_body)].block && in.sites[site(&in, runs_body)].block != in.sites[site(&in, runs_head)].block);
+	assert_true(in.sites[site(&in, runs_body)].block &&
+		    in.sites[site(&in, runs_body)].block != in.sites[site(&in, runs_head)].block);
 	flow_threads_release(&threads);
 	flow_input_release(&in);
 }

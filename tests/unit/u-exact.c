@@ -55,7 +55,8 @@ static void kinds(void **state)
 			fail_msg("%s: kind %d lanes %d %d", t[i].text, c.kind, c.lanes_int, c.lanes_fp);
 	}
 	/* division is what makes code slow */
-	assert_true(exact_classify((const uint8_t *)"\x48\xf7\xf1", 3).cost > 10 * exact_classify((const uint8_t *)"\x48\x01\xc8", 3).cost);
+	assert_true(exact_classify((const uint8_t *)"\x48\xf7\xf1", 3).cost >
+		    10 * exact_classify((const uint8_t *)"\x48\x01\xc8", 3).cost);
 }
 
 static uint8_t stream[4096];
@@ -256,8 +257,9 @@ static void frame_variables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds), cmocka_unit_test(last_snapshot_counts), cmocka_unit_test(every_cut),
-		cmocka_unit_test(every_flip), cmocka_unit_test(logs), cmocka_unit_test(frame_variables),
+		cmocka_unit_test(kinds),     cmocka_unit_test(last_snapshot_counts),
+		cmocka_unit_test(every_cut), cmocka_unit_test(every_flip),
+		cmocka_unit_test(logs),      cmocka_unit_test(frame_variables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

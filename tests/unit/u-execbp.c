@@ -37,7 +37,7 @@ static uint64_t now(void)
 
 static __attribute__((noinline)) void inner(uint64_t n)
 {
-	__asm__ volatile("" :: "D"(n) : "memory");
+	__asm__ volatile("" ::"D"(n) : "memory");
 }
 
 static __attribute__((noinline)) void outer(void)
@@ -89,7 +89,11 @@ static void wait_window(struct execbp *x, struct exec_window *w)
 
 static struct exec_request both(void)
 {
-	return (struct exec_request){ .pid = child, .tid = child, .slots = 2, .hit_limit = EXECWIN_LOG, .time_limit_ns = PATIENCE_NS,
+	return (struct exec_request){ .pid = child,
+				      .tid = child,
+				      .slots = 2,
+				      .hit_limit = EXECWIN_LOG,
+				      .time_limit_ns = PATIENCE_NS,
 				      .slot = { at(outer, 50, true), at((void (*)(void))inner, 200, true) } };
 }
 
@@ -341,7 +345,8 @@ static void test_on_cpus(void **state)
 		assert_int_equal(w.hits[0], 50);
 		assert_in_range(w.hits[1], 49 * INNER, 50 * INNER);
 		for (uint32_t k = 1; k < w.count; k++)
-			assert_true(w.hit[k].cpu_ns >= w.hit[k - 1].cpu_ns && w.hit[k].cpu_ns - w.hit[0].cpu_ns <= w.hit[k].time - w.hit[0].time + 1000000);
+			assert_true(w.hit[k].cpu_ns >= w.hit[k - 1].cpu_ns &&
+				    w.hit[k].cpu_ns - w.hit[0].cpu_ns <= w.hit[k].time - w.hit[0].time + 1000000);
 	}
 	execbp_free(x);
 }
@@ -366,8 +371,13 @@ static int start_wanderer(void **state)
 
 static int own_breakpoint(pid_t tid, int i)
 {
-	struct perf_event_attr a = { .type = PERF_TYPE_BREAKPOINT, .size = sizeof(a), .bp_type = HW_BREAKPOINT_W, .disabled = 1,
-				     .bp_addr = 0x10000 + 8 * (uint64_t)i, .bp_len = 1, .exclude_kernel = 1 };
+	struct perf_event_attr a = { .type = PERF_TYPE_BREAKPOINT,
+				     .size = sizeof(a),
+				     .bp_type = HW_BREAKPOINT_W,
+				     .disabled = 1,
+				     .bp_addr = 0x10000 + 8 * (uint64_t)i,
+				     .bp_len = 1,
+				     .exclude_kernel = 1 };
 
 	return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -490,7 +500,8 @@ static void test_measure(void **state)
 	print_message("a hit costs %.0f ns here %s\n", ns, e.text);
 	assert_true(ns > 100); /* a trap, whatever the machine */
 	execbp_price(x, &price);
-	print_message("in a program that works %.0f ns, a window of %d slots %.0f ns\n", price.hit_ns, EXECWIN_SLOTS, price.window_ns);
+	print_message("in a program that works %.0f ns, a window of %d slots %.0f ns\n", price.hit_ns, EXECWIN_SLOTS,
+		      price.window_ns);
 	/* nor can it where every round is interrupted */
 	assert_true(isnan(price.hit_ns) || price.hit_ns > 100);
 	/* without a second CPU to itself the other thread cannot be observed */

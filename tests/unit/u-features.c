@@ -104,7 +104,8 @@ static void names_are_unique_and_states_have_words(void **state)
 	assert_null(features_find(&f, "nosuch"));
 	for (int s = FEATURE_UNKNOWN; s <= FEATURE_YES; s++)
 		for (int t = FEATURE_UNKNOWN; t < s; t++)
-			assert_string_not_equal(feature_state_str((enum feature_state)s), feature_state_str((enum feature_state)t));
+			assert_string_not_equal(feature_state_str((enum feature_state)s),
+						feature_state_str((enum feature_state)t));
 }
 
 int main(void)

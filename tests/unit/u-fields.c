@@ -28,8 +28,8 @@ __asm__(".text\n"
 	"fields_outer: .cfi_startproc\n movl %esi, 0x148(%rdi)\n ret\n .cfi_endproc\n"
 	"fields_other: .cfi_startproc\n movl %esi, 0x8(%rdi)\n movw %si, 0x148(%rdi)\n movl %esi, 0x148(%rsp)\n movl %esi, 0x148(%rdi,%rcx)\n"
 	" ret\n .cfi_endproc\n");
-extern const char fields_reader[], fields_second[], fields_third[], fields_fourth[], fields_setter[], fields_stranger[], fields_outer[],
-	fields_other[];
+extern const char fields_reader[], fields_second[], fields_third[], fields_fourth[], fields_setter[], fields_stranger[],
+	fields_outer[], fields_other[];
 
 enum { READER = 1, SETTER, STRANGER, OUTER, OTHER, FUNCTIONS = OTHER };
 
@@ -77,7 +77,8 @@ static void put_symbol(struct store_writer *w, const char *code, uint32_t functi
 static void put_names(struct store_writer *w)
 {
 	static const char *const names[] = { "", "reader", "setter", "stranger", "outer", "other" };
-	static const char *const code[] = { NULL, fields_reader, fields_setter, fields_stranger, fields_outer, fields_other };
+	static const char *const code[] = { NULL,         fields_reader, fields_setter, fields_stranger,
+					    fields_outer, fields_other };
 	struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
 	char exe[256];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -106,7 +107,8 @@ static void put_stacks(struct store_writer *w, uint64_t *now)
 
 	for (uint32_t i = 0; i < 4; i++) {
 		struct fmt_stack s = { .id = i + 1, .count = 2, .flags = FMT_STACK_COMPLETE };
-		struct fmt_frame f[2] = { { .addr = at(leaf[i]), .module = 1 }, { .addr = at(fields_outer), .module = 1 } };
+		struct fmt_frame f[2] = { { .addr = at(leaf[i]), .module = 1 },
+					  { .addr = at(fields_outer), .module = 1 } };
 
 		if (writers_rest && (leaf[i] == fields_setter || leaf[i] == fields_stranger))
 			continue;
@@ -121,7 +123,14 @@ static void put_stacks(struct store_writer *w, uint64_t *now)
 
 static struct fmt_access load_at(const char *code, uint64_t object, uint32_t distance, uint32_t size, uint64_t now)
 {
-	return (struct fmt_access){ .time = now, .addr = object + distance, .ip = at(code), .weight = 10, .module = 1, .pid = 1, .tid = 1, .size = size,
+	return (struct fmt_access){ .time = now,
+				    .addr = object + distance,
+				    .ip = at(code),
+				    .weight = 10,
+				    .module = 1,
+				    .pid = 1,
+				    .tid = 1,
+				    .size = size,
 				    .flags = FMT_A_LOAD | FMT_A_TIME };
 }
 
@@ -134,8 +143,10 @@ static void record(struct flow_input *in)
 	struct flow_input_opts o = { 0 };
 	uint64_t now = 1000;
 	struct fmt_end end = { .reason = FMT_END_DONE };
-	struct fmt_counts_func resting[] = { { .id = 1, .module = 1, .start = at(fields_setter), .end = at(fields_setter) + 1 },
-					     { .id = 2, .module = 1, .start = at(fields_stranger), .end = at(fields_stranger) + 1 } };
+	struct fmt_counts_func resting[] = {
+		{ .id = 1, .module = 1, .start = at(fields_setter), .end = at(fields_setter) + 1 },
+		{ .id = 2, .module = 1, .start = at(fields_stranger), .end = at(fields_stranger) + 1 }
+	};
 
 	assert_non_null(w);
 	store_meta(w, "engine", "soft");
@@ -145,13 +156,32 @@ static void record(struct flow_input *in)
 	for (int i = 0; i < 2 && writers_rest; i++)
 		store_put(w, FMT_COUNTS_FUNC, &resting[i], sizeof(resting[i]));
 	for (uint64_t i = 0; i < 30; i++) {
-		struct fmt_access a[] = { load_at(fields_reader, 0x70000000, 0x148, 4, now), load_at(fields_second, 0x70000000, 0x14c, 4, now + 1),
-					  load_at(fields_third, 0x70000000, 0x150, 8, now + 2), load_at(fields_fourth, 0x90000000 + 64 * i, 0, 4, now + 3) };
-		struct fmt_window win = { .armed = now + 10, .ended = now + 500000, .addr = 0x70000148, .len = 1, .end_reason = FMT_W_TIME, .count = 2,
+		struct fmt_access a[] = { load_at(fields_reader, 0x70000000, 0x148, 4, now),
+					  load_at(fields_second, 0x70000000, 0x14c, 4, now + 1),
+					  load_at(fields_third, 0x70000000, 0x150, 8, now + 2),
+					  load_at(fields_fourth, 0x90000000 + 64 * i, 0, 4, now + 3) };
+		struct fmt_window win = { .armed = now + 10,
+					  .ended = now + 500000,
+					  .addr = 0x70000148,
+					  .len = 1,
+					  .end_reason = FMT_W_TIME,
+					  .count = 2,
 					  .write_only_after = ~0u };
-		struct fmt_hit h[3] = { { .time = now + 1000, .ip = at(fields_reader), .module = 1, .syscall = -1, .flags = FMT_A_LOAD },
-					{ .time = now + 2000, .ip = at(fields_reader), .module = 1, .syscall = -1, .flags = FMT_A_LOAD },
-					{ .time = now + 200000, .ip = at(fields_other), .module = 1, .syscall = -1, .flags = FMT_A_STORE } };
+		struct fmt_hit h[3] = { { .time = now + 1000,
+					  .ip = at(fields_reader),
+					  .module = 1,
+					  .syscall = -1,
+					  .flags = FMT_A_LOAD },
+					{ .time = now + 2000,
+					  .ip = at(fields_reader),
+					  .module = 1,
+					  .syscall = -1,
+					  .flags = FMT_A_LOAD },
+					{ .time = now + 200000,
+					  .ip = at(fields_other),
+					  .module = 1,
+					  .syscall = -1,
+					  .flags = FMT_A_STORE } };
 
 		for (int k = 0; k < 4; k++)
 			store_put(w, FMT_ACCESS, &a[k], sizeof(a[k]));
@@ -259,11 +289,15 @@ static void what_nobody_was_seen_to_write_goes_to_who_could(void **state)
 
 static void a_record_by_another_pointer_is_of_another_object(void **state)
 {
-	struct in_site site[] = { { .func = 0, .load_at = 0x148, .field = 1, .writers = 1 }, { .func = 1, .store_at = 0x148 },
-				  { .func = 1, .store_at = 0x20 }, { .func = 2, .store_at = 0x148 } };
+	struct in_site site[] = { { .func = 0, .load_at = 0x148, .field = 1, .writers = 1 },
+				  { .func = 1, .store_at = 0x148 },
+				  { .func = 1, .store_at = 0x20 },
+				  { .func = 2, .store_at = 0x148 } };
 	struct in_func func[] = { { "reader", "app", 0, 0 }, { "writer", "app", 0, 0 }, { "nobody", "app", 0, 0 } };
 	struct in_writer writer = { .func = 1, .fields = 1, .stores = 2 };
-	struct flow_input in = { .sites = site, .site_count = 4, .funcs = func, .func_count = 3, .writer = &writer, .writer_count = 1 };
+	struct flow_input in = {
+		.sites = site, .site_count = 4, .funcs = func, .func_count = 3, .writer = &writer, .writer_count = 1
+	};
 	struct est_opts o = EST_OPTS_DEFAULT;
 	struct answer same = { .producer = 1, .site = 1, .addr = 0x5148, .near = NEAR_GRANULE };
 	struct answer other = { .producer = 1, .site = 2, .addr = 0x5148, .near = NEAR_GRANULE };
@@ -283,15 +317,24 @@ static void a_record_by_another_pointer_is_of_another_object(void **state)
 /* Two could write the field, as far as their code tells. */
 static void who_works_on_the_same_structures_is_likelier(void **state)
 {
-	struct in_site site[] = { { .func = 0, .load_at = 0x148, .field = 1, .writers = 2 }, { .func = 1, .store_at = 0x148 },
-				  { .func = 2, .store_at = 0x148 }, { .func = 3, .load_at = 0x148 } };
-	struct in_func func[] = { { "reader", "app", 0, 0 }, { "same", "app", 0, 0 }, { "apart", "app", 0, 0 }, { "else", "app", 0, 0 } };
-	struct in_writer writer[] = { { .func = 1, .fields = 1, .stores = 2 }, { .func = 2, .fields = 1, .stores = 2 } };
+	struct in_site site[] = { { .func = 0, .load_at = 0x148, .field = 1, .writers = 2 },
+				  { .func = 1, .store_at = 0x148 },
+				  { .func = 2, .store_at = 0x148 },
+				  { .func = 3, .load_at = 0x148 } };
+	struct in_func func[] = {
+		{ "reader", "app", 0, 0 }, { "same", "app", 0, 0 }, { "apart", "app", 0, 0 }, { "else", "app", 0, 0 }
+	};
+	struct in_writer writer[] = { { .func = 1, .fields = 1, .stores = 2 },
+				      { .func = 2, .fields = 1, .stores = 2 } };
 	struct in_access access[12];
-	struct in_hit hit[] = { { .func = 1, .site = 1, .flags = FMT_A_STORE }, { .func = 0, .site = 0, .flags = FMT_A_LOAD },
-				{ .func = 2, .site = 2, .flags = FMT_A_STORE }, { .func = 3, .site = 3, .flags = FMT_A_LOAD } };
+	struct in_hit hit[] = { { .func = 1, .site = 1, .flags = FMT_A_STORE },
+				{ .func = 0, .site = 0, .flags = FMT_A_LOAD },
+				{ .func = 2, .site = 2, .flags = FMT_A_STORE },
+				{ .func = 3, .site = 3, .flags = FMT_A_LOAD } };
 	struct in_window window[4];
-	struct flow_input in = { .sites = site, .site_count = 4, .funcs = func, .func_count = 4, .writer = writer, .writer_count = 2 };
+	struct flow_input in = {
+		.sites = site, .site_count = 4, .funcs = func, .func_count = 4, .writer = writer, .writer_count = 2
+	};
 	struct est_opts o = EST_OPTS_DEFAULT;
 	struct fields f;
 
@@ -301,7 +344,8 @@ static void who_works_on_the_same_structures_is_likelier(void **state)
 	fields_release(&f);
 	/* one structure is read; one of the two stores to it, the other to one of its own */
 	for (uint64_t i = 0; i < 12; i++)
-		access[i] = (struct in_access){ .site = (uint32_t)(i / 4), .addr = 0x10000 + (i / 4 == 2 ? 0x100000 : 0) + 0x148,
+		access[i] = (struct in_access){ .site = (uint32_t)(i / 4),
+						.addr = 0x10000 + (i / 4 == 2 ? 0x100000 : 0) + 0x148,
 						.flags = i < 4 ? FMT_A_LOAD : FMT_A_STORE };
 	in.access = access;
 	in.access_count = 12;
@@ -326,7 +370,9 @@ static void late_window(struct flow_input *in, uint64_t first)
 {
 	struct in_window *w = &in->window[in->window_count++];
 
-	*w = (struct in_window){ .armed = 1000000, .ended = 9000000, .arm.flags = FMT_A_LOAD, .first = in->hit_count, .count = 5 };
+	*w = (struct in_window){
+		.armed = 1000000, .ended = 9000000, .arm.flags = FMT_A_LOAD, .first = in->hit_count, .count = 5
+	};
 	for (uint64_t k = 0; k < 5; k++)
 		in->hit[in->hit_count++] = (struct in_hit){ .time = w->armed + first + 20000 * k, .flags = FMT_A_LOAD };
 }

@@ -82,8 +82,12 @@ static void measure(const struct logca *p, double noise, enum spread spread, int
 	strcpy(pts->unit, "ns");
 	for (double g = 16; g <= 33554432; g *= 2)
 		for (int i = 0; i < calls; i++) {
-			assert_int_equal(points_add(pts, RUN_HOST, g, noisy(logca_host(p, g), noise, spread), false, &e), 0);
-			assert_int_equal(points_add(pts, RUN_ACCEL, g, noisy(logca_accel(p, g), noise, spread), false, &e), 0);
+			assert_int_equal(points_add(pts, RUN_HOST, g, noisy(logca_host(p, g), noise, spread), false,
+						    &e),
+					 0);
+			assert_int_equal(points_add(pts, RUN_ACCEL, g, noisy(logca_accel(p, g), noise, spread), false,
+						    &e),
+					 0);
 		}
 }
 
@@ -231,9 +235,9 @@ static int draws(void)
 
 static void print_row(const char *name, const struct row *r)
 {
-	print_message("# %-26s %6.4f %6.4f %6.4f %6.4f %6.4f %6.4f %6.4f   %3d/%-3d %3d/%-3d %3d/%-3d %4d\n", name, r->C, r->beta, r->fixed,
-		      r->A, r->g1, r->L_far, r->A_far, r->indep_right, r->indep, r->far_right, r->far, r->offset_right,
-		      r->offset_seen, r->refused);
+	print_message("# %-26s %6.4f %6.4f %6.4f %6.4f %6.4f %6.4f %6.4f   %3d/%-3d %3d/%-3d %3d/%-3d %4d\n", name,
+		      r->C, r->beta, r->fixed, r->A, r->g1, r->L_far, r->A_far, r->indep_right, r->indep, r->far_right,
+		      r->far, r->offset_right, r->offset_seen, r->refused);
 }
 
 /* The published row of this procedure, plus a quarter. */
@@ -251,26 +255,34 @@ static void within_row(const struct row *r, double slack, double C, double fixed
 static void synthetic_table(void **state)
 {
 	int n = draws();
-	struct row even = synthetic(n, .20, EVEN, false, 20260101), hard = synthetic(n, .20, LOGNORMAL, false, 20260102),
-		   easy = synthetic(n, .05, LOGNORMAL, false, 20260103), offset5 = synthetic(n, .05, LOGNORMAL, true, 20260104),
+	struct row even = synthetic(n, .20, EVEN, false, 20260101),
+		   hard = synthetic(n, .20, LOGNORMAL, false, 20260102),
+		   easy = synthetic(n, .05, LOGNORMAL, false, 20260103),
+		   offset5 = synthetic(n, .05, LOGNORMAL, true, 20260104),
 		   offset20 = synthetic(n, .20, LOGNORMAL, true, 20260105);
 	/* few draws: the median of a median wanders */
 	double slack = 1.25 * (n < 200 ? 1.5 : 1);
 
-	print_message("# %d draws, 22 sizes x 5 calls, 1 %% outliers x10-100. median |ln error| (beta: absolute); last columns: chosen\n", n);
-	print_message("# rightly: indep; dep with |beta-1|>.1 where L shows; t0 or none where it shows; refused to fit\n");
-	print_message("# %-26s %6s %6s %6s %6s %6s %6s %6s   %7s %7s %7s %4s\n", "", "C", "beta", "fixed", "A", "g1", "L dep", "A dep",
-		      "indep", "dep", "t0", "ref.");
-	print_message("# %-26s %6.4f %6.4f %6.4f %6.4f %6.4f %6.4f %6.4f   100/102  38/44 398/400\n", "wanted, 20 %, no offset", .017, .003, .019,
-		      .025, .027, .055, .074);
+	print_message(
+		"# %d draws, 22 sizes x 5 calls, 1 %% outliers x10-100. median |ln error| (beta: absolute); last columns: chosen\n",
+		n);
+	print_message(
+		"# rightly: indep; dep with |beta-1|>.1 where L shows; t0 or none where it shows; refused to fit\n");
+	print_message("# %-26s %6s %6s %6s %6s %6s %6s %6s   %7s %7s %7s %4s\n", "", "C", "beta", "fixed", "A", "g1",
+		      "L dep", "A dep", "indep", "dep", "t0", "ref.");
+	print_message("# %-26s %6.4f %6.4f %6.4f %6.4f %6.4f %6.4f %6.4f   100/102  38/44 398/400\n",
+		      "wanted, 20 %, no offset", .017, .003, .019, .025, .027, .055, .074);
 	print_row("+-20 % even", &even);
 	print_row("20 % lognormal", &hard);
 	print_row("5 % lognormal", &easy);
 	print_row("5 % lognormal, offset", &offset5);
 	print_row("20 % lognormal, offset", &offset20);
-	print_message("# perfectly weighted least squares of the noise alone: C %.4f (even), %.4f (20 %% lognormal)\n", even.C_bound, hard.C_bound);
-	print_message("# fixed, no better from these draws by any unbiased estimator (Cramer-Rao): %.4f (20 %% lognormal), %.4f (5 %%); +- %.0f %%, "
-		      "as a median of %d\n", hard.fixed_bound, easy.fixed_bound, 125 / sqrt(n), n);
+	print_message("# perfectly weighted least squares of the noise alone: C %.4f (even), %.4f (20 %% lognormal)\n",
+		      even.C_bound, hard.C_bound);
+	print_message(
+		"# fixed, no better from these draws by any unbiased estimator (Cramer-Rao): %.4f (20 %% lognormal), %.4f (5 %%); +- %.0f %%, "
+		"as a median of %d\n",
+		hard.fixed_bound, easy.fixed_bound, 125 / sqrt(n), n);
 	within_row(&even, slack, fmax(.017, even.C_bound), .019);
 	within_row(&hard, slack * 1.2, fmax(.017, hard.C_bound), .019); /* 1.7 times the even reading's noise */
 	assert_true(hard.fixed <= hard.fixed_bound * slack);
@@ -343,7 +355,8 @@ static void blocking_submit(void **state)
 	measure(&p, .05, LOGNORMAL, 5, &pts);
 	for (double g = 16; g <= 33554432; g *= 2)
 		for (int i = 0; i < 5; i++)
-			points_add(&pts, RUN_SUBMIT, g, noisy(500 + logca_accel(&p, g) * .5, .05, LOGNORMAL), false, &e);
+			points_add(&pts, RUN_SUBMIT, g, noisy(500 + logca_accel(&p, g) * .5, .05, LOGNORMAL), false,
+				   &e);
 	assert_int_equal(fit_logca(&pts, &fit_defaults, &f, &e), 0);
 	for (unsigned i = 0; i < f.notes; i++)
 		said |= strstr(f.note[i], "not o") != NULL;
@@ -445,8 +458,10 @@ static void wild_calls(void **state)
 	rng = 16;
 	for (double g = 16; g <= 33554432; g *= 2)
 		for (int i = 0; i < 8; i++, n++) {
-			points_add(&pts, RUN_HOST, g, logca_host(&p, g) * exp(.03 * gauss()) * (n % 8 == 3 ? 30 : 1), false, &e);
-			points_add(&pts, RUN_ACCEL, g, logca_accel(&p, g) * exp(.03 * gauss()) * (n % 8 == 5 ? 30 : 1), false, &e);
+			points_add(&pts, RUN_HOST, g, logca_host(&p, g) * exp(.03 * gauss()) * (n % 8 == 3 ? 30 : 1),
+				   false, &e);
+			points_add(&pts, RUN_ACCEL, g, logca_accel(&p, g) * exp(.03 * gauss()) * (n % 8 == 5 ? 30 : 1),
+				   false, &e);
 		}
 	assert_int_equal(fit_logca(&pts, &fit_defaults, &f, &e), 0);
 	assert_true(fabs(f.p.C / 2 - 1) < .05 && fabs(f.p.beta - 1.3) < .005);
@@ -464,10 +479,22 @@ static int parse(const char *csv, struct points *pts, struct err *e)
 static void csv(void **state)
 {
 	static const char *const bad[] = {
-		"", "1,2,3\n", "bytes,host\n16,abc\n", "bytes,host,accelerated\n0,1,2\n", "bytes,host,accelerated\n16,-1,2\n",
-		"bytes,host,accelerated\n16,0,2\n", "bytes,host,accelerated\n16,nan,2\n", "bytes,host,accelerated\n16,1,2,3\n",
-		"bytes,run,time\n16,gpu,3\n", "bytes,run,time\n16,host,\n", "bytes,host,host\n1,2,3\n", "host,accelerated\n1,2\n",
-		"bytes,host,accelerated\n,1,2\n", "bytes,host,accelerated\n16,1e999,2\n", "bytes,host\n16,1\n", "bytes,accelerated,gpu\n16,1,2\n",
+		"",
+		"1,2,3\n",
+		"bytes,host\n16,abc\n",
+		"bytes,host,accelerated\n0,1,2\n",
+		"bytes,host,accelerated\n16,-1,2\n",
+		"bytes,host,accelerated\n16,0,2\n",
+		"bytes,host,accelerated\n16,nan,2\n",
+		"bytes,host,accelerated\n16,1,2,3\n",
+		"bytes,run,time\n16,gpu,3\n",
+		"bytes,run,time\n16,host,\n",
+		"bytes,host,host\n1,2,3\n",
+		"host,accelerated\n1,2\n",
+		"bytes,host,accelerated\n,1,2\n",
+		"bytes,host,accelerated\n16,1e999,2\n",
+		"bytes,host\n16,1\n",
+		"bytes,accelerated,gpu\n16,1,2\n",
 		"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r\n",
 	};
 	struct points pts;
@@ -479,12 +506,17 @@ static void csv(void **state)
 		assert_true(strlen(e.text) > 15);
 		points_release(&pts);
 	}
-	assert_int_equal(parse("# made by hand\nbytes,host,accelerated,switched\n16, 10 ,20,0\r\n32,\"12\",,1\n", &pts, &e), 0);
+	assert_int_equal(parse("# made by hand\nbytes,host,accelerated,switched\n16, 10 ,20,0\r\n32,\"12\",,1\n", &pts,
+			       &e),
+			 0);
 	assert_int_equal(pts.run[RUN_HOST].count, 2);
 	assert_int_equal(pts.run[RUN_ACCEL].count, 1);
 	assert_true(pts.run[RUN_HOST].at[1].switched);
 	points_release(&pts);
-	assert_int_equal(parse("\xef\xbb\xbf" "bytes\thost\taccelerated\n16\t1\t2\n", &pts, &e), 0);
+	assert_int_equal(parse("\xef\xbb\xbf"
+			       "bytes\thost\taccelerated\n16\t1\t2\n",
+			       &pts, &e),
+			 0);
 	points_release(&pts);
 	assert_int_equal(parse("g;run;ns\n16;t0;5\n16;t1;6\n16;zero;1\n", &pts, &e), 0);
 	assert_int_equal(pts.run[RUN_ZERO].count, 1);
@@ -501,22 +533,30 @@ static void refusals(void **state)
 	assert_true(fit_logca(&pts, &fit_defaults, &f, &e) < 0);
 	assert_non_null(strstr(e.text, "1 different size:"));
 	points_release(&pts);
-	assert_int_equal(parse("bytes,run,time\n16,host,1\n32,host,2\n64,host,3\n128,host,4\n256,host,5\n", &pts, &e), 0);
+	assert_int_equal(parse("bytes,run,time\n16,host,1\n32,host,2\n64,host,3\n128,host,4\n256,host,5\n", &pts, &e),
+			 0);
 	assert_true(fit_logca(&pts, &fit_defaults, &f, &e) < 0);
 	assert_non_null(strstr(e.text, "accelerated"));
 	points_release(&pts);
 	/* five sizes, but two of them preempted */
-	assert_int_equal(parse("bytes,host,accelerated,switched\n16,1,2,0\n32,2,3,0\n64,4,5,0\n128,8,6,1\n256,16,7,1\n", &pts, &e), 0);
+	assert_int_equal(parse("bytes,host,accelerated,switched\n16,1,2,0\n32,2,3,0\n64,4,5,0\n128,8,6,1\n256,16,7,1\n",
+			       &pts, &e),
+			 0);
 	assert_true(fit_logca(&pts, &fit_defaults, &f, &e) < 0);
 	assert_non_null(strstr(e.text, "context switch"));
 	points_release(&pts);
 	/* falling times: no monotone model */
-	assert_int_equal(parse("bytes,host,accelerated\n16,90,2\n32,80,3\n64,70,5\n128,60,6\n256,50,7\n512,40,8\n", &pts, &e), 0);
+	assert_int_equal(parse("bytes,host,accelerated\n16,90,2\n32,80,3\n64,70,5\n128,60,6\n256,50,7\n512,40,8\n",
+			       &pts, &e),
+			 0);
 	assert_true(fit_logca(&pts, &fit_defaults, &f, &e) < 0);
 	assert_non_null(strstr(e.text, "monotone"));
 	points_release(&pts);
 	/* sizes that do not overlap */
-	assert_int_equal(parse("bytes,run,time\n1,host,1\n2,host,2\n3,host,3\n4,host,4\n5,host,5\n11,accel,1\n12,accel,2\n13,accel,3\n14,accel,4\n15,accel,5\n", &pts, &e), 0);
+	assert_int_equal(
+		parse("bytes,run,time\n1,host,1\n2,host,2\n3,host,3\n4,host,4\n5,host,5\n11,accel,1\n12,accel,2\n13,accel,3\n14,accel,4\n15,accel,5\n",
+		      &pts, &e),
+		0);
 	assert_true(fit_logca(&pts, &fit_defaults, &f, &e) < 0);
 	points_release(&pts);
 }
@@ -549,9 +589,17 @@ static void padding(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(synthetic_table), cmocka_unit_test(zero_work_separates), cmocka_unit_test(submit_separates),
-		cmocka_unit_test(blocking_submit), cmocka_unit_test(coverage),	   cmocka_unit_test(unbounded),	  cmocka_unit_test(wild_calls),		  cmocka_unit_test(segments),
-		cmocka_unit_test(csv),		   cmocka_unit_test(refusals),		  cmocka_unit_test(padding),
+		cmocka_unit_test(synthetic_table),
+		cmocka_unit_test(zero_work_separates),
+		cmocka_unit_test(submit_separates),
+		cmocka_unit_test(blocking_submit),
+		cmocka_unit_test(coverage),
+		cmocka_unit_test(unbounded),
+		cmocka_unit_test(wild_calls),
+		cmocka_unit_test(segments),
+		cmocka_unit_test(csv),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(padding),
 	};
 
 	if (argc > 1) /* scripts/logca-synthetic: the table alone */

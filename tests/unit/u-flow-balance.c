@@ -51,7 +51,9 @@ static void calls_tie_functions(void **state)
 static void nothing_runs_less_than_never(void **state)
 {
 	struct flow_balance_node node[] = { { 1e6, 10, 0 }, { 0, 1, 0 }, { 300e6, 2, 0 }, { 2e6, 7, 0 } };
-	struct flow_balance_edge edge[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 2, 1, 0 }, { 3, 2, 0 }, { 3, 3, 0 }, { 2, 3, 0 } };
+	struct flow_balance_edge edge[] = {
+		{ 0, 0, 0 }, { 1, 1, 0 }, { 2, 1, 0 }, { 3, 2, 0 }, { 3, 3, 0 }, { 2, 3, 0 }
+	};
 	struct flow_balance_group group[] = { { SMOOTH_NONE }, { 0 }, { 1 }, { 2 } };
 	struct flow_balance s = { node, 4, edge, 6, group, 4, PERIOD };
 
@@ -98,7 +100,8 @@ static void any_graph_has_an_answer(void **state)
 
 		for (int i = 0; i < 40; i++) {
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-			node[i] = (struct flow_balance_node){ x % 3 ? (double)(x % 1000) * 1e6 : 0, (double)(x >> 20 & 15), 0 };
+			node[i] = (struct flow_balance_node){ x % 3 ? (double)(x % 1000) * 1e6 : 0,
+							      (double)(x >> 20 & 15), 0 };
 			sum += node[i].time;
 		}
 		for (int i = 0; i < 60; i++) {
@@ -107,7 +110,8 @@ static void any_graph_has_an_answer(void **state)
 		}
 		for (int i = 0; i < 120; i++) {
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-			edge[i] = (struct flow_balance_edge){ (uint32_t)(x % 40), (uint32_t)(x >> 20) % 60, (double)(x >> 40 & 3) };
+			edge[i] = (struct flow_balance_edge){ (uint32_t)(x % 40), (uint32_t)(x >> 20) % 60,
+							      (double)(x >> 40 & 3) };
 		}
 		assert_int_equal(flow_balance_solve(&s), 0);
 		for (int i = 0; i < 40; i++)
@@ -118,10 +122,8 @@ static void any_graph_has_an_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_loop_runs_as_one),
-		cmocka_unit_test(calls_tie_functions),
-		cmocka_unit_test(nothing_runs_less_than_never),
-		cmocka_unit_test(nonsense_is_refused),
+		cmocka_unit_test(a_loop_runs_as_one),           cmocka_unit_test(calls_tie_functions),
+		cmocka_unit_test(nothing_runs_less_than_never), cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(any_graph_has_an_answer),
 	};
 

@@ -156,7 +156,9 @@ static void plant_begin(struct plant *p, const char *from_start)
 	m.path = store_string(p->w, "/nowhere/app");
 	store_put(p->w, FMT_MODULE, &m, sizeof(m));
 	for (uint32_t i = 1; i <= FUNCTIONS; i++) {
-		struct fmt_function f = { .id = i, .name = store_string(p->w, names[i]), .object = store_string(p->w, "/nowhere/app") };
+		struct fmt_function f = { .id = i,
+					  .name = store_string(p->w, names[i]),
+					  .object = store_string(p->w, "/nowhere/app") };
 
 		store_put(p->w, FMT_FUNCTION, &f, sizeof(f));
 	}
@@ -164,8 +166,16 @@ static void plant_begin(struct plant *p, const char *from_start)
 
 static struct fmt_access access_at(struct plant *p, uint32_t function, uint64_t addr, uint32_t flags, double weight)
 {
-	return (struct fmt_access){ .time = p->now++, .addr = addr, .ip = 0x1000 * function + (flags & 3), .weight = weight, .module = 1,
-				    .pid = 1, .tid = 1, .function = function, .size = 4, .flags = flags };
+	return (struct fmt_access){ .time = p->now++,
+				    .addr = addr,
+				    .ip = 0x1000 * function + (flags & 3),
+				    .weight = weight,
+				    .module = 1,
+				    .pid = 1,
+				    .tid = 1,
+				    .function = function,
+				    .size = 4,
+				    .flags = flags };
 }
 
 static void plant(struct plant *p, uint32_t function, uint64_t addr, uint32_t flags, double weight)
@@ -355,8 +365,11 @@ static void overwritten_buffers_belong_to_the_last_pass(void **state)
 			for (uint64_t i = 0; i < 16384; i++) {
 				p.now++;
 				if (random_next(&x) % 1000 == 0)
-					plant(&p, who == 0 ? WRITER_A : who == 1 ? WRITER_B : READER, 0x40000 + 4 * i,
-					      who == 2 ? FMT_A_LOAD : FMT_A_STORE, 1000);
+					plant(&p,
+					      who == 0   ? WRITER_A
+					      : who == 1 ? WRITER_B
+							 : READER,
+					      0x40000 + 4 * i, who == 2 ? FMT_A_LOAD : FMT_A_STORE, 1000);
 			}
 		}
 	}
@@ -372,8 +385,10 @@ static void plant_told(struct plant *p, uint32_t writer, uint64_t addr)
 {
 	struct fmt_access arm = access_at(p, READER, addr, FMT_A_LOAD | FMT_A_TIME, 1e6);
 	struct fmt_window w = { .addr = addr, .len = 4, .end_reason = FMT_W_HITS, .count = 2, .write_only_after = ~0u };
-	struct fmt_hit h[2] = { { .module = 1, .syscall = -1, .function = writer, .flags = FMT_A_STORE, .ip = 0x1000 * writer + 2 },
-				{ .module = 1, .syscall = -1, .function = READER, .flags = FMT_A_LOAD, .ip = 0x1000 * READER + 1 } };
+	struct fmt_hit h[2] = {
+		{ .module = 1, .syscall = -1, .function = writer, .flags = FMT_A_STORE, .ip = 0x1000 * writer + 2 },
+		{ .module = 1, .syscall = -1, .function = READER, .flags = FMT_A_LOAD, .ip = 0x1000 * READER + 1 }
+	};
 
 	memcpy(&w.arm, &arm, sizeof(w.arm));
 	w.armed = p->now;
@@ -460,8 +475,14 @@ static void windows_overrule_records(void **state)
 	plant_begin(&p, "1");
 	plant(&p, WRITER_A, 0x30000, FMT_A_STORE, 10);
 	for (int i = 0; i < 50; i++) {
-		struct fmt_window w = { .addr = 0x30100 + 64 * (uint64_t)i, .len = 4, .end_reason = FMT_W_HITS, .count = 3, .write_only_after = ~0u };
-		struct fmt_hit h[3] = { { .module = 1, .syscall = -1 }, { .module = 1, .syscall = -1 }, { .module = 1, .syscall = -1 } };
+		struct fmt_window w = { .addr = 0x30100 + 64 * (uint64_t)i,
+					.len = 4,
+					.end_reason = FMT_W_HITS,
+					.count = 3,
+					.write_only_after = ~0u };
+		struct fmt_hit h[3] = { { .module = 1, .syscall = -1 },
+					{ .module = 1, .syscall = -1 },
+					{ .module = 1, .syscall = -1 } };
 
 		struct fmt_access arm = access_at(&p, READER, w.addr, FMT_A_LOAD, 100);
 
@@ -504,16 +525,25 @@ static void windows_overrule_records(void **state)
 static void plant_window(struct plant *p, uint32_t fn, uint64_t addr, uint64_t open, uint64_t written)
 {
 	struct fmt_access arm = access_at(p, fn, addr, FMT_A_LOAD, 100);
-	struct fmt_window w = { .armed = p->now, .ended = p->now + open, .addr = addr, .len = 4, .end_reason = FMT_W_TIME,
-				.count = written ? 3 : 2, .write_only_after = ~0u };
+	struct fmt_window w = { .armed = p->now,
+				.ended = p->now + open,
+				.addr = addr,
+				.len = 4,
+				.end_reason = FMT_W_TIME,
+				.count = written ? 3 : 2,
+				.write_only_after = ~0u };
 	struct fmt_hit h[3];
 
 	for (unsigned k = 0; k < w.count; k++) {
 		bool store = written && k == 1;
 		uint32_t who = store ? WRITER_B : fn;
 
-		h[k] = (struct fmt_hit){ .time = p->now + (k ? k * (written ? written : 1) : 1), .module = 1, .syscall = -1, .function = who,
-					 .flags = store ? FMT_A_STORE : FMT_A_LOAD, .ip = 0x1000 * who + (store ? FMT_A_STORE : FMT_A_LOAD) };
+		h[k] = (struct fmt_hit){ .time = p->now + (k ? k * (written ? written : 1) : 1),
+					 .module = 1,
+					 .syscall = -1,
+					 .function = who,
+					 .flags = store ? FMT_A_STORE : FMT_A_LOAD,
+					 .ip = 0x1000 * who + (store ? FMT_A_STORE : FMT_A_LOAD) };
 	}
 	memcpy(&w.arm, &arm, sizeof(w.arm));
 	store_put(p->w, FMT_ACCESS, &arm, sizeof(arm));
@@ -555,8 +585,12 @@ static void a_read_by_the_kernel_has_its_producer(void **state)
 	struct plant p;
 	struct flow_input in;
 	struct flow f;
-	struct fmt_sysio out = { .addr = 0x50000, .len = 4096, .weight = 1, .pid = 1, .tid = 1, .nr = 1, .dir = FMT_IO_KERNEL_READS };
-	struct fmt_sysio back = { .addr = 0x60000, .len = 4096, .weight = 1, .pid = 1, .tid = 1, .nr = 0, .dir = FMT_IO_KERNEL_WRITES };
+	struct fmt_sysio out = {
+		.addr = 0x50000, .len = 4096, .weight = 1, .pid = 1, .tid = 1, .nr = 1, .dir = FMT_IO_KERNEL_READS
+	};
+	struct fmt_sysio back = {
+		.addr = 0x60000, .len = 4096, .weight = 1, .pid = 1, .tid = 1, .nr = 0, .dir = FMT_IO_KERNEL_WRITES
+	};
 
 	(void)state;
 	plant_begin(&p, "1");
@@ -591,7 +625,13 @@ static void what_is_cut_of_ranges_is_counted(void **state)
 
 	(void)state;
 	for (uint64_t len = 4096; len <= 2ull << 30; len = len == 4096 ? 2ull << 30 : len * 2) {
-		struct fmt_sysio back = { .addr = 0x100000000, .len = len, .weight = 1, .pid = 1, .tid = 1, .nr = 0, .dir = FMT_IO_KERNEL_WRITES };
+		struct fmt_sysio back = { .addr = 0x100000000,
+					  .len = len,
+					  .weight = 1,
+					  .pid = 1,
+					  .tid = 1,
+					  .nr = 0,
+					  .dir = FMT_IO_KERNEL_WRITES };
 
 		plant_begin(&p, "1");
 		back.time = p.now++;
@@ -665,8 +705,12 @@ static void extents_find_arrays(void **state)
 		/* 4 bytes at every stride of an array of 1 MiB */
 		for (size_t i = 0; i < 400; i++) {
 			x = x * 6364136223846793005ull + 1442695040888963407ull;
-			it[i] = (struct unique_addresses_item){ .key = 1, .object = FLOW_NONE, .size = 4,
-						   .addr = 0x100000 + (x >> 33) % (1048576 / (unsigned)stride) * (unsigned)stride };
+			it[i] = (struct unique_addresses_item){
+				.key = 1,
+				.object = FLOW_NONE,
+				.size = 4,
+				.addr = 0x100000 + (x >> 33) % (1048576 / (unsigned)stride) * (unsigned)stride
+			};
 		}
 		unique_addresses_run(&in, it, 400, keep_uma, NULL);
 		assert_true(uma_bytes > 0.9 * 1048576 * 4 / stride && uma_bytes < 1.1 * 1048576 * 4 / stride);
@@ -674,28 +718,40 @@ static void extents_find_arrays(void **state)
 	}
 	/* small blocks far apart, each met again and again: not the memory between them */
 	for (size_t i = 0; i < 400; i++)
-		it[i] = (struct unique_addresses_item){ .key = 1, .object = FLOW_NONE, .size = 8, .addr = 0x100000 + i % 40 * 10003 };
+		it[i] = (struct unique_addresses_item){
+			.key = 1, .object = FLOW_NONE, .size = 8, .addr = 0x100000 + i % 40 * 10003
+		};
 	unique_addresses_run(&in, it, 400, keep_uma, NULL);
 	assert_true(uma_bytes >= 320 && uma_bytes < 640);
-	/* one word somewhere in each of 1,500 blocks that lie close together, again and again: pairs tell how few places
-	 * there are. The seed is fixed; of 400 draws some 53 pairs meet, so the error is less than a fifth. */
+	/* one word somewhere in each of 1,500 blocks that lie close together, again and again: pairs tell how few
+	 * places there are. The seed is fixed; of 400 draws some 53 pairs meet, so the error is less than a fifth. */
 	for (size_t i = 0; i < 400; i++) {
 		uint64_t block;
 
 		x = x * 6364136223846793005ull + 1442695040888963407ull;
 		block = (x >> 33) % 1500;
-		it[i] = (struct unique_addresses_item){ .key = 1, .object = FLOW_NONE, .size = 8, .bytes = 8000, .addr = 0x100000 + block * 112 + block * 7 % 11 * 8 };
+		it[i] = (struct unique_addresses_item){ .key = 1,
+							.object = FLOW_NONE,
+							.size = 8,
+							.bytes = 8000,
+							.addr = 0x100000 + block * 112 + block * 7 % 11 * 8 };
 	}
 	unique_addresses_run(&in, it, 400, keep_uma, NULL);
 	assert_true(uma_bytes > 1500 * 8 / 2 && uma_bytes < 1500 * 8 * 2);
 	/* as many samples of as many places, each standing for one access: nothing is touched less than once */
 	for (size_t i = 0; i < 400; i++)
-		it[i] = (struct unique_addresses_item){ .key = 1, .object = FLOW_NONE, .size = 8, .bytes = 80, .addr = 0x100000 + i * 1008 + i * 7 % 11 * 8 };
+		it[i] = (struct unique_addresses_item){ .key = 1,
+							.object = FLOW_NONE,
+							.size = 8,
+							.bytes = 80,
+							.addr = 0x100000 + i * 1008 + i * 7 % 11 * 8 };
 	unique_addresses_run(&in, it, 400, keep_uma, NULL);
 	assert_true(uma_bytes == 32000);
 	/* blocks that lie apart further than anything usual: a lower bound */
 	for (size_t i = 0; i < 400; i++)
-		it[i] = (struct unique_addresses_item){ .key = 1, .object = FLOW_NONE, .size = 8, .addr = 0x100000 + i / 2 * 4000037 + i % 2 * 16 };
+		it[i] = (struct unique_addresses_item){
+			.key = 1, .object = FLOW_NONE, .size = 8, .addr = 0x100000 + i / 2 * 4000037 + i % 2 * 16
+		};
 	unique_addresses_run(&in, it, 400, keep_uma, NULL);
 	assert_true(uma_bound && uma_bytes >= 3200);
 }

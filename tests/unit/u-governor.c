@@ -35,10 +35,11 @@ static struct outcome simulate(double budget, double string_share, double kernel
 		double u = uniform();
 
 		now += 2e6;
-		governor_tick(&g, 2e6, u < string_share, u > 1 - kernel_share);
+		governor_tick(&g, 2e6, u<string_share, u> 1 - kernel_share);
 		governor_wall(&g, 2e6, 2e6);
 		governor_spend(&g, GOV_TIMER, 2e6 * governor_rate(&g, GOV_TIMER)); /* fixed at the start */
-		if (now >= armed_until && g.ticks > 100 && governor_allows(&g, GOV_HITS, hits_per_window * GOV_HIT_NS)) {
+		if (now >= armed_until && g.ticks > 100 &&
+		    governor_allows(&g, GOV_HITS, hits_per_window * GOV_HIT_NS)) {
 			double time = governor_armed_time(&g, 3e6, 20e6);
 
 			if (time < 3e6)
@@ -57,7 +58,8 @@ static struct outcome simulate(double budget, double string_share, double kernel
 
 static void budget_holds(void **state)
 {
-	static const double budgets[] = { 0.005, 0.01, 0.05 }, strings[] = { 0, 0.01, 0.3 }, kernels[] = { 0, 0.1, 0.9 };
+	static const double budgets[] = { 0.005, 0.01, 0.05 }, strings[] = { 0, 0.01, 0.3 },
+			    kernels[] = { 0, 0.1, 0.9 };
 
 	for (int b = 0; b < 3; b++)
 		for (int s = 0; s < 3; s++)
@@ -72,7 +74,8 @@ static void budget_holds(void **state)
 
 static void armed_time_follows_string_use(void **state)
 {
-	struct outcome none = simulate(0.01, 0, 0, 16), some = simulate(0.01, 0.01, 0, 16), heavy = simulate(0.01, 0.3, 0, 16);
+	struct outcome none = simulate(0.01, 0, 0, 16), some = simulate(0.01, 0.01, 0, 16),
+		       heavy = simulate(0.01, 0.3, 0, 16);
 
 	printf("# windows in ten CPU-seconds: %.0f, with 1 %% string samples %.0f, with 30 %% %.0f\n", none.windows,
 	       some.windows, heavy.windows);
@@ -97,7 +100,7 @@ static void accounts(void **state)
 	governor_init(&g, 0.01, 1u << GOV_TIMER | 1u << GOV_SYSCALLS | 1u << GOV_ARMED);
 	for (int i = 0; i < GOV_ACCOUNTS; i++)
 		sum += governor_rate(&g, i);
-	assert_true(fabs(sum - 0.01) < 1e-12); /* unused shares go to the others */
+	assert_true(fabs(sum - 0.01) < 1e-12);          /* unused shares go to the others */
 	assert_false(governor_allows(&g, GOV_HITS, 1)); /* not in use */
 	assert_true(isnan(governor_spent_share(&g)));
 	assert_true(governor_armed_time(&g, 3e6, 20e6) == 0); /* nothing earned yet */
@@ -146,7 +149,8 @@ static void nothing_lies_idle(void **state)
 			governor_tick(&g, 2e6, false, false);
 			governor_spend(&g, GOV_TIMER, 4000);
 			if (!lazy && i % 100 == 0)
-				governor_spend(&g, GOV_ELSEWHERE, 900000); /* 45 % of the budget: their share is a third */
+				/* 45 % of the budget: their share is a third */
+				governor_spend(&g, GOV_ELSEWHERE, 900000);
 			while (governor_allows(&g, GOV_HITS, 150000))
 				governor_spend(&g, GOV_HITS, 150000);
 		}
@@ -167,7 +171,8 @@ static void dear_windows_are_rare_not_none(void **state)
 {
 	struct outcome o = simulate(0.002, 0.5, 0, 4);
 
-	printf("# low budget, half of the time in copies: %.0f windows in ten CPU-seconds, %.2f %% spent\n", o.windows, 100 * o.spent);
+	printf("# low budget, half of the time in copies: %.0f windows in ten CPU-seconds, %.2f %% spent\n", o.windows,
+	       100 * o.spent);
 	assert_true(o.windows >= 1);
 	assert_true(o.spent <= 0.002 * 1.2 + 0.0005);
 }
@@ -242,7 +247,8 @@ static void bursts_go_on(void **state)
 		struct governor g;
 		int bursts = 0;
 
-		governor_init(&g, budget[k] * 0.88, 1u << GOV_TIMER | 1u << GOV_HITS | 1u << GOV_ARMED | 1u << GOV_SYSCALLS);
+		governor_init(&g, budget[k] * 0.88,
+			      1u << GOV_TIMER | 1u << GOV_HITS | 1u << GOV_ARMED | 1u << GOV_SYSCALLS);
 		governor_reserve(&g, 0.4);
 		for (int i = 0; i < 5000; i++) {
 			double rate = governor_rate(&g, GOV_SYSCALLS);
@@ -266,10 +272,17 @@ static void bursts_go_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(budget_holds), cmocka_unit_test(armed_time_follows_string_use),
-		cmocka_unit_test(effort_buys_windows), cmocka_unit_test(accounts),
-		cmocka_unit_test(nothing_lies_idle), cmocka_unit_test(dear_windows_are_rare_not_none), cmocka_unit_test(measured_costs), cmocka_unit_test(what_a_timer_leaves),
-		cmocka_unit_test(a_window_is_charged_for_waking_us), cmocka_unit_test(switches_cost), cmocka_unit_test(bursts_go_on),
+		cmocka_unit_test(budget_holds),
+		cmocka_unit_test(armed_time_follows_string_use),
+		cmocka_unit_test(effort_buys_windows),
+		cmocka_unit_test(accounts),
+		cmocka_unit_test(nothing_lies_idle),
+		cmocka_unit_test(dear_windows_are_rare_not_none),
+		cmocka_unit_test(measured_costs),
+		cmocka_unit_test(what_a_timer_leaves),
+		cmocka_unit_test(a_window_is_charged_for_waking_us),
+		cmocka_unit_test(switches_cost),
+		cmocka_unit_test(bursts_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

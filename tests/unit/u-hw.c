@@ -74,7 +74,7 @@ static void spe_records(void **state)
 	n = 5; /* padding */
 	n += record(b + n, 0x401000, 0xaaaae000, 0, true, false);
 	n += record(b + n, 0x401004, 0xaaaae008, 1, true, true);
-	n += record(b + n, 0x401008, 0, 1, false, false); /* a branch */
+	n += record(b + n, 0x401008, 0, 1, false, false);                   /* a branch */
 	n += record(b + n, 0x40100c, 0xaaaae010, 0x02 | 0x04, true, false); /* an atomic */
 	n += record(b + n, 0xffff800008001000, 0xaaaae018, 0, true, false); /* in the kernel */
 	assert_int_equal(spe_decode(b, n, &base, &st, keep, &g), n);
@@ -133,9 +133,14 @@ static void plumbing(void **state)
 	int fds[4];
 
 	ev.attr = (struct perf_event_attr){
-		.size = sizeof(ev.attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = 1000000,
-		.disabled = 1, .exclude_kernel = 1,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER,
+		.size = sizeof(ev.attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.sample_type =
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER,
 	};
 	assert_int_equal(hw_new(&s, &ev, 1, &f, &cfg, &e), 0);
 	if (hw_add_task(s, 0, &e)) {
@@ -173,13 +178,23 @@ struct fake_ring {
 /* A record as memory() of pmu.c asks for it. */
 static void put_access(struct fake_ring *r, uint64_t ip, uint64_t addr, uint32_t tid, uint64_t period, bool kernel)
 {
-	const uint64_t body[] = { 1 /* identifier */, ip, (uint64_t)tid << 32 | 7, 1000, addr, 0 /* cpu */, period, 33 /* weight */,
+	const uint64_t body[] = { 1 /* identifier */,
+				  ip,
+				  (uint64_t)tid << 32 | 7,
+				  1000,
+				  addr,
+				  0 /* cpu */,
+				  period,
+				  33 /* weight */,
 				  PERF_MEM_S(OP, LOAD) | PERF_MEM_S(LVL, HIT) };
-	struct perf_event_header h = { .type = PERF_RECORD_SAMPLE, .size = sizeof(h) + sizeof(body),
-				       .misc = PERF_RECORD_MISC_EXACT_IP | (kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) };
+	struct perf_event_header h = { .type = PERF_RECORD_SAMPLE,
+				       .size = sizeof(h) + sizeof(body),
+				       .misc = PERF_RECORD_MISC_EXACT_IP |
+					       (kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) };
 
 	for (size_t i = 0; i < h.size; i++)
-		r->data[(r->page.data_head + i) % RING] = i < sizeof(h) ? ((uint8_t *)&h)[i] : ((const uint8_t *)body)[i - sizeof(h)];
+		r->data[(r->page.data_head + i) % RING] =
+			i < sizeof(h) ? ((uint8_t *)&h)[i] : ((const uint8_t *)body)[i - sizeof(h)];
 	r->page.data_head += h.size;
 }
 
@@ -272,7 +287,8 @@ static void random_loads(void **state)
 	hw_read(s, add_up, sum);
 	assert_int_equal(sum[1], 0);
 	hw_stats(s, &st);
-	assert_in_range(st.counted_loads, (c.loads[0] + c.loads[1]) * c.enabled / c.running - 2, (c.loads[0] + c.loads[1]) * c.enabled / c.running + 2);
+	assert_in_range(st.counted_loads, (c.loads[0] + c.loads[1]) * c.enabled / c.running - 2,
+			(c.loads[0] + c.loads[1]) * c.enabled / c.running + 2);
 	hw_close(s);
 
 	/* no counting event: unknown, and never period x samples */
@@ -377,9 +393,14 @@ static void clocks_and_rates(void **state)
 	bool slower = false;
 
 	ev.attr = (struct perf_event_attr){
-		.size = sizeof(ev.attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = 500000,
-		.disabled = 1, .exclude_kernel = 1,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_IDENTIFIER,
+		.size = sizeof(ev.attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 500000,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |
+			       PERF_SAMPLE_IDENTIFIER,
 	};
 	assert_int_equal(hw_new(&s, &ev, 1, &f, &cfg, &e), 0);
 	if (hw_add_task(s, 0, &e)) {
@@ -443,8 +464,8 @@ static void sentences(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spe_records), cmocka_unit_test(plumbing), cmocka_unit_test(random_loads),
-		cmocka_unit_test(batches), cmocka_unit_test(clocks_and_rates), cmocka_unit_test(sentences),
+		cmocka_unit_test(spe_records), cmocka_unit_test(plumbing),         cmocka_unit_test(random_loads),
+		cmocka_unit_test(batches),     cmocka_unit_test(clocks_and_rates), cmocka_unit_test(sentences),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

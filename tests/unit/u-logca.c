@@ -61,8 +61,12 @@ static struct logca params(json_t *o, const char *kind_key)
 {
 	const char *kind = json_string_value(json_object_get(o, kind_key));
 
-	return (struct logca){ .L = num(o, "L"), .o = num(o, "o"), .C = num(o, "C"), .A = num(o, "A"),
-			       .beta = num(o, "beta"), .kind = strcmp(kind, "dep") ? LOGCA_INDEP : LOGCA_DEP };
+	return (struct logca){ .L = num(o, "L"),
+			       .o = num(o, "o"),
+			       .C = num(o, "C"),
+			       .A = num(o, "A"),
+			       .beta = num(o, "beta"),
+			       .kind = strcmp(kind, "dep") ? LOGCA_INDEP : LOGCA_DEP };
 }
 
 static void golden(void **state)
@@ -73,7 +77,8 @@ static void golden(void **state)
 	if (!all)
 		skip();
 	assert_int_equal(json_array_size(all), 120);
-	json_array_foreach(all, i, v) {
+	json_array_foreach(all, i, v)
+	{
 		struct logca p = params(v, "kind");
 		struct logca_region r[LOGCA_MAX_REGIONS];
 		double g[2], s, n1, n2;
@@ -131,8 +136,9 @@ static double claim(const struct logca *p, const char *q)
 
 	if (!strncmp(q, "largest |T0/T1", 14)) {
 		for (double at = 16; at <= 33554432; at *= 2)
-			worst = fmax(worst, fabs(logca_host(p, at) / logca_accel(p, at) -
-						 p->C * pow(at, p->beta) / (p->o + p->L + p->C * pow(at, p->beta) / p->A)));
+			worst = fmax(worst,
+				     fabs(logca_host(p, at) / logca_accel(p, at) -
+					  p->C * pow(at, p->beta) / (p->o + p->L + p->C * pow(at, p->beta) / p->A)));
 		return worst;
 	}
 	if (!strncmp(q, "(A-1)^(1/beta)", 14))
@@ -170,7 +176,8 @@ static void claims(void **state)
 	if (!all)
 		skip();
 	assert_true(json_array_size(all) >= 31);
-	json_array_foreach(all, i, v) {
+	json_array_foreach(all, i, v)
+	{
 		struct logca p = params(json_object_get(v, "params"), "latency");
 		const char *tolerance = json_string_value(json_object_get(v, "tolerance"));
 		double want = num(v, "value"), got = claim(&p, json_string_value(json_object_get(v, "quantity")));
@@ -178,7 +185,8 @@ static void claims(void **state)
 		if (!strcmp(tolerance, "one power of two")) {
 			double down = exp2(floor(log2(got * (1 + 1e-12))));
 
-			assert_true(want == down || want == down * 2 || (want == LOGCA_GMIN && got <= LOGCA_GMIN * (1 + 1e-9)));
+			assert_true(want == down || want == down * 2 ||
+				    (want == LOGCA_GMIN && got <= LOGCA_GMIN * (1 + 1e-9)));
 		} else if (!strncmp(tolerance, "relative ", 9)) {
 			near_rel(got, want, atof(tolerance + 9), "claim", i);
 		} else {
@@ -200,8 +208,12 @@ static void host_offset(void **state)
 
 		for (int k = 0; k < 7; k++)
 			u[k] = rand_r(&seed) / (double)RAND_MAX;
-		p = (struct logca){ .t0 = pow(10, 4 * u[0]), .o = pow(10, 6 * u[1]), .L = pow(10, 4 * u[2] - 4),
-				    .C = pow(10, 3 * u[3] - 1), .A = 1 + 40 * u[4], .beta = .1 + 1.6 * u[5],
+		p = (struct logca){ .t0 = pow(10, 4 * u[0]),
+				    .o = pow(10, 6 * u[1]),
+				    .L = pow(10, 4 * u[2] - 4),
+				    .C = pow(10, 3 * u[3] - 1),
+				    .A = 1 + 40 * u[4],
+				    .beta = .1 + 1.6 * u[5],
 				    .kind = u[6] < .5 ? LOGCA_DEP : LOGCA_INDEP };
 		for (int k = 0, n = logca_solve(&p, 1, g); k < n; k++)
 			near_rel(logca_speedup(&p, g[k]), 1, 1e-9, "S at g1", (size_t)i);
@@ -218,7 +230,8 @@ static void host_offset(void **state)
 				for (int m = 0; m < n; m++)
 					in |= x >= iv[m][0] * (1 - 1e-9) && x <= iv[m][1] * (1 + 1e-9);
 				if (fabs(gain - 1.2) > 1e-6 && in != (gain >= 1.2))
-					fail_msg("draw %d letter %d: gain %g at %g, interval says %d", i, k, gain, x, in);
+					fail_msg("draw %d letter %d: gain %g at %g, interval says %d", i, k, gain, x,
+						 in);
 			}
 		}
 	}
@@ -272,9 +285,18 @@ static void parsing(void **state)
 
 	assert_int_equal(logca_parse("L=1,o=2,C=3,A=inf,beta=1,latency=dep", &p, &e), 0);
 	assert_true(isinf(p.A) && p.kind == LOGCA_DEP && p.o == 2);
-	const char *bad[] = { "", "L=1", "L=1,o=2,C=3,A=4,beta=1", "L=x,o=2,C=3,A=4,beta=1,latency=dep", "Q=1",
-			      "L=1,o=-2,C=3,A=4,beta=1,latency=dep", "L=1,o=2,C=0,A=4,beta=1,latency=dep", "L=1,o=2,C=3,A=nan,beta=1,latency=dep",
-			      "L=1,o=2,C=3,A=4,beta=1,latency=maybe", "=", "L=,o=2", "L=inf,o=2,C=3,A=4,beta=1,latency=dep" };
+	const char *bad[] = { "",
+			      "L=1",
+			      "L=1,o=2,C=3,A=4,beta=1",
+			      "L=x,o=2,C=3,A=4,beta=1,latency=dep",
+			      "Q=1",
+			      "L=1,o=-2,C=3,A=4,beta=1,latency=dep",
+			      "L=1,o=2,C=0,A=4,beta=1,latency=dep",
+			      "L=1,o=2,C=3,A=nan,beta=1,latency=dep",
+			      "L=1,o=2,C=3,A=4,beta=1,latency=maybe",
+			      "=",
+			      "L=,o=2",
+			      "L=inf,o=2,C=3,A=4,beta=1,latency=dep" };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		e.text[0] = 0;
 		assert_true(logca_parse(bad[i], &p, &e) < 0);
@@ -305,8 +327,8 @@ static void accelerometer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden),   cmocka_unit_test(claims),  cmocka_unit_test(host_offset),
-		cmocka_unit_test(payoff),   cmocka_unit_test(batching), cmocka_unit_test(parsing),
+		cmocka_unit_test(golden),        cmocka_unit_test(claims),   cmocka_unit_test(host_offset),
+		cmocka_unit_test(payoff),        cmocka_unit_test(batching), cmocka_unit_test(parsing),
 		cmocka_unit_test(accelerometer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

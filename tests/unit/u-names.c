@@ -193,7 +193,8 @@ static void cache_round_trip(void **state)
 	assert_int_equal(out[1].line, 9);
 	symcache_close(c);
 	/* damage is noticed and the entry is simply not there */
-	snprintf(file, sizeof(file), "%s/accperf/symbols/abcd01020304050607080900000000000000000%d-0000000000000077", dir, 0);
+	snprintf(file, sizeof(file), "%s/accperf/symbols/abcd01020304050607080900000000000000000%d-0000000000000077",
+		 dir, 0);
 	file[strlen(file)] = '\0';
 	f = fopen(file, "r+");
 	assert_non_null(f);
@@ -215,8 +216,12 @@ static void cache_round_trip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jit_text), cmocka_unit_test(jit_reused_memory), cmocka_unit_test(jit_foreign_owner_is_refused),
-		cmocka_unit_test(syscalls), cmocka_unit_test(demangled), cmocka_unit_test(own_dwarf),
+		cmocka_unit_test(jit_text),
+		cmocka_unit_test(jit_reused_memory),
+		cmocka_unit_test(jit_foreign_owner_is_refused),
+		cmocka_unit_test(syscalls),
+		cmocka_unit_test(demangled),
+		cmocka_unit_test(own_dwarf),
 		cmocka_unit_test(cache_round_trip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,8 +41,16 @@ static struct store_writer *begin(uint32_t *library)
 {
 	struct err e = { 0 };
 	struct store_writer *w = store_create(path, 0, &e);
-	struct fmt_offload_cost cost = { .call_ns = CALL_NS, .call_low = CALL_NS, .call_high = CALL_NS, .inside_ns = CALL_NS, .attach = FMT_OA_SESSION };
-	struct fmt_offload_api api = { .id = 1, .api = store_string(w, "own"), .kind = FMT_OK_CALL, .probe = FMT_PROBE_STEPPED, .variant = FMT_OV_HOST };
+	struct fmt_offload_cost cost = { .call_ns = CALL_NS,
+					 .call_low = CALL_NS,
+					 .call_high = CALL_NS,
+					 .inside_ns = CALL_NS,
+					 .attach = FMT_OA_SESSION };
+	struct fmt_offload_api api = { .id = 1,
+				       .api = store_string(w, "own"),
+				       .kind = FMT_OK_CALL,
+				       .probe = FMT_PROBE_STEPPED,
+				       .variant = FMT_OV_HOST };
 
 	assert_non_null(w);
 	*library = api.library = store_string(w, "/lib/own.so");
@@ -67,8 +75,9 @@ static struct offload_summary *end(struct store_writer *w)
 }
 
 /*
- * A service that calls 20 times a ms whatever happens, and is asleep else. A hit takes a little less than was measured at
- * start, so that less of a stretch's CPU time seems to be work than is. Eight stretches of 20 to 55 ms, a second apart.
+ * A service that calls 20 times a ms whatever happens, and is asleep else. A hit takes a little less than was
+ * measured at start, so that less of a stretch's CPU time seems to be work than is. Eight stretches of 20 to 55 ms, a
+ * second apart.
  */
 static void test_paced(void **state)
 {
@@ -80,8 +89,14 @@ static void test_paced(void **state)
 
 	for (unsigned i = 0; i < 8; i++) {
 		uint64_t length = (20 + 5 * i) * MS, calls = 20 * length / MS;
-		struct fmt_offload_window one = { .armed = clock, .disarmed = clock + length, .calls = calls, .hits = 2 * calls, .library = library,
-						  .cpu_armed = cpu, .hits_ns = (uint64_t)(CALL_NS * (double)calls), .gap_mean = 10 * MS };
+		struct fmt_offload_window one = { .armed = clock,
+						  .disarmed = clock + length,
+						  .calls = calls,
+						  .hits = 2 * calls,
+						  .library = library,
+						  .cpu_armed = cpu,
+						  .hits_ns = (uint64_t)(CALL_NS * (double)calls),
+						  .gap_mean = 10 * MS };
 
 		cpu += calls * 9800 + calls * 300;
 		one.cpu_disarmed = cpu;
@@ -92,8 +107,14 @@ static void test_paced(void **state)
 	}
 	total.ns = total.cpu_ns = (uint64_t)((CALL_NS + 300) * (double)total.calls);
 	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
-	assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW, &(struct fmt_offload_window){ .armed = clock, .disarmed = clock, .library = library, .cpu_armed = cpu,
-			 .cpu_disarmed = cpu }, sizeof(struct fmt_offload_window)), 0);
+	assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW,
+				   &(struct fmt_offload_window){ .armed = clock,
+								 .disarmed = clock,
+								 .library = library,
+								 .cpu_armed = cpu,
+								 .cpu_disarmed = cpu },
+				   sizeof(struct fmt_offload_window)),
+			 0);
 	s = end(w);
 	assert_int_equal(s->items_cnt, 1);
 	{
@@ -109,8 +130,17 @@ static void test_paced(void **state)
 
 static void put_call(struct store_writer *w, uint32_t api, double bytes, double ns)
 {
-	struct fmt_call c = { .submit = 1, .returned = 2, .complete = 2, .bytes_in = (uint64_t)bytes, .weight = 1, .api = api, .pid = 1, .tid = 1,
-			      .flags = FMT_CALL_IN | (ns > 0 ? FMT_CALL_TIMED : 0), .batch = 1, .busy_ns = ns > 0 ? (uint64_t)ns : 0 };
+	struct fmt_call c = { .submit = 1,
+			      .returned = 2,
+			      .complete = 2,
+			      .bytes_in = (uint64_t)bytes,
+			      .weight = 1,
+			      .api = api,
+			      .pid = 1,
+			      .tid = 1,
+			      .flags = FMT_CALL_IN | (ns > 0 ? FMT_CALL_TIMED : 0),
+			      .batch = 1,
+			      .busy_ns = ns > 0 ? (uint64_t)ns : 0 };
 
 	c.submit_ns = c.busy_ns;
 	assert_int_equal(store_put(w, FMT_CALL, &c, sizeof(c)), 0);
@@ -124,7 +154,8 @@ static void put_total(struct store_writer *w, uint32_t api, uint64_t calls)
 }
 
 /* Calls of 16 B to 1 MB. What is left of the probe in each differs, and is all that there is of the shortest. */
-static struct offload_summary *pair(double t0, double per_byte, double o, double accel_per_byte, double left, double spread)
+static struct offload_summary *pair(double t0, double per_byte, double o, double accel_per_byte, double left,
+				    double spread)
 {
 	uint32_t library;
 	struct store_writer *w = begin(&library);
@@ -168,7 +199,8 @@ static double told(const struct offload_summary *s, struct logca_payoff *p)
 	}
 	points_release(&pts);
 	logca_payoff(&f.p, f.gmin, f.gmax, p);
-	print_message("g1 %.0f [%.0f, %.0f], %.0f to %.0f B, %s\n", f.g1[0].v, f.g1[0].lo, f.g1[0].hi, f.gmin, f.gmax, fit_doubt(&f) ? fit_doubt(&f) : "told");
+	print_message("g1 %.0f [%.0f, %.0f], %.0f to %.0f B, %s\n", f.g1[0].v, f.g1[0].lo, f.g1[0].hi, f.gmin, f.gmax,
+		      fit_doubt(&f) ? fit_doubt(&f) : "told");
 	return fit_doubt(&f) ? 0 : f.roots ? f.g1[0].v : NAN;
 }
 
@@ -197,7 +229,8 @@ static void test_short_calls(void **state)
 	assert_true(variant(s, FMT_OV_HOST)->below_ns >= CALL_NS / 2);
 	/* every call is kept, those too, that took no time at all */
 	assert_int_equal(variant(s, FMT_OV_HOST)->samples_cnt, 17 * 40);
-	assert_true(isnan(spread_quantile(&variant(s, FMT_OV_HOST)->time, .1)) || spread_quantile(&variant(s, FMT_OV_HOST)->time, .1) < CALL_NS / 2);
+	assert_true(isnan(spread_quantile(&variant(s, FMT_OV_HOST)->time, .1)) ||
+		    spread_quantile(&variant(s, FMT_OV_HOST)->time, .1) < CALL_NS / 2);
 	if (g > 0 && p.verdict == LOGCA_FROM)
 		assert_true(p.from > 625 / 1.5 && p.from < 625 * 1.5);
 	else if (g > 0)
@@ -254,8 +287,10 @@ static void test_operations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_paced, setup, teardown),	    cmocka_unit_test_setup_teardown(test_long_calls, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_short_calls, setup, teardown), cmocka_unit_test_setup_teardown(test_nothing_left, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_paced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_calls, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_short_calls, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_left, setup, teardown),
 		cmocka_unit_test(test_operations),
 	};
 

@@ -165,7 +165,10 @@ static void to_pipe(const char *data, struct buf *out, bool compress)
 	buf_add(out, &sixteen, 8);
 	for (uint64_t at = attrs_off; at + attr_size <= attrs_off + attrs_size; at += attr_size) {
 		uint64_t ids[2];
-		struct { uint32_t type; uint16_t misc, size; } rec = { 64, 0, 0 };
+		struct {
+			uint32_t type;
+			uint16_t misc, size;
+		} rec = { 64, 0, 0 };
 
 		memcpy(ids, data + at + attr_size - 16, 16);
 		rec.size = (uint16_t)(8 + attr_size - 16 + ids[1]);
@@ -183,7 +186,10 @@ static void to_pipe(const char *data, struct buf *out, bool compress)
 	/* pieces that cut records anywhere: one stream over all of them */
 	for (uint64_t at = 0; at < data_size;) {
 		uint64_t n = data_size - at < 30011 ? data_size - at : 30011;
-		struct { uint32_t type; uint16_t misc, size; } rec = { 81, 0, 0 };
+		struct {
+			uint32_t type;
+			uint16_t misc, size;
+		} rec = { 81, 0, 0 };
 		char piece[65000];
 		ZSTD_inBuffer in = { data + data_off + at, n, 0 };
 		ZSTD_outBuffer o = { piece, sizeof(piece), 0 };
@@ -268,7 +274,9 @@ static void damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_perf_prints), cmocka_unit_test(pipe_and_compressed), cmocka_unit_test(damaged),
+		cmocka_unit_test(as_perf_prints),
+		cmocka_unit_test(pipe_and_compressed),
+		cmocka_unit_test(damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

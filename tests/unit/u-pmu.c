@@ -131,7 +131,8 @@ static void compare(const struct golden *g, enum pmu_what what, const char *cons
 		char text[256], full[256];
 
 		pmu_event_text(&ev[i], text, sizeof(text));
-		snprintf(full, sizeof(full), "%s %s type=%d %s", g->kind == HYBRID ? (i ? "cpu_atom" : "cpu_core") : "cpu",
+		snprintf(full, sizeof(full), "%s %s type=%d %s",
+			 g->kind == HYBRID ? (i ? "cpu_atom" : "cpu_core") : "cpu",
 			 what == PMU_LOADS ? "loads" : "stores", g->kind == HYBRID && i ? 10 : 4, want[i]);
 		if (strcmp(text, full))
 			printf("# %s: %s\n#   wanted %s\n", g->name, text, full);
@@ -171,7 +172,8 @@ static void sysfs_strings(void **state)
 	put("cpu/events/mem-stores", "event=0xcd,umask=0x2");
 	assert_int_equal(pmu_encode(&cpu, root, PMU_LOADS, &o, ev, 2, NULL), 1);
 	pmu_event_text(&ev[0], text, sizeof(text));
-	assert_string_equal(text, "cpu loads type=4 config=0x1cd config1=0x1e config2=0 precise=2 user random leader=0x8203");
+	assert_string_equal(text,
+			    "cpu loads type=4 config=0x1cd config1=0x1e config2=0 precise=2 user random leader=0x8203");
 	assert_int_equal(ev[0].from, PMU_FROM_SYSFS);
 	assert_int_equal(ev[0].attr.wakeup_events, 1);
 	assert_true(ev[0].attr.sample_type & PERF_SAMPLE_PHYS_ADDR);
@@ -257,11 +259,15 @@ static void cpuinfo(void **state)
 	struct pmu_cpu c;
 
 	assert_int_equal(pmu_cpu_parse("processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n"
-				       "model name\t: Intel(R) Xeon(R) Platinum 8173M CPU @ 2.00GHz\nstepping\t: 4\n\n", &c), 0);
+				       "model name\t: Intel(R) Xeon(R) Platinum 8173M CPU @ 2.00GHz\nstepping\t: 4\n\n",
+				       &c),
+			 0);
 	assert_int_equal(c.arch, PMU_X86_INTEL);
 	assert_int_equal(c.model, 85);
 	assert_int_equal(c.stepping, 4);
-	assert_int_equal(pmu_cpu_parse("processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n", &c), 0);
+	assert_int_equal(
+		pmu_cpu_parse("processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n", &c),
+		0);
 	assert_int_equal(c.arch, PMU_ARM64);
 	assert_int_equal(pmu_cpu_parse("processor\t: 0\ncpu\t\t: POWER9 (architected), altivec supported\n", &c), 0);
 	assert_int_equal(c.arch, PMU_POWER);
@@ -320,8 +326,8 @@ static void against_libpfm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intel_table), cmocka_unit_test(sysfs_strings), cmocka_unit_test(amd_ibs),
-		cmocka_unit_test(arm_and_power), cmocka_unit_test(cpuinfo), cmocka_unit_test(against_libpfm),
+		cmocka_unit_test(intel_table),   cmocka_unit_test(sysfs_strings), cmocka_unit_test(amd_ibs),
+		cmocka_unit_test(arm_and_power), cmocka_unit_test(cpuinfo),       cmocka_unit_test(against_libpfm),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -103,8 +103,8 @@ static void old_samples_are_passed_over(void **state)
 
 static void prices_settle(void **state)
 {
-	double narrow[] = { 100, 103, 97, 101, 99, 100, 5000, 102, 98, 2 }, wide[] = { 50, 60, 70, 80, 100, 120, 130, 140, 150 },
-	       nothing[] = { -9, -3, 1, 4, 8, -5, 2, -2, 0, 6 };
+	double narrow[] = { 100, 103, 97, 101, 99, 100, 5000, 102, 98, 2 },
+	       wide[] = { 50, 60, 70, 80, 100, 120, 130, 140, 150 }, nothing[] = { -9, -3, 1, 4, 8, -5, 2, -2, 0, 6 };
 
 	assert_false(price_settled(narrow, 8));
 	/* one that was disturbed, or two, do not matter */
@@ -117,8 +117,9 @@ static void prices_settle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_waits), cmocka_unit_test(less_often_where_nothing_comes), cmocka_unit_test(prices_settle),
-		cmocka_unit_test(ticks_are_foreseen), cmocka_unit_test(many_timers), cmocka_unit_test(old_samples_are_passed_over),
+		cmocka_unit_test(nobody_waits),  cmocka_unit_test(less_often_where_nothing_comes),
+		cmocka_unit_test(prices_settle), cmocka_unit_test(ticks_are_foreseen),
+		cmocka_unit_test(many_timers),   cmocka_unit_test(old_samples_are_passed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

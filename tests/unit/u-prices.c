@@ -73,7 +73,8 @@ static void what_cannot_be_measured_is_not_kept_as_a_price(void **state)
 	assert_true(v[0] == 7 && v[1] == 5);
 }
 
-#define LINES(name, at, value) name " " at " " value " nan nan\n" name " " at " " value " nan nan\n" name " " at " " value " nan nan\n"
+#define LINES(name, at, value)                                                                                         \
+	name " " at " " value " nan nan\n" name " " at " " value " nan nan\n" name " " at " " value " nan nan\n"
 
 static void only_the_same_machine_and_program_count(void **state)
 {
@@ -98,7 +99,9 @@ static void one_is_measured_again_the_oldest(void **state)
 	assert_true(prices_known(&p, "tick", &v, 1));
 	assert_false(prices_known(&p, "watch", &v, 1));
 	/* of the last minute, and of more than a day ago, and of the future */
-	prices_read(&p, ME "\n" LINES("tick", "99990000000000", "9") LINES("watch", "10000000000000", "5") LINES("counts", "100001000000000", "5"),
+	prices_read(&p,
+		    ME "\n" LINES("tick", "99990000000000", "9") LINES("watch", "10000000000000", "5")
+			    LINES("counts", "100001000000000", "5"),
 		    ME, NOW);
 	assert_true(prices_known(&p, "tick", &v, 1));
 	assert_int_equal(p.count, 1);
@@ -109,10 +112,12 @@ static void odd_lines_are_left_out(void **state)
 	struct prices p;
 	double v;
 
-	prices_read(&p, ME "\n\n \ntick\ntick x\ntick 1 2\ntick 99990000000000 9 nan\ntick 99990000000000 1e300 nan nan\n"
-			   "tick 99990000000000 9 nan nan more\ntick 99990000000000 inf nan nan\n"
-			   "a-name-that-is-longer-than-any-name-of-a-price 99990000000000 1 1 1\n"
-			   "tick 99990000000000 8 nan nan\n", ME, NOW);
+	prices_read(&p,
+		    ME "\n\n \ntick\ntick x\ntick 1 2\ntick 99990000000000 9 nan\ntick 99990000000000 1e300 nan nan\n"
+		       "tick 99990000000000 9 nan nan more\ntick 99990000000000 inf nan nan\n"
+		       "a-name-that-is-longer-than-any-name-of-a-price 99990000000000 1 1 1\n"
+		       "tick 99990000000000 8 nan nan\n",
+		    ME, NOW);
 	assert_false(prices_known(&p, "tick", &v, 1));
 	for (unsigned i = 0; i < p.count; i++)
 		assert_true(strcmp(p.of[i].name, "tick") || (p.of[i].count == 1 && p.of[i].value[0][0] == 8));

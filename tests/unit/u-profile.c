@@ -137,7 +137,8 @@ static void order_does_not_matter(void **state)
 /* The processor's variants of one string function are one, wherever debug information places them. */
 static void variants_are_one(void **state)
 {
-	static const char *const names[] = { "__memmove_avx_unaligned_erms", "__memmove_evex_unaligned", "memmove", "__digest_avx2" };
+	static const char *const names[] = { "__memmove_avx_unaligned_erms", "__memmove_evex_unaligned", "memmove",
+					     "__digest_avx2" };
 	struct err e = { 0 };
 	struct store_writer *w = store_create(path, 0, &e);
 	struct profile *p;
@@ -147,7 +148,9 @@ static void variants_are_one(void **state)
 		struct fmt_frame frame = { .addr = 16 * i, .module = 1 };
 		struct fmt_symbol sym = { .addr = 16 * i, .module = 1, .count = 1 };
 		struct fmt_inline line = { .function = 1 + i };
-		struct fmt_function f = { .id = 1 + i, .name = store_string(w, names[i]), .object = store_string(w, "libc.so.6"),
+		struct fmt_function f = { .id = 1 + i,
+					  .name = store_string(w, names[i]),
+					  .object = store_string(w, "libc.so.6"),
 					  .file = i < 2 ? store_string(w, i ? "b.S" : "a.S") : 0 };
 
 		store_put(w, FMT_FUNCTION, &f, sizeof(f));
@@ -207,7 +210,8 @@ static void wilson_covers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(rates_and_units, setup, teardown), cmocka_unit_test_setup_teardown(order_does_not_matter, setup, teardown),
+		cmocka_unit_test_setup_teardown(rates_and_units, setup, teardown),
+		cmocka_unit_test_setup_teardown(order_does_not_matter, setup, teardown),
 		cmocka_unit_test_setup_teardown(variants_are_one, setup, teardown),
 		cmocka_unit_test(wilson),
 		cmocka_unit_test(wilson_covers),

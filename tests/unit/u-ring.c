@@ -60,12 +60,22 @@ static void finish(struct rec *r)
 
 static void trailer(struct rec *r, uint64_t t)
 {
-	if (t & PERF_SAMPLE_TID) { p32(r, 71); p32(r, 72); }
-	if (t & PERF_SAMPLE_TIME) p64(r, 7300);
-	if (t & PERF_SAMPLE_ID) p64(r, 74);
-	if (t & PERF_SAMPLE_STREAM_ID) p64(r, 75);
-	if (t & PERF_SAMPLE_CPU) { p32(r, 76); p32(r, 0); }
-	if (t & PERF_SAMPLE_IDENTIFIER) p64(r, 77);
+	if (t & PERF_SAMPLE_TID) {
+		p32(r, 71);
+		p32(r, 72);
+	}
+	if (t & PERF_SAMPLE_TIME)
+		p64(r, 7300);
+	if (t & PERF_SAMPLE_ID)
+		p64(r, 74);
+	if (t & PERF_SAMPLE_STREAM_ID)
+		p64(r, 75);
+	if (t & PERF_SAMPLE_CPU) {
+		p32(r, 76);
+		p32(r, 0);
+	}
+	if (t & PERF_SAMPLE_IDENTIFIER)
+		p64(r, 77);
 }
 
 static void full_sample(struct rec *r, const struct perf_event_attr *a)
@@ -73,54 +83,105 @@ static void full_sample(struct rec *r, const struct perf_event_attr *a)
 	uint64_t t = a->sample_type;
 
 	begin(r, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP);
-	if (t & PERF_SAMPLE_IDENTIFIER) p64(r, 77);
-	if (t & PERF_SAMPLE_IP) p64(r, 0x401000);
-	if (t & PERF_SAMPLE_TID) { p32(r, 71); p32(r, 72); }
-	if (t & PERF_SAMPLE_TIME) p64(r, 7300);
-	if (t & PERF_SAMPLE_ADDR) p64(r, 0x7fff1000);
-	if (t & PERF_SAMPLE_ID) p64(r, 77);
-	if (t & PERF_SAMPLE_STREAM_ID) p64(r, 75);
-	if (t & PERF_SAMPLE_CPU) { p32(r, 76); p32(r, 0); }
-	if (t & PERF_SAMPLE_PERIOD) p64(r, 100003);
+	if (t & PERF_SAMPLE_IDENTIFIER)
+		p64(r, 77);
+	if (t & PERF_SAMPLE_IP)
+		p64(r, 0x401000);
+	if (t & PERF_SAMPLE_TID) {
+		p32(r, 71);
+		p32(r, 72);
+	}
+	if (t & PERF_SAMPLE_TIME)
+		p64(r, 7300);
+	if (t & PERF_SAMPLE_ADDR)
+		p64(r, 0x7fff1000);
+	if (t & PERF_SAMPLE_ID)
+		p64(r, 77);
+	if (t & PERF_SAMPLE_STREAM_ID)
+		p64(r, 75);
+	if (t & PERF_SAMPLE_CPU) {
+		p32(r, 76);
+		p32(r, 0);
+	}
+	if (t & PERF_SAMPLE_PERIOD)
+		p64(r, 100003);
 	if (t & PERF_SAMPLE_READ) {
 		if (a->read_format & PERF_FORMAT_GROUP) {
 			p64(r, 2);
-			if (a->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED) p64(r, 1);
-			if (a->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING) p64(r, 1);
+			if (a->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+				p64(r, 1);
+			if (a->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+				p64(r, 1);
 			for (int i = 0; i < 2; i++) {
 				p64(r, 5);
-				if (a->read_format & PERF_FORMAT_ID) p64(r, 6);
+				if (a->read_format & PERF_FORMAT_ID)
+					p64(r, 6);
 			}
 		} else {
 			p64(r, 5);
-			if (a->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED) p64(r, 1);
-			if (a->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING) p64(r, 1);
-			if (a->read_format & PERF_FORMAT_ID) p64(r, 6);
+			if (a->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+				p64(r, 1);
+			if (a->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+				p64(r, 1);
+			if (a->read_format & PERF_FORMAT_ID)
+				p64(r, 6);
 		}
 	}
-	if (t & PERF_SAMPLE_CALLCHAIN) { p64(r, 3); p64(r, PERF_CONTEXT_USER); p64(r, 0x401000); p64(r, 0x402000); }
-	if (t & PERF_SAMPLE_RAW) { p32(r, 12); p32(r, 1); p32(r, 2); p32(r, 3); }
+	if (t & PERF_SAMPLE_CALLCHAIN) {
+		p64(r, 3);
+		p64(r, PERF_CONTEXT_USER);
+		p64(r, 0x401000);
+		p64(r, 0x402000);
+	}
+	if (t & PERF_SAMPLE_RAW) {
+		p32(r, 12);
+		p32(r, 1);
+		p32(r, 2);
+		p32(r, 3);
+	}
 	if (t & PERF_SAMPLE_BRANCH_STACK) {
 		p64(r, 2);
-		if (a->branch_sample_type & (1 << 17)) p64(r, 9);
-		for (int i = 0; i < 6; i++) p64(r, 1);
+		if (a->branch_sample_type & (1 << 17))
+			p64(r, 9);
+		for (int i = 0; i < 6; i++)
+			p64(r, 1);
 	}
 	if (t & PERF_SAMPLE_REGS_USER) {
 		p64(r, PERF_SAMPLE_REGS_ABI_64);
 		for (unsigned i = 0; i < 64; i++)
-			if (a->sample_regs_user >> i & 1) p64(r, 1000 + i);
+			if (a->sample_regs_user >> i & 1)
+				p64(r, 1000 + i);
 	}
-	if (t & PERF_SAMPLE_STACK_USER) { p64(r, 16); p64(r, 0x1111); p64(r, 0x2222); p64(r, 8); }
-	if (t & PERF_SAMPLE_WEIGHT) p64(r, 321);
-	if (t & PERF_SAMPLE_WEIGHT_STRUCT) p64(r, 321 | 5ull << 32);
-	if (t & PERF_SAMPLE_DATA_SRC) p64(r, PERF_MEM_OP_STORE | PERF_MEM_LOCK_LOCKED << PERF_MEM_LOCK_SHIFT);
-	if (t & PERF_SAMPLE_TRANSACTION) p64(r, 1);
-	if (t & PERF_SAMPLE_REGS_INTR) { p64(r, PERF_SAMPLE_REGS_ABI_64); p64(r, 4); }
-	if (t & PERF_SAMPLE_PHYS_ADDR) p64(r, 0x123456000);
-	if (t & PERF_SAMPLE_CGROUP) p64(r, 1);
-	if (t & PERF_SAMPLE_DATA_PAGE_SIZE) p64(r, 4096);
-	if (t & PERF_SAMPLE_CODE_PAGE_SIZE) p64(r, 2097152);
-	if (t & PERF_SAMPLE_AUX) { p64(r, 8); p64(r, 1); }
+	if (t & PERF_SAMPLE_STACK_USER) {
+		p64(r, 16);
+		p64(r, 0x1111);
+		p64(r, 0x2222);
+		p64(r, 8);
+	}
+	if (t & PERF_SAMPLE_WEIGHT)
+		p64(r, 321);
+	if (t & PERF_SAMPLE_WEIGHT_STRUCT)
+		p64(r, 321 | 5ull << 32);
+	if (t & PERF_SAMPLE_DATA_SRC)
+		p64(r, PERF_MEM_OP_STORE | PERF_MEM_LOCK_LOCKED << PERF_MEM_LOCK_SHIFT);
+	if (t & PERF_SAMPLE_TRANSACTION)
+		p64(r, 1);
+	if (t & PERF_SAMPLE_REGS_INTR) {
+		p64(r, PERF_SAMPLE_REGS_ABI_64);
+		p64(r, 4);
+	}
+	if (t & PERF_SAMPLE_PHYS_ADDR)
+		p64(r, 0x123456000);
+	if (t & PERF_SAMPLE_CGROUP)
+		p64(r, 1);
+	if (t & PERF_SAMPLE_DATA_PAGE_SIZE)
+		p64(r, 4096);
+	if (t & PERF_SAMPLE_CODE_PAGE_SIZE)
+		p64(r, 2097152);
+	if (t & PERF_SAMPLE_AUX) {
+		p64(r, 8);
+		p64(r, 1);
+	}
 	finish(r);
 }
 
@@ -345,9 +406,17 @@ static int count_kinds(void *ctx, const struct sample *s)
 
 static void live(void **state)
 {
-	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_DUMMY,
-				     .exclude_kernel = 1, .mmap = 1, .mmap2 = 1, .comm = 1, .task = 1,
-				     .sample_id_all = 1, .use_clockid = 1, .clockid = 1 };
+	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,
+				     .size = sizeof(a),
+				     .config = PERF_COUNT_SW_DUMMY,
+				     .exclude_kernel = 1,
+				     .mmap = 1,
+				     .mmap2 = 1,
+				     .comm = 1,
+				     .task = 1,
+				     .sample_id_all = 1,
+				     .use_clockid = 1,
+				     .clockid = 1 };
 	unsigned kinds[21] = { 0 };
 	struct err e = { 0 };
 	struct ring ring;
@@ -377,8 +446,10 @@ static void live(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_combination), cmocka_unit_test(sideband),
-		cmocka_unit_test(wrap), cmocka_unit_test(live),
+		cmocka_unit_test(every_combination),
+		cmocka_unit_test(sideband),
+		cmocka_unit_test(wrap),
+		cmocka_unit_test(live),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,8 +35,8 @@ struct target {
 	const char *name;
 	double hot, quiet; /* lengths of its phases */
 	double fast, slow; /* rates in them */
-	bool random;	   /* phases of random length */
-	double drift;	   /* rate at the end over that at the beginning */
+	bool random;       /* phases of random length */
+	double drift;      /* rate at the end over that at the beginning */
 };
 
 static const struct target targets[] = {
@@ -165,8 +165,9 @@ static void intervals_hold(void **state)
 		for (double length = 10000; length < 200000; length *= 4) {
 			struct result r = cover(&targets[i], length, 20261121 + i, true, 1);
 
-			print_message("# %-34s %4.0f s: %3.0f runs, held %.3f, mean estimate %.3f of the truth, half width %.2f\n", targets[i].name,
-				      length / 1000, r.judged, r.held, r.bias, r.width);
+			print_message(
+				"# %-34s %4.0f s: %3.0f runs, held %.3f, mean estimate %.3f of the truth, half width %.2f\n",
+				targets[i].name, length / 1000, r.judged, r.held, r.bias, r.width);
 			assert_true(r.judged >= RUNS / 4);
 			assert_true(r.held >= .88); /* nominally .9; other seeds gave .87 for the worst, .95 for most */
 			/* a ratio of few stretches is biased, as ratios are */
@@ -227,7 +228,8 @@ static void edges(void **state)
 	bad[1] = (struct stretch){ 45, 60, 7, 0, -3 };
 	s = scale_calls(bad, 2, 10, 0, 1);
 	assert_true(s.factor >= 1);
-	assert_true(isnan(scale_student(0)) && fabs(scale_student(1) - 12.706) < .001 && fabs(scale_student(30) - 2.0423) < .002);
+	assert_true(isnan(scale_student(0)) && fabs(scale_student(1) - 12.706) < .001 &&
+		    fabs(scale_student(30) - 2.0423) < .002);
 	for (size_t i = 1; i < 60; i++)
 		assert_true(scale_student(i) > scale_student(i + 1));
 }
@@ -235,7 +237,10 @@ static void edges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intervals_hold), cmocka_unit_test(steady_is_narrow), cmocka_unit_test(pooling_would_not), cmocka_unit_test(edges),
+		cmocka_unit_test(intervals_hold),
+		cmocka_unit_test(steady_is_narrow),
+		cmocka_unit_test(pooling_would_not),
+		cmocka_unit_test(edges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

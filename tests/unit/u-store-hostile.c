@@ -78,8 +78,13 @@ static void false_headers_do_not_take_forever(void **state)
 	fwrite(&head, sizeof(head), 1, f);
 	for (size_t i = 0; i < headers; i++) {
 		uint32_t rest = (uint32_t)((headers - i - 1) * sizeof(struct fmt_chunk));
-		struct fmt_chunk c = { .magic = FMT_CHUNK_MAGIC, .section = FMT_SAMPLE, .flags = FMT_RAW, .rec_size = 40,
-				       .count = rest / 40, .raw_size = rest, .stored_size = rest };
+		struct fmt_chunk c = { .magic = FMT_CHUNK_MAGIC,
+				       .section = FMT_SAMPLE,
+				       .flags = FMT_RAW,
+				       .rec_size = 40,
+				       .count = rest / 40,
+				       .raw_size = rest,
+				       .stored_size = rest };
 
 		fwrite(&c, sizeof(c), 1, f);
 	}
@@ -170,8 +175,13 @@ static void write_inflating(unsigned section, uint32_t rec_size, const void *rec
 	n = ZSTD_compress(packed, ZSTD_compressBound(PIECE), raw, used, 19);
 	fwrite(&head, sizeof(head), 1, f);
 	for (unsigned i = 0; i < chunks; i++) {
-		struct fmt_chunk c = { .magic = FMT_CHUNK_MAGIC, .section = (uint16_t)section, .rec_size = rec_size,
-				       .count = (uint32_t)(used / len), .raw_size = (uint32_t)used, .stored_size = (uint32_t)n, .seq = i };
+		struct fmt_chunk c = { .magic = FMT_CHUNK_MAGIC,
+				       .section = (uint16_t)section,
+				       .rec_size = rec_size,
+				       .count = (uint32_t)(used / len),
+				       .raw_size = (uint32_t)used,
+				       .stored_size = (uint32_t)n,
+				       .seq = i };
 
 		c.xxh64 = XXH64(packed, n, XXH64(&c, offsetof(struct fmt_chunk, xxh64), 0));
 		fwrite(&c, sizeof(c), 1, f);
@@ -205,7 +215,12 @@ static long memory_to_load(bool *told)
 /* Records of one byte become structs of a hundred; empty stacks of 12 bytes and empty symbols are kept, too. */
 static void a_small_file_takes_little_memory(void **state)
 {
-	static const struct { unsigned section; uint32_t rec_size; const char *record; size_t len; } bombs[] = {
+	static const struct {
+		unsigned section;
+		uint32_t rec_size;
+		const char *record;
+		size_t len;
+	} bombs[] = {
 		{ FMT_STACK, 0, "\x08\0\0\0\1\0\0\0\0\0\0\0", 12 },
 		{ FMT_STACK, 0, "\x18\0\0\0\2\0\0\0\1\0\0\0\5\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 28 },
 		{ FMT_FUNCTION, 1, "\3", 1 },
@@ -217,7 +232,8 @@ static void a_small_file_takes_little_memory(void **state)
 	long kib;
 
 	for (size_t i = 0; i < sizeof(bombs) / sizeof(bombs[0]); i++) {
-		write_inflating(bombs[i].section, bombs[i].rec_size, bombs[i].record, bombs[i].len, bombs[i].rec_size ? 20 : 400);
+		write_inflating(bombs[i].section, bombs[i].rec_size, bombs[i].record, bombs[i].len,
+				bombs[i].rec_size ? 20 : 400);
 		assert_int_equal(stat(path, &st), 0);
 		assert_true(st.st_size < 200 << 10);
 		kib = memory_to_load(&told);

@@ -107,7 +107,10 @@ static void test_guard(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verdicts), cmocka_unit_test(test_words), cmocka_unit_test(test_cache), cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_guard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

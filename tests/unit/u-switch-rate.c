@@ -34,7 +34,8 @@ static void rate_is_found(void **state)
 
 		for (int k = 0; k < 3; k++)
 			cpu[k] += period * share[k];
-		assert_int_equal(switch_rate_tick(&s, 100 + (uint32_t)who, (uint64_t)(cpu[who] * per_ns[who]), period), 0);
+		assert_int_equal(switch_rate_tick(&s, 100 + (uint32_t)who, (uint64_t)(cpu[who] * per_ns[who]), period),
+				 0);
 	}
 	assert_true(fabs(switch_rate_of(&s) / truth - 1) < 0.25);
 	switch_rate_release(&s);

@@ -19,14 +19,14 @@ static double uniform(void)
 }
 
 struct world {
-	double calls, others;	/* per second */
+	double calls, others; /* per second */
 	double call_ns, other_ns;
 	double delay; /* ns, until we are scheduled and have detached */
 };
 
 struct outcome {
 	double cost, lost_by_others; /* share of one CPU */
-	double told;		     /* calls that the records stand for, per real call */
+	double told;                 /* calls that the records stand for, per real call */
 	unsigned bursts;
 };
 
@@ -97,9 +97,12 @@ static void budgets_hold(void **state)
 				struct outcome o = simulate(&w, rate, 2, budget);
 
 				/* debt of one burst and of its delay at the end, over twenty seconds */
-				assert_true(o.cost <= rate + (stretch_limit(rate) + w.calls * w.call_ns / 1e9 * (w.delay + 40e6)) / 20e9 * 1.01);
+				assert_true(o.cost <= rate + (stretch_limit(rate) +
+							      w.calls * w.call_ns / 1e9 * (w.delay + 40e6)) /
+								      20e9 * 1.01);
 				/* the first look lasts a poll */
-				assert_true(o.lost_by_others <= 2 * budget * 1.2 + w.others * w.other_ns / 1e9 * 0.1 / 20);
+				assert_true(o.lost_by_others <=
+					    2 * budget * 1.2 + w.others * w.other_ns / 1e9 * 0.1 / 20);
 				/* the calls come evenly, so that what is told is exact but for the ends */
 				assert_true(fabs(o.told - 1) < 0.05);
 			}
@@ -142,8 +145,10 @@ static void odd_times(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(budgets_hold), cmocka_unit_test(few_calls_are_seen_all),
-		cmocka_unit_test(others_are_spared), cmocka_unit_test(odd_times),
+		cmocka_unit_test(budgets_hold),
+		cmocka_unit_test(few_calls_are_seen_all),
+		cmocka_unit_test(others_are_spared),
+		cmocka_unit_test(odd_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

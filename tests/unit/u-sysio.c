@@ -181,7 +181,8 @@ static void costs_are_measured(void **state)
 		skip();
 	}
 	sysio_measure(s, &c);
-	printf("# a call that passes %.0f ns, one reported %.0f ns, one of others %.0f ns\n", c.pass_ns, c.take_ns, c.other_ns);
+	printf("# a call that passes %.0f ns, one reported %.0f ns, one of others %.0f ns\n", c.pass_ns, c.take_ns,
+	       c.other_ns);
 	assert_true(c.pass_ns > 0 && c.pass_ns <= 20000 && c.take_ns >= c.pass_ns && c.take_ns <= 20000);
 	assert_true(c.other_ns > 0 && c.other_ns <= 20000);
 	assert_true(sysio_paused(s));
@@ -223,7 +224,8 @@ static unsigned reads_of(const struct seen *k, pid_t pid)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < k->n; i++)
-		n += k->s[i].syscall == SYS_read && k->s[i].addr == (uint64_t)(uintptr_t)mark && k->s[i].pid == (uint32_t)pid;
+		n += k->s[i].syscall == SYS_read && k->s[i].addr == (uint64_t)(uintptr_t)mark &&
+		     k->s[i].pid == (uint32_t)pid;
 	return n;
 }
 
@@ -247,7 +249,8 @@ static void children_come_and_go(void **state)
 	for (int i = 0; i < 8; i++) {
 		unsigned seen = 0, missed = 0;
 
-		/* the kernel takes away what has ended in a moment of its own; until then there is no room, which is said */
+		/* the kernel takes away what has ended in a moment of its own; until then there is no room, which is
+		 * said */
 		for (; !seen && missed < 500; missed += !seen) {
 			k.n = 0;
 			sysio_stats(s, &st);
@@ -327,8 +330,11 @@ static void one_thread(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_shape), cmocka_unit_test(bursts_end), cmocka_unit_test(costs_are_measured),
-					    cmocka_unit_test(children_come_and_go), cmocka_unit_test(strangers), cmocka_unit_test(one_thread) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_shape),        cmocka_unit_test(bursts_end),
+		cmocka_unit_test(costs_are_measured), cmocka_unit_test(children_come_and_go),
+		cmocka_unit_test(strangers),          cmocka_unit_test(one_thread)
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

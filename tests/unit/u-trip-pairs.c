@@ -9,10 +9,17 @@
 #include "code/trip_pairs.h"
 
 /* for (i = 0; i < n; i++): left with n in the register */
-static const struct runs_trips counted = { .in = { .bits = 64, .stride = 1, .entry_known = true, .exit = { { .add = 1 } }, .exits = 1 }, .exits = 1 };
-static const struct runs_trips skipped = { .in = { .bits = 64, .stride = 1, .entry_known = true, .exit = { { .add = 1 } }, .exits = 1 }, .exits = 1, .may_skip = true };
+static const struct runs_trips counted = {
+	.in = { .bits = 64, .stride = 1, .entry_known = true, .exit = { { .add = 1 } }, .exits = 1 }, .exits = 1
+};
+static const struct runs_trips skipped = {
+	.in = { .bits = 64, .stride = 1, .entry_known = true, .exit = { { .add = 1 } }, .exits = 1 },
+	.exits = 1,
+	.may_skip = true
+};
 /* from a register */
-static const struct runs_trips from = { .in = { .bits = 64, .stride = 1, .exit = { { .add = 1 } }, .exits = 1 }, .exits = 1 };
+static const struct runs_trips from = { .in = { .bits = 64, .stride = 1, .exit = { { .add = 1 } }, .exits = 1 },
+					.exits = 1 };
 /* p = *p until it is 0, and one behind another */
 static const struct runs_trips list = { .in = { .bits = 64, .exit = { { .next = true } }, .exits = 1 }, .exits = 1 };
 
@@ -114,7 +121,8 @@ static void lists(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(pairs), cmocka_unit_test(begun_before), cmocka_unit_test(lists) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(pairs), cmocka_unit_test(begun_before),
+					    cmocka_unit_test(lists) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

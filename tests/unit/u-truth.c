@@ -25,7 +25,7 @@
 #include "format.h"
 #include "unit/stepping.h"
 
-#define HALF 96	       /* steps before and after the sample */
+#define HALF 96 /* steps before and after the sample */
 #define STRETCHES 250
 #define STACK_BYTES 4096
 
@@ -68,7 +68,7 @@ static unsigned true_addresses(struct target *t, const struct user_regs_struct *
 	unsigned n = 0;
 	size_t have = read_target(t, u->rip, bytes, sizeof(bytes));
 	const uint64_t gpr[16] = { u->rax, u->rcx, u->rdx, u->rbx, u->rsp, u->rbp, u->rsi, u->rdi,
-				   u->r8, u->r9, u->r10, u->r11, u->r12, u->r13, u->r14, u->r15 };
+				   u->r8,  u->r9,  u->r10, u->r11, u->r12, u->r13, u->r14, u->r15 };
 
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&t->decoder, bytes, have, &z, op)))
 		return 0;
@@ -169,8 +169,8 @@ static int stretch(struct target *t, unsigned follow, struct tally *y)
 			y->path_wrong++;
 			y->wrong++;
 			if (getenv("TRUTH_VERBOSE"))
-				printf("path: sample %#llx step %d claims %#lx, was at %#llx\n", trace[HALF].rip, a->step,
-				       (unsigned long)a->ip, trace[at].rip);
+				printf("path: sample %#llx step %d claims %#lx, was at %#llx\n", trace[HALF].rip,
+				       a->step, (unsigned long)a->ip, trace[at].rip);
 			continue;
 		}
 		n = true_addresses(t, &trace[at], addr, 4);
@@ -179,8 +179,9 @@ static int stretch(struct target *t, unsigned follow, struct tally *y)
 		if (!ok) {
 			y->wrong++;
 			if (getenv("TRUTH_VERBOSE"))
-				printf("addr: sample %#llx step %d ip %#lx claims %#lx, is %#lx\n", trace[HALF].rip, a->step,
-				       (unsigned long)a->ip, (unsigned long)a->addr, n ? (unsigned long)addr[0] : 0ul);
+				printf("addr: sample %#llx step %d ip %#lx claims %#lx, is %#lx\n", trace[HALF].rip,
+				       a->step, (unsigned long)a->ip, (unsigned long)a->addr,
+				       n ? (unsigned long)addr[0] : 0ul);
 		}
 	}
 	return 0;
@@ -241,10 +242,10 @@ static void check_program(char **argv)
 	assert_true(y.block_known * 10 >= (y.block_known + y.block_unknown) * 6);
 }
 
-#define PROGRAM(ident, ...)                                       \
-	static void ident(void **state)                           \
-	{                                                         \
-		check_program((char *[]){ __VA_ARGS__, NULL });   \
+#define PROGRAM(ident, ...)                                                                                            \
+	static void ident(void **state)                                                                                \
+	{                                                                                                              \
+		check_program((char *[]){ __VA_ARGS__, NULL });                                                        \
 	}
 
 PROGRAM(rotate, (char *)"build/workloads/rotate", (char *)"--loop")
@@ -258,7 +259,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rotate), cmocka_unit_test(pipeline), cmocka_unit_test(hash_table),
-		cmocka_unit_test(zlib), cmocka_unit_test(python),
+		cmocka_unit_test(zlib),   cmocka_unit_test(python),
 	};
 
 	if (argc > 1) {

@@ -98,11 +98,18 @@ static bool cost_seen; /* by windows of another link */
 static void load(struct counts_record *r, uint32_t how, const struct fmt_counts_window *w, unsigned windows)
 {
 	struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
-	struct fmt_counts_func f = { .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 100 };
-	struct fmt_counts_node n[] = { { .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 5 },
-				       { .id = 2, .function = 1, .kind = FMT_CN_LOOP, .addr = 0x1010, .instructions = 5 } };
-	struct fmt_counts_link l = { .id = 1, .parent = 1, .child = 2, .how = how }, other = { .id = 2, .parent = 1, .child = 2, .how = FMT_CL_RATIO };
-	struct fmt_counts_window cost = { .link = 2, .anchor = 8, .child = 8, .took_ns = (uint64_t)(16 * HIT_NS), .hits = 16 };
+	struct fmt_counts_func f = {
+		.id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 100
+	};
+	struct fmt_counts_node n[] = {
+		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 5 },
+		{ .id = 2, .function = 1, .kind = FMT_CN_LOOP, .addr = 0x1010, .instructions = 5 }
+	};
+	struct fmt_counts_link l = { .id = 1, .parent = 1, .child = 2, .how = how },
+			       other = { .id = 2, .parent = 1, .child = 2, .how = FMT_CL_RATIO };
+	struct fmt_counts_window cost = {
+		.link = 2, .anchor = 8, .child = 8, .took_ns = (uint64_t)(16 * HIT_NS), .hits = 16
+	};
 	char path[] = "/tmp/accperf-u-turns.XXXXXX";
 	struct store_writer *s;
 	struct err e = { 0 };
@@ -167,7 +174,9 @@ static void test_phases(void **state)
 	}
 	/* where all are alike, nothing changes */
 	for (int i = 0; i < 400; i++)
-		w[i] = (struct fmt_counts_window){ .link = 1, .anchor = 8, .child = 8, .took_ns = (uint64_t)(HIT_NS * (16 + uniform())), .hits = 16 };
+		w[i] = (struct fmt_counts_window){
+			.link = 1, .anchor = 8, .child = 8, .took_ns = (uint64_t)(HIT_NS * (16 + uniform())), .hits = 16
+		};
 	assert_true(fabs(ratio_of(FMT_CL_RATIO, w, 400, &hits) - 1) < 1e-9);
 	assert_true(fabs(hits - 400 * 16) < 1e-6);
 }
@@ -200,7 +209,12 @@ static void test_trips_in_phases(void **state)
 static void test_hostile(void **state)
 {
 	const struct fmt_counts_window bad[] = {
-		{ .link = 1, .anchor = 1, .child = 1, .took_ns = UINT64_MAX, .hits = UINT32_MAX, .within_ns = UINT32_MAX },
+		{ .link = 1,
+		  .anchor = 1,
+		  .child = 1,
+		  .took_ns = UINT64_MAX,
+		  .hits = UINT32_MAX,
+		  .within_ns = UINT32_MAX },
 		{ .link = 1, .anchor = 1, .child = 1, .took_ns = 0, .hits = 8, .within_ns = 1 },
 		{ .link = 1, .anchor = 1e17, .child = 1e17, .took_ns = 1, .hits = UINT32_MAX },
 		{ .link = 1, .anchor = 0, .child = 0, .took_ns = UINT64_MAX, .hits = 1 },

@@ -37,7 +37,7 @@ static size_t snapshot = SNAPSHOT;
 
 /* Where the kernel keeps them, in DWARF order. */
 static const int slots[17] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-			       REG_R9,	REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
+			       REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
 
 __attribute__((no_sanitize("address", "undefined"))) static void take(void *context)
 {
@@ -145,7 +145,8 @@ static void dump(const struct fmt_frame *f, int n)
 	for (int i = 0; i < n; i++) {
 		struct module *m = modules_get(ms, f[i].module);
 
-		printf("#   %2d %s+0x%llx flags %u\n", i, m ? m->object : "?", (unsigned long long)f[i].addr, f[i].flags);
+		printf("#   %2d %s+0x%llx flags %u\n", i, m ? m->object : "?", (unsigned long long)f[i].addr,
+		       f[i].flags);
 	}
 }
 
@@ -347,7 +348,7 @@ static void test_leaf(void **state)
 	timer(1, 0);
 	/* which of the two a sample meets is chance, and a slow machine's is unfair */
 	while (taken_count < 80 || (taken_count < MAX_TAKEN && (taken_within(popped_loop, bare_loop, 0) < 25 ||
-								 taken_within(bare_loop, bare_loop, 12) < 25))) {
+								taken_within(bare_loop, bare_loop, 12) < 25))) {
 		by_frame(100);
 		call_bare();
 	}
@@ -359,11 +360,13 @@ static void test_leaf(void **state)
 
 		if (leaf >= (void *)popped_loop && leaf < (void *)bare_loop) {
 			popped++;
-			assert_true(n > 3 && in_function(&frames[1], (void *)by_frame) && in_function(&frames[2], (void *)test_leaf));
+			assert_true(n > 3 && in_function(&frames[1], (void *)by_frame) &&
+				    in_function(&frames[2], (void *)test_leaf));
 			assert_int_equal(flags, FMT_STACK_COMPLETE);
 		} else if (leaf >= (void *)bare_loop && leaf < (void *)((char *)bare_loop + 12)) {
 			bare++;
-			assert_true(n > 3 && in_function(&frames[1], (void *)call_bare) && in_function(&frames[2], (void *)test_leaf));
+			assert_true(n > 3 && in_function(&frames[1], (void *)call_bare) &&
+				    in_function(&frames[2], (void *)test_leaf));
 			assert_int_equal(flags, FMT_STACK_COMPLETE);
 		}
 	}
@@ -532,7 +535,8 @@ __attribute__((noinline, optimize("omit-frame-pointer"))) static void jit_caller
 static void test_jit(void **state)
 {
 	/* push %rbp; mov %rsp,%rbp; call *%rdi's argument; pop %rbp; ret */
-	static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0xbf, 0x07, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3 };
+	static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0xbf,
+					0x07, 0,    0,    0,    0xff, 0xd0, 0x5d, 0xc3 };
 	struct fmt_frame frames[256];
 	uint64_t (*fn)(void *);
 	int seen = 0;
@@ -623,11 +627,10 @@ static void test_garbage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_zlib),	 cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_leaf),	 cmocka_unit_test(test_noreturn),
-		cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_altstack), cmocka_unit_test(test_jit),
-		cmocka_unit_test(test_vdso),	 cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_zlib),     cmocka_unit_test(test_cut),      cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_leaf),     cmocka_unit_test(test_noreturn), cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_altstack), cmocka_unit_test(test_jit),      cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_garbage),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

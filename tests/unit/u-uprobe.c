@@ -55,9 +55,7 @@ static int put(void *ctx, enum fmt_section section, const void *rec, uint32_t si
 	struct got *g = ctx;
 
 	switch (section) {
-	case FMT_OFFLOAD_API:
-		memcpy(&g->apis[((const struct fmt_offload_api *)rec)->id], rec, size);
-		break;
+	case FMT_OFFLOAD_API: memcpy(&g->apis[((const struct fmt_offload_api *)rec)->id], rec, size); break;
 	case FMT_OFFLOAD_TOTAL: {
 		const struct fmt_offload_total *t = rec;
 		unsigned i = 0;
@@ -73,13 +71,9 @@ static int put(void *ctx, enum fmt_section section, const void *rec, uint32_t si
 		if (g->calls_cnt < 4000)
 			memcpy(&g->calls[g->calls_cnt++], rec, size);
 		break;
-	case FMT_OFFLOAD_WINDOW:
-		g->windows_cnt++;
-		break;
-	case FMT_OFFLOAD_HIST:
-		break;
-	default:
-		break;
+	case FMT_OFFLOAD_WINDOW: g->windows_cnt++; break;
+	case FMT_OFFLOAD_HIST: break;
+	default: break;
 	}
 	return 0;
 }

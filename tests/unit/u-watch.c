@@ -62,12 +62,25 @@ static void *spin_thread(void *arg)
 	return NULL;
 }
 
-enum { CMD_FORM = 0, CMD_HOT = 100, CMD_THREADS, CMD_LATE_THREAD, CMD_TAKE_ALL, CMD_GIVE_BACK, CMD_READ_40, CMD_WRITE_1 };
+enum {
+	CMD_FORM = 0,
+	CMD_HOT = 100,
+	CMD_THREADS,
+	CMD_LATE_THREAD,
+	CMD_TAKE_ALL,
+	CMD_GIVE_BACK,
+	CMD_READ_40,
+	CMD_WRITE_1
+};
 
 static int own_breakpoint(void *addr)
 {
-	struct perf_event_attr a = { .type = PERF_TYPE_BREAKPOINT, .size = sizeof(a), .bp_type = HW_BREAKPOINT_W,
-				     .bp_addr = (uint64_t)(uintptr_t)addr, .bp_len = 1, .exclude_kernel = 1 };
+	struct perf_event_attr a = { .type = PERF_TYPE_BREAKPOINT,
+				     .size = sizeof(a),
+				     .bp_type = HW_BREAKPOINT_W,
+				     .bp_addr = (uint64_t)(uintptr_t)addr,
+				     .bp_len = 1,
+				     .exclude_kernel = 1 };
 
 	return (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -308,7 +321,8 @@ static void every_form(void **state)
 			want = *x == 'R' ? FMT_A_LOAD : *x == 'W' ? FMT_A_STORE : FMT_A_LOAD | FMT_A_STORE;
 			got = j.last.hits[k].flags & (FMT_A_LOAD | FMT_A_STORE);
 			if (got != want || kernel != !!(j.last.hits[k].flags & FMT_A_KERNEL)) {
-				printf("# %s hit %u: flags %x, wanted %c\n", forms[i].name, k, j.last.hits[k].flags, *x);
+				printf("# %s hit %u: flags %x, wanted %c\n", forms[i].name, k, j.last.hits[k].flags,
+				       *x);
 				ok = false;
 			} else if (!kernel && (j.last.hits[k].ip - j.bias < fs || j.last.hits[k].ip - j.bias >= fe)) {
 				printf("# %s hit %u: ip %#lx outside the function\n", forms[i].name, k,
@@ -664,8 +678,8 @@ static void reservoir(void **state)
 		for (unsigned k = 0; k < 4; k++)
 			held[holds[k]]++;
 	}
-	printf("# kept of 40 samples, first %.2f, middle %.2f, last %.2f of the mean\n", held[0] / mean, held[SAMPLES / 2] / mean,
-	       held[SAMPLES - 1] / mean);
+	printf("# kept of 40 samples, first %.2f, middle %.2f, last %.2f of the mean\n", held[0] / mean,
+	       held[SAMPLES / 2] / mean, held[SAMPLES - 1] / mean);
 	/* not uniform, as a textbook reservoir would be, but nothing is shut out, old or new */
 	for (unsigned s = 0; s < SAMPLES; s++)
 		assert_true(held[s] > 0.02 * mean && held[s] < 10 * mean);
@@ -679,8 +693,8 @@ static void costs(void **state)
 
 	need_watchpoints();
 	assert_int_equal(watch_measure(&c, &e), 0);
-	printf("# a hit %.0f ns, one that wakes %.0f ns more, arming and disarming %.0f ns, found in %.1f ms\n", c.hit_ns, c.wake_ns,
-	       c.arm_ns, (double)(now() - t) / 1e6);
+	printf("# a hit %.0f ns, one that wakes %.0f ns more, arming and disarming %.0f ns, found in %.1f ms\n",
+	       c.hit_ns, c.wake_ns, c.arm_ns, (double)(now() - t) / 1e6);
 	/* a trap is no store; NaN: disturbed all the time, or without a second CPU to itself */
 	assert_true(isnan(c.hit_ns) || c.hit_ns > 50);
 	assert_true(isnan(c.wake_ns) || fabs(c.wake_ns) < 1e7);
@@ -690,8 +704,15 @@ static void costs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_form), cmocka_unit_test(limits), cmocka_unit_test(reads_again_after_a_write), cmocka_unit_test(threads),
-		cmocka_unit_test(other_debuggers), cmocka_unit_test(threads_to_come), cmocka_unit_test(call_rates), cmocka_unit_test(reservoir), cmocka_unit_test(costs),
+		cmocka_unit_test(every_form),
+		cmocka_unit_test(limits),
+		cmocka_unit_test(reads_again_after_a_write),
+		cmocka_unit_test(threads),
+		cmocka_unit_test(other_debuggers),
+		cmocka_unit_test(threads_to_come),
+		cmocka_unit_test(call_rates),
+		cmocka_unit_test(reservoir),
+		cmocka_unit_test(costs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

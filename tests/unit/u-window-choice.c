@@ -63,8 +63,8 @@ static void what_is_always_written_by_the_same_needs_fewer(void **state)
 	window_choice_release(&d);
 }
 
-/* Ten instructions of one group have as many bytes as one hot one of another: the first windows go to both groups alike,
- * and what they tell of one instruction makes its group worth less. */
+/* Ten instructions of one group have as many bytes as one hot one of another: the first windows go to both groups
+ * alike, and what they tell of one instruction makes its group worth less. */
 static void a_group_of_which_nothing_is_known_comes_first(void **state)
 {
 	struct window_choice d = { 0 };

@@ -5,9 +5,9 @@
 #ifndef WATCH_FORMS_H
 #define WATCH_FORMS_H
 
-#define FORM(name, body)                                                                          \
-	__asm__(".text\n.type form_" #name ",@function\nform_" #name ":\n.cfi_startproc\n" body   \
-		"\nret\n.cfi_endproc\n.size form_" #name ",.-form_" #name "\n");                  \
+#define FORM(name, body)                                                                                               \
+	__asm__(".text\n.type form_" #name ",@function\nform_" #name ":\n.cfi_startproc\n" body                        \
+		"\nret\n.cfi_endproc\n.size form_" #name ",.-form_" #name "\n");                                       \
 	extern void form_##name(void *p)
 
 /* Runs body with the stack pointer eight above the byte's word: push, call and ret touch it. */
@@ -68,7 +68,8 @@ FORM(prefetch, "prefetcht0 (%rdi)");
 FORM(neighbour, "mov %al,1(%rdi)\nmov %al,-1(%rdi)");
 FORM(sys_read, "push %rdi\nmov %rdi,%rsi\nmov zero_fd(%rip),%edi\nmov $1,%edx\nxor %eax,%eax\nsyscall\npop %rdi");
 FORM(sys_write, "push %rdi\nmov %rdi,%rsi\nmov null_fd(%rip),%edi\nmov $1,%edx\nmov $1,%eax\nsyscall\npop %rdi");
-FORM(sys_pread, "push %rdi\nlea -8(%rdi),%rsi\nmov exe_fd(%rip),%edi\nmov $16,%edx\nxor %r10d,%r10d\nmov $17,%eax\nsyscall\npop %rdi");
+FORM(sys_pread,
+     "push %rdi\nlea -8(%rdi),%rsi\nmov exe_fd(%rip),%edi\nmov $16,%edx\nxor %r10d,%r10d\nmov $17,%eax\nsyscall\npop %rdi");
 
 static const struct form {
 	const char *name;
@@ -76,20 +77,67 @@ static const struct form {
 	const char *expect;
 	int needs_avx2;
 } forms[] = {
-#define ROW(n, e) { #n, form_##n, e, 0 }
-	ROW(mov_load, "R"), ROW(mov_store, "W"), ROW(mov_imm, "W"), ROW(same_value, "RW"), ROW(inc, "B"),
-	ROW(lock_add, "B"), ROW(xchg, "B"), ROW(cmpxchg, "B"), ROW(xadd, "B"), ROW(add_mem, "R"), ROW(test, "R"),
-	ROW(cmp, "R"), ROW(bts, "B"), ROW(setc, "W"), ROW(cmov, "R"), ROW(chase, "R"), ROW(movzx, "R"),
-	ROW(push, "W"), ROW(push_pop, "WR"), ROW(call_ret, "WR"), ROW(push_mem, "R"), ROW(pop_mem, "W"),
-	ROW(leave, "R"), ROW(jump_mem, "WR"), ROW(call_mem, "WR"), ROW(unaligned, "W"), ROW(movnti, "W"),
-	ROW(lods, "R"), ROW(stos, "W"), ROW(movs_from, "R"), ROW(movs_to, "W"), ROW(scas, "R"), ROW(cmps, "R"),
-	ROW(rep_movs_from, "R"), ROW(rep_movs_to, "W"), ROW(rep_movs_into, "W"), ROW(rep_movsq, "W"),
-	ROW(rep_stosb, "W"), ROW(rep_stosq, "W"), ROW(rep_last, "W"), ROW(repe_cmps, "R"), ROW(sse_load, "R"),
-	ROW(sse_store, "W"), ROW(sse_scalar, "RW"), ROW(sse_op, "R"), ROW(x87, "RW"), ROW(cmpxchg16b, "B"),
-	ROW(base_lost, "R"), ROW(after_jump, "W"), ROW(prefetch, ""), ROW(neighbour, ""), ROW(sys_read, "kW"),
-	ROW(sys_write, "kR"), ROW(sys_pread, "kW"),
+#define ROW(n, e)                                                                                                      \
+	{                                                                                                              \
+#n, form_##n, e, 0                                                                                     \
+	}
+	ROW(mov_load, "R"),
+	ROW(mov_store, "W"),
+	ROW(mov_imm, "W"),
+	ROW(same_value, "RW"),
+	ROW(inc, "B"),
+	ROW(lock_add, "B"),
+	ROW(xchg, "B"),
+	ROW(cmpxchg, "B"),
+	ROW(xadd, "B"),
+	ROW(add_mem, "R"),
+	ROW(test, "R"),
+	ROW(cmp, "R"),
+	ROW(bts, "B"),
+	ROW(setc, "W"),
+	ROW(cmov, "R"),
+	ROW(chase, "R"),
+	ROW(movzx, "R"),
+	ROW(push, "W"),
+	ROW(push_pop, "WR"),
+	ROW(call_ret, "WR"),
+	ROW(push_mem, "R"),
+	ROW(pop_mem, "W"),
+	ROW(leave, "R"),
+	ROW(jump_mem, "WR"),
+	ROW(call_mem, "WR"),
+	ROW(unaligned, "W"),
+	ROW(movnti, "W"),
+	ROW(lods, "R"),
+	ROW(stos, "W"),
+	ROW(movs_from, "R"),
+	ROW(movs_to, "W"),
+	ROW(scas, "R"),
+	ROW(cmps, "R"),
+	ROW(rep_movs_from, "R"),
+	ROW(rep_movs_to, "W"),
+	ROW(rep_movs_into, "W"),
+	ROW(rep_movsq, "W"),
+	ROW(rep_stosb, "W"),
+	ROW(rep_stosq, "W"),
+	ROW(rep_last, "W"),
+	ROW(repe_cmps, "R"),
+	ROW(sse_load, "R"),
+	ROW(sse_store, "W"),
+	ROW(sse_scalar, "RW"),
+	ROW(sse_op, "R"),
+	ROW(x87, "RW"),
+	ROW(cmpxchg16b, "B"),
+	ROW(base_lost, "R"),
+	ROW(after_jump, "W"),
+	ROW(prefetch, ""),
+	ROW(neighbour, ""),
+	ROW(sys_read, "kW"),
+	ROW(sys_write, "kR"),
+	ROW(sys_pread, "kW"),
 #undef ROW
-	{ "avx_store", form_avx_store, "W", 1 }, { "gather", form_gather, "R", 1 },
+	{ "avx_store", form_avx_store, "W", 1 },
+	{ "gather", form_gather, "R", 1 },
 };
 
 #endif

@@ -39,7 +39,8 @@ static int bound(const char *type, const char *name)
 	strcpy((char *)sa.salg_type, type);
 	strcpy((char *)sa.salg_name, name);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa))) {
-		fprintf(stderr, "skipped: this kernel has no AF_ALG %s %s (CONFIG_CRYPTO_USER_API): %s\n", type, name, strerror(errno));
+		fprintf(stderr, "skipped: this kernel has no AF_ALG %s %s (CONFIG_CRYPTO_USER_API): %s\n", type, name,
+			strerror(errno));
 		exit(77);
 	}
 	return fd;
@@ -50,7 +51,9 @@ static void begin(int fd, const void *p, size_t n, int flags)
 {
 	char control[CMSG_SPACE(4) + CMSG_SPACE(4 + 16)] __attribute__((aligned(8))) = { 0 };
 	struct iovec iov = { (void *)p, n };
-	struct msghdr m = { .msg_control = control, .msg_controllen = sizeof(control), .msg_iov = &iov, .msg_iovlen = 1 };
+	struct msghdr m = {
+		.msg_control = control, .msg_controllen = sizeof(control), .msg_iov = &iov, .msg_iovlen = 1
+	};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 
 	*c = (struct cmsghdr){ .cmsg_level = SOL_ALG, .cmsg_type = ALG_SET_OP, .cmsg_len = CMSG_LEN(4) };
@@ -143,14 +146,15 @@ int main(int argc, char **argv)
 		other = dup(hash);
 		if (send(hash, data, n / 3, MSG_MORE) != (ssize_t)(n / 3) || write(STDERR_FILENO, "", 0) ||
 		    send(other, data + n / 3, n / 3, MSG_MORE) != (ssize_t)(n / 3) ||
-		    send(hash, data + n / 3 * 2, n - n / 3 * 2, 0) != (ssize_t)(n - n / 3 * 2) || recv(other, same, 32, 0) != 32)
+		    send(hash, data + n / 3 * 2, n - n / 3 * 2, 0) != (ssize_t)(n - n / 3 * 2) ||
+		    recv(other, same, 32, 0) != 32)
 			die("hash in parts");
 		close(other);
 		one(&sha, n, 32);
 		if (memcmp(digest, same, 32))
 			die("two ways, two digests");
 	}
-	printf("{\"skcipher cbc(aes)\":{\"calls\":%lu,\"in\":%lu,\"out\":%lu},\"hash sha256\":{\"calls\":%lu,\"in\":%lu,\"out\":%lu}}\n", cbc.calls,
-	       cbc.in, cbc.out, sha.calls, sha.in, sha.out);
+	printf("{\"skcipher cbc(aes)\":{\"calls\":%lu,\"in\":%lu,\"out\":%lu},\"hash sha256\":{\"calls\":%lu,\"in\":%lu,\"out\":%lu}}\n",
+	       cbc.calls, cbc.in, cbc.out, sha.calls, sha.in, sha.out);
 	return 0;
 }

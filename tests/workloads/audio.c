@@ -16,7 +16,9 @@ static float voice[3][BLOCK], mixed[BLOCK], equalised[BLOCK], filtered[BLOCK + T
 static float delay_line[DELAY], spectrum_re[BLOCK], spectrum_im[BLOCK], twiddle_re[BLOCK / 2], twiddle_im[BLOCK / 2];
 static float meter[BLOCK / 2], sine[1024];
 static int16_t pcm[BLOCK];
-static struct section { float b0, b1, b2, a1, a2, z1, z2; } equaliser[4];
+static struct section {
+	float b0, b1, b2, a1, a2, z1, z2;
+} equaliser[4];
 static uint32_t phase[3];
 static unsigned int delay_at;
 

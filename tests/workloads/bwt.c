@@ -49,7 +49,8 @@ static void make_text(void)
 			state = (uint32_t)odd;
 		for (uint32_t i = 0; i < chars && at < size; i++) {
 			state = state * 1103515245u + 12345u;
-			block[at++] = (uint8_t)letters[(state >> 16 & 31) * (state >> 24 & 15) / 16 % (sizeof(letters) - 1)];
+			block[at++] =
+				(uint8_t)letters[(state >> 16 & 31) * (state >> 24 & 15) / 16 % (sizeof(letters) - 1)];
 		}
 		if (at < size)
 			block[at++] = word % 13 ? ' ' : word % 39 ? ',' : '\n';
@@ -63,8 +64,10 @@ static void make_records(void)
 	for (uint32_t at = 0; at < size; at++) {
 		uint32_t field = at % 24;
 
-		block[at] = field < 4 ? (uint8_t)(at / 24 >> 8 * (3 - field)) : field < 14 ? (uint8_t)(work_random(&seed) >> 60) :
-			    field < 18 ? (uint8_t)(work_random(&seed) >> 56) : (uint8_t)(field * (at / 24 % 5));
+		block[at] = field < 4    ? (uint8_t)(at / 24 >> 8 * (3 - field))
+			    : field < 14 ? (uint8_t)(work_random(&seed) >> 60)
+			    : field < 18 ? (uint8_t)(work_random(&seed) >> 56)
+					 : (uint8_t)(field * (at / 24 % 5));
 	}
 }
 
@@ -76,14 +79,21 @@ static void make_repeats(void)
 
 /* ---- sorting ---- */
 
-#define DIFFER(k)                                \
-	do {                                     \
-		if (a[k] != b[k])                \
-			return a[k] > b[k];      \
+#define DIFFER(k)                                                                                                      \
+	do {                                                                                                           \
+		if (a[k] != b[k])                                                                                      \
+			return a[k] > b[k];                                                                            \
 	} while (0)
 
-#define DIFFER_8 \
-	DIFFER(0); DIFFER(1); DIFFER(2); DIFFER(3); DIFFER(4); DIFFER(5); DIFFER(6); DIFFER(7)
+#define DIFFER_8                                                                                                       \
+	DIFFER(0);                                                                                                     \
+	DIFFER(1);                                                                                                     \
+	DIFFER(2);                                                                                                     \
+	DIFFER(3);                                                                                                     \
+	DIFFER(4);                                                                                                     \
+	DIFFER(5);                                                                                                     \
+	DIFFER(6);                                                                                                     \
+	DIFFER(7)
 
 static inline bool is_later(uint32_t i, uint32_t j)
 {
@@ -149,7 +159,9 @@ static inline void swap(uint32_t i, uint32_t j)
 
 static void sort_range(uint32_t from, uint32_t to, uint32_t depth)
 {
-	struct { uint32_t from, to, depth; } stack[128];
+	struct {
+		uint32_t from, to, depth;
+	} stack[128];
 	unsigned int top = 0;
 
 	stack[top].from = from;
@@ -267,8 +279,10 @@ STEP static void sort_by_doubling(void)
 			by_rank(from, to, h);
 			tentative[rotation[from]] = from;
 			for (uint32_t i = from + 1; i < to; i++)
-				tentative[rotation[i]] = rank[advance(rotation[i], h)] == rank[advance(rotation[i - 1], h)] ?
-					tentative[rotation[i - 1]] : i;
+				tentative[rotation[i]] =
+					rank[advance(rotation[i], h)] == rank[advance(rotation[i - 1], h)]
+						? tentative[rotation[i - 1]]
+						: i;
 		}
 		memcpy(rank, tentative, size * sizeof(*rank));
 	}
@@ -357,8 +371,10 @@ static void make_lengths(uint8_t *to, const uint32_t *wanted)
 				heap[at] = v;
 				above[least[k]] = (uint16_t)nodes;
 			}
-			weight[nodes] = ((weight[least[0]] & ~255u) + (weight[least[1]] & ~255u)) |
-					(1 + ((weight[least[0]] & 255) > (weight[least[1]] & 255) ? weight[least[0]] & 255 : weight[least[1]] & 255));
+			weight[nodes] =
+				((weight[least[0]] & ~255u) + (weight[least[1]] & ~255u)) |
+				(1 + ((weight[least[0]] & 255) > (weight[least[1]] & 255) ? weight[least[0]] & 255
+											  : weight[least[1]] & 255));
 			{
 				unsigned int at = ++count;
 

@@ -32,18 +32,65 @@ static void spend(double ns)
 	while ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec) < ns);
 }
 
-API int cuInit(unsigned f) { return mode("refuse") ? 100 : 0; }
-API int cuDeviceGetCount(int *n) { *n = 1; return 0; }
-API int cuDeviceGet(int *d, int i) { *d = i; return 0; }
-API int cuDeviceGetName(char *s, int n, int d) { strncpy(s, "no GPU at all", (size_t)n); return 0; }
-API int cuDriverGetVersion(int *v) { *v = 12040; return 0; }
-API int cuCtxCreate_v2(void **c, unsigned f, int d) { *c = malloc(1); return 0; }
-API int cuCtxDestroy_v2(void *c) { free(c); return 0; }
-API int cuMemAlloc_v2(uint64_t *p, size_t n) { *p = (uint64_t)(uintptr_t)malloc(n); return 0; }
-API int cuMemFree_v2(uint64_t p) { free((void *)(uintptr_t)p); return 0; }
-API int cuMemHostAlloc(void **p, size_t n, unsigned f) { *p = malloc(n); return 0; }
-API int cuMemFreeHost(void *p) { free(p); return 0; }
-API int cuGetErrorName(int rc, const char **s) { *s = rc == 100 ? "CUDA_ERROR_NO_DEVICE" : rc == 218 ? "CUDA_ERROR_INVALID_PTX" : "CUDA_ERROR_UNKNOWN"; return 0; }
+API int cuInit(unsigned f)
+{
+	return mode("refuse") ? 100 : 0;
+}
+API int cuDeviceGetCount(int *n)
+{
+	*n = 1;
+	return 0;
+}
+API int cuDeviceGet(int *d, int i)
+{
+	*d = i;
+	return 0;
+}
+API int cuDeviceGetName(char *s, int n, int d)
+{
+	strncpy(s, "no GPU at all", (size_t)n);
+	return 0;
+}
+API int cuDriverGetVersion(int *v)
+{
+	*v = 12040;
+	return 0;
+}
+API int cuCtxCreate_v2(void **c, unsigned f, int d)
+{
+	*c = malloc(1);
+	return 0;
+}
+API int cuCtxDestroy_v2(void *c)
+{
+	free(c);
+	return 0;
+}
+API int cuMemAlloc_v2(uint64_t *p, size_t n)
+{
+	*p = (uint64_t)(uintptr_t)malloc(n);
+	return 0;
+}
+API int cuMemFree_v2(uint64_t p)
+{
+	free((void *)(uintptr_t)p);
+	return 0;
+}
+API int cuMemHostAlloc(void **p, size_t n, unsigned f)
+{
+	*p = malloc(n);
+	return 0;
+}
+API int cuMemFreeHost(void *p)
+{
+	free(p);
+	return 0;
+}
+API int cuGetErrorName(int rc, const char **s)
+{
+	*s = rc == 100 ? "CUDA_ERROR_NO_DEVICE" : rc == 218 ? "CUDA_ERROR_INVALID_PTX" : "CUDA_ERROR_UNKNOWN";
+	return 0;
+}
 
 API int cuModuleLoadData(void **m, const void *image)
 {
@@ -127,8 +174,8 @@ static void item(uintptr_t f, uint32_t x, uint32_t y, void **arg)
 	}
 }
 
-API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-		       void *s, void **args, void **extra)
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		       unsigned shared, void *s, void **args, void **extra)
 {
 	for (uint32_t y = 0; y < gy * by; y++)
 		for (uint32_t x = 0; x < gx * bx; x++)

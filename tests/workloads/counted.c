@@ -24,14 +24,38 @@ static inline uint64_t spin(uint64_t x, unsigned long n)
 	return x;
 }
 
-STEP static uint64_t always(uint64_t x) { return spin(x, turns); }
-STEP static uint64_t thrice(uint64_t x) { return spin(x, turns); }
-STEP static uint64_t fourth(uint64_t x) { return spin(x, turns); }
-STEP static uint64_t pointed(uint64_t x) { return spin(x, turns); }
-STEP static uint64_t few(uint64_t x) { return spin(x, turns / 4); }
-STEP static uint64_t jumped(uint64_t x) { return spin(x, turns); }
-STEP static uint64_t jumps(uint64_t x) { return jumped(spin(x, turns)); }
-STEP static uint64_t deeper(uint64_t x, int n) { return n ? deeper(spin(x, turns / 4), n - 1) + 1 : x; }
+STEP static uint64_t always(uint64_t x)
+{
+	return spin(x, turns);
+}
+STEP static uint64_t thrice(uint64_t x)
+{
+	return spin(x, turns);
+}
+STEP static uint64_t fourth(uint64_t x)
+{
+	return spin(x, turns);
+}
+STEP static uint64_t pointed(uint64_t x)
+{
+	return spin(x, turns);
+}
+STEP static uint64_t few(uint64_t x)
+{
+	return spin(x, turns / 4);
+}
+STEP static uint64_t jumped(uint64_t x)
+{
+	return spin(x, turns);
+}
+STEP static uint64_t jumps(uint64_t x)
+{
+	return jumped(spin(x, turns));
+}
+STEP static uint64_t deeper(uint64_t x, int n)
+{
+	return n ? deeper(spin(x, turns / 4), n - 1) + 1 : x;
+}
 
 STEP static uint64_t along(uint64_t x)
 {

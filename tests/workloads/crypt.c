@@ -80,8 +80,9 @@ STEP static void encrypt_block(uint8_t s[16])
 			uint8_t all = t[c] ^ t[c + 1] ^ t[c + 2] ^ t[c + 3];
 
 			for (int r = 0; r < 4; r++)
-				s[c + r] = (uint8_t)(round == 10 ? t[c + r]
-								 : t[c + r] ^ all ^ xtime(t[c + r] ^ t[c + (r + 1) % 4]));
+				s[c + r] =
+					(uint8_t)(round == 10 ? t[c + r]
+							      : t[c + r] ^ all ^ xtime(t[c + r] ^ t[c + (r + 1) % 4]));
 		}
 		for (int i = 0; i < 16; i++)
 			s[i] ^= round_key[round * 16 + i];
@@ -113,14 +114,15 @@ STEP static void sha_block(uint32_t h[8], const uint8_t *p)
 	uint32_t w[64], v[8];
 
 	for (int i = 0; i < 16; i++)
-		w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 | (uint32_t)p[4 * i + 2] << 8 | p[4 * i + 3];
+		w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 | (uint32_t)p[4 * i + 2] << 8 |
+		       p[4 * i + 3];
 	for (int i = 16; i < 64; i++)
 		w[i] = w[i - 16] + (turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ w[i - 15] >> 3) + w[i - 7] +
 		       (turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10);
 	memcpy(v, h, 32);
 	for (int i = 0; i < 64; i++) {
-		uint32_t a = v[7] + (turn(v[4], 6) ^ turn(v[4], 11) ^ turn(v[4], 25)) + ((v[4] & v[5]) ^ (~v[4] & v[6])) +
-			     sha_k[i] + w[i];
+		uint32_t a = v[7] + (turn(v[4], 6) ^ turn(v[4], 11) ^ turn(v[4], 25)) +
+			     ((v[4] & v[5]) ^ (~v[4] & v[6])) + sha_k[i] + w[i];
 		uint32_t b = (turn(v[0], 2) ^ turn(v[0], 13) ^ turn(v[0], 22)) +
 			     ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
 
@@ -135,7 +137,9 @@ STEP static void sha_block(uint32_t h[8], const uint8_t *p)
 STEP static void sha_sum(const uint8_t *p, size_t size)
 {
 	static uint8_t last[128];
-	uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+	uint32_t h[8] = {
+		0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19
+	};
 	size_t whole = size / 64 * 64, rest = size - whole, pad = rest < 56 ? 64 : 128;
 
 	for (size_t i = 0; i < whole; i += 64)

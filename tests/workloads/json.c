@@ -34,12 +34,14 @@ STEP static size_t make_source(unsigned long records, size_t room)
 	for (unsigned long i = 0; i < records; i++) {
 		uint64_t r = work_random(&seed);
 
-		n += (size_t)snprintf(source + n, room - n,
-				      "%s\n {\"id\": %lu, \"name\": \"user \\\"%llx\\\"\", \"tags\": [\"t%u\", \"t%u\"], "
-				      "\"price\": %u.%02u, \"where\": {\"x\": %d, \"y\": %d}}",
-				      i ? "," : "", i, (unsigned long long)(r >> 36), (unsigned int)(r & 15),
-				      (unsigned int)(r >> 4 & 15), (unsigned int)(r >> 8 & 1023),
-				      (unsigned int)((r >> 20) % 100), (int)(r >> 30 & 255) - 128, (int)(r >> 40 & 255) - 128);
+		n += (size_t)
+			snprintf(source + n, room - n,
+				 "%s\n {\"id\": %lu, \"name\": \"user \\\"%llx\\\"\", \"tags\": [\"t%u\", \"t%u\"], "
+				 "\"price\": %u.%02u, \"where\": {\"x\": %d, \"y\": %d}}",
+				 i ? "," : "", i, (unsigned long long)(r >> 36), (unsigned int)(r & 15),
+				 (unsigned int)(r >> 4 & 15), (unsigned int)(r >> 8 & 1023),
+				 (unsigned int)((r >> 20) % 100), (int)(r >> 30 & 255) - 128,
+				 (int)(r >> 40 & 255) - 128);
 	}
 	source[n++] = ']';
 	source[n] = 0;
@@ -175,12 +177,8 @@ STEP static void put_number(double number)
 STEP static void write_value(const struct node *n)
 {
 	switch (n->kind) {
-	case NUMBER:
-		put_number(n->number);
-		break;
-	case STRING:
-		put_string(n->text);
-		break;
+	case NUMBER: put_number(n->number); break;
+	case STRING: put_string(n->text); break;
 	case ARRAY:
 	case OBJECT:
 		put_text(n->kind == ARRAY ? "[" : "{", 1);

@@ -33,8 +33,11 @@ STEP static size_t make_request(uint64_t *seed)
 	uint64_t r = work_random(seed);
 	unsigned int key = (unsigned int)((r >> 8) % KEYS * ((r >> 40) % KEYS) / KEYS); /* skewed */
 	unsigned int what = r & 15;
-	int n = snprintf(line, sizeof(line), "%s user:%06u:%x", what < 5 ? "SET" : what < 6 ? "DEL" : "GET", key,
-			 key * 2654435761u);
+	int n = snprintf(line, sizeof(line), "%s user:%06u:%x",
+			 what < 5   ? "SET"
+			 : what < 6 ? "DEL"
+				    : "GET",
+			 key, key * 2654435761u);
 
 	if (what < 5) {
 		size_t value = 20 + (r >> 20) % 400;

@@ -38,7 +38,8 @@ int main(int argc, char **argv)
 	if (base == MAP_FAILED || munmap(base, 2 * n * PAGE))
 		return perror("mapchurn"), 1;
 	for (unsigned long i = 0; i < n; i++) {
-		char *at = mmap(base + 2 * i * PAGE, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		char *at = mmap(base + 2 * i * PAGE, PAGE, PROT_READ | PROT_EXEC,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
 		if (at == MAP_FAILED || munmap(at, PAGE))
 			return perror("mapchurn"), 1;

@@ -79,7 +79,8 @@ STEP static void predict_block(int bx, int by, int hx, int hy)
 	int mx = hx >> 1, my = hy >> 1;
 
 	for (int y = 0; y < 16; y++) {
-		const uint8_t *r0 = reference + clamp(by + my + y) * side, *r1 = reference + clamp(by + my + y + (hy & 1)) * side;
+		const uint8_t *r0 = reference + clamp(by + my + y) * side,
+			      *r1 = reference + clamp(by + my + y + (hy & 1)) * side;
 		uint8_t *to = predicted + (by + y) * side + bx;
 
 		for (int x = 0; x < 16; x++) {

@@ -11,15 +11,15 @@
 static unsigned long unit;
 static uint64_t result[4][8]; /* a cache line each */
 
-#define WORKER(k)                                                                                  \
-	STEP static void *worker_##k(void *arg)                                                    \
-	{                                                                                          \
-		uint64_t x = k;                                                                    \
-                                                                                                   \
-		for (unsigned long i = 0; i < unit * 1000 * k; i++)                                \
-			x = work_mix(x, i);                                                        \
-		result[k - 1][0] = x;                                                              \
-		return arg;                                                                        \
+#define WORKER(k)                                                                                                      \
+	STEP static void *worker_##k(void *arg)                                                                        \
+	{                                                                                                              \
+		uint64_t x = k;                                                                                        \
+                                                                                                                       \
+		for (unsigned long i = 0; i < unit * 1000 * k; i++)                                                    \
+			x = work_mix(x, i);                                                                            \
+		result[k - 1][0] = x;                                                                                  \
+		return arg;                                                                                            \
 	}
 WORKER(1)
 WORKER(2)

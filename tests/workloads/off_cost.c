@@ -30,16 +30,20 @@ __attribute__((noipa)) uint64_t body(uint64_t loops)
 }
 
 #if defined(__x86_64__)
-#define WRAP(name, first, before, after)                                                       \
-	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n\t" first       \
-		"\n\t" before "\n\tcall body\n\t" after "\n\tret\n.size " #name ", . - " #name "\n")
+#define WRAP(name, first, before, after)                                                                               \
+	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n\t" first "\n\t" before  \
+		"\n\tcall body\n\t" after "\n\tret\n.size " #name ", . - " #name "\n")
 
 WRAP(starts_push, "push %rbp", "", "pop %rbp");
 WRAP(starts_mov, "mov %rdi, %rax", "sub $8, %rsp", "add $8, %rsp");
 WRAP(starts_endbr, ".byte 0xf3, 0x0f, 0x1e, 0xfa", "sub $8, %rsp", "add $8, %rsp");
 #else
 /* One class of probes there, or nobody has told them apart. */
-#define WRAP(name) __attribute__((noipa)) uint64_t name(uint64_t loops) { return body(loops) + 1; }
+#define WRAP(name)                                                                                                     \
+	__attribute__((noipa)) uint64_t name(uint64_t loops)                                                           \
+	{                                                                                                              \
+		return body(loops) + 1;                                                                                \
+	}
 WRAP(starts_push)
 WRAP(starts_mov)
 WRAP(starts_endbr)

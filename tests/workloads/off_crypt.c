@@ -22,7 +22,8 @@ int main(int argc, char **argv)
 	EVP_MD_CTX *m = EVP_MD_CTX_new();
 
 	memset(in, 7, sizeof(in));
-	if (!c || !m || !EVP_EncryptInit_ex(c, EVP_aes_256_ctr(), NULL, key, iv) || !EVP_DigestInit_ex(m, EVP_sha256(), NULL))
+	if (!c || !m || !EVP_EncryptInit_ex(c, EVP_aes_256_ctr(), NULL, key, iv) ||
+	    !EVP_DigestInit_ex(m, EVP_sha256(), NULL))
 		return 1;
 	for (unsigned long i = 0; i < calls; i++) {
 		unsigned n;

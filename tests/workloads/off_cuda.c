@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NEED(name, ret, ...)                                                                       \
-	ret (*name)(__VA_ARGS__) = (ret (*)(__VA_ARGS__))dlsym(h, #name);                          \
-	if (!name)                                                                                 \
+#define NEED(name, ret, ...)                                                                                           \
+	ret (*name)(__VA_ARGS__) = (ret(*)(__VA_ARGS__))dlsym(h, #name);                                               \
+	if (!name)                                                                                                     \
 		return 1;
 
 static void own_work_ms(long ms)
@@ -47,7 +47,8 @@ int main(int argc, char **argv)
 	NEED(cuMemcpyDtoH_v2, int, void *, const void *, size_t);
 	NEED(cuMemcpyHtoDAsync_v2, int, void *, const void *, size_t, void *);
 	NEED(cuMemcpyDtoHAsync_v2, int, void *, const void *, size_t, void *);
-	NEED(cuLaunchKernel, int, void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+	NEED(cuLaunchKernel, int, void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+	     void **, void **);
 	NEED(cuStreamSynchronize, int, void *);
 	NEED(cuStreamQuery, int, void *);
 	NEED(cuEventCreate, int, void **, unsigned);
@@ -91,6 +92,7 @@ int main(int argc, char **argv)
 	launches++;
 	printf("{\"cuMemcpyHtoD\":{\"calls\":10,\"in\":%lu},\"cuMemcpyDtoH\":{\"calls\":10,\"out\":%lu},"
 	       "\"cuMemcpyHtoDAsync\":{\"calls\":30,\"in\":%lu},\"cuMemcpyDtoHAsync\":{\"calls\":30,\"out\":%lu},"
-	       "\"cuLaunchKernel\":{\"calls\":%lu,\"items\":%lu}}\n", h2d, d2h, h2d_async, d2h_async, launches, launches * 512);
+	       "\"cuLaunchKernel\":{\"calls\":%lu,\"items\":%lu}}\n",
+	       h2d, d2h, h2d_async, d2h_async, launches, launches * 512);
 	return 0;
 }

@@ -27,7 +27,9 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < bytes; i++)
 		in[i] = (unsigned char)((i * 2654435761u) >> (i % 13 + 11));
 	for (unsigned i = 0; i < calls; i++) {
-		z_stream s = { .next_in = in, .avail_in = bytes, .next_out = out, .avail_out = bytes + bytes / 8 + 1024 };
+		z_stream s = {
+			.next_in = in, .avail_in = bytes, .next_out = out, .avail_out = bytes + bytes / 8 + 1024
+		};
 
 		if (init(&s, 1, ZLIB_VERSION, sizeof(s)) != Z_OK || run(&s, Z_FINISH) != Z_STREAM_END)
 			return 1;
@@ -35,6 +37,7 @@ int main(int argc, char **argv)
 		sum_out += s.total_out;
 		end(&s);
 	}
-	printf("{\"deflate\":{\"calls\":%u,\"in\":%lu,\"out\":%lu}}\n", calls, (unsigned long)sum_in, (unsigned long)sum_out);
+	printf("{\"deflate\":{\"calls\":%u,\"in\":%lu,\"out\":%lu}}\n", calls, (unsigned long)sum_in,
+	       (unsigned long)sum_out);
 	return 0;
 }

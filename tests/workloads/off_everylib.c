@@ -10,9 +10,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#define FN(ret, name, params, ...)                                                                 \
-	__attribute__((visibility("default"), noipa)) ret name params;                             \
-	ret name params { __VA_ARGS__ }
+#define FN(ret, name, params, ...)                                                                                     \
+	__attribute__((visibility("default"), noipa)) ret name params;                                                 \
+	ret name params                                                                                                \
+	{                                                                                                              \
+		__VA_ARGS__                                                                                            \
+	}
+/* The formatter never comes to rest on lists of macros. */
+/* clang-format off */
 #define DRIVER(name, params, ...)                                                                  \
 	FN(int, name, params, __VA_ARGS__) FN(int, name##_v2, params, __VA_ARGS__)                 \
 	FN(int, name##_v3, params, __VA_ARGS__) FN(int, name##_ptds, params, __VA_ARGS__)          \
@@ -24,6 +29,7 @@
 #define HIP(name, params, ...)                                                                     \
 	FN(int, name, params, __VA_ARGS__) FN(int, name##_spt, params, __VA_ARGS__)
 #define PLAIN(name, params, ...) FN(int, name, params, __VA_ARGS__)
+/* clang-format on */
 
 typedef void *ptr;
 typedef unsigned u;
@@ -32,7 +38,9 @@ struct dim3 {
 };
 
 /* A wait that finds its work done at once has no time of its own. */
-#define NAP usleep(200); return 0;
+#define NAP                                                                                                            \
+	usleep(200);                                                                                                   \
+	return 0;
 #define OK return 0;
 
 DRIVER(cuMemcpyHtoD, (ptr d, const void *s, size_t n), OK)
@@ -45,10 +53,12 @@ DRIVER(cuMemcpyDtoHAsync, (ptr d, ptr s, size_t n, ptr q), OK)
 DRIVER(cuMemcpyDtoDAsync, (ptr d, ptr s, size_t n, ptr q), OK)
 DRIVER(cuMemcpyAsync, (ptr d, ptr s, size_t n, ptr q), OK)
 DRIVER(cuMemcpy2DAsync, (const void *c, ptr q), OK)
-PLAIN(cuMemcpyBatchAsync, (ptr *d, ptr *s, size_t *n, size_t cnt, ptr a, size_t *ai, size_t an, size_t *fail, ptr q), OK)
-PLAIN(cuMemcpyBatchAsync_ptsz, (ptr *d, ptr *s, size_t *n, size_t cnt, ptr a, size_t *ai, size_t an, size_t *fail, ptr q), OK)
-PLAIN(cuMemcpyBatchAsync_v2, (ptr *d, ptr *s, size_t *n, size_t cnt, ptr a, size_t *ai, size_t an, ptr q), OK)
-PLAIN(cuMemcpyBatchAsync_v2_ptsz, (ptr *d, ptr *s, size_t *n, size_t cnt, ptr a, size_t *ai, size_t an, ptr q), OK)
+PLAIN(cuMemcpyBatchAsync, (ptr * d, ptr *s, size_t *n, size_t cnt, ptr a, size_t *ai, size_t an, size_t *fail, ptr q),
+      OK)
+PLAIN(cuMemcpyBatchAsync_ptsz,
+      (ptr * d, ptr *s, size_t *n, size_t cnt, ptr a, size_t *ai, size_t an, size_t *fail, ptr q), OK)
+PLAIN(cuMemcpyBatchAsync_v2, (ptr * d, ptr *s, size_t *n, size_t cnt, ptr a, size_t *ai, size_t an, ptr q), OK)
+PLAIN(cuMemcpyBatchAsync_v2_ptsz, (ptr * d, ptr *s, size_t *n, size_t cnt, ptr a, size_t *ai, size_t an, ptr q), OK)
 DRIVER(cuLaunchKernel, (ptr f, u gx, u gy, u gz, u bx, u by, u bz, u sh, ptr q, ptr *a, ptr *e), OK)
 DRIVER(cuLaunchCooperativeKernel, (ptr f, u gx, u gy, u gz, u bx, u by, u bz, u sh, ptr q, ptr *a), OK)
 DRIVER(cuLaunchKernelEx, (const void *c, ptr f, ptr *a, ptr *e), OK)
@@ -109,16 +119,28 @@ struct stream {
 	uint8_t *next_out;
 	uint32_t avail_out;
 };
-#define STREAM u n = s->avail_in - 3; s->avail_in = 3; s->avail_out -= n / 2; return 0;
-PLAIN(zng_deflate, (struct stream *s, int flush), STREAM)
-PLAIN(zng_inflate, (struct stream *s, int flush), STREAM)
+#define STREAM                                                                                                         \
+	u n = s->avail_in - 3;                                                                                         \
+	s->avail_in = 3;                                                                                               \
+	s->avail_out -= n / 2;                                                                                         \
+	return 0;
+PLAIN(zng_deflate, (struct stream * s, int flush), STREAM)
+PLAIN(zng_inflate, (struct stream * s, int flush), STREAM)
 
-#define LENGTHS *sn -= 5; *dn = *sn / 3; return 0;
-PLAIN(qzCompressCrcExt, (ptr q, const uint8_t *s, u *sn, uint8_t *d, u *dn, u last, uint64_t *crc, uint64_t *rc), LENGTHS)
+#define LENGTHS                                                                                                        \
+	*sn -= 5;                                                                                                      \
+	*dn = *sn / 3;                                                                                                 \
+	return 0;
+PLAIN(qzCompressCrcExt, (ptr q, const uint8_t *s, u *sn, uint8_t *d, u *dn, u last, uint64_t *crc, uint64_t *rc),
+      LENGTHS)
 PLAIN(qzCompressCrc, (ptr q, const uint8_t *s, u *sn, uint8_t *d, u *dn, u last, uint64_t *crc),
-      int r = qzCompressCrcExt(q, s, sn, d, dn, last, crc, NULL); __asm__ volatile("" ::: "memory"); return r;)
+      int r = qzCompressCrcExt(q, s, sn, d, dn, last, crc, NULL);
+      __asm__ volatile("" ::
+			       : "memory");
+      return r;)
 PLAIN(qzCompressExt, (ptr q, const uint8_t *s, u *sn, uint8_t *d, u *dn, u last, uint64_t *rc), LENGTHS)
-PLAIN(qzCompress, (ptr q, const uint8_t *s, u *sn, uint8_t *d, u *dn, u last), return qzCompressExt(q, s, sn, d, dn, last, NULL);)
+PLAIN(qzCompress, (ptr q, const uint8_t *s, u *sn, uint8_t *d, u *dn, u last),
+      return qzCompressExt(q, s, sn, d, dn, last, NULL);)
 PLAIN(qzDecompressExt, (ptr q, const uint8_t *s, u *sn, uint8_t *d, u *dn, uint64_t *rc), LENGTHS)
 PLAIN(qzDecompress, (ptr q, const uint8_t *s, u *sn, uint8_t *d, u *dn), return qzDecompressExt(q, s, sn, d, dn, NULL);)
 

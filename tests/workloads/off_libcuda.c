@@ -89,21 +89,21 @@ API int cuMemAlloc_v2(void **p, size_t n)
 	return *p ? 0 : 2;
 }
 
-#define SYNC_COPY(name)                                                                            \
-	API int name(void *dst, const void *src, size_t n);                                        \
-	API int name(void *dst, const void *src, size_t n)                                         \
-	{                                                                                          \
-		memcpy(dst, src, n);                                                               \
-		sleep_until(put(&streams[0], copy_ns(n)));                                         \
-		return 0;                                                                          \
+#define SYNC_COPY(name)                                                                                                \
+	API int name(void *dst, const void *src, size_t n);                                                            \
+	API int name(void *dst, const void *src, size_t n)                                                             \
+	{                                                                                                              \
+		memcpy(dst, src, n);                                                                                   \
+		sleep_until(put(&streams[0], copy_ns(n)));                                                             \
+		return 0;                                                                                              \
 	}
-#define ASYNC_COPY(name)                                                                           \
-	API int name(void *dst, const void *src, size_t n, void *s);                               \
-	API int name(void *dst, const void *src, size_t n, void *s)                                \
-	{                                                                                          \
-		memcpy(dst, src, n);                                                               \
-		put(of(s), copy_ns(n));                                                            \
-		return 0;                                                                          \
+#define ASYNC_COPY(name)                                                                                               \
+	API int name(void *dst, const void *src, size_t n, void *s);                                                   \
+	API int name(void *dst, const void *src, size_t n, void *s)                                                    \
+	{                                                                                                              \
+		memcpy(dst, src, n);                                                                                   \
+		put(of(s), copy_ns(n));                                                                                \
+		return 0;                                                                                              \
 	}
 SYNC_COPY(cuMemcpyHtoD_v2)
 SYNC_COPY(cuMemcpyDtoH_v2)
@@ -112,10 +112,10 @@ ASYNC_COPY(cuMemcpyHtoDAsync_v2)
 ASYNC_COPY(cuMemcpyDtoHAsync_v2)
 ASYNC_COPY(cuMemcpyHtoDAsync_v2_ptsz)
 
-API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-		       void *s, void **args, void **extra);
-API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-		       void *s, void **args, void **extra)
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		       unsigned shared, void *s, void **args, void **extra);
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		       unsigned shared, void *s, void **args, void **extra)
 {
 	put(of(s), KERNEL_NS);
 	return 0;

@@ -12,14 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const source = "__kernel void twice(__global float *a) { size_t i = get_global_id(0); a[i] = a[i] * 2.0f; }";
+static const char *const source =
+	"__kernel void twice(__global float *a) { size_t i = get_global_id(0); a[i] = a[i] * 2.0f; }";
 
 /* A blocking one, then one that does not block, to be waited for. */
-#define TWICE(...)                                                                                 \
-	for (cl_bool block = CL_FALSE; block <= CL_TRUE; block++) {                                \
-		cl_event e = NULL;                                                                 \
-		err |= __VA_ARGS__;                                                                \
-		err |= clWaitForEvents(1, &e);                                                     \
+#define TWICE(...)                                                                                                     \
+	for (cl_bool block = CL_FALSE; block <= CL_TRUE; block++) {                                                    \
+		cl_event e = NULL;                                                                                     \
+		err |= __VA_ARGS__;                                                                                    \
+		err |= clWaitForEvents(1, &e);                                                                         \
 	}
 
 static cl_int other_rows(cl_context ctx, cl_device_id device, cl_command_queue q)
@@ -119,6 +120,7 @@ int main(int argc, char **argv)
 	clFinish(q);
 	printf("{\"clEnqueueWriteBuffer\":{\"calls\":%u,\"in\":%lu},\"clEnqueueReadBuffer\":{\"calls\":%u,\"out\":%lu},"
 	       "\"clEnqueueNDRangeKernel\":{\"calls\":%u,\"items\":%lu}}\n",
-	       buffers, (unsigned long)(bytes * buffers), buffers, (unsigned long)(bytes * buffers), buffers, (unsigned long)(items * buffers));
+	       buffers, (unsigned long)(bytes * buffers), buffers, (unsigned long)(bytes * buffers), buffers,
+	       (unsigned long)(items * buffers));
 	return 0;
 }

@@ -105,6 +105,7 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "threads"))
 		printf("{\"calls\":0,\"in\":0,\"open\":%u}\n", calls);
 	else
-		printf("{\"calls\":%u,\"in\":%lu,\"open\":0}\n", !strcmp(mode, "jump") ? (calls + 1) / 2 : calls, bytes);
+		printf("{\"calls\":%u,\"in\":%lu,\"open\":0}\n", !strcmp(mode, "jump") ? (calls + 1) / 2 : calls,
+		       bytes);
 	return 0;
 }

@@ -16,12 +16,12 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define NEED(x)                                                                                    \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			fprintf(stderr, "off_real: line %d: %s\n", __LINE__, #x);                  \
-			exit(1);                                                                   \
-		}                                                                                  \
+#define NEED(x)                                                                                                        \
+	do {                                                                                                           \
+		if (!(x)) {                                                                                            \
+			fprintf(stderr, "off_real: line %d: %s\n", __LINE__, #x);                                      \
+			exit(1);                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 #define N 50000
@@ -38,7 +38,8 @@ static void ciphers(void)
 {
 	static const struct {
 		const char *name;
-		int (*init)(EVP_CIPHER_CTX *, const EVP_CIPHER *, ENGINE *, const unsigned char *, const unsigned char *);
+		int (*init)(EVP_CIPHER_CTX *, const EVP_CIPHER *, ENGINE *, const unsigned char *,
+			    const unsigned char *);
 		int (*update)(EVP_CIPHER_CTX *, unsigned char *, int *, const unsigned char *, int);
 	} ways[] = {
 		{ "EVP_EncryptUpdate", EVP_EncryptInit_ex, EVP_EncryptUpdate },
@@ -115,12 +116,14 @@ static void keys(const char *pem)
 
 	n = sizeof(sig);
 	NEED(EVP_DigestSignInit(c, NULL, EVP_sha256(), NULL, rsa));
-	NEED(EVP_DigestSignUpdate(c, text, 2000) && EVP_DigestSignUpdate(c, text, 30) && EVP_DigestSignFinal(c, sig, &n));
+	NEED(EVP_DigestSignUpdate(c, text, 2000) && EVP_DigestSignUpdate(c, text, 30) &&
+	     EVP_DigestSignFinal(c, sig, &n));
 	did("openssl", "EVP_DigestSignUpdate", 2, 2030, 0);
 	did("openssl", "EVP_DigestSignFinal", 1, 0, n);
 	EVP_MD_CTX_reset(c);
 	NEED(EVP_DigestVerifyInit(c, NULL, EVP_sha256(), NULL, rsa));
-	NEED(EVP_DigestVerifyUpdate(c, text, 2000) && EVP_DigestVerifyUpdate(c, text, 30) && EVP_DigestVerifyFinal(c, sig, n) == 1);
+	NEED(EVP_DigestVerifyUpdate(c, text, 2000) && EVP_DigestVerifyUpdate(c, text, 30) &&
+	     EVP_DigestVerifyFinal(c, sig, n) == 1);
 	did("openssl", "EVP_DigestVerifyUpdate", 2, 2030, 0);
 	did("openssl", "EVP_DigestVerifyFinal", 1, 0, 0);
 
@@ -136,7 +139,8 @@ static void keys(const char *pem)
 	x = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, NULL, text + 100, 32);
 	y = EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, NULL, text + 200, 32);
 	k = EVP_PKEY_CTX_new(x, NULL);
-	NEED(EVP_PKEY_derive_init(k) > 0 && EVP_PKEY_derive_set_peer(k, y) > 0 && EVP_PKEY_derive(k, point, &point_n) > 0);
+	NEED(EVP_PKEY_derive_init(k) > 0 && EVP_PKEY_derive_set_peer(k, y) > 0 &&
+	     EVP_PKEY_derive(k, point, &point_n) > 0);
 	did("openssl", "EVP_PKEY_derive", 1, 0, 32);
 }
 
@@ -256,9 +260,9 @@ struct iginflate {
 	uint8_t own[1 << 20];
 };
 
-#define ISAL(name, ret, params)                                                                    \
-	ret(*name) params;                                                                         \
-	*(void **)&name = dlsym(h, #name);                                                         \
+#define ISAL(name, ret, params)                                                                                        \
+	ret(*name) params;                                                                                             \
+	*(void **)&name = dlsym(h, #name);                                                                             \
 	NEED(name)
 
 static void isal(void *h)

@@ -25,7 +25,8 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
-	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_CQ_RING);
+	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE, MAP_SHARED,
+		  fd, IORING_OFF_CQ_RING);
 	sqes = mmap(NULL, p.sq_entries * sizeof(*sqes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQES);
 	if (sq == MAP_FAILED || cq == MAP_FAILED || sqes == MAP_FAILED)
 		return 1;
@@ -36,14 +37,18 @@ int main(int argc, char **argv)
 		for (unsigned i = 0; i < n; i++) {
 			unsigned at = (*sq_tail + i) & mask;
 
-			sqes[at] = (struct io_uring_sqe){ .opcode = IORING_OP_READ, .fd = zero, .addr = (uintptr_t)(buf + (size_t)i * bytes), .len = bytes };
+			sqes[at] = (struct io_uring_sqe){ .opcode = IORING_OP_READ,
+							  .fd = zero,
+							  .addr = (uintptr_t)(buf + (size_t)i * bytes),
+							  .len = bytes };
 			((unsigned *)(sq + p.sq_off.array))[at] = at;
 		}
 		__atomic_store_n(sq_tail, *sq_tail + n, __ATOMIC_RELEASE);
 		if (syscall(__NR_io_uring_enter, fd, n, n, IORING_ENTER_GETEVENTS, NULL, 0) != (long)n)
 			return 1;
 		while (*cq_head != __atomic_load_n((unsigned *)(cq + p.cq_off.tail), __ATOMIC_ACQUIRE)) {
-			struct io_uring_cqe *c = (struct io_uring_cqe *)(cq + p.cq_off.cqes) + (*cq_head & *(unsigned *)(cq + p.cq_off.ring_mask));
+			struct io_uring_cqe *c = (struct io_uring_cqe *)(cq + p.cq_off.cqes) +
+						 (*cq_head & *(unsigned *)(cq + p.cq_off.ring_mask));
 
 			sum += c->res > 0 ? (uint64_t)c->res : 0;
 			done++;

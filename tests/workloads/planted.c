@@ -166,10 +166,20 @@ int main(int argc, char **argv)
 		sink = digest;
 	} while (work_more(&w, digest));
 	for (unsigned i = 0; i < 10; i++) {
-		static const struct { const char *kind, *name; unsigned weight; } planted[] = {
-			{ "global", "large", 10 }, { "global", "small", 8 }, { "global", "letters", 3 }, { "global", "nodes", 6 },
-			{ "local", "table in use_frame", 8 }, { "local", "lent in lend", 5 }, { "heap", "malloc in make_block", 8 },
-			{ "heap", "malloc in make_node", 6 }, { "heap", "realloc in grow", 4 }, { "heap", "malloc in make_brief", 5 },
+		static const struct {
+			const char *kind, *name;
+			unsigned weight;
+		} planted[] = {
+			{ "global", "large", 10 },
+			{ "global", "small", 8 },
+			{ "global", "letters", 3 },
+			{ "global", "nodes", 6 },
+			{ "local", "table in use_frame", 8 },
+			{ "local", "lent in lend", 5 },
+			{ "heap", "malloc in make_block", 8 },
+			{ "heap", "malloc in make_node", 6 },
+			{ "heap", "realloc in grow", 4 },
+			{ "heap", "malloc in make_brief", 5 },
 		};
 
 		printf("%s %s %lu\n", planted[i].kind, planted[i].name, planted[i].weight * u * w.done);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Code that the target makes itself, for x86-64: `rewritten` (twelve loads become twelve stores and back, some thousand
- * times a second), `same` (always loads), `unreadable` (loads, in a page that may be executed only). SIZE = turns of it, of 50,000 iterations.
+ * Code that the target makes itself, for x86-64: `rewritten` (twelve loads become twelve stores and back, some
+ * thousand times a second), `same` (always loads), `unreadable` (loads, in a page that may be executed only). SIZE =
+ * turns of it, of 50,000 iterations.
  */
 #include <stdint.h>
 #include <string.h>

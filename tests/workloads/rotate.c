@@ -142,7 +142,8 @@ static uint64_t image_digest(const struct image *m, int side)
 int main(int argc, char **argv)
 {
 	struct work w = work_parse(argc, argv, "both|iter|rec|swap", 128);
-	bool both = !strcmp(w.mode, "both"), iter = both || !strcmp(w.mode, "iter"), rec = both || !strcmp(w.mode, "rec");
+	bool both = !strcmp(w.mode, "both"), iter = both || !strcmp(w.mode, "iter"),
+	     rec = both || !strcmp(w.mode, "rec");
 	int side = (int)w.size;
 	uint64_t digest;
 	FILE *in, *out;

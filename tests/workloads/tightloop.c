@@ -6,18 +6,15 @@
  */
 #include "work.h"
 
-#define SPIN_BODY                                                                                  \
-	for (uint64_t i = 0; i < n; i++) {                                                         \
-		x ^= x << 13;                                                                      \
-		x ^= x >> 7;                                                                       \
-		x ^= x << 17;                                                                      \
-	}                                                                                          \
+#define SPIN_BODY                                                                                                      \
+	for (uint64_t i = 0; i < n; i++) {                                                                             \
+		x ^= x << 13;                                                                                          \
+		x ^= x >> 7;                                                                                           \
+		x ^= x << 17;                                                                                          \
+	}                                                                                                              \
 	return x;
 
-STEP static uint64_t spin_hot(uint64_t n, uint64_t x)
-{
-	SPIN_BODY
-}
+STEP static uint64_t spin_hot(uint64_t n, uint64_t x){ SPIN_BODY }
 
 STEP static uint64_t spin_cool(uint64_t n, uint64_t x)
 {

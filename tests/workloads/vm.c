@@ -35,14 +35,44 @@ struct object {
 	const struct type *type;
 	union {
 		long number;
-		struct { uint64_t hash; unsigned int size; char text[40]; };
-		struct { struct object **item; unsigned long len, room; };
-		struct { struct slot *slot; unsigned long used, mask; };
+		struct {
+			uint64_t hash;
+			unsigned int size;
+			char text[40];
+		};
+		struct {
+			struct object **item;
+			unsigned long len, room;
+		};
+		struct {
+			struct slot *slot;
+			unsigned long used, mask;
+		};
 		struct object *next;
 	};
 };
 
-enum op { NUMBER, LOAD, STORE, ADD, MULTIPLY, REMAINDER, LESS, SAME, JUMP, UNLESS, ITEM, PUT, APPEND, CALL, RETURN, LIST, TABLE, TEXT, OPS };
+enum op {
+	NUMBER,
+	LOAD,
+	STORE,
+	ADD,
+	MULTIPLY,
+	REMAINDER,
+	LESS,
+	SAME,
+	JUMP,
+	UNLESS,
+	ITEM,
+	PUT,
+	APPEND,
+	CALL,
+	RETURN,
+	LIST,
+	TABLE,
+	TEXT,
+	OPS
+};
 
 struct code {
 	uint8_t op[CODE];
@@ -130,8 +160,13 @@ STEP static uint64_t number_hash(struct object *a)
 }
 
 static const struct type number_type = {
-	.add = number_add, .multiply = number_multiply, .remainder = number_remainder, .less = number_less,
-	.same = number_same, .hash = number_hash, .destroy = free_object,
+	.add = number_add,
+	.multiply = number_multiply,
+	.remainder = number_remainder,
+	.less = number_less,
+	.same = number_same,
+	.hash = number_hash,
+	.destroy = free_object,
 };
 
 /* ---- texts ---- */
@@ -193,7 +228,11 @@ STEP static bool text_less(struct object *a, struct object *b)
 }
 
 static const struct type text_type = {
-	.add = text_add, .hash = text_hash, .same = text_same, .less = text_less, .destroy = free_object,
+	.add = text_add,
+	.hash = text_hash,
+	.same = text_same,
+	.less = text_less,
+	.destroy = free_object,
 };
 
 /* ---- lists ---- */
@@ -317,22 +356,27 @@ STEP static struct object *new_table(void)
 
 /* ---- the machine ---- */
 
-#define NEXT do { at++; goto *label[code->op[at]]; } while (0)
-#define BINARY(what) do { \
-	struct object *b = *--top, *a = top[-1]; \
-	top[-1] = (what); \
-	drop(a); \
-	drop(b); \
-	NEXT; \
-} while (0)
+#define NEXT                                                                                                           \
+	do {                                                                                                           \
+		at++;                                                                                                  \
+		goto *label[code->op[at]];                                                                             \
+	} while (0)
+#define BINARY(what)                                                                                                   \
+	do {                                                                                                           \
+		struct object *b = *--top, *a = top[-1];                                                               \
+		top[-1] = (what);                                                                                      \
+		drop(a);                                                                                               \
+		drop(b);                                                                                               \
+		NEXT;                                                                                                  \
+	} while (0)
 
 static struct object *call_code(const struct code *code, struct object **base);
 
 STEP static struct object *run(const struct code *code, struct object **base)
 {
 	static const void *const label[OPS] = {
-		&&number, &&load, &&store, &&add, &&multiply, &&remainder, &&less, &&same, &&jump, &&unless, &&item, &&put, &&append,
-		&&call, &&give_back, &&list, &&table, &&text,
+		&&number, &&load, &&store, &&add,    &&multiply, &&remainder, &&less, &&same,  &&jump,
+		&&unless, &&item, &&put,   &&append, &&call,     &&give_back, &&list, &&table, &&text,
 	};
 	struct object **top = base + code->locals, *o, *result;
 	unsigned int at = 0;
@@ -454,34 +498,36 @@ static void write_all(const uint8_t (*op)[2], size_t n, struct code *c)
 		emit(c, (enum op)op[i][0], op[i][1]);
 }
 
-#define WRITE(c, ...) do { \
-	static const uint8_t ops[][2] = { __VA_ARGS__ }; \
-	write_all(ops, sizeof(ops) / sizeof(ops[0]), c); \
-} while (0)
+#define WRITE(c, ...)                                                                                                  \
+	do {                                                                                                           \
+		static const uint8_t ops[][2] = { __VA_ARGS__ };                                                       \
+		write_all(ops, sizeof(ops) / sizeof(ops[0]), c);                                                       \
+	} while (0)
 
 static void write_programs(void)
 {
 	unsigned int out;
 
 	fib = (struct code){ .args = 1, .locals = 1 };
-	WRITE(&fib, { LOAD, 0 }, { NUMBER, 2 }, { LESS, 0 }, { UNLESS, 6 }, { LOAD, 0 }, { RETURN, 0 }, { LOAD, 0 }, { NUMBER, 255 },
-	      { ADD, 0 }, { NUMBER, 254 }, { REMAINDER, 0 }, { CALL, 0 }, { LOAD, 0 }, { NUMBER, 252 }, { ADD, 0 }, { NUMBER, 254 },
-	      { REMAINDER, 0 }, { CALL, 0 }, { ADD, 0 }, { RETURN, 0 });
+	WRITE(&fib, { LOAD, 0 }, { NUMBER, 2 }, { LESS, 0 }, { UNLESS, 6 }, { LOAD, 0 }, { RETURN, 0 }, { LOAD, 0 },
+	      { NUMBER, 255 }, { ADD, 0 }, { NUMBER, 254 }, { REMAINDER, 0 }, { CALL, 0 }, { LOAD, 0 }, { NUMBER, 252 },
+	      { ADD, 0 }, { NUMBER, 254 }, { REMAINDER, 0 }, { CALL, 0 }, { ADD, 0 }, { RETURN, 0 });
 	fib.arg[7] = 253;
 
 	/* list 2 of marks; every seventh, then every third is struck out */
 	out = begin(&sieve, 4);
-	WRITE(&sieve, { LOAD, 1 }, { UNLESS, 7 }, { JUMP, 9 }, { LIST, 0 }, { STORE, 2 }, { LOAD, 2 }, { LOAD, 1 }, { NUMBER, 7 },
-	      { REMAINDER, 0 }, { APPEND, 0 }, { LOAD, 2 }, { LOAD, 1 }, { NUMBER, 3 }, { REMAINDER, 0 }, { LOAD, 1 }, { PUT, 0 },
-	      { LOAD, 3 }, { LOAD, 2 }, { LOAD, 1 }, { ITEM, 0 }, { ADD, 0 }, { STORE, 3 });
+	WRITE(&sieve, { LOAD, 1 }, { UNLESS, 7 }, { JUMP, 9 }, { LIST, 0 }, { STORE, 2 }, { LOAD, 2 }, { LOAD, 1 },
+	      { NUMBER, 7 }, { REMAINDER, 0 }, { APPEND, 0 }, { LOAD, 2 }, { LOAD, 1 }, { NUMBER, 3 }, { REMAINDER, 0 },
+	      { LOAD, 1 }, { PUT, 0 }, { LOAD, 3 }, { LOAD, 2 }, { LOAD, 1 }, { ITEM, 0 }, { ADD, 0 }, { STORE, 3 });
 	end(&sieve, out);
 	sieve.arg[sieve.len - 2] = 3;
 
 	/* table 2: how often each of 97 words; seed 3 */
 	out = begin(&words, 5);
-	WRITE(&words, { LOAD, 1 }, { UNLESS, 7 }, { JUMP, 9 }, { TABLE, 0 }, { STORE, 2 }, { LOAD, 3 }, { NUMBER, 251 }, { MULTIPLY, 0 },
-	      { NUMBER, 37 }, { ADD, 0 }, { STORE, 3 }, { LOAD, 3 }, { NUMBER, 97 }, { REMAINDER, 0 }, { TEXT, 0 }, { STORE, 4 },
-	      { LOAD, 2 }, { LOAD, 4 }, { LOAD, 2 }, { LOAD, 4 }, { ITEM, 0 }, { NUMBER, 1 }, { ADD, 0 }, { PUT, 0 });
+	WRITE(&words, { LOAD, 1 }, { UNLESS, 7 }, { JUMP, 9 }, { TABLE, 0 }, { STORE, 2 }, { LOAD, 3 }, { NUMBER, 251 },
+	      { MULTIPLY, 0 }, { NUMBER, 37 }, { ADD, 0 }, { STORE, 3 }, { LOAD, 3 }, { NUMBER, 97 }, { REMAINDER, 0 },
+	      { TEXT, 0 }, { STORE, 4 }, { LOAD, 2 }, { LOAD, 4 }, { LOAD, 2 }, { LOAD, 4 }, { ITEM, 0 }, { NUMBER, 1 },
+	      { ADD, 0 }, { PUT, 0 });
 	end(&words, out);
 	/* the answer: one word's count */
 	words.len -= 2;
@@ -489,9 +535,9 @@ static void write_programs(void)
 
 	/* texts are joined and compared */
 	out = begin(&mixing, 5);
-	WRITE(&mixing, { LOAD, 1 }, { TEXT, 0 }, { STORE, 3 }, { LOAD, 3 }, { LOAD, 3 }, { ADD, 0 }, { STORE, 4 }, { LOAD, 3 },
-	      { LOAD, 4 }, { LESS, 0 }, { LOAD, 2 }, { ADD, 0 }, { STORE, 2 }, { LOAD, 3 }, { LOAD, 4 }, { SAME, 0 }, { LOAD, 2 }, { ADD, 0 },
-	      { STORE, 2 });
+	WRITE(&mixing, { LOAD, 1 }, { TEXT, 0 }, { STORE, 3 }, { LOAD, 3 }, { LOAD, 3 }, { ADD, 0 }, { STORE, 4 },
+	      { LOAD, 3 }, { LOAD, 4 }, { LESS, 0 }, { LOAD, 2 }, { ADD, 0 }, { STORE, 2 }, { LOAD, 3 }, { LOAD, 4 },
+	      { SAME, 0 }, { LOAD, 2 }, { ADD, 0 }, { STORE, 2 });
 	end(&mixing, out);
 }
 

@@ -13,16 +13,19 @@ static uint32_t pieces[FUNCTIONS][PIECE];
 
 static uint32_t call(unsigned which, uint32_t v);
 
-#define FUNCTION(n)                                                                                          \
-	STEP static uint32_t f##n(uint32_t v)                                                                \
-	{                                                                                                    \
-		for (unsigned i = 0; i < 64 + (n) * 37 % PIECE; i++)                                         \
-			pieces[n][i % PIECE] = v = (v ^ pieces[((n) + FUNCTIONS - 1) % FUNCTIONS][i % PIECE]) * \
-							   (2654435761u + 2 * (n)) + (v >> (1 + (n) % 15));  \
-		for (unsigned child = 3 * (n) + 1; child <= 3 * (n) + 3 && child < FUNCTIONS; child++)       \
-			v += call(child, v);                                                                 \
-		return v;                                                                                    \
+#define FUNCTION(n)                                                                                                    \
+	STEP static uint32_t f##n(uint32_t v)                                                                          \
+	{                                                                                                              \
+		for (unsigned i = 0; i < 64 + (n)*37 % PIECE; i++)                                                     \
+			pieces[n][i % PIECE] = v =                                                                     \
+				(v ^ pieces[((n) + FUNCTIONS - 1) % FUNCTIONS][i % PIECE]) * (2654435761u + 2 * (n)) + \
+				(v >> (1 + (n) % 15));                                                                 \
+		for (unsigned child = 3 * (n) + 1; child <= 3 * (n) + 3 && child < FUNCTIONS; child++)                 \
+			v += call(child, v);                                                                           \
+		return v;                                                                                              \
 	}
+/* The formatter never comes to rest on lists of macros. */
+/* clang-format off */
 #define TEN(t)                                                                                               \
 	X(t##0) X(t##1) X(t##2) X(t##3) X(t##4) X(t##5) X(t##6) X(t##7) X(t##8) X(t##9)
 #define ALL                                                                                                  \
@@ -32,8 +35,9 @@ static uint32_t call(unsigned which, uint32_t v);
 #define X(n) FUNCTION(n)
 ALL
 #undef X
+/* clang-format on */
 #define X(n) f##n,
-static uint32_t (*const functions[FUNCTIONS])(uint32_t v) = { ALL };
+	static uint32_t (*const functions[FUNCTIONS])(uint32_t v) = { ALL };
 #undef X
 
 static uint32_t call(unsigned which, uint32_t v)

@@ -19,7 +19,12 @@ static sigjmp_buf sigenv;
 static ucontext_t home, coro;
 static char coro_stack[65536], alt_stack[65536];
 
-#define MARKER(name) static __attribute__((noinline)) void name(void) { sink += sink * 3 + 1; __asm__ volatile(""); }
+#define MARKER(name)                                                                                                   \
+	static __attribute__((noinline)) void name(void)                                                               \
+	{                                                                                                              \
+		sink += sink * 3 + 1;                                                                                  \
+		__asm__ volatile("");                                                                                  \
+	}
 MARKER(after_longjmp)
 MARKER(after_signal)
 MARKER(after_altstack)

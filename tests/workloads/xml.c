@@ -45,7 +45,9 @@ static void append_text(struct buffer *b, const char *s)
 
 STEP static void make_book(unsigned long entries)
 {
-	static const char *const first[] = { "Ada", "Grace", "Edsger", "Barbara", "Donald", "Niklaus", "Radia", "Tony" };
+	static const char *const first[] = {
+		"Ada", "Grace", "Edsger", "Barbara", "Donald", "Niklaus", "Radia", "Tony"
+	};
 	static const char *const city[] = { "Delft", "Leiden", "Zürich", "Palo Alto", "Oslo", "Kyoto" };
 	uint64_t seed = 2463534242u;
 	char line[256];
@@ -54,16 +56,18 @@ STEP static void make_book(unsigned long entries)
 	append_text(&source, "<?xml version=\"1.0\"?>\n<book>\n");
 	for (unsigned long i = 0; i < entries; i++) {
 		uint64_t r = work_random(&seed);
-		int n = snprintf(line, sizeof(line), "  <person id=\"p%lu\" group=\"%c\"><name>%s %c.</name>", i, (char)('a' + (r >> 8) % 7),
-				 first[r >> 16 & 7], (char)('A' + (r >> 24) % 26));
+		int n = snprintf(line, sizeof(line), "  <person id=\"p%lu\" group=\"%c\"><name>%s %c.</name>", i,
+				 (char)('a' + (r >> 8) % 7), first[r >> 16 & 7], (char)('A' + (r >> 24) % 26));
 
 		append(&source, line, (size_t)n);
 		if (r & 1) {
-			n = snprintf(line, sizeof(line), "<city zip=\"%04u\">%s &amp; more</city>", (unsigned int)(r >> 32) % 10000, city[(r >> 28) % 6]);
+			n = snprintf(line, sizeof(line), "<city zip=\"%04u\">%s &amp; more</city>",
+				     (unsigned int)(r >> 32) % 10000, city[(r >> 28) % 6]);
 			append(&source, line, (size_t)n);
 		}
 		for (unsigned int k = 0; k < (r >> 4) % 4; k++) {
-			n = snprintf(line, sizeof(line), "<phone>+%u-%u</phone>", (unsigned int)(r >> (k * 5)) % 90 + 10, (unsigned int)(r >> (k * 7)) % 1000000);
+			n = snprintf(line, sizeof(line), "<phone>+%u-%u</phone>",
+				     (unsigned int)(r >> (k * 5)) % 90 + 10, (unsigned int)(r >> (k * 7)) % 1000000);
 			append(&source, line, (size_t)n);
 		}
 		append_text(&source, "</person>\n");

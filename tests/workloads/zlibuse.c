@@ -13,9 +13,10 @@ static unsigned char *text, *packed, *unpacked;
 
 STEP static void make_text(size_t size)
 {
-	static const char *const word[16] = { "the ", "flow ", "of ", "bytes ", "between ", "functions ", "is ",
-					      "what ", "an ", "accelerator ", "costs ", "and ", "time ", "its ",
-					      "gain.\n", "\t" };
+	static const char *const word[16] = { "the ",     "flow ",        "of ",     "bytes ",
+					      "between ", "functions ",   "is ",     "what ",
+					      "an ",      "accelerator ", "costs ",  "and ",
+					      "time ",    "its ",         "gain.\n", "\t" };
 	uint64_t seed = 99;
 	size_t n = 0;
 
@@ -46,7 +47,9 @@ STEP static size_t pack(size_t size, size_t room)
 
 STEP static size_t unpack(size_t packed_size, size_t size)
 {
-	z_stream z = { .next_in = packed, .avail_in = (uInt)packed_size, .next_out = unpacked, .avail_out = (uInt)size };
+	z_stream z = {
+		.next_in = packed, .avail_in = (uInt)packed_size, .next_out = unpacked, .avail_out = (uInt)size
+	};
 	size_t total;
 
 	if (inflateInit(&z) != Z_OK || inflate(&z, Z_FINISH) != Z_STREAM_END)

@@ -34,9 +34,9 @@ struct attr {
 	struct procmaps *maps;
 	struct unwinder *unwinder;
 	struct naming *naming;
-	struct map stacks;  /* hash of frames -> id: 64 bits tell a million apart but for 1 in 10^7 */
+	struct map stacks; /* hash of frames -> id: 64 bits tell a million apart but for 1 in 10^7 */
 	uint32_t stack_count;
-	struct map jits;    /* pid -> struct jit_state * */
+	struct map jits; /* pid -> struct jit_state * */
 	uint32_t modules_written;
 	uint64_t last_end;
 	unsigned last_first; /* frames before those of the last walk */
@@ -127,9 +127,12 @@ static void write_modules(struct attr *a)
 	while (a->modules_written < modules_count(a->modules)) {
 		struct module *m = modules_get(a->modules, ++a->modules_written);
 		struct fmt_module rec = {
-			.id = m->id, .kind = m->kind, .path = store_string(a->w, m->path),
+			.id = m->id,
+			.kind = m->kind,
+			.path = store_string(a->w, m->path),
 			.pid = m->kind == FMT_MOD_JIT || m->kind == FMT_MOD_ANON ? m->pid : 0,
-			.build_id_len = m->build_id_len, .content = module_content(m),
+			.build_id_len = m->build_id_len,
+			.content = module_content(m),
 		};
 
 		memcpy(rec.build_id, m->build_id, sizeof(rec.build_id));
@@ -140,8 +143,13 @@ static void write_modules(struct attr *a)
 static void write_mapping(struct attr *a, const struct process *p, const struct mapping *m, uint64_t time)
 {
 	struct fmt_mapping rec = {
-		.time = time, .start = m->start, .end = m->end, .pgoff = m->pgoff, .pid = p->pid,
-		.module = m->module, .prot = m->prot,
+		.time = time,
+		.start = m->start,
+		.end = m->end,
+		.pgoff = m->pgoff,
+		.pid = p->pid,
+		.module = m->module,
+		.prot = m->prot,
 		.name = store_string(a->w, procmaps_name(a->maps, m->name)),
 	};
 
@@ -188,7 +196,10 @@ static uint32_t read_cmdline(struct attr *a, uint32_t pid)
 static void write_process(struct attr *a, const struct process *p)
 {
 	struct fmt_process rec = {
-		.pid = p->pid, .ppid = p->ppid, .start = p->start, .end = p->end,
+		.pid = p->pid,
+		.ppid = p->ppid,
+		.start = p->start,
+		.end = p->end,
 		.comm = store_string(a->w, p->comm[0] ? p->comm : NULL),
 		.cmdline = p->end || a->o.offline ? 0 : read_cmdline(a, p->pid),
 	};
@@ -405,7 +416,8 @@ static unsigned chain_frames(struct attr *a, const struct sample *s, unsigned n,
 			continue;
 		ip -= n > first;
 		procmap_lookup(a->maps, s->pid, ip, &place);
-		a->frames[n] = (struct fmt_frame){ .addr = place.module ? place.vaddr : ip, .module = place.module ? place.module->id : 0,
+		a->frames[n] = (struct fmt_frame){ .addr = place.module ? place.vaddr : ip,
+						   .module = place.module ? place.module->id : 0,
 						   .flags = n > first ? FMT_FRAME_RETURN : 0 };
 		n++;
 	}
@@ -441,7 +453,8 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 
 		if (!bytes)
 			a->n.no_stack_bytes++;
-		n += (unsigned)unwind(a->unwinder, s->pid, s->regs, s->stack, bytes, a->frames + n, a->o.max_frames, &flags);
+		n += (unsigned)unwind(a->unwinder, s->pid, s->regs, s->stack, bytes, a->frames + n, a->o.max_frames,
+				      &flags);
 		a->last_end = unwind_stack_end(a->unwinder);
 		a->last_first = first;
 		a->last_walked = true;
@@ -486,7 +499,8 @@ uint32_t attr_frames(struct attr *a, uint32_t pid, uint64_t time, const uint64_t
 		return 0;
 	for (; n < count && n < a->o.max_frames; n++) {
 		procmap_lookup(a->maps, pid, ips[n], &place);
-		a->frames[n] = (struct fmt_frame){ .addr = place.module ? place.vaddr : ips[n], .module = place.module ? place.module->id : 0 };
+		a->frames[n] = (struct fmt_frame){ .addr = place.module ? place.vaddr : ips[n],
+						   .module = place.module ? place.module->id : 0 };
 		a->frames[n].module = anon_module(a, pid, a->frames[n].module, time);
 	}
 	return stack_intern(a, n, FMT_STACK_CUT);
@@ -649,13 +663,15 @@ void attr_lasting_counters(const struct attr *a,
 	put_counter(ctx, "perf map lines refused", a->n.jit_refused, true);
 }
 
-void attr_counters(const struct attr *a, void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
+void attr_counters(const struct attr *a, void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part),
+		   void *ctx)
 {
 	attr_lasting_counters(a, put_counter, ctx);
 	attr_name_counters(a->naming, put_counter, ctx);
 }
 
-void attr_name_counters(const struct naming *n, void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
+void attr_name_counters(const struct naming *n,
+			void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
 {
 	naming_counters(n, put_counter, ctx);
 }

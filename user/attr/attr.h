@@ -32,12 +32,12 @@
 struct attr;
 
 struct attr_options {
-	bool offline;	      /* samples of another time or machine: /proc is not asked */
-	bool no_debug_info;   /* symbol tables and FDE bounds only */
-	bool cmdline;	      /* whole command lines; otherwise what is run, and no argument */
-	bool no_cache;	      /* do not touch $XDG_CACHE_HOME */
-	unsigned max_frames;  /* 0: 256 */
-	uint64_t max_stacks;  /* interned stacks kept; 0: 1 million; beyond it the leaf only */
+	bool offline;        /* samples of another time or machine: /proc is not asked */
+	bool no_debug_info;  /* symbol tables and FDE bounds only */
+	bool cmdline;        /* whole command lines; otherwise what is run, and no argument */
+	bool no_cache;       /* do not touch $XDG_CACHE_HOME */
+	unsigned max_frames; /* 0: 256 */
+	uint64_t max_stacks; /* interned stacks kept; 0: 1 million; beyond it the leaf only */
 };
 
 /* options NULL: defaults. The writer is borrowed. */
@@ -74,9 +74,9 @@ int attr_finish(struct attr *a, struct err *e);
 /* Names what came since the last time, of files: now and then, so that what is killed has names. */
 int attr_name_more(struct attr *a);
 
-/* The recording goes on in another profile: ids of stacks, names and first records begin anew there; modules keep their ids.
- * The names of the former are still to be written: by attr_name_all(), while this goes on. The caller frees what it gets
- * (naming_free()); NULL: out of memory, and nothing has changed. */
+/* The recording goes on in another profile: ids of stacks, names and first records begin anew there; modules keep
+ * their ids. The names of the former are still to be written: by attr_name_all(), while this goes on. The caller
+ * frees what it gets (naming_free()); NULL: out of memory, and nothing has changed. */
 struct naming;
 struct naming *attr_next(struct attr *a, struct store_writer *next);
 int attr_name_all(struct attr *a, struct naming *old, struct err *e);
@@ -85,13 +85,13 @@ struct modules *attr_modules(struct attr *a);
 struct procmaps *attr_procmaps(struct attr *a);
 
 /* Named counters; in_part: samples are there, but a stack or a name of theirs is not whole. */
-void attr_counters(const struct attr *a,
-		   void (*put)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx);
+void attr_counters(const struct attr *a, void (*put)(void *ctx, const char *name, uint64_t value, bool in_part),
+		   void *ctx);
 /* In two parts: those that go on over attr_next(), and those of the names of one profile. */
-void attr_lasting_counters(const struct attr *a,
-			   void (*put)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx);
-void attr_name_counters(const struct naming *n,
-			void (*put)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx);
+void attr_lasting_counters(const struct attr *a, void (*put)(void *ctx, const char *name, uint64_t value, bool in_part),
+			   void *ctx);
+void attr_name_counters(const struct naming *n, void (*put)(void *ctx, const char *name, uint64_t value, bool in_part),
+			void *ctx);
 const struct naming *attr_naming(const struct attr *a);
 
 #endif

@@ -85,8 +85,11 @@ static uint32_t function_id(struct naming *n, const struct symbol_frame *f, cons
 	id = intern_add(&n->functions, key.data, key.len, &added);
 	if (id && added) {
 		struct fmt_function rec = {
-			.id = id, .name = store_string(n->w, f->name), .object = store_string(n->w, object),
-			.file = store_string(n->w, f->decl_file), .line = f->decl_line,
+			.id = id,
+			.name = store_string(n->w, f->name),
+			.object = store_string(n->w, object),
+			.file = store_string(n->w, f->decl_file),
+			.line = f->decl_line,
 			.flags = bare ? FMT_FN_BARE : 0,
 		};
 
@@ -107,16 +110,16 @@ static void put_symbol(struct naming *n, uint32_t module, const char *object, ui
 		count = MAX_CHAIN;
 	}
 	for (unsigned i = 0; i < count; i++)
-		inl[i] = (struct fmt_inline){ function_id(n, &chain[i], object, origin == SYM_OFFSET), store_string(n->w, chain[i].file),
-					      chain[i].line, 0 };
+		inl[i] = (struct fmt_inline){ function_id(n, &chain[i], object, origin == SYM_OFFSET),
+					      store_string(n->w, chain[i].file), chain[i].line, 0 };
 	head.count = count;
 	n->named[origin]++;
 	if (store_put_var(n->w, FMT_SYMBOL, &head, sizeof(head), inl, count * (uint32_t)sizeof(*inl)))
 		n->failed = true;
 }
 
-static void put_plain(struct naming *n, uint32_t module, const char *object, uint64_t addr,
-		      const char *name, enum symbol_origin origin)
+static void put_plain(struct naming *n, uint32_t module, const char *object, uint64_t addr, const char *name,
+		      enum symbol_origin origin)
 {
 	struct symbol_frame f = { .name = name };
 
@@ -259,8 +262,8 @@ int naming_all(struct naming *n, struct modules *ms, struct err *e)
 	return err;
 }
 
-void naming_counters(const struct naming *n,
-		     void (*put)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
+void naming_counters(const struct naming *n, void (*put)(void *ctx, const char *name, uint64_t value, bool in_part),
+		     void *ctx)
 {
 	const struct symbols_counters *s = symbols_counters(n->symbols);
 

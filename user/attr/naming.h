@@ -29,7 +29,7 @@ void naming_jit(struct naming *n, const struct module *m, struct jitmap *j);
 int naming_files(struct naming *n, struct modules *ms);
 /* Everything else. */
 int naming_all(struct naming *n, struct modules *ms, struct err *e);
-void naming_counters(const struct naming *n,
-		     void (*put)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx);
+void naming_counters(const struct naming *n, void (*put)(void *ctx, const char *name, uint64_t value, bool in_part),
+		     void *ctx);
 
 #endif

@@ -31,17 +31,22 @@ static const struct calibrate_cmd defaults = { .min = 16, .max = 32u << 20, .cal
 #define AT(field) .offset = offsetof(struct calibrate_cmd, field)
 static const struct opt options[] = {
 	{ OPT_BOOL, 'l', "list", AT(list), .help = "what there is to measure here, and why the rest is not" },
-	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "the catalogue (~/.config/accperf/accelerators.json)" },
+	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE",
+	  .help = "the catalogue (~/.config/accperf/accelerators.json)" },
 	{ OPT_BOOL, 0, "compare", AT(compare), .help = "compare two catalogues: OLD NEW" },
-	{ OPT_BOOL, 0, "json", AT(json), .help = "print the catalogue's entries, or --list as accperf.calibrate-list/1" },
+	{ OPT_BOOL, 0, "json", AT(json),
+	  .help = "print the catalogue's entries, or --list as accperf.calibrate-list/1" },
 	{ OPT_GROUP, .help = "Measuring" },
 	{ OPT_SIZE, 0, "min", AT(min), .arg = "SIZE", .help = "smallest size (16)" },
 	{ OPT_SIZE, 0, "max", AT(max), .arg = "SIZE", .help = "largest size (32M)" },
-	{ OPT_UINT, 0, "calls", AT(calls), .arg = "N", .help = "points a size (7); below 5 there are no good intervals" },
-	{ OPT_UINT, 0, "seconds", AT(seconds), .arg = "N", .help = "time for one accelerator; sizes it does not reach are left out (no limit)" },
+	{ OPT_UINT, 0, "calls", AT(calls), .arg = "N",
+	  .help = "points a size (7); below 5 there are no good intervals" },
+	{ OPT_UINT, 0, "seconds", AT(seconds), .arg = "N",
+	  .help = "time for one accelerator; sizes it does not reach are left out (no limit)" },
 	{ OPT_BOOL, 0, "quick", AT(quick), .help = "up to 256K, 5 points: seconds instead of minutes" },
 	{ OPT_BOOL, 0, "same-input", AT(same_input), .help = "one input again and again, as a naive benchmark does" },
-	{ OPT_STRING, 0, "measure", AT(measure), .arg = "NAME,RUN", .help = "one side in this process, as CSV; used by calibrate itself" },
+	{ OPT_STRING, 0, "measure", AT(measure), .arg = "NAME,RUN",
+	  .help = "one side in this process, as CSV; used by calibrate itself" },
 	OPT_END
 };
 
@@ -130,7 +135,8 @@ static bool wanted(const struct calib_case *c, int argc, char **argv)
 	size_t head = strcspn(c->name, "/");
 
 	for (int i = 0; i < argc; i++)
-		if (!strcmp(argv[i], c->name) || !strcmp(argv[i], c->family->name) || (strlen(argv[i]) == head && !strncmp(argv[i], c->name, head)))
+		if (!strcmp(argv[i], c->name) || !strcmp(argv[i], c->family->name) ||
+		    (strlen(argv[i]) == head && !strncmp(argv[i], c->name, head)))
 			return true;
 	return argc == 0;
 }
@@ -204,7 +210,8 @@ static void stretches(struct buf *row, const struct points *pts, const struct fi
 }
 
 /* One case: measured, fitted, put into the catalogue. */
-static int calibrate_one(const struct calib_case *c, const struct calib_opts *opts, struct catalogue *cat, struct buf *row, struct err *e)
+static int calibrate_one(const struct calib_case *c, const struct calib_opts *opts, struct catalogue *cat,
+			 struct buf *row, struct err *e)
 {
 	struct catalogue_entry entry = { .preset = true };
 	struct calib_session s;
@@ -235,12 +242,13 @@ static int calibrate_one(const struct calib_case *c, const struct calib_opts *op
 		entry.note[entry.notes++] = strdup(s.note[i]);
 	struct logca_view v = { .p = fit.p, .fit = &fit, .pts = &entry.pts, .lo = fit.gmin, .hi = fit.gmax };
 
-	buf_addf(row, "%-24s %8.4g %8.4g %9.4g %6.3f %7.3g %7.3g  %5.1f %%  ", c->name, fit.p.t0, fit.fixed.v, fit.p.C, fit.p.beta, fit.A_eff.v,
-		 fit.peak_s, fit.error * 100);
+	buf_addf(row, "%-24s %8.4g %8.4g %9.4g %6.3f %7.3g %7.3g  %5.1f %%  ", c->name, fit.p.t0, fit.fixed.v, fit.p.C,
+		 fit.p.beta, fit.A_eff.v, fit.peak_s, fit.error * 100);
 	logca_verdict(row, &v);
 	buf_addch(row, '\n');
 	if (fit.zero_used && fit.p.kind == LOGCA_DEP)
-		buf_addf(row, "%-24s   with the zero-work run: L %.4g ns/B [%.4g, %.4g], A %.4g [%.4g, %.4g]\n", "", fit.L.v, fit.L.lo, fit.L.hi, fit.A.v, fit.A.lo, fit.A.hi);
+		buf_addf(row, "%-24s   with the zero-work run: L %.4g ns/B [%.4g, %.4g], A %.4g [%.4g, %.4g]\n", "",
+			 fit.L.v, fit.L.lo, fit.L.hi, fit.A.v, fit.A.lo, fit.A.hi);
 	if (fit.submit_used)
 		buf_addf(row, "%-24s   the submitting call returns after %.4g ns\n", "", fit.o.v);
 	stretches(row, &entry.pts, &fit);
@@ -271,7 +279,8 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 	if (load(file, &cat, &e))
 		return cli_fail(&e, EXIT_FAILED);
 	if (!o->json)
-		printf("%-24s %8s %8s %9s %6s %7s %7s  %7s  %s\n", "accelerator (ns)", "t0", "o+L", "C", "beta", "A_eff", "peak", "misfit", "pays");
+		printf("%-24s %8s %8s %9s %6s %7s %7s  %7s  %s\n", "accelerator (ns)", "t0", "o+L", "C", "beta",
+		       "A_eff", "peak", "misfit", "pays");
 	for (size_t i = 0; i < cases->count; i++) {
 		const struct calib_case *c = &cases->at[i];
 
@@ -306,20 +315,27 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 	catalogue_release(&cat);
 	catalogue_release(&done);
 	if (!measured && !skipped && !failed) {
-		err_set(&e, -ENOENT, "there is no accelerator '%s' to calibrate; `accperf calibrate --list` shows them", argc ? argv[0] : "");
+		err_set(&e, -ENOENT, "there is no accelerator '%s' to calibrate; `accperf calibrate --list` shows them",
+			argc ? argv[0] : "");
 		return cli_fail(&e, EXIT_USAGE);
 	}
 	if (measured)
 		log_info("%u in %s; `accperf logca fit %s --name NAME` shows one", measured, file, file);
 	if (skipped && argc)
 		log_warn("%u asked for cannot be measured here; the sentences above say why", skipped);
-	return failed && !measured ? EXIT_FAILED : failed || (skipped && argc) ? measured || skipped ? EXIT_DEGRADED : EXIT_FAILED : EXIT_DONE;
+	return failed && !measured           ? EXIT_FAILED
+	       : failed || (skipped && argc) ? measured || skipped ? EXIT_DEGRADED : EXIT_FAILED
+					     : EXIT_DONE;
 }
 
 /* The child of a family that measures each side in a process of its own. */
 static int measure_side(const struct calibrate_cmd *o, const struct calib_cases *cases)
 {
-	struct calib_opts opts = { .min = o->min, .max = o->max, .calls = (unsigned)o->calls, .seconds = 1, .same_input = o->same_input,
+	struct calib_opts opts = { .min = o->min,
+				   .max = o->max,
+				   .calls = (unsigned)o->calls,
+				   .seconds = 1,
+				   .same_input = o->same_input,
 				   .limit = (double)o->seconds };
 	const char *comma = strchr(o->measure, ',');
 	size_t run = comma ? strcspn(comma + 1, ",") : 0, i;
@@ -329,13 +345,15 @@ static int measure_side(const struct calibrate_cmd *o, const struct calib_cases 
 	int k, err = 0;
 
 	for (k = 0; comma && k < RUN_KINDS; k++)
-		if (strlen(run_kind_str((enum run_kind)k)) == run && !strncmp(comma + 1, run_kind_str((enum run_kind)k), run))
+		if (strlen(run_kind_str((enum run_kind)k)) == run &&
+		    !strncmp(comma + 1, run_kind_str((enum run_kind)k), run))
 			break;
 	opts.path_known = comma && !strcmp(comma + 1 + run, ",again");
 	if (comma && comma[1 + run] && !opts.path_known)
 		comma = NULL;
 	for (i = 0; comma && i < cases->count; i++)
-		if (strlen(cases->at[i].name) == (size_t)(comma - o->measure) && !strncmp(cases->at[i].name, o->measure, (size_t)(comma - o->measure)))
+		if (strlen(cases->at[i].name) == (size_t)(comma - o->measure) &&
+		    !strncmp(cases->at[i].name, o->measure, (size_t)(comma - o->measure)))
 			break;
 	if (!comma || k == RUN_KINDS || i == cases->count) {
 		err_set(&e, -EINVAL, "--measure wants NAME,RUN of `accperf calibrate --list` and host or accelerated");
@@ -350,7 +368,8 @@ static int measure_side(const struct calibrate_cmd *o, const struct calib_cases 
 			printf("# %s\n", s.note[n]);
 		printf("bytes,run,time,switched\n");
 		for (size_t n = 0; n < pts.run[k].count; n++)
-			printf("%.0f,%s,%.9g,%d\n", pts.run[k].at[n].g, run_kind_str((enum run_kind)k), pts.run[k].at[n].t, pts.run[k].at[n].switched);
+			printf("%.0f,%s,%.9g,%d\n", pts.run[k].at[n].g, run_kind_str((enum run_kind)k),
+			       pts.run[k].at[n].t, pts.run[k].at[n].switched);
 	}
 	points_release(&pts);
 	return err ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
@@ -397,7 +416,8 @@ static int compare(const struct calibrate_cmd *o, char **argv)
 		json_str(&j, "schema", "accperf.calibrate-compare/1");
 		json_arr(&j, "accelerators");
 	} else {
-		buf_addf(&out, "%-24s %10s %10s %6s   %10s %10s %6s   %10s %10s\n", "", "fixed old", "new", "ratio", "S(1M) old", "new", "ratio", "g1 old", "new");
+		buf_addf(&out, "%-24s %10s %10s %6s   %10s %10s %6s   %10s %10s\n", "", "fixed old", "new", "ratio",
+			 "S(1M) old", "new", "ratio", "g1 old", "new");
 	}
 	for (size_t i = 0; i < c[0].count; i++) {
 		const struct catalogue_entry *a = &c[0].entries[i], *b = catalogue_find(&c[1], a->name);
@@ -431,7 +451,8 @@ static int compare(const struct calibrate_cmd *o, char **argv)
 
 			size_or_none(&ga, break_even(a));
 			size_or_none(&gb, break_even(b));
-			buf_addf(&out, "%-24s %10.4g %10.4g %6.2f   %10.4g %10.4g %6.2f   %10s %10s\n", a->name, fa, fb, fb / fa, sa, sb, sb / sa, ga.data, gb.data);
+			buf_addf(&out, "%-24s %10.4g %10.4g %6.2f   %10.4g %10.4g %6.2f   %10s %10s\n", a->name, fa, fb,
+				 fb / fa, sa, sb, sb / sa, ga.data, gb.data);
 		}
 	}
 	for (size_t i = 0; i < c[1].count; i++)
@@ -461,7 +482,8 @@ static int run(void *opts, int argc, char **argv)
 
 	if (o->compare) {
 		if (argc != 2)
-			return err_set(&e, -EINVAL, "--compare wants two catalogues: OLD NEW"), cli_fail(&e, EXIT_USAGE);
+			return err_set(&e, -EINVAL, "--compare wants two catalogues: OLD NEW"),
+			       cli_fail(&e, EXIT_USAGE);
 		return compare(o, argv);
 	}
 	if (o->min < 1 || o->max < o->min || o->max > 1u << 30)
@@ -499,18 +521,20 @@ CLI_COMMAND(calibrate) = {
 	.opt_size = sizeof(struct calibrate_cmd),
 	.defaults = &defaults,
 	.usage = "[options] [NAME...]",
-	.details = "Times the same work on the host and on the accelerator at every power of two from 16 B to 32 MB, on another\n"
-		   "input each time, and fits LogCA. Where the interface allows it, offloads that compute nothing and the time until\n"
-		   "the submitting call returns are measured, too: they tell latency, overhead and acceleration apart.\n\n"
-		   "NAME is one of --list, what stands before its slash, or a family (openssl, crc32, deflate, copy, worker, opencl,\n"
-		   "cuda); without one all are measured, which takes minutes. Work on this thread is timed by its CPU time, work\n"
-		   "elsewhere by elapsed time; points with a context switch inside are set aside. Libraries are opened at run time:\n"
-		   "one that is missing is named and passed over (exit status 3 if it was asked for).\n\n"
-		   "OpenSSL's slower code is chosen by OPENSSL_ia32cap in a process of its own; that it really ran is verified by\n"
-		   "single-stepping one call and counting its AES, SHA and carry-less multiplication instructions.",
-	.examples = "accperf calibrate --list\tWhat there is here\n"
-		    "accperf calibrate aes-cbc sha256\tAES-CBC and SHA-256 instructions against code without them\n"
-		    "accperf calibrate -o before.json && accperf calibrate -o after.json && accperf calibrate --compare before.json after.json\tDid the new driver change anything?\n",
+	.details =
+		"Times the same work on the host and on the accelerator at every power of two from 16 B to 32 MB, on another\n"
+		"input each time, and fits LogCA. Where the interface allows it, offloads that compute nothing and the time until\n"
+		"the submitting call returns are measured, too: they tell latency, overhead and acceleration apart.\n\n"
+		"NAME is one of --list, what stands before its slash, or a family (openssl, crc32, deflate, copy, worker, opencl,\n"
+		"cuda); without one all are measured, which takes minutes. Work on this thread is timed by its CPU time, work\n"
+		"elsewhere by elapsed time; points with a context switch inside are set aside. Libraries are opened at run time:\n"
+		"one that is missing is named and passed over (exit status 3 if it was asked for).\n\n"
+		"OpenSSL's slower code is chosen by OPENSSL_ia32cap in a process of its own; that it really ran is verified by\n"
+		"single-stepping one call and counting its AES, SHA and carry-less multiplication instructions.",
+	.examples =
+		"accperf calibrate --list\tWhat there is here\n"
+		"accperf calibrate aes-cbc sha256\tAES-CBC and SHA-256 instructions against code without them\n"
+		"accperf calibrate -o before.json && accperf calibrate -o after.json && accperf calibrate --compare before.json after.json\tDid the new driver change anything?\n",
 	.schemas = schemas,
 	.min_args = 0,
 	.max_args = -1,

@@ -42,14 +42,17 @@ struct opt_list {
 
 struct opt {
 	enum opt_type type;
-	char letter;	  /* 0: none */
+	char letter;      /* 0: none */
 	const char *name; /* long name without --; NULL: letter only */
-	size_t offset;	  /* into the command's option struct */
+	size_t offset;    /* into the command's option struct */
 	const char *arg;  /* name of the value in help; "A|B|C" limits an OPT_STRING to these */
 	const char *help;
 	size_t set_offset; /* offset of a bool that becomes true when given; 0: none */
 };
-#define OPT_END { .type = OPT_GROUP }
+#define OPT_END                                                                                                        \
+	{                                                                                                              \
+		.type = OPT_GROUP                                                                                      \
+	}
 
 struct cli_schema {
 	const char *name; /* accperf help --json-schema NAME */
@@ -59,27 +62,27 @@ struct cli_schema {
 struct cli_command {
 	const char *name;
 	const char *summary; /* one line, no full stop */
-	int order;	     /* position in help */
+	int order;           /* position in help */
 	/* opts: the filled option struct; argv: what follows the options. Returns enum cli_exit, or
 	 * for record the command's own status. */
 	int (*run)(void *opts, int argc, char **argv);
 	bool runs_command; /* the first operand is a program: what follows it is no option of ours */
-	bool files_only; /* reads and writes files and nothing else: all other capabilities are given up first */
+	bool files_only;   /* reads and writes files and nothing else: all other capabilities are given up first */
 	const struct opt *options; /* ends with OPT_END; NULL: none */
 	size_t opt_size;
-	const void *defaults; /* option struct to start from; NULL: zeros */
-	const char *usage;    /* what follows "accperf NAME", e.g. "[options] [-- CMD ARGS]" */
-	const char *details;  /* paragraphs for --help and the man page */
-	const char *examples; /* lines "command\tWhat it does\n" */
+	const void *defaults;             /* option struct to start from; NULL: zeros */
+	const char *usage;                /* what follows "accperf NAME", e.g. "[options] [-- CMD ARGS]" */
+	const char *details;              /* paragraphs for --help and the man page */
+	const char *examples;             /* lines "command\tWhat it does\n" */
 	const struct cli_schema *schemas; /* ends with {0} */
-	bool records; /* needs rights that the file of the program may lend; all others give them back */
+	bool records;           /* needs rights that the file of the program may lend; all others give them back */
 	int min_args, max_args; /* operands; max < 0: any */
 };
 
-#define CLI_COMMAND(ident)                                                                         \
-	static const struct cli_command cli_command_##ident;                                       \
-	static const struct cli_command *const cli_ptr_##ident                                     \
-		__attribute__((used, section("cli_table"))) = &cli_command_##ident;            \
+#define CLI_COMMAND(ident)                                                                                             \
+	static const struct cli_command cli_command_##ident;                                                           \
+	static const struct cli_command *const cli_ptr_##ident __attribute__((used, section("cli_table"))) =           \
+		&cli_command_##ident;                                                                                  \
 	static const struct cli_command cli_command_##ident
 
 /* All commands in help order; NULL-terminated, static storage. */
@@ -87,8 +90,8 @@ const struct cli_command *const *cli_commands(void);
 const struct cli_command *cli_find(const char *name);
 /* "did you mean `accperf X`? ", or "": into out, which is returned. */
 const char *cli_meant(const char *name, char *out, size_t size);
-/* Parses argv (after the command's name) into opts; *rest = index of the first operand. Options may stand anywhere before "--":
- * operands are moved behind them. A command without operands that has -i, --input takes one for it. */
+/* Parses argv (after the command's name) into opts; *rest = index of the first operand. Options may stand anywhere
+ * before "--": operands are moved behind them. A command without operands that has -i, --input takes one for it. */
 int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv, int *rest, struct err *e);
 void opts_help(const struct cli_command *cmd);
 /* The list of commands. */

@@ -15,21 +15,31 @@ struct compare_cmd {
 	uint64_t top;
 };
 
-static const struct compare_cmd defaults = { .semantics = "quad", .stack = "exclude", .attribute = "self",
-					     .census = true, .windows = true, .level = 95, .top = 10 };
+static const struct compare_cmd defaults = { .semantics = "quad",
+					     .stack = "exclude",
+					     .attribute = "self",
+					     .census = true,
+					     .windows = true,
+					     .level = 95,
+					     .top = 10 };
 
 #define AT(field) .offset = offsetof(struct compare_cmd, field)
 static const struct opt options[] = {
-	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke", .help = "every byte read, or once per invocation (quad)" },
-	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "count accesses to the stack, too (exclude)" },
-	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main", .help = "library routines as themselves or as their caller in the main image (self)" },
+	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke",
+	  .help = "every byte read, or once per invocation (quad)" },
+	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include",
+	  .help = "count accesses to the stack, too (exclude)" },
+	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
+	  .help = "library routines as themselves or as their caller in the main image (self)" },
 	{ OPT_STRING, 'e', "estimator", AT(estimator), .arg = "exact|stored|fused|cascade|windows",
 	  .help = "how to estimate the second flow (the best it allows)" },
 	{ OPT_BOOL, 0, "census", AT(census), .help = "use the store records of a census (on)" },
 	{ OPT_BOOL, 0, "windows", AT(windows), .help = "use watch windows (on)" },
 	{ OPT_DOUBLE, 0, "level", AT(level), .arg = "PERCENT", .help = "level of the intervals (95)" },
-	{ OPT_BOOL, 0, "fold-outside", AT(fold), .help = "outside, before attach, kernel and unknown are one producer" },
-	{ OPT_BOOL, 0, "functions-only", AT(functions_only), .help = "leave out edges from and to what is no function" },
+	{ OPT_BOOL, 0, "fold-outside", AT(fold),
+	  .help = "outside, before attach, kernel and unknown are one producer" },
+	{ OPT_BOOL, 0, "functions-only", AT(functions_only),
+	  .help = "leave out edges from and to what is no function" },
 	{ OPT_UINT, 'n', "top", AT(top), .arg = "N", .help = "list the N worst edges (10)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.compare/1" },
 	OPT_END
@@ -86,7 +96,8 @@ static int compare(const struct compare_cmd *o, char **argv, bool *degraded, str
 	if (!err)
 		err = flow_compare(&truth, &estimate, &co, &result, e);
 	if (!err) {
-		struct compare_view v = { &result, &truth, &estimate, argv[0], argv[1], (unsigned)(o->top > 100000 ? 100000 : o->top) };
+		struct compare_view v = { &result, &truth,  &estimate,
+					  argv[0], argv[1], (unsigned)(o->top > 100000 ? 100000 : o->top) };
 
 		if (o->json)
 			compare_json(&v, &out);
@@ -126,17 +137,18 @@ CLI_COMMAND(compare) = {
 	.opt_size = sizeof(struct compare_cmd),
 	.defaults = &defaults,
 	.usage = "[options] TRUE.data ESTIMATE.data",
-	.details = "Compares the bytes between functions in two profiles of the same program and input: usually one of\n"
-		   "`accperf exact` with one that was sampled. Either may be either. A run of `accperf exact\n"
-		   "--emit-samples` holds both: name it twice and choose the second's estimator.\n"
-		   "\n"
-		   "Both are divided by their totals. Total variation is half the sum of all differences of shares: 0\n"
-		   "is equal, 1 is disjoint. The edges with 90 % of the bytes are the largest true edges that hold them.\n"
-		   "Rank correlation (Spearman) is over functions with more than 0.01 % of the bytes; intervals are\n"
-		   "judged on the ten largest true edges. An edge above 0.1 % that only one side has is missed or\n"
-		   "invented; of the five and ten largest only such are looked for.\n"
-		   "\n"
-		   "The exit status is 3 when one of the profiles is not whole.",
+	.details =
+		"Compares the bytes between functions in two profiles of the same program and input: usually one of\n"
+		"`accperf exact` with one that was sampled. Either may be either. A run of `accperf exact\n"
+		"--emit-samples` holds both: name it twice and choose the second's estimator.\n"
+		"\n"
+		"Both are divided by their totals. Total variation is half the sum of all differences of shares: 0\n"
+		"is equal, 1 is disjoint. The edges with 90 % of the bytes are the largest true edges that hold them.\n"
+		"Rank correlation (Spearman) is over functions with more than 0.01 % of the bytes; intervals are\n"
+		"judged on the ten largest true edges. An edge above 0.1 % that only one side has is missed or\n"
+		"invented; of the five and ten largest only such are looked for.\n"
+		"\n"
+		"The exit status is 3 when one of the profiles is not whole.",
 	.examples = "accperf compare exact.data accperf.data\tJudge a recording by the exact engine\n"
 		    "accperf compare -e fused exact.data exact.data\tThe estimator against the truth of the same run\n"
 		    "accperf compare --fold-outside exact.data attached.data\tJudge one that began in mid-run\n"

@@ -31,7 +31,9 @@ static const struct opt options[] = {
 
 static int show(const struct counts_cmd *o, const struct counts_record *rec, const struct profile *p, struct err *e)
 {
-	struct counts_view v = { .rows = o->rows > 1000000 ? 1000000 : o->rows, .function = o->function, .source = o->input };
+	struct counts_view v = { .rows = o->rows > 1000000 ? 1000000 : o->rows,
+				 .function = o->function,
+				 .source = o->input };
 	struct text_style style = pager_style();
 	struct counts_report r;
 	AUTO_BUF(out);
@@ -65,10 +67,14 @@ static int cmd_counts(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_FAILED);
 	if (!rec.funcs || !rec.nodes) {
 		if (rec.merged)
-			err_set(&e, 0, "%s was merged, and `accperf merge` keeps no execution counts: ask the profiles it was made of", o->input);
+			err_set(&e, 0,
+				"%s was merged, and `accperf merge` keeps no execution counts: ask the profiles it was made of",
+				o->input);
 		else
-			err_set(&e, 0, "%s holds no execution counts: record with --counts auto, for some seconds at least, a program "
-				"that is not JIT-compiled, where hardware breakpoints are free", o->input);
+			err_set(&e, 0,
+				"%s holds no execution counts: record with --counts auto, for some seconds at least, a program "
+				"that is not JIT-compiled, where hardware breakpoints are free",
+				o->input);
 		counts_record_release(&rec);
 		return cli_fail(&e, EXIT_DEGRADED);
 	}
@@ -107,30 +113,32 @@ CLI_COMMAND(counts) = {
 	.opt_size = sizeof(struct counts_cmd),
 	.defaults = &defaults,
 	.usage = "[options] [FILE]",
-	.details = "Lists functions by the instructions that they executed, with their loops and callers, as measured by\n"
-		   "`record --counts`: on a live process, without performance counters.\n"
-		   "\n"
-		   "how tells where a figure comes from. trip count: an induction register was read before and behind the\n"
-		   "loop. ratio: breakpoints armed together were hit in this ratio. replay: the recorder carried out the\n"
-		   "code itself from samples on, on a copy of the target's memory, and counted. rate: hits per second of\n"
-		   "CPU time.\n"
-		   "once: follows from the control flow. time inside: by the samples in this part of the function and in\n"
-		   "what is around it; of a function: its runs are known, what it does in each is not. time share: not\n"
-		   "measured, or not believed; the figure assumes that the code executes as many instructions per second\n"
-		   "as the rest of the program does, fewer where samples often met the same instruction (it waits) or the\n"
-		   "code divides.\n"
-		   "\n"
-		   "runs/s are per second of CPU time in user code; in./run are the function's own instructions for each\n"
-		   "time that it is entered. An error is the farther end of the 95 % interval, as a part of the figure, or\n"
-		   "as a factor (x3). Times of a loop without trip count are runs of its header for each run of what is\n"
-		   "around it.\n"
-		   "\n"
-		   "What this recording has too few hits for is taken from other recordings of the same files, if there\n"
-		   "are any (other recordings): record keeps the sums of its windows by build-id and address.\n"
-		   "\n"
-		   "With a profile without counts, says so and ends with status 3.",
-	.examples = "accperf record --counts auto -p PID --duration 60s && accperf counts\tCounts of a running process\n"
-		    "accperf counts --function inflate_fast\tOne function with all its callers\n"
-		    "accperf counts --json | jq '.functions[] | select(.trust > 0.5) | [.name, .per_second.value]'\tWhat is well known\n",
+	.details =
+		"Lists functions by the instructions that they executed, with their loops and callers, as measured by\n"
+		"`record --counts`: on a live process, without performance counters.\n"
+		"\n"
+		"how tells where a figure comes from. trip count: an induction register was read before and behind the\n"
+		"loop. ratio: breakpoints armed together were hit in this ratio. replay: the recorder carried out the\n"
+		"code itself from samples on, on a copy of the target's memory, and counted. rate: hits per second of\n"
+		"CPU time.\n"
+		"once: follows from the control flow. time inside: by the samples in this part of the function and in\n"
+		"what is around it; of a function: its runs are known, what it does in each is not. time share: not\n"
+		"measured, or not believed; the figure assumes that the code executes as many instructions per second\n"
+		"as the rest of the program does, fewer where samples often met the same instruction (it waits) or the\n"
+		"code divides.\n"
+		"\n"
+		"runs/s are per second of CPU time in user code; in./run are the function's own instructions for each\n"
+		"time that it is entered. An error is the farther end of the 95 % interval, as a part of the figure, or\n"
+		"as a factor (x3). Times of a loop without trip count are runs of its header for each run of what is\n"
+		"around it.\n"
+		"\n"
+		"What this recording has too few hits for is taken from other recordings of the same files, if there\n"
+		"are any (other recordings): record keeps the sums of its windows by build-id and address.\n"
+		"\n"
+		"With a profile without counts, says so and ends with status 3.",
+	.examples =
+		"accperf record --counts auto -p PID --duration 60s && accperf counts\tCounts of a running process\n"
+		"accperf counts --function inflate_fast\tOne function with all its callers\n"
+		"accperf counts --json | jq '.functions[] | select(.trust > 0.5) | [.name, .per_second.value]'\tWhat is well known\n",
 	.schemas = schemas,
 };

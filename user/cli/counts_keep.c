@@ -18,9 +18,13 @@ int counts_cache_folder(const char *option, struct err *e)
 		return cachedir_open("counts");
 	dir = cachedir_open_path(option);
 	if (dir == -EPERM)
-		return err_set(e, -EACCES, "%s is not a folder that belongs to you alone: others could write there; name another with --counts-cache, or off", option);
+		return err_set(
+			e, -EACCES,
+			"%s is not a folder that belongs to you alone: others could write there; name another with --counts-cache, or off",
+			option);
 	if (dir < 0)
-		return err_set(e, dir, "%s cannot be used: %s; name another folder with --counts-cache, or off", option, strerror(-dir));
+		return err_set(e, dir, "%s cannot be used: %s; name another folder with --counts-cache, or off", option,
+			       strerror(-dir));
 	return dir;
 }
 

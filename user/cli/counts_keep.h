@@ -9,9 +9,12 @@
 #include "counts/counts_cache.h"
 #include "util/err.h"
 
-#define COUNTS_CACHE_OPT(where)                                                                    \
-	{ OPT_STRING, 0, "counts-cache", where, "DIR",                                             \
-	  "where counts of earlier recordings are kept, by build-id; off: nowhere ($XDG_CACHE_HOME/accperf/counts)", 0 }
+#define COUNTS_CACHE_OPT(where)                                                                                                    \
+	{                                                                                                                          \
+		OPT_STRING, 0, "counts-cache", where, "DIR",                                                                       \
+			"where counts of earlier recordings are kept, by build-id; off: nowhere ($XDG_CACHE_HOME/accperf/counts)", \
+			0                                                                                                          \
+	}
 
 /* A descriptor; -1: none (off, or no home that is ours); -errno with *e: the folder named is not usable. */
 int counts_cache_folder(const char *option, struct err *e);

@@ -18,19 +18,23 @@ struct diff_cmd {
 static const struct diff_cmd defaults = { .semantics = "quad", .stack = "exclude", .attribute = "self", .rows = 20 };
 
 #define AT(field) .offset = offsetof(struct diff_cmd, field)
-static const struct opt options[] = {
-	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke", .help = "every byte read, or once per invocation (quad)" },
-	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "count accesses to the stack, too (exclude)" },
-	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main", .help = "library code to itself, or to its caller in the main image (self)" },
-	{ OPT_STRING, 'e', "estimator", AT(estimator), .arg = "exact|stored|fused|cascade|windows", .help = "how flows are estimated (the best each allows)" },
-	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "changes listed (20)" },
-	{ OPT_BOOL, 'a', "all", AT(all), .help = "list changes that may be noise, too" },
-	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.diff/1" },
-	OPT_END
-};
+static const struct opt options[] = { { OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke",
+					.help = "every byte read, or once per invocation (quad)" },
+				      { OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include",
+					.help = "count accesses to the stack, too (exclude)" },
+				      { OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
+					.help = "library code to itself, or to its caller in the main image (self)" },
+				      { OPT_STRING, 'e', "estimator", AT(estimator),
+					.arg = "exact|stored|fused|cascade|windows",
+					.help = "how flows are estimated (the best each allows)" },
+				      { OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "changes listed (20)" },
+				      { OPT_BOOL, 'a', "all", AT(all), .help = "list changes that may be noise, too" },
+				      { OPT_BOOL, 0, "json", AT(json), .help = "accperf.diff/1" },
+				      OPT_END };
 
 /* A profile without accesses still has times to compare. */
-static int flow_of(const struct flow_input *in, const struct diff_cmd *o, const struct est_opts *est, struct flow *f, struct err *e)
+static int flow_of(const struct flow_input *in, const struct diff_cmd *o, const struct est_opts *est, struct flow *f,
+		   struct err *e)
 {
 	if (!o->estimator && !in->access_count && !in->has_x && !in->cache.count) {
 		flow_init(f);
@@ -67,9 +71,12 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	if (!err)
 		err = flow_diff(&f[0], &f[1], &in[0], &in[1], &d, &e);
 	if (!err && f[0].time_bias != f[1].time_bias)
-		log_warn("one profile is weighted by time and the other by count: much of the change is that"), degraded = true;
+		log_warn("one profile is weighted by time and the other by count: much of the change is that"),
+			degraded = true;
 	if (!err) {
-		struct diff_view v = { &d, argv[0], argv[1], (unsigned)(o->rows > 1000000 ? 1000000 : o->rows), o->all, f[1].time_bias };
+		struct diff_view v = { &d,      argv[0],
+				       argv[1], (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
+				       o->all,  f[1].time_bias };
 
 		if (o->json)
 			flow_diff_json(&v, &out);
@@ -97,17 +104,19 @@ CLI_COMMAND(diff) = {
 	.opt_size = sizeof(struct diff_cmd),
 	.defaults = &defaults,
 	.usage = "[options] BASE.data OTHER.data",
-	.details = "Compares the shares of the bytes between functions, and of the time of functions, in two profiles of\n"
-		   "one program: before and after a change, or two machines.\n"
-		   "\n"
-		   "Each change has a statistic: its size over its standard error, from resampling the loads and windows\n"
-		   "of both profiles, or from the numbers of time samples. As many changes are looked at once, the\n"
-		   "verdict is made on q, the false discovery rate: a change is called real at q <= 0.05. Changes that\n"
-		   "may be noise are counted, and listed with --all.\n"
-		   "\n"
-		   "Between profiles of the exact engine every difference is real.",
-	.examples = "accperf diff before.data after.data\tWhat really changed\n"
-		    "accperf diff --json before.data after.data | jq '.edges[] | select(.verdict==\"real\")'\tFor a script\n",
+	.details =
+		"Compares the shares of the bytes between functions, and of the time of functions, in two profiles of\n"
+		"one program: before and after a change, or two machines.\n"
+		"\n"
+		"Each change has a statistic: its size over its standard error, from resampling the loads and windows\n"
+		"of both profiles, or from the numbers of time samples. As many changes are looked at once, the\n"
+		"verdict is made on q, the false discovery rate: a change is called real at q <= 0.05. Changes that\n"
+		"may be noise are counted, and listed with --all.\n"
+		"\n"
+		"Between profiles of the exact engine every difference is real.",
+	.examples =
+		"accperf diff before.data after.data\tWhat really changed\n"
+		"accperf diff --json before.data after.data | jq '.edges[] | select(.verdict==\"real\")'\tFor a script\n",
 	.schemas = schemas,
 	.min_args = 2,
 	.max_args = 2,

@@ -53,16 +53,25 @@ static void judge(const struct features *f, struct engine out[3])
 {
 	bool live = cli_find("record"), bpf = part(f, "bpf") && has(f, "bpf-ring") && has(f, "btf");
 	const struct feature *trial = features_find(f, "breakpoint-trial");
-	bool soft = bpf && part(f, "timer"), watch = part(f, "hw-breakpoints") && !(trial && trial->state == FEATURE_NO);
+	bool soft = bpf && part(f, "timer"),
+	     watch = part(f, "hw-breakpoints") && !(trial && trial->state == FEATURE_NO);
 
-	out[0] = (struct engine){ .name = "pmu", .usable = live && has(f, "pmu") && (has(f, "pebs") || has(f, "ibs") || has(f, "spe")),
-				  .accuracy = "loads and stores drawn by the processor with their addresses: shares of accesses",
-				  .cost = "at most 1 % slow-down at the default effort" };
-	out[1] = (struct engine){ .name = "soft", .usable = live && soft,
-				  .accuracy = watch ? "time shares with their intervals; flows and call counts from watchpoints, weighted by time"
-						    : "time shares with their intervals; no flows, no call counts (no breakpoints here)",
-				  .cost = "0.5, 1 or 5 % slow-down at most (--effort low, default, high); every watchpoint hit costs the target about 10 us" };
-	out[2] = (struct engine){ .name = "exact", .usable = cli_find("exact") && has(f, "exact"),
+	out[0] = (struct engine){
+		.name = "pmu",
+		.usable = live && has(f, "pmu") && (has(f, "pebs") || has(f, "ibs") || has(f, "spe")),
+		.accuracy = "loads and stores drawn by the processor with their addresses: shares of accesses",
+		.cost = "at most 1 % slow-down at the default effort"
+	};
+	out[1] = (struct engine){
+		.name = "soft",
+		.usable = live && soft,
+		.accuracy =
+			watch ? "time shares with their intervals; flows and call counts from watchpoints, weighted by time"
+			      : "time shares with their intervals; no flows, no call counts (no breakpoints here)",
+		.cost = "0.5, 1 or 5 % slow-down at most (--effort low, default, high); every watchpoint hit costs the target about 10 us"
+	};
+	out[2] = (struct engine){ .name = "exact",
+				  .usable = cli_find("exact") && has(f, "exact"),
 				  .accuracy = "every load, store and operation, to the byte; offline",
 				  .cost = "the program runs tens to hundreds of times slower" };
 }
@@ -86,17 +95,24 @@ static void find_exact_tool(struct features *f)
 	}
 }
 
-static void show_text(const struct features *f, const struct engine *engines, const struct text_style *style, struct buf *out)
+static void show_text(const struct features *f, const struct engine *engines, const struct text_style *style,
+		      struct buf *out)
 {
-	static const char *const marks[] = { [FEATURE_UNKNOWN] = "?", [FEATURE_NO] = "no", [FEATURE_PARTLY] = "partly",
-					     [FEATURE_YES] = "yes" };
-	static const enum text_hue hues[] = { [FEATURE_UNKNOWN] = TEXT_PLAIN, [FEATURE_NO] = TEXT_HOT, [FEATURE_PARTLY] = TEXT_BOLD,
+	static const char *const marks[] = {
+		[FEATURE_UNKNOWN] = "?", [FEATURE_NO] = "no", [FEATURE_PARTLY] = "partly", [FEATURE_YES] = "yes"
+	};
+	static const enum text_hue hues[] = { [FEATURE_UNKNOWN] = TEXT_PLAIN,
+					      [FEATURE_NO] = TEXT_HOT,
+					      [FEATURE_PARTLY] = TEXT_BOLD,
 					      [FEATURE_YES] = TEXT_WARM };
-	static const char *const heads[] = { [FEATURE_RIGHTS] = "rights and limits", [FEATURE_SOURCE] = "what can be measured with" };
+	static const char *const heads[] = {
+		[FEATURE_RIGHTS] = "rights and limits", [FEATURE_SOURCE] = "what can be measured with"
+	};
 
 	unsigned width = style->width ? style->width : 100;
 
-	buf_addf(out, "accperf %s on Linux %s %s, %ld CPU%s, ", ACCPERF_VERSION, f->release, f->machine, f->cpus, f->cpus == 1 ? "" : "s");
+	buf_addf(out, "accperf %s on Linux %s %s, %ld CPU%s, ", ACCPERF_VERSION, f->release, f->machine, f->cpus,
+		 f->cpus == 1 ? "" : "s");
 	text_name(out, f->cpu, 0, 0);
 	buf_addf(out, ", uid %u\n", geteuid());
 	for (int group = FEATURE_RIGHTS; group <= FEATURE_SOURCE; group++) {
@@ -117,8 +133,8 @@ static void show_text(const struct features *f, const struct engine *engines, co
 			buf_addf(out, "%-24s ", x->title);
 			text_wrap(out, x->detail, 34, 34, width);
 			if (!built(x))
-				buf_addf(out, "%11sso:        not built in: this accperf has no %s `%s`\n", "", x->built ? "command" : "source",
-					 x->built ? x->command : x->name);
+				buf_addf(out, "%11sso:        not built in: this accperf has no %s `%s`\n", "",
+					 x->built ? "command" : "source", x->built ? x->command : x->name);
 			if (*x->means) {
 				buf_addf(out, "%11sso:        ", "");
 				text_wrap(out, x->means, 22, 22, width);
@@ -201,8 +217,8 @@ static int try_breakpoints(struct err *e)
 	while (goes_on) {
 		usleep(LOOK_US);
 		goes_on = stray_trial_look(t, &known, e);
-		log_progress("trying out hardware breakpoints: %.1f of %.1f million hits, %llu stray signals", (double)known.hits / 1e6,
-			     STRAY_ENOUGH / 1e6, (unsigned long long)known.signals);
+		log_progress("trying out hardware breakpoints: %.1f of %.1f million hits, %llu stray signals",
+			     (double)known.hits / 1e6, STRAY_ENOUGH / 1e6, (unsigned long long)known.signals);
 	}
 	log_progress_end();
 	stray_trial_free(t);
@@ -263,16 +279,18 @@ CLI_COMMAND(doctor) = {
 	.options = options,
 	.opt_size = sizeof(struct doctor_cmd),
 	.usage = "[--breakpoints] [--json]",
-	.details = "Tries each thing that accperf can use (arms a hardware breakpoint and sees it hit, loads a BPF program,\n"
-		   "probes an own function) and says what was found, what follows for accuracy and cost, and the exact\n"
-		   "command that would enable what is missing. Leaves nothing behind.\n"
-		   "\n"
-		   "On some virtual machines one hit of a hardware breakpoint in a million ends the program, a defect of\n"
-		   "hypervisors (KVM before Linux 6.14). --breakpoints hits two million of its own, which harms nobody,\n"
-		   "and keeps what it saw for this boot; without it recordings do that in idle time before they use any.\n"
-		   "\n"
-		   "Exit status 0 when something can be recorded live, 3 when nothing can.",
-	.examples = "accperf doctor\tWhat works here\n"
-		    "accperf doctor --json | jq -r '.features[] | select(.state != \"yes\") | .enable'\tThe commands that would help\n",
+	.details =
+		"Tries each thing that accperf can use (arms a hardware breakpoint and sees it hit, loads a BPF program,\n"
+		"probes an own function) and says what was found, what follows for accuracy and cost, and the exact\n"
+		"command that would enable what is missing. Leaves nothing behind.\n"
+		"\n"
+		"On some virtual machines one hit of a hardware breakpoint in a million ends the program, a defect of\n"
+		"hypervisors (KVM before Linux 6.14). --breakpoints hits two million of its own, which harms nobody,\n"
+		"and keeps what it saw for this boot; without it recordings do that in idle time before they use any.\n"
+		"\n"
+		"Exit status 0 when something can be recorded live, 3 when nothing can.",
+	.examples =
+		"accperf doctor\tWhat works here\n"
+		"accperf doctor --json | jq -r '.features[] | select(.state != \"yes\") | .enable'\tThe commands that would help\n",
 	.schemas = schemas,
 };

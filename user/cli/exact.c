@@ -33,8 +33,15 @@ struct exact_cmd {
 };
 
 static const struct exact_cmd defaults = {
-	.output = "accperf.data", .semantics = "both", .stack = "exclude", .attribute = "self", .lib = true,
-	.unique = true, .chunk = 4, .window_hits = 64, .xfer_chunk = 4,
+	.output = "accperf.data",
+	.semantics = "both",
+	.stack = "exclude",
+	.attribute = "self",
+	.lib = true,
+	.unique = true,
+	.chunk = 4,
+	.window_hits = 64,
+	.xfer_chunk = 4,
 };
 
 #define AT(field) .offset = offsetof(struct exact_cmd, field)
@@ -52,36 +59,47 @@ static const struct opt options[] = {
 	{ OPT_UINT, 0, "chunk", AT(chunk), .arg = "1|4|8", .help = "bytes per chunk of the ke semantics (4)" },
 	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "both|quad|ke",
 	  .help = "quad: every byte read counts; ke: once per invocation and write (both)" },
-	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "what readers show unless told otherwise, and the xfers log; both are measured (exclude)" },
+	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include",
+	  .help = "what readers show unless told otherwise, and the xfers log; both are measured (exclude)" },
 	{ OPT_GROUP, .help = "Cost" },
-	{ OPT_BOOL, 0, "unique", AT(unique), .help = "sets of unique addresses: UMA figures (on); --no-unique is faster and smaller" },
+	{ OPT_BOOL, 0, "unique", AT(unique),
+	  .help = "sets of unique addresses: UMA figures (on); --no-unique is faster and smaller" },
 	{ OPT_BOOL, 0, "cycles", AT(cycles), .help = "a static cost model with simulated caches: time-like figures" },
 	{ OPT_GROUP, .help = "More results" },
-	{ OPT_BOOL, 0, "objects", AT(objects), .help = "data objects: globals, heap blocks by allocation site, stack frames, and who uses them" },
+	{ OPT_BOOL, 0, "objects", AT(objects),
+	  .help = "data objects: globals, heap blocks by allocation site, stack frames, and who uses them" },
 	{ OPT_STRING, 0, "candidate", AT(candidate), .arg = "LIST",
 	  .help = "communication in, out and local of up to 8 functions, each with all it calls" },
 	{ OPT_UINT, 0, "slice", AT(slice), .arg = "N", .help = "bytes per function per N instructions, for timeline" },
 	{ OPT_GROUP, .help = "Synthetic samples of the same run" },
 	{ OPT_STRING, 0, "emit-samples", AT(emit_samples), .arg = "PERIOD[:SEED]",
 	  .help = "one in PERIOD loads, stores and instructions, at random distances" },
-	{ OPT_STRING, 0, "emit-timer", AT(emit_timer), .arg = "PERIOD", .help = "samples by the cost model's time, one in PERIOD cycles, and the accesses of the block found" },
-	{ OPT_UINT, 0, "emit-census", AT(emit_census), .arg = "N", .help = "the first N executions of every store instruction" },
-	{ OPT_UINT, 0, "emit-windows", AT(emit_windows), .arg = "COUNT", .help = "COUNT to 2 COUNT watch windows on sampled accesses (needs --emit-samples)" },
+	{ OPT_STRING, 0, "emit-timer", AT(emit_timer), .arg = "PERIOD",
+	  .help = "samples by the cost model's time, one in PERIOD cycles, and the accesses of the block found" },
+	{ OPT_UINT, 0, "emit-census", AT(emit_census), .arg = "N",
+	  .help = "the first N executions of every store instruction" },
+	{ OPT_UINT, 0, "emit-windows", AT(emit_windows), .arg = "COUNT",
+	  .help = "COUNT to 2 COUNT watch windows on sampled accesses (needs --emit-samples)" },
 	{ OPT_UINT, 0, "window-hits", AT(window_hits), .arg = "N", .help = "most hits of a window (64)" },
 	{ OPT_GROUP, .help = "Logs by invocation, as Kim & Edwards' tool: text and binary" },
 	{ OPT_STRING, 0, "tfunction", AT(log[0]), .arg = "FILE", .help = "number, name, object of every function" },
 	{ OPT_STRING, 0, "bfunction", AT(log[1]), .arg = "FILE", .help = "the same, binary" },
-	{ OPT_STRING, 0, "tsubcalls", AT(log[2]), .arg = "FILE", .help = "invocation, the one that called it, function" },
+	{ OPT_STRING, 0, "tsubcalls", AT(log[2]), .arg = "FILE",
+	  .help = "invocation, the one that called it, function" },
 	{ OPT_STRING, 0, "bsubcalls", AT(log[3]), .arg = "FILE", .help = "the same, binary" },
-	{ OPT_STRING, 0, "ticount", AT(log[4]), .arg = "FILE", .help = "invocation, its instructions, those that compute" },
+	{ OPT_STRING, 0, "ticount", AT(log[4]), .arg = "FILE",
+	  .help = "invocation, its instructions, those that compute" },
 	{ OPT_STRING, 0, "bicount", AT(log[5]), .arg = "FILE", .help = "the same, binary" },
-	{ OPT_STRING, 0, "txfers", AT(log[6]), .arg = "FILE", .help = "reading invocation, writing one (0: nobody's), chunks" },
+	{ OPT_STRING, 0, "txfers", AT(log[6]), .arg = "FILE",
+	  .help = "reading invocation, writing one (0: nobody's), chunks" },
 	{ OPT_STRING, 0, "bxfers", AT(log[7]), .arg = "FILE", .help = "the same, binary" },
-	{ OPT_UINT, 0, "xfer-chunk", AT(xfer_chunk), .arg = "N", .help = "bytes per chunk of the xfers log: 1, 2, 4 or 8 (4)" },
+	{ OPT_UINT, 0, "xfer-chunk", AT(xfer_chunk), .arg = "N",
+	  .help = "bytes per chunk of the xfers log: 1, 2, 4 or 8 (4)" },
 	{ OPT_STRING, 0, "dump-log", AT(dump_log), .arg = "FILE", .help = "print a binary log as text; runs nothing" },
 	{ OPT_GROUP, .help = "Output" },
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "profile to write (accperf.data)" },
-	{ OPT_BOOL, 0, "cmdline", AT(cmdline), .help = "store the whole command line, arguments and the secrets in them included" },
+	{ OPT_BOOL, 0, "cmdline", AT(cmdline),
+	  .help = "store the whole command line, arguments and the secrets in them included" },
 	{ OPT_BOOL, 'q', "quiet", AT(quiet), .help = "no progress and no closing line" },
 	OPT_END
 };
@@ -296,7 +314,8 @@ static int tool_args(const struct exact_cmd *o, const struct outputs *out, struc
 		if (out->log[i] >= 0)
 			arg(a, "--log-%s=%d", log_kinds[i], out->log[i]);
 	if (o->xfer_chunk != 1 && o->xfer_chunk != 2 && o->xfer_chunk != 4 && o->xfer_chunk != 8)
-		return err_set(e, -EINVAL, "--xfer-chunk %llu: a chunk has 1, 2, 4 or 8 bytes", (unsigned long long)o->xfer_chunk);
+		return err_set(e, -EINVAL, "--xfer-chunk %llu: a chunk has 1, 2, 4 or 8 bytes",
+			       (unsigned long long)o->xfer_chunk);
 	arg(a, "--log-stack=%s", strcmp(o->stack, "include") ? "no" : "yes");
 	arg(a, "--xfer-chunk=%llu", (unsigned long long)o->xfer_chunk);
 	if (o->emit_samples) {
@@ -306,7 +325,8 @@ static int tool_args(const struct exact_cmd *o, const struct outputs *out, struc
 		if (*end == ':')
 			seed = strtoull(end + 1, &end, 10);
 		if (!period || *end)
-			return err_set(e, -EINVAL, "--emit-samples %s: give a period of 1 or more, and perhaps :SEED", o->emit_samples);
+			return err_set(e, -EINVAL, "--emit-samples %s: give a period of 1 or more, and perhaps :SEED",
+				       o->emit_samples);
 		arg(a, "--sample-period=%llu", period);
 		arg(a, "--seed=%llu", seed);
 	}
@@ -315,7 +335,8 @@ static int tool_args(const struct exact_cmd *o, const struct outputs *out, struc
 		unsigned long long period = strtoull(o->emit_timer, &end, 10);
 
 		if (period < 100 || *end)
-			return err_set(e, -EINVAL, "--emit-timer %s: give a period of 100 cycles or more", o->emit_timer);
+			return err_set(e, -EINVAL, "--emit-timer %s: give a period of 100 cycles or more",
+				       o->emit_timer);
 		arg(a, "--timer-period=%llu", period);
 	}
 	if (o->emit_census)
@@ -348,9 +369,11 @@ static void tick(void *ctx)
  * reason for an early end, if one is there. */
 static void show_log(int fd, char *why, size_t size)
 {
-	static const char *const useful[] = { "Process terminating", "Access not within", "Bad permissions", "Unrecognised instruction",
-					      "unhandled instruction bytes", "valgrind:", "accperf:", "cannot", "unhandled amd64-linux syscall",
-					      "not implemented" };
+	static const char *const useful[] = {
+		"Process terminating",           "Access not within", "Bad permissions", "Unrecognised instruction",
+		"unhandled instruction bytes",   "valgrind:",         "accperf:",        "cannot",
+		"unhandled amd64-linux syscall", "not implemented"
+	};
 	FILE *f = stream_of(fd, "r");
 	char line[400];
 	unsigned shown = 0;
@@ -428,8 +451,8 @@ static void show_candidates(const struct exact_result *res)
 		figure(in, sizeof(in), s->rec.in[0], s->rec.in_unique[0]);
 		figure(out, sizeof(out), s->rec.out[0], s->rec.out_unique[0]);
 		figure(local, sizeof(local), s->rec.local[0], s->rec.local_unique[0]);
-		log_info("%s and all it calls: in %s, out %s, local %s; stack %llu B in, %llu B out", s->name, in, out, local,
-			 (unsigned long long)s->rec.in[1], (unsigned long long)s->rec.out[1]);
+		log_info("%s and all it calls: in %s, out %s, local %s; stack %llu B in, %llu B out", s->name, in, out,
+			 local, (unsigned long long)s->rec.in[1], (unsigned long long)s->rec.out[1]);
 	}
 }
 
@@ -572,8 +595,9 @@ CLI_COMMAND(exact) = {
 		"neither moves nor jumps.\n\n"
 		"The exit status is the program's own, 128 + N after signal N; 1 if nothing could be measured, 2 for "
 		"wrong usage.",
-	.examples = "accperf exact -- ./convert in.ppm out.ppm\tmeasure a short run\n"
-		    "accperf exact --functions decode,scale,encode -- ./convert in out\tthree stages, each with its callees\n"
-		    "accperf exact --emit-samples 1000:7 -- ./convert in out\tsamples and truth of the same run\n",
+	.examples =
+		"accperf exact -- ./convert in.ppm out.ppm\tmeasure a short run\n"
+		"accperf exact --functions decode,scale,encode -- ./convert in out\tthree stages, each with its callees\n"
+		"accperf exact --emit-samples 1000:7 -- ./convert in out\tsamples and truth of the same run\n",
 	.max_args = -1,
 };

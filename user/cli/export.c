@@ -19,7 +19,8 @@ static const struct export_cmd defaults = { .input = "accperf.data", .inlined = 
 #define AT(field) .offset = offsetof(struct export_cmd, field)
 static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
-	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "where to write; - is stdout (accperf.data.SUFFIX)" },
+	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE",
+	  .help = "where to write; - is stdout (accperf.data.SUFFIX)" },
 	{ OPT_BOOL, 0, "pprof", AT(pprof), .help = "gzipped profile.proto (go tool pprof, Pyroscope)" },
 	{ OPT_BOOL, 0, "collapsed", AT(collapsed), .help = "folded stacks with ns (flame graph scripts)" },
 	{ OPT_BOOL, 0, "callgrind", AT(callgrind), .help = "callgrind_annotate, KCachegrind" },
@@ -33,9 +34,15 @@ static const struct opt options[] = {
 
 static const struct export_format *chosen(const struct export_cmd *o, struct err *e)
 {
-	const struct { bool wanted; const char *name; } wishes[] = {
-		{ o->pprof, "pprof" }, { o->collapsed, "collapsed" }, { o->callgrind, "callgrind" },
-		{ o->speedscope, "speedscope" }, { o->csv, "csv" },
+	const struct {
+		bool wanted;
+		const char *name;
+	} wishes[] = {
+		{ o->pprof, "pprof" },
+		{ o->collapsed, "collapsed" },
+		{ o->callgrind, "callgrind" },
+		{ o->speedscope, "speedscope" },
+		{ o->csv, "csv" },
 	};
 	const char *name = NULL;
 
@@ -126,7 +133,8 @@ static int cmd_export(void *opts, int argc, char **argv)
 		status = EXIT_DEGRADED;
 	}
 	if (strcmp(output, "-"))
-		log_info("wrote %s: %zu bytes, %llu samples", output, out.len, (unsigned long long)p->samples[profile_unit(p)]);
+		log_info("wrote %s: %zu bytes, %llu samples", output, out.len,
+			 (unsigned long long)p->samples[profile_unit(p)]);
 	profile_free(p);
 	return status;
 }
@@ -141,15 +149,16 @@ CLI_COMMAND(export) = {
 	.opt_size = sizeof(struct export_cmd),
 	.defaults = &defaults,
 	.usage = "--pprof|--collapsed|--callgrind|--speedscope|--csv [options] [FILE]",
-	.details = "Values are time in ns (instructions, where the profile has no time), so that rates which changed during\n"
-		   "the recording do not distort the picture; pprof and callgrind carry the number of samples too.\n"
-		   "\n"
-		   "In callgrind files, calls= is the number of samples that had the call on their stack: sampling does\n"
-		   "not know how often a call was made.\n"
-		   "\n"
-		   "A target chooses its names: control codes, broken UTF-8 and characters that turn the direction of\n"
-		   "writing become '?' (JSON: \\uXXXX), and a CSV name that begins with =, +, - or @ has an apostrophe before\n"
-		   "it, because spreadsheets would take it for a formula. Files are for their owner's eyes only.",
+	.details =
+		"Values are time in ns (instructions, where the profile has no time), so that rates which changed during\n"
+		"the recording do not distort the picture; pprof and callgrind carry the number of samples too.\n"
+		"\n"
+		"In callgrind files, calls= is the number of samples that had the call on their stack: sampling does\n"
+		"not know how often a call was made.\n"
+		"\n"
+		"A target chooses its names: control codes, broken UTF-8 and characters that turn the direction of\n"
+		"writing become '?' (JSON: \\uXXXX), and a CSV name that begins with =, +, - or @ has an apostrophe before\n"
+		"it, because spreadsheets would take it for a formula. Files are for their owner's eyes only.",
 	.examples = "accperf export --pprof -o app.pb.gz\tFor go tool pprof -http=: app.pb.gz\n"
 		    "accperf export --collapsed -o - | flamegraph.pl >app.svg\tA flame graph\n"
 		    "accperf export --callgrind && callgrind_annotate accperf.data.callgrind\tAnnotated by line\n"

@@ -22,7 +22,13 @@ struct flow_cmd {
 };
 
 static const struct flow_cmd defaults = {
-	.input = "accperf.data", .semantics = "quad", .stack = "exclude", .attribute = "self", .level = 95, .top = 12, .rows = 20,
+	.input = "accperf.data",
+	.semantics = "quad",
+	.stack = "exclude",
+	.attribute = "self",
+	.level = 95,
+	.top = 12,
+	.rows = 20,
 };
 
 #define AT(field) .offset = offsetof(struct flow_cmd, field)
@@ -30,17 +36,25 @@ static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile (accperf.data)" },
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "write there instead of the terminal" },
 	{ OPT_GROUP, .help = "What counts" },
-	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke", .help = "every byte read, or once per invocation (quad)" },
-	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "count accesses to the stack, too (exclude)" },
-	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main", .help = "library code to itself, or to its caller in the main image (self)" },
+	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke",
+	  .help = "every byte read, or once per invocation (quad)" },
+	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include",
+	  .help = "count accesses to the stack, too (exclude)" },
+	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
+	  .help = "library code to itself, or to its caller in the main image (self)" },
 	{ OPT_UINT, 'p', "pid", AT(pid), .arg = "PID", .help = "only what this process reads" },
 	{ OPT_UINT, 't', "tid", AT(tid), .arg = "TID", .help = "only what this thread reads" },
 	{ OPT_GROUP, .help = "What is shown" },
-	{ OPT_BOOL, 0, "inclusive", AT(inclusive), .help = "functions with all they call, too: what passes between them and the rest" },
-	{ OPT_BOOL, 0, "threads", AT(threads), .help = "bytes between threads, and cache lines they share falsely, too" },
-	{ OPT_STRING, 0, "producer", AT(producer), .arg = "NAME", .help = "only edges from functions of this name or glob pattern" },
-	{ OPT_STRING, 0, "consumer", AT(consumer), .arg = "NAME", .help = "only edges to functions of this name or glob pattern" },
-	{ OPT_DOUBLE, 0, "min-share", AT(min_share), .arg = "PERCENT", .help = "leave out edges below this share of all bytes" },
+	{ OPT_BOOL, 0, "inclusive", AT(inclusive),
+	  .help = "functions with all they call, too: what passes between them and the rest" },
+	{ OPT_BOOL, 0, "threads", AT(threads),
+	  .help = "bytes between threads, and cache lines they share falsely, too" },
+	{ OPT_STRING, 0, "producer", AT(producer), .arg = "NAME",
+	  .help = "only edges from functions of this name or glob pattern" },
+	{ OPT_STRING, 0, "consumer", AT(consumer), .arg = "NAME",
+	  .help = "only edges to functions of this name or glob pattern" },
+	{ OPT_DOUBLE, 0, "min-share", AT(min_share), .arg = "PERCENT",
+	  .help = "leave out edges below this share of all bytes" },
 	{ OPT_UINT, 'n', "top", AT(top), .arg = "N", .help = "functions of the map (12)" },
 	{ OPT_UINT, 0, "rows", AT(rows), .arg = "N", .help = "edges and functions listed (20)" },
 	{ OPT_GROUP, .help = "Form" },
@@ -49,7 +63,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "the graph as a picture (runs dot)" },
 	{ OPT_BOOL, 0, "xml", AT(xml), .help = "XML in the manner of QUAD" },
 	{ OPT_GROUP, .help = "How it is estimated" },
-	{ OPT_STRING, 0, "estimator", AT(estimator), .arg = "exact|stored|fused|cascade|windows", .help = "the best this profile allows" },
+	{ OPT_STRING, 0, "estimator", AT(estimator), .arg = "exact|stored|fused|cascade|windows",
+	  .help = "the best this profile allows" },
 	{ OPT_DOUBLE, 0, "level", AT(level), .arg = "PERCENT", .help = "of the intervals (95)" },
 	{ OPT_BOOL, 0, "no-census", AT(no_census), .help = "leave the store census aside" },
 	{ OPT_BOOL, 0, "no-windows", AT(no_windows), .help = "leave the watch windows aside" },
@@ -100,13 +115,20 @@ static int draw(const struct buf *dot, const char *output, struct err *e)
 	return err ? err : pager_save(&svg, output, e);
 }
 
-static int show(const struct flow_cmd *o, const struct flow *f, const struct flow_threads *threads, const char *notes, struct err *e)
+static int show(const struct flow_cmd *o, const struct flow *f, const struct flow_threads *threads, const char *notes,
+		struct err *e)
 {
 	struct text_style style = pager_style();
 	struct flow_view v = {
-		.flow = f, .min_share = o->min_share / 100, .producer = o->producer, .consumer = o->consumer,
-		.top = (unsigned)(o->top > 1000 ? 1000 : o->top), .rows = (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
-		.source = o->input, .threads = threads, .notes = notes,
+		.flow = f,
+		.min_share = o->min_share / 100,
+		.producer = o->producer,
+		.consumer = o->consumer,
+		.top = (unsigned)(o->top > 1000 ? 1000 : o->top),
+		.rows = (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
+		.source = o->input,
+		.threads = threads,
+		.notes = notes,
 	};
 	AUTO_BUF(out);
 
@@ -141,10 +163,14 @@ static bool any_matches(const struct flow *f, const char *pattern)
 /* What was asked for and is not there. */
 static int check(const struct flow_cmd *o, const struct flow *f, struct err *e)
 {
-	const char *name = o->producer && !any_matches(f, o->producer) ? o->producer : o->consumer && !any_matches(f, o->consumer) ? o->consumer : NULL;
+	const char *name = o->producer && !any_matches(f, o->producer)   ? o->producer
+			   : o->consumer && !any_matches(f, o->consumer) ? o->consumer
+									 : NULL;
 
 	if (name)
-		return err_set(e, -ENOENT, "%s has no function '%s'; names in parentheses count, too, and * stands for anything", o->input, name);
+		return err_set(e, -ENOENT,
+			       "%s has no function '%s'; names in parentheses count, too, and * stands for anything",
+			       o->input, name);
 	if ((o->pid || o->tid) && !(flow_total(f) > 0))
 		return err_set(e, -ENOENT, "%s holds no read by that process and thread", o->input);
 	return 0;
@@ -154,8 +180,11 @@ static int cmd_flow(void *opts, int argc, char **argv)
 {
 	const struct flow_cmd *o = opts;
 	struct est_opts est = EST_OPTS_DEFAULT;
-	struct flow_input_opts in_opts = { .main_image = !strcmp(o->attribute, "main"), .pid = (uint32_t)o->pid, .tid = (uint32_t)o->tid,
-					   .stacks = o->inclusive, .compute = true };
+	struct flow_input_opts in_opts = { .main_image = !strcmp(o->attribute, "main"),
+					   .pid = (uint32_t)o->pid,
+					   .tid = (uint32_t)o->tid,
+					   .stacks = o->inclusive,
+					   .compute = true };
 	struct flow_input in;
 	struct flow_threads threads = { 0 };
 	struct flow f;
@@ -184,31 +213,42 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	}
 	/* figures that were counted are those of all threads together */
 	if ((o->pid || o->tid) && in.has_x && (o->estimator ? !strcmp(o->estimator, "exact") : !in.access_count))
-		err = err_set(&e, -ENODATA, "exact figures are not kept by process or thread; add samples: `accperf exact --emit-samples 1000 -- COMMAND`");
+		err = err_set(
+			&e, -ENODATA,
+			"exact figures are not kept by process or thread; add samples: `accperf exact --emit-samples 1000 -- COMMAND`");
 	else
-		err = flow_estimate(&in, o->estimator ? o->estimator : (o->pid || o->tid) && in.access_count ? "fused" : NULL, &est, &f, &e);
+		err = flow_estimate(&in,
+				    o->estimator                            ? o->estimator
+				    : (o->pid || o->tid) && in.access_count ? "fused"
+									    : NULL,
+				    &est, &f, &e);
 	if (!err && check(o, &f, &e)) {
 		flow_release(&f);
 		err = e.code;
 	}
 	if (!err) {
 		if (f.cut_ranges > 0) {
-			log_warn("%s: %.3g MB that system calls filled lie beyond what is kept of such ranges (8 GB): whoever reads them has no producer there; "
-				 "record for less long", o->input, f.cut_ranges / 1e6);
+			log_warn(
+				"%s: %.3g MB that system calls filled lie beyond what is kept of such ranges (8 GB): whoever reads them has no producer there; "
+				"record for less long",
+				o->input, f.cut_ranges / 1e6);
 			degraded = true;
 		}
 		if (in.incomplete) {
-			log_warn("%s: the run ended before the program did; its figures are those until then", o->input);
+			log_warn("%s: the run ended before the program did; its figures are those until then",
+				 o->input);
 			degraded = true;
 		}
 		if (in_opts.main_image != f.main_image) {
-			log_warn("%s attributes library code to %s; for the other, record with `accperf exact --attribute %s`", o->input,
-				 in.recorded_main ? "its caller" : "itself", o->attribute);
+			log_warn(
+				"%s attributes library code to %s; for the other, record with `accperf exact --attribute %s`",
+				o->input, in.recorded_main ? "its caller" : "itself", o->attribute);
 			degraded = true;
 		}
 		if (o->inclusive && !f.inclusive) {
 			log_warn("%s: no inclusive figures: %s", o->input,
-				 est.ke ? "they are made for the quad semantics" : "a stored flow keeps none, and says nothing of who calls whom");
+				 est.ke ? "they are made for the quad semantics"
+					: "a stored flow keeps none, and says nothing of who calls whom");
 			degraded = true;
 		}
 		/* the last use of the input: its functions become threads */
@@ -235,29 +275,30 @@ CLI_COMMAND(flow) = {
 	.opt_size = sizeof(struct flow_cmd),
 	.defaults = &defaults,
 	.usage = "[options] [FILE]",
-	.details = "Shows how many bytes each function read that each other function had written last: a map of the\n"
-		   "largest functions, the edges by size, and IN and OUT of each function.\n"
-		   "\n"
-		   "IN is what a function reads, OUT what anyone reads of what it wrote; UMA is the number of distinct\n"
-		   "addresses among it. Names in parentheses are no functions: (outside) was never written under\n"
-		   "observation, (before attach) was written before recording began, (kernel:read) by that system call.\n"
-		   "\n"
-		   "Exact profiles are shown as counted. From samples the flow is estimated: how much each load\n"
-		   "instruction reads comes from its samples, whose bytes they are from sampled stores, system calls and\n"
-		   "watch windows. Every figure then has an interval; a question mark stands where the kinds of evidence\n"
-		   "disagree. Figures that cannot be had are unknown, never 0.\n"
-		   "\n"
-		   "With --inclusive, a function's IN is what it and all it calls read of what was written elsewhere, its\n"
-		   "OUT the reverse, and within what stays inside; edges inside the call tree below it are no traffic.\n"
-		   "\n"
-		   "With --threads, the same between threads, from samples, and the cache lines that two threads use at the\n"
-		   "same time without sharing a byte, one of them writing: each write then costs the other a miss.\n"
-		   "\n"
-		   "Bursts (record --counts) tell how often the blocks of a function ran against each other, which weighs its\n"
-		   "loads, and who wrote what a load reads. With --threads, --attribute main, --stack include, --pid or --tid\n"
-		   "only the weights are theirs: who wrote was added up for none of these.\n"
-		   "\n"
-		   "The exit status is 3 when the profile is not whole.",
+	.details =
+		"Shows how many bytes each function read that each other function had written last: a map of the\n"
+		"largest functions, the edges by size, and IN and OUT of each function.\n"
+		"\n"
+		"IN is what a function reads, OUT what anyone reads of what it wrote; UMA is the number of distinct\n"
+		"addresses among it. Names in parentheses are no functions: (outside) was never written under\n"
+		"observation, (before attach) was written before recording began, (kernel:read) by that system call.\n"
+		"\n"
+		"Exact profiles are shown as counted. From samples the flow is estimated: how much each load\n"
+		"instruction reads comes from its samples, whose bytes they are from sampled stores, system calls and\n"
+		"watch windows. Every figure then has an interval; a question mark stands where the kinds of evidence\n"
+		"disagree. Figures that cannot be had are unknown, never 0.\n"
+		"\n"
+		"With --inclusive, a function's IN is what it and all it calls read of what was written elsewhere, its\n"
+		"OUT the reverse, and within what stays inside; edges inside the call tree below it are no traffic.\n"
+		"\n"
+		"With --threads, the same between threads, from samples, and the cache lines that two threads use at the\n"
+		"same time without sharing a byte, one of them writing: each write then costs the other a miss.\n"
+		"\n"
+		"Bursts (record --counts) tell how often the blocks of a function ran against each other, which weighs its\n"
+		"loads, and who wrote what a load reads. With --threads, --attribute main, --stack include, --pid or --tid\n"
+		"only the weights are theirs: who wrote was added up for none of these.\n"
+		"\n"
+		"The exit status is 3 when the profile is not whole.",
 	.examples = "accperf flow\tThe map, edges and functions of accperf.data\n"
 		    "accperf flow --consumer deflate --rows 5\tWhere the bytes come from that deflate reads\n"
 		    "accperf flow --svg -o flow.svg --min-share 1\tA picture of the edges from 1 % on\n"

@@ -15,13 +15,14 @@ struct help_cmd {
 };
 
 #define AT(field) .offset = offsetof(struct help_cmd, field)
-static const struct opt options[] = {
-	{ OPT_STRING, 0, "man", AT(man), .arg = "COMMAND", .help = "print its man page (accperf: the one of accperf itself)" },
-	{ OPT_STRING, 0, "completion", AT(completion), .arg = "bash", .help = "print the shell's completion script" },
-	{ OPT_STRING, 0, "json-schema", AT(schema), .arg = "NAME", .help = "print the JSON schema of accperf.NAME/1 (list: their names)" },
-	{ OPT_BOOL, 0, "list", AT(list), .help = "print the names of the commands" },
-	OPT_END
-};
+static const struct opt options[] = { { OPT_STRING, 0, "man", AT(man), .arg = "COMMAND",
+					.help = "print its man page (accperf: the one of accperf itself)" },
+				      { OPT_STRING, 0, "completion", AT(completion), .arg = "bash",
+					.help = "print the shell's completion script" },
+				      { OPT_STRING, 0, "json-schema", AT(schema), .arg = "NAME",
+					.help = "print the JSON schema of accperf.NAME/1 (list: their names)" },
+				      { OPT_BOOL, 0, "list", AT(list), .help = "print the names of the commands" },
+				      OPT_END };
 
 static bool is_end(const struct opt *o)
 {
@@ -142,18 +143,21 @@ static void man_examples(struct buf *b, const char *examples)
 
 static void man_tail(struct buf *b, const char *self)
 {
-	buf_addstr(b, ".SH EXIT STATUS\n"
-		      ".TP\n0\nDone.\n"
-		      ".TP\n1\nFailed; standard error says why and what to do.\n"
-		      ".TP\n2\nWrong usage.\n"
-		      ".TP\n3\nDone but degraded: something asked for could not be had; standard error says what, and how to get it.\n"
-		      ".SH SEE ALSO\n");
+	buf_addstr(
+		b,
+		".SH EXIT STATUS\n"
+		".TP\n0\nDone.\n"
+		".TP\n1\nFailed; standard error says why and what to do.\n"
+		".TP\n2\nWrong usage.\n"
+		".TP\n3\nDone but degraded: something asked for could not be had; standard error says what, and how to get it.\n"
+		".SH SEE ALSO\n");
 	if (strcmp(self, "accperf"))
 		buf_addstr(b, "\\fBaccperf\\fR(1)");
 	for (const struct cli_command *const *c = cli_commands(); *c; c++) {
 		if (!strcmp((*c)->name, self))
 			continue;
-		buf_addf(b, "%s\\fBaccperf\\-%s\\fR(1)", c == cli_commands() && !strcmp(self, "accperf") ? "" : ",\n", (*c)->name);
+		buf_addf(b, "%s\\fBaccperf\\-%s\\fR(1)", c == cli_commands() && !strcmp(self, "accperf") ? "" : ",\n",
+			 (*c)->name);
 	}
 	buf_addch(b, '\n');
 }
@@ -186,23 +190,26 @@ static void man_main(struct buf *b)
 {
 	man_head(b, "accperf", "accperf", "find which functions are worth an accelerator, and what it would take");
 	buf_addstr(b, ".SH SYNOPSIS\n\\fBaccperf\\fR \\fICOMMAND\\fR [options]\n.SH DESCRIPTION\n");
-	roff_paragraphs(b, "accperf observes a live process at about one per cent of its speed and tells which functions the "
-			   "time goes to, which data travel between them, from which size on moving one to an accelerator "
-			   "would pay, and whether the accelerators in use pay off. Every figure carries where it came from, "
-			   "its interval and what was lost.\n\n"
-			   "Start with accperf doctor, then accperf record -p PID and accperf report.");
+	roff_paragraphs(
+		b, "accperf observes a live process at about one per cent of its speed and tells which functions the "
+		   "time goes to, which data travel between them, from which size on moving one to an accelerator "
+		   "would pay, and whether the accelerators in use pay off. Every figure carries where it came from, "
+		   "its interval and what was lost.\n\n"
+		   "Start with accperf doctor, then accperf record -p PID and accperf report.");
 	buf_addstr(b, ".SH COMMANDS\n");
 	for (const struct cli_command *const *c = cli_commands(); *c; c++) {
 		buf_addf(b, ".TP\n\\fB%s\\fR\n", (*c)->name);
 		roff(b, (*c)->summary);
 		buf_addch(b, '\n');
 	}
-	buf_addstr(b, ".SH ENVIRONMENT\n"
-		      ".TP\nNO_COLOR\nIf set and not empty, no colours.\n"
-		      ".TP\nACCPERF_PAGER, PAGER\nThe pager for long output on a terminal (less \\-FRX).\n"
-		      ".TP\nDEBUGINFOD_URLS\nWhere to fetch debug information; nothing is fetched without it.\n"
-		      ".TP\nACCPERF_DEBUGINFOD\nRoot fetches only where this is 1: the names of programs of all users would be told.\n"
-		      ".SH FILES\n.TP\naccperf.data\nThe profile that record writes and the other commands read.\n");
+	buf_addstr(
+		b,
+		".SH ENVIRONMENT\n"
+		".TP\nNO_COLOR\nIf set and not empty, no colours.\n"
+		".TP\nACCPERF_PAGER, PAGER\nThe pager for long output on a terminal (less \\-FRX).\n"
+		".TP\nDEBUGINFOD_URLS\nWhere to fetch debug information; nothing is fetched without it.\n"
+		".TP\nACCPERF_DEBUGINFOD\nRoot fetches only where this is 1: the names of programs of all users would be told.\n"
+		".SH FILES\n.TP\naccperf.data\nThe profile that record writes and the other commands read.\n");
 	man_tail(b, "accperf");
 }
 
@@ -235,7 +242,9 @@ static void value_cases(struct buf *b, const struct cli_command *cmd)
 		if (o->name)
 			buf_addf(b, "%s:--%s", cmd->name, o->name);
 		if (!strncmp(values, "PID", 3)) {
-			buf_addstr(b, ") COMPREPLY=($(compgen -W \"$(ps -eo pid= 2>/dev/null)\" -- \"$cur\")); return ;;\n");
+			buf_addstr(
+				b,
+				") COMPREPLY=($(compgen -W \"$(ps -eo pid= 2>/dev/null)\" -- \"$cur\")); return ;;\n");
 		} else if (strchr(values, '|') || !strcmp(values, "bash")) {
 			buf_addstr(b, ") COMPREPLY=($(compgen -W \"");
 			for (const char *v = values; *v; v++)
@@ -251,14 +260,18 @@ static void value_cases(struct buf *b, const struct cli_command *cmd)
 
 static void completion(struct buf *b)
 {
-	buf_addstr(b, "# bash completion for accperf; made by accperf help --completion bash\n"
-		      "_accperf() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd=${COMP_WORDS[1]}\n"
-		      "\tlocal commands=\"");
+	buf_addstr(
+		b,
+		"# bash completion for accperf; made by accperf help --completion bash\n"
+		"_accperf() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd=${COMP_WORDS[1]}\n"
+		"\tlocal commands=\"");
 	for (const struct cli_command *const *c = cli_commands(); *c; c++)
 		buf_addf(b, "%s%s", c == cli_commands() ? "" : " ", (*c)->name);
-	buf_addstr(b, "\"\n\tCOMPREPLY=()\n"
-		      "\tif [ \"$COMP_CWORD\" -le 1 ]; then COMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$cur\")); return; fi\n"
-		      "\tcase \"$cmd:$prev\" in\n");
+	buf_addstr(
+		b,
+		"\"\n\tCOMPREPLY=()\n"
+		"\tif [ \"$COMP_CWORD\" -le 1 ]; then COMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$cur\")); return; fi\n"
+		"\tcase \"$cmd:$prev\" in\n");
 	for (const struct cli_command *const *c = cli_commands(); *c; c++)
 		value_cases(b, *c);
 	buf_addstr(b, "\tesac\n\tcase \"$cmd\" in\n");
@@ -342,7 +355,8 @@ static int cmd_help(void *opts, int argc, char **argv)
 		if (!cmd) {
 			char near[80];
 
-			log_error("there is no command '%s'; %s`accperf help` lists them", argv[0], cli_meant(argv[0], near, sizeof(near)));
+			log_error("there is no command '%s'; %s`accperf help` lists them", argv[0],
+				  cli_meant(argv[0], near, sizeof(near)));
 			return EXIT_USAGE;
 		}
 		opts_help(cmd);
@@ -364,8 +378,9 @@ CLI_COMMAND(help) = {
 	.options = options,
 	.opt_size = sizeof(struct help_cmd),
 	.usage = "[COMMAND] [--man COMMAND | --completion bash | --json-schema NAME | --list]",
-	.details = "Without anything: lists the commands. With a command: its options and examples. Man pages, completion\n"
-		   "and help are made from the same tables that parse the options, so they cannot disagree.",
+	.details =
+		"Without anything: lists the commands. With a command: its options and examples. Man pages, completion\n"
+		"and help are made from the same tables that parse the options, so they cannot disagree.",
 	.examples = "accperf help record\tWhat record can do\n"
 		    "accperf help --json-schema report\tWhat `accperf report --json` prints\n"
 		    "accperf help --man report | man -l -\tThe man page, without installing\n"

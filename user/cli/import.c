@@ -23,7 +23,8 @@ static const struct import_opts defaults = { .output = "accperf.data", .kernel =
 
 #define O(field) offsetof(struct import_opts, field)
 static const struct opt options[] = {
-	{ OPT_STRING, 'o', "output", O(output), "FILE", "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
+	{ OPT_STRING, 'o', "output", O(output), "FILE",
+	  "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
 	{ OPT_BOOL, 0, "kernel", O(kernel), NULL, "keep accesses made by the kernel (on)", 0 },
 	{ OPT_BOOL, 0, "cmdline", O(cmdline), NULL, "keep perf's command line, arguments of what it ran included", 0 },
 	{ OPT_BOOL, 'q', "quiet", O(quiet), NULL, "no closing line", 0 },
@@ -64,7 +65,8 @@ static void add_size(struct import *im, uint32_t module, struct fmt_access *a)
 	if (!m || m->machine != 62 /* x86-64 */ || dec_decode(bytes, module_read(m, a->ip, bytes, sizeof(bytes)), &d))
 		return;
 	for (unsigned i = 0; i < d.mem_cnt; i++) {
-		uint32_t dir = (d.mem[i].flags & DEC_M_LOAD ? FMT_A_LOAD : 0u) | (d.mem[i].flags & DEC_M_STORE ? FMT_A_STORE : 0u);
+		uint32_t dir = (d.mem[i].flags & DEC_M_LOAD ? FMT_A_LOAD : 0u) |
+			       (d.mem[i].flags & DEC_M_STORE ? FMT_A_STORE : 0u);
 
 		if (!(dir & want) || (d.mem[i].flags & DEC_M_REP))
 			continue;
@@ -76,9 +78,16 @@ static void add_size(struct import *im, uint32_t module, struct fmt_access *a)
 
 static int take_access(struct import *im, const struct sample *s)
 {
-	struct fmt_access a = { .time = s->time, .addr = s->addr, .ip = s->ip, .weight = s->period ? (double)s->period : 1,
-				.data_src = s->data_src, .phys = s->phys, .pid = s->pid, .tid = s->tid,
-				.latency = s->valid & SV_LATENCY ? s->latency : 0, .page_size = s->page_size };
+	struct fmt_access a = { .time = s->time,
+				.addr = s->addr,
+				.ip = s->ip,
+				.weight = s->period ? (double)s->period : 1,
+				.data_src = s->data_src,
+				.phys = s->phys,
+				.pid = s->pid,
+				.tid = s->tid,
+				.latency = s->valid & SV_LATENCY ? s->latency : 0,
+				.page_size = s->page_size };
 
 	if (!(s->valid & SV_ADDR) || !s->addr) {
 		im->no_address++;
@@ -103,7 +112,11 @@ static int take_access(struct import *im, const struct sample *s)
 
 static int take_tick(struct import *im, const struct sample *s, enum sample_kind kind)
 {
-	struct fmt_sample r = { .time = s->time, .period = s->period, .pid = s->pid, .tid = s->tid, .cpu = (uint16_t)s->cpu,
+	struct fmt_sample r = { .time = s->time,
+				.period = s->period,
+				.pid = s->pid,
+				.tid = s->tid,
+				.cpu = (uint16_t)s->cpu,
 				.flags = (uint16_t)((s->flags & SF_KERNEL ? FMT_S_KERNEL : 0) |
 						    (kind == SAMPLE_INSN ? FMT_S_INSTRUCTIONS : 0)) };
 
@@ -139,10 +152,8 @@ static int on_sample(void *ctx, const struct sample *in)
 		return err;
 	case SAMPLE_LOST:
 	case SAMPLE_THROTTLE:
-	case SAMPLE_AUX:
-		return 0;
-	default:
-		break;
+	case SAMPLE_AUX: return 0;
+	default: break;
 	}
 	kind = kind_of(perfdata_event(im->in, s.source), &s);
 	return kind == SAMPLE_ACCESS ? take_access(im, &s) : take_tick(im, &s, kind);
@@ -158,8 +169,11 @@ static void write_counter(void *ctx, const char *name, uint64_t value, bool loss
 
 static void write_meta(struct import *im, const char *path)
 {
-	static const char *const pass_on[][2] = { { "hostname", "host" }, { "osrelease", "kernel" }, { "arch", "arch" },
-						  { "cpudesc", "cpu" }, { "cmdline", "perf_command" } };
+	static const char *const pass_on[][2] = { { "hostname", "host" },
+						  { "osrelease", "kernel" },
+						  { "arch", "arch" },
+						  { "cpudesc", "cpu" },
+						  { "cmdline", "perf_command" } };
 	store_meta(im->out, "imported", path);
 	store_meta(im->out, "version", ACCPERF_VERSION);
 	store_meta(im->out, "from_start", "0");
@@ -171,9 +185,12 @@ static void write_meta(struct import *im, const char *path)
 static void write_end(struct import *im)
 {
 	const struct perfdata_stats *st = perfdata_stats(im->in);
-	struct fmt_end end = { .time = im->last, .duration_ns = im->last > im->first ? im->last - im->first : 0,
-			       .samples = im->ticks + im->accesses, .lost = st->lost + st->malformed,
-			       .reason = st->truncated ? FMT_END_ERROR : FMT_END_DONE, .exit_status = ~0u };
+	struct fmt_end end = { .time = im->last,
+			       .duration_ns = im->last > im->first ? im->last - im->first : 0,
+			       .samples = im->ticks + im->accesses,
+			       .lost = st->lost + st->malformed,
+			       .reason = st->truncated ? FMT_END_ERROR : FMT_END_DONE,
+			       .exit_status = ~0u };
 
 	/* what an event could have brought is in its attributes, what it brought only here */
 	store_meta(im->out, "engine", im->accesses ? "pmu" : "soft");
@@ -189,7 +206,8 @@ static void write_end(struct import *im)
 	attr_counters(im->attr, write_counter, im);
 	for (unsigned i = 0; i < perfdata_event_count(im->in); i++) {
 		const struct perfdata_event *ev = perfdata_event(im->in, i);
-		struct fmt_rate r = { .time = im->first, .source = store_string(im->out, ev->name[0] ? ev->name : "event"),
+		struct fmt_rate r = { .time = im->first,
+				      .source = store_string(im->out, ev->name[0] ? ev->name : "event"),
 				      .per_second = ev->attr.freq ? (double)ev->attr.sample_freq : NAN,
 				      .period = ev->attr.freq ? 0 : ev->attr.sample_period };
 
@@ -204,10 +222,13 @@ static int finish(struct import *im, const char *path, struct err *e)
 	const struct perfdata_stats *st = perfdata_stats(im->in);
 
 	if (!im->o->quiet)
-		log_info("%" PRIu64 " accesses and %" PRIu64 " samples from %s in %s; %" PRIu64 " lost, %" PRIu64 " unreadable",
-			im->accesses, im->ticks, path, im->o->output, st->lost, st->malformed);
+		log_info("%" PRIu64 " accesses and %" PRIu64 " samples from %s in %s; %" PRIu64 " lost, %" PRIu64
+			 " unreadable",
+			 im->accesses, im->ticks, path, im->o->output, st->lost, st->malformed);
 	if (!im->accesses)
-		log_warn("%s holds no memory accesses: record with `perf mem record`, or `perf record -d` with a memory event", path);
+		log_warn(
+			"%s holds no memory accesses: record with `perf mem record`, or `perf record -d` with a memory event",
+			path);
 	if (st->truncated)
 		log_warn("%s is cut off; what could be read was imported", path);
 	return !im->accesses || st->truncated || st->malformed ? EXIT_DEGRADED : EXIT_DONE;
@@ -260,8 +281,9 @@ CLI_COMMAND(import) = {
 		   "run. Normal, pipe and compressed files are understood; those of the other byte order are not.\n\n"
 		   "Functions are named, and operand sizes found, where the same binaries (by build-id) are here.\n"
 		   "Status 3: the recording holds no accesses with addresses, or is cut off.",
-	.examples = "accperf import perf.data\tWrites accperf.data\n"
-		    "accperf import -o other.data /tmp/perf.data && accperf flow -i other.data\tFlows of a recording from elsewhere\n",
+	.examples =
+		"accperf import perf.data\tWrites accperf.data\n"
+		"accperf import -o other.data /tmp/perf.data && accperf flow -i other.data\tFlows of a recording from elsewhere\n",
 	.min_args = 1,
 	.max_args = 1,
 };

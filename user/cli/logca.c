@@ -19,39 +19,59 @@ struct logca_cmd {
 	bool size_given;
 };
 
-static const struct logca_cmd defaults = { .latency = "auto", .resamples = 200, .seed = 1, .near_one = 0.1, .batch = 1 };
+static const struct logca_cmd defaults = {
+	.latency = "auto", .resamples = 200, .seed = 1, .near_one = 0.1, .batch = 1
+};
 
 #define AT(field) .offset = offsetof(struct logca_cmd, field)
 static const struct opt options[] = {
-	{ OPT_GROUP, .help = "Where the figures come from (or FILE: a CSV, a catalogue of `accperf calibrate`, a profile)" },
-	{ OPT_STRING, 0, "params", AT(params), .arg = "L=..,o=..,C=..,A=..,beta=..,latency=..", .help = "these; latency=indep or dep, also t0=.., A=inf" },
-	{ OPT_STRING, 'd', "device", AT(device), .arg = "NAME", .help = "a device of the LogCA paper; see `accperf logca devices`" },
+	{ OPT_GROUP,
+	  .help = "Where the figures come from (or FILE: a CSV, a catalogue of `accperf calibrate`, a profile)" },
+	{ OPT_STRING, 0, "params", AT(params), .arg = "L=..,o=..,C=..,A=..,beta=..,latency=..",
+	  .help = "these; latency=indep or dep, also t0=.., A=inf" },
+	{ OPT_STRING, 'd', "device", AT(device), .arg = "NAME",
+	  .help = "a device of the LogCA paper; see `accperf logca devices`" },
 	{ OPT_STRING, 0, "name", AT(name), .arg = "NAME", .help = "the accelerator in a catalogue; a title otherwise" },
 	{ OPT_STRING, 0, "host", AT(host), .arg = "CALL", .help = "profile: the API call that is the host's variant" },
-	{ OPT_STRING, 0, "accelerated", AT(accelerated), .arg = "CALL", .help = "profile: the one that is the accelerated variant" },
+	{ OPT_STRING, 0, "accelerated", AT(accelerated), .arg = "CALL",
+	  .help = "profile: the one that is the accelerated variant" },
 	{ OPT_STRING, 0, "unit", AT(unit), .arg = "UNIT", .help = "of the times given: ns, cycles (ns for a CSV)" },
 	{ OPT_GROUP, .help = "Fitting" },
-	{ OPT_STRING, 0, "latency", AT(latency), .arg = "auto|indep|dep", .help = "latency per call or per byte (BIC decides)" },
+	{ OPT_STRING, 0, "latency", AT(latency), .arg = "auto|indep|dep",
+	  .help = "latency per call or per byte (BIC decides)" },
 	{ OPT_BOOL, 0, "no-host-offset", AT(no_offset), .help = "no fixed cost of a host call: the published model" },
-	{ OPT_STRING, 0, "segments", AT(segments), .arg = "N", .help = "split at change points, into at most N stretches; auto: where one curve misses" },
+	{ OPT_STRING, 0, "segments", AT(segments), .arg = "N",
+	  .help = "split at change points, into at most N stretches; auto: where one curve misses" },
 	{ OPT_SIZE, 0, "block", AT(block), .arg = "SIZE", .help = "work counts in blocks of this size (SHA: 64)" },
-	{ OPT_SIZE, 0, "padding", AT(padding), .arg = "SIZE", .help = "bytes added before blocks are counted (SHA: 9)" },
-	{ OPT_DOUBLE, 0, "near-one", AT(near_one), .arg = "X", .help = "|beta-1| below X: L and A count as inseparable (0.1)" },
-	{ OPT_UINT, 0, "resamples", AT(resamples), .arg = "N", .help = "of the bootstrap behind the intervals (200; 0: none)" },
+	{ OPT_SIZE, 0, "padding", AT(padding), .arg = "SIZE",
+	  .help = "bytes added before blocks are counted (SHA: 9)" },
+	{ OPT_DOUBLE, 0, "near-one", AT(near_one), .arg = "X",
+	  .help = "|beta-1| below X: L and A count as inseparable (0.1)" },
+	{ OPT_UINT, 0, "resamples", AT(resamples), .arg = "N",
+	  .help = "of the bootstrap behind the intervals (200; 0: none)" },
 	{ OPT_UINT, 0, "seed", AT(seed), .arg = "N", .help = "of the bootstrap (1)" },
 	{ OPT_GROUP, .help = "predict and whatif" },
-	{ OPT_LIST, 's', "size", AT(sizes), .arg = "SIZE[,SIZE]", .help = "sizes to predict; may be repeated (powers of 16)" },
+	{ OPT_LIST, 's', "size", AT(sizes), .arg = "SIZE[,SIZE]",
+	  .help = "sizes to predict; may be repeated (powers of 16)" },
 	{ OPT_UINT, 0, "batch", AT(batch), .arg = "N", .help = "N calls handed over as one (1)" },
 	{ OPT_BOOL, 0, "extrapolate", AT(extrapolate), .help = "predict outside the measured sizes, too" },
-	{ OPT_STRING, 0, "change", AT(change), .arg = "L/10,A*2,o=0", .help = "whatif: parameters changed, one or more" },
-	{ OPT_DOUBLE, 0, "share", AT(share), .arg = "F", .help = "whatif: the kernel's share of the program's time, 0 to 1" },
-	{ OPT_DOUBLE, 0, "calls", AT(calls), .arg = "N", .help = "whatif: offloads per 1e9 units of the program's time (a second, if ns)" },
-	{ OPT_DOUBLE, 0, "queue", AT(queue), .arg = "TIME", .help = "whatif: waiting in the device's queue, in the parameters' unit" },
-	{ OPT_DOUBLE, 0, "thread-switch", AT(thread_switch), .arg = "TIME", .help = "whatif: cost of switching threads, same unit" },
-	{ OPT_DOUBLE, 0, "link", AT(link), .arg = "BYTES/S", .help = "whatif: bandwidth to the device, for the transfer bounds" },
-	{ OPT_SIZE, 0, "unique", AT(unique), .arg = "SIZE", .help = "whatif: different bytes per second among those the calls hand over" },
+	{ OPT_STRING, 0, "change", AT(change), .arg = "L/10,A*2,o=0",
+	  .help = "whatif: parameters changed, one or more" },
+	{ OPT_DOUBLE, 0, "share", AT(share), .arg = "F",
+	  .help = "whatif: the kernel's share of the program's time, 0 to 1" },
+	{ OPT_DOUBLE, 0, "calls", AT(calls), .arg = "N",
+	  .help = "whatif: offloads per 1e9 units of the program's time (a second, if ns)" },
+	{ OPT_DOUBLE, 0, "queue", AT(queue), .arg = "TIME",
+	  .help = "whatif: waiting in the device's queue, in the parameters' unit" },
+	{ OPT_DOUBLE, 0, "thread-switch", AT(thread_switch), .arg = "TIME",
+	  .help = "whatif: cost of switching threads, same unit" },
+	{ OPT_DOUBLE, 0, "link", AT(link), .arg = "BYTES/S",
+	  .help = "whatif: bandwidth to the device, for the transfer bounds" },
+	{ OPT_SIZE, 0, "unique", AT(unique), .arg = "SIZE",
+	  .help = "whatif: different bytes per second among those the calls hand over" },
 	{ OPT_GROUP, .help = "Output" },
-	{ OPT_STRING, 0, "svg", AT(svg), .arg = "FILE", .help = "also draw speed-up over size, with the regions, into FILE" },
+	{ OPT_STRING, 0, "svg", AT(svg), .arg = "FILE",
+	  .help = "also draw speed-up over size, with the regions, into FILE" },
 	{ OPT_BOOL, 0, "newton", AT(newton), .help = "print the published one-step g1 and gA/2, too" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.logca/1, -predict/1, -whatif/1 or -devices/1" },
 	OPT_END
@@ -91,8 +111,8 @@ static void suggest_segments(const struct logca_source *s)
 		logca_size(&at, seg[i].first);
 	}
 	if (n > 1 && !buf_failed(&at))
-		log_info("from %s on the sizes follow other curves; --segments auto fits each stretch (misfit %.0f %%)", at.data,
-			 100 * fit_segments_error(seg, n));
+		log_info("from %s on the sizes follow other curves; --segments auto fits each stretch (misfit %.0f %%)",
+			 at.data, 100 * fit_segments_error(seg, n));
 }
 
 /* A fit that misses by more than 10 % is given, but not as if it were sound. */
@@ -100,7 +120,8 @@ static int soundness(const struct logca_source *s)
 {
 	if (!s->fitted || s->fit.error <= FIT_POOR)
 		return EXIT_DONE;
-	log_warn("the fit misses the measured medians by %.0f %% on average; its break-even is a guide only", s->fit.error * 100);
+	log_warn("the fit misses the measured medians by %.0f %% on average; its break-even is a guide only",
+		 s->fit.error * 100);
 	suggest_segments(s);
 	return EXIT_DEGRADED;
 }
@@ -175,11 +196,13 @@ static int sizes_of(const struct logca_cmd *o, const struct logca_view *v, doubl
 			if (n == MAX_SIZES)
 				return err_set(e, -EINVAL, "more than %d sizes", MAX_SIZES);
 			if (parse_size(s, len, &g[n++]))
-				return err_set(e, -EINVAL, "--size wants sizes such as 4096, 64K or 2M, not '%.*s'", (int)(len < 40 ? len : 40), s);
+				return err_set(e, -EINVAL, "--size wants sizes such as 4096, 64K or 2M, not '%.*s'",
+					       (int)(len < 40 ? len : 40), s);
 			s += len + (s[len] == ',');
 		}
 	if (!n) /* the paper's ticks */
-		for (double at = exp2(ceil(log2(v->lo) - 1e-9)); at <= v->hi * (1 + 1e-9) && n < MAX_SIZES; at *= o->sizes.count ? 2 : 8)
+		for (double at = exp2(ceil(log2(v->lo) - 1e-9)); at <= v->hi * (1 + 1e-9) && n < MAX_SIZES;
+		     at *= o->sizes.count ? 2 : 8)
 			g[n++] = at;
 	return n;
 }
@@ -217,15 +240,18 @@ static void predict_json(struct buf *out, const struct logca_view *v, const doub
 
 static void predict_text(struct buf *out, const struct logca_view *v, const double *g, int n, double batch)
 {
-	buf_addf(out, "%12s %14s %14s %10s %10s  %-6s %s\n", "size", "host", "accelerated", "speed-up", "bound", "better", "batch that pays");
+	buf_addf(out, "%12s %14s %14s %10s %10s  %-6s %s\n", "size", "host", "accelerated", "speed-up", "bound",
+		 "better", "batch that pays");
 	for (int i = 0; i < n; i++) {
-		double s = logca_batch_speedup(&v->p, g[i], batch), host = batch * logca_host(&v->p, g[i]), pays = logca_batch(&v->p, g[i]);
+		double s = logca_batch_speedup(&v->p, g[i], batch), host = batch * logca_host(&v->p, g[i]),
+		       pays = logca_batch(&v->p, g[i]);
 		char letters[LOGCA_LETTERS + 1];
 		AUTO_BUF(size);
 
 		logca_letters(&v->p, g[i], letters);
 		logca_size(&size, g[i]);
-		buf_addf(out, "%12s %14.6g %14.6g %10.4g %10.4g  %-6s ", size.data, host, host / s, s, logca_bound(&v->p, g[i]), letters);
+		buf_addf(out, "%12s %14.6g %14.6g %10.4g %10.4g  %-6s ", size.data, host, host / s, s,
+			 logca_bound(&v->p, g[i]), letters);
 		if (isnan(pays))
 			buf_addstr(out, "none");
 		else
@@ -250,7 +276,9 @@ static int predict(const struct logca_cmd *o, struct logca_source *s)
 		return err_set(&e, -EINVAL, "--batch wants 1 or more"), cli_fail(&e, EXIT_USAGE);
 	for (int i = 0; i < n; i++)
 		if (s->fitted && !o->extrapolate && (g[i] < s->view.lo || g[i] > s->view.hi)) {
-			err_set(&e, -ERANGE, "%.6g B lies outside the measured %.6g .. %.6g B; --extrapolate to see what the model would say", g[i], s->view.lo, s->view.hi);
+			err_set(&e, -ERANGE,
+				"%.6g B lies outside the measured %.6g .. %.6g B; --extrapolate to see what the model would say",
+				g[i], s->view.lo, s->view.hi);
 			return cli_fail(&e, EXIT_FAILED);
 		}
 	if (o->json)
@@ -263,7 +291,10 @@ static int predict(const struct logca_cmd *o, struct logca_source *s)
 
 static int apply_changes(const char *text, struct logca *p, struct err *e)
 {
-	const struct { const char *name; double *at; } field[] = {
+	const struct {
+		const char *name;
+		double *at;
+	} field[] = {
 		{ "L", &p->L }, { "o", &p->o }, { "C", &p->C }, { "A", &p->A }, { "beta", &p->beta }, { "t0", &p->t0 },
 	};
 
@@ -276,12 +307,14 @@ static int apply_changes(const char *text, struct logca *p, struct err *e)
 			if (strlen(field[i].name) == name && !memcmp(field[i].name, s, name))
 				break;
 		if (i == sizeof(field) / sizeof(field[0]) || name >= len || len - name - 1 >= sizeof(value))
-			return err_set(e, -EINVAL, "--change wants things like L/10, A*2 or o=0, not '%.*s'", (int)(len < 40 ? len : 40), s);
+			return err_set(e, -EINVAL, "--change wants things like L/10, A*2 or o=0, not '%.*s'",
+				       (int)(len < 40 ? len : 40), s);
 		memcpy(value, s + name + 1, len - name - 1);
 		value[len - name - 1] = 0;
 		v = strtod(value, &end);
 		if (s[name] == '/' && v == 0 && end != value)
-			return err_set(e, -EINVAL, "--change: %.*s cannot be divided by 0; %.*s=0 takes it away", (int)name, s, (int)name, s);
+			return err_set(e, -EINVAL, "--change: %.*s cannot be divided by 0; %.*s=0 takes it away",
+				       (int)name, s, (int)name, s);
 		if (*end || end == value || !(v >= 0))
 			return err_set(e, -EINVAL, "--change: '%s' is no number of 0 or more", value);
 		*field[i].at = s[name] == '=' ? v : s[name] == '*' ? *field[i].at * v : *field[i].at / v;
@@ -307,8 +340,14 @@ static int program_of(const struct logca_cmd *o, const struct logca *p, double g
 	if (!(o->share > 0 && o->share <= 1) || !(o->calls > 0))
 		return err_set(e, -EINVAL, "the threading designs want both --share (0 to 1) and --calls (above 0)");
 	out->known = true;
-	out->a = (struct acm){ .C = second, .alpha = o->share, .n = o->calls, .o0 = p->o, .Q = o->queue,
-			       .L = p->kind == LOGCA_DEP ? p->L * g : p->L, .o1 = o->thread_switch, .A = p->A };
+	out->a = (struct acm){ .C = second,
+			       .alpha = o->share,
+			       .n = o->calls,
+			       .o0 = p->o,
+			       .Q = o->queue,
+			       .L = p->kind == LOGCA_DEP ? p->L * g : p->L,
+			       .o1 = o->thread_switch,
+			       .A = p->A };
 	for (int d = 0; d < ACM_DESIGNS; d++) {
 		out->speedup[d] = acm_speedup(&out->a, (enum acm_design)d);
 		out->break_even[d] = acm_break_even(&out->a, (enum acm_design)d, p->C, p->beta);
@@ -323,7 +362,8 @@ static int program_of(const struct logca_cmd *o, const struct logca *p, double g
 	return 0;
 }
 
-static void whatif_column(struct json *j, const char *key, const struct logca_view *v, double g, const struct program *w)
+static void whatif_column(struct json *j, const char *key, const struct logca_view *v, double g,
+			  const struct program *w)
 {
 	json_obj(j, key);
 	logca_json(j, v);
@@ -376,9 +416,13 @@ static void row_size(struct buf *b, double g)
 
 static void whatif_text(struct buf *b, const struct logca_view v[2], double g, const struct program w[2])
 {
-	static const struct { const char *name; size_t at; } field[] = {
-		{ "t0", offsetof(struct logca, t0) }, { "o", offsetof(struct logca, o) }, { "L", offsetof(struct logca, L) },
-		{ "C", offsetof(struct logca, C) },   { "A", offsetof(struct logca, A) }, { "beta", offsetof(struct logca, beta) },
+	static const struct {
+		const char *name;
+		size_t at;
+	} field[] = {
+		{ "t0", offsetof(struct logca, t0) }, { "o", offsetof(struct logca, o) },
+		{ "L", offsetof(struct logca, L) },   { "C", offsetof(struct logca, C) },
+		{ "A", offsetof(struct logca, A) },   { "beta", offsetof(struct logca, beta) },
 	};
 	double ps[2], pg[2], root[2];
 	char title[64];
@@ -387,7 +431,8 @@ static void whatif_text(struct buf *b, const struct logca_view v[2], double g, c
 	row_start(b, "");
 	buf_addf(b, " %16s %16s\n", "now", "changed");
 	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++) {
-		double a = *(const double *)((const char *)&v[0].p + field[i].at), c = *(const double *)((const char *)&v[1].p + field[i].at);
+		double a = *(const double *)((const char *)&v[0].p + field[i].at),
+		       c = *(const double *)((const char *)&v[1].p + field[i].at);
 
 		if (a == c && a == 0)
 			continue;
@@ -425,7 +470,8 @@ static void whatif_text(struct buf *b, const struct logca_view v[2], double g, c
 		return;
 	buf_addstr(b, "Whole program (1 = as it is without the accelerator)\n");
 	for (int d = 0; d < ACM_DESIGNS; d++) {
-		static const char *const what[] = { "sync: the caller waits", "sync-os: another thread runs", "async: the caller goes on" };
+		static const char *const what[] = { "sync: the caller waits", "sync-os: another thread runs",
+						    "async: the caller goes on" };
 
 		row_start(b, what[d]);
 		row_value(b, w[0].speedup[d], "");
@@ -470,7 +516,8 @@ static int whatif(const struct logca_cmd *o, struct logca_source *s)
 	if (n > 0)
 		at = g[0];
 	if (!o->change && !o->share)
-		return err_set(&e, -EINVAL, "whatif wants --change (L/10,A*2), or --share and --calls of a program"), cli_fail(&e, EXIT_USAGE);
+		return err_set(&e, -EINVAL, "whatif wants --change (L/10,A*2), or --share and --calls of a program"),
+		       cli_fail(&e, EXIT_USAGE);
 	if (o->change && apply_changes(o->change, &v[1].p, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	v[1].fit = NULL; /* intervals and points belong to the measured parameters */
@@ -507,20 +554,28 @@ static int segments_of(const char *text, struct err *e)
 	if (!strcmp(text, "auto"))
 		return 0;
 	if (*text < '0' || *text > '9' || *end || n < 1)
-		return err_set(e, -EINVAL, "--segments is a number from 1 to %d, or auto; '%s' is neither", MAX_SEGMENTS, text);
+		return err_set(e, -EINVAL, "--segments is a number from 1 to %d, or auto; '%s' is neither",
+			       MAX_SEGMENTS, text);
 	return n > MAX_SEGMENTS ? MAX_SEGMENTS : (int)n;
 }
 
 static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 {
 	struct fit_segment seg[MAX_SEGMENTS];
-	struct fit_opts opts = { .resamples = (unsigned)o->resamples, .seed = o->seed, .near_one = o->near_one, .pad_block = (double)o->block,
-				 .pad_bytes = (double)o->padding, .no_offset = o->no_offset, .min_sizes = 5 };
+	struct fit_opts opts = { .resamples = (unsigned)o->resamples,
+				 .seed = o->seed,
+				 .near_one = o->near_one,
+				 .pad_block = (double)o->block,
+				 .pad_bytes = (double)o->padding,
+				 .no_offset = o->no_offset,
+				 .min_sizes = 5 };
 	struct text_style style = pager_style();
 	struct err e = { 0 };
 	AUTO_BUF(out);
 	struct json j = { .out = &out };
-	int n = most ? fit_segments(s->view.pts, &opts, seg, most, &e) : fit_stretches(s->view.pts, &opts, &s->fit, seg, &e), status;
+	int n = most ? fit_segments(s->view.pts, &opts, seg, most, &e)
+		     : fit_stretches(s->view.pts, &opts, &s->fit, seg, &e),
+	    status;
 	double error;
 
 	if (n < 0)
@@ -570,7 +625,8 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 		status = emit(&out, !o->json);
 	if (status || !(error > FIT_POOR))
 		return status;
-	log_warn("%s the measured medians by %.0f %% on average; the break-even is a guide only", n == 1 ? "the fit misses" : "the stretches miss", error * 100);
+	log_warn("%s the measured medians by %.0f %% on average; the break-even is a guide only",
+		 n == 1 ? "the fit misses" : "the stretches miss", error * 100);
 	return EXIT_DEGRADED;
 }
 
@@ -591,13 +647,16 @@ static int devices(const struct logca_cmd *o)
 		const struct catalogue_entry *d = &c.entries[i];
 
 		if (!i)
-			buf_addf(&out, "%-38s %7s %9s %5s %4s %5s  %s\n", "name (cycles, cycles/B)", "L", "o", "C", "A", "beta", "latency");
+			buf_addf(&out, "%-38s %7s %9s %5s %4s %5s  %s\n", "name (cycles, cycles/B)", "L", "o", "C", "A",
+				 "beta", "latency");
 		buf_addf(&out, "%-38s %7g %9g %5g %4g %5g  %s%s\n", d->name, d->p.L, d->p.o, d->p.C, d->p.A, d->p.beta,
 			 logca_latency_str(d->p.kind), d->preset ? "" : "  (!)");
 	}
 	if (!o->json)
-		buf_addstr(&out, "(!) published figures that contradict the published curves; `accperf logca show -d NAME` says how\n"
-				 "not here, no confirmed figures: discrete GPU, PCIe crypto card, Sandy Bridge AES, UltraSPARC T2 SHA\n");
+		buf_addstr(
+			&out,
+			"(!) published figures that contradict the published curves; `accperf logca show -d NAME` says how\n"
+			"not here, no confirmed figures: discrete GPU, PCIe crypto card, Sandy Bridge AES, UltraSPARC T2 SHA\n");
 	status = emit(&out, !o->json);
 	catalogue_release(&c);
 	return status;
@@ -610,7 +669,8 @@ static const struct {
 	int (*run)(const struct logca_cmd *o, struct logca_source *s);
 	bool want_points;
 } verbs[] = {
-	{ "fit", show, true }, { "show", show, false }, { "predict", predict, false }, { "whatif", whatif, false }, { "regions", regions, false },
+	{ "fit", show, true },       { "show", show, false },       { "predict", predict, false },
+	{ "whatif", whatif, false }, { "regions", regions, false },
 };
 
 static int run(void *opts, int argc, char **argv)
@@ -639,22 +699,39 @@ static int run(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_USAGE);
 	}
 	if (o->resamples > 100000)
-		return err_set(&e, -EINVAL, "--resamples of more than 100000 would take hours"), cli_fail(&e, EXIT_USAGE);
+		return err_set(&e, -EINVAL, "--resamples of more than 100000 would take hours"),
+		       cli_fail(&e, EXIT_USAGE);
 	if (o->segments && v > 1)
-		return err_set(&e, -EINVAL, "--segments is an option of fit and show; %s takes one curve", verb), cli_fail(&e, EXIT_USAGE);
+		return err_set(&e, -EINVAL, "--segments is an option of fit and show; %s takes one curve", verb),
+		       cli_fail(&e, EXIT_USAGE);
 	if (o->segments && (most = segments_of(o->segments, &e)) < 0)
 		return cli_fail(&e, EXIT_USAGE);
-	r = (struct logca_request){ .params = o->params, .device = o->device, .file = file, .name = o->name, .host = o->host, .accelerated = o->accelerated,
-				    .fit = { .resamples = (unsigned)o->resamples, .seed = o->seed, .near_one = o->near_one,
-					     .pad_block = (double)o->block, .pad_bytes = (double)o->padding, .no_offset = o->no_offset, .min_sizes = 5,
-					     .latency = !strcmp(o->latency, "dep") ? FIT_DEP : !strcmp(o->latency, "indep") ? FIT_INDEP : FIT_BY_BIC } };
+	r = (struct logca_request){ .params = o->params,
+				    .device = o->device,
+				    .file = file,
+				    .name = o->name,
+				    .host = o->host,
+				    .accelerated = o->accelerated,
+				    .fit = { .resamples = (unsigned)o->resamples,
+					     .seed = o->seed,
+					     .near_one = o->near_one,
+					     .pad_block = (double)o->block,
+					     .pad_bytes = (double)o->padding,
+					     .no_offset = o->no_offset,
+					     .min_sizes = 5,
+					     .latency = !strcmp(o->latency, "dep")     ? FIT_DEP
+							: !strcmp(o->latency, "indep") ? FIT_INDEP
+										       : FIT_BY_BIC } };
 	if (logca_source_load(&s, &r, verbs[v].want_points || o->segments, &e)) {
-		status = cli_fail(&e, !o->params + !o->device + !file == 2 && (file || o->device) ? EXIT_FAILED : EXIT_USAGE);
+		status = cli_fail(&e, !o->params + !o->device + !file == 2 && (file || o->device) ? EXIT_FAILED
+												  : EXIT_USAGE);
 	} else {
 		if (o->unit)
 			s.view.unit = o->unit;
 		if (s.thinned)
-			log_info("%zu points were left out: the fit takes at most a dozen calls per quarter octave of size", s.thinned);
+			log_info(
+				"%zu points were left out: the fit takes at most a dozen calls per quarter octave of size",
+				s.thinned);
 		status = most == 1 ? verbs[v].run(o, &s) : segments(o, &s, most);
 	}
 	logca_source_release(&s);
@@ -668,20 +745,27 @@ static const struct cli_schema schemas[] = {
 	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca/1\",\"type\":\"object\","
 	  "\"required\":[\"schema\",\"L\",\"o\",\"C\",\"A\",\"beta\",\"kind\",\"g1\",\"gA2\",\"klass\",\"peak\",\"g_half_peak\",\"cut\",\"regions\",\"speedup\"],\"properties\":{"
 	  "\"schema\":{\"const\":\"accperf.logca/1\"},\"name\":{\"type\":[\"string\",\"null\"]},\"unit\":{\"type\":[\"string\",\"null\"]},"
-	  "\"L\":" NUMBER ",\"o\":" NUMBER ",\"C\":" NUMBER ",\"A\":{\"type\":[\"number\",\"null\"],\"description\":\"null: infinite\"},\"beta\":" NUMBER ",\"t0\":" NUMBER ","
+	  "\"L\":" NUMBER ",\"o\":" NUMBER ",\"C\":" NUMBER
+	  ",\"A\":{\"type\":[\"number\",\"null\"],\"description\":\"null: infinite\"},\"beta\":" NUMBER
+	  ",\"t0\":" NUMBER ","
 	  "\"kind\":{\"enum\":[\"indep\",\"dep\"]},\"from_bytes\":" NUMBER ",\"to_bytes\":" NUMBER ","
 	  "\"g1\":{\"type\":\"array\",\"items\":{\"type\":\"number\"},\"description\":\"every size with speed-up 1, ascending\"},"
-	  "\"gA2\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}},\"g1_newton\":" NUMBER ",\"gA2_newton\":" NUMBER ","
+	  "\"gA2\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}},\"g1_newton\":" NUMBER ",\"gA2_newton\":" NUMBER
+	  ","
 	  "\"klass\":{\"enum\":[\"compute-bound\",\"latency-bound\"]},\"peak\":{\"type\":\"array\",\"description\":\"[size, speed-up] within the range\"},"
-	  "\"g_half_peak\":" NUMBER ",\"limit\":" NUMBER ",\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",\"outside\"]},"
-	  "\"pays_from\":" NUMBER ",\"pays_to\":" NUMBER ",\"cut\":{\"type\":\"object\",\"properties\":{\"L\":" PAIRS ",\"o\":" PAIRS ",\"C\":" PAIRS ",\"A\":" PAIRS "}},"
+	  "\"g_half_peak\":" NUMBER ",\"limit\":" NUMBER
+	  ",\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",\"outside\"]},"
+	  "\"pays_from\":" NUMBER ",\"pays_to\":" NUMBER ",\"cut\":{\"type\":\"object\",\"properties\":{\"L\":" PAIRS
+	  ",\"o\":" PAIRS ",\"C\":" PAIRS ",\"A\":" PAIRS "}},"
 	  "\"regions\":" PAIRS ",\"speedup\":{\"type\":\"object\"},"
 	  "\"fit\":{\"type\":[\"object\",\"null\"],\"description\":\"values with low and high (nominally 90 %; null: unknown; unbounded: no upper bound), and how well the curves fit\"},"
 	  "\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}" },
 	{ "logca-predict",
 	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-predict/1\",\"type\":\"object\",\"required\":[\"schema\",\"sizes\"],\"properties\":{"
-	  "\"schema\":{\"const\":\"accperf.logca-predict/1\"},\"batch\":" NUMBER ",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
-	  "\"g\":" NUMBER ",\"host\":" NUMBER ",\"accelerated\":" NUMBER ",\"speedup\":" NUMBER ",\"bound\":" NUMBER ",\"improve\":{\"type\":\"string\"},"
+	  "\"schema\":{\"const\":\"accperf.logca-predict/1\"},\"batch\":" NUMBER
+	  ",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+	  "\"g\":" NUMBER ",\"host\":" NUMBER ",\"accelerated\":" NUMBER ",\"speedup\":" NUMBER ",\"bound\":" NUMBER
+	  ",\"improve\":{\"type\":\"string\"},"
 	  "\"batch_to_pay\":" NUMBER ",\"extrapolated\":{\"type\":\"boolean\"}}}}}}" },
 	{ "logca-whatif",
 	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-whatif/1\",\"type\":\"object\",\"required\":[\"schema\",\"now\",\"changed\"],"
@@ -702,24 +786,26 @@ CLI_COMMAND(logca) = {
 	.opt_size = sizeof(struct logca_cmd),
 	.defaults = &defaults,
 	.usage = "fit|show|predict|whatif|regions|devices [options] [FILE]",
-	.details = "LogCA describes an offload by five parameters: L, the latency of the interface (per call or per byte); o, the\n"
-		   "host's overhead; g, the bytes handed over; C g^beta, the host's time for them; A, the peak acceleration. From\n"
-		   "them follow the speed-up at every size, the size from which offloading pays (g1) and which parameter is\n"
-		   "worth improving where.\n\n"
-		   "fit estimates them from measured calls: a CSV with the columns bytes,host,accelerated (and, if measured,\n"
-		   "zero: an offload that computes nothing; submit: until the submitting call returns), or bytes,run,time; or an\n"
-		   "entry of a catalogue by `accperf calibrate`. What the data cannot tell apart is said, not guessed. Where a kernel\n"
-		   "changes at some size (another algorithm, out of a cache) --segments auto fits each stretch by itself.\n"
-		   "show, regions, predict and whatif take the same, or parameters, or a device of the LogCA paper.\n\n"
-		   "Sizes are bytes, K, M, G powers of 1024. Times are in one unit throughout, ns for measured ones.\n"
-		   "Exit status 3: the fit misses the measured medians by more than 10 %.",
-	.examples = "accperf logca fit calls.csv --svg calls.svg\tFit the calls measured in calls.csv and draw them\n"
-		    "accperf logca fit ~/.config/accperf/accelerators.json --name sha256/avx2\tFit what calibrate measured\n"
-		    "accperf logca fit ~/.config/accperf/accelerators.json --name crc32-isal/zlib --segments auto\tOne that changes with the size\n"
-		    "accperf logca show --device ultrasparc-t2/aes\tA device of the paper\n"
-		    "accperf logca show --params L=1500,o=29000,C=90,A=19,beta=1.01,latency=indep --json\tParameters of your own\n"
-		    "accperf logca whatif -d ultrasparc-t2/aes --change o/10 --size 1K\tIs a cheaper interface worth it?\n"
-		    "accperf logca whatif -d sparc-t4/aes-instruction --share 0.2 --calls 1e5 --thread-switch 300\tThreading designs in a program\n",
+	.details =
+		"LogCA describes an offload by five parameters: L, the latency of the interface (per call or per byte); o, the\n"
+		"host's overhead; g, the bytes handed over; C g^beta, the host's time for them; A, the peak acceleration. From\n"
+		"them follow the speed-up at every size, the size from which offloading pays (g1) and which parameter is\n"
+		"worth improving where.\n\n"
+		"fit estimates them from measured calls: a CSV with the columns bytes,host,accelerated (and, if measured,\n"
+		"zero: an offload that computes nothing; submit: until the submitting call returns), or bytes,run,time; or an\n"
+		"entry of a catalogue by `accperf calibrate`. What the data cannot tell apart is said, not guessed. Where a kernel\n"
+		"changes at some size (another algorithm, out of a cache) --segments auto fits each stretch by itself.\n"
+		"show, regions, predict and whatif take the same, or parameters, or a device of the LogCA paper.\n\n"
+		"Sizes are bytes, K, M, G powers of 1024. Times are in one unit throughout, ns for measured ones.\n"
+		"Exit status 3: the fit misses the measured medians by more than 10 %.",
+	.examples =
+		"accperf logca fit calls.csv --svg calls.svg\tFit the calls measured in calls.csv and draw them\n"
+		"accperf logca fit ~/.config/accperf/accelerators.json --name sha256/avx2\tFit what calibrate measured\n"
+		"accperf logca fit ~/.config/accperf/accelerators.json --name crc32-isal/zlib --segments auto\tOne that changes with the size\n"
+		"accperf logca show --device ultrasparc-t2/aes\tA device of the paper\n"
+		"accperf logca show --params L=1500,o=29000,C=90,A=19,beta=1.01,latency=indep --json\tParameters of your own\n"
+		"accperf logca whatif -d ultrasparc-t2/aes --change o/10 --size 1K\tIs a cheaper interface worth it?\n"
+		"accperf logca whatif -d sparc-t4/aes-instruction --share 0.2 --calls 1e5 --thread-switch 300\tThreading designs in a program\n",
 	.schemas = schemas,
 	.min_args = 1,
 	.max_args = -1,

@@ -54,11 +54,17 @@ int logca_profile_points(const char *path, const struct logca_request *r, struct
 		found[k] += it->samples_cnt;
 	}
 	if (!err && !sum->items_cnt)
-		err = err_set(e, -EINVAL, "%s holds no offload calls; record them with `accperf record --offload auto`", path);
+		err = err_set(e, -EINVAL, "%s holds no offload calls; record them with `accperf record --offload auto`",
+			      path);
 	else if (!err && (!found[RUN_HOST] || !found[RUN_ACCEL]))
-		err = err_set(e, -EINVAL,
-			      "%s has no timed calls of the %s variant; say which are which with --host NAME and --accelerated NAME (it has: %s), or mark them when recording: --offload-probe 'lib.so:f(bytes=arg2,host)'",
-			      path, found[RUN_HOST] ? "accelerated" : found[RUN_ACCEL] ? "host" : "host and accelerated", names);
+		err = err_set(
+			e, -EINVAL,
+			"%s has no timed calls of the %s variant; say which are which with --host NAME and --accelerated NAME (it has: %s), or mark them when recording: --offload-probe 'lib.so:f(bytes=arg2,host)'",
+			path,
+			found[RUN_HOST]    ? "accelerated"
+			: found[RUN_ACCEL] ? "host"
+					   : "host and accelerated",
+			names);
 	offload_summary_free(sum);
 	return err;
 }

@@ -73,8 +73,9 @@ static int from_entry(struct logca_source *s, const struct catalogue_entry *entr
 static int from_catalogue(struct logca_source *s, const struct logca_request *r, const char *what, const char *name,
 			  bool want_points, struct err *e)
 {
-	const struct catalogue_entry *entry = name ? catalogue_find(&s->catalogue, name)
-					      : s->catalogue.count == 1 ? &s->catalogue.entries[0] : NULL;
+	const struct catalogue_entry *entry = name                      ? catalogue_find(&s->catalogue, name)
+					      : s->catalogue.count == 1 ? &s->catalogue.entries[0]
+									: NULL;
 	char names[400];
 	int err;
 
@@ -82,7 +83,8 @@ static int from_catalogue(struct logca_source *s, const struct logca_request *r,
 	if (!entry && name)
 		return err_set(e, -ENOENT, "%s has no '%s'; it has: %s", what, name, names);
 	if (!entry)
-		return err_set(e, -EINVAL, "%s has %zu accelerators: name one with --name; it has: %s", what, s->catalogue.count, names);
+		return err_set(e, -EINVAL, "%s has %zu accelerators: name one with --name; it has: %s", what,
+			       s->catalogue.count, names);
 	if (entry->pts.run[RUN_HOST].count && entry->pts.run[RUN_ACCEL].count) {
 		from_entry(s, entry);
 		err = fit_logca(&entry->pts, &r->fit, &s->fit, e);
@@ -98,7 +100,8 @@ static int from_catalogue(struct logca_source *s, const struct logca_request *r,
 	if (!entry->has_params)
 		return err_set(e, -EINVAL, "'%s' in %s has neither points nor parameters", entry->name, what);
 	if (want_points)
-		return err_set(e, -EINVAL, "'%s' in %s has parameters but no measured points: see `accperf logca show`", entry->name, what);
+		return err_set(e, -EINVAL, "'%s' in %s has parameters but no measured points: see `accperf logca show`",
+			       entry->name, what);
 	return from_entry(s, entry);
 }
 
@@ -139,7 +142,10 @@ static int from_file(struct logca_source *s, const struct logca_request *r, bool
 	while (i < text.len && strchr(" \t\r\n", text.data[i]))
 		i++;
 	if (i == text.len)
-		return err_set(e, -EINVAL, "%s is empty; wanted is a CSV with columns bytes,host,accelerated, a catalogue or a profile", r->file);
+		return err_set(
+			e, -EINVAL,
+			"%s is empty; wanted is a CSV with columns bytes,host,accelerated, a catalogue or a profile",
+			r->file);
 	if (text.data[i] != '{')
 		return from_points(s, r, points_parse_csv(&s->pts, text.data, text.len, e), e);
 	err = catalogue_parse(&s->catalogue, text.data, text.len, e);

@@ -12,7 +12,7 @@
 
 struct logca_request {
 	const char *params, *device, *file, *name; /* one of the first three */
-	const char *host, *accelerated; /* profile: names of the calls that are the one and the other */
+	const char *host, *accelerated;            /* profile: names of the calls that are the one and the other */
 	struct fit_opts fit;
 };
 

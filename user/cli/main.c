@@ -101,7 +101,8 @@ int main(int argc, char **argv)
 		argv[1] = (char *)"version";
 	cmd = cli_find(argv[1]);
 	if (!cmd) {
-		log_error("there is no command '%s'; %s`accperf --help` lists them", argv[1], cli_meant(argv[1], near, sizeof(near)));
+		log_error("there is no command '%s'; %s`accperf --help` lists them", argv[1],
+			  cli_meant(argv[1], near, sizeof(near)));
 		return EXIT_USAGE;
 	}
 	if (cmd->records)

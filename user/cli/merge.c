@@ -24,7 +24,8 @@ static const struct merge_cmd defaults = { .output = "merged.data" };
 #define AT(field) .offset = offsetof(struct merge_cmd, field)
 static const struct opt options[] = {
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "profile to write (merged.data)" },
-	{ OPT_LIST, 'w', "weight", AT(weights), .arg = "W", .help = "weight of the next input, in their order; 1 where none is given" },
+	{ OPT_LIST, 'w', "weight", AT(weights), .arg = "W",
+	  .help = "weight of the next input, in their order; 1 where none is given" },
 	{ OPT_BOOL, 'f', "force", AT(force), .help = "merge even if the files' builds differ" },
 	OPT_END
 };
@@ -33,7 +34,8 @@ static const struct opt options[] = {
 static const struct variant {
 	bool ke, stack, main_image;
 } variants[] = {
-	{ false, false, false }, { false, true, false }, { false, false, true }, { false, true, true }, { true, false, false }, { true, true, false },
+	{ false, false, false }, { false, true, false }, { false, false, true },
+	{ false, true, true },   { true, false, false }, { true, true, false },
 };
 #define VARIANTS (sizeof(variants) / sizeof(variants[0]))
 
@@ -138,8 +140,8 @@ static void add_levels(struct merge *m, const uint64_t *last)
 			m->counters[id].value = last[id];
 }
 
-static int put_record(struct merge *m, const struct store_reader *r, const struct store_chunk *c, uint32_t i, uint64_t *counted,
-		      struct fmt_cost *cost)
+static int put_record(struct merge *m, const struct store_reader *r, const struct store_chunk *c, uint32_t i,
+		      uint64_t *counted, struct fmt_cost *cost)
 {
 	union {
 		struct fmt_process process;
@@ -177,9 +179,7 @@ static int put_record(struct merge *m, const struct store_reader *r, const struc
 		store_rec(c, i, &u.counter, sizeof(u.counter));
 		add_counter(m, r, &u.counter, counted);
 		return 0;
-	case FMT_COST:
-		store_rec(c, i, cost, sizeof(*cost));
-		return 0;
+	case FMT_COST: store_rec(c, i, cost, sizeof(*cost)); return 0;
 	case FMT_END:
 		store_rec(c, i, &u.end, sizeof(u.end));
 		m->end.duration_ns += u.end.duration_ns;
@@ -269,8 +269,10 @@ static int add_flows(struct merge *m, const char *path)
 				s->windows = both(s->windows, f.windows);
 				s->lost = both(s->lost, f.lost);
 				if (f.engine != s->engine)
-					err = err_set(m->e, -EINVAL, "%s comes from the %s engine and the others from %s; merge like with like", path,
-						      flow_engine_str(f.engine), flow_engine_str(s->engine));
+					err = err_set(
+						m->e, -EINVAL,
+						"%s comes from the %s engine and the others from %s; merge like with like",
+						path, flow_engine_str(f.engine), flow_engine_str(s->engine));
 				if (!err && flow_add(s, &f, m->weight))
 					err = err_set(m->e, -ENOMEM, "out of memory");
 			}
@@ -293,9 +295,12 @@ static int check_builds(struct merge *m, struct intern *seen, const char *ids, c
 			size_t len;
 			const char *old = intern_get(seen, i, &len);
 
-			if (old && !strncmp(old, p, (size_t)(eq - p) + 1) && (len != (size_t)(nl - p) || memcmp(old, p, len)))
-				return err_set(m->e, -EINVAL, "%s is another build of %.*s than in the files before it; --force merges by name",
-					       path, (int)(eq - p), p);
+			if (old && !strncmp(old, p, (size_t)(eq - p) + 1) &&
+			    (len != (size_t)(nl - p) || memcmp(old, p, len)))
+				return err_set(
+					m->e, -EINVAL,
+					"%s is another build of %.*s than in the files before it; --force merges by name",
+					path, (int)(eq - p), p);
 		}
 		if (!intern_add(seen, p, (size_t)(nl - p), NULL))
 			return err_set(m->e, -ENOMEM, "out of memory");
@@ -341,8 +346,10 @@ static int merge(struct merge *m, int argc, char **argv, bool *degraded)
 		if (!i)
 			snprintf(m->program, sizeof(m->program), "%s", in.program);
 		if (!m->o->force && strcmp(m->program, in.program))
-			err = err_set(m->e, -EINVAL, "%s is of %s and the first of %s; --force merges them all the same", argv[i],
-				      *in.program ? in.program : "an unknown program", *m->program ? m->program : "an unknown program");
+			err = err_set(m->e, -EINVAL,
+				      "%s is of %s and the first of %s; --force merges them all the same", argv[i],
+				      *in.program ? in.program : "an unknown program",
+				      *m->program ? m->program : "an unknown program");
 		if (!err && !m->o->force)
 			err = check_builds(m, &seen, in.build_ids, argv[i]);
 		if (*in.missing) {
@@ -409,16 +416,18 @@ CLI_COMMAND(merge) = {
 	.opt_size = sizeof(struct merge_cmd),
 	.defaults = &defaults,
 	.usage = "[options] FILE...",
-	.details = "Adds profiles of the same program: shifts of a day, hosts of a service, repeated runs. Time samples,\n"
-		   "counters and costs are added; flows are estimated profile by profile, because addresses mean nothing\n"
-		   "across runs, and the results are added with their intervals; what bursts and execution counts told\n"
-		   "of each goes into its flow. Single accesses, bursts and execution counts are not kept.\n"
-		   "\n"
-		   "A weight multiplies what a profile counts for: 10 for a host that stands for ten. The builds of all\n"
-		   "files must agree by their build-ids. A kind of flow (ke, or library code attributed to its caller)\n"
-		   "that not every input has is left out.",
-	.examples = "accperf merge -o day.data host*.data\tOne profile of a fleet\n"
-		    "accperf merge -w 9 -w 1 -o all.data small.data large.data\tNine hosts like the first, one like the second\n",
+	.details =
+		"Adds profiles of the same program: shifts of a day, hosts of a service, repeated runs. Time samples,\n"
+		"counters and costs are added; flows are estimated profile by profile, because addresses mean nothing\n"
+		"across runs, and the results are added with their intervals; what bursts and execution counts told\n"
+		"of each goes into its flow. Single accesses, bursts and execution counts are not kept.\n"
+		"\n"
+		"A weight multiplies what a profile counts for: 10 for a host that stands for ten. The builds of all\n"
+		"files must agree by their build-ids. A kind of flow (ke, or library code attributed to its caller)\n"
+		"that not every input has is left out.",
+	.examples =
+		"accperf merge -o day.data host*.data\tOne profile of a fleet\n"
+		"accperf merge -w 9 -w 1 -o all.data small.data large.data\tNine hosts like the first, one like the second\n",
 	.min_args = 1,
 	.max_args = MAX_FILES,
 };

@@ -13,14 +13,19 @@ struct objects_cmd {
 	bool json;
 };
 
-static const struct objects_cmd defaults = { .input = "accperf.data", .stack = "exclude", .attribute = "self", .from = "best", .rows = 20 };
+static const struct objects_cmd defaults = {
+	.input = "accperf.data", .stack = "exclude", .attribute = "self", .from = "best", .rows = 20
+};
 
 #define AT(field) .offset = offsetof(struct objects_cmd, field)
 static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile (accperf.data)" },
-	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "show the stack as an object, too (exclude)" },
-	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main", .help = "library code to itself, or to its caller in the main image (self)" },
-	{ OPT_STRING, 0, "from", AT(from), .arg = "best|samples", .help = "exact counts where there are some, or samples always (best)" },
+	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include",
+	  .help = "show the stack as an object, too (exclude)" },
+	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
+	  .help = "library code to itself, or to its caller in the main image (self)" },
+	{ OPT_STRING, 0, "from", AT(from), .arg = "best|samples",
+	  .help = "exact counts where there are some, or samples always (best)" },
 	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "objects and functions shown (20)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.objects/1" },
 	OPT_END
@@ -44,7 +49,9 @@ static int cmd_objects(void *opts, int argc, char **argv)
 		in.x_use_count = in.x_func_count = 0;
 	err = objects_build(&in, !strcmp(o->stack, "include"), &obj, &e);
 	if (!err) {
-		struct objects_view v = { .o = &obj, .rows = o->rows > 1000000 ? 1000000 : (unsigned)o->rows, .source = o->input };
+		struct objects_view v = { .o = &obj,
+					  .rows = o->rows > 1000000 ? 1000000 : (unsigned)o->rows,
+					  .source = o->input };
 
 		if (o->json)
 			objects_json(&v, &out);
@@ -73,14 +80,15 @@ CLI_COMMAND(objects) = {
 	.opt_size = sizeof(struct objects_cmd),
 	.defaults = &defaults,
 	.usage = "[options] [FILE]",
-	.details = "Lists data objects by their share of the accesses, with their largest readers and writers: variables\n"
-		   "by name, heap blocks by allocation site where the profile holds them. Accesses to anything else are\n"
-		   "put together into ranges of memory, which is cheaper than following malloc and free, and misses where\n"
-		   "one block ends and the next begins.\n"
-		   "\n"
-		   "Then functions by how hard they use memory. MAR is memory accesses per instruction, with and without\n"
-		   "those of the stack; MAI is the function's part of the program's accesses off the stack over its part\n"
-		   "of the instructions. Without instruction samples these are unknown.",
+	.details =
+		"Lists data objects by their share of the accesses, with their largest readers and writers: variables\n"
+		"by name, heap blocks by allocation site where the profile holds them. Accesses to anything else are\n"
+		"put together into ranges of memory, which is cheaper than following malloc and free, and misses where\n"
+		"one block ends and the next begins.\n"
+		"\n"
+		"Then functions by how hard they use memory. MAR is memory accesses per instruction, with and without\n"
+		"those of the stack; MAI is the function's part of the program's accesses off the stack over its part\n"
+		"of the instructions. Without instruction samples these are unknown.",
 	.examples = "accperf objects\tThe objects of accperf.data\n"
 		    "accperf objects --json | jq '.objects[] | select(.writer_count==0) | .name'\tConstants\n",
 	.schemas = schemas,

@@ -25,7 +25,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 'A', "all", AT(all), .help = "every call in full, not only the six that take most time" },
 	{ OPT_STRING, 'x', "accelerator", AT(accelerator), .arg = "NAME[=CALL],...",
 	  .help = "what if the calls that do the same went to these of the catalogue: break-even, what would be lost and gained; NAME=CALL: this call" },
-	{ OPT_STRING, 0, "catalogue", AT(catalogue), .arg = "FILE", .help = "the catalogue (the one `accperf calibrate` keeps)" },
+	{ OPT_STRING, 0, "catalogue", AT(catalogue), .arg = "FILE",
+	  .help = "the catalogue (the one `accperf calibrate` keeps)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.offload/1" },
 	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
 	OPT_END
@@ -37,7 +38,8 @@ static void wrong_side(struct offload_verdict *d, const struct offload_item *acc
 	double wrong = 0, lost = 0;
 
 	for (size_t i = 0; i < accel->samples_cnt; i++) {
-		double gain = logca_accel(&d->fit.p, accel->samples[i].bytes) - logca_host(&d->fit.p, accel->samples[i].bytes);
+		double gain = logca_accel(&d->fit.p, accel->samples[i].bytes) -
+			      logca_host(&d->fit.p, accel->samples[i].bytes);
 
 		if (gain > 0) {
 			wrong++;
@@ -93,7 +95,9 @@ static int show(const struct offload_cmd *o, const struct profile *p, const stru
 {
 	struct offload_verdict *verdicts = calloc(16, sizeof(*verdicts));
 	struct text_style style = pager_style();
-	struct offload_view v = { .file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6 };
+	struct offload_view v = {
+		.file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6
+	};
 	struct whatif_list what = { 0 };
 	struct shares shares = { 0 };
 	AUTO_BUF(out);
@@ -144,7 +148,9 @@ static int cmd_offload(void *opts, int argc, char **argv)
 		log_warn("%s was recorded without offload probes: `accperf record --offload auto`", o->input);
 		status = EXIT_DEGRADED;
 	} else if (!s->items_cnt) {
-		log_warn("%s holds no offload call: the target made none while it was recorded, or uses none of the known libraries", o->input);
+		log_warn(
+			"%s holds no offload call: the target made none while it was recorded, or uses none of the known libraries",
+			o->input);
 		status = EXIT_DEGRADED;
 	}
 	offload_summary_free(s);
@@ -164,24 +170,25 @@ CLI_COMMAND(offload) = {
 	.opt_size = sizeof(struct offload_cmd),
 	.defaults = &defaults,
 	.usage = "[options] [FILE]",
-	.details = "Shows what `accperf record --offload` saw: for each API call its rate, sizes, times and call sites.\n"
-		   "Counts and bytes are exact for the time in which probes were in place. A function that is called\n"
-		   "too often for the budget is probed in short stretches; its calls are then an estimate, shown\n"
-		   "with its interval. Times have the probes' own cost taken off; where what is left is less than is known\n"
-		   "of that cost, only a bound is given (below, < N us). CPU is the share of the target's CPU time spent\n"
-		   "inside the calls, by the timer's samples where these tell, else by the calls, with its interval.\n"
-		   "\n"
-		   "design: sync, the caller works or spins until the call is done; sync-OS, the kernel blocks it and\n"
-		   "may run another thread; async, the call returns early and the caller goes on.\n"
-		   "\n"
-		   "Where a name was recorded in both variants, host and accelerated (--offload-probe, or the markers\n"
-		   "of accperf_probe.h), LogCA is fitted to them, and the break-even and what the calls on the wrong\n"
-		   "side of it lose are printed. What calls that run on the host would be worth on an accelerator that\n"
-		   "`accperf calibrate` has measured, here or elsewhere, --accelerator says: the measured times of the\n"
-		   "calls against the catalogue's o + Lat(g) + X(g) at their sizes. Only calls that do the same are\n"
-		   "compared (compression with compression, and so on); -x NAME=CALL compares CALL whatever its name\n"
-		   "tells. What would be gained is CPU time, never more than the calls took. Where times are too short or\n"
-		   "too few, the answer is 'cannot tell', with the reason.",
+	.details =
+		"Shows what `accperf record --offload` saw: for each API call its rate, sizes, times and call sites.\n"
+		"Counts and bytes are exact for the time in which probes were in place. A function that is called\n"
+		"too often for the budget is probed in short stretches; its calls are then an estimate, shown\n"
+		"with its interval. Times have the probes' own cost taken off; where what is left is less than is known\n"
+		"of that cost, only a bound is given (below, < N us). CPU is the share of the target's CPU time spent\n"
+		"inside the calls, by the timer's samples where these tell, else by the calls, with its interval.\n"
+		"\n"
+		"design: sync, the caller works or spins until the call is done; sync-OS, the kernel blocks it and\n"
+		"may run another thread; async, the call returns early and the caller goes on.\n"
+		"\n"
+		"Where a name was recorded in both variants, host and accelerated (--offload-probe, or the markers\n"
+		"of accperf_probe.h), LogCA is fitted to them, and the break-even and what the calls on the wrong\n"
+		"side of it lose are printed. What calls that run on the host would be worth on an accelerator that\n"
+		"`accperf calibrate` has measured, here or elsewhere, --accelerator says: the measured times of the\n"
+		"calls against the catalogue's o + Lat(g) + X(g) at their sizes. Only calls that do the same are\n"
+		"compared (compression with compression, and so on); -x NAME=CALL compares CALL whatever its name\n"
+		"tells. What would be gained is CPU time, never more than the calls took. Where times are too short or\n"
+		"too few, the answer is 'cannot tell', with the reason.",
 	.examples = "accperf record --offload auto -p 1234\tRecord the calls of a running process\n"
 		    "accperf offload\tWhat they were\n"
 		    "accperf offload -x deflate-isal/zlib\tWould ISA-L pay for these calls?\n"

@@ -91,8 +91,8 @@ static void add_call(struct fate *f, const struct offload_whatif *w, const struc
 }
 
 /*
- * What a call would gain is its own time less T1 at its size. What all would gain is that part of the CPU time that they
- * took: their elapsed times hold others' work, and no more can be gained than was spent.
+ * What a call would gain is its own time less T1 at its size. What all would gain is that part of the CPU time that
+ * they took: their elapsed times hold others' work, and no more can be gained than was spent.
  */
 static void judge(struct offload_whatif *w, const struct catalogue_entry *a)
 {
@@ -116,8 +116,11 @@ static void judge(struct offload_whatif *w, const struct catalogue_entry *a)
 	w->at_least = isnan(it->estimate);
 	w->known = f.lose + f.win > 0;
 	if (!w->known) {
-		snprintf(w->why_not, sizeof(w->why_not), "%s", f.unsure > 0 ? "its calls and the accelerator's are both too short to be told from what a probe takes" :
-			 "no timed call without a context switch at a size the accelerator was measured at");
+		snprintf(
+			w->why_not, sizeof(w->why_not), "%s",
+			f.unsure > 0
+				? "its calls and the accelerator's are both too short to be told from what a probe takes"
+				: "no timed call without a context switch at a size the accelerator was measured at");
 		return;
 	}
 	w->outside = f.outside / all;
@@ -135,8 +138,16 @@ static void one(struct offload_whatif *w, const struct offload_item *it, const s
 {
 	const struct operation *does = operation_of(it->api, it->name);
 
-	*w = (struct offload_whatif){ .item = it, .accelerator = a->name, .device = a->device, .baseline = a->baseline, .gmin = NAN, .gmax = NAN,
-				      .fit_error = NAN, .all_gained_ns = NAN, .all_lost_ns = NAN, .note = does ? does->note : NULL };
+	*w = (struct offload_whatif){ .item = it,
+				      .accelerator = a->name,
+				      .device = a->device,
+				      .baseline = a->baseline,
+				      .gmin = NAN,
+				      .gmax = NAN,
+				      .fit_error = NAN,
+				      .all_gained_ns = NAN,
+				      .all_lost_ns = NAN,
+				      .note = does ? does->note : NULL };
 	break_even(w, &a->p);
 	judge(w, a);
 }
@@ -155,7 +166,8 @@ static const char *unlike(const struct offload_item *it, const struct catalogue_
 	return call->open ? "which algorithm it ran is not recorded" : "it does something else";
 }
 
-static const struct catalogue_entry *entry_of(const struct catalogue *c, const char *path, const char *name, struct err *e)
+static const struct catalogue_entry *entry_of(const struct catalogue *c, const char *path, const char *name,
+					      struct err *e)
 {
 	const struct catalogue_entry *a = catalogue_find(c, name);
 	AUTO_BUF(names);
@@ -165,10 +177,12 @@ static const struct catalogue_entry *entry_of(const struct catalogue *c, const c
 	if (!a)
 		err_set(e, -ENOENT, "%s has no '%s'; it has: %s", path, name, names.len ? names.data : "nothing");
 	else if (!a->has_params)
-		err_set(e, -EINVAL, "'%s' in %s has no parameters: measure it with `accperf calibrate %s`", name, path, name);
+		err_set(e, -EINVAL, "'%s' in %s has no parameters: measure it with `accperf calibrate %s`", name, path,
+			name);
 	else if (!a->unit || strcmp(a->unit, "ns"))
-		err_set(e, -EINVAL, "'%s' in %s is in %s, calls are measured in ns: only measured accelerators can be compared", name, path,
-			a->unit ? a->unit : "an unknown unit");
+		err_set(e, -EINVAL,
+			"'%s' in %s is in %s, calls are measured in ns: only measured accelerators can be compared",
+			name, path, a->unit ? a->unit : "an unknown unit");
 	else
 		return a;
 	return NULL;
@@ -187,7 +201,8 @@ static bool is_call(const struct offload_item *it, const char *call)
 }
 
 /* Every call that the accelerator could take over; *apart says of the others why not. */
-static int match(struct whatif_list *l, const struct offload_summary *s, const struct wanted *w, const struct catalogue_entry *a, struct buf *apart)
+static int match(struct whatif_list *l, const struct offload_summary *s, const struct wanted *w,
+		 const struct catalogue_entry *a, struct buf *apart)
 {
 	size_t before = l->count;
 
@@ -210,12 +225,15 @@ static int nothing_alike(const struct wanted *w, struct buf *apart, struct err *
 	if (w->call)
 		return err_set(e, -ENOENT, "the profile has no timed host call '%s' of known size", w->call);
 	if (apart->len)
-		return err_set(e, -ENOENT, "no call of the profile does what %s does: %s; if one does all the same, say which: -x %s=CALL", w->accelerator,
-			       apart->data, w->accelerator);
+		return err_set(
+			e, -ENOENT,
+			"no call of the profile does what %s does: %s; if one does all the same, say which: -x %s=CALL",
+			w->accelerator, apart->data, w->accelerator);
 	return err_set(e, -ENOENT, "the profile has no timed host call of known size to compare with an accelerator");
 }
 
-int whatif_all(struct whatif_list *l, const struct offload_summary *s, const char *path, const char *names, struct err *e)
+int whatif_all(struct whatif_list *l, const struct offload_summary *s, const char *path, const char *names,
+	       struct err *e)
 {
 	char own[PATH_MAX];
 	AUTO_BUF(text);

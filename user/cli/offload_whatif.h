@@ -16,7 +16,8 @@ struct whatif_list {
 };
 
 /* names: accelerators, separated by commas; path NULL: the user's own catalogue. */
-int whatif_all(struct whatif_list *l, const struct offload_summary *s, const char *path, const char *names, struct err *e);
+int whatif_all(struct whatif_list *l, const struct offload_summary *s, const char *path, const char *names,
+	       struct err *e);
 void whatif_release(struct whatif_list *l);
 
 #endif

@@ -57,8 +57,7 @@ static bool one_of(const char *list, const char *value)
 	return false;
 }
 
-static int store(const struct opt *o, void *opts, const char *shown, const char *value, bool negated,
-		 struct err *e)
+static int store(const struct opt *o, void *opts, const char *shown, const char *value, bool negated, struct err *e)
 {
 	char *at = (char *)opts + o->offset;
 	double d;
@@ -66,9 +65,7 @@ static int store(const struct opt *o, void *opts, const char *shown, const char 
 	if (o->set_offset)
 		*(bool *)((char *)opts + o->set_offset) = true;
 	switch (o->type) {
-	case OPT_BOOL:
-		*(bool *)at = !negated;
-		return 0;
+	case OPT_BOOL: *(bool *)at = !negated; return 0;
 	case OPT_UINT:
 		if (parse_uint(value, (uint64_t *)at))
 			return err_set(e, -EINVAL, "%s wants a whole number, not '%s'", shown, value);
@@ -79,7 +76,8 @@ static int store(const struct opt *o, void *opts, const char *shown, const char 
 		return 0;
 	case OPT_TIME:
 		if (parse_scaled(value, "us\0ms\0s\0m\0h\0d\0", (const double[]){ 1e-6, 1e-3, 1, 60, 3600, 86400 }, &d))
-			return err_set(e, -EINVAL, "%s wants a time such as 10, 250ms, 5m or 1h, not '%s'", shown, value);
+			return err_set(e, -EINVAL, "%s wants a time such as 10, 250ms, 5m or 1h, not '%s'", shown,
+				       value);
 		*(double *)at = d;
 		return 0;
 	case OPT_SIZE:
@@ -100,8 +98,7 @@ static int store(const struct opt *o, void *opts, const char *shown, const char 
 		l->items[l->count++] = value;
 		return 0;
 	}
-	case OPT_GROUP:
-		break;
+	case OPT_GROUP: break;
 	}
 	return err_set(e, -EINVAL, "%s cannot be set", shown);
 }
@@ -148,7 +145,8 @@ static const char *meant(const struct cli_command *cmd, const char *name, size_t
 			suggest(&s, name + 3, len - 3, o->name);
 	snprintf(out, size, "see");
 	if (s.name)
-		snprintf(out, size, "did you mean --%s%s? See", negative && strncmp(s.name, "no-", 3) ? "no-" : "", s.name);
+		snprintf(out, size, "did you mean --%s%s? See", negative && strncmp(s.name, "no-", 3) ? "no-" : "",
+			 s.name);
 	return out;
 }
 
@@ -162,8 +160,8 @@ static int parse_long(const struct cli_command *cmd, void *opts, int argc, char 
 
 	snprintf(shown, sizeof(shown), "--%.*s", (int)(len > 70 ? 70 : len), name);
 	if (!o)
-		return err_set(e, -EINVAL, "unknown option %s; %s `accperf %s --help`", shown, meant(cmd, name, len, near, sizeof(near)),
-			       cmd->name);
+		return err_set(e, -EINVAL, "unknown option %s; %s `accperf %s --help`", shown,
+			       meant(cmd, name, len, near, sizeof(near)), cmd->name);
 	if (o->type == OPT_BOOL && value)
 		return err_set(e, -EINVAL, "%s takes no value", shown);
 	if (o->type != OPT_BOOL && !value) {
@@ -206,7 +204,8 @@ static const struct opt *input_option(const struct cli_command *cmd)
 }
 
 /* Takes the one operand for the input; 0 or an error. */
-static int take_input(const struct cli_command *cmd, const struct opt *input, void *opts, const char *file, struct err *e)
+static int take_input(const struct cli_command *cmd, const struct opt *input, void *opts, const char *file,
+		      struct err *e)
 {
 	const char **at = (const char **)((char *)opts + input->offset);
 	const char *usual = cmd->defaults ? *(const char *const *)((const char *)cmd->defaults + input->offset) : NULL;
@@ -234,7 +233,8 @@ static int take_options(const struct cli_command *cmd, void *opts, int argc, cha
 			argv[operands++] = argv[i];
 			continue;
 		}
-		err = argv[i][1] == '-' ? parse_long(cmd, opts, argc, argv, &i, e) : parse_short(cmd, opts, argc, argv, &i, e);
+		err = argv[i][1] == '-' ? parse_long(cmd, opts, argc, argv, &i, e)
+					: parse_short(cmd, opts, argc, argv, &i, e);
 		if (err)
 			return err;
 	}
@@ -256,9 +256,11 @@ int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv,
 		memmove(argv, argv + 1, (size_t)--operands * sizeof(*argv));
 	}
 	if (operands < cmd->min_args)
-		return err_set(e, -EINVAL, "something is missing: accperf %s %s", cmd->name, cmd->usage ? cmd->usage : "");
+		return err_set(e, -EINVAL, "something is missing: accperf %s %s", cmd->name,
+			       cmd->usage ? cmd->usage : "");
 	if (cmd->max_args >= 0 && operands > cmd->max_args)
-		return err_set(e, -EINVAL, "'%s' is one argument too many; see `accperf %s --help`", argv[cmd->max_args], cmd->name);
+		return err_set(e, -EINVAL, "'%s' is one argument too many; see `accperf %s --help`",
+			       argv[cmd->max_args], cmd->name);
 	/* argv's end is a NULL, which a command to run needs behind its arguments */
 	*rest = argc - operands;
 	memmove(argv + *rest, argv, (size_t)operands * sizeof(*argv));
@@ -267,7 +269,8 @@ int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv,
 
 void opts_help(const struct cli_command *cmd)
 {
-	printf("accperf %s: %s\n\nUsage: accperf %s %s\n", cmd->name, cmd->summary, cmd->name, cmd->usage ? cmd->usage : "");
+	printf("accperf %s: %s\n\nUsage: accperf %s %s\n", cmd->name, cmd->summary, cmd->name,
+	       cmd->usage ? cmd->usage : "");
 	if (cmd->details)
 		printf("\n%s\n", cmd->details);
 	if (cmd->options)
@@ -281,7 +284,7 @@ void opts_help(const struct cli_command *cmd)
 			continue;
 		}
 		n = o->letter && o->name ? snprintf(left, sizeof(left), "-%c, --%s", o->letter, o->name)
-		    : o->letter		 ? snprintf(left, sizeof(left), "-%c", o->letter)
+		    : o->letter          ? snprintf(left, sizeof(left), "-%c", o->letter)
 					 : snprintf(left, sizeof(left), "    --%s", o->name);
 		if (o->type != OPT_BOOL && n > 0 && (size_t)n < sizeof(left))
 			snprintf(left + n, sizeof(left) - (size_t)n, " %s", o->arg ? o->arg : "VALUE");

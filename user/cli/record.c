@@ -29,7 +29,8 @@
 #include "util/rights.h"
 
 #define UNSAMPLED_NOTED 0.05
-#define ENOUGH_PERIODS 5 /* of CPU time, in which one sample at least is to be expected: none by chance in e^-5, 0.7 % */
+/* of CPU time, in which one sample at least is to be expected: none by chance in e^-5, 0.7 % */
+#define ENOUGH_PERIODS 5
 #define UNREAD_NOTED 0.02
 #define UNREAD_SAMPLES 10
 /* What probes may take of the budget. The governor of accesses and windows spends what they leave. */
@@ -39,7 +40,7 @@
 #define TIMER_SLACK_NS 1000ul
 #define FIRST_NAMES_NS 10000000000ull /* who is killed sooner has the files that the names are in, most likely */
 #define NAMES_NS 60000000000ull
-#define NAMES_REST 100 /* as long as they took, times this: a hundredth of a CPU at most */
+#define NAMES_REST 100   /* as long as they took, times this: a hundredth of a CPU at most */
 #define LOOK_NS 20000000 /* whether the target has ended: the loop turns hundreds of times a second */
 
 struct record_opts {
@@ -57,72 +58,106 @@ struct record_opts {
 };
 
 static const struct record_opts defaults = {
-	.effort = "default", .output = "accperf.data", .inherit = true, .engine = "auto", .accesses = true,
-	.windows = true, .syscalls = true, .counts = "auto", .timers = "auto", .watch_len = 1, .stack_bytes = 32768, .ring_bytes = 4 << 20,
+	.effort = "default",
+	.output = "accperf.data",
+	.inherit = true,
+	.engine = "auto",
+	.accesses = true,
+	.windows = true,
+	.syscalls = true,
+	.counts = "auto",
+	.timers = "auto",
+	.watch_len = 1,
+	.stack_bytes = 32768,
+	.ring_bytes = 4 << 20,
 };
 
 #define O(field) offsetof(struct record_opts, field)
 static const struct opt options[] = {
 	{ OPT_GROUP, 0, NULL, 0, NULL, "What to observe", 0 },
-	{ OPT_LIST, 'p', "pid", O(pids), "PID,...", "processes, with their threads and children, those that exist and those to come; may be repeated", 0 },
-	{ OPT_LIST, 'n', "name", O(names), "NAME", "all processes of that name, with their threads and children; may be repeated", 0 },
+	{ OPT_LIST, 'p', "pid", O(pids), "PID,...",
+	  "processes, with their threads and children, those that exist and those to come; may be repeated", 0 },
+	{ OPT_LIST, 'n', "name", O(names), "NAME",
+	  "all processes of that name, with their threads and children; may be repeated", 0 },
 	{ OPT_LIST, 't', "tid", O(tids), "TID,...", "single threads; may be repeated", 0 },
 	{ OPT_BOOL, 'a', "all", O(all), NULL, "every process on the machine", 0 },
 	{ OPT_STRING, 'G', "cgroup", O(cgroup), "CGROUP", "every process of a control group", 0 },
-	{ OPT_BOOL, 0, "inherit", O(inherit), NULL, "follow children, too (on; --no-inherit: only the processes named)", 0 },
+	{ OPT_BOOL, 0, "inherit", O(inherit), NULL, "follow children, too (on; --no-inherit: only the processes named)",
+	  0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "How closely", 0 },
 	{ OPT_STRING, 0, "effort", O(effort), "low|default|high",
 	  "what the target may lose: at most 0.5 %, 1 % or 5 % of its time", 0 },
 	{ OPT_STRING, 'e', "engine", O(engine), "auto|pmu|soft|pebs|ibs|spe",
 	  "where memory accesses come from (auto: the best that works here)", 0 },
 	{ OPT_UINT, 0, "ldlat", O(ldlat), "CYCLES",
-	  "with PEBS: sample only loads that took at least so long (1 to 65535; every load), to find slow ones; totals are of these", O(ldlat_set) },
-	{ OPT_BOOL, 0, "phys-data", O(phys), NULL, "with hardware sampling: physical addresses, too (needs the right to see the kernel)", 0 },
-	{ OPT_BOOL, 0, "data-page-size", O(page_size), NULL, "with hardware sampling: the size of the page of each address, too (Linux 5.11)", 0 },
+	  "with PEBS: sample only loads that took at least so long (1 to 65535; every load), to find slow ones; totals are of these",
+	  O(ldlat_set) },
+	{ OPT_BOOL, 0, "phys-data", O(phys), NULL,
+	  "with hardware sampling: physical addresses, too (needs the right to see the kernel)", 0 },
+	{ OPT_BOOL, 0, "data-page-size", O(page_size), NULL,
+	  "with hardware sampling: the size of the page of each address, too (Linux 5.11)", 0 },
 	{ OPT_BOOL, 0, "accesses", O(accesses), NULL, "store memory accesses (on)", 0 },
-	{ OPT_BOOL, 0, "windows", O(windows), NULL, "watch sampled addresses: who writes, who reads (on)", O(windows_set) },
+	{ OPT_BOOL, 0, "windows", O(windows), NULL, "watch sampled addresses: who writes, who reads (on)",
+	  O(windows_set) },
 	{ OPT_UINT, 0, "watch-length", O(watch_len), "1|4",
 	  "bytes that a window watches (1; 4 for data that is never read or written by system calls)", 0 },
-	{ OPT_BOOL, 0, "syscalls", O(syscalls), NULL, "what the kernel reads and writes in the target's memory (on)", O(syscalls_set) },
+	{ OPT_BOOL, 0, "syscalls", O(syscalls), NULL, "what the kernel reads and writes in the target's memory (on)",
+	  O(syscalls_set) },
 	{ OPT_STRING, 0, "counts", O(counts), "auto|on|off",
 	  "execution counts by breakpoints on the code that takes time (auto: where the processor counts nothing)", 0 },
 	COUNTS_CACHE_OPT(O(counts_cache)),
 	{ OPT_STRING, 0, "breakpoints", O(breakpoints), "auto|on|off",
-	  "hardware breakpoints, for windows and counts (auto: on a virtual machine not before they were tried out; see below)", 0 },
-	{ OPT_DOUBLE, 'F', "freq", O(hz), "HZ", "samples per second of CPU time, instead of the effort's choice", O(hz_set) },
-	{ OPT_UINT, 'c', "period", O(period), "NS", "nanoseconds of CPU time between samples, instead of -F", O(period_set) },
+	  "hardware breakpoints, for windows and counts (auto: on a virtual machine not before they were tried out; see below)",
+	  0 },
+	{ OPT_DOUBLE, 'F', "freq", O(hz), "HZ", "samples per second of CPU time, instead of the effort's choice",
+	  O(hz_set) },
+	{ OPT_UINT, 'c', "period", O(period), "NS", "nanoseconds of CPU time between samples, instead of -F",
+	  O(period_set) },
 	{ OPT_STRING, 0, "timers", O(timers), "auto|cpus|threads",
 	  "one timer per CPU, or one per thread (auto: per CPU, where that is permitted)", 0 },
-	{ OPT_SIZE, 0, "stack-size", O(stack_bytes), "BYTES", "largest piece of the stack to copy (32K; at most 64K)", 0 },
-	{ OPT_SIZE, 0, "ring-size", O(ring_bytes), "BYTES", "memory between kernel and recorder (4M; a power of two): more survives longer stalls", 0 },
+	{ OPT_SIZE, 0, "stack-size", O(stack_bytes), "BYTES", "largest piece of the stack to copy (32K; at most 64K)",
+	  0 },
+	{ OPT_SIZE, 0, "ring-size", O(ring_bytes), "BYTES",
+	  "memory between kernel and recorder (4M; a power of two): more survives longer stalls", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Offload calls", 0 },
 	{ OPT_STRING, 0, "offload", O(offload), "LIST",
-	  "record calls of offload APIs: auto, or some of cuda, opencl, openssl, zlib, markers... (`--offload help` lists them)", 0 },
+	  "record calls of offload APIs: auto, or some of cuda, opencl, openssl, zlib, markers... (`--offload help` lists them)",
+	  0 },
 	{ OPT_LIST, 0, "offload-probe", O(offload_probes), "SPEC",
-	  "record a function of your own: 'libfoo.so:encode(bytes=arg2,accelerated)'; arguments count from 0: arg0 is the first", 0 },
-	{ OPT_BOOL, 0, "offload-exact", O(offload_exact), NULL, "every call one by one and all the time, whatever it costs the target", 0 },
-	{ OPT_BOOL, 0, "offload-returns", O(offload_returns), NULL, "replace return addresses also where an exception may pass them, which ends a program that throws one", 0 },
-	{ OPT_STRING, 0, "offload-attach", O(offload_attach), "auto|session|multi|perf", "how to plant the probes (auto: the best this kernel has)", 0 },
+	  "record a function of your own: 'libfoo.so:encode(bytes=arg2,accelerated)'; arguments count from 0: arg0 is the first",
+	  0 },
+	{ OPT_BOOL, 0, "offload-exact", O(offload_exact), NULL,
+	  "every call one by one and all the time, whatever it costs the target", 0 },
+	{ OPT_BOOL, 0, "offload-returns", O(offload_returns), NULL,
+	  "replace return addresses also where an exception may pass them, which ends a program that throws one", 0 },
+	{ OPT_STRING, 0, "offload-attach", O(offload_attach), "auto|session|multi|perf",
+	  "how to plant the probes (auto: the best this kernel has)", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Output", 0 },
-	{ OPT_STRING, 'o', "output", O(output), "FILE", "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
-	{ OPT_TIME, 0, "duration", O(duration), "TIME", "stop after this long, e.g. 10s, 5m (until Ctrl-C or the end of the target)", 0 },
+	{ OPT_STRING, 'o', "output", O(output), "FILE",
+	  "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
+	{ OPT_TIME, 0, "duration", O(duration), "TIME",
+	  "stop after this long, e.g. 10s, 5m (until Ctrl-C or the end of the target)", 0 },
 	{ OPT_STRING, 0, "rotate", O(rotate), "TIME-OR-SIZE",
 	  "for recordings of weeks: a profile ends after so long (90s, 10m, 1h, 1d), or when it is about so large (64K, 10M, 1G), and the next "
-	  "begins: FILE.000001, FILE.000002...", 0 },
+	  "begins: FILE.000001, FILE.000002...",
+	  0 },
 	{ OPT_UINT, 0, "keep", O(keep), "N", "with --rotate: no more than the latest N of these files", O(keep_set) },
-	{ OPT_BOOL, 0, "cmdline", O(cmdline), NULL, "store whole command lines, arguments and the secrets in them included", 0 },
+	{ OPT_BOOL, 0, "cmdline", O(cmdline), NULL,
+	  "store whole command lines, arguments and the secrets in them included", 0 },
 	{ OPT_BOOL, 'q', "quiet", O(quiet), NULL, "no progress and no closing line; errors and losses only", 0 },
 	OPT_END,
 };
 
-/* planned: of the budget. What windows and hits are seen to cost at start is less than they cost in a program, 1.1 to 1.3 times,
- * and at high, where they are most of it, the account falls short by more. */
+/* planned: of the budget. What windows and hits are seen to cost at start is less than they cost in a program, 1.1 to
+ * 1.3 times, and at high, where they are most of it, the account falls short by more. */
 static const struct effort {
 	const char *name;
 	double budget, planned;
 	uint32_t max_hz;
 	double bursts; /* of one CPU, our own time (emulate.h) */
-} efforts[] = { { "low", 0.005, 0.88, 199, 0.003 }, { "default", 0.01, 0.88, 499, 0.01 }, { "high", 0.05, 0.75, 2499, 0.04 } };
+} efforts[] = { { "low", 0.005, 0.88, 199, 0.003 },
+		{ "default", 0.01, 0.88, 499, 0.01 },
+		{ "high", 0.05, 0.75, 2499, 0.04 } };
 
 /* One of them: the options' parser has seen to it. */
 static const struct effort *effort_named(const char *name)
@@ -135,7 +170,9 @@ static const struct effort *effort_named(const char *name)
 
 static int choose_timers(const char *name, enum sampler_timers *out, struct err *e)
 {
-	static const char *const names[] = { [TIMERS_AUTO] = "auto", [TIMERS_OF_CPUS] = "cpus", [TIMERS_OF_THREADS] = "threads" };
+	static const char *const names[] = {
+		[TIMERS_AUTO] = "auto", [TIMERS_OF_CPUS] = "cpus", [TIMERS_OF_THREADS] = "threads"
+	};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		*out = (enum sampler_timers)i;
@@ -189,10 +226,14 @@ static int check_targets(const struct record_opts *o, int argc, char **argv, str
 	int ways = processes + !!o->tids.count + !!o->cgroup + o->all + (argc > 0);
 
 	if (!ways)
-		return err_set(e, -EINVAL, "say what to observe: -p PID, -n NAME, -t TID, -a, -G CGROUP or -- CMD; see `accperf record --help`");
+		return err_set(
+			e, -EINVAL,
+			"say what to observe: -p PID, -n NAME, -t TID, -a, -G CGROUP or -- CMD; see `accperf record --help`");
 	if (ways == 2 && o->pids.count && argc && !argv[0][strspn(argv[0], "0123456789")])
-		return err_set(e, -EINVAL, "several process ids are one argument: -p %s,%s, or -p \"$(pgrep NAME)\" with its quotes, or -n NAME",
-			       o->pids.items[0], argv[0]);
+		return err_set(
+			e, -EINVAL,
+			"several process ids are one argument: -p %s,%s, or -p \"$(pgrep NAME)\" with its quotes, or -n NAME",
+			o->pids.items[0], argv[0]);
 	if (ways > 1)
 		return err_set(e, -EINVAL, "-p or -n, -t, -a, -G and -- CMD exclude each other");
 	for (unsigned i = 0; i < o->pids.count; i++)
@@ -257,7 +298,8 @@ static int find_children(const struct record_opts *o, struct targets *t, struct 
 		log_info("%zu child process%s observed, too (--no-inherit leaves them out)", t->count - named,
 			 t->count - named == 1 ? " is" : "es are");
 	if (!err && t->refused)
-		log_warn("%u child process%s not yours to look into, and not observed", t->refused, t->refused == 1 ? " is" : "es are");
+		log_warn("%u child process%s not yours to look into, and not observed", t->refused,
+			 t->refused == 1 ? " is" : "es are");
 	return err;
 }
 
@@ -369,13 +411,16 @@ static int name_now(struct session *s, uint64_t now, uint64_t *next, struct err 
 static void tell_unnamed(void)
 {
 	if (contained_stopped())
-		log_warn("names were not looked up to the end, as a signal asked: what was left is shown as object+0xoffset");
+		log_warn(
+			"names were not looked up to the end, as a signal asked: what was left is shown as object+0xoffset");
 }
 
 static void show_progress(const struct session_totals *t)
 {
-	log_progress("%5.1f s  %" PRIu64 " samples  %" PRIu64 " lost  own CPU %.1f %%  %.1f MiB", (double)t->elapsed_ns / 1e9, t->samples,
-		     t->lost, 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1), (double)t->bytes / 1048576);
+	log_progress("%5.1f s  %" PRIu64 " samples  %" PRIu64 " lost  own CPU %.1f %%  %.1f MiB",
+		     (double)t->elapsed_ns / 1e9, t->samples, t->lost,
+		     100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1),
+		     (double)t->bytes / 1048576);
 }
 
 static void closing_line(const struct record_opts *o, const struct session_totals *t)
@@ -383,14 +428,18 @@ static void closing_line(const struct record_opts *o, const struct session_total
 	double size = (double)t->bytes;
 	AUTO_BUF(line);
 
-	buf_addf(&line, "%" PRIu64 " samples, %" PRIu64 " lost, %.*f %s in %s%s", t->samples, t->lost, size < 10240 ? 1 : 0,
-		size < 1048576 ? size / 1024 : size / 1048576, size < 1048576 ? "KiB" : "MiB", o->output, o->segments ? ".*" : "");
+	buf_addf(&line, "%" PRIu64 " samples, %" PRIu64 " lost, %.*f %s in %s%s", t->samples, t->lost,
+		 size < 10240 ? 1 : 0, size < 1048576 ? size / 1024 : size / 1048576, size < 1048576 ? "KiB" : "MiB",
+		 o->output, o->segments ? ".*" : "");
 	if (t->target_ns && (double)t->target_lost_ns >= 0.95 * (double)t->target_ns)
-		buf_addf(&line, "; target slowed 20-fold or more, own CPU %.1f %%", 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
+		buf_addf(&line, "; target slowed 20-fold or more, own CPU %.1f %%",
+			 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
 	else if (t->target_ns)
-		buf_addf(&line, "; estimated slow-down %.2f %% (%s), own CPU %.1f %%", 100.0 * (double)t->target_lost_ns / (double)t->target_ns,
-			t->tick_ns > 0 ? "from the measured cost of a sample" : "assuming 30 us a sample: too busy to measure it",
-			100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
+		buf_addf(&line, "; estimated slow-down %.2f %% (%s), own CPU %.1f %%",
+			 100.0 * (double)t->target_lost_ns / (double)t->target_ns,
+			 t->tick_ns > 0 ? "from the measured cost of a sample"
+					: "assuming 30 us a sample: too busy to measure it",
+			 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
 	if (!buf_failed(&line))
 		log_info("%s", line.data);
 }
@@ -398,19 +447,24 @@ static void closing_line(const struct record_opts *o, const struct session_total
 /* Not a loss of ours, but the figures are silent about it. */
 static void tell_unsampled(const struct session_totals *t)
 {
-	double all = (double)t->target_ns + (double)t->unsampled_ns, share = all > 0 ? (double)t->unsampled_ns / all : 0;
+	double all = (double)t->target_ns + (double)t->unsampled_ns,
+	       share = all > 0 ? (double)t->unsampled_ns / all : 0;
 
 	if (t->unsampled_threads && share > UNSAMPLED_NOTED)
-		log_info("%.0f %% of the CPU time has no sample: %" PRIu64 " threads ended before their first one; a higher -F sees more "
-			 "of them, --timers cpus sees them in proportion", 100 * share, t->unsampled_threads);
+		log_info("%.0f %% of the CPU time has no sample: %" PRIu64
+			 " threads ended before their first one; a higher -F sees more "
+			 "of them, --timers cpus sees them in proportion",
+			 100 * share, t->unsampled_threads);
 }
 
 /* Each of the two parts asks once a sample. */
 static void tell_put_off(const struct session_totals *t)
 {
 	if (t->put_off > t->samples / 2 && t->switches_per_second > 0)
-		log_info("watch windows and execution counts were put off: the target switches threads %.0f times per second of CPU "
-			 "time, which timers of threads would make too dear; --timers cpus has no such limit", t->switches_per_second);
+		log_info(
+			"watch windows and execution counts were put off: the target switches threads %.0f times per second of CPU "
+			"time, which timers of threads would make too dear; --timers cpus has no such limit",
+			t->switches_per_second);
 }
 
 /* Of their time it is known where it went, and not what was read and written there: status 3 where it is much. */
@@ -419,11 +473,15 @@ static int tell_unread(const struct session_totals *t, int status)
 	double least = fmax(UNREAD_SAMPLES, UNREAD_NOTED * (double)t->samples);
 
 	if ((double)t->rewritten >= least)
-		log_warn("%" PRIu64 " of %" PRIu64 " samples were in code that the target rewrote before it was read: their accesses are "
-			 "unknown, the flow lacks them", t->rewritten, t->samples);
+		log_warn("%" PRIu64 " of %" PRIu64
+			 " samples were in code that the target rewrote before it was read: their accesses are "
+			 "unknown, the flow lacks them",
+			 t->rewritten, t->samples);
 	if ((double)t->unreadable >= least)
-		log_warn("%" PRIu64 " of %" PRIu64 " samples were in code that cannot be read or decoded: their accesses are unknown, the "
-			 "flow lacks them", t->unreadable, t->samples);
+		log_warn("%" PRIu64 " of %" PRIu64
+			 " samples were in code that cannot be read or decoded: their accesses are unknown, the "
+			 "flow lacks them",
+			 t->unreadable, t->samples);
 	return (double)t->rewritten >= least || (double)t->unreadable >= least ? EXIT_DEGRADED : status;
 }
 
@@ -431,7 +489,8 @@ static int tell_unread(const struct session_totals *t, int status)
 static void tell_command(struct targets *t)
 {
 	if (t->child && t->go_fd < 0 && targets_child_status(t, false) < 0)
-		log_warn("the command goes on as process %d and is no longer observed; `kill %d` ends it", t->child, t->child);
+		log_warn("the command goes on as process %d and is no longer observed; `kill %d` ends it", t->child,
+			 t->child);
 }
 
 /* A profile without samples can be read, and says nothing: status 3, and why. */
@@ -443,17 +502,25 @@ static int tell_no_samples(struct session *s, struct targets *t)
 	if (n->samples)
 		return EXIT_DONE;
 	if (t->child && targets_child_status(t, false) >= 0 && 1e3 * t->child_cpu_s >= ENOUGH_PERIODS * period_ms)
-		log_warn("no samples, though the command used %.4g ms of CPU time: in processes that are not observed (--no-inherit, or programs that "
-			 "gain rights), or in threads that each ran for less than the %.4g ms between two samples", 1e3 * t->child_cpu_s, period_ms);
+		log_warn(
+			"no samples, though the command used %.4g ms of CPU time: in processes that are not observed (--no-inherit, or programs that "
+			"gain rights), or in threads that each ran for less than the %.4g ms between two samples",
+			1e3 * t->child_cpu_s, period_ms);
 	else if (t->child && targets_child_status(t, false) >= 0)
-		log_warn("no samples: the command ran for %.4g ms of CPU time, and one sample is taken in %.4g ms; let it work for longer, or sample "
-			 "more often with -F", 1e3 * t->child_cpu_s, period_ms);
+		log_warn(
+			"no samples: the command ran for %.4g ms of CPU time, and one sample is taken in %.4g ms; let it work for longer, or sample "
+			"more often with -F",
+			1e3 * t->child_cpu_s, period_ms);
 	else if (n->unsampled_threads)
-		log_warn("no samples: the target ran for %.4g ms of CPU time, in %" PRIu64 " threads, and one sample is taken in %.4g ms of each; "
-			 "record for longer, or sample more often with -F", used_ms, n->unsampled_threads, period_ms);
+		log_warn("no samples: the target ran for %.4g ms of CPU time, in %" PRIu64
+			 " threads, and one sample is taken in %.4g ms of each; "
+			 "record for longer, or sample more often with -F",
+			 used_ms, n->unsampled_threads, period_ms);
 	else
-		log_warn("no samples: the target used no CPU time while it was observed, or less than the %.4g ms between two samples; record while "
-			 "it works", period_ms);
+		log_warn(
+			"no samples: the target used no CPU time while it was observed, or less than the %.4g ms between two samples; record while "
+			"it works",
+			period_ms);
 	return EXIT_DEGRADED;
 }
 
@@ -508,8 +575,10 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 		return cli_fail(&e, EXIT_FAILED);
 	}
 	if (sampler_by_thread(session_sampler(s), &fallback) && *fallback)
-		log_info("timers of single threads instead of CPUs: %s; threads that live for less than a period go unseen, and "
-			 "switching between threads is slower", fallback);
+		log_info(
+			"timers of single threads instead of CPUs: %s; threads that live for less than a period go unseen, and "
+			"switching between threads is slower",
+			fallback);
 	/* it wakes for ticks, each of which is over in some 10 us; the command was started before */
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	/* names are sought when all is recorded, and a second Ctrl-C ends that */
@@ -576,8 +645,12 @@ static struct offload_part *offload_of(const struct record_opts *o, double budge
 {
 	static const char *const ways[] = { "auto", "session", "multi", "perf" };
 	struct offload_opts oo = {
-		.list = o->offload ? o->offload : "none", .probes = o->offload_probes.items, .probes_cnt = o->offload_probes.count,
-		.exact = o->offload_exact, .returns = o->offload_returns, .system_wide = o->all,
+		.list = o->offload ? o->offload : "none",
+		.probes = o->offload_probes.items,
+		.probes_cnt = o->offload_probes.count,
+		.exact = o->offload_exact,
+		.returns = o->offload_returns,
+		.system_wide = o->all,
 		.budget = budget * OFFLOAD_PART,
 	};
 
@@ -598,7 +671,8 @@ static int offload_notes(const struct offload_part *p, bool quiet, int status)
 	if (!p)
 		return status;
 	missing = offload_part_notes(p, &notes);
-	for (char *save = NULL, *line = notes.len ? strtok_r(notes.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *save = NULL, *line = notes.len ? strtok_r(notes.data, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		if (missing)
 			log_warn("%s", line);
 		else if (!quiet)
@@ -638,7 +712,8 @@ static int choose_engine(const struct record_opts *o, const struct source_ops **
 			log_info(hw ? "engine: %s" : "engine: soft (%s)", hw ? hw->name : e.text);
 		return EXIT_DONE;
 	}
-	log_warn("-e %s cannot be had: %s; recording with the timer instead (shares of time, not of accesses)", o->engine, e.text);
+	log_warn("-e %s cannot be had: %s; recording with the timer instead (shares of time, not of accesses)",
+		 o->engine, e.text);
 	return EXIT_DEGRADED;
 }
 
@@ -647,8 +722,12 @@ static int check_hardware_options(const struct record_opts *o, const struct sour
 {
 	if ((!o->ldlat_set || (hw && !strcmp(hw->name, "pebs"))) && ((!o->phys && !o->page_size) || hw))
 		return EXIT_DONE;
-	log_warn("%s cannot be had: %s; recording without", o->ldlat_set ? "--ldlat" : o->phys ? "--phys-data" : "--data-page-size",
-		 hw ? "this processor's sampling has no such threshold" : "no hardware sampling on this machine (`accperf doctor` says why)");
+	log_warn("%s cannot be had: %s; recording without",
+		 o->ldlat_set ? "--ldlat"
+		 : o->phys    ? "--phys-data"
+			      : "--data-page-size",
+		 hw ? "this processor's sampling has no such threshold"
+		    : "no hardware sampling on this machine (`accperf doctor` says why)");
 	return EXIT_DEGRADED;
 }
 
@@ -661,8 +740,15 @@ static bool wants_counts(const struct record_opts *o, const struct source_ops *h
 static int add_accesses(const struct record_opts *o, const struct session_opts *so, struct session *s,
 			const struct source_ops *hw, int *status, struct err *e)
 {
-	struct access_opts ao = { .hardware = hw, .budget = so->budget, .accesses = o->accesses, .windows = o->windows, .syscalls = o->syscalls,
-				  .watch_len = (unsigned)o->watch_len, .ldlat = (unsigned)o->ldlat, .phys = o->phys, .page_size = o->page_size };
+	struct access_opts ao = { .hardware = hw,
+				  .budget = so->budget,
+				  .accesses = o->accesses,
+				  .windows = o->windows,
+				  .syscalls = o->syscalls,
+				  .watch_len = (unsigned)o->watch_len,
+				  .ldlat = (unsigned)o->ldlat,
+				  .phys = o->phys,
+				  .page_size = o->page_size };
 	char missing[1024];
 	int err;
 
@@ -689,15 +775,19 @@ static double left_by_timer(const struct record_opts *o, const struct session_op
 	if (!(o->hz_set || o->period_set) || !(took > so->timer_part))
 		return 1;
 	if (took > 1 && !o->quiet)
-		log_info("the timer alone takes %.2g %% of the target's time at this rate, and --effort %s allows %.2g %%: hardly any windows and "
-			 "execution counts; leave the rate to accperf, or --effort high", took * so->budget * 100, o->effort, effort_named(o->effort)->budget * 100);
+		log_info(
+			"the timer alone takes %.2g %% of the target's time at this rate, and --effort %s allows %.2g %%: hardly any windows and "
+			"execution counts; leave the rate to accperf, or --effort high",
+			took * so->budget * 100, o->effort, effort_named(o->effort)->budget * 100);
 	return governor_left_by_timer(took, so->timer_part);
 }
 
 static int add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status)
 {
 	bool offload = o->offload || o->offload_probes.count;
-	struct counts_opts co = { .windows = !so->breakpoints || !breakpoint_gate_never(so->breakpoints), .budget = so->budget * (offload ? 1 - OFFLOAD_PART : 1) * COUNTS_PART * left_by_timer(o, so, s),
+	struct counts_opts co = { .windows = !so->breakpoints || !breakpoint_gate_never(so->breakpoints),
+				  .budget = so->budget * (offload ? 1 - OFFLOAD_PART : 1) * COUNTS_PART *
+					    left_by_timer(o, so, s),
 				  .bursts = effort_named(o->effort)->bursts };
 	struct err e = { 0 };
 	int err = counts_part_add(s, &co, &e);
@@ -763,7 +853,8 @@ static int cmd_record(void *opts, int argc, char **argv)
 	targets_init(&t);
 	sigfd = open_signals();
 	if (sigfd < 0) {
-		err_set(&e, -errno, "signals cannot be read, so Ctrl-C would not end the recording: %s", strerror(errno));
+		err_set(&e, -errno, "signals cannot be read, so Ctrl-C would not end the recording: %s",
+			strerror(errno));
 		breakpoint_gate_free(so.breakpoints);
 		offload_part_free(offload);
 		return cli_fail(&e, EXIT_FAILED);
@@ -771,11 +862,12 @@ static int cmd_record(void *opts, int argc, char **argv)
 	degraded = choose_engine(o, &hw);
 	if (check_hardware_options(o, hw) != EXIT_DONE)
 		degraded = EXIT_DEGRADED;
-	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) ||
-	    add_accesses(o, &so, s, hw, &degraded, &e) || (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)))
+	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) || add_accesses(o, &so, s, hw, &degraded, &e) ||
+	    (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
-		status = !offload || !session_add(s, &offload_part_ops, offload, &e) ? run(o, s, &t, sigfd) : cli_fail(&e, EXIT_FAILED);
+		status = !offload || !session_add(s, &offload_part_ops, offload, &e) ? run(o, s, &t, sigfd)
+										     : cli_fail(&e, EXIT_FAILED);
 	status = offload_notes(offload, o->quiet, status);
 	if (status != EXIT_FAILED && so.breakpoints && !breakpoint_gate_tell(so.breakpoints, o->quiet))
 		degraded = EXIT_DEGRADED;
@@ -804,51 +896,52 @@ CLI_COMMAND(record) = {
 	.opt_size = sizeof(struct record_opts),
 	.defaults = &defaults,
 	.usage = "[options] (-p PID | -n NAME | -t TID | -a | -G CGROUP | -- CMD ARGS)",
-	.details = "Samples where the target's time goes, with its call stacks, and writes a profile that\n"
-		   "`accperf report` and the other reading commands understand. The target is never stopped, and\n"
-		   "nothing stays attached when the recording ends, however it ends.\n\n"
-		   "With --rotate the recording goes on for weeks in files that end one after the other, each a whole profile\n"
-		   "with everything that reading it needs; no sample is lost between two of them, and what the recorder\n"
-		   "remembers begins anew with each. --keep N removes the oldest of those that this recording made.\n\n"
-		   "Ctrl-C ends the recording; the profile is complete. A recording that is killed, or meets a full\n"
-		   "disk, loses at most its last second, and names of what came in its last minutes. With -- CMD the\n"
-		   "exit status is the command's, or 3 where that is 0 and something is missing. A recording without a\n"
-		   "single sample ends with 3.\n\n"
-		   "Where no hardware counts instructions, --counts auto measures how often code runs, for `accperf\n"
-		   "counts`, report and flow: short windows of execute breakpoints on what takes time, within the\n"
-		   "effort's budget; and bursts: from some samples on, the recorder itself carries out the thread's next\n"
-		   "10,000 instructions, on a copy of the memory that they touch, which costs the target the copying\n"
-		   "of some dozen pages, and the recorder .3, 1 or 4 % of a CPU by effort. Code generated at run time\n"
-		   "keeps its time share, and so do programs that end within seconds.\n\n"
-		   "On some virtual machines a hit of a hardware breakpoint ends the program that it observes, about\n"
-		   "one in a million, whoever armed it: a defect of hypervisors (KVM before Linux 6.14). So on a virtual\n"
-		   "machine recordings try breakpoints out first, once a boot: two million hits of their own, in idle\n"
-		   "time, some 20 to 50 s of a CPU. Until that is done, and where a hit sent a signal, there are no\n"
-		   "watch windows, and counts come from bursts alone. `accperf doctor --breakpoints` tries at once;\n"
-		   "--breakpoints on does not wait for it, off does without. $ACCPERF_BREAKPOINTS is the default.\n\n"
-		   "The timers belong to the CPUs; what they find running and is not observed is dropped in the\n"
-		   "kernel. So threads and children are seen from their first instruction, in proportion to their\n"
-		   "CPU time, however short they live, and switching between threads is no slower than without us.\n"
-		   "Each CPU, idle ones too, is interrupted once a period. --timers threads gives every thread a timer\n"
-		   "of its own: for a few busy threads on a machine of very many CPUs; chosen where CPUs may not be\n"
-		   "observed, which is said. Then a thread that lives for less CPU time than one period may end\n"
-		   "before its first sample (how much CPU time that was is told at the end and by `accperf report`),\n"
-		   "and every context switch of the target takes some microseconds longer.\n\n"
-		   "What of the target is in the profile: names (files, functions, processes, threads, what is run),\n"
-		   "addresses of code and of data, sizes and times, and counts. Never: contents of memory, of registers,\n"
-		   "of files or of what is written and read, environment variables, arguments (unless --cmdline). Two\n"
-		   "things may yet tell something: an address of data tells an index that is secret, and a value that\n"
-		   "--offload-probe names (bytes=, flops=) is stored. Copies of stacks and pages, from which the above is\n"
-		   "made, stay in the recorder's memory; it leaves no core file. The profile is for its owner alone\n"
-		   "(mode 0600). The file format's text has it by section.\n\n"
-		   "Needs root, or a binary with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; `accperf doctor` tells. Whoever\n"
-		   "may run such a binary could look into every process, so let a group have it: chgrp GROUP accperf,\n"
-		   "chmod 0750 accperf, then setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep accperf. Where everybody may run\n"
-		   "it, only processes that its user could trace anyway are observed, and no program that gains rights;\n"
-		   "it takes no files from the environment (so keeps no caches), and commands other than record and\n"
-		   "doctor give the rights back before they do anything.\n\n"
-		   "-G takes a group's path, or its name below /sys/fs/cgroup; with it all groups below. Of version 1 only\n"
-		   "groups of the perf_event hierarchy can be observed, without their system calls.",
+	.details =
+		"Samples where the target's time goes, with its call stacks, and writes a profile that\n"
+		"`accperf report` and the other reading commands understand. The target is never stopped, and\n"
+		"nothing stays attached when the recording ends, however it ends.\n\n"
+		"With --rotate the recording goes on for weeks in files that end one after the other, each a whole profile\n"
+		"with everything that reading it needs; no sample is lost between two of them, and what the recorder\n"
+		"remembers begins anew with each. --keep N removes the oldest of those that this recording made.\n\n"
+		"Ctrl-C ends the recording; the profile is complete. A recording that is killed, or meets a full\n"
+		"disk, loses at most its last second, and names of what came in its last minutes. With -- CMD the\n"
+		"exit status is the command's, or 3 where that is 0 and something is missing. A recording without a\n"
+		"single sample ends with 3.\n\n"
+		"Where no hardware counts instructions, --counts auto measures how often code runs, for `accperf\n"
+		"counts`, report and flow: short windows of execute breakpoints on what takes time, within the\n"
+		"effort's budget; and bursts: from some samples on, the recorder itself carries out the thread's next\n"
+		"10,000 instructions, on a copy of the memory that they touch, which costs the target the copying\n"
+		"of some dozen pages, and the recorder .3, 1 or 4 % of a CPU by effort. Code generated at run time\n"
+		"keeps its time share, and so do programs that end within seconds.\n\n"
+		"On some virtual machines a hit of a hardware breakpoint ends the program that it observes, about\n"
+		"one in a million, whoever armed it: a defect of hypervisors (KVM before Linux 6.14). So on a virtual\n"
+		"machine recordings try breakpoints out first, once a boot: two million hits of their own, in idle\n"
+		"time, some 20 to 50 s of a CPU. Until that is done, and where a hit sent a signal, there are no\n"
+		"watch windows, and counts come from bursts alone. `accperf doctor --breakpoints` tries at once;\n"
+		"--breakpoints on does not wait for it, off does without. $ACCPERF_BREAKPOINTS is the default.\n\n"
+		"The timers belong to the CPUs; what they find running and is not observed is dropped in the\n"
+		"kernel. So threads and children are seen from their first instruction, in proportion to their\n"
+		"CPU time, however short they live, and switching between threads is no slower than without us.\n"
+		"Each CPU, idle ones too, is interrupted once a period. --timers threads gives every thread a timer\n"
+		"of its own: for a few busy threads on a machine of very many CPUs; chosen where CPUs may not be\n"
+		"observed, which is said. Then a thread that lives for less CPU time than one period may end\n"
+		"before its first sample (how much CPU time that was is told at the end and by `accperf report`),\n"
+		"and every context switch of the target takes some microseconds longer.\n\n"
+		"What of the target is in the profile: names (files, functions, processes, threads, what is run),\n"
+		"addresses of code and of data, sizes and times, and counts. Never: contents of memory, of registers,\n"
+		"of files or of what is written and read, environment variables, arguments (unless --cmdline). Two\n"
+		"things may yet tell something: an address of data tells an index that is secret, and a value that\n"
+		"--offload-probe names (bytes=, flops=) is stored. Copies of stacks and pages, from which the above is\n"
+		"made, stay in the recorder's memory; it leaves no core file. The profile is for its owner alone\n"
+		"(mode 0600). The file format's text has it by section.\n\n"
+		"Needs root, or a binary with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; `accperf doctor` tells. Whoever\n"
+		"may run such a binary could look into every process, so let a group have it: chgrp GROUP accperf,\n"
+		"chmod 0750 accperf, then setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep accperf. Where everybody may run\n"
+		"it, only processes that its user could trace anyway are observed, and no program that gains rights;\n"
+		"it takes no files from the environment (so keeps no caches), and commands other than record and\n"
+		"doctor give the rights back before they do anything.\n\n"
+		"-G takes a group's path, or its name below /sys/fs/cgroup; with it all groups below. Of version 1 only\n"
+		"groups of the perf_event hierarchy can be observed, without their system calls.",
 	.examples = "accperf record -p 1234 --duration 10s\tTen seconds of a running process\n"
 		    "accperf record -F 999 -o run.data -- gzip -k big.tar\tA command, at a rate of your choice\n"
 		    "accperf record -a --effort low --duration 1m\tThe whole machine, at most half a percent\n",

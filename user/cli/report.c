@@ -16,17 +16,22 @@ struct report_cmd {
 	double limit;
 };
 
-static const struct report_cmd defaults = { .input = "accperf.data", .sort = "self", .columns = "time", .children = true, .pager = true,
-					    .limit = 0.5 };
+static const struct report_cmd defaults = {
+	.input = "accperf.data", .sort = "self", .columns = "time", .children = true, .pager = true, .limit = 0.5
+};
 
 #define AT(field) .offset = offsetof(struct report_cmd, field)
 static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
-	{ OPT_STRING, 's', "sort", AT(sort), .arg = "self|inclusive|samples|function|object|in|out|compute", .help = "order of the rows (self)" },
-	{ OPT_STRING, 0, "columns", AT(columns), .arg = "LIST", .help = "time, flow, callees, all, or names of columns with commas between them (time)" },
+	{ OPT_STRING, 's', "sort", AT(sort), .arg = "self|inclusive|samples|function|object|in|out|compute",
+	  .help = "order of the rows (self)" },
+	{ OPT_STRING, 0, "columns", AT(columns), .arg = "LIST",
+	  .help = "time, flow, callees, all, or names of columns with commas between them (time)" },
 	{ OPT_BOOL, 0, "children", AT(children), .help = "show inclusive shares too (on; --no-children: self only)" },
-	{ OPT_STRING, 0, "callers", AT(callers), .arg = "FN", .help = "show who called FN, as a tree (text: instead of the table)" },
-	{ OPT_DOUBLE, 0, "percent-limit", AT(limit), .arg = "PERCENT", .help = "leave out what is smaller (0.5; 0 with --json)",
+	{ OPT_STRING, 0, "callers", AT(callers), .arg = "FN",
+	  .help = "show who called FN, as a tree (text: instead of the table)" },
+	{ OPT_DOUBLE, 0, "percent-limit", AT(limit), .arg = "PERCENT",
+	  .help = "leave out what is smaller (0.5; 0 with --json)",
 	  .set_offset = offsetof(struct report_cmd, limit_given) },
 	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions get rows of their own" },
 	{ OPT_BOOL, 0, "per-thread", AT(per_thread), .help = "one table for each thread, the busiest first" },
@@ -38,10 +43,11 @@ static const struct opt options[] = {
 
 static enum report_sort sort_of(const char *name)
 {
-	static const char *const names[] = { [REPORT_SELF] = "self", [REPORT_INCLUSIVE] = "inclusive",
-					     [REPORT_SAMPLES] = "samples", [REPORT_FUNCTION] = "function",
-					     [REPORT_OBJECT] = "object", [REPORT_IN] = "in", [REPORT_OUT] = "out",
-					     [REPORT_COMPUTE] = "compute" };
+	static const char *const names[] = {
+		[REPORT_SELF] = "self",         [REPORT_INCLUSIVE] = "inclusive", [REPORT_SAMPLES] = "samples",
+		[REPORT_FUNCTION] = "function", [REPORT_OBJECT] = "object",       [REPORT_IN] = "in",
+		[REPORT_OUT] = "out",           [REPORT_COMPUTE] = "compute"
+	};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i], name))
@@ -79,8 +85,12 @@ static int show(const struct report_cmd *o, const struct profile *p, bool *degra
 	bool known = p->accesses || p->has_edges;
 	struct flow flow = { 0 };
 	struct report_opts ro = {
-		.sort = sort_of(o->sort), .children = o->children, .inlined = o->inlined, .per_thread = o->per_thread,
-		.callers = o->callers, .limit = o->json && !o->limit_given ? 0 : o->limit / 100,
+		.sort = sort_of(o->sort),
+		.children = o->children,
+		.inlined = o->inlined,
+		.per_thread = o->per_thread,
+		.callers = o->callers,
+		.limit = o->json && !o->limit_given ? 0 : o->limit / 100,
 	};
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct report r;
@@ -93,7 +103,10 @@ static int show(const struct report_cmd *o, const struct profile *p, bool *degra
 	}
 	ro.more = known && !ro.columns && !o->json && !o->callers;
 	if (!known && ((ro.columns && report_columns_flow(columns, ro.column_count)) || by_flow(o)))
-		return err_set(e, -ENODATA, "%s holds no memory accesses, only time; record with `accperf record` or `accperf exact`", o->input);
+		return err_set(
+			e, -ENODATA,
+			"%s holds no memory accesses, only time; record with `accperf record` or `accperf exact`",
+			o->input);
 	if (known && ((ro.columns && report_columns_flow(columns, ro.column_count)) || by_flow(o) || o->json)) {
 		struct err why = { 0 };
 
@@ -137,7 +150,8 @@ static int cmd_report(void *opts, int argc, char **argv)
 	if (strcmp(o->columns, "time") && report_columns(o->columns, columns, &e) < 0)
 		return cli_fail(&e, EXIT_USAGE);
 	if (strcmp(o->columns, "time") && (o->per_thread || o->callers || !o->children || o->inlined)) {
-		log_error("--columns shows whole functions of all threads: leave out --per-thread, --callers, --inline and --no-children");
+		log_error(
+			"--columns shows whole functions of all threads: leave out --per-thread, --callers, --inline and --no-children");
 		return EXIT_USAGE;
 	}
 	if (o->sort && !o->children && !strcmp(o->sort, "inclusive")) {
@@ -162,7 +176,9 @@ static int cmd_report(void *opts, int argc, char **argv)
 		status = EXIT_DEGRADED;
 	}
 	if (!p->has_exact && !p->samples[profile_unit(p)]) {
-		log_warn("%s holds no samples: the target used no CPU time while it was observed, or less than a period; record while it works", o->input);
+		log_warn(
+			"%s holds no samples: the target used no CPU time while it was observed, or less than a period; record while it works",
+			o->input);
 		status = EXIT_DEGRADED;
 	}
 	profile_free(p);
@@ -181,18 +197,19 @@ CLI_COMMAND(report) = {
 	.opt_size = sizeof(struct report_cmd),
 	.defaults = &defaults,
 	.usage = "[options] [FILE]",
-	.details = "Reads a profile and prints a table: share of the samples that had the function at the leaf (self)\n"
-		   "with its 95 % interval, share that had it anywhere on the stack (inclusive), number of samples,\n"
-		   "object and function. Functions without a name stand as object+0xoffset. Of a profile that the exact\n"
-		   "engine made, shares of the instructions counted.\n"
-		   "\n"
-		   "With --columns flow: bytes that each function reads, bytes of its own that anyone reads, arithmetic and\n"
-		   "logical instructions per byte it loads and stores, and the stack's part of its accesses; callees: what\n"
-		   "comes in and goes out of a function with all it calls. Columns are unknown (-) where the profile does not\n"
-		   "tell; --json always has all of them, with their intervals.\n"
-		   "\n"
-		   "A profile that was cut off or damaged is shown as far as it could be recovered; the exit status\n"
-		   "is then 3 and stderr says what is missing.",
+	.details =
+		"Reads a profile and prints a table: share of the samples that had the function at the leaf (self)\n"
+		"with its 95 % interval, share that had it anywhere on the stack (inclusive), number of samples,\n"
+		"object and function. Functions without a name stand as object+0xoffset. Of a profile that the exact\n"
+		"engine made, shares of the instructions counted.\n"
+		"\n"
+		"With --columns flow: bytes that each function reads, bytes of its own that anyone reads, arithmetic and\n"
+		"logical instructions per byte it loads and stores, and the stack's part of its accesses; callees: what\n"
+		"comes in and goes out of a function with all it calls. Columns are unknown (-) where the profile does not\n"
+		"tell; --json always has all of them, with their intervals.\n"
+		"\n"
+		"A profile that was cut off or damaged is shown as far as it could be recovered; the exit status\n"
+		"is then 3 and stderr says what is missing.",
 	.examples = "accperf report\tThe hot functions of accperf.data\n"
 		    "accperf report --sort inclusive --percent-limit 5\tWhere the time comes from, coarsely\n"
 		    "accperf report --columns flow\tWith bytes in and out and operations per byte\n"

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define LONGEST 40 /* bytes; no name of ours is longer */
+#define LONGEST 40          /* bytes; no name of ours is longer */
 #define LETTERS_PER_ERROR 3 /* one mistake in so many letters: "recrod" has one, "durration" may have three */
 
 static unsigned least(unsigned a, unsigned b, unsigned c)
@@ -27,7 +27,8 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m)
 		now[0] = (unsigned)i;
 		for (size_t j = 1; j <= m; j++) {
 			now[j] = least(last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < now[j])
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    before[j - 2] + 1 < now[j])
 				now[j] = before[j - 2] + 1;
 		}
 		before = last;

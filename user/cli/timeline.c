@@ -13,16 +13,21 @@ struct timeline_cmd {
 	bool csv, svg, json;
 };
 
-static const struct timeline_cmd defaults = { .input = "accperf.data", .metric = "both", .stack = "exclude", .attribute = "self", .rows = 20 };
+static const struct timeline_cmd defaults = {
+	.input = "accperf.data", .metric = "both", .stack = "exclude", .attribute = "self", .rows = 20
+};
 
 #define AT(field) .offset = offsetof(struct timeline_cmd, field)
 static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile (accperf.data)" },
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "write there instead of the terminal" },
 	{ OPT_STRING, 0, "metric", AT(metric), .arg = "both|reads|writes", .help = "which bytes are drawn (both)" },
-	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include", .help = "count accesses to the stack, too (exclude)" },
-	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main", .help = "library code to itself, or to its caller in the main image (self)" },
-	{ OPT_UINT, 'n', "slices", AT(slices), .arg = "N", .help = "slices of time (60, or as recorded by exact --slice)" },
+	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include",
+	  .help = "count accesses to the stack, too (exclude)" },
+	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
+	  .help = "library code to itself, or to its caller in the main image (self)" },
+	{ OPT_UINT, 'n', "slices", AT(slices), .arg = "N",
+	  .help = "slices of time (60, or as recorded by exact --slice)" },
 	{ OPT_UINT, 0, "rows", AT(rows), .arg = "N", .help = "functions shown (20)" },
 	{ OPT_BOOL, 0, "csv", AT(csv), .help = "a line per slice and function" },
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "a picture" },
@@ -51,8 +56,12 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 	err = timeline_build(&in, (uint32_t)o->slices, !strcmp(o->stack, "include"), &t, &e);
 	if (!err) {
 		struct timeline_view v = {
-			.t = &t, .rows = o->rows > 100000 ? 100000 : (unsigned)o->rows, .source = o->input,
-			.metric = !strcmp(o->metric, "reads") ? TIMELINE_READS : !strcmp(o->metric, "writes") ? TIMELINE_WRITES : TIMELINE_BOTH,
+			.t = &t,
+			.rows = o->rows > 100000 ? 100000 : (unsigned)o->rows,
+			.source = o->input,
+			.metric = !strcmp(o->metric, "reads")    ? TIMELINE_READS
+				  : !strcmp(o->metric, "writes") ? TIMELINE_WRITES
+								 : TIMELINE_BOTH,
 			.time_bias = in.access_count && (in.access[0].flags & FMT_A_TIME) && !t.exact,
 		};
 
@@ -66,7 +75,8 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 			timeline_json(&v, &out);
 		else
 			timeline_text(&v, &style, &out);
-		err = o->output ? pager_save(&out, o->output, &e) : pager_write(&out, !o->csv && !o->svg && !o->json, &e);
+		err = o->output ? pager_save(&out, o->output, &e)
+				: pager_write(&out, !o->csv && !o->svg && !o->json, &e);
 		timeline_release(&t);
 		if (*in.missing) {
 			log_warn("%s: %s", o->input, in.missing);
@@ -89,10 +99,11 @@ CLI_COMMAND(timeline) = {
 	.opt_size = sizeof(struct timeline_cmd),
 	.defaults = &defaults,
 	.usage = "[options] [FILE]",
-	.details = "Draws a line per function with the bytes it read and wrote in each slice of the recording, and names\n"
-		   "the phases: slices in which the functions have like shares carry the same letter.\n"
-		   "\n"
-		   "Time is instructions in profiles of the exact engine, else the clock.",
+	.details =
+		"Draws a line per function with the bytes it read and wrote in each slice of the recording, and names\n"
+		"the phases: slices in which the functions have like shares carry the same letter.\n"
+		"\n"
+		"Time is instructions in profiles of the exact engine, else the clock.",
 	.examples = "accperf timeline\tLines in the terminal\n"
 		    "accperf timeline --metric reads --slices 200 --csv -o reads.csv\tFor a spreadsheet\n"
 		    "accperf timeline --svg -o timeline.svg\tA picture\n",

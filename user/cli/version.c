@@ -16,10 +16,9 @@ struct version_cmd {
 	bool json;
 };
 
-static const struct opt options[] = {
-	{ OPT_BOOL, 0, "json", .offset = offsetof(struct version_cmd, json), .help = "print accperf.version/1" },
-	OPT_END
-};
+static const struct opt options[] = { { OPT_BOOL, 0, "json", .offset = offsetof(struct version_cmd, json),
+					.help = "print accperf.version/1" },
+				      OPT_END };
 
 static void libraries(char text[5][64])
 {
@@ -50,7 +49,8 @@ static int cmd_version(void *opts, int argc, char **argv)
 		json_str(&j, "version", ACCPERF_VERSION);
 		json_arr(&j, "features");
 	} else {
-		buf_addf(&out, "accperf %s\n\nbuilt in (`accperf doctor` tells which of them work here):\n", ACCPERF_VERSION);
+		buf_addf(&out, "accperf %s\n\nbuilt in (`accperf doctor` tells which of them work here):\n",
+			 ACCPERF_VERSION);
 	}
 	for (size_t i = 0; i < f.count; i++) {
 		bool built = f.f[i].built && (!f.f[i].command || cli_find(f.f[i].command));
@@ -105,8 +105,9 @@ CLI_COMMAND(version) = {
 	.options = options,
 	.opt_size = sizeof(struct version_cmd),
 	.usage = "[--json]",
-	.details = "Lists the measuring features that this build has, by the names that `accperf doctor` uses, and the\n"
-		   "versions of the libraries it runs with.",
+	.details =
+		"Lists the measuring features that this build has, by the names that `accperf doctor` uses, and the\n"
+		"versions of the libraries it runs with.",
 	.examples = "accperf version\tVersion, features, libraries\n",
 	.schemas = schemas,
 };

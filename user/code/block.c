@@ -333,8 +333,7 @@ static unsigned append(struct block_cache *c, unsigned n, const struct block *b,
 }
 
 /* Goes on behind the block: fall-through, direct jumps and calls. */
-static unsigned go_on(struct block_cache *c, const struct block_code *code, unsigned n, unsigned follow,
-		      uint64_t bias)
+static unsigned go_on(struct block_cache *c, const struct block_code *code, unsigned n, unsigned follow, uint64_t bias)
 {
 	unsigned limit = n + follow;
 
@@ -425,12 +424,13 @@ static bool other_code(const struct block_code *code, const struct block_state *
 {
 	uint64_t words[WIRE_CODE_WORDS];
 
-	return code->volatile_bytes && s->code_hash && code->read(code->ctx, s->code_ip, words, sizeof(words)) == sizeof(words) &&
+	return code->volatile_bytes && s->code_hash &&
+	       code->read(code->ctx, s->code_ip, words, sizeof(words)) == sizeof(words) &&
 	       wire_code_hash((const void *)words) != s->code_hash;
 }
 
-int block_sample(struct block_cache *c, const struct block_code *code, const struct block_state *s,
-		 unsigned follow, struct block_result *out)
+int block_sample(struct block_cache *c, const struct block_code *code, const struct block_state *s, unsigned follow,
+		 struct block_result *out)
 {
 	struct eval_run run = { .insn = c->insn, .ip = c->ip, .state = c->state };
 	uint64_t bias = s->regs[WREG_IP] - s->code_ip;

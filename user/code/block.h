@@ -24,7 +24,7 @@
 
 /* One body of code: a module (addresses = its ELF virtual addresses) or a process's JIT memory. */
 struct block_code {
-	uint64_t id; /* below 2^20, never reused: the key of the cache */
+	uint64_t id;         /* below 2^20, never reused: the key of the cache */
 	bool volatile_bytes; /* may be rewritten: bytes are read again and compared on every use */
 	/* Up to len bytes at addr; returns how many could be read. */
 	size_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
@@ -39,17 +39,17 @@ struct block_state {
 	uint64_t code_ip;     /* the same instruction in the address space of block_code */
 	const uint8_t *stack; /* bytes from regs[WREG_SP] on; may be NULL */
 	uint32_t stack_bytes;
-	uint64_t stack_end;   /* base of the thread's stack, 0 = unknown: nothing is marked as stack */
-	uint32_t code_hash;   /* wire_code_hash() of what stood at code_ip when the registers were taken; 0: unknown */
+	uint64_t stack_end; /* base of the thread's stack, 0 = unknown: nothing is marked as stack */
+	uint32_t code_hash; /* wire_code_hash() of what stood at code_ip when the registers were taken; 0: unknown */
 };
 
 struct block_access {
-	uint64_t ip;   /* in the address space of block_code */
-	uint64_t addr; /* valid if known */
-	uint64_t size; /* 0 = unknown (masked, or depends on data) */
-	int16_t step;  /* instructions after (before: negative) the sampled one */
+	uint64_t ip;    /* in the address space of block_code */
+	uint64_t addr;  /* valid if known */
+	uint64_t size;  /* 0 = unknown (masked, or depends on data) */
+	int16_t step;   /* instructions after (before: negative) the sampled one */
 	uint16_t flags; /* enum fmt_access_flags: LOAD STORE ATOMIC REP STACK */
-	uint8_t lanes; /* accesses this stands for: > 1 for gather and scatter */
+	uint8_t lanes;  /* accesses this stands for: > 1 for gather and scatter */
 	bool known;
 	bool in_block; /* in the sampled basic block; else reached by going on from its end */
 };
@@ -57,22 +57,22 @@ struct block_access {
 /* What one pass through the block does: independent of any sample. */
 struct block_work {
 	uint32_t insns;
-	uint32_t cost; /* usual instructions that take as long: dec_cost() */
-	uint32_t compute; /* arithmetic and logical instructions */
-	uint32_t int_ops, fp_ops; /* elements computed: lanes, twice for fused multiply-add */
-	uint32_t loads, stores; /* operands; rep counts once */
+	uint32_t cost;                    /* usual instructions that take as long: dec_cost() */
+	uint32_t compute;                 /* arithmetic and logical instructions */
+	uint32_t int_ops, fp_ops;         /* elements computed: lanes, twice for fused multiply-add */
+	uint32_t loads, stores;           /* operands; rep counts once */
 	uint32_t load_bytes, store_bytes; /* without rep and masked operands */
-	uint32_t variable; /* operands whose size is not fixed: in none of the bytes above */
+	uint32_t variable;                /* operands whose size is not fixed: in none of the bytes above */
 };
 
 /* One more instruction in it. */
 void block_work_add(struct block_work *w, const struct dec_insn *d);
 
 struct block_result {
-	uint64_t start;	 /* leader, or the sampled instruction when leaders are unknown */
+	uint64_t start; /* leader, or the sampled instruction when leaders are unknown */
 	bool leader_known;
 	struct block_work work;
-	unsigned known, unknown; /* operands (lanes for gather and scatter), block and what follows */
+	unsigned known, unknown;             /* operands (lanes for gather and scatter), block and what follows */
 	unsigned block_known, block_unknown; /* of the block alone */
 	unsigned count;
 	struct block_access access[BLOCK_MAX_ACCESSES];
@@ -80,10 +80,10 @@ struct block_result {
 
 struct block_stats {
 	uint64_t hits, misses; /* of the cache */
-	uint64_t undecodable; /* samples whose instruction could not be read or decoded */
-	uint64_t rewritten;   /* samples whose code changed between two readings */
+	uint64_t undecodable;  /* samples whose instruction could not be read or decoded */
+	uint64_t rewritten;    /* samples whose code changed between two readings */
 	uint64_t functions, blocks, bytes;
-	uint64_t flushes;     /* the cache outgrew its limit and began anew */
+	uint64_t flushes; /* the cache outgrew its limit and began anew */
 };
 
 struct block_cache;
@@ -94,12 +94,12 @@ const struct block_stats *block_cache_stats(const struct block_cache *c);
 
 /* follow: how many instructions to go on behind the block's end, through direct jumps and calls.
  * 0, or -ENODATA: code unreadable or no instruction; -ESTALE: the code changed meanwhile. */
-int block_sample(struct block_cache *c, const struct block_code *code, const struct block_state *s,
-		 unsigned follow, struct block_result *out);
+int block_sample(struct block_cache *c, const struct block_code *code, const struct block_state *s, unsigned follow,
+		 struct block_result *out);
 
 /* The instruction that ends at code_ip, for watchpoint hits, which report the next one. Certain only
  * where the function is known and a straight decode of it passes through code_ip; 0, -ENODATA. */
-int block_previous(struct block_cache *c, const struct block_code *code, uint64_t code_ip,
-		   struct dec_insn *insn, uint64_t *addr);
+int block_previous(struct block_cache *c, const struct block_code *code, uint64_t code_ip, struct dec_insn *insn,
+		   uint64_t *addr);
 
 #endif

@@ -131,8 +131,8 @@ static int collect_insns(struct leaders *l, const struct body *b, bool *indirect
 			return -ENOMEM;
 		l->insn[l->count++] = (uint32_t)off | (next_leads ? LEADERS_MARK : 0);
 		next_leads = d.flags & DEC_F_BRANCH;
-		if ((d.flags & DEC_F_BRANCH) && !(d.flags & (DEC_F_DIRECT | DEC_F_CALL | DEC_F_RET | DEC_F_SYSCALL |
-							     DEC_F_TRAP)))
+		if ((d.flags & DEC_F_BRANCH) &&
+		    !(d.flags & (DEC_F_DIRECT | DEC_F_CALL | DEC_F_RET | DEC_F_SYSCALL | DEC_F_TRAP)))
 			*indirect = true;
 		off += d.len;
 	}

@@ -10,15 +10,15 @@
 
 #define LEAF_BYTES 2048 /* callees whose effect on registers is looked up: how long, how many */
 #define LEAVES_MAX 1024
-#define COLD_MAX 1024	 /* places elsewhere that one function jumps to */
+#define COLD_MAX 1024 /* places elsewhere that one function jumps to */
 #define COLD_BYTES (1u << 16)
-#define COLD_BACK_MAX 32 /* places where one of them comes back */
+#define COLD_BACK_MAX 32       /* places where one of them comes back */
 #define COLD_BUDGET (1u << 20) /* instructions looked at for all of them */
 
 struct cold {
 	uint64_t target;
 	uint32_t back[COLD_BACK_MAX], backs; /* instructions */
-	bool unknown; /* too many, or unreadable */
+	bool unknown;                        /* too many, or unreadable */
 };
 
 struct builder {
@@ -432,11 +432,13 @@ static int find_calls(struct builder *b)
 		if (!GROW(c->call, c->calls, cap, 16))
 			return -ENOMEM;
 		c->call[c->calls++] = (struct cfg_call){
-			.insn = i, .block = block, .tail = !(d.flags & DEC_F_CALL),
+			.insn = i,
+			.block = block,
+			.tail = !(d.flags & DEC_F_CALL),
 			.target = d.flags & DEC_F_DIRECT ? target_of(c, i, &d) : 0,
 		};
-		c->call[c->calls - 1].spoils = tail ? CFG_CALLER_SAVED :
-						      spoiled_by(b, c->call[c->calls - 1].target, &budget);
+		c->call[c->calls - 1].spoils =
+			tail ? CFG_CALLER_SAVED : spoiled_by(b, c->call[c->calls - 1].target, &budget);
 	}
 	return 0;
 }

@@ -24,21 +24,21 @@
 
 enum cfg_block_flags {
 	CFG_RETURNS = 1,
-	CFG_LEAVES = 2,	    /* jumps out of the function: a tail call, or its .cold half */
-	CFG_STOPS = 4,	    /* trap, or runs into the function's end */
+	CFG_LEAVES = 2,     /* jumps out of the function: a tail call, or its .cold half */
+	CFG_STOPS = 4,      /* trap, or runs into the function's end */
 	CFG_UNRESOLVED = 8, /* an indirect jump that may go anywhere */
-	CFG_TABLE = 16,	    /* an indirect jump whose table was read */
+	CFG_TABLE = 16,     /* an indirect jump whose table was read */
 	CFG_VIA_COLD = 32,  /* its successors include where the code that it jumps to comes back */
 	CFG_REACHED = 64,   /* from the entry, along known edges */
-	CFG_KNOT = 128,	    /* in the cycle around the anchor of its loop, or of the function: see cfg_loop.anchor */
+	CFG_KNOT = 128,     /* in the cycle around the anchor of its loop, or of the function: see cfg_loop.anchor */
 };
 
 struct cfg_block {
-	uint32_t insn, insns; /* its first instruction's index, how many */
-	uint32_t succ, succs; /* in cfg.succ */
-	uint32_t pred, preds; /* in cfg.pred */
-	uint32_t idom;	      /* CFG_NONE for the entry and what is not reached */
-	uint32_t loop;	      /* innermost, or CFG_NONE */
+	uint32_t insn, insns;     /* its first instruction's index, how many */
+	uint32_t succ, succs;     /* in cfg.succ */
+	uint32_t pred, preds;     /* in cfg.pred */
+	uint32_t idom;            /* CFG_NONE for the entry and what is not reached */
+	uint32_t loop;            /* innermost, or CFG_NONE */
 	uint32_t dom_in, dom_out; /* interval in the dominator tree */
 	uint32_t flags;
 };
@@ -52,11 +52,11 @@ struct cfg_loop {
 	uint32_t header, parent, depth, last;
 	uint32_t member, members; /* in cfg.member: the blocks, of inner loops too */
 	uint32_t latch, latches;  /* in cfg.latch */
-	uint32_t exit, exits;	  /* in cfg.exit: edges that leave the loop */
-	uint32_t entries;	  /* edges into the header from outside */
-	uint32_t preheader; /* the source of the only such edge, else CFG_NONE */
-	uint32_t bottleneck; /* every iteration, the last one too, passes it and what dominates it */
-	bool preheader_may_skip; /* it has other successors too */
+	uint32_t exit, exits;     /* in cfg.exit: edges that leave the loop */
+	uint32_t entries;         /* edges into the header from outside */
+	uint32_t preheader;       /* the source of the only such edge, else CFG_NONE */
+	uint32_t bottleneck;      /* every iteration, the last one too, passes it and what dominates it */
+	bool preheader_may_skip;  /* it has other successors too */
 	/* Blocks of this loop, but of no inner one, may form a cycle of their own, which can be entered at
 	 * several places: a knot, no loop. The first such place met; CFG_NONE: no knot here. */
 	uint32_t anchor;
@@ -86,12 +86,12 @@ struct cfg {
 	uint32_t exits;
 	struct cfg_call *call;
 	uint32_t calls;
-	uint32_t bottleneck;  /* of the function: every run passes it */
-	uint32_t unresolved;  /* indirect jumps without a table */
+	uint32_t bottleneck; /* of the function: every run passes it */
+	uint32_t unresolved; /* indirect jumps without a table */
 	uint32_t tables;
 	uint32_t irreducible; /* edges that close cycles which can be entered at several places: no loops */
 	uint32_t anchor;      /* of a knot that is in no loop; CFG_NONE */
-	bool complete;	      /* every edge is known */
+	bool complete;        /* every edge is known */
 };
 
 /* 0; -ENODATA: the bytes cannot be read or are no code; -E2BIG: more blocks or edges than the

@@ -13,7 +13,7 @@ struct walk {
 	uint32_t *order;  /* blocks by depth-first number */
 	uint32_t *number; /* of a block, CFG_NONE: not reached */
 	uint32_t *parent; /* by number, of the spanning tree */
-	uint32_t *out;	  /* by number: the last number in its subtree */
+	uint32_t *out;    /* by number: the last number in its subtree */
 	uint32_t *semi, *label, *link, *stack;
 	uint32_t reached;
 	struct cfg_edge *knot; /* edges back up the spanning tree that are no loop's */
@@ -221,7 +221,8 @@ static int collect_loops(struct walk *w, uint32_t *inner_of)
 			continue;
 		if (!GROW(c->loop, n, cap, 16))
 			return -ENOMEM;
-		c->loop[n] = (struct cfg_loop){ .header = h, .parent = CFG_NONE, .preheader = CFG_NONE, .anchor = CFG_NONE };
+		c->loop[n] =
+			(struct cfg_loop){ .header = h, .parent = CFG_NONE, .preheader = CFG_NONE, .anchor = CFG_NONE };
 		c->block[h].loop = n;
 		while (top) {
 			uint32_t x = at[--top];
@@ -378,9 +379,11 @@ static int list_exits(struct cfg *c)
 			for (uint32_t s = 0; k->loop != CFG_NONE && s < k->succs; s++) {
 				uint32_t to = c->succ[k->succ + s];
 
-				for (uint32_t l = k->loop; l != CFG_NONE && !cfg_in_loop(c, to, l); l = c->loop[l].parent) {
+				for (uint32_t l = k->loop; l != CFG_NONE && !cfg_in_loop(c, to, l);
+				     l = c->loop[l].parent) {
 					if (pass)
-						c->exit[c->loop[l].exit + c->loop[l].exits] = (struct cfg_edge){ b, to };
+						c->exit[c->loop[l].exit + c->loop[l].exits] =
+							(struct cfg_edge){ b, to };
 					else if (++n > CFG_MAX_EDGES)
 						return -E2BIG;
 					c->loop[l].exits++;
@@ -445,7 +448,8 @@ static uint32_t *anchor_of(struct cfg *c, uint32_t loop)
 
 /* Blocks from (or to) which the anchor can be reached without leaving the loop or passing its header.
  * mark: bit 1 forward, bit 2 backward. Steps are counted down for all knots together. */
-static void flood(const struct cfg *c, uint32_t loop, uint32_t anchor, uint8_t bit, uint8_t *mark, uint32_t *stack, uint32_t *steps)
+static void flood(const struct cfg *c, uint32_t loop, uint32_t anchor, uint8_t bit, uint8_t *mark, uint32_t *stack,
+		  uint32_t *steps)
 {
 	uint32_t top = 0, header = loop == CFG_NONE ? CFG_NONE : c->loop[loop].header;
 
@@ -473,7 +477,8 @@ static int find_knots(struct walk *w)
 	struct cfg *c = w->c;
 	uint32_t steps = 1u << 24;
 	uint8_t *mark = calloc(c->blocks, 1);
-	uint32_t *stack = malloc(c->blocks * sizeof(*stack)), *touched = malloc((w->knots + 1) * sizeof(*touched)), n = 0;
+	uint32_t *stack = malloc(c->blocks * sizeof(*stack)), *touched = malloc((w->knots + 1) * sizeof(*touched)),
+		 n = 0;
 	int rc = mark && stack && touched ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < w->knots && !rc; i++) {
@@ -496,8 +501,9 @@ static int find_knots(struct walk *w)
 		flood(c, l, anchor, 2, mark, stack, &steps);
 		for (uint32_t b = 0; b < c->blocks && steps; b++) {
 			steps -= steps > 0;
-			if (mark[b] == 3 && (c->block[b].loop == l || b == anchor || (c->block[b].loop != CFG_NONE &&
-			    c->loop[c->block[b].loop].header == b && c->loop[c->block[b].loop].parent == l)))
+			if (mark[b] == 3 && (c->block[b].loop == l || b == anchor ||
+					     (c->block[b].loop != CFG_NONE && c->loop[c->block[b].loop].header == b &&
+					      c->loop[c->block[b].loop].parent == l)))
 				c->block[b].flags |= CFG_KNOT;
 			mark[b] = 0;
 		}

@@ -6,7 +6,7 @@
 #include "abi.h"
 #include "code/cfg_priv.h"
 
-#define LOAD_BACK 8  /* the entry is loaded at most so far before the jump */
+#define LOAD_BACK 8   /* the entry is loaded at most so far before the jump */
 #define CHECK_BACK 32 /* and its index compared with the table's length */
 
 /* The entry's load in `m`; false if there is none. */
@@ -58,8 +58,8 @@ static uint32_t find_length(const struct cfg *c, uint32_t load, uint8_t index)
 		if (cfg_decode(c, load - i, &d))
 			break;
 		if (d.compared == index)
-			return d.compared_to >= 0 && d.compared_to < CFG_TABLE_MAX ? (uint32_t)d.compared_to + 1 :
-										       CFG_TABLE_MAX;
+			return d.compared_to >= 0 && d.compared_to < CFG_TABLE_MAX ? (uint32_t)d.compared_to + 1
+										   : CFG_TABLE_MAX;
 		if (!(d.writes >> index & 1))
 			continue;
 		if (d.effect.op == DEC_OP_AND && d.effect.dst == index && d.effect.src_kind == DEC_SRC_IMM &&

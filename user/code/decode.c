@@ -33,30 +33,35 @@ static bool in_category(ZydisInstructionCategory c, const ZydisInstructionCatego
 
 /* Categories in which everything computes. */
 static const ZydisInstructionCategory computing[] = {
-	ZYDIS_CATEGORY_ADOX_ADCX, ZYDIS_CATEGORY_AES, ZYDIS_CATEGORY_AMD3DNOW, ZYDIS_CATEGORY_AVX512_4FMAPS,
-	ZYDIS_CATEGORY_AVX512_4VNNIW, ZYDIS_CATEGORY_AVX512_BITALG, ZYDIS_CATEGORY_BINARY, ZYDIS_CATEGORY_BITBYTE,
-	ZYDIS_CATEGORY_BMI1, ZYDIS_CATEGORY_BMI2, ZYDIS_CATEGORY_CONFLICT, ZYDIS_CATEGORY_CONVERT,
-	ZYDIS_CATEGORY_DECIMAL, ZYDIS_CATEGORY_FMA4, ZYDIS_CATEGORY_FP16, ZYDIS_CATEGORY_GFNI, ZYDIS_CATEGORY_IFMA,
-	ZYDIS_CATEGORY_KMASK, ZYDIS_CATEGORY_LOGICAL, ZYDIS_CATEGORY_LOGICAL_FP, ZYDIS_CATEGORY_LZCNT,
-	ZYDIS_CATEGORY_PCLMULQDQ, ZYDIS_CATEGORY_ROTATE, ZYDIS_CATEGORY_SEMAPHORE, ZYDIS_CATEGORY_SHA,
-	ZYDIS_CATEGORY_SHIFT, ZYDIS_CATEGORY_STTNI, ZYDIS_CATEGORY_TBM, ZYDIS_CATEGORY_VAES, ZYDIS_CATEGORY_VBMI2,
-	ZYDIS_CATEGORY_VFMA, ZYDIS_CATEGORY_VPCLMULQDQ, ZYDIS_CATEGORY_X87_ALU, ZYDIS_CATEGORY_XOP,
+	ZYDIS_CATEGORY_ADOX_ADCX,     ZYDIS_CATEGORY_AES,           ZYDIS_CATEGORY_AMD3DNOW,
+	ZYDIS_CATEGORY_AVX512_4FMAPS, ZYDIS_CATEGORY_AVX512_4VNNIW, ZYDIS_CATEGORY_AVX512_BITALG,
+	ZYDIS_CATEGORY_BINARY,        ZYDIS_CATEGORY_BITBYTE,       ZYDIS_CATEGORY_BMI1,
+	ZYDIS_CATEGORY_BMI2,          ZYDIS_CATEGORY_CONFLICT,      ZYDIS_CATEGORY_CONVERT,
+	ZYDIS_CATEGORY_DECIMAL,       ZYDIS_CATEGORY_FMA4,          ZYDIS_CATEGORY_FP16,
+	ZYDIS_CATEGORY_GFNI,          ZYDIS_CATEGORY_IFMA,          ZYDIS_CATEGORY_KMASK,
+	ZYDIS_CATEGORY_LOGICAL,       ZYDIS_CATEGORY_LOGICAL_FP,    ZYDIS_CATEGORY_LZCNT,
+	ZYDIS_CATEGORY_PCLMULQDQ,     ZYDIS_CATEGORY_ROTATE,        ZYDIS_CATEGORY_SEMAPHORE,
+	ZYDIS_CATEGORY_SHA,           ZYDIS_CATEGORY_SHIFT,         ZYDIS_CATEGORY_STTNI,
+	ZYDIS_CATEGORY_TBM,           ZYDIS_CATEGORY_VAES,          ZYDIS_CATEGORY_VBMI2,
+	ZYDIS_CATEGORY_VFMA,          ZYDIS_CATEGORY_VPCLMULQDQ,    ZYDIS_CATEGORY_X87_ALU,
+	ZYDIS_CATEGORY_XOP,
 };
 
 /* Categories that mix arithmetic with shuffles and moves: the name decides. */
 static const ZydisInstructionCategory mixed[] = {
-	ZYDIS_CATEGORY_SSE, ZYDIS_CATEGORY_AVX, ZYDIS_CATEGORY_AVX2, ZYDIS_CATEGORY_AVX512,
-	ZYDIS_CATEGORY_AVX512_VBMI, ZYDIS_CATEGORY_MMX, ZYDIS_CATEGORY_STRINGOP, ZYDIS_CATEGORY_MISC,
-	ZYDIS_CATEGORY_VEX,
+	ZYDIS_CATEGORY_SSE,      ZYDIS_CATEGORY_AVX,         ZYDIS_CATEGORY_AVX2,
+	ZYDIS_CATEGORY_AVX512,   ZYDIS_CATEGORY_AVX512_VBMI, ZYDIS_CATEGORY_MMX,
+	ZYDIS_CATEGORY_STRINGOP, ZYDIS_CATEGORY_MISC,        ZYDIS_CATEGORY_VEX,
 };
 
 /* Of the mixed ones: names (without a leading v) that only move, shuffle, convert position. */
 static const char *const moving[] = {
-	"mov", "shuf", "unpck", "punpck", "pack", "pshuf", "palignr", "alignr", "valign", "perm", "blend", "pblend",
-	"insert", "extract", "pinsr", "pextr", "broadcast", "pbroadcast", "lddqu", "ldmxcsr", "stmxcsr", "zero",
-	"maskmov", "pmaskmov", "compress", "pcompress", "expand", "pexpand", "pmov", "emms", "lods", "stos", "lea",
-	"leave", "enter", "cpuid", "rdtsc", "xgetbv", "pause", "ud", "fence", "lfence", "sfence", "mfence", "xlat",
-	"cmov", "psrldq", "pslldq", "monitor", "mwait", "rdpmc", "serialize",
+	"mov",     "shuf",    "unpck",   "punpck",  "pack",    "pshuf",    "palignr",   "alignr",    "valign",
+	"perm",    "blend",   "pblend",  "insert",  "extract", "pinsr",    "pextr",     "broadcast", "pbroadcast",
+	"lddqu",   "ldmxcsr", "stmxcsr", "zero",    "maskmov", "pmaskmov", "compress",  "pcompress", "expand",
+	"pexpand", "pmov",    "emms",    "lods",    "stos",    "lea",      "leave",     "enter",     "cpuid",
+	"rdtsc",   "xgetbv",  "pause",   "ud",      "fence",   "lfence",   "sfence",    "mfence",    "xlat",
+	"cmov",    "psrldq",  "pslldq",  "monitor", "mwait",   "rdpmc",    "serialize",
 };
 
 static bool name_moves(const char *name)
@@ -83,8 +88,8 @@ static bool computes(const ZydisDecodedInstruction *z)
 
 static bool is_float(ZydisElementType t)
 {
-	return t == ZYDIS_ELEMENT_TYPE_FLOAT16 || t == ZYDIS_ELEMENT_TYPE_FLOAT32 ||
-	       t == ZYDIS_ELEMENT_TYPE_FLOAT64 || t == ZYDIS_ELEMENT_TYPE_FLOAT80;
+	return t == ZYDIS_ELEMENT_TYPE_FLOAT16 || t == ZYDIS_ELEMENT_TYPE_FLOAT32 || t == ZYDIS_ELEMENT_TYPE_FLOAT64 ||
+	       t == ZYDIS_ELEMENT_TYPE_FLOAT80;
 }
 
 static bool is_slow(ZydisMnemonic m)
@@ -135,8 +140,7 @@ static bool touches_no_memory(const ZydisDecodedInstruction *z)
 	case ZYDIS_CATEGORY_CLFLUSHOPT:
 	case ZYDIS_CATEGORY_CLWB:
 	case ZYDIS_CATEGORY_MPX:
-	case ZYDIS_CATEGORY_CET:
-		return true;
+	case ZYDIS_CATEGORY_CET: return true;
 	default:
 		return z->mnemonic == ZYDIS_MNEMONIC_CLFLUSH || z->mnemonic == ZYDIS_MNEMONIC_LEA ||
 		       z->mnemonic == ZYDIS_MNEMONIC_NOP || z->mnemonic == ZYDIS_MNEMONIC_INVLPG;
@@ -155,10 +159,8 @@ static bool size_depends_on_data(const ZydisDecodedInstruction *z)
 	case ZYDIS_CATEGORY_XSAVEOPT:
 	case ZYDIS_CATEGORY_COMPRESS:
 	case ZYDIS_CATEGORY_EXPAND:
-	case ZYDIS_CATEGORY_AMX_TILE:
-		return true;
-	default:
-		break;
+	case ZYDIS_CATEGORY_AMX_TILE: return true;
+	default: break;
 	}
 	switch (z->mnemonic) {
 	case ZYDIS_MNEMONIC_MASKMOVQ:
@@ -167,10 +169,8 @@ static bool size_depends_on_data(const ZydisDecodedInstruction *z)
 	case ZYDIS_MNEMONIC_VMASKMOVPS:
 	case ZYDIS_MNEMONIC_VMASKMOVPD:
 	case ZYDIS_MNEMONIC_VPMASKMOVD:
-	case ZYDIS_MNEMONIC_VPMASKMOVQ:
-		return true;
-	default:
-		return z->avx.mask.mode == ZYDIS_MASK_MODE_MERGING || z->avx.mask.mode == ZYDIS_MASK_MODE_ZEROING;
+	case ZYDIS_MNEMONIC_VPMASKMOVQ: return true;
+	default: return z->avx.mask.mode == ZYDIS_MASK_MODE_MERGING || z->avx.mask.mode == ZYDIS_MASK_MODE_ZEROING;
 	}
 }
 
@@ -181,10 +181,8 @@ static bool bit_string(const ZydisDecodedInstruction *z, const ZydisDecodedOpera
 	case ZYDIS_MNEMONIC_BT:
 	case ZYDIS_MNEMONIC_BTS:
 	case ZYDIS_MNEMONIC_BTR:
-	case ZYDIS_MNEMONIC_BTC:
-		return op[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
-	default:
-		return false;
+	case ZYDIS_MNEMONIC_BTC: return op[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+	default: return false;
 	}
 }
 
@@ -201,11 +199,8 @@ static unsigned lanes_of(const ZydisDecodedInstruction *z, ZydisRegister index, 
 	case ZYDIS_MNEMONIC_VPSCATTERQD:
 	case ZYDIS_MNEMONIC_VPSCATTERQQ:
 	case ZYDIS_MNEMONIC_VSCATTERQPS:
-	case ZYDIS_MNEMONIC_VSCATTERQPD:
-		index_bits = 64;
-		break;
-	default:
-		break;
+	case ZYDIS_MNEMONIC_VSCATTERQPD: index_bits = 64; break;
+	default: break;
 	}
 	indexes = ZydisRegisterGetWidth(z->machine_mode, index) / index_bits;
 	elements = element_bits ? z->avx.vector_length / element_bits : 1;
@@ -233,8 +228,9 @@ static void add_mem(const ZydisDecodedInstruction *z, const ZydisDecodedOperand 
 	o->index = m->index == ZYDIS_REGISTER_NONE ? DEC_NOREG : gpr_of(m->index);
 	o->scale = m->scale;
 	o->disp = m->disp.has_displacement ? m->disp.value : 0;
-	o->segment = m->segment == ZYDIS_REGISTER_FS ? WREG_FSBASE :
-		     m->segment == ZYDIS_REGISTER_GS ? DEC_BADREG : DEC_NOREG;
+	o->segment = m->segment == ZYDIS_REGISTER_FS   ? WREG_FSBASE
+		     : m->segment == ZYDIS_REGISTER_GS ? DEC_BADREG
+						       : DEC_NOREG;
 	o->size = (uint16_t)(op->size / 8);
 	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 		o->flags |= DEC_M_LOAD;
@@ -298,7 +294,7 @@ static void stack_effect(const ZydisDecodedInstruction *z, const ZydisDecodedOpe
 		slot = d->mem_cnt ? d->mem[d->mem_cnt - 1].size : 0;
 		if (op[0].type == ZYDIS_OPERAND_TYPE_MEMORY && d->mem_cnt == 2 && d->mem[0].base == WREG_SP)
 			d->mem[0].disp += slot; /* evaluated after the pop */
-		/* fall through */
+						/* fall through */
 	case ZYDIS_MNEMONIC_POPF:
 	case ZYDIS_MNEMONIC_POPFQ:
 		slot = d->mem_cnt ? d->mem[d->mem_cnt - 1].size : 0;
@@ -323,8 +319,7 @@ static void stack_effect(const ZydisDecodedInstruction *z, const ZydisDecodedOpe
 		d->flags |= DEC_F_MEM_OTHER;
 		d->mem_cnt = 0;
 		return;
-	default:
-		return;
+	default: return;
 	}
 	d->flags |= DEC_F_MEM_OTHER;
 }
@@ -374,8 +369,7 @@ static bool effect_source(const ZydisDecodedOperand *o, const struct dec_insn *d
 	case ZYDIS_OPERAND_TYPE_MEMORY:
 		f->src_kind = DEC_SRC_MEM;
 		return d->mem_cnt == 1 && !(d->mem[0].flags & (DEC_M_VECTOR | DEC_M_REP));
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -405,8 +399,9 @@ static void effect_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperan
 		return;
 	}
 	if (z->mnemonic == ZYDIS_MNEMONIC_CDQE || z->mnemonic == ZYDIS_MNEMONIC_CWDE) {
-		*f = (struct dec_effect){ .op = DEC_OP_MOV, .dst = WREG_AX, .src_kind = DEC_SRC_REG, .src = WREG_AX,
-					  .sign = true };
+		*f = (struct dec_effect){
+			.op = DEC_OP_MOV, .dst = WREG_AX, .src_kind = DEC_SRC_REG, .src = WREG_AX, .sign = true
+		};
 		f->width = z->mnemonic == ZYDIS_MNEMONIC_CDQE ? 8 : 4;
 		f->src_width = f->width / 2;
 		return;
@@ -432,11 +427,8 @@ static void effect_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperan
 		return;
 	case ZYDIS_MNEMONIC_NEG:
 	case ZYDIS_MNEMONIC_NOT:
-	case ZYDIS_MNEMONIC_BSWAP:
-		return;
-	case ZYDIS_MNEMONIC_LEA:
-		set_lea(z, op, d);
-		return;
+	case ZYDIS_MNEMONIC_BSWAP: return;
+	case ZYDIS_MNEMONIC_LEA: set_lea(z, op, d); return;
 	case ZYDIS_MNEMONIC_POP:
 		f->src_kind = DEC_SRC_MEM;
 		f->src_width = 8;
@@ -457,11 +449,8 @@ static void effect_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperan
 		}
 		break;
 	case ZYDIS_MNEMONIC_MOVSX:
-	case ZYDIS_MNEMONIC_MOVSXD:
-		f->sign = true;
-		break;
-	default:
-		break;
+	case ZYDIS_MNEMONIC_MOVSXD: f->sign = true; break;
+	default: break;
 	}
 	if (!effect_source(src, d, f))
 		goto none;
@@ -489,7 +478,8 @@ static uint8_t store_source(const ZydisDecodedInstruction *z, const ZydisDecoded
 		src = &op[1];
 	else
 		return DEC_NOREG;
-	if (src->type != ZYDIS_OPERAND_TYPE_REGISTER || is_high_byte(src->reg.value) || gpr_of(src->reg.value) >= WREG_IP)
+	if (src->type != ZYDIS_OPERAND_TYPE_REGISTER || is_high_byte(src->reg.value) ||
+	    gpr_of(src->reg.value) >= WREG_IP)
 		return DEC_NOREG;
 	return gpr_of(src->reg.value);
 }
@@ -498,27 +488,14 @@ static void flow_of(const ZydisDecodedInstruction *z, struct dec_insn *d)
 {
 	d->len = z->length;
 	switch (z->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
-		d->flags |= DEC_F_BRANCH | DEC_F_COND;
-		break;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		d->flags |= DEC_F_BRANCH;
-		break;
-	case ZYDIS_CATEGORY_CALL:
-		d->flags |= DEC_F_BRANCH | DEC_F_CALL;
-		break;
-	case ZYDIS_CATEGORY_RET:
-		d->flags |= DEC_F_BRANCH | DEC_F_RET;
-		break;
-	case ZYDIS_CATEGORY_SYSCALL:
-		d->flags |= DEC_F_BRANCH | DEC_F_SYSCALL;
-		break;
+	case ZYDIS_CATEGORY_COND_BR: d->flags |= DEC_F_BRANCH | DEC_F_COND; break;
+	case ZYDIS_CATEGORY_UNCOND_BR: d->flags |= DEC_F_BRANCH; break;
+	case ZYDIS_CATEGORY_CALL: d->flags |= DEC_F_BRANCH | DEC_F_CALL; break;
+	case ZYDIS_CATEGORY_RET: d->flags |= DEC_F_BRANCH | DEC_F_RET; break;
+	case ZYDIS_CATEGORY_SYSCALL: d->flags |= DEC_F_BRANCH | DEC_F_SYSCALL; break;
 	case ZYDIS_CATEGORY_SYSRET:
-	case ZYDIS_CATEGORY_INTERRUPT:
-		d->flags |= DEC_F_BRANCH | DEC_F_TRAP;
-		break;
-	default:
-		break;
+	case ZYDIS_CATEGORY_INTERRUPT: d->flags |= DEC_F_BRANCH | DEC_F_TRAP; break;
+	default: break;
 	}
 	if (z->mnemonic == ZYDIS_MNEMONIC_UD2 || z->mnemonic == ZYDIS_MNEMONIC_HLT ||
 	    z->mnemonic == ZYDIS_MNEMONIC_UD1 || z->mnemonic == ZYDIS_MNEMONIC_UD0)

@@ -25,7 +25,8 @@ static uint32_t in_line_after(const struct runs *r, uint32_t block)
 	if (!r->complete || b->preds != 1 || !block)
 		return CFG_NONE;
 	p = c->pred[b->pred];
-	if (p == block || c->block[p].succs != 1 || c->block[p].loop != b->loop || (c->block[p].flags & (CFG_VIA_COLD | CFG_LEAVES)))
+	if (p == block || c->block[p].succs != 1 || c->block[p].loop != b->loop ||
+	    (c->block[p].flags & (CFG_VIA_COLD | CFG_LEAVES)))
 		return CFG_NONE;
 	return p;
 }
@@ -92,7 +93,8 @@ static int sum_work(struct runs *r)
 	const struct cfg *c = &r->cfg;
 
 	for (uint32_t b = 0; b < c->blocks; b++) {
-		for (uint32_t i = c->block[b].insn; r->node_of[b] != CFG_NONE && i < c->block[b].insn + c->block[b].insns; i++) {
+		for (uint32_t i = c->block[b].insn;
+		     r->node_of[b] != CFG_NONE && i < c->block[b].insn + c->block[b].insns; i++) {
 			struct dec_insn d;
 
 			if (cfg_decode(c, i, &d))
@@ -116,7 +118,8 @@ static bool add_exit(const struct cfg *c, struct runs_trips *t, uint32_t which)
 		const struct induct_exit *o = &t->in.exit[t->exit_at[i]];
 
 		if (t->exit[i] == addr)
-			return o->reg == e->reg && o->add == e->add && o->next == e->next; /* else nobody knows which was taken */
+			/* else nobody knows which was taken */
+			return o->reg == e->reg && o->add == e->add && o->next == e->next;
 	}
 	if (t->exits == RUNS_EXITS)
 		return false;
@@ -161,8 +164,8 @@ static uint32_t node_around(const struct runs *r, uint32_t block, uint32_t loop)
 	const struct cfg *c = &r->cfg;
 	uint32_t anchor = loop == CFG_NONE ? c->anchor : c->loop[loop].anchor;
 
-	if (anchor != CFG_NONE && anchor != block && (c->block[block].flags & CFG_KNOT) && r->node_of[anchor] != CFG_NONE &&
-	    r->node_of[anchor] != r->node_of[block])
+	if (anchor != CFG_NONE && anchor != block && (c->block[block].flags & CFG_KNOT) &&
+	    r->node_of[anchor] != CFG_NONE && r->node_of[anchor] != r->node_of[block])
 		return r->node_of[anchor];
 	return loop == CFG_NONE ? 0 : r->node_of[c->loop[loop].header];
 }
@@ -179,7 +182,8 @@ bool runs_knot(const struct runs *r, uint32_t node, uint32_t *loop)
 	uint32_t block = r->node[node].block;
 
 	*loop = loop_around(r, node);
-	return node && block != CFG_NONE && (r->cfg.block[block].flags & CFG_KNOT) && runs_knot_anchor(r, *loop) != CFG_NONE;
+	return node && block != CFG_NONE && (r->cfg.block[block].flags & CFG_KNOT) &&
+	       runs_knot_anchor(r, *loop) != CFG_NONE;
 }
 
 uint32_t runs_knot_anchor(const struct runs *r, uint32_t loop)
@@ -196,7 +200,8 @@ void runs_knot_hang(struct runs *r, uint32_t node)
 	*anchor = r->node[node].block;
 	for (uint32_t i = 0; i < r->links; i++)
 		if (r->link[i].how == FMT_CL_RATIO)
-			r->link[i].parent = node_around(r, r->node[r->link[i].child].block, loop_around(r, r->link[i].child));
+			r->link[i].parent =
+				node_around(r, r->node[r->link[i].child].block, loop_around(r, r->link[i].child));
 }
 
 static void links(struct runs *r, uint32_t *budget)
@@ -301,11 +306,12 @@ const struct cfg_call *runs_call_before(const struct runs *r, uint64_t return_ad
 /* Past it, and what would be the first element is what it ends with. */
 static bool no_list(const struct runs_trips *t, const struct induct_exit *e, uint64_t entry_value, uint64_t exit_value)
 {
-	return t->may_skip && e->next && !t->in.entry_known && exit_value - (uint64_t)e->add == entry_value + (uint64_t)t->in.entry_add;
+	return t->may_skip && e->next && !t->in.entry_known &&
+	       exit_value - (uint64_t)e->add == entry_value + (uint64_t)t->in.entry_add;
 }
 
-bool runs_trip_count(const struct runs_trips *t, uint32_t i, uint64_t entry_value, uint64_t exit_value, induct_peek_fn peek, void *ctx,
-		     uint64_t *trips)
+bool runs_trip_count(const struct runs_trips *t, uint32_t i, uint64_t entry_value, uint64_t exit_value,
+		     induct_peek_fn peek, void *ctx, uint64_t *trips)
 {
 	const struct induct_exit *e = &t->in.exit[t->exit_at[i]];
 
@@ -318,7 +324,8 @@ bool runs_trip_count(const struct runs_trips *t, uint32_t i, uint64_t entry_valu
 	if (induct_trips(&t->in, e, entry_value, exit_value, trips))
 		return true;
 	/* past the loop, straight to where it ends: what one more iteration would make one */
-	if (!t->may_skip || !induct_trips(&t->in, e, entry_value, exit_value + (uint64_t)t->in.stride, trips) || *trips != 1)
+	if (!t->may_skip || !induct_trips(&t->in, e, entry_value, exit_value + (uint64_t)t->in.stride, trips) ||
+	    *trips != 1)
 		return false;
 	*trips = 0;
 	return true;

@@ -18,9 +18,9 @@
 #include "format.h"
 
 struct runs_node {
-	uint32_t kind;	/* enum fmt_counts_node_kind */
+	uint32_t kind;  /* enum fmt_counts_node_kind */
 	uint32_t block; /* that stands for all of it; CFG_NONE: an entry that shares its address with a loop */
-	uint32_t loop;	/* innermost around it; of a LOOP node: its own */
+	uint32_t loop;  /* innermost around it; of a LOOP node: its own */
 	uint32_t depth;
 	uint64_t addr; /* where to break */
 	struct block_work work;
@@ -31,8 +31,8 @@ struct runs_node {
 /* Breakpoints that tell a loop's trip count. */
 struct runs_trips {
 	struct induct in;
-	uint64_t entry; /* 0: there is no way */
-	uint64_t exit[RUNS_EXITS]; /* distinct addresses */
+	uint64_t entry;              /* 0: there is no way */
+	uint64_t exit[RUNS_EXITS];   /* distinct addresses */
 	uint8_t exit_at[RUNS_EXITS]; /* index in in.exit */
 	uint32_t exits;
 	bool may_skip; /* the entry's breakpoint fires although the loop is not entered */
@@ -40,13 +40,13 @@ struct runs_trips {
 
 struct runs_link {
 	uint32_t parent, child;
-	uint32_t how;	/* FMT_CL_TRIPS or FMT_CL_RATIO: how it could be measured */
-	uint32_t loop;	/* TRIPS: index in trips[] */
+	uint32_t how;  /* FMT_CL_TRIPS or FMT_CL_RATIO: how it could be measured */
+	uint32_t loop; /* TRIPS: index in trips[] */
 };
 
 struct runs {
 	struct cfg cfg;
-	bool complete; /* every edge is known */
+	bool complete;          /* every edge is known */
 	struct runs_node *node; /* [0] is the entry */
 	uint32_t nodes;
 	uint32_t *node_of; /* by block; CFG_NONE: it never runs */
@@ -57,8 +57,8 @@ struct runs {
 
 /* As cfg_build(); trips are looked for as long as *budget (instructions) lasts. */
 int runs_build(const struct block_code *code, uint64_t start, uint64_t end, uint32_t *budget, struct runs *out);
-/* Code that runs round and round but is no loop (several ways lead into it) hangs on one of its nodes, of which the graph
- * does not tell how often it runs: whether `node` is of one, and in which loop that lies (CFG_NONE: in none). */
+/* Code that runs round and round but is no loop (several ways lead into it) hangs on one of its nodes, of which the
+ * graph does not tell how often it runs: whether `node` is of one, and in which loop that lies (CFG_NONE: in none). */
 bool runs_knot(const struct runs *r, uint32_t node, uint32_t *loop);
 /* The node on which that of a loop hangs, CFG_NONE if there is none. */
 uint32_t runs_knot_anchor(const struct runs *r, uint32_t loop);
@@ -71,8 +71,8 @@ uint32_t runs_node_at(const struct runs *r, uint64_t addr);
 const struct cfg_call *runs_call_before(const struct runs *r, uint64_t return_addr);
 /* The header's runs of one activation: registers at the entry's and at exit i's breakpoint. False:
  * these values do not fit together. peek: reads the process, for lists. */
-bool runs_trip_count(const struct runs_trips *t, uint32_t i, uint64_t entry_value, uint64_t exit_value, induct_peek_fn peek, void *ctx,
-		     uint64_t *trips);
+bool runs_trip_count(const struct runs_trips *t, uint32_t i, uint64_t entry_value, uint64_t exit_value,
+		     induct_peek_fn peek, void *ctx, uint64_t *trips);
 /* The loop goes along a list, whose length is known only as long as nobody changes it. */
 static inline bool runs_trips_list(const struct runs_trips *t)
 {

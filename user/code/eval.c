@@ -163,9 +163,7 @@ static bool source_value(const struct eval_run *run, unsigned i, const struct ev
 	uint64_t addr;
 
 	switch (f->src_kind) {
-	case DEC_SRC_IMM:
-		*v = (uint64_t)f->imm;
-		return true;
+	case DEC_SRC_IMM: *v = (uint64_t)f->imm; return true;
 	case DEC_SRC_REG:
 		if (!(width == 8 ? full(s, f->src) : low(s, f->src)))
 			return false;
@@ -177,8 +175,7 @@ static bool source_value(const struct eval_run *run, unsigned i, const struct ev
 			return false;
 		*v = extend(*v, f->src_width, f->sign);
 		return true;
-	default:
-		return true;
+	default: return true;
 	}
 }
 
@@ -240,8 +237,7 @@ static void apply(const struct eval_run *run, unsigned i, const struct eval_stat
 	if ((d->flags & DEC_F_KNOWN_SP) && full(s, WREG_SP))
 		out->r[WREG_SP] = s->r[WREG_SP] + (uint64_t)(int64_t)d->sp_delta;
 	switch (f->op) {
-	case DEC_OP_NONE:
-		return;
+	case DEC_OP_NONE: return;
 	case DEC_OP_LEAVE:
 		if (!full(s, WREG_BP))
 			return;
@@ -249,9 +245,7 @@ static void apply(const struct eval_run *run, unsigned i, const struct eval_stat
 		if (memory_at(run, i, s->r[WREG_BP], 8, &v))
 			set(out, WREG_BP, v);
 		return;
-	case DEC_OP_STRING:
-		apply_string(s, out, d);
-		return;
+	case DEC_OP_STRING: apply_string(s, out, d); return;
 	case DEC_OP_XCHG:
 		if (full(s, f->src))
 			set(out, f->dst, s->r[f->src]);
@@ -273,8 +267,7 @@ static void apply(const struct eval_run *run, unsigned i, const struct eval_stat
 		if (source_value(run, i, s, &v))
 			set(out, f->dst, f->width == 4 ? (uint32_t)v : v);
 		return;
-	default:
-		break;
+	default: break;
 	}
 	if (!source_value(run, i, s, &b))
 		return;
@@ -321,8 +314,7 @@ static void invert(const struct eval_run *run, unsigned i, const struct eval_sta
 	if ((d->flags & DEC_F_KNOWN_SP) && full(a, WREG_SP))
 		b->r[WREG_SP] = a->r[WREG_SP] - (uint64_t)(int64_t)d->sp_delta;
 	switch (f->op) {
-	case DEC_OP_NONE:
-		return;
+	case DEC_OP_NONE: return;
 	case DEC_OP_LEAVE:
 		if (full(a, WREG_SP))
 			set(b, WREG_BP, a->r[WREG_SP] - 8);
@@ -343,9 +335,7 @@ static void invert(const struct eval_run *run, unsigned i, const struct eval_sta
 		if (full(a, f->dst))
 			set(b, f->src, a->r[f->dst]);
 		return;
-	case DEC_OP_LEA:
-		invert_lea(d, a, b);
-		return;
+	case DEC_OP_LEA: invert_lea(d, a, b); return;
 	case DEC_OP_MOV:
 		if (f->src_kind != DEC_SRC_REG || f->src == f->dst || f->src_width < 4)
 			return;
@@ -354,8 +344,7 @@ static void invert(const struct eval_run *run, unsigned i, const struct eval_sta
 		else if (low(a, f->dst))
 			set_low(b, f->src, a->r[f->dst]);
 		return;
-	default:
-		break;
+	default: break;
 	}
 	if (!(wide ? full(a, f->dst) : low(a, f->dst)) || f->mul3)
 		return;

@@ -21,9 +21,9 @@ struct eval_state {
 
 struct eval_run {
 	const struct dec_insn *insn; /* count of them */
-	const uint64_t *ip;	     /* runtime address of each */
-	unsigned count, at;	     /* at: the one that was sampled */
-	const uint8_t *stack;	     /* memory at the sample, from sp upwards */
+	const uint64_t *ip;          /* runtime address of each */
+	unsigned count, at;          /* at: the one that was sampled */
+	const uint8_t *stack;        /* memory at the sample, from sp upwards */
 	uint32_t stack_bytes;
 	uint64_t sp;
 	struct eval_state *state; /* count + 1, filled by eval_run() */

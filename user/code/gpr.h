@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The decoder library's names of general registers, as WREG_* (abi.h). Included by the files that decode instructions. */
+/* The decoder library's names of general registers, as WREG_* (abi.h). Included by the files that decode
+ * instructions. */
 #ifndef ACCPERF_CODE_GPR_H
 #define ACCPERF_CODE_GPR_H
 
@@ -13,9 +14,10 @@
 static inline uint8_t gpr_of(ZydisRegister r)
 {
 	/* Zydis: rax rcx rdx rbx rsp rbp rsi rdi r8... */
-	static const uint8_t order[16] = { WREG_AX, WREG_CX, WREG_DX, WREG_BX, WREG_SP, WREG_BP, WREG_SI, WREG_DI,
-					   WREG_R8, WREG_R9, WREG_R10, WREG_R11, WREG_R12, WREG_R13, WREG_R14,
-					   WREG_R15 };
+	static const uint8_t order[16] = {
+		WREG_AX, WREG_CX, WREG_DX,  WREG_BX,  WREG_SP,  WREG_BP,  WREG_SI,  WREG_DI,
+		WREG_R8, WREG_R9, WREG_R10, WREG_R11, WREG_R12, WREG_R13, WREG_R14, WREG_R15
+	};
 
 	if (r == ZYDIS_REGISTER_RIP || r == ZYDIS_REGISTER_EIP)
 		return WREG_IP;

@@ -64,8 +64,8 @@ static struct value load_value(const struct state *s, const struct dec_insn *d)
 	const struct dec_mem *m = &d->mem[0];
 	const struct value *v = m->base < REGS ? &s->reg[m->base] : NULL;
 
-	if (!v || v->kind != LINEAR || v->low || m->index != DEC_NOREG || m->segment != DEC_NOREG || (m->flags & DEC_M_ADDR32) ||
-	    d->effect.width != 8 || d->effect.src_width != 8)
+	if (!v || v->kind != LINEAR || v->low || m->index != DEC_NOREG || m->segment != DEC_NOREG ||
+	    (m->flags & DEC_M_ADDR32) || d->effect.width != 8 || d->effect.src_width != 8)
 		return (struct value){ .kind = UNKNOWN };
 	return (struct value){ .kind = LOADED, .origin = v->origin, .at = plus(v->add, m->disp) };
 }
@@ -77,11 +77,11 @@ static struct value result_of(const struct state *s, const struct dec_insn *d)
 	int64_t imm = f->imm;
 
 	switch (f->op) {
-	case DEC_OP_LEA:
-		return lea_value(s, d);
+	case DEC_OP_LEA: return lea_value(s, d);
 	case DEC_OP_MOV:
 		if (f->src_kind == DEC_SRC_IMM)
-			return (struct value){ .kind = CONSTANT, .low = f->width == 4,
+			return (struct value){ .kind = CONSTANT,
+					       .low = f->width == 4,
 					       .add = f->width == 4 ? (int64_t)(uint32_t)imm : imm };
 		if (f->src_kind == DEC_SRC_MEM)
 			return load_value(s, d);
@@ -93,8 +93,7 @@ static struct value result_of(const struct state *s, const struct dec_insn *d)
 		if (f->src_kind != DEC_SRC_IMM || f->dst >= REGS)
 			return unknown;
 		return moved(s->reg[f->dst], f->op == DEC_OP_ADD ? imm : (int64_t)(0 - (uint64_t)imm), f->width);
-	default:
-		return unknown;
+	default: return unknown;
 	}
 }
 
@@ -251,8 +250,8 @@ static bool advances(const struct value *v, unsigned r, int64_t *stride, bool *l
 	return *stride != 0;
 }
 
-/* By register: how it advances at every latch. As masks: those that do by a constant, of these those of which only 32 bits
- * count, and those that are loaded from where they point to. */
+/* By register: how it advances at every latch. As masks: those that do by a constant, of these those of which only 32
+ * bits count, and those that are loaded from where they point to. */
 struct advance {
 	int64_t stride[REGS];
 	struct value next[REGS];
@@ -374,7 +373,8 @@ static bool past_value(const struct past *p, const struct induct *in, const stru
 }
 
 /* Who went past the loop arrives here with that; or nobody does. */
-static bool past_fits(const struct flow *f, const struct past *p, const struct induct *in, uint32_t to, unsigned q, int64_t add)
+static bool past_fits(const struct flow *f, const struct past *p, const struct induct *in, uint32_t to, unsigned q,
+		      int64_t add)
 {
 	const struct cfg_block *b = &f->c->block[to];
 
@@ -432,7 +432,8 @@ static void exits_of(struct flow *f, const struct state *ends, const struct past
 		for (unsigned q = 0; in->stride && q < REGS; q++) {
 			const struct value *v = &ends[i].reg[q];
 
-			if (v->kind != LINEAR || v->origin != in->reg || (!low && v->low) || !past_fits(f, past, in, x->to, q, v->add))
+			if (v->kind != LINEAR || v->origin != in->reg || (!low && v->low) ||
+			    !past_fits(f, past, in, x->to, q, v->add))
 				continue;
 			if (x->reg != DEC_NOREG && (v->low || !low))
 				continue;
@@ -586,8 +587,8 @@ bool induct_trips(const struct induct *in, const struct induct_exit *e, uint64_t
 	return distance >> (in->bits - 1) == 0;
 }
 
-bool induct_walk(const struct induct *in, const struct induct_exit *e, uint64_t entry_reg_value, uint64_t exit_reg_value,
-		 induct_peek_fn peek, void *ctx, uint64_t *trips)
+bool induct_walk(const struct induct *in, const struct induct_exit *e, uint64_t entry_reg_value,
+		 uint64_t exit_reg_value, induct_peek_fn peek, void *ctx, uint64_t *trips)
 {
 	uint64_t at, last = exit_reg_value - (uint64_t)e->add, next;
 

@@ -24,21 +24,21 @@
 
 struct induct_exit {
 	uint32_t from, to; /* blocks */
-	uint8_t reg;	   /* DEC_NOREG: no register tells at this exit */
-	bool next;	   /* of a list: of the element behind it */
-	int64_t add;	   /* reg there = the induction's value at the header + add */
+	uint8_t reg;       /* DEC_NOREG: no register tells at this exit */
+	bool next;         /* of a list: of the element behind it */
+	int64_t add;       /* reg there = the induction's value at the header + add */
 };
 
 #define INDUCT_EXITS 8
 
 struct induct {
-	uint8_t reg;  /* at the header */
-	uint8_t bits; /* 32 or 64 that count */
-	int64_t stride;	 /* 0: a list, the next value is the 8 bytes at value + at, + then */
+	uint8_t reg;    /* at the header */
+	uint8_t bits;   /* 32 or 64 that count */
+	int64_t stride; /* 0: a list, the next value is the 8 bytes at value + at, + then */
 	int64_t at, then;
 	uint32_t entry_insn; /* where to break: the last instruction before the loop; CFG_NONE: nowhere */
-	bool entry_known; /* a constant at every entry: entry_value */
-	uint8_t entry_reg; /* DEC_NOREG: unknown before that instruction */
+	bool entry_known;    /* a constant at every entry: entry_value */
+	uint8_t entry_reg;   /* DEC_NOREG: unknown before that instruction */
 	int64_t entry_add, entry_value;
 	struct induct_exit exit[INDUCT_EXITS];
 	uint32_t exits;
@@ -48,7 +48,8 @@ struct induct {
 /* Work left for one function, in instructions: hostile nests must end. */
 #define INDUCT_BUDGET (8u << 20)
 
-/* The loop's induction that tells most: all exits before some, constants before lists, 64 bits before 32. 0; -ENOENT: none;
+/* The loop's induction that tells most: all exits before some, constants before lists, 64 bits before 32. 0; -ENOENT:
+ * none;
  * -E2BIG: the budget is spent, so nobody knows; -ENOMEM. */
 int induct_find(const struct cfg *c, uint32_t loop, uint32_t *budget, struct induct *out);
 
@@ -61,7 +62,7 @@ bool induct_trips(const struct induct *in, const struct induct_exit *e, uint64_t
 /* Reads 8 bytes of the process; false: it cannot. */
 typedef bool (*induct_peek_fn)(void *ctx, uint64_t addr, uint64_t *value);
 /* The same for a list. False also if the last value is not come by: the list is another one by now. */
-bool induct_walk(const struct induct *in, const struct induct_exit *e, uint64_t entry_reg_value, uint64_t exit_reg_value,
-		 induct_peek_fn peek, void *ctx, uint64_t *trips);
+bool induct_walk(const struct induct *in, const struct induct_exit *e, uint64_t entry_reg_value,
+		 uint64_t exit_reg_value, induct_peek_fn peek, void *ctx, uint64_t *trips);
 
 #endif

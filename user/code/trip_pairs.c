@@ -34,8 +34,8 @@ static enum trips_said way_in(struct trips_pairs *p, uint64_t sp, uint64_t value
 	return passed ? TRIPS_ONE : odd ? TRIPS_ODD : TRIPS_NOTHING;
 }
 
-enum trips_said trips_hit(struct trips_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last, induct_peek_fn peek, void *ctx,
-			  uint64_t *trips)
+enum trips_said trips_hit(struct trips_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
+			  induct_peek_fn peek, void *ctx, uint64_t *trips)
 {
 	enum trips_said said = TRIPS_NOTHING;
 	unsigned at;
@@ -50,14 +50,16 @@ enum trips_said trips_hit(struct trips_pairs *p, unsigned slot, uint64_t sp, uin
 		return way_in(p, sp, value, trips);
 	}
 	at = open_at(p, sp);
-	if (p->fresh && (p->alone || (p->within && p->within_sp == sp)) && runs_trip_count(p->how, slot - 1, 0, value, NULL, NULL, trips) && *trips && *trips < TRIPS_MOST)
+	if (p->fresh && (p->alone || (p->within && p->within_sp == sp)) &&
+	    runs_trip_count(p->how, slot - 1, 0, value, NULL, NULL, trips) && *trips && *trips < TRIPS_MOST)
 		said = TRIPS_WITHIN;
 	p->fresh = false;
 	if (at == p->count)
 		return said;
 	/* of a list: others have been there since */
 	if (p->how->in.stride || last)
-		said = runs_trip_count(p->how, slot - 1, p->open[at].value, value, peek, ctx, trips) ? TRIPS_ONE : TRIPS_ODD;
+		said = runs_trip_count(p->how, slot - 1, p->open[at].value, value, peek, ctx, trips) ? TRIPS_ONE
+												     : TRIPS_ODD;
 	p->open[at] = p->open[--p->count];
 	return said;
 }

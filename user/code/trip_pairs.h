@@ -12,8 +12,9 @@
 
 #include "code/equal_runs.h"
 
-#define TRIPS_OPEN 8	       /* activations under way: of threads beside each other, of functions that call themselves */
-#define TRIPS_HITS 24	       /* of one way out; then a window ends */
+/* activations under way: of threads beside each other, of functions that call themselves */
+#define TRIPS_OPEN 8
+#define TRIPS_HITS 24          /* of one way out; then a window ends */
 #define TRIPS_MOST 1000000000u /* turns of one that began before the window */
 
 #define TRIPS_HEADER (RUNS_EXITS + 1) /* the slot of the loop's header */
@@ -32,20 +33,20 @@ struct trips_pairs {
 
 enum trips_said {
 	TRIPS_NOTHING,
-	TRIPS_ONE,   /* an activation that was met from beginning to end */
+	TRIPS_ONE,    /* an activation that was met from beginning to end */
 	TRIPS_WITHIN, /* one that had begun before */
-	TRIPS_ODD,   /* these values do not fit together */
+	TRIPS_ODD,    /* these values do not fit together */
 };
 
 /* A window that is opened now. alone: what trips_alone() says. */
 void trips_begin(struct trips_pairs *p, const struct runs_trips *how, bool alone);
 /* The next hit. slot 0: the way in; k: exit k - 1; TRIPS_HEADER, once is enough. value: of the register that the slot
  * asks for. last: nothing came after it, so that a list can still be walked (peek; NULL: too late for that). */
-enum trips_said trips_hit(struct trips_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last, induct_peek_fn peek, void *ctx,
-			  uint64_t *trips);
+enum trips_said trips_hit(struct trips_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
+			  induct_peek_fn peek, void *ctx, uint64_t *trips);
 
-/* Where the loop is left to is reached from nowhere else. Otherwise its register holds anything there if it was passed by,
- * and only if the header was met before is anything said of who was in the loop when the window began. */
+/* Where the loop is left to is reached from nowhere else. Otherwise its register holds anything there if it was
+ * passed by, and only if the header was met before is anything said of who was in the loop when the window began. */
 bool trips_alone(const struct cfg *c, uint32_t loop, const struct runs_trips *t);
 
 #endif

@@ -31,8 +31,8 @@ struct walk {
 	uint8_t *mark;
 };
 
-/* Places of a function that are measured by each other: the least known of the links that lead around. What goes through calls
- * is cut where it is closed. */
+/* Places of a function that are measured by each other: the least known of the links that lead around. What goes
+ * through calls is cut where it is closed. */
 static size_t where_to_cut(const struct counts_tree *t, const struct walk *w, size_t closing)
 {
 	size_t least = closing;
@@ -93,7 +93,8 @@ static bool walk_all(struct counts_solver *s, struct walk *w, bool may_return)
 	memcpy(w->at, w->out_first, s->t->nodes * sizeof(*w->at));
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t r = 0; r < s->t->nodes; r++)
-			if (!w->mark[r] && (pass || s->first_in[r + 1] == s->first_in[r]) && !walk_from(s, w, r, &left, may_return))
+			if (!w->mark[r] && (pass || s->first_in[r + 1] == s->first_in[r]) &&
+			    !walk_from(s, w, r, &left, may_return))
 				return false;
 	return true;
 }
@@ -104,7 +105,10 @@ static int order_nodes(struct counts_solver *s)
 	struct counts_tree *t = s->t;
 	size_t *out_first = calloc((size_t)t->nodes + 2, sizeof(*out_first));
 	size_t *out = malloc((t->links + 1) * sizeof(*out)), *at = malloc(((size_t)t->nodes + 1) * sizeof(*at));
-	struct walk w = { .out_first = out_first, .out = out, .at = at, .stack = malloc(((size_t)t->nodes + 1) * sizeof(*w.stack)),
+	struct walk w = { .out_first = out_first,
+			  .out = out,
+			  .at = at,
+			  .stack = malloc(((size_t)t->nodes + 1) * sizeof(*w.stack)),
 			  .mark = malloc((size_t)t->nodes + 1) };
 	int rc = out_first && out && at && w.stack && w.mark ? 0 : -ENOMEM;
 
@@ -293,7 +297,8 @@ static int choose(struct counts_solver *s)
 	s->observed = n + (rates < COUNTS_MAX_RATES ? rates : COUNTS_MAX_RATES);
 	s->all = s->observed;
 	for (size_t g = 0; g < t->groups; g++)
-		if (s->per_group[g] > 0 && !(t->group[g].time > 0) && !t->group[g].partial && s->all < s->observed + COUNTS_MAX_UNSEEN)
+		if (s->per_group[g] > 0 && !(t->group[g].time > 0) && !t->group[g].partial &&
+		    s->all < s->observed + COUNTS_MAX_UNSEEN)
 			all[s->all++] = (struct counts_seen){ .index = (uint32_t)g };
 	return 0;
 }
@@ -322,8 +327,10 @@ static int allocate(struct counts_solver *s)
 	s->column_first = calloc(links + nodes + 2, sizeof(*s->column_first));
 	s->total = calloc(links + nodes, sizeof(*s->total));
 	return s->order && s->first_in && s->by_child && s->first_part && s->by_group && s->root && s->x &&
-			       s->adjoint && s->use && s->per_group && s->by_ratios && s->shift &&
-			       s->pull && s->var && s->column_first && s->total ? 0 : -ENOMEM;
+			       s->adjoint && s->use && s->per_group && s->by_ratios && s->shift && s->pull && s->var &&
+			       s->column_first && s->total
+		       ? 0
+		       : -ENOMEM;
 }
 
 static void release(struct counts_solver *s)

@@ -28,13 +28,13 @@
 
 enum counts_how {
 	COUNTS_UNKNOWN, /* not measured, or too little: the time share decides */
-	COUNTS_ONCE,	/* follows from the control flow: exactly once */
-	COUNTS_TRIPS,	/* induction register, read before and behind the loop */
-	COUNTS_RATIO,	/* hits of breakpoints armed together */
-	COUNTS_RATE,	/* hits per second of CPU time; the parent is the node that stands for it */
-	COUNTS_CACHED,	/* from other recordings of the same code */
-	COUNTS_REPLAY,	/* runs of both where the recorder carried out the code itself */
-	COUNTS_TIME,	/* by the time of both at constant instructions per time: no window saw it */
+	COUNTS_ONCE,    /* follows from the control flow: exactly once */
+	COUNTS_TRIPS,   /* induction register, read before and behind the loop */
+	COUNTS_RATIO,   /* hits of breakpoints armed together */
+	COUNTS_RATE,    /* hits per second of CPU time; the parent is the node that stands for it */
+	COUNTS_CACHED,  /* from other recordings of the same code */
+	COUNTS_REPLAY,  /* runs of both where the recorder carried out the code itself */
+	COUNTS_TIME,    /* by the time of both at constant instructions per time: no window saw it */
 };
 const char *counts_how_str(enum counts_how how);
 
@@ -48,8 +48,8 @@ struct counts_window {
 
 struct counts_ratio {
 	enum counts_how how;
-	double ratio;	/* NaN: unknown */
-	double log_var; /* of its logarithm; infinite: unknown */
+	double ratio;     /* NaN: unknown */
+	double log_var;   /* of its logarithm; infinite: unknown */
 	double low, high; /* 95 %; NaN: unknown */
 	double anchor, child;
 	uint32_t windows;
@@ -66,7 +66,8 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 struct counts_range {
 	double least, most;
 };
-void counts_trips_of(const struct counts_window *w, const struct counts_range *range, size_t n, struct counts_ratio *out);
+void counts_trips_of(const struct counts_window *w, const struct counts_range *range, size_t n,
+		     struct counts_ratio *out);
 /* A ratio of exactly one; one that nobody measured. */
 struct counts_ratio counts_ratio_once(void);
 struct counts_ratio counts_ratio_unknown(void);
@@ -76,11 +77,11 @@ struct counts_link {
 	uint32_t parent, child;
 	struct counts_ratio ratio;
 	bool at_most_once; /* the child cannot run more often than the parent */
-	bool call; /* from one function to another */
+	bool call;         /* from one function to another */
 	/* out */
 	double correction; /* factor that the time shares put on the ratio */
-	bool broken;	   /* at odds with everything below it: not believed */
-	bool cycle;	   /* closes a cycle: left out, what it leads to is of unknown scale */
+	bool broken;       /* at odds with everything below it: not believed */
+	bool cycle;        /* closes a cycle: left out, what it leads to is of unknown scale */
 };
 
 /* Code whose executions are a node's: a block. */
@@ -91,16 +92,16 @@ struct counts_part {
 
 /* Code that the timer samples are counted for: a function. */
 struct counts_group {
-	double time;	  /* any unit; the same for all */
+	double time;      /* any unit; the same for all */
 	uint64_t samples; /* that `time` rests on */
-	double variety;	  /* pieces of code that its time is spread over; 0: unknown */
-	bool partial;	  /* parts of it may be missing: its time share stays */
+	double variety;   /* pieces of code that its time is spread over; 0: unknown */
+	bool partial;     /* parts of it may be missing: its time share stays */
 	/* out: all relative to the same, unknown total */
 	double instructions; /* the combined estimate; NaN: neither time nor counts */
 	double low, high;    /* 95 % of its part of all, in the same unit */
 	double by_ratios;    /* NaN: no counts reach it */
-	double by_time;	     /* NaN: no samples */
-	double trust; /* 0: its time share decides alone, 1: the counts alone */
+	double by_time;      /* NaN: no samples */
+	double trust;        /* 0: its time share decides alone, 1: the counts alone */
 };
 
 struct counts_tree {
@@ -111,17 +112,17 @@ struct counts_tree {
 	size_t parts;
 	struct counts_group *group;
 	size_t groups;
-	bool told; /* bursts parted the groups' times by what runs there: instructions differ less per such time */
+	bool told;     /* bursts parted the groups' times by what runs there: instructions differ less per such time */
 	bool absolute; /* node 0 is a second of CPU time; rates are measured against it */
 	double sample; /* the time that one sample stands for; 0: unknown */
 	const bool *want; /* by node: whether runs_var is asked for, or NULL */
 	/* out */
-	double *runs;	  /* by node, relative; caller's array of `nodes`, or NULL */
-	double *runs_var; /* by node: of its log; NaN where not wanted; caller's array, or NULL */
-	double level;	  /* instructions per unit of time of what has no counts of its own */
-	double level_var; /* of its log */
+	double *runs;      /* by node, relative; caller's array of `nodes`, or NULL */
+	double *runs_var;  /* by node: of its log; NaN where not wanted; caller's array, or NULL */
+	double level;      /* instructions per unit of time of what has no counts of its own */
+	double level_var;  /* of its log */
 	double ipc_spread; /* standard deviation of log instructions per time, as found */
-	double stretch; /* factor on the variance of ratios, as found */
+	double stretch;    /* factor on the variance of ratios, as found */
 	uint32_t broken, cycles;
 };
 

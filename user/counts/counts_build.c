@@ -16,17 +16,17 @@
 #define LIST_BIAS 0.15
 #define BURSTS_LEAST 30
 #define STAY_PRIOR 2.0 /* bursts: before there are some, a function is taken to be left as soon as others */
-#define WHOLE 4 /* activations in each burst: of fewer, those that are cut off are too many */
+#define WHOLE 4        /* activations in each burst: of fewer, those that are cut off are too many */
 #define DOUBT_SD 3
-#define MOST_COST 1e6 /* of a node: more is the outcome of a damaged file */
+#define MOST_COST 1e6   /* of a node: more is the outcome of a damaged file */
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
 static bool at_most_once(const struct counts_record *r, const struct fmt_counts_link *l)
 {
 	const struct fmt_counts_node *child = &r->node[l->child];
 
-	return l->how == FMT_CL_RATIO && !(l->flags & FMT_CL_CALL) && child->kind == FMT_CN_BLOCK && child->depth == r->node[l->parent].depth &&
-	       (r->func[child->function].flags & FMT_CF_COMPLETE);
+	return l->how == FMT_CL_RATIO && !(l->flags & FMT_CL_CALL) && child->kind == FMT_CN_BLOCK &&
+	       child->depth == r->node[l->parent].depth && (r->func[child->function].flags & FMT_CF_COMPLETE);
 }
 
 /* Somebody may have changed the list before it was walked. */
@@ -92,7 +92,8 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 	if (out->how == COUNTS_UNKNOWN)
 		counts_cache_ratio(&l->others, out);
 	/* each call from outside may lead to any number of runs */
-	if (out->how == COUNTS_UNKNOWN && (l->l.flags & FMT_CL_CALL) && (r->func[r->node[l->l.child].function].flags & FMT_CF_RECURSIVE))
+	if (out->how == COUNTS_UNKNOWN && (l->l.flags & FMT_CL_CALL) &&
+	    (r->func[r->node[l->l.child].function].flags & FMT_CF_RECURSIVE))
 		out->log_var = RECURSION_VAR;
 	/* what is not around it cannot run a block more often than once */
 	if ((out->how == COUNTS_RATIO || out->how == COUNTS_REPLAY || out->how == COUNTS_CACHED) &&
@@ -103,11 +104,12 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 
 struct builder {
 	const struct counts_record *r;
-	struct counts_ratio *ratio; /* by link of the record */
+	struct counts_ratio *ratio;  /* by link of the record */
 	struct counts_ratio *replay; /* of a RATIO link: as its rival has it */
 	bool *used;
 	size_t *best; /* by node: the better known of the rivals within the function, plus one */
-	size_t *way; /* by node: the link within the function by which bursts met it, or that it follows from, plus one */
+	/* by node: the link within the function by which bursts met it, or that it follows from, plus one */
+	size_t *way;
 };
 
 /* ---- one return address, several callees ---- */
@@ -238,14 +240,16 @@ static double trips_by_bursts(const struct builder *b, const struct fmt_counts_l
 	if (from == trips->parent)
 		return runs->anchor >= WHOLE * runs->windows ? runs->ratio : NAN;
 	entry = way_to(b, trips->parent, from);
-	if (!entry || !(entry->how == COUNTS_ONCE || entry->child >= WHOLE * entry->windows) || !(runs->anchor >= WHOLE * runs->windows))
+	if (!entry || !(entry->how == COUNTS_ONCE || entry->child >= WHOLE * entry->windows) ||
+	    !(runs->anchor >= WHOLE * runs->windows))
 		return NAN;
 	*log_var += entry->log_var;
 	return runs->ratio / entry->ratio;
 }
 
-/* Windows of trips see some activations one after the other, often the first ones after the thread came there: a loop that turns
- * otherwise later passes for one that always turns as often. Bursts begin anywhere. Where they say otherwise neither is sure. */
+/* Windows of trips see some activations one after the other, often the first ones after the thread came there: a loop
+ * that turns otherwise later passes for one that always turns as often. Bursts begin anywhere. Where they say
+ * otherwise neither is sure. */
 static void doubt_trips(struct builder *b)
 {
 	const struct counts_record *r = b->r;
@@ -331,18 +335,25 @@ static int fill(struct builder *b, struct counts_built *out)
 	for (size_t i = 0; i < r->links; i++) {
 		if (!b->used[i])
 			continue;
-		t->link[t->links] = (struct counts_link){ .parent = r->link[i].l.parent, .child = r->link[i].l.child, .ratio = b->ratio[i], .at_most_once = at_most_once(r, &r->link[i].l), .call = r->link[i].l.flags & FMT_CL_CALL };
+		t->link[t->links] = (struct counts_link){ .parent = r->link[i].l.parent,
+							  .child = r->link[i].l.child,
+							  .ratio = b->ratio[i],
+							  .at_most_once = at_most_once(r, &r->link[i].l),
+							  .call = r->link[i].l.flags & FMT_CL_CALL };
 		out->link_of[t->links++] = i;
 	}
 	for (uint32_t n = 1; n < r->nodes; n++)
 		if (r->node[n].function != UINT32_MAX)
-			t->part[t->parts++] = (struct counts_part){ .node = n, .group = r->node[n].function, .instructions = r->node[n].instructions };
+			t->part[t->parts++] = (struct counts_part){ .node = n,
+								    .group = r->node[n].function,
+								    .instructions = r->node[n].instructions };
 	t->groups = r->funcs;
 	t->absolute = true;
 	for (size_t g = 0; g < r->funcs; g++) {
 		const struct fmt_counts_func *f = &r->func[g];
 
-		t->group[g] = (struct counts_group){ .time = f->self_ns, .samples = f->samples,
+		t->group[g] = (struct counts_group){ .time = f->self_ns,
+						     .samples = f->samples,
 						     .partial = !(f->flags & FMT_CF_GRAPH) };
 		time += f->self_ns;
 		samples += (double)f->samples;
@@ -361,7 +372,8 @@ static int cost_each(const struct counts_record *r, double *cost)
 	for (size_t n = 1; n < r->nodes; n++) {
 		const struct fmt_counts_node *k = &r->node[n];
 
-		if (k->function == UINT32_MAX || !(k->cost >= 1 && k->cost < MOST_COST) || !(k->self_ns > 0) || isinf(k->self_ns))
+		if (k->function == UINT32_MAX || !(k->cost >= 1 && k->cost < MOST_COST) || !(k->self_ns > 0) ||
+		    isinf(k->self_ns))
 			continue;
 		cost[k->function] += k->self_ns;
 		instructions[k->function] += k->self_ns / k->cost * fmin(k->instructions, k->cost);
@@ -376,8 +388,9 @@ struct bursts {
 	double begun, stayed;
 };
 
-/* How much more of a burst a function has for having been met at its beginning: all, where it goes on for longer than a burst;
- * next to nothing, where it is left at once, as then how often it was met tells nothing that all bursts do not tell better. */
+/* How much more of a burst a function has for having been met at its beginning: all, where it goes on for longer than
+ * a burst; next to nothing, where it is left at once, as then how often it was met tells nothing that all bursts do
+ * not tell better. */
 static double kept(const struct fmt_counts_func *f, const struct bursts *b)
 {
 	double others = b->begun - f->begun, elsewhere = others > 0 ? (f->replayed - f->stayed) / others : 0;
@@ -387,9 +400,9 @@ static double kept(const struct fmt_counts_func *f, const struct bursts *b)
 	return fmin(1, fmax(0, (f->stayed + STAY_PRIOR * b->stayed / b->begun) / (f->begun + STAY_PRIOR) - elsewhere));
 }
 
-/* Bursts go from where time is spent to where that code leads: each is a unit of time, and what ran within it tells how
- * the instructions of that time are parted. There are far more samples, which tell how often such places were met: where
- * bursts met one more often than these, by chance, what they have too much of for that goes. */
+/* Bursts go from where time is spent to where that code leads: each is a unit of time, and what ran within it tells
+ * how the instructions of that time are parted. There are far more samples, which tell how often such places were
+ * met: where bursts met one more often than these, by chance, what they have too much of for that goes. */
 static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 {
 	struct bursts b = { 0 };
@@ -405,7 +418,8 @@ static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 	for (size_t g = 0; g < r->funcs; g++) {
 		const struct fmt_counts_func *f = &r->func[g];
 
-		t->group[g].time = fmax(0, f->replayed / b.begun * time + kept(f, &b) * (t->group[g].time - f->begun / b.begun * time));
+		t->group[g].time = fmax(0, f->replayed / b.begun * time +
+						   kept(f, &b) * (t->group[g].time - f->begun / b.begun * time));
 		sum += t->group[g].time;
 	}
 	for (size_t g = 0; g < r->funcs && sum > 0; g++)
@@ -426,7 +440,8 @@ static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
 		const struct fmt_counts_func *f = &r->func[g];
 
 		time += t->group[g].time;
-		t->group[g].time /= counts_pace(f->samples, f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same, cost[g], t->told);
+		t->group[g].time /= counts_pace(f->samples, f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same,
+						cost[g], t->told);
 		paced += t->group[g].time;
 	}
 	for (size_t g = 0; g < r->funcs && paced > 0; g++)

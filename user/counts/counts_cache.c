@@ -89,8 +89,9 @@ static void load(int dir, struct file *f, uint64_t module)
 	if (cachedir_read(dir, f->name, MAX_FILE, &b) || b.len < sizeof(h))
 		return;
 	memcpy(&h, b.data, sizeof(h));
-	if (h.magic != MAGIC || h.entry_size != sizeof(struct entry) || (b.len - sizeof(h)) / sizeof(struct entry) != h.entries ||
-	    (b.len - sizeof(h)) % sizeof(struct entry) || XXH64(b.data + sizeof(h), b.len - sizeof(h), 0) != h.xxh64)
+	if (h.magic != MAGIC || h.entry_size != sizeof(struct entry) ||
+	    (b.len - sizeof(h)) / sizeof(struct entry) != h.entries || (b.len - sizeof(h)) % sizeof(struct entry) ||
+	    XXH64(b.data + sizeof(h), b.len - sizeof(h), 0) != h.xxh64)
 		return;
 	for (uint32_t i = 0; i < h.entries; i++) {
 		struct entry e, *mine;
@@ -150,8 +151,8 @@ static struct item *list(const struct counts_record *r, size_t *n)
 		const struct fmt_counts_link *l = &r->link[i].l;
 		struct item *it = &item[*n];
 
-		if ((l->how != FMT_CL_TRIPS && l->how != FMT_CL_RATIO && l->how != FMT_CL_REPLAY) || !module_of(r, l->child, &it->module) ||
-		    !module_of(r, l->parent, &it->key.parent_module))
+		if ((l->how != FMT_CL_TRIPS && l->how != FMT_CL_RATIO && l->how != FMT_CL_REPLAY) ||
+		    !module_of(r, l->child, &it->module) || !module_of(r, l->parent, &it->key.parent_module))
 			continue;
 		it->link = i;
 		it->key.parent = r->node[l->parent].addr;
@@ -211,7 +212,8 @@ int counts_cache_add(int dir, const struct counts_record *r)
 				anchor += r->window[k].anchor;
 				child += r->window[k].child;
 			}
-			if (!(anchor > 0) || !(e = find(&f, &item[end].key, true)) || !add_recording(&e->others, r->recording, anchor, child))
+			if (!(anchor > 0) || !(e = find(&f, &item[end].key, true)) ||
+			    !add_recording(&e->others, r->recording, anchor, child))
 				continue;
 			changed = true;
 			added++;
@@ -242,7 +244,8 @@ int counts_cache_fill(int dir, struct counts_record *r)
 
 			for (uint32_t k = 0; e && k < e->others.recordings; k++)
 				if (e->others.recording[k] != r->recording)
-					add_recording(o, e->others.recording[k], e->others.anchor[k], e->others.child[k]);
+					add_recording(o, e->others.recording[k], e->others.anchor[k],
+						      e->others.child[k]);
 			got += o->recordings > 0;
 		}
 		file_release(&f);

@@ -10,13 +10,13 @@
 #define LOOP_LOG 2.3
 #define HINT_MOST 50
 #define COLD_VAR 4.0 /* of a loop without a single sample */
-#define GRID 41	    /* branches: logs of how often, from 0 down */
+#define GRID 41      /* branches: logs of how often, from 0 down */
 #define GRID_STEP 0.25
 #define PACE_STEPS 5 /* its instructions per time against its surroundings', in logs */
 #define PACE_SD 1.0
-#define STRAYED 0.03 /* of the samples around: found where an interrupt comes through late */
+#define STRAYED 0.03      /* of the samples around: found where an interrupt comes through late */
 #define MOST_SAMPLES 40.0 /* more do not tell a branch better: what is unsure is not how many they are */
-#define GUESS_VAR 1.0 /* guesses that were checked scattered so much beyond what they claimed */
+#define GUESS_VAR 1.0     /* guesses that were checked scattered so much beyond what they claimed */
 #define NEARLY_ALWAYS 0.85
 #define COLD_FROM 8 /* grid points: what is run less often than that is cold */
 
@@ -24,13 +24,19 @@
  * to run; of those that are; of the way into a loop that was seen to run, which might be passed by: once
  * in a function, or in a loop around it. */
 enum { COLD, WARM, GUARD, GUARD_IN_LOOP };
-static const struct { double always, between, cold; } commonly[] = {
-	[COLD] = { 0.15, 0.2, 0.65 }, [WARM] = { 0.7, 0.3, 0 }, [GUARD] = { 0.97, 0.03, 0 }, [GUARD_IN_LOOP] = { 0.6, 0.2, 0.2 },
+static const struct {
+	double always, between, cold;
+} commonly[] = {
+	[COLD] = { 0.15, 0.2, 0.65 },
+	[WARM] = { 0.7, 0.3, 0 },
+	[GUARD] = { 0.97, 0.03, 0 },
+	[GUARD_IN_LOOP] = { 0.6, 0.2, 0.2 },
 };
 
 static bool inside(const struct fmt_counts_link *l)
 {
-	return (l->how == FMT_CL_RATIO || l->how == FMT_CL_TRIPS || l->how == FMT_CL_ONCE) && !(l->flags & FMT_CL_CALL) && l->parent;
+	return (l->how == FMT_CL_RATIO || l->how == FMT_CL_TRIPS || l->how == FMT_CL_ONCE) &&
+	       !(l->flags & FMT_CL_CALL) && l->parent;
 }
 
 /* From what was seen up to what alone leads there: at most as many rounds as loops are nested. */
@@ -123,7 +129,8 @@ static double by_samples(double samples, double expected, double around, double 
 	double sum = -INFINITY, scale = fmin(1, MOST_SAMPLES / fmax(samples, expected));
 
 	for (int i = 0; i < PACE_STEPS; i++) {
-		double z = i - (PACE_STEPS - 1) / 2, mean = expected * part * exp(z * PACE_SD) + STRAYED * around + 1e-6;
+		double z = i - (PACE_STEPS - 1) / 2,
+		       mean = expected * part * exp(z * PACE_SD) + STRAYED * around + 1e-6;
 
 		sum = log_sum(sum, -z * z / 2 + scale * (samples * log(mean) - mean));
 	}
@@ -147,14 +154,18 @@ static void guess_branch(const struct counts_guess *g, size_t link, struct count
 	double expected = (double)p->samples * c->instructions / p->instructions, samples = (double)c->samples;
 	double anchor, child, log_like[GRID], most = -INFINITY, sum = 0, mean = 0, square = 0, var;
 	double log_mean = 0, log_square = 0;
-	int kind = !g->guard[l->child] ? g->active[l->child] ? WARM : COLD : p->kind == FMT_CN_ENTRY ? GUARD : GUARD_IN_LOOP;
+	int kind = !g->guard[l->child]       ? g->active[l->child] ? WARM : COLD
+		   : p->kind == FMT_CN_ENTRY ? GUARD
+					     : GUARD_IN_LOOP;
 
 	whole_turns(r, link, &anchor, &child);
 	for (int i = 0; i < GRID; i++) {
-		double part = exp(-GRID_STEP * i), prior = i < 2 ? commonly[kind].always / 2 : i < COLD_FROM ?
-			commonly[kind].between / (COLD_FROM - 2) : commonly[kind].cold / (GRID - COLD_FROM);
+		double part = exp(-GRID_STEP * i), prior = i < 2           ? commonly[kind].always / 2
+							   : i < COLD_FROM ? commonly[kind].between / (COLD_FROM - 2)
+									   : commonly[kind].cold / (GRID - COLD_FROM);
 
-		log_like[i] = log(prior + 1e-9) + by_samples(samples, expected, (double)p->samples, part) + (anchor > 0 ? by_hits(anchor, child, part) : 0);
+		log_like[i] = log(prior + 1e-9) + by_samples(samples, expected, (double)p->samples, part) +
+			      (anchor > 0 ? by_hits(anchor, child, part) : 0);
 		most = fmax(most, log_like[i]);
 	}
 	for (int i = 0; i < GRID; i++) {
@@ -210,7 +221,8 @@ void counts_guess_link(const struct counts_guess *g, size_t link, struct counts_
 	const struct counts_record *r = g->r;
 	const struct fmt_counts_link *l = &r->link[link].l;
 
-	if (l->how != FMT_CL_RATIO || !inside(l) || !(r->node[l->child].instructions > 0) || !(r->node[l->parent].instructions > 0))
+	if (l->how != FMT_CL_RATIO || !inside(l) || !(r->node[l->child].instructions > 0) ||
+	    !(r->node[l->parent].instructions > 0))
 		return;
 	out->how = COUNTS_TIME;
 	if (r->node[l->child].kind == FMT_CN_LOOP)

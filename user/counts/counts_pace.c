@@ -3,11 +3,16 @@
 
 #include <math.h>
 
-#define STRENGTH 0.35 /* power of the chance that two samples meet: shares by time are wrong by .225 without it, .165 so, .171 with .3 (eight programs, live) */
-#define USUAL 0.2     /* that chance, where nothing is known of it... */
-#define PAIRS 10.0    /* ...which weighs as much as so many pairs */
-#define LEAST_TOLD 0.2 /* the same, where bursts told how the instructions of the time around are parted: what is left to wait is less */
-#define LEAST 0.1     /* below it, it tells how much code there is and no longer how fast it runs (.05: the worst program was .021 above plain time) */
+/* power of the chance that two samples meet: shares by time are wrong by .225 without it, .165 so, .171 with .3
+ * (eight programs, live) */
+#define STRENGTH 0.35
+#define USUAL 0.2  /* that chance, where nothing is known of it... */
+#define PAIRS 10.0 /* ...which weighs as much as so many pairs */
+/* the same, where bursts told how the instructions of the time around are parted: what is left to wait is less */
+#define LEAST_TOLD 0.2
+/* below it, it tells how much code there is and no longer how fast it runs (.05: the worst program was .021 above
+ * plain time) */
+#define LEAST 0.1
 
 double counts_pace(uint64_t samples, double same, double cost, bool told)
 {

@@ -22,28 +22,31 @@ struct counts_seen {
 /* Errors are numbered: links, then scales of roots by node. Each is what the log is too high by. */
 struct counts_solver {
 	struct counts_tree *t;
-	uint32_t *order;   /* nodes, parents first */
-	size_t *first_in;  /* by node: its links as child, in by_child */
+	uint32_t *order;  /* nodes, parents first */
+	size_t *first_in; /* by node: its links as child, in by_child */
 	size_t *by_child;
 	size_t *first_part, *by_group; /* by group: its parts */
-	bool *root;	   /* of unknown scale */
+	bool *root;                    /* of unknown scale */
 	double *x, *adjoint;
-	double *use;	   /* by link: its ratio, errors so far taken off */
-	double *per_group; /* instructions, likewise */
-	double *by_ratios; /* and as measured */
-	double *shift;	   /* by error: its estimate so far */
-	double *pull;	   /* by error: a row of elasticities */
+	double *use;          /* by link: its ratio, errors so far taken off */
+	double *per_group;    /* instructions, likewise */
+	double *by_ratios;    /* and as measured */
+	double *shift;        /* by error: its estimate so far */
+	double *pull;         /* by error: a row of elasticities */
 	size_t *column_first; /* by error: what it does, in column: observation and elasticity */
-	struct counts_effect { uint32_t on; float by; } *column;
-	double *var;	   /* by error: before it was looked at */
+	struct counts_effect {
+		uint32_t on;
+		float by;
+	} * column;
+	double *var; /* by error: before it was looked at */
 	struct counts_seen *seen;
 	uint32_t timed, observed, all; /* groups with time; and rates; and groups that no sample hit */
-	double *d;	   /* by observed: its log against what it should be, extrapolated to no errors */
-	double *fixed, *guessed; /* observed x observed: what the errors do; of links whose scatter is a guess */
+	double *d;                     /* by observed: its log against what it should be, extrapolated to no errors */
+	double *fixed, *guessed;       /* observed x observed: what the errors do; of links whose scatter is a guess */
 	double *m, *lambda, *base, *weight, *side;
-	double *total; /* by error */
-	double spread;	   /* standard deviation of log instructions per time */
-	double stretch;	   /* of the guessed variances */
+	double *total;  /* by error */
+	double spread;  /* standard deviation of log instructions per time */
+	double stretch; /* of the guessed variances */
 	double all_time;
 	double mean, mean_var; /* of log instructions per time */
 };

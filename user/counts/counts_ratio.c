@@ -21,28 +21,29 @@ static const size_t stretches[] = { 32, 16, 8 };
 /* Windows that are too short for two runs of the anchor met it for a reason, where they met it. */
 #define MANY 20.0
 #define MANY_BIAS 0.3
-#define TURN_BIAS 0.2 /* windows that are hardly longer than a turn: which part of it they hold is no chance */
-#define APART_SD 1.5 /* of the log, where no window met both */
+#define TURN_BIAS 0.2   /* windows that are hardly longer than a turn: which part of it they hold is no chance */
+#define APART_SD 1.5    /* of the log, where no window met both */
 #define BY_CHANCE 0.125 /* windows have some eight hits of each */
-#define RATE_MIN 15 /* hits: a rate of few is as uncertain as they are few */
+#define RATE_MIN 15     /* hits: a rate of few is as uncertain as they are few */
 #define TRIPS_BIAS 0.01
 /* Activations that all turned as often: enough for a ratio, as those that nobody saw may turn otherwise;
  * and enough to say that all do. */
 #define SAME_TRIPS 2.99
 #define SURE_TRIPS 9.99
 #define FEW_SAME_VAR 0.15 /* over how many there were */
-/* Activations that differ are met where windows begin, which is not where they are made: that much of what they differ
- * by, and far more of what windows differ by beyond it, as phases do. A few windows do not tell that: before the first of
- * them it is half of what activations differ by, and as much as in most loops. */
+/* Activations that differ are met where windows begin, which is not where they are made: that much of what they
+ * differ by, and far more of what windows differ by beyond it, as phases do. A few windows do not tell that: before
+ * the first of them it is half of what activations differ by, and as much as in most loops. */
 #define VARY_BIAS 0.08
 #define PHASE_BIAS 0.3
 #define PHASE_PRIOR 0.3
 #define PHASE_PRIOR_WINDOWS 2
 #define UNEVEN 1.5
-#define RANGE_SD 4 /* of what some two dozen numbers range over */
+#define RANGE_SD 4      /* of what some two dozen numbers range over */
 #define VARY_WINDOWS 12 /* fewer may all lie in one phase */
-#define FEW_VARY 1.5 /* over how many: how far off they are then, in logs, if what they met ranges over a factor of e; by its square */
-#define FEW_POWER 1.5 /* as Student's quantiles have it, about */
+/* over how many: how far off they are then, in logs, if what they met ranges over a factor of e; by its square */
+#define FEW_VARY 1.5
+#define FEW_POWER 1.5        /* as Student's quantiles have it, about */
 #define TWO_WINDOWS_VAR 0.35 /* one or two windows do not know it at all */
 #define Z95 1.96
 
@@ -73,7 +74,9 @@ struct counts_ratio counts_ratio_once(void)
 
 struct counts_ratio counts_ratio_unknown(void)
 {
-	return (struct counts_ratio){ .how = COUNTS_UNKNOWN, .ratio = NAN, .log_var = INFINITY, .low = NAN, .high = NAN };
+	return (struct counts_ratio){
+		.how = COUNTS_UNKNOWN, .ratio = NAN, .log_var = INFINITY, .low = NAN, .high = NAN
+	};
 }
 
 /* Variance of the sums' ratio from residuals of `groups` runs of windows. */
@@ -93,8 +96,8 @@ static double scatter(const struct counts_window *w, size_t n, size_t groups, do
 	return sum / (anchor * anchor) * (double)groups / (double)(groups - 1);
 }
 
-/* Whether windows held hits of both, or some of them of one and some of the other: 0 and 1. What a window holds by chance,
- * as few as its hits are, is no sign. */
+/* Whether windows held hits of both, or some of them of one and some of the other: 0 and 1. What a window holds by
+ * chance, as few as its hits are, is no sign. */
 static double apart(const struct counts_window *w, size_t n)
 {
 	double sum = 0, square = 0, windows = 0, mean, most;
@@ -146,7 +149,8 @@ static double phases(const struct counts_window *w, size_t n, double ratio, cons
 	double anchor = 0, square = 0, within = 0, prior, beyond;
 
 	for (size_t i = 0; i < n; i++) {
-		double mean = w[i].anchor > 0 ? w[i].child / w[i].anchor : ratio, wide = range ? (range[i].most - range[i].least) / RANGE_SD : 0;
+		double mean = w[i].anchor > 0 ? w[i].child / w[i].anchor : ratio,
+		       wide = range ? (range[i].most - range[i].least) / RANGE_SD : 0;
 
 		anchor += w[i].anchor;
 		square += w[i].anchor * (mean - ratio) * (mean - ratio);
@@ -157,8 +161,8 @@ static double phases(const struct counts_window *w, size_t n, double ratio, cons
 	return sqrt((PHASE_PRIOR_WINDOWS * prior * prior + (double)n * beyond) / (PHASE_PRIOR_WINDOWS + (double)n));
 }
 
-/* As many windows as would have the same say: one that stands for far more activations than others is nearly all there is.
- * Most hold more or fewer. */
+/* As many windows as would have the same say: one that stands for far more activations than others is nearly all
+ * there is. Most hold more or fewer. */
 static double alike(const struct counts_window *w, size_t n, double anchor)
 {
 	double square = 0;
@@ -168,11 +172,13 @@ static double alike(const struct counts_window *w, size_t n, double anchor)
 	return fmin((double)n, UNEVEN * anchor * anchor / square);
 }
 
-static double trips_bias(const struct counts_window *w, size_t n, double ratio, double var, double anchor, const struct counts_range *range)
+static double trips_bias(const struct counts_window *w, size_t n, double ratio, double var, double anchor,
+			 const struct counts_range *range)
 {
 	double few = n < VARY_WINDOWS ? FEW_VARY / (double)n * fmin(1, pow(reach(w, n, ratio, range), 2)) : 0;
 
-	return TRIPS_BIAS + fmax(few, fmax(VARY_BIAS * fmin(1, sqrt(var * anchor) / ratio), PHASE_BIAS * phases(w, n, ratio, range)));
+	return TRIPS_BIAS + fmax(few, fmax(VARY_BIAS * fmin(1, sqrt(var * anchor) / ratio),
+					   PHASE_BIAS * phases(w, n, ratio, range)));
 }
 
 /* Not only windows agree. */
@@ -237,11 +243,13 @@ static void ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	out->few = how == COUNTS_TRIPS && (same && n > 2 ? x < SURE_TRIPS : windows < VARY_WINDOWS);
 	out->how = how;
 	out->ratio = ratio;
-	/* how often one ran for each second that it ran, against the other: that shows only where both are met together */
+	/* how often one ran for each second that it ran, against the other: that shows only where both are met
+	 * together */
 	if (how == COUNTS_RATIO || how == COUNTS_REPLAY)
 		var += pow(ratio * APART_SD * apart(w, n), 2);
-	half = how == COUNTS_TRIPS ? (same ? TRIPS_BIAS : trips_bias(w, n, ratio, var, x, range)) :
-	       how == COUNTS_REPLAY ? REPLAY_BIAS : RATIO_BIAS;
+	half = how == COUNTS_TRIPS    ? (same ? TRIPS_BIAS : trips_bias(w, n, ratio, var, x, range))
+	       : how == COUNTS_REPLAY ? REPLAY_BIAS
+				      : RATIO_BIAS;
 	if (how == COUNTS_RATIO && ratio > MANY && x < 2 * (double)n)
 		half += MANY_BIAS * log(ratio / MANY) * (2 - x / (double)n) / 2;
 	if (how == COUNTS_RATIO && x < 2 * (double)n)
@@ -257,7 +265,8 @@ void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	ratio_of(w, n, how, NULL, out);
 }
 
-void counts_trips_of(const struct counts_window *w, const struct counts_range *range, size_t n, struct counts_ratio *out)
+void counts_trips_of(const struct counts_window *w, const struct counts_range *range, size_t n,
+		     struct counts_ratio *out)
 {
 	ratio_of(w, n, COUNTS_TRIPS, range, out);
 }

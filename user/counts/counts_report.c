@@ -17,7 +17,7 @@ struct maker {
 	struct counts_report *out;
 	uint32_t *row_of; /* by function of the record */
 	bool *want;
-	double *var;	  /* by node, of the log of its runs */
+	double *var; /* by node, of the log of its runs */
 	size_t detail;
 };
 
@@ -27,8 +27,8 @@ static struct counts_figure figure(double value, double var)
 {
 	double half = Z95 * sqrt(var);
 
-	return isnan(var) ? (struct counts_figure){ value, NAN, NAN } :
-			    (struct counts_figure){ value, value * exp(-half), value * exp(half) };
+	return isnan(var) ? (struct counts_figure){ value, NAN, NAN }
+			  : (struct counts_figure){ value, value * exp(-half), value * exp(half) };
 }
 
 /* A link's ratio as it came out, with an interval that holds what was measured and what is shown. A
@@ -117,7 +117,8 @@ static void fill_rows(struct maker *m)
 		row->samples = g->samples;
 		row->trust = g->trust;
 		row->time = g->samples && time > 0 ? f->self_ns / time : NAN;
-		row->share = all > 0 ? (struct counts_figure){ g->instructions / all, g->low / all, g->high / all } : unknown;
+		row->share = all > 0 ? (struct counts_figure){ g->instructions / all, g->low / all, g->high / all }
+				     : unknown;
 		scale_work(row, g->instructions);
 		row->second = unknown;
 		row->calls = row->per_call = NAN;
@@ -196,8 +197,14 @@ static int add_loop(struct maker *m, size_t i)
 		return -ENOMEM;
 	row = &m->out->loop[m->out->loop_count++];
 	*row = (struct counts_row_loop){
-		.addr = n->addr, .depth = n->depth, .second = figure(m->built.tree.runs[l->child], m->var[l->child]),
-		.trips = link_figure(l), .how = counts_ratio_shown(&l->ratio), .anchor = l->ratio.anchor, .windows = l->ratio.windows, .broken = l->broken,
+		.addr = n->addr,
+		.depth = n->depth,
+		.second = figure(m->built.tree.runs[l->child], m->var[l->child]),
+		.trips = link_figure(l),
+		.how = counts_ratio_shown(&l->ratio),
+		.anchor = l->ratio.anchor,
+		.windows = l->ratio.windows,
+		.broken = l->broken,
 	};
 	range_of_trips(m, m->built.link_of[i], row);
 	return 0;
@@ -215,8 +222,15 @@ static int add_call(struct maker *m, size_t i)
 		return -ENOMEM;
 	row = &m->out->call[m->out->call_count++];
 	*row = (struct counts_row_call){
-		.from = from, .site = rec->site, .ratio = link_figure(l), .how = counts_ratio_shown(&l->ratio), .anchor = l->ratio.anchor,
-		.windows = l->ratio.windows, .broken = l->broken, .indirect = rec->flags & FMT_CL_INDIRECT, .tail = rec->flags & FMT_CL_TAIL,
+		.from = from,
+		.site = rec->site,
+		.ratio = link_figure(l),
+		.how = counts_ratio_shown(&l->ratio),
+		.anchor = l->ratio.anchor,
+		.windows = l->ratio.windows,
+		.broken = l->broken,
+		.indirect = rec->flags & FMT_CL_INDIRECT,
+		.tail = rec->flags & FMT_CL_TAIL,
 		.second = figure(m->built.tree.runs[l->parent] * ratio * l->correction,
 				 m->var[l->parent] + (isnan(l->ratio.ratio) ? NAN : l->ratio.log_var)),
 	};
@@ -229,8 +243,8 @@ static int add_call(struct maker *m, size_t i)
 
 static int better_how(enum counts_how how)
 {
-	static const int rank[] = { [COUNTS_UNKNOWN] = 0, [COUNTS_TIME] = 1, [COUNTS_CACHED] = 2, [COUNTS_ONCE] = 3, [COUNTS_TRIPS] = 4,
-				    [COUNTS_RATIO] = 5, [COUNTS_REPLAY] = 6, [COUNTS_RATE] = 7 };
+	static const int rank[] = { [COUNTS_UNKNOWN] = 0, [COUNTS_TIME] = 1,  [COUNTS_CACHED] = 2, [COUNTS_ONCE] = 3,
+				    [COUNTS_TRIPS] = 4,   [COUNTS_RATIO] = 5, [COUNTS_REPLAY] = 6, [COUNTS_RATE] = 7 };
 
 	return rank[how];
 }
@@ -392,7 +406,8 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 	free(m.var);
 	if (rc) {
 		counts_report_release(out);
-		return err_set(e, rc, rc == -ENOMEM ? "out of memory" : "the execution counts in the profile make no sense");
+		return err_set(e, rc,
+			       rc == -ENOMEM ? "out of memory" : "the execution counts in the profile make no sense");
 	}
 	return 0;
 }

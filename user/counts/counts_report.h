@@ -19,19 +19,20 @@ struct counts_figure {
 };
 
 struct counts_row_loop {
-	uint64_t addr;		    /* of its header */
-	uint32_t depth;		    /* 1: in no other loop */
+	uint64_t addr;               /* of its header */
+	uint32_t depth;              /* 1: in no other loop */
 	struct counts_figure second; /* runs of its header */
-	struct counts_figure trips; /* of its header, for each time that it is entered (TRIPS) or for each run of what is around it */
+	/* of its header, for each time that it is entered (TRIPS) or for each run of what is around it */
+	struct counts_figure trips;
 	enum counts_how how;
-	double anchor; /* activations, or hits of what is around it, that were looked at */
+	double anchor;      /* activations, or hits of what is around it, that were looked at */
 	double least, most; /* trips of one activation as seen; NaN unknown */
 	uint32_t windows;
 	bool broken;
 };
 
 struct counts_row_call {
-	uint32_t from; /* row of the caller; UINT32_MAX: cut off, see counts_report.row_count */
+	uint32_t from;             /* row of the caller; UINT32_MAX: cut off, see counts_report.row_count */
 	const char *name, *object; /* the caller's */
 	uint64_t site;
 	struct counts_figure second;
@@ -49,15 +50,15 @@ struct counts_row {
 	uint32_t line;
 	struct counts_figure share;  /* of the program's instructions */
 	struct counts_figure second; /* entries per second of CPU time */
-	double calls;		     /* entries in the recording; NaN unknown */
-	double time;		     /* share of user time; NaN: no samples */
+	double calls;                /* entries in the recording; NaN unknown */
+	double time;                 /* share of user time; NaN: no samples */
 	uint64_t samples;
-	double trust;		     /* 0: its share is its time share; 1: by counts alone */
-	enum counts_how how;	     /* UNKNOWN: time share */
+	double trust;        /* 0: its share is its time share; 1: by counts alone */
+	enum counts_how how; /* UNKNOWN: time share */
 	/* per second of CPU time, in proportion to instructions; NaN unknown */
 	double instructions, compute, loads, stores, load_bytes, store_bytes;
-	double per_call;	     /* instructions, without callees */
-	uint32_t flags;		     /* enum fmt_counts_func_flags */
+	double per_call; /* instructions, without callees */
+	uint32_t flags;  /* enum fmt_counts_func_flags */
 	uint32_t blocks;
 	size_t first_loop, loops, first_call, calls_from;
 };
@@ -68,16 +69,16 @@ struct counts_report {
 	struct counts_row_loop *loop;
 	struct counts_row_call *call;
 	size_t loop_count, call_count, loop_cap, call_cap;
-	double cpu_seconds;    /* of user code, as sampled */
+	double cpu_seconds; /* of user code, as sampled */
 	uint64_t samples;
-	bool absolute;	       /* some rate was measured: figures per second rest on more than a typical machine */
+	bool absolute;          /* some rate was measured: figures per second rest on more than a typical machine */
 	double spread, stretch; /* see counts.h */
 	uint32_t links, by_how[COUNTS_TIME + 1], broken, cycles;
 	uint64_t windows;
 	uint64_t bursts, burst_instructions; /* that the recorder carried out itself */
-	double hits;	       /* breakpoint hits that the windows hold */
+	double hits;                         /* breakpoint hits that the windows hold */
 	uint32_t dropped;
-	double counted;	       /* share of instructions of functions whose trust is above one half */
+	double counted; /* share of instructions of functions whose trust is above one half */
 };
 
 /* detail: loops, callers and intervals of the first `detail` functions. 0, -errno with *e. */

@@ -8,10 +8,10 @@
 #include "counts/counts_priv.h"
 #include "util/grow.h"
 
-#define ROOT_VAR 1e4	 /* of the log of a scale that nobody knows */
+#define ROOT_VAR 1e4     /* of the log of a scale that nobody knows */
 #define UNKNOWN_VAR 16.0 /* of a ratio that nobody knows, in the same function or to a callee */
 #define MOST_VAR 400.0
-#define PASSES 4	 /* each takes the errors found as the place around which all is linear */
+#define PASSES 4 /* each takes the errors found as the place around which all is linear */
 #define SHIFT_MAX 30.0
 #define LINEAR_FROM 0.7 /* of what is observed hangs on an error: its log is linear */
 #define STEP_MAX 1.5
@@ -19,8 +19,8 @@
 #define NO_EFFECT 3e-4 /* elasticities below this are left out */
 #define Z95 1.96
 #define SPREAD_PRIOR_SD 0.8 /* of its logarithm */
-#define SPREAD_PRIOR 0.7 /* of log instructions per time between functions, as measured: factors of 2, seldom 5 */
-#define JUDGE_SPREAD 0.5 /* at most, while links are judged */
+#define SPREAD_PRIOR 0.7    /* of log instructions per time between functions, as measured: factors of 2, seldom 5 */
+#define JUDGE_SPREAD 0.5    /* at most, while links are judged */
 #define STRETCH_PRIOR_SD 1.0
 #define FAST_RATE 10000.0 /* hits per second */
 #define TAIL_DOF 4.0
@@ -29,7 +29,9 @@
 #define SMALL_SHARE 0.02
 #define SMALL_MOST 20.0
 #define SMALL_COMMON 0.1 /* of that variance */
-#define TOLD_SPREAD 0.3 /* log; functions differ by so much where bursts part the time: .5 was worse for bwt by up to .05, .2 for jpeg and tpipe by .02 */
+/* log; functions differ by so much where bursts part the time: .5 was worse for bwt by up to .05, .2 for jpeg and
+ * tpipe by .02 */
+#define TOLD_SPREAD 0.3
 #define FEW_SAMPLES 100
 #define SAMPLES_MORE 3.0 /* that chance alone may have kept from it */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
@@ -41,7 +43,9 @@ static const double stretches[] = { 1, 3, 10, 30 };
 
 /* How far off a broken link may be, and how many of a hundred are; of calls by the control flow fewer.
  * Trip counts are never taken for broken: nothing between two breakpoints can mislead them. */
-static const struct { double var, part; } broken_kinds[] = { { 0.5, 0.03 }, { 3, 0.02 }, { 12, 0.02 } };
+static const struct {
+	double var, part;
+} broken_kinds[] = { { 0.5, 0.03 }, { 3, 0.02 }, { 12, 0.02 } };
 #define BROKEN_ONCE 0.01
 #define BROKEN_BEYOND 0.1
 /* Of 3,963 links of tuned programs that bursts claimed to know so well, 23 were off by a factor of 1.35 and more. */
@@ -74,7 +78,10 @@ static void set_variances(struct counts_solver *s)
 /* ---- the matrices ---- */
 
 struct effects {
-	struct cell { uint32_t error, on; float by; } *cell;
+	struct cell {
+		uint32_t error, on;
+		float by;
+	} * cell;
 	size_t len, cap;
 };
 
@@ -177,14 +184,16 @@ static double group_noise(const struct counts_solver *s, const struct counts_gro
 {
 	double share = share_of(s, g), strayed = STRAY / share;
 
-	return s->spread * s->spread * evened_out(g) * (1 + fmin(SMALL_SHARE / share, SMALL_MOST)) + 1.0 / ((double)g->samples + 0.5) + fmin(strayed * strayed, 4);
+	return s->spread * s->spread * evened_out(g) * (1 + fmin(SMALL_SHARE / share, SMALL_MOST)) +
+	       1.0 / ((double)g->samples + 0.5) + fmin(strayed * strayed, 4);
 }
 
 /* What the processor executes in a time is bounded: far more instructions than a function's time makes
  * likely are not explained by its being small, or by time counted for others. */
 static double noise_above(const struct counts_solver *s, const struct counts_group *g)
 {
-	return fmin(group_noise(s, g) - pow(in_common(s, g), 2), ABOVE_SPREAD * s->spread * s->spread * evened_out(g) + 1.0 / ((double)g->samples + 0.5));
+	return fmin(group_noise(s, g) - pow(in_common(s, g), 2),
+		    ABOVE_SPREAD * s->spread * s->spread * evened_out(g) + 1.0 / ((double)g->samples + 0.5));
 }
 
 static double noise_of(const struct counts_solver *s, uint32_t i)
@@ -366,7 +375,8 @@ static bool find_broken(struct counts_solver *s, struct suspect *out)
 		double reach = -1, pull = s->total[l] * s->total[l];
 
 		/* what nobody measured needs no such excuse */
-		if (s->var[l] <= 0 || s->var[l] >= UNKNOWN_VAR || t->link[l].broken || t->link[l].ratio.how == COUNTS_TIME ||
+		if (s->var[l] <= 0 || s->var[l] >= UNKNOWN_VAR || t->link[l].broken ||
+		    t->link[l].ratio.how == COUNTS_TIME ||
 		    (t->link[l].ratio.how == COUNTS_TRIPS && !t->link[l].ratio.few))
 			continue;
 		for (size_t k = 0; k < kinds; k++) {
@@ -504,10 +514,10 @@ static int solve_all(struct counts_solver *s)
 /* For intervals of shares of all instructions: what the observations leave of each group, of the
  * groups without counts (which all hang on the level), and of the sum. Products of L^-1 K. */
 struct shares {
-	double *a;	/* by timed: a row of L^-1 K */
-	double *mean;	/* sum of these by weight */
-	double *level;	/* L^-1 of what the level does */
-	double *prior;	/* by timed: K times the weights */
+	double *a;     /* by timed: a row of L^-1 K */
+	double *mean;  /* sum of these by weight */
+	double *level; /* L^-1 of what the level does */
+	double *prior; /* by timed: K times the weights */
 	double level_var, by_time;
 };
 
@@ -526,8 +536,9 @@ static void report_timed(struct counts_solver *s)
 	}
 }
 
-/* What so few samples leave room for: code that hardly any of all samples met does not run much, whatever its links say. Of many the
- * time is known, and links are weighed against it as all are: a loop that never waits ran seven times as much as its time says. */
+/* What so few samples leave room for: code that hardly any of all samples met does not run much, whatever its links
+ * say. Of many the time is known, and links are weighed against it as all are: a loop that never waits ran seven
+ * times as much as its time says. */
 static double most_of(const struct counts_solver *s, const struct counts_group *g)
 {
 	double k = (double)g->samples, samples = k > 0 ? k + 2 * sqrt(k) + SAMPLES_MORE : 1;
@@ -629,7 +640,8 @@ static int report_shares(struct counts_solver *s)
 			double w = g->instructions / total;
 
 			if (g->time > 0)
-				set_interval(g, h.level_var + (1 - 2 * w) * group_noise(s, g) - 2 * time_with_sum + sum_var);
+				set_interval(g, h.level_var + (1 - 2 * w) * group_noise(s, g) - 2 * time_with_sum +
+							sum_var);
 		}
 		for (uint32_t i = 0; i < s->timed; i++) {
 			struct counts_group *g = &t->group[s->seen[i].index];
@@ -725,14 +737,16 @@ static void rest_by_time(struct counts_solver *s)
 }
 
 /* What is hardly known may claim anything; a small part of a claim that functions differ thousandfold would
- * still move a function far. So a claim counts as what functions commonly differ by, beyond which it must be trusted. */
+ * still move a function far. So a claim counts as what functions commonly differ by, beyond which it must be
+ * trusted. */
 static void bound_claims(struct counts_solver *s)
 {
 	double differ = s->t->told ? TOLD_SPREAD : SPREAD_PRIOR;
 
 	for (uint32_t i = 0; i < s->timed; i++) {
 		struct counts_group *g = &s->t->group[s->seen[i].index];
-		double moved = log(g->instructions / g->by_time), most = differ * g->trust / fmax(1 - g->trust, COUNTS_TINY);
+		double moved = log(g->instructions / g->by_time),
+		       most = differ * g->trust / fmax(1 - g->trust, COUNTS_TINY);
 		double factor = isfinite(moved) ? exp(fmax(-most, fmin(most, moved)) - moved) : 1;
 
 		g->instructions *= factor;
@@ -755,7 +769,8 @@ static int report(struct counts_solver *s)
 			error += prior(s, i, j) * s->lambda[j];
 		t->group[s->seen[i].index].instructions = exp(s->base[i] - error);
 		if (t->sample > 0)
-			t->group[s->seen[i].index].instructions = fmin(t->group[s->seen[i].index].instructions, most_of(s, &t->group[s->seen[i].index]));
+			t->group[s->seen[i].index].instructions =
+				fmin(t->group[s->seen[i].index].instructions, most_of(s, &t->group[s->seen[i].index]));
 	}
 	rc = report_shares(s);
 	if (!rc) {
@@ -767,8 +782,8 @@ static int report(struct counts_solver *s)
 	for (uint32_t i = s->observed; i < s->all; i++)
 		report_unseen(s, i);
 	for (size_t l = 0; l < t->links; l++)
-		t->link[l].correction = counts_is_rate(&t->link[l]) ?
-			s->x[t->link[l].child] / t->link[l].ratio.ratio : exp(-s->shift[l]);
+		t->link[l].correction = counts_is_rate(&t->link[l]) ? s->x[t->link[l].child] / t->link[l].ratio.ratio
+								    : exp(-s->shift[l]);
 	report_nodes(s);
 	t->ipc_spread = s->spread;
 	t->stretch = s->stretch;

@@ -11,14 +11,15 @@
 #include <xxhash.h>
 
 #define MAX_RECORDS (16u << 20) /* of one kind */
-#define MAX_WORK 1e9		/* instructions of one execution: more is damage */
+#define MAX_WORK 1e9            /* instructions of one execution: more is damage */
 
 #define ROOM(array, count, cap) ((count) < MAX_RECORDS && GROW(array, count, cap, 64))
 
 static int no_room(size_t count, struct err *e)
 {
 	if (count >= MAX_RECORDS)
-		return err_set(e, -E2BIG, "the profile holds more than %u records of execution counts of one kind", MAX_RECORDS);
+		return err_set(e, -E2BIG, "the profile holds more than %u records of execution counts of one kind",
+			       MAX_RECORDS);
 	return err_set(e, -ENOMEM, "out of memory");
 }
 
@@ -61,7 +62,8 @@ static int take_func(struct counts_record *r, const struct fmt_counts_func *f, s
 {
 	size_t i;
 
-	if (!f->id || !amount(f->self_ns) || !amount(f->same) || !amount(f->cut) || !amount(f->begun) || !amount(f->replayed) || !amount(f->stayed)) {
+	if (!f->id || !amount(f->self_ns) || !amount(f->same) || !amount(f->cut) || !amount(f->begun) ||
+	    !amount(f->replayed) || !amount(f->stayed)) {
 		r->dropped++;
 		return 0;
 	}
@@ -249,10 +251,10 @@ static void resolve_links(struct counts_record *r)
 
 /* ---- windows of one link beside each other ---- */
 
-#define COST_HITS 8	 /* a window of fewer does not tell what one costs */
+#define COST_HITS 8      /* a window of fewer does not tell what one costs */
 #define COST_QUANTILE 10 /* one in so many windows holds little but hits */
-#define COST_DOUBT 0.05	 /* of what hits cost: less time between them does not show */
-#define COST_SHOWS 0.5	 /* and less than that may be what some hits cost more than others */
+#define COST_DOUBT 0.05  /* of what hits cost: less time between them does not show */
+#define COST_SHOWS 0.5   /* and less than that may be what some hits cost more than others */
 #define INSTRUCTION_NS 0.3
 #define BETWEEN_NS 20 /* from one activation to the next */
 
@@ -347,9 +349,12 @@ int counts_record_end(struct counts_record *r, struct err *e)
 	}
 	cost = hit_cost(r);
 	for (size_t i = 0; i < r->links; i++)
-		if (r->link[i].windows && (r->link[i].l.how == FMT_CL_TRIPS || (r->link[i].l.how == FMT_CL_RATIO && cost > 0)))
+		if (r->link[i].windows &&
+		    (r->link[i].l.how == FMT_CL_TRIPS || (r->link[i].l.how == FMT_CL_RATIO && cost > 0)))
 			weigh(&r->window[r->link[i].window], r->link[i].windows, cost,
-			      r->link[i].l.how == FMT_CL_TRIPS ? r->node[r->link[i].l.child].instructions * INSTRUCTION_NS : 0);
+			      r->link[i].l.how == FMT_CL_TRIPS
+				      ? r->node[r->link[i].l.child].instructions * INSTRUCTION_NS
+				      : 0);
 	return 0;
 }
 

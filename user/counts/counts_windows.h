@@ -30,7 +30,7 @@ struct counts_others {
 
 struct counts_rec_link {
 	struct fmt_counts_link l; /* parent, child: indices into node[], not ids; REPLAY: rival into link[] */
-	size_t window;		  /* first of its windows in window[], in the order of time */
+	size_t window;            /* first of its windows in window[], in the order of time */
 	size_t windows;
 	struct counts_others others;
 };
@@ -47,8 +47,8 @@ struct counts_record {
 	struct fmt_counts_window *window; /* by link, then time; link: an index */
 	size_t windows, window_cap;
 	struct map func_at, node_at, link_at; /* file's ids -> indices */
-	struct map module_key; /* fmt_module.id -> hash of its build-id and content; none: unknown */
-	uint64_t recording;    /* tells this recording from others; 0: nothing does */
+	struct map module_key;                /* fmt_module.id -> hash of its build-id and content; none: unknown */
+	uint64_t recording;                   /* tells this recording from others; 0: nothing does */
 	bool ended;
 	bool merged; /* of several recordings, whose counts are not kept */
 	uint64_t bursts, burst_instructions;

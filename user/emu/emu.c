@@ -24,9 +24,9 @@
 struct code {
 	struct emu_insn i;
 	uint64_t ip, runs;
-	uint32_t went[2]; /* JCC: on, and to its target, where that was known; of all runs */
+	uint32_t went[2];          /* JCC: on, and to its target, where that was known; of all runs */
 	struct code *next, *taken; /* where it led last: no look-up */
-	bool met;		   /* in this run */
+	bool met;                  /* in this run */
 };
 
 /* A call of this run that has not returned. */
@@ -44,7 +44,7 @@ struct safe {
 	unsigned frames;
 	uint32_t cuts, returned, skipped;
 	uint32_t loaded; /* words that were read of late pages before that instruction */
-	uint64_t *runs;	 /* of the `mets` instructions and then of the `calls` calls that had been met */
+	uint64_t *runs;  /* of the `mets` instructions and then of the `calls` calls that had been met */
 	uint32_t mets, calls, cap;
 };
 
@@ -54,7 +54,7 @@ struct emu {
 	struct emu_memory *mem;
 	struct emu_before *before;
 	struct emu_state s;
-	struct map at; /* ip -> struct code * */
+	struct map at;      /* ip -> struct code * */
 	struct code **code; /* all of them */
 	uint32_t codes, code_cap;
 	struct code **met;
@@ -81,8 +81,14 @@ struct emu {
 const char *emu_end_str(enum emu_end end)
 {
 	static const char *const name[EMU_ENDS] = {
-		[EMU_DONE] = "done", [EMU_BRANCH] = "unknown branch", [EMU_TARGET] = "unknown target", [EMU_FAULT] = "unmapped memory",
-		[EMU_CODE] = "no code", [EMU_SYSCALL] = "system call", [EMU_STUCK] = "stuck", [EMU_ASTRAY] = "went astray",
+		[EMU_DONE] = "done",
+		[EMU_BRANCH] = "unknown branch",
+		[EMU_TARGET] = "unknown target",
+		[EMU_FAULT] = "unmapped memory",
+		[EMU_CODE] = "no code",
+		[EMU_SYSCALL] = "system call",
+		[EMU_STUCK] = "stuck",
+		[EMU_ASTRAY] = "went astray",
 		[EMU_WAITS] = "waits for another thread",
 	};
 
@@ -375,7 +381,8 @@ static bool gives_up(const struct emu_state *s)
 {
 	uint64_t nr = s->r[WREG_AX];
 
-	return s->known >> WREG_AX & 1 && (nr == 60 || nr == 62 || nr == 200 || nr == 231 || nr == 234 || (nr == 20 && s->r[WREG_DI] == 2));
+	return s->known >> WREG_AX & 1 &&
+	       (nr == 60 || nr == 62 || nr == 200 || nr == 231 || nr == 234 || (nr == 20 && s->r[WREG_DI] == 2));
 }
 
 /* Nobody writes what it waits for: it would look again and again. */
@@ -388,8 +395,9 @@ static bool waits(struct emu *e)
 	/* futex, to wait, by a set of bits as well */
 	if (!(s->known >> WREG_AX & 1) || s->r[WREG_AX] != 202 || !(s->known >> WREG_SI & 1) || (op != 0 && op != 9))
 		return false;
-	return !(s->known >> WREG_DI & 1) || !(s->known >> WREG_DX & 1) || !emu_mem_read(e->mem, s->r[WREG_DI], &value, sizeof(value), &known) ||
-	       known != 0xf || value == (uint32_t)s->r[WREG_DX];
+	return !(s->known >> WREG_DI & 1) || !(s->known >> WREG_DX & 1) ||
+	       !emu_mem_read(e->mem, s->r[WREG_DI], &value, sizeof(value), &known) || known != 0xf ||
+	       value == (uint32_t)s->r[WREG_DX];
 }
 
 /* What most calls say that go well. */
@@ -401,20 +409,34 @@ static bool system_call(struct emu *e)
 	if (!(s->known >> WREG_AX & 1))
 		return false;
 	switch (s->r[WREG_AX]) {
-	case 0: case 17: case 45: /* read, pread64, recvfrom */
-	case 1: case 18: case 44: /* write, pwrite64, sendto */
+	case 0:
+	case 17:
+	case 45: /* read, pread64, recvfrom */
+	case 1:
+	case 18:
+	case 44: /* write, pwrite64, sendto */
 		result = (struct emu_value){ s->r[WREG_DX], s->known >> WREG_DX & 1 && s->r[WREG_DX] <= IO_MOST };
 		break;
-	case 3: case 10: case 11: case 24: case 28: case 35: case 202: case 230: /* close, mprotect, munmap, sched_yield, madvise, nanosleep, futex, clock_nanosleep */
-		result.known = true;
-		break;
-	case 9: case 12: case 15: case 25: case 56: case 57: case 58: case 59: case 435: /* new memory, other places */
-		return false;
-	case 158: /* arch_prctl */
-		s->known &= ~(1u << WREG_FSBASE);
-		break;
-	default:
-		break;
+	/* close, mprotect, munmap, sched_yield, madvise, nanosleep, futex, clock_nanosleep */
+	case 3:
+	case 10:
+	case 11:
+	case 24:
+	case 28:
+	case 35:
+	case 202:
+	case 230: result.known = true; break;
+	case 9:
+	case 12:
+	case 15:
+	case 25:
+	case 56:
+	case 57:
+	case 58:
+	case 59:
+	case 435: /* new memory, other places */ return false;
+	case 158: /* arch_prctl */ s->known &= ~(1u << WREG_FSBASE); break;
+	default: break;
 	}
 	emu_set(s, WREG_AX, 8, result);
 	s->known &= ~(1u << WREG_CX | 1u << WREG_R11);
@@ -507,10 +529,8 @@ static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t 
 		if (cond < 0)
 			entered(e, *to);
 		return cond;
-	case EMU_OP_CALL:
-		return call(e, c, next, to);
-	case EMU_OP_RET:
-		return go_back(e, c, to);
+	case EMU_OP_CALL: return call(e, c, next, to);
+	case EMU_OP_RET: return go_back(e, c, to);
 	case EMU_OP_SYSCALL:
 		out->syscalls++;
 		if (gives_up(s))
@@ -518,19 +538,11 @@ static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t 
 		if (waits(e))
 			return EMU_WAITS;
 		return system_call(e) ? -1 : EMU_SYSCALL;
-	case EMU_OP_PAUSE:
-		return ++e->spins > SPINS_MOST ? EMU_STUCK : -1;
-	case EMU_OP_TRAP:
-		return EMU_ASTRAY;
-	case EMU_OP_UNKNOWN:
-		rc = EMU_O_NO_RULE;
-		break;
-	case EMU_OP_VECTOR:
-		rc = emu_vector(s, e->mem, &c->i);
-		break;
-	default:
-		rc = emu_integer(s, e->mem, &c->i);
-		break;
+	case EMU_OP_PAUSE: return ++e->spins > SPINS_MOST ? EMU_STUCK : -1;
+	case EMU_OP_TRAP: return EMU_ASTRAY;
+	case EMU_OP_UNKNOWN: rc = EMU_O_NO_RULE; break;
+	case EMU_OP_VECTOR: rc = emu_vector(s, e->mem, &c->i); break;
+	default: rc = emu_integer(s, e->mem, &c->i); break;
 	}
 	if (rc == EMU_O_NO_RULE) {
 		out->unknown++;
@@ -568,8 +580,9 @@ static void begin(struct emu *e, const struct emu_start *start)
 	memset(s, 0, sizeof(*s));
 	memcpy(s->r, start->regs, sizeof(s->r));
 	s->known = (1u << WREG_MAX) - 1;
-	s->flags = (uint8_t)((f & 1 ? EMU_CF : 0) | (f & 4 ? EMU_PF : 0) | (f & 16 ? EMU_AF : 0) | (f & 64 ? EMU_ZF : 0) |
-			     (f & 128 ? EMU_SF : 0) | (f & 1024 ? EMU_DF : 0) | (f & 2048 ? EMU_OF : 0));
+	s->flags =
+		(uint8_t)((f & 1 ? EMU_CF : 0) | (f & 4 ? EMU_PF : 0) | (f & 16 ? EMU_AF : 0) | (f & 64 ? EMU_ZF : 0) |
+			  (f & 128 ? EMU_SF : 0) | (f & 1024 ? EMU_DF : 0) | (f & 2048 ? EMU_OF : 0));
 	s->flags_known = EMU_ARITH | EMU_DF;
 	e->tells = start->access;
 	emu_mem_begin(e->mem, start);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a thread was about to do: from a sample (registers, a piece of stack) its code is carried out here, on a private
- * copy of the memory that it touches. The thread itself is not disturbed: no trap, no stop. Counts how often each
- * instruction ran, and who called whom.
+ * What a thread was about to do: from a sample (registers, a piece of stack) its code is carried out here, on a
+ * private copy of the memory that it touches. The thread itself is not disturbed: no trap, no stop. Counts how often
+ * each instruction ran, and who called whom.
  *
- * What cannot be known is known to be unknown: vector registers (not sampled; but see emu_before.c), what instructions without a rule of
- * their own write, results of both. A branch that depends on such a value is not guessed: the call that led
- * there is left at once with unknown results, or the run ends. Pages that came with the sample are as they were then;
- * all others are read when they are first touched, some time later: right for what is not written meanwhile, otherwise
- * younger than the registers, and whatever compares the two goes wrong.
+ * What cannot be known is known to be unknown: vector registers (not sampled; but see emu_before.c), what
+ * instructions without a rule of their own write, results of both. A branch that depends on such a value is not
+ * guessed: the call that led there is left at once with unknown results, or the run ends. Pages that came with the
+ * sample are as they were then; all others are read when they are first touched, some time later: right for what is
+ * not written meanwhile, otherwise younger than the registers, and whatever compares the two goes wrong.
  *
  * Code, registers and memory are untrusted: every address is looked up, work and memory are bounded.
  * Included by cli and tests. To teach it an instruction: see emu_priv.h.
@@ -33,9 +33,10 @@ enum emu_end {
 	EMU_CODE,    /* no code there, or none that may be followed */
 	EMU_SYSCALL, /* one that does not come back, or whose effect is too large */
 	EMU_STUCK,   /* the same instruction for ever; a trap */
-	EMU_ASTRAY,  /* it would crash or give up, which the thread did not: memory was younger than registers. What ran since
-			the first page that was is taken back */
-	EMU_WAITS,   /* until another thread has written something: this copy of memory is this thread's alone */
+	/* it would crash or give up, which the thread did not: memory was younger than registers. What ran since the
+	 * first page that was is taken back */
+	EMU_ASTRAY,
+	EMU_WAITS, /* until another thread has written something: this copy of memory is this thread's alone */
 	EMU_ENDS
 };
 const char *emu_end_str(enum emu_end end);
@@ -45,7 +46,8 @@ struct emu_env {
 	size_t (*code)(void *ctx, uint64_t addr, void *buf, size_t len);
 	/* One page of the target's memory; false: not mapped. */
 	bool (*page)(void *ctx, uint64_t addr, uint8_t *buf);
-	/* Bounds of the function around addr. False, NULL: unknown; then vector registers are unknown when a run begins. */
+	/* Bounds of the function around addr. False, NULL: unknown; then vector registers are unknown when a run
+	 * begins. */
 	bool (*function)(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end);
 	/* Nobody can write to any of these bytes. NULL: to all. */
 	bool (*fixed)(void *ctx, uint64_t addr, size_t len);
@@ -55,12 +57,12 @@ struct emu_env {
 /* Data that an instruction read or wrote, a piece of which one writer is the last. */
 struct emu_access {
 	uint64_t ip, addr;
-	uint64_t sp;	   /* the stack pointer then; 0: unknown */
+	uint64_t sp; /* the stack pointer then; 0: unknown */
 	uint32_t size;
-	uint32_t at;	   /* instructions carried out before it */
+	uint32_t at; /* instructions carried out before it */
 	bool store;
-	uint64_t writer;   /* loads: the instruction of this run that wrote there last; 0: none has */
-	uint32_t age;	   /* so many instructions ago; 0 with a writer: a repeated one reads what it wrote itself */
+	uint64_t writer; /* loads: the instruction of this run that wrote there last; 0: none has */
+	uint32_t age;    /* so many instructions ago; 0 with a writer: a repeated one reads what it wrote itself */
 };
 typedef void emu_access_fn(void *ctx, const struct emu_access *a);
 
@@ -71,10 +73,11 @@ struct emu_start {
 	const struct sample_page *page; /* others, as they were at the sample */
 	uint32_t pages;
 	uint64_t insns; /* at most so many */
-	/* So many unknown branches may go the way that this branch commonly went where it was known, by chance; 0: none. */
+	/* So many unknown branches may go the way that this branch commonly went where it was known, by chance; 0:
+	 * none. */
 	uint32_t guesses;
-	/* Told of each access whose address is known; NULL: nobody, and no writers are kept. Those of instructions without
-	 * a rule, and of unknown places, go untold. */
+	/* Told of each access whose address is known; NULL: nobody, and no writers are kept. Those of instructions
+	 * without a rule, and of unknown places, go untold. */
 	emu_access_fn *access;
 	void *access_ctx;
 };
@@ -82,13 +85,13 @@ struct emu_start {
 struct emu_result {
 	enum emu_end end;
 	uint64_t end_ip;
-	uint64_t insns;	  /* carried out */
+	uint64_t insns;   /* carried out */
 	uint32_t skipped; /* calls left early with unknown results */
 	uint32_t guessed; /* branches */
 	uint32_t syscalls, pages;
-	uint32_t unknown; /* instructions without a rule */
+	uint32_t unknown;  /* instructions without a rule */
 	uint32_t unlisted; /* words of late memory that nobody looks at again: too many */
-	bool changed;	  /* it ends where it first read late memory that changed before the run was over */
+	bool changed;      /* it ends where it first read late memory that changed before the run was over */
 };
 
 struct emu_count {
@@ -106,14 +109,14 @@ struct emu_call {
 /* Pages that a run touched, and where their bytes came from. */
 struct emu_touched {
 	uint64_t addr;
-	bool given; /* with the sample: as old as the registers */
+	bool given;  /* with the sample: as old as the registers */
 	bool spared; /* need not be: nobody can write there, or the piece of stack covers it */
 };
 
 /* Where the run did not go on as the thread would: at an unknown branch and the like. All that was under way there (the
  * function itself, and those that called it within the run) was seen to begin, but not how it went on. */
 struct emu_cut {
-	uint64_t ip;  /* 0: the return address of such a caller is in `site` */
+	uint64_t ip; /* 0: the return address of such a caller is in `site` */
 	uint64_t site;
 	uint64_t times;
 };

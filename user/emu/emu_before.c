@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What vector and mask registers hold where a run begins: samples do not tell. But most was made shortly before, or
- * before the loop, from nothing (zero, all ones), from memory that nobody wrote since, or from general registers that are
- * still as they were. What a register holds is a recipe: the instruction that wrote it last and the recipes of what that
- * read. Forward over the function's graph; where ways meet with different recipes nothing is known. A recipe is
- * dropped when a general register that it reads is written (or memory, if it reads that), so that the sample's
- * are the right ones to follow it with.
+ * before the loop, from nothing (zero, all ones), from memory that nobody wrote since, or from general registers that
+ * are still as they were. What a register holds is a recipe: the instruction that wrote it last and the recipes of
+ * what that read. Forward over the function's graph; where ways meet with different recipes nothing is known. A
+ * recipe is dropped when a general register that it reads is written (or memory, if it reads that), so that the
+ * sample's are the right ones to follow it with.
  */
 #include <stdlib.h>
 
@@ -26,9 +26,9 @@ struct recipe {
 	uint64_t addr;
 	struct emu_insn i;
 	uint16_t from[READS]; /* recipes of what reads_of() it says */
-	uint16_t next;	      /* in the same chain of function.first */
-	uint32_t gprs;	      /* that it and what it is made from read */
-	bool memory;	      /* they read some that may be written */
+	uint16_t next;        /* in the same chain of function.first */
+	uint32_t gprs;        /* that it and what it is made from read */
+	bool memory;          /* they read some that may be written */
 };
 
 struct around { /* a point in the code: recipe per register */
@@ -39,8 +39,8 @@ struct function {
 	uint64_t start, end;
 	struct cfg graph;
 	bool usable;
-	struct around *in; /* per block */
-	uint64_t *live;	   /* per block: bit per register that may be read from its end on before it is written */
+	struct around *in;     /* per block */
+	uint64_t *live;        /* per block: bit per register that may be read from its end on before it is written */
 	struct recipe *recipe; /* from 1 */
 	uint16_t recipes;
 	uint16_t first[CHAINS]; /* by address */
@@ -120,8 +120,10 @@ static unsigned reads_of(const struct emu_insn *i, uint8_t *reg)
 			reg[n - 1] = (uint8_t)number_of(&i->o[k]);
 	if (i->mask && n++ < READS)
 		reg[n - 1] = 32 + i->mask;
-	if (!i->vex && (i->mnemonic == ZYDIS_MNEMONIC_PBLENDVB || i->mnemonic == ZYDIS_MNEMONIC_BLENDVPS ||
-			i->mnemonic == ZYDIS_MNEMONIC_BLENDVPD) && n++ < READS)
+	if (!i->vex &&
+	    (i->mnemonic == ZYDIS_MNEMONIC_PBLENDVB || i->mnemonic == ZYDIS_MNEMONIC_BLENDVPS ||
+	     i->mnemonic == ZYDIS_MNEMONIC_BLENDVPD) &&
+	    n++ < READS)
 		reg[n - 1] = 0;
 	return n;
 }
@@ -239,7 +241,8 @@ static const struct emu_insn *insn(struct emu_before *b, const struct function *
 
 	if (b->all)
 		return &b->all[n];
-	return emu_decode(b->decoder, f->graph.bytes + f->graph.insn[n], left < 15 ? left : 15, &b->one) ? NULL : &b->one;
+	return emu_decode(b->decoder, f->graph.bytes + f->graph.insn[n], left < 15 ? left : 15, &b->one) ? NULL
+													 : &b->one;
 }
 
 /* Each instruction is looked at several times. False: not all can be decoded, or none has to do with vectors. */
@@ -396,7 +399,8 @@ static struct function *function_at(struct emu_before *b, uint64_t ip)
 	struct function *f;
 	uint64_t start, end;
 
-	if (!b->env.function || !b->env.function(b->env.ctx, ip, &start, &end) || end <= start || end - start > FUNCTION_MOST)
+	if (!b->env.function || !b->env.function(b->env.ctx, ip, &start, &end) || end <= start ||
+	    end - start > FUNCTION_MOST)
 		return NULL;
 	for (unsigned n = 0; n < KEPT; n++)
 		if (b->kept[n].start == start && b->kept[n].end == end)

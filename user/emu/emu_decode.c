@@ -16,47 +16,171 @@ struct emu_decoder {
 
 #define M(m) [ZYDIS_MNEMONIC_##m]
 static const uint8_t op_of[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
-	M(NOP) = EMU_OP_NOP, M(PAUSE) = EMU_OP_PAUSE, M(ENDBR64) = EMU_OP_NOP, M(ENDBR32) = EMU_OP_NOP,
-	M(LFENCE) = EMU_OP_NOP, M(MFENCE) = EMU_OP_NOP, M(SFENCE) = EMU_OP_NOP, M(CLFLUSH) = EMU_OP_NOP,
-	M(MOV) = EMU_OP_MOV, M(MOVZX) = EMU_OP_MOV, M(MOVNTI) = EMU_OP_MOV, M(MOVSX) = EMU_OP_MOVSX,
-	M(MOVSXD) = EMU_OP_MOVSX, M(LEA) = EMU_OP_LEA, M(ADD) = EMU_OP_ADD, M(ADC) = EMU_OP_ADC, M(SUB) = EMU_OP_SUB,
-	M(SBB) = EMU_OP_SBB, M(CMP) = EMU_OP_CMP, M(AND) = EMU_OP_AND, M(TEST) = EMU_OP_TEST, M(OR) = EMU_OP_OR,
-	M(XOR) = EMU_OP_XOR, M(NOT) = EMU_OP_NOT, M(NEG) = EMU_OP_NEG, M(INC) = EMU_OP_INC, M(DEC) = EMU_OP_DEC,
-	M(SHL) = EMU_OP_SHL, M(SHR) = EMU_OP_SHR, M(SAR) = EMU_OP_SAR, M(ROL) = EMU_OP_ROL, M(ROR) = EMU_OP_ROR,
-	M(SHLD) = EMU_OP_SHLD, M(SHRD) = EMU_OP_SHRD, M(IMUL) = EMU_OP_IMUL, M(MUL) = EMU_OP_MUL, M(DIV) = EMU_OP_DIV,
-	M(IDIV) = EMU_OP_IDIV, M(CBW) = EMU_OP_CBW, M(CWDE) = EMU_OP_CBW, M(CDQE) = EMU_OP_CBW, M(CWD) = EMU_OP_CWD,
-	M(CDQ) = EMU_OP_CWD, M(CQO) = EMU_OP_CWD, M(BSWAP) = EMU_OP_BSWAP, M(XCHG) = EMU_OP_XCHG,
-	M(XADD) = EMU_OP_XADD, M(CMPXCHG) = EMU_OP_CMPXCHG, M(BT) = EMU_OP_BT, M(BTS) = EMU_OP_BTS,
-	M(BTR) = EMU_OP_BTR, M(BTC) = EMU_OP_BTC, M(BSF) = EMU_OP_BSF, M(BSR) = EMU_OP_BSR, M(TZCNT) = EMU_OP_TZCNT,
-	M(LZCNT) = EMU_OP_LZCNT, M(POPCNT) = EMU_OP_POPCNT, M(ANDN) = EMU_OP_ANDN, M(BLSR) = EMU_OP_BLSR,
-	M(BLSI) = EMU_OP_BLSI, M(BLSMSK) = EMU_OP_BLSMSK, M(BZHI) = EMU_OP_BZHI, M(SHLX) = EMU_OP_SHLX,
-	M(SHRX) = EMU_OP_SHRX, M(SARX) = EMU_OP_SARX, M(RORX) = EMU_OP_RORX, M(MULX) = EMU_OP_MULX,
-	M(SETB) = EMU_OP_SETCC, M(SETBE) = EMU_OP_SETCC, M(SETL) = EMU_OP_SETCC, M(SETLE) = EMU_OP_SETCC,
-	M(SETNB) = EMU_OP_SETCC, M(SETNBE) = EMU_OP_SETCC, M(SETNL) = EMU_OP_SETCC, M(SETNLE) = EMU_OP_SETCC,
-	M(SETNO) = EMU_OP_SETCC, M(SETNP) = EMU_OP_SETCC, M(SETNS) = EMU_OP_SETCC, M(SETNZ) = EMU_OP_SETCC,
-	M(SETO) = EMU_OP_SETCC, M(SETP) = EMU_OP_SETCC, M(SETS) = EMU_OP_SETCC, M(SETZ) = EMU_OP_SETCC,
-	M(MOVBE) = EMU_OP_MOVBE, M(CMOVB) = EMU_OP_CMOV, M(CMOVBE) = EMU_OP_CMOV, M(CMOVL) = EMU_OP_CMOV, M(CMOVLE) = EMU_OP_CMOV,
-	M(CMOVNB) = EMU_OP_CMOV, M(CMOVNBE) = EMU_OP_CMOV, M(CMOVNL) = EMU_OP_CMOV, M(CMOVNLE) = EMU_OP_CMOV,
-	M(CMOVNO) = EMU_OP_CMOV, M(CMOVNP) = EMU_OP_CMOV, M(CMOVNS) = EMU_OP_CMOV, M(CMOVNZ) = EMU_OP_CMOV,
-	M(CMOVO) = EMU_OP_CMOV, M(CMOVP) = EMU_OP_CMOV, M(CMOVS) = EMU_OP_CMOV, M(CMOVZ) = EMU_OP_CMOV,
-	M(PUSH) = EMU_OP_PUSH, M(POP) = EMU_OP_POP, M(LEAVE) = EMU_OP_LEAVE, M(STC) = EMU_OP_STC, M(CLC) = EMU_OP_CLC,
-	M(CMC) = EMU_OP_CMC, M(STD) = EMU_OP_STD, M(CLD) = EMU_OP_CLD,
+	M(NOP) = EMU_OP_NOP,
+	M(PAUSE) = EMU_OP_PAUSE,
+	M(ENDBR64) = EMU_OP_NOP,
+	M(ENDBR32) = EMU_OP_NOP,
+	M(LFENCE) = EMU_OP_NOP,
+	M(MFENCE) = EMU_OP_NOP,
+	M(SFENCE) = EMU_OP_NOP,
+	M(CLFLUSH) = EMU_OP_NOP,
+	M(MOV) = EMU_OP_MOV,
+	M(MOVZX) = EMU_OP_MOV,
+	M(MOVNTI) = EMU_OP_MOV,
+	M(MOVSX) = EMU_OP_MOVSX,
+	M(MOVSXD) = EMU_OP_MOVSX,
+	M(LEA) = EMU_OP_LEA,
+	M(ADD) = EMU_OP_ADD,
+	M(ADC) = EMU_OP_ADC,
+	M(SUB) = EMU_OP_SUB,
+	M(SBB) = EMU_OP_SBB,
+	M(CMP) = EMU_OP_CMP,
+	M(AND) = EMU_OP_AND,
+	M(TEST) = EMU_OP_TEST,
+	M(OR) = EMU_OP_OR,
+	M(XOR) = EMU_OP_XOR,
+	M(NOT) = EMU_OP_NOT,
+	M(NEG) = EMU_OP_NEG,
+	M(INC) = EMU_OP_INC,
+	M(DEC) = EMU_OP_DEC,
+	M(SHL) = EMU_OP_SHL,
+	M(SHR) = EMU_OP_SHR,
+	M(SAR) = EMU_OP_SAR,
+	M(ROL) = EMU_OP_ROL,
+	M(ROR) = EMU_OP_ROR,
+	M(SHLD) = EMU_OP_SHLD,
+	M(SHRD) = EMU_OP_SHRD,
+	M(IMUL) = EMU_OP_IMUL,
+	M(MUL) = EMU_OP_MUL,
+	M(DIV) = EMU_OP_DIV,
+	M(IDIV) = EMU_OP_IDIV,
+	M(CBW) = EMU_OP_CBW,
+	M(CWDE) = EMU_OP_CBW,
+	M(CDQE) = EMU_OP_CBW,
+	M(CWD) = EMU_OP_CWD,
+	M(CDQ) = EMU_OP_CWD,
+	M(CQO) = EMU_OP_CWD,
+	M(BSWAP) = EMU_OP_BSWAP,
+	M(XCHG) = EMU_OP_XCHG,
+	M(XADD) = EMU_OP_XADD,
+	M(CMPXCHG) = EMU_OP_CMPXCHG,
+	M(BT) = EMU_OP_BT,
+	M(BTS) = EMU_OP_BTS,
+	M(BTR) = EMU_OP_BTR,
+	M(BTC) = EMU_OP_BTC,
+	M(BSF) = EMU_OP_BSF,
+	M(BSR) = EMU_OP_BSR,
+	M(TZCNT) = EMU_OP_TZCNT,
+	M(LZCNT) = EMU_OP_LZCNT,
+	M(POPCNT) = EMU_OP_POPCNT,
+	M(ANDN) = EMU_OP_ANDN,
+	M(BLSR) = EMU_OP_BLSR,
+	M(BLSI) = EMU_OP_BLSI,
+	M(BLSMSK) = EMU_OP_BLSMSK,
+	M(BZHI) = EMU_OP_BZHI,
+	M(SHLX) = EMU_OP_SHLX,
+	M(SHRX) = EMU_OP_SHRX,
+	M(SARX) = EMU_OP_SARX,
+	M(RORX) = EMU_OP_RORX,
+	M(MULX) = EMU_OP_MULX,
+	M(SETB) = EMU_OP_SETCC,
+	M(SETBE) = EMU_OP_SETCC,
+	M(SETL) = EMU_OP_SETCC,
+	M(SETLE) = EMU_OP_SETCC,
+	M(SETNB) = EMU_OP_SETCC,
+	M(SETNBE) = EMU_OP_SETCC,
+	M(SETNL) = EMU_OP_SETCC,
+	M(SETNLE) = EMU_OP_SETCC,
+	M(SETNO) = EMU_OP_SETCC,
+	M(SETNP) = EMU_OP_SETCC,
+	M(SETNS) = EMU_OP_SETCC,
+	M(SETNZ) = EMU_OP_SETCC,
+	M(SETO) = EMU_OP_SETCC,
+	M(SETP) = EMU_OP_SETCC,
+	M(SETS) = EMU_OP_SETCC,
+	M(SETZ) = EMU_OP_SETCC,
+	M(MOVBE) = EMU_OP_MOVBE,
+	M(CMOVB) = EMU_OP_CMOV,
+	M(CMOVBE) = EMU_OP_CMOV,
+	M(CMOVL) = EMU_OP_CMOV,
+	M(CMOVLE) = EMU_OP_CMOV,
+	M(CMOVNB) = EMU_OP_CMOV,
+	M(CMOVNBE) = EMU_OP_CMOV,
+	M(CMOVNL) = EMU_OP_CMOV,
+	M(CMOVNLE) = EMU_OP_CMOV,
+	M(CMOVNO) = EMU_OP_CMOV,
+	M(CMOVNP) = EMU_OP_CMOV,
+	M(CMOVNS) = EMU_OP_CMOV,
+	M(CMOVNZ) = EMU_OP_CMOV,
+	M(CMOVO) = EMU_OP_CMOV,
+	M(CMOVP) = EMU_OP_CMOV,
+	M(CMOVS) = EMU_OP_CMOV,
+	M(CMOVZ) = EMU_OP_CMOV,
+	M(PUSH) = EMU_OP_PUSH,
+	M(POP) = EMU_OP_POP,
+	M(LEAVE) = EMU_OP_LEAVE,
+	M(STC) = EMU_OP_STC,
+	M(CLC) = EMU_OP_CLC,
+	M(CMC) = EMU_OP_CMC,
+	M(STD) = EMU_OP_STD,
+	M(CLD) = EMU_OP_CLD,
 	/* movsd and cmpsd are names of vector instructions too: string_op() */
-	M(MOVSB) = EMU_OP_MOVS, M(MOVSW) = EMU_OP_MOVS, M(MOVSQ) = EMU_OP_MOVS, M(STOSB) = EMU_OP_STOS,
-	M(STOSW) = EMU_OP_STOS, M(STOSD) = EMU_OP_STOS, M(STOSQ) = EMU_OP_STOS, M(CMPSB) = EMU_OP_CMPS,
-	M(CMPSW) = EMU_OP_CMPS, M(CMPSQ) = EMU_OP_CMPS, M(SCASB) = EMU_OP_SCAS, M(SCASW) = EMU_OP_SCAS,
-	M(SCASD) = EMU_OP_SCAS, M(SCASQ) = EMU_OP_SCAS, M(FNSTCW) = EMU_OP_FNSTCW,
-	M(XSAVE) = EMU_OP_XSAVE, M(XSAVE64) = EMU_OP_XSAVE, M(XSAVEOPT) = EMU_OP_XSAVE, M(XSAVEOPT64) = EMU_OP_XSAVE,
-	M(XSAVEC) = EMU_OP_XSAVEC, M(XSAVEC64) = EMU_OP_XSAVEC,
-	M(JB) = EMU_OP_JCC, M(JBE) = EMU_OP_JCC, M(JL) = EMU_OP_JCC, M(JLE) = EMU_OP_JCC, M(JNB) = EMU_OP_JCC,
-	M(JNBE) = EMU_OP_JCC, M(JNL) = EMU_OP_JCC, M(JNLE) = EMU_OP_JCC, M(JNO) = EMU_OP_JCC, M(JNP) = EMU_OP_JCC,
-	M(JNS) = EMU_OP_JCC, M(JNZ) = EMU_OP_JCC, M(JO) = EMU_OP_JCC, M(JP) = EMU_OP_JCC, M(JS) = EMU_OP_JCC,
-	M(JZ) = EMU_OP_JCC, M(JMP) = EMU_OP_JMP, M(CALL) = EMU_OP_CALL, M(RET) = EMU_OP_RET, M(JRCXZ) = EMU_OP_JRCXZ,
-	M(JECXZ) = EMU_OP_JRCXZ, M(SYSCALL) = EMU_OP_SYSCALL,
+	M(MOVSB) = EMU_OP_MOVS,
+	M(MOVSW) = EMU_OP_MOVS,
+	M(MOVSQ) = EMU_OP_MOVS,
+	M(STOSB) = EMU_OP_STOS,
+	M(STOSW) = EMU_OP_STOS,
+	M(STOSD) = EMU_OP_STOS,
+	M(STOSQ) = EMU_OP_STOS,
+	M(CMPSB) = EMU_OP_CMPS,
+	M(CMPSW) = EMU_OP_CMPS,
+	M(CMPSQ) = EMU_OP_CMPS,
+	M(SCASB) = EMU_OP_SCAS,
+	M(SCASW) = EMU_OP_SCAS,
+	M(SCASD) = EMU_OP_SCAS,
+	M(SCASQ) = EMU_OP_SCAS,
+	M(FNSTCW) = EMU_OP_FNSTCW,
+	M(XSAVE) = EMU_OP_XSAVE,
+	M(XSAVE64) = EMU_OP_XSAVE,
+	M(XSAVEOPT) = EMU_OP_XSAVE,
+	M(XSAVEOPT64) = EMU_OP_XSAVE,
+	M(XSAVEC) = EMU_OP_XSAVEC,
+	M(XSAVEC64) = EMU_OP_XSAVEC,
+	M(JB) = EMU_OP_JCC,
+	M(JBE) = EMU_OP_JCC,
+	M(JL) = EMU_OP_JCC,
+	M(JLE) = EMU_OP_JCC,
+	M(JNB) = EMU_OP_JCC,
+	M(JNBE) = EMU_OP_JCC,
+	M(JNL) = EMU_OP_JCC,
+	M(JNLE) = EMU_OP_JCC,
+	M(JNO) = EMU_OP_JCC,
+	M(JNP) = EMU_OP_JCC,
+	M(JNS) = EMU_OP_JCC,
+	M(JNZ) = EMU_OP_JCC,
+	M(JO) = EMU_OP_JCC,
+	M(JP) = EMU_OP_JCC,
+	M(JS) = EMU_OP_JCC,
+	M(JZ) = EMU_OP_JCC,
+	M(JMP) = EMU_OP_JMP,
+	M(CALL) = EMU_OP_CALL,
+	M(RET) = EMU_OP_RET,
+	M(JRCXZ) = EMU_OP_JRCXZ,
+	M(JECXZ) = EMU_OP_JRCXZ,
+	M(SYSCALL) = EMU_OP_SYSCALL,
 	/* what leads elsewhere in ways not followed, and what writes memory at places not told */
-	M(LOOP) = EMU_OP_TRAP, M(LOOPE) = EMU_OP_TRAP, M(LOOPNE) = EMU_OP_TRAP, M(UD0) = EMU_OP_TRAP,
-	M(UD1) = EMU_OP_TRAP, M(UD2) = EMU_OP_TRAP, M(HLT) = EMU_OP_TRAP, M(XBEGIN) = EMU_OP_TRAP,
-	M(XABORT) = EMU_OP_TRAP, M(SYSENTER) = EMU_OP_TRAP, M(ENTER) = EMU_OP_TRAP, M(MOVDIR64B) = EMU_OP_TRAP,
+	M(LOOP) = EMU_OP_TRAP,
+	M(LOOPE) = EMU_OP_TRAP,
+	M(LOOPNE) = EMU_OP_TRAP,
+	M(UD0) = EMU_OP_TRAP,
+	M(UD1) = EMU_OP_TRAP,
+	M(UD2) = EMU_OP_TRAP,
+	M(HLT) = EMU_OP_TRAP,
+	M(XBEGIN) = EMU_OP_TRAP,
+	M(XABORT) = EMU_OP_TRAP,
+	M(SYSENTER) = EMU_OP_TRAP,
+	M(ENTER) = EMU_OP_TRAP,
+	M(MOVDIR64B) = EMU_OP_TRAP,
 	M(CLZERO) = EMU_OP_TRAP,
 };
 #undef M
@@ -152,13 +276,9 @@ static void set_operand(const ZydisDecodedInstruction *z, const ZydisDecodedOper
 		o->kind = EMU_K_IMM;
 		o->value = op->imm.value.s;
 		return;
-	case ZYDIS_OPERAND_TYPE_MEMORY:
-		set_memory(z, op, o);
-		return;
-	case ZYDIS_OPERAND_TYPE_REGISTER:
-		break;
-	default:
-		return;
+	case ZYDIS_OPERAND_TYPE_MEMORY: set_memory(z, op, o); return;
+	case ZYDIS_OPERAND_TYPE_REGISTER: break;
+	default: return;
 	}
 	if (is_vector(r) || is_mask(r)) {
 		o->kind = is_vector(r) ? EMU_K_VEC : EMU_K_MASK;
@@ -211,10 +331,8 @@ static bool may_not_be_followed(const ZydisDecodedInstruction *z)
 	case ZYDIS_CATEGORY_VTX:
 	case ZYDIS_CATEGORY_KNC:
 	case ZYDIS_CATEGORY_KNCMASK:
-	case ZYDIS_CATEGORY_KNCSCALAR:
-		return true;
-	default:
-		return false;
+	case ZYDIS_CATEGORY_KNCSCALAR: return true;
+	default: return false;
 	}
 }
 
@@ -228,10 +346,8 @@ static bool does_nothing(const ZydisDecodedInstruction *z)
 	case ZYDIS_CATEGORY_CLDEMOTE:
 	case ZYDIS_CATEGORY_CLFLUSHOPT:
 	case ZYDIS_CATEGORY_CLWB:
-	case ZYDIS_CATEGORY_MPX:
-		return z->meta.isa_ext != ZYDIS_ISA_EXT_X87;
-	default:
-		return false;
+	case ZYDIS_CATEGORY_MPX: return z->meta.isa_ext != ZYDIS_ISA_EXT_X87;
+	default: return false;
 	}
 }
 
@@ -255,9 +371,10 @@ static uint16_t string_op(const ZydisDecodedInstruction *z, struct emu_insn *i)
 		op = EMU_OP_CMPS;
 	for (unsigned k = 0; k < z->raw.prefix_count; k++)
 		if (z->raw.prefixes[k].value == 0xf2 || z->raw.prefixes[k].value == 0xf3)
-			i->rep = z->raw.prefixes[k].value == 0xf2 && (op == EMU_OP_CMPS || op == EMU_OP_SCAS) ? 'n' : 'z';
-	if (op != EMU_OP_UNKNOWN && (z->address_width != 64 || (z->attributes & (ZYDIS_ATTRIB_HAS_SEGMENT_FS |
-										 ZYDIS_ATTRIB_HAS_SEGMENT_GS))))
+			i->rep = z->raw.prefixes[k].value == 0xf2 && (op == EMU_OP_CMPS || op == EMU_OP_SCAS) ? 'n'
+													      : 'z';
+	if (op != EMU_OP_UNKNOWN &&
+	    (z->address_width != 64 || (z->attributes & (ZYDIS_ATTRIB_HAS_SEGMENT_FS | ZYDIS_ATTRIB_HAS_SEGMENT_GS))))
 		return EMU_OP_TRAP;
 	return op;
 }
@@ -269,10 +386,8 @@ static bool is_control(const ZydisDecodedInstruction *z)
 	case ZYDIS_CATEGORY_COND_BR:
 	case ZYDIS_CATEGORY_RET:
 	case ZYDIS_CATEGORY_SYSCALL:
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		return true;
-	default:
-		return false;
+	case ZYDIS_CATEGORY_UNCOND_BR: return true;
+	default: return false;
 	}
 }
 
@@ -311,20 +426,16 @@ static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 	if (vector)
 		return i->ops <= EMU_OPERANDS ? EMU_OP_VECTOR : EMU_OP_UNKNOWN;
 	switch (found) {
-	case EMU_OP_IMUL:
-		return z->operand_count_visible == 1 ? EMU_OP_IMUL_WIDE : EMU_OP_IMUL;
+	case EMU_OP_IMUL: return z->operand_count_visible == 1 ? EMU_OP_IMUL_WIDE : EMU_OP_IMUL;
 	case EMU_OP_PUSH:
 	case EMU_OP_POP:
-	case EMU_OP_LEAVE:
-		return z->operand_width == 64 ? found : EMU_OP_UNKNOWN;
+	case EMU_OP_LEAVE: return z->operand_width == 64 ? found : EMU_OP_UNKNOWN;
 	case EMU_OP_JCC:
 	case EMU_OP_JMP:
 	case EMU_OP_CALL:
 	case EMU_OP_RET:
-	case EMU_OP_JRCXZ:
-		return has_short_operands(z) ? EMU_OP_TRAP : found;
-	default:
-		return found;
+	case EMU_OP_JRCXZ: return has_short_operands(z) ? EMU_OP_TRAP : found;
+	default: return found;
 	}
 }
 
@@ -337,12 +448,8 @@ static void set_width(const ZydisDecodedInstruction *z, struct emu_insn *i)
 	case EMU_OP_CALL:
 	case EMU_OP_RET:
 	case EMU_OP_JMP:
-	case EMU_OP_JCC:
-		i->width = 8;
-		break;
-	case EMU_OP_JRCXZ:
-		i->width = z->mnemonic == ZYDIS_MNEMONIC_JECXZ ? 4 : 8;
-		break;
+	case EMU_OP_JCC: i->width = 8; break;
+	case EMU_OP_JRCXZ: i->width = z->mnemonic == ZYDIS_MNEMONIC_JECXZ ? 4 : 8; break;
 	default:
 		i->width = (uint8_t)(z->operand_width / 8);
 		if (i->ops && i->o[0].kind != EMU_K_NONE && i->o[0].size && i->o[0].size <= EMU_VEC_BYTES)
@@ -387,10 +494,8 @@ static bool changes_fpu(ZydisMnemonic m)
 	case ZYDIS_MNEMONIC_XRSTOR:
 	case ZYDIS_MNEMONIC_XRSTOR64:
 	case ZYDIS_MNEMONIC_XRSTORS:
-	case ZYDIS_MNEMONIC_XRSTORS64:
-		return true;
-	default:
-		return false;
+	case ZYDIS_MNEMONIC_XRSTORS64: return true;
+	default: return false;
 	}
 }
 
@@ -398,9 +503,7 @@ static void forget_all_vectors(const ZydisDecodedInstruction *z, struct emu_insn
 {
 	switch (z->mnemonic) {
 	case ZYDIS_MNEMONIC_VZEROUPPER:
-	case ZYDIS_MNEMONIC_VZEROALL:
-		i->vec_written |= 0xffff;
-		break;
+	case ZYDIS_MNEMONIC_VZEROALL: i->vec_written |= 0xffff; break;
 	case ZYDIS_MNEMONIC_XRSTOR:
 	case ZYDIS_MNEMONIC_XRSTOR64:
 	case ZYDIS_MNEMONIC_XRSTORS:
@@ -410,8 +513,7 @@ static void forget_all_vectors(const ZydisDecodedInstruction *z, struct emu_insn
 		i->vec_written |= 0xffffffff;
 		i->mask_written = 0xff;
 		break;
-	default:
-		break;
+	default: break;
 	}
 }
 
@@ -437,11 +539,8 @@ static void set_branch(const ZydisDecodedInstruction *z, struct emu_insn *i)
 	switch (i->op) {
 	case EMU_OP_JCC:
 	case EMU_OP_SETCC:
-	case EMU_OP_CMOV:
-		i->cond = z->opcode & 15;
-		break;
-	default:
-		break;
+	case EMU_OP_CMOV: i->cond = z->opcode & 15; break;
+	default: break;
 	}
 	if ((z->attributes & ZYDIS_ATTRIB_IS_RELATIVE) && z->raw.imm[0].size && i->op >= EMU_OP_JCC)
 		i->target = z->raw.imm[0].value.s;
@@ -486,7 +585,8 @@ static void fill(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op
 			i->o[k].size = i->width;
 	if (i->op == EMU_OP_UNKNOWN || i->op == EMU_OP_VECTOR)
 		for (unsigned k = z->operand_count_visible; k < z->operand_count; k++)
-			if (op[k].type == ZYDIS_OPERAND_TYPE_MEMORY && (op[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+			if (op[k].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			    (op[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 				set_hidden_store(z, &op[k], i);
 	check_stores(z, i);
 }

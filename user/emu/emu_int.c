@@ -63,8 +63,8 @@ enum emu_outcome emu_load_at(struct emu_memory *m, uint64_t addr, unsigned size,
 	return EMU_OK;
 }
 
-enum emu_outcome emu_load(const struct emu_state *s, struct emu_memory *m, const struct emu_insn *i, const struct emu_operand *o,
-			  struct emu_value *out)
+enum emu_outcome emu_load(const struct emu_state *s, struct emu_memory *m, const struct emu_insn *i,
+			  const struct emu_operand *o, struct emu_value *out)
 {
 	uint64_t addr;
 
@@ -73,18 +73,13 @@ enum emu_outcome emu_load(const struct emu_state *s, struct emu_memory *m, const
 	case EMU_K_REG:
 		*out = (struct emu_value){ s->r[o->reg] & mask_of(o->size), s->known >> o->reg & 1 };
 		return EMU_OK;
-	case EMU_K_HIGH:
-		*out = (struct emu_value){ s->r[o->reg] >> 8 & 0xff, s->known >> o->reg & 1 };
-		return EMU_OK;
-	case EMU_K_IMM:
-		*out = (struct emu_value){ (uint64_t)o->value, true };
-		return EMU_OK;
+	case EMU_K_HIGH: *out = (struct emu_value){ s->r[o->reg] >> 8 & 0xff, s->known >> o->reg & 1 }; return EMU_OK;
+	case EMU_K_IMM: *out = (struct emu_value){ (uint64_t)o->value, true }; return EMU_OK;
 	case EMU_K_MEM:
 		if (o->size > 8)
 			return EMU_O_NO_RULE;
 		return emu_address(s, o, s->r[WREG_IP] + i->len, &addr) ? emu_load_at(m, addr, o->size, out) : EMU_OK;
-	default:
-		return EMU_O_NO_RULE;
+	default: return EMU_O_NO_RULE;
 	}
 }
 
@@ -100,15 +95,13 @@ void emu_set(struct emu_state *s, unsigned reg, unsigned size, struct emu_value 
 	s->known |= (uint32_t)(v.known && (size >= 4 || old)) << reg;
 }
 
-enum emu_outcome emu_store(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i, const struct emu_operand *o,
-			   struct emu_value v)
+enum emu_outcome emu_store(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i,
+			   const struct emu_operand *o, struct emu_value v)
 {
 	uint64_t addr;
 
 	switch (o->kind) {
-	case EMU_K_REG:
-		emu_set(s, o->reg, o->size, v);
-		return EMU_OK;
+	case EMU_K_REG: emu_set(s, o->reg, o->size, v); return EMU_OK;
 	case EMU_K_HIGH:
 		s->r[o->reg] = (s->r[o->reg] & ~0xff00ull) | (v.v & 0xff) << 8;
 		if (!v.known)
@@ -118,9 +111,9 @@ enum emu_outcome emu_store(struct emu_state *s, struct emu_memory *m, const stru
 		/* stored nobody knows where: what lies there is taken for unchanged */
 		if (!emu_address(s, o, s->r[WREG_IP] + i->len, &addr))
 			return EMU_OK;
-		return o->size <= 8 && emu_mem_write(m, addr, &v.v, o->size, v.known ? ~0ull : 0) ? EMU_OK : EMU_O_FAULT;
-	default:
-		return EMU_O_NO_RULE;
+		return o->size <= 8 && emu_mem_write(m, addr, &v.v, o->size, v.known ? ~0ull : 0) ? EMU_OK
+												  : EMU_O_FAULT;
+	default: return EMU_O_NO_RULE;
 	}
 }
 
@@ -135,7 +128,8 @@ void emu_flags(struct emu_state *s, uint8_t which, uint8_t value, bool known)
 static uint8_t of_result(uint64_t r, unsigned width)
 {
 	r &= mask_of(width);
-	return (uint8_t)((r ? 0 : EMU_ZF) | (r & sign_of(width) ? EMU_SF : 0) | (__builtin_parity((uint8_t)r) ? 0 : EMU_PF));
+	return (uint8_t)((r ? 0 : EMU_ZF) | (r & sign_of(width) ? EMU_SF : 0) |
+			 (__builtin_parity((uint8_t)r) ? 0 : EMU_PF));
 }
 
 static uint64_t added(struct emu_state *s, struct emu_value a, struct emu_value b, bool carry, unsigned w, bool known)
@@ -150,7 +144,8 @@ static uint64_t added(struct emu_state *s, struct emu_value a, struct emu_value 
 	return r;
 }
 
-static uint64_t taken_off(struct emu_state *s, struct emu_value a, struct emu_value b, bool borrow, unsigned w, bool known)
+static uint64_t taken_off(struct emu_state *s, struct emu_value a, struct emu_value b, bool borrow, unsigned w,
+			  bool known)
 {
 	uint64_t mask = mask_of(w), x = a.v & mask, y = b.v & mask, r = (x - y - borrow) & mask;
 	uint8_t f = of_result(r, w);
@@ -169,7 +164,8 @@ void emu_compare(struct emu_state *s, struct emu_value a, struct emu_value b, un
 
 int emu_condition(const struct emu_state *s, uint8_t cond)
 {
-	static const uint8_t needs[8] = { EMU_OF, EMU_CF, EMU_ZF, EMU_CF | EMU_ZF, EMU_SF, EMU_PF, EMU_SF | EMU_OF, EMU_SF | EMU_OF | EMU_ZF };
+	static const uint8_t needs[8] = { EMU_OF, EMU_CF, EMU_ZF,          EMU_CF | EMU_ZF,
+					  EMU_SF, EMU_PF, EMU_SF | EMU_OF, EMU_SF | EMU_OF | EMU_ZF };
 	uint8_t need = needs[cond >> 1 & 7], f = s->flags;
 	bool less = !(f & EMU_SF) != !(f & EMU_OF), v;
 
@@ -207,7 +203,8 @@ static enum emu_outcome two(struct emu_state *s, struct emu_memory *m, const str
 	if (rc)
 		return rc;
 	/* whatever it was */
-	if (same_register(i) && (i->op == EMU_OP_XOR || i->op == EMU_OP_SUB || i->op == EMU_OP_SBB || i->op == EMU_OP_CMP)) {
+	if (same_register(i) &&
+	    (i->op == EMU_OP_XOR || i->op == EMU_OP_SUB || i->op == EMU_OP_SBB || i->op == EMU_OP_CMP)) {
 		a = b = (struct emu_value){ 0, true };
 	} else if (i->op == EMU_OP_AND && ((a.known && !a.v) || (b.known && !(b.v & mask_of(w))))) {
 		a = b = (struct emu_value){ 0, true };
@@ -320,7 +317,8 @@ static enum emu_outcome shift(struct emu_state *s, struct emu_memory *m, const s
 		emu_flags(s, EMU_ZF | EMU_SF | EMU_PF, of_result(r.v, w), a.known);
 		emu_flags(s, EMU_AF, 0, false);
 	}
-	emu_flags(s, EMU_CF, f, a.known && (n <= bits || i->op == EMU_OP_ROL || i->op == EMU_OP_ROR || i->op == EMU_OP_SAR));
+	emu_flags(s, EMU_CF, f,
+		  a.known && (n <= bits || i->op == EMU_OP_ROL || i->op == EMU_OP_ROR || i->op == EMU_OP_SAR));
 	emu_flags(s, EMU_OF, f, a.known && n == 1);
 	return emu_store(s, m, i, &i->o[0], r);
 }
@@ -357,7 +355,8 @@ static enum emu_outcome shift_double(struct emu_state *s, struct emu_memory *m, 
 
 static enum emu_outcome imul(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
 {
-	const struct emu_operand *first = i->ops == 3 ? &i->o[1] : &i->o[0], *second = i->ops == 3 ? &i->o[2] : &i->o[1];
+	const struct emu_operand *first = i->ops == 3 ? &i->o[1] : &i->o[0],
+				 *second = i->ops == 3 ? &i->o[2] : &i->o[1];
 	unsigned w = i->o[0].size;
 	struct emu_value a, b, r;
 	enum emu_outcome rc = emu_load(s, m, i, first, &a);
@@ -396,7 +395,8 @@ static enum emu_outcome multiply(struct emu_state *s, struct emu_memory *m, cons
 
 	if (rc)
 		return rc;
-	wide = is_signed ? (unsigned __int128)((__int128)extended(a.v, w) * extended(b.v, w)) : (unsigned __int128)a.v * b.v;
+	wide = is_signed ? (unsigned __int128)((__int128)extended(a.v, w) * extended(b.v, w))
+			 : (unsigned __int128)a.v * b.v;
 	low = (uint64_t)wide & mask_of(w);
 	high = (uint64_t)(wide >> bits) & mask_of(w);
 	over = is_signed ? (__int128)wide != extended(low, w) : high;
@@ -498,19 +498,24 @@ static enum emu_outcome bit_scan(struct emu_state *s, struct emu_memory *m, cons
 	case EMU_OP_BSF:
 	case EMU_OP_BSR:
 		emu_flags(s, EMU_ZF, a.v ? 0 : EMU_ZF, a.known);
-		if (a.known && !a.v) { /* its register stays as it is, and libc relies on it; of 64 bits the high ones need not */
+		/* its register stays as it is, and libc relies on it; of 64 bits the high ones need not */
+		if (a.known && !a.v) {
 			if (i->o[0].size == 4 && s->r[i->o[0].reg] >> 32)
 				s->known &= ~(1u << i->o[0].reg);
 			return EMU_OK;
 		}
-		r.v = !a.v ? 0 : i->op == EMU_OP_BSF ? (unsigned)__builtin_ctzll(a.v) : 63u - (unsigned)__builtin_clzll(a.v);
+		r.v = !a.v                  ? 0
+		      : i->op == EMU_OP_BSF ? (unsigned)__builtin_ctzll(a.v)
+					    : 63u - (unsigned)__builtin_clzll(a.v);
 		break;
 	case EMU_OP_POPCNT:
 		r.v = (unsigned)__builtin_popcountll(a.v);
 		emu_flags(s, EMU_ARITH, a.v ? 0 : EMU_ZF, a.known);
 		break;
 	default:
-		r.v = !a.v ? bits : i->op == EMU_OP_TZCNT ? (unsigned)__builtin_ctzll(a.v) : (unsigned)__builtin_clzll(a.v) - (64 - bits);
+		r.v = !a.v                    ? bits
+		      : i->op == EMU_OP_TZCNT ? (unsigned)__builtin_ctzll(a.v)
+					      : (unsigned)__builtin_clzll(a.v) - (64 - bits);
 		f = (a.v ? 0 : EMU_CF) | (r.v ? 0 : EMU_ZF);
 		emu_flags(s, EMU_CF | EMU_ZF, f, a.known);
 		break;
@@ -534,9 +539,18 @@ static enum emu_outcome bmi(struct emu_state *s, struct emu_memory *m, const str
 	n = (unsigned)b.v & (bits - 1);
 	switch (i->op) {
 	case EMU_OP_ANDN: r.v = ~a.v & b.v; break;
-	case EMU_OP_BLSR: r.v = a.v & (a.v - 1); f = a.v ? 0 : EMU_CF; break;
-	case EMU_OP_BLSI: r.v = a.v & -a.v; f = a.v ? EMU_CF : 0; break;
-	case EMU_OP_BLSMSK: r.v = a.v ^ (a.v - 1); f = a.v ? 0 : EMU_CF; break;
+	case EMU_OP_BLSR:
+		r.v = a.v & (a.v - 1);
+		f = a.v ? 0 : EMU_CF;
+		break;
+	case EMU_OP_BLSI:
+		r.v = a.v & -a.v;
+		f = a.v ? EMU_CF : 0;
+		break;
+	case EMU_OP_BLSMSK:
+		r.v = a.v ^ (a.v - 1);
+		f = a.v ? 0 : EMU_CF;
+		break;
 	case EMU_OP_BZHI:
 		r.v = (b.v & 0xff) < bits ? a.v & ((1ull << (b.v & 0xff)) - 1) : a.v;
 		f = (b.v & 0xff) < bits ? 0 : EMU_CF;
@@ -549,7 +563,8 @@ static enum emu_outcome bmi(struct emu_state *s, struct emu_memory *m, const str
 	}
 	r.v &= mask_of(w);
 	if (i->op <= EMU_OP_BZHI) {
-		emu_flags(s, EMU_CF | EMU_OF | EMU_ZF | EMU_SF, (uint8_t)(f | (of_result(r.v, w) & (EMU_ZF | EMU_SF))), r.known);
+		emu_flags(s, EMU_CF | EMU_OF | EMU_ZF | EMU_SF, (uint8_t)(f | (of_result(r.v, w) & (EMU_ZF | EMU_SF))),
+			  r.known);
 		emu_flags(s, EMU_AF | EMU_PF, 0, false);
 	}
 	return emu_store(s, m, i, &i->o[0], r);
@@ -671,12 +686,8 @@ static enum emu_outcome stack(struct emu_state *s, struct emu_memory *m, const s
 	enum emu_outcome rc;
 
 	switch (i->op) {
-	case EMU_OP_PUSH:
-		rc = emu_load(s, m, i, &i->o[0], &v);
-		return rc ? rc : emu_push(s, m, v, w);
-	case EMU_OP_POP:
-		rc = emu_pop(s, m, &v, w);
-		return rc ? rc : emu_store(s, m, i, &i->o[0], v);
+	case EMU_OP_PUSH: rc = emu_load(s, m, i, &i->o[0], &v); return rc ? rc : emu_push(s, m, v, w);
+	case EMU_OP_POP: rc = emu_pop(s, m, &v, w); return rc ? rc : emu_store(s, m, i, &i->o[0], v);
 	default: /* leave */
 		emu_set(s, WREG_SP, 8, (struct emu_value){ s->r[WREG_BP], s->known >> WREG_BP & 1 });
 		rc = emu_pop(s, m, &v, 8);
@@ -705,7 +716,8 @@ enum emu_outcome emu_forget_written(struct emu_state *s, struct emu_memory *m, c
 	for (unsigned k = 0; k < i->ops; k++) {
 		const struct emu_operand *o = &i->o[k];
 
-		if (o->kind == EMU_K_MEM && o->written && emu_address(s, o, s->r[WREG_IP] + i->len, &addr) && !emu_mem_forget(m, addr, o->size))
+		if (o->kind == EMU_K_MEM && o->written && emu_address(s, o, s->r[WREG_IP] + i->len, &addr) &&
+		    !emu_mem_forget(m, addr, o->size))
 			return EMU_O_FAULT;
 	}
 	s->known &= ~i->gpr_written;
@@ -718,7 +730,8 @@ enum emu_outcome emu_forget_written(struct emu_state *s, struct emu_memory *m, c
 	return EMU_OK;
 }
 
-/* Not sampled. Programs leave it as the kernel sets it: one that does not, mostly saves it, changes it, and puts it back. */
+/* Not sampled. Programs leave it as the kernel sets it: one that does not, mostly saves it, changes it, and puts it
+ * back. */
 static enum emu_outcome store_fpu_control(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
 {
 	return emu_store(s, m, i, &i->o[0], (struct emu_value){ 0x37f, !s->fpu_changed });
@@ -728,30 +741,76 @@ enum emu_outcome emu_integer(struct emu_state *s, struct emu_memory *m, const st
 {
 	switch (i->op) {
 	case EMU_OP_NOP: return EMU_OK;
-	case EMU_OP_MOV: case EMU_OP_MOVBE: case EMU_OP_MOVSX: case EMU_OP_LEA: case EMU_OP_SETCC: case EMU_OP_CMOV: return move(s, m, i);
-	case EMU_OP_ADD: case EMU_OP_ADC: case EMU_OP_SUB: case EMU_OP_SBB: case EMU_OP_CMP: case EMU_OP_AND: case EMU_OP_TEST:
-	case EMU_OP_OR: case EMU_OP_XOR: return two(s, m, i);
-	case EMU_OP_NOT: case EMU_OP_NEG: case EMU_OP_INC: case EMU_OP_DEC: case EMU_OP_BSWAP: return one(s, m, i);
-	case EMU_OP_SHL: case EMU_OP_SHR: case EMU_OP_SAR: case EMU_OP_ROL: case EMU_OP_ROR: return shift(s, m, i);
-	case EMU_OP_SHLD: case EMU_OP_SHRD: return shift_double(s, m, i);
+	case EMU_OP_MOV:
+	case EMU_OP_MOVBE:
+	case EMU_OP_MOVSX:
+	case EMU_OP_LEA:
+	case EMU_OP_SETCC:
+	case EMU_OP_CMOV: return move(s, m, i);
+	case EMU_OP_ADD:
+	case EMU_OP_ADC:
+	case EMU_OP_SUB:
+	case EMU_OP_SBB:
+	case EMU_OP_CMP:
+	case EMU_OP_AND:
+	case EMU_OP_TEST:
+	case EMU_OP_OR:
+	case EMU_OP_XOR: return two(s, m, i);
+	case EMU_OP_NOT:
+	case EMU_OP_NEG:
+	case EMU_OP_INC:
+	case EMU_OP_DEC:
+	case EMU_OP_BSWAP: return one(s, m, i);
+	case EMU_OP_SHL:
+	case EMU_OP_SHR:
+	case EMU_OP_SAR:
+	case EMU_OP_ROL:
+	case EMU_OP_ROR: return shift(s, m, i);
+	case EMU_OP_SHLD:
+	case EMU_OP_SHRD: return shift_double(s, m, i);
 	case EMU_OP_IMUL: return imul(s, m, i);
-	case EMU_OP_IMUL_WIDE: case EMU_OP_MUL: return multiply(s, m, i);
-	case EMU_OP_DIV: case EMU_OP_IDIV: return divide(s, m, i);
-	case EMU_OP_CBW: case EMU_OP_CWD: extend_accumulator(s, i); return EMU_OK;
-	case EMU_OP_XCHG: case EMU_OP_XADD: case EMU_OP_CMPXCHG: return exchange(s, m, i);
-	case EMU_OP_BT: case EMU_OP_BTS: case EMU_OP_BTR: case EMU_OP_BTC: return bit_test(s, m, i);
-	case EMU_OP_BSF: case EMU_OP_BSR: case EMU_OP_TZCNT: case EMU_OP_LZCNT: case EMU_OP_POPCNT: return bit_scan(s, m, i);
-	case EMU_OP_ANDN: case EMU_OP_BLSR: case EMU_OP_BLSI: case EMU_OP_BLSMSK: case EMU_OP_BZHI: case EMU_OP_SHLX: case EMU_OP_SHRX:
-	case EMU_OP_SARX: case EMU_OP_RORX: return bmi(s, m, i);
+	case EMU_OP_IMUL_WIDE:
+	case EMU_OP_MUL: return multiply(s, m, i);
+	case EMU_OP_DIV:
+	case EMU_OP_IDIV: return divide(s, m, i);
+	case EMU_OP_CBW:
+	case EMU_OP_CWD: extend_accumulator(s, i); return EMU_OK;
+	case EMU_OP_XCHG:
+	case EMU_OP_XADD:
+	case EMU_OP_CMPXCHG: return exchange(s, m, i);
+	case EMU_OP_BT:
+	case EMU_OP_BTS:
+	case EMU_OP_BTR:
+	case EMU_OP_BTC: return bit_test(s, m, i);
+	case EMU_OP_BSF:
+	case EMU_OP_BSR:
+	case EMU_OP_TZCNT:
+	case EMU_OP_LZCNT:
+	case EMU_OP_POPCNT: return bit_scan(s, m, i);
+	case EMU_OP_ANDN:
+	case EMU_OP_BLSR:
+	case EMU_OP_BLSI:
+	case EMU_OP_BLSMSK:
+	case EMU_OP_BZHI:
+	case EMU_OP_SHLX:
+	case EMU_OP_SHRX:
+	case EMU_OP_SARX:
+	case EMU_OP_RORX: return bmi(s, m, i);
 	case EMU_OP_MULX: return mulx(s, m, i);
-	case EMU_OP_PUSH: case EMU_OP_POP: case EMU_OP_LEAVE: return stack(s, m, i);
+	case EMU_OP_PUSH:
+	case EMU_OP_POP:
+	case EMU_OP_LEAVE: return stack(s, m, i);
 	case EMU_OP_STC: emu_flags(s, EMU_CF, EMU_CF, true); return EMU_OK;
 	case EMU_OP_CLC: emu_flags(s, EMU_CF, 0, true); return EMU_OK;
 	case EMU_OP_CMC: emu_flags(s, EMU_CF, (uint8_t)~s->flags, s->flags_known & EMU_CF); return EMU_OK;
 	case EMU_OP_STD: emu_flags(s, EMU_DF, EMU_DF, true); return EMU_OK;
 	case EMU_OP_CLD: emu_flags(s, EMU_DF, 0, true); return EMU_OK;
-	case EMU_OP_MOVS: case EMU_OP_STOS: case EMU_OP_CMPS: case EMU_OP_SCAS: return emu_string(s, m, i);
-	case EMU_OP_XSAVE: case EMU_OP_XSAVEC: return emu_xsave(s, m, i);
+	case EMU_OP_MOVS:
+	case EMU_OP_STOS:
+	case EMU_OP_CMPS:
+	case EMU_OP_SCAS: return emu_string(s, m, i);
+	case EMU_OP_XSAVE:
+	case EMU_OP_XSAVEC: return emu_xsave(s, m, i);
 	case EMU_OP_FNSTCW: return store_fpu_control(s, m, i);
 	default: return EMU_O_NO_RULE;
 	}

@@ -19,10 +19,10 @@ struct written {
 
 struct page {
 	uint64_t addr;
-	struct written *by; /* GRANULES; NULL: nothing was written */
-	bool doubtful; /* a byte of it is unknown */
-	bool given;    /* with the sample */
-	bool spared;   /* see emu_touched */
+	struct written *by;                         /* GRANULES; NULL: nothing was written */
+	bool doubtful;                              /* a byte of it is unknown */
+	bool given;                                 /* with the sample */
+	bool spared;                                /* see emu_touched */
 	uint64_t used[EMU_PAGE / LOADED_WORD / 64]; /* words that were looked at here or written, of a late page */
 	uint64_t unknown[WORDS];
 	uint8_t byte[EMU_PAGE];
@@ -31,7 +31,7 @@ struct page {
 struct emu_memory {
 	struct emu_env env;
 	struct page *page[PAGES_MAX]; /* kept from one run to the next */
-	uint16_t slot[SLOTS];	      /* index + 1 */
+	uint16_t slot[SLOTS];         /* index + 1 */
 	uint32_t pages;
 	struct page *last;
 	uint64_t sp;
@@ -43,7 +43,7 @@ struct emu_memory {
 	/* What was read of late pages, as it was: first come first. */
 	struct loaded {
 		uint64_t addr, was;
-	} *loaded;
+	} * loaded;
 	uint32_t loads, unlisted;
 	emu_access_fn *tell;
 	void *tell_ctx;
@@ -324,9 +324,12 @@ void emu_mem_written(const struct emu_memory *m, emu_access_fn *to, void *ctx)
 
 		for (unsigned g = 0, end; p->by && g < GRANULES; g = end) {
 			const struct written *by = &p->by[g];
-			struct emu_access a = { .ip = by->ip, .addr = p->addr + g * EMU_GRANULE, .at = by->after - 1, .store = true };
+			struct emu_access a = {
+				.ip = by->ip, .addr = p->addr + g * EMU_GRANULE, .at = by->after - 1, .store = true
+			};
 
-			for (end = g + 1; end < GRANULES && p->by[end].ip == by->ip && !p->by[end].after == !by->after; end++)
+			for (end = g + 1; end < GRANULES && p->by[end].ip == by->ip && !p->by[end].after == !by->after;
+			     end++)
 				;
 			a.size = (end - g) * EMU_GRANULE;
 			if (by->after)
@@ -353,7 +356,8 @@ static void use_words(struct emu_memory *m, struct page *p, unsigned off, unsign
 		p->used[w / 64] |= 1ull << w % 64;
 		if (store || on_given_stack(m, p->addr + w * LOADED_WORD))
 			continue;
-		if (m->loads == LOADED_MOST || (!m->loaded && !(m->loaded = malloc(LOADED_MOST * sizeof(*m->loaded))))) {
+		if (m->loads == LOADED_MOST ||
+		    (!m->loaded && !(m->loaded = malloc(LOADED_MOST * sizeof(*m->loaded))))) {
 			m->unlisted++;
 			continue;
 		}

@@ -9,7 +9,7 @@
 #define KEEP 0.97 /* a run counts half after twenty-three others */
 #define LEAST 0.033
 #define UNIT_MOST 1e9
-#define MOST 2048 /* addresses that are remembered */
+#define MOST 2048   /* addresses that are remembered */
 #define LATE_MOST 8 /* pages of one run whose pointers are looked for: the first ones */
 
 struct hot {
@@ -138,7 +138,8 @@ static bool is_late(const struct late *l, uint64_t v)
 	return false;
 }
 
-static void look_for_pointers(struct emu_pages *p, const struct late *l, const struct sample_page *given, uint32_t count)
+static void look_for_pointers(struct emu_pages *p, const struct late *l, const struct sample_page *given,
+			      uint32_t count)
 {
 	for (uint32_t i = 0; l->count && i < count; i++) {
 		for (uint32_t at = 0; at < SAMPLE_PAGE; at += sizeof(uint64_t)) {

@@ -20,7 +20,13 @@
 
 /* Flags, as bits of their own: known one by one. */
 enum emu_flag {
-	EMU_CF = 1, EMU_PF = 2, EMU_AF = 4, EMU_ZF = 8, EMU_SF = 16, EMU_OF = 32, EMU_DF = 64,
+	EMU_CF = 1,
+	EMU_PF = 2,
+	EMU_AF = 4,
+	EMU_ZF = 8,
+	EMU_SF = 16,
+	EMU_OF = 32,
+	EMU_DF = 64,
 	EMU_ARITH = EMU_CF | EMU_PF | EMU_AF | EMU_ZF | EMU_SF | EMU_OF,
 };
 
@@ -28,48 +34,120 @@ enum emu_kind { EMU_K_NONE, EMU_K_REG, EMU_K_HIGH /* ah bh ch dh */, EMU_K_MEM, 
 
 struct emu_operand {
 	uint8_t kind;
-	uint8_t reg; /* WREG_*; number of the vector or mask register; MEM: base */
+	uint8_t reg;                   /* WREG_*; number of the vector or mask register; MEM: base */
 	uint8_t index, scale, segment; /* MEM: WREG_* or EMU_NOREG; segment: WREG_FSBASE, EMU_NOREG */
 	bool written, read;
 	bool narrow;  /* MEM: addresses of 32 bits */
 	bool strange; /* MEM: an address that general registers do not give (gather, gs) */
-	uint16_t size; /* bytes. VEC: of the register (16, 32, 64), also of scalars; MEM: that are touched, of one element when
-			* it is spread over all (EVEX {1toN}) */
+	/* bytes. VEC: of the register (16, 32, 64), also of scalars; MEM: that are touched, of one element when it is
+	 * spread over all (EVEX {1toN}) */
+	uint16_t size;
 	int64_t value; /* IMM; MEM: displacement */
 };
 
 struct emu_insn {
-	uint16_t op;   /* enum emu_op */
+	uint16_t op;       /* enum emu_op */
 	uint16_t mnemonic; /* the decoder's, for emu_vec.c's own table */
 	uint8_t len, ops;
-	uint8_t cond;  /* JCC, SETCC, CMOV: the low four bits of its opcode */
-	uint8_t rep;   /* 0, 'z' (rep, repe), 'n' (repne) */
-	uint8_t width; /* bytes of the operation */
-	uint8_t mask;  /* EVEX: number of the mask register, 0: none */
-	bool fpu_changed; /* the control word of x87 is written */
-	bool zeroing, vex; /* vex: bytes above the result become zero */
-	uint8_t vector;	 /* bytes of the vectors at work, VEX and EVEX */
-	uint8_t element; /* bytes of an element of vector instructions, as far as the decoder tells; 0: unknown */
+	uint8_t cond;         /* JCC, SETCC, CMOV: the low four bits of its opcode */
+	uint8_t rep;          /* 0, 'z' (rep, repe), 'n' (repne) */
+	uint8_t width;        /* bytes of the operation */
+	uint8_t mask;         /* EVEX: number of the mask register, 0: none */
+	bool fpu_changed;     /* the control word of x87 is written */
+	bool zeroing, vex;    /* vex: bytes above the result become zero */
+	uint8_t vector;       /* bytes of the vectors at work, VEX and EVEX */
+	uint8_t element;      /* bytes of an element of vector instructions, as far as the decoder tells; 0: unknown */
 	uint32_t gpr_written; /* bit per WREG, hidden ones too; what EMU_OP_UNKNOWN forgets */
 	uint64_t vec_written;
 	uint8_t mask_written, flags_written; /* flags: enum emu_flag */
-	int64_t target; /* direct branches: from the end of the instruction */
+	int64_t target;                      /* direct branches: from the end of the instruction */
 	/* Visible ones, as in Intel's syntax: the destination first; without the EVEX mask register, k0 included. */
 	struct emu_operand o[EMU_OPERANDS];
 };
 
 enum emu_op {
 	EMU_OP_UNKNOWN,
-	EMU_OP_NOP, EMU_OP_PAUSE, EMU_OP_MOV, EMU_OP_MOVBE, EMU_OP_MOVSX, EMU_OP_LEA, EMU_OP_ADD, EMU_OP_ADC, EMU_OP_SUB, EMU_OP_SBB, EMU_OP_CMP, EMU_OP_AND,
-	EMU_OP_TEST, EMU_OP_OR, EMU_OP_XOR, EMU_OP_NOT, EMU_OP_NEG, EMU_OP_INC, EMU_OP_DEC, EMU_OP_SHL, EMU_OP_SHR, EMU_OP_SAR,
-	EMU_OP_ROL, EMU_OP_ROR, EMU_OP_SHLD, EMU_OP_SHRD, EMU_OP_IMUL, EMU_OP_IMUL_WIDE, EMU_OP_MUL, EMU_OP_DIV, EMU_OP_IDIV,
-	EMU_OP_CBW, EMU_OP_CWD, EMU_OP_BSWAP, EMU_OP_XCHG, EMU_OP_XADD, EMU_OP_CMPXCHG, EMU_OP_BT, EMU_OP_BTS, EMU_OP_BTR, EMU_OP_BTC,
-	EMU_OP_BSF, EMU_OP_BSR, EMU_OP_TZCNT, EMU_OP_LZCNT, EMU_OP_POPCNT, EMU_OP_ANDN, EMU_OP_BLSR, EMU_OP_BLSI, EMU_OP_BLSMSK,
-	EMU_OP_BZHI, EMU_OP_SHLX, EMU_OP_SHRX, EMU_OP_SARX, EMU_OP_RORX, EMU_OP_MULX, EMU_OP_SETCC, EMU_OP_CMOV,
-	EMU_OP_PUSH, EMU_OP_POP, EMU_OP_LEAVE, EMU_OP_STC, EMU_OP_CLC, EMU_OP_CMC, EMU_OP_STD, EMU_OP_CLD,
-	EMU_OP_MOVS, EMU_OP_STOS, EMU_OP_CMPS, EMU_OP_SCAS, EMU_OP_FNSTCW, EMU_OP_XSAVE, EMU_OP_XSAVEC,
+	EMU_OP_NOP,
+	EMU_OP_PAUSE,
+	EMU_OP_MOV,
+	EMU_OP_MOVBE,
+	EMU_OP_MOVSX,
+	EMU_OP_LEA,
+	EMU_OP_ADD,
+	EMU_OP_ADC,
+	EMU_OP_SUB,
+	EMU_OP_SBB,
+	EMU_OP_CMP,
+	EMU_OP_AND,
+	EMU_OP_TEST,
+	EMU_OP_OR,
+	EMU_OP_XOR,
+	EMU_OP_NOT,
+	EMU_OP_NEG,
+	EMU_OP_INC,
+	EMU_OP_DEC,
+	EMU_OP_SHL,
+	EMU_OP_SHR,
+	EMU_OP_SAR,
+	EMU_OP_ROL,
+	EMU_OP_ROR,
+	EMU_OP_SHLD,
+	EMU_OP_SHRD,
+	EMU_OP_IMUL,
+	EMU_OP_IMUL_WIDE,
+	EMU_OP_MUL,
+	EMU_OP_DIV,
+	EMU_OP_IDIV,
+	EMU_OP_CBW,
+	EMU_OP_CWD,
+	EMU_OP_BSWAP,
+	EMU_OP_XCHG,
+	EMU_OP_XADD,
+	EMU_OP_CMPXCHG,
+	EMU_OP_BT,
+	EMU_OP_BTS,
+	EMU_OP_BTR,
+	EMU_OP_BTC,
+	EMU_OP_BSF,
+	EMU_OP_BSR,
+	EMU_OP_TZCNT,
+	EMU_OP_LZCNT,
+	EMU_OP_POPCNT,
+	EMU_OP_ANDN,
+	EMU_OP_BLSR,
+	EMU_OP_BLSI,
+	EMU_OP_BLSMSK,
+	EMU_OP_BZHI,
+	EMU_OP_SHLX,
+	EMU_OP_SHRX,
+	EMU_OP_SARX,
+	EMU_OP_RORX,
+	EMU_OP_MULX,
+	EMU_OP_SETCC,
+	EMU_OP_CMOV,
+	EMU_OP_PUSH,
+	EMU_OP_POP,
+	EMU_OP_LEAVE,
+	EMU_OP_STC,
+	EMU_OP_CLC,
+	EMU_OP_CMC,
+	EMU_OP_STD,
+	EMU_OP_CLD,
+	EMU_OP_MOVS,
+	EMU_OP_STOS,
+	EMU_OP_CMPS,
+	EMU_OP_SCAS,
+	EMU_OP_FNSTCW,
+	EMU_OP_XSAVE,
+	EMU_OP_XSAVEC,
 	/* control */
-	EMU_OP_JCC, EMU_OP_JMP, EMU_OP_CALL, EMU_OP_RET, EMU_OP_JRCXZ, EMU_OP_SYSCALL, EMU_OP_TRAP,
+	EMU_OP_JCC,
+	EMU_OP_JMP,
+	EMU_OP_CALL,
+	EMU_OP_RET,
+	EMU_OP_JRCXZ,
+	EMU_OP_SYSCALL,
+	EMU_OP_TRAP,
 	EMU_OP_VECTOR, /* anything that emu_vector() may know; none with a rounding mode in its encoding, none of MMX */
 };
 
@@ -80,8 +158,8 @@ struct emu_vec {
 };
 
 struct emu_state {
-	uint64_t r[WREG_MAX]; /* WREG_IP: of the instruction being carried out */
-	uint32_t known;	      /* bit per WREG: all 64 bits, or nothing */
+	uint64_t r[WREG_MAX];       /* WREG_IP: of the instruction being carried out */
+	uint32_t known;             /* bit per WREG: all 64 bits, or nothing */
 	uint8_t flags, flags_known; /* enum emu_flag */
 	uint8_t k_known;
 	uint64_t k[8];

@@ -4,7 +4,7 @@
 
 #include "emu/emu_ops.h"
 
-#define MOST (1u << 18) /* elements: more is no work for a copy */
+#define MOST (1u << 18)     /* elements: more is no work for a copy */
 #define RUN_MOST (1u << 20) /* of all of a run: each is about as much work as an instruction */
 
 static bool known(const struct emu_state *s, unsigned reg)
@@ -45,7 +45,8 @@ static uint64_t many(struct emu_state *s, struct emu_memory *m, const struct emu
 		n = s->r[WREG_CX];
 	if (i->op == EMU_OP_MOVS) {
 		/* what is written now may be read later on */
-		if (s->r[WREG_DI] - s->r[WREG_SI] < n * w || !emu_mem_read(m, s->r[WREG_SI], b, (unsigned)(n * w), &bits))
+		if (s->r[WREG_DI] - s->r[WREG_SI] < n * w ||
+		    !emu_mem_read(m, s->r[WREG_SI], b, (unsigned)(n * w), &bits))
 			return 0;
 	} else {
 		for (uint64_t k = 0; k < n; k++)
@@ -62,12 +63,14 @@ static uint64_t many(struct emu_state *s, struct emu_memory *m, const struct emu
 
 enum emu_outcome emu_string(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
 {
-	bool source = i->op == EMU_OP_MOVS || i->op == EMU_OP_CMPS, compares = i->op == EMU_OP_CMPS || i->op == EMU_OP_SCAS;
+	bool source = i->op == EMU_OP_MOVS || i->op == EMU_OP_CMPS,
+	     compares = i->op == EMU_OP_CMPS || i->op == EMU_OP_SCAS;
 	int64_t step = s->flags & EMU_DF ? -(int64_t)i->width : i->width;
 
 	if (!i->width || i->width > 8)
 		return EMU_O_NO_RULE;
-	if (!known(s, WREG_DI) || (source && !known(s, WREG_SI)) || !(s->flags_known & EMU_DF) || (i->rep && !known(s, WREG_CX)))
+	if (!known(s, WREG_DI) || (source && !known(s, WREG_SI)) || !(s->flags_known & EMU_DF) ||
+	    (i->rep && !known(s, WREG_CX)))
 		return EMU_O_NO_RULE;
 	if (!i->rep)
 		return element(s, m, i, step);

@@ -8,8 +8,8 @@ static pthread_once_t index_once = PTHREAD_ONCE_INIT;
 
 static void index_rules(void)
 {
-	static const struct vec_rules *const all[] = { &vec_moves, &vec_shuffles, &vec_integers, &vec_floats,
-						       &vec_converts, &vec_masks, &vec_texts };
+	static const struct vec_rules *const all[] = { &vec_moves,    &vec_shuffles, &vec_integers, &vec_floats,
+						       &vec_converts, &vec_masks,    &vec_texts };
 
 	for (size_t t = 0; t < sizeof(all) / sizeof(*all); t++)
 		for (size_t n = 0; n < all[t]->count; n++)
@@ -166,7 +166,8 @@ static enum emu_outcome store(struct vec_ctx *c, const struct emu_operand *o, co
 	}
 	k = c->s->k[c->i->mask];
 	for (unsigned e = 0; e * w < len; e++)
-		if (k >> e & 1 && !emu_mem_write(c->m, addr + e * w, r->b + e * w, w, r->known >> (e * w) & vec_ones(w)))
+		if (k >> e & 1 &&
+		    !emu_mem_write(c->m, addr + e * w, r->b + e * w, w, r->known >> (e * w) & vec_ones(w)))
 			return EMU_O_FAULT;
 	return EMU_OK;
 }
@@ -308,7 +309,8 @@ enum emu_outcome vec_map2(struct vec_ctx *c)
 	if (!vec_get_each(c, vec_last(c, 1), len, &a) || !vec_get_each(c, vec_last(c, 0), len, &b))
 		return c->bad;
 	for (unsigned at = 0; at < len; at += w)
-		vec_set(&r, at, w, self ? c->rule->f2(0, 0, w * 8) : c->rule->f2(vec_at(&a, at, w), vec_at(&b, at, w), w * 8));
+		vec_set(&r, at, w,
+			self ? c->rule->f2(0, 0, w * 8) : c->rule->f2(vec_at(&a, at, w), vec_at(&b, at, w), w * 8));
 	r.known = self ? ~0ull : vec_whole(a.known & b.known, w);
 	return vec_put_compared(c, &r, len);
 }
@@ -348,7 +350,8 @@ enum emu_outcome vec_convert(struct vec_ctx *c)
 		return EMU_O_NO_RULE;
 	if (!vec_get(c, src, &a))
 		return c->bad;
-	if (src->kind == EMU_K_MEM && src->size == in && c->i->vector) { /* of the wider side there are as many as fit */
+	/* of the wider side there are as many as fit */
+	if (src->kind == EMU_K_MEM && src->size == in && c->i->vector) {
 		elements = c->i->vector / (in > out ? in : out);
 		vec_repeat(&a, in, elements * in);
 	} else if (src->size / in < elements) {

@@ -57,13 +57,14 @@ static uint64_t number(uint64_t x, unsigned bits)
 	return not_a_number(x, bits) ? bits == 32 ? 0xffc00000 : 0xfff8000000000000 : x;
 }
 
-#define ARITHMETIC(name, op)                                                                            \
-	static uint64_t name(uint64_t a, uint64_t b, unsigned bits)                                      \
-	{                                                                                               \
-		if (not_a_number(a, bits) || not_a_number(b, bits))                                     \
-			return quiet(not_a_number(a, bits) ? a : b, bits);                              \
-		return number(bits == 32 ? of_float(as_float(a) op as_float(b))                         \
-					 : of_double(as_double(a) op as_double(b)), bits);              \
+#define ARITHMETIC(name, op)                                                                                           \
+	static uint64_t name(uint64_t a, uint64_t b, unsigned bits)                                                    \
+	{                                                                                                              \
+		if (not_a_number(a, bits) || not_a_number(b, bits))                                                    \
+			return quiet(not_a_number(a, bits) ? a : b, bits);                                             \
+		return number(bits == 32 ? of_float(as_float(a) op as_float(b))                                        \
+					 : of_double(as_double(a) op as_double(b)),                                    \
+			      bits);                                                                                   \
 	}
 ARITHMETIC(add, +)
 ARITHMETIC(sub, -)
@@ -104,7 +105,11 @@ static uint64_t to_integral(uint64_t a, unsigned bits, unsigned how)
 
 	if (not_a_number(a, bits))
 		return quiet(a, bits);
-	d = how & 4 ? rint(d) : (how & 3) == 1 ? floor(d) : (how & 3) == 2 ? ceil(d) : (how & 3) == 3 ? trunc(d) : rint(d);
+	d = how & 4          ? rint(d)
+	    : (how & 3) == 1 ? floor(d)
+	    : (how & 3) == 2 ? ceil(d)
+	    : (how & 3) == 3 ? trunc(d)
+			     : rint(d);
 	return bits == 32 ? of_float((float)d) : of_double(d);
 }
 
@@ -146,7 +151,8 @@ static unsigned predicate_of(const struct vec_ctx *c)
 
 static bool compare(uint64_t a, uint64_t b, unsigned bits, unsigned predicate)
 {
-	bool unordered = not_a_number(a, bits) || not_a_number(b, bits), eq = same_number(a, b, bits), lt = less(a, b, bits);
+	bool unordered = not_a_number(a, bits) || not_a_number(b, bits), eq = same_number(a, b, bits),
+	     lt = less(a, b, bits);
 
 	switch (predicate) {
 	case 0: return eq;
@@ -177,7 +183,8 @@ static enum emu_outcome compare_all(struct vec_ctx *c)
 		return c->bad;
 	for (unsigned at = 0; at < len; at += w)
 		if (vec_known(&a, at, w) && vec_known(&b, at, w))
-			vec_set(&r, at, w, compare(vec_at(&a, at, w), vec_at(&b, at, w), w * 8, predicate_of(c)) ? ~0ull : 0);
+			vec_set(&r, at, w,
+				compare(vec_at(&a, at, w), vec_at(&b, at, w), w * 8, predicate_of(c)) ? ~0ull : 0);
 	return vec_put_compared(c, &r, len);
 }
 
@@ -260,7 +267,8 @@ static uint64_t fused(uint64_t x, uint64_t y, uint64_t z, unsigned bits, unsigne
 	x ^= signs & MINUS_PRODUCT ? top : 0;
 	z ^= signs & MINUS_ADDEND ? top : 0;
 	return number(bits == 32 ? of_float(fmaf(as_float(x), as_float(y), as_float(z)))
-				 : of_double(fma(as_double(x), as_double(y), as_double(z))), bits);
+				 : of_double(fma(as_double(x), as_double(y), as_double(z))),
+		      bits);
 }
 
 static enum emu_outcome multiply_add(struct vec_ctx *c)
@@ -283,45 +291,68 @@ static enum emu_outcome multiply_add(struct vec_ctx *c)
 			nans += not_a_number(vec_at(&v[n], e, w), w * 8);
 		/* Which of several NaNs it becomes, processors do not agree on. */
 		if (nans < 2 && vec_known(&v[0], e, w) && vec_known(&v[1], e, w) && vec_known(&v[2], e, w))
-			vec_set(&r, e, w, fused(vec_at(&v[at[0]], e, w), vec_at(&v[at[1]], e, w), vec_at(&v[at[2]], e, w),
-						w * 8, signs ^ flip));
+			vec_set(&r, e, w,
+				fused(vec_at(&v[at[0]], e, w), vec_at(&v[at[1]], e, w), vec_at(&v[at[2]], e, w), w * 8,
+				      signs ^ flip));
 	}
 	return scalar ? vec_put_over(c, &c->i->o[0], &r, w) : vec_put(c, &r, len);
 }
 
-#define MAP2(name, f)                                                                                 \
-	VEC_BOTH(name##PS, 4, 0, vec_map2, .f2 = f), VEC_BOTH(name##PD, 8, 0, vec_map2, .f2 = f),        \
-	VEC_BOTH(name##SS, 4, 0, vec_scalar2, .f2 = f), VEC_BOTH(name##SD, 8, 0, vec_scalar2, .f2 = f)
-#define FMA_PACKED(name, signs)                                                                          \
-	VEC_ONE(name##132PS, 4, F132 | signs, multiply_add), VEC_ONE(name##132PD, 8, F132 | signs, multiply_add), \
-	VEC_ONE(name##213PS, 4, F213 | signs, multiply_add), VEC_ONE(name##213PD, 8, F213 | signs, multiply_add), \
-	VEC_ONE(name##231PS, 4, F231 | signs, multiply_add), VEC_ONE(name##231PD, 8, F231 | signs, multiply_add)
-#define FMA(name, signs)                                                                               \
-	FMA_PACKED(name, signs),                                                                       \
-	VEC_ONE(name##132SS, 4, SCALAR | F132 | signs, multiply_add),                                   \
-	VEC_ONE(name##132SD, 8, SCALAR | F132 | signs, multiply_add),                                   \
-	VEC_ONE(name##213SS, 4, SCALAR | F213 | signs, multiply_add),                                   \
-	VEC_ONE(name##213SD, 8, SCALAR | F213 | signs, multiply_add),                                   \
-	VEC_ONE(name##231SS, 4, SCALAR | F231 | signs, multiply_add),                                   \
-	VEC_ONE(name##231SD, 8, SCALAR | F231 | signs, multiply_add)
+#define MAP2(name, f)                                                                                                  \
+	VEC_BOTH(name##PS, 4, 0, vec_map2, .f2 = f), VEC_BOTH(name##PD, 8, 0, vec_map2, .f2 = f),                      \
+		VEC_BOTH(name##SS, 4, 0, vec_scalar2, .f2 = f), VEC_BOTH(name##SD, 8, 0, vec_scalar2, .f2 = f)
+#define FMA_PACKED(name, signs)                                                                                        \
+	VEC_ONE(name##132PS, 4, F132 | signs, multiply_add), VEC_ONE(name##132PD, 8, F132 | signs, multiply_add),      \
+		VEC_ONE(name##213PS, 4, F213 | signs, multiply_add),                                                   \
+		VEC_ONE(name##213PD, 8, F213 | signs, multiply_add),                                                   \
+		VEC_ONE(name##231PS, 4, F231 | signs, multiply_add),                                                   \
+		VEC_ONE(name##231PD, 8, F231 | signs, multiply_add)
+#define FMA(name, signs)                                                                                               \
+	FMA_PACKED(name, signs), VEC_ONE(name##132SS, 4, SCALAR | F132 | signs, multiply_add),                         \
+		VEC_ONE(name##132SD, 8, SCALAR | F132 | signs, multiply_add),                                          \
+		VEC_ONE(name##213SS, 4, SCALAR | F213 | signs, multiply_add),                                          \
+		VEC_ONE(name##213SD, 8, SCALAR | F213 | signs, multiply_add),                                          \
+		VEC_ONE(name##231SS, 4, SCALAR | F231 | signs, multiply_add),                                          \
+		VEC_ONE(name##231SD, 8, SCALAR | F231 | signs, multiply_add)
 
 static const struct vec_rule rows[] = {
-	MAP2(ADD, add), MAP2(SUB, sub), MAP2(MUL, mul), MAP2(DIV, divide), MAP2(MIN, minimum), MAP2(MAX, maximum),
-	VEC_BOTH(SQRTPS, 4, 0, vec_map1, .f1 = root), VEC_BOTH(SQRTPD, 8, 0, vec_map1, .f1 = root),
-	VEC_BOTH(SQRTSS, 4, 0, vec_scalar1, .f1 = root), VEC_BOTH(SQRTSD, 8, 0, vec_scalar1, .f1 = root),
-	VEC_BOTH(ROUNDPS, 4, 0, round_all), VEC_BOTH(ROUNDPD, 8, 0, round_all),
-	VEC_BOTH(ROUNDSS, 4, 0, round_scalar), VEC_BOTH(ROUNDSD, 8, 0, round_scalar),
-	VEC_ONE(VRNDSCALEPS, 4, 0, round_all), VEC_ONE(VRNDSCALEPD, 8, 0, round_all),
-	VEC_ONE(VRNDSCALESS, 4, 0, round_scalar), VEC_ONE(VRNDSCALESD, 8, 0, round_scalar),
-	VEC_BOTH(CMPPS, 4, 0, compare_all), VEC_BOTH(CMPPD, 8, 0, compare_all),
-	VEC_BOTH(CMPSS, 4, 0, compare_scalar), VEC_BOTH(CMPSD, 8, 0, compare_scalar),
-	VEC_BOTH(COMISS, 4, 0, compare_flags), VEC_BOTH(COMISD, 8, 0, compare_flags),
-	VEC_BOTH(UCOMISS, 4, 0, compare_flags), VEC_BOTH(UCOMISD, 8, 0, compare_flags),
-	VEC_BOTH(HADDPS, 4, 0, neighbours, .f2 = add), VEC_BOTH(HADDPD, 8, 0, neighbours, .f2 = add),
-	VEC_BOTH(HSUBPS, 4, 0, neighbours, .f2 = sub), VEC_BOTH(HSUBPD, 8, 0, neighbours, .f2 = sub),
-	VEC_BOTH(ADDSUBPS, 4, 0, add_and_subtract), VEC_BOTH(ADDSUBPD, 8, 0, add_and_subtract),
-	FMA(VFMADD, 0), FMA(VFMSUB, MINUS_ADDEND), FMA(VFNMADD, MINUS_PRODUCT),
-	FMA(VFNMSUB, (MINUS_PRODUCT | MINUS_ADDEND)), FMA_PACKED(VFMADDSUB, ALTERNATE),
+	MAP2(ADD, add),
+	MAP2(SUB, sub),
+	MAP2(MUL, mul),
+	MAP2(DIV, divide),
+	MAP2(MIN, minimum),
+	MAP2(MAX, maximum),
+	VEC_BOTH(SQRTPS, 4, 0, vec_map1, .f1 = root),
+	VEC_BOTH(SQRTPD, 8, 0, vec_map1, .f1 = root),
+	VEC_BOTH(SQRTSS, 4, 0, vec_scalar1, .f1 = root),
+	VEC_BOTH(SQRTSD, 8, 0, vec_scalar1, .f1 = root),
+	VEC_BOTH(ROUNDPS, 4, 0, round_all),
+	VEC_BOTH(ROUNDPD, 8, 0, round_all),
+	VEC_BOTH(ROUNDSS, 4, 0, round_scalar),
+	VEC_BOTH(ROUNDSD, 8, 0, round_scalar),
+	VEC_ONE(VRNDSCALEPS, 4, 0, round_all),
+	VEC_ONE(VRNDSCALEPD, 8, 0, round_all),
+	VEC_ONE(VRNDSCALESS, 4, 0, round_scalar),
+	VEC_ONE(VRNDSCALESD, 8, 0, round_scalar),
+	VEC_BOTH(CMPPS, 4, 0, compare_all),
+	VEC_BOTH(CMPPD, 8, 0, compare_all),
+	VEC_BOTH(CMPSS, 4, 0, compare_scalar),
+	VEC_BOTH(CMPSD, 8, 0, compare_scalar),
+	VEC_BOTH(COMISS, 4, 0, compare_flags),
+	VEC_BOTH(COMISD, 8, 0, compare_flags),
+	VEC_BOTH(UCOMISS, 4, 0, compare_flags),
+	VEC_BOTH(UCOMISD, 8, 0, compare_flags),
+	VEC_BOTH(HADDPS, 4, 0, neighbours, .f2 = add),
+	VEC_BOTH(HADDPD, 8, 0, neighbours, .f2 = add),
+	VEC_BOTH(HSUBPS, 4, 0, neighbours, .f2 = sub),
+	VEC_BOTH(HSUBPD, 8, 0, neighbours, .f2 = sub),
+	VEC_BOTH(ADDSUBPS, 4, 0, add_and_subtract),
+	VEC_BOTH(ADDSUBPD, 8, 0, add_and_subtract),
+	FMA(VFMADD, 0),
+	FMA(VFMSUB, MINUS_ADDEND),
+	FMA(VFNMADD, MINUS_PRODUCT),
+	FMA(VFNMSUB, (MINUS_PRODUCT | MINUS_ADDEND)),
+	FMA_PACKED(VFMADDSUB, ALTERNATE),
 	FMA_PACKED(VFMSUBADD, (ALTERNATE | MINUS_ADDEND)),
 };
 const struct vec_rules vec_floats = { rows, sizeof(rows) / sizeof(*rows) };

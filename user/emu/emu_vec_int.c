@@ -2,15 +2,15 @@
 /* Integer and bitwise arithmetic of elements. */
 #include "emu/emu_vec_priv.h"
 
-#define FN1(name, expr)                                        \
-	static uint64_t name(uint64_t a, unsigned bits)         \
-	{                                                      \
-		return (uint64_t)(expr);                       \
+#define FN1(name, expr)                                                                                                \
+	static uint64_t name(uint64_t a, unsigned bits)                                                                \
+	{                                                                                                              \
+		return (uint64_t)(expr);                                                                               \
 	}
-#define FN2(name, expr)                                                    \
-	static uint64_t name(uint64_t a, uint64_t b, unsigned bits)         \
-	{                                                                  \
-		return (uint64_t)(expr);                                   \
+#define FN2(name, expr)                                                                                                \
+	static uint64_t name(uint64_t a, uint64_t b, unsigned bits)                                                    \
+	{                                                                                                              \
+		return (uint64_t)(expr);                                                                               \
 	}
 #define SA vec_signed(a, bits)
 #define SB vec_signed(b, bits)
@@ -19,7 +19,7 @@ static uint64_t clamp(int64_t x, int64_t low, int64_t high)
 {
 	return (uint64_t)(x < low ? low : x > high ? high : x);
 }
-#define TO_SIGNED(x, bits) clamp(x, -(1ll << ((bits) - 1)), (1ll << ((bits) - 1)) - 1)
+#define TO_SIGNED(x, bits) clamp(x, -(1ll << ((bits)-1)), (1ll << ((bits)-1)) - 1)
 #define TO_UNSIGNED(x, bits) clamp(x, 0, (1ll << (bits)) - 1)
 
 FN2(add, a + b)
@@ -35,15 +35,14 @@ FN2(max_unsigned, a > b ? a : b)
 FN2(min_signed, SA < SB ? a : b)
 FN2(max_signed, SA > SB ? a : b)
 FN2(average, (a + b + 1) >> 1)
-FN2(mul_low, a * b)
+FN2(mul_low, a *b)
 FN2(mul_high_signed, (SA * SB) >> bits)
 FN2(mul_high_unsigned, (a * b) >> bits)
 FN2(mul_round, ((SA * SB >> 14) + 1) >> 1)
 FN2(mul_even_unsigned, (a & 0xffffffff) * (b & 0xffffffff))
-FN2(mul_even_signed, (uint64_t)(int32_t)a * (uint64_t)(int32_t)b)
-FN2(multiply_add, (uint64_t)((int16_t)a * (int64_t)(int16_t)b + (int64_t)(int16_t)(a >> 16) * (int16_t)(b >> 16)))
-FN2(multiply_add_bytes,
-    TO_SIGNED((int64_t)(a & 255) * (int8_t)b + (int64_t)(a >> 8 & 255) * (int8_t)(b >> 8), bits))
+FN2(mul_even_signed, (uint64_t)(int32_t)a *(uint64_t)(int32_t)b)
+FN2(multiply_add, (uint64_t)((int16_t)a *(int64_t)(int16_t)b + (int64_t)(int16_t)(a >> 16) * (int16_t)(b >> 16)))
+FN2(multiply_add_bytes, TO_SIGNED((int64_t)(a & 255) * (int8_t)b + (int64_t)(a >> 8 & 255) * (int8_t)(b >> 8), bits))
 FN2(sign, SB < 0 ? -a : b ? a : 0)
 FN1(magnitude, SA < 0 ? -a : a)
 FN1(count_ones, __builtin_popcountll(a))
@@ -138,7 +137,8 @@ static enum emu_outcome logic(struct vec_ctx *c, const struct emu_operand *const
 				x[n] = (vec_at(&v[n], at, 8) & sure[n]) | (guess >> tie[n] & 1 ? ~sure[n] : 0);
 			for (unsigned row = 0; row < 8; row++)
 				if (table >> row & 1)
-					y |= (row & 4 ? x[0] : ~x[0]) & (row & 2 ? x[1] : ~x[1]) & (row & 1 ? x[2] : ~x[2]);
+					y |= (row & 4 ? x[0] : ~x[0]) & (row & 2 ? x[1] : ~x[1]) &
+					     (row & 1 ? x[2] : ~x[2]);
 			any |= y;
 			all &= y;
 			if (!~(sure[0] & sure[1] & sure[2]))
@@ -214,69 +214,165 @@ FN2(saturate_unsigned, a > vec_ones(bits) ? vec_ones(bits) : a)
 #define MAP1(name, w, f) VEC_BOTH(name, w, 0, vec_map1, .f1 = f)
 #define SHIFT(name, w, f) VEC_BOTH(name, w, 0, shift, .f2 = f)
 #define WIDEN(name, out, in, f) VEC_BOTH(name, out, in, vec_convert, .f1 = f)
-#define NARROW(name, out, in)                                                                            \
-	VEC_ONE(VPMOV##name, out, in, narrow, .f2 = cut), VEC_ONE(VPMOVS##name, out, in, narrow, .f2 = saturate_signed), \
-	VEC_ONE(VPMOVUS##name, out, in, narrow, .f2 = saturate_unsigned)
-
+#define NARROW(name, out, in)                                                                                          \
+	VEC_ONE(VPMOV##name, out, in, narrow, .f2 = cut),                                                              \
+		VEC_ONE(VPMOVS##name, out, in, narrow, .f2 = saturate_signed),                                         \
+		VEC_ONE(VPMOVUS##name, out, in, narrow, .f2 = saturate_unsigned)
 
 static const struct vec_rule rows[] = {
-	LOGIC(PAND, 0, 0x88), LOGIC(ANDPS, 4, 0x88), LOGIC(ANDPD, 8, 0x88), VEC_ONE(VPANDD, 4, 0x88, binary),
+	LOGIC(PAND, 0, 0x88),
+	LOGIC(ANDPS, 4, 0x88),
+	LOGIC(ANDPD, 8, 0x88),
+	VEC_ONE(VPANDD, 4, 0x88, binary),
 	VEC_ONE(VPANDQ, 8, 0x88, binary),
-	LOGIC(POR, 0, 0xee), LOGIC(ORPS, 4, 0xee), LOGIC(ORPD, 8, 0xee), VEC_ONE(VPORD, 4, 0xee, binary),
+	LOGIC(POR, 0, 0xee),
+	LOGIC(ORPS, 4, 0xee),
+	LOGIC(ORPD, 8, 0xee),
+	VEC_ONE(VPORD, 4, 0xee, binary),
 	VEC_ONE(VPORQ, 8, 0xee, binary),
-	LOGIC(PXOR, 0, 0x66), LOGIC(XORPS, 4, 0x66), LOGIC(XORPD, 8, 0x66), VEC_ONE(VPXORD, 4, 0x66, binary),
+	LOGIC(PXOR, 0, 0x66),
+	LOGIC(XORPS, 4, 0x66),
+	LOGIC(XORPD, 8, 0x66),
+	VEC_ONE(VPXORD, 4, 0x66, binary),
 	VEC_ONE(VPXORQ, 8, 0x66, binary),
-	LOGIC(PANDN, 0, 0x22), LOGIC(ANDNPS, 4, 0x22), LOGIC(ANDNPD, 8, 0x22), VEC_ONE(VPANDND, 4, 0x22, binary),
+	LOGIC(PANDN, 0, 0x22),
+	LOGIC(ANDNPS, 4, 0x22),
+	LOGIC(ANDNPD, 8, 0x22),
+	VEC_ONE(VPANDND, 4, 0x22, binary),
 	VEC_ONE(VPANDNQ, 8, 0x22, binary),
-	VEC_ONE(VPTERNLOGD, 4, 0, ternary), VEC_ONE(VPTERNLOGQ, 8, 0, ternary),
+	VEC_ONE(VPTERNLOGD, 4, 0, ternary),
+	VEC_ONE(VPTERNLOGQ, 8, 0, ternary),
 
-	MAP2(PADDB, 1, add), MAP2(PADDW, 2, add), MAP2(PADDD, 4, add), MAP2(PADDQ, 8, add),
-	SELF2(PSUBB, 1, sub), SELF2(PSUBW, 2, sub), SELF2(PSUBD, 4, sub), SELF2(PSUBQ, 8, sub),
-	MAP2(PADDSB, 1, add_signed), MAP2(PADDSW, 2, add_signed), MAP2(PADDUSB, 1, add_unsigned),
-	MAP2(PADDUSW, 2, add_unsigned), SELF2(PSUBSB, 1, sub_signed), SELF2(PSUBSW, 2, sub_signed),
-	SELF2(PSUBUSB, 1, sub_unsigned), SELF2(PSUBUSW, 2, sub_unsigned),
-	SELF2(PCMPEQB, 1, equal), SELF2(PCMPEQW, 2, equal), SELF2(PCMPEQD, 4, equal), SELF2(PCMPEQQ, 8, equal),
-	SELF2(PCMPGTB, 1, greater), SELF2(PCMPGTW, 2, greater), SELF2(PCMPGTD, 4, greater), SELF2(PCMPGTQ, 8, greater),
-	MAP2(PMINUB, 1, min_unsigned), MAP2(PMINUW, 2, min_unsigned), MAP2(PMINUD, 4, min_unsigned),
-	MAP2(PMAXUB, 1, max_unsigned), MAP2(PMAXUW, 2, max_unsigned), MAP2(PMAXUD, 4, max_unsigned),
-	MAP2(PMINSB, 1, min_signed), MAP2(PMINSW, 2, min_signed), MAP2(PMINSD, 4, min_signed),
-	MAP2(PMAXSB, 1, max_signed), MAP2(PMAXSW, 2, max_signed), MAP2(PMAXSD, 4, max_signed),
-	V2(PMINUQ, 8, min_unsigned), V2(PMAXUQ, 8, max_unsigned), V2(PMINSQ, 8, min_signed), V2(PMAXSQ, 8, max_signed),
-	MAP2(PAVGB, 1, average), MAP2(PAVGW, 2, average),
-	MAP2(PMULLW, 2, mul_low), MAP2(PMULLD, 4, mul_low), V2(PMULLQ, 8, mul_low), MAP2(PMULHW, 2, mul_high_signed),
-	MAP2(PMULHUW, 2, mul_high_unsigned), MAP2(PMULHRSW, 2, mul_round), MAP2(PMULUDQ, 8, mul_even_unsigned),
-	MAP2(PMULDQ, 8, mul_even_signed), MAP2(PMADDWD, 4, multiply_add), MAP2(PMADDUBSW, 2, multiply_add_bytes),
+	MAP2(PADDB, 1, add),
+	MAP2(PADDW, 2, add),
+	MAP2(PADDD, 4, add),
+	MAP2(PADDQ, 8, add),
+	SELF2(PSUBB, 1, sub),
+	SELF2(PSUBW, 2, sub),
+	SELF2(PSUBD, 4, sub),
+	SELF2(PSUBQ, 8, sub),
+	MAP2(PADDSB, 1, add_signed),
+	MAP2(PADDSW, 2, add_signed),
+	MAP2(PADDUSB, 1, add_unsigned),
+	MAP2(PADDUSW, 2, add_unsigned),
+	SELF2(PSUBSB, 1, sub_signed),
+	SELF2(PSUBSW, 2, sub_signed),
+	SELF2(PSUBUSB, 1, sub_unsigned),
+	SELF2(PSUBUSW, 2, sub_unsigned),
+	SELF2(PCMPEQB, 1, equal),
+	SELF2(PCMPEQW, 2, equal),
+	SELF2(PCMPEQD, 4, equal),
+	SELF2(PCMPEQQ, 8, equal),
+	SELF2(PCMPGTB, 1, greater),
+	SELF2(PCMPGTW, 2, greater),
+	SELF2(PCMPGTD, 4, greater),
+	SELF2(PCMPGTQ, 8, greater),
+	MAP2(PMINUB, 1, min_unsigned),
+	MAP2(PMINUW, 2, min_unsigned),
+	MAP2(PMINUD, 4, min_unsigned),
+	MAP2(PMAXUB, 1, max_unsigned),
+	MAP2(PMAXUW, 2, max_unsigned),
+	MAP2(PMAXUD, 4, max_unsigned),
+	MAP2(PMINSB, 1, min_signed),
+	MAP2(PMINSW, 2, min_signed),
+	MAP2(PMINSD, 4, min_signed),
+	MAP2(PMAXSB, 1, max_signed),
+	MAP2(PMAXSW, 2, max_signed),
+	MAP2(PMAXSD, 4, max_signed),
+	V2(PMINUQ, 8, min_unsigned),
+	V2(PMAXUQ, 8, max_unsigned),
+	V2(PMINSQ, 8, min_signed),
+	V2(PMAXSQ, 8, max_signed),
+	MAP2(PAVGB, 1, average),
+	MAP2(PAVGW, 2, average),
+	MAP2(PMULLW, 2, mul_low),
+	MAP2(PMULLD, 4, mul_low),
+	V2(PMULLQ, 8, mul_low),
+	MAP2(PMULHW, 2, mul_high_signed),
+	MAP2(PMULHUW, 2, mul_high_unsigned),
+	MAP2(PMULHRSW, 2, mul_round),
+	MAP2(PMULUDQ, 8, mul_even_unsigned),
+	MAP2(PMULDQ, 8, mul_even_signed),
+	MAP2(PMADDWD, 4, multiply_add),
+	MAP2(PMADDUBSW, 2, multiply_add_bytes),
 	SELF2(PSADBW, 8, sum_differences),
-	MAP2(PSIGNB, 1, sign), MAP2(PSIGNW, 2, sign), MAP2(PSIGND, 4, sign),
-	MAP1(PABSB, 1, magnitude), MAP1(PABSW, 2, magnitude), MAP1(PABSD, 4, magnitude),
+	MAP2(PSIGNB, 1, sign),
+	MAP2(PSIGNW, 2, sign),
+	MAP2(PSIGND, 4, sign),
+	MAP1(PABSB, 1, magnitude),
+	MAP1(PABSW, 2, magnitude),
+	MAP1(PABSD, 4, magnitude),
 	VEC_ONE(VPABSQ, 8, 0, vec_map1, .f1 = magnitude),
-	VEC_ONE(VPOPCNTB, 1, 0, vec_map1, .f1 = count_ones), VEC_ONE(VPOPCNTW, 2, 0, vec_map1, .f1 = count_ones),
-	VEC_ONE(VPOPCNTD, 4, 0, vec_map1, .f1 = count_ones), VEC_ONE(VPOPCNTQ, 8, 0, vec_map1, .f1 = count_ones),
-	VEC_ONE(VPLZCNTD, 4, 0, vec_map1, .f1 = leading_zeros), VEC_ONE(VPLZCNTQ, 8, 0, vec_map1, .f1 = leading_zeros),
-	V2(PTESTMB, 1, test), V2(PTESTMW, 2, test), V2(PTESTMD, 4, test), V2(PTESTMQ, 8, test),
-	V2(PTESTNMB, 1, test_none), V2(PTESTNMW, 2, test_none), V2(PTESTNMD, 4, test_none),
+	VEC_ONE(VPOPCNTB, 1, 0, vec_map1, .f1 = count_ones),
+	VEC_ONE(VPOPCNTW, 2, 0, vec_map1, .f1 = count_ones),
+	VEC_ONE(VPOPCNTD, 4, 0, vec_map1, .f1 = count_ones),
+	VEC_ONE(VPOPCNTQ, 8, 0, vec_map1, .f1 = count_ones),
+	VEC_ONE(VPLZCNTD, 4, 0, vec_map1, .f1 = leading_zeros),
+	VEC_ONE(VPLZCNTQ, 8, 0, vec_map1, .f1 = leading_zeros),
+	V2(PTESTMB, 1, test),
+	V2(PTESTMW, 2, test),
+	V2(PTESTMD, 4, test),
+	V2(PTESTMQ, 8, test),
+	V2(PTESTNMB, 1, test_none),
+	V2(PTESTNMW, 2, test_none),
+	V2(PTESTNMD, 4, test_none),
 	V2(PTESTNMQ, 8, test_none),
 
-	SHIFT(PSLLW, 2, shift_left), SHIFT(PSLLD, 4, shift_left), SHIFT(PSLLQ, 8, shift_left),
-	SHIFT(PSRLW, 2, shift_right), SHIFT(PSRLD, 4, shift_right), SHIFT(PSRLQ, 8, shift_right),
-	SHIFT(PSRAW, 2, shift_signed), SHIFT(PSRAD, 4, shift_signed), VEC_ONE(VPSRAQ, 8, 0, shift, .f2 = shift_signed),
-	V2(PSLLVW, 2, shift_left), V2(PSLLVD, 4, shift_left), V2(PSLLVQ, 8, shift_left),
-	V2(PSRLVW, 2, shift_right), V2(PSRLVD, 4, shift_right), V2(PSRLVQ, 8, shift_right),
-	V2(PSRAVW, 2, shift_signed), V2(PSRAVD, 4, shift_signed), V2(PSRAVQ, 8, shift_signed),
-	VEC_ONE(VPROLD, 4, 0, shift, .f2 = rotate_left), VEC_ONE(VPROLQ, 8, 0, shift, .f2 = rotate_left),
-	VEC_ONE(VPRORD, 4, 0, shift, .f2 = rotate_right), VEC_ONE(VPRORQ, 8, 0, shift, .f2 = rotate_right),
-	V2(PROLVD, 4, rotate_left), V2(PROLVQ, 8, rotate_left), V2(PRORVD, 4, rotate_right), V2(PRORVQ, 8, rotate_right),
+	SHIFT(PSLLW, 2, shift_left),
+	SHIFT(PSLLD, 4, shift_left),
+	SHIFT(PSLLQ, 8, shift_left),
+	SHIFT(PSRLW, 2, shift_right),
+	SHIFT(PSRLD, 4, shift_right),
+	SHIFT(PSRLQ, 8, shift_right),
+	SHIFT(PSRAW, 2, shift_signed),
+	SHIFT(PSRAD, 4, shift_signed),
+	VEC_ONE(VPSRAQ, 8, 0, shift, .f2 = shift_signed),
+	V2(PSLLVW, 2, shift_left),
+	V2(PSLLVD, 4, shift_left),
+	V2(PSLLVQ, 8, shift_left),
+	V2(PSRLVW, 2, shift_right),
+	V2(PSRLVD, 4, shift_right),
+	V2(PSRLVQ, 8, shift_right),
+	V2(PSRAVW, 2, shift_signed),
+	V2(PSRAVD, 4, shift_signed),
+	V2(PSRAVQ, 8, shift_signed),
+	VEC_ONE(VPROLD, 4, 0, shift, .f2 = rotate_left),
+	VEC_ONE(VPROLQ, 8, 0, shift, .f2 = rotate_left),
+	VEC_ONE(VPRORD, 4, 0, shift, .f2 = rotate_right),
+	VEC_ONE(VPRORQ, 8, 0, shift, .f2 = rotate_right),
+	V2(PROLVD, 4, rotate_left),
+	V2(PROLVQ, 8, rotate_left),
+	V2(PRORVD, 4, rotate_right),
+	V2(PRORVQ, 8, rotate_right),
 
-	VEC_BOTH(PACKSSWB, 1, 0, pairs, .f2 = pack_signed), VEC_BOTH(PACKSSDW, 2, 0, pairs, .f2 = pack_signed),
-	VEC_BOTH(PACKUSWB, 1, 0, pairs, .f2 = pack_unsigned), VEC_BOTH(PACKUSDW, 2, 0, pairs, .f2 = pack_unsigned),
-	VEC_BOTH(PHADDW, 2, 0, pairs, .f2 = add), VEC_BOTH(PHADDD, 4, 0, pairs, .f2 = add),
-	VEC_BOTH(PHADDSW, 2, 0, pairs, .f2 = add_signed), VEC_BOTH(PHSUBW, 2, 0, pairs, .f2 = sub),
-	VEC_BOTH(PHSUBD, 4, 0, pairs, .f2 = sub), VEC_BOTH(PHSUBSW, 2, 0, pairs, .f2 = sub_signed),
+	VEC_BOTH(PACKSSWB, 1, 0, pairs, .f2 = pack_signed),
+	VEC_BOTH(PACKSSDW, 2, 0, pairs, .f2 = pack_signed),
+	VEC_BOTH(PACKUSWB, 1, 0, pairs, .f2 = pack_unsigned),
+	VEC_BOTH(PACKUSDW, 2, 0, pairs, .f2 = pack_unsigned),
+	VEC_BOTH(PHADDW, 2, 0, pairs, .f2 = add),
+	VEC_BOTH(PHADDD, 4, 0, pairs, .f2 = add),
+	VEC_BOTH(PHADDSW, 2, 0, pairs, .f2 = add_signed),
+	VEC_BOTH(PHSUBW, 2, 0, pairs, .f2 = sub),
+	VEC_BOTH(PHSUBD, 4, 0, pairs, .f2 = sub),
+	VEC_BOTH(PHSUBSW, 2, 0, pairs, .f2 = sub_signed),
 
-	WIDEN(PMOVZXBW, 2, 1, same), WIDEN(PMOVZXBD, 4, 1, same), WIDEN(PMOVZXBQ, 8, 1, same),
-	WIDEN(PMOVZXWD, 4, 2, same), WIDEN(PMOVZXWQ, 8, 2, same), WIDEN(PMOVZXDQ, 8, 4, same),
-	WIDEN(PMOVSXBW, 2, 1, extend_sign), WIDEN(PMOVSXBD, 4, 1, extend_sign), WIDEN(PMOVSXBQ, 8, 1, extend_sign),
-	WIDEN(PMOVSXWD, 4, 2, extend_sign), WIDEN(PMOVSXWQ, 8, 2, extend_sign), WIDEN(PMOVSXDQ, 8, 4, extend_sign),
-	NARROW(WB, 1, 2), NARROW(DB, 1, 4), NARROW(QB, 1, 8), NARROW(DW, 2, 4), NARROW(QW, 2, 8), NARROW(QD, 4, 8),
+	WIDEN(PMOVZXBW, 2, 1, same),
+	WIDEN(PMOVZXBD, 4, 1, same),
+	WIDEN(PMOVZXBQ, 8, 1, same),
+	WIDEN(PMOVZXWD, 4, 2, same),
+	WIDEN(PMOVZXWQ, 8, 2, same),
+	WIDEN(PMOVZXDQ, 8, 4, same),
+	WIDEN(PMOVSXBW, 2, 1, extend_sign),
+	WIDEN(PMOVSXBD, 4, 1, extend_sign),
+	WIDEN(PMOVSXBQ, 8, 1, extend_sign),
+	WIDEN(PMOVSXWD, 4, 2, extend_sign),
+	WIDEN(PMOVSXWQ, 8, 2, extend_sign),
+	WIDEN(PMOVSXDQ, 8, 4, extend_sign),
+	NARROW(WB, 1, 2),
+	NARROW(DB, 1, 4),
+	NARROW(QB, 1, 8),
+	NARROW(DW, 2, 4),
+	NARROW(QW, 2, 8),
+	NARROW(QD, 4, 8),
 };
 const struct vec_rules vec_integers = { rows, sizeof(rows) / sizeof(*rows) };

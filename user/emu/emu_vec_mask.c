@@ -56,13 +56,13 @@ static enum emu_outcome change(struct vec_ctx *c)
 	return vec_put_mask(c, c->i->o[0].reg, c->rule->f2(x, vec_imm(c), bits) & vec_ones(bits), known);
 }
 
-#define FN2(name, expr)                                                    \
-	static uint64_t name(uint64_t a, uint64_t b, unsigned bits)         \
-	{                                                                  \
-		return (uint64_t)(expr);                                   \
+#define FN2(name, expr)                                                                                                \
+	static uint64_t name(uint64_t a, uint64_t b, unsigned bits)                                                    \
+	{                                                                                                              \
+		return (uint64_t)(expr);                                                                               \
 	}
-FN2(and, a & b)
-FN2(and_not, ~a & b)
+FN2(and, a &b)
+FN2(and_not, ~a &b)
 FN2(or, a | b)
 FN2(xor, a ^ b)
 FN2(xnor, ~(a ^ b))
@@ -93,7 +93,8 @@ static enum emu_outcome test(struct vec_ctx *c)
 	return EMU_OK;
 }
 
-/* ptest, vtestps: element: of which only the sign counts; 0: all bits. One bit that is known to be set in both decides. */
+/* ptest, vtestps: element: of which only the sign counts; 0: all bits. One bit that is known to be set in both
+ * decides. */
 static enum emu_outcome test_vectors(struct vec_ctx *c)
 {
 	unsigned len = vec_len(c), w = c->rule->element, known = EMU_ARITH, flags = EMU_ZF | EMU_CF;
@@ -147,18 +148,31 @@ static enum emu_outcome no_transaction(struct vec_ctx *c)
 	return EMU_OK;
 }
 
-#define SIZES(name, what, shape, ...)                                                                            \
-	VEC_ONE(name##B, 1, what, shape, ##__VA_ARGS__), VEC_ONE(name##W, 2, what, shape, ##__VA_ARGS__),          \
-	VEC_ONE(name##D, 4, what, shape, ##__VA_ARGS__), VEC_ONE(name##Q, 8, what, shape, ##__VA_ARGS__)
+#define SIZES(name, what, shape, ...)                                                                                  \
+	VEC_ONE(name##B, 1, what, shape, ##__VA_ARGS__), VEC_ONE(name##W, 2, what, shape, ##__VA_ARGS__),              \
+		VEC_ONE(name##D, 4, what, shape, ##__VA_ARGS__), VEC_ONE(name##Q, 8, what, shape, ##__VA_ARGS__)
 
 static const struct vec_rule rows[] = {
-	SIZES(KMOV, 0, move), SIZES(KAND, 0, combine, .f2 = and), SIZES(KANDN, 1, combine, .f2 = and_not),
-	SIZES(KOR, 0, combine, .f2 = or), SIZES(KXOR, 1, combine, .f2 = xor), SIZES(KXNOR, 1, combine, .f2 = xnor),
-	SIZES(KADD, 0, combine, .f2 = add), SIZES(KNOT, 0, change, .f2 = not), SIZES(KSHIFTL, 0, change, .f2 = left),
-	SIZES(KSHIFTR, 0, change, .f2 = right), VEC_ONE(KUNPCKBW, 2, 0, combine, .f2 = unpack),
-	VEC_ONE(KUNPCKWD, 4, 0, combine, .f2 = unpack), VEC_ONE(KUNPCKDQ, 8, 0, combine, .f2 = unpack),
-	SIZES(KORTEST, KORTEST, test), SIZES(KTEST, KTEST, test),
-	VEC_BOTH(PTEST, 0, 0, test_vectors), VEC_ONE(VTESTPS, 4, 0, test_vectors), VEC_ONE(VTESTPD, 8, 0, test_vectors),
-	SIZES(VPCMP, 1, compare), SIZES(VPCMPU, 0, compare), VEC_ONE(XTEST, 0, 0, no_transaction),
+	SIZES(KMOV, 0, move),
+	SIZES(KAND, 0, combine, .f2 = and),
+	SIZES(KANDN, 1, combine, .f2 = and_not),
+	SIZES(KOR, 0, combine, .f2 = or),
+	SIZES(KXOR, 1, combine, .f2 = xor),
+	SIZES(KXNOR, 1, combine, .f2 = xnor),
+	SIZES(KADD, 0, combine, .f2 = add),
+	SIZES(KNOT, 0, change, .f2 = not ),
+	SIZES(KSHIFTL, 0, change, .f2 = left),
+	SIZES(KSHIFTR, 0, change, .f2 = right),
+	VEC_ONE(KUNPCKBW, 2, 0, combine, .f2 = unpack),
+	VEC_ONE(KUNPCKWD, 4, 0, combine, .f2 = unpack),
+	VEC_ONE(KUNPCKDQ, 8, 0, combine, .f2 = unpack),
+	SIZES(KORTEST, KORTEST, test),
+	SIZES(KTEST, KTEST, test),
+	VEC_BOTH(PTEST, 0, 0, test_vectors),
+	VEC_ONE(VTESTPS, 4, 0, test_vectors),
+	VEC_ONE(VTESTPD, 8, 0, test_vectors),
+	SIZES(VPCMP, 1, compare),
+	SIZES(VPCMPU, 0, compare),
+	VEC_ONE(XTEST, 0, 0, no_transaction),
 };
 const struct vec_rules vec_masks = { rows, sizeof(rows) / sizeof(*rows) };

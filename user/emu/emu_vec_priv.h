@@ -27,7 +27,7 @@ typedef uint64_t vec_fn2(uint64_t a, uint64_t b, unsigned bits);
 struct vec_rule {
 	uint16_t mnemonic;
 	uint8_t element; /* bytes of an element of the result, and of one bit of an EVEX mask */
-	uint8_t arg;	 /* what it means is the shape's */
+	uint8_t arg;     /* what it means is the shape's */
 	vec_shape *shape;
 	union {
 		vec_fn1 *f1;
@@ -38,8 +38,10 @@ struct vec_rule {
 
 /* The legacy form and the VEX and EVEX forms. */
 #define VEC_BOTH(name, ...) VEC_ONE(name, __VA_ARGS__), VEC_ONE(V##name, __VA_ARGS__)
-#define VEC_ONE(name, bytes, what, how, ...) \
-	{ .mnemonic = ZYDIS_MNEMONIC_##name, .element = bytes, .arg = what, .shape = how, ##__VA_ARGS__ }
+#define VEC_ONE(name, bytes, what, how, ...)                                                                           \
+	{                                                                                                              \
+		.mnemonic = ZYDIS_MNEMONIC_##name, .element = bytes, .arg = what, .shape = how, ##__VA_ARGS__          \
+	}
 
 struct vec_rules {
 	const struct vec_rule *row;
@@ -78,35 +80,20 @@ static inline uint64_t vec_at(const struct emu_vec *v, unsigned at, unsigned byt
 	uint64_t eight;
 
 	switch (bytes) {
-	case 1:
-		return v->b[at];
-	case 2:
-		memcpy(&two, v->b + at, 2);
-		return two;
-	case 4:
-		memcpy(&four, v->b + at, 4);
-		return four;
-	default:
-		memcpy(&eight, v->b + at, 8);
-		return eight;
+	case 1: return v->b[at];
+	case 2: memcpy(&two, v->b + at, 2); return two;
+	case 4: memcpy(&four, v->b + at, 4); return four;
+	default: memcpy(&eight, v->b + at, 8); return eight;
 	}
 }
 
 static inline void vec_set(struct emu_vec *v, unsigned at, unsigned bytes, uint64_t x)
 {
 	switch (bytes) {
-	case 1:
-		v->b[at] = (uint8_t)x;
-		break;
-	case 2:
-		memcpy(v->b + at, &x, 2);
-		break;
-	case 4:
-		memcpy(v->b + at, &x, 4);
-		break;
-	default:
-		memcpy(v->b + at, &x, 8);
-		break;
+	case 1: v->b[at] = (uint8_t)x; break;
+	case 2: memcpy(v->b + at, &x, 2); break;
+	case 4: memcpy(v->b + at, &x, 4); break;
+	default: memcpy(v->b + at, &x, 8); break;
 	}
 	v->known |= vec_ones(bytes) << at;
 }
@@ -145,7 +132,8 @@ enum emu_outcome vec_put(struct vec_ctx *c, const struct emu_vec *r, unsigned le
 /* A scalar instruction's: its low `len` bytes, a mask's first bit for them, over the rest of the first source... */
 enum emu_outcome vec_put_scalar(struct vec_ctx *c, const struct emu_vec *r, unsigned len);
 /* ... or of another register. */
-enum emu_outcome vec_put_over(struct vec_ctx *c, const struct emu_operand *first, const struct emu_vec *r, unsigned len);
+enum emu_outcome vec_put_over(struct vec_ctx *c, const struct emu_operand *first, const struct emu_vec *r,
+			      unsigned len);
 /* Elements as the bits of a mask register, or (vpcmpeq and others that can do both) of a vector. */
 enum emu_outcome vec_put_compared(struct vec_ctx *c, const struct emu_vec *r, unsigned len);
 enum emu_outcome vec_put_gpr(struct vec_ctx *c, const struct emu_operand *o, uint64_t value, bool known);

@@ -5,7 +5,8 @@
 /* In a table of sources: byte n of the first source, SECOND + n of the second. */
 enum { SECOND = 64, ZERO = 255 };
 
-static void apply(struct emu_vec *r, const struct emu_vec *a, const struct emu_vec *b, const uint8_t *index, unsigned len)
+static void apply(struct emu_vec *r, const struct emu_vec *a, const struct emu_vec *b, const uint8_t *index,
+		  unsigned len)
 {
 	r->known = 0;
 	for (unsigned at = 0; at < len; at++) {
@@ -39,15 +40,15 @@ static enum emu_outcome shuffle(struct vec_ctx *c)
 }
 
 /* Lanes of 16 bytes: byte `at` of the result and its place in the lane. */
-#define LANES(name, expr)                                                               \
-	static void name(uint8_t *index, unsigned len, uint8_t imm)                      \
-	{                                                                               \
-		for (unsigned at = 0; at < len; at++) {                                 \
-			unsigned lane = at & ~15u, n = at & 15;                         \
-                                                                                        \
-			(void)lane, (void)n;                                            \
-			index[at] = (uint8_t)(expr);                                    \
-		}                                                                       \
+#define LANES(name, expr)                                                                                              \
+	static void name(uint8_t *index, unsigned len, uint8_t imm)                                                    \
+	{                                                                                                              \
+		for (unsigned at = 0; at < len; at++) {                                                                \
+			unsigned lane = at & ~15u, n = at & 15;                                                        \
+                                                                                                                       \
+			(void)lane, (void)n;                                                                           \
+			index[at] = (uint8_t)(expr);                                                                   \
+		}                                                                                                      \
 	}
 /* Element e (of w bytes) of the lane. */
 #define TAKE(w, e) (lane + (e) * (w) + n % (w))
@@ -273,42 +274,83 @@ static enum emu_outcome blend_by_mask(struct vec_ctx *c)
 #define V_TWO(name, w, f) VEC_ONE(V##name, w, 2, shuffle, .select = f)
 
 static const struct vec_rule rows[] = {
-	TWO(PUNPCKLBW, 1, unpack_low1), TWO(PUNPCKLWD, 2, unpack_low2), TWO(PUNPCKLDQ, 4, unpack_low4),
-	TWO(PUNPCKLQDQ, 8, unpack_low8), TWO(PUNPCKHBW, 1, unpack_high1), TWO(PUNPCKHWD, 2, unpack_high2),
-	TWO(PUNPCKHDQ, 4, unpack_high4), TWO(PUNPCKHQDQ, 8, unpack_high8),
-	TWO(UNPCKLPS, 4, unpack_low4), TWO(UNPCKLPD, 8, unpack_low8), TWO(UNPCKHPS, 4, unpack_high4),
+	TWO(PUNPCKLBW, 1, unpack_low1),
+	TWO(PUNPCKLWD, 2, unpack_low2),
+	TWO(PUNPCKLDQ, 4, unpack_low4),
+	TWO(PUNPCKLQDQ, 8, unpack_low8),
+	TWO(PUNPCKHBW, 1, unpack_high1),
+	TWO(PUNPCKHWD, 2, unpack_high2),
+	TWO(PUNPCKHDQ, 4, unpack_high4),
+	TWO(PUNPCKHQDQ, 8, unpack_high8),
+	TWO(UNPCKLPS, 4, unpack_low4),
+	TWO(UNPCKLPD, 8, unpack_low8),
+	TWO(UNPCKHPS, 4, unpack_high4),
 	TWO(UNPCKHPD, 8, unpack_high8),
-	ONE(PSHUFD, 4, shuffle_d), ONE(PSHUFLW, 2, shuffle_low_w), ONE(PSHUFHW, 2, shuffle_high_w),
-	TWO(SHUFPS, 4, shuffle_ps), TWO(SHUFPD, 8, shuffle_pd), TWO(PALIGNR, 1, align),
-	ONE(PSLLDQ, 0, shift_left), ONE(PSRLDQ, 0, shift_right),
-	TWO(MOVHLPS, 0, high_to_low), TWO(MOVLHPS, 0, low_to_high),
-	ONE(MOVDDUP, 8, double_low), ONE(MOVSLDUP, 4, double_even), ONE(MOVSHDUP, 4, double_odd),
-	TWO(PBLENDW, 0, blend_w), TWO(BLENDPS, 0, blend_4), TWO(BLENDPD, 0, blend_8), V_TWO(PBLENDD, 0, blend_4),
+	ONE(PSHUFD, 4, shuffle_d),
+	ONE(PSHUFLW, 2, shuffle_low_w),
+	ONE(PSHUFHW, 2, shuffle_high_w),
+	TWO(SHUFPS, 4, shuffle_ps),
+	TWO(SHUFPD, 8, shuffle_pd),
+	TWO(PALIGNR, 1, align),
+	ONE(PSLLDQ, 0, shift_left),
+	ONE(PSRLDQ, 0, shift_right),
+	TWO(MOVHLPS, 0, high_to_low),
+	TWO(MOVLHPS, 0, low_to_high),
+	ONE(MOVDDUP, 8, double_low),
+	ONE(MOVSLDUP, 4, double_even),
+	ONE(MOVSHDUP, 4, double_odd),
+	TWO(PBLENDW, 0, blend_w),
+	TWO(BLENDPS, 0, blend_4),
+	TWO(BLENDPD, 0, blend_8),
+	V_TWO(PBLENDD, 0, blend_4),
 	VEC_ONE(VPERMQ, 8, ACROSS, permute, .select = permute_q),
 	VEC_ONE(VPERMPD, 8, ACROSS, permute, .select = permute_q),
-	V_TWO(PERM2I128, 0, permute_halves), V_TWO(PERM2F128, 0, permute_halves),
-	V_TWO(SHUFI32X4, 4, shuffle_lanes), V_TWO(SHUFI64X2, 8, shuffle_lanes), V_TWO(SHUFF32X4, 4, shuffle_lanes),
+	V_TWO(PERM2I128, 0, permute_halves),
+	V_TWO(PERM2F128, 0, permute_halves),
+	V_TWO(SHUFI32X4, 4, shuffle_lanes),
+	V_TWO(SHUFI64X2, 8, shuffle_lanes),
+	V_TWO(SHUFF32X4, 4, shuffle_lanes),
 	V_TWO(SHUFF64X2, 8, shuffle_lanes),
-	V_TWO(INSERTI128, 0, insert_16), V_TWO(INSERTF128, 0, insert_16), V_TWO(INSERTI32X4, 4, insert_16),
-	V_TWO(INSERTI64X2, 8, insert_16), V_TWO(INSERTF32X4, 4, insert_16), V_TWO(INSERTF64X2, 8, insert_16),
-	V_TWO(INSERTI32X8, 4, insert_32), V_TWO(INSERTI64X4, 8, insert_32), V_TWO(INSERTF32X8, 4, insert_32),
+	V_TWO(INSERTI128, 0, insert_16),
+	V_TWO(INSERTF128, 0, insert_16),
+	V_TWO(INSERTI32X4, 4, insert_16),
+	V_TWO(INSERTI64X2, 8, insert_16),
+	V_TWO(INSERTF32X4, 4, insert_16),
+	V_TWO(INSERTF64X2, 8, insert_16),
+	V_TWO(INSERTI32X8, 4, insert_32),
+	V_TWO(INSERTI64X4, 8, insert_32),
+	V_TWO(INSERTF32X8, 4, insert_32),
 	V_TWO(INSERTF64X4, 8, insert_32),
-	V_TWO(ALIGND, 4, align_d), V_TWO(ALIGNQ, 8, align_q),
+	V_TWO(ALIGND, 4, align_d),
+	V_TWO(ALIGNQ, 8, align_q),
 	VEC_ONE(VPERMILPS, 4, BY_LANE, permute, .select = shuffle_d),
 	VEC_ONE(VPERMILPD, 8, BY_LANE_PD, permute, .select = permute_pd),
-	VEC_BOTH(INSERTPS, 0, 0, insert_ps), VEC_BOTH(PSHUFB, 1, 0, shuffle_b),
-	VEC_ONE(VPERMB, 1, ACROSS, permute), VEC_ONE(VPERMW, 2, ACROSS, permute),
-	VEC_ONE(VPERMD, 4, ACROSS, permute), VEC_ONE(VPERMPS, 4, ACROSS, permute),
-	VEC_ONE(VPERMT2B, 1, ACROSS_DST_SECOND, permute), VEC_ONE(VPERMT2W, 2, ACROSS_DST_SECOND, permute),
-	VEC_ONE(VPERMT2PS, 4, ACROSS_DST_SECOND, permute), VEC_ONE(VPERMT2PD, 8, ACROSS_DST_SECOND, permute),
-	VEC_ONE(VPERMI2PS, 4, ACROSS_DST_INDEX, permute), VEC_ONE(VPERMI2PD, 8, ACROSS_DST_INDEX, permute),
-	VEC_ONE(VPERMT2D, 4, ACROSS_DST_SECOND, permute), VEC_ONE(VPERMT2Q, 8, ACROSS_DST_SECOND, permute),
-	VEC_ONE(VPERMI2B, 1, ACROSS_DST_INDEX, permute), VEC_ONE(VPERMI2W, 2, ACROSS_DST_INDEX, permute),
-	VEC_ONE(VPERMI2D, 4, ACROSS_DST_INDEX, permute), VEC_ONE(VPERMI2Q, 8, ACROSS_DST_INDEX, permute),
-	VEC_BOTH(PBLENDVB, 1, 0, blend_by_sign), VEC_BOTH(BLENDVPS, 4, 0, blend_by_sign),
+	VEC_BOTH(INSERTPS, 0, 0, insert_ps),
+	VEC_BOTH(PSHUFB, 1, 0, shuffle_b),
+	VEC_ONE(VPERMB, 1, ACROSS, permute),
+	VEC_ONE(VPERMW, 2, ACROSS, permute),
+	VEC_ONE(VPERMD, 4, ACROSS, permute),
+	VEC_ONE(VPERMPS, 4, ACROSS, permute),
+	VEC_ONE(VPERMT2B, 1, ACROSS_DST_SECOND, permute),
+	VEC_ONE(VPERMT2W, 2, ACROSS_DST_SECOND, permute),
+	VEC_ONE(VPERMT2PS, 4, ACROSS_DST_SECOND, permute),
+	VEC_ONE(VPERMT2PD, 8, ACROSS_DST_SECOND, permute),
+	VEC_ONE(VPERMI2PS, 4, ACROSS_DST_INDEX, permute),
+	VEC_ONE(VPERMI2PD, 8, ACROSS_DST_INDEX, permute),
+	VEC_ONE(VPERMT2D, 4, ACROSS_DST_SECOND, permute),
+	VEC_ONE(VPERMT2Q, 8, ACROSS_DST_SECOND, permute),
+	VEC_ONE(VPERMI2B, 1, ACROSS_DST_INDEX, permute),
+	VEC_ONE(VPERMI2W, 2, ACROSS_DST_INDEX, permute),
+	VEC_ONE(VPERMI2D, 4, ACROSS_DST_INDEX, permute),
+	VEC_ONE(VPERMI2Q, 8, ACROSS_DST_INDEX, permute),
+	VEC_BOTH(PBLENDVB, 1, 0, blend_by_sign),
+	VEC_BOTH(BLENDVPS, 4, 0, blend_by_sign),
 	VEC_BOTH(BLENDVPD, 8, 0, blend_by_sign),
-	VEC_ONE(VPBLENDMB, 1, 0, blend_by_mask), VEC_ONE(VPBLENDMW, 2, 0, blend_by_mask),
-	VEC_ONE(VPBLENDMD, 4, 0, blend_by_mask), VEC_ONE(VPBLENDMQ, 8, 0, blend_by_mask),
-	VEC_ONE(VBLENDMPS, 4, 0, blend_by_mask), VEC_ONE(VBLENDMPD, 8, 0, blend_by_mask),
+	VEC_ONE(VPBLENDMB, 1, 0, blend_by_mask),
+	VEC_ONE(VPBLENDMW, 2, 0, blend_by_mask),
+	VEC_ONE(VPBLENDMD, 4, 0, blend_by_mask),
+	VEC_ONE(VPBLENDMQ, 8, 0, blend_by_mask),
+	VEC_ONE(VBLENDMPS, 4, 0, blend_by_mask),
+	VEC_ONE(VBLENDMPD, 8, 0, blend_by_mask),
 };
 const struct vec_rules vec_shuffles = { rows, sizeof(rows) / sizeof(*rows) };

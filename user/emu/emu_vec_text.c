@@ -4,8 +4,18 @@
 
 /* ---- pcmpestri, pcmpestrm, pcmpistri, pcmpistrm ---- */
 
-enum { WORDS = 1, SIGNED = 2, ANY = 0 << 2, RANGES = 1 << 2, EACH = 2 << 2, ORDERED = 3 << 2, HOW = 3 << 2, NEGATE = 1 << 4,
-       VALID_ONLY = 1 << 5, LAST_OR_WIDE = 1 << 6 };
+enum {
+	WORDS = 1,
+	SIGNED = 2,
+	ANY = 0 << 2,
+	RANGES = 1 << 2,
+	EACH = 2 << 2,
+	ORDERED = 3 << 2,
+	HOW = 3 << 2,
+	NEGATE = 1 << 4,
+	VALID_ONLY = 1 << 5,
+	LAST_OR_WIDE = 1 << 6
+};
 /* arg */
 enum { LENGTHS = 1 /* in rax and rdx */, MASK = 2 /* into xmm0, not ecx */ };
 
@@ -52,8 +62,7 @@ static bool matches(const struct text *a, const struct text *b, unsigned j, unsi
 		for (unsigned i = 0; i + 1 < a->len && j < b->len; i += 2)
 			yes |= a->at[i] <= b->at[j] && b->at[j] <= a->at[i + 1];
 		return yes;
-	case EACH:
-		return j < a->len && j < b->len ? a->at[j] == b->at[j] : j >= a->len && j >= b->len;
+	case EACH: return j < a->len && j < b->len ? a->at[j] == b->at[j] : j >= a->len && j >= b->len;
 	default:
 		for (unsigned i = 0; i < a->len && i + j < n; i++)
 			if (i + j >= b->len || a->at[i] != b->at[i + j])
@@ -68,7 +77,8 @@ static enum emu_outcome put_index(struct vec_ctx *c, unsigned found, unsigned n,
 	unsigned index = n;
 
 	if (found)
-		index = vec_imm(c) & LAST_OR_WIDE ? 31 - (unsigned)__builtin_clz(found) : (unsigned)__builtin_ctz(found);
+		index = vec_imm(c) & LAST_OR_WIDE ? 31 - (unsigned)__builtin_clz(found)
+						  : (unsigned)__builtin_ctz(found);
 	return vec_put_gpr(c, &cx, index, known);
 }
 
@@ -106,7 +116,8 @@ static enum emu_outcome compare_text(struct vec_ctx *c)
 	if (c->rule->arg & LENGTHS && !(given_length(c, WREG_AX, &a, n) && given_length(c, WREG_DX, &b, n)))
 		return EMU_O_NO_RULE;
 	for (unsigned j = 0; j < n; j++)
-		found |= (unsigned)(matches(&a, &b, j, n, imm) != (imm & NEGATE && !(imm & VALID_ONLY && j >= b.len))) << j;
+		found |= (unsigned)(matches(&a, &b, j, n, imm) != (imm & NEGATE && !(imm & VALID_ONLY && j >= b.len)))
+			 << j;
 	flags = (found ? EMU_CF : 0) | (b.len < n ? EMU_ZF : 0) | (a.len < n ? EMU_SF : 0) | (found & 1 ? EMU_OF : 0);
 	vec_put_flags(c, flags, known ? EMU_ARITH : EMU_AF | EMU_PF);
 	return c->rule->arg & MASK ? put_bits(c, found, n, known) : put_index(c, found, n, known);
@@ -155,8 +166,11 @@ static enum emu_outcome multiply_polynomials(struct vec_ctx *c)
 }
 
 static const struct vec_rule rows[] = {
-	VEC_BOTH(PCMPISTRI, 0, 0, compare_text), VEC_BOTH(PCMPISTRM, 0, MASK, compare_text),
-	VEC_BOTH(PCMPESTRI, 0, LENGTHS, compare_text), VEC_BOTH(PCMPESTRM, 0, LENGTHS | MASK, compare_text),
-	VEC_ONE(CRC32, 0, 0, crc32), VEC_BOTH(PCLMULQDQ, 0, 0, multiply_polynomials),
+	VEC_BOTH(PCMPISTRI, 0, 0, compare_text),
+	VEC_BOTH(PCMPISTRM, 0, MASK, compare_text),
+	VEC_BOTH(PCMPESTRI, 0, LENGTHS, compare_text),
+	VEC_BOTH(PCMPESTRM, 0, LENGTHS | MASK, compare_text),
+	VEC_ONE(CRC32, 0, 0, crc32),
+	VEC_BOTH(PCLMULQDQ, 0, 0, multiply_polynomials),
 };
 const struct vec_rules vec_texts = { rows, sizeof(rows) / sizeof(*rows) };

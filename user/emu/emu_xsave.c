@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How much of memory xsave and xsavec write: the dynamic linker has them put what they save right below what it needs. */
+/* How much of memory xsave and xsavec write: the dynamic linker has them put what they save right below what it
+ * needs. */
 #include <pthread.h>
 #ifdef __x86_64__
 #include <cpuid.h>
@@ -68,5 +69,7 @@ enum emu_outcome emu_xsave(struct emu_state *s, struct emu_memory *m, const stru
 		return EMU_O_NO_RULE;
 	if (!emu_address(s, &i->o[0], s->r[WREG_IP] + i->len, &addr))
 		return EMU_OK;
-	return emu_mem_forget(m, addr, extent(s->r[WREG_DX] << 32 | (uint32_t)s->r[WREG_AX], i->op == EMU_OP_XSAVEC)) ? EMU_OK : EMU_O_FAULT;
+	return emu_mem_forget(m, addr, extent(s->r[WREG_DX] << 32 | (uint32_t)s->r[WREG_AX], i->op == EMU_OP_XSAVEC))
+		       ? EMU_OK
+		       : EMU_O_FAULT;
 }

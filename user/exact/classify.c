@@ -34,12 +34,16 @@ static bool moves_nothing(const uint8_t *p, size_t len)
 		return true;
 	if (p[i] == 0x0f && i + 1 < len)
 		switch (p[i + 1]) {
-		case 0x1f: case 0x1e: case 0x18: case 0x0d: case 0xa2: case 0x31: case 0x77: case 0x01:
-			return true;
-		case 0xae:
-			return i + 2 < len && p[i + 2] >= 0xc0;
-		default:
-			return false;
+		case 0x1f:
+		case 0x1e:
+		case 0x18:
+		case 0x0d:
+		case 0xa2:
+		case 0x31:
+		case 0x77:
+		case 0x01: return true;
+		case 0xae: return i + 2 < len && p[i + 2] >= 0xc0;
+		default: return false;
 		}
 	if (p[i] == 0xc5 && i + 2 < len && p[i + 2] == 0x77)
 		return true; /* vzeroupper */
@@ -116,7 +120,10 @@ static int transfer(int fd, void *buf, size_t size, bool out)
 /* Files stay open: a program has few objects and many functions. */
 static struct locals *locals_file(const char *path)
 {
-	static struct { char *path; struct locals *l; } files[64];
+	static struct {
+		char *path;
+		struct locals *l;
+	} files[64];
 	static size_t count;
 
 	for (size_t i = 0; i < count; i++)

@@ -26,13 +26,25 @@ struct conv {
 	const uint8_t *data;
 	size_t size;
 	size_t snap_begin, snap_end; /* of the snapshot that counts */
-	struct tool_string { uint32_t id; char *text; } *strings;
+	struct tool_string {
+		uint32_t id;
+		char *text;
+	} * strings;
 	size_t string_count, string_cap;
 	struct map string_at; /* the tool's id -> index; an id may be any number in a damaged stream */
 	/* functions' names as the rest of the product gives them */
-	struct place { uint32_t function, module; uint64_t vaddr; char *name; } *places;
+	struct place {
+		uint32_t function, module;
+		uint64_t vaddr;
+		char *name;
+	} * places;
 	size_t place_count, place_cap;
-	struct mod { uint32_t id, kind; const char *path; uint8_t build_id[20]; uint32_t build_id_len; } *mods;
+	struct mod {
+		uint32_t id, kind;
+		const char *path;
+		uint8_t build_id[20];
+		uint32_t build_id_len;
+	} * mods;
 	size_t mod_count;
 	char **names; /* by the tool's function id */
 	uint32_t name_cap;
@@ -219,7 +231,7 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 	case FMT_FUNCTION:
 		u.fn.object = store_string(c->w, base_name(string_text(c, u.fn.object)));
 		u.fn.name = u.fn.id < c->name_cap && c->names[u.fn.id] ? store_string(c->w, c->names[u.fn.id])
-									     : string_id(c, u.fn.name);
+								       : string_id(c, u.fn.name);
 		u.fn.file = string_id(c, u.fn.file);
 		c->res->functions++;
 		break;
@@ -231,12 +243,8 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 			build_id_of(path, &u.mod);
 		break;
 	}
-	case FMT_OBJECT:
-		u.obj.name = object_name(c, u.obj.name);
-		break;
-	case FMT_COUNTER:
-		u.counter.name = string_id(c, u.counter.name);
-		break;
+	case FMT_OBJECT: u.obj.name = object_name(c, u.obj.name); break;
+	case FMT_COUNTER: u.counter.name = string_id(c, u.counter.name); break;
 	case FMT_X_RUN:
 		memcpy(&c->res->run, rec, size);
 		c->res->has_run = true;
@@ -254,13 +262,9 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 			 s->rec.function < c->name_cap && c->names[s->rec.function] ? c->names[s->rec.function] : "?");
 		break;
 	}
-	case FMT_X_EDGE:
-		c->res->edges++;
-		break;
+	case FMT_X_EDGE: c->res->edges++; break;
 	case FMT_ACCESS:
-	case FMT_SAMPLE:
-		c->res->samples++;
-		break;
+	case FMT_SAMPLE: c->res->samples++; break;
 	}
 	return store_put(c->w, section, &u, size);
 }
@@ -271,8 +275,7 @@ static int take_var(struct conv *c, uint32_t section, const uint8_t *rec, uint32
 	int err;
 
 	switch (section) {
-	case FMT_STRING:
-		return take_string(c, rec, n);
+	case FMT_STRING: return take_string(c, rec, n);
 	case FMT_META:
 		if (n && !rec[n - 1] && memchr(rec, 0, n - 1))
 			return store_meta(c->w, (const char *)rec, (const char *)rec + strlen((const char *)rec) + 1);
@@ -295,10 +298,8 @@ static int take_var(struct conv *c, uint32_t section, const uint8_t *rec, uint32
 		return err;
 	case FMT_STACK:
 	case FMT_WINDOW:
-	case FMT_WINDOW_CALLS:
-		return n < 8 ? 0 : store_put_var(c->w, section, rec, n, NULL, 0);
-	default:
-		return 0;
+	case FMT_WINDOW_CALLS: return n < 8 ? 0 : store_put_var(c->w, section, rec, n, NULL, 0);
+	default: return 0;
 	}
 }
 

@@ -15,11 +15,14 @@
 
 struct exact_result {
 	struct fmt_x_run run;
-	bool has_run;	 /* a complete snapshot was found */
-	bool torn;	 /* the stream ends inside a block */
-	char why[200];	 /* why it is incomplete; "" complete */
+	bool has_run;  /* a complete snapshot was found */
+	bool torn;     /* the stream ends inside a block */
+	char why[200]; /* why it is incomplete; "" complete */
 	uint64_t functions, edges, samples;
-	struct exact_subtree { struct fmt_x_subtree rec; char name[200]; } *subtrees;
+	struct exact_subtree {
+		struct fmt_x_subtree rec;
+		char name[200];
+	} * subtrees;
 	size_t subtree_count;
 };
 

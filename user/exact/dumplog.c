@@ -45,7 +45,8 @@ int kelog_text(FILE *in, FILE *out, bool *cut, struct err *e)
 
 	*cut = false;
 	if (fread(&h, 1, sizeof(h), in) != sizeof(h) || h.magic != KE_MAGIC)
-		return err_set(e, -EINVAL, "not a binary log of accperf exact (--bfunction, --bsubcalls, --bicount, --bxfers)");
+		return err_set(e, -EINVAL,
+			       "not a binary log of accperf exact (--bfunction, --bsubcalls, --bicount, --bxfers)");
 	if (h.version != KE_VERSION)
 		return err_set(e, -EINVAL, "log version %u; this accperf reads version %u", h.version, KE_VERSION);
 	if (h.kind == KE_FUNCTION) {

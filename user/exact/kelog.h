@@ -23,7 +23,7 @@ enum ke_kind { KE_FUNCTION = 1, KE_SUBCALLS = 2, KE_ICOUNT = 3, KE_XFERS = 4 };
 struct ke_head {
 	uint32_t magic;
 	uint16_t version, kind;
-	uint32_t chunk; /* bytes, KE_XFERS */
+	uint32_t chunk;    /* bytes, KE_XFERS */
 	uint32_t rec_size; /* 0: KE_FUNCTION, whose records vary */
 };
 
@@ -44,7 +44,8 @@ struct ke_xfer {
 	uint64_t reader, writer, chunks;
 };
 
-_Static_assert(sizeof(struct ke_head) == 16 && sizeof(struct ke_subcall) == 24 &&
-	       sizeof(struct ke_icount) == 24 && sizeof(struct ke_xfer) == 24, "log layout");
+_Static_assert(sizeof(struct ke_head) == 16 && sizeof(struct ke_subcall) == 24 && sizeof(struct ke_icount) == 24 &&
+		       sizeof(struct ke_xfer) == 24,
+	       "log layout");
 
 #endif

@@ -53,11 +53,15 @@ int exact_find_tool(char *dir, size_t size, struct err *e)
 		}
 	}
 	if (!have(dir, TOOL))
-		return err_set(e, -ENOENT, "this accperf was built without the exact engine, because Valgrind's development "
-			       "files were missing or older than 3.19: %s, then build accperf again", INSTALL_HINT);
+		return err_set(e, -ENOENT,
+			       "this accperf was built without the exact engine, because Valgrind's development "
+			       "files were missing or older than 3.19: %s, then build accperf again",
+			       INSTALL_HINT);
 	if (!have(dir, "vgpreload_core-amd64-linux.so") || !have(dir, "default.supp"))
-		return err_set(e, -ENOENT, "the exact engine needs files of the valgrind package that are gone or have moved "
-			       "(vgpreload_core-amd64-linux.so, default.supp, linked from %s): %s", dir, INSTALL_HINT);
+		return err_set(e, -ENOENT,
+			       "the exact engine needs files of the valgrind package that are gone or have moved "
+			       "(vgpreload_core-amd64-linux.so, default.supp, linked from %s): %s",
+			       dir, INSTALL_HINT);
 	return 0;
 }
 
@@ -96,7 +100,8 @@ int exact_check_target(const char *command, char *path, size_t size, struct err 
 		return err_set(e, -EACCES, "%s may not be executed: check its mode (chmod +x)", path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(e, -errno, "cannot read %s: %s; the exact engine loads programs itself and needs read permission",
+		return err_set(e, -errno,
+			       "cannot read %s: %s; the exact engine loads programs itself and needs read permission",
 			       path, strerror(errno));
 	n = read(fd, head, sizeof(head));
 	close(fd);
@@ -105,10 +110,13 @@ int exact_check_target(const char *command, char *path, size_t size, struct err 
 	if (n < 20 || memcmp(head, ELFMAG, SELFMAG))
 		return err_set(e, -ENOEXEC, "%s is neither an ELF program nor a script with a #! line", path);
 	if (head[EI_CLASS] != ELFCLASS64)
-		return err_set(e, -ENOEXEC, "%s is a 32-bit program; the exact engine runs 64-bit x86 programs only", path);
+		return err_set(e, -ENOEXEC, "%s is a 32-bit program; the exact engine runs 64-bit x86 programs only",
+			       path);
 	if (head[EI_DATA] != ELFDATA2LSB || (head[18] | head[19] << 8) != EM_X86_64)
-		return err_set(e, -ENOEXEC, "%s is built for another machine (ELF machine %d); the exact engine runs x86-64 programs only",
-			       path, head[18] | head[19] << 8);
+		return err_set(
+			e, -ENOEXEC,
+			"%s is built for another machine (ELF machine %d); the exact engine runs x86-64 programs only",
+			path, head[18] | head[19] << 8);
 	return 0;
 }
 

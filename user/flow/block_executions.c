@@ -24,13 +24,13 @@
 #define UNLIKELY 0.02
 #define NEVER_SEEN 100.0
 #define STUB_INSNS 3
-#define BURSTS_MIN 5 /* that met a function, for its blocks to be weighed by them */
+#define BURSTS_MIN 5   /* that met a function, for its blocks to be weighed by them */
 #define MOST_RUNS 1e18 /* more is the outcome of a damaged file */
-#define PROLOGUE 8 /* instructions in which a frame pointer is set up */
+#define PROLOGUE 8     /* instructions in which a frame pointer is set up */
 
 struct function {
 	uint32_t module; /* index into runs.module */
-	uint32_t name;	 /* fmt_function.id, 0 unknown */
+	uint32_t name;   /* fmt_function.id, 0 unknown */
 	uint32_t first_node;
 	bool called; /* somebody was seen to call it */
 	bool usable;
@@ -50,12 +50,12 @@ struct runs {
 	uint32_t functions;
 	size_t function_cap;
 	struct map function_at; /* module index << 48 ^ start -> function */
-	struct map call_at;	/* function << 32 | call -> group + 1 */
-	struct map pair_at;	/* group << 32 | callee */
+	struct map call_at;     /* function << 32 | call -> group + 1 */
+	struct map pair_at;     /* group << 32 | callee */
 	struct flow_balance s;
 	uint32_t elsewhere; /* node of what leaves the known code */
 	size_t node_cap, edge_cap, group_cap;
-	struct map site_sum;	/* module, address, kind -> index into sum */
+	struct map site_sum; /* module, address, kind -> index into sum */
 	double *sum;
 	size_t sums, sum_cap;
 	uint32_t *block; /* by node: flow_input.parts.block; FLOW_NONE; NULL: none at all */
@@ -63,14 +63,14 @@ struct runs {
 	bool failed;
 };
 
-#define PUSH(rs, array, count, cap, value)                                                         \
-	do {                                                                                       \
-		size_t cap_ = (cap);                                                               \
-		if (input_room((void **)&(array), count, &cap_, sizeof(*(array)), NULL))          \
-			(array)[(count)++] = (value);                                              \
-		else                                                                               \
-			(rs)->failed = true;                                                       \
-		(cap) = cap_;                                                                      \
+#define PUSH(rs, array, count, cap, value)                                                                             \
+	do {                                                                                                           \
+		size_t cap_ = (cap);                                                                                   \
+		if (input_room((void **)&(array), count, &cap_, sizeof(*(array)), NULL))                               \
+			(array)[(count)++] = (value);                                                                  \
+		else                                                                                                   \
+			(rs)->failed = true;                                                                           \
+		(cap) = cap_;                                                                                          \
 	} while (0)
 
 /* ---- functions ---- */
@@ -121,7 +121,8 @@ static void add_nodes(struct runs *rs, struct function *f)
 {
 	f->first_node = rs->s.nodes;
 	for (uint32_t b = 0; b < f->cfg.blocks; b++)
-		PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct flow_balance_node){ .cost = cost_of(&f->cfg, &f->cfg.block[b]) }));
+		PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap,
+		     ((struct flow_balance_node){ .cost = cost_of(&f->cfg, &f->cfg.block[b]) }));
 }
 
 /* Index of the function around an address, FLOW_NONE if its code is not known. */
@@ -217,7 +218,9 @@ static void add_direct_calls(struct runs *rs, uint32_t fi)
 {
 	for (uint32_t i = 0; i < rs->function[fi].cfg.calls && !rs->failed; i++) {
 		const struct cfg_call *c = &rs->function[fi].cfg.call[i];
-		const uint64_t *at = c->target ? map_get(&rs->function_at, (uint64_t)rs->function[fi].module << 48 ^ c->target) : NULL;
+		const uint64_t *at =
+			c->target ? map_get(&rs->function_at, (uint64_t)rs->function[fi].module << 48 ^ c->target)
+				  : NULL;
 		struct function *callee = at && *at != FLOW_NONE ? &rs->function[*at] : NULL;
 		uint64_t *call;
 
@@ -326,7 +329,8 @@ static void take_calls(struct runs *rs, const struct raw_stack *st)
 	for (uint32_t i = 0; i + 1 < st->count && !rs->failed; i++) {
 		const struct fmt_frame *f = &rs->r->frame[st->first + i], *caller = f + 1;
 
-		if ((caller->flags & FMT_FRAME_RETURN) && !(f->flags & FMT_FRAME_SIGNAL) && in_function(rs, f) && in_function(rs, caller))
+		if ((caller->flags & FMT_FRAME_RETURN) && !(f->flags & FMT_FRAME_SIGNAL) && in_function(rs, f) &&
+		    in_function(rs, caller))
 			add_pair(rs, caller, function_of(rs, f->module, f->addr));
 	}
 }
@@ -356,7 +360,8 @@ static void take_counts(struct runs *rs, const struct counts_record *c, const st
 
 	for (size_t i = 0; time && at && i < t->groups; i++) {
 		const struct code_module *m = module_of(rs, c->func[i].module);
-		const uint64_t *fi = m ? map_get(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ c->func[i].start) : NULL;
+		const uint64_t *fi =
+			m ? map_get(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ c->func[i].start) : NULL;
 		double n = t->group[i].instructions;
 
 		at[i] = fi ? (uint32_t)*fi : FLOW_NONE;
@@ -437,8 +442,8 @@ static double work_of(const struct function *f, const double *runs)
 	return sum;
 }
 
-/* How a function's work is parted among its blocks bursts tell; how much work it is they do not: they begin by time, and those
- * that lose their way end early. */
+/* How a function's work is parted among its blocks bursts tell; how much work it is they do not: they begin by time,
+ * and those that lose their way end early. */
 static void part_by_bursts(struct runs *rs, const struct function *f, const double *seen, double *runs)
 {
 	double by_bursts = work_of(f, seen), work;
@@ -463,7 +468,8 @@ static void keep_blocks(struct runs *rs, const struct function *f, const double 
 			rs->r->bursts.block[told_by[node]] = (uint32_t)p->blocks;
 		rs->block[node] = (uint32_t)p->blocks;
 		PUSH(rs, p->block, p->blocks, p->block_cap,
-		     ((struct in_burst_block){ .function = first, .instructions = f->cfg.block[k].insns, .runs = seen[node] }));
+		     ((struct in_burst_block){
+			     .function = first, .instructions = f->cfg.block[k].insns, .runs = seen[node] }));
 	}
 }
 
@@ -485,7 +491,8 @@ static void use_bursts(struct runs *rs)
 	}
 	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
 		const struct fmt_burst_site *s = &b->site[i];
-		uint32_t fi = burst_function(rs, s), insn, block = fi < functions ? block_around(&rs->function[fi].cfg, s->ip, &insn) : CFG_NONE;
+		uint32_t fi = burst_function(rs, s), insn,
+			 block = fi < functions ? block_around(&rs->function[fi].cfg, s->ip, &insn) : CFG_NONE;
 
 		if (block == CFG_NONE)
 			continue;
@@ -686,7 +693,9 @@ static void add_access(struct runs *rs, const struct function *f, uint64_t ip, c
 	const struct code_module *m = &rs->module[f->module];
 	struct flow_input *in = rs->r->in;
 	struct site_key k = { .ip = ip, .module = m->id, .function = f->name };
-	struct in_access a = { .time = rs->r->last_time, .weight = runs * (o->flags & DEC_M_VECTOR ? o->lanes : 1), .size = o->size,
+	struct in_access a = { .time = rs->r->last_time,
+			       .weight = runs * (o->flags & DEC_M_VECTOR ? o->lanes : 1),
+			       .size = o->size,
 			       .flags = FMT_A_TIME | FMT_A_DERIVED };
 	uint32_t site = intern_add(&rs->r->site_keys, &k, sizeof(k), NULL);
 	uint64_t bias;
@@ -696,7 +705,8 @@ static void add_access(struct runs *rs, const struct function *f, uint64_t ip, c
 	a.flags |= (o->flags & DEC_M_LOAD ? FMT_A_LOAD : 0u) | (o->flags & DEC_M_STORE ? FMT_A_STORE : 0u);
 	if (!site) {
 		rs->failed = true;
-	} else if (o->base == WREG_IP && o->index == DEC_NOREG && o->segment == DEC_NOREG && place_of(rs, m, &bias, &a.pid)) {
+	} else if (o->base == WREG_IP && o->index == DEC_NOREG && o->segment == DEC_NOREG &&
+		   place_of(rs, m, &bias, &a.pid)) {
 		a.addr = bias + ip + d->len + (uint64_t)o->disp;
 		a.tid = a.pid;
 		PUSH(rs, in->access, in->access_count, in->access_cap, a);
@@ -721,7 +731,8 @@ static void add_stub_loads(struct runs *rs, const struct function *f, double uni
 
 			if (dec_decode(bytes, module_read(m, at, bytes, sizeof(bytes)), &d))
 				break;
-			if ((d.flags & DEC_F_BRANCH) && !(d.flags & (DEC_F_DIRECT | DEC_F_CALL)) && d.mem_cnt == 1 && d.mem[0].base == WREG_IP)
+			if ((d.flags & DEC_F_BRANCH) && !(d.flags & (DEC_F_DIRECT | DEC_F_CALL)) && d.mem_cnt == 1 &&
+			    d.mem[0].base == WREG_IP)
 				add_access(rs, f, at, &d, &d.mem[0], runs);
 			if ((d.flags & DEC_F_BRANCH) || d.mem_cnt)
 				break;
@@ -749,7 +760,8 @@ static void add_unsampled(struct runs *rs, const struct function *f, double unit
 				const struct dec_mem *o = &d.mem[m];
 				bool stack = o->base == WREG_SP || (frame && o->base == WREG_BP);
 
-				if (!stack && o->size && !(o->flags & DEC_M_REP) && !map_get(&rs->site_sum, sum_key(ip, module, !(o->flags & DEC_M_LOAD))))
+				if (!stack && o->size && !(o->flags & DEC_M_REP) &&
+				    !map_get(&rs->site_sum, sum_key(ip, module, !(o->flags & DEC_M_LOAD))))
 					add_access(rs, f, ip, &d, o, runs);
 			}
 		}

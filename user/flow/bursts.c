@@ -6,10 +6,10 @@
 #include <string.h>
 
 #define LEAST_LEFT 0.05 /* of a load's bytes must have been able to see so far back, else nothing is said of it */
-#define FAR_BIN 12 /* 4096 instructions and more: a burst has ten thousand */
-#define FEW 1.0 /* bursts: with so many as that, half of what they say is believed */
+#define FAR_BIN 12      /* 4096 instructions and more: a burst has ten thousand */
+#define FEW 1.0         /* bursts: with so many as that, half of what they say is believed */
 
-struct order { /* of a pair, while they are sorted */
+struct order {                   /* of a pair, while they are sorted */
 	uint32_t site, by, pair; /* by: bin, or who wrote */
 };
 
@@ -22,8 +22,8 @@ static int by_site(const void *a, const void *b)
 	return (x->by > y->by) - (x->by < y->by);
 }
 
-/* Those that saw no write as far back as they could tell nothing of what lies further back, and within the last bin they
- * could see for half of it. */
+/* Those that saw no write as far back as they could tell nothing of what lies further back, and within the last bin
+ * they could see for half of it. */
 static double one_load(struct bursts *b, const struct burst_pair *p, size_t n, double believed)
 {
 	double all = 0, left, older = 1;
@@ -85,7 +85,8 @@ static void take_sums(struct bursts *b, const struct flow_input *in, const uint8
 	for (size_t i = 0; i < in->burst_site_count && !times; i++)
 		b->met[in->burst_site[i].site] += in->burst_site[i].bursts;
 	for (size_t i = 0; i < in->parts.pairs && times && b->pairs; i++)
-		b->pair[b->pair_at[in->parts.pair[i].pair]].bytes += times[in->parts.pair[i].part] * in->parts.pair[i].bytes;
+		b->pair[b->pair_at[in->parts.pair[i].pair]].bytes +=
+			times[in->parts.pair[i].part] * in->parts.pair[i].bytes;
 	for (size_t i = 0; i < in->parts.sites && times; i++)
 		b->met[in->parts.site[i].site] += times[in->parts.site[i].part] * (double)in->parts.site[i].bursts;
 }
@@ -125,7 +126,8 @@ static void put_in_order(struct bursts *b, const struct flow_input *in, struct o
 	n = 0;
 	for (size_t i = 0; i < in->burst_pair_count; i++)
 		if (in->burst_pair[i].writer != FLOW_NONE)
-			o[n++] = (struct order){ in->burst_pair[i].reader, in->sites[in->burst_pair[i].writer].func, (uint32_t)i };
+			o[n++] = (struct order){ in->burst_pair[i].reader, in->sites[in->burst_pair[i].writer].func,
+						 (uint32_t)i };
 	qsort(o, n, sizeof(*o), by_site);
 	for (size_t i = 0; i < n; i++) {
 		if (!i || by_site(&o[i - 1], &o[i]))

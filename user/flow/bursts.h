@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who wrote what a load reads, as far as bursts tell: of each load instruction the part of its bytes that was written within
- * the last so many instructions, by whom, and what was written before. A read early in a burst cannot see far back: so
- * the parts come from how many of those that could have seen a write so long ago did (competing risks, life-table
- * estimate). The arithmetic, without I/O. Included by user/flow and tests.
+ * Who wrote what a load reads, as far as bursts tell: of each load instruction the part of its bytes that was written
+ * within the last so many instructions, by whom, and what was written before. A read early in a burst cannot see far
+ * back: so the parts come from how many of those that could have seen a write so long ago did (competing risks,
+ * life-table estimate). The arithmetic, without I/O. Included by user/flow and tests.
  */
 #ifndef ACCPERF_FLOW_BURSTS_H
 #define ACCPERF_FLOW_BURSTS_H
@@ -11,10 +11,10 @@
 #include "flow/input.h"
 
 struct burst_writer {
-	uint32_t site;	   /* of the load */
-	uint32_t func;	   /* that wrote */
-	double part;	   /* of the load's bytes */
-	double far;	   /* of that, written nearly as long ago as bursts see */
+	uint32_t site; /* of the load */
+	uint32_t func; /* that wrote */
+	double part;   /* of the load's bytes */
+	double far;    /* of that, written nearly as long ago as bursts see */
 };
 
 struct burst_pair {
@@ -30,7 +30,7 @@ struct bursts {
 	/* what it is made of */
 	struct burst_pair *pair; /* by reader and bin */
 	size_t pairs;
-	uint32_t *pair_at; /* by in->burst_pair: index into pair */
+	uint32_t *pair_at;    /* by in->burst_pair: index into pair */
 	double *met, *volume; /* by site: bursts that met it; see bursts_again() */
 	double *runs, *work;  /* by in->parts.block: executions; by function: instructions */
 };
@@ -38,8 +38,8 @@ struct bursts {
 /* producers: else only how often blocks ran. 0; -ENOMEM. */
 int bursts_learn(struct bursts *b, const struct flow_input *in, bool producers);
 /*
- * The same, with the same writers in the same order, where each part of the bursts (in->parts) counts so many times; NULL:
- * as bursts_learn(). Then volume[site] says how many times as much a site reads, as far as bursts tell.
+ * The same, with the same writers in the same order, where each part of the bursts (in->parts) counts so many times;
+ * NULL: as bursts_learn(). Then volume[site] says how many times as much a site reads, as far as bursts tell.
  */
 void bursts_again(struct bursts *b, const struct flow_input *in, const uint8_t *times);
 void bursts_release(struct bursts *b);

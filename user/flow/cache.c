@@ -11,10 +11,16 @@
 int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
 {
 	struct fmt_flow head = {
-		.engine = f->engine, .semantics = f->semantics, .stack = f->stack,
+		.engine = f->engine,
+		.semantics = f->semantics,
+		.stack = f->stack,
 		.flags = (f->time_bias ? FMT_FLOW_TIME_BIAS : 0) | (f->main_image ? FMT_FLOW_MAIN_IMAGE : 0),
-		.level = f->level, .duration_ns = f->duration_ns,
-		.loads = f->loads, .stores = f->stores, .windows = f->windows, .lost = f->lost,
+		.level = f->level,
+		.duration_ns = f->duration_ns,
+		.loads = f->loads,
+		.stores = f->stores,
+		.windows = f->windows,
+		.lost = f->lost,
 	};
 	int err;
 
@@ -27,13 +33,26 @@ int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
 	for (uint32_t i = 0; !err && i < f->func_count; i++) {
 		const struct flow_func *n = &f->funcs[i];
 		struct fmt_flow_function r = {
-			.id = i, .name = store_string(w, n->name), .object = store_string(w, *n->object ? n->object : NULL),
-			.flags = (n->in_uma_bound ? FMT_FF_IN_UMA_BOUND : 0) | (n->out_uma_bound ? FMT_FF_OUT_UMA_BOUND : 0),
-			.in_uma = n->in_uma, .out_uma = n->out_uma,
-			.instructions = n->instructions, .compute = n->compute, .loads = n->loads, .stores = n->stores,
-			.load_bytes = n->load_bytes, .store_bytes = n->store_bytes, .stack_bytes = n->stack_bytes,
-			.self_ns = n->self_ns, .calls = n->calls,
-			.in_low = n->in_low, .in_high = n->in_high, .out_low = n->out_low, .out_high = n->out_high,
+			.id = i,
+			.name = store_string(w, n->name),
+			.object = store_string(w, *n->object ? n->object : NULL),
+			.flags = (n->in_uma_bound ? FMT_FF_IN_UMA_BOUND : 0) |
+				 (n->out_uma_bound ? FMT_FF_OUT_UMA_BOUND : 0),
+			.in_uma = n->in_uma,
+			.out_uma = n->out_uma,
+			.instructions = n->instructions,
+			.compute = n->compute,
+			.loads = n->loads,
+			.stores = n->stores,
+			.load_bytes = n->load_bytes,
+			.store_bytes = n->store_bytes,
+			.stack_bytes = n->stack_bytes,
+			.self_ns = n->self_ns,
+			.calls = n->calls,
+			.in_low = n->in_low,
+			.in_high = n->in_high,
+			.out_low = n->out_low,
+			.out_high = n->out_high,
 		};
 
 		err = store_put(w, FMT_FLOW_FUNCTION, &r, sizeof(r));
@@ -43,8 +62,15 @@ int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
 	for (size_t i = 0; !err && i < f->edge_count; i++) {
 		const struct flow_edge *n = &f->edges[i];
 		struct fmt_flow_edge r = {
-			.producer = n->producer, .consumer = n->consumer, .flags = n->unresolved ? FMT_FE_UNRESOLVED : 0,
-			.bytes = n->bytes, .unique = n->unique, .low = n->low, .high = n->high, .samples = n->samples, .sd = n->sd,
+			.producer = n->producer,
+			.consumer = n->consumer,
+			.flags = n->unresolved ? FMT_FE_UNRESOLVED : 0,
+			.bytes = n->bytes,
+			.unique = n->unique,
+			.low = n->low,
+			.high = n->high,
+			.samples = n->samples,
+			.sd = n->sd,
 		};
 
 		err = store_put(w, FMT_FLOW_EDGE, &r, sizeof(r));
@@ -156,9 +182,7 @@ int flow_cache_chunk(struct flow_cache *c, const struct store_reader *r, const s
 			store_rec(chunk, i, &f, sizeof(f));
 			err = add_function(c, r, &f, e);
 			break;
-		default:
-			store_rec(chunk, i, &g, sizeof(g));
-			err = add_edge(c, &g, e);
+		default: store_rec(chunk, i, &g, sizeof(g)); err = add_edge(c, &g, e);
 		}
 	}
 	return err;

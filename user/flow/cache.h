@@ -20,7 +20,8 @@ struct flow_cache {
 };
 
 /* Any chunk: those of other sections are ignored. 0 or -errno. */
-int flow_cache_chunk(struct flow_cache *c, const struct store_reader *r, const struct store_chunk *chunk, struct err *e);
+int flow_cache_chunk(struct flow_cache *c, const struct store_reader *r, const struct store_chunk *chunk,
+		     struct err *e);
 void flow_cache_end(struct flow_cache *c);
 void flow_cache_release(struct flow_cache *c);
 /* The result for these options, or NULL. */

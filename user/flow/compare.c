@@ -94,7 +94,8 @@ static int side_names(struct flow_compare *c, struct side *s, const struct flow 
 	for (uint32_t i = 0; i < s->f->func_count; i++) {
 		const struct flow_func *fn = &s->f->funcs[i];
 		const char *name = folded(fn->name, o, plain_kernel);
-		const char *object = name[0] == '(' ? "" : base(*fn->object ? fn->object : borrowed_object(other, name));
+		const char *object =
+			name[0] == '(' ? "" : base(*fn->object ? fn->object : borrowed_object(other, name));
 
 		s->name_of[i] = name_index(c, name, object);
 		if (s->name_of[i] == FLOW_NONE)
@@ -108,7 +109,8 @@ static bool counts(const struct flow_compare *c, const struct compare_opts *o, u
 	return !o->functions_only || (c->names[producer].name[0] != '(' && c->names[consumer].name[0] != '(');
 }
 
-static struct compare_pair *pair_at(struct flow_compare *c, struct map *at, size_t *cap, uint32_t producer, uint32_t consumer)
+static struct compare_pair *pair_at(struct flow_compare *c, struct map *at, size_t *cap, uint32_t producer,
+				    uint32_t consumer)
 {
 	bool added;
 	uint64_t *slot = map_put(at, (uint64_t)producer << 32 | consumer, &added);
@@ -224,7 +226,8 @@ static double variation(const struct flow_compare *c, bool self_edges)
 }
 
 /* Pairs stand by truth; the n-th largest estimate decides which of them would be shown, too. */
-static struct compare_found found_in_top(const struct flow_compare *c, const struct compare_pair *estimated, unsigned top)
+static struct compare_found found_in_top(const struct flow_compare *c, const struct compare_pair *estimated,
+					 unsigned top)
 {
 	struct compare_found r = { 0 };
 	double least;
@@ -415,8 +418,9 @@ static int comparable(const struct flow *truth, const struct flow *estimate, str
 	if (truth->stack != estimate->stack)
 		return err_set(e, -EINVAL, "one side counts the stack and the other does not: give --stack to both");
 	if (truth->main_image != estimate->main_image)
-		return err_set(e, -EINVAL, "one side has library routines under their own names, the other under their caller's: "
-					   "make both with the same --attribute");
+		return err_set(e, -EINVAL,
+			       "one side has library routines under their own names, the other under their caller's: "
+			       "make both with the same --attribute");
 	return 0;
 }
 

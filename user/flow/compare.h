@@ -26,8 +26,8 @@ struct compare_opts {
 
 struct compare_pair {
 	uint32_t producer, consumer; /* indices into names */
-	double truth, estimate;	     /* shares */
-	double low, high;	     /* of the estimate, as shares; NaN none */
+	double truth, estimate;      /* shares */
+	double low, high;            /* of the estimate, as shares; NaN none */
 	bool resolved;
 };
 
@@ -42,24 +42,24 @@ struct compare_found {
 
 struct flow_compare {
 	double true_bytes, estimated_bytes;
-	double tv;	    /* half the sum of |estimate - truth| over ordered pairs */
-	double tv_off;	    /* the same without self edges, both sides divided anew */
+	double tv;                        /* half the sum of |estimate - truth| over ordered pairs */
+	double tv_off;                    /* the same without self edges, both sides divided anew */
 	struct compare_found top5, top10; /* of the edges above 0.1 % of the bytes */
-	double rel90;	    /* median relative error of the largest edges with 90 % of the bytes */
+	double rel90;                     /* median relative error of the largest edges with 90 % of the bytes */
 	unsigned rel90_edges;
-	double worst90;	    /* the largest of those errors */
+	double worst90; /* the largest of those errors */
 	double spearman_in, spearman_out;
 	unsigned ranked_in, ranked_out; /* functions with more than 0.01 % of the bytes on either side */
-	unsigned covered, coverable;	/* true top-10 edges inside the interval; of those with one or missing */
+	unsigned covered, coverable;    /* true top-10 edges inside the interval; of those with one or missing */
 	unsigned unresolved;
 	unsigned missed, invented; /* edges above 0.1 % on one side and absent on the other */
-	double uma_within2;	   /* share of functions whose IN UMA is within a factor of 2; see uma_functions */
+	double uma_within2;        /* share of functions whose IN UMA is within a factor of 2; see uma_functions */
 	double uma_arrays_within2; /* the same of those that find half of it in objects of a kilobyte and more */
 	unsigned uma_arrays;
 	/* of uma_functions those that the estimate calls a lower bound; they are counted above like any other */
 	unsigned uma_bounds;
-	double uma_bounds_held; /* share of these that are not above the truth */
-	unsigned uma_functions;	   /* >= 0.2 % of the bytes, >= 64 addresses, known on both sides */
+	double uma_bounds_held;     /* share of these that are not above the truth */
+	unsigned uma_functions;     /* >= 0.2 % of the bytes, >= 64 addresses, known on both sides */
 	struct compare_pair *pairs; /* largest |estimate - truth| first */
 	size_t pair_count;
 	struct compare_name *names;

@@ -81,18 +81,24 @@ static double share_error(const struct flow_edge *e, double total)
 /* An edge that one side does not have may just not have been sampled there: one sample's worth. */
 static double absent_error(const struct flow *f, double total)
 {
-	return f->engine == FLOW_EXACT && isnan(f->loads) ? 0 : isnan(f->loads) || f->loads < 1 ? NAN : flow_total(f) / f->loads / total;
+	return f->engine == FLOW_EXACT && isnan(f->loads) ? 0
+	       : isnan(f->loads) || f->loads < 1          ? NAN
+							  : flow_total(f) / f->loads / total;
 }
 
-static void edge_row(struct diff_row *r, const struct flow *names, const struct flow_edge *any, const struct flow_edge *x,
-		     const struct flow_edge *y, const struct flow *base, const struct flow *other)
+static void edge_row(struct diff_row *r, const struct flow *names, const struct flow_edge *any,
+		     const struct flow_edge *x, const struct flow_edge *y, const struct flow *base,
+		     const struct flow *other)
 {
 	double bt = flow_total(base), ot = flow_total(other), ex, ey;
 
 	*r = (struct diff_row){
-		.a = names->funcs[any->producer].name, .a_object = names->funcs[any->producer].object,
-		.b = names->funcs[any->consumer].name, .b_object = names->funcs[any->consumer].object,
-		.base_value = x ? x->bytes : 0, .other_value = y ? y->bytes : 0,
+		.a = names->funcs[any->producer].name,
+		.a_object = names->funcs[any->producer].object,
+		.b = names->funcs[any->consumer].name,
+		.b_object = names->funcs[any->consumer].object,
+		.base_value = x ? x->bytes : 0,
+		.other_value = y ? y->bytes : 0,
 	};
 	r->base = bt > 0 ? r->base_value / bt : 0;
 	r->other = ot > 0 ? r->other_value / ot : 0;
@@ -161,7 +167,8 @@ static struct side side_of(const struct flow_input *in, const char *name, const 
 }
 
 /* Two proportions: pooled, so that a function absent from one side has an error, too. */
-static void function_row(struct diff_row *r, const struct in_func *f, struct side x, struct side xt, struct side y, struct side yt)
+static void function_row(struct diff_row *r, const struct in_func *f, struct side x, struct side xt, struct side y,
+			 struct side yt)
 {
 	double pooled;
 

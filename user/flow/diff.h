@@ -14,18 +14,18 @@
 #include "flow/input.h"
 
 struct diff_row {
-	const char *a, *a_object; /* producer, or the function */
-	const char *b, *b_object; /* consumer, NULL for functions */
-	double base, other;	  /* shares of 1 */
+	const char *a, *a_object;       /* producer, or the function */
+	const char *b, *b_object;       /* consumer, NULL for functions */
+	double base, other;             /* shares of 1 */
 	double base_value, other_value; /* bytes, or ns */
-	double error;		  /* standard error of other - base; NaN unknown */
-	double z, p, q;		  /* NaN where the error is unknown; 0 when both are exact and differ */
+	double error;                   /* standard error of other - base; NaN unknown */
+	double z, p, q;                 /* NaN where the error is unknown; 0 when both are exact and differ */
 };
 
 struct flow_diff {
 	struct diff_row *edges, *functions; /* largest change first */
 	size_t edge_count, function_count;
-	double base_total, other_total;	     /* bytes */
+	double base_total, other_total; /* bytes */
 	double tv;
 };
 

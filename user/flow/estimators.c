@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct est_ops *const flow_estimators[] = { &flow_exact, &flow_cached, &flow_fused, &flow_cascade, &flow_windows, NULL };
+const struct est_ops *const flow_estimators[] = { &flow_exact,   &flow_cached,  &flow_fused,
+						  &flow_cascade, &flow_windows, NULL };
 
 const struct est_ops *flow_estimator(const struct flow_input *in, const char *name)
 {
 	if (!name)
 		return in->x_edge_count || (in->has_x && !in->access_count) ? &flow_exact
-		       : in->cache.count && !in->access_count		    ? &flow_cached
+		       : in->cache.count && !in->access_count               ? &flow_cached
 									    : &flow_fused;
 	for (const struct est_ops *const *o = flow_estimators; *o; o++)
 		if (!strcmp((*o)->name, name))
@@ -19,13 +20,15 @@ const struct est_ops *flow_estimator(const struct flow_input *in, const char *na
 	return NULL;
 }
 
-int flow_estimate(const struct flow_input *in, const char *name, const struct est_opts *o, struct flow *out, struct err *e)
+int flow_estimate(const struct flow_input *in, const char *name, const struct est_opts *o, struct flow *out,
+		  struct err *e)
 {
 	const struct est_ops *ops = flow_estimator(in, name);
 	int err;
 
 	if (!ops)
-		return err_set(e, -EINVAL, "there is no estimator '%s'; there are exact, stored, fused, cascade and windows", name);
+		return err_set(e, -EINVAL,
+			       "there is no estimator '%s'; there are exact, stored, fused, cascade and windows", name);
 	flow_init(out);
 	out->semantics = o->ke ? FLOW_KE : FLOW_QUAD;
 	out->stack = o->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE;

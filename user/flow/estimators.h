@@ -14,7 +14,8 @@ extern const struct est_ops *const flow_estimators[];
 /* By name; NULL name: the best this profile allows (exact figures, a stored result, fused). */
 const struct est_ops *flow_estimator(const struct flow_input *in, const char *name);
 /* Runs it and completes the table: per-function figures, sums, order. */
-int flow_estimate(const struct flow_input *in, const char *name, const struct est_opts *o, struct flow *out, struct err *e);
+int flow_estimate(const struct flow_input *in, const char *name, const struct est_opts *o, struct flow *out,
+		  struct err *e);
 
 /* Figures per function that need no producer; estimators call it last. 0 or -ENOMEM. */
 int flow_figures(const struct flow_input *in, const struct est_opts *o, struct flow *out);

@@ -122,8 +122,10 @@ static int inclusive(const struct flow_input *in, bool stack, struct flow *out)
 		if (f == FLOW_NONE)
 			return -ENOMEM;
 		inc = &out->funcs[f].inc;
-		inc->in = inc->in_low = inc->in_high = counted(x->in[FMT_X_DATA]) + (stack ? counted(x->in[FMT_X_STACK]) : 0);
-		inc->out = inc->out_low = inc->out_high = counted(x->out[FMT_X_DATA]) + (stack ? counted(x->out[FMT_X_STACK]) : 0);
+		inc->in = inc->in_low = inc->in_high =
+			counted(x->in[FMT_X_DATA]) + (stack ? counted(x->in[FMT_X_STACK]) : 0);
+		inc->out = inc->out_low = inc->out_high =
+			counted(x->out[FMT_X_DATA]) + (stack ? counted(x->out[FMT_X_STACK]) : 0);
 		inc->local = counted(x->local[FMT_X_DATA]) + (stack ? counted(x->local[FMT_X_STACK]) : 0);
 	}
 	out->inclusive = true;
@@ -135,10 +137,13 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 	bool unique = in->x_run.has & FMT_X_HAS_UNIQUE;
 
 	if (!in->has_x)
-		return err_set(e, -ENODATA, "the profile holds no exact figures; make one with `accperf exact -- COMMAND`");
+		return err_set(e, -ENODATA,
+			       "the profile holds no exact figures; make one with `accperf exact -- COMMAND`");
 	if (o->ke ? !(in->x_run.has & FMT_X_HAS_KE) : !(in->x_run.has & FMT_X_HAS_QUAD))
-		return err_set(e, -ENODATA, "the profile holds no figures in %s semantics; record again with `accperf exact --semantics %s`",
-			       o->ke ? "ke" : "quad", o->ke ? "ke" : "quad");
+		return err_set(
+			e, -ENODATA,
+			"the profile holds no figures in %s semantics; record again with `accperf exact --semantics %s`",
+			o->ke ? "ke" : "quad", o->ke ? "ke" : "quad");
 	out->engine = FLOW_EXACT;
 	out->main_image = in->recorded_main;
 	for (size_t i = 0; i < in->x_func_count; i++) {
@@ -193,7 +198,8 @@ static int run_cached(const struct flow_input *in, const struct est_opts *o, str
 					      o->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE, in->main_image);
 
 	if (!c)
-		return err_set(e, -ENODATA, "the profile holds no stored flow of this kind; merge with the options wanted here");
+		return err_set(e, -ENODATA,
+			       "the profile holds no stored flow of this kind; merge with the options wanted here");
 	out->engine = c->engine;
 	out->time_bias = c->time_bias;
 	out->main_image = c->main_image;

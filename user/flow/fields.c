@@ -13,9 +13,9 @@
 #define OTHERS 0.2
 #define APART 0.2
 #define CHECKS 4.0
-#define REUSED 0.1 /* records of the very granule are of another object that lay there, before anything is known */
+#define REUSED 0.1  /* records of the very granule are of another object that lay there, before anything is known */
 #define AT_WORK 0.5 /* functions that could write a field are met as often where nobody does so any more */
-#define CHANCE 0.1 /* records of another object fit as often */
+#define CHANCE 0.1  /* records of another object fit as often */
 #define WIDEST 64
 #define READERS_MOST 64 /* functions in one window */
 
@@ -58,10 +58,12 @@ struct uses {
 };
 
 struct fit {
-	struct map same; /* writing function << 32 | reading function -> stores by pointers that the other reads by, too */
-	double *stores;	 /* by function: by any pointer */
-	double *alone;	 /* by function: that two of its reads are by the same pointer */
-	struct map next, past; /* writing << 32 | reading, in windows in which both were met: writes that it reads next; that it does not */
+	/* writing function << 32 | reading function -> stores by pointers that the other reads by, too */
+	struct map same;
+	double *stores; /* by function: by any pointer */
+	double *alone;  /* by function: that two of its reads are by the same pointer */
+	/* writing << 32 | reading, in windows in which both were met: writes that it reads next; that it does not */
+	struct map next, past;
 };
 
 static int add_use(struct uses *u, uint64_t pointer, uint32_t func)
@@ -76,7 +78,8 @@ static int by_pointer(const void *a, const void *b)
 {
 	const struct use *x = a, *y = b;
 
-	return x->pointer != y->pointer ? (x->pointer < y->pointer ? -1 : 1) : (x->func > y->func) - (x->func < y->func);
+	return x->pointer != y->pointer ? (x->pointer < y->pointer ? -1 : 1)
+					: (x->func > y->func) - (x->func < y->func);
 }
 
 static void add_up(struct uses *u)
@@ -175,7 +178,8 @@ static int follow_window(const struct flow_input *in, const struct in_window *w,
 			continue;
 		for (uint32_t k = 0; k < readers; k++) {
 			bool reads = (hit[i + 1].flags & FMT_A_LOAD) && hit[i + 1].func == reader[k];
-			uint64_t *n = map_put(reads ? &f->next : &f->past, (uint64_t)hit[i].func << 32 | reader[k], NULL);
+			uint64_t *n =
+				map_put(reads ? &f->next : &f->past, (uint64_t)hit[i].func << 32 | reader[k], NULL);
 
 			if (!n)
 				return -ENOMEM;
@@ -190,7 +194,8 @@ static double together(const struct fit *f, uint32_t writer, uint32_t reader)
 {
 	double same = number(&f->same, writer, reader), next = number(&f->next, writer, reader);
 
-	return (same + 0.5) / (same + f->alone[reader] * (f->stores[writer] - same) + 1) * (next + 0.5) / (next + number(&f->past, writer, reader) + 1);
+	return (same + 0.5) / (same + f->alone[reader] * (f->stores[writer] - same) + 1) * (next + 0.5) /
+	       (next + number(&f->past, writer, reader) + 1);
 }
 
 /* Who stores to many of the fields that a function reads, and works on the same structures. */
@@ -199,7 +204,8 @@ static void weigh_site(struct fields *x, const struct fit *f, const struct in_si
 	double sum = 0;
 
 	for (uint32_t k = s->first_writer; k < s->first_writer + s->writers; k++) {
-		x->weight[k] = pow(x->in->writer[k].fields, 2) / fmax(x->in->writer[k].stores, 1) * together(f, x->in->writer[k].func, s->func);
+		x->weight[k] = pow(x->in->writer[k].fields, 2) / fmax(x->in->writer[k].stores, 1) *
+			       together(f, x->in->writer[k].func, s->func);
 		sum += x->weight[k];
 	}
 	for (uint32_t k = s->first_writer; k < s->first_writer + s->writers; k++)
@@ -210,7 +216,8 @@ static int weigh(struct fields *x, const struct est_opts *o)
 {
 	const struct flow_input *in = x->in;
 	struct uses loads = { 0 }, stores = { 0 };
-	struct fit f = { .stores = calloc(in->func_count + 1, sizeof(double)), .alone = calloc(in->func_count + 1, sizeof(double)) };
+	struct fit f = { .stores = calloc(in->func_count + 1, sizeof(double)),
+			 .alone = calloc(in->func_count + 1, sizeof(double)) };
 	int err = f.stores && f.alone ? list_uses(in, &loads, &stores) : -ENOMEM;
 
 	if (!err)
@@ -239,7 +246,8 @@ static void check_window(const struct fields *x, const struct in_window *w, stru
 
 	for (uint32_t i = 0; i < w->count; i++) {
 		const struct in_hit *h = &in->hit[w->first + i];
-		const struct in_site *s = h->site < in->site_count ? &in->sites[h->site] : NULL, *by = store ? &in->sites[store->site] : NULL;
+		const struct in_site *s = h->site < in->site_count ? &in->sites[h->site] : NULL,
+				     *by = store ? &in->sites[store->site] : NULL;
 		uint32_t k;
 
 		/* read often after one write it still is one case */
@@ -296,13 +304,15 @@ double fields_stays(const struct fields *x, uint32_t site, double stays)
 
 double fields_judge(const struct fields *x, uint32_t site, uint64_t addr, const struct answer *a, double right)
 {
-	const struct in_site *s = site < x->in->site_count ? &x->in->sites[site] : NULL, *by = a->site < x->in->site_count ? &x->in->sites[a->site] : NULL;
+	const struct in_site *s = site < x->in->site_count ? &x->in->sites[site] : NULL,
+			     *by = a->site < x->in->site_count ? &x->in->sites[a->site] : NULL;
 
 	if (!s || !s->field || !by || a->overwritten)
 		return right;
 	if (a->near == NEAR_GRANULE && by->store_at) {
 		right = fmin(right, 1 - REUSED);
-		return fits(s, addr, by, a->addr) ? update(right, 1 - x->apart, CHANCE) : update(right, x->apart, 1 - CHANCE);
+		return fits(s, addr, by, a->addr) ? update(right, 1 - x->apart, CHANCE)
+						  : update(right, x->apart, 1 - CHANCE);
 	}
 	if (a->near > NEAR_GRANULE && a->near <= NEAR_OBJECT && same_object(x->in, a->producer, s->func)) {
 		bool could = writer_of(s, x->in, a->producer) != FLOW_NONE;

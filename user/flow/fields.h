@@ -16,13 +16,15 @@
 struct fields {
 	const struct flow_input *in;
 	double *weight; /* by in->writer: of a field's writers, that it was this one */
-	double others;	/* of what windows saw written and read: how much by a function that does not store to such a field */
-	double apart;	/* ... and where both distances are known: how often they differ */
+	/* of what windows saw written and read: how much by a function that does not store to such a field */
+	double others;
+	double apart; /* ... and where both distances are known: how often they differ */
 };
 
 int fields_learn(struct fields *x, const struct flow_input *in, const struct est_opts *o);
 void fields_release(struct fields *x);
-/* Where somebody has written what this site reads: probability that it was one of the field's writers; 0: it reads none. */
+/* Where somebody has written what this site reads: probability that it was one of the field's writers; 0: it reads
+ * none. */
 double fields_could(const struct fields *x, uint32_t site);
 /* Probability that nobody writes there, which was `stays` before a look at who could. */
 double fields_stays(const struct fields *x, uint32_t site, double stays);

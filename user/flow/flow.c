@@ -9,7 +9,12 @@
 
 void flow_init(struct flow *f)
 {
-	*f = (struct flow){ .engine = FLOW_SOFT, .duration_ns = NAN, .loads = NAN, .stores = NAN, .windows = NAN, .lost = NAN,
+	*f = (struct flow){ .engine = FLOW_SOFT,
+			    .duration_ns = NAN,
+			    .loads = NAN,
+			    .stores = NAN,
+			    .windows = NAN,
+			    .lost = NAN,
 			    .cut_stacks = NAN };
 }
 
@@ -57,10 +62,27 @@ uint32_t flow_func(struct flow *f, const char *name, const char *object)
 	f->funcs[f->func_count++] = (struct flow_func){
 		.name = intern_get(&f->names, id, NULL),
 		.object = (const char *)intern_get(&f->names, id, NULL) + strlen(key) + 1,
-		.in = 0, .in_uma = NAN, .in_low = NAN, .in_high = NAN,
-		.out = 0, .out_uma = NAN, .out_low = NAN, .out_high = NAN,
-		.instructions = NAN, .compute = NAN, .compute_low = NAN, .compute_high = NAN, .loads = NAN, .stores = NAN,
-		.load_bytes = NAN, .store_bytes = NAN, .stack_bytes = NAN, .self_ns = NAN, .calls = NAN, .samples = NAN, .array_share = NAN,
+		.in = 0,
+		.in_uma = NAN,
+		.in_low = NAN,
+		.in_high = NAN,
+		.out = 0,
+		.out_uma = NAN,
+		.out_low = NAN,
+		.out_high = NAN,
+		.instructions = NAN,
+		.compute = NAN,
+		.compute_low = NAN,
+		.compute_high = NAN,
+		.loads = NAN,
+		.stores = NAN,
+		.load_bytes = NAN,
+		.store_bytes = NAN,
+		.stack_bytes = NAN,
+		.self_ns = NAN,
+		.calls = NAN,
+		.samples = NAN,
+		.array_share = NAN,
 		.inc = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN },
 	};
 	return id - 1;
@@ -84,8 +106,7 @@ struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer
 	bool added;
 	uint64_t *at;
 
-	if (producer >= f->func_count || consumer >= f->func_count ||
-	    !GROW(f->edges, f->edge_count, f->edge_cap, 64)) {
+	if (producer >= f->func_count || consumer >= f->func_count || !GROW(f->edges, f->edge_count, f->edge_cap, 64)) {
 		f->failed = true;
 		return NULL;
 	}
@@ -97,7 +118,13 @@ struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer
 	if (added) {
 		*at = f->edge_count;
 		f->edges[f->edge_count++] = (struct flow_edge){
-			.producer = producer, .consumer = consumer, .unique = NAN, .low = NAN, .high = NAN, .sd = NAN, .samples = NAN,
+			.producer = producer,
+			.consumer = consumer,
+			.unique = NAN,
+			.low = NAN,
+			.high = NAN,
+			.sd = NAN,
+			.samples = NAN,
 		};
 	}
 	return &f->edges[*at];
@@ -127,7 +154,7 @@ void flow_finish(struct flow *f)
 		f->funcs[i].in = f->funcs[i].out = 0;
 	if (f->edge_count) /* qsort takes no NULL */
 		if (f->edge_count)
-		qsort(f->edges, f->edge_count, sizeof(*f->edges), by_bytes);
+			qsort(f->edges, f->edge_count, sizeof(*f->edges), by_bytes);
 	for (size_t i = 0; i < f->edge_count; i++) {
 		const struct flow_edge *e = &f->edges[i];
 		uint64_t *at = map_get(&f->edge_at, edge_key(e->producer, e->consumer));

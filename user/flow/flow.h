@@ -56,40 +56,42 @@ struct flow_func {
 	double compute_low, compute_high;
 	double load_bytes, store_bytes, stack_bytes;
 	double self_ns, calls;
-	double array_share; /* of the distinct addresses: part in objects of a kilobyte and more; NaN unknown */
-	double samples; /* of loads and stores; NaN: counted, or unknown */
-	bool by_counts; /* its figures and weights are by execution counts, not by time */
+	double array_share;        /* of the distinct addresses: part in objects of a kilobyte and more; NaN unknown */
+	double samples;            /* of loads and stores; NaN: counted, or unknown */
+	bool by_counts;            /* its figures and weights are by execution counts, not by time */
 	struct flow_inclusive inc; /* NaN unless asked for */
 };
 
 struct flow_edge {
 	uint32_t producer, consumer; /* indices into funcs */
-	double bytes, unique;	     /* unique addresses, NaN unknown */
-	double low, high;	     /* NaN: no interval (exact: = bytes) */
-	double sd;		     /* of bytes, from resampling alone; NaN unknown, 0 exact */
-	double samples;		     /* that bear on it; NaN for exact */
-	bool unresolved;	     /* the methods disagree */
+	double bytes, unique;        /* unique addresses, NaN unknown */
+	double low, high;            /* NaN: no interval (exact: = bytes) */
+	double sd;                   /* of bytes, from resampling alone; NaN unknown, 0 exact */
+	double samples;              /* that bear on it; NaN for exact */
+	bool unresolved;             /* the methods disagree */
 };
 
 struct flow {
 	enum flow_engine engine;
 	enum flow_semantics semantics;
 	enum flow_stack stack;
-	bool time_bias;	   /* weights by time, not by count */
-	bool main_image;   /* library functions stand as their caller in the main image */
-	double level;	   /* of the intervals, 0.95; 0 = none */
-	double duration_ns; /* NaN unknown */
+	bool time_bias;                      /* weights by time, not by count */
+	bool main_image;                     /* library functions stand as their caller in the main image */
+	double level;                        /* of the intervals, 0.95; 0 = none */
+	double duration_ns;                  /* NaN unknown */
 	double loads, stores, windows, lost; /* samples it rests on; NaN = not applicable */
-	bool inclusive;	      /* asked for: funcs[].inc holds what is known */
-	double cut_ranges;    /* bytes that system calls or wide stores filled, but too far for all of it to be kept: who wrote them is not known */
-	double cut_stacks;    /* share of the bytes read on stacks that do not reach the thread's start; NaN unknown */
+	bool inclusive;                      /* asked for: funcs[].inc holds what is known */
+	/* bytes that system calls or wide stores filled, but too far for all of it to be kept: who wrote them is
+	 * not known */
+	double cut_ranges;
+	double cut_stacks; /* share of the bytes read on stacks that do not reach the thread's start; NaN unknown */
 	struct flow_func *funcs;
 	uint32_t func_count, func_cap;
 	struct flow_edge *edges;
 	size_t edge_count, edge_cap;
-	struct map edge_at; /* producer << 32 | consumer -> index */
+	struct map edge_at;  /* producer << 32 | consumer -> index */
 	struct intern names; /* "name\0object" -> function index + 1 */
-	bool failed;	     /* memory ran out: the table is incomplete */
+	bool failed;         /* memory ran out: the table is incomplete */
 };
 
 void flow_init(struct flow *f);

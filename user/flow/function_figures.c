@@ -124,7 +124,8 @@ static void take_uma(void *ctx, const struct unique_addresses_result *r)
 	}
 }
 
-static int unique_addresses(const struct flow_input *in, const struct est_opts *o, const uint32_t *ids, struct flow *out)
+static int unique_addresses(const struct flow_input *in, const struct est_opts *o, const uint32_t *ids,
+			    struct flow *out)
 {
 	struct unique_addresses_item *it = malloc((in->access_count + 1) * sizeof(*it));
 
@@ -138,13 +139,18 @@ static int unique_addresses(const struct flow_input *in, const struct est_opts *
 			const struct in_access *a = &in->access[i];
 			const struct in_object *obj;
 
-			if (!(a->flags & (writes ? FMT_A_STORE : FMT_A_LOAD)) || (!o->stack && (a->flags & FMT_A_STACK)) ||
+			if (!(a->flags & (writes ? FMT_A_STORE : FMT_A_LOAD)) ||
+			    (!o->stack && (a->flags & FMT_A_STACK)) ||
 			    ((a->flags & FMT_A_CENSUS) && (!writes || !o->use_census)))
 				continue;
 			obj = in_object_at(in, a->pid, a->addr, a->time);
-			it[n++] = (struct unique_addresses_item){ .key = a->func, .addr = a->addr, .size = a->size,
-						     .bytes = a->flags & (FMT_A_CENSUS | FMT_A_TIME) ? 0 : a->weight * a->size,
-						     .object = obj ? (uint32_t)(obj - in->object) : FLOW_NONE };
+			it[n++] = (struct unique_addresses_item){
+				.key = a->func,
+				.addr = a->addr,
+				.size = a->size,
+				.bytes = a->flags & (FMT_A_CENSUS | FMT_A_TIME) ? 0 : a->weight * a->size,
+				.object = obj ? (uint32_t)(obj - in->object) : FLOW_NONE
+			};
 		}
 		unique_addresses_run(in, it, n, take_uma, &t);
 	}

@@ -23,15 +23,16 @@
 #include "util/random.h"
 
 #define LEAST_VALID 1e-6 /* a poor record still tells where nothing else does */
-#define NOBODY 0.3 /* how likely it is that nobody wrote what nobody was seen to write since the start */
-#define CHECKED 4.0 /* what is usual of neighbourhoods counts as so many checks */
-#define ROW_FIRST 0.1 /* a neighbourhood of one record is right so seldom times 1/ROW, */
-#define ROW 8.0	      /* and of so many in a row every other time */
-#define KNOWN_HERE 0.02 /* of its bytes: what is known at one instruction outweighs what is at others alike if it is more */
+#define NOBODY 0.3       /* how likely it is that nobody wrote what nobody was seen to write since the start */
+#define CHECKED 4.0      /* what is usual of neighbourhoods counts as so many checks */
+#define ROW_FIRST 0.1    /* a neighbourhood of one record is right so seldom times 1/ROW, */
+#define ROW 8.0          /* and of so many in a row every other time */
+/* of its bytes: what is known at one instruction outweighs what is at others alike if it is more */
+#define KNOWN_HERE 0.02
 #define FIELD_WRITERS 0.2 /* as KNOWN_HERE, of what is not known: what the code tells */
-#define FAR_LEAST 0.02 /* of what is older: written that long ago, it tells who wrote before, too, */
-#define FAR_WORTH 4.0  /* as so many windows */
-#define PRIOR 2.0 /* rule A counts as much as this many windows at one load instruction */
+#define FAR_LEAST 0.02    /* of what is older: written that long ago, it tells who wrote before, too, */
+#define FAR_WORTH 4.0     /* as so many windows */
+#define PRIOR 2.0         /* rule A counts as much as this many windows at one load instruction */
 
 /* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
  * it was missed (MOVES, to whoever else is known to write what this instruction reads). */
@@ -56,22 +57,22 @@ struct fit {
 	struct cell *cell;
 	uint32_t cell_count;
 	size_t cell_cap;
-	struct map cell_at; /* kind << 62 ^ site << 32 ^ producer */
-	uint32_t *read_cell; /* by read */
+	struct map cell_at;       /* kind << 62 ^ site << 32 ^ producer */
+	uint32_t *read_cell;      /* by read */
 	double *compared, *agree; /* by site: reads of which the neighbourhood could be checked, and was right */
-	double *read_right;  /* by read: probability that its record tells who writes there, if not of late */
-	double *read_valid;  /* by read: probability that nobody else has written since its record */
+	double *read_right;       /* by read: probability that its record tells who writes there, if not of late */
+	double *read_valid;       /* by read: probability that nobody else has written since its record */
 	struct evidence *ev;
 	size_t ev_count, ev_cap;
-	uint32_t *site_func; /* by site; FLOW_NONE: no read there */
-	double *site_size;   /* mean bytes of a read at this site */
-	bool *late; /* by window */
+	uint32_t *site_func;  /* by site; FLOW_NONE: no read there */
+	double *site_size;    /* mean bytes of a read at this site */
+	bool *late;           /* by window */
 	struct bursts bursts; /* what was written shortly before it was read */
 	uint32_t *burst_cell; /* by bursts.writer */
 	struct fields fields;
-	uint32_t *writer_edge; /* by in->writer */
-	struct rewrite_rate still;  /* whether memory that nobody was seen to write ever changes */
-	uint32_t *group; /* by site: instructions of one function that read as many bytes */
+	uint32_t *writer_edge;     /* by in->writer */
+	struct rewrite_rate still; /* whether memory that nobody was seen to write ever changes */
+	uint32_t *group;           /* by site: instructions of one function that read as many bytes */
 	uint32_t group_count;
 	uint32_t *alike_group, *alike_edge;
 	uint32_t alike_count;
@@ -87,21 +88,21 @@ struct fit {
 enum use { USE_CASCADE = 1, USE_WINDOWS = 2, USE_BOTH = 3 };
 
 struct scratch {
-	double *a, *e;	       /* by cell */
-	double *firm;	       /* of a: told by the very place */
-	double *any;	       /* by site: bytes of whom anything tells, neighbourhoods, too */
+	double *a, *e;         /* by cell */
+	double *firm;          /* of a: told by the very place */
+	double *any;           /* by site: bytes of whom anything tells, neighbourhoods, too */
 	double *volume, *seen; /* by site: bytes, window evidence */
 	double *alike, *group; /* bytes of whom is known at instructions alike: of one producer, of all */
-	double *doubted; /* by site: bytes that windows saw nobody write, but that code at work does */
+	double *doubted;       /* by site: bytes that windows saw nobody write, but that code at work does */
 	double *known, *moves; /* by site: bytes of whom is known, and that go there, too */
-	double *stale;	       /* by site: bytes whose record is too old */
-	double *recent;	       /* by cell: bytes that bursts saw written */
-	double *before;	       /* by cell: evidence of what had been written before the burst */
+	double *stale;         /* by site: bytes whose record is too old */
+	double *recent;        /* by cell: bytes that bursts saw written */
+	double *before;        /* by cell: evidence of what had been written before the burst */
 	double *before_site, *before_stale; /* by site: all of that, and whose record is too old */
-	double *left;	       /* by site: bytes of the volume that are not recent */
-	double *damped, *kept; /* by site: evidence that is left when what bursts saw is taken off */
-	double *edge;	       /* result */
-	double *block;	       /* that all of them lie in */
+	double *left;                       /* by site: bytes of the volume that are not recent */
+	double *damped, *kept;              /* by site: evidence that is left when what bursts saw is taken off */
+	double *edge;                       /* result */
+	double *block;                      /* that all of them lie in */
 	size_t numbers;
 };
 
@@ -159,7 +160,8 @@ static uint32_t alike_of(struct fit *f, uint32_t group, uint32_t producer, uint3
 	if (!at)
 		return FLOW_NONE;
 	if (added) {
-		if (!GROW(f->alike_group, f->alike_count, f->alike_cap, 1024) || !GROW(f->alike_edge, f->alike_count, f->alike_cap2, 1024))
+		if (!GROW(f->alike_group, f->alike_count, f->alike_cap, 1024) ||
+		    !GROW(f->alike_edge, f->alike_count, f->alike_cap2, 1024))
 			return FLOW_NONE;
 		f->alike_group[f->alike_count] = group;
 		f->alike_edge[f->alike_count] = edge;
@@ -181,7 +183,8 @@ static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer, enum ce
 
 		if (alike == FLOW_NONE || !GROW(f->cell, f->cell_count, f->cell_cap, 1024))
 			return FLOW_NONE;
-		f->cell[f->cell_count] = (struct cell){ .site = site, .producer = producer, .edge = edge, .alike = alike, .kind = kind };
+		f->cell[f->cell_count] =
+			(struct cell){ .site = site, .producer = producer, .edge = edge, .alike = alike, .kind = kind };
 		*at = f->cell_count++;
 	}
 	return (uint32_t)*at;
@@ -205,7 +208,8 @@ static double told_right(const struct fit *f, uint32_t site, uint64_t addr, cons
 	double right = 1;
 
 	if (a->near >= NEAR_LINE && a->near <= NEAR_OBJECT && !a->overwritten)
-		right = (f->agree[site] + CHECKED * (a->row + ROW_FIRST) / (a->row + ROW)) / (f->compared[site] + CHECKED);
+		right = (f->agree[site] + CHECKED * (a->row + ROW_FIRST) / (a->row + ROW)) /
+			(f->compared[site] + CHECKED);
 	return fields_judge(&f->fields, site, addr, a, right);
 }
 
@@ -237,7 +241,9 @@ static int group_sites(struct fit *f)
 	f->group = calloc(f->c.site_count + 1, sizeof(*f->group));
 	for (uint32_t i = 0; f->group && i < f->c.site_count && !err; i++) {
 		bool added;
-		uint64_t *g = map_put(&at, (uint64_t)f->site_func[i] << 32 | (uint32_t)fmin(f->site_size[i], UINT32_MAX), &added);
+		uint64_t *g =
+			map_put(&at, (uint64_t)f->site_func[i] << 32 | (uint32_t)fmin(f->site_size[i], UINT32_MAX),
+				&added);
 
 		if (g && added)
 			*g = f->group_count++;
@@ -275,7 +281,8 @@ static int take_reads(struct fit *f)
 	f->read_right = malloc((c->read_count + 1) * sizeof(*f->read_right));
 	f->compared = calloc(c->site_count + 1, sizeof(*f->compared));
 	f->agree = calloc(c->site_count + 1, sizeof(*f->agree));
-	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->read_valid || !f->read_right || !f->compared || !f->agree) {
+	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->read_valid || !f->read_right || !f->compared ||
+	    !f->agree) {
 		free(n);
 		return -ENOMEM;
 	}
@@ -299,14 +306,17 @@ static int take_reads(struct fit *f)
 	for (size_t i = 0; i < c->read_count; i++) {
 		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, kind_of(f, &c->reads[i].a));
 		f->read_valid[i] = valid(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a);
-		f->read_right[i] = c->reads[i].a.near < NEAR_NONE ? told_right(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a) : 0;
+		f->read_right[i] = c->reads[i].a.near < NEAR_NONE
+					   ? told_right(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a)
+					   : 0;
 		if (f->read_cell[i] == FLOW_NONE)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, enum cell_kind kind, uint32_t window, double weight)
+static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, enum cell_kind kind, uint32_t window,
+			double weight)
 {
 	uint32_t cell = cell_of(f, site, producer, kind);
 
@@ -329,11 +339,6 @@ static int take_bursts(struct fit *f)
 	return f->burst_cell ? err : -ENOMEM;
 }
 
-static double smaller(double a, double b)
-{
-	return a < b ? a : b;
-}
-
 static uint32_t first_writer(const struct flow_input *in, const struct in_window *w)
 {
 	for (uint32_t i = 0; i < w->count; i++)
@@ -342,26 +347,18 @@ static uint32_t first_writer(const struct flow_input *in, const struct in_window
 	return FLOW_NONE;
 }
 
-/* A window opens a while after the access that chose it. If this memory is written as often then as it was while
- * the window was open: the probability that nobody did before it opened. */
-static double undisturbed(const struct flow_input *in, const struct in_window *w)
-{
-	double writes = 0, open = w->ended > w->armed ? (double)(w->ended - w->armed) : 1;
-
-	for (uint32_t i = 0; i < w->count; i++)
-		writes += (in->hit[w->first + i].flags & FMT_A_STORE) != 0;
-	return w->armed > w->arm.time ? exp(-writes / open * (double)(w->armed - w->arm.time)) : 1;
-}
-
 static int take_window(struct fit *f, uint32_t index)
 {
 	const struct in_window *w = &f->in->window[index];
 	const struct answer *start = &f->c.window_start[index];
 	bool stores = w->arm.flags & FMT_A_STORE;
 	enum cell_kind kind = stores ? KNOWN : kind_of(f, start);
-	uint32_t cur = stores ? w->arm.func : start->producer, next = first_writer(f->in, w), other = kind == KNOWN || next == FLOW_NONE ? cur : next;
+	uint32_t cur = stores ? w->arm.func : start->producer, next = first_writer(f->in, w),
+		 other = kind == KNOWN || next == FLOW_NONE ? cur : next;
 	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
-	double sure = kind == STAYS ? rewrite_rate_window(&f->still, index) : stores ? undisturbed(f->in, w) : valid(f, w->arm.site, w->addr, start);
+	double sure = kind == STAYS ? rewrite_rate_window(&f->still, index)
+		      : stores      ? window_delay_undisturbed(f->in, w)
+				    : valid(f, w->arm.site, w->addr, start);
 	int err = 0;
 
 	if (!f->o->stack && (w->arm.flags & FMT_A_STACK))
@@ -372,7 +369,7 @@ static int take_window(struct fit *f, uint32_t index)
 	for (uint32_t i = 0; !err && i < w->count; i++) {
 		const struct in_hit *h = &f->in->hit[w->first + i];
 		double size = f->site_size[h->site] > 0 ? f->site_size[h->site] : len;
-		double weight = arm / smaller(len, arm) * smaller(len, size) / n;
+		double weight = arm / fmin(len, arm) * fmin(len, size) / n;
 
 		if (f->late[index] && !stores && h->func == w->arm.func)
 			weight *= LATE_WORTH;
@@ -408,7 +405,8 @@ static bool knows_firmly(const struct fit *f, const struct scratch *s, uint32_t 
 	return s->known[site] > 0 || s->group[f->group[site]] > 0;
 }
 
-/* The part of what moves that goes to whom this very instruction knows; the rest to whom the code or those alike know. */
+/* The part of what moves that goes to whom this very instruction knows; the rest to whom the code or those alike
+ * know. */
 static double known_here(const struct fit *f, enum use use, const struct scratch *s, uint32_t site)
 {
 	double known = s->known[site], others = KNOWN_HERE * s->volume[site];
@@ -455,7 +453,8 @@ static void move_alike(const struct fit *f, enum use use, struct scratch *s)
 			s->any[f->group[i]] += s->moves[i];
 	for (uint32_t i = 0; i < f->alike_count; i++)
 		if (s->group[f->alike_group[i]] > 0)
-			s->edge[f->alike_edge[i]] += s->alike[i] / s->group[f->alike_group[i]] * s->any[f->alike_group[i]];
+			s->edge[f->alike_edge[i]] +=
+				s->alike[i] / s->group[f->alike_group[i]] * s->any[f->alike_group[i]];
 }
 
 /* Whoever wrote nearly as long ago as bursts see is likely to have written what they no longer see. */
@@ -534,7 +533,6 @@ static void refit(const struct fit *f, enum use use, const struct drawn *drawn, 
 	const uint8_t *read_times = drawn ? drawn->read : NULL, *window_times = drawn ? drawn->window : NULL;
 	const double *volume_times = drawn && f->in->parts.count && f->bursts.volume ? f->bursts.volume : NULL;
 
-
 	memset(s->block, 0, s->numbers * sizeof(double));
 	for (size_t i = 0; i < f->c.read_count; i++) {
 		double bytes = read_times ? f->c.reads[i].bytes * read_times[i] : f->c.reads[i].bytes;
@@ -603,9 +601,14 @@ static void refit(const struct fit *f, enum use use, const struct drawn *drawn, 
 		if (c->kind == KNOWN && knows_firmly(f, s, c->site))
 			s->edge[c->edge] += bytes + share_here(f, use, s, i) * s->moves[c->site];
 		else if (c->kind == KNOWN)
-			s->edge[c->edge] += bytes + (any > 0 ? bytes / any * s->moves[c->site] * (1 - by_field(f, use, s, c->site)) : 0);
-		else if (!knows_firmly(f, s, c->site) && !(any > 0)) /* and nobody else is known, but perhaps by the code */
-			s->edge[c->edge] += bytes - by_field(f, use, s, c->site) * (c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site)));
+			s->edge[c->edge] +=
+				bytes +
+				(any > 0 ? bytes / any * s->moves[c->site] * (1 - by_field(f, use, s, c->site)) : 0);
+		/* and nobody else is known, but perhaps by the code */
+		else if (!knows_firmly(f, s, c->site) && !(any > 0))
+			s->edge[c->edge] +=
+				bytes - by_field(f, use, s, c->site) *
+						(c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site)));
 		else if (c->kind == STAYS)
 			s->edge[c->edge] += s->e[i] + s->a[i] * stays(f, use, c->site);
 	}
@@ -637,11 +640,26 @@ static bool scratch_new(struct scratch *s, const struct fit *f)
 		double **array;
 		size_t n;
 	} of[] = {
-		{ &s->a, cells }, { &s->e, cells }, { &s->firm, cells }, { &s->recent, cells }, { &s->before, cells },
-		{ &s->any, sites }, { &s->volume, sites }, { &s->seen, sites }, { &s->doubted, sites }, { &s->known, sites },
-		{ &s->moves, sites }, { &s->stale, sites }, { &s->before_site, sites }, { &s->before_stale, sites },
-		{ &s->left, sites }, { &s->damped, sites }, { &s->kept, sites },
-		{ &s->alike, f->alike_count + 1 }, { &s->group, f->group_count + 1 }, { &s->edge, f->edge_count + 1 },
+		{ &s->a, cells },
+		{ &s->e, cells },
+		{ &s->firm, cells },
+		{ &s->recent, cells },
+		{ &s->before, cells },
+		{ &s->any, sites },
+		{ &s->volume, sites },
+		{ &s->seen, sites },
+		{ &s->doubted, sites },
+		{ &s->known, sites },
+		{ &s->moves, sites },
+		{ &s->stale, sites },
+		{ &s->before_site, sites },
+		{ &s->before_stale, sites },
+		{ &s->left, sites },
+		{ &s->damped, sites },
+		{ &s->kept, sites },
+		{ &s->alike, f->alike_count + 1 },
+		{ &s->group, f->group_count + 1 },
+		{ &s->edge, f->edge_count + 1 },
 	};
 	double *at;
 
@@ -671,7 +689,8 @@ static void sum_up(const struct fit *f, const double *edge, struct totals *t)
 /* Windows alone, each consumer's column scaled to the fused volume. */
 static void scale_columns(const struct fit *f, double *w, const double *fused)
 {
-	double *have = calloc(f->in->func_count + 1, sizeof(double)), *want = calloc(f->in->func_count + 1, sizeof(double));
+	double *have = calloc(f->in->func_count + 1, sizeof(double)),
+	       *want = calloc(f->in->func_count + 1, sizeof(double));
 
 	for (uint32_t i = 0; have && want && i < f->edge_count; i++) {
 		have[f->edge_consumer[i]] += w[i];
@@ -707,7 +726,8 @@ static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
 
 static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct spread *sp)
 {
-	struct drawn d = { malloc(f->c.read_count + 1), malloc(f->in->window_count + 1), malloc(f->in->parts.count + 1) };
+	struct drawn d = { malloc(f->c.read_count + 1), malloc(f->in->window_count + 1),
+			   malloc(f->in->parts.count + 1) };
 	uint64_t state = f->o->seed * 0x9e3779b97f4a7c15ull | 1;
 	uint32_t m = f->edge_count, g = f->in->func_count;
 	int err = d.read && d.window && d.part ? 0 : -ENOMEM;
@@ -798,11 +818,13 @@ static int fill(const struct fit *f, enum use use, const struct parts *p, const 
 		if (sp->n)
 			edge->sd = deviation(sp, i, f->o);
 		if (sp->n)
-			set_range(edge->bytes, half_width(sp, i, f->o) + apart(p->cascade[i], p->windows[i], p->fused[i]),
+			set_range(edge->bytes,
+				  half_width(sp, i, f->o) + apart(p->cascade[i], p->windows[i], p->fused[i]),
 				  &edge->low, &edge->high);
 		/* told by the neighbourhood only, or told differently by the windows */
 		edge->unresolved = p->near[i] < p->n[i] / 2;
-		if (!isnan(p->windows[i]) && fabs(p->windows[i] - p->cascade[i]) > 0.5 * fmax(p->windows[i], p->cascade[i]))
+		if (!isnan(p->windows[i]) &&
+		    fabs(p->windows[i] - p->cascade[i]) > 0.5 * fmax(p->windows[i], p->cascade[i]))
 			edge->unresolved = true;
 	}
 	for (int k = 0; sp->n && k < 3; k++)
@@ -813,7 +835,8 @@ static int fill(const struct fit *f, enum use use, const struct parts *p, const 
 		if (!fn)
 			continue;
 		set_range(t[0].in[i], half_width(sp, m + i, f->o), &fn->in_low, &fn->in_high);
-		set_range(t[0].out[i], half_width(sp, (size_t)m + g + i, f->o) + apart(t[1].out[i], t[2].out[i], t[0].out[i]),
+		set_range(t[0].out[i],
+			  half_width(sp, (size_t)m + g + i, f->o) + apart(t[1].out[i], t[2].out[i], t[0].out[i]),
 			  &fn->out_low, &fn->out_high);
 	}
 	free(id);
@@ -828,7 +851,8 @@ struct uma_edges {
 static void take_edge_uma(void *ctx, const struct unique_addresses_result *r)
 {
 	struct uma_edges *u = ctx;
-	const struct in_func *p = &u->f->in->funcs[u->f->edge_producer[r->key]], *c = &u->f->in->funcs[u->f->edge_consumer[r->key]];
+	const struct in_func *p = &u->f->in->funcs[u->f->edge_producer[r->key]],
+			     *c = &u->f->in->funcs[u->f->edge_consumer[r->key]];
 	uint32_t pi = flow_func(u->out, p->name, p->object), ci = flow_func(u->out, c->name, c->object);
 	const struct flow_edge *e = flow_get(u->out, pi, ci);
 
@@ -849,8 +873,11 @@ static int edge_uma(const struct fit *f, struct flow *out)
 		const struct read_answer *r = &f->c.reads[i];
 
 		if (r->a.near != NEAR_BLIND && !r->burst)
-			it[n++] = (struct unique_addresses_item){ .key = f->cell[f->read_cell[i]].edge, .addr = r->addr, .object = r->object, .size = r->size,
-						     .bytes = f->c.time_bias ? 0 : r->bytes };
+			it[n++] = (struct unique_addresses_item){ .key = f->cell[f->read_cell[i]].edge,
+								  .addr = r->addr,
+								  .object = r->object,
+								  .size = r->size,
+								  .bytes = f->c.time_bias ? 0 : r->bytes };
 	}
 	unique_addresses_run(f->in, it, n, take_edge_uma, &u);
 	free(it);
@@ -907,10 +934,13 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 	int err;
 
 	if (o->ke && (use != USE_BOTH || !in->has_invocations))
-		return err_set(e, -ENODATA, "these samples do not say which invocation they came from, which the ke semantics is about; "
-			       "record with `accperf exact --semantics ke -- COMMAND`");
+		return err_set(
+			e, -ENODATA,
+			"these samples do not say which invocation they came from, which the ke semantics is about; "
+			"record with `accperf exact --semantics ke -- COMMAND`");
 	if (!in->access_count)
-		return err_set(e, -ENODATA, "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
+		return err_set(e, -ENODATA,
+			       "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
 	err = last_writer_run(in, o, &f.c, e);
 	if (err)
 		return err;

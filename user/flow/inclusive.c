@@ -22,7 +22,7 @@ struct habit {
 	double weight;
 };
 
-struct side { /* how likely each function is on the stack of one end of an edge */
+struct side {      /* how likely each function is on the stack of one end of an edge */
 	double *p; /* by function of the input */
 	uint32_t *touched;
 	uint32_t count;
@@ -36,8 +36,8 @@ struct work {
 	const struct flow_input *in;
 	const struct est_opts *o;
 	struct flow *f;
-	uint32_t *id;	 /* function of the input -> of the result, FLOW_NONE */
-	uint32_t *func;	 /* and back; the first of a name */
+	uint32_t *id;   /* function of the input -> of the result, FLOW_NONE */
+	uint32_t *func; /* and back; the first of a name */
 	struct group *group;
 	size_t group_count, group_cap;
 	struct intern group_keys;
@@ -278,7 +278,8 @@ static void accesses(struct work *w)
 	double all = 0, cut = 0;
 
 	for (size_t i = 0; i < w->in->access_count + w->in->blind_count; i++) {
-		const struct in_access *a = i < w->in->access_count ? &w->in->access[i] : &w->in->blind[i - w->in->access_count];
+		const struct in_access *a =
+			i < w->in->access_count ? &w->in->access[i] : &w->in->blind[i - w->in->access_count];
 		const struct in_stack *s = a->stack ? &w->in->stack[a->stack - 1] : NULL;
 		double bytes = a->weight * a->size;
 
@@ -341,7 +342,8 @@ static int number(struct work *w)
 		bool known = i < w->f->func_count, added;
 		const struct flow_func *fn = known ? &w->f->funcs[i] : NULL;
 		const struct in_func *inf = known ? NULL : &in->funcs[i - w->f->func_count];
-		int len = snprintf(key, sizeof(key), "%.2000s%c%.2000s", known ? fn->name : inf->name, 0, known ? fn->object : inf->object);
+		int len = snprintf(key, sizeof(key), "%.2000s%c%.2000s", known ? fn->name : inf->name, 0,
+				   known ? fn->object : inf->object);
 		uint32_t id = intern_add(&names, key, (size_t)len, &added);
 
 		if (!id) {

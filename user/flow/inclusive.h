@@ -11,6 +11,7 @@
 #include "flow/last_writer.h"
 
 /* Fills out->funcs[].inc; edges are there already. 0 or -ENOMEM. */
-int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const struct last_writer *c, struct flow *out);
+int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const struct last_writer *c,
+		   struct flow *out);
 
 #endif

@@ -19,7 +19,9 @@ bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err
 	if (count < *cap)
 		return true;
 	if (count >= MAX_ITEMS) {
-		err_set(e, -E2BIG, "the profile holds more than %u records of one kind; record a shorter time or at a lower rate", MAX_ITEMS);
+		err_set(e, -E2BIG,
+			"the profile holds more than %u records of one kind; record a shorter time or at a lower rate",
+			MAX_ITEMS);
 		return false;
 	}
 	p = realloc(*array, want * item);
@@ -32,8 +34,9 @@ bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err
 	return true;
 }
 
-#define PUSH(r, array, count, cap, value)                                                          \
-	(input_room((void **)&(array), count, &(cap), sizeof(*(array)), (r)->e) ? ((array)[(count)++] = (value), 0) : (r)->e->code)
+#define PUSH(r, array, count, cap, value)                                                                              \
+	(input_room((void **)&(array), count, &(cap), sizeof(*(array)), (r)->e) ? ((array)[(count)++] = (value), 0)    \
+										: (r)->e->code)
 
 static int put_id(struct raw *r, struct map *m, uint64_t id, uint64_t value)
 {
@@ -81,9 +84,15 @@ static int convert_access(struct raw *r, const struct fmt_access *a, struct in_a
 		return r->e->code;
 	*out = (struct in_access){
 		/* no sum of an address and a size may wrap later on */
-		.time = a->time, .addr = a->addr < LAST_ADDR ? a->addr : LAST_ADDR, .weight = sane(a->weight) ? a->weight : 0, .site = site - 1,
-		.tid = a->tid, .pid = a->pid, .stack = a->stack,
-		.size = a->size > 1u << 20 ? 1u << 20 : a->size, .flags = a->flags,
+		.time = a->time,
+		.addr = a->addr < LAST_ADDR ? a->addr : LAST_ADDR,
+		.weight = sane(a->weight) ? a->weight : 0,
+		.site = site - 1,
+		.tid = a->tid,
+		.pid = a->pid,
+		.stack = a->stack,
+		.size = a->size > 1u << 20 ? 1u << 20 : a->size,
+		.flags = a->flags,
 	};
 	return 0;
 }
@@ -103,13 +112,17 @@ static int take_access(struct raw *r, const struct fmt_access *a)
 	if (err)
 		return err;
 	if (a->flags & FMT_A_NO_ADDR)
-		return wanted_time(r, a->time) && wanted_thread(r, a->pid, a->tid) ? PUSH(r, in->blind, in->blind_count, in->blind_cap, x) : 0;
+		return wanted_time(r, a->time) && wanted_thread(r, a->pid, a->tid)
+			       ? PUSH(r, in->blind, in->blind_count, in->blind_cap, x)
+			       : 0;
 	if (!(a->flags & FMT_A_CENSUS)) {
 		r->first_time = a->time < r->first_time ? a->time : r->first_time;
 		r->last_time = a->time > r->last_time ? a->time : r->last_time;
 	}
 	if (r->o.locals && a->frame && a->stack && (a->flags & FMT_A_STACK)) {
-		struct raw_local l = { .access = (uint32_t)in->access_count, .frame = a->frame, .offset = a->frame_offset };
+		struct raw_local l = { .access = (uint32_t)in->access_count,
+				       .frame = a->frame,
+				       .offset = a->frame_offset };
 
 		err = PUSH(r, r->local, r->local_count, r->local_cap, l);
 		if (err)
@@ -133,8 +146,12 @@ static int take_window(struct raw *r, const uint8_t *rec, size_t size)
 	hits = (size - sizeof(w)) / sizeof(struct fmt_hit);
 	if (hits > w.count)
 		hits = w.count;
-	out = (struct in_window){ .armed = w.armed, .ended = w.ended, .addr = w.addr, .len = w.len,
-				  .end_reason = w.end_reason, .write_only_after = w.write_only_after,
+	out = (struct in_window){ .armed = w.armed,
+				  .ended = w.ended,
+				  .addr = w.addr,
+				  .len = w.len,
+				  .end_reason = w.end_reason,
+				  .write_only_after = w.write_only_after,
 				  .first = in->hit_count };
 	memcpy(&arm, &w.arm, sizeof(w.arm));
 	err = convert_access(r, &arm, &out.arm);
@@ -147,8 +164,12 @@ static int take_window(struct raw *r, const uint8_t *rec, size_t size)
 		if (!site)
 			return r->e->code;
 		err = PUSH(r, in->hit, in->hit_count, in->hit_cap,
-			   ((struct in_hit){ .time = h.time, .site = site - 1, .tid = h.tid, .flags = h.flags,
-					     .syscall = h.syscall, .func = h.stack }));
+			   ((struct in_hit){ .time = h.time,
+					     .site = site - 1,
+					     .tid = h.tid,
+					     .flags = h.flags,
+					     .syscall = h.syscall,
+					     .func = h.stack }));
 		out.count++;
 	}
 	return err ? err : PUSH(r, in->window, in->window_count, in->window_cap, out);
@@ -165,7 +186,11 @@ static int take_calls(struct raw *r, const uint8_t *rec, size_t size)
 		return 0;
 	memcpy(&w, rec, sizeof(w));
 	n = (size - sizeof(w)) / sizeof(uint64_t);
-	out = (struct raw_calls){ .armed = w.armed, .addr = w.addr, .arm = w.arm, .first = r->invocation_count, .count = w.count < n ? w.count : (uint32_t)n };
+	out = (struct raw_calls){ .armed = w.armed,
+				  .addr = w.addr,
+				  .arm = w.arm,
+				  .first = r->invocation_count,
+				  .count = w.count < n ? w.count : (uint32_t)n };
 	for (uint32_t i = 0; !err && i < out.count; i++) {
 		uint64_t v;
 
@@ -257,7 +282,8 @@ static int take_sample(struct raw *r, const struct fmt_sample *s)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	if (added) {
 		*at = r->cell_count;
-		if (!input_room((void **)&r->cell_stack, r->cell_count, &r->cell_stack_cap, sizeof(*r->cell_stack), r->e))
+		if (!input_room((void **)&r->cell_stack, r->cell_count, &r->cell_stack_cap, sizeof(*r->cell_stack),
+				r->e))
 			return r->e->code;
 		r->cell_stack[r->cell_count] = s->stack;
 		if (!input_room((void **)&r->cell, r->cell_count, &r->cell_cap, sizeof(*r->cell), r->e))
@@ -295,12 +321,8 @@ static int take_fixed(struct raw *r, const struct store_chunk *c, uint32_t i)
 	int err = 0;
 
 	switch (c->section) {
-	case FMT_ACCESS:
-		store_rec(c, i, &u.access, sizeof(u.access));
-		return take_access(r, &u.access);
-	case FMT_SAMPLE:
-		store_rec(c, i, &u.sample, sizeof(u.sample));
-		return take_sample(r, &u.sample);
+	case FMT_ACCESS: store_rec(c, i, &u.access, sizeof(u.access)); return take_access(r, &u.access);
+	case FMT_SAMPLE: store_rec(c, i, &u.sample, sizeof(u.sample)); return take_sample(r, &u.sample);
 	case FMT_FUNCTION:
 		store_rec(c, i, &u.function, sizeof(u.function));
 		err = put_id(r, &r->function_at, u.function.id, r->function_count);
@@ -321,9 +343,14 @@ static int take_fixed(struct raw *r, const struct store_chunk *c, uint32_t i)
 	case FMT_SYSIO:
 		store_rec(c, i, &u.sysio, sizeof(u.sysio));
 		return PUSH(r, in->sysio, in->sysio_count, in->sysio_cap,
-			    ((struct in_sysio){ .time = u.sysio.time, .addr = u.sysio.addr, .len = u.sysio.len,
-						.weight = sane(u.sysio.weight) ? u.sysio.weight : 1, .pid = u.sysio.pid,
-						.tid = u.sysio.tid, .func = (uint32_t)u.sysio.nr, .dir = u.sysio.dir,
+			    ((struct in_sysio){ .time = u.sysio.time,
+						.addr = u.sysio.addr,
+						.len = u.sysio.len,
+						.weight = sane(u.sysio.weight) ? u.sysio.weight : 1,
+						.pid = u.sysio.pid,
+						.tid = u.sysio.tid,
+						.func = (uint32_t)u.sysio.nr,
+						.dir = u.sysio.dir,
 						.stack = u.sysio.flags & FMT_IO_STACK }));
 	case FMT_X_RUN:
 		store_rec(c, i, &in->x_run, sizeof(in->x_run));
@@ -366,9 +393,10 @@ static int take_chunk(struct raw *r, struct store_chunk *c)
 	err = counts_record_chunk(&r->counts, c, r->e);
 	if (err)
 		return err;
-	if (c->section == FMT_STACK || c->section == FMT_SYMBOL || c->section == FMT_WINDOW || c->section == FMT_WINDOW_CALLS) {
+	if (c->section == FMT_STACK || c->section == FMT_SYMBOL || c->section == FMT_WINDOW ||
+	    c->section == FMT_WINDOW_CALLS) {
 		while (!err && (rec = store_next_var(c, &size)))
-			err = c->section == FMT_STACK	 ? take_stack(r, rec, size)
+			err = c->section == FMT_STACK    ? take_stack(r, rec, size)
 			      : c->section == FMT_SYMBOL ? take_symbol(r, rec, size)
 			      : c->section == FMT_WINDOW ? take_window(r, rec, size)
 							 : take_calls(r, rec, size);
@@ -416,7 +444,9 @@ static void describe(struct raw *r)
 	const char *started = store_meta_get(in->reader, "from_start");
 	const char *census = store_meta_get(in->reader, "census_limit");
 
-	in->engine = engine && !strcmp(engine, "exact") ? FLOW_EXACT : engine && !strcmp(engine, "pmu") ? FLOW_PMU : FLOW_SOFT;
+	in->engine = engine && !strcmp(engine, "exact") ? FLOW_EXACT
+		     : engine && !strcmp(engine, "pmu") ? FLOW_PMU
+							: FLOW_SOFT;
 	in->recorded_main = in->has_x ? in->x_run.has & FMT_X_ATTR_MAIN : false;
 	in->time_unit_instructions = in->engine == FLOW_EXACT;
 	in->incomplete = in->has_x && (in->x_run.has & FMT_X_INCOMPLETE);

@@ -25,15 +25,19 @@ struct in_site {
 	uint64_t ip;
 	uint32_t module, func;
 	bool clears; /* the function whose code it is, whoever it is attributed to */
-	uint32_t load_at, store_at; /* how far from a pointer it loads and stores: a field; 0 it does not, or nobody knows */
-	uint32_t field;		    /* what it loads of that: a number that all who load the same have in common; 0 none */
+	/* how far from a pointer it loads and stores: a field; 0 it does not, or nobody knows */
+	uint32_t load_at, store_at;
+	/* what it loads of that: a number that all who load the same have in common; 0 none */
+	uint32_t field;
 	uint32_t first_writer, writers; /* into writer: who of all functions met could write that field */
-	uint32_t block; /* into parts.block, + 1: its accesses are weighed by how often that ran in bursts; 0: by something else */
+	/* into parts.block, + 1: its accesses are weighed by how often that ran in bursts; 0: by something else */
+	uint32_t block;
 };
 
 struct in_writer {
 	uint32_t func;
-	uint32_t fields, stores; /* so many of the fields that the reading function reads, of so many that it stores to */
+	/* so many of the fields that the reading function reads, of so many that it stores to */
+	uint32_t fields, stores;
 };
 
 struct in_access {
@@ -41,9 +45,9 @@ struct in_access {
 	double weight;
 	uint32_t site, func; /* indices */
 	uint32_t tid, pid;
-	uint32_t stack; /* index of stack + 1 with opts.stacks; 0 unknown */
+	uint32_t stack;       /* index of stack + 1 with opts.stacks; 0 unknown */
 	uint32_t size, flags; /* enum fmt_access_flags */
-	uint32_t local; /* object site + 1 of the local variable, or of its frame; 0 unknown, or not asked for */
+	uint32_t local;       /* object site + 1 of the local variable, or of its frame; 0 unknown, or not asked for */
 };
 
 struct in_hit {
@@ -67,12 +71,21 @@ struct in_sysio {
 	uint64_t time, addr, len;
 	double weight;
 	uint32_t pid, tid, func; /* func: "(kernel:read)"... */
-	uint32_t dir; /* enum fmt_sysio_dir */
+	uint32_t dir;            /* enum fmt_sysio_dir */
 	bool stack;
 };
 
 /* RELRO: tables of addresses that the dynamic linker fills once. */
-enum in_region_kind { IN_R_READONLY = 1, IN_R_RELRO, IN_R_DATA, IN_R_BSS, IN_R_HEAP, IN_R_STACK, IN_R_FILE, IN_R_OTHER };
+enum in_region_kind {
+	IN_R_READONLY = 1,
+	IN_R_RELRO,
+	IN_R_DATA,
+	IN_R_BSS,
+	IN_R_HEAP,
+	IN_R_STACK,
+	IN_R_FILE,
+	IN_R_OTHER
+};
 
 /* What bursts saw of an instruction; and of whom it read, which was written so many instructions before. */
 struct in_burst_site {
@@ -82,7 +95,7 @@ struct in_burst_site {
 
 struct in_burst_pair {
 	uint32_t reader, writer; /* sites; writer FLOW_NONE: written before the burst */
-	uint32_t bin; /* fmt_burst_pair.bin */
+	uint32_t bin;            /* fmt_burst_pair.bin */
 	double bytes;
 };
 
@@ -105,13 +118,13 @@ struct in_part_runs {
 };
 
 struct in_burst_block {
-	uint32_t function; /* a number that blocks of one have in common: below blocks */
+	uint32_t function;         /* a number that blocks of one have in common: below blocks */
 	double instructions, runs; /* of one execution; in all bursts */
 };
 
 struct in_parts {
 	uint64_t *begin; /* by part: time of its first burst */
-	uint32_t count; /* 0: bursts differ nobody knows how much */
+	uint32_t count;  /* 0: bursts differ nobody knows how much */
 	struct in_part_pair *pair;
 	struct in_part_site *site;
 	struct in_part_runs *runs;
@@ -145,9 +158,9 @@ struct in_region {
 
 struct in_object {
 	uint64_t addr, end, born, died; /* died UINT64_MAX: still alive */
-	uint32_t pid;  /* 0: of every process */
-	uint32_t kind; /* enum fmt_object_kind */
-	uint32_t site; /* index into object_sites */
+	uint32_t pid;                   /* 0: of every process */
+	uint32_t kind;                  /* enum fmt_object_kind */
+	uint32_t site;                  /* index into object_sites */
 };
 
 /* What is reported: a variable, or all blocks of one allocation site. */
@@ -186,14 +199,14 @@ struct in_counted {
 struct flow_input {
 	/* who and how */
 	enum flow_engine engine;
-	bool main_image;    /* as asked for in the options */
-	bool recorded_main; /* the engine itself attributed library code to the main image */
-	bool from_start;    /* the recording began with the program */
+	bool main_image;       /* as asked for in the options */
+	bool recorded_main;    /* the engine itself attributed library code to the main image */
+	bool from_start;       /* the recording began with the program */
 	uint64_t census_limit; /* executions of each store instruction that its census reports; 0 none, or unknown */
 	bool ended, incomplete;
 	bool has_invocations; /* some hits say which invocation they came from */
-	bool has_compute; /* opts.compute was obeyed: times[] says what computes */
-	double duration_ns; /* NaN unknown */
+	bool has_compute;     /* opts.compute was obeyed: times[] says what computes */
+	double duration_ns;   /* NaN unknown */
 	double lost;
 	bool time_unit_instructions;
 	char missing[400]; /* what the file could not give, a sentence; "" = nothing */
@@ -236,7 +249,7 @@ struct flow_input {
 	struct in_object_site *object_site;
 	size_t object_site_count, object_site_cap;
 	struct in_function_time *times; /* by function */
-	struct in_counted *counted; /* by function; NULL: nothing was counted */
+	struct in_counted *counted;     /* by function; NULL: nothing was counted */
 	uint32_t counted_count;
 	struct in_stack *stack;
 	size_t stack_count, stack_cap;
@@ -264,16 +277,16 @@ struct flow_input {
 	struct store_reader *reader; /* owns the strings */
 	char command[256];
 	char program[256]; /* base name of the main image, "" unknown */
-	char *build_ids; /* "object=hex\n" lines of file modules, for merge */
+	char *build_ids;   /* "object=hex\n" lines of file modules, for merge */
 };
 
 struct flow_input_opts {
-	bool main_image; /* library functions stand as their nearest caller in the main image */
+	bool main_image;     /* library functions stand as their nearest caller in the main image */
 	double from_s, to_s; /* only this part of the recording; to_s 0: to the end */
-	uint32_t pid, tid; /* only these; 0: all */
-	bool stacks; /* resolve the functions of all call stacks */
-	bool compute; /* read the sampled code: which instructions compute */
-	bool locals; /* name the local variables behind accesses of the stack */
+	uint32_t pid, tid;   /* only these; 0: all */
+	bool stacks;         /* resolve the functions of all call stacks */
+	bool compute;        /* read the sampled code: which instructions compute */
+	bool locals;         /* name the local variables behind accesses of the stack */
 };
 
 int flow_input_load(struct flow_input *in, const char *path, const struct flow_input_opts *o, struct err *e);

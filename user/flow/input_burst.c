@@ -82,14 +82,20 @@ static int take_data(struct raw *r, const uint8_t *rec, size_t size)
 		return 0;
 	if (!room(r, &in->burst, in->burst_count, &in->burst_cap, sizeof(*in->burst)))
 		return r->e->code;
-	in->burst[in->burst_count++] = (struct in_burst){ .time = d.time, .pid = d.pid, .tid = d.tid, .first = in->burst_item_count,
-							  .loads = d.loads, .stores = d.stores };
+	in->burst[in->burst_count++] = (struct in_burst){ .time = d.time,
+							  .pid = d.pid,
+							  .tid = d.tid,
+							  .first = in->burst_item_count,
+							  .loads = d.loads,
+							  .stores = d.stores };
 	for (uint32_t i = 0; i < d.loads + d.stores; i++) {
 		memcpy(&it, rec + sizeof(d) + i * sizeof(it), sizeof(it));
 		if (!room(r, &in->burst_item, in->burst_item_count, &in->burst_item_cap, sizeof(*in->burst_item)))
 			return r->e->code;
 		in->burst_item[in->burst_item_count++] = (struct in_burst_item){
-			.addr = it.addr < LAST_ADDR ? it.addr : LAST_ADDR, .site = it.site, .size = it.size < MOST_BYTES ? it.size : MOST_BYTES,
+			.addr = it.addr < LAST_ADDR ? it.addr : LAST_ADDR,
+			.site = it.site,
+			.size = it.size < MOST_BYTES ? it.size : MOST_BYTES,
 		};
 	}
 	return 0;
@@ -106,7 +112,8 @@ static int take_part(struct raw *r, const uint8_t *rec, size_t size)
 		return 0;
 	memcpy(&h, rec, sizeof(h));
 	rec += sizeof(h);
-	if (h.sites > MOST_IN_ONE || h.pairs > MOST_IN_ONE || h.sites * sizeof(s.s) + h.pairs * sizeof(p.p) > size - sizeof(h))
+	if (h.sites > MOST_IN_ONE || h.pairs > MOST_IN_ONE ||
+	    h.sites * sizeof(s.s) + h.pairs * sizeof(p.p) > size - sizeof(h))
 		return 0;
 	if (!b->parts || b->part_begin[b->parts - 1] != h.time) {
 		if (!room(r, &b->part_begin, b->parts, &b->part_cap, sizeof(*b->part_begin)))
@@ -124,7 +131,8 @@ static int take_part(struct raw *r, const uint8_t *rec, size_t size)
 	}
 	for (uint32_t i = 0; i < h.pairs; i++, rec += sizeof(p.p)) {
 		memcpy(&p.p, rec, sizeof(p.p));
-		if (p.p.reader > LARGEST_ID || p.p.writer > LARGEST_ID || p.p.bin > LAST_BIN || !sane((double)p.p.bytes))
+		if (p.p.reader > LARGEST_ID || p.p.writer > LARGEST_ID || p.p.bin > LAST_BIN ||
+		    !sane((double)p.p.bytes))
 			continue;
 		if (!room(r, &b->part_pair, b->part_pairs, &b->part_pair_cap, sizeof(p)))
 			return r->e->code;
@@ -185,10 +193,13 @@ static int resolve_pairs(struct raw *r, const uint32_t *site, uint32_t *place)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < b->sites; i++)
 		if (site[i] != FLOW_NONE)
-			in->burst_site[in->burst_site_count++] = (struct in_burst_site){ .site = site[i], .bursts = b->site[i].bursts };
+			in->burst_site[in->burst_site_count++] =
+				(struct in_burst_site){ .site = site[i], .bursts = b->site[i].bursts };
 	for (size_t i = 0; i < b->pairs; i++) {
 		const struct fmt_burst_pair *p = &b->pair[i];
-		struct in_burst_pair out = { .reader = resolved(b, site, p->reader), .bin = p->bin, .bytes = p->bytes,
+		struct in_burst_pair out = { .reader = resolved(b, site, p->reader),
+					     .bin = p->bin,
+					     .bytes = p->bytes,
 					     .writer = p->writer ? resolved(b, site, p->writer) : FLOW_NONE };
 
 		place[i] = FLOW_NONE;
@@ -232,16 +243,20 @@ static int resolve_parts(struct raw *r, const uint32_t *site, const uint32_t *pl
 		const uint64_t *at = map_get(&b->site_at, s->s.site);
 
 		if (at && site[*at] != FLOW_NONE)
-			p->site[p->sites++] = (struct in_part_site){ .part = s->part, .site = site[*at], .bursts = s->s.bursts };
+			p->site[p->sites++] =
+				(struct in_part_site){ .part = s->part, .site = site[*at], .bursts = s->s.bursts };
 		if (at && b->block && b->block[*at] != FLOW_NONE)
-			p->runs[p->runs_count++] = (struct in_part_runs){ .part = s->part, .block = b->block[*at], .runs = s->s.runs };
+			p->runs[p->runs_count++] =
+				(struct in_part_runs){ .part = s->part, .block = b->block[*at], .runs = s->s.runs };
 	}
 	for (size_t i = 0; i < b->part_pairs; i++) {
 		const struct raw_part_pair *k = &b->part_pair[i];
 		const uint64_t *at = map_get(&b->pair_at, pair_key(k->p.reader, k->p.writer, k->p.bin));
 
 		if (at && place[*at] != FLOW_NONE)
-			p->pair[p->pairs++] = (struct in_part_pair){ .part = k->part, .pair = place[*at], .bytes = (double)k->p.bytes };
+			p->pair[p->pairs++] = (struct in_part_pair){ .part = k->part,
+								     .pair = place[*at],
+								     .bytes = (double)k->p.bytes };
 	}
 	return 0;
 }
@@ -269,7 +284,8 @@ int input_burst_resolve(struct raw *r)
 	uint32_t *site = malloc((b->sites + 1) * sizeof(*site));
 	uint32_t *place = malloc((b->pairs + 1) * sizeof(*place));
 	int err = site && place ? 0 : err_set(r->e, -ENOMEM, "out of memory");
-	/* part of a recording, or code on its callers' account: who wrote was added up for neither. Blocks are weighed all the same */
+	/* part of a recording, or code on its callers' account: who wrote was added up for neither. Blocks are
+	 * weighed all the same */
 	bool data = !r->o.main_image && !(r->o.from_s > 0) && !(r->o.to_s > 0) && !r->o.pid && !r->o.tid;
 
 	if (!data)

@@ -79,7 +79,9 @@ static double computes(struct reader *x, const struct fmt_frame *f, bool instruc
 	if (!l->asked) {
 		l->asked = true;
 		m = raw_open_module(x->r, f->module);
-		l->computes = !m ? -1 : instructions ? one_instruction(m, f->addr) : whole_block(x, m, f->module, f->addr);
+		l->computes = !m             ? -1
+			      : instructions ? one_instruction(m, f->addr)
+					     : whole_block(x, m, f->module, f->addr);
 	}
 	return l->computes;
 }
@@ -93,7 +95,8 @@ static double nominal_ns(const struct raw *r)
 	return weights && sscanf(weights, "time, taken as %lf ns", &ns) == 1 && ns > 0.01 && ns < 100 ? ns : 1;
 }
 
-static void take_cell(struct reader *x, const struct raw_sample_cell *c, uint32_t stack_index, uint32_t func, bool counted, double ns)
+static void take_cell(struct reader *x, const struct raw_sample_cell *c, uint32_t stack_index, uint32_t func,
+		      bool counted, double ns)
 {
 	struct flow_input *in = x->r->in;
 	const struct raw_stack *s = &x->r->stack[stack_index];

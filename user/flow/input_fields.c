@@ -15,16 +15,16 @@
 #include "util/grow.h"
 
 #define FUNCTION_MOST (256u << 10) /* bytes of code of one function, */
-#define CODE_MOST (16u << 20)	   /* and of all */
+#define CODE_MOST (16u << 20)      /* and of all */
 #define DISTANCE_MOST (1 << 20)
 #define WIDEST 64
 #define ALWAYS 0.98 /* of all samples: it began before the recording, and may well have written its fields then */
 
-struct seen { /* a function met somewhere */
+struct seen {                       /* a function met somewhere */
 	uint64_t start, end, named; /* named: an address within that the recording has a name for */
 	uint32_t module;
 	double samples; /* of which it is on the stack */
-	uint32_t last;	/* stack + 1 that it was met on last */
+	uint32_t last;  /* stack + 1 that it was met on last */
 };
 
 struct could { /* `func` stores to a field (index of key), and to so many in all */
@@ -33,7 +33,7 @@ struct could { /* `func` stores to a field (index of key), and to so many in all
 
 struct fields {
 	struct raw *r;
-	struct map starts;  /* module << 48 ^ start -> index of seen + 1 */
+	struct map starts; /* module << 48 ^ start -> index of seen + 1 */
 	struct seen *seen;
 	uint32_t seens, seen_cap;
 	struct map keys; /* module << 40 ^ distance << 8 ^ size -> key */
@@ -46,8 +46,9 @@ struct fields {
 /* A field at a distance from a pointer. The stack is none, and what lies right at a pointer may be anything. */
 static bool is_field(const struct dec_mem *m)
 {
-	return m->base < WREG_IP && m->base != WREG_SP && m->index == DEC_NOREG && m->segment == DEC_NOREG && m->size && m->size <= WIDEST &&
-	       !(m->flags & (DEC_M_VECTOR | DEC_M_REP | DEC_M_MASKED)) && m->disp > 0 && m->disp < DISTANCE_MOST;
+	return m->base < WREG_IP && m->base != WREG_SP && m->index == DEC_NOREG && m->segment == DEC_NOREG && m->size &&
+	       m->size <= WIDEST && !(m->flags & (DEC_M_VECTOR | DEC_M_REP | DEC_M_MASKED)) && m->disp > 0 &&
+	       m->disp < DISTANCE_MOST;
 }
 
 static uint64_t key_of(uint32_t module, int64_t distance, unsigned size)
@@ -188,7 +189,8 @@ static int read_function(struct fields *x, struct seen *s)
 		}
 		for (unsigned i = 0; i < d.mem_cnt && !err; i++)
 			if ((d.mem[i].flags & DEC_M_STORE) && is_field(&d.mem[i]))
-				err = map_put(&stored, (uint64_t)d.mem[i].disp, NULL) ? stores_there(x, s, &d.mem[i]) : -ENOMEM;
+				err = map_put(&stored, (uint64_t)d.mem[i].disp, NULL) ? stores_there(x, s, &d.mem[i])
+										      : -ENOMEM;
 		at += d.len;
 	}
 	for (uint32_t i = first; i < x->coulds; i++)
@@ -282,8 +284,9 @@ static int list_writers(struct fields *x)
 			if (!GROW(in->writer, in->writer_count, in->writer_cap, 1024))
 				err = -ENOMEM;
 			else
-				in->writer[in->writer_count++] = (struct in_writer){ .func = x->could[k].func, .fields = n ? (uint32_t)*n : 1,
-											   .stores = x->could[k].fields };
+				in->writer[in->writer_count++] = (struct in_writer){ .func = x->could[k].func,
+										     .fields = n ? (uint32_t)*n : 1,
+										     .stores = x->could[k].fields };
 		}
 		s->writers = in->writer_count - s->first_writer;
 	}

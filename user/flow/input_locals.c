@@ -17,7 +17,7 @@
 #include "flow/input_priv.h"
 
 #define MAX_PLACES 20000 /* code addresses asked for, the ones with most accesses first */
-#define MAX_LOCALS 256	 /* of one function */
+#define MAX_LOCALS 256   /* of one function */
 #define DWARF_SECONDS 20
 #define DWARF_MEMORY (4ull << 30)
 
@@ -64,8 +64,11 @@ static int collect(struct places *p)
 		if (!id || !input_room((void **)&p->at, p->count, &p->cap, sizeof(*p->at), r->e))
 			return err_set(r->e, -ENOMEM, "out of memory");
 		if (added)
-			p->at[p->count++] = (struct place){ .addr = f->addr, .module = f->module,
-							    .func = l->frame == 1 ? a->func : func_of_code(r, f->addr, f->module, 0) };
+			p->at[p->count++] =
+				(struct place){ .addr = f->addr,
+						.module = f->module,
+						.func = l->frame == 1 ? a->func
+								      : func_of_code(r, f->addr, f->module, 0) };
 		p->at[id - 1].weight += a->weight;
 		p->of[i] = id - 1;
 	}
@@ -140,7 +143,11 @@ static int by_module(const void *a, const void *b)
 static void ask_file(struct job *j, const struct debugfile *d)
 {
 	struct contained_job apart = {
-		.produce = produce, .consume = consume, .ctx = j, .keep_fd = { d->fd, d->alt, -1 }, .cpu_seconds = DWARF_SECONDS,
+		.produce = produce,
+		.consume = consume,
+		.ctx = j,
+		.keep_fd = { d->fd, d->alt, -1 },
+		.cpu_seconds = DWARF_SECONDS,
 		.memory = DWARF_MEMORY,
 	};
 
@@ -155,7 +162,9 @@ static void ask(struct raw *r, struct place **place, size_t count)
 {
 	const struct fmt_module *m = raw_module(r, place[0]->module);
 	const char *path = m && m->kind == FMT_MOD_FILE ? store_str(r->in->reader, m->path) : NULL;
-	struct module *mod = path && path[0] == '/' ? module_open_path(path, m->build_id, m->build_id_len > 20 ? 0 : m->build_id_len, NULL) : NULL;
+	struct module *mod = path && path[0] == '/' ? module_open_path(path, m->build_id,
+								       m->build_id_len > 20 ? 0 : m->build_id_len, NULL)
+						    : NULL;
 	struct job *j = mod ? calloc(1, sizeof(*j)) : NULL;
 	struct debugfile own = { .fd = -1, .alt = -1 }, debug = own;
 
@@ -236,7 +245,8 @@ static int put_names(struct places *p, struct intern *names, struct map *site_of
 			return err_set(r->e, -ENOMEM, "out of memory");
 		if (added) {
 			const char *kept = intern_get(&r->in->texts, intern_str(&r->in->texts, name, NULL), NULL);
-			int err = add_object_site(r, 0, v ? FMT_OBJ_LOCAL : FMT_OBJ_STACK, kept, function, v ? v->size : 0, &s);
+			int err = add_object_site(r, 0, v ? FMT_OBJ_LOCAL : FMT_OBJ_STACK, kept, function,
+						  v ? v->size : 0, &s);
 
 			if (err)
 				return err;

@@ -9,7 +9,7 @@
 struct raw_stack {
 	size_t first;
 	uint32_t count, main_func; /* main_func: nearest frame in the main image, FLOW_NONE */
-	uint32_t flags; /* enum fmt_stack_flags */
+	uint32_t flags;            /* enum fmt_stack_flags */
 };
 
 struct raw_sample_cell {
@@ -40,7 +40,8 @@ struct raw_bursts {
 	struct raw_part_site *part_site;
 	struct raw_part_pair *part_pair;
 	size_t parts, part_cap, part_sites, part_site_cap, part_pairs, part_pair_cap;
-	uint32_t *block; /* by site: the block (flow_input.parts) of which it tells how often that ran; NULL: no blocks */
+	/* by site: the block (flow_input.parts) of which it tells how often that ran; NULL: no blocks */
+	uint32_t *block;
 	struct map block_at; /* module << 44 ^ address of any access -> the block around it */
 };
 
@@ -49,17 +50,17 @@ struct raw {
 	struct flow_input *in;
 	struct flow_input_opts o;
 	struct err *e;
-	uint64_t start_ns;   /* monotonic start of the recording */
+	uint64_t start_ns; /* monotonic start of the recording */
 	uint64_t first_time, last_time;
-	struct map function_at;	/* fmt_function.id -> index into function */
+	struct map function_at; /* fmt_function.id -> index into function */
 	struct fmt_function *function;
 	size_t function_count, function_cap;
 	struct fmt_module *module;
 	size_t module_count, module_cap;
-	struct map module_at; /* id -> index */
-	struct map opened;    /* id -> struct module *, 0: not to be had */
-	uint32_t main_module; /* id, 0 unknown */
-	struct map symbol_at; /* site key id -> fmt_function.id of the physical function */
+	struct map module_at;      /* id -> index */
+	struct map opened;         /* id -> struct module *, 0: not to be had */
+	uint32_t main_module;      /* id, 0 unknown */
+	struct map symbol_at;      /* site key id -> fmt_function.id of the physical function */
 	struct intern symbol_keys; /* struct site_key */
 	struct intern site_keys;   /* struct site_key, as used */
 	struct fmt_frame *frame;
@@ -136,7 +137,8 @@ int input_locals(struct raw *r);
 /* Computation of every function; func_of_cell: whose each cell of samples is, FLOW_NONE nobody's. */
 int input_compute(struct raw *r, const uint32_t *func_of_cell);
 uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function);
-int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size, uint32_t *out);
+int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size,
+		    uint32_t *out);
 const struct fmt_module *raw_module(const struct raw *r, uint32_t id);
 /* Its file, opened once; NULL: none, or another build. Until raw_close_modules(). */
 struct module *raw_open_module(struct raw *r, uint32_t id);

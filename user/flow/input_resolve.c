@@ -30,7 +30,9 @@ const struct fmt_module *raw_module(const struct raw *r, uint32_t id)
 struct module *raw_open_module(struct raw *r, uint32_t id)
 {
 	const struct fmt_module *m = raw_module(r, id);
-	const char *path = m && m->kind == FMT_MOD_FILE && m->build_id_len <= sizeof(m->build_id) ? store_str(r->in->reader, m->path) : NULL;
+	const char *path = m && m->kind == FMT_MOD_FILE && m->build_id_len <= sizeof(m->build_id)
+				   ? store_str(r->in->reader, m->path)
+				   : NULL;
 	bool added;
 	uint64_t *at = path && path[0] == '/' ? map_put(&r->opened, id, &added) : NULL;
 
@@ -51,7 +53,8 @@ void raw_close_modules(struct raw *r)
 
 static bool clears_memory(const char *name)
 {
-	return strstr(name, "memset") || strstr(name, "bzero") || !strcmp(name, "calloc") || !strcmp(name, "__libc_calloc");
+	return strstr(name, "memset") || strstr(name, "bzero") || !strcmp(name, "calloc") ||
+	       !strcmp(name, "__libc_calloc");
 }
 
 uint32_t in_func_add(struct flow_input *in, const char *name, const char *object)
@@ -67,18 +70,22 @@ uint32_t in_func_add(struct flow_input *in, const char *name, const char *object
 	if (name[0] == '(')
 		object = "";
 	plain = plain_name(&name);
-	len = (size_t)snprintf(key, sizeof(key), "%.*s%c%.2000s", plain ? (int)plain : 2000, name, 0, base_name(object));
+	len = (size_t)snprintf(key, sizeof(key), "%.*s%c%.2000s", plain ? (int)plain : 2000, name, 0,
+			       base_name(object));
 	id = intern_add(&in->func_names, key, len, &added);
 	if (!id)
 		return FLOW_NONE;
 	if (!added)
 		return id - 1;
-	if (id - 1 != in->func_count || !input_room((void **)&in->funcs, in->func_count, &cap, sizeof(*in->funcs), NULL))
+	if (id - 1 != in->func_count ||
+	    !input_room((void **)&in->funcs, in->func_count, &cap, sizeof(*in->funcs), NULL))
 		return FLOW_NONE;
 	in->func_cap = (uint32_t)cap;
 	text = intern_get(&in->func_names, id, NULL);
 	in->funcs[in->func_count++] = (struct in_func){
-		.name = text, .object = text + strlen(text) + 1, .clears = clears_memory(text),
+		.name = text,
+		.object = text + strlen(text) + 1,
+		.clears = clears_memory(text),
 	};
 	return id - 1;
 }
@@ -118,7 +125,8 @@ uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t func
 		return in_func_add(r->in, FLOW_UNKNOWN, "");
 	if (m->kind == FMT_MOD_KERNEL)
 		return in_func_add(r->in, kernel_name(ip == FMT_KERNEL_OTHER ? -1 : (int)ip, name, sizeof(name)), "");
-	snprintf(name, sizeof(name), "%s+0x%llx", base_name(store_str(r->in->reader, m->path)), (unsigned long long)(ip & ~0xffull));
+	snprintf(name, sizeof(name), "%s+0x%llx", base_name(store_str(r->in->reader, m->path)),
+		 (unsigned long long)(ip & ~0xffull));
 	return in_func_add(r->in, name, store_str(r->in->reader, m->path));
 }
 
@@ -207,7 +215,8 @@ int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	r->in->site_cap = (uint32_t)cap;
 	if (added)
-		r->in->sites[r->in->site_count++] = (struct in_site){ .ip = k->ip, .module = k->module, .func = f, .clears = clears };
+		r->in->sites[r->in->site_count++] =
+			(struct in_site){ .ip = k->ip, .module = k->module, .func = f, .clears = clears };
 	*site = id - 1;
 	*func = f;
 	return 0;
@@ -235,14 +244,14 @@ static int by_sysio_time(const void *a, const void *b)
 }
 
 /* Usually in order already: a stable check is cheaper than sorting a million records. */
-#define SORT(array, count, cmp)                                                                    \
-	do {                                                                                       \
-		for (size_t i_ = 1; i_ < (count); i_++) {                                          \
-			if (cmp(&(array)[i_ - 1], &(array)[i_]) > 0) {                             \
-				qsort(array, count, sizeof(*(array)), cmp);                        \
-				break;                                                             \
-			}                                                                          \
-		}                                                                                  \
+#define SORT(array, count, cmp)                                                                                        \
+	do {                                                                                                           \
+		for (size_t i_ = 1; i_ < (count); i_++) {                                                              \
+			if (cmp(&(array)[i_ - 1], &(array)[i_]) > 0) {                                                 \
+				qsort(array, count, sizeof(*(array)), cmp);                                            \
+				break;                                                                                 \
+			}                                                                                              \
+		}                                                                                                      \
 	} while (0)
 
 static int resolve_accesses(struct raw *r)
@@ -342,7 +351,8 @@ static int resolve_samples(struct raw *r)
 		}
 		leaf = &r->frame[r->stack[*at].first];
 		f = func_of_code(r, leaf->addr, leaf->module, 0);
-		if (r->o.main_image && leaf->module != r->main_module && (m = main_caller(r, r->cell_stack[i])) != FLOW_NONE)
+		if (r->o.main_image && leaf->module != r->main_module &&
+		    (m = main_caller(r, r->cell_stack[i])) != FLOW_NONE)
 			f = m;
 		if (f >= in->func_count)
 			continue;

@@ -35,7 +35,8 @@ static int take_stack(struct raw *r, const struct raw_stack *s)
 				func = FLOW_NONE;
 		if (func == FLOW_NONE)
 			continue;
-		if (!input_room((void **)&in->stack_func, in->stack_func_count, &in->stack_func_cap, sizeof(*in->stack_func), r->e))
+		if (!input_room((void **)&in->stack_func, in->stack_func_count, &in->stack_func_cap,
+				sizeof(*in->stack_func), r->e))
 			return r->e->code;
 		in->stack_func[in->stack_func_count++] = func;
 		out.count++;

@@ -55,7 +55,7 @@ static void add(struct ratio *r, double counted, double bytes)
 	r->windows++;
 }
 
-struct seen { /* within one window */
+struct seen {                      /* within one window */
 	uint32_t producer, reader; /* of the result */
 	double counted, bytes;
 };
@@ -76,7 +76,8 @@ static int learn_window(struct learner *l, const struct in_window *w, uint32_t p
 	struct seen seen[32];
 	unsigned n = 0;
 	/* Who read last: the access that chose the address, unless others came before the watchpoint did. */
-	uint64_t reader = w->arm.flags & FMT_A_STORE ? 0 : w->arm_invocation, delay = w->armed > w->arm.time ? w->armed - w->arm.time : 0;
+	uint64_t reader = w->arm.flags & FMT_A_STORE ? 0 : w->arm_invocation,
+		 delay = w->armed > w->arm.time ? w->armed - w->arm.time : 0;
 	uint64_t last = w->count ? l->in->hit[w->first + w->count - 1].time : 0;
 	bool known = last > w->armed && (double)delay * w->count < (double)(last - w->armed);
 	int err = 0;
@@ -198,7 +199,8 @@ static int prepare(struct learner *l)
 	return 0;
 }
 
-int flow_kim_edwards(const struct flow_input *in, const struct est_opts *o, const struct last_writer *c, struct flow *out)
+int flow_kim_edwards(const struct flow_input *in, const struct est_opts *o, const struct last_writer *c,
+		     struct flow *out)
 {
 	struct learner l = { .in = in, .f = out };
 	int err = prepare(&l);
@@ -208,7 +210,8 @@ int flow_kim_edwards(const struct flow_input *in, const struct est_opts *o, cons
 
 		/* before the window's first write: who the store records say */
 		if (o->stack || !(arm->flags & FMT_A_STACK))
-			err = learn_window(&l, &in->window[i], l.id[arm->flags & FMT_A_STORE ? arm->func : c->window_start[i].producer]);
+			err = learn_window(&l, &in->window[i],
+					   l.id[arm->flags & FMT_A_STORE ? arm->func : c->window_start[i].producer]);
 	}
 	for (size_t i = 0; !err && i < out->edge_count; i++)
 		convert(&l, &out->edges[i]);

@@ -12,6 +12,7 @@
 
 /* Turns the edges of a finished quad estimate into ke. An edge that no window tells about gets its
  * reader's ratio, or that of all, and is unresolved. 0 or -ENOMEM. */
-int flow_kim_edwards(const struct flow_input *in, const struct est_opts *o, const struct last_writer *c, struct flow *out);
+int flow_kim_edwards(const struct flow_input *in, const struct est_opts *o, const struct last_writer *c,
+		     struct flow *out);
 
 #endif

@@ -9,16 +9,16 @@
 #include "flow/overwrite.h"
 
 #define GRANULE 4
-#define WIDE_STORE 512	/* larger stores are kept as ranges */
-#define PAGE_RANGES 24	/* ranges remembered per page, the newest */
+#define WIDE_STORE 512 /* larger stores are kept as ranges */
+#define PAGE_RANGES 24 /* ranges remembered per page, the newest */
 #define MAX_RANGE_PAGES (1u << 18)
 /* All ranges wider than WIDE_PAGES together, 8 GB; then of each only so much: else a few hundred system
  * calls on a gigabyte each, true or made up, keep the sweep busy for minutes. */
 #define MAX_WIDE_PAGES (1u << 21)
 #define WIDE_PAGES (1u << 12)
-#define READ_PARTS 16	/* questions asked for a wide load */
-#define WATCH_MAX 64	/* bytes of one hardware watchpoint, on any processor */
-#define IO_PARTS 16	/* questions asked for a range that the kernel reads */
+#define READ_PARTS 16          /* questions asked for a wide load */
+#define WATCH_MAX 64           /* bytes of one hardware watchpoint, on any processor */
+#define IO_PARTS 16            /* questions asked for a range that the kernel reads */
 #define RELRO_KEY (1ull << 63) /* shares a map with objects */
 #define IO_RANGE_LIMIT (1ull << 40)
 
@@ -43,17 +43,17 @@ struct sweep_state {
 	const struct est_opts *o;
 	struct last_writer *c;
 	struct overwrite *ow;
-	bool *complete; /* by site; census.h */
+	bool *complete;     /* by site; census.h */
 	struct record *rec; /* [0] unused */
 	uint32_t rec_count, rec_cap;
 	struct range *range; /* [0] unused */
 	uint32_t range_count, range_cap;
-	uint64_t wide_pages; /* spent of MAX_WIDE_PAGES */
+	uint64_t wide_pages;                                 /* spent of MAX_WIDE_PAGES */
 	struct map granule, weak, line, block, page, object; /* -> record */
-	struct event *written; /* writes that windows saw, by time */
+	struct event *written;                               /* writes that windows saw, by time */
 	size_t written_count;
 	struct map page_ranges; /* -> range */
-	struct map io_sites; /* function of a system call -> site */
+	struct map io_sites;    /* function of a system call -> site */
 	bool no_memory;
 };
 
@@ -213,7 +213,11 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 
 static struct answer answer_of(const struct record *r, enum near near)
 {
-	return (struct answer){ .producer = r->func, .stack = r->stack, .age = r->time, .site = r->site, .addr = r->addr,
+	return (struct answer){ .producer = r->func,
+				.stack = r->stack,
+				.age = r->time,
+				.site = r->site,
+				.addr = r->addr,
 				.near = (uint8_t)near };
 }
 
@@ -223,14 +227,15 @@ static struct answer nowhere(const struct sweep_state *s, const struct in_region
 	/* the dynamic linker's work: long done by the time somebody attaches */
 	bool file = region && (region->kind == IN_R_READONLY || region->kind == IN_R_DATA || region->kind == IN_R_FILE);
 
-	return (struct answer){ .producer = file || s->in->from_start ? s->in->outside : s->in->before, .site = FLOW_NONE,
+	return (struct answer){ .producer = file || s->in->from_start ? s->in->outside : s->in->before,
+				.site = FLOW_NONE,
 				.near = (uint8_t)near };
 }
 
 /* Evidence from the neighbourhood: only within the same object, and only from a store instruction
  * that could have written this very address. */
-static uint32_t near_record(const struct sweep_state *s, const struct map *m, uint64_t k, enum near near, uint32_t pid, uint64_t addr,
-			    const struct in_object *obj, struct answer *a)
+static uint32_t near_record(const struct sweep_state *s, const struct map *m, uint64_t k, enum near near, uint32_t pid,
+			    uint64_t addr, const struct in_object *obj, struct answer *a)
 {
 	const uint64_t *at = map_get(m, k);
 	uint32_t r = at ? (uint32_t)*at : 0;
@@ -244,13 +249,15 @@ static uint32_t near_record(const struct sweep_state *s, const struct map *m, ui
 }
 
 /* Does the neighbourhood say the same as record r, which lies in the very granule? */
-static int8_t neighbour(const struct sweep_state *s, uint32_t r, uint32_t pid, uint64_t addr, const struct in_object *obj)
+static int8_t neighbour(const struct sweep_state *s, uint32_t r, uint32_t pid, uint64_t addr,
+			const struct in_object *obj)
 {
 	const struct map *at[] = { &s->line, &s->block, &s->page };
 	struct answer a;
 
 	for (unsigned i = 0; i < 3; i++) {
-		uint32_t n = near_record(s, at[i], key(pid, addr >> (6 + 2 * i + 2 * (i == 2))), NEAR_LINE, pid, addr, obj, &a);
+		uint32_t n = near_record(s, at[i], key(pid, addr >> (6 + 2 * i + 2 * (i == 2))), NEAR_LINE, pid, addr,
+					 obj, &a);
 
 		if (n && n != r)
 			return s->rec[n].func == s->rec[r].func ? 1 : -1;
@@ -308,7 +315,8 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 	if (!r) {
 		r = near_record(s, &s->page, key(pid, addr >> 12), NEAR_PAGE, pid, addr, obj, &a);
 		if (!r && obj)
-			r = near_record(s, &s->object, (uint64_t)(obj - s->in->object), NEAR_OBJECT, pid, addr, obj, &a);
+			r = near_record(s, &s->object, (uint64_t)(obj - s->in->object), NEAR_OBJECT, pid, addr, obj,
+					&a);
 		if (!r)
 			a = nowhere(s, region, NEAR_NONE);
 		weak = get(&s->weak, key(pid, addr / GRANULE));
@@ -353,11 +361,14 @@ static void take_load(struct sweep_state *s, const struct in_access *a)
 	/* a wide load may read what several stores wrote: ask at several places */
 	uint32_t parts = size <= GRANULE ? 1 : size / GRANULE < READ_PARTS ? size / GRANULE : READ_PARTS;
 	const struct in_object *obj = in_object_at(s->in, a->pid, a->addr, a->time);
-	struct read_answer r = { .site = a->site, .func = a->func, .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE,
+	struct read_answer r = { .site = a->site,
+				 .func = a->func,
+				 .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE,
 				 .stack = a->stack };
 
 	for (uint32_t i = 0; i < parts; i++) {
-		uint32_t from = (uint32_t)((uint64_t)size * i / parts), to = (uint32_t)((uint64_t)size * (i + 1) / parts);
+		uint32_t from = (uint32_t)((uint64_t)size * i / parts),
+			 to = (uint32_t)((uint64_t)size * (i + 1) / parts);
 		struct answer x = ask(s, a->pid, a->addr + from, a->time);
 
 		if (r.size && (x.producer != r.a.producer || x.near != r.a.near)) {
@@ -407,8 +418,11 @@ static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
 		*site = s->c->site_count++;
 	parts = len < IO_PARTS * GRANULE ? (uint32_t)(len + GRANULE - 1) / GRANULE : IO_PARTS;
 	for (uint32_t i = 0; i < parts; i++)
-		add_read(s, (struct read_answer){ .site = (uint32_t)*site, .func = io->func, .object = FLOW_NONE,
-						  .addr = io->addr + len * i / parts, .size = (uint32_t)(len / parts),
+		add_read(s, (struct read_answer){ .site = (uint32_t)*site,
+						  .func = io->func,
+						  .object = FLOW_NONE,
+						  .addr = io->addr + len * i / parts,
+						  .size = (uint32_t)(len / parts),
 						  .bytes = io->weight * (double)len / parts,
 						  .a = ask(s, io->pid, io->addr + len * i / parts, io->time) });
 }
@@ -438,14 +452,19 @@ static void take_burst(struct sweep_state *s, const struct in_burst *b)
 		const struct in_object *obj = in_object_at(s->in, b->pid, it[i].addr, b->time);
 
 		if (it[i].site != FLOW_NONE && it[i].size)
-			add_read(s, (struct read_answer){ .site = it[i].site, .func = s->in->sites[it[i].site].func, .addr = it[i].addr,
-							  .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE, .size = it[i].size,
-							  .burst = (uint32_t)(b - s->in->burst) + 1, .a = ask(s, b->pid, it[i].addr, b->time) });
+			add_read(s, (struct read_answer){ .site = it[i].site,
+							  .func = s->in->sites[it[i].site].func,
+							  .addr = it[i].addr,
+							  .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE,
+							  .size = it[i].size,
+							  .burst = (uint32_t)(b - s->in->burst) + 1,
+							  .a = ask(s, b->pid, it[i].addr, b->time) });
 	}
 	for (uint32_t i = b->loads; i < b->loads + b->stores; i++) {
 		uint64_t end = it[i].addr + it[i].size;
 		uint32_t r = it[i].site != FLOW_NONE && it[i].size
-				     ? new_record(s, b->time, it[i].addr, s->in->sites[it[i].site].func, it[i].site) : 0;
+				     ? new_record(s, b->time, it[i].addr, s->in->sites[it[i].site].func, it[i].site)
+				     : 0;
 
 		if (r && it[i].size > WIDE_STORE)
 			add_range(s, b->pid, it[i].addr, end, r);
@@ -477,7 +496,8 @@ static void prepare(struct sweep_state *s)
 		for (uint32_t h = 0; h < in->window[w].count; h++)
 			if (in->hit[in->window[w].first + h].flags & FMT_A_STORE)
 				s->written[s->written_count++] = (struct event){
-					.time = in->hit[in->window[w].first + h].time, .window = w,
+					.time = in->hit[in->window[w].first + h].time,
+					.window = w,
 					.hit = (uint32_t)(in->window[w].first + h),
 				};
 	qsort(s->written, s->written_count, sizeof(*s->written), by_event_time);
@@ -512,7 +532,8 @@ static void sweep(struct sweep_state *s)
 			take_burst(s, &in->burst[b++]);
 			continue;
 		}
-		if (v < s->written_count && s->written[v].time <= ta && s->written[v].time <= tio && s->written[v].time < tw) {
+		if (v < s->written_count && s->written[v].time <= ta && s->written[v].time <= tio &&
+		    s->written[v].time < tw) {
 			take_written(s, &s->written[v++]);
 			continue;
 		}

@@ -11,28 +11,41 @@
 #include "flow/input.h"
 
 /* How near the evidence was. */
-enum near { NEAR_CONSTANT = 1, NEAR_GRANULE, NEAR_LINE, NEAR_BLOCK, NEAR_PAGE, NEAR_OBJECT, NEAR_NONE, NEAR_BLIND /* unlocated_loads.h */ };
+enum near {
+	NEAR_CONSTANT = 1,
+	NEAR_GRANULE,
+	NEAR_LINE,
+	NEAR_BLOCK,
+	NEAR_PAGE,
+	NEAR_OBJECT,
+	NEAR_NONE,
+	NEAR_BLIND /* unlocated_loads.h */
+};
 
 struct answer {
 	uint32_t producer; /* function */
-	uint32_t stack;	   /* of its store, index of in->stack + 1; 0 unknown */
-	uint64_t age;	   /* of the record that tells; 0: not told by one */
-	uint32_t site;	   /* of its store; FLOW_NONE unknown */
-	uint64_t addr;	   /* that it wrote */
-	uint8_t near;	   /* enum near */
-	uint16_t row;	   /* told by the neighbourhood: so many records there in a row, one not counted, say the same */
-	bool overwritten;  /* the overwrite test replaced the recorded writer */
-	int8_t neighbour;  /* told by the very granule: what the neighbourhood would have said. 1: the same, -1: another */
+	uint32_t stack;    /* of its store, index of in->stack + 1; 0 unknown */
+	uint64_t age;      /* of the record that tells; 0: not told by one */
+	uint32_t site;     /* of its store; FLOW_NONE unknown */
+	uint64_t addr;     /* that it wrote */
+	uint8_t near;      /* enum near */
+	/* told by the neighbourhood: so many records there in a row, one not counted, say the same */
+	uint16_t row;
+	bool overwritten; /* the overwrite test replaced the recorded writer */
+	/* told by the very granule: what the neighbourhood would have said. 1: the same, -1: another */
+	int8_t neighbour;
 };
 
 /* One read (or a part of a wide one) and its producer. */
 struct read_answer {
 	uint32_t site, func; /* reading instruction and function */
-	double bytes;	     /* it stands for */
+	double bytes;        /* it stands for */
 	uint64_t addr;
 	uint32_t object, size; /* object: index or FLOW_NONE; size: of this part */
-	uint32_t stack; /* of the read, index of in->stack + 1; 0 unknown */
-	uint32_t burst; /* index into in->burst + 1; 0 none. Of a burst, in which it was not written: `size` bytes that tell whose, and stand for none */
+	uint32_t stack;        /* of the read, index of in->stack + 1; 0 unknown */
+	/* index into in->burst + 1; 0 none. Of a burst, in which it was not written: `size` bytes that tell whose,
+	 * and stand for none */
+	uint32_t burst;
 	struct answer a;
 };
 
@@ -42,7 +55,8 @@ struct last_writer {
 	struct answer *window_start; /* by window */
 	bool time_bias;
 	double loads, stores; /* samples used */
-	double cut_bytes;     /* of ranges that system calls or wide stores filled, too many or too long to be kept whole */
+	/* of ranges that system calls or wide stores filled, too many or too long to be kept whole */
+	double cut_bytes;
 	uint32_t site_count; /* those of the input, then one per system call that reads */
 };
 

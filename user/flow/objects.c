@@ -161,7 +161,8 @@ static int infer(struct tally *t, struct loose *l, size_t n)
 
 		if (!r)
 			return -ENOMEM;
-		while (j < n && (l[j].addr <= end || l[j].addr - end <= WIDE_GAP) && in_region_at(t->in, acc[l[j].index].pid, l[j].addr) == region) {
+		while (j < n && (l[j].addr <= end || l[j].addr - end <= WIDE_GAP) &&
+		       in_region_at(t->in, acc[l[j].index].pid, l[j].addr) == region) {
 			if (add_access(t, row, &acc[l[j].index]))
 				return -ENOMEM;
 			end = l[j].addr + acc[l[j].index].size > end ? l[j].addr + acc[l[j].index].size : end;
@@ -349,10 +350,16 @@ static int functions(const struct flow_input *in, struct objects *o)
 		if (!(c[f].all > all * TINY))
 			continue;
 		o->functions[o->function_count++] = (struct object_function){
-			.name = in->funcs[f].name, .object = in->funcs[f].object, .accesses = c[f].all, .instructions = n,
-			.mar = n > 0 ? c[f].all / n : NAN, .nonlocal_mar = n > 0 ? (c[f].all - c[f].stack) / n : NAN,
+			.name = in->funcs[f].name,
+			.object = in->funcs[f].object,
+			.accesses = c[f].all,
+			.instructions = n,
+			.mar = n > 0 ? c[f].all / n : NAN,
+			.nonlocal_mar = n > 0 ? (c[f].all - c[f].stack) / n : NAN,
 			.stack_ratio = c[f].stack / c[f].all,
-			.mai = n > 0 && nonlocal > 0 && instructions > 0 ? (c[f].all - c[f].stack) / nonlocal / (n / instructions) : NAN,
+			.mai = n > 0 && nonlocal > 0 && instructions > 0
+				       ? (c[f].all - c[f].stack) / nonlocal / (n / instructions)
+				       : NAN,
 		};
 	}
 	free(c);
@@ -367,7 +374,8 @@ int objects_build(const struct flow_input *in, bool stack, struct objects *out, 
 
 	*out = (struct objects){ .exact = in->x_use_count > 0 };
 	if (!in->x_use_count && !in->access_count)
-		return err_set(e, -ENODATA, "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
+		return err_set(e, -ENODATA,
+			       "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
 	err = out->exact ? from_exact(&t, stack) : from_samples(&t, stack);
 	if (!err) {
 		sum_up(&t);

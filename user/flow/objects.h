@@ -32,11 +32,11 @@ struct object_row {
 	char name[160];
 	const char *kind;     /* global, local, heap, mapping, stack, inferred */
 	const char *function; /* owner or allocating function, "" unknown */
-	uint64_t addr;	      /* 0: many places */
-	double size;	      /* NaN unknown */
+	uint64_t addr;        /* 0: many places */
+	double size;          /* NaN unknown */
 	double blocks;
 	double reads, writes, read_bytes, write_bytes;
-	double share; /* of all accesses shown */
+	double share;   /* of all accesses shown */
 	double samples; /* NaN: counted */
 	unsigned reader_count, writer_count;
 	struct object_user readers[OBJECT_USERS], writers[OBJECT_USERS]; /* largest first */

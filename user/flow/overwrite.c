@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEIGHBOUR 512 /* bytes: how far apart two stores of one sweep over memory may be sampled */
-#define SATURATED 0.1 /* below this share of stores to unseen words, a store's words are all known */
+#define NEIGHBOUR 512  /* bytes: how far apart two stores of one sweep over memory may be sampled */
+#define SATURATED 0.1  /* below this share of stores to unseen words, a store's words are all known */
 #define ALL_SEEN 0.01  /* below this, a word that is not among them was not written by it */
 #define HALF_SWEPT 0.5 /* passes over its words since, from which on it may be the last writer */
 #define RECENT 16
 #define NEAR_WORDS 4096 /* 32 KiB each way */
-#define NEAR_PAGES 3   /* each way: some samples of each pass fall into so much memory */
-#define MIN_WORDS 4   /* fewer words than this say nothing about a sweep */
+#define NEAR_PAGES 3    /* each way: some samples of each pass fall into so much memory */
+#define MIN_WORDS 4     /* fewer words than this say nothing about a sweep */
 
 struct store_ref {
 	uint32_t site;
@@ -23,10 +23,10 @@ struct store_ref {
 	double weight;
 };
 
-struct sweep { /* one store instruction */
+struct sweep {                    /* one store instruction */
 	size_t first_word, words; /* distinct, sorted, in ow->word */
 	size_t first_time, times; /* of sampled stores, in ow->time and ow->before */
-	double now;		  /* stores that `now` has seen, weighted */
+	double now;               /* stores that `now` has seen, weighted */
 	double chao;
 	double unseen; /* Good-Turing: share of its stores that go to words not seen yet */
 };
@@ -41,13 +41,13 @@ struct cand { /* which sweeps may cover a word: a slice of ow->list */
 };
 
 struct overwrite {
-	struct sweep *sweep; /* by site */
+	struct sweep *sweep;   /* by site */
 	struct recent *recent; /* by site */
 	uint32_t sites;
 	uint64_t *word, *time;
-	double *before; /* weight up to and without this store, beside time */
-	struct map last; /* site << 40 ^ page -> time of the last store there */
-	struct map bucket; /* 512-byte block -> index into head + 1 */
+	double *before;               /* weight up to and without this store, beside time */
+	struct map last;              /* site << 40 ^ page -> time of the last store there */
+	struct map bucket;            /* 512-byte block -> index into head + 1 */
 	uint32_t *next, *bucket_site; /* chains */
 	uint32_t chain_count, chain_cap;
 	struct map known; /* word -> index into cand + 1 */
@@ -178,10 +178,14 @@ struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool ce
 	for (size_t i = 0; i < in->access_count; i++) {
 		const struct in_access *a = &in->access[i];
 
-		if (!(a->flags & FMT_A_STORE) || (!stack && (a->flags & FMT_A_STACK)) || (!census && (a->flags & FMT_A_CENSUS)))
+		if (!(a->flags & FMT_A_STORE) || (!stack && (a->flags & FMT_A_STACK)) ||
+		    (!census && (a->flags & FMT_A_CENSUS)))
 			continue;
-		ref[n++] = (struct store_ref){ .site = a->site, .word = word_key(a->pid, a->addr), .time = a->time,
-					       .weight = a->weight, .census = a->flags & FMT_A_CENSUS };
+		ref[n++] = (struct store_ref){ .site = a->site,
+					       .word = word_key(a->pid, a->addr),
+					       .time = a->time,
+					       .weight = a->weight,
+					       .census = a->flags & FMT_A_CENSUS };
 	}
 	ow->word = malloc((n + 1) * sizeof(*ow->word));
 	ow->time = malloc((n + 1) * sizeof(*ow->time));
@@ -303,7 +307,8 @@ static bool covers(const struct overwrite *ow, const struct sweep *s, uint64_t w
 	}
 	if (lo < s->words && w[lo] == word)
 		return true;
-	return s->unseen > ALL_SEEN && lo > 0 && lo < s->words && word - w[lo - 1] <= NEIGHBOUR / 8 && w[lo] - word <= NEIGHBOUR / 8;
+	return s->unseen > ALL_SEEN && lo > 0 && lo < s->words && word - w[lo - 1] <= NEIGHBOUR / 8 &&
+	       w[lo] - word <= NEIGHBOUR / 8;
 }
 
 static bool push_site(struct overwrite *ow, uint32_t site)
@@ -335,7 +340,8 @@ static const struct cand *candidates(struct overwrite *ow, uint64_t word)
 
 			for (size_t k = c.first; k < ow->list_count && !listed; k++)
 				listed = ow->list[k] == site;
-			if (!listed && ow->sweep[site].chao >= MIN_WORDS && covers(ow, &ow->sweep[site], word) && !push_site(ow, site))
+			if (!listed && ow->sweep[site].chao >= MIN_WORDS && covers(ow, &ow->sweep[site], word) &&
+			    !push_site(ow, site))
 				return NULL;
 		}
 	}
@@ -400,5 +406,6 @@ uint32_t overwrite_test(struct overwrite *ow, uint32_t pid, uint64_t addr, uint6
 
 bool overwrite_plausible(const struct overwrite *ow, uint32_t site, uint32_t pid, uint64_t addr)
 {
-	return site >= ow->sites || ow->sweep[site].unseen > SATURATED || covers(ow, &ow->sweep[site], word_key(pid, addr));
+	return site >= ow->sites || ow->sweep[site].unseen > SATURATED ||
+	       covers(ow, &ow->sweep[site], word_key(pid, addr));
 }

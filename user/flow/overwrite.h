@@ -17,8 +17,8 @@ struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool ce
 void overwrite_free(struct overwrite *ow);
 /* Tells that access `i` (a sampled store) has happened: time moves on. */
 void overwrite_store(struct overwrite *ow, const struct in_access *a);
-/* The site most likely to have overwritten [addr] since t0 (whose writer was site s0), or FLOW_NONE; *pass: when, as far
- * as its stores tell, 0: unknown. */
+/* The site most likely to have overwritten [addr] since t0 (whose writer was site s0), or FLOW_NONE; *pass: when, as
+ * far as its stores tell, 0: unknown. */
 uint32_t overwrite_test(struct overwrite *ow, uint32_t pid, uint64_t addr, uint64_t t0, uint32_t s0, uint64_t *pass);
 
 /* Could this store instruction have written this address, though no sample shows it: the address lies

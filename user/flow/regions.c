@@ -83,15 +83,22 @@ static enum in_region_kind kind_of(const struct raw *r, const struct fmt_mapping
 }
 
 /* An allocation site or a variable, one entry for all its blocks. */
-int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size, uint32_t *out)
+int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size,
+		    uint32_t *out)
 {
 	struct flow_input *in = r->in;
 
-	if (!input_room((void **)&in->object_site, in->object_site_count, &in->object_site_cap, sizeof(*in->object_site), r->e))
+	if (!input_room((void **)&in->object_site, in->object_site_count, &in->object_site_cap,
+			sizeof(*in->object_site), r->e))
 		return r->e->code;
 	*out = (uint32_t)in->object_site_count;
 	in->object_site[in->object_site_count++] = (struct in_object_site){
-		.id = id, .kind = kind, .name = name ? name : "", .function = function ? function : "", .size = size, .blocks = 1,
+		.id = id,
+		.kind = kind,
+		.name = name ? name : "",
+		.function = function ? function : "",
+		.size = size,
+		.blocks = 1,
 	};
 	return 0;
 }
@@ -128,7 +135,8 @@ static int add_symbols(struct raw *r, const struct elf_of *f, Elf_Scn *scn, cons
 
 		if (!gelf_getsym(data, (int)i, &sym))
 			break;
-		if (GELF_ST_TYPE(sym.st_info) != STT_OBJECT || !sym.st_size || sym.st_shndx == SHN_UNDEF || sym.st_size > 1ull << 40)
+		if (GELF_ST_TYPE(sym.st_info) != STT_OBJECT || !sym.st_size || sym.st_shndx == SHN_UNDEF ||
+		    sym.st_size > 1ull << 40)
 			continue;
 		name = elf_strptr(f->elf, sh->sh_link, sym.st_name);
 		if (!name || !*name)
@@ -137,8 +145,12 @@ static int add_symbols(struct raw *r, const struct elf_of *f, Elf_Scn *scn, cons
 		name = intern_get(&r->in->texts, intern_str(&r->in->texts, name, NULL), NULL);
 		err = add_object_site(r, 0, FMT_OBJ_GLOBAL, name, NULL, sym.st_size, &site);
 		if (!err)
-			err = add_object(r, (struct in_object){ .addr = f->bias + sym.st_value, .end = f->bias + sym.st_value + sym.st_size,
-								.died = UINT64_MAX, .pid = f->pid, .kind = FMT_OBJ_GLOBAL, .site = site });
+			err = add_object(r, (struct in_object){ .addr = f->bias + sym.st_value,
+								.end = f->bias + sym.st_value + sym.st_size,
+								.died = UINT64_MAX,
+								.pid = f->pid,
+								.kind = FMT_OBJ_GLOBAL,
+								.site = site });
 	}
 	return err;
 }
@@ -224,7 +236,8 @@ static int take_elf(struct raw *r, Elf *elf, int fd, const struct fmt_mapping *m
 		err = insert(r, n);
 	}
 	if (!err && globals && (symtab || dynsym))
-		err = add_symbols(r, &(struct elf_of){ elf, fd, bias, m->pid }, symtab ? symtab : dynsym, symtab ? &sym_sh : &dyn_sh);
+		err = add_symbols(r, &(struct elf_of){ elf, fd, bias, m->pid }, symtab ? symtab : dynsym,
+				  symtab ? &sym_sh : &dyn_sh);
 	return err;
 }
 
@@ -280,7 +293,8 @@ static int stored_objects(struct raw *r, bool *globals)
 		if (!site)
 			err = err_set(r->e, -ENOMEM, "out of memory");
 		if (!err && added) {
-			err = add_object_site(r, o->id, o->kind, store_str(r->in->reader, o->name), function, o->size, &s);
+			err = add_object_site(r, o->id, o->kind, store_str(r->in->reader, o->name), function, o->size,
+					      &s);
 			*site = s;
 			if (!err && o->kind == FMT_OBJ_HEAP && !o->addr)
 				r->in->object_site[s].blocks = 0;
@@ -294,8 +308,12 @@ static int stored_objects(struct raw *r, bool *globals)
 		else if (!fresh && at <= r->in->object_count)
 			r->in->object[at - 1].died = o->died ? o->died : r->in->object[at - 1].died;
 		else if (fresh)
-			err = add_object(r, (struct in_object){ .addr = o->addr, .end = o->addr + o->size > o->addr ? o->addr + o->size : UINT64_MAX,
-								.born = o->born, .died = o->died ? o->died : UINT64_MAX, .kind = o->kind,
+			err = add_object(r, (struct in_object){ .addr = o->addr,
+								.end = o->addr + o->size > o->addr ? o->addr + o->size
+												   : UINT64_MAX,
+								.born = o->born,
+								.died = o->died ? o->died : UINT64_MAX,
+								.kind = o->kind,
 								.site = (uint32_t)*site });
 		if (fresh && !added)
 			r->in->object_site[*site].blocks += o->kind == FMT_OBJ_HEAP;
@@ -399,8 +417,11 @@ int input_regions(struct raw *r)
 		const struct fmt_mapping *m = &r->mapping[i];
 		const char *name = store_str(in->reader, m->name);
 
-		err = insert(r, (struct in_region){ .start = m->start, .end = m->end, .pid = m->pid,
-						    .kind = kind_of(r, m, name), .name = name });
+		err = insert(r, (struct in_region){ .start = m->start,
+						    .end = m->end,
+						    .pid = m->pid,
+						    .kind = kind_of(r, m, name),
+						    .name = name });
 	}
 	for (size_t i = 0; !err && i < r->mapping_count; i++) {
 		const struct fmt_mapping *m = &r->mapping[i];
@@ -437,7 +458,8 @@ const struct in_region *in_region_at(const struct flow_input *in, uint32_t pid, 
 		else
 			hi = mid;
 	}
-	return lo < in->region_count && in->region[lo].pid == pid && in->region[lo].start <= addr ? &in->region[lo] : NULL;
+	return lo < in->region_count && in->region[lo].pid == pid && in->region[lo].start <= addr ? &in->region[lo]
+												  : NULL;
 }
 
 const struct in_object *in_object_at(const struct flow_input *in, uint32_t pid, uint64_t addr, uint64_t time)

@@ -15,7 +15,7 @@
 #define AS_WINDOWS 1.0 /* what is usual counts as many windows */
 #define LEAST_NS 1e3
 
-struct tally { /* of one arming instruction, or of all */
+struct tally {              /* of one arming instruction, or of all */
 	double still, rate; /* the fit */
 	double n, stills, writes, exposed;
 };
@@ -66,9 +66,11 @@ static double not_yet(double rate, double ns)
 }
 
 /* Early in a recording, what changes may not have done so yet. */
-static void conclude(struct rewrite_rate *s, const struct flow_input *in, const struct tally *site, const struct tally *all)
+static void conclude(struct rewrite_rate *s, const struct flow_input *in, const struct tally *site,
+		     const struct tally *all)
 {
-	uint64_t begin = in->access_count ? in->access[0].time : 0, end = in->access_count ? in->access[in->access_count - 1].time : 0;
+	uint64_t begin = in->access_count ? in->access[0].time : 0,
+		 end = in->access_count ? in->access[in->access_count - 1].time : 0;
 	double whole = (double)(end - begin);
 
 	for (uint32_t i = 0; i < in->window_count; i++) {

@@ -13,8 +13,8 @@
 
 struct rewrite_rate {
 	double *window; /* by window: of its address, when it was armed */
-	double *site;	/* by load instruction: of what it reads */
-	double *rate;	/* by load instruction: writes per ns to what it reads, where that changes */
+	double *site;   /* by load instruction: of what it reads */
+	double *rate;   /* by load instruction: writes per ns to what it reads, where that changes */
 	uint32_t sites;
 	double usual, usual_rate; /* of what has no windows */
 };

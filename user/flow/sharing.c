@@ -40,7 +40,8 @@ static int add(struct touches *t, uint64_t addr, uint64_t size, struct touch k)
 	uint64_t end = addr + (size ? size : 1);
 
 	for (uint64_t line = addr / LINE; line <= (end - 1) / LINE; line++) {
-		uint64_t from = addr > line * LINE ? addr - line * LINE : 0, to = end < (line + 1) * LINE ? end - line * LINE : LINE;
+		uint64_t from = addr > line * LINE ? addr - line * LINE : 0,
+			 to = end < (line + 1) * LINE ? end - line * LINE : LINE;
 
 		if (!GROW(t->at, t->count, t->cap, 1024))
 			return -ENOMEM;
@@ -60,16 +61,25 @@ static int collect(const struct flow_input *in, struct touches *t)
 
 		/* a wide access says nothing of who uses which part of a line; a thread's own stack is its own */
 		if (!(a->flags & (FMT_A_CENSUS | FMT_A_STACK | FMT_A_KERNEL | FMT_A_REP)) && a->size && a->size <= LINE)
-			err = add(t, a->addr, a->size, (struct touch){ .time = a->time, .weight = a->weight, .pid = a->pid, .tid = a->tid,
-								       .func = a->func, .write = a->flags & FMT_A_STORE });
+			err = add(t, a->addr, a->size,
+				  (struct touch){ .time = a->time,
+						  .weight = a->weight,
+						  .pid = a->pid,
+						  .tid = a->tid,
+						  .func = a->func,
+						  .write = a->flags & FMT_A_STORE });
 	}
 	for (size_t i = 0; !err && i < in->window_count; i++) {
 		const struct in_window *w = &in->window[i];
 
 		for (size_t k = w->first; !err && k < w->first + w->count && !(w->arm.flags & FMT_A_STACK); k++)
 			if (!(in->hit[k].flags & FMT_A_KERNEL) && w->len <= LINE)
-				err = add(t, w->addr, w->len, (struct touch){ .time = in->hit[k].time, .pid = w->arm.pid, .tid = in->hit[k].tid,
-									      .func = in->hit[k].func, .write = in->hit[k].flags & FMT_A_STORE });
+				err = add(t, w->addr, w->len,
+					  (struct touch){ .time = in->hit[k].time,
+							  .pid = w->arm.pid,
+							  .tid = in->hit[k].tid,
+							  .func = in->hit[k].func,
+							  .write = in->hit[k].flags & FMT_A_STORE });
 	}
 	return err;
 }
@@ -128,18 +138,25 @@ static double chance(const struct user *u)
 
 static struct line_user described(const struct flow_input *in, const struct user *u)
 {
-	return (struct line_user){ .pid = u->pid, .tid = u->tid, .function = in->funcs[u->func].name, .bytes = u->bytes,
-				   .written = u->written, .accesses = u->accesses, .samples = u->samples };
+	return (struct line_user){ .pid = u->pid,
+				   .tid = u->tid,
+				   .function = in->funcs[u->func].name,
+				   .bytes = u->bytes,
+				   .written = u->written,
+				   .accesses = u->accesses,
+				   .samples = u->samples };
 }
 
-static int judge(const struct flow_input *in, const struct touch *t, size_t n, const struct user *a, const struct user *b, size_t lines,
-		 struct flow_threads *out, bool *truly)
+static int judge(const struct flow_input *in, const struct touch *t, size_t n, const struct user *a,
+		 const struct user *b, size_t lines, struct flow_threads *out, bool *truly)
 {
 	uint64_t from = a->first > b->first ? a->first : b->first, to = a->last < b->last ? a->last : b->last;
 	struct user both[2] = { { .tid = a->tid, .first = UINT64_MAX }, { .tid = b->tid, .first = UINT64_MAX } };
 	const struct in_object *obj = NULL;
 	struct shared_line *l, *before = out->line_count && out->line[out->line_count - 1].addr == t->line * LINE &&
-						 out->line[out->line_count - 1].user[0].pid == t->pid ? &out->line[out->line_count - 1] : NULL;
+							 out->line[out->line_count - 1].user[0].pid == t->pid
+						 ? &out->line[out->line_count - 1]
+						 : NULL;
 	double cost;
 
 	/* memory that one thread gave back and another was given is not shared: only while both use it */
@@ -153,7 +170,8 @@ static int judge(const struct flow_input *in, const struct touch *t, size_t n, c
 		return 0;
 	}
 	/* two threads that share all of a line, seen a few times each, may have met different words */
-	if (both[0].samples < ENOUGH || both[1].samples < ENOUGH || chance(&both[0]) * chance(&both[1]) * (double)lines > CHANCE)
+	if (both[0].samples < ENOUGH || both[1].samples < ENOUGH ||
+	    chance(&both[0]) * chance(&both[1]) * (double)lines > CHANCE)
 		return 0;
 	cost = both[0].accesses < both[1].accesses ? both[0].accesses : both[1].accesses;
 	if (before) {
@@ -168,8 +186,10 @@ static int judge(const struct flow_input *in, const struct touch *t, size_t n, c
 	if (!GROW(out->line, out->line_count, out->line_cap, 1024))
 		return -ENOMEM;
 	l = &out->line[out->line_count++];
-	*l = (struct shared_line){ .addr = t->line * LINE, .user = { described(in, &both[0]), described(in, &both[1]) },
-				   .pairs = 1, .cost = cost };
+	*l = (struct shared_line){ .addr = t->line * LINE,
+				   .user = { described(in, &both[0]), described(in, &both[1]) },
+				   .pairs = 1,
+				   .cost = cost };
 	for (unsigned k = 0; k < LINE && !obj; k++)
 		if ((both[0].bytes | both[1].bytes) >> k & 1)
 			obj = in_object_at(in, t->pid, l->addr + k, from);

@@ -50,7 +50,8 @@ static uint32_t thread_of(struct renaming *r, uint32_t pid, uint32_t tid)
 		r->func[t->thread_count] = in_func_add(r->in, name, object);
 		if (r->func[t->thread_count] == FLOW_NONE)
 			return FLOW_NONE;
-		t->thread[t->thread_count] = (struct flow_thread){ .pid = pid, .tid = tid, .func = FLOW_NONE, .comm = in_comm(r->in, pid) };
+		t->thread[t->thread_count] =
+			(struct flow_thread){ .pid = pid, .tid = tid, .func = FLOW_NONE, .comm = in_comm(r->in, pid) };
 		*at = t->thread_count++;
 	}
 	return r->func[*at];
@@ -67,7 +68,9 @@ static uint32_t site_for(struct renaming *r, uint32_t old, uint32_t func)
 	if (!id || (added && !GROW(r->site, r->site_count, r->site_cap, 1024)))
 		return FLOW_NONE;
 	if (added)
-		r->site[r->site_count++] = (struct in_site){ .ip = o->ip, .module = o->module, .func = func, .clears = o->clears, .block = o->block };
+		r->site[r->site_count++] = (struct in_site){
+			.ip = o->ip, .module = o->module, .func = func, .clears = o->clears, .block = o->block
+		};
 	return id - 1;
 }
 
@@ -91,13 +94,15 @@ static int rename_all(struct renaming *r)
 		err = rename_one(r, &in->access[i].site, &in->access[i].func, in->access[i].pid, in->access[i].tid,
 				 in->access[i].flags & FMT_A_KERNEL);
 	for (size_t i = 0; !err && i < in->blind_count; i++)
-		err = rename_one(r, &in->blind[i].site, &in->blind[i].func, in->blind[i].pid, in->blind[i].tid, in->blind[i].flags & FMT_A_KERNEL);
+		err = rename_one(r, &in->blind[i].site, &in->blind[i].func, in->blind[i].pid, in->blind[i].tid,
+				 in->blind[i].flags & FMT_A_KERNEL);
 	for (size_t i = 0; !err && i < in->window_count; i++) {
 		struct in_window *w = &in->window[i];
 
 		err = rename_one(r, &w->arm.site, &w->arm.func, w->arm.pid, w->arm.tid, w->arm.flags & FMT_A_KERNEL);
 		for (size_t k = w->first; !err && k < w->first + w->count; k++)
-			err = rename_one(r, &in->hit[k].site, &in->hit[k].func, w->arm.pid, in->hit[k].tid, in->hit[k].flags & FMT_A_KERNEL);
+			err = rename_one(r, &in->hit[k].site, &in->hit[k].func, w->arm.pid, in->hit[k].tid,
+					 in->hit[k].flags & FMT_A_KERNEL);
 	}
 	if (err)
 		return err;
@@ -131,8 +136,11 @@ int flow_threads_build(struct flow_input *in, const struct est_opts *o, struct f
 
 	*out = (struct flow_threads){ 0 };
 	if (!in->access_count)
-		return err_set(e, -ENODATA, in->has_x ? "exact figures are not kept by thread; add samples: `accperf exact --emit-samples 1000 -- COMMAND`"
-						      : "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
+		return err_set(
+			e, -ENODATA,
+			in->has_x
+				? "exact figures are not kept by thread; add samples: `accperf exact --emit-samples 1000 -- COMMAND`"
+				: "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
 	by_thread.inclusive = false;
 	err = sharing_find(in, out);
 	if (!err)

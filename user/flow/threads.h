@@ -16,29 +16,29 @@
 
 struct flow_thread {
 	uint32_t pid, tid;
-	uint32_t func; /* of flow_threads.flow; FLOW_NONE: neither reads nor writes anything counted */
+	uint32_t func;    /* of flow_threads.flow; FLOW_NONE: neither reads nor writes anything counted */
 	const char *comm; /* NULL unknown */
 };
 
 struct line_user {
 	uint32_t pid, tid;
-	const char *function; /* that accesses it most */
+	const char *function;    /* that accesses it most */
 	uint64_t bytes, written; /* bit per byte of the line */
-	double accesses;      /* that the samples stand for */
-	uint32_t samples;     /* and hits of watchpoints */
+	double accesses;         /* that the samples stand for */
+	uint32_t samples;        /* and hits of watchpoints */
 };
 
 struct shared_line {
 	uint64_t addr;
-	const char *object; /* NULL: none is known */
-	uint64_t offset;    /* of the line's first byte in it, or of the object in the line where that is less */
+	const char *object;       /* NULL: none is known */
+	uint64_t offset;          /* of the line's first byte in it, or of the object in the line where that is less */
 	struct line_user user[2]; /* of the pairs of threads that do so, the one that accesses it most */
 	unsigned pairs;
 	double cost; /* accesses of the thread that has fewer: by this they are sorted */
 };
 
 struct flow_threads {
-	struct flow flow; /* functions: threads, by name, and pseudo-functions */
+	struct flow flow;           /* functions: threads, by name, and pseudo-functions */
 	struct flow_thread *thread; /* by pid, tid */
 	size_t thread_count;
 	struct shared_line *line; /* shared falsely, the most accessed first */

@@ -33,8 +33,10 @@ static int allocate(struct timeline *t, const struct flow_input *in)
 	t->row_count = in->func_count;
 	for (uint32_t f = 0; f < in->func_count; f++)
 		t->rows[f] = (struct timeline_row){
-			.name = in->funcs[f].name, .object = in->funcs[f].object,
-			.reads = t->block + (size_t)f * t->slices, .writes = t->block + cells + (size_t)f * t->slices,
+			.name = in->funcs[f].name,
+			.object = in->funcs[f].object,
+			.reads = t->block + (size_t)f * t->slices,
+			.writes = t->block + cells + (size_t)f * t->slices,
 		};
 	return 0;
 }
@@ -178,8 +180,12 @@ int timeline_build(const struct flow_input *in, uint32_t slices, bool stack, str
 	if (!err)
 		return 0;
 	timeline_release(out);
-	return err_set(e, err, err == -ENODATA ? "the profile holds no accesses over time; record with `accperf record`, or `accperf exact --slice N`"
-			       : err == -E2BIG ? "too many slices for so many functions; ask for fewer with --slices" : "out of memory");
+	return err_set(
+		e, err,
+		err == -ENODATA
+			? "the profile holds no accesses over time; record with `accperf record`, or `accperf exact --slice N`"
+		: err == -E2BIG ? "too many slices for so many functions; ask for fewer with --slices"
+				: "out of memory");
 }
 
 void timeline_release(struct timeline *t)

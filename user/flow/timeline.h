@@ -12,15 +12,15 @@
 struct timeline_row {
 	const char *name, *object;
 	double *reads, *writes; /* bytes by slice */
-	double total;		/* of both */
+	double total;           /* of both */
 };
 
 struct timeline {
 	uint32_t slices;
-	double start, width; /* of a slice, in unit */
-	bool instructions;   /* the unit; else nanoseconds */
-	bool exact;	     /* counted, not estimated from samples */
-	double samples;	     /* accesses it rests on; NaN for exact */
+	double start, width;       /* of a slice, in unit */
+	bool instructions;         /* the unit; else nanoseconds */
+	bool exact;                /* counted, not estimated from samples */
+	double samples;            /* accesses it rests on; NaN for exact */
 	struct timeline_row *rows; /* by total, largest first */
 	uint32_t row_count;
 	uint8_t *phase; /* by slice, from 0: slices of one phase have like mixes of functions */

@@ -6,13 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MIN_GAP 4096   /* addresses closer than this never are two objects */
-#define GAP_FACTOR 12  /* a gap this many times the usual one ends an object */
-#define FEW 4	       /* distinct addresses that say nothing about a stride */
-#define MANY 20	       /* accesses from which on repeats mean something */
+#define MIN_GAP 4096  /* addresses closer than this never are two objects */
+#define GAP_FACTOR 12 /* a gap this many times the usual one ends an object */
+#define FEW 4         /* distinct addresses that say nothing about a stride */
+#define MANY 20       /* accesses from which on repeats mean something */
 #define SATURATED 0.05
 #define FEW_MEETINGS 3
-#define STRATA 4 /* parts of a range judged each by itself: one may be used far more than the rest */
+#define STRATA 4       /* parts of a range judged each by itself: one may be used far more than the rest */
 #define ENOUGH_PAIRS 4 /* an error of a half */
 #define MANY_PIECES 24 /* pieces from which on small ones are assumed to be missing */
 
@@ -186,7 +186,8 @@ static void add(struct unique_addresses_result *r, struct piece p, size_t *piece
 }
 
 /* All items of one key. */
-static struct unique_addresses_result measure_key(const struct flow_input *in, const struct unique_addresses_item *it, size_t n)
+static struct unique_addresses_result measure_key(const struct flow_input *in, const struct unique_addresses_item *it,
+						  size_t n)
 {
 	struct unique_addresses_result r = { .key = it[0].key };
 	size_t pieces = 0, small = 0;
@@ -198,7 +199,8 @@ static struct unique_addresses_result measure_key(const struct flow_input *in, c
 		while (j < n && it[j].object == object)
 			j++;
 		if (object != FLOW_NONE) {
-			add(&r, measure(it + i, j - i, in->object[object].addr, in->object[object].end), &pieces, &small);
+			add(&r, measure(it + i, j - i, in->object[object].addr, in->object[object].end), &pieces,
+			    &small);
 		} else {
 			double wide = usual_gap(it + i, j - i) * GAP_FACTOR;
 
@@ -218,7 +220,7 @@ static struct unique_addresses_result measure_key(const struct flow_input *in, c
 }
 
 void unique_addresses_run(const struct flow_input *in, struct unique_addresses_item *items, size_t n,
-	     void (*fn)(void *ctx, const struct unique_addresses_result *r), void *ctx)
+			  void (*fn)(void *ctx, const struct unique_addresses_result *r), void *ctx)
 {
 	qsort(items, n, sizeof(*items), by_key);
 	for (size_t i = 0; i < n;) {

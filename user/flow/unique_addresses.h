@@ -9,7 +9,7 @@
 #include "flow/input.h"
 
 struct unique_addresses_item {
-	uint64_t key;  /* what the result is wanted for: a function, an edge */
+	uint64_t key; /* what the result is wanted for: a function, an edge */
 	uint64_t addr;
 	uint32_t object; /* index of in->object, or FLOW_NONE */
 	uint32_t size;
@@ -19,12 +19,12 @@ struct unique_addresses_item {
 struct unique_addresses_result {
 	uint64_t key;
 	double bytes;
-	double seen;   /* distinct bytes among the samples: certain */
-	bool bound;    /* many small pieces: a lower bound */
+	double seen; /* distinct bytes among the samples: certain */
+	bool bound;  /* many small pieces: a lower bound */
 };
 
 /* Sorts the items; calls back once per key. */
 void unique_addresses_run(const struct flow_input *in, struct unique_addresses_item *items, size_t n,
-	     void (*fn)(void *ctx, const struct unique_addresses_result *r), void *ctx);
+			  void (*fn)(void *ctx, const struct unique_addresses_result *r), void *ctx);
 
 #endif

@@ -9,9 +9,9 @@ struct share { /* of a function's located reads */
 	double bytes;
 };
 
-struct tally { /* per site */
+struct tally {                 /* per site */
 	double located, stack; /* bytes of accesses with an address: all, on the stack */
-	double reads;	       /* bytes that c->reads holds */
+	double reads;          /* bytes that c->reads holds */
 	double blind;
 };
 
@@ -61,7 +61,9 @@ static bool like_function(const struct flow_input *in, struct last_writer *c, ui
 			  const struct share *s, size_t n)
 {
 	uint32_t func = in->sites[site].func;
-	struct read_answer r = { .site = site, .func = func, .object = FLOW_NONE, .a = { .near = NEAR_BLIND, .site = FLOW_NONE } };
+	struct read_answer r = {
+		.site = site, .func = func, .object = FLOW_NONE, .a = { .near = NEAR_BLIND, .site = FLOW_NONE }
+	};
 	size_t lo = 0, hi = n;
 	double sum = 0;
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/window_delay.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define GAPS_MOST 64
 #define GAPS_LEAST 2 /* fewer do not tell how fast reads follow each other */
-#define GAPS 8	     /* so many, beyond what it takes to arm, are too late */
+#define GAPS 8       /* so many, beyond what it takes to arm, are too late */
 
 static int by_size(const void *a, const void *b)
 {
@@ -70,4 +71,13 @@ bool *window_delay_apply(const struct flow_input *in)
 		late[i] = gap > 0 && first_hit(in, w) > 2 * arming + GAPS * gap;
 	}
 	return late;
+}
+
+double window_delay_undisturbed(const struct flow_input *in, const struct in_window *w)
+{
+	double writes = 0, open = w->ended > w->armed ? (double)(w->ended - w->armed) : 1;
+
+	for (uint32_t i = 0; i < w->count; i++)
+		writes += (in->hit[w->first + i].flags & FMT_A_STORE) != 0;
+	return w->armed > w->arm.time ? exp(-writes / open * (double)(w->armed - w->arm.time)) : 1;
 }

@@ -16,4 +16,8 @@
 /* By window, to be freed; NULL without memory. */
 bool *window_delay_apply(const struct flow_input *in);
 
+/* A window opens a while after the access that chose it. If this memory is written as often then as it was while
+ * the window was open: the probability that nobody did before it opened. */
+double window_delay_undisturbed(const struct flow_input *in, const struct in_window *w);
+
 #endif

@@ -20,7 +20,7 @@
 struct cost_attached {
 	double switch_ns; /* at each switch while attached */
 	unsigned users;
-	unsigned held;	/* breakpoints of open windows */
+	unsigned held;         /* breakpoints of open windows */
 	uint64_t since, until; /* held, or the kernel has not noticed yet; 0: never */
 };
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #define SAVED_NS 100e6 /* what is not used for looks is kept for so long */
-#define CLOSELY 5e-6 /* switches per ns: every 0.2 ms */
+#define CLOSELY 5e-6   /* switches per ns: every 0.2 ms */
 
 double wakeups_cost(double ns, double rate, double wake_ns, unsigned cpus)
 {

@@ -33,8 +33,14 @@ static double round_ns(void)
 double execbp_measure(struct execbp *x, struct err *e)
 {
 	struct exec_request req = {
-		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .slots = 1, .hit_limit = ROUND_HITS + 8, .time_limit_ns = 1000000000,
-		.slot = { { .addr = (uint64_t)(uintptr_t)target_of_measure, .limit = ROUND_HITS + 8, .reg = EXECWIN_NO_REG } },
+		.pid = getpid(),
+		.tid = (pid_t)syscall(SYS_gettid),
+		.slots = 1,
+		.hit_limit = ROUND_HITS + 8,
+		.time_limit_ns = 1000000000,
+		.slot = { { .addr = (uint64_t)(uintptr_t)target_of_measure,
+			    .limit = ROUND_HITS + 8,
+			    .reg = EXECWIN_NO_REG } },
 	};
 	struct exec_window w;
 	double took[ROUNDS];
@@ -48,8 +54,10 @@ double execbp_measure(struct execbp *x, struct err *e)
 		with = round_ns();
 		execbp_end(x, clock_now(), &w);
 		if (w.count != ROUND_HITS) {
-			err_set(e, -EOPNOTSUPP, "execute breakpoints can be set but do not fire as they should here (%u hits of %d); "
-				"continuing without such windows", w.count, ROUND_HITS);
+			err_set(e, -EOPNOTSUPP,
+				"execute breakpoints can be set but do not fire as they should here (%u hits of %d); "
+				"continuing without such windows",
+				w.count, ROUND_HITS);
 			n = 0;
 			break;
 		}
@@ -61,7 +69,8 @@ double execbp_measure(struct execbp *x, struct err *e)
 	/* a machine under load only ever adds */
 	qsort(took, (size_t)n, sizeof(took[0]), by_double);
 	if (!(took[n / 8] > 0))
-		err_set(e, -EAGAIN, "what an execute breakpoint costs cannot be told here (the machine is too busy, or emulated); "
+		err_set(e, -EAGAIN,
+			"what an execute breakpoint costs cannot be told here (the machine is too busy, or emulated); "
 			"continuing without such windows");
 	return took[n / 8];
 }
@@ -82,8 +91,14 @@ static double near_ns(void)
 double execbp_measure_near(struct execbp *x)
 {
 	struct exec_request req = {
-		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .slots = 1, .hit_limit = 8, .time_limit_ns = 1000000000,
-		.slot = { { .addr = (uint64_t)(uintptr_t)execbp_near_loop + EXECBP_NEAR / 2, .limit = 8, .reg = EXECWIN_NO_REG } },
+		.pid = getpid(),
+		.tid = (pid_t)syscall(SYS_gettid),
+		.slots = 1,
+		.hit_limit = 8,
+		.time_limit_ns = 1000000000,
+		.slot = { { .addr = (uint64_t)(uintptr_t)execbp_near_loop + EXECBP_NEAR / 2,
+			    .limit = 8,
+			    .reg = EXECWIN_NO_REG } },
 	};
 	struct exec_window w;
 	double bare[ROUNDS], with[ROUNDS];
@@ -142,16 +157,27 @@ static bool open_and_end(void *ctx, int tid)
 void execbp_price(struct execbp *x, struct exec_price *out)
 {
 	static uint64_t never_run[EXECWIN_SLOTS][8];
-	struct trial t = { .x = x, .req = {
-		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .slots = 1, .hit_limit = WORK_HITS + 8, .time_limit_ns = 1000000000,
-		.slot = { { .addr = (uint64_t)(uintptr_t)target_of_measure, .limit = WORK_HITS + 8, .reg = EXECWIN_NO_REG } },
-	} };
-	struct price_own own = { .begin = begin, .event = hit, .end = end, .ctx = &t, .pieces = WORK_HITS, .turns = WORK_TURNS };
+	struct trial t = { .x = x,
+			   .req = {
+				   .pid = getpid(),
+				   .tid = (pid_t)syscall(SYS_gettid),
+				   .slots = 1,
+				   .hit_limit = WORK_HITS + 8,
+				   .time_limit_ns = 1000000000,
+				   .slot = { { .addr = (uint64_t)(uintptr_t)target_of_measure,
+					       .limit = WORK_HITS + 8,
+					       .reg = EXECWIN_NO_REG } },
+			   } };
+	struct price_own own = {
+		.begin = begin, .event = hit, .end = end, .ctx = &t, .pieces = WORK_HITS, .turns = WORK_TURNS
+	};
 
 	out->hit_ns = price_own(&own);
 	t.req.slots = EXECWIN_SLOTS;
 	for (unsigned i = 0; i < EXECWIN_SLOTS; i++)
-		t.req.slot[i] = (struct exec_slot){ .addr = (uint64_t)(uintptr_t)never_run[i], .limit = 1, .reg = EXECWIN_NO_REG };
+		t.req.slot[i] = (struct exec_slot){ .addr = (uint64_t)(uintptr_t)never_run[i],
+						    .limit = 1,
+						    .reg = EXECWIN_NO_REG };
 	out->window_ns = price_other(open_and_end, &t);
 	execbp_forget(x);
 }

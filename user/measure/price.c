@@ -12,14 +12,14 @@
 
 #include "util/clock.h"
 
-#define CALLS 512    /* of a turn */
-#define WORDS 24576  /* 96 KiB */
-#define STREAM 4096  /* words that a turn walks through */
+#define CALLS 512   /* of a turn */
+#define WORDS 24576 /* 96 KiB */
+#define STREAM 4096 /* words that a turn walks through */
 #define ROUNDS 21
 #define DISTURBANCES 25
 #define ENOUGH 7
-#define SETTLED 9    /* rounds suffice, if */
-#define NARROW 0.1   /* the middle half of them is no wider than this part of the median, which is then known to 3 % */
+#define SETTLED 9  /* rounds suffice, if */
+#define NARROW 0.1 /* the middle half of them is no wider than this part of the median, which is then known to 3 % */
 #define QUIET_TURNS 24
 #define AFTER_TURNS 3
 #define PIECES_BEFORE 24
@@ -30,16 +30,20 @@
 #define GIVE_UP_NS 250000000ull
 #define STALLED_NS 3000000ull
 
-#define STEP(n) \
-	static __attribute__((noinline)) uint32_t step##n(uint32_t x) \
-	{ \
-		return x & (1u << (n % 7)) ? x * (2654435761u + 2 * n) + n : (x ^ (x >> (n % 11 + 3))) + 0x9e37u * (n + 1); \
+#define STEP(n)                                                                                                        \
+	static __attribute__((noinline)) uint32_t step##n(uint32_t x)                                                  \
+	{                                                                                                              \
+		return x & (1u << (n % 7)) ? x * (2654435761u + 2 * n) + n                                             \
+					   : (x ^ (x >> (n % 11 + 3))) + 0x9e37u * (n + 1);                            \
 	}
 #define STEPS8(n) STEP(n##0) STEP(n##1) STEP(n##2) STEP(n##3) STEP(n##4) STEP(n##5) STEP(n##6) STEP(n##7)
 #define NAMES8(n) step##n##0, step##n##1, step##n##2, step##n##3, step##n##4, step##n##5, step##n##6, step##n##7
+/* The formatter never comes to rest on lists of macros. */
+/* clang-format off */
 STEPS8(1) STEPS8(2) STEPS8(3) STEPS8(4) STEPS8(5) STEPS8(6) STEPS8(7) STEPS8(8)
+	/* clang-format on */
 
-static volatile uint32_t sink;
+	static volatile uint32_t sink;
 
 void price_work(unsigned turns)
 {
@@ -143,7 +147,8 @@ static double prolonged(const struct piece *piece, unsigned count, uint64_t at)
 		return NAN;
 	for (unsigned i = 0; i < PIECES_BEFORE; i++)
 		before[i] = (double)(piece[hit - 1 - i].cpu - piece[hit - 2 - i].cpu);
-	return (double)(piece[hit + PIECES_AFTER - 1].cpu - piece[hit - 1].cpu) - PIECES_AFTER * price_median(before, PIECES_BEFORE);
+	return (double)(piece[hit + PIECES_AFTER - 1].cpu - piece[hit - 1].cpu) -
+	       PIECES_AFTER * price_median(before, PIECES_BEFORE);
 }
 
 double price_rare(const struct price_rare *r)

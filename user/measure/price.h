@@ -33,8 +33,9 @@ struct price_own {
 double price_own(const struct price_own *o);
 
 /* ns by which one of the interruptions that begin(ctx) turns on prolongs the calling thread's work: the median, from
- * `wait_ns` of work. end(ctx) turns them off and tells at most `max` of the times (CLOCK_MONOTONIC) at which they came. What
- * comes seldom finds nothing of its own in the caches, and costs twice as much as what price_own() sees. NaN: too few came. */
+ * `wait_ns` of work. end(ctx) turns them off and tells at most `max` of the times (CLOCK_MONOTONIC) at which they
+ * came. What comes seldom finds nothing of its own in the caches, and costs twice as much as what price_own() sees.
+ * NaN: too few came. */
 struct price_rare {
 	bool (*begin)(void *ctx);
 	unsigned (*end)(void *ctx, uint64_t *at, unsigned max);

@@ -187,7 +187,8 @@ static void identify(char *out, size_t size)
 	uname(&u);
 	stat("/proc/self/exe", &st);
 	snprintf(out, size, "accperf prices 1 %s %.40s %lld %lld %ld/%d", boot, u.release, (long long)st.st_size,
-		 (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec, sysconf(_SC_NPROCESSORS_ONLN), allowed_cpus());
+		 (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec, sysconf(_SC_NPROCESSORS_ONLN),
+		 allowed_cpus());
 }
 
 void prices_open(struct prices *p)
@@ -195,7 +196,8 @@ void prices_open(struct prices *p)
 	int dir = cachedir_open(FOLDER);
 	char identity[sizeof(p->identity)], name[32];
 	AUTO_BUF(text);
-	bool there = dir >= 0 && !cachedir_read(dir, file_name(name, sizeof(name)), FILE_MOST, &text) && text.len && !memchr(text.data, 0, text.len);
+	bool there = dir >= 0 && !cachedir_read(dir, file_name(name, sizeof(name)), FILE_MOST, &text) && text.len &&
+		     !memchr(text.data, 0, text.len);
 
 	identify(identity, sizeof(identity));
 	prices_read(p, there ? text.data : NULL, identity, clock_ns(CLOCK_BOOTTIME));
@@ -218,8 +220,8 @@ void prices_close(struct prices *p)
 	buf_addf(&text, "%s\n", p->identity);
 	for (unsigned i = 0; i < p->count; i++)
 		for (unsigned k = 0; k < p->of[i].count; k++)
-			buf_addf(&text, "%s %" PRIu64 " %.1f %.1f %.1f\n", p->of[i].name, p->of[i].at[k], p->of[i].value[k][0],
-				 p->of[i].value[k][1], p->of[i].value[k][2]);
+			buf_addf(&text, "%s %" PRIu64 " %.1f %.1f %.1f\n", p->of[i].name, p->of[i].at[k],
+				 p->of[i].value[k][0], p->of[i].value[k][1], p->of[i].value[k][2]);
 	cachedir_write(dir, file_name(name, sizeof(name)), &text, FILE_MOST);
 	close(dir);
 }

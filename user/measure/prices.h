@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prices that recordings measured before this one. Measuring what a tick, a hit or a switch costs takes a third of a
- * second of a CPU, and the machine is the same from one recording to the next. So what was measured is kept in the user's
- * cache (util/cachedir.h), for this boot, kernel, program and number of CPUs, and once there are PRICES_ENOUGH measurements
- * of a price their median is taken instead of a new one: it is steadier than one. They stay true because each recording
- * measures the price again that was measured longest ago, if that is more than a minute, and all that are a day old.
- * Without a cache everything is measured each time. Included by cli and tests.
+ * second of a CPU, and the machine is the same from one recording to the next. So what was measured is kept in the
+ * user's cache (util/cachedir.h), for this boot, kernel, program and number of CPUs, and once there are PRICES_ENOUGH
+ * measurements of a price their median is taken instead of a new one: it is steadier than one. They stay true because
+ * each recording measures the price again that was measured longest ago, if that is more than a minute, and all that
+ * are a day old. Without a cache everything is measured each time. Included by cli and tests.
  *
  * To keep another price: prices_known(), and where that is false measure and prices_add().
  */
@@ -38,8 +38,8 @@ struct prices {
 
 /* Reads what is kept; nothing, if there is none or it is not this machine's. */
 void prices_open(struct prices *p);
-/* The n values of a price, medians of what is kept; false: measure it, and say so with prices_add(). A value that could not be
- * measured is NaN. */
+/* The n values of a price, medians of what is kept; false: measure it, and say so with prices_add(). A value that
+ * could not be measured is NaN. */
 bool prices_known(const struct prices *p, const char *name, double *values, unsigned n);
 /* Keeps these; *values become the medians of all that are kept. Of values that are NaN all nothing is kept. */
 void prices_add(struct prices *p, const char *name, double *values, unsigned n);

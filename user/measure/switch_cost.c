@@ -161,8 +161,9 @@ static double measure(struct perf_event_attr *attr, unsigned work)
 
 static int open_dummy(int tid)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = sizeof(attr),
-					.exclude_kernel = 1 };
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = sizeof(attr), .exclude_kernel = 1
+	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -192,8 +193,13 @@ double switch_cost_breakpoint(void)
 {
 	static volatile uint64_t untouched;
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT, .sample_period = 1, .exclude_hv = 1, .exclude_kernel = 1,
-		.bp_type = HW_BREAKPOINT_W, .bp_addr = (uint64_t)(uintptr_t)&untouched, .bp_len = 1,
+		.type = PERF_TYPE_BREAKPOINT,
+		.sample_period = 1,
+		.exclude_hv = 1,
+		.exclude_kernel = 1,
+		.bp_type = HW_BREAKPOINT_W,
+		.bp_addr = (uint64_t)(uintptr_t)&untouched,
+		.bp_len = 1,
 	};
 
 	return measure(&attr, 1);
@@ -202,7 +208,10 @@ double switch_cost_breakpoint(void)
 double switch_cost_timer(void)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = SOON_NS, .exclude_kernel = 1,
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = SOON_NS,
+		.exclude_kernel = 1,
 	};
 	/* with work it would expire */
 	double soon = measure(&attr, 0);

@@ -16,7 +16,7 @@
 #include "util/map.h"
 
 struct switch_rate {
-	struct map last; /* thread -> its switches when last sampled */
+	struct map last;                 /* thread -> its switches when last sampled */
 	double count, cpu_ns, intervals; /* of late */
 };
 

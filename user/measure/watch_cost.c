@@ -29,8 +29,11 @@ struct trial {
 static bool arm(void *ctx, int tid)
 {
 	struct trial *t = ctx;
-	struct watch_request req = { .pid = getpid(), .addr = (uint64_t)(uintptr_t)&t->probe, .len = 1,
-				     .time_limit_ns = 1000000000, .write_time_ns = 1 };
+	struct watch_request req = { .pid = getpid(),
+				     .addr = (uint64_t)(uintptr_t)&t->probe,
+				     .len = 1,
+				     .time_limit_ns = 1000000000,
+				     .write_time_ns = 1 };
 
 	t->slot = watch_arm(t->watch, &req, &tid, 1, clock_now(), NULL);
 	return t->slot >= 0;

@@ -47,8 +47,14 @@ static char *text_of(json_t *o, const char *key)
 
 static int parse_params(struct catalogue_entry *entry, json_t *o, struct err *e)
 {
-	const struct { const char *key; double *at; } field[] = {
-		{ "L", &entry->p.L }, { "o", &entry->p.o }, { "C", &entry->p.C }, { "beta", &entry->p.beta },
+	const struct {
+		const char *key;
+		double *at;
+	} field[] = {
+		{ "L", &entry->p.L },
+		{ "o", &entry->p.o },
+		{ "C", &entry->p.C },
+		{ "beta", &entry->p.beta },
 	};
 	json_t *a = json_object_get(o, "A"), *t0 = json_object_get(o, "t0");
 	const char *latency = json_string_value(json_object_get(o, "latency"));
@@ -79,7 +85,8 @@ static int parse_points(struct catalogue_entry *entry, json_t *o, struct err *e)
 		json_t *list = json_object_get(o, run_kind_str((enum run_kind)k)), *p;
 		size_t i;
 
-		json_array_foreach(list, i, p) {
+		json_array_foreach(list, i, p)
+		{
 			json_t *g = json_array_get(p, 0), *t = json_array_get(p, 1), *flag = json_array_get(p, 2);
 			int err;
 
@@ -116,11 +123,11 @@ static int parse_entry(struct catalogue_entry *entry, json_t *o, struct err *e)
 	if (entry->unit)
 		strncpy(entry->pts.unit, entry->unit, sizeof(entry->pts.unit) - 1);
 	entry->preset = !json_is_false(json_object_get(o, "preset"));
-	json_array_foreach(notes, i, note)
-		if (json_is_string(note) && entry->notes < CATALOGUE_NOTES) {
-			entry->note[entry->notes] = strdup(json_string_value(note));
-			entry->notes += entry->note[entry->notes] != NULL;
-		}
+	json_array_foreach(notes, i, note) if (json_is_string(note) && entry->notes < CATALOGUE_NOTES)
+	{
+		entry->note[entry->notes] = strdup(json_string_value(note));
+		entry->notes += entry->note[entry->notes] != NULL;
+	}
 	if (json_is_object(params))
 		err = parse_params(entry, params, e);
 	return err ? err : parse_points(entry, json_object_get(o, "points"), e);
@@ -159,8 +166,11 @@ int catalogue_parse(struct catalogue *c, const char *text, size_t len, struct er
 		return err_set(e, -EINVAL, "line %d: %s", why.line, why.text);
 	list = json_object_get(root, "accelerators");
 	if (!schema || strcmp(schema, CATALOGUE_SCHEMA) || !json_is_array(list))
-		err = err_set(e, -EINVAL, "this JSON is no catalogue: it lacks \"schema\":\"%s\" and a list \"accelerators\"", CATALOGUE_SCHEMA);
-	json_array_foreach(list, i, o) {
+		err = err_set(e, -EINVAL,
+			      "this JSON is no catalogue: it lacks \"schema\":\"%s\" and a list \"accelerators\"",
+			      CATALOGUE_SCHEMA);
+	json_array_foreach(list, i, o)
+	{
 		struct catalogue_entry entry = { 0 };
 
 		if (err)
@@ -186,7 +196,8 @@ const struct catalogue_entry *catalogue_find(const struct catalogue *c, const ch
 
 int catalogue_paper(struct catalogue *c, struct err *e)
 {
-	int err = catalogue_parse(c, accperf_paper_devices, (size_t)(accperf_paper_devices_end - accperf_paper_devices), e);
+	int err = catalogue_parse(c, accperf_paper_devices, (size_t)(accperf_paper_devices_end - accperf_paper_devices),
+				  e);
 
 	if (err)
 		err_prefix(e, "the built-in catalogue");

@@ -18,11 +18,11 @@
 #define CATALOGUE_NOTES 8
 
 struct catalogue_entry {
-	char *name;   /* unique within a catalogue: aes-cbc/vpaes */
-	char *family; /* of the calibration that made it, or where it was published */
+	char *name;                          /* unique within a catalogue: aes-cbc/vpaes */
+	char *family;                        /* of the calibration that made it, or where it was published */
 	char *device, *host, *driver, *date; /* NULL: unknown */
-	char *baseline;	/* what the host ran */
-	char *unit;	/* of time */
+	char *baseline;                      /* what the host ran */
+	char *unit;                          /* of time */
 	bool has_params;
 	bool preset; /* usable as it stands; false: published figures that contradict each other */
 	struct logca p;

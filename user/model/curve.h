@@ -19,14 +19,14 @@ enum curve_columns { CURVE_CONST = 1, CURVE_LINEAR = 2, CURVE_POWER = 4 };
 struct curve {
 	size_t n;
 	double *g, *t, *ln_t; /* g after padding */
-	double *pow_g;	      /* g^beta of the beta at hand */
-	double *offset;	      /* known part of the fit, 0 unless set */
+	double *pow_g;        /* g^beta of the beta at hand */
+	double *offset;       /* known part of the fit, 0 unless set */
 	double *w, *y, *f, *r, *scratch;
-	size_t sizes;	      /* different g */
-	double *size;	      /* ascending */
-	size_t *index;	      /* point -> size */
-	double early, late;   /* point_list's: all times may be off by so much alike */
-	double reach;	      /* weights fall from so many scales on; curve_init(): CURVE_HUBER */
+	size_t sizes;       /* different g */
+	double *size;       /* ascending */
+	size_t *index;      /* point -> size */
+	double early, late; /* point_list's: all times may be off by so much alike */
+	double reach;       /* weights fall from so many scales on; curve_init(): CURVE_HUBER */
 };
 
 struct curve_fit {

@@ -78,7 +78,8 @@ static void fit_host(struct fit_work *w, struct fit *out)
 chosen:
 	/* Choosing wants robustness, the values efficiency. */
 	c->reach = CURVE_FINAL;
-	curve_search(c, w->f0.columns, fmax(0, w->f0.beta - .1), w->f0.beta + .1, 13, 3, CURVE_FINAL * w->scale0, &with);
+	curve_search(c, w->f0.columns, fmax(0, w->f0.beta - .1), w->f0.beta + .1, 13, 3, CURVE_FINAL * w->scale0,
+		     &with);
 	if (with.c[2] > 0)
 		w->f0 = with;
 	out->offset_used = w->f0.columns & CURVE_CONST;
@@ -134,8 +135,12 @@ void fit_derive(const struct curve_fit *f0, const struct curve_fit *f1, double s
 	double slope = isnan(slope_known) ? f1->c[1] : slope_known;
 
 	*p = (struct logca){
-		.t0 = f0->c[0], .C = f0->c[2], .beta = f0->beta,
-		.o = f1->c[0], .L = slope, .kind = slope > 0 ? LOGCA_DEP : LOGCA_INDEP,
+		.t0 = f0->c[0],
+		.C = f0->c[2],
+		.beta = f0->beta,
+		.o = f1->c[0],
+		.L = slope,
+		.kind = slope > 0 ? LOGCA_DEP : LOGCA_INDEP,
 		.A = f1->c[2] > 0 ? f0->c[2] / f1->c[2] : INFINITY,
 	};
 }
@@ -200,17 +205,24 @@ static int refuse(const struct points *pts, const struct fit_opts *opts, const s
 		size_t sizes = points_sizes(&pts->run[k]);
 
 		if (pts->run[k].count == 0 && pts->run[k].censored)
-			return err_set(e, -EINVAL, "all %zu %s calls are too short to be timed: what the probe takes is more than what they do",
-				       pts->run[k].censored, run_kind_str((enum run_kind)k));
+			return err_set(
+				e, -EINVAL,
+				"all %zu %s calls are too short to be timed: what the probe takes is more than what they do",
+				pts->run[k].censored, run_kind_str((enum run_kind)k));
 		if (pts->run[k].count == 0)
-			return err_set(e, -EINVAL, "there are no %s times; a fit needs both, host and accelerated, over the same sizes",
-				       run_kind_str((enum run_kind)k));
+			return err_set(
+				e, -EINVAL,
+				"there are no %s times; a fit needs both, host and accelerated, over the same sizes",
+				run_kind_str((enum run_kind)k));
 		if (sizes < need)
-			return err_set(e, -EINVAL,
-				       "%s times at %zu different size%s%s: a fit needs at least %zu, better every power of two from 16 B to 32 MB",
-				       run_kind_str((enum run_kind)k), sizes, sizes == 1 ? "" : "s",
-				       pts->run[k].censored ? " (sizes whose calls are too short to be timed left out)" :
-				       out->switched ? " (calls with a context switch inside left out)" : "", need);
+			return err_set(
+				e, -EINVAL,
+				"%s times at %zu different size%s%s: a fit needs at least %zu, better every power of two from 16 B to 32 MB",
+				run_kind_str((enum run_kind)k), sizes, sizes == 1 ? "" : "s",
+				pts->run[k].censored ? " (sizes whose calls are too short to be timed left out)"
+				: out->switched      ? " (calls with a context switch inside left out)"
+						     : "",
+				need);
 	}
 	return 0;
 }
@@ -223,30 +235,40 @@ static int refuse_flat(const struct fit_work *w, struct err *e)
 
 	if (f->c[2] > 0 && f->beta > 0.005 && last > first * 1.05)
 		return 0;
-	return err_set(e, -EINVAL,
-		       "host times do not grow with the size (%.3g at %.0f B, %.3g at %.0f B): no monotone model fits; check that the size column is the size of the call",
-		       first, w->host.size[0], last, w->host.size[w->host.sizes - 1]);
+	return err_set(
+		e, -EINVAL,
+		"host times do not grow with the size (%.3g at %.0f B, %.3g at %.0f B): no monotone model fits; check that the size column is the size of the call",
+		first, w->host.size[0], last, w->host.size[w->host.sizes - 1]);
 }
 
 static void explain(const struct fit_work *w, const struct points *pts, struct fit *out)
 {
 	if (out->error > FIT_POOR)
-		fit_note(out, "the model misses the medians by %.0f %% on average (worst %.0f %% at %.0f B): look for change points (--segments) or padding before trusting it",
-			 out->error * 100, (exp(out->worst_error) - 1) * 100, out->worst_g);
+		fit_note(
+			out,
+			"the model misses the medians by %.0f %% on average (worst %.0f %% at %.0f B): look for change points (--segments) or padding before trusting it",
+			out->error * 100, (exp(out->worst_error) - 1) * 100, out->worst_g);
 	if (out->near_one && isnan(w->slope_known))
-		fit_note(out, "beta is within %.2g of 1, so a latency per byte and a smaller A look alike: A is somewhere in [%.4g, inf); a zero-work run of the same bytes tells them apart",
-			 w->opts->near_one > 0 ? w->opts->near_one : 0.1, out->A_lowest);
+		fit_note(
+			out,
+			"beta is within %.2g of 1, so a latency per byte and a smaller A look alike: A is somewhere in [%.4g, inf); a zero-work run of the same bytes tells them apart",
+			w->opts->near_one > 0 ? w->opts->near_one : 0.1, out->A_lowest);
 	if (!out->submit_used && out->p.kind == LOGCA_INDEP)
-		fit_note(out, "o and a fixed L cannot be told apart from completion times: only their sum is given; the time until the submitting call returns would give o");
+		fit_note(
+			out,
+			"o and a fixed L cannot be told apart from completion times: only their sum is given; the time until the submitting call returns would give o");
 	if (isinf(out->p.A))
 		fit_note(out, "no computing time shows on the accelerator: A has no upper bound in these data");
 	if (out->below_g > 0)
-		fit_note(out, "calls of up to %.3g B are too short to be timed and were left out: nothing is known below %.3g B", out->below_g, out->gmin);
+		fit_note(
+			out,
+			"calls of up to %.3g B are too short to be timed and were left out: nothing is known below %.3g B",
+			out->below_g, out->gmin);
 	if (out->switched)
 		fit_note(out, "%zu calls had a context switch inside and were left out", out->switched);
 	if (pts->run[RUN_HOST].count && out->calls_per_size < 2 && out->sizes < 100)
-		fit_note(out, "about %.0f call%s a size: intervals come from neighbouring sizes and are rough", out->calls_per_size,
-			 out->calls_per_size == 1 ? "" : "s");
+		fit_note(out, "about %.0f call%s a size: intervals come from neighbouring sizes and are rough",
+			 out->calls_per_size, out->calls_per_size == 1 ? "" : "s");
 	if (out->gmax / out->gmin < 64)
 		fit_note(out, "sizes span only %.3g to %.3g B: nothing is known outside", out->gmin, out->gmax);
 }
@@ -266,9 +288,12 @@ static void split_fixed(struct fit_work *w, struct fit *out)
 		first = curve_at(&slope, c->size[0]);
 		last = curve_at(&slope, largest);
 		/* a few more cache misses after a longer wait are no copying */
-		if (last - first > .05 * (curve_at(&w->f1, largest) + (isnan(w->slope_known) ? 0 : w->slope_known) * largest)) {
-			fit_note(out, "the submitting call takes longer for larger sizes (%.3g to %.3g): it copies or waits, so its time is not o and was not used",
-				 first, last);
+		if (last - first >
+		    .05 * (curve_at(&w->f1, largest) + (isnan(w->slope_known) ? 0 : w->slope_known) * largest)) {
+			fit_note(
+				out,
+				"the submitting call takes longer for larger sizes (%.3g to %.3g): it copies or waits, so its time is not o and was not used",
+				first, last);
 		} else {
 			out->submit_used = true;
 			out->o = (struct fit_value){ fmin(flat.c[0], w->f1.c[0]), NAN, NAN };
@@ -335,14 +360,17 @@ int fit_logca(const struct points *pts, const struct fit_opts *opts, struct fit 
 	out->A_lowest = out->L_highest = NAN;
 	out->bic_indep = out->bic_dep = out->bic_plain = out->bic_offset = out->agree = NAN;
 	out->worst_error = -1;
-	out->uncertain = fmax(pts->run[RUN_HOST].early + pts->run[RUN_HOST].late, pts->run[RUN_ACCEL].early + pts->run[RUN_ACCEL].late);
+	out->uncertain = fmax(pts->run[RUN_HOST].early + pts->run[RUN_HOST].late,
+			      pts->run[RUN_ACCEL].early + pts->run[RUN_ACCEL].late);
 	out->below_g = fmax(pts->run[RUN_HOST].censored_to, pts->run[RUN_ACCEL].censored_to);
 	range(pts, out);
 	err = refuse(pts, opts, out, e);
 	if (err)
 		return err;
 	if (!(out->gmin < out->gmax))
-		return err_set(e, -EINVAL, "host and accelerated times have no range of sizes in common: measure both over the same sizes");
+		return err_set(
+			e, -EINVAL,
+			"host and accelerated times have no range of sizes in common: measure both over the same sizes");
 	err = prepare(&w, pts, opts, e);
 	if (err)
 		goto done;
@@ -355,7 +383,9 @@ int fit_logca(const struct points *pts, const struct fit_opts *opts, struct fit 
 	out->zero_used = !isnan(w.slope_known);
 	fit_accel(&w, out);
 	if (w.f1.c[0] == 0 && w.f1.c[1] == 0 && w.f1.c[2] == 0 && !(w.slope_known > 0)) {
-		err = err_set(e, -EINVAL, "the accelerated times fit no sum of a fixed cost, a cost per byte and a share of the host's work");
+		err = err_set(
+			e, -EINVAL,
+			"the accelerated times fit no sum of a fixed cost, a cost per byte and a share of the host's work");
 		goto done;
 	}
 	fit_derive(&w.f0, &w.f1, w.slope_known, &out->p);
@@ -372,8 +402,11 @@ int fit_logca(const struct points *pts, const struct fit_opts *opts, struct fit 
 	out->t0 = (struct fit_value){ out->p.t0, NAN, NAN };
 	out->C = (struct fit_value){ out->p.C, NAN, NAN };
 	out->beta = (struct fit_value){ out->p.beta, NAN, NAN };
-	out->A_eff = out->near_one ? (struct fit_value){ 1 / (1 / out->p.A + (out->p.kind == LOGCA_DEP ? out->p.L : 0) / out->p.C), NAN, NAN }
-				   : (struct fit_value){ out->p.A, NAN, NAN };
+	out->A_eff =
+		out->near_one
+			? (struct fit_value){ 1 / (1 / out->p.A + (out->p.kind == LOGCA_DEP ? out->p.L : 0) / out->p.C),
+					      NAN, NAN }
+			: (struct fit_value){ out->p.A, NAN, NAN };
 	split_fixed(&w, out);
 	if (out->near_one && !out->zero_used) {
 		/* A stays unknown: p.A is A_eff, which is what the curves need */

@@ -24,13 +24,13 @@ struct fit_value {
 enum fit_forced { FIT_BY_BIC, FIT_INDEP, FIT_DEP };
 
 struct fit_opts {
-	unsigned resamples;    /* of the bootstrap; 0: no intervals from it */
+	unsigned resamples; /* of the bootstrap; 0: no intervals from it */
 	uint64_t seed;
-	double near_one;       /* |beta - 1| below this: L and A cannot be told apart; 0: 0.1 */
+	double near_one;             /* |beta - 1| below this: L and A cannot be told apart; 0: 0.1 */
 	double pad_block, pad_bytes; /* work counts in blocks of so many bytes, after so many more */
 	enum fit_forced latency;
-	bool no_offset;	       /* leave t0 out (the published model) */
-	double min_sizes;      /* refusal below; 0: 5 */
+	bool no_offset;   /* leave t0 out (the published model) */
+	double min_sizes; /* refusal below; 0: 5 */
 };
 
 #define FIT_NOTES 10
@@ -47,18 +47,19 @@ struct fit {
 	bool offset_used, near_one, zero_used, submit_used;
 	double A_lowest, L_highest; /* where L and A cannot be told apart: A in [lowest, inf), L in [0, highest] */
 
-	double peak_g, peak_s;	     /* within what was measured */
-	double gmin, gmax;	     /* measured on both sides */
-	double uncertain;	     /* all times may be off by so much alike; 0: they are as measured */
-	double below_g;		     /* largest size whose times are too short to measure; 0: none */
-	double agree;		     /* share of the resamples that say the same of both ends of the range; NaN: none drawn */
+	double peak_g, peak_s; /* within what was measured */
+	double gmin, gmax;     /* measured on both sides */
+	double uncertain;      /* all times may be off by so much alike; 0: they are as measured */
+	double below_g;        /* largest size whose times are too short to measure; 0: none */
+	/* share of the resamples that say the same of both ends of the range; NaN: none drawn */
+	double agree;
 	size_t host_calls, accel_calls, sizes, switched;
-	double calls_per_size;	     /* mean, rounded down; the smaller of host and accelerator */
+	double calls_per_size;                 /* mean, rounded down; the smaller of host and accelerator */
 	double error, error_host, error_accel; /* mean |ln(median measured / fitted)| over the sizes */
 	double worst_g, worst_error;
-	double noise; /* 1.4826 MAD of ln t within the sizes */
+	double noise;                                     /* 1.4826 MAD of ln t within the sizes */
 	double bic_indep, bic_dep, bic_plain, bic_offset; /* NaN: not compared */
-	char note[FIT_NOTES][240]; /* sentences for the user, most important first */
+	char note[FIT_NOTES][240];                        /* sentences for the user, most important first */
 	unsigned notes;
 };
 
@@ -69,8 +70,8 @@ extern const struct fit_opts fit_defaults;
  * the interval says it all. A break-even is told where it is known within FIT_TOLD either way.
  */
 #define FIT_TOLD 1.5
-#define FIT_AGREE .9   /* share of resamples: as often as intervals hold */
-#define FIT_FALSE .25  /* mean |ln error| from which a crossing says nothing */
+#define FIT_AGREE .9  /* share of resamples: as often as intervals hold */
+#define FIT_FALSE .25 /* mean |ln error| from which a crossing says nothing */
 const char *fit_doubt(const struct fit *f);
 
 /* -EINVAL with a sentence when no fit should be given. */
@@ -82,11 +83,12 @@ struct fit_segment {
 	struct fit fit;
 };
 /* Splits at the change points BIC asks for (at most max segments); returns their number or -errno. */
-int fit_segments(const struct points *pts, const struct fit_opts *opts, struct fit_segment *seg, int max, struct err *e);
+int fit_segments(const struct points *pts, const struct fit_opts *opts, struct fit_segment *seg, int max,
+		 struct err *e);
 /* The same, but one stretch as long as one curve (`one`, already fitted) is sound or several are hardly better. */
 #define FIT_STRETCHES 4
-int fit_stretches(const struct points *pts, const struct fit_opts *opts, const struct fit *one, struct fit_segment seg[FIT_STRETCHES],
-		  struct err *e);
+int fit_stretches(const struct points *pts, const struct fit_opts *opts, const struct fit *one,
+		  struct fit_segment seg[FIT_STRETCHES], struct err *e);
 /* Mean misfit over all sizes of all stretches. */
 double fit_segments_error(const struct fit_segment *seg, int n);
 

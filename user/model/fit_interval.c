@@ -137,10 +137,10 @@ static uint64_t next(uint64_t *state)
 
 struct resampler {
 	const struct curve *from;
-	double *t, *ln_t;	/* as measured */
-	double *ln_f;		/* as fitted */
+	double *t, *ln_t;       /* as measured */
+	double *ln_f;           /* as fitted */
 	size_t *start, *member; /* points of each stratum */
-	size_t *stratum;	/* of each point */
+	size_t *stratum;        /* of each point */
 	size_t strata;
 	bool residuals; /* sizes hardly repeat: exchange residuals among neighbours instead of calls */
 };
@@ -153,7 +153,8 @@ static size_t stratum_of(const struct resampler *s, size_t i)
 	return s->residuals ? (size_t)(4 * log2(c->g[i] / c->size[0])) : c->index[i];
 }
 
-static int resampler_init(struct resampler *s, const struct curve *c, const struct curve_fit *f, double slope, bool residuals)
+static int resampler_init(struct resampler *s, const struct curve *c, const struct curve_fit *f, double slope,
+			  bool residuals)
 {
 	s->from = c;
 	s->residuals = residuals;
@@ -264,7 +265,10 @@ static void draw_once(struct fit_work *w, struct fit *out, double *d)
 	d[D_L] = p.L;
 	d[D_AEFF] = 1 / (1 / p.A + (p.kind == LOGCA_DEP ? p.L : 0) / p.C);
 	/* a crossing that some draws lack has no bound on its far side */
-	d[D_G1] = roots >= 1 && out->roots == roots ? g[0] : roots > out->roots && out->roots == 1 ? g[0] : out->roots == 2 && roots == 1 ? g[0] : INFINITY;
+	d[D_G1] = roots >= 1 && out->roots == roots       ? g[0]
+		  : roots > out->roots && out->roots == 1 ? g[0]
+		  : out->roots == 2 && roots == 1         ? g[0]
+							  : INFINITY;
 	d[D_G1B] = roots == 2 ? g[1] : INFINITY;
 	d[D_AGREE] = (logca_speedup(&p, out->gmin) > 1) == (logca_speedup(&out->p, out->gmin) > 1) &&
 		     (logca_speedup(&p, out->gmax) > 1) == (logca_speedup(&out->p, out->gmax) > 1);
@@ -300,10 +304,14 @@ void fit_bootstrap(struct fit_work *w, struct fit *out)
 	widen = sqrt(per / (per - 1));
 	draw = malloc((size_t)n * DRAWN * sizeof(*draw));
 	for (int k = 0; k < RUN_KINDS; k++)
-		ok &= resampler_init(&s[k], c[k], k == RUN_HOST ? &w->f0 : &w->f1, k == RUN_ACCEL && out->zero_used ? w->slope_known : 0,
+		ok &= resampler_init(&s[k], c[k], k == RUN_HOST ? &w->f0 : &w->f1,
+				     k == RUN_ACCEL && out->zero_used ? w->slope_known : 0,
 				     residuals && k <= RUN_ACCEL) == 0;
 	if (draw && ok) {
-		struct fit_value *to[DRAWN] = { [D_T0] = &out->t0, [D_C] = &out->C, [D_BETA] = &out->beta, [D_FIXED] = &out->fixed,
+		struct fit_value *to[DRAWN] = { [D_T0] = &out->t0,
+						[D_C] = &out->C,
+						[D_BETA] = &out->beta,
+						[D_FIXED] = &out->fixed,
 						[D_HALF] = &out->half };
 
 		for (unsigned i = 0; i < n; i++) {

@@ -31,7 +31,9 @@ static int cut_points(const struct points *all, double lo, double hi, struct poi
 	for (int k = 0; k < RUN_KINDS; k++)
 		for (size_t i = 0; i < all->run[k].count; i++) {
 			const struct point *p = &all->run[k].at[i];
-			int err = p->g >= lo && p->g < hi ? points_add(out, (enum run_kind)k, p->g, p->t, p->switched, e) : 0;
+			int err = p->g >= lo && p->g < hi
+					  ? points_add(out, (enum run_kind)k, p->g, p->t, p->switched, e)
+					  : 0;
 
 			if (err) {
 				points_release(out);
@@ -89,7 +91,8 @@ static double segment_cost(const struct table *t, const struct fit_opts *opts, i
 	return rho;
 }
 
-static int make_table(struct table *t, const struct points *pts, const struct fit_opts *opts, size_t *calls, struct err *e)
+static int make_table(struct table *t, const struct points *pts, const struct fit_opts *opts, size_t *calls,
+		      struct err *e)
 {
 	struct curve c = { 0 }, d = { 0 };
 	double a, b;
@@ -196,8 +199,8 @@ double fit_segments_error(const struct fit_segment *seg, int n)
 	return sizes > 0 ? error / sizes : NAN;
 }
 
-int fit_stretches(const struct points *pts, const struct fit_opts *opts, const struct fit *one, struct fit_segment seg[FIT_STRETCHES],
-		  struct err *e)
+int fit_stretches(const struct points *pts, const struct fit_opts *opts, const struct fit *one,
+		  struct fit_segment seg[FIT_STRETCHES], struct err *e)
 {
 	int n = one->error > FIT_POOR ? fit_segments(pts, opts, seg, FIT_STRETCHES, e) : 1;
 

@@ -15,16 +15,10 @@ double acm_speedup(const struct acm *a, enum acm_design d)
 	double per_call = a->o0 + a->L + a->Q, rest = 1 - a->alpha;
 
 	switch (d) {
-	case ACM_SYNC:
-		rest += a->alpha / a->A;
-		break;
-	case ACM_SYNC_OS:
-		per_call += a->o1;
-		break;
-	case ACM_ASYNC:
-		break;
-	case ACM_DESIGNS:
-		return NAN;
+	case ACM_SYNC: rest += a->alpha / a->A; break;
+	case ACM_SYNC_OS: per_call += a->o1; break;
+	case ACM_ASYNC: break;
+	case ACM_DESIGNS: return NAN;
 	}
 	return 1 / (rest + a->n / a->C * per_call);
 }

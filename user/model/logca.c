@@ -31,7 +31,10 @@ const char *logca_latency_str(enum logca_latency kind)
 
 int logca_check(const struct logca *p, struct err *e)
 {
-	const struct { const char *name; double v; } num[] = {
+	const struct {
+		const char *name;
+		double v;
+	} num[] = {
 		{ "L", p->L }, { "o", p->o }, { "C", p->C }, { "beta", p->beta }, { "t0", p->t0 },
 	};
 
@@ -51,10 +54,13 @@ int logca_check(const struct logca *p, struct err *e)
 
 int logca_parse(const char *text, struct logca *p, struct err *e)
 {
-	struct { const char *name; double *at; bool need, seen; } field[] = {
-		{ "L", &p->L, true, false },	   { "o", &p->o, true, false },	 { "C", &p->C, true, false },
-		{ "A", &p->A, true, false },	   { "beta", &p->beta, true, false },
-		{ "t0", &p->t0, false, false },
+	struct {
+		const char *name;
+		double *at;
+		bool need, seen;
+	} field[] = {
+		{ "L", &p->L, true, false }, { "o", &p->o, true, false },       { "C", &p->C, true, false },
+		{ "A", &p->A, true, false }, { "beta", &p->beta, true, false }, { "t0", &p->t0, false, false },
 	};
 	const size_t fields = sizeof(field) / sizeof(field[0]);
 	bool latency = false;
@@ -66,8 +72,10 @@ int logca_parse(const char *text, struct logca *p, struct err *e)
 		size_t i;
 
 		if (name >= len || len - name - 1 >= sizeof(value) || len == name + 1)
-			return err_set(e, -EINVAL, "'%.*s' is no NAME=VALUE; wanted is L=..,o=..,C=..,A=..,beta=..,latency=indep|dep",
-				       (int)(len < 60 ? len : 60), s);
+			return err_set(
+				e, -EINVAL,
+				"'%.*s' is no NAME=VALUE; wanted is L=..,o=..,C=..,A=..,beta=..,latency=indep|dep",
+				(int)(len < 60 ? len : 60), s);
 		memcpy(value, s + name + 1, len - name - 1);
 		value[len - name - 1] = 0;
 		if (name == 7 && !memcmp(s, "latency", 7)) {
@@ -80,8 +88,10 @@ int logca_parse(const char *text, struct logca *p, struct err *e)
 				if (strlen(field[i].name) == name && !memcmp(field[i].name, s, name))
 					break;
 			if (i == fields)
-				return err_set(e, -EINVAL, "'%.*s' is no parameter of LogCA; there are L, o, C, A, beta, latency and t0",
-					       (int)(name < 40 ? name : 40), s);
+				return err_set(
+					e, -EINVAL,
+					"'%.*s' is no parameter of LogCA; there are L, o, C, A, beta, latency and t0",
+					(int)(name < 40 ? name : 40), s);
 			*field[i].at = strtod(value, &end);
 			if (*end || end == value)
 				return err_set(e, -EINVAL, "%s wants a number, not '%s'", field[i].name, value);
@@ -93,9 +103,12 @@ int logca_parse(const char *text, struct logca *p, struct err *e)
 	}
 	for (size_t i = 0; i < fields; i++)
 		if (field[i].need && !field[i].seen)
-			return err_set(e, -EINVAL, "%s is missing; wanted is L=..,o=..,C=..,A=..,beta=..,latency=indep|dep", field[i].name);
+			return err_set(e, -EINVAL,
+				       "%s is missing; wanted is L=..,o=..,C=..,A=..,beta=..,latency=indep|dep",
+				       field[i].name);
 	if (!latency)
-		return err_set(e, -EINVAL, "latency is missing: latency=indep (L per call) or latency=dep (L per byte)");
+		return err_set(e, -EINVAL,
+			       "latency is missing: latency=indep (L per call) or latency=dep (L per byte)");
 	return logca_check(p, e);
 }
 
@@ -204,20 +217,11 @@ bool logca_compute_bound(const struct logca *p)
 void logca_improve(struct logca *p, enum logca_letter letter, double k)
 {
 	switch (letter) {
-	case LOGCA_L:
-		p->L /= k;
-		break;
-	case LOGCA_O:
-		p->o /= k;
-		break;
-	case LOGCA_C:
-		p->C *= k;
-		break;
-	case LOGCA_A:
-		p->A *= k;
-		break;
-	case LOGCA_LETTERS:
-		break;
+	case LOGCA_L: p->L /= k; break;
+	case LOGCA_O: p->o /= k; break;
+	case LOGCA_C: p->C *= k; break;
+	case LOGCA_A: p->A *= k; break;
+	case LOGCA_LETTERS: break;
 	}
 }
 
@@ -234,14 +238,10 @@ double logca_share(const struct logca *p, enum logca_letter letter, double g)
 	double total = logca_accel(p, g);
 
 	switch (letter) {
-	case LOGCA_L:
-		return (p->kind == LOGCA_DEP ? p->L * g : p->L) / total;
-	case LOGCA_O:
-		return p->o / total;
-	case LOGCA_A:
-		return work_of(p) * pow(g, p->beta) / total;
-	default:
-		return NAN;
+	case LOGCA_L: return (p->kind == LOGCA_DEP ? p->L * g : p->L) / total;
+	case LOGCA_O: return p->o / total;
+	case LOGCA_A: return work_of(p) * pow(g, p->beta) / total;
+	default: return NAN;
 	}
 }
 
@@ -293,16 +293,12 @@ int logca_cut(const struct logca *p, enum logca_letter letter, double lo, double
 	int n;
 
 	switch (letter) {
-	case LOGCA_O:
-		t[0].c += a;
-		break;
+	case LOGCA_O: t[0].c += a; break;
 	case LOGCA_L:
 		t[0].c += fixed_L;
 		t[1].c += L;
 		break;
-	case LOGCA_A:
-		t[2].c += B;
-		break;
+	case LOGCA_A: t[2].c += B; break;
 	case LOGCA_C:
 		if (p->t0 > 0)
 			return cut_sampled(p, letter, lo, hi, iv);
@@ -311,8 +307,7 @@ int logca_cut(const struct logca *p, enum logca_letter letter, double lo, double
 		t[1].c = (k - r) * L;
 		t[2].c = (k - r) * B - r * (k - 1) * B;
 		break;
-	case LOGCA_LETTERS:
-		return 0;
+	case LOGCA_LETTERS: return 0;
 	}
 	n = expsum_positive(t, 3, log(lo), log(hi), x);
 	for (int i = 0; i < n; i++) {

@@ -23,7 +23,7 @@ enum logca_letter { LOGCA_L, LOGCA_O, LOGCA_C, LOGCA_A, LOGCA_LETTERS };
 #define LOGCA_LETTER_NAMES "LoCA"
 
 struct logca {
-	double t0; /* 0: the published model */
+	double t0;               /* 0: the published model */
 	double o, L, C, A, beta; /* A may be infinite */
 	enum logca_latency kind;
 };
@@ -31,7 +31,7 @@ struct logca {
 #define LOGCA_GMIN 16.0
 #define LOGCA_GMAX 33554432.0
 #define LOGCA_IMPROVE 10.0 /* "ten times better" */
-#define LOGCA_RATIO 1.2	   /* the gain that makes a bottleneck */
+#define LOGCA_RATIO 1.2    /* the gain that makes a bottleneck */
 
 /* "L=..,o=..,C=..,A=..,beta=..,latency=indep|dep[,t0=..]"; A=inf allowed. */
 int logca_parse(const char *text, struct logca *p, struct err *e);
@@ -75,11 +75,11 @@ int logca_regions(const struct logca *p, double lo, double hi, struct logca_regi
 
 enum logca_verdict { LOGCA_ALWAYS, LOGCA_NEVER, LOGCA_FROM, LOGCA_UNTIL, LOGCA_BETWEEN, LOGCA_OUTSIDE };
 struct logca_payoff {
-	enum logca_verdict verdict;	 /* over [lo, hi] */
-	double from, to;		 /* gain between these; NaN where it does not apply */
-	enum logca_letter binding;	 /* largest term of T1 at the peak: why never */
+	enum logca_verdict verdict; /* over [lo, hi] */
+	double from, to;            /* gain between these; NaN where it does not apply */
+	enum logca_letter binding;  /* largest term of T1 at the peak: why never */
 	double g1[2];
-	int roots;			 /* anywhere, not limited to the range */
+	int roots; /* anywhere, not limited to the range */
 };
 void logca_payoff(const struct logca *p, double lo, double hi, struct logca_payoff *out);
 

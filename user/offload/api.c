@@ -20,16 +20,17 @@ static const struct offload_api apis[] = {
 	{ "qpl", "QPL (IAA)", "qpl", "libqpl.so*", NULL, false },
 	{ "vaapi", "VA-API", "vaapi", "libva.so*", NULL, false },
 	{ "kcapi", "AF_ALG by libkcapi", "af_alg", "libkcapi.so*", NULL, false },
-	{ "af_alg", "AF_ALG", "af_alg", "", NULL, false }, /* by system calls: a row for each algorithm seen */
+	{ "af_alg", "AF_ALG", "af_alg", "", NULL, false },       /* by system calls: a row for each algorithm seen */
 	{ "io_uring", "io_uring", "io_uring", "", NULL, false }, /* by tracepoints: see uring_ops */
 	{ 0 },
 };
 
 static const struct offload_uring_op uring_ops[] = {
-	{ 1, URING_OUT, "readv" },   { 2, URING_IN, "writev" },	  { 3, 0, "fsync" },	       { 4, URING_OUT, "read_fixed" },
-	{ 5, URING_IN, "write_fixed" }, { 9, URING_IN, "sendmsg" }, { 10, URING_OUT, "recvmsg" }, { 22, URING_OUT, "read" },
-	{ 23, URING_IN, "write" },   { 26, URING_IN, "send" },	  { 27, URING_OUT, "recv" },   { 30, URING_OUT, "splice" },
-	{ 46, 0, "uring_cmd" },	     { 47, URING_IN, "send_zc" },
+	{ 1, URING_OUT, "readv" },      { 2, URING_IN, "writev" },      { 3, 0, "fsync" },
+	{ 4, URING_OUT, "read_fixed" }, { 5, URING_IN, "write_fixed" }, { 9, URING_IN, "sendmsg" },
+	{ 10, URING_OUT, "recvmsg" },   { 22, URING_OUT, "read" },      { 23, URING_IN, "write" },
+	{ 26, URING_IN, "send" },       { 27, URING_OUT, "recv" },      { 30, URING_OUT, "splice" },
+	{ 46, 0, "uring_cmd" },         { 47, URING_IN, "send_zc" },
 };
 
 const struct offload_uring_op *offload_uring_ops(unsigned *count)
@@ -39,29 +40,95 @@ const struct offload_uring_op *offload_uring_ops(unsigned *count)
 }
 
 /* Where the bytes are. Arguments count from 0. */
-#define ARG(n) { .op = PX_ARG, .a = (n) }
-#define ARG32(n) { .op = PX_ARG, .a = (n), .width = 4 }
-#define MUL(n, m) { .op = PX_MUL, .a = (n), .b = (m) }
-#define MUL32(n, m) { .op = PX_MUL, .a = (n), .b = (m), .width = 4 }
-#define NO_BYTES { .op = PX_CONST }
-#define FIELD32(n, o) { .op = PX_FIELD, .a = (n), .off = (o), .width = 4 }
-#define FIELD64(n, o) { .op = PX_FIELD, .a = (n), .off = (o) }
-#define PAIR(n, o) { .op = PX_FIELD_PAIR, .a = (n), .off = (o) }
-#define AFTER32(n, o) { .op = PX_FIELD_AFTER, .a = (n), .off = (o), .width = 4 }
-#define AFTER64(n, o) { .op = PX_FIELD_AFTER, .a = (n), .off = (o) }
-#define USED32(n, o) { .op = PX_USED, .a = (n), .off = (o), .width = 4 }
-#define GREW64(n, o) { .op = PX_GREW, .a = (n), .off = (o) }
-#define RETURNED { .op = PX_RETURN }
-#define SUM(n, cnt) { .op = PX_SUM, .a = (n), .b = (cnt) }
-#define PRODUCT(n, cnt) { .op = PX_PRODUCT, .a = (n), .b = (cnt) }
-#define PRODUCT3(n) { .op = PX_PRODUCT, .a = (n), .value = 3 }
-#define GRID(n) { .op = PX_GRID, .a = (n) }
-#define DIM3(n) { .op = PX_DIM3, .a = (n) }
+#define ARG(n)                                                                                                         \
+	{                                                                                                              \
+		.op = PX_ARG, .a = (n)                                                                                 \
+	}
+#define ARG32(n)                                                                                                       \
+	{                                                                                                              \
+		.op = PX_ARG, .a = (n), .width = 4                                                                     \
+	}
+#define MUL(n, m)                                                                                                      \
+	{                                                                                                              \
+		.op = PX_MUL, .a = (n), .b = (m)                                                                       \
+	}
+#define MUL32(n, m)                                                                                                    \
+	{                                                                                                              \
+		.op = PX_MUL, .a = (n), .b = (m), .width = 4                                                           \
+	}
+#define NO_BYTES                                                                                                       \
+	{                                                                                                              \
+		.op = PX_CONST                                                                                         \
+	}
+#define FIELD32(n, o)                                                                                                  \
+	{                                                                                                              \
+		.op = PX_FIELD, .a = (n), .off = (o), .width = 4                                                       \
+	}
+#define FIELD64(n, o)                                                                                                  \
+	{                                                                                                              \
+		.op = PX_FIELD, .a = (n), .off = (o)                                                                   \
+	}
+#define PAIR(n, o)                                                                                                     \
+	{                                                                                                              \
+		.op = PX_FIELD_PAIR, .a = (n), .off = (o)                                                              \
+	}
+#define AFTER32(n, o)                                                                                                  \
+	{                                                                                                              \
+		.op = PX_FIELD_AFTER, .a = (n), .off = (o), .width = 4                                                 \
+	}
+#define AFTER64(n, o)                                                                                                  \
+	{                                                                                                              \
+		.op = PX_FIELD_AFTER, .a = (n), .off = (o)                                                             \
+	}
+#define USED32(n, o)                                                                                                   \
+	{                                                                                                              \
+		.op = PX_USED, .a = (n), .off = (o), .width = 4                                                        \
+	}
+#define GREW64(n, o)                                                                                                   \
+	{                                                                                                              \
+		.op = PX_GREW, .a = (n), .off = (o)                                                                    \
+	}
+#define RETURNED                                                                                                       \
+	{                                                                                                              \
+		.op = PX_RETURN                                                                                        \
+	}
+#define SUM(n, cnt)                                                                                                    \
+	{                                                                                                              \
+		.op = PX_SUM, .a = (n), .b = (cnt)                                                                     \
+	}
+#define PRODUCT(n, cnt)                                                                                                \
+	{                                                                                                              \
+		.op = PX_PRODUCT, .a = (n), .b = (cnt)                                                                 \
+	}
+#define PRODUCT3(n)                                                                                                    \
+	{                                                                                                              \
+		.op = PX_PRODUCT, .a = (n), .value = 3                                                                 \
+	}
+#define GRID(n)                                                                                                        \
+	{                                                                                                              \
+		.op = PX_GRID, .a = (n)                                                                                \
+	}
+#define DIM3(n)                                                                                                        \
+	{                                                                                                              \
+		.op = PX_DIM3, .a = (n)                                                                                \
+	}
 /* cudaMemcpyKind, hipMemcpyKind: 1 to the device, 2 from it, 4 told by the addresses. */
-#define TO_DEVICE(n, kind) { .op = PX_ARG, .a = (n), .when_arg = (kind) + 1, .when = 1, .value = 1 << 4 }
-#define FROM_DEVICE(n, kind) { .op = PX_ARG, .a = (n), .when_arg = (kind) + 1, .when = 2, .value = 1 << 4 }
-#define TO_DEVICE_2D(n, m, kind) { .op = PX_MUL, .a = (n), .b = (m), .when_arg = (kind) + 1, .when = 1, .value = 1 << 4 }
-#define FROM_DEVICE_2D(n, m, kind) { .op = PX_MUL, .a = (n), .b = (m), .when_arg = (kind) + 1, .when = 2, .value = 1 << 4 }
+#define TO_DEVICE(n, kind)                                                                                             \
+	{                                                                                                              \
+		.op = PX_ARG, .a = (n), .when_arg = (kind) + 1, .when = 1, .value = 1 << 4                             \
+	}
+#define FROM_DEVICE(n, kind)                                                                                           \
+	{                                                                                                              \
+		.op = PX_ARG, .a = (n), .when_arg = (kind) + 1, .when = 2, .value = 1 << 4                             \
+	}
+#define TO_DEVICE_2D(n, m, kind)                                                                                       \
+	{                                                                                                              \
+		.op = PX_MUL, .a = (n), .b = (m), .when_arg = (kind) + 1, .when = 1, .value = 1 << 4                   \
+	}
+#define FROM_DEVICE_2D(n, m, kind)                                                                                     \
+	{                                                                                                              \
+		.op = PX_MUL, .a = (n), .b = (m), .when_arg = (kind) + 1, .when = 2, .value = 1 << 4                   \
+	}
 
 /* Fields of struct probe_spec that hold an argument's number plus one. */
 #define QUEUE(n) .queue_arg = (n) + 1
@@ -71,10 +138,34 @@ const struct offload_uring_op *offload_uring_ops(unsigned *count)
 #define EVENTS(cnt, list) .list_n = (cnt) + 1, .list_p = (list) + 1
 #define BLOCKS_IF(n) .block_arg = (n) + 1
 
-#define CALL(api, sym, ...) { api, sym, { .kind = PK_CALL, __VA_ARGS__ } }
-#define SUBMIT(api, sym, ...) { api, sym, { .kind = PK_SUBMIT, __VA_ARGS__ } }
-#define WAIT(api, sym, ...) { api, sym, { .kind = PK_WAIT, __VA_ARGS__ } }
-#define MARK(api, sym, ...) { api, sym, { .kind = PK_EVENT, __VA_ARGS__ } }
+#define CALL(api, sym, ...)                                                                                            \
+	{                                                                                                              \
+		api, sym,                                                                                              \
+		{                                                                                                      \
+			.kind = PK_CALL, __VA_ARGS__                                                                   \
+		}                                                                                                      \
+	}
+#define SUBMIT(api, sym, ...)                                                                                          \
+	{                                                                                                              \
+		api, sym,                                                                                              \
+		{                                                                                                      \
+			.kind = PK_SUBMIT, __VA_ARGS__                                                                 \
+		}                                                                                                      \
+	}
+#define WAIT(api, sym, ...)                                                                                            \
+	{                                                                                                              \
+		api, sym,                                                                                              \
+		{                                                                                                      \
+			.kind = PK_WAIT, __VA_ARGS__                                                                   \
+		}                                                                                                      \
+	}
+#define MARK(api, sym, ...)                                                                                            \
+	{                                                                                                              \
+		api, sym,                                                                                              \
+		{                                                                                                      \
+			.kind = PK_EVENT, __VA_ARGS__                                                                  \
+		}                                                                                                      \
+	}
 #define Z .ok = PR_ZERO
 #define P .ok = PR_POSITIVE
 #define NN .ok = PR_NOT_NEGATIVE
@@ -126,7 +217,8 @@ static const struct offload_row rows[] = {
 	CALL("hip", "hipMemcpy", Z, .in = TO_DEVICE(2, 3), .out = FROM_DEVICE(2, 3), .completes = 1),
 	CALL("hip", "hipMemcpyHtoD", Z, .in = ARG(2), .out = NO_BYTES),
 	CALL("hip", "hipMemcpyDtoH", Z, .in = NO_BYTES, .out = ARG(2), .completes = 1),
-	CALL("hip", "hipMemcpyWithStream", Z, .in = TO_DEVICE(2, 3), .out = FROM_DEVICE(2, 3), QUEUE(4), .completes = 1),
+	CALL("hip", "hipMemcpyWithStream", Z, .in = TO_DEVICE(2, 3), .out = FROM_DEVICE(2, 3), QUEUE(4),
+	     .completes = 1),
 	SUBMIT("hip", "hipMemcpyAsync", Z, .in = TO_DEVICE(2, 3), .out = FROM_DEVICE(2, 3), QUEUE(4)),
 	SUBMIT("hip", "hipMemcpyHtoDAsync", Z, .in = ARG(2), .out = NO_BYTES, QUEUE(3)),
 	SUBMIT("hip", "hipMemcpyDtoHAsync", Z, .in = NO_BYTES, .out = ARG(2), QUEUE(3)),
@@ -150,17 +242,25 @@ static const struct offload_row rows[] = {
 	WAIT("level-zero", "zeEventHostSynchronize", Z, .scope = PS_ALL),
 	WAIT("level-zero", "zeFenceHostSynchronize", Z, .scope = PS_ALL),
 
-	SUBMIT("opencl", "clEnqueueWriteBuffer", Z, .in = ARG(4), .out = NO_BYTES, BLOCKS_IF(2), QUEUE(0), EVENT_OUT(8), .completes = 1),
-	SUBMIT("opencl", "clEnqueueReadBuffer", Z, .in = NO_BYTES, .out = ARG(4), BLOCKS_IF(2), QUEUE(0), EVENT_OUT(8), .completes = 1),
-	SUBMIT("opencl", "clEnqueueWriteBufferRect", Z, .in = PRODUCT3(5), .out = NO_BYTES, BLOCKS_IF(2), QUEUE(0), EVENT_OUT(13), .completes = 1),
-	SUBMIT("opencl", "clEnqueueReadBufferRect", Z, .in = NO_BYTES, .out = PRODUCT3(5), BLOCKS_IF(2), QUEUE(0), EVENT_OUT(13), .completes = 1),
-	SUBMIT("opencl", "clEnqueueWriteImage", Z, .items = PRODUCT3(4), BLOCKS_IF(2), QUEUE(0), EVENT_OUT(10), .completes = 1),
-	SUBMIT("opencl", "clEnqueueReadImage", Z, .items = PRODUCT3(4), BLOCKS_IF(2), QUEUE(0), EVENT_OUT(10), .completes = 1),
+	SUBMIT("opencl", "clEnqueueWriteBuffer", Z, .in = ARG(4), .out = NO_BYTES, BLOCKS_IF(2), QUEUE(0), EVENT_OUT(8),
+	       .completes = 1),
+	SUBMIT("opencl", "clEnqueueReadBuffer", Z, .in = NO_BYTES, .out = ARG(4), BLOCKS_IF(2), QUEUE(0), EVENT_OUT(8),
+	       .completes = 1),
+	SUBMIT("opencl", "clEnqueueWriteBufferRect", Z, .in = PRODUCT3(5), .out = NO_BYTES, BLOCKS_IF(2), QUEUE(0),
+	       EVENT_OUT(13), .completes = 1),
+	SUBMIT("opencl", "clEnqueueReadBufferRect", Z, .in = NO_BYTES, .out = PRODUCT3(5), BLOCKS_IF(2), QUEUE(0),
+	       EVENT_OUT(13), .completes = 1),
+	SUBMIT("opencl", "clEnqueueWriteImage", Z, .items = PRODUCT3(4), BLOCKS_IF(2), QUEUE(0), EVENT_OUT(10),
+	       .completes = 1),
+	SUBMIT("opencl", "clEnqueueReadImage", Z, .items = PRODUCT3(4), BLOCKS_IF(2), QUEUE(0), EVENT_OUT(10),
+	       .completes = 1),
 	SUBMIT("opencl", "clEnqueueCopyBuffer", Z, .in = NO_BYTES, .out = NO_BYTES, QUEUE(0), EVENT_OUT(8)),
 	SUBMIT("opencl", "clEnqueueFillBuffer", Z, .in = NO_BYTES, .out = NO_BYTES, QUEUE(0), EVENT_OUT(8)),
-	SUBMIT("opencl", "clEnqueueMapBuffer", .ok = PR_NONZERO, .in = ARG(5), .either = 1, BLOCKS_IF(2), QUEUE(0), EVENT_OUT(8), .completes = 1),
+	SUBMIT("opencl", "clEnqueueMapBuffer", .ok = PR_NONZERO, .in = ARG(5), .either = 1, BLOCKS_IF(2), QUEUE(0),
+	       EVENT_OUT(8), .completes = 1),
 	SUBMIT("opencl", "clEnqueueUnmapMemObject", Z, QUEUE(0), EVENT_OUT(5)),
-	SUBMIT("opencl", "clEnqueueSVMMemcpy", Z, .in = ARG(4), .either = 1, BLOCKS_IF(1), QUEUE(0), EVENT_OUT(7), .completes = 1),
+	SUBMIT("opencl", "clEnqueueSVMMemcpy", Z, .in = ARG(4), .either = 1, BLOCKS_IF(1), QUEUE(0), EVENT_OUT(7),
+	       .completes = 1),
 	SUBMIT("opencl", "clEnqueueNDRangeKernel", Z, .items = PRODUCT(4, 2), QUEUE(0), EVENT_OUT(8)),
 	WAIT("opencl", "clFinish", Z, QUEUE(0)),
 	WAIT("opencl", "clWaitForEvents", Z, .scope = PS_EVENT, EVENTS(0, 1)),

@@ -17,17 +17,17 @@
 #include "util/err.h"
 
 struct offload_api {
-	const char *name;   /* in --offload and in reports */
-	const char *label;  /* for people */
-	const char *family; /* nested calls of one family count once */
-	const char *libs;   /* patterns of file names, separated by | */
+	const char *name;     /* in --offload and in reports */
+	const char *label;    /* for people */
+	const char *family;   /* nested calls of one family count once */
+	const char *libs;     /* patterns of file names, separated by | */
 	const char *suffixes; /* of twins, separated by |; NULL: none */
-	bool calls_back; /* its functions may call the user's (allocators), so that an exception may pass them */
+	bool calls_back;      /* its functions may call the user's (allocators), so that an exception may pass them */
 };
 
 struct offload_row {
-	const char *api;    /* offload_api.name */
-	const char *symbol; /* without a twin's suffix */
+	const char *api;        /* offload_api.name */
+	const char *symbol;     /* without a twin's suffix */
 	struct probe_spec spec; /* family and library are filled when attached */
 };
 
@@ -53,7 +53,7 @@ const struct offload_uring_op *offload_uring_ops(unsigned *count);
 struct offload_user_probe {
 	char library[256]; /* file name or path; may hold * */
 	char symbol[256];
-	char name[256];	   /* api in reports: as given by name=, else library:symbol */
+	char name[256]; /* api in reports: as given by name=, else library:symbol */
 	enum fmt_offload_variant variant;
 	struct probe_spec spec;
 };

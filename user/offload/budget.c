@@ -19,13 +19,13 @@
 #include "util/grow.h"
 #include "util/random.h"
 
-#define LOOK_MIN_NS 2e6	    /* how often to look: such that an account is overdrawn by little, */
-#define LOOK_MAX_NS 20e6 /* a function may get hot at any time */
+#define LOOK_MIN_NS 2e6          /* how often to look: such that an account is overdrawn by little, */
+#define LOOK_MAX_NS 20e6         /* a function may get hot at any time */
 #define LOOK_FIRST_NS 5000000ull /* and soon at first */
-#define CREDIT_S 3.0	    /* an account holds at most so many seconds' earnings, and starts with them */
-#define OPEN_PART 0.3	    /* of it a stretch may cost */
-#define PIECES 64	    /* of a stretch, at most */
-#define TAIL_US 3000	    /* how long to watch a pace that is new before letting go */
+#define CREDIT_S 3.0             /* an account holds at most so many seconds' earnings, and starts with them */
+#define OPEN_PART 0.3            /* of it a stretch may cost */
+#define PIECES 64                /* of a stretch, at most */
+#define TAIL_US 3000             /* how long to watch a pace that is new before letting go */
 
 uint64_t session_now(void)
 {
@@ -64,7 +64,8 @@ double session_cost_of(const struct offload_session *s, uint32_t probe)
 	return uprobe_cost(s->u)->of[s->probes[probe].calls.cost].call_ns;
 }
 
-static void sum_activity(struct offload_session *s, const struct known_lib *l, uint64_t *hits, uint64_t *calls, double *cost_ns)
+static void sum_activity(struct offload_session *s, const struct known_lib *l, uint64_t *hits, uint64_t *calls,
+			 double *cost_ns)
 {
 	*hits = *calls = 0;
 	*cost_ns = 0;
@@ -86,13 +87,20 @@ static struct budget_mark mark(struct offload_session *s, const struct known_lib
 }
 
 /* The time from a to b; lock held. */
-static void put_window(struct offload_session *s, const struct known_lib *l, const struct budget_mark *a, const struct budget_mark *b)
+static void put_window(struct offload_session *s, const struct known_lib *l, const struct budget_mark *a,
+		       const struct budget_mark *b)
 {
 	if (!GROW(s->windows, s->windows_cnt, s->windows_cap, 64))
 		return;
 	s->windows[s->windows_cnt++] = (struct fmt_offload_window){
-		.armed = a->at, .disarmed = b->at, .calls = b->calls - a->calls, .hits = b->hits - a->hits,
-		.library = l->path_id, .group = l->group, .cpu_armed = a->cpu, .cpu_disarmed = b->cpu,
+		.armed = a->at,
+		.disarmed = b->at,
+		.calls = b->calls - a->calls,
+		.hits = b->hits - a->hits,
+		.library = l->path_id,
+		.group = l->group,
+		.cpu_armed = a->cpu,
+		.cpu_disarmed = b->cpu,
 		.hits_ns = b->cost_ns > a->cost_ns ? (uint64_t)(b->cost_ns - a->cost_ns) : 0,
 		.gap_mean = a->at == l->begin.at && l->gap_mean > 0 ? (uint64_t)l->gap_mean : 0,
 	};
@@ -101,7 +109,8 @@ static void put_window(struct offload_session *s, const struct known_lib *l, con
 /* Twice or half the calls for the same work, by more than chance would make it. */
 static bool other_pace(const struct budget_mark *from, const struct budget_mark *to, const struct budget_mark *next)
 {
-	double work = (double)(to->cpu - from->cpu) - (to->cost_ns - from->cost_ns), calls = (double)(next->calls - to->calls);
+	double work = (double)(to->cpu - from->cpu) - (to->cost_ns - from->cost_ns),
+	       calls = (double)(next->calls - to->calls);
 	double next_work = (double)(next->cpu - to->cpu) - (next->cost_ns - to->cost_ns), expected;
 
 	if (!(work > 0) || !(next_work > 0))
@@ -257,7 +266,8 @@ static void *run(void *arg)
 	session_cpu(s);
 	while (!s->stop) {
 		uint64_t until = session_now() + (uint64_t)next, now;
-		struct timespec ts = { .tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u) };
+		struct timespec ts = { .tv_sec = (time_t)(until / 1000000000u),
+				       .tv_nsec = (long)(until % 1000000000u) };
 
 		pthread_cond_timedwait(&s->wake, &s->lock, &ts);
 		now = session_now();

@@ -25,11 +25,11 @@ static const struct calib_family *const families[] = {
 
 const struct calib_opts calib_defaults = { .min = 16, .max = 32u << 20, .calls = 7, .seconds = 1 };
 
-#define POINT_NS 1e5	  /* what a point should last: the clock's own cost is then below 1 % */
+#define POINT_NS 1e5       /* what a point should last: the clock's own cost is then below 1 % */
 #define ROTATED (1u << 20) /* inputs rotate through this much: beyond what a predictor remembers */
 #define RETRIES 3
 #define SIZES_LEAST 10 /* whatever the time limit: a fit needs some */
-#define PASSES 5 /* behind one point of an elapsed time */
+#define PASSES 5       /* behind one point of an elapsed time */
 
 void calib_note(struct calib_session *s, const char *fmt, ...)
 {
@@ -118,7 +118,8 @@ static void fill(uint8_t *p, size_t n)
 		word = (x & 1023) * ((x >> 10) & 1023) >> 10;
 		len = 2 + word % 9;
 		word *= 0x9e3779b97f4a7c15ull;
-		for (uint64_t k = 0; k < len && at < n; k++, word = word * 6364136223846793005ull + 1442695040888963407ull)
+		for (uint64_t k = 0; k < len && at < n;
+		     k++, word = word * 6364136223846793005ull + 1442695040888963407ull)
 			p[at++] = (uint8_t)letters[(word >> 33) % 26 * ((word >> 48) % 26) / 26];
 		if (at < n)
 			p[at++] = (x >> 60) ? ' ' : '\n';
@@ -237,7 +238,8 @@ static int repeats(struct calib_session *s, enum run_kind k, size_t g, uint64_t 
 
 static int failed(const struct calib_session *s, enum run_kind k, size_t g, int err, struct err *e)
 {
-	return err_set(e, err, "%s: the %s run at %zu bytes failed: %s", s->c->name, run_kind_str(k), g, strerror(-err));
+	return err_set(e, err, "%s: the %s run at %zu bytes failed: %s", s->c->name, run_kind_str(k), g,
+		       strerror(-err));
 }
 
 static int measure_size(struct calib_session *s, unsigned runs, size_t g, double *longest, struct err *e)
@@ -324,7 +326,8 @@ int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts
 			continue;
 		/* the next size takes as long as all before it */
 		if (opts->limit > 0 && sizes >= SIZES_LEAST && 2 * (double)(clock_now() - began) > opts->limit * 1e9) {
-			calib_note(s, "sizes above %zu bytes were left out for want of time (--seconds %g)", last, opts->limit);
+			calib_note(s, "sizes above %zu bytes were left out for want of time (--seconds %g)", last,
+				   opts->limit);
 			break;
 		}
 		last = g;
@@ -341,11 +344,13 @@ int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts
 	munmap(s->pool, s->pool_size);
 	s->pool = NULL;
 	if (!err && c->clock == CALIB_THREAD_CPU && s->wall_ns > 1.15 * s->cpu_ns)
-		calib_note(s, "the machine was busy: elapsed time was %.2f times the CPU time that is given", s->wall_ns / s->cpu_ns);
+		calib_note(s, "the machine was busy: elapsed time was %.2f times the CPU time that is given",
+			   s->wall_ns / s->cpu_ns);
 	return err;
 }
 
-int calib_measure(const struct calib_case *c, const struct calib_opts *opts, struct points *pts, struct calib_session *s, struct err *e)
+int calib_measure(const struct calib_case *c, const struct calib_opts *opts, struct points *pts,
+		  struct calib_session *s, struct err *e)
 {
 	if (c->missing[0])
 		return err_set(e, -ENOTSUP, "%s: %s", c->name, c->missing);

@@ -23,22 +23,22 @@ struct calib_session;
 
 enum calib_clock {
 	CALIB_THREAD_CPU, /* the work runs on this thread: its CPU time, whatever else the machine does */
-	CALIB_ELAPSED,	  /* it runs elsewhere */
+	CALIB_ELAPSED,    /* it runs elsewhere */
 };
 
 struct calib_case {
 	const struct calib_family *family;
-	char name[96];	    /* aes-cbc/vpaes: what, slash, against what */
+	char name[96];      /* aes-cbc/vpaes: what, slash, against what */
 	char device[128];   /* the accelerator */
 	char baseline[128]; /* what the host runs instead */
 	char driver[128];   /* library and version */
 	char missing[256];  /* why it cannot run here; empty: it can */
-	unsigned runs;	    /* 1 << enum run_kind */
+	unsigned runs;      /* 1 << enum run_kind */
 	enum calib_clock clock;
-	size_t max;	    /* largest size that makes sense; 0: no limit of its own */
+	size_t max;           /* largest size that makes sense; 0: no limit of its own */
 	bool switches_inside; /* the caller sleeps until the device is done: a switch is part of the call */
-	int variant;	    /* the family's own */
-	int index;	    /* of a device */
+	int variant;          /* the family's own */
+	int index;            /* of a device */
 };
 
 struct calib_cases {
@@ -66,12 +66,12 @@ struct calib_family {
 };
 
 struct calib_opts {
-	size_t min, max;    /* sizes, powers of two between */
-	unsigned calls;	    /* points a size */
-	double seconds;	    /* a single call longer than this ends the sizes */
-	double limit;	    /* seconds for one accelerator, larger sizes are left out then; 0: none */
-	bool same_input;    /* one input again and again: what a repeated benchmark would show */
-	bool path_known;    /* an earlier turn has counted the instructions: single-stepping takes seconds */
+	size_t min, max; /* sizes, powers of two between */
+	unsigned calls;  /* points a size */
+	double seconds;  /* a single call longer than this ends the sizes */
+	double limit;    /* seconds for one accelerator, larger sizes are left out then; 0: none */
+	bool same_input; /* one input again and again: what a repeated benchmark would show */
+	bool path_known; /* an earlier turn has counted the instructions: single-stepping takes seconds */
 	void (*progress)(void *ctx, const struct calib_case *c, size_t g, enum run_kind k);
 	void *ctx;
 };
@@ -81,10 +81,10 @@ extern const struct calib_opts calib_defaults;
 struct calib_session {
 	const struct calib_case *c;
 	const struct calib_opts *opts;
-	struct points *pts;	/* what was measured */
-	uint8_t *pool;		/* inputs */
+	struct points *pts; /* what was measured */
+	uint8_t *pool;      /* inputs */
 	size_t pool_size, next;
-	void *priv;		/* the family's */
+	void *priv;             /* the family's */
 	double cpu_ns, wall_ns; /* of everything measured, for the note on load */
 	char note[CALIB_NOTES][240];
 	unsigned notes;
@@ -96,7 +96,8 @@ void calib_cases_release(struct calib_cases *l);
 /* For list(): a blank case, or NULL. */
 struct calib_case *calib_add(struct calib_cases *l, const struct calib_family *f, const char *name);
 /* Measures one case. notes of the session are kept in *s for the caller; pts must be empty. */
-int calib_measure(const struct calib_case *c, const struct calib_opts *opts, struct points *pts, struct calib_session *s, struct err *e);
+int calib_measure(const struct calib_case *c, const struct calib_opts *opts, struct points *pts,
+		  struct calib_session *s, struct err *e);
 /* Only these runs, in this process: what a child of measure() does. */
 int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts, unsigned runs, struct points *pts,
 		       struct calib_session *s, struct err *e);
@@ -110,7 +111,8 @@ struct calib_opcodes {
 };
 int calib_count_opcodes(void (*fn)(void *arg), void *arg, struct calib_opcodes *out, struct err *e);
 
-extern const struct calib_family calib_openssl, calib_crc, calib_deflate, calib_copy, calib_worker, calib_opencl, calib_cuda;
+extern const struct calib_family calib_openssl, calib_crc, calib_deflate, calib_copy, calib_worker, calib_opencl,
+	calib_cuda;
 
 /* Work that the host does for the families whose accelerator runs kernels (calib_host.c). */
 void calib_host_vector(const uint32_t *in, uint32_t *out, size_t n);

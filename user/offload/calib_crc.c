@@ -30,7 +30,8 @@ static int crc_list(struct calib_cases *out, struct err *e)
 			return err_set(e, -ENOMEM, "out of memory");
 		c->variant = v;
 		snprintf(c->device, sizeof(c->device), "carry-less multiplication (ISA-L crc32_gzip_refl)");
-		snprintf(c->baseline, sizeof(c->baseline), v == AGAINST_TABLE ? "one table look-up a byte" : "zlib crc32()");
+		snprintf(c->baseline, sizeof(c->baseline),
+			 v == AGAINST_TABLE ? "one table look-up a byte" : "zlib crc32()");
 		lib = calib_library(isal_names, "libisal2", c->missing, sizeof(c->missing));
 		if (lib)
 			dlclose(lib);

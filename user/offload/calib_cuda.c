@@ -30,7 +30,8 @@ struct api {
 	int (*free)(uint64_t);
 	int (*to_device)(uint64_t, const void *, size_t, void *);
 	int (*to_host)(void *, uint64_t, size_t, void *);
-	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+		      void **);
 	int (*synchronize)(void);
 	int (*pin)(void **, size_t, unsigned);
 	int (*unpin)(void *);
@@ -49,28 +50,43 @@ static const char *const names[] = { "libcuda.so.1", NULL };
 
 static int load(struct api *a, char *why, size_t size)
 {
-	const struct { const char *name; void **at; bool optional; } need[] = {
-		{ "cuInit", (void **)&a->init, false },		      { "cuDeviceGetCount", (void **)&a->count, false },
-		{ "cuDeviceGet", (void **)&a->device, false },	      { "cuDeviceGetName", (void **)&a->name, true },
-		{ "cuDriverGetVersion", (void **)&a->version, true }, { "cuCtxCreate_v2", (void **)&a->create, false },
-		{ "cuCtxDestroy_v2", (void **)&a->destroy, false },   { "cuModuleLoadData", (void **)&a->load, false },
-		{ "cuModuleGetFunction", (void **)&a->function, false }, { "cuMemAlloc_v2", (void **)&a->alloc, false },
-		{ "cuMemFree_v2", (void **)&a->free, false },	      { "cuMemcpyHtoDAsync_v2", (void **)&a->to_device, false },
-		{ "cuMemcpyDtoHAsync_v2", (void **)&a->to_host, false }, { "cuLaunchKernel", (void **)&a->launch, false },
-		{ "cuCtxSynchronize", (void **)&a->synchronize, false }, { "cuMemHostAlloc", (void **)&a->pin, false },
-		{ "cuMemFreeHost", (void **)&a->unpin, false },	      { "cuGetErrorName", (void **)&a->error, true },
+	const struct {
+		const char *name;
+		void **at;
+		bool optional;
+	} need[] = {
+		{ "cuInit", (void **)&a->init, false },
+		{ "cuDeviceGetCount", (void **)&a->count, false },
+		{ "cuDeviceGet", (void **)&a->device, false },
+		{ "cuDeviceGetName", (void **)&a->name, true },
+		{ "cuDriverGetVersion", (void **)&a->version, true },
+		{ "cuCtxCreate_v2", (void **)&a->create, false },
+		{ "cuCtxDestroy_v2", (void **)&a->destroy, false },
+		{ "cuModuleLoadData", (void **)&a->load, false },
+		{ "cuModuleGetFunction", (void **)&a->function, false },
+		{ "cuMemAlloc_v2", (void **)&a->alloc, false },
+		{ "cuMemFree_v2", (void **)&a->free, false },
+		{ "cuMemcpyHtoDAsync_v2", (void **)&a->to_device, false },
+		{ "cuMemcpyDtoHAsync_v2", (void **)&a->to_host, false },
+		{ "cuLaunchKernel", (void **)&a->launch, false },
+		{ "cuCtxSynchronize", (void **)&a->synchronize, false },
+		{ "cuMemHostAlloc", (void **)&a->pin, false },
+		{ "cuMemFreeHost", (void **)&a->unpin, false },
+		{ "cuGetErrorName", (void **)&a->error, true },
 	};
 	char ignored[128];
 
 	a->lib = calib_library(names, "", ignored, sizeof(ignored));
 	if (!a->lib) {
-		snprintf(why, size, "libcuda.so.1 is not here: it comes with NVIDIA's driver, and without a GPU there is none");
+		snprintf(why, size,
+			 "libcuda.so.1 is not here: it comes with NVIDIA's driver, and without a GPU there is none");
 		return -ENOTSUP;
 	}
 	for (size_t i = 0; i < sizeof(need) / sizeof(need[0]); i++) {
 		*need[i].at = dlsym(a->lib, need[i].name);
 		if (!*need[i].at && !need[i].optional) {
-			snprintf(why, size, "libcuda.so.1 lacks %s: the driver is too old, or this is no whole libcuda", need[i].name);
+			snprintf(why, size, "libcuda.so.1 lacks %s: the driver is too old, or this is no whole libcuda",
+				 need[i].name);
 			return -ENOTSUP;
 		}
 	}
@@ -121,7 +137,8 @@ static int cuda_list(struct calib_cases *out, struct err *e)
 			c->max = gpu_max((enum gpu_kernel)k);
 			snprintf(c->device, sizeof(c->device), "CUDA: %s", device);
 			if (version)
-				snprintf(c->driver, sizeof(c->driver), "CUDA driver API %d.%d", version / 1000, version % 1000 / 10);
+				snprintf(c->driver, sizeof(c->driver), "CUDA driver API %d.%d", version / 1000,
+					 version % 1000 / 10);
 			snprintf(c->baseline, sizeof(c->baseline), "%s", gpu_kernel_host((enum gpu_kernel)k));
 			snprintf(c->missing, sizeof(c->missing), "%s", why);
 		}
@@ -168,7 +185,8 @@ static int cuda_open(struct calib_session *s, struct err *e)
 		if (!rc)
 			rc = p->cu.function(&p->kernel, p->module, gpu_kernel_symbol(p->host.kernel));
 	}
-	return rc ? err_set(e, -EIO, "%s: %s failed: %s (status %d)", s->c->name, step, status_text(&p->cu, rc), rc) : 0;
+	return rc ? err_set(e, -EIO, "%s: %s failed: %s (status %d)", s->c->name, step, status_text(&p->cu, rc), rc)
+		  : 0;
 }
 
 static int start_kernel(struct cuda *p, size_t nx, size_t ny, size_t in_size)
@@ -178,7 +196,8 @@ static int start_kernel(struct cuda *p, size_t nx, size_t ny, size_t in_size)
 	void *plain[] = { &p->in, &p->out, &n }, *two[] = { &p->in, &second, &p->out, &n };
 
 	if (p->host.kernel == GPU_SGEMM)
-		return p->cu.launch(p->kernel, (n + 15) / 16, ((unsigned)ny + 15) / 16, 1, 16, 16, 1, 0, NULL, two, NULL);
+		return p->cu.launch(p->kernel, (n + 15) / 16, ((unsigned)ny + 15) / 16, 1, 16, 16, 1, 0, NULL, two,
+				    NULL);
 	return p->cu.launch(p->kernel, (n + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, plain, NULL);
 }
 

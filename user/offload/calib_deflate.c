@@ -45,7 +45,8 @@ struct deflate {
 	void *isal, *z;
 	void (*isal_init)(struct isal *);
 	int (*isal_deflate)(struct isal *);
-	int (*init)(struct z *, int level, int method, int bits, int memory, int strategy, const char *version, int size);
+	int (*init)(struct z *, int level, int method, int bits, int memory, int strategy, const char *version,
+		    int size);
 	int (*run)(struct z *, int flush);
 	int (*reset)(struct z *);
 	int (*end)(struct z *);
@@ -103,7 +104,8 @@ static int deflate_open(struct calib_session *s, struct err *e)
 	*(void **)&p->inflate_init = dlsym(p->z, "inflateInit2_");
 	*(void **)&p->inflate = dlsym(p->z, "inflate");
 	*(void **)&p->inflate_end = dlsym(p->z, "inflateEnd");
-	if (!p->isal_init || !p->isal_deflate || !p->init || !p->run || !p->reset || !p->end || !p->inflate_init || !p->inflate || !p->inflate_end)
+	if (!p->isal_init || !p->isal_deflate || !p->init || !p->run || !p->reset || !p->end || !p->inflate_init ||
+	    !p->inflate || !p->inflate_end)
 		return err_set(e, -ENOTSUP, "libisal or libz lacks one of its deflate functions");
 	p->out_size = s->opts->max + s->opts->max / 8 + 4096;
 	p->out = malloc(p->out_size);
@@ -159,7 +161,8 @@ static int deflate_check(struct calib_session *s, const uint8_t *in, size_t g, s
 
 		err = deflate_call(s, (enum run_kind)k, in, g);
 		if (err || p->inflate_init(&z, -15, "1.2.11", (int)sizeof(z))) {
-			err = err_set(e, -EIO, "%s: the %s run does not compress", s->c->name, run_kind_str((enum run_kind)k));
+			err = err_set(e, -EIO, "%s: the %s run does not compress", s->c->name,
+				      run_kind_str((enum run_kind)k));
 			break;
 		}
 		z.next_in = p->out;
@@ -167,7 +170,8 @@ static int deflate_check(struct calib_session *s, const uint8_t *in, size_t g, s
 		z.next_out = back;
 		z.avail_out = (unsigned)g;
 		if (p->inflate(&z, Z_FINISH) != Z_STREAM_END || z.total_out != g || memcmp(back, in, g))
-			err = err_set(e, -EIO, "%s: what the %s run wrote does not unpack to its input", s->c->name, run_kind_str((enum run_kind)k));
+			err = err_set(e, -EIO, "%s: what the %s run wrote does not unpack to its input", s->c->name,
+				      run_kind_str((enum run_kind)k));
 		p->inflate_end(&z);
 	}
 	free(back);

@@ -110,17 +110,10 @@ void gpu_host_run(struct gpu_host *h, const uint8_t *bytes, size_t g)
 
 	gpu_shape(h->kernel, g, &a, &b, &n, &ny);
 	switch (h->kernel) {
-	case GPU_VECTOR:
-		calib_host_vector(in, out, n);
-		break;
-	case GPU_SGEMM:
-		calib_host_sgemm(in, (const float *)in + n * n, out, n);
-		break;
-	case GPU_CIPHER:
-		calib_host_cipher(in, out, n);
-		break;
-	default:
-		memcpy(out, in, g);
+	case GPU_VECTOR: calib_host_vector(in, out, n); break;
+	case GPU_SGEMM: calib_host_sgemm(in, (const float *)in + n * n, out, n); break;
+	case GPU_CIPHER: calib_host_cipher(in, out, n); break;
+	default: memcpy(out, in, g);
 	}
 	__asm__ volatile("" : : "r"(out) : "memory");
 }
@@ -139,7 +132,8 @@ int gpu_same(const struct gpu_host *h, const char *name, size_t g, struct err *e
 		float a = ((const float *)(const void *)h->out)[i], b = ((const float *)(const void *)h->back)[i];
 
 		if (!(fabsf(a - b) <= 1e-4f * fabsf(a) + 1e-6f))
-			return err_set(e, -EIO, "%s: element %zu is %g on the host, %g on the device", name, i, (double)a, (double)b);
+			return err_set(e, -EIO, "%s: element %zu is %g on the host, %g on the device", name, i,
+				       (double)a, (double)b);
 	}
 	return 0;
 }

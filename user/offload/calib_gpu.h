@@ -14,14 +14,14 @@ enum gpu_kernel { GPU_VECTOR, GPU_SGEMM, GPU_CIPHER, GPU_COPY, GPU_KERNELS };
 
 struct gpu_host {
 	enum gpu_kernel kernel;
-	float *floats;	/* SGEMM's inputs: small numbers, bytes of text are none */
+	float *floats;       /* SGEMM's inputs: small numbers, bytes of text are none */
 	uint8_t *out, *back; /* the host's result, the device's */
 	size_t size;
 };
 
-const char *gpu_kernel_name(enum gpu_kernel k);	  /* vector */
+const char *gpu_kernel_name(enum gpu_kernel k);   /* vector */
 const char *gpu_kernel_symbol(enum gpu_kernel k); /* accperf_vector; NULL: no kernel */
-const char *gpu_kernel_host(enum gpu_kernel k);	  /* what the host runs */
+const char *gpu_kernel_host(enum gpu_kernel k);   /* what the host runs */
 size_t gpu_max(enum gpu_kernel k);
 size_t gpu_round(const struct calib_session *s, size_t g);
 /* Of g bytes: what goes in, what comes back, work items in x and y. */

@@ -24,7 +24,8 @@ static void classify(const uint8_t *p, struct calib_opcodes *out)
 	unsigned map = 0, op;
 
 	out->total++;
-	for (int i = 0; i < 4 && (*p == 0x66 || *p == 0xf2 || *p == 0xf3 || (*p & 0xf0) == 0x40 || *p == 0x2e || *p == 0x3e); i++)
+	for (int i = 0;
+	     i < 4 && (*p == 0x66 || *p == 0xf2 || *p == 0xf3 || (*p & 0xf0) == 0x40 || *p == 0x2e || *p == 0x3e); i++)
 		p++;
 	if (p[0] == 0xc4) { /* VEX, three bytes */
 		vex = true;

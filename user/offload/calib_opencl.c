@@ -30,7 +30,8 @@ struct api {
 	int (*read)(void *, void *, unsigned, size_t, size_t, void *, unsigned, void *, void *);
 	int (*run)(void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned, void *, void *);
 	int (*flush)(void *), (*finish)(void *);
-	int (*free_buffer)(void *), (*free_kernel)(void *), (*free_program)(void *), (*free_queue)(void *), (*free_context)(void *);
+	int (*free_buffer)(void *), (*free_kernel)(void *), (*free_program)(void *), (*free_queue)(void *),
+		(*free_context)(void *);
 };
 
 struct opencl {
@@ -43,17 +44,30 @@ static const char *const names[] = { "libOpenCL.so.1", NULL };
 
 static int load(struct api *a, char *why, size_t size)
 {
-	const struct { const char *name; void **at; } need[] = {
-		{ "clGetPlatformIDs", (void **)&a->platforms },	 { "clGetDeviceIDs", (void **)&a->devices },
-		{ "clGetDeviceInfo", (void **)&a->device_info }, { "clCreateContext", (void **)&a->context },
-		{ "clCreateCommandQueue", (void **)&a->queue },	 { "clCreateBuffer", (void **)&a->buffer },
-		{ "clCreateProgramWithSource", (void **)&a->program }, { "clBuildProgram", (void **)&a->build },
-		{ "clCreateKernel", (void **)&a->kernel },	 { "clSetKernelArg", (void **)&a->arg },
-		{ "clEnqueueWriteBuffer", (void **)&a->write },	 { "clEnqueueReadBuffer", (void **)&a->read },
-		{ "clEnqueueNDRangeKernel", (void **)&a->run },	 { "clFlush", (void **)&a->flush },
-		{ "clFinish", (void **)&a->finish },		 { "clReleaseMemObject", (void **)&a->free_buffer },
-		{ "clReleaseKernel", (void **)&a->free_kernel }, { "clReleaseProgram", (void **)&a->free_program },
-		{ "clReleaseCommandQueue", (void **)&a->free_queue }, { "clReleaseContext", (void **)&a->free_context },
+	const struct {
+		const char *name;
+		void **at;
+	} need[] = {
+		{ "clGetPlatformIDs", (void **)&a->platforms },
+		{ "clGetDeviceIDs", (void **)&a->devices },
+		{ "clGetDeviceInfo", (void **)&a->device_info },
+		{ "clCreateContext", (void **)&a->context },
+		{ "clCreateCommandQueue", (void **)&a->queue },
+		{ "clCreateBuffer", (void **)&a->buffer },
+		{ "clCreateProgramWithSource", (void **)&a->program },
+		{ "clBuildProgram", (void **)&a->build },
+		{ "clCreateKernel", (void **)&a->kernel },
+		{ "clSetKernelArg", (void **)&a->arg },
+		{ "clEnqueueWriteBuffer", (void **)&a->write },
+		{ "clEnqueueReadBuffer", (void **)&a->read },
+		{ "clEnqueueNDRangeKernel", (void **)&a->run },
+		{ "clFlush", (void **)&a->flush },
+		{ "clFinish", (void **)&a->finish },
+		{ "clReleaseMemObject", (void **)&a->free_buffer },
+		{ "clReleaseKernel", (void **)&a->free_kernel },
+		{ "clReleaseProgram", (void **)&a->free_program },
+		{ "clReleaseCommandQueue", (void **)&a->free_queue },
+		{ "clReleaseContext", (void **)&a->free_context },
 	};
 
 	a->lib = calib_library(names, "ocl-icd-libopencl1", why, size);
@@ -87,7 +101,8 @@ static unsigned find_devices(const struct api *a, void *dev[MAX_DEVICES])
 	return n;
 }
 
-static int add(struct calib_cases *out, enum gpu_kernel k, int index, const char *device, const char *driver, const char *why, struct err *e)
+static int add(struct calib_cases *out, enum gpu_kernel k, int index, const char *device, const char *driver,
+	       const char *why, struct err *e)
 {
 	char name[96];
 	struct calib_case *c;
@@ -158,13 +173,16 @@ static int opencl_open(struct calib_session *s, struct err *e)
 	p->context = p->cl.context(NULL, 1, &dev[s->c->index], NULL, NULL, &rc);
 	p->queue = p->context ? p->cl.queue(p->context, dev[s->c->index], 0, &rc) : NULL;
 	p->in = p->queue ? p->cl.buffer(p->context, CL_MEM_READ_WRITE, largest + 64, NULL, &rc) : NULL;
-	p->second = p->in && p->host.kernel == GPU_SGEMM ? p->cl.buffer(p->context, CL_MEM_READ_WRITE, largest + 64, NULL, &rc) : NULL;
+	p->second = p->in && p->host.kernel == GPU_SGEMM
+			    ? p->cl.buffer(p->context, CL_MEM_READ_WRITE, largest + 64, NULL, &rc)
+			    : NULL;
 	p->out = p->in ? p->cl.buffer(p->context, CL_MEM_READ_WRITE, largest + 64, NULL, &rc) : NULL;
 	if (!p->out || (p->host.kernel == GPU_SGEMM && !p->second))
 		return err_set(e, -EIO, "%s: setting the device up failed with OpenCL status %d", s->c->name, rc);
 	p->program = p->cl.program(p->context, 1, &source, NULL, &rc);
 	if (!p->program || (rc = p->cl.build(p->program, 1, &dev[s->c->index], "", NULL, NULL)))
-		return err_set(e, -EIO, "%s: the driver does not compile the kernels (OpenCL status %d)", s->c->name, rc);
+		return err_set(e, -EIO, "%s: the driver does not compile the kernels (OpenCL status %d)", s->c->name,
+			       rc);
 	p->kernel = p->cl.kernel(p->program, gpu_kernel_symbol(p->host.kernel), &rc);
 	return p->kernel ? 0 : err_set(e, -EIO, "%s: no kernel (OpenCL status %d)", s->c->name, rc);
 }

@@ -75,7 +75,8 @@ static int openssl_list(struct calib_cases *out, struct err *e)
 			return err_set(e, -ENOMEM, "out of memory");
 		c->variant = (int)i;
 		snprintf(c->device, sizeof(c->device), "%s instructions", variants[i].kernel[0] == 'S' ? "SHA" : "AES");
-		snprintf(c->baseline, sizeof(c->baseline), "%s (OPENSSL_ia32cap=%s)", variants[i].baseline, variants[i].cap);
+		snprintf(c->baseline, sizeof(c->baseline), "%s (OPENSSL_ia32cap=%s)", variants[i].baseline,
+			 variants[i].cap);
 		snprintf(c->driver, sizeof(c->driver), "%s", version);
 		snprintf(c->missing, sizeof(c->missing), "%s", why);
 	}
@@ -86,15 +87,27 @@ static int openssl_list(struct calib_cases *out, struct err *e)
 
 static int load(struct crypto *p, struct err *e)
 {
-	const struct { const char *name; void **at; bool optional; } need[] = {
-		{ "EVP_CIPHER_CTX_new", (void **)&p->cipher_new, false }, { "EVP_CIPHER_CTX_free", (void **)&p->cipher_free, false },
-		{ "EVP_MD_CTX_new", (void **)&p->md_new, false },	  { "EVP_MD_CTX_free", (void **)&p->md_free, false },
-		{ "EVP_aes_128_cbc", (void **)&p->cbc, false },		  { "EVP_aes_128_ctr", (void **)&p->ctr, false },
-		{ "EVP_aes_128_gcm", (void **)&p->gcm, false },		  { "EVP_sha256", (void **)&p->sha, false },
-		{ "EVP_EncryptInit_ex", (void **)&p->init, false },	  { "EVP_EncryptUpdate", (void **)&p->update, false },
-		{ "EVP_EncryptFinal_ex", (void **)&p->final, false },	  { "EVP_DigestInit_ex", (void **)&p->md_init, false },
-		{ "EVP_DigestUpdate", (void **)&p->md_update, false },	  { "EVP_DigestFinal_ex", (void **)&p->md_final, false },
-		{ "OpenSSL_version", (void **)&p->version, true },	  { "OPENSSL_info", (void **)&p->info, true },
+	const struct {
+		const char *name;
+		void **at;
+		bool optional;
+	} need[] = {
+		{ "EVP_CIPHER_CTX_new", (void **)&p->cipher_new, false },
+		{ "EVP_CIPHER_CTX_free", (void **)&p->cipher_free, false },
+		{ "EVP_MD_CTX_new", (void **)&p->md_new, false },
+		{ "EVP_MD_CTX_free", (void **)&p->md_free, false },
+		{ "EVP_aes_128_cbc", (void **)&p->cbc, false },
+		{ "EVP_aes_128_ctr", (void **)&p->ctr, false },
+		{ "EVP_aes_128_gcm", (void **)&p->gcm, false },
+		{ "EVP_sha256", (void **)&p->sha, false },
+		{ "EVP_EncryptInit_ex", (void **)&p->init, false },
+		{ "EVP_EncryptUpdate", (void **)&p->update, false },
+		{ "EVP_EncryptFinal_ex", (void **)&p->final, false },
+		{ "EVP_DigestInit_ex", (void **)&p->md_init, false },
+		{ "EVP_DigestUpdate", (void **)&p->md_update, false },
+		{ "EVP_DigestFinal_ex", (void **)&p->md_final, false },
+		{ "OpenSSL_version", (void **)&p->version, true },
+		{ "OPENSSL_info", (void **)&p->info, true },
 	};
 	char why[200] = "";
 
@@ -125,9 +138,15 @@ static int once(struct crypto *p, const uint8_t *in, size_t g)
 	int n = 0, rest = 0;
 
 	if (p->kernel == 'S')
-		return p->md_init(p->ctx, p->md, NULL) == 1 && p->md_update(p->ctx, in, g) == 1 && p->md_final(p->ctx, p->out, &digest_size) == 1 ? 0 : -EIO;
+		return p->md_init(p->ctx, p->md, NULL) == 1 && p->md_update(p->ctx, in, g) == 1 &&
+				       p->md_final(p->ctx, p->out, &digest_size) == 1
+			       ? 0
+			       : -EIO;
 	if (p->kernel == 'G')
-		return p->init(p->ctx, NULL, NULL, NULL, iv) == 1 && p->update(p->ctx, p->out, &n, in, (int)g) == 1 && p->final(p->ctx, p->out + n, &rest) == 1 ? 0 : -EIO;
+		return p->init(p->ctx, NULL, NULL, NULL, iv) == 1 && p->update(p->ctx, p->out, &n, in, (int)g) == 1 &&
+				       p->final(p->ctx, p->out + n, &rest) == 1
+			       ? 0
+			       : -EIO;
 	return p->update(p->ctx, p->out, &n, in, (int)g) == 1 ? 0 : -EIO;
 }
 
@@ -152,7 +171,8 @@ static int openssl_open(struct calib_session *s, struct err *e)
 	err = load(p, e);
 	if (err)
 		return err;
-	p->kernel = variants[s->c->variant].kernel[0] == 'C' ? variants[s->c->variant].kernel[1] : variants[s->c->variant].kernel[0];
+	p->kernel = variants[s->c->variant].kernel[0] == 'C' ? variants[s->c->variant].kernel[1]
+							     : variants[s->c->variant].kernel[0];
 	room = (s->opts->max > COUNTED ? s->opts->max : COUNTED) + 64;
 	p->out = calloc(1, room);
 	if (!p->out)
@@ -172,9 +192,10 @@ static int openssl_open(struct calib_session *s, struct err *e)
 	if (calib_count_opcodes(counted, p, &n, &why))
 		calib_note(s, "path unknown: %s", why.text);
 	else
-		calib_note(s, "path %llu %llu %llu %llu %llu %llu %llu %llu", (unsigned long long)n.total, (unsigned long long)n.aesenc,
-			   (unsigned long long)n.vaesenc, (unsigned long long)n.pclmul, (unsigned long long)n.vpclmul,
-			   (unsigned long long)n.sha256, (unsigned long long)n.pshufb, (unsigned long long)n.vex);
+		calib_note(s, "path %llu %llu %llu %llu %llu %llu %llu %llu", (unsigned long long)n.total,
+			   (unsigned long long)n.aesenc, (unsigned long long)n.vaesenc, (unsigned long long)n.pclmul,
+			   (unsigned long long)n.vpclmul, (unsigned long long)n.sha256, (unsigned long long)n.pshufb,
+			   (unsigned long long)n.vex);
 	if (p->info && p->info(1008 /* OPENSSL_INFO_CPU_SETTINGS */))
 		calib_note(s, "caps %s", p->info(1008));
 	return 0;
@@ -204,26 +225,27 @@ static const char *wrong_path(enum path want, const struct calib_opcodes *n)
 	uint64_t aes = n->aesenc + n->vaesenc, some = n->total / 25; /* less is memcpy's */
 
 	switch (want) {
-	case NO_AES:
-		return aes ? "still executes AES instructions" : NULL;
+	case NO_AES: return aes ? "still executes AES instructions" : NULL;
 	case VPAES:
-		return aes ? "still executes AES instructions" : n->pshufb < some ? "does not run the vector permutations" : NULL;
+		return aes                ? "still executes AES instructions"
+		       : n->pshufb < some ? "does not run the vector permutations"
+					  : NULL;
 	case SCALAR_AES:
-		return aes ? "still executes AES instructions" : n->pshufb > some ? "still runs vector permutations" : NULL;
-	case AES:
-		return aes ? NULL : "executes no AES instruction: this processor or the environment lacks them";
+		return aes                ? "still executes AES instructions"
+		       : n->pshufb > some ? "still runs vector permutations"
+					  : NULL;
+	case AES: return aes ? NULL : "executes no AES instruction: this processor or the environment lacks them";
 	case AES_CLMUL:
-		return !aes ? "executes no AES instruction" : n->pclmul + n->vpclmul ? NULL : "executes no carry-less multiplication";
-	case NO_SHA:
-		return n->sha256 ? "still executes SHA instructions" : NULL;
+		return !aes                     ? "executes no AES instruction"
+		       : n->pclmul + n->vpclmul ? NULL
+						: "executes no carry-less multiplication";
+	case NO_SHA: return n->sha256 ? "still executes SHA instructions" : NULL;
 	case SHA_VEX:
 		return n->sha256 ? "still executes SHA instructions" : n->vex < some ? "does not run AVX code" : NULL;
 	case SHA_SCALAR:
 		return n->sha256 ? "still executes SHA instructions" : n->vex > some ? "still runs AVX code" : NULL;
-	case SHA:
-		return n->sha256 ? NULL : "executes no SHA instruction: this processor or the environment lacks them";
-	case ANY:
-		break;
+	case SHA: return n->sha256 ? NULL : "executes no SHA instruction: this processor or the environment lacks them";
+	case ANY: break;
 	}
 	return NULL;
 }
@@ -235,16 +257,28 @@ static int judge(struct calib_session *s, enum run_kind k, const char *line, str
 	unsigned long long c[8];
 	const char *why;
 
-	if (sscanf(line, "path %llu %llu %llu %llu %llu %llu %llu %llu", &c[0], &c[1], &c[2], &c[3], &c[4], &c[5], &c[6], &c[7]) != 8) {
+	if (sscanf(line, "path %llu %llu %llu %llu %llu %llu %llu %llu", &c[0], &c[1], &c[2], &c[3], &c[4], &c[5],
+		   &c[6], &c[7]) != 8) {
 		calib_note(s, "%s: which code ran could not be verified (%s)", run_kind_str(k), line);
 		return 0;
 	}
-	n = (struct calib_opcodes){ .total = c[0], .aesenc = c[1], .vaesenc = c[2], .pclmul = c[3], .vpclmul = c[4], .sha256 = c[5], .pshufb = c[6], .vex = c[7] };
+	n = (struct calib_opcodes){ .total = c[0],
+				    .aesenc = c[1],
+				    .vaesenc = c[2],
+				    .pclmul = c[3],
+				    .vpclmul = c[4],
+				    .sha256 = c[5],
+				    .pshufb = c[6],
+				    .vex = c[7] };
 	why = wrong_path(k == RUN_HOST ? v->host : v->accel, &n);
 	if (why)
-		return err_set(e, -ENOTSUP, "%s: the %s run %s, by its opcodes; OPENSSL_ia32cap is read differently here", s->c->name, run_kind_str(k), why);
-	calib_note(s, "%s, 2 KB: %llu instructions, of them aesenc %llu, vaesenc %llu, clmul %llu, sha256rnds2 %llu, pshufb %llu, VEX %llu",
-		   run_kind_str(k), c[0], c[1], c[2], c[3] + c[4], c[5], c[6], c[7]);
+		return err_set(e, -ENOTSUP,
+			       "%s: the %s run %s, by its opcodes; OPENSSL_ia32cap is read differently here",
+			       s->c->name, run_kind_str(k), why);
+	calib_note(
+		s,
+		"%s, 2 KB: %llu instructions, of them aesenc %llu, vaesenc %llu, clmul %llu, sha256rnds2 %llu, pshufb %llu, VEX %llu",
+		run_kind_str(k), c[0], c[1], c[2], c[3] + c[4], c[5], c[6], c[7]);
 	return 0;
 }
 
@@ -277,8 +311,20 @@ static int spawn(const char *const *argv, const char *cap, pid_t *pid, struct er
 static int measure_side(struct calib_session *s, enum run_kind k, unsigned count, bool first, struct err *e)
 {
 	char what[128], min[32], max[32], calls[32], limit[32], block[65536];
-	const char *argv[] = { "accperf", "calibrate", "--measure", what, "--min", min, "--max", max, "--calls", calls, "--seconds", limit,
-			       s->opts->same_input ? "--same-input" : NULL, NULL };
+	const char *argv[] = { "accperf",
+			       "calibrate",
+			       "--measure",
+			       what,
+			       "--min",
+			       min,
+			       "--max",
+			       max,
+			       "--calls",
+			       calls,
+			       "--seconds",
+			       limit,
+			       s->opts->same_input ? "--same-input" : NULL,
+			       NULL };
 	struct points side = { 0 };
 	char *text = NULL, *line, *rest;
 	size_t len = 0, size;
@@ -292,7 +338,8 @@ static int measure_side(struct calib_session *s, enum run_kind k, unsigned count
 	snprintf(min, sizeof(min), "%zu", s->opts->min);
 	snprintf(max, sizeof(max), "%zu", s->opts->max);
 	snprintf(calls, sizeof(calls), "%u", count);
-	snprintf(limit, sizeof(limit), "%.0f", s->opts->limit > 0 ? ceil(s->opts->limit / 2 * count / s->opts->calls) : 0);
+	snprintf(limit, sizeof(limit), "%.0f",
+		 s->opts->limit > 0 ? ceil(s->opts->limit / 2 * count / s->opts->calls) : 0);
 	fd = spawn(argv, k == RUN_HOST ? variants[s->c->variant].cap : NULL, &pid, e);
 	if (fd < 0)
 		return fd;

@@ -67,11 +67,12 @@ static int worker_list(struct calib_cases *out, struct err *e)
 		c->switches_inside = modes[i].futex;
 		c->runs |= 1u << RUN_ZERO | 1u << RUN_SUBMIT;
 		c->max = 4u << 20; /* the byte table needs 50 ms for 32 MB: nothing new is learnt there */
-		snprintf(c->device, sizeof(c->device), "a process on another core, %s, injected %.0f ns + %.1f ns/B", modes[i].futex ? "futex" : "spinning",
-			 modes[i].delay_ns, modes[i].ns_per_byte);
+		snprintf(c->device, sizeof(c->device), "a process on another core, %s, injected %.0f ns + %.1f ns/B",
+			 modes[i].futex ? "futex" : "spinning", modes[i].delay_ns, modes[i].ns_per_byte);
 		snprintf(c->baseline, sizeof(c->baseline), "CRC-32 by a byte table (the worker: by eight)");
 		if (processors() < 2)
-			snprintf(c->missing, sizeof(c->missing), "a single processor: the helper has no core of its own");
+			snprintf(c->missing, sizeof(c->missing),
+				 "a single processor: the helper has no core of its own");
 	}
 	return 0;
 }
@@ -170,7 +171,8 @@ static int worker_open(struct calib_session *s, struct err *e)
 		return err_set(e, -errno, "cannot start the helper process: %s", strerror(errno));
 	if (p->pid == 0) {
 		pin(1);
-		serve(p->mail, s->pool, modes[s->c->variant].delay_ns, modes[s->c->variant].ns_per_byte, modes[s->c->variant].futex);
+		serve(p->mail, s->pool, modes[s->c->variant].delay_ns, modes[s->c->variant].ns_per_byte,
+		      modes[s->c->variant].futex);
 	}
 	pin(0);
 	return 0;

@@ -47,7 +47,8 @@ struct calls {
 	struct calls_count count;
 };
 
-struct calls *calls_new(const double inside_ns[FMT_PROBE_CLASSES], void (*out)(void *ctx, const struct fmt_call *c), void *ctx)
+struct calls *calls_new(const double inside_ns[FMT_PROBE_CLASSES], void (*out)(void *ctx, const struct fmt_call *c),
+			void *ctx)
 {
 	struct calls *c = calloc(1, sizeof(*c));
 
@@ -280,7 +281,13 @@ static void keep_open(struct calls *c, const struct fmt_call *f, uint64_t key, c
 		i = c->open_cnt++;
 	}
 	o = &c->open[i];
-	*o = (struct open_call){ .call = *f, .inside_ns = inside_of(c, p), .queue_key = key, .family = p->family, .prev = q->last, .next = NOWHERE, .used = true };
+	*o = (struct open_call){ .call = *f,
+				 .inside_ns = inside_of(c, p),
+				 .queue_key = key,
+				 .family = p->family,
+				 .prev = q->last,
+				 .next = NOWHERE,
+				 .used = true };
 	if (q->last == NOWHERE)
 		q->first = i;
 	else
@@ -321,7 +328,8 @@ static void mark(struct calls *c, uint64_t event, uint64_t qkey, uint64_t time)
 }
 
 /* What was submitted to q before `until` is done when the wait returns; inside_ns: of the wait's probe. */
-static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until, const struct offload_event *wait, double inside_ns)
+static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until, const struct offload_event *wait,
+			       double inside_ns)
 {
 	struct fmt_call w_part = { 0 };
 	unsigned batch = 0, at = 0;
@@ -398,15 +406,14 @@ static void on_wait(struct calls *c, const struct offload_event *ev, const struc
 		c->count.empty_waits++;
 }
 
-void calls_add(struct calls *c, const struct offload_event *ev, const struct calls_probe *p, uint32_t site, uint32_t stack)
+void calls_add(struct calls *c, const struct offload_event *ev, const struct calls_probe *p, uint32_t site,
+	       uint32_t stack)
 {
 	uint64_t qkey = queue_key(ev, p);
 	struct fmt_call f;
 
 	switch (ev->kind) {
-	case PK_WAIT:
-		on_wait(c, ev, p, p->scope);
-		return;
+	case PK_WAIT: on_wait(c, ev, p, p->scope); return;
 	case PK_EVENT:
 		if (ev->ret && ev->events_cnt)
 			mark(c, key_of(ev->pid, p->family, ev->events[0]), qkey, ev->entry);

@@ -15,20 +15,22 @@
 
 /* What pairing must know of a probe. */
 struct calls_probe {
-	uint32_t api;	 /* fmt_offload_api.id */
+	uint32_t api; /* fmt_offload_api.id */
 	uint16_t family;
-	uint8_t scope;	 /* enum probe_scope */
-	uint8_t cost;	 /* enum fmt_probe_class */
+	uint8_t scope; /* enum probe_scope */
+	uint8_t cost;  /* enum fmt_probe_class */
 	bool completes, per_thread;
 };
 
 struct calls;
 
 /* inside_ns: what each class of probe adds between the stamps. */
-struct calls *calls_new(const double inside_ns[FMT_PROBE_CLASSES], void (*out)(void *ctx, const struct fmt_call *c), void *ctx);
+struct calls *calls_new(const double inside_ns[FMT_PROBE_CLASSES], void (*out)(void *ctx, const struct fmt_call *c),
+			void *ctx);
 void calls_free(struct calls *c); /* open ones are dropped: calls_end() first */
 /* An event of probe p; site and stack are ids to be stored with the call. */
-void calls_add(struct calls *c, const struct offload_event *ev, const struct calls_probe *p, uint32_t site, uint32_t stack);
+void calls_add(struct calls *c, const struct offload_event *ev, const struct calls_probe *p, uint32_t site,
+	       uint32_t stack);
 /* A process is gone: what it left is open. */
 void calls_process_end(struct calls *c, uint32_t pid);
 void calls_forget_places(struct calls *c); /* ids of the former profile, of calls that are under way */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which processes bear that a return probe replaces a return address: those that hold no code which catches exceptions, or
- * walks stacks in a way of its own. To unwind past the kernel's trampoline ends such a program.
+ * Which processes bear that a return probe replaces a return address: those that hold no code which catches
+ * exceptions, or walks stacks in a way of its own. To unwind past the kernel's trampoline ends such a program.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -17,8 +17,8 @@ enum { CALM = 1, CATCHES = 2 };
 /* The C library's own cancellation does not pass our functions; the other libraries of its package are as quiet. */
 static bool is_c_library(const char *base)
 {
-	return !strncmp(base, "libc.so", 7) || !strncmp(base, "libc-", 5) || !strncmp(base, "ld-", 3) || !strncmp(base, "libpthread", 10) ||
-	       !strncmp(base, "libm.so", 7) || !strncmp(base, "libresolv", 9);
+	return !strncmp(base, "libc.so", 7) || !strncmp(base, "libc-", 5) || !strncmp(base, "ld-", 3) ||
+	       !strncmp(base, "libpthread", 10) || !strncmp(base, "libm.so", 7) || !strncmp(base, "libresolv", 9);
 }
 
 /* Of a library that unwinds. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sums that the kernel keeps by key from the recording's beginning on, as one profile has them: what they had come to when
- * it began is taken off, and what is as it was written last is not written again. Included by session.c and next.c.
+ * Sums that the kernel keeps by key from the recording's beginning on, as one profile has them: what they had come to
+ * when it began is taken off, and what is as it was written last is not written again. Included by session.c and
+ * next.c.
  */
 #ifndef ACCPERF_OFFLOAD_CELLS_H
 #define ACCPERF_OFFLOAD_CELLS_H
@@ -12,7 +13,7 @@
 
 #include "util/map.h"
 
-#define CELL_SUMS 11 /* as many as struct probe_total has */
+#define CELL_SUMS 11              /* as many as struct probe_total has */
 #define CELL_TOLD (CELL_SUMS + 2) /* and what goes with them that is no sum */
 
 struct cell {

@@ -15,17 +15,17 @@
 #include "proc/ehframe.h"
 #include "proc/module.h"
 
-#define MOST_FUNCTIONS 16	/* followed by tail calls from one: more is a dispatcher */
-#define DEC_MAX_BYTES 15 /* of an x86-64 instruction */
-#define MOST_TABLE (16u << 20) /* bytes of one table of relocations: 700,000 entries */
+#define MOST_FUNCTIONS 16       /* followed by tail calls from one: more is a dispatcher */
+#define DEC_MAX_BYTES 15        /* of an x86-64 instruction */
+#define MOST_TABLE (16u << 20)  /* bytes of one table of relocations: 700,000 entries */
 #define MOST_BYTES (256u << 10) /* of one function: building a graph takes some 100 ns a byte */
 
 struct exits_file {
 	struct module *m;
 	struct block_code code;
-	struct slot { /* of the global offset table that a PLT stub jumps through */
+	struct slot {                  /* of the global offset table that a PLT stub jumps through */
 		uint64_t at, function; /* of a function of this file */
-	} *slots;
+	} * slots;
 	size_t slots_cnt;
 };
 
@@ -84,7 +84,8 @@ static void take_relocations(struct exits_file *f, Elf *elf, const GElf_Shdr *sh
 	}
 }
 
-static bool each_section(int fd, bool (*fn)(void *ctx, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn, const char *name), void *ctx)
+static bool each_section(int fd, bool (*fn)(void *ctx, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn, const char *name),
+			 void *ctx)
 {
 	struct stat st;
 	Elf *elf;
@@ -126,7 +127,8 @@ static bool needs_unwinder(Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn)
 	for (int i = 0; d && gelf_getdyn(d, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
 		const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh->sh_link, dyn.d_un.d_val) : NULL;
 
-		if (name && (!strncmp(name, "libstdc++", 9) || !strncmp(name, "libc++", 6) || !strncmp(name, "libgcc_s", 8)))
+		if (name &&
+		    (!strncmp(name, "libstdc++", 9) || !strncmp(name, "libc++", 6) || !strncmp(name, "libgcc_s", 8)))
 			return true;
 	}
 	return false;
@@ -138,8 +140,8 @@ static bool on_catching(void *ctx, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn, 
 
 	if (sh->sh_type == SHT_DYNAMIC)
 		*catches |= needs_unwinder(elf, sh, scn);
-	*catches |= !strcmp(name, ".gcc_except_table") || !strncmp(name, ".gcc_except_table.", 18) || !strcmp(name, ".gopclntab") ||
-		    !strcmp(name, ".data.rel.ro.gopclntab");
+	*catches |= !strcmp(name, ".gcc_except_table") || !strncmp(name, ".gcc_except_table.", 18) ||
+		    !strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab");
 	return *catches;
 }
 
@@ -226,7 +228,8 @@ static uint64_t behind_stub(struct exits_file *f, uint64_t vaddr)
 
 	if (n >= 4 && !memcmp(bytes, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
 		at = 4;
-	if (n <= at || dec_decode(bytes + at, n - at, &d) || !(d.flags & DEC_F_BRANCH) || (d.flags & (DEC_F_DIRECT | DEC_F_CALL | DEC_F_RET)))
+	if (n <= at || dec_decode(bytes + at, n - at, &d) || !(d.flags & DEC_F_BRANCH) ||
+	    (d.flags & (DEC_F_DIRECT | DEC_F_CALL | DEC_F_RET)))
 		return vaddr;
 	return through_slot(f, &d, vaddr + at + d.len);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a function of a file ends: every `ret` and every jump that leaves it, from its control-flow graph. Probes on these
- * see a call end without a trampoline in the place of its return address, past which no exception could unwind.
+ * Where a function of a file ends: every `ret` and every jump that leaves it, from its control-flow graph. Probes on
+ * these see a call end without a trampoline in the place of its return address, past which no exception could unwind.
  * Included by user/offload, tests. No I/O but reads of the file, whose bytes are untrusted; work is bounded.
  *
- * A jump to another function of the file (a tail call) is followed: the call ends where that function does. So exits may
- * belong to functions that are called by others, too; what ends there is told by the stack pointer, not by the probe.
+ * A jump to another function of the file (a tail call) is followed: the call ends where that function does. So exits
+ * may belong to functions that are called by others, too; what ends there is told by the stack pointer, not by the
+ * probe.
  */
 #ifndef ACCPERF_OFFLOAD_EXITS_H
 #define ACCPERF_OFFLOAD_EXITS_H
@@ -21,8 +22,8 @@ struct exits_file;
 
 struct exits {
 	uint64_t at[EXITS_MAX]; /* file offsets */
-	unsigned cnt;		/* 0: not all are known */
-	const char *why_not;	/* a sentence's end: "an indirect jump may leave it" */
+	unsigned cnt;           /* 0: not all are known */
+	const char *why_not;    /* a sentence's end: "an indirect jump may leave it" */
 };
 
 /* NULL: not an ELF file, or no memory. fd is borrowed for the call only. */

@@ -19,7 +19,7 @@ struct finding {
 	struct offload_session *s;
 	int pid;
 	bool everything; /* markers may be in any file */
-	bool later;	 /* not when recording of this process begins */
+	bool later;      /* not when recording of this process begins */
 	const char *exe; /* that the process is about to run; NULL: it runs */
 	struct err *e;
 	int failed; /* an error that ends the search: rights */
@@ -34,7 +34,7 @@ struct gather {
 	struct uprobe_point *points;
 	struct fmt_offload_api *apis;
 	struct session_probe *probes;
-	struct exits *exits; /* of points[] */
+	struct exits *exits;      /* of points[] */
 	char *symbols[PROBE_MAX]; /* of points[], for people; NULL: no memory */
 	unsigned cnt;
 	bool full;
@@ -86,8 +86,8 @@ static enum fmt_probe_class class_at(const struct gather *g, uint64_t offset)
 	return n > 0 ? uprobe_class(g->s->u, bytes, (size_t)n) : FMT_PROBE_UNKNOWN;
 }
 
-static void add_point(struct gather *g, uint64_t offset, const struct probe_spec *spec, const char *api, const char *name,
-		      const char *symbol, enum fmt_offload_variant variant)
+static void add_point(struct gather *g, uint64_t offset, const struct probe_spec *spec, const char *api,
+		      const char *name, const char *symbol, enum fmt_offload_variant variant)
 {
 	struct offload_session *s = g->s;
 	struct fmt_offload_api *f;
@@ -106,13 +106,18 @@ static void add_point(struct gather *g, uint64_t offset, const struct probe_spec
 		.api = s->sink.string(s->sink.ctx, api),
 		.name = s->sink.string(s->sink.ctx, name),
 		.symbol = s->sink.string(s->sink.ctx, symbol),
-		.kind = spec->kind == PK_SUBMIT ? FMT_OK_SUBMIT : spec->kind == PK_CALL || spec->kind == PK_BEGIN ? FMT_OK_CALL : FMT_OK_WAIT,
+		.kind = spec->kind == PK_SUBMIT                           ? FMT_OK_SUBMIT
+			: spec->kind == PK_CALL || spec->kind == PK_BEGIN ? FMT_OK_CALL
+									  : FMT_OK_WAIT,
 		.variant = variant,
 		.probe = class_at(g, offset),
 	};
 	g->symbols[g->cnt] = strdup(symbol);
 	g->probes[g->cnt].calls = (struct calls_probe){
-		.family = spec->family, .scope = spec->scope, .completes = spec->completes, .per_thread = spec->per_thread,
+		.family = spec->family,
+		.scope = spec->scope,
+		.completes = spec->completes,
+		.per_thread = spec->per_thread,
 		.cost = (uint8_t)f->probe,
 	};
 	g->cnt++;
@@ -182,7 +187,9 @@ static int on_marker(void *ctx, const struct elfsym_marker *m)
 		spec.in = (struct probe_expr){ 0 };
 	} else if (!strncmp(cut, "__begin", 7)) {
 		spec.kind = PK_BEGIN;
-		variant = !strcmp(cut, "__begin_host") ? FMT_OV_HOST : !strcmp(cut, "__begin_accelerated") ? FMT_OV_ACCELERATED : FMT_OV_UNKNOWN;
+		variant = !strcmp(cut, "__begin_host")          ? FMT_OV_HOST
+			  : !strcmp(cut, "__begin_accelerated") ? FMT_OV_ACCELERATED
+								: FMT_OV_UNKNOWN;
 	} else {
 		return 0;
 	}
@@ -206,8 +213,10 @@ static void missing_symbols(struct offload_session *s, const struct lib_file *f)
 		if (s->user_found[i])
 			continue;
 		clean_add(&s->notes, f->path, CLEAN_TEXT);
-		buf_addf(&s->notes, " has no function '%s': see `nm -D`; a function that was inlined or is hidden and stripped cannot be probed\n",
-			 s->user[i].symbol);
+		buf_addf(
+			&s->notes,
+			" has no function '%s': see `nm -D`; a function that was inlined or is hidden and stripped cannot be probed\n",
+			s->user[i].symbol);
 	}
 }
 
@@ -289,12 +298,15 @@ static void note_alone(struct gather *g, uint32_t group)
 	if (!n || buf_failed(&names))
 		return;
 	clean_add(&g->s->notes, g->path, CLEAN_TEXT);
-	buf_addf(&g->s->notes, ": of calls of %s%s only the beginning is seen, so they are counted and not timed: where such a function ends is not known, "
-		 "and a probe on its return would end a program that throws an exception through it; --offload-returns risks that\n",
-		 names.data, n > 3 ? " and others" : "");
+	buf_addf(
+		&g->s->notes,
+		": of calls of %s%s only the beginning is seen, so they are counted and not timed: where such a function ends is not known, "
+		"and a probe on its return would end a program that throws an exception through it; --offload-returns risks that\n",
+		names.data, n > 3 ? " and others" : "");
 }
 
-/* A process takes part in a library: its return addresses are replaced only where nothing that passes could be harmed. */
+/* A process takes part in a library: its return addresses are replaced only where nothing that passes could be
+ * harmed. */
 static int attach_to(struct finding *find, struct known_lib *l, bool *alone, struct err *e)
 {
 	struct offload_session *s = find->s;
@@ -458,7 +470,9 @@ static void own_file(struct finding *f, const char *exe)
 
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e)
 {
-	struct finding f = { .s = s, .pid = pid, .everything = true, .later = !installed && !s->opts.system_wide, .exe = exe, .e = e };
+	struct finding f = {
+		.s = s, .pid = pid, .everything = true, .later = !installed && !s->opts.system_wide, .exe = exe, .e = e
+	};
 	char link[64], path[4096];
 	ssize_t n;
 	int r = 0;

@@ -9,7 +9,8 @@
 void session_keep_site(struct offload_session *s, const struct offload_event *ev)
 {
 	if (GROW(s->known_sites, s->known_count, s->known_cap, 64))
-		s->known_sites[s->known_count++] = (struct known_site){ .func = ev->func, .caller = ev->site, .pid = ev->pid, .probe = ev->probe };
+		s->known_sites[s->known_count++] =
+			(struct known_site){ .func = ev->func, .caller = ev->site, .pid = ev->pid, .probe = ev->probe };
 }
 
 void offload_session_ending(struct offload_session *s)

@@ -44,7 +44,8 @@ int points_add(struct points *p, enum run_kind k, double g, double t, bool switc
 	if (!(g > 0) || !isfinite(g))
 		return err_set(e, -EINVAL, "a size must be above 0 bytes, not %g", g);
 	if (!(t > 0) || !isfinite(t))
-		return err_set(e, -EINVAL, "a time must be above 0, not %g: a call that takes no time was not measured", t);
+		return err_set(e, -EINVAL, "a time must be above 0, not %g: a call that takes no time was not measured",
+			       t);
 	if (l->count == l->cap) {
 		size_t cap = l->cap ? l->cap * 2 : 64;
 		struct point *at = cap <= MAX_POINTS ? realloc(l->at, cap * sizeof(*at)) : NULL;
@@ -235,7 +236,9 @@ static int parse_row(struct points *p, const enum column *col, int columns, cons
 		if (col[i] == COL_RUN) {
 			run = run_named(&cell[i]);
 			if (run < 0)
-				return err_set(e, -EINVAL, "'%.*s' is no run; there are host, accelerated, zero and submit", SHOWN(&cell[i]));
+				return err_set(e, -EINVAL,
+					       "'%.*s' is no run; there are host, accelerated, zero and submit",
+					       SHOWN(&cell[i]));
 			continue;
 		}
 		if (number(&cell[i], &v))
@@ -278,10 +281,13 @@ static int parse_header(const struct cell *cell, int cells, enum column *col, st
 	wide = seen & (1u << RUN_HOST | 1u << RUN_ACCEL);
 	tall = (seen & (1u << COL_RUN)) && (seen & (1u << COL_TIME));
 	if (!(seen & (1u << COL_BYTES)) || wide == tall)
-		return err_set(e, -EINVAL, "the first line must name the columns: bytes,host,accelerated or bytes,run,time");
+		return err_set(e, -EINVAL,
+			       "the first line must name the columns: bytes,host,accelerated or bytes,run,time");
 	for (int k = RUN_HOST; wide && k <= RUN_ACCEL; k++)
 		if (!(seen & (1u << k)))
-			return err_set(e, -EINVAL, "no column is called '%s': both host and accelerated times are needed", runs[k].name);
+			return err_set(e, -EINVAL,
+				       "no column is called '%s': both host and accelerated times are needed",
+				       runs[k].name);
 	return 0;
 }
 
@@ -294,7 +300,8 @@ int points_parse_csv(struct points *p, const char *text, size_t len, struct err 
 
 	if (!p->unit[0])
 		strcpy(p->unit, "ns");
-	for (size_t at = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0; at < len;) { /* spreadsheets write a mark first */
+	/* spreadsheets write a mark first */
+	for (size_t at = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0; at < len;) {
 		const char *nl = memchr(text + at, '\n', len - at);
 		size_t n = nl ? (size_t)(nl - text) - at : len - at;
 		const char *s = text + at;
@@ -323,6 +330,7 @@ int points_parse_csv(struct points *p, const char *text, size_t len, struct err 
 		}
 	}
 	if (!columns)
-		return err_set(e, -EINVAL, "the file is empty; wanted are columns bytes,host,accelerated or bytes,run,time");
+		return err_set(e, -EINVAL,
+			       "the file is empty; wanted are columns bytes,host,accelerated or bytes,run,time");
 	return 0;
 }

@@ -30,7 +30,8 @@ struct point {
 struct point_list {
 	struct point *at;
 	size_t count, cap;
-	double early, late; /* all times may be too short, too long by so much alike: what a probe costs is not known better */
+	/* all times may be too short, too long by so much alike: what a probe costs is not known better */
+	double early, late;
 	size_t censored;    /* calls left out by points_censor() */
 	double censored_to; /* the largest size among them */
 };

@@ -72,7 +72,8 @@ struct scaled scale_calls(const struct stretch *at, size_t n, double end, double
 	 * is that for 95 %, because with few stretches of two paces this covers some 90.
 	 */
 	for (size_t i = 0; i < n; i++) {
-		double d = pace(at, i, part, calls / work) - mean, weight = at[i].gap > 0 ? at[i].gap : gap_before(at, i, n, end);
+		double d = pace(at, i, part, calls / work) - mean,
+		       weight = at[i].gap > 0 ? at[i].gap : gap_before(at, i, n, end);
 		bool first = i && gap_before(at, i, n, end) > 0, last = gap_before(at, i + 1, n, end) > 0;
 
 		if (first)

@@ -20,18 +20,20 @@ struct stretch {
 	double from, to; /* CPU time of the target, or the clock */
 	double calls;
 	double hits_ns; /* of it, what the probes cost */
-	double gap;	/* mean of the distribution the gap before it was drawn from; 0: that gap's own length */
+	double gap;     /* mean of the distribution the gap before it was drawn from; 0: that gap's own length */
 };
 
 struct scaled {
 	double factor; /* all calls over those seen; infinite: probing took longer than the work */
-	double error;  /* relative half width of the interval, nominally 90 % (u-scale: 87 to 99); NaN: fewer than three stretches */
+	/* relative half width of the interval, nominally 90 % (u-scale: 87 to 99); NaN: fewer than three stretches */
+	double error;
 };
 
 /*
- * How a target that is idle part of the time paces its calls cannot be seen: by a clock, and probes slow nothing down, or
- * each after the one before, and its time with the probes' taken off counts. By the clock with part 0 is the one, with
- * part 1 the other. A target that works more than SCALE_BUSY of the time in the gaps is paced by its own work.
+ * How a target that is idle part of the time paces its calls cannot be seen: by a clock, and probes slow nothing
+ * down, or each after the one before, and its time with the probes' taken off counts. By the clock with part 0 is the
+ * one, with part 1 the other. A target that works more than SCALE_BUSY of the time in the gaps is paced by its own
+ * work.
  */
 #define SCALE_BUSY .8 /* CPU time by time */
 

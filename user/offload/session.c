@@ -58,7 +58,8 @@ static int parse_list(const struct offload_opts *o, bool *wanted, bool *markers,
 		if (!known) {
 			for (const struct offload_api *a = offload_apis(); a->name; a++)
 				buf_addf(&names, " %s", a->name);
-			return err_set(e, -EINVAL, "--offload knows no '%.*s'; there are auto, markers, none,%s", (int)n, p, names.data);
+			return err_set(e, -EINVAL, "--offload knows no '%.*s'; there are auto, markers, none,%s",
+				       (int)n, p, names.data);
 		}
 		p += n + (p[n] == ',');
 	}
@@ -108,7 +109,9 @@ uint32_t session_site(struct offload_session *s, uint32_t pid, uint64_t time, ui
 static void on_algorithm(void *ctx, uint32_t index, const struct probe_alg *a)
 {
 	struct offload_session *s = ctx;
-	struct fmt_offload_api f = { .id = s->alg_first + index + 1, .library = s->alg_path, .kind = FMT_OK_CALL, .probe = FMT_PROBE_TRACED };
+	struct fmt_offload_api f = {
+		.id = s->alg_first + index + 1, .library = s->alg_path, .kind = FMT_OK_CALL, .probe = FMT_PROBE_TRACED
+	};
 	char name[96];
 
 	if (s->probes[s->alg_first + index].calls.api)
@@ -214,13 +217,22 @@ static void on_open(void *ctx, const struct probe_total_key *k)
 static void on_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
 {
 	struct offload_session *s = ctx;
-	uint64_t sum[CELL_TOLD] = { t->calls, t->in, t->out, t->ns, t->cpu, t->switched, t->switched_ns, t->failed, t->open, t->unknown,
-				    t->records };
+	uint64_t sum[CELL_TOLD] = { t->calls,       t->in,     t->out,  t->ns,      t->cpu,    t->switched,
+				    t->switched_ns, t->failed, t->open, t->unknown, t->records };
 	struct cell *cell = cells_since(&s->totals, k, sizeof(*k), sum, CELL_SUMS);
 	struct fmt_offload_total f = {
-		.calls = sum[0], .bytes_in = sum[1], .bytes_out = sum[2], .ns = sum[3], .cpu_ns = sum[4],
-		.switched = sum[5], .switched_ns = sum[6], .failed = sum[7], .open = sum[8],
-		.unknown_bytes = sum[9], .records = sum[10], .pid = k->pid,
+		.calls = sum[0],
+		.bytes_in = sum[1],
+		.bytes_out = sum[2],
+		.ns = sum[3],
+		.cpu_ns = sum[4],
+		.switched = sum[5],
+		.switched_ns = sum[6],
+		.failed = sum[7],
+		.open = sum[8],
+		.unknown_bytes = sum[9],
+		.records = sum[10],
+		.pid = k->pid,
 	};
 	uint64_t *at;
 
@@ -236,7 +248,8 @@ static void on_total(void *ctx, const struct probe_total_key *k, const struct pr
 	f.site = at ? (uint32_t)*at : 0;
 	f.site_addr = k->site;
 	sum[CELL_SUMS] = f.open;
-	sum[CELL_SUMS + 1] = f.calls ? f.site : 0; /* a place that is known now is no news of calls that are not of this profile */
+	/* a place that is known now is no news of calls that are not of this profile */
+	sum[CELL_SUMS + 1] = f.calls ? f.site : 0;
 	if (cell_news(cell, sum, CELL_TOLD))
 		s->sink.put(s->sink.ctx, FMT_OFFLOAD_TOTAL, &f, sizeof(f));
 }
@@ -247,8 +260,12 @@ static void on_hist(void *ctx, const struct probe_hist_key *k, const struct prob
 	uint64_t sum[] = { h->count, h->bytes, h->ns };
 	struct cell *cell = cells_since(&s->hists, k, sizeof(*k), sum, 3);
 	struct fmt_offload_hist f = {
-		.count = sum[0], .bytes = sum[1], .ns = sum[2], .pid = k->pid,
-		.bytes_bin = k->bytes_bin, .time_bin = k->time_bin,
+		.count = sum[0],
+		.bytes = sum[1],
+		.ns = sum[2],
+		.pid = k->pid,
+		.bytes_bin = k->bytes_bin,
+		.time_bin = k->time_bin,
 	};
 
 	f.api = api_of(s, k->probe);
@@ -278,8 +295,10 @@ void session_put_counts(struct offload_session *s)
 	put_counter(s, "offload: calls whose completion was never seen", false, n->open + s->open_now);
 	if (s->children) {
 		put_counter(s, "offload: forked children followed", false, s->children - s->children_gone);
-		put_counter(s, "offload: forked children that ended before they could be probed", false, s->children_gone);
-		put_counter(s, "offload: CPU microseconds of forked children before they were probed", false, s->children_cpu / 1000);
+		put_counter(s, "offload: forked children that ended before they could be probed", false,
+			    s->children_gone);
+		put_counter(s, "offload: CPU microseconds of forked children before they were probed", false,
+			    s->children_cpu / 1000);
 	}
 	put_counter(s, "offload: libraries found already loaded, their first calls unseen", false, s->late);
 	if (n->dropped)
@@ -291,10 +310,20 @@ void session_put_cost(struct offload_session *s)
 	const struct uprobe_cost *c = uprobe_cost(s->u);
 	const struct uprobe_class_cost *step = &c->of[FMT_PROBE_STEPPED], *emu = &c->of[FMT_PROBE_EMULATED];
 	struct fmt_offload_cost f = {
-		.time = session_now(), .call_ns = step->call_ns, .call_low = step->call_low, .call_high = step->call_high,
-		.inside_ns = step->inside_ns, .nop_ns = c->nop_ns, .attach = uprobe_mode(s->u), .samples = c->rounds,
-		.emulated_call_ns = emu->call_ns, .emulated_low = emu->call_low, .emulated_high = emu->call_high,
-		.emulated_inside_ns = emu->inside_ns, .hot_ns = c->hot_ns, .hot_end_ns = s->hot_end_ns,
+		.time = session_now(),
+		.call_ns = step->call_ns,
+		.call_low = step->call_low,
+		.call_high = step->call_high,
+		.inside_ns = step->inside_ns,
+		.nop_ns = c->nop_ns,
+		.attach = uprobe_mode(s->u),
+		.samples = c->rounds,
+		.emulated_call_ns = emu->call_ns,
+		.emulated_low = emu->call_low,
+		.emulated_high = emu->call_high,
+		.emulated_inside_ns = emu->inside_ns,
+		.hot_ns = c->hot_ns,
+		.hot_end_ns = s->hot_end_ns,
 	};
 
 	s->sink.put(s->sink.ctx, FMT_OFFLOAD_COST, &f, sizeof(f));
@@ -347,7 +376,8 @@ static void watch_alg(struct offload_session *s, int pid)
 		return;
 	s->alg_on = true;
 	l = session_new_lib(s, "[kernel] AF_ALG");
-	index = l ? uprobe_alg(s->u, offload_family("af_alg"), &s->alg_first, &s->alg_call_ns, &e) : err_set(&e, -ENOMEM, "out of memory");
+	index = l ? uprobe_alg(s->u, offload_family("af_alg"), &s->alg_first, &s->alg_call_ns, &e)
+		  : err_set(&e, -ENOMEM, "out of memory");
 	if (index >= 0) {
 		l->index = index;
 		l->first = s->alg_first;
@@ -355,7 +385,8 @@ static void watch_alg(struct offload_session *s, int pid)
 		l->traced = true;
 		l->path_id = s->alg_path = s->sink.string(s->sink.ctx, l->path);
 		for (unsigned i = 0; i < PROBE_ALGS; i++)
-			s->probes[s->alg_first + i].calls = (struct calls_probe){ .family = offload_family("af_alg"), .cost = FMT_PROBE_TRACED };
+			s->probes[s->alg_first + i].calls =
+				(struct calls_probe){ .family = offload_family("af_alg"), .cost = FMT_PROBE_TRACED };
 		index = budget_arm(s, l, &e);
 	}
 	if (l)
@@ -488,7 +519,8 @@ void offload_session_tick(struct offload_session *s)
 
 /* ---- life ---- */
 
-struct offload_session *offload_session_new(const struct offload_opts *o, const struct offload_sink *sink, struct err *e)
+struct offload_session *offload_session_new(const struct offload_opts *o, const struct offload_sink *sink,
+					    struct err *e)
 {
 	struct uprobe_opts uo = { .mode = (enum uprobe_mode)o->mode, .system_wide = o->system_wide };
 	double inside_ns[FMT_PROBE_CLASSES];
@@ -547,8 +579,10 @@ static void compare_cost(struct offload_session *s)
 	s->hot_end_ns = after;
 	ratio = after / before;
 	if (ratio > DRIFT || ratio < 1 / DRIFT)
-		buf_addf(&s->notes, "offload: with hot caches a probed call cost %.1f us at start and %.1f us at the end: what was taken off the times of short calls may be as much too %s\n",
-			 before / 1e3, after / 1e3, ratio > 1 ? "small" : "large");
+		buf_addf(
+			&s->notes,
+			"offload: with hot caches a probed call cost %.1f us at start and %.1f us at the end: what was taken off the times of short calls may be as much too %s\n",
+			before / 1e3, after / 1e3, ratio > 1 ? "small" : "large");
 }
 
 void offload_session_end(struct offload_session *s)
@@ -578,10 +612,12 @@ void offload_session_end(struct offload_session *s)
 		if (!s->api_wanted[i] || s->api_called[i] || !*a->libs)
 			continue;
 		s->degraded |= !s->api_seen[i];
-		buf_addf(&s->notes, "no target %s %s (%s): --offload %s saw nothing", s->api_seen[i] ? "was seen to call a function of" : "had a library of",
-			 a->label, a->libs, a->name);
-		buf_addf(&s->notes, "; a copy linked into the program hides its names%s\n", strcmp(a->family, "cuda") ?
-			 " (--offload-probe 'PROGRAM:FUNCTION(...)', where it has symbols)" : ", the driver's calls are seen all the same: --offload cuda");
+		buf_addf(&s->notes, "no target %s %s (%s): --offload %s saw nothing",
+			 s->api_seen[i] ? "was seen to call a function of" : "had a library of", a->label, a->libs,
+			 a->name);
+		buf_addf(&s->notes, "; a copy linked into the program hides its names%s\n",
+			 strcmp(a->family, "cuda") ? " (--offload-probe 'PROGRAM:FUNCTION(...)', where it has symbols)"
+						   : ", the driver's calls are seen all the same: --offload cuda");
 	}
 }
 
@@ -618,11 +654,16 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 				       *emu = &uprobe_cost(s->u)->of[FMT_PROBE_EMULATED];
 	unsigned functions = 0, libs = 0, called = 0, unknown = 0;
 
-	buf_addf(out, "offload: %s; a probed call costs %.1f us (%.1f to %.1f, as caches are hot or cold), of which %.1f us lie inside the measured time and are taken off",
-		 uprobe_mode_name(uprobe_mode(s->u)), step->call_ns / 1e3, step->call_low / 1e3, step->call_high / 1e3, step->inside_ns / 1e3);
+	buf_addf(
+		out,
+		"offload: %s; a probed call costs %.1f us (%.1f to %.1f, as caches are hot or cold), of which %.1f us lie inside the measured time and are taken off",
+		uprobe_mode_name(uprobe_mode(s->u)), step->call_ns / 1e3, step->call_low / 1e3, step->call_high / 1e3,
+		step->inside_ns / 1e3);
 	if (emu->call_ns > 0)
-		buf_addf(out, "; where the kernel emulates the function's first instruction (push, nop, jump) %.1f us (%.1f to %.1f), of which %.1f us",
-			 emu->call_ns / 1e3, emu->call_low / 1e3, emu->call_high / 1e3, emu->inside_ns / 1e3);
+		buf_addf(
+			out,
+			"; where the kernel emulates the function's first instruction (push, nop, jump) %.1f us (%.1f to %.1f), of which %.1f us",
+			emu->call_ns / 1e3, emu->call_low / 1e3, emu->call_high / 1e3, emu->inside_ns / 1e3);
 	buf_addch(out, '\n');
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		const struct known_lib *l = &s->libs[i];
@@ -630,8 +671,13 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 		if (l->index < 0)
 			continue;
 		if (l->traced)
-			buf_addf(out, "offload: AF_ALG is watched by tracepoints: %.0f ns for each system call of the target, whatever it does%s\n",
-				 s->alg_call_ns, l->let_go ? "; it made so many that they were watched in stretches of time only, to keep the budget; the numbers are estimates (--offload-exact: all)" : "");
+			buf_addf(
+				out,
+				"offload: AF_ALG is watched by tracepoints: %.0f ns for each system call of the target, whatever it does%s\n",
+				s->alg_call_ns,
+				l->let_go
+					? "; it made so many that they were watched in stretches of time only, to keep the budget; the numbers are estimates (--offload-exact: all)"
+					: "");
 		if (l->traced)
 			continue;
 		functions += l->count;
@@ -643,13 +689,17 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 			unknown += was && emu->call_ns > 0 && s->probes[p].calls.cost == FMT_PROBE_UNKNOWN;
 		}
 		if (l->let_go)
-			buf_addf(out, "%s: %s called so often that they were probed in stretches of time (%u) only, to keep the budget; their numbers are estimates (--offload-exact: all)\n",
-				 l->path, l->group ? "checksums are" : "its functions are", l->stretches);
+			buf_addf(
+				out,
+				"%s: %s called so often that they were probed in stretches of time (%u) only, to keep the budget; their numbers are estimates (--offload-exact: all)\n",
+				l->path, l->group ? "checksums are" : "its functions are", l->stretches);
 	}
 	buf_addf(out, "offload: %u functions in %u libraries probed, %u of them called\n", functions, libs, called);
 	if (unknown)
-		buf_addf(out, "offload: %u of them begin with an instruction of unknown cost: the smaller one is taken off, their times are upper bounds\n",
-			 unknown);
+		buf_addf(
+			out,
+			"offload: %u of them begin with an instruction of unknown cost: the smaller one is taken off, their times are upper bounds\n",
+			unknown);
 	if (s->notes.len)
 		buf_addstr(out, s->notes.data);
 }
@@ -664,7 +714,8 @@ uint64_t offload_session_cost_ns(const struct offload_session *s)
 	double ns = 0;
 
 	for (unsigned i = 0; i < s->libs_cnt; i++)
-		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count; p++)
+		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count;
+		     p++)
 			ns += (double)uprobe_activity(s->u, p).hits * session_cost_of(s, p);
 	return (uint64_t)ns;
 }
@@ -674,7 +725,8 @@ uint64_t offload_session_calls(const struct offload_session *s)
 	uint64_t calls = 0;
 
 	for (unsigned i = 0; i < s->libs_cnt; i++)
-		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count; p++)
+		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count;
+		     p++)
 			calls += uprobe_activity(s->u, p).calls;
 	return calls;
 }

@@ -24,15 +24,16 @@
 #include "util/err.h"
 
 struct offload_opts {
-	const char *list;	   /* "auto", or names separated by commas (offload_apis(), markers) */
+	const char *list;          /* "auto", or names separated by commas (offload_apis(), markers) */
 	const char *const *probes; /* --offload-probe SPECs */
 	unsigned probes_cnt;
-	bool exact;		   /* never take probes away, send every call */
-	double budget;		   /* share of the target's CPU time, e.g. 0.01; 0 = 0.01 */
+	bool exact;                  /* never take probes away, send every call */
+	double budget;               /* share of the target's CPU time, e.g. 0.01; 0 = 0.01 */
 	unsigned records_per_second; /* and process; 0 = 1000 */
 	bool system_wide;
-	bool returns;		   /* return addresses may be replaced, though an exception that passes ends the program */
-	int mode;		   /* enum uprobe_mode; 0 = the best there is */
+	/* return addresses may be replaced, though an exception that passes ends the program */
+	bool returns;
+	int mode; /* enum uprobe_mode; 0 = the best there is */
 };
 
 /* Where records go. put: one record of a fixed-size section. The others give ids, 0 if unknown. */
@@ -42,13 +43,14 @@ struct offload_sink {
 	uint32_t (*string)(void *ctx, const char *s);
 	/* A named counter's latest value; loss: something is missing for it. */
 	void (*count)(void *ctx, const char *name, uint64_t value, bool loss);
-	uint32_t (*stack)(void *ctx, const struct sample *s); /* may be NULL */
+	uint32_t (*stack)(void *ctx, const struct sample *s);                                     /* may be NULL */
 	uint32_t (*site)(void *ctx, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller); /* may be NULL */
 };
 
 struct offload_session;
 
-struct offload_session *offload_session_new(const struct offload_opts *o, const struct offload_sink *sink, struct err *e);
+struct offload_session *offload_session_new(const struct offload_opts *o, const struct offload_sink *sink,
+					    struct err *e);
 /* exe: of a process that has not called exec yet (a command about to be run): its path, else NULL. */
 int offload_session_attach_pid(struct offload_session *s, int pid, const char *exe, struct err *e);
 /* Every process of the machine, now and later (opts.system_wide). */

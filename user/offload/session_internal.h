@@ -17,7 +17,7 @@
 #include "util/map.h"
 
 #define USER_PROBES_MAX 64
-#define FAMILY_USER 1000 /* one for each --offload-probe */
+#define FAMILY_USER 1000   /* one for each --offload-probe */
 #define FAMILY_MARKER 2000 /* one for each marker's name */
 
 /* A moment, and what had been spent and counted by then. */
@@ -29,27 +29,27 @@ struct budget_mark {
 struct known_lib {
 	uint64_t dev, ino;
 	char *path;
-	int index;	/* of the engine; -1: nothing to probe in it */
+	int index; /* of the engine; -1: nothing to probe in it */
 	uint32_t first, count;
 	uint32_t path_id; /* string */
-	uint32_t group;	/* 1: the functions that are armed apart */
+	uint32_t group;   /* 1: the functions that are armed apart */
 	/* budget */
 	uint64_t hits, calls; /* when last looked at */
-	double cost_ns;	      /* of these hits */
+	double cost_ns;       /* of these hits */
 	double balance_ns;    /* what may still be spent */
 	bool on, hot;
-	bool traced;  /* AF_ALG: no file */
-	unsigned without; /* functions of which not all exits are known */
-	bool calls_back;  /* and an exception may pass them */
-	struct budget_mark begin; /* of the stretch */
-	struct budget_mark piece; /* begins what is not written yet */
+	bool traced;               /* AF_ALG: no file */
+	unsigned without;          /* functions of which not all exits are known */
+	bool calls_back;           /* and an exception may pass them */
+	struct budget_mark begin;  /* of the stretch */
+	struct budget_mark piece;  /* begins what is not written yet */
 	struct budget_mark looked; /* while armed: the last look */
-	unsigned pieces;	   /* of this stretch, written */
-	double floor_ns;	   /* let go when the balance falls below */
-	double gap_mean, due;	   /* while let go: of the gap; when it ends; work_clock() */
-	uint64_t stretch_hits; /* in all stretches that ended */
+	unsigned pieces;           /* of this stretch, written */
+	double floor_ns;           /* let go when the balance falls below */
+	double gap_mean, due;      /* while let go: of the gap; when it ends; work_clock() */
+	uint64_t stretch_hits;     /* in all stretches that ended */
 	double stretch_cost_ns;
-	uint64_t outside_told;	   /* hits outside of stretches that were written, and their cost */
+	uint64_t outside_told; /* hits outside of stretches that were written, and their cost */
 	double outside_cost_told;
 	unsigned stretches;
 	bool let_go; /* for the budget, at least once */
@@ -76,7 +76,7 @@ struct offload_session {
 	bool uring_wanted, uring_named, uring_on;
 	bool alg_wanted, alg_named, alg_on;
 	uint32_t alg_first, alg_path; /* probe; string */
-	double alg_call_ns; /* what each system call of a target costs while they are watched */
+	double alg_call_ns;           /* what each system call of a target costs while they are watched */
 	bool automatic;
 	struct offload_user_probe user[USER_PROBES_MAX];
 	unsigned user_cnt;
@@ -84,24 +84,24 @@ struct offload_session {
 	struct session_probe probes[PROBE_MAX];
 	struct known_lib libs[512];
 	unsigned libs_cnt;
-	struct map pids;  /* pid -> CPU time when last seen; under `lock` */
-	uint64_t cpu_gone; /* of processes that have ended */
-	struct map sites; /* hash of pid, function, caller -> stack id */
-	struct map totals_sites; /* hash of pid, probe, caller -> stack id */
+	struct map pids;                /* pid -> CPU time when last seen; under `lock` */
+	uint64_t cpu_gone;              /* of processes that have ended */
+	struct map sites;               /* hash of pid, function, caller -> stack id */
+	struct map totals_sites;        /* hash of pid, probe, caller -> stack id */
 	struct known_site *known_sites; /* as in totals_sites */
 	size_t known_count, known_cap;
 	struct cells totals, hists;
 	struct map stacks; /* tid -> stack id for its next call */
 	struct intern marker_families;
-	struct map catching; /* hash of a file's device and inode -> 1: its code does not catch, 2: it may */
+	struct map catching;  /* hash of a file's device and inode -> 1: its code does not catch, 2: it may */
 	bool returns_at_risk; /* some process has return probes that an exception may pass, should it ever catch one */
 	struct buf notes;
 	bool degraded, ended;
 	uint64_t children, children_gone; /* forked; ended before they could be probed */
-	struct map open_sites; /* where calls are under way: how many */
+	struct map open_sites;            /* where calls are under way: how many */
 	uint64_t open_now;
 	uint64_t children_cpu; /* CPU time of the others before they were */
-	uint64_t late; /* libraries found loaded after recording of their process began */
+	uint64_t late;         /* libraries found loaded after recording of their process began */
 	unsigned ticks;
 	double cpu_share; /* CPUs the target used lately */
 	uint64_t random;
@@ -130,7 +130,8 @@ void session_lib_ready(struct offload_session *s);
 /* found.c: makes sure that what pid has mapped (and could load) is probed in pid. */
 bool session_wants(struct offload_session *s, const char *path);
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e);
-/* catching.c: may the return addresses of pid be replaced? exe: the program that it is about to run; else what it has mapped. */
+/* catching.c: may the return addresses of pid be replaced? exe: the program that it is about to run; else what it has
+ * mapped. */
 bool session_bears_returns(struct offload_session *s, int pid, const char *exe);
 /* budget.c */
 int budget_start(struct offload_session *s);

@@ -98,8 +98,11 @@ static bool expression(const char *p, struct probe_expr *x)
 
 static bool returned_ok(const char *v, uint8_t *ok)
 {
-	static const struct { const char *name; uint8_t ok; } all[] = {
-		{ "any", PR_ANY }, { "zero", PR_ZERO }, { "positive", PR_POSITIVE },
+	static const struct {
+		const char *name;
+		uint8_t ok;
+	} all[] = {
+		{ "any", PR_ANY },   { "zero", PR_ZERO },       { "positive", PR_POSITIVE },
 		{ "size", PR_SIZE }, { "nonzero", PR_NONZERO }, { "not-negative", PR_NOT_NEGATIVE },
 	};
 
@@ -127,7 +130,10 @@ static int setting(struct offload_user_probe *p, char *key, const char *text, st
 		else if (!strcmp(key, "wait"))
 			p->spec.kind = PK_WAIT;
 		else
-			return err_set(e, -EINVAL, "--offload-probe '%s': '%s' is neither host, accelerated, submit, wait nor KEY=VALUE", text, key);
+			return err_set(
+				e, -EINVAL,
+				"--offload-probe '%s': '%s' is neither host, accelerated, submit, wait nor KEY=VALUE",
+				text, key);
 		return 0;
 	}
 	*value++ = 0;
@@ -155,10 +161,14 @@ static int setting(struct offload_user_probe *p, char *key, const char *text, st
 			return 0;
 		}
 	} else {
-		return err_set(e, -EINVAL, "--offload-probe '%s': no key '%s'; there are bytes, in, out, items, ok, queue, name", text, key);
+		return err_set(e, -EINVAL,
+			       "--offload-probe '%s': no key '%s'; there are bytes, in, out, items, ok, queue, name",
+			       text, key);
 	}
-	return err_set(e, -EINVAL, "--offload-probe '%s': cannot read '%s' of %s; sizes are arg2, arg0*arg1, ret, a number, or u32@arg2+8 with used:, grew: or after: before it",
-		       text, value, key);
+	return err_set(
+		e, -EINVAL,
+		"--offload-probe '%s': cannot read '%s' of %s; sizes are arg2, arg0*arg1, ret, a number, or u32@arg2+8 with used:, grew: or after: before it",
+		text, value, key);
 }
 
 int offload_spec_parse(const char *text, struct offload_user_probe *p, struct err *e)

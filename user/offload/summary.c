@@ -32,7 +32,9 @@ struct api_row {
 	uint32_t item;
 };
 
-#define TABLE(type, name) type *name; size_t name##_cnt, name##_cap
+#define TABLE(type, name)                                                                                              \
+	type *name;                                                                                                    \
+	size_t name##_cnt, name##_cap
 
 struct summary_private {
 	struct store_reader *reader;
@@ -58,18 +60,19 @@ static void *grow(void *table, size_t *cap, size_t cnt, size_t size)
 }
 
 /* A new zeroed row; NULL: no memory, or a table that no honest file has. */
-#define ADD_ROW(k, name)                                                                           \
-	({                                                                                         \
-		void *more_ = (k)->name##_cnt < LIMIT ?                                            \
-				      grow((k)->name, &(k)->name##_cap, (k)->name##_cnt, sizeof(*(k)->name)) : NULL; \
-		if (more_) {                                                                       \
-			(k)->name = more_;                                                         \
-			memset(&(k)->name[(k)->name##_cnt], 0, sizeof(*(k)->name));                \
-			(k)->name##_cnt++;                                                         \
-		} else {                                                                           \
-			(k)->failed = -ENOMEM;                                                     \
-		}                                                                                  \
-		more_ ? &(k)->name[(k)->name##_cnt - 1] : NULL;                                    \
+#define ADD_ROW(k, name)                                                                                               \
+	({                                                                                                             \
+		void *more_ = (k)->name##_cnt < LIMIT                                                                  \
+				      ? grow((k)->name, &(k)->name##_cap, (k)->name##_cnt, sizeof(*(k)->name))         \
+				      : NULL;                                                                          \
+		if (more_) {                                                                                           \
+			(k)->name = more_;                                                                             \
+			memset(&(k)->name[(k)->name##_cnt], 0, sizeof(*(k)->name));                                    \
+			(k)->name##_cnt++;                                                                             \
+		} else {                                                                                               \
+			(k)->failed = -ENOMEM;                                                                         \
+		}                                                                                                      \
+		more_ ? &(k)->name[(k)->name##_cnt - 1] : NULL;                                                        \
 	})
 
 /* ---- distributions ---- */
@@ -136,7 +139,10 @@ static void take_api(struct summary_private *k, const struct fmt_offload_api *f)
 
 static void take_total(struct summary_private *k, const struct fmt_offload_total *t)
 {
-	struct { uint64_t addr; uint32_t pid, api; } key = { t->site_addr, t->pid, t->api };
+	struct {
+		uint64_t addr;
+		uint32_t pid, api;
+	} key = { t->site_addr, t->pid, t->api };
 	struct total_row *row;
 	bool added;
 	uint32_t at = intern_add(&k->total_of, &key, sizeof(key), &added);
@@ -150,7 +156,9 @@ static void take_total(struct summary_private *k, const struct fmt_offload_total
 
 static void take_hist(struct summary_private *k, const struct fmt_offload_hist *h)
 {
-	struct { uint32_t pid, api, bins; } key = { h->pid, h->api, (uint32_t)h->bytes_bin << 8 | h->time_bin };
+	struct {
+		uint32_t pid, api, bins;
+	} key = { h->pid, h->api, (uint32_t)h->bytes_bin << 8 | h->time_bin };
 	struct hist_row *row;
 	bool added;
 	uint32_t at = intern_add(&k->hist_of, &key, sizeof(key), &added);
@@ -165,7 +173,10 @@ static void take_hist(struct summary_private *k, const struct fmt_offload_hist *
 /* The item an API id belongs to: twins and versions share one. */
 static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 {
-	struct { const char *api, *name, *library; uint32_t variant, kind, group, pad; } key;
+	struct {
+		const char *api, *name, *library;
+		uint32_t variant, kind, group, pad;
+	} key;
 	struct offload_item *it;
 	struct api_row *row;
 	bool added;
@@ -348,8 +359,7 @@ static void take_chunk(struct summary_private *k, struct offload_summary *s, con
 			store_rec(c, i, &u.call, sizeof(u.call));
 			take_call(k, &u.call);
 			break;
-		default:
-			return;
+		default: return;
 		}
 	}
 }
@@ -361,7 +371,8 @@ static struct offload_site *site_of(struct offload_item *it, const struct fmt_of
 	struct offload_site *more;
 
 	for (size_t i = 0; i < it->sites_cnt; i++)
-		if (t->site ? it->sites[i].stack == t->site : it->sites[i].addr == t->site_addr && it->sites[i].pid == t->pid)
+		if (t->site ? it->sites[i].stack == t->site
+			    : it->sites[i].addr == t->site_addr && it->sites[i].pid == t->pid)
 			return &it->sites[i];
 	more = realloc(it->sites, (it->sites_cnt + 1) * sizeof(*more));
 	if (!more)
@@ -487,8 +498,8 @@ static double hits_ns(const struct summary_private *k, const struct fmt_offload_
 
 static bool of_item(struct summary_private *k, const struct fmt_offload_window *w, const struct offload_item *it)
 {
-	return w->group == it->group && w->disarmed >= w->armed && w->calls != UINT64_MAX && w->cpu_disarmed >= w->cpu_armed &&
-	       !strcmp(text(k, w->library), it->library);
+	return w->group == it->group && w->disarmed >= w->armed && w->calls != UINT64_MAX &&
+	       w->cpu_disarmed >= w->cpu_armed && !strcmp(text(k, w->library), it->library);
 }
 
 /* An item's stretches, on the clock and in CPU time of the target. */
@@ -541,9 +552,10 @@ static bool gather_stretches(struct summary_private *k, struct offload_item *it,
 			t->outside_ns += hits_ns(k, w);
 			continue;
 		}
-		t->clock[t->n] = (struct stretch){ (double)w->armed, (double)w->disarmed, (double)w->calls, hits_ns(k, w), 0 };
-		t->cpu[t->n] = (struct stretch){ (double)w->cpu_armed, (double)w->cpu_disarmed, (double)w->calls, hits_ns(k, w),
-						  (double)w->gap_mean };
+		t->clock[t->n] =
+			(struct stretch){ (double)w->armed, (double)w->disarmed, (double)w->calls, hits_ns(k, w), 0 };
+		t->cpu[t->n] = (struct stretch){ (double)w->cpu_armed, (double)w->cpu_disarmed, (double)w->calls,
+						 hits_ns(k, w), (double)w->gap_mean };
 		t->len += (double)(w->disarmed - w->armed);
 		t->n++;
 	}
@@ -617,8 +629,9 @@ out:
 }
 
 /*
- * A probe's cost was measured on ourselves, and is another in the target: functions that do nothing read up to a third of
- * it. So what was taken off a call may be wrong by half, or by what the measurement itself ranged and drifted over.
+ * A probe's cost was measured on ourselves, and is another in the target: functions that do nothing read up to a
+ * third of it. So what was taken off a call may be wrong by half, or by what the measurement itself ranged and
+ * drifted over.
  */
 #define COST_DOUBT .5
 
@@ -647,7 +660,8 @@ int offload_points(const struct offload_item *it, unsigned run, struct points *p
 
 		/* a time of 0 was within the probe's own cost: any value below the floor says so */
 		if (one->bytes > 0)
-			r = points_add(pts, (enum run_kind)run, one->bytes, one->ns > 0 ? one->ns : fmax(it->below_ns, 1) / 2, one->switched, e);
+			r = points_add(pts, (enum run_kind)run, one->bytes,
+				       one->ns > 0 ? one->ns : fmax(it->below_ns, 1) / 2, one->switched, e);
 	}
 	l->early = fmax(l->early, it->early_ns);
 	l->late = fmax(l->late, it->late_ns);

@@ -25,8 +25,8 @@ struct spread {
 double spread_quantile(const struct spread *s, double q); /* NaN: empty */
 
 struct offload_site {
-	uint64_t addr;	/* caller in the process, 0: those for which there was no room */
-	uint32_t pid;	/* one that called from there */
+	uint64_t addr;  /* caller in the process, 0: those for which there was no room */
+	uint32_t pid;   /* one that called from there */
 	uint32_t stack; /* id; 0 unknown */
 	double calls, bytes, ns;
 	struct spread time, bytes_of; /* from records, weighted; of the OFFLOAD_SITES_TIMED with most calls */
@@ -51,26 +51,28 @@ struct offload_item {
 	uint32_t variant, kind, group;
 	/* counted in the kernel, while probes were in place */
 	uint64_t calls, bytes_in, bytes_out, failed, open, unknown_bytes, records, switched;
-	double host_ns;	     /* in these calls, less the probes' share; switched ones included */
+	double host_ns; /* in these calls, less the probes' share; switched ones included */
 	double host_cpu_ns;
-	double probes_ns;    /* what the probes added to these calls */
-	double below_ns;     /* times of single calls below this are not told from nothing: what was taken off them for the probe */
+	double probes_ns; /* what the probes added to these calls */
+	/* times of single calls below this are not told from nothing: what was taken off them for the probe */
+	double below_ns;
 	double early_ns, late_ns; /* all its times may be too short, too long by so much */
-	unsigned classes;    /* bit of each enum fmt_probe_class among its symbols that were called */
+	unsigned classes;         /* bit of each enum fmt_probe_class among its symbols that were called */
 	/* scaled to the recording */
 	double estimate, low, high; /* calls; NaN: only the lower bound is known */
-	double observed;     /* share of the time in which probes were in place */
-	uint64_t first, last; /* of its library's stretches */
+	double observed;            /* share of the time in which probes were in place */
+	uint64_t first, last;       /* of its library's stretches */
 	/* from records, weighted */
 	struct spread time, bytes, submit;
-	double untimed;		/* records of calls of which only the beginning was seen */
+	double untimed;         /* records of calls of which only the beginning was seen */
 	uint64_t untimed_calls; /* counted */
 	double sync, blocked, async, inside, late, open_records; /* calls */
-	double overlap_ns, wait_ns, flight_ns; /* of asynchronous calls: own work meanwhile, waiting, submit to completion */
+	/* of asynchronous calls: own work meanwhile, waiting, submit to completion */
+	double overlap_ns, wait_ns, flight_ns;
 	struct offload_octave octave[OFFLOAD_OCTAVES];
-	double unknown_calls; /* of unknown size */
+	double unknown_calls;          /* of unknown size */
 	double work_items, work_calls; /* of kernels: items launched, by calls that tell */
-	struct offload_site *sites; /* most calls first */
+	struct offload_site *sites;    /* most calls first */
 	size_t sites_cnt;
 	struct offload_sample *samples;
 	size_t samples_cnt;
@@ -82,8 +84,8 @@ struct offload_summary {
 	size_t items_cnt;
 	struct fmt_offload_cost cost;
 	bool has_cost, two_costs; /* emulated_*, too */
-	uint64_t first, last; /* of all stretches */
-	uint64_t calls_total; /* exact ones */
+	uint64_t first, last;     /* of all stretches */
+	uint64_t calls_total;     /* exact ones */
 	struct summary_private *priv;
 };
 
@@ -92,7 +94,8 @@ struct offload_summary *offload_summary_load(const char *path, struct err *e);
 void offload_summary_free(struct offload_summary *s);
 
 struct points;
-/* The item's timed calls as points of a fit, less the sizes whose times are too short to be measured. `run`: enum run_kind. */
+/* The item's timed calls as points of a fit, less the sizes whose times are too short to be measured. `run`: enum
+ * run_kind. */
 int offload_points(const struct offload_item *it, unsigned run, struct points *pts, struct err *e);
 
 /* Its times had at most the smaller cost taken off: they are upper bounds. */

@@ -8,7 +8,7 @@
 #include "util/map.h"
 
 #define MAX_STEPS 100000 /* frame instructions for one row: real programs have hundreds */
-#define MAX_SAVED 16	 /* nested DW_CFA_remember_state */
+#define MAX_SAVED 16     /* nested DW_CFA_remember_state */
 #define EXPR_DEPTH 64
 #define EXPR_STEPS 1000
 #ifndef DW_EH_PE_indirect
@@ -364,8 +364,7 @@ struct ehframe *ehframe_parse(struct ehframe_input *in)
 			continue;
 		cie = cie_get(f, at);
 		c = (struct cursor){ f, e.body, e.end, false };
-		if (!cie || !fde_range(&c, cie, &start, &len) || !start || len > UINT32_MAX ||
-		    start > ~len)
+		if (!cie || !fde_range(&c, cie, &start, &len) || !start || len > UINT32_MAX || start > ~len)
 			continue; /* start 0: the linker dropped the function */
 		if (n == cap) {
 			void *grown = realloc(found, (cap ? cap * 2 : 256) * sizeof(*found));
@@ -517,22 +516,14 @@ static bool cfi_step(struct cfi_state *s)
 	uint64_t reg;
 
 	switch (op & 0xc0) {
-	case DW_CFA_advance_loc:
-		return advance(s, op & 0x3f);
-	case DW_CFA_offset:
-		set_rule(s, op & 0x3f, CFI_AT_CFA, factored(s, get_uleb(c)));
-		return false;
-	case DW_CFA_restore:
-		restore_rule(s, op & 0x3f);
-		return false;
-	default:
-		break;
+	case DW_CFA_advance_loc: return advance(s, op & 0x3f);
+	case DW_CFA_offset: set_rule(s, op & 0x3f, CFI_AT_CFA, factored(s, get_uleb(c))); return false;
+	case DW_CFA_restore: restore_rule(s, op & 0x3f); return false;
+	default: break;
 	}
 	switch (op) {
 	case DW_CFA_nop: return false;
-	case DW_CFA_set_loc:
-		s->loc = get_encoded(c, s->cie->encoding, s->cie->address_size);
-		return s->loc > s->target;
+	case DW_CFA_set_loc: s->loc = get_encoded(c, s->cie->encoding, s->cie->address_size); return s->loc > s->target;
 	case DW_CFA_advance_loc1: return advance(s, get_bytes(c, 1));
 	case DW_CFA_advance_loc2: return advance(s, get_bytes(c, 2));
 	case DW_CFA_advance_loc4: return advance(s, get_bytes(c, 4));
@@ -600,9 +591,7 @@ static bool cfi_step(struct cfi_state *s)
 		reg = get_uleb(c);
 		set_rule(s, reg, CFI_AT_CFA, factored(s, 0 - get_uleb(c)));
 		return false;
-	default:
-		c->bad = true;
-		return false;
+	default: c->bad = true; return false;
 	}
 }
 
@@ -639,7 +628,8 @@ bool ehframe_row(const struct ehframe *f, uint64_t vaddr, struct cfi_row *row)
 	if (!s.cie)
 		return false;
 	/* the bounds come from the index: an indirect start could not be read again here */
-	fde_range(&s.c, &(struct cie){ .encoding = s.cie->encoding & 0x7f, .address_size = s.cie->address_size }, &start, &len);
+	fde_range(&s.c, &(struct cie){ .encoding = s.cie->encoding & 0x7f, .address_size = s.cie->address_size },
+		  &start, &len);
 	if (s.c.bad)
 		return false;
 	if (s.cie->augmented) {
@@ -728,12 +718,24 @@ static bool binary(struct expr *x, uint8_t op)
 	uint64_t b, a;
 
 	switch (op) {
-	case DW_OP_and: case DW_OP_div: case DW_OP_minus: case DW_OP_mod: case DW_OP_mul: case DW_OP_or:
-	case DW_OP_plus: case DW_OP_shl: case DW_OP_shr: case DW_OP_shra: case DW_OP_xor: case DW_OP_eq:
-	case DW_OP_ge: case DW_OP_gt: case DW_OP_le: case DW_OP_lt: case DW_OP_ne:
-		break;
-	default:
-		return false;
+	case DW_OP_and:
+	case DW_OP_div:
+	case DW_OP_minus:
+	case DW_OP_mod:
+	case DW_OP_mul:
+	case DW_OP_or:
+	case DW_OP_plus:
+	case DW_OP_shl:
+	case DW_OP_shr:
+	case DW_OP_shra:
+	case DW_OP_xor:
+	case DW_OP_eq:
+	case DW_OP_ge:
+	case DW_OP_gt:
+	case DW_OP_le:
+	case DW_OP_lt:
+	case DW_OP_ne: break;
+	default: return false;
 	}
 	b = pop(x);
 	a = pop(x);
@@ -817,7 +819,11 @@ static void expr_step(struct expr *x)
 		break;
 	case DW_OP_deref: deref(x, 8); break;
 	case DW_OP_deref_size: deref(x, get_bytes(c, 1)); break;
-	case DW_OP_dup: a = pop(x); push(x, a); push(x, a); break;
+	case DW_OP_dup:
+		a = pop(x);
+		push(x, a);
+		push(x, a);
+		break;
 	case DW_OP_drop: pop(x); break;
 	case DW_OP_over:
 	case DW_OP_pick:
@@ -827,12 +833,30 @@ static void expr_step(struct expr *x)
 		else
 			push(x, x->stack[x->depth - 1 - a]);
 		break;
-	case DW_OP_swap: a = pop(x); b = pop(x); push(x, a); push(x, b); break;
-	case DW_OP_rot: a = pop(x); b = pop(x); d = pop(x); push(x, a); push(x, d); push(x, b); break;
-	case DW_OP_abs: a = pop(x); push(x, (int64_t)a < 0 ? 0 - a : a); break;
+	case DW_OP_swap:
+		a = pop(x);
+		b = pop(x);
+		push(x, a);
+		push(x, b);
+		break;
+	case DW_OP_rot:
+		a = pop(x);
+		b = pop(x);
+		d = pop(x);
+		push(x, a);
+		push(x, d);
+		push(x, b);
+		break;
+	case DW_OP_abs:
+		a = pop(x);
+		push(x, (int64_t)a < 0 ? 0 - a : a);
+		break;
 	case DW_OP_neg: push(x, 0 - pop(x)); break;
 	case DW_OP_not: push(x, ~pop(x)); break;
-	case DW_OP_plus_uconst: a = pop(x); push(x, a + get_uleb(c)); break;
+	case DW_OP_plus_uconst:
+		a = pop(x);
+		push(x, a + get_uleb(c));
+		break;
 	case DW_OP_skip: jump(x, (int64_t)sign_extend(get_bytes(c, 2), 2)); break;
 	case DW_OP_bra:
 		a = sign_extend(get_bytes(c, 2), 2);
@@ -843,8 +867,8 @@ static void expr_step(struct expr *x)
 	}
 }
 
-bool ehframe_expr(const struct ehframe *f, int64_t offset, const struct cfi_machine *m,
-		  bool push_cfa, uint64_t cfa, uint64_t *value)
+bool ehframe_expr(const struct ehframe *f, int64_t offset, const struct cfi_machine *m, bool push_cfa, uint64_t cfa,
+		  uint64_t *value)
 {
 	struct expr x = { .m = m };
 	uint64_t len;

@@ -36,18 +36,18 @@ struct cfi_row {
 	uint64_t start, end; /* function */
 	uint32_t cfa_reg;
 	int64_t cfa_offset;
-	bool cfa_is_expr;    /* then cfa_offset is the expression's offset */
-	bool signal;	     /* a signal trampoline: its caller was interrupted, not calling */
-	uint32_t ra_reg;     /* column of the return address */
+	bool cfa_is_expr; /* then cfa_offset is the expression's offset */
+	bool signal;      /* a signal trampoline: its caller was interrupted, not calling */
+	uint32_t ra_reg;  /* column of the return address */
 	struct cfi_rule reg[CFI_REGS];
 };
 
 struct ehframe_input {
 	uint8_t *data; /* taken over: freed by ehframe_free(), also when parsing fails */
 	size_t size;
-	uint64_t vaddr;	      /* of data */
-	uint64_t text_vaddr;  /* DW_EH_PE_textrel */
-	uint64_t data_vaddr;  /* DW_EH_PE_datarel */
+	uint64_t vaddr;      /* of data */
+	uint64_t text_vaddr; /* DW_EH_PE_textrel */
+	uint64_t data_vaddr; /* DW_EH_PE_datarel */
 	bool debug_frame;
 	unsigned address_size; /* 8; 4 is read too */
 	/* Pointers that are stored elsewhere in the image (DW_EH_PE_indirect); may be NULL. */
@@ -71,12 +71,12 @@ bool ehframe_row(const struct ehframe *f, uint64_t vaddr, struct cfi_row *row);
 /* Evaluates the DWARF expression at `offset`. `memory` reads 8 bytes of the target; false = stop. */
 struct cfi_machine {
 	const uint64_t *regs;
-	uint64_t known;  /* bit per register */
+	uint64_t known; /* bit per register */
 	unsigned reg_count;
 	bool (*memory)(void *ctx, uint64_t addr, uint64_t *value);
 	void *ctx;
 };
-bool ehframe_expr(const struct ehframe *f, int64_t offset, const struct cfi_machine *m,
-		  bool push_cfa, uint64_t cfa, uint64_t *value);
+bool ehframe_expr(const struct ehframe *f, int64_t offset, const struct cfi_machine *m, bool push_cfa, uint64_t cfa,
+		  uint64_t *value);
 
 #endif

@@ -74,9 +74,10 @@ static bool get_hex(const char **p, const char *end, uint64_t *value)
 	if (end - s > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X'))
 		s += 2;
 	for (*value = 0; s < end; s++, digits++) {
-		int d = *s >= '0' && *s <= '9' ? *s - '0' :
-			*s >= 'a' && *s <= 'f' ? *s - 'a' + 10 :
-			*s >= 'A' && *s <= 'F' ? *s - 'A' + 10 : -1;
+		int d = *s >= '0' && *s <= '9'   ? *s - '0'
+			: *s >= 'a' && *s <= 'f' ? *s - 'a' + 10
+			: *s >= 'A' && *s <= 'F' ? *s - 'A' + 10
+						 : -1;
 
 		if (d < 0)
 			break;
@@ -91,8 +92,11 @@ static bool get_hex(const char **p, const char *end, uint64_t *value)
 /* Length of the well-formed UTF-8 character at s, 0 if there is none. */
 static unsigned utf8_length(const unsigned char *s, size_t left)
 {
-	unsigned n = s[0] < 0x80 ? 1 : (s[0] & 0xe0) == 0xc0 && s[0] >= 0xc2 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 :
-		     (s[0] & 0xf8) == 0xf0 && s[0] <= 0xf4 ? 4 : 0;
+	unsigned n = s[0] < 0x80                             ? 1
+		     : (s[0] & 0xe0) == 0xc0 && s[0] >= 0xc2 ? 2
+		     : (s[0] & 0xf0) == 0xe0                 ? 3
+		     : (s[0] & 0xf8) == 0xf0 && s[0] <= 0xf4 ? 4
+							     : 0;
 
 	if (!n || n > left)
 		return 0;
@@ -141,8 +145,8 @@ static int take_line(struct jitmap *j, const char *line, size_t len)
 		end--;
 	if (p == end)
 		return 0;
-	if (!get_hex(&p, end, &start) || !get_hex(&p, end, &size) || p == end || (*p != ' ' && *p != '\t') ||
-	    !size || size > 1ull << 32 || start > ~size || j->count >= MAX_ENTRIES) {
+	if (!get_hex(&p, end, &start) || !get_hex(&p, end, &size) || p == end || (*p != ' ' && *p != '\t') || !size ||
+	    size > 1ull << 32 || start > ~size || j->count >= MAX_ENTRIES) {
 		j->rejected++;
 		return 0;
 	}
@@ -310,13 +314,15 @@ struct jitmap *jitmap_load(uint32_t pid, struct err *e)
 	}
 	fd = open_map(pid, o.ns_pid);
 	if (fd < 0) {
-		err_set(e, fd, "process %u has no readable /tmp/perf-%u.map: start its runtime with perf maps on (node --perf-basic-prof, java with perf-map-agent)", pid, o.ns_pid);
+		err_set(e, fd,
+			"process %u has no readable /tmp/perf-%u.map: start its runtime with perf maps on (node --perf-basic-prof, java with perf-map-agent)",
+			pid, o.ns_pid);
 		return NULL;
 	}
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    (st.st_uid != 0 && st.st_uid != o.uid && st.st_uid != o.euid)) {
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != o.uid && st.st_uid != o.euid)) {
 		close(fd);
-		err_set(e, -EPERM, "/tmp/perf-%u.map belongs to user %u, not to that of process %u: not used", o.ns_pid, st.st_uid, pid);
+		err_set(e, -EPERM, "/tmp/perf-%u.map belongs to user %u, not to that of process %u: not used", o.ns_pid,
+			st.st_uid, pid);
 		return NULL;
 	}
 	j = jitmap_new();

@@ -24,7 +24,7 @@
 #include "util/openfile.h"
 
 #define MAX_FRAME_SECTION (256ull << 20) /* bytes of one file; the largest browsers have 30 MB */
-#define MAX_FRAME_TOTAL (512ull << 20)	 /* bytes of all files: what tables of targets may take of our memory */
+#define MAX_FRAME_TOTAL (512ull << 20)   /* bytes of all files: what tables of targets may take of our memory */
 #define MAX_SEGMENTS 256
 #define MAX_IMAGE (1ull << 20) /* images copied out of memory: the vdso */
 #define RECHECK_NS 1000000000ull
@@ -35,7 +35,7 @@ struct module_private {
 	struct module_segment segments[MAX_SEGMENTS];
 	int fd;
 	struct stat st;
-	uint64_t checked;  /* when the file was last compared with itself */
+	uint64_t checked; /* when the file was last compared with itself */
 	uint64_t used;
 	struct ehframe *frame;
 	bool frame_tried;
@@ -46,10 +46,10 @@ struct module_private {
 struct modules {
 	struct module_private **list; /* [id - 1] */
 	unsigned count, cap;
-	struct intern keys;	      /* what a mapping says of its file */
-	uint32_t *key_module;	      /* [intern id] -> module id */
+	struct intern keys;   /* what a mapping says of its file */
+	uint32_t *key_module; /* [intern id] -> module id */
 	uint32_t key_cap;
-	struct map anon;	      /* pid -> module id, JIT in the high half */
+	struct map anon; /* pid -> module id, JIT in the high half */
 	uint32_t kernel, vdso;
 	uint64_t vdso_size;
 	uint64_t frame_bytes, frames_refused;
@@ -176,8 +176,8 @@ static int open_map_file(const struct module_ident *id, struct stat *st)
 
 	if (!id->pid || id->end <= id->start)
 		return -ENOENT;
-	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", id->pid,
-		 (unsigned long long)id->start, (unsigned long long)id->end);
+	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", id->pid, (unsigned long long)id->start,
+		 (unsigned long long)id->end);
 	return openfile_magic(name, st);
 }
 
@@ -251,8 +251,8 @@ static bool elf_load(struct module_private *p)
 		if (!gelf_getphdr(elf, (int)i, &ph))
 			break;
 		if (ph.p_type == PT_LOAD && p->m.segment_count < MAX_SEGMENTS)
-			p->segments[p->m.segment_count++] = (struct module_segment){
-				ph.p_offset, ph.p_vaddr, ph.p_filesz, ph.p_memsz, ph.p_flags };
+			p->segments[p->m.segment_count++] =
+				(struct module_segment){ ph.p_offset, ph.p_vaddr, ph.p_filesz, ph.p_memsz, ph.p_flags };
 		else if (ph.p_type == PT_NOTE && !p->m.build_id_len)
 			note_scan(p, elf, ph.p_offset, ph.p_filesz, ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 	}
@@ -364,8 +364,8 @@ static void module_open(struct module_private *p, const struct module_ident *id)
 				fd = -EACCES;
 			}
 		}
-		exact = fd >= 0 && id->ino && st.st_ino == id->ino &&
-			major(st.st_dev) == id->dev_major && minor(st.st_dev) == id->dev_minor;
+		exact = fd >= 0 && id->ino && st.st_ino == id->ino && major(st.st_dev) == id->dev_major &&
+			minor(st.st_dev) == id->dev_minor;
 	}
 	if (fd < 0) {
 		p->m.state = fd == -EINVAL ? MODULE_NOT_ELF : MODULE_GONE;
@@ -374,8 +374,8 @@ static void module_open(struct module_private *p, const struct module_ident *id)
 	module_opened(p, fd, &st);
 	if (!elf_load(p))
 		p->m.state = MODULE_NOT_ELF;
-	else if (id->build_id_len ? !build_id_matches(&p->m, id->build_id, id->build_id_len) :
-				    !exact && !same_bytes(id, fd))
+	else if (id->build_id_len ? !build_id_matches(&p->m, id->build_id, id->build_id_len)
+				  : !exact && !same_bytes(id, fd))
 		p->m.state = MODULE_CHANGED;
 	else
 		p->m.state = MODULE_OPEN;
@@ -392,8 +392,8 @@ static void module_open(struct module_private *p, const struct module_ident *id)
 
 /* ---- finding ---- */
 
-static uint32_t key_of(struct modules *ms, uint64_t dev, uint64_t ino, const uint8_t *build_id,
-		       unsigned build_id_len, const char *path)
+static uint32_t key_of(struct modules *ms, uint64_t dev, uint64_t ino, const uint8_t *build_id, unsigned build_id_len,
+		       const char *path)
 {
 	struct {
 		uint64_t dev, ino;
@@ -426,8 +426,8 @@ static uint32_t key_of(struct modules *ms, uint64_t dev, uint64_t ino, const uin
 
 static uint32_t ident_key(struct modules *ms, const struct module_ident *id)
 {
-	return key_of(ms, (uint64_t)id->dev_major << 32 | id->dev_minor, id->ino, id->build_id,
-		      id->build_id_len, id->path);
+	return key_of(ms, (uint64_t)id->dev_major << 32 | id->dev_minor, id->ino, id->build_id, id->build_id_len,
+		      id->path);
 }
 
 struct module *modules_find(struct modules *ms, const struct module_ident *id)
@@ -610,8 +610,7 @@ struct module *modules_vdso(struct modules *ms, uint32_t pid, uint64_t start, ui
 	return &p->m;
 }
 
-struct module *module_open_path(const char *path, const uint8_t *build_id, unsigned build_id_len,
-				struct err *e)
+struct module *module_open_path(const char *path, const uint8_t *build_id, unsigned build_id_len, struct err *e)
 {
 	struct module_private *p = private_new(path, FMT_MOD_FILE, 0);
 	struct stat st;
@@ -799,7 +798,8 @@ static bool frame_of_debug(struct module_private *p, Elf_Scn *scn, struct ehfram
 	if (!scn || !gelf_getshdr(scn, &sh) || !elffile_plausible(p->fd, sh.sh_offset, sh.sh_size, MAX_FRAME_SECTION))
 		return false;
 	packed = sh.sh_flags & SHF_COMPRESSED;
-	if (packed && (!gelf_getchdr(scn, &ch) || ch.ch_size > MAX_FRAME_SECTION || !elffile_unpacks_to(sh.sh_size, ch.ch_size)))
+	if (packed &&
+	    (!gelf_getchdr(scn, &ch) || ch.ch_size > MAX_FRAME_SECTION || !elffile_unpacks_to(sh.sh_size, ch.ch_size)))
 		return false;
 	if (!frame_room(p, packed ? ch.ch_size : sh.sh_size) || (packed && elf_compress(scn, 0, 0) < 0))
 		return false;

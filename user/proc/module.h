@@ -28,14 +28,14 @@ struct module_segment {
 };
 
 enum module_state {
-	MODULE_OPEN = 1,   /* the file (or image) that is mapped can be read */
-	MODULE_GONE = 2,   /* it could not be opened: ended first, or no permission */
+	MODULE_OPEN = 1,    /* the file (or image) that is mapped can be read */
+	MODULE_GONE = 2,    /* it could not be opened: ended first, or no permission */
 	MODULE_CHANGED = 3, /* the path holds another file by now: not used */
 	MODULE_NOT_ELF = 4,
 };
 
 struct module {
-	uint32_t id; /* from 1: fmt_module.id */
+	uint32_t id;   /* from 1: fmt_module.id */
 	uint32_t kind; /* enum fmt_module_kind */
 	uint32_t pid;  /* JIT, ANON: whose; FILE: the process it was first seen in */
 	enum module_state state;
@@ -86,8 +86,7 @@ void modules_anon_forget(struct modules *ms, uint32_t pid);
 
 /* A file not mapped anywhere, for reading commands: path + expected build-id (len 0: any).
  * NULL and a sentence if it is not there or is another build. Not added to the ids. */
-struct module *module_open_path(const char *path, const uint8_t *build_id, unsigned build_id_len,
-				struct err *e);
+struct module *module_open_path(const char *path, const uint8_t *build_id, unsigned build_id_len, struct err *e);
 void module_close_path(struct module *m);
 
 bool module_offset_to_vaddr(const struct module *m, uint64_t file_offset, uint64_t *vaddr);

@@ -30,8 +30,8 @@
 struct space {
 	unsigned refs;
 	unsigned count, cap;
-	unsigned limit; /* more than these: something is to be done; 0: more than CROWDED_MAPPINGS */
-	uint32_t serial; /* mappings put in so far */
+	unsigned limit;       /* more than these: something is to be done; 0: more than CROWDED_MAPPINGS */
+	uint32_t serial;      /* mappings put in so far */
 	struct mapping *maps; /* sorted, disjoint */
 };
 
@@ -125,8 +125,8 @@ static unsigned space_find(const struct space *s, uint64_t addr)
 
 static bool same_mapping(const struct mapping *a, const struct mapping *b)
 {
-	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff &&
-	       a->module == b->module && a->prot == b->prot && a->name == b->name;
+	return a->start == b->start && a->end == b->end && a->pgoff == b->pgoff && a->module == b->module &&
+	       a->prot == b->prot && a->name == b->name;
 }
 
 /* What the new mapping covers is gone; what sticks out on either side stays. */
@@ -374,12 +374,11 @@ static bool maps_line(char *line, struct mapping *m, struct module_ident *id)
 	char perm[5];
 	int pos = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perm, &pgoff, &maj, &min,
-		   &ino, &pos) < 7 || !pos)
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perm, &pgoff, &maj, &min, &ino, &pos) < 7 ||
+	    !pos)
 		return false;
 	*m = (struct mapping){ .start = start, .end = end, .pgoff = pgoff };
-	m->prot = (perm[0] == 'r' ? MAP_READ : 0) | (perm[1] == 'w' ? MAP_WRITE : 0) |
-		  (perm[2] == 'x' ? MAP_EXEC : 0);
+	m->prot = (perm[0] == 'r' ? MAP_READ : 0) | (perm[1] == 'w' ? MAP_WRITE : 0) | (perm[2] == 'x' ? MAP_EXEC : 0);
 	id->dev_major = maj;
 	id->dev_minor = min;
 	id->ino = ino;
@@ -536,16 +535,21 @@ int procmap_load(struct procmaps *p, uint32_t pid, struct err *e)
 	if (!proc) {
 		err = process_add(p, pid, &proc);
 		if (err)
-			return err_set(e, err, err == -ENOMEM ? "out of memory" : "more than %u processes", p->most_processes);
+			return err_set(e, err, err == -ENOMEM ? "out of memory" : "more than %u processes",
+				       p->most_processes);
 	}
 	err = maps_merge(p, proc);
 	if (err == -ENOENT || err == -ESRCH) {
 		if (!proc->comm[0])
 			read_status(proc);
-		return err_set(e, -ESRCH, "process %u has no memory map: it has ended, or is a zombie or a kernel thread", pid);
+		return err_set(e, -ESRCH,
+			       "process %u has no memory map: it has ended, or is a zombie or a kernel thread", pid);
 	}
 	if (err == -EACCES || err == -EPERM)
-		return err_set(e, err, "the memory map of process %u may not be read: run as root, or as its user, or with CAP_SYS_PTRACE", pid);
+		return err_set(
+			e, err,
+			"the memory map of process %u may not be read: run as root, or as its user, or with CAP_SYS_PTRACE",
+			pid);
 	if (err)
 		return err_set(e, err, "/proc/%u/maps cannot be read: %s", pid, strerror(-err));
 	read_status(proc);
@@ -648,8 +652,12 @@ static int event_mmap(struct procmaps *p, struct process *proc, const struct sam
 {
 	struct mapping m = { .start = s->addr, .end = s->addr + s->size, .pgoff = s->pgoff };
 	struct module_ident id = {
-		.pid = s->pid, .dev_major = s->dev_major, .dev_minor = s->dev_minor, .ino = s->ino,
-		.build_id_len = s->build_id.len > 20 ? 20 : s->build_id.len, .path = s->text ? s->text : "",
+		.pid = s->pid,
+		.dev_major = s->dev_major,
+		.dev_minor = s->dev_minor,
+		.ino = s->ino,
+		.build_id_len = s->build_id.len > 20 ? 20 : s->build_id.len,
+		.path = s->text ? s->text : "",
 	};
 	int err;
 
@@ -720,9 +728,7 @@ int procmap_event(struct procmaps *p, const struct sample *s)
 	if (s->time > proc->used)
 		proc->used = s->time;
 	switch (s->kind) {
-	case SAMPLE_MMAP:
-		proc->end = 0;
-		return event_mmap(p, proc, s);
+	case SAMPLE_MMAP: proc->end = 0; return event_mmap(p, proc, s);
 	case SAMPLE_COMM:
 		if (s->text && (s->tid == s->pid || s->flags & SF_EXEC))
 			snprintf(proc->comm, sizeof(proc->comm), "%s", s->text);
@@ -741,7 +747,8 @@ int procmap_event(struct procmaps *p, const struct sample *s)
 }
 
 /* Those that ended, and were neither seen nor ended in the last `linger` ns. */
-static void drop_ended(struct procmaps *p, uint64_t now, uint64_t linger, void (*gone)(void *ctx, struct process *), void *ctx)
+static void drop_ended(struct procmaps *p, uint64_t now, uint64_t linger, void (*gone)(void *ctx, struct process *),
+		       void *ctx)
 {
 	uint64_t key, *value, dead[256];
 	size_t pos = 0;

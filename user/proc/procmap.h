@@ -4,8 +4,8 @@
  * fork, exec, exit) in time order. A fork shares its parent's list until one of both changes, so
  * short-lived processes cost little; processes that ended are kept for a moment (late samples) and
  * then dropped, so memory is bounded by what lives. No event tells what was unmapped: a list that grows
- * too long is read afresh, in place of the old one. Too much of anything is counted and ends nothing. An unknown address makes the maps be read
- * again, at a bounded rate. Included by user/proc, attr, record and tests.
+ * too long is read afresh, in place of the old one. Too much of anything is counted and ends nothing. An unknown
+ * address makes the maps be read again, at a bounded rate. Included by user/proc, attr, record and tests.
  *
  * To track another kind of event: decode it into struct sample, handle it in procmap_event().
  */
@@ -24,38 +24,38 @@ struct mapping {
 	uint64_t start, end, pgoff;
 	uint32_t module; /* 0: data, see name */
 	uint32_t prot;
-	uint32_t name;	 /* procmaps_name(); 0 none */
-	uint32_t born;	 /* the how manieth that was put into its list */
+	uint32_t name; /* procmaps_name(); 0 none */
+	uint32_t born; /* the how manieth that was put into its list */
 };
 
 struct process {
 	uint32_t pid, ppid;
 	uint64_t start, end; /* monotonic ns; 0 unknown / still there */
 	char comm[16];
-	bool loaded;	  /* /proc/PID/maps has been read or mmap events seen since exec */
-	bool written;	  /* for attr.c: its records are in the profile */
-	bool maps_dirty;  /* for attr.c: re-read since it was written */
+	bool loaded;        /* /proc/PID/maps has been read or mmap events seen since exec */
+	bool written;       /* for attr.c: its records are in the profile */
+	bool maps_dirty;    /* for attr.c: re-read since it was written */
 	uint64_t mutations; /* counts changes of the address space, exec included */
 	struct space *space;
 	uint64_t refreshed; /* when maps were last read, monotonic ns */
-	uint64_t used;	  /* time of the last sample or event */
+	uint64_t used;      /* time of the last sample or event */
 };
 
 /* Where an address lies. */
 struct place {
 	struct module *module; /* NULL: unknown, or not code */
-	uint64_t vaddr;	       /* within the module (file kinds), else the address itself */
+	uint64_t vaddr;        /* within the module (file kinds), else the address itself */
 	struct mapping map;    /* a copy */
 };
 
 struct procmap_counters {
-	uint64_t refreshes;	  /* maps read again because of an unknown address */
+	uint64_t refreshes;         /* maps read again because of an unknown address */
 	uint64_t refreshes_refused; /* rate limit */
-	uint64_t gone;		  /* the process had ended before its maps could be read */
-	uint64_t evicted;	  /* events and samples of processes beyond the limit */
-	uint64_t ends_lost;	  /* processes that had ended, as was found when there were too many */
-	uint64_t replaced, aged;  /* lists that grew too long: read afresh; unreadable, and the older half forgotten */
-	uint64_t malformed;	  /* events that say nothing */
+	uint64_t gone;              /* the process had ended before its maps could be read */
+	uint64_t evicted;           /* events and samples of processes beyond the limit */
+	uint64_t ends_lost;         /* processes that had ended, as was found when there were too many */
+	uint64_t replaced, aged; /* lists that grew too long: read afresh; unreadable, and the older half forgotten */
+	uint64_t malformed;      /* events that say nothing */
 };
 
 struct procmaps *procmaps_new(struct modules *ms);

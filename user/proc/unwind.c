@@ -7,10 +7,10 @@
 
 #include "proc/ehframe.h"
 
-#define ROWS 2048 /* cached rules, a power of two */
+#define ROWS 2048                /* cached rules, a power of two */
 #define NEAR_STACK (64ull << 20) /* an address this far above the snapshot is still the same stack */
-#define MAX_CFAS 64 /* frames whose place on the stack is kept */
-#define ENTRY_BYTES 64 /* _start is shorter than this */
+#define MAX_CFAS 64              /* frames whose place on the stack is kept */
+#define ENTRY_BYTES 64           /* _start is shorter than this */
 
 /* One architecture: DWARF numbers of the registers that unwinding turns on. */
 struct arch {
@@ -25,7 +25,11 @@ struct arch {
 };
 
 static const struct arch arch_x86_64 = {
-	.machine = EM_X86_64, .regs = 17, .sp = 7, .fp = 6, .pc = 16,
+	.machine = EM_X86_64,
+	.regs = 17,
+	.sp = 7,
+	.fp = 6,
+	.pc = 16,
 	/* rax rdx rcx rsi rdi r8..r11 */
 	.caller_saved = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 4 | 1u << 5 | 0xfu << 8,
 	.sigreturn = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }, /* mov $15,%rax; syscall */
@@ -63,9 +67,9 @@ struct walk {
 	struct place place;
 	const struct cfi_row *row; /* at place, NULL none */
 	const struct ehframe *frame;
-	bool exact;	    /* pc is that of the next instruction, not behind a call */
-	bool after_signal;  /* sp may have moved to another stack */
-	bool by_fp;	    /* this frame's registers came from a frame pointer */
+	bool exact;        /* pc is that of the next instruction, not behind a call */
+	bool after_signal; /* sp may have moved to another stack */
+	bool by_fp;        /* this frame's registers came from a frame pointer */
 };
 
 enum step { STEP_CALLER, STEP_COMPLETE, STEP_FAILED };
@@ -132,8 +136,7 @@ uint64_t unwind_stack_end(const struct unwinder *u)
 	return u->stack_end;
 }
 
-static const struct cfi_row *row_at(struct unwinder *u, struct module *m, uint64_t vaddr,
-				    const struct ehframe *f)
+static const struct cfi_row *row_at(struct unwinder *u, struct module *m, uint64_t vaddr, const struct ehframe *f)
 {
 	uint64_t hash = (vaddr ^ (uint64_t)m->id << 40) * 0x9e3779b97f4a7c15ull;
 	struct cached_row *c = &u->rows[hash >> 32 & (ROWS - 1)];
@@ -190,8 +193,8 @@ static bool is_code(struct walk *w, uint64_t addr)
 static void cause(struct walk *w, enum unwind_cause c, uint32_t *flags)
 {
 	w->u->counters.cause[c]++;
-	*flags = c == UNWIND_CUT_SNAPSHOT || c == UNWIND_CUT_DEPTH || c == UNWIND_OTHER_STACK ?
-			 FMT_STACK_CUT : FMT_STACK_BROKEN;
+	*flags = c == UNWIND_CUT_SNAPSHOT || c == UNWIND_CUT_DEPTH || c == UNWIND_OTHER_STACK ? FMT_STACK_CUT
+											      : FMT_STACK_BROKEN;
 }
 
 /* A read failed: did the snapshot end, did the thread change stacks, or was the address nonsense? */
@@ -208,8 +211,8 @@ static enum step missing(struct walk *w, uint32_t *flags)
 
 /* ---- by call frame information ---- */
 
-static bool apply_rule(struct walk *w, const struct cfi_machine *m, unsigned reg, uint64_t cfa,
-		       uint64_t *value, bool *known)
+static bool apply_rule(struct walk *w, const struct cfi_machine *m, unsigned reg, uint64_t cfa, uint64_t *value,
+		       bool *known)
 {
 	const struct cfi_rule *r = &w->row->reg[reg];
 	uint64_t at;
@@ -218,8 +221,7 @@ static bool apply_rule(struct walk *w, const struct cfi_machine *m, unsigned reg
 	switch (r->how) {
 	case CFI_SAME:
 		*value = m->regs[reg];
-		*known = (m->known >> reg & 1) &&
-			 (w->row->signal || !(w->u->arch->caller_saved >> reg & 1));
+		*known = (m->known >> reg & 1) && (w->row->signal || !(w->u->arch->caller_saved >> reg & 1));
 		return true;
 	case CFI_UNDEFINED: *known = false; return true;
 	case CFI_AT_CFA:
@@ -238,8 +240,7 @@ static bool apply_rule(struct walk *w, const struct cfi_machine *m, unsigned reg
 		else
 			*value = m->regs[r->value];
 		return true;
-	case CFI_AT_EXPR:
-		return ehframe_expr(w->frame, r->value, m, true, cfa, &at) && read_stack(w, at, value);
+	case CFI_AT_EXPR: return ehframe_expr(w->frame, r->value, m, true, cfa, &at) && read_stack(w, at, value);
 	case CFI_EXPR: return ehframe_expr(w->frame, r->value, m, true, cfa, value);
 	default: return false;
 	}
@@ -496,8 +497,8 @@ static unsigned walk_run(struct walk *w, struct fmt_frame *frames, unsigned max,
 	}
 }
 
-int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], const uint8_t *stack,
-	   size_t stack_bytes, struct fmt_frame *frames, unsigned max, uint32_t *flags)
+int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], const uint8_t *stack, size_t stack_bytes,
+	   struct fmt_frame *frames, unsigned max, uint32_t *flags)
 {
 	const struct arch *a = u->arch;
 	struct walk w = { .u = u, .pid = pid, .stack = stack, .exact = true };

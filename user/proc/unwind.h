@@ -20,14 +20,14 @@
 
 struct unwinder;
 
-enum unwind_cause { /* why a stack is not complete; see unwind_cause_str() */
-	UNWIND_CUT_SNAPSHOT = 0, /* the next frame lies beyond the snapshot */
-	UNWIND_CUT_DEPTH,	 /* more than `max` frames */
-	UNWIND_OTHER_STACK,	 /* the caller's frame is on another stack (sigaltstack) */
-	UNWIND_UNMAPPED,	 /* a return address that no mapping covers */
-	UNWIND_NO_RULE,		 /* neither CFI nor a frame pointer that makes sense */
-	UNWIND_BAD_RULE,	 /* CFI that is damaged or leads nowhere */
-	UNWIND_CAUSES,
+enum unwind_cause {                          /* why a stack is not complete; see unwind_cause_str() */
+		    UNWIND_CUT_SNAPSHOT = 0, /* the next frame lies beyond the snapshot */
+		    UNWIND_CUT_DEPTH,        /* more than `max` frames */
+		    UNWIND_OTHER_STACK,      /* the caller's frame is on another stack (sigaltstack) */
+		    UNWIND_UNMAPPED,         /* a return address that no mapping covers */
+		    UNWIND_NO_RULE,          /* neither CFI nor a frame pointer that makes sense */
+		    UNWIND_BAD_RULE,         /* CFI that is damaged or leads nowhere */
+		    UNWIND_CAUSES,
 };
 
 struct unwind_counters {
@@ -43,8 +43,8 @@ void unwinder_free(struct unwinder *u);
  * FMT_STACK_COMPLETE, _CUT, _BROKEN. Frames of callers have FMT_FRAME_RETURN set and their addr is
  * already the return address less one.
  */
-int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], const uint8_t *stack,
-	   size_t stack_bytes, struct fmt_frame *frames, unsigned max, uint32_t *flags);
+int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], const uint8_t *stack, size_t stack_bytes,
+	   struct fmt_frame *frames, unsigned max, uint32_t *flags);
 /* Stack pointer of the outermost frame of the last walk if that was complete, else 0. */
 uint64_t unwind_stack_end(const struct unwinder *u);
 /* Of the last walk: in which of its frames this stack address lies, and how far from that frame's canonical

@@ -240,7 +240,8 @@ static int take_weighed(struct profile *p, const struct fmt_sample *s, enum prof
 			return -ENOMEM;
 		if (added) {
 			*at = p->thread_count;
-			*PUSH(p->threads, p->thread_count, k->thread_cap) = (struct profile_thread){ .pid = s->pid, .tid = s->tid };
+			*PUSH(p->threads, p->thread_count, k->thread_cap) =
+				(struct profile_thread){ .pid = s->pid, .tid = s->tid };
 		}
 		k->last_thread_key = thread;
 		k->last_thread = (uint32_t)*at;
@@ -270,7 +271,8 @@ static int take_weighed(struct profile *p, const struct fmt_sample *s, enum prof
 
 static int take_sample(struct profile *p, const struct fmt_sample *s)
 {
-	return take_weighed(p, s, s->flags & FMT_S_INSTRUCTIONS ? PROFILE_INSTRUCTIONS : PROFILE_TIME, (double)s->period);
+	return take_weighed(p, s, s->flags & FMT_S_INSTRUCTIONS ? PROFILE_INSTRUCTIONS : PROFILE_TIME,
+			    (double)s->period);
 }
 
 /* Only where accesses are samples of their own, with a stack: `perf mem record` writes nothing else. */
@@ -325,18 +327,10 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 	} u;
 
 	switch (c->section) {
-	case FMT_MODULE:
-		store_rec(c, i, &u.module, sizeof(u.module));
-		return take_module(p, &u.module);
-	case FMT_FUNCTION:
-		store_rec(c, i, &u.function, sizeof(u.function));
-		return take_function(p, &u.function);
-	case FMT_ACCESS:
-		store_rec(c, i, &u.access, sizeof(u.access));
-		return take_access(p, &u.access);
-	case FMT_COUNTER:
-		store_rec(c, i, &u.counter, sizeof(u.counter));
-		return take_counter(p, &u.counter);
+	case FMT_MODULE: store_rec(c, i, &u.module, sizeof(u.module)); return take_module(p, &u.module);
+	case FMT_FUNCTION: store_rec(c, i, &u.function, sizeof(u.function)); return take_function(p, &u.function);
+	case FMT_ACCESS: store_rec(c, i, &u.access, sizeof(u.access)); return take_access(p, &u.access);
+	case FMT_COUNTER: store_rec(c, i, &u.counter, sizeof(u.counter)); return take_counter(p, &u.counter);
 	case FMT_PROCESS:
 		store_rec(c, i, &u.process, sizeof(u.process));
 		return u.process.comm ? set_index(&p->priv->comm_at, u.process.pid, u.process.comm) : 0;
@@ -352,9 +346,7 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 		store_rec(c, i, &u.exact, sizeof(u.exact));
 		*PUSH(p->priv->raw_exact, p->priv->raw_exact_count, p->priv->raw_exact_cap) = u.exact;
 		return 0;
-	case FMT_COUNTS_FUNC:
-		store_rec(c, i, &u.counts, sizeof(u.counts));
-		return take_counts_function(p, &u.counts);
+	case FMT_COUNTS_FUNC: store_rec(c, i, &u.counts, sizeof(u.counts)); return take_counts_function(p, &u.counts);
 	case FMT_COST:
 		store_rec(c, i, &p->cost, sizeof(p->cost));
 		p->has_cost = true;
@@ -363,8 +355,7 @@ static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i
 		store_rec(c, i, &p->end, sizeof(p->end));
 		p->has_end = true;
 		return 0;
-	default:
-		return 0;
+	default: return 0;
 	}
 }
 
@@ -474,7 +465,8 @@ int64_t profile_function_of(struct profile *p, const char *name, const char *obj
 	if (added) {
 		*at = p->function_count;
 		*PUSH(p->functions, p->function_count, k->function_cap) = (struct profile_function){
-			.name = name, .object = object, .file = file, .line = line, .named = named };
+			.name = name, .object = object, .file = file, .line = line, .named = named
+		};
 	}
 	return (int64_t)*at;
 }
@@ -500,8 +492,8 @@ static int finish_functions(struct profile *p, uint32_t **index_of_raw)
 		int64_t f = 0;
 
 		if (name)
-			f = profile_function_of(p, name, last_component(text_or(p, raw->object, "[unknown]")), text_or(p, raw->file, NULL), raw->line,
-						!(raw->flags & FMT_FN_BARE));
+			f = profile_function_of(p, name, last_component(text_or(p, raw->object, "[unknown]")),
+						text_or(p, raw->file, NULL), raw->line, !(raw->flags & FMT_FN_BARE));
 		if (f < 0)
 			return -ENOMEM;
 		out[i] = (uint32_t)f;
@@ -532,8 +524,10 @@ static int finish_lines(struct profile *p, const uint32_t *function_of_raw)
 		const struct raw_line *raw = &k->raw_lines[i];
 		const uint64_t *at = map_get(&k->function_at, raw->function);
 
-		*PUSH(p->lines, p->line_count, k->line_cap) = (struct profile_line){
-			.function = at ? function_of_raw[*at] : 0, .line = raw->line, .file = text_or(p, raw->file, NULL) };
+		*PUSH(p->lines, p->line_count, k->line_cap) =
+			(struct profile_line){ .function = at ? function_of_raw[*at] : 0,
+					       .line = raw->line,
+					       .file = text_or(p, raw->file, NULL) };
 	}
 	for (size_t i = 1; i < p->frame_count; i++) {
 		struct profile_frame *f = &p->frames[i];
@@ -584,7 +578,8 @@ static int finish_exact(struct profile *p, const uint32_t *function_of_raw)
 			p->exact_total += (double)x->instructions;
 		} else if (x->scope == FMT_X_INCLUSIVE) {
 			/* of two functions of one name, one may have called the other */
-			out->inclusive = out->inclusive > (double)x->instructions ? out->inclusive : (double)x->instructions;
+			out->inclusive =
+				out->inclusive > (double)x->instructions ? out->inclusive : (double)x->instructions;
 		}
 	}
 	p->has_exact = k->raw_exact_count > 0;
@@ -601,8 +596,10 @@ static int finish_counters(struct profile *p)
 	for (size_t i = 0; i < k->raw_counter_count; i++) {
 		const struct fmt_counter *c = &k->raw_counters[i];
 
-		p->counters[i] = (struct profile_counter){ .name = text_or(p, c->name, "(unnamed)"), .value = c->value,
-							   .loss = c->flags & FMT_C_LOSS, .in_part = c->flags & FMT_C_IN_PART };
+		p->counters[i] = (struct profile_counter){ .name = text_or(p, c->name, "(unnamed)"),
+							   .value = c->value,
+							   .loss = c->flags & FMT_C_LOSS,
+							   .in_part = c->flags & FMT_C_IN_PART };
 		if (c->flags & FMT_C_LOSS) {
 			p->lost += c->value;
 			p->lost_known = true;
@@ -617,8 +614,8 @@ static int finish_counters(struct profile *p)
 }
 
 /* Stable, by counting: position of each cell in `to`, where `key` has values below `keys`. */
-static void order_cells(const struct profile_cell *from, struct profile_cell *to, size_t count, uint32_t *starts, size_t keys,
-			size_t key_at)
+static void order_cells(const struct profile_cell *from, struct profile_cell *to, size_t count, uint32_t *starts,
+			size_t keys, size_t key_at)
 {
 #define KEY(cell) (*(const uint32_t *)((const char *)(cell) + key_at))
 	uint32_t sum = 0;
@@ -649,8 +646,10 @@ static int finish_cells(struct profile *p)
 	for (size_t i = 0; i < p->cell_count; i++)
 		p->cells[i].stack = p->cells[i].stack ? stack_of(k, p->cells[i].stack) : 0;
 	if (!err && p->cell_count) {
-		order_cells(p->cells, other, p->cell_count, starts, p->stack_count, offsetof(struct profile_cell, stack));
-		order_cells(other, p->cells, p->cell_count, starts, p->thread_count, offsetof(struct profile_cell, thread));
+		order_cells(p->cells, other, p->cell_count, starts, p->stack_count,
+			    offsetof(struct profile_cell, stack));
+		order_cells(other, p->cells, p->cell_count, starts, p->thread_count,
+			    offsetof(struct profile_cell, thread));
 	}
 	free(other);
 	free(starts);

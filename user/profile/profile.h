@@ -27,24 +27,24 @@ enum profile_unit { PROFILE_TIME, PROFILE_INSTRUCTIONS, PROFILE_ACCESSES, PROFIL
 struct profile_function { /* [0] is "(unknown)" */
 	const char *name, *object;
 	const char *file; /* NULL: unknown */
-	uint32_t line;	  /* 0: unknown */
-	bool named;	  /* by a symbol or a function bound, not by its bare address */
+	uint32_t line;    /* 0: unknown */
+	bool named;       /* by a symbol or a function bound, not by its bare address */
 };
 
 struct profile_line { /* one step of an inline chain, innermost first */
 	uint32_t function;
-	uint32_t line;	  /* 0: unknown */
+	uint32_t line;    /* 0: unknown */
 	const char *file; /* NULL: unknown */
 };
 
 struct profile_frame { /* [0] unused */
 	uint64_t addr;
-	uint32_t module; /* index into modules */
+	uint32_t module;       /* index into modules */
 	uint32_t first, count; /* lines; count is at least 1 */
 };
 
 struct profile_module { /* [0] stands for "no module" */
-	uint32_t kind; /* enum fmt_module_kind; 0: none */
+	uint32_t kind;  /* enum fmt_module_kind; 0: none */
 	uint32_t pid;
 	const char *path;   /* never NULL */
 	const char *object; /* its last component, or [vdso], [kernel]...; never NULL */
@@ -53,7 +53,7 @@ struct profile_module { /* [0] stands for "no module" */
 };
 
 struct profile_stack { /* [0]: no stack */
-	size_t first; /* into stack_frames, leaf first */
+	size_t first;  /* into stack_frames, leaf first */
 	uint32_t count;
 	uint32_t flags; /* enum fmt_stack_flags */
 };
@@ -99,7 +99,7 @@ struct profile {
 	double exact_total;
 	bool has_exact;
 	uint64_t accesses; /* FMT_ACCESS records, which are not kept */
-	bool has_edges;	   /* the exact engine's, or those of a stored flow */
+	bool has_edges;    /* the exact engine's, or those of a stored flow */
 	uint64_t samples[PROFILE_UNITS];
 	double weight[PROFILE_UNITS], weight_squares[PROFILE_UNITS];
 	uint64_t first_time, last_time; /* of samples, monotonic ns */

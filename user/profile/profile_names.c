@@ -12,27 +12,31 @@ struct batch {
 	int err;
 };
 
-static int add_chain(struct batch *b, size_t index, const struct symbol_frame *chain, unsigned count, enum symbol_origin origin)
+static int add_chain(struct batch *b, size_t index, const struct symbol_frame *chain, unsigned count,
+		     enum symbol_origin origin)
 {
 	struct profile *p = b->p;
 	size_t first = p->line_count;
 
 	for (unsigned i = 0; i < count; i++) {
 		const struct symbol_frame *s = &chain[i];
-		int64_t fn = profile_function_of(p, profile_keep(p, s->name), b->object, s->decl_file ? profile_keep(p, s->decl_file) : NULL,
-						 s->decl_line, origin != SYM_OFFSET);
+		int64_t fn = profile_function_of(p, profile_keep(p, s->name), b->object,
+						 s->decl_file ? profile_keep(p, s->decl_file) : NULL, s->decl_line,
+						 origin != SYM_OFFSET);
 
 		if (fn < 0)
 			return (int)fn;
 		*PUSH(p->lines, p->line_count, p->priv->line_cap) = (struct profile_line){
-			.function = (uint32_t)fn, .line = s->line, .file = s->file ? profile_keep(p, s->file) : NULL };
+			.function = (uint32_t)fn, .line = s->line, .file = s->file ? profile_keep(p, s->file) : NULL
+		};
 	}
 	p->frames[b->frames[index]].first = (uint32_t)first;
 	p->frames[b->frames[index]].count = count;
 	return 0;
 }
 
-static void on_chain(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count, enum symbol_origin origin)
+static void on_chain(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
+		     enum symbol_origin origin)
 {
 	struct batch *b = ctx;
 
@@ -87,7 +91,8 @@ int profile_name_missing(struct profile *p)
 			continue;
 		b.frames = frames + i;
 		b.object = m->object;
-		if (symbols_resolve_path(symbols, m->path, m->build_id, m->build_id_len, addrs + i, end - i, on_chain, &b))
+		if (symbols_resolve_path(symbols, m->path, m->build_id, m->build_id_len, addrs + i, end - i, on_chain,
+					 &b))
 			b.err = -ENOMEM;
 	}
 	symbols_free(symbols);

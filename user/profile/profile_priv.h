@@ -19,21 +19,23 @@ struct profile_private {
 	struct store_reader *reader;
 	struct fmt_function *raw_functions;
 	struct fmt_module *raw_modules;
-	struct raw_line { uint32_t function, file, line; } *raw_lines;
+	struct raw_line {
+		uint32_t function, file, line;
+	} * raw_lines;
 	struct fmt_counter *raw_counters;
 	size_t raw_function_count, raw_function_cap, raw_module_count, raw_module_cap;
 	size_t raw_line_count, raw_line_cap, raw_counter_count, raw_counter_cap;
 	size_t frame_cap, stack_cap, stack_frame_cap, thread_cap, cell_cap, function_cap, line_cap;
 	struct map counts_at, function_at, module_at, thread_at, counter_at, comm_at, merged;
 	struct index frame_at; /* (module, addr) -> frame */
-	struct index cell_at; /* (thread, stack) -> cell, from 1 */
+	struct index cell_at;  /* (thread, stack) -> cell, from 1 */
 	/* stack id -> stack: ids come nearly in order, so most lie in the array */
 	uint32_t *stack_dense;
 	size_t stack_dense_cap;
 	struct map stack_sparse;
 	uint64_t last_thread_key;
 	uint32_t last_thread;
-	struct intern texts;  /* names made up here */
+	struct intern texts; /* names made up here */
 	struct fmt_x_func *raw_exact;
 	size_t raw_exact_count, raw_exact_cap;
 	uint32_t rate_source; /* string: of the first FMT_RATE */
@@ -43,14 +45,14 @@ struct profile_private {
 void *profile_grown(void *array, size_t *cap, size_t count, size_t size);
 
 /* Makes room for one more item and leaves a pointer to it, or returns -ENOMEM from the caller. */
-#define PUSH(array, count, cap)                                                                    \
-	({                                                                                         \
-		__typeof__(array) grown_to = profile_grown(array, &(cap), count, sizeof(*(array)));        \
-		if (!grown_to)                                                                     \
-			return -ENOMEM;                                                            \
-		(array) = grown_to;                                                                \
-		memset(&(array)[count], 0, sizeof(*(array)));                                      \
-		&(array)[(count)++];                                                               \
+#define PUSH(array, count, cap)                                                                                        \
+	({                                                                                                             \
+		__typeof__(array) grown_to = profile_grown(array, &(cap), count, sizeof(*(array)));                    \
+		if (!grown_to)                                                                                         \
+			return -ENOMEM;                                                                                \
+		(array) = grown_to;                                                                                    \
+		memset(&(array)[count], 0, sizeof(*(array)));                                                          \
+		&(array)[(count)++];                                                                                   \
 	})
 
 /* A lasting copy of a text. */

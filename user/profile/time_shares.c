@@ -56,7 +56,11 @@ static int by_self(const void *a, const void *b, void *profile)
 }
 
 struct tally {
-	struct { uint64_t samples; double self, inclusive; size_t stamp; } *f;
+	struct {
+		uint64_t samples;
+		double self, inclusive;
+		size_t stamp;
+	} * f;
 	double unnamed, incomplete;
 	uint32_t *outer; /* of each frame: the function that is not inlined; NULL: inlined ones count */
 };
@@ -80,7 +84,8 @@ static uint32_t *outer_functions(const struct profile *p)
 }
 
 /* Adds w to every function on the stack; the leaf, or negative. */
-static int64_t add_stack(const struct profile *p, uint32_t stack, struct share_path *path, struct tally *t, double w, size_t stamp)
+static int64_t add_stack(const struct profile *p, uint32_t stack, struct share_path *path, struct tally *t, double w,
+			 size_t stamp)
 {
 	const struct profile_stack *s = &p->stacks[stack];
 	int err;
@@ -146,8 +151,9 @@ static int exact_shares(const struct profile *p, struct shares *out, struct err 
 			continue;
 		if (!p->functions[i].named)
 			unnamed += self;
-		out->rows[out->count++] = (struct share){ .function = (uint32_t)i, .self = self, .inclusive = inclusive,
-							  .low = self, .high = self };
+		out->rows[out->count++] = (struct share){
+			.function = (uint32_t)i, .self = self, .inclusive = inclusive, .low = self, .high = self
+		};
 	}
 	out->effective = INFINITY;
 	out->unnamed = out->weight > 0 ? unnamed : NAN;
@@ -176,8 +182,9 @@ int shares_compute(const struct profile *p, const struct shares_opts *o, struct 
 		return err_set(e, -ENOMEM, "out of memory");
 	}
 	/* the spread of weights is taken over the whole run: a thread has the same timer */
-	mean_square = p->weight[unit] > 0 ? p->weight_squares[unit] * (double)p->samples[unit] /
-		      (p->weight[unit] * p->weight[unit]) : 1;
+	mean_square = p->weight[unit] > 0
+			      ? p->weight_squares[unit] * (double)p->samples[unit] / (p->weight[unit] * p->weight[unit])
+			      : 1;
 	out->effective = (double)out->samples / fmax(1, mean_square);
 	out->unnamed = out->weight > 0 ? t.unnamed / out->weight : NAN;
 	out->incomplete = out->weight > 0 ? t.incomplete / out->weight : NAN;
@@ -187,8 +194,10 @@ int shares_compute(const struct profile *p, const struct shares_opts *o, struct 
 		if (!(t.f[i].inclusive > 0) && !t.f[i].samples)
 			continue;
 		s = &out->rows[out->count++];
-		*s = (struct share){ .function = (uint32_t)i, .samples = t.f[i].samples,
-				     .self = t.f[i].self / out->weight, .inclusive = t.f[i].inclusive / out->weight };
+		*s = (struct share){ .function = (uint32_t)i,
+				     .samples = t.f[i].samples,
+				     .self = t.f[i].self / out->weight,
+				     .inclusive = t.f[i].inclusive / out->weight };
 		wilson_interval(s->self, out->effective, &s->low, &s->high);
 	}
 	free(t.f);

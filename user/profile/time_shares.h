@@ -16,25 +16,25 @@
 #define SHARES_ALL_THREADS UINT32_MAX
 
 struct shares_opts {
-	bool inlined;	 /* inlined functions get rows of their own; else their physical function */
+	bool inlined;    /* inlined functions get rows of their own; else their physical function */
 	uint32_t thread; /* index, or SHARES_ALL_THREADS */
 };
 
 struct share {
 	uint32_t function;
-	uint64_t samples; /* with this function at the leaf */
+	uint64_t samples;       /* with this function at the leaf */
 	double self, inclusive; /* shares of 1 */
-	double low, high;	/* 95 % interval of self */
+	double low, high;       /* 95 % interval of self */
 };
 
 struct shares {
 	struct share *rows; /* functions that occur, by falling self, then inclusive, then name */
 	size_t count;
-	bool exact;	   /* counted by the exact engine: no samples, and intervals of no width */
+	bool exact; /* counted by the exact engine: no samples, and intervals of no width */
 	uint64_t samples;
-	double weight;	   /* ns or instructions */
+	double weight;     /* ns or instructions */
 	double effective;  /* number of samples of equal weight that say as much */
-	double unnamed;	   /* share whose leaf is a bare address; NaN without samples */
+	double unnamed;    /* share whose leaf is a bare address; NaN without samples */
 	double incomplete; /* share whose stack does not reach the thread's start; NaN without samples */
 };
 

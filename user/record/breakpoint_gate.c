@@ -16,13 +16,13 @@
 struct breakpoint_gate {
 	enum breakpoint_mode mode;
 	struct stray_known known, at_start;
-	struct stray_trial *trial; /* NULL: none is running, or another process has it */
-	struct stray_watch *watch; /* NULL: not virtual, or it cannot be loaded */
-	struct stray_victim victim; /* as last looked at */
+	struct stray_trial *trial;    /* NULL: none is running, or another process has it */
+	struct stray_watch *watch;    /* NULL: not virtual, or it cannot be loaded */
+	struct stray_victim victim;   /* as last looked at */
 	struct err failed, unwatched; /* the trial; others' signals */
-	uint64_t own; /* stray signals to this process that are accounted for */
-	bool open, ends_programs; /* the latter: seen by this recording, in another program */
-	uint64_t began, opened; /* 0: not yet */
+	uint64_t own;                 /* stray signals to this process that are accounted for */
+	bool open, ends_programs;     /* the latter: seen by this recording, in another program */
+	uint64_t began, opened;       /* 0: not yet */
 };
 
 int breakpoint_mode_parse(const char *name, enum breakpoint_mode *out, struct err *e)
@@ -189,7 +189,8 @@ void breakpoint_gate_stop(struct breakpoint_gate *g, struct store_writer *w, boo
 	if (!g->opened)
 		store_metaf(w, "breakpoints", "none: %s", why);
 	else if (g->opened - g->began > LATE_NS)
-		store_metaf(w, "breakpoints", "after %.1f s, when they had been tried out", (double)(g->opened - g->began) / 1e9);
+		store_metaf(w, "breakpoints", "after %.1f s, when they had been tried out",
+			    (double)(g->opened - g->began) / 1e9);
 	else
 		store_meta(w, "breakpoints", "yes");
 }
@@ -200,11 +201,14 @@ static void tell_untried(const struct breakpoint_gate *g)
 
 	stray_describe(&g->known, why, sizeof(why));
 	if (g->failed.code)
-		log_info("no watch windows and no count windows: hardware breakpoints could not be tried out on this virtual machine: %s",
-			 g->failed.text);
+		log_info(
+			"no watch windows and no count windows: hardware breakpoints could not be tried out on this virtual machine: %s",
+			g->failed.text);
 	else
-		log_info("no watch windows and no count windows yet: recordings on a virtual machine try hardware breakpoints out first, in idle time "
-			 "(%s). `accperf doctor --breakpoints` does that at once; --breakpoints on does not wait", why);
+		log_info(
+			"no watch windows and no count windows yet: recordings on a virtual machine try hardware breakpoints out first, in idle time "
+			"(%s). `accperf doctor --breakpoints` does that at once; --breakpoints on does not wait",
+			why);
 }
 
 bool breakpoint_gate_tell(const struct breakpoint_gate *g, bool quiet)
@@ -215,21 +219,28 @@ bool breakpoint_gate_tell(const struct breakpoint_gate *g, bool quiet)
 		return true;
 	stray_describe(&g->known, why, sizeof(why));
 	if (g->ends_programs) {
-		log_warn("process %" PRIu32 " (%s) was sent a SIGTRAP that nobody asked for while hardware breakpoints were armed: %s. Recordings do "
-			 "without them until the next boot", g->victim.pid, g->victim.comm, why);
+		log_warn(
+			"process %" PRIu32
+			" (%s) was sent a SIGTRAP that nobody asked for while hardware breakpoints were armed: %s. Recordings do "
+			"without them until the next boot",
+			g->victim.pid, g->victim.comm, why);
 		return false;
 	}
 	if (g->known.signals > g->at_start.signals && g->mode != BP_OFF) {
-		log_warn("%s; found by hits of our own. Recordings do without hardware breakpoints until the next boot", why);
+		log_warn("%s; found by hits of our own. Recordings do without hardware breakpoints until the next boot",
+			 why);
 		return true;
 	}
 	if (!quiet && g->unwatched.code)
-		log_info("if a hit of a hardware breakpoint had ended a program, it would not be known: %s", g->unwatched.text);
+		log_info("if a hit of a hardware breakpoint had ended a program, it would not be known: %s",
+			 g->unwatched.text);
 	if (!quiet && !g->opened && !breakpoint_gate_never(g))
 		tell_untried(g);
 	else if (!quiet && g->opened && g->opened - g->began > LATE_NS)
-		log_info("watch windows and count windows began after %.1f s, when hardware breakpoints had been tried out (once a boot on a virtual "
-			 "machine)", (double)(g->opened - g->began) / 1e9);
+		log_info(
+			"watch windows and count windows began after %.1f s, when hardware breakpoints had been tried out (once a boot on a virtual "
+			"machine)",
+			(double)(g->opened - g->began) / 1e9);
 	return true;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether a recording may use hardware breakpoints now. On a virtual machine where they have not been tried out
- * (kmod-free/stray_trap.h) the recording goes on without while threads of its own do that in idle time, and uses them from
- * then on; where a hit was seen to send a stray signal, to us or to anybody, there are none. One for each recording, made
- * before its session, which asks it. Used by record and the daemon.
+ * (kmod-free/stray_trap.h) the recording goes on without while threads of its own do that in idle time, and uses them
+ * from then on; where a hit was seen to send a stray signal, to us or to anybody, there are none. One for each
+ * recording, made before its session, which asks it. Used by record and the daemon.
  */
 #ifndef ACCPERF_RECORD_BREAKPOINT_GATE_H
 #define ACCPERF_RECORD_BREAKPOINT_GATE_H
@@ -15,7 +15,7 @@
 
 enum breakpoint_mode {
 	BP_AUTO,
-	BP_ON,	/* without trial */
+	BP_ON, /* without trial */
 	BP_OFF,
 };
 

@@ -8,31 +8,31 @@
 #include "util/grow.h"
 
 #define UNKNOWN_SD 1.5
-#define ROUNDS 4 /* how far down time of callees is seen */
+#define ROUNDS 4       /* how far down time of callees is seen */
 #define KNOWN_RATE 0.1 /* standard deviation of log: what hangs above such an entry matters less */
-#define RATIO_HITS 32 /* more windows tell more than long ones: most of what they scatter is where they were */
-#define RATE_HITS 64 /* more than a window should see: it ends by time */
+#define RATIO_HITS 32  /* more windows tell more than long ones: most of what they scatter is where they were */
+#define RATE_HITS 64   /* more than a window should see: it ends by time */
 #define HITS_PART 0.25
 #define UNKNOWN_RATE 8000.0 /* hits a second, where nothing is known yet */
-#define BEGUN 3 /* times the gain: fewer than three windows tell nothing */
+#define BEGUN 3             /* times the gain: fewer than three windows tell nothing */
 #define LONG_TRIPS_NS 1e6
 #define SAME_TRIPS 10 /* activations that all turned as often: enough */
 #define CALLERS_DEEP 9
 #define RATE_PART 0.15
 #define BARREN_SPEED 0.05
-#define WAIT_TIMES 8 /* a thread may wait so much longer than it runs */
+#define WAIT_TIMES 8       /* a thread may wait so much longer than it runs */
 #define LONG_SECONDS 0.005 /* others need breakpoints meanwhile */
 #define LONG_SLOTS 2
 #define GOOD_SD 0.03
 #define SLOW_SECONDS 0.1 /* of CPU time, and in it too few hits: its loops are to be timed themselves */
 #define SLOW_HITS 6
-#define TIMED_BLOCK 0.01 /* of the time must hang below a block for that */
+#define TIMED_BLOCK 0.01   /* of the time must hang below a block for that */
 #define TIMING_SHARE 0.001 /* of the time must hang below what is timed */
-#define WORTH_MIN 0.3	/* of what windows of late were worth */
+#define WORTH_MIN 0.3      /* of what windows of late were worth */
 #define LEVEL_DROP 0.98
 #define LEVEL_SPEED 0.1
 #define WINDOW_NS 3e6 /* such a wait is as bad as a window's hits */
-#define SELDOM 0.25 /* hits of the anchor in a window */
+#define SELDOM 0.25   /* hits of the anchor in a window */
 #define IDLE_WINDOWS 2
 #define IDLE_RIDES 4
 #define PROCESS_SECONDS 0.005 /* such a window interrupts every CPU, however long it is */
@@ -42,7 +42,7 @@
 #define FULL_RATIO 8.0
 #define COLD_WINDOWS 3
 #define SCALE_WORTH 0.02 /* of what all depends on: it tells how often a second, no more */
-#define FEW_WINDOWS 8 /* fewer do not tell how much they differ */
+#define FEW_WINDOWS 8    /* fewer do not tell how much they differ */
 #define DIFFER_SD 0.03
 #define FEW_SD 0.3
 #define DISTURB_MOST 0.03 /* by which a rate may be off for that */
@@ -78,7 +78,8 @@ static double share_of(const struct plan_func *callee, const struct plan_link *l
 
 static bool rate_known(const struct plan *p, const struct plan_func *f)
 {
-	return plan_has_graph(f) && f->rate[0] != PLAN_NONE && !p->link[f->rate[0]].off && plan_uncertain(&p->link[f->rate[0]]) < KNOWN_RATE;
+	return plan_has_graph(f) && f->rate[0] != PLAN_NONE && !p->link[f->rate[0]].off &&
+	       plan_uncertain(&p->link[f->rate[0]]) < KNOWN_RATE;
 }
 
 static void add_callee(struct plan *p, uint32_t i, double factor)
@@ -174,7 +175,8 @@ static bool worth_timing(const struct plan *p, const struct plan_func *f, uint32
 		return false;
 	l = &p->link[f->rate[above]];
 	/* of what is never entered trips tell nothing */
-	return (l->x > SLOW_SECONDS && l->y < SLOW_HITS) || (l->windows >= 3 && l->y < MODERATE * l->x && (l->y < 1 || !has_trips(p, f, n)));
+	return (l->x > SLOW_SECONDS && l->y < SLOW_HITS) ||
+	       (l->windows >= 3 && l->y < MODERATE * l->x && (l->y < 1 || !has_trips(p, f, n)));
 }
 
 static void list_timings(struct plan *p)
@@ -235,7 +237,8 @@ static double cost_of(const struct plan *p, const struct plan_link *l)
 	const struct plan_func *f = &p->func[l->child_func];
 	double slow = plan_line_share(p, f->module, f->runs.node[l->child].addr) * (p->near - 1);
 
-	return (l->rec.how == FMT_CL_RATIO ? 1 : 0.5) + l->took_ns / WINDOW_NS + slow / (1 + slow) * l->took_ns / (RATIO_HITS / 2 * p->hit_ns);
+	return (l->rec.how == FMT_CL_RATIO ? 1 : 0.5) + l->took_ns / WINDOW_NS +
+	       slow / (1 + slow) * l->took_ns / (RATIO_HITS / 2 * p->hit_ns);
 }
 
 /* The child's rate is known by itself. */
@@ -277,7 +280,8 @@ static double gain(const struct plan *p, const struct plan_link *l)
 		worth *= fmin(1, (l->x + 1) / (l->tries + 1));
 	/* a window that saw little has told little */
 	if (l->rec.how != FMT_CL_RATE)
-		windows = fmax(windows / 4, fmin(windows, 1 + l->x / (l->rec.how == FMT_CL_TRIPS ? FULL_TRIPS : FULL_RATIO)));
+		windows = fmax(windows / 4,
+			       fmin(windows, 1 + l->x / (l->rec.how == FMT_CL_TRIPS ? FULL_TRIPS : FULL_RATIO)));
 	return worth / ((2.0 * windows + 1) * (1 + 2.0 * l->fails) * cost_of(p, l));
 }
 
@@ -353,7 +357,8 @@ static uint32_t draw_inner(struct plan *p, uint32_t *i)
 
 /* `like` (hits per second, 0: any): of about that rate. `spare`: of the time, what hits may still take:
  * what they cost is known to some tenths only, and must not be most of what is measured. */
-static bool draw_timing(struct plan *p, double like, double spare, const struct plan_job *have, plan_mapped_fn mapped, void *ctx, struct plan_timing *out)
+static bool draw_timing(struct plan *p, double like, double spare, const struct plan_job *have, plan_mapped_fn mapped,
+			void *ctx, struct plan_timing *out)
 {
 	double total = 0;
 	bool found = false;
@@ -393,8 +398,12 @@ static struct plan_slot slot_at(const struct plan *p, uint32_t i, uint32_t n, ui
 {
 	const struct plan_func *f = &p->func[i];
 
-	return (struct plan_slot){ .module = f->module, .vaddr = f->runs.node[n].addr, .reg = EXECWIN_NO_REG, .limit = limit,
-				   .ends = ends, .entry_of = n ? PLAN_NONE : i };
+	return (struct plan_slot){ .module = f->module,
+				   .vaddr = f->runs.node[n].addr,
+				   .reg = EXECWIN_NO_REG,
+				   .limit = limit,
+				   .ends = ends,
+				   .entry_of = n ? PLAN_NONE : i };
 }
 
 /* Threads are met when they have begun long since: their function's end is still to come. A block that
@@ -406,7 +415,8 @@ static uint64_t end_of(const struct plan *p, const struct plan_func *f)
 	for (uint32_t b = 1; f->runs.complete && b < c->blocks; b++) {
 		uint64_t addr = cfg_block_addr(c, b);
 
-		if ((c->block[b].flags & CFG_RETURNS) && f->runs.node_of[b] == 0 && plan_line_share(p, f->module, addr) * (p->near - 1) <= DISTURB_MOST)
+		if ((c->block[b].flags & CFG_RETURNS) && f->runs.node_of[b] == 0 &&
+		    plan_line_share(p, f->module, addr) * (p->near - 1) <= DISTURB_MOST)
 			return addr;
 	}
 	return 0;
@@ -420,7 +430,8 @@ static uint32_t take_end(struct plan *p, uint32_t link, struct plan_slot *slot)
 	const struct plan_link *l = &p->link[link];
 	uint64_t end;
 
-	if (p->whole_process || l->child || (!l->at_end && (l->windows < END_WINDOWS || l->y > 0)) || !(end = end_of(p, &p->func[i])))
+	if (p->whole_process || l->child || (!l->at_end && (l->windows < END_WINDOWS || l->y > 0)) ||
+	    !(end = end_of(p, &p->func[i])))
 		return link;
 	if (!l->at_end) {
 		plan_void(p, link);
@@ -480,7 +491,9 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 
 	if (t->exits + 1 > slots)
 		return false;
-	*job = (struct plan_job){ .how = FMT_CL_TRIPS, .links = 1, .link = { link }, .slots = t->exits + 1, .time_ns = l->time_ns };
+	*job = (struct plan_job){
+		.how = FMT_CL_TRIPS, .links = 1, .link = { link }, .slots = t->exits + 1, .time_ns = l->time_ns
+	};
 	/* the thread that was met was not at its beginning: others may be */
 	job->process = p->whole_process && l->fails;
 	job->within = t->in.entry_known && (alone || t->exits + 2 <= slots);
@@ -491,11 +504,19 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	job->list = l->rec.flags & FMT_CL_LIST;
 	if (job->list)
 		exits = 2;
-	job->slot[0] = (struct plan_slot){ .module = f->module, .vaddr = t->entry, .entry_of = PLAN_NONE, .limit = TRIPS_HITS + 1, .ends = true,
+	job->slot[0] = (struct plan_slot){ .module = f->module,
+					   .vaddr = t->entry,
+					   .entry_of = PLAN_NONE,
+					   .limit = TRIPS_HITS + 1,
+					   .ends = true,
 					   .reg = t->in.entry_known ? EXECWIN_NO_REG : t->in.entry_reg };
 	for (uint32_t i = 0; i < t->exits; i++)
-		job->slot[i + 1] = (struct plan_slot){ .module = f->module, .vaddr = t->exit[i], .entry_of = PLAN_NONE,
-						       .limit = exits, .ends = true, .reg = t->in.exit[t->exit_at[i]].reg };
+		job->slot[i + 1] = (struct plan_slot){ .module = f->module,
+						       .vaddr = t->exit[i],
+						       .entry_of = PLAN_NONE,
+						       .limit = exits,
+						       .ends = true,
+						       .reg = t->in.exit[t->exit_at[i]].reg };
 	if (job->within && !alone)
 		job->slot[job->slots++] = slot_at(p, l->child_func, l->child, 1, false);
 	job->hit_limit = 3 * TRIPS_HITS;
@@ -517,7 +538,8 @@ static uint32_t draw_along(struct plan *p, uint32_t i, const struct plan_job *ha
 		bool again = false;
 		double g;
 
-		if (l->parent != first->parent || l->rec.how != FMT_CL_RATIO || l->rec.site != first->rec.site || !measurable(p, f, link))
+		if (l->parent != first->parent || l->rec.how != FMT_CL_RATIO || l->rec.site != first->rec.site ||
+		    !measurable(p, f, link))
 			continue;
 		for (unsigned j = 0; j < have->links; j++)
 			again |= have->link[j] == link;
@@ -548,7 +570,12 @@ static bool ratio_job(struct plan *p, uint32_t i, uint32_t link, unsigned slots,
 
 	if (slots < 2)
 		return false;
-	*job = (struct plan_job){ .how = FMT_CL_RATIO, .links = 1, .link = { link }, .slots = 2, .within_ns = l->within_ns, .time_ns = l->time_ns };
+	*job = (struct plan_job){ .how = FMT_CL_RATIO,
+				  .links = 1,
+				  .link = { link },
+				  .slots = 2,
+				  .within_ns = l->within_ns,
+				  .time_ns = l->time_ns };
 	job->slot[0] = slot_at(p, l->parent_func, l->parent, 1, true);
 	job->slot[1] = slot_at(p, l->child_func, l->child, 1, true);
 	take_along(p, i, slots, false, job);
@@ -576,7 +603,8 @@ static bool job_at(struct plan *p, uint32_t i, unsigned slots, plan_mapped_fn ma
 	if (i != PLAN_NONE)
 		link = draw_inner(p, &i);
 	if (link != PLAN_NONE)
-		found = p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, job) : ratio_job(p, i, link, slots, job);
+		found = p->link[link].rec.how == FMT_CL_TRIPS ? trips_job(p, link, slots, job)
+							      : ratio_job(p, i, link, slots, job);
 	p->barren += BARREN_SPEED * (!found - p->barren);
 	return found;
 }
@@ -602,7 +630,8 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 {
 	double worth = 0;
 
-	if (!slots || !job_at(p, plan_func_at(p, m, vaddr), slots > EXECWIN_SLOTS ? EXECWIN_SLOTS : slots, mapped, ctx, job))
+	if (!slots ||
+	    !job_at(p, plan_func_at(p, m, vaddr), slots > EXECWIN_SLOTS ? EXECWIN_SLOTS : slots, mapped, ctx, job))
 		return false;
 	for (unsigned i = 0; i < job->links; i++)
 		worth += gain(p, &p->link[job->link[i]]);

@@ -23,7 +23,8 @@
 #define RATE_NS 1000000
 #define TIMING_PART 0.4 /* of all time, for windows that time */
 #define TIMING_MOST 5e8
-#define HANG_MORE 4 /* times as many runs: so few of what all hang on cost little, and to hang on another costs what was measured */
+/* times as many runs: so few of what all hang on cost little, and to hang on another costs what was measured */
+#define HANG_MORE 4
 #define STACK_FRAMES 16 /* looked at, of a sample */
 
 struct place_key {
@@ -124,7 +125,8 @@ static uint32_t add_func(struct plan *p, struct module *m, uint64_t start, uint6
 		return PLAN_NONE;
 	p->func[p->funcs] = (struct plan_func){
 		.rec = { .id = p->funcs + 1, .module = m->id, .start = start, .end = end, .flags = flags },
-		.module = m, .clock = PLAN_NONE,
+		.module = m,
+		.clock = PLAN_NONE,
 	};
 	p->stats.functions++;
 	p->stats.unbounded += !!(flags & FMT_CF_BARE);
@@ -208,7 +210,8 @@ double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned sl
 		bool again = !(slots >> i & 1);
 
 		for (unsigned j = 0; j < i; j++)
-			again |= slots >> j & 1 && job->slot[j].module == s->module && job->slot[j].vaddr / EXECBP_NEAR == s->vaddr / EXECBP_NEAR;
+			again |= slots >> j & 1 && job->slot[j].module == s->module &&
+				 job->slot[j].vaddr / EXECBP_NEAR == s->vaddr / EXECBP_NEAR;
 		share += again ? 0 : plan_line_share(p, s->module, s->vaddr);
 	}
 	/* of so much slower time */
@@ -219,7 +222,9 @@ double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned sl
 /* Where instructions wait for something, samples meet few of them (counts_pace.h). */
 static void add_same(struct plan *p, struct plan_func *f, uint64_t vaddr)
 {
-	uint64_t *met = f->rec.flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NULL : map_put(&p->met, (uint64_t)f->module->id << 48 ^ vaddr, NULL);
+	uint64_t *met = f->rec.flags & (FMT_CF_BARE | FMT_CF_VOLATILE)
+				? NULL
+				: map_put(&p->met, (uint64_t)f->module->id << 48 ^ vaddr, NULL);
 
 	if (met)
 		f->rec.same += (double)(*met)++;
@@ -249,7 +254,8 @@ void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns)
 
 /* ---- links ---- */
 
-uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint32_t parent, uint32_t child_func, uint32_t child)
+uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint32_t parent, uint32_t child_func,
+		       uint32_t child)
 {
 	struct plan_link *l;
 
@@ -261,11 +267,20 @@ uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint3
 		return PLAN_NONE;
 	l = &p->link[p->links];
 	*l = (struct plan_link){
-		.rec = { .id = p->links + 1, .how = how, .child = p->func[child_func].node + child,
+		.rec = { .id = p->links + 1,
+			 .how = how,
+			 .child = p->func[child_func].node + child,
 			 .parent = parent_func == PLAN_NONE ? 0 : p->func[parent_func].node + parent },
-		.parent_func = parent_func, .parent = parent, .child_func = child_func, .child = child, .loop = CFG_NONE, .replay = PLAN_NONE,
+		.parent_func = parent_func,
+		.parent = parent,
+		.child_func = child_func,
+		.child = child,
+		.loop = CFG_NONE,
+		.replay = PLAN_NONE,
 		.within_ns = FIRST_WITHIN_NS,
-		.time_ns = how == FMT_CL_RATE ? RATE_NS : how == FMT_CL_TRIPS ? TRIPS_NS : RATIO_NS,
+		.time_ns = how == FMT_CL_RATE    ? RATE_NS
+			   : how == FMT_CL_TRIPS ? TRIPS_NS
+						 : RATIO_NS,
 	};
 	p->stats.links++;
 	return p->links++;
@@ -308,10 +323,20 @@ static void write_node(struct plan *p, const struct plan_func *f, uint32_t n)
 {
 	const struct runs_node *k = &f->runs.node[n];
 	struct fmt_counts_node rec = {
-		.id = f->node + n, .function = f->rec.id, .kind = k->kind, .depth = k->depth, .addr = k->addr,
-		.instructions = k->work.insns, .compute = k->work.compute, .loads = k->work.loads, .stores = k->work.stores,
-		.load_bytes = k->work.load_bytes, .store_bytes = k->work.store_bytes,
-		.self_ns = f->node_ns[n], .samples = f->node_samples[n], .cost = k->work.cost,
+		.id = f->node + n,
+		.function = f->rec.id,
+		.kind = k->kind,
+		.depth = k->depth,
+		.addr = k->addr,
+		.instructions = k->work.insns,
+		.compute = k->work.compute,
+		.loads = k->work.loads,
+		.stores = k->work.stores,
+		.load_bytes = k->work.load_bytes,
+		.store_bytes = k->work.store_bytes,
+		.self_ns = f->node_ns[n],
+		.samples = f->node_samples[n],
+		.cost = k->work.cost,
 	};
 
 	put(p, FMT_COUNTS_NODE, &rec, sizeof(rec));
@@ -355,7 +380,8 @@ static void choose_clock(struct plan_func *f)
 /* Of a graph with unknown edges, what hangs on nothing but the entry. */
 static bool by_clock(const struct plan_func *f, const struct runs_link *r)
 {
-	return !f->runs.complete && f->clock != PLAN_NONE && !r->parent && r->child != f->clock && f->runs.node[r->child].kind == FMT_CN_BLOCK;
+	return !f->runs.complete && f->clock != PLAN_NONE && !r->parent && r->child != f->clock &&
+	       f->runs.node[r->child].kind == FMT_CN_BLOCK;
 }
 
 static uint32_t inner_parent(const struct plan_func *f, uint32_t k)
@@ -453,7 +479,8 @@ static bool allocate(struct plan_func *f)
 	f->inner = malloc((f->runs.links + 1) * sizeof(*f->inner));
 	for (size_t k = 0; f->rate && f->ratio && f->trips && k < n; k++)
 		f->rate[k] = f->ratio[k] = f->trips[k] = PLAN_NONE;
-	return f->rate && f->ratio && f->trips && f->inner && f->node_ns && f->node_recent && f->node_samples && f->need && f->region;
+	return f->rate && f->ratio && f->trips && f->inner && f->node_ns && f->node_recent && f->node_samples &&
+	       f->need && f->region;
 }
 
 bool plan_build(struct plan *p, uint32_t i)
@@ -470,7 +497,9 @@ bool plan_build(struct plan *p, uint32_t i)
 		p->stats.past_graphs++;
 		return false;
 	}
-	rc = f->rec.end - f->rec.start > PLAN_FUNCTION_MAX ? -E2BIG : runs_build(&code, f->rec.start, f->rec.end, &budget, &f->runs);
+	rc = f->rec.end - f->rec.start > PLAN_FUNCTION_MAX
+		     ? -E2BIG
+		     : runs_build(&code, f->rec.start, f->rec.end, &budget, &f->runs);
 	if (!rc && !allocate(f))
 		rc = -ENOMEM;
 	if (rc) {
@@ -547,7 +576,8 @@ static uint32_t new_caller(struct plan *p, uint32_t callee, struct module *m, ui
 	call = runs_call_before(&p->func[caller].runs, ret);
 	if (!call || (node = p->func[caller].runs.node_of[call->block]) == CFG_NONE)
 		return PLAN_NONE;
-	once = !(p->func[callee].rec.flags & FMT_CF_RECURSIVE) && call->target && ((call->target == p->func[callee].rec.start && m == p->func[callee].module) || is_stub(m, call->target));
+	once = !(p->func[callee].rec.flags & FMT_CF_RECURSIVE) && call->target &&
+	       ((call->target == p->func[callee].rec.start && m == p->func[callee].module) || is_stub(m, call->target));
 	from = &p->func[caller];
 	if (!GROW(from->out, from->outs, from->out_cap, 8))
 		return PLAN_NONE;
@@ -555,7 +585,8 @@ static uint32_t new_caller(struct plan *p, uint32_t callee, struct module *m, ui
 	l = plan_add_link(p, once ? FMT_CL_ONCE : FMT_CL_RATIO, caller, node, callee, 0);
 	if (l == PLAN_NONE)
 		return PLAN_NONE;
-	p->link[l].rec.flags = FMT_CL_CALL | (call->target ? 0 : FMT_CL_INDIRECT) | (call->target && !once ? FMT_CL_TAIL : 0);
+	p->link[l].rec.flags =
+		FMT_CL_CALL | (call->target ? 0 : FMT_CL_INDIRECT) | (call->target && !once ? FMT_CL_TAIL : 0);
 	p->link[l].rec.site = ret;
 	p->link[l].rec.ratio = once ? 1 : NAN;
 	from->calls = true;

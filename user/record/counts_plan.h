@@ -26,7 +26,7 @@
 
 #define PLAN_NONE UINT32_MAX
 #define PLAN_FUNCTION_MAX (512u << 10) /* bytes: the graph of a longer one would take too long to build here */
-#define PLAN_INDUCT_ONCE (1u << 20) /* instructions looked at for one function's inductions */
+#define PLAN_INDUCT_ONCE (1u << 20)    /* instructions looked at for one function's inductions */
 
 struct plan_slot {
 	struct module *module;
@@ -45,17 +45,18 @@ struct plan_job {
 	uint32_t hit_limit;
 	uint64_t within_ns, time_ns;
 	uint64_t longest_ns; /* RATE: time_ns is of the thread's CPU time, and lasts at most so long */
-	bool within; /* TRIPS: an exit alone tells, when no entry was met, but the header, if that has the last slot */
+	bool within;  /* TRIPS: an exit alone tells, when no entry was met, but the header, if that has the last slot */
 	bool process; /* of all threads, those that begin meanwhile among them */
-	bool list;   /* TRIPS: to be looked at soon after its last hit */
+	bool list;    /* TRIPS: to be looked at soon after its last hit */
 };
 
 struct plan_stats {
 	uint64_t functions, graphs, nodes, links, callers;
-	uint64_t too_big, unreadable, rewritable, unbounded; /* functions that have time only, by reason */
+	uint64_t too_big, unreadable, rewritable, unbounded;              /* functions that have time only, by reason */
 	uint64_t windows[FMT_CL_REPLAY + 1], odd, empty, too_fast, stale; /* by how */
-	uint64_t hung_anew; /* see plan_hang() */
-	uint64_t past_functions, past_graphs, past_links; /* wanted, but the tables are full: samples, functions, links */
+	uint64_t hung_anew;                                               /* see plan_hang() */
+	/* wanted, but the tables are full: samples, functions, links */
+	uint64_t past_functions, past_graphs, past_links;
 };
 
 /* Code that the recorder carried out itself, from a sample on. */
@@ -100,8 +101,8 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 /* Of the CPU time of such a window, what is lost beside those of its breakpoints (bit per slot). */
 double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned slots);
 /* What it saw. Writes it. peek: reads the process, whose lists are walked; NULL: it is too late for that. */
-int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, induct_peek_fn peek,
-		void *ctx);
+int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place,
+		induct_peek_fn peek, void *ctx);
 /* What a burst ran of all links that it met. Writes it. */
 int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn place, void *ctx);
 /* Writes all records whose last one wins. */

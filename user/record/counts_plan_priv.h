@@ -8,53 +8,54 @@
 #include "record/counts_plan.h"
 #include "util/map.h"
 
-#define PLAN_EARLY 64	    /* samples kept by address until there is a graph */
-#define PLAN_WITHIN_NS 20000 /* the first hit comes so soon where a window begins in its code; a hit itself takes 10 to 15 us */
+#define PLAN_EARLY 64 /* samples kept by address until there is a graph */
+/* the first hit comes so soon where a window begins in its code; a hit itself takes 10 to 15 us */
+#define PLAN_WITHIN_NS 20000
 #define PLAN_CALLERS_MAX 64 /* call sites of one function */
 
 struct plan_func {
 	struct fmt_counts_func rec;
 	struct module *module;
-	struct runs runs; /* if rec.flags has FMT_CF_GRAPH */
-	bool tried, calls; /* calls: of interest because it calls something that is */
+	struct runs runs;                          /* if rec.flags has FMT_CF_GRAPH */
+	bool tried, calls;                         /* calls: of interest because it calls something that is */
 	double recent, incl, early_ns[PLAN_EARLY]; /* decayed ns; with what it calls */
 	uint64_t early[PLAN_EARLY];
 	unsigned earlies;
-	uint32_t node;	   /* id of its entry; its other nodes follow */
+	uint32_t node;                                 /* id of its entry; its other nodes follow */
 	double *node_ns, *node_recent, *need, *region; /* by node */
 	uint64_t *node_samples;
-	uint32_t *rate;	   /* by node: index of its RATE link */
-	uint32_t *inner, links; /* its inner links, as many and in the order of runs.link */
+	uint32_t *rate;          /* by node: index of its RATE link */
+	uint32_t *inner, links;  /* its inner links, as many and in the order of runs.link */
 	uint32_t *ratio, *trips; /* by node: its RATIO and its TRIPS link among these, or PLAN_NONE */
 	uint32_t caller[PLAN_CALLERS_MAX], callers; /* links into its entry */
-	uint32_t *out;	   /* links from its calls to what they enter */
+	uint32_t *out;                              /* links from its calls to what they enter */
 	uint32_t outs, out_cap;
 	double entries, unplaced; /* looked at; from an unknown place */
-	uint32_t clock;	   /* incomplete graph: the node that the others are measured by */
-	double *runs_now;  /* by node: in the burst that is looked at; NULL: there was none yet */
-	double *runs_all;  /* ... in all of them */
-	double own_now, all_now; /* in that burst: entries from itself, and all */
+	uint32_t clock;           /* incomplete graph: the node that the others are measured by */
+	double *runs_now;         /* by node: in the burst that is looked at; NULL: there was none yet */
+	double *runs_all;         /* ... in all of them */
+	double own_now, all_now;  /* in that burst: entries from itself, and all */
 	bool met_now;
-	double replayed;   /* instructions of bursts, decayed */
+	double replayed; /* instructions of bursts, decayed */
 	unsigned bursts;
 };
 
 struct plan_link {
 	struct fmt_counts_link rec;
 	uint32_t parent_func, child_func; /* indices; parent PLAN_NONE: CPU time */
-	uint32_t parent, child;		  /* nodes of theirs */
-	uint32_t loop;			  /* TRIPS */
-	double x, y, xx, xy, yy; /* sums over its windows */
+	uint32_t parent, child;           /* nodes of theirs */
+	uint32_t loop;                    /* TRIPS */
+	double x, y, xx, xy, yy;          /* sums over its windows */
 	unsigned windows, fails, odd_runs;
 	unsigned tries; /* windows for its sake, whatever they met */
 	uint64_t within_ns, time_ns;
 	double took_ns; /* a window of late, from first to last */
-	double peak; /* RATE: most hits of a window of late */
+	double peak;    /* RATE: most hits of a window of late */
 	unsigned since_peak;
 	bool written, off;
-	bool at_end; /* RATE of an entry that is never met: of where the function returns */
-	bool recurs; /* ... and the thread lives on */
-	uint32_t replay; /* its rival that bursts tell of; PLAN_NONE: none yet */
+	bool at_end;                    /* RATE of an entry that is never met: of where the function returns */
+	bool recurs;                    /* ... and the thread lives on */
+	uint32_t replay;                /* its rival that bursts tell of; PLAN_NONE: none yet */
 	double held_anchor, held_child; /* REPLAY: of bursts that are not written yet */
 	unsigned held;
 };
@@ -67,24 +68,24 @@ struct plan {
 	struct store_writer *store;
 	double hit_ns, near;
 	struct map lines; /* module and EXECBP_NEAR bytes -> ns of samples there */
-	double sampled;	  /* ns, of all samples */
-	struct map met;	  /* module and instruction -> samples of it */
+	double sampled;   /* ns, of all samples */
+	struct map met;   /* module and instruction -> samples of it */
 	uint64_t random;
 	struct plan_func *func;
 	uint32_t funcs, func_cap;
 	struct plan_link *link;
 	uint32_t links, link_cap;
-	uint32_t nodes; /* ids given so far */
+	uint32_t nodes;       /* ids given so far */
 	struct intern places; /* module, start -> function index + 1 */
 	struct map call_at;   /* child's entry node << 32 | order of place -> link */
 	struct intern sites;
 	double total; /* recent, all functions */
 	bool plenty;
 	bool whole_process;
-	double level; /* what a window was worth of late */
-	double barren; /* of the places met of late, those with nothing but time to measure */
-	double timing_ns; /* that windows which time may take: they are long, and hold up all others */
-	uint64_t second;  /* when this was last added to */
+	double level;            /* what a window was worth of late */
+	double barren;           /* of the places met of late, those with nothing but time to measure */
+	double timing_ns;        /* that windows which time may take: they are long, and hold up all others */
+	uint64_t second;         /* when this was last added to */
 	uint32_t inner, untimed; /* other windows since then; and how often one was to be timed, but was not allowed */
 	struct plan_timing *timing; /* nodes that could be timed, listed anew by plan_worth() */
 	uint32_t timings, timing_cap;
@@ -102,7 +103,8 @@ double plan_uniform(struct plan *p);
 /* Index, PLAN_NONE without memory. */
 uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr);
 bool plan_build(struct plan *p, uint32_t f);
-uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint32_t parent, uint32_t child_func, uint32_t child);
+uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint32_t parent, uint32_t child_func,
+		       uint32_t child);
 /* Its RATE link, made at first use. */
 uint32_t plan_rate_link(struct plan *p, uint32_t f, uint32_t node);
 void plan_write_link(struct plan *p, uint32_t link);

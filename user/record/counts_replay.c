@@ -8,7 +8,8 @@
 #include "record/counts_plan_priv.h"
 #include "util/grow.h"
 
-#define SINGLE_WINDOWS 512 /* of one link, each a burst; later ones are of several, so that a long recording stays small */
+/* of one link, each a burst; later ones are of several, so that a long recording stays small */
+#define SINGLE_WINDOWS 512
 #define MORE_WINDOWS 256
 #define MOST_HELD 64
 #define ENTRIES 8.0 /* of one function, all of a burst count as so many: they are from one place */
@@ -67,7 +68,8 @@ static uint32_t func_at(struct replayed *r, uint64_t ip)
 	struct module *m;
 	uint64_t vaddr;
 
-	if (r->last != PLAN_NONE && ip - r->bias >= r->p->func[r->last].rec.start && ip - r->bias < r->p->func[r->last].rec.end)
+	if (r->last != PLAN_NONE && ip - r->bias >= r->p->func[r->last].rec.start &&
+	    ip - r->bias < r->p->func[r->last].rec.end)
 		return r->last;
 	r->last = place_of(r, ip, &m, &vaddr) ? plan_func_at(r->p, m, vaddr) : PLAN_NONE;
 	if (r->last != PLAN_NONE && !enter(r->p, r->last))
@@ -142,7 +144,8 @@ static void count_call(struct replayed *r, const struct emu_call *c)
 	uint32_t i = place_of(r, c->target, &m, &vaddr) ? plan_func_at(p, m, vaddr) : PLAN_NONE, link;
 	double all;
 
-	if (i == PLAN_NONE || p->func[i].rec.start != vaddr || !plan_has_graph(&p->func[i]) || !enter(p, i) || !p->func[i].runs_now)
+	if (i == PLAN_NONE || p->func[i].rec.start != vaddr || !plan_has_graph(&p->func[i]) || !enter(p, i) ||
+	    !p->func[i].runs_now)
 		return; /* or its graph was built a moment ago */
 	all = entries_of(r->b, c->target);
 	if (!r->place(r->ctx, c->site, &from, &ret))
@@ -175,7 +178,13 @@ static double calls_through(const struct plan *p, uint32_t link)
 static int put_held(struct plan *p, uint32_t link, uint64_t armed, uint64_t ended, uint32_t pid, uint32_t tid)
 {
 	struct plan_link *l = &p->link[link];
-	struct fmt_counts_window rec = { .armed = armed, .ended = ended, .anchor = l->held_anchor, .child = l->held_child, .link = l->rec.id, .pid = pid, .tid = tid };
+	struct fmt_counts_window rec = { .armed = armed,
+					 .ended = ended,
+					 .anchor = l->held_anchor,
+					 .child = l->held_child,
+					 .link = l->rec.id,
+					 .pid = pid,
+					 .tid = tid };
 
 	if (!l->written)
 		plan_write_link(p, link);
@@ -254,7 +263,8 @@ static void count_links(struct replayed *r, uint32_t i)
 		uint32_t link = p->func[i].inner[k];
 
 		if (asked(&p->link[link]))
-			add(r, link, p->func[i].runs_now[p->link[link].parent], p->func[i].runs_now[p->link[link].child]);
+			add(r, link, p->func[i].runs_now[p->link[link].parent],
+			    p->func[i].runs_now[p->link[link].child]);
 	}
 	for (uint32_t k = 0; k < p->func[i].outs; k++) {
 		uint32_t link = p->func[i].out[k];
@@ -283,8 +293,17 @@ static void hang(struct plan *p, uint32_t i)
 static int put_burst(const struct replayed *r)
 {
 	const struct emu_result *e = &r->b->result;
-	struct fmt_counts_burst rec = { .armed = r->b->time, .ended = r->b->ended, .pid = r->b->pid, .tid = r->b->tid, .end = e->end, .instructions = e->insns,
-					.skipped = e->skipped, .unknown = e->unknown, .pages = e->pages, .syscalls = e->syscalls, .own_us = (uint32_t)(r->b->own_ns / 1000) };
+	struct fmt_counts_burst rec = { .armed = r->b->time,
+					.ended = r->b->ended,
+					.pid = r->b->pid,
+					.tid = r->b->tid,
+					.end = e->end,
+					.instructions = e->insns,
+					.skipped = e->skipped,
+					.unknown = e->unknown,
+					.pages = e->pages,
+					.syscalls = e->syscalls,
+					.own_us = (uint32_t)(r->b->own_ns / 1000) };
 	struct module *m;
 
 	if (place_of(r, r->b->ip, &m, &rec.ip))

@@ -13,10 +13,10 @@
 #define LEAST_WAIT_NS 6e6
 #define WORTH_WAITING 0.1 /* of the time hangs below: it is waited for as long as ever */
 #define SHORTEST_PART 0.1 /* of the time asked for: a window with less of it is no better than with so much */
-#define NET_MIN 0.1 /* of a rate's time the hits must leave so much */
+#define NET_MIN 0.1       /* of a rate's time the hits must leave so much */
 #define FAST_HITS 6
-#define FAST_GAP 0.8 /* between hits, of what one costs */
-#define FAST_PART 0.3 /* of the gaps */
+#define FAST_GAP 0.8     /* between hits, of what one costs */
+#define FAST_PART 0.3    /* of the gaps */
 #define RATE_WANTED 12.0 /* hits of one window */
 #define RATE_MANY 24
 #define RATE_FEW 6
@@ -50,15 +50,25 @@ static uint64_t took_ns(const struct exec_window *w, struct exec_span span)
 	return w->hit[span.to - 1].cpu_ns - w->hit[span.from - 1].cpu_ns;
 }
 
-static void add_window(struct seen *s, uint32_t link, double anchor, double child, uint64_t ended, double least, double most, uint32_t odd,
-		       struct lasted lasted)
+static void add_window(struct seen *s, uint32_t link, double anchor, double child, uint64_t ended, double least,
+		       double most, uint32_t odd, struct lasted lasted)
 {
 	struct plan *p = s->p;
 	struct plan_link *l = &p->link[link];
 	struct fmt_counts_window rec = {
-		.armed = s->w->armed, .ended = ended, .anchor = anchor, .child = child, .least = least, .most = most, .link = l->rec.id,
-		.pid = (uint32_t)s->w->req.pid, .tid = (uint32_t)s->w->req.tid, .odd = odd,
-		.hits = lasted.hits, .within_ns = (uint32_t)s->w->req.within_ns, .took_ns = lasted.ns,
+		.armed = s->w->armed,
+		.ended = ended,
+		.anchor = anchor,
+		.child = child,
+		.least = least,
+		.most = most,
+		.link = l->rec.id,
+		.pid = (uint32_t)s->w->req.pid,
+		.tid = (uint32_t)s->w->req.tid,
+		.odd = odd,
+		.hits = lasted.hits,
+		.within_ns = (uint32_t)s->w->req.within_ns,
+		.took_ns = lasted.ns,
 	};
 	int err;
 
@@ -104,7 +114,8 @@ static void callers(struct seen *s)
 			uint32_t link = s->p->func[f].caller[k];
 
 			if (s->p->link[link].parent_func != f && s->p->link[link].rec.how == FMT_CL_RATIO)
-				add_window(s, link, outside, all, s->w->hit[s->w->count - 1].time, 0, 0, 0, unknown_length);
+				add_window(s, link, outside, all, s->w->hit[s->w->count - 1].time, 0, 0, 0,
+					   unknown_length);
 		}
 	}
 }
@@ -165,7 +176,8 @@ static void ratio_window(struct seen *s)
 	for (unsigned i = 0; i < s->job->links; i++) {
 		const struct plan_link *l = &s->p->link[s->job->link[i]];
 
-		add_window(s, s->job->link[i], hits_of(s, 0, NULL, span), hits_of(s, i + 1, l->rec.flags & FMT_CL_CALL ? l : NULL, span), last, 0, 0, 0, lasted);
+		add_window(s, s->job->link[i], hits_of(s, 0, NULL, span),
+			   hits_of(s, i + 1, l->rec.flags & FMT_CL_CALL ? l : NULL, span), last, 0, 0, 0, lasted);
 	}
 }
 
@@ -219,7 +231,8 @@ static void trips_window(struct seen *s)
 	for (uint32_t k = 0; k < s->w->count; k++) {
 		const struct execwin_hit *h = &s->w->hit[k];
 
-		switch (trips_hit(&pairs, h->slot == how->exits + 1 ? TRIPS_HEADER : h->slot, h->sp, h->value, k + 1 == s->w->count, s->peek, s->ctx, &n)) {
+		switch (trips_hit(&pairs, h->slot == how->exits + 1 ? TRIPS_HEADER : h->slot, h->sp, h->value,
+				  k + 1 == s->w->count, s->peek, s->ctx, &n)) {
 		case TRIPS_ONE: one_trip(&t, (double)n); break;
 		case TRIPS_WITHIN: met_within(&t, (double)n, l->x > 0 ? l->y / l->x : (double)n); break;
 		case TRIPS_ODD: t.odd++; break;
@@ -240,8 +253,8 @@ static void trips_window(struct seen *s)
 	if (l->odd_runs >= 4)
 		l->off = true;
 	if (t.activations > 0)
-		add_window(s, s->job->link[0], t.activations, t.runs, s->w->hit[s->w->count - 1].time, t.least, t.most, t.odd,
-			   until_last_exit(s->w, &t));
+		add_window(s, s->job->link[0], t.activations, t.runs, s->w->hit[s->w->count - 1].time, t.least, t.most,
+			   t.odd, until_last_exit(s->w, &t));
 }
 
 /* ---- rates ---- */
@@ -279,7 +292,9 @@ static void fit_time(struct plan_link *l, double hits)
 		l->since_peak = 0;
 	} else if (++l->since_peak >= RATE_WINDOWS) {
 		if (l->peak < RATE_FEW && l->time_ns < LONGEST_NS)
-			l->time_ns = l->time_ns * (l->peak > 0 ? 2 : 4) < LONGEST_NS ? l->time_ns * (l->peak > 0 ? 2 : 4) : LONGEST_NS;
+			l->time_ns = l->time_ns * (l->peak > 0 ? 2 : 4) < LONGEST_NS
+					     ? l->time_ns * (l->peak > 0 ? 2 : 4)
+					     : LONGEST_NS;
 		l->peak = 0;
 		l->since_peak = 0;
 	}
@@ -297,7 +312,8 @@ static void rate_of_end(struct seen *s, unsigned slot)
 
 	if (open_ns > l->time_ns + l->time_ns / 100 || w->cpu_ns == ~0ull)
 		return;
-	add_window(s, s->job->link[slot], (double)(waited ? w->cpu_ns : open_ns) * 1e-9, w->hits[slot], w->ended, 0, 0, 0, unknown_length);
+	add_window(s, s->job->link[slot], (double)(waited ? w->cpu_ns : open_ns) * 1e-9, w->hits[slot], w->ended, 0, 0,
+		   0, unknown_length);
 	/* the thread went on for long: it is no end of a thread */
 	for (uint32_t k = 0; k < w->count; k++)
 		l->recurs |= lived && w->hit[k].slot == slot && w->hit[k].cpu_ns + open_ns / 2 < w->cpu_ns;
@@ -345,20 +361,23 @@ static void rate_of(struct seen *s, unsigned slot)
 	}
 	if (!(all > 0) || !(until > 0) || !(net > NET_MIN * until))
 		return;
-	/* Threads are met as often as they run, and waits cut some windows short: each counts alike. A process has but one. */
+	/* Threads are met as often as they run, and waits cut some windows short: each counts alike. A process has
+	 * but one. */
 	if (!s->job->process && w->end != EXEC_HITS && !full)
 		weight = open_ns / fmax(all, SHORTEST_PART * open_ns);
 	/* n hits make n gaps only from one hit to another */
-	add_window(s, link, weight * all * 1e-9, weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0, 0, 0, unknown_length);
+	add_window(s, link, weight * all * 1e-9, weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0,
+		   0, 0, unknown_length);
 }
 
-int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place, induct_peek_fn peek,
-		void *ctx)
+int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place,
+		induct_peek_fn peek, void *ctx)
 {
 	struct seen s = { .p = p, .job = job, .w = w, .place = place, .peek = peek, .ctx = ctx };
 
 	for (unsigned i = 0; i < job->links; i++)
-		p->link[job->link[i]].took_ns += TOOK_SPEED * ((double)(w->ended - w->armed) - p->link[job->link[i]].took_ns);
+		p->link[job->link[i]].took_ns +=
+			TOOK_SPEED * ((double)(w->ended - w->armed) - p->link[job->link[i]].took_ns);
 	p->link[job->link[0]].tries++;
 	switch (job->how) {
 	case FMT_CL_RATIO:

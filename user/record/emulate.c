@@ -18,9 +18,9 @@
 #include "measure/cost.h"
 #include "util/clock.h"
 
-#define GUESSES 8 /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
+#define GUESSES 8   /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
 #define BURST 10000 /* instructions: what is read later in a longer one has changed too often since the sample */
-#define FRESH_NS 2000000     /* what an older sample's thread was about to do it has done, and its memory shows it */
+#define FRESH_NS 2000000 /* what an older sample's thread was about to do it has done, and its memory shows it */
 #define COUNTS_ROOM 65536
 #define CLOCK_PAGES 8
 #define WAIT_NS 1000000000
@@ -32,7 +32,7 @@ struct emulate {
 	struct emu *emu;
 	struct emulate_data *flow;
 	struct emu_pages *likely; /* of process `pid` */
-	bool asked; /* for its pages, with the next sample */
+	bool asked;               /* for its pages, with the next sample */
 	uint64_t asked_at;
 	uint32_t pid; /* whose memory is read */
 	struct emulate_when when;
@@ -40,7 +40,8 @@ struct emulate {
 	bool denied;
 	struct emu_count *count;
 	struct {
-		uint64_t bursts, instructions, changed, unlisted, skipped, guessed, unknown, syscalls, pages, given, own_ns, target_ns, stale, failed, end[EMU_ENDS];
+		uint64_t bursts, instructions, changed, unlisted, skipped, guessed, unknown, syscalls, pages, given,
+			own_ns, target_ns, stale, failed, end[EMU_ENDS];
 	} n;
 };
 
@@ -77,7 +78,8 @@ static bool clock_page(struct emulate *r, uint64_t addr)
 static bool page(void *ctx, uint64_t addr, uint8_t *buf)
 {
 	struct emulate *r = ctx;
-	struct iovec here = { buf, EMU_PAGE }, there = { (void *)(uintptr_t)(addr & ~(uint64_t)(EMU_PAGE - 1)), EMU_PAGE };
+	struct iovec here = { buf, EMU_PAGE },
+		     there = { (void *)(uintptr_t)(addr & ~(uint64_t)(EMU_PAGE - 1)), EMU_PAGE };
 
 	if (process_vm_readv((pid_t)r->pid, &here, 1, &there, 1, 0) == (ssize_t)EMU_PAGE)
 		return true;
@@ -140,7 +142,8 @@ static uint64_t stack_end(struct emulate *r, uint32_t pid, uint64_t sp)
 {
 	struct place at;
 
-	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), pid, sp, &at) && at.map.end > sp ? at.map.end : 0;
+	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), pid, sp, &at) && at.map.end > sp ? at.map.end
+													: 0;
 }
 
 static void forget(struct emulate *r)
@@ -179,9 +182,9 @@ static void of_process(struct emulate *r, uint32_t pid)
 	r->pid = pid;
 }
 
-/* The pages that a burst will touch must be as old as its registers: what compares the two goes wrong otherwise, and most
- * of a compressor's turns do. So they are asked for before the sample is there. Of several processes, of the one that was
- * met now: as often as it runs. */
+/* The pages that a burst will touch must be as old as its registers: what compares the two goes wrong otherwise, and
+ * most of a compressor's turns do. So they are asked for before the sample is there. Of several processes, of the one
+ * that was met now: as often as it runs. */
 static void ask(struct emulate *r, uint32_t pid, uint64_t now)
 {
 	uint64_t addr[SAMPLER_PAGES], slot[SAMPLER_SLOTS];
@@ -196,9 +199,15 @@ static void ask(struct emulate *r, uint32_t pid, uint64_t now)
 
 static int burst(struct emulate *r, const struct sample *m)
 {
-	struct emu_start from = { .regs = m->regs, .stack = m->valid & SV_STACK ? m->stack : NULL,
-				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0, .page = m->page, .pages = m->pages, .insns = BURST,
-				  .guesses = GUESSES, .access = emulate_data_access, .access_ctx = r->flow };
+	struct emu_start from = { .regs = m->regs,
+				  .stack = m->valid & SV_STACK ? m->stack : NULL,
+				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0,
+				  .page = m->page,
+				  .pages = m->pages,
+				  .insns = BURST,
+				  .guesses = GUESSES,
+				  .access = emulate_data_access,
+				  .access_ctx = r->flow };
 	struct plan_burst b = { .time = m->time, .ip = m->ip, .pid = m->pid, .tid = m->tid, .count = r->count };
 	uint64_t began = clock_cpu(), took;
 	int err = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bursts: from a fresh sample on, a thread's code is carried out in the recorder (emu/emu.h), and what ran is handed to
- * the plan. Nothing is armed in the target: its memory is read, some of it by the kernel on the sampled thread. When: see
- * emulate_when.h. Included by part_counts.c.
+ * Bursts: from a fresh sample on, a thread's code is carried out in the recorder (emu/emu.h), and what ran is handed
+ * to the plan. Nothing is armed in the target: its memory is read, some of it by the kernel on the sampled thread.
+ * When: see emulate_when.h. Included by part_counts.c.
  *
  * To feed bursts to somebody else: beside plan_replayed() in burst().
  */

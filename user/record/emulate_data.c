@@ -16,7 +16,8 @@
 #define RED_ZONE 128
 #define MOST_SITES (1u << 16)
 #define MOST_PAIRS (1u << 17)
-#define PARTS 64 /* that bursts make, as long as there are few; later ones have so many times more bursts as there were before them */
+/* that bursts make, as long as there are few; later ones have so many times more bursts as there were before them */
+#define PARTS 64
 #define PIECE 2048 /* items of a part in one record */
 #define NOWHERE UINT32_MAX
 
@@ -44,7 +45,7 @@ struct list {
 struct emulate_data {
 	struct store_writer *w;
 	struct emulate_data_env env;
-	struct map at;	/* where it runs -> site */
+	struct map at;  /* where it runs -> site */
 	struct map key; /* module and address -> site */
 	struct site *site;
 	uint32_t sites, site_cap;
@@ -52,8 +53,8 @@ struct emulate_data {
 	struct pair *pair;
 	uint32_t pairs, pair_cap;
 	struct list met_site, met_pair;
-	struct fmt_burst_part part; /* the one under way */
-	uint64_t bursts; /* before it */
+	struct fmt_burst_part part;       /* the one under way */
+	uint64_t bursts;                  /* before it */
 	struct list part_site, part_pair; /* what it met */
 	union {
 		struct fmt_burst_part_site site[PIECE];
@@ -63,8 +64,8 @@ struct emulate_data {
 	struct fmt_burst_item item[LOADS + STORES];
 	struct emu_access *access; /* of the burst under way: of which it stays known only at its end */
 	uint32_t accesses, access_cap;
-	uint64_t loads, stores; /* that the items were drawn from */
-	uint64_t insns; /* those of later instructions were taken back */
+	uint64_t loads, stores;     /* that the items were drawn from */
+	uint64_t insns;             /* those of later instructions were taken back */
 	uint64_t stack_end, lowest; /* lowest: stack pointer of the burst */
 	uint64_t random;
 	bool no_memory;
@@ -195,8 +196,8 @@ static struct pair *pair_of(struct emulate_data *f, uint32_t reader, uint32_t wr
 }
 
 /* Each of all has the same chance to stay. */
-static void draw(struct emulate_data *f, struct fmt_burst_item *from, uint32_t *held, uint32_t most, uint64_t *all, const struct emu_access *a,
-		 uint32_t site)
+static void draw(struct emulate_data *f, struct fmt_burst_item *from, uint32_t *held, uint32_t most, uint64_t *all,
+		 const struct emu_access *a, uint32_t site)
 {
 	uint64_t at = *held < most ? (*held)++ : random_next(&f->random) % (*all + 1);
 
@@ -319,7 +320,9 @@ static void add_up(struct emulate_data *f)
 static int put_piece(struct emulate_data *f)
 {
 	uint32_t n = f->part.sites + f->part.pairs;
-	int err = n ? store_put_var(f->w, FMT_BURST_PART, &f->part, sizeof(f->part), &f->piece, n * (uint32_t)sizeof(f->piece.site[0])) : 0;
+	int err = n ? store_put_var(f->w, FMT_BURST_PART, &f->part, sizeof(f->part), &f->piece,
+				    n * (uint32_t)sizeof(f->piece.site[0]))
+		    : 0;
 
 	f->part.sites = f->part.pairs = 0;
 	return err;
@@ -332,8 +335,11 @@ static int put_part_pair(struct emulate_data *f, struct pair *p)
 	for (uint32_t b = 0; b < BINS && !err; b++) {
 		if (!(p->part[b] > 0))
 			continue;
-		f->piece.pair[f->part.pairs++] = (struct fmt_burst_part_pair){ .reader = p->reader + 1, .bin = b, .bytes = p->part[b],
-									       .writer = p->writer == NOWHERE ? 0 : p->writer + 1 };
+		f->piece.pair[f->part.pairs++] =
+			(struct fmt_burst_part_pair){ .reader = p->reader + 1,
+						      .bin = b,
+						      .bytes = p->part[b],
+						      .writer = p->writer == NOWHERE ? 0 : p->writer + 1 };
 		err = f->part.pairs == PIECE ? put_piece(f) : 0;
 	}
 	memset(p->part, 0, sizeof(p->part));
@@ -379,7 +385,8 @@ static int put_data(struct emulate_data *f)
 			     (f->head.loads + f->head.stores) * (uint32_t)sizeof(f->item[0]));
 }
 
-int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct emu_count *count, size_t counts, uint64_t insns)
+int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct emu_count *count, size_t counts,
+		     uint64_t insns)
 {
 	int err;
 
@@ -415,8 +422,10 @@ int emulate_data_write(struct emulate_data *f)
 		const struct pair *p = &f->pair[i];
 
 		for (uint32_t b = 0; b < BINS && !err; b++) {
-			struct fmt_burst_pair rec = { .reader = p->reader + 1, .writer = p->writer == NOWHERE ? 0 : p->writer + 1,
-						      .bin = b, .bytes = p->bytes[b] };
+			struct fmt_burst_pair rec = { .reader = p->reader + 1,
+						      .writer = p->writer == NOWHERE ? 0 : p->writer + 1,
+						      .bin = b,
+						      .bytes = p->bytes[b] };
 
 			if (p->bytes[b] > 0)
 				err = store_put(f->w, FMT_BURST_PAIR, &rec, sizeof(rec));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What bursts tell of data (FMT_BURST_*): how often each instruction that touches memory ran, how far back in the burst its
- * bytes were written and by whom, and some addresses. Adds up over bursts, writes. Included by emulate.c and tests.
+ * What bursts tell of data (FMT_BURST_*): how often each instruction that touches memory ran, how far back in the
+ * burst its bytes were written and by whom, and some addresses. Adds up over bursts, writes. Included by emulate.c
+ * and tests.
  *
  * To keep another figure of an instruction: a field of struct fmt_burst_site, its sum in emulate_data_end().
  */
@@ -28,7 +29,8 @@ void emulate_data_begin(struct emulate_data *f, uint64_t time, uint32_t pid, uin
 /* emu_access_fn; ctx: the struct emulate_data. */
 void emulate_data_access(void *ctx, const struct emu_access *a);
 /* The run is over. Writes what is of it alone. */
-int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct emu_count *count, size_t counts, uint64_t insns);
+int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct emu_count *count, size_t counts,
+		     uint64_t insns);
 /* All sums. */
 int emulate_data_write(struct emulate_data *f);
 

@@ -12,8 +12,13 @@
 
 void emulate_when_begin(struct emulate_when *w, double part, double target_part, double period_ns, uint64_t seed)
 {
-	*w = (struct emulate_when){ .part = part, .target_part = target_part, .own_ns = FIRST_OWN_NS, .target_ns = FIRST_TARGET_NS,
-				   .rate = 1e9 / period_ns, .period_ns = period_ns, .random = seed | 1 };
+	*w = (struct emulate_when){ .part = part,
+				    .target_part = target_part,
+				    .own_ns = FIRST_OWN_NS,
+				    .target_ns = FIRST_TARGET_NS,
+				    .rate = 1e9 / period_ns,
+				    .period_ns = period_ns,
+				    .random = seed | 1 };
 	emulate_when_draw(w);
 }
 

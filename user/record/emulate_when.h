@@ -13,8 +13,8 @@
 struct emulate_when {
 	double part, target_part; /* of one CPU's time, ours; of the target's CPU time */
 	double own_ns, target_ns; /* that a burst takes, of late */
-	uint64_t bursts, taken;	  /* that these are of */
-	double rate, period_ns;	  /* samples per second; target's CPU time that one stands for */
+	uint64_t bursts, taken;   /* that these are of */
+	double rate, period_ns;   /* samples per second; target's CPU time that one stands for */
 	uint64_t samples, samples_then, second;
 	uint64_t random, skip; /* skip: samples until the next burst's */
 };

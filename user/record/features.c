@@ -18,11 +18,17 @@
 #include "kmod-free/registry.h"
 #include "util/rights.h"
 
-#define CAP(name, number) { "CAP_" #name, number }
-static const struct { const char *name; unsigned number; } capabilities[] = {
+#define CAP(name, number)                                                                                              \
+	{                                                                                                              \
+		"CAP_" #name, number                                                                                   \
+	}
+static const struct {
+	const char *name;
+	unsigned number;
+} capabilities[] = {
 	/* numbers, not macros: the headers of older systems lack the later ones */
 	CAP(SYS_PTRACE, 19), CAP(SYS_ADMIN, 21), CAP(SYS_RESOURCE, 24), CAP(IPC_LOCK, 14),
-	CAP(SYSLOG, 34), CAP(PERFMON, 38), CAP(BPF, 39), CAP(CHECKPOINT_RESTORE, 40),
+	CAP(SYSLOG, 34),     CAP(PERFMON, 38),   CAP(BPF, 39),          CAP(CHECKPOINT_RESTORE, 40),
 };
 
 void feature_set(struct feature *f, enum feature_state state, const char *fmt, ...)
@@ -93,7 +99,9 @@ void feature_enable_rights(struct feature *f, const char *caps)
 
 	if (!geteuid()) {
 		/* root without the capability: a container took it */
-		feature_enable(f, "start the container with --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --security-opt seccomp=unconfined");
+		feature_enable(
+			f,
+			"start the container with --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --security-opt seccomp=unconfined");
 		return;
 	}
 	if (n <= 0) {
@@ -101,8 +109,11 @@ void feature_enable_rights(struct feature *f, const char *caps)
 		return;
 	}
 	self[n] = 0;
-	feature_enable(f, "sudo chgrp GROUP %s && sudo chmod 0750 %s && sudo setcap %s+ep %s   (its members may then look into every "
-		       "process; or run accperf with sudo)", self, self, caps, self);
+	feature_enable(
+		f,
+		"sudo chgrp GROUP %s && sudo chmod 0750 %s && sudo setcap %s+ep %s   (its members may then look into every "
+		"process; or run accperf with sudo)",
+		self, self, caps, self);
 }
 
 static void probe_capabilities(struct feature *f)
@@ -124,12 +135,15 @@ static void probe_capabilities(struct feature *f)
 	bool enough = (caps >> 21 & 1 || (caps >> 38 & 1 && caps >> 39 & 1)) && caps >> 19 & 1;
 
 	feature_set(f, enough ? FEATURE_PARTLY : FEATURE_NO, "held: %s; missing: %s", *held ? held : "none", missing);
-	feature_means(f, enough ? "enough to record any process; what needs the missing ones says so below"
-				: "foreign processes, kernel time and BPF are out of reach without CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+	feature_means(
+		f,
+		enough ? "enough to record any process; what needs the missing ones says so below"
+		       : "foreign processes, kernel time and BPF are out of reach without CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
 	if (!enough)
 		feature_enable_rights(f, "cap_bpf,cap_perfmon,cap_sys_ptrace");
 	else if (!geteuid())
-		feature_enable(f, "start the container with --cap-add ALL   (only if a line below asks for one of them)");
+		feature_enable(f,
+			       "start the container with --cap-add ALL   (only if a line below asks for one of them)");
 	else
 		feature_enable(f, "run accperf with sudo   (only if a line below asks for one of them)");
 }
@@ -140,7 +154,9 @@ static void probe_paranoid(struct feature *f)
 	int level;
 
 	if (!feature_line("/proc/sys/kernel/perf_event_paranoid", line, sizeof(line))) {
-		feature_set(f, FEATURE_NO, "/proc/sys/kernel/perf_event_paranoid is not there: a kernel without perf events, or no /proc");
+		feature_set(
+			f, FEATURE_NO,
+			"/proc/sys/kernel/perf_event_paranoid is not there: a kernel without perf events, or no /proc");
 		feature_means(f, "nothing can be sampled");
 		feature_enable(f, "boot a kernel with CONFIG_PERF_EVENTS=y (all of Debian's have it)");
 		return;
@@ -167,8 +183,9 @@ static void probe_mlock(struct feature *f)
 		feature_set(f, FEATURE_YES, "no limit for this process");
 		return;
 	}
-	feature_set(f, r.rlim_cur >= 8u << 20 ? FEATURE_YES : FEATURE_PARTLY, "%llu KiB, and %s KiB a CPU for perf rings",
-		    (unsigned long long)r.rlim_cur >> 10, *line ? line : "an unknown number of");
+	feature_set(f, r.rlim_cur >= 8u << 20 ? FEATURE_YES : FEATURE_PARTLY,
+		    "%llu KiB, and %s KiB a CPU for perf rings", (unsigned long long)r.rlim_cur >> 10,
+		    *line ? line : "an unknown number of");
 	if (f->state != FEATURE_YES) {
 		feature_means(f, "rings are made smaller until they fit, so bursts lose samples sooner");
 		feature_enable(f, "ulimit -l unlimited   (as root; or LimitMEMLOCK=infinity in a systemd unit)");
@@ -191,8 +208,11 @@ static void probe_lockdown(struct feature *f)
 		feature_set(f, FEATURE_YES, "integrity: does not touch sampling");
 	} else {
 		feature_set(f, FEATURE_NO, "%s", mode);
-		feature_means(f, "BPF may not read kernel memory and registers are not delivered: no recording with BPF");
-		feature_enable(f, "boot with lockdown=integrity on the kernel command line (or Secure Boot off: mokutil --disable-validation)");
+		feature_means(f,
+			      "BPF may not read kernel memory and registers are not delivered: no recording with BPF");
+		feature_enable(
+			f,
+			"boot with lockdown=integrity on the kernel command line (or Secure Boot off: mokutil --disable-validation)");
 	}
 }
 
@@ -252,18 +272,26 @@ static void probe_container(struct feature *f)
 	if (limit)
 		snprintf(memory, sizeof(memory), "; memory limit %" PRIu64 " MiB", limit >> 20);
 	feature_set(f, inside || filtered || limit ? FEATURE_PARTLY : FEATURE_YES, "%s%s%s%s",
-		    user_ns ? "a user namespace of its own" : pid_ns ? "a pid namespace of its own" : mark ? "nothing is limited, though this is one: " : "none",
+		    user_ns  ? "a user namespace of its own"
+		    : pid_ns ? "a pid namespace of its own"
+		    : mark   ? "nothing is limited, though this is one: "
+			     : "none",
 		    mark && !inside ? mark : "", filtered ? "; system calls are filtered (seccomp)" : "", memory);
 	if (user_ns)
-		feature_means(f, "capabilities held here do not count outside: BPF and foreign processes are out of reach");
+		feature_means(
+			f, "capabilities held here do not count outside: BPF and foreign processes are out of reach");
 	else if (pid_ns)
-		feature_means(f, "only processes of this container are seen; BPF sees the host's pids, which accperf translates");
+		feature_means(
+			f,
+			"only processes of this container are seen; BPF sees the host's pids, which accperf translates");
 	else if (filtered)
 		feature_means(f, "a filter may refuse bpf() or perf_event_open(): see below whether it does");
 	else if (limit)
 		feature_means(f, "buffers and symbol tables count towards this limit");
 	if (inside || filtered)
-		feature_enable(f, "docker run --pid=host --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --security-opt seccomp=unconfined ...");
+		feature_enable(
+			f,
+			"docker run --pid=host --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --security-opt seccomp=unconfined ...");
 	else if (limit)
 		feature_enable(f, "systemd-run --scope -p MemoryMax=infinity accperf record ...");
 }
@@ -278,11 +306,12 @@ static void probe_btf(struct feature *f)
 	}
 	feature_set(f, FEATURE_NO, "/sys/kernel/btf/vmlinux: %s", strerror(errno));
 	feature_means(f, "accperf's BPF programs cannot be fitted to this kernel: no recording with BPF");
-	feature_enable(f, "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, such as Debian's: apt-get install linux-image-%s",
+	feature_enable(
+		f, "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, such as Debian's: apt-get install linux-image-%s",
 #ifdef __aarch64__
-		       "arm64"
+		"arm64"
 #else
-		       "amd64"
+		"amd64"
 #endif
 	);
 }
@@ -301,21 +330,25 @@ static void probe_tracefs(struct feature *f)
 		}
 		denied = denied || errno == EACCES;
 	}
-	feature_set(f, FEATURE_NO, denied ? "/sys/kernel/tracing is for root only" : "not mounted at /sys/kernel/tracing");
+	feature_set(f, FEATURE_NO,
+		    denied ? "/sys/kernel/tracing is for root only" : "not mounted at /sys/kernel/tracing");
 	feature_means(f, "system calls' byte ranges and kernel events cannot be followed");
 	feature_enable(f, denied ? "sudo mount -o remount,mode=755 /sys/kernel/tracing   (or run accperf with sudo)"
-					  : "sudo mount -t tracefs tracefs /sys/kernel/tracing");
+				 : "sudo mount -t tracefs tracefs /sys/kernel/tracing");
 }
 
 static void probe_alg(struct feature *f)
 {
 	if (algsock_possible()) {
-		feature_set(f, FEATURE_YES, "there, as sockets of family AF_ALG; its calls are seen by tracepoints of system calls");
+		feature_set(f, FEATURE_YES,
+			    "there, as sockets of family AF_ALG; its calls are seen by tracepoints of system calls");
 		return;
 	}
 	feature_set(f, FEATURE_NO, "this kernel has no AF_ALG sockets, neither built in nor as a module");
 	feature_means(f, "no program here can use it, so there is nothing to record with --offload af_alg");
-	feature_enable(f, "a kernel with CONFIG_CRYPTO_USER_API_SKCIPHER and _HASH, as Debian's are; then: sudo modprobe af_alg");
+	feature_enable(
+		f,
+		"a kernel with CONFIG_CRYPTO_USER_API_SKCIPHER and _HASH, as Debian's are; then: sudo modprobe af_alg");
 }
 
 static bool in_path(const char *program, char *found, size_t size)
@@ -351,7 +384,8 @@ static void probe_debuginfod(struct feature *f)
 	const char *urls = rights_getenv("DEBUGINFOD_URLS"), *root = getenv("ACCPERF_DEBUGINFOD");
 
 	if (urls && *urls && !geteuid() && (!root || strcmp(root, "1"))) {
-		feature_set(f, FEATURE_NO, "DEBUGINFOD_URLS is set, but root asks only if told to: it observes everybody's programs");
+		feature_set(f, FEATURE_NO,
+			    "DEBUGINFOD_URLS is set, but root asks only if told to: it observes everybody's programs");
 		feature_means(f, "functions of stripped libraries stand as object+0xoffset");
 		feature_enable(f, "export ACCPERF_DEBUGINFOD=1");
 		return;

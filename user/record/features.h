@@ -30,8 +30,8 @@ struct feature {
 	enum feature_group group;
 	bool built; /* false: this build has no such source */
 	enum feature_state state;
-	char detail[320]; /* what was found */
-	char means[320];  /* what follows for accuracy or cost */
+	char detail[320];  /* what was found */
+	char means[320];   /* what follows for accuracy or cost */
 	char enable[1200]; /* the command that would enable it */
 };
 
@@ -52,7 +52,8 @@ const struct feature *features_find(const struct features *f, const char *name);
 const char *feature_state_str(enum feature_state s);
 
 /* For the probes' files only. */
-void feature_set(struct feature *f, enum feature_state state, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void feature_set(struct feature *f, enum feature_state state, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 void feature_means(struct feature *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void feature_enable(struct feature *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* First line of a file, without its newline; false when it cannot be read. */

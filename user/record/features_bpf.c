@@ -65,8 +65,10 @@ static void refused(struct feature *f, const char *what, int error)
 	else if (error == ENOSYS)
 		feature_enable(f, "boot a kernel with CONFIG_BPF_SYSCALL=y");
 	else
-		feature_enable(f, "echo deb http://deb.debian.org/debian bookworm-backports main | sudo tee /etc/apt/sources.list.d/backports.list && "
-			       "sudo apt-get update && sudo apt-get install -t bookworm-backports linux-image-amd64 && sudo reboot   (a kernel of 6.6 or later)");
+		feature_enable(
+			f,
+			"echo deb http://deb.debian.org/debian bookworm-backports main | sudo tee /etc/apt/sources.list.d/backports.list && "
+			"sudo apt-get update && sudo apt-get install -t bookworm-backports linux-image-amd64 && sudo reboot   (a kernel of 6.6 or later)");
 }
 
 void probe_bpf(struct feature *f)
@@ -127,7 +129,8 @@ static int find_place(struct dl_phdr_info *info, size_t size, void *ctx)
 		if (h->p_type != PT_LOAD || p->addr < start || p->addr >= start + h->p_memsz)
 			continue;
 		p->offset = p->addr - start + h->p_offset;
-		snprintf(p->path, sizeof(p->path), "%s", info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe");
+		snprintf(p->path, sizeof(p->path), "%s",
+			 info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe");
 		return 1;
 	}
 	return 0;
@@ -143,10 +146,12 @@ static uint64_t count_of(int map)
 
 static void judge(struct feature *f, uint64_t seen, unsigned want)
 {
-	feature_set(f, seen == want ? FEATURE_YES : FEATURE_NO, "self-test: a program on an own function ran %" PRIu64 " of %u times",
-		    seen, want);
+	feature_set(f, seen == want ? FEATURE_YES : FEATURE_NO,
+		    "self-test: a program on an own function ran %" PRIu64 " of %u times", seen, want);
 	if (seen != want)
-		feature_enable(f, "sudo apt-get install --only-upgrade linux-image-amd64 && sudo reboot   (this kernel attaches uprobes and does not run them)");
+		feature_enable(
+			f,
+			"sudo apt-get install --only-upgrade linux-image-amd64 && sudo reboot   (this kernel attaches uprobes and does not run them)");
 }
 
 static void try_multi(struct feature *f, int attach_type, unsigned runs_per_call)
@@ -185,7 +190,9 @@ void probe_uprobe_multi(struct feature *f)
 {
 	try_multi(f, ATTACH_UPROBE_MULTI, 1);
 	if (f->state != FEATURE_YES)
-		feature_means(f, "probes are set one by one, which needs CAP_SYS_ADMIN and is slow to undo (0.1 to 0.3 s each)");
+		feature_means(
+			f,
+			"probes are set one by one, which needs CAP_SYS_ADMIN and is slow to undo (0.1 to 0.3 s each)");
 }
 
 void probe_uprobe_session(struct feature *f)
@@ -195,7 +202,9 @@ void probe_uprobe_session(struct feature *f)
 	if (strstr(f->enable, "backports"))
 		feature_enable(f, "a kernel of 6.13 or later, which neither Debian 12 nor its backports have");
 	if (f->state != FEATURE_YES)
-		feature_means(f, "entries and returns of offload calls are paired by accperf instead; calls in flight at attach are dropped and counted");
+		feature_means(
+			f,
+			"entries and returns of offload calls are paired by accperf instead; calls in flight at attach are dropped and counted");
 }
 
 void probe_uprobe_pmu(struct feature *f)

@@ -53,7 +53,9 @@ static void refused(struct feature *f, const char *what, int error)
 {
 	feature_set(f, FEATURE_NO, "%s: %s", what, strerror(error));
 	if (error == ENOSYS)
-		feature_enable(f, "allow perf_event_open() in the seccomp filter: docker run --security-opt seccomp=unconfined ...");
+		feature_enable(
+			f,
+			"allow perf_event_open() in the seccomp filter: docker run --security-opt seccomp=unconfined ...");
 	else if (error == EACCES || error == EPERM)
 		feature_enable_rights(f, "cap_perfmon");
 	else
@@ -62,8 +64,12 @@ static void refused(struct feature *f, const char *what, int error)
 
 void probe_timer(struct feature *f)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .freq = 1,
-					.sample_freq = 1000, .sample_type = PERF_SAMPLE_IP, .disabled = 1 };
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_CPU_CLOCK,
+					.freq = 1,
+					.sample_freq = 1000,
+					.sample_type = PERF_SAMPLE_IP,
+					.disabled = 1 };
 	int fd = open_event(&attr, 0, -1), wide;
 	bool kernel = fd >= 0;
 
@@ -91,7 +97,8 @@ void probe_timer(struct feature *f)
 		feature_set(f, FEATURE_YES, "cpu-clock delivers, with kernel time, also for whole CPUs (-a)");
 		return;
 	}
-	feature_set(f, FEATURE_PARTLY, "cpu-clock delivers, %s, %s", kernel ? "with kernel time" : "without kernel time",
+	feature_set(f, FEATURE_PARTLY, "cpu-clock delivers, %s, %s",
+		    kernel ? "with kernel time" : "without kernel time",
 		    wide >= 0 ? "also for whole CPUs" : "for own processes only");
 	feature_means(f, "time in system calls is missing, and other users' processes and -a are refused");
 	feature_enable_rights(f, "cap_bpf,cap_perfmon,cap_sys_ptrace");
@@ -108,8 +115,13 @@ __attribute__((noinline)) static void stepped_on(void)
 /* Hits out of `rounds`; -errno when the breakpoint cannot be set. */
 static int fire(uint32_t type, void *addr, uint64_t len, unsigned rounds, void (*touch)(void))
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_BREAKPOINT, .bp_type = type, .bp_addr = (uintptr_t)addr,
-					.bp_len = len, .exclude_kernel = 1, .exclude_hv = 1, .disabled = 1 };
+	struct perf_event_attr attr = { .type = PERF_TYPE_BREAKPOINT,
+					.bp_type = type,
+					.bp_addr = (uintptr_t)addr,
+					.bp_len = len,
+					.exclude_kernel = 1,
+					.exclude_hv = 1,
+					.disabled = 1 };
 	int fd = open_event(&attr, 0, -1);
 	uint64_t hits = 0;
 
@@ -142,8 +154,11 @@ static unsigned free_slots(void)
 	unsigned n = 0;
 
 	while (n < 16) {
-		struct perf_event_attr attr = { .type = PERF_TYPE_BREAKPOINT, .bp_type = HW_BREAKPOINT_W,
-						.bp_addr = (uintptr_t)&apart[n], .bp_len = 8, .exclude_kernel = 1,
+		struct perf_event_attr attr = { .type = PERF_TYPE_BREAKPOINT,
+						.bp_type = HW_BREAKPOINT_W,
+						.bp_addr = (uintptr_t)&apart[n],
+						.bp_len = 8,
+						.exclude_kernel = 1,
 						.disabled = 1 };
 
 		fds[n] = open_event(&attr, 0, -1);
@@ -167,24 +182,31 @@ void probe_breakpoints(struct feature *f)
 		int error = -w;
 
 		if (error == ENOSPC) {
-			feature_set(f, FEATURE_NO, "all slots are taken: a debugger or a CPU-wide breakpoint holds them");
+			feature_set(f, FEATURE_NO,
+				    "all slots are taken: a debugger or a CPU-wide breakpoint holds them");
 			feature_enable(f, "ps -eo pid,args | grep -E 'gdb|lldb|perf'   (and end what holds them)");
 		} else {
 			refused(f, "a breakpoint on an own variable is refused", error);
 		}
-		feature_means(f, "no watchpoints: flows between functions and call rates cannot be measured by the soft engine");
+		feature_means(
+			f,
+			"no watchpoints: flows between functions and call rates cannot be measured by the soft engine");
 		return;
 	}
 	if (w == (int)rounds && rw == (int)rounds && x == (int)rounds) {
-		feature_set(f, FEATURE_YES, "self-test: %d of %u stores, %d of %u loads, %d of %u calls were seen; %u slots a thread", w,
-			    rounds, rw, rounds, x, rounds, free_slots());
+		feature_set(f, FEATURE_YES,
+			    "self-test: %d of %u stores, %d of %u loads, %d of %u calls were seen; %u slots a thread",
+			    w, rounds, rw, rounds, x, rounds, free_slots());
 		return;
 	}
 	/* SEV guests accept breakpoints and never deliver them */
-	feature_set(f, w > 0 ? FEATURE_PARTLY : FEATURE_NO, "self-test: %d of %u stores, %d of %u loads, %d of %u calls were seen", w, rounds,
-		    rw, rounds, x, rounds);
-	feature_means(f, "the processor or its hypervisor %s; flows and call rates are not measured where they would be wrong",
-		      w > 0 ? "does not deliver all kinds of breakpoints" : "accepts breakpoints and delivers none");
+	feature_set(f, w > 0 ? FEATURE_PARTLY : FEATURE_NO,
+		    "self-test: %d of %u stores, %d of %u loads, %d of %u calls were seen", w, rounds, rw, rounds, x,
+		    rounds);
+	feature_means(
+		f,
+		"the processor or its hypervisor %s; flows and call rates are not measured where they would be wrong",
+		w > 0 ? "does not deliver all kinds of breakpoints" : "accepts breakpoints and delivers none");
 	feature_enable(f, "virsh edit DOMAIN   (remove <launchSecurity type='sev'/>; or use bare metal)");
 }
 
@@ -196,18 +218,20 @@ void probe_stray(struct feature *f)
 	stray_read(&k);
 	stray_describe(&k, found, sizeof(found));
 	switch (stray_verdict(&k)) {
-	case STRAY_NONE:
-		feature_set(f, FEATURE_YES, "%s", found);
-		return;
+	case STRAY_NONE: feature_set(f, FEATURE_YES, "%s", found); return;
 	case STRAY_UNTRIED:
 		feature_set(f, FEATURE_UNKNOWN, "%s", found);
-		feature_means(f, "on some virtual machines a hit in a million ends the program; recordings try that out in idle time, and have no "
-			      "windows until it is done");
+		feature_means(
+			f,
+			"on some virtual machines a hit in a million ends the program; recordings try that out in idle time, and have no "
+			"windows until it is done");
 		feature_enable(f, "accperf doctor --breakpoints");
 		return;
 	case STRAY_SEEN:
 		feature_set(f, FEATURE_NO, "%s", found);
-		feature_means(f, "recordings do without: no watch windows, counts from bursts alone; other tools' breakpoints end programs here, too");
+		feature_means(
+			f,
+			"recordings do without: no watch windows, counts from bursts alone; other tools' breakpoints end programs here, too");
 		feature_enable(f, "update the host: KVM of Linux 6.14 or newer; or use bare metal");
 		return;
 	}
@@ -223,14 +247,17 @@ static bool pmu_there(const char *name)
 
 static void no_pmu_enable(struct feature *f)
 {
-	feature_enable(f, "in a virtual machine, let the host pass the PMU: qemu -cpu host,pmu=on; libvirt <features><pmu state='on'/></features>; in a cloud take a bare-metal instance");
+	feature_enable(
+		f,
+		"in a virtual machine, let the host pass the PMU: qemu -cpu host,pmu=on; libvirt <features><pmu state='on'/></features>; in a cloud take a bare-metal instance");
 }
 
 void probe_pmu(struct feature *f)
 {
 	static const char *const names[] = { "cpu", "cpu_core", "cpu_atom", "armv8_pmuv3_0", "armv8_pmuv3", "ibs_op" };
-	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS, .exclude_kernel = 1,
-					.exclude_hv = 1 };
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS, .exclude_kernel = 1, .exclude_hv = 1
+	};
 	char found[120] = "", kind[64] = "";
 	int fd = open_event(&attr, 0, -1), error = errno;
 	uint64_t n = 0;
@@ -249,16 +276,21 @@ void probe_pmu(struct feature *f)
 
 		close(fd);
 		feature_set(f, counts ? FEATURE_YES : FEATURE_NO, "%s%s%s%s", *found ? found : "hardware events",
-			    *kind ? ", " : "", kind, counts ? "; instructions are counted" : "; opens, but does not count");
+			    *kind ? ", " : "", kind,
+			    counts ? "; instructions are counted" : "; opens, but does not count");
 		if (!counts) {
 			feature_means(f, "counts would be zeros: the timer is used instead");
 			no_pmu_enable(f);
 		}
 		return;
 	}
-	feature_set(f, FEATURE_NO, "none: %s", error == ENOENT || error == EOPNOTSUPP || error == ENODEV ?
-		    "no hardware counters here (a virtual machine?)" : strerror(error));
-	feature_means(f, "the timer is used: shares are weighted by time, not by instructions or accesses; call and byte counts come from breakpoints, with wider intervals");
+	feature_set(f, FEATURE_NO, "none: %s",
+		    error == ENOENT || error == EOPNOTSUPP || error == ENODEV
+			    ? "no hardware counters here (a virtual machine?)"
+			    : strerror(error));
+	feature_means(
+		f,
+		"the timer is used: shares are weighted by time, not by instructions or accesses; call and byte counts come from breakpoints, with wider intervals");
 	if (error == EACCES || error == EPERM)
 		feature_enable_rights(f, "cap_perfmon");
 	else
@@ -266,8 +298,8 @@ void probe_pmu(struct feature *f)
 }
 
 /* The events that this processor would be asked for, as text; false if there are none. */
-static bool encodings(const struct pmu_cpu *cpu, const char *sysfs, char *text, size_t size, unsigned *opened, unsigned *all,
-		      int *error)
+static bool encodings(const struct pmu_cpu *cpu, const char *sysfs, char *text, size_t size, unsigned *opened,
+		      unsigned *all, int *error)
 {
 	static const enum pmu_what wanted[] = { PMU_LOADS, PMU_STORES, PMU_MEMORY };
 	struct pmu_event events[PMU_MAX_EVENTS];
@@ -290,8 +322,9 @@ static bool encodings(const struct pmu_cpu *cpu, const char *sysfs, char *text, 
 
 			pmu_event_text(&events[i], one, sizeof(one));
 			snprintf(text + len, size - len, "%s%s", len ? "; " : "", one);
-			member = events[i].has_leader && fd < 0 ? -1 :
-				 (int)syscall(SYS_perf_event_open, &events[i].attr, 0, -1, fd, PERF_FLAG_FD_CLOEXEC);
+			member = events[i].has_leader && fd < 0 ? -1
+								: (int)syscall(SYS_perf_event_open, &events[i].attr, 0,
+									       -1, fd, PERF_FLAG_FD_CLOEXEC);
 			if (member < 0)
 				*error = errno;
 			++*all;
@@ -308,8 +341,9 @@ static bool encodings(const struct pmu_cpu *cpu, const char *sysfs, char *text, 
 
 void probe_memory_events(struct feature *f, const struct pmu_cpu *cpu, const char *sysfs, enum pmu_arch arch)
 {
-	static const char *const vendors[] = { [PMU_X86_INTEL] = "an Intel", [PMU_X86_AMD] = "an AMD", [PMU_ARM64] = "an ARM",
-					       [PMU_POWER] = "a POWER" };
+	static const char *const vendors[] = {
+		[PMU_X86_INTEL] = "an Intel", [PMU_X86_AMD] = "an AMD", [PMU_ARM64] = "an ARM", [PMU_POWER] = "a POWER"
+	};
 	char text[260];
 	unsigned opened = 0, all = 0;
 	int error = 0;
@@ -320,18 +354,25 @@ void probe_memory_events(struct feature *f, const struct pmu_cpu *cpu, const cha
 	}
 	if (!encodings(cpu, sysfs, text, sizeof(text), &opened, &all, &error))
 		feature_set(f, FEATURE_NO, "not offered by this machine%s",
-			    arch == PMU_X86_AMD ? "; would be ibs_op/cnt_ctl=1/ with a period that is a multiple of 16" :
-			    arch == PMU_ARM64 ? "; would be arm_spe_0/load_filter=1,store_filter=1,jitter=1/" : "");
+			    arch == PMU_X86_AMD ? "; would be ibs_op/cnt_ctl=1/ with a period that is a multiple of 16"
+			    : arch == PMU_ARM64 ? "; would be arm_spe_0/load_filter=1,store_filter=1,jitter=1/"
+						: "");
 	else
-		feature_set(f, opened == all ? FEATURE_YES : opened ? FEATURE_PARTLY : FEATURE_NO, "%s%s", opened ? "" : "does not open; would be ",
-			    text);
+		feature_set(f,
+			    opened == all ? FEATURE_YES
+			    : opened      ? FEATURE_PARTLY
+					  : FEATURE_NO,
+			    "%s%s", opened ? "" : "does not open; would be ", text);
 	if (f->state == FEATURE_YES)
 		return;
-	feature_means(f, "data addresses come from decoded timer samples and watchpoints instead: fewer, and weighted by time");
+	feature_means(
+		f,
+		"data addresses come from decoded timer samples and watchpoints instead: fewer, and weighted by time");
 	if (error == EACCES || error == EPERM)
 		feature_enable_rights(f, "cap_perfmon");
 	else if (arch == PMU_X86_AMD)
-		feature_enable(f, "use bare metal (in a cloud, a metal instance): hypervisors do not pass IBS to guests");
+		feature_enable(f,
+			       "use bare metal (in a cloud, a metal instance): hypervisors do not pass IBS to guests");
 	else if (arch == PMU_ARM64)
 		feature_enable(f, "sudo modprobe arm_spe_pmu   (and boot with kpti=off where the firmware allows SPE)");
 	else

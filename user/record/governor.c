@@ -16,8 +16,7 @@
 void governor_init(struct governor *g, double budget, unsigned used)
 {
 	static const double weight[GOV_ACCOUNTS] = {
-		[GOV_TIMER] = 0.40, [GOV_HITS] = 0.30, [GOV_ARMED] = 0.20, [GOV_SYSCALLS] = 0.10,
-		[GOV_HARDWARE] = 0.30,
+		[GOV_TIMER] = 0.40, [GOV_HITS] = 0.30, [GOV_ARMED] = 0.20, [GOV_SYSCALLS] = 0.10, [GOV_HARDWARE] = 0.30,
 	};
 	double sum = 0;
 
@@ -75,7 +74,9 @@ static double pour(struct governor *g, unsigned accounts, double ns, double seco
 		double open = 0, rest = 0;
 
 		for (int i = 0; i < GOV_ACCOUNTS; i++)
-			open += accounts >> i & 1 && g->share[i] > 0 && g->balance[i] < worth(g, i, seconds) ? g->share[i] : 0;
+			open += accounts >> i & 1 && g->share[i] > 0 && g->balance[i] < worth(g, i, seconds)
+					? g->share[i]
+					: 0;
 		if (open <= 0)
 			return ns;
 		for (int i = 0; i < GOV_ACCOUNTS; i++) {
@@ -193,7 +194,8 @@ double governor_armed_cost(const struct governor *g, double wall_ns)
 
 double governor_armed_likely(const struct governor *g, double wall_ns)
 {
-	double copies = g->ticks > 0 ? (STRING_FACTOR * g->string_ticks + KERNEL_FACTOR * g->kernel_ticks) / g->ticks : 0;
+	double copies =
+		g->ticks > 0 ? (STRING_FACTOR * g->string_ticks + KERNEL_FACTOR * g->kernel_ticks) / g->ticks : 0;
 
 	return lost_time(g, wall_ns, copies + g->switch_share);
 }

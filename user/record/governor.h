@@ -24,13 +24,13 @@
 enum governor_account { GOV_TIMER, GOV_HITS, GOV_ARMED, GOV_SYSCALLS, GOV_ELSEWHERE, GOV_HARDWARE, GOV_ACCOUNTS };
 
 struct governor {
-	double budget; /* share of the target's CPU time */
-	double share[GOV_ACCOUNTS]; /* of the budget; sums to at most 1 */
+	double budget;                                     /* share of the target's CPU time */
+	double share[GOV_ACCOUNTS];                        /* of the budget; sums to at most 1 */
 	double balance[GOV_ACCOUNTS], spent[GOV_ACCOUNTS]; /* ns */
-	double run_ns; /* CPU time of the target so far */
+	double run_ns;                                     /* CPU time of the target so far */
 	double hit_ns, arm_ns, wake_ns; /* of one watchpoint hit; of arming and disarming one running thread; of a hit
 					 * at a limit, which wakes us, besides */
-	double running; /* threads running on average, of late */
+	double running;                 /* threads running on average, of late */
 	/* decaying counts of timer samples */
 	double ticks, string_ticks, kernel_ticks;
 	double switch_share; /* governor_switching() */
@@ -38,9 +38,9 @@ struct governor {
 
 /* Costs where this machine's could not be measured (governor_costs), ns. */
 #define GOV_HIT_NS 9500.0
-#define GOV_ARM_NS 25000.0 /* interrupting one running thread: arming and disarming */
+#define GOV_ARM_NS 25000.0  /* interrupting one running thread: arming and disarming */
 #define GOV_WAKE_NS 30000.0 /* waking user space from the thread that hits */
-#define GOV_PMU_NS 2500.0 /* a record that interrupts; nominal, never measured on such hardware */
+#define GOV_PMU_NS 2500.0   /* a record that interrupts; nominal, never measured on such hardware */
 #define GOV_PMU_BATCHED_NS 400.0
 
 /* used: bit per account that is in use; the shares of the others go to these. */

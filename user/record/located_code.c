@@ -20,7 +20,7 @@ struct located_code {
 	struct session *s;
 	struct block_cache *blocks;
 	struct block_result result; /* of the last sample */
-	struct code_ref ref;	    /* behind `code` */
+	struct code_ref ref;        /* behind `code` */
 	struct block_code code;
 };
 
@@ -81,7 +81,8 @@ const struct block_code *located_code_at(struct located_code *c, uint32_t pid, u
 	if (!procmap_lookup(attr_procmaps(session_attr(c->s)), pid, ip, &place) || !place.module)
 		return NULL;
 	c->ref = (struct code_ref){ .module = place.module, .pid = pid };
-	c->code = (struct block_code){ .id = place.module->id, .read = read_code, .bounds = code_bounds, .ctx = &c->ref };
+	c->code =
+		(struct block_code){ .id = place.module->id, .read = read_code, .bounds = code_bounds, .ctx = &c->ref };
 	*code_ip = place.vaddr;
 	if (place.module->kind != FMT_MOD_FILE && place.module->kind != FMT_MOD_VDSO) {
 		c->code.volatile_bytes = true;
@@ -114,8 +115,9 @@ static uint64_t stack_base(struct located_code *c, const struct sample *s)
 const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s)
 {
 	const struct block_code *code;
-	struct block_state st = { .regs = s->regs, .stack = s->stack, .stack_bytes = s->stack_bytes,
-				  .code_hash = s->code_hash };
+	struct block_state st = {
+		.regs = s->regs, .stack = s->stack, .stack_bytes = s->stack_bytes, .code_hash = s->code_hash
+	};
 
 	code = located_code_at(c, s->pid, s->ip, &st.code_ip);
 	st.stack_end = stack_base(c, s);
@@ -133,8 +135,8 @@ double located_code_executions(const struct block_result *r, double period)
 }
 
 /* Runtime address of its instruction = sample's ip + distance. */
-bool located_code_record(struct located_code *c, const struct sample *s, const struct block_access *a, uint32_t stack, double weight,
-			struct fmt_access *out)
+bool located_code_record(struct located_code *c, const struct sample *s, const struct block_access *a, uint32_t stack,
+			 double weight, struct fmt_access *out)
 {
 	uint64_t bias;
 	struct place place;
@@ -142,8 +144,13 @@ bool located_code_record(struct located_code *c, const struct sample *s, const s
 	if (!procmap_lookup_quiet(attr_procmaps(session_attr(c->s)), s->pid, s->ip, &place))
 		return false;
 	bias = s->ip - place.vaddr;
-	*out = (struct fmt_access){ .time = s->time, .addr = a->addr, .weight = weight, .pid = s->pid, .tid = s->tid,
-				    .stack = stack, .size = a->size > UINT32_MAX ? UINT32_MAX : (uint32_t)a->size,
+	*out = (struct fmt_access){ .time = s->time,
+				    .addr = a->addr,
+				    .weight = weight,
+				    .pid = s->pid,
+				    .tid = s->tid,
+				    .stack = stack,
+				    .size = a->size > UINT32_MAX ? UINT32_MAX : (uint32_t)a->size,
 				    .flags = a->flags | FMT_A_TIME | FMT_A_DERIVED };
 	if (!a->known) {
 		/* as many as a gather has lanes; none of them can be placed */

@@ -30,12 +30,13 @@ size_t located_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len);
 const struct block_code *located_code_at(struct located_code *c, uint32_t pid, uint64_t ip, uint64_t *code_ip);
 /* The same for all instructions of a function, where its bounds are known. */
 uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip);
-/* What the block of a timer sample with registers accesses; NULL where its code cannot be decoded. Valid until the next call. */
+/* What the block of a timer sample with registers accesses; NULL where its code cannot be decoded. Valid until the
+ * next call. */
 const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s);
 /* How often such a block ran for this sample's period, by nominal speed. */
 double located_code_executions(const struct block_result *r, double period);
 /* Record form of one of its accesses; false: its instruction lies nowhere. */
-bool located_code_record(struct located_code *c, const struct sample *s, const struct block_access *a, uint32_t stack, double weight,
-			struct fmt_access *out);
+bool located_code_record(struct located_code *c, const struct sample *s, const struct block_access *a, uint32_t stack,
+			 double weight, struct fmt_access *out);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A recording of weeks is many profiles: each ends, and the next begins, while everything stays attached. What was written
- * by then is told anew where the next one refers to it, and tables begin anew, so neither a file nor memory grows for ever.
+ * A recording of weeks is many profiles: each ends, and the next begins, while everything stays attached. What was
+ * written by then is told anew where the next one refers to it, and tables begin anew, so neither a file nor memory
+ * grows for ever.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,12 +14,16 @@
 #include "measure/cost.h"
 
 #define APART_NS 500000000ull /* from what is done once a second: rates of a moment would say nothing */
-#define MEANWHILE_MS 20 /* while names are sought: a ring holds a second at least */
+#define MEANWHILE_MS 20       /* while names are sought: a ring holds a second at least */
 
 struct fmt_end session_end_of(const struct session *s, uint64_t now, enum fmt_end_reason why)
 {
-	return (struct fmt_end){ .time = now, .duration_ns = now - s->profile_began, .reason = why, .exit_status = ~0u,
-				 .samples = s->totals.samples - s->before.samples, .lost = s->totals.lost - s->before.lost };
+	return (struct fmt_end){ .time = now,
+				 .duration_ns = now - s->profile_began,
+				 .reason = why,
+				 .exit_status = ~0u,
+				 .samples = s->totals.samples - s->before.samples,
+				 .lost = s->totals.lost - s->before.lost };
 }
 
 int session_end_file(struct store_writer *w, const struct fmt_end *end, int err, struct err *e, uint64_t *bytes)
@@ -81,7 +86,8 @@ static unsigned go_on_meanwhile(void *ctx)
 	return ms < 1 ? 1 : ms > MEANWHILE_MS ? MEANWHILE_MS : (unsigned)ms;
 }
 
-static int name_former(struct session *s, struct store_writer *former, struct naming *names, const struct fmt_end *end, struct err *e)
+static int name_former(struct session *s, struct store_writer *former, struct naming *names, const struct fmt_end *end,
+		       struct err *e)
 {
 	uint64_t bytes;
 	int err;
@@ -118,7 +124,8 @@ int session_next(struct session *s, const char *output, struct err *e)
 	names = err < 0 ? NULL : attr_next(s->attr, next);
 	if (!names) {
 		store_abandon(next);
-		return err_set(e, err < 0 ? err : -ENOMEM, "the next profile cannot begin: %s", strerror(err < 0 ? -err : ENOMEM));
+		return err_set(e, err < 0 ? err : -ENOMEM, "the next profile cannot begin: %s",
+			       strerror(err < 0 ? -err : ENOMEM));
 	}
 	end = session_end_of(s, began, FMT_END_NEXT);
 	s->store = next;

@@ -24,7 +24,7 @@ struct access_part {
 	struct windows *windows; /* each of these three NULL: none */
 	struct sysio_part *sysio;
 	struct hardware_part *hw; /* of o.hardware, from the start on */
-	bool from_hw; /* windows are drawn from its samples, not the timer's */
+	bool from_hw;             /* windows are drawn from its samples, not the timer's */
 	int epoll;
 	uint64_t last_second, last_cpu_ns, last_apart;
 	struct {
@@ -142,7 +142,8 @@ static int start(void *part, struct session *s, struct err *e)
 			store_meta(w, "exe", exe);
 		}
 	}
-	if (p->o.hardware && !(p->hw = hardware_part_start(p->s, &p->gov, p->code, p->from_hw ? p->windows : NULL, &p->o, e)))
+	if (p->o.hardware &&
+	    !(p->hw = hardware_part_start(p->s, &p->gov, p->code, p->from_hw ? p->windows : NULL, &p->o, e)))
 		return e->code;
 	return p->sysio ? sysio_part_start(p->sysio, t, e) : 0;
 }
@@ -188,7 +189,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	session_count(s, "samples whose code changed meanwhile", b->rewritten, false);
 	/* the cache is asked for other things, too */
 	rewritten = b->rewritten < p->n.undecoded ? b->rewritten : p->n.undecoded;
-	session_unread(s, rewritten, b->undecodable < p->n.undecoded - rewritten ? b->undecodable : p->n.undecoded - rewritten);
+	session_unread(s, rewritten,
+		       b->undecodable < p->n.undecoded - rewritten ? b->undecodable : p->n.undecoded - rewritten);
 	if (p->hw)
 		hardware_part_count(p->hw);
 	if (p->windows)
@@ -231,8 +233,15 @@ static int part_fd(void *part)
 }
 
 static const struct session_part ops = {
-	.name = "access", .start = start, .sample = on_sample, .fresh = on_fresh, .poll = on_poll, .second = on_second,
-	.stop = stop, .release = release, .fd = part_fd,
+	.name = "access",
+	.start = start,
+	.sample = on_sample,
+	.fresh = on_fresh,
+	.poll = on_poll,
+	.second = on_second,
+	.stop = stop,
+	.release = release,
+	.fd = part_fd,
 };
 
 static void note(char *text, size_t size, const char *what, const struct err *e)

@@ -14,16 +14,16 @@
 #include "source.h"
 
 struct access_opts {
-	double budget;	   /* as session_opts.budget */
-	bool accesses;	   /* write FMT_ACCESS */
+	double budget; /* as session_opts.budget */
+	bool accesses; /* write FMT_ACCESS */
 	bool windows, syscalls;
-	double elsewhere;  /* part of it that others may take: offload probes, execution counts */
-	unsigned hit_limit; /* of a window; 0: 16 */
-	unsigned watch_len; /* bytes that a window watches: 1 or 4; 0: 1 */
+	double elsewhere;                  /* part of it that others may take: offload probes, execution counts */
+	unsigned hit_limit;                /* of a window; 0: 16 */
+	unsigned watch_len;                /* bytes that a window watches: 1 or 4; 0: 1 */
 	const struct source_ops *hardware; /* samples accesses itself; NULL: they are computed */
-	unsigned ldlat;	   /* for hardware: loads that took so many cycles only; 0: every load */
-	bool phys, page_size; /* physical addresses, sizes of pages, too */
-	bool stack;	   /* draw windows on stack addresses, too */
+	unsigned ldlat;                    /* for hardware: loads that took so many cycles only; 0: every load */
+	bool phys, page_size;              /* physical addresses, sizes of pages, too */
+	bool stack;                        /* draw windows on stack addresses, too */
 };
 
 /* Adds the parts to a session that has not started. What cannot be had here is left out, and

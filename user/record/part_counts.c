@@ -19,20 +19,20 @@
 #include "user/measure/prices.h"
 #include "util/map.h"
 
-#define LIST_MS 1 /* the same, where a list is to be walked behind its loop */
+#define LIST_MS 1             /* the same, where a list is to be walked behind its loop */
 #define LIST_FRESH_NS 5000000 /* after that long it is another one, perhaps */
-#define HITS_MS 3 /* a window that ended by its hits is seen to have ended, and the next may be opened */
-#define FRESH_NS 3000000 /* an older sample's thread is somewhere else by now */
-#define WINDOW_HITS 40 /* as most windows have, with what stops itself; those that take more delay the next */
-#define USUAL_NS 1000000.0 /* what most windows last */
+#define HITS_MS 3             /* a window that ended by its hits is seen to have ended, and the next may be opened */
+#define FRESH_NS 3000000      /* an older sample's thread is somewhere else by now */
+#define WINDOW_HITS 40        /* as most windows have, with what stops itself; those that take more delay the next */
+#define USUAL_NS 1000000.0    /* what most windows last */
 #define OTHERS_PART 0.5
 #define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
 #define WRITE_SECONDS 10
 #define PAST 64
 #define BURSTS_PART 0.25 /* of the budget of counts: what bursts may take from the target. Windows have what is left */
-#define PATIENCE 10 /* times PATIENCE_US, at the start */
+#define PATIENCE 10      /* times PATIENCE_US, at the start */
 #define PATIENCE_US 50000
-#define AGAIN_SECONDS 5 /* so often breakpoints are looked for that could not be had */
+#define AGAIN_SECONDS 5  /* so often breakpoints are looked for that could not be had */
 #define RETRY_NS 1000000 /* what to measure is chosen no more often */
 
 struct seen_pages;
@@ -55,8 +55,9 @@ struct counts_part {
 	unsigned taken; /* breakpoints lent from the session */
 	bool wants, stopped;
 	bool again; /* breakpoints could not be had, and perhaps can */
-	double hit_ns, near, switch_ns; /* hit_ns: where they follow each other closely, to be taken off measured times */
-	struct exec_price price;	 /* what the target is charged */
+	/* hit_ns: where they follow each other closely, to be taken off measured times */
+	double hit_ns, near, switch_ns;
+	struct exec_price price; /* what the target is charged */
 	uint64_t next_try;
 	unsigned passed; /* samples that were too old */
 	struct seen_pages *pages;
@@ -65,7 +66,7 @@ struct counts_part {
 	uint32_t named; /* functions whose names were asked for */
 	uint64_t seconds, last_wall, last_cpu_ns;
 	struct exec_stats done;
-	double slowed; /* ns */
+	double slowed;     /* ns */
 	struct map tid_of; /* pid -> a thread of it, or 0: it has several */
 	struct {
 		uint64_t in_windows, unplaced, unopened, no_slots, no_job, forbidden, prompt, processes, on_cpus;
@@ -164,28 +165,37 @@ static bool mapped(void *ctx, const struct module *m)
 	return bias_of(a->part, a->pid, m, &bias);
 }
 
-/* Breakpoints on the thread would cost more at its switches, in a usual window, than interrupting all CPUs does; whoever
- * else runs there is interrupted as well. */
+/* Breakpoints on the thread would cost more at its switches, in a usual window, than interrupting all CPUs does;
+ * whoever else runs there is interrupted as well. */
 static bool switches_dear(const struct counts_part *p)
 {
 	double rate = session_switch_rate(p->s);
 
 	return execbp_cpus(p->exec) && rate > 0 &&
-	       rate * USUAL_NS * (EXECWIN_SLOTS + 1) * p->switch_ns > p->price.window_ns * fmax(cpus_running(p) - 1, OTHERS_PART);
+	       rate * USUAL_NS * (EXECWIN_SLOTS + 1) * p->switch_ns >
+		       p->price.window_ns * fmax(cpus_running(p) - 1, OTHERS_PART);
 }
 
 static bool to_request(struct counts_part *p, const struct sample *m, struct exec_request *req)
 {
-	*req = (struct exec_request){ .pid = (pid_t)m->pid, .tid = (pid_t)m->tid, .slots = p->job.slots, .hit_limit = p->job.hit_limit,
-				      .within_ns = p->job.within_ns, .time_limit_ns = p->job.time_ns, .longest_ns = p->job.longest_ns,
-				      .process = p->job.process, .on_cpus = p->job.process || switches_dear(p) };
+	*req = (struct exec_request){ .pid = (pid_t)m->pid,
+				      .tid = (pid_t)m->tid,
+				      .slots = p->job.slots,
+				      .hit_limit = p->job.hit_limit,
+				      .within_ns = p->job.within_ns,
+				      .time_limit_ns = p->job.time_ns,
+				      .longest_ns = p->job.longest_ns,
+				      .process = p->job.process,
+				      .on_cpus = p->job.process || switches_dear(p) };
 	for (unsigned i = 0; i < p->job.slots; i++) {
 		const struct plan_slot *k = &p->job.slot[i];
 		uint64_t bias;
 
 		if (!bias_of(p, m->pid, k->module, &bias))
 			return false;
-		req->slot[i] = (struct exec_slot){ .addr = k->vaddr + bias, .limit = k->limit, .reg = k->reg, .ends = k->ends };
+		req->slot[i] = (struct exec_slot){
+			.addr = k->vaddr + bias, .limit = k->limit, .reg = k->reg, .ends = k->ends
+		};
 	}
 	return true;
 }
@@ -246,12 +256,14 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 /* As many interruptions as there are slots, and three; of each CPU that may run the process. */
 static double window_price(const struct counts_part *p, const struct exec_request *r)
 {
-	return session_coupled(p->s, p->price.window_ns) * (r->slots + 3) / (EXECWIN_SLOTS + 3) * (r->on_cpus ? cpus_running(p) : 1);
+	return session_coupled(p->s, p->price.window_ns) * (r->slots + 3) / (EXECWIN_SLOTS + 3) *
+	       (r->on_cpus ? cpus_running(p) : 1);
 }
 
 static int window_over(struct counts_part *p, const struct exec_window *w)
 {
-	double armed = w->cpu_ns == ~0ull ? (double)(w->ended - w->armed) : (double)w->cpu_ns, rate = session_switch_rate(p->s);
+	double armed = w->cpu_ns == ~0ull ? (double)(w->ended - w->armed) : (double)w->cpu_ns,
+	       rate = session_switch_rate(p->s);
 	double slowed = fmax(0, armed - p->price.hit_ns * w->traps) * plan_slowed(p->plan, &p->job, ~0u);
 	double cost = session_coupled(p->s, p->price.hit_ns) * w->traps + window_price(p, &w->req);
 	bool late;
@@ -269,7 +281,8 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 		session_breakpoints_give(p->s, p->taken);
 	p->taken = 0;
 	if (w->traps)
-		p->past[p->pasts++ % PAST] = (struct past){ w->req.process ? 0 : (uint32_t)w->req.tid, (uint32_t)w->req.pid, w->armed, w->ended };
+		p->past[p->pasts++ % PAST] = (struct past){ w->req.process ? 0 : (uint32_t)w->req.tid,
+							    (uint32_t)w->req.pid, w->armed, w->ended };
 	governor_spend(&p->gov, GOV_HITS, cost);
 	session_spent_apart(p->s, cost);
 	late = w->count && now_ns() - w->hit[w->count - 1].time > LIST_FRESH_NS;
@@ -285,7 +298,8 @@ static bool may_open(const struct counts_part *p)
 		return false;
 	if (switches_dear(p))
 		return governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window * cpus_running(p));
-	return !session_breakpoints_rest(p->s) && governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window + entry);
+	return !session_breakpoints_rest(p->s) &&
+	       governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window + entry);
 }
 
 static int window_at(struct counts_part *p, struct session *s, const struct sample *m)
@@ -309,7 +323,8 @@ static int window_at(struct counts_part *p, struct session *s, const struct samp
 	return err;
 }
 
-/* A sample that brings pages is for a burst, and at once: what it still has to read is younger with each microsecond. */
+/* A sample that brings pages is for a burst, and at once: what it still has to read is younger with each
+ * microsecond. */
 static int on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct counts_part *p = part;
@@ -360,7 +375,8 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 static bool in_window(const struct counts_part *p, const struct sample *m)
 {
 	for (unsigned i = 0; i < PAST && i < p->pasts; i++)
-		if ((p->past[i].tid == m->tid || (!p->past[i].tid && p->past[i].pid == m->pid)) && m->time >= p->past[i].armed && m->time <= p->past[i].ended)
+		if ((p->past[i].tid == m->tid || (!p->past[i].tid && p->past[i].pid == m->pid)) &&
+		    m->time >= p->past[i].armed && m->time <= p->past[i].ended)
 			return true;
 	return false;
 }
@@ -434,7 +450,8 @@ static void report(struct counts_part *p)
 	session_count(s, "count: samples that offered nothing worth a window", p->n.no_job, false);
 	session_count(s, "count: samples while all breakpoints were taken", p->n.no_slots, false);
 	session_count(s, "count: windows whose code is not mapped in that process", p->n.unplaced, false);
-	session_count(s, "count: windows that could not be opened (thread ended, another debugger)", p->n.unopened, false);
+	session_count(s, "count: windows that could not be opened (thread ended, another debugger)", p->n.unopened,
+		      false);
 	session_count_anew(s, "count: samples in functions past the table's end", st->past_functions, false);
 	session_count_anew(s, "count: hot functions past the limit of graphs", st->past_graphs, false);
 	session_count_anew(s, "count: call sites and loops past the limit of links", st->past_links, false);
@@ -486,7 +503,9 @@ static int have_windows(struct counts_part *p, struct err *why)
 	session_breakpoints_user(p->s);
 	p->near = execbp_measure_near(p->exec);
 	price(p->s, p->exec, &p->price);
-	p->price.hit_ns = p->price.hit_ns > p->hit_ns ? p->price.hit_ns : isfinite(p->price.hit_ns) ? p->hit_ns : EXECBP_HIT_NS;
+	p->price.hit_ns = p->price.hit_ns > p->hit_ns ? p->price.hit_ns
+			  : isfinite(p->price.hit_ns) ? p->hit_ns
+						      : EXECBP_HIT_NS;
 	p->price.window_ns = isfinite(p->price.window_ns) ? p->price.window_ns : EXECBP_WINDOW_NS;
 	return 0;
 }
@@ -630,8 +649,17 @@ static int part_fd(void *part)
 }
 
 static const struct session_part ops = {
-	.name = "counts", .start = start, .sample = on_sample, .fresh = on_fresh, .poll = on_poll, .second = on_second,
-	.ending = ending, .begun = begun, .stop = stop, .release = release, .fd = part_fd,
+	.name = "counts",
+	.start = start,
+	.sample = on_sample,
+	.fresh = on_fresh,
+	.poll = on_poll,
+	.second = on_second,
+	.ending = ending,
+	.begun = begun,
+	.stop = stop,
+	.release = release,
+	.fd = part_fd,
 };
 
 int counts_part_add(struct session *s, const struct counts_opts *o, struct err *why)

@@ -18,8 +18,8 @@ struct hardware_part {
 	struct located_code *code;
 	struct windows *windows; /* that its samples choose; NULL: they choose none */
 	const struct source_ops *ops;
-	struct source *source; /* NULL once stopped */
-	double rate; /* as last written */
+	struct source *source;      /* NULL once stopped */
+	double rate;                /* as last written */
 	uint64_t last, last_second; /* samples until then */
 	uint64_t written, unweighted;
 };
@@ -44,13 +44,23 @@ static uint32_t operand_size(struct hardware_part *h, const struct sample *m)
 static int on_hardware(void *ctx, const struct sample *m)
 {
 	struct hardware_part *h = ctx;
-	struct fmt_access a = { .time = m->time, .addr = m->addr, .weight = m->period ? (double)m->period : 1,
-				.data_src = m->data_src, .phys = m->phys, .pid = m->pid, .tid = m->tid,
-				.latency = m->valid & SV_LATENCY ? m->latency : 0, .page_size = m->page_size };
+	struct fmt_access a = { .time = m->time,
+				.addr = m->addr,
+				.weight = m->period ? (double)m->period : 1,
+				.data_src = m->data_src,
+				.phys = m->phys,
+				.pid = m->pid,
+				.tid = m->tid,
+				.latency = m->valid & SV_LATENCY ? m->latency : 0,
+				.page_size = m->page_size };
 
 	if (m->kind == SAMPLE_INSN) {
-		struct fmt_sample r = { .time = m->time, .period = m->period, .pid = m->pid, .tid = m->tid,
-					.cpu = (uint16_t)m->cpu, .flags = FMT_S_INSTRUCTIONS };
+		struct fmt_sample r = { .time = m->time,
+					.period = m->period,
+					.pid = m->pid,
+					.tid = m->tid,
+					.cpu = (uint16_t)m->cpu,
+					.flags = FMT_S_INSTRUCTIONS };
 
 		r.stack = attr_stack(session_attr(h->s), m);
 		return store_put(session_store(h->s), FMT_SAMPLE, &r, sizeof(r));
@@ -85,8 +95,8 @@ static int add_targets(struct hardware_part *h, struct err *e)
 	return err;
 }
 
-struct hardware_part *hardware_part_start(struct session *s, struct governor *g, struct located_code *c, struct windows *w,
-					  const struct access_opts *o, struct err *e)
+struct hardware_part *hardware_part_start(struct session *s, struct governor *g, struct located_code *c,
+					  struct windows *w, const struct access_opts *o, struct err *e)
 {
 	/* an interrupt for each record only where windows wait for it */
 	struct source_config cfg = { .prompt = w, .ldlat = o->ldlat, .phys = o->phys, .page_size = o->page_size };
@@ -103,8 +113,10 @@ struct hardware_part *hardware_part_start(struct session *s, struct governor *g,
 	}
 	store_meta(session_store(s), "engine", "pmu");
 	store_meta(session_store(s), "bias", h->ops->bias == SOURCE_BY_TIME ? "time" : "count");
-	store_meta(session_store(s), "weights", h->ops->bias == SOURCE_BY_RANDOM ?
-		   "accesses; loads that the processor picks at random share what a counting event counted" : "accesses");
+	store_meta(session_store(s), "weights",
+		   h->ops->bias == SOURCE_BY_RANDOM
+			   ? "accesses; loads that the processor picks at random share what a counting event counted"
+			   : "accesses");
 	return h;
 }
 
@@ -145,7 +157,8 @@ void hardware_part_count(struct hardware_part *h)
 	session_count(h->s, "hardware samples lost", st.lost, true);
 	session_count(h->s, "hardware records that could not be read", st.malformed, true);
 	session_count(h->s, "hardware sampling throttled", st.throttled, false);
-	session_count(h->s, "accesses of unknown weight: nothing counts the loads they were picked from", h->unweighted, false);
+	session_count(h->s, "accesses of unknown weight: nothing counts the loads they were picked from", h->unweighted,
+		      false);
 	if (st.counted_loads != ~0ull)
 		session_count(h->s, "loads counted", st.counted_loads, false);
 	if (st.counted_stores != ~0ull)
@@ -167,7 +180,8 @@ void hardware_part_stop(struct hardware_part *h)
 static void govern(struct hardware_part *h, uint64_t now)
 {
 	double each = h->windows || h->ops->bias == SOURCE_BY_COUNT ? GOV_PMU_NS : GOV_PMU_BATCHED_NS;
-	double seconds = (double)(now - h->last_second) / 1e9, running = h->gov->running > 0.05 ? h->gov->running : 0.05;
+	double seconds = (double)(now - h->last_second) / 1e9,
+	       running = h->gov->running > 0.05 ? h->gov->running : 0.05;
 	double want = governor_rate(h->gov, GOV_HARDWARE) * 1e9 * running / each, got;
 	struct source_stats st;
 

@@ -112,7 +112,9 @@ static uint32_t site(void *ctx, uint32_t pid, uint64_t time, uint64_t func, uint
 {
 	struct offload_part *p = ctx;
 
-	return ours(pid) ? 0 : attr_frames(session_attr(p->recording), pid, time, (const uint64_t[]){ func, caller - 1 }, 2);
+	return ours(pid)
+		       ? 0
+		       : attr_frames(session_attr(p->recording), pid, time, (const uint64_t[]){ func, caller - 1 }, 2);
 }
 
 /* The file a command's name stands for, as execvp() finds it. */
@@ -244,7 +246,9 @@ static int attach_cgroup(struct offload_part *p, int cgroup_fd, struct err *e)
 static int start(void *part, struct session *s, struct err *e)
 {
 	struct offload_part *p = part;
-	const struct offload_sink sink = { .ctx = p, .put = put, .string = string, .count = count, .stack = stack, .site = site };
+	const struct offload_sink sink = {
+		.ctx = p, .put = put, .string = string, .count = count, .stack = stack, .site = site
+	};
 	struct targets *t = session_targets(s);
 	int r = 0;
 
@@ -253,7 +257,9 @@ static int start(void *part, struct session *s, struct err *e)
 	if (!p->session)
 		return e->code ? e->code : -EINVAL;
 	if (sampler_returns(session_sampler(s), offload_session_threads_map(p->session)))
-		buf_addstr(&p->notes, "stacks of samples inside probed calls end there: the kernel refused the table of return addresses\n");
+		buf_addstr(
+			&p->notes,
+			"stacks of samples inside probed calls end there: the kernel refused the table of return addresses\n");
 	for (size_t i = 0; i < t->count && !r; i++) {
 		r = offload_session_attach_pid(p->session, t->procs[i].pid, t->child ? p->exe : NULL, e);
 		if (r == -ESRCH) /* ended meanwhile: the others go on */
@@ -275,9 +281,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 	if (!p->session) /* start() failed; what was queued until then is drained all the same */
 		return 0;
 	switch (m->kind) {
-	case SAMPLE_MMAP:
-		offload_session_on_mmap(p->session, (int)m->pid, m->text);
-		break;
+	case SAMPLE_MMAP: offload_session_on_mmap(p->session, (int)m->pid, m->text); break;
 	case SAMPLE_COMM: /* what it runs now may have rights that our user has not */
 		if (m->flags & SF_EXEC && rights_check_process((pid_t)m->pid, NULL))
 			offload_session_on_exit(p->session, (int)m->pid);
@@ -295,8 +299,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 		if (m->pid == m->tid)
 			map_del(&p->members, m->pid);
 		break;
-	default:
-		break;
+	default: break;
 	}
 	return 0;
 }
@@ -383,7 +386,13 @@ void offload_part_free(struct offload_part *p)
 }
 
 const struct session_part offload_part_ops = {
-	.name = "offload", .start = start, .sample = on_sample, .poll = poll_once, .second = second, .ending = ending, .begun = begun,
+	.name = "offload",
+	.start = start,
+	.sample = on_sample,
+	.poll = poll_once,
+	.second = second,
+	.ending = ending,
+	.begun = begun,
 	.stop = stop,
 };
 

@@ -33,7 +33,7 @@ struct sysio_part {
 	size_t held_count, held_cap;
 	uint64_t bursts;
 	uint64_t rate_at, rate_bursts; /* when last looked at, and how many there were */
-	double rate; /* as last written */
+	double rate;                   /* as last written */
 	uint64_t random;
 	int epoll, timer;
 	uint64_t wakes, looked; /* when the timer expires; when a burst was last looked at */
@@ -46,9 +46,16 @@ static int hold(void *ctx, const struct sample *m)
 	if (!GROW(c->held, c->held_count, c->held_cap, 1024))
 		return -ENOMEM;
 	c->held[c->held_count++] = (struct fmt_sysio){
-		.time = m->time, .addr = m->addr, .len = m->size, .weight = (double)m->period, .pid = m->pid, .tid = m->tid,
+		.time = m->time,
+		.addr = m->addr,
+		.len = m->size,
+		.weight = (double)m->period,
+		.pid = m->pid,
+		.tid = m->tid,
 		.nr = m->syscall,
-		.dir = m->flags & SF_STORE ? FMT_IO_KERNEL_WRITES : m->flags & SF_LOAD ? FMT_IO_KERNEL_READS : FMT_IO_MAPS,
+		.dir = m->flags & SF_STORE  ? FMT_IO_KERNEL_WRITES
+		       : m->flags & SF_LOAD ? FMT_IO_KERNEL_READS
+					    : FMT_IO_MAPS,
 	};
 	return 0;
 }
@@ -105,7 +112,8 @@ static double running(const struct sysio_part *c)
 /* Ends the burst under way; true if the next may begin at once. */
 static bool end(struct sysio_part *c, uint64_t over_at)
 {
-	double cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns), earned = governor_rate(c->gov, GOV_SYSCALLS) * running(c);
+	double cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns),
+	       earned = governor_rate(c->gov, GOV_SYSCALLS) * running(c);
 	bool go_on = stretch_end(&c->plan, now_ns(), over_at, cost, earned, others_lost(c), random_unit(&c->random));
 
 	if (!go_on) {
@@ -204,8 +212,9 @@ int sysio_part_fd(const struct sysio_part *c)
 static void write_rate(struct sysio_part *c, uint64_t now)
 {
 	if (c->rate_at)
-		session_rate(c->s, "syscalls", now, (double)(c->bursts - c->rate_bursts) * 1e9 / (double)(now - c->rate_at),
-			     c->plan.observed, &c->rate);
+		session_rate(c->s, "syscalls", now,
+			     (double)(c->bursts - c->rate_bursts) * 1e9 / (double)(now - c->rate_at), c->plan.observed,
+			     &c->rate);
 	c->rate_at = now;
 	c->rate_bursts = c->bursts;
 }

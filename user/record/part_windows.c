@@ -27,11 +27,11 @@
 #define WINDOW_NS 20e6
 #define WRITES_NS 100e6 /* watching for writes only */
 #define TURN_NS 20000000ull
-#define SWITCHES_DEAR 0.01 /* of all time, for each armed slot */
-#define BIRTHS 10 /* threads in a second */
+#define SWITCHES_DEAR 0.01     /* of all time, for each armed slot */
+#define BIRTHS 10              /* threads in a second */
 #define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
-#define KEEP_NS 200000000 /* how long a draw may wait for armed time that it shares */
-#define WAITING 16 /* samples: where they are rare it is better to be late than to share with nobody */
+#define KEEP_NS 200000000      /* how long a draw may wait for armed time that it shares */
+#define WAITING 16             /* samples: where they are rare it is better to be late than to share with nobody */
 #define DEAR 0.1
 #define PATIENCE 10 /* times PATIENCE_US */
 #define PATIENCE_US 50000
@@ -51,21 +51,21 @@ struct windows {
 	struct located_code *code;
 	unsigned hit_limit, len; /* len: bytes that one watches */
 	bool stack;
-	struct watch *watch; /* NULL once stopped */
+	struct watch *watch;        /* NULL once stopped */
 	struct watch_stats watched; /* outlives it */
-	struct watch_costs costs; /* as measured on ourselves */
-	double switch_ns; /* what an armed slot adds to a context switch */
+	struct watch_costs costs;   /* as measured on ourselves */
+	double switch_ns;           /* what an armed slot adds to a context switch */
 	struct window_choice draws;
 	struct draw waiting[WAITING]; /* arm.time 0: none */
 	unsigned next_waiting;
 	struct fmt_access arm[WATCH_SLOTS];
 	uint64_t since[WATCH_SLOTS]; /* samples since the slot was armed: for its replacement */
-	unsigned passed;	    /* samples that were too old */
+	unsigned passed;             /* samples that were too old */
 	uint64_t random;
-	uint64_t last_window; /* when one ended */
+	uint64_t last_window;       /* when one ended */
 	uint64_t armed_ns, slot_ns; /* that are paid */
 	uint64_t born, born_before; /* threads, and as counted a second ago */
-	bool births; /* in the last second */
+	bool births;                /* in the last second */
 	uint64_t last_second, last_ended;
 	double rate; /* as last written */
 	struct {
@@ -97,7 +97,8 @@ static uint64_t group_of(uint64_t function, const struct fmt_access *a)
 /* Switches are dear; or threads begin often, which join windows on threads milliseconds later, when it is heard of. */
 static bool on_cpus(const struct windows *w)
 {
-	return w->watch && watch_cpus(w->watch, now_ns()) && (w->births || session_switch_rate(w->s) * w->switch_ns > SWITCHES_DEAR);
+	return w->watch && watch_cpus(w->watch, now_ns()) &&
+	       (w->births || session_switch_rate(w->s) * w->switch_ns > SWITCHES_DEAR);
 }
 
 /* How long a window may be open now: while another is open anyway, its time costs nothing more. */
@@ -116,8 +117,9 @@ static bool affords_hits(const struct windows *w)
 	/* what is open may still spend */
 	for (int i = 0; i < WATCH_SLOTS; i++)
 		open += watch_slot(w->watch, i) ? 1 : 0;
-	return governor_allows(w->gov, GOV_HITS, (open + 1) * governor_window_cost(w->gov, w->hit_limit, 1, MAX_THREADS) +
-							  (on_cpus(w) ? 0 : session_attached_entry(w->s, w->gov->running)));
+	return governor_allows(w->gov, GOV_HITS,
+			       (open + 1) * governor_window_cost(w->gov, w->hit_limit, 1, MAX_THREADS) +
+				       (on_cpus(w) ? 0 : session_attached_entry(w->s, w->gov->running)));
 }
 
 static bool affords(const struct windows *w, uint64_t now)
@@ -136,7 +138,8 @@ static bool wants_window(struct windows *w, uint64_t now)
 	/* execution counts would use every slot all the time: the two take turns */
 	bool turn = !session_breakpoints_wanted(w->s) || now - w->last_window > TURN_NS;
 
-	return w->watch && session_breakpoints_open(w->s) && w->gov->ticks > MIN_TICKS && turn && has_room(w) && (on_cpus(w) || !session_breakpoints_rest(w->s)) && affords(w, now);
+	return w->watch && session_breakpoints_open(w->s) && w->gov->ticks > MIN_TICKS && turn && has_room(w) &&
+	       (on_cpus(w) || !session_breakpoints_rest(w->s)) && affords(w, now);
 }
 
 /* Whether a slot is free or could be freed for a new window. */
@@ -162,12 +165,14 @@ static bool draw(struct windows *w, const struct sample *s, const struct block_r
 		const struct block_access *a = &r->access[i];
 		struct draw d;
 
-		if (!drawable(w, s->pid, a) || !located_code_record(w->code, s, a, 0, located_code_executions(r, (double)s->period), &d.arm))
+		if (!drawable(w, s->pid, a) ||
+		    !located_code_record(w->code, s, a, 0, located_code_executions(r, (double)s->period), &d.arm))
 			continue;
 		d.worth = window_choice_worth(&w->draws, d.arm.module, d.arm.ip);
 		if (d.worth <= out->worth)
 			continue;
-		/* one place in it, each as likely; one byte unless told otherwise: a kernel copy hits once per watched byte */
+		/* one place in it, each as likely; one byte unless told otherwise: a kernel copy hits once per
+		 * watched byte */
 		d.addr = (a->addr + random_next(&w->random) % a->size) & ~(uint64_t)(w->len - 1);
 		memcpy(out, &d, sizeof(d));
 	}
@@ -184,7 +189,8 @@ static bool armed_time_is_dear(const struct windows *w)
 /* Who writes rarely is met by a long window only. */
 static bool affords_draw(const struct windows *w, const struct draw *d, uint64_t now)
 {
-	return (double)window_time(w, WRITES_NS, now) >= SHORTEST_WINDOW_NS * window_choice_patience(&w->draws, d->addr);
+	return (double)window_time(w, WRITES_NS, now) >=
+	       SHORTEST_WINDOW_NS * window_choice_patience(&w->draws, d->addr);
 }
 
 static bool is_watched(const struct windows *w, const struct draw *d)
@@ -203,7 +209,8 @@ static struct draw *best_beside(struct windows *w, uint64_t now)
 	for (unsigned i = 0; i < WAITING; i++) {
 		struct draw *d = &w->waiting[i];
 
-		if (d->arm.time && now - d->arm.time < KEEP_NS && !is_watched(w, d) && (!best || d->worth > best->worth))
+		if (d->arm.time && now - d->arm.time < KEEP_NS && !is_watched(w, d) &&
+		    (!best || d->worth > best->worth))
 			best = d;
 	}
 	return best;
@@ -257,7 +264,8 @@ static void open_dear(struct windows *w, struct draw *d, uint64_t now)
 {
 	bool first = !watch_deadline(w->watch);
 
-	if (first ? !affords_now(w, d, now) || !take(w, d) : is_watched(w, d) || (!governor_plenty(w->gov, GOV_HITS) && !take(w, d)))
+	if (first ? !affords_now(w, d, now) || !take(w, d)
+		  : is_watched(w, d) || (!governor_plenty(w->gov, GOV_HITS) && !take(w, d)))
 		return;
 	open_window(w, d, now);
 	d->arm.time = 0;
@@ -276,9 +284,11 @@ void windows_from_hardware(struct windows *w, const struct sample *m, const stru
 		w->since[i]++;
 	if (!a->size || a->size > 64 || a->addr >> 47 || !writable(w, m->pid, a->addr))
 		return;
-	window_choice_sampled(&w->draws, a->module, a->ip, group_of(located_code_function(w->code, m->pid, m->ip), a), a->weight * a->size);
+	window_choice_sampled(&w->draws, a->module, a->ip, group_of(located_code_function(w->code, m->pid, m->ip), a),
+			      a->weight * a->size);
 	d.addr = (a->addr + random_next(&w->random) % a->size) & ~(len - 1);
-	if (now - m->time < FRESH_NS && wants_window(w, now) && window_choice_take(&w->draws, window_choice_worth(&w->draws, a->module, a->ip)))
+	if (now - m->time < FRESH_NS && wants_window(w, now) &&
+	    window_choice_take(&w->draws, window_choice_worth(&w->draws, a->module, a->ip)))
 		open_window(w, &d, now);
 }
 
@@ -289,7 +299,8 @@ void windows_fresh(struct windows *w, const struct sample *m)
 	struct draw d, *kept = &d;
 	uint64_t now;
 
-	if (!w->watch || !session_breakpoints_open(w->s) || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) || !(m->valid & SV_REGS))
+	if (!w->watch || !session_breakpoints_open(w->s) || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) ||
+	    !(m->valid & SV_REGS))
 		return;
 	for (unsigned i = 0; i < WATCH_SLOTS; i++)
 		w->since[i]++;
@@ -346,8 +357,13 @@ static void on_window(void *ctx, const struct watch_window *seen)
 {
 	struct windows *w = ctx;
 	struct fmt_hit hits[WATCH_MAX_HITS];
-	struct fmt_window rec = { .armed = seen->armed, .ended = seen->ended, .addr = seen->req.addr, .len = seen->req.len,
-				  .end_reason = seen->end_reason, .write_only_after = seen->write_only_after, .count = seen->count };
+	struct fmt_window rec = { .armed = seen->armed,
+				  .ended = seen->ended,
+				  .addr = seen->req.addr,
+				  .len = seen->req.len,
+				  .end_reason = seen->end_reason,
+				  .write_only_after = seen->write_only_after,
+				  .count = seen->count };
 	/* that nobody wrote says the more about whose bytes these are the longer it lasted */
 	double guess = fmin(1, (double)(seen->ended - seen->armed) / WRITES_NS), cost;
 	bool written = w->arm[seen->slot].flags & FMT_A_STORE, read = false;
@@ -363,10 +379,12 @@ static void on_window(void *ctx, const struct watch_window *seen)
 		attr_code(session_attr(w->s), h->pid, h->ip, &hits[i].module, &hits[i].ip);
 		w->n.undecided += !(h->flags & (FMT_A_LOAD | FMT_A_STORE));
 		if (h->flags & FMT_A_LOAD)
-			window_choice_seen(&w->draws, hits[i].module, hits[i].ip, (written ? 1.0 : guess) / seen->count, writer);
+			window_choice_seen(&w->draws, hits[i].module, hits[i].ip, (written ? 1.0 : guess) / seen->count,
+					   writer);
 		read |= h->flags & FMT_A_LOAD;
 		if (h->flags & FMT_A_STORE) {
-			writer = h->syscall >= 0 ? 1 + (uint64_t)h->syscall : located_code_function(w->code, h->pid, h->ip);
+			writer = h->syscall >= 0 ? 1 + (uint64_t)h->syscall
+						 : located_code_function(w->code, h->pid, h->ip);
 			written = true;
 		}
 	}
@@ -381,7 +399,8 @@ static void on_window(void *ctx, const struct watch_window *seen)
 	cost = governor_window_cost(w->gov, seen->count, seen->phases, seen->threads);
 	governor_spend(w->gov, GOV_HITS, cost);
 	session_spent(w->s, cost);
-	store_put_var(session_store(w->s), FMT_WINDOW, &rec, sizeof(rec), hits, seen->count * (uint32_t)sizeof(hits[0]));
+	store_put_var(session_store(w->s), FMT_WINDOW, &rec, sizeof(rec), hits,
+		      seen->count * (uint32_t)sizeof(hits[0]));
 }
 
 static void price(struct session *s, struct watch_costs *c)
@@ -411,7 +430,8 @@ static int check(struct watch *w, struct err *why)
 	return rc;
 }
 
-struct windows *windows_new(struct session *s, struct governor *g, struct located_code *c, const struct access_opts *o, struct err *why)
+struct windows *windows_new(struct session *s, struct governor *g, struct located_code *c, const struct access_opts *o,
+			    struct err *why)
 {
 	struct watch_opts wo = WATCH_DEFAULTS;
 	struct windows *w = calloc(1, sizeof(*w));
@@ -420,8 +440,13 @@ struct windows *windows_new(struct session *s, struct governor *g, struct locate
 		err_set(why, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	*w = (struct windows){ .s = s, .gov = g, .code = c, .hit_limit = o->hit_limit ? o->hit_limit : DEFAULT_HITS,
-			       .len = o->watch_len ? o->watch_len : 1, .stack = o->stack, .random = now_ns() | 1 };
+	*w = (struct windows){ .s = s,
+			       .gov = g,
+			       .code = c,
+			       .hit_limit = o->hit_limit ? o->hit_limit : DEFAULT_HITS,
+			       .len = o->watch_len ? o->watch_len : 1,
+			       .stack = o->stack,
+			       .random = now_ns() | 1 };
 	wo.hit_limit = w->hit_limit;
 	wo.switch_after = w->hit_limit / 2;
 	wo.read_again = READ_AGAIN;
@@ -473,7 +498,8 @@ void windows_sample(struct windows *w, const struct sample *m)
 	}
 	if (m->kind != SAMPLE_TICK)
 		return;
-	governor_switching(w->gov, on_cpus(w) ? 0 : session_switch_rate(w->s), session_coupled_switch(w->s, w->switch_ns));
+	governor_switching(w->gov, on_cpus(w) ? 0 : session_switch_rate(w->s),
+			   session_coupled_switch(w->s, w->switch_ns));
 	attached = session_attached_cost(w->s, m);
 	governor_spend(w->gov, GOV_HITS, attached);
 	session_spent(w->s, attached);
@@ -482,7 +508,8 @@ void windows_sample(struct windows *w, const struct sample *m)
 void windows_sampled(struct windows *w, uint64_t function, const struct block_access *a, const struct fmt_access *rec)
 {
 	if (w->watch && drawable(w, rec->pid, a))
-		window_choice_sampled(&w->draws, rec->module, rec->ip, group_of(function, rec), rec->weight * (double)a->size);
+		window_choice_sampled(&w->draws, rec->module, rec->ip, group_of(function, rec),
+				      rec->weight * (double)a->size);
 }
 
 void windows_poll(struct windows *w, uint64_t now)
@@ -514,10 +541,11 @@ void windows_prices(struct windows *w)
 void windows_second(struct windows *w, uint64_t now)
 {
 	if (w->watch)
-		governor_costs(w->gov, session_coupled(w->s, w->costs.hit_ns), session_coupled(w->s, w->costs.arm_ns), w->costs.wake_ns);
+		governor_costs(w->gov, session_coupled(w->s, w->costs.hit_ns), session_coupled(w->s, w->costs.arm_ns),
+			       w->costs.wake_ns);
 	if (w->last_second) {
-		session_rate(w->s, "watch", now, (double)(w->n.ended - w->last_ended) * 1e9 / (double)(now - w->last_second), 0,
-			     &w->rate);
+		session_rate(w->s, "watch", now,
+			     (double)(w->n.ended - w->last_ended) * 1e9 / (double)(now - w->last_second), 0, &w->rate);
 		w->last_ended = w->n.ended;
 	}
 	w->births = w->born - w->born_before >= BIRTHS;

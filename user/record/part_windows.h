@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Watchpoint windows: which sampled access the next one is spent on, when, for how long, what it costs the target, and
- * what it saw, as FMT_WINDOW records; within the governor's accounts for hits and armed time. A piece of the access part:
- * included by part_access.c, and by part_hardware.c, from whose samples windows are drawn where they come in time.
+ * Watchpoint windows: which sampled access the next one is spent on, when, for how long, what it costs the target,
+ * and what it saw, as FMT_WINDOW records; within the governor's accounts for hits and armed time. A piece of the
+ * access part: included by part_access.c, and by part_hardware.c, from whose samples windows are drawn where they
+ * come in time.
  */
 #ifndef ACCPERF_RECORD_PART_WINDOWS_H
 #define ACCPERF_RECORD_PART_WINDOWS_H
@@ -18,7 +19,8 @@ struct access_opts;
 struct windows;
 
 /* NULL where there are no watchpoints: *why says. What is handed in outlives it; g is ready by windows_start(). */
-struct windows *windows_new(struct session *s, struct governor *g, struct located_code *c, const struct access_opts *o, struct err *why);
+struct windows *windows_new(struct session *s, struct governor *g, struct located_code *c, const struct access_opts *o,
+			    struct err *why);
 void windows_free(struct windows *w);
 /* g is set up: what windows cost on this machine. */
 void windows_prices(struct windows *w);

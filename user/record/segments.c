@@ -12,15 +12,15 @@
 
 #include "util/grow.h"
 
-#define DIGITS 6u /* a year of a file each minute has half a million */
-#define LEAST_SECONDS 1.0 /* records are written once a second */
+#define DIGITS 6u          /* a year of a file each minute has half a million */
+#define LEAST_SECONDS 1.0  /* records are written once a second */
 #define LEAST_BYTES 4096.0 /* names and first records alone take that much */
 
 static const struct {
 	const char *text;
 	double seconds, bytes;
 } units[] = {
-	{ "s", 1, 0 }, { "m", 60, 0 }, { "h", 3600, 0 }, { "d", 86400, 0 },
+	{ "s", 1, 0 },    { "m", 60, 0 },      { "h", 3600, 0 },       { "d", 86400, 0 },
 	{ "K", 0, 1024 }, { "M", 0, 1048576 }, { "G", 0, 1073741824 },
 };
 
@@ -40,7 +40,9 @@ int segments_parse(struct segments *g, const char *text, struct err *e)
 		g->bytes = (uint64_t)(v * units[i].bytes);
 		return 0;
 	}
-	return err_set(e, -EINVAL, "--rotate wants a time such as 90s, 10m, 1h or 1d, or a size such as 64K, 10M or 1G, not '%s'", text);
+	return err_set(e, -EINVAL,
+		       "--rotate wants a time such as 90s, 10m, 1h or 1d, or a size such as 64K, 10M or 1G, not '%s'",
+		       text);
 }
 
 static void make_path(struct segments *g)

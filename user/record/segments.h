@@ -21,9 +21,9 @@ struct segment_file {
 
 struct segments {
 	const char *name;
-	double seconds;	 /* how long one lasts; 0: by size */
-	uint64_t bytes;	 /* or how large it gets, about */
-	uint64_t keep;	 /* files; 0: all */
+	double seconds;  /* how long one lasts; 0: by size */
+	uint64_t bytes;  /* or how large it gets, about */
+	uint64_t keep;   /* files; 0: all */
 	unsigned number; /* of the present one */
 	struct segment_file *made;
 	size_t count, cap;

@@ -26,15 +26,15 @@
 #define BREAKPOINTS 4 /* of a thread */
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
 #define SWAPPED 0.25
-#define MAY_ADD 0.2 /* of the budget */
+#define MAY_ADD 0.2   /* of the budget */
 #define SENT_NS 20000 /* after a tick: by then its record is in the ring */
 #define LATE_NS 60000 /* a tick may be late: looked for again after so long */
 #define TRIES 3
-#define WANTED_MS 3 /* where ticks cannot be foreseen */
+#define WANTED_MS 3     /* where ticks cannot be foreseen */
 #define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
 #define DEARER 1.2
 #define QUIET_NS 30000000000ull /* between two records of the cost while nothing happens: some 100 bytes each */
-#define LOOKS_PART 0.05 /* of the budget, where looks are dear */
+#define LOOKS_PART 0.05         /* of the budget, where looks are dear */
 
 static void choose_period(struct session *s)
 {
@@ -84,7 +84,9 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	s->cpu_at_start = own_cpu_ns();
 	prices_open(&s->prices);
 	so = (struct sampler_opts){ .stack_bytes = o->stack_bytes,
-				    .ring_bytes = o->ring_bytes, .no_inherit = o->no_inherit, .timers = o->timers };
+				    .ring_bytes = o->ring_bytes,
+				    .no_inherit = o->no_inherit,
+				    .timers = o->timers };
 	s->sampler = sampler_new(&so, e);
 	if (s->sampler) {
 		choose_period(s);
@@ -303,8 +305,12 @@ static int consume(void *ctx, const struct sample *m)
 		return err;
 	switch (m->kind) {
 	case SAMPLE_TICK: {
-		struct fmt_sample r = { .time = m->time, .period = m->period, .pid = m->pid, .tid = m->tid,
-					.cpu = (uint16_t)m->cpu, .flags = m->flags & SF_KERNEL ? FMT_S_KERNEL : 0 };
+		struct fmt_sample r = { .time = m->time,
+					.period = m->period,
+					.pid = m->pid,
+					.tid = m->tid,
+					.cpu = (uint16_t)m->cpu,
+					.flags = m->flags & SF_KERNEL ? FMT_S_KERNEL : 0 };
 
 		count_switches(s, m);
 		stack = r.stack = attr_stack(s->attr, m);
@@ -322,11 +328,8 @@ static int consume(void *ctx, const struct sample *m)
 		break;
 	case SAMPLE_MMAP:
 	case SAMPLE_COMM:
-	case SAMPLE_FORK:
-		err = attr_event(s->attr, m);
-		break;
-	default:
-		break;
+	case SAMPLE_FORK: err = attr_event(s->attr, m); break;
+	default: break;
 	}
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].ops->sample)
@@ -384,9 +387,12 @@ void session_write_counters(struct session *s)
 		session_count(s, name, v, loss);
 	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
 	if (sideband_returned(s->sideband))
-		write_attribution(s, "CPUs that came on meanwhile, on which nothing was heard of processes for a second", sideband_returned(s->sideband), true);
+		write_attribution(s,
+				  "CPUs that came on meanwhile, on which nothing was heard of processes for a second",
+				  sideband_returned(s->sideband), true);
 	if (switch_rate_of(&s->switches) >= 0)
-		session_level(s, "context switches per second of CPU time", (uint64_t)(switch_rate_of(&s->switches) * 1e9));
+		session_level(s, "context switches per second of CPU time",
+			      (uint64_t)(switch_rate_of(&s->switches) * 1e9));
 	session_count(s, "samples without windows, as hardware breakpoints were not to be used", s->missed, false);
 	attr_lasting_counters(s->attr, write_attribution, s);
 	attr_name_counters(attr_naming(s->attr), session_write_naming, s->store);
@@ -407,9 +413,11 @@ void session_write_cost(struct session *s, uint64_t now)
 	s->totals.switches_per_second = switch_rate_of(&s->switches) * 1e9;
 	s->totals.elapsed_ns = now - s->began;
 	s->totals.bytes = s->before.bytes + store_bytes(s->store);
-	c = (struct fmt_cost){ .time = now, .own_cpu_ns = s->totals.own_cpu_ns - s->before.own_cpu_ns,
+	c = (struct fmt_cost){ .time = now,
+			       .own_cpu_ns = s->totals.own_cpu_ns - s->before.own_cpu_ns,
 			       .target_cpu_ns = s->totals.target_ns - s->before.target_ns,
-			       .target_lost_ns = s->totals.target_lost_ns - s->before.target_lost_ns, .peak_rss = s->totals.peak_rss,
+			       .target_lost_ns = s->totals.target_lost_ns - s->before.target_lost_ns,
+			       .peak_rss = s->totals.peak_rss,
 			       .bytes_written = store_bytes(s->store) };
 	session_count(s, "looks at the rings", s->look_count, false);
 	store_put(s->store, FMT_COST, &c, sizeof(c));
@@ -422,7 +430,8 @@ static void retime(struct session *s)
 	double dearer = session_tick_cost(s) / tick_ns(s);
 	struct fmt_rate rate = { .time = now_ns() };
 
-	if (s->retimed || s->o.period_ns || dearer < DEARER || sampler_retime(s->sampler, (uint64_t)((double)s->period_ns * dearer)))
+	if (s->retimed || s->o.period_ns || dearer < DEARER ||
+	    sampler_retime(s->sampler, (uint64_t)((double)s->period_ns * dearer)))
 		return;
 	s->retimed = true;
 	rate.period = s->period_ns = (uint64_t)((double)s->period_ns * dearer);
@@ -595,7 +604,8 @@ static uint64_t tick_at(struct session *s, uint64_t now, bool again)
 /* Until a look is earned again, where looks are dear. */
 static uint64_t rest_ns(const struct session *s)
 {
-	uint64_t most = PACE_IDLE_MS * 1000000ull, rest = session_waits_for_itself(s) ? wakeups_rest(&s->looks, may_look(s)) : 0;
+	uint64_t most = PACE_IDLE_MS * 1000000ull,
+		 rest = session_waits_for_itself(s) ? wakeups_rest(&s->looks, may_look(s)) : 0;
 
 	return rest < most ? rest : most;
 }
@@ -705,7 +715,8 @@ struct store_writer *session_store(struct session *s)
 	return s->store;
 }
 
-void session_rate(struct session *s, const char *source, uint64_t now, double per_second, uint64_t period, double *written)
+void session_rate(struct session *s, const char *source, uint64_t now, double per_second, uint64_t period,
+		  double *written)
 {
 	struct fmt_rate r = { .time = now, .per_second = per_second, .period = period };
 
@@ -807,7 +818,8 @@ double session_switch_rate(const struct session *s)
 double session_switch_cost(struct session *s)
 {
 	if (s->switch_ns <= 0)
-		s->switch_ns = or_assumed(switch_price(s, "switch-breakpoint", switch_cost_breakpoint), SWITCH_BREAKPOINT_NS);
+		s->switch_ns =
+			or_assumed(switch_price(s, "switch-breakpoint", switch_cost_breakpoint), SWITCH_BREAKPOINT_NS);
 	return s->switch_ns;
 }
 
@@ -819,7 +831,8 @@ bool session_breakpoints_open(const struct session *s)
 bool session_breakpoints_forbidden(struct session *s)
 {
 	/* not known is not few */
-	bool forbidden = s->timer_switch_ns > 0 && !(switch_rate_of(&s->switches) * s->timer_switch_ns < s->o.budget * MAY_ADD);
+	bool forbidden =
+		s->timer_switch_ns > 0 && !(switch_rate_of(&s->switches) * s->timer_switch_ns < s->o.budget * MAY_ADD);
 
 	s->totals.put_off += forbidden;
 	return forbidden;

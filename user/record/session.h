@@ -27,16 +27,16 @@ struct prices;
 
 struct session_opts {
 	const char *output;
-	double budget;	    /* share of the target's time that may be spent, e.g. 0.01 */
+	double budget;      /* share of the target's time that may be spent, e.g. 0.01 */
 	uint64_t period_ns; /* 0: chosen from the budget and the measured cost of a tick */
 	uint32_t max_hz;    /* when chosen */
 	enum sampler_timers timers;
-	double timer_part;  /* of the budget, for the timer; 0: two thirds */
+	double timer_part; /* of the budget, for the timer; 0: two thirds */
 	uint32_t stack_bytes;
 	uint32_t ring_bytes; /* a power of two */
 	bool no_inherit;
 	bool keep_old;
-	bool cmdline; /* store whole command lines */
+	bool cmdline;                        /* store whole command lines */
 	struct breakpoint_gate *breakpoints; /* the caller's; NULL: there are none */
 };
 
@@ -54,8 +54,8 @@ struct session_part {
 	int (*poll)(void *part, struct session *s, uint64_t now);
 	/* Once a second, before the file is flushed. */
 	int (*second)(void *part, struct session *s, uint64_t now);
-	/* The profile ends and another begins, in which the recording goes on: what is held for the one is written; what the
-	 * other needs is, and tables begin anew. Both may be NULL. */
+	/* The profile ends and another begins, in which the recording goes on: what is held for the one is written;
+	 * what the other needs is, and tables begin anew. Both may be NULL. */
 	int (*ending)(void *part, struct session *s);
 	int (*begun)(void *part, struct session *s, struct err *e);
 	/* Detach everything; records of the part may still be written. Called once, also after errors. */
@@ -65,16 +65,16 @@ struct session_part {
 
 struct session_totals {
 	uint64_t samples, lost;
-	uint64_t target_ns;	 /* the target's CPU time that the samples stand for */
+	uint64_t target_ns;      /* the target's CPU time that the samples stand for */
 	uint64_t target_lost_ns; /* estimated */
-	uint64_t apart_ns;	 /* of it: by parts with a budget of their own */
+	uint64_t apart_ns;       /* of it: by parts with a budget of their own */
 	uint64_t own_cpu_ns, elapsed_ns, bytes, peak_rss;
 	double tick_ns; /* NaN: could not be measured */
 	/* known at the end only, 0 before: CPU time in which no timer fired, threads that had none at all */
 	uint64_t unsampled_ns, unsampled_threads;
-	uint64_t put_off; /* samples at which session_breakpoints_forbidden() */
+	uint64_t put_off;               /* samples at which session_breakpoints_forbidden() */
 	uint64_t rewritten, unreadable; /* samples without accesses: their code had changed, could not be read */
-	double switches_per_second; /* of CPU time; NaN: not known */
+	double switches_per_second;     /* of CPU time; NaN: not known */
 };
 
 struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e);
@@ -106,25 +106,31 @@ struct sampler *session_sampler(struct session *s);
 /* What earlier recordings measured (user/measure/prices.h): before the start. */
 struct prices *session_prices(struct session *s);
 struct store_writer *session_store(struct session *s);
-/* How often a source samples: into the profile where it is another by a fifth than *written, the caller's, which was so last. */
-void session_rate(struct session *s, const char *source, uint64_t now, double per_second, uint64_t period, double *written);
+/* How often a source samples: into the profile where it is another by a fifth than *written, the caller's, which was
+ * so last. */
+void session_rate(struct session *s, const char *source, uint64_t now, double per_second, uint64_t period,
+		  double *written);
 struct targets *session_targets(struct session *s);
 const struct session_opts *session_options(const struct session *s);
 uint64_t session_period(const struct session *s);
-/* Called in poll(): some part waits for a window's hits, and wants to see them no later than so many ms after they came. The kernel
- * could wake us, but from within the target's interrupt, at 30 us of its time; so session_wait_ns() is short instead. */
+/* Called in poll(): some part waits for a window's hits, and wants to see them no later than so many ms after they
+ * came. The kernel could wake us, but from within the target's interrupt, at 30 us of its time; so session_wait_ns()
+ * is short instead. */
 void session_soon(struct session *s, unsigned ms);
-/* Called in poll(): some part wants a fresh sample, after this time. session_wait_ns() then lasts until just after a timer is to tick. */
+/* Called in poll(): some part wants a fresh sample, after this time. session_wait_ns() then lasts until just after a
+ * timer is to tick. */
 void session_want_sample(struct session *s, uint64_t not_before);
 /* What the timer takes of the target's time, by the measured cost of a sample. */
 double session_timer_share(const struct session *s);
-/* What one tick takes from this target: more than when it was measured, where its threads wait for each other. wake_ns: of
- * waking a CPU, for that, from a part that has measured it. */
+/* What one tick takes from this target: more than when it was measured, where its threads wait for each other.
+ * wake_ns: of waking a CPU, for that, from a part that has measured it. */
 double session_tick_cost(const struct session *s);
 void session_wake_cost(struct session *s, double ns);
-/* Its threads wait for each other so often that each look at the rings costs it some 20 us: no look that is not needed. */
+/* Its threads wait for each other so often that each look at the rings costs it some 20 us: no look that is not
+ * needed. */
 bool session_waits_for_itself(const struct session *s);
-/* What an interruption of ns takes from this target, and what slows each switch by ns: more than measured on ourselves, then. */
+/* What an interruption of ns takes from this target, and what slows each switch by ns: more than measured on
+ * ourselves, then. */
 double session_coupled(const struct session *s, double ns);
 double session_coupled_switch(const struct session *s, double ns);
 /* How long to sleep on session_fd() at most. */

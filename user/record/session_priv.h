@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What session.c (one recording) and next_profile.c (from one of its profiles to the next) share. Included by these two.
+ * What session.c (one recording) and next_profile.c (from one of its profiles to the next) share. Included by these
+ * two.
  */
 #ifndef ACCPERF_RECORD_SESSION_PRIV_H
 #define ACCPERF_RECORD_SESSION_PRIV_H
@@ -17,7 +18,7 @@
 
 #define MAX_PARTS 16
 #define SETTLE_NS 2000000 /* a record is in its ring so long after its time */
-#define RATES 8 /* sources: the timer, windows, system calls and one of the processor's */
+#define RATES 8           /* sources: the timer, windows, system calls and one of the processor's */
 
 struct session {
 	struct session_opts o;
@@ -35,29 +36,29 @@ struct session {
 	unsigned part_count;
 	uint64_t period_ns, began, next_second, spent_by_parts, cpu_at_start;
 	uint64_t cost_at; /* when the cost was last written */
-	bool quiet;	  /* nothing happened since: what only goes by is told now and then */
+	bool quiet;       /* nothing happened since: what only goes by is told now and then */
 	struct unsampled_threads lives;
 	struct map hinted; /* tid -> stack end told to the sampler */
 	struct session_totals totals;
 	struct err first;
 	bool stopped;
-	int epoll; /* the sampler's ring and what parts wait for */
+	int epoll;            /* the sampler's ring and what parts wait for */
 	unsigned breakpoints; /* taken */
-	bool armed; /* some were, since breakpoint_gate_second() */
-	uint64_t missed; /* samples at which windows might have begun */
+	bool armed;           /* some were, since breakpoint_gate_second() */
+	uint64_t missed;      /* samples at which windows might have begun */
 	struct cost_attached attached;
 	bool breakpoints_wanted;
-	unsigned soon_ms; /* 0: nobody waits */
+	unsigned soon_ms;    /* 0: nobody waits */
 	unsigned idle_polls; /* without a sample */
 	struct tick_forecast beats;
-	uint64_t wanted; /* a sample, not before this time; 0: none */
+	uint64_t wanted;      /* a sample, not before this time; 0: none */
 	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
-	unsigned tries; /* to find it */
+	unsigned tries;       /* to find it */
 	struct wakeups looks;
 	uint64_t look_count;
 	struct switch_rate switches;
-	struct prices prices; /* of earlier recordings, until this one has started */
-	double switch_ns; /* of a breakpoint; 0: not measured yet */
+	struct prices prices;   /* of earlier recordings, until this one has started */
+	double switch_ns;       /* of a breakpoint; 0: not measured yet */
 	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
 	double spent_by_switches;
 	double wake_ns, running; /* of waking a CPU; threads of the target, of late */
@@ -65,9 +66,9 @@ struct session {
 	uint64_t running_at, running_ns; /* when it was computed last, and the target's CPU time then */
 	bool rate_known, running_known, retimed, stands_back;
 	struct counted counted;
-	struct session_totals before; /* when this profile began */
+	struct session_totals before;          /* when this profile began */
 	uint64_t profile_began, earlier_bytes; /* the latter: of profiles that are complete */
-	unsigned profiles; /* that are complete */
+	unsigned profiles;                     /* that are complete */
 	struct {
 		char source[24];
 		struct fmt_rate latest;
@@ -86,7 +87,8 @@ void session_write_unsampled(struct session *s);
 void session_write_cost(struct session *s, uint64_t now);
 /* A counter of names, into the profile `store`. */
 void session_write_naming(void *store, const char *name, uint64_t value, bool in_part);
-/* The last record of the present profile, and its end: 0, or the first error, err if that is one. *bytes: of the whole file. */
+/* The last record of the present profile, and its end: 0, or the first error, err if that is one. *bytes: of the
+ * whole file. */
 struct fmt_end session_end_of(const struct session *s, uint64_t now, enum fmt_end_reason why);
 int session_end_file(struct store_writer *w, const struct fmt_end *end, int err, struct err *e, uint64_t *bytes);
 

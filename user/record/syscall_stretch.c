@@ -6,7 +6,8 @@
 
 #define INTERVAL_NS 250e6 /* what bursts may cost at once is earned in this time */
 /* Part of a burst's cost that the account must hold. An account is filled with a quarter of a second's worth before
- * others get the rest, so to ask for all of it, or more, is to wait for what may never come; the debt delays the next. */
+ * others get the rest, so to ask for all of it, or more, is to wait for what may never come; the debt delays the
+ * next. */
 #define NEEDED 0.9
 #define LONGEST_NS 1000000000ull
 #define FIRST_LOOK_NS 5e6 /* at the machine's other calls, of which nothing is known yet */
@@ -57,7 +58,8 @@ bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at
 	return over_at || now - p->began >= LONGEST_NS || others > others_limit(p);
 }
 
-bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others, double spread)
+bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others,
+		 double spread)
 {
 	uint64_t end = over_at > p->began && over_at < now ? over_at : now;
 	double attached = (double)(now - p->began), pause, need_others;

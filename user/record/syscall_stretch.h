@@ -19,13 +19,13 @@
 #include <stdint.h>
 
 struct syscall_stretch {
-	double budget;	   /* share of their CPU time that calls of others may lose */
+	double budget; /* share of their CPU time that calls of others may lose */
 	unsigned cpus;
-	bool on;	   /* a burst is under way */
+	bool on;                     /* a burst is under way */
 	uint64_t began, ended, next; /* of this burst or the last; when the next may begin */
-	uint64_t claimed;  /* up to here time has been assigned to a burst */
-	uint64_t observed; /* ns, of the last burst */
-	double others_rate; /* what others lose per ns of a burst, of late; NaN: not yet known */
+	uint64_t claimed;            /* up to here time has been assigned to a burst */
+	uint64_t observed;           /* ns, of the last burst */
+	double others_rate;          /* what others lose per ns of a burst, of late; NaN: not yet known */
 };
 
 void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus);
@@ -40,7 +40,8 @@ bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at
 /* It has ended. cost: ns of the targets' time; earned: ns that the account earns per ns of wall time
  * (rate x running threads); spread: from [0, 1), so that bursts do not keep step with anything.
  * True: no pause is needed, begin the next at once. */
-bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others, double spread);
+bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others,
+		 double spread);
 /* How many times its own length the last burst stands for, when the next begins at `next`, or, at the
  * end of the recording, when there is no other (last). Call once for each burst. */
 double stretch_factor(struct syscall_stretch *p, uint64_t next, bool last);

@@ -28,8 +28,7 @@ int lives_event(struct unsampled_threads *l, const struct sample *m)
 	uint64_t *sampled;
 
 	switch (m->kind) {
-	case SAMPLE_FORK:
-		return begun(l, m);
+	case SAMPLE_FORK: return begun(l, m);
 	case SAMPLE_TICK:
 		sampled = map_get(&l->tids, m->tid);
 		if (sampled)
@@ -44,8 +43,7 @@ int lives_event(struct unsampled_threads *l, const struct sample *m)
 		if (m->tid == m->pid)
 			map_del(&l->pids, m->pid);
 		break;
-	default:
-		break;
+	default: break;
 	}
 	return 0;
 }

@@ -14,10 +14,10 @@
 #include "util/map.h"
 
 struct unsampled_threads {
-	bool children;	 /* processes that targets fork are targets */
+	bool children;            /* processes that targets fork are targets */
 	uint64_t born, unsampled; /* threads of targets: begun while we watched; of these, ended without a sample */
-	struct map pids; /* targets */
-	struct map tids; /* born and alive -> whether sampled */
+	struct map pids;          /* targets */
+	struct map tids;          /* born and alive -> whether sampled */
 };
 
 int lives_target(struct unsampled_threads *l, uint32_t pid);

@@ -9,7 +9,7 @@
 
 #define MAX_SITES 65536
 #define GOOD_ENOUGH 0.2 /* of the best site's worth */
-#define PATIENCE 60	/* samples: a rare best must not keep the slots empty */
+#define PATIENCE 60     /* samples: a rare best must not keep the slots empty */
 #define MAX_DOUBLINGS 5
 #define PAGE_SHIFT 12
 
@@ -110,7 +110,8 @@ void window_choice_seen(struct window_choice *d, uint32_t module, uint64_t ip, d
 
 void window_choice_missed(struct window_choice *d, uint64_t addr)
 {
-	uint64_t *at = d->misses.used < MAX_SITES ? map_put(&d->misses, addr >> PAGE_SHIFT, NULL) : map_get(&d->misses, addr >> PAGE_SHIFT);
+	uint64_t *at = d->misses.used < MAX_SITES ? map_put(&d->misses, addr >> PAGE_SHIFT, NULL)
+						  : map_get(&d->misses, addr >> PAGE_SHIFT);
 
 	if (at && *at < MAX_DOUBLINGS)
 		++*at;

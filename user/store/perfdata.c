@@ -23,12 +23,27 @@
 
 /* Record types of the tool, not the kernel. */
 enum {
-	REC_ATTR = 64, REC_TRACING_DATA = 66, REC_BUILD_ID = 67, REC_FINISHED_ROUND = 68, REC_AUXTRACE = 71,
-	REC_EVENT_UPDATE = 78, REC_FEATURE = 80, REC_COMPRESSED = 81, REC_COMPRESSED2 = 83,
+	REC_ATTR = 64,
+	REC_TRACING_DATA = 66,
+	REC_BUILD_ID = 67,
+	REC_FINISHED_ROUND = 68,
+	REC_AUXTRACE = 71,
+	REC_EVENT_UPDATE = 78,
+	REC_FEATURE = 80,
+	REC_COMPRESSED = 81,
+	REC_COMPRESSED2 = 83,
 };
 
-enum { FEAT_BUILD_ID = 2, FEAT_HOSTNAME = 3, FEAT_OSRELEASE = 4, FEAT_ARCH = 6, FEAT_CPUDESC = 8, FEAT_CMDLINE = 11,
-       FEAT_EVENT_DESC = 12, FEAT_MAX = 256 };
+enum {
+	FEAT_BUILD_ID = 2,
+	FEAT_HOSTNAME = 3,
+	FEAT_OSRELEASE = 4,
+	FEAT_ARCH = 6,
+	FEAT_CPUDESC = 8,
+	FEAT_CMDLINE = 11,
+	FEAT_EVENT_DESC = 12,
+	FEAT_MAX = 256
+};
 
 #define MISC_BUILD_ID_SIZE (1u << 15)
 
@@ -54,7 +69,7 @@ struct perfdata {
 	struct section data;
 	struct perfdata_event *events;
 	unsigned event_cnt;
-	struct map ids; /* event id -> index + 1 */
+	struct map ids;          /* event id -> index + 1 */
 	uint64_t id_sample_type; /* where ids stand: the same for all events of a file */
 	int id_all;
 	struct intern paths;  /* path -> id, */
@@ -247,29 +262,14 @@ static void take_event_desc(struct perfdata *p, struct span s)
 static void take_feature(struct perfdata *p, unsigned feature, struct span s)
 {
 	switch (feature) {
-	case FEAT_BUILD_ID:
-		take_build_ids(p, s);
-		break;
-	case FEAT_HOSTNAME:
-		set_text(p, 0, s);
-		break;
-	case FEAT_OSRELEASE:
-		set_text(p, 1, s);
-		break;
-	case FEAT_ARCH:
-		set_text(p, 2, s);
-		break;
-	case FEAT_CPUDESC:
-		set_text(p, 3, s);
-		break;
-	case FEAT_CMDLINE:
-		take_cmdline(p, s);
-		break;
-	case FEAT_EVENT_DESC:
-		take_event_desc(p, s);
-		break;
-	default:
-		break;
+	case FEAT_BUILD_ID: take_build_ids(p, s); break;
+	case FEAT_HOSTNAME: set_text(p, 0, s); break;
+	case FEAT_OSRELEASE: set_text(p, 1, s); break;
+	case FEAT_ARCH: set_text(p, 2, s); break;
+	case FEAT_CPUDESC: set_text(p, 3, s); break;
+	case FEAT_CMDLINE: take_cmdline(p, s); break;
+	case FEAT_EVENT_DESC: take_event_desc(p, s); break;
+	default: break;
 	}
 }
 
@@ -283,7 +283,8 @@ static int read_header(struct perfdata *p, struct err *e)
 	memset(&h, 0, sizeof(h));
 	memcpy(&h, p->file.p, p->file.n < sizeof(h) ? p->file.n : sizeof(h));
 	if (h.magic == MAGIC_SWAPPED)
-		return err_set(e, -EOPNOTSUPP, "this recording is from a machine of the other byte order, which is not supported");
+		return err_set(e, -EOPNOTSUPP,
+			       "this recording is from a machine of the other byte order, which is not supported");
 	if (h.magic != MAGIC)
 		return err_set(e, -EBADMSG, "not a perf recording (it does not begin with PERFILE2)");
 	if (h.size == 16) {
@@ -461,7 +462,8 @@ static int inflate(struct perfdata *p, struct span in, struct err *e)
 		size_t rc = ZSTD_decompressStream(p->zstd, &dst, &src);
 
 		if (ZSTD_isError(rc))
-			return err_set(e, -EBADMSG, "a compressed part of the recording is damaged: %s", ZSTD_getErrorName(rc));
+			return err_set(e, -EBADMSG, "a compressed part of the recording is damaged: %s",
+				       ZSTD_getErrorName(rc));
 		total += dst.pos;
 		if (total > MAX_INFLATED)
 			return err_set(e, -EBADMSG, "a compressed part of the recording is larger than can be right");
@@ -529,24 +531,17 @@ static int take_record(struct perfdata *p, struct span r, struct span rest, size
 	if (h.type < REC_ATTR)
 		return take_kernel_record(p, r.p, r.n);
 	switch (h.type) {
-	case REC_ATTR:
-		return take_attr_record(p, r, e);
-	case REC_BUILD_ID:
-		take_build_id(p, r);
-		return 0;
-	case REC_FINISHED_ROUND:
-		return finished_round(p);
-	case REC_EVENT_UPDATE:
-		take_event_update(p, r);
-		return 0;
+	case REC_ATTR: return take_attr_record(p, r, e);
+	case REC_BUILD_ID: take_build_id(p, r); return 0;
+	case REC_FINISHED_ROUND: return finished_round(p);
+	case REC_EVENT_UPDATE: take_event_update(p, r); return 0;
 	case REC_FEATURE:
 		if (r.n >= 16) {
 			memcpy(&big, r.p + 8, 8);
 			take_feature(p, big < FEAT_MAX ? (unsigned)big : FEAT_MAX, sub(r, 16, r.n - 16));
 		}
 		return 0;
-	case REC_COMPRESSED:
-		return nested ? 0 : inflate(p, sub(r, 8, r.n - 8), e);
+	case REC_COMPRESSED: return nested ? 0 : inflate(p, sub(r, 8, r.n - 8), e);
 	case REC_COMPRESSED2:
 		if (r.n < 16 || nested)
 			return 0;
@@ -562,8 +557,7 @@ static int take_record(struct perfdata *p, struct span r, struct span rest, size
 			*size += big <= rest.n - r.n ? (size_t)big : rest.n - r.n;
 		}
 		return 0;
-	default:
-		return 0;
+	default: return 0;
 	}
 }
 

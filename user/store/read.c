@@ -23,16 +23,16 @@
  * 3 to 11 times theirs, of all kinds that there are; their densest chunks to 20 times. */
 #define UNPACK_FACTOR 64
 #define UNPACK_SLACK (4u << 20) /* bytes: of files so small that a header counts */
-#define RECORD_LEAST 32		/* bytes that a record of fixed size is taken for: what is kept of it is no smaller */
+#define RECORD_LEAST 32         /* bytes that a record of fixed size is taken for: what is kept of it is no smaller */
 
 /* A chunk as on disk and unpacked. */
 struct unpacked {
 	struct fmt_chunk h;
 	struct buf stored, raw;
 	const uint8_t *data;
-	int status; /* 1: a chunk, 0: the end, -ENOMEM */
+	int status;                /* 1: a chunk, 0: the end, -ENOMEM */
 	struct store_recovery rec; /* up to here */
-	bool full; /* waits to be taken: only with a thread */
+	bool full;                 /* waits to be taken: only with a thread */
 };
 
 /* Read, not mapped: a file that someone cuts short meanwhile must not become a SIGBUS. */
@@ -42,7 +42,7 @@ struct store_reader {
 	size_t size, pos;
 	struct fmt_file head;
 	uint64_t unpack_budget; /* bytes that may still be unpacked on this walk */
-	uint64_t scan_budget; /* bytes that may still be hashed in search of a sound chunk */
+	uint64_t scan_budget;   /* bytes that may still be hashed in search of a sound chunk */
 	struct store_recovery rec;
 	bool counted; /* the recovery counters are final after the first full walk */
 	/* handed over */
@@ -92,7 +92,8 @@ static int measure(struct store_reader *r, const char *path, struct err *e)
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, -EINVAL, "%s is not a regular file", path);
 	if ((size_t)st.st_size < sizeof(struct fmt_file) || !read_at(r, 0, &r->head, sizeof(r->head)))
-		return err_set(e, -EINVAL, "%s is not an accperf profile (only %lld bytes)", path, (long long)st.st_size);
+		return err_set(e, -EINVAL, "%s is not an accperf profile (only %lld bytes)", path,
+			       (long long)st.st_size);
 	r->size = (size_t)st.st_size;
 	r->unpack_budget = unpack_limit(r);
 	/* generous for any real damage; a file made of false chunk headers would take hours otherwise */
@@ -113,7 +114,8 @@ struct store_reader *store_open(const char *path, struct err *e)
 	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (r->fd < 0) {
 		if (errno == ENOENT)
-			err_set(e, -ENOENT, "there is no %s; make one with `accperf record -p PID`, or name it with -i", *path ? path : "profile without a name");
+			err_set(e, -ENOENT, "there is no %s; make one with `accperf record -p PID`, or name it with -i",
+				*path ? path : "profile without a name");
 		else
 			err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
 		free(r);
@@ -122,14 +124,18 @@ struct store_reader *store_open(const char *path, struct err *e)
 	err = measure(r, path, e);
 	if (!err) {
 		if (!memcmp(&r->head, "PERFILE2", 8))
-			err = err_set(e, -EINVAL, "%s is a recording of perf; bring it in with `accperf import %s`", path, path);
+			err = err_set(e, -EINVAL, "%s is a recording of perf; bring it in with `accperf import %s`",
+				      path, path);
 		else if (r->head.magic != FMT_MAGIC)
 			err = err_set(e, -EINVAL, "%s is not an accperf profile", path);
 		else if (r->head.major != FMT_MAJOR)
-			err = err_set(e, -EPROTO, "%s has format %u.%u and this accperf reads %u.x; use the newer accperf that wrote it",
-				      path, r->head.major, r->head.minor, FMT_MAJOR);
+			err = err_set(
+				e, -EPROTO,
+				"%s has format %u.%u and this accperf reads %u.x; use the newer accperf that wrote it",
+				path, r->head.major, r->head.minor, FMT_MAJOR);
 		else if (r->head.header_size < sizeof(r->head) || r->head.header_size > r->size)
-			err = err_set(e, -EINVAL, "%s is damaged: its header claims %u bytes", path, r->head.header_size);
+			err = err_set(e, -EINVAL, "%s is damaged: its header claims %u bytes", path,
+				      r->head.header_size);
 	}
 	if (err) {
 		store_reader_free(r);
@@ -196,7 +202,8 @@ static bool chunk_at(struct store_reader *r, size_t p, struct unpacked *u, bool 
 		r->scan_budget -= c->stored_size;
 	}
 	buf_clear(&u->stored);
-	if (!buf_reserve(&u->stored, (size_t)c->stored_size + 1) || !read_at(r, p + sizeof(*c), u->stored.data, c->stored_size))
+	if (!buf_reserve(&u->stored, (size_t)c->stored_size + 1) ||
+	    !read_at(r, p + sizeof(*c), u->stored.data, c->stored_size))
 		return false;
 	return XXH64(u->stored.data, c->stored_size, XXH64(c, offsetof(struct fmt_chunk, xxh64), 0)) == c->xxh64;
 }
@@ -409,8 +416,11 @@ int store_next(struct store_reader *r, struct store_chunk *c, struct err *e)
 		return err_set(e, u->status, "out of memory reading the profile");
 	if (!u->status)
 		return 0;
-	*c = (struct store_chunk){ .section = u->h.section, .rec_size = u->h.rec_size, .count = u->h.count,
-				   .data = u->data, .size = u->h.raw_size };
+	*c = (struct store_chunk){ .section = u->h.section,
+				   .rec_size = u->h.rec_size,
+				   .count = u->h.count,
+				   .data = u->data,
+				   .size = u->h.raw_size };
 	if ((c->section == FMT_STRING || c->section == FMT_META) && !c->rec_size) {
 		struct store_chunk walk = *c;
 
@@ -446,16 +456,22 @@ bool store_recovery_text(const struct store_reader *r, char *text, size_t size)
 	if (k->ended && !k->torn && !k->bad_chunks && !k->swollen)
 		return false;
 	if (k->swollen)
-		snprintf(text, size, "damaged: it claims to hold more than %u times its size, which no recording does; its last %llu bytes were not read",
-			 UNPACK_FACTOR, (unsigned long long)k->lost_bytes);
+		snprintf(
+			text, size,
+			"damaged: it claims to hold more than %u times its size, which no recording does; its last %llu bytes were not read",
+			UNPACK_FACTOR, (unsigned long long)k->lost_bytes);
 	else if (k->bad_chunks)
-		snprintf(text, size, "%u damaged place%s skipped, %llu bytes lost; the rest was recovered", k->bad_chunks,
-			 k->bad_chunks == 1 ? "" : "s", (unsigned long long)k->lost_bytes);
+		snprintf(text, size, "%u damaged place%s skipped, %llu bytes lost; the rest was recovered",
+			 k->bad_chunks, k->bad_chunks == 1 ? "" : "s", (unsigned long long)k->lost_bytes);
 	else if (k->torn)
-		snprintf(text, size, "the recording was cut off: the last %llu bytes are incomplete; everything before was recovered",
-			 (unsigned long long)k->lost_bytes);
+		snprintf(
+			text, size,
+			"the recording was cut off: the last %llu bytes are incomplete; everything before was recovered",
+			(unsigned long long)k->lost_bytes);
 	else
-		snprintf(text, size, "the recording did not end in order (killed, or the disk was full): at most its last second is missing");
+		snprintf(
+			text, size,
+			"the recording did not end in order (killed, or the disk was full): at most its last second is missing");
 	return true;
 }
 

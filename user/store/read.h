@@ -32,11 +32,11 @@ struct store_chunk {
 };
 
 struct store_recovery {
-	bool ended;		/* an FMT_END was seen */
-	bool torn;		/* the file ends inside a chunk */
-	bool swollen;		/* it claims more than a file of its size can hold: read as far as that goes */
-	uint32_t bad_chunks;	/* damaged chunks skipped over */
-	uint64_t lost_bytes;	/* bytes that no chunk claims */
+	bool ended;                /* an FMT_END was seen */
+	bool torn;                 /* the file ends inside a chunk */
+	bool swollen;              /* it claims more than a file of its size can hold: read as far as that goes */
+	uint32_t bad_chunks;       /* damaged chunks skipped over */
+	uint64_t lost_bytes;       /* bytes that no chunk claims */
 	uint32_t unknown_sections; /* chunks of sections this version does not know */
 };
 

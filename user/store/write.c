@@ -76,7 +76,10 @@ struct store_writer *store_create(const char *path, unsigned flags, struct err *
 {
 	struct store_writer *w = calloc(1, sizeof(*w));
 	struct fmt_file head = {
-		.magic = FMT_MAGIC, .major = FMT_MAJOR, .minor = FMT_MINOR, .header_size = sizeof(head),
+		.magic = FMT_MAGIC,
+		.major = FMT_MAJOR,
+		.minor = FMT_MINOR,
+		.header_size = sizeof(head),
 	};
 
 	if (!w) {
@@ -105,7 +108,10 @@ static int write_section(struct store_writer *w, unsigned id)
 {
 	struct section *s = &w->sections[id];
 	struct fmt_chunk c = {
-		.magic = FMT_CHUNK_MAGIC, .section = (uint16_t)id, .rec_size = s->rec_size, .count = s->count,
+		.magic = FMT_CHUNK_MAGIC,
+		.section = (uint16_t)id,
+		.rec_size = s->rec_size,
+		.count = s->count,
 		.raw_size = (uint32_t)s->bytes.len,
 	};
 	const void *data = s->bytes.data;
@@ -166,7 +172,8 @@ int store_put(struct store_writer *w, enum fmt_section section, const void *rec,
 	return put(w, section, rec_size, rec, rec_size, NULL, 0);
 }
 
-int store_put_changed(struct store_writer *w, enum fmt_section section, uint32_t key, const void *rec, uint32_t rec_size)
+int store_put_changed(struct store_writer *w, enum fmt_section section, uint32_t key, const void *rec,
+		      uint32_t rec_size)
 {
 	uint64_t hash = XXH64(rec, rec_size, 0);
 	uint64_t *said = map_put(&w->said, (uint64_t)section << 32 | key, NULL);

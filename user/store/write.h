@@ -17,8 +17,8 @@
 struct store_writer;
 
 enum store_flags {
-	STORE_KEEP_OLD = 1, /* an older file is renamed to path.old */
-	STORE_TIMELESS = 2, /* no wall-clock time in the header: equal runs give equal bytes */
+	STORE_KEEP_OLD = 1,  /* an older file is renamed to path.old */
+	STORE_TIMELESS = 2,  /* no wall-clock time in the header: equal runs give equal bytes */
 	STORE_WHEN_DONE = 4, /* it takes its name in store_close(), and leaves nothing behind if that is not reached */
 };
 
@@ -36,7 +36,8 @@ uint32_t store_string(struct store_writer *w, const char *s);
 /* What it stands for; NULL: nothing. */
 const char *store_text(const struct store_writer *w, uint32_t id);
 /* A fixed-size record of which the last of a key wins: left out if it says what the last one of this file said. */
-int store_put_changed(struct store_writer *w, enum fmt_section section, uint32_t key, const void *rec, uint32_t rec_size);
+int store_put_changed(struct store_writer *w, enum fmt_section section, uint32_t key, const void *rec,
+		      uint32_t rec_size);
 /* Something was put since the last store_flush(). */
 bool store_waits(const struct store_writer *w);
 /* A fixed-size record. */

@@ -65,9 +65,9 @@ void confine_to_files(void)
 #define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 #define PERMIT(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1), ALLOW
 /* Memory, but no code. */
-#define PERMIT_DATA(name) \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 4), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW(2)), \
-	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1), REFUSE, ALLOW
+#define PERMIT_DATA(name)                                                                                              \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 4), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW(2)),            \
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1), REFUSE, ALLOW
 
 /* What is not in the list fails as if it were forbidden: libraries then do without. */
 static int filter_calls(void)
@@ -77,11 +77,26 @@ static int filter_calls(void)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, NR),
-		PERMIT(read), PERMIT(pread64), PERMIT(write), PERMIT(lseek), PERMIT(fstat),
-		PERMIT(brk), PERMIT(munmap), PERMIT(mremap), PERMIT(madvise), PERMIT(futex),
-		PERMIT(exit), PERMIT(exit_group), PERMIT(rt_sigreturn), PERMIT(rt_sigprocmask),
-		PERMIT(clock_gettime), PERMIT(getrandom), PERMIT(sysinfo), PERMIT(restart_syscall),
-		PERMIT_DATA(mmap), PERMIT_DATA(mprotect),
+		PERMIT(read),
+		PERMIT(pread64),
+		PERMIT(write),
+		PERMIT(lseek),
+		PERMIT(fstat),
+		PERMIT(brk),
+		PERMIT(munmap),
+		PERMIT(mremap),
+		PERMIT(madvise),
+		PERMIT(futex),
+		PERMIT(exit),
+		PERMIT(exit_group),
+		PERMIT(rt_sigreturn),
+		PERMIT(rt_sigprocmask),
+		PERMIT(clock_gettime),
+		PERMIT(getrandom),
+		PERMIT(sysinfo),
+		PERMIT(restart_syscall),
+		PERMIT_DATA(mmap),
+		PERMIT_DATA(mprotect),
 		/* fstat() of newer C libraries */
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_newfstatat, 0, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW(3)),

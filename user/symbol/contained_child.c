@@ -18,7 +18,7 @@
 #include "symbol/confine.h"
 
 #define BUFFER 65536
-#define LOOK_MS 1000u /* whether it is past its time */
+#define LOOK_MS 1000u    /* whether it is past its time */
 #define WALL_SECONDS 300 /* where the job names no other; the CPU limits are below half of it */
 
 struct contained_out {

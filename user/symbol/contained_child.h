@@ -13,7 +13,10 @@
 #include <stdint.h>
 
 #define CONTAINED_FDS 3
-#define CONTAINED_NO_FDS { -1, -1, -1 }
+#define CONTAINED_NO_FDS                                                                                               \
+	{                                                                                                              \
+		-1, -1, -1                                                                                             \
+	}
 
 struct contained_out;
 
@@ -35,7 +38,8 @@ int contained_run(const struct contained_job *job);
 /* While a child works, fd is watched; once `asked` says so, it ends, and no other begins. fd -1: nothing is. */
 void contained_stop_when(int fd, bool (*asked)(int fd));
 bool contained_stopped(void);
-/* While a child works, `round` is called, and again after as many milliseconds as it returns, at most. NULL: nothing is. */
+/* While a child works, `round` is called, and again after as many milliseconds as it returns, at most. NULL: nothing
+ * is. */
 void contained_meanwhile(unsigned (*round)(void *ctx), void *ctx);
 /* CPU time of all children so far. */
 uint64_t contained_cpu_ns(void);

@@ -22,8 +22,8 @@ struct traits {
 	uint8_t build_id[20];
 	uint32_t build_id_len;
 	uint64_t first_load;
-	char link[256];	/* .gnu_debuglink */
-	char alt[4096];	/* .gnu_debugaltlink; its build-id follows the name there and is compared by the reader */
+	char link[256]; /* .gnu_debuglink */
+	char alt[4096]; /* .gnu_debugaltlink; its build-id follows the name there and is compared by the reader */
 	uint8_t dwarf, refused, found;
 };
 
@@ -127,7 +127,11 @@ static bool look_at(int fd, struct traits *t)
 {
 	struct look l = { .fd = fd };
 	struct contained_job job = {
-		.produce = produce, .consume = consume, .ctx = &l, .keep_fd = { fd, -1, -1 }, .cpu_seconds = LOOK_SECONDS,
+		.produce = produce,
+		.consume = consume,
+		.ctx = &l,
+		.keep_fd = { fd, -1, -1 },
+		.cpu_seconds = LOOK_SECONDS,
 		.memory = LOOK_MEMORY,
 	};
 
@@ -157,7 +161,11 @@ static void take(struct debugfile *d, int fd, const char *path, const struct tra
 {
 	struct stat st;
 
-	*d = (struct debugfile){ .fd = fd, .dwarf = t->dwarf && !t->refused, .refused = t->refused, .first_load = t->first_load, .ours = !fstat(fd, &st) && openfile_is_ours(&st) };
+	*d = (struct debugfile){ .fd = fd,
+				 .dwarf = t->dwarf && !t->refused,
+				 .refused = t->refused,
+				 .first_load = t->first_load,
+				 .ours = !fstat(fd, &st) && openfile_is_ours(&st) };
 	memcpy(d->link, t->link, sizeof(d->link));
 	d->alt = t->dwarf ? open_alt(t, path) : -1;
 	if (d->alt >= 0 && (fstat(d->alt, &st) || !openfile_is_ours(&st)))
@@ -177,7 +185,8 @@ bool debugfile_own(struct debugfile *out, int fd, const char *path)
 }
 
 /* Accepts a candidate only if its build-id is the module's; closes it otherwise. */
-static bool accept_fd(struct debugfile *out, int fd, const char *path, const struct debugfile *own, const uint8_t *id, unsigned len)
+static bool accept_fd(struct debugfile *out, int fd, const char *path, const struct debugfile *own, const uint8_t *id,
+		      unsigned len)
 {
 	struct traits t = { 0 };
 
@@ -192,7 +201,8 @@ static bool accept_fd(struct debugfile *out, int fd, const char *path, const str
 	return true;
 }
 
-static bool accept_path(struct debugfile *out, const char *path, const struct debugfile *own, const uint8_t *id, unsigned len)
+static bool accept_path(struct debugfile *out, const char *path, const struct debugfile *own, const uint8_t *id,
+			unsigned len)
 {
 	struct stat st;
 
@@ -243,7 +253,8 @@ static int ask_debuginfod(const uint8_t *id, unsigned len)
 	return fd >= 0 ? fd : -1;
 }
 
-bool debugfile_separate(struct debugfile *out, const struct debugfile *own, const char *path, const uint8_t *id, unsigned len)
+bool debugfile_separate(struct debugfile *out, const struct debugfile *own, const char *path, const uint8_t *id,
+			unsigned len)
 {
 	char name[4096];
 	const char *slash = strrchr(path, '/');
@@ -259,7 +270,11 @@ bool debugfile_separate(struct debugfile *out, const struct debugfile *own, cons
 	snprintf(name + n, sizeof(name) - (size_t)n, ".debug");
 	found = accept_path(out, name, own, id, len);
 	for (int i = 0; i < 3 && !found && own->link[0]; i++) {
-		snprintf(name, sizeof(name), i == 0 ? "%.*s/%s" : i == 1 ? "%.*s/.debug/%s" : DEBUG_ROOT "%.*s/%s", dir, path, own->link);
+		snprintf(name, sizeof(name),
+			 i == 0   ? "%.*s/%s"
+			 : i == 1 ? "%.*s/.debug/%s"
+				  : DEBUG_ROOT "%.*s/%s",
+			 dir, path, own->link);
 		found = accept_path(out, name, own, id, len);
 	}
 	/* what a server sends is checked like what lies about */

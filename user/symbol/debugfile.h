@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct debugfile {
-	int fd;	      /* -1: none */
+	int fd;       /* -1: none */
 	int alt;      /* of what dwz moved to a common file; -1: none */
 	int64_t bias; /* what to add to its addresses to get the module's (not 0 for prelinked files) */
 	bool dwarf;   /* has any that may be read */

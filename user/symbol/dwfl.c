@@ -188,11 +188,8 @@ static void walk_children(struct walk *w, Dwarf_Die *parent, unsigned depth)
 		case DW_TAG_class_type:
 		case DW_TAG_structure_type:
 		case DW_TAG_try_block:
-		case DW_TAG_catch_block:
-			walk_children(w, &die, depth + 1);
-			break;
-		default:
-			break;
+		case DW_TAG_catch_block: walk_children(w, &die, depth + 1); break;
+		default: break;
 		}
 	} while (!dwarf_siblingof(&die, &die));
 }
@@ -223,8 +220,8 @@ static const char *call_file(Dwarf_Die *die)
 	Dwarf_Die cu;
 	size_t n;
 
-	if (!dwarf_attr(die, DW_AT_call_file, &a) || dwarf_formudata(&a, &index) || !dwarf_diecu(die, &cu, NULL, NULL) ||
-	    dwarf_getsrcfiles(&cu, &files, &n) || index >= n)
+	if (!dwarf_attr(die, DW_AT_call_file, &a) || dwarf_formudata(&a, &index) ||
+	    !dwarf_diecu(die, &cu, NULL, NULL) || dwarf_getsrcfiles(&cu, &files, &n) || index >= n)
 		return NULL;
 	return dwarf_filesrc(files, index, NULL, NULL);
 }
@@ -245,8 +242,12 @@ static unsigned frames_of(struct pending *p, Dwarf_Die *cu, struct dwfl_frame *o
 		if (!linkage)
 			linkage = attr_string(die, DW_AT_MIPS_linkage_name);
 		out[i] = (struct dwfl_frame){
-			.name = attr_string(die, DW_AT_name), .linkage = linkage, .decl_file = dwarf_decl_file(die),
-			.decl_line = attr_u32(die, DW_AT_decl_line, true), .file = file, .line = line > 0 ? (uint32_t)line : 0,
+			.name = attr_string(die, DW_AT_name),
+			.linkage = linkage,
+			.decl_file = dwarf_decl_file(die),
+			.decl_line = attr_u32(die, DW_AT_decl_line, true),
+			.file = file,
+			.line = line > 0 ? (uint32_t)line : 0,
 		};
 		file = call_file(die);
 		line = (int)attr_u32(die, DW_AT_call_line, false);
@@ -259,7 +260,8 @@ int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,
 {
 	/* unit of each address, then addresses grouped by unit with a counting sort */
 	uint32_t *unit_of = malloc((count ? count : 1) * sizeof(*unit_of));
-	size_t *first = calloc(f->unit_count + 2, sizeof(*first)), *order = malloc((count ? count : 1) * sizeof(*order));
+	size_t *first = calloc(f->unit_count + 2, sizeof(*first)),
+	       *order = malloc((count ? count : 1) * sizeof(*order));
 	struct pending *p = NULL;
 	size_t r = 0, largest = 0;
 	int err = -ENOMEM;

@@ -28,7 +28,8 @@ struct dwfl_frame {
 
 struct dwfl_file;
 
-/* NULL if there is no DWARF in it. alt: of the common file that it refers to, or -1. bias is added to the file's own addresses (prelinked originals). */
+/* NULL if there is no DWARF in it. alt: of the common file that it refers to, or -1. bias is added to the file's own
+ * addresses (prelinked originals). */
 struct dwfl_file *dwfl_file_open(int fd, int alt, int64_t bias);
 void dwfl_file_close(struct dwfl_file *f);
 /* addrs ascending. fn is called for those that have a function, frames innermost first; strings live

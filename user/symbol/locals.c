@@ -93,7 +93,8 @@ static void add(struct search *s, Dwarf_Die *die, int64_t offset)
 	if (!name || !size || size > 1u << 30 || s->count == s->max)
 		return;
 	for (size_t i = 0; i < s->count; i++)
-		if (s->out[i].offset == offset && s->out[i].size == size && !strncmp(s->out[i].name, name, sizeof(s->out[i].name) - 1))
+		if (s->out[i].offset == offset && s->out[i].size == size &&
+		    !strncmp(s->out[i].name, name, sizeof(s->out[i].name) - 1))
 			return;
 	l = &s->out[s->count++];
 	memset(l, 0, sizeof(*l));
@@ -127,17 +128,12 @@ static void scope(struct search *s, Dwarf_Die *die, unsigned depth)
 	do {
 		switch (dwarf_tag(&child)) {
 		case DW_TAG_variable:
-		case DW_TAG_formal_parameter:
-			variable(s, &child);
-			break;
+		case DW_TAG_formal_parameter: variable(s, &child); break;
 		case DW_TAG_lexical_block:
 		case DW_TAG_inlined_subroutine:
 		case DW_TAG_try_block:
-		case DW_TAG_catch_block:
-			scope(s, &child, depth + 1);
-			break;
-		default:
-			break;
+		case DW_TAG_catch_block: scope(s, &child, depth + 1); break;
+		default: break;
 		}
 	} while (s->count < s->max && !dwarf_siblingof(&child, &child));
 }
@@ -174,7 +170,8 @@ static bool find(struct search *s, Dwarf_Die *die, unsigned depth)
 				scope(s, &child, 0);
 			return true;
 		}
-		if ((tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_subprogram) &&
+		if ((tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+		     tag == DW_TAG_subprogram) &&
 		    find(s, &child, depth + 1))
 			return true;
 	} while (!dwarf_siblingof(&child, &child));

@@ -18,7 +18,7 @@ struct frame_local {
 	char name[48];
 };
 
-struct locals; /* one file, kept open between calls */
+struct locals;                                /* one file, kept open between calls */
 struct locals *locals_open(const char *path); /* NULL: no such file, or no DWARF */
 /* The descriptors are borrowed; alt: of the common file that it refers to (dwz), or -1. */
 struct locals *locals_open_fd(int fd, int alt);

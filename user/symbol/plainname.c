@@ -6,7 +6,8 @@
 size_t plain_name(const char **name)
 {
 	static const char *const families[] = { "mem", "str", "wcs", "wmem", "rawmem", "stp", "bcopy", "bzero" };
-	static const char *const processors[] = { "_sse", "_ssse", "_avx", "_evex", "_erms", "_generic", "_neon", "_sve", "_mops" };
+	static const char *const processors[] = { "_sse",     "_ssse", "_avx", "_evex", "_erms",
+						  "_generic", "_neon", "_sve", "_mops" };
 	const char *n = *name + 2;
 
 	if (strncmp(*name, "__", 2))

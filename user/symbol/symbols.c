@@ -33,10 +33,10 @@ struct job {
 	struct module *m;
 	struct symcache *cache;
 	const uint64_t *addrs; /* as the caller gave them */
-	size_t *order;	       /* positions of the addresses still unnamed, by ascending address */
+	size_t *order;         /* positions of the addresses still unnamed, by ascending address */
 	size_t count;
 	uint64_t *sorted; /* addrs[order[i]] */
-	bool *done;	  /* by position in sorted */
+	bool *done;       /* by position in sorted */
 	symbol_fn fn;
 	void *ctx;
 };
@@ -239,7 +239,11 @@ static uint64_t honest_size(int fd)
 static void read_apart(struct file_job *d, int (*produce)(void *, struct contained_out *))
 {
 	struct contained_job apart = {
-		.produce = produce, .consume = consume_chain, .ctx = d, .cpu_seconds = FILE_SECONDS, .memory = FILE_MEMORY,
+		.produce = produce,
+		.consume = consume_chain,
+		.ctx = d,
+		.cpu_seconds = FILE_SECONDS,
+		.memory = FILE_MEMORY,
 		.keep_fd = { d->file[0]->fd, d->file[1] ? d->file[1]->fd : -1, d->file[0]->alt },
 	};
 	int err;
@@ -280,7 +284,8 @@ static int produce_symbols(void *ctx, struct contained_out *out)
 
 		/* a symbol without a size says nothing about code that call frame information
 		 * shows to be another function */
-		if (!e || (!e->sized && d->eh && ehframe_function(d->eh, j->sorted[i], &start, &end) && start > e->start))
+		if (!e ||
+		    (!e->sized && d->eh && ehframe_function(d->eh, j->sorted[i], &start, &end) && start > e->start))
 			continue;
 		send_chain(d, i, &(struct dwfl_frame){ .name = symtab_name(&t, e) }, 1);
 	}
@@ -288,7 +293,8 @@ static int produce_symbols(void *ctx, struct contained_out *out)
 	return 0;
 }
 
-static void from_symtab(struct job *j, const struct debugfile *own, const struct debugfile *separate, const struct ehframe *eh)
+static void from_symtab(struct job *j, const struct debugfile *own, const struct debugfile *separate,
+			const struct ehframe *eh)
 {
 	struct file_job d = { .j = j, .file = { own, separate }, .eh = eh, .origin = SYM_TABLE };
 
@@ -387,8 +393,8 @@ int symbols_resolve(struct symbols *s, struct module *m, const uint64_t *addrs, 
 	return err;
 }
 
-int symbols_resolve_path(struct symbols *s, const char *path, const uint8_t *build_id, unsigned build_id_len, const uint64_t *addrs,
-			 size_t count, symbol_fn fn, void *ctx)
+int symbols_resolve_path(struct symbols *s, const char *path, const uint8_t *build_id, unsigned build_id_len,
+			 const uint64_t *addrs, size_t count, symbol_fn fn, void *ctx)
 {
 	struct module *m = module_open_path(path, build_id, build_id_len, NULL);
 	const char *slash = strrchr(path, '/');

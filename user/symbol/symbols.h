@@ -42,15 +42,13 @@ struct symbols_counters {
 struct symbols *symbols_new(bool use_cache, bool use_dwarf);
 void symbols_free(struct symbols *s);
 /* addrs need not be sorted; every index gets exactly one call. */
-int symbols_resolve(struct symbols *s, struct module *m, const uint64_t *addrs, size_t count,
-		    symbol_fn fn, void *ctx);
+int symbols_resolve(struct symbols *s, struct module *m, const uint64_t *addrs, size_t count, symbol_fn fn, void *ctx);
 const struct symbols_counters *symbols_counters(const struct symbols *s);
 
 /* For reading commands: names addresses of a module of a profile from the file at its path if that
  * still has the same build-id, or from the cache; falls back to `object+0xaddr`. */
-int symbols_resolve_path(struct symbols *s, const char *path, const uint8_t *build_id,
-			 unsigned build_id_len, const uint64_t *addrs, size_t count, symbol_fn fn,
-			 void *ctx);
+int symbols_resolve_path(struct symbols *s, const char *path, const uint8_t *build_id, unsigned build_id_len,
+			 const uint64_t *addrs, size_t count, symbol_fn fn, void *ctx);
 
 /* "[kernel:read]", "[kernel]". */
 void symbols_kernel(uint64_t addr, char *out, size_t size);

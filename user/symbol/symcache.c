@@ -35,7 +35,7 @@ struct frame {
 
 struct symcache {
 	int dir;
-	char file[64]; /* build-id, content */
+	char file[64];    /* build-id, content */
 	struct map index; /* addr -> entry number + 1 */
 	struct entry *entries;
 	struct frame *frames;
@@ -81,8 +81,9 @@ static void insert(struct symcache *c, uint64_t addr, const struct symbol_frame 
 	c->entries[c->entry_count] = (struct entry){ addr, (uint32_t)c->frame_count, count };
 	*slot = ++c->entry_count;
 	for (unsigned i = 0; i < count; i++)
-		c->frames[c->frame_count++] = (struct frame){ keep(c, frames[i].name), keep(c, frames[i].decl_file),
-							      frames[i].decl_line, keep(c, frames[i].file), frames[i].line };
+		c->frames[c->frame_count++] =
+			(struct frame){ keep(c, frames[i].name), keep(c, frames[i].decl_file), frames[i].decl_line,
+					keep(c, frames[i].file), frames[i].line };
 }
 
 static const char *text_at(const char *strings, uint32_t size, uint32_t at)
@@ -99,8 +100,11 @@ static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 	if (size < sizeof(h))
 		return;
 	memcpy(&h, data, sizeof(h));
-	if (h.magic != MAGIC || h.entries > MAX_FILE / sizeof(struct entry) || h.frames > MAX_FILE / sizeof(struct frame) ||
-	    sizeof(h) + (uint64_t)h.entries * sizeof(struct entry) + (uint64_t)h.frames * sizeof(struct frame) + h.string_bytes != size ||
+	if (h.magic != MAGIC || h.entries > MAX_FILE / sizeof(struct entry) ||
+	    h.frames > MAX_FILE / sizeof(struct frame) ||
+	    sizeof(h) + (uint64_t)h.entries * sizeof(struct entry) + (uint64_t)h.frames * sizeof(struct frame) +
+			    h.string_bytes !=
+		    size ||
 	    !h.string_bytes || data[size - 1] || XXH64(data + sizeof(h), size - sizeof(h), 0) != h.xxh64)
 		return;
 	entries = data + sizeof(h);
@@ -183,7 +187,8 @@ struct symcache *symcache_open_gone(const uint8_t *build_id, unsigned len)
 	fd = dup(c->dir);
 	dir = fd >= 0 ? fdopendir(fd) : NULL;
 	while (dir && (d = readdir(dir))) {
-		if (strncmp(d->d_name, id, 2 * len) || d->d_name[2 * len] != '-' || strlen(d->d_name) >= sizeof(c->file))
+		if (strncmp(d->d_name, id, 2 * len) || d->d_name[2 * len] != '-' ||
+		    strlen(d->d_name) >= sizeof(c->file))
 			continue;
 		snprintf(c->file, sizeof(c->file), "%.63s", d->d_name);
 		known++;
@@ -210,8 +215,9 @@ unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *fr
 	for (uint32_t i = 0; i < e->count; i++) {
 		const struct frame *f = &c->frames[e->first + i];
 
-		frames[i] = (struct symbol_frame){ intern_get(&c->strings, f->name, NULL), intern_get(&c->strings, f->decl_file, NULL),
-						   f->decl_line, intern_get(&c->strings, f->file, NULL), f->line };
+		frames[i] = (struct symbol_frame){ intern_get(&c->strings, f->name, NULL),
+						   intern_get(&c->strings, f->decl_file, NULL), f->decl_line,
+						   intern_get(&c->strings, f->file, NULL), f->line };
 		if (!frames[i].name)
 			return 0;
 	}

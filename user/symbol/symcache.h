@@ -2,8 +2,8 @@
 /*
  * Names found in DWARF, kept by build-id and content in $XDG_CACHE_HOME/accperf/symbols (or ~/.cache):
  * reading debug information is what takes time. A target chooses its build-id, so that alone names nothing;
- * and only files that root or we have written get here (openfile_is_ours()). Only DWARF's: what a symbol table gave may get better once
- * debug information is installed. Included by symbols.c and tests.
+ * and only files that root or we have written get here (openfile_is_ours()). Only DWARF's: what a symbol table gave
+ * may get better once debug information is installed. Included by symbols.c and tests.
  *
  * The cache is ours alone or not used: folders 0700 and files must belong to us, links are not
  * followed, files carry a checksum, and anything odd is ignored. Files are replaced, never changed.

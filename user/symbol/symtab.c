@@ -67,10 +67,8 @@ static int add_symbols(struct symtab *t, const struct file *f, Elf_Scn *scn, con
 		switch (GELF_ST_TYPE(s.st_info)) {
 		case STT_FUNC:
 		case STT_GNU_IFUNC:
-		case STT_NOTYPE:
-			break;
-		default:
-			continue;
+		case STT_NOTYPE: break;
+		default: continue;
 		}
 		if (s.st_shndx == SHN_UNDEF || s.st_shndx >= SHN_LORESERVE)
 			continue;
@@ -84,16 +82,19 @@ static int add_symbols(struct symtab *t, const struct file *f, Elf_Scn *scn, con
 		len = strnlen(name, MAX_NAME);
 		if (memchr(name + 1, '@', len - 1))
 			len = (size_t)((const char *)memchr(name + 1, '@', len - 1) - name);
-		if (add(t, s.st_value + bias, (s.st_size && s.st_size <= in.sh_addr + in.sh_size - s.st_value ?
-				s.st_value + s.st_size : in.sh_addr + in.sh_size) + bias, name, len, rank_of(&s, name),
-			s.st_size > 0))
+		if (add(t, s.st_value + bias,
+			(s.st_size && s.st_size <= in.sh_addr + in.sh_size - s.st_value ? s.st_value + s.st_size
+											: in.sh_addr + in.sh_size) +
+				bias,
+			name, len, rank_of(&s, name), s.st_size > 0))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
 /* Slots of .plt.sec (or .plt behind its first entry) stand in the order of .rela.plt. */
-static int add_plt(struct symtab *t, const struct file *f, const GElf_Shdr *plt, bool has_header, Elf_Scn *rel_scn, const GElf_Shdr *rel)
+static int add_plt(struct symtab *t, const struct file *f, const GElf_Shdr *plt, bool has_header, Elf_Scn *rel_scn,
+		   const GElf_Shdr *rel)
 {
 	Elf_Data *data = elffile_data(f->fd, rel_scn, ELFFILE_TABLE), *syms;
 	Elf_Scn *sym_scn = elf_getscn(f->elf, rel->sh_link);

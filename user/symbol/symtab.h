@@ -15,8 +15,8 @@
 
 struct symtab_entry {
 	uint64_t start, end; /* end is the next symbol's start or the section's end when size is 0 */
-	uint32_t name;	     /* in names */
-	uint8_t rank;	     /* among names of one address: lower is better */
+	uint32_t name;       /* in names */
+	uint8_t rank;        /* among names of one address: lower is better */
 	bool sized;
 };
 

@@ -28,9 +28,11 @@ static uint32_t decode(const unsigned char *s, unsigned *len)
 /* Control codes (C0, DEL, C1), what turns the direction of writing, ends a line, or is not seen; no characters. */
 static bool hidden(uint32_t c)
 {
-	static const struct { uint32_t first, last; } ranges[] = {
-		{ 0, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x61c, 0x61c }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
-		{ 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{ 0, 0x1f },        { 0x7f, 0x9f },     { 0xad, 0xad },     { 0x61c, 0x61c },   { 0x200b, 0x200f },
+		{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 	};
 
 	for (unsigned i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)

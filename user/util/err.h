@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 struct err {
-	int code;	/* -errno, 0 = none */
+	int code;       /* -errno, 0 = none */
 	char text[600]; /* one line, safe for a terminal (util/clean.h); no trailing full stop */
 };
 

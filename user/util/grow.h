@@ -13,15 +13,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define GROW(array, count, cap, first)                                                             \
-	((count) < (cap) || __extension__({                                                        \
-		 __typeof__(cap) grow_cap_ = (cap) ? (cap) * 2 : (first);                          \
-		 __typeof__(array) grow_p_ = reallocarray((array), grow_cap_, sizeof(*(array)));   \
-		 if (grow_p_) {                                                                    \
-			 (array) = grow_p_;                                                        \
-			 (cap) = grow_cap_;                                                        \
-		 }                                                                                 \
-		 grow_p_ != NULL;                                                                  \
+#define GROW(array, count, cap, first)                                                                                 \
+	((count) < (cap) || __extension__({                                                                            \
+		 __typeof__(cap) grow_cap_ = (cap) ? (cap)*2 : (first);                                                \
+		 __typeof__(array) grow_p_ = reallocarray((array), grow_cap_, sizeof(*(array)));                       \
+		 if (grow_p_) {                                                                                        \
+			 (array) = grow_p_;                                                                            \
+			 (cap) = grow_cap_;                                                                            \
+		 }                                                                                                     \
+		 grow_p_ != NULL;                                                                                      \
 	 }))
 
 #endif

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 struct index {
-	uint32_t *slots; /* 0: free */
+	uint32_t *slots;        /* 0: free */
 	size_t cap, used, most; /* most: from here on it grows */
 };
 

@@ -193,8 +193,7 @@ uint32_t intern_add(struct intern *t, const void *data, size_t len, bool *added)
 
 		if (!id)
 			break;
-		if (t->entries[id].hash == h && t->entries[id].len == len &&
-		    !memcmp(t->entries[id].data, data, len))
+		if (t->entries[id].hash == h && t->entries[id].len == len && !memcmp(t->entries[id].data, data, len))
 			return id;
 	}
 	if (t->count + 1 >= t->entry_cap) {

@@ -27,7 +27,11 @@ bool map_next(const struct map *m, size_t *pos, uint64_t *key, uint64_t **value)
 struct intern {
 	struct intern_slot *slots;
 	size_t cap;
-	struct intern_entry { const void *data; uint32_t len; uint64_t hash; } *entries; /* [0] unused */
+	struct intern_entry {
+		const void *data;
+		uint32_t len;
+		uint64_t hash;
+	} * entries; /* [0] unused */
 	uint32_t count, entry_cap;
 	struct intern_block *blocks;
 };

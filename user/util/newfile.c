@@ -22,8 +22,11 @@ static int refuse(const char *path, mode_t mode, struct err *e)
 	if (S_ISDIR(mode))
 		return err_set(e, -EISDIR, "cannot create %s: it is a folder", path);
 	if (S_ISFIFO(mode))
-		return err_set(e, -EINVAL, "cannot create %s: a FIFO stands there; remove it, or name another file", path);
-	return err_set(e, -EINVAL, "cannot create %s: a device or socket stands there, which is not replaced; name another file", path);
+		return err_set(e, -EINVAL, "cannot create %s: a FIFO stands there; remove it, or name another file",
+			       path);
+	return err_set(e, -EINVAL,
+		       "cannot create %s: a device or socket stands there, which is not replaced; name another file",
+		       path);
 }
 
 /* Devices that take bytes without an effect: null, zero, full, and terminals. To open another one may
@@ -76,7 +79,8 @@ static int folder_of(const char *path, char *folder, size_t size)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash ? snprintf(folder, size, "%.*s", slash == path ? 1 : (int)(slash - path), path) : snprintf(folder, size, ".");
+	return slash ? snprintf(folder, size, "%.*s", slash == path ? 1 : (int)(slash - path), path)
+		     : snprintf(folder, size, ".");
 }
 
 /* A name beside path that nobody can guess. */
@@ -88,7 +92,9 @@ static int beside(const char *path, char *name, size_t size)
 	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
 		return -EIO;
 	/* 200: with the rest it stays below the 255 bytes of a file's name */
-	return snprintf(name, size, "%.*s.%.200s.%016" PRIx64, (int)(base - path), path, base, chance) < (int)size ? 0 : -ENAMETOOLONG;
+	return snprintf(name, size, "%.*s.%.200s.%016" PRIx64, (int)(base - path), path, base, chance) < (int)size
+		       ? 0
+		       : -ENAMETOOLONG;
 }
 
 static int open_temp(struct newfile *n)
@@ -188,7 +194,8 @@ int newfile_open(struct newfile *n, int dir, const char *path, unsigned flags, s
 
 	*n = (struct newfile){ .fd = -1, .dir = dir, .flags = flags };
 	if (!*path || strlen(path) + 32 >= sizeof(n->path))
-		return err_set(e, *path ? -ENAMETOOLONG : -EINVAL, "cannot create a file: its name is %s", *path ? "too long" : "empty");
+		return err_set(e, *path ? -ENAMETOOLONG : -EINVAL, "cannot create a file: its name is %s",
+			       *path ? "too long" : "empty");
 	strcpy(n->path, path);
 	if (flags & NEWFILE_THROUGH) {
 		n->fd = copy_named(path);

@@ -22,8 +22,9 @@
 static bool is_kernels(int path_fd)
 {
 	static const unsigned long magic[] = {
-		PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC, CGROUP_SUPER_MAGIC,
-		CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC, EFIVARFS_MAGIC, PSTOREFS_MAGIC, 0x62656570 /* configfs */,
+		PROC_SUPER_MAGIC, SYSFS_MAGIC,    DEBUGFS_MAGIC,      TRACEFS_MAGIC,
+		SECURITYFS_MAGIC, SELINUX_MAGIC,  CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+		BPF_FS_MAGIC,     EFIVARFS_MAGIC, PSTOREFS_MAGIC,     0x62656570 /* configfs */,
 	};
 	struct statfs fs;
 
@@ -78,7 +79,8 @@ int openfile_magic(const char *path, struct stat *st)
  * trusted only where the root is ours. */
 static int in_root(uint32_t pid, const char *path, int flags)
 {
-	struct open_how how = { .flags = (uint64_t)flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = (uint64_t)flags | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	struct stat theirs, ours;
 	char name[48];
 	int root, fd;
@@ -90,8 +92,8 @@ static int in_root(uint32_t pid, const char *path, int flags)
 	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	if (fd < 0)
 		fd = -errno;
-	if ((fd == -ENOSYS || fd == -EPERM) && !fstat(root, &theirs) && !stat("/", &ours) && theirs.st_dev == ours.st_dev &&
-	    theirs.st_ino == ours.st_ino) {
+	if ((fd == -ENOSYS || fd == -EPERM) && !fstat(root, &theirs) && !stat("/", &ours) &&
+	    theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino) {
 		fd = open(path, flags | O_CLOEXEC);
 		if (fd < 0)
 			fd = -errno;

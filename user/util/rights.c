@@ -26,8 +26,9 @@
 #define BIT(cap) (1ull << (cap))
 /* Events, programs, memory and maps of processes, files that these have mapped, addresses of the kernel, locked rings,
  * and what older kernels want in their place. */
-#define RECORDING (BIT(CAP_PERFMON) | BIT(CAP_BPF) | BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYSLOG) | \
-		   BIT(CAP_IPC_LOCK) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_SYS_ADMIN))
+#define RECORDING                                                                                                      \
+	(BIT(CAP_PERFMON) | BIT(CAP_BPF) | BIT(CAP_SYS_PTRACE) | BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYSLOG) |       \
+	 BIT(CAP_IPC_LOCK) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_SYS_ADMIN))
 
 static bool dropped;
 
@@ -59,11 +60,12 @@ static bool all_ours(const char *line, unsigned id)
 {
 	unsigned v[4];
 
-	return sscanf(line, "%*s %u %u %u %u", &v[0], &v[1], &v[2], &v[3]) == 4 && v[0] == id && v[1] == id && v[2] == id && v[3] == id;
+	return sscanf(line, "%*s %u %u %u %u", &v[0], &v[1], &v[2], &v[3]) == 4 && v[0] == id && v[1] == id &&
+	       v[2] == id && v[3] == id;
 }
 
-/* As the kernel decides on /proc/PID/mem, without capabilities: the same user and group by every id, and memory that may
- * be dumped, without which the files of /proc/PID are root's. */
+/* As the kernel decides on /proc/PID/mem, without capabilities: the same user and group by every id, and memory that
+ * may be dumped, without which the files of /proc/PID are root's. */
 static bool could_read(pid_t pid)
 {
 	char path[64], line[256];
@@ -86,8 +88,9 @@ static bool could_read(pid_t pid)
 	return ours == 2;
 }
 
-#define ALLOW "this accperf has capabilities that its users lack, and everybody may run it; to let a group look into every " \
-	      "process: `chgrp GROUP accperf; chmod 0750 accperf`, then setcap again"
+#define ALLOW                                                                                                          \
+	"this accperf has capabilities that its users lack, and everybody may run it; to let a group look into every " \
+	"process: `chgrp GROUP accperf; chmod 0750 accperf`, then setcap again"
 
 int rights_check_process(pid_t pid, struct err *e)
 {

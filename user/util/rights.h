@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rights that the file of the program lends to whoever runs it (setcap, set-user-id), and how they are kept from
- * serving anybody else's ends: what the user could not see alone is refused, unless the administrator has restricted who
- * may run the file; names of files and programs are not taken from the environment; rights that are not needed are
- * given back. Without lent rights, nothing here does anything. Included by all rooms.
+ * serving anybody else's ends: what the user could not see alone is refused, unless the administrator has restricted
+ * who may run the file; names of files and programs are not taken from the environment; rights that are not needed
+ * are given back. Without lent rights, nothing here does anything. Included by all rooms.
  */
 #ifndef ACCPERF_UTIL_RIGHTS_H
 #define ACCPERF_UTIL_RIGHTS_H
@@ -14,8 +14,9 @@
 #include "util/err.h"
 
 /* What every message recommends. The order matters: a change of group takes capabilities away. */
-#define RIGHTS_HOW "run as root, or lend the rights to a group: `chgrp GROUP accperf; chmod 0750 accperf; " \
-		   "setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep accperf` (its members may then look into every process)"
+#define RIGHTS_HOW                                                                                                     \
+	"run as root, or lend the rights to a group: `chgrp GROUP accperf; chmod 0750 accperf; "                       \
+	"setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep accperf` (its members may then look into every process)"
 
 /* The program runs with rights that its user does not have. */
 bool rights_lent(void);

@@ -14,7 +14,7 @@
 #include "view/export.h"
 
 struct cost {
-	uint32_t function, line; /* where */
+	uint32_t function, line;      /* where */
 	uint32_t callee, callee_line; /* an edge; UINT32_MAX: self cost */
 	uint64_t samples;
 	double weight;
@@ -29,7 +29,8 @@ struct writer {
 	struct intern names[3]; /* files, functions, objects: "(id)" after the first use */
 };
 
-static int add(struct writer *w, const uint32_t key[4], const struct profile_cell *c, enum profile_unit unit, size_t stamp)
+static int add(struct writer *w, const uint32_t key[4], const struct profile_cell *c, enum profile_unit unit,
+	       size_t stamp)
 {
 	bool added;
 	uint32_t id = intern_add(&w->keys, key, 16, &added);
@@ -67,7 +68,8 @@ static int add_cell(struct writer *w, size_t index, const struct export_steps *s
 
 	if (!steps->count)
 		return add(w, (uint32_t[]){ 0, 0, UINT32_MAX, 0 }, c, unit, index + 1);
-	err = add(w, (uint32_t[]){ steps->at[0].line->function, steps->at[0].line->line, UINT32_MAX, 0 }, c, unit, index + 1);
+	err = add(w, (uint32_t[]){ steps->at[0].line->function, steps->at[0].line->line, UINT32_MAX, 0 }, c, unit,
+		  index + 1);
 	for (size_t i = 1; i < steps->count && !err; i++) {
 		const struct profile_line *caller = steps->at[i].line, *callee = steps->at[i - 1].line;
 		uint32_t begins = w->p->functions[callee->function].line;
@@ -75,7 +77,8 @@ static int add_cell(struct writer *w, size_t index, const struct export_steps *s
 		/* a function's own recursion is part of its cost already */
 		if (caller->function == callee->function)
 			continue;
-		err = add(w, (uint32_t[]){ caller->function, caller->line, callee->function, begins }, c, unit, index + 1);
+		err = add(w, (uint32_t[]){ caller->function, caller->line, callee->function, begins }, c, unit,
+			  index + 1);
 	}
 	return err;
 }
@@ -96,7 +99,8 @@ static int by_function(const void *a, const void *b)
 enum { NAME_FILE, NAME_FUNCTION, NAME_OBJECT };
 
 /* "key=(7) name" the first time, "key=(7)" after; one table for each kind of name. */
-static int name(struct writer *w, struct buf *out, const char *key, unsigned kind, const char *text, uint32_t tell_apart)
+static int name(struct writer *w, struct buf *out, const char *key, unsigned kind, const char *text,
+		uint32_t tell_apart)
 {
 	AUTO_BUF(unique);
 	bool added;
@@ -165,8 +169,13 @@ int export_callgrind(const struct profile *p, const struct export_opts *o, struc
 	}
 	buf_addstr(out, "# callgrind format\nversion: 1\ncreator: accperf " ACCPERF_VERSION "\ncmd: ");
 	clean_add(out, command ? command : "unknown", CLEAN_TEXT);
-	buf_addf(out, "\ndesc: Trigger: sampled; calls = samples that had the call on the stack\npositions: line\n"
-		 "events: %s samples\nsummary: %.0f %" PRIu64 "\n", unit == PROFILE_TIME ? "ns" : unit == PROFILE_ACCESSES ? "accesses" : "Ir", p->weight[unit], p->samples[unit]);
+	buf_addf(out,
+		 "\ndesc: Trigger: sampled; calls = samples that had the call on the stack\npositions: line\n"
+		 "events: %s samples\nsummary: %.0f %" PRIu64 "\n",
+		 unit == PROFILE_TIME       ? "ns"
+		 : unit == PROFILE_ACCESSES ? "accesses"
+					    : "Ir",
+		 p->weight[unit], p->samples[unit]);
 	if (!err && w.count > 1) {
 		qsort(w.costs + 1, w.count - 1, sizeof(*w.costs), by_function);
 		err = render(&w, out);

@@ -23,7 +23,8 @@ static void add_name(struct buf *b, const char *s)
 			b->data[at] = ':';
 }
 
-static void add_stack(const struct profile *p, const struct profile_cell *c, const struct export_steps *steps, struct buf *line)
+static void add_stack(const struct profile *p, const struct profile_cell *c, const struct export_steps *steps,
+		      struct buf *line)
 {
 	const char *comm = p->threads[c->thread].comm;
 

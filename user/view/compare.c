@@ -119,7 +119,8 @@ void compare_text(const struct compare_view *v, const struct text_style *style, 
 			text_hue_off(out, style, TEXT_BOLD);
 			buf_addch(out, '\n');
 		}
-		buf_addf(out, "  %6.2f%%   %7.2f%%  %+7.2f%%  ", 100 * p->truth, 100 * p->estimate, 100 * (p->estimate - p->truth));
+		buf_addf(out, "  %6.2f%%   %7.2f%%  %+7.2f%%  ", 100 * p->truth, 100 * p->estimate,
+			 100 * (p->estimate - p->truth));
 		text_name(out, c->names[p->producer].name, room, 0);
 		buf_addstr(out, " -> ");
 		text_name(out, c->names[p->consumer].name, room, 0);
@@ -207,7 +208,8 @@ void compare_json(const struct compare_view *v, struct buf *out)
 #define COUNT "{\"type\":\"integer\",\"minimum\":0}"
 #define SHARE "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
 #define RANK "{\"type\":[\"number\",\"null\"],\"minimum\":-1.000001,\"maximum\":1.000001}"
-#define FOUND "{\"type\":\"object\",\"required\":[\"found\",\"of\"],\"properties\":{\"found\":" COUNT ",\"of\":" COUNT "}}"
+#define FOUND                                                                                                          \
+	"{\"type\":\"object\",\"required\":[\"found\",\"of\"],\"properties\":{\"found\":" COUNT ",\"of\":" COUNT "}}"
 #define NAME "{\"type\":\"string\"}"
 
 const char compare_schema[] =
@@ -217,13 +219,17 @@ const char compare_schema[] =
 	"\"true_profile\":" NAME ",\"estimated_profile\":" NAME ",\"true_engine\":" NAME ",\"engine\":" NAME ","
 	"\"bias\":{\"enum\":[\"time\",null]},\"semantics\":{\"enum\":[\"quad\",\"ke\"]},"
 	"\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"true_bytes\":" SHARE ",\"estimated_bytes\":" SHARE ","
-	"\"tv\":" SHARE ",\"tv_off\":" SHARE ",\"top5\":" FOUND ",\"top10\":" FOUND ",\"rel90\":" SHARE ",\"worst90\":" SHARE ","
+	"\"tv\":" SHARE ",\"tv_off\":" SHARE ",\"top5\":" FOUND ",\"top10\":" FOUND ",\"rel90\":" SHARE
+	",\"worst90\":" SHARE ","
 	"\"rel90_edges\":" COUNT ",\"spearman_in\":" RANK ",\"spearman_out\":" RANK ","
-	"\"coverage\":{\"type\":\"object\",\"required\":[\"level\",\"covered\",\"of\"],\"properties\":{\"level\":" SHARE ","
+	"\"coverage\":{\"type\":\"object\",\"required\":[\"level\",\"covered\",\"of\"],\"properties\":{\"level\":" SHARE
+	","
 	"\"covered\":" COUNT ",\"of\":" COUNT "}},\"unresolved\":" COUNT ",\"missed\":" COUNT ",\"invented\":" COUNT ","
-	"\"uma_within2\":" SHARE ",\"uma_functions\":" COUNT ",\"uma_arrays_within2\":" SHARE ",\"uma_arrays\":" COUNT ","
+	"\"uma_within2\":" SHARE ",\"uma_functions\":" COUNT ",\"uma_arrays_within2\":" SHARE ",\"uma_arrays\":" COUNT
+	","
 	"\"uma_bounds\":" COUNT ",\"uma_bounds_held\":" SHARE ","
 	"\"offenders\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"true\","
-	"\"estimated\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":" NAME ",\"producer_object\":" NAME ","
+	"\"estimated\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":" NAME ",\"producer_object\":" NAME
+	","
 	"\"consumer\":" NAME ",\"consumer_object\":" NAME ",\"true\":" SHARE ",\"estimated\":" SHARE ","
 	"\"low\":{\"type\":[\"number\",\"null\"]},\"high\":{\"type\":[\"number\",\"null\"]},\"resolved\":{\"type\":\"boolean\"}}}}}}";

@@ -80,11 +80,13 @@ static void how_known(struct buf *out, enum counts_how how, double anchor, uint3
 		buf_addstr(out, ", not believed");
 }
 
-static void loop_line(const struct counts_view *v, const struct counts_row *row, const struct counts_row_loop *l, struct buf *out)
+static void loop_line(const struct counts_view *v, const struct counts_row *row, const struct counts_row_loop *l,
+		      struct buf *out)
 {
 	AUTO_BUF(b);
 
-	buf_addf(&b, "%*sloop +0x%lx", (int)(l->depth < 8 ? 2 * l->depth : 16), "", (unsigned long)(l->addr - row->addr));
+	buf_addf(&b, "%*sloop +0x%lx", (int)(l->depth < 8 ? 2 * l->depth : 16), "",
+		 (unsigned long)(l->addr - row->addr));
 	buf_addf(out, "      ");
 	text_name(out, b.data ? b.data : "", 22, 22);
 	ranged(out, &l->trips, 8);
@@ -169,8 +171,11 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 	text_count(&b, r->windows);
 	buf_addstr(&b, " windows, ");
 	text_count(&b, text_whole(r->hits));
-	buf_addf(&b, " hits: %u trip counts, %u ratios, %u replayed, %u rates, %u by control flow, %u by other recordings; %u by time, %u unknown", r->by_how[COUNTS_TRIPS],
-		 r->by_how[COUNTS_RATIO], r->by_how[COUNTS_REPLAY], r->by_how[COUNTS_RATE], r->by_how[COUNTS_ONCE], r->by_how[COUNTS_CACHED], r->by_how[COUNTS_TIME], r->by_how[COUNTS_UNKNOWN]);
+	buf_addf(
+		&b,
+		" hits: %u trip counts, %u ratios, %u replayed, %u rates, %u by control flow, %u by other recordings; %u by time, %u unknown",
+		r->by_how[COUNTS_TRIPS], r->by_how[COUNTS_RATIO], r->by_how[COUNTS_REPLAY], r->by_how[COUNTS_RATE],
+		r->by_how[COUNTS_ONCE], r->by_how[COUNTS_CACHED], r->by_how[COUNTS_TIME], r->by_how[COUNTS_UNKNOWN]);
 	if (r->bursts) {
 		buf_addstr(&b, "; ");
 		text_count(&b, r->bursts);
@@ -186,7 +191,10 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 		buf_addf(&b, "; ratios scatter %.1f times as much as their windows", sqrt(r->stretch));
 	buf_addf(&b, ". Runs are per second of CPU time in user code (%.1f s in ", r->cpu_seconds);
 	text_count(&b, r->samples);
-	buf_addstr(&b, r->absolute ? " samples)" : " samples), at the instructions per second of a typical machine, as no rate was measured");
+	buf_addstr(&b,
+		   r->absolute
+			   ? " samples)"
+			   : " samples), at the instructions per second of a typical machine, as no rate was measured");
 	buf_addf(&b, "; errors are 95%% intervals, as a part or a factor. %s", v->source);
 	text_wrap(out, b.data ? b.data : "", 0, 0, s->width);
 }
@@ -194,7 +202,8 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 void counts_text(const struct counts_view *v, const struct text_style *s, struct buf *out)
 {
 	text_hue_on(out, s, TEXT_BOLD);
-	buf_addf(out, "%6s%7s%7s%9s%7s%9s  %-18s %s", "instr", "error", "time", "runs/s", "error", "in./run", "how", "function");
+	buf_addf(out, "%6s%7s%7s%9s%7s%9s  %-18s %s", "instr", "error", "time", "runs/s", "error", "in./run", "how",
+		 "function");
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
 	rows(v, s, out);
@@ -342,26 +351,32 @@ void counts_json(const struct counts_view *v, struct buf *out)
 #define STR "{\"type\":[\"string\",\"null\"]}"
 #define INT "{\"type\":\"integer\"}"
 #define BOOL "{\"type\":\"boolean\"}"
-#define FIGURE                                                                                     \
-	"{\"type\":\"object\",\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" NUM ",\"low\":" NUM ",\"high\":" NUM "}}"
-#define HOW                                                                                        \
+#define FIGURE                                                                                                         \
+	"{\"type\":\"object\",\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" NUM                \
+	",\"low\":" NUM ",\"high\":" NUM "}}"
+#define HOW                                                                                                            \
 	"{\"enum\":[\"time share\",\"once\",\"trip count\",\"ratio\",\"replay\",\"rate\",\"other recordings\",\"time inside\"]}"
 const char counts_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.counts/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"cpu_seconds\",\"samples\",\"absolute\",\"counted\",\"links\",\"functions\"],\"properties\":{"
-	"\"schema\":{\"const\":\"accperf.counts/1\"},\"cpu_seconds\":" NUM ",\"samples\":" INT ",\"absolute\":" BOOL ",\"counted\":" NUM
-	",\"spread\":" NUM ",\"stretch\":" NUM ",\"windows\":" INT ",\"hits\":" NUM ",\"bursts\":" INT ",\"burst_instructions\":" INT ",\"dropped\":" INT
-	",\"links\":{\"type\":\"object\",\"properties\":{\"trip_count\":" INT ",\"ratio\":" INT ",\"replay\":" INT ",\"rate\":" INT ",\"once\":" INT
-	",\"other_recordings\":" INT ",\"time\":" INT ",\"unknown\":" INT ",\"not_believed\":" INT ",\"cycles\":" INT "}},"
+	"\"schema\":{\"const\":\"accperf.counts/1\"},\"cpu_seconds\":" NUM ",\"samples\":" INT ",\"absolute\":" BOOL
+	",\"counted\":" NUM ",\"spread\":" NUM ",\"stretch\":" NUM ",\"windows\":" INT ",\"hits\":" NUM
+	",\"bursts\":" INT ",\"burst_instructions\":" INT ",\"dropped\":" INT
+	",\"links\":{\"type\":\"object\",\"properties\":{\"trip_count\":" INT ",\"ratio\":" INT ",\"replay\":" INT
+	",\"rate\":" INT ",\"once\":" INT ",\"other_recordings\":" INT ",\"time\":" INT ",\"unknown\":" INT
+	",\"not_believed\":" INT ",\"cycles\":" INT "}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"name\",\"object\",\"share\",\"time\",\"trust\",\"how\",\"per_second\",\"loops\",\"callers\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"address\":{\"type\":\"string\"},\"file\":" STR
-	",\"line\":{\"type\":[\"integer\",\"null\"]},\"share\":" FIGURE ",\"time\":" NUM ",\"samples\":" INT ",\"trust\":" NUM ",\"how\":" HOW
-	",\"per_second\":" FIGURE ",\"calls\":" NUM ",\"instructions_per_call\":" NUM ",\"instructions\":" NUM ",\"compute\":" NUM
-	",\"loads\":" NUM ",\"stores\":" NUM ",\"load_bytes\":" NUM ",\"store_bytes\":" NUM ",\"complete\":" BOOL ",\"recursive\":" BOOL
+	",\"line\":{\"type\":[\"integer\",\"null\"]},\"share\":" FIGURE ",\"time\":" NUM ",\"samples\":" INT
+	",\"trust\":" NUM ",\"how\":" HOW ",\"per_second\":" FIGURE ",\"calls\":" NUM ",\"instructions_per_call\":" NUM
+	",\"instructions\":" NUM ",\"compute\":" NUM ",\"loads\":" NUM ",\"stores\":" NUM ",\"load_bytes\":" NUM
+	",\"store_bytes\":" NUM ",\"complete\":" BOOL ",\"recursive\":" BOOL
 	",\"loops\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"address\",\"depth\",\"per_second\",\"trips\",\"how\"],"
-	"\"properties\":{\"address\":{\"type\":\"string\"},\"depth\":" INT ",\"per_second\":" FIGURE ",\"trips\":" FIGURE ",\"how\":" HOW
-	",\"seen\":" NUM ",\"least\":" NUM ",\"most\":" NUM ",\"windows\":" INT ",\"believed\":" BOOL "}}},"
+	"\"properties\":{\"address\":{\"type\":\"string\"},\"depth\":" INT ",\"per_second\":" FIGURE
+	",\"trips\":" FIGURE ",\"how\":" HOW ",\"seen\":" NUM ",\"least\":" NUM ",\"most\":" NUM ",\"windows\":" INT
+	",\"believed\":" BOOL "}}},"
 	"\"callers\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"site\",\"per_second\",\"calls_per_run\",\"how\"],"
-	"\"properties\":{\"name\":" STR ",\"object\":" STR ",\"site\":{\"type\":\"string\"},\"per_second\":" FIGURE ",\"calls_per_run\":" FIGURE
-	",\"how\":" HOW ",\"seen\":" NUM ",\"windows\":" INT ",\"indirect\":" BOOL ",\"tail\":" BOOL ",\"believed\":" BOOL "}}}}}}}}";
+	"\"properties\":{\"name\":" STR ",\"object\":" STR ",\"site\":{\"type\":\"string\"},\"per_second\":" FIGURE
+	",\"calls_per_run\":" FIGURE ",\"how\":" HOW ",\"seen\":" NUM ",\"windows\":" INT ",\"indirect\":" BOOL
+	",\"tail\":" BOOL ",\"believed\":" BOOL "}}}}}}}}";

@@ -9,7 +9,7 @@
 
 struct counts_view {
 	const struct counts_report *r;
-	size_t rows;	      /* functions shown */
+	size_t rows;          /* functions shown */
 	const char *function; /* only functions of this name; NULL: all */
 	const char *source;
 };

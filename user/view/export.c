@@ -34,7 +34,8 @@ int export_walk(const struct profile *p, uint32_t stack, bool inlined, struct ex
 		for (uint32_t l = inlined ? 0 : f->count - 1; l < f->count; l++) {
 			if (!GROW(steps->at, steps->count, steps->cap, 64))
 				return -ENOMEM;
-			steps->at[steps->count++] = (struct export_step){ .frame = f, .line = &p->lines[f->first + l],
+			steps->at[steps->count++] = (struct export_step){ .frame = f,
+									  .line = &p->lines[f->first + l],
 									  .inlined = l + 1 < f->count };
 		}
 	}

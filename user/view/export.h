@@ -16,7 +16,7 @@
 #include "util/err.h"
 
 struct export_opts {
-	bool inlined; /* inlined functions as frames of their own */
+	bool inlined;            /* inlined functions as frames of their own */
 	const struct flow *flow; /* edges for the formats that can hold them (carries_flow); may be NULL */
 };
 

@@ -16,13 +16,13 @@ struct flow_threads;
 
 struct flow_view {
 	const struct flow *flow;
-	double min_share;  /* edges below this share of all bytes are left out of lists and graphs */
-	const char *producer, *consumer; /* names or glob patterns; NULL: all */
-	unsigned top;	   /* functions of the matrix, 0: 12 */
-	unsigned rows;	   /* edges listed; 0: 20 */
-	const char *source; /* what the profile is called */
+	double min_share;                   /* edges below this share of all bytes are left out of lists and graphs */
+	const char *producer, *consumer;    /* names or glob patterns; NULL: all */
+	unsigned top;                       /* functions of the matrix, 0: 12 */
+	unsigned rows;                      /* edges listed; 0: 20 */
+	const char *source;                 /* what the profile is called */
 	const struct flow_threads *threads; /* NULL: not asked for */
-	const char *notes; /* sentences on what is missing or degraded, or NULL */
+	const char *notes;                  /* sentences on what is missing or degraded, or NULL */
 };
 
 bool flow_matches(const char *pattern, const struct flow_func *f); /* NULL matches everything */

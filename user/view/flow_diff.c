@@ -11,8 +11,8 @@ static const char *verdict(const struct diff_row *r)
 	return isnan(r->q) ? "unknown" : r->q <= REAL ? "real" : "noise";
 }
 
-static void rows(const struct diff_view *v, const struct diff_row *r, size_t n, const char *what, const struct text_style *s,
-		 struct buf *out)
+static void rows(const struct diff_view *v, const struct diff_row *r, size_t n, const char *what,
+		 const struct text_style *s, struct buf *out)
 {
 	unsigned shown = 0, name = s->width > 40 ? (s->width - 40) / 2 : 34;
 	bool two = n && r[0].b;
@@ -41,7 +41,8 @@ static void rows(const struct diff_view *v, const struct diff_row *r, size_t n, 
 		text_name(out, r[i].a, name - 1, name);
 		if (two)
 			text_name(out, r[i].b, name - 1, name);
-		buf_addf(out, "%7.2f%% %7.2f%% %+7.2f%% ", 100 * r[i].base, 100 * r[i].other, 100 * (r[i].other - r[i].base));
+		buf_addf(out, "%7.2f%% %7.2f%% %+7.2f%% ", 100 * r[i].base, 100 * r[i].other,
+			 100 * (r[i].other - r[i].base));
 		if (isnan(r[i].q))
 			buf_addstr(out, " unknown");
 		else
@@ -49,7 +50,8 @@ static void rows(const struct diff_view *v, const struct diff_row *r, size_t n, 
 		buf_addf(out, "  %s\n", verdict(&r[i]));
 	}
 	if (!v->all && noise)
-		buf_addf(out, "%zu of %zu %s did not change beyond noise%s\n", noise, n, what, shown ? "" : "; --all lists them");
+		buf_addf(out, "%zu of %zu %s did not change beyond noise%s\n", noise, n, what,
+			 shown ? "" : "; --all lists them");
 	buf_addch(out, '\n');
 }
 
@@ -67,10 +69,12 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 	buf_addf(out, ", the flow changed by %.1f %% (total variation)\n\n", 100 * d->tv);
 	rows(v, d->edges, d->edge_count, "edges", s, out);
 	rows(v, d->functions, d->function_count, "functions", s, out);
-	buf_addstr(out, "Shares of each profile's own total. q: of all changes with at most this q, that share is chance\n"
-			"(Benjamini-Hochberg over two-sided tests on resampling errors); real: q <= 0.05.\n");
+	buf_addstr(out,
+		   "Shares of each profile's own total. q: of all changes with at most this q, that share is chance\n"
+		   "(Benjamini-Hochberg over two-sided tests on resampling errors); real: q <= 0.05.\n");
 	if (v->time_bias)
-		buf_addstr(out, "Weighted by time: a function that became slower gains share without moving more bytes.\n");
+		buf_addstr(out,
+			   "Weighted by time: a function that became slower gains share without moving more bytes.\n");
 }
 
 static void json_rows(struct json *j, const char *key, const struct diff_row *r, size_t n)
@@ -123,8 +127,9 @@ const char flow_diff_schema[] =
 	"\"schema\":{\"const\":\"accperf.diff/1\"},\"base\":{\"type\":\"string\"},\"other\":{\"type\":\"string\"},"
 	"\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"tv\":" NUM ",\"bias\":{\"enum\":[\"time\",null]},"
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"base\",\"other\",\"q\",\"verdict\"],"
-	"\"properties\":{\"base\":" NUM ",\"other\":" NUM ",\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"error\":" NUM
-	",\"z\":" NUM ",\"p\":" NUM ",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"unknown\"]}}}},"
+	"\"properties\":{\"base\":" NUM ",\"other\":" NUM ",\"base_bytes\":" NUM ",\"other_bytes\":" NUM
+	",\"error\":" NUM ",\"z\":" NUM ",\"p\":" NUM ",\"q\":" NUM
+	",\"verdict\":{\"enum\":[\"real\",\"noise\",\"unknown\"]}}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"base\",\"other\",\"q\",\"verdict\"],"
 	"\"properties\":{\"base\":" NUM ",\"other\":" NUM ",\"base_ns\":" NUM ",\"other_ns\":" NUM ",\"error\":" NUM
 	",\"z\":" NUM ",\"p\":" NUM ",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"unknown\"]}}}}}}";

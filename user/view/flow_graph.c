@@ -33,8 +33,9 @@ static void node(const struct flow *f, uint32_t i, double total, struct buf *out
 		buf_addstr(out, " out ");
 		text_bytes(out, text_whole(n->out));
 	}
-	buf_addf(out, "\", %s, fillcolor=\"0.08 %.2f %.2f\", tooltip=\"", flow_is_pseudo(n) ? "shape=plaintext, style=\"\"" : "shape=box",
-		 0.05 + 0.95 * (share < 1 ? share : 1), light / 100.0);
+	buf_addf(out, "\", %s, fillcolor=\"0.08 %.2f %.2f\", tooltip=\"",
+		 flow_is_pseudo(n) ? "shape=plaintext, style=\"\"" : "shape=box", 0.05 + 0.95 * (share < 1 ? share : 1),
+		 light / 100.0);
 	clean_add(out, n->object, CLEAN_DOT);
 	buf_addstr(out, "\"];\n");
 }
@@ -63,8 +64,8 @@ void flow_dot(const struct flow_view *v, struct buf *out)
 		text_bytes(out, text_whole(e->bytes));
 		if (!isnan(e->unique)) /* QUAD's graph names both: bytes, and the addresses they lie at */
 			buf_addf(out, "\\n%.0f UMA", e->unique);
-		buf_addf(out, "%s\", penwidth=%.2f%s];\n", e->unresolved ? " ?" : "", total > 0 ? 0.6 + 9 * sqrt(e->bytes / total) : 1,
-			 e->unresolved ? ", style=dashed" : "");
+		buf_addf(out, "%s\", penwidth=%.2f%s];\n", e->unresolved ? " ?" : "",
+			 total > 0 ? 0.6 + 9 * sqrt(e->bytes / total) : 1, e->unresolved ? ", style=dashed" : "");
 	}
 	buf_addstr(out, "}\n");
 	free(on);

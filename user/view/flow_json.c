@@ -129,20 +129,24 @@ const char flow_schema[] =
 	"\"properties\":{\"schema\":{\"const\":\"accperf.flow/1\"},\"engine\":{\"enum\":[\"exact\",\"pmu\",\"soft\"]},"
 	"\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"unit\":{\"const\":\"bytes\"},"
 	"\"attribute\":{\"enum\":[\"self\",\"main\"]},\"bias\":{\"enum\":[\"time\",null]},\"level\":{\"type\":[\"number\",\"null\"]},"
-	"\"duration_ns\":" COUNT ",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT ",\"stores\":" COUNT
-	",\"windows\":" COUNT ",\"lost\":" COUNT "}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"},"
+	"\"duration_ns\":" COUNT ",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT
+	",\"stores\":" COUNT ",\"windows\":" COUNT ",\"lost\":" COUNT
+	"}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"in\",\"out\"],"
-	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"in\":" COUNT ",\"in_uma\":" COUNT
-	",\"out\":" COUNT ",\"out_uma\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"loads\":" COUNT
-	",\"stores\":" COUNT ",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT ",\"stack_bytes\":" COUNT ",\"self_ns\":" COUNT
-	",\"calls\":" COUNT ",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
-	",\"compute_low\":" COUNT ",\"compute_high\":" COUNT ",\"samples\":" COUNT ",\"bias\":{\"enum\":[\"counts\",\"time\",null]},\"in_uma_is_lower_bound\":{\"type\":\"boolean\"},\"out_uma_is_lower_bound\":{\"type\":\"boolean\"},"
+	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"in\":" COUNT
+	",\"in_uma\":" COUNT ",\"out\":" COUNT ",\"out_uma\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT
+	",\"loads\":" COUNT ",\"stores\":" COUNT ",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT
+	",\"stack_bytes\":" COUNT ",\"self_ns\":" COUNT ",\"calls\":" COUNT ",\"in_low\":" COUNT ",\"in_high\":" COUNT
+	",\"out_low\":" COUNT ",\"out_high\":" COUNT ",\"compute_low\":" COUNT ",\"compute_high\":" COUNT
+	",\"samples\":" COUNT
+	",\"bias\":{\"enum\":[\"counts\",\"time\",null]},\"in_uma_is_lower_bound\":{\"type\":\"boolean\"},\"out_uma_is_lower_bound\":{\"type\":\"boolean\"},"
 	"\"inclusive\":{\"type\":[\"object\",\"null\"],\"required\":[\"in\",\"out\",\"local\"],\"properties\":{\"in\":" COUNT
 	",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
-	",\"local\":" COUNT ",\"samples\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"load_bytes\":" COUNT
-	",\"store_bytes\":" COUNT ",\"time_ns\":" COUNT "}}}}},"
+	",\"local\":" COUNT ",\"samples\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT
+	",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT ",\"time_ns\":" COUNT "}}}}},"
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"bytes\","
 	"\"unique_bytes\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":{\"type\":\"string\"},"
-	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"low\":" COUNT ",\"high\":" COUNT
-	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"}}}},"
-	FLOW_THREADS_SCHEMA "}}";
+	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"low\":" COUNT
+	",\"high\":" COUNT
+	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"}}}}," FLOW_THREADS_SCHEMA
+	"}}";

@@ -16,7 +16,8 @@ bool flow_matches(const char *pattern, const struct flow_func *f)
 
 bool flow_named(const struct flow_view *v, const struct flow_func *f)
 {
-	return (!v->producer && !v->consumer) || (v->producer && flow_matches(v->producer, f)) || (v->consumer && flow_matches(v->consumer, f));
+	return (!v->producer && !v->consumer) || (v->producer && flow_matches(v->producer, f)) ||
+	       (v->consumer && flow_matches(v->consumer, f));
 }
 
 bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
@@ -52,7 +53,13 @@ static void percent(struct buf *out, double share)
 static void cell(struct buf *out, const struct text_style *s, double share)
 {
 	static const int shade[] = { 236, 238, 58, 94, 130, 166, 196 };
-	int level = share >= 0.2 ? 6 : share >= 0.1 ? 5 : share >= 0.05 ? 4 : share >= 0.02 ? 3 : share >= 0.005 ? 2 : share > 0 ? 1 : 0;
+	int level = share >= 0.2     ? 6
+		    : share >= 0.1   ? 5
+		    : share >= 0.05  ? 4
+		    : share >= 0.02  ? 3
+		    : share >= 0.005 ? 2
+		    : share > 0      ? 1
+				     : 0;
 
 	if (s->colour && level)
 		buf_addf(out, "\033[48;5;%dm", shade[level]);
@@ -193,7 +200,9 @@ void flow_text_edges(const struct flow_view *v, const struct text_style *s, stru
 		buf_addf(out, " (%.1f%%); --rows N lists more\n", 100 * rest / total);
 	}
 	if (unresolved)
-		buf_addstr(out, "? = unresolved: the kinds of evidence disagree, or only a neighbouring address was seen written\n");
+		buf_addstr(
+			out,
+			"? = unresolved: the kinds of evidence disagree, or only a neighbouring address was seen written\n");
 	buf_addch(out, '\n');
 }
 
@@ -253,7 +262,8 @@ static void inclusive(const struct flow_view *v, const struct text_style *s, str
 	for (uint32_t i = 0; r && i < f->func_count; i++) {
 		const struct flow_inclusive *n = &f->funcs[i].inc;
 
-		r[i] = (struct rank){ i, (isnan(n->in) ? 0 : n->in) + (isnan(n->out) ? 0 : n->out) + (isnan(n->local) ? 0 : n->local) };
+		r[i] = (struct rank){ i, (isnan(n->in) ? 0 : n->in) + (isnan(n->out) ? 0 : n->out) +
+						 (isnan(n->local) ? 0 : n->local) };
 	}
 	if (!r)
 		return;
@@ -279,8 +289,10 @@ static void inclusive(const struct flow_view *v, const struct text_style *s, str
 		shown++;
 	}
 	if (f->cut_stacks > 0.001)
-		buf_addf(out, "%.1f%% of the bytes were read on stacks that do not reach the thread's start: outer functions lack them\n",
-			 100 * f->cut_stacks);
+		buf_addf(
+			out,
+			"%.1f%% of the bytes were read on stacks that do not reach the thread's start: outer functions lack them\n",
+			100 * f->cut_stacks);
 	if (f->engine == FLOW_EXACT && isnan(f->loads))
 		buf_addstr(out, "IN and OUT with callees are counted for `accperf exact --candidate FUNCTION` only\n");
 	buf_addch(out, '\n');
@@ -315,7 +327,8 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 		inclusive(v, s, out);
 	if (v->threads)
 		flow_threads_text(v, s, out);
-	buf_addf(out, "%s, %s semantics, stack %sd", flow_engine_str(f->engine), flow_semantics_str(f->semantics), flow_stack_str(f->stack));
+	buf_addf(out, "%s, %s semantics, stack %sd", flow_engine_str(f->engine), flow_semantics_str(f->semantics),
+		 flow_stack_str(f->stack));
 	if (f->engine != FLOW_EXACT || !isnan(f->loads)) {
 		buf_addstr(out, "; ");
 		text_count(out, text_whole(f->loads));
@@ -335,10 +348,14 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 	text_name(out, v->source ? v->source : "", 0, 0);
 	buf_addch(out, '\n');
 	if (f->time_bias)
-		buf_addstr(out, "Weighted by time: samples come from where time is spent, so slow loads count too much and the\n"
-				"intervals tell the spread only.\n");
+		buf_addstr(
+			out,
+			"Weighted by time: samples come from where time is spent, so slow loads count too much and the\n"
+			"intervals tell the spread only.\n");
 	else if (f->level > 0)
-		buf_addf(out, "Intervals are indicative %.0f %% ones, widened by how far the kinds of evidence disagree.\n", f->level * 100);
+		buf_addf(out,
+			 "Intervals are indicative %.0f %% ones, widened by how far the kinds of evidence disagree.\n",
+			 f->level * 100);
 	if (v->notes && *v->notes)
 		buf_addf(out, "%s\n", v->notes);
 }

@@ -47,8 +47,9 @@ static void lines(const struct flow_view *v, const struct text_style *s, struct 
 	unsigned rows = v->rows ? v->rows : 20;
 
 	if (!t->line_count) {
-		buf_addf(out, "No cache line was seen to be shared falsely; %zu share%s bytes that are really exchanged\n\n", t->truly,
-			 t->truly == 1 ? "s" : "");
+		buf_addf(out,
+			 "No cache line was seen to be shared falsely; %zu share%s bytes that are really exchanged\n\n",
+			 t->truly, t->truly == 1 ? "s" : "");
 		return;
 	}
 	text_hue_on(out, s, TEXT_BOLD);
@@ -82,7 +83,8 @@ static void lines(const struct flow_view *v, const struct text_style *s, struct 
 	}
 	if (t->line_count > rows)
 		buf_addf(out, "%zu more lines; --rows N lists more\n", t->line_count - rows);
-	buf_addf(out, "%zu line%s shared truly: the same bytes, one thread writing\n\n", t->truly, t->truly == 1 ? " is" : "s are");
+	buf_addf(out, "%zu line%s shared truly: the same bytes, one thread writing\n\n", t->truly,
+		 t->truly == 1 ? " is" : "s are");
 }
 
 void flow_threads_text(const struct flow_view *v, const struct text_style *s, struct buf *out)
@@ -103,7 +105,8 @@ void flow_threads_text(const struct flow_view *v, const struct text_style *s, st
 }
 
 /* "thread 12" has its number beside it; pseudo-functions have none. */
-static void json_end_of(struct json *j, const char *key, const char *tid_key, const struct flow_threads *t, uint32_t func)
+static void json_end_of(struct json *j, const char *key, const char *tid_key, const struct flow_threads *t,
+			uint32_t func)
 {
 	json_str(j, key, t->flow.funcs[func].name);
 	for (size_t i = 0; i < t->thread_count; i++)

@@ -10,11 +10,11 @@
 void flow_threads_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
 /* threads, thread_edges, shared_lines, lines_truly_shared; nulls where v->threads is NULL. */
 void flow_threads_json(const struct flow_view *v, struct json *j);
-#define FLOW_THREADS_SCHEMA                                                                                              \
-	"\"threads\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"pid\",\"tid\",\"in\",\"out\"],"     \
-	"\"properties\":{\"pid\":{\"type\":\"integer\"},\"tid\":{\"type\":\"integer\"},\"comm\":{\"type\":[\"string\",\"null\"]}}}},"     \
-	"\"thread_edges\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\","          \
-	"\"bytes\",\"low\",\"high\",\"resolved\"]}},"                                                                        \
+#define FLOW_THREADS_SCHEMA                                                                                                                   \
+	"\"threads\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"pid\",\"tid\",\"in\",\"out\"],"            \
+	"\"properties\":{\"pid\":{\"type\":\"integer\"},\"tid\":{\"type\":\"integer\"},\"comm\":{\"type\":[\"string\",\"null\"]}}}},"         \
+	"\"thread_edges\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\","             \
+	"\"bytes\",\"low\",\"high\",\"resolved\"]}},"                                                                                         \
 	"\"shared_lines\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"address\",\"object\",\"threads\"]}}," \
 	"\"lines_truly_shared\":{\"type\":[\"integer\",\"null\"]}"
 

@@ -23,13 +23,13 @@
 struct logca_view {
 	const char *name, *unit; /* of time */
 	struct logca p;
-	const struct fit *fit;	  /* NULL: parameters were given */
-	const struct points *pts; /* observed; NULL: none */
-	double lo, hi;		  /* the range asked about: 16 B .. 32 MB, or what was measured */
+	const struct fit *fit;         /* NULL: parameters were given */
+	const struct points *pts;      /* observed; NULL: none */
+	double lo, hi;                 /* the range asked about: 16 B .. 32 MB, or what was measured */
 	const struct fit_segment *seg; /* drawings: a curve each between change points; NULL: p is the only one */
 	int segs;
-	bool newton;		  /* print the published one-step forms, too */
-	const char *const *note;  /* what is known to be wrong about the parameters */
+	bool newton;             /* print the published one-step forms, too */
+	const char *const *note; /* what is known to be wrong about the parameters */
 	unsigned notes;
 };
 

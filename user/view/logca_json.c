@@ -75,7 +75,7 @@ static void roots(struct json *j, const char *key, const struct logca *p, double
 void logca_json(struct json *j, const struct logca_view *v)
 {
 	static const char *const verdict[] = {
-		[LOGCA_ALWAYS] = "always", [LOGCA_NEVER] = "never",	[LOGCA_FROM] = "from",
+		[LOGCA_ALWAYS] = "always", [LOGCA_NEVER] = "never",     [LOGCA_FROM] = "from",
 		[LOGCA_UNTIL] = "until",   [LOGCA_BETWEEN] = "between", [LOGCA_OUTSIDE] = "outside",
 	};
 	const char *doubt = v->fit ? fit_doubt(v->fit) : NULL;

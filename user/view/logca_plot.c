@@ -129,7 +129,8 @@ static void axis(struct buf *b, const struct canvas *c)
 	int next = 0, step = c->columns > 70 ? 2 : 3;
 
 	memset(line, ' ', sizeof(line));
-	for (int e = (int)ceil(c->x0 / M_LN2 - 1e-9), end = (int)floor(c->x1 / M_LN2 + 1e-9), first = e; e <= end; e++) {
+	for (int e = (int)ceil(c->x0 / M_LN2 - 1e-9), end = (int)floor(c->x1 / M_LN2 + 1e-9), first = e; e <= end;
+	     e++) {
 		int x = column_of(c, exp2(e));
 		AUTO_BUF(text);
 
@@ -219,10 +220,13 @@ void logca_plot(struct buf *b, const struct logca_view *v, const struct text_sty
 		for (int i = x, middle = (x + to - (int)strlen(now)) / 2; i < to; i++) {
 			int k = i - middle;
 
-			buf_addch(b, i == x ? '<' : i == to - 1 ? '>' : k >= 0 && k < (int)strlen(now) && to - x > (int)strlen(now) + 1 ? now[k] : '.');
+			buf_addch(b, i == x                                                            ? '<'
+				     : i == to - 1                                                     ? '>'
+				     : k >= 0 && k < (int)strlen(now) && to - x > (int)strlen(now) + 1 ? now[k]
+												       : '.');
 		}
 		x = to - 1;
 	}
-	buf_addf(b, "\n%*s# %s%s   . bound   - speed-up 1   below: what to improve\n", LEFT, "", v->fit ? "fitted" : "model",
-		 points ? "   o observed" : "");
+	buf_addf(b, "\n%*s# %s%s   . bound   - speed-up 1   below: what to improve\n", LEFT, "",
+		 v->fit ? "fitted" : "model", points ? "   o observed" : "");
 }

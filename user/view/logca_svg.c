@@ -35,9 +35,9 @@ static double py(const struct frame *f, double s)
 static const char *tint(const char *letters)
 {
 	static const char *const hue[16] = {
-		/* none, L, o, Lo */ "#f4f4f4", "#fff0c2", "#d6e6f7", "#e2dff2",
-		/* C, LC, oC, LoC */ "#fde0c5", "#fbd3b0", "#cfe3d4", "#d3e0f3",
-		/* A, LA, oA, LoA */ "#fff3c4", "#f7ecc9", "#c9e4ea", "#d3dbef",
+		/* none, L, o, Lo */ "#f4f4f4",     "#fff0c2", "#d6e6f7", "#e2dff2",
+		/* C, LC, oC, LoC */ "#fde0c5",     "#fbd3b0", "#cfe3d4", "#d3e0f3",
+		/* A, LA, oA, LoA */ "#fff3c4",     "#f7ecc9", "#c9e4ea", "#d3dbef",
 		/* CA, LCA, oCA, LoCA */ "#f9d9d3", "#f3e0c0", "#dcd3ec", "#e6d6c8",
 	};
 	unsigned set = 0;
@@ -77,10 +77,12 @@ static void regions(struct buf *b, const struct logca_view *v, const struct fram
 		if (z - a < .05)
 			continue;
 		logca_letters(&v->p, sqrt(edge[i] * edge[i + 1]), letters);
-		buf_addf(b, "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", a, Y0, z - a, Y1 - Y0, tint(letters));
+		buf_addf(b, "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", a, Y0, z - a,
+			 Y1 - Y0, tint(letters));
 		/* a narrow region's label goes a line up so that neighbours do not run together */
 		y = Y0 - 6 - (z - a < 8. * (double)strlen(letters) + 4 && (*row)++ % 2 == 0 ? 13 : 0);
-		buf_addf(b, "<text x=\"%.1f\" y=\"%.1f\" class=\"r\">%s</text>\n", (a + z) / 2, y, *letters ? letters : "none");
+		buf_addf(b, "<text x=\"%.1f\" y=\"%.1f\" class=\"r\">%s</text>\n", (a + z) / 2, y,
+			 *letters ? letters : "none");
 		if (i)
 			buf_addf(b, "<path d=\"M%.1f %dV%d\" class=\"cut\"/>\n", a, Y0, Y1);
 	}
@@ -138,22 +140,28 @@ static void mark(struct buf *b, const struct frame *f, double g, double s, const
 	logca_size(&size, g);
 	buf_addf(b, "<path d=\"M%.1f %.1fV%d\" class=\"mark\"/>\n", x, py(f, s), Y1);
 	buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#b00020\"/>\n", x, py(f, s));
-	buf_addf(b, "<text x=\"%.1f\" y=\"%d\" class=\"%s\">%s = %s</text>\n", x + (left ? -6 : 6), Y1 - 10 - 15 * line, left ? "me" : "m", name, size.data);
+	buf_addf(b, "<text x=\"%.1f\" y=\"%d\" class=\"%s\">%s = %s</text>\n", x + (left ? -6 : 6), Y1 - 10 - 15 * line,
+		 left ? "me" : "m", name, size.data);
 }
 
 static int legend(struct buf *b, const struct logca_view *v, bool observed)
 {
-	static const char *const meaning[LOGCA_LETTERS] = { "L latency", "o overhead", "C work per byte", "A acceleration" };
+	static const char *const meaning[LOGCA_LETTERS] = { "L latency", "o overhead", "C work per byte",
+							    "A acceleration" };
 	int y = Y0 + 10;
 
 	if (observed) {
-		buf_addf(b, "<circle cx=\"%d\" cy=\"%d\" r=\"3.5\" class=\"seen\"/><text x=\"%d\" y=\"%d\" class=\"l\">observed</text>\n", X1 + 26, y, X1 + 44, y + 4);
+		buf_addf(
+			b,
+			"<circle cx=\"%d\" cy=\"%d\" r=\"3.5\" class=\"seen\"/><text x=\"%d\" y=\"%d\" class=\"l\">observed</text>\n",
+			X1 + 26, y, X1 + 44, y + 4);
 		y += 20;
 	}
-	buf_addf(b, "<path d=\"M%d %dh24\" class=\"curve\"/><text x=\"%d\" y=\"%d\" class=\"l\">%s</text>\n", X1 + 14, y, X1 + 44, y + 4,
-		 v->fit ? "LogCA, fitted" : "LogCA");
+	buf_addf(b, "<path d=\"M%d %dh24\" class=\"curve\"/><text x=\"%d\" y=\"%d\" class=\"l\">%s</text>\n", X1 + 14,
+		 y, X1 + 44, y + 4, v->fit ? "LogCA, fitted" : "LogCA");
 	y += 20;
-	buf_addf(b, "<path d=\"M%d %dh24\" class=\"bound\"/><text x=\"%d\" y=\"%d\" class=\"l\">bound</text>\n", X1 + 14, y, X1 + 44, y + 4);
+	buf_addf(b, "<path d=\"M%d %dh24\" class=\"bound\"/><text x=\"%d\" y=\"%d\" class=\"l\">bound</text>\n",
+		 X1 + 14, y, X1 + 44, y + 4);
 	y += 30;
 	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">worth improving:</text>\n", X1 + 14, y);
 	for (int i = 0; i < LOGCA_LETTERS; i++)
@@ -170,7 +178,8 @@ static void stretch_values(struct buf *b, const struct logca_view *v, int y)
 	logca_size(b, v->fit->gmin);
 	buf_addstr(b, " to ");
 	logca_size(b, v->fit->gmax);
-	buf_addf(b, "</text>\n<text x=\"%d\" y=\"%d\" class=\"l\">%s ", X1 + 20, y + 15, v->fit->near_one && !v->fit->zero_used ? "A eff." : "A");
+	buf_addf(b, "</text>\n<text x=\"%d\" y=\"%d\" class=\"l\">%s ", X1 + 20, y + 15,
+		 v->fit->near_one && !v->fit->zero_used ? "A eff." : "A");
 	if (isinf(p->A))
 		buf_addstr(b, "unbounded");
 	else
@@ -189,15 +198,16 @@ static void values(struct buf *b, const struct logca_view *v, int y)
 	if (v->fit && p->kind == LOGCA_INDEP && !v->fit->submit_used)
 		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">o + L = %.4g</text>\n", X1 + 14, y += 17, p->o + p->L);
 	else
-		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">o = %.4g, L = %.4g%s</text>\n", X1 + 14, y += 17, p->o, p->L,
-			 p->kind == LOGCA_DEP ? "/B" : "");
+		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">o = %.4g, L = %.4g%s</text>\n", X1 + 14, y += 17, p->o,
+			 p->L, p->kind == LOGCA_DEP ? "/B" : "");
 	if (isinf(p->A))
 		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">A has no upper bound</text>\n", X1 + 14, y += 17);
 	else
 		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">%s = %.4g</text>\n", X1 + 14, y += 17,
 			 v->fit && v->fit->near_one && !v->fit->zero_used ? "A effective" : "A", p->A);
 	if (v->fit)
-		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">misfit %.1f %%</text>\n", X1 + 14, y += 17, v->fit->error * 100);
+		buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"l\">misfit %.1f %%</text>\n", X1 + 14, y += 17,
+			 v->fit->error * 100);
 }
 
 /* g1 and gA/2 (or half of the attainable peak), where they lie in the part drawn. */
@@ -254,14 +264,15 @@ void logca_svg(struct buf *b, const struct logca_view *v)
 	if (v->seg) /* what stands beside the plane needs the room */
 		height = (int)fmax(HEIGHT, 260 + 38 * parts);
 
-	buf_addf(b,
-		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n"
-		 "<style>.axis{stroke:#333;fill:none}.grid{stroke:#999;stroke-width:.4;fill:none}.change{stroke:#1f4e9e;stroke-width:1;stroke-dasharray:1 3;fill:none}.cut{stroke:#888;stroke-width:.7;stroke-dasharray:2 3;fill:none}"
-		 ".curve{stroke:#1f4e9e;stroke-width:2.2;fill:none}.bound{stroke:#333;stroke-width:1.2;stroke-dasharray:7 4;fill:none}"
-		 ".one{stroke:#333;stroke-width:1.2;fill:none}.mark{stroke:#b00020;stroke-width:1;stroke-dasharray:4 3;fill:none}.seen{fill:#fff;stroke:#111;stroke-width:1.2}"
-		 "text{fill:#222}.r,.t,.h{text-anchor:middle}.r{font-weight:bold}.h{font-size:15px}.e,.me{text-anchor:end}.m,.me{fill:#b00020}</style>\n"
-		 "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<clipPath id=\"plane\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/></clipPath>\n",
-		 WIDTH, height, WIDTH, height, WIDTH, height, X0, Y0, X1 - X0, Y1 - Y0);
+	buf_addf(
+		b,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n"
+		"<style>.axis{stroke:#333;fill:none}.grid{stroke:#999;stroke-width:.4;fill:none}.change{stroke:#1f4e9e;stroke-width:1;stroke-dasharray:1 3;fill:none}.cut{stroke:#888;stroke-width:.7;stroke-dasharray:2 3;fill:none}"
+		".curve{stroke:#1f4e9e;stroke-width:2.2;fill:none}.bound{stroke:#333;stroke-width:1.2;stroke-dasharray:7 4;fill:none}"
+		".one{stroke:#333;stroke-width:1.2;fill:none}.mark{stroke:#b00020;stroke-width:1;stroke-dasharray:4 3;fill:none}.seen{fill:#fff;stroke:#111;stroke-width:1.2}"
+		"text{fill:#222}.r,.t,.h{text-anchor:middle}.r{font-weight:bold}.h{font-size:15px}.e,.me{text-anchor:end}.m,.me{fill:#b00020}</style>\n"
+		"<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<clipPath id=\"plane\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/></clipPath>\n",
+		WIDTH, height, WIDTH, height, WIDTH, height, X0, Y0, X1 - X0, Y1 - Y0);
 	for (int i = 0; i < parts; i++) {
 		struct logca_view part = logca_part(v, i);
 
@@ -282,14 +293,16 @@ void logca_svg(struct buf *b, const struct logca_view *v)
 		curve(b, &part, &f, false);
 	}
 	for (size_t i = 0; i < points; i++)
-		buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" class=\"seen\"/>\n", px(&f, g[i]), py(&f, seen[i]));
+		buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" class=\"seen\"/>\n", px(&f, g[i]),
+			 py(&f, seen[i]));
 	for (int i = 0; i < parts; i++) {
 		struct logca_view part = logca_part(v, i);
 
 		marks(b, &part, &f, &lines);
 	}
 	buf_addf(b, "<path d=\"M%d %dV%dH%d\" class=\"axis\"/>\n", X0, Y0, Y1, X1);
-	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"t\">granularity (bytes handed over by one call)</text>\n", (X0 + X1) / 2, Y1 + 46);
+	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"t\">granularity (bytes handed over by one call)</text>\n",
+		 (X0 + X1) / 2, Y1 + 46);
 	buf_addf(b, "<text transform=\"translate(20 %d) rotate(-90)\" class=\"t\">speed-up</text>\n", (Y0 + Y1) / 2);
 	y = legend(b, v, points > 0);
 	for (int i = 0; i < parts; i++) {

@@ -71,7 +71,9 @@ static void labelled(struct buf *b, const struct text_style *s, const char *name
 
 static const char *binding_text(enum logca_letter l)
 {
-	return l == LOGCA_L ? "the latency L" : l == LOGCA_O ? "the overhead o" : "the accelerator's own computing time (A)";
+	return l == LOGCA_L   ? "the latency L"
+	       : l == LOGCA_O ? "the overhead o"
+			      : "the accelerator's own computing time (A)";
 }
 
 void logca_verdict(struct buf *b, const struct logca_view *v)
@@ -89,9 +91,7 @@ void logca_verdict(struct buf *b, const struct logca_view *v)
 		logca_size(b, v->lo);
 		buf_addstr(b, ")");
 		break;
-	case LOGCA_NEVER:
-		buf_addf(b, "never: %s is the largest part of an offload", binding_text(w.binding));
-		break;
+	case LOGCA_NEVER: buf_addf(b, "never: %s is the largest part of an offload", binding_text(w.binding)); break;
 	case LOGCA_FROM:
 		buf_addstr(b, "from ");
 		logca_size(b, w.from);
@@ -210,12 +210,16 @@ static void results(struct buf *b, const struct logca_view *v, const struct text
 	if (isinf(logca_limit(p)))
 		buf_addstr(b, "none\n");
 	else
-		buf_addf(b, "%.4g%s\n", logca_limit(p), p->kind == LOGCA_DEP && p->beta < 1 ? " (it falls after the peak)" : "");
+		buf_addf(b, "%.4g%s\n", logca_limit(p),
+			 p->kind == LOGCA_DEP && p->beta < 1 ? " (it falls after the peak)" : "");
 	if (v->fit && v->fit->near_one && !v->fit->zero_used)
-		buf_addstr(&text, "not identified: a latency per byte would make it latency-bound, a smaller A compute-bound");
+		buf_addstr(&text,
+			   "not identified: a latency per byte would make it latency-bound, a smaller A compute-bound");
 	else
 		buf_addf(&text, "%s-bound%s", logca_compute_bound(p) ? "compute" : "latency",
-			 p->kind == LOGCA_DEP && fabs(p->beta - 1) < .05 && p->beta > 1 ? " by the letter; beta is so near 1 that the latency rules every real size" : "");
+			 p->kind == LOGCA_DEP && fabs(p->beta - 1) < .05 && p->beta > 1
+				 ? " by the letter; beta is so near 1 that the latency rules every real size"
+				 : "");
 	labelled(b, s, "class", &text);
 	if (v->newton) {
 		logca_newton(p, &n1, &n2);
@@ -281,7 +285,8 @@ static void batching(struct buf *b, const struct logca_view *v, const struct tex
 	bool any = false;
 
 	logca_payoff(&v->p, v->lo, v->hi, &w);
-	if (w.verdict != LOGCA_FROM && w.verdict != LOGCA_OUTSIDE && w.verdict != LOGCA_NEVER && w.verdict != LOGCA_BETWEEN)
+	if (w.verdict != LOGCA_FROM && w.verdict != LOGCA_OUTSIDE && w.verdict != LOGCA_NEVER &&
+	    w.verdict != LOGCA_BETWEEN)
 		return;
 	for (double g = exp2(ceil(log2(v->lo))); g <= v->hi; g *= 16) {
 		double n = logca_batch(&v->p, g);
@@ -311,8 +316,8 @@ static void quality(struct buf *b, const struct logca_view *v, const struct text
 		buf_addf(&text, "; %zu set aside", f->switched);
 	labelled(b, s, "from", &text);
 	buf_clear(&text);
-	buf_addf(&text, "%.1f %% mean |ln error| (host %.1f, accelerated %.1f), worst %.0f %% at ", f->error * 100, f->error_host * 100,
-		 f->error_accel * 100, (exp(f->worst_error) - 1) * 100);
+	buf_addf(&text, "%.1f %% mean |ln error| (host %.1f, accelerated %.1f), worst %.0f %% at ", f->error * 100,
+		 f->error_host * 100, f->error_accel * 100, (exp(f->worst_error) - 1) * 100);
 	logca_size(&text, f->worst_g);
 	if (!isnan(f->noise))
 		buf_addf(&text, "; noise %.1f %%", f->noise * 100);

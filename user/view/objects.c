@@ -85,7 +85,8 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 			"stack: their part of all; MAI, by which functions rank: part of the program's\n"
 			"accesses off the stack over part of its instructions\n");
 	if (o->inferred)
-		buf_addf(out, "%zu objects are ranges inferred from the addresses: blocks close together are one\n", o->inferred);
+		buf_addf(out, "%zu objects are ranges inferred from the addresses: blocks close together are one\n",
+			 o->inferred);
 	if (o->exact) {
 		buf_addstr(out, "counted by the exact engine; ");
 	} else {
@@ -162,7 +163,9 @@ void objects_json(const struct objects_view *v, struct buf *out)
 }
 
 #define NUM "{\"type\":[\"number\",\"null\"]}"
-#define USERS "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"function\":{\"type\":\"string\"},\"bytes\":" NUM "}}}"
+#define USERS                                                                                                                  \
+	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"function\":{\"type\":\"string\"},\"bytes\":" NUM \
+	"}}}"
 const char objects_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.objects/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"exact\",\"objects\",\"functions\"],\"properties\":{\"schema\":{\"const\":\"accperf.objects/1\"},"
@@ -170,8 +173,10 @@ const char objects_schema[] =
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
 	"\"size\":" NUM ",\"blocks\":" NUM ",\"share\":" NUM ",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM
-	",\"written_bytes\":" NUM ",\"samples\":" NUM ",\"reader_count\":{\"type\":\"integer\"},\"writer_count\":{\"type\":\"integer\"},"
+	",\"written_bytes\":" NUM ",\"samples\":" NUM
+	",\"reader_count\":{\"type\":\"integer\"},\"writer_count\":{\"type\":\"integer\"},"
 	"\"readers\":" USERS ",\"writers\":" USERS "}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"mar\",\"nonlocal_mar\",\"stack_ratio\",\"mai\"],"
-	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"accesses\":" NUM ",\"instructions\":" NUM
-	",\"mar\":" NUM ",\"nonlocal_mar\":" NUM ",\"stack_ratio\":" NUM ",\"mai\":" NUM "}}}}}";
+	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"accesses\":" NUM
+	",\"instructions\":" NUM ",\"mar\":" NUM ",\"nonlocal_mar\":" NUM ",\"stack_ratio\":" NUM ",\"mai\":" NUM
+	"}}}}}";

@@ -25,7 +25,7 @@ struct offload_verdict {
 	const char *doubt; /* why the fit cannot tell what pays; NULL: it can */
 	struct fit fit;
 	struct logca_payoff payoff;
-	double below;	  /* share of the accelerated calls that are too small; NaN unknown */
+	double below;     /* share of the accelerated calls that are too small; NaN unknown */
 	double wasted_ns; /* by these, per call of them; NaN unknown */
 	double accelerated_calls;
 };
@@ -34,18 +34,20 @@ struct offload_verdict {
 struct offload_whatif {
 	const struct offload_item *item;
 	const char *accelerator, *device, *baseline; /* these may be NULL: what the catalogue's host ran */
-	const char *note;  /* what the comparison leaves open; NULL: nothing */
-	const char *doubt; /* why no break-even is told; NULL: it is */
-	bool known;	/* else why_not */
-	bool fitted;	/* payoff, gmin, gmax, fit_error: too few sizes otherwise, why_not says */
+	const char *note;                            /* what the comparison leaves open; NULL: nothing */
+	const char *doubt;                           /* why no break-even is told; NULL: it is */
+	bool known;                                  /* else why_not */
+	bool fitted; /* payoff, gmin, gmax, fit_error: too few sizes otherwise, why_not says */
 	char why_not[240];
 	struct logca_payoff payoff;
 	double gmin, gmax, fit_error;
-	double calls;	/* of the whole recording */
-	bool at_least;	/* they are a lower bound */
-	double below, outside, unsure; /* shares of the calls: would lose; of a size the accelerator was not measured at; too short */
+	double calls;  /* of the whole recording */
+	bool at_least; /* they are a lower bound */
+	/* shares of the calls: would lose; of a size the accelerator was not measured at; too short */
+	double below, outside, unsure;
 	double lost_ns, gained_ns; /* per call that would lose, that would gain */
-	double spent_ns, all_lost_ns, all_gained_ns; /* CPU time in all: of the calls; what they would lose and gain of it */
+	/* CPU time in all: of the calls; what they would lose and gain of it */
+	double spent_ns, all_lost_ns, all_gained_ns;
 };
 
 struct offload_view {
@@ -68,12 +70,12 @@ struct offload_share {
 	bool sampled; /* read off the timer's samples of the same recording, else off the calls that were timed */
 };
 struct offload_share offload_cpu(const struct offload_view *v, const struct offload_item *it);
-double offload_rate(const struct offload_item *it, double calls);		       /* per second; NaN */
-double offload_bandwidth(const struct offload_item *it);			       /* bytes per ns; NaN */
+double offload_rate(const struct offload_item *it, double calls); /* per second; NaN */
+double offload_bandwidth(const struct offload_item *it);          /* bytes per ns; NaN */
 /* "main (prog)" of a site's caller; NULL: unknown. */
 const struct profile_function *offload_caller(const struct offload_view *v, const struct offload_site *site);
 double offload_site_scale(const struct offload_item *it); /* a site's calls counted to all; NaN: unknown */
-const char *offload_variant_str(uint32_t variant); /* NULL: not told */
+const char *offload_variant_str(uint32_t variant);        /* NULL: not told */
 const char *offload_design(const struct offload_item *it);
 
 void offload_text(const struct offload_view *v, const struct text_style *style, struct buf *out);

@@ -50,7 +50,11 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	json_str(j, "api", it->api);
 	json_str(j, "name", it->name);
 	json_str(j, "library", it->library);
-	json_str(j, "kind", it->kind == FMT_OK_CALL ? "call" : it->kind == FMT_OK_SUBMIT ? "submit" : it->kind == FMT_OK_KERNEL ? "kernel" : "wait");
+	json_str(j, "kind",
+		 it->kind == FMT_OK_CALL     ? "call"
+		 : it->kind == FMT_OK_SUBMIT ? "submit"
+		 : it->kind == FMT_OK_KERNEL ? "kernel"
+					     : "wait");
 	json_str(j, "variant", offload_variant_str(it->variant));
 	json_u64(j, "counted_calls", it->calls);
 	json_f64(j, "calls", it->estimate);
@@ -122,7 +126,8 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 		json_f64(j, "bytes", it->sites[i].bytes);
 		json_f64(j, "ns", it->sites[i].ns);
 		json_f64(j, "calls_per_second", offload_rate(it, it->sites[i].calls * offload_site_scale(it)));
-		json_f64(j, "cpu_share", it->host_ns > 0 ? offload_cpu(v, it).value * it->sites[i].ns / it->host_ns : NAN);
+		json_f64(j, "cpu_share",
+			 it->host_ns > 0 ? offload_cpu(v, it).value * it->sites[i].ns / it->host_ns : NAN);
 		json_f64(j, "bytes_per_ns", it->kind == FMT_OK_CALL ? site_bandwidth(&it->sites[i]) : NAN);
 		spread(j, "time_ns", &it->sites[i].time, it->below_ns);
 		spread(j, "size", &it->sites[i].bytes_of, 0);
@@ -201,8 +206,11 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	json_obj(&j, NULL);
 	json_str(&j, "schema", "accperf.offload/1");
 	json_u64(&j, "duration_ns", v->profile->duration_ns);
-	json_str(&j, "attach", !s->has_cost ? NULL : s->cost.attach == FMT_OA_SESSION ? "uprobe_session" :
-			       s->cost.attach == FMT_OA_MULTI ? "uprobe_multi" : "perf");
+	json_str(&j, "attach",
+		 !s->has_cost                       ? NULL
+		 : s->cost.attach == FMT_OA_SESSION ? "uprobe_session"
+		 : s->cost.attach == FMT_OA_MULTI   ? "uprobe_multi"
+						    : "perf");
 	json_obj(&j, "probe_cost");
 	json_f64(&j, "call_ns", s->has_cost ? s->cost.call_ns : NAN);
 	json_f64(&j, "low", s->has_cost ? s->cost.call_low : NAN);

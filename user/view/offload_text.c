@@ -6,8 +6,9 @@
 #include "view/offload.h"
 
 #define SITES 5
-#define PROBES_LITTLE .05 /* of the target's CPU time: what probes may take and samples still say what the program does */
-#define SAMPLES_TELL 20	  /* with a function on their stacks: its share is known within some 45 % */
+/* of the target's CPU time: what probes may take and samples still say what the program does */
+#define PROBES_LITTLE .05
+#define SAMPLES_TELL 20 /* with a function on their stacks: its share is known within some 45 % */
 #define BAR 30
 
 double offload_target_ns(const struct offload_view *v)
@@ -35,8 +36,8 @@ static const char *base_of(const char *path)
 }
 
 /*
- * By the samples: they need no probe and no scaling. Not where probes took a good part of the target's time: that stands
- * in the samples as well.
+ * By the samples: they need no probe and no scaling. Not where probes took a good part of the target's time: that
+ * stands in the samples as well.
  */
 static bool by_samples(const struct offload_view *v, const struct offload_item *it, struct offload_share *out)
 {
@@ -269,7 +270,8 @@ static void table(const struct offload_view *v, const struct text_style *style, 
 		if (it->kind == FMT_OK_WAIT)
 			continue;
 		right(out, 6, percent, offload_cpu(v, it).value);
-		right(out, 9, isnan(it->estimate) ? at_least_rate : rate, offload_rate(it, isnan(it->estimate) ? it->low : it->estimate));
+		right(out, 9, isnan(it->estimate) ? at_least_rate : rate,
+		      offload_rate(it, isnan(it->estimate) ? it->low : it->estimate));
 		right(out, 13, isnan(it->estimate) ? at_least : count, isnan(it->estimate) ? it->low : it->estimate);
 		right(out, 13, size, spread_quantile(&it->bytes, 0.5));
 		timing_right(out, 13, it, spread_quantile(&it->time, 0.5));
@@ -361,9 +363,11 @@ static void counts(const struct offload_item *it, struct buf *out)
 	if (it->failed)
 		buf_addf(out, "    %lu of them failed\n", (unsigned long)it->failed);
 	if (it->open_records > 0 || it->open)
-		buf_addf(out, "    %.0f never seen to complete: counted, not timed\n", fmax(it->open_records, (double)it->open));
+		buf_addf(out, "    %.0f never seen to complete: counted, not timed\n",
+			 fmax(it->open_records, (double)it->open));
 	if (it->records && it->records < it->calls)
-		buf_addf(out, "    %lu recorded one by one (thinned, weighted); counts and sums are of all\n", (unsigned long)it->records);
+		buf_addf(out, "    %lu recorded one by one (thinned, weighted); counts and sums are of all\n",
+			 (unsigned long)it->records);
 }
 
 static void cpu(const struct offload_view *v, const struct offload_item *it, struct buf *out)
@@ -381,7 +385,8 @@ static void cpu(const struct offload_view *v, const struct offload_item *it, str
 		buf_addstr(out, "unknown");
 	else
 		buf_addf(out, "%.2g", s.high * 100);
-	buf_addf(out, "%s of the CPU time, by %s\n", isnan(s.value) ? " %" : " %]", s.sampled ? "the timer's samples" : "the calls that were timed");
+	buf_addf(out, "%s of the CPU time, by %s\n", isnan(s.value) ? " %" : " %]",
+		 s.sampled ? "the timer's samples" : "the calls that were timed");
 }
 
 static void times(const struct offload_view *v, const struct offload_item *it, struct buf *out)
@@ -397,31 +402,41 @@ static void times(const struct offload_view *v, const struct offload_item *it, s
 		duration(out, fmax(it->below_ns, spread_quantile(&it->time, 0.99)));
 		buf_addch(out, '\n');
 		if (offload_upper_bound(v->summary, it))
-			buf_addstr(out, "    upper bounds: what probing its first instruction costs is not known, the smaller\n    cost was taken off\n");
+			buf_addstr(
+				out,
+				"    upper bounds: what probing its first instruction costs is not known, the smaller\n    cost was taken off\n");
 	}
 	if (all > 0)
-		buf_addf(out, "    design: the caller works or spins %.0f %%, is blocked by the kernel %.0f %%, goes on meanwhile %.0f %%\n",
-			 it->sync / all * 100, it->blocked / all * 100, it->async / all * 100);
+		buf_addf(
+			out,
+			"    design: the caller works or spins %.0f %%, is blocked by the kernel %.0f %%, goes on meanwhile %.0f %%\n",
+			it->sync / all * 100, it->blocked / all * 100, it->async / all * 100);
 	if (it->async > 0 && it->overlap_ns + it->wait_ns > 0) {
 		buf_addstr(out, "    submitting takes ");
 		duration(out, spread_quantile(&it->submit, 0.5));
-		buf_addf(out, "; %.0f %% of the time in flight is overlapped with own work, ", fmin(100, it->overlap_ns / fmax(it->flight_ns, 1) * 100));
+		buf_addf(out, "; %.0f %% of the time in flight is overlapped with own work, ",
+			 fmin(100, it->overlap_ns / fmax(it->flight_ns, 1) * 100));
 		duration(out, it->wait_ns / it->async);
 		buf_addstr(out, " a call is waited\n");
 	}
 	if (it->untimed_calls)
-		buf_addf(out, "    %lu were seen to begin only: counted, not timed (where they end is not known)\n", (unsigned long)it->untimed_calls);
+		buf_addf(out, "    %lu were seen to begin only: counted, not timed (where they end is not known)\n",
+			 (unsigned long)it->untimed_calls);
 	if (it->switched)
-		buf_addf(out, "    %.1f %% had a context switch inside: not used for fits\n", (double)it->switched / (double)it->calls * 100);
+		buf_addf(out, "    %.1f %% had a context switch inside: not used for fits\n",
+			 (double)it->switched / (double)it->calls * 100);
 	if (it->late > 0)
-		buf_addf(out, "    %.0f completed unseen before the wait that ended them: no time of theirs is used\n", it->late);
+		buf_addf(out, "    %.0f completed unseen before the wait that ended them: no time of theirs is used\n",
+			 it->late);
 	if (it->inside > 0)
 		buf_addf(out, "    %.0f inside a call of another API, whose time holds theirs\n", it->inside);
 }
 
-static void site_figures(const struct offload_view *v, const struct offload_item *it, const struct offload_site *s, struct buf *out)
+static void site_figures(const struct offload_view *v, const struct offload_item *it, const struct offload_site *s,
+			 struct buf *out)
 {
-	double rate = offload_rate(it, s->calls * offload_site_scale(it)), share = offload_cpu(v, it).value * s->ns / it->host_ns;
+	double rate = offload_rate(it, s->calls * offload_site_scale(it)),
+	       share = offload_cpu(v, it).value * s->ns / it->host_ns;
 
 	buf_addstr(out, "                  ");
 	if (rate >= 0) {
@@ -488,9 +503,20 @@ static void payoff(const struct logca_payoff *p, double gmin, double gmax, doubl
 	switch (p->verdict) {
 	case LOGCA_ALWAYS: buf_addstr(out, "the accelerator is faster at every size seen"); break;
 	case LOGCA_NEVER: buf_addstr(out, "the accelerator is slower at every size seen"); break;
-	case LOGCA_FROM: buf_addstr(out, "the accelerator is faster from "); size(out, p->from); break;
-	case LOGCA_UNTIL: buf_addstr(out, "the accelerator is faster up to "); size(out, p->to); break;
-	case LOGCA_BETWEEN: buf_addstr(out, "the accelerator is faster between "); size(out, p->from); buf_addstr(out, " and "); size(out, p->to); break;
+	case LOGCA_FROM:
+		buf_addstr(out, "the accelerator is faster from ");
+		size(out, p->from);
+		break;
+	case LOGCA_UNTIL:
+		buf_addstr(out, "the accelerator is faster up to ");
+		size(out, p->to);
+		break;
+	case LOGCA_BETWEEN:
+		buf_addstr(out, "the accelerator is faster between ");
+		size(out, p->from);
+		buf_addstr(out, " and ");
+		size(out, p->to);
+		break;
 	case LOGCA_OUTSIDE: buf_addstr(out, "the two sides were not seen at common sizes"); break;
 	}
 	buf_addf(out, ";\n    sizes seen ");
@@ -526,16 +552,20 @@ static void fates(const struct offload_view *v, const struct offload_whatif *w, 
 		duration(out, w->spent_ns);
 		buf_addstr(out, " CPU time in all");
 		if (target > w->all_gained_ns && w->all_gained_ns > 0)
-			buf_addf(out, ":\n    the process would be %.3gx as fast if only these went there", target / (target - w->all_gained_ns));
+			buf_addf(out, ":\n    the process would be %.3gx as fast if only these went there",
+				 target / (target - w->all_gained_ns));
 		buf_addch(out, '\n');
 	}
 	if (w->unsure > 0)
-		buf_addf(out, "    %.1f %% are too short to be timed, there and here: nothing is said of them\n", w->unsure * 100);
+		buf_addf(out, "    %.1f %% are too short to be timed, there and here: nothing is said of them\n",
+			 w->unsure * 100);
 	if (w->outside > 0)
-		buf_addf(out, "    %.1f %% are of sizes the accelerator was not measured at: nothing is said of them\n", w->outside * 100);
+		buf_addf(out, "    %.1f %% are of sizes the accelerator was not measured at: nothing is said of them\n",
+			 w->outside * 100);
 }
 
-static void whatif(const struct offload_view *v, const struct offload_whatif *w, const struct text_style *style, struct buf *out)
+static void whatif(const struct offload_view *v, const struct offload_whatif *w, const struct text_style *style,
+		   struct buf *out)
 {
 	text_hue_on(out, style, TEXT_BOLD);
 	buf_addstr(out, "\nWhat if ");

@@ -65,7 +65,8 @@ static void emit_head(struct writer *w)
 	enum profile_unit unit = profile_unit(p);
 	bool time = unit == PROFILE_TIME;
 	Pprof__Profile head = PPROF__PROFILE__INIT;
-	Pprof__ValueType count = PPROF__VALUE_TYPE__INIT, cost = PPROF__VALUE_TYPE__INIT, flow = PPROF__VALUE_TYPE__INIT;
+	Pprof__ValueType count = PPROF__VALUE_TYPE__INIT, cost = PPROF__VALUE_TYPE__INIT,
+			 flow = PPROF__VALUE_TYPE__INIT;
 	Pprof__ValueType *types[3] = { &count, &cost, &flow };
 	int64_t comments[3];
 	const char *engine = profile_meta(p, "engine");
@@ -95,7 +96,9 @@ static void emit_head(struct writer *w)
 	if (*p->recovery)
 		comments[head.n_comment++] = string_id(w, p->recovery);
 	if (w->o->flow)
-		comments[head.n_comment++] = string_id(w, "flow: one stack [reader, writer] for each edge; nodes merge, so cumulative flow is not conserved");
+		comments[head.n_comment++] = string_id(
+			w,
+			"flow: one stack [reader, writer] for each edge; nodes merge, so cumulative flow is not conserved");
 	emit(w, &head);
 }
 

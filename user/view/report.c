@@ -47,7 +47,9 @@ static int by_wish(const void *a, const void *b, void *ctx)
 	case REPORT_OBJECT: d = strcmp(f->object, g->object); break;
 	case REPORT_IN:
 	case REPORT_OUT:
-	case REPORT_COMPUTE: d = falling(flow_figure(o->r, x->function, o->sort), flow_figure(o->r, y->function, o->sort)); break;
+	case REPORT_COMPUTE:
+		d = falling(flow_figure(o->r, x->function, o->sort), flow_figure(o->r, y->function, o->sort));
+		break;
 	}
 	if (!d)
 		d = falling(x->self, y->self);
@@ -85,7 +87,8 @@ static int build_threads(struct report *r, struct err *e)
 	return 0;
 }
 
-int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r, struct err *e)
+int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r,
+		 struct err *e)
 {
 	struct shares_opts so = { .inlined = o->inlined, .thread = SHARES_ALL_THREADS };
 	struct ordering order = { p, o->sort, r };
@@ -96,7 +99,8 @@ int report_build(const struct profile *p, const char *file, const struct report_
 	if (!err && o->per_thread)
 		err = build_threads(r, e);
 	if (!err && r->all.exact && (o->per_thread || o->callers))
-		err = err_set(e, -ENOTSUP, "%s was counted by the exact engine: it has figures for each function, not for %s", file,
+		err = err_set(e, -ENOTSUP,
+			      "%s was counted by the exact engine: it has figures for each function, not for %s", file,
 			      o->callers ? "callers" : "threads");
 	if (!err && o->callers)
 		err = callers_compute(p, o->callers, o->inlined, &r->callers, e);
@@ -177,7 +181,8 @@ static void header_cost(const struct profile *p, struct buf *out)
 }
 
 /* One line, wrapped: "# lost: 12 ring full; 3 ...". */
-static void header_counters(const struct profile *p, const char *title, bool loss, const struct text_style *style, struct buf *out)
+static void header_counters(const struct profile *p, const char *title, bool loss, const struct text_style *style,
+			    struct buf *out)
 {
 	AUTO_BUF(line);
 
@@ -365,8 +370,9 @@ static void table(const struct report *r, const struct shares *s, const struct t
 		row(r, &s->rows[i], s->exact, style, objects, out);
 	}
 	if (hidden)
-		buf_addf(out, "# %u function%s under %g%% not shown (self %.2f%% together); --percent-limit 0 shows all\n", hidden,
-			 hidden == 1 ? "" : "s", 100 * r->opts.limit, 100 * hidden_self);
+		buf_addf(out,
+			 "# %u function%s under %g%% not shown (self %.2f%% together); --percent-limit 0 shows all\n",
+			 hidden, hidden == 1 ? "" : "s", 100 * r->opts.limit, 100 * hidden_self);
 }
 
 static void callers_table(const struct report *r, const struct text_style *style, struct buf *out)
@@ -413,8 +419,8 @@ static void callers_table(const struct report *r, const struct text_style *style
 		at = c->nodes[at].next;
 	}
 	if (hidden)
-		buf_addf(out, "# %u branch%s under %g%% not shown; --percent-limit 0 shows all\n", hidden, hidden == 1 ? "" : "es",
-			 100 * r->opts.limit);
+		buf_addf(out, "# %u branch%s under %g%% not shown; --percent-limit 0 shows all\n", hidden,
+			 hidden == 1 ? "" : "es", 100 * r->opts.limit);
 }
 
 void report_text(const struct report *r, const struct text_style *style, struct buf *out)
@@ -434,7 +440,9 @@ void report_text(const struct report *r, const struct text_style *style, struct 
 		else
 			table(r, &r->all, style, out);
 		if (r->opts.more)
-			buf_addstr(out, "# the profile holds memory accesses, too: --columns flow adds bytes and computation\n");
+			buf_addstr(
+				out,
+				"# the profile holds memory accesses, too: --columns flow adds bytes and computation\n");
 	}
 	for (size_t i = 0; r->threads && i < p->thread_count; i++) {
 		const struct profile_thread *t = &p->threads[r->thread_order[i]];
@@ -482,7 +490,10 @@ static void json_functions(const struct report *r, const struct shares *s, struc
 		json_f64(j, "high", h->high);
 		/* figures of all threads stand with all threads only */
 		if (s == &r->all)
-			report_flow_json(j, r->opts.flow, r->flow_func && r->flow_func[h->function] != FLOW_NONE ? &r->opts.flow->funcs[r->flow_func[h->function]] : NULL);
+			report_flow_json(j, r->opts.flow,
+					 r->flow_func && r->flow_func[h->function] != FLOW_NONE
+						 ? &r->opts.flow->funcs[r->flow_func[h->function]]
+						 : NULL);
 		json_end(j);
 	}
 	json_end(j);
@@ -562,8 +573,10 @@ void report_json(const struct report *r, struct buf *out)
 	json_f64(&j, "own_cpu_ns", p->has_cost ? (double)p->cost.own_cpu_ns : NAN);
 	json_f64(&j, "peak_rss", p->has_cost ? (double)p->cost.peak_rss : NAN);
 	json_end(&j);
-	json_str(&j, "unit", !r->all.exact && profile_unit(p) == PROFILE_TIME ? "ns" :
-			   !r->all.exact && profile_unit(p) == PROFILE_ACCESSES ? "accesses" : "instructions");
+	json_str(&j, "unit",
+		 !r->all.exact && profile_unit(p) == PROFILE_TIME       ? "ns"
+		 : !r->all.exact && profile_unit(p) == PROFILE_ACCESSES ? "accesses"
+									: "instructions");
 	json_str(&j, "bias", report_bias(p));
 	json_str(&j, "breakpoints", profile_meta(p, "breakpoints"));
 	json_f64(&j, "unnamed", r->all.unnamed);
@@ -597,19 +610,24 @@ const char report_schema[] =
 	"\"definitions\":{\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"name\",\"object\",\"file\",\"line\",\"self\",\"inclusive\",\"samples\",\"low\",\"high\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"file\":{\"type\":[\"string\",\"null\"]},"
-	"\"line\":" COUNT ",\"self\":" SHARE ",\"inclusive\":" SHARE ",\"samples\":" COUNT ",\"low\":" SHARE ",\"high\":" SHARE ","
-	REPORT_FLOW_SCHEMA "}}}},"
+	"\"line\":" COUNT ",\"self\":" SHARE ",\"inclusive\":" SHARE ",\"samples\":" COUNT ",\"low\":" SHARE
+	",\"high\":" SHARE "," REPORT_FLOW_SCHEMA "}}}},"
 	"\"properties\":{\"schema\":{\"const\":\"accperf.report/1\"},\"engine\":{\"type\":[\"string\",\"null\"]},"
 	"\"duration_ns\":" COUNT ",\"samples\":" COUNT ",\"lost\":" COUNT ","
 	"\"cost\":{\"type\":\"object\",\"required\":[\"target_slowdown\",\"own_cpu_ns\",\"peak_rss\"],\"properties\":{"
-	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT ",\"peak_rss\":" COUNT "}},"
+	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT
+	",\"peak_rss\":" COUNT "}},"
 	"\"unit\":{\"enum\":[\"ns\",\"instructions\",\"accesses\"]},\"bias\":{\"type\":[\"string\",\"null\"]},\"breakpoints\":{\"type\":[\"string\",\"null\"]},"
 	"\"unnamed\":" SHARE ",\"incomplete_stacks\":" SHARE ",\"recovery\":{\"type\":[\"string\",\"null\"]},"
 	"\"counters\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"value\",\"loss\"],\"properties\":{"
-	"\"name\":{\"type\":\"string\"},\"value\":" COUNT ",\"loss\":{\"type\":\"boolean\"},\"in_part\":{\"type\":\"boolean\"}}}},"
+	"\"name\":{\"type\":\"string\"},\"value\":" COUNT
+	",\"loss\":{\"type\":\"boolean\"},\"in_part\":{\"type\":\"boolean\"}}}},"
 	"\"functions\":{\"$ref\":\"#/definitions/functions\"},"
-	"\"threads\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"pid\":" COUNT ",\"tid\":" COUNT ","
+	"\"threads\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"pid\":" COUNT
+	",\"tid\":" COUNT ","
 	"\"comm\":{\"type\":[\"string\",\"null\"]},\"samples\":" COUNT ",\"share\":" SHARE ","
 	"\"functions\":{\"$ref\":\"#/definitions/functions\"}}}},"
-	"\"callers\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"id\":" COUNT ",\"parent\":" COUNT ","
-	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"share\":" SHARE ",\"samples\":" COUNT "}}}}}";
+	"\"callers\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"id\":" COUNT
+	",\"parent\":" COUNT ","
+	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"share\":" SHARE ",\"samples\":" COUNT
+	"}}}}}";

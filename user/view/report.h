@@ -14,7 +14,16 @@
 #include "util/buf.h"
 #include "view/text.h"
 
-enum report_sort { REPORT_SELF, REPORT_INCLUSIVE, REPORT_SAMPLES, REPORT_FUNCTION, REPORT_OBJECT, REPORT_IN, REPORT_OUT, REPORT_COMPUTE };
+enum report_sort {
+	REPORT_SELF,
+	REPORT_INCLUSIVE,
+	REPORT_SAMPLES,
+	REPORT_FUNCTION,
+	REPORT_OBJECT,
+	REPORT_IN,
+	REPORT_OUT,
+	REPORT_COMPUTE
+};
 
 struct flow;
 
@@ -23,8 +32,8 @@ struct report_opts {
 	bool children; /* inclusive shares */
 	bool inlined;
 	bool per_thread;
-	double limit;	     /* share of 1 under which a row is left out */
-	const char *callers; /* of this function; NULL: none */
+	double limit;            /* share of 1 under which a row is left out */
+	const char *callers;     /* of this function; NULL: none */
 	const struct flow *flow; /* of the same profile, for the columns that need one; NULL: those are unknown */
 	const unsigned *columns; /* enum report_column; NULL: those of time */
 	unsigned column_count;
@@ -42,7 +51,8 @@ struct report {
 	uint32_t *flow_func; /* by profile function; NULL without opts.flow */
 };
 
-int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r, struct err *e);
+int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r,
+		 struct err *e);
 void report_release(struct report *r);
 void report_text(const struct report *r, const struct text_style *style, struct buf *out);
 void report_json(const struct report *r, struct buf *out);

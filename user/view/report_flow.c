@@ -38,7 +38,8 @@ static const struct {
 	{ "time", "self,interval,inclusive,samples,object" },
 	{ "flow", "self,inclusive,in,out,ops,stack,by" },
 	{ "callees", "self,inclusive,in-all,out-all,ops-all,by" },
-	{ "all", "self,interval,inclusive,samples,in,out,in-all,out-all,compute,instructions,ops,ops-all,stack,calls,by,object" },
+	{ "all",
+	  "self,interval,inclusive,samples,in,out,in-all,out-all,compute,instructions,ops,ops-all,stack,calls,by,object" },
 };
 
 static int column_of(const char *name, size_t len)
@@ -61,15 +62,20 @@ int report_columns(const char *text, unsigned *out, struct err *e)
 		int c = column_of(at, len);
 
 		if (c < 0)
-			return err_set(e, -EINVAL, "there is no column '%.*s'; there are self, interval, inclusive, samples, object, in, out, in-all, "
-					"out-all, compute, instructions, ops, ops-all, stack, calls, by, and the sets time, flow, callees, all", (int)len, at);
+			return err_set(
+				e, -EINVAL,
+				"there is no column '%.*s'; there are self, interval, inclusive, samples, object, in, out, in-all, "
+				"out-all, compute, instructions, ops, ops-all, stack, calls, by, and the sets time, flow, callees, all",
+				(int)len, at);
 		if (n == REPORT_MAX_COLUMNS)
 			return err_set(e, -EINVAL, "more than %d columns", REPORT_MAX_COLUMNS);
 		out[n++] = (unsigned)c;
 		at += len;
 		at += *at == ',';
 	}
-	return n ? n : err_set(e, -EINVAL, "--columns needs the name of a column, or one of the sets time, flow, callees, all");
+	return n ? n
+		 : err_set(e, -EINVAL,
+			   "--columns needs the name of a column, or one of the sets time, flow, callees, all");
 }
 
 bool report_columns_flow(const unsigned *c, unsigned count)
@@ -98,7 +104,8 @@ static size_t flow_name(const struct profile_function *f, char *out, size_t size
 
 uint32_t *report_flow_match(const struct profile *p, const struct shares *s, const struct flow *f)
 {
-	uint32_t *func = malloc((p->function_count + 1) * sizeof(*func)), *row = malloc((f->func_count + 1) * sizeof(*row));
+	uint32_t *func = malloc((p->function_count + 1) * sizeof(*func)),
+		 *row = malloc((f->func_count + 1) * sizeof(*row));
 	struct intern names = { 0 };
 	bool failed = !func || !row;
 	char key[4096];
@@ -193,7 +200,8 @@ static void bytes(struct buf *b, double v)
 		text_bytes(b, text_whole(v));
 }
 
-static void cell(const struct report *r, const struct share *s, bool exact, enum report_column c, unsigned objects, struct buf *out)
+static void cell(const struct report *r, const struct share *s, bool exact, enum report_column c, unsigned objects,
+		 struct buf *out)
 {
 	const struct profile_function *pf = &r->profile->functions[s->function];
 	uint32_t id = r->flow_func ? r->flow_func[s->function] : FLOW_NONE;
@@ -216,9 +224,7 @@ static void cell(const struct report *r, const struct share *s, bool exact, enum
 		else
 			text_count(&b, s->samples);
 		break;
-	case RC_OBJECT:
-		text_name(out, pf->object, objects, objects);
-		return;
+	case RC_OBJECT: text_name(out, pf->object, objects, objects); return;
 	case RC_IN: bytes(&b, bytes_known(r->opts.flow, f) ? f->in : NAN); break;
 	case RC_OUT: bytes(&b, bytes_known(r->opts.flow, f) ? f->out : NAN); break;
 	case RC_IN_ALL: bytes(&b, f ? f->inc.in : NAN); break;
@@ -303,18 +309,27 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 				text_hue_off(out, style, hue);
 		}
 		buf_addstr(out, "  ");
-		text_name(out, r->profile->functions[h->function].name, style->width > used + 12 ? style->width - used - 2 : style->width ? 10 : 0, 0);
+		text_name(out, r->profile->functions[h->function].name,
+			  style->width > used + 12 ? style->width - used - 2
+			  : style->width           ? 10
+						   : 0,
+			  0);
 		buf_addch(out, '\n');
 	}
 	if (hidden)
-		buf_addf(out, "# %u function%s under %g%% not shown; --percent-limit 0 shows all\n", hidden, hidden == 1 ? "" : "s", 100 * r->opts.limit);
+		buf_addf(out, "# %u function%s under %g%% not shown; --percent-limit 0 shows all\n", hidden,
+			 hidden == 1 ? "" : "s", 100 * r->opts.limit);
 	if (r->opts.flow && r->opts.flow->time_bias)
-		buf_addstr(out, "# by time: bytes and computation are weighted by time, they compare functions and are no totals;\n"
-				"# by counts: by how often the code ran\n");
+		buf_addstr(
+			out,
+			"# by time: bytes and computation are weighted by time, they compare functions and are no totals;\n"
+			"# by counts: by how often the code ran\n");
 	if (report_columns_flow(r->opts.columns, r->opts.column_count))
-		buf_addstr(out, "# in: bytes read; out: bytes of its own that anyone reads; off the stack; all: with callees,\n"
-				"# from and to the rest; ops/B: arithmetic and logic per byte loaded or stored (all: per byte\n"
-				"# in and out); -: unknown\n");
+		buf_addstr(
+			out,
+			"# in: bytes read; out: bytes of its own that anyone reads; off the stack; all: with callees,\n"
+			"# from and to the rest; ops/B: arithmetic and logic per byte loaded or stored (all: per byte\n"
+			"# in and out); -: unknown\n");
 }
 
 static void count(struct json *j, const char *key, double v)

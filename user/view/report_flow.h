@@ -15,8 +15,22 @@
 #include "view/report.h"
 
 enum report_column {
-	RC_SELF, RC_INTERVAL, RC_INCLUSIVE, RC_SAMPLES, RC_OBJECT,
-	RC_IN, RC_OUT, RC_IN_ALL, RC_OUT_ALL, RC_COMPUTE, RC_INSTRUCTIONS, RC_OPS, RC_OPS_ALL, RC_STACK, RC_CALLS, RC_BY,
+	RC_SELF,
+	RC_INTERVAL,
+	RC_INCLUSIVE,
+	RC_SAMPLES,
+	RC_OBJECT,
+	RC_IN,
+	RC_OUT,
+	RC_IN_ALL,
+	RC_OUT_ALL,
+	RC_COMPUTE,
+	RC_INSTRUCTIONS,
+	RC_OPS,
+	RC_OPS_ALL,
+	RC_STACK,
+	RC_CALLS,
+	RC_BY,
 	RC_COLUMNS,
 };
 #define REPORT_MAX_COLUMNS 32
@@ -45,11 +59,14 @@ double report_ops_per_byte_inclusive(const struct flow_func *f);
 
 #define REPORT_N "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
 #define REPORT_F "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
-#define REPORT_FLOW_SCHEMA \
-	"\"in\":" REPORT_N ",\"in_low\":" REPORT_N ",\"in_high\":" REPORT_N ",\"out\":" REPORT_N ",\"out_low\":" REPORT_N ",\"out_high\":" REPORT_N ",\"instructions\":" REPORT_N \
-	",\"compute\":" REPORT_N ",\"compute_low\":" REPORT_N ",\"compute_high\":" REPORT_N ",\"load_bytes\":" REPORT_N ",\"store_bytes\":" REPORT_N \
-	",\"stack_share\":" REPORT_F ",\"ops_per_byte\":" REPORT_F ",\"calls\":" REPORT_N ",\"access_samples\":" REPORT_N ",\"inclusive_in\":" REPORT_N \
-	",\"inclusive_in_low\":" REPORT_N ",\"inclusive_in_high\":" REPORT_N ",\"inclusive_out\":" REPORT_N ",\"inclusive_out_low\":" REPORT_N \
-	",\"inclusive_out_high\":" REPORT_N ",\"inclusive_compute\":" REPORT_N ",\"inclusive_ops_per_byte\":" REPORT_F ",\"inclusive_samples\":" REPORT_N ",\"bias\":{\"enum\":[\"counts\",\"time\",null]}"
+#define REPORT_FLOW_SCHEMA                                                                                             \
+	"\"in\":" REPORT_N ",\"in_low\":" REPORT_N ",\"in_high\":" REPORT_N ",\"out\":" REPORT_N                       \
+	",\"out_low\":" REPORT_N ",\"out_high\":" REPORT_N ",\"instructions\":" REPORT_N ",\"compute\":" REPORT_N      \
+	",\"compute_low\":" REPORT_N ",\"compute_high\":" REPORT_N ",\"load_bytes\":" REPORT_N                         \
+	",\"store_bytes\":" REPORT_N ",\"stack_share\":" REPORT_F ",\"ops_per_byte\":" REPORT_F ",\"calls\":" REPORT_N \
+	",\"access_samples\":" REPORT_N ",\"inclusive_in\":" REPORT_N ",\"inclusive_in_low\":" REPORT_N                \
+	",\"inclusive_in_high\":" REPORT_N ",\"inclusive_out\":" REPORT_N ",\"inclusive_out_low\":" REPORT_N           \
+	",\"inclusive_out_high\":" REPORT_N ",\"inclusive_compute\":" REPORT_N ",\"inclusive_ops_per_byte\":" REPORT_F \
+	",\"inclusive_samples\":" REPORT_N ",\"bias\":{\"enum\":[\"counts\",\"time\",null]}"
 
 #endif

@@ -161,7 +161,8 @@ int export_speedscope(const struct profile *p, const struct export_opts *o, stru
 		const struct profile_thread *th = &p->threads[t];
 		char name[100];
 
-		snprintf(name, sizeof(name), "thread %u%s%.60s", th->tid, th->comm ? " of " : "", th->comm ? th->comm : "");
+		snprintf(name, sizeof(name), "thread %u%s%.60s", th->tid, th->comm ? " of " : "",
+			 th->comm ? th->comm : "");
 		err = add_profile(&w, name, th->first_cell, th->first_cell + th->cell_count);
 	}
 	if (!err && o->flow)

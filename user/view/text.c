@@ -111,8 +111,9 @@ void text_wrap(struct buf *b, const char *s, unsigned at, unsigned indent, unsig
 	buf_addch(b, '\n');
 }
 
-static const char *const hues[] = { [TEXT_HOT] = "\033[31m", [TEXT_WARM] = "\033[32m", [TEXT_DIM] = "\033[2m",
-				    [TEXT_BOLD] = "\033[1m" };
+static const char *const hues[] = {
+	[TEXT_HOT] = "\033[31m", [TEXT_WARM] = "\033[32m", [TEXT_DIM] = "\033[2m", [TEXT_BOLD] = "\033[1m"
+};
 
 void text_hue_on(struct buf *b, const struct text_style *s, enum text_hue hue)
 {

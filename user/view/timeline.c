@@ -8,7 +8,9 @@
 
 static double value(const struct timeline_view *v, const struct timeline_row *r, uint32_t s)
 {
-	return v->metric == TIMELINE_READS ? r->reads[s] : v->metric == TIMELINE_WRITES ? r->writes[s] : r->reads[s] + r->writes[s];
+	return v->metric == TIMELINE_READS    ? r->reads[s]
+	       : v->metric == TIMELINE_WRITES ? r->writes[s]
+					      : r->reads[s] + r->writes[s];
 }
 
 static const char *metric_name(const struct timeline_view *v)
@@ -35,13 +37,15 @@ static void span(struct buf *out, const struct timeline *t, double width)
 /* Columns of the sparkline: slices side by side, several to a column where they do not fit. */
 static void sparkline(const struct timeline_view *v, const struct timeline_row *r, unsigned columns, struct buf *out)
 {
-	static const char *const bars[] = { " ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588" };
+	static const char *const bars[] = { " ",      "\u2581", "\u2582", "\u2583", "\u2584",
+					    "\u2585", "\u2586", "\u2587", "\u2588" };
 	const struct timeline *t = v->t;
 	double high = 0;
 
 	for (int pass = 0; pass < 2; pass++) {
 		for (unsigned c = 0; c < columns; c++) {
-			uint32_t from = (uint32_t)((uint64_t)c * t->slices / columns), to = (uint32_t)((uint64_t)(c + 1) * t->slices / columns);
+			uint32_t from = (uint32_t)((uint64_t)c * t->slices / columns),
+				 to = (uint32_t)((uint64_t)(c + 1) * t->slices / columns);
 			double sum = 0;
 
 			if (to == from)
@@ -115,7 +119,8 @@ void timeline_csv(const struct timeline_view *v, struct buf *out)
 {
 	const struct timeline *t = v->t;
 
-	buf_addf(out, "slice,start_%s,phase,function,object,read_bytes,written_bytes\n", t->instructions ? "instructions" : "ns");
+	buf_addf(out, "slice,start_%s,phase,function,object,read_bytes,written_bytes\n",
+		 t->instructions ? "instructions" : "ns");
 	for (uint32_t s = 0; s < t->slices; s++) {
 		for (uint32_t r = 0; r < t->row_count; r++) {
 			const struct timeline_row *row = &t->rows[r];
@@ -145,13 +150,19 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 	const struct timeline *t = v->t;
 	unsigned rows = t->row_count < v->rows ? t->row_count : v->rows, high = 36, left = 220, wide = 720;
 
-	buf_addf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n",
-		 left + wide + 100, rows * high + 70);
+	buf_addf(
+		out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n",
+		left + wide + 100, rows * high + 70);
 	buf_addstr(out, "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
-	buf_addf(out, "<text x=\"10\" y=\"20\" font-size=\"14\">Bytes %s per function (own scale each; tint = phase)</text>\n", metric_name(v));
+	buf_addf(
+		out,
+		"<text x=\"10\" y=\"20\" font-size=\"14\">Bytes %s per function (own scale each; tint = phase)</text>\n",
+		metric_name(v));
 	for (uint32_t s = 0; s < t->slices; s++)
-		buf_addf(out, "<rect x=\"%.2f\" y=\"32\" width=\"%.2f\" height=\"%u\" fill=\"%s\"/>\n", left + (double)wide * s / t->slices,
-			 (double)wide / t->slices + 0.3, rows * high, tint[t->phase[s] % 6]);
+		buf_addf(out, "<rect x=\"%.2f\" y=\"32\" width=\"%.2f\" height=\"%u\" fill=\"%s\"/>\n",
+			 left + (double)wide * s / t->slices, (double)wide / t->slices + 0.3, rows * high,
+			 tint[t->phase[s] % 6]);
 	for (unsigned r = 0; r < rows; r++) {
 		double peak = 0, total = 0, base = 32 + (double)(r + 1) * high - 4;
 
@@ -165,14 +176,18 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 		for (uint32_t s = 0; s < t->slices && peak > 0; s++) {
 			double y = base - value(v, &t->rows[r], s) / peak * (high - 8);
 
-			buf_addf(out, " %.2f,%.1f %.2f,%.1f", left + (double)wide * s / t->slices, y, left + (double)wide * (s + 1) / t->slices, y);
+			buf_addf(out, " %.2f,%.1f %.2f,%.1f", left + (double)wide * s / t->slices, y,
+				 left + (double)wide * (s + 1) / t->slices, y);
 		}
-		buf_addf(out, " %u,%.1f\"/>\n<text x=\"%u\" y=\"%.1f\" fill=\"#555\">", left + wide, base, left + wide + 8, base - 8);
+		buf_addf(out, " %u,%.1f\"/>\n<text x=\"%u\" y=\"%.1f\" fill=\"#555\">", left + wide, base,
+			 left + wide + 8, base - 8);
 		text_bytes(out, text_whole(total));
 		buf_addstr(out, "</text>\n");
 	}
-	buf_addf(out, "<text x=\"%u\" y=\"%u\" fill=\"#555\">0</text><text x=\"%u\" y=\"%u\" fill=\"#555\" text-anchor=\"end\">", left, rows * high + 50,
-		 left + wide, rows * high + 50);
+	buf_addf(
+		out,
+		"<text x=\"%u\" y=\"%u\" fill=\"#555\">0</text><text x=\"%u\" y=\"%u\" fill=\"#555\" text-anchor=\"end\">",
+		left, rows * high + 50, left + wide, rows * high + 50);
 	span(out, t, t->width * t->slices);
 	buf_addstr(out, "</text>\n</svg>\n");
 }

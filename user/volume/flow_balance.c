@@ -13,17 +13,17 @@
 #define ROUNDS 8
 #define ACTIVE 12
 #define STEPS 300
-#define ENOUGH 1e-6 /* of the first residual */
-#define STRICT 400.0 /* how much heavier the law of flow weighs than the time of a block */
+#define ENOUGH 1e-6      /* of the first residual */
+#define STRICT 400.0     /* how much heavier the law of flow weighs than the time of a block */
 #define SPREAD_INSNS 4.0 /* the time of so many instructions in a row is known to a factor of two */
 #define LEAST_SAMPLES 0.3
 
 struct work {
 	struct flow_balance *s;
 	double *w_node, *w_group, *w_edge; /* weights; w_edge: against flow this way */
-	double *in, *out;		   /* sums by node, by group */
-	double *x, *r, *p, *q, *diag;	   /* by edge */
-	bool *zero;			   /* edges held at 0 */
+	double *in, *out;                  /* sums by node, by group */
+	double *x, *r, *p, *q, *diag;      /* by edge */
+	bool *zero;                        /* edges held at 0 */
 	double *mem;
 };
 
@@ -169,10 +169,12 @@ static void executions(const struct work *w, double *runs, double least)
 static bool valid(const struct flow_balance *s)
 {
 	for (uint32_t n = 0; n < s->nodes; n++)
-		if (!(s->node[n].time >= 0 && s->node[n].time < 1e18) || !(s->node[n].cost >= 0 && s->node[n].cost < 1e9))
+		if (!(s->node[n].time >= 0 && s->node[n].time < 1e18) ||
+		    !(s->node[n].cost >= 0 && s->node[n].cost < 1e9))
 			return false;
 	for (uint32_t e = 0; e < s->edges; e++)
-		if (s->edge[e].to >= s->nodes || s->edge[e].group >= s->groups || !(s->edge[e].against >= 0 && s->edge[e].against < 1e6))
+		if (s->edge[e].to >= s->nodes || s->edge[e].group >= s->groups ||
+		    !(s->edge[e].against >= 0 && s->edge[e].against < 1e6))
 			return false;
 	for (uint32_t k = 0; k < s->groups; k++)
 		if (s->group[k].from >= s->nodes && s->group[k].from != SMOOTH_NONE)

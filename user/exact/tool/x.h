@@ -44,14 +44,14 @@
 /* ---- what to measure ---- */
 
 typedef struct {
-	Int out;		/* the stream to the driver; all descriptors here are inherited, -1: none */
-	Int core_log;		/* where the core writes: closed once the core has its own copy */
-	Int class_w, class_r;	/* pipe to the driver's instruction classifier; -1 none */
+	Int out;              /* the stream to the driver; all descriptors here are inherited, -1: none */
+	Int core_log;         /* where the core writes: closed once the core has its own copy */
+	Int class_w, class_r; /* pipe to the driver's instruction classifier; -1 none */
 	Bool quad, unique, ke, cycles, objects;
-	Bool attr_main;		/* attribute to the latest caller in the main image */
+	Bool attr_main; /* attribute to the latest caller in the main image */
 	UInt chunk, chunk_shift;
 	ULong slice;
-	const HChar *functions;	/* comma-separated; NULL: every function is one */
+	const HChar *functions; /* comma-separated; NULL: every function is one */
 	const HChar *candidates;
 	const HChar *start_at, *stop_at;
 	UInt start_n, stop_n;
@@ -59,8 +59,8 @@ typedef struct {
 	ULong seed;
 	UInt census;
 	UInt windows, window_hits, window_free; /* free: hits without a write before write-only */
-	ULong window_delay, window_life;	/* instructions */
-	Int log[4];		/* by kind, from KE_FUNCTION on */
+	ULong window_delay, window_life;        /* instructions */
+	Int log[4];                             /* by kind, from KE_FUNCTION on */
 	UInt xfer_shift;
 	Bool log_stack; /* stack accesses are logged, too */
 	UInt checkpoint_s;
@@ -74,7 +74,7 @@ enum { FN_OUTSIDE = 0, FN_BEFORE = 1, FN_UNKNOWN = 2, FN_KERNEL = 3, FN_FIRST = 
 typedef struct {
 	ULong insns, compute, transfer, control, ops_int, ops_fp, cycles, loads, stores;
 	ULong load_bytes[4], store_bytes[4]; /* enum fmt_x_region */
-	ULong pad;			     /* an even number of words: vector adds */
+	ULong pad;                           /* an even number of words: vector adds */
 } Counters;
 #define COUNTERS_N (sizeof(Counters) / sizeof(ULong))
 
@@ -135,8 +135,8 @@ typedef struct {
 	UChar kind;
 	UChar rep;
 	UShort size;
-	UInt census : 31; /* executions left to report */
-	UInt census_stack : 1; /* one of them was a store to the stack */
+	UInt census:31;      /* executions left to report */
+	UInt census_stack:1; /* one of them was a store to the stack */
 	Addr ip;
 	/* what this instruction met last: saves the look-up the next time */
 	UInt ekey;
@@ -180,8 +180,8 @@ extern ULong evbuf[EVBUF];
 extern ULong ret_value; /* RAX at the last return */
 extern ULong call_args[3];
 
-IRSB *x_instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const VexGuestExtents *,
-		   const VexArchInfo *, IRType, IRType);
+IRSB *x_instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const VexGuestExtents *, const VexArchInfo *,
+		   IRType, IRType);
 typedef VG_REGPARM(1) void (*flush_fn)(Flush *);
 UInt ask_locals(const HChar *path, ULong vaddr, struct xs_local **out);
 flush_fn exec_pick(const HChar **name);
@@ -196,11 +196,11 @@ flush_fn exec_pick(const HChar **name);
 enum { TAG_NONE = 0xff };
 
 typedef struct Sec {
-	UShort *w;   /* last writer, per byte */
-	ULong *k;    /* ke, per chunk: last writing function << 32 | invocation that read last */
+	UShort *w;     /* last writer, per byte */
+	ULong *k;      /* ke, per chunk: last writing function << 32 | invocation that read last */
 	UInt *xr, *xw; /* logs: last reading and writing invocation, per log chunk */
 	UShort *xf;
-	UChar *cand; /* candidates that wrote last, per byte */
+	UChar *cand;               /* candidates that wrote last, per byte */
 	UChar tag[SEC_SIZE >> 12]; /* enum fmt_x_region per page */
 	UChar touched;
 } Sec;
@@ -255,7 +255,7 @@ static inline void bits_set(ULong *bits, UInt off, UInt n)
 void unique_set(UInt edge_index, UInt stack, Addr a, SizeT n);
 /* Sums up the sets: per edge, and unions per consumer and per producer. */
 typedef struct {
-	ULong (*edge)[3];		  /* by edge index */
+	ULong (*edge)[3];                    /* by edge index */
 	ULong (*in)[3], (*out)[3], (*wr)[3]; /* by function id */
 } UniqueSums;
 void unique_sums(UniqueSums *u);
@@ -290,7 +290,7 @@ typedef struct {
 	Bool live;
 	Frame *frames;
 	UInt depth, cap;
-	UInt *active;	/* by function id */
+	UInt *active; /* by function id */
 	Node **act_node;
 	UInt act_cap;
 	Addr sp, stack_hi, stack_lo;
@@ -320,10 +320,10 @@ typedef struct {
 	Counters tot;
 	Node *node;
 	Thread *t;
-	UInt cand_mask; /* candidates on the stack */
+	UInt cand_mask;                  /* candidates on the stack */
 	Long ld_cd, st_cd, in_cd, cy_cd; /* samples are due when these reach 0 */
-	ULong now;	/* instructions, counted or not */
-	Addr pend_ret, pend_sp; /* of the call under way: linkage stubs push more */
+	ULong now;                       /* instructions, counted or not */
+	Addr pend_ret, pend_sp;          /* of the call under way: linkage stubs push more */
 	ULong slice_end;
 } State;
 extern State X;

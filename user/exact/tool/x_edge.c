@@ -58,7 +58,10 @@ Edge *edge_get(UInt key)
 
 /* ---- sets of addresses: one bit per byte, in blocks of 1 KiB of the target's memory ---- */
 
-typedef struct { ULong key; ULong *bits; } USlot;
+typedef struct {
+	ULong key;
+	ULong *bits;
+} USlot;
 static USlot *uset;
 static ULong uset_cap, uset_used;
 #define UWORDS ((1u << UBLK_SHIFT) / 64)
@@ -140,7 +143,11 @@ void unique_set(UInt edge_index, UInt stack, Addr a, SizeT n)
 }
 
 /* A block seen by one function: sorted, equal blocks lie side by side and are united. */
-typedef struct { ULong group; ULong blk; ULong *bits; } Ref;
+typedef struct {
+	ULong group;
+	ULong blk;
+	ULong *bits;
+} Ref;
 
 static Int ref_cmp(const void *a, const void *b)
 {

@@ -19,17 +19,13 @@ INLINE Bool uniform(const UShort *w, UInt n)
 	ULong b = w[0] * 0x0001000100010001ull;
 
 	switch (n) {
-	case 1:
-		return True;
-	case 2:
-		return w[0] == w[1];
-	case 4:
-		return *(const u64u *)w == b;
-	case 8:
-		return ((((const u64u *)w)[0] ^ b) | (((const u64u *)w)[1] ^ b)) == 0;
+	case 1: return True;
+	case 2: return w[0] == w[1];
+	case 4: return *(const u64u *)w == b;
+	case 8: return ((((const u64u *)w)[0] ^ b) | (((const u64u *)w)[1] ^ b)) == 0;
 	case 16:
-		return ((((const u64u *)w)[0] ^ b) | (((const u64u *)w)[1] ^ b) |
-			(((const u64u *)w)[2] ^ b) | (((const u64u *)w)[3] ^ b)) == 0;
+		return ((((const u64u *)w)[0] ^ b) | (((const u64u *)w)[1] ^ b) | (((const u64u *)w)[2] ^ b) |
+			(((const u64u *)w)[3] ^ b)) == 0;
 	default:
 		for (UInt i = 1; i < n; i++)
 			if (w[i] != w[0])
@@ -43,15 +39,9 @@ INLINE void fill(UShort *w, UInt n, UInt fn)
 	ULong b = fn * 0x0001000100010001ull;
 
 	switch (n) {
-	case 1:
-		w[0] = fn;
-		break;
-	case 2:
-		*(u32u *)w = (UInt)b;
-		break;
-	case 4:
-		*(u64u *)w = b;
-		break;
+	case 1: w[0] = fn; break;
+	case 2: *(u32u *)w = (UInt)b; break;
+	case 4: *(u64u *)w = b; break;
 	case 8:
 		((u64u *)w)[0] = b;
 		((u64u *)w)[1] = b;
@@ -308,28 +298,16 @@ INLINE void run(Flush *f, const UInt mode)
 			continue; /* a conditional access that did not happen */
 		} else if (e->kind == EV_LOAD) {
 			switch (e->size) {
-			case 8:
-				do_load(e, a, 8, mode);
-				break;
-			case 4:
-				do_load(e, a, 4, mode);
-				break;
-			case 1:
-				do_load(e, a, 1, mode);
-				break;
-			default:
-				do_load(e, a, e->size, mode);
+			case 8: do_load(e, a, 8, mode); break;
+			case 4: do_load(e, a, 4, mode); break;
+			case 1: do_load(e, a, 1, mode); break;
+			default: do_load(e, a, e->size, mode);
 			}
 		} else {
 			switch (e->size) {
-			case 8:
-				do_store(e, a, 8, mode);
-				break;
-			case 4:
-				do_store(e, a, 4, mode);
-				break;
-			default:
-				do_store(e, a, e->size, mode);
+			case 8: do_store(e, a, 8, mode); break;
+			case 4: do_store(e, a, 4, mode); break;
+			default: do_store(e, a, e->size, mode);
 			}
 		}
 	}
@@ -347,7 +325,11 @@ out:
 	}
 }
 
-#define VARIANT(name, mode) static VG_REGPARM(1) void name(Flush *f) { run(f, mode); }
+#define VARIANT(name, mode)                                                                                            \
+	static VG_REGPARM(1) void name(Flush *f)                                                                       \
+	{                                                                                                              \
+		run(f, mode);                                                                                          \
+	}
 VARIANT(run_q, M_QUAD)
 VARIANT(run_k, M_KE)
 VARIANT(run_qk, M_QUAD | M_KE)
@@ -369,18 +351,12 @@ flush_fn exec_pick(const HChar **name)
 	extra_cands = opt.candidates != NULL;
 	*name = "accperf_run";
 	if (extra_samples || extra_windows || extra_objects || extra_cycles || extra_cands || logs_on)
-		return mode & M_KE ? (mode & M_UNIQUE ? run_quk_x : run_qk_x)
-				   : (mode & M_UNIQUE ? run_qu_x : run_q_x);
+		return mode & M_KE ? (mode & M_UNIQUE ? run_quk_x : run_qk_x) : (mode & M_UNIQUE ? run_qu_x : run_q_x);
 	switch (mode) {
-	case M_QUAD | M_UNIQUE | M_KE:
-		return run_quk;
-	case M_QUAD | M_UNIQUE:
-		return run_qu;
-	case M_QUAD | M_KE:
-		return run_qk;
-	case M_KE:
-		return run_k;
-	default:
-		return run_q;
+	case M_QUAD | M_UNIQUE | M_KE: return run_quk;
+	case M_QUAD | M_UNIQUE: return run_qu;
+	case M_QUAD | M_KE: return run_qk;
+	case M_KE: return run_k;
+	default: return run_q;
 	}
 }

@@ -76,8 +76,9 @@ static Fn *fn_add(const HChar *name, Module *m, Addr entry, ULong vaddr)
 			/* the caller cannot free what the debug info owns, and it may move: copy */
 			HChar *path = VG_(malloc)("x.file", VG_(strlen)(file) + (dir ? VG_(strlen)(dir) : 0) + 2);
 
-			VG_(sprintf)(path, "%s%s%s", dir && *dir && *file != '/' ? dir : "",
-				     dir && *dir && *file != '/' ? "/" : "", file);
+			VG_(sprintf)
+			(path, "%s%s%s", dir && *dir && *file != '/' ? dir : "", dir && *dir && *file != '/' ? "/" : "",
+			 file);
 			r.file = out_string(path);
 			r.line = line;
 			VG_(free)(path);
@@ -296,8 +297,7 @@ Fn *fn_at(Addr a)
 	} else {
 		start = ehframe_start(m, a);
 		if (start)
-			VG_(snprintf)(name, sizeof(name), "%s+0x%llx", base_name(m->path),
-				      module_vaddr(m, start));
+			VG_(snprintf)(name, sizeof(name), "%s+0x%llx", base_name(m->path), module_vaddr(m, start));
 		else
 			VG_(snprintf)(name, sizeof(name), *m->path == '[' ? "%s" : "[%s]", base_name(m->path));
 	}

@@ -212,8 +212,8 @@ static void count_static(Flush *f)
 	}
 }
 
-IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
-		   const VexGuestExtents *vge, const VexArchInfo *archinfo, IRType gword, IRType hword)
+IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout, const VexGuestExtents *vge,
+		   const VexArchInfo *archinfo, IRType gword, IRType hword)
 {
 	Gen g = { .word = gword };
 	BB *bb = VG_(calloc)("x.bb", 1, sizeof(*bb));
@@ -250,8 +250,7 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 		IRExpr *e;
 
 		switch (st->tag) {
-		case Ist_NoOp:
-			continue;
+		case Ist_NoOp: continue;
 		case Ist_IMark:
 			ip = st->Ist.IMark.addr;
 			if (n_marks < MAX_INS) {
@@ -278,8 +277,8 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 		case Ist_StoreG: {
 			IRStoreG *sg = st->Ist.StoreG.details;
 
-			add_access(&g, EV_STORE, sizeofIRType(typeOfIRExpr(in->tyenv, sg->data)), sg->addr,
-				   sg->guard, ip);
+			add_access(&g, EV_STORE, sizeofIRType(typeOfIRExpr(in->tyenv, sg->data)), sg->addr, sg->guard,
+				   ip);
 			break;
 		}
 		case Ist_LoadG: {
@@ -309,11 +308,8 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 			add_access(&g, EV_STORE, size, c->addr, NULL, ip);
 			break;
 		}
-		case Ist_Exit:
-			add_flush(&g, st->Ist.Exit.guard, EXIT_PLAIN);
-			break;
-		default:
-			break;
+		case Ist_Exit: add_flush(&g, st->Ist.Exit.guard, EXIT_PLAIN); break;
+		default: break;
 		}
 		addStmtToIRSB(g.out, st);
 	}

@@ -5,7 +5,11 @@
 
 Bool logs_on;
 
-typedef struct Pair { UInt writer; UInt pad; ULong chunks; } Pair;
+typedef struct Pair {
+	UInt writer;
+	UInt pad;
+	ULong chunks;
+} Pair;
 
 /* A live invocation. Its table of writers is as long as its reads were varied. */
 typedef struct Inv {

@@ -4,9 +4,24 @@
 #include "pub_tool_clientstate.h"
 
 Options opt = {
-	.out = -1, .core_log = -1, .class_w = -1, .class_r = -1, .log = { -1, -1, -1, -1 }, .quad = True, .unique = True, .ke = True,
-	.chunk = 4, .chunk_shift = 2, .xfer_shift = 2, .start_n = 1, .stop_n = 1, .seed = 1,
-	.window_hits = 64, .window_free = 32, .window_delay = 300000, .window_life = 60000000,
+	.out = -1,
+	.core_log = -1,
+	.class_w = -1,
+	.class_r = -1,
+	.log = { -1, -1, -1, -1 },
+	.quad = True,
+	.unique = True,
+	.ke = True,
+	.chunk = 4,
+	.chunk_shift = 2,
+	.xfer_shift = 2,
+	.start_n = 1,
+	.stop_n = 1,
+	.seed = 1,
+	.window_hits = 64,
+	.window_free = 32,
+	.window_delay = 300000,
+	.window_life = 60000000,
 	.checkpoint_s = 10,
 };
 
@@ -19,41 +34,41 @@ static Bool process_option(const HChar *arg)
 {
 	Int chunk;
 
-	if VG_INT_CLO(arg, "--out-fd", opt.out) {}
-	else if VG_INT_CLO(arg, "--core-log-fd", opt.core_log) {}
-	else if VG_INT_CLO(arg, "--class-w", opt.class_w) {}
-	else if VG_INT_CLO(arg, "--class-r", opt.class_r) {}
-	else if VG_BOOL_CLO(arg, "--quad", opt.quad) {}
-	else if VG_BOOL_CLO(arg, "--unique", opt.unique) {}
-	else if VG_BOOL_CLO(arg, "--ke", opt.ke) {}
-	else if VG_BOOL_CLO(arg, "--cycles", opt.cycles) {}
-	else if VG_BOOL_CLO(arg, "--objects", opt.objects) {}
-	else if VG_BOOL_CLO(arg, "--log-stack", opt.log_stack) {}
-	else if VG_BOOL_CLO(arg, "--attr-main", opt.attr_main) {}
-	else if VG_BINT_CLO(arg, "--chunk", chunk, 1, 8) {
+	if VG_INT_CLO (arg, "--out-fd", opt.out) {
+	} else if VG_INT_CLO (arg, "--core-log-fd", opt.core_log) {
+	} else if VG_INT_CLO (arg, "--class-w", opt.class_w) {
+	} else if VG_INT_CLO (arg, "--class-r", opt.class_r) {
+	} else if VG_BOOL_CLO (arg, "--quad", opt.quad) {
+	} else if VG_BOOL_CLO (arg, "--unique", opt.unique) {
+	} else if VG_BOOL_CLO (arg, "--ke", opt.ke) {
+	} else if VG_BOOL_CLO (arg, "--cycles", opt.cycles) {
+	} else if VG_BOOL_CLO (arg, "--objects", opt.objects) {
+	} else if VG_BOOL_CLO (arg, "--log-stack", opt.log_stack) {
+	} else if VG_BOOL_CLO (arg, "--attr-main", opt.attr_main) {
+	} else if VG_BINT_CLO (arg, "--chunk", chunk, 1, 8) {
 		opt.chunk = chunk;
 		opt.chunk_shift = shift_of(chunk);
-	}
-	else if VG_BINT_CLO(arg, "--xfer-chunk", chunk, 1, 8) { opt.xfer_shift = shift_of(chunk); }
-	else if VG_BINT_CLO(arg, "--slice", opt.slice, 0, 1ll << 60) {}
-	else if VG_STR_CLO(arg, "--functions", opt.functions) {}
-	else if VG_STR_CLO(arg, "--candidates", opt.candidates) {}
-	else if VG_STR_CLO(arg, "--start-at", opt.start_at) {}
-	else if VG_STR_CLO(arg, "--stop-at", opt.stop_at) {}
-	else if VG_BINT_CLO(arg, "--start-n", opt.start_n, 1, 0x7fffffff) {}
-	else if VG_BINT_CLO(arg, "--stop-n", opt.stop_n, 1, 0x7fffffff) {}
-	else if VG_BINT_CLO(arg, "--sample-period", opt.sample_period, 0, 1ll << 60) {}
-	else if VG_BINT_CLO(arg, "--timer-period", opt.timer_period, 0, 1ll << 60) {}
-	else if VG_BINT_CLO(arg, "--seed", opt.seed, 0, 1ll << 60) {}
-	else if VG_BINT_CLO(arg, "--census", opt.census, 0, 1 << 20) {}
-	else if VG_BINT_CLO(arg, "--windows", opt.windows, 0, 1 << 20) {}
-	else if VG_BINT_CLO(arg, "--window-hits", opt.window_hits, 1, 4096) {}
-	else if VG_BINT_CLO(arg, "--checkpoint", opt.checkpoint_s, 0, 1 << 20) {}
-	else if VG_INT_CLO(arg, "--log-function", opt.log[0]) {}
-	else if VG_INT_CLO(arg, "--log-subcalls", opt.log[1]) {}
-	else if VG_INT_CLO(arg, "--log-icount", opt.log[2]) {}
-	else if VG_INT_CLO(arg, "--log-xfers", opt.log[3]) {}
-	else
+	} else if VG_BINT_CLO (arg, "--xfer-chunk", chunk, 1, 8) {
+		opt.xfer_shift = shift_of(chunk);
+	} else if VG_BINT_CLO (arg, "--slice", opt.slice, 0, 1ll << 60) {
+	} else if VG_STR_CLO (arg, "--functions", opt.functions) {
+	} else if VG_STR_CLO (arg, "--candidates", opt.candidates) {
+	} else if VG_STR_CLO (arg, "--start-at", opt.start_at) {
+	} else if VG_STR_CLO (arg, "--stop-at", opt.stop_at) {
+	} else if VG_BINT_CLO (arg, "--start-n", opt.start_n, 1, 0x7fffffff) {
+	} else if VG_BINT_CLO (arg, "--stop-n", opt.stop_n, 1, 0x7fffffff) {
+	} else if VG_BINT_CLO (arg, "--sample-period", opt.sample_period, 0, 1ll << 60) {
+	} else if VG_BINT_CLO (arg, "--timer-period", opt.timer_period, 0, 1ll << 60) {
+	} else if VG_BINT_CLO (arg, "--seed", opt.seed, 0, 1ll << 60) {
+	} else if VG_BINT_CLO (arg, "--census", opt.census, 0, 1 << 20) {
+	} else if VG_BINT_CLO (arg, "--windows", opt.windows, 0, 1 << 20) {
+	} else if VG_BINT_CLO (arg, "--window-hits", opt.window_hits, 1, 4096) {
+	} else if VG_BINT_CLO (arg, "--checkpoint", opt.checkpoint_s, 0, 1 << 20) {
+	} else if VG_INT_CLO (arg, "--log-function", opt.log[0]) {
+	} else if VG_INT_CLO (arg, "--log-subcalls", opt.log[1]) {
+	} else if VG_INT_CLO (arg, "--log-icount", opt.log[2]) {
+	} else if VG_INT_CLO (arg, "--log-xfers", opt.log[3]) {
+	} else
 		return False;
 	return True;
 }

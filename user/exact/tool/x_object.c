@@ -19,7 +19,11 @@ typedef struct {
 	ULong blocks, bytes, live, peak;
 } Obj;
 
-typedef struct { Addr lo, hi; UInt obj; ULong born; } Range; /* [lo, hi) */
+typedef struct {
+	Addr lo, hi;
+	UInt obj;
+	ULong born;
+} Range; /* [lo, hi) */
 
 static Obj *objs;
 static UInt obj_count, obj_cap;
@@ -27,12 +31,23 @@ static UInt obj_gen = 1;
 
 /* Sorted by address, in buckets so that a malloc-heavy program does not shift all of it. */
 #define BUCKET_SHIFT 16
-typedef struct { Range *r; UInt n, cap; } Bucket;
-typedef struct Chain { struct Chain *next; Addr base; Bucket b; } Chain;
+typedef struct {
+	Range *r;
+	UInt n, cap;
+} Bucket;
+typedef struct Chain {
+	struct Chain *next;
+	Addr base;
+	Bucket b;
+} Chain;
 #define BUCKETS 65536
 static Chain *buckets[BUCKETS];
 
-typedef struct Key { struct Key *next; ULong key; UInt obj; } Key;
+typedef struct Key {
+	struct Key *next;
+	ULong key;
+	UInt obj;
+} Key;
 #define KEYS 16384
 static Key *keys[KEYS];
 
@@ -190,17 +205,34 @@ static void tell_block(const Range *r, ULong died)
 
 UInt object_alloc_kind(const HChar *name)
 {
-	static const struct { const HChar *name; UInt kind; } known[] = {
-		{ "malloc", ALLOC_MALLOC }, { "__libc_malloc", ALLOC_MALLOC }, { "__libc_calloc", ALLOC_CALLOC },
-		{ "calloc", ALLOC_CALLOC }, { "realloc", ALLOC_REALLOC }, { "__libc_realloc", ALLOC_REALLOC },
-		{ "memalign", ALLOC_MEMALIGN }, { "__libc_memalign", ALLOC_MEMALIGN },
-		{ "aligned_alloc", ALLOC_MEMALIGN }, { "_mid_memalign", ALLOC_MEMALIGN }, { "posix_memalign", ALLOC_POSIX },
-		{ "free", ALLOC_FREE }, { "__libc_free", ALLOC_FREE }, { "cfree", ALLOC_FREE },
-		{ "_Znwm", ALLOC_MALLOC }, { "_Znam", ALLOC_MALLOC },
-		{ "_ZnwmRKSt9nothrow_t", ALLOC_MALLOC }, { "_ZnamRKSt9nothrow_t", ALLOC_MALLOC },
-		{ "_ZnwmSt11align_val_t", ALLOC_MALLOC }, { "_ZnamSt11align_val_t", ALLOC_MALLOC },
-		{ "_ZdlPv", ALLOC_FREE }, { "_ZdaPv", ALLOC_FREE },
-		{ "_ZdlPvm", ALLOC_FREE }, { "_ZdaPvm", ALLOC_FREE },
+	static const struct {
+		const HChar *name;
+		UInt kind;
+	} known[] = {
+		{ "malloc", ALLOC_MALLOC },
+		{ "__libc_malloc", ALLOC_MALLOC },
+		{ "__libc_calloc", ALLOC_CALLOC },
+		{ "calloc", ALLOC_CALLOC },
+		{ "realloc", ALLOC_REALLOC },
+		{ "__libc_realloc", ALLOC_REALLOC },
+		{ "memalign", ALLOC_MEMALIGN },
+		{ "__libc_memalign", ALLOC_MEMALIGN },
+		{ "aligned_alloc", ALLOC_MEMALIGN },
+		{ "_mid_memalign", ALLOC_MEMALIGN },
+		{ "posix_memalign", ALLOC_POSIX },
+		{ "free", ALLOC_FREE },
+		{ "__libc_free", ALLOC_FREE },
+		{ "cfree", ALLOC_FREE },
+		{ "_Znwm", ALLOC_MALLOC },
+		{ "_Znam", ALLOC_MALLOC },
+		{ "_ZnwmRKSt9nothrow_t", ALLOC_MALLOC },
+		{ "_ZnamRKSt9nothrow_t", ALLOC_MALLOC },
+		{ "_ZnwmSt11align_val_t", ALLOC_MALLOC },
+		{ "_ZnamSt11align_val_t", ALLOC_MALLOC },
+		{ "_ZdlPv", ALLOC_FREE },
+		{ "_ZdaPv", ALLOC_FREE },
+		{ "_ZdlPvm", ALLOC_FREE },
+		{ "_ZdaPvm", ALLOC_FREE },
 	};
 
 	for (UInt i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -223,12 +255,11 @@ static UInt site_object(Addr ip, Fn *caller, const HChar *how, UInt kind)
 	if (*id)
 		return *id;
 	if (ip && VG_(get_filename_linenum)(VG_(current_DiEpoch)(), ip - 1, &file, &dir, &line) && file)
-		VG_(snprintf)(name, sizeof(name), "%s in %.500s (%.400s:%u)", how, caller ? caller->name : "?", file, line);
-	else if (ip)
-		VG_(snprintf)(name, sizeof(name), "%s in %.500s+0x%lx", how, caller ? caller->name : "?",
-			      caller && caller->entry && ip > caller->entry ? ip - caller->entry : 0ul);
-	else
-		VG_(snprintf)(name, sizeof(name), "%s", how);
+		VG_(snprintf)
+	(name, sizeof(name), "%s in %.500s (%.400s:%u)", how, caller ? caller->name : "?", file, line);
+	else if (ip) VG_(snprintf)(name, sizeof(name), "%s in %.500s+0x%lx", how, caller ? caller->name : "?",
+				   caller && caller->entry && ip > caller->entry ? ip - caller->entry : 0ul);
+	else VG_(snprintf)(name, sizeof(name), "%s", how);
 	return *id = obj_new(kind, name, caller, 0, 0);
 }
 
@@ -258,12 +289,8 @@ void object_alloc_leave(Frame *f, Fn *caller)
 	Obj *o;
 
 	switch (f->fn->alloc_kind) {
-	case ALLOC_MALLOC:
-		size = a[0];
-		break;
-	case ALLOC_CALLOC:
-		size = a[0] * a[1];
-		break;
+	case ALLOC_MALLOC: size = a[0]; break;
+	case ALLOC_CALLOC: size = a[0] * a[1]; break;
 	case ALLOC_REALLOC: {
 		Range *old = a[0] && opt.objects ? range_at(a[0]) : NULL;
 
@@ -275,15 +302,12 @@ void object_alloc_leave(Frame *f, Fn *caller)
 		}
 		break;
 	}
-	case ALLOC_MEMALIGN:
-		size = a[1];
-		break;
+	case ALLOC_MEMALIGN: size = a[1]; break;
 	case ALLOC_POSIX:
 		size = a[2];
 		p = (Int)ret_value == 0 && VG_(am_is_valid_for_client)(a[0], 8, VKI_PROT_READ) ? *(ULong *)a[0] : 0;
 		break;
-	default:
-		return;
+	default: return;
 	}
 	if (!p || !size || p + size < p || !VG_(am_is_valid_for_client)(p, 1, VKI_PROT_READ))
 		return;
@@ -386,7 +410,8 @@ static UInt local_at(Fn *fn, Long off)
 	for (UInt i = 0; i < fn->local_count; i++) {
 		const struct xs_local *l = &fn->locals[i];
 
-		if (off >= l->offset && off < l->offset + (Long)l->size && (best == ~0u || l->size < fn->locals[best].size))
+		if (off >= l->offset && off < l->offset + (Long)l->size &&
+		    (best == ~0u || l->size < fn->locals[best].size))
 			best = i;
 	}
 	return best;
@@ -437,10 +462,13 @@ static UInt rest_object(Addr a)
 	Sec *s = sec_get(a);
 	UInt tag = s->tag[(a & SEC_MASK) >> 12];
 	UInt *id = keyed((ULong)tag << 3 | 6);
-	static const HChar *const names[] = { "[stack]", "[heap, outside any block]", "[sections of files]", "[other memory]" };
+	static const HChar *const names[] = { "[stack]", "[heap, outside any block]", "[sections of files]",
+					      "[other memory]" };
 
 	if (!*id)
-		*id = obj_new(tag == FMT_X_R_HEAP ? FMT_OBJ_HEAP : tag == FMT_X_R_GLOBAL ? FMT_OBJ_GLOBAL : FMT_OBJ_MMAP,
+		*id = obj_new(tag == FMT_X_R_HEAP     ? FMT_OBJ_HEAP
+			      : tag == FMT_X_R_GLOBAL ? FMT_OBJ_GLOBAL
+						      : FMT_OBJ_MMAP,
 			      names[tag & 3], NULL, 0, 0);
 	return *id;
 }
@@ -539,7 +567,12 @@ void object_write(const UniqueSums *u)
 	VG_(ssort)(all, n, sizeof(*all), use_cmp);
 	for (UInt i = 0; i < n; i++) {
 		const Use *p = all[i];
-		struct fmt_x_use r = { p->fn + 1, p->object, p->reads, p->writes, p->read_bytes, p->write_bytes,
+		struct fmt_x_use r = { p->fn + 1,
+				       p->object,
+				       p->reads,
+				       p->writes,
+				       p->read_bytes,
+				       p->write_bytes,
 				       p->set && opt.unique ? u->edge[p->set - 1][0] : FMT_X_UNKNOWN };
 
 		out_rec(FMT_X_USE, &r, sizeof(r));

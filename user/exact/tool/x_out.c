@@ -129,7 +129,10 @@ UInt out_stack(const struct fmt_frame *fr, UInt n, UInt flags)
 }
 
 /* Names of the code addresses that occur in samples, once each. */
-typedef struct SymEnt { struct SymEnt *next; Addr ip; } SymEnt;
+typedef struct SymEnt {
+	struct SymEnt *next;
+	Addr ip;
+} SymEnt;
 #define SYM_HASH 16384
 static SymEnt *sym_hash[SYM_HASH];
 
@@ -138,7 +141,10 @@ void out_symbol(Module *m, Addr ip, ULong vaddr, Fn *fn)
 	SymEnt *e;
 	const HChar *file = NULL, *dir = NULL;
 	UInt line = 0, str = 0;
-	struct { struct fmt_symbol s; struct fmt_inline i; } r;
+	struct {
+		struct fmt_symbol s;
+		struct fmt_inline i;
+	} r;
 
 	if (!fn)
 		return;
@@ -255,12 +261,10 @@ void out_snapshot(const HChar *incomplete, Bool final)
 	run.cycles = in_use(all.cycles / 4, opt.cycles);
 	run.slice = opt.slice;
 	run.chunk = opt.chunk;
-	run.has = (opt.quad ? FMT_X_HAS_QUAD : 0) | (opt.unique ? FMT_X_HAS_UNIQUE : 0) |
-		  (opt.ke ? FMT_X_HAS_KE : 0) | (opt.objects ? FMT_X_HAS_OBJECTS : 0) |
-		  (opt.slice ? FMT_X_HAS_SLICES : 0) | (opt.cycles ? FMT_X_HAS_CYCLES : 0) |
-		  FMT_X_HAS_TREE | (opt.attr_main ? FMT_X_ATTR_MAIN : 0) |
-		  (opt.functions ? FMT_X_SELECTED : 0) |
-		  (opt.start_at || opt.stop_at ? FMT_X_WINDOW : 0) |
+	run.has = (opt.quad ? FMT_X_HAS_QUAD : 0) | (opt.unique ? FMT_X_HAS_UNIQUE : 0) | (opt.ke ? FMT_X_HAS_KE : 0) |
+		  (opt.objects ? FMT_X_HAS_OBJECTS : 0) | (opt.slice ? FMT_X_HAS_SLICES : 0) |
+		  (opt.cycles ? FMT_X_HAS_CYCLES : 0) | FMT_X_HAS_TREE | (opt.attr_main ? FMT_X_ATTR_MAIN : 0) |
+		  (opt.functions ? FMT_X_SELECTED : 0) | (opt.start_at || opt.stop_at ? FMT_X_WINDOW : 0) |
 		  (incomplete[0] ? FMT_X_INCOMPLETE : 0);
 	run.shadow_bytes = shadow_bytes;
 	run.unique_bytes = unique_bytes;
@@ -297,9 +301,16 @@ void out_snapshot(const HChar *incomplete, Bool final)
 	VG_(free)(sorted);
 	for (UInt i = 0; i < node_count; i++) {
 		const Node *n = nodes[i];
-		struct fmt_x_node r = { n->id, n->parent ? n->parent->id : 0, n->fn->id + 1, 0, n->calls,
-					n->self.insns, n->self.compute, in_use(n->self.cycles / 4, opt.cycles),
-					sum4(n->self.load_bytes), sum4(n->self.store_bytes) };
+		struct fmt_x_node r = { n->id,
+					n->parent ? n->parent->id : 0,
+					n->fn->id + 1,
+					0,
+					n->calls,
+					n->self.insns,
+					n->self.compute,
+					in_use(n->self.cycles / 4, opt.cycles),
+					sum4(n->self.load_bytes),
+					sum4(n->self.store_bytes) };
 
 		out_rec(FMT_X_NODE, &r, sizeof(r));
 	}

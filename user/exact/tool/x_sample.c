@@ -132,7 +132,7 @@ typedef struct Win {
 	struct fmt_window w;
 	struct fmt_hit *hits;
 	ULong *inv, arm_inv; /* by hit: invocation, 0 the kernel; of the access that chose the address */
-	UInt free_hits; /* since the last write */
+	UInt free_hits;      /* since the last write */
 	Bool write_only, done, armed;
 	ULong arm_at;
 } Win;
@@ -257,7 +257,9 @@ static void win_draw(const struct fmt_access *arm)
 	VG_(memcpy)(&w->w.arm, arm, sizeof(w->w.arm));
 	/* one place in the access, each as likely, as `record` does. Not from the samples' generator: the same
 	 * samples with and without windows. */
-	w->w.addr = arm->addr + (arm->size > WINDOW_LEN ? (drawn * 0x9e3779b97f4a7c15ull >> 33) % (arm->size / WINDOW_LEN) * WINDOW_LEN : 0);
+	w->w.addr = arm->addr + (arm->size > WINDOW_LEN
+					 ? (drawn * 0x9e3779b97f4a7c15ull >> 33) % (arm->size / WINDOW_LEN) * WINDOW_LEN
+					 : 0);
 	w->arm_inv = X.inv;
 	w->w.len = WINDOW_LEN;
 	w->w.write_only_after = ~0u;

@@ -5,7 +5,11 @@ Sec **pm;
 ULong shadow_bytes, touched_secs;
 
 /* Addresses above 128 GiB: the core puts no client memory there unless the target insists. */
-typedef struct High { struct High *next; Addr base; Sec *sec; } High;
+typedef struct High {
+	struct High *next;
+	Addr base;
+	Sec *sec;
+} High;
 #define HIGH_HASH 4096
 static High *high[HIGH_HASH];
 
@@ -22,7 +26,8 @@ void *shadow_alloc(SizeT n)
 			VG_(am_munmap_valgrind)((Addr)reserve, RESERVE);
 			reserve = NULL;
 			out_snapshot("memory ran out: the engine needs several times the program's own; "
-				     "--no-unique and --semantics quad need less", False);
+				     "--no-unique and --semantics quad need less",
+				     False);
 		}
 		VG_(out_of_memory_NORETURN)("accperf: shadow memory", n);
 	}
@@ -103,7 +108,9 @@ Sec *sec_slow(Addr a)
 
 /* Mappings that the allocator took its blocks from. */
 #define MAX_HEAPS 8192
-static struct { Addr lo, hi; } heaps[MAX_HEAPS];
+static struct {
+	Addr lo, hi;
+} heaps[MAX_HEAPS];
 static UInt n_heaps;
 static Addr brk_lo, brk_hi;
 

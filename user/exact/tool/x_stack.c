@@ -153,8 +153,7 @@ static void push(Thread *t, Fn *fn, Addr sp, Addr ret)
 		fn->calls++;
 		f->node->calls++;
 	}
-	if ((opt.functions && !(fn->flags & FNF_SELECTED)) ||
-	    (opt.attr_main && !(fn->flags & FNF_MAIN_IMAGE))) {
+	if ((opt.functions && !(fn->flags & FNF_SELECTED)) || (opt.attr_main && !(fn->flags & FNF_MAIN_IMAGE))) {
 		f->eff = up ? up->eff : FN_OUTSIDE;
 		f->eff_inv = up ? up->eff_inv : f->inv;
 	} else {
