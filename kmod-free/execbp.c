@@ -18,6 +18,7 @@
 
 #include "execbp.skel.h"
 #include "kmod-free/refresh_quirk.h"
+#include "util/clock.h"
 
 #define BACK_OFF_NS 1000000000ull
 #define LATE_NS 30000       /* beyond the time in which a first hit has to come: whether it did is looked at then */
@@ -47,14 +48,6 @@ struct execbp {
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return 0;
-}
-
-static uint64_t clock_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 struct execbp *execbp_new(struct err *e)
@@ -172,23 +165,13 @@ static int open_events(struct execbp *x)
 	return err == -ENODEV && x->groups ? 0 : err;
 }
 
-static bool process_time(const struct execbp *x, uint64_t *ns)
-{
-	struct timespec t;
-
-	if (clock_gettime(x->clock, &t))
-		return false;
-	*ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	return true;
-}
-
 /* Since all was armed. */
 static bool cpu_time(const struct execbp *x, uint64_t *ns)
 {
 	if (!x->req.on_cpus)
 		return read(x->group[0].leader, ns, sizeof(*ns)) == sizeof(*ns);
 	/* that of a thread of another process nobody can read */
-	if (!x->req.process || !process_time(x, ns))
+	if (!x->req.process || !clock_read(x->clock, ns))
 		return false;
 	*ns -= x->clock_armed;
 	return true;
@@ -254,7 +237,7 @@ int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, 
 	if (req->on_cpus)
 		err = -clock_getcpuclockid(req->pid, &x->clock);
 	err = err ? err : open_events(x);
-	if (!err && req->on_cpus && !process_time(x, &x->clock_armed))
+	if (!err && req->on_cpus && !clock_read(x->clock, &x->clock_armed))
 		err = -ESRCH;
 	if (!err)
 		switch_groups(x, PERF_EVENT_IOC_ENABLE);

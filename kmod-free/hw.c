@@ -11,6 +11,7 @@
 
 #include "kmod-free/hw.h"
 #include "kmod-free/ring.h"
+#include "util/clock.h"
 
 #define DEFAULT_PAGES 16
 #define TRY_NS 30000000
@@ -420,15 +421,12 @@ static uint64_t clock_offset(const struct ring *r)
 	uint64_t best = UINT64_MAX, offset = 0;
 
 	for (int i = 0; i < 4; i++) {
-		struct timespec t;
-		uint64_t before = kernel_clock(r->page), after;
+		uint64_t before = kernel_clock(r->page), now = clock_now(), after;
 
-		clock_gettime(CLOCK_MONOTONIC, &t);
 		after = kernel_clock(r->page);
 		if (after - before < best) {
 			best = after - before;
-			offset = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec -
-				 (before + (after - before) / 2);
+			offset = now - (before + (after - before) / 2);
 		}
 	}
 	return offset;
@@ -569,7 +567,7 @@ int hw_try(const struct pmu_event *events, int n, const struct hw_filter *f, str
 {
 	struct source_config cfg = { .ring_pages = 4 };
 	static volatile uint64_t memory[4096];
-	struct timespec t0, t1;
+	uint64_t began;
 	struct source *s;
 	unsigned seen = 0, x = 1;
 	int err = hw_new(&s, events, n, f, &cfg, e);
@@ -579,15 +577,14 @@ int hw_try(const struct pmu_event *events, int n, const struct hw_filter *f, str
 	err = hw_add_task(s, 0, e);
 	if (!err)
 		err = hw_start(s, e);
-	clock_gettime(CLOCK_MONOTONIC, &t0);
+	began = clock_now();
 	while (!err && !seen) {
 		for (int i = 0; i < 20000; i++) {
 			x = x * 1664525 + 1013904223;
 			memory[x % 4096] += memory[(x >> 12) % 4096];
 		}
 		hw_read(s, count_samples, &seen);
-		clock_gettime(CLOCK_MONOTONIC, &t1);
-		if ((t1.tv_sec - t0.tv_sec) * 1000000000 + t1.tv_nsec - t0.tv_nsec > TRY_NS)
+		if (clock_now() - began > TRY_NS)
 			break;
 	}
 	hw_close(s);

@@ -14,10 +14,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kmod-free/uprobe_internal.h"
+#include "util/clock.h"
 
 /* Newer than the headers of Debian 12. */
 #define ATTACH_UPROBE_MULTI 48
@@ -25,14 +25,6 @@
 #define UPROBE_MULTI_RETURN 1u
 
 #define CLOSERS 16 /* threads that close perf uprobes: each close waits for grace periods */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 const char *uprobe_mode_name(enum uprobe_mode m)
 {
@@ -449,7 +441,7 @@ int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e)
 		l->armed = true;
 	}
 	if (when)
-		*when = now_ns();
+		*when = clock_now();
 	__atomic_store_n(&u->skel->bss->enabled[library], 1, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&u->lock);
 	return r < 0 ? links_error(u, r, pid, e) : 0;
@@ -461,7 +453,7 @@ void uprobe_disarm(struct uprobe *u, int library, uint64_t *when)
 
 	pthread_mutex_lock(&u->lock);
 	if (when)
-		*when = now_ns();
+		*when = clock_now();
 	if (l->armed) {
 		__atomic_store_n(&u->skel->bss->enabled[library], 0, __ATOMIC_SEQ_CST);
 		for (unsigned i = 0; i < l->groups_cnt; i++)
@@ -473,7 +465,7 @@ void uprobe_disarm(struct uprobe *u, int library, uint64_t *when)
 
 void uprobe_pause(struct uprobe *u, int library, uint64_t *when)
 {
-	*when = now_ns();
+	*when = clock_now();
 	__atomic_store_n(&u->skel->bss->enabled[library], 0, __ATOMIC_SEQ_CST);
 }
 

@@ -6,10 +6,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kmod-free/uprobe_internal.h"
+#include "util/clock.h"
 
 #define ROUNDS 9
 #define CALLS 2000
@@ -35,29 +35,21 @@ int uprobe_alg_links(struct uprobe *u, struct link_group *g)
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* One system call of the kind that is looked at most closely. */
 static double call_ns(int fd)
 {
 	double took[ROUNDS];
-	struct timespec a, b;
 	char byte;
 
 	for (unsigned r = 0; r < ROUNDS; r++) {
-		clock_gettime(CLOCK_MONOTONIC, &a);
+		uint64_t began = clock_now();
+
 		for (unsigned i = 0; i < CALLS; i++)
 			if (read(fd, &byte, 1) < 0)
 				return 0;
-		clock_gettime(CLOCK_MONOTONIC, &b);
-		took[r] = ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / CALLS;
+		took[r] = (double)(clock_now() - began) / CALLS;
 	}
-	qsort(took, ROUNDS, sizeof(*took), by_value);
+	qsort(took, ROUNDS, sizeof(*took), by_double);
 	return took[ROUNDS / 2];
 }
 

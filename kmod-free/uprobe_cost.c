@@ -7,21 +7,15 @@
 #include <unistd.h>
 
 #include "kmod-free/uprobe_internal.h"
+#include "util/clock.h"
 
 #define ROUNDS 16
 #define QUICK_ROUNDS 12
 #define CALLS 120
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static double median(double *v, unsigned n)
 {
-	qsort(v, n, sizeof(*v), by_value);
+	qsort(v, n, sizeof(*v), by_double);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 

@@ -599,12 +599,9 @@ int watch_victim(const uint64_t *since, unsigned slots, uint64_t *random)
 
 void watch_stats(struct watch *w, struct watch_stats *out)
 {
-	struct timespec t;
-	uint64_t now;
+	uint64_t now = clock_now();
 
 	*out = w->stats;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 	/* windows may follow one another for long without a pause */
 	if (w->active && now > w->armed_since)
 		out->armed_ns += now - w->armed_since;
@@ -617,15 +614,15 @@ void watch_stats(struct watch *w, struct watch_stats *out)
 
 void watch_free(struct watch *w)
 {
-	struct timespec t;
+	uint64_t now;
 
 	if (!w)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = clock_now();
 	for (unsigned i = 0; i < WATCH_SLOTS; i++) {
 		if (w->slot[i].active) {
 			ring_buffer__consume(w->ring);
-			finish(w, i, FMT_W_EXIT, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+			finish(w, i, FMT_W_EXIT, now);
 		}
 		free(w->slot[i].events);
 	}

@@ -16,24 +16,16 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "abi.h"
 #include "kmod-free/execbp.h"
 #include "kmod-free/refresh_quirk.h"
+#include "util/clock.h"
 
 #define PATIENCE_NS 30000000000ull
 #define INNER 3
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static __attribute__((noinline)) void inner(uint64_t n)
 {
@@ -78,11 +70,11 @@ static struct exec_slot at(void (*f)(void), uint32_t limit, bool ends)
 /* Looks every few ms, as the recorder does. */
 static void wait_window(struct execbp *x, struct exec_window *w)
 {
-	uint64_t give_up = now() + PATIENCE_NS;
+	uint64_t give_up = clock_now() + PATIENCE_NS;
 	struct pollfd p = { .fd = execbp_fd(x), .events = POLLIN };
 
-	while (!execbp_poll(x, now(), w)) {
-		assert_true(now() < give_up);
+	while (!execbp_poll(x, clock_now(), w)) {
+		assert_true(clock_now() < give_up);
 		poll(&p, 1, 3);
 	}
 }
@@ -106,15 +98,16 @@ static void test_ratio(void **state)
 
 	assert_non_null(x);
 	for (int i = 0; i < 5; i++) {
-		assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
-		assert_int_equal(execbp_open(x, &req, now(), NULL), -EBUSY);
+		assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
+		assert_int_equal(execbp_open(x, &req, clock_now(), NULL), -EBUSY);
 		wait_window(x, &w);
 		assert_int_equal(w.end, EXEC_HITS);
 		assert_int_equal(w.hits[0], 50);
 		assert_in_range(w.hits[1], 49 * INNER, 50 * INNER);
 		/* over with its last hit, however late we look */
 		assert_int_equal(w.cpu_ns, w.hit[w.count - 1].cpu_ns);
-		assert_true(w.ended >= w.hit[w.count - 1].time && w.unseen_ns > 0 && w.ended + w.unseen_ns <= now());
+		assert_true(w.ended >= w.hit[w.count - 1].time && w.unseen_ns > 0 &&
+			    w.ended + w.unseen_ns <= clock_now());
 		assert_true(w.stopped & 1);
 		assert_int_equal(w.count, w.hits[0] + w.hits[1]);
 		assert_in_range(w.traps, w.count, hitlimit_counts_all() ? 50 + 200 : w.count + 1);
@@ -145,7 +138,7 @@ static void test_slot_limit(void **state)
 	assert_non_null(x);
 	req.slot[0].ends = false;
 	req.slot[0].limit = 4;
-	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
 	wait_window(x, &w);
 	assert_int_equal(w.hits[0], 4);
 	assert_int_equal(w.hits[1], 200);
@@ -159,40 +152,40 @@ static void test_ends(void **state)
 	struct exec_window w;
 
 	assert_non_null(x);
-	assert_false(execbp_poll(x, now(), &w));
+	assert_false(execbp_poll(x, clock_now(), &w));
 	/* what is never reached ends by time */
 	req.slots = 1;
 	req.slot[0] = at(never, 5, true);
 	req.time_limit_ns = 3000000;
-	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
 	wait_window(x, &w);
 	assert_int_equal(w.end, EXEC_TIME);
 	assert_int_equal(w.count, 0);
 	/* and if it had to come soon, it is late */
 	req.within_ns = 1000;
-	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
 	wait_window(x, &w);
 	assert_int_equal(w.end, EXEC_LATE);
 	/* which is not waited for */
 	req.time_limit_ns = PATIENCE_NS;
-	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
 	wait_window(x, &w);
 	assert_int_equal(w.end, EXEC_LATE);
 	assert_true(w.ended - w.armed < PATIENCE_NS / 2);
 	req.slot[0].limit = 0;
-	assert_int_equal(execbp_open(x, &req, now(), NULL), -EINVAL);
+	assert_int_equal(execbp_open(x, &req, clock_now(), NULL), -EINVAL);
 	/* an address that nothing is mapped at is no error: code may be unmapped meanwhile */
 	req = both();
 	req.slot[0].addr = 0x10000;
 	req.slot[1].addr = 0x7fff00000000;
 	req.time_limit_ns = 3000000;
-	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
 	wait_window(x, &w);
 	assert_int_equal(w.count, 0);
 	req = both();
-	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
-	assert_true(execbp_end(x, now(), &w));
-	assert_false(execbp_end(x, now(), &w));
+	assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
+	assert_true(execbp_end(x, clock_now(), &w));
+	assert_false(execbp_end(x, clock_now(), &w));
 	execbp_free(x);
 }
 
@@ -202,7 +195,7 @@ static void test_in_time(void **state)
 	struct execbp *x = execbp_new(NULL);
 	struct exec_request req = both();
 	struct exec_window w = { .end = EXEC_LATE };
-	uint64_t give_up = now() + PATIENCE_NS;
+	uint64_t give_up = clock_now() + PATIENCE_NS;
 
 	assert_non_null(x);
 	req.slots = 1;
@@ -211,8 +204,8 @@ static void test_in_time(void **state)
 	req.time_limit_ns = 200000000;
 	/* the child may get no processor for so long */
 	while (w.end == EXEC_LATE) {
-		assert_true(now() < give_up);
-		assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+		assert_true(clock_now() < give_up);
+		assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
 		wait_window(x, &w);
 	}
 	assert_int_equal(w.end, EXEC_TIME);
@@ -246,11 +239,11 @@ static int start_threads(void **state)
 /* Breakpoints on any thread of the machine count against those of CPUs: others may have them for a while. */
 static void open_on_cpus(struct execbp *x, const struct exec_request *req)
 {
-	uint64_t give_up = now() + PATIENCE_NS;
+	uint64_t give_up = clock_now() + PATIENCE_NS;
 	int rc;
 
-	while ((rc = execbp_open(x, req, now(), NULL)) == -ENOSPC) {
-		assert_true(now() < give_up);
+	while ((rc = execbp_open(x, req, clock_now(), NULL)) == -ENOSPC) {
+		assert_true(clock_now() < give_up);
 		poll(NULL, 0, 20);
 	}
 	assert_int_equal(rc, 0);
@@ -278,7 +271,7 @@ static void test_process(void **state)
 		skip();
 	}
 	req.process = true;
-	assert_int_equal(execbp_open(x, &req, now(), NULL), -EINVAL);
+	assert_int_equal(execbp_open(x, &req, clock_now(), NULL), -EINVAL);
 	req.on_cpus = true;
 	for (int i = 0; i < 3; i++) {
 		open_on_cpus(x, &req);
@@ -305,7 +298,7 @@ static void test_siblings(void **state)
 {
 	struct execbp *x = execbp_new(NULL);
 	struct exec_request req = both();
-	uint64_t give_up = now() + PATIENCE_NS;
+	uint64_t give_up = clock_now() + PATIENCE_NS;
 	struct exec_stats st = { 0 };
 	struct exec_window w;
 	pid_t other = fork();
@@ -319,7 +312,7 @@ static void test_siblings(void **state)
 	req.process = req.on_cpus = true;
 	req.time_limit_ns = 500000000;
 	for (bool can = execbp_cpus(x); can && st.crowded < 4; execbp_stats(x, &st)) {
-		assert_true(now() < give_up);
+		assert_true(clock_now() < give_up);
 		open_on_cpus(x, &req);
 		wait_window(x, &w);
 		all_in_threads(&w);
@@ -397,10 +390,10 @@ static unsigned free_breakpoints(pid_t tid)
 /* None of ours is left. A recording that goes on elsewhere on the machine may have some of the CPUs' for a moment. */
 static void all_free(pid_t tid)
 {
-	uint64_t give_up = now() + PATIENCE_NS;
+	uint64_t give_up = clock_now() + PATIENCE_NS;
 
 	while (free_breakpoints(tid) != EXECWIN_SLOTS) {
-		assert_true(now() < give_up);
+		assert_true(clock_now() < give_up);
 		poll(NULL, 0, 5);
 	}
 }
@@ -411,7 +404,7 @@ static void test_others(void **state)
 	struct execbp *x = execbp_new(NULL);
 	struct exec_request req = both();
 	struct exec_window w;
-	uint64_t t = now();
+	uint64_t t = clock_now();
 	int fd[3];
 
 	assert_non_null(x);
@@ -445,19 +438,19 @@ static void test_gone(void **state)
 	assert_non_null(x);
 	req.pid = req.tid = other;
 	req.time_limit_ns = 3000000;
-	assert_int_equal(execbp_open(x, &req, now(), NULL), 0);
+	assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
 	wait_window(x, &w);
 	assert_int_equal(w.count, 0);
-	assert_int_equal(execbp_open(x, &req, now(), NULL), -ESRCH);
+	assert_int_equal(execbp_open(x, &req, clock_now(), NULL), -ESRCH);
 	execbp_free(x);
 }
 
 /* Killed with a window open: what is left behind is nothing. */
 static void test_killed(void **state)
 {
-	uint64_t give_up = now() + PATIENCE_NS;
+	uint64_t give_up = clock_now() + PATIENCE_NS;
 	pid_t watcher;
 	int p[2];
 	char c;
@@ -470,7 +463,7 @@ static void test_killed(void **state)
 
 		req.slots = 1;
 		req.slot[0] = at(never, 5, true);
-		if (!x || execbp_open(x, &req, now(), NULL) || write(p[1], "!", 1) != 1)
+		if (!x || execbp_open(x, &req, clock_now(), NULL) || write(p[1], "!", 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
@@ -482,7 +475,7 @@ static void test_killed(void **state)
 	kill(watcher, SIGKILL);
 	waitpid(watcher, NULL, 0);
 	while (free_breakpoints(child) < EXECWIN_SLOTS)
-		assert_true(now() < give_up);
+		assert_true(clock_now() < give_up);
 	assert_int_equal(kill(child, 0), 0);
 }
 

@@ -16,6 +16,7 @@
 #include "kmod-free/hw.h"
 #include "kmod-free/registry.h"
 #include "kmod-free/spe_decode.h"
+#include "util/clock.h"
 
 struct got {
 	unsigned n;
@@ -363,19 +364,11 @@ static int look(void *ctx, const struct sample *s)
 	return 0;
 }
 
-static uint64_t clock_of(clockid_t c)
-{
-	struct timespec t;
-
-	clock_gettime(c, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void burn(uint64_t ns)
 {
-	uint64_t until = clock_of(CLOCK_THREAD_CPUTIME_ID) + ns;
+	uint64_t until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
 
-	while (clock_of(CLOCK_THREAD_CPUTIME_ID) < until)
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
 		for (volatile int i = 0; i < 10000; i++)
 			;
 }
@@ -408,11 +401,11 @@ static void clocks_and_rates(void **state)
 		hw_close(s);
 		skip();
 	}
-	before = clock_of(CLOCK_MONOTONIC);
+	before = clock_ns(CLOCK_MONOTONIC);
 	assert_int_equal(hw_start(s, &e), 0);
 	burn(30000000);
 	assert_true(hw_read(s, look, &k) > 5);
-	after = clock_of(CLOCK_MONOTONIC);
+	after = clock_ns(CLOCK_MONOTONIC);
 	/* conversion is good to some microseconds */
 	assert_true(k.first + 100000 >= before && k.last <= after + 100000);
 	assert_int_equal(k.period, 500000);

@@ -22,7 +22,6 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -34,16 +33,9 @@
 
 int zero_fd __attribute__((used)), null_fd __attribute__((used)), exe_fd __attribute__((used));
 #include "unit/watch_forms.h"
+#include "util/clock.h"
 
 #define FORMS (sizeof(forms) / sizeof(forms[0]))
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* A child that does what it is told, one command byte each. */
 struct puppet {
@@ -263,10 +255,11 @@ static int arm_for(struct watch *w, struct puppet *p, uint64_t addr, uint64_t ns
 {
 	struct watch_request req = { .pid = p->pid, .addr = addr, .len = 1, .time_limit_ns = ns, .write_time_ns = ns };
 	int tids[128], n = watch_threads(p->pid, tids, 128), slot;
-	uint64_t give_up = now() + 30000000000ull;
+	uint64_t give_up = clock_now() + 30000000000ull;
 
 	/* a recording that goes on elsewhere on the machine may have those of the CPUs for a moment */
-	while (((slot = watch_arm(w, &req, tids, n, now(), NULL)) == -ENOSPC || slot == -EAGAIN) && now() < give_up)
+	while (((slot = watch_arm(w, &req, tids, n, clock_now(), NULL)) == -ENOSPC || slot == -EAGAIN) &&
+	       clock_now() < give_up)
 		usleep(20000);
 	return slot;
 }
@@ -305,7 +298,7 @@ static void every_form(void **state)
 		assert_true(slot >= 0);
 		puppet_ask(&p, (uint8_t)i);
 		puppet_wait(&p);
-		watch_end(w, slot, FMT_W_TIME, now());
+		watch_end(w, slot, FMT_W_TIME, clock_now());
 		assert_true(bounds(&j, start - j.bias, &fs, &fe));
 		for (unsigned k = 0; *x || k < j.last.count; k++) {
 			uint32_t want = 0, got;
@@ -348,7 +341,7 @@ static void wait_window(struct watch *w, struct judge *j, unsigned ms)
 {
 	for (unsigned i = 0; i < ms && !j->windows; i++) {
 		usleep(1000);
-		watch_poll(w, now());
+		watch_poll(w, clock_now());
 	}
 }
 
@@ -386,7 +379,7 @@ static void limits(void **state)
 	assert_true(arm(w, &p, (uint64_t)(uintptr_t)(p.page + 2048)) >= 0);
 	puppet_ask(&p, CMD_READ_40);
 	puppet_wait(&p);
-	watch_poll(w, now());
+	watch_poll(w, clock_now());
 	puppet_ask(&p, CMD_HOT);
 	puppet_wait(&p);
 	wait_window(w, &j, 30000);
@@ -434,7 +427,7 @@ static void reads_again_after_a_write(void **state)
 	for (unsigned i = 0; i < sizeof(did); i++) {
 		puppet_ask(&p, did[i]);
 		puppet_wait(&p);
-		watch_poll(w, now());
+		watch_poll(w, clock_now());
 	}
 	assert_int_equal(j.windows, 1);
 	assert_int_equal(j.last.end_reason, FMT_W_HITS);
@@ -487,10 +480,10 @@ static void threads(void **state)
 	p.page[0] = 1;
 	for (int i = 0; i < 300 && seen < 64; i++) {
 		usleep(10000);
-		watch_poll(w, now());
+		watch_poll(w, clock_now());
 		seen = watch_threads(p.pid, tids, 128) == 1 ? 64 : 0;
 	}
-	watch_end(w, 0, FMT_W_TIME, now());
+	watch_end(w, 0, FMT_W_TIME, clock_now());
 	assert_int_equal(j.windows, 1);
 	assert_int_equal(j.last.count, 64);
 	assert_int_equal(j.last.threads, 65);
@@ -522,18 +515,18 @@ static void other_debuggers(void **state)
 	/* it finds all four free though we are about to watch, and then we find none */
 	puppet_ask(&p, CMD_TAKE_ALL);
 	assert_int_equal(puppet_wait(&p), 4);
-	assert_int_equal(watch_arm(w, &req, &tid, 1, now(), &e), -ENOSPC);
+	assert_int_equal(watch_arm(w, &req, &tid, 1, clock_now(), &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "debugger"));
-	assert_int_equal(watch_arm(w, &req, &tid, 1, now(), &e), -EAGAIN);
+	assert_int_equal(watch_arm(w, &req, &tid, 1, clock_now(), &e), -EAGAIN);
 	puppet_ask(&p, CMD_GIVE_BACK);
 	puppet_wait(&p);
-	assert_int_equal(watch_arm(w, &req, &tid, 1, now() + 2000000000, &e), 0);
+	assert_int_equal(watch_arm(w, &req, &tid, 1, clock_now() + 2000000000, &e), 0);
 	/* our window holds one: three are left, and a debugger that needs four waits for its end */
 	puppet_ask(&p, CMD_TAKE_ALL);
 	assert_int_equal(puppet_wait(&p), 3);
 	puppet_ask(&p, CMD_GIVE_BACK);
 	puppet_wait(&p);
-	watch_end(w, 0, FMT_W_TIME, now());
+	watch_end(w, 0, FMT_W_TIME, clock_now());
 	puppet_ask(&p, CMD_TAKE_ALL);
 	assert_int_equal(puppet_wait(&p), 4);
 	puppet_ask(&p, CMD_GIVE_BACK);
@@ -541,7 +534,7 @@ static void other_debuggers(void **state)
 	watch_stats(w, &st);
 	assert_int_equal(st.declined, 2);
 	/* detach under load: nothing is left */
-	assert_true(watch_arm(w, &req, &tid, 1, now() + 4000000000u, &e) >= 0);
+	assert_true(watch_arm(w, &req, &tid, 1, clock_now() + 4000000000u, &e) >= 0);
 	puppet_ask(&p, CMD_HOT);
 	watch_free(w);
 	puppet_wait(&p);
@@ -570,7 +563,7 @@ static void threads_to_come(void **state)
 {
 	struct watch_opts o = WATCH_DEFAULTS;
 	struct watch_request req = { .addr = (uint64_t)(uintptr_t)touched, .len = 1, .on_cpus = true };
-	uint64_t give_up = now() + 30000000000ull;
+	uint64_t give_up = clock_now() + 30000000000ull;
 	struct watch_window last = { 0 };
 	struct watch *w;
 	int slot;
@@ -578,7 +571,7 @@ static void threads_to_come(void **state)
 	need_watchpoints();
 	w = watch_new(&o, NULL, keep_window, &last, NULL);
 	assert_non_null(w);
-	if (!watch_cpus(w, now())) {
+	if (!watch_cpus(w, clock_now())) {
 		watch_free(w);
 		skip();
 	}
@@ -593,17 +586,17 @@ static void threads_to_come(void **state)
 				pthread_join(t, NULL);
 		}
 	}
-	while ((slot = watch_arm(w, &req, NULL, 0, now(), NULL)) == -ENOSPC) {
+	while ((slot = watch_arm(w, &req, NULL, 0, clock_now(), NULL)) == -ENOSPC) {
 		/* and then not for a second, but on threads */
-		assert_int_equal(watch_cpus(w, now()), 0);
-		assert_true(now() < give_up);
+		assert_int_equal(watch_cpus(w, clock_now()), 0);
+		assert_true(clock_now() < give_up);
 		usleep(20000);
 	}
 	assert_true(slot >= 0);
 	while (!last.count) {
-		assert_true(now() < give_up);
+		assert_true(clock_now() < give_up);
 		usleep(1000);
-		watch_poll(w, now());
+		watch_poll(w, clock_now());
 	}
 	/* until it is off on all CPUs a few more may come */
 	assert_in_range(last.count, 8, 64 + 64);
@@ -633,13 +626,13 @@ static void call_rates(void **state)
 	w = watch_new(&o, decide, window, &j, NULL);
 	req.pid = tid = p.pid;
 	req.addr = (uint64_t)(uintptr_t)form_inc;
-	slot = watch_arm(w, &req, &tid, 1, now(), NULL);
+	slot = watch_arm(w, &req, &tid, 1, clock_now(), NULL);
 	assert_true(slot >= 0);
 	for (int i = 0; i < 25; i++) {
 		puppet_ask(&p, i % 5 ? 4 /* inc */ : 1);
 		puppet_wait(&p);
 	}
-	watch_end(w, slot, FMT_W_TIME, now());
+	watch_end(w, slot, FMT_W_TIME, clock_now());
 	assert_int_equal(j.last.count, 20);
 	assert_int_equal(j.last.hits[3].ip, req.addr);
 	watch_free(w);
@@ -689,12 +682,12 @@ static void costs(void **state)
 {
 	struct watch_costs c;
 	struct err e = { 0 };
-	uint64_t t = now();
+	uint64_t t = clock_now();
 
 	need_watchpoints();
 	assert_int_equal(watch_measure(&c, &e), 0);
 	printf("# a hit %.0f ns, one that wakes %.0f ns more, arming and disarming %.0f ns, found in %.1f ms\n",
-	       c.hit_ns, c.wake_ns, c.arm_ns, (double)(now() - t) / 1e6);
+	       c.hit_ns, c.wake_ns, c.arm_ns, (double)(clock_now() - t) / 1e6);
 	/* a trap is no store; NaN: disturbed all the time, or without a second CPU to itself */
 	assert_true(isnan(c.hit_ns) || c.hit_ns > 50);
 	assert_true(isnan(c.wake_ns) || fabs(c.wake_ns) < 1e7);

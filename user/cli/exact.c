@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -16,6 +15,7 @@
 #include "exact/dumplog.h"
 #include "exact/launch.h"
 #include "util/buf.h"
+#include "util/clock.h"
 #include "util/newfile.h"
 
 struct exact_cmd {
@@ -349,7 +349,7 @@ static int tool_args(const struct exact_cmd *o, const struct outputs *out, struc
 }
 
 struct progress {
-	struct timespec start;
+	uint64_t start; /* ns */
 	const char *command;
 	bool quiet;
 };
@@ -357,12 +357,11 @@ struct progress {
 static void tick(void *ctx)
 {
 	struct progress *p = ctx;
-	struct timespec now;
 
 	if (p->quiet)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	log_progress("%s under the exact engine: %lld s", p->command, (long long)(now.tv_sec - p->start.tv_sec));
+	log_progress("%s under the exact engine: %llu s", p->command,
+		     (unsigned long long)((clock_now() - p->start) / 1000000000u));
 }
 
 /* What Valgrind's core had to say that helps: not its stack traces and statistics. `why` receives a
@@ -538,7 +537,7 @@ static int run(const struct exact_cmd *o, const char *dir, struct outputs *out, 
 		args_release(&a);
 		return cli_fail(e, EXIT_USAGE);
 	}
-	clock_gettime(CLOCK_MONOTONIC, &p.start);
+	p.start = clock_now();
 	if (exact_run(dir, a.v, pass, argv, &status, tick, &p, e)) {
 		args_release(&a);
 		return cli_fail(e, EXIT_FAILED);

@@ -26,6 +26,7 @@
 #include "record/governor.h"
 #include "record/segments.h"
 #include "kmod-free/registry.h"
+#include "util/clock.h"
 #include "util/rights.h"
 
 #define UNSAMPLED_NOTED 0.05
@@ -402,7 +403,7 @@ static int name_now(struct session *s, uint64_t now, uint64_t *next, struct err 
 	between.now = true;
 	err = session_name(s, e);
 	between.now = false;
-	rest = (now_ns() - now) * NAMES_REST;
+	rest = (clock_now() - now) * NAMES_REST;
 	*next = now + (rest > NAMES_NS ? rest : NAMES_NS);
 	return err;
 }
@@ -583,12 +584,12 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	/* names are sought when all is recorded, and a second Ctrl-C ends that */
 	contained_stop_when(sigfd, asked_to_hurry);
-	start = began = now_ns();
+	start = began = clock_now();
 	next_line = start + 1000000000;
 	next_names = start + FIRST_NAMES_NS;
 	for (;;) {
 		wait_for_more(pf, 2, session_wait_ns(s));
-		now = now_ns();
+		now = clock_now();
 		if (pf[0].revents)
 			next_look = 0; /* a child's end, perhaps */
 		if (between.heard || (pf[0].revents && asked_to_stop(sigfd))) {

@@ -9,20 +9,7 @@
 #include <unistd.h>
 
 #include "user/measure/price.h"
-
-static uint64_t clock_ns(clockid_t c)
-{
-	struct timespec t;
-
-	if (clock_gettime(c, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-uint64_t now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
+#include "util/clock.h"
 
 uint64_t own_cpu_ns(void)
 {

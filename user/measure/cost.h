@@ -10,7 +10,6 @@
 
 #include "kmod-free/sampler.h"
 
-uint64_t now_ns(void);       /* CLOCK_MONOTONIC */
 uint64_t own_cpu_ns(void);   /* all our threads, user and system */
 uint64_t own_peak_rss(void); /* bytes */
 /* CPU time of a process so far, or 0 when it cannot be read. */

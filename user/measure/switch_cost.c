@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "user/measure/price.h"
+#include "util/clock.h"
 
 #define ROUNDS 15
 #define ATTACHED_ROUNDS 31 /* the difference is small: with work between, it drowns */
@@ -61,24 +62,15 @@ static void *be_partner(void *arg)
 
 static double round_ns(struct partner *p)
 {
-	struct timespec a, b;
-
 	/* of both threads, and of nobody else */
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+	uint64_t began = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+
 	for (int i = 0; i < TURNS; i++) {
 		if (!pass(p->here) || !await(p->there))
 			return NAN;
 		price_work(p->work);
 	}
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
-	return (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
+	return (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began);
 }
 
 static double rounds(struct partner *p, struct perf_event_attr *attr)
@@ -104,7 +96,7 @@ static double rounds(struct partner *p, struct perf_event_attr *attr)
 	}
 	if (n < ROUNDS / 2)
 		return NAN;
-	qsort(cost, n, sizeof(cost[0]), by_value);
+	qsort(cost, n, sizeof(cost[0]), by_double);
 	return cost[n / 2] > 0 && cost[n / 2] < MOST_NS ? cost[n / 2] : NAN;
 }
 
@@ -185,7 +177,7 @@ static double rounds_attached(struct partner *never, struct partner *once)
 	}
 	if (n < ATTACHED_ROUNDS / 2)
 		return NAN;
-	qsort(cost, n, sizeof(cost[0]), by_value);
+	qsort(cost, n, sizeof(cost[0]), by_double);
 	return cost[n / 2] < MOST_NS ? fmax(cost[n / 2] * AT_WORK, 0) : NAN;
 }
 

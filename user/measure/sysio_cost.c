@@ -6,6 +6,7 @@
 
 #include "measure/cost.h"
 #include "kmod-free/sysio.h"
+#include "util/clock.h"
 
 /* Short rounds of which the quickest counts: it was not interrupted. */
 #define ROUNDS 40
@@ -22,7 +23,7 @@ static double one_call(int fd)
 	uint64_t best = UINT64_MAX;
 
 	for (int r = 0; r < ROUNDS; r++) {
-		uint64_t began = now_ns(), took;
+		uint64_t began = clock_now(), took;
 
 		for (int i = 0; i < CALLS; i++) {
 			struct stat st;
@@ -32,7 +33,7 @@ static double one_call(int fd)
 			else
 				syscall(SYS_getppid); /* goes by */
 		}
-		took = now_ns() - began;
+		took = clock_now() - began;
 		best = took < best ? took : best;
 	}
 	return (double)best / CALLS;

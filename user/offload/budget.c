@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "offload/session_internal.h"
+#include "util/clock.h"
 #include "util/grow.h"
 #include "util/random.h"
 
@@ -27,22 +28,11 @@
 #define PIECES 64                /* of a stretch, at most */
 #define TAIL_US 3000             /* how long to watch a pace that is new before letting go */
 
-uint64_t session_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 uint64_t session_process_cpu(int pid)
 {
-	struct timespec ts;
 	clockid_t clock;
 
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return clock_getcpuclockid(pid, &clock) ? 0 : clock_ns(clock);
 }
 
 uint64_t session_cpu(struct offload_session *s)
@@ -149,7 +139,7 @@ static double work_clock(struct offload_session *s)
 {
 	uint64_t cpu = session_cpu(s);
 
-	return (double)(cpu ? cpu : session_now());
+	return (double)(cpu ? cpu : clock_now());
 }
 
 /*
@@ -226,7 +216,7 @@ static double look(struct offload_session *s, double elapsed_ns)
 		if (l->balance_ns > cap)
 			l->balance_ns = cap;
 		if (l->on) {
-			now = mark(s, l, session_now());
+			now = mark(s, l, clock_now());
 			fresh = go_on(s, l, &now);
 		}
 		if (l->on && l->balance_ns < l->floor_ns) {
@@ -259,18 +249,18 @@ static double look(struct offload_session *s, double elapsed_ns)
 static void *run(void *arg)
 {
 	struct offload_session *s = arg;
-	uint64_t last = session_now();
+	uint64_t last = clock_now();
 	double next = LOOK_FIRST_NS;
 
 	pthread_mutex_lock(&s->lock);
 	session_cpu(s);
 	while (!s->stop) {
-		uint64_t until = session_now() + (uint64_t)next, now;
+		uint64_t until = clock_now() + (uint64_t)next, now;
 		struct timespec ts = { .tv_sec = (time_t)(until / 1000000000u),
 				       .tv_nsec = (long)(until % 1000000000u) };
 
 		pthread_cond_timedwait(&s->wake, &s->lock, &ts);
-		now = session_now();
+		now = clock_now();
 		session_cpu(s); /* so that little is missing of a process that ends */
 		next = look(s, (double)(now - last));
 		last = now;
@@ -283,7 +273,7 @@ int budget_start(struct offload_session *s)
 {
 	pthread_condattr_t attr;
 
-	s->random = session_now() * 2 + 1;
+	s->random = clock_now() * 2 + 1;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -324,7 +314,7 @@ void budget_cut(struct offload_session *s)
 
 		if (l->index < 0)
 			continue;
-		now = mark(s, l, session_now());
+		now = mark(s, l, clock_now());
 		if (l->on) {
 			go_on(s, l, &now);
 			put_window(s, l, &l->piece, &now);
@@ -361,7 +351,7 @@ void budget_stop(struct offload_session *s)
 			uprobe_disarm(s->u, l->index, NULL);
 			l->on = false;
 		}
-		now = mark(s, l, when ? when : session_now());
+		now = mark(s, l, when ? when : clock_now());
 		put_outside(s, l, &now);
 	}
 }

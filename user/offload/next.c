@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "offload/session_internal.h"
+#include "util/clock.h"
 #include "util/grow.h"
 
 void session_keep_site(struct offload_session *s, const struct offload_event *ev)
@@ -23,7 +24,7 @@ void offload_session_ending(struct offload_session *s)
 /* Of processes that live: most calls are only counted, and then nothing else would tell from where they came. */
 static void tell_sites(struct offload_session *s)
 {
-	uint64_t now = session_now();
+	uint64_t now = clock_now();
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->known_count; i++) {

@@ -11,6 +11,7 @@
 
 #include "kmod-free/algsock.h"
 #include "offload/session_internal.h"
+#include "util/clock.h"
 
 #define RECORDS_PER_SECOND 1000
 #define RESCAN_PIDS 64
@@ -310,7 +311,7 @@ void session_put_cost(struct offload_session *s)
 	const struct uprobe_cost *c = uprobe_cost(s->u);
 	const struct uprobe_class_cost *step = &c->of[FMT_PROBE_STEPPED], *emu = &c->of[FMT_PROBE_EMULATED];
 	struct fmt_offload_cost f = {
-		.time = session_now(),
+		.time = clock_now(),
 		.call_ns = step->call_ns,
 		.call_low = step->call_low,
 		.call_high = step->call_high,
@@ -484,7 +485,7 @@ void offload_session_on_exit(struct offload_session *s, int pid)
 
 void offload_session_tick(struct offload_session *s)
 {
-	uint64_t now = session_now(), cpu, pid, *v;
+	uint64_t now = clock_now(), cpu, pid, *v;
 	int pids[RESCAN_PIDS];
 	unsigned cnt = 0;
 	size_t pos = 0;

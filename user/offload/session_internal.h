@@ -117,7 +117,6 @@ struct offload_session {
 	unsigned windows_cnt, windows_cap;
 };
 
-uint64_t session_now(void);
 /* Of a process, ended or ours or not; 0: gone. */
 uint64_t session_process_cpu(int pid);
 /* CPU time of the observed processes so far, lock held; 0: unknown. */

@@ -15,11 +15,11 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kmod-free/elffile.h"
 #include "proc/ehframe.h"
+#include "util/clock.h"
 #include "util/map.h"
 #include "util/openfile.h"
 
@@ -56,14 +56,6 @@ struct modules {
 	unsigned open_files, max_open;
 	uint64_t clock;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 struct modules *modules_new(void)
 {
@@ -292,7 +284,7 @@ static void module_opened(struct module_private *p, int fd, const struct stat *s
 
 	p->fd = fd;
 	p->st = *st;
-	p->checked = now_ns();
+	p->checked = clock_now();
 	if (!ms)
 		return;
 	p->used = ++ms->clock;
@@ -445,7 +437,7 @@ static bool rewritten(struct module_private *p)
 
 	if (p->fd < 0 || p->m.state != MODULE_OPEN)
 		return false;
-	now = now_ns();
+	now = clock_now();
 	if (now - p->checked < RECHECK_NS)
 		return false;
 	p->checked = now;
@@ -468,19 +460,19 @@ struct module *modules_file(struct modules *ms, const struct module_ident *id)
 	if (m && m->state == MODULE_NOT_ELF)
 		return m;
 	if (m && m->state == MODULE_GONE) {
-		if (m->pid != id->pid || now_ns() - m->priv->checked > RECHECK_NS) {
-			m->priv->checked = now_ns();
+		if (m->pid != id->pid || clock_now() - m->priv->checked > RECHECK_NS) {
+			m->priv->checked = clock_now();
 			m->pid = id->pid;
 			module_open(m->priv, id);
 		}
 		return m;
 	}
-	if (m && m->state == MODULE_CHANGED && now_ns() - m->priv->checked < RECHECK_NS)
+	if (m && m->state == MODULE_CHANGED && clock_now() - m->priv->checked < RECHECK_NS)
 		return m;
 	p = module_add(ms, id->path, FMT_MOD_FILE, id->pid);
 	if (!p)
 		return NULL;
-	p->checked = now_ns();
+	p->checked = clock_now();
 	module_open(p, id);
 	if (p->m.state == MODULE_OPEN) { /* the same file may be known by less or more of its identity */
 		canonical = key_of(ms, ~p->st.st_dev, p->st.st_ino, none, 0, p->m.path);

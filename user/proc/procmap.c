@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "util/buf.h"
+#include "util/clock.h"
 #include "util/map.h"
 
 /* Mappings that are gone are never told of: a list that has grown so long, or to twice of what /proc last said, is read
@@ -49,14 +49,6 @@ struct procmaps {
 	unsigned most_mappings, most_processes;
 	uint64_t searched; /* for room among the processes, monotonic ns */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- one address space ---- */
 
@@ -464,7 +456,7 @@ static int maps_replace(struct procmaps *p, struct process *proc)
 	space_put(proc->space);
 	proc->space = NULL;
 	proc->mutations++;
-	proc->refreshed = now_ns();
+	proc->refreshed = clock_now();
 	proc->maps_dirty = true;
 	take_lines(p, proc, (size_t)n);
 	if (proc->space)
@@ -485,7 +477,7 @@ static int maps_merge(struct procmaps *p, struct process *proc)
 {
 	ssize_t n = read_maps(p, proc->pid);
 
-	proc->refreshed = now_ns();
+	proc->refreshed = clock_now();
 	if (n == 0)
 		n = -ESRCH; /* a zombie or a kernel thread */
 	if (n < 0) {
@@ -575,7 +567,7 @@ struct process *procmap_process_make(struct procmaps *p, uint32_t pid, uint64_t 
 
 static bool may_refresh(struct procmaps *p, struct process *proc)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now();
 
 	if (p->offline || proc->end || (proc->refreshed && now - proc->refreshed < REFRESH_NS))
 		goto refused;
@@ -782,7 +774,7 @@ void procmap_sweep(struct procmaps *p, uint64_t now, void (*gone)(void *ctx, str
 
 void procmap_make_room(struct procmaps *p, void (*gone)(void *ctx, struct process *), void *ctx)
 {
-	uint64_t key, *value, now = now_ns();
+	uint64_t key, *value, now = clock_now();
 	size_t pos = 0;
 
 	if (!procmap_full(p) || (p->searched && now - p->searched < MAKE_ROOM_NS))

@@ -217,7 +217,7 @@ static int burst(struct emulate *r, const struct sample *m)
 	if (emu_run(r->emu, &from, &b.result)) {
 		r->n.failed++;
 	} else {
-		b.ended = now_ns();
+		b.ended = clock_now();
 		b.own_ns = clock_cpu() - began;
 		b.counts = emu_counts(r->emu, r->count, COUNTS_ROOM);
 		b.counts = b.counts < COUNTS_ROOM ? b.counts : COUNTS_ROOM;
@@ -249,7 +249,7 @@ int emulate_fresh(struct emulate *r, const struct sample *m)
 
 	if (!r || r->denied || m->kind != SAMPLE_TICK)
 		return 0;
-	now = now_ns();
+	now = clock_now();
 	r->when.samples++;
 	r->when.period_ns = m->period ? (double)m->period : r->when.period_ns;
 	if (m->valid & SV_PAGES) {
@@ -342,11 +342,11 @@ struct emulate *emulate_new(struct session *s, struct plan *plan, double part, d
 	if (!r)
 		return NULL;
 	*r = (struct emulate){ .s = s, .plan = plan };
-	emulate_when_begin(&r->when, part, target_part, (double)session_period(s), now_ns());
+	emulate_when_begin(&r->when, part, target_part, (double)session_period(s), clock_now());
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
 	r->env = (struct emu_env){ .code = code, .page = page, .function = function, .fixed = fixed, .ctx = r };
 	r->emu = emu_new(&r->env);
-	r->flow = emulate_data_new(session_store(s), &place_of, now_ns());
+	r->flow = emulate_data_new(session_store(s), &place_of, clock_now());
 	r->likely = emu_pages_new();
 	if (!r->count || !r->emu || !r->flow || !r->likely) {
 		emulate_free(r);

@@ -12,6 +12,7 @@
 #include "attr/naming.h"
 #include "record/session_priv.h"
 #include "measure/cost.h"
+#include "util/clock.h"
 
 #define APART_NS 500000000ull /* from what is done once a second: rates of a moment would say nothing */
 #define MEANWHILE_MS 20       /* while names are sought: a ring holds a second at least */
@@ -109,7 +110,7 @@ static int name_former(struct session *s, struct store_writer *former, struct na
 int session_next(struct session *s, const char *output, struct err *e)
 {
 	struct store_writer *former = s->store, *next = store_create(output, s->o.keep_old ? STORE_KEEP_OLD : 0, e);
-	uint64_t began = now_ns();
+	uint64_t began = clock_now();
 	struct naming *names;
 	struct fmt_end end;
 	int err;
@@ -160,7 +161,7 @@ int session_name(struct session *s, struct err *e)
 
 bool session_may_next(const struct session *s)
 {
-	return now_ns() + APART_NS > s->next_second;
+	return clock_now() + APART_NS > s->next_second;
 }
 
 uint64_t session_profile_bytes(const struct session *s)

@@ -17,6 +17,7 @@
 #include "record/poll_interval.h"
 #include "kmod-free/execbp.h"
 #include "user/measure/prices.h"
+#include "util/clock.h"
 #include "util/map.h"
 
 #define LIST_MS 1             /* the same, where a list is to be walked behind its loop */
@@ -243,7 +244,7 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 		p->n.unopened++;
 		return;
 	}
-	p->n.prompt += now_ns() - m->time < PACE_PROMPT_NS;
+	p->n.prompt += clock_now() - m->time < PACE_PROMPT_NS;
 	p->taken = req.slots;
 	p->n.processes += req.process;
 	p->n.on_cpus += req.on_cpus;
@@ -285,7 +286,7 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 							    (uint32_t)w->req.pid, w->armed, w->ended };
 	governor_spend(&p->gov, GOV_HITS, cost);
 	session_spent_apart(p->s, cost);
-	late = w->count && now_ns() - w->hit[w->count - 1].time > LIST_FRESH_NS;
+	late = w->count && clock_now() - w->hit[w->count - 1].time > LIST_FRESH_NS;
 	memset(p->pages->at, 0, sizeof(p->pages->at));
 	return plan_result(p->plan, &p->job, w, place, late ? NULL : peek, p);
 }
@@ -314,7 +315,7 @@ static int window_at(struct counts_part *p, struct session *s, const struct samp
 		p->n.forbidden++;
 		return 0;
 	}
-	now = now_ns();
+	now = clock_now();
 	/* the last one is over, perhaps: this sample is for the next */
 	if (execbp_poll(p->exec, now, &w))
 		err = window_over(p, &w);
@@ -544,7 +545,7 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	emulate_second(p->replay, now);
 	if (!p->stopped) {
 		try_again(p, s);
-		plan_second(p->plan, BUILD_NS, now_ns);
+		plan_second(p->plan, BUILD_NS, clock_now);
 		if (++p->seconds % WRITE_SECONDS == 0)
 			err = plan_write(p->plan);
 		if (p->seconds % WRITE_SECONDS == 0 && !err)
@@ -557,7 +558,7 @@ static int on_second(void *part, struct session *s, uint64_t now)
 /* What is measured and met, from nothing. */
 static int new_tables(struct counts_part *p, struct session *s, struct err *e)
 {
-	p->plan = plan_new(session_store(s), p->hit_ns, p->near, now_ns());
+	p->plan = plan_new(session_store(s), p->hit_ns, p->near, clock_now());
 	if (!p->plan)
 		return err_set(e, -ENOMEM, "out of memory");
 	p->replay = p->o.bursts > 0 ? emulate_new(s, p->plan, p->o.bursts, p->o.budget * BURSTS_PART) : NULL;
@@ -585,7 +586,7 @@ static int write_tables(struct counts_part *p)
 	struct exec_window w;
 	int err = 0;
 
-	if (p->exec && execbp_end(p->exec, now_ns(), &w))
+	if (p->exec && execbp_end(p->exec, clock_now(), &w))
 		err = window_over(p, &w);
 	name_functions(p);
 	if (!err)

@@ -13,6 +13,7 @@
 #include "measure/cost.h"
 #include "kmod-free/sampler.h"
 #include "kmod-free/sysio.h"
+#include "util/clock.h"
 #include "util/grow.h"
 #include "util/random.h"
 
@@ -95,7 +96,7 @@ static int begin(struct sysio_part *c, struct err *e)
 		return err;
 	c->bursts++;
 	sysio_stats(c->sysio, &c->at_begin);
-	wake_at(c, stretch_begin(&c->plan, now_ns()));
+	wake_at(c, stretch_begin(&c->plan, clock_now()));
 	return 0;
 }
 
@@ -114,7 +115,7 @@ static bool end(struct sysio_part *c, uint64_t over_at)
 {
 	double cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns),
 	       earned = governor_rate(c->gov, GOV_SYSCALLS) * running(c);
-	bool go_on = stretch_end(&c->plan, now_ns(), over_at, cost, earned, others_lost(c), random_unit(&c->random));
+	bool go_on = stretch_end(&c->plan, clock_now(), over_at, cost, earned, others_lost(c), random_unit(&c->random));
 
 	if (!go_on) {
 		sysio_pause(c->sysio);
@@ -221,7 +222,7 @@ static void write_rate(struct sysio_part *c, uint64_t now)
 
 void sysio_part_count(struct sysio_part *c)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now();
 
 	if (now - c->rate_at > SECOND_NS / 2)
 		write_rate(c, now);
@@ -244,7 +245,7 @@ void sysio_part_stop(struct sysio_part *c)
 		end(c, sysio_over(c->sysio));
 	sysio_pause(c->sysio);
 	sysio_read(c->sysio, hold, c);
-	settle(c, now_ns(), true);
+	settle(c, clock_now(), true);
 	sysio_stats(c->sysio, &c->stats);
 	sysio_free(c->sysio);
 	c->sysio = NULL;
@@ -280,7 +281,7 @@ struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct 
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	*c = (struct sysio_part){ .s = s, .gov = g, .costs = SYSIO_COSTS, .random = now_ns() | 1 };
+	*c = (struct sysio_part){ .s = s, .gov = g, .costs = SYSIO_COSTS, .random = clock_now() | 1 };
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	c->sysio = sysio_new(&o, e);

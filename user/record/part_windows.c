@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi.h"
@@ -18,6 +17,7 @@
 #include "record/poll_interval.h"
 #include "user/measure/prices.h"
 #include "kmod-free/watch.h"
+#include "util/clock.h"
 #include "util/random.h"
 
 #define MAX_THREADS 4096
@@ -97,7 +97,7 @@ static uint64_t group_of(uint64_t function, const struct fmt_access *a)
 /* Switches are dear; or threads begin often, which join windows on threads milliseconds later, when it is heard of. */
 static bool on_cpus(const struct windows *w)
 {
-	return w->watch && watch_cpus(w->watch, now_ns()) &&
+	return w->watch && watch_cpus(w->watch, clock_now()) &&
 	       (w->births || session_switch_rate(w->s) * w->switch_ns > SWITCHES_DEAR);
 }
 
@@ -249,7 +249,7 @@ static void open_window(struct windows *w, const struct draw *d, uint64_t now)
 	slot = watch_arm(w->watch, &req, tids, n, now, NULL);
 	if (slot < 0)
 		return;
-	w->n.prompt += now_ns() - d->arm.time < PACE_PROMPT_NS;
+	w->n.prompt += clock_now() - d->arm.time < PACE_PROMPT_NS;
 	w->n.on_cpus += req.on_cpus;
 	(req.on_cpus ? session_breakpoints_take_apart : session_breakpoints_take)(w->s, 1);
 	w->arm[slot] = d->arm;
@@ -277,7 +277,7 @@ static void open_dear(struct windows *w, struct draw *d, uint64_t now)
 
 void windows_from_hardware(struct windows *w, const struct sample *m, const struct fmt_access *a)
 {
-	uint64_t now = now_ns(), len = w->len;
+	uint64_t now = clock_now(), len = w->len;
 	struct draw d = { .arm = *a };
 
 	for (unsigned i = 0; i < WATCH_SLOTS; i++)
@@ -304,7 +304,7 @@ void windows_fresh(struct windows *w, const struct sample *m)
 		return;
 	for (unsigned i = 0; i < WATCH_SLOTS; i++)
 		w->since[i]++;
-	now = now_ns();
+	now = clock_now();
 	if (session_breakpoints_forbidden(w->s)) {
 		w->n.forbidden++;
 		return;
@@ -446,7 +446,7 @@ struct windows *windows_new(struct session *s, struct governor *g, struct locate
 			       .hit_limit = o->hit_limit ? o->hit_limit : DEFAULT_HITS,
 			       .len = o->watch_len ? o->watch_len : 1,
 			       .stack = o->stack,
-			       .random = now_ns() | 1 };
+			       .random = clock_now() | 1 };
 	wo.hit_limit = w->hit_limit;
 	wo.switch_after = w->hit_limit / 2;
 	wo.read_again = READ_AGAIN;
@@ -581,7 +581,7 @@ void windows_stop(struct windows *w)
 		return;
 	for (int i = 0; i < WATCH_SLOTS; i++)
 		if (watch_slot(w->watch, i))
-			watch_end(w->watch, i, FMT_W_EXIT, now_ns());
+			watch_end(w->watch, i, FMT_W_EXIT, clock_now());
 	watch_stats(w->watch, &w->watched);
 	watch_free(w->watch);
 	w->watch = NULL;

@@ -22,6 +22,7 @@
 #include "kmod-free/queue.h"
 #include "kmod-free/sideband.h"
 #include "user/measure/switch_cost.h"
+#include "util/clock.h"
 
 #define BREAKPOINTS 4 /* of a thread */
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
@@ -203,7 +204,7 @@ int session_start(struct session *s, struct err *e)
 	size_t known;
 	int err = 0;
 
-	s->began = s->profile_began = s->running_at = now_ns();
+	s->began = s->profile_began = s->running_at = clock_now();
 	s->next_second = s->began + 1000000000;
 	write_header(s);
 	s->lives.children = !s->o.no_inherit;
@@ -428,7 +429,7 @@ void session_write_cost(struct session *s, uint64_t now)
 static void retime(struct session *s)
 {
 	double dearer = session_tick_cost(s) / tick_ns(s);
-	struct fmt_rate rate = { .time = now_ns() };
+	struct fmt_rate rate = { .time = clock_now() };
 
 	if (s->retimed || s->o.period_ns || dearer < DEARER ||
 	    sampler_retime(s->sampler, (uint64_t)((double)s->period_ns * dearer)))
@@ -479,7 +480,7 @@ static void rate_is_known(struct session *s)
 {
 	s->rate_known = true;
 	s->attached.switch_ns = session_coupled_switch(s, s->attached.switch_ns);
-	count_running(s, now_ns());
+	count_running(s, clock_now());
 	retime(s);
 	stand_back(s);
 }
@@ -531,7 +532,7 @@ static void count_look(struct session *s, uint64_t now)
 
 int session_poll(struct session *s, struct err *e)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now();
 	int err;
 
 	s->soon_ms = 0;
@@ -612,7 +613,7 @@ static uint64_t rest_ns(const struct session *s)
 
 uint64_t session_wait_ns(struct session *s)
 {
-	uint64_t now = now_ns(), rest = rest_ns(s), tick, ns;
+	uint64_t now = clock_now(), rest = rest_ns(s), tick, ns;
 	unsigned soon;
 
 	/* then just after a tick, too */
@@ -640,7 +641,7 @@ static void stop_all(struct session *s)
 
 int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
 {
-	uint64_t now = now_ns(), last;
+	uint64_t now = clock_now(), last;
 	struct fmt_end end;
 	uint64_t bytes;
 	int err, status;
@@ -750,14 +751,14 @@ void session_breakpoints_take(struct session *s, unsigned n)
 {
 	s->breakpoints += n;
 	s->armed = true;
-	cost_attached_take(&s->attached, n, now_ns());
+	cost_attached_take(&s->attached, n, clock_now());
 	s->marked = true;
 }
 
 void session_breakpoints_give(struct session *s, unsigned n)
 {
 	s->breakpoints -= n < s->breakpoints ? n : s->breakpoints;
-	cost_attached_give(&s->attached, n, now_ns());
+	cost_attached_give(&s->attached, n, clock_now());
 }
 
 void session_breakpoints_take_apart(struct session *s, unsigned n)
@@ -786,12 +787,12 @@ double session_attached_cost(const struct session *s, const struct sample *m)
 
 bool session_breakpoints_rest(const struct session *s)
 {
-	return cost_attached_rests(&s->attached, now_ns(), switch_rate_of(&s->switches), s->o.budget);
+	return cost_attached_rests(&s->attached, clock_now(), switch_rate_of(&s->switches), s->o.budget);
 }
 
 double session_attached_entry(const struct session *s, double running)
 {
-	return cost_attached_entry(&s->attached, now_ns(), switch_rate_of(&s->switches), running);
+	return cost_attached_entry(&s->attached, clock_now(), switch_rate_of(&s->switches), running);
 }
 
 void session_breakpoints_want(struct session *s, bool want)

@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "util/buf.h"
+#include "util/clock.h"
 #include "util/map.h"
 #include "util/newfile.h"
 
@@ -36,14 +37,6 @@ struct store_writer {
 	struct map said; /* section and key -> hash of the last record of store_put_changed() */
 	uint64_t seq, written;
 };
-
-static uint64_t now_ns(clockid_t c)
-{
-	struct timespec t;
-
-	clock_gettime(c, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static int write_all(struct store_writer *w, const void *data, size_t len)
 {
@@ -87,8 +80,8 @@ struct store_writer *store_create(const char *path, unsigned flags, struct err *
 		return NULL;
 	}
 	if (!(flags & STORE_TIMELESS)) {
-		head.start_realtime_ns = now_ns(CLOCK_REALTIME);
-		head.start_monotonic_ns = now_ns(CLOCK_MONOTONIC);
+		head.start_realtime_ns = clock_ns(CLOCK_REALTIME);
+		head.start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	}
 	if (newfile_open(&w->file, AT_FDCWD, path, to_newfile(flags), e)) {
 		free(w);

@@ -12,10 +12,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "symbol/confine.h"
+#include "util/clock.h"
 
 #define BUFFER 65536
 #define LOOK_MS 1000u    /* whether it is past its time */
@@ -225,10 +225,7 @@ static unsigned go_round(void)
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return clock_now() / 1000000;
 }
 
 /* Waits until the pipe has something: a child that sleeps in the kernel uses no CPU time of its limit. */

@@ -7,15 +7,28 @@
 #ifndef ACCPERF_CLOCK_H
 #define ACCPERF_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
+/* False: there is no such clock, or no longer (that of a process which has ended). */
+static inline bool clock_read(clockid_t c, uint64_t *ns)
+{
+	struct timespec t;
+
+	if (clock_gettime(c, &t))
+		return false;
+	*ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return true;
+}
+
+/* 0: the clock cannot be read. */
 static inline uint64_t clock_ns(clockid_t c)
 {
-	struct timespec t = { 0 };
+	uint64_t ns = 0;
 
-	clock_gettime(c, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	clock_read(c, &ns);
+	return ns;
 }
 
 /* Since boot, without the steps of the time of day. */
