@@ -97,24 +97,6 @@ int execbp_fd(const struct execbp *x);
 void execbp_stats(const struct execbp *x, struct exec_stats *out);
 /* What was done so far, for trials, does not count. */
 void execbp_forget(struct execbp *x);
-/* What one hit takes from the thread, in ns, where hits follow each other closely, measured on the calling
- * thread in some milliseconds. NaN and a sentence: breakpoints cannot be had, or never fire here. */
-double execbp_measure(struct execbp *x, struct err *e);
-
-/* What a program that works loses, which is several times more; NaN: could not be measured. */
-struct exec_price {
-	double hit_ns;
-	double window_ns; /* to open and end one of EXECWIN_SLOTS slots on a running thread: it is interrupted
-			   * when all are enabled, when all are disabled, and when each and the clock are closed */
-};
-#define EXECBP_HIT_NS 12000.0 /* as measured on a virtual machine (README.md) */
-#define EXECBP_WINDOW_NS 130000.0
-/* On ourselves; some 50 ms. */
-void execbp_price(struct execbp *x, struct exec_price *out);
-
 #define EXECBP_NEAR 64 /* bytes, aligned: what lies there runs slowly while a breakpoint in it is armed */
-/* How many times as long a small loop takes there, though the breakpoint is never hit: some processors
- * (Zen 5: 10 and more) decode each instruction of that line anew. 1: no difference, or unknown. */
-double execbp_measure_near(struct execbp *x);
 
 #endif

@@ -30,12 +30,6 @@ struct sysio_costs {
 	double other_ns;  /* a call of anybody else */
 	double attach_ns; /* attaching and detaching, to each running thread */
 };
-/* Where nothing was measured. */
-#define SYSIO_COSTS                                                                                                    \
-	{                                                                                                              \
-		.pass_ns = 200, .take_ns = 450, .other_ns = 150, .attach_ns = 30000                                    \
-	}
-
 struct sysio_opts {
 	int targets_fd; /* the set of targets that the sampler keeps; 0: our own */
 	uint32_t most;  /* targets, in our own; 0: as many as the program says */
@@ -60,9 +54,6 @@ void sysio_all(struct sysio *s);
 /* Report one call in so many, drawn at random. */
 void sysio_set_every(struct sysio *s, uint32_t every);
 uint32_t sysio_every(const struct sysio *s);
-/* Measures what can be measured, on calls of our own thread while it is the only target, in some
- * milliseconds; the rest stays as it was. Before anything is added or started. */
-void sysio_measure(struct sysio *s, struct sysio_costs *c);
 void sysio_set_costs(struct sysio *s, const struct sysio_costs *c);
 /* Begins a burst, attaching if need be. When it has cost the targets `limit_ns` on some CPU (0: no limit)
  * it falls silent and sysio_fd() becomes readable. While attached every system call of the machine

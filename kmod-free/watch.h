@@ -90,16 +90,6 @@ int watch_check(struct watch *w, struct err *e);
 /* The same with a watch of its own, for doctor and tests. */
 int watch_self_test(struct err *e);
 
-/* NaN: could not be measured (no second CPU free, or too noisy). */
-struct watch_costs {
-	double hit_ns;  /* added by one hit, its record included */
-	double arm_ns;  /* taken from one running thread by arming and disarming */
-	double wake_ns; /* taken from the thread whose hit wakes us, at a limit: an interrupt, and another CPU's */
-};
-
-/* On ourselves, with a watch of its own; some 10 ms. */
-int watch_measure(struct watch_costs *out, struct err *e);
-
 struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window, void *ctx,
 			struct err *e);
 /* CPUs on which windows can be armed instead of on threads; 0: they cannot. No switch of threads costs anything then,

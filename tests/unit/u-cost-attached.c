@@ -10,7 +10,7 @@
 
 #include "measure/cost_attached.h"
 #include "record/governor.h"
-#include "user/measure/switch_cost.h"
+#include "user/measure/price_table.h"
 
 #define RATE 5e-5  /* 50,000 per second of CPU time */
 #define EACH 200.0 /* ns a switch: a hundredth of all time */
@@ -130,7 +130,9 @@ static void bunches_and_rests(void **state)
 
 static void measured_on_ourselves(void **state)
 {
-	double ns = switch_cost_attached();
+	double ns;
+
+	measure_switch_attached(NULL, &ns);
 
 	/* NaN: perf events cannot be had here */
 	assert_true(isnan(ns) || (ns >= 0 && ns < 50000));

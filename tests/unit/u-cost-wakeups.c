@@ -9,6 +9,7 @@
 
 #include "measure/cost_wakeups.h"
 #include "user/measure/price.h"
+#include "user/measure/price_table.h"
 #include "util/clock.h"
 
 static void one_switch_in_an_interruption_is_a_wakeup(void **state)
@@ -37,11 +38,11 @@ static void looks_cost_where_no_cpu_is_idle(void **state)
 	assert_true(wakeups_look(0, 2, false) == 0);
 	assert_true(wakeups_look(1, 2, false) == 0);
 	assert_true(wakeups_look(3, 64, false) == 0);
-	assert_true(fabs(wakeups_look(1.5, 2, false) - COUPLED_LOOK_NS / 2) < 1e-6);
-	assert_true(wakeups_look(2, 2, false) == COUPLED_LOOK_NS);
-	assert_true(wakeups_look(5, 2, false) == COUPLED_LOOK_NS);
-	assert_true(fabs(wakeups_look(0.9, 1, false) - 0.9 * COUPLED_LOOK_NS) < 1e-6);
-	assert_true(wakeups_look(2, 2, true) == COUPLED_CLOSE_LOOK_NS);
+	assert_true(fabs(wakeups_look(1.5, 2, false) - price_assumed(PRICE_LOOK) / 2) < 1e-6);
+	assert_true(wakeups_look(2, 2, false) == price_assumed(PRICE_LOOK));
+	assert_true(wakeups_look(5, 2, false) == price_assumed(PRICE_LOOK));
+	assert_true(fabs(wakeups_look(0.9, 1, false) - 0.9 * price_assumed(PRICE_LOOK)) < 1e-6);
+	assert_true(wakeups_look(2, 2, true) == price_assumed(PRICE_LOOK_CLOSE));
 }
 
 /* A recorder that would look all the time: as often as it may, whatever a look costs. */
@@ -82,19 +83,19 @@ struct planted {
 	uint64_t began;
 };
 
-static bool begin(void *ctx)
+static bool begin(void *ctx, int tid)
 {
 	((struct planted *)ctx)->began = clock_now();
 	return true;
 }
 
-static unsigned none(void *ctx, uint64_t *at, unsigned max)
+static double none(void *ctx, uint64_t *at, unsigned max)
 {
 	return 0;
 }
 
 /* Nothing happened at these times. */
-static unsigned nothing(void *ctx, uint64_t *at, unsigned max)
+static double nothing(void *ctx, uint64_t *at, unsigned max)
 {
 	for (unsigned i = 0; i < TIMES && i < max; i++)
 		at[i] = ((struct planted *)ctx)->began + 2000000 + i * 1000000ull;
@@ -102,7 +103,7 @@ static unsigned nothing(void *ctx, uint64_t *at, unsigned max)
 }
 
 /* Before and after all work: not to be used. */
-static unsigned outside(void *ctx, uint64_t *at, unsigned max)
+static double outside(void *ctx, uint64_t *at, unsigned max)
 {
 	for (unsigned i = 0; i < TIMES; i++)
 		at[i] = i % 2 ? 0 : UINT64_MAX;
@@ -112,14 +113,14 @@ static unsigned outside(void *ctx, uint64_t *at, unsigned max)
 static void what_comes_seldom_is_priced(void **state)
 {
 	struct planted p;
-	struct price_rare r = { .begin = begin, .end = none, .ctx = &p, .wait_ns = 24000000 };
+	struct trial r = { .begin = begin, .end = none, .wait_ns = 24000000 };
 	double ns;
 
-	assert_true(isnan(price_rare(&r)));
+	assert_true(isnan(price_rare(&r, &p)));
 	r.end = outside;
-	assert_true(isnan(price_rare(&r)));
+	assert_true(isnan(price_rare(&r, &p)));
 	r.end = nothing;
-	ns = price_rare(&r);
+	ns = price_rare(&r, &p);
 	/* the median of twenty: on a busy machine a piece may take any time, but not half of them */
 	print_message("%.0f ns\n", ns);
 	assert_true(isnan(ns) || fabs(ns) < 1e6);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include "measure/price_table.h"
 #include "record/governor.h"
 #include "record/syscall_stretch.h"
 
@@ -39,12 +40,14 @@ static struct outcome simulate(double budget, double string_share, double kernel
 		governor_wall(&g, 2e6, 2e6);
 		governor_spend(&g, GOV_TIMER, 2e6 * governor_rate(&g, GOV_TIMER)); /* fixed at the start */
 		if (now >= armed_until && g.ticks > 100 &&
-		    governor_allows(&g, GOV_HITS, hits_per_window * GOV_HIT_NS)) {
+		    governor_allows(&g, GOV_HITS, hits_per_window * price_assumed(PRICE_WATCH_HIT))) {
 			double time = governor_armed_time(&g, 3e6, 20e6);
 
 			if (time < 3e6)
 				continue;
-			governor_spend(&g, GOV_HITS, GOV_ARM_NS + hits_per_window * GOV_HIT_NS);
+			governor_spend(&g, GOV_HITS,
+				       price_assumed(PRICE_WATCH_ARM) +
+					       hits_per_window * price_assumed(PRICE_WATCH_HIT));
 			governor_spend(&g, GOV_ARMED, governor_armed_cost(&g, time));
 			armed_until = now + time;
 			armed += time;
@@ -182,9 +185,11 @@ static void measured_costs(void **state)
 	struct governor g;
 
 	governor_init(&g, 0.01, 1u << GOV_TIMER);
-	assert_true(g.hit_ns == GOV_HIT_NS && g.arm_ns == GOV_ARM_NS && g.wake_ns == GOV_WAKE_NS);
+	assert_true(g.hit_ns == price_assumed(PRICE_WATCH_HIT) && g.arm_ns == price_assumed(PRICE_WATCH_ARM) &&
+		    g.wake_ns == price_assumed(PRICE_WATCH_WAKE));
 	governor_costs(&g, NAN, 3000, NAN);
-	assert_true(g.hit_ns == GOV_HIT_NS && g.arm_ns == 3000 && g.wake_ns == GOV_WAKE_NS);
+	assert_true(g.hit_ns == price_assumed(PRICE_WATCH_HIT) && g.arm_ns == 3000 &&
+		    g.wake_ns == price_assumed(PRICE_WATCH_WAKE));
 	governor_costs(&g, 1500, NAN, 7000);
 	assert_true(g.hit_ns == 1500 && g.arm_ns == 3000 && g.wake_ns == 7000);
 }

@@ -165,6 +165,45 @@ static void the_file_brings_them_to_the_next(void **state)
 	assert_int_equal(system(clean), 0);
 }
 
+static void every_price_has_a_row(void **state)
+{
+	for (unsigned i = 0; i < PRICE_IDS; i++) {
+		const struct price_row *row = price_row(i), *before = i ? price_row(i - 1) : NULL;
+
+		assert_true(row->name && row->unit && row->assumed > 0);
+		/* what is kept is measured, and what is measured together is kept together */
+		assert_true(row->measure || !row->kept);
+		if (before && row->measure && before->measure == row->measure)
+			assert_true(row->kept == before->kept || !strcmp(row->kept, before->kept));
+		for (unsigned k = 0; k < i; k++)
+			assert_string_not_equal(row->name, price_row(k)->name);
+	}
+}
+
+/* Measured by earlier recordings, so that nothing is measured here. */
+static void a_price_is_measured_or_assumed(void **state)
+{
+	struct prices p;
+
+	prices_read(&p, NULL, ME, NOW);
+	assert_true(isnan(price_measured(&p, PRICE_WATCH_ARM)));
+	assert_true(price_of(&p, PRICE_WATCH_ARM) == price_assumed(PRICE_WATCH_ARM));
+	for (int i = 0; i < PRICES_ENOUGH; i++) {
+		double v[3] = { 2000, NAN, -300 };
+
+		prices_add(&p, "watch", v, 3);
+	}
+	/* those that are measured together are known together */
+	assert_true(isnan(price_measure(&p, PRICE_WATCH_ARM, NULL, NULL)));
+	assert_true(price_measured(&p, PRICE_WATCH_HIT) == 2000 && price_of(&p, PRICE_WATCH_HIT) == 2000);
+	/* could not be measured; a difference that came out below 0 */
+	assert_true(price_of(&p, PRICE_WATCH_ARM) == price_assumed(PRICE_WATCH_ARM));
+	assert_true(price_of(&p, PRICE_WATCH_WAKE) == price_assumed(PRICE_WATCH_WAKE));
+	for (int i = 0; i < PRICES_ENOUGH; i++)
+		prices_add(&p, "tick-512-0", &(double){ 7000 }, 1);
+	assert_true(price_measure(&p, PRICE_TICK, "512-0", NULL) == 7000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +215,8 @@ int main(void)
 		cmocka_unit_test(odd_lines_are_left_out),
 		cmocka_unit_test(more_names_than_there_is_room_for),
 		cmocka_unit_test(the_file_brings_them_to_the_next),
+		cmocka_unit_test(every_price_has_a_row),
+		cmocka_unit_test(a_price_is_measured_or_assumed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "measure/price_table.h"
+
 #define SAVED_NS 100e6 /* what is not used for looks is kept for so long */
 #define CLOSELY 5e-6   /* switches per ns: every 0.2 ms */
 
@@ -18,7 +20,7 @@ bool wakeups_closely(double rate)
 
 double wakeups_look(double running, unsigned cpus, bool closely)
 {
-	return (closely ? COUPLED_CLOSE_LOOK_NS : COUPLED_LOOK_NS) * fmax(0, fmin(1, running - (cpus - 1.0)));
+	return price_assumed(closely ? PRICE_LOOK_CLOSE : PRICE_LOOK) * fmax(0, fmin(1, running - (cpus - 1.0)));
 }
 
 void wakeups_spend(struct wakeups *l, uint64_t now, double price, double may)

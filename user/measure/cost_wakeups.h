@@ -12,20 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Waking a sleeping CPU, where it was not measured. */
-#define COUPLED_WAKE_NS 20000.0
-/* What one look at the rings costs whoever was running on that CPU, by the caches it empties; the second where
- * threads wait for each other: 30 us of another program every 0.5 ms took 2.2 +-0.5 % from sixteen threads on 2
- * CPUs. */
-#define COUPLED_LOOK_NS 10000.0
-#define COUPLED_CLOSE_LOOK_NS 20000.0
-
 /* An interruption of `ns`. rate: switches per ns of the target's CPU time (NaN: not known, taken for none); wake_ns: of
  * waking a CPU; cpus: with one there is none to wake. */
 double wakeups_cost(double ns, double rate, double wake_ns, unsigned cpus);
-/* How much more what slows each switch costs such a target than one on a single CPU: a breakpoint took 1.9 us of each
- * switch of sixteen threads on 2 CPUs, and 1.35 us on one. */
-#define COUPLED_SWITCH 1.4
 /* Threads run so briefly that a recorder should preempt none of them. */
 bool wakeups_closely(double rate);
 /* What a look costs a target that keeps so many CPUs busy on average: nothing while there is an idle one. */

@@ -6,8 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "kmod-free/execbp.h"
+#include "user/measure/execbp_cost.h"
 #include "user/measure/price.h"
+#include "user/measure/price_table.h"
 #include "util/clock.h"
 
 #define ROUNDS 15
@@ -119,15 +120,17 @@ double execbp_measure_near(struct execbp *x)
 	return bare[n / 4] > 0 ? fmax(1, with[n / 4] / bare[n / 4]) : 1;
 }
 
-struct trial {
+/* Windows on a thread, of this request. */
+struct tried {
 	struct execbp *x;
 	struct exec_request req;
 };
 
-static bool begin(void *ctx)
+static bool begin(void *ctx, int tid)
 {
-	struct trial *t = ctx;
+	struct tried *t = ctx;
 
+	t->req.tid = tid;
 	return !execbp_open(t->x, &t->req, clock_now(), NULL);
 }
 
@@ -136,31 +139,23 @@ static void hit(void *ctx)
 	target_of_measure();
 }
 
-static double end(void *ctx)
+static double end(void *ctx, uint64_t *at, unsigned max)
 {
-	struct trial *t = ctx;
+	struct tried *t = ctx;
 	struct exec_window w;
 
-	execbp_end(t->x, clock_now(), &w);
-	return w.count;
+	return execbp_end(t->x, clock_now(), &w) ? (double)w.count : -1;
 }
 
-static bool open_and_end(void *ctx, int tid)
-{
-	struct trial *t = ctx;
-	struct exec_window w;
-
-	t->req.tid = tid;
-	return begin(ctx) && execbp_end(t->x, clock_now(), &w);
-}
-
-void execbp_price(struct execbp *x, struct exec_price *out)
+void measure_counts(void *execbp, double *ns)
 {
 	static uint64_t never_run[EXECWIN_SLOTS][8];
-	struct trial t = { .x = x,
+	static const struct trial window = {
+		.begin = begin, .event = hit, .end = end, .pieces = WORK_HITS, .turns = WORK_TURNS
+	};
+	struct tried t = { .x = execbp,
 			   .req = {
 				   .pid = getpid(),
-				   .tid = (pid_t)syscall(SYS_gettid),
 				   .slots = 1,
 				   .hit_limit = WORK_HITS + 8,
 				   .time_limit_ns = 1000000000,
@@ -168,16 +163,13 @@ void execbp_price(struct execbp *x, struct exec_price *out)
 					       .limit = WORK_HITS + 8,
 					       .reg = EXECWIN_NO_REG } },
 			   } };
-	struct price_own own = {
-		.begin = begin, .event = hit, .end = end, .ctx = &t, .pieces = WORK_HITS, .turns = WORK_TURNS
-	};
 
-	out->hit_ns = price_own(&own);
+	ns[0] = price_own(&window, &t);
 	t.req.slots = EXECWIN_SLOTS;
 	for (unsigned i = 0; i < EXECWIN_SLOTS; i++)
 		t.req.slot[i] = (struct exec_slot){ .addr = (uint64_t)(uintptr_t)never_run[i],
 						    .limit = 1,
 						    .reg = EXECWIN_NO_REG };
-	out->window_ns = price_other(open_and_end, &t);
-	execbp_forget(x);
+	ns[1] = price_other(&window, &t);
+	execbp_forget(execbp);
 }

@@ -83,7 +83,7 @@ bool price_settled(double *v, unsigned n)
 }
 
 /* NaN: the thread was switched out meanwhile, and found its caches full of others' data. */
-static double round_ns(const struct price_own *o)
+static double round_ns(const struct trial *o, void *ctx)
 {
 	struct rusage was, is;
 	uint64_t t;
@@ -93,29 +93,30 @@ static double round_ns(const struct price_own *o)
 	for (unsigned i = 0; i < o->pieces; i++) {
 		price_work(o->turns);
 		if (o->event)
-			o->event(o->ctx);
+			o->event(ctx);
 	}
 	t = clock_cpu() - t;
 	getrusage(RUSAGE_THREAD, &is);
 	return is.ru_nivcsw == was.ru_nivcsw && is.ru_nvcsw == was.ru_nvcsw ? (double)t : NAN;
 }
 
-double price_own(const struct price_own *o)
+double price_own(const struct trial *o, void *ctx)
 {
+	int tid = (int)syscall(SYS_gettid);
 	uint64_t until = clock_now() + GIVE_UP_NS;
 	double cost[ROUNDS], before;
 	unsigned n = 0;
 
-	round_ns(o);
-	before = round_ns(o);
+	round_ns(o, ctx);
+	before = round_ns(o, ctx);
 	while (n < ROUNDS && !price_settled(cost, n) && clock_now() < until) {
 		double with, after, events;
 
-		if (!o->begin(o->ctx))
+		if (!o->begin(ctx, tid))
 			break;
-		with = round_ns(o);
-		events = o->end(o->ctx);
-		after = round_ns(o);
+		with = round_ns(o, ctx);
+		events = o->end(ctx, NULL, 0);
+		after = round_ns(o, ctx);
 		/* between what is undisturbed before and after: the machine's speed drifts */
 		if (events > 0 && isfinite(before + with + after))
 			cost[n++] = (with - (before + after) / 2) / events;
@@ -151,14 +152,15 @@ static double prolonged(const struct piece *piece, unsigned count, uint64_t at)
 	       PIECES_AFTER * price_median(before, PIECES_BEFORE);
 }
 
-double price_rare(const struct price_rare *r)
+double price_rare(const struct trial *r, void *ctx)
 {
 	struct piece *piece = malloc(RARE_PIECES * sizeof(*piece));
 	uint64_t at[RARE_MOST], until;
 	double cost[RARE_MOST];
-	unsigned n = 0, count = 0, came;
+	unsigned n = 0, count = 0;
+	double came;
 
-	if (!piece || !r->begin(r->ctx)) {
+	if (!piece || !r->begin(ctx, (int)syscall(SYS_gettid))) {
 		free(piece);
 		return NAN;
 	}
@@ -167,8 +169,8 @@ double price_rare(const struct price_rare *r)
 		price_work(1);
 		piece[count] = (struct piece){ clock_now(), clock_cpu() };
 	} while (piece[count++].ended < until && count < RARE_PIECES);
-	came = r->end(r->ctx, at, RARE_MOST);
-	for (unsigned i = 0; i < came; i++) {
+	came = r->end(ctx, at, RARE_MOST);
+	for (unsigned i = 0; i < came && i < RARE_MOST; i++) {
 		cost[n] = prolonged(piece, count, at[i]);
 		n += isfinite(cost[n]);
 	}
@@ -212,7 +214,7 @@ static double between(const struct other *o, uint64_t from, uint64_t to)
 	return (double)(o->at[to % TURNS_KEPT] - o->at[from % TURNS_KEPT]);
 }
 
-static double disturb_often(const struct other *o, bool (*disturb)(void *, int), void *ctx)
+static double disturb_often(const struct other *o, const struct trial *t, void *ctx)
 {
 	uint64_t until = clock_now() + GIVE_UP_NS;
 	double cost[DISTURBANCES];
@@ -223,7 +225,7 @@ static double disturb_often(const struct other *o, bool (*disturb)(void *, int),
 
 		if (!then)
 			continue;
-		if (!disturb(ctx, o->tid))
+		if (!t->begin(ctx, o->tid) || t->end(ctx, NULL, 0) < 0)
 			break;
 		last = turn_after(o, AFTER_TURNS);
 		if (last)
@@ -233,7 +235,7 @@ static double disturb_often(const struct other *o, bool (*disturb)(void *, int),
 	return n >= ENOUGH ? fmax(0, price_median(cost, n)) : NAN;
 }
 
-double price_other(bool (*disturb)(void *ctx, int tid), void *ctx)
+double price_other(const struct trial *t, void *ctx)
 {
 	struct other *o;
 	cpu_set_t allowed, here, there;
@@ -255,7 +257,7 @@ double price_other(bool (*disturb)(void *ctx, int tid), void *ctx)
 	if (!sched_setaffinity(0, sizeof(there), &there) && !pthread_create(&thread, NULL, be_other, o)) {
 		sched_setaffinity(0, sizeof(here), &here);
 		if (turn_after(o, 1))
-			cost = disturb_often(o, disturb, ctx);
+			cost = disturb_often(o, t, ctx);
 		__atomic_store_n(&o->stop, true, __ATOMIC_RELAXED);
 		pthread_join(thread, NULL);
 	}

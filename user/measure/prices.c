@@ -94,6 +94,8 @@ void prices_read(struct prices *p, const char *text, const char *identity, uint6
 	char line[256];
 
 	*p = (struct prices){ .now = now, .again = -1 };
+	for (unsigned i = 0; i < PRICE_IDS; i++)
+		p->ns[i] = NAN;
 	snprintf(p->identity, sizeof(p->identity), "%s", identity);
 	if (!text || strncmp(text, identity, len) || text[len] != '\n')
 		return;

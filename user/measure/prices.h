@@ -7,13 +7,15 @@
  * each recording measures the price again that was measured longest ago, if that is more than a minute, and all that
  * are a day old. Without a cache everything is measured each time. Included by cli and tests.
  *
- * To keep another price: prices_known(), and where that is false measure and prices_add().
+ * To keep another price: a row in price_table.c.
  */
 #ifndef ACCPERF_MEASURE_PRICES_H
 #define ACCPERF_MEASURE_PRICES_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "measure/price_table.h"
 
 #define PRICES_ENOUGH 3
 #define PRICES_KEPT 5
@@ -34,6 +36,7 @@ struct prices {
 	unsigned count;
 	int again; /* this one is measured again; -1: none */
 	bool changed;
+	double ns[PRICE_IDS]; /* of this recording (price_table.h); NaN: not measured */
 };
 
 /* Reads what is kept; nothing, if there is none or it is not this machine's. */

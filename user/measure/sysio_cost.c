@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What observing system calls costs, measured on calls of our own. */
+#include <math.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "measure/cost.h"
 #include "kmod-free/sysio.h"
+#include "user/measure/price_table.h"
 #include "util/clock.h"
 
 /* Short rounds of which the quickest counts: it was not interrupted. */
@@ -39,27 +40,26 @@ static double one_call(int fd)
 	return (double)best / CALLS;
 }
 
-static void take(double *to, double with, double without)
+static double more(double with, double without)
 {
-	if (with > without && with - without < MOST_NS)
-		*to = with - without;
+	return with > without && with - without < MOST_NS ? with - without : NAN;
 }
 
-void sysio_measure(struct sysio *s, struct sysio_costs *c)
+void measure_calls(void *sysio, double *ns)
 {
+	struct sysio *s = sysio;
 	int fd = sysio_fd(s);
 	double plain = one_call(-1), plain_stat = one_call(fd);
 
+	ns[0] = ns[1] = ns[2] = NAN;
 	if (sysio_start(s, 0, NULL))
 		return;
-	take(&c->other_ns, one_call(-1), plain);
+	ns[2] = more(one_call(-1), plain);
 	if (!sysio_add(s, getpid())) {
-		take(&c->pass_ns, one_call(-1), plain);
-		take(&c->take_ns, one_call(fd), plain_stat);
+		ns[0] = more(one_call(-1), plain);
+		ns[1] = more(one_call(fd), plain_stat);
 		sysio_remove(s, getpid());
 	}
 	sysio_pause(s);
 	sysio_read(s, drop, NULL);
-	if (c->take_ns < c->pass_ns)
-		c->take_ns = c->pass_ns;
 }

@@ -12,6 +12,7 @@
 
 #include "format.h"
 #include "user/measure/price.h"
+#include "user/measure/price_table.h"
 #include "kmod-free/watch.h"
 #include "util/clock.h"
 
@@ -19,16 +20,15 @@
 #define WAKING_HITS 8
 #define TURNS 4 /* of work from one hit to the next */
 
-struct trial {
+struct tried {
 	struct watch *watch;
 	volatile uint64_t probe;
 	int slot;
-	unsigned hits; /* of a round */
 };
 
-static bool arm(void *ctx, int tid)
+static bool begin(void *ctx, int tid)
 {
-	struct trial *t = ctx;
+	struct tried *t = ctx;
 	struct watch_request req = { .pid = getpid(),
 				     .addr = (uint64_t)(uintptr_t)&t->probe,
 				     .len = 1,
@@ -39,33 +39,31 @@ static bool arm(void *ctx, int tid)
 	return t->slot >= 0;
 }
 
-static bool arm_and_end(void *ctx, int tid)
-{
-	struct trial *t = ctx;
-
-	if (!arm(ctx, tid))
-		return false;
-	watch_end(t->watch, t->slot, FMT_W_TIME, clock_now());
-	return true;
-}
-
-static bool begin(void *ctx)
-{
-	return arm(ctx, (int)syscall(SYS_gettid));
-}
-
 static void hit(void *ctx)
 {
-	((struct trial *)ctx)->probe = 1; /* one access, as ++ on a volatile is not */
+	((struct tried *)ctx)->probe = 1; /* one access, as ++ on a volatile is not */
 }
 
-static double end(void *ctx)
+static double end_of(struct tried *t, unsigned hits)
 {
-	struct trial *t = ctx;
-
 	watch_end(t->watch, t->slot, FMT_W_TIME, clock_now());
-	return t->hits;
+	return hits;
 }
+
+static double end(void *ctx, uint64_t *at, unsigned max)
+{
+	return end_of(ctx, HITS);
+}
+
+static double end_waking(void *ctx, uint64_t *at, unsigned max)
+{
+	return end_of(ctx, WAKING_HITS);
+}
+
+static const struct trial hits = { .begin = begin, .event = hit, .end = end, .pieces = HITS, .turns = TURNS },
+			  waking_hits = {
+				  .begin = begin, .event = hit, .end = end_waking, .pieces = WAKING_HITS, .turns = TURNS
+			  };
 
 static void ignore(void *ctx, const struct watch_window *win)
 {
@@ -97,7 +95,7 @@ static bool wait_for(struct sleeper *s, int fd)
 }
 
 /* What a hit costs that wakes: NAN where there is no CPU besides ours for who sleeps. */
-static double waking_hit(struct trial *t, const struct price_own *own)
+static double waking_hit(struct tried *t)
 {
 	struct sleeper s = { .epoll = epoll_create1(EPOLL_CLOEXEC), .end = eventfd(0, EFD_CLOEXEC) };
 	cpu_set_t allowed, here, there;
@@ -117,7 +115,7 @@ static double waking_hit(struct trial *t, const struct price_own *own)
 	if (!sched_setaffinity(0, sizeof(there), &there) && !pthread_create(&thread, NULL, sleep_until_woken, &s)) {
 		sched_setaffinity(0, sizeof(here), &here);
 		watch_wake_each(t->watch, true);
-		cost = price_own(own);
+		cost = price_own(&waking_hits, t);
 		watch_wake_each(t->watch, false);
 		__atomic_store_n(&s.over, true, __ATOMIC_RELEASE);
 		if (write(s.end, &one, sizeof(one)) == sizeof(one))
@@ -132,19 +130,16 @@ out:
 	return cost;
 }
 
-int watch_measure(struct watch_costs *out, struct err *e)
+void measure_watch(void *none, double *ns)
 {
 	struct watch_opts o = { .slots = 1, .hit_limit = WATCH_MAX_HITS, .switch_after = WATCH_MAX_HITS };
-	struct trial t = { .watch = watch_new(&o, NULL, ignore, NULL, e), .hits = HITS };
-	struct price_own own = { .begin = begin, .event = hit, .end = end, .ctx = &t, .pieces = HITS, .turns = TURNS };
+	struct tried t = { .watch = watch_new(&o, NULL, ignore, NULL, NULL) };
 
-	out->hit_ns = out->arm_ns = out->wake_ns = NAN;
+	ns[0] = ns[1] = ns[2] = NAN;
 	if (!t.watch)
-		return e ? e->code : -EOPNOTSUPP;
-	out->hit_ns = price_own(&own);
-	out->arm_ns = price_other(arm_and_end, &t);
-	t.hits = own.pieces = WAKING_HITS;
-	out->wake_ns = waking_hit(&t, &own) - out->hit_ns;
+		return;
+	ns[0] = price_own(&hits, &t);
+	ns[1] = price_other(&hits, &t);
+	ns[2] = waking_hit(&t) - ns[0];
 	watch_free(t.watch);
-	return 0;
 }

@@ -15,7 +15,6 @@
 #include "proc/procmap.h"
 #include "record/emulate_data.h"
 #include "record/emulate_when.h"
-#include "measure/cost.h"
 #include "util/clock.h"
 
 #define GUESSES 8   /* vector registers are not sampled: a search through a text begins with a branch that is unknown */

@@ -3,10 +3,9 @@
 
 #include <math.h>
 
+#include "measure/price_table.h"
 #include "util/random.h"
 
-#define FIRST_OWN_NS 2000000.0 /* of a burst, until some were made */
-#define FIRST_TARGET_NS 50000.0
 #define COST_SPEED 0.05
 #define RATE_SPEED 0.3
 
@@ -14,8 +13,8 @@ void emulate_when_begin(struct emulate_when *w, double part, double target_part,
 {
 	*w = (struct emulate_when){ .part = part,
 				    .target_part = target_part,
-				    .own_ns = FIRST_OWN_NS,
-				    .target_ns = FIRST_TARGET_NS,
+				    .own_ns = price_assumed(PRICE_BURST_OWN),
+				    .target_ns = price_assumed(PRICE_BURST),
 				    .rate = 1e9 / period_ns,
 				    .period_ns = period_ns,
 				    .random = seed | 1 };

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "measure/price_table.h"
 #include "record/governor.h"
 
 #define MEMORY_TICKS 5000.0 /* samples after which older ones weigh 1/e */
@@ -9,9 +10,6 @@
 #define FILLED_SECONDS 0.25 /* one with more than this lets what it earns go to accounts that have less */
 #define LEAST_PART 0.1
 #define EVERYONE ((1u << GOV_ACCOUNTS) - 1)
-/* measured: rep movsb of 4 KiB 20-36 times slower, a pread of 4 KiB 3.8 times */
-#define STRING_FACTOR 30.0
-#define KERNEL_FACTOR 3.0
 
 void governor_init(struct governor *g, double budget, unsigned used)
 {
@@ -23,9 +21,9 @@ void governor_init(struct governor *g, double budget, unsigned used)
 	memset(g, 0, sizeof(*g));
 	g->budget = budget;
 	g->running = 1;
-	g->hit_ns = GOV_HIT_NS;
-	g->arm_ns = GOV_ARM_NS;
-	g->wake_ns = GOV_WAKE_NS;
+	g->hit_ns = price_assumed(PRICE_WATCH_HIT);
+	g->arm_ns = price_assumed(PRICE_WATCH_ARM);
+	g->wake_ns = price_assumed(PRICE_WATCH_WAKE);
 	for (int i = 0; i < GOV_ACCOUNTS; i++)
 		sum += used >> i & 1 ? weight[i] : 0;
 	for (int i = 0; i < GOV_ACCOUNTS && sum > 0; i++)
@@ -176,7 +174,8 @@ double governor_armed_slowdown(const struct governor *g)
 	/* half a sample more than was seen: with few samples nothing is excluded yet */
 	double n = g->ticks + 1;
 
-	return g->switch_share + STRING_FACTOR * (g->string_ticks + 0.5) / n + KERNEL_FACTOR * g->kernel_ticks / n;
+	return g->switch_share + price_assumed(PRICE_ARMED_STRINGS) * (g->string_ticks + 0.5) / n +
+	       price_assumed(PRICE_ARMED_KERNEL) * g->kernel_ticks / n;
 }
 
 /* In a slowed-down stretch the target does 1/(1+slow) of its work: never more than all is lost. */
@@ -194,8 +193,10 @@ double governor_armed_cost(const struct governor *g, double wall_ns)
 
 double governor_armed_likely(const struct governor *g, double wall_ns)
 {
-	double copies =
-		g->ticks > 0 ? (STRING_FACTOR * g->string_ticks + KERNEL_FACTOR * g->kernel_ticks) / g->ticks : 0;
+	double copies = g->ticks > 0 ? (price_assumed(PRICE_ARMED_STRINGS) * g->string_ticks +
+					price_assumed(PRICE_ARMED_KERNEL) * g->kernel_ticks) /
+					       g->ticks
+				     : 0;
 
 	return lost_time(g, wall_ns, copies + g->switch_share);
 }

@@ -36,13 +36,6 @@ struct governor {
 	double switch_share; /* governor_switching() */
 };
 
-/* Costs where this machine's could not be measured (governor_costs), ns. */
-#define GOV_HIT_NS 9500.0
-#define GOV_ARM_NS 25000.0  /* interrupting one running thread: arming and disarming */
-#define GOV_WAKE_NS 30000.0 /* waking user space from the thread that hits */
-#define GOV_PMU_NS 2500.0   /* a record that interrupts; nominal, never measured on such hardware */
-#define GOV_PMU_BATCHED_NS 400.0
-
 /* used: bit per account that is in use; the shares of the others go to these. */
 void governor_init(struct governor *g, double budget, unsigned used);
 /* `part` of the budget is for sources that keep to it themselves (offload probes, execution counts):

@@ -11,7 +11,6 @@
 #include "symbol/contained_child.h"
 #include "attr/naming.h"
 #include "record/session_priv.h"
-#include "measure/cost.h"
 #include "util/clock.h"
 
 #define APART_NS 500000000ull /* from what is done once a second: rates of a moment would say nothing */

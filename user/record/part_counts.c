@@ -12,10 +12,9 @@
 #include "record/counts_plan.h"
 #include "record/emulate.h"
 #include "counters.h"
-#include "measure/cost.h"
 #include "record/governor.h"
 #include "record/poll_interval.h"
-#include "kmod-free/execbp.h"
+#include "user/measure/execbp_cost.h"
 #include "user/measure/prices.h"
 #include "util/clock.h"
 #include "util/map.h"
@@ -42,6 +41,10 @@ struct past {
 	uint32_t tid; /* 0: all threads of... */
 	uint32_t pid;
 	uint64_t armed, ended;
+};
+
+struct exec_price {
+	double hit_ns, window_ns;
 };
 
 struct counts_part {
@@ -472,17 +475,12 @@ static void report(struct counts_part *p)
 	emulate_report(p->replay);
 }
 
-static void price(struct session *s, struct execbp *x, struct exec_price *out)
+/* What the target is charged for a hit: never less than it takes where hits follow each other closely. */
+static double hit_price(const struct counts_part *p)
 {
-	double v[2];
+	double ns = price_measured(session_prices(p->s), PRICE_COUNT_HIT);
 
-	if (!prices_known(session_prices(s), "counts", v, 2)) {
-		execbp_price(x, out);
-		v[0] = out->hit_ns;
-		v[1] = out->window_ns;
-		prices_add(session_prices(s), "counts", v, 2);
-	}
-	*out = (struct exec_price){ .hit_ns = v[0], .window_ns = v[1] };
+	return isfinite(ns) ? fmax(ns, p->hit_ns) : price_assumed(PRICE_COUNT_HIT);
 }
 
 static int have_windows(struct counts_part *p, struct err *why)
@@ -503,11 +501,8 @@ static int have_windows(struct counts_part *p, struct err *why)
 	p->switch_ns = session_switch_cost(p->s);
 	session_breakpoints_user(p->s);
 	p->near = execbp_measure_near(p->exec);
-	price(p->s, p->exec, &p->price);
-	p->price.hit_ns = p->price.hit_ns > p->hit_ns ? p->price.hit_ns
-			  : isfinite(p->price.hit_ns) ? p->hit_ns
-						      : EXECBP_HIT_NS;
-	p->price.window_ns = isfinite(p->price.window_ns) ? p->price.window_ns : EXECBP_WINDOW_NS;
+	price_measure(session_prices(p->s), PRICE_COUNT_HIT, NULL, p->exec);
+	p->price = (struct exec_price){ hit_price(p), price_of(session_prices(p->s), PRICE_COUNT_WINDOW) };
 	return 0;
 }
 
@@ -671,7 +666,7 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 		return err_set(why, -ENOMEM, "out of memory");
 	p->o = *o;
 	p->s = s;
-	p->hit_ns = EXECBP_HIT_NS;
+	p->hit_ns = price_assumed(PRICE_COUNT_HIT);
 	p->near = 1;
 	p->pages = calloc(1, sizeof(*p->pages));
 	if (!p->pages) {

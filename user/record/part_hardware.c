@@ -8,6 +8,7 @@
 
 #include "code/decode.h"
 #include "record/part_access.h"
+#include "user/measure/prices.h"
 #include "kmod-free/watch.h"
 
 #define MAX_THREADS 4096
@@ -179,7 +180,8 @@ void hardware_part_stop(struct hardware_part *h)
  * what the target does, so it is corrected by what came. */
 static void govern(struct hardware_part *h, uint64_t now)
 {
-	double each = h->windows || h->ops->bias == SOURCE_BY_COUNT ? GOV_PMU_NS : GOV_PMU_BATCHED_NS;
+	bool interrupts = h->windows || h->ops->bias == SOURCE_BY_COUNT;
+	double each = price_of(session_prices(h->s), interrupts ? PRICE_RECORD : PRICE_RECORD_BATCHED);
 	double seconds = (double)(now - h->last_second) / 1e9,
 	       running = h->gov->running > 0.05 ? h->gov->running : 0.05;
 	double want = governor_rate(h->gov, GOV_HARDWARE) * 1e9 * running / each, got;

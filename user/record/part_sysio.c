@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "record/syscall_stretch.h"
-#include "measure/cost.h"
+#include "user/measure/prices.h"
 #include "kmod-free/sampler.h"
 #include "kmod-free/sysio.h"
 #include "util/clock.h"
@@ -271,6 +271,17 @@ static bool wait_for(struct sysio_part *c, int fd)
 	return !epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &ev);
 }
 
+static void price_calls(struct sysio_part *c, struct prices *p)
+{
+	price_measure(p, PRICE_CALL_PASSED, NULL, c->sysio);
+	c->costs = (struct sysio_costs){
+		.pass_ns = price_of(p, PRICE_CALL_PASSED),
+		.take_ns = fmax(price_of(p, PRICE_CALL_TAKEN), price_of(p, PRICE_CALL_PASSED)),
+		.other_ns = price_of(p, PRICE_CALL_OTHER),
+		.attach_ns = price_of(p, PRICE_CALL_ATTACH),
+	};
+}
+
 struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct err *e)
 {
 	struct sysio_part *c = calloc(1, sizeof(*c));
@@ -281,7 +292,7 @@ struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct 
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	*c = (struct sysio_part){ .s = s, .gov = g, .costs = SYSIO_COSTS, .random = clock_now() | 1 };
+	*c = (struct sysio_part){ .s = s, .gov = g, .random = clock_now() | 1 };
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	c->sysio = sysio_new(&o, e);
@@ -294,7 +305,7 @@ struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct 
 		sysio_part_free(c);
 		return NULL;
 	}
-	sysio_measure(c->sysio, &c->costs);
+	price_calls(c, session_prices(s));
 	sysio_set_costs(c->sysio, &c->costs);
 	if (cgroup >= 0 && sysio_cgroup(c->sysio, cgroup, e)) {
 		sysio_part_free(c);

@@ -12,7 +12,6 @@
 #include "code/watch_direction.h"
 #include "proc/procmap.h"
 #include "record/part_access.h"
-#include "measure/cost.h"
 #include "record/window_choice.h"
 #include "record/poll_interval.h"
 #include "user/measure/prices.h"
@@ -53,7 +52,6 @@ struct windows {
 	bool stack;
 	struct watch *watch;        /* NULL once stopped */
 	struct watch_stats watched; /* outlives it */
-	struct watch_costs costs;   /* as measured on ourselves */
 	double switch_ns;           /* what an armed slot adds to a context switch */
 	struct window_choice draws;
 	struct draw waiting[WAITING]; /* arm.time 0: none */
@@ -403,20 +401,6 @@ static void on_window(void *ctx, const struct watch_window *seen)
 		      seen->count * (uint32_t)sizeof(hits[0]));
 }
 
-static void price(struct session *s, struct watch_costs *c)
-{
-	double v[3];
-
-	if (!prices_known(session_prices(s), "watch", v, 3)) {
-		watch_measure(c, NULL);
-		v[0] = c->hit_ns;
-		v[1] = c->arm_ns;
-		v[2] = c->wake_ns;
-		prices_add(session_prices(s), "watch", v, 3);
-	}
-	*c = (struct watch_costs){ .hit_ns = v[0], .arm_ns = v[1], .wake_ns = v[2] };
-}
-
 /* What another recorder has on all CPUs for a window it gives back within milliseconds. */
 static int check(struct watch *w, struct err *why)
 {
@@ -455,10 +439,10 @@ struct windows *windows_new(struct session *s, struct governor *g, struct locate
 		windows_free(w);
 		return NULL;
 	}
-	price(s, &w->costs);
+	price_measure(session_prices(s), PRICE_WATCH_HIT, NULL, NULL);
 	w->switch_ns = session_switch_cost(s);
 	session_breakpoints_user(s);
-	session_wake_cost(s, w->costs.wake_ns);
+	session_wake_cost(s, price_measured(session_prices(s), PRICE_WATCH_WAKE));
 	return w;
 }
 
@@ -535,14 +519,20 @@ void windows_poll(struct windows *w, uint64_t now)
 
 void windows_prices(struct windows *w)
 {
-	governor_costs(w->gov, w->costs.hit_ns, w->costs.arm_ns, w->costs.wake_ns);
+	const struct prices *p = session_prices(w->s);
+
+	/* not coupled yet: how often the target's threads switch is not known */
+	governor_costs(w->gov, price_of(p, PRICE_WATCH_HIT), price_of(p, PRICE_WATCH_ARM),
+		       price_of(p, PRICE_WATCH_WAKE));
 }
 
 void windows_second(struct windows *w, uint64_t now)
 {
+	const struct prices *p = session_prices(w->s);
+
 	if (w->watch)
-		governor_costs(w->gov, session_coupled(w->s, w->costs.hit_ns), session_coupled(w->s, w->costs.arm_ns),
-			       w->costs.wake_ns);
+		governor_costs(w->gov, session_coupled(w->s, price_of(p, PRICE_WATCH_HIT)),
+			       session_coupled(w->s, price_of(p, PRICE_WATCH_ARM)), price_of(p, PRICE_WATCH_WAKE));
 	if (w->last_second) {
 		session_rate(w->s, "watch", now,
 			     (double)(w->n.ended - w->last_ended) * 1e9 / (double)(now - w->last_second), 0, &w->rate);

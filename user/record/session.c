@@ -21,7 +21,6 @@
 #include "kmod-free/perfev.h"
 #include "kmod-free/queue.h"
 #include "kmod-free/sideband.h"
-#include "user/measure/switch_cost.h"
 #include "util/clock.h"
 
 #define BREAKPOINTS 4 /* of a thread */
@@ -37,23 +36,24 @@
 #define QUIET_NS 30000000000ull /* between two records of the cost while nothing happens: some 100 bytes each */
 #define LOOKS_PART 0.05         /* of the budget, where looks are dear */
 
+static double tick_ns(const struct session *s)
+{
+	return price_of(&s->prices, PRICE_TICK);
+}
+
 static void choose_period(struct session *s)
 {
-	double tick, hz;
-	char name[24];
+	char variant[16];
+	double hz;
 
 	/* what a tick does depends on these */
-	snprintf(name, sizeof(name), "tick-%u-%u", s->o.stack_bytes, (unsigned)s->o.timers);
-	if (!prices_known(&s->prices, name, &s->totals.tick_ns, 1)) {
-		s->totals.tick_ns = measure_tick_ns(s->sampler);
-		prices_add(&s->prices, name, &s->totals.tick_ns, 1);
-	}
-	tick = isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS;
+	snprintf(variant, sizeof(variant), "%u-%u", s->o.stack_bytes, (unsigned)s->o.timers);
+	s->totals.tick_ns = price_measure(&s->prices, PRICE_TICK, variant, s->sampler);
 	if (s->o.period_ns) {
 		s->period_ns = s->o.period_ns;
 		return;
 	}
-	hz = s->o.budget * (s->o.timer_part > 0 ? s->o.timer_part : 0.67) * 1e9 / tick;
+	hz = s->o.budget * (s->o.timer_part > 0 ? s->o.timer_part : 0.67) * 1e9 / tick_ns(s);
 	if (hz > s->o.max_hz)
 		hz = s->o.max_hz;
 	if (hz < 19)
@@ -79,7 +79,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	}
 	s->o = *o;
 	s->targets = t;
-	s->wake_ns = COUPLED_WAKE_NS;
+	s->wake_ns = price_assumed(PRICE_WAKE_CPU);
 	s->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->cpu_at_start = own_cpu_ns();
@@ -159,20 +159,10 @@ static void write_header(struct session *s)
 	session_put_rate(s, "soft", &rate);
 }
 
-static double or_assumed(double measured, double assumed)
+static double price(struct session *s, enum price_id id)
 {
-	return measured > 0 ? measured : assumed;
-}
-
-static double switch_price(struct session *s, const char *name, double (*measure)(void))
-{
-	double ns;
-
-	if (!prices_known(&s->prices, name, &ns, 1)) {
-		ns = measure();
-		prices_add(&s->prices, name, &ns, 1);
-	}
-	return ns;
+	price_measure(&s->prices, id, NULL, NULL);
+	return price_of(&s->prices, id);
 }
 
 /* What lives in the targets from this one on: their threads' time, and their maps. */
@@ -219,7 +209,7 @@ int session_start(struct session *s, struct err *e)
 	if (!err)
 		store_meta(s->store, "timers", sampler_by_thread(s->sampler, &why) ? "threads" : "cpus");
 	if (!err && sampler_by_thread(s->sampler, &why)) {
-		s->timer_switch_ns = or_assumed(switch_price(s, "switch-timer", switch_cost_timer), SWITCH_TIMER_NS);
+		s->timer_switch_ns = price(s, PRICE_SWITCH_TIMER);
 		s->marked = !s->targets->child;
 		s->attached.switch_ns = 0; /* is part of that */
 	}
@@ -258,11 +248,6 @@ static void learn_stack_end(struct session *s, const struct sample *m)
 	}
 }
 
-static double tick_ns(const struct session *s)
-{
-	return isfinite(s->totals.tick_ns) ? s->totals.tick_ns : COST_ASSUMED_TICK_NS;
-}
-
 bool session_waits_for_itself(const struct session *s)
 {
 	return wakeups_closely(switch_rate_of(&s->switches));
@@ -275,7 +260,7 @@ double session_coupled(const struct session *s, double ns)
 
 double session_coupled_switch(const struct session *s, double ns)
 {
-	return s->cpus > 1 && session_waits_for_itself(s) ? ns * COUPLED_SWITCH : ns;
+	return s->cpus > 1 && session_waits_for_itself(s) ? ns * price_assumed(PRICE_COUPLED_SWITCH) : ns;
 }
 
 double session_tick_cost(const struct session *s)
@@ -774,10 +759,8 @@ void session_breakpoints_give_apart(struct session *s, unsigned n)
 
 void session_breakpoints_user(struct session *s)
 {
-	double ns = s->attached.users++ ? NAN : switch_price(s, "switch-attached", switch_cost_attached);
-
-	if (s->attached.users == 1)
-		s->attached.switch_ns = isfinite(ns) ? ns : SWITCH_ATTACHED_NS;
+	if (!s->attached.users++)
+		s->attached.switch_ns = price(s, PRICE_SWITCH_ATTACHED);
 }
 
 double session_attached_cost(const struct session *s, const struct sample *m)
@@ -819,8 +802,7 @@ double session_switch_rate(const struct session *s)
 double session_switch_cost(struct session *s)
 {
 	if (s->switch_ns <= 0)
-		s->switch_ns =
-			or_assumed(switch_price(s, "switch-breakpoint", switch_cost_breakpoint), SWITCH_BREAKPOINT_NS);
+		s->switch_ns = price(s, PRICE_SWITCH_BREAKPOINT);
 	return s->switch_ns;
 }
 

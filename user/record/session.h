@@ -103,7 +103,7 @@ struct attr *session_attr(struct session *s);
 /* So far: samples whose accesses are not known because of their code. */
 void session_unread(struct session *s, uint64_t rewritten, uint64_t unreadable);
 struct sampler *session_sampler(struct session *s);
-/* What earlier recordings measured (user/measure/prices.h): before the start. */
+/* What things cost here. To measure one: before the start. */
 struct prices *session_prices(struct session *s);
 struct store_writer *session_store(struct session *s);
 /* How often a source samples: into the profile where it is another by a fifth than *written, the caller's, which was

@@ -57,7 +57,7 @@ struct session {
 	struct wakeups looks;
 	uint64_t look_count;
 	struct switch_rate switches;
-	struct prices prices;   /* of earlier recordings, until this one has started */
+	struct prices prices;   /* here */
 	double switch_ns;       /* of a breakpoint; 0: not measured yet */
 	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
 	double spent_by_switches;
