@@ -405,7 +405,8 @@ static __always_inline void put_off(struct probe_slot *s, __u32 ns)
 	s->cpu += ns;
 }
 
-/* 0: want its return; 1: do not. */
+/* 0: want its return; 1: do not.
+ * shape: one path through a hit, which the verifier follows with what it knows of each register. */
 static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_spec *spec)
 {
 	__u32 probe = PROBE_INDEX(cookie);

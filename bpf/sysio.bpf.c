@@ -157,7 +157,8 @@ static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *
 	return take_iov(x, k, addr, cnt, ret);
 }
 
-/* Fills x and sends it; true if the call was reported. */
+/* Fills x and sends it; true if the call was reported.
+ * shape: inlined; pointers to parts would cost the verifier what it knows of them. */
 static __always_inline bool send(struct record *x, struct sysio_counts *k, const struct call *c,
 				 const struct pt_regs *regs, __s64 ret, __u64 id, __u32 step)
 {

@@ -104,6 +104,7 @@ static int explain(int code, int pid, const char *what, struct err *e)
 	}
 }
 
+/* shape: perf_event_open()'s own five, and what an error says. */
 int perfev_open(struct perf_event_attr *attr, int pid, int cpu, int group, unsigned long flags, const char *what,
 		struct err *e)
 {

@@ -336,7 +336,8 @@ static bool from_libpfm(const struct model *m, enum pmu_what what, struct perf_e
 	return !pmu_libpfm(name, a, NULL);
 }
 
-/* One PMU of an Intel processor; 0 if it has the event. */
+/* One PMU of an Intel processor; 0 if it has the event.
+ * shape: what names an event on this machine, and what is wanted of it. */
 static int intel_one(const char *sysfs, const char *pmu, const struct encoding *enc, const struct model *model,
 		     enum pmu_what what, const struct pmu_opts *o, struct pmu_event *ev)
 {

@@ -163,6 +163,7 @@ static void parse_chain(struct cur *c, struct sample *s)
 	}
 }
 
+/* shape: fields follow each other in the order of perf_event_open(2), each if its bit is set. */
 static void parse_sample(const struct perf_event_attr *attr, uint16_t misc, struct cur *c, struct sample *s)
 {
 	uint64_t t = attr->sample_type, n;

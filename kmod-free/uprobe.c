@@ -63,20 +63,29 @@ struct places {
 	unsigned cnt;
 };
 
-static int link_multi(int prog, unsigned attach_type, const char *path, const struct places *p, bool ret, int pid)
+/* One program at places of one file. */
+struct attachment {
+	const struct bpf_program *prog;
+	unsigned type; /* ATTACH_*; of perf uprobes: not looked at */
+	const char *path;
+	struct places at;
+	bool ret; /* at returns of the functions that begin there */
+};
+
+static int link_multi(const struct attachment *a, int pid)
 {
 	struct {
 		uint32_t prog_fd, target_fd, attach_type, flags;
 		uint64_t path, offsets, ref_ctr_offsets, cookies;
 		uint32_t cnt, multi_flags, pid, pad;
 	} attr = {
-		.prog_fd = (uint32_t)prog,
-		.attach_type = attach_type,
-		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)p->offsets,
-		.cookies = (uintptr_t)p->cookies,
-		.cnt = p->cnt,
-		.multi_flags = ret ? UPROBE_MULTI_RETURN : 0,
+		.prog_fd = (uint32_t)bpf_program__fd(a->prog),
+		.attach_type = a->type,
+		.path = (uintptr_t)a->path,
+		.offsets = (uintptr_t)a->at.offsets,
+		.cookies = (uintptr_t)a->at.cookies,
+		.cnt = a->at.cnt,
+		.multi_flags = a->ret ? UPROBE_MULTI_RETURN : 0,
 		.pid = (uint32_t)pid,
 	};
 	long fd = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
@@ -85,23 +94,22 @@ static int link_multi(int prog, unsigned attach_type, const char *path, const st
 }
 
 /* A perf uprobe with our program behind it: two descriptors, the event's and the link's. */
-static int link_perf(const struct uprobe *u, int prog, const char *path, uint64_t offset, uint64_t cookie, bool ret,
-		     int pid, int fds[2])
+static int link_perf(const struct uprobe *u, const struct attachment *a, unsigned i, int pid, int fds[2])
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = u->perf_type,
-		.config = ret, /* bit 0: retprobe */
-		.config1 = (uintptr_t)path,
-		.config2 = offset,
+		.config = a->ret, /* bit 0: retprobe */
+		.config1 = (uintptr_t)a->path,
+		.config2 = a->at.offsets[i],
 	};
-	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
+	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = a->at.cookies[i]);
 	int r;
 
 	fds[0] = (int)syscall(__NR_perf_event_open, &attr, pid ? pid : -1, pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fds[0] < 0)
 		return -errno;
-	fds[1] = bpf_link_create(prog, fds[0], BPF_PERF_EVENT, &opts);
+	fds[1] = bpf_link_create(bpf_program__fd(a->prog), fds[0], BPF_PERF_EVENT, &opts);
 	if (fds[1] < 0) {
 		r = fds[1] == -1 ? -errno : fds[1];
 		close(fds[0]);
@@ -148,25 +156,19 @@ static void links_close(struct link_group *g)
 	g->cnt = 0;
 }
 
-static int prog_fd(const struct bpf_program *p)
-{
-	return bpf_program__fd(p);
-}
-
 /* Links for all places; none where there are none. */
-static int add_links(struct uprobe *u, struct link_group *g, const struct bpf_program *prog, unsigned attach_type,
-		     const char *path, struct places p, bool ret)
+static int add_links(struct uprobe *u, struct link_group *g, struct attachment a)
 {
 	int r = 0, pid = u->pid_filter_broken ? 0 : g->pid;
 
-	if (p.cnt && u->mode != UPROBE_PERF) {
-		r = link_multi(prog_fd(prog), attach_type, path, &p, ret, pid);
+	if (a.at.cnt && u->mode != UPROBE_PERF) {
+		r = link_multi(&a, pid);
 		if (r >= 0)
 			g->fds[g->cnt++] = r;
 		return r < 0 ? r : 0;
 	}
-	for (unsigned i = 0; i < p.cnt && r >= 0; i++) {
-		r = link_perf(u, prog_fd(prog), path, p.offsets[i], p.cookies[i], ret, pid, g->fds + g->cnt);
+	for (unsigned i = 0; i < a.at.cnt && r >= 0; i++) {
+		r = link_perf(u, &a, i, pid, g->fds + g->cnt);
 		g->cnt += r >= 0 ? 2 : 0;
 	}
 	return r < 0 ? r : 0;
@@ -197,14 +199,18 @@ static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 		r = uprobe_alg_links(u, g);
 		goto out;
 	}
-	r = add_links(u, g, s->progs.offload_left, ATTACH_UPROBE_MULTI, path, exits, false);
+	r = add_links(u, g, (struct attachment){ s->progs.offload_left, ATTACH_UPROBE_MULTI, path, exits, false });
 	if (!r && g->returns && !session)
-		r = add_links(u, g, s->progs.offload_return, ATTACH_UPROBE_MULTI, path, without, true);
+		r = add_links(u, g,
+			      (struct attachment){ s->progs.offload_return, ATTACH_UPROBE_MULTI, path, without, true });
 	if (!r)
-		r = add_links(u, g, session ? s->progs.offload_session : s->progs.offload_entry,
-			      session ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, path, without, false);
+		r = add_links(u, g,
+			      (struct attachment){ session ? s->progs.offload_session : s->progs.offload_entry,
+						   session ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, path, without,
+						   false });
 	if (!r)
-		r = add_links(u, g, s->progs.offload_entry, ATTACH_UPROBE_MULTI, path, plain, false);
+		r = add_links(u, g,
+			      (struct attachment){ s->progs.offload_entry, ATTACH_UPROBE_MULTI, path, plain, false });
 out:
 	if (r < 0)
 		links_close(g);

@@ -309,6 +309,7 @@ static void counts_link(uint32_t id, const struct planned *p)
 	}
 }
 
+/* shape: a table. */
 static void define_counts(double lie, double bursts, double whole)
 {
 	const struct fmt_counts_func funcs[] = {
@@ -532,6 +533,7 @@ static int list_pids(const char *path)
 	return 0;
 }
 
+/* shape: options in the order in which a profile is written. */
 int main(int argc, char **argv)
 {
 	unsigned long samples = number(argc, argv, "samples", 1000), threads = number(argc, argv, "threads", 2);

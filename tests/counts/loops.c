@@ -256,7 +256,8 @@ static void verdict(struct loops_one *o, const struct loops_frame *f, unsigned s
 		o->wrong[o->wrongs++] = (struct loops_wrong){ claimed, is, f->value_in, value, slot };
 }
 
-/* Windows that are opened so many instructions before this way out, after the last hit; header: and see that first. */
+/* Windows that are opened so many instructions before this way out, after the last hit; header: and see that first.
+ * shape: one claim and what it is compared with. */
 static void if_begun_within(struct loops_one *o, const struct loops_frame *f, unsigned slot, uint64_t sp,
 			    uint64_t value, bool header, uint64_t instructions)
 {

@@ -63,6 +63,7 @@ static void names_first(struct store_chunk *c)
 	}
 }
 
+/* shape: a case for each section. */
 static void print(struct store_chunk *c)
 {
 	for (uint32_t i = 0; i < c->count; i++) {

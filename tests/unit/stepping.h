@@ -143,7 +143,8 @@ struct step_images {
 	} image[STEP_IMAGES];
 };
 
-/* The mapping around addr: a line of /proc/PID/maps. prot: 8 bytes, path: 512. */
+/* The mapping around addr: a line of /proc/PID/maps. prot: 8 bytes, path: 512.
+ * shape: as mmap(2). */
 static inline bool step_mapping(pid_t pid, uint64_t addr, uint64_t *start, uint64_t *end, char *prot, uint64_t *off,
 				char *path)
 {

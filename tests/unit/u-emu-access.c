@@ -42,6 +42,7 @@ static void take(void *ctx, const struct emu_access *a)
 	s->a[s->n++] = *a;
 }
 
+/* shape: one expected access. */
 static void is(const struct emu_access *a, unsigned ip, uint64_t addr, unsigned size, bool store, int writer,
 	       unsigned age)
 {

@@ -233,6 +233,7 @@ static int forced(unsigned model, struct pmu_event *ev, uint64_t period)
 	return n + pmu_encode(&cpu, "/nonexistent", PMU_COUNT_LOADS, &o, ev + 1, 1, NULL);
 }
 
+/* shape: one scenario. */
 static void random_loads(void **state)
 {
 	static struct fake_ring ring[2];

@@ -78,6 +78,7 @@ static void trailer(struct rec *r, uint64_t t)
 		p64(r, 77);
 }
 
+/* shape: one record with every field. */
 static void full_sample(struct rec *r, const struct perf_event_attr *a)
 {
 	uint64_t t = a->sample_type;
@@ -249,6 +250,7 @@ static void every_combination(void **state)
 	}
 }
 
+/* shape: one record of each kind. */
 static void sideband(void **state)
 {
 	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .sample_id_all = 1 };

@@ -174,6 +174,7 @@ static void item(uintptr_t f, uint32_t x, uint32_t y, void **arg)
 	}
 }
 
+/* shape: the driver's interface. */
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 		       unsigned shared, void *s, void **args, void **extra)
 {

@@ -114,6 +114,7 @@ ASYNC_COPY(cuMemcpyHtoDAsync_v2_ptsz)
 
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 		       unsigned shared, void *s, void **args, void **extra);
+/* shape: the driver's interface. */
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 		       unsigned shared, void *s, void **args, void **extra)
 {

@@ -261,11 +261,66 @@ static int split_count(const char *what, const char *text, char *name, size_t si
 	return *name ? 0 : err_set(e, -EINVAL, "%s needs a function's name", what);
 }
 
+/* Where counting begins and ends: the N-th call of a function. */
+static int range_args(const struct exact_cmd *o, struct args *a, struct err *e)
+{
+	char name[1024];
+	uint64_t n;
+	int err;
+
+	if (o->start_at) {
+		err = split_count("--start-at", o->start_at, name, sizeof(name), &n, e);
+		if (err)
+			return err;
+		arg(a, "--start-at=%s", name);
+		arg(a, "--start-n=%llu", (unsigned long long)n);
+	}
+	if (o->stop_at) {
+		err = split_count("--stop-at", o->stop_at, name, sizeof(name), &n, e);
+		if (err)
+			return err;
+		arg(a, "--stop-at=%s", name);
+		arg(a, "--stop-n=%llu", (unsigned long long)n);
+	}
+	return 0;
+}
+
+/* What is drawn from all that happens, as a recorder would. */
+static int emit_args(const struct exact_cmd *o, struct args *a, struct err *e)
+{
+	if (o->emit_samples) {
+		char *end;
+		unsigned long long period = strtoull(o->emit_samples, &end, 10), seed = 1;
+
+		if (*end == ':')
+			seed = strtoull(end + 1, &end, 10);
+		if (!period || *end)
+			return err_set(e, -EINVAL, "--emit-samples %s: give a period of 1 or more, and perhaps :SEED",
+				       o->emit_samples);
+		arg(a, "--sample-period=%llu", period);
+		arg(a, "--seed=%llu", seed);
+	}
+	if (o->emit_timer) {
+		char *end;
+		unsigned long long period = strtoull(o->emit_timer, &end, 10);
+
+		if (period < 100 || *end)
+			return err_set(e, -EINVAL, "--emit-timer %s: give a period of 100 cycles or more",
+				       o->emit_timer);
+		arg(a, "--timer-period=%llu", period);
+	}
+	if (o->emit_census)
+		arg(a, "--census=%llu", (unsigned long long)o->emit_census);
+	if (o->emit_windows) {
+		arg(a, "--windows=%llu", (unsigned long long)o->emit_windows);
+		arg(a, "--window-hits=%llu", (unsigned long long)o->window_hits);
+	}
+	return 0;
+}
+
 static int tool_args(const struct exact_cmd *o, const struct outputs *out, struct args *a, struct err *e)
 {
 	bool attr_main = !strcmp(o->attribute, "main") || (o->lib_set && !o->lib);
-	char name[1024];
-	uint64_t n;
 	int err;
 
 	if (o->chunk != 1 && o->chunk != 4 && o->chunk != 8)
@@ -296,20 +351,9 @@ static int tool_args(const struct exact_cmd *o, const struct outputs *out, struc
 		arg(a, "--candidates=%s", o->candidate);
 	if (o->slice)
 		arg(a, "--slice=%llu", (unsigned long long)o->slice);
-	if (o->start_at) {
-		err = split_count("--start-at", o->start_at, name, sizeof(name), &n, e);
-		if (err)
-			return err;
-		arg(a, "--start-at=%s", name);
-		arg(a, "--start-n=%llu", (unsigned long long)n);
-	}
-	if (o->stop_at) {
-		err = split_count("--stop-at", o->stop_at, name, sizeof(name), &n, e);
-		if (err)
-			return err;
-		arg(a, "--stop-at=%s", name);
-		arg(a, "--stop-n=%llu", (unsigned long long)n);
-	}
+	err = range_args(o, a, e);
+	if (err)
+		return err;
 	for (unsigned i = 0; i < 4; i++)
 		if (out->log[i] >= 0)
 			arg(a, "--log-%s=%d", log_kinds[i], out->log[i]);
@@ -318,34 +362,7 @@ static int tool_args(const struct exact_cmd *o, const struct outputs *out, struc
 			       (unsigned long long)o->xfer_chunk);
 	arg(a, "--log-stack=%s", strcmp(o->stack, "include") ? "no" : "yes");
 	arg(a, "--xfer-chunk=%llu", (unsigned long long)o->xfer_chunk);
-	if (o->emit_samples) {
-		char *end;
-		unsigned long long period = strtoull(o->emit_samples, &end, 10), seed = 1;
-
-		if (*end == ':')
-			seed = strtoull(end + 1, &end, 10);
-		if (!period || *end)
-			return err_set(e, -EINVAL, "--emit-samples %s: give a period of 1 or more, and perhaps :SEED",
-				       o->emit_samples);
-		arg(a, "--sample-period=%llu", period);
-		arg(a, "--seed=%llu", seed);
-	}
-	if (o->emit_timer) {
-		char *end;
-		unsigned long long period = strtoull(o->emit_timer, &end, 10);
-
-		if (period < 100 || *end)
-			return err_set(e, -EINVAL, "--emit-timer %s: give a period of 100 cycles or more",
-				       o->emit_timer);
-		arg(a, "--timer-period=%llu", period);
-	}
-	if (o->emit_census)
-		arg(a, "--census=%llu", (unsigned long long)o->emit_census);
-	if (o->emit_windows) {
-		arg(a, "--windows=%llu", (unsigned long long)o->emit_windows);
-		arg(a, "--window-hits=%llu", (unsigned long long)o->window_hits);
-	}
-	return 0;
+	return emit_args(o, a, e);
 }
 
 struct progress {
@@ -538,7 +555,7 @@ static int run(const struct exact_cmd *o, const char *dir, struct outputs *out, 
 		return cli_fail(e, EXIT_USAGE);
 	}
 	p.start = clock_now();
-	if (exact_run(dir, a.v, pass, argv, &status, tick, &p, e)) {
+	if (exact_run(dir, &(struct exact_launch){ a.v, argv, pass }, &status, tick, &p, e)) {
 		args_release(&a);
 		return cli_fail(e, EXIT_FAILED);
 	}

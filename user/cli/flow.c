@@ -176,6 +176,47 @@ static int check(const struct flow_cmd *o, const struct flow *f, struct err *e)
 	return 0;
 }
 
+static int usage(const struct flow_cmd *o, struct err *e)
+{
+	if (o->json + o->dot + o->svg + o->xml > 1)
+		return err_set(e, -EINVAL, "choose one of --json, --dot, --svg and --xml");
+	if ((o->inclusive || o->threads) && o->dot + o->svg + o->xml)
+		return err_set(e, -EINVAL, "--inclusive and --threads go with text and --json");
+	if (o->level < 50 || o->level > 99.9 || o->min_share > 100)
+		return err_set(e, -EINVAL, "--level wants 50 to 99.9, --min-share 0 to 100");
+	return 0;
+}
+
+/* What the user did not ask for, or will not get: true if so. */
+static bool warn_of(const struct flow_cmd *o, const struct flow_input *in, const struct flow *f)
+{
+	bool degraded = false, main_image = !strcmp(o->attribute, "main"), ke = !strcmp(o->semantics, "ke");
+
+	if (f->cut_ranges > 0) {
+		log_warn(
+			"%s: %.3g MB that system calls filled lie beyond what is kept of such ranges (8 GB): whoever reads them has no producer there; "
+			"record for less long",
+			o->input, f->cut_ranges / 1e6);
+		degraded = true;
+	}
+	if (in->incomplete) {
+		log_warn("%s: the run ended before the program did; its figures are those until then", o->input);
+		degraded = true;
+	}
+	if (main_image != f->main_image) {
+		log_warn("%s attributes library code to %s; for the other, record with `accperf exact --attribute %s`",
+			 o->input, in->recorded_main ? "its caller" : "itself", o->attribute);
+		degraded = true;
+	}
+	if (o->inclusive && !f->inclusive) {
+		log_warn("%s: no inclusive figures: %s", o->input,
+			 ke ? "they are made for the quad semantics"
+			    : "a stored flow keeps none, and says nothing of who calls whom");
+		degraded = true;
+	}
+	return degraded;
+}
+
 static int cmd_flow(void *opts, int argc, char **argv)
 {
 	const struct flow_cmd *o = opts;
@@ -193,12 +234,8 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	bool degraded = false;
 	int err;
 
-	if (o->json + o->dot + o->svg + o->xml > 1)
-		return err_set(&e, 0, "choose one of --json, --dot, --svg and --xml"), cli_fail(&e, EXIT_USAGE);
-	if ((o->inclusive || o->threads) && o->dot + o->svg + o->xml)
-		return err_set(&e, 0, "--inclusive and --threads go with text and --json"), cli_fail(&e, EXIT_USAGE);
-	if (o->level < 50 || o->level > 99.9 || o->min_share > 100)
-		return err_set(&e, 0, "--level wants 50 to 99.9, --min-share 0 to 100"), cli_fail(&e, EXIT_USAGE);
+	if (usage(o, &e))
+		return cli_fail(&e, EXIT_USAGE);
 	est.stack = !strcmp(o->stack, "include");
 	est.ke = !strcmp(o->semantics, "ke");
 	est.inclusive = o->inclusive;
@@ -227,30 +264,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 		err = e.code;
 	}
 	if (!err) {
-		if (f.cut_ranges > 0) {
-			log_warn(
-				"%s: %.3g MB that system calls filled lie beyond what is kept of such ranges (8 GB): whoever reads them has no producer there; "
-				"record for less long",
-				o->input, f.cut_ranges / 1e6);
-			degraded = true;
-		}
-		if (in.incomplete) {
-			log_warn("%s: the run ended before the program did; its figures are those until then",
-				 o->input);
-			degraded = true;
-		}
-		if (in_opts.main_image != f.main_image) {
-			log_warn(
-				"%s attributes library code to %s; for the other, record with `accperf exact --attribute %s`",
-				o->input, in.recorded_main ? "its caller" : "itself", o->attribute);
-			degraded = true;
-		}
-		if (o->inclusive && !f.inclusive) {
-			log_warn("%s: no inclusive figures: %s", o->input,
-				 est.ke ? "they are made for the quad semantics"
-					: "a stored flow keeps none, and says nothing of who calls whom");
-			degraded = true;
-		}
+		degraded |= warn_of(o, &in, &f);
 		/* the last use of the input: its functions become threads */
 		if (o->threads)
 			err = flow_threads_build(&in, &est, &threads, &e);

@@ -414,6 +414,36 @@ static void row_size(struct buf *b, double g)
 	buf_addf(b, " %16s", text.data);
 }
 
+static void row_pair(struct buf *b, const char *title, double now, double changed)
+{
+	row_start(b, title);
+	row_value(b, now, "");
+	row_value(b, changed, "");
+	buf_addch(b, '\n');
+}
+
+static void whatif_program(struct buf *b, const struct program w[2])
+{
+	buf_addstr(b, "Whole program (1 = as it is without the accelerator)\n");
+	for (int d = 0; d < ACM_DESIGNS; d++) {
+		static const char *const what[] = { "sync: the caller waits", "sync-os: another thread runs",
+						    "async: the caller goes on" };
+
+		row_start(b, what[d]);
+		row_value(b, w[0].speedup[d], "");
+		row_value(b, w[1].speedup[d], "");
+		buf_addstr(b, "   from ");
+		logca_size(b, w[1].break_even[d]);
+		buf_addch(b, '\n');
+	}
+	row_pair(b, "Amdahl, at the speed-up above", w[0].amdahl, w[1].amdahl);
+	row_pair(b, "Amdahl, infinitely fast", w[0].ideal, w[1].ideal);
+	if (!isnan(w[0].every))
+		row_pair(b, "link, every call ships its data", w[0].every, w[1].every);
+	if (!isnan(w[0].once))
+		row_pair(b, "link, unique data shipped once", w[0].once, w[1].once);
+}
+
 static void whatif_text(struct buf *b, const struct logca_view v[2], double g, const struct program w[2])
 {
 	static const struct {
@@ -466,40 +496,8 @@ static void whatif_text(struct buf *b, const struct logca_view v[2], double g, c
 		logca_verdict(b, &v[i]);
 		buf_addch(b, '\n');
 	}
-	if (!w[0].known)
-		return;
-	buf_addstr(b, "Whole program (1 = as it is without the accelerator)\n");
-	for (int d = 0; d < ACM_DESIGNS; d++) {
-		static const char *const what[] = { "sync: the caller waits", "sync-os: another thread runs",
-						    "async: the caller goes on" };
-
-		row_start(b, what[d]);
-		row_value(b, w[0].speedup[d], "");
-		row_value(b, w[1].speedup[d], "");
-		buf_addstr(b, "   from ");
-		logca_size(b, w[1].break_even[d]);
-		buf_addch(b, '\n');
-	}
-	row_start(b, "Amdahl, at the speed-up above");
-	row_value(b, w[0].amdahl, "");
-	row_value(b, w[1].amdahl, "");
-	buf_addch(b, '\n');
-	row_start(b, "Amdahl, infinitely fast");
-	row_value(b, w[0].ideal, "");
-	row_value(b, w[1].ideal, "");
-	buf_addch(b, '\n');
-	if (!isnan(w[0].every)) {
-		row_start(b, "link, every call ships its data");
-		row_value(b, w[0].every, "");
-		row_value(b, w[1].every, "");
-		buf_addch(b, '\n');
-	}
-	if (!isnan(w[0].once)) {
-		row_start(b, "link, unique data shipped once");
-		row_value(b, w[0].once, "");
-		row_value(b, w[1].once, "");
-		buf_addch(b, '\n');
-	}
+	if (w[0].known)
+		whatif_program(b, w);
 }
 
 static int whatif(const struct logca_cmd *o, struct logca_source *s)

@@ -107,7 +107,8 @@ static void add_back(struct cold *k, uint32_t insn)
 		k->back[k->backs++] = insn;
 }
 
-/* Follows the code at offset `at` of the bytes around it, to where it jumps into this function. */
+/* Follows the code at offset `at` of the bytes around it, to where it jumps into this function.
+ * shape: scratch of the caller beside the piece of code: it is called in a loop. */
 static void walk_cold(struct builder *b, struct cold *k, const uint8_t *bytes, size_t len, uint64_t start, size_t at,
 		      uint32_t *todo, uint8_t *seen)
 {

@@ -446,27 +446,32 @@ static uint32_t *anchor_of(struct cfg *c, uint32_t loop)
 	return loop == CFG_NONE ? &c->anchor : &c->loop[loop].anchor;
 }
 
+struct flooded {
+	uint8_t *mark; /* by block: bits */
+	uint32_t *stack;
+	uint32_t steps; /* counted down for all knots together */
+};
+
 /* Blocks from (or to) which the anchor can be reached without leaving the loop or passing its header.
- * mark: bit 1 forward, bit 2 backward. Steps are counted down for all knots together. */
-static void flood(const struct cfg *c, uint32_t loop, uint32_t anchor, uint8_t bit, uint8_t *mark, uint32_t *stack,
-		  uint32_t *steps)
+ * bit: 1 forward, 2 backward. */
+static void flood(const struct cfg *c, uint32_t loop, uint32_t anchor, uint8_t bit, struct flooded *f)
 {
 	uint32_t top = 0, header = loop == CFG_NONE ? CFG_NONE : c->loop[loop].header;
 
-	mark[anchor] |= bit;
-	stack[top++] = anchor;
+	f->mark[anchor] |= bit;
+	f->stack[top++] = anchor;
 	while (top) {
-		const struct cfg_block *b = &c->block[stack[--top]];
+		const struct cfg_block *b = &c->block[f->stack[--top]];
 		uint32_t n = bit == 1 ? b->succs : b->preds;
 
-		for (uint32_t i = 0; i < n && *steps; i++) {
+		for (uint32_t i = 0; i < n && f->steps; i++) {
 			uint32_t to = bit == 1 ? c->succ[b->succ + i] : c->pred[b->pred + i];
 
-			--*steps;
-			if (to == header || (mark[to] & bit) || (loop != CFG_NONE && !cfg_in_loop(c, to, loop)))
+			--f->steps;
+			if (to == header || (f->mark[to] & bit) || (loop != CFG_NONE && !cfg_in_loop(c, to, loop)))
 				continue;
-			mark[to] |= bit;
-			stack[top++] = to;
+			f->mark[to] |= bit;
+			f->stack[top++] = to;
 		}
 	}
 }
@@ -475,17 +480,17 @@ static void flood(const struct cfg *c, uint32_t loop, uint32_t anchor, uint8_t b
 static int find_knots(struct walk *w)
 {
 	struct cfg *c = w->c;
-	uint32_t steps = 1u << 24;
-	uint8_t *mark = calloc(c->blocks, 1);
-	uint32_t *stack = malloc(c->blocks * sizeof(*stack)), *touched = malloc((w->knots + 1) * sizeof(*touched)),
-		 n = 0;
-	int rc = mark && stack && touched ? 0 : -ENOMEM;
+	struct flooded f = { .steps = 1u << 24,
+			     .mark = calloc(c->blocks, 1),
+			     .stack = malloc(c->blocks * sizeof(*f.stack)) };
+	uint32_t *touched = malloc((w->knots + 1) * sizeof(*touched)), n = 0;
+	int rc = f.mark && f.stack && touched ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < w->knots && !rc; i++) {
 		uint32_t to = w->knot[i].to, l = c->block[w->knot[i].from].loop, *anchor;
 
-		while (l != CFG_NONE && !cfg_in_loop(c, to, l) && steps) {
-			steps--;
+		while (l != CFG_NONE && !cfg_in_loop(c, to, l) && f.steps) {
+			f.steps--;
 			l = c->loop[l].parent;
 		}
 		anchor = anchor_of(c, l);
@@ -494,28 +499,28 @@ static int find_knots(struct walk *w)
 		if (*anchor == CFG_NONE || w->number[to] < w->number[*anchor])
 			*anchor = to;
 	}
-	for (uint32_t i = 0; i < n && !rc && steps; i++) {
+	for (uint32_t i = 0; i < n && !rc && f.steps; i++) {
 		uint32_t l = touched[i], anchor = *anchor_of(c, l);
 
-		flood(c, l, anchor, 1, mark, stack, &steps);
-		flood(c, l, anchor, 2, mark, stack, &steps);
-		for (uint32_t b = 0; b < c->blocks && steps; b++) {
-			steps -= steps > 0;
-			if (mark[b] == 3 && (c->block[b].loop == l || b == anchor ||
-					     (c->block[b].loop != CFG_NONE && c->loop[c->block[b].loop].header == b &&
-					      c->loop[c->block[b].loop].parent == l)))
+		flood(c, l, anchor, 1, &f);
+		flood(c, l, anchor, 2, &f);
+		for (uint32_t b = 0; b < c->blocks && f.steps; b++) {
+			f.steps -= f.steps > 0;
+			if (f.mark[b] == 3 && (c->block[b].loop == l || b == anchor ||
+					       (c->block[b].loop != CFG_NONE && c->loop[c->block[b].loop].header == b &&
+						c->loop[c->block[b].loop].parent == l)))
 				c->block[b].flags |= CFG_KNOT;
-			mark[b] = 0;
+			f.mark[b] = 0;
 		}
 	}
 	/* too much to look at: nothing is known of any loop's blocks */
-	for (uint32_t l = 0; l < c->loops && !steps; l++)
+	for (uint32_t l = 0; l < c->loops && !f.steps; l++)
 		if (c->loop[l].anchor == CFG_NONE)
 			c->loop[l].anchor = c->loop[l].header;
-	if (!steps && c->anchor == CFG_NONE)
+	if (!f.steps && c->anchor == CFG_NONE)
 		c->anchor = 0;
-	free(mark);
-	free(stack);
+	free(f.mark);
+	free(f.stack);
 	free(touched);
 	return rc;
 }

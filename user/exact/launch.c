@@ -137,40 +137,52 @@ static void child(const char *dir, char **args, pid_t parent)
 	_exit(127);
 }
 
-int exact_run(const char *dir, char *const *tool_args, const int *inherited, char *const *argv, int *status,
-	      void (*tick)(void *), void *ctx, struct err *e)
+/* The tool's command line: to be freed, but not what it points to. opts: how it asks us about instructions. */
+static char **command_line(const struct exact_launch *l, char *const opts[2])
+{
+	size_t n_args = 0, n_argv = 0, k = 0;
+	char **args;
+
+	while (l->tool_args[n_args])
+		n_args++;
+	while (l->argv[n_argv])
+		n_argv++;
+	args = calloc(n_args + n_argv + 9, sizeof(*args));
+	if (!args)
+		return NULL;
+	args[k++] = (char *)TOOL;
+	args[k++] = (char *)"--tool=accperf";
+	/* neither ~/.valgrindrc, ./.valgrindrc nor $VALGRIND_OPTS: they are meant for other tools */
+	args[k++] = (char *)"--command-line-only=yes";
+	args[k++] = opts[0];
+	args[k++] = opts[1];
+	for (size_t i = 0; i < n_args; i++)
+		args[k++] = l->tool_args[i];
+	for (size_t i = 0; i < n_argv; i++)
+		args[k++] = l->argv[i];
+	return args;
+}
+
+int exact_run(const char *dir, const struct exact_launch *l, int *status, void (*tick)(void *), void *ctx,
+	      struct err *e)
 {
 	pid_t self = getpid();
 	int ask[2] = { -1, -1 }, tell[2] = { -1, -1 }, err = 0, pidfd = -1;
 	struct sigaction ign = { .sa_handler = SIG_IGN }, old_int, old_quit, old_pipe;
-	size_t n_args = 0, n_argv = 0, k = 0;
-	char opt_w[40], opt_r[40], **args;
+	char opt_w[40], opt_r[40], **args = NULL;
 	pid_t pid;
 
-	while (tool_args[n_args])
-		n_args++;
-	while (argv[n_argv])
-		n_argv++;
-	args = calloc(n_args + n_argv + 9, sizeof(*args));
-	if (!args)
-		return err_set(e, -ENOMEM, "out of memory");
 	if (pipe2(ask, O_CLOEXEC) || pipe2(tell, O_CLOEXEC)) {
 		err = err_set(e, -errno, "cannot make a pipe: %s", strerror(errno));
 		goto out;
 	}
 	snprintf(opt_w, sizeof(opt_w), "--class-w=%d", ask[1]);
 	snprintf(opt_r, sizeof(opt_r), "--class-r=%d", tell[0]);
-	args[k++] = (char *)TOOL;
-	args[k++] = (char *)"--tool=accperf";
-	/* neither ~/.valgrindrc, ./.valgrindrc nor $VALGRIND_OPTS: they are meant for other tools */
-	args[k++] = (char *)"--command-line-only=yes";
-	args[k++] = opt_w;
-	args[k++] = opt_r;
-	for (size_t i = 0; i < n_args; i++)
-		args[k++] = tool_args[i];
-	for (size_t i = 0; i < n_argv; i++)
-		args[k++] = argv[i];
-
+	args = command_line(l, (char *[]){ opt_w, opt_r });
+	if (!args) {
+		err = err_set(e, -ENOMEM, "out of memory");
+		goto out;
+	}
 	pid = fork();
 	if (pid < 0) {
 		err = err_set(e, -errno, "cannot fork: %s", strerror(errno));
@@ -179,8 +191,8 @@ int exact_run(const char *dir, char *const *tool_args, const int *inherited, cha
 	if (pid == 0) {
 		fcntl(ask[1], F_SETFD, 0);
 		fcntl(tell[0], F_SETFD, 0);
-		for (size_t i = 0; inherited[i] >= 0; i++)
-			fcntl(inherited[i], F_SETFD, 0);
+		for (size_t i = 0; l->inherited[i] >= 0; i++)
+			fcntl(l->inherited[i], F_SETFD, 0);
 		child(dir, args, self);
 	}
 	close(ask[1]);

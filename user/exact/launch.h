@@ -15,10 +15,14 @@
 int exact_find_tool(char *dir, size_t size, struct err *e);
 /* A sentence if this cannot be run under the tool: not there, 32-bit, another machine. */
 int exact_check_target(const char *command, char *path, size_t size, struct err *e);
-/* Runs argv under the tool with these extra arguments (NULL-terminated) and waits for its end.
- * *status as from waitpid(). tick() is called about once a second.
- * inherited: descriptors that the tool is told of, -1 ends them. The tool ends with its caller. */
-int exact_run(const char *dir, char *const *tool_args, const int *inherited, char *const *argv, int *status,
-	      void (*tick)(void *), void *ctx, struct err *e);
+struct exact_launch {
+	char *const *tool_args; /* beside what every run has; NULL ends them */
+	char *const *argv;
+	const int *inherited; /* descriptors that the tool is told of; -1 ends them */
+};
+/* Runs argv under the tool in dir and waits for its end. *status as from waitpid(). tick() is called about once a
+ * second. The tool ends with its caller. */
+int exact_run(const char *dir, const struct exact_launch *l, int *status, void (*tick)(void *), void *ctx,
+	      struct err *e);
 
 #endif

@@ -86,10 +86,12 @@ static double absent_error(const struct flow *f, double total)
 							  : flow_total(f) / f->loads / total;
 }
 
-static void edge_row(struct diff_row *r, const struct flow *names, const struct flow_edge *any,
-		     const struct flow_edge *x, const struct flow_edge *y, const struct flow *base,
+/* x of base, y of other: the same edge. One of them may be missing. */
+static void edge_row(struct diff_row *r, const struct flow_edge *x, const struct flow_edge *y, const struct flow *base,
 		     const struct flow *other)
 {
+	const struct flow *names = x ? base : other;
+	const struct flow_edge *any = x ? x : y;
 	double bt = flow_total(base), ot = flow_total(other), ex, ey;
 
 	*r = (struct diff_row){
@@ -123,7 +125,7 @@ static int edges(const struct flow *base, const struct flow *other, struct flow_
 	for (size_t i = 0; i < base->edge_count; i++) {
 		const struct flow_edge *x = &base->edges[i], *y = twin(base, x, other);
 
-		edge_row(&out->edges[out->edge_count++], base, x, x, y, base, other);
+		edge_row(&out->edges[out->edge_count++], x, y, base, other);
 		out->tv += fabs(out->edges[out->edge_count - 1].other - out->edges[out->edge_count - 1].base) / 2;
 	}
 	for (size_t i = 0; i < other->edge_count; i++) {
@@ -131,7 +133,7 @@ static int edges(const struct flow *base, const struct flow *other, struct flow_
 
 		if (twin(other, y, base))
 			continue;
-		edge_row(&out->edges[out->edge_count++], other, y, NULL, y, base, other);
+		edge_row(&out->edges[out->edge_count++], NULL, y, base, other);
 		out->tv += out->edges[out->edge_count - 1].other / 2;
 	}
 	return adjust(out->edges, out->edge_count);

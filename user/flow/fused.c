@@ -17,6 +17,7 @@
 #include "flow/inclusive.h"
 #include "flow/kim_edwards.h"
 #include "flow/window_delay.h"
+#include "flow/resample.h"
 #include "flow/rewrite_rate.h"
 #include "flow/unique_addresses.h"
 #include "util/grow.h"
@@ -527,13 +528,10 @@ struct drawn {
 	uint8_t *read, *window, *part;
 };
 
-/* drawn NULL: everything once. */
-static void refit(const struct fit *f, enum use use, const struct drawn *drawn, struct scratch *s)
+/* What the reads' own records tell: bytes by cell and by site. */
+static void add_reads(const struct fit *f, enum use use, const uint8_t *read_times, const double *volume_times,
+		      struct scratch *s)
 {
-	const uint8_t *read_times = drawn ? drawn->read : NULL, *window_times = drawn ? drawn->window : NULL;
-	const double *volume_times = drawn && f->in->parts.count && f->bursts.volume ? f->bursts.volume : NULL;
-
-	memset(s->block, 0, s->numbers * sizeof(double));
 	for (size_t i = 0; i < f->c.read_count; i++) {
 		double bytes = read_times ? f->c.reads[i].bytes * read_times[i] : f->c.reads[i].bytes;
 		double sure = use == USE_CASCADE ? 1 : f->read_valid[i]; /* records alone: as they are */
@@ -553,23 +551,12 @@ static void refit(const struct fit *f, enum use use, const struct drawn *drawn, 
 		s->firm[f->read_cell[i]] += bytes * f->read_right[i];
 		s->stale[f->c.reads[i].site] += bytes * (1 - sure);
 	}
-	for (size_t i = 0; use & USE_WINDOWS && i < f->ev_count; i++)
-		s->e[f->ev[i].cell] += window_times ? f->ev[i].weight * window_times[f->ev[i].window] : f->ev[i].weight;
-	for (uint32_t i = 0; i < f->cell_count; i++) {
-		s->volume[f->cell[i].site] += s->a[i];
-		s->seen[f->cell[i].site] += s->e[i];
-	}
-	for (uint32_t i = 0; i < f->c.site_count; i++) {
-		s->volume[i] += s->stale[i];
-		s->left[i] = s->volume[i];
-	}
-	if (use & USE_CASCADE && f->bursts.count)
-		take_recent(f, s);
-	for (uint32_t i = 0; i < f->c.site_count; i++) {
-		double prior = use & USE_CASCADE ? PRIOR : 0;
+}
 
-		s->moves[i] = s->seen[i] + prior > 0 ? s->stale[i] * prior / (s->seen[i] + prior) : 0;
-	}
+/* Windows and records are weighed against each other, at each load: what windows saw counts as it was seen, records as
+ * PRIOR windows. */
+static void weigh(const struct fit *f, enum use use, struct scratch *s)
+{
 	for (uint32_t i = 0; i < f->cell_count; i++) {
 		const struct cell *c = &f->cell[i];
 		double volume = s->volume[c->site], seen = s->seen[c->site], prior = use & USE_CASCADE ? PRIOR : 0;
@@ -592,6 +579,10 @@ static void refit(const struct fit *f, enum use use, const struct drawn *drawn, 
 			}
 		}
 	}
+}
+
+static void fill_edges(const struct fit *f, enum use use, struct scratch *s)
+{
 	for (uint32_t i = 0; i < f->cell_count; i++) {
 		const struct cell *c = &f->cell[i];
 		double bytes = s->recent[i] + s->e[i] + s->a[i], any = s->any[c->site];
@@ -612,25 +603,37 @@ static void refit(const struct fit *f, enum use use, const struct drawn *drawn, 
 		else if (c->kind == STAYS)
 			s->edge[c->edge] += s->e[i] + s->a[i] * stays(f, use, c->site);
 	}
-	move_fields(f, use, s);
-	move_alike(f, use, s);
 }
 
-/* Poisson(1) counts: the bootstrap without a fixed total. */
-static void draw(uint8_t *times, size_t n, uint64_t *state)
+/* drawn NULL: everything once. */
+static void refit(const struct fit *f, enum use use, const struct drawn *drawn, struct scratch *s)
 {
-	static const uint16_t below[] = { 24109, 48218, 60273, 64291, 65295, 65496, 65530 };
-	uint64_t bits = 0;
+	const uint8_t *read_times = drawn ? drawn->read : NULL, *window_times = drawn ? drawn->window : NULL;
+	const double *volume_times = drawn && f->in->parts.count && f->bursts.volume ? f->bursts.volume : NULL;
 
-	for (size_t i = 0; i < n; i++, bits >>= 16) {
-		uint8_t k = 0;
-
-		if (!(i & 3))
-			bits = random_next(state);
-		while (k < sizeof(below) / sizeof(below[0]) && (bits & 0xffff) >= below[k])
-			k++;
-		times[i] = k;
+	memset(s->block, 0, s->numbers * sizeof(double));
+	add_reads(f, use, read_times, volume_times, s);
+	for (size_t i = 0; use & USE_WINDOWS && i < f->ev_count; i++)
+		s->e[f->ev[i].cell] += window_times ? f->ev[i].weight * window_times[f->ev[i].window] : f->ev[i].weight;
+	for (uint32_t i = 0; i < f->cell_count; i++) {
+		s->volume[f->cell[i].site] += s->a[i];
+		s->seen[f->cell[i].site] += s->e[i];
 	}
+	for (uint32_t i = 0; i < f->c.site_count; i++) {
+		s->volume[i] += s->stale[i];
+		s->left[i] = s->volume[i];
+	}
+	if (use & USE_CASCADE && f->bursts.count)
+		take_recent(f, s);
+	for (uint32_t i = 0; i < f->c.site_count; i++) {
+		double prior = use & USE_CASCADE ? PRIOR : 0;
+
+		s->moves[i] = s->seen[i] + prior > 0 ? s->stale[i] * prior / (s->seen[i] + prior) : 0;
+	}
+	weigh(f, use, s);
+	fill_edges(f, use, s);
+	move_fields(f, use, s);
+	move_alike(f, use, s);
 }
 
 static bool scratch_new(struct scratch *s, const struct fit *f)
@@ -705,17 +708,12 @@ static void scale_columns(const struct fit *f, double *w, const double *fused)
 	free(want);
 }
 
-struct spread {
-	double *sum, *squares; /* edges, then IN, then OUT by function */
-	size_t n;
-};
-
 /* What bursts tell is drawn by their parts, and what a burst read, with it. */
 static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
 {
-	draw(d->read, f->c.read_count, state);
-	draw(d->window, f->in->window_count, state);
-	draw(d->part, f->in->parts.count, state);
+	resample_draw(d->read, f->c.read_count, state);
+	resample_draw(d->window, f->in->window_count, state);
+	resample_draw(d->part, f->in->parts.count, state);
 	if (!f->in->parts.count || !f->bursts.sites)
 		return;
 	for (size_t i = 0; i < f->c.read_count; i++)
@@ -737,10 +735,7 @@ static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct 
 		refit(f, USE_BOTH, &d, s);
 		sum_up(f, s->edge, t);
 		for (size_t i = 0; i < sp->n; i++) {
-			double v = i < m ? s->edge[i] : i < (size_t)m + g ? t->in[i - m] : t->out[i - m - g];
-
-			sp->sum[i] += v;
-			sp->squares[i] += v * v;
+			spread_add(sp, i, i < m ? s->edge[i] : i < (size_t)m + g ? t->in[i - m] : t->out[i - m - g]);
 		}
 	}
 	free(d.read);
@@ -749,31 +744,11 @@ static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct 
 	return err;
 }
 
-static double deviation(const struct spread *sp, size_t i, const struct est_opts *o)
-{
-	double n = o->bootstraps, mean = sp->sum[i] / n, var = (sp->squares[i] - n * mean * mean) / (n - 1);
-
-	return sqrt(var > 0 ? var : 0);
-}
-
-static double half_width(const struct spread *sp, size_t i, const struct est_opts *o)
-{
-	double z = o->level >= 0.985 ? 2.576 : o->level >= 0.94 ? 1.96 : o->level >= 0.89 ? 1.645 : 1.282;
-
-	return z * deviation(sp, i, o);
-}
-
 static double apart(double a, double w, double fused)
 {
 	double x = fabs(a - fused), y = isnan(w) ? 0 : fabs(w - fused);
 
 	return x > y ? x : y;
-}
-
-static void set_range(double value, double half, double *low, double *high)
-{
-	*low = value > half ? value - half : 0;
-	*high = value + half;
 }
 
 /* Samples and the share of them whose producer was told by the very granule, by edge. */
@@ -816,11 +791,11 @@ static int fill(const struct fit *f, enum use use, const struct parts *p, const 
 		edge->bytes += value[i];
 		edge->samples = p->n[i];
 		if (sp->n)
-			edge->sd = deviation(sp, i, f->o);
+			edge->sd = spread_deviation(sp, i, f->o);
 		if (sp->n)
-			set_range(edge->bytes,
-				  half_width(sp, i, f->o) + apart(p->cascade[i], p->windows[i], p->fused[i]),
-				  &edge->low, &edge->high);
+			spread_range(edge->bytes,
+				     spread_half_width(sp, i, f->o) + apart(p->cascade[i], p->windows[i], p->fused[i]),
+				     &edge->low, &edge->high);
 		/* told by the neighbourhood only, or told differently by the windows */
 		edge->unresolved = p->near[i] < p->n[i] / 2;
 		if (!isnan(p->windows[i]) &&
@@ -834,10 +809,11 @@ static int fill(const struct fit *f, enum use use, const struct parts *p, const 
 
 		if (!fn)
 			continue;
-		set_range(t[0].in[i], half_width(sp, m + i, f->o), &fn->in_low, &fn->in_high);
-		set_range(t[0].out[i],
-			  half_width(sp, (size_t)m + g + i, f->o) + apart(t[1].out[i], t[2].out[i], t[0].out[i]),
-			  &fn->out_low, &fn->out_high);
+		spread_range(t[0].in[i], spread_half_width(sp, m + i, f->o), &fn->in_low, &fn->in_high);
+		spread_range(t[0].out[i],
+			     spread_half_width(sp, (size_t)m + g + i, f->o) +
+				     apart(t[1].out[i], t[2].out[i], t[0].out[i]),
+			     &fn->out_low, &fn->out_high);
 	}
 	free(id);
 	return 0;

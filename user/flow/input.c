@@ -298,6 +298,7 @@ static int take_sample(struct raw *r, const struct fmt_sample *s)
 	return 0;
 }
 
+/* shape: a case for each section. */
 static int take_fixed(struct raw *r, const struct store_chunk *c, uint32_t i)
 {
 	struct flow_input *in = r->in;

@@ -232,32 +232,47 @@ static struct answer nowhere(const struct sweep_state *s, const struct in_region
 				.near = (uint8_t)near };
 }
 
+struct neighbourhood {
+	const struct map *map;
+	uint64_t key;
+	enum near near;
+};
+
+struct place {
+	uint32_t pid;
+	uint64_t addr;
+	const struct in_object *obj; /* that holds it; NULL: none is known */
+};
+
+static struct neighbourhood around(const struct map *m, const struct place *p, unsigned bits, enum near near)
+{
+	return (struct neighbourhood){ m, key(p->pid, p->addr >> bits), near };
+}
+
 /* Evidence from the neighbourhood: only within the same object, and only from a store instruction
  * that could have written this very address. */
-static uint32_t near_record(const struct sweep_state *s, const struct map *m, uint64_t k, enum near near, uint32_t pid,
-			    uint64_t addr, const struct in_object *obj, struct answer *a)
+static uint32_t near_record(const struct sweep_state *s, struct neighbourhood n, const struct place *p,
+			    struct answer *a)
 {
-	const uint64_t *at = map_get(m, k);
+	const uint64_t *at = map_get(n.map, n.key);
 	uint32_t r = at ? (uint32_t)*at : 0;
 
-	if (!r || (obj && (s->rec[r].addr < obj->addr || s->rec[r].addr >= obj->end)) ||
-	    !overwrite_plausible(s->ow, s->rec[r].site, pid, addr))
+	if (!r || (p->obj && (s->rec[r].addr < p->obj->addr || s->rec[r].addr >= p->obj->end)) ||
+	    !overwrite_plausible(s->ow, s->rec[r].site, p->pid, p->addr))
 		return 0;
-	*a = answer_of(&s->rec[r], near);
+	*a = answer_of(&s->rec[r], n.near);
 	a->row = (uint16_t)(*at >> 32);
 	return r;
 }
 
 /* Does the neighbourhood say the same as record r, which lies in the very granule? */
-static int8_t neighbour(const struct sweep_state *s, uint32_t r, uint32_t pid, uint64_t addr,
-			const struct in_object *obj)
+static int8_t neighbour(const struct sweep_state *s, uint32_t r, const struct place *p)
 {
 	const struct map *at[] = { &s->line, &s->block, &s->page };
 	struct answer a;
 
 	for (unsigned i = 0; i < 3; i++) {
-		uint32_t n = near_record(s, at[i], key(pid, addr >> (6 + 2 * i + 2 * (i == 2))), NEAR_LINE, pid, addr,
-					 obj, &a);
+		uint32_t n = near_record(s, around(at[i], p, 6 + 2 * i + 2 * (i == 2), NEAR_LINE), p, &a);
 
 		if (n && n != r)
 			return s->rec[n].func == s->rec[r].func ? 1 : -1;
@@ -285,8 +300,8 @@ static struct answer overwritten(const struct sweep_state *s, struct answer a, u
 static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
 {
 	const struct in_region *region = in_region_at(s->in, pid, addr);
-	const struct in_object *obj;
 	struct answer a = { .near = NEAR_NONE, .site = FLOW_NONE };
+	struct place p = { .pid = pid, .addr = addr };
 	uint32_t r, range, weak;
 
 	if (region && region->kind == IN_R_READONLY)
@@ -298,7 +313,8 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 	if (r) {
 		a = overwritten(s, answer_of(&s->rec[r], NEAR_GRANULE), r, pid, addr);
 		if (!a.overwritten)
-			a.neighbour = neighbour(s, r, pid, addr, in_object_at(s->in, pid, addr, time));
+			a.neighbour =
+				neighbour(s, r, &(struct place){ pid, addr, in_object_at(s->in, pid, addr, time) });
 		return a;
 	}
 	if (region && region->kind == IN_R_RELRO) {
@@ -308,15 +324,16 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 			r = get(&s->object, RELRO_KEY | pid);
 		return r ? answer_of(&s->rec[r], NEAR_CONSTANT) : nowhere(s, region, NEAR_CONSTANT);
 	}
-	obj = in_object_at(s->in, pid, addr, time);
-	r = near_record(s, &s->line, key(pid, addr >> 6), NEAR_LINE, pid, addr, obj, &a);
+	p.obj = in_object_at(s->in, pid, addr, time);
+	r = near_record(s, around(&s->line, &p, 6, NEAR_LINE), &p, &a);
 	if (!r)
-		r = near_record(s, &s->block, key(pid, addr >> 8), NEAR_BLOCK, pid, addr, obj, &a);
+		r = near_record(s, around(&s->block, &p, 8, NEAR_BLOCK), &p, &a);
 	if (!r) {
-		r = near_record(s, &s->page, key(pid, addr >> 12), NEAR_PAGE, pid, addr, obj, &a);
-		if (!r && obj)
-			r = near_record(s, &s->object, (uint64_t)(obj - s->in->object), NEAR_OBJECT, pid, addr, obj,
-					&a);
+		struct neighbourhood same = { &s->object, (uint64_t)(p.obj - s->in->object), NEAR_OBJECT };
+
+		r = near_record(s, around(&s->page, &p, 12, NEAR_PAGE), &p, &a);
+		if (!r && p.obj)
+			r = near_record(s, same, &p, &a);
 		if (!r)
 			a = nowhere(s, region, NEAR_NONE);
 		weak = get(&s->weak, key(pid, addr / GRANULE));

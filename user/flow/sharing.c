@@ -147,9 +147,17 @@ static struct line_user described(const struct flow_input *in, const struct user
 				   .samples = u->samples };
 }
 
-static int judge(const struct flow_input *in, const struct touch *t, size_t n, const struct user *a,
-		 const struct user *b, size_t lines, struct flow_threads *out, bool *truly)
+/* All that is known of one line, and of how many there are. */
+struct touched {
+	const struct touch *touch;
+	size_t count, lines;
+};
+
+/* Adds a line that two threads share by chance alone. 1: they share what they write. */
+static int judge(const struct flow_input *in, const struct touched *all, const struct user *a, const struct user *b,
+		 struct flow_threads *out)
 {
+	const struct touch *t = all->touch;
 	uint64_t from = a->first > b->first ? a->first : b->first, to = a->last < b->last ? a->last : b->last;
 	struct user both[2] = { { .tid = a->tid, .first = UINT64_MAX }, { .tid = b->tid, .first = UINT64_MAX } };
 	const struct in_object *obj = NULL;
@@ -160,18 +168,16 @@ static int judge(const struct flow_input *in, const struct touch *t, size_t n, c
 	double cost;
 
 	/* memory that one thread gave back and another was given is not shared: only while both use it */
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < all->count; i++)
 		if (t[i].time >= from && t[i].time <= to && (t[i].tid == a->tid || t[i].tid == b->tid))
 			add_touch(&both[t[i].tid == b->tid], &t[i]);
 	if (!(both[0].written | both[1].written))
 		return 0;
-	if ((both[0].written & both[1].bytes) | (both[1].written & both[0].bytes)) {
-		*truly = true;
-		return 0;
-	}
+	if ((both[0].written & both[1].bytes) | (both[1].written & both[0].bytes))
+		return 1;
 	/* two threads that share all of a line, seen a few times each, may have met different words */
 	if (both[0].samples < ENOUGH || both[1].samples < ENOUGH ||
-	    chance(&both[0]) * chance(&both[1]) * (double)lines > CHANCE)
+	    chance(&both[0]) * chance(&both[1]) * (double)all->lines > CHANCE)
 		return 0;
 	cost = both[0].accesses < both[1].accesses ? both[0].accesses : both[1].accesses;
 	if (before) {
@@ -210,6 +216,7 @@ static int by_tid(const void *a, const void *b)
 static int line(const struct flow_input *in, const struct touch *t, size_t n, size_t lines, struct flow_threads *out)
 {
 	struct user user[MAX_USERS];
+	struct touched all = { t, n, lines };
 	unsigned users = 0;
 	bool truly = false;
 	int err = 0;
@@ -222,10 +229,12 @@ static int line(const struct flow_input *in, const struct touch *t, size_t n, si
 	}
 	qsort(user, users, sizeof(user[0]), by_tid);
 	for (unsigned i = 0; i < users; i++)
-		for (unsigned j = i + 1; !err && j < users; j++)
-			err = judge(in, t, n, &user[i], &user[j], lines, out, &truly);
+		for (unsigned j = i + 1; err >= 0 && j < users; j++) {
+			err = judge(in, &all, &user[i], &user[j], out);
+			truly |= err > 0;
+		}
 	out->truly += truly;
-	return err;
+	return err < 0 ? err : 0;
 }
 
 static int by_cost(const void *a, const void *b)

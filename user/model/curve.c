@@ -261,22 +261,21 @@ void curve_fit_at(struct curve *c, unsigned columns, double beta, int rounds, st
 	}
 }
 
-double curve_search(struct curve *c, unsigned columns, double lo, double hi, int steps, int refinements, double k,
-		    struct curve_fit *out)
+double curve_search(struct curve *c, unsigned columns, struct curve_range in, double k, struct curve_fit *out)
 {
-	double step = (hi - lo) / (steps - 1), best = INFINITY, at = lo;
+	double step = (in.hi - in.lo) / (in.steps - 1), best = INFINITY, at = in.lo;
 
-	for (int i = 0; i < steps; i++) {
+	for (int i = 0; i < in.steps; i++) {
 		double rho;
 
-		curve_fit_at(c, columns, lo + i * step, CURVE_ROUNDS, out);
+		curve_fit_at(c, columns, in.lo + i * step, CURVE_ROUNDS, out);
 		rho = curve_rho(c, k);
 		if (rho < best) {
 			best = rho;
-			at = lo + i * step;
+			at = in.lo + i * step;
 		}
 	}
-	for (int round = 0; round < refinements; round++) {
+	for (int round = 0; round < in.refinements; round++) {
 		double centre = at;
 
 		for (int i = -6; i <= 6; i++) {

@@ -46,10 +46,13 @@ void curve_fit_at(struct curve *c, unsigned columns, double beta, int rounds, st
 double curve_rho(const struct curve *c, double k);
 /* 1.4826 MAD of c->r, at least `floor`. */
 double curve_scale(struct curve *c, double floor);
-/* Best beta in [lo, hi] by `steps` points and refinements; returns the sum of rho(k) there and leaves
- * its residuals. */
-double curve_search(struct curve *c, unsigned columns, double lo, double hi, int steps, int refinements, double k,
-		    struct curve_fit *out);
+struct curve_range {
+	double lo, hi;   /* of beta */
+	int steps;       /* points looked at first */
+	int refinements; /* how often points around the best are, six times closer together each time */
+};
+/* Best beta in a range; returns the sum of rho(k) there and leaves its residuals. */
+double curve_search(struct curve *c, unsigned columns, struct curve_range in, double k, struct curve_fit *out);
 /* Median of v[0..n), which is reordered. */
 double curve_median(double *v, size_t n);
 

@@ -60,26 +60,27 @@ static double bic(double objective, int parameters, size_t n)
 static void fit_host(struct fit_work *w, struct fit *out)
 {
 	const unsigned plain = CURVE_POWER, offset = CURVE_POWER | CURVE_CONST;
+	const struct curve_range all = { 0, BETA_MAX, 27, 3 };
 	struct curve *c = &w->host;
 	struct curve_fit with;
 	double s2, rho;
 
-	curve_search(c, w->opts->no_offset ? plain : offset, 0, BETA_MAX, 27, 3, 0.2, &with);
+	curve_search(c, w->opts->no_offset ? plain : offset, all, 0.2, &with);
 	w->scale0 = curve_scale(c, CURVE_FLOOR);
 	s2 = w->scale0 * w->scale0;
-	rho = curve_search(c, plain, 0, BETA_MAX, 27, 3, CURVE_HUBER * w->scale0, &w->f0);
+	rho = curve_search(c, plain, all, CURVE_HUBER * w->scale0, &w->f0);
 	out->bic_plain = bic(rho / s2, 2, c->n);
 	if (w->opts->no_offset)
 		goto chosen;
-	rho = curve_search(c, offset, 0, BETA_MAX, 27, 3, CURVE_HUBER * w->scale0, &with);
+	rho = curve_search(c, offset, all, CURVE_HUBER * w->scale0, &with);
 	out->bic_offset = bic(rho / s2, 3, c->n);
 	if (out->bic_offset < out->bic_plain && with.c[0] > 0)
 		w->f0 = with;
 chosen:
 	/* Choosing wants robustness, the values efficiency. */
 	c->reach = CURVE_FINAL;
-	curve_search(c, w->f0.columns, fmax(0, w->f0.beta - .1), w->f0.beta + .1, 13, 3, CURVE_FINAL * w->scale0,
-		     &with);
+	curve_search(c, w->f0.columns, (struct curve_range){ fmax(0, w->f0.beta - .1), w->f0.beta + .1, 13, 3 },
+		     CURVE_FINAL * w->scale0, &with);
 	if (with.c[2] > 0)
 		w->f0 = with;
 	out->offset_used = w->f0.columns & CURVE_CONST;

@@ -247,7 +247,8 @@ static void draw_once(struct fit_work *w, struct fit *out, double *d)
 	struct logca p;
 	int roots;
 
-	curve_search(&w->host, w->f0.columns, from, w->f0.beta + .12, 9, 2, w->host.reach * w->scale0, &f0);
+	curve_search(&w->host, w->f0.columns, (struct curve_range){ from, w->f0.beta + .12, 9, 2 },
+		     w->host.reach * w->scale0, &f0);
 	if (out->zero_used) {
 		curve_fit_at(&w->zero, w->fz.columns, 1, REST_ROUNDS, &fz);
 		slope = fz.c[1];

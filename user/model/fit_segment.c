@@ -81,7 +81,7 @@ static double segment_cost(const struct table *t, const struct fit_opts *opts, i
 	if (!curve_init(&host, &pts.run[RUN_HOST], opts->pad_block, opts->pad_bytes, e) &&
 	    !curve_init(&accel, &pts.run[RUN_ACCEL], opts->pad_block, opts->pad_bytes, e) && host.sizes >= MIN_SIZES &&
 	    accel.sizes >= MIN_SIZES) {
-		rho = curve_search(&host, CURVE_POWER | CURVE_CONST, 0, 2.6, 14, 3, k, &f0);
+		rho = curve_search(&host, CURVE_POWER | CURVE_CONST, (struct curve_range){ 0, 2.6, 14, 3 }, k, &f0);
 		curve_fit_at(&accel, CURVE_POWER | CURVE_CONST | CURVE_LINEAR, f0.beta, CURVE_ROUNDS, &f1);
 		rho = (rho + curve_rho(&accel, k)) / s2;
 	}

@@ -101,27 +101,32 @@ static unsigned find_devices(const struct api *a, void *dev[MAX_DEVICES])
 	return n;
 }
 
-static int add(struct calib_cases *out, enum gpu_kernel k, int index, const char *device, const char *driver,
-	       const char *why, struct err *e)
+struct found_device {
+	int index; /* among those of this machine */
+	char name[100], driver[100];
+};
+
+/* why: it cannot run here; empty: it can. */
+static int add(struct calib_cases *out, enum gpu_kernel k, const struct found_device *d, const char *why, struct err *e)
 {
 	char name[96];
 	struct calib_case *c;
 
-	if (index)
-		snprintf(name, sizeof(name), "opencl%d-%s/host", index, gpu_kernel_name(k));
+	if (d->index)
+		snprintf(name, sizeof(name), "opencl%d-%s/host", d->index, gpu_kernel_name(k));
 	else
 		snprintf(name, sizeof(name), "opencl-%s/host", gpu_kernel_name(k));
 	c = calib_add(out, &calib_opencl, name);
 	if (!c)
 		return err_set(e, -ENOMEM, "out of memory");
 	c->variant = (int)k;
-	c->index = index;
+	c->index = d->index;
 	c->clock = CALIB_ELAPSED;
 	c->switches_inside = true; /* the host sleeps until the device is done */
 	c->runs |= 1u << RUN_ZERO | 1u << RUN_SUBMIT;
 	c->max = gpu_max(k);
-	snprintf(c->device, sizeof(c->device), "OpenCL: %s", device);
-	snprintf(c->driver, sizeof(c->driver), "%s", driver);
+	snprintf(c->device, sizeof(c->device), "OpenCL: %s", d->name);
+	snprintf(c->driver, sizeof(c->driver), "%s", d->driver);
 	snprintf(c->baseline, sizeof(c->baseline), "%s", gpu_kernel_host(k));
 	snprintf(c->missing, sizeof(c->missing), "%s", why);
 	return 0;
@@ -139,14 +144,14 @@ static int opencl_list(struct calib_cases *out, struct err *e)
 	if (!n && !why[0])
 		snprintf(why, sizeof(why), "no OpenCL device; pocl-opencl-icd makes one of the CPU");
 	for (unsigned i = 0; i < (n ? n : 1) && !err; i++) {
-		char name[100] = "none", driver[100] = "";
+		struct found_device d = { .index = (int)i, .name = "none" };
 
 		if (n) {
-			a.device_info(dev[i], CL_DEVICE_NAME, sizeof(name) - 1, name, NULL);
-			a.device_info(dev[i], CL_DRIVER_VERSION, sizeof(driver) - 1, driver, NULL);
+			a.device_info(dev[i], CL_DEVICE_NAME, sizeof(d.name) - 1, d.name, NULL);
+			a.device_info(dev[i], CL_DRIVER_VERSION, sizeof(d.driver) - 1, d.driver, NULL);
 		}
 		for (size_t k = 0; k < sizeof(which) / sizeof(which[0]) && !err; k++)
-			err = add(out, which[k], (int)i, name, driver, why, e);
+			err = add(out, which[k], &d, why, e);
 	}
 	return err; /* the library stays loaded: drivers start threads that outlive dlclose() badly */
 }

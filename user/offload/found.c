@@ -86,8 +86,12 @@ static enum fmt_probe_class class_at(const struct gather *g, uint64_t offset)
 	return n > 0 ? uprobe_class(g->s->u, bytes, (size_t)n) : FMT_PROBE_UNKNOWN;
 }
 
-static void add_point(struct gather *g, uint64_t offset, const struct probe_spec *spec, const char *api,
-		      const char *name, const char *symbol, enum fmt_offload_variant variant)
+struct titles {
+	const char *api, *name, *symbol;
+	enum fmt_offload_variant variant;
+};
+
+static void add_point(struct gather *g, uint64_t offset, const struct probe_spec *spec, struct titles t)
 {
 	struct offload_session *s = g->s;
 	struct fmt_offload_api *f;
@@ -103,16 +107,16 @@ static void add_point(struct gather *g, uint64_t offset, const struct probe_spec
 	g->points[g->cnt] = (struct uprobe_point){ .offset = offset, .spec = *spec };
 	f = &g->apis[g->cnt];
 	*f = (struct fmt_offload_api){
-		.api = s->sink.string(s->sink.ctx, api),
-		.name = s->sink.string(s->sink.ctx, name),
-		.symbol = s->sink.string(s->sink.ctx, symbol),
+		.api = s->sink.string(s->sink.ctx, t.api),
+		.name = s->sink.string(s->sink.ctx, t.name),
+		.symbol = s->sink.string(s->sink.ctx, t.symbol),
 		.kind = spec->kind == PK_SUBMIT                           ? FMT_OK_SUBMIT
 			: spec->kind == PK_CALL || spec->kind == PK_BEGIN ? FMT_OK_CALL
 									  : FMT_OK_WAIT,
-		.variant = variant,
+		.variant = t.variant,
 		.probe = class_at(g, offset),
 	};
-	g->symbols[g->cnt] = strdup(symbol);
+	g->symbols[g->cnt] = strdup(t.symbol);
 	g->probes[g->cnt].calls = (struct calls_probe){
 		.family = spec->family,
 		.scope = spec->scope,
@@ -137,7 +141,7 @@ static int on_symbol(void *ctx, const struct elfsym *sym)
 			continue;
 		spec.family = (uint16_t)(FAMILY_USER + i);
 		s->user_found[i] = true;
-		add_point(g, sym->offset, &spec, p->name, p->name, sym->name, p->variant);
+		add_point(g, sym->offset, &spec, (struct titles){ p->name, p->name, sym->name, p->variant });
 	}
 	for (const struct offload_api *a = offload_api_of(g->base, NULL); a; a = offload_api_of(g->base, a)) {
 		const struct offload_row *row;
@@ -153,7 +157,7 @@ static int on_symbol(void *ctx, const struct elfsym *sym)
 		spec.family = offload_family(a->family);
 		spec.per_thread = per_thread;
 		had = g->cnt;
-		add_point(g, sym->offset, &spec, a->name, row->symbol, sym->name, FMT_OV_UNKNOWN);
+		add_point(g, sym->offset, &spec, (struct titles){ a->name, row->symbol, sym->name, FMT_OV_UNKNOWN });
 		if (g->cnt > had)
 			g->probes[had].of = a;
 	}
@@ -193,7 +197,7 @@ static int on_marker(void *ctx, const struct elfsym_marker *m)
 	} else {
 		return 0;
 	}
-	add_point(g, m->offset, &spec, name, name, m->name, variant);
+	add_point(g, m->offset, &spec, (struct titles){ name, name, m->name, variant });
 	return g->full;
 }
 

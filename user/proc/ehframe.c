@@ -508,7 +508,8 @@ static bool advance(struct cfi_state *s, uint64_t delta)
 	return s->loc > s->target;
 }
 
-/* One instruction; true when the row is complete. */
+/* One instruction; true when the row is complete.
+ * shape: a case for each instruction of the standard. */
 static bool cfi_step(struct cfi_state *s)
 {
 	struct cursor *c = &s->c;

@@ -40,7 +40,6 @@ struct lasted {
 	uint32_t hits;
 	uint64_t ns;
 };
-static const struct lasted unknown_length;
 
 static uint64_t took_ns(const struct exec_window *w, struct exec_span span)
 {
@@ -50,35 +49,43 @@ static uint64_t took_ns(const struct exec_window *w, struct exec_span span)
 	return w->hit[span.to - 1].cpu_ns - w->hit[span.from - 1].cpu_ns;
 }
 
-static void add_window(struct seen *s, uint32_t link, double anchor, double child, uint64_t ended, double least,
-		       double most, uint32_t odd, struct lasted lasted)
+/* What a window says of one link. */
+struct finding {
+	double anchor, child;
+	uint64_t ended;
+	double least, most; /* trips of one activation; 0: not told */
+	uint32_t odd;
+	struct lasted lasted;
+};
+
+static void add_window(struct seen *s, uint32_t link, struct finding f)
 {
 	struct plan *p = s->p;
 	struct plan_link *l = &p->link[link];
 	struct fmt_counts_window rec = {
 		.armed = s->w->armed,
-		.ended = ended,
-		.anchor = anchor,
-		.child = child,
-		.least = least,
-		.most = most,
+		.ended = f.ended,
+		.anchor = f.anchor,
+		.child = f.child,
+		.least = f.least,
+		.most = f.most,
 		.link = l->rec.id,
 		.pid = (uint32_t)s->w->req.pid,
 		.tid = (uint32_t)s->w->req.tid,
-		.odd = odd,
-		.hits = lasted.hits,
+		.odd = f.odd,
+		.hits = f.lasted.hits,
 		.within_ns = (uint32_t)s->w->req.within_ns,
-		.took_ns = lasted.ns,
+		.took_ns = f.lasted.ns,
 	};
 	int err;
 
 	if (!l->written)
 		plan_write_link(p, link);
-	l->x += anchor;
-	l->y += child;
-	l->xx += anchor * anchor;
-	l->xy += anchor * child;
-	l->yy += child * child;
+	l->x += f.anchor;
+	l->y += f.child;
+	l->xx += f.anchor * f.anchor;
+	l->xy += f.anchor * f.child;
+	l->yy += f.child * f.child;
 	l->windows++;
 	p->stats.windows[l->rec.how]++;
 	err = store_put(p->store, FMT_COUNTS_WINDOW, &rec, sizeof(rec));
@@ -114,8 +121,10 @@ static void callers(struct seen *s)
 			uint32_t link = s->p->func[f].caller[k];
 
 			if (s->p->link[link].parent_func != f && s->p->link[link].rec.how == FMT_CL_RATIO)
-				add_window(s, link, outside, all, s->w->hit[s->w->count - 1].time, 0, 0, 0,
-					   unknown_length);
+				add_window(s, link,
+					   (struct finding){ .anchor = outside,
+							     .child = all,
+							     .ended = s->w->hit[s->w->count - 1].time });
 		}
 	}
 }
@@ -176,8 +185,13 @@ static void ratio_window(struct seen *s)
 	for (unsigned i = 0; i < s->job->links; i++) {
 		const struct plan_link *l = &s->p->link[s->job->link[i]];
 
-		add_window(s, s->job->link[i], hits_of(s, 0, NULL, span),
-			   hits_of(s, i + 1, l->rec.flags & FMT_CL_CALL ? l : NULL, span), last, 0, 0, 0, lasted);
+		add_window(s, s->job->link[i],
+			   (struct finding){
+				   .anchor = hits_of(s, 0, NULL, span),
+				   .child = hits_of(s, i + 1, l->rec.flags & FMT_CL_CALL ? l : NULL, span),
+				   .ended = last,
+				   .lasted = lasted,
+			   });
 	}
 }
 
@@ -211,7 +225,7 @@ static void met_within(struct trips *t, double n, double mean)
 static struct lasted until_last_exit(const struct exec_window *w, const struct trips *t)
 {
 	if (t->within || w->cpu_ns == ~0ull || w->req.on_cpus)
-		return unknown_length;
+		return (struct lasted){ 0 };
 	return (struct lasted){ w->count, w->end == EXEC_HITS ? w->hit[w->count - 1].cpu_ns : w->cpu_ns };
 }
 
@@ -253,8 +267,16 @@ static void trips_window(struct seen *s)
 	if (l->odd_runs >= 4)
 		l->off = true;
 	if (t.activations > 0)
-		add_window(s, s->job->link[0], t.activations, t.runs, s->w->hit[s->w->count - 1].time, t.least, t.most,
-			   t.odd, until_last_exit(s->w, &t));
+		add_window(s, s->job->link[0],
+			   (struct finding){
+				   .anchor = t.activations,
+				   .child = t.runs,
+				   .ended = s->w->hit[s->w->count - 1].time,
+				   .least = t.least,
+				   .most = t.most,
+				   .odd = t.odd,
+				   .lasted = until_last_exit(s->w, &t),
+			   });
 }
 
 /* ---- rates ---- */
@@ -312,8 +334,12 @@ static void rate_of_end(struct seen *s, unsigned slot)
 
 	if (open_ns > l->time_ns + l->time_ns / 100 || w->cpu_ns == ~0ull)
 		return;
-	add_window(s, s->job->link[slot], (double)(waited ? w->cpu_ns : open_ns) * 1e-9, w->hits[slot], w->ended, 0, 0,
-		   0, unknown_length);
+	add_window(s, s->job->link[slot],
+		   (struct finding){
+			   .anchor = (double)(waited ? w->cpu_ns : open_ns) * 1e-9,
+			   .child = w->hits[slot],
+			   .ended = w->ended,
+		   });
 	/* the thread went on for long: it is no end of a thread */
 	for (uint32_t k = 0; k < w->count; k++)
 		l->recurs |= lived && w->hit[k].slot == slot && w->hit[k].cpu_ns + open_ns / 2 < w->cpu_ns;
@@ -366,8 +392,10 @@ static void rate_of(struct seen *s, unsigned slot)
 	if (!s->job->process && w->end != EXEC_HITS && !full)
 		weight = open_ns / fmax(all, SHORTEST_PART * open_ns);
 	/* n hits make n gaps only from one hit to another */
-	add_window(s, link, weight * all * 1e-9, weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net, w->ended, 0,
-		   0, 0, unknown_length);
+	add_window(s, link,
+		   (struct finding){ .anchor = weight * all * 1e-9,
+				     .child = weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net,
+				     .ended = w->ended });
 }
 
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place,

@@ -58,6 +58,7 @@ bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at
 	return over_at || now - p->began >= LONGEST_NS || others > others_limit(p);
 }
 
+/* shape: figures of one stretch, all of them measured by the caller. */
 bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others,
 		 double spread)
 {

@@ -41,6 +41,48 @@ static double site_bandwidth(const struct offload_site *s)
 	return bytes > 0 && ns > 0 ? bytes / ns : NAN;
 }
 
+static void histogram(struct json *j, const struct offload_item *it)
+{
+	json_arr(j, "histogram");
+	for (int k = 0; k < OFFLOAD_OCTAVES; k++) {
+		const struct offload_octave *o = &it->octave[k];
+
+		if (!(o->calls > 0))
+			continue;
+		json_obj(j, NULL);
+		json_f64(j, "from", k ? exp2(k - 1) : 0);
+		json_f64(j, "below", k ? exp2(k) : 1);
+		json_f64(j, "calls", o->calls);
+		json_f64(j, "bytes", o->bytes);
+		known(j, "mean_ns", o->timed > 0 ? o->ns / o->timed : NAN, it->below_ns);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void sites(struct json *j, const struct offload_view *v, const struct offload_item *it)
+{
+	json_arr(j, "sites");
+	for (size_t i = 0; i < it->sites_cnt; i++) {
+		const struct profile_function *f = offload_caller(v, &it->sites[i]);
+
+		json_obj(j, NULL);
+		json_str(j, "function", f ? f->name : NULL);
+		json_str(j, "object", f ? f->object : NULL);
+		json_f64(j, "calls", it->sites[i].calls);
+		json_f64(j, "bytes", it->sites[i].bytes);
+		json_f64(j, "ns", it->sites[i].ns);
+		json_f64(j, "calls_per_second", offload_rate(it, it->sites[i].calls * offload_site_scale(it)));
+		json_f64(j, "cpu_share",
+			 it->host_ns > 0 ? offload_cpu(v, it).value * it->sites[i].ns / it->host_ns : NAN);
+		json_f64(j, "bytes_per_ns", it->kind == FMT_OK_CALL ? site_bandwidth(&it->sites[i]) : NAN);
+		spread(j, "time_ns", &it->sites[i].time, it->below_ns);
+		spread(j, "size", &it->sites[i].bytes_of, 0);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 static void item(struct json *j, const struct offload_view *v, const struct offload_item *it)
 {
 	bool bytes_known = it->unknown_bytes < it->calls;
@@ -100,40 +142,8 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	spread(j, "time_ns", &it->time, it->below_ns);
 	spread(j, "submit_ns", &it->submit, it->below_ns);
 	spread(j, "bytes", &it->bytes, 0);
-	json_arr(j, "histogram");
-	for (int k = 0; k < OFFLOAD_OCTAVES; k++) {
-		const struct offload_octave *o = &it->octave[k];
-
-		if (!(o->calls > 0))
-			continue;
-		json_obj(j, NULL);
-		json_f64(j, "from", k ? exp2(k - 1) : 0);
-		json_f64(j, "below", k ? exp2(k) : 1);
-		json_f64(j, "calls", o->calls);
-		json_f64(j, "bytes", o->bytes);
-		known(j, "mean_ns", o->timed > 0 ? o->ns / o->timed : NAN, it->below_ns);
-		json_end(j);
-	}
-	json_end(j);
-	json_arr(j, "sites");
-	for (size_t i = 0; i < it->sites_cnt; i++) {
-		const struct profile_function *f = offload_caller(v, &it->sites[i]);
-
-		json_obj(j, NULL);
-		json_str(j, "function", f ? f->name : NULL);
-		json_str(j, "object", f ? f->object : NULL);
-		json_f64(j, "calls", it->sites[i].calls);
-		json_f64(j, "bytes", it->sites[i].bytes);
-		json_f64(j, "ns", it->sites[i].ns);
-		json_f64(j, "calls_per_second", offload_rate(it, it->sites[i].calls * offload_site_scale(it)));
-		json_f64(j, "cpu_share",
-			 it->host_ns > 0 ? offload_cpu(v, it).value * it->sites[i].ns / it->host_ns : NAN);
-		json_f64(j, "bytes_per_ns", it->kind == FMT_OK_CALL ? site_bandwidth(&it->sites[i]) : NAN);
-		spread(j, "time_ns", &it->sites[i].time, it->below_ns);
-		spread(j, "size", &it->sites[i].bytes_of, 0);
-		json_end(j);
-	}
-	json_end(j);
+	histogram(j, it);
+	sites(j, v, it);
 	json_end(j);
 }
 

@@ -212,15 +212,137 @@ static void count_static(Flush *f)
 	}
 }
 
+/* The arguments of an allocating function, before it overwrites them. */
+static void keep_arguments(Gen *g)
+{
+	static const Int regs[3] = { OFFSET_amd64_RDI, OFFSET_amd64_RSI, OFFSET_amd64_RDX };
+
+	for (UInt k = 0; k < 3; k++) {
+		IRTemp t = newIRTemp(g->out->tyenv, Ity_I64);
+
+		addStmtToIRSB(g->out, IRStmt_WrTmp(t, IRExpr_Get(regs[k], Ity_I64)));
+		store_const_addr(g, &call_args[k], IRExpr_RdTmp(t));
+	}
+}
+
+static void keep_result(Gen *g)
+{
+	IRTemp t = newIRTemp(g->out->tyenv, Ity_I64);
+
+	addStmtToIRSB(g->out, IRStmt_WrTmp(t, IRExpr_Get(OFFSET_amd64_RAX, Ity_I64)));
+	store_const_addr(g, &ret_value, IRExpr_RdTmp(t));
+}
+
+static void add_dirty(Gen *g, const IRDirty *d, Addr ip)
+{
+	if (d->mFx == Ifx_Read || d->mFx == Ifx_Modify)
+		add_access(g, EV_LOAD, d->mSize, d->mAddr, d->guard, ip);
+	if (d->mFx == Ifx_Write || d->mFx == Ifx_Modify)
+		add_access(g, EV_STORE, d->mSize, d->mAddr, d->guard, ip);
+}
+
+static void add_cas(Gen *g, const IRTypeEnv *types, const IRCAS *c, Addr ip)
+{
+	UInt size = sizeofIRType(typeOfIRExpr(types, c->dataLo));
+
+	if (c->dataHi)
+		size *= 2;
+	add_access(g, EV_LOAD, size, c->addr, NULL, ip);
+	add_access(g, EV_STORE, size, c->addr, NULL, ip);
+}
+
+/* What a statement of the instruction at ip does that is counted. */
+static void add_statement(Gen *g, const IRTypeEnv *types, const IRStmt *st, Addr ip)
+{
+	const IRStoreG *sg;
+	const IRLoadG *lg;
+	const IRExpr *e;
+	IRType wide, narrow;
+
+	switch (st->tag) {
+	case Ist_WrTmp:
+		e = st->Ist.WrTmp.data;
+		if (e->tag == Iex_Load)
+			add_access(g, EV_LOAD, sizeofIRType(e->Iex.Load.ty), e->Iex.Load.addr, NULL, ip);
+		break;
+	case Ist_Put:
+		if (st->Ist.Put.offset == OFFSET_amd64_RSP && typeOfIRExpr(types, st->Ist.Put.data) == Ity_I64)
+			add_event(g, EV_SP, 0, st->Ist.Put.data, ip);
+		break;
+	case Ist_Store:
+		add_access(g, EV_STORE, sizeofIRType(typeOfIRExpr(types, st->Ist.Store.data)), st->Ist.Store.addr, NULL,
+			   ip);
+		break;
+	case Ist_StoreG:
+		sg = st->Ist.StoreG.details;
+		add_access(g, EV_STORE, sizeofIRType(typeOfIRExpr(types, sg->data)), sg->addr, sg->guard, ip);
+		break;
+	case Ist_LoadG:
+		lg = st->Ist.LoadG.details;
+		typeOfIRLoadGOp(lg->cvt, &wide, &narrow);
+		add_access(g, EV_LOAD, sizeofIRType(narrow), lg->addr, lg->guard, ip);
+		break;
+	case Ist_Dirty: add_dirty(g, st->Ist.Dirty.details, ip); break;
+	case Ist_CAS: add_cas(g, types, st->Ist.CAS.details, ip); break;
+	case Ist_Exit: add_flush(g, st->Ist.Exit.guard, EXIT_PLAIN); break;
+	default: break;
+	}
+}
+
+/* All statements from i on. */
+static void add_statements(Gen *g, const IRSB *in, Int i)
+{
+	Addr ip = 0;
+
+	for (; i < in->stmts_used; i++) {
+		IRStmt *st = in->stmts[i];
+
+		if (st->tag == Ist_NoOp)
+			continue;
+		if (st->tag == Ist_IMark) {
+			ip = st->Ist.IMark.addr;
+			if (n_marks < MAX_INS) {
+				marks[n_marks].addr = ip;
+				marks[n_marks++].len = st->Ist.IMark.len;
+			}
+		} else {
+			add_statement(g, in->tyenv, st, ip);
+		}
+		addStmtToIRSB(g->out, st);
+	}
+	if (n_marks)
+		g->bb->ret_ip = marks[n_marks - 1].addr + marks[n_marks - 1].len;
+}
+
+/* The same code translated again (the core's cache is finite) keeps what its accesses learnt. */
+static void keep_learnt(BB *bb)
+{
+	BB **head = &bb_hash[(bb->addr >> 1) % BB_HASH];
+
+	for (BB *old = *head; old; old = old->hash_next)
+		if (old->addr == bb->addr && old->code_hash == bb->code_hash && old->n_ev == n_ev &&
+		    old->fn == bb->fn) {
+			bb->ev = old->ev;
+			bb->ins = old->ins;
+			return;
+		}
+	bb->hash_next = *head;
+	*head = bb;
+	bb->ev = VG_(malloc)("x.ev", (n_ev + 1) * sizeof(Ev));
+	VG_(memcpy)(bb->ev, evs, n_ev * sizeof(Ev));
+	bb->ins = VG_(malloc)("x.ins", (n_marks + 1) * sizeof(Ins));
+	for (UInt k = 0; k < n_marks; k++)
+		bb->ins[k] = (Ins){ marks[k].addr - bb->addr, classes[k].cost, classes[k].kind };
+}
+
+/* shape: Valgrind's interface has these parameters. */
 IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout, const VexGuestExtents *vge,
 		   const VexArchInfo *archinfo, IRType gword, IRType hword)
 {
 	Gen g = { .word = gword };
 	BB *bb = VG_(calloc)("x.bb", 1, sizeof(*bb));
 	Int i = 0;
-	Addr ip = 0;
-	UInt exit_kind = EXIT_PLAIN;
-	BB *old;
+	UInt exit_kind = in->jumpkind == Ijk_Call ? EXIT_CALL : in->jumpkind == Ijk_Ret ? EXIT_RET : EXIT_PLAIN;
 
 	if (out_dead)
 		return in;
@@ -234,120 +356,17 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 
 	while (i < in->stmts_used && in->stmts[i]->tag != Ist_IMark)
 		addStmtToIRSB(g.out, in->stmts[i++]);
-	if (bb->is_entry && bb->fn->alloc_kind) {
-		/* the arguments, before the function overwrites them */
-		static const Int regs[3] = { OFFSET_amd64_RDI, OFFSET_amd64_RSI, OFFSET_amd64_RDX };
-
-		for (UInt k = 0; k < 3; k++) {
-			IRTemp t = newIRTemp(g.out->tyenv, Ity_I64);
-
-			addStmtToIRSB(g.out, IRStmt_WrTmp(t, IRExpr_Get(regs[k], Ity_I64)));
-			store_const_addr(&g, &call_args[k], IRExpr_RdTmp(t));
-		}
-	}
-	for (; i < in->stmts_used; i++) {
-		IRStmt *st = in->stmts[i];
-		IRExpr *e;
-
-		switch (st->tag) {
-		case Ist_NoOp: continue;
-		case Ist_IMark:
-			ip = st->Ist.IMark.addr;
-			if (n_marks < MAX_INS) {
-				marks[n_marks].addr = ip;
-				marks[n_marks++].len = st->Ist.IMark.len;
-			}
-			break;
-		case Ist_WrTmp:
-			e = st->Ist.WrTmp.data;
-			if (e->tag == Iex_Load)
-				add_access(&g, EV_LOAD, sizeofIRType(e->Iex.Load.ty), e->Iex.Load.addr, NULL, ip);
-			break;
-		case Ist_Put:
-			if (st->Ist.Put.offset == OFFSET_amd64_RSP &&
-			    typeOfIRExpr(in->tyenv, st->Ist.Put.data) == Ity_I64)
-				add_event(&g, EV_SP, 0, st->Ist.Put.data, ip);
-			break;
-		case Ist_Store: {
-			UInt size = sizeofIRType(typeOfIRExpr(in->tyenv, st->Ist.Store.data));
-
-			add_access(&g, EV_STORE, size, st->Ist.Store.addr, NULL, ip);
-			break;
-		}
-		case Ist_StoreG: {
-			IRStoreG *sg = st->Ist.StoreG.details;
-
-			add_access(&g, EV_STORE, sizeofIRType(typeOfIRExpr(in->tyenv, sg->data)), sg->addr, sg->guard,
-				   ip);
-			break;
-		}
-		case Ist_LoadG: {
-			IRLoadG *lg = st->Ist.LoadG.details;
-			IRType wide, narrow;
-
-			typeOfIRLoadGOp(lg->cvt, &wide, &narrow);
-			add_access(&g, EV_LOAD, sizeofIRType(narrow), lg->addr, lg->guard, ip);
-			break;
-		}
-		case Ist_Dirty: {
-			IRDirty *d = st->Ist.Dirty.details;
-
-			if (d->mFx == Ifx_Read || d->mFx == Ifx_Modify)
-				add_access(&g, EV_LOAD, d->mSize, d->mAddr, d->guard, ip);
-			if (d->mFx == Ifx_Write || d->mFx == Ifx_Modify)
-				add_access(&g, EV_STORE, d->mSize, d->mAddr, d->guard, ip);
-			break;
-		}
-		case Ist_CAS: {
-			IRCAS *c = st->Ist.CAS.details;
-			UInt size = sizeofIRType(typeOfIRExpr(in->tyenv, c->dataLo));
-
-			if (c->dataHi)
-				size *= 2;
-			add_access(&g, EV_LOAD, size, c->addr, NULL, ip);
-			add_access(&g, EV_STORE, size, c->addr, NULL, ip);
-			break;
-		}
-		case Ist_Exit: add_flush(&g, st->Ist.Exit.guard, EXIT_PLAIN); break;
-		default: break;
-		}
-		addStmtToIRSB(g.out, st);
-	}
-	if (n_marks)
-		bb->ret_ip = marks[n_marks - 1].addr + marks[n_marks - 1].len;
-	if (in->jumpkind == Ijk_Call) {
-		exit_kind = EXIT_CALL;
-	} else if (in->jumpkind == Ijk_Ret) {
-		IRTemp t = newIRTemp(g.out->tyenv, Ity_I64);
-
-		exit_kind = EXIT_RET;
-		if (bb->fn && bb->fn->alloc_kind) {
-			addStmtToIRSB(g.out, IRStmt_WrTmp(t, IRExpr_Get(OFFSET_amd64_RAX, Ity_I64)));
-			store_const_addr(&g, &ret_value, IRExpr_RdTmp(t));
-		}
-	}
+	if (bb->is_entry && bb->fn->alloc_kind)
+		keep_arguments(&g);
+	add_statements(&g, in, i);
+	if (exit_kind == EXIT_RET && bb->fn && bb->fn->alloc_kind)
+		keep_result(&g);
 	add_flush(&g, NULL, exit_kind);
 	classify();
 	bb->n_ins = n_marks;
 	bb->n_ev = n_ev;
 	for (UInt k = 0; k < n_flush; k++)
 		count_static(pending_flush[k]);
-
-	/* The same code translated again (the core's cache is finite): keep what its accesses learnt. */
-	for (old = bb_hash[(bb->addr >> 1) % BB_HASH]; old; old = old->hash_next)
-		if (old->addr == bb->addr && old->code_hash == bb->code_hash && old->n_ev == n_ev && old->fn == bb->fn)
-			break;
-	if (old) {
-		bb->ev = old->ev;
-		bb->ins = old->ins;
-		return g.out;
-	}
-	bb->hash_next = bb_hash[(bb->addr >> 1) % BB_HASH];
-	bb_hash[(bb->addr >> 1) % BB_HASH] = bb;
-	bb->ev = VG_(malloc)("x.ev", (n_ev + 1) * sizeof(Ev));
-	VG_(memcpy)(bb->ev, evs, n_ev * sizeof(Ev));
-	bb->ins = VG_(malloc)("x.ins", (n_marks + 1) * sizeof(Ins));
-	for (UInt k = 0; k < n_marks; k++)
-		bb->ins[k] = (Ins){ marks[k].addr - bb->addr, classes[k].cost, classes[k].kind };
+	keep_learnt(bb);
 	return g.out;
 }

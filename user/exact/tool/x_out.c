@@ -224,25 +224,11 @@ static void loss(const HChar *name, ULong n)
 		out_rec(FMT_COUNTER, &r, sizeof(r));
 }
 
-void out_snapshot(const HChar *incomplete, Bool final)
+static void write_run(const HChar *incomplete)
 {
 	struct fmt_x_run run;
-	UniqueSums u;
 	Counters all;
-	Edge **sorted;
 
-	if (out_dead)
-		return;
-	if (final)
-		stack_finish_all();
-	else
-		seg_refresh();
-	fn_selfs();
-	VG_(memset)(&u, 0, sizeof(u));
-	if (opt.unique)
-		unique_sums(&u);
-	out_flush();
-	out_var(XS_SNAP_BEGIN, "", 0, NULL, 0);
 	VG_(memset)(&all, 0, sizeof(all));
 	for (UInt i = 0; i < fn_count; i++) {
 		ULong *to = (ULong *)&all;
@@ -270,16 +256,25 @@ void out_snapshot(const HChar *incomplete, Bool final)
 	run.unique_bytes = unique_bytes;
 	run.touched = touched_secs * SEC_SIZE;
 	out_rec(FMT_X_RUN, &run, sizeof(run));
+}
+
+static void write_functions(UniqueSums *u)
+{
 	for (UInt i = 0; i < fn_count; i++) {
 		Fn *f = fns[i];
 
-		if (!f->self.insns && !f->inc.insns && !f->calls && !(u.in && (u.in[i][2] || u.out[i][2])))
+		if (!f->self.insns && !f->inc.insns && !f->calls && !(u->in && (u->in[i][2] || u->out[i][2])))
 			continue;
-		out_func(f, FMT_X_SELF, &f->self, &u);
+		out_func(f, FMT_X_SELF, &f->self, u);
 		if (f->inc.insns || f->calls)
-			out_func(f, FMT_X_INCLUSIVE, &f->inc, &u);
+			out_func(f, FMT_X_INCLUSIVE, &f->inc, u);
 	}
-	sorted = VG_(malloc)("x.sorted", (edge_count + 1) * sizeof(*sorted));
+}
+
+static void write_edges(const UniqueSums *u)
+{
+	Edge **sorted = VG_(malloc)("x.sorted", (edge_count + 1) * sizeof(*sorted));
+
 	VG_(memcpy)(sorted, edges, edge_count * sizeof(*sorted));
 	VG_(ssort)(sorted, edge_count, sizeof(*sorted), edge_cmp);
 	for (UInt i = 0; i < edge_count; i++) {
@@ -295,10 +290,14 @@ void out_snapshot(const HChar *incomplete, Bool final)
 			r.ke_chunks[k] = in_use(e->ke[k], opt.ke);
 		}
 		for (UInt k = 0; k < 3; k++)
-			r.unique[k] = opt.unique ? u.edge[e->index][k] : FMT_X_UNKNOWN;
+			r.unique[k] = opt.unique ? u->edge[e->index][k] : FMT_X_UNKNOWN;
 		out_rec(FMT_X_EDGE, &r, sizeof(r));
 	}
 	VG_(free)(sorted);
+}
+
+static void write_nodes(void)
+{
 	for (UInt i = 0; i < node_count; i++) {
 		const Node *n = nodes[i];
 		struct fmt_x_node r = { n->id,
@@ -314,6 +313,28 @@ void out_snapshot(const HChar *incomplete, Bool final)
 
 		out_rec(FMT_X_NODE, &r, sizeof(r));
 	}
+}
+
+void out_snapshot(const HChar *incomplete, Bool final)
+{
+	UniqueSums u;
+
+	if (out_dead)
+		return;
+	if (final)
+		stack_finish_all();
+	else
+		seg_refresh();
+	fn_selfs();
+	VG_(memset)(&u, 0, sizeof(u));
+	if (opt.unique)
+		unique_sums(&u);
+	out_flush();
+	out_var(XS_SNAP_BEGIN, "", 0, NULL, 0);
+	write_run(incomplete);
+	write_functions(&u);
+	write_edges(&u);
+	write_nodes();
 	loss("functions beyond 65,534 (counted as (unknown))", lost_functions);
 	loss("paths beyond 2,000,000 (call tree cut short)", lost_nodes);
 	loss("heap blocks beyond 1,048,576 (their accesses belong to no allocation site)", lost_blocks);

@@ -307,7 +307,7 @@ static void win_hit(UInt i, Addr ip, UInt flags, Int nr, UInt fn)
 		win_disarm(i, FMT_W_HITS);
 }
 
-static void touch_line(Addr line, Addr a, SizeT size, Addr ip, UInt flags, Int nr, UInt fn)
+static void touch_line(Addr line, Addr a, SizeT size, const Ev *e, UInt flags)
 {
 	UInt next;
 
@@ -316,7 +316,7 @@ static void touch_line(Addr line, Addr a, SizeT size, Addr ip, UInt flags, Int n
 
 		next = line_next[i - 1];
 		if (w->w.addr < a + size && a < w->w.addr + w->w.len)
-			win_hit(i - 1, ip, flags, nr, fn);
+			win_hit(i - 1, e->ip, flags, -1, X.eff + 1);
 	}
 }
 
@@ -324,11 +324,11 @@ void window_touch(Ev *e, Addr a, UInt size, UInt flags)
 {
 	if (LIKELY_(!win_filter[line_of(a)] && !win_filter[line_of(a + size - 1)] && !win_filter[line_of(a - 3)]))
 		return;
-	touch_line(a - 3, a, size, e->ip, flags, -1, X.eff + 1);
+	touch_line(a - 3, a, size, e, flags);
 	if (line_of(a) != line_of(a - 3))
-		touch_line(a, a, size, e->ip, flags, -1, X.eff + 1);
+		touch_line(a, a, size, e, flags);
 	if (line_of(a + size - 1) != line_of(a))
-		touch_line(a + size - 1, a, size, e->ip, flags, -1, X.eff + 1);
+		touch_line(a + size - 1, a, size, e, flags);
 }
 
 void window_kernel(Addr a, SizeT len, UInt flags, Int nr)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/resample.h"
+
+#include <math.h>
+
+#include "util/random.h"
+
+void resample_draw(uint8_t *times, size_t n, uint64_t *state)
+{
+	/* P(count <= k) of a Poisson variable of mean 1, in 65,536ths */
+	static const uint16_t below[] = { 24109, 48218, 60273, 64291, 65295, 65496, 65530 };
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < n; i++, bits >>= 16) {
+		uint8_t k = 0;
+
+		if (!(i & 3))
+			bits = random_next(state);
+		while (k < sizeof(below) / sizeof(below[0]) && (bits & 0xffff) >= below[k])
+			k++;
+		times[i] = k;
+	}
+}
+
+void spread_add(struct spread *sp, size_t i, double value)
+{
+	sp->sum[i] += value;
+	sp->squares[i] += value * value;
+}
+
+double spread_deviation(const struct spread *sp, size_t i, const struct est_opts *o)
+{
+	double n = o->bootstraps, mean = sp->sum[i] / n, var = (sp->squares[i] - n * mean * mean) / (n - 1);
+
+	return sqrt(var > 0 ? var : 0);
+}
+
+double spread_half_width(const struct spread *sp, size_t i, const struct est_opts *o)
+{
+	double z = o->level >= 0.985 ? 2.576 : o->level >= 0.94 ? 1.96 : o->level >= 0.89 ? 1.645 : 1.282;
+
+	return z * spread_deviation(sp, i, o);
+}
+
+void spread_range(double value, double half, double *low, double *high)
+{
+	*low = value > half ? value - half : 0;
+	*high = value + half;
+}
