@@ -91,20 +91,18 @@ static struct sample *sample_at(struct queue *q, size_t at)
 	return s;
 }
 
-int queue_flush(struct queue *q, uint64_t until, sample_fn fn, void *ctx)
+/* The first `n` of the sorted entries go; what is too young moves to the front of the other buffer. */
+static int deliver(struct queue *q, size_t n, sample_fn fn, void *ctx)
 {
 	size_t i, kept = 0;
-	int err = 0;
 	struct buf swap;
+	int err = 0;
 
-	if (q->count) /* qsort takes no NULL, not even for nothing */
-		qsort(q->entries, q->count, sizeof(*q->entries), by_time);
-	for (i = 0; i < q->count && q->entries[i].time < until; i++) {
+	for (i = 0; i < n; i++) {
 		err = fn(ctx, sample_at(q, q->entries[i].at));
 		if (err < 0)
 			break;
 	}
-	/* what is too young moves to the front of the other buffer */
 	buf_clear(&q->spare);
 	for (; i < q->count; i++) {
 		struct entry e = q->entries[i];
@@ -117,4 +115,31 @@ int queue_flush(struct queue *q, uint64_t until, sample_fn fn, void *ctx)
 	q->bytes = q->spare;
 	q->spare = swap;
 	return err < 0 ? err : buf_failed(&q->bytes) ? -ENOMEM : 0;
+}
+
+static void sort(struct queue *q)
+{
+	if (q->count) /* qsort takes no NULL, not even for nothing */
+		qsort(q->entries, q->count, sizeof(*q->entries), by_time);
+}
+
+int queue_flush(struct queue *q, uint64_t until, sample_fn fn, void *ctx)
+{
+	size_t n = 0;
+
+	sort(q);
+	while (n < q->count && q->entries[n].time < until)
+		n++;
+	return deliver(q, n, fn, ctx);
+}
+
+int queue_flush_half(struct queue *q, sample_fn fn, void *ctx)
+{
+	sort(q);
+	return deliver(q, (q->count + 1) / 2, fn, ctx);
+}
+
+size_t queue_bytes(const struct queue *q)
+{
+	return q->bytes.len + q->count * sizeof(*q->entries);
 }

@@ -17,5 +17,8 @@ void queue_free(struct queue *q);
 int queue_push(void *q, const struct sample *s);
 /* Delivers everything older than `until` in order of time; stops at the first negative result. */
 int queue_flush(struct queue *q, uint64_t until, sample_fn fn, void *ctx);
+/* The older half, whatever may still come: for a reader whose memory must not grow. */
+int queue_flush_half(struct queue *q, sample_fn fn, void *ctx);
+size_t queue_bytes(const struct queue *q);
 
 #endif

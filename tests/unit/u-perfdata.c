@@ -12,6 +12,7 @@
 #include <zstd.h>
 #include <cmocka.h>
 
+#include "kmod-free/queue.h"
 #include "store/perfdata.h"
 #include "util/buf.h"
 
@@ -271,12 +272,93 @@ static void damaged(void **state)
 	free(data);
 }
 
+static int count_all(void *ctx, const struct sample *s)
+{
+	(*(uint64_t *)ctx)++;
+	return 0;
+}
+
+/* Records of 8 bytes, zeros but for what they are, a whole compressed record of them: `count` in some 100 bytes. */
+static void squeezed(struct buf *out, unsigned count)
+{
+	struct perf_event_attr a = { .size = PERF_ATTR_SIZE_VER0, .type = PERF_TYPE_RAW };
+	struct perf_event_header h = { 64 /* attr */, 0, (uint16_t)(sizeof(h) + a.size + 8) };
+	const uint64_t begin[] = { 0x32454c4946524550ull, 16 }, id = 1;
+	const struct perf_event_header r = { PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof(r) };
+	size_t bytes = count * sizeof(r), room = ZSTD_compressBound(bytes);
+	char *plain = malloc(bytes), *packed = malloc(room);
+
+	for (unsigned i = 0; i < count; i++)
+		memcpy(plain + i * sizeof(r), &r, sizeof(r));
+	room = ZSTD_compress(packed, room, plain, bytes, 19);
+	assert_false(ZSTD_isError(room) || room > 60000);
+	buf_add(out, begin, sizeof(begin));
+	buf_add(out, &h, sizeof(h));
+	buf_add(out, &a, a.size);
+	buf_add(out, &id, 8);
+	h = (struct perf_event_header){ 81 /* compressed */, 0, (uint16_t)(sizeof(h) + room) };
+	buf_add(out, &h, sizeof(h));
+	buf_add(out, packed, room);
+	free(plain);
+	free(packed);
+}
+
+/* What one read of the decoder does not give is asked for; what no recorder can have written is refused. */
+static void squeezed_records(void **state)
+{
+	static const unsigned many[] = { 100000, 30000000 };
+
+	for (int i = 0; i < 2; i++) {
+		AUTO_BUF(b);
+		struct err e = { 0 };
+		struct perfdata *p;
+		uint64_t n = 0;
+
+		squeezed(&b, many[i]);
+		p = perfdata_from(b.data, b.len, &e);
+		assert_non_null(p);
+		if (!i) {
+			assert_int_equal(perfdata_read(p, count_all, &n, &e), 0);
+			assert_int_equal(n, many[i]);
+			assert_false(perfdata_stats(p)->truncated);
+		} else {
+			assert_int_equal(perfdata_read(p, count_all, &n, &e), -EBADMSG);
+		}
+		perfdata_free(p);
+	}
+}
+
+static int in_order(void *ctx, const struct sample *s)
+{
+	assert_int_equal(s->time, ++*(uint64_t *)ctx);
+	return 0;
+}
+
+static void halves_of_a_queue(void **state)
+{
+	struct queue *q = queue_new();
+	struct sample s = { 0 };
+	uint64_t last = 0;
+
+	for (s.time = 7; s.time; s.time--)
+		assert_int_equal(queue_push(q, &s), 0);
+	assert_int_equal(queue_flush_half(q, in_order, &last), 0);
+	assert_int_equal(last, 4);
+	assert_int_equal(queue_flush_half(q, in_order, &last), 0);
+	assert_int_equal(last, 6);
+	assert_int_equal(queue_flush(q, 7, in_order, &last), 0);
+	assert_int_equal(last, 6);
+	assert_int_equal(queue_flush(q, 8, in_order, &last), 0);
+	assert_int_equal(last, 7);
+	assert_int_equal(queue_bytes(q), 0);
+	queue_free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_perf_prints),
-		cmocka_unit_test(pipe_and_compressed),
-		cmocka_unit_test(damaged),
+		cmocka_unit_test(as_perf_prints),   cmocka_unit_test(pipe_and_compressed), cmocka_unit_test(damaged),
+		cmocka_unit_test(squeezed_records), cmocka_unit_test(halves_of_a_queue),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,13 @@
 #define MAGIC_SWAPPED 0x50455246494c4532ull
 #define MAX_EVENTS 512
 #define MAX_IDS (1u << 20)
-#define MAX_INFLATED (256u << 20) /* of one compressed record: more is an attack */
+/* Bytes: of all compressed records together, a part of the recording being as many times what is in the file, more is
+ * an attack. Stacks that are mostly zeros come to some 100 times. */
+#define INFLATED_SLACK (1u << 20)
+#define INFLATED_RATIO 256
+/* Bytes of samples that wait for their turn. perf ends a round when it has read all rings once, some MB; of a file that
+ * ends none all would be in memory, 450 bytes for one of 8. Then the older half goes, as in perf's own reader. */
+#define MOST_WAITING (128u << 20)
 
 /* Record types of the tool, not the kernel. */
 enum {
@@ -79,6 +85,7 @@ struct perfdata {
 	char *text[5];
 	ZSTD_DStream *zstd;
 	struct buf inflated; /* what a compressed record left over */
+	uint64_t deflated_bytes, inflated_bytes;
 	struct queue *queue;
 	uint64_t round_max, previous_round_max;
 	sample_fn fn;
@@ -443,20 +450,39 @@ static int take_kernel_record(struct perfdata *p, const void *rec, size_t size)
 	}
 	if (s.time > p->round_max)
 		p->round_max = s.time;
-	return queue_push(p->queue, &s);
+	rc = queue_push(p->queue, &s);
+	return rc || queue_bytes(p->queue) < MOST_WAITING ? rc : queue_flush_half(p->queue, p->fn, p->ctx);
 }
 
 static int take_records(struct perfdata *p, struct span s, size_t *used, bool nested, struct err *e);
 
+/* What is there of it: records may continue in the next compressed one. */
+static int take_inflated(struct perfdata *p, struct err *e)
+{
+	size_t used;
+	int err;
+
+	if (buf_failed(&p->inflated))
+		return err_set(e, -ENOMEM, "out of memory");
+	err = take_records(p, (struct span){ (const uint8_t *)p->inflated.data, p->inflated.len }, &used, true, e);
+	if (used) {
+		memmove(p->inflated.data, p->inflated.data + used, p->inflated.len - used);
+		p->inflated.len -= used;
+	}
+	return err;
+}
+
 static int inflate(struct perfdata *p, struct span in, struct err *e)
 {
 	ZSTD_inBuffer src = { in.p, in.n, 0 };
-	size_t total = 0, used = 0;
-	int err;
+	bool full = false;
+	int err = 0;
 
 	if (!p->zstd && !(p->zstd = ZSTD_createDStream()))
 		return err_set(e, -ENOMEM, "out of memory");
-	while (src.pos < src.size) {
+	p->deflated_bytes += in.n;
+	/* full: there may be more of what has been read */
+	while ((src.pos < src.size || full) && err >= 0) {
 		char out[65536];
 		ZSTD_outBuffer dst = { out, sizeof(out), 0 };
 		size_t rc = ZSTD_decompressStream(p->zstd, &dst, &src);
@@ -464,20 +490,14 @@ static int inflate(struct perfdata *p, struct span in, struct err *e)
 		if (ZSTD_isError(rc))
 			return err_set(e, -EBADMSG, "a compressed part of the recording is damaged: %s",
 				       ZSTD_getErrorName(rc));
-		total += dst.pos;
-		if (total > MAX_INFLATED)
+		p->inflated_bytes += dst.pos;
+		if (p->inflated_bytes > INFLATED_SLACK + INFLATED_RATIO * p->deflated_bytes)
 			return err_set(e, -EBADMSG, "a compressed part of the recording is larger than can be right");
 		buf_add(&p->inflated, out, dst.pos);
+		err = take_inflated(p, e);
+		full = dst.pos == dst.size;
 		if (!dst.pos && !rc)
 			break;
-	}
-	if (buf_failed(&p->inflated))
-		return err_set(e, -ENOMEM, "out of memory");
-	err = take_records(p, (struct span){ (const uint8_t *)p->inflated.data, p->inflated.len }, &used, true, e);
-	/* records may continue in the next compressed one */
-	if (used) {
-		memmove(p->inflated.data, p->inflated.data + used, p->inflated.len - used);
-		p->inflated.len -= used;
 	}
 	return err;
 }
