@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Estimators: a value with its interval and what it rests on, and the operations a producer-consumer
- * estimator offers. Included by flow, offload, model, view and cli.
+ * Estimators of who wrote what is read: what they are told and the operations that each offers. Included by flow,
+ * offload, model, view and cli.
  *
  * To add an estimator: user/flow/NAME.c with a `const struct est_ops`, a row in flow_estimators[] of
  * user/flow/estimators.c. It works on struct flow_input alone, does no I/O, and must leave edges
@@ -15,17 +15,6 @@
 #include <stdint.h>
 
 #include "util/err.h"
-
-struct estimate {
-	double value, low, high; /* NaN: unknown, or without interval */
-	double n;                /* samples it rests on */
-	double lost;             /* samples known to be missing; NaN unknown */
-};
-
-static inline struct estimate estimate_unknown(void)
-{
-	return (struct estimate){ NAN, NAN, NAN, 0, NAN };
-}
 
 struct flow;
 struct flow_input;

@@ -18,6 +18,7 @@
 
 #include "execbp.skel.h"
 #include "kmod-free/refresh_quirk.h"
+#include "kmod-free/silent.h"
 #include "util/clock.h"
 
 #define BACK_OFF_NS 1000000000ull
@@ -45,11 +46,6 @@ struct execbp {
 	struct exec_stats stats;
 };
 
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	return 0;
-}
-
 struct execbp *execbp_new(struct err *e)
 {
 	struct execbp *x = calloc(1, sizeof(*x));
@@ -62,7 +58,7 @@ struct execbp *execbp_new(struct err *e)
 	x->timer = -1;
 	x->cpus = (unsigned)get_nprocs_conf();
 	x->cpus = x->cpus <= EXECBP_CPUS ? x->cpus : 0;
-	libbpf_set_print(quiet);
+	libbpf_set_print(libbpf_silent);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	x->bpf = execbp_bpf__open();
 	err = x->bpf ? execbp_bpf__load(x->bpf) : -errno;

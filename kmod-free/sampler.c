@@ -13,6 +13,7 @@
 #include "abi.h"
 #include "counters.h"
 #include "kmod-free/perfev.h"
+#include "kmod-free/silent.h"
 #include "sampler.skel.h"
 #include "util/grow.h"
 #include "util/rights.h"
@@ -62,11 +63,6 @@ struct sampler {
 	} * pages;      /* of the sample that is to come; NULL: never asked for */
 	struct err why; /* by_thread, though it was not asked for */
 };
-
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	return 0;
-}
 
 static int explain_load(int code, struct err *e)
 {
@@ -181,7 +177,7 @@ struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 	}
 	s->o = *o;
 	s->cgroup_fd = -1;
-	libbpf_set_print(quiet);
+	libbpf_set_print(libbpf_silent);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	s->cpus = libbpf_num_possible_cpus();
 	s->bpf = sampler_bpf__open();
@@ -609,11 +605,6 @@ void sampler_forget(struct sampler *s)
 	memset(s->per_cpu, 0, (size_t)s->cpus * sizeof(*s->per_cpu));
 	for (__u32 i = 0; i < CTR_MAX; i++)
 		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.counters), &i, s->per_cpu, BPF_ANY);
-}
-
-unsigned sampler_events(const struct sampler *s)
-{
-	return (unsigned)s->count;
 }
 
 bool sampler_cpu_ns(const struct sampler *s, uint64_t *ns)

@@ -9,6 +9,7 @@
 #include "counters.h"
 #include "format.h"
 #include "kmod-free/sysio.h"
+#include "kmod-free/silent.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/targets.h"
 #include "sysio.skel.h"
@@ -38,11 +39,6 @@ struct bpf_call {
 	uint8_t shape, addr, len, dir;
 	uint32_t fixed;
 };
-
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	return 0;
-}
 
 static int on_record(void *ctx, void *data, size_t size)
 {
@@ -105,7 +101,7 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	libbpf_set_print(quiet);
+	libbpf_set_print(libbpf_silent);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	s->bpf = sysio_bpf__open();
 	err = s->bpf ? prepare(s->bpf, o) : -errno;
@@ -193,11 +189,6 @@ void sysio_all(struct sysio *s)
 void sysio_set_every(struct sysio *s, uint32_t every)
 {
 	s->bpf->data->every = every ? every : 1;
-}
-
-uint32_t sysio_every(const struct sysio *s)
-{
-	return s->bpf->data->every;
 }
 
 int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e)

@@ -53,7 +53,6 @@ int sysio_cgroup(struct sysio *s, int fd, struct err *e);
 void sysio_all(struct sysio *s);
 /* Report one call in so many, drawn at random. */
 void sysio_set_every(struct sysio *s, uint32_t every);
-uint32_t sysio_every(const struct sysio *s);
 void sysio_set_costs(struct sysio *s, const struct sysio_costs *c);
 /* Begins a burst, attaching if need be. When it has cost the targets `limit_ns` on some CPU (0: no limit)
  * it falls silent and sysio_fd() becomes readable. While attached every system call of the machine

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kmod-free/silent.h"
 #include "kmod-free/uprobe_internal.h"
 #include "util/clock.h"
 
@@ -657,12 +658,6 @@ uint64_t uprobe_loss(const struct uprobe *u, enum probe_counter which)
 
 /* ---- life ---- */
 
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
-
-{
-	return 0;
-}
-
 static unsigned perf_uprobe_type(void)
 {
 	unsigned type = 0;
@@ -778,7 +773,7 @@ static void unload(struct uprobe *u)
 struct uprobe *uprobe_new(const struct uprobe_opts *o, struct err *e)
 {
 	static const enum uprobe_mode modes[] = { UPROBE_SESSION, UPROBE_MULTI, UPROBE_PERF };
-	libbpf_print_fn_t print = libbpf_set_print(quiet);
+	libbpf_print_fn_t print = libbpf_set_print(libbpf_silent);
 	struct uprobe *u = calloc(1, sizeof(*u));
 	int r = -ENODEV;
 

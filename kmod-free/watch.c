@@ -18,6 +18,7 @@
 
 #include "format.h"
 #include "kmod-free/refresh_quirk.h"
+#include "kmod-free/silent.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
 #include "util/clock.h"
@@ -68,11 +69,6 @@ struct watch {
 	struct watch_stats stats;
 	struct slot slot[WATCH_SLOTS];
 };
-
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	return 0;
-}
 
 static void close_event(struct armed *a)
 {
@@ -339,7 +335,7 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 		err_set(e, -EINVAL, "watchpoints: 1 to %d slots, 1 to %d hits", WATCH_SLOTS, WATCH_MAX_HITS);
 		goto fail;
 	}
-	libbpf_set_print(quiet);
+	libbpf_set_print(libbpf_silent);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	w->bpf = watch_bpf__open();
 	err = w->bpf ? watch_bpf__load(w->bpf) : -errno;

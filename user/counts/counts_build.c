@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "util/normal.h"
 
 /* A return address tells the call, not that the callee was entered by it: code that jumps to another
  * function leaves its caller's address there. */
@@ -33,8 +34,8 @@ static bool at_most_once(const struct counts_record *r, const struct fmt_counts_
 static void doubt(struct counts_ratio *out, double log_var)
 {
 	out->log_var += log_var;
-	out->low = out->ratio * exp(-1.96 * sqrt(out->log_var));
-	out->high = out->ratio * exp(1.96 * sqrt(out->log_var));
+	out->low = out->ratio * exp(-Z95 * sqrt(out->log_var));
+	out->high = out->ratio * exp(Z95 * sqrt(out->log_var));
 }
 
 static void doubt_list(struct counts_ratio *out)
@@ -172,7 +173,7 @@ static void guess_calls(struct builder *b, const struct site *site, size_t n)
 			continue;
 		*out = (struct counts_ratio){ .how = COUNTS_TIME, .ratio = fmin(1, l->seen / all), .windows = 0 };
 		out->log_var = (l->seen < all ? CALLEES_VAR : 0) + 1 / (l->seen + 1);
-		half = 1.96 * sqrt(out->log_var);
+		half = Z95 * sqrt(out->log_var);
 		out->low = out->ratio * exp(-half);
 		out->high = fmin(1, out->ratio * exp(half));
 	}

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include "util/normal.h"
 
-#define Z95 1.96
 #define LOOP_VAR 400.0 /* how often a loop goes round is anybody's guess: the time of all that is in it decides */
 #define LOOP_LOG 2.3
 #define HINT_MOST 50

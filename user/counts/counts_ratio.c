@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "counts/counts.h"
+#include "util/normal.h"
 
 /* Stretches of neighbouring windows: what they differ by beyond the windows' own scatter is phases,
  * whose length nobody knows. */
@@ -45,7 +46,6 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define FEW_VARY 1.5
 #define FEW_POWER 1.5        /* as Student's quantiles have it, about */
 #define TWO_WINDOWS_VAR 0.35 /* one or two windows do not know it at all */
-#define Z95 1.96
 
 const char *counts_how_str(enum counts_how how)
 {

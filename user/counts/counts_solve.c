@@ -7,6 +7,7 @@
 
 #include "counts/counts_priv.h"
 #include "util/grow.h"
+#include "util/normal.h"
 
 #define ROOT_VAR 1e4     /* of the log of a scale that nobody knows */
 #define UNKNOWN_VAR 16.0 /* of a ratio that nobody knows, in the same function or to a callee */
@@ -16,8 +17,7 @@
 #define LINEAR_FROM 0.7 /* of what is observed hangs on an error: its log is linear */
 #define STEP_MAX 1.5
 #define BROKEN_MAX 24
-#define NO_EFFECT 3e-4 /* elasticities below this are left out */
-#define Z95 1.96
+#define NO_EFFECT 3e-4      /* elasticities below this are left out */
 #define SPREAD_PRIOR_SD 0.8 /* of its logarithm */
 #define SPREAD_PRIOR 0.7    /* of log instructions per time between functions, as measured: factors of 2, seldom 5 */
 #define JUDGE_SPREAD 0.5    /* at most, while links are judged */

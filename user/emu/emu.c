@@ -679,11 +679,6 @@ const struct emu_cut *emu_cuts(const struct emu *e, size_t *count)
 	return e->cut;
 }
 
-uint32_t emu_returned(const struct emu *e)
-{
-	return e->returned;
-}
-
 bool emu_touched(const struct emu *e, uint32_t i, struct emu_touched *out)
 {
 	return emu_mem_touched(e->mem, i, out);

@@ -136,7 +136,6 @@ const struct emu_call *emu_calls(const struct emu *e, size_t *count);
 /* With an `end` other than EMU_DONE all that was on the thread's stack before the run is cut, too; the sample's stack
  * tells what that is, from frame `returned` on (as many returns left the frame of the sample and its callers). */
 const struct emu_cut *emu_cuts(const struct emu *e, size_t *count);
-uint32_t emu_returned(const struct emu *e);
 bool emu_touched(const struct emu *e, uint32_t i, struct emu_touched *out);
 /* What the last run, if it told of accesses, wrote and left: pieces of words of EMU_GRANULE bytes with one writer. */
 void emu_written(const struct emu *e, emu_access_fn *tell, void *ctx);

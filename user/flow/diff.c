@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "util/normal.h"
 
 static int by_p(const void *a, const void *b)
 {
@@ -75,7 +76,7 @@ static double share_error(const struct flow_edge *e, double total)
 		return 0;
 	if (!isnan(e->sd))
 		return e->sd / total;
-	return (e->high - e->low) / (2 * 1.96) / total;
+	return (e->high - e->low) / (2 * Z95) / total;
 }
 
 /* An edge that one side does not have may just not have been sampled there: one sample's worth. */

@@ -153,8 +153,7 @@ void flow_finish(struct flow *f)
 	for (uint32_t i = 0; i < f->func_count; i++)
 		f->funcs[i].in = f->funcs[i].out = 0;
 	if (f->edge_count) /* qsort takes no NULL */
-		if (f->edge_count)
-			qsort(f->edges, f->edge_count, sizeof(*f->edges), by_bytes);
+		qsort(f->edges, f->edge_count, sizeof(*f->edges), by_bytes);
 	for (size_t i = 0; i < f->edge_count; i++) {
 		const struct flow_edge *e = &f->edges[i];
 		uint64_t *at = map_get(&f->edge_at, edge_key(e->producer, e->consumer));

@@ -7,6 +7,7 @@
 
 #include "flow/estimators.h"
 #include "flow/unique_addresses.h"
+#include "util/normal.h"
 
 /* id: what is known so far, FLOW_NONE where nothing is. */
 static uint32_t func_for(struct flow *out, const struct flow_input *in, uint32_t *id, uint32_t f)
@@ -29,7 +30,7 @@ static void computation(const struct in_function_time *t, struct flow_func *fn)
 	if (!(t->instructions > 0) || !(read >= t->instructions / 2))
 		return;
 	add(&fn->compute, t->compute * t->instructions / read);
-	half = t->compute_samples > 0 ? 1.96 * fn->compute / sqrt(t->compute_samples) : 0;
+	half = t->compute_samples > 0 ? Z95 * fn->compute / sqrt(t->compute_samples) : 0;
 	fn->compute_low = fn->compute > half ? fn->compute - half : 0;
 	fn->compute_high = fn->compute + half;
 }

@@ -9,6 +9,7 @@
 
 #include "flow/estimators.h"
 #include "util/grow.h"
+#include "util/normal.h"
 
 /* Reads that agree in all that matters here. */
 struct group {
@@ -228,8 +229,8 @@ static void end_edge(struct work *w, const struct flow_edge *e, double n)
 		w->all.out[f] += w->edge.out[f];
 		w->all.local[f] += w->edge.local[f];
 		w->all.n[f] += w->edge.n[f];
-		w->all.in_var[f] += variance(w->edge.in[f], e, n, 1.96);
-		w->all.out_var[f] += variance(w->edge.out[f], e, n, 1.96);
+		w->all.in_var[f] += variance(w->edge.in[f], e, n, Z95);
+		w->all.out_var[f] += variance(w->edge.out[f], e, n, Z95);
 		w->edge.in[f] = w->edge.out[f] = w->edge.local[f] = w->edge.n[f] = 0;
 		w->edge_on[f] = false;
 	}

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "util/normal.h"
 #include "util/random.h"
 
 void resample_draw(uint8_t *times, size_t n, uint64_t *state)
@@ -37,9 +38,7 @@ double spread_deviation(const struct spread *sp, size_t i, const struct est_opts
 
 double spread_half_width(const struct spread *sp, size_t i, const struct est_opts *o)
 {
-	double z = o->level >= 0.985 ? 2.576 : o->level >= 0.94 ? 1.96 : o->level >= 0.89 ? 1.645 : 1.282;
-
-	return z * spread_deviation(sp, i, o);
+	return normal_half(o->level) * spread_deviation(sp, i, o);
 }
 
 void spread_range(double value, double half, double *low, double *high)

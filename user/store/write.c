@@ -233,7 +233,6 @@ int store_copy_meta(struct store_writer *w, const struct store_writer *from)
 
 int store_metaf(struct store_writer *w, const char *key, const char *fmt, ...)
 {
-	AUTO_BUF(b);
 	va_list ap;
 	char *text = NULL;
 	int n, err;

@@ -401,7 +401,6 @@ void out_var(UInt section, const void *head, UInt hsize, const void *tail, UInt 
 UInt out_string(const HChar *s);
 void out_flush(void);
 void out_snapshot(const HChar *incomplete, Bool final);
-void out_meta(const HChar *key, const HChar *value);
 extern Bool out_dead; /* a forked child: measures nothing, writes nothing */
 UInt out_stack(const struct fmt_frame *fr, UInt n, UInt flags);
 void out_symbol(Module *m, Addr ip, ULong vaddr, Fn *fn);

@@ -83,11 +83,6 @@ UInt out_string(const HChar *s)
 	return id;
 }
 
-void out_meta(const HChar *key, const HChar *value)
-{
-	out_var(FMT_META, key, VG_(strlen)(key) + 1, value, VG_(strlen)(value) + 1);
-}
-
 void out_init(void)
 {
 	if (opt.out < 0) {
