@@ -52,6 +52,90 @@ static void jit_reused_memory(void **state)
 	jitmap_free(j);
 }
 
+/* A runtime that compiles for weeks into the same memory: what lies there now has its name, however much there was. */
+static void jit_is_pruned(void **state)
+{
+	static char text[200000];
+	struct jitmap *j;
+	size_t len = 0;
+	char want[32];
+
+	for (unsigned n = 0; n < 5000; n++)
+		len += (size_t)sprintf(text + len, "%x 100 name%u\n", 0x1000 + n % 50 * 0x100, n);
+	/* one that is seen between two others only, and one that is not */
+	len += (size_t)sprintf(text + len,
+			       "90000 300 wide\n90000 100 left\n90200 100 right\na0000 10 under\na0000 20 over\n");
+	j = jitmap_parse(text, len);
+	assert_non_null(j);
+	jitmap_prune(j);
+	assert_int_equal(jitmap_entries(j), 50 + 4);
+	for (unsigned i = 0; i < 50; i++) {
+		snprintf(want, sizeof(want), "name%u", 4950 + i);
+		assert_string_equal(jitmap_find(j, 0x1000 + i * 0x100 + 0xff, NULL), want);
+	}
+	assert_string_equal(jitmap_find(j, 0x90150, NULL), "wide");
+	assert_string_equal(jitmap_find(j, 0x90050, NULL), "left");
+	assert_string_equal(jitmap_find(j, 0xa0008, NULL), "over");
+	assert_int_equal(jitmap_rejected(j), 0);
+	jitmap_free(j);
+}
+
+static int open_own_map(char *path, size_t size)
+{
+	int fd;
+
+	snprintf(path, size, "/tmp/perf-%d.map", getpid());
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* Of all that is too much the newer half is kept, with what came after. */
+static void jit_is_full(void **state)
+{
+	char path[64], line[64];
+	int fd = open_own_map(path, sizeof(path));
+	struct jitmap *j = jitmap_load((uint32_t)getpid(), NULL);
+	size_t len;
+
+	assert_non_null(j);
+	jitmap_limit(j, 100, 1000000);
+	for (unsigned n = 0; n < 1000; n++) {
+		len = (size_t)snprintf(line, sizeof(line), "%x 10 name%u\n", 0x1000 + n * 0x10, n);
+		assert_int_equal(write(fd, line, len), len);
+	}
+	assert_int_equal(jitmap_update(j, false), 0);
+	assert_true(jitmap_entries(j) > 25 && jitmap_entries(j) <= 100);
+	assert_int_equal(jitmap_entries(j) + jitmap_rejected(j), 1000);
+	assert_string_equal(jitmap_find(j, 0x1000 + 999 * 0x10, NULL), "name999");
+	assert_string_equal(jitmap_find(j, 0x1000 + 980 * 0x10, NULL), "name980");
+	assert_null(jitmap_find(j, 0x1000, NULL));
+	jitmap_free(j);
+	close(fd);
+	unlink(path);
+}
+
+/* It has grown to more than could ever be kept: what is added still counts. */
+static void jit_is_not_deaf(void **state)
+{
+	char path[64];
+	int fd = open_own_map(path, sizeof(path));
+	struct jitmap *j;
+
+	assert_int_equal(write(fd, "1000 10 first\n", 14), 14);
+	assert_int_equal(pwrite(fd, "\n2000 10 late\n", 15, 140 << 20), 15);
+	j = jitmap_load((uint32_t)getpid(), NULL);
+	assert_non_null(j);
+	for (unsigned i = 0; i < 10 && !jitmap_find(j, 0x2008, NULL); i++)
+		assert_int_equal(jitmap_update(j, false), 0);
+	assert_string_equal(jitmap_find(j, 0x2008, NULL), "late");
+	assert_string_equal(jitmap_find(j, 0x1008, NULL), "first");
+	jitmap_free(j);
+	close(fd);
+	unlink(path);
+}
+
 static void jit_foreign_owner_is_refused(void **state)
 {
 	char path[64];
@@ -216,13 +300,11 @@ static void cache_round_trip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jit_text),
-		cmocka_unit_test(jit_reused_memory),
-		cmocka_unit_test(jit_foreign_owner_is_refused),
-		cmocka_unit_test(syscalls),
-		cmocka_unit_test(demangled),
-		cmocka_unit_test(own_dwarf),
-		cmocka_unit_test(cache_round_trip),
+		cmocka_unit_test(jit_text),        cmocka_unit_test(jit_reused_memory),
+		cmocka_unit_test(jit_is_pruned),   cmocka_unit_test(jit_is_full),
+		cmocka_unit_test(jit_is_not_deaf), cmocka_unit_test(jit_foreign_owner_is_refused),
+		cmocka_unit_test(syscalls),        cmocka_unit_test(demangled),
+		cmocka_unit_test(own_dwarf),       cmocka_unit_test(cache_round_trip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,28 +9,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/grow.h"
 #include "util/map.h"
 #include "util/openfile.h"
 
-#define MAX_TEXT (128ull << 20)
-#define MAX_ENTRIES 1000000u
+#define AT_ONCE (16ull << 20)       /* bytes of the file: a tenth of a second; a runtime writes less in a day */
+#define AT_ONCE_MOST (128ull << 20) /* at its beginning and end: a second */
+#define MAX_ENTRIES 1000000u        /* kept: 40 MB. Code is forgotten as other code takes its place */
+#define MAX_NAME_BYTES (64u << 20)  /* in all names that are kept */
 #define MAX_NAME 512
 #define MAX_LINE 4096
 #define LOOK_BACK 256 /* entries that may begin between an address and its own entry */
 
 struct entry {
-	uint64_t start, size;
-	uint32_t name, seq;
+	uint64_t start, size, seq;
+	uint32_t name;
 };
 
 struct jitmap {
 	int fd;
 	uint64_t consumed;
 	struct entry *entries;
-	size_t count, cap;
-	uint32_t seq;
+	size_t count, cap, most;
+	uint64_t seq;
 	bool sorted;
 	struct intern names;
+	size_t name_bytes, most_name_bytes;
 	uint64_t rejected;
 	char line[MAX_LINE];
 	size_t line_len;
@@ -41,9 +45,17 @@ static struct jitmap *jitmap_new(void)
 {
 	struct jitmap *j = calloc(1, sizeof(*j));
 
-	if (j)
+	if (j) {
 		j->fd = -1;
+		jitmap_limit(j, MAX_ENTRIES, MAX_NAME_BYTES);
+	}
 	return j;
+}
+
+void jitmap_limit(struct jitmap *j, size_t entries, size_t name_bytes)
+{
+	j->most = entries;
+	j->most_name_bytes = name_bytes;
 }
 
 void jitmap_free(struct jitmap *j)
@@ -57,9 +69,177 @@ void jitmap_free(struct jitmap *j)
 	free(j);
 }
 
+size_t jitmap_entries(const struct jitmap *j)
+{
+	return j->count;
+}
+
 uint64_t jitmap_rejected(const struct jitmap *j)
 {
 	return j->rejected;
+}
+
+/* ---- what is kept ---- */
+
+static int entry_cmp(const void *pa, const void *pb)
+{
+	const struct entry *a = pa, *b = pb;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+static void sort(struct jitmap *j)
+{
+	if (!j->sorted && j->count)
+		qsort(j->entries, j->count, sizeof(*j->entries), entry_cmp);
+	j->sorted = true;
+}
+
+/* Entries around one address, the newest first: a heap of indices by seq. */
+struct newest {
+	const struct entry *entries;
+	uint32_t *at;
+	size_t count;
+};
+
+static bool newer(const struct newest *h, size_t a, size_t b)
+{
+	return h->entries[h->at[a]].seq > h->entries[h->at[b]].seq;
+}
+
+static void exchange(struct newest *h, size_t a, size_t b)
+{
+	uint32_t was = h->at[a];
+
+	h->at[a] = h->at[b];
+	h->at[b] = was;
+}
+
+static void newest_push(struct newest *h, uint32_t i)
+{
+	size_t at = h->count++;
+
+	h->at[at] = i;
+	for (; at && newer(h, at, (at - 1) / 2); at = (at - 1) / 2)
+		exchange(h, at, (at - 1) / 2);
+}
+
+static void newest_pop(struct newest *h)
+{
+	size_t at = 0, child;
+
+	h->at[0] = h->at[--h->count];
+	for (; (child = 2 * at + 1) < h->count; at = child) {
+		child += child + 1 < h->count && newer(h, child + 1, child);
+		if (!newer(h, child, at))
+			break;
+		exchange(h, at, child);
+	}
+}
+
+/* Goes through all addresses at which an entry begins or ends: kept is what is the newest somewhere. */
+static void mark_visible(const struct jitmap *j, struct newest *h, bool *keep)
+{
+	uint64_t at = 0, end;
+	size_t next = 0;
+
+	while (next < j->count || h->count) {
+		while (h->count && h->entries[h->at[0]].start + h->entries[h->at[0]].size <= at)
+			newest_pop(h);
+		if (!h->count && next < j->count && j->entries[next].start > at)
+			at = j->entries[next].start;
+		while (next < j->count && j->entries[next].start <= at)
+			newest_push(h, (uint32_t)next++);
+		if (!h->count)
+			continue;
+		end = h->entries[h->at[0]].start + h->entries[h->at[0]].size;
+		if (end <= at)
+			continue;
+		keep[h->at[0]] = true;
+		at = next < j->count && j->entries[next].start < end ? j->entries[next].start : end;
+	}
+}
+
+/* Of the entries, in their order. What has no memory stays as it is. */
+static void keep_only(struct jitmap *j, const bool *keep)
+{
+	struct intern names = { 0 };
+	size_t kept = 0, bytes = 0;
+
+	for (size_t i = 0; i < j->count; i++) {
+		struct entry e = j->entries[i];
+		const char *name;
+		bool added;
+		size_t len;
+
+		if (!keep[i])
+			continue;
+		name = intern_get(&j->names, e.name, &len);
+		e.name = intern_add(&names, name, len, &added);
+		if (!e.name)
+			continue;
+		bytes += added ? len : 0;
+		j->entries[kept++] = e;
+	}
+	intern_release(&j->names);
+	j->names = names;
+	j->name_bytes = bytes;
+	j->count = kept;
+}
+
+void jitmap_prune(struct jitmap *j)
+{
+	struct newest heap = { .at = malloc((j->count + 1) * sizeof(*heap.at)) };
+	bool *keep = calloc(j->count + 1, sizeof(*keep));
+
+	if (heap.at && keep) {
+		sort(j);
+		heap.entries = j->entries;
+		mark_visible(j, &heap, keep);
+		keep_only(j, keep);
+	}
+	free(heap.at);
+	free(keep);
+}
+
+static int seq_cmp(const void *pa, const void *pb)
+{
+	const uint64_t *a = pa, *b = pb;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static void drop_older_half(struct jitmap *j)
+{
+	uint64_t *seq = malloc((j->count + 1) * sizeof(*seq));
+	bool *keep = calloc(j->count + 1, sizeof(*keep));
+
+	for (size_t i = 0; seq && i < j->count; i++)
+		seq[i] = j->entries[i].seq;
+	if (seq && keep) {
+		qsort(seq, j->count, sizeof(*seq), seq_cmp);
+		for (size_t i = 0; i < j->count; i++)
+			keep[i] = j->entries[i].seq >= seq[j->count / 2];
+		j->rejected += j->count / 2;
+		keep_only(j, keep);
+	}
+	free(seq);
+	free(keep);
+}
+
+static bool is_full(const struct jitmap *j)
+{
+	return j->count >= j->most || j->name_bytes >= j->most_name_bytes;
+}
+
+/* So much that it is not asked for again with the next lines. */
+static void make_room(struct jitmap *j)
+{
+	jitmap_prune(j);
+	if (j->count > j->most / 4 * 3 || j->name_bytes > j->most_name_bytes / 4 * 3)
+		drop_older_half(j);
 }
 
 /* ---- lines ---- */
@@ -139,6 +319,7 @@ static int take_line(struct jitmap *j, const char *line, size_t len)
 	const char *p = line, *end = line + len;
 	uint64_t start, size;
 	char name[MAX_NAME];
+	bool added;
 	size_t n;
 
 	if (len && end[-1] == '\r')
@@ -146,7 +327,7 @@ static int take_line(struct jitmap *j, const char *line, size_t len)
 	if (p == end)
 		return 0;
 	if (!get_hex(&p, end, &start) || !get_hex(&p, end, &size) || p == end || (*p != ' ' && *p != '\t') || !size ||
-	    size > 1ull << 32 || start > ~size || j->count >= MAX_ENTRIES) {
+	    size > 1ull << 32 || start > ~size) {
 		j->rejected++;
 		return 0;
 	}
@@ -157,18 +338,14 @@ static int take_line(struct jitmap *j, const char *line, size_t len)
 		j->rejected++;
 		return 0;
 	}
-	if (j->count == j->cap) {
-		size_t cap = j->cap ? j->cap * 2 : 256;
-		void *grown = realloc(j->entries, cap * sizeof(*j->entries));
-
-		if (!grown)
-			return -ENOMEM;
-		j->entries = grown;
-		j->cap = cap;
-	}
-	j->entries[j->count] = (struct entry){ start, size, intern_add(&j->names, name, n, NULL), j->seq++ };
+	if (is_full(j))
+		make_room(j);
+	if (!GROW(j->entries, j->count, j->cap, 256))
+		return -ENOMEM;
+	j->entries[j->count] = (struct entry){ start, size, j->seq++, intern_add(&j->names, name, n, &added) };
 	if (!j->entries[j->count].name)
 		return -ENOMEM;
+	j->name_bytes += added ? n : 0;
 	j->count++;
 	j->sorted = false;
 	return 0;
@@ -220,24 +397,12 @@ struct jitmap *jitmap_parse(const char *text, size_t len)
 }
 
 /* ---- looking up ---- */
-
-static int entry_cmp(const void *pa, const void *pb)
-{
-	const struct entry *a = pa, *b = pb;
-
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a->seq < b->seq ? -1 : a->seq > b->seq;
-}
-
 const char *jitmap_find(struct jitmap *j, uint64_t addr, uint64_t *start)
 {
 	const struct entry *best = NULL;
 	size_t lo = 0, hi = j->count;
 
-	if (!j->sorted && j->count)
-		qsort(j->entries, j->count, sizeof(*j->entries), entry_cmp);
-	j->sorted = true;
+	sort(j);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -301,6 +466,23 @@ static int open_map(uint32_t pid, uint32_t ns_pid)
 	return openfile_in_root_nofollow(pid, name, &st);
 }
 
+static int read_on(struct jitmap *j, uint64_t most)
+{
+	uint64_t end = j->consumed + most;
+	char *text = malloc(65536);
+	ssize_t n;
+	int err = 0;
+
+	if (!text)
+		return -ENOMEM;
+	while (!err && j->consumed < end && (n = pread(j->fd, text, 65536, (off_t)j->consumed)) > 0) {
+		j->consumed += (uint64_t)n;
+		err = feed(j, text, (size_t)n, false);
+	}
+	free(text);
+	return err;
+}
+
 struct jitmap *jitmap_load(uint32_t pid, struct err *e)
 {
 	struct owner o;
@@ -332,25 +514,20 @@ struct jitmap *jitmap_load(uint32_t pid, struct err *e)
 		return NULL;
 	}
 	j->fd = fd;
-	jitmap_update(j, false);
+	read_on(j, AT_ONCE_MOST);
 	return j;
 }
 
 int jitmap_update(struct jitmap *j, bool last)
 {
-	char *text;
-	ssize_t n;
-	int err = 0;
+	struct stat st;
+	int err;
 
 	if (j->fd < 0)
 		return 0;
-	text = malloc(65536);
-	if (!text)
-		return -ENOMEM;
-	while (!err && j->consumed < MAX_TEXT && (n = pread(j->fd, text, 65536, (off_t)j->consumed)) > 0) {
-		j->consumed += (uint64_t)n;
-		err = feed(j, text, (size_t)n, false);
-	}
-	free(text);
-	return last && !err ? feed(j, "", 0, true) : err;
+	err = read_on(j, last ? AT_ONCE_MOST : AT_ONCE);
+	if (!last || err)
+		return err;
+	j->rejected += !fstat(j->fd, &st) && (uint64_t)st.st_size > j->consumed;
+	return feed(j, "", 0, true);
 }
