@@ -651,6 +651,38 @@ int uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist
 	return 0;
 }
 
+void uprobe_totals_drop(struct uprobe *u,
+			bool (*drop)(void *ctx, const struct probe_total_key *k, const struct probe_total *t),
+			void *ctx)
+{
+	int fd = bpf_map__fd(u->skel->maps.totals);
+	struct probe_total_key key, next;
+	struct probe_total value;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+
+	/* of a key that is gone the next one is the first */
+	for (; more; key = next) {
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if (!bpf_map_lookup_elem(fd, &key, &value) && drop(ctx, &key, &value))
+			bpf_map_delete_elem(fd, &key);
+	}
+}
+
+void uprobe_hists_drop(struct uprobe *u,
+		       bool (*drop)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h), void *ctx)
+{
+	int fd = bpf_map__fd(u->skel->maps.hists);
+	struct probe_hist_key key, next;
+	struct probe_hist value;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+
+	for (; more; key = next) {
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if (!bpf_map_lookup_elem(fd, &key, &value) && drop(ctx, &key, &value))
+			bpf_map_delete_elem(fd, &key);
+	}
+}
+
 uint64_t uprobe_loss(const struct uprobe *u, enum probe_counter which)
 {
 	return which < PC_MAX ? __atomic_load_n(&u->skel->bss->losses[which], __ATOMIC_RELAXED) : 0;

@@ -131,6 +131,12 @@ int uprobe_totals(struct uprobe *u, void (*fn)(void *ctx, const struct probe_tot
 		  void *ctx);
 int uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h),
 		 void *ctx);
+/* Takes those away that `drop` says: the tables are full one day, and then calls go uncounted. */
+void uprobe_totals_drop(struct uprobe *u,
+			bool (*drop)(void *ctx, const struct probe_total_key *k, const struct probe_total *t),
+			void *ctx);
+void uprobe_hists_drop(struct uprobe *u,
+		       bool (*drop)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h), void *ctx);
 /* Calls that are under way; probes never armed again since they began. */
 void uprobe_open_calls(const struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k), void *ctx);
 uint64_t uprobe_loss(const struct uprobe *u, enum probe_counter which);

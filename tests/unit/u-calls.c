@@ -83,6 +83,39 @@ static void queues_do_not_mix(void **state)
 	calls_free(c);
 }
 
+/* A program with a new stream for each of its requests, of processes that come and go. */
+static void queues_are_forgotten(void **state)
+{
+	struct calls *c = fresh();
+
+	for (uint32_t i = 0; i < 3000; i++) {
+		struct offload_event e = ev(PK_SUBMIT, 10 + 10 * i, 11 + 10 * i, i + 1), w = e;
+
+		e.pid = w.pid = 10 + i % 3;
+		w.kind = PK_WAIT;
+		w.entry += 2 * US;
+		w.ret += 8 * US;
+		add(c, e, &submit);
+		if (i != 2)
+			add(c, w, &wait_queue);
+	}
+	assert_int_equal(calls_count(c)->calls, 2999);
+	calls_process_end(c, 10);
+	calls_process_end(c, 11);
+	assert_int_equal(calls_queues(c), 1000);
+	calls_next_profile(c);
+	assert_int_equal(calls_queues(c), 1);
+	/* the one that is under way is found again */
+	struct offload_event w = ev(PK_WAIT, 100000, 100010, 3);
+
+	w.pid = 12;
+	add(c, w, &wait_queue);
+	assert_int_equal(calls_count(c)->calls, 3000);
+	calls_end(c);
+	assert_int_equal(calls_count(c)->open, 0);
+	calls_free(c);
+}
+
 static void submitted_during_a_wait(void **state)
 {
 	struct calls *c = fresh();
@@ -382,6 +415,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(queues_do_not_mix),
+		cmocka_unit_test(queues_are_forgotten),
 		cmocka_unit_test(submitted_during_a_wait),
 		cmocka_unit_test(batches_are_upper_bounds),
 		cmocka_unit_test(events_stand_for_what_came_before),

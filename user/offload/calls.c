@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
 #include "util/map.h"
 
 #define OPEN_MAX (1u << 18)
 #define MARKS_MAX (1u << 18)
+#define QUEUES_MAX (2 * OPEN_MAX) /* half of them are empty then, and can go */
 /* A wait shorter than this found the work already done: when, nobody saw. */
 #define WAIT_FOUND_DONE_NS 2000.0
 #define NOWHERE UINT32_MAX
@@ -101,6 +103,29 @@ static uint64_t queue_key(const struct offload_event *ev, const struct calls_pro
 	return key_of(ev->pid, p->family, ev->queue);
 }
 
+static void index_queue(struct calls *c, uint32_t i)
+{
+	uint64_t *at = map_get(&c->queue_of, c->queues[i].key);
+
+	if (at)
+		*at = i + 1;
+}
+
+/* Of this process; 0: of all. A target that has a new queue for each of its calls leaves as many. */
+static void drop_empty(struct calls *c, uint32_t pid)
+{
+	for (uint32_t i = c->queues_cnt; i-- > 0;) {
+		struct queue *q = &c->queues[i];
+
+		if (q->first != NOWHERE || (pid && q->pid != pid))
+			continue;
+		map_del(&c->queue_of, q->key);
+		*q = c->queues[--c->queues_cnt];
+		if (i < c->queues_cnt)
+			index_queue(c, i);
+	}
+}
+
 static struct queue *queue_get(struct calls *c, uint64_t key, bool make, uint32_t pid, uint16_t family)
 {
 	uint64_t *at = map_get(&c->queue_of, key);
@@ -110,15 +135,10 @@ static struct queue *queue_get(struct calls *c, uint64_t key, bool make, uint32_
 		return &c->queues[*at - 1];
 	if (!make)
 		return NULL;
-	if (c->queues_cnt == c->queues_cap) {
-		uint32_t cap = c->queues_cap ? c->queues_cap * 2 : 64;
-
-		q = realloc(c->queues, cap * sizeof(*q));
-		if (!q)
-			return NULL;
-		c->queues = q;
-		c->queues_cap = cap;
-	}
+	if (c->queues_cnt == QUEUES_MAX)
+		drop_empty(c, 0);
+	if (c->queues_cnt == QUEUES_MAX || !GROW(c->queues, c->queues_cnt, c->queues_cap, 64))
+		return NULL;
 	at = map_put(&c->queue_of, key, NULL);
 	if (!at)
 		return NULL;
@@ -451,10 +471,18 @@ void calls_process_end(struct calls *c, uint32_t pid)
 	for (uint32_t i = 0; i < c->queues_cnt; i++)
 		if (c->queues[i].pid == pid)
 			give_open(c, &c->queues[i]);
+	drop_empty(c, pid);
 }
 
-void calls_forget_places(struct calls *c)
+uint32_t calls_queues(const struct calls *c)
 {
+	return c->queues_cnt;
+}
+
+/* Marks of events stay: they are bounded, and their calls may be under way. */
+void calls_next_profile(struct calls *c)
+{
+	drop_empty(c, 0);
 	for (uint32_t i = 0; i < c->open_cnt; i++)
 		c->open[i].call.site = c->open[i].call.stack = 0;
 }

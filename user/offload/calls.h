@@ -33,7 +33,9 @@ void calls_add(struct calls *c, const struct offload_event *ev, const struct cal
 	       uint32_t stack);
 /* A process is gone: what it left is open. */
 void calls_process_end(struct calls *c, uint32_t pid);
-void calls_forget_places(struct calls *c); /* ids of the former profile, of calls that are under way */
+/* Queues in which nothing is under way are forgotten, and of the calls that are ids of the former profile. */
+void calls_next_profile(struct calls *c);
+uint32_t calls_queues(const struct calls *c); /* for tests */
 void calls_end(struct calls *c);
 
 struct calls_count {

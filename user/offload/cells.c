@@ -10,7 +10,7 @@
 
 struct cell *cells_since(struct cells *c, const void *key, size_t size, uint64_t *sum, unsigned sums)
 {
-	uint64_t *at = map_put(&c->at, XXH3_64bits(key, size), NULL);
+	uint64_t hash = XXH3_64bits(key, size), *at = map_put(&c->at, hash, NULL);
 	struct cell *cell;
 
 	if (!at)
@@ -18,7 +18,7 @@ struct cell *cells_since(struct cells *c, const void *key, size_t size, uint64_t
 	if (!*at) {
 		if (!GROW(c->cell, c->count, c->cap, 64))
 			return NULL;
-		memset(&c->cell[c->count], 0, sizeof(*c->cell));
+		c->cell[c->count] = (struct cell){ .key = hash };
 		*at = ++c->count;
 	}
 	cell = &c->cell[*at - 1];
@@ -39,12 +39,47 @@ bool cell_news(struct cell *cell, const uint64_t *figure, unsigned figures)
 	return true;
 }
 
+static struct cell *known(const struct cells *c, const void *key, size_t size)
+{
+	const uint64_t *at = map_get(&c->at, XXH3_64bits(key, size));
+
+	return at && *at ? &c->cell[*at - 1] : NULL;
+}
+
+bool cells_known(const struct cells *c, const void *key, size_t size, const uint64_t *sum, unsigned sums)
+{
+	const struct cell *cell = known(c, key, size);
+
+	return cell && !memcmp(cell->latest, sum, sums * sizeof(*sum));
+}
+
+void cells_gone(struct cells *c, const void *key, size_t size)
+{
+	struct cell *cell = known(c, key, size);
+
+	if (cell)
+		cell->gone = true;
+}
+
 void cells_next(struct cells *c)
 {
+	size_t kept = 0;
+
 	for (size_t i = 0; i < c->count; i++) {
-		memcpy(c->cell[i].before, c->cell[i].latest, sizeof(c->cell[i].before));
-		memset(c->cell[i].told, 0, sizeof(c->cell[i].told));
+		struct cell *cell = &c->cell[i];
+		uint64_t *at;
+
+		if (cell->gone) {
+			map_del(&c->at, cell->key);
+			continue;
+		}
+		memcpy(cell->before, cell->latest, sizeof(cell->before));
+		memset(cell->told, 0, sizeof(cell->told));
+		at = map_get(&c->at, cell->key);
+		c->cell[kept++] = *cell;
+		*at = kept;
 	}
+	c->count = kept;
 }
 
 void cells_release(struct cells *c)

@@ -17,7 +17,9 @@
 #define CELL_TOLD (CELL_SUMS + 2) /* and what goes with them that is no sum */
 
 struct cell {
+	uint64_t key; /* its hash */
 	uint64_t before[CELL_SUMS], latest[CELL_SUMS], told[CELL_TOLD];
+	bool gone; /* the kernel has forgotten it: so do we, in the next profile */
 };
 
 struct cells {
@@ -30,6 +32,9 @@ struct cells {
 struct cell *cells_since(struct cells *c, const void *key, size_t size, uint64_t *sum, unsigned sums);
 /* Whether it is time to write: these figures are not those of the last time. */
 bool cell_news(struct cell *cell, const uint64_t *figure, unsigned figures);
+/* Whether nothing was added to it since. */
+bool cells_known(const struct cells *c, const void *key, size_t size, const uint64_t *sum, unsigned sums);
+void cells_gone(struct cells *c, const void *key, size_t size);
 /* The next profile begins. */
 void cells_next(struct cells *c);
 void cells_release(struct cells *c);

@@ -215,13 +215,24 @@ static void on_open(void *ctx, const struct probe_total_key *k)
 	s->open_now++;
 }
 
+void session_total_sums(const struct probe_total *t, uint64_t *sum)
+{
+	const uint64_t all[CELL_SUMS] = { t->calls,       t->in,     t->out,  t->ns,      t->cpu,    t->switched,
+					  t->switched_ns, t->failed, t->open, t->unknown, t->records };
+
+	memcpy(sum, all, sizeof(all));
+}
+
 static void on_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
 {
 	struct offload_session *s = ctx;
-	uint64_t sum[CELL_TOLD] = { t->calls,       t->in,     t->out,  t->ns,      t->cpu,    t->switched,
-				    t->switched_ns, t->failed, t->open, t->unknown, t->records };
-	struct cell *cell = cells_since(&s->totals, k, sizeof(*k), sum, CELL_SUMS);
-	struct fmt_offload_total f = {
+	uint64_t sum[CELL_TOLD] = { 0 }, *at;
+	struct fmt_offload_total f;
+	struct cell *cell;
+
+	session_total_sums(t, sum);
+	cell = cells_since(&s->totals, k, sizeof(*k), sum, CELL_SUMS);
+	f = (struct fmt_offload_total){
 		.calls = sum[0],
 		.bytes_in = sum[1],
 		.bytes_out = sum[2],
@@ -234,10 +245,8 @@ static void on_total(void *ctx, const struct probe_total_key *k, const struct pr
 		.unknown_bytes = sum[9],
 		.records = sum[10],
 		.pid = k->pid,
+		.api = api_of(s, k->probe),
 	};
-	uint64_t *at;
-
-	f.api = api_of(s, k->probe);
 	if (!f.api)
 		return;
 	if (s->probes[k->probe].of)

@@ -143,6 +143,8 @@ void budget_cut(struct offload_session *s);
 uint64_t session_site_key(uint32_t pid, uint32_t probe, uint64_t site);
 uint32_t session_site(struct offload_session *s, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller);
 void session_put_counts(struct offload_session *s);
+/* CELL_SUMS of them. */
+void session_total_sums(const struct probe_total *t, uint64_t *sum);
 void session_put_cost(struct offload_session *s);
 /* next.c: from one profile to the next */
 void session_keep_site(struct offload_session *s, const struct offload_event *ev);
