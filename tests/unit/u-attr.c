@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "attr/attr.h"
+#include "attr/naming.h"
 #include "store/read.h"
 
 static char profile[64];
@@ -447,6 +448,143 @@ static void test_records(void **state)
 }
 
 /* Ends before anything could be read: said, not invented. */
+/* ---- profiles that follow each other ---- */
+
+static void one_process(struct attr *a, uint32_t pid, uint64_t now, uint32_t file)
+{
+	char path[48];
+	struct sample s = { .kind = SAMPLE_FORK, .time = now, .pid = pid, .ppid = 4000000, .tid = pid };
+
+	snprintf(path, sizeof(path), "/nowhere/%u", file);
+	assert_int_equal(attr_event(a, &s), 0);
+	s = (struct sample){ .kind = SAMPLE_COMM, .flags = SF_EXEC, .time = now, .pid = pid, .tid = pid, .text = path };
+	assert_int_equal(attr_event(a, &s), 0);
+	s = mmap_event(pid, 0x10000, 0x8000, path);
+	s.time = now;
+	assert_int_equal(attr_event(a, &s), 0);
+	s = mmap_event(pid, 0x20000, 0x8000, "//anon");
+	s.time = now;
+	assert_int_equal(attr_event(a, &s), 0);
+	for (uint64_t ip = 0x10010; ip < 0x30000; ip += 0x10000) {
+		s = (struct sample){
+			.kind = SAMPLE_TICK, .valid = SV_TIME | SV_IP, .pid = pid, .tid = pid, .time = now, .ip = ip
+		};
+		assert_int_not_equal(attr_stack(a, &s), 0);
+	}
+}
+
+static void next_profile(struct attr *a, struct store_writer **w)
+{
+	struct store_writer *next = store_create(profile, 0, NULL);
+	struct naming *old = attr_next(a, next);
+
+	assert_non_null(old);
+	assert_int_equal(attr_name_all(a, old, NULL), 0);
+	naming_free(old);
+	assert_int_equal(store_close(*w, NULL), 0);
+	*w = next;
+}
+
+/* 2000 processes, each of a file of its own and with generated code, as containers come and go beside one that stays:
+ * a profile has the modules of its own time. */
+static void test_rotations(void **state)
+{
+	struct store_writer *w = store_create(profile, 0, NULL);
+	struct attr_options o = { .no_cache = true, .offline = true };
+	struct attr *a = attr_new(w, &o, NULL);
+	uint64_t now = 1000000000, addr;
+	uint32_t stays, module;
+	struct seen n = { 0 };
+
+	one_process(a, 4000000, now, 0);
+	assert_true(attr_place(a, 4000000, 0x10010, &stays, &addr));
+	for (uint32_t i = 1; i <= 2000; i++, now += 5000000) {
+		struct sample exit = {
+			.kind = SAMPLE_EXIT, .time = now + 1000000, .pid = 4000000 + i, .tid = 4000000 + i
+		};
+
+		one_process(a, exit.pid, now, i);
+		assert_int_equal(attr_event(a, &exit), 0);
+		if (i % 200 == 0)
+			attr_tick(a, now);
+		if (i % 500 == 0)
+			next_profile(a, &w);
+	}
+	/* with those of the last two seconds, as samples may come late */
+	assert_true(modules_count(attr_modules(a)) < 2500);
+	attr_tick(a, now + 5000000000);
+	next_profile(a, &w);
+	assert_int_equal(modules_count(attr_modules(a)), 2);
+	/* what stays keeps its id, and is told again */
+	assert_true(attr_place(a, 4000000, 0x10010, &module, &addr));
+	assert_int_equal(module, stays);
+	assert_int_equal(addr, 0x10);
+	one_process(a, 4000001, now + 5000000000, 7);
+	assert_int_equal(modules_count(attr_modules(a)), 4);
+	assert_int_equal(attr_finish(a, NULL), 0);
+	attr_free(a);
+	assert_int_equal(store_close(w, NULL), 0);
+	read_back(&n);
+	assert_int_equal(n.modules, 4);
+	assert_int_equal(n.stacks, 2);
+	assert_int_equal(n.symbols, 2);
+}
+
+static bool has_function(const char *name)
+{
+	struct store_reader *r = store_open(profile, NULL);
+	struct store_chunk c;
+	bool found = false;
+
+	assert_non_null(r);
+	while (store_next(r, &c, NULL) > 0)
+		for (uint32_t i = 0; c.section == FMT_FUNCTION && i < c.count; i++) {
+			struct fmt_function f;
+
+			store_rec(&c, i, &f, sizeof(f));
+			found |= !strcmp(store_str(r, f.name), name);
+		}
+	store_reader_free(r);
+	return found;
+}
+
+/* What is killed after this has them. */
+static void test_jit_names_before_the_end(void **state)
+{
+	struct store_writer *w = store_create(profile, 0, NULL);
+	struct attr_options o = { .no_cache = true };
+	struct attr *a = attr_new(w, &o, NULL);
+	uint32_t pid = (uint32_t)getpid();
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sample s = { .kind = SAMPLE_TICK, .valid = SV_TIME | SV_IP, .pid = pid, .tid = pid, .time = 1 };
+	char map[48];
+	FILE *f;
+
+	snprintf(map, sizeof(map), "/tmp/perf-%d.map", getpid());
+	f = fopen(map, "wx");
+	assert_non_null(f);
+	fprintf(f, "%lx 100 early_code\n", (unsigned long)code);
+	fflush(f);
+	assert_int_equal(attr_attach(a, pid, NULL), 0);
+	s.ip = (uint64_t)(uintptr_t)code + 0x10;
+	assert_int_not_equal(attr_stack(a, &s), 0);
+	s.ip += 0x100;
+	assert_int_not_equal(attr_stack(a, &s), 0);
+	assert_int_equal(attr_name_more(a), 0);
+	assert_int_equal(store_flush(w, NULL), 0);
+	assert_true(has_function("early_code"));
+	/* what has no name by then gets it later */
+	fprintf(f, "%lx 100 later_code\n", (unsigned long)code + 0x100);
+	fclose(f);
+	assert_int_equal(attr_name_more(a), 0);
+	assert_int_equal(store_flush(w, NULL), 0);
+	unlink(map);
+	assert_true(has_function("later_code"));
+	attr_free(a);
+	store_close(w, NULL);
+	munmap(code, 4096);
+}
+
 static void test_gone(void **state)
 {
 	struct store_writer *w = store_create(profile, 0, NULL);
@@ -478,6 +616,8 @@ int main(void)
 		cmocka_unit_test(test_not_a_file),
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_rotations),
+		cmocka_unit_test(test_jit_names_before_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

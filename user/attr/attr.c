@@ -36,8 +36,8 @@ struct attr {
 	struct naming *naming;
 	struct map stacks; /* hash of frames -> id: 64 bits tell a million apart but for 1 in 10^7 */
 	uint32_t stack_count;
-	struct map jits; /* pid -> struct jit_state * */
-	uint32_t modules_written;
+	struct map jits;       /* pid -> struct jit_state * */
+	uint64_t modules_seen; /* modules_added() when all there were had been written */
 	uint64_t last_end;
 	unsigned last_first; /* frames before those of the last walk */
 	unsigned last_count; /* with them */
@@ -121,23 +121,34 @@ static void put(struct attr *a, enum fmt_section section, const void *rec, uint3
 		a->n.store_errors++;
 }
 
+static void write_module(struct attr *a, struct module *m)
+{
+	struct fmt_module rec = {
+		.id = m->id,
+		.kind = m->kind,
+		.path = store_string(a->w, m->path),
+		.pid = m->kind == FMT_MOD_JIT || m->kind == FMT_MOD_ANON ? m->pid : 0,
+		.build_id_len = m->build_id_len,
+		.content = module_content(m),
+	};
+
+	memcpy(rec.build_id, m->build_id, sizeof(rec.build_id));
+	put(a, FMT_MODULE, &rec, sizeof(rec));
+	m->written = true;
+}
+
 /* Before any record that names one of them. */
 static void write_modules(struct attr *a)
 {
-	while (a->modules_written < modules_count(a->modules)) {
-		struct module *m = modules_get(a->modules, ++a->modules_written);
-		struct fmt_module rec = {
-			.id = m->id,
-			.kind = m->kind,
-			.path = store_string(a->w, m->path),
-			.pid = m->kind == FMT_MOD_JIT || m->kind == FMT_MOD_ANON ? m->pid : 0,
-			.build_id_len = m->build_id_len,
-			.content = module_content(m),
-		};
+	if (a->modules_seen == modules_added(a->modules))
+		return;
+	for (uint32_t id = 1; id <= modules_count(a->modules); id++) {
+		struct module *m = modules_get(a->modules, id);
 
-		memcpy(rec.build_id, m->build_id, sizeof(rec.build_id));
-		put(a, FMT_MODULE, &rec, sizeof(rec));
+		if (m && !m->written && !module_retired(m))
+			write_module(a, m);
 	}
+	a->modules_seen = modules_added(a->modules);
 }
 
 static void write_mapping(struct attr *a, const struct process *p, const struct mapping *m, uint64_t time)
@@ -283,8 +294,10 @@ static void jit_finish(struct attr *a, uint32_t pid)
 	struct jit_state *j;
 	struct module *m;
 
-	if (!slot)
+	if (!slot) {
+		modules_anon_forget(a->modules, pid);
 		return;
+	}
 	j = (struct jit_state *)(uintptr_t)*slot;
 	if (j->map) {
 		jitmap_update(j->map, true);
@@ -552,8 +565,9 @@ void attr_name(struct attr *a, uint32_t module, uint64_t addr)
 
 /* ---- the end ---- */
 
-/* What this profile saw of code that its process still runs: the same process may name more of it in the next. */
-static void name_jits(struct attr *a)
+/* What was seen of code that its process still runs. last: of this profile; the same process may name more of it in
+ * the next, by when what was written over is forgotten. */
+static void name_jits(struct attr *a, bool last)
 {
 	uint64_t key, *value;
 	size_t pos = 0;
@@ -566,10 +580,60 @@ static void name_jits(struct attr *a)
 		for (int jit = 0; jit < 2; jit++) {
 			struct module *m = modules_anon_find(a->modules, (uint32_t)key, jit);
 
-			if (m)
+			if (m && last)
 				naming_jit(a->naming, m, j->map);
+			else if (m && j->map)
+				naming_jit_known(a->naming, m, j->map);
 		}
+		if (last && j->map)
+			jitmap_prune(j->map);
 	}
+}
+
+/* ---- from one profile to the next ----
+ *
+ * What begins anew: stacks, strings, names, functions. What goes on is what lives: processes (at most 65,536, and those
+ * whose end was not told are looked for), their mappings (bounded by procmap.c), modules that somebody maps, and what
+ * perf maps say of code that is still there. Caches by module (the unwinder's rows) are emptied, as ids of modules
+ * come back. */
+
+static bool is_mapped(void *mapped, uint32_t id)
+{
+	return map_get(mapped, id);
+}
+
+static bool list_mapped(struct attr *a, struct map *mapped)
+{
+	struct process *p;
+	size_t pos = 0;
+	uint32_t last = 0;
+
+	while (procmap_next(a->maps, &pos, &p))
+		for (unsigned i = 0; i < procmap_count(p); i++) {
+			uint32_t id = procmap_at(p, i)->module;
+
+			if (id && id != last && !map_put(mapped, id, NULL))
+				return false;
+			last = id;
+		}
+	return true;
+}
+
+static void retire_modules(struct attr *a)
+{
+	struct map mapped = { 0 };
+
+	if (list_mapped(a, &mapped))
+		modules_retire(a->modules, is_mapped, &mapped);
+	map_release(&mapped);
+	for (uint32_t id = 1; id <= modules_count(a->modules); id++) {
+		struct module *m = modules_get(a->modules, id);
+
+		if (m)
+			m->written = false;
+	}
+	a->modules_seen = UINT64_MAX;
+	unwind_forget(a->unwinder);
 }
 
 struct naming *attr_next(struct attr *a, struct store_writer *next)
@@ -580,7 +644,7 @@ struct naming *attr_next(struct attr *a, struct store_writer *next)
 
 	if (!fresh)
 		return NULL;
-	name_jits(a);
+	name_jits(a, true);
 	write_modules(a);
 	while (procmap_next(a->maps, &pos, &p)) {
 		if (p->written && p->end)
@@ -591,18 +655,30 @@ struct naming *attr_next(struct attr *a, struct store_writer *next)
 	a->naming = fresh;
 	map_release(&a->stacks);
 	a->stack_count = 0;
-	a->modules_written = 0;
+	procmap_next_profile(a->maps);
+	retire_modules(a);
 	return old;
 }
 
 int attr_name_more(struct attr *a)
 {
+	name_jits(a, false);
 	return naming_files(a->naming, a->modules);
 }
 
 int attr_name_all(struct attr *a, struct naming *old, struct err *e)
 {
-	return naming_all(old, a->modules, e);
+	int err = naming_all(old, a->modules, e);
+
+	modules_drop_retired(a->modules);
+	return err;
+}
+
+bool attr_module_lives(const struct attr *a, uint32_t module)
+{
+	const struct module *m = modules_get(a->modules, module);
+
+	return m && !module_retired(m);
 }
 
 int attr_finish(struct attr *a, struct err *e)

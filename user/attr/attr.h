@@ -71,15 +71,18 @@ void attr_tick(struct attr *a, uint64_t now);
 /* Symbolises all code addresses seen and writes FMT_FUNCTION, FMT_SYMBOL and final FMT_PROCESS. */
 int attr_finish(struct attr *a, struct err *e);
 
-/* Names what came since the last time, of files: now and then, so that what is killed has names. */
+/* Names what came since the last time, as far as it has a name by now: done now and then, what is killed has names. */
 int attr_name_more(struct attr *a);
 
 /* The recording goes on in another profile: ids of stacks, names and first records begin anew there; modules keep
- * their ids. The names of the former are still to be written: by attr_name_all(), while this goes on. The caller
- * frees what it gets (naming_free()); NULL: out of memory, and nothing has changed. */
+ * their ids as long as somebody maps them, and are not known any more otherwise. The names of the former are still to
+ * be written: by attr_name_all(), while this goes on. The caller frees what it gets (naming_free()); NULL: out of
+ * memory, and nothing has changed. */
 struct naming;
 struct naming *attr_next(struct attr *a, struct store_writer *next);
 int attr_name_all(struct attr *a, struct naming *old, struct err *e);
+/* Whether it went on into this profile. */
+bool attr_module_lives(const struct attr *a, uint32_t module);
 
 struct modules *attr_modules(struct attr *a);
 struct procmaps *attr_procmaps(struct attr *a);

@@ -154,6 +154,23 @@ static uint64_t *take_addresses(struct naming *n, uint32_t module, size_t *count
 	return NULL;
 }
 
+void naming_jit_known(struct naming *n, const struct module *m, struct jitmap *j)
+{
+	uint64_t addr, *named, start;
+	size_t pos = 0;
+
+	if (m->id >= n->wanted_cap)
+		return;
+	while (map_next(&n->wanted[m->id], &pos, &addr, &named)) {
+		const char *name = *named ? NULL : jitmap_find(j, addr, &start);
+
+		if (!name)
+			continue;
+		*named = 1;
+		put_plain(n, m->id, m->path, addr, name, SYM_JIT);
+	}
+}
+
 void naming_jit(struct naming *n, const struct module *m, struct jitmap *j)
 {
 	size_t count;
@@ -224,6 +241,8 @@ int naming_files(struct naming *n, struct modules *ms)
 	for (uint32_t id = 1; id <= modules_count(ms) && !err; id++) {
 		struct module *m = modules_get(ms, id);
 
+		if (!m)
+			continue;
 		if (m->kind == FMT_MOD_KERNEL)
 			name_kernel(n, m);
 		else if (m->kind != FMT_MOD_JIT && m->kind != FMT_MOD_ANON)
@@ -242,6 +261,8 @@ int naming_all(struct naming *n, struct modules *ms, struct err *e)
 		struct module *m = modules_get(ms, id);
 		int one = 0;
 
+		if (!m)
+			continue;
 		switch (m->kind) {
 		case FMT_MOD_KERNEL: name_kernel(n, m); break;
 		case FMT_MOD_JIT:

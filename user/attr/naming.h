@@ -25,6 +25,8 @@ void naming_free(struct naming *n);
 void naming_want(struct naming *n, uint32_t module, uint64_t addr);
 /* The anonymous code of one process, from its perf map (NULL: it has none); forgets those addresses. */
 void naming_jit(struct naming *n, const struct module *m, struct jitmap *j);
+/* While it runs: what the map names by now, and no more. */
+void naming_jit_known(struct naming *n, const struct module *m, struct jitmap *j);
 /* What is not named yet, of files and the kernel alone: while recording goes on. */
 int naming_files(struct naming *n, struct modules *ms);
 /* Everything else. */

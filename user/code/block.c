@@ -62,7 +62,7 @@ static void free_block(struct block *b)
 	free(b);
 }
 
-static void flush(struct block_cache *c)
+void block_cache_forget(struct block_cache *c)
 {
 	uint64_t key, *value;
 	size_t pos = 0;
@@ -86,7 +86,7 @@ void block_cache_free(struct block_cache *c)
 {
 	if (!c)
 		return;
-	flush(c);
+	block_cache_forget(c);
 	free(c->all);
 	free(c);
 }
@@ -282,7 +282,7 @@ static int find_block(struct block_cache *c, const struct block_code *code, uint
 	}
 	c->stats.misses++;
 	if (c->bytes > c->max_bytes) {
-		flush(c);
+		block_cache_forget(c);
 		c->stats.flushes++;
 	}
 	f = function_of(c, code, ip);

@@ -90,6 +90,8 @@ struct block_cache;
 
 struct block_cache *block_cache_new(size_t max_bytes); /* 0: 16 MiB */
 void block_cache_free(struct block_cache *c);
+/* Ids of code may stand for other code from now on. */
+void block_cache_forget(struct block_cache *c);
 const struct block_stats *block_cache_stats(const struct block_cache *c);
 
 /* follow: how many instructions to go on behind the block's end, through direct jumps and calls.

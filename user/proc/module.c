@@ -20,6 +20,7 @@
 #include "kmod-free/elffile.h"
 #include "proc/ehframe.h"
 #include "util/clock.h"
+#include "util/grow.h"
 #include "util/map.h"
 #include "util/openfile.h"
 
@@ -32,20 +33,23 @@
 struct module_private {
 	struct module m;
 	struct modules *ms;
-	struct module_segment segments[MAX_SEGMENTS];
+	struct module_segment *segments; /* few files have more than a handful; anonymous code has none */
+	unsigned segment_cap;
 	int fd;
 	struct stat st;
 	uint64_t checked; /* when the file was last compared with itself */
 	uint64_t used;
 	struct ehframe *frame;
+	uint64_t frame_bytes; /* of the total */
 	bool frame_tried;
-	uint32_t dev_major, dev_minor;
-	uint64_t ino;
+	bool retired;
 };
 
 struct modules {
-	struct module_private **list; /* [id - 1] */
+	struct module_private **list; /* [id - 1]; NULL: that id is free */
 	unsigned count, cap;
+	unsigned hole; /* none is free before it */
+	uint64_t added;
 	struct intern keys;   /* what a mapping says of its file */
 	uint32_t *key_module; /* [intern id] -> module id */
 	uint32_t key_cap;
@@ -78,6 +82,7 @@ static void private_free(struct module_private *p)
 	if (p->fd >= 0)
 		close(p->fd);
 	ehframe_free(p->frame);
+	free(p->segments);
 	free((char *)p->m.path);
 	free(p);
 }
@@ -107,7 +112,12 @@ unsigned modules_count(const struct modules *ms)
 
 struct module *modules_get(const struct modules *ms, uint32_t id)
 {
-	return id && id <= ms->count ? &ms->list[id - 1]->m : NULL;
+	return id && id <= ms->count && ms->list[id - 1] ? &ms->list[id - 1]->m : NULL;
+}
+
+uint64_t modules_added(const struct modules *ms)
+{
+	return ms->added;
 }
 
 static struct module_private *private_new(const char *path, uint32_t kind, uint32_t pid)
@@ -126,7 +136,6 @@ static struct module_private *private_new(const char *path, uint32_t kind, uint3
 	p->m.pid = pid;
 	p->m.state = MODULE_GONE;
 	p->m.priv = p;
-	p->m.segments = p->segments;
 	cut = strstr(copy, " (deleted)");
 	if (cut && !cut[10]) {
 		*cut = '\0';
@@ -142,22 +151,33 @@ static struct module_private *module_add(struct modules *ms, const char *path, u
 {
 	struct module_private *p;
 
-	if (ms->count == ms->cap) {
-		unsigned cap = ms->cap ? ms->cap * 2 : 64;
-		void *list = realloc(ms->list, cap * sizeof(*ms->list));
-
-		if (!list)
-			return NULL;
-		ms->list = list;
-		ms->cap = cap;
-	}
+	while (ms->hole < ms->count && ms->list[ms->hole])
+		ms->hole++;
+	if (ms->hole == ms->count && !GROW(ms->list, ms->count, ms->cap, 64))
+		return NULL;
 	p = private_new(path, kind, pid);
 	if (!p)
 		return NULL;
 	p->ms = ms;
-	ms->list[ms->count++] = p;
-	p->m.id = ms->count;
+	ms->count += ms->hole == ms->count;
+	ms->list[ms->hole++] = p;
+	p->m.id = ms->hole;
+	ms->added++;
 	return p;
+}
+
+/* Its id is another's from now on. */
+static void module_remove(struct modules *ms, struct module_private *p)
+{
+	unsigned at = p->m.id - 1;
+
+	ms->open_files -= p->fd >= 0 && p->m.kind == FMT_MOD_FILE;
+	ms->frame_bytes -= p->frame_bytes;
+	private_free(p);
+	ms->list[at] = NULL;
+	ms->hole = at < ms->hole ? at : ms->hole;
+	while (ms->count && !ms->list[ms->count - 1])
+		ms->count--;
 }
 
 /* ---- opening: never a FIFO or device, never another file than the one that is mapped ---- */
@@ -242,12 +262,14 @@ static bool elf_load(struct module_private *p)
 
 		if (!gelf_getphdr(elf, (int)i, &ph))
 			break;
-		if (ph.p_type == PT_LOAD && p->m.segment_count < MAX_SEGMENTS)
+		if (ph.p_type == PT_LOAD && p->m.segment_count < MAX_SEGMENTS &&
+		    GROW(p->segments, p->m.segment_count, p->segment_cap, 8))
 			p->segments[p->m.segment_count++] =
 				(struct module_segment){ ph.p_offset, ph.p_vaddr, ph.p_filesz, ph.p_memsz, ph.p_flags };
 		else if (ph.p_type == PT_NOTE && !p->m.build_id_len)
 			note_scan(p, elf, ph.p_offset, ph.p_filesz, ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 	}
+	p->m.segments = p->segments;
 	ok = p->m.segment_count > 0;
 out:
 	elf_end(elf);
@@ -264,7 +286,7 @@ static void close_oldest(struct modules *ms, const struct module_private *keep)
 	for (unsigned i = 0; i < ms->count; i++) {
 		struct module_private *p = ms->list[i];
 
-		if (p == keep || p->fd < 0 || p->m.kind != FMT_MOD_FILE)
+		if (!p || p == keep || p->fd < 0 || p->m.kind != FMT_MOD_FILE)
 			continue;
 		if (!oldest || (p->frame_tried != oldest->frame_tried ? !p->frame_tried : p->used < oldest->used))
 			oldest = p;
@@ -384,6 +406,24 @@ static void module_open(struct module_private *p, const struct module_ident *id)
 
 /* ---- finding ---- */
 
+/* Id of it, which has a place in key_module[]; 0: out of memory. */
+static uint32_t key_add(struct modules *ms, const void *key, size_t size)
+{
+	uint32_t id = intern_add(&ms->keys, key, size, NULL), cap;
+	void *grown;
+
+	if (id < ms->key_cap)
+		return id;
+	cap = ms->key_cap ? ms->key_cap * 2 : 256;
+	grown = realloc(ms->key_module, cap * sizeof(*ms->key_module));
+	if (!grown)
+		return 0;
+	ms->key_module = grown;
+	memset(ms->key_module + ms->key_cap, 0, (cap - ms->key_cap) * sizeof(*ms->key_module));
+	ms->key_cap = cap;
+	return id;
+}
+
 static uint32_t key_of(struct modules *ms, uint64_t dev, uint64_t ino, const uint8_t *build_id, unsigned build_id_len,
 		       const char *path)
 {
@@ -393,8 +433,6 @@ static uint32_t key_of(struct modules *ms, uint64_t dev, uint64_t ino, const uin
 	} head = { dev, ino, { 0 }, { (uint8_t)build_id_len } };
 	uint8_t key[sizeof(head) + 512];
 	size_t n = strlen(path);
-	uint32_t id, cap;
-	void *grown;
 
 	if (n > sizeof(key) - sizeof(head)) { /* the tail tells more apart */
 		path += n - (sizeof(key) - sizeof(head));
@@ -403,17 +441,7 @@ static uint32_t key_of(struct modules *ms, uint64_t dev, uint64_t ino, const uin
 	memcpy(head.build_id, build_id, build_id_len > 20 ? 20 : build_id_len);
 	memcpy(key, &head, sizeof(head));
 	memcpy(key + sizeof(head), path, n);
-	id = intern_add(&ms->keys, key, sizeof(head) + n, NULL);
-	if (id >= ms->key_cap) {
-		cap = ms->key_cap ? ms->key_cap * 2 : 256;
-		grown = realloc(ms->key_module, cap * sizeof(*ms->key_module));
-		if (!grown)
-			return 0;
-		ms->key_module = grown;
-		memset(ms->key_module + ms->key_cap, 0, (cap - ms->key_cap) * sizeof(*ms->key_module));
-		ms->key_cap = cap;
-	}
-	return id;
+	return key_add(ms, key, sizeof(head) + n);
 }
 
 static uint32_t ident_key(struct modules *ms, const struct module_ident *id)
@@ -481,10 +509,7 @@ struct module *modules_file(struct modules *ms, const struct module_ident *id)
 		m = modules_get(ms, ms->key_module[canonical]);
 		same = m ? m->priv : NULL;
 		if (same && same_file(&same->st, &p->st)) {
-			if (p->fd >= 0)
-				ms->open_files--;
-			private_free(p);
-			ms->count--;
+			module_remove(ms, p);
 			p = same;
 		}
 		ms->key_module[canonical] = p->m.id;
@@ -532,6 +557,76 @@ struct module *modules_anon_find(const struct modules *ms, uint32_t pid, bool ji
 void modules_anon_forget(struct modules *ms, uint32_t pid)
 {
 	map_del(&ms->anon, pid);
+}
+
+/* ---- those that nobody maps any more ---- */
+
+static bool is_anon(const struct modules *ms, const struct module *m)
+{
+	return m == modules_anon_find(ms, m->pid, false) || m == modules_anon_find(ms, m->pid, true);
+}
+
+static bool goes_on(const struct modules *ms, const struct module *m, bool (*mapped)(void *ctx, uint32_t id), void *ctx)
+{
+	return m->id == ms->kernel || m->id == ms->vdso || is_anon(ms, m) || mapped(ctx, m->id);
+}
+
+/* What leads to them, from nothing: of files that came and went most of it leads nowhere. */
+static bool keep_keys(struct modules *ms)
+{
+	struct modules fresh = { 0 };
+
+	for (uint32_t id = 1; id <= ms->keys.count; id++) {
+		struct module *m = modules_get(ms, ms->key_module[id]);
+		const void *key;
+		uint32_t at;
+		size_t len;
+
+		if (!m || m->priv->retired)
+			continue;
+		key = intern_get(&ms->keys, id, &len);
+		at = key_add(&fresh, key, len);
+		if (!at) {
+			intern_release(&fresh.keys);
+			free(fresh.key_module);
+			return false;
+		}
+		fresh.key_module[at] = m->id;
+	}
+	intern_release(&ms->keys);
+	free(ms->key_module);
+	ms->keys = fresh.keys;
+	ms->key_module = fresh.key_module;
+	ms->key_cap = fresh.key_cap;
+	return true;
+}
+
+void modules_retire(struct modules *ms, bool (*mapped)(void *ctx, uint32_t id), void *ctx)
+{
+	for (uint32_t id = 1; id <= ms->count; id++) {
+		struct module *m = modules_get(ms, id);
+
+		if (m)
+			m->priv->retired = !goes_on(ms, m, mapped, ctx);
+	}
+	if (keep_keys(ms))
+		return;
+	/* no memory: they are still found, so they stay */
+	for (uint32_t id = 1; id <= ms->count; id++)
+		if (ms->list[id - 1])
+			ms->list[id - 1]->retired = false;
+}
+
+bool module_retired(const struct module *m)
+{
+	return m->priv->retired;
+}
+
+void modules_drop_retired(struct modules *ms)
+{
+	for (uint32_t id = ms->count; id > 0; id--)
+		if (id <= ms->count && ms->list[id - 1] && ms->list[id - 1]->retired)
+			module_remove(ms, ms->list[id - 1]);
 }
 
 /* ---- the vdso: one image for all processes of a kind; a memfd makes it a file like others ---- */
@@ -718,6 +813,7 @@ static bool frame_room(struct module_private *p, uint64_t size)
 	}
 	if (ms)
 		ms->frame_bytes += size;
+	p->frame_bytes += size;
 	return true;
 }
 

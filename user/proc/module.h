@@ -48,6 +48,7 @@ struct module {
 	uint64_t entry;
 	const struct module_segment *segments;
 	unsigned segment_count;
+	bool written; /* for attr.c: its record is in the profile */
 	/* what follows is module.c's */
 	struct module_private *priv;
 };
@@ -65,10 +66,13 @@ struct module_ident {
 
 struct modules *modules_new(void);
 void modules_free(struct modules *ms);
+/* The highest id there is. */
 unsigned modules_count(const struct modules *ms);
+/* So many were ever taken in. */
+uint64_t modules_added(const struct modules *ms);
 /* Unwind tables that were not read because they, or all together, are too large. */
 uint64_t modules_frames_refused(const struct modules *ms);
-/* By id, 1..modules_count(); NULL for others. Pointers stay valid until modules_free(). */
+/* By id, 1..modules_count(); NULL for others, and for those that were dropped. Pointers stay valid until then. */
 struct module *modules_get(const struct modules *ms, uint32_t id);
 
 /* Finds or opens; NULL only when memory ran out. */
@@ -83,6 +87,13 @@ struct module *modules_anon(struct modules *ms, uint32_t pid, bool jit);
 struct module *modules_anon_find(const struct modules *ms, uint32_t pid, bool jit);
 /* The process is gone, or runs another program: its pid's next anonymous code is a new module. */
 void modules_anon_forget(struct modules *ms, uint32_t pid);
+
+/* Those that nobody maps any more are not found from now on: a file that is mapped again is another module. They can
+ * still be asked for what they hold, until all are dropped; then their ids are free for others. The kernel, the vdso
+ * and what modules_anon_find() finds go on. */
+void modules_retire(struct modules *ms, bool (*mapped)(void *ctx, uint32_t id), void *ctx);
+bool module_retired(const struct module *m);
+void modules_drop_retired(struct modules *ms);
 
 /* A file not mapped anywhere, for reading commands: path + expected build-id (len 0: any).
  * NULL and a sentence if it is not there or is another build. Not added to the ids. */

@@ -32,6 +32,7 @@ struct space {
 	unsigned count, cap;
 	unsigned limit;       /* more than these: something is to be done; 0: more than CROWDED_MAPPINGS */
 	uint32_t serial;      /* mappings put in so far */
+	uint32_t profile;     /* in which its names are from */
 	struct mapping *maps; /* sorted, disjoint */
 };
 
@@ -48,6 +49,7 @@ struct procmaps {
 	bool known_only;
 	unsigned most_mappings, most_processes;
 	uint64_t searched; /* for room among the processes, monotonic ns */
+	uint32_t profile;  /* the how manieth: procmap_next_profile() */
 };
 
 /* ---- one address space ---- */
@@ -93,6 +95,7 @@ static struct space *space_own(struct process *p)
 		copy->count = p->space->count;
 		copy->limit = p->space->limit;
 		copy->serial = p->space->serial;
+		copy->profile = p->space->profile;
 		space_put(p->space);
 	}
 	p->space = copy;
@@ -772,14 +775,12 @@ void procmap_sweep(struct procmaps *p, uint64_t now, void (*gone)(void *ctx, str
 	drop_ended(p, now, LINGER_NS, gone, ctx);
 }
 
-void procmap_make_room(struct procmaps *p, void (*gone)(void *ctx, struct process *), void *ctx)
+/* An end that was lost leaves a process that lives for ever. */
+static void find_ended(struct procmaps *p)
 {
-	uint64_t key, *value, now = clock_now();
+	uint64_t key, *value;
 	size_t pos = 0;
 
-	if (!procmap_full(p) || (p->searched && now - p->searched < MAKE_ROOM_NS))
-		return;
-	p->searched = now;
 	while (!p->offline && map_next(&p->processes, &pos, &key, &value)) {
 		struct process *proc = (struct process *)(uintptr_t)*value;
 
@@ -788,5 +789,41 @@ void procmap_make_room(struct procmaps *p, void (*gone)(void *ctx, struct proces
 		proc->end = proc->used ? proc->used : 1;
 		p->counters.ends_lost++;
 	}
+}
+
+void procmap_make_room(struct procmaps *p, void (*gone)(void *ctx, struct process *), void *ctx)
+{
+	uint64_t now = clock_now();
+
+	if (!procmap_full(p) || (p->searched && now - p->searched < MAKE_ROOM_NS))
+		return;
+	p->searched = now;
+	find_ended(p);
 	drop_ended(p, now, 0, gone, ctx);
+}
+
+/* Spaces may be shared, so each tells whether its names are of this profile. */
+static void rename_space(struct procmaps *p, const struct intern *former, struct space *s)
+{
+	s->profile = p->profile;
+	for (unsigned i = 0; i < s->count; i++) {
+		const char *name = intern_get(former, s->maps[i].name, NULL);
+
+		s->maps[i].name = name ? name_id(p, name) : 0;
+	}
+}
+
+void procmap_next_profile(struct procmaps *p)
+{
+	struct intern former = p->names;
+	struct process *proc;
+	size_t pos = 0;
+
+	find_ended(p);
+	p->names = (struct intern){ 0 };
+	p->profile++;
+	while (procmap_next(p, &pos, &proc))
+		if (proc->space && proc->space->profile != p->profile)
+			rename_space(p, &former, proc->space);
+	intern_release(&former);
 }

@@ -89,6 +89,9 @@ const char *procmaps_name(const struct procmaps *p, uint32_t name);
 bool procmap_next(struct procmaps *p, size_t *pos, struct process **proc);
 /* Drops processes that ended more than two seconds before `now`; call now and then. */
 void procmap_sweep(struct procmaps *p, uint64_t now, void (*gone)(void *ctx, struct process *), void *ctx);
+/* Names that no mapping has any more are forgotten, and ended are those of whose end it was not told: ids of names,
+ * and no others, change. */
+void procmap_next_profile(struct procmaps *p);
 /* No other process can be taken in. */
 bool procmap_full(const struct procmaps *p);
 /* Drops all that ended at once, those included of which it was not told; searches once a second at most. */

@@ -112,6 +112,11 @@ void unwinder_free(struct unwinder *u)
 	free(u);
 }
 
+void unwind_forget(struct unwinder *u)
+{
+	memset(u->rows, 0, ROWS * sizeof(*u->rows));
+}
+
 const struct unwind_counters *unwind_counters(const struct unwinder *u)
 {
 	return &u->counters;

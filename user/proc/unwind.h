@@ -37,6 +37,8 @@ struct unwind_counters {
 
 struct unwinder *unwinder_new(struct procmaps *maps);
 void unwinder_free(struct unwinder *u);
+/* Rules are kept by module id, and those come back (modules_drop_retired()). */
+void unwind_forget(struct unwinder *u);
 /*
  * regs as in abi.h (DWARF order, WREG_IP included); stack holds stack_bytes from regs[SP] upwards.
  * Fills frames leaf first and returns how many (at least 1 when max > 0); *flags gets one of

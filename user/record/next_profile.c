@@ -5,6 +5,7 @@
  * grows for ever.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,11 @@
 
 #define APART_NS 500000000ull /* from what is done once a second: rates of a moment would say nothing */
 #define MEANWHILE_MS 20       /* while names are sought: a ring holds a second at least */
+
+static bool has_ended(uint64_t tid)
+{
+	return kill((pid_t)tid, 0) && errno == ESRCH;
+}
 
 struct fmt_end session_end_of(const struct session *s, uint64_t now, enum fmt_end_reason why)
 {
@@ -106,6 +112,32 @@ static int name_former(struct session *s, struct store_writer *former, struct na
 	return err;
 }
 
+/* Tables by thread, and those by process of threads that were born, are freed by records of their ends, of which some
+ * may be lost. */
+static void forget_ended(struct session *s)
+{
+	uint64_t tid, *value;
+	size_t pos = 0;
+	struct sample ended = { .kind = SAMPLE_EXIT };
+
+	while (map_next(&s->hinted, &pos, &tid, &value))
+		if (has_ended(tid)) {
+			map_del(&s->hinted, tid);
+			sampler_stack_end(s->sampler, (uint32_t)tid, 0);
+		}
+	for (pos = 0; map_next(&s->switches.last, &pos, &tid, &value);)
+		if (has_ended(tid))
+			switch_rate_exit(&s->switches, (uint32_t)tid);
+	for (pos = 0; map_next(&s->lives.tids, &pos, &tid, &value);)
+		if (has_ended(tid)) {
+			ended.tid = (uint32_t)tid;
+			lives_event(&s->lives, &ended);
+		}
+	for (pos = 0; map_next(&s->lives.pids, &pos, &tid, &value);)
+		if (has_ended(tid))
+			map_del(&s->lives.pids, tid);
+}
+
 int session_next(struct session *s, const char *output, struct err *e)
 {
 	struct store_writer *former = s->store, *next = store_create(output, s->o.keep_old ? STORE_KEEP_OLD : 0, e);
@@ -135,6 +167,7 @@ int session_next(struct session *s, const char *output, struct err *e)
 	s->before = s->totals;
 	s->before.bytes = s->earlier_bytes;
 	counted_next(&s->counted);
+	forget_ended(s);
 	err = write_first(s, former, began, e);
 	if (err) {
 		naming_free(names);

@@ -200,6 +200,16 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	return 0;
 }
 
+static int begun(void *part, struct session *s, struct err *e)
+{
+	struct access_part *p = part;
+
+	block_cache_forget(located_code_blocks(p->code));
+	if (p->windows)
+		windows_begun(p->windows);
+	return 0;
+}
+
 static void stop(void *part, struct session *s)
 {
 	struct access_part *p = part;
@@ -239,6 +249,7 @@ static const struct session_part ops = {
 	.fresh = on_fresh,
 	.poll = on_poll,
 	.second = on_second,
+	.begun = begun,
 	.stop = stop,
 	.release = release,
 	.fd = part_fd,

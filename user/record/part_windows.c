@@ -465,6 +465,15 @@ void windows_start(struct windows *w)
 	store_metaf(out, "watch_switch_ns", "%.0f", w->switch_ns);
 }
 
+void windows_begun(struct windows *w)
+{
+	window_choice_release(&w->draws);
+	memset(w->waiting, 0, sizeof(w->waiting));
+	for (int i = 0; i < WATCH_SLOTS; i++)
+		if (!attr_module_lives(session_attr(w->s), w->arm[i].module))
+			w->arm[i].module = 0;
+}
+
 int windows_fd(const struct windows *w)
 {
 	return watch_fd(w->watch);
@@ -561,7 +570,8 @@ void windows_count(struct windows *w)
 	session_count(s, "watch: samples while the budget was spent", w->n.unaffordable, false);
 	session_count(s, COUNTER_FORBIDDEN_WINDOWS, w->n.forbidden, false);
 	session_count(s, "watch draws without a candidate", w->n.no_candidate, false);
-	session_count(s, "watch: accesses of instructions past the table's end, never drawn", w->draws.past, false);
+	session_count_anew(s, "watch: accesses of instructions past the table's end, never drawn", w->draws.past,
+			   false);
 	session_count(s, "watch armed us", w->watched.armed_ns / 1000, false);
 }
 

@@ -25,6 +25,8 @@ void windows_free(struct windows *w);
 /* g is set up: what windows cost on this machine. */
 void windows_prices(struct windows *w);
 void windows_start(struct windows *w);
+/* In the next profile: windows that are open go on, what was learnt of places begins anew. */
+void windows_begun(struct windows *w);
 int windows_fd(const struct windows *w); /* readable when windows_poll() has something to do */
 /* Every sample, in order of time. */
 void windows_sample(struct windows *w, const struct sample *m);

@@ -21,7 +21,7 @@ uint64_t *map_get(const struct map *m, uint64_t key);
 /* Finds or adds (value 0); *added may be NULL. NULL when out of memory. */
 uint64_t *map_put(struct map *m, uint64_t key, bool *added);
 bool map_del(struct map *m, uint64_t key);
-/* Walk: pos starts at 0; false at the end. Do not change the map meanwhile (values may). */
+/* Walk: pos starts at 0; false at the end. Do not change the map meanwhile, but for values, and map_del(). */
 bool map_next(const struct map *m, size_t *pos, uint64_t *key, uint64_t **value);
 
 struct intern {
