@@ -265,7 +265,8 @@ void counts_cache_ratio(const struct counts_others *o, struct counts_ratio *out)
 	}
 	if (!(x >= COUNTS_ANCHOR_MIN))
 		return;
-	ratio = (y > 0 ? y : 0.5) / x;
+	/* less than half a run is told by nothing */
+	ratio = fmax(y, 0.5) / x;
 	for (uint32_t i = 0; i < o->recordings; i++) {
 		double off = (o->child[i] - ratio * o->anchor[i]) / (ratio * x);
 
