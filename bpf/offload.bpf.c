@@ -108,7 +108,7 @@ struct {
 	__type(value, struct probe_hist);
 } hists SEC(".maps");
 
-/* Hits and calls per probe: what the governor goes by. */
+/* Hits and calls per probe: what the budget goes by. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

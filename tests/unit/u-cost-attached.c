@@ -9,13 +9,14 @@
 #include <cmocka.h>
 
 #include "measure/cost_attached.h"
-#include "record/governor.h"
+#include "record/ledger.h"
 #include "user/measure/price_table.h"
 
 #define RATE 5e-5  /* 50,000 per second of CPU time */
 #define EACH 200.0 /* ns a switch: a hundredth of all time */
 #define TICK 2e6
 #define WINDOW 300000.0
+#define MAY (0.01 / 3) /* a third of a budget of one hundredth */
 
 static void charged_while_it_lasts(void **state)
 {
@@ -56,27 +57,28 @@ struct outcome {
 static struct outcome simulate(double budget, double rate)
 {
 	struct cost_attached a = { .switch_ns = EACH, .users = 1 };
-	struct governor g;
+	struct ledger g;
 	struct outcome o = { 0 };
 	double taken = 0, now = 1e9;
 
-	governor_init(&g, budget, 1u << GOV_HITS);
+	ledger_open(&g, budget);
+	ledger_use(&g, ACCOUNT_WATCH);
 	for (; now < 121e9; now += TICK) {
 		uint64_t t = (uint64_t)now;
 		double attached = cost_attached_ns(&a, t, rate, TICK);
 
-		governor_tick(&g, TICK, false, false);
-		governor_spend(&g, GOV_HITS, attached);
+		ledger_earn(&g, TICK);
+		ledger_spend(&g, ACCOUNT_WATCH, attached);
 		taken += attached;
 		o.attached += attached / 120e9;
-		if (cost_attached_rests(&a, t, rate, budget) ||
-		    !governor_allows(&g, GOV_HITS, WINDOW + cost_attached_entry(&a, t, rate, 1)))
+		if (cost_attached_rests(&a, t, rate, ledger_rate(&g, ACCOUNT_ATTACHED)) ||
+		    !ledger_allows(&g, ACCOUNT_WATCH, WINDOW + cost_attached_entry(&a, t, rate, 1)))
 			continue;
 		o.bunches += !cost_attached_at(&a, t);
 		o.windows++;
 		cost_attached_take(&a, 1, t);
 		cost_attached_give(&a, 1, t);
-		governor_spend(&g, GOV_HITS, WINDOW);
+		ledger_spend(&g, ACCOUNT_WATCH, WINDOW);
 		taken += WINDOW;
 	}
 	o.share = taken / 120e9;
@@ -110,22 +112,22 @@ static void bunches_and_rests(void **state)
 	uint64_t s = 1000000000ull, end;
 
 	/* a hundredth of all time is lost while attached; of a budget of one hundredth a third may be */
-	assert_false(cost_attached_rests(&a, s, RATE, 0.01));
+	assert_false(cost_attached_rests(&a, s, RATE, MAY));
 	cost_attached_take(&a, 1, 10 * s);
-	assert_false(cost_attached_rests(&a, 11 * s, RATE, 0.01));
-	assert_true(cost_attached_rests(&a, 11 * s + 1, RATE, 0.01));
+	assert_false(cost_attached_rests(&a, 11 * s, RATE, MAY));
+	assert_true(cost_attached_rests(&a, 11 * s + 1, RATE, MAY));
 	/* not where it is within a third, or the target does not switch, or that is not known */
-	assert_false(cost_attached_rests(&a, 12 * s, RATE, 0.031));
-	assert_false(cost_attached_rests(&a, 12 * s, 0, 0.01));
-	assert_false(cost_attached_rests(&a, 12 * s, NAN, 0.01));
+	assert_false(cost_attached_rests(&a, 12 * s, RATE, 3.1 * MAY));
+	assert_false(cost_attached_rests(&a, 12 * s, 0, MAY));
+	assert_false(cost_attached_rests(&a, 12 * s, NAN, MAY));
 	cost_attached_give(&a, 1, 11 * s);
 	end = 11 * s + ATTACHED_LINGER_NS;
-	assert_true(cost_attached_rests(&a, end, RATE, 0.01));
-	assert_true(cost_attached_rests(&a, end + 2 * (end - 10 * s) - s / 10, RATE, 0.01));
-	assert_false(cost_attached_rests(&a, end + 2 * (end - 10 * s) + s / 10, RATE, 0.01));
+	assert_true(cost_attached_rests(&a, end, RATE, MAY));
+	assert_true(cost_attached_rests(&a, end + 2 * (end - 10 * s) - s / 10, RATE, MAY));
+	assert_false(cost_attached_rests(&a, end + 2 * (end - 10 * s) + s / 10, RATE, MAY));
 	/* another bunch begins anew */
 	cost_attached_take(&a, 1, 20 * s);
-	assert_false(cost_attached_rests(&a, 21 * s, RATE, 0.01));
+	assert_false(cost_attached_rests(&a, 21 * s, RATE, MAY));
 }
 
 static void measured_on_ourselves(void **state)

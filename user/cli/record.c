@@ -23,7 +23,7 @@
 #include "record/session.h"
 #include "measure/cost.h"
 #include "symbol/contained_child.h"
-#include "record/governor.h"
+#include "record/ledger.h"
 #include "record/segments.h"
 #include "kmod-free/registry.h"
 #include "util/clock.h"
@@ -34,10 +34,6 @@
 #define ENOUGH_PERIODS 5
 #define UNREAD_NOTED 0.02
 #define UNREAD_SAMPLES 10
-/* What probes may take of the budget. The governor of accesses and windows spends what they leave. */
-#define OFFLOAD_PART 0.33
-/* and execution counts, where no hardware counts instructions, have this of what is left */
-#define COUNTS_PART 0.4
 #define TIMER_SLACK_NS 1000ul
 #define FIRST_NAMES_NS 10000000000ull /* who is killed sooner has the files that the names are in, most likely */
 #define NAMES_NS 60000000000ull
@@ -248,6 +244,7 @@ static int check_targets(const struct record_opts *o, int argc, char **argv, str
 
 static int check(const struct record_opts *o, struct session_opts *so, struct err *e)
 {
+	bool counts = strcmp(o->counts, "off");
 	const struct effort *effort;
 
 	if (o->cgroup && !*o->cgroup)
@@ -273,13 +270,10 @@ static int check(const struct record_opts *o, struct session_opts *so, struct er
 	effort = effort_named(o->effort);
 	so->budget = effort->budget * effort->planned;
 	so->max_hz = effort->max_hz;
-	/* windows and counts need a share of the budget */
-	if (o->windows) {
-		so->max_hz = so->max_hz * (strcmp(o->counts, "off") ? 2 : 3) / 5;
-		so->timer_part = strcmp(o->counts, "off") ? 0.25 : 0.4;
-	} else if (strcmp(o->counts, "off")) {
-		so->timer_part = 1 - COUNTS_PART;
-	}
+	/* windows and counts need a share of the budget, and of the samples' time */
+	if (o->windows)
+		so->max_hz = so->max_hz * (counts ? 2 : 3) / 5;
+	so->timer_part = ledger_planned_for_timer(o->windows, counts);
 	so->output = o->output;
 	so->keep_old = true;
 	so->cmdline = o->cmdline;
@@ -642,7 +636,7 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 }
 
 /* Probes for offload calls; NULL without an error: none were asked for. */
-static struct offload_part *offload_of(const struct record_opts *o, double budget, int argc, char **argv, struct err *e)
+static struct offload_part *offload_of(const struct record_opts *o, int argc, char **argv, struct err *e)
 {
 	static const char *const ways[] = { "auto", "session", "multi", "perf" };
 	struct offload_opts oo = {
@@ -652,7 +646,6 @@ static struct offload_part *offload_of(const struct record_opts *o, double budge
 		.exact = o->offload_exact,
 		.returns = o->offload_returns,
 		.system_wide = o->all,
-		.budget = budget * OFFLOAD_PART,
 	};
 
 	if (!o->offload && !o->offload_probes.count)
@@ -738,11 +731,10 @@ static bool wants_counts(const struct record_opts *o, const struct source_ops *h
 	return strcmp(o->counts, "off") && (!hw || !strcmp(o->counts, "on"));
 }
 
-static int add_accesses(const struct record_opts *o, const struct session_opts *so, struct session *s,
-			const struct source_ops *hw, int *status, struct err *e)
+static int add_accesses(const struct record_opts *o, struct session *s, const struct source_ops *hw, int *status,
+			struct err *e)
 {
 	struct access_opts ao = { .hardware = hw,
-				  .budget = so->budget,
 				  .accesses = o->accesses,
 				  .windows = o->windows,
 				  .syscalls = o->syscalls,
@@ -755,10 +747,6 @@ static int add_accesses(const struct record_opts *o, const struct session_opts *
 
 	if (!o->accesses && !o->windows && !o->syscalls)
 		return 0;
-	if (o->offload || o->offload_probes.count)
-		ao.elsewhere = OFFLOAD_PART;
-	if (wants_counts(o, hw))
-		ao.elsewhere += (1 - ao.elsewhere) * COUNTS_PART;
 	err = access_parts_add(s, &ao, missing, sizeof(missing), e);
 	if (err || !missing[0])
 		return err;
@@ -780,19 +768,17 @@ static double left_by_timer(const struct record_opts *o, const struct session_op
 			"the timer alone takes %.2g %% of the target's time at this rate, and --effort %s allows %.2g %%: hardly any windows and "
 			"execution counts; leave the rate to accperf, or --effort high",
 			took * so->budget * 100, o->effort, effort_named(o->effort)->budget * 100);
-	return governor_left_by_timer(took, so->timer_part);
+	return ledger_left_by_timer(took, so->timer_part);
 }
 
 static int add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status)
 {
-	bool offload = o->offload || o->offload_probes.count;
 	struct counts_opts co = { .windows = !so->breakpoints || !breakpoint_gate_never(so->breakpoints),
-				  .budget = so->budget * (offload ? 1 - OFFLOAD_PART : 1) * COUNTS_PART *
-					    left_by_timer(o, so, s),
 				  .bursts = effort_named(o->effort)->bursts };
 	struct err e = { 0 };
 	int err = counts_part_add(s, &co, &e);
 
+	ledger_cut(session_ledger(s), ACCOUNT_COUNTS, left_by_timer(o, so, s));
 	if (!err && !e.code)
 		return 0;
 	log_warn(err ? "no execution counts: %s" : "execution counts from bursts alone: %s", e.text);
@@ -845,7 +831,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 		breakpoint_gate_free(so.breakpoints);
 		return cli_fail(&e, EXIT_USAGE);
 	}
-	offload = offload_of(o, so.budget, argc, argv, &e);
+	offload = offload_of(o, argc, argv, &e);
 	if (e.code) {
 		breakpoint_gate_free(so.breakpoints);
 		return cli_fail(&e, EXIT_USAGE);
@@ -863,12 +849,12 @@ static int cmd_record(void *opts, int argc, char **argv)
 	degraded = choose_engine(o, &hw);
 	if (check_hardware_options(o, hw) != EXIT_DONE)
 		degraded = EXIT_DEGRADED;
-	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) || add_accesses(o, &so, s, hw, &degraded, &e) ||
+	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) || add_accesses(o, s, hw, &degraded, &e) ||
 	    (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
-		status = !offload || !session_add(s, &offload_part_ops, offload, &e) ? run(o, s, &t, sigfd)
-										     : cli_fail(&e, EXIT_FAILED);
+		status = !offload || !offload_part_add(s, offload, &e) ? run(o, s, &t, sigfd)
+								       : cli_fail(&e, EXIT_FAILED);
 	status = offload_notes(offload, o->quiet, status);
 	if (status != EXIT_FAILED && so.breakpoints && !breakpoint_gate_tell(so.breakpoints, o->quiet))
 		degraded = EXIT_DEGRADED;

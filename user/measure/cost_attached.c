@@ -2,7 +2,6 @@
 #include "measure/cost_attached.h"
 
 #define BUNCH_NS 1000000000ull
-#define PART (1.0 / 3) /* of the budget */
 
 bool cost_attached_at(const struct cost_attached *a, uint64_t time)
 {
@@ -32,9 +31,9 @@ double cost_attached_ns(const struct cost_attached *a, uint64_t time, double rat
 	return cost_attached_at(a, time) ? share(a, rate, cpu_ns) : 0;
 }
 
-bool cost_attached_rests(const struct cost_attached *a, uint64_t now, double rate, double budget)
+bool cost_attached_rests(const struct cost_attached *a, uint64_t now, double rate, double may)
 {
-	double lost = rate > 0 && a->switch_ns > 0 ? rate * a->switch_ns : 0, may = budget * PART;
+	double lost = rate > 0 && a->switch_ns > 0 ? rate * a->switch_ns : 0;
 
 	if (!a->since || lost <= may)
 		return false;

@@ -4,8 +4,8 @@
  * event on any thread until a second after the last is closed, the kernel looks at each switch of each thread that
  * ever had one for what to take off and put on. Some 0.2 us, and a program may switch 50,000 times per second
  * of its CPU time. So on such programs a window is dear by itself, and the next one is nearly free: they
- * come in bunches, with rests in which nothing is attached, so long that being attached takes no more than a
- * third of the budget. Otherwise a trickle of windows would keep everything attached all the time, for little.
+ * come in bunches, with rests in which nothing is attached, so long that being attached takes no more than its
+ * part of the budget. Otherwise a trickle of windows would keep everything attached all the time, for little.
  *
  * Those who open windows (users) share the cost. Pure logic, no I/O, no clock. Included by cli and tests.
  */
@@ -30,8 +30,9 @@ bool cost_attached_at(const struct cost_attached *a, uint64_t time);
 /* What one user pays for cpu_ns of the target's time around `time`. rate: switches per ns of CPU time; NaN: not
  * known, taken for none, as windows open only once it is. */
 double cost_attached_ns(const struct cost_attached *a, uint64_t time, double rate, double cpu_ns);
-/* Whether no window should begin now: the bunch has lasted long enough, or the rest after it has not. */
-bool cost_attached_rests(const struct cost_attached *a, uint64_t now, double rate, double budget);
+/* Whether no window should begin now: the bunch has lasted long enough, or the rest after it has not. may: what being
+ * attached may cost, of the target's time. */
+bool cost_attached_rests(const struct cost_attached *a, uint64_t now, double rate, double may);
 /* What one user will pay at least if it opens a window now. running: threads running on average. */
 double cost_attached_entry(const struct cost_attached *a, uint64_t now, double rate, double running);
 

@@ -15,6 +15,7 @@
 #include "proc/procmap.h"
 #include "record/emulate_data.h"
 #include "record/emulate_when.h"
+#include "record/ledger.h"
 #include "util/clock.h"
 
 #define GUESSES 8   /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
@@ -35,7 +36,6 @@ struct emulate {
 	uint64_t asked_at;
 	uint32_t pid; /* whose memory is read */
 	struct emulate_when when;
-	double taken_ns; /* from the target, since emulate_taken() */
 	bool denied;
 	struct emu_count *count;
 	struct {
@@ -254,7 +254,7 @@ int emulate_fresh(struct emulate *r, const struct sample *m)
 	if (m->valid & SV_PAGES) {
 		r->asked = false;
 		r->n.target_ns += m->pages_ns;
-		r->taken_ns += session_coupled(r->s, m->pages_ns);
+		ledger_spend(session_ledger(r->s), ACCOUNT_BURSTS, session_coupled(r->s, m->pages_ns));
 		emulate_when_target(&r->when, session_coupled(r->s, m->pages_ns));
 		emulate_when_draw(&r->when);
 		if (now - m->time > FRESH_NS) {
@@ -292,15 +292,6 @@ void emulate_second(struct emulate *r, uint64_t now)
 		emulate_when_second(&r->when, now);
 }
 
-double emulate_taken(struct emulate *r)
-{
-	double ns = r ? r->taken_ns : 0;
-
-	if (r)
-		r->taken_ns = 0;
-	return ns;
-}
-
 int emulate_write(struct emulate *r)
 {
 	return r ? emulate_data_write(r->flow) : 0;
@@ -333,7 +324,7 @@ void emulate_report(struct emulate *r)
 	session_count_anew(r->s, "bursts given up: the target's memory may not be read", r->denied, false);
 }
 
-struct emulate *emulate_new(struct session *s, struct plan *plan, double part, double target_part)
+struct emulate *emulate_new(struct session *s, struct plan *plan, double part)
 {
 	struct emulate *r = calloc(1, sizeof(*r));
 	struct emulate_data_env place_of = { .place = instruction, .ctx = r };
@@ -341,7 +332,8 @@ struct emulate *emulate_new(struct session *s, struct plan *plan, double part, d
 	if (!r)
 		return NULL;
 	*r = (struct emulate){ .s = s, .plan = plan };
-	emulate_when_begin(&r->when, part, target_part, (double)session_period(s), clock_now());
+	emulate_when_begin(&r->when, part, ledger_rate(session_ledger(s), ACCOUNT_BURSTS), (double)session_period(s),
+			   clock_now());
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
 	r->env = (struct emu_env){ .code = code, .page = page, .function = function, .fixed = fixed, .ctx = r };
 	r->emu = emu_new(&r->env);

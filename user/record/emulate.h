@@ -14,13 +14,11 @@
 
 struct emulate;
 
-/* part: of one CPU's time, of ours; target_part: of the target's. NULL: no memory. */
-struct emulate *emulate_new(struct session *s, struct plan *plan, double part, double target_part);
+/* part: of one CPU's time, of ours; what of the target's, the ledger says. NULL: no memory. */
+struct emulate *emulate_new(struct session *s, struct plan *plan, double part);
 void emulate_free(struct emulate *r);
 /* Every fresh sample, of whatever kind, after others had it. */
 int emulate_fresh(struct emulate *r, const struct sample *m);
-/* ns that bursts took from the target since this was last asked: the caller's to account for. */
-double emulate_taken(struct emulate *r);
 /* In order: the address space may change. */
 void emulate_event(struct emulate *r, const struct sample *m);
 void emulate_poll(struct emulate *r, uint64_t now);

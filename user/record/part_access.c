@@ -13,20 +13,18 @@
 #include "record/part_hardware.h"
 #include "record/part_sysio.h"
 #include "record/part_windows.h"
-#include "record/governor.h"
+#include "record/ledger.h"
 #include "kmod-free/syscalls.h"
 
 struct access_part {
 	struct access_opts o;
 	struct session *s;
 	struct located_code *code;
-	struct governor gov;
 	struct windows *windows; /* each of these three NULL: none */
 	struct sysio_part *sysio;
 	struct hardware_part *hw; /* of o.hardware, from the start on */
 	bool from_hw;             /* windows are drawn from its samples, not the timer's */
 	int epoll;
-	uint64_t last_second, last_cpu_ns, last_apart;
 	struct {
 		uint64_t kernel, returns, undecoded, known, unknown, written, leaders_unknown;
 	} n;
@@ -82,6 +80,12 @@ static void follow(struct access_part *p, const struct sample *fork)
 		hardware_part_follow(p->hw, fork->tid);
 }
 
+static void tick(struct access_part *p, bool string, bool kernel)
+{
+	if (p->windows)
+		windows_tick(p->windows, string, kernel);
+}
+
 static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack)
 {
 	struct access_part *p = part;
@@ -93,14 +97,13 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 		follow(p, m);
 	if (m->kind != SAMPLE_TICK)
 		return 0;
-	governor_spend(&p->gov, GOV_TIMER, session_tick_cost(s));
 	if (m->flags & (SF_KERNEL | SF_RETURNS)) {
 		++*(m->flags & SF_KERNEL ? &p->n.kernel : &p->n.returns);
-		governor_tick(&p->gov, (double)m->period, false, may_copy(m));
+		tick(p, false, may_copy(m));
 		return 0;
 	}
 	r = m->valid & SV_REGS ? located_code_evaluate(p->code, m) : NULL;
-	governor_tick(&p->gov, (double)m->period, r && touches_strings(r), false);
+	tick(p, r && touches_strings(r), false);
 	if (!r) {
 		p->n.undecoded++;
 		return 0;
@@ -142,8 +145,7 @@ static int start(void *part, struct session *s, struct err *e)
 			store_meta(w, "exe", exe);
 		}
 	}
-	if (p->o.hardware &&
-	    !(p->hw = hardware_part_start(p->s, &p->gov, p->code, p->from_hw ? p->windows : NULL, &p->o, e)))
+	if (p->o.hardware && !(p->hw = hardware_part_start(p->s, p->code, p->from_hw ? p->windows : NULL, &p->o, e)))
 		return e->code;
 	return p->sysio ? sysio_part_start(p->sysio, t, e) : 0;
 }
@@ -166,15 +168,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 {
 	struct access_part *p = part;
 	const struct block_stats *b = block_cache_stats(located_code_blocks(p->code));
-	double cpu = (double)(session_totals(s)->target_ns - p->last_cpu_ns);
 	uint64_t rewritten;
 
-	if (p->last_second)
-		governor_wall(&p->gov, (double)(now - p->last_second), cpu);
-	governor_spend(&p->gov, GOV_ELSEWHERE, (double)(session_totals(s)->apart_ns - p->last_apart));
-	p->last_apart = session_totals(s)->apart_ns;
-	p->last_second = now;
-	p->last_cpu_ns = session_totals(s)->target_ns;
 	if (p->hw)
 		hardware_part_second(p->hw, now);
 	if (p->windows)
@@ -263,12 +258,26 @@ static void note(char *text, size_t size, const char *what, const struct err *e)
 		snprintf(text + len, size - len, "%s%s: %s", len ? "\n" : "", what, e->text);
 }
 
+static void use_accounts(struct access_part *p)
+{
+	struct ledger *l = session_ledger(p->s);
+
+	ledger_use(l, ACCOUNT_TIMER);
+	if (p->windows) {
+		ledger_use(l, ACCOUNT_WATCH);
+		ledger_use(l, ACCOUNT_ARMED);
+	}
+	if (p->o.hardware)
+		ledger_use(l, ACCOUNT_HARDWARE);
+	if (p->sysio)
+		ledger_use(l, ACCOUNT_SYSCALLS);
+}
+
 int access_parts_add(struct session *s, const struct access_opts *o, char *degraded, size_t size, struct err *e)
 {
 	struct access_part *p = calloc(1, sizeof(*p));
 	struct err why = { 0 };
 	struct epoll_event ev = { .events = EPOLLIN };
-	unsigned used = 1u << GOV_TIMER;
 
 	degraded[0] = 0;
 	if (!p || !(p->code = located_code_new(s))) {
@@ -277,19 +286,12 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 	}
 	p->o = *o;
 	p->s = s;
-	if (o->windows && !(p->windows = windows_new(s, &p->gov, p->code, o, &why)))
+	if (o->windows && !(p->windows = windows_new(s, p->code, o, &why)))
 		note(degraded, size, "no watchpoints", &why);
-	if (o->syscalls && !(p->sysio = sysio_part_new(s, &p->gov, &why)))
+	if (o->syscalls && !(p->sysio = sysio_part_new(s, &why)))
 		note(degraded, size, "system calls are not observed", &why);
 	p->from_hw = p->windows && o->hardware && (o->hardware->gives & SOURCE_PROMPT);
-	used |= p->windows ? 1u << GOV_HITS | 1u << GOV_ARMED : 0;
-	used |= o->hardware ? 1u << GOV_HARDWARE : 0;
-	used |= p->sysio ? 1u << GOV_SYSCALLS : 0;
-	governor_init(&p->gov, o->budget, used);
-	if (o->elsewhere > 0)
-		governor_reserve(&p->gov, o->elsewhere);
-	if (p->windows)
-		windows_prices(p->windows);
+	use_accounts(p);
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll < 0 || (p->sysio && epoll_ctl(p->epoll, EPOLL_CTL_ADD, sysio_part_fd(p->sysio), &ev)) ||
 	    (p->windows && epoll_ctl(p->epoll, EPOLL_CTL_ADD, windows_fd(p->windows), &ev))) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What `record` adds to timer samples: memory accesses computed from them, watchpoint windows drawn
- * from those, and system calls' ranges; all within the governor's budget. Parts of a session, used by
+ * from those, and system calls' ranges; all within their accounts of the ledger. Parts of a session, used by
  * record and the daemon. Its pieces: located_code.h (blocks and what they access), part_windows.h, part_hardware.h,
  * part_sysio.h.
  */
@@ -14,10 +14,8 @@
 #include "source.h"
 
 struct access_opts {
-	double budget; /* as session_opts.budget */
 	bool accesses; /* write FMT_ACCESS */
 	bool windows, syscalls;
-	double elsewhere;                  /* part of it that others may take: offload probes, execution counts */
 	unsigned hit_limit;                /* of a window; 0: 16 */
 	unsigned watch_len;                /* bytes that a window watches: 1 or 4; 0: 1 */
 	const struct source_ops *hardware; /* samples accesses itself; NULL: they are computed */

@@ -12,7 +12,7 @@
 #include "record/counts_plan.h"
 #include "record/emulate.h"
 #include "counters.h"
-#include "record/governor.h"
+#include "record/ledger.h"
 #include "record/poll_interval.h"
 #include "user/measure/execbp_cost.h"
 #include "user/measure/prices.h"
@@ -29,8 +29,7 @@
 #define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
 #define WRITE_SECONDS 10
 #define PAST 64
-#define BURSTS_PART 0.25 /* of the budget of counts: what bursts may take from the target. Windows have what is left */
-#define PATIENCE 10      /* times PATIENCE_US, at the start */
+#define PATIENCE 10 /* times PATIENCE_US, at the start */
 #define PATIENCE_US 50000
 #define AGAIN_SECONDS 5  /* so often breakpoints are looked for that could not be had */
 #define RETRY_NS 1000000 /* what to measure is chosen no more often */
@@ -53,7 +52,7 @@ struct counts_part {
 	struct execbp *exec; /* NULL: no windows, or not now */
 	struct plan *plan;
 	struct emulate *replay; /* NULL: no bursts */
-	struct governor gov;
+	struct ledger *ledger;
 	struct plan_job job; /* of the open window */
 	uint32_t pid;
 	unsigned taken; /* breakpoints lent from the session */
@@ -68,7 +67,7 @@ struct counts_part {
 	struct past past[PAST]; /* windows of late, a ring */
 	unsigned pasts;
 	uint32_t named; /* functions whose names were asked for */
-	uint64_t seconds, last_wall, last_cpu_ns;
+	uint64_t seconds;
 	struct exec_stats done;
 	double slowed;     /* ns */
 	struct map tid_of; /* pid -> a thread of it, or 0: it has several */
@@ -153,7 +152,7 @@ static bool peek(void *ctx, uint64_t addr, uint64_t *value)
 
 static double cpus_running(const struct counts_part *p)
 {
-	return fmax(1, fmin(p->gov.running, execbp_cpus(p->exec)));
+	return fmax(1, fmin(p->ledger->running, execbp_cpus(p->exec)));
 }
 
 struct asked {
@@ -227,7 +226,7 @@ static void open_window(struct counts_part *p, const struct sample *m, uint64_t 
 	struct place at;
 
 	p->next_try = now + RETRY_NS;
-	plan_plenty(p->plan, governor_plenty(&p->gov, GOV_HITS));
+	plan_plenty(p->plan, ledger_plenty(p->ledger, ACCOUNT_WINDOWS));
 	plan_whole_process(p->plan, has_threads(p, m) && execbp_cpus(p->exec));
 	if (slots < 2) {
 		p->n.no_slots++;
@@ -287,8 +286,7 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 	if (w->traps)
 		p->past[p->pasts++ % PAST] = (struct past){ w->req.process ? 0 : (uint32_t)w->req.tid,
 							    (uint32_t)w->req.pid, w->armed, w->ended };
-	governor_spend(&p->gov, GOV_HITS, cost);
-	session_spent_apart(p->s, cost);
+	ledger_spend(p->ledger, ACCOUNT_WINDOWS, cost);
 	late = w->count && clock_now() - w->hit[w->count - 1].time > LIST_FRESH_NS;
 	memset(p->pages->at, 0, sizeof(p->pages->at));
 	return plan_result(p->plan, &p->job, w, place, late ? NULL : peek, p);
@@ -296,14 +294,15 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 
 static bool may_open(const struct counts_part *p)
 {
-	double window = p->price.window_ns, entry = session_attached_entry(p->s, p->gov.running);
+	double window = p->price.window_ns, entry = session_attached_entry(p->s, p->ledger->running);
 
 	if (!session_breakpoints_open(p->s) || execbp_is_open(p->exec))
 		return false;
 	if (switches_dear(p))
-		return governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window * cpus_running(p));
+		return ledger_allows(p->ledger, ACCOUNT_WINDOWS,
+				     WINDOW_HITS * p->price.hit_ns + window * cpus_running(p));
 	return !session_breakpoints_rest(p->s) &&
-	       governor_allows(&p->gov, GOV_HITS, WINDOW_HITS * p->price.hit_ns + window + entry);
+	       ledger_allows(p->ledger, ACCOUNT_WINDOWS, WINDOW_HITS * p->price.hit_ns + window + entry);
 }
 
 static int window_at(struct counts_part *p, struct session *s, const struct sample *m)
@@ -332,7 +331,6 @@ static int window_at(struct counts_part *p, struct session *s, const struct samp
 static int on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct counts_part *p = part;
-	double taken;
 	int err = 0;
 
 	if (p->stopped || m->kind != SAMPLE_TICK)
@@ -341,9 +339,6 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 		err = window_at(p, s, m);
 	if (err >= 0)
 		err = emulate_fresh(p->replay, m);
-	taken = emulate_taken(p->replay);
-	governor_spend(&p->gov, GOV_HITS, taken);
-	session_spent_apart(s, taken);
 	return err;
 }
 
@@ -399,15 +394,11 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 {
 	struct counts_part *p = part;
 	struct place at;
-	double attached;
 
 	emulate_event(p->replay, m);
 	if (m->kind != SAMPLE_TICK)
 		return 0;
-	governor_tick(&p->gov, (double)m->period, false, false);
-	attached = session_attached_cost(s, m);
-	governor_spend(&p->gov, GOV_HITS, attached);
-	session_spent_apart(s, attached);
+	ledger_spend(p->ledger, ACCOUNT_WINDOWS, session_attached_cost(s, m));
 	if (m->flags & (SF_KERNEL | SF_RETURNS))
 		return 0;
 	if (in_window(p, m)) {
@@ -528,15 +519,10 @@ static void try_again(struct counts_part *p, struct session *s)
 static int on_second(void *part, struct session *s, uint64_t now)
 {
 	struct counts_part *p = part;
-	uint64_t cpu_ns = session_totals(s)->target_ns;
 	int err = 0;
 
 	if (!p->plan)
 		return 0;
-	if (p->last_wall)
-		governor_wall(&p->gov, (double)(now - p->last_wall), (double)(cpu_ns - p->last_cpu_ns));
-	p->last_wall = now;
-	p->last_cpu_ns = cpu_ns;
 	emulate_second(p->replay, now);
 	if (!p->stopped) {
 		try_again(p, s);
@@ -556,7 +542,7 @@ static int new_tables(struct counts_part *p, struct session *s, struct err *e)
 	p->plan = plan_new(session_store(s), p->hit_ns, p->near, clock_now());
 	if (!p->plan)
 		return err_set(e, -ENOMEM, "out of memory");
-	p->replay = p->o.bursts > 0 ? emulate_new(s, p->plan, p->o.bursts, p->o.budget * BURSTS_PART) : NULL;
+	p->replay = p->o.bursts > 0 ? emulate_new(s, p->plan, p->o.bursts) : NULL;
 	if (p->o.bursts > 0 && !p->replay)
 		return err_set(e, -ENOMEM, "out of memory");
 	return 0;
@@ -571,7 +557,7 @@ static int start(void *part, struct session *s, struct err *e)
 	store_meta(session_store(s), "counts", "on");
 	if (p->exec)
 		write_prices(p, s);
-	store_metaf(session_store(s), "counts.budget", "%g", p->o.budget);
+	store_metaf(session_store(s), "counts.budget", "%g", ledger_rate(p->ledger, ACCOUNT_COUNTS));
 	store_metaf(session_store(s), "counts.bursts", "%g", p->o.bursts);
 	return 0;
 }
@@ -673,7 +659,8 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 		free(p);
 		return err_set(why, -ENOMEM, "out of memory");
 	}
-	governor_init(&p->gov, o->budget, 1u << GOV_HITS);
+	p->ledger = session_ledger(s);
+	ledger_use(p->ledger, ACCOUNT_COUNTS);
 	if (o->windows)
 		have_windows(p, why);
 	/* what another recorder has on all CPUs for a window it gives back within milliseconds */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Execution counts beside the timer samples: short windows of execute breakpoints on threads that a
- * sample just found running, within a budget of their own. A part of a session, used by record and
+ * sample just found running, within an account of their own. A part of a session, used by record and
  * the daemon. What to measure is decided in counts_plan.h.
  */
 #ifndef ACCPERF_RECORD_PART_COUNTS_H
@@ -10,7 +10,6 @@
 #include "record/session.h"
 
 struct counts_opts {
-	double budget; /* share of the target's time that hits may take */
 	bool windows;  /* of execute breakpoints; without, counts come from bursts alone */
 	double bursts; /* of one CPU's, that carrying out code ourselves may take of our own time; 0: none */
 };

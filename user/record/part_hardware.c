@@ -7,15 +7,16 @@
 #include <time.h>
 
 #include "code/decode.h"
+#include "record/ledger.h"
 #include "record/part_access.h"
 #include "user/measure/prices.h"
 #include "kmod-free/watch.h"
 
 #define MAX_THREADS 4096
+#define LEAST_RUNNING 0.05 /* threads: a target that sleeps earns a little all the same */
 
 struct hardware_part {
 	struct session *s;
-	struct governor *gov;
 	struct located_code *code;
 	struct windows *windows; /* that its samples choose; NULL: they choose none */
 	const struct source_ops *ops;
@@ -96,8 +97,8 @@ static int add_targets(struct hardware_part *h, struct err *e)
 	return err;
 }
 
-struct hardware_part *hardware_part_start(struct session *s, struct governor *g, struct located_code *c,
-					  struct windows *w, const struct access_opts *o, struct err *e)
+struct hardware_part *hardware_part_start(struct session *s, struct located_code *c, struct windows *w,
+					  const struct access_opts *o, struct err *e)
 {
 	/* an interrupt for each record only where windows wait for it */
 	struct source_config cfg = { .prompt = w, .ldlat = o->ldlat, .phys = o->phys, .page_size = o->page_size };
@@ -107,7 +108,7 @@ struct hardware_part *hardware_part_start(struct session *s, struct governor *g,
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	*h = (struct hardware_part){ .s = s, .gov = g, .code = c, .windows = w, .ops = o->hardware };
+	*h = (struct hardware_part){ .s = s, .code = c, .windows = w, .ops = o->hardware };
 	if (h->ops->open(&h->source, &cfg, e) || add_targets(h, e) || h->ops->start(h->source, e)) {
 		hardware_part_free(h);
 		return NULL;
@@ -182,16 +183,15 @@ static void govern(struct hardware_part *h, uint64_t now)
 {
 	bool interrupts = h->windows || h->ops->bias == SOURCE_BY_COUNT;
 	double each = price_of(session_prices(h->s), interrupts ? PRICE_RECORD : PRICE_RECORD_BATCHED);
-	double seconds = (double)(now - h->last_second) / 1e9,
-	       running = h->gov->running > 0.05 ? h->gov->running : 0.05;
-	double want = governor_rate(h->gov, GOV_HARDWARE) * 1e9 * running / each, got;
+	struct ledger *l = session_ledger(h->s);
+	double seconds = (double)(now - h->last_second) / 1e9, running = fmax(l->running, LEAST_RUNNING);
+	double want = ledger_rate(l, ACCOUNT_HARDWARE) * 1e9 * running / each, got;
 	struct source_stats st;
 
 	h->ops->stats(h->source, &st);
 	got = (double)(st.samples + st.filtered - h->last) / seconds;
 	h->last = st.samples + st.filtered;
-	governor_spend(h->gov, GOV_HARDWARE, got * seconds * each);
-	session_spent(h->s, got * seconds * each);
+	ledger_spend(l, ACCOUNT_HARDWARE, got * seconds * each);
 	if (got > 1.2 * want || (got > 0 && got < 0.5 * want))
 		h->ops->set_rate(h->source, fmax(0.1, fmin(4, want / got)));
 	session_rate(h->s, h->ops->name, now, got, 0, &h->rate);

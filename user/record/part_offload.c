@@ -13,6 +13,7 @@
 #include "attr/attr.h"
 #include "kmod-free/targets.h"
 #include "offload/api.h"
+#include "record/ledger.h"
 #include "store/write.h"
 #include "util/grow.h"
 #include "util/map.h"
@@ -31,7 +32,6 @@ struct offload_part {
 	struct offload_session *session;
 	struct session *recording;
 	char exe[PATH_MAX];
-	uint64_t spent_ns;
 	struct map members; /* of the control group: pid -> the look that found it there last */
 	uint64_t look;
 	struct told_api *told;
@@ -253,6 +253,7 @@ static int start(void *part, struct session *s, struct err *e)
 	int r = 0;
 
 	p->recording = s;
+	p->opts.budget = ledger_rate(session_ledger(s), ACCOUNT_OFFLOAD);
 	p->session = offload_session_new(&p->opts, &sink, e);
 	if (!p->session)
 		return e->code ? e->code : -EINVAL;
@@ -307,14 +308,11 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 static int poll_once(void *part, struct session *s, uint64_t now)
 {
 	struct offload_part *p = part;
-	uint64_t spent;
 
 	if (!p->session)
 		return 0;
-	spent = offload_session_cost_ns(p->session);
+	ledger_count(session_ledger(s), ACCOUNT_OFFLOAD, (double)offload_session_cost_ns(p->session));
 	offload_session_poll(p->session);
-	session_spent_apart(s, (double)spent - (double)p->spent_ns);
-	p->spent_ns = spent;
 	return 0;
 }
 
@@ -385,7 +383,7 @@ void offload_part_free(struct offload_part *p)
 	free(p);
 }
 
-const struct session_part offload_part_ops = {
+static const struct session_part ops = {
 	.name = "offload",
 	.start = start,
 	.sample = on_sample,
@@ -401,4 +399,10 @@ bool offload_part_notes(const struct offload_part *p, struct buf *out)
 	if (p->notes.len)
 		buf_addstr(out, p->notes.data);
 	return p->degraded;
+}
+
+int offload_part_add(struct session *s, struct offload_part *p, struct err *e)
+{
+	ledger_use(session_ledger(s), ACCOUNT_OFFLOAD);
+	return session_add(s, &ops, p, e);
 }

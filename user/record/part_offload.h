@@ -16,7 +16,8 @@ struct offload_part *offload_part_new(const struct offload_opts *o, const char *
 /* `record --offload help`: the APIs that can be named, to stdout. */
 void offload_part_list(void);
 void offload_part_free(struct offload_part *p);
-extern const struct session_part offload_part_ops; /* session_add(s, &offload_part_ops, part, &e) */
+/* To a session that has not started, which it outlives. */
+int offload_part_add(struct session *s, struct offload_part *p, struct err *e);
 /* After the recording: sentences, one a line; true: something asked for was missing. */
 bool offload_part_notes(const struct offload_part *p, struct buf *out);
 

@@ -9,6 +9,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "record/ledger.h"
 #include "record/syscall_stretch.h"
 #include "user/measure/prices.h"
 #include "kmod-free/sampler.h"
@@ -20,11 +21,12 @@
 #define SECOND_NS 1000000000ull
 #define LOOK_NS 10000000ull
 #define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
+#define LEAST_RUNNING 0.05   /* threads: a target that sleeps earns a little all the same */
 #define HOLD_NS 900000000ull /* no longer in memory only: what is killed loses a second at most */
 
 struct sysio_part {
 	struct session *s;
-	struct governor *gov;
+	struct ledger *ledger;
 	struct sysio *sysio; /* NULL once stopped */
 	struct sysio_costs costs;
 	struct sysio_stats before, at_begin, stats; /* before: of the self-test */
@@ -85,7 +87,7 @@ static void wake_at(struct sysio_part *c, uint64_t when)
 
 static double limit_ns(const struct sysio_part *c)
 {
-	return stretch_limit(governor_rate(c->gov, GOV_SYSCALLS));
+	return stretch_limit(ledger_rate(c->ledger, ACCOUNT_SYSCALLS));
 }
 
 static int begin(struct sysio_part *c, struct err *e)
@@ -107,14 +109,14 @@ static double others_lost(const struct sysio_part *c)
 
 static double running(const struct sysio_part *c)
 {
-	return c->gov->running > 0.05 ? c->gov->running : 0.05;
+	return fmax(c->ledger->running, LEAST_RUNNING);
 }
 
 /* Ends the burst under way; true if the next may begin at once. */
 static bool end(struct sysio_part *c, uint64_t over_at)
 {
 	double cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns),
-	       earned = governor_rate(c->gov, GOV_SYSCALLS) * running(c);
+	       earned = ledger_rate(c->ledger, ACCOUNT_SYSCALLS) * running(c);
 	bool go_on = stretch_end(&c->plan, clock_now(), over_at, cost, earned, others_lost(c), random_unit(&c->random));
 
 	if (!go_on) {
@@ -122,8 +124,7 @@ static bool end(struct sysio_part *c, uint64_t over_at)
 		sysio_read(c->sysio, hold, c);
 		cost += c->costs.attach_ns * running(c);
 	}
-	governor_spend(c->gov, GOV_SYSCALLS, cost);
-	session_spent(c->s, cost);
+	ledger_spend(c->ledger, ACCOUNT_SYSCALLS, cost);
 	return go_on;
 }
 
@@ -155,7 +156,7 @@ static int poll_pause(struct sysio_part *c, uint64_t now)
 		err = settle(c, now, false);
 	if (err || now < c->plan.next)
 		return err;
-	if (!governor_allows(c->gov, GOV_SYSCALLS, stretch_needs(governor_rate(c->gov, GOV_SYSCALLS)))) {
+	if (!ledger_allows(c->ledger, ACCOUNT_SYSCALLS, stretch_needs(ledger_rate(c->ledger, ACCOUNT_SYSCALLS)))) {
 		wake_at(c, now + RETRY_NS);
 		return 0;
 	}
@@ -282,7 +283,7 @@ static void price_calls(struct sysio_part *c, struct prices *p)
 	};
 }
 
-struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct err *e)
+struct sysio_part *sysio_part_new(struct session *s, struct err *e)
 {
 	struct sysio_part *c = calloc(1, sizeof(*c));
 	struct sysio_opts o = { .targets_fd = sampler_targets_fd(session_sampler(s)) };
@@ -292,7 +293,7 @@ struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct 
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	*c = (struct sysio_part){ .s = s, .gov = g, .random = clock_now() | 1 };
+	*c = (struct sysio_part){ .s = s, .ledger = session_ledger(s), .random = clock_now() | 1 };
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	c->sysio = sysio_new(&o, e);

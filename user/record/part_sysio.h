@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Observes the target's system calls in bursts, within the governor's account for them, and writes
+ * Observes the target's system calls in bursts, within the ledger's account for them, and writes
  * FMT_SYSIO records. A piece of the access part (part_access.h), which is its only includer.
  */
 #ifndef ACCPERF_RECORD_PART_SYSIO_H
@@ -10,12 +10,11 @@
 #include <sys/types.h>
 
 #include "record/session.h"
-#include "record/governor.h"
 
 struct sysio_part;
 
-/* Loads the program and measures what it costs. g is the caller's and must outlive it. */
-struct sysio_part *sysio_part_new(struct session *s, struct governor *g, struct err *e);
+/* Loads the program and measures what it costs. */
+struct sysio_part *sysio_part_new(struct session *s, struct err *e);
 int sysio_part_start(struct sysio_part *c, struct targets *t, struct err *e);
 int sysio_part_poll(struct sysio_part *c, uint64_t now);
 int sysio_part_fd(const struct sysio_part *c); /* readable when sysio_part_poll() has something to do */

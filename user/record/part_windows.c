@@ -11,6 +11,8 @@
 #include "counters.h"
 #include "code/watch_direction.h"
 #include "proc/procmap.h"
+#include "measure/cost_watch.h"
+#include "record/ledger.h"
 #include "record/part_access.h"
 #include "record/window_choice.h"
 #include "record/poll_interval.h"
@@ -46,7 +48,7 @@ struct draw {
 
 struct windows {
 	struct session *s;
-	struct governor *gov;
+	struct cost_watch cost;
 	struct located_code *code;
 	unsigned hit_limit, len; /* len: bytes that one watches */
 	bool stack;
@@ -99,11 +101,26 @@ static bool on_cpus(const struct windows *w)
 	       (w->births || session_switch_rate(w->s) * w->switch_ns > SWITCHES_DEAR);
 }
 
+static double running(const struct windows *w)
+{
+	return session_ledger(w->s)->running;
+}
+
+/* How long slots may be armed now, ns, at most `most`; 0: not for `least`, which is what makes sense. */
+static double armed_time(const struct windows *w, double least, double most)
+{
+	const struct ledger *l = session_ledger(w->s);
+	double time = most * ledger_affords(l, ACCOUNT_ARMED, cost_watch_armed(&w->cost, most, running(w)));
+
+	/* a full account suffices, and the debt delays the next */
+	return time >= least ? time : ledger_allows(l, ACCOUNT_ARMED, INFINITY) ? least : 0;
+}
+
 /* How long a window may be open now: while another is open anyway, its time costs nothing more. */
 static uint64_t window_time(const struct windows *w, double most, uint64_t now)
 {
 	uint64_t until = watch_deadline(w->watch), shared = until > now ? until - now : 0;
-	double own = governor_armed_time(w->gov, SHORTEST_WINDOW_NS, most);
+	double own = armed_time(w, SHORTEST_WINDOW_NS, most);
 
 	return own > (double)shared ? (uint64_t)own : shared < (uint64_t)most ? shared : (uint64_t)most;
 }
@@ -115,9 +132,9 @@ static bool affords_hits(const struct windows *w)
 	/* what is open may still spend */
 	for (int i = 0; i < WATCH_SLOTS; i++)
 		open += watch_slot(w->watch, i) ? 1 : 0;
-	return governor_allows(w->gov, GOV_HITS,
-			       (open + 1) * governor_window_cost(w->gov, w->hit_limit, 1, MAX_THREADS) +
-				       (on_cpus(w) ? 0 : session_attached_entry(w->s, w->gov->running)));
+	return ledger_allows(session_ledger(w->s), ACCOUNT_WATCH,
+			     (open + 1) * cost_watch_window(&w->cost, w->hit_limit, 1, MAX_THREADS, running(w)) +
+				     (on_cpus(w) ? 0 : session_attached_entry(w->s, running(w))));
 }
 
 static bool affords(const struct windows *w, uint64_t now)
@@ -136,7 +153,7 @@ static bool wants_window(struct windows *w, uint64_t now)
 	/* execution counts would use every slot all the time: the two take turns */
 	bool turn = !session_breakpoints_wanted(w->s) || now - w->last_window > TURN_NS;
 
-	return w->watch && session_breakpoints_open(w->s) && w->gov->ticks > MIN_TICKS && turn && has_room(w) &&
+	return w->watch && session_breakpoints_open(w->s) && w->cost.ticks > MIN_TICKS && turn && has_room(w) &&
 	       (on_cpus(w) || !session_breakpoints_rest(w->s)) && affords(w, now);
 }
 
@@ -181,7 +198,8 @@ static bool draw(struct windows *w, const struct sample *s, const struct block_r
 /* Armed time runs short, because the target crawls meanwhile: it does not buy a tenth of all time. */
 static bool armed_time_is_dear(const struct windows *w)
 {
-	return governor_rate(w->gov, GOV_ARMED) < DEAR * governor_armed_cost(w->gov, 1e6) / 1e6;
+	return ledger_rate(session_ledger(w->s), ACCOUNT_ARMED) <
+	       DEAR * cost_watch_armed(&w->cost, 1e6, running(w)) / 1e6;
 }
 
 /* Who writes rarely is met by a long window only. */
@@ -223,8 +241,10 @@ static bool affords_now(struct windows *w, const struct draw *d, uint64_t now)
 /* Whether to open a window for this draw now, or rather wait. */
 static bool take(struct windows *w, const struct draw *d)
 {
+	const struct ledger *l = session_ledger(w->s);
+
 	/* to be choosy pays only where windows are scarce */
-	if (!armed_time_is_dear(w) && governor_plenty(w->gov, GOV_HITS) && governor_plenty(w->gov, GOV_ARMED))
+	if (!armed_time_is_dear(w) && ledger_plenty(l, ACCOUNT_WATCH) && ledger_plenty(l, ACCOUNT_ARMED))
 		return true;
 	return window_choice_take(&w->draws, d->worth);
 }
@@ -263,7 +283,7 @@ static void open_dear(struct windows *w, struct draw *d, uint64_t now)
 	bool first = !watch_deadline(w->watch);
 
 	if (first ? !affords_now(w, d, now) || !take(w, d)
-		  : is_watched(w, d) || (!governor_plenty(w->gov, GOV_HITS) && !take(w, d)))
+		  : is_watched(w, d) || (!ledger_plenty(session_ledger(w->s), ACCOUNT_WATCH) && !take(w, d)))
 		return;
 	open_window(w, d, now);
 	d->arm.time = 0;
@@ -307,7 +327,7 @@ void windows_fresh(struct windows *w, const struct sample *m)
 		w->n.forbidden++;
 		return;
 	}
-	w->n.unaffordable += w->gov->ticks > MIN_TICKS && !affords(w, now);
+	w->n.unaffordable += w->cost.ticks > MIN_TICKS && !affords(w, now);
 	dear = armed_time_is_dear(w);
 	now_is_good = wants_window(w, now) && poll_interval_prompt(&w->passed, now - m->time, FRESH_NS);
 	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
@@ -363,7 +383,7 @@ static void on_window(void *ctx, const struct watch_window *seen)
 				  .write_only_after = seen->write_only_after,
 				  .count = seen->count };
 	/* that nobody wrote says the more about whose bytes these are the longer it lasted */
-	double guess = fmin(1, (double)(seen->ended - seen->armed) / WRITES_NS), cost;
+	double guess = fmin(1, (double)(seen->ended - seen->armed) / WRITES_NS);
 	bool written = w->arm[seen->slot].flags & FMT_A_STORE, read = false;
 	uint64_t writer = 0; /* the access that chose the address is too long ago to be one */
 
@@ -394,9 +414,8 @@ static void on_window(void *ctx, const struct watch_window *seen)
 	w->n.ended++;
 	w->last_window = seen->ended;
 	w->n.hits += seen->count;
-	cost = governor_window_cost(w->gov, seen->count, seen->phases, seen->threads);
-	governor_spend(w->gov, GOV_HITS, cost);
-	session_spent(w->s, cost);
+	ledger_spend(session_ledger(w->s), ACCOUNT_WATCH,
+		     cost_watch_window(&w->cost, seen->count, seen->phases, seen->threads, running(w)));
 	store_put_var(session_store(w->s), FMT_WINDOW, &rec, sizeof(rec), hits,
 		      seen->count * (uint32_t)sizeof(hits[0]));
 }
@@ -414,8 +433,16 @@ static int check(struct watch *w, struct err *why)
 	return rc;
 }
 
-struct windows *windows_new(struct session *s, struct governor *g, struct located_code *c, const struct access_opts *o,
-			    struct err *why)
+static void price_watch(struct windows *w, struct prices *p)
+{
+	price_measure(p, PRICE_WATCH_HIT, NULL, NULL);
+	/* not coupled yet: how often the target's threads switch is not known */
+	cost_watch_init(&w->cost);
+	cost_watch_prices(&w->cost, price_of(p, PRICE_WATCH_HIT), price_of(p, PRICE_WATCH_ARM),
+			  price_of(p, PRICE_WATCH_WAKE));
+}
+
+struct windows *windows_new(struct session *s, struct located_code *c, const struct access_opts *o, struct err *why)
 {
 	struct watch_opts wo = WATCH_DEFAULTS;
 	struct windows *w = calloc(1, sizeof(*w));
@@ -425,7 +452,6 @@ struct windows *windows_new(struct session *s, struct governor *g, struct locate
 		return NULL;
 	}
 	*w = (struct windows){ .s = s,
-			       .gov = g,
 			       .code = c,
 			       .hit_limit = o->hit_limit ? o->hit_limit : DEFAULT_HITS,
 			       .len = o->watch_len ? o->watch_len : 1,
@@ -439,7 +465,7 @@ struct windows *windows_new(struct session *s, struct governor *g, struct locate
 		windows_free(w);
 		return NULL;
 	}
-	price_measure(session_prices(s), PRICE_WATCH_HIT, NULL, NULL);
+	price_watch(w, session_prices(s));
 	w->switch_ns = session_switch_cost(s);
 	session_breakpoints_user(s);
 	session_wake_cost(s, price_measured(session_prices(s), PRICE_WATCH_WAKE));
@@ -459,9 +485,9 @@ void windows_start(struct windows *w)
 {
 	struct store_writer *out = session_store(w->s);
 
-	store_metaf(out, "watch_hit_ns", "%.0f", w->gov->hit_ns);
-	store_metaf(out, "watch_arm_ns", "%.0f", w->gov->arm_ns);
-	store_metaf(out, "watch_wake_ns", "%.0f", w->gov->wake_ns);
+	store_metaf(out, "watch_hit_ns", "%.0f", w->cost.hit_ns);
+	store_metaf(out, "watch_arm_ns", "%.0f", w->cost.arm_ns);
+	store_metaf(out, "watch_wake_ns", "%.0f", w->cost.wake_ns);
 	store_metaf(out, "watch_switch_ns", "%.0f", w->switch_ns);
 }
 
@@ -481,8 +507,6 @@ int windows_fd(const struct windows *w)
 
 void windows_sample(struct windows *w, const struct sample *m)
 {
-	double attached;
-
 	if (!w->watch)
 		return;
 	if (m->kind == SAMPLE_FORK && m->pid == m->ppid) {
@@ -491,11 +515,14 @@ void windows_sample(struct windows *w, const struct sample *m)
 	}
 	if (m->kind != SAMPLE_TICK)
 		return;
-	governor_switching(w->gov, on_cpus(w) ? 0 : session_switch_rate(w->s),
-			   session_coupled_switch(w->s, w->switch_ns));
-	attached = session_attached_cost(w->s, m);
-	governor_spend(w->gov, GOV_HITS, attached);
-	session_spent(w->s, attached);
+	cost_watch_switching(&w->cost, on_cpus(w) ? 0 : session_switch_rate(w->s),
+			     session_coupled_switch(w->s, w->switch_ns));
+	ledger_spend(session_ledger(w->s), ACCOUNT_WATCH, session_attached_cost(w->s, m));
+}
+
+void windows_tick(struct windows *w, bool string, bool kernel)
+{
+	cost_watch_tick(&w->cost, string, kernel);
 }
 
 void windows_sampled(struct windows *w, uint64_t function, const struct block_access *a, const struct fmt_access *rec)
@@ -515,10 +542,11 @@ void windows_poll(struct windows *w, uint64_t now)
 	watch_stats(w->watch, &st);
 	if (st.armed_ns > w->armed_ns) {
 		double armed = (double)(st.armed_ns - w->armed_ns);
-		double more = governor_slots_cost(w->gov, (double)(st.slot_ns - w->slot_ns) - armed);
+		double more = cost_watch_slots(&w->cost, (double)(st.slot_ns - w->slot_ns) - armed, running(w));
 
-		governor_spend(w->gov, GOV_ARMED, governor_armed_cost(w->gov, armed) + more);
-		session_spent(w->s, governor_armed_likely(w->gov, armed) + more);
+		ledger_spend_likely(session_ledger(w->s), ACCOUNT_ARMED,
+				    cost_watch_armed_likely(&w->cost, armed, running(w)) + more,
+				    cost_watch_armed(&w->cost, armed, running(w)) + more);
 		w->armed_ns = st.armed_ns;
 		w->slot_ns = st.slot_ns;
 	}
@@ -526,22 +554,13 @@ void windows_poll(struct windows *w, uint64_t now)
 		session_want_sample(w->s, 0);
 }
 
-void windows_prices(struct windows *w)
-{
-	const struct prices *p = session_prices(w->s);
-
-	/* not coupled yet: how often the target's threads switch is not known */
-	governor_costs(w->gov, price_of(p, PRICE_WATCH_HIT), price_of(p, PRICE_WATCH_ARM),
-		       price_of(p, PRICE_WATCH_WAKE));
-}
-
 void windows_second(struct windows *w, uint64_t now)
 {
 	const struct prices *p = session_prices(w->s);
 
 	if (w->watch)
-		governor_costs(w->gov, session_coupled(w->s, price_of(p, PRICE_WATCH_HIT)),
-			       session_coupled(w->s, price_of(p, PRICE_WATCH_ARM)), price_of(p, PRICE_WATCH_WAKE));
+		cost_watch_prices(&w->cost, session_coupled(w->s, price_of(p, PRICE_WATCH_HIT)),
+				  session_coupled(w->s, price_of(p, PRICE_WATCH_ARM)), price_of(p, PRICE_WATCH_WAKE));
 	if (w->last_second) {
 		session_rate(w->s, "watch", now,
 			     (double)(w->n.ended - w->last_ended) * 1e9 / (double)(now - w->last_second), 0, &w->rate);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Watchpoint windows: which sampled access the next one is spent on, when, for how long, what it costs the target,
- * and what it saw, as FMT_WINDOW records; within the governor's accounts for hits and armed time. A piece of the
+ * and what it saw, as FMT_WINDOW records; within the ledger's accounts for hits and armed time. A piece of the
  * access part: included by part_access.c, and by part_hardware.c, from whose samples windows are drawn where they
  * come in time.
  */
@@ -13,23 +13,21 @@
 
 #include "record/located_code.h"
 #include "record/session.h"
-#include "record/governor.h"
 
 struct access_opts;
 struct windows;
 
-/* NULL where there are no watchpoints: *why says. What is handed in outlives it; g is ready by windows_start(). */
-struct windows *windows_new(struct session *s, struct governor *g, struct located_code *c, const struct access_opts *o,
-			    struct err *why);
+/* NULL where there are no watchpoints: *why says. What is handed in outlives it. */
+struct windows *windows_new(struct session *s, struct located_code *c, const struct access_opts *o, struct err *why);
 void windows_free(struct windows *w);
-/* g is set up: what windows cost on this machine. */
-void windows_prices(struct windows *w);
 void windows_start(struct windows *w);
 /* In the next profile: windows that are open go on, what was learnt of places begins anew. */
 void windows_begun(struct windows *w);
 int windows_fd(const struct windows *w); /* readable when windows_poll() has something to do */
 /* Every sample, in order of time. */
 void windows_sample(struct windows *w, const struct sample *m);
+/* A sample of the timer, in order of time, and whether its code is slow beside an armed watchpoint. */
+void windows_tick(struct windows *w, bool string, bool kernel);
 /* A fresh sample of the timer: perhaps a window on what it accesses. */
 void windows_fresh(struct windows *w, const struct sample *m);
 /* An access that was written: what is known of its instruction decides what a window there is worth. `a`: as computed;

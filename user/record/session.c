@@ -26,7 +26,6 @@
 #define BREAKPOINTS 4 /* of a thread */
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
 #define SWAPPED 0.25
-#define MAY_ADD 0.2   /* of the budget */
 #define SENT_NS 20000 /* after a tick: by then its record is in the ring */
 #define LATE_NS 60000 /* a tick may be late: looked for again after so long */
 #define TRIES 3
@@ -34,7 +33,6 @@
 #define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
 #define DEARER 1.2
 #define QUIET_NS 30000000000ull /* between two records of the cost while nothing happens: some 100 bytes each */
-#define LOOKS_PART 0.05         /* of the budget, where looks are dear */
 
 static double tick_ns(const struct session *s)
 {
@@ -53,7 +51,7 @@ static void choose_period(struct session *s)
 		s->period_ns = s->o.period_ns;
 		return;
 	}
-	hz = s->o.budget * (s->o.timer_part > 0 ? s->o.timer_part : 0.67) * 1e9 / tick_ns(s);
+	hz = s->o.budget * s->o.timer_part * 1e9 / tick_ns(s);
 	if (hz > s->o.max_hz)
 		hz = s->o.max_hz;
 	if (hz < 19)
@@ -78,6 +76,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 		return NULL;
 	}
 	s->o = *o;
+	ledger_open(&s->ledger, o->budget);
 	s->targets = t;
 	s->wake_ns = price_assumed(PRICE_WAKE_CPU);
 	s->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
@@ -275,10 +274,9 @@ static void count_switches(struct session *s, const struct sample *m)
 	if ((m->valid & SV_SWITCHES) && switch_rate_tick(&s->switches, m->tid, m->switches, (double)m->period))
 		return;
 	rate = switch_rate_of(&s->switches);
-	s->spent_by_switches += session_tick_cost(s) - tick_ns(s);
 	/* between threads that hold inherited timers only, the kernel swaps these instead */
-	if (rate > 0)
-		s->spent_by_switches += (double)m->period * rate * s->timer_switch_ns * (s->marked ? 1 : SWAPPED);
+	ledger_spend(&s->ledger, ACCOUNT_SWITCHES,
+		     (double)m->period * rate * s->timer_switch_ns * (s->marked ? 1 : SWAPPED));
 }
 
 static int consume(void *ctx, const struct sample *m)
@@ -299,6 +297,8 @@ static int consume(void *ctx, const struct sample *m)
 					.flags = m->flags & SF_KERNEL ? FMT_S_KERNEL : 0 };
 
 		count_switches(s, m);
+		ledger_spend(&s->ledger, ACCOUNT_TIMER, session_tick_cost(s));
+		ledger_earn(&s->ledger, (double)m->period);
 		stack = r.stack = attr_stack(s->attr, m);
 		learn_stack_end(s, m);
 		err = store_put(s->store, FMT_SAMPLE, &r, sizeof(r));
@@ -384,16 +384,30 @@ void session_write_counters(struct session *s)
 	attr_name_counters(attr_naming(s->attr), session_write_naming, s->store);
 }
 
+/* Where the slow-down comes from. */
+static void count_accounts(struct session *s)
+{
+	struct ledger_line line;
+	char name[80];
+
+	for (unsigned i = 0; ledger_report(&s->ledger, i, &line); i++) {
+		if (!line.leaf || !(line.spent > 0))
+			continue;
+		snprintf(name, sizeof(name), "target's time taken, us: %s", line.name);
+		session_count(s, name, (uint64_t)(line.spent / 1000), false);
+	}
+}
+
 void session_write_cost(struct session *s, uint64_t now)
 {
-	double tick = tick_ns(s);
 	struct fmt_cost c;
 	uint64_t ticks = 0;
 	const char *name;
 	bool loss;
 
 	sampler_counter(s->sampler, 0, &name, &loss, &ticks);
-	s->totals.target_lost_ns = (uint64_t)((double)ticks * tick + s->spent_by_switches) + s->spent_by_parts;
+	ledger_count(&s->ledger, ACCOUNT_UNSEEN, ((double)ticks - (double)s->totals.samples) * tick_ns(s));
+	s->totals.target_lost_ns = (uint64_t)ledger_spent(&s->ledger, ACCOUNT_ALL);
 	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start + contained_cpu_ns();
 	s->totals.peak_rss = own_peak_rss();
 	s->totals.switches_per_second = switch_rate_of(&s->switches) * 1e9;
@@ -406,6 +420,7 @@ void session_write_cost(struct session *s, uint64_t now)
 			       .peak_rss = s->totals.peak_rss,
 			       .bytes_written = store_bytes(s->store) };
 	session_count(s, "looks at the rings", s->look_count, false);
+	count_accounts(s);
 	store_put(s->store, FMT_COST, &c, sizeof(c));
 	s->cost_at = now;
 }
@@ -450,12 +465,21 @@ static void count_running(struct session *s, uint64_t now)
 	s->running_ns = s->totals.target_ns;
 }
 
+static void tell_ledger(struct session *s, uint64_t now)
+{
+	if (s->wall_at)
+		ledger_wall(&s->ledger, (double)(now - s->wall_at), (double)(s->totals.target_ns - s->wall_ns));
+	s->wall_at = now;
+	s->wall_ns = s->totals.target_ns;
+}
+
 static void look_at_target(struct session *s, uint64_t now)
 {
 	if (s->o.breakpoints)
 		breakpoint_gate_second(s->o.breakpoints, s->armed);
 	s->armed = s->breakpoints;
 	count_running(s, now);
+	tell_ledger(s, now);
 	retime(s);
 	stand_back(s);
 }
@@ -503,7 +527,7 @@ int session_drain(struct session *s, uint64_t until)
 
 static double may_look(const struct session *s)
 {
-	return LOOKS_PART * s->o.budget * s->running;
+	return ledger_rate(&s->ledger, ACCOUNT_LOOKS) * s->running;
 }
 
 static void count_look(struct session *s, uint64_t now)
@@ -511,7 +535,7 @@ static void count_look(struct session *s, uint64_t now)
 	s->look_count++;
 	double cost = wakeups_look(s->running, s->cpus, session_waits_for_itself(s));
 
-	session_spent_apart(s, cost);
+	ledger_spend(&s->ledger, ACCOUNT_LOOKS, cost);
 	wakeups_spend(&s->looks, now, cost, may_look(s));
 }
 
@@ -770,7 +794,8 @@ double session_attached_cost(const struct session *s, const struct sample *m)
 
 bool session_breakpoints_rest(const struct session *s)
 {
-	return cost_attached_rests(&s->attached, clock_now(), switch_rate_of(&s->switches), s->o.budget);
+	return cost_attached_rests(&s->attached, clock_now(), switch_rate_of(&s->switches),
+				   ledger_rate(&s->ledger, ACCOUNT_ATTACHED));
 }
 
 double session_attached_entry(const struct session *s, double running)
@@ -814,8 +839,8 @@ bool session_breakpoints_open(const struct session *s)
 bool session_breakpoints_forbidden(struct session *s)
 {
 	/* not known is not few */
-	bool forbidden =
-		s->timer_switch_ns > 0 && !(switch_rate_of(&s->switches) * s->timer_switch_ns < s->o.budget * MAY_ADD);
+	bool forbidden = s->timer_switch_ns > 0 && !(switch_rate_of(&s->switches) * s->timer_switch_ns <
+						     ledger_rate(&s->ledger, ACCOUNT_SWITCHES));
 
 	s->totals.put_off += forbidden;
 	return forbidden;
@@ -840,18 +865,9 @@ void session_count_anew(struct session *s, const char *name, uint64_t value, boo
 		s->totals.lost += value;
 }
 
-void session_spent(struct session *s, double ns)
+struct ledger *session_ledger(struct session *s)
 {
-	/* estimates of parts may be unknown (NaN); they must not spoil the sum */
-	if (ns > 0 && ns < 1e18)
-		s->spent_by_parts += (uint64_t)ns;
-}
-
-void session_spent_apart(struct session *s, double ns)
-{
-	session_spent(s, ns);
-	if (ns > 0 && ns < 1e18)
-		s->totals.apart_ns += (uint64_t)ns;
+	return &s->ledger;
 }
 
 const struct session_totals *session_totals(struct session *s)

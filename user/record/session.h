@@ -21,6 +21,7 @@
 #include "util/err.h"
 
 struct breakpoint_gate;
+struct ledger;
 struct session;
 
 struct prices;
@@ -67,7 +68,6 @@ struct session_totals {
 	uint64_t samples, lost;
 	uint64_t target_ns;      /* the target's CPU time that the samples stand for */
 	uint64_t target_lost_ns; /* estimated */
-	uint64_t apart_ns;       /* of it: by parts with a budget of their own */
 	uint64_t own_cpu_ns, elapsed_ns, bytes, peak_rss;
 	double tick_ns; /* NaN: could not be measured */
 	/* known at the end only, 0 before: CPU time in which no timer fired, threads that had none at all */
@@ -167,10 +167,8 @@ void session_count(struct session *s, const char *name, uint64_t value, bool is_
 void session_count_anew(struct session *s, const char *name, uint64_t value, bool is_loss);
 /* The same of what is no sum, such as a rate. */
 void session_level(struct session *s, const char *name, uint64_t value);
-/* Adds to the estimate of what the target lost to us. */
-void session_spent(struct session *s, double ns);
-/* The same by a part that keeps to a share of the budget of its own: others use what it leaves. */
-void session_spent_apart(struct session *s, double ns);
+/* What the target lost to us, and may: parts say before the start which accounts they use, and book there. */
+struct ledger *session_ledger(struct session *s);
 const struct session_totals *session_totals(struct session *s);
 
 #endif

@@ -7,6 +7,7 @@
 #define ACCPERF_RECORD_SESSION_PRIV_H
 
 #include "record/counted.h"
+#include "record/ledger.h"
 #include "record/session.h"
 #include "measure/cost_attached.h"
 #include "record/tick_forecast.h"
@@ -34,7 +35,8 @@ struct session {
 		bool started;
 	} parts[MAX_PARTS];
 	unsigned part_count;
-	uint64_t period_ns, began, next_second, spent_by_parts, cpu_at_start;
+	uint64_t period_ns, began, next_second, cpu_at_start;
+	struct ledger ledger;
 	uint64_t cost_at; /* when the cost was last written */
 	bool quiet;       /* nothing happened since: what only goes by is told now and then */
 	struct unsampled_threads lives;
@@ -57,13 +59,13 @@ struct session {
 	struct wakeups looks;
 	uint64_t look_count;
 	struct switch_rate switches;
-	struct prices prices;   /* here */
-	double switch_ns;       /* of a breakpoint; 0: not measured yet */
-	double timer_switch_ns; /* of a thread's timer; 0: the timers belong to CPUs */
-	double spent_by_switches;
+	struct prices prices;    /* here */
+	double switch_ns;        /* of a breakpoint; 0: not measured yet */
+	double timer_switch_ns;  /* of a thread's timer; 0: the timers belong to CPUs */
 	double wake_ns, running; /* of waking a CPU; threads of the target, of late */
 	unsigned cpus;
 	uint64_t running_at, running_ns; /* when it was computed last, and the target's CPU time then */
+	uint64_t wall_at, wall_ns;       /* the same, when the ledger was told last */
 	bool rate_known, running_known, retimed, stands_back;
 	struct counted counted;
 	struct session_totals before;          /* when this profile began */
