@@ -287,57 +287,67 @@ static void sort_hits(struct execwin *w)
 /* A thread's clock began somewhere: the first hit comes while it runs. The kernel books what interrupts and a
  * hypervisor took some time later, so the clock may seem to go back by microseconds: it does not. No clock of a
  * process can be read where it is hit: its CPU time is taken to have run evenly. */
-static void set_times(const struct execbp *x, struct execwin *w, uint64_t cpu_ns, uint64_t lasted)
+static void set_times(struct execwin *w, const struct exec_window *win)
 {
-	double pace = lasted && cpu_ns != ~0ull ? (double)cpu_ns / (double)lasted : 1;
-	uint64_t began, last = 0;
+	uint64_t lasted = win->ended - win->armed, began, last = 0;
+	double pace = lasted && win->cpu_ns != ~0ull ? (double)win->cpu_ns / (double)lasted : 1;
 
 	sort_hits(w);
-	began = w->log[0].cpu_ns - (w->log[0].time > x->armed ? w->log[0].time - x->armed : 0);
+	began = w->log[0].cpu_ns - (w->log[0].time > win->armed ? w->log[0].time - win->armed : 0);
 	for (uint32_t i = 0; i < w->logged && i < EXECWIN_LOG; i++) {
 		struct execwin_hit *h = &w->log[i];
 
-		if (!x->req.process)
+		if (!win->req.process)
 			h->cpu_ns = (int64_t)(h->cpu_ns - began) > (int64_t)last ? h->cpu_ns - began : last;
 		else
-			h->cpu_ns = h->time > x->armed ? (uint64_t)((double)(h->time - x->armed) * pace) : 0;
+			h->cpu_ns = h->time > win->armed ? (uint64_t)((double)(h->time - win->armed) * pace) : 0;
 		last = h->cpu_ns;
 	}
 }
 
-static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
+/* By itself, and then before we looked. */
+static void end_earlier(const struct execwin *w, struct exec_window *out)
 {
-	struct execwin *w = &x->bpf->bss->win;
-	uint64_t cpu, lasted;
+	uint64_t lasted = out->ended - out->armed;
 
-	switch_groups(x, PERF_EVENT_IOC_DISABLE);
-	*out = (struct exec_window){
-		.req = x->req, .armed = x->armed, .ended = clock_now(), .cpu_ns = ~0ull, .end = end
-	};
-	if (cpu_time(x, &cpu))
-		out->cpu_ns = cpu;
-	lasted = out->ended - out->armed;
-	disarm(x);
-	if (x->req.on_cpus)
-		set_times(x, w, out->cpu_ns, lasted);
-	x->open = false;
-	/* by itself, and then before we looked */
-	if (w->closed && w->closed_at >= out->armed && w->closed_at < out->ended) {
-		out->unseen_ns = out->ended - w->closed_at;
-		out->ended = w->closed_at;
-		if (out->cpu_ns != ~0ull && x->req.process)
-			out->cpu_ns =
-				(uint64_t)((double)out->cpu_ns * (double)(out->ended - out->armed) / (double)lasted);
-		else if (out->cpu_ns != ~0ull)
-			out->cpu_ns = w->closed == EXECWIN_FULL ? w->log[(w->logged - 1) & (EXECWIN_LOG - 1)].cpu_ns
-				      : out->cpu_ns > out->unseen_ns ? out->cpu_ns - out->unseen_ns
-								     : 0;
+	out->unseen_ns = out->ended - w->closed_at;
+	out->ended = w->closed_at;
+	if (out->cpu_ns == ~0ull)
+		return;
+	if (out->req.process)
+		out->cpu_ns = (uint64_t)((double)out->cpu_ns * (double)(out->ended - out->armed) / (double)lasted);
+	else if (w->closed == EXECWIN_FULL)
+		out->cpu_ns = w->log[(w->logged - 1) & (EXECWIN_LOG - 1)].cpu_ns;
+	else
+		out->cpu_ns = out->cpu_ns > out->unseen_ns ? out->cpu_ns - out->unseen_ns : 0;
+}
+
+/* Each hit of a slot, and none later than we looked. */
+static bool credible(const struct execwin *w, const struct exec_window *win)
+{
+	for (uint32_t i = 0; i < w->logged && i < EXECWIN_LOG; i++)
+		if (w->log[i].slot >= EXECWIN_SLOTS || w->log[i].time > win->ended)
+			return false;
+	return true;
+}
+
+int execbp_record(struct execwin *w, struct exec_window *out)
+{
+	int err = credible(w, out) ? 0 : -EBADMSG;
+
+	if (err) {
+		w->closed = EXECWIN_CROWDED;
+		w->logged = 0;
 	}
+	if (out->req.on_cpus)
+		set_times(w, out);
+	if (w->closed && w->closed_at >= out->armed && w->closed_at < out->ended)
+		end_earlier(w, out);
 	if (w->closed == EXECWIN_FULL)
 		out->end = EXEC_HITS;
 	else if (w->closed == EXECWIN_CROWDED)
 		out->end = EXEC_CUT;
-	else if (w->closed == EXECWIN_TOO_LATE || (end == EXEC_TIME && !w->logged && x->req.within_ns))
+	else if (w->closed == EXECWIN_TOO_LATE || (out->end == EXEC_TIME && !w->logged && out->req.within_ns))
 		out->end = EXEC_LATE;
 	w->closed = EXECWIN_SHUT;
 	out->count = w->logged < EXECWIN_LOG ? w->logged : EXECWIN_LOG;
@@ -345,6 +355,23 @@ static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 	out->traps = w->logged + w->surplus;
 	out->hit = w->log;
 	memcpy(out->hits, w->hits, sizeof(out->hits));
+	return err;
+}
+
+static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
+{
+	struct execwin *w = &x->bpf->bss->win;
+	uint64_t cpu;
+
+	switch_groups(x, PERF_EVENT_IOC_DISABLE);
+	*out = (struct exec_window){
+		.req = x->req, .armed = x->armed, .ended = clock_now(), .cpu_ns = ~0ull, .end = end
+	};
+	if (cpu_time(x, &cpu))
+		out->cpu_ns = cpu;
+	disarm(x);
+	x->open = false;
+	x->stats.malformed += execbp_record(w, out) != 0;
 	x->stats.windows++;
 	x->stats.hits += w->logged;
 	x->stats.traps += out->traps;

@@ -72,6 +72,7 @@ struct exec_span execbp_turns(const struct exec_window *w);
 struct exec_stats {
 	uint64_t windows, hits, traps, late, stolen, gone, crowded;
 	uint64_t armed_ns;
+	uint64_t malformed; /* windows whose hits could not be right, and were forgotten */
 };
 
 struct execbp;
@@ -94,6 +95,9 @@ bool execbp_end(struct execbp *x, uint64_t now, struct exec_window *out);
 /* Readable when the window's time is over; that its hits have come shows only when one looks, which costs the
  * target nothing: execbp_poll() every few ms. */
 int execbp_fd(const struct execbp *x);
+/* What a window that is over holds, put into *out, where req, armed, ended, cpu_ns and how it was ended stand already.
+ * -EBADMSG: its hits cannot be right, and are forgotten. */
+int execbp_record(struct execwin *w, struct exec_window *out);
 void execbp_stats(const struct execbp *x, struct exec_stats *out);
 /* What was done so far, for trials, does not count. */
 void execbp_forget(struct execbp *x);

@@ -13,12 +13,11 @@
 #include "abi.h"
 #include "counters.h"
 #include "kmod-free/perfev.h"
+#include "kmod-free/sampler_record.h"
 #include "kmod-free/silent.h"
 #include "sampler.skel.h"
 #include "util/grow.h"
 #include "util/rights.h"
-
-#define RESUME_FLAG (1u << 16) /* of the flags: what an interrupt may set in its copy */
 
 #ifndef CAP_BPF
 #define CAP_BPF 39
@@ -32,9 +31,7 @@
 #define MAX_CPUS 1024
 #define STAGGER_NS 20000000
 
-_Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLER_SLOTS == WIRE_SLOTS && SAMPLE_PAGE == WIRE_PAGE_BYTES,
-	       "pages are what the program takes");
-_Static_assert(SAMPLE_REGS == WREG_MAX, "struct sample holds every register of the wire record");
+_Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLER_SLOTS == WIRE_SLOTS, "pages are what the program takes");
 
 struct sampler {
 	struct sampler_opts o;
@@ -47,20 +44,11 @@ struct sampler {
 	size_t count, cap;
 	struct bpf_link *links[3]; /* what keeps the set of targets */
 	int cgroup_fd;
-	sample_fn fn;
-	void *ctx;
-	unsigned left; /* records that this read may still take */
-	uint64_t last; /* time of the last one */
 	int cpus;
 	uint64_t *per_cpu;
 	uint64_t cpu_ns;
 	bool by_thread, of_cpus, cpu_ns_known;
-	struct page_store {
-		struct sample_page page[WIRE_PAGES_ALL];
-		uint8_t byte[WIRE_PAGES_ALL][WIRE_PAGE_BYTES];
-		uint64_t time;
-		uint32_t tid, cpu, count;
-	} * pages;      /* of the sample that is to come; NULL: never asked for */
+	struct sampler_feed feed;
 	struct err why; /* by_thread, though it was not asked for */
 };
 
@@ -88,82 +76,11 @@ static int explain_load(int code, struct err *e)
 		       strerror(-code));
 }
 
-static void on_page(struct sampler *s, const struct wire_page *w)
-{
-	struct page_store *k = s->pages;
-
-	if (!k)
-		return;
-	if (k->time != w->h.time || k->tid != w->h.tid || k->cpu != w->h.cpu)
-		k->count = 0;
-	if (k->count == WIRE_PAGES_ALL)
-		return;
-	k->time = w->h.time;
-	k->tid = w->h.tid;
-	k->cpu = w->h.cpu;
-	memcpy(k->byte[k->count], w->byte, sizeof(w->byte));
-	k->page[k->count] = (struct sample_page){ w->addr, k->byte[k->count] };
-	k->count++;
-}
-
-static void give_pages(const struct sampler *s, const struct wire_sample *w, struct sample *out)
-{
-	const struct page_store *k = s->pages;
-
-	out->valid |= SV_PAGES;
-	out->pages_ns = w->pages_ns;
-	if (!k || k->time != w->h.time || k->tid != w->h.tid || k->cpu != w->h.cpu)
-		return;
-	out->page = k->page;
-	out->pages = k->count;
-}
-
 static int on_record(void *ctx, void *data, size_t size)
 {
 	struct sampler *s = ctx;
-	const struct wire_sample *w = data;
-	struct sample out;
-	int err;
 
-	if (size == sizeof(struct wire_page) && w->h.kind == WIRE_PAGE) {
-		on_page(s, data);
-		return 0;
-	}
-	if (size < sizeof(*w) || w->h.kind != WIRE_SAMPLE || w->stack_bytes > size - sizeof(*w))
-		return 0;
-	memset(&out, 0, sizeof(out));
-	out.kind = SAMPLE_TICK;
-	out.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK | SV_CPU | SV_SWITCHES;
-	out.pid = w->h.pid;
-	out.tid = w->h.tid;
-	out.cpu = w->h.cpu;
-	out.time = w->h.time;
-	out.period = w->period;
-	out.switches = w->switches;
-	memcpy(out.regs, w->regs, sizeof(out.regs));
-	out.ip = w->regs[WREG_IP];
-	out.code_hash = w->code_hash;
-	out.stack = (const uint8_t *)(w + 1);
-	out.stack_bytes = w->stack_bytes;
-	/* a system call leaves in these where it returns to, and the flags; a call through rcx leaves but the former */
-	if (!(w->h.flags & WIRE_F_KERNEL) && w->regs[WREG_CX] == out.ip &&
-	    !((w->regs[WREG_R11] ^ w->regs[WREG_FLAGS]) & ~(uint64_t)RESUME_FLAG))
-		out.flags |= SF_RETURNS;
-	if (w->h.flags & WIRE_F_KERNEL) {
-		out.flags |= SF_KERNEL;
-		/* negative: the kernel was entered by a fault or an interrupt */
-		if (w->syscall >= 0) {
-			out.valid |= SV_SYSCALL;
-			out.syscall = (int32_t)w->syscall;
-		}
-	}
-	if (w->h.flags & (WIRE_F_STACK_CUT | WIRE_F_STACK_FAULT))
-		out.flags |= SF_STACK_CUT;
-	if (w->h.flags & WIRE_F_PAGES)
-		give_pages(s, w, &out);
-	s->last = out.time;
-	err = s->fn(s->ctx, &out);
-	return err < 0 || --s->left ? err : -EAGAIN;
+	return sampler_record(&s->feed, data, size);
 }
 
 struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
@@ -515,17 +432,17 @@ int sampler_read(struct sampler *s, sample_fn fn, void *ctx)
 {
 	int err;
 
-	s->fn = fn;
-	s->ctx = ctx;
-	s->left = READ_MAX;
+	s->feed.fn = fn;
+	s->feed.ctx = ctx;
+	s->feed.left = READ_MAX;
 	err = ring_buffer__consume(s->ring);
-	return err == -EAGAIN && !s->left ? 0 : err;
+	return err == -EAGAIN && !s->feed.left ? 0 : err;
 }
 
 bool sampler_behind(const struct sampler *s, uint64_t *last)
 {
-	*last = s->last;
-	return !s->left;
+	*last = s->feed.last;
+	return !s->feed.left;
 }
 
 void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end)
@@ -557,9 +474,9 @@ bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, u
 
 	if (__atomic_load_n(&w->pid, __ATOMIC_ACQUIRE))
 		return false;
-	if (!s->pages)
-		s->pages = calloc(1, sizeof(*s->pages));
-	if (!s->pages || !pid)
+	if (!s->feed.pages)
+		s->feed.pages = calloc(1, sizeof(*s->feed.pages));
+	if (!s->feed.pages || !pid)
 		return false;
 	w->count = count < WIRE_PAGES ? count : WIRE_PAGES;
 	memcpy(w->addr, addr, w->count * sizeof(*addr));
@@ -593,6 +510,11 @@ bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_
 		for (int c = 0; c < s->cpus; c++)
 			*value += s->per_cpu[c];
 	return true;
+}
+
+uint64_t sampler_malformed(const struct sampler *s)
+{
+	return s->feed.malformed;
 }
 
 void sampler_set_period(struct sampler *s, uint64_t period_ns)
@@ -644,7 +566,7 @@ void sampler_free(struct sampler *s)
 	ring_buffer__free(s->ring);
 	sampler_bpf__destroy(s->bpf);
 	free(s->per_cpu);
-	free(s->pages);
+	free(s->feed.pages);
 	free(s->timers);
 	free(s);
 }

@@ -68,6 +68,8 @@ bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, u
 			uint32_t slots);
 /* Value of counter i with its words; false past the last. */
 bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value);
+/* Records that could not be right. */
+uint64_t sampler_malformed(const struct sampler *s);
 /* CPU time of everything that was followed, ended threads included; known once stopped, and only where
  * the timers belonged to threads. */
 bool sampler_cpu_ns(const struct sampler *s, uint64_t *ns);

@@ -165,8 +165,10 @@ static int on_record(void *ctx, const struct sample *m)
 		return m->kind == SAMPLE_LOST ? s->fn(s->ctx, m) : 0;
 	if (m->period & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_COLLISION | PERF_AUX_FLAG_PARTIAL))
 		s->stats.lost++; /* at least one: the kernel does not say how many */
-	if (n > AUX_BYTES)
+	if (n > AUX_BYTES) {
+		s->stats.lost++;
 		return 0;
+	}
 	off = m->addr & (AUX_BYTES - 1);
 	first = n < AUX_BYTES - off ? n : AUX_BYTES - off;
 	memcpy(s->copy, t->aux + off, first);

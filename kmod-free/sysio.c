@@ -24,7 +24,7 @@ struct sysio {
 	struct sysio_counts *per_cpu; /* scratch for reading the map */
 	int cpus;
 	struct bpf_link *links[3]; /* what keeps our own set of targets */
-	uint64_t not_added;
+	uint64_t not_added, malformed;
 };
 
 /* As the struct of that name in bpf/sysio.bpf.c. */
@@ -40,20 +40,21 @@ struct bpf_call {
 	uint32_t fixed;
 };
 
-static int on_record(void *ctx, void *data, size_t size)
+int sysio_record(const void *data, size_t size, sample_fn fn, void *ctx)
 {
 	const struct wire_sysio *w = data;
 	const struct wire_range *range = (const void *)(w + 1);
 	const struct sysdir *d;
-	struct sysio *s = ctx;
 	struct sample out = { .kind = SAMPLE_SYSIO,
 			      .valid = SV_TIME | SV_IP | SV_ADDR | SV_SIZE | SV_SYSCALL | SV_CPU };
 
+	if (size >= sizeof(w->h) && !w->h.kind)
+		return 0; /* only wakes us */
 	if (size < sizeof(*w) || w->h.kind != WIRE_SYSIO || w->iov_cnt > (size - sizeof(*w)) / sizeof(*range))
-		return 0;
+		return -EBADMSG;
 	d = sysdir_find(w->nr);
 	if (!d)
-		return 0;
+		return -EBADMSG;
 	out.pid = w->h.pid;
 	out.tid = w->h.tid;
 	out.cpu = w->h.cpu;
@@ -70,11 +71,20 @@ static int on_record(void *ctx, void *data, size_t size)
 		out.size = range[i].len;
 		if (!out.size)
 			continue;
-		err = s->fn(s->ctx, &out);
+		err = fn(ctx, &out);
 		if (err < 0)
 			return err;
 	}
 	return 0;
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct sysio *s = ctx;
+	int err = sysio_record(data, size, s->fn, s->ctx);
+
+	s->malformed += err == -EBADMSG;
+	return err == -EBADMSG ? 0 : err;
 }
 
 /* Whose calls are reported is told later; nobody's until then. */
@@ -251,7 +261,7 @@ void sysio_stats(const struct sysio *s, struct sysio_stats *out)
 {
 	uint32_t zero = 0;
 
-	*out = (struct sysio_stats){ .not_observed = s->not_added + not_followed(s) };
+	*out = (struct sysio_stats){ .not_observed = s->not_added + not_followed(s), .malformed = s->malformed };
 	if (bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counts), &zero, s->per_cpu))
 		return;
 	for (int i = 0; i < s->cpus; i++) {

@@ -20,6 +20,7 @@ struct sysio_stats {
 	uint64_t passed, others;          /* calls of any kind that came by: of the watched, of everybody else */
 	uint64_t taken;                   /* reported */
 	uint64_t spent_ns;                /* by the targets, by the costs set */
+	uint64_t malformed;               /* records that could not be right */
 	uint64_t not_observed;            /* processes for which the set of targets had no room */
 };
 
@@ -63,6 +64,8 @@ bool sysio_paused(const struct sysio *s);
 /* When the limit was reached; 0: not yet. */
 uint64_t sysio_over(const struct sysio *s);
 int sysio_fd(const struct sysio *s);
+/* One record of the ring: a sample for each range. -EBADMSG: it cannot be right; or what `fn` said, if negative. */
+int sysio_record(const void *data, size_t size, sample_fn fn, void *ctx);
 int sysio_read(struct sysio *s, sample_fn fn, void *ctx);
 void sysio_stats(const struct sysio *s, struct sysio_stats *out);
 void sysio_free(struct sysio *s);

@@ -514,9 +514,13 @@ int uprobe_target(struct uprobe *u, int pid, bool wanted)
 
 /* ---- reading ---- */
 
-static void on_sample(const struct uprobe_sink *sink, const struct wire_sample *w, size_t size)
+static int on_sample(const struct uprobe_sink *sink, const struct wire_sample *w, size_t size)
 {
-	struct sample s = {
+	struct sample s;
+
+	if (size < sizeof(*w) || w->stack_bytes > size - sizeof(*w))
+		return -EBADMSG;
+	s = (struct sample){
 		.kind = SAMPLE_TICK,
 		.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK | SV_CPU,
 		.flags = SF_STACK_CUT,
@@ -529,28 +533,24 @@ static void on_sample(const struct uprobe_sink *sink, const struct wire_sample *
 		.stack = (const uint8_t *)(w + 1),
 		.stack_bytes = w->stack_bytes,
 	};
-
-	if (size < sizeof(*w) || w->stack_bytes > size - sizeof(*w))
-		return;
 	memcpy(s.regs, w->regs, sizeof(s.regs) < sizeof(w->regs) ? sizeof(s.regs) : sizeof(w->regs));
-	sink->stack(sink->ctx, &s);
+	if (sink->stack)
+		sink->stack(sink->ctx, &s);
+	return 0;
 }
 
-static int on_record(void *ctx, void *data, size_t size)
+int uprobe_record(const void *data, size_t size, const struct uprobe_sink *sink)
 {
-	struct uprobe *u = ctx;
 	const struct wire_head *h = data;
 	const struct wire_offload *w = data;
 	struct offload_event ev;
 
-	if (size < sizeof(*h) || !u->sink)
-		return 0;
-	if (h->kind == WIRE_SAMPLE && u->sink->stack) {
-		on_sample(u->sink, data, size);
-		return 0;
-	}
-	if (h->kind != WIRE_OFFLOAD || size < sizeof(*w))
-		return 0;
+	if (size < sizeof(*h))
+		return -EBADMSG;
+	if (h->kind == WIRE_SAMPLE)
+		return on_sample(sink, data, size);
+	if (h->kind != WIRE_OFFLOAD || size < sizeof(*w) || w->probe >= PROBE_MAX || w->events_cnt > PROBE_EVENTS)
+		return -EBADMSG;
 	ev = (struct offload_event){
 		.time = w->h.time,
 		.entry = w->entry,
@@ -573,8 +573,22 @@ static int on_record(void *ctx, void *data, size_t size)
 		.involuntary = w->involuntary,
 	};
 	memcpy(ev.events, w->events, sizeof(ev.events));
-	u->sink->event(u->sink->ctx, &ev);
+	sink->event(sink->ctx, &ev);
 	return 0;
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct uprobe *u = ctx;
+
+	if (u->sink)
+		u->malformed += uprobe_record(data, size, u->sink) != 0;
+	return 0;
+}
+
+uint64_t uprobe_malformed(const struct uprobe *u)
+{
+	return u->malformed;
 }
 
 int uprobe_threads_map(const struct uprobe *u)

@@ -121,6 +121,9 @@ int uprobe_alg(struct uprobe *u, uint16_t family, uint32_t *first, double *cost_
 /* The algorithms seen so far; probe *first + index. Index 0, whose algorithm is not known, is not among them. */
 void uprobe_alg_names(struct uprobe *u, void (*fn)(void *ctx, uint32_t index, const struct probe_alg *name), void *ctx);
 /* Hands out what is there; never blocks. The number of records, or -errno. */
+/* One record of the ring: -EBADMSG where it cannot be right, which uprobe_poll() counts. */
+int uprobe_record(const void *data, size_t size, const struct uprobe_sink *sink);
+uint64_t uprobe_malformed(const struct uprobe *u);
 int uprobe_poll(struct uprobe *u, const struct uprobe_sink *sink);
 /* Tell targets apart in the kernel too (system-wide links, perf uprobes). */
 int uprobe_target(struct uprobe *u, int pid, bool wanted);

@@ -44,6 +44,7 @@ struct uprobe {
 	struct bpf_link *exit_link, *uring_links[2];
 	struct ring_buffer *ring;
 	const struct uprobe_sink *sink; /* during uprobe_poll() */
+	uint64_t malformed;
 	struct probe_activity *activity;
 	size_t activity_size;
 	struct library libs[PROBE_LIBS];

@@ -272,15 +272,16 @@ static void kernel_direction(const struct wire_watch *raw, struct watch_hit *h)
 		h->flags |= FMT_A_STORE;
 }
 
-static int on_record(void *ctx, void *data, size_t size)
+int watch_record(struct watch *w, const void *data, size_t size)
 {
 	const struct wire_watch *raw = data;
-	struct watch *w = ctx;
 	struct watch_hit h = { .syscall = -1 };
 	struct slot *s;
 
-	if (size < sizeof(*raw) || raw->h.kind != WIRE_WATCH || (raw->cookie & 0xff) >= w->o.slots)
+	if (size < sizeof(*raw) || raw->h.kind != WIRE_WATCH || (raw->cookie & 0xff) >= w->o.slots) {
+		w->stats.malformed++;
 		return 0;
+	}
 	s = &w->slot[raw->cookie & 0xff];
 	if (!s->active || s->generation != raw->cookie >> 8)
 		return 0;
@@ -310,6 +311,30 @@ static int on_record(void *ctx, void *data, size_t size)
 	}
 	s->win.hits[s->win.count++] = h;
 	return 0;
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	return watch_record(ctx, data, size);
+}
+
+struct watch *watch_without_events(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window,
+				   void *ctx)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->o = *o;
+	w->epoll = w->timer = -1;
+	w->decide = decide;
+	w->window = window;
+	w->ctx = ctx;
+	w->generation = 1;
+	for (unsigned i = 0; i < o->slots; i++)
+		w->slot[i] = (struct slot){ .active = true, .generation = 1, .win = { .slot = i } };
+	w->active = o->slots;
+	return w;
 }
 
 struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window, void *ctx,
@@ -617,7 +642,8 @@ void watch_free(struct watch *w)
 	now = clock_now();
 	for (unsigned i = 0; i < WATCH_SLOTS; i++) {
 		if (w->slot[i].active) {
-			ring_buffer__consume(w->ring);
+			if (w->ring)
+				ring_buffer__consume(w->ring);
 			finish(w, i, FMT_W_EXIT, now);
 		}
 		free(w->slot[i].events);

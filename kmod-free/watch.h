@@ -79,6 +79,7 @@ struct watch_stats {
 	uint64_t own_kernel; /* kernel accesses outside any system call: our own sampler's, page faults */
 	uint64_t armed_ns;   /* time with at least one slot armed, until now */
 	uint64_t slot_ns;    /* the same, summed over slots */
+	uint64_t malformed;  /* records that could not be right */
 	uint64_t arm_events; /* events opened: each interrupts a running thread */
 };
 
@@ -124,5 +125,10 @@ int watch_victim(const uint64_t *since, unsigned slots, uint64_t *random);
 void watch_stats(struct watch *w, struct watch_stats *out);
 /* Ends all windows (FMT_W_EXIT), delivering them. */
 void watch_free(struct watch *w);
+
+/* One record of the ring: for tests, as this is, with a window open in each slot, of generation 1. */
+int watch_record(struct watch *w, const void *data, size_t size);
+struct watch *watch_without_events(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window,
+				   void *ctx);
 
 #endif

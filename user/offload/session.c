@@ -302,6 +302,8 @@ void session_put_counts(struct offload_session *s)
 	uprobe_hists(s->u, on_hist, s);
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		put_counter(s, counters[i].name, counters[i].loss, uprobe_loss(s->u, counters[i].which));
+	if (uprobe_malformed(s->u))
+		put_counter(s, "offload: records that cannot be right", true, uprobe_malformed(s->u));
 	put_counter(s, "offload: calls whose completion was never seen", false, n->open + s->open_now);
 	if (s->children) {
 		put_counter(s, "offload: forked children followed", false, s->children - s->children_gone);

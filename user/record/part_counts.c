@@ -438,6 +438,8 @@ static void report(struct counts_part *p)
 	session_count(s, "count windows that began in the wrong place", p->done.late, false);
 	session_count_anew(s, "count windows of code that did not run", st->empty, false);
 	session_count_anew(s, "count windows of code that runs too often to time", st->too_fast, false);
+	if (p->done.malformed)
+		session_count(s, "count windows lost: hits cannot be right", p->done.malformed, true);
 	session_count(s, "count windows given up for another debugger", p->done.stolen, false);
 	session_count(s, "count windows begun within 0.4 ms of their sample", p->n.prompt, false);
 	session_count(s, "count hits", p->done.traps, false);

@@ -233,6 +233,8 @@ void sysio_part_count(struct sysio_part *c)
 	session_count(c->s, "system-call records lost: ring full", c->stats.lost - c->before.lost, true);
 	session_count(c->s, "processes whose system calls were not observed", c->stats.not_observed, true);
 	session_count(c->s, "system calls with more ranges than are told", c->stats.cut - c->before.cut, false);
+	if (c->stats.malformed)
+		session_count(c->s, "system calls lost: record cannot be right", c->stats.malformed, true);
 	session_count(c->s, "io_uring calls, whose transfers are not seen", c->stats.uring - c->before.uring, false);
 	session_count(c->s, "bursts in which system calls were observed", c->bursts, false);
 }

@@ -585,6 +585,8 @@ void windows_count(struct windows *w)
 	session_count(s, "watch hits", w->n.hits, false);
 	session_count(s, "watch hits of unknown direction", w->n.undecided, false);
 	session_count(s, "watch hits lost: ring full", w->watched.lost, true);
+	if (w->watched.malformed)
+		session_count(s, "watch hits lost: record cannot be right", w->watched.malformed, true);
 	session_count(s, "watch windows given up for another debugger", w->watched.stolen, false);
 	session_count(s, "watch: samples while the budget was spent", w->n.unaffordable, false);
 	session_count(s, COUNTER_FORBIDDEN_WINDOWS, w->n.forbidden, false);

@@ -371,6 +371,8 @@ void session_write_counters(struct session *s)
 	s->totals.lost = s->before.lost;
 	for (unsigned i = 0; sampler_counter(s->sampler, i, &name, &loss, &v); i++)
 		session_count(s, name, v, loss);
+	if (sampler_malformed(s->sampler))
+		session_count(s, "samples lost: record cannot be right", sampler_malformed(s->sampler), true);
 	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
 	if (sideband_returned(s->sideband))
 		write_attribution(s,
