@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who wrote what a load reads, by store records alone: planted stores, loads, ranges and windows with known writers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "flow/last_writer.h"
+
+enum { OUTSIDE, BEFORE, KERNEL, F, G, H, READER, FUNCS };
+enum { PID = 7, OTHER = 8 };
+#define BASE 0x10000ull
+
+/* One site a function: site number = function number. */
+struct planted {
+	struct flow_input in;
+	struct in_site site[FUNCS];
+	struct in_access access[64];
+	struct in_sysio sysio[8];
+	struct in_window window[4];
+	struct in_hit hit[8];
+	struct in_region region[4];
+	struct in_object object[4];
+	struct in_burst burst[2];
+	struct in_burst_item item[8];
+	struct est_opts o;
+	struct last_writer c;
+	struct err e;
+};
+
+static void begin(struct planted *p)
+{
+	*p = (struct planted){ .o = EST_OPTS_DEFAULT };
+	for (uint32_t f = 0; f < FUNCS; f++)
+		p->site[f] = (struct in_site){ .ip = 0x1000 + f, .func = f };
+	p->in.sites = p->site;
+	p->in.site_count = FUNCS;
+	p->in.func_count = FUNCS;
+	p->in.outside = OUTSIDE;
+	p->in.before = BEFORE;
+	p->in.access = p->access;
+	p->in.sysio = p->sysio;
+	p->in.window = p->window;
+	p->in.hit = p->hit;
+	p->in.region = p->region;
+	p->in.object = p->object;
+	p->in.burst = p->burst;
+	p->in.burst_item = p->item;
+}
+
+static struct in_access *add(struct planted *p, uint64_t time, uint32_t func, uint32_t flags, uint64_t addr,
+			     uint32_t size)
+{
+	p->access[p->in.access_count] = (struct in_access){ .time = time,
+							    .addr = addr,
+							    .weight = 1,
+							    .site = func,
+							    .func = func,
+							    .pid = PID,
+							    .tid = PID,
+							    .size = size,
+							    .flags = flags };
+	return &p->access[p->in.access_count++];
+}
+
+static void store(struct planted *p, uint64_t time, uint32_t func, uint64_t addr)
+{
+	add(p, time, func, FMT_A_STORE, addr, 8);
+}
+
+static void load(struct planted *p, uint64_t time, uint64_t addr)
+{
+	add(p, time, READER, FMT_A_LOAD, addr, 4);
+}
+
+static void object(struct planted *p, uint64_t addr, uint64_t end)
+{
+	p->object[p->in.object_count++] =
+		(struct in_object){ .addr = addr, .end = end, .died = UINT64_MAX, .pid = PID };
+	if (end - addr > p->in.object_longest)
+		p->in.object_longest = end - addr;
+}
+
+static void run(struct planted *p)
+{
+	assert_int_equal(last_writer_run(&p->in, &p->o, &p->c, &p->e), 0);
+}
+
+/* The only read's answer. */
+static struct answer answer(struct planted *p)
+{
+	struct answer a;
+
+	run(p);
+	assert_int_equal(p->c.read_count, 1);
+	a = p->c.reads[0].a;
+	last_writer_release(&p->c);
+	return a;
+}
+
+static void is(struct planted *p, uint32_t producer, enum near near)
+{
+	struct answer a = answer(p);
+
+	assert_int_equal(a.producer, producer);
+	assert_int_equal(a.near, near);
+}
+
+static void the_newest_store_of_the_granule_wins(void **state)
+{
+	struct planted p;
+	struct answer a;
+
+	(void)state;
+	begin(&p);
+	store(&p, 10, F, BASE);
+	store(&p, 20, G, BASE);
+	load(&p, 50, BASE + 4);
+	store(&p, 60, H, BASE); /* after the load: not its writer */
+	a = answer(&p);
+	assert_int_equal(a.producer, G);
+	assert_int_equal(a.near, NEAR_GRANULE);
+	assert_int_equal(a.age, 30);
+	assert_int_equal(a.site, G);
+	assert_int_equal(a.addr, BASE);
+}
+
+static void nearer_evidence_goes_before_newer(void **state)
+{
+	const struct {
+		uint64_t at;
+		enum near near;
+	} step[] = { { 60, NEAR_LINE }, { 200, NEAR_BLOCK }, { 4000, NEAR_PAGE } };
+	struct planted p;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		begin(&p);
+		store(&p, 10, F, BASE + step[i].at);
+		load(&p, 50, BASE);
+		is(&p, F, step[i].near);
+	}
+	/* all three, the farther the newer */
+	begin(&p);
+	for (unsigned i = 0; i < 3; i++)
+		store(&p, 10 + i, F + i, BASE + step[i].at);
+	load(&p, 50, BASE);
+	is(&p, F, NEAR_LINE);
+}
+
+static void neighbours_of_another_object_tell_nothing(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	object(&p, BASE, BASE + 32);
+	object(&p, BASE + 32, BASE + 64);
+	store(&p, 10, F, BASE + 32);
+	load(&p, 50, BASE);
+	is(&p, BEFORE, NEAR_NONE);
+	/* but pages apart within one object they do */
+	begin(&p);
+	object(&p, BASE, BASE + 65536);
+	store(&p, 10, F, BASE + 60000);
+	load(&p, 50, BASE);
+	is(&p, F, NEAR_OBJECT);
+}
+
+static void what_nobody_wrote_was_there_before(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	load(&p, 50, BASE);
+	is(&p, BEFORE, NEAR_NONE);
+	p.in.from_start = true;
+	is(&p, OUTSIDE, NEAR_NONE);
+	begin(&p);
+	p.region[p.in.region_count++] = (struct in_region){ BASE, BASE + 4096, PID, IN_R_READONLY, false, NULL };
+	store(&p, 10, F, BASE); /* a wrong sample: nothing writes there */
+	load(&p, 50, BASE);
+	is(&p, OUTSIDE, NEAR_CONSTANT);
+}
+
+static void processes_are_told_apart(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	add(&p, 10, F, FMT_A_STORE, BASE, 8)->pid = OTHER;
+	load(&p, 50, BASE);
+	is(&p, BEFORE, NEAR_NONE);
+}
+
+static void a_wide_load_may_have_several_writers(void **state)
+{
+	struct planted p;
+	double bytes[FUNCS] = { 0 };
+
+	(void)state;
+	begin(&p);
+	store(&p, 10, F, BASE);
+	store(&p, 11, F, BASE + 8);
+	store(&p, 12, G, BASE + 16);
+	store(&p, 13, G, BASE + 24);
+	add(&p, 50, READER, FMT_A_LOAD, BASE, 32)->weight = 10;
+	run(&p);
+	assert_int_equal(p.c.read_count, 2);
+	for (size_t i = 0; i < p.c.read_count; i++)
+		bytes[p.c.reads[i].a.producer] += p.c.reads[i].bytes;
+	assert_true(bytes[F] == 160 && bytes[G] == 160);
+	assert_true(p.c.loads == 1 && p.c.stores == 4);
+	last_writer_release(&p.c);
+}
+
+static struct in_sysio *sysio(struct planted *p, uint64_t time, uint32_t dir, uint64_t addr, uint64_t len)
+{
+	p->sysio[p->in.sysio_count] = (struct in_sysio){
+		.time = time, .addr = addr, .len = len, .weight = 1, .pid = PID, .tid = PID, .func = KERNEL, .dir = dir
+	};
+	return &p->sysio[p->in.sysio_count++];
+}
+
+static void system_calls_fill_ranges(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	store(&p, 10, F, BASE + 100);
+	sysio(&p, 20, FMT_IO_KERNEL_WRITES, BASE, 1 << 20);
+	load(&p, 50, BASE + 100); /* F's is older */
+	is(&p, KERNEL, NEAR_GRANULE);
+	begin(&p);
+	sysio(&p, 20, FMT_IO_KERNEL_WRITES, BASE, 1 << 20);
+	store(&p, 30, F, BASE + 100);
+	load(&p, 50, BASE + 100);
+	is(&p, F, NEAR_GRANULE);
+	/* beyond its end it filled nothing */
+	begin(&p);
+	sysio(&p, 20, FMT_IO_KERNEL_WRITES, BASE, 4096);
+	load(&p, 50, BASE + 4096);
+	is(&p, BEFORE, NEAR_NONE);
+	begin(&p);
+	sysio(&p, 20, FMT_IO_KERNEL_WRITES, BASE, 100);
+	load(&p, 50, BASE + 100);
+	is(&p, BEFORE, NEAR_NONE);
+	/* fresh memory was written by nobody */
+	begin(&p);
+	store(&p, 10, F, BASE);
+	sysio(&p, 20, FMT_IO_MAPS, BASE, 4096);
+	load(&p, 50, BASE);
+	is(&p, OUTSIDE, NEAR_GRANULE);
+}
+
+static void what_the_kernel_reads_has_writers_and_a_site(void **state)
+{
+	struct planted p;
+	double bytes[FUNCS] = { 0 };
+
+	(void)state;
+	begin(&p);
+	for (unsigned i = 0; i < 32; i++) /* the first half F's, the other G's */
+		store(&p, 10 + i, i < 16 ? F : G, BASE + 8 * i);
+	sysio(&p, 60, FMT_IO_KERNEL_READS, BASE, 256)->weight = 4;
+	run(&p);
+	assert_int_equal(p.c.site_count, FUNCS + 1);
+	for (size_t i = 0; i < p.c.read_count; i++) {
+		assert_int_equal(p.c.reads[i].func, KERNEL);
+		assert_int_equal(p.c.reads[i].site, FUNCS);
+		bytes[p.c.reads[i].a.producer] += p.c.reads[i].bytes;
+	}
+	assert_true(bytes[F] == 512 && bytes[G] == 512);
+	last_writer_release(&p.c);
+}
+
+static void ranges_that_are_cut_are_counted(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	sysio(&p, 20, FMT_IO_KERNEL_WRITES, BASE, 1ull << 31);
+	run(&p);
+	/* 2^18 pages are kept, and the one that it begins in */
+	assert_true(p.c.cut_bytes == (double)((1ull << 31) - (((1ull << 18) + 1) << 12)));
+	last_writer_release(&p.c);
+}
+
+static void the_stack_counts_only_if_asked_for(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	add(&p, 10, F, FMT_A_STORE | FMT_A_STACK, BASE, 8);
+	add(&p, 50, READER, FMT_A_LOAD | FMT_A_STACK, BASE, 4);
+	run(&p);
+	assert_int_equal(p.c.read_count, 0);
+	last_writer_release(&p.c);
+	p.o.stack = true;
+	is(&p, F, NEAR_GRANULE);
+}
+
+static void the_census_counts_only_if_asked_for(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	add(&p, 10, F, FMT_A_STORE | FMT_A_CENSUS, BASE, 8);
+	load(&p, 50, BASE);
+	is(&p, F, NEAR_GRANULE);
+	p.o.use_census = false;
+	is(&p, BEFORE, NEAR_NONE);
+	/* its loads are no sample of anything */
+	begin(&p);
+	add(&p, 50, READER, FMT_A_LOAD | FMT_A_CENSUS, BASE, 8);
+	run(&p);
+	assert_int_equal(p.c.read_count, 0);
+	last_writer_release(&p.c);
+}
+
+static void plant_window(struct planted *p)
+{
+	p->hit[0] = (struct in_hit){ .time = 30, .site = G, .func = G, .flags = FMT_A_STORE, .syscall = -1 };
+	p->window[0] = (struct in_window){ .armed = 20, .ended = 40, .addr = BASE, .len = 8, .count = 1 };
+	p->window[0].arm.pid = PID;
+	p->in.window_count = p->in.hit_count = 1;
+}
+
+static void writes_seen_by_windows_are_stores(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	store(&p, 10, F, BASE);
+	plant_window(&p);
+	load(&p, 50, BASE);
+	run(&p);
+	assert_int_equal(p.c.reads[0].a.producer, G);
+	/* who had written before the window opened: F */
+	assert_int_equal(p.c.window_start[0].producer, F);
+	assert_int_equal(p.c.window_start[0].age, 10);
+	last_writer_release(&p.c);
+	p.o.use_windows = false;
+	is(&p, F, NEAR_GRANULE);
+}
+
+static void a_burst_reads_before_it_writes(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	store(&p, 10, F, BASE);
+	p.item[0] = (struct in_burst_item){ .addr = BASE, .site = READER, .size = 4 };
+	p.item[1] = (struct in_burst_item){ .addr = BASE, .site = G, .size = 8 };
+	p.burst[0] = (struct in_burst){ .time = 20, .pid = PID, .loads = 1, .stores = 1 };
+	p.in.burst_count = 1;
+	p.in.burst_item_count = 2;
+	load(&p, 50, BASE);
+	run(&p);
+	assert_int_equal(p.c.read_count, 2);
+	assert_int_equal(p.c.reads[0].burst, 1);
+	assert_true(p.c.reads[0].bytes == 0); /* it tells whose, and stands for nothing */
+	assert_int_equal(p.c.reads[0].a.producer, F);
+	assert_int_equal(p.c.reads[1].a.producer, G);
+	last_writer_release(&p.c);
+}
+
+/* The granule's own record is compared with what its neighbourhood would have said. */
+static void neighbours_are_judged_by_what_is_known(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	store(&p, 10, F, BASE);
+	store(&p, 11, F, BASE + 16);
+	load(&p, 50, BASE);
+	assert_int_equal(answer(&p).neighbour, 1);
+	begin(&p);
+	store(&p, 10, F, BASE);
+	store(&p, 11, G, BASE + 16);
+	load(&p, 50, BASE);
+	assert_int_equal(answer(&p).neighbour, -1);
+}
+
+static void rows_of_equal_neighbours_are_counted(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	store(&p, 10, G, BASE + 8);
+	for (unsigned i = 0; i < 4; i++)
+		store(&p, 11 + i, F, BASE + 16 + 8 * i);
+	load(&p, 50, BASE);
+	assert_int_equal(answer(&p).row, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_newest_store_of_the_granule_wins),
+		cmocka_unit_test(nearer_evidence_goes_before_newer),
+		cmocka_unit_test(neighbours_of_another_object_tell_nothing),
+		cmocka_unit_test(what_nobody_wrote_was_there_before),
+		cmocka_unit_test(processes_are_told_apart),
+		cmocka_unit_test(a_wide_load_may_have_several_writers),
+		cmocka_unit_test(system_calls_fill_ranges),
+		cmocka_unit_test(what_the_kernel_reads_has_writers_and_a_site),
+		cmocka_unit_test(ranges_that_are_cut_are_counted),
+		cmocka_unit_test(the_stack_counts_only_if_asked_for),
+		cmocka_unit_test(the_census_counts_only_if_asked_for),
+		cmocka_unit_test(writes_seen_by_windows_are_stores),
+		cmocka_unit_test(a_burst_reads_before_it_writes),
+		cmocka_unit_test(neighbours_are_judged_by_what_is_known),
+		cmocka_unit_test(rows_of_equal_neighbours_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which store has gone over an address since its last recorded writer: planted sweeps over memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "flow/overwrite.h"
+#include "util/random.h"
+
+enum { INIT, WORK, HIT, SITES };
+enum { PID = 7, WORDS = 512, MOST = 40000 };
+#define BASE 0x100000ull
+
+struct planted {
+	struct flow_input in;
+	struct in_site site[SITES];
+	struct in_access *access;
+	bool complete[SITES];
+	struct overwrite *ow;
+	uint64_t random;
+};
+
+static void begin(struct planted *p)
+{
+	*p = (struct planted){ .random = 1, .access = calloc(MOST, sizeof(struct in_access)) };
+	assert_non_null(p->access);
+	p->in.sites = p->site;
+	p->in.site_count = SITES;
+	p->in.access = p->access;
+}
+
+static void store(struct planted *p, uint64_t time, uint32_t site, uint64_t addr, double weight)
+{
+	assert_true(p->in.access_count < MOST);
+	p->access[p->in.access_count++] = (struct in_access){ .time = time,
+							      .addr = addr,
+							      .weight = weight,
+							      .site = site,
+							      .func = site,
+							      .pid = PID,
+							      .size = 8,
+							      .flags = FMT_A_STORE };
+}
+
+/* `site` goes over all words from `from` on, `passes` times, a pass takes WORDS; one store in `every` is sampled. */
+static uint64_t sweep(struct planted *p, uint64_t from, uint32_t site, unsigned passes, unsigned every)
+{
+	for (unsigned k = 0; k < passes * WORDS; k++, from++)
+		if (random_next(&p->random) % every == 0)
+			store(p, from, site, BASE + 8 * (k % WORDS), every);
+	return from;
+}
+
+/* Everything planted happens. */
+static void run(struct planted *p)
+{
+	p->ow = overwrite_new(&p->in, false, true, p->complete);
+	assert_non_null(p->ow);
+	for (size_t i = 0; i < p->in.access_count; i++)
+		overwrite_store(p->ow, &p->access[i]);
+}
+
+static void end(struct planted *p)
+{
+	overwrite_free(p->ow);
+	free(p->access);
+}
+
+static void a_sweep_since_then_has_gone_over_it(void **state)
+{
+	struct planted p;
+	uint64_t pass = 0, t;
+
+	(void)state;
+	begin(&p);
+	sweep(&p, 0, INIT, 4, 2);
+	t = 4 * WORDS;
+	sweep(&p, t, WORK, 8, 4);
+	run(&p);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * 100, t - 1, INIT, &pass), WORK);
+	/* its last pass is the eighth */
+	assert_true(pass > t + 6 * WORDS);
+	end(&p);
+}
+
+static void who_wrote_last_itself_is_not_replaced(void **state)
+{
+	struct planted p;
+	uint64_t pass, t;
+
+	(void)state;
+	begin(&p);
+	t = sweep(&p, 0, HIT, 8, 4);
+	sweep(&p, t, WORK, 8, 4);
+	run(&p);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * 100, 0, INIT, &pass), WORK);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * 100, 0, WORK, &pass), FLOW_NONE);
+	end(&p);
+}
+
+/* A part of a pass, after passes before: [from, from + count) of the words. */
+static uint64_t part(struct planted *p, uint64_t time, uint32_t site, unsigned from, unsigned count)
+{
+	for (unsigned k = from; k < from + count; k++, time++)
+		if (k % 4 == 0)
+			store(p, time, site, BASE + 8 * k, 4);
+	return time;
+}
+
+static void half_a_pass_of_another_is_doubt(void **state)
+{
+	struct planted p;
+	uint64_t pass, t0, t;
+
+	(void)state;
+	begin(&p);
+	t0 = sweep(&p, 0, HIT, 8, 4);
+	t = sweep(&p, t0, WORK, 8, 4);
+	part(&p, t, HIT, 0, WORDS * 3 / 4);
+	run(&p);
+	/* the record is of WORK, which has gone on: of others not even one pass went by */
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * 100, t0, WORK, &pass), FLOW_NONE);
+	end(&p);
+}
+
+static void a_quarter_of_a_pass_is_no_candidate(void **state)
+{
+	struct planted p;
+	uint64_t pass, t0, t;
+
+	(void)state;
+	begin(&p);
+	t0 = sweep(&p, 0, HIT, 8, 4);
+	t = sweep(&p, t0, WORK, 8, 4);
+	part(&p, t, HIT, WORDS / 8, WORDS / 4);
+	run(&p);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * 100, t0, INIT, &pass), WORK);
+	end(&p);
+}
+
+static void less_than_a_pass_since_then_is_not_enough(void **state)
+{
+	struct planted p;
+	uint64_t pass, t = 4 * WORDS;
+
+	(void)state;
+	begin(&p);
+	sweep(&p, 0, INIT, 4, 2);
+	sweep(&p, t, WORK, 8, 4);
+	run(&p);
+	/* asked about a record so new that WORK has stored a quarter of its words since */
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * 100, t + 8 * WORDS - WORDS / 4, INIT, &pass), FLOW_NONE);
+	end(&p);
+}
+
+static void memory_that_it_does_not_sweep_is_untouched(void **state)
+{
+	struct planted p;
+	uint64_t pass;
+
+	(void)state;
+	begin(&p);
+	sweep(&p, 0, WORK, 8, 4);
+	run(&p);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * WORDS + 8192, 0, INIT, &pass), FLOW_NONE);
+	assert_int_equal(overwrite_test(p.ow, PID + 1, BASE + 8 * 100, 0, INIT, &pass), FLOW_NONE);
+	end(&p);
+}
+
+static void of_several_the_latest_pass_counts(void **state)
+{
+	struct planted p;
+	uint64_t pass, t;
+
+	(void)state;
+	begin(&p);
+	t = sweep(&p, 0, WORK, 8, 4);
+	sweep(&p, t, HIT, 8, 4);
+	run(&p);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * 100, 0, INIT, &pass), HIT);
+	end(&p);
+}
+
+static void few_words_are_no_sweep(void **state)
+{
+	struct planted p;
+	uint64_t pass;
+
+	(void)state;
+	begin(&p);
+	for (unsigned i = 0; i < 200; i++)
+		store(&p, i, WORK, BASE + 8 * (i % 3), 1);
+	run(&p);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE, 0, INIT, &pass), FLOW_NONE);
+	end(&p);
+}
+
+static void stack_and_census_count_as_asked_for(void **state)
+{
+	struct planted p;
+	uint64_t pass;
+
+	(void)state;
+	begin(&p);
+	sweep(&p, 0, WORK, 8, 4);
+	for (size_t i = 0; i < p.in.access_count; i++)
+		p.access[i].flags |= FMT_A_STACK;
+	run(&p);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * 100, 0, INIT, &pass), FLOW_NONE);
+	overwrite_free(p.ow);
+	p.ow = overwrite_new(&p.in, true, true, p.complete);
+	assert_non_null(p.ow);
+	for (size_t i = 0; i < p.in.access_count; i++)
+		overwrite_store(p.ow, &p.access[i]);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * 100, 0, INIT, &pass), WORK);
+	end(&p);
+}
+
+static void what_was_not_seen_may_still_be_written(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	sweep(&p, 0, WORK, 1, 4); /* most words were met once: most of its stores go to words not seen yet */
+	for (unsigned i = 0; i < 400; i++)
+		store(&p, 1000 + i, HIT, BASE + 8 * (i % 20) * 2, 1); /* twenty words, each seen often */
+	run(&p);
+	assert_true(overwrite_plausible(p.ow, WORK, PID, 0xdead0000));
+	assert_true(overwrite_plausible(p.ow, HIT, PID, BASE + 16));
+	assert_false(overwrite_plausible(p.ow, HIT, PID, BASE + 8));
+	assert_false(overwrite_plausible(p.ow, HIT, PID, 0xdead0000));
+	end(&p);
+}
+
+static void a_complete_census_leaves_nothing_unseen(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	sweep(&p, 0, WORK, 1, 4);
+	p.complete[WORK] = true;
+	run(&p);
+	assert_false(overwrite_plausible(p.ow, WORK, PID, 0xdead0000));
+	end(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sweep_since_then_has_gone_over_it),
+		cmocka_unit_test(who_wrote_last_itself_is_not_replaced),
+		cmocka_unit_test(half_a_pass_of_another_is_doubt),
+		cmocka_unit_test(a_quarter_of_a_pass_is_no_candidate),
+		cmocka_unit_test(less_than_a_pass_since_then_is_not_enough),
+		cmocka_unit_test(memory_that_it_does_not_sweep_is_untouched),
+		cmocka_unit_test(of_several_the_latest_pass_counts),
+		cmocka_unit_test(few_words_are_no_sweep),
+		cmocka_unit_test(stack_and_census_count_as_asked_for),
+		cmocka_unit_test(what_was_not_seen_may_still_be_written),
+		cmocka_unit_test(a_complete_census_leaves_nothing_unseen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
