@@ -75,3 +75,10 @@ if [ -n "$v1" ]; then
 else
 	skip "a control group of version 1" "there is none here"
 fi
+
+# a command's recording begins before the command does, when all of the machine's mappings are followed
+cp "$(type -P true)" neighbour-true
+(while ./neighbour-true; do :; done) 2>/dev/null & STARTED+=($!)
+accperf record -q --counts off -o own.data -- "$WORKLOADS/tightloop" --seconds 0.5 >/dev/null 2>own.err
+check "a command's own files are named" bash -c "'$mkp' own.data dump=1 | grep -qa tightloop"
+check "... and none of its neighbours'" bash -c "! '$mkp' own.data dump=1 | grep -qa neighbour-true"

@@ -36,8 +36,7 @@ struct attr {
 	struct naming *naming;
 	struct map stacks; /* hash of frames -> id: 64 bits tell a million apart but for 1 in 10^7 */
 	uint32_t stack_count;
-	struct map jits;       /* pid -> struct jit_state * */
-	uint64_t modules_seen; /* modules_added() when all there were had been written */
+	struct map jits; /* pid -> struct jit_state * */
 	uint64_t last_end;
 	unsigned last_first; /* frames before those of the last walk */
 	unsigned last_count; /* with them */
@@ -121,34 +120,26 @@ static void put(struct attr *a, enum fmt_section section, const void *rec, uint3
 		a->n.store_errors++;
 }
 
-static void write_module(struct attr *a, struct module *m)
+/* Before any record that names it. Modules that none names are not told: they may be of processes that
+ * nobody asked about. */
+static void write_module(struct attr *a, uint32_t id)
 {
-	struct fmt_module rec = {
-		.id = m->id,
+	struct module *m = modules_get(a->modules, id);
+	struct fmt_module rec;
+
+	if (!m || m->written)
+		return;
+	rec = (struct fmt_module){
+		.id = id,
 		.kind = m->kind,
 		.path = store_string(a->w, m->path),
 		.pid = m->kind == FMT_MOD_JIT || m->kind == FMT_MOD_ANON ? m->pid : 0,
 		.build_id_len = m->build_id_len,
 		.content = module_content(m),
 	};
-
 	memcpy(rec.build_id, m->build_id, sizeof(rec.build_id));
 	put(a, FMT_MODULE, &rec, sizeof(rec));
 	m->written = true;
-}
-
-/* Before any record that names one of them. */
-static void write_modules(struct attr *a)
-{
-	if (a->modules_seen == modules_added(a->modules))
-		return;
-	for (uint32_t id = 1; id <= modules_count(a->modules); id++) {
-		struct module *m = modules_get(a->modules, id);
-
-		if (m && !m->written && !module_retired(m))
-			write_module(a, m);
-	}
-	a->modules_seen = modules_added(a->modules);
 }
 
 static void write_mapping(struct attr *a, const struct process *p, const struct mapping *m, uint64_t time)
@@ -164,7 +155,7 @@ static void write_mapping(struct attr *a, const struct process *p, const struct 
 		.name = store_string(a->w, procmaps_name(a->maps, m->name)),
 	};
 
-	write_modules(a);
+	write_module(a, rec.module);
 	put(a, FMT_MAPPING, &rec, sizeof(rec));
 }
 
@@ -402,9 +393,10 @@ static uint32_t stack_intern(struct attr *a, unsigned count, uint32_t flags)
 		return (uint32_t)*slot;
 	*slot = ++a->stack_count;
 	a->head.id = a->stack_count;
-	write_modules(a);
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
+		write_module(a, a->frames[i].module);
 		naming_want(a->naming, a->frames[i].module, a->frames[i].addr);
+	}
 	if (store_put_var(a->w, FMT_STACK, &a->head, sizeof(a->head), a->frames, count * (uint32_t)sizeof(*a->frames)))
 		a->n.store_errors++;
 	return a->stack_count;
@@ -546,7 +538,7 @@ bool attr_place(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uin
 	*module = anon_module(a, pid, place.module->id, 0);
 	*addr = place.vaddr;
 	process_seen(a, pid, 0);
-	write_modules(a);
+	write_module(a, *module);
 	return true;
 }
 
@@ -560,6 +552,7 @@ bool attr_code(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint
 
 void attr_name(struct attr *a, uint32_t module, uint64_t addr)
 {
+	write_module(a, module);
 	naming_want(a->naming, module, addr);
 }
 
@@ -632,7 +625,6 @@ static void retire_modules(struct attr *a)
 		if (m)
 			m->written = false;
 	}
-	a->modules_seen = UINT64_MAX;
 	unwind_forget(a->unwinder);
 }
 
@@ -645,7 +637,6 @@ struct naming *attr_next(struct attr *a, struct store_writer *next)
 	if (!fresh)
 		return NULL;
 	name_jits(a, true);
-	write_modules(a);
 	while (procmap_next(a->maps, &pos, &p)) {
 		if (p->written && p->end)
 			write_process(a, p);
@@ -694,7 +685,6 @@ int attr_finish(struct attr *a, struct err *e)
 			break;
 		jit_finish(a, (uint32_t)key);
 	}
-	write_modules(a);
 	err = naming_all(a->naming, a->modules, e);
 	pos = 0;
 	while (procmap_next(a->maps, &pos, &p))

@@ -48,8 +48,7 @@ struct module_private {
 struct modules {
 	struct module_private **list; /* [id - 1]; NULL: that id is free */
 	unsigned count, cap;
-	unsigned hole; /* none is free before it */
-	uint64_t added;
+	unsigned hole;        /* none is free before it */
 	struct intern keys;   /* what a mapping says of its file */
 	uint32_t *key_module; /* [intern id] -> module id */
 	uint32_t key_cap;
@@ -115,11 +114,6 @@ struct module *modules_get(const struct modules *ms, uint32_t id)
 	return id && id <= ms->count && ms->list[id - 1] ? &ms->list[id - 1]->m : NULL;
 }
 
-uint64_t modules_added(const struct modules *ms)
-{
-	return ms->added;
-}
-
 static struct module_private *private_new(const char *path, uint32_t kind, uint32_t pid)
 {
 	struct module_private *p = calloc(1, sizeof(*p));
@@ -162,7 +156,6 @@ static struct module_private *module_add(struct modules *ms, const char *path, u
 	ms->count += ms->hole == ms->count;
 	ms->list[ms->hole++] = p;
 	p->m.id = ms->hole;
-	ms->added++;
 	return p;
 }
 

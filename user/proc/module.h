@@ -68,8 +68,6 @@ struct modules *modules_new(void);
 void modules_free(struct modules *ms);
 /* The highest id there is. */
 unsigned modules_count(const struct modules *ms);
-/* So many were ever taken in. */
-uint64_t modules_added(const struct modules *ms);
 /* Unwind tables that were not read because they, or all together, are too large. */
 uint64_t modules_frames_refused(const struct modules *ms);
 /* By id, 1..modules_count(); NULL for others, and for those that were dropped. Pointers stay valid until then. */
