@@ -16,7 +16,9 @@
  * that windows say turns 5 times whenever it is entered, which is every other time. elf=PATH id=BUILDID addr=N: every
  * sample at this address of this file, without a symbol, as a recording leaves it that was killed. hostile=1:
  * functions, files, objects and threads with names that harm a terminal or a reader, in an exact run with samples.
- * hostile=2: its first function passes all bytes to itself.
+ * hostile=2: its first function passes all bytes to itself. hw=pebs|ibs|spe: loads and stores besides, as a processor
+ * samples them and a recording stores them: latency, where the data came from, physical address, page; main stores
+ * what deflate_slow loads.
  *
  * dump=1 writes nothing, but copies all of FILE's unpacked sections to stdout.
  *
@@ -416,6 +418,47 @@ static void define_counts(double lie, double bursts, double whole)
 		counts_link(i + 1, &plan[i]);
 }
 
+/* What perf calls the levels of memory: PERF_MEM_OP, PERF_MEM_LVL_NUM. */
+enum { OP_LOAD = 2, OP_STORE = 4, LVL_SHIFT = 33, LVL_L1 = 1, LVL_L3 = 3, LVL_RAM = 13 };
+
+static void define_hardware(const char *source)
+{
+	struct fmt_rate rate = {
+		.time = 1000000000, .source = store_string(w, source), .per_second = 800, .period = 10007
+	};
+	bool ibs = !strcmp(source, "ibs");
+
+	store_meta(w, "engine", "pmu");
+	store_meta(w, "bias", ibs ? "time" : "count");
+	store_put(w, FMT_RATE, &rate, sizeof(rate));
+	for (unsigned i = 0; i < 400; i++) {
+		bool load = i % 5 > 1;
+		uint64_t level = i % 50 ? i % 7 ? LVL_L1 : LVL_L3 : LVL_RAM;
+		struct fmt_access a = { .time = 1000000000ull + i * 20000000ull,
+					.addr = 0x7f0000100000ull + (i / 5) * 64 + (i % 5) * 8,
+					.ip = load ? 0x4970 + (i % 3) * 4 : 0x1010,
+					.weight = 10007,
+					.data_src = (load ? OP_LOAD : OP_STORE) | level << LVL_SHIFT,
+					.module = load ? M_LIBZ : M_APP,
+					.pid = 4242,
+					.tid = 4242 + i % 2,
+					.stack = load ? S_DEFLATE : 0,
+					.latency = load ? 4 + (unsigned)level * 20 : 0,
+					.size = load ? 8 : 4,
+					.flags = (load ? FMT_A_LOAD : FMT_A_STORE) | (ibs ? FMT_A_TIME : 0u) };
+
+		if (i % 9 == 8)
+			a.flags |= FMT_A_ATOMIC;
+		if (!strcmp(source, "spe")) {
+			a.phys = a.addr & 0xffffff;
+			a.page_size = 65536;
+		}
+		store_put(w, FMT_ACCESS, &a, sizeof(a));
+	}
+	symbol(M_LIBZ, 0x4974, F_DEFLATE, 0, NULL, 0);
+	symbol(M_LIBZ, 0x4978, F_DEFLATE, 0, NULL, 0);
+}
+
 static unsigned long number(int argc, char **argv, const char *key, unsigned long otherwise)
 {
 	size_t n = strlen(key);
@@ -576,6 +619,8 @@ int main(int argc, char **argv)
 	if (number(argc, argv, "counts", 0))
 		define_counts((double)number(argc, argv, "lie", 0), (double)number(argc, argv, "bursts", 0),
 			      (double)number(argc, argv, "whole", 8));
+	if (text(argc, argv, "hw"))
+		define_hardware(text(argc, argv, "hw"));
 	for (unsigned long i = 0; i < samples && !exact && !hostile; i++) {
 		struct fmt_sample s = { .time = 1000000000ull + i * 10000000ull,
 					.period = 10000000,
