@@ -126,11 +126,21 @@ struct {
 	__type(value, __u32);
 } alg_names SEC(".maps");
 
-/* Too large for the stack. System calls of one CPU do not nest in here. */
+/* Too large for the stack. Where the kernel has no way to hold the CPU (preempt.bpf.h), one system call may be
+ * interrupted in here by another task's: who finds a part of it taken does without, and it is counted. */
 struct alg_room {
+	__u32 slot_taken, regs_taken;
 	struct probe_slot slot;
 	regs_t regs;
 };
+
+static __always_inline bool alg_take(__u32 *taken)
+{
+	if (!__sync_lock_test_and_set(taken, 1))
+		return true;
+	ADD(losses[PC_ROOM_TAKEN], 1);
+	return false;
+}
 static const struct probe_slot no_slot;
 
 struct {
@@ -214,6 +224,10 @@ static __noinline int alg_complete(struct probe_alg_sock *o)
 	room = bpf_map_lookup_elem(&alg_rooms, &zero);
 	if (!o || !room)
 		return 0;
+	if (!alg_take(&room->slot_taken)) {
+		o->pending = o->more = o->partly = 0;
+		return 0;
+	}
 	s = &room->slot;
 	*s = no_slot;
 	s->entry = o->entry - o->busy;
@@ -230,6 +244,7 @@ static __noinline int alg_complete(struct probe_alg_sock *o)
 	s->involuntary = o->end_involuntary;
 	o->pending = o->more = o->partly = 0;
 	account(s, o->end, 0);
+	room->slot_taken = 0;
 	return 0;
 }
 
@@ -309,31 +324,15 @@ static __always_inline void alg_lap(struct probe_alg_sock *o, __u32 tid, __u64 n
 		o->end_cpu = (__s64)o->end_cpu < 0 ? 0 : ns;
 }
 
-static __always_inline int alg_entered(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int alg_call_begins(struct bpf_raw_tracepoint_args *ctx, regs_t *regs, __u32 pid, __u32 tid)
 {
-	__u32 tid, pid = whoami(&tid), key = alg_first, fd;
-	struct probe_activity *act;
 	struct alg_flight f = {};
 	struct probe_total *total;
 	struct probe_alg_sock *o;
 	struct probe_thread *t;
-	struct alg_room *room;
 	__u64 now, a[4];
-	__u32 zero = 0;
-	regs_t *regs;
+	__u32 fd;
 
-	if (!alg_wanted(pid))
-		return 0;
-	act = bpf_map_lookup_elem(&activity, &key);
-	if (!act)
-		return 0;
-	ADD(act->hits, 1);
-	if (!enabled[alg_library & (PROBE_LIBS - 1)])
-		return 0;
-	room = bpf_map_lookup_elem(&alg_rooms, &zero);
-	if (!room)
-		return 0;
-	regs = &room->regs;
 	if (bpf_probe_read_kernel(regs, sizeof(*regs), (void *)ctx->args[0]) || COMPAT(regs))
 		return 0;
 	SYS_ARGS(a, regs);
@@ -382,6 +381,28 @@ static __always_inline int alg_entered(struct bpf_raw_tracepoint_args *ctx)
 	}
 	alg_stamp(&f);
 	bpf_map_update_elem(&alg_flights, &tid, &f, BPF_ANY);
+	return 0;
+}
+
+static __always_inline int alg_entered(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 tid, pid = whoami(&tid), key = alg_first, zero = 0;
+	struct probe_activity *act;
+	struct alg_room *room;
+
+	if (!alg_wanted(pid))
+		return 0;
+	act = bpf_map_lookup_elem(&activity, &key);
+	if (!act)
+		return 0;
+	ADD(act->hits, 1);
+	if (!enabled[alg_library & (PROBE_LIBS - 1)])
+		return 0;
+	room = bpf_map_lookup_elem(&alg_rooms, &zero);
+	if (!room || !alg_take(&room->regs_taken))
+		return 0;
+	alg_call_begins(ctx, &room->regs, pid, tid);
+	room->regs_taken = 0;
 	return 0;
 }
 

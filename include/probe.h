@@ -157,7 +157,8 @@ enum probe_counter {
 	PC_CUT = 5,        /* probes were taken away during the call */
 	PC_MAP_FULL = 6,   /* no room for thread, total or histogram cell */
 	PC_SLOTS_FULL = 7, /* more families nested in one thread than there is room for */
-	PC_MAX = 8,
+	PC_ROOM_TAKEN = 8, /* AF_ALG: another task's system call was under way in the CPU's memory */
+	PC_MAX = 9,
 };
 
 #define URING_OPS 64 /* io_uring operations we can tell apart */

@@ -48,6 +48,13 @@ PY
 else
 	skip "every program holds the CPU" "no llvm-objdump"
 fi
+if [ -n "$objdump" ]; then
+	# Before Linux 6.10 nothing holds the CPU: memory of the CPU's has a flag, taken in one step (an exchange: e1)
+	flags() { "$objdump" -d "$TOP/build/bpf/$1.bpf.o" | awk -v f="<$2>:" '/^[0-9a-f]+ <[^L].*>:$/ { on = index($0, f) } on && /(c3|db) .. .. .. e1 00 00 00/ { n++ } END { exit !n }'; }
+	check "AF_ALG's registers are taken by one system call" flags offload offload_alg_enter
+	check "and so is its call" flags offload alg_complete
+	check "and what a system call is told in" flags sysio on_exit
+fi
 plain() { ! grep -nE '(->[a-z_]+|\*v|\])(\+\+| \+= 1);' "$TOP"/bpf/*.bpf.[ch] | grep -vE 'r->shift\+\+|s->pages\+\+'; }
 check "no counter is a plain increment" plain
 

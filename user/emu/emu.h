@@ -25,19 +25,20 @@
 #define EMU_PAGE SAMPLE_PAGE
 #define EMU_GRANULE 4 /* bytes whose last writer is kept together */
 
+/* Stored in profiles (fmt_counts_burst.end): numbers stay, new ones follow. */
 enum emu_end {
-	EMU_DONE,    /* as many instructions as were asked for */
-	EMU_BRANCH,  /* which way is unknown */
-	EMU_TARGET,  /* an indirect jump, call or return to an unknown place */
-	EMU_FAULT,   /* memory that is not mapped, or too much of it */
-	EMU_CODE,    /* no code there, or none that may be followed */
-	EMU_SYSCALL, /* one that does not come back, or whose effect is too large */
-	EMU_STUCK,   /* the same instruction for ever; a trap */
+	EMU_DONE = 0,    /* as many instructions as were asked for */
+	EMU_BRANCH = 1,  /* which way is unknown */
+	EMU_TARGET = 2,  /* an indirect jump, call or return to an unknown place */
+	EMU_FAULT = 3,   /* memory that is not mapped, or too much of it */
+	EMU_CODE = 4,    /* no code there, or none that may be followed */
+	EMU_SYSCALL = 5, /* one that does not come back, or whose effect is too large */
+	EMU_STUCK = 6,   /* the same instruction for ever; a trap */
 	/* it would crash or give up, which the thread did not: memory was younger than registers. What ran since the
 	 * first page that was is taken back */
-	EMU_ASTRAY,
-	EMU_WAITS, /* until another thread has written something: this copy of memory is this thread's alone */
-	EMU_ENDS
+	EMU_ASTRAY = 7,
+	EMU_WAITS = 8, /* until another thread has written something: this copy of memory is this thread's alone */
+	EMU_ENDS = 9
 };
 const char *emu_end_str(enum emu_end end);
 

@@ -28,6 +28,7 @@ static const struct {
 	{ PC_CUT, "offload: calls cut when probes were taken away", true },
 	{ PC_MAP_FULL, "offload: calls uncounted, kernel table full", true },
 	{ PC_SLOTS_FULL, "offload: calls uncounted, nested too deep", true },
+	{ PC_ROOM_TAKEN, "offload: AF_ALG calls uncounted, interrupted by another", true },
 };
 
 /* ---- options ---- */
