@@ -6,8 +6,8 @@
  * trap once more each, find the window closed, and stop as well.
  */
 #include "kernel_types.bpf.h"
-#include "abi.h"
 #include "execwin.h"
+#include "regs.bpf.h"
 #include "thread_clock.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -21,22 +21,7 @@ static __always_inline __u64 reg_of(struct bpf_perf_event_data *ctx, __u32 reg)
 
 	if (reg >= 16)
 		return 0;
-	all[WREG_AX] = ctx->regs.rax;
-	all[WREG_DX] = ctx->regs.rdx;
-	all[WREG_CX] = ctx->regs.rcx;
-	all[WREG_BX] = ctx->regs.rbx;
-	all[WREG_SI] = ctx->regs.rsi;
-	all[WREG_DI] = ctx->regs.rdi;
-	all[WREG_BP] = ctx->regs.rbp;
-	all[WREG_SP] = ctx->regs.rsp;
-	all[WREG_R8] = ctx->regs.r8;
-	all[WREG_R9] = ctx->regs.r9;
-	all[WREG_R10] = ctx->regs.r10;
-	all[WREG_R11] = ctx->regs.r11;
-	all[WREG_R12] = ctx->regs.r12;
-	all[WREG_R13] = ctx->regs.r13;
-	all[WREG_R14] = ctx->regs.r14;
-	all[WREG_R15] = ctx->regs.r15;
+	TAKE_GENERAL(all, &ctx->regs);
 	return all[reg];
 }
 

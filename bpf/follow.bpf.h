@@ -3,18 +3,14 @@
  * Who is observed, where everybody passes by (timers of CPUs, system calls): a set of processes or threads, told by
  * user space, to which processes forked by a member are added before they run their first instruction, and from which
  * ends take away; or a control group with those below it. Included by bpf/sampler.bpf.c and bpf/sysio.bpf.c (after
- * common.bpf.h). To follow by another property: append to FOLLOW_*, here and in kmod-free/targets.h, and decide in
+ * common.bpf.h). To follow by another property: append to FOLLOW_* in include/control.h, and decide in
  * followed().
  */
 #ifndef ACCPERF_FOLLOW_BPF_H
 #define ACCPERF_FOLLOW_BPF_H
 
 #include "common.bpf.h"
-
-enum { FOLLOW_ALL = 0, FOLLOW_PROCESSES = 1, FOLLOW_THREADS = 2, FOLLOW_CGROUP = 3 };
-/* Values of the set: a command is not followed before its exec, what it was before is ourselves. Anything larger is
- * when a child began: numbers come back, and the end of one must not take away its successor. */
-enum { NOT_YET = 0, NOW = 1 };
+#include "control.h"
 
 /* Set by user space before anything is attached. */
 __u32 follow = FOLLOW_ALL;
@@ -45,7 +41,7 @@ static __always_inline bool followed(__u64 pid_tgid)
 	if (follow == FOLLOW_CGROUP)
 		return bpf_current_task_under_cgroup(&cgroup, 0) == 1;
 	state = bpf_map_lookup_elem(&targets, &key);
-	return state && *state != NOT_YET;
+	return state && *state != FOLLOW_NOT_YET;
 }
 
 static __always_inline int take_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -57,7 +53,7 @@ static __always_inline int take_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (from == to || follow != FOLLOW_PROCESSES)
 		return 0;
 	state = bpf_map_lookup_elem(&targets, &from);
-	if (!state || *state == NOT_YET || !follow_children)
+	if (!state || *state == FOLLOW_NOT_YET || !follow_children)
 		bpf_map_delete_elem(&targets, &to); /* whoever had this number is gone, and its end still on its way */
 	else if (bpf_map_update_elem(&targets, &to, &began, BPF_ANY))
 		count(CTR_NOT_FOLLOWED);
@@ -82,8 +78,8 @@ static __always_inline int take_exec(struct bpf_raw_tracepoint_args *ctx)
 		       BPF_CORE_READ(program, interp_flags) & BINPRM_FLAGS_ENFORCE_NONDUMP)) {
 		count(CTR_GAINED);
 		bpf_map_delete_elem(&targets, &key);
-	} else if (follow == FOLLOW_PROCESSES && *state == NOT_YET) {
-		*state = NOW;
+	} else if (follow == FOLLOW_PROCESSES && *state == FOLLOW_NOT_YET) {
+		*state = FOLLOW_NOW;
 	}
 	return 0;
 }
@@ -104,7 +100,7 @@ static __always_inline int take_free(struct bpf_raw_tracepoint_args *ctx)
 	if (follow != FOLLOW_THREADS && pid != (__u32)BPF_CORE_READ(task, tgid))
 		return 0;
 	state = bpf_map_lookup_elem(&targets, &pid);
-	if (state && (*state <= NOW || *state == (BPF_CORE_READ(task, start_time) | 2)))
+	if (state && (*state <= FOLLOW_NOW || *state == (BPF_CORE_READ(task, start_time) | 2)))
 		bpf_map_delete_elem(&targets, &pid);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "preempt.bpf.h"
+#include "regs.bpf.h"
 #include "returns.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -178,24 +179,7 @@ static __always_inline __u64 cpu_clock(struct task_struct___off *t, __u64 now)
 static __always_inline void take_regs(__u64 *to, regs_t *r)
 {
 #if defined(__TARGET_ARCH_x86)
-	to[WREG_AX] = r->rax;
-	to[WREG_DX] = r->rdx;
-	to[WREG_CX] = r->rcx;
-	to[WREG_BX] = r->rbx;
-	to[WREG_SI] = r->rsi;
-	to[WREG_DI] = r->rdi;
-	to[WREG_BP] = r->rbp;
-	to[WREG_SP] = r->rsp;
-	to[WREG_R8] = r->r8;
-	to[WREG_R9] = r->r9;
-	to[WREG_R10] = r->r10;
-	to[WREG_R11] = r->r11;
-	to[WREG_R12] = r->r12;
-	to[WREG_R13] = r->r13;
-	to[WREG_R14] = r->r14;
-	to[WREG_R15] = r->r15;
-	to[WREG_IP] = r->rip;
-	to[WREG_FLAGS] = r->eflags;
+	TAKE_REGS(to, r);
 #else
 	to[WREG_SP] = r->sp;
 	to[WREG_IP] = r->pc;

@@ -5,7 +5,7 @@
  * whole state and leaves unwinding to user space.
  */
 #include "common.bpf.h"
-#include "abi.h"
+#include "regs.bpf.h"
 #define RETURNS_READER
 #include "returns.bpf.h"
 #include "follow.bpf.h"
@@ -148,28 +148,6 @@ static __always_inline void take_pages(struct wire_sample *s)
 	s->pages_ns = (__u32)(bpf_ktime_get_ns() - began);
 }
 
-static __always_inline void take_regs(struct wire_sample *s, const struct pt_regs *r)
-{
-	s->regs[WREG_AX] = r->rax;
-	s->regs[WREG_DX] = r->rdx;
-	s->regs[WREG_CX] = r->rcx;
-	s->regs[WREG_BX] = r->rbx;
-	s->regs[WREG_SI] = r->rsi;
-	s->regs[WREG_DI] = r->rdi;
-	s->regs[WREG_BP] = r->rbp;
-	s->regs[WREG_SP] = r->rsp;
-	s->regs[WREG_R8] = r->r8;
-	s->regs[WREG_R9] = r->r9;
-	s->regs[WREG_R10] = r->r10;
-	s->regs[WREG_R11] = r->r11;
-	s->regs[WREG_R12] = r->r12;
-	s->regs[WREG_R13] = r->r13;
-	s->regs[WREG_R14] = r->r14;
-	s->regs[WREG_R15] = r->r15;
-	s->regs[WREG_IP] = r->rip;
-	s->regs[WREG_FLAGS] = r->eflags;
-}
-
 /* How much of the stack is worth copying: up to where it ended last time, or to where the process's
  * first frame began, or the limit. */
 static __always_inline __u32 wanted_bytes(struct task_struct *task, __u32 tid, __u64 sp, __u32 *flags)
@@ -271,7 +249,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		x->s.kernel_ip = kernel_ip;
 		x->s.syscall = (__s64)user.orig_rax;
 	}
-	take_regs(&x->s, &user);
+	TAKE_REGS(x->s.regs, &user);
 	x->s.code_hash = bpf_probe_read_user(code, sizeof(code), (void *)user.rip) ? 0 : wire_code_hash(code);
 	x->s.regs[WREG_FSBASE] = task->thread.fsbase;
 	x->s.pages = x->s.pages_ns = 0;

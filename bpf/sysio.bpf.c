@@ -6,6 +6,7 @@
  */
 #include "common.bpf.h"
 #include "abi.h"
+#include "control.h"
 #include "follow.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -15,19 +16,11 @@ char LICENSE[] SEC("license") = "GPL";
 #define RING_BYTES (1 << 20)
 #define USER_CS_32 0x23
 
-/* As enum sysdir_shape in kmod-free/syscalls.h; told by user space in `calls`. */
-enum { SHAPE_BUFFER = 1, SHAPE_VECTOR, SHAPE_MESSAGE, SHAPE_FIXED, SHAPE_COUNTED, SHAPE_MAP };
-
-struct call {
-	__u8 shape, addr, len, dir;
-	__u32 fixed;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MAX_NR);
 	__type(key, __u32);
-	__type(value, struct call);
+	__type(value, struct sysio_call);
 } calls SEC(".maps");
 
 struct {
@@ -52,14 +45,6 @@ struct msghdr { /* user space's */
 	__u64 name;
 	__u32 name_len, pad;
 	__u64 iov, iov_len;
-};
-
-/* As struct sysio_counts in kmod-free/sysio.c. */
-struct sysio_counts {
-	__u64 passed, others; /* calls of the targets, and of everybody else, that came by here */
-	__u64 seen, taken, lost, cut, uring;
-	__u64 spent, here; /* ns of the targets' time: in all, and in this burst */
-	__u64 burst;
 };
 
 struct {
@@ -120,33 +105,33 @@ static __always_inline __u32 take_iov(struct record *x, struct sysio_counts *k, 
 	return cnt;
 }
 
-static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *k, const struct call *c,
+static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *k, const struct sysio_call *c,
 					 const struct pt_regs *r, __s64 ret)
 {
 	__u64 addr = arg(r, c->addr), cnt;
 	struct msghdr m;
 
 	switch (c->shape) {
-	case SHAPE_BUFFER:
+	case SYSDIR_BUFFER:
 		x->range[0].addr = addr;
 		x->range[0].len = ret;
 		return 1;
-	case SHAPE_FIXED:
+	case SYSDIR_FIXED:
 		x->range[0].addr = addr;
 		x->range[0].len = c->fixed;
 		return 1;
-	case SHAPE_COUNTED:
+	case SYSDIR_COUNTED:
 		x->range[0].addr = addr;
 		x->range[0].len = ret * c->fixed;
 		return 1;
-	case SHAPE_MAP:
+	case SYSDIR_MAP:
 		if ((__s32)r->r8 < 0) /* anonymous: holds nothing yet */
 			return 0;
 		x->range[0].addr = ret;
 		x->range[0].len = r->rsi;
 		return 1;
-	case SHAPE_VECTOR: cnt = arg(r, c->len); break;
-	case SHAPE_MESSAGE:
+	case SYSDIR_VECTOR: cnt = arg(r, c->len); break;
+	case SYSDIR_MESSAGE:
 		if (bpf_probe_read_user(&m, sizeof(m), (void *)addr))
 			return 0;
 		addr = m.iov;
@@ -159,7 +144,7 @@ static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *
 
 /* Fills x and sends it; true if the call was reported.
  * shape: inlined; pointers to parts would cost the verifier what it knows of them. */
-static __always_inline bool send(struct record *x, struct sysio_counts *k, const struct call *c,
+static __always_inline bool send(struct record *x, struct sysio_counts *k, const struct sysio_call *c,
 				 const struct pt_regs *regs, __s64 ret, __u64 id, __u32 step)
 {
 	__u32 n = take_ranges(x, k, c, regs, ret);
@@ -191,7 +176,7 @@ static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct 
 	__u32 zero = 0, nr, step;
 	struct pt_regs regs;
 	struct record *x;
-	struct call *c;
+	struct sysio_call *c;
 	bool sent;
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]) || regs.cs == USER_CS_32)
@@ -207,7 +192,7 @@ static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct 
 	if (step > 1 && bpf_get_prandom_u32() % step)
 		return false;
 	/* an error, or nothing moved; fixed-size answers come with 0 */
-	if (ret < 0 ? c->shape != SHAPE_MAP || ret > -4096 : !ret && c->shape != SHAPE_FIXED)
+	if (ret < 0 ? c->shape != SYSDIR_MAP || ret > -4096 : !ret && c->shape != SYSDIR_FIXED)
 		return false;
 	x = bpf_map_lookup_elem(&scratch, &zero);
 	if (!x)

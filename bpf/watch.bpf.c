@@ -6,30 +6,19 @@
  * otherwise go on trapping until user space wakes.
  */
 #include "kernel_types.bpf.h"
-#include "abi.h"
+#include "control.h"
+#include "regs.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 #define SLOTS 8
-#define MOST_OTHERS 16 /* as in kmod-free/watch.c */
 #define MOST_EARLY 64
-
-struct slot {
-	__u64 generation;
-	__u64 hits;
-	__u64 limit;
-	__u64 soft_limit; /* stop here unless the value has changed: nobody writes, so far */
-	__u64 value, changed;
-	__u32 process, others; /* armed on CPUs: for this process; hits of others so far */
-	/* not on all threads, or CPUs, yet; hits meanwhile, which would tell half of what happens */
-	__u32 arming, early;
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SLOTS);
 	__type(key, __u32);
-	__type(value, struct slot);
+	__type(value, struct watch_slot);
 } slots SEC(".maps");
 
 struct {
@@ -44,30 +33,8 @@ __u32 crowded;
 /* Set by user space, which wants to know what it costs. */
 __u32 wake_each;
 
-static __always_inline void take_regs(__u64 *to, const struct pt_regs *r)
-{
-	to[WREG_AX] = r->rax;
-	to[WREG_DX] = r->rdx;
-	to[WREG_CX] = r->rcx;
-	to[WREG_BX] = r->rbx;
-	to[WREG_SI] = r->rsi;
-	to[WREG_DI] = r->rdi;
-	to[WREG_BP] = r->rbp;
-	to[WREG_SP] = r->rsp;
-	to[WREG_R8] = r->r8;
-	to[WREG_R9] = r->r9;
-	to[WREG_R10] = r->r10;
-	to[WREG_R11] = r->r11;
-	to[WREG_R12] = r->r12;
-	to[WREG_R13] = r->r13;
-	to[WREG_R14] = r->r14;
-	to[WREG_R15] = r->r15;
-	to[WREG_IP] = r->rip;
-	to[WREG_FLAGS] = r->eflags;
-}
-
 /* A changed value is proof of a write; an unchanged one is settled by user space, which decodes. */
-static __always_inline void note_value(struct slot *s, __u64 addr, __u64 n)
+static __always_inline void note_value(struct watch_slot *s, __u64 addr, __u64 n)
 {
 	__u64 v = 0;
 
@@ -87,7 +54,7 @@ int on_hit(struct bpf_perf_event_data *ctx)
 	bool in_kernel = (__s64)ctx->regs.rip < 0;
 	struct wire_watch *w;
 	struct pt_regs user;
-	struct slot *s;
+	struct watch_slot *s;
 	void *r;
 
 	__sync_fetch_and_add(&seen, 1);
@@ -97,7 +64,7 @@ int on_hit(struct bpf_perf_event_data *ctx)
 		return 1;
 	}
 	if (s->process && s->process != id >> 32) {
-		if (__sync_fetch_and_add(&s->others, 1) < MOST_OTHERS)
+		if (__sync_fetch_and_add(&s->others, 1) < WATCH_OTHERS)
 			return 0;
 		__sync_fetch_and_or(&crowded, 1u << key);
 		return 1;
@@ -139,7 +106,7 @@ int on_hit(struct bpf_perf_event_data *ctx)
 	w->addr = ctx->addr;
 	w->kernel_ip = in_kernel ? ctx->regs.rip : 0;
 	w->syscall = in_kernel ? (__s64)user.orig_rax : -1;
-	take_regs(w->regs, &user);
+	TAKE_REGS(w->regs, &user);
 	/* Reading it would need the kernel's type information, which takes user space 40 ms to parse. */
 	w->regs[WREG_FSBASE] = 0;
 	w->on_stack = 0;

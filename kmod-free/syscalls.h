@@ -8,19 +8,12 @@
 
 #include <stdint.h>
 
-enum sysdir_shape {
-	SYSDIR_BUFFER = 1, /* args[addr], length = result */
-	SYSDIR_VECTOR,     /* struct iovec at args[addr], args[len] of them, filled up to the result */
-	SYSDIR_MESSAGE,    /* struct msghdr at args[addr] */
-	SYSDIR_FIXED,      /* args[addr], `fixed` bytes if the result is not an error */
-	SYSDIR_COUNTED,    /* args[addr], result * fixed bytes: epoll_wait */
-	SYSDIR_MAP,        /* result = address, args[1] = length */
-};
+#include "control.h"
 
 struct sysdir {
 	int16_t nr;
-	uint8_t shape, addr, len;
-	uint8_t dir; /* FMT_IO_KERNEL_WRITES, FMT_IO_KERNEL_READS or FMT_IO_MAPS */
+	uint8_t shape, addr, len; /* enum sysdir_shape */
+	uint8_t dir;              /* FMT_IO_KERNEL_WRITES, FMT_IO_KERNEL_READS or FMT_IO_MAPS */
 	uint16_t fixed;
 	const char *name;
 };

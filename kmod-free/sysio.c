@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "control.h"
 #include "counters.h"
 #include "format.h"
 #include "kmod-free/sysio.h"
@@ -25,19 +26,6 @@ struct sysio {
 	int cpus;
 	struct bpf_link *links[3]; /* what keeps our own set of targets */
 	uint64_t not_added, malformed;
-};
-
-/* As the struct of that name in bpf/sysio.bpf.c. */
-struct sysio_counts {
-	uint64_t passed, others;
-	uint64_t seen, taken, lost, cut, uring;
-	uint64_t spent, here, burst;
-};
-
-/* As struct call in bpf/sysio.bpf.c. */
-struct bpf_call {
-	uint8_t shape, addr, len, dir;
-	uint32_t fixed;
 };
 
 int sysio_record(const void *data, size_t size, sample_fn fn, void *ctx)
@@ -126,7 +114,7 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 		return NULL;
 	}
 	for (const struct sysdir *d = sysdir_table(); d->name; d++) {
-		struct bpf_call c = { d->shape, d->addr, d->len, d->dir, d->fixed };
+		struct sysio_call c = { d->shape, d->addr, d->len, d->dir, d->fixed };
 		uint32_t key = (uint32_t)d->nr;
 
 		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.calls), &key, &c, BPF_ANY);

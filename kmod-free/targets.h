@@ -11,11 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "control.h"
 #include "util/err.h"
-
-/* As in bpf/follow.bpf.h: by what programs know whom they observe, and the values of the set of targets. */
-enum { FOLLOW_ALL, FOLLOW_PROCESSES, FOLLOW_THREADS, FOLLOW_CGROUP };
-enum { FOLLOW_NOT_YET, FOLLOW_NOW };
 
 struct target {
 	int pid;   /* process */

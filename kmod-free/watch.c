@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "format.h"
 #include "kmod-free/refresh_quirk.h"
 #include "kmod-free/silent.h"
@@ -28,12 +29,6 @@
 #define BACK_OFF_NS 1000000000ull
 #define MAX_THREADS 4096
 
-/* As in bpf/watch.bpf.c. */
-struct bpf_slot {
-	__u64 generation, hits, limit, soft_limit, value, changed;
-	__u32 process, others, arming, early;
-};
-#define MOST_OTHERS 16
 #define MAX_CPUS 32
 #define MOST_CROWDED 4 /* windows */
 
@@ -80,11 +75,11 @@ static void close_event(struct armed *a)
 
 static void set_slot(struct watch *w, unsigned i, uint64_t generation, const struct slot *s, bool arming)
 {
-	struct bpf_slot v = { .generation = generation,
-			      .limit = s->limit,
-			      .soft_limit = s->soft_limit,
-			      .process = s->win.req.on_cpus ? (__u32)s->win.req.pid : 0,
-			      .arming = arming };
+	struct watch_slot v = { .generation = generation,
+				.limit = s->limit,
+				.soft_limit = s->soft_limit,
+				.process = s->win.req.on_cpus ? (__u32)s->win.req.pid : 0,
+				.arming = arming };
 	__u32 key = i;
 
 	bpf_map_update_elem(bpf_map__fd(w->bpf->maps.slots), &key, &v, BPF_ANY);
@@ -155,7 +150,7 @@ static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid
 	s->events[s->event_cnt++] = a;
 	w->stats.arm_events++;
 	/* Our program's own look at the value, up to the soft limit, is an access, too. */
-	most = s->limit + (attr.exclude_kernel ? 0 : s->soft_limit) + (cpu < 0 ? 0 : MOST_OTHERS + 1);
+	most = s->limit + (attr.exclude_kernel ? 0 : s->soft_limit) + (cpu < 0 ? 0 : WATCH_OTHERS + 1);
 	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE,
 		  w->stops_itself ? hitlimit_refresh(most) : 0))
 		return -errno;
@@ -507,7 +502,7 @@ static int rearm(struct watch *w, unsigned index, uint64_t now)
 /* The program lowered the limit: nobody had changed the value by then. */
 static bool stopped(struct watch *w, unsigned i)
 {
-	struct bpf_slot v;
+	struct watch_slot v;
 	__u32 key = i;
 
 	return !bpf_map_lookup_elem(bpf_map__fd(w->bpf->maps.slots), &key, &v) && v.limit == v.soft_limit;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What user space tells BPF programs, and what they keep for it, beside records (abi.h), counters (counters.h), offload
+ * probes (probe.h) and execution windows (execwin.h): values of maps and of globals. Included by bpf/ (after kernel
+ * types) and kmod-free only. Fixed widths, no pointers.
+ *
+ * To share another: here, once, with its size asserted.
+ */
+#ifndef ACCPERF_CONTROL_H
+#define ACCPERF_CONTROL_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+/* By what programs know whom they observe (bpf/follow.bpf.h). */
+enum { FOLLOW_ALL = 0, FOLLOW_PROCESSES = 1, FOLLOW_THREADS = 2, FOLLOW_CGROUP = 3 };
+/* Values of the set of targets: a command is not followed before its exec, what it was before is ourselves. Anything
+ * larger is when a child began: numbers come back, and the end of one must not take away its successor. */
+enum { FOLLOW_NOT_YET = 0, FOLLOW_NOW = 1 };
+
+/* A watched address, armed on every thread of a process or on every CPU. */
+struct watch_slot {
+	__u64 generation;
+	__u64 hits;
+	__u64 limit;
+	__u64 soft_limit; /* stop here unless the value has changed: nobody writes, so far */
+	__u64 value, changed;
+	__u32 process, others; /* armed on CPUs: for this process; hits of others so far */
+	/* not on all threads, or CPUs, yet; hits meanwhile, which would tell half of what happens */
+	__u32 arming, early;
+};
+_Static_assert(sizeof(struct watch_slot) == 64, "watch_slot");
+#define WATCH_OTHERS 16 /* hits of other processes that an event on a CPU lets go by */
+
+/* Where a system call has its buffers. */
+enum sysdir_shape {
+	SYSDIR_BUFFER = 1,  /* args[addr], length = result */
+	SYSDIR_VECTOR = 2,  /* struct iovec at args[addr], args[len] of them, filled up to the result */
+	SYSDIR_MESSAGE = 3, /* struct msghdr at args[addr] */
+	SYSDIR_FIXED = 4,   /* args[addr], `fixed` bytes if the result is not an error */
+	SYSDIR_COUNTED = 5, /* args[addr], result * fixed bytes: epoll_wait */
+	SYSDIR_MAP = 6,     /* result = address, args[1] = length */
+};
+
+/* By the call's number; shape 0: not wanted. */
+struct sysio_call {
+	__u8 shape, addr, len, dir;
+	__u32 fixed;
+};
+_Static_assert(sizeof(struct sysio_call) == 8, "sysio_call");
+
+/* Of each CPU. */
+struct sysio_counts {
+	__u64 passed, others; /* calls of the targets, and of everybody else, that came by here */
+	__u64 seen, taken, lost, cut, uring;
+	__u64 spent, here; /* ns of the targets' time: in all, and in this burst */
+	__u64 burst;
+};
+_Static_assert(sizeof(struct sysio_counts) == 80, "sysio_counts");
+
+#endif
