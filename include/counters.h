@@ -23,6 +23,7 @@
 	X(CTR_NOT_FOLLOWED, "forked processes lost: too many at once", 1)                                              \
 	X(CTR_GAINED, "programs that gained rights, not observed from then on", 0)
 
+#define COUNTER_ACCESSES "accesses written"
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"
 /* Samples at which nothing was opened because the target switches threads so often that an event on a

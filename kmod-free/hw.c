@@ -27,7 +27,7 @@ struct opened {
 	struct ring ring;
 };
 
-struct source {
+struct sampling {
 	struct pmu_event event[HW_MAX_EVENTS];
 	int event_cnt;
 	struct hw_filter filter;
@@ -100,10 +100,10 @@ static int open_precise(struct perf_event_attr attr, pid_t tid, int group, struc
 	}
 }
 
-int hw_new(struct source **out, const struct pmu_event *events, int n, const struct hw_filter *f,
+int hw_new(struct sampling **out, const struct pmu_event *events, int n, const struct hw_filter *f,
 	   const struct source_config *cfg, struct err *e)
 {
-	struct source *s;
+	struct sampling *s;
 
 	if (n < 1 || n > HW_MAX_EVENTS)
 		return err_set(e, -EINVAL, "no event to open");
@@ -120,7 +120,7 @@ int hw_new(struct source **out, const struct pmu_event *events, int n, const str
 	return 0;
 }
 
-int hw_open(hw_encode_fn encode, const struct hw_filter *f, struct source **out, const struct source_config *cfg,
+int hw_open(hw_encode_fn encode, const struct hw_filter *f, struct sampling **out, const struct source_config *cfg,
 	    struct err *e)
 {
 	struct pmu_event ev[HW_MAX_EVENTS];
@@ -138,7 +138,7 @@ static void close_one(struct opened *o)
 		close(o->leader);
 }
 
-static bool room(struct source *s)
+static bool room(struct sampling *s)
 {
 	unsigned cap = s->open_cap ? 2 * s->open_cap : 16;
 	struct opened *p;
@@ -159,7 +159,7 @@ static bool clock_known(const struct ring *r)
 	return r->page->cap_user_time_zero && r->page->time_mult;
 }
 
-static int open_one(struct source *s, struct pmu_event *ev, pid_t tid, struct opened *o, struct perf_event_attr *used,
+static int open_one(struct sampling *s, struct pmu_event *ev, pid_t tid, struct opened *o, struct perf_event_attr *used,
 		    struct err *e)
 {
 	if (ev->has_leader) {
@@ -177,7 +177,7 @@ static int open_one(struct source *s, struct pmu_event *ev, pid_t tid, struct op
 	return 0;
 }
 
-static int add_event(struct source *s, unsigned i, pid_t tid, struct err *e)
+static int add_event(struct sampling *s, unsigned i, pid_t tid, struct err *e)
 {
 	struct pmu_event *ev = &s->event[i];
 	struct opened o = {
@@ -217,7 +217,7 @@ static int add_event(struct source *s, unsigned i, pid_t tid, struct err *e)
 }
 
 /* Finds what counts the loads that a random event of the same thread picks from. */
-static void find_counters(struct source *s, unsigned from)
+static void find_counters(struct sampling *s, unsigned from)
 {
 	for (unsigned i = from; i < s->open_cnt; i++) {
 		struct pmu_event *ev = &s->event[s->open[i].event];
@@ -233,7 +233,7 @@ static void find_counters(struct source *s, unsigned from)
 }
 
 /* A hybrid's thread gets an event of each PMU: it counts while the thread runs on such a core. */
-int hw_add_task(struct source *s, pid_t tid, struct err *e)
+int hw_add_task(struct sampling *s, pid_t tid, struct err *e)
 {
 	unsigned from = s->open_cnt;
 
@@ -250,7 +250,7 @@ int hw_add_task(struct source *s, pid_t tid, struct err *e)
 	return 0;
 }
 
-int hw_add_memory(struct source *s, unsigned event, pid_t tid, void *mem, size_t data_bytes)
+int hw_add_memory(struct sampling *s, unsigned event, pid_t tid, void *mem, size_t data_bytes)
 {
 	struct opened o = { .leader = -1,
 			    .fd = -1,
@@ -270,20 +270,20 @@ int hw_add_memory(struct source *s, unsigned event, pid_t tid, void *mem, size_t
 	return 0;
 }
 
-void hw_set_counter(struct source *s, hw_counter_fn fn, void *ctx)
+void hw_set_counter(struct sampling *s, hw_counter_fn fn, void *ctx)
 {
 	s->counter = fn;
 	s->counter_ctx = ctx;
 }
 
-static bool read_counter(const struct source *s, const struct opened *o, uint64_t v[3])
+static bool read_counter(const struct sampling *s, const struct opened *o, uint64_t v[3])
 {
 	if (s->counter)
 		return s->counter(s->counter_ctx, o->tid, s->event[o->event].what, v);
 	return read(o->fd, v, 3 * sizeof(v[0])) == 3 * (ssize_t)sizeof(v[0]);
 }
 
-int hw_start(struct source *s, struct err *e)
+int hw_start(struct sampling *s, struct err *e)
 {
 	s->started = true;
 	for (unsigned i = 0; i < s->open_cnt; i++) {
@@ -295,7 +295,7 @@ int hw_start(struct source *s, struct err *e)
 	return 0;
 }
 
-int hw_fds(const struct source *s, int *fds, int max)
+int hw_fds(const struct sampling *s, int *fds, int max)
 {
 	int n = 0;
 
@@ -305,7 +305,7 @@ int hw_fds(const struct source *s, int *fds, int max)
 	return n;
 }
 
-static bool usable(const struct source *s, const struct sample *m)
+static bool usable(const struct sampling *s, const struct sample *m)
 {
 	if (m->kind == SAMPLE_INSN || m->kind == SAMPLE_TICK)
 		return true;
@@ -318,7 +318,7 @@ static bool usable(const struct source *s, const struct sample *m)
 	return (m->valid & SV_ADDR) && m->addr && (s->cfg.kernel || !(m->addr >> 63));
 }
 
-static int hold(struct source *s, const struct sample *in)
+static int hold(struct sampling *s, const struct sample *in)
 {
 	if (s->held_cnt == s->held_cap) {
 		unsigned cap = s->held_cap ? 2 * s->held_cap : 64;
@@ -340,7 +340,7 @@ static int hold(struct source *s, const struct sample *in)
 
 /* Loads of the thread since the samples before these: NaN when nothing counts them. What was counted
  * while no sample came goes to the next ones. */
-static double loads_since(struct source *s, const struct opened *o)
+static double loads_since(struct sampling *s, const struct opened *o)
 {
 	struct opened *c = o->counter >= 0 ? &s->open[o->counter] : NULL;
 	double loads, enabled, running;
@@ -356,7 +356,7 @@ static double loads_since(struct source *s, const struct opened *o)
 	return running < enabled ? loads * enabled / running : loads; /* multiplexed */
 }
 
-static int deliver_held(struct source *s, const struct opened *o)
+static int deliver_held(struct sampling *s, const struct opened *o)
 {
 	double loads = s->held_cnt ? loads_since(s, o) : NAN, given = 0;
 	unsigned n = s->held_cnt;
@@ -376,7 +376,7 @@ static int deliver_held(struct source *s, const struct opened *o)
 
 static int on_record(void *ctx, const struct sample *in)
 {
-	struct source *s = ctx;
+	struct sampling *s = ctx;
 
 	if (in->kind == SAMPLE_LOST || in->kind == SAMPLE_THROTTLE)
 		return s->fn(s->ctx, in);
@@ -390,7 +390,7 @@ static int on_record(void *ctx, const struct sample *in)
 
 /* Stores are told by the event where the record does not. */
 struct with_direction {
-	struct source *s;
+	struct sampling *s;
 	uint32_t flags;
 	uint64_t clock_offset; /* what CLOCK_MONOTONIC is ahead of the record's clock */
 };
@@ -443,7 +443,7 @@ static int add_direction(void *ctx, const struct sample *in)
 	return on_record(d->s, &m);
 }
 
-int hw_read(struct source *s, sample_fn fn, void *ctx)
+int hw_read(struct sampling *s, sample_fn fn, void *ctx)
 {
 	int n = 0;
 
@@ -500,7 +500,7 @@ static uint64_t good_period(const struct pmu_event *ev, double wanted)
 	return p;
 }
 
-int hw_set_rate(struct source *s, double factor)
+int hw_set_rate(struct sampling *s, double factor)
 {
 	if (!(factor > 0))
 		return -EINVAL;
@@ -522,7 +522,7 @@ int hw_set_rate(struct source *s, double factor)
 	return 0;
 }
 
-void hw_stats(const struct source *s, struct source_stats *out)
+void hw_stats(const struct sampling *s, struct source_stats *out)
 {
 	*out = s->stats;
 	for (unsigned i = 0; i < s->open_cnt; i++) {
@@ -543,7 +543,7 @@ void hw_stats(const struct source *s, struct source_stats *out)
 	}
 }
 
-void hw_close(struct source *s)
+void hw_close(struct sampling *s)
 {
 	if (!s)
 		return;
@@ -568,7 +568,7 @@ int hw_try(const struct pmu_event *events, int n, const struct hw_filter *f, str
 	struct source_config cfg = { .ring_pages = 4 };
 	static volatile uint64_t memory[4096];
 	uint64_t began;
-	struct source *s;
+	struct sampling *s;
 	unsigned seen = 0, x = 1;
 	int err = hw_new(&s, events, n, f, &cfg, e);
 

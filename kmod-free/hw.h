@@ -26,27 +26,27 @@ struct hw_filter {
 };
 
 /* Opens nothing yet: takes encodings (sampling ones; counting ones are opened beside them). */
-int hw_new(struct source **out, const struct pmu_event *events, int n, const struct hw_filter *f,
+int hw_new(struct sampling **out, const struct pmu_event *events, int n, const struct hw_filter *f,
 	   const struct source_config *cfg, struct err *e);
 /* What a processor's access sampling is called: events[0..n) for this configuration, or -errno. */
 typedef int (*hw_encode_fn)(const struct source_config *cfg, struct pmu_event *events, int max, struct err *e);
-int hw_open(hw_encode_fn encode, const struct hw_filter *f, struct source **out, const struct source_config *cfg,
+int hw_open(hw_encode_fn encode, const struct hw_filter *f, struct sampling **out, const struct source_config *cfg,
 	    struct err *e);
 /* Whether the first event delivers here (hw_try); its encoding as text. */
 int hw_probe(hw_encode_fn encode, uint64_t period, const struct hw_filter *f, char *text, size_t size, struct err *e);
-int hw_add_task(struct source *s, pid_t tid, struct err *e);
-int hw_start(struct source *s, struct err *e);
-int hw_fds(const struct source *s, int *fds, int max);
-int hw_read(struct source *s, sample_fn fn, void *ctx);
-int hw_set_rate(struct source *s, double factor);
-void hw_stats(const struct source *s, struct source_stats *out);
-void hw_close(struct source *s);
+int hw_add_task(struct sampling *s, pid_t tid, struct err *e);
+int hw_start(struct sampling *s, struct err *e);
+int hw_fds(const struct sampling *s, int *fds, int max);
+int hw_read(struct sampling *s, sample_fn fn, void *ctx);
+int hw_set_rate(struct sampling *s, double factor);
+void hw_stats(const struct sampling *s, struct source_stats *out);
+void hw_close(struct sampling *s);
 
 /* For tests: an event of `tid` whose ring lies in memory (ring_from_memory), and what its counting event
  * says: value, time enabled, time running. */
-int hw_add_memory(struct source *s, unsigned event, pid_t tid, void *mem, size_t data_bytes);
+int hw_add_memory(struct sampling *s, unsigned event, pid_t tid, void *mem, size_t data_bytes);
 typedef bool (*hw_counter_fn)(void *ctx, pid_t tid, enum pmu_what what, uint64_t v[3]);
-void hw_set_counter(struct source *s, hw_counter_fn fn, void *ctx);
+void hw_set_counter(struct sampling *s, hw_counter_fn fn, void *ctx);
 
 /* Whether these events can be opened here and deliver samples with addresses: opens them on the
  * calling thread and reads memory for a few milliseconds. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "kmod-free/hw.h"
-#include "kmod-free/registry.h"
+#include "source.h"
 
 #define SYSFS "/sys/bus/event_source/devices"
 
@@ -37,14 +37,12 @@ static int probe(char *text, size_t size, struct err *e)
 	return hw_probe(encode, 20000, &filter, text, size, e);
 }
 
-static int open_source(struct source **out, const struct source_config *cfg, struct err *e)
+static int open_source(struct sampling **out, const struct source_config *cfg, struct err *e)
 {
 	return hw_open(encode, &filter, out, cfg, e);
 }
 
-const struct source_ops source_ibs = {
-	.name = "ibs",
-	.summary = "loads and stores with addresses, AMD IBS op sampling",
+static const struct source_driver driver = {
 	.bias = SOURCE_BY_COUNT,
 	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_LATENCY | SOURCE_PROMPT,
 	.probe = probe,
@@ -56,4 +54,11 @@ const struct source_ops source_ibs = {
 	.set_rate = hw_set_rate,
 	.stats = hw_stats,
 	.close = hw_close,
+};
+
+const struct source source_ibs = {
+	.name = "ibs",
+	.summary = "loads and stores with addresses, AMD IBS op sampling",
+	.needs = "ibs",
+	.driver = &driver,
 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "kmod-free/hw.h"
-#include "kmod-free/registry.h"
+#include "source.h"
 
 #define SYSFS "/sys/bus/event_source/devices"
 
@@ -43,14 +43,12 @@ static int probe(char *text, size_t size, struct err *e)
 	return hw_probe(encode, 10007, &filter, text, size, e);
 }
 
-static int open_source(struct source **out, const struct source_config *cfg, struct err *e)
+static int open_source(struct sampling **out, const struct source_config *cfg, struct err *e)
 {
 	return hw_open(encode, &filter, out, cfg, e);
 }
 
-const struct source_ops source_pebs = {
-	.name = "pebs",
-	.summary = "loads and stores with addresses, Intel PEBS",
+static const struct source_driver driver = {
 	.bias = SOURCE_BY_RANDOM,
 	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_INSNS | SOURCE_LATENCY | SOURCE_PROMPT,
 	.probe = probe,
@@ -62,4 +60,11 @@ const struct source_ops source_pebs = {
 	.set_rate = hw_set_rate,
 	.stats = hw_stats,
 	.close = hw_close,
+};
+
+const struct source source_pebs = {
+	.name = "pebs",
+	.summary = "loads and stores with addresses, Intel PEBS",
+	.needs = "pebs",
+	.driver = &driver,
 };

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "kmod-free/hw.h"
-#include "kmod-free/registry.h"
+#include "source.h"
 #include "kmod-free/ring.h"
 #include "kmod-free/spe_decode.h"
 
@@ -28,7 +28,7 @@ struct traced {
 	uint8_t *aux;
 };
 
-struct source {
+struct sampling {
 	struct pmu_event event[HW_MAX_EVENTS];
 	int event_cnt;
 	struct source_config cfg;
@@ -52,7 +52,7 @@ static int encode(const struct source_config *cfg, struct pmu_event *ev, int max
 	return pmu_encode(&cpu, SYSFS, PMU_MEMORY, &o, ev, max, e);
 }
 
-static void spe_close(struct source *s)
+static void spe_close(struct sampling *s)
 {
 	if (!s)
 		return;
@@ -67,9 +67,9 @@ static void spe_close(struct source *s)
 	free(s);
 }
 
-static int spe_open(struct source **out, const struct source_config *cfg, struct err *e)
+static int spe_open(struct sampling **out, const struct source_config *cfg, struct err *e)
 {
-	struct source *s = calloc(1, sizeof(*s));
+	struct sampling *s = calloc(1, sizeof(*s));
 	int n;
 
 	if (!s || !(s->copy = malloc(AUX_BYTES))) {
@@ -89,7 +89,7 @@ static int spe_open(struct source **out, const struct source_config *cfg, struct
 }
 
 /* The thread's event on every SPE unit (big and little cores have their own). */
-static int spe_add_task(struct source *s, pid_t tid, struct err *e)
+static int spe_add_task(struct sampling *s, pid_t tid, struct err *e)
 {
 	for (int i = 0; i < s->event_cnt; i++) {
 		struct traced t = { .tid = tid }, *p;
@@ -120,7 +120,7 @@ static int spe_add_task(struct source *s, pid_t tid, struct err *e)
 	return 0;
 }
 
-static int spe_start(struct source *s, struct err *e)
+static int spe_start(struct sampling *s, struct err *e)
 {
 	for (unsigned i = 0; i < s->cnt; i++)
 		if (ioctl(s->t[i].fd, PERF_EVENT_IOC_ENABLE, 0))
@@ -128,7 +128,7 @@ static int spe_start(struct source *s, struct err *e)
 	return 0;
 }
 
-static int spe_fds(const struct source *s, int *fds, int max)
+static int spe_fds(const struct sampling *s, int *fds, int max)
 {
 	int n = 0;
 
@@ -139,7 +139,7 @@ static int spe_fds(const struct source *s, int *fds, int max)
 
 static int on_access(void *ctx, const struct sample *m)
 {
-	struct source *s = ctx;
+	struct sampling *s = ctx;
 
 	if (!s->cfg.kernel && ((m->flags & SF_KERNEL) || m->addr >> 63)) {
 		s->stats.filtered++;
@@ -151,7 +151,7 @@ static int on_access(void *ctx, const struct sample *m)
 
 static int on_record(void *ctx, const struct sample *m)
 {
-	struct source *s = ctx;
+	struct sampling *s = ctx;
 	struct traced *t = s->current;
 	struct sample base = { .pid = m->pid,
 			       .tid = m->tid ? m->tid : (uint32_t)t->tid,
@@ -178,7 +178,7 @@ static int on_record(void *ctx, const struct sample *m)
 	return used < 0 ? (int)used : 0;
 }
 
-static int spe_read(struct source *s, sample_fn fn, void *ctx)
+static int spe_read(struct sampling *s, sample_fn fn, void *ctx)
 {
 	uint64_t before = s->stats.samples;
 
@@ -195,13 +195,13 @@ static int spe_read(struct source *s, sample_fn fn, void *ctx)
 	return (int)(s->stats.samples - before);
 }
 
-static void spe_stats(const struct source *s, struct source_stats *out)
+static void spe_stats(const struct sampling *s, struct source_stats *out)
 {
 	*out = s->stats;
 	out->malformed = s->spe.skipped_bytes;
 }
 
-static int spe_set_rate(struct source *s, double factor)
+static int spe_set_rate(struct sampling *s, double factor)
 {
 	return -EOPNOTSUPP; /* the period is fixed when the event is opened */
 }
@@ -210,7 +210,7 @@ static int probe(char *text, size_t size, struct err *e)
 {
 	struct source_config cfg = { .period = 4096 };
 	struct pmu_event ev[HW_MAX_EVENTS];
-	struct source *s;
+	struct sampling *s;
 	int n = encode(&cfg, ev, HW_MAX_EVENTS, e), err;
 
 	if (n < 0)
@@ -225,9 +225,7 @@ static int probe(char *text, size_t size, struct err *e)
 	return err;
 }
 
-const struct source_ops source_spe = {
-	.name = "spe",
-	.summary = "loads and stores with addresses, ARM SPE",
+static const struct source_driver driver = {
 	.bias = SOURCE_BY_COUNT,
 	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_LATENCY,
 	.probe = probe,
@@ -239,4 +237,11 @@ const struct source_ops source_spe = {
 	.set_rate = spe_set_rate,
 	.stats = spe_stats,
 	.close = spe_close,
+};
+
+const struct source source_spe = {
+	.name = "spe",
+	.summary = "loads and stores with addresses, ARM SPE",
+	.needs = "spe",
+	.driver = &driver,
 };

@@ -99,3 +99,6 @@ if root; then
 else
 	skip "rights taken away" "not root"
 fi
+check "doctor and version list the same sources" [ "$(jq -c '[.sources[].name]' json)" = "$(accperf version --json | jq -c .sources)" ]
+check "those of processors can be asked for" bash -c 'for s in $(jq -r ".sources[] | select(.account == \"hardware records\").name" json); do accperf record --help | grep -q -- "--engine .*|$s" || { echo $s; exit 1; }; done'
+check "one that does not work says what is missing" jq -e '[.sources[] | select(.works | not) | select(.detail == null)] == []' json

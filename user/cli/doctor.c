@@ -8,6 +8,7 @@
 #include "cli/pager.h"
 #include "exact/launch.h"
 #include "record/features.h"
+#include "record/sources.h"
 #include "kmod-free/stray_trap.h"
 #include "util/json.h"
 
@@ -32,7 +33,7 @@ struct engine {
 
 static bool built(const struct feature *f)
 {
-	return f->built && (!f->command || cli_find(f->command));
+	return !f->command || cli_find(f->command);
 }
 
 static bool has(const struct features *f, const char *name)
@@ -95,6 +96,53 @@ static void find_exact_tool(struct features *f)
 	}
 }
 
+/* What a recording is made of: whether it can be had, and what it costs the target. */
+static void show_sources(const struct features *f, const struct text_style *style, unsigned width, struct buf *out)
+{
+	const struct source_row *row;
+	char why[320];
+
+	buf_addch(out, '\n');
+	text_hue_on(out, style, TEXT_BOLD);
+	buf_addstr(out, "sources of a recording\n");
+	text_hue_off(out, style, TEXT_BOLD);
+	for (unsigned i = 0; (row = sources_row(i)); i++) {
+		bool works = source_works(row->source, f, why, sizeof(why));
+
+		buf_addf(out, "  %-7s%-10s ", works ? "yes" : "no", row->source->name);
+		text_wrap(out, row->source->summary, 20, 20, width);
+		if (works)
+			buf_addf(out, "%20scost: %g %s, where it is not measured; account `%s`\n", "",
+				 price_assumed(row->price), price_row(row->price)->unit, ledger_name(row->account));
+		if (works)
+			continue;
+		buf_addf(out, "%20s", "");
+		text_wrap(out, why, 20, 20, width);
+	}
+}
+
+static void json_sources(struct json *j, const struct features *f)
+{
+	const struct source_row *row;
+	char why[320];
+
+	json_arr(j, "sources");
+	for (unsigned i = 0; (row = sources_row(i)); i++) {
+		bool works = source_works(row->source, f, why, sizeof(why));
+
+		json_obj(j, NULL);
+		json_str(j, "name", row->source->name);
+		json_str(j, "summary", row->source->summary);
+		json_bool(j, "works", works);
+		json_str(j, "detail", *why ? why : NULL);
+		json_str(j, "account", ledger_name(row->account));
+		json_f64(j, "price", price_assumed(row->price));
+		json_str(j, "unit", price_row(row->price)->unit);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 static void show_text(const struct features *f, const struct engine *engines, const struct text_style *style,
 		      struct buf *out)
 {
@@ -133,8 +181,8 @@ static void show_text(const struct features *f, const struct engine *engines, co
 			buf_addf(out, "%-24s ", x->title);
 			text_wrap(out, x->detail, 34, 34, width);
 			if (!built(x))
-				buf_addf(out, "%11sso:        not built in: this accperf has no %s `%s`\n", "",
-					 x->built ? "command" : "source", x->built ? x->command : x->name);
+				buf_addf(out, "%11sso:        not built in: this accperf has no command `%s`\n", "",
+					 x->command);
 			if (*x->means) {
 				buf_addf(out, "%11sso:        ", "");
 				text_wrap(out, x->means, 22, 22, width);
@@ -145,6 +193,7 @@ static void show_text(const struct features *f, const struct engine *engines, co
 			}
 		}
 	}
+	show_sources(f, style, width, out);
 	buf_addch(out, '\n');
 	text_hue_on(out, style, TEXT_BOLD);
 	buf_addstr(out, "engines\n");
@@ -197,6 +246,7 @@ static void show_json(const struct features *f, const struct engine *engines, st
 		json_end(&j);
 	}
 	json_end(&j);
+	json_sources(&j, f);
 	json_end(&j);
 	buf_addch(out, '\n');
 }
@@ -256,7 +306,7 @@ static int cmd_doctor(void *opts, int argc, char **argv)
 static const struct cli_schema schemas[] = {
 	{ "doctor",
 	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.doctor/1\",\"type\":\"object\","
-	  "\"required\":[\"schema\",\"version\",\"kernel\",\"machine\",\"uid\",\"engines\",\"features\"],\"properties\":{"
+	  "\"required\":[\"schema\",\"version\",\"kernel\",\"machine\",\"uid\",\"engines\",\"features\",\"sources\"],\"properties\":{"
 	  "\"schema\":{\"const\":\"accperf.doctor/1\"},\"version\":{\"type\":\"string\"},\"kernel\":{\"type\":\"string\"},"
 	  "\"machine\":{\"type\":\"string\"},\"cpu\":{\"type\":\"string\"},\"cpus\":{\"type\":\"integer\"},\"uid\":{\"type\":\"integer\"},"
 	  "\"engines\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"usable\"],\"properties\":{"
@@ -266,7 +316,12 @@ static const struct cli_schema schemas[] = {
 	  "\"required\":[\"name\",\"title\",\"group\",\"built\",\"state\",\"detail\",\"means\",\"enable\"],\"properties\":{"
 	  "\"name\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"group\":{\"enum\":[\"rights\",\"source\"]},"
 	  "\"built\":{\"type\":\"boolean\"},\"state\":{\"enum\":[\"yes\",\"partly\",\"no\",\"unknown\"]},\"detail\":{\"type\":\"string\"},"
-	  "\"means\":{\"type\":[\"string\",\"null\"]},\"enable\":{\"type\":[\"string\",\"null\"]}}}}}}" },
+	  "\"means\":{\"type\":[\"string\",\"null\"]},\"enable\":{\"type\":[\"string\",\"null\"]}}}},"
+	  "\"sources\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	  "\"required\":[\"name\",\"summary\",\"works\",\"detail\",\"account\",\"price\",\"unit\"],\"properties\":{"
+	  "\"name\":{\"type\":\"string\"},\"summary\":{\"type\":\"string\"},\"works\":{\"type\":\"boolean\"},"
+	  "\"detail\":{\"type\":[\"string\",\"null\"]},\"account\":{\"type\":\"string\"},"
+	  "\"price\":{\"type\":\"number\"},\"unit\":{\"type\":\"string\"}}}}}}" },
 	{ 0 }
 };
 

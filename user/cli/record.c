@@ -24,8 +24,8 @@
 #include "measure/cost.h"
 #include "symbol/contained_child.h"
 #include "record/ledger.h"
+#include "record/sources.h"
 #include "record/segments.h"
-#include "kmod-free/registry.h"
 #include "util/clock.h"
 #include "util/rights.h"
 
@@ -84,7 +84,7 @@ static const struct opt options[] = {
 	{ OPT_GROUP, 0, NULL, 0, NULL, "How closely", 0 },
 	{ OPT_STRING, 0, "effort", O(effort), "low|default|high",
 	  "what the target may lose: at most 0.5 %, 1 % or 5 % of its time", 0 },
-	{ OPT_STRING, 'e', "engine", O(engine), "auto|pmu|soft|pebs|ibs|spe",
+	{ OPT_STRING, 'e', "engine", O(engine), SOURCE_CHOICES,
 	  "where memory accesses come from (auto: the best that works here)", 0 },
 	{ OPT_UINT, 0, "ldlat", O(ldlat), "CYCLES",
 	  "with PEBS: sample only loads that took at least so long (1 to 65535; every load), to find slow ones; totals are of these",
@@ -676,10 +676,10 @@ static int offload_notes(const struct offload_part *p, bool quiet, int status)
 }
 
 /* 0, or EXIT_DEGRADED when something that was asked for by name cannot be had. */
-static int choose_engine(const struct record_opts *o, const struct source_ops **chosen)
+static int choose_engine(const struct record_opts *o, const struct source **chosen)
 {
 	struct err e = { 0 };
-	const struct source_ops *hw = NULL;
+	const struct source *hw = NULL;
 	bool any = !strcmp(o->engine, "auto") || !strcmp(o->engine, "pmu");
 
 	if (!strcmp(o->engine, "soft"))
@@ -692,7 +692,7 @@ static int choose_engine(const struct record_opts *o, const struct source_ops **
 		hw = source_find(o->engine);
 		if (!hw)
 			err_set(&e, -ENODEV, "this build has no source of that name");
-		else if (hw->probe(NULL, 0, &e))
+		else if (hw->driver->probe(NULL, 0, &e))
 			hw = NULL;
 	}
 	if (hw && (o->all || o->cgroup)) {
@@ -712,7 +712,7 @@ static int choose_engine(const struct record_opts *o, const struct source_ops **
 }
 
 /* What only a processor that samples accesses can tell was asked for. */
-static int check_hardware_options(const struct record_opts *o, const struct source_ops *hw)
+static int check_hardware_options(const struct record_opts *o, const struct source *hw)
 {
 	if ((!o->ldlat_set || (hw && !strcmp(hw->name, "pebs"))) && ((!o->phys && !o->page_size) || hw))
 		return EXIT_DONE;
@@ -726,12 +726,12 @@ static int check_hardware_options(const struct record_opts *o, const struct sour
 }
 
 /* Whether windows of execute breakpoints are to turn time into counts. */
-static bool wants_counts(const struct record_opts *o, const struct source_ops *hw)
+static bool wants_counts(const struct record_opts *o, const struct source *hw)
 {
 	return strcmp(o->counts, "off") && (!hw || !strcmp(o->counts, "on"));
 }
 
-static int add_accesses(const struct record_opts *o, struct session *s, const struct source_ops *hw, int *status,
+static int add_accesses(const struct record_opts *o, struct session *s, const struct source *hw, int *status,
 			struct err *e)
 {
 	struct access_opts ao = { .hardware = hw,
@@ -819,7 +819,7 @@ static int cmd_record(void *opts, int argc, char **argv)
 	struct segments segments = { 0 };
 	struct targets t;
 	struct err e = { 0 };
-	const struct source_ops *hw = NULL;
+	const struct source *hw = NULL;
 	int sigfd, status, degraded;
 
 	if (o->offload && !strcmp(o->offload, "help")) {

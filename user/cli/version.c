@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/pager.h"
 #include "record/features.h"
+#include "record/sources.h"
 #include "util/json.h"
 
 struct version_cmd {
@@ -30,6 +31,24 @@ static void libraries(char text[5][64])
 	snprintf(text[3], 64, "Zydis %u.%u.%u", (unsigned)ZYDIS_VERSION_MAJOR(z), (unsigned)ZYDIS_VERSION_MINOR(z),
 		 (unsigned)ZYDIS_VERSION_PATCH(z));
 	snprintf(text[4], 64, "zlib %s", zlibVersion());
+}
+
+static void list_sources(struct buf *out, struct json *j, bool json)
+{
+	const struct source_row *row;
+
+	if (json)
+		json_arr(j, "sources");
+	else
+		buf_addstr(out, "\nsources of a recording:\n");
+	for (unsigned i = 0; (row = sources_row(i)); i++) {
+		if (json)
+			json_str(j, NULL, row->source->name);
+		else
+			buf_addf(out, "       %-16s %s\n", row->source->name, row->source->summary);
+	}
+	if (json)
+		json_end(j);
 }
 
 static int cmd_version(void *opts, int argc, char **argv)
@@ -53,7 +72,7 @@ static int cmd_version(void *opts, int argc, char **argv)
 			 ACCPERF_VERSION);
 	}
 	for (size_t i = 0; i < f.count; i++) {
-		bool built = f.f[i].built && (!f.f[i].command || cli_find(f.f[i].command));
+		bool built = !f.f[i].command || cli_find(f.f[i].command);
 
 		if (f.f[i].group != FEATURE_SOURCE)
 			continue;
@@ -66,12 +85,13 @@ static int cmd_version(void *opts, int argc, char **argv)
 			buf_addf(&out, "  %-4s %-16s %s\n", built ? "yes" : "no", f.f[i].name, f.f[i].title);
 		}
 	}
-	if (o->json) {
+	if (o->json)
 		json_end(&j);
+	list_sources(&out, &j, o->json);
+	if (o->json)
 		json_arr(&j, "libraries");
-	} else {
+	else
 		buf_addstr(&out, "\nlibraries: ");
-	}
 	for (int i = 0; i < 5; i++) {
 		if (o->json)
 			json_str(&j, NULL, lib[i]);
@@ -89,10 +109,11 @@ static int cmd_version(void *opts, int argc, char **argv)
 static const struct cli_schema schemas[] = {
 	{ "version",
 	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.version/1\",\"type\":\"object\","
-	  "\"required\":[\"schema\",\"version\",\"features\",\"libraries\"],\"properties\":{"
+	  "\"required\":[\"schema\",\"version\",\"features\",\"sources\",\"libraries\"],\"properties\":{"
 	  "\"schema\":{\"const\":\"accperf.version/1\"},\"version\":{\"type\":\"string\"},"
 	  "\"features\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"built\"],"
 	  "\"properties\":{\"name\":{\"type\":\"string\"},\"built\":{\"type\":\"boolean\"}}}},"
+	  "\"sources\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	  "\"libraries\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}" },
 	{ 0 }
 };

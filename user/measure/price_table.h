@@ -3,7 +3,7 @@
  * Every price that a recording reckons with, in one table (price_table.c): what it is of, its unit, how it is measured
  * here, and what is assumed where it is not. The ledger, the sources and the choice of the sampling rate read it; no
  * price stands anywhere else. Probes of offload calls alone are priced by their engine (kmod-free/uprobe_cost.c), call
- * by call: they cost what the probed instruction makes them cost.
+ * by call: they cost what the probed instruction makes them cost, and the row says what to expect.
  * Included by record and tests.
  *
  * To add a price: an id, a row in price_table.c, and a function that measures it (price.h), if it can be.
@@ -29,6 +29,7 @@ enum price_id {
 	PRICE_CALL_ATTACH,
 	PRICE_RECORD,
 	PRICE_RECORD_BATCHED,
+	PRICE_PROBE,
 	PRICE_BURST,
 	PRICE_BURST_OWN,
 	PRICE_WAKE_CPU,

@@ -15,7 +15,6 @@
 #include <unistd.h>
 #include <linux/capability.h>
 
-#include "kmod-free/registry.h"
 #include "util/rights.h"
 
 #define CAP(name, number)                                                                                              \
@@ -403,30 +402,29 @@ static const struct {
 	const char *name, *title, *command;
 	enum feature_group group;
 	void (*probe)(struct feature *f);
-	const char *source; /* the row of kmod-free's registry that it is for; NULL: none */
 } table[] = {
-	{ "capabilities", "capabilities", NULL, FEATURE_RIGHTS, probe_capabilities, NULL },
-	{ "perf-paranoid", "perf_event_paranoid", NULL, FEATURE_RIGHTS, probe_paranoid, NULL },
-	{ "memlock", "locked memory", NULL, FEATURE_RIGHTS, probe_mlock, NULL },
-	{ "lockdown", "kernel lockdown", NULL, FEATURE_RIGHTS, probe_lockdown, NULL },
-	{ "container", "container", NULL, FEATURE_RIGHTS, probe_container, NULL },
-	{ "timer", "timer samples", "record", FEATURE_SOURCE, probe_timer, NULL },
-	{ "hw-breakpoints", "hardware breakpoints", "record", FEATURE_SOURCE, probe_breakpoints, NULL },
-	{ "breakpoint-trial", "breakpoints do no harm", "record", FEATURE_SOURCE, probe_stray, NULL },
-	{ "pmu", "hardware counters", "record", FEATURE_SOURCE, probe_pmu, NULL },
-	{ "pebs", "Intel PEBS accesses", "record", FEATURE_SOURCE, probe_pebs, "pebs" },
-	{ "ibs", "AMD IBS accesses", "record", FEATURE_SOURCE, probe_ibs, "ibs" },
-	{ "spe", "ARM SPE accesses", "record", FEATURE_SOURCE, probe_spe, "spe" },
-	{ "bpf", "BPF programs", "record", FEATURE_SOURCE, probe_bpf, NULL },
-	{ "bpf-ring", "BPF ring buffer", "record", FEATURE_SOURCE, probe_bpf_ring, NULL },
-	{ "btf", "kernel types (BTF)", "record", FEATURE_SOURCE, probe_btf, NULL },
-	{ "uprobe-multi", "uprobes, many at once", "record", FEATURE_SOURCE, probe_uprobe_multi, NULL },
-	{ "uprobe-session", "uprobes, paired", "record", FEATURE_SOURCE, probe_uprobe_session, NULL },
-	{ "uprobe-pmu", "uprobes, one by one", "record", FEATURE_SOURCE, probe_uprobe_pmu, NULL },
-	{ "tracefs", "tracepoints", "record", FEATURE_SOURCE, probe_tracefs, NULL },
-	{ "af-alg", "kernel's cryptography", "record", FEATURE_SOURCE, probe_alg, NULL },
-	{ "exact", "exact engine", "exact", FEATURE_SOURCE, probe_exact, NULL },
-	{ "debuginfod", "symbols from debuginfod", "record", FEATURE_SOURCE, probe_debuginfod, NULL },
+	{ "capabilities", "capabilities", NULL, FEATURE_RIGHTS, probe_capabilities },
+	{ "perf-paranoid", "perf_event_paranoid", NULL, FEATURE_RIGHTS, probe_paranoid },
+	{ "memlock", "locked memory", NULL, FEATURE_RIGHTS, probe_mlock },
+	{ "lockdown", "kernel lockdown", NULL, FEATURE_RIGHTS, probe_lockdown },
+	{ "container", "container", NULL, FEATURE_RIGHTS, probe_container },
+	{ "timer", "timer samples", "record", FEATURE_SOURCE, probe_timer },
+	{ "hw-breakpoints", "hardware breakpoints", "record", FEATURE_SOURCE, probe_breakpoints },
+	{ "breakpoint-trial", "breakpoints do no harm", "record", FEATURE_SOURCE, probe_stray },
+	{ "pmu", "hardware counters", "record", FEATURE_SOURCE, probe_pmu },
+	{ "pebs", "Intel PEBS accesses", "record", FEATURE_SOURCE, probe_pebs },
+	{ "ibs", "AMD IBS accesses", "record", FEATURE_SOURCE, probe_ibs },
+	{ "spe", "ARM SPE accesses", "record", FEATURE_SOURCE, probe_spe },
+	{ "bpf", "BPF programs", "record", FEATURE_SOURCE, probe_bpf },
+	{ "bpf-ring", "BPF ring buffer", "record", FEATURE_SOURCE, probe_bpf_ring },
+	{ "btf", "kernel types (BTF)", "record", FEATURE_SOURCE, probe_btf },
+	{ "uprobe-multi", "uprobes, many at once", "record", FEATURE_SOURCE, probe_uprobe_multi },
+	{ "uprobe-session", "uprobes, paired", "record", FEATURE_SOURCE, probe_uprobe_session },
+	{ "uprobe-pmu", "uprobes, one by one", "record", FEATURE_SOURCE, probe_uprobe_pmu },
+	{ "tracefs", "tracepoints", "record", FEATURE_SOURCE, probe_tracefs },
+	{ "af-alg", "kernel's cryptography", "record", FEATURE_SOURCE, probe_alg },
+	{ "exact", "exact engine", "exact", FEATURE_SOURCE, probe_exact },
+	{ "debuginfod", "symbols from debuginfod", "record", FEATURE_SOURCE, probe_debuginfod },
 };
 
 static void cpu_name(char *out, size_t size)
@@ -466,7 +464,6 @@ void features_list(struct features *out)
 		out->f[i].title = table[i].title;
 		out->f[i].command = table[i].command;
 		out->f[i].group = table[i].group;
-		out->f[i].built = !table[i].source || source_find(table[i].source);
 	}
 }
 

@@ -28,7 +28,6 @@ struct feature {
 	const char *title;
 	const char *command; /* the accperf command that uses it; NULL: all */
 	enum feature_group group;
-	bool built; /* false: this build has no such source */
 	enum feature_state state;
 	char detail[320];  /* what was found */
 	char means[320];   /* what follows for accuracy or cost */

@@ -265,6 +265,11 @@ bool ledger_plenty(const struct ledger *l, enum account a)
 
 /* ---- what is told ---- */
 
+const char *ledger_name(enum account a)
+{
+	return rows[a].name;
+}
+
 bool ledger_report(const struct ledger *l, unsigned i, struct ledger_line *line)
 {
 	if (i >= ACCOUNTS)

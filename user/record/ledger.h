@@ -85,6 +85,7 @@ struct ledger_line {
 	bool leaf; /* no account is below it: leaves add up to the whole */
 	double rate, spent;
 };
+const char *ledger_name(enum account a);
 /* The i-th line of the report, from the whole on; false: there are no more. */
 bool ledger_report(const struct ledger *l, unsigned i, struct ledger_line *line);
 double ledger_spent(const struct ledger *l, enum account a);

@@ -74,29 +74,60 @@ static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end
 	return f && ehframe_function(f, addr, start, end);
 }
 
+static const struct block_code *code_of(struct located_code *c, uint32_t pid, struct module *m)
+{
+	bool fixed = m->kind == FMT_MOD_FILE || m->kind == FMT_MOD_VDSO;
+
+	c->ref = (struct code_ref){ .module = m, .pid = pid };
+	c->code = (struct block_code){ .id = m->id,
+				       .read = read_code,
+				       .bounds = fixed ? code_bounds : NULL,
+				       .volatile_bytes = !fixed,
+				       .ctx = &c->ref };
+	return &c->code;
+}
+
 const struct block_code *located_code_at(struct located_code *c, uint32_t pid, uint64_t ip, uint64_t *code_ip)
 {
 	struct place place;
 
 	if (!procmap_lookup(attr_procmaps(session_attr(c->s)), pid, ip, &place) || !place.module)
 		return NULL;
-	c->ref = (struct code_ref){ .module = place.module, .pid = pid };
-	c->code =
-		(struct block_code){ .id = place.module->id, .read = read_code, .bounds = code_bounds, .ctx = &c->ref };
 	*code_ip = place.vaddr;
-	if (place.module->kind != FMT_MOD_FILE && place.module->kind != FMT_MOD_VDSO) {
-		c->code.volatile_bytes = true;
-		c->code.bounds = NULL;
-	}
-	return &c->code;
+	return code_of(c, pid, place.module);
+}
+
+static uint64_t function_of(const struct block_code *code, uint64_t code_ip, uint64_t ip)
+{
+	uint64_t start, end;
+
+	return code && code->bounds && code->bounds(code->ctx, code_ip, &start, &end) ? ip - code_ip + start : ip;
 }
 
 uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip)
 {
-	uint64_t start, end, code_ip;
+	uint64_t code_ip = 0;
 	const struct block_code *code = located_code_at(c, pid, ip, &code_ip);
 
-	return code && code->bounds && code->bounds(code->ctx, code_ip, &start, &end) ? ip - code_ip + start : ip;
+	return function_of(code, code_ip, ip);
+}
+
+void located_code_find(struct located_code *c, const struct sample *m, uint32_t stack, struct located *at)
+{
+	struct place place;
+
+	*at = (struct located){ .stack = stack };
+	if (!procmap_lookup(attr_procmaps(session_attr(c->s)), m->pid, m->ip, &place))
+		return;
+	at->module = place.module;
+	at->vaddr = place.vaddr;
+}
+
+uint64_t located_code_function_at(struct located_code *c, const struct sample *m, struct located *at)
+{
+	if (!at->function)
+		at->function = function_of(at->module ? code_of(c, m->pid, at->module) : NULL, at->vaddr, m->ip);
+	return at->function;
 }
 
 static uint64_t stack_base(struct located_code *c, const struct sample *s)
@@ -112,16 +143,19 @@ static uint64_t stack_base(struct located_code *c, const struct sample *s)
 	return 0;
 }
 
-const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s)
+const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s,
+						 const struct located *at)
 {
-	const struct block_code *code;
-	struct block_state st = {
-		.regs = s->regs, .stack = s->stack, .stack_bytes = s->stack_bytes, .code_hash = s->code_hash
-	};
+	struct block_state st = { .regs = s->regs,
+				  .stack = s->stack,
+				  .stack_bytes = s->stack_bytes,
+				  .code_hash = s->code_hash,
+				  .code_ip = at->vaddr };
 
-	code = located_code_at(c, s->pid, s->ip, &st.code_ip);
+	if (!at->module)
+		return NULL;
 	st.stack_end = stack_base(c, s);
-	return code && !block_sample(c->blocks, code, &st, 0, &c->result) ? &c->result : NULL;
+	return block_sample(c->blocks, code_of(c, s->pid, at->module), &st, 0, &c->result) ? NULL : &c->result;
 }
 
 double located_code_executions(const struct block_result *r, double period)
@@ -134,22 +168,22 @@ double located_code_executions(const struct block_result *r, double period)
 	return period / ns;
 }
 
-/* Runtime address of its instruction = sample's ip + distance. */
-bool located_code_record(struct located_code *c, const struct sample *s, const struct block_access *a, uint32_t stack,
-			 double weight, struct fmt_access *out)
+bool located_code_record(struct located_code *c, const struct sample *s, struct located *at,
+			 const struct block_access *a, double weight, struct fmt_access *out)
 {
-	uint64_t bias;
-	struct place place;
+	struct attr *attr = session_attr(c->s);
+	uint64_t vaddr;
 
-	if (!procmap_lookup_quiet(attr_procmaps(session_attr(c->s)), s->pid, s->ip, &place))
+	if (!at->id && !attr_place(attr, s->pid, s->ip, &at->id, &vaddr))
 		return false;
-	bias = s->ip - place.vaddr;
 	*out = (struct fmt_access){ .time = s->time,
 				    .addr = a->addr,
 				    .weight = weight,
 				    .pid = s->pid,
 				    .tid = s->tid,
-				    .stack = stack,
+				    .stack = at->stack,
+				    .module = at->id,
+				    .ip = a->ip,
 				    .size = a->size > UINT32_MAX ? UINT32_MAX : (uint32_t)a->size,
 				    .flags = a->flags | FMT_A_TIME | FMT_A_DERIVED };
 	if (!a->known) {
@@ -158,5 +192,6 @@ bool located_code_record(struct located_code *c, const struct sample *s, const s
 		out->addr = 0;
 		out->weight *= a->lanes;
 	}
-	return attr_code(session_attr(c->s), s->pid, a->ip + bias, &out->module, &out->ip);
+	attr_name(attr, out->module, out->ip);
+	return true;
 }

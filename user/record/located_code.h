@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The target's code, as far as accesses need it: which block a sample stands in, what that block reads and writes, and
- * how each of these becomes a record. A piece of the access part: included by part_access.c, part_windows.c and
- * part_hardware.c.
+ * Where a sample is, found once and handed from part to part; and the target's code there, as far as accesses need it:
+ * which block it stands in, what that block reads and writes, and how each of these becomes a record. Included by the
+ * session and its parts.
  */
 #ifndef ACCPERF_RECORD_LOCATED_CODE_H
 #define ACCPERF_RECORD_LOCATED_CODE_H
@@ -19,6 +19,17 @@
 #define NOMINAL_NS_PER_INSN 0.12
 
 struct located_code;
+struct module;
+
+/* Of a timer sample in user mode; of others the stack at most. */
+struct located {
+	uint32_t stack;        /* id; 0: none */
+	struct module *module; /* NULL: none is known */
+	uint64_t vaddr;        /* in the module */
+	/* found when first asked for; 0: not yet */
+	uint64_t function; /* located_code_function_at() */
+	uint32_t id;       /* of the module in the profile */
+};
 
 struct located_code *located_code_new(struct session *s); /* NULL: no memory */
 void located_code_free(struct located_code *c);
@@ -30,13 +41,18 @@ size_t located_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len);
 const struct block_code *located_code_at(struct located_code *c, uint32_t pid, uint64_t ip, uint64_t *code_ip);
 /* The same for all instructions of a function, where its bounds are known. */
 uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip);
+/* Where a timer sample is. */
+void located_code_find(struct located_code *c, const struct sample *m, uint32_t stack, struct located *at);
+/* The function that it is in, as located_code_function(). */
+uint64_t located_code_function_at(struct located_code *c, const struct sample *m, struct located *at);
 /* What the block of a timer sample with registers accesses; NULL where its code cannot be decoded. Valid until the
  * next call. */
-const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s);
+const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s,
+						 const struct located *at);
 /* How often such a block ran for this sample's period, by nominal speed. */
 double located_code_executions(const struct block_result *r, double period);
 /* Record form of one of its accesses; false: its instruction lies nowhere. */
-bool located_code_record(struct located_code *c, const struct sample *s, const struct block_access *a, uint32_t stack,
-			 double weight, struct fmt_access *out);
+bool located_code_record(struct located_code *c, const struct sample *s, struct located *at,
+			 const struct block_access *a, double weight, struct fmt_access *out);
 
 #endif

@@ -13,6 +13,8 @@
 #include "record/emulate.h"
 #include "counters.h"
 #include "record/ledger.h"
+#include "record/located_code.h"
+#include "record/sources.h"
 #include "record/poll_interval.h"
 #include "user/measure/execbp_cost.h"
 #include "user/measure/prices.h"
@@ -326,20 +328,13 @@ static int window_at(struct counts_part *p, struct session *s, const struct samp
 	return err;
 }
 
-/* A sample that brings pages is for a burst, and at once: what it still has to read is younger with each
- * microsecond. */
 static int on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct counts_part *p = part;
-	int err = 0;
 
-	if (p->stopped || m->kind != SAMPLE_TICK)
+	if (p->stopped || m->kind != SAMPLE_TICK || !p->exec || (m->valid & SV_PAGES))
 		return 0;
-	if (p->exec && !(m->valid & SV_PAGES))
-		err = window_at(p, s, m);
-	if (err >= 0)
-		err = emulate_fresh(p->replay, m);
-	return err;
+	return window_at(p, s, m);
 }
 
 static int on_poll(void *part, struct session *s, uint64_t now)
@@ -349,10 +344,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	int err = 0;
 	bool wants;
 
-	if (p->stopped)
-		return 0;
-	emulate_poll(p->replay, now);
-	if (!p->exec)
+	if (p->stopped || !p->exec)
 		return 0;
 	if (execbp_poll(p->exec, now, &w))
 		err = window_over(p, &w);
@@ -390,12 +382,10 @@ static void look_at_callers(struct counts_part *p)
 		plan_stack(p->plan, attr_modules(a), frame, count);
 }
 
-static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack)
+static int on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	struct counts_part *p = part;
-	struct place at;
 
-	emulate_event(p->replay, m);
 	if (m->kind != SAMPLE_TICK)
 		return 0;
 	ledger_spend(p->ledger, ACCOUNT_WINDOWS, session_attached_cost(s, m));
@@ -405,9 +395,9 @@ static int on_sample(void *part, struct session *s, const struct sample *m, uint
 		p->n.in_windows++;
 		return 0;
 	}
-	if (procmap_lookup_quiet(attr_procmaps(session_attr(s)), m->pid, m->ip, &at) && at.module)
-		plan_sample(p->plan, at.module, at.vaddr, (double)m->period);
-	if (stack)
+	if (at->module)
+		plan_sample(p->plan, at->module, at->vaddr, (double)m->period);
+	if (at->stack)
 		look_at_callers(p);
 	return 0;
 }
@@ -465,7 +455,6 @@ static void report(struct counts_part *p)
 	session_count_anew(s, "count: code generated at run time, not measured", st->rewritable, false);
 	session_count_anew(s, "count: modules with code without bounds", st->unbounded, false);
 	session_count_anew(s, "count windows: bursts", st->windows[FMT_CL_REPLAY], false);
-	emulate_report(p->replay);
 }
 
 /* What the target is charged for a hit: never less than it takes where hits follow each other closely. */
@@ -525,7 +514,6 @@ static int on_second(void *part, struct session *s, uint64_t now)
 
 	if (!p->plan)
 		return 0;
-	emulate_second(p->replay, now);
 	if (!p->stopped) {
 		try_again(p, s);
 		plan_second(p->plan, BUILD_NS, clock_now);
@@ -632,8 +620,10 @@ static int part_fd(void *part)
 	return p->exec ? execbp_fd(p->exec) : -1;
 }
 
-static const struct session_part ops = {
+const struct source source_counts = {
 	.name = "counts",
+	.summary = "how often code runs: windows of execute breakpoints",
+	.needs = "bpf bpf-ring btf hw-breakpoints breakpoint-trial",
 	.start = start,
 	.sample = on_sample,
 	.fresh = on_fresh,
@@ -646,9 +636,60 @@ static const struct session_part ops = {
 	.fd = part_fd,
 };
 
+/* ---- bursts, which learn and write what the plan above does ---- */
+
+/* A sample that brings pages is for a burst, and at once: what it still has to read is younger with each
+ * microsecond. */
+static int burst_fresh(void *part, struct session *s, const struct sample *m)
+{
+	struct counts_part *p = part;
+
+	return p->stopped ? 0 : emulate_fresh(p->replay, m);
+}
+
+static int burst_sample(void *part, struct session *s, const struct sample *m, struct located *at)
+{
+	struct counts_part *p = part;
+
+	emulate_event(p->replay, m);
+	return 0;
+}
+
+static int burst_poll(void *part, struct session *s, uint64_t now)
+{
+	struct counts_part *p = part;
+
+	if (!p->stopped)
+		emulate_poll(p->replay, now);
+	return 0;
+}
+
+static int burst_second(void *part, struct session *s, uint64_t now)
+{
+	struct counts_part *p = part;
+
+	if (!p->plan)
+		return 0;
+	emulate_second(p->replay, now);
+	emulate_report(p->replay);
+	return 0;
+}
+
+const struct source source_bursts = {
+	.name = "bursts",
+	.summary = "how often code runs, and whose bytes it reads: the recorder carries a thread's code on itself",
+	.needs = "bpf bpf-ring btf",
+	.fresh = burst_fresh,
+	.sample = burst_sample,
+	.poll = burst_poll,
+	.second = burst_second,
+};
+
 int counts_part_add(struct session *s, const struct counts_opts *o, struct err *why)
 {
 	struct counts_part *p = calloc(1, sizeof(*p));
+	struct err e = { 0 };
+	int err;
 
 	if (!p)
 		return err_set(why, -ENOMEM, "out of memory");
@@ -671,5 +712,10 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 		*why = (struct err){ 0 };
 		have_windows(p, why);
 	}
-	return session_add(s, &ops, p, why);
+	err = session_add(s, &source_counts, p, &e);
+	if (err)
+		release(p);
+	else if (o->bursts > 0)
+		err = session_add(s, &source_bursts, p, &e);
+	return err ? err_set(why, err, "%s", e.text) : 0;
 }

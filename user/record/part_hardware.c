@@ -8,6 +8,7 @@
 
 #include "code/decode.h"
 #include "record/ledger.h"
+#include "counters.h"
 #include "record/part_access.h"
 #include "user/measure/prices.h"
 #include "kmod-free/watch.h"
@@ -19,8 +20,10 @@ struct hardware_part {
 	struct session *s;
 	struct located_code *code;
 	struct windows *windows; /* that its samples choose; NULL: they choose none */
-	const struct source_ops *ops;
-	struct source *source;      /* NULL once stopped */
+	struct source as_part;   /* the row, and what it does in a recording */
+	const struct source_driver *ops;
+	struct sampling *source; /* NULL before the start and once stopped */
+	struct source_config cfg;
 	double rate;                /* as last written */
 	uint64_t last, last_second; /* samples until then */
 	uint64_t written, unweighted;
@@ -97,63 +100,56 @@ static int add_targets(struct hardware_part *h, struct err *e)
 	return err;
 }
 
-struct hardware_part *hardware_part_start(struct session *s, struct located_code *c, struct windows *w,
-					  const struct access_opts *o, struct err *e)
+static int start(void *part, struct session *s, struct err *e)
 {
-	/* an interrupt for each record only where windows wait for it */
-	struct source_config cfg = { .prompt = w, .ldlat = o->ldlat, .phys = o->phys, .page_size = o->page_size };
-	struct hardware_part *h = calloc(1, sizeof(*h));
+	struct hardware_part *h = part;
 
-	if (!h) {
-		err_set(e, -ENOMEM, "out of memory");
-		return NULL;
-	}
-	*h = (struct hardware_part){ .s = s, .code = c, .windows = w, .ops = o->hardware };
-	if (h->ops->open(&h->source, &cfg, e) || add_targets(h, e) || h->ops->start(h->source, e)) {
-		hardware_part_free(h);
-		return NULL;
-	}
+	if (h->ops->open(&h->source, &h->cfg, e) || add_targets(h, e) || h->ops->start(h->source, e))
+		return e->code;
 	store_meta(session_store(s), "engine", "pmu");
 	store_meta(session_store(s), "bias", h->ops->bias == SOURCE_BY_TIME ? "time" : "count");
 	store_meta(session_store(s), "weights",
 		   h->ops->bias == SOURCE_BY_RANDOM
 			   ? "accesses; loads that the processor picks at random share what a counting event counted"
 			   : "accesses");
-	return h;
+	return 0;
 }
 
-void hardware_part_free(struct hardware_part *h)
+static void release(void *part)
 {
-	if (!h)
-		return;
+	struct hardware_part *h = part;
+
 	if (h->source)
 		h->ops->close(h->source);
 	free(h);
 }
 
-void hardware_part_follow(struct hardware_part *h, uint32_t tid)
+/* A new task is watched, too. */
+static int on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
 {
-	if (h->source)
-		h->ops->add_task(h->source, (pid_t)tid, NULL);
+	struct hardware_part *h = part;
+
+	if (m->kind == SAMPLE_FORK && h->source && (m->pid == m->ppid || !session_options(s)->no_inherit))
+		h->ops->add_task(h->source, (pid_t)m->tid, NULL);
+	return 0;
 }
 
-int hardware_part_poll(struct hardware_part *h)
+static int on_poll(void *part, struct session *s, uint64_t now)
 {
-	return h->source ? h->ops->read(h->source, on_hardware, h) : 0;
+	struct hardware_part *h = part;
+	int n = h->source ? h->ops->read(h->source, on_hardware, h) : 0;
+
+	return n < 0 ? n : 0;
 }
 
-uint64_t hardware_part_written(const struct hardware_part *h)
-{
-	return h->written;
-}
-
-void hardware_part_count(struct hardware_part *h)
+static void report(struct hardware_part *h)
 {
 	struct source_stats st;
 
 	if (!h->source)
 		return;
 	h->ops->stats(h->source, &st);
+	session_count(h->s, COUNTER_ACCESSES, h->written, false);
 	session_count(h->s, "hardware samples", st.samples, false);
 	session_count(h->s, "hardware samples of no use: kernel, or no address", st.filtered, false);
 	session_count(h->s, "hardware samples lost", st.lost, true);
@@ -167,12 +163,14 @@ void hardware_part_count(struct hardware_part *h)
 		session_count(h->s, "stores counted", st.counted_stores, false);
 }
 
-void hardware_part_stop(struct hardware_part *h)
+static void stop(void *part, struct session *s)
 {
+	struct hardware_part *h = part;
+
 	if (!h->source)
 		return;
 	h->ops->read(h->source, on_hardware, h);
-	hardware_part_count(h);
+	report(h);
 	h->ops->close(h->source);
 	h->source = NULL;
 }
@@ -194,12 +192,47 @@ static void govern(struct hardware_part *h, uint64_t now)
 	ledger_spend(l, ACCOUNT_HARDWARE, got * seconds * each);
 	if (got > 1.2 * want || (got > 0 && got < 0.5 * want))
 		h->ops->set_rate(h->source, fmax(0.1, fmin(4, want / got)));
-	session_rate(h->s, h->ops->name, now, got, 0, &h->rate);
+	session_rate(h->s, h->as_part.name, now, got, 0, &h->rate);
 }
 
-void hardware_part_second(struct hardware_part *h, uint64_t now)
+static int on_second(void *part, struct session *s, uint64_t now)
 {
+	struct hardware_part *h = part;
+
 	if (h->last_second && h->source)
 		govern(h, now);
 	h->last_second = now;
+	report(h);
+	return 0;
+}
+
+int hardware_part_add(struct session *s, const struct access_opts *o, struct windows *w, struct err *e)
+{
+	/* an interrupt for each record only where windows wait for it */
+	bool prompt = w && (o->hardware->driver->gives & SOURCE_PROMPT);
+	struct hardware_part *h = calloc(1, sizeof(*h));
+	int err;
+
+	if (!h)
+		return err_set(e, -ENOMEM, "out of memory");
+	*h = (struct hardware_part){
+		.s = s,
+		.code = session_code(s),
+		.windows = prompt ? w : NULL,
+		.as_part = *o->hardware,
+		.ops = o->hardware->driver,
+		.cfg = { .prompt = prompt, .ldlat = o->ldlat, .phys = o->phys, .page_size = o->page_size },
+	};
+	h->as_part.start = start;
+	h->as_part.sample = on_sample;
+	h->as_part.poll = on_poll;
+	h->as_part.second = on_second;
+	h->as_part.stop = stop;
+	h->as_part.release = release;
+	err = session_add(s, &h->as_part, h, e);
+	if (err)
+		free(h);
+	else
+		ledger_use(session_ledger(s), ACCOUNT_HARDWARE);
+	return err;
 }

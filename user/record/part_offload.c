@@ -14,6 +14,7 @@
 #include "kmod-free/targets.h"
 #include "offload/api.h"
 #include "record/ledger.h"
+#include "record/sources.h"
 #include "store/write.h"
 #include "util/grow.h"
 #include "util/map.h"
@@ -273,7 +274,7 @@ static int start(void *part, struct session *s, struct err *e)
 	return r;
 }
 
-static int on_sample(void *part, struct session *s, const struct sample *m, uint32_t stack_id)
+static int on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	struct offload_part *p = part;
 
@@ -383,8 +384,10 @@ void offload_part_free(struct offload_part *p)
 	free(p);
 }
 
-static const struct session_part ops = {
+const struct source source_offload = {
 	.name = "offload",
+	.summary = "calls of compression, encryption and accelerator libraries: sizes and times",
+	.needs = "bpf bpf-ring btf uprobe-pmu",
 	.start = start,
 	.sample = on_sample,
 	.poll = poll_once,
@@ -404,5 +407,5 @@ bool offload_part_notes(const struct offload_part *p, struct buf *out)
 int offload_part_add(struct session *s, struct offload_part *p, struct err *e)
 {
 	ledger_use(session_ledger(s), ACCOUNT_OFFLOAD);
-	return session_add(s, &ops, p, e);
+	return session_add(s, &source_offload, p, e);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "record/ledger.h"
+#include "record/sources.h"
 #include "record/syscall_stretch.h"
 #include "user/measure/prices.h"
 #include "kmod-free/sampler.h"
@@ -165,8 +166,9 @@ static int poll_pause(struct sysio_part *c, uint64_t now)
 	return err ? err : begin(c, NULL);
 }
 
-int sysio_part_poll(struct sysio_part *c, uint64_t now)
+static int on_poll(void *part, struct session *s, uint64_t now)
 {
+	struct sysio_part *c = part;
 	uint64_t expired;
 	int err;
 
@@ -193,8 +195,10 @@ static int own_targets(struct sysio_part *c, const struct targets *t, struct err
 	return sysio_follow(c->sysio, !session_options(c->s)->no_inherit, e);
 }
 
-int sysio_part_start(struct sysio_part *c, struct targets *t, struct err *e)
+static int start(void *part, struct session *s, struct err *e)
 {
+	struct targets *t = session_targets(s);
+	struct sysio_part *c = part;
 	int err = 0;
 
 	if (t->all)
@@ -206,8 +210,10 @@ int sysio_part_start(struct sysio_part *c, struct targets *t, struct err *e)
 	return err ? err : begin(c, e);
 }
 
-int sysio_part_fd(const struct sysio_part *c)
+static int part_fd(void *part)
 {
+	const struct sysio_part *c = part;
+
 	return c->epoll;
 }
 
@@ -221,9 +227,9 @@ static void write_rate(struct sysio_part *c, uint64_t now)
 	c->rate_bursts = c->bursts;
 }
 
-void sysio_part_count(struct sysio_part *c)
+static int on_second(void *part, struct session *s, uint64_t now)
 {
-	uint64_t now = clock_now();
+	struct sysio_part *c = part;
 
 	if (now - c->rate_at > SECOND_NS / 2)
 		write_rate(c, now);
@@ -237,10 +243,13 @@ void sysio_part_count(struct sysio_part *c)
 		session_count(c->s, "system calls lost: record cannot be right", c->stats.malformed, true);
 	session_count(c->s, "io_uring calls, whose transfers are not seen", c->stats.uring - c->before.uring, false);
 	session_count(c->s, "bursts in which system calls were observed", c->bursts, false);
+	return 0;
 }
 
-void sysio_part_stop(struct sysio_part *c)
+static void stop(void *part, struct session *s)
 {
+	struct sysio_part *c = part;
+
 	if (!c->sysio)
 		return;
 	sysio_stats(c->sysio, &c->stats);
@@ -254,10 +263,10 @@ void sysio_part_stop(struct sysio_part *c)
 	c->sysio = NULL;
 }
 
-void sysio_part_free(struct sysio_part *c)
+static void release(void *part)
 {
-	if (!c)
-		return;
+	struct sysio_part *c = part;
+
 	sysio_free(c->sysio);
 	free(c->held);
 	if (c->timer >= 0)
@@ -285,7 +294,7 @@ static void price_calls(struct sysio_part *c, struct prices *p)
 	};
 }
 
-struct sysio_part *sysio_part_new(struct session *s, struct err *e)
+static struct sysio_part *sysio_part_new(struct session *s, struct err *e)
 {
 	struct sysio_part *c = calloc(1, sizeof(*c));
 	struct sysio_opts o = { .targets_fd = sampler_targets_fd(session_sampler(s)) };
@@ -305,16 +314,44 @@ struct sysio_part *sysio_part_new(struct session *s, struct err *e)
 		c->sysio = NULL;
 	}
 	if (!c->sysio) {
-		sysio_part_free(c);
+		release(c);
 		return NULL;
 	}
 	price_calls(c, session_prices(s));
 	sysio_set_costs(c->sysio, &c->costs);
 	if (cgroup >= 0 && sysio_cgroup(c->sysio, cgroup, e)) {
-		sysio_part_free(c);
+		release(c);
 		return NULL;
 	}
 	sysio_stats(c->sysio, &c->before);
 	stretch_init(&c->plan, session_options(s)->budget, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
 	return c;
+}
+
+const struct source source_syscalls = {
+	.name = "syscalls",
+	.summary = "memory that system calls read and write, in stretches",
+	.needs = "bpf bpf-ring btf",
+	.start = start,
+	.fd = part_fd,
+	.poll = on_poll,
+	.second = on_second,
+	.stop = stop,
+	.release = release,
+};
+
+int sysio_part_add(struct session *s, struct err *e)
+{
+	struct sysio_part *c = sysio_part_new(s, e);
+	int err;
+
+	if (!c)
+		return e->code;
+	err = session_add(s, &source_syscalls, c, e);
+	if (err) {
+		release(c);
+		return err;
+	}
+	ledger_use(session_ledger(s), ACCOUNT_SYSCALLS);
+	return 0;
 }

@@ -13,6 +13,7 @@
 #include "proc/procmap.h"
 #include "measure/cost_watch.h"
 #include "record/ledger.h"
+#include "record/sources.h"
 #include "record/part_access.h"
 #include "record/window_choice.h"
 #include "record/poll_interval.h"
@@ -52,6 +53,7 @@ struct windows {
 	struct located_code *code;
 	unsigned hit_limit, len; /* len: bytes that one watches */
 	bool stack;
+	bool by_timer;              /* its samples choose what is watched; else the processor's */
 	struct watch *watch;        /* NULL once stopped */
 	struct watch_stats watched; /* outlives it */
 	double switch_ns;           /* what an armed slot adds to a context switch */
@@ -173,7 +175,8 @@ static bool make_room(struct windows *w, uint64_t now)
 }
 
 /* The access of this sample that a window would tell the most about; false: none. */
-static bool draw(struct windows *w, const struct sample *s, const struct block_result *r, struct draw *out)
+static bool draw(struct windows *w, const struct sample *s, struct located *at, const struct block_result *r,
+		 struct draw *out)
 {
 	out->worth = -1;
 	for (unsigned i = 0; i < r->count; i++) {
@@ -181,7 +184,7 @@ static bool draw(struct windows *w, const struct sample *s, const struct block_r
 		struct draw d;
 
 		if (!drawable(w, s->pid, a) ||
-		    !located_code_record(w->code, s, a, 0, located_code_executions(r, (double)s->period), &d.arm))
+		    !located_code_record(w->code, s, at, a, located_code_executions(r, (double)s->period), &d.arm))
 			continue;
 		d.worth = window_choice_worth(&w->draws, d.arm.module, d.arm.ip);
 		if (d.worth <= out->worth)
@@ -310,8 +313,9 @@ void windows_from_hardware(struct windows *w, const struct sample *m, const stru
 		open_window(w, &d, now);
 }
 
-void windows_fresh(struct windows *w, const struct sample *m)
+static void look_at_fresh(struct windows *w, const struct sample *m)
 {
+	struct located at;
 	const struct block_result *r;
 	bool now_is_good, dear;
 	struct draw d, *kept = &d;
@@ -332,8 +336,9 @@ void windows_fresh(struct windows *w, const struct sample *m)
 	now_is_good = wants_window(w, now) && poll_interval_prompt(&w->passed, now - m->time, FRESH_NS);
 	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
 		return;
-	r = located_code_evaluate(w->code, m);
-	if (!r || !draw(w, m, r, &d))
+	located_code_find(w->code, m, 0, &at);
+	r = located_code_evaluate(w->code, m, &at);
+	if (!r || !draw(w, m, &at, r, &d))
 		return;
 	if (dear)
 		kept = memcpy(&w->waiting[w->next_waiting++ % WAITING], &d, sizeof(d));
@@ -442,7 +447,16 @@ static void price_watch(struct windows *w, struct prices *p)
 			  price_of(p, PRICE_WATCH_WAKE));
 }
 
-struct windows *windows_new(struct session *s, struct located_code *c, const struct access_opts *o, struct err *why)
+static void release(void *part)
+{
+	struct windows *w = part;
+
+	watch_free(w->watch);
+	window_choice_release(&w->draws);
+	free(w);
+}
+
+static struct windows *windows_new(struct session *s, const struct access_opts *o, struct err *why)
 {
 	struct watch_opts wo = WATCH_DEFAULTS;
 	struct windows *w = calloc(1, sizeof(*w));
@@ -452,17 +466,18 @@ struct windows *windows_new(struct session *s, struct located_code *c, const str
 		return NULL;
 	}
 	*w = (struct windows){ .s = s,
-			       .code = c,
+			       .code = session_code(s),
 			       .hit_limit = o->hit_limit ? o->hit_limit : DEFAULT_HITS,
 			       .len = o->watch_len ? o->watch_len : 1,
 			       .stack = o->stack,
+			       .by_timer = !o->hardware || !(o->hardware->driver->gives & SOURCE_PROMPT),
 			       .random = clock_now() | 1 };
 	wo.hit_limit = w->hit_limit;
 	wo.switch_after = w->hit_limit / 2;
 	wo.read_again = READ_AGAIN;
 	w->watch = watch_new(&wo, decide, on_window, w, why);
 	if (!w->watch || check(w->watch, why)) {
-		windows_free(w);
+		release(w);
 		return NULL;
 	}
 	price_watch(w, session_prices(s));
@@ -472,52 +487,62 @@ struct windows *windows_new(struct session *s, struct located_code *c, const str
 	return w;
 }
 
-void windows_free(struct windows *w)
+static int start(void *part, struct session *s, struct err *e)
 {
-	if (!w)
-		return;
-	watch_free(w->watch);
-	window_choice_release(&w->draws);
-	free(w);
-}
-
-void windows_start(struct windows *w)
-{
-	struct store_writer *out = session_store(w->s);
+	const struct windows *w = part;
+	struct store_writer *out = session_store(s);
 
 	store_metaf(out, "watch_hit_ns", "%.0f", w->cost.hit_ns);
 	store_metaf(out, "watch_arm_ns", "%.0f", w->cost.arm_ns);
 	store_metaf(out, "watch_wake_ns", "%.0f", w->cost.wake_ns);
 	store_metaf(out, "watch_switch_ns", "%.0f", w->switch_ns);
+	return 0;
 }
 
-void windows_begun(struct windows *w)
+static int begun(void *part, struct session *s, struct err *e)
 {
+	struct windows *w = part;
+
 	window_choice_release(&w->draws);
 	memset(w->waiting, 0, sizeof(w->waiting));
 	for (int i = 0; i < WATCH_SLOTS; i++)
 		if (!attr_module_lives(session_attr(w->s), w->arm[i].module))
 			w->arm[i].module = 0;
+	return 0;
 }
 
-int windows_fd(const struct windows *w)
+static int part_fd(void *part)
 {
+	const struct windows *w = part;
+
 	return watch_fd(w->watch);
 }
 
-void windows_sample(struct windows *w, const struct sample *m)
+static int on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
 {
+	struct windows *w = part;
+
 	if (!w->watch)
-		return;
+		return 0;
 	if (m->kind == SAMPLE_FORK && m->pid == m->ppid) {
 		w->born++;
 		watch_add_task(w->watch, (pid_t)m->pid, (pid_t)m->tid);
 	}
 	if (m->kind != SAMPLE_TICK)
-		return;
+		return 0;
 	cost_watch_switching(&w->cost, on_cpus(w) ? 0 : session_switch_rate(w->s),
 			     session_coupled_switch(w->s, w->switch_ns));
 	ledger_spend(session_ledger(w->s), ACCOUNT_WATCH, session_attached_cost(w->s, m));
+	return 0;
+}
+
+static int on_fresh(void *part, struct session *s, const struct sample *m)
+{
+	const struct windows *w = part;
+
+	if (w->by_timer)
+		look_at_fresh(part, m);
+	return 0;
 }
 
 void windows_tick(struct windows *w, bool string, bool kernel)
@@ -532,12 +557,13 @@ void windows_sampled(struct windows *w, uint64_t function, const struct block_ac
 				      rec->weight * (double)a->size);
 }
 
-void windows_poll(struct windows *w, uint64_t now)
+static int on_poll(void *part, struct session *s, uint64_t now)
 {
+	struct windows *w = part;
 	struct watch_stats st;
 
 	if (!w->watch)
-		return;
+		return 0;
 	watch_poll(w->watch, now);
 	watch_stats(w->watch, &st);
 	if (st.armed_ns > w->armed_ns) {
@@ -552,26 +578,10 @@ void windows_poll(struct windows *w, uint64_t now)
 	}
 	if (wants_window(w, now))
 		session_want_sample(w->s, 0);
+	return 0;
 }
 
-void windows_second(struct windows *w, uint64_t now)
-{
-	const struct prices *p = session_prices(w->s);
-
-	if (w->watch)
-		cost_watch_prices(&w->cost, session_coupled(w->s, price_of(p, PRICE_WATCH_HIT)),
-				  session_coupled(w->s, price_of(p, PRICE_WATCH_ARM)), price_of(p, PRICE_WATCH_WAKE));
-	if (w->last_second) {
-		session_rate(w->s, "watch", now,
-			     (double)(w->n.ended - w->last_ended) * 1e9 / (double)(now - w->last_second), 0, &w->rate);
-		w->last_ended = w->n.ended;
-	}
-	w->births = w->born - w->born_before >= BIRTHS;
-	w->born_before = w->born;
-	w->last_second = now;
-}
-
-void windows_count(struct windows *w)
+static void report(struct windows *w)
 {
 	struct session *s = w->s;
 
@@ -596,8 +606,30 @@ void windows_count(struct windows *w)
 	session_count(s, "watch armed us", w->watched.armed_ns / 1000, false);
 }
 
-void windows_stop(struct windows *w)
+static int on_second(void *part, struct session *s, uint64_t now)
 {
+	struct windows *w = part;
+	const struct prices *p = session_prices(w->s);
+
+	if (w->watch)
+		cost_watch_prices(&w->cost, session_coupled(w->s, price_of(p, PRICE_WATCH_HIT)),
+				  session_coupled(w->s, price_of(p, PRICE_WATCH_ARM)), price_of(p, PRICE_WATCH_WAKE));
+	if (w->last_second) {
+		session_rate(w->s, "watch", now,
+			     (double)(w->n.ended - w->last_ended) * 1e9 / (double)(now - w->last_second), 0, &w->rate);
+		w->last_ended = w->n.ended;
+	}
+	w->births = w->born - w->born_before >= BIRTHS;
+	w->born_before = w->born;
+	w->last_second = now;
+	report(w);
+	return 0;
+}
+
+static void stop(void *part, struct session *s)
+{
+	struct windows *w = part;
+
 	if (!w->watch)
 		return;
 	for (int i = 0; i < WATCH_SLOTS; i++)
@@ -606,4 +638,37 @@ void windows_stop(struct windows *w)
 	watch_stats(w->watch, &w->watched);
 	watch_free(w->watch);
 	w->watch = NULL;
+}
+
+const struct source source_watch = {
+	.name = "watch",
+	.summary = "who reads and writes an address: watchpoint windows on what samples access",
+	.needs = "bpf bpf-ring btf hw-breakpoints breakpoint-trial",
+	.start = start,
+	.sample = on_sample,
+	.fresh = on_fresh,
+	.fd = part_fd,
+	.poll = on_poll,
+	.second = on_second,
+	.begun = begun,
+	.stop = stop,
+	.release = release,
+};
+
+int windows_add(struct session *s, const struct access_opts *o, struct windows **out, struct err *why)
+{
+	struct windows *w = windows_new(s, o, why);
+	int err;
+
+	if (!w)
+		return why->code;
+	err = session_add(s, &source_watch, w, why);
+	if (err) {
+		release(w);
+		return err;
+	}
+	ledger_use(session_ledger(s), ACCOUNT_WATCH);
+	ledger_use(session_ledger(s), ACCOUNT_ARMED);
+	*out = w;
+	return 0;
 }

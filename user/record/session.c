@@ -101,7 +101,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 		s->store = store_create(o->output, o->keep_old ? STORE_KEEP_OLD : 0, e);
 	if (s->store)
 		s->attr = attr_new(s->store, &(struct attr_options){ .cmdline = o->cmdline }, e);
-	if (s->attr && !(s->queue = queue_new()))
+	if (s->attr && (!(s->code = located_code_new(s)) || !(s->queue = queue_new())))
 		err_set(e, -ENOMEM, "out of memory");
 	if (!s->queue) {
 		session_free(s);
@@ -110,16 +110,16 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	return s;
 }
 
-int session_add(struct session *s, const struct session_part *part, void *ctx, struct err *e)
+int session_add(struct session *s, const struct source *source, void *ctx, struct err *e)
 {
 	int err = 0;
 
 	if (s->part_count == MAX_PARTS)
 		return err_set(e, -ENOSPC, "no room for more than %d sources in a recording", MAX_PARTS);
-	s->parts[s->part_count].ops = part;
+	s->parts[s->part_count].ops = source;
 	s->parts[s->part_count++].ctx = ctx;
-	if (part->fd)
-		err = wait_for(s, part->fd(ctx));
+	if (source->fd)
+		err = wait_for(s, source->fd(ctx));
 	return err ? err_set(e, err, "a source cannot be waited for: %s", strerror(-err)) : 0;
 }
 
@@ -279,10 +279,19 @@ static void count_switches(struct session *s, const struct sample *m)
 		     (double)m->period * rate * s->timer_switch_ns * (s->marked ? 1 : SWAPPED));
 }
 
+/* Once, for all parts. The kernel's ticks are in no code of the target's. */
+static void locate(struct session *s, const struct sample *m, uint32_t stack, struct located *at)
+{
+	if (s->part_count && (m->valid & SV_IP) && !(m->flags & (SF_KERNEL | SF_RETURNS)))
+		located_code_find(s->code, m, stack, at);
+	else
+		at->stack = stack;
+}
+
 static int consume(void *ctx, const struct sample *m)
 {
 	struct session *s = ctx;
-	uint32_t stack = 0;
+	struct located at = { 0 };
 	int err = lives_event(&s->lives, m);
 
 	if (err)
@@ -299,7 +308,8 @@ static int consume(void *ctx, const struct sample *m)
 		count_switches(s, m);
 		ledger_spend(&s->ledger, ACCOUNT_TIMER, session_tick_cost(s));
 		ledger_earn(&s->ledger, (double)m->period);
-		stack = r.stack = attr_stack(s->attr, m);
+		r.stack = attr_stack(s->attr, m);
+		locate(s, m, r.stack, &at);
 		learn_stack_end(s, m);
 		err = store_put(s->store, FMT_SAMPLE, &r, sizeof(r));
 		s->totals.samples++;
@@ -319,7 +329,7 @@ static int consume(void *ctx, const struct sample *m)
 	}
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].ops->sample)
-			err = s->parts[i].ops->sample(s->parts[i].ctx, s, m, stack);
+			err = s->parts[i].ops->sample(s->parts[i].ctx, s, m, &at);
 	return err < 0 ? err : 0;
 }
 
@@ -688,6 +698,7 @@ void session_free(struct session *s)
 		if (s->parts[i].ops->release)
 			s->parts[i].ops->release(s->parts[i].ctx);
 	queue_free(s->queue);
+	located_code_free(s->code);
 	attr_free(s->attr);
 	sideband_free(s->sideband);
 	sampler_free(s->sampler);
@@ -715,6 +726,11 @@ struct attr *session_attr(struct session *s)
 struct prices *session_prices(struct session *s)
 {
 	return &s->prices;
+}
+
+struct located_code *session_code(struct session *s)
+{
+	return s->code;
 }
 
 struct sampler *session_sampler(struct session *s)

@@ -4,8 +4,7 @@
  * milliseconds, flushed to disk every second. Used by record and the daemon; owns everything that
  * must be detached, and detaches it on every way out.
  *
- * Further sources join as parts: fill a struct session_part and session_add() it before
- * session_start(). A part never blocks, and reports what it lost through session_count().
+ * Sources join as parts: session_add() before session_start() (source.h says what they do).
  */
 #ifndef ACCPERF_RECORD_SESSION_H
 #define ACCPERF_RECORD_SESSION_H
@@ -17,11 +16,13 @@
 #include "kmod-free/sampler.h"
 #include "kmod-free/targets.h"
 #include "sample.h"
+#include "source.h"
 #include "store/write.h"
 #include "util/err.h"
 
 struct breakpoint_gate;
 struct ledger;
+struct located_code;
 struct session;
 
 struct prices;
@@ -41,29 +42,6 @@ struct session_opts {
 	struct breakpoint_gate *breakpoints; /* the caller's; NULL: there are none */
 };
 
-struct session_part {
-	const char *name;
-	/* The targets are attached and timers run. */
-	int (*start)(void *part, struct session *s, struct err *e);
-	/* Every sample in order of time, side band included, with its stack id (0: none). */
-	int (*sample)(void *part, struct session *s, const struct sample *sample, uint32_t stack);
-	/* A sample as it comes out of the ring: not in order, no stack id yet. */
-	int (*fresh)(void *part, struct session *s, const struct sample *sample);
-	/* Descriptor whose readability means that poll() has something to do; -1: none. */
-	int (*fd)(void *part);
-	/* Some 20 times a second, and when fd() is readable. */
-	int (*poll)(void *part, struct session *s, uint64_t now);
-	/* Once a second, before the file is flushed. */
-	int (*second)(void *part, struct session *s, uint64_t now);
-	/* The profile ends and another begins, in which the recording goes on: what is held for the one is written;
-	 * what the other needs is, and tables begin anew. Both may be NULL. */
-	int (*ending)(void *part, struct session *s);
-	int (*begun)(void *part, struct session *s, struct err *e);
-	/* Detach everything; records of the part may still be written. Called once, also after errors. */
-	void (*stop)(void *part, struct session *s);
-	void (*release)(void *part);
-};
-
 struct session_totals {
 	uint64_t samples, lost;
 	uint64_t target_ns;      /* the target's CPU time that the samples stand for */
@@ -78,7 +56,7 @@ struct session_totals {
 };
 
 struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e);
-int session_add(struct session *s, const struct session_part *part, void *ctx, struct err *e);
+int session_add(struct session *s, const struct source *source, void *ctx, struct err *e);
 /* Attaches to the targets and starts the command, if there is one. */
 int session_start(struct session *s, struct err *e);
 /* One round: drain, order, attribute, write. Negative: the recording cannot go on. */
@@ -103,6 +81,8 @@ struct attr *session_attr(struct session *s);
 /* So far: samples whose accesses are not known because of their code. */
 void session_unread(struct session *s, uint64_t rewritten, uint64_t unreadable);
 struct sampler *session_sampler(struct session *s);
+/* What its samples stand in (record/located_code.h). */
+struct located_code *session_code(struct session *s);
 /* What things cost here. To measure one: before the start. */
 struct prices *session_prices(struct session *s);
 struct store_writer *session_store(struct session *s);

@@ -8,6 +8,7 @@
 
 #include "record/counted.h"
 #include "record/ledger.h"
+#include "record/located_code.h"
 #include "record/session.h"
 #include "measure/cost_attached.h"
 #include "record/tick_forecast.h"
@@ -26,11 +27,12 @@ struct session {
 	struct targets *targets;
 	struct store_writer *store;
 	struct attr *attr;
+	struct located_code *code;
 	struct sampler *sampler;
 	struct sideband *sideband;
 	struct queue *queue;
 	struct {
-		const struct session_part *ops;
+		const struct source *ops;
 		void *ctx;
 		bool started;
 	} parts[MAX_PARTS];
