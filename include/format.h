@@ -34,7 +34,10 @@ struct fmt_file {
 };
 _Static_assert(sizeof(struct fmt_file) == 32, "fmt_file");
 
-enum fmt_chunk_flags { FMT_RAW = 1 };
+enum fmt_chunk_flags {
+	FMT_RAW = 1,
+	FMT_TURNED = 2, /* packed; bytes by their place in a record. FMT_RAW goes with it: FORMAT.md says why */
+};
 
 struct fmt_chunk {
 	uint32_t magic;

@@ -183,7 +183,92 @@ static void newer_major_is_refused(void **state)
 
 #define BIG 600000u
 
-/* Of random periods, so that compression leaves enough for a thread to be worth it. */
+/* ---- columns ---- */
+
+#define WINDOWS 200000u
+
+static struct fmt_counts_window window(unsigned i)
+{
+	return (struct fmt_counts_window){ .armed = 1000000 + i / 5000, .anchor = i % 7, .link = i * 3, .pid = 77 };
+}
+
+/* As bursts leave them: rows that differ little in each column. */
+static void columns(void **state)
+{
+	struct err e;
+	struct store_writer *w = store_create(path, 0, &e);
+	struct store_reader *r;
+	struct store_chunk c;
+	unsigned windows = 0, parts = 0;
+	uint32_t part[40];
+	uint64_t bytes;
+
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct fmt_counts_window rec = window(i);
+
+		assert_int_equal(store_put(w, FMT_COUNTS_WINDOW, &rec, sizeof(rec)), 0);
+		for (unsigned k = 0; k < 40; k++)
+			part[k] = i + k * k;
+		/* of many sizes, so that what is turned has a rest */
+		assert_int_equal(store_put_var(w, FMT_BURST_PART, &i, sizeof(i), part, i % 40), 0);
+		if (i % 9001 == 0)
+			assert_int_equal(store_flush(w, NULL), 0);
+	}
+	assert_int_equal(store_flush(w, NULL), 0);
+	bytes = store_bytes(w);
+	assert_int_equal(store_close(w, &e), 0);
+	r = store_open(path, &e);
+	assert_non_null(r);
+	while (store_next(r, &c, NULL) > 0) {
+		const uint8_t *rec;
+		size_t size;
+
+		for (uint32_t i = 0; c.section == FMT_COUNTS_WINDOW && i < c.count; i++, windows++) {
+			struct fmt_counts_window was, want = window(windows);
+
+			store_rec(&c, i, &was, sizeof(was));
+			assert_memory_equal(&was, &want, sizeof(was));
+		}
+		for (; c.section == FMT_BURST_PART && (rec = store_next_var(&c, &size)); parts++) {
+			for (unsigned k = 0; k < 40; k++)
+				part[k] = parts + k * k;
+			assert_int_equal(size, sizeof(parts) + parts % 40);
+			assert_memory_equal(rec, &parts, sizeof(parts));
+			assert_memory_equal(rec + sizeof(parts), part, parts % 40);
+		}
+	}
+	assert_int_equal(windows, WINDOWS);
+	assert_int_equal(parts, WINDOWS);
+	assert_false(store_recovery(r)->swollen || store_recovery(r)->bad_chunks);
+	store_reader_free(r);
+	/* as rows they take 15 each */
+	assert_true(bytes < WINDOWS * 10ull);
+}
+
+/* What would unpack to hundreds of times the file is not turned so far that a reader refuses it. */
+static void columns_are_honest(void **state)
+{
+	struct err e;
+	struct store_writer *w = store_create(path, 0, &e);
+	struct store_reader *r;
+	struct store_chunk c;
+	unsigned windows = 0;
+
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct fmt_counts_window rec = window(i);
+
+		assert_int_equal(store_put(w, FMT_COUNTS_WINDOW, &rec, sizeof(rec)), 0);
+	}
+	assert_int_equal(store_close(w, &e), 0);
+	r = store_open(path, &e);
+	while (store_next(r, &c, NULL) > 0)
+		windows += c.count;
+	assert_false(store_recovery(r)->swollen);
+	assert_int_equal(windows, WINDOWS);
+	store_reader_free(r);
+}
+
+/* Of random periods and times, so that compression leaves enough for a thread to be worth it. */
 static void write_big(void)
 {
 	struct err e = { 0 };
@@ -193,10 +278,11 @@ static void write_big(void)
 	assert_non_null(w);
 	store_string(w, "alpha");
 	for (unsigned i = 0; i < BIG; i++) {
-		struct fmt_sample s = { .time = i, .stack = 1 };
+		struct fmt_sample s = { .stack = 1 };
 
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		s.period = x;
+		s.time = x * 0x9e3779b97f4a7c15ull;
 		assert_int_equal(store_put(w, FMT_SAMPLE, &s, sizeof(s)), 0);
 	}
 	assert_int_equal(store_put(w, FMT_END, &(struct fmt_end){ .samples = BIG }, sizeof(struct fmt_end)), 0);
@@ -270,6 +356,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(flipped_byte_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(newer_major_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(read_ahead, setup, teardown),
+		cmocka_unit_test_setup_teardown(columns, setup, teardown),
+		cmocka_unit_test_setup_teardown(columns_are_honest, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,12 +97,16 @@ void plan_free(struct plan *p)
 	free(p);
 }
 
-static void put(struct plan *p, enum fmt_section section, const void *rec, uint32_t size)
+static void failed(struct plan *p, int err)
 {
-	int err = store_put(p->store, section, rec, size);
-
 	if (err && !p->error)
 		p->error = err;
+}
+
+/* What is cumulative, and may be as it was when it was written last. */
+static void put_changed(struct plan *p, enum fmt_section section, uint32_t id, const void *rec, uint32_t size)
+{
+	failed(p, store_put_changed(p->store, section, id, rec, size));
 }
 
 /* ---- functions ---- */
@@ -289,7 +293,7 @@ uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint3
 void plan_write_link(struct plan *p, uint32_t link)
 {
 	p->link[link].written = true;
-	put(p, FMT_COUNTS_LINK, &p->link[link].rec, sizeof(p->link[link].rec));
+	put_changed(p, FMT_COUNTS_LINK, p->link[link].rec.id, &p->link[link].rec, sizeof(p->link[link].rec));
 }
 
 void plan_void(struct plan *p, uint32_t link)
@@ -339,7 +343,7 @@ static void write_node(struct plan *p, const struct plan_func *f, uint32_t n)
 		.cost = k->work.cost,
 	};
 
-	put(p, FMT_COUNTS_NODE, &rec, sizeof(rec));
+	put_changed(p, FMT_COUNTS_NODE, rec.id, &rec, sizeof(rec));
 }
 
 static void write_blocks(struct plan *p, const struct plan_func *f)
@@ -353,7 +357,7 @@ static void write_blocks(struct plan *p, const struct plan_func *f)
 
 		rec.bytes = (uint32_t)(end - rec.addr);
 		if (f->runs.node_of[b] != CFG_NONE)
-			put(p, FMT_COUNTS_BLOCK, &rec, sizeof(rec));
+			failed(p, store_put(p->store, FMT_COUNTS_BLOCK, &rec, sizeof(rec)));
 	}
 }
 
@@ -519,7 +523,7 @@ bool plan_build(struct plan *p, uint32_t i)
 	early = f->earlies < PLAN_EARLY ? f->earlies : PLAN_EARLY;
 	for (uint32_t k = 0; k < early; k++)
 		add_time(f, f->early[k], f->early_ns[k]);
-	put(p, FMT_COUNTS_FUNC, &f->rec, sizeof(f->rec));
+	put_changed(p, FMT_COUNTS_FUNC, f->rec.id, &f->rec, sizeof(f->rec));
 	for (uint32_t n = 0; n < f->runs.nodes; n++)
 		write_node(p, f, n);
 	write_blocks(p, f);
@@ -710,7 +714,7 @@ int plan_write(struct plan *p)
 	for (uint32_t i = 0; i < p->funcs; i++) {
 		struct plan_func *f = &p->func[i];
 
-		put(p, FMT_COUNTS_FUNC, &f->rec, sizeof(f->rec));
+		put_changed(p, FMT_COUNTS_FUNC, f->rec.id, &f->rec, sizeof(f->rec));
 		if (!plan_has_graph(f))
 			continue;
 		for (uint32_t n = 0; n < f->runs.nodes; n++)

@@ -36,7 +36,9 @@ struct pair {
 	uint32_t now[BINS];
 	float part[BINS];
 	bool met, in_part;
+	uint32_t changed; /* bins, since they were written */
 };
+_Static_assert(BINS <= 32, "a bit for each");
 
 struct list {
 	uint32_t *item, count, cap;
@@ -308,8 +310,10 @@ static void add_up(struct emulate_data *f)
 	for (uint32_t k = 0; k < f->met_pair.count; k++) {
 		struct pair *p = &f->pair[f->met_pair.item[k]];
 
-		for (unsigned b = 0; b < BINS; b++)
+		for (unsigned b = 0; b < BINS; b++) {
 			p->bytes[b] += p->now[b];
+			p->changed |= (uint32_t)(p->now[b] > 0) << b;
+		}
 		pair_to_part(f, f->met_pair.item[k]);
 		memset(p->now, 0, sizeof(p->now));
 		p->met = false;
@@ -411,25 +415,35 @@ int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct e
 	return !err && f->part.bursts > f->bursts / PARTS ? end_part(f) : err;
 }
 
+static int put_pair(struct emulate_data *f, struct pair *p)
+{
+	int err = 0;
+
+	for (uint32_t b = 0; b < BINS && !err; b++) {
+		struct fmt_burst_pair rec = { .reader = p->reader + 1,
+					      .writer = p->writer == NOWHERE ? 0 : p->writer + 1,
+					      .bin = b,
+					      .bytes = p->bytes[b] };
+
+		if (p->changed >> b & 1)
+			err = store_put(f->w, FMT_BURST_PAIR, &rec, sizeof(rec));
+	}
+	p->changed = 0;
+	return err;
+}
+
+/* Of sums what has grown since: the last of each counts. */
 int emulate_data_write(struct emulate_data *f)
 {
 	int err = end_part(f);
 
-	for (uint32_t i = 0; i < f->sites && !err; i++)
-		if (f->site[i].rec.bursts || f->site[i].data)
-			err = store_put(f->w, FMT_BURST_SITE, &f->site[i].rec, sizeof(f->site[i].rec));
-	for (uint32_t i = 0; i < f->pairs && !err; i++) {
-		const struct pair *p = &f->pair[i];
+	for (uint32_t i = 0; i < f->sites && !err; i++) {
+		const struct fmt_burst_site *rec = &f->site[i].rec;
 
-		for (uint32_t b = 0; b < BINS && !err; b++) {
-			struct fmt_burst_pair rec = { .reader = p->reader + 1,
-						      .writer = p->writer == NOWHERE ? 0 : p->writer + 1,
-						      .bin = b,
-						      .bytes = p->bytes[b] };
-
-			if (p->bytes[b] > 0)
-				err = store_put(f->w, FMT_BURST_PAIR, &rec, sizeof(rec));
-		}
+		if (rec->bursts || f->site[i].data)
+			err = store_put_changed(f->w, FMT_BURST_SITE, rec->id, rec, sizeof(*rec));
 	}
+	for (uint32_t i = 0; i < f->pairs && !err; i++)
+		err = put_pair(f, &f->pair[i]);
 	return err;
 }

@@ -29,7 +29,10 @@
 #define USUAL_NS 1000000.0    /* what most windows last */
 #define OTHERS_PART 0.5
 #define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
+/* Until sums are written, and then twice as long each time, up to a minute: what a recording that is killed loses.
+ * Nearly all of them change in any ten seconds of an interpreter. */
 #define WRITE_SECONDS 10
+#define WRITE_SECONDS_MOST 60
 #define PAST 64
 #define PATIENCE 10 /* times PATIENCE_US, at the start */
 #define PATIENCE_US 50000
@@ -70,6 +73,7 @@ struct counts_part {
 	unsigned pasts;
 	uint32_t named; /* functions whose names were asked for */
 	uint64_t seconds;
+	uint64_t unwritten, write_after; /* seconds: since tables were written, and when they are again */
 	struct exec_stats done;
 	double slowed;     /* ns */
 	struct map tid_of; /* pid -> a thread of it, or 0: it has several */
@@ -507,6 +511,18 @@ static void try_again(struct counts_part *p, struct session *s)
 	write_prices(p, s);
 }
 
+static int now_and_then(struct counts_part *p)
+{
+	int err;
+
+	if (++p->unwritten < p->write_after)
+		return 0;
+	p->write_after = p->write_after < WRITE_SECONDS_MOST / 2 ? 2 * p->write_after : WRITE_SECONDS_MOST;
+	p->unwritten = 0;
+	err = plan_write(p->plan);
+	return err ? err : emulate_write(p->replay);
+}
+
 static int on_second(void *part, struct session *s, uint64_t now)
 {
 	struct counts_part *p = part;
@@ -517,10 +533,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	if (!p->stopped) {
 		try_again(p, s);
 		plan_second(p->plan, BUILD_NS, clock_now);
-		if (++p->seconds % WRITE_SECONDS == 0)
-			err = plan_write(p->plan);
-		if (p->seconds % WRITE_SECONDS == 0 && !err)
-			err = emulate_write(p->replay);
+		p->seconds++;
+		err = now_and_then(p);
 	}
 	report(p);
 	return err;
@@ -529,6 +543,8 @@ static int on_second(void *part, struct session *s, uint64_t now)
 /* What is measured and met, from nothing. */
 static int new_tables(struct counts_part *p, struct session *s, struct err *e)
 {
+	p->unwritten = 0;
+	p->write_after = WRITE_SECONDS;
 	p->plan = plan_new(session_store(s), p->hit_ns, p->near, clock_now());
 	if (!p->plan)
 		return err_set(e, -ENOMEM, "out of memory");

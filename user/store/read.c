@@ -13,6 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "store/turned.h"
 #include "util/buf.h"
 #include "util/map.h"
 
@@ -192,7 +193,7 @@ static bool chunk_at(struct store_reader *r, size_t p, struct unpacked *u, bool 
 	if (c->magic != FMT_CHUNK_MAGIC || c->raw_size > FMT_MAX_CHUNK || c->stored_size > FMT_MAX_CHUNK ||
 	    c->stored_size > r->size - p - sizeof(*c))
 		return false;
-	if ((c->flags & FMT_RAW) && c->raw_size != c->stored_size)
+	if ((c->flags & (FMT_RAW | FMT_TURNED)) == FMT_RAW && c->raw_size != c->stored_size)
 		return false;
 	if (c->rec_size ? (uint64_t)c->rec_size * c->count != c->raw_size : (uint64_t)c->count * 4 > c->raw_size)
 		return false;
@@ -307,28 +308,44 @@ static bool afford(struct store_reader *r, const struct fmt_chunk *h)
 	return false;
 }
 
+/* 1; 0: damaged, though its checksum holds; -ENOMEM. */
+static int unpack(struct unpacked *u)
+{
+	const struct fmt_chunk *h = &u->h;
+	size_t n;
+
+	buf_clear(&u->raw);
+	if (!buf_reserve(&u->raw, (size_t)h->raw_size + 1))
+		return -ENOMEM;
+	n = ZSTD_decompress(u->raw.data, h->raw_size, u->stored.data, h->stored_size);
+	if (ZSTD_isError(n) || n != h->raw_size)
+		return 0;
+	u->data = (const uint8_t *)u->raw.data;
+	if (!(h->flags & FMT_TURNED))
+		return 1;
+	buf_clear(&u->stored);
+	if (!buf_reserve(&u->stored, n + 1))
+		return -ENOMEM;
+	turned_undo((uint8_t *)u->stored.data, u->data, n, turned_width(h->rec_size));
+	u->data = (const uint8_t *)u->stored.data;
+	return 1;
+}
+
 /* The next sound chunk, unpacked. */
 static void produce(struct store_reader *r, struct unpacked *u)
 {
 	const struct fmt_chunk *h = &u->h;
-	size_t n;
 
 	u->status = 1;
 	while (resync(r, u) && afford(r, h)) {
 		r->pos += sizeof(*h) + h->stored_size;
 		u->data = (const uint8_t *)u->stored.data;
-		if (!(h->flags & FMT_RAW)) {
-			buf_clear(&u->raw);
-			if (!buf_reserve(&u->raw, (size_t)h->raw_size + 1)) {
-				u->status = -ENOMEM;
+		if ((h->flags & (FMT_RAW | FMT_TURNED)) != FMT_RAW && (u->status = unpack(u)) <= 0) {
+			if (u->status == -ENOMEM)
 				break;
-			}
-			n = ZSTD_decompress(u->raw.data, h->raw_size, u->stored.data, h->stored_size);
-			if (ZSTD_isError(n) || n != h->raw_size) {
-				r->rec.bad_chunks += !r->counted;
-				continue;
-			}
-			u->data = (const uint8_t *)u->raw.data;
+			u->status = 1;
+			r->rec.bad_chunks += !r->counted;
+			continue;
 		}
 		r->rec.unknown_sections += !r->counted && !known_section(h->section);
 		r->rec.ended |= h->section == FMT_END;

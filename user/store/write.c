@@ -13,12 +13,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "store/turned.h"
 #include "util/buf.h"
 #include "util/clock.h"
 #include "util/map.h"
 #include "util/newfile.h"
 
 #define SECTIONS 128
+#define TURNED_LEAST 256        /* bytes of a chunk: of less nothing is gained */
+#define UNPACKS_TO_MOST 32u     /* times the file: half of what FORMAT.md allows */
 #define CHUNK_TARGET (1u << 20) /* a section is written out when it holds this much */
 
 struct section {
@@ -32,10 +35,12 @@ struct store_writer {
 	struct section sections[SECTIONS];
 	struct intern strings;
 	struct buf packed;
+	struct buf turned, turned_packed;
 	struct buf metas; /* as they were put, each after its length: store_copy_meta() */
 	ZSTD_CCtx *zstd;
 	struct map said; /* section and key -> hash of the last record of store_put_changed() */
 	uint64_t seq, written;
+	uint64_t unpacks_to; /* as a reader counts it */
 };
 
 static int write_all(struct store_writer *w, const void *data, size_t len)
@@ -97,6 +102,27 @@ struct store_writer *store_create(const char *path, unsigned flags, struct err *
 	return w;
 }
 
+/* A reader takes a file that unpacks to more than 64 times its size for damage. */
+static bool may_turn(const struct store_writer *w, size_t len, size_t packed)
+{
+	return w->unpacks_to + len <= UNPACKS_TO_MOST * (w->written + packed);
+}
+
+/* Into turned_packed, behind room for the header; its size, or 0 if that is not less than `than`. */
+static size_t pack_turned(struct store_writer *w, const struct section *s, size_t than)
+{
+	size_t len = s->bytes.len, bound = ZSTD_compressBound(len), n;
+
+	buf_clear(&w->turned);
+	buf_clear(&w->turned_packed);
+	if (len < TURNED_LEAST || !buf_reserve(&w->turned, len) ||
+	    !buf_reserve(&w->turned_packed, bound + sizeof(struct fmt_chunk)))
+		return 0;
+	turned_make((uint8_t *)w->turned.data, (const uint8_t *)s->bytes.data, len, turned_width(s->rec_size));
+	n = ZSTD_compressCCtx(w->zstd, w->turned_packed.data + sizeof(struct fmt_chunk), bound, w->turned.data, len, 1);
+	return ZSTD_isError(n) || n >= than || n >= len || !may_turn(w, len, n) ? 0 : n;
+}
+
 static int write_section(struct store_writer *w, unsigned id)
 {
 	struct section *s = &w->sections[id];
@@ -108,7 +134,8 @@ static int write_section(struct store_writer *w, unsigned id)
 		.raw_size = (uint32_t)s->bytes.len,
 	};
 	const void *data = s->bytes.data;
-	size_t bound = ZSTD_compressBound(s->bytes.len), n;
+	size_t bound = ZSTD_compressBound(s->bytes.len), n, turned;
+	struct buf *out = &w->packed;
 	int err;
 
 	if (!s->count)
@@ -122,11 +149,18 @@ static int write_section(struct store_writer *w, unsigned id)
 		memcpy(w->packed.data + sizeof(c), data, n);
 		c.flags = FMT_RAW;
 	}
+	turned = pack_turned(w, s, n);
+	if (turned) {
+		n = turned;
+		out = &w->turned_packed;
+		c.flags = FMT_RAW | FMT_TURNED;
+	}
 	c.stored_size = (uint32_t)n;
 	c.seq = w->seq++;
-	c.xxh64 = XXH64(w->packed.data + sizeof(c), n, XXH64(&c, offsetof(struct fmt_chunk, xxh64), 0));
-	memcpy(w->packed.data, &c, sizeof(c));
-	err = write_all(w, w->packed.data, sizeof(c) + n);
+	c.xxh64 = XXH64(out->data + sizeof(c), n, XXH64(&c, offsetof(struct fmt_chunk, xxh64), 0));
+	memcpy(out->data, &c, sizeof(c));
+	err = write_all(w, out->data, sizeof(c) + n);
+	w->unpacks_to += s->bytes.len;
 	buf_clear(&s->bytes);
 	s->count = 0;
 	return err;
@@ -272,6 +306,8 @@ void store_abandon(struct store_writer *w)
 	for (unsigned i = 0; i < SECTIONS; i++)
 		buf_release(&w->sections[i].bytes);
 	buf_release(&w->packed);
+	buf_release(&w->turned);
+	buf_release(&w->turned_packed);
 	buf_release(&w->metas);
 	intern_release(&w->strings);
 	map_release(&w->said);
