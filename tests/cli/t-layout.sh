@@ -50,6 +50,9 @@ check "every room has its place from left to right" every_room_is_ranked
 nobody_includes_the_top() { ! grep -rnE '^#include "(user/)?(cli|daemon|exact)/' --include='*.[ch]' bpf kmod-free include user | grep -vE '^user/(cli|daemon|exact)/'; }
 check "cli and daemon are included by nobody" nobody_includes_the_top
 
+one_walk() { ! grep -rnE '\bstore_next(_var)?\(' --include='*.c' user | grep -vE '^user/(store/|profile/walk\.c)'; }
+check "one loop walks over a profile's sections" one_walk
+
 headers_stand_alone() {
 	local bad=0 h
 	for h in $(git ls-files 'include/*.h' 'user/*.h' 'kmod-free/*.h' | grep -v '^user/exact/'); do

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "flow/estimators.h"
+#include "profile/walk.h"
 #include "util/buf.h"
 #include "view/text.h"
 
@@ -54,6 +55,14 @@ struct merge {
 	struct err *e;
 };
 
+/* One input's samples on their way. */
+struct copy {
+	struct merge *m;
+	const struct store_reader *reader;
+	uint64_t counted[256]; /* by counter: as this input last said */
+	struct fmt_cost cost;
+};
+
 static uint32_t text(struct merge *m, const struct store_reader *r, uint32_t id)
 {
 	return store_string(m->w, store_str(r, id));
@@ -69,8 +78,9 @@ static uint32_t moved(uint32_t id, uint32_t base, uint32_t *next)
 	return base + id;
 }
 
-static int put_stack(struct merge *m, const uint8_t *rec, size_t size)
+static int put_stack(void *ctx, const void *rec, size_t size)
 {
+	struct merge *m = ((struct copy *)ctx)->m;
 	struct fmt_stack s;
 	struct fmt_frame *frames;
 	size_t n;
@@ -94,8 +104,11 @@ static int put_stack(struct merge *m, const uint8_t *rec, size_t size)
 	return err;
 }
 
-static int put_symbol(struct merge *m, const struct store_reader *r, const uint8_t *rec, size_t size)
+static int put_symbol(void *ctx, const void *record, size_t size)
 {
+	const struct copy *copy = ctx;
+	const uint8_t *rec = record;
+	struct merge *m = copy->m;
 	struct fmt_symbol s;
 	struct fmt_inline chain[64];
 	size_t n;
@@ -113,7 +126,7 @@ static int put_symbol(struct merge *m, const struct store_reader *r, const uint8
 	s.module = moved(s.module, m->module_base, &m->next_module);
 	for (uint32_t i = 0; i < s.count; i++) {
 		chain[i].function = moved(chain[i].function, m->function_base, &m->next_function);
-		chain[i].file = text(m, r, chain[i].file);
+		chain[i].file = text(m, copy->reader, chain[i].file);
 	}
 	return store_put_var(m->w, FMT_SYMBOL, &s, sizeof(s), chain, (uint32_t)(s.count * sizeof(chain[0])));
 }
@@ -140,88 +153,105 @@ static void add_levels(struct merge *m, const uint64_t *last)
 			m->counters[id].value = last[id];
 }
 
-static int put_record(struct merge *m, const struct store_reader *r, const struct store_chunk *c, uint32_t i,
-		      uint64_t *counted, struct fmt_cost *cost)
+static int put_process(void *ctx, const void *rec, size_t size)
 {
-	union {
-		struct fmt_process process;
-		struct fmt_module module;
-		struct fmt_sample sample;
-		struct fmt_function function;
-		struct fmt_counter counter;
-		struct fmt_end end;
-	} u;
+	struct copy *c = ctx;
+	struct fmt_process p = *(const struct fmt_process *)rec;
 
-	switch (c->section) {
-	case FMT_PROCESS:
-		store_rec(c, i, &u.process, sizeof(u.process));
-		u.process.comm = text(m, r, u.process.comm);
-		u.process.cmdline = text(m, r, u.process.cmdline);
-		return store_put(m->w, FMT_PROCESS, &u.process, sizeof(u.process));
-	case FMT_MODULE:
-		store_rec(c, i, &u.module, sizeof(u.module));
-		u.module.id = moved(u.module.id, m->module_base, &m->next_module);
-		u.module.path = text(m, r, u.module.path);
-		return store_put(m->w, FMT_MODULE, &u.module, sizeof(u.module));
-	case FMT_SAMPLE:
-		store_rec(c, i, &u.sample, sizeof(u.sample));
-		u.sample.stack = moved(u.sample.stack, m->stack_base, &m->next_stack);
-		u.sample.period = text_whole((double)u.sample.period * m->weight);
-		return store_put(m->w, FMT_SAMPLE, &u.sample, sizeof(u.sample));
-	case FMT_FUNCTION:
-		store_rec(c, i, &u.function, sizeof(u.function));
-		u.function.id = moved(u.function.id, m->function_base, &m->next_function);
-		u.function.name = text(m, r, u.function.name);
-		u.function.object = text(m, r, u.function.object);
-		u.function.file = text(m, r, u.function.file);
-		return store_put(m->w, FMT_FUNCTION, &u.function, sizeof(u.function));
-	case FMT_COUNTER:
-		store_rec(c, i, &u.counter, sizeof(u.counter));
-		add_counter(m, r, &u.counter, counted);
-		return 0;
-	case FMT_COST: store_rec(c, i, cost, sizeof(*cost)); return 0;
-	case FMT_END:
-		store_rec(c, i, &u.end, sizeof(u.end));
-		m->end.duration_ns += u.end.duration_ns;
-		m->end.samples += u.end.samples;
-		m->end.lost += u.end.lost;
-		m->end.exit_status = u.end.exit_status;
-		m->end.reason = FMT_END_DONE;
-		return 0;
-	}
+	p.comm = text(c->m, c->reader, p.comm);
+	p.cmdline = text(c->m, c->reader, p.cmdline);
+	return store_put(c->m->w, FMT_PROCESS, &p, sizeof(p));
+}
+
+static int put_module(void *ctx, const void *rec, size_t size)
+{
+	struct copy *c = ctx;
+	struct fmt_module m = *(const struct fmt_module *)rec;
+
+	m.id = moved(m.id, c->m->module_base, &c->m->next_module);
+	m.path = text(c->m, c->reader, m.path);
+	return store_put(c->m->w, FMT_MODULE, &m, sizeof(m));
+}
+
+static int put_sample(void *ctx, const void *rec, size_t size)
+{
+	struct copy *c = ctx;
+	struct fmt_sample s = *(const struct fmt_sample *)rec;
+
+	s.stack = moved(s.stack, c->m->stack_base, &c->m->next_stack);
+	s.period = text_whole((double)s.period * c->m->weight);
+	return store_put(c->m->w, FMT_SAMPLE, &s, sizeof(s));
+}
+
+static int put_function(void *ctx, const void *rec, size_t size)
+{
+	struct copy *c = ctx;
+	struct fmt_function f = *(const struct fmt_function *)rec;
+
+	f.id = moved(f.id, c->m->function_base, &c->m->next_function);
+	f.name = text(c->m, c->reader, f.name);
+	f.object = text(c->m, c->reader, f.object);
+	f.file = text(c->m, c->reader, f.file);
+	return store_put(c->m->w, FMT_FUNCTION, &f, sizeof(f));
+}
+
+static int count_counter(void *ctx, const void *rec, size_t size)
+{
+	struct copy *c = ctx;
+
+	add_counter(c->m, c->reader, rec, c->counted);
 	return 0;
 }
+
+static int note_cost(void *ctx, const void *rec, size_t size)
+{
+	memcpy(&((struct copy *)ctx)->cost, rec, sizeof(struct fmt_cost));
+	return 0;
+}
+
+static int add_end(void *ctx, const void *rec, size_t size)
+{
+	struct fmt_end *all = &((struct copy *)ctx)->m->end;
+	const struct fmt_end *end = rec;
+
+	all->duration_ns += end->duration_ns;
+	all->samples += end->samples;
+	all->lost += end->lost;
+	all->exit_status = end->exit_status;
+	all->reason = FMT_END_DONE;
+	return 0;
+}
+
+static const struct section_row rows[] = {
+	{ FMT_PROCESS, sizeof(struct fmt_process), put_process, NULL },
+	{ FMT_MODULE, sizeof(struct fmt_module), put_module, NULL },
+	{ FMT_SAMPLE, sizeof(struct fmt_sample), put_sample, NULL },
+	{ FMT_STACK, 0, put_stack, NULL },
+	{ FMT_SYMBOL, 0, put_symbol, NULL },
+	{ FMT_FUNCTION, sizeof(struct fmt_function), put_function, NULL },
+	{ FMT_COUNTER, sizeof(struct fmt_counter), count_counter, NULL },
+	{ FMT_COST, sizeof(struct fmt_cost), note_cost, NULL },
+	{ FMT_END, sizeof(struct fmt_end), add_end, NULL },
+};
 
 /* Time samples with their stacks and names; accesses stay behind, their result is kept instead. */
 static int copy_samples(struct merge *m, struct store_reader *r)
 {
-	struct store_chunk c;
-	struct fmt_cost cost = { 0 };
-	uint64_t counted[256] = { 0 };
-	const uint8_t *rec;
-	size_t size;
-	int n, err = 0;
+	struct copy c = { .m = m, .reader = r };
+	int err;
 
 	m->module_base = m->next_module;
 	m->stack_base = m->next_stack;
 	m->function_base = m->next_function;
 	store_rewind(r);
-	while (!err && (n = store_next(r, &c, m->e)) > 0) {
-		if (c.section == FMT_STACK || c.section == FMT_SYMBOL) {
-			while (!err && (rec = store_next_var(&c, &size)))
-				err = c.section == FMT_STACK ? put_stack(m, rec, size) : put_symbol(m, r, rec, size);
-		} else if (c.rec_size) {
-			for (uint32_t i = 0; !err && i < c.count; i++)
-				err = put_record(m, r, &c, i, counted, &cost);
-		}
-	}
-	add_levels(m, counted);
-	m->cost.own_cpu_ns += cost.own_cpu_ns;
-	m->cost.target_cpu_ns += cost.target_cpu_ns;
-	m->cost.target_lost_ns += cost.target_lost_ns;
-	if (cost.peak_rss > m->cost.peak_rss)
-		m->cost.peak_rss = cost.peak_rss;
-	return err ? err : n;
+	err = sections_walk(r, &SECTION_READER(rows, &c), 1, m->e);
+	add_levels(m, c.counted);
+	m->cost.own_cpu_ns += c.cost.own_cpu_ns;
+	m->cost.target_cpu_ns += c.cost.target_cpu_ns;
+	m->cost.target_lost_ns += c.cost.target_lost_ns;
+	if (c.cost.peak_rss > m->cost.peak_rss)
+		m->cost.peak_rss = c.cost.peak_rss;
+	return err;
 }
 
 static double both(double a, double b)

@@ -45,21 +45,25 @@ static bool amount(double v)
 
 /* Code is told apart by build-id and content: without them nobody knows whether it is the same another
  * time, and a target that claims another's build-id would speak for it. */
-static int take_module(struct counts_record *r, const struct fmt_module *m, struct err *e)
+static int take_module(void *ctx, const void *rec, size_t size)
 {
+	struct counts_record *r = ctx;
+	const struct fmt_module *m = rec;
 	uint64_t *v;
 
 	if (m->kind != FMT_MOD_FILE || !m->content || m->build_id_len < 8 || m->build_id_len > sizeof(m->build_id))
 		return 0;
 	v = map_put(&r->module_key, m->id, NULL);
 	if (!v)
-		return err_set(e, -ENOMEM, "out of memory");
+		return err_set(r->e, -ENOMEM, "out of memory");
 	*v = XXH64(m->build_id, m->build_id_len, m->content);
 	return 0;
 }
 
-static int take_func(struct counts_record *r, const struct fmt_counts_func *f, struct err *e)
+static int take_func(void *ctx, const void *rec, size_t size)
 {
+	struct counts_record *r = ctx;
+	const struct fmt_counts_func *f = rec;
 	size_t i;
 
 	if (!f->id || !amount(f->self_ns) || !amount(f->same) || !amount(f->cut) || !amount(f->begun) ||
@@ -68,21 +72,23 @@ static int take_func(struct counts_record *r, const struct fmt_counts_func *f, s
 		return 0;
 	}
 	if (!ROOM(r->func, r->funcs, r->func_cap))
-		return no_room(r->funcs, e);
-	i = slot_of(&r->func_at, f->id, &r->funcs, e);
+		return no_room(r->funcs, r->e);
+	i = slot_of(&r->func_at, f->id, &r->funcs, r->e);
 	if (i == SIZE_MAX)
 		return -ENOMEM;
 	r->func[i] = *f;
 	return 0;
 }
 
-static int take_node(struct counts_record *r, const struct fmt_counts_node *n, struct err *e)
+static int take_node(void *ctx, const void *rec, size_t size)
 {
+	struct counts_record *r = ctx;
+	const struct fmt_counts_node *n = rec;
 	size_t i;
 
 	if (!r->nodes) {
 		if (!ROOM(r->node, 0, r->node_cap))
-			return no_room(0, e);
+			return no_room(0, r->e);
 		r->node[r->nodes++] = (struct fmt_counts_node){ 0 };
 	}
 	if (!n->id || !(n->instructions >= 0 && n->instructions < MAX_WORK)) {
@@ -90,16 +96,18 @@ static int take_node(struct counts_record *r, const struct fmt_counts_node *n, s
 		return 0;
 	}
 	if (!ROOM(r->node, r->nodes, r->node_cap))
-		return no_room(r->nodes, e);
-	i = slot_of(&r->node_at, n->id, &r->nodes, e);
+		return no_room(r->nodes, r->e);
+	i = slot_of(&r->node_at, n->id, &r->nodes, r->e);
 	if (i == SIZE_MAX)
 		return -ENOMEM;
 	r->node[i] = *n;
 	return 0;
 }
 
-static int take_link(struct counts_record *r, const struct fmt_counts_link *l, struct err *e)
+static int take_link(void *ctx, const void *rec, size_t size)
 {
+	struct counts_record *r = ctx;
+	const struct fmt_counts_link *l = rec;
 	size_t i;
 
 	if (!l->id || l->how < FMT_CL_ONCE || l->how > FMT_CL_REPLAY || (l->how == FMT_CL_ONCE && !amount(l->ratio))) {
@@ -107,67 +115,62 @@ static int take_link(struct counts_record *r, const struct fmt_counts_link *l, s
 		return 0;
 	}
 	if (!ROOM(r->link, r->links, r->link_cap))
-		return no_room(r->links, e);
-	i = slot_of(&r->link_at, l->id, &r->links, e);
+		return no_room(r->links, r->e);
+	i = slot_of(&r->link_at, l->id, &r->links, r->e);
 	if (i == SIZE_MAX)
 		return -ENOMEM;
 	r->link[i] = (struct counts_rec_link){ .l = *l };
 	return 0;
 }
 
-static int take_window(struct counts_record *r, const struct fmt_counts_window *w, struct err *e)
+static int take_window(void *ctx, const void *rec, size_t size)
 {
+	struct counts_record *r = ctx;
+	const struct fmt_counts_window *w = rec;
 	if (!amount(w->anchor) || !amount(w->child)) {
 		r->dropped++;
 		return 0;
 	}
 	if (!ROOM(r->window, r->windows, r->window_cap))
-		return no_room(r->windows, e);
+		return no_room(r->windows, r->e);
 	r->window[r->windows++] = *w;
 	return 0;
 }
 
-static int take_block(struct counts_record *r, const struct fmt_counts_block *b, struct err *e)
+static int take_block(void *ctx, const void *rec, size_t size)
 {
+	struct counts_record *r = ctx;
+	const struct fmt_counts_block *b = rec;
 	if (!ROOM(r->block, r->blocks, r->block_cap))
-		return no_room(r->blocks, e);
+		return no_room(r->blocks, r->e);
 	r->block[r->blocks++] = *b;
 	return 0;
 }
 
-int counts_record_chunk(struct counts_record *r, const struct store_chunk *c, struct err *e)
+static int take_burst(void *ctx, const void *rec, size_t size)
 {
-	union {
-		struct fmt_module module;
-		struct fmt_counts_func func;
-		struct fmt_counts_node node;
-		struct fmt_counts_block block;
-		struct fmt_counts_link link;
-		struct fmt_counts_window window;
-		struct fmt_counts_burst burst;
-	} u;
-	int err = 0;
+	struct counts_record *r = ctx;
+	const struct fmt_counts_burst *b = rec;
 
-	if (c->section != FMT_MODULE && (c->section < FMT_COUNTS_FUNC || c->section > FMT_COUNTS_BURST))
-		return 0;
-	if (!c->rec_size)
-		return 0;
-	for (uint32_t i = 0; i < c->count && !err; i++) {
-		store_rec(c, i, &u, sizeof(u));
-		switch (c->section) {
-		case FMT_MODULE: err = take_module(r, &u.module, e); break;
-		case FMT_COUNTS_FUNC: err = take_func(r, &u.func, e); break;
-		case FMT_COUNTS_NODE: err = take_node(r, &u.node, e); break;
-		case FMT_COUNTS_BLOCK: err = take_block(r, &u.block, e); break;
-		case FMT_COUNTS_LINK: err = take_link(r, &u.link, e); break;
-		case FMT_COUNTS_WINDOW: err = take_window(r, &u.window, e); break;
-		case FMT_COUNTS_BURST:
-			r->bursts++;
-			r->burst_instructions += u.burst.instructions;
-			break;
-		}
-	}
-	return err;
+	r->bursts++;
+	r->burst_instructions += b->instructions;
+	return 0;
+}
+
+static const struct section_row rows[] = {
+	{ FMT_MODULE, sizeof(struct fmt_module), take_module, NULL },
+	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_func, NULL },
+	{ FMT_COUNTS_NODE, sizeof(struct fmt_counts_node), take_node, NULL },
+	{ FMT_COUNTS_BLOCK, sizeof(struct fmt_counts_block), take_block, NULL },
+	{ FMT_COUNTS_LINK, sizeof(struct fmt_counts_link), take_link, NULL },
+	{ FMT_COUNTS_WINDOW, sizeof(struct fmt_counts_window), take_window, NULL },
+	{ FMT_COUNTS_BURST, sizeof(struct fmt_counts_burst), take_burst, NULL },
+};
+
+struct section_reader counts_record_reader(struct counts_record *r, struct err *e)
+{
+	r->e = e;
+	return SECTION_READER(rows, r);
 }
 
 /* ---- ids become indices ---- */
@@ -375,17 +378,14 @@ void counts_record_release(struct counts_record *r)
 int counts_record_load(struct counts_record *r, const char *path, struct err *e)
 {
 	struct store_reader *reader = store_open(path, e);
-	struct store_chunk c;
+	struct section_reader rows_of;
 	int n;
 
 	memset(r, 0, sizeof(*r));
 	if (!reader)
 		return e && e->code ? e->code : -EINVAL;
-	while ((n = store_next(reader, &c, e)) > 0) {
-		n = counts_record_chunk(r, &c, e);
-		if (n)
-			break;
-	}
+	rows_of = counts_record_reader(r, e);
+	n = sections_walk(reader, &rows_of, 1, e);
 	n = n ? n : counts_record_end(r, e);
 	r->merged = store_meta_get(reader, "merged");
 	if (store_header(reader)->start_realtime_ns)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a recording measured of execution counts (sections 80..85, see include/format.h and FORMAT.md),
- * read back, and the tree that counts.h solves made of it. No I/O of its own: whoever walks a profile
- * hands over the chunks. Everything in them is untrusted. Included by flow, cli and tests.
+ * read back, and the tree that counts.h solves made of it. Everything in them is untrusted. Included by
+ * flow, cli and tests.
  *
- *     counts_record_chunk(&r, &chunk, &e)	for every chunk of a file (others are ignored)
+ *     counts_record_reader(&r, &e)		its rows of a walk over a profile (profile/walk.h)
  *     counts_record_end(&r, &e)		sorts, drops what refers to nothing
  *     counts_record_tree(&r, &tree, &e)	tree.node k = record.node k (0: CPU time), groups = functions
  *     counts_solve(&tree.tree)
@@ -17,7 +17,7 @@
 
 #include "counts/counts.h"
 #include "format.h"
-#include "store/read.h"
+#include "profile/walk.h"
 #include "util/err.h"
 #include "util/map.h"
 
@@ -53,9 +53,11 @@ struct counts_record {
 	bool merged; /* of several recordings, whose counts are not kept */
 	uint64_t bursts, burst_instructions;
 	uint32_t dropped; /* records that referred to nothing, or made no sense */
+	struct err *e;    /* while it is read */
 };
 
-int counts_record_chunk(struct counts_record *r, const struct store_chunk *c, struct err *e);
+/* Zero-initialise; e until the walk has ended. */
+struct section_reader counts_record_reader(struct counts_record *r, struct err *e);
 int counts_record_end(struct counts_record *r, struct err *e);
 void counts_record_release(struct counts_record *r);
 /* Reads a file for its counts alone. 0 with no funcs: it has none. */

@@ -80,8 +80,11 @@ int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
 	return e && e->code ? err : err_set(e, err, "writing the flow result failed: %s", strerror(-err));
 }
 
-static int begin(struct flow_cache *c, const struct fmt_flow *h, struct err *e)
+static int begin(void *ctx, const void *rec, size_t size)
 {
+	struct flow_cache *c = ctx;
+	const struct fmt_flow *h = rec;
+	struct err *e = c->e;
 	struct flow *grown, *f;
 
 	if (c->count == MAX_RESULTS)
@@ -107,16 +110,27 @@ static int begin(struct flow_cache *c, const struct fmt_flow *h, struct err *e)
 	return 0;
 }
 
-static int add_function(struct flow_cache *c, const struct store_reader *r, const struct fmt_flow_function *n,
-			struct err *e)
+static int no_head(const struct flow_cache *c)
 {
-	struct flow *f = &c->results[c->count - 1];
-	uint32_t id = flow_func(f, store_str(r, n->name), store_str(r, n->object));
-	uint64_t *at = id == FLOW_NONE ? NULL : map_put(&c->ids, n->id, NULL);
-	struct flow_func *fn;
+	return c->count ? 0 : err_set(c->e, -EINVAL, "the profile's flow result has no head: it is damaged");
+}
 
+static int add_function(void *ctx, const void *rec, size_t size)
+{
+	struct flow_cache *c = ctx;
+	const struct fmt_flow_function *n = rec;
+	struct flow_func *fn;
+	struct flow *f;
+	uint64_t *at;
+	uint32_t id;
+
+	if (no_head(c))
+		return -EINVAL;
+	f = &c->results[c->count - 1];
+	id = flow_func(f, store_str(c->reader, n->name), store_str(c->reader, n->object));
+	at = id == FLOW_NONE ? NULL : map_put(&c->ids, n->id, NULL);
 	if (!at)
-		return err_set(e, -ENOMEM, "out of memory");
+		return err_set(c->e, -ENOMEM, "out of memory");
 	*at = id;
 	fn = &f->funcs[id];
 	fn->in_uma_bound = n->flags & FMT_FF_IN_UMA_BOUND;
@@ -139,17 +153,22 @@ static int add_function(struct flow_cache *c, const struct store_reader *r, cons
 	return 0;
 }
 
-static int add_edge(struct flow_cache *c, const struct fmt_flow_edge *n, struct err *e)
+static int add_edge(void *ctx, const void *rec, size_t size)
 {
-	struct flow *f = &c->results[c->count - 1];
-	const uint64_t *p = map_get(&c->ids, n->producer), *q = map_get(&c->ids, n->consumer);
+	struct flow_cache *c = ctx;
+	const struct fmt_flow_edge *n = rec;
+	const uint64_t *p, *q;
 	struct flow_edge *edge;
 
+	if (no_head(c))
+		return -EINVAL;
+	p = map_get(&c->ids, n->producer);
+	q = map_get(&c->ids, n->consumer);
 	if (!p || !q)
-		return err_set(e, -EINVAL, "an edge of a stored flow result names a function that is not there");
-	edge = flow_edge(f, (uint32_t)*p, (uint32_t)*q);
+		return err_set(c->e, -EINVAL, "an edge of a stored flow result names a function that is not there");
+	edge = flow_edge(&c->results[c->count - 1], (uint32_t)*p, (uint32_t)*q);
 	if (!edge)
-		return err_set(e, -ENOMEM, "out of memory");
+		return err_set(c->e, -ENOMEM, "out of memory");
 	edge->bytes = n->bytes >= 0 && n->bytes < 1e300 ? n->bytes : 0;
 	edge->unique = n->unique;
 	edge->low = n->low;
@@ -160,32 +179,17 @@ static int add_edge(struct flow_cache *c, const struct fmt_flow_edge *n, struct 
 	return 0;
 }
 
-int flow_cache_chunk(struct flow_cache *c, const struct store_reader *r, const struct store_chunk *chunk, struct err *e)
+static const struct section_row rows[] = {
+	{ FMT_FLOW, sizeof(struct fmt_flow), begin, NULL },
+	{ FMT_FLOW_FUNCTION, sizeof(struct fmt_flow_function), add_function, NULL },
+	{ FMT_FLOW_EDGE, sizeof(struct fmt_flow_edge), add_edge, NULL },
+};
+
+struct section_reader flow_cache_reader(struct flow_cache *c, const struct store_reader *r, struct err *e)
 {
-	int err = 0;
-
-	if (chunk->section < FMT_FLOW || chunk->section > FMT_FLOW_EDGE)
-		return 0;
-	if (chunk->section != FMT_FLOW && !c->count)
-		return err_set(e, -EINVAL, "the profile's flow result has no head: it is damaged");
-	for (uint32_t i = 0; !err && i < chunk->count; i++) {
-		struct fmt_flow h;
-		struct fmt_flow_function f;
-		struct fmt_flow_edge g;
-
-		switch (chunk->section) {
-		case FMT_FLOW:
-			store_rec(chunk, i, &h, sizeof(h));
-			err = begin(c, &h, e);
-			break;
-		case FMT_FLOW_FUNCTION:
-			store_rec(chunk, i, &f, sizeof(f));
-			err = add_function(c, r, &f, e);
-			break;
-		default: store_rec(chunk, i, &g, sizeof(g)); err = add_edge(c, &g, e);
-		}
-	}
-	return err;
+	c->reader = r;
+	c->e = e;
+	return SECTION_READER(rows, c);
 }
 
 void flow_cache_end(struct flow_cache *c)

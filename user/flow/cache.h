@@ -7,7 +7,7 @@
 #define ACCPERF_FLOW_CACHE_H
 
 #include "flow/flow.h"
-#include "store/read.h"
+#include "profile/walk.h"
 #include "store/write.h"
 
 int flow_put(struct store_writer *w, const struct flow *f, struct err *e);
@@ -16,12 +16,13 @@ int flow_put(struct store_writer *w, const struct flow *f, struct err *e);
 struct flow_cache {
 	struct flow *results; /* finished by flow_cache_end() */
 	uint32_t count;
-	struct map ids; /* of the result being read: fmt id -> function index */
+	struct map ids;                    /* of the result being read: fmt id -> function index */
+	const struct store_reader *reader; /* as long as results are read, as the next */
+	struct err *e;
 };
 
-/* Any chunk: those of other sections are ignored. 0 or -errno. */
-int flow_cache_chunk(struct flow_cache *c, const struct store_reader *r, const struct store_chunk *chunk,
-		     struct err *e);
+/* Its rows of a walk over r; both e and r until the walk has ended. */
+struct section_reader flow_cache_reader(struct flow_cache *c, const struct store_reader *r, struct err *e);
 void flow_cache_end(struct flow_cache *c);
 void flow_cache_release(struct flow_cache *c);
 /* The result for these options, or NULL. */

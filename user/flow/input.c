@@ -97,8 +97,10 @@ static int convert_access(struct raw *r, const struct fmt_access *a, struct in_a
 	return 0;
 }
 
-static int take_access(struct raw *r, const struct fmt_access *a)
+static int take_access(void *ctx, const void *rec, size_t size)
 {
+	struct raw *r = ctx;
+	const struct fmt_access *a = rec;
 	struct flow_input *in = r->in;
 	struct in_access x;
 	int err;
@@ -131,8 +133,10 @@ static int take_access(struct raw *r, const struct fmt_access *a)
 	return PUSH(r, in->access, in->access_count, in->access_cap, x);
 }
 
-static int take_window(struct raw *r, const uint8_t *rec, size_t size)
+static int take_window(void *ctx, const void *record, size_t size)
 {
+	struct raw *r = ctx;
+	const uint8_t *rec = record;
 	struct flow_input *in = r->in;
 	struct fmt_window w;
 	struct fmt_access arm = { 0 };
@@ -175,8 +179,10 @@ static int take_window(struct raw *r, const uint8_t *rec, size_t size)
 	return err ? err : PUSH(r, in->window, in->window_count, in->window_cap, out);
 }
 
-static int take_calls(struct raw *r, const uint8_t *rec, size_t size)
+static int take_calls(void *ctx, const void *record, size_t size)
 {
+	struct raw *r = ctx;
+	const uint8_t *rec = record;
 	struct fmt_window_calls w;
 	struct raw_calls out;
 	size_t n;
@@ -228,8 +234,10 @@ static int join_calls(struct raw *r)
 	return 0;
 }
 
-static int take_stack(struct raw *r, const uint8_t *rec, size_t size)
+static int take_stack(void *ctx, const void *record, size_t size)
 {
+	struct raw *r = ctx;
+	const uint8_t *rec = record;
 	struct fmt_stack s;
 	struct raw_stack out = { .first = r->frame_count, .main_func = FLOW_NONE };
 	int err;
@@ -251,8 +259,10 @@ static int take_stack(struct raw *r, const uint8_t *rec, size_t size)
 	return err ? err : PUSH(r, r->stack, r->stack_count, r->stack_cap, out);
 }
 
-static int take_symbol(struct raw *r, const uint8_t *rec, size_t size)
+static int take_symbol(void *ctx, const void *record, size_t size)
 {
+	struct raw *r = ctx;
+	const uint8_t *rec = record;
 	struct fmt_symbol s;
 	struct fmt_inline last;
 	struct site_key k = { 0 };
@@ -270,8 +280,10 @@ static int take_symbol(struct raw *r, const uint8_t *rec, size_t size)
 	return id ? put_id(r, &r->symbol_at, id, last.function) : err_set(r->e, -ENOMEM, "out of memory");
 }
 
-static int take_sample(struct raw *r, const struct fmt_sample *s)
+static int take_sample(void *ctx, const void *rec, size_t size)
 {
+	struct raw *r = ctx;
+	const struct fmt_sample *s = rec;
 	bool added;
 	uint64_t *at;
 
@@ -298,118 +310,117 @@ static int take_sample(struct raw *r, const struct fmt_sample *s)
 	return 0;
 }
 
-/* shape: a case for each section. */
-static int take_fixed(struct raw *r, const struct store_chunk *c, uint32_t i)
+static int take_function(void *ctx, const void *rec, size_t size)
 {
-	struct flow_input *in = r->in;
-	union {
-		struct fmt_access access;
-		struct fmt_sample sample;
-		struct fmt_function function;
-		struct fmt_module module;
-		struct fmt_mapping mapping;
-		struct fmt_object object;
-		struct fmt_process process;
-		struct fmt_sysio sysio;
-		struct fmt_end end;
-		struct fmt_x_func x_func;
-		struct fmt_x_edge x_edge;
-		struct fmt_x_slice x_slice;
-		struct fmt_x_subtree x_subtree;
-		struct fmt_x_use x_use;
-		struct fmt_x_object x_object;
-	} u;
-	int err = 0;
+	struct raw *r = ctx;
+	const struct fmt_function *f = rec;
+	int err = put_id(r, &r->function_at, f->id, r->function_count);
 
-	switch (c->section) {
-	case FMT_ACCESS: store_rec(c, i, &u.access, sizeof(u.access)); return take_access(r, &u.access);
-	case FMT_SAMPLE: store_rec(c, i, &u.sample, sizeof(u.sample)); return take_sample(r, &u.sample);
-	case FMT_FUNCTION:
-		store_rec(c, i, &u.function, sizeof(u.function));
-		err = put_id(r, &r->function_at, u.function.id, r->function_count);
-		return err ? err : PUSH(r, r->function, r->function_count, r->function_cap, u.function);
-	case FMT_MODULE:
-		store_rec(c, i, &u.module, sizeof(u.module));
-		err = put_id(r, &r->module_at, u.module.id, r->module_count);
-		return err ? err : PUSH(r, r->module, r->module_count, r->module_cap, u.module);
-	case FMT_MAPPING:
-		store_rec(c, i, &u.mapping, sizeof(u.mapping));
-		return PUSH(r, r->mapping, r->mapping_count, r->mapping_cap, u.mapping);
-	case FMT_OBJECT:
-		store_rec(c, i, &u.object, sizeof(u.object));
-		return PUSH(r, r->object, r->object_count, r->object_cap, u.object);
-	case FMT_PROCESS:
-		store_rec(c, i, &u.process, sizeof(u.process));
-		return u.process.comm ? put_id(r, &in->comms, u.process.pid, u.process.comm) : 0;
-	case FMT_SYSIO:
-		store_rec(c, i, &u.sysio, sizeof(u.sysio));
-		return PUSH(r, in->sysio, in->sysio_count, in->sysio_cap,
-			    ((struct in_sysio){ .time = u.sysio.time,
-						.addr = u.sysio.addr,
-						.len = u.sysio.len,
-						.weight = sane(u.sysio.weight) ? u.sysio.weight : 1,
-						.pid = u.sysio.pid,
-						.tid = u.sysio.tid,
-						.func = (uint32_t)u.sysio.nr,
-						.dir = u.sysio.dir,
-						.stack = u.sysio.flags & FMT_IO_STACK }));
-	case FMT_X_RUN:
-		store_rec(c, i, &in->x_run, sizeof(in->x_run));
-		in->has_x = true;
-		return 0;
-	case FMT_X_FUNC:
-		store_rec(c, i, &u.x_func, sizeof(u.x_func));
-		return PUSH(r, in->x_func, in->x_func_count, in->x_func_cap, u.x_func);
-	case FMT_X_EDGE:
-		store_rec(c, i, &u.x_edge, sizeof(u.x_edge));
-		return PUSH(r, in->x_edge, in->x_edge_count, in->x_edge_cap, u.x_edge);
-	case FMT_X_SLICE:
-		store_rec(c, i, &u.x_slice, sizeof(u.x_slice));
-		return PUSH(r, in->x_slice, in->x_slice_count, in->x_slice_cap, u.x_slice);
-	case FMT_X_SUBTREE:
-		store_rec(c, i, &u.x_subtree, sizeof(u.x_subtree));
-		return PUSH(r, in->x_subtree, in->x_subtree_count, in->x_subtree_cap, u.x_subtree);
-	case FMT_X_USE:
-		store_rec(c, i, &u.x_use, sizeof(u.x_use));
-		return PUSH(r, in->x_use, in->x_use_count, in->x_use_cap, u.x_use);
-	case FMT_X_OBJECT:
-		store_rec(c, i, &u.x_object, sizeof(u.x_object));
-		return PUSH(r, in->x_object, in->x_object_count, in->x_object_cap, u.x_object);
-	case FMT_END:
-		store_rec(c, i, &u.end, sizeof(u.end));
-		in->ended = true;
-		in->duration_ns = u.end.duration_ns ? (double)u.end.duration_ns : NAN;
-		in->lost = (double)u.end.lost;
-		return 0;
-	}
+	return err ? err : PUSH(r, r->function, r->function_count, r->function_cap, *f);
+}
+
+static int take_module(void *ctx, const void *rec, size_t size)
+{
+	struct raw *r = ctx;
+	const struct fmt_module *m = rec;
+	int err = put_id(r, &r->module_at, m->id, r->module_count);
+
+	return err ? err : PUSH(r, r->module, r->module_count, r->module_cap, *m);
+}
+
+static int take_process(void *ctx, const void *rec, size_t size)
+{
+	struct raw *r = ctx;
+	const struct fmt_process *p = rec;
+
+	return p->comm ? put_id(r, &r->in->comms, p->pid, p->comm) : 0;
+}
+
+static int take_sysio(void *ctx, const void *rec, size_t size)
+{
+	struct raw *r = ctx;
+	const struct fmt_sysio *s = rec;
+
+	return PUSH(r, r->in->sysio, r->in->sysio_count, r->in->sysio_cap,
+		    ((struct in_sysio){ .time = s->time,
+					.addr = s->addr,
+					.len = s->len,
+					.weight = sane(s->weight) ? s->weight : 1,
+					.pid = s->pid,
+					.tid = s->tid,
+					.func = (uint32_t)s->nr,
+					.dir = s->dir,
+					.stack = s->flags & FMT_IO_STACK }));
+}
+
+static int take_x_run(void *ctx, const void *rec, size_t size)
+{
+	struct flow_input *in = ((struct raw *)ctx)->in;
+
+	memcpy(&in->x_run, rec, sizeof(in->x_run));
+	in->has_x = true;
 	return 0;
 }
 
-static int take_chunk(struct raw *r, struct store_chunk *c)
+static int take_end(void *ctx, const void *rec, size_t size)
 {
-	const uint8_t *rec;
-	size_t size;
-	int err = 0;
+	struct flow_input *in = ((struct raw *)ctx)->in;
+	const struct fmt_end *end = rec;
 
-	err = counts_record_chunk(&r->counts, c, r->e);
-	if (err)
-		return err;
-	if (c->section == FMT_STACK || c->section == FMT_SYMBOL || c->section == FMT_WINDOW ||
-	    c->section == FMT_WINDOW_CALLS) {
-		while (!err && (rec = store_next_var(c, &size)))
-			err = c->section == FMT_STACK    ? take_stack(r, rec, size)
-			      : c->section == FMT_SYMBOL ? take_symbol(r, rec, size)
-			      : c->section == FMT_WINDOW ? take_window(r, rec, size)
-							 : take_calls(r, rec, size);
-		return err;
+	in->ended = true;
+	in->duration_ns = end->duration_ns ? (double)end->duration_ns : NAN;
+	in->lost = (double)end->lost;
+	return 0;
+}
+
+/* Sections that are kept as they are. */
+#define KEEP(name, type, array)                                                                                        \
+	static int name(void *ctx, const void *rec, size_t size)                                                       \
+	{                                                                                                              \
+		struct raw *r = ctx;                                                                                   \
+                                                                                                                       \
+		return PUSH(r, array, array##_count, array##_cap, *(const type *)rec);                                 \
 	}
-	if (c->section >= FMT_BURST_SITE && c->section <= FMT_BURST_PART)
-		return input_burst_chunk(r, c);
-	if (!c->rec_size)
-		return 0;
-	for (uint32_t i = 0; !err && i < c->count; i++)
-		err = take_fixed(r, c, i);
-	return err ? err : flow_cache_chunk(&r->in->cache, r->in->reader, c, r->e);
+
+KEEP(take_mapping, struct fmt_mapping, r->mapping)
+KEEP(take_object, struct fmt_object, r->object)
+KEEP(take_x_func, struct fmt_x_func, r->in->x_func)
+KEEP(take_x_edge, struct fmt_x_edge, r->in->x_edge)
+KEEP(take_x_slice, struct fmt_x_slice, r->in->x_slice)
+KEEP(take_x_subtree, struct fmt_x_subtree, r->in->x_subtree)
+KEEP(take_x_use, struct fmt_x_use, r->in->x_use)
+KEEP(take_x_object, struct fmt_x_object, r->in->x_object)
+
+static const struct section_row rows[] = {
+	{ FMT_ACCESS, sizeof(struct fmt_access), take_access, NULL },
+	{ FMT_WINDOW, 0, take_window, NULL },
+	{ FMT_WINDOW_CALLS, 0, take_calls, NULL },
+	{ FMT_SAMPLE, sizeof(struct fmt_sample), take_sample, NULL },
+	{ FMT_STACK, 0, take_stack, NULL },
+	{ FMT_SYMBOL, 0, take_symbol, NULL },
+	{ FMT_FUNCTION, sizeof(struct fmt_function), take_function, NULL },
+	{ FMT_MODULE, sizeof(struct fmt_module), take_module, NULL },
+	{ FMT_MAPPING, sizeof(struct fmt_mapping), take_mapping, NULL },
+	{ FMT_OBJECT, sizeof(struct fmt_object), take_object, NULL },
+	{ FMT_PROCESS, sizeof(struct fmt_process), take_process, NULL },
+	{ FMT_SYSIO, sizeof(struct fmt_sysio), take_sysio, NULL },
+	{ FMT_X_RUN, sizeof(struct fmt_x_run), take_x_run, NULL },
+	{ FMT_X_FUNC, sizeof(struct fmt_x_func), take_x_func, NULL },
+	{ FMT_X_EDGE, sizeof(struct fmt_x_edge), take_x_edge, NULL },
+	{ FMT_X_SLICE, sizeof(struct fmt_x_slice), take_x_slice, NULL },
+	{ FMT_X_SUBTREE, sizeof(struct fmt_x_subtree), take_x_subtree, NULL },
+	{ FMT_X_USE, sizeof(struct fmt_x_use), take_x_use, NULL },
+	{ FMT_X_OBJECT, sizeof(struct fmt_x_object), take_x_object, NULL },
+	{ FMT_END, sizeof(struct fmt_end), take_end, NULL },
+};
+
+static int walk(struct raw *r)
+{
+	struct section_reader readers[] = { SECTION_READER(rows, r), counts_record_reader(&r->counts, r->e),
+					    input_burst_reader(r),
+					    flow_cache_reader(&r->in->cache, r->in->reader, r->e) };
+
+	return sections_walk(r->in->reader, readers, sizeof(readers) / sizeof(*readers), r->e);
 }
 
 static void raw_release(struct raw *r)
@@ -475,7 +486,6 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 {
 	struct err local = { 0 };
 	struct raw r = { .in = in, .e = e ? e : &local, .first_time = UINT64_MAX };
-	struct store_chunk c;
 	uint32_t known;
 	int n;
 
@@ -487,11 +497,7 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	if (!in->reader)
 		return r.e->code ? r.e->code : -EINVAL;
 	r.start_ns = store_header(in->reader)->start_monotonic_ns;
-	while ((n = store_next(in->reader, &c, r.e)) > 0) {
-		n = take_chunk(&r, &c);
-		if (n)
-			break;
-	}
+	n = walk(&r);
 	if (!n) {
 		describe(&r);
 		n = join_calls(&r);

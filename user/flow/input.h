@@ -4,7 +4,7 @@
  * mappings, objects and exact figures, with every code address resolved to a function. input.c reads
  * it through user/store; estimators get it finished and do no I/O. Included by user/flow and cli.
  *
- * To add a section: an array below, a case in input.c's take_chunk(), its release.
+ * To add a section: an array below, a row in input.c, its release.
  */
 #ifndef ACCPERF_FLOW_INPUT_H
 #define ACCPERF_FLOW_INPUT_H

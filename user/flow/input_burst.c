@@ -28,8 +28,10 @@ static bool room(struct raw *r, void *array, size_t count, size_t *cap, size_t i
 	return ok;
 }
 
-static int take_site(struct raw *r, const struct fmt_burst_site *s)
+static int take_site(void *ctx, const void *rec, size_t size)
 {
+	struct raw *r = ctx;
+	const struct fmt_burst_site *s = rec;
 	struct raw_bursts *b = &r->bursts;
 	bool added;
 	uint64_t *at;
@@ -50,8 +52,10 @@ static uint64_t pair_key(uint32_t reader, uint32_t writer, uint32_t bin)
 	return (uint64_t)bin << 42 ^ (uint64_t)reader << 21 ^ writer;
 }
 
-static int take_pair(struct raw *r, const struct fmt_burst_pair *p)
+static int take_pair(void *ctx, const void *rec, size_t size)
 {
+	struct raw *r = ctx;
+	const struct fmt_burst_pair *p = rec;
 	struct raw_bursts *b = &r->bursts;
 	bool added;
 	uint64_t *at;
@@ -67,8 +71,10 @@ static int take_pair(struct raw *r, const struct fmt_burst_pair *p)
 	return 0;
 }
 
-static int take_data(struct raw *r, const uint8_t *rec, size_t size)
+static int take_data(void *ctx, const void *record, size_t size)
 {
+	struct raw *r = ctx;
+	const uint8_t *rec = record;
 	struct flow_input *in = r->in;
 	struct fmt_burst_data d;
 	struct fmt_burst_item it;
@@ -101,8 +107,10 @@ static int take_data(struct raw *r, const uint8_t *rec, size_t size)
 	return 0;
 }
 
-static int take_part(struct raw *r, const uint8_t *rec, size_t size)
+static int take_part(void *ctx, const void *record, size_t size)
 {
+	struct raw *r = ctx;
+	const uint8_t *rec = record;
 	struct raw_bursts *b = &r->bursts;
 	struct fmt_burst_part h;
 	struct raw_part_site s;
@@ -141,30 +149,16 @@ static int take_part(struct raw *r, const uint8_t *rec, size_t size)
 	return 0;
 }
 
-int input_burst_chunk(struct raw *r, struct store_chunk *c)
+static const struct section_row rows[] = {
+	{ FMT_BURST_SITE, sizeof(struct fmt_burst_site), take_site, NULL },
+	{ FMT_BURST_PAIR, sizeof(struct fmt_burst_pair), take_pair, NULL },
+	{ FMT_BURST_DATA, 0, take_data, NULL },
+	{ FMT_BURST_PART, 0, take_part, NULL },
+};
+
+struct section_reader input_burst_reader(struct raw *r)
 {
-	const uint8_t *rec;
-	size_t size;
-	int err = 0;
-
-	if (c->section == FMT_BURST_DATA || c->section == FMT_BURST_PART) {
-		while (!err && (rec = store_next_var(c, &size)))
-			err = c->section == FMT_BURST_DATA ? take_data(r, rec, size) : take_part(r, rec, size);
-		return err;
-	}
-	for (uint32_t i = 0; i < c->count && c->rec_size && !err; i++) {
-		struct fmt_burst_site s;
-		struct fmt_burst_pair p;
-
-		if (c->section == FMT_BURST_SITE) {
-			store_rec(c, i, &s, sizeof(s));
-			err = take_site(r, &s);
-		} else if (c->section == FMT_BURST_PAIR) {
-			store_rec(c, i, &p, sizeof(p));
-			err = take_pair(r, &p);
-		}
-	}
-	return err;
+	return SECTION_READER(rows, r);
 }
 
 static int by_time(const void *a, const void *b)

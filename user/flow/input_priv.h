@@ -124,7 +124,7 @@ int input_regions(struct raw *r);
 /* Weights of time samples by the control flow. Before sites are resolved. */
 int input_runs(struct raw *r);
 /* Data that bursts saw: as read; after accesses are resolved; the end. */
-int input_burst_chunk(struct raw *r, struct store_chunk *c);
+struct section_reader input_burst_reader(struct raw *r);
 int input_burst_resolve(struct raw *r);
 void input_burst_release(struct raw *r);
 void input_parts_release(struct in_parts *p);

@@ -8,7 +8,7 @@
 
 #include "offload/points.h"
 #include "offload/scale.h"
-#include "store/read.h"
+#include "profile/walk.h"
 #include "util/map.h"
 #include "util/random.h"
 
@@ -308,61 +308,69 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 		keep_sample(k, it, &(struct offload_sample){ bytes, ns, c->flags & FMT_CALL_SWITCHED });
 }
 
-static void take_chunk(struct summary_private *k, struct offload_summary *s, const struct store_chunk *c, int pass)
-{
-	for (uint32_t i = 0; i < c->count && !k->failed; i++) {
-		union {
-			struct fmt_offload_api api;
-			struct fmt_offload_total total;
-			struct fmt_offload_hist hist;
-			struct fmt_offload_window window;
-			struct fmt_offload_cost cost;
-			struct fmt_call call;
-			struct fmt_end end;
-			struct fmt_cost spent;
-		} u;
-		struct window_row *w;
-
-		switch (pass ? -(int)c->section : (int)c->section) {
-		case FMT_OFFLOAD_API:
-			store_rec(c, i, &u.api, sizeof(u.api));
-			take_api(k, &u.api);
-			break;
-		case FMT_OFFLOAD_TOTAL:
-			store_rec(c, i, &u.total, sizeof(u.total));
-			take_total(k, &u.total);
-			break;
-		case FMT_OFFLOAD_HIST:
-			store_rec(c, i, &u.hist, sizeof(u.hist));
-			take_hist(k, &u.hist);
-			break;
-		case FMT_OFFLOAD_WINDOW:
-			store_rec(c, i, &u.window, sizeof(u.window));
-			w = ADD_ROW(k, windows);
-			if (w)
-				w->w = u.window;
-			break;
-		case FMT_OFFLOAD_COST:
-			store_rec(c, i, &s->cost, sizeof(s->cost));
-			s->has_cost = true;
-			break;
-		case FMT_END:
-			store_rec(c, i, &u.end, sizeof(u.end));
-			k->end = u.end.time;
-			break;
-		case FMT_COST: /* once a second: as far as a file without an end reaches */
-			store_rec(c, i, &u.spent, sizeof(u.spent));
-			if (u.spent.time > k->end)
-				k->end = u.spent.time;
-			break;
-		case -FMT_CALL:
-			store_rec(c, i, &u.call, sizeof(u.call));
-			take_call(k, &u.call);
-			break;
-		default: return;
-		}
+#define TAKE(name, call)                                                                                               \
+	static int name(void *ctx, const void *rec, size_t size)                                                       \
+	{                                                                                                              \
+		struct offload_summary *s = ctx;                                                                       \
+                                                                                                                       \
+		call(s->priv, rec);                                                                                    \
+		return s->priv->failed;                                                                                \
 	}
+
+TAKE(api_record, take_api)
+TAKE(total_record, take_total)
+TAKE(hist_record, take_hist)
+TAKE(call_record, take_call)
+
+static int window_record(void *ctx, const void *rec, size_t size)
+{
+	struct summary_private *k = ((struct offload_summary *)ctx)->priv;
+	struct window_row *w = ADD_ROW(k, windows);
+
+	if (w)
+		memcpy(&w->w, rec, sizeof(w->w));
+	return k->failed;
 }
+
+static int cost_record(void *ctx, const void *rec, size_t size)
+{
+	struct offload_summary *s = ctx;
+
+	memcpy(&s->cost, rec, sizeof(s->cost));
+	s->has_cost = true;
+	return 0;
+}
+
+static int end_record(void *ctx, const void *rec, size_t size)
+{
+	struct offload_summary *s = ctx;
+
+	s->priv->end = ((const struct fmt_end *)rec)->time;
+	return 0;
+}
+
+/* Once a second: as far as a file without an end reaches. */
+static int spent_record(void *ctx, const void *rec, size_t size)
+{
+	struct offload_summary *s = ctx;
+	const struct fmt_cost *c = rec;
+
+	if (c->time > s->priv->end)
+		s->priv->end = c->time;
+	return 0;
+}
+
+/* A call may precede the record that names it, so calls are looked at on a second walk. */
+static const struct section_row rows[] = {
+	{ FMT_OFFLOAD_API, sizeof(struct fmt_offload_api), api_record, NULL },
+	{ FMT_OFFLOAD_TOTAL, sizeof(struct fmt_offload_total), total_record, NULL },
+	{ FMT_OFFLOAD_HIST, sizeof(struct fmt_offload_hist), hist_record, NULL },
+	{ FMT_OFFLOAD_WINDOW, sizeof(struct fmt_offload_window), window_record, NULL },
+	{ FMT_OFFLOAD_COST, sizeof(struct fmt_offload_cost), cost_record, NULL },
+	{ FMT_END, sizeof(struct fmt_end), end_record, NULL },
+	{ FMT_COST, sizeof(struct fmt_cost), spent_record, NULL },
+};
+static const struct section_row call_rows[] = { { FMT_CALL, sizeof(struct fmt_call), call_record, NULL } };
 
 /* ---- after the walk ---- */
 
@@ -739,8 +747,7 @@ struct offload_summary *offload_summary_load(const char *path, struct err *e)
 {
 	struct offload_summary *s = calloc(1, sizeof(*s));
 	struct summary_private *k = s ? calloc(1, sizeof(*k)) : NULL;
-	struct store_chunk c;
-	int r = 0;
+	int r;
 
 	if (!k) {
 		free(s);
@@ -754,18 +761,15 @@ struct offload_summary *offload_summary_load(const char *path, struct err *e)
 		offload_summary_free(s);
 		return NULL;
 	}
-	/* Strings and APIs first: a call may precede the record that names it. */
-	for (int pass = 0; pass < 2 && r >= 0 && !k->failed; pass++) {
-		while ((r = store_next(k->reader, &c, e)) > 0)
-			take_chunk(k, s, &c, pass);
-		store_rewind(k->reader);
-		if (pass)
-			continue;
+	r = sections_walk(k->reader, &SECTION_READER(rows, s), 1, e);
+	if (!r) {
 		if (s->has_cost)
 			take_cost(k, s);
 		fold_sites(k);
+		store_rewind(k->reader);
+		r = k->failed ? k->failed : sections_walk(k->reader, &SECTION_READER(call_rows, s), 1, e);
 	}
-	if (r >= 0 && k->failed)
+	if (k->failed)
 		r = err_set(e, k->failed, "%s: out of memory reading the offload calls", path);
 	if (r < 0) {
 		offload_summary_free(s);

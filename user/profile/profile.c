@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "profile/profile_priv.h"
+#include "profile/walk.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,16 +45,20 @@ static uint32_t index_of(const struct map *m, uint64_t key)
 	return v ? (uint32_t)*v : 0;
 }
 
-static int take_module(struct profile *p, const struct fmt_module *m)
+static int take_module(void *ctx, const void *rec, size_t size)
 {
+	struct profile *p = ctx;
+	const struct fmt_module *m = rec;
 	struct profile_private *k = p->priv;
 
 	*PUSH(k->raw_modules, k->raw_module_count, k->raw_module_cap) = *m;
 	return set_index(&k->module_at, m->id, k->raw_module_count - 1);
 }
 
-static int take_function(struct profile *p, const struct fmt_function *f)
+static int take_function(void *ctx, const void *rec, size_t size)
 {
+	struct profile *p = ctx;
+	const struct fmt_function *f = rec;
 	struct profile_private *k = p->priv;
 
 	*PUSH(k->raw_functions, k->raw_function_count, k->raw_function_cap) = *f;
@@ -147,8 +152,10 @@ static uint32_t *more_frames(struct profile *p, size_t n)
 	return p->stack_frames + p->stack_frame_count;
 }
 
-static int take_stack(struct profile *p, const uint8_t *rec, size_t size)
+static int take_stack(void *ctx, const void *record, size_t size)
 {
+	struct profile *p = ctx;
+	const uint8_t *rec = record;
 	struct profile_private *k = p->priv;
 	struct fmt_stack head;
 	struct profile_stack *s;
@@ -177,8 +184,10 @@ static int take_stack(struct profile *p, const uint8_t *rec, size_t size)
 	return note_stack(p, head.id, (uint32_t)p->stack_count - 1);
 }
 
-static int take_symbol(struct profile *p, const uint8_t *rec, size_t size)
+static int take_symbol(void *ctx, const void *record, size_t size)
 {
+	struct profile *p = ctx;
+	const uint8_t *rec = record;
 	struct profile_private *k = p->priv;
 	struct fmt_symbol head;
 	size_t fit, first = k->raw_line_count;
@@ -205,8 +214,10 @@ static int take_symbol(struct profile *p, const uint8_t *rec, size_t size)
 	return 0;
 }
 
-static int take_counts_function(struct profile *p, const struct fmt_counts_func *f)
+static int take_counts_function(void *ctx, const void *rec, size_t size)
 {
+	struct profile *p = ctx;
+	const struct fmt_counts_func *f = rec;
 	uint32_t frame = f->id ? frame_of(p, f->module, f->start) : 1;
 
 	return !frame ? -ENOMEM : f->id ? set_index(&p->priv->counts_at, f->id, frame) : 0;
@@ -269,15 +280,19 @@ static int take_weighed(struct profile *p, const struct fmt_sample *s, enum prof
 	return 0;
 }
 
-static int take_sample(struct profile *p, const struct fmt_sample *s)
+static int take_sample(void *ctx, const void *rec, size_t size)
 {
+	struct profile *p = ctx;
+	const struct fmt_sample *s = rec;
 	return take_weighed(p, s, s->flags & FMT_S_INSTRUCTIONS ? PROFILE_INSTRUCTIONS : PROFILE_TIME,
 			    (double)s->period);
 }
 
 /* Only where accesses are samples of their own, with a stack: `perf mem record` writes nothing else. */
-static int take_access(struct profile *p, const struct fmt_access *a)
+static int take_access(void *ctx, const void *rec, size_t size)
 {
+	struct profile *p = ctx;
+	const struct fmt_access *a = rec;
 	struct fmt_sample s = { .time = a->time, .pid = a->pid, .tid = a->tid, .stack = a->stack };
 
 	if (!a->stack || a->flags & (FMT_A_CENSUS | FMT_A_TIME | FMT_A_DERIVED) || !(a->weight > 0))
@@ -285,8 +300,10 @@ static int take_access(struct profile *p, const struct fmt_access *a)
 	return take_weighed(p, &s, PROFILE_ACCESSES, a->weight);
 }
 
-static int take_counter(struct profile *p, const struct fmt_counter *c)
+static int take_counter(void *ctx, const void *rec, size_t size)
 {
+	struct profile *p = ctx;
+	const struct fmt_counter *c = rec;
 	struct profile_private *k = p->priv;
 	bool added;
 	uint64_t *at = map_put(&k->counter_at, c->name, &added);
@@ -301,88 +318,85 @@ static int take_counter(struct profile *p, const struct fmt_counter *c)
 	return 0;
 }
 
-static int take_samples(struct profile *p, const struct store_chunk *c)
+static int take_process(void *ctx, const void *rec, size_t size)
 {
-	struct fmt_sample s;
-	int err = 0;
+	struct profile *p = ctx;
+	const struct fmt_process *process = rec;
 
-	for (uint32_t i = 0; i < c->count && !err; i++) {
-		store_rec(c, i, &s, sizeof(s));
-		err = take_sample(p, &s);
-	}
-	return err;
+	return process->comm ? set_index(&p->priv->comm_at, process->pid, process->comm) : 0;
 }
 
-static int take_fixed(struct profile *p, const struct store_chunk *c, uint32_t i)
+static int take_rate(void *ctx, const void *rec, size_t size)
 {
-	union {
-		struct fmt_module module;
-		struct fmt_function function;
-		struct fmt_access access;
-		struct fmt_counter counter;
-		struct fmt_process process;
-		struct fmt_rate rate;
-		struct fmt_x_func exact;
-		struct fmt_counts_func counts;
-	} u;
+	struct profile *p = ctx;
+	const struct fmt_rate *rate = rec;
 
-	switch (c->section) {
-	case FMT_MODULE: store_rec(c, i, &u.module, sizeof(u.module)); return take_module(p, &u.module);
-	case FMT_FUNCTION: store_rec(c, i, &u.function, sizeof(u.function)); return take_function(p, &u.function);
-	case FMT_ACCESS: store_rec(c, i, &u.access, sizeof(u.access)); return take_access(p, &u.access);
-	case FMT_COUNTER: store_rec(c, i, &u.counter, sizeof(u.counter)); return take_counter(p, &u.counter);
-	case FMT_PROCESS:
-		store_rec(c, i, &u.process, sizeof(u.process));
-		return u.process.comm ? set_index(&p->priv->comm_at, u.process.pid, u.process.comm) : 0;
-	case FMT_RATE:
-		store_rec(c, i, &u.rate, sizeof(u.rate));
-		/* the first source is the one that draws samples; others, as of windows, are their own business */
-		if (!p->priv->rate_source)
-			p->priv->rate_source = u.rate.source;
-		if (u.rate.source == p->priv->rate_source)
-			p->rate = u.rate.per_second;
-		return 0;
-	case FMT_X_FUNC:
-		store_rec(c, i, &u.exact, sizeof(u.exact));
-		*PUSH(p->priv->raw_exact, p->priv->raw_exact_count, p->priv->raw_exact_cap) = u.exact;
-		return 0;
-	case FMT_COUNTS_FUNC: store_rec(c, i, &u.counts, sizeof(u.counts)); return take_counts_function(p, &u.counts);
-	case FMT_COST:
-		store_rec(c, i, &p->cost, sizeof(p->cost));
-		p->has_cost = true;
-		return 0;
-	case FMT_END:
-		store_rec(c, i, &p->end, sizeof(p->end));
-		p->has_end = true;
-		return 0;
-	default: return 0;
-	}
+	/* the first source is the one that draws samples; others, as of windows, are their own business */
+	if (!p->priv->rate_source)
+		p->priv->rate_source = rate->source;
+	if (rate->source == p->priv->rate_source)
+		p->rate = rate->per_second;
+	return 0;
 }
 
-static int take_chunk(struct profile *p, struct store_chunk *c)
+static int take_exact(void *ctx, const void *rec, size_t size)
 {
-	const uint8_t *rec;
-	size_t size;
-	int err = 0;
+	struct profile_private *k = ((struct profile *)ctx)->priv;
 
-	if (c->section == FMT_ACCESS) {
-		p->accesses += c->count;
-		/* what was recorded here has samples of time; looking at each access would be for nothing */
-		if (!store_meta_get(p->priv->reader, "imported"))
-			return 0;
-	}
-	p->has_edges |= c->count && (c->section == FMT_X_EDGE || c->section == FMT_FLOW_EDGE);
-	if (c->section == FMT_STACK || c->section == FMT_SYMBOL) {
-		while (!err && (rec = store_next_var(c, &size)))
-			err = c->section == FMT_STACK ? take_stack(p, rec, size) : take_symbol(p, rec, size);
-		return err;
-	}
-	if (c->section == FMT_SAMPLE)
-		return c->rec_size ? take_samples(p, c) : 0;
-	for (uint32_t i = 0; !err && c->rec_size && i < c->count; i++)
-		err = take_fixed(p, c, i);
-	return err;
+	*PUSH(k->raw_exact, k->raw_exact_count, k->raw_exact_cap) = *(const struct fmt_x_func *)rec;
+	return 0;
 }
+
+static int take_cost(void *ctx, const void *rec, size_t size)
+{
+	struct profile *p = ctx;
+
+	memcpy(&p->cost, rec, sizeof(p->cost));
+	p->has_cost = true;
+	return 0;
+}
+
+static int take_end(void *ctx, const void *rec, size_t size)
+{
+	struct profile *p = ctx;
+
+	memcpy(&p->end, rec, sizeof(p->end));
+	p->has_end = true;
+	return 0;
+}
+
+/* What was recorded here has samples of time; looking at each access would be for nothing. */
+static bool want_accesses(void *ctx, uint32_t count)
+{
+	struct profile *p = ctx;
+
+	p->accesses += count;
+	return store_meta_get(p->priv->reader, "imported");
+}
+
+static bool note_edges(void *ctx, uint32_t count)
+{
+	((struct profile *)ctx)->has_edges |= count > 0;
+	return false;
+}
+
+static const struct section_row rows[] = {
+	{ FMT_MODULE, sizeof(struct fmt_module), take_module, NULL },
+	{ FMT_FUNCTION, sizeof(struct fmt_function), take_function, NULL },
+	{ FMT_STACK, 0, take_stack, NULL },
+	{ FMT_SYMBOL, 0, take_symbol, NULL },
+	{ FMT_SAMPLE, sizeof(struct fmt_sample), take_sample, NULL },
+	{ FMT_ACCESS, sizeof(struct fmt_access), take_access, want_accesses },
+	{ FMT_COUNTER, sizeof(struct fmt_counter), take_counter, NULL },
+	{ FMT_PROCESS, sizeof(struct fmt_process), take_process, NULL },
+	{ FMT_RATE, sizeof(struct fmt_rate), take_rate, NULL },
+	{ FMT_COST, sizeof(struct fmt_cost), take_cost, NULL },
+	{ FMT_END, sizeof(struct fmt_end), take_end, NULL },
+	{ FMT_X_FUNC, sizeof(struct fmt_x_func), take_exact, NULL },
+	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_counts_function, NULL },
+	{ FMT_X_EDGE, sizeof(struct fmt_x_edge), NULL, note_edges },
+	{ FMT_FLOW_EDGE, sizeof(struct fmt_flow_edge), NULL, note_edges },
+};
 
 const char *profile_keep(struct profile *p, const char *text)
 {
@@ -721,7 +735,6 @@ static void drop_scaffold(struct profile_private *k)
 static struct profile *load(const char *path, bool name_missing, struct err *e)
 {
 	struct profile *p = calloc(1, sizeof(*p));
-	struct store_chunk c;
 	int err;
 
 	if (p)
@@ -743,8 +756,8 @@ static struct profile *load(const char *path, bool name_missing, struct err *e)
 	p->priv->stack_cap = 64;
 	p->stack_count = 1;
 	err = p->stacks ? 0 : -ENOMEM;
-	while (!err && (err = store_next(p->priv->reader, &c, e)) > 0)
-		err = take_chunk(p, &c);
+	if (!err)
+		err = sections_walk(p->priv->reader, &SECTION_READER(rows, p), 1, e);
 	if (!err)
 		err = finish(p, name_missing);
 	if (err) {

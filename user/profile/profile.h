@@ -8,8 +8,8 @@
  * The order of definitions and their users in the file does not matter: names are resolved when all
  * has been read. Functions are one per (name, object, file), whatever number of ids the file used.
  *
- * To read a further section here: store its raw records while walking (profile.c: take_*), turn ids
- * into indexes in finish(), and bound everything that comes from the file.
+ * To read a further section here: a row and its take_*() in profile.c; turn ids into indexes in
+ * finish(), and bound everything that comes from the file.
  */
 #ifndef ACCPERF_PROFILE_PROFILE_H
 #define ACCPERF_PROFILE_PROFILE_H
