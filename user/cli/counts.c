@@ -35,13 +35,18 @@ static int show(const struct counts_cmd *o, const struct counts_record *rec, con
 				 .function = o->function,
 				 .source = o->input };
 	struct text_style style = pager_style();
+	struct trust_evidence evidence;
 	struct counts_report r;
+	struct trust trust;
 	AUTO_BUF(out);
 	int err;
 
 	err = counts_report_make(rec, p, o->json || o->function ? JSON_DETAIL : v.rows, &r, e);
 	if (err)
 		return err;
+	evidence = trust_of_counts(p, &r);
+	trust_judge(TRUST_COUNTS, &evidence, &trust);
+	v.trust = &trust;
 	v.r = &r;
 	if (o->json)
 		counts_json(&v, &out);

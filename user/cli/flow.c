@@ -115,8 +115,8 @@ static int draw(const struct buf *dot, const char *output, struct err *e)
 	return err ? err : pager_save(&svg, output, e);
 }
 
-static int show(const struct flow_cmd *o, const struct flow *f, const struct flow_threads *threads, const char *notes,
-		struct err *e)
+static int show(const struct flow_cmd *o, const struct flow *f, const struct flow_threads *threads,
+		const struct trust *trust, struct err *e)
 {
 	struct text_style style = pager_style();
 	struct flow_view v = {
@@ -128,7 +128,7 @@ static int show(const struct flow_cmd *o, const struct flow *f, const struct flo
 		.rows = (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
 		.source = o->input,
 		.threads = threads,
-		.notes = notes,
+		.trust = trust,
 	};
 	AUTO_BUF(out);
 
@@ -217,6 +217,13 @@ static bool warn_of(const struct flow_cmd *o, const struct flow_input *in, const
 	return degraded;
 }
 
+static void judge(const struct flow_input *in, const struct flow *f, struct trust *out)
+{
+	struct trust_evidence evidence = trust_of_flow(in, f);
+
+	trust_judge(TRUST_FLOW, &evidence, out);
+}
+
 static int cmd_flow(void *opts, int argc, char **argv)
 {
 	const struct flow_cmd *o = opts;
@@ -230,7 +237,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	struct flow_threads threads = { 0 };
 	struct flow f;
 	struct err e = { 0 };
-	AUTO_BUF(notes);
+	struct trust trust;
 	bool degraded = false;
 	int err;
 
@@ -265,11 +272,12 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	}
 	if (!err) {
 		degraded |= warn_of(o, &in, &f);
+		judge(&in, &f, &trust);
 		/* the last use of the input: its functions become threads */
 		if (o->threads)
 			err = flow_threads_build(&in, &est, &threads, &e);
 		if (!err)
-			err = show(o, &f, o->threads ? &threads : NULL, notes.data, &e);
+			err = show(o, &f, o->threads ? &threads : NULL, &trust, &e);
 		flow_threads_release(&threads);
 		flow_release(&f);
 	}
@@ -292,6 +300,10 @@ CLI_COMMAND(flow) = {
 	.details =
 		"Shows how many bytes each function read that each other function had written last: a map of the\n"
 		"largest functions, the edges by size, and IN and OUT of each function.\n"
+		"\n"
+		"The first line says how far that may be trusted: good, weak or do not use, why, and what helps; so do\n"
+		"report, counts, objects, timeline and offload. It is drawn from evidence in the profile alone: samples,\n"
+		"watch windows, intervals, what is unknown or lost.\n"
 		"\n"
 		"IN is what a function reads, OUT what anyone reads of what it wrote; UMA is the number of distinct\n"
 		"addresses among it. Names in parentheses are no functions: (outside) was never written under\n"

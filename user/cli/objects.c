@@ -49,10 +49,14 @@ static int cmd_objects(void *opts, int argc, char **argv)
 		in.x_use_count = in.x_func_count = 0;
 	err = objects_build(&in, !strcmp(o->stack, "include"), &obj, &e);
 	if (!err) {
+		struct trust_evidence evidence = trust_of_objects(&in, &obj);
+		struct trust trust;
 		struct objects_view v = { .o = &obj,
+					  .trust = &trust,
 					  .rows = o->rows > 1000000 ? 1000000 : (unsigned)o->rows,
 					  .source = o->input };
 
+		trust_judge(TRUST_OBJECTS, &evidence, &trust);
 		if (o->json)
 			objects_json(&v, &out);
 		else

@@ -98,8 +98,10 @@ static int show(const struct offload_cmd *o, const struct profile *p, const stru
 	struct offload_view v = {
 		.file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6
 	};
+	struct trust_evidence evidence = trust_of_offload(p, s);
 	struct whatif_list what = { 0 };
 	struct shares shares = { 0 };
+	struct trust trust;
 	AUTO_BUF(out);
 	int r = shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &shares, e);
 
@@ -110,6 +112,8 @@ static int show(const struct offload_cmd *o, const struct profile *p, const stru
 		r = whatif_all(&what, s, o->catalogue, o->accelerator, e);
 	if (r)
 		goto out;
+	trust_judge(TRUST_OFFLOAD, &evidence, &trust);
+	v.trust = &trust;
 	v.whatif = what.at;
 	v.whatif_cnt = what.count;
 	v.verdicts_cnt = judge_all(s, verdicts, 16);

@@ -93,6 +93,8 @@ static int show(const struct report_cmd *o, const struct profile *p, bool *degra
 		.limit = o->json && !o->limit_given ? 0 : o->limit / 100,
 	};
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
+	struct trust_evidence evidence;
+	struct trust trust;
 	struct report r;
 	AUTO_BUF(out);
 	int err;
@@ -128,6 +130,9 @@ static int show(const struct report_cmd *o, const struct profile *p, bool *degra
 		flow_release(&flow);
 		return err;
 	}
+	evidence = trust_of_report(p, &r.all);
+	trust_judge(TRUST_REPORT, &evidence, &trust);
+	r.opts.trust = &trust;
 	if (o->json)
 		report_json(&r, &out);
 	else

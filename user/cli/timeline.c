@@ -55,7 +55,10 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_FAILED);
 	err = timeline_build(&in, (uint32_t)o->slices, !strcmp(o->stack, "include"), &t, &e);
 	if (!err) {
+		struct trust_evidence evidence = trust_of_timeline(&in, &t);
+		struct trust trust;
 		struct timeline_view v = {
+			.trust = &trust,
 			.t = &t,
 			.rows = o->rows > 100000 ? 100000 : (unsigned)o->rows,
 			.source = o->input,
@@ -65,6 +68,7 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 			.time_bias = in.access_count && (in.access[0].flags & FMT_A_TIME) && !t.exact,
 		};
 
+		trust_judge(TRUST_TIMELINE, &evidence, &trust);
 		if (o->output)
 			style = (struct text_style){ 0 };
 		if (o->csv)

@@ -201,6 +201,7 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 
 void counts_text(const struct counts_view *v, const struct text_style *s, struct buf *out)
 {
+	trust_text(v->trust, "", s, out);
 	text_hue_on(out, s, TEXT_BOLD);
 	buf_addf(out, "%6s%7s%7s%9s%7s%9s  %-18s %s", "instr", "error", "time", "runs/s", "error", "in./run", "how",
 		 "function");
@@ -315,6 +316,7 @@ void counts_json(const struct counts_view *v, struct buf *out)
 
 	json_obj(&j, NULL);
 	json_str(&j, "schema", "accperf.counts/1");
+	trust_json(v->trust, &j);
 	json_f64(&j, "cpu_seconds", r->cpu_seconds);
 	json_u64(&j, "samples", r->samples);
 	json_bool(&j, "absolute", r->absolute);
@@ -358,7 +360,8 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	"{\"enum\":[\"time share\",\"once\",\"trip count\",\"ratio\",\"replay\",\"rate\",\"other recordings\",\"time inside\"]}"
 const char counts_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.counts/1\",\"type\":\"object\","
-	"\"required\":[\"schema\",\"cpu_seconds\",\"samples\",\"absolute\",\"counted\",\"links\",\"functions\"],\"properties\":{"
+	"\"required\":[\"schema\",\"cpu_seconds\",\"samples\",\"absolute\",\"counted\",\"links\",\"functions\"],\"properties\":{" TRUST_SCHEMA
+	","
 	"\"schema\":{\"const\":\"accperf.counts/1\"},\"cpu_seconds\":" NUM ",\"samples\":" INT ",\"absolute\":" BOOL
 	",\"counted\":" NUM ",\"spread\":" NUM ",\"stretch\":" NUM ",\"windows\":" INT ",\"hits\":" NUM
 	",\"bursts\":" INT ",\"burst_instructions\":" INT ",\"dropped\":" INT

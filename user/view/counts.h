@@ -6,12 +6,14 @@
 #include "counts/counts_report.h"
 #include "util/buf.h"
 #include "view/text.h"
+#include "view/trust.h"
 
 struct counts_view {
 	const struct counts_report *r;
 	size_t rows;          /* functions shown */
 	const char *function; /* only functions of this name; NULL: all */
 	const char *source;
+	const struct trust *trust; /* NULL: not judged */
 };
 
 void counts_text(const struct counts_view *v, const struct text_style *s, struct buf *out);

@@ -11,6 +11,7 @@
 #include "flow/flow.h"
 #include "util/buf.h"
 #include "view/text.h"
+#include "view/trust.h"
 
 struct flow_threads;
 
@@ -22,7 +23,7 @@ struct flow_view {
 	unsigned rows;                      /* edges listed; 0: 20 */
 	const char *source;                 /* what the profile is called */
 	const struct flow_threads *threads; /* NULL: not asked for */
-	const char *notes;                  /* sentences on what is missing or degraded, or NULL */
+	const struct trust *trust;          /* NULL: not judged */
 };
 
 bool flow_matches(const char *pattern, const struct flow_func *f); /* NULL matches everything */

@@ -94,6 +94,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	json_end(&j);
 	json_f64(&j, "cut_stacks", f->cut_stacks);
 	json_f64(&j, "cut_ranges", f->cut_ranges);
+	trust_json(v->trust, &j);
 	json_arr(&j, "functions");
 	for (uint32_t i = 0; i < f->func_count; i++)
 		function(&j, f, &f->funcs[i]);
@@ -131,7 +132,7 @@ const char flow_schema[] =
 	"\"attribute\":{\"enum\":[\"self\",\"main\"]},\"bias\":{\"enum\":[\"time\",null]},\"level\":{\"type\":[\"number\",\"null\"]},"
 	"\"duration_ns\":" COUNT ",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT
 	",\"stores\":" COUNT ",\"windows\":" COUNT ",\"lost\":" COUNT
-	"}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"},"
+	"}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"}," TRUST_SCHEMA ","
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"in\",\"out\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"in\":" COUNT
 	",\"in_uma\":" COUNT ",\"out\":" COUNT ",\"out_uma\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT

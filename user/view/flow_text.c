@@ -312,6 +312,7 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 	const struct flow *f = v->flow;
 	double total = flow_total(f);
 
+	trust_text(v->trust, "", s, out);
 	if (!(total > 0)) {
 		buf_addstr(out, "no bytes between functions were seen\n");
 		return;
@@ -356,6 +357,4 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 		buf_addf(out,
 			 "Intervals are indicative %.0f %% ones, widened by how far the kinds of evidence disagree.\n",
 			 f->level * 100);
-	if (v->notes && *v->notes)
-		buf_addf(out, "%s\n", v->notes);
 }

@@ -48,6 +48,7 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 {
 	const struct objects *o = v->o;
 
+	trust_text(v->trust, "", s, out);
 	text_hue_on(out, s, TEXT_BOLD);
 	buf_addf(out, "%6s  %-9s %-32s%10s%10s%10s", "share", "kind", "object", "size", "read", "written");
 	text_hue_off(out, s, TEXT_BOLD);
@@ -119,6 +120,7 @@ void objects_json(const struct objects_view *v, struct buf *out)
 	json_bool(&j, "exact", o->exact);
 	json_str(&j, "bias", o->time_bias ? "time" : NULL);
 	json_f64(&j, "samples", o->exact ? NAN : o->samples);
+	trust_json(v->trust, &j);
 	json_arr(&j, "objects");
 	for (size_t i = 0; i < o->row_count; i++) {
 		const struct object_row *r = &o->rows[i];
@@ -169,7 +171,7 @@ void objects_json(const struct objects_view *v, struct buf *out)
 const char objects_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.objects/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"exact\",\"objects\",\"functions\"],\"properties\":{\"schema\":{\"const\":\"accperf.objects/1\"},"
-	"\"exact\":{\"type\":\"boolean\"},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM ","
+	"\"exact\":{\"type\":\"boolean\"},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM "," TRUST_SCHEMA ","
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
 	"\"size\":" NUM ",\"blocks\":" NUM ",\"share\":" NUM ",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM

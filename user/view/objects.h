@@ -6,11 +6,13 @@
 #include "flow/objects.h"
 #include "util/buf.h"
 #include "view/text.h"
+#include "view/trust.h"
 
 struct objects_view {
 	const struct objects *o;
 	unsigned rows;
 	const char *source;
+	const struct trust *trust; /* NULL: not judged */
 };
 
 void objects_text(const struct objects_view *v, const struct text_style *s, struct buf *out);

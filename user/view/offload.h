@@ -16,6 +16,7 @@
 #include "offload/summary.h"
 #include "util/buf.h"
 #include "view/text.h"
+#include "view/trust.h"
 
 /* Host and accelerated calls of one name, fitted; or why not. */
 struct offload_verdict {
@@ -59,7 +60,8 @@ struct offload_view {
 	size_t verdicts_cnt;
 	const struct offload_whatif *whatif;
 	size_t whatif_cnt;
-	size_t limit; /* items shown in full; 0: all */
+	size_t limit;              /* items shown in full; 0: all */
+	const struct trust *trust; /* NULL: not judged */
 };
 
 /* The target's CPU time, less what the probes added: that is no work of the program's. NaN: unknown. */

@@ -215,6 +215,7 @@ void offload_json(const struct offload_view *v, struct buf *out)
 
 	json_obj(&j, NULL);
 	json_str(&j, "schema", "accperf.offload/1");
+	trust_json(v->trust, &j);
 	json_u64(&j, "duration_ns", v->profile->duration_ns);
 	json_str(&j, "attach",
 		 !s->has_cost                       ? NULL
@@ -262,7 +263,7 @@ void offload_json(const struct offload_view *v, struct buf *out)
 const char offload_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.offload/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"duration_ns\",\"attach\",\"probe_cost\",\"calls\",\"verdicts\",\"counters\"],\"properties\":{"
-	"\"schema\":{\"const\":\"accperf.offload/1\"},\"duration_ns\":{\"type\":\"integer\"},"
+	"\"schema\":{\"const\":\"accperf.offload/1\"}," TRUST_SCHEMA ",\"duration_ns\":{\"type\":\"integer\"},"
 	"\"attach\":{\"enum\":[\"uprobe_session\",\"uprobe_multi\",\"perf\",null]},"
 	"\"probe_cost\":{\"type\":\"object\",\"description\":\"nanoseconds; inside_ns was taken off the times, emulated_inside_ns where the kernel emulates the first instruction (probe_class); hot_ns, hot_end_ns: with hot caches, at start and when recording ended; null: not measured\","
 	"\"additionalProperties\":{\"type\":[\"number\",\"null\"]}},"

@@ -649,6 +649,7 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 	const struct offload_summary *s = v->summary;
 	size_t shown = 0;
 
+	trust_text(v->trust, "", style, out);
 	text_hue_on(out, style, TEXT_BOLD);
 	buf_addstr(out, "Offload calls in ");
 	text_name(out, v->file, 0, 0);

@@ -427,6 +427,7 @@ void report_text(const struct report *r, const struct text_style *style, struct 
 {
 	const struct profile *p = r->profile;
 
+	trust_text(r->opts.trust, "# ", style, out);
 	report_header(p, r->file, &r->all, style, out);
 	/* who asks for callers wants no table first, of which the tree would be the end */
 	if (r->opts.callers) {
@@ -579,6 +580,7 @@ void report_json(const struct report *r, struct buf *out)
 									: "instructions");
 	json_str(&j, "bias", report_bias(p));
 	json_str(&j, "breakpoints", profile_meta(p, "breakpoints"));
+	trust_json(r->opts.trust, &j);
 	json_f64(&j, "unnamed", r->all.unnamed);
 	json_f64(&j, "incomplete_stacks", r->all.incomplete);
 	json_str(&j, "recovery", *p->recovery ? p->recovery : NULL);
@@ -617,7 +619,8 @@ const char report_schema[] =
 	"\"cost\":{\"type\":\"object\",\"required\":[\"target_slowdown\",\"own_cpu_ns\",\"peak_rss\"],\"properties\":{"
 	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT
 	",\"peak_rss\":" COUNT "}},"
-	"\"unit\":{\"enum\":[\"ns\",\"instructions\",\"accesses\"]},\"bias\":{\"type\":[\"string\",\"null\"]},\"breakpoints\":{\"type\":[\"string\",\"null\"]},"
+	"\"unit\":{\"enum\":[\"ns\",\"instructions\",\"accesses\"]},\"bias\":{\"type\":[\"string\",\"null\"]},\"breakpoints\":{\"type\":[\"string\",\"null\"]}," TRUST_SCHEMA
+	","
 	"\"unnamed\":" SHARE ",\"incomplete_stacks\":" SHARE ",\"recovery\":{\"type\":[\"string\",\"null\"]},"
 	"\"counters\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"value\",\"loss\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"value\":" COUNT

@@ -13,6 +13,7 @@
 #include "profile/time_shares.h"
 #include "util/buf.h"
 #include "view/text.h"
+#include "view/trust.h"
 
 enum report_sort {
 	REPORT_SELF,
@@ -37,7 +38,8 @@ struct report_opts {
 	const struct flow *flow; /* of the same profile, for the columns that need one; NULL: those are unknown */
 	const unsigned *columns; /* enum report_column; NULL: those of time */
 	unsigned column_count;
-	bool more; /* the profile could fill more columns: say so */
+	const struct trust *trust; /* NULL: not judged */
+	bool more;                 /* the profile could fill more columns: say so */
 };
 
 struct report {

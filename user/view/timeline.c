@@ -66,6 +66,7 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 	const struct timeline *t = v->t;
 	unsigned name = 24, columns = (s->width ? s->width : 100) - name - 22, shown = 0;
 
+	trust_text(v->trust, "", s, out);
 	if (columns > t->slices)
 		columns = t->slices;
 	buf_addf(out, "Bytes %s per function over ", metric_name(v));
@@ -214,6 +215,7 @@ void timeline_json(const struct timeline_view *v, struct buf *out)
 	json_bool(&j, "exact", t->exact);
 	json_f64(&j, "samples", t->samples);
 	json_str(&j, "bias", v->time_bias ? "time" : NULL);
+	trust_json(v->trust, &j);
 	json_u64(&j, "phases", t->phases);
 	json_arr(&j, "phase");
 	for (uint32_t s = 0; s < t->slices; s++)
@@ -238,7 +240,8 @@ const char timeline_schema[] =
 	"\"required\":[\"schema\",\"unit\",\"start\",\"slice\",\"slices\",\"exact\",\"phases\",\"phase\",\"functions\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.timeline/1\"},\"unit\":{\"enum\":[\"ns\",\"instructions\"]},\"start\":{\"type\":\"number\"},"
 	"\"slice\":{\"type\":\"number\"},\"slices\":{\"type\":\"integer\"},\"exact\":{\"type\":\"boolean\"},"
-	"\"samples\":{\"type\":[\"number\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]},\"phases\":{\"type\":\"integer\"},"
+	"\"samples\":{\"type\":[\"number\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]}," TRUST_SCHEMA
+	",\"phases\":{\"type\":\"integer\"},"
 	"\"phase\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"read_bytes\",\"written_bytes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},"

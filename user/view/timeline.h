@@ -6,6 +6,7 @@
 #include "flow/timeline.h"
 #include "util/buf.h"
 #include "view/text.h"
+#include "view/trust.h"
 
 enum timeline_metric { TIMELINE_BOTH, TIMELINE_READS, TIMELINE_WRITES };
 
@@ -14,6 +15,7 @@ struct timeline_view {
 	enum timeline_metric metric;
 	unsigned rows;
 	const char *source;
+	const struct trust *trust; /* NULL: not judged */
 	bool time_bias;
 };
 
