@@ -170,14 +170,15 @@ static __always_inline __u32 wanted_bytes(struct task_struct *task, __u32 tid, _
 	return limit;
 }
 
-/* Page by page, so that a missing page cuts the snapshot instead of emptying it. What is done is kept in memory: of
- * that the verifier knows nothing, so all ways through a turn look the same to it. From a register it would follow
- * each way out of each turn to the end of the program, 80 ms of every start. */
+/* Page by page, so that a page that is not present (a large array of which little was used) neither empties the
+ * snapshot nor ends it: a failed read leaves zeros. What is done is kept in memory: of that the verifier knows
+ * nothing, so all ways through a turn look the same to it. From a register it would follow each way out of each turn
+ * to the end of the program, 80 ms of every start. */
 static __always_inline __u32 take_stack(struct scratch *x, __u64 sp, __u32 want)
 {
-	volatile __u32 *done = &x->s.stack_bytes;
+	volatile __u32 *done = &x->s.stack_bytes, *absent = &x->s.absent, *present = &x->s.pad;
 
-	*done = 0;
+	*done = *absent = *present = 0;
 	for (int i = 0; i <= STACK_MAX / PAGE; i++) {
 		__u32 at = *done, n = PAGE - ((sp + at) & (PAGE - 1));
 
@@ -190,13 +191,16 @@ static __always_inline __u32 take_stack(struct scratch *x, __u64 sp, __u32 want)
 		if (n > PAGE)
 			break;
 		if (bpf_probe_read_user(x->stack + at, n, (void *)(sp + at))) {
-			count(CTR_STACK_FAULT);
-			x->s.h.flags |= WIRE_F_STACK_FAULT;
-			break;
+			count(CTR_STACK_ABSENT);
+			*absent |= 1u << i;
+		} else {
+			*present = at + n;
 		}
 		*done = at + n;
 	}
-	return *done;
+	if (*present < want)
+		x->s.h.flags |= WIRE_F_STACK_FAULT;
+	return *present;
 }
 
 SEC("perf_event")
@@ -260,6 +264,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		len = STACK_MAX;
 	true_returns(x->stack, STACK_MAX, len, x->s.regs[WREG_SP], (__u32)id);
 	x->s.stack_bytes = len;
+	x->s.pad = 0;
 	len += sizeof(x->s);
 	x->s.h.size = len;
 	if (bpf_ringbuf_output(&ring, x, len, wake_flag(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA))))

@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct wire_head) == 32, "wire_head");
 
 #define WIRE_F_KERNEL 1u      /* the timer hit kernel mode; regs are those of the user entry */
 #define WIRE_F_STACK_CUT 2u   /* the stack piece ends before the stack does */
-#define WIRE_F_STACK_FAULT 4u /* part of the stack could not be read */
+#define WIRE_F_STACK_FAULT 4u /* the stack piece ends at a page that was not present */
 #define WIRE_F_COMPAT 8u      /* a 32-bit task */
 #define WIRE_F_PAGES 16u      /* of a sample: pages were asked for, and came before it */
 
@@ -73,7 +73,9 @@ struct wire_sample {
 	__u32 stack_bytes;     /* that follow, from regs[WREG_SP] upwards */
 	__u32 code_hash;       /* wire_code_hash() of the bytes at regs[WREG_IP]; 0: could not be read */
 	__u32 pages, pages_ns; /* how many WIRE_PAGE have the same time, tid and CPU; what taking them took */
-			       /* __u8 stack[stack_bytes]; */
+	/* of the stack, a bit for each page from that of regs[WREG_SP] on: not present, zeros stand for it */
+	__u32 absent, pad;
+	/* __u8 stack[stack_bytes]; */
 };
 #define WIRE_CODE_WORDS 4
 
@@ -88,7 +90,7 @@ static inline __attribute__((always_inline)) __u32 wire_code_hash(const __u64 *w
 	}
 	return (__u32)(h >> 32) | 1;
 }
-_Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 16, "wire_sample");
+_Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 24, "wire_sample");
 
 #define WIRE_PAGE_BYTES 4096
 #define WIRE_PAGES 256   /* with one sample, as asked for... */

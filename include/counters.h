@@ -15,7 +15,7 @@
 	X(CTR_NO_REGS, "samples lost: no user registers", 1)                                                           \
 	X(CTR_KTHREAD, "ticks in kernel threads", 0)                                                                   \
 	X(CTR_COMPAT, "samples lost: 32-bit task", 1)                                                                  \
-	X(CTR_STACK_FAULT, "stacks cut by a page that is not present", 0)                                              \
+	X(CTR_STACK_ABSENT, "pages of stacks that are not present, passed over", 0)                                    \
 	X(CTR_OTHERS, "ticks of processes that are not observed, dropped", 0)                                          \
 	X(CTR_PAGES, "pages of memory taken with samples", 0)                                                          \
 	X(CTR_PAGE_FAULT, "pages wanted with samples, not present", 0)                                                 \

@@ -94,7 +94,9 @@ struct sample {
 	uint64_t regs[SAMPLE_REGS];
 	const uint8_t *stack; /* borrowed: valid during the callback only */
 	uint32_t stack_bytes;
-	uint32_t code_hash;             /* SAMPLE_TICK: wire_code_hash() of the code at ip, then; 0: unknown */
+	uint32_t
+		stack_absent; /* a bit for each page of it, from that of regs[SP] on: not present, zeros stand for it */
+	uint32_t code_hash;   /* SAMPLE_TICK: wire_code_hash() of the code at ip, then; 0: unknown */
 	const struct sample_page *page; /* SV_PAGES, borrowed; samples in order of time have none any more */
 	uint32_t pages, pages_ns;       /* pages_ns: what taking them took from the thread */
 	const uint64_t *chain;          /* perf's call chain with its context markers, borrowed, unaligned */
@@ -110,5 +112,20 @@ struct sample {
 };
 
 typedef int (*sample_fn)(void *ctx, const struct sample *s);
+
+#define STACK_PAGE 4096u
+#define STACK_PAGES 32 /* bits of stack_absent */
+
+/* What of the stack is known without a gap. */
+static inline uint32_t sample_stack_known(const struct sample *s, uint64_t sp)
+{
+	for (unsigned i = 0; i < STACK_PAGES; i++)
+		if (s->stack_absent >> i & 1) {
+			uint64_t known = i ? i * STACK_PAGE - sp % STACK_PAGE : 0;
+
+			return known < s->stack_bytes ? (uint32_t)known : s->stack_bytes;
+		}
+	return s->stack_bytes;
+}
 
 #endif

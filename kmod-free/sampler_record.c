@@ -69,6 +69,7 @@ int sampler_record(struct sampler_feed *s, const void *data, size_t size)
 	out.code_hash = w->code_hash;
 	out.stack = (const uint8_t *)(w + 1);
 	out.stack_bytes = w->stack_bytes;
+	out.stack_absent = w->absent;
 	/* a system call leaves in these where it returns to, and the flags; a call through rcx leaves but the former */
 	if (!(w->h.flags & WIRE_F_KERNEL) && w->regs[WREG_CX] == out.ip &&
 	    !((w->regs[WREG_R11] ^ w->regs[WREG_FLAGS]) & ~(uint64_t)RESUME_FLAG))

@@ -56,6 +56,18 @@ STEP static uint64_t dive(unsigned depth)
 	return dive(depth - 1) + (uint64_t)room[3];
 }
 
+/* An array of six pages of which the ends are used: those between are never there. */
+STEP static void hollow(void)
+{
+	char room[6 * 4096];
+
+	room[0] = room[sizeof(room) - 1] = 1;
+	__asm__ volatile("" ::"r"(room) : "memory");
+	burn();
+	sink += (uint64_t)room[sizeof(room) - 1];
+	AFTER;
+}
+
 STEP static void on_signal(int sig)
 {
 	burn();
@@ -185,6 +197,8 @@ STEP static void inner(const char *mode)
 {
 	if (!strcmp(mode, "plain"))
 		burn();
+	else if (!strcmp(mode, "hollow"))
+		hollow();
 	else if (!strcmp(mode, "deep"))
 		sink += dive(150);
 	else if (!strcmp(mode, "abyss"))

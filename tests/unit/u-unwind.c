@@ -25,6 +25,8 @@
 #define MAX_TAKEN 400
 
 struct taken {
+	uint32_t absent;
+	uint64_t array;
 	uint64_t regs[SAMPLE_REGS];
 	size_t bytes;
 	uint8_t *stack;
@@ -34,6 +36,7 @@ static struct taken taken[MAX_TAKEN];
 static volatile sig_atomic_t taken_count;
 static uint64_t stack_top; /* of this thread */
 static size_t snapshot = SNAPSHOT;
+static volatile uint8_t *array; /* of hollow(), while it runs */
 
 /* Where the kernel keeps them, in DWARF order. */
 static const int slots[17] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
@@ -50,6 +53,8 @@ __attribute__((no_sanitize("address", "undefined"))) static void take(void *cont
 	for (int i = 0; i < 17; i++)
 		t->regs[i] = (uint64_t)uc->uc_mcontext.gregs[slots[i]];
 	t->bytes = 0;
+	t->absent = 0;
+	t->array = (uint64_t)(uintptr_t)array;
 	if (t->regs[7] < stack_top) {
 		t->bytes = stack_top - t->regs[7] < snapshot ? stack_top - t->regs[7] : snapshot;
 		/* not memcpy: the sanitizers watch that, and stack redzones are what is copied here */
@@ -137,7 +142,8 @@ static int find(const struct fmt_frame *f, int n, int from, const void *fn)
 
 static int unwind_taken(int i, struct fmt_frame *frames, uint32_t *flags)
 {
-	return unwind(unwinder, (uint32_t)getpid(), taken[i].regs, taken[i].stack, taken[i].bytes, frames, 256, flags);
+	return unwind(unwinder, (uint32_t)getpid(), taken[i].regs,
+		      (struct stack_copy){ taken[i].stack, taken[i].bytes, taken[i].absent }, frames, 256, flags);
 }
 
 static void dump(const struct fmt_frame *f, int n)
@@ -258,6 +264,74 @@ static void test_cut(void **state)
 	}
 	assert_true(cut * 100 >= taken_count * 95);
 	assert_true(unwind_counters(unwinder)->cause[UNWIND_CUT_SNAPSHOT] > 0);
+}
+
+/* ---- pages that are not present ---- */
+
+#define HOLLOW (5 * STACK_PAGE)
+
+/* A large array of which little is used: most of its pages may never have been touched. */
+__attribute__((noinline)) static int hollow(void)
+{
+	volatile uint8_t a[HOLLOW];
+	int r;
+
+	array = a;
+	a[0] = a[HOLLOW - 1] = 1;
+	r = pack_two() + a[HOLLOW - 1];
+	array = NULL;
+	return r;
+}
+
+/* From `from` to before `to`: as if these pages had not been there. */
+static void lose(struct taken *t, uint64_t from, uint64_t to)
+{
+	uint64_t sp = t->regs[7];
+
+	for (uint64_t page = from / STACK_PAGE; page * STACK_PAGE < to; page++) {
+		t->absent |= 1u << (page - sp / STACK_PAGE);
+		memset(t->stack + (page * STACK_PAGE - sp), 0, STACK_PAGE);
+	}
+}
+
+static void test_absent(void **state)
+{
+	struct fmt_frame frames[256];
+	uint64_t before;
+	uint32_t flags;
+	int whole = 0, cut = 0;
+
+	fresh();
+	timer(1, 0);
+	while (taken_count < 50)
+		hollow();
+	timer(0, 0);
+	for (int i = 0; i < taken_count; i++) {
+		struct taken *t = &taken[i];
+		uint64_t sp = t->regs[7], from, to;
+		int n = unwind_taken(i, frames, &flags);
+
+		if (!t->array || flags != FMT_STACK_COMPLETE || t->array < sp)
+			continue;
+		assert_true(find(frames, n, 0, (void *)hollow) > 0);
+		from = (t->array + 2 * STACK_PAGE - 1) & ~(uint64_t)(STACK_PAGE - 1);
+		to = (t->array + HOLLOW) & ~(uint64_t)(STACK_PAGE - 1);
+		lose(t, from, to);
+		assert_int_equal(unwind_taken(i, frames, &flags), n);
+		assert_int_equal(flags, FMT_STACK_COMPLETE);
+		whole++;
+		/* what hollow() returns to lies right above its array */
+		before = unwind_counters(unwinder)->cause[UNWIND_ABSENT];
+		lose(t, to, to + 2 * STACK_PAGE < sp + t->bytes ? to + STACK_PAGE : to);
+		unwind_taken(i, frames, &flags);
+		if (unwind_counters(unwinder)->cause[UNWIND_ABSENT] > before) {
+			assert_int_equal(flags, FMT_STACK_CUT);
+			cut++;
+		}
+	}
+	printf("# %d of %d stacks whole without the array's pages, %d cut without its caller's\n", whole, taken_count,
+	       cut);
+	assert_true(whole > 25 && cut > 0);
 }
 
 /* ---- deep recursion ---- */
@@ -619,7 +693,8 @@ static void test_garbage(void **state)
 		regs[16] = (uint64_t)(uintptr_t)test_garbage + seed % 65536;
 		if (round % 7 == 0)
 			regs[7] = ~0ull - seed % 64;
-		assert_true(unwind(unwinder, (uint32_t)getpid(), regs, junk, sizeof(junk), frames, 256, &flags) >= 1);
+		assert_true(unwind(unwinder, (uint32_t)getpid(), regs, (struct stack_copy){ junk, sizeof(junk), 0 },
+				   frames, 256, &flags) >= 1);
 		assert_true(flags == FMT_STACK_COMPLETE || flags == FMT_STACK_CUT || flags == FMT_STACK_BROKEN);
 	}
 }
@@ -630,7 +705,7 @@ int main(void)
 		cmocka_unit_test(test_zlib),     cmocka_unit_test(test_cut),      cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_leaf),     cmocka_unit_test(test_noreturn), cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_altstack), cmocka_unit_test(test_jit),      cmocka_unit_test(test_vdso),
-		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_garbage),  cmocka_unit_test(test_absent),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

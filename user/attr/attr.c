@@ -454,12 +454,11 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 		if (n == first && !first && (s->valid & SV_IP))
 			n += leaf_frame(a, s, n);
 	} else if (s->valid & SV_REGS) {
-		size_t bytes = s->valid & SV_STACK ? s->stack_bytes : 0;
+		struct stack_copy stack = { s->stack, s->valid & SV_STACK ? s->stack_bytes : 0, s->stack_absent };
 
-		if (!bytes)
+		if (!stack.len)
 			a->n.no_stack_bytes++;
-		n += (unsigned)unwind(a->unwinder, s->pid, s->regs, s->stack, bytes, a->frames + n, a->o.max_frames,
-				      &flags);
+		n += (unsigned)unwind(a->unwinder, s->pid, s->regs, stack, a->frames + n, a->o.max_frames, &flags);
 		a->last_end = unwind_stack_end(a->unwinder);
 		a->last_first = first;
 		a->last_walked = true;

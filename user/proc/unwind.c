@@ -61,7 +61,7 @@ struct walk {
 	uint32_t pid;
 	uint64_t regs[CFI_REGS];
 	uint64_t known;
-	const uint8_t *stack;
+	struct stack_copy stack;
 	uint64_t stack_start, stack_end;
 	uint64_t missing; /* the address that a failed read wanted */
 	struct place place;
@@ -78,6 +78,7 @@ const char *unwind_cause_str(enum unwind_cause c)
 {
 	switch (c) {
 	case UNWIND_CUT_SNAPSHOT: return "stack deeper than the snapshot";
+	case UNWIND_ABSENT: return "a page of the stack was not present";
 	case UNWIND_CUT_DEPTH: return "more frames than kept";
 	case UNWIND_OTHER_STACK: return "caller on another stack";
 	case UNWIND_UNMAPPED: return "return address outside all mappings";
@@ -155,15 +156,23 @@ static const struct cfi_row *row_at(struct unwinder *u, struct module *m, uint64
 	return c->has_row ? &c->row : NULL;
 }
 
+static bool absent(const struct walk *w, uint64_t addr)
+{
+	uint64_t page = addr / STACK_PAGE - w->stack_start / STACK_PAGE;
+
+	return addr >= w->stack_start && page < STACK_PAGES && w->stack.absent >> page & 1;
+}
+
 static bool read_stack(void *ctx, uint64_t addr, uint64_t *value)
 {
 	struct walk *w = ctx;
 
-	if (addr < w->stack_start || addr > w->stack_end || w->stack_end - addr < 8) {
+	if (addr < w->stack_start || addr > w->stack_end || w->stack_end - addr < 8 || absent(w, addr) ||
+	    absent(w, addr + 7)) {
 		w->missing = addr;
 		return false;
 	}
-	memcpy(value, w->stack + (addr - w->stack_start), 8);
+	memcpy(value, w->stack.bytes + (addr - w->stack_start), 8);
 	return true;
 }
 
@@ -198,14 +207,17 @@ static bool is_code(struct walk *w, uint64_t addr)
 static void cause(struct walk *w, enum unwind_cause c, uint32_t *flags)
 {
 	w->u->counters.cause[c]++;
-	*flags = c == UNWIND_CUT_SNAPSHOT || c == UNWIND_CUT_DEPTH || c == UNWIND_OTHER_STACK ? FMT_STACK_CUT
-											      : FMT_STACK_BROKEN;
+	*flags = c == UNWIND_CUT_SNAPSHOT || c == UNWIND_ABSENT || c == UNWIND_CUT_DEPTH || c == UNWIND_OTHER_STACK
+			 ? FMT_STACK_CUT
+			 : FMT_STACK_BROKEN;
 }
 
 /* A read failed: did the snapshot end, did the thread change stacks, or was the address nonsense? */
 static enum step missing(struct walk *w, uint32_t *flags)
 {
-	if (w->missing >= w->stack_start && w->missing - w->stack_start < NEAR_STACK)
+	if (absent(w, w->missing) || absent(w, w->missing + 7))
+		cause(w, UNWIND_ABSENT, flags);
+	else if (w->missing >= w->stack_start && w->missing - w->stack_start < NEAR_STACK)
 		cause(w, UNWIND_CUT_SNAPSHOT, flags);
 	else if (w->after_signal)
 		cause(w, UNWIND_OTHER_STACK, flags);
@@ -502,7 +514,7 @@ static unsigned walk_run(struct walk *w, struct fmt_frame *frames, unsigned max,
 	}
 }
 
-int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], const uint8_t *stack, size_t stack_bytes,
+int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], struct stack_copy stack,
 	   struct fmt_frame *frames, unsigned max, uint32_t *flags)
 {
 	const struct arch *a = u->arch;
@@ -515,9 +527,9 @@ int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], c
 	memcpy(w.regs, regs, a->regs * sizeof(*regs));
 	w.known = (1ull << a->regs) - 1;
 	w.stack_start = regs[a->sp];
-	if (stack_bytes > ~w.stack_start)
-		stack_bytes = 0;
-	w.stack_end = w.stack_start + stack_bytes;
+	if (w.stack.len > ~w.stack_start)
+		w.stack.len = 0;
+	w.stack_end = w.stack_start + w.stack.len;
 	u->cfas = 0;
 	n = walk_run(&w, frames, max, flags);
 	u->stack_end = *flags == FMT_STACK_COMPLETE ? w.regs[a->sp] : 0;

@@ -20,14 +20,23 @@
 
 struct unwinder;
 
-enum unwind_cause {                          /* why a stack is not complete; see unwind_cause_str() */
-		    UNWIND_CUT_SNAPSHOT = 0, /* the next frame lies beyond the snapshot */
-		    UNWIND_CUT_DEPTH,        /* more than `max` frames */
-		    UNWIND_OTHER_STACK,      /* the caller's frame is on another stack (sigaltstack) */
-		    UNWIND_UNMAPPED,         /* a return address that no mapping covers */
-		    UNWIND_NO_RULE,          /* neither CFI nor a frame pointer that makes sense */
-		    UNWIND_BAD_RULE,         /* CFI that is damaged or leads nowhere */
-		    UNWIND_CAUSES,
+/* A piece of the stack, from regs[SP] upwards. */
+struct stack_copy {
+	const uint8_t *bytes;
+	size_t len;
+	uint32_t absent; /* as sample.stack_absent */
+};
+
+/* Why a stack is not complete; see unwind_cause_str(). */
+enum unwind_cause {
+	UNWIND_CUT_SNAPSHOT = 0, /* the next frame lies beyond the snapshot */
+	UNWIND_CUT_DEPTH,        /* more than `max` frames */
+	UNWIND_OTHER_STACK,      /* the caller's frame is on another stack (sigaltstack) */
+	UNWIND_UNMAPPED,         /* a return address that no mapping covers */
+	UNWIND_NO_RULE,          /* neither CFI nor a frame pointer that makes sense */
+	UNWIND_BAD_RULE,         /* CFI that is damaged or leads nowhere */
+	UNWIND_ABSENT,           /* what is needed lies in a page that was not present */
+	UNWIND_CAUSES,
 };
 
 struct unwind_counters {
@@ -40,12 +49,12 @@ void unwinder_free(struct unwinder *u);
 /* Rules are kept by module id, and those come back (modules_drop_retired()). */
 void unwind_forget(struct unwinder *u);
 /*
- * regs as in abi.h (DWARF order, WREG_IP included); stack holds stack_bytes from regs[SP] upwards.
+ * regs as in abi.h (DWARF order, WREG_IP included).
  * Fills frames leaf first and returns how many (at least 1 when max > 0); *flags gets one of
  * FMT_STACK_COMPLETE, _CUT, _BROKEN. Frames of callers have FMT_FRAME_RETURN set and their addr is
  * already the return address less one.
  */
-int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], const uint8_t *stack, size_t stack_bytes,
+int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], struct stack_copy stack,
 	   struct fmt_frame *frames, unsigned max, uint32_t *flags);
 /* Stack pointer of the outermost frame of the last walk if that was complete, else 0. */
 uint64_t unwind_stack_end(const struct unwinder *u);

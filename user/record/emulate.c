@@ -200,7 +200,7 @@ static int burst(struct emulate *r, const struct sample *m)
 {
 	struct emu_start from = { .regs = m->regs,
 				  .stack = m->valid & SV_STACK ? m->stack : NULL,
-				  .stack_bytes = m->valid & SV_STACK ? m->stack_bytes : 0,
+				  .stack_bytes = m->valid & SV_STACK ? sample_stack_known(m, m->regs[WREG_SP]) : 0,
 				  .page = m->page,
 				  .pages = m->pages,
 				  .insns = BURST,

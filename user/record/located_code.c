@@ -148,7 +148,7 @@ const struct block_result *located_code_evaluate(struct located_code *c, const s
 {
 	struct block_state st = { .regs = s->regs,
 				  .stack = s->stack,
-				  .stack_bytes = s->stack_bytes,
+				  .stack_bytes = sample_stack_known(s, s->regs[WREG_SP]),
 				  .code_hash = s->code_hash,
 				  .code_ip = at->vaddr };
 
