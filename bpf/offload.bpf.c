@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include "counters.h"
 #include "preempt.bpf.h"
 #include "regs.bpf.h"
 #include "returns.bpf.h"

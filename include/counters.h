@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters kept by BPF programs, one array per program set, read through kmod-free, and the names of
+ * Counters kept by BPF programs, a list per program set, read through kmod-free, and the names of
  * those that views look for in a profile. Included by bpf/, kmod-free, record, cli and view. To add one:
  * append here, in the list, with the words the user will read and whether it means that something
  * wanted was lost.
@@ -23,6 +23,23 @@
 	X(CTR_NOT_FOLLOWED, "forked processes lost: too many at once", 1)                                              \
 	X(CTR_GAINED, "programs that gained rights, not observed from then on", 0)
 
+/* Of the offload programs. The calls that they count themselves are not here (struct probe_total). */
+#define OFFLOAD_COUNTERS(X)                                                                                            \
+	/* calls inside a call of the same family */                                                                   \
+	X(PC_NESTED, "offload: nested calls, counted with their outermost", 0)                                         \
+	/* by design */                                                                                                \
+	X(PC_THINNED, "offload: calls counted without a record of their own", 0)                                       \
+	X(PC_RING_FULL, "offload: records lost, ring full", 1)                                                         \
+	/* entered, never seen to return: longjmp, exception, fiber */                                                 \
+	X(PC_ABANDONED, "offload: calls left by an exception or a jump, or never seen to end", 0)                      \
+	X(PC_CUT, "offload: calls cut when probes were taken away", 1)                                                 \
+	/* no room for thread, total or histogram cell */                                                              \
+	X(PC_MAP_FULL, "offload: calls uncounted, kernel table full", 1)                                               \
+	/* more families nested in one thread than there is room for */                                                \
+	X(PC_SLOTS_FULL, "offload: calls uncounted, nested too deep", 1)                                               \
+	/* another task's system call was under way in the CPU's memory */                                             \
+	X(PC_ROOM_TAKEN, "offload: AF_ALG calls uncounted, interrupted by another", 1)
+
 #define COUNTER_ACCESSES "accesses written"
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"
@@ -37,5 +54,15 @@ enum bpf_counter {
 #undef X
 		CTR_MAX
 };
+
+enum probe_counter {
+#define X(id, text, loss) id,
+	OFFLOAD_COUNTERS(X)
+#undef X
+		PC_MAX
+};
+
+/* A list above as rows of { text, is it a loss }. */
+#define COUNTER_ROW(id, text, loss) { text, loss },
 
 #endif

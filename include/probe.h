@@ -148,19 +148,6 @@ struct probe_hist {
 	__u64 count, bytes, ns;
 };
 
-enum probe_counter {
-	PC_HITS = 0,       /* entry hits of wanted processes, nested ones included */
-	PC_NESTED = 1,     /* calls inside a call of the same family */
-	PC_RING_FULL = 2,  /* records lost */
-	PC_THINNED = 3,    /* calls without a record of their own, by design */
-	PC_ABANDONED = 4,  /* entered, never seen to return: longjmp, exception, fiber */
-	PC_CUT = 5,        /* probes were taken away during the call */
-	PC_MAP_FULL = 6,   /* no room for thread, total or histogram cell */
-	PC_SLOTS_FULL = 7, /* more families nested in one thread than there is room for */
-	PC_ROOM_TAKEN = 8, /* AF_ALG: another task's system call was under way in the CPU's memory */
-	PC_MAX = 9,
-};
-
 #define URING_OPS 64 /* io_uring operations we can tell apart */
 /* In uring_ops: the probe's index with the direction of the bytes; 0 = not wanted. */
 #define URING_IN 0x40000000u

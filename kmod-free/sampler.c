@@ -494,11 +494,7 @@ bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_
 	static const struct {
 		const char *text;
 		bool loss;
-	} words[] = {
-#define X(id, text, loss) { text, loss },
-		ACCPERF_COUNTERS(X)
-#undef X
-	};
+	} words[] = { ACCPERF_COUNTERS(COUNTER_ROW) };
 	__u32 key = i;
 
 	if (i >= CTR_MAX)

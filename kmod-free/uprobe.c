@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "kmod-free/silent.h"
 #include "kmod-free/uprobe_internal.h"
 #include "util/clock.h"
@@ -697,9 +698,19 @@ void uprobe_hists_drop(struct uprobe *u,
 	}
 }
 
-uint64_t uprobe_loss(const struct uprobe *u, enum probe_counter which)
+bool uprobe_counter(const struct uprobe *u, unsigned i, const char **name, bool *is_loss, uint64_t *value)
 {
-	return which < PC_MAX ? __atomic_load_n(&u->skel->bss->losses[which], __ATOMIC_RELAXED) : 0;
+	static const struct {
+		const char *text;
+		bool loss;
+	} words[] = { OFFLOAD_COUNTERS(COUNTER_ROW) };
+
+	if (i >= PC_MAX)
+		return false;
+	*name = words[i].text;
+	*is_loss = words[i].loss;
+	*value = __atomic_load_n(&u->skel->bss->losses[i], __ATOMIC_RELAXED);
+	return true;
 }
 
 /* ---- life ---- */

@@ -16,21 +16,6 @@
 #define RECORDS_PER_SECOND 1000
 #define RESCAN_PIDS 64
 
-static const struct {
-	enum probe_counter which;
-	const char *name;
-	bool loss;
-} counters[] = {
-	{ PC_NESTED, "offload: nested calls, counted with their outermost", false },
-	{ PC_THINNED, "offload: calls counted without a record of their own", false },
-	{ PC_RING_FULL, "offload: records lost, ring full", true },
-	{ PC_ABANDONED, "offload: calls left by an exception or a jump, or never seen to end", false },
-	{ PC_CUT, "offload: calls cut when probes were taken away", true },
-	{ PC_MAP_FULL, "offload: calls uncounted, kernel table full", true },
-	{ PC_SLOTS_FULL, "offload: calls uncounted, nested too deep", true },
-	{ PC_ROOM_TAKEN, "offload: AF_ALG calls uncounted, interrupted by another", true },
-};
-
 /* ---- options ---- */
 
 static int parse_list(const struct offload_opts *o, bool *wanted, bool *markers, bool *automatic, struct err *e)
@@ -295,14 +280,17 @@ static void put_counter(struct offload_session *s, const char *name, bool loss, 
 void session_put_counts(struct offload_session *s)
 {
 	const struct calls_count *n = calls_count(s->calls);
+	const char *name;
+	uint64_t value;
+	bool loss;
 
 	map_release(&s->open_sites);
 	s->open_now = 0;
 	uprobe_open_calls(s->u, on_open, s);
 	uprobe_totals(s->u, on_total, s);
 	uprobe_hists(s->u, on_hist, s);
-	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
-		put_counter(s, counters[i].name, counters[i].loss, uprobe_loss(s->u, counters[i].which));
+	for (unsigned i = 0; uprobe_counter(s->u, i, &name, &loss, &value); i++)
+		put_counter(s, name, loss, value);
 	if (uprobe_malformed(s->u))
 		put_counter(s, "offload: records that cannot be right", true, uprobe_malformed(s->u));
 	put_counter(s, "offload: calls whose completion was never seen", false, n->open + s->open_now);
