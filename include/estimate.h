@@ -3,9 +3,9 @@
  * Estimators of who wrote what is read: what they are told and the operations that each offers. Included by flow,
  * offload, model, view and cli.
  *
- * To add an estimator: user/flow/NAME.c with a `const struct est_ops`, a row in flow_estimators[] of
- * user/flow/estimators.c. It works on struct flow_input alone, does no I/O, and must leave edges
- * whose sum is the volume of the reads it was given.
+ * To add an estimator: user/flow/NAME.c with `const struct est_ops flow_NAME` (tests/adding/estimator.c is one to begin
+ * with), and its name in user/flow/estimator_table.h. It works on struct flow_input alone, does no I/O, and must leave
+ * edges whose sum is the volume of the reads it was given.
  */
 #ifndef ACCPERF_ESTIMATE_H
 #define ACCPERF_ESTIMATE_H
@@ -35,7 +35,7 @@ struct est_opts {
 	}
 
 struct est_ops {
-	const char *name, *what; /* what: one line for --help */
+	const char *name, *what; /* what: one line */
 	/* Fills *out, which is flow_init()ed by the caller. 0 or -errno. */
 	int (*run)(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e);
 };

@@ -6,8 +6,9 @@
  * and have a driver instead; nothing right of the recorder knows that sources exist.
  *
  * To add an access source of a processor:
- *   1. kmod-free/NAME.c with a `static const struct source_driver` and the row `const struct source source_NAME`;
- *   2. its name in PROCESSOR_SOURCES below, in the order in which `record -e auto` should try it.
+ *   1. kmod-free/NAME.c with a `static const struct source_driver` and the row `const struct source source_NAME`
+ *      (tests/adding/source.c is one to begin with);
+ *   2. its name in PROCESSOR_SOURCES of user/record/sources.h, where `record -e auto` should try it.
  * Then `record -e NAME` takes it, help and the man page name it, doctor and version list it. What it should have, too:
  * a test in tests/unit/u-NAME.c (decoding on bytes made by hand, so that it runs where the hardware is not), and a
  * line in kmod-free/README.md: what it needs, what it cannot see.
@@ -116,11 +117,5 @@ struct source {
 	void (*stop)(void *part, struct session *s);
 	void (*release)(void *part);
 };
-
-/* X(name) of those with a driver, best first. */
-#define PROCESSOR_SOURCES(X) X(pebs) X(ibs) X(spe)
-
-#define SOURCE_DECLARED(name) extern const struct source source_##name;
-PROCESSOR_SOURCES(SOURCE_DECLARED)
 
 #endif

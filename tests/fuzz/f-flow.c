@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "flow/diff.h"
+#include "flow/estimator_table.h"
 #include "flow/estimators.h"
 #include "flow/objects.h"
 #include "flow/threads.h"
@@ -117,6 +118,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct flow_input_opts io = { .main_image = size & 1, .stacks = true, .locals = true };
 	struct text_style style = { .width = 80 };
 	struct flow_input in;
+#define X(name) #name,
+	static const char *const estimators[] = { FLOW_ESTIMATORS(X) NULL };
+#undef X
 	struct flow_threads threads;
 	struct flow f;
 	struct timeline t;
@@ -131,8 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	o.stack = size & 2;
 	o.bootstraps = 2;
 	o.inclusive = true;
-	for (const struct est_ops *const *est = flow_estimators; *est; est++) {
-		if (flow_estimate(&in, (*est)->name, &o, &f, &e))
+	for (const char *const *est = estimators; *est; est++) {
+		if (flow_estimate(&in, *est, &o, &f, &e))
 			continue;
 		show(&in, &f);
 		flow_release(&f);

@@ -2,7 +2,8 @@
 /*
  * Commands and their options. Included by user/cli and user/daemon.
  *
- * To add a command: add user/cli/NAME.c with an option struct, its table and, at the end,
+ * To add a command: add user/cli/NAME.c (tests/adding/command.c is one to begin with) with an option struct, its table
+ * and, at the end,
  *
  *     CLI_COMMAND(name) = { .name = "name", .summary = "...", .order = 50, .run = cmd_name,
  *                           .options = options, .opt_size = sizeof(struct name_opts), ... };

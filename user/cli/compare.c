@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/pager.h"
+#include "flow/estimator_table.h"
 #include "flow/estimators.h"
 #include "view/compare.h"
 
@@ -31,7 +32,7 @@ static const struct opt options[] = {
 	  .help = "count accesses to the stack, too (exclude)" },
 	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
 	  .help = "library routines as themselves or as their caller in the main image (self)" },
-	{ OPT_STRING, 'e', "estimator", AT(estimator), .arg = "exact|stored|fused|cascade|windows",
+	{ OPT_STRING, 'e', "estimator", AT(estimator), .arg = FLOW_ESTIMATOR_CHOICES,
 	  .help = "how to estimate the second flow (the best it allows)" },
 	{ OPT_BOOL, 0, "census", AT(census), .help = "use the store records of a census (on)" },
 	{ OPT_BOOL, 0, "windows", AT(windows), .help = "use watch windows (on)" },

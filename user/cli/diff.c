@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/pager.h"
+#include "flow/estimator_table.h"
 #include "flow/estimators.h"
 #include "view/flow_diff.h"
 
@@ -24,8 +25,7 @@ static const struct opt options[] = { { OPT_STRING, 0, "semantics", AT(semantics
 					.help = "count accesses to the stack, too (exclude)" },
 				      { OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
 					.help = "library code to itself, or to its caller in the main image (self)" },
-				      { OPT_STRING, 'e', "estimator", AT(estimator),
-					.arg = "exact|stored|fused|cascade|windows",
+				      { OPT_STRING, 'e', "estimator", AT(estimator), .arg = FLOW_ESTIMATOR_CHOICES,
 					.help = "how flows are estimated (the best each allows)" },
 				      { OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "changes listed (20)" },
 				      { OPT_BOOL, 'a', "all", AT(all), .help = "list changes that may be noise, too" },

@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/pager.h"
+#include "flow/estimator_table.h"
 #include "flow/estimators.h"
 #include "flow/threads.h"
 #include "view/flow.h"
@@ -63,7 +64,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "the graph as a picture (runs dot)" },
 	{ OPT_BOOL, 0, "xml", AT(xml), .help = "XML in the manner of QUAD" },
 	{ OPT_GROUP, .help = "How it is estimated" },
-	{ OPT_STRING, 0, "estimator", AT(estimator), .arg = "exact|stored|fused|cascade|windows",
+	{ OPT_STRING, 0, "estimator", AT(estimator), .arg = FLOW_ESTIMATOR_CHOICES,
 	  .help = "the best this profile allows" },
 	{ OPT_DOUBLE, 0, "level", AT(level), .arg = "PERCENT", .help = "of the intervals (95)" },
 	{ OPT_BOOL, 0, "no-census", AT(no_census), .help = "leave the store census aside" },

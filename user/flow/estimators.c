@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/estimators.h"
+#include "flow/estimator_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct est_ops *const flow_estimators[] = { &flow_exact,   &flow_cached,  &flow_fused,
-						  &flow_cascade, &flow_windows, NULL };
+#define ROW(name) &flow_##name,
+static const struct est_ops *const table[] = { FLOW_ESTIMATORS(ROW) };
+#undef ROW
 
 const struct est_ops *flow_estimator(const struct flow_input *in, const char *name)
 {
 	if (!name)
 		return in->x_edge_count || (in->has_x && !in->access_count) ? &flow_exact
-		       : in->cache.count && !in->access_count               ? &flow_cached
+		       : in->cache.count && !in->access_count               ? &flow_stored
 									    : &flow_fused;
-	for (const struct est_ops *const *o = flow_estimators; *o; o++)
-		if (!strcmp((*o)->name, name))
-			return *o;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (!strcmp(table[i]->name, name))
+			return table[i];
 	return NULL;
 }
 
@@ -27,8 +29,7 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 	int err;
 
 	if (!ops)
-		return err_set(e, -EINVAL,
-			       "there is no estimator '%s'; there are exact, stored, fused, cascade and windows", name);
+		return err_set(e, -EINVAL, "there is no estimator '%s'; it is one of %s", name, FLOW_ESTIMATOR_CHOICES);
 	flow_init(out);
 	out->semantics = o->ke ? FLOW_KE : FLOW_QUAD;
 	out->stack = o->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE;

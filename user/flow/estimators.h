@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The registry of flow estimators. Included by user/flow, cli and daemon; steps in estimate.h. */
+/* Running flow estimators. Included by user/flow, cli and tests; the table is in estimator_table.h. */
 #ifndef ACCPERF_FLOW_ESTIMATORS_H
 #define ACCPERF_FLOW_ESTIMATORS_H
 
@@ -7,10 +7,6 @@
 #include "flow/flow.h"
 #include "flow/input.h"
 
-extern const struct est_ops flow_exact, flow_cached, flow_cascade, flow_windows, flow_fused;
-
-/* NULL-terminated. */
-extern const struct est_ops *const flow_estimators[];
 /* By name; NULL name: the best this profile allows (exact figures, a stored result, fused). */
 const struct est_ops *flow_estimator(const struct flow_input *in, const char *name);
 /* Runs it and completes the table: per-function figures, sums, order. */

@@ -213,4 +213,4 @@ static int run_cached(const struct flow_input *in, const struct est_opts *o, str
 }
 
 const struct est_ops flow_exact = { "exact", "what the exact engine counted", run_exact };
-const struct est_ops flow_cached = { "stored", "a result stored by merge", run_cached };
+const struct est_ops flow_stored = { "stored", "a result stored by merge", run_cached };

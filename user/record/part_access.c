@@ -14,7 +14,6 @@
 #include "record/part_sysio.h"
 #include "record/part_windows.h"
 #include "record/ledger.h"
-#include "record/sources.h"
 #include "kmod-free/syscalls.h"
 
 struct access_part {

@@ -14,7 +14,6 @@
 #include "counters.h"
 #include "record/ledger.h"
 #include "record/located_code.h"
-#include "record/sources.h"
 #include "record/poll_interval.h"
 #include "user/measure/execbp_cost.h"
 #include "user/measure/prices.h"

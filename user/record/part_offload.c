@@ -14,7 +14,6 @@
 #include "kmod-free/targets.h"
 #include "offload/api.h"
 #include "record/ledger.h"
-#include "record/sources.h"
 #include "store/write.h"
 #include "util/grow.h"
 #include "util/map.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "record/ledger.h"
-#include "record/sources.h"
 #include "record/syscall_stretch.h"
 #include "user/measure/prices.h"
 #include "kmod-free/sampler.h"

@@ -13,7 +13,6 @@
 #include "proc/procmap.h"
 #include "measure/cost_watch.h"
 #include "record/ledger.h"
-#include "record/sources.h"
 #include "record/part_access.h"
 #include "record/window_choice.h"
 #include "record/poll_interval.h"

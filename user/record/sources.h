@@ -2,8 +2,7 @@
 /*
  * The table of sources: what each is (source.h), which account of the ledger it spends from, and the price that matters
  * most. `record -e`, doctor, version and help read it; so does nothing else need to know which there are.
- * Included by record, doctor, version and tests. To add one, see source.h; those of processors are in the table by
- * themselves.
+ * Included by record, doctor, version and tests. To add one: a row here; source.h has the steps.
  */
 #ifndef ACCPERF_RECORD_SOURCES_H
 #define ACCPERF_RECORD_SOURCES_H
@@ -22,8 +21,15 @@
 	X(syscalls, ACCOUNT_SYSCALLS, PRICE_CALL_TAKEN)                                                                \
 	X(offload, ACCOUNT_OFFLOAD, PRICE_PROBE)
 
-#define RECORDER_SOURCE_DECLARED(name, account, price) extern const struct source source_##name;
-RECORDER_SOURCES(RECORDER_SOURCE_DECLARED)
+/* X(name) of those with a driver, which are a processor's; best first. */
+#define PROCESSOR_SOURCES(X)                                                                                           \
+	X(pebs)                                                                                                        \
+	X(ibs)                                                                                                         \
+	X(spe)
+
+#define SOURCE_DECLARED(name, ...) extern const struct source source_##name;
+RECORDER_SOURCES(SOURCE_DECLARED)
+PROCESSOR_SOURCES(SOURCE_DECLARED)
 
 /* What record -e takes. */
 #define SOURCE_CHOICE(name) "|" #name

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Demo: a section to begin with (include/format.h). One number. Included by the command that writes and reads it. */
+#ifndef ACCPERF_STORE_DEMO_H
+#define ACCPERF_STORE_DEMO_H
+
+#include <stdint.h>
+
+struct fmt_demo {
+	uint64_t number;
+};
+_Static_assert(sizeof(struct fmt_demo) == 8, "fmt_demo");
+
+#endif
