@@ -86,6 +86,12 @@ jq '.accelerators[0].params.o *= 2 | .accelerators[0].params.L *= 2 | .accelerat
 accperf calibrate --compare --json old.json new.json >cmp.json
 check "--compare" jq -e '(.accelerators | length == 2) and .only_new == 1 and .only_old == 0 and (.accelerators[0] | .fixed_new >= 1.99 * .fixed_old) and (.accelerators[1] | .fixed_new == .fixed_old)' cmp.json
 expect_status 0 "--compare as text" accperf calibrate --compare old.json new.json
+# one that pays from the first byte on, and one that is slower from some size on
+jq '.accelerators = [.accelerators[0] | .params = {L: 0, o: 1, C: 1000, A: 10, beta: 1, t0: 0, latency: "indep"} | .points = {}]' old.json >always.json
+jq '.accelerators[0].params = {L: 20, o: 1, C: 100, A: 10, beta: 0.8, t0: 0, latency: "dep"}' always.json >falling.json
+expect_status 0 "--compare: always, and up to a size" accperf calibrate --compare always.json falling.json
+check "is said so, and not \"none\" or the crossing where it stops" grep -qE ' always +< [0-9]' out
+check "figures beyond what was measured are marked" grep -q "beyond the sizes that were measured" out
 expect_status 1 "--compare with nothing" accperf calibrate --compare old.json nowhere.json
 expect_status 2 "--compare wants two" accperf calibrate --compare old.json
 expect_status 2 "no such accelerator" accperf calibrate -o x.json abacus

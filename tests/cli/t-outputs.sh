@@ -137,3 +137,15 @@ check "SIGKILL of accperf ends the engine" gone "$engine"
 [ -n "$engine" ] && kill -9 "$engine" 2>/dev/null
 # shellcheck disable=SC2012 # the names are our own
 check "and leaves no file behind" test "$(ls -A killed)" = spin
+
+# What is learnt of this machine is kept, also for services, which have no HOME, and before there is a cache folder.
+kept() { [ -d "$1/accperf" ] || { ls -la "$1"; return 1; }; }
+XDG_CACHE_HOME=$TMP/not-yet accperf record -q -o kept.data -- "$WORKLOADS/tightloop" --seconds 0.5 2>/dev/null
+check "a cache folder that is named but not there is made" kept "$TMP/not-yet"
+if unshare -m true 2>/dev/null; then
+	in_var() { unshare -m bash -c 'mount -t tmpfs none /var/cache && env -u HOME -u XDG_CACHE_HOME '"$(command -v accperf)"' record -q -o kept.data -- "$WORKLOADS/tightloop" --seconds 0.5 2>/dev/null; [ -d /var/cache/accperf ]'; }
+	export WORKLOADS
+	check "a service of root without HOME keeps it in /var/cache" in_var
+else
+	skip "a service of root without HOME" "no mount namespaces here"
+fi

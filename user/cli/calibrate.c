@@ -375,24 +375,102 @@ static int measure_side(const struct calibrate_cmd *o, const struct calib_cases 
 	return err ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
+#define COMPARED 1048576.0 /* bytes: speed-ups are compared at this size */
+#define LEAST 16.0
+#define MOST 33554432.0 /* bytes: what is asked about where nothing was measured, as `logca show` does */
+
+/* From which size on it pays; NaN: it never does, does from the first size on, or only below one. */
 static double break_even(const struct catalogue_entry *a)
 {
-	double g[2];
+	struct logca_payoff w;
 
-	return logca_solve(&a->p, 1, g) ? g[0] : NAN;
+	logca_payoff(&a->p, LEAST, MOST, &w);
+	return w.verdict == LOGCA_FROM || w.verdict == LOGCA_BETWEEN ? w.from : NAN;
 }
 
-static void size_or_none(struct buf *b, double g)
+static const char *pays(const struct catalogue_entry *a)
 {
-	if (isnan(g))
-		buf_addstr(b, "none");
-	else
-		logca_size(b, g);
+	static const char *const word[] = {
+		[LOGCA_ALWAYS] = "always", [LOGCA_NEVER] = "never",     [LOGCA_FROM] = "from",
+		[LOGCA_UNTIL] = "up to",   [LOGCA_BETWEEN] = "between", [LOGCA_OUTSIDE] = "outside"
+	};
+	struct logca_payoff w;
+
+	logca_payoff(&a->p, LEAST, MOST, &w);
+	return word[w.verdict];
+}
+
+static void pays_text(struct buf *b, const struct catalogue_entry *a)
+{
+	struct logca_payoff w;
+
+	logca_payoff(&a->p, LEAST, MOST, &w);
+	if (w.verdict == LOGCA_ALWAYS || w.verdict == LOGCA_NEVER) {
+		buf_addstr(b, pays(a));
+		return;
+	}
+	if (w.verdict == LOGCA_UNTIL)
+		buf_addstr(b, "< ");
+	logca_size(b, w.verdict == LOGCA_UNTIL ? w.to : w.from);
+	if (w.verdict == LOGCA_BETWEEN || w.verdict == LOGCA_OUTSIDE)
+		buf_addstr(b, w.verdict == LOGCA_BETWEEN ? " (not for all above)" : " (and below another)");
+}
+
+/* The largest size that was measured on both sides; NaN: nothing was. */
+static double measured(const struct catalogue_entry *a)
+{
+	double most[2] = { NAN, NAN };
+
+	for (int k = 0; k < 2; k++)
+		for (size_t n = 0; n < a->pts.run[k ? RUN_ACCEL : RUN_HOST].count; n++)
+			most[k] = fmax(most[k], a->pts.run[k ? RUN_ACCEL : RUN_HOST].at[n].g);
+	return fmin(most[0], most[1]);
 }
 
 static double large(const struct logca *p)
 {
-	return 1 / (1 / p->A + (p->kind == LOGCA_DEP ? p->L : 0) / p->C * pow(1048576, 1 - p->beta));
+	return 1 / (1 / p->A + (p->kind == LOGCA_DEP ? p->L : 0) / p->C * pow(COMPARED, 1 - p->beta));
+}
+
+/* j NULL: as text. True: a figure lies beyond what was measured. */
+static bool compare_one(const struct catalogue_entry *a, const struct catalogue_entry *b, struct json *j,
+			struct buf *out)
+{
+	double fa, fb, sa, sb;
+	bool beyond;
+
+	fa = a->p.o + (a->p.kind == LOGCA_INDEP ? a->p.L : 0);
+	fb = b->p.o + (b->p.kind == LOGCA_INDEP ? b->p.L : 0);
+	sa = logca_speedup(&a->p, COMPARED);
+	sb = logca_speedup(&b->p, COMPARED);
+	beyond = !(measured(a) >= COMPARED && measured(b) >= COMPARED);
+	if (j) {
+		json_obj(j, NULL);
+		json_str(j, "name", a->name);
+		json_f64(j, "fixed_old", fa);
+		json_f64(j, "fixed_new", fb);
+		json_f64(j, "C_old", a->p.C);
+		json_f64(j, "C_new", b->p.C);
+		json_f64(j, "A_eff_old", large(&a->p));
+		json_f64(j, "A_eff_new", large(&b->p));
+		json_f64(j, "speedup_1M_old", sa);
+		json_f64(j, "speedup_1M_new", sb);
+		json_f64(j, "g1_old", break_even(a));
+		json_f64(j, "g1_new", break_even(b));
+		json_str(j, "pays_old", pays(a));
+		json_str(j, "pays_new", pays(b));
+		json_bool(j, "speedup_1M_extrapolated", beyond);
+		json_end(j);
+	} else {
+		AUTO_BUF(ga);
+		AUTO_BUF(gb);
+
+		pays_text(&ga, a);
+		pays_text(&gb, b);
+		buf_addf(out, "%-24s %10.4g %10.4g %6.2f   %9.4g%c %9.4g%c %6.2f   %10s %10s\n", a->name, fa, fb,
+			 fb / fa, sa, beyond ? '*' : ' ', sb, beyond ? '*' : ' ', sb / sa, ga.data, gb.data);
+	}
+	return beyond;
 }
 
 static int compare(const struct calibrate_cmd *o, char **argv)
@@ -402,6 +480,7 @@ static int compare(const struct calibrate_cmd *o, char **argv)
 	AUTO_BUF(out);
 	struct json j = { .out = &out };
 	int status = EXIT_FAILED, only[2] = { 0, 0 };
+	bool any_beyond = false;
 
 	for (int i = 0; i < 2; i++) {
 		if (access(argv[i], R_OK))
@@ -417,43 +496,16 @@ static int compare(const struct calibrate_cmd *o, char **argv)
 		json_arr(&j, "accelerators");
 	} else {
 		buf_addf(&out, "%-24s %10s %10s %6s   %10s %10s %6s   %10s %10s\n", "", "fixed old", "new", "ratio",
-			 "S(1M) old", "new", "ratio", "g1 old", "new");
+			 "S(1M) old", "new", "ratio", "pays old", "new");
 	}
 	for (size_t i = 0; i < c[0].count; i++) {
 		const struct catalogue_entry *a = &c[0].entries[i], *b = catalogue_find(&c[1], a->name);
-		double fa, fb, sa, sb;
 
 		if (!b || !a->has_params || !b->has_params) {
 			only[0] += !b;
 			continue;
 		}
-		fa = a->p.o + (a->p.kind == LOGCA_INDEP ? a->p.L : 0);
-		fb = b->p.o + (b->p.kind == LOGCA_INDEP ? b->p.L : 0);
-		sa = logca_speedup(&a->p, 1048576);
-		sb = logca_speedup(&b->p, 1048576);
-		if (o->json) {
-			json_obj(&j, NULL);
-			json_str(&j, "name", a->name);
-			json_f64(&j, "fixed_old", fa);
-			json_f64(&j, "fixed_new", fb);
-			json_f64(&j, "C_old", a->p.C);
-			json_f64(&j, "C_new", b->p.C);
-			json_f64(&j, "A_eff_old", large(&a->p));
-			json_f64(&j, "A_eff_new", large(&b->p));
-			json_f64(&j, "speedup_1M_old", sa);
-			json_f64(&j, "speedup_1M_new", sb);
-			json_f64(&j, "g1_old", break_even(a));
-			json_f64(&j, "g1_new", break_even(b));
-			json_end(&j);
-		} else {
-			AUTO_BUF(ga);
-			AUTO_BUF(gb);
-
-			size_or_none(&ga, break_even(a));
-			size_or_none(&gb, break_even(b));
-			buf_addf(&out, "%-24s %10.4g %10.4g %6.2f   %10.4g %10.4g %6.2f   %10s %10s\n", a->name, fa, fb,
-				 fb / fa, sa, sb, sb / sa, ga.data, gb.data);
-		}
+		any_beyond |= compare_one(a, b, o->json ? &j : NULL, &out);
 	}
 	for (size_t i = 0; i < c[1].count; i++)
 		only[1] += !catalogue_find(&c[0], c[1].entries[i].name);
@@ -464,6 +516,8 @@ static int compare(const struct calibrate_cmd *o, char **argv)
 		json_end(&j);
 		buf_addch(&out, '\n');
 	} else {
+		if (any_beyond)
+			buf_addstr(&out, "* beyond the sizes that were measured: by the model\n");
 		buf_addf(&out, "%d only in %s, %d only in %s\n", only[0], argv[0], only[1], argv[1]);
 	}
 	status = pager_write(&out, !o->json, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;

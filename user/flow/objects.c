@@ -373,6 +373,10 @@ int objects_build(const struct flow_input *in, bool stack, struct objects *out, 
 	int err;
 
 	*out = (struct objects){ .exact = in->x_use_count > 0 };
+	if (in->has_x && !in->x_use_count && !in->access_count)
+		return err_set(
+			e, -ENODATA,
+			"the exact engine was not asked which objects are used: `accperf exact --objects -- COMMAND`");
 	if (!in->x_use_count && !in->access_count)
 		return err_set(e, -ENODATA,
 			       "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");

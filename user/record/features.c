@@ -331,7 +331,9 @@ static void probe_tracefs(struct feature *f)
 	}
 	feature_set(f, FEATURE_NO,
 		    denied ? "/sys/kernel/tracing is for root only" : "not mounted at /sys/kernel/tracing");
-	feature_means(f, "system calls' byte ranges and kernel events cannot be followed");
+	feature_means(
+		f,
+		"calls through io_uring and the kernel's cryptography cannot be followed; system calls are, without it");
 	feature_enable(f, denied ? "sudo mount -o remount,mode=755 /sys/kernel/tracing   (or run accperf with sudo)"
 				 : "sudo mount -t tracefs tracefs /sys/kernel/tracing");
 }

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,29 +37,49 @@ int cachedir_open_path(const char *path)
 	return own_dir(AT_FDCWD, path);
 }
 
-int cachedir_open(const char *name)
+/* A service may have neither variable: then the user's own folder, of root the system's. */
+static int fallback(void)
+{
+	struct passwd *user = geteuid() ? getpwuid(geteuid()) : NULL;
+	int home, base = -1;
+
+	if (!geteuid())
+		return open("/var/cache", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	home = user && user->pw_dir[0] == '/' ? open(user->pw_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (home >= 0) {
+		base = own_dir(home, ".cache");
+		close(home);
+	}
+	return base;
+}
+
+static int base_dir(void)
 {
 	const char *xdg = rights_getenv("XDG_CACHE_HOME"), *home = rights_getenv("HOME");
 	struct stat st;
-	int base, dir, sub;
+	int base, dir;
 
 	if (xdg && xdg[0] == '/') {
 		base = open(xdg, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	} else {
-		if (!home || home[0] != '/')
-			return -1;
-		base = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		/* under sudo HOME may be somebody else's: leave nothing of root's there */
-		if (base >= 0 && (fstat(base, &st) || st.st_uid != geteuid())) {
-			close(base);
-			return -1;
-		}
-		if (base >= 0) {
-			dir = own_dir(base, ".cache");
-			close(base);
-			base = dir;
-		}
+		return base < 0 && errno == ENOENT ? own_dir(AT_FDCWD, xdg) : base;
 	}
+	base = home && home[0] == '/' ? open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	/* under sudo HOME may be somebody else's: leave nothing of root's there */
+	if (base >= 0 && (fstat(base, &st) || st.st_uid != geteuid())) {
+		close(base);
+		base = -1;
+	}
+	if (base < 0)
+		return fallback();
+	dir = own_dir(base, ".cache");
+	close(base);
+	return dir;
+}
+
+int cachedir_open(const char *name)
+{
+	int base = base_dir(), dir, sub;
+
 	if (base < 0)
 		return -1;
 	dir = own_dir(base, "accperf");

@@ -181,6 +181,14 @@ static void parameters(struct buf *b, const struct logca_view *v)
 		parameter(b, "A effective", f->A_eff.v, &f->A_eff, "");
 }
 
+/* Computation outgrows a latency per byte if beta is above 1, but not within the sizes asked about. */
+static bool latency_rules(const struct logca_view *v)
+{
+	const struct logca *p = &v->p;
+
+	return p->kind == LOGCA_DEP && p->beta > 1 && p->C * pow(v->hi, p->beta - 1) < p->L * p->A;
+}
+
 static void results(struct buf *b, const struct logca_view *v, const struct text_style *s)
 {
 	const struct logca *p = &v->p;
@@ -217,9 +225,8 @@ static void results(struct buf *b, const struct logca_view *v, const struct text
 			   "not identified: a latency per byte would make it latency-bound, a smaller A compute-bound");
 	else
 		buf_addf(&text, "%s-bound%s", logca_compute_bound(p) ? "compute" : "latency",
-			 p->kind == LOGCA_DEP && fabs(p->beta - 1) < .05 && p->beta > 1
-				 ? " by the letter; beta is so near 1 that the latency rules every real size"
-				 : "");
+			 latency_rules(v) ? " by the letter; beta is so near 1 that the latency rules every real size"
+					  : "");
 	labelled(b, s, "class", &text);
 	if (v->newton) {
 		logca_newton(p, &n1, &n2);

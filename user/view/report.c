@@ -306,6 +306,15 @@ void report_header(const struct profile *p, const char *file, const struct share
 	text_hue_off(out, style, TEXT_DIM);
 }
 
+/* What rows are ordered by is what they are left out by: who sorts by self wants no callers of others. */
+bool report_shows(const struct report *r, const struct share *s)
+{
+	bool by_self = (!r->opts.columns && (r->opts.sort == REPORT_SELF || r->opts.sort == REPORT_SAMPLES)) ||
+		       !r->opts.children;
+
+	return (by_self ? s->self : fmax(s->self, s->inclusive)) >= r->opts.limit;
+}
+
 static unsigned object_columns(const struct report *r, const struct shares *s, const struct text_style *style)
 {
 	unsigned widest = 6, most = style->width && style->width < 100 ? 18 : 32;
@@ -313,7 +322,7 @@ static unsigned object_columns(const struct report *r, const struct shares *s, c
 	for (size_t i = 0; i < s->count; i++) {
 		unsigned n = text_columns(r->profile->functions[s->rows[i].function].object);
 
-		if (fmax(s->rows[i].self, s->rows[i].inclusive) >= r->opts.limit && n > widest)
+		if (report_shows(r, &s->rows[i]) && n > widest)
 			widest = n;
 	}
 	return widest < most ? widest : most;
@@ -360,9 +369,7 @@ static void table(const struct report *r, const struct shares *s, const struct t
 	text_hue_off(out, style, TEXT_BOLD);
 	buf_addch(out, '\n');
 	for (size_t i = 0; i < s->count; i++) {
-		double size = r->opts.children ? fmax(s->rows[i].self, s->rows[i].inclusive) : s->rows[i].self;
-
-		if (size < r->opts.limit) {
+		if (!report_shows(r, &s->rows[i])) {
 			hidden++;
 			hidden_self += s->rows[i].self;
 			continue;
@@ -471,7 +478,7 @@ static void json_functions(const struct report *r, const struct shares *s, struc
 		const struct share *h = &s->rows[i];
 		const struct profile_function *f = &r->profile->functions[h->function];
 
-		if ((r->opts.children ? fmax(h->self, h->inclusive) : h->self) < r->opts.limit)
+		if (!report_shows(r, h))
 			continue;
 		json_obj(j, NULL);
 		json_str(j, "name", f->name);

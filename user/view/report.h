@@ -56,6 +56,8 @@ struct report {
 int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r,
 		 struct err *e);
 void report_release(struct report *r);
+/* Whether a row is large enough to stand in the table. */
+bool report_shows(const struct report *r, const struct share *s);
 void report_text(const struct report *r, const struct text_style *style, struct buf *out);
 void report_json(const struct report *r, struct buf *out);
 /* The head of every text view of a profile: engine, duration, samples, lost, cost, what is unnamed. */

@@ -265,7 +265,7 @@ static unsigned object_width(const struct report *r, const struct shares *s)
 	for (size_t i = 0; i < s->count; i++) {
 		unsigned n = text_columns(r->profile->functions[s->rows[i].function].object);
 
-		if (fmax(s->rows[i].self, s->rows[i].inclusive) >= r->opts.limit && n > widest)
+		if (report_shows(r, &s->rows[i]) && n > widest)
 			widest = n;
 	}
 	return widest < 24 ? widest : 24;
@@ -293,7 +293,7 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 		const struct share *h = &s->rows[i];
 		enum text_hue hue = h->self >= 0.05 ? TEXT_HOT : h->self >= 0.005 ? TEXT_WARM : TEXT_PLAIN;
 
-		if ((r->opts.children ? fmax(h->self, h->inclusive) : h->self) < r->opts.limit) {
+		if (!report_shows(r, h)) {
 			hidden++;
 			continue;
 		}

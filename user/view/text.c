@@ -61,21 +61,27 @@ unsigned text_columns(const char *s)
 
 void text_name(struct buf *b, const char *s, unsigned max, unsigned columns)
 {
-	unsigned all = text_columns(s), room = max && all > max ? (max > 2 ? max - 2 : max) : all, done = 0;
+	unsigned all = text_columns(s), cut = max && all > max ? all - max : 0, done = 0;
+	/* what tells names apart stands at their end as often as at their beginning */
+	unsigned from = cut && max > 2 ? (max - 2) / 2 : max, left_out = cut && max > 2 ? cut + 2 : cut;
 
-	for (; *s && done < room; done++) {
+	for (unsigned at = 0; *s; at++) {
 		bool shown;
 		unsigned n = clean_char(s, &shown);
 
-		if (shown)
-			buf_add(b, s, n);
-		else
-			buf_addch(b, '?');
+		if (cut && at >= from && at < from + left_out) {
+			if (at == from && max > 2) {
+				buf_addstr(b, "..");
+				done += 2;
+			}
+		} else {
+			if (shown)
+				buf_add(b, s, n);
+			else
+				buf_addch(b, '?');
+			done++;
+		}
 		s += n;
-	}
-	if (room < all && max > 2) {
-		buf_addstr(b, "..");
-		done += 2;
 	}
 	for (; done < columns; done++)
 		buf_addch(b, ' ');

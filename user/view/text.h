@@ -29,8 +29,8 @@ void text_count(struct buf *b, uint64_t n);
 void text_bytes(struct buf *b, uint64_t n);    /* 22.1 MB */
 void text_seconds(struct buf *b, uint64_t ns); /* 12.3 s, 850 ms */
 void text_pad_left(struct buf *b, const char *s, unsigned columns);
-/* A name: control bytes and broken UTF-8 become '?', what passes `max` columns is cut with "..".
- * max 0: no limit. Padded with blanks to `columns`. */
+/* A name: control bytes and broken UTF-8 become '?', of more than `max` columns the middle
+ * is left out, with ".." for it. max 0: no limit. Padded with blanks to `columns`. */
 void text_name(struct buf *b, const char *s, unsigned max, unsigned columns);
 unsigned text_columns(const char *s);
 /* A paragraph whose first line begins at column `at` and whose others are indented by `indent`,
