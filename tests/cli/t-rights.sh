@@ -58,7 +58,7 @@ if [ "$paranoid" -le 2 ] && setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep ./lent 
 	check "no cache is kept where the environment says" bash -c "accperf report -i nob/env.data >/dev/null && [ -z \"\$(ls nob/cache)\" ]"
 
 	# what only reads profiles has no rights when it begins to read: here it waits for its reader
-	"$mkp" known.data stacks=3000; chmod 644 known.data; mkfifo full; exec 9<>full
+	"$mkp" known.data stacks=3000; chmod 644 known.data; mkfifo never-read; exec 9<>never-read
 	"${nobody[@]}" ./lent export --collapsed -o - -i known.data >full 2>/dev/null & reader=$!; STARTED+=($reader)
 	no_rights() { local i; for i in $(seq 100); do
 		[ "$(cat /proc/$reader/comm)" = lent ] && grep -q '^CapPrm:.0*$' /proc/$reader/status && return 0; sleep .05; done; cat /proc/$reader/status; return 1; }
@@ -106,7 +106,7 @@ if need script; then
 fi
 
 # a command that reads and writes files has given up all other rights by the time that it writes its first byte
-mkfifo full; exec 9<>full
+mkfifo unread; exec 9<>unread
 timeout .3 cat /dev/zero >&9 # whoever writes now waits
 few() { # COMMAND...: of CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH and CAP_FOWNER alone
 	local i status=1 held

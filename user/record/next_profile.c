@@ -5,6 +5,7 @@
  * grows for ever.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -104,6 +105,8 @@ static int name_former(struct session *s, struct store_writer *former, struct na
 	attr_name_counters(names, session_write_naming, former);
 	naming_free(names);
 	err = session_end_file(former, end, err, e, &bytes);
+	/* what the former profile's tables took lies between what goes on, and would be the system's no more */
+	malloc_trim(0);
 	s->before.bytes = s->earlier_bytes += bytes;
 	if (!err && s->meanwhile) {
 		*e = s->meanwhile_why;
