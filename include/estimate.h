@@ -35,7 +35,7 @@ struct est_opts {
 	}
 
 struct est_ops {
-	const char *name, *what; /* what: one line */
+	const char *name; /* in --estimator */
 	/* Fills *out, which is flow_init()ed by the caller. 0 or -errno. */
 	int (*run)(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e);
 };

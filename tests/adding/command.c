@@ -4,8 +4,8 @@
 
 #include "cli/cli.h"
 #include "cli/pager.h"
+#include "profile/walk.h"
 #include "store/demo.h"
-#include "store/read.h"
 #include "store/write.h"
 #include "util/json.h"
 
@@ -36,20 +36,24 @@ static int write_profile(const char *path, struct err *e)
 	return store_close(w, e);
 }
 
+static int take_demo(void *ctx, const void *rec, size_t size)
+{
+	const struct fmt_demo *d = rec;
+
+	*(uint64_t *)ctx += d->number;
+	return 0;
+}
+
+static const struct section_row rows[] = { { FMT_DEMO, sizeof(struct fmt_demo), take_demo, NULL } };
+
 static int read_profile(const char *path, uint64_t *sum, struct err *e)
 {
+	struct section_reader reader = SECTION_READER(rows, sum);
 	struct store_reader *r = store_open(path, e);
-	struct store_chunk c;
-	struct fmt_demo d;
-	int n = r ? 0 : e->code;
+	int err = r ? sections_walk(r, &reader, 1, e) : e->code;
 
-	while (r && (n = store_next(r, &c, e)) > 0)
-		for (uint32_t i = 0; c.section == FMT_DEMO && i < c.count; i++) {
-			store_rec(&c, i, &d, sizeof(d));
-			*sum += d.number;
-		}
 	store_reader_free(r);
-	return n;
+	return err;
 }
 
 static int cmd_demo(void *opts, int argc, char **argv)

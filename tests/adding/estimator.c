@@ -24,4 +24,4 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 	return flow_figures(in, o, out);
 }
 
-const struct est_ops flow_demo = { "demo", "a demonstration of how to add an estimator", run };
+const struct est_ops flow_demo = { "demo", run };

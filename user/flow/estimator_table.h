@@ -8,7 +8,8 @@
 
 #include "estimate.h"
 
-/* X(name) for a `const struct est_ops flow_NAME`. */
+/* X(name) for a `const struct est_ops flow_NAME`: what the exact engine counted; a result that merge stored; store
+ * records and watch windows together; store records alone; watch windows alone. */
 #define FLOW_ESTIMATORS(X)                                                                                             \
 	X(exact)                                                                                                       \
 	X(stored)                                                                                                      \

@@ -212,5 +212,5 @@ static int run_cached(const struct flow_input *in, const struct est_opts *o, str
 	return flow_add(out, c, 1);
 }
 
-const struct est_ops flow_exact = { "exact", "what the exact engine counted", run_exact };
-const struct est_ops flow_stored = { "stored", "a result stored by merge", run_cached };
+const struct est_ops flow_exact = { "exact", run_exact };
+const struct est_ops flow_stored = { "stored", run_cached };

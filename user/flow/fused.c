@@ -968,6 +968,6 @@ static int run_windows(const struct flow_input *in, const struct est_opts *o, st
 	return run(in, o, out, e, USE_WINDOWS);
 }
 
-const struct est_ops flow_fused = { "fused", "store records and watch windows together", run_fused };
-const struct est_ops flow_cascade = { "cascade", "store records alone", run_cascade };
-const struct est_ops flow_windows = { "windows", "watch windows alone", run_windows };
+const struct est_ops flow_fused = { "fused", run_fused };
+const struct est_ops flow_cascade = { "cascade", run_cascade };
+const struct est_ops flow_windows = { "windows", run_windows };
