@@ -29,6 +29,28 @@ struct sched_entity {
 	unsigned long long exec_start, sum_exec_runtime;
 } CORE;
 
+/* What the kernel counts of each thread anyway, where CONFIG_TASK_XACCT is set: every Linux distribution. */
+struct task_io_accounting {
+	__u64 rchar, wchar;
+} CORE;
+
+struct kernfs_node {
+	__u64 id;
+} CORE;
+
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+} CORE;
+
+struct cgroup {
+	struct cgroup_subsys_state self; /* stands first */
+	struct kernfs_node *kn;
+} CORE;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} CORE;
+
 struct task_struct {
 	unsigned int flags;
 	struct sched_entity se;
@@ -39,6 +61,12 @@ struct task_struct {
 	__u64 start_time;
 	unsigned int ptrace;
 	char comm[16];
+	struct task_io_accounting ioac;
+	struct css_set *cgroups;
+} CORE;
+
+struct bpf_iter__task {
+	struct task_struct *task;
 } CORE;
 
 struct linux_binprm {
@@ -52,6 +80,7 @@ struct kernel_siginfo {
 	int si_signo, si_errno, si_code;
 } CORE;
 
+#define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
 #endif

@@ -15,6 +15,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define MAX_RANGES 16
 #define RING_BYTES (1 << 20)
 #define USER_CS_32 0x23
+#define MOST_GROUPS 32 /* control groups within each other that are looked through */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -58,10 +59,15 @@ struct {
 __u32 every = 1; /* one call in so many is reported, drawn at random */
 /* What this costs a target, ns, as measured: a call that goes by, and one that is reported. */
 __u32 pass_ns = 200, take_ns = 450;
-__u64 limit_ns; /* what a burst may cost on each CPU before it falls silent; 0: no limit */
-__u64 burst;    /* number of the burst */
+__u64 limit_ns;    /* what a burst may cost on each CPU before it falls silent; 0: no limit */
+__u64 burst;       /* number of the burst */
+__u64 from, until; /* of the burst; attaching and detaching take their time */
+__u64 group_id;    /* of the control group, where one is followed */
 /* Read by user space, which zeroes it for each burst. */
 __u64 over_at; /* when the limit was reached */
+/* rchar and wchar of those followed: of threads that have ended, and by the last sum_up() of those that live. */
+__u64 ended[2], living[2];
+__u32 uncounted; /* this kernel does not count them */
 
 /* When user space is behind: fewer, each standing for more, rather than a full ring. */
 static __always_inline __u32 one_in(void)
@@ -145,7 +151,7 @@ static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *
 /* Fills x and sends it; true if the call was reported.
  * shape: inlined; pointers to parts would cost the verifier what it knows of them. */
 static __always_inline bool send(struct record *x, struct sysio_counts *k, const struct sysio_call *c,
-				 const struct pt_regs *regs, __s64 ret, __u64 id, __u32 step)
+				 const struct pt_regs *regs, __s64 ret, __u64 id, __u64 now, __u32 step)
 {
 	__u32 n = take_ranges(x, k, c, regs, ret);
 
@@ -153,7 +159,7 @@ static __always_inline bool send(struct record *x, struct sysio_counts *k, const
 		return false;
 	x->s.h.kind = WIRE_SYSIO;
 	x->s.h.size = sizeof(x->s) + n * sizeof(struct wire_range);
-	x->s.h.time = bpf_ktime_get_ns();
+	x->s.h.time = now;
 	x->s.h.pid = id >> 32;
 	x->s.h.tid = (__u32)id;
 	x->s.h.cpu = bpf_get_smp_processor_id();
@@ -170,7 +176,7 @@ static __always_inline bool send(struct record *x, struct sysio_counts *k, const
 }
 
 /* True if the call was reported. */
-static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct sysio_counts *k, __u64 id)
+static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct sysio_counts *k, __u64 id, __u64 now)
 {
 	__s64 ret = (__s64)ctx->args[1];
 	__u32 zero = 0, nr, step;
@@ -185,7 +191,13 @@ static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct 
 	if (nr == 426 /* io_uring_enter */)
 		ADD(k->uring, 1);
 	c = bpf_map_lookup_elem(&calls, &nr);
-	if (!c || !c->shape)
+	if (!c)
+		return false;
+	if (ret > 0 && c->counts & SYSDIR_READ)
+		ADD(k->moved[0], ret);
+	if (ret > 0 && c->counts & SYSDIR_WRITTEN)
+		ADD(k->moved[1], ret);
+	if (!c->shape)
 		return false;
 	ADD(k->seen, 1);
 	step = one_in();
@@ -201,7 +213,7 @@ static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct 
 		ADD(k->lost, 1);
 		return false;
 	}
-	sent = send(x, k, c, &regs, ret, id, step);
+	sent = send(x, k, c, &regs, ret, id, now, step);
 	x->busy = 0;
 	return sent;
 }
@@ -225,7 +237,7 @@ static __always_inline void charge(struct sysio_counts *k, __u64 ns)
 
 static __always_inline int left(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = bpf_get_current_pid_tgid(), now;
 	__u32 zero = 0;
 	struct sysio_counts *k = bpf_map_lookup_elem(&counts, &zero);
 
@@ -236,7 +248,8 @@ static __always_inline int left(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	}
 	ADD(k->passed, 1);
-	charge(k, !over_at && observe(ctx, k, id) ? take_ns : pass_ns);
+	now = bpf_ktime_get_ns();
+	charge(k, now >= from && now < until && !over_at && observe(ctx, k, id, now) ? take_ns : pass_ns);
 	return 0;
 }
 
@@ -244,4 +257,61 @@ SEC("raw_tp/sys_exit")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	return HELD(left(ctx));
+}
+
+/* What followed() says, of another than the current thread. */
+static __always_inline bool follows(struct task_struct *task)
+{
+	__u32 key = follow == FOLLOW_THREADS ? BPF_CORE_READ(task, pid) : BPF_CORE_READ(task, tgid);
+	struct cgroup *group;
+	__u64 *state;
+
+	if (follow == FOLLOW_ALL)
+		return true;
+	if (follow != FOLLOW_CGROUP) {
+		state = bpf_map_lookup_elem(&targets, &key);
+		return state && *state != FOLLOW_NOT_YET;
+	}
+	group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	for (int depth = 0; depth < MOST_GROUPS && group; depth++) {
+		if (BPF_CORE_READ(group, kn, id) == group_id)
+			return true;
+		group = (struct cgroup *)BPF_CORE_READ(group, self.parent);
+	}
+	return false;
+}
+
+/* Run by user space, over all threads of the machine. */
+SEC("iter/task")
+int sum_up(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!bpf_core_field_exists(((struct task_struct *)0)->ioac)) {
+		uncounted = 1;
+		return 0;
+	}
+	/* one that ends is added to those that have ended */
+	if (!task || BPF_CORE_READ(task, flags) & PF_EXITING || !follows(task))
+		return 0;
+	living[0] += BPF_CORE_READ(task, ioac.rchar);
+	living[1] += BPF_CORE_READ(task, ioac.wchar);
+	return 0;
+}
+
+static __always_inline int ends(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+
+	if (!bpf_core_field_exists(((struct task_struct *)0)->ioac) || !followed(bpf_get_current_pid_tgid()))
+		return 0;
+	ADD(ended[0], BPF_CORE_READ(task, ioac.rchar));
+	ADD(ended[1], BPF_CORE_READ(task, ioac.wchar));
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int on_end(struct bpf_raw_tracepoint_args *ctx)
+{
+	return HELD(ends(ctx));
 }

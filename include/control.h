@@ -43,10 +43,15 @@ enum sysdir_shape {
 	SYSDIR_MAP = 6,     /* result = address, args[1] = length */
 };
 
+/* What the kernel adds a call's result to: a thread's rchar, its wchar (/proc/PID/io). Of the whole time these say
+ * how many bytes moved, of which bursts saw some. */
+enum sysdir_counts { SYSDIR_READ = 1, SYSDIR_WRITTEN = 2 };
+
 /* By the call's number; shape 0: not wanted. */
 struct sysio_call {
 	__u8 shape, addr, len, dir;
-	__u32 fixed;
+	__u16 fixed;
+	__u8 counts, pad; /* enum sysdir_counts */
 };
 _Static_assert(sizeof(struct sysio_call) == 8, "sysio_call");
 
@@ -56,7 +61,8 @@ struct sysio_counts {
 	__u64 seen, taken, lost, cut, uring;
 	__u64 spent, here; /* ns of the targets' time: in all, and in this burst */
 	__u64 burst;
+	__u64 moved[2]; /* by calls that came by during bursts: of what the kernel adds to a thread's rchar and wchar */
 };
-_Static_assert(sizeof(struct sysio_counts) == 80, "sysio_counts");
+_Static_assert(sizeof(struct sysio_counts) == 96, "sysio_counts");
 
 #endif

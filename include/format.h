@@ -54,23 +54,24 @@ _Static_assert(sizeof(struct fmt_chunk) == 40, "fmt_chunk");
 
 enum fmt_section {
 	/* core, 1..31 */
-	FMT_META = 1,      /* variable: key NUL value NUL; later wins */
-	FMT_STRING = 2,    /* variable: u32 id, bytes */
-	FMT_PROCESS = 3,   /* struct fmt_process */
-	FMT_MODULE = 4,    /* struct fmt_module */
-	FMT_STACK = 5,     /* variable: struct fmt_stack, frames leaf first */
-	FMT_SAMPLE = 6,    /* struct fmt_sample */
-	FMT_ACCESS = 7,    /* struct fmt_access */
-	FMT_WINDOW = 8,    /* variable: struct fmt_window, then its hits */
-	FMT_SYSIO = 9,     /* struct fmt_sysio */
-	FMT_FUNCTION = 10, /* struct fmt_function */
-	FMT_SYMBOL = 11,   /* variable: struct fmt_symbol, then its inline chain */
-	FMT_COUNTER = 12,  /* struct fmt_counter: cumulative, the last of a name wins */
-	FMT_RATE = 13,     /* struct fmt_rate: from here on this rate is in force */
-	FMT_COST = 14,     /* struct fmt_cost: cumulative, the last wins */
-	FMT_MAPPING = 15,  /* struct fmt_mapping */
-	FMT_OBJECT = 16,   /* struct fmt_object: data objects */
-	FMT_END = 31,      /* struct fmt_end: the recording ended in order */
+	FMT_META = 1,         /* variable: key NUL value NUL; later wins */
+	FMT_STRING = 2,       /* variable: u32 id, bytes */
+	FMT_PROCESS = 3,      /* struct fmt_process */
+	FMT_MODULE = 4,       /* struct fmt_module */
+	FMT_STACK = 5,        /* variable: struct fmt_stack, frames leaf first */
+	FMT_SAMPLE = 6,       /* struct fmt_sample */
+	FMT_ACCESS = 7,       /* struct fmt_access */
+	FMT_WINDOW = 8,       /* variable: struct fmt_window, then its hits */
+	FMT_SYSIO = 9,        /* struct fmt_sysio */
+	FMT_FUNCTION = 10,    /* struct fmt_function */
+	FMT_SYMBOL = 11,      /* variable: struct fmt_symbol, then its inline chain */
+	FMT_COUNTER = 12,     /* struct fmt_counter: cumulative, the last of a name wins */
+	FMT_RATE = 13,        /* struct fmt_rate: from here on this rate is in force */
+	FMT_COST = 14,        /* struct fmt_cost: cumulative, the last wins */
+	FMT_MAPPING = 15,     /* struct fmt_mapping */
+	FMT_OBJECT = 16,      /* struct fmt_object: data objects */
+	FMT_SYSIO_BURST = 17, /* struct fmt_sysio_burst: while system calls were observed */
+	FMT_END = 31,         /* struct fmt_end: the recording ended in order */
 	/* exact engine, 32..47 */
 	FMT_X_RUN = 32,     /* struct fmt_x_run: what was measured, totals; the last wins */
 	FMT_X_FUNC = 33,    /* struct fmt_x_func: per function, self and inclusive */
@@ -256,7 +257,11 @@ struct fmt_window_calls {
 };
 _Static_assert(sizeof(struct fmt_window_calls) == 32, "fmt_window_calls");
 
-enum fmt_sysio_flags { FMT_IO_STACK = 1 /* all of it between stack pointer and stack base; the exact engine tells */ };
+enum fmt_sysio_flags {
+	FMT_IO_STACK = 1,   /* all of it between stack pointer and stack base; the exact engine tells */
+	FMT_IO_READ = 2,    /* the kernel counts it among what was read: fmt_sysio_burst.moved[0], */
+	FMT_IO_WRITTEN = 4, /* or written: moved[1] */
+};
 enum fmt_sysio_dir { FMT_IO_KERNEL_WRITES = 1, FMT_IO_KERNEL_READS = 2, FMT_IO_MAPS = 3 };
 
 struct fmt_sysio {
@@ -270,6 +275,21 @@ struct fmt_sysio {
 	uint32_t flags; /* enum fmt_sysio_flags */
 };
 _Static_assert(sizeof(struct fmt_sysio) == 56, "fmt_sysio");
+
+enum fmt_sysio_burst_flags { FMT_IOB_MOVED = 1 /* the kernel tells `moved` */ };
+
+/* From `begin` to `end` all system calls of the targets were observed; it stands for `weight` times its length, which
+ * the weights of its FMT_SYSIO records hold already. Weight 0: no burst, but the time since the last. */
+struct fmt_sysio_burst {
+	uint64_t begin, end; /* ns */
+	uint64_t span_ns;    /* since the record before this one, or since the first burst began */
+	double weight;
+	uint64_t seen[2];  /* bytes read and written by calls that came by, of those that the kernel counts itself, */
+	uint64_t moved[2]; /* and by all of them since the record before this one, whether a burst was on or not */
+	uint32_t flags;    /* enum fmt_sysio_burst_flags */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct fmt_sysio_burst) == 72, "fmt_sysio_burst");
 
 enum fmt_function_flags { FMT_FN_BARE = 1 /* named by an address: neither symbol nor bounds */ };
 

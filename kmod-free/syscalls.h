@@ -12,9 +12,10 @@
 
 struct sysdir {
 	int16_t nr;
-	uint8_t shape, addr, len; /* enum sysdir_shape */
+	uint8_t shape, addr, len; /* enum sysdir_shape; 0: moves none of user space's memory, but is counted */
 	uint8_t dir;              /* FMT_IO_KERNEL_WRITES, FMT_IO_KERNEL_READS or FMT_IO_MAPS */
 	uint16_t fixed;
+	uint8_t counts; /* enum sysdir_counts */
 	const char *name;
 };
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "abi.h"
 #include "control.h"
@@ -24,7 +26,8 @@ struct sysio {
 	void *ctx;
 	struct sysio_counts *per_cpu; /* scratch for reading the map */
 	int cpus;
-	struct bpf_link *links[3]; /* what keeps our own set of targets */
+	struct bpf_link *links[3];     /* what keeps our own set of targets */
+	struct bpf_link *ends, *lives; /* what adds up what ended, and what lives */
 	uint64_t not_added, malformed;
 };
 
@@ -114,7 +117,7 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 		return NULL;
 	}
 	for (const struct sysdir *d = sysdir_table(); d->name; d++) {
-		struct sysio_call c = { d->shape, d->addr, d->len, d->dir, d->fixed };
+		struct sysio_call c = { d->shape, d->addr, d->len, d->dir, d->fixed, d->counts, 0 };
 		uint32_t key = (uint32_t)d->nr;
 
 		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.calls), &key, &c, BPF_ANY);
@@ -162,8 +165,10 @@ void sysio_threads(struct sysio *s)
 int sysio_cgroup(struct sysio *s, int fd, struct err *e)
 {
 	uint32_t zero = 0, value = (uint32_t)fd;
+	struct stat st;
 
 	s->bpf->bss->follow = FOLLOW_CGROUP;
+	s->bpf->bss->group_id = fstat(fd, &st) ? 0 : st.st_ino;
 	if (!bpf_map_update_elem(bpf_map__fd(s->bpf->maps.cgroup), &zero, &value, BPF_ANY))
 		return 0;
 	return err_set(e, -errno,
@@ -189,18 +194,39 @@ void sysio_set_every(struct sysio *s, uint32_t every)
 	s->bpf->data->every = every ? every : 1;
 }
 
-int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e)
+int sysio_attach(struct sysio *s, struct err *e)
 {
-	s->bpf->bss->limit_ns = limit_ns;
-	s->bpf->bss->burst++;
-	s->bpf->bss->over_at = 0;
 	if (!s->link)
 		s->link = bpf_program__attach(s->bpf->progs.on_exit);
 	return s->link ? 0 : err_set(e, -errno, "system calls cannot be observed: %s", strerror(errno));
 }
 
+void sysio_open(struct sysio *s, uint64_t from, uint64_t until, uint64_t limit_ns)
+{
+	s->bpf->bss->limit_ns = limit_ns;
+	s->bpf->bss->burst++;
+	s->bpf->bss->over_at = 0;
+	s->bpf->bss->from = from;
+	__atomic_store_n(&s->bpf->bss->until, until, __ATOMIC_SEQ_CST);
+}
+
+int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e)
+{
+	int err = sysio_attach(s, e);
+
+	if (!err)
+		sysio_open(s, 0, UINT64_MAX, limit_ns);
+	return err;
+}
+
+void sysio_hush(struct sysio *s)
+{
+	__atomic_store_n(&s->bpf->bss->until, 0, __ATOMIC_SEQ_CST);
+}
+
 void sysio_pause(struct sysio *s)
 {
+	sysio_hush(s);
 	bpf_link__destroy(s->link);
 	s->link = NULL;
 }
@@ -233,6 +259,29 @@ int sysio_read(struct sysio *s, sample_fn fn, void *ctx)
 	return ring_buffer__consume(s->ring);
 }
 
+bool sysio_moved(struct sysio *s, uint64_t moved[2])
+{
+	char nothing[16];
+	int fd;
+
+	if (!s->ends)
+		s->ends = bpf_program__attach(s->bpf->progs.on_end);
+	if (!s->lives)
+		s->lives = bpf_program__attach_iter(s->bpf->progs.sum_up, NULL);
+	if (!s->ends || !s->lives)
+		return false;
+	fd = bpf_iter_create(bpf_link__fd(s->lives));
+	if (fd < 0)
+		return false;
+	memset(s->bpf->bss->living, 0, sizeof(s->bpf->bss->living));
+	while (read(fd, nothing, sizeof(nothing)) > 0)
+		; /* the program writes nothing; to read is to run it */
+	close(fd);
+	for (int i = 0; i < 2; i++)
+		moved[i] = s->bpf->bss->living[i] + s->bpf->bss->ended[i];
+	return !s->bpf->bss->uncounted;
+}
+
 static uint64_t not_followed(const struct sysio *s)
 {
 	uint64_t per_cpu[s->cpus], sum = 0; /* libbpf knows how many at most */
@@ -263,6 +312,8 @@ void sysio_stats(const struct sysio *s, struct sysio_stats *out)
 		out->lost += k->lost;
 		out->cut += k->cut;
 		out->uring += k->uring;
+		out->moved[0] += k->moved[0];
+		out->moved[1] += k->moved[1];
 	}
 }
 
@@ -273,6 +324,8 @@ void sysio_free(struct sysio *s)
 	sysio_pause(s);
 	for (unsigned i = 0; i < sizeof(s->links) / sizeof(s->links[0]); i++)
 		bpf_link__destroy(s->links[i]);
+	bpf_link__destroy(s->ends);
+	bpf_link__destroy(s->lives);
 	ring_buffer__free(s->ring);
 	sysio_bpf__destroy(s->bpf);
 	free(s->per_cpu);

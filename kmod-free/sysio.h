@@ -22,6 +22,7 @@ struct sysio_stats {
 	uint64_t spent_ns;                /* by the targets, by the costs set */
 	uint64_t malformed;               /* records that could not be right */
 	uint64_t not_observed;            /* processes for which the set of targets had no room */
+	uint64_t moved[2];                /* bytes that calls seen in bursts added to what sysio_moved() tells */
 };
 
 /* What observation costs, ns, beyond the call itself. */
@@ -55,10 +56,19 @@ void sysio_all(struct sysio *s);
 /* Report one call in so many, drawn at random. */
 void sysio_set_every(struct sysio *s, uint32_t every);
 void sysio_set_costs(struct sysio *s, const struct sysio_costs *c);
-/* Begins a burst, attaching if need be. When it has cost the targets `limit_ns` on some CPU (0: no limit)
+/* Bytes that the targets have read and written by calls that the kernel counts itself (enum sysdir_counts), seen or
+ * not, of all their threads, those that have ended since the first question, too. Goes through all threads of the
+ * machine. False: this kernel does not tell. */
+bool sysio_moved(struct sysio *s, uint64_t moved[2]);
+/* A burst at once and without an end: sysio_attach() and sysio_open(). */
+int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e);
+int sysio_attach(struct sysio *s, struct err *e);
+/* Begins a burst, once attached: calls that end from `from` to `until` (ns, monotonic clock). When it has cost the targets `limit_ns` on some CPU (0: no limit)
  * it falls silent and sysio_fd() becomes readable. While attached every system call of the machine
  * takes the kernel's slower path; while paused no process pays anything. */
-int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e);
+void sysio_open(struct sysio *s, uint64_t from, uint64_t until, uint64_t limit_ns);
+/* Ends it at once, attached or not: what comes by from now on is not of this burst. */
+void sysio_hush(struct sysio *s);
 void sysio_pause(struct sysio *s);
 bool sysio_paused(const struct sysio *s);
 /* When the limit was reached; 0: not yet. */

@@ -55,6 +55,7 @@ static void every_shape(void **state)
 	struct err e = { 0 };
 	struct sysio_stats st;
 	struct sysio *s = sysio_new(NULL, &e);
+	uint64_t moved[2], before[2];
 	struct stat sb;
 	int fd[2], exe, sp[2];
 	void *map, *anon;
@@ -64,6 +65,7 @@ static void every_shape(void **state)
 		skip();
 	}
 	assert_int_equal(sysio_add(s, getpid()), 0);
+	assert_true(sysio_moved(s, before));
 	assert_int_equal(sysio_start(s, 0, &e), 0);
 	exe = open("/proc/self/exe", O_RDONLY);
 	assert_int_equal(pipe(fd) | socketpair(AF_UNIX, SOCK_STREAM, 0, sp), 0);
@@ -79,6 +81,13 @@ static void every_shape(void **state)
 	assert_int_equal(recvmsg(sp[1], &msg, 0), 300);
 	assert_int_equal(syscall(SYS_fstat, exe, &sb), 0);
 	assert_int_equal(read(-1, a, 10), -1);
+	assert_true(sysio_moved(s, moved));
+	sysio_stats(s, &st);
+	/* what the kernel counts, seen or not; what asking reads and writes is in both */
+	assert_in_range(moved[0] - before[0], 1000 + 77 + 50 + 300, 1000 + 77 + 50 + 300 + 4096);
+	assert_in_range(moved[1] - before[1], 50 + 300, 50 + 300 + 4096);
+	assert_int_equal(st.moved[0], 1000 + 77 + 50 + 300);
+	assert_int_equal(st.moved[1], 50 + 300);
 	map = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, exe, 0);
 	anon = mmap(NULL, 12288, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sysio_read(s, keep, &k);
@@ -230,6 +239,35 @@ static unsigned reads_of(const struct seen *k, pid_t pid)
 	return n;
 }
 
+static void *read_and_end(void *arg)
+{
+	one_read();
+	return NULL;
+}
+
+/* What ended is not forgotten, threads or children; strangers are not counted. */
+static void what_ended_is_counted(void **state)
+{
+	struct err e = { 0 };
+	struct sysio *s = sysio_new(NULL, &e);
+	uint64_t before[2], moved[2];
+	pthread_t t;
+
+	if (!s) {
+		printf("# %s\n", e.text);
+		skip();
+	}
+	in_child(one_read);
+	assert_int_equal(sysio_add(s, getpid()), 0);
+	assert_int_equal(sysio_follow(s, true, &e), 0);
+	assert_true(sysio_moved(s, before));
+	assert_int_equal(pthread_create(&t, NULL, read_and_end, NULL) | pthread_join(t, NULL), 0);
+	in_child(child_of_child);
+	assert_true(sysio_moved(s, moved));
+	assert_in_range(moved[0] - before[0], 2 * sizeof(mark), 2 * sizeof(mark) + 4096);
+	sysio_free(s);
+}
+
 /* Children are watched from their first call on, and no longer than they live: their numbers are free again. */
 static void children_come_and_go(void **state)
 {
@@ -331,11 +369,13 @@ static void one_thread(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_shape),        cmocka_unit_test(bursts_end),
-		cmocka_unit_test(costs_are_measured), cmocka_unit_test(children_come_and_go),
-		cmocka_unit_test(strangers),          cmocka_unit_test(one_thread)
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_shape),
+					    cmocka_unit_test(bursts_end),
+					    cmocka_unit_test(what_ended_is_counted),
+					    cmocka_unit_test(costs_are_measured),
+					    cmocka_unit_test(children_come_and_go),
+					    cmocka_unit_test(strangers),
+					    cmocka_unit_test(one_thread) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

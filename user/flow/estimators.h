@@ -15,5 +15,7 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 
 /* Figures per function that need no producer; estimators call it last. 0 or -ENOMEM. */
 int flow_figures(const struct flow_input *in, const struct est_opts *o, struct flow *out);
+/* What system calls moved; where profiles say what bursts stand for, with intervals. 0 or -ENOMEM. */
+int flow_calls(const struct flow_input *in, const struct est_opts *o, struct flow *out);
 
 #endif

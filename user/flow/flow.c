@@ -24,6 +24,7 @@ void flow_release(struct flow *f)
 		return;
 	free(f->funcs);
 	free(f->edges);
+	free(f->calls);
 	map_release(&f->edge_at);
 	intern_release(&f->names);
 	memset(f, 0, sizeof(*f));

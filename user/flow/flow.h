@@ -71,6 +71,14 @@ struct flow_edge {
 	bool unresolved;             /* the methods disagree */
 };
 
+/* What system calls of one kind moved, whoever wrote or reads it. */
+struct flow_call {
+	uint32_t func; /* "(kernel:read)" */
+	bool reads;    /* the kernel read memory: bytes were handed to it; else it wrote */
+	double bytes, low,
+		high; /* high: infinite where nothing is known of calls that were not seen; NaN as of edges */
+};
+
 struct flow {
 	enum flow_engine engine;
 	enum flow_semantics semantics;
@@ -89,6 +97,8 @@ struct flow {
 	uint32_t func_count, func_cap;
 	struct flow_edge *edges;
 	size_t edge_count, edge_cap;
+	struct flow_call *calls; /* largest first; none where they were not observed */
+	size_t call_count, call_cap;
 	struct map edge_at;  /* producer << 32 | consumer -> index */
 	struct intern names; /* "name\0object" -> function index + 1 */
 	bool failed;         /* memory ran out: the table is incomplete */

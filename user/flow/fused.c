@@ -525,19 +525,29 @@ static void take_recent(const struct fit *f, struct scratch *s)
 
 /* How often everything counts in a refit, by read, window and part of the bursts; the third is in f->bursts then. */
 struct drawn {
-	uint8_t *read, *window, *part;
+	uint8_t *read, *window, *part, *call;
+	double (*call_factor)[CALL_MEASURES]; /* by burst in which system calls were observed */
 };
 
+/* Calls of one burst come and go together: it is bursts that differ. */
+static double drawn_bytes(const struct fit *f, const struct drawn *d, size_t read)
+{
+	const struct read_answer *r = &f->c.reads[read];
+	const struct in_sysio *io = r->call ? &f->in->sysio[r->call - 1] : NULL;
+
+	return r->bytes * (!d ? 1 : io && io->burst ? d->call_factor[io->burst - 1][io->measure] : d->read[read]);
+}
+
 /* What the reads' own records tell: bytes by cell and by site. */
-static void add_reads(const struct fit *f, enum use use, const uint8_t *read_times, const double *volume_times,
+static void add_reads(const struct fit *f, enum use use, const struct drawn *drawn, const double *volume_times,
 		      struct scratch *s)
 {
 	for (size_t i = 0; i < f->c.read_count; i++) {
-		double bytes = read_times ? f->c.reads[i].bytes * read_times[i] : f->c.reads[i].bytes;
+		double bytes = drawn_bytes(f, drawn, i);
 		double sure = use == USE_CASCADE ? 1 : f->read_valid[i]; /* records alone: as they are */
 
 		if (f->c.reads[i].burst) {
-			double size = (read_times ? read_times[i] : 1) * (double)f->c.reads[i].size;
+			double size = (drawn ? drawn->read[i] : 1) * (double)f->c.reads[i].size;
 
 			s->before[f->read_cell[i]] += size * sure;
 			s->before_stale[f->c.reads[i].site] += size * (1 - sure);
@@ -608,11 +618,11 @@ static void fill_edges(const struct fit *f, enum use use, struct scratch *s)
 /* drawn NULL: everything once. */
 static void refit(const struct fit *f, enum use use, const struct drawn *drawn, struct scratch *s)
 {
-	const uint8_t *read_times = drawn ? drawn->read : NULL, *window_times = drawn ? drawn->window : NULL;
+	const uint8_t *window_times = drawn ? drawn->window : NULL;
 	const double *volume_times = drawn && f->in->parts.count && f->bursts.volume ? f->bursts.volume : NULL;
 
 	memset(s->block, 0, s->numbers * sizeof(double));
-	add_reads(f, use, read_times, volume_times, s);
+	add_reads(f, use, drawn, volume_times, s);
 	for (size_t i = 0; use & USE_WINDOWS && i < f->ev_count; i++)
 		s->e[f->ev[i].cell] += window_times ? f->ev[i].weight * window_times[f->ev[i].window] : f->ev[i].weight;
 	for (uint32_t i = 0; i < f->cell_count; i++) {
@@ -714,6 +724,8 @@ static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
 	resample_draw(d->read, f->c.read_count, state);
 	resample_draw(d->window, f->in->window_count, state);
 	resample_draw(d->part, f->in->parts.count, state);
+	resample_draw(d->call, f->in->calls.count, state);
+	call_draw(&f->in->calls, d->call, d->call_factor);
 	if (!f->in->parts.count || !f->bursts.sites)
 		return;
 	for (size_t i = 0; i < f->c.read_count; i++)
@@ -724,11 +736,11 @@ static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
 
 static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct spread *sp)
 {
-	struct drawn d = { malloc(f->c.read_count + 1), malloc(f->in->window_count + 1),
-			   malloc(f->in->parts.count + 1) };
+	struct drawn d = { malloc(f->c.read_count + 1), malloc(f->in->window_count + 1), malloc(f->in->parts.count + 1),
+			   malloc(f->in->calls.count + 1), malloc((f->in->calls.count + 1) * sizeof(*d.call_factor)) };
 	uint64_t state = f->o->seed * 0x9e3779b97f4a7c15ull | 1;
 	uint32_t m = f->edge_count, g = f->in->func_count;
-	int err = d.read && d.window && d.part ? 0 : -ENOMEM;
+	int err = d.read && d.window && d.part && d.call && d.call_factor ? 0 : -ENOMEM;
 
 	for (unsigned b = 0; b < f->o->bootstraps && !err; b++) {
 		draw_all(f, &d, &state);
@@ -741,6 +753,8 @@ static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct 
 	free(d.read);
 	free(d.window);
 	free(d.part);
+	free(d.call);
+	free(d.call_factor);
 	return err;
 }
 
@@ -945,6 +959,8 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 		err = edge_uma(&f, out);
 	if (!err)
 		err = flow_figures(in, o, out);
+	if (!err)
+		err = flow_calls(in, o, out);
 	if (!err && o->inclusive && !o->ke)
 		err = flow_inclusive(in, o, &f.c, out);
 	if (!err && o->ke)

@@ -341,6 +341,9 @@ static int take_sysio(void *ctx, const void *rec, size_t size)
 	struct raw *r = ctx;
 	const struct fmt_sysio *s = rec;
 
+	/* what was read outside the wanted part is not asked for; who wrote is */
+	if (s->dir == FMT_IO_KERNEL_READS && !(wanted_time(r, s->time) && wanted_thread(r, s->pid, s->tid)))
+		return 0;
 	return PUSH(r, r->in->sysio, r->in->sysio_count, r->in->sysio_cap,
 		    ((struct in_sysio){ .time = s->time,
 					.addr = s->addr,
@@ -350,7 +353,15 @@ static int take_sysio(void *ctx, const void *rec, size_t size)
 					.tid = s->tid,
 					.func = (uint32_t)s->nr,
 					.dir = s->dir,
+					.measure = s->flags & FMT_IO_READ      ? CALLS_READ
+						   : s->flags & FMT_IO_WRITTEN ? CALLS_WRITTEN
+									       : CALLS_TIME,
 					.stack = s->flags & FMT_IO_STACK }));
+}
+
+static int take_call_burst(void *ctx, const void *rec, size_t size)
+{
+	return input_call_burst(ctx, rec);
 }
 
 static int take_x_run(void *ctx, const void *rec, size_t size)
@@ -404,6 +415,7 @@ static const struct section_row rows[] = {
 	{ FMT_OBJECT, sizeof(struct fmt_object), take_object, NULL },
 	{ FMT_PROCESS, sizeof(struct fmt_process), take_process, NULL },
 	{ FMT_SYSIO, sizeof(struct fmt_sysio), take_sysio, NULL },
+	{ FMT_SYSIO_BURST, sizeof(struct fmt_sysio_burst), take_call_burst, NULL },
 	{ FMT_X_RUN, sizeof(struct fmt_x_run), take_x_run, NULL },
 	{ FMT_X_FUNC, sizeof(struct fmt_x_func), take_x_func, NULL },
 	{ FMT_X_EDGE, sizeof(struct fmt_x_edge), take_x_edge, NULL },
@@ -506,6 +518,8 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 		n = input_runs(&r);
 	if (!n)
 		n = input_resolve(&r);
+	if (!n)
+		input_calls(&r);
 	known = in->func_count;
 	if (!n)
 		n = input_counts(&r);
@@ -547,6 +561,7 @@ void flow_input_release(struct flow_input *in)
 	free(in->window);
 	free(in->hit);
 	free(in->sysio);
+	call_bursts_release(&in->calls);
 	free(in->burst_site);
 	free(in->burst_pair);
 	free(in->burst);

@@ -117,6 +117,9 @@ bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err
 int input_resolve(struct raw *r);
 /* Counted figures of functions; after input_resolve(). */
 int input_counts(struct raw *r);
+/* System calls: a burst, as read; and what all of them stand for, once they are in order. */
+int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b);
+void input_calls(struct raw *r);
 /* Fields that instructions read, and who could write them; after input_resolve(). */
 int input_fields(struct raw *r);
 /* Regions of all mappings, globals of their files. */

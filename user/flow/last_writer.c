@@ -434,14 +434,21 @@ static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
 	if (added)
 		*site = s->c->site_count++;
 	parts = len < IO_PARTS * GRANULE ? (uint32_t)(len + GRANULE - 1) / GRANULE : IO_PARTS;
-	for (uint32_t i = 0; i < parts; i++)
+	for (uint32_t i = 0; i < parts; i++) {
+		struct answer a = ask(s, io->pid, io->addr + len * i / parts, io->time);
+
+		/* no window watches what the kernel reads: that nobody was seen to write there tells nothing */
+		if (a.near == NEAR_NONE && !a.overwritten && s->in->engine != FLOW_EXACT)
+			a = (struct answer){ .producer = s->in->unknown, .site = FLOW_NONE, .near = NEAR_BLIND };
 		add_read(s, (struct read_answer){ .site = (uint32_t)*site,
 						  .func = io->func,
 						  .object = FLOW_NONE,
 						  .addr = io->addr + len * i / parts,
 						  .size = (uint32_t)(len / parts),
 						  .bytes = io->weight * (double)len / parts,
-						  .a = ask(s, io->pid, io->addr + len * i / parts, io->time) });
+						  .call = (uint32_t)(io - s->in->sysio) + 1,
+						  .a = a });
+	}
 }
 
 static void take_access(struct sweep_state *s, const struct in_access *a)

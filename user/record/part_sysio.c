@@ -13,16 +13,17 @@
 #include "record/syscall_stretch.h"
 #include "user/measure/prices.h"
 #include "kmod-free/sampler.h"
+#include "kmod-free/syscalls.h"
 #include "kmod-free/sysio.h"
 #include "util/clock.h"
 #include "util/grow.h"
 #include "util/random.h"
 
 #define SECOND_NS 1000000000ull
-#define LOOK_NS 10000000ull
+#define OPEN_NS 20000ull     /* until a burst begins: longer than it takes to say so */
 #define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
 #define LEAST_RUNNING 0.05   /* threads: a target that sleeps earns a little all the same */
-#define HOLD_NS 900000000ull /* no longer in memory only: what is killed loses a second at most */
+#define SUM_NS 1000000000ull /* between questions what moved in all: each goes through all threads of the machine */
 
 struct sysio_part {
 	struct session *s;
@@ -31,7 +32,10 @@ struct sysio_part {
 	struct sysio_costs costs;
 	struct sysio_stats before, at_begin, stats; /* before: of the self-test */
 	struct syscall_stretch plan;
-	/* What a burst saw, until it is known for how much time it stands. */
+	bool unsettled;                           /* the last burst, even if it saw nothing */
+	bool told;                                /* the kernel says what moved in all: */
+	uint64_t moved[2], counted_at, described; /* as last told; when that was; up to here bursts are written */
+	/* What a burst saw, until it is over and known for how much time it stands. */
 	struct fmt_sysio *held;
 	size_t held_count, held_cap;
 	uint64_t bursts;
@@ -39,11 +43,12 @@ struct sysio_part {
 	double rate;                   /* as last written */
 	uint64_t random;
 	int epoll, timer;
-	uint64_t wakes, looked; /* when the timer expires; when a burst was last looked at */
+	uint64_t wakes; /* when the timer expires */
 };
 
 static int hold(void *ctx, const struct sample *m)
 {
+	const struct sysdir *d = sysdir_find(m->syscall);
 	struct sysio_part *c = ctx;
 
 	if (!GROW(c->held, c->held_count, c->held_cap, 1024))
@@ -59,18 +64,53 @@ static int hold(void *ctx, const struct sample *m)
 		.dir = m->flags & SF_STORE  ? FMT_IO_KERNEL_WRITES
 		       : m->flags & SF_LOAD ? FMT_IO_KERNEL_READS
 					    : FMT_IO_MAPS,
+		.flags = (d && d->counts & SYSDIR_READ ? FMT_IO_READ : 0u) |
+			 (d && d->counts & SYSDIR_WRITTEN ? FMT_IO_WRITTEN : 0u),
 	};
 	return 0;
 }
 
-/* Writes what the last burst saw; the next begins at `next`, or never. */
-static int settle(struct sysio_part *c, uint64_t next, bool last)
+/* What moved in all since this was asked last, into `r`. */
+static void count_moved(struct sysio_part *c, struct fmt_sysio_burst *r, uint64_t now)
 {
-	double factor = stretch_factor(&c->plan, next, last);
-	int err = 0;
+	uint64_t moved[2];
+
+	if (!c->told || !sysio_moved(c->sysio, moved))
+		return;
+	for (int i = 0; i < 2; i++) {
+		r->moved[i] = moved[i] > c->moved[i] ? moved[i] - c->moved[i] : 0;
+		c->moved[i] = moved[i];
+	}
+	c->counted_at = now;
+}
+
+/* The burst itself, which stands for `weight` times its length; 0: none, but the end. */
+static int describe(struct sysio_part *c, double weight)
+{
+	uint64_t now = clock_now();
+	struct fmt_sysio_burst r = {
+		.begin = weight > 0 ? c->plan.began : now,
+		.end = weight > 0 ? c->plan.ended : now,
+		.span_ns = now - c->described,
+		.weight = weight,
+		.flags = c->told ? FMT_IOB_MOVED : 0,
+	};
+
+	for (int i = 0; i < 2 && weight > 0; i++)
+		r.seen[i] = c->stats.moved[i] - c->at_begin.moved[i];
+	c->described = now;
+	if (!(weight > 0) || now - c->counted_at >= SUM_NS)
+		count_moved(c, &r, now);
+	return store_put(session_store(c->s), FMT_SYSIO_BURST, &r, sizeof(r));
+}
+
+/* Writes what the last burst saw. */
+static int settle(struct sysio_part *c)
+{
+	int err = describe(c, c->plan.factor);
 
 	for (size_t i = 0; i < c->held_count && !err; i++) {
-		c->held[i].weight *= factor;
+		c->held[i].weight *= c->plan.factor;
 		err = store_put(session_store(c->s), FMT_SYSIO, &c->held[i], sizeof(c->held[i]));
 	}
 	c->held_count = 0;
@@ -85,20 +125,20 @@ static void wake_at(struct sysio_part *c, uint64_t when)
 	timerfd_settime(c->timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-static double limit_ns(const struct sysio_part *c)
-{
-	return stretch_limit(ledger_rate(c->ledger, ACCOUNT_SYSCALLS));
-}
-
 static int begin(struct sysio_part *c, struct err *e)
 {
-	int err = sysio_start(c->sysio, (uint64_t)limit_ns(c) + 1, e);
+	double rate = ledger_rate(c->ledger, ACCOUNT_SYSCALLS);
+	uint64_t from;
+	int err;
 
+	sysio_stats(c->sysio, &c->at_begin);
+	err = sysio_attach(c->sysio, e);
 	if (err)
 		return err;
 	c->bursts++;
-	sysio_stats(c->sysio, &c->at_begin);
-	wake_at(c, stretch_begin(&c->plan, clock_now()));
+	from = clock_now() + OPEN_NS;
+	sysio_open(c->sysio, from, stretch_begin(&c->plan, from, rate), (uint64_t)stretch_limit(rate) + 1);
+	wake_at(c, c->plan.until);
 	return 0;
 }
 
@@ -115,13 +155,19 @@ static double running(const struct sysio_part *c)
 /* Ends the burst under way; true if the next may begin at once. */
 static bool end(struct sysio_part *c, uint64_t over_at)
 {
-	double cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns),
-	       earned = ledger_rate(c->ledger, ACCOUNT_SYSCALLS) * running(c);
-	bool go_on = stretch_end(&c->plan, clock_now(), over_at, cost, earned, others_lost(c), random_unit(&c->random));
+	uint64_t now;
+	double cost, earned;
+	bool go_on;
 
+	sysio_hush(c->sysio);
+	now = clock_now();
+	sysio_stats(c->sysio, &c->stats);
+	cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns);
+	earned = ledger_rate(c->ledger, ACCOUNT_SYSCALLS) * running(c);
+	go_on = stretch_end(&c->plan, now, over_at, cost, earned, others_lost(c), random_unit(&c->random));
+	sysio_read(c->sysio, hold, c);
 	if (!go_on) {
 		sysio_pause(c->sysio);
-		sysio_read(c->sysio, hold, c);
 		cost += c->costs.attach_ns * running(c);
 	}
 	ledger_spend(c->ledger, ACCOUNT_SYSCALLS, cost);
@@ -131,38 +177,27 @@ static bool end(struct sysio_part *c, uint64_t over_at)
 static int poll_burst(struct sysio_part *c, uint64_t now)
 {
 	uint64_t over_at = sysio_over(c->sysio);
+	bool go_on;
 	int err;
 
-	/* that it has cost enough is told by the program, so this is for its time and for what others lose */
-	if (!over_at && now - c->looked < LOOK_NS)
+	if (!stretch_due(&c->plan, now, over_at))
 		return 0;
-	c->looked = now;
-	sysio_stats(c->sysio, &c->stats);
-	if (!stretch_due(&c->plan, now, over_at, others_lost(c)))
-		return 0;
-	if (!end(c, over_at)) {
+	go_on = end(c, over_at);
+	err = settle(c);
+	if (!go_on)
 		wake_at(c, c->plan.next);
-		return 0;
-	}
-	err = settle(c, c->plan.next, false);
-	return err ? err : begin(c, NULL);
+	return err || !go_on ? err : begin(c, NULL);
 }
 
 static int poll_pause(struct sysio_part *c, uint64_t now)
 {
-	int err = 0;
-
-	if (c->held_count && now - c->plan.ended > HOLD_NS)
-		err = settle(c, now, false);
-	if (err || now < c->plan.next)
-		return err;
+	if (now < c->plan.next)
+		return 0;
 	if (!ledger_allows(c->ledger, ACCOUNT_SYSCALLS, stretch_needs(ledger_rate(c->ledger, ACCOUNT_SYSCALLS)))) {
 		wake_at(c, now + RETRY_NS);
 		return 0;
 	}
-	if (c->held_count)
-		err = settle(c, now, false);
-	return err ? err : begin(c, NULL);
+	return begin(c, NULL);
 }
 
 static int on_poll(void *part, struct session *s, uint64_t now)
@@ -206,7 +241,11 @@ static int start(void *part, struct session *s, struct err *e)
 		sysio_threads(c->sysio);
 	if (!t->all && t->cgroup_fd < 0)
 		err = own_targets(c, t, e);
-	return err ? err : begin(c, e);
+	c->told = !err && sysio_moved(c->sysio, c->moved);
+	c->described = c->counted_at = clock_now();
+	/* the first burst begins when the session has begun to poll: until then nobody would end it in time */
+	wake_at(c, c->described);
+	return err;
 }
 
 static int part_fd(void *part)
@@ -251,12 +290,12 @@ static void stop(void *part, struct session *s)
 
 	if (!c->sysio)
 		return;
-	sysio_stats(c->sysio, &c->stats);
-	if (c->plan.on)
+	if (c->plan.on) {
 		end(c, sysio_over(c->sysio));
+		settle(c);
+	}
 	sysio_pause(c->sysio);
-	sysio_read(c->sysio, hold, c);
-	settle(c, clock_now(), true);
+	describe(c, 0);
 	sysio_stats(c->sysio, &c->stats);
 	sysio_free(c->sysio);
 	c->sysio = NULL;

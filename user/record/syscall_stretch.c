@@ -4,15 +4,17 @@
 #include <math.h>
 #include <string.h>
 
-#define INTERVAL_NS 250e6 /* what bursts may cost at once is earned in this time */
+#define INTERVAL_NS 150e6 /* what bursts may cost at once is earned in this time */
 /* Part of a burst's cost that the account must hold. An account is filled with a quarter of a second's worth before
  * others get the rest, so to ask for all of it, or more, is to wait for what may never come; the debt delays the
  * next. */
 #define NEEDED 0.9
-#define LONGEST_NS 1000000000ull
-#define FIRST_LOOK_NS 5e6 /* at the machine's other calls, of which nothing is known yet */
-#define SHORTEST_NS 1e6
+#define CUT_AT 8.0 /* times what is planned: a target that runs by turns does all its calls in a part of the time */
+#define LONGEST_NS 1e9
+#define FIRST_NS 3e6 /* of calls nothing is known yet, the target's or others' */
+#define SHORTEST_NS 1e5
 #define LONGEST_PAUSE_NS 10e9
+#define KEPT 0.9 /* of what is known of the cost, at each burst; it is the mean over quiet and busy times that counts */
 
 void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus)
 {
@@ -22,14 +24,19 @@ void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus)
 	p->others_rate = NAN;
 }
 
-double stretch_limit(double rate)
+static double planned(double rate)
 {
 	return rate * INTERVAL_NS;
 }
 
+double stretch_limit(double rate)
+{
+	return CUT_AT * planned(rate);
+}
+
 double stretch_needs(double rate)
 {
-	return NEEDED * stretch_limit(rate);
+	return NEEDED * planned(rate);
 }
 
 /* What others may lose at once. */
@@ -38,37 +45,47 @@ static double others_limit(const struct syscall_stretch *p)
 	return p->budget * p->cpus * INTERVAL_NS;
 }
 
-uint64_t stretch_begin(struct syscall_stretch *p, uint64_t now)
+uint64_t stretch_begin(struct syscall_stretch *p, uint64_t from, double rate)
 {
-	double look = FIRST_LOOK_NS;
+	double length = LONGEST_NS;
 
 	p->on = true;
-	p->began = now;
+	p->began = from;
 	if (!p->claimed)
-		p->claimed = now;
+		p->claimed = from;
+	if (!(p->known_ns > 0))
+		length = FIRST_NS;
+	if (p->known_cost > 0)
+		length = fmin(length, planned(rate) * p->known_ns / p->known_cost);
 	if (p->others_rate > 0)
-		look = others_limit(p) / p->others_rate;
-	if (look < SHORTEST_NS)
-		look = SHORTEST_NS;
-	return now + (look < (double)LONGEST_NS ? (uint64_t)look : LONGEST_NS);
+		length = fmin(length, others_limit(p) / p->others_rate);
+	p->until = from + (uint64_t)fmax(length, SHORTEST_NS);
+	return p->until;
 }
 
-bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at, double others)
+bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at)
 {
-	return over_at || now - p->began >= LONGEST_NS || others > others_limit(p);
+	return over_at || now >= p->until;
 }
 
 /* shape: figures of one stretch, all of them measured by the caller. */
 bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others,
 		 double spread)
 {
-	uint64_t end = over_at > p->began && over_at < now ? over_at : now;
-	double attached = (double)(now - p->began), pause, need_others;
+	uint64_t closed = now < p->until ? now : p->until,
+		 end = over_at > p->began && over_at < closed ? over_at : closed;
+	double attached = now > p->began ? (double)(now - p->began) : 1, pause, need_others, stands_for;
 
 	p->on = false;
 	p->ended = end;
 	p->observed = end > p->began ? end - p->began : 1;
-	p->others_rate = attached > 0 ? others / attached : NAN;
+	p->others_rate = others / attached;
+	stands_for = end > p->claimed ? (double)(end - p->claimed) : 0;
+	p->claimed = end;
+	/* never for less than itself: clocks are read one after the other */
+	p->factor = fmax(1, stands_for / (double)p->observed);
+	p->known_ns = KEPT * p->known_ns + stands_for;
+	p->known_cost = KEPT * p->known_cost + stands_for * cost / (over_at ? (double)p->observed : attached);
 	need_others = others / (p->budget * p->cpus);
 	if (!over_at && cost <= earned * attached && need_others <= attached) {
 		p->next = now;
@@ -77,14 +94,4 @@ bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, doub
 	pause = fmax(INTERVAL_NS, need_others - attached) * (0.5 + spread);
 	p->next = now + (uint64_t)fmin(pause, LONGEST_PAUSE_NS);
 	return false;
-}
-
-double stretch_factor(struct syscall_stretch *p, uint64_t next, bool last)
-{
-	uint64_t pause = next > p->ended ? next - p->ended : 0, until = p->ended + (last ? pause : pause / 2);
-	double stands_for = until > p->claimed ? (double)(until - p->claimed) : 0;
-
-	p->claimed = until;
-	/* never for less than itself: clocks are read one after the other */
-	return fmax(1, stands_for / (double)p->observed);
 }

@@ -3,14 +3,19 @@
  * When to observe system calls, and how much time what a burst saw stands for. Pure logic, no I/O, no
  * clock: the caller attaches, detaches and says what it cost. Included by cli and tests.
  *
- * A burst ends when it has cost what a quarter of a second may cost (the BPF program notices that
- * itself), or after a second. Then comes a pause, which lasts at least until the caller's account
- * affords another burst, unless it was within the budget anyway: targets with few calls are observed
- * all the time. Since everybody's system calls are slower during a burst, what it costs the rest of
- * the machine is held to the budget, too.
+ * How long a burst is to be is decided before it begins: as long as costs, going by those before, what a quarter of a
+ * second may cost, and a second at most. Were it to end after so many calls, bursts would be short where calls come
+ * thick, as of a target that shares its CPU, and would tell too many of them. Only one that costs several times what
+ * was planned is cut; the BPF program notices both by itself. Then comes a pause, which lasts at least until the
+ * caller's account affords another burst, unless it was within the budget anyway: targets with few calls are observed
+ * all the time. Since everybody's system calls are slower during a burst, what it costs the rest of the machine is held
+ * to the budget, too.
  *
- * Each burst stands for itself and for half of the pause on either side, so that together they stand
- * for all the time there was.
+ * Each burst stands for itself and for the pause before it. The pause after it is the longer the more it has cost: to
+ * stand for that one, too, would give most weight to bursts that met many calls. The pause after the last is nobody's:
+ * readers know how long the whole was. Where calls come in spells longer than a pause, after a busy one follows a long
+ * pause, of which too little is told: a third for spells of a fifth of a second in each second. Calls whose bytes the
+ * kernel counts are set right by readers, and intervals come from how bursts differ.
  */
 #ifndef ACCPERF_RECORD_SYSCALL_STRETCH_H
 #define ACCPERF_RECORD_SYSCALL_STRETCH_H
@@ -21,29 +26,28 @@
 struct syscall_stretch {
 	double budget; /* share of their CPU time that calls of others may lose */
 	unsigned cpus;
-	bool on;                     /* a burst is under way */
-	uint64_t began, ended, next; /* of this burst or the last; when the next may begin */
-	uint64_t claimed;            /* up to here time has been assigned to a burst */
-	uint64_t observed;           /* ns, of the last burst */
-	double others_rate;          /* what others lose per ns of a burst, of late; NaN: not yet known */
+	bool on;                            /* a burst is under way */
+	uint64_t began, until, ended, next; /* of this burst or the last; when the next may begin */
+	uint64_t claimed;                   /* up to here time has been assigned to a burst */
+	uint64_t observed;                  /* ns, of the last burst */
+	double others_rate;                 /* what others lose per ns of a burst, of late; NaN: not yet known */
+	double factor;                      /* times its length that the last burst stands for */
+	double known_ns,
+		known_cost; /* sums over bursts, old ones fading: what they stood for, and what that would cost */
 };
 
 void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus);
-/* What the next burst may cost the target on one CPU, ns, when the account earns `rate` per ns. */
+/* What a burst may cost the target on one CPU before it is cut, ns, when the account earns `rate` per ns. */
 double stretch_limit(double rate);
 /* What the account must hold before the next burst may begin, ns. */
 double stretch_needs(double rate);
-/* A burst begins; returns when to look at it at the latest. */
-uint64_t stretch_begin(struct syscall_stretch *p, uint64_t now);
-/* Whether to end it now. over_at: when it reached its limit, 0: not. others: ns they have lost. */
-bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at, double others);
-/* It has ended. cost: ns of the targets' time; earned: ns that the account earns per ns of wall time
+/* A burst begins at `from`; returns when it is to end. */
+uint64_t stretch_begin(struct syscall_stretch *p, uint64_t from, double rate);
+/* Whether it has ended. over_at: when it was cut, 0: not. */
+bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at);
+/* It has ended. cost, others: ns of the targets' time and of others'; earned: ns that the account earns per ns of wall time
  * (rate x running threads); spread: from [0, 1), so that bursts do not keep step with anything.
  * True: no pause is needed, begin the next at once. */
 bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others,
 		 double spread);
-/* How many times its own length the last burst stands for, when the next begins at `next`, or, at the
- * end of the recording, when there is no other (last). Call once for each burst. */
-double stretch_factor(struct syscall_stretch *p, uint64_t next, bool last);
-
 #endif

@@ -8,7 +8,7 @@
 /* Counts are whole numbers in JSON, estimates rounded to one. */
 static void count(struct json *j, const char *key, double v)
 {
-	if (isnan(v) || v < 0 || v > 1.8e19)
+	if (!isfinite(v) || v < 0 || v > 1.8e19)
 		json_null(j, key);
 	else
 		json_u64(j, key, text_whole(v));
@@ -118,6 +118,19 @@ void flow_json(const struct flow_view *v, struct buf *out)
 		json_end(&j);
 	}
 	json_end(&j);
+	json_arr(&j, "system_calls");
+	for (size_t i = 0; i < f->call_count; i++) {
+		const struct flow_call *c = &f->calls[i];
+
+		json_obj(&j, NULL);
+		json_str(&j, "name", f->funcs[c->func].name);
+		json_str(&j, "memory", c->reads ? "read" : "written");
+		count(&j, "bytes", c->bytes);
+		count(&j, "low", c->low);
+		count(&j, "high", c->high);
+		json_end(&j);
+	}
+	json_end(&j);
 	flow_threads_json(v, &j);
 	json_end(&j);
 	buf_addch(out, '\n');
@@ -149,5 +162,7 @@ const char flow_schema[] =
 	"\"unique_bytes\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":{\"type\":\"string\"},"
 	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"low\":" COUNT
 	",\"high\":" COUNT
-	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"}}}}," FLOW_THREADS_SCHEMA
-	"}}";
+	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"}}}},"
+	"\"system_calls\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"memory\",\"bytes\","
+	"\"low\",\"high\"],\"properties\":{\"name\":{\"type\":\"string\"},\"memory\":{\"enum\":[\"read\",\"written\"]},"
+	"\"bytes\":" COUNT ",\"low\":" COUNT ",\"high\":" COUNT "}}}," FLOW_THREADS_SCHEMA "}}";

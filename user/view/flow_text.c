@@ -234,6 +234,38 @@ static void functions(const struct flow_view *v, const struct text_style *s, str
 	buf_addch(out, '\n');
 }
 
+/* Shares of all edges would say nothing here: these are bytes that calls moved, whoever reads them and how often. */
+static void calls(const struct flow_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct flow *f = v->flow;
+	unsigned rows = v->rows ? v->rows : 20;
+
+	if (!f->call_count)
+		return;
+	text_hue_on(out, s, TEXT_BOLD);
+	text_name(out, "system call", 27, 28);
+	buf_addstr(out, "took from memory  put into memory     interval");
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (size_t i = 0; i < f->call_count && i < rows; i++) {
+		const struct flow_call *c = &f->calls[i];
+		AUTO_BUF(range);
+
+		text_name(out, f->funcs[c->func].name, 27, 28);
+		bytes_or_unknown(out, c->reads ? c->bytes : 0, 16);
+		bytes_or_unknown(out, c->reads ? 0 : c->bytes, 17);
+		if (f->engine == FLOW_EXACT && c->low == c->high)
+			buf_addstr(&range, "exact");
+		else if (!isfinite(c->high) || !(c->bytes > 0))
+			buf_addstr(&range, "unknown");
+		else
+			buf_addf(&range, "+-%.1f%%", 50 * (c->high - c->low) / c->bytes);
+		text_pad_left(out, range.data, 13);
+		buf_addch(out, '\n');
+	}
+	buf_addch(out, '\n');
+}
+
 static int by_traffic(const void *a, const void *b)
 {
 	const struct rank *x = a, *y = b;
@@ -324,6 +356,7 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 	flow_text_map(v, s, out);
 	flow_text_edges(v, s, out);
 	functions(v, s, out);
+	calls(v, s, out);
 	if (f->inclusive)
 		inclusive(v, s, out);
 	if (v->threads)

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Bursts of system calls against a planted recording: totals, and whether intervals hold them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "flow/call_bursts.h"
+#include "flow/resample.h"
+#include "util/random.h"
+
+#define MOST 60
+
+struct planted {
+	struct call_bursts b;
+	double of_kind[MOST]; /* weighted bytes of one of two calls, by burst */
+	double truth;         /* of that call, in all */
+};
+
+/* Bytes per millisecond swing by a factor of nine from burst to burst, and so does the part of them that is of the
+ * kind. Bursts stand for what lies before them; `misjudged` scales their weights. */
+static struct planted plant(unsigned bursts, double weight, double misjudged, uint64_t *chance)
+{
+	struct planted p = { .b.count = bursts, .b.burst = calloc(bursts, sizeof(*p.b.burst)) };
+
+	for (unsigned i = 0; i < bursts; i++) {
+		struct call_burst *b = &p.b.burst[i];
+
+		b->begin = 1000000000ull * (i + 1);
+		b->end = b->begin + 5000000;
+		b->weight = 1 + (weight - 1) * misjudged;
+		/* of what the burst stands for, a part is seen, and is like the rest but for chance */
+		for (int seen = 1; seen >= 0; seen--) {
+			double part = seen ? 1 : weight - 1, rate = 0, kind = 0;
+			int pieces = (int)(8 * part);
+
+			for (int k = 0; k < pieces; k++) {
+				double r = exp(2.2 * random_unit(chance)) / pieces, of = random_unit(chance);
+
+				rate += r;
+				kind += r * of;
+			}
+			if (seen) {
+				b->seen[CALLS_TIME] = 5e6;
+				b->seen[CALLS_READ] = rate * 5e6;
+				p.of_kind[i] = b->weight * kind * 5e6;
+			}
+			p.b.total[CALLS_TIME] += part * 5e6;
+			p.b.total[CALLS_READ] += part * rate * 5e6;
+			p.truth += part * kind * 5e6;
+		}
+	}
+	p.b.total[CALLS_WRITTEN] = NAN;
+	return p;
+}
+
+static double estimate(const struct planted *p, enum call_measure m)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->b.count; i++)
+		sum += p->of_kind[i];
+	return sum * call_scale(&p->b, m);
+}
+
+static void totals_follow_what_the_kernel_counted(void **state)
+{
+	uint64_t chance = 7;
+	struct planted p = plant(20, 40, 0.5, &chance);
+	double all = 0;
+
+	for (size_t i = 0; i < p.b.count; i++)
+		all += p.b.burst[i].weight * p.b.burst[i].seen[CALLS_READ];
+	assert_true(all < 0.7 * p.b.total[CALLS_READ]);
+	assert_true(fabs(all * call_scale(&p.b, CALLS_READ) / p.b.total[CALLS_READ] - 1) < 1e-9);
+	/* where the kernel does not tell, time does */
+	assert_true(call_scale(&p.b, CALLS_WRITTEN) == call_scale(&p.b, CALLS_TIME));
+	assert_true(call_scale(&p.b, CALLS_TIME) > 1.5);
+	call_bursts_release(&p.b);
+	assert_true(call_scale(&p.b, CALLS_READ) == 1);
+}
+
+static void intervals_hold(void **state)
+{
+	static const unsigned counts[] = { 3, 8, 40 };
+
+	for (int c = 0; c < 3; c++) {
+		int held = 0;
+		double width = 0;
+
+		for (uint64_t seed = 1; seed <= 400; seed++) {
+			uint64_t chance = seed * 0x9e3779b97f4a7c15ull;
+			struct planted p = plant(counts[c], 30, 0.7, &chance);
+			double half = call_half_width(&p.b, CALLS_READ, p.of_kind, 1.96),
+			       value = estimate(&p, CALLS_READ);
+
+			held += fabs(value - p.truth) <= half;
+			width += half / p.truth / 400;
+			call_bursts_release(&p.b);
+		}
+		printf("# %u bursts: %d of 400 intervals hold, half width %.3f\n", counts[c], held, width);
+		assert_true(held >= 360 && width < 1.2);
+	}
+}
+
+static void nothing_unseen_nothing_unsure(void **state)
+{
+	uint64_t chance = 3;
+	struct planted p = plant(5, 1, 1, &chance), one = plant(1, 1, 1, &chance), part = plant(1, 9, 1, &chance);
+
+	assert_true(call_half_width(&p.b, CALLS_READ, p.of_kind, 1.96) < 1e-9);
+	assert_true(fabs(estimate(&p, CALLS_READ) / p.truth - 1) < 1e-9);
+	assert_true(call_half_width(&one.b, CALLS_READ, one.of_kind, 1.96) < 1e-9);
+	assert_true(isinf(call_half_width(&part.b, CALLS_READ, part.of_kind, 1.96)));
+	call_bursts_release(&p.b);
+	call_bursts_release(&one.b);
+	call_bursts_release(&part.b);
+}
+
+/* Whatever is drawn, the measure's own sum stays what it is. */
+static void draws_keep_the_total(void **state)
+{
+	double factor[MOST][CALL_MEASURES], sum = 0, spread = 0;
+	uint64_t chance = 5;
+	struct planted p = plant(40, 1e9, 1, &chance);
+	uint8_t times[MOST];
+
+	for (int k = 0; k < 200; k++) {
+		double drawn = 0, all = 0;
+
+		resample_draw(times, p.b.count, &chance);
+		call_draw(&p.b, times, factor);
+		for (size_t i = 0; i < p.b.count; i++) {
+			double x = p.b.burst[i].weight * p.b.burst[i].seen[CALLS_READ];
+
+			drawn += x * factor[i][CALLS_READ];
+			all += x;
+			sum += factor[i][CALLS_READ] / 200 / 40;
+			spread += pow(factor[i][CALLS_READ] - 1, 2) / 200 / 40;
+		}
+		assert_true(fabs(drawn / all - 1) < 0.05);
+	}
+	assert_true(fabs(sum - 1) < 0.05 && spread > 0.8 && spread < 1.4);
+	call_bursts_release(&p.b);
+}
+
+static void calls_find_their_burst(void **state)
+{
+	uint64_t chance = 9;
+	struct planted p = plant(3, 2, 1, &chance);
+
+	assert_true(call_burst_at(&p.b, 0) == SIZE_MAX);
+	assert_int_equal(call_burst_at(&p.b, 1000000000), 0);
+	assert_int_equal(call_burst_at(&p.b, 2004999999), 1);
+	assert_int_equal(call_burst_at(&p.b, 9000000000), 2);
+	call_bursts_release(&p.b);
+	assert_true(call_burst_at(&p.b, 5) == SIZE_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(totals_follow_what_the_kernel_counted),
+		cmocka_unit_test(intervals_hold),
+		cmocka_unit_test(nothing_unseen_nothing_unsure),
+		cmocka_unit_test(draws_keep_the_total),
+		cmocka_unit_test(calls_find_their_burst),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

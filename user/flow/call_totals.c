@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What system calls of each kind moved, stack and all, whoever wrote or reads it. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/estimators.h"
+#include "util/normal.h"
+#include "util/grow.h"
+
+/* Part of the recording in which system calls were not observed at all: while it began and ended. */
+static double not_covered(const struct flow_input *in)
+{
+	double part = 1 - in->calls.total[CALLS_TIME] / in->duration_ns;
+
+	return part > 0 ? part : 0;
+}
+
+/* `n` calls of one kind; by_burst: room. */
+static int add_kind(const struct flow_input *in, const struct est_opts *o, struct flow *out, const uint32_t *order,
+		    size_t n, double *by_burst)
+{
+	const struct in_sysio *k = &in->sysio[order[0]];
+	bool known = true;
+	double half;
+	struct flow_call c = {
+		.func = flow_func(out, in->funcs[k->func].name, in->funcs[k->func].object),
+		.reads = k->dir == FMT_IO_KERNEL_READS,
+		.low = NAN,
+		.high = NAN,
+	};
+
+	memset(by_burst, 0, (in->calls.count + 1) * sizeof(*by_burst));
+	for (size_t i = 0; i < n; i++) {
+		const struct in_sysio *s = &in->sysio[order[i]];
+
+		c.bytes += s->weight * (double)s->len;
+		known = known && s->burst;
+		if (s->burst)
+			by_burst[s->burst - 1] += s->weight * (double)s->len;
+	}
+	for (size_t i = 0; known && i < in->calls.count; i++)
+		by_burst[i] /= call_scale(&in->calls, k->measure);
+	if (in->engine == FLOW_EXACT)
+		c.low = c.high = c.bytes;
+	if (known && o->level > 0) {
+		half = call_half_width(&in->calls, k->measure, by_burst, normal_half(o->level)) +
+		       c.bytes * not_covered(in);
+		c.low = c.bytes > half ? c.bytes - half : 0;
+		c.high = c.bytes + half;
+	}
+	if (c.func == FLOW_NONE || !GROW(out->calls, out->call_count, out->call_cap, 16))
+		return -ENOMEM;
+	if (c.bytes > 0)
+		out->calls[out->call_count++] = c;
+	return 0;
+}
+
+static int by_kind(const void *a, const void *b, void *input)
+{
+	const struct flow_input *in = input;
+	const struct in_sysio *x = &in->sysio[*(const uint32_t *)a], *y = &in->sysio[*(const uint32_t *)b];
+
+	if (x->func != y->func)
+		return x->func < y->func ? -1 : 1;
+	return (x->dir > y->dir) - (x->dir < y->dir);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct flow_call *x = a, *y = b;
+
+	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : (x->func > y->func) - (x->func < y->func);
+}
+
+int flow_calls(const struct flow_input *in, const struct est_opts *o, struct flow *out)
+{
+	uint32_t *order = malloc((in->sysio_count + 1) * sizeof(*order));
+	double *by_burst = malloc((in->calls.count + 1) * sizeof(*by_burst));
+	size_t n = 0;
+	int err = order && by_burst ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < in->sysio_count && !err; i++)
+		if (in->sysio[i].dir != FMT_IO_MAPS)
+			order[n++] = (uint32_t)i;
+	if (n)
+		qsort_r(order, n, sizeof(*order), by_kind, (void *)in);
+	for (size_t i = 0, end; i < n && !err; i = end) {
+		for (end = i + 1; end < n && !by_kind(&order[i], &order[end], (void *)in); end++)
+			;
+		err = add_kind(in, o, out, order + i, end - i, by_burst);
+	}
+	if (out->call_count)
+		qsort(out->calls, out->call_count, sizeof(*out->calls), by_bytes);
+	free(order);
+	free(by_burst);
+	return err;
+}
