@@ -23,14 +23,35 @@ struct habit {
 	double weight;
 };
 
+/* Who calls a function: how likely each other is further out where it is on a stack that is whole. */
+struct callers {
+	uint32_t *func;
+	double *p;
+	uint32_t count, seen; /* seen: samples on whole stacks that it is on */
+};
+
 struct side {      /* how likely each function is on the stack of one end of an edge */
 	double *p; /* by function of the input */
 	uint32_t *touched;
 	uint32_t count;
+	double vague; /* part of it that is a guess */
+};
+
+/* A function is the `at`-th of a stack that is whole, from the leaf; stack: into work.weight. */
+struct place {
+	uint32_t func, stack, at;
+};
+
+struct stack_weight {
+	uint32_t stack; /* index + 1 */
+	uint32_t samples;
+	double weight;
 };
 
 struct sums { /* by function of the input */
 	double *in, *out, *local, *n, *in_var, *out_var;
+	/* what may be otherwise: bytes counted that may not be, and the reverse */
+	double *in_less, *in_more, *out_less, *out_more;
 };
 
 struct work {
@@ -45,8 +66,16 @@ struct work {
 	struct habit *habit[2]; /* of reading, of writing */
 	size_t habit_count[2], habit_cap[2];
 	struct intern habit_keys[2];
-	struct side reader, writer;
-	struct sums all, edge; /* edge: of the edge at hand */
+	struct callers *callers; /* by function of the input, filled when asked for */
+	struct callers anybody;  /* of any stack that is whole */
+	struct place *place;     /* where functions are on stacks: by function */
+	size_t place_count, place_cap;
+	struct intern place_keys;
+	struct stack_weight *weight; /* of stacks that are whole */
+	size_t weight_count, weight_cap;
+	struct side reader, writer, extra; /* extra: room */
+	bool writer_unknown;               /* of the group at hand */
+	struct sums all, edge;             /* edge: of the edge at hand */
 	uint32_t *edge_touched;
 	uint32_t edge_touched_count;
 	bool *edge_on;
@@ -133,11 +162,131 @@ static int learn_habits(struct work *w)
 	return 0;
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->func != y->func)
+		return x->func < y->func ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
 static void put_p(struct side *s, uint32_t func, double p)
 {
 	if (!(s->p[func] > 0))
 		s->touched[s->count++] = func;
 	s->p[func] = s->p[func] + p < 1 ? s->p[func] + p : 1;
+}
+
+static void clear_side(struct side *s)
+{
+	while (s->count)
+		s->p[s->touched[--s->count]] = 0;
+	s->vague = 0;
+}
+
+/* Where each function is on which stack; of samples that stand for nothing nothing is learned. */
+static int learn_places(struct work *w)
+{
+	for (size_t i = 0; i < w->in->access_count; i++) {
+		const struct in_access *a = &w->in->access[i];
+		const struct in_stack *st = a->stack ? &w->in->stack[a->stack - 1] : NULL;
+		bool added;
+		uint32_t id;
+
+		if (!st || !st->complete || (a->flags & FMT_A_CENSUS))
+			continue;
+		id = intern_add(&w->place_keys, &a->stack, sizeof(a->stack), &added);
+		if (!id)
+			return -ENOMEM;
+		for (uint32_t k = 0; added && k < st->count; k++) {
+			if (!GROW(w->place, w->place_count, w->place_cap, 4096))
+				return -ENOMEM;
+			w->place[w->place_count++] =
+				(struct place){ .func = w->in->stack_func[st->first + k], .at = k, .stack = id - 1 };
+		}
+		if (added && !GROW(w->weight, w->weight_count, w->weight_cap, 1024))
+			return -ENOMEM;
+		if (added)
+			w->weight[w->weight_count++] = (struct stack_weight){ .stack = a->stack };
+		w->weight[id - 1].weight += a->weight;
+		w->weight[id - 1].samples++;
+	}
+	if (w->place_count)
+		qsort(w->place, w->place_count, sizeof(*w->place), by_place);
+	return 0;
+}
+
+/* What is further out than places[first..last) on their stacks. */
+static int sum_callers(struct work *w, size_t first, size_t last, bool from_leaf, struct callers *c)
+{
+	struct side *s = &w->extra;
+	double all = 0;
+
+	clear_side(s);
+	for (size_t i = first; i < last; i++)
+		all += w->weight[w->place[i].stack].weight;
+	for (size_t i = first; i < last && all > 0; i++) {
+		const struct stack_weight *at = &w->weight[w->place[i].stack];
+		const struct in_stack *st = &w->in->stack[at->stack - 1];
+
+		c->seen += at->samples;
+		for (uint32_t k = from_leaf ? 0 : w->place[i].at + 1; k < st->count; k++)
+			put_p(s, w->in->stack_func[st->first + k], at->weight / all);
+	}
+	c->func = malloc((s->count + 1) * sizeof(*c->func));
+	c->p = malloc((s->count + 1) * sizeof(*c->p));
+	if (!c->func || !c->p)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->count; i++) {
+		c->func[c->count] = s->touched[i];
+		c->p[c->count++] = s->p[s->touched[i]];
+	}
+	return 0;
+}
+
+/* The place of the leaf of each stack stands for all of it. */
+static int learn_anybody(struct work *w)
+{
+	size_t n = 0;
+	struct place *all = w->place, *leaf = calloc(w->weight_count + 1, sizeof(*leaf));
+	int err = leaf ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; leaf && i < w->weight_count; i++)
+		leaf[n++] = (struct place){ .stack = i };
+	w->place = leaf;
+	if (!err)
+		err = sum_callers(w, 0, n, true, &w->anybody);
+	w->place = all;
+	free(leaf);
+	return err;
+}
+
+/* Known for each function that is met, once. */
+static int learn_callers(struct work *w)
+{
+	int err = learn_places(w);
+
+	for (size_t i = 0, end; i < w->place_count && !err; i = end) {
+		for (end = i + 1; end < w->place_count && w->place[end].func == w->place[i].func; end++)
+			;
+		err = sum_callers(w, i, end, false, &w->callers[w->place[i].func]);
+	}
+	return err ? err : learn_anybody(w);
+}
+
+/* What is further out than `func`, which is innermost or where a stack was cut. Where nobody ever saw, what is on any
+ * stack: nothing tells that main is not. */
+static void put_callers(const struct work *w, struct side *s, uint32_t func, double p)
+{
+	const struct callers *c = &w->callers[func];
+
+	if (!c->seen) {
+		c = &w->anybody;
+		s->vague += p;
+	}
+	for (uint32_t i = 0; i < c->count; i++)
+		put_p(s, c->func[i], p * c->p[i]);
 }
 
 static void put_stack(const struct work *w, struct side *s, uint32_t stack, double p)
@@ -146,40 +295,49 @@ static void put_stack(const struct work *w, struct side *s, uint32_t stack, doub
 
 	for (uint32_t i = 0; i < st->count; i++)
 		put_p(s, w->in->stack_func[st->first + i], p);
+	if (!st->complete && st->count)
+		put_callers(w, s, w->in->stack_func[st->first + st->count - 1], p);
 }
 
-static void clear_side(struct side *s)
+/* Where functions write (or read): habits of one, by its first and the one behind its last. */
+static size_t habits_of(const struct work *w, int writes, uint32_t func, size_t *end)
 {
-	while (s->count)
-		s->p[s->touched[--s->count]] = 0;
+	const struct habit *h = w->habit[writes];
+	size_t lo = 0, hi = w->habit_count[writes];
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (h[mid].func < func)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (*end = lo; *end < w->habit_count[writes] && h[*end].func == func; ++*end)
+		;
+	return lo;
 }
 
 /* Pseudo-functions are outside of everything. */
 static void fill_side(const struct work *w, struct side *s, int writes, uint32_t stack, uint32_t func)
 {
 	const struct habit *h = w->habit[writes];
-	size_t lo = 0, hi = w->habit_count[writes];
+	size_t first, end;
 	double all = 0;
 
 	clear_side(s);
 	if (func == FLOW_NONE || w->in->funcs[func].name[0] == '(')
 		return;
-	if (stack) {
+	first = habits_of(w, writes, func, &end);
+	for (size_t i = first; i < end; i++)
+		all += h[i].weight;
+	if (stack)
 		put_stack(w, s, stack, 1);
-	} else {
-		while (lo < hi) {
-			size_t mid = (lo + hi) / 2;
-
-			if (h[mid].func < func)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		for (size_t i = lo; i < w->habit_count[writes] && h[i].func == func; i++)
-			all += h[i].weight;
-		for (size_t i = lo; i < w->habit_count[writes] && h[i].func == func; i++)
+	else if (all > 0)
+		for (size_t i = first; i < end; i++)
 			put_stack(w, s, h[i].stack, h[i].weight / all);
-	}
+	else
+		put_callers(w, s, func, 1);
 	/* whoever accesses is there in any case */
 	put_p(s, func, 1);
 }
@@ -192,8 +350,29 @@ static void touch(struct work *w, uint32_t func)
 	}
 }
 
+/* Where a stack is not known, what is decided in proportion may be all one way: a reader may always meet what was
+ * written from the same caller. What nobody knows the writer of may have been written inside. */
+static void doubt(struct work *w, uint32_t f, double bytes, bool guessed[2])
+{
+	double r = w->reader.p[f], wr = w->writer.p[f], in = bytes * r * (1 - wr), out = bytes * (1 - r) * wr;
+	bool open = (guessed[0] && r > 0 && r < 1) || (guessed[1] && wr > 0 && wr < 1);
+	double part = open ? 1 : fmin(1, fmax(w->reader.vague, w->writer.vague)), both = bytes * r * wr * part;
+
+	w->all.in_less[f] += w->writer_unknown ? in : in * part;
+	w->all.out_less[f] += out * part;
+	w->all.in_more[f] += both;
+	w->all.out_more[f] += both;
+}
+
+static bool whole(const struct work *w, uint32_t stack)
+{
+	return stack && w->in->stack[stack - 1].complete;
+}
+
 static void share_out(struct work *w, const struct group *g, double bytes)
 {
+	bool guessed[2] = { !whole(w, g->reader), !whole(w, g->writer) };
+
 	for (int k = 0; k < 2; k++) {
 		const struct side *s = k ? &w->writer : &w->reader;
 
@@ -204,6 +383,7 @@ static void share_out(struct work *w, const struct group *g, double bytes)
 			if (k && r > 0)
 				continue; /* done among the readers */
 			touch(w, f);
+			doubt(w, f, bytes, guessed);
 			w->edge.in[f] += bytes * r * (1 - wr);
 			w->edge.out[f] += bytes * (1 - r) * wr;
 			w->edge.local[f] += bytes * r * wr;
@@ -262,6 +442,7 @@ static void add_up(struct work *w)
 		for (size_t k = i; k < j && bytes > 0; k++) {
 			fill_side(w, &w->reader, 0, w->group[k].reader, w->func[e->consumer]);
 			fill_side(w, &w->writer, 1, w->group[k].writer, w->func[e->producer]);
+			w->writer_unknown = w->func[e->producer] == w->in->unknown;
 			share_out(w, &w->group[k], e->bytes * w->group[k].bytes / bytes);
 		}
 		end_edge(w, e, n);
@@ -300,12 +481,12 @@ static void accesses(struct work *w)
 	w->f->cut_stacks = all > 0 ? cut / all : NAN;
 }
 
-static void set_range(double value, double var, double *low, double *high)
+static void set_range(double value, double var, double less, double more, double *low, double *high)
 {
 	double half = sqrt(var);
 
-	*low = value > half ? value - half : 0;
-	*high = value + half;
+	*low = value > half + less ? value - half - less : 0;
+	*high = value + half + more;
 }
 
 static void put_out(struct work *w)
@@ -320,8 +501,9 @@ static void put_out(struct work *w)
 		inc->out = w->all.out[i];
 		inc->local = w->all.local[i];
 		inc->samples = w->all.n[i];
-		set_range(inc->in, w->all.in_var[i], &inc->in_low, &inc->in_high);
-		set_range(inc->out, w->all.out_var[i], &inc->out_low, &inc->out_high);
+		set_range(inc->in, w->all.in_var[i], w->all.in_less[i], w->all.in_more[i], &inc->in_low, &inc->in_high);
+		set_range(inc->out, w->all.out_var[i], w->all.out_less[i], w->all.out_more[i], &inc->out_low,
+			  &inc->out_high);
 		if (t->inc_ns > 0)
 			inc->time_ns = t->inc_ns;
 		if (t->inc_instructions > 0)
@@ -374,30 +556,66 @@ static int number(struct work *w)
 	return 0;
 }
 
+static void release(struct work *w)
+{
+	for (uint32_t i = 0; w->callers && i <= w->in->func_count; i++) {
+		free(w->callers[i].func);
+		free(w->callers[i].p);
+	}
+	free(w->callers);
+	free(w->anybody.func);
+	free(w->anybody.p);
+	free(w->place);
+	free(w->weight);
+	intern_release(&w->place_keys);
+	free(w->id);
+	free(w->func);
+	free(w->edge_on);
+	free(w->group);
+	intern_release(&w->group_keys);
+	for (int k = 0; k < 2; k++) {
+		free(w->habit[k]);
+		intern_release(&w->habit_keys[k]);
+	}
+}
+
 int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const struct last_writer *c, struct flow *out)
 {
 	size_t n = in->func_count + 1;
 	struct work w = { .in = in, .o = o, .f = out, .id = malloc(n * sizeof(*w.id)) };
-	double *block = calloc(12 * n, sizeof(*block)), *b = block;
-	uint32_t *lists = malloc(3 * n * sizeof(*lists));
+	double *block = calloc(17 * n, sizeof(*block)), *b = block;
+	uint32_t *lists = malloc(4 * n * sizeof(*lists));
 	int err = -ENOMEM;
 
 	w.edge_on = calloc(n, sizeof(*w.edge_on));
-	if (!w.id || !block || !lists || !w.edge_on || number(&w))
+	w.callers = calloc(n, sizeof(*w.callers));
+	if (!w.callers || !w.id || !block || !lists || !w.edge_on || number(&w))
 		goto out;
 	w.reader = (struct side){ .p = b, .touched = lists };
 	w.writer = (struct side){ .p = b + n, .touched = lists + n };
-	w.edge_touched = lists + 2 * n;
-	b += 2 * n;
-	w.all = (struct sums){ b, b + n, b + 2 * n, b + 3 * n, b + 4 * n, b + 5 * n };
-	b += 6 * n;
-	w.edge = (struct sums){ b, b + n, b + 2 * n, b + 3 * n, NULL, NULL };
+	w.extra = (struct side){ .p = b + 2 * n, .touched = lists + 2 * n };
+	w.edge_touched = lists + 3 * n;
+	b += 3 * n;
+	w.all = (struct sums){ .in = b,
+			       .out = b + n,
+			       .local = b + 2 * n,
+			       .n = b + 3 * n,
+			       .in_var = b + 4 * n,
+			       .out_var = b + 5 * n,
+			       .in_less = b + 6 * n,
+			       .in_more = b + 7 * n,
+			       .out_less = b + 8 * n,
+			       .out_more = b + 9 * n };
+	b += 10 * n;
+	w.edge = (struct sums){ .in = b, .out = b + n, .local = b + 2 * n, .n = b + 3 * n };
 	out->inclusive = true;
 	err = take_reads(&w, c);
 	if (!err)
 		err = take_rest(&w);
 	if (!err)
 		err = learn_habits(&w);
+	if (!err)
+		err = learn_callers(&w);
 	if (!err) {
 		add_up(&w);
 		accesses(&w);
@@ -406,14 +624,6 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 out:
 	free(block);
 	free(lists);
-	free(w.id);
-	free(w.func);
-	free(w.edge_on);
-	free(w.group);
-	intern_release(&w.group_keys);
-	for (int k = 0; k < 2; k++) {
-		free(w.habit[k]);
-		intern_release(&w.habit_keys[k]);
-	}
+	release(&w);
 	return err;
 }

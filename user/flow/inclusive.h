@@ -3,7 +3,9 @@
  * Figures of a function with all it calls, from the stacks of sampled reads and stores. A byte is
  * inside where the function is on the stack. Of a read whose producer's stack is not known (windows,
  * overwrites), the stacks of that function's sampled stores decide in proportion; the same for
- * readers. Included by user/flow only.
+ * readers. Of one that was never sampled as it stores, and of what is further out than a stack was cut, those who call
+ * it on stacks that are whole; of one that is on none, whoever is on any stack: that nothing was seen does not put it
+ * outside of main. What was decided so is in the interval. Included by user/flow only.
  */
 #ifndef ACCPERF_FLOW_INCLUSIVE_H
 #define ACCPERF_FLOW_INCLUSIVE_H
