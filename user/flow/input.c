@@ -528,6 +528,8 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	if (!n)
 		n = times_of_later(&r, known);
 	if (!n)
+		input_one_scale(in);
+	if (!n)
 		n = input_regions(&r);
 	if (!n) {
 		flow_cache_end(&in->cache);

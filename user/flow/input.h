@@ -255,6 +255,8 @@ struct flow_input {
 	struct in_function_time *times; /* by function */
 	struct in_counted *counted;     /* by function; NULL: nothing was counted */
 	uint32_t counted_count;
+	bool has_rate;        /* some were measured as so many a second: their scale is no guess */
+	double counted_scale; /* of counts to what accesses are weighed by; 1: the same, or nothing to compare */
 	struct in_stack *stack;
 	size_t stack_count, stack_cap;
 	uint32_t *stack_func;

@@ -11,6 +11,10 @@
 
 #include "flow/input_priv.h"
 
+/* Of the nominal speed: beyond these it is damage that speaks. */
+#define SCALE_LEAST 1e-4
+#define SCALE_MOST 1e4
+
 /* All nodes' work of each function, per second of CPU time. */
 static struct in_counted *sum_work(const struct counts_record *c, const struct counts_built *b)
 {
@@ -86,10 +90,47 @@ static int take_functions(struct raw *r, const struct counts_built *b)
 	return err;
 }
 
+/* Counts in the unit of what time tells, by a factor for all of them. */
+static void scale_counted(struct flow_input *in, double by)
+{
+	for (uint32_t f = 0; f < in->counted_count; f++) {
+		struct in_counted *c = &in->counted[f];
+
+		c->instructions *= by;
+		c->compute *= by;
+		c->loads *= by;
+		c->stores *= by;
+		c->load_bytes *= by;
+		c->store_bytes *= by;
+		c->calls = NAN;
+		c->total *= by;
+	}
+}
+
+/* What is counted, over what the same functions' time would be at the nominal speed that accesses are weighed by.
+ * Without a measured rate the speed of counts is as much a guess, and there shall not be two of them. */
+void input_one_scale(struct flow_input *in)
+{
+	double counted = 0, nominal = 0;
+
+	in->counted_scale = 1;
+	for (uint32_t f = 0; f < in->counted_count; f++) {
+		if (!(in->counted[f].total > 0) || !(in->times[f].instructions > 0))
+			continue;
+		counted += in->counted[f].total;
+		nominal += in->times[f].instructions;
+	}
+	if (in->engine != FLOW_SOFT || !(counted > nominal * SCALE_LEAST && counted < nominal * SCALE_MOST))
+		return;
+	if (in->has_rate)
+		in->counted_scale = counted / nominal;
+	else
+		scale_counted(in, nominal / counted);
+}
+
 int input_counts(struct raw *r)
 {
 	struct counts_built b;
-	bool rate = false;
 	int err = counts_record_end(&r->counts, r->e);
 
 	/* part of a recording, or library code on its callers' account: counts are for neither */
@@ -100,9 +141,8 @@ int input_counts(struct raw *r)
 	if (err)
 		return err;
 	for (size_t i = 0; i < b.tree.links; i++)
-		rate |= b.tree.link[i].ratio.how == COUNTS_RATE;
-	/* without any rate they are of unknown scale */
-	if (rate && !counts_solve(&b.tree))
+		r->in->has_rate |= b.tree.link[i].ratio.how == COUNTS_RATE;
+	if (!counts_solve(&b.tree))
 		err = take_functions(r, &b);
 	counts_built_release(&b);
 	return err ? err_set(r->e, err, "out of memory") : 0;

@@ -117,6 +117,8 @@ bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err
 int input_resolve(struct raw *r);
 /* Counted figures of functions; after input_resolve(). */
 int input_counts(struct raw *r);
+/* What was drawn by time, in the unit of what was counted; once all functions are known. */
+void input_one_scale(struct flow_input *in);
 /* System calls: a burst, as read; and what all of them stand for, once they are in order. */
 int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b);
 void input_calls(struct raw *r);

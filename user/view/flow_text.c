@@ -155,7 +155,7 @@ static void interval(struct buf *out, const struct flow_edge *e, double total, e
 	else if (isnan(e->low))
 		buf_addstr(&b, "unknown");
 	else
-		buf_addf(&b, "%.1f..%.1f%%", 100 * e->low / total, 100 * e->high / total);
+		buf_addf(&b, "%.1f..%.1f%%", 100 * e->low / total, 100 * fmin(1, e->high / total));
 	text_pad_left(out, b.data ? b.data : "", 14);
 }
 

@@ -126,7 +126,7 @@ static struct trust_evidence of_input(const struct flow_input *in, bool exact)
 /* Weights by time have a scale only where some code was seen to run so often a second. */
 static double rate_known(const struct flow_input *in, bool time_bias)
 {
-	return time_bias ? in->counted != NULL : NAN;
+	return time_bias ? in->has_rate : NAN;
 }
 
 static void of_edges(const struct flow *f, struct trust_evidence *v)
