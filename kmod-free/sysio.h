@@ -63,9 +63,9 @@ bool sysio_moved(struct sysio *s, uint64_t moved[2]);
 /* A burst at once and without an end: sysio_attach() and sysio_open(). */
 int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e);
 int sysio_attach(struct sysio *s, struct err *e);
-/* Begins a burst, once attached: calls that end from `from` to `until` (ns, monotonic clock). When it has cost the targets `limit_ns` on some CPU (0: no limit)
- * it falls silent and sysio_fd() becomes readable. While attached every system call of the machine
- * takes the kernel's slower path; while paused no process pays anything. */
+/* Begins a burst, once attached: calls that end from `from` to `until` (ns, monotonic clock). When it has cost the
+ * targets `limit_ns` on some CPU (0: no limit) it falls silent and sysio_fd() becomes readable. While attached every
+ * system call of the machine takes the kernel's slower path; while paused no process pays anything. */
 void sysio_open(struct sysio *s, uint64_t from, uint64_t until, uint64_t limit_ns);
 /* Ends it at once, attached or not: what comes by from now on is not of this burst. */
 void sysio_hush(struct sysio *s);

@@ -668,6 +668,35 @@ static void calls_stand_for_what_the_kernel_counted(void **state)
 	flow_input_release(&in);
 }
 
+/* The kernel counted, and no burst met a call: the bytes are there, and nobody is said to have written them. */
+static void bytes_of_calls_that_nobody_saw_are_there(void **state)
+{
+	struct fmt_sysio_burst b = { .begin = 1,
+				     .end = 3000000,
+				     .span_ns = 1000000000,
+				     .weight = 1,
+				     .moved = { 1000000, 2000000 },
+				     .flags = FMT_IOB_MOVED };
+	struct est_opts o = EST_OPTS_DEFAULT;
+	const struct flow_edge *e;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+
+	(void)state;
+	plant_begin(&p, "1");
+	plant(&p, READER, 0x50000, FMT_A_LOAD, 64);
+	store_put(p.w, FMT_SYSIO_BURST, &b, sizeof(b));
+	plant_end(&p, &in);
+	estimate(&in, "fused", &o, &f);
+	e = flow_get(&f, flow_find(&f, "(unknown)", NULL), flow_find(&f, "(kernel)", NULL));
+	assert_true(e && fabs(e->bytes - 2000000) < 1);
+	assert_int_equal(f.call_count, 2);
+	assert_true(f.calls[0].reads && f.calls[0].bytes == 2000000 && f.calls[1].bytes == 1000000);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
 /* Of a range of 2 GB one is kept, and the rest is told. */
 static void what_is_cut_of_ranges_is_counted(void **state)
 {
@@ -898,6 +927,7 @@ int main(void)
 		cmocka_unit_test(a_window_without_a_write_may_have_been_too_short),
 		cmocka_unit_test(a_read_by_the_kernel_has_its_producer),
 		cmocka_unit_test(calls_stand_for_what_the_kernel_counted),
+		cmocka_unit_test(bytes_of_calls_that_nobody_saw_are_there),
 		cmocka_unit_test(what_is_cut_of_ranges_is_counted),
 		cmocka_unit_test(variants_of_string_functions_are_one),
 		cmocka_unit_test(no_accesses_is_an_error),

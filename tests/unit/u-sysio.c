@@ -46,6 +46,30 @@ static unsigned find(const struct seen *k, int nr, const void *addr, uint64_t le
 	return n;
 }
 
+/* About a tenth arrives, each standing for ten; and after removal nothing. */
+static void one_in_ten(struct sysio *s, struct seen *k, int exe)
+{
+	struct sysio_stats st;
+	char b[16];
+
+	k->n = 0;
+	sysio_set_every(s, 10);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(pread(exe, b, 16, 0), 16);
+	sysio_read(s, keep, k);
+	assert_in_range(k->n, 50, 160);
+	assert_int_equal(k->s[0].period, 10);
+	k->n = 0;
+	sysio_set_every(s, 1);
+	sysio_remove(s, getpid());
+	assert_int_equal(pread(exe, b, 16, 0), 16);
+	sysio_read(s, keep, k);
+	assert_int_equal(k->n, 0);
+	sysio_stats(s, &st);
+	assert_int_equal(st.lost, 0);
+	assert_true(st.calls > 1000);
+}
+
 static void every_shape(void **state)
 {
 	static char a[4096], b[4096];
@@ -112,24 +136,7 @@ static void every_shape(void **state)
 		assert_true(k.s[i].ip != 0);
 	}
 
-	/* one in ten: about a tenth arrives, each standing for ten */
-	k.n = 0;
-	sysio_set_every(s, 10);
-	for (int i = 0; i < 1000; i++)
-		assert_int_equal(pread(exe, b, 16, 0), 16);
-	sysio_read(s, keep, &k);
-	assert_in_range(k.n, 50, 160);
-	assert_int_equal(k.s[0].period, 10);
-	/* and after removal nothing */
-	k.n = 0;
-	sysio_set_every(s, 1);
-	sysio_remove(s, getpid());
-	assert_int_equal(pread(exe, b, 16, 0), 16);
-	sysio_read(s, keep, &k);
-	assert_int_equal(k.n, 0);
-	sysio_stats(s, &st);
-	assert_int_equal(st.lost, 0);
-	assert_true(st.calls > 1000);
+	one_in_ten(s, &k, exe);
 	sysio_free(s);
 	munmap(map, 8192);
 	munmap(anon, 12288);

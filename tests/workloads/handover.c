@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Bytes handed from and to system calls, and how many by when: read SIZE bytes, add them up, fill as many others,
- * write these. Modes: plain (read, write), vector (pread, writev of two parts), socket (a pair: recvfrom, sendto, two
- * calls a direction), file (pread; sendfile, which moves no memory of ours; write), paced (plain, and asleep four fifths of the time,
- * in stretches of some hundred milliseconds). On its end it prints lines `ns bytes-from bytes-to`: the monotonic clock
+ * write these. Modes: plain (read, write), vector (pread, writev of two parts), socket (a pair: recvfrom, sendto),
+ * file (pread; sendfile, which moves no memory of ours; write), paced (plain, and asleep four fifths of the time, in
+ * stretches of some hundred milliseconds). On its end it prints lines `ns bytes-from bytes-to`: the monotonic clock
  * and what calls had moved by then.
  */
 #include <fcntl.h>

@@ -26,7 +26,7 @@ struct call_bursts {
 	double total[CALL_MEASURES]; /* of the whole recording; NaN: not known */
 };
 
-/* By what weights are to be multiplied, so that what they make of the measure is its total. 1 where nothing is known. */
+/* By what weights are to be multiplied, so that what they make of the measure is its total. 1: nothing is known. */
 double call_scale(const struct call_bursts *b, enum call_measure m);
 /* Index of the burst that saw a call at that time; SIZE_MAX: none. */
 size_t call_burst_at(const struct call_bursts *b, uint64_t time);

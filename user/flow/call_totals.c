@@ -9,12 +9,12 @@
 #include "util/normal.h"
 #include "util/grow.h"
 
-/* Part of the recording in which system calls were not observed at all: while it began and ended. */
+/* By how much the time in which system calls were observed differs from the recording's, which begins bit by bit. */
 static double not_covered(const struct flow_input *in)
 {
-	double part = 1 - in->calls.total[CALLS_TIME] / in->duration_ns;
+	double part = fabs(1 - in->calls.total[CALLS_TIME] / in->duration_ns);
 
-	return part > 0 ? part : 0;
+	return isnan(part) ? 0 : part;
 }
 
 /* `n` calls of one kind; by_burst: room. */

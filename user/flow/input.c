@@ -519,7 +519,7 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	if (!n)
 		n = input_resolve(&r);
 	if (!n)
-		input_calls(&r);
+		n = input_calls(&r);
 	known = in->func_count;
 	if (!n)
 		n = input_counts(&r);

@@ -32,13 +32,41 @@ int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b)
 	return 0;
 }
 
-void input_calls(struct raw *r)
+/* The kernel counted bytes, and no burst saw a call that moved any: they are there all the same, of calls unknown. */
+static int add_unseen(struct raw *r, enum call_measure m)
+{
+	struct flow_input *in = r->in;
+	struct in_sysio all = {
+		.time = in->calls.burst[in->calls.count - 1].end,
+		.weight = 1,
+		.func = in_func_add(in, FLOW_KERNEL, ""),
+		.dir = m == CALLS_READ ? FMT_IO_KERNEL_WRITES : FMT_IO_KERNEL_READS,
+		.measure = (uint8_t)m,
+	};
+
+	for (size_t i = 0; i < in->calls.count; i++)
+		if (in->calls.burst[i].seen[m] > 0)
+			return 0;
+	if (!(in->calls.total[m] >= 1))
+		return 0;
+	all.len = (uint64_t)in->calls.total[m];
+	if (all.func == FLOW_NONE ||
+	    !input_room((void **)&in->sysio, in->sysio_count, &in->sysio_cap, sizeof(*in->sysio), r->e))
+		return -ENOMEM;
+	if (in->sysio_count && in->sysio[in->sysio_count - 1].time > all.time)
+		all.time = in->sysio[in->sysio_count - 1].time;
+	in->sysio[in->sysio_count++] = all;
+	return 0;
+}
+
+int input_calls(struct raw *r)
 {
 	struct flow_input *in = r->in;
 	double scale[CALL_MEASURES];
+	int err;
 
 	if (!in->calls.count)
-		return;
+		return 0;
 	for (int m = 0; m < CALL_MEASURES; m++)
 		scale[m] = call_scale(&in->calls, m);
 	for (size_t i = 0; i < in->sysio_count; i++) {
@@ -47,4 +75,9 @@ void input_calls(struct raw *r)
 		s->burst = (uint32_t)(call_burst_at(&in->calls, s->time) + 1);
 		s->weight *= scale[s->measure];
 	}
+	/* when and by which process these were is not known either */
+	if (r->o.from_s > 0 || r->o.to_s > 0 || r->o.pid || r->o.tid)
+		return 0;
+	err = add_unseen(r, CALLS_READ);
+	return err ? err : add_unseen(r, CALLS_WRITTEN);
 }

@@ -419,6 +419,8 @@ static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
 
 	if (!len || (!s->o->stack && on_stack(s, io)))
 		return;
+	if (io->dir != FMT_IO_KERNEL_READS && !io->addr)
+		return; /* somewhere */
 	if (io->dir != FMT_IO_KERNEL_READS) {
 		/* fresh memory was written by nobody, what a call filled by the kernel */
 		r = new_record(s, io->time, io->addr, io->dir == FMT_IO_MAPS ? s->in->outside : io->func, FLOW_NONE);

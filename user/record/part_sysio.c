@@ -20,7 +20,8 @@
 #include "util/random.h"
 
 #define SECOND_NS 1000000000ull
-#define OPEN_NS 20000ull     /* until a burst begins: longer than it takes to say so */
+#define OPEN_NS 20000ull /* until a burst begins: longer than it takes to say so */
+#define ON_CREDIT 2 /* bursts: the account is empty at first, and a target that sleeps fills it in many seconds only */
 #define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
 #define LEAST_RUNNING 0.05   /* threads: a target that sleeps earns a little all the same */
 #define SUM_NS 1000000000ull /* between questions what moved in all: each goes through all threads of the machine */
@@ -193,7 +194,8 @@ static int poll_pause(struct sysio_part *c, uint64_t now)
 {
 	if (now < c->plan.next)
 		return 0;
-	if (!ledger_allows(c->ledger, ACCOUNT_SYSCALLS, stretch_needs(ledger_rate(c->ledger, ACCOUNT_SYSCALLS)))) {
+	if (c->bursts >= ON_CREDIT &&
+	    !ledger_allows(c->ledger, ACCOUNT_SYSCALLS, stretch_needs(ledger_rate(c->ledger, ACCOUNT_SYSCALLS)))) {
 		wake_at(c, now + RETRY_NS);
 		return 0;
 	}

@@ -45,8 +45,8 @@ double stretch_needs(double rate);
 uint64_t stretch_begin(struct syscall_stretch *p, uint64_t from, double rate);
 /* Whether it has ended. over_at: when it was cut, 0: not. */
 bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at);
-/* It has ended. cost, others: ns of the targets' time and of others'; earned: ns that the account earns per ns of wall time
- * (rate x running threads); spread: from [0, 1), so that bursts do not keep step with anything.
+/* It has ended. cost, others: ns of the targets' time and of others'; earned: ns that the account earns per ns of wall
+ * time (rate x running threads); spread: from [0, 1), so that bursts do not keep step with anything.
  * True: no pause is needed, begin the next at once. */
 bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others,
 		 double spread);
