@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The emulator's decoder against the other one (decode.h), which was written apart from it, and its addresses against
- * the library's own: over the code of system libraries and programs, and over noise.
+ * The two projections of a decoded instruction (decode.h, the emulator's) agree, and the emulator's addresses are the
+ * library's own: over the code of system libraries and programs, and over noise.
  */
 #include <Zydis/Zydis.h>
 #include <elf.h>
@@ -106,15 +106,13 @@ static bool decoders_agree(const struct dec_insn *d, const struct emu_insn *i)
 
 static void sweep_code(const uint8_t *code, size_t size, const char *name, struct sweep *w)
 {
-	struct emu_decoder *decoder = emu_decoder_new();
 	ZydisDecoder z;
 	struct dec_insn d;
 	struct emu_insn i;
 
-	assert_non_null(decoder);
 	ZydisDecoderInit(&z, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (size_t at = 0; at < size; at += i.len ? i.len : 1) {
-		int mine = emu_decode(decoder, code + at, size - at, &i), theirs = dec_decode(code + at, size - at, &d);
+		int mine = emu_decode(code + at, size - at, &i), theirs = dec_decode(code + at, size - at, &d);
 		bool right = mine == theirs;
 
 		if (!mine && !theirs)
@@ -131,7 +129,6 @@ static void sweep_code(const uint8_t *code, size_t size, const char *name, struc
 		w->vectors += i.op == EMU_OP_VECTOR;
 		w->traps += i.op == EMU_OP_TRAP;
 	}
-	emu_decoder_free(decoder);
 }
 
 static void sweep_file(const char *path, size_t most, struct sweep *w)

@@ -59,7 +59,6 @@ struct target {
 	pid_t pid;
 	struct step_images images; /* for what vectors hold at first (emu_before.c) */
 	struct emu *emu;
-	struct emu_decoder *decoder;
 	struct emu_state before; /* the next instruction */
 	struct point *point;
 	uint32_t points, point_cap;
@@ -163,7 +162,7 @@ static void watch(void *ctx, const struct emu_state *s, bool skipped)
 		t->doubtful = true;
 		if (verbose)
 			tell(t, t->before.r[WREG_IP], "left a call at");
-	} else if (step_read(t->pid, t->before.r[WREG_IP], code, 15) && !emu_decode(t->decoder, code, 15, &i)) {
+	} else if (step_read(t->pid, t->before.r[WREG_IP], code, 15) && !emu_decode(code, 15, &i)) {
 		p->len = i.len;
 		p->repeats = i.rep;
 		p->call = i.op == EMU_OP_CALL;
@@ -456,15 +455,13 @@ static bool target_open(struct target *t)
 
 	t->images.pid = t->pid;
 	t->emu = emu_new(&env);
-	t->decoder = emu_decoder_new();
-	return t->emu && t->decoder;
+	return t->emu;
 }
 
 static void target_close(struct target *t)
 {
 	step_end(t->pid);
 	emu_free(t->emu);
-	emu_decoder_free(t->decoder);
 	free(t->point);
 	step_forget_images(&t->images);
 }

@@ -173,7 +173,6 @@ static size_t encode(const struct form *f, uint8_t *code)
 static uint8_t page[2 * EMU_PAGE] __attribute__((aligned(EMU_PAGE)));
 static uint8_t *code_page;
 static struct emu_memory *memory;
-static struct emu_decoder *decoder;
 static unsigned level;
 static sigjmp_buf no_such;
 
@@ -390,7 +389,7 @@ static enum tried try(const struct form *f, bool partly)
 	size_t len = encode(f, code_page);
 	const char *what;
 
-	if (!len || emu_decode(decoder, code_page, len, &i) || i.op != EMU_OP_VECTOR)
+	if (!len || emu_decode(code_page, len, &i) || i.op != EMU_OP_VECTOR)
 		return T_OTHER;
 	code_page[len] = 0xc3;
 	fill_state(&n);
@@ -589,7 +588,7 @@ static enum emu_outcome carry_out(const uint8_t *code, const uint8_t *end)
 {
 	struct emu_insn i;
 
-	assert_int_equal(emu_decode(decoder, code, (size_t)(end - code), &i), 0);
+	assert_int_equal(emu_decode(code, (size_t)(end - code), &i), 0);
 	assert_int_equal(i.op, EMU_OP_VECTOR);
 	return emu_vector(&idle, memory, &i);
 }
@@ -819,14 +818,12 @@ static int setup(void **state)
 	if (code_page == MAP_FAILED)
 		return -1;
 	memory = emu_mem_new(&env);
-	decoder = emu_decoder_new();
-	return memory && decoder ? 0 : -1;
+	return memory ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
 	emu_mem_free(memory);
-	emu_decoder_free(decoder);
 	return munmap(code_page, EMU_PAGE);
 }
 

@@ -1,27 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <Zydis/Zydis.h>
-#include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
-#include "abi.h"
-#include "code/gpr.h"
-#include "code/decode.h"
-
-static ZydisDecoder decoder;
-static pthread_once_t decoder_once = PTHREAD_ONCE_INIT;
-
-static void decoder_init(void)
-{
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-}
-
-_Static_assert(GPR_NONE == DEC_NOREG, "gpr_of");
-
-static bool is_high_byte(ZydisRegister r)
-{
-	return r == ZYDIS_REGISTER_AH || r == ZYDIS_REGISTER_BH || r == ZYDIS_REGISTER_CH || r == ZYDIS_REGISTER_DH;
-}
+#include "code/insn.h"
 
 static bool in_category(ZydisInstructionCategory c, const ZydisInstructionCategory *list, size_t n)
 {
@@ -131,20 +111,9 @@ static void classify(const ZydisDecodedInstruction *z, const ZydisDecodedOperand
 
 static bool touches_no_memory(const ZydisDecodedInstruction *z)
 {
-	switch (z->meta.category) {
-	case ZYDIS_CATEGORY_NOP:
-	case ZYDIS_CATEGORY_WIDENOP:
-	case ZYDIS_CATEGORY_PREFETCH:
-	case ZYDIS_CATEGORY_PREFETCHWT1:
-	case ZYDIS_CATEGORY_CLDEMOTE:
-	case ZYDIS_CATEGORY_CLFLUSHOPT:
-	case ZYDIS_CATEGORY_CLWB:
-	case ZYDIS_CATEGORY_MPX:
-	case ZYDIS_CATEGORY_CET: return true;
-	default:
-		return z->mnemonic == ZYDIS_MNEMONIC_CLFLUSH || z->mnemonic == ZYDIS_MNEMONIC_LEA ||
-		       z->mnemonic == ZYDIS_MNEMONIC_NOP || z->mnemonic == ZYDIS_MNEMONIC_INVLPG;
-	}
+	return insn_is_hint(z) || z->meta.category == ZYDIS_CATEGORY_CET || z->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+	       z->mnemonic == ZYDIS_MNEMONIC_LEA || z->mnemonic == ZYDIS_MNEMONIC_NOP ||
+	       z->mnemonic == ZYDIS_MNEMONIC_INVLPG;
 }
 
 static bool is_rep(const ZydisDecodedInstruction *z)
@@ -154,9 +123,9 @@ static bool is_rep(const ZydisDecodedInstruction *z)
 
 static bool size_depends_on_data(const ZydisDecodedInstruction *z)
 {
+	if (insn_is_xsave(z))
+		return true;
 	switch (z->meta.category) {
-	case ZYDIS_CATEGORY_XSAVE:
-	case ZYDIS_CATEGORY_XSAVEOPT:
 	case ZYDIS_CATEGORY_COMPRESS:
 	case ZYDIS_CATEGORY_EXPAND:
 	case ZYDIS_CATEGORY_AMX_TILE: return true;
@@ -209,6 +178,19 @@ static unsigned lanes_of(const ZydisDecodedInstruction *z, ZydisRegister index, 
 	return indexes ? indexes : 1;
 }
 
+static void set_address(const ZydisDecodedInstruction *z, const ZydisDecodedOperandMem *m, struct dec_mem *o)
+{
+	struct insn_address a;
+
+	insn_address(z, m, &a);
+	*o = (struct dec_mem){ .base = a.base,
+			       .index = a.index,
+			       .scale = a.scale,
+			       .segment = a.segment,
+			       .flags = a.narrow ? DEC_M_ADDR32 : 0,
+			       .disp = a.disp };
+}
+
 static void add_mem(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct dec_insn *d)
 {
 	const ZydisDecodedOperandMem *m = &op->mem;
@@ -223,14 +205,7 @@ static void add_mem(const ZydisDecodedInstruction *z, const ZydisDecodedOperand 
 		return;
 	}
 	o = &d->mem[d->mem_cnt++];
-	memset(o, 0, sizeof(*o));
-	o->base = gpr_of(m->base);
-	o->index = m->index == ZYDIS_REGISTER_NONE ? DEC_NOREG : gpr_of(m->index);
-	o->scale = m->scale;
-	o->disp = m->disp.has_displacement ? m->disp.value : 0;
-	o->segment = m->segment == ZYDIS_REGISTER_FS   ? WREG_FSBASE
-		     : m->segment == ZYDIS_REGISTER_GS ? DEC_BADREG
-						       : DEC_NOREG;
+	set_address(z, m, o);
 	o->size = (uint16_t)(op->size / 8);
 	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 		o->flags |= DEC_M_LOAD;
@@ -238,20 +213,11 @@ static void add_mem(const ZydisDecodedInstruction *z, const ZydisDecodedOperand 
 		o->flags |= DEC_M_STORE;
 		d->flags |= DEC_F_STORES;
 	}
-	if (z->address_width == 32)
-		o->flags |= DEC_M_ADDR32;
 	if (m->type == ZYDIS_MEMOP_TYPE_VSIB) {
 		o->flags |= DEC_M_VECTOR;
-		o->index = DEC_BADREG;
 		o->lanes = (uint8_t)lanes_of(z, m->index, op->element_size);
 		o->size = (uint16_t)(op->element_size / 8);
-	} else if (m->index != ZYDIS_REGISTER_NONE && o->index == DEC_NOREG) {
-		o->index = DEC_BADREG;
 	}
-	if (m->base != ZYDIS_REGISTER_NONE && o->base == DEC_NOREG)
-		o->base = DEC_BADREG;
-	if (z->mnemonic == ZYDIS_MNEMONIC_XLAT) /* index is al alone */
-		o->index = DEC_BADREG;
 	if (size_depends_on_data(z)) {
 		o->flags |= DEC_M_MASKED;
 		o->size = DEC_SIZE_UNKNOWN;
@@ -373,21 +339,6 @@ static bool effect_source(const ZydisDecodedOperand *o, const struct dec_insn *d
 	}
 }
 
-static void set_lea(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct dec_insn *d)
-{
-	const ZydisDecodedOperandMem *m = &op[1].mem;
-	struct dec_mem *a = &d->mem[DEC_MAX_MEM - 1]; /* not counted in mem_cnt: an address, no access */
-
-	memset(a, 0, sizeof(*a));
-	a->base = m->base == ZYDIS_REGISTER_NONE ? DEC_NOREG : gpr_of(m->base);
-	a->index = m->index == ZYDIS_REGISTER_NONE ? DEC_NOREG : gpr_of(m->index);
-	a->scale = m->scale;
-	a->segment = DEC_NOREG;
-	a->disp = m->disp.has_displacement ? m->disp.value : 0;
-	if (z->address_width == 32)
-		a->flags |= DEC_M_ADDR32;
-}
-
 static void effect_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct dec_insn *d)
 {
 	struct dec_effect *f = &d->effect, none = { .op = DEC_OP_NONE };
@@ -428,7 +379,9 @@ static void effect_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperan
 	case ZYDIS_MNEMONIC_NEG:
 	case ZYDIS_MNEMONIC_NOT:
 	case ZYDIS_MNEMONIC_BSWAP: return;
-	case ZYDIS_MNEMONIC_LEA: set_lea(z, op, d); return;
+	case ZYDIS_MNEMONIC_LEA: /* not counted in mem_cnt: an address, no access */
+		set_address(z, &op[1].mem, &d->mem[DEC_MAX_MEM - 1]);
+		return;
 	case ZYDIS_MNEMONIC_POP:
 		f->src_kind = DEC_SRC_MEM;
 		f->src_width = 8;
@@ -487,91 +440,67 @@ static uint8_t store_source(const ZydisDecodedInstruction *z, const ZydisDecoded
 static void flow_of(const ZydisDecodedInstruction *z, struct dec_insn *d)
 {
 	d->len = z->length;
-	switch (z->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR: d->flags |= DEC_F_BRANCH | DEC_F_COND; break;
-	case ZYDIS_CATEGORY_UNCOND_BR: d->flags |= DEC_F_BRANCH; break;
-	case ZYDIS_CATEGORY_CALL: d->flags |= DEC_F_BRANCH | DEC_F_CALL; break;
-	case ZYDIS_CATEGORY_RET: d->flags |= DEC_F_BRANCH | DEC_F_RET; break;
-	case ZYDIS_CATEGORY_SYSCALL: d->flags |= DEC_F_BRANCH | DEC_F_SYSCALL; break;
-	case ZYDIS_CATEGORY_SYSRET:
-	case ZYDIS_CATEGORY_INTERRUPT: d->flags |= DEC_F_BRANCH | DEC_F_TRAP; break;
-	default: break;
-	}
-	if (z->mnemonic == ZYDIS_MNEMONIC_UD2 || z->mnemonic == ZYDIS_MNEMONIC_HLT ||
-	    z->mnemonic == ZYDIS_MNEMONIC_UD1 || z->mnemonic == ZYDIS_MNEMONIC_UD0)
-		d->flags |= DEC_F_BRANCH | DEC_F_TRAP;
-	if (z->mnemonic == ZYDIS_MNEMONIC_XBEGIN || z->mnemonic == ZYDIS_MNEMONIC_XABORT)
-		d->flags |= DEC_F_BRANCH | DEC_F_COND;
-	if ((d->flags & DEC_F_BRANCH) && (z->attributes & ZYDIS_ATTRIB_IS_RELATIVE) && z->raw.imm[0].size) {
+	d->flags = insn_flow(z);
+	d->target = 0;
+	if ((d->flags & DEC_F_BRANCH) && insn_target(z, &d->target))
 		d->flags |= DEC_F_DIRECT;
-		d->target = z->raw.imm[0].value.s;
+}
+
+static void project(const struct insn *i, struct dec_insn *out)
+{
+	const ZydisDecodedInstruction *z = &i->z;
+	const ZydisDecodedOperand *op = i->op;
+
+	flow_of(z, out);
+	if (z->attributes & ZYDIS_ATTRIB_HAS_LOCK)
+		out->flags |= DEC_F_ATOMIC;
+	if (is_rep(z) && z->meta.category == ZYDIS_CATEGORY_STRINGOP)
+		out->flags |= DEC_F_REP;
+	out->writes = insn_writes(i);
+	for (unsigned k = 0; k < z->operand_count; k++)
+		if (op[k].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			add_mem(z, &op[k], out);
+	/* xchg with memory locks by itself */
+	if (z->mnemonic == ZYDIS_MNEMONIC_XCHG && out->mem_cnt)
+		out->flags |= DEC_F_ATOMIC;
+	stack_effect(z, op, out);
+	effect_of(z, op, out);
+	out->store_src = store_source(z, op, out);
+	out->compared = DEC_NOREG;
+	if (z->mnemonic == ZYDIS_MNEMONIC_CMP && op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		out->compared = gpr_of(op[0].reg.value);
+		out->compared_to = op[1].imm.value.s;
 	}
+	classify(z, op, out);
+	if (out->flags & DEC_F_KNOWN_SP)
+		out->writes &= ~(1u << WREG_SP);
+	if (insn_is_xsave(z))
+		out->flags |= DEC_F_MEM_OTHER;
+	if (out->flags & DEC_F_SYSCALL)
+		out->writes |= 1u << WREG_AX | 1u << WREG_CX | 1u << WREG_R11;
 }
 
 int dec_decode_flow(const uint8_t *bytes, size_t len, struct dec_insn *out)
 {
 	ZydisDecodedInstruction z;
-	ZydisDecoderContext ctx;
+	int err = insn_decode_head(bytes, len, &z);
 
-	pthread_once(&decoder_once, decoder_init);
 	out->flags = 0;
 	out->len = 0;
 	out->target = 0;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &ctx, bytes, len, &z)))
-		return -EINVAL;
-	flow_of(&z, out);
-	return 0;
+	if (!err)
+		flow_of(&z, out);
+	return err;
 }
 
 int dec_decode(const uint8_t *bytes, size_t len, struct dec_insn *out)
 {
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction z;
-	ZydisDecoderContext ctx;
+	struct insn i;
+	int err = insn_decode(bytes, len, &i);
 
-	pthread_once(&decoder_once, decoder_init);
 	memset(out, 0, sizeof(*out));
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &ctx, bytes, len, &z)))
-		return -EINVAL;
-	memset(op, 0, sizeof(op[0]) * 2);
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder, &ctx, &z, op, z.operand_count)))
-		return -EINVAL;
-	flow_of(&z, out);
-	if (z.attributes & ZYDIS_ATTRIB_HAS_LOCK)
-		out->flags |= DEC_F_ATOMIC;
-	if (is_rep(&z) && z.meta.category == ZYDIS_CATEGORY_STRINGOP)
-		out->flags |= DEC_F_REP;
-	for (unsigned i = 0; i < z.operand_count; i++) {
-		uint8_t r;
-
-		if (op[i].type == ZYDIS_OPERAND_TYPE_MEMORY) {
-			add_mem(&z, &op[i], out);
-			continue;
-		}
-		if (op[i].type != ZYDIS_OPERAND_TYPE_REGISTER || !(op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
-			continue;
-		r = gpr_of(op[i].reg.value);
-		if (r < WREG_IP)
-			out->writes |= 1u << r;
-	}
-	/* xchg with memory locks by itself */
-	if (z.mnemonic == ZYDIS_MNEMONIC_XCHG && out->mem_cnt)
-		out->flags |= DEC_F_ATOMIC;
-	stack_effect(&z, op, out);
-	effect_of(&z, op, out);
-	out->store_src = store_source(&z, op, out);
-	out->compared = DEC_NOREG;
-	if (z.mnemonic == ZYDIS_MNEMONIC_CMP && op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-	    op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
-		out->compared = gpr_of(op[0].reg.value);
-		out->compared_to = op[1].imm.value.s;
-	}
-	classify(&z, op, out);
-	if (out->flags & DEC_F_KNOWN_SP)
-		out->writes &= ~(1u << WREG_SP);
-	if (z.meta.category == ZYDIS_CATEGORY_XSAVE || z.meta.category == ZYDIS_CATEGORY_XSAVEOPT)
-		out->flags |= DEC_F_MEM_OTHER;
-	if (out->flags & DEC_F_SYSCALL)
-		out->writes |= 1u << WREG_AX | 1u << WREG_CX | 1u << WREG_R11;
-	return 0;
+	if (!err)
+		project(&i, out);
+	return err;
 }

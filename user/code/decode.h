@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One x86-64 instruction in our own terms: which memory it touches, what it does to the registers,
- * and what kind of work it is. Owns all knowledge of the decoder library: nobody else includes
- * Zydis but the emulator's emu_decode.c and (its mnemonics only) emu_vec*.c. Included by user/code, and by cli and
- * tests. Input bytes are untrusted.
+ * and what kind of work it is. A projection of the decoded instruction (insn.h), as is what the emulator carries
+ * out (emu/emu_decode.c). Included by all that ask what an instruction does. Input bytes are untrusted.
  *
  * Registers are numbered as in abi.h (WREG_*). An address is given only as far as general registers
  * determine it: vector-indexed operands (gather, scatter) are marked, not evaluated.

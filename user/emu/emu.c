@@ -50,7 +50,6 @@ struct safe {
 
 struct emu {
 	struct emu_env env;
-	struct emu_decoder *decoder;
 	struct emu_memory *mem;
 	struct emu_before *before;
 	struct emu_state s;
@@ -103,10 +102,9 @@ struct emu *emu_new(const struct emu_env *env)
 		return NULL;
 	e->env = *env;
 	e->random = 0x9e3779b97f4a7c15ull;
-	e->decoder = emu_decoder_new();
 	e->mem = emu_mem_new(env);
 	e->before = emu_before_new(env);
-	if (!e->decoder || !e->mem || !e->before) {
+	if (!e->mem || !e->before) {
 		emu_free(e);
 		return NULL;
 	}
@@ -135,7 +133,6 @@ void emu_free(struct emu *e)
 	free(e->cut);
 	for (unsigned i = 0; i < SAFES; i++)
 		free(e->safe[i].runs);
-	emu_decoder_free(e->decoder);
 	emu_mem_free(e->mem);
 	emu_before_free(e->before);
 	free(e);
@@ -152,7 +149,7 @@ static struct code *decode(struct emu *e, uint64_t ip)
 	if (!len || !GROW(e->code, e->codes, e->code_cap, 1024))
 		return NULL;
 	c = calloc(1, sizeof(*c));
-	if (!c || emu_decode(e->decoder, bytes, len, &c->i)) {
+	if (!c || emu_decode(bytes, len, &c->i)) {
 		free(c);
 		return NULL;
 	}

@@ -48,7 +48,6 @@ struct function {
 
 struct emu_before {
 	struct emu_env env;
-	struct emu_decoder *decoder;
 	struct function kept[KEPT];
 	unsigned next;
 	struct emu_insn *all; /* of the function that is being looked at */
@@ -61,14 +60,8 @@ struct emu_before *emu_before_new(const struct emu_env *env)
 {
 	struct emu_before *b = calloc(1, sizeof(*b));
 
-	if (!b)
-		return NULL;
-	b->env = *env;
-	b->decoder = emu_decoder_new();
-	if (!b->decoder) {
-		free(b);
-		return NULL;
-	}
+	if (b)
+		b->env = *env;
 	return b;
 }
 
@@ -93,7 +86,6 @@ void emu_before_free(struct emu_before *b)
 	if (!b)
 		return;
 	emu_before_forget(b);
-	emu_decoder_free(b->decoder);
 	free(b);
 }
 
@@ -241,8 +233,7 @@ static const struct emu_insn *insn(struct emu_before *b, const struct function *
 
 	if (b->all)
 		return &b->all[n];
-	return emu_decode(b->decoder, f->graph.bytes + f->graph.insn[n], left < 15 ? left : 15, &b->one) ? NULL
-													 : &b->one;
+	return emu_decode(f->graph.bytes + f->graph.insn[n], left < 15 ? left : 15, &b->one) ? NULL : &b->one;
 }
 
 /* Each instruction is looked at several times. False: not all can be decoded, or none has to do with vectors. */

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <Zydis/Zydis.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu/emu_priv.h"
-#include "code/gpr.h"
+#include "code/insn.h"
 
 /* What xsave and its kin may write, tiles excepted: nobody saves those with them outside the kernel. */
 #define XSAVE_BYTES 2816
-
-struct emu_decoder {
-	ZydisDecoder z;
-};
 
 #define M(m) [ZYDIS_MNEMONIC_##m]
 static const uint8_t op_of[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
@@ -168,24 +161,14 @@ static const uint8_t op_of[ZYDIS_MNEMONIC_MAX_VALUE + 1] = {
 	M(JRCXZ) = EMU_OP_JRCXZ,
 	M(JECXZ) = EMU_OP_JRCXZ,
 	M(SYSCALL) = EMU_OP_SYSCALL,
-	/* what leads elsewhere in ways not followed, and what writes memory at places not told */
-	M(LOOP) = EMU_OP_TRAP,
-	M(LOOPE) = EMU_OP_TRAP,
-	M(LOOPNE) = EMU_OP_TRAP,
-	M(UD0) = EMU_OP_TRAP,
-	M(UD1) = EMU_OP_TRAP,
-	M(UD2) = EMU_OP_TRAP,
-	M(HLT) = EMU_OP_TRAP,
-	M(XBEGIN) = EMU_OP_TRAP,
-	M(XABORT) = EMU_OP_TRAP,
-	M(SYSENTER) = EMU_OP_TRAP,
+	/* what writes memory at places not told; branches without a rule: choose_op() */
 	M(ENTER) = EMU_OP_TRAP,
 	M(MOVDIR64B) = EMU_OP_TRAP,
 	M(CLZERO) = EMU_OP_TRAP,
 };
 #undef M
 
-_Static_assert(GPR_NONE == EMU_NOREG, "gpr_of");
+_Static_assert(DEC_NOREG == EMU_NOREG, "insn.h");
 
 static bool is_vector(ZydisRegister r)
 {
@@ -200,7 +183,6 @@ static bool is_mask(ZydisRegister r)
 static void add_written(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct emu_insn *i)
 {
 	ZydisRegister r = op->reg.value;
-	uint8_t gpr;
 
 	if (op->type != ZYDIS_OPERAND_TYPE_REGISTER || !(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 		return;
@@ -213,10 +195,6 @@ static void add_written(const ZydisDecodedInstruction *z, const ZydisDecodedOper
 			i->mask_written |= (uint8_t)(3u << (ZydisRegisterGetId(r) & 6));
 	} else if (r == ZYDIS_REGISTER_FS) {
 		i->gpr_written |= 1u << WREG_FSBASE;
-	} else {
-		gpr = gpr_of(r);
-		if (gpr < WREG_IP)
-			i->gpr_written |= 1u << gpr;
 	}
 }
 
@@ -233,33 +211,33 @@ static uint8_t flags_of(const ZydisAccessedFlags *f)
 	uint32_t written = f ? f->modified | f->set_0 | f->set_1 | f->undefined : 0;
 	uint8_t flags = 0;
 
-	for (size_t k = 0; k < sizeof(map) / sizeof(map[0]); k++)
+	for (size_t k = 0; written && k < sizeof(map) / sizeof(map[0]); k++)
 		if (written & map[k].z)
 			flags |= map[k].flag;
 	return flags;
 }
 
+static uint8_t known_part(uint8_t part, struct emu_operand *o)
+{
+	if (part != DEC_BADREG)
+		return part;
+	o->strange = true;
+	return EMU_NOREG;
+}
+
 static void set_memory(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct emu_operand *o)
 {
-	const ZydisDecodedOperandMem *m = &op->mem;
+	struct insn_address a;
 
+	insn_address(z, &op->mem, &a);
 	o->kind = EMU_K_MEM;
-	o->reg = m->base == ZYDIS_REGISTER_NONE ? EMU_NOREG : gpr_of(m->base);
-	o->index = m->index == ZYDIS_REGISTER_NONE ? EMU_NOREG : gpr_of(m->index);
-	o->scale = m->scale ? m->scale : 1;
-	o->segment = EMU_NOREG;
-	o->narrow = z->address_width == 32;
-	o->value = m->disp.has_displacement ? m->disp.value : 0;
-	if ((m->base != ZYDIS_REGISTER_NONE && o->reg == EMU_NOREG) ||
-	    (m->index != ZYDIS_REGISTER_NONE && o->index == EMU_NOREG) || z->mnemonic == ZYDIS_MNEMONIC_XLAT ||
-	    m->type == ZYDIS_MEMOP_TYPE_VSIB || z->address_width == 16)
-		o->strange = true;
-	if (m->type == ZYDIS_MEMOP_TYPE_AGEN)
-		return;
-	if (m->segment == ZYDIS_REGISTER_FS)
-		o->segment = WREG_FSBASE;
-	if (m->segment == ZYDIS_REGISTER_GS)
-		o->strange = true;
+	o->strange = z->address_width == 16;
+	o->reg = known_part(a.base, o);
+	o->index = known_part(a.index, o);
+	o->segment = known_part(a.segment, o);
+	o->scale = a.scale ? a.scale : 1;
+	o->narrow = a.narrow;
+	o->value = a.disp;
 }
 
 static void set_operand(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct emu_operand *o)
@@ -288,13 +266,8 @@ static void set_operand(const ZydisDecodedInstruction *z, const ZydisDecodedOper
 	} else {
 		o->reg = gpr_of(r);
 		if (o->reg < WREG_IP)
-			o->kind = r >= ZYDIS_REGISTER_AH && r <= ZYDIS_REGISTER_BH ? EMU_K_HIGH : EMU_K_REG;
+			o->kind = is_high_byte(r) ? EMU_K_HIGH : EMU_K_REG;
 	}
-}
-
-static bool is_xsave(const ZydisDecodedInstruction *z)
-{
-	return z->meta.category == ZYDIS_CATEGORY_XSAVE || z->meta.category == ZYDIS_CATEGORY_XSAVEOPT;
 }
 
 /* A memory operand that is written but not named, for the benefit of EMU_OP_UNKNOWN. */
@@ -319,8 +292,6 @@ static bool may_not_be_followed(const ZydisDecodedInstruction *z)
 	if (z->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
 		return true;
 	switch (z->meta.category) {
-	case ZYDIS_CATEGORY_INTERRUPT:
-	case ZYDIS_CATEGORY_SYSRET:
 	case ZYDIS_CATEGORY_IO:
 	case ZYDIS_CATEGORY_IOSTRINGOP:
 	case ZYDIS_CATEGORY_AMX_TILE:
@@ -332,21 +303,6 @@ static bool may_not_be_followed(const ZydisDecodedInstruction *z)
 	case ZYDIS_CATEGORY_KNC:
 	case ZYDIS_CATEGORY_KNCMASK:
 	case ZYDIS_CATEGORY_KNCSCALAR: return true;
-	default: return false;
-	}
-}
-
-static bool does_nothing(const ZydisDecodedInstruction *z)
-{
-	switch (z->meta.category) {
-	case ZYDIS_CATEGORY_NOP:
-	case ZYDIS_CATEGORY_WIDENOP:
-	case ZYDIS_CATEGORY_PREFETCH:
-	case ZYDIS_CATEGORY_PREFETCHWT1:
-	case ZYDIS_CATEGORY_CLDEMOTE:
-	case ZYDIS_CATEGORY_CLFLUSHOPT:
-	case ZYDIS_CATEGORY_CLWB:
-	case ZYDIS_CATEGORY_MPX: return z->meta.isa_ext != ZYDIS_ISA_EXT_X87;
 	default: return false;
 	}
 }
@@ -379,29 +335,18 @@ static uint16_t string_op(const ZydisDecodedInstruction *z, struct emu_insn *i)
 	return op;
 }
 
-static bool is_control(const ZydisDecodedInstruction *z)
-{
-	switch (z->meta.category) {
-	case ZYDIS_CATEGORY_CALL:
-	case ZYDIS_CATEGORY_COND_BR:
-	case ZYDIS_CATEGORY_RET:
-	case ZYDIS_CATEGORY_SYSCALL:
-	case ZYDIS_CATEGORY_UNCOND_BR: return true;
-	default: return false;
-	}
-}
-
 static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct emu_insn *i)
 {
 	uint16_t found = op_of[z->mnemonic];
+	uint32_t flow = insn_flow(z);
 	/* those of them whose operands do not tell: cvttsd2si of memory, say */
 	bool vector = z->mnemonic == ZYDIS_MNEMONIC_VZEROUPPER || z->mnemonic == ZYDIS_MNEMONIC_VZEROALL ||
 		      z->mnemonic == ZYDIS_MNEMONIC_CRC32 || z->mnemonic == ZYDIS_MNEMONIC_XTEST ||
 		      (z->meta.category == ZYDIS_CATEGORY_CONVERT && found == EMU_OP_UNKNOWN);
 
-	if (may_not_be_followed(z) || (found == EMU_OP_UNKNOWN && is_control(z)))
+	if (may_not_be_followed(z) || (flow & DEC_F_TRAP) || ((flow & DEC_F_BRANCH) && found == EMU_OP_UNKNOWN))
 		return EMU_OP_TRAP;
-	if (does_nothing(z) && found != EMU_OP_PAUSE)
+	if (insn_is_hint(z) && z->meta.isa_ext != ZYDIS_ISA_EXT_X87 && found != EMU_OP_PAUSE)
 		return EMU_OP_NOP;
 	if (z->meta.category == ZYDIS_CATEGORY_STRINGOP)
 		return string_op(z, i);
@@ -416,7 +361,7 @@ static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 		if (k < z->operand_count_visible && !is_vector(r) && !is_mask(r) && gpr_of(r) >= WREG_IP)
 			return EMU_OP_UNKNOWN; /* a segment register, say */
 	}
-	if (is_xsave(z))
+	if (insn_is_xsave(z))
 		return found;
 	if (z->meta.isa_ext == ZYDIS_ISA_EXT_X87 && found != EMU_OP_FNSTCW)
 		return EMU_OP_UNKNOWN;
@@ -525,7 +470,7 @@ static void check_stores(const ZydisDecodedInstruction *z, struct emu_insn *i)
 
 		if (o->kind != EMU_K_MEM)
 			continue;
-		if (is_xsave(z))
+		if (insn_is_xsave(z))
 			o->size = XSAVE_BYTES;
 		if (i->op == EMU_OP_VECTOR && o->size > EMU_VEC_BYTES)
 			i->op = EMU_OP_UNKNOWN;
@@ -542,14 +487,16 @@ static void set_branch(const ZydisDecodedInstruction *z, struct emu_insn *i)
 	case EMU_OP_CMOV: i->cond = z->opcode & 15; break;
 	default: break;
 	}
-	if ((z->attributes & ZYDIS_ATTRIB_IS_RELATIVE) && z->raw.imm[0].size && i->op >= EMU_OP_JCC)
-		i->target = z->raw.imm[0].value.s;
+	if (i->op >= EMU_OP_JCC)
+		insn_target(z, &i->target);
 	if (i->op == EMU_OP_RET && i->ops)
 		i->o[0].value &= 0xffff;
 }
 
-static void fill(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct emu_insn *i)
+static void project(const struct insn *decoded, struct emu_insn *i)
 {
+	const ZydisDecodedInstruction *z = &decoded->z;
+	const ZydisDecodedOperand *op = decoded->op;
 	struct emu_operand surplus;
 	unsigned visible = 0;
 
@@ -557,6 +504,7 @@ static void fill(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op
 	i->mnemonic = (uint16_t)z->mnemonic;
 	i->flags_written = flags_of(z->cpu_flags);
 	i->fpu_changed = changes_fpu(z->mnemonic);
+	i->gpr_written = insn_writes(decoded);
 	for (unsigned k = 0; k < z->operand_count; k++)
 		add_written(z, &op[k], i);
 	if (z->mnemonic == ZYDIS_MNEMONIC_WRFSBASE)
@@ -591,30 +539,13 @@ static void fill(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op
 	check_stores(z, i);
 }
 
-struct emu_decoder *emu_decoder_new(void)
+int emu_decode(const uint8_t *bytes, size_t len, struct emu_insn *out)
 {
-	struct emu_decoder *d = malloc(sizeof(*d));
-
-	if (d && !ZYAN_SUCCESS(ZydisDecoderInit(&d->z, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64))) {
-		free(d);
-		return NULL;
-	}
-	return d;
-}
-
-void emu_decoder_free(struct emu_decoder *d)
-{
-	free(d);
-}
-
-int emu_decode(struct emu_decoder *d, const uint8_t *bytes, size_t len, struct emu_insn *out)
-{
-	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction z;
+	struct insn decoded;
+	int err = insn_decode(bytes, len, &decoded);
 
 	memset(out, 0, sizeof(*out));
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->z, bytes, len, &z, op)))
-		return -EINVAL;
-	fill(&z, op, out);
-	return 0;
+	if (!err)
+		project(&decoded, out);
+	return err;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of emu.h: decoding (emu_decode.c), memory (emu_mem.c), what instructions do (emu_int.c for general
- * registers, emu_vec*.c for vectors and masks), what vectors hold when it begins (emu_before.c), and the run itself
- * (emu.c). Included by these and by tests only.
+ * The parts of emu.h: what a decoded instruction (code/insn.h) is here (emu_decode.c), memory (emu_mem.c), what
+ * instructions do (emu_int.c for general registers, emu_vec*.c for vectors and masks), what vectors hold when it
+ * begins (emu_before.c), and the run itself (emu.c). Included by these and by tests only.
  *
  * To teach it an instruction: a value of enum emu_op, its mnemonic in emu_decode.c, a case in emu_int.c; of
  * vectors: see emu_vec_priv.h. tests/unit/u-emu.c and u-emuvec.c compare each with the processor. What has no rule is
@@ -196,12 +196,8 @@ bool emu_mem_write(struct emu_memory *m, uint64_t addr, const void *buf, unsigne
 /* As many bytes as wanted become unknown. */
 bool emu_mem_forget(struct emu_memory *m, uint64_t addr, uint64_t len);
 
-struct emu_decoder;
-
-struct emu_decoder *emu_decoder_new(void);
-void emu_decoder_free(struct emu_decoder *d);
 /* 0; -EINVAL: no instruction. Never leaves anything of *out undefined. */
-int emu_decode(struct emu_decoder *d, const uint8_t *bytes, size_t len, struct emu_insn *out);
+int emu_decode(const uint8_t *bytes, size_t len, struct emu_insn *out);
 
 enum emu_outcome { EMU_OK, EMU_O_FAULT, EMU_O_TRAP, EMU_O_NO_RULE /* the caller forgets what it writes */ };
 
