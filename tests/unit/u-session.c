@@ -338,6 +338,36 @@ static void threads_that_no_timer_saw_are_told_at_the_end(void **state)
 	close_recording(&r);
 }
 
+static void children_are_followed_unless_they_are_not_to_be(void **state)
+{
+	struct session_opts o = { .budget = 0.01, .period_ns = PERIOD };
+	struct target self = { .pid = getpid(), .pidfd = -1 };
+	struct recording r;
+
+	(void)state;
+	for (unsigned alone = 0; alone < 2; alone++) {
+		o.no_inherit = alone;
+		open_recording(&r, &o, 0);
+		r.t = (struct targets){ .procs = &self, .count = 1, .cgroup_fd = -1, .go_fd = -1, .fail_fd = -1 };
+		start(&r);
+		fake.cpu_ns = PERIOD;
+		fake.side[fake.side_count++] = (struct sample){ .kind = SAMPLE_FORK,
+								.time = EPOCH + MS,
+								.pid = PID,
+								.tid = PID,
+								.ppid = (uint32_t)self.pid,
+								.ptid = (uint32_t)self.pid };
+		fake.side[fake.side_count++] =
+			(struct sample){ .kind = SAMPLE_EXIT, .time = EPOCH + 2 * MS, .pid = PID, .tid = PID };
+		poll_at(&r, EPOCH + 10 * MS);
+		finish(&r);
+		/* it ended before any timer saw it */
+		assert_int_equal(session_totals(r.s)->unsampled_threads, !alone);
+		targets_init(&r.t);
+		close_recording(&r);
+	}
+}
+
 /* ---- costs ---- */
 
 static void the_period_follows_from_the_budget(void **state)
@@ -458,6 +488,16 @@ static void timers_of_threads_cost_at_each_switch(void **state)
 	assert_true(session_breakpoints_forbidden(r.s)); /* 1000 a second at 5 us: .5 %, of which .2 % are allowed */
 	assert_int_equal(session_totals(r.s)->put_off, 2);
 	close_recording(&r);
+	/* a command's threads have inherited ones only, of which most are swapped */
+	open_recording(&r, NULL, 0);
+	fake.by_thread = true;
+	r.t.child = 1; /* no child of ours: it does not end */
+	start(&r);
+	plant_switching(20, 2, EPOCH + MS);
+	poll_at(&r, EPOCH + 100 * MS);
+	assert_true(ledger_spent(session_ledger(r.s), ACCOUNT_SWITCHES) < 0.3 * spent);
+	r.t.child = 0;
+	close_recording(&r);
 	/* timers of CPUs cost nothing there */
 	open_recording(&r, NULL, 0);
 	start(&r);
@@ -543,10 +583,14 @@ static void the_ledger_hears_how_many_threads_run(void **state)
 	start(&r);
 	poll_at(&r, EPOCH + SECOND);
 	for (unsigned i = 0; i < 40; i++)
-		plant(EPOCH + SECOND + i, 1)->period = SECOND / 10;
-	/* four of them, where it had assumed one */
+		plant(EPOCH + SECOND + i, 1)->period = 100 * SECOND;
+	/* thousands, where it had assumed one */
 	poll_at(&r, EPOCH + 2 * SECOND);
-	assert_true(session_ledger(r.s)->running > 1.5);
+	assert_true(session_ledger(r.s)->running > 500);
+	/* they leave no CPU idle, on which a look at the rings cost them nothing */
+	assert_true(ledger_spent(session_ledger(r.s), ACCOUNT_LOOKS) == 0);
+	poll_at(&r, EPOCH + 2 * SECOND + MS);
+	assert_true(ledger_spent(session_ledger(r.s), ACCOUNT_LOOKS) > 0);
 	close_recording(&r);
 }
 
@@ -714,7 +758,9 @@ static void bytes_are_those_of_all_profiles(void **state)
 	for (unsigned i = 1; i < 3; i++) {
 		plant(the_time + MS, 1);
 		poll_at(&r, the_time + 600 * MS);
+		assert_true(session_may_next(r.s));
 		assert_int_equal(session_next(r.s, r.path[i], &r.e), 0);
+		assert_false(session_may_next(r.s)); /* its first second has just begun */
 	}
 	plant(the_time + MS, 1);
 	poll_at(&r, the_time + SECOND + MS);
@@ -795,6 +841,7 @@ int main(void)
 		cmocka_unit_test(counters_are_written_each_second_and_at_the_end),
 		cmocka_unit_test(while_nothing_happens_only_losses_are_written),
 		cmocka_unit_test(threads_that_no_timer_saw_are_told_at_the_end),
+		cmocka_unit_test(children_are_followed_unless_they_are_not_to_be),
 		cmocka_unit_test(the_period_follows_from_the_budget),
 		cmocka_unit_test(each_tick_is_booked_and_earns),
 		cmocka_unit_test(ticks_that_turn_out_dearer_come_less_often),
