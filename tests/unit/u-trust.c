@@ -23,12 +23,13 @@ static const struct planted {
 	{ TRUST_FLOW, TRUST_SAMPLES, 20, 400, TRUST_DO_NOT_USE, "samples of user code: 20", "record 300 s" },
 	{ TRUST_COUNTS, TRUST_LOST, 0.3, 0, TRUST_DO_NOT_USE, "30 % of the samples were lost", "-F" },
 	{ TRUST_REPORT, TRUST_UNSAMPLED, 0.6, 0, TRUST_DO_NOT_USE, "60 % of the CPU time", "--timers cpus" },
-	{ TRUST_FLOW, TRUST_TRIED, 0, 1, TRUST_DO_NOT_USE, "no watch windows", "doctor --breakpoints" },
-	{ TRUST_FLOW, TRUST_WINDOWS, 0, 60, TRUST_DO_NOT_USE, "no watch windows", "record for longer" },
+	{ TRUST_FLOW, TRUST_UNCHECKED, 0.3, 0.05, TRUST_DO_NOT_USE, "who wrote 30 % of the bytes",
+	  "doctor --breakpoints" },
 	{ TRUST_OBJECTS, TRUST_NOISE, 0.3, 0.01, TRUST_DO_NOT_USE, "30 % of the whole", "record 60 s" },
 	{ TRUST_FLOW, TRUST_INTERPRETED, 0.9, 0.1, TRUST_DO_NOT_USE, "90 % of the time is an interpreter's", "report" },
 	{ TRUST_OFFLOAD, TRUST_WHOLE, 0, 1, TRUST_WEAK, "damaged", "until then" },
 	{ TRUST_TIMELINE, TRUST_SAMPLES, 107, 400, TRUST_WEAK, "user code: only 107", "record 30 s" },
+	{ TRUST_FLOW, TRUST_TRIED, 0, 1, TRUST_WEAK, "no watch windows", "doctor --breakpoints" },
 	{ TRUST_FLOW, TRUST_WINDOWS, 10, 40, TRUST_WEAK, "watch windows: only 10", "record 60 s" },
 	{ TRUST_REPORT, TRUST_LOST, 0.05, 0.01, TRUST_WEAK, "5 % of the samples were lost", "--ring-size" },
 	{ TRUST_FLOW, TRUST_SMALL, 0.7, 0.2, TRUST_WEAK, "70 % of the bytes are in edges", "record 20 s" },
@@ -172,7 +173,12 @@ static void evidence_of_a_flow(void **state)
 	assert_true(isnan(v.fact[TRUST_TRIED]) && isnan(v.fact[TRUST_CUT_STACKS]));
 	flow_release(&f);
 	plant_flow(&f, "other", 15);
+	f.edges[0].unresolved = true;
 	v = trust_of_flow(&in, &f);
+	assert_float_equal(v.fact[TRUST_UNCHECKED], 0, 0); /* windows checked it */
+	f.windows = 0;
+	v = trust_of_flow(&in, &f);
+	assert_float_equal(v.fact[TRUST_UNCHECKED], 0.75, 1e-6);
 	assert_float_equal(v.fact[TRUST_NO_WRITER], 0, 1e-6);
 	assert_float_equal(v.fact[TRUST_SMALL], 0.25, 1e-6);
 	/* counted: nothing of the sort applies */

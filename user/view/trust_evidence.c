@@ -131,17 +131,20 @@ static double rate_known(const struct flow_input *in, bool time_bias)
 
 static void of_edges(const struct flow *f, struct trust_evidence *v)
 {
-	double total = flow_total(f), noise = 0, small = 0, nobody = 0;
+	double total = flow_total(f), noise = 0, small = 0, nobody = 0, guessed = 0;
 
 	for (size_t i = 0; i < f->edge_count; i++) {
 		const struct flow_edge *e = &f->edges[i];
 		const char *by = f->funcs[e->producer].name;
 
 		noise += isnan(e->sd) ? 0 : MEAN_DEVIATION * e->sd / 2;
+		guessed += e->unresolved ? e->bytes : 0;
 		small += (e->high - e->low) / 2 > e->bytes || isnan(e->high) ? e->bytes : 0;
 		nobody += !strcmp(by, FLOW_UNKNOWN) || !strcmp(by, FLOW_BEFORE) ? e->bytes : 0;
 	}
 	v->fact[TRUST_NO_WRITER] = part(nobody, total);
+	if (f->time_bias)
+		v->fact[TRUST_UNCHECKED] = f->windows > 0 ? 0 : part(guessed, total);
 	if (!(f->level > 0))
 		return;
 	v->fact[TRUST_NOISE] = part(noise, total);
