@@ -8,6 +8,7 @@
 #include "cli/pager.h"
 #include "flow/estimator_table.h"
 #include "flow/estimators.h"
+#include "flow/halves.h"
 #include "view/flow_diff.h"
 
 struct diff_cmd {
@@ -36,11 +37,14 @@ static const struct opt options[] = { { OPT_STRING, 0, "semantics", AT(semantics
 static int flow_of(const struct flow_input *in, const struct diff_cmd *o, const struct est_opts *est, struct flow *f,
 		   struct err *e)
 {
+	int err;
+
 	if (!o->estimator && !in->access_count && !in->has_x && !in->cache.count) {
 		flow_init(f);
 		return 0;
 	}
-	return flow_estimate(in, o->estimator, est, f, e);
+	err = flow_estimate(in, o->estimator, est, f, e);
+	return err ? err : flow_halves(in, o->estimator, est, f, e);
 }
 
 static int cmd_diff(void *opts, int argc, char **argv)
@@ -59,6 +63,7 @@ static int cmd_diff(void *opts, int argc, char **argv)
 
 	est.stack = !strcmp(o->stack, "include");
 	est.ke = !strcmp(o->semantics, "ke");
+	est.bootstraps = 0; /* halves of the recordings tell the errors */
 	for (int i = 0; !err && i < 2; i++) {
 		err = flow_input_load(&in[i], argv[i], &io, &e);
 		if (!err)
@@ -108,10 +113,11 @@ CLI_COMMAND(diff) = {
 		"Compares the shares of the bytes between functions, and of the time of functions, in two profiles of\n"
 		"one program: before and after a change, or two machines.\n"
 		"\n"
-		"Each change has a statistic: its size over its standard error, from resampling the loads and windows\n"
-		"of both profiles, or from the numbers of time samples. As many changes are looked at once, the\n"
-		"verdict is made on q, the false discovery rate: a change is called real at q <= 0.05. Changes that\n"
-		"may be noise are counted, and listed with --all.\n"
+		"Each change has a statistic: its size over its standard error. That of an edge comes from halves of each\n"
+		"recording, made of blocks of time that are dealt evenly, so that it tells what varies from one recording\n"
+		"to the next; that of a function from the numbers of time samples. As many changes are looked at\n"
+		"once, the verdict is made on q, the false discovery rate: a change is called real at q <= 0.05. Changes\n"
+		"that may be noise are counted, and listed with --all.\n"
 		"\n"
 		"Between profiles of the exact engine every difference is real.",
 	.examples =

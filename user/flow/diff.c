@@ -26,7 +26,48 @@ static int by_change(const void *a, const void *b)
 	return strcmp(x->a, y->a);
 }
 
-static void judge(struct diff_row *r)
+/* Continued fraction of the incomplete beta function (Lentz). */
+static double beta_fraction(double a, double b, double x)
+{
+	double c = 1, d = 1 - (a + b) * x / (a + 1), h;
+
+	d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+	h = d;
+	for (int m = 1; m < 300; m++) {
+		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)), step;
+
+		for (int k = 0; k < 2; k++) {
+			double by = k ? odd : even;
+
+			d = 1 + by * d;
+			d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
+			c = 1 + by / c;
+			c = fabs(c) < 1e-300 ? 1e-300 : c;
+			step = c * d;
+			h *= step;
+		}
+		if (fabs(step - 1) < 1e-12)
+			break;
+	}
+	return h;
+}
+
+/* Two-sided: chance of a t at least so far from 0. The error of few degrees of freedom is an estimate itself. */
+static double student_p(double t, double freedom)
+{
+	double a = freedom / 2, b = 0.5, x = freedom / (freedom + t * t), front;
+
+	if (!isfinite(freedom) || freedom > 1e4)
+		return erfc(fabs(t) / sqrt(2));
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	if (x <= 0 || x >= 1)
+		return x <= 0 ? 0 : 1;
+	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+					 : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+static void judge(struct diff_row *r, double freedom)
 {
 	double d = r->other - r->base;
 
@@ -35,19 +76,20 @@ static void judge(struct diff_row *r)
 		return;
 	if (r->error > 0) {
 		r->z = d / r->error;
-		r->p = erfc(fabs(r->z) / sqrt(2));
+		r->p = student_p(r->z, freedom);
 	} else {
 		r->z = fabs(d) > 0 ? copysign(INFINITY, d) : 0;
 		r->p = fabs(d) > 0 ? 0 : 1;
 	}
 }
 
-/* Benjamini and Hochberg over all rows that have a p. */
-static int adjust(struct diff_row *rows, size_t n)
+/* Benjamini and Hochberg over all rows that have a p; `dependent`: with Yekutieli's factor, for errors that go
+ * together. */
+static int adjust(struct diff_row *rows, size_t n, bool dependent)
 {
 	struct diff_row **order = malloc((n + 1) * sizeof(*order));
 	size_t m = 0;
-	double least = 1;
+	double least = 1, harmonic = 0;
 
 	if (!order)
 		return -ENOMEM;
@@ -57,8 +99,10 @@ static int adjust(struct diff_row *rows, size_t n)
 		m += !isnan(rows[i].p);
 	}
 	qsort(order, n, sizeof(*order), by_p);
+	for (size_t i = 0; i < m; i++)
+		harmonic += dependent || !i ? 1 / (double)(i + 1) : 0;
 	for (size_t i = m; i-- > 0;) {
-		double q = order[i]->p * (double)m / (double)(i + 1);
+		double q = order[i]->p * harmonic * (double)m / (double)(i + 1);
 
 		least = q < least ? q : least;
 		order[i]->q = least;
@@ -68,32 +112,38 @@ static int adjust(struct diff_row *rows, size_t n)
 	return 0;
 }
 
-/* Standard error of an edge's share. Resampling noise only: what both runs get wrong in the same way
- * is no change. */
-static double share_error(const struct flow_edge *e, double total)
+/*
+ * Variance of an edge's share; `e` NULL: it may just not have been sampled there. What both runs get wrong in the same
+ * way is no change. Never less than what so many reads can tell if each is drawn by itself: halves may agree by chance.
+ */
+static double share_variance(const struct flow *f, const struct flow_edge *e, double total)
 {
-	if (!e)
+	double share = e ? e->bytes / total : 0, sd = !e ? 0 : !isnan(e->sd) ? e->sd : (e->high - e->low) / (2 * 1.96);
+	double least;
+
+	if (f->engine == FLOW_EXACT && isnan(f->loads))
 		return 0;
-	if (!isnan(e->sd))
-		return e->sd / total;
-	return (e->high - e->low) / (2 * Z95) / total;
+	if (isnan(f->loads) || f->loads < 1)
+		return e ? sd * sd / (total * total) : NAN;
+	least = fmax(share, 1 / f->loads);
+	least *= (1 - fmin(least, 1)) / f->loads;
+	return isnan(sd) ? NAN : fmax(sd * sd / (total * total), least);
 }
 
-/* An edge that one side does not have may just not have been sampled there: one sample's worth. */
-static double absent_error(const struct flow *f, double total)
+/* Welch and Satterthwaite: of the sum of two variances. */
+static double freedom_of(double x, double fx, double y, double fy)
 {
-	return f->engine == FLOW_EXACT && isnan(f->loads) ? 0
-	       : isnan(f->loads) || f->loads < 1          ? NAN
-							  : flow_total(f) / f->loads / total;
+	double below = (fx > 0 ? x * x / fx : 0) + (fy > 0 ? y * y / fy : 0);
+
+	return below > 0 ? (x + y) * (x + y) / below : INFINITY;
 }
 
-/* x of base, y of other: the same edge. One of them may be missing. */
 static void edge_row(struct diff_row *r, const struct flow_edge *x, const struct flow_edge *y, const struct flow *base,
 		     const struct flow *other)
 {
 	const struct flow *names = x ? base : other;
 	const struct flow_edge *any = x ? x : y;
-	double bt = flow_total(base), ot = flow_total(other), ex, ey;
+	double bt = flow_total(base), ot = flow_total(other), vx, vy;
 
 	*r = (struct diff_row){
 		.a = names->funcs[any->producer].name,
@@ -105,17 +155,10 @@ static void edge_row(struct diff_row *r, const struct flow_edge *x, const struct
 	};
 	r->base = bt > 0 ? r->base_value / bt : 0;
 	r->other = ot > 0 ? r->other_value / ot : 0;
-	ex = x ? share_error(x, bt) : absent_error(base, bt);
-	ey = y ? share_error(y, ot) : absent_error(other, ot);
-	r->error = sqrt(ex * ex + ey * ey);
-	judge(r);
-}
-
-static const struct flow_edge *twin(const struct flow *from, const struct flow_edge *e, const struct flow *to)
-{
-	const struct flow_func *p = &from->funcs[e->producer], *c = &from->funcs[e->consumer];
-
-	return flow_get(to, flow_find(to, p->name, p->object), flow_find(to, c->name, c->object));
+	vx = share_variance(base, x, bt);
+	vy = share_variance(other, y, ot);
+	r->error = sqrt(vx + vy);
+	judge(r, freedom_of(vx, base->sd_freedom, vy, other->sd_freedom));
 }
 
 static int edges(const struct flow *base, const struct flow *other, struct flow_diff *out)
@@ -124,7 +167,7 @@ static int edges(const struct flow *base, const struct flow *other, struct flow_
 	if (!out->edges)
 		return -ENOMEM;
 	for (size_t i = 0; i < base->edge_count; i++) {
-		const struct flow_edge *x = &base->edges[i], *y = twin(base, x, other);
+		const struct flow_edge *x = &base->edges[i], *y = flow_twin(base, x, other);
 
 		edge_row(&out->edges[out->edge_count++], x, y, base, other);
 		out->tv += fabs(out->edges[out->edge_count - 1].other - out->edges[out->edge_count - 1].base) / 2;
@@ -132,12 +175,12 @@ static int edges(const struct flow *base, const struct flow *other, struct flow_
 	for (size_t i = 0; i < other->edge_count; i++) {
 		const struct flow_edge *y = &other->edges[i];
 
-		if (twin(other, y, base))
+		if (flow_twin(other, y, base))
 			continue;
 		edge_row(&out->edges[out->edge_count++], NULL, y, base, other);
 		out->tv += out->edges[out->edge_count - 1].other / 2;
 	}
-	return adjust(out->edges, out->edge_count);
+	return adjust(out->edges, out->edge_count, true);
 }
 
 struct side {
@@ -183,7 +226,7 @@ static void function_row(struct diff_row *r, const struct in_func *f, struct sid
 		pooled = (double)(x.samples + y.samples) / (double)(xt.samples + yt.samples);
 		r->error = sqrt(pooled * (1 - pooled) * (1 / (double)xt.samples + 1 / (double)yt.samples));
 	}
-	judge(r);
+	judge(r, INFINITY);
 }
 
 static int functions(const struct flow_input *base, const struct flow_input *other, struct flow_diff *out)
@@ -210,7 +253,7 @@ static int functions(const struct flow_input *base, const struct flow_input *oth
 		if (!known && y.samples)
 			function_row(&out->functions[out->function_count++], f, (struct side){ 0 }, xt, y, yt);
 	}
-	return adjust(out->functions, out->function_count);
+	return adjust(out->functions, out->function_count, false);
 }
 
 int flow_diff(const struct flow *base, const struct flow *other, const struct flow_input *base_in,

@@ -4,8 +4,12 @@
  * sampling. Shares are compared, so runs of different length compare. Pure functions; included by
  * view, cli and tests.
  *
- * The statistic is the difference of shares over its standard error; p is two-sided; q is p after
- * Benjamini and Hochberg, so that of the changes called real at q <= 0.05 one in twenty is not.
+ * The statistic is the difference of shares over its standard error: of edges that of halves of each recording
+ * (halves.h: what varies between recordings, not what resampling single reads says), against Student's t; p is
+ * two-sided; q is p after Benjamini and Hochberg, of edges with Yekutieli's factor, as their errors go together (a
+ * window tells several): of the changes called real at q <= 0.05 one in twenty is not. scripts/diff-level counts them
+ * between recordings of programs that did not change. The price: what few blocks of time tell is noise, such as data
+ * that was written once.
  */
 #ifndef ACCPERF_FLOW_DIFF_H
 #define ACCPERF_FLOW_DIFF_H

@@ -66,7 +66,7 @@ struct flow_edge {
 	uint32_t producer, consumer; /* indices into funcs */
 	double bytes, unique;        /* unique addresses, NaN unknown */
 	double low, high;            /* NaN: no interval (exact: = bytes) */
-	double sd;                   /* of bytes, from resampling alone; NaN unknown, 0 exact */
+	double sd;                   /* of bytes, from resampling alone, or from halves.h; NaN unknown, 0 exact */
 	double samples;              /* that bear on it; NaN for exact */
 	bool unresolved;             /* the methods disagree */
 };
@@ -88,6 +88,7 @@ struct flow {
 	double level;                        /* of the intervals, 0.95; 0 = none */
 	double duration_ns;                  /* NaN unknown */
 	double loads, stores, windows, lost; /* samples it rests on; NaN = not applicable */
+	double sd_freedom;                   /* degrees of freedom of the edges' sd; 0: many */
 	bool inclusive;                      /* asked for: funcs[].inc holds what is known */
 	/* bytes that system calls or wide stores filled, but too far for all of it to be kept: who wrote them is
 	 * not known */
@@ -113,6 +114,8 @@ uint32_t flow_find(const struct flow *f, const char *name, const char *object);
 /* The edge, added (0 bytes) on first use; valid until the next call. NULL when memory ran out. */
 struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer);
 const struct flow_edge *flow_get(const struct flow *f, uint32_t producer, uint32_t consumer);
+/* The edge of the same names in another flow, NULL: none. */
+const struct flow_edge *flow_twin(const struct flow *from, const struct flow_edge *e, const struct flow *to);
 /* IN and OUT as sums of the edges; edges sorted by bytes, largest first (edge pointers move). */
 void flow_finish(struct flow *f);
 /* Sum of all edges' bytes. */

@@ -71,7 +71,7 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 	rows(v, d->functions, d->function_count, "functions", s, out);
 	buf_addstr(out,
 		   "Shares of each profile's own total. q: of all changes with at most this q, that share is chance\n"
-		   "(Benjamini-Hochberg over two-sided tests on resampling errors); real: q <= 0.05.\n");
+		   "(Benjamini-Yekutieli; errors of edges from halves of each recording, t tests); real: q <= 0.05.\n");
 	if (v->time_bias)
 		buf_addstr(out,
 			   "Weighted by time: a function that became slower gains share without moving more bytes.\n");

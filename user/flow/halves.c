@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow/halves.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/bursts.h"
+#include "flow/estimators.h"
+
+/*
+ * Each way of dealing gives one block of every pair to each half. A pair lies far apart, so that what drifts in the
+ * course of a recording counts as varying: the next recording begins somewhere else. One that began with its program
+ * has the same phases in the same order again: there a pair is neighbours. The ways are the rows of a Hadamard
+ * matrix, so the mean of their squares is the sum over the pairs: as many degrees of freedom as pairs.
+ */
+#define PAIRS 8u
+#define BLOCKS (2 * PAIRS)
+#define WAYS PAIRS /* Sylvester's matrix: a power of two */
+
+struct deal {
+	uint64_t begin, end;
+	bool neighbours; /* are pairs */
+	bool kept[BLOCKS];
+};
+
+static bool keeps(const struct deal *d, uint64_t time)
+{
+	uint64_t at = time < d->begin ? 0 : time - d->begin, all = d->end - d->begin + 1;
+	uint64_t block = (uint64_t)((double)at / (double)all * BLOCKS);
+
+	return d->kept[block < BLOCKS ? block : BLOCKS - 1];
+}
+
+static void deal_out(struct deal *d, unsigned way, bool other)
+{
+	for (unsigned b = 0; b < BLOCKS; b++) {
+		unsigned pair = d->neighbours ? b / 2 : b % PAIRS;
+		bool first = d->neighbours ? b % 2 == 0 : b < PAIRS;
+		bool plus = !(__builtin_popcount(way & pair) & 1);
+
+		d->kept[b] = (first == plus) != other;
+	}
+}
+
+/* A census is no part of the recording's time: it says what each store writes first. */
+#define always(x) _Generic((x), struct in_access : census, default : never)(&(x))
+static bool census(const void *access)
+{
+	return ((const struct in_access *)access)->flags & FMT_A_CENSUS;
+}
+
+static bool never(const void *item)
+{
+	(void)item;
+	return false;
+}
+
+/* Copies of what lies in the kept blocks: *to owns these arrays, the rest is `from`'s. */
+#define KEEP(to, from, d, array, count, when)                                                                          \
+	({                                                                                                             \
+		(to)->array = malloc(((from)->count + 1) * sizeof(*(from)->array));                                    \
+		(to)->count = 0;                                                                                       \
+		for (size_t i_ = 0; (to)->array && i_ < (from)->count; i_++)                                           \
+			if (keeps(d, (from)->array[i_].when) || always((from)->array[i_]))                             \
+				(to)->array[(to)->count++] = (from)->array[i_];                                        \
+		(to)->array != NULL;                                                                                   \
+	})
+
+/* Sums over bursts anew, of the parts of them that are kept. */
+static bool keep_sums(struct flow_input *to, const struct flow_input *from, const uint8_t *times)
+{
+	const struct in_parts *p = &from->parts;
+
+	to->burst_pair = malloc((from->burst_pair_count + 1) * sizeof(*to->burst_pair));
+	to->burst_site = malloc((from->burst_site_count + 1) * sizeof(*to->burst_site));
+	if (!to->burst_pair || !to->burst_site)
+		return false;
+	for (size_t i = 0; i < from->burst_pair_count; i++) {
+		to->burst_pair[i] = from->burst_pair[i];
+		to->burst_pair[i].bytes = p->count ? 0 : from->burst_pair[i].bytes;
+	}
+	for (size_t i = 0; i < p->pairs; i++)
+		to->burst_pair[p->pair[i].pair].bytes += times[p->pair[i].part] * p->pair[i].bytes;
+	to->burst_site_count = p->count ? 0 : from->burst_site_count;
+	memcpy(to->burst_site, from->burst_site, to->burst_site_count * sizeof(*to->burst_site));
+	return true;
+}
+
+/* The same as sites that bursts met: their sums are by part alone. */
+static bool keep_sites(struct flow_input *to, const struct flow_input *from, const uint8_t *times)
+{
+	const struct in_parts *p = &from->parts;
+	struct in_burst_site *grown;
+
+	if (!p->count)
+		return true;
+	grown = realloc(to->burst_site, (p->sites + 1) * sizeof(*grown));
+	if (!grown)
+		return false;
+	to->burst_site = grown;
+	for (size_t i = 0; i < p->sites; i++)
+		if (times[p->site[i].part])
+			to->burst_site[to->burst_site_count++] =
+				(struct in_burst_site){ p->site[i].site, p->site[i].bursts };
+	return true;
+}
+
+/* What bursts of these parts say of how often blocks ran is in the weights of the accesses. */
+static int weigh(struct flow_input *to, const struct flow_input *from, const uint8_t *times)
+{
+	struct bursts b = { 0 };
+	int err = from->parts.count ? bursts_learn(&b, from, false) : 0;
+
+	if (!err && from->parts.count) {
+		bursts_again(&b, from, times);
+		for (size_t i = 0; i < to->access_count; i++)
+			to->access[i].weight *= b.volume[to->access[i].site];
+		for (size_t i = 0; i < to->blind_count; i++)
+			to->blind[i].weight *= b.volume[to->blind[i].site];
+	}
+	bursts_release(&b);
+	return err;
+}
+
+static void half_release(struct flow_input *h)
+{
+	free(h->access);
+	free(h->blind);
+	free(h->window);
+	free(h->sysio);
+	free(h->burst);
+	free(h->burst_pair);
+	free(h->burst_site);
+}
+
+static int half_of(const struct flow_input *in, const struct deal *d, struct flow_input *h)
+{
+	uint8_t *times = calloc(in->parts.count + 1, 1);
+	bool ok = times != NULL;
+
+	*h = *in;
+	h->access = h->blind = NULL;
+	h->window = NULL;
+	h->sysio = NULL;
+	h->burst = NULL;
+	h->burst_pair = NULL;
+	h->burst_site = NULL;
+	for (uint32_t i = 0; ok && i < in->parts.count; i++)
+		times[i] = keeps(d, in->parts.begin[i]);
+	ok = ok && KEEP(h, in, d, access, access_count, time) && KEEP(h, in, d, blind, blind_count, time) &&
+	     KEEP(h, in, d, window, window_count, armed) && KEEP(h, in, d, sysio, sysio_count, time) &&
+	     KEEP(h, in, d, burst, burst_count, time) && keep_sums(h, in, times) && keep_sites(h, in, times) &&
+	     !weigh(h, in, times);
+	free(times);
+	if (!ok)
+		half_release(h);
+	return ok ? 0 : -ENOMEM;
+}
+
+static int estimate_half(const struct flow_input *in, const struct deal *d, const char *estimator,
+			 const struct est_opts *o, struct flow *out, struct err *e)
+{
+	struct est_opts once = *o;
+	struct flow_input h;
+	int err = half_of(in, d, &h);
+
+	if (err)
+		return err_set(e, err, "out of memory");
+	once.bootstraps = 0;
+	once.inclusive = false;
+	err = h.access_count ? flow_estimate(&h, estimator, &once, out, e) : -ENODATA;
+	half_release(&h);
+	return err;
+}
+
+static double share_in(const struct flow *half, const struct flow *whole, const struct flow_edge *e)
+{
+	const struct flow_edge *same = flow_twin(whole, e, half);
+	double total = flow_total(half);
+
+	return same && total > 0 ? same->bytes / total : 0;
+}
+
+/* Adds the square of half of the difference of two halves, as shares, to every edge's sum. */
+static int one_way(const struct flow_input *in, struct deal *d, unsigned way, const char *estimator,
+		   const struct est_opts *o, const struct flow *whole, double *sum, struct err *e)
+{
+	struct flow half[2];
+	int err;
+
+	deal_out(d, way, false);
+	err = estimate_half(in, d, estimator, o, &half[0], e);
+	if (err)
+		return err;
+	deal_out(d, way, true);
+	err = estimate_half(in, d, estimator, o, &half[1], e);
+	for (size_t i = 0; !err && i < whole->edge_count; i++) {
+		double apart =
+			(share_in(&half[0], whole, &whole->edges[i]) - share_in(&half[1], whole, &whole->edges[i])) / 2;
+
+		sum[i] += apart * apart;
+	}
+	flow_release(&half[0]);
+	if (!err)
+		flow_release(&half[1]);
+	return err;
+}
+
+int flow_halves(const struct flow_input *in, const char *estimator, const struct est_opts *o, struct flow *whole,
+		struct err *e)
+{
+	const struct est_ops *ops = flow_estimator(in, estimator);
+	struct deal d = { .begin = UINT64_MAX, .neighbours = in->from_start };
+	double *sum, total = flow_total(whole);
+	int err = 0;
+
+	if (!ops || ops == &flow_exact || ops == &flow_cached || !in->access_count)
+		return 0;
+	for (size_t i = 0; i < in->access_count; i++) {
+		d.begin = in->access[i].time < d.begin ? in->access[i].time : d.begin;
+		d.end = in->access[i].time > d.end ? in->access[i].time : d.end;
+	}
+	sum = calloc(whole->edge_count + 1, sizeof(*sum));
+	if (!sum)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (unsigned w = 0; w < WAYS && !err; w++)
+		err = one_way(in, &d, w, estimator, o, whole, sum, e);
+	for (size_t i = 0; (!err || err == -ENODATA) && i < whole->edge_count; i++)
+		whole->edges[i].sd = err ? NAN : sqrt(sum[i] / WAYS) * total;
+	whole->sd_freedom = PAIRS;
+	free(sum);
+	return err == -ENODATA ? 0 : err;
+}
