@@ -41,6 +41,8 @@
 	X(PC_ROOM_TAKEN, "offload: AF_ALG calls uncounted, interrupted by another", 1)
 
 #define COUNTER_ACCESSES "accesses written"
+/* Records of processes, threads and mappings: counted as lost, but no samples. */
+#define COUNTER_SIDEBAND_LOST "side-band records lost"
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"
 /* Samples at which nothing was opened because the target switches threads so often that an event on a

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "flow/bursts.h"
+#include "flow/estimator_table.h"
 #include "flow/estimators.h"
 
 /*
@@ -216,7 +217,7 @@ int flow_halves(const struct flow_input *in, const char *estimator, const struct
 	double *sum, total = flow_total(whole);
 	int err = 0;
 
-	if (!ops || ops == &flow_exact || ops == &flow_cached || !in->access_count)
+	if (!ops || ops == &flow_exact || ops == &flow_stored || !in->access_count)
 		return 0;
 	for (size_t i = 0; i < in->access_count; i++) {
 		d.begin = in->access[i].time < d.begin ? in->access[i].time : d.begin;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counters.h"
 #include "flow/input_priv.h"
 
 #define LAST_ADDR (UINT64_MAX - (1u << 22))
@@ -384,6 +385,17 @@ static int take_end(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
+static int take_counter(void *ctx, const void *rec, size_t size)
+{
+	struct flow_input *in = ((struct raw *)ctx)->in;
+	const struct fmt_counter *c = rec;
+	const char *name = store_str(in->reader, c->name);
+
+	if (name && !strcmp(name, COUNTER_SIDEBAND_LOST))
+		in->lost_sideband = (double)c->value;
+	return 0;
+}
+
 /* Sections that are kept as they are. */
 #define KEEP(name, type, array)                                                                                        \
 	static int name(void *ctx, const void *rec, size_t size)                                                       \
@@ -424,6 +436,7 @@ static const struct section_row rows[] = {
 	{ FMT_X_USE, sizeof(struct fmt_x_use), take_x_use, NULL },
 	{ FMT_X_OBJECT, sizeof(struct fmt_x_object), take_x_object, NULL },
 	{ FMT_END, sizeof(struct fmt_end), take_end, NULL },
+	{ FMT_COUNTER, sizeof(struct fmt_counter), take_counter, NULL },
 };
 
 static int walk(struct raw *r)

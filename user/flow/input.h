@@ -211,6 +211,7 @@ struct flow_input {
 	bool has_compute;     /* opts.compute was obeyed: times[] says what computes */
 	double duration_ns;   /* NaN unknown */
 	double lost;
+	double lost_sideband; /* of that: records of processes and mappings, not samples */
 	bool time_unit_instructions;
 	char missing[400]; /* what the file could not give, a sentence; "" = nothing */
 

@@ -383,7 +383,7 @@ void session_write_counters(struct session *s)
 		session_count(s, name, v, loss);
 	if (sampler_malformed(s->sampler))
 		session_count(s, "samples lost: record cannot be right", sampler_malformed(s->sampler), true);
-	session_count(s, "side-band records lost", sideband_lost(s->sideband), true);
+	session_count(s, COUNTER_SIDEBAND_LOST, sideband_lost(s->sideband), true);
 	if (sideband_returned(s->sideband))
 		write_attribution(s,
 				  "CPUs that came on meanwhile, on which nothing was heard of processes for a second",

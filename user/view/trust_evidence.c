@@ -29,6 +29,14 @@ static double part(double of, double all)
 	return all > 0 ? of / all : NAN;
 }
 
+/* Records of mappings are lost, too, where other programs come and go; code without a name tells of those. */
+static double lost_of(double lost, double sideband, double samples)
+{
+	double of = lost > sideband || isnan(lost) ? lost - sideband : 0;
+
+	return part(of, of + samples);
+}
+
 /* What a profile tells of every view that is drawn from its samples. */
 static struct trust_evidence of_profile(const struct profile *p)
 {
@@ -44,7 +52,7 @@ static struct trust_evidence of_profile(const struct profile *p)
 		return v;
 	}
 	if (p->lost_known)
-		v.fact[TRUST_LOST] = part((double)p->lost, (double)p->lost + samples);
+		v.fact[TRUST_LOST] = lost_of((double)p->lost, (double)counter(p, COUNTER_SIDEBAND_LOST), samples);
 	v.fact[TRUST_UNSAMPLED] = part(unsampled, p->weight[PROFILE_TIME] + unsampled);
 	return v;
 }
@@ -118,7 +126,7 @@ static struct trust_evidence of_input(const struct flow_input *in, bool exact)
 		return v;
 	for (uint32_t i = 0; in->times && i < in->func_count; i++)
 		samples += (double)in->times[i].samples;
-	v.fact[TRUST_LOST] = part(in->lost, in->lost + samples);
+	v.fact[TRUST_LOST] = lost_of(in->lost, in->lost_sideband, samples);
 	v.fact[TRUST_INTERPRETED] = interpreted(in);
 	return v;
 }
