@@ -160,18 +160,26 @@ static int half_of(const struct flow_input *in, const struct deal *d, struct flo
 	return ok ? 0 : -ENOMEM;
 }
 
-static int estimate_half(const struct flow_input *in, const struct deal *d, const char *estimator,
-			 const struct est_opts *o, struct flow *out, struct err *e)
+struct halves { /* what all ways have in common */
+	const struct flow_input *in;
+	const char *estimator;
+	const struct est_opts *o;
+	const struct flow *whole;
+	struct deal deal;
+	double *sum; /* by edge of the whole: squares */
+};
+
+static int estimate_half(const struct halves *t, struct flow *out, struct err *e)
 {
-	struct est_opts once = *o;
+	struct est_opts once = *t->o;
 	struct flow_input h;
-	int err = half_of(in, d, &h);
+	int err = half_of(t->in, &t->deal, &h);
 
 	if (err)
 		return err_set(e, err, "out of memory");
 	once.bootstraps = 0;
 	once.inclusive = false;
-	err = h.access_count ? flow_estimate(&h, estimator, &once, out, e) : -ENODATA;
+	err = h.access_count ? flow_estimate(&h, t->estimator, &once, out, e) : -ENODATA;
 	half_release(&h);
 	return err;
 }
@@ -185,23 +193,22 @@ static double share_in(const struct flow *half, const struct flow *whole, const 
 }
 
 /* Adds the square of half of the difference of two halves, as shares, to every edge's sum. */
-static int one_way(const struct flow_input *in, struct deal *d, unsigned way, const char *estimator,
-		   const struct est_opts *o, const struct flow *whole, double *sum, struct err *e)
+static int one_way(struct halves *t, unsigned way, struct err *e)
 {
 	struct flow half[2];
 	int err;
 
-	deal_out(d, way, false);
-	err = estimate_half(in, d, estimator, o, &half[0], e);
+	deal_out(&t->deal, way, false);
+	err = estimate_half(t, &half[0], e);
 	if (err)
 		return err;
-	deal_out(d, way, true);
-	err = estimate_half(in, d, estimator, o, &half[1], e);
-	for (size_t i = 0; !err && i < whole->edge_count; i++) {
-		double apart =
-			(share_in(&half[0], whole, &whole->edges[i]) - share_in(&half[1], whole, &whole->edges[i])) / 2;
+	deal_out(&t->deal, way, true);
+	err = estimate_half(t, &half[1], e);
+	for (size_t i = 0; !err && i < t->whole->edge_count; i++) {
+		const struct flow_edge *edge = &t->whole->edges[i];
+		double apart = (share_in(&half[0], t->whole, edge) - share_in(&half[1], t->whole, edge)) / 2;
 
-		sum[i] += apart * apart;
+		t->sum[i] += apart * apart;
 	}
 	flow_release(&half[0]);
 	if (!err)
@@ -213,24 +220,24 @@ int flow_halves(const struct flow_input *in, const char *estimator, const struct
 		struct err *e)
 {
 	const struct est_ops *ops = flow_estimator(in, estimator);
-	struct deal d = { .begin = UINT64_MAX, .neighbours = in->from_start };
-	double *sum, total = flow_total(whole);
+	struct halves t = { in, estimator, o, whole, { .begin = UINT64_MAX, .neighbours = in->from_start }, NULL };
+	double total = flow_total(whole);
 	int err = 0;
 
 	if (!ops || ops == &flow_exact || ops == &flow_stored || !in->access_count)
 		return 0;
 	for (size_t i = 0; i < in->access_count; i++) {
-		d.begin = in->access[i].time < d.begin ? in->access[i].time : d.begin;
-		d.end = in->access[i].time > d.end ? in->access[i].time : d.end;
+		t.deal.begin = in->access[i].time < t.deal.begin ? in->access[i].time : t.deal.begin;
+		t.deal.end = in->access[i].time > t.deal.end ? in->access[i].time : t.deal.end;
 	}
-	sum = calloc(whole->edge_count + 1, sizeof(*sum));
-	if (!sum)
+	t.sum = calloc(whole->edge_count + 1, sizeof(*t.sum));
+	if (!t.sum)
 		return err_set(e, -ENOMEM, "out of memory");
 	for (unsigned w = 0; w < WAYS && !err; w++)
-		err = one_way(in, &d, w, estimator, o, whole, sum, e);
+		err = one_way(&t, w, e);
 	for (size_t i = 0; (!err || err == -ENODATA) && i < whole->edge_count; i++)
-		whole->edges[i].sd = err ? NAN : sqrt(sum[i] / WAYS) * total;
+		whole->edges[i].sd = err ? NAN : sqrt(t.sum[i] / WAYS) * total;
 	whole->sd_freedom = PAIRS;
-	free(sum);
+	free(t.sum);
 	return err == -ENODATA ? 0 : err;
 }
