@@ -2,6 +2,7 @@
 /* accperf report: the page a person looks at after recording. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -62,28 +63,79 @@ static bool by_flow(const struct report_cmd *o)
 	return s == REPORT_IN || s == REPORT_OUT || s == REPORT_COMPUTE;
 }
 
-/* Bytes and computation of the same profile. */
-static int load_flow(const struct report_cmd *o, struct flow *f, struct err *e)
+/* Bytes and computation, where they are asked for: read on the profile's own walk. */
+struct bytes {
+	bool asked, failed;
+	struct flow_input in;
+	struct flow flow;
+	uint32_t *flow_of;
+	struct err why;
+};
+
+static bool asks_for_flow(const struct report_cmd *o)
+{
+	unsigned columns[REPORT_MAX_COLUMNS];
+	int n = strcmp(o->columns, "time") ? report_columns(o->columns, columns, NULL) : 0;
+
+	return (n > 0 && report_columns_flow(columns, (unsigned)n)) || by_flow(o) || o->json;
+}
+
+static struct profile *load(const struct report_cmd *o, struct bytes *b, struct err *e)
 {
 	struct flow_input_opts io = { .stacks = true, .compute = true };
-	struct est_opts est = EST_OPTS_DEFAULT;
-	struct flow_input in;
-	int err = flow_input_load(&in, o->input, &io, e);
+	struct section_reader readers[FLOW_INPUT_READERS];
+	struct profile *p;
+	struct raw *r;
+	int err;
 
-	if (err)
-		return err;
+	b->asked = asks_for_flow(o);
+	if (!b->asked)
+		return profile_load(o->input, e);
+	p = profile_open(o->input, e);
+	if (!p)
+		return NULL;
+	r = flow_input_begin(&b->in, p, &io, readers, &b->why);
+	err = r ? profile_read(p, true, readers, FLOW_INPUT_READERS, &b->why) : -ENOMEM;
+	if (r)
+		b->failed = flow_input_end(r, err);
+	if (!err)
+		return p;
+	/* of times there may be some nonetheless */
+	b->failed = true;
+	if (!b->why.code)
+		err_set(&b->why, err, "%s", strerror(-err));
+	profile_free(p);
+	return profile_load(o->input, e);
+}
+
+static int estimate(const struct profile *p, struct bytes *b)
+{
+	struct est_opts est = EST_OPTS_DEFAULT;
+	int err;
+
 	est.inclusive = true;
-	err = flow_estimate(&in, NULL, &est, f, e);
-	flow_input_release(&in);
+	err = b->failed ? b->why.code : flow_estimate(&b->in, NULL, &est, &b->flow, &b->why);
+	if (!err) {
+		b->flow_of = flow_input_join(&b->in, &b->flow, p->function_count);
+		if (!b->flow_of)
+			err = err_set(&b->why, -ENOMEM, "out of memory");
+	}
 	return err;
 }
 
-static int show(const struct report_cmd *o, const struct profile *p, bool *degraded, struct err *e)
+static void release(struct bytes *b)
+{
+	if (b->asked && !b->failed)
+		flow_input_release(&b->in);
+	flow_release(&b->flow);
+	free(b->flow_of);
+}
+
+static int show(const struct report_cmd *o, const struct profile *p, struct bytes *b, bool *degraded, struct err *e)
 {
 	unsigned columns[REPORT_MAX_COLUMNS];
 	int column_count = strcmp(o->columns, "time") ? report_columns(o->columns, columns, e) : 0;
 	bool known = p->accesses || p->has_edges;
-	struct flow flow = { 0 };
 	struct report_opts ro = {
 		.sort = sort_of(o->sort),
 		.children = o->children,
@@ -109,27 +161,24 @@ static int show(const struct report_cmd *o, const struct profile *p, bool *degra
 			e, -ENODATA,
 			"%s holds no memory accesses, only time; record with `accperf record` or `accperf exact`",
 			o->input);
-	if (known && ((ro.columns && report_columns_flow(columns, ro.column_count)) || by_flow(o) || o->json)) {
-		struct err why = { 0 };
-
-		err = load_flow(o, &flow, &why);
+	if (known && b->asked) {
+		err = estimate(p, b);
 		if (err && !o->json) {
-			*e = why;
+			*e = b->why;
 			return err;
 		}
 		/* the times are there nonetheless */
 		if (err) {
-			log_warn("%s: bytes and computation are unknown: %s", o->input, why.text);
+			log_warn("%s: bytes and computation are unknown: %s", o->input, b->why.text);
 			*degraded = true;
 		} else {
-			ro.flow = &flow;
+			ro.flow = &b->flow;
+			ro.flow_of = b->flow_of;
 		}
 	}
 	err = report_build(p, o->input, &ro, &r, e);
-	if (err) {
-		flow_release(&flow);
+	if (err)
 		return err;
-	}
 	evidence = trust_of_report(p, &r.all);
 	trust_judge(TRUST_REPORT, &evidence, &trust);
 	r.opts.trust = &trust;
@@ -139,7 +188,6 @@ static int show(const struct report_cmd *o, const struct profile *p, bool *degra
 		report_text(&r, &style, &out);
 	err = pager_write(&out, o->pager && !o->stdio && !o->json, e);
 	report_release(&r);
-	flow_release(&flow);
 	return err;
 }
 
@@ -149,8 +197,9 @@ static int cmd_report(void *opts, int argc, char **argv)
 	unsigned columns[REPORT_MAX_COLUMNS];
 	struct err e = { 0 };
 	struct profile *p;
+	struct bytes b = { 0 };
 	bool degraded = false;
-	int status = EXIT_DONE;
+	int status = EXIT_DONE, failed;
 
 	if (strcmp(o->columns, "time") && report_columns(o->columns, columns, &e) < 0)
 		return cli_fail(&e, EXIT_USAGE);
@@ -163,10 +212,12 @@ static int cmd_report(void *opts, int argc, char **argv)
 		log_error("--sort inclusive needs the inclusive shares: leave out --no-children");
 		return EXIT_USAGE;
 	}
-	p = profile_load(o->input, &e);
+	p = load(o, &b, &e);
 	if (!p)
 		return cli_fail(&e, EXIT_FAILED);
-	if (show(o, p, &degraded, &e)) {
+	failed = show(o, p, &b, &degraded, &e);
+	release(&b);
+	if (failed) {
 		profile_free(p);
 		return cli_fail(&e, EXIT_FAILED);
 	}

@@ -306,32 +306,32 @@ static bool in_function(struct runs *rs, const struct fmt_frame *f)
 }
 
 /* Time into blocks, functions of all frames. */
-static void take_cell(struct runs *rs, const struct raw_stack *st, double ns)
+static void take_cell(struct runs *rs, uint32_t stack, double ns)
 {
-	for (uint32_t i = 0; i < st->count && !rs->failed; i++) {
-		const struct fmt_frame *f = &rs->r->frame[st->first + i];
-		uint32_t fi = in_function(rs, f) ? function_of(rs, f->module, f->addr) : FLOW_NONE, block, insn;
+	for (uint32_t i = 0; i < raw_frames(rs->r, stack) && !rs->failed; i++) {
+		const struct fmt_frame f = raw_frame(rs->r, stack, i);
+		uint32_t fi = in_function(rs, &f) ? function_of(rs, f.module, f.addr) : FLOW_NONE, block, insn;
 
 		if (fi == FLOW_NONE)
 			continue;
 		if (!rs->function[fi].name)
-			rs->function[fi].name = name_of(rs, f);
+			rs->function[fi].name = name_of(rs, &f);
 		if (i)
 			continue;
-		block = block_around(&rs->function[fi].cfg, f->addr, &insn);
+		block = block_around(&rs->function[fi].cfg, f.addr, &insn);
 		if (block != CFG_NONE)
 			rs->s.node[rs->function[fi].first_node + block].time += ns;
 	}
 }
 
-static void take_calls(struct runs *rs, const struct raw_stack *st)
+static void take_calls(struct runs *rs, uint32_t stack)
 {
-	for (uint32_t i = 0; i + 1 < st->count && !rs->failed; i++) {
-		const struct fmt_frame *f = &rs->r->frame[st->first + i], *caller = f + 1;
+	for (uint32_t i = 0; i + 1 < raw_frames(rs->r, stack) && !rs->failed; i++) {
+		const struct fmt_frame f = raw_frame(rs->r, stack, i), caller = raw_frame(rs->r, stack, i + 1);
 
-		if ((caller->flags & FMT_FRAME_RETURN) && !(f->flags & FMT_FRAME_SIGNAL) && in_function(rs, f) &&
-		    in_function(rs, caller))
-			add_pair(rs, caller, function_of(rs, f->module, f->addr));
+		if ((caller.flags & FMT_FRAME_RETURN) && !(f.flags & FMT_FRAME_SIGNAL) && in_function(rs, &f) &&
+		    in_function(rs, &caller))
+			add_pair(rs, &caller, function_of(rs, f.module, f.addr));
 	}
 }
 
@@ -515,13 +515,6 @@ static void use_bursts(struct runs *rs)
 	free(told_by);
 }
 
-static const struct raw_stack *stack_of(const struct runs *rs, size_t cell)
-{
-	const uint64_t *at = map_get(&rs->r->stack_at, rs->r->cell_stack[cell]);
-
-	return at && rs->r->stack[*at].count ? &rs->r->stack[*at] : NULL;
-}
-
 static void build(struct runs *rs)
 {
 	struct raw *r = rs->r;
@@ -530,11 +523,9 @@ static void build(struct runs *rs)
 	PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct flow_balance_node){ 0 }));
 
 	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
-		const struct raw_stack *st = stack_of(rs, i);
-
-		if (!st || !(r->cell[i].ns > 0))
+		if (!raw_frames(r, r->cell[i].stack) || !(r->cell[i].ns > 0))
 			continue;
-		take_cell(rs, st, r->cell[i].ns);
+		take_cell(rs, r->cell[i].stack, r->cell[i].ns);
 		ns += r->cell[i].ns;
 		samples += (double)r->cell[i].samples;
 	}
@@ -542,12 +533,9 @@ static void build(struct runs *rs)
 	use_counts(rs);
 	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
 		add_direct_calls(rs, i);
-	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
-		const struct raw_stack *st = stack_of(rs, i);
-
-		if (st && r->cell[i].ns > 0)
-			take_calls(rs, st);
-	}
+	for (size_t i = 0; i < r->cell_count && !rs->failed; i++)
+		if (r->cell[i].ns > 0)
+			take_calls(rs, r->cell[i].stack);
 	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
 		add_function_flow(rs, &rs->function[i]);
 	rs->s.period = samples > 0 ? ns / samples : 0;

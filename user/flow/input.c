@@ -8,6 +8,7 @@
 
 #include "counters.h"
 #include "flow/input_priv.h"
+#include "flow/sysname.h"
 
 #define LAST_ADDR (UINT64_MAX - (1u << 22))
 #define MAX_ITEMS (64u << 20) /* of one kind; a file that claims more is not one of ours */
@@ -65,13 +66,6 @@ static bool sane(double w)
 	return w >= 0 && w < 1e18;
 }
 
-static bool wanted_time(struct raw *r, uint64_t t)
-{
-	double s = (double)(int64_t)(t - r->start_ns) * 1e-9;
-
-	return (r->o.from_s <= 0 || s >= r->o.from_s) && (r->o.to_s <= 0 || s < r->o.to_s);
-}
-
 static bool wanted_thread(const struct raw *r, uint32_t pid, uint32_t tid)
 {
 	return (!r->o.pid || pid == r->o.pid) && (!r->o.tid || tid == r->o.tid);
@@ -107,17 +101,13 @@ static int take_access(void *ctx, const void *rec, size_t size)
 	int err;
 
 	/* stores outside the wanted part still say who produced what is read inside it */
-	if ((a->flags & FMT_A_LOAD) && !wanted_time(r, a->time) && !(a->flags & FMT_A_STORE))
-		return 0;
 	if ((a->flags & FMT_A_LOAD) && !(a->flags & FMT_A_STORE) && !wanted_thread(r, a->pid, a->tid))
 		return 0;
 	err = convert_access(r, a, &x);
 	if (err)
 		return err;
 	if (a->flags & FMT_A_NO_ADDR)
-		return wanted_time(r, a->time) && wanted_thread(r, a->pid, a->tid)
-			       ? PUSH(r, in->blind, in->blind_count, in->blind_cap, x)
-			       : 0;
+		return wanted_thread(r, a->pid, a->tid) ? PUSH(r, in->blind, in->blind_count, in->blind_cap, x) : 0;
 	if (!(a->flags & FMT_A_CENSUS)) {
 		r->first_time = a->time < r->first_time ? a->time : r->first_time;
 		r->last_time = a->time > r->last_time ? a->time : r->last_time;
@@ -235,31 +225,6 @@ static int join_calls(struct raw *r)
 	return 0;
 }
 
-static int take_stack(void *ctx, const void *record, size_t size)
-{
-	struct raw *r = ctx;
-	const uint8_t *rec = record;
-	struct fmt_stack s;
-	struct raw_stack out = { .first = r->frame_count, .main_func = FLOW_NONE };
-	int err;
-
-	if (size < sizeof(s))
-		return 0;
-	memcpy(&s, rec, sizeof(s));
-	out.flags = s.flags;
-	for (uint32_t i = 0; i < s.count && sizeof(s) + (i + 1) * sizeof(struct fmt_frame) <= size; i++) {
-		struct fmt_frame f;
-
-		memcpy(&f, rec + sizeof(s) + i * sizeof(f), sizeof(f));
-		err = PUSH(r, r->frame, r->frame_count, r->frame_cap, f);
-		if (err)
-			return err;
-		out.count++;
-	}
-	err = put_id(r, &r->stack_at, s.id, r->stack_count);
-	return err ? err : PUSH(r, r->stack, r->stack_count, r->stack_cap, out);
-}
-
 static int take_symbol(void *ctx, const void *record, size_t size)
 {
 	struct raw *r = ctx;
@@ -279,36 +244,6 @@ static int take_symbol(void *ctx, const void *record, size_t size)
 	k.module = s.module;
 	id = intern_add(&r->symbol_keys, &k, sizeof(k), NULL);
 	return id ? put_id(r, &r->symbol_at, id, last.function) : err_set(r->e, -ENOMEM, "out of memory");
-}
-
-static int take_sample(void *ctx, const void *rec, size_t size)
-{
-	struct raw *r = ctx;
-	const struct fmt_sample *s = rec;
-	bool added;
-	uint64_t *at;
-
-	if (!wanted_time(r, s->time) || !wanted_thread(r, s->pid, s->tid))
-		return 0;
-	at = map_put(&r->sample_at, s->stack, &added);
-	if (!at)
-		return err_set(r->e, -ENOMEM, "out of memory");
-	if (added) {
-		*at = r->cell_count;
-		if (!input_room((void **)&r->cell_stack, r->cell_count, &r->cell_stack_cap, sizeof(*r->cell_stack),
-				r->e))
-			return r->e->code;
-		r->cell_stack[r->cell_count] = s->stack;
-		if (!input_room((void **)&r->cell, r->cell_count, &r->cell_cap, sizeof(*r->cell), r->e))
-			return r->e->code;
-		r->cell[r->cell_count++] = (struct raw_sample_cell){ 0 };
-	}
-	if (s->flags & FMT_S_INSTRUCTIONS)
-		r->cell[*at].instructions += (double)s->period;
-	else
-		r->cell[*at].ns += (double)s->period;
-	r->cell[*at].samples++;
-	return 0;
 }
 
 static int take_function(void *ctx, const void *rec, size_t size)
@@ -343,7 +278,7 @@ static int take_sysio(void *ctx, const void *rec, size_t size)
 	const struct fmt_sysio *s = rec;
 
 	/* what was read outside the wanted part is not asked for; who wrote is */
-	if (s->dir == FMT_IO_KERNEL_READS && !(wanted_time(r, s->time) && wanted_thread(r, s->pid, s->tid)))
+	if (s->dir == FMT_IO_KERNEL_READS && !wanted_thread(r, s->pid, s->tid))
 		return 0;
 	return PUSH(r, r->in->sysio, r->in->sysio_count, r->in->sysio_cap,
 		    ((struct in_sysio){ .time = s->time,
@@ -418,8 +353,6 @@ static const struct section_row rows[] = {
 	{ FMT_ACCESS, sizeof(struct fmt_access), take_access, NULL },
 	{ FMT_WINDOW, 0, take_window, NULL },
 	{ FMT_WINDOW_CALLS, 0, take_calls, NULL },
-	{ FMT_SAMPLE, sizeof(struct fmt_sample), take_sample, NULL },
-	{ FMT_STACK, 0, take_stack, NULL },
 	{ FMT_SYMBOL, 0, take_symbol, NULL },
 	{ FMT_FUNCTION, sizeof(struct fmt_function), take_function, NULL },
 	{ FMT_MODULE, sizeof(struct fmt_module), take_module, NULL },
@@ -439,13 +372,32 @@ static const struct section_row rows[] = {
 	{ FMT_COUNTER, sizeof(struct fmt_counter), take_counter, NULL },
 };
 
-static int walk(struct raw *r)
+/* The samples of each stack; all of its threads, or those asked for. */
+static int fold_cells(struct raw *r)
 {
-	struct section_reader readers[] = { SECTION_READER(rows, r), counts_record_reader(&r->counts, r->e),
-					    input_burst_reader(r),
-					    flow_cache_reader(&r->in->cache, r->in->reader, r->e) };
+	const struct profile *p = r->p;
+	size_t n = 0;
 
-	return sections_walk(r->in->reader, readers, sizeof(readers) / sizeof(*readers), r->e);
+	r->cell = calloc(p->stack_count, sizeof(*r->cell));
+	if (!r->cell)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < p->cell_count; i++) {
+		const struct profile_cell *c = &p->cells[i];
+		const struct profile_thread *t = &p->threads[c->thread];
+		struct raw_sample_cell *out = &r->cell[p->stack_seen[c->stack] - 1];
+
+		if (!wanted_thread(r, t->pid, t->tid))
+			continue;
+		out->stack = c->stack;
+		out->ns += c->weight[PROFILE_TIME];
+		out->instructions += c->weight[PROFILE_INSTRUCTIONS];
+		out->samples += c->samples[PROFILE_TIME] + c->samples[PROFILE_INSTRUCTIONS];
+	}
+	for (size_t i = 0; i < p->stack_count; i++)
+		if (r->cell[i].samples)
+			r->cell[n++] = r->cell[i];
+	r->cell_count = n;
+	return 0;
 }
 
 static void raw_release(struct raw *r)
@@ -454,19 +406,16 @@ static void raw_release(struct raw *r)
 	map_release(&r->function_at);
 	map_release(&r->module_at);
 	map_release(&r->symbol_at);
-	map_release(&r->stack_at);
-	map_release(&r->sample_at);
 	map_release(&r->func_of);
 	intern_release(&r->symbol_keys);
 	intern_release(&r->site_keys);
 	free(r->function);
 	free(r->module);
-	free(r->frame);
-	free(r->stack);
+	free(r->main_func);
+	free(r->frame_func);
 	free(r->mapping);
 	free(r->object);
 	free(r->cell);
-	free(r->cell_stack);
 	counts_record_release(&r->counts);
 	input_burst_release(r);
 	free(r->local);
@@ -507,51 +456,148 @@ static int times_of_later(struct raw *r, uint32_t known)
 	return 0;
 }
 
-int flow_input_load(struct flow_input *in, const char *path, const struct flow_input_opts *o, struct err *e)
+struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const struct flow_input_opts *o,
+			     struct section_reader *readers, struct err *e)
 {
-	struct err local = { 0 };
-	struct raw r = { .in = in, .e = e ? e : &local, .first_time = UINT64_MAX };
-	uint32_t known;
-	int n;
+	struct raw *r = calloc(1, sizeof(*r));
 
-	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN };
-	if (o)
-		r.o = *o;
-	in->main_image = r.o.main_image;
-	in->reader = store_open(path, r.e);
-	if (!in->reader)
-		return r.e->code ? r.e->code : -EINVAL;
-	r.start_ns = store_header(in->reader)->start_monotonic_ns;
-	n = walk(&r);
-	if (!n) {
-		describe(&r);
-		n = join_calls(&r);
+	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN, .reader = profile_reader(p) };
+	if (!r) {
+		err_set(e, -ENOMEM, "out of memory");
+		return NULL;
 	}
-	if (!n)
-		n = input_runs(&r);
-	if (!n)
-		n = input_resolve(&r);
-	if (!n)
-		n = input_calls(&r);
-	known = in->func_count;
-	if (!n)
-		n = input_counts(&r);
-	if (!n)
-		n = input_fields(&r);
-	if (!n)
-		n = times_of_later(&r, known);
-	if (!n)
-		input_one_scale(in);
-	if (!n)
-		n = input_regions(&r);
-	if (!n) {
+	*r = (struct raw){ .in = in, .p = p, .e = e, .first_time = UINT64_MAX };
+	if (o)
+		r->o = *o;
+	in->main_image = r->o.main_image;
+	readers[0] = SECTION_READER(rows, r);
+	readers[1] = counts_record_reader(&r->counts, e);
+	readers[2] = input_burst_reader(r);
+	readers[3] = flow_cache_reader(&in->cache, in->reader, e);
+	return r;
+}
+
+/* System calls are known by what they read and write, too: as the function of which a flow says so. */
+static uint32_t system_call(const struct flow_input *in, uint64_t number)
+{
+	char name[64];
+
+	kernel_name(number == FMT_KERNEL_OTHER ? -1 : (int)number, name, sizeof(name));
+	for (uint32_t f = 0; f < in->func_count; f++)
+		if (in->funcs[f].name[0] == '(' && !strcmp(in->funcs[f].name, name))
+			return f + 1;
+	return 0;
+}
+
+/* By the file's ids, and system calls by their frames. */
+static int join_functions(struct raw *r)
+{
+	const struct profile *p = r->p;
+	uint32_t *of = calloc(p->function_count, sizeof(*of));
+	uint64_t id, *func;
+	size_t pos = 0;
+
+	r->in->func_of = of;
+	if (!of)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	while (map_next(&r->func_of, &pos, &id, &func)) {
+		uint32_t fn = profile_function_id(p, (uint32_t)id);
+
+		if (fn && (uint32_t)*func != FLOW_NONE)
+			of[fn] = (uint32_t)*func + 1;
+	}
+	for (size_t i = 1; i < p->frame_count; i++) {
+		const struct profile_frame *f = &p->frames[i];
+
+		if (p->modules[f->module].kind == FMT_MOD_KERNEL)
+			of[p->lines[f->first + f->count - 1].function] = system_call(r->in, f->addr);
+	}
+	return 0;
+}
+
+uint32_t *flow_input_join(const struct flow_input *in, const struct flow *f, size_t count)
+{
+	uint32_t *of = in->func_of ? malloc((count + 1) * sizeof(*of)) : NULL;
+
+	for (size_t i = 0; of && i < count; i++) {
+		const struct in_func *fn = in->func_of[i] ? &in->funcs[in->func_of[i] - 1] : NULL;
+
+		of[i] = fn ? flow_find(f, fn->name, fn->object) : FLOW_NONE;
+	}
+	return of;
+}
+
+static int resolve(struct raw *r)
+{
+	uint32_t known;
+	int err;
+
+	describe(r);
+	err = join_calls(r);
+	r->main_func = calloc(r->p->stack_count, sizeof(*r->main_func));
+	r->frame_func = calloc(r->p->frame_count + 1, sizeof(*r->frame_func));
+	if (!r->main_func || !r->frame_func)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	if (!err)
+		err = fold_cells(r);
+	if (!err)
+		err = input_runs(r);
+	if (!err)
+		err = input_resolve(r);
+	if (!err)
+		err = input_calls(r);
+	known = r->in->func_count;
+	if (!err)
+		err = input_counts(r);
+	if (!err)
+		err = input_fields(r);
+	if (!err)
+		err = times_of_later(r, known);
+	if (!err && !r->in->owned)
+		err = join_functions(r);
+	if (!err)
+		input_one_scale(r->in);
+	return err ? err : input_regions(r);
+}
+
+int flow_input_end(struct raw *r, int err)
+{
+	struct flow_input *in = r->in;
+
+	if (!err)
+		err = resolve(r);
+	if (!err) {
 		flow_cache_end(&in->cache);
 		store_recovery_text(in->reader, in->missing, sizeof(in->missing));
 	}
-	raw_release(&r);
-	if (n)
+	raw_release(r);
+	free(r);
+	if (err)
 		flow_input_release(in);
-	return n;
+	return err;
+}
+
+int flow_input_load(struct flow_input *in, const char *path, const struct flow_input_opts *o, struct err *e)
+{
+	struct section_reader readers[FLOW_INPUT_READERS];
+	struct err local = { 0 };
+	struct profile *p = profile_open(path, e ? e : &local);
+	struct raw *r = NULL;
+	int err;
+
+	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN };
+	e = e ? e : &local;
+	if (p)
+		r = flow_input_begin(in, p, o, readers, e);
+	if (!r) {
+		profile_free(p);
+		return e->code ? e->code : -EINVAL;
+	}
+	in->owned = p;
+	err = profile_read(p, false, readers, FLOW_INPUT_READERS, e);
+	if (err && !e->code)
+		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err));
+	return flow_input_end(r, err);
 }
 
 const char *in_comm(const struct flow_input *in, uint32_t pid)
@@ -596,8 +642,9 @@ void flow_input_release(struct flow_input *in)
 	free(in->x_use);
 	free(in->x_object);
 	free(in->build_ids);
+	free(in->func_of);
 	map_release(&in->comms);
 	flow_cache_release(&in->cache);
-	store_reader_free(in->reader);
+	profile_free(in->owned);
 	memset(in, 0, sizeof(*in));
 }

@@ -281,21 +281,33 @@ struct flow_input {
 
 	struct map comms; /* pid -> string */
 	struct flow_cache cache;
-	struct store_reader *reader; /* owns the strings */
+	struct store_reader *reader; /* the profile's; owns the strings */
+	struct profile *owned;       /* by flow_input_load() */
+	uint32_t *func_of;           /* by function of the profile: its index + 1; 0: not met. NULL where it is owned */
 	char command[256];
 	char program[256]; /* base name of the main image, "" unknown */
 	char *build_ids;   /* "object=hex\n" lines of file modules, for merge */
 };
 
 struct flow_input_opts {
-	bool main_image;     /* library functions stand as their nearest caller in the main image */
-	double from_s, to_s; /* only this part of the recording; to_s 0: to the end */
-	uint32_t pid, tid;   /* only these; 0: all */
-	bool stacks;         /* resolve the functions of all call stacks */
-	bool compute;        /* read the sampled code: which instructions compute */
-	bool locals;         /* name the local variables behind accesses of the stack */
+	bool main_image;   /* library functions stand as their nearest caller in the main image */
+	uint32_t pid, tid; /* only these; 0: all */
+	bool stacks;       /* resolve the functions of all call stacks */
+	bool compute;      /* read the sampled code: which instructions compute */
+	bool locals;       /* name the local variables behind accesses of the stack */
 };
 
+/* The same of a profile that is read anyway: its readers ride on profile_read(), whose result flow_input_end() takes.
+ * The profile must outlive *in. */
+#define FLOW_INPUT_READERS 4
+struct profile;
+struct raw; /* what is being read */
+struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const struct flow_input_opts *o,
+			     struct section_reader *readers, struct err *e);
+int flow_input_end(struct raw *r, int err);
+/* Which function of a flow each of count functions of the profile is, FLOW_NONE: none. NULL: out of memory, or the
+ * profile is the input's own; to be freed. */
+uint32_t *flow_input_join(const struct flow_input *in, const struct flow *f, size_t count);
 int flow_input_load(struct flow_input *in, const char *path, const struct flow_input_opts *o, struct err *e);
 void flow_input_release(struct flow_input *in);
 

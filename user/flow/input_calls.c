@@ -76,7 +76,7 @@ int input_calls(struct raw *r)
 		s->weight *= scale[s->measure];
 	}
 	/* when and by which process these were is not known either */
-	if (r->o.from_s > 0 || r->o.to_s > 0 || r->o.pid || r->o.tid)
+	if (r->o.pid || r->o.tid)
 		return 0;
 	err = add_unseen(r, CALLS_READ);
 	return err ? err : add_unseen(r, CALLS_WRITTEN);

@@ -95,11 +95,11 @@ static double nominal_ns(const struct raw *r)
 	return weights && sscanf(weights, "time, taken as %lf ns", &ns) == 1 && ns > 0.01 && ns < 100 ? ns : 1;
 }
 
-static void take_cell(struct reader *x, const struct raw_sample_cell *c, uint32_t stack_index, uint32_t func,
-		      bool counted, double ns)
+static void take_cell(struct reader *x, const struct raw_sample_cell *c, uint32_t func, bool counted, double ns)
 {
 	struct flow_input *in = x->r->in;
-	const struct raw_stack *s = &x->r->stack[stack_index];
+	const struct fmt_frame leaf = raw_frame(x->r, c->stack, 0);
+	const struct in_stack *s = c->stack <= in->stack_count ? &in->stack[c->stack - 1] : NULL;
 	double n = counted ? c->instructions : c->ns / ns, part;
 	struct in_function_time *t = &in->times[func];
 
@@ -107,18 +107,18 @@ static void take_cell(struct reader *x, const struct raw_sample_cell *c, uint32_
 		return;
 	if (!counted) {
 		t->instructions += n;
-		for (uint32_t k = 0; stack_index < in->stack_count && k < in->stack[stack_index].count; k++)
-			in->times[in->stack_func[in->stack[stack_index].first + k]].inc_instructions += n;
+		for (uint32_t k = 0; s && k < s->count; k++)
+			in->times[in->stack_func[s->first + k]].inc_instructions += n;
 	}
-	part = computes(x, &x->r->frame[s->first], counted);
+	part = computes(x, &leaf, counted);
 	if (part < 0) {
 		t->undecoded += n;
 		return;
 	}
 	t->compute += n * part;
 	t->compute_samples += part * (double)c->samples;
-	for (uint32_t k = 0; stack_index < in->stack_count && k < in->stack[stack_index].count; k++)
-		in->times[in->stack_func[in->stack[stack_index].first + k]].inc_compute += n * part;
+	for (uint32_t k = 0; s && k < s->count; k++)
+		in->times[in->stack_func[s->first + k]].inc_compute += n * part;
 }
 
 int input_compute(struct raw *r, const uint32_t *func_of_cell)
@@ -131,12 +131,9 @@ int input_compute(struct raw *r, const uint32_t *func_of_cell)
 	r->in->has_compute = true;
 	for (size_t i = 0; i < r->cell_count; i++)
 		counted += r->cell[i].instructions;
-	for (size_t i = 0; i < r->cell_count; i++) {
-		const uint64_t *at = map_get(&r->stack_at, r->cell_stack[i]);
-
-		if (at && func_of_cell[i] != FLOW_NONE)
-			take_cell(&x, &r->cell[i], (uint32_t)*at, func_of_cell[i], counted > 0, ns);
-	}
+	for (size_t i = 0; i < r->cell_count; i++)
+		if (func_of_cell[i] != FLOW_NONE)
+			take_cell(&x, &r->cell[i], func_of_cell[i], counted > 0, ns);
 	intern_release(&x.keys);
 	free(x.leaf);
 	block_cache_free(x.blocks);

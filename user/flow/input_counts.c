@@ -134,8 +134,7 @@ int input_counts(struct raw *r)
 	int err = counts_record_end(&r->counts, r->e);
 
 	/* part of a recording, or library code on its callers' account: counts are for neither */
-	if (err || !r->counts.funcs || !r->counts.windows || r->in->main_image || r->o.from_s > 0 || r->o.to_s > 0 ||
-	    r->o.pid || r->o.tid)
+	if (err || !r->counts.funcs || !r->counts.windows || r->in->main_image || r->o.pid || r->o.tid)
 		return err;
 	err = counts_record_tree(&r->counts, &b, r->e);
 	if (err)

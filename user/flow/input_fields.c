@@ -118,18 +118,17 @@ static int meet_stacks(struct fields *x)
 	int err = 0;
 
 	for (size_t i = 0; i < r->cell_count && !err; i++) {
-		const uint64_t *at = map_get(&r->stack_at, r->cell_stack[i]);
-		const struct raw_stack *s = at ? &r->stack[*at] : NULL;
+		const struct raw_sample_cell *c = &r->cell[i];
 		struct seen *met;
 
-		all += (double)r->cell[i].samples;
-		for (uint32_t k = 0; s && k < s->count && !err; k++) {
-			const struct fmt_frame *f = &r->frame[s->first + k];
+		all += (double)c->samples;
+		for (uint32_t k = 0; k < raw_frames(r, c->stack) && !err; k++) {
+			const struct fmt_frame f = raw_frame(r, c->stack, k);
 
-			err = meet(x, f->addr, f->module, &met);
+			err = meet(x, f.addr, f.module, &met);
 			if (!err && met && met->last != i + 1) {
 				met->last = (uint32_t)i + 1;
-				met->samples += (double)r->cell[i].samples;
+				met->samples += (double)c->samples;
 			}
 		}
 	}

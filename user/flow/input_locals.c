@@ -48,27 +48,26 @@ static int collect(struct places *p)
 	for (size_t i = 0; i < r->local_count; i++) {
 		const struct raw_local *l = &r->local[i];
 		const struct in_access *a = &r->in->access[l->access];
-		const uint64_t *s = map_get(&r->stack_at, a->stack);
-		const struct raw_stack *stack = s ? &r->stack[*s] : NULL;
-		const struct fmt_frame *f;
+		uint32_t stack = profile_stack_of(r->p, a->stack);
+		struct fmt_frame f;
 		struct place_key k;
 		bool added;
 		uint32_t id;
 
 		p->of[i] = FLOW_NONE;
-		if (!stack || l->frame > stack->count)
+		if (l->frame > raw_frames(r, stack))
 			continue;
-		f = &r->frame[stack->first + l->frame - 1];
-		k = (struct place_key){ f->addr, f->module };
+		f = raw_frame(r, stack, l->frame - 1);
+		k = (struct place_key){ f.addr, f.module };
 		id = intern_add(&p->keys, &k, sizeof(k), &added);
 		if (!id || !input_room((void **)&p->at, p->count, &p->cap, sizeof(*p->at), r->e))
 			return err_set(r->e, -ENOMEM, "out of memory");
 		if (added)
 			p->at[p->count++] =
-				(struct place){ .addr = f->addr,
-						.module = f->module,
+				(struct place){ .addr = f.addr,
+						.module = f.module,
 						.func = l->frame == 1 ? a->func
-								      : func_of_code(r, f->addr, f->module, 0) };
+								      : func_of_frame(r, stack, l->frame - 1) };
 		p->at[id - 1].weight += a->weight;
 		p->of[i] = id - 1;
 	}

@@ -5,14 +5,11 @@
 
 #include "counts/counts_windows.h"
 #include "flow/input.h"
+#include "profile/profile.h"
 
-struct raw_stack {
-	size_t first;
-	uint32_t count, main_func; /* main_func: nearest frame in the main image, FLOW_NONE */
-	uint32_t flags;            /* enum fmt_stack_flags */
-};
-
+/* Time samples of one stack, in the order in which the file tells of them. */
 struct raw_sample_cell {
+	uint32_t stack; /* the profile's; 0 unknown */
 	double ns, instructions;
 	uint64_t samples;
 };
@@ -50,7 +47,6 @@ struct raw {
 	struct flow_input *in;
 	struct flow_input_opts o;
 	struct err *e;
-	uint64_t start_ns; /* monotonic start of the recording */
 	uint64_t first_time, last_time;
 	struct map function_at; /* fmt_function.id -> index into function */
 	struct fmt_function *function;
@@ -63,20 +59,15 @@ struct raw {
 	struct map symbol_at;      /* site key id -> fmt_function.id of the physical function */
 	struct intern symbol_keys; /* struct site_key */
 	struct intern site_keys;   /* struct site_key, as used */
-	struct fmt_frame *frame;
-	size_t frame_count, frame_cap;
-	struct raw_stack *stack;
-	size_t stack_count, stack_cap;
-	struct map stack_at; /* id -> index */
+	struct profile *p;         /* stacks, their frames, samples */
+	uint32_t *main_func;  /* by stack: of the nearest frame in the main image, + 1; 0 not looked for, or none */
+	uint32_t *frame_func; /* by frame: its function + 1; 0 not looked for */
 	struct fmt_mapping *mapping;
 	size_t mapping_count, mapping_cap;
 	struct fmt_object *object;
 	size_t object_count, object_cap;
-	struct map sample_at; /* stack id -> index into cells */
 	struct raw_sample_cell *cell;
-	size_t cell_count, cell_cap;
-	uint32_t *cell_stack;
-	size_t cell_stack_cap;
+	size_t cell_count;
 	struct map func_of; /* fmt_function.id -> in_func index */
 	struct raw_calls *calls;
 	size_t calls_count, calls_cap;
@@ -105,6 +96,22 @@ struct raw_calls {
 static inline uint64_t input_code_key(uint32_t module, uint64_t ip)
 {
 	return ip ^ (uint64_t)module << 44;
+}
+
+static inline uint32_t raw_frames(const struct raw *r, uint32_t stack)
+{
+	return r->p->stacks[stack].count;
+}
+
+/* Leaf first; its module by the file's id. */
+static inline struct fmt_frame raw_frame(const struct raw *r, uint32_t stack, uint32_t i)
+{
+	size_t at = r->p->stacks[stack].first + i;
+	const struct profile_frame *f = &r->p->frames[r->p->stack_frames[at]];
+
+	return (struct fmt_frame){ .addr = f->addr,
+				   .module = r->p->modules[f->module].id,
+				   .flags = r->p->stack_frame_flags[at] };
 }
 
 struct site_key {
@@ -142,6 +149,8 @@ int input_locals(struct raw *r);
 /* Computation of every function; func_of_cell: whose each cell of samples is, FLOW_NONE nobody's. */
 int input_compute(struct raw *r, const uint32_t *func_of_cell);
 uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function);
+/* Of the i-th frame of a stack. */
+uint32_t func_of_frame(struct raw *r, uint32_t stack, uint32_t i);
 int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size,
 		    uint32_t *out);
 const struct fmt_module *raw_module(const struct raw *r, uint32_t id);

@@ -158,39 +158,44 @@ static void find_main(struct raw *r)
 	}
 }
 
+uint32_t func_of_frame(struct raw *r, uint32_t stack, uint32_t i)
+{
+	uint32_t *known = &r->frame_func[r->p->stack_frames[r->p->stacks[stack].first + i]];
+	struct fmt_frame f;
+
+	if (!*known) {
+		f = raw_frame(r, stack, i);
+		*known = func_of_code(r, f.addr, f.module, 0) + 1;
+	}
+	return *known - 1;
+}
+
 /* The nearest frame in the main image: who stands for library code with --attribute main. */
 static uint32_t main_caller(struct raw *r, uint32_t stack)
 {
-	const uint64_t *at = stack ? map_get(&r->stack_at, stack) : NULL;
-	struct raw_stack *s = at ? &r->stack[*at] : NULL;
+	for (uint32_t i = 0; i < raw_frames(r, stack) && !r->main_func[stack]; i++) {
+		const struct fmt_frame f = raw_frame(r, stack, i);
 
-	if (!s)
-		return FLOW_NONE;
-	for (uint32_t i = 0; i < s->count && s->main_func == FLOW_NONE; i++) {
-		const struct fmt_frame *f = &r->frame[s->first + i];
-
-		if (f->module == r->main_module && f->module)
-			s->main_func = func_of_code(r, f->addr, f->module, 0);
+		if (f.module == r->main_module && f.module)
+			r->main_func[stack] = func_of_frame(r, stack, i) + 1;
 	}
-	return s->main_func;
+	return r->main_func[stack] - 1;
 }
 
 /* A linkage stub is a part of its caller, as in the exact engine: FLOW_NONE if this is none. */
 static uint32_t stub_caller(struct raw *r, uint32_t func, uint32_t stack)
 {
-	const uint64_t *at = stack ? map_get(&r->stack_at, stack) : NULL;
 	const char *name = func == FLOW_NONE ? "" : r->in->funcs[func].name;
 	size_t n = strlen(name);
-	const struct fmt_frame *f;
 
-	if (!at || r->stack[*at].count < 2 || n < 5 || strcmp(name + n - 4, "@plt"))
+	if (raw_frames(r, stack) < 2 || n < 5 || strcmp(name + n - 4, "@plt"))
 		return FLOW_NONE;
-	f = &r->frame[r->stack[*at].first + 1];
-	return func_of_code(r, f->addr, f->module, 0);
+	return func_of_frame(r, stack, 1);
 }
 
-int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack)
+int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack_id)
 {
+	uint32_t stack = profile_stack_of(r->p, stack_id);
 	const struct site_key *k = intern_get(&r->site_keys, *site + 1, NULL);
 	struct site_key final;
 	bool added, clears;
@@ -321,13 +326,11 @@ static int resolve_samples(struct raw *r)
 	int err = 0;
 
 	for (size_t i = 0; i < r->cell_count; i++) {
-		const uint64_t *at = map_get(&r->stack_at, r->cell_stack[i]);
-
 		/* naming first: the array below must have its final length */
-		if (at && r->stack[*at].count)
-			func_of_code(r, r->frame[r->stack[*at].first].addr, r->frame[r->stack[*at].first].module, 0);
-		if (at && r->o.main_image)
-			main_caller(r, r->cell_stack[i]);
+		if (raw_frames(r, r->cell[i].stack))
+			func_of_frame(r, r->cell[i].stack, 0);
+		if (r->o.main_image)
+			main_caller(r, r->cell[i].stack);
 	}
 	in->times = calloc(in->func_count + 1, sizeof(*in->times));
 	func_of_cell = malloc((r->cell_count + 1) * sizeof(*func_of_cell));
@@ -336,23 +339,21 @@ static int resolve_samples(struct raw *r)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	}
 	for (size_t i = 0; i < r->cell_count; i++) {
-		const uint64_t *at = map_get(&r->stack_at, r->cell_stack[i]);
-		const struct fmt_frame *leaf;
+		const struct raw_sample_cell *c = &r->cell[i];
 		uint32_t f, m;
 
 		func_of_cell[i] = FLOW_NONE;
-		if (!at || !r->stack[*at].count)
+		if (!raw_frames(r, c->stack))
 			continue;
-		for (uint32_t k = 0; *at < in->stack_count && k < in->stack[*at].count; k++) {
-			struct in_function_time *t = &in->times[in->stack_func[in->stack[*at].first + k]];
+		for (uint32_t k = 0; c->stack <= in->stack_count && k < in->stack[c->stack - 1].count; k++) {
+			struct in_function_time *t = &in->times[in->stack_func[in->stack[c->stack - 1].first + k]];
 
-			t->inc_ns += r->cell[i].ns;
-			t->inc_instructions += r->cell[i].instructions;
+			t->inc_ns += c->ns;
+			t->inc_instructions += c->instructions;
 		}
-		leaf = &r->frame[r->stack[*at].first];
-		f = func_of_code(r, leaf->addr, leaf->module, 0);
-		if (r->o.main_image && leaf->module != r->main_module &&
-		    (m = main_caller(r, r->cell_stack[i])) != FLOW_NONE)
+		f = func_of_frame(r, c->stack, 0);
+		if (r->o.main_image && raw_frame(r, c->stack, 0).module != r->main_module &&
+		    (m = main_caller(r, c->stack)) != FLOW_NONE)
 			f = m;
 		if (f >= in->func_count)
 			continue;

@@ -13,18 +13,18 @@ static bool is_stub(const char *name)
 	return n > 4 && !strcmp(name + n - 4, "@plt");
 }
 
-static int take_stack(struct raw *r, const struct raw_stack *s)
+static int take_stack(struct raw *r, uint32_t stack)
 {
 	struct flow_input *in = r->in;
-	struct in_stack out = { .first = in->stack_func_count, .complete = s->flags & FMT_STACK_COMPLETE };
+	struct in_stack out = { .first = in->stack_func_count,
+				.complete = r->p->stacks[stack].flags & FMT_STACK_COMPLETE };
 
-	for (uint32_t i = 0; i < s->count; i++) {
-		const struct fmt_frame *f = &r->frame[s->first + i];
+	for (uint32_t i = 0; i < raw_frames(r, stack); i++) {
 		uint32_t func;
 
-		if (r->o.main_image && r->main_module && f->module != r->main_module)
+		if (r->o.main_image && r->main_module && raw_frame(r, stack, i).module != r->main_module)
 			continue;
-		func = func_of_code(r, f->addr, f->module, 0);
+		func = func_of_frame(r, stack, i);
 		if (func == FLOW_NONE)
 			return err_set(r->e, -ENOMEM, "out of memory");
 		if (is_stub(in->funcs[func].name))
@@ -47,25 +47,18 @@ static int take_stack(struct raw *r, const struct raw_stack *s)
 	return 0;
 }
 
-static uint32_t index_of(const struct raw *r, uint32_t id)
-{
-	const uint64_t *at = id ? map_get(&r->stack_at, id) : NULL;
-
-	return at ? (uint32_t)*at + 1 : 0;
-}
-
 int input_stacks(struct raw *r)
 {
 	struct flow_input *in = r->in;
 	int err = 0;
 
-	for (size_t i = 0; r->o.stacks && !err && i < r->stack_count; i++)
-		err = take_stack(r, &r->stack[i]);
+	for (uint32_t i = 1; r->o.stacks && !err && i < r->p->stack_count; i++)
+		err = take_stack(r, i);
 	/* without the functions an index would lead nowhere */
 	for (size_t i = 0; !err && i < in->access_count; i++)
-		in->access[i].stack = r->o.stacks ? index_of(r, in->access[i].stack) : 0;
+		in->access[i].stack = r->o.stacks ? profile_stack_of(r->p, in->access[i].stack) : 0;
 	for (size_t i = 0; !err && i < in->blind_count; i++)
-		in->blind[i].stack = r->o.stacks ? index_of(r, in->blind[i].stack) : 0;
+		in->blind[i].stack = r->o.stacks ? profile_stack_of(r->p, in->blind[i].stack) : 0;
 	for (size_t i = 0; !err && i < in->window_count; i++)
 		in->window[i].arm.stack = 0;
 	return err;

@@ -149,6 +149,14 @@ static uint32_t *more_frames(struct profile *p, size_t n)
 			return NULL;
 		p->stack_frames = f;
 	}
+	if (k->shared && k->stack_flag_cap < k->stack_frame_cap) {
+		uint8_t *flags = realloc(p->stack_frame_flags, k->stack_frame_cap);
+
+		if (!flags)
+			return NULL;
+		p->stack_frame_flags = flags;
+		k->stack_flag_cap = k->stack_frame_cap;
+	}
 	return p->stack_frames + p->stack_frame_count;
 }
 
@@ -177,6 +185,8 @@ static int take_stack(void *ctx, const void *record, size_t size)
 		ids[i] = frame_of(p, f.module, f.addr);
 		if (!ids[i])
 			return -ENOMEM;
+		if (k->shared)
+			p->stack_frame_flags[p->stack_frame_count + i] = (uint8_t)f.flags;
 	}
 	s = PUSH(p->stacks, p->stack_count, k->stack_cap);
 	*s = (struct profile_stack){ .first = p->stack_frame_count, .count = (uint32_t)n, .flags = head.flags };
@@ -441,6 +451,7 @@ static int finish_modules(struct profile *p)
 		const struct fmt_module *raw = &k->raw_modules[i];
 		struct profile_module *m = &p->modules[i + 1];
 
+		m->id = raw->id;
 		m->kind = raw->kind;
 		m->pid = raw->pid;
 		m->path = text_or(p, raw->path, "");
@@ -648,6 +659,20 @@ static void order_cells(const struct profile_cell *from, struct profile_cell *to
 #undef KEY
 }
 
+/* Cells are still in the order in which the file tells of them. */
+static int note_order(struct profile *p)
+{
+	uint32_t seen = 0;
+
+	p->stack_seen = calloc(p->stack_count, sizeof(*p->stack_seen));
+	if (!p->stack_seen)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->cell_count; i++)
+		if (!p->stack_seen[p->cells[i].stack])
+			p->stack_seen[p->cells[i].stack] = ++seen;
+	return 0;
+}
+
 /* By thread, and by stack within, so that whoever walks them walks the stacks in order, too. */
 static int finish_cells(struct profile *p)
 {
@@ -659,6 +684,8 @@ static int finish_cells(struct profile *p)
 
 	for (size_t i = 0; i < p->cell_count; i++)
 		p->cells[i].stack = p->cells[i].stack ? stack_of(k, p->cells[i].stack) : 0;
+	if (!err && k->shared)
+		err = note_order(p);
 	if (!err && p->cell_count) {
 		order_cells(p->cells, other, p->cell_count, starts, p->stack_count,
 			    offsetof(struct profile_cell, stack));
@@ -681,23 +708,21 @@ static int finish_cells(struct profile *p)
 static int finish(struct profile *p, bool name_missing)
 {
 	struct profile_private *k = p->priv;
-	uint32_t *function_of_raw = NULL;
 	const char *engine;
 	int err = finish_modules(p);
 
 	if (!err)
-		err = finish_functions(p, &function_of_raw);
+		err = finish_functions(p, &k->function_of_raw);
 	if (!err)
-		err = finish_lines(p, function_of_raw);
+		err = finish_lines(p, k->function_of_raw);
 	if (!err && name_missing)
 		err = profile_name_missing(p);
 	if (!err)
 		err = finish_frames(p);
 	if (!err)
-		err = finish_exact(p, function_of_raw);
+		err = finish_exact(p, k->function_of_raw);
 	if (!err)
 		err = finish_counters(p);
-	free(function_of_raw);
 	if (!err)
 		err = finish_cells(p);
 	p->start_realtime_ns = store_header(k->reader)->start_realtime_ns;
@@ -722,20 +747,26 @@ static void drop_scaffold(struct profile_private *k)
 	k->raw_modules = NULL;
 	k->raw_lines = NULL;
 	k->raw_counters = NULL;
-	map_release(&k->function_at);
-	map_release(&k->module_at);
 	map_release(&k->thread_at);
 	index_release(&k->cell_at);
+	index_release(&k->frame_at);
+	map_release(&k->module_at);
 	map_release(&k->counter_at);
 	map_release(&k->comm_at);
 	map_release(&k->merged);
-	index_release(&k->frame_at);
 }
 
-static struct profile *load(const char *path, bool name_missing, struct err *e)
+/* What the file's ids stand for. */
+static void drop_ids(struct profile_private *k)
+{
+	map_release(&k->function_at);
+	free(k->function_of_raw);
+	k->function_of_raw = NULL;
+}
+
+struct profile *profile_open(const char *path, struct err *e)
 {
 	struct profile *p = calloc(1, sizeof(*p));
-	int err;
 
 	if (p)
 		p->priv = calloc(1, sizeof(*p->priv));
@@ -750,22 +781,49 @@ static struct profile *load(const char *path, bool name_missing, struct err *e)
 		profile_free(p);
 		return NULL;
 	}
-	store_read_ahead(p->priv->reader);
+	return p;
+}
+
+struct store_reader *profile_reader(struct profile *p)
+{
+	return p->priv->reader;
+}
+
+int profile_read(struct profile *p, bool name_missing, const struct section_reader *others, size_t count, struct err *e)
+{
+	struct section_reader readers[SECTION_READERS] = { SECTION_READER(rows, p) };
+	struct profile_private *k = p->priv;
+	int err;
+
+	if (count >= SECTION_READERS)
+		return err_set(e, -EINVAL, "more than %d readers on one walk", SECTION_READERS);
+	for (size_t i = 0; i < count; i++)
+		readers[i + 1] = others[i];
+	k->shared = count > 0;
+	store_read_ahead(k->reader);
 	/* index 0 means "none" among stacks */
 	p->stacks = calloc(64, sizeof(*p->stacks));
-	p->priv->stack_cap = 64;
+	k->stack_cap = 64;
 	p->stack_count = 1;
-	err = p->stacks ? 0 : -ENOMEM;
-	if (!err)
-		err = sections_walk(p->priv->reader, &SECTION_READER(rows, p), 1, e);
+	err = p->stacks ? sections_walk(k->reader, readers, count + 1, e) : -ENOMEM;
 	if (!err)
 		err = finish(p, name_missing);
+	drop_scaffold(k);
+	if (!k->shared)
+		drop_ids(k);
+	return err;
+}
+
+static struct profile *load(const char *path, bool name_missing, struct err *e)
+{
+	struct profile *p = profile_open(path, e);
+	int err = p ? profile_read(p, name_missing, NULL, 0, e) : 0;
+
 	if (err) {
 		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
 		profile_free(p);
 		return NULL;
 	}
-	drop_scaffold(p->priv);
 	return p;
 }
 
@@ -785,6 +843,7 @@ void profile_free(struct profile *p)
 		return;
 	if (p->priv) {
 		drop_scaffold(p->priv);
+		drop_ids(p->priv);
 		map_release(&p->priv->counts_at);
 		map_release(&p->priv->stack_sparse);
 		free(p->priv->stack_dense);
@@ -798,6 +857,8 @@ void profile_free(struct profile *p)
 	free(p->modules);
 	free(p->stacks);
 	free(p->stack_frames);
+	free(p->stack_frame_flags);
+	free(p->stack_seen);
 	free(p->threads);
 	free(p->cells);
 	free(p->counters);
@@ -826,4 +887,11 @@ uint32_t profile_counts_frame(const struct profile *p, uint32_t id)
 uint32_t profile_stack_of(const struct profile *p, uint32_t id)
 {
 	return id ? stack_of(p->priv, id) : 0;
+}
+
+uint32_t profile_function_id(const struct profile *p, uint32_t id)
+{
+	const uint64_t *at = id ? map_get(&p->priv->function_at, id) : NULL;
+
+	return at ? p->priv->function_of_raw[*at] : 0;
 }

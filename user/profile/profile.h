@@ -44,6 +44,7 @@ struct profile_frame { /* [0] unused */
 };
 
 struct profile_module { /* [0] stands for "no module" */
+	uint32_t id;    /* as the file has it */
 	uint32_t kind;  /* enum fmt_module_kind; 0: none */
 	uint32_t pid;
 	const char *path;   /* never NULL */
@@ -89,6 +90,8 @@ struct profile {
 	struct profile_module *modules;
 	struct profile_stack *stacks;
 	uint32_t *stack_frames;
+	uint8_t *stack_frame_flags; /* of each of stack_frames; NULL unless others read, too */
+	uint32_t *stack_seen;       /* by stack: the how manieth with a sample, from 1; NULL as above */
 	struct profile_thread *threads;
 	struct profile_cell *cells; /* by thread */
 	struct profile_counter *counters;
@@ -122,6 +125,14 @@ struct profile {
 struct profile *profile_load(const char *path, struct err *e);
 /* The same without opening any other file. */
 struct profile *profile_load_as_stored(const char *path, struct err *e);
+/* The same in two steps, with other readers' rows on the same walk (profile/walk.h). These find below what the
+ * file's ids stand for, from the end of the walk to profile_free(). */
+struct section_reader;
+struct profile *profile_open(const char *path, struct err *e);
+int profile_read(struct profile *p, bool name_missing, const struct section_reader *others, size_t count,
+		 struct err *e);
+struct store_reader *profile_reader(struct profile *p);
+uint32_t profile_function_id(const struct profile *p, uint32_t id); /* 0: none such, or nameless */
 void profile_free(struct profile *p);
 /* Value of a meta key, NULL if the file has none. */
 const char *profile_meta(const struct profile *p, const char *key);

@@ -17,6 +17,8 @@
 /* Ids as the file has them; they become indexes in finish(). */
 struct profile_private {
 	struct store_reader *reader;
+	bool shared; /* others read the file, too */
+	uint32_t *function_of_raw;
 	struct fmt_function *raw_functions;
 	struct fmt_module *raw_modules;
 	struct raw_line {
@@ -25,7 +27,7 @@ struct profile_private {
 	struct fmt_counter *raw_counters;
 	size_t raw_function_count, raw_function_cap, raw_module_count, raw_module_cap;
 	size_t raw_line_count, raw_line_cap, raw_counter_count, raw_counter_cap;
-	size_t frame_cap, stack_cap, stack_frame_cap, thread_cap, cell_cap, function_cap, line_cap;
+	size_t frame_cap, stack_cap, stack_frame_cap, stack_flag_cap, thread_cap, cell_cap, function_cap, line_cap;
 	struct map counts_at, function_at, module_at, thread_at, counter_at, comm_at, merged;
 	struct index frame_at; /* (module, addr) -> frame */
 	struct index cell_at;  /* (thread, stack) -> cell, from 1 */

@@ -105,7 +105,7 @@ int report_build(const struct profile *p, const char *file, const struct report_
 	if (!err && o->callers)
 		err = callers_compute(p, o->callers, o->inlined, &r->callers, e);
 	if (!err && o->flow) {
-		r->flow_func = report_flow_match(p, &r->all, o->flow);
+		r->flow_func = report_flow_match(p, &r->all, o->flow->func_count, o->flow_of);
 		if (!r->flow_func)
 			err = err_set(e, -ENOMEM, "out of memory");
 	}

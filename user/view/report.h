@@ -36,6 +36,7 @@ struct report_opts {
 	double limit;            /* share of 1 under which a row is left out */
 	const char *callers;     /* of this function; NULL: none */
 	const struct flow *flow; /* of the same profile, for the columns that need one; NULL: those are unknown */
+	const uint32_t *flow_of; /* with flow, by function of the profile: the flow's, FLOW_NONE: none */
 	const unsigned *columns; /* enum report_column; NULL: those of time */
 	unsigned column_count;
 	const struct trust *trust; /* NULL: not judged */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/plainname.h"
-
 static const struct {
 	const char *name, *title;
 	unsigned width;
@@ -86,67 +84,33 @@ bool report_columns_flow(const unsigned *c, unsigned count)
 	return false;
 }
 
-/* The flow names system calls in parentheses, and all variants of a string function as one. */
-static size_t flow_name(const struct profile_function *f, char *out, size_t size)
+uint32_t *report_flow_match(const struct profile *p, const struct shares *s, uint32_t funcs, const uint32_t *flow_of)
 {
-	size_t plain;
-	const char *name = f->name;
+	uint32_t *func = malloc((p->function_count + 1) * sizeof(*func)), *row = malloc((funcs + 1) * sizeof(*row));
 
-	if (!strncmp(name, "[kernel", 7)) {
-		int n = snprintf(out, size, "(%.*s)", (int)strcspn(name + 1, "]"), name + 1);
-
-		return n < 0 ? 0 : (size_t)n;
+	if (!func || !row) {
+		free(func);
+		free(row);
+		return NULL;
 	}
-	plain = plain_name(&name);
-	snprintf(out, size, "%.*s", plain ? (int)plain : (int)size, name);
-	return strlen(out);
-}
+	memset(func, 0xff, (p->function_count + 1) * sizeof(*func));
+	memset(row, 0xff, (funcs + 1) * sizeof(*row));
+	for (size_t i = 0; i < s->count; i++) {
+		uint32_t at = s->rows[i].function, id = flow_of[at];
 
-uint32_t *report_flow_match(const struct profile *p, const struct shares *s, const struct flow *f)
-{
-	uint32_t *func = malloc((p->function_count + 1) * sizeof(*func)),
-		 *row = malloc((f->func_count + 1) * sizeof(*row));
-	struct intern names = { 0 };
-	bool failed = !func || !row;
-	char key[4096];
-
-	if (!failed) {
-		memset(func, 0xff, (p->function_count + 1) * sizeof(*func));
-		memset(row, 0xff, (f->func_count + 1) * sizeof(*row));
-	}
-	for (uint32_t i = 0; !failed && i < f->func_count; i++) {
-		int n = snprintf(key, sizeof(key), "%.2000s%c%.2000s", f->funcs[i].name, 0, f->funcs[i].object);
-
-		failed = !intern_add(&names, key, (size_t)n, NULL);
-	}
-	for (size_t i = 0; !failed && i < s->count; i++) {
-		uint32_t at = s->rows[i].function, id;
-		const struct profile_function *pf = &p->functions[at];
-		size_t n = flow_name(pf, key, 2048);
-		bool added;
-
-		key[n++] = 0;
-		n += (size_t)snprintf(key + n, sizeof(key) - n, "%.2000s", key[0] == '(' ? "" : pf->object);
-		id = intern_add(&names, key, n, &added);
-		if (!id || id > f->func_count) {
-			failed = !id;
+		if (id == FLOW_NONE)
 			continue;
-		}
 		/* variants of one function are one there, and one time here: the first, which is the hottest; but
 		 * functions that only bear the same name must not get each other's figures */
-		if (row[id - 1] == UINT32_MAX) {
-			row[id - 1] = at;
-			func[at] = id - 1;
-		} else if (!strcmp(p->functions[row[id - 1]].name, pf->name)) {
-			func[row[id - 1]] = FLOW_NONE;
+		if (row[id] == UINT32_MAX) {
+			row[id] = at;
+			func[at] = id;
+		} else if (!strcmp(p->functions[row[id]].name, p->functions[at].name)) {
+			func[row[id]] = FLOW_NONE;
 		}
 	}
-	intern_release(&names);
 	free(row);
-	if (!failed)
-		return func;
-	free(func);
-	return NULL;
+	return func;
 }
 
 const char *report_flow_bias(const struct flow *flow, const struct flow_func *f)

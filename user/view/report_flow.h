@@ -40,9 +40,9 @@ int report_columns(const char *text, unsigned *out, struct err *e);
 /* Whether one of them needs a flow. */
 bool report_columns_flow(const unsigned *c, unsigned count);
 
-/* Which function of the flow each function of the profile is: FLOW_NONE where none, or several
- * functions of one name share it. NULL when out of memory; to be freed. */
-uint32_t *report_flow_match(const struct profile *p, const struct shares *s, const struct flow *f);
+/* Which of a flow's functions stands in the row of each function of the profile: that of flow_of, FLOW_NONE where
+ * several functions of one name share it. NULL when out of memory; to be freed. */
+uint32_t *report_flow_match(const struct profile *p, const struct shares *s, uint32_t funcs, const uint32_t *flow_of);
 
 void report_flow_table(const struct report *r, const struct shares *s, const struct text_style *style, struct buf *out);
 /* The keys of one function; nulls where f is NULL. */
