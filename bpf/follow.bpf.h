@@ -15,6 +15,7 @@
 /* Set by user space before anything is attached. */
 __u32 follow = FOLLOW_ALL;
 __u32 follow_children = 0;
+__u32 self = 0;   /* the recorder, which is not what anybody asked for; 0: other numbers are in force (a container) */
 __u32 strict = 0; /* who gains rights that we lend to our user is not his to observe (user/util/rights.h) */
 
 struct {
@@ -31,15 +32,22 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } cgroup SEC(".maps");
 
+/* The recorder, and what it starts: that is named, parsed and tried out for it. */
+static __always_inline bool is_ours(struct task_struct *task)
+{
+	return self && (BPF_CORE_READ(task, tgid) == (int)self || BPF_CORE_READ(task, real_parent, tgid) == (int)self);
+}
+
 static __always_inline bool followed(__u64 pid_tgid)
 {
 	__u32 key = follow == FOLLOW_THREADS ? (__u32)pid_tgid : pid_tgid >> 32;
 	__u64 *state;
 
-	if (follow == FOLLOW_ALL)
-		return true;
-	if (follow == FOLLOW_CGROUP)
-		return bpf_current_task_under_cgroup(&cgroup, 0) == 1;
+	if (follow == FOLLOW_ALL || follow == FOLLOW_CGROUP) {
+		if (is_ours(bpf_get_current_task_btf()))
+			return false;
+		return follow == FOLLOW_ALL || bpf_current_task_under_cgroup(&cgroup, 0) == 1;
+	}
 	state = bpf_map_lookup_elem(&targets, &key);
 	return state && *state != FOLLOW_NOT_YET;
 }

@@ -57,6 +57,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct thread_struct thread;
 	int pid, tgid;
+	struct task_struct *real_parent;
 	unsigned long nvcsw, nivcsw;
 	__u64 start_time;
 	unsigned int ptrace;

@@ -266,12 +266,14 @@ static __always_inline bool follows(struct task_struct *task)
 	struct cgroup *group;
 	__u64 *state;
 
-	if (follow == FOLLOW_ALL)
-		return true;
-	if (follow != FOLLOW_CGROUP) {
+	if (follow != FOLLOW_ALL && follow != FOLLOW_CGROUP) {
 		state = bpf_map_lookup_elem(&targets, &key);
 		return state && *state != FOLLOW_NOT_YET;
 	}
+	if (is_ours(task))
+		return false;
+	if (follow == FOLLOW_ALL)
+		return true;
 	group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
 	for (int depth = 0; depth < MOST_GROUPS && group; depth++) {
 		if (BPF_CORE_READ(group, kn, id) == group_id)

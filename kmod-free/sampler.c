@@ -339,6 +339,7 @@ int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
 
 	raise_file_limit();
 	s->cgroup_fd = t->cgroup_fd;
+	s->bpf->bss->self = whole && targets_first_pid_namespace() ? (uint32_t)getpid() : 0;
 	if (!whole && s->o.timers == TIMERS_OF_THREADS)
 		return attach_threads(s, t, e);
 	err = whole ? attach_cpus(s, e) : attach_filtered(s, t, s->o.timers == TIMERS_AUTO ? &s->why : e);

@@ -169,6 +169,7 @@ int sysio_cgroup(struct sysio *s, int fd, struct err *e)
 
 	s->bpf->bss->follow = FOLLOW_CGROUP;
 	s->bpf->bss->group_id = fstat(fd, &st) ? 0 : st.st_ino;
+	s->bpf->bss->self = (uint32_t)getpid();
 	if (!bpf_map_update_elem(bpf_map__fd(s->bpf->maps.cgroup), &zero, &value, BPF_ANY))
 		return 0;
 	return err_set(e, -errno,
@@ -187,6 +188,7 @@ void sysio_remove(struct sysio *s, pid_t pid)
 void sysio_all(struct sysio *s)
 {
 	s->bpf->bss->follow = FOLLOW_ALL;
+	s->bpf->bss->self = (uint32_t)getpid();
 }
 
 void sysio_set_every(struct sysio *s, uint32_t every)

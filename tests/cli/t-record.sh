@@ -97,7 +97,9 @@ check "and so is the reader" bash -c 'accperf report -i short.data 2>/dev/null |
 check "one that lives on is not among them" test "$(counter rate.data 'threads that ended before their first sample')" = 0
 
 # all CPUs; one thread only
-expect_status 0 "the whole machine" accperf record -q -a -F 997 --duration 1s -o a.data
+accperf record -q -a -F 997 --duration 1s -o a.data & rec=$!
+wait $rec; check "the whole machine" test $? = 0
+check "but for the recorder" bash -c "accperf report --json --per-thread -i a.data 2>/dev/null | jq -e 'all(.threads[]; .pid != $rec)'"
 # whose share is small on a busy one
 check "finds the loop" bash -c 'accperf report --json -i a.data 2>/dev/null | jq -e "any(.functions[]; .name == \"spin_hot\")"'
 expect_status 0 "one thread" accperf record -q -t $loop -F 1999 --duration 1s -o th.data
