@@ -138,7 +138,7 @@ static __always_inline bool alg_take(__u32 *taken)
 {
 	if (!__sync_lock_test_and_set(taken, 1))
 		return true;
-	ADD(losses[PC_ROOM_TAKEN], 1);
+	count(PC_ROOM_TAKEN);
 	return false;
 }
 static const struct probe_slot no_slot;
@@ -354,18 +354,18 @@ static __always_inline int alg_call_begins(struct bpf_raw_tracepoint_args *ctx, 
 	if (f.what == ALG_IN || f.what == ALG_OUT) {
 		o = alg_sock_of(f.ino);
 		if (!o) {
-			ADD(losses[PC_MAP_FULL], 1);
+			count(PC_MAP_FULL);
 			return 0;
 		}
 		if (o->pending && o->epoch != epochs[alg_library & (PROBE_LIBS - 1)]) {
-			ADD(losses[PC_CUT], 1);
+			count(PC_CUT);
 			o->pending = 0;
 		}
 		if (f.what == ALG_IN && o->pending && o->partly && !o->more)
 			alg_complete(o); /* the last read had been the last */
 		if (!o->pending) {
 			if (alg_inside(o, tid)) {
-				ADD(losses[PC_NESTED], 1);
+				count(PC_NESTED);
 				return 0;
 			}
 			alg_begin(o, pid, tid, REG_IP(regs));

@@ -9,7 +9,8 @@
 #ifndef ACCPERF_FOLLOW_BPF_H
 #define ACCPERF_FOLLOW_BPF_H
 
-#include "common.bpf.h"
+#include "kernel_types.bpf.h"
+#include "count.bpf.h"
 #include "control.h"
 
 /* Set by user space before anything is attached. */

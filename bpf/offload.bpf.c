@@ -11,8 +11,7 @@
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
-#include "counters.h"
-#include "preempt.bpf.h"
+#include "count.bpf.h"
 #include "regs.bpf.h"
 #include "returns.bpf.h"
 
@@ -54,8 +53,7 @@ __u32 skip_pid;                                /* the profiler, when it probes e
 __u32 limit_per_window = 100;                  /* records per process and 100 ms; 0 = no limit */
 __u32 epochs[PROBE_LIBS];                      /* of each library: bumped whenever it is armed */
 __u32 enabled[PROBE_LIBS];                     /* calls entered meanwhile count; others only cost */
-__u64 losses[PC_MAX];
-__u32 entry_ns[PROBE_MAX], exit_ns; /* what a hit costs: on a probe's entry, on any exit */
+__u32 entry_ns[PROBE_MAX], exit_ns;            /* what a hit costs: on a probe's entry, on any exit */
 
 #define RATE_WINDOW_NS 100000000ull
 #define SNAPSHOT 8192
@@ -199,7 +197,7 @@ static __always_inline bool send_stack(regs_t *r, struct probe_thread *t, __u64 
 	__u32 n = 0;
 
 	if (!s) {
-		ADD(losses[PC_RING_FULL], 1);
+		count(PC_RING_FULL);
 		return false;
 	}
 	__builtin_memset(&s->s, 0, sizeof(s->s));
@@ -243,7 +241,7 @@ static __always_inline struct probe_total *total_of(__u32 pid, __u32 probe, __u6
 	key.site = 0;
 	t = bpf_map_lookup_elem(&totals, &key);
 	if (!t)
-		ADD(losses[PC_MAP_FULL], 1);
+		count(PC_MAP_FULL);
 	return t;
 }
 
@@ -284,9 +282,9 @@ static __always_inline __u32 thinned(__u32 pid, __u64 now)
 static __always_inline void slot_dead(struct probe_slot *s, __u32 library_epoch)
 {
 	if (s->epoch != library_epoch)
-		ADD(losses[PC_CUT], 1);
+		count(PC_CUT);
 	else
-		ADD(losses[PC_ABANDONED], 1);
+		count(PC_ABANDONED);
 	s->used = 0;
 }
 
@@ -299,7 +297,7 @@ static __always_inline struct probe_thread *thread_of(__u32 tid)
 	bpf_map_update_elem(&threads, &tid, &no_thread, BPF_NOEXIST);
 	t = bpf_map_lookup_elem(&threads, &tid);
 	if (!t)
-		ADD(losses[PC_MAP_FULL], 1);
+		count(PC_MAP_FULL);
 	return t;
 }
 
@@ -432,7 +430,7 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 			 * tail call shares the frame and would return to the trampoline. */
 			if (c->epoch == epoch &&
 			    (c->sp > sp || spec->kind == PK_BEGIN || jumped_on(c, sp, ra, REG_IP(r)))) {
-				ADD(losses[PC_NESTED], 1);
+				count(PC_NESTED);
 				put_off(c, entry_ns[probe & (PROBE_MAX - 1)]);
 				return 1;
 			}
@@ -452,7 +450,7 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 		}
 	}
 	if (!s) {
-		ADD(losses[PC_SLOTS_FULL], 1);
+		count(PC_SLOTS_FULL);
 		return 1;
 	}
 	s->probe = probe;
@@ -495,7 +493,7 @@ static __always_inline void emit(struct probe_slot *s, __u32 pid, __u32 tid, __u
 	__u32 i;
 
 	if (!w) {
-		ADD(losses[PC_RING_FULL], 1);
+		count(PC_RING_FULL);
 		return;
 	}
 	w->h.kind = WIRE_OFFLOAD;
@@ -568,7 +566,7 @@ static __always_inline void add_hist(const struct probe_slot *s, __u32 pid, __u6
 		bpf_map_update_elem(&hists, &key, &no_hist, BPF_NOEXIST);
 		h = bpf_map_lookup_elem(&hists, &key);
 		if (!h) {
-			ADD(losses[PC_MAP_FULL], 1);
+			count(PC_MAP_FULL);
 			return;
 		}
 	}
@@ -602,7 +600,7 @@ static __noinline int account(struct probe_slot *s, __u64 now, __u32 completes)
 		/* One that completes others is needed for them. */
 		weight = completes && s->kind == PK_CALL ? 1 : thinned(pid, now);
 		if (!weight)
-			ADD(losses[PC_THINNED], 1);
+			count(PC_THINNED);
 	} else {
 		/* Never thinned: each may complete a call that has a record. A query that says
 		 * "not ready" completes none. */
@@ -814,7 +812,7 @@ static __always_inline int thread_ended(void)
 		if (!s->used)
 			continue;
 		if (s->epoch != epochs[s->library & (PROBE_LIBS - 1)]) {
-			ADD(losses[PC_CUT], 1);
+			count(PC_CUT);
 			continue;
 		}
 		total = total_of(pid, s->probe, s->site);

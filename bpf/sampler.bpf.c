@@ -4,7 +4,8 @@
  * of its stack. The bare interrupt costs some ten times what this program does, so it takes the
  * whole state and leaves unwinding to user space.
  */
-#include "common.bpf.h"
+#include "kernel_types.bpf.h"
+#include "count.bpf.h"
 #include "regs.bpf.h"
 #define RETURNS_READER
 #include "returns.bpf.h"

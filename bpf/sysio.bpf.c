@@ -4,7 +4,8 @@
  * machine passes here while this is attached, so the first thing is to leave for those of others,
  * and there is one program only: at the exit the caller's registers still hold the arguments.
  */
-#include "common.bpf.h"
+#include "kernel_types.bpf.h"
+#include "count.bpf.h"
 #include "abi.h"
 #include "control.h"
 #include "follow.bpf.h"
@@ -48,12 +49,17 @@ struct msghdr { /* user space's */
 	__u64 iov, iov_len;
 };
 
+struct share {
+	__u64 burst, ns;
+};
+
+/* What the burst under way has cost on each CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct sysio_counts);
-} counts SEC(".maps");
+	__type(value, struct share);
+} shares SEC(".maps");
 
 /* Set by user space while running. */
 __u32 every = 1; /* one call in so many is reported, drawn at random */
@@ -92,10 +98,10 @@ static __always_inline __u64 arg(const struct pt_regs *r, __u32 i)
 }
 
 /* An iovec array has the layout of our ranges. The last ones are cut to what was moved. */
-static __always_inline __u32 take_iov(struct record *x, struct sysio_counts *k, __u64 iov, __u64 cnt, __u64 left)
+static __always_inline __u32 take_iov(struct record *x, __u64 iov, __u64 cnt, __u64 left)
 {
 	if (cnt > MAX_RANGES) {
-		ADD(k->cut, 1);
+		count(SC_CUT);
 		cnt = MAX_RANGES;
 	}
 	if (!cnt || bpf_probe_read_user(x->range, (cnt & 31) * sizeof(x->range[0]), (void *)iov))
@@ -111,8 +117,8 @@ static __always_inline __u32 take_iov(struct record *x, struct sysio_counts *k, 
 	return cnt;
 }
 
-static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *k, const struct sysio_call *c,
-					 const struct pt_regs *r, __s64 ret)
+static __always_inline __u32 take_ranges(struct record *x, const struct sysio_call *c, const struct pt_regs *r,
+					 __s64 ret)
 {
 	__u64 addr = arg(r, c->addr), cnt;
 	struct msghdr m;
@@ -145,15 +151,15 @@ static __always_inline __u32 take_ranges(struct record *x, struct sysio_counts *
 		break;
 	default: return 0;
 	}
-	return take_iov(x, k, addr, cnt, ret);
+	return take_iov(x, addr, cnt, ret);
 }
 
 /* Fills x and sends it; true if the call was reported.
  * shape: inlined; pointers to parts would cost the verifier what it knows of them. */
-static __always_inline bool send(struct record *x, struct sysio_counts *k, const struct sysio_call *c,
-				 const struct pt_regs *regs, __s64 ret, __u64 id, __u64 now, __u32 step)
+static __always_inline bool send(struct record *x, const struct sysio_call *c, const struct pt_regs *regs, __s64 ret,
+				 __u64 id, __u64 now, __u32 step)
 {
-	__u32 n = take_ranges(x, k, c, regs, ret);
+	__u32 n = take_ranges(x, c, regs, ret);
 
 	if (!n || n > MAX_RANGES)
 		return false;
@@ -170,13 +176,13 @@ static __always_inline bool send(struct record *x, struct sysio_counts *k, const
 	x->s.iov_cnt = n;
 	x->s.every = step;
 	if (bpf_ringbuf_output(&ring, x, sizeof(x->s) + n * sizeof(struct wire_range), BPF_RB_NO_WAKEUP))
-		ADD(k->lost, 1);
-	ADD(k->taken, 1);
+		count(SC_LOST);
+	count(SC_TAKEN);
 	return true;
 }
 
 /* True if the call was reported. */
-static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct sysio_counts *k, __u64 id, __u64 now)
+static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, __u64 id, __u64 now)
 {
 	__s64 ret = (__s64)ctx->args[1];
 	__u32 zero = 0, nr, step;
@@ -189,17 +195,17 @@ static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct 
 		return false;
 	nr = (__u32)regs.orig_rax;
 	if (nr == 426 /* io_uring_enter */)
-		ADD(k->uring, 1);
+		count(SC_URING);
 	c = bpf_map_lookup_elem(&calls, &nr);
 	if (!c)
 		return false;
 	if (ret > 0 && c->counts & SYSDIR_READ)
-		ADD(k->moved[0], ret);
+		count_n(SC_READ, ret);
 	if (ret > 0 && c->counts & SYSDIR_WRITTEN)
-		ADD(k->moved[1], ret);
+		count_n(SC_WRITTEN, ret);
 	if (!c->shape)
 		return false;
-	ADD(k->seen, 1);
+	count(SC_SEEN);
 	step = one_in();
 	if (step > 1 && bpf_get_prandom_u32() % step)
 		return false;
@@ -210,26 +216,30 @@ static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, struct 
 	if (!x)
 		return false;
 	if (__sync_lock_test_and_set(&x->busy, 1)) {
-		ADD(k->lost, 1);
+		count(SC_LOST);
 		return false;
 	}
-	sent = send(x, k, c, &regs, ret, id, now, step);
+	sent = send(x, c, &regs, ret, id, now, step);
 	x->busy = 0;
 	return sent;
 }
 
 /* Accounts for this call; at the limit all CPUs fall silent, and user space is woken to detach. */
-static __always_inline void charge(struct sysio_counts *k, __u64 ns)
+static __always_inline void charge(__u64 ns)
 {
 	struct wire_head wake = { 0 };
+	__u32 zero = 0;
+	struct share *here = bpf_map_lookup_elem(&shares, &zero);
 
-	if (k->burst != burst) {
-		k->burst = burst;
-		k->here = 0;
+	if (!here)
+		return;
+	if (here->burst != burst) {
+		here->burst = burst;
+		here->ns = 0;
 	}
-	ADD(k->spent, ns);
-	ADD(k->here, ns);
-	if (!limit_ns || k->here < limit_ns || over_at)
+	count_n(SC_SPENT, ns);
+	ADD(here->ns, ns);
+	if (!limit_ns || here->ns < limit_ns || over_at)
 		return;
 	over_at = bpf_ktime_get_ns();
 	bpf_ringbuf_output(&ring, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
@@ -238,18 +248,14 @@ static __always_inline void charge(struct sysio_counts *k, __u64 ns)
 static __always_inline int left(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid(), now;
-	__u32 zero = 0;
-	struct sysio_counts *k = bpf_map_lookup_elem(&counts, &zero);
 
-	if (!k)
-		return 0;
 	if (!followed(id)) {
-		ADD(k->others, 1);
+		count(SC_OTHERS);
 		return 0;
 	}
-	ADD(k->passed, 1);
+	count(SC_PASSED);
 	now = bpf_ktime_get_ns();
-	charge(k, now >= from && now < until && !over_at && observe(ctx, k, id, now) ? take_ns : pass_ns);
+	charge(now >= from && now < until && !over_at && observe(ctx, id, now) ? take_ns : pass_ns);
 	return 0;
 }
 

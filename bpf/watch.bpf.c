@@ -6,6 +6,7 @@
  * otherwise go on trapping until user space wakes.
  */
 #include "kernel_types.bpf.h"
+#include "count.bpf.h"
 #include "control.h"
 #include "regs.bpf.h"
 
@@ -26,8 +27,6 @@ struct {
 	__uint(max_entries, 512 * 1024);
 } ring SEC(".maps");
 
-/* Read by user space. */
-__u64 seen, late, lost;
 /* Bit per slot: other processes use that address, or this one while it is being armed, so often that it is given up. */
 __u32 crowded;
 /* Set by user space, which wants to know what it costs. */
@@ -57,10 +56,9 @@ int on_hit(struct bpf_perf_event_data *ctx)
 	struct watch_slot *s;
 	void *r;
 
-	__sync_fetch_and_add(&seen, 1);
 	s = bpf_map_lookup_elem(&slots, &key);
 	if (!s || s->generation != cookie >> 8) {
-		__sync_fetch_and_add(&late, 1);
+		count(WC_LATE);
 		return 1;
 	}
 	if (s->process && s->process != id >> 32) {
@@ -82,17 +80,17 @@ int on_hit(struct bpf_perf_event_data *ctx)
 	if (n <= s->soft_limit)
 		note_value(s, ctx->addr, n);
 	if (n > limit) {
-		__sync_fetch_and_add(&late, 1);
+		count(WC_LATE);
 		return 1;
 	}
 	r = (void *)bpf_task_pt_regs(task);
 	if (!r || bpf_probe_read_kernel(&user, sizeof(user), r)) {
-		__sync_fetch_and_add(&lost, 1);
+		count(WC_LOST);
 		return n >= limit;
 	}
 	w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 	if (!w) {
-		__sync_fetch_and_add(&lost, 1);
+		count(WC_LOST);
 		return n >= limit;
 	}
 	w->h.kind = WIRE_WATCH;

@@ -55,14 +55,4 @@ struct sysio_call {
 };
 _Static_assert(sizeof(struct sysio_call) == 8, "sysio_call");
 
-/* Of each CPU. */
-struct sysio_counts {
-	__u64 passed, others; /* calls of the targets, and of everybody else, that came by here */
-	__u64 seen, taken, lost, cut, uring;
-	__u64 spent, here; /* ns of the targets' time: in all, and in this burst */
-	__u64 burst;
-	__u64 moved[2]; /* by calls that came by during bursts: of what the kernel adds to a thread's rchar and wchar */
-};
-_Static_assert(sizeof(struct sysio_counts) == 96, "sysio_counts");
-
 #endif

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters kept by BPF programs, a list per program set, read through kmod-free, and the names of
- * those that views look for in a profile. Included by bpf/, kmod-free, record, cli and view. To add one:
- * append here, in the list, with the words the user will read and whether it means that something
- * wanted was lost.
+ * Counters kept by BPF programs, a list per program, and the names of those that views look for in a profile. Programs
+ * count by number (bpf/count.bpf.h), kmod-free reads (bpf_counters.h), and the recorder writes number and words
+ * together. Included by bpf/, kmod-free, record, offload, cli and view.
+ *
+ * To add one: append here, in the program's list, with the words the user will read (NULL: not for users) and whether
+ * it means that something wanted was lost.
  */
 #ifndef ACCPERF_COUNTERS_H
 #define ACCPERF_COUNTERS_H
 
-#define ACCPERF_COUNTERS(X)                                                                                            \
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define SAMPLER_COUNTERS(X)                                                                                            \
 	X(CTR_TICKS, "ticks", 0)                                                                                       \
 	X(CTR_SENT, "samples sent", 0)                                                                                 \
 	X(CTR_RING_FULL, "samples lost: ring full", 1)                                                                 \
@@ -40,6 +46,26 @@
 	/* another task's system call was under way in the CPU's memory */                                             \
 	X(PC_ROOM_TAKEN, "offload: AF_ALG calls uncounted, interrupted by another", 1)
 
+#define WATCH_COUNTERS(X)                                                                                              \
+	/* after the window's end or beyond its limit */                                                               \
+	X(WC_LATE, NULL, 0)                                                                                            \
+	X(WC_LOST, "watch hits lost: ring full", 1)
+
+#define SYSIO_COUNTERS(X)                                                                                              \
+	/* calls of any kind that came by, of the targets and of everybody else, and those reported */                 \
+	X(SC_PASSED, NULL, 0)                                                                                          \
+	X(SC_OTHERS, NULL, 0)                                                                                          \
+	X(SC_TAKEN, NULL, 0)                                                                                           \
+	/* ns of the targets' time, by the costs set */                                                                \
+	X(SC_SPENT, NULL, 0)                                                                                           \
+	/* bytes of calls that came by during bursts: of what the kernel adds to a thread's rchar and wchar */         \
+	X(SC_READ, NULL, 0)                                                                                            \
+	X(SC_WRITTEN, NULL, 0)                                                                                         \
+	X(SC_SEEN, "system calls that move memory", 0)                                                                 \
+	X(SC_LOST, "system-call records lost: ring full", 1)                                                           \
+	X(SC_CUT, "system calls with more ranges than are told", 0)                                                    \
+	X(SC_URING, "io_uring calls, whose transfers are not seen", 0)
+
 #define COUNTER_ACCESSES "accesses written"
 /* Records of processes, threads and mappings: counted as lost, but no samples. */
 #define COUNTER_SIDEBAND_LOST "side-band records lost"
@@ -50,21 +76,21 @@
 #define COUNTER_FORBIDDEN_WINDOWS "watch: samples put off for the target's context switches"
 #define COUNTER_FORBIDDEN_COUNTS "count: samples put off for the target's context switches"
 
+/* One numbering for all programs: what several of them share (bpf/follow.bpf.h) counts by the same number in each.
+ * A list ends with a number that nothing counts. */
+#define COUNTER_ID(id, text, loss) id,
 enum bpf_counter {
-#define X(id, text, loss) id,
-	ACCPERF_COUNTERS(X)
-#undef X
-		CTR_MAX
+	SAMPLER_COUNTERS(COUNTER_ID) CTR_END,
+	OFFLOAD_COUNTERS(COUNTER_ID) PC_END,
+	WATCH_COUNTERS(COUNTER_ID) WC_END,
+	SYSIO_COUNTERS(COUNTER_ID) SC_END,
 };
 
-enum probe_counter {
-#define X(id, text, loss) id,
-	OFFLOAD_COUNTERS(X)
-#undef X
-		PC_MAX
-};
+/* Rows of counters, one for each CPU so that none waits for another's cache line; of more CPUs, some share one. */
+#define COUNTER_ROWS 128 /* a power of two */
 
-/* A list above as rows of { text, is it a loss }. */
-#define COUNTER_ROW(id, text, loss) { text, loss },
+struct counter_row {
+	__u64 n[SC_END];
+} __attribute__((aligned(64)));
 
 #endif

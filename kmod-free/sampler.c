@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "abi.h"
-#include "counters.h"
 #include "kmod-free/perfev.h"
 #include "kmod-free/sampler_record.h"
 #include "kmod-free/silent.h"
@@ -44,8 +43,6 @@ struct sampler {
 	size_t count, cap;
 	struct bpf_link *links[3]; /* what keeps the set of targets */
 	int cgroup_fd;
-	int cpus;
-	uint64_t *per_cpu;
 	uint64_t cpu_ns;
 	bool by_thread, of_cpus, cpu_ns_known;
 	struct sampler_feed feed;
@@ -86,7 +83,7 @@ static int on_record(void *ctx, void *data, size_t size)
 struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
-	int err;
+	int err, cpus;
 
 	if (!s) {
 		err_set(e, -ENOMEM, "out of memory");
@@ -95,25 +92,25 @@ struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 	s->o = *o;
 	s->cgroup_fd = -1;
 	libbpf_set_print(libbpf_silent);
+	counters_prepare();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	s->cpus = libbpf_num_possible_cpus();
+	cpus = libbpf_num_possible_cpus();
 	s->bpf = sampler_bpf__open();
-	if (!s->bpf || s->cpus <= 0) {
+	if (!s->bpf || cpus <= 0) {
 		err_set(e, -errno, "the built-in BPF program cannot be read: %s", strerror(errno));
 		goto fail;
 	}
 	s->bpf->rodata->stack_limit = o->stack_bytes;
 	s->bpf->rodata->wake_bytes = o->ring_bytes / 4;
 	bpf_map__set_max_entries(s->bpf->maps.ring, o->ring_bytes);
-	bpf_map__set_max_entries(s->bpf->maps.scratch, (uint32_t)s->cpus);
+	bpf_map__set_max_entries(s->bpf->maps.scratch, (uint32_t)cpus);
 	err = sampler_bpf__load(s->bpf);
 	if (err) {
 		explain_load(err, e);
 		goto fail;
 	}
-	s->per_cpu = calloc((size_t)s->cpus, sizeof(*s->per_cpu));
 	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
-	if (!s->ring || !s->per_cpu) {
+	if (!s->ring) {
 		err_set(e, -errno, "the sample ring cannot be mapped: %s", strerror(errno));
 		goto fail;
 	}
@@ -490,23 +487,9 @@ bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, u
 	return true;
 }
 
-bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value)
+uint64_t sampler_counter(const struct sampler *s, enum bpf_counter which)
 {
-	static const struct {
-		const char *text;
-		bool loss;
-	} words[] = { ACCPERF_COUNTERS(COUNTER_ROW) };
-	__u32 key = i;
-
-	if (i >= CTR_MAX)
-		return false;
-	*name = words[i].text;
-	*is_loss = words[i].loss;
-	*value = 0;
-	if (!bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counters), &key, s->per_cpu))
-		for (int c = 0; c < s->cpus; c++)
-			*value += s->per_cpu[c];
-	return true;
+	return counter_read(s->bpf->bss->counters, which);
 }
 
 uint64_t sampler_malformed(const struct sampler *s)
@@ -521,9 +504,7 @@ void sampler_set_period(struct sampler *s, uint64_t period_ns)
 
 void sampler_forget(struct sampler *s)
 {
-	memset(s->per_cpu, 0, (size_t)s->cpus * sizeof(*s->per_cpu));
-	for (__u32 i = 0; i < CTR_MAX; i++)
-		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.counters), &i, s->per_cpu, BPF_ANY);
+	counters_forget(s->bpf->bss->counters);
 }
 
 bool sampler_cpu_ns(const struct sampler *s, uint64_t *ns)
@@ -562,7 +543,6 @@ void sampler_free(struct sampler *s)
 	sampler_stop(s);
 	ring_buffer__free(s->ring);
 	sampler_bpf__destroy(s->bpf);
-	free(s->per_cpu);
 	free(s->feed.pages);
 	free(s->timers);
 	free(s);

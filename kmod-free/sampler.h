@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kmod-free/bpf_counters.h"
 #include "kmod-free/targets.h"
 #include "sample.h"
 #include "util/err.h"
@@ -66,8 +67,8 @@ int sampler_returns(struct sampler *s, int threads_map_fd);
 void sampler_want_none(struct sampler *s);
 bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot,
 			uint32_t slots);
-/* Value of counter i with its words; false past the last. */
-bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value);
+/* Of SAMPLER_COUNTERS. */
+uint64_t sampler_counter(const struct sampler *s, enum bpf_counter which);
 /* Records that could not be right. */
 uint64_t sampler_malformed(const struct sampler *s);
 /* CPU time of everything that was followed, ended threads included; known once stopped, and only where

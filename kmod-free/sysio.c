@@ -9,8 +9,8 @@
 
 #include "abi.h"
 #include "control.h"
-#include "counters.h"
 #include "format.h"
+#include "kmod-free/bpf_counters.h"
 #include "kmod-free/sysio.h"
 #include "kmod-free/silent.h"
 #include "kmod-free/syscalls.h"
@@ -24,8 +24,6 @@ struct sysio {
 	struct bpf_link *link;
 	sample_fn fn;
 	void *ctx;
-	struct sysio_counts *per_cpu; /* scratch for reading the map */
-	int cpus;
 	struct bpf_link *links[3];     /* what keeps our own set of targets */
 	struct bpf_link *ends, *lives; /* what adds up what ended, and what lives */
 	uint64_t not_added, malformed;
@@ -103,6 +101,7 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 		return NULL;
 	}
 	libbpf_set_print(libbpf_silent);
+	counters_prepare();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	s->bpf = sysio_bpf__open();
 	err = s->bpf ? prepare(s->bpf, o) : -errno;
@@ -123,9 +122,7 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.calls), &key, &c, BPF_ANY);
 	}
 	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
-	s->cpus = libbpf_num_possible_cpus();
-	s->per_cpu = s->cpus > 0 ? calloc((size_t)s->cpus, sizeof(*s->per_cpu)) : NULL;
-	if (!s->ring || !s->per_cpu) {
+	if (!s->ring) {
 		err_set(e, -errno, "the ring for system calls cannot be mapped: %s", strerror(errno));
 		sysio_free(s);
 		return NULL;
@@ -284,39 +281,21 @@ bool sysio_moved(struct sysio *s, uint64_t moved[2])
 	return !s->bpf->bss->uncounted;
 }
 
-static uint64_t not_followed(const struct sysio *s)
-{
-	uint64_t per_cpu[s->cpus], sum = 0; /* libbpf knows how many at most */
-	uint32_t key = CTR_NOT_FOLLOWED;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counters), &key, per_cpu))
-		return 0;
-	for (int i = 0; i < s->cpus; i++)
-		sum += per_cpu[i];
-	return sum;
-}
-
 void sysio_stats(const struct sysio *s, struct sysio_stats *out)
 {
-	uint32_t zero = 0;
+	const struct counter_row *rows = s->bpf->bss->counters;
 
-	*out = (struct sysio_stats){ .not_observed = s->not_added + not_followed(s), .malformed = s->malformed };
-	if (bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.counts), &zero, s->per_cpu))
-		return;
-	for (int i = 0; i < s->cpus; i++) {
-		const struct sysio_counts *k = &s->per_cpu[i];
-
-		out->passed += k->passed;
-		out->others += k->others;
-		out->calls += k->seen;
-		out->taken += k->taken;
-		out->spent_ns += k->spent;
-		out->lost += k->lost;
-		out->cut += k->cut;
-		out->uring += k->uring;
-		out->moved[0] += k->moved[0];
-		out->moved[1] += k->moved[1];
-	}
+	*out = (struct sysio_stats){ .calls = counter_read(rows, SC_SEEN),
+				     .lost = counter_read(rows, SC_LOST),
+				     .cut = counter_read(rows, SC_CUT),
+				     .uring = counter_read(rows, SC_URING),
+				     .passed = counter_read(rows, SC_PASSED),
+				     .others = counter_read(rows, SC_OTHERS),
+				     .taken = counter_read(rows, SC_TAKEN),
+				     .spent_ns = counter_read(rows, SC_SPENT),
+				     .moved = { counter_read(rows, SC_READ), counter_read(rows, SC_WRITTEN) },
+				     .not_observed = s->not_added + counter_read(rows, CTR_NOT_FOLLOWED),
+				     .malformed = s->malformed };
 }
 
 void sysio_free(struct sysio *s)
@@ -330,6 +309,5 @@ void sysio_free(struct sysio *s)
 	bpf_link__destroy(s->lives);
 	ring_buffer__free(s->ring);
 	sysio_bpf__destroy(s->bpf);
-	free(s->per_cpu);
 	free(s);
 }

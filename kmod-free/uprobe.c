@@ -16,7 +16,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "counters.h"
 #include "kmod-free/silent.h"
 #include "kmod-free/uprobe_internal.h"
 #include "util/clock.h"
@@ -698,19 +697,9 @@ void uprobe_hists_drop(struct uprobe *u,
 	}
 }
 
-bool uprobe_counter(const struct uprobe *u, unsigned i, const char **name, bool *is_loss, uint64_t *value)
+uint64_t uprobe_counter(const struct uprobe *u, enum bpf_counter which)
 {
-	static const struct {
-		const char *text;
-		bool loss;
-	} words[] = { OFFLOAD_COUNTERS(COUNTER_ROW) };
-
-	if (i >= PC_MAX)
-		return false;
-	*name = words[i].text;
-	*is_loss = words[i].loss;
-	*value = __atomic_load_n(&u->skel->bss->losses[i], __ATOMIC_RELAXED);
-	return true;
+	return counter_read(u->skel->bss->counters, which);
 }
 
 /* ---- life ---- */

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "format.h"
+#include "kmod-free/bpf_counters.h"
 #include "probe.h"
 #include "sample.h"
 #include "util/err.h"
@@ -142,7 +143,7 @@ void uprobe_hists_drop(struct uprobe *u,
 		       bool (*drop)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h), void *ctx);
 /* Calls that are under way; probes never armed again since they began. */
 void uprobe_open_calls(const struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k), void *ctx);
-/* Value of counter i with its words; false past the last. */
-bool uprobe_counter(const struct uprobe *u, unsigned i, const char **name, bool *is_loss, uint64_t *value);
+/* Of OFFLOAD_COUNTERS. */
+uint64_t uprobe_counter(const struct uprobe *u, enum bpf_counter which);
 
 #endif

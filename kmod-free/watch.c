@@ -18,6 +18,7 @@
 
 #include "control.h"
 #include "format.h"
+#include "kmod-free/bpf_counters.h"
 #include "kmod-free/refresh_quirk.h"
 #include "kmod-free/silent.h"
 #include "kmod-free/syscalls.h"
@@ -356,6 +357,7 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 		goto fail;
 	}
 	libbpf_set_print(libbpf_silent);
+	counters_prepare();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	w->bpf = watch_bpf__open();
 	err = w->bpf ? watch_bpf__load(w->bpf) : -errno;
@@ -624,8 +626,8 @@ void watch_stats(struct watch *w, struct watch_stats *out)
 	for (unsigned i = 0; i < w->o.slots; i++)
 		if (w->slot[i].active && now > w->slot[i].win.armed)
 			out->slot_ns += now - w->slot[i].win.armed;
-	out->late = w->bpf->bss->late;
-	out->lost = w->bpf->bss->lost;
+	out->late = counter_read(w->bpf->bss->counters, WC_LATE);
+	out->lost = counter_read(w->bpf->bss->counters, WC_LOST);
 }
 
 void watch_free(struct watch *w)

@@ -150,13 +150,10 @@ void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end)
 	(void)end;
 }
 
-bool sampler_counter(struct sampler *s, unsigned i, const char **name, bool *is_loss, uint64_t *value)
+uint64_t sampler_counter(const struct sampler *s, enum bpf_counter which)
 {
 	(void)s;
-	*name = i ? "samples lost: ring full" : "ticks";
-	*is_loss = i;
-	*value = i ? fake.lost : fake.ticks;
-	return i < 2;
+	return which == CTR_TICKS ? fake.ticks : which == CTR_RING_FULL ? fake.lost : 0;
 }
 
 uint64_t sampler_malformed(const struct sampler *s)

@@ -374,6 +374,11 @@ void session_count(struct session *s, const char *name, uint64_t value, bool is_
 	s->counter[i].loss = is_loss;
 }
 
+void session_count_bpf(struct session *s, enum bpf_counter which, uint64_t value)
+{
+	session_count(s, counter_words(which)->text, value, counter_words(which)->loss);
+}
+
 void session_count_anew(struct session *s, const char *name, uint64_t value, bool is_loss)
 {
 	session_count(s, name, value, is_loss);

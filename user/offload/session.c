@@ -280,17 +280,14 @@ static void put_counter(struct offload_session *s, const char *name, bool loss, 
 void session_put_counts(struct offload_session *s)
 {
 	const struct calls_count *n = calls_count(s->calls);
-	const char *name;
-	uint64_t value;
-	bool loss;
 
 	map_release(&s->open_sites);
 	s->open_now = 0;
 	uprobe_open_calls(s->u, on_open, s);
 	uprobe_totals(s->u, on_total, s);
 	uprobe_hists(s->u, on_hist, s);
-	for (unsigned i = 0; uprobe_counter(s->u, i, &name, &loss, &value); i++)
-		put_counter(s, name, loss, value);
+	for (enum bpf_counter i = PC_NESTED; i < PC_END; i++)
+		put_counter(s, counter_words(i)->text, counter_words(i)->loss, uprobe_counter(s->u, i));
 	if (uprobe_malformed(s->u))
 		put_counter(s, "offload: records that cannot be right", true, uprobe_malformed(s->u));
 	put_counter(s, "offload: calls whose completion was never seen", false, n->open + s->open_now);

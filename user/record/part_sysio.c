@@ -275,13 +275,13 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		write_rate(c, now);
 	if (c->sysio)
 		sysio_stats(c->sysio, &c->stats);
-	session_count(c->s, "system calls that move memory", c->stats.calls - c->before.calls, false);
-	session_count(c->s, "system-call records lost: ring full", c->stats.lost - c->before.lost, true);
+	session_count_bpf(c->s, SC_SEEN, c->stats.calls - c->before.calls);
+	session_count_bpf(c->s, SC_LOST, c->stats.lost - c->before.lost);
 	session_count(c->s, "processes whose system calls were not observed", c->stats.not_observed, true);
-	session_count(c->s, "system calls with more ranges than are told", c->stats.cut - c->before.cut, false);
+	session_count_bpf(c->s, SC_CUT, c->stats.cut - c->before.cut);
 	if (c->stats.malformed)
 		session_count(c->s, "system calls lost: record cannot be right", c->stats.malformed, true);
-	session_count(c->s, "io_uring calls, whose transfers are not seen", c->stats.uring - c->before.uring, false);
+	session_count_bpf(c->s, SC_URING, c->stats.uring - c->before.uring);
 	session_count(c->s, "bursts in which system calls were observed", c->bursts, false);
 	return 0;
 }

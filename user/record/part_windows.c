@@ -593,7 +593,7 @@ static void report(struct windows *w)
 	session_count(s, "watch windows replaced by newer ones", w->n.replaced, false);
 	session_count(s, "watch hits", w->n.hits, false);
 	session_count(s, "watch hits of unknown direction", w->n.undecided, false);
-	session_count(s, "watch hits lost: ring full", w->watched.lost, true);
+	session_count_bpf(s, WC_LOST, w->watched.lost);
 	if (w->watched.malformed)
 		session_count(s, "watch hits lost: record cannot be right", w->watched.malformed, true);
 	session_count(s, "watch windows given up for another debugger", w->watched.stolen, false);

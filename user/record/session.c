@@ -357,14 +357,11 @@ void session_write_naming(void *store, const char *name, uint64_t value, bool in
 /* What the timers could not see: threads that lived too short. Known at the end only. */
 void session_write_unsampled(struct session *s)
 {
-	uint64_t cpu_ns, ticks = 0, seen;
-	const char *name;
-	bool loss;
+	uint64_t cpu_ns, seen;
 
 	if (!sampler_cpu_ns(s->sampler, &cpu_ns))
 		return;
-	sampler_counter(s->sampler, 0, &name, &loss, &ticks);
-	seen = ticks * s->period_ns;
+	seen = sampler_counter(s->sampler, CTR_TICKS) * s->period_ns;
 	s->totals.unsampled_ns = cpu_ns > seen ? cpu_ns - seen : 0;
 	s->totals.unsampled_threads = s->lives.unsampled;
 	session_count(s, COUNTER_UNSAMPLED_US, s->totals.unsampled_ns / 1000, false);
@@ -374,13 +371,9 @@ void session_write_unsampled(struct session *s)
 /* Totals of all losses so far; counters are cumulative, so this starts over each time. */
 void session_write_counters(struct session *s)
 {
-	const char *name;
-	bool loss;
-	uint64_t v;
-
 	s->totals.lost = s->before.lost;
-	for (unsigned i = 0; sampler_counter(s->sampler, i, &name, &loss, &v); i++)
-		session_count(s, name, v, loss);
+	for (enum bpf_counter i = CTR_TICKS; i < CTR_END; i++)
+		session_count_bpf(s, i, sampler_counter(s->sampler, i));
 	if (sampler_malformed(s->sampler))
 		session_count(s, "samples lost: record cannot be right", sampler_malformed(s->sampler), true);
 	session_count(s, COUNTER_SIDEBAND_LOST, sideband_lost(s->sideband), true);
@@ -413,11 +406,8 @@ static void count_accounts(struct session *s)
 void session_write_cost(struct session *s, uint64_t now)
 {
 	struct fmt_cost c;
-	uint64_t ticks = 0;
-	const char *name;
-	bool loss;
+	uint64_t ticks = sampler_counter(s->sampler, CTR_TICKS);
 
-	sampler_counter(s->sampler, 0, &name, &loss, &ticks);
 	ledger_count(&s->ledger, ACCOUNT_UNSEEN, ((double)ticks - (double)s->totals.samples) * tick_ns(s));
 	s->totals.target_lost_ns = (uint64_t)ledger_spent(&s->ledger, ACCOUNT_ALL);
 	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start + contained_cpu_ns();
@@ -881,6 +871,13 @@ void session_count_anew(struct session *s, const char *name, uint64_t value, boo
 		put_counter(s->store, name, value, is_loss ? FMT_C_LOSS : 0);
 	if (is_loss)
 		s->totals.lost += value;
+}
+
+void session_count_bpf(struct session *s, enum bpf_counter which, uint64_t value)
+{
+	const struct counter_words *words = counter_words(which);
+
+	session_count(s, words->text, value, words->loss);
 }
 
 struct ledger *session_ledger(struct session *s)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "attr/attr.h"
+#include "kmod-free/bpf_counters.h"
 #include "kmod-free/sampler.h"
 #include "kmod-free/targets.h"
 #include "sample.h"
@@ -145,6 +146,8 @@ bool session_breakpoints_forbidden(struct session *s);
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss);
 /* The same of what is counted in a table that begins anew with each profile. */
 void session_count_anew(struct session *s, const char *name, uint64_t value, bool is_loss);
+/* Of a BPF program's, by the words of its list (counters.h). */
+void session_count_bpf(struct session *s, enum bpf_counter which, uint64_t value);
 /* The same of what is no sum, such as a rate. */
 void session_level(struct session *s, const char *name, uint64_t value);
 /* What the target lost to us, and may: parts say before the start which accounts they use, and book there. */
