@@ -25,6 +25,7 @@
 #define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
 #define LEAST_RUNNING 0.05   /* threads: a target that sleeps earns a little all the same */
 #define SUM_NS 1000000000ull /* between questions what moved in all: each goes through all threads of the machine */
+#define EMPTY 64             /* bursts: as many seconds, at the rate at which an idle target is looked at */
 
 struct sysio_part {
 	struct session *s;
@@ -39,9 +40,12 @@ struct sysio_part {
 	/* What a burst saw, until it is over and known for how much time it stands. */
 	struct fmt_sysio *held;
 	size_t held_count, held_cap;
+	/* Bursts that saw nothing, while nothing moved: an idle target's file grows by some at a time, not each second. */
+	struct fmt_sysio_burst empty[EMPTY];
+	unsigned empty_count;
 	uint64_t bursts;
-	uint64_t rate_at, rate_bursts; /* when last looked at, and how many there were */
-	double rate;                   /* as last written */
+	uint64_t rate_at, rate_bursts, rate_calls; /* when last looked at, and how many there were */
+	double rate;                               /* as last written */
 	uint64_t random;
 	int epoll, timer;
 	uint64_t wakes; /* when the timer expires */
@@ -85,10 +89,22 @@ static void count_moved(struct sysio_part *c, struct fmt_sysio_burst *r, uint64_
 	c->counted_at = now;
 }
 
+static int write_empty(struct sysio_part *c)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < c->empty_count && !err; i++)
+		err = store_put(session_store(c->s), FMT_SYSIO_BURST, &c->empty[i], sizeof(c->empty[i]));
+	c->empty_count = 0;
+	return err;
+}
+
 /* The burst itself, which stands for `weight` times its length; 0: none, but the end. */
 static int describe(struct sysio_part *c, double weight)
 {
 	uint64_t now = clock_now();
+	bool nothing = weight > 0 && !c->held_count;
+	int err = 0;
 	struct fmt_sysio_burst r = {
 		.begin = weight > 0 ? c->plan.began : now,
 		.end = weight > 0 ? c->plan.ended : now,
@@ -102,7 +118,14 @@ static int describe(struct sysio_part *c, double weight)
 	c->described = now;
 	if (!(weight > 0) || now - c->counted_at >= SUM_NS)
 		count_moved(c, &r, now);
-	return store_put(session_store(c->s), FMT_SYSIO_BURST, &r, sizeof(r));
+	for (int i = 0; i < 2; i++)
+		nothing = nothing && !r.seen[i] && !r.moved[i];
+	if (c->empty_count == EMPTY || !nothing)
+		err = write_empty(c);
+	if (!nothing)
+		return err ? err : store_put(session_store(c->s), FMT_SYSIO_BURST, &r, sizeof(r));
+	c->empty[c->empty_count++] = r;
+	return err;
 }
 
 /* Writes what the last burst saw. */
@@ -265,13 +288,15 @@ static void write_rate(struct sysio_part *c, uint64_t now)
 			     &c->rate);
 	c->rate_at = now;
 	c->rate_bursts = c->bursts;
+	c->rate_calls = c->stats.calls;
 }
 
 static int on_second(void *part, struct session *s, uint64_t now)
 {
 	struct sysio_part *c = part;
 
-	if (now - c->rate_at > SECOND_NS / 2)
+	/* where nothing calls, how often was looked is no news */
+	if (now - c->rate_at > SECOND_NS / 2 && (!c->rate_at || c->stats.calls != c->rate_calls))
 		write_rate(c, now);
 	if (c->sysio)
 		sysio_stats(c->sysio, &c->stats);
@@ -284,6 +309,11 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	session_count_bpf(c->s, SC_URING, c->stats.uring - c->before.uring);
 	session_count(c->s, "bursts in which system calls were observed", c->bursts, false);
 	return 0;
+}
+
+static int ending(void *part, struct session *s)
+{
+	return write_empty(part);
 }
 
 static void stop(void *part, struct session *s)
@@ -376,6 +406,7 @@ const struct source source_syscalls = {
 	.fd = part_fd,
 	.poll = on_poll,
 	.second = on_second,
+	.ending = ending,
 	.stop = stop,
 	.release = release,
 };
