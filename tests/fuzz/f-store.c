@@ -126,7 +126,8 @@ static void inflate(const uint8_t *data, size_t size, int fd)
 		for (size_t p = sizeof(head), k = 0; size - p >= sizeof(c) && k < 8;
 		     p += sizeof(c) + c.stored_size, k++) {
 			memcpy(&c, data + p, sizeof(c));
-			if (!(c.flags & FMT_RAW) || !c.raw_size)
+			/* as many bytes as it says lie here only if they lie as they are */
+			if (c.flags != FMT_RAW || !c.raw_size || c.raw_size > size - p - sizeof(c))
 				continue;
 			n = INFLATED / c.raw_size * c.raw_size;
 			for (size_t at = 0; at < n; at += c.raw_size)

@@ -85,7 +85,8 @@ static bool keep_sums(struct flow_input *to, const struct flow_input *from, cons
 	for (size_t i = 0; i < p->pairs; i++)
 		to->burst_pair[p->pair[i].pair].bytes += times[p->pair[i].part] * p->pair[i].bytes;
 	to->burst_site_count = p->count ? 0 : from->burst_site_count;
-	memcpy(to->burst_site, from->burst_site, to->burst_site_count * sizeof(*to->burst_site));
+	if (to->burst_site_count) /* memcpy takes no NULL */
+		memcpy(to->burst_site, from->burst_site, to->burst_site_count * sizeof(*to->burst_site));
 	return true;
 }
 
