@@ -40,7 +40,7 @@ struct sysio_part {
 	/* What a burst saw, until it is over and known for how much time it stands. */
 	struct fmt_sysio *held;
 	size_t held_count, held_cap;
-	/* Bursts that saw nothing, while nothing moved: an idle target's file grows by some at a time, not each second. */
+	/* Bursts that saw nothing, while nothing moved: an idle target's file grows by some at a time. */
 	struct fmt_sysio_burst empty[EMPTY];
 	unsigned empty_count;
 	uint64_t bursts;
