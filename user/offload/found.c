@@ -228,8 +228,10 @@ static struct known_lib *new_lib(struct offload_session *s, const struct lib_fil
 {
 	struct known_lib *l;
 
-	if (s->libs_cnt == sizeof(s->libs) / sizeof(*s->libs))
+	if (s->libs_cnt == sizeof(s->libs) / sizeof(*s->libs)) {
+		s->libs_full = true;
 		return NULL;
+	}
 	l = &s->libs[s->libs_cnt];
 	*l = (struct known_lib){ .dev = f->dev, .ino = f->ino, .index = -1, .group = group, .path = strdup(f->path) };
 	return l;

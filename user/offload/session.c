@@ -299,6 +299,8 @@ void session_put_counts(struct offload_session *s)
 			    s->children_cpu / 1000);
 	}
 	put_counter(s, "offload: libraries found already loaded, their first calls unseen", false, s->late);
+	if (s->libs_full)
+		put_counter(s, "offload: libraries were not looked at, as 512 others are known", true, 1);
 	if (n->dropped)
 		put_counter(s, "offload: calls given up, too many open at once", true, n->dropped);
 }

@@ -82,7 +82,8 @@ struct offload_session {
 	unsigned user_cnt;
 	bool user_found[USER_PROBES_MAX], user_lib_seen[USER_PROBES_MAX];
 	struct session_probe probes[PROBE_MAX];
-	struct known_lib libs[512];
+	struct known_lib libs[512]; /* of weeks of programs */
+	bool libs_full;             /* what comes later is not looked at */
 	unsigned libs_cnt;
 	struct map pids;                /* pid -> CPU time when last seen; under `lock` */
 	uint64_t cpu_gone;              /* of processes that have ended */
