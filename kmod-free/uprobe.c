@@ -242,6 +242,16 @@ static void library_free(struct library *l)
 	free(l->exit_cookies);
 }
 
+/* Its place is free, and so are its probes. */
+static void library_end(struct uprobe *u, struct library *l)
+{
+	memset(&u->taken[l->first], false, l->cnt * sizeof(*u->taken));
+	library_free(l);
+	if (l->fd >= 0)
+		close(l->fd);
+	*l = (struct library){ .fd = -1, .ended = true };
+}
+
 static bool is_marker(const struct uprobe_point *p)
 {
 	return p->spec.kind == PK_BEGIN || p->spec.kind == PK_END;
@@ -300,6 +310,37 @@ static uint32_t entry_cost(const struct uprobe *u, int fd, uint64_t offset)
 	return (uint32_t)fmax(0, u->cost.of[cls].call_ns - exit_cost(u));
 }
 
+/* The first of so many in a row that nothing has; PROBE_MAX: there is no such row. */
+static uint32_t take_probes(struct uprobe *u, unsigned count)
+{
+	unsigned row = 0;
+
+	for (uint32_t i = 0; i < PROBE_MAX; i++) {
+		row = u->taken[i] ? 0 : row + 1;
+		if (row < count)
+			continue;
+		memset(&u->taken[i + 1 - count], true, count * sizeof(*u->taken));
+		return i + 1 - count;
+	}
+	return PROBE_MAX;
+}
+
+int uprobe_place(struct uprobe *u, unsigned count, uint32_t *first, struct err *e)
+{
+	unsigned at = 0;
+
+	while (at < u->libs_cnt && !u->libs[at].ended)
+		at++;
+	*first = at < PROBE_LIBS ? take_probes(u, count) : PROBE_MAX;
+	if (*first == PROBE_MAX)
+		return err_set(e, -ENOSPC,
+			       "no room for more than %d probes in %d libraries: name fewer APIs in --offload",
+			       PROBE_MAX, PROBE_LIBS);
+	if (at == u->libs_cnt)
+		u->libs_cnt++;
+	return (int)at;
+}
+
 int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first,
 		   struct err *e)
 {
@@ -307,24 +348,23 @@ int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, 
 	struct library *l;
 	int index;
 
-	if (u->libs_cnt == PROBE_LIBS || u->probes + count > PROBE_MAX)
-		return err_set(e, -ENOSPC,
-			       "no room for more than %d probes in %d libraries: name fewer APIs in --offload",
-			       PROBE_MAX, PROBE_LIBS);
 	pthread_mutex_lock(&u->lock);
-	index = (int)u->libs_cnt;
+	index = uprobe_place(u, count, first, e);
+	if (index < 0)
+		goto out;
 	l = &u->libs[index];
-	*l = (struct library){ .fd = fd, .cnt = count, .first = u->probes };
+	*l = (struct library){ .fd = fd, .cnt = count, .first = *first };
 	if (!library_alloc(l, points, count)) {
-		library_free(l);
-		pthread_mutex_unlock(&u->lock);
-		return err_set(e, -ENOMEM, "out of memory");
+		l->fd = -1; /* stays the caller's */
+		library_end(u, l);
+		index = err_set(e, -ENOMEM, "out of memory");
+		goto out;
 	}
 	for (unsigned sort = 0; sort < 3; sort++)
 		for (unsigned i = 0; i < count; i++) {
 			const struct uprobe_point *p = &points[i];
 			struct probe_spec spec = p->spec;
-			uint32_t key = u->probes + i;
+			uint32_t key = *first + i;
 
 			if (sort_of(p) != sort)
 				continue;
@@ -340,11 +380,24 @@ int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, 
 			u->skel->bss->entry_ns[key] = entry_cost(u, fd, p->offset);
 		}
 	u->skel->bss->exit_ns = (uint32_t)exit_cost(u);
-	*first = u->probes;
-	u->probes += count;
-	u->libs_cnt++;
+out:
 	pthread_mutex_unlock(&u->lock);
 	return index;
+}
+
+void uprobe_library_end(struct uprobe *u, int library)
+{
+	const struct probe_activity none = { 0 };
+	struct library *l = &u->libs[library];
+
+	uprobe_disarm(u, library, NULL);
+	pthread_mutex_lock(&u->lock);
+	/* what began and never ended is no open call of the next library in this place */
+	__atomic_add_fetch(&u->skel->bss->epochs[library], 1, __ATOMIC_SEQ_CST);
+	for (uint32_t key = l->first; key < l->first + l->cnt; key++)
+		bpf_map_update_elem(bpf_map__fd(u->skel->maps.activity), &key, &none, BPF_ANY);
+	library_end(u, l);
+	pthread_mutex_unlock(&u->lock);
 }
 
 static struct link_group *group_of(struct library *l, int pid)
@@ -488,10 +541,11 @@ int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned coun
 			access("/sys/kernel/tracing/events", R_OK) && access("/sys/kernel/debug/tracing/events", R_OK)
 				? "io_uring cannot be watched: its tracepoints are found by tracefs, which cannot be read here; mount it (sudo mount -t tracefs tracefs /sys/kernel/tracing)"
 				: "io_uring cannot be watched: this kernel has no io_uring tracepoints");
-	if (u->probes + count > PROBE_MAX)
+	pthread_mutex_lock(&u->lock);
+	*first = take_probes(u, count);
+	pthread_mutex_unlock(&u->lock);
+	if (*first == PROBE_MAX)
 		return err_set(e, -ENOSPC, "no room for more than %d probes", PROBE_MAX);
-	*first = u->probes;
-	u->probes += count;
 	for (unsigned i = 0; i < count; i++)
 		if (ops[i].opcode < URING_OPS)
 			u->skel->bss->uring_ops[ops[i].opcode] = (*first + i) | ops[i].direction;
@@ -800,7 +854,8 @@ static void unload(struct uprobe *u)
 		library_free(l);
 		close(l->fd);
 	}
-	u->libs_cnt = u->probes = 0;
+	u->libs_cnt = 0;
+	memset(u->taken, 0, sizeof(u->taken));
 	if (u->activity)
 		munmap(u->activity, u->activity_size);
 	u->activity = NULL;

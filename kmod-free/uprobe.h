@@ -9,7 +9,7 @@
  * To add a way of attaching: append to enum uprobe_mode, try it in uprobe_new(), make its links in
  * links_make().
  *
- * Thread-safe: uprobe_arm, uprobe_disarm, uprobe_attach, uprobe_forget and uprobe_activity.
+ * Thread-safe: uprobe_arm, uprobe_disarm, uprobe_attach, uprobe_forget, uprobe_library_end and uprobe_activity.
  */
 #ifndef ACCPERF_KMOD_FREE_UPROBE_H
 #define ACCPERF_KMOD_FREE_UPROBE_H
@@ -94,6 +94,9 @@ enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, 
  * index, or -errno. Not armed yet. */
 int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first,
 		   struct err *e);
+/* No process has the file any more: it is let go, and its probes' numbers and counts are free for others. What is in
+ * the ring and in the totals of these probes is the caller's to take before. */
+void uprobe_library_end(struct uprobe *u, int library);
 /* Process pid takes part; attached at once where the library is armed. 1: it did already. returns: its functions'
  * return addresses may be replaced; else functions without exits are seen at their entries alone. */
 int uprobe_attach(struct uprobe *u, int library, int pid, bool returns, struct err *e);

@@ -79,24 +79,19 @@ static double measure(struct uprobe *u, int library)
 
 int uprobe_alg(struct uprobe *u, uint16_t family, uint32_t *first, double *cost_ns, struct err *e)
 {
-	struct library *l;
 	int index, r;
 
 	if (!bpf_program__autoload(u->skel->progs.offload_alg_enter))
 		return err_set(
 			e, -ENODEV,
 			"AF_ALG cannot be watched: this kernel has none (CONFIG_CRYPTO_USER_API, module af_alg)");
-	if (u->libs_cnt == PROBE_LIBS || u->probes + PROBE_ALGS > PROBE_MAX)
-		return err_set(e, -ENOSPC,
-			       "no room for more than %d probes in %d libraries: name fewer APIs in --offload",
-			       PROBE_MAX, PROBE_LIBS);
 	pthread_mutex_lock(&u->lock);
-	index = (int)u->libs_cnt++;
-	l = &u->libs[index];
-	*l = (struct library){ .fd = -1, .cnt = 0, .first = u->probes, .traced = true };
-	*first = u->probes;
-	u->probes += PROBE_ALGS;
+	index = uprobe_place(u, PROBE_ALGS, first, e);
+	if (index >= 0)
+		u->libs[index] = (struct library){ .fd = -1, .cnt = 0, .first = *first, .traced = true };
 	pthread_mutex_unlock(&u->lock);
+	if (index < 0)
+		return index;
 	u->skel->bss->alg_first = *first;
 	u->skel->bss->alg_library = (uint32_t)index;
 	u->skel->bss->alg_family = family;

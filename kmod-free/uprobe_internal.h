@@ -33,6 +33,7 @@ struct library {
 	unsigned groups_cnt;
 	bool armed;
 	bool traced; /* AF_ALG: two tracepoints, whatever the process */
+	bool ended;  /* its place may be taken */
 };
 
 struct uprobe {
@@ -49,7 +50,7 @@ struct uprobe {
 	size_t activity_size;
 	struct library libs[PROBE_LIBS];
 	unsigned libs_cnt;
-	uint32_t probes;
+	bool taken[PROBE_MAX]; /* probes that have a library or an operation */
 	unsigned perf_type;
 	int self_lib;           /* our own functions */
 	bool pid_filter_broken; /* kernels 6.6 to 6.10 compared threads, not processes */
@@ -58,6 +59,8 @@ struct uprobe {
 
 /* uprobe_cost.c: 0, or -errno with a sentence when probes do not work here. */
 int uprobe_measure(struct uprobe *u, struct err *e);
+/* A place in the table of libraries, and so many probes in a row, which are then taken; -errno. Lock held. */
+int uprobe_place(struct uprobe *u, unsigned count, uint32_t *first, struct err *e);
 /* Attaches to the two tracepoints; -errno. */
 int uprobe_alg_links(struct uprobe *u, struct link_group *g);
 /* Operations whose result nobody has read yet. */

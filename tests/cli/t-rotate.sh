@@ -3,7 +3,7 @@
 # Recordings that are cut into files: nothing lost or twice at a seam, each file whole by itself, old ones removed.
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
-need jq || { echo "needs jq"; exit 77; }
+need jq && need python3 && need cc || { echo "needs jq, python3 and a compiler"; exit 77; }
 
 # report FILE: worked out once
 report() { [ -e "$1.json" ] || accperf report --json -i "$1" >"$1.json" 2>/dev/null; cat "$1.json"; }
@@ -26,6 +26,37 @@ reads() { local f; for f in $(files "$2" | sed -n 2p); do accperf "$1" -i "$f" >
 cp "$WORKLOADS/tightloop" gone; start ./gone --loop; gone=$!
 accperf record -q -p $gone --counts off --no-windows -F 199 -o dead.data 2>/dev/null & dead=$!
 dead_since=$SECONDS
+
+# Meanwhile libraries come and go, each a file of its own as containers bring them: more than there is room for at once
+# (64), of which none may be missed.
+mkdir copies
+cat >copies/work.c <<-'EOF'
+	__attribute__((noipa)) unsigned long copied_work(unsigned long bytes) { return bytes * 3; }
+	EOF
+cat >copies/copies.py <<-'EOF'
+	import _ctypes, ctypes, glob, os, shutil, time
+	def profiles(more):
+	    want, end = len(glob.glob("y.data.0*")) + more, time.monotonic() + 60
+	    while len(glob.glob("y.data.0*")) < want and time.monotonic() < end:
+	        time.sleep(0.05)
+	profiles(1)
+	for phase in range(3):
+	    libs = []
+	    for i in range(24):
+	        name = f"./copies/copy-{phase}-{i}.so"
+	        shutil.copy("copies/work.so", name)
+	        libs.append(ctypes.CDLL(name))
+	        os.unlink(name)
+	    profiles(2) # all are found by then, should no event have told of them
+	    for lib in libs:
+	        for k in range(10):
+	            lib.copied_work(ctypes.c_ulong(64))
+	        _ctypes.dlclose(lib._handle)
+	    profiles(1)
+	EOF
+cc -O2 -shared -fPIC -o copies/work.so copies/work.c
+accperf record --offload-probe 'copy-*.so:copied_work(bytes=arg0)' --offload-exact --counts off --no-windows --rotate 1s -o y.data \
+	-- python3 copies/copies.py >y.out 2>y.err & copies=$!
 
 start "$WORKLOADS/kv" --loop; target=$!
 expect_status 0 "records into files of a second" accperf record -p $target -F 499 --counts on --rotate 1s --duration 2.5s -o t.data
@@ -84,6 +115,11 @@ while [ $((SECONDS - dead_since)) -lt 13 ]; do sleep 0.2; done
 kill -9 $dead; kill $gone; rm gone
 wait $dead 2>/dev/null
 check "what was killed has names" test "$(XDG_CACHE_HOME=$TMP/none accperf report --json -i dead.data 2>/dev/null | jq '[.functions[] | select(.name == "spin_hot") | .self] | (add // 0) > 0.4')" = true
+
+wait $copies
+counted() { local f; for f in $(files y.data); do accperf offload -i "$f" --json 2>/dev/null; done | jq -s '[.[].calls[].counted_calls] | add'; }
+check "libraries that are mapped no more make room for others: no call of 72 is missed" test "$(counted)" = 720
+check "and none is turned away" bash -c "grep 'in 72 libraries probed, 72 of them called' y.err && ! grep 'no room' y.err"
 
 # An idle target: what goes by when nothing happens is told now and then, not every second.
 start sleep 60; idle=$!

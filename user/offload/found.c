@@ -15,6 +15,8 @@
 #include "util/clean.h"
 #include "util/openfile.h"
 
+#define NOTES_MOST (64u << 10) /* bytes: more about files would be read by nobody */
+
 struct finding {
 	struct offload_session *s;
 	int pid;
@@ -201,26 +203,35 @@ static int on_marker(void *ctx, const struct elfsym_marker *m)
 	return g->full;
 }
 
+/* Once each, though every container has a file of that name. */
 static void note(struct offload_session *s, const char *path, const char *text)
 {
+	AUTO_BUF(line);
+
 	/* the target names its files: a newline in a path would begin a note of its own */
-	clean_add(&s->notes, path, CLEAN_TEXT);
-	buf_addf(&s->notes, ": %s\n", text);
+	clean_add(&line, path, CLEAN_TEXT);
+	buf_addf(&line, ": %s\n", text);
+	if (buf_failed(&line) || s->notes.len > NOTES_MOST || (s->notes.len && strstr(s->notes.data, line.data)))
+		return;
+	buf_addstr(&s->notes, line.data);
 }
 
 static void missing_symbols(struct offload_session *s, const struct lib_file *f)
 {
+	AUTO_BUF(text);
+
 	for (unsigned i = 0; i < s->user_cnt; i++) {
 		if (!user_wants(&s->user[i], f->base, f->path))
 			continue;
 		s->user_lib_seen[i] = true;
 		if (s->user_found[i])
 			continue;
-		clean_add(&s->notes, f->path, CLEAN_TEXT);
+		buf_clear(&text);
 		buf_addf(
-			&s->notes,
-			" has no function '%s': see `nm -D`; a function that was inlined or is hidden and stripped cannot be probed\n",
+			&text,
+			"has no function '%s': see `nm -D`; a function that was inlined or is hidden and stripped cannot be probed",
 			s->user[i].symbol);
+		note(s, f->path, text.data);
 	}
 }
 
@@ -348,6 +359,7 @@ static int add_group(struct finding *find, struct gather *g, struct lib_file *f,
 	if (r < 0) {
 		if (fd >= 0)
 			close(fd);
+		l->refused = true;
 		lib_ready(s);
 		return r;
 	}

@@ -73,6 +73,7 @@ static bool drop_hist(void *ctx, const struct probe_hist_key *k, const struct pr
 
 void offload_session_begun(struct offload_session *s)
 {
+	session_forget_unmapped(s);
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < s->libs_cnt; i++)
 		if (s->libs[i].index >= 0)

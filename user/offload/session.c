@@ -652,7 +652,7 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 {
 	const struct uprobe_class_cost *step = &uprobe_cost(s->u)->of[FMT_PROBE_STEPPED],
 				       *emu = &uprobe_cost(s->u)->of[FMT_PROBE_EMULATED];
-	unsigned functions = 0, libs = 0, called = 0, unknown = 0;
+	unsigned functions = s->gone.functions, libs = s->gone.libs, called = s->gone.called, unknown = 0;
 
 	buf_addf(
 		out,
@@ -704,6 +704,11 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 		buf_addstr(out, s->notes.data);
 }
 
+bool offload_session_probes(const struct offload_session *s, uint32_t api)
+{
+	return api && api <= PROBE_MAX && s->probes[api - 1].calls.api == api;
+}
+
 bool offload_session_degraded(const struct offload_session *s)
 {
 	return s->degraded;
@@ -711,7 +716,7 @@ bool offload_session_degraded(const struct offload_session *s)
 
 uint64_t offload_session_cost_ns(const struct offload_session *s)
 {
-	double ns = 0;
+	double ns = s->gone.cost_ns;
 
 	for (unsigned i = 0; i < s->libs_cnt; i++)
 		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count;
@@ -722,7 +727,7 @@ uint64_t offload_session_cost_ns(const struct offload_session *s)
 
 uint64_t offload_session_calls(const struct offload_session *s)
 {
-	uint64_t calls = 0;
+	uint64_t calls = s->gone.calls;
 
 	for (unsigned i = 0; i < s->libs_cnt; i++)
 		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count;

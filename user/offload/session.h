@@ -64,10 +64,11 @@ void offload_session_on_exit(struct offload_session *s, int pid);
 int offload_session_threads_map(const struct offload_session *s);
 int offload_session_poll(struct offload_session *s);
 void offload_session_tick(struct offload_session *s);
-/* A profile ends and another begins: before, and after, when ids of strings and stacks begin anew. The caller tells the
- * probed functions again. */
+/* A profile ends and another begins: before, and after, when ids of strings and stacks begin anew. The caller tells
+ * those functions again that are still probed. */
 void offload_session_ending(struct offload_session *s);
 void offload_session_begun(struct offload_session *s);
+bool offload_session_probes(const struct offload_session *s, uint32_t api);
 /* Takes the probes away, drains, writes totals and open calls. */
 void offload_session_end(struct offload_session *s);
 void offload_session_free(struct offload_session *s);

@@ -29,7 +29,8 @@ struct budget_mark {
 struct known_lib {
 	uint64_t dev, ino;
 	char *path;
-	int index; /* of the engine; -1: nothing to probe in it */
+	int index;    /* of the engine; -1: nothing to probe in it */
+	bool refused; /* the engine had no room for it, or would not have it */
 	uint32_t first, count;
 	uint32_t path_id; /* string */
 	uint32_t group;   /* 1: the functions that are armed apart */
@@ -53,6 +54,7 @@ struct known_lib {
 	double outside_cost_told;
 	unsigned stretches;
 	bool let_go; /* for the budget, at least once */
+	bool in_use; /* of mapped.c: while it looks */
 };
 
 /* Who called what, to be told again in the next profile. */
@@ -64,6 +66,13 @@ struct known_site {
 struct session_probe {
 	struct calls_probe calls;
 	const struct offload_api *of; /* NULL: a user's own, a marker */
+};
+
+/* What those come to that are forgotten. */
+struct gone_libs {
+	double cost_ns;
+	uint64_t calls;
+	unsigned functions, libs, called;
 };
 
 struct offload_session {
@@ -82,9 +91,11 @@ struct offload_session {
 	unsigned user_cnt;
 	bool user_found[USER_PROBES_MAX], user_lib_seen[USER_PROBES_MAX];
 	struct session_probe probes[PROBE_MAX];
-	struct known_lib libs[512]; /* of weeks of programs */
-	bool libs_full;             /* what comes later is not looked at */
+	struct known_lib libs[512];
+	bool libs_full; /* what comes later in this profile is not looked at */
 	unsigned libs_cnt;
+	unsigned libs_kept; /* when the last profile began: nothing came since, nothing is looked for that went */
+	struct gone_libs gone;
 	struct map pids;                /* pid -> CPU time when last seen; under `lock` */
 	uint64_t cpu_gone;              /* of processes that have ended */
 	struct map sites;               /* hash of pid, function, caller -> stack id */
@@ -130,6 +141,8 @@ void session_lib_ready(struct offload_session *s);
 /* found.c: makes sure that what pid has mapped (and could load) is probed in pid. */
 bool session_wants(struct offload_session *s, const char *path);
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e);
+/* mapped.c: files that no observed process maps any more are forgotten, with what is known of their probes. */
+void session_forget_unmapped(struct offload_session *s);
 /* catching.c: may the return addresses of pid be replaced? exe: the program that it is about to run; else what it has
  * mapped. */
 bool session_bears_returns(struct offload_session *s, int pid, const char *exe);

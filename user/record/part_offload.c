@@ -40,6 +40,12 @@ struct offload_part {
 	struct buf notes;
 };
 
+static void free_told(struct told_api *t)
+{
+	for (int k = 0; k < 4; k++)
+		free(t->text[k]);
+}
+
 static int keep_api(struct offload_part *p, const struct fmt_offload_api *f)
 {
 	const uint32_t id[4] = { f->api, f->name, f->symbol, f->library };
@@ -58,17 +64,26 @@ static int keep_api(struct offload_part *p, const struct fmt_offload_api *f)
 	return 0;
 }
 
+/* Of those that are probed still: the numbers of the others are free for other functions. */
 static void tell_apis(struct offload_part *p, struct store_writer *w)
 {
+	size_t kept = 0;
+
 	for (size_t i = 0; i < p->told_count; i++) {
 		struct told_api *t = &p->told[i];
 
+		if (!offload_session_probes(p->session, t->rec.id)) {
+			free_told(t);
+			continue;
+		}
 		t->rec.api = store_string(w, t->text[0]);
 		t->rec.name = store_string(w, t->text[1]);
 		t->rec.symbol = store_string(w, t->text[2]);
 		t->rec.library = store_string(w, t->text[3]);
 		store_put(w, FMT_OFFLOAD_API, &t->rec, sizeof(t->rec));
+		p->told[kept++] = *t;
 	}
+	p->told_count = kept;
 }
 
 static int put(void *ctx, enum fmt_section section, const void *rec, uint32_t size)
@@ -342,8 +357,8 @@ static int begun(void *part, struct session *s, struct err *e)
 
 	if (!p->session)
 		return 0;
-	tell_apis(p, session_store(s));
 	offload_session_begun(p->session);
+	tell_apis(p, session_store(s));
 	return 0;
 }
 
@@ -377,8 +392,7 @@ void offload_part_free(struct offload_part *p)
 	map_release(&p->members);
 	buf_release(&p->notes);
 	for (size_t i = 0; i < p->told_count; i++)
-		for (int k = 0; k < 4; k++)
-			free(p->told[i].text[k]);
+		free_told(&p->told[i]);
 	free(p->told);
 	free(p);
 }

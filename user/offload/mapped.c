@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which of the known files are still somebody's. Containers bring a copy of each library, so that over weeks the
+ * tables of files and probes fill with what nobody maps any more, and what came then would not be seen.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "kmod-free/libs.h"
+#include "offload/session_internal.h"
+#include "util/openfile.h"
+
+static bool want(void *ctx, const char *base, const char *path)
+{
+	struct offload_session *s = ctx;
+
+	return s->markers || session_wants(s, path);
+}
+
+static int on_file(void *ctx, struct lib_file *f)
+{
+	struct offload_session *s = ctx;
+
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		s->libs[i].in_use |= s->libs[i].ino == f->ino && s->libs[i].dev == f->dev;
+	return 0;
+}
+
+/* Not mapped, but where pid would find it: its first calls are seen only if it is probed before. */
+static void look_installed(struct offload_session *s, int pid)
+{
+	for (unsigned i = 0; i < s->libs_cnt; i++) {
+		struct known_lib *l = &s->libs[i];
+		struct stat st;
+		int fd;
+
+		if (l->in_use || l->index < 0 || !l->path)
+			continue;
+		fd = openfile_in_root((uint32_t)pid, l->path, &st);
+		if (fd < 0)
+			continue;
+		l->in_use = st.st_ino == l->ino && st.st_dev == l->dev;
+		close(fd);
+	}
+}
+
+static void look_everywhere(struct offload_session *s)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *de;
+
+	while (d && (de = readdir(d)))
+		if (atoi(de->d_name) > 0)
+			libs_mapped(atoi(de->d_name), want, on_file, s, NULL);
+	if (d)
+		closedir(d);
+	look_installed(s, getpid());
+}
+
+static void look(struct offload_session *s)
+{
+	uint64_t pid, *value;
+	size_t pos = 0;
+
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		s->libs[i].in_use = s->libs[i].traced;
+	if (s->opts.system_wide) {
+		look_everywhere(s);
+		return;
+	}
+	while (map_next(&s->pids, &pos, &pid, &value)) {
+		libs_mapped((int)pid, want, on_file, s, NULL);
+		look_installed(s, (int)pid);
+	}
+}
+
+static struct known_lib *lib_of(struct offload_session *s, uint32_t probe)
+{
+	for (unsigned i = 0; i < s->libs_cnt; i++) {
+		struct known_lib *l = &s->libs[i];
+
+		if (l->index >= 0 && probe >= l->first && probe < l->first + l->count)
+			return l;
+	}
+	return NULL;
+}
+
+/* What was counted and is not written yet keeps the library until the next profile. */
+static void news_of_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
+{
+	struct offload_session *s = ctx;
+	struct known_lib *l = lib_of(s, k->probe);
+	uint64_t sum[CELL_SUMS];
+
+	session_total_sums(t, sum);
+	if (l && !cells_known(&s->totals, k, sizeof(*k), sum, CELL_SUMS))
+		l->in_use = true;
+}
+
+static void news_of_hist(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h)
+{
+	const uint64_t sum[] = { h->count, h->bytes, h->ns };
+	struct offload_session *s = ctx;
+	struct known_lib *l = lib_of(s, k->probe);
+
+	if (l && !cells_known(&s->hists, k, sizeof(*k), sum, 3))
+		l->in_use = true;
+}
+
+static bool drop_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
+{
+	struct offload_session *s = ctx;
+	const struct known_lib *l = lib_of(s, k->probe);
+
+	if (l && !l->in_use)
+		cells_gone(&s->totals, k, sizeof(*k));
+	return l && !l->in_use;
+}
+
+static bool drop_hist(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h)
+{
+	struct offload_session *s = ctx;
+	const struct known_lib *l = lib_of(s, k->probe);
+
+	if (l && !l->in_use)
+		cells_gone(&s->hists, k, sizeof(*k));
+	return l && !l->in_use;
+}
+
+/* Its probes' numbers are free for other functions. */
+static void forget(struct offload_session *s, struct known_lib *l)
+{
+	if (l->index >= 0) {
+		s->gone.functions += l->count;
+		s->gone.libs += !l->group;
+		for (uint32_t p = l->first; p < l->first + l->count; p++) {
+			struct probe_activity a = uprobe_activity(s->u, p);
+
+			s->gone.called += a.calls > 0;
+			s->gone.calls += a.calls;
+			s->gone.cost_ns += (double)a.hits * session_cost_of(s, p);
+			s->probes[p] = (struct session_probe){ 0 };
+		}
+		uprobe_library_end(s->u, l->index);
+	}
+	free(l->path);
+}
+
+static void forget_sites(struct offload_session *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->known_count; i++) {
+		const struct known_lib *l = lib_of(s, s->known_sites[i].probe);
+
+		if (!l || l->in_use)
+			s->known_sites[kept++] = s->known_sites[i];
+	}
+	s->known_count = kept;
+}
+
+/* What there was no room for. */
+static void find_again(struct offload_session *s)
+{
+	uint64_t pid, *value;
+	size_t pos = 0;
+
+	if (s->opts.system_wide)
+		offload_session_attach_all(s, NULL);
+	while (map_next(&s->pids, &pos, &pid, &value))
+		session_find(s, (int)pid, false, NULL, NULL);
+}
+
+void session_forget_unmapped(struct offload_session *s)
+{
+	unsigned kept = 0;
+	bool again = s->libs_full;
+
+	map_release(&s->catching); /* another file may have got a number by now */
+	if (s->libs_cnt == s->libs_kept)
+		return;
+	look(s);
+	uprobe_totals(s->u, news_of_total, s);
+	uprobe_hists(s->u, news_of_hist, s);
+	uprobe_totals_drop(s->u, drop_total, s);
+	uprobe_hists_drop(s->u, drop_hist, s);
+	forget_sites(s);
+	pthread_mutex_lock(&s->lock); /* the budget's thread walks the table */
+	for (unsigned i = 0; i < s->libs_cnt; i++) {
+		struct known_lib *l = &s->libs[i];
+
+		again |= l->refused;
+		if (l->in_use && !l->refused)
+			s->libs[kept++] = *l;
+		else
+			forget(s, l);
+	}
+	s->libs_cnt = s->libs_kept = kept;
+	s->libs_full = false;
+	pthread_mutex_unlock(&s->lock);
+	if (again)
+		find_again(s);
+}
