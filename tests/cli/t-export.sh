@@ -72,6 +72,114 @@ else
 	skip "speedscope's own schema" "npm install speedscope did not work here (no network?)"
 fi
 
+# The Firefox Profiler: first each column by itself, as its types (src/types/profile.ts, version 60) have it, since
+# its importer does not look at every index; then its own importer.
+cat >firefox.py <<'END'
+import json, math, sys
+p = json.load(open(sys.argv[1], encoding='utf-8'))
+s, libs, cats = p['shared'], p['libs'], p['meta']['categories']
+assert p['meta']['preprocessedProfileVersion'] == 60 and p['meta']['interval'] > 0
+assert [c['name'] for c in cats] == ['Other', 'User', 'Kernel', 'JIT', 'Idle', 'Offload'] and cats[0]['color'] == 'grey'
+def table(t, *columns):
+    assert set(t) - {'length', 'weightType'} == set(columns), set(t) ^ set(columns)
+    for c in columns: assert len(t[c]) == t['length'], (c, len(t[c]), t['length'])
+def within(column, n, none=()):
+    for x in column: assert x in none or (type(x) is int and 0 <= x < n), (x, n)
+table(s['stackTable'], 'prefix', 'frame')
+table(s['frameTable'], 'address', 'inlineDepth', 'category', 'subcategory', 'func', 'nativeSymbol', 'innerWindowID', 'line', 'column')
+table(s['funcTable'], 'name', 'isJS', 'relevantForJS', 'resource', 'source', 'lineNumber', 'columnNumber')
+table(s['resourceTable'], 'lib', 'name', 'host', 'type')
+table(s['nativeSymbols'], 'libIndex', 'address', 'name', 'functionSize')
+table(s['sources'], 'uuid', 'filename')
+strings = len(s['stringArray'])
+assert len(set(s['stringArray'])) == strings and all(type(x) is str for x in s['stringArray'])
+for i, prefix in enumerate(s['stackTable']['prefix']): assert prefix is None or 0 <= prefix < i
+within(s['stackTable']['frame'], s['frameTable']['length'])
+within(s['frameTable']['func'], s['funcTable']['length'])
+within(s['frameTable']['category'], len(cats))
+within(s['frameTable']['line'], 2**31, (None,))
+within(s['frameTable']['address'], 2**53, (-1,))
+within(s['funcTable']['name'], strings)
+within(s['funcTable']['resource'], s['resourceTable']['length'], (-1,))
+within(s['funcTable']['source'], s['sources']['length'], (None,))
+within(s['resourceTable']['lib'], len(libs))
+within(s['resourceTable']['name'], strings)
+within(s['sources']['filename'], strings)
+for lib in libs:
+    assert set(lib) == {'arch', 'name', 'path', 'debugName', 'debugPath', 'breakpadId', 'codeId'}
+    code = lib['codeId']
+    assert lib['breakpadId'] == '' if code is None else len(lib['breakpadId']) == 33 and lib['breakpadId'][:2].lower() == code[6:8]
+kind = {m['name']: m for m in p['meta']['markerSchema']}
+for t in p['threads']:
+    assert type(t['pid']) is str and type(t['tid']) is int and type(t['name']) is str and type(t['isMainThread']) is bool
+    a = t['samples']
+    timed = a['weightType'] == 'tracing-ms'
+    table(a, 'stack', 'time', 'weight', *(['threadCPUDelta'] if timed else []))
+    within(a['stack'], s['stackTable']['length'])
+    assert all(math.isfinite(x) and x >= 0 for x in a['time'] + a['weight']) and a['time'] == sorted(a['time'])
+    table(t['markers'], 'data', 'name', 'startTime', 'endTime', 'phase', 'category')
+    within(t['markers']['name'], strings)
+    for m, start, end, phase in zip(*(t['markers'][c] for c in ('data', 'startTime', 'endTime', 'phase'))):
+        assert set(m) - {'type'} <= {f['key'] for f in kind[m['type']]['fields']}, m
+        assert start >= 0 and (end is None and phase == 0 or end >= start and phase == 1)
+END
+expect_status 0 "--firefox" accperf export -i a.data --firefox -o a.firefox.json
+check "firefox: each column is as its types have it" python3 firefox.py a.firefox.json
+check "firefox: samples in order of time, with what they stand for, 20 ms apart in each thread" jq -e '[.threads[].samples | .time[0] as $t | .length == 500
+	and .time == [range(500) | . * 20 + $t] and (.weight | unique) == [10] and (.threadCPUDelta | unique) == [10000000]] | all' a.firefox.json
+check "firefox: 5.1 of 10 s are deflate_slow's, in order of the planted hundred" python3 - <<-'PY'
+	import json
+	p = json.load(open('a.firefox.json')); s = p['shared']
+	leaf = lambda k: s['stringArray'][s['funcTable']['name'][s['frameTable']['func'][s['stackTable']['frame'][k]]]]
+	seen = sorted((t, leaf(k), w) for th in p['threads'] for t, k, w in zip(*(th['samples'][c] for c in ('time', 'stack', 'weight'))))
+	assert sum(w for _, n, w in seen if n == 'deflate_slow') == 5100
+	below = [(50, 'deflate_slow'), (70, 'crc32'), (80, 'is_space'), (85, 'parse'), (93, '[kernel:read]'), (97, 'libmystery.so+0x1234'), (99, 'walk<std::map<int, "a b">>'), (100, 'deflate_slow')]
+	for i, (t, n, _) in enumerate(seen):
+	    assert t == 10 * i and n == next(name for b, name in below if i * 37 % 100 < b), (i, t, n)
+PY
+for f in offload-deflate offload-cuda exact-samples hostile live-sharing pebs; do
+	accperf export -i "$TOP/tests/golden/$f.prof" --firefox -o "$f.firefox.json" 2>/dev/null
+	check "firefox: $f.prof is as its types have it" python3 firefox.py "$f.firefox.json"
+done
+expect_status 1 "firefox: accesses have no place in it" accperf export -i "$TOP/tests/golden/import-skx.prof" --firefox -o none.json
+check "... and that is said" grep -q 'accesses, not samples of time' err
+check "firefox: offload calls are markers with their bytes" jq -e '[.threads[].markers.data[]] | length == 400 and all(.type == "OffloadCall" and .calls == 1) and any(.bytesIn == 20000 and .bytesOut == 15108)' offload-deflate.firefox.json
+mkprofile many.data samples=1000000 stacks=1000 threads=3
+check "firefox: a million samples, a text of 26 MB that is never whole in memory: less than 64 MB" python3 - <<-'PY'
+	import os, resource, subprocess
+	subprocess.run(['accperf', 'export', '-i', 'many.data', '--firefox', '-o', 'many.json'], check=True)
+	peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+	assert os.path.getsize('many.json') > 20e6 and peak < 64 << 10, (os.path.getsize('many.json'), peak)
+PY
+check "firefox: ... all of them, each weighed once" jq -e '([.threads[].samples.weight | add] | add) == 1e7 and ([.threads[].samples.weight[] | select(. > 0)] | length) == 1000000' many.json
+npm_firefox=$TOP/build/npm-firefox
+pq=$npm_firefox/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js
+# firefox_says FILE COMMAND...: loads it into the Firefox Profiler, as far as that has no window, and asks
+firefox_says() {
+	local file=$1 session pid; shift
+	export PROFILER_CLI_SESSION_DIR=$TMP/pq
+	timeout 60 node "$pq" load "$file" --session t >loaded 2>&1 || { cat loaded; return 1; }
+	session=$PROFILER_CLI_SESSION_DIR/t.json; pid=$(jq .pid "$session"); STARTED+=("$pid")
+	timeout 30 node "$pq" "$@" --session t; local status=$?
+	timeout 30 node "$pq" stop t >/dev/null
+	return $status
+}
+if need npm && { [ -f "$pq" ] || (mkdir -p "$npm_firefox" && cd "$npm_firefox" && timeout 90 npm install --silent --no-audit --no-fund --ignore-scripts @firefox-devtools/profiler-cli@0.10.0 >npm.log 2>&1); }; then
+	check "the Firefox Profiler opens it" firefox_says a.firefox.json profile info
+	firefox_says a.firefox.json thread functions --thread t-0 --json >functions.json 2>/dev/null
+	check "... half of the first thread's time is deflate_slow's, in ms" jq -e '.weightType == "tracing-ms" and (.functions[] | select(.name == "deflate_slow") | .selfSamples == 2500 and .selfPercentage == 50 and .library == "libz.so.1.2.13")' functions.json
+	check "... and main has all of it" jq -e '.functions[] | select(.name == "main") | .totalSamples == 5000 and .selfSamples == 0' functions.json
+	firefox_says offload-deflate.firefox.json thread markers --list --limit 0 --json >markers.json 2>/dev/null
+	check "... it shows the offload calls" bash -c '[ "$(jq "[.. | objects | select(.name? == \"deflate\") | .start? // empty] | length" markers.json)" -ge 50 ]'
+	check "... and hostile names" firefox_says hostile.firefox.json profile info
+	accperf export -i "$TOP/tests/golden/empty.prof" --firefox -o none.firefox.json 2>/dev/null
+	check "... and a profile without samples" firefox_says none.firefox.json status
+	jq 'del(.shared.stackTable)' a.firefox.json >broken.json
+	check "... and refuses a broken one" bash -c '! firefox_says broken.json profile info'
+else
+	skip "the Firefox Profiler opens it" "npm install @firefox-devtools/profiler-cli did not work here (no network?)"
+fi
+
 # bytes between functions travel along: the exact engine's own figures come out at the other end
 if accperf exact -q -o flow.data -- "$WORKLOADS/pipeline" >/dev/null 2>exact.err; then
 	accperf flow -i flow.data --json >flow.json 2>/dev/null
@@ -104,6 +212,6 @@ check "... has the table" grep -q '^"crc32"' out
 mkprofile killed.data end=0
 expect_status 3 "a recording cut off is exported, degraded" accperf export -i killed.data --csv -o k.csv
 mkprofile empty.data samples=0
-for f in pprof callgrind collapsed speedscope; do expect_status 3 "no samples: --$f is degraded" accperf export -i empty.data --$f -o empty.$f; done
+for f in pprof callgrind collapsed speedscope firefox; do expect_status 3 "no samples: --$f is degraded" accperf export -i empty.data --$f -o empty.$f; done
 need go && check "pprof opens the empty one" go tool pprof -raw empty.pprof
 check "the default name is the profile's" bash -c 'accperf export -i a.data --pprof 2>/dev/null && [ -s a.data.pb.gz ]'

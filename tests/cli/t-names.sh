@@ -73,6 +73,7 @@ export_of folded export --collapsed -i h.data
 export_of callgrind export --callgrind -i h.data
 export_of pprof export --pprof -i h.data
 export_of json export --speedscope -i h.data
+export_of json export --firefox -i h.data
 export_of json flow --json -i h.data
 export_of xml flow --xml -i h.data --min-share 0
 export_of dot flow --dot -i h.data --min-share 0.001

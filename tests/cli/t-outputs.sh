@@ -11,7 +11,7 @@ same() { cmp -s victim precious; }
 clean() { ! find . -name '.*.[0-9a-f]*' -type f | grep .; }
 
 # exports
-for kind in collapsed pprof callgrind speedscope csv; do
+for kind in collapsed pprof callgrind speedscope firefox csv; do
 	ln -sf victim planted
 	expect_status 1 "export --$kind over a link" timeout 20 accperf export --$kind -i a.data -o planted
 	check "--$kind: the sentence says so" grep -q "symbolic link" err

@@ -11,7 +11,7 @@
 
 struct export_cmd {
 	const char *input, *output;
-	bool pprof, collapsed, callgrind, speedscope, csv, inlined, flow, flow_asked;
+	bool pprof, collapsed, callgrind, speedscope, firefox, csv, inlined, flow, flow_asked;
 };
 
 static const struct export_cmd defaults = { .input = "accperf.data", .inlined = true, .flow = true };
@@ -25,6 +25,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "collapsed", AT(collapsed), .help = "folded stacks with ns (flame graph scripts)" },
 	{ OPT_BOOL, 0, "callgrind", AT(callgrind), .help = "callgrind_annotate, KCachegrind" },
 	{ OPT_BOOL, 0, "speedscope", AT(speedscope), .help = "speedscope's JSON" },
+	{ OPT_BOOL, 0, "firefox", AT(firefox),
+	  .help = "profiler.firefox.com: threads along time, offload calls as markers" },
 	{ OPT_BOOL, 0, "csv", AT(csv), .help = "the report's table" },
 	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions as frames of their own (on; --no-inline)" },
 	{ OPT_BOOL, 0, "flow", AT(flow), .set_offset = offsetof(struct export_cmd, flow_asked),
@@ -38,11 +40,8 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 		bool wanted;
 		const char *name;
 	} wishes[] = {
-		{ o->pprof, "pprof" },
-		{ o->collapsed, "collapsed" },
-		{ o->callgrind, "callgrind" },
-		{ o->speedscope, "speedscope" },
-		{ o->csv, "csv" },
+		{ o->pprof, "pprof" },           { o->collapsed, "collapsed" }, { o->callgrind, "callgrind" },
+		{ o->speedscope, "speedscope" }, { o->firefox, "firefox" },     { o->csv, "csv" },
 	};
 	const char *name = NULL;
 
@@ -56,7 +55,7 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 		name = wishes[i].name;
 	}
 	if (!name)
-		err_set(e, -1, "name a format: --pprof, --collapsed, --callgrind, --speedscope or --csv");
+		err_set(e, -1, "name a format: --pprof, --collapsed, --callgrind, --speedscope, --firefox or --csv");
 	return name ? export_find(name) : NULL;
 }
 
@@ -78,10 +77,53 @@ static bool find_flow(const char *input, struct flow_input *in, struct flow *flo
 	return false;
 }
 
+/* Renders into the file as it goes, so that what is timed needs no room for all of its text. */
+static int save(const struct export_format *f, const struct profile *p, struct export_opts *eo, const char *output,
+		size_t *written, struct err *e)
+{
+	struct pager_file file;
+	AUTO_BUF(out);
+	int err;
+
+	if (!f->timed) {
+		err = f->render(p, eo, &out, e);
+		*written = out.len;
+		return err ? err : pager_save(&out, output, e);
+	}
+	err = pager_begin(&file, output, e);
+	if (err)
+		return err;
+	eo->drain = pager_part;
+	eo->drain_ctx = &file;
+	err = f->render(p, eo, &out, e);
+	if (!err)
+		err = pager_part(&file, &out, e);
+	*written = file.written;
+	return pager_end(&file, err, e);
+}
+
+/* What is amiss with a file that was written. */
+static int warn(const struct export_cmd *o, const struct export_format *f, const struct profile *p, bool has_flow)
+{
+	int status = EXIT_DONE;
+
+	if (*p->recovery) {
+		log_warn("%s: %s", o->input, p->recovery);
+		status = EXIT_DEGRADED;
+	}
+	if (!p->samples[profile_unit(p)] && !has_flow && strcmp(f->name, "csv")) {
+		log_warn("%s holds no samples, so the file is empty%s", o->input,
+			 p->has_exact ? ": the exact engine counts by function; --csv has its figures" : "");
+		status = EXIT_DEGRADED;
+	}
+	return status;
+}
+
 static int cmd_export(void *opts, int argc, char **argv)
 {
 	const struct export_cmd *o = opts;
-	struct export_opts eo = { .inlined = o->inlined };
+	struct in_order in_order = { 0 };
+	struct export_opts eo = { .inlined = o->inlined, .in_order = &in_order };
 	struct err e = { 0 };
 	const struct export_format *f = chosen(o, &e);
 	char made_up[4096];
@@ -89,8 +131,8 @@ static int cmd_export(void *opts, int argc, char **argv)
 	struct profile *p;
 	struct flow_input in;
 	struct flow flow;
-	AUTO_BUF(out);
 	int status = EXIT_DONE, err;
+	size_t written;
 	bool has_flow;
 
 	if (!f)
@@ -103,40 +145,32 @@ static int cmd_export(void *opts, int argc, char **argv)
 		log_error("--%s is binary and stdout is a terminal: name a file with -o", f->name);
 		return EXIT_USAGE;
 	}
-	p = profile_load(o->input, &e);
-	if (!p)
+	p = f->timed ? in_order_load(o->input, &in_order, &e) : profile_load(o->input, &e);
+	if (!p) {
+		in_order_release(&in_order);
 		return cli_fail(&e, EXIT_FAILED);
+	}
 	has_flow = f->carries_flow && o->flow && find_flow(o->input, &in, &flow, &e);
 	if (o->flow_asked && o->flow && !has_flow) {
 		log_warn("no flow in the export: %s", f->carries_flow ? e.text : "this format has no place for it");
 		status = EXIT_DEGRADED;
 	}
 	eo.flow = has_flow ? &flow : NULL;
-	err = f->render(p, &eo, &out, &e);
-	if (!err)
-		err = pager_save(&out, output, &e);
+	err = save(f, p, &eo, output, &written, &e);
 	if (has_flow) {
 		flow_release(&flow);
 		flow_input_release(&in);
 	}
-	if (err) {
-		profile_free(p);
-		return cli_fail(&e, EXIT_FAILED);
+	if (!err) {
+		if (warn(o, f, p, has_flow) != EXIT_DONE)
+			status = EXIT_DEGRADED;
+		if (strcmp(output, "-"))
+			log_info("wrote %s: %zu bytes, %llu samples", output, written,
+				 (unsigned long long)p->samples[profile_unit(p)]);
 	}
-	if (*p->recovery) {
-		log_warn("%s: %s", o->input, p->recovery);
-		status = EXIT_DEGRADED;
-	}
-	if (!p->samples[profile_unit(p)] && !has_flow && strcmp(f->name, "csv")) {
-		log_warn("%s holds no samples, so the file is empty%s", o->input,
-			 p->has_exact ? ": the exact engine counts by function; --csv has its figures" : "");
-		status = EXIT_DEGRADED;
-	}
-	if (strcmp(output, "-"))
-		log_info("wrote %s: %zu bytes, %llu samples", output, out.len,
-			 (unsigned long long)p->samples[profile_unit(p)]);
+	in_order_release(&in_order);
 	profile_free(p);
-	return status;
+	return err ? cli_fail(&e, EXIT_FAILED) : status;
 }
 
 CLI_COMMAND(export) = {
@@ -148,10 +182,15 @@ CLI_COMMAND(export) = {
 	.options = options,
 	.opt_size = sizeof(struct export_cmd),
 	.defaults = &defaults,
-	.usage = "--pprof|--collapsed|--callgrind|--speedscope|--csv [options] [FILE]",
+	.usage = "--pprof|--collapsed|--callgrind|--speedscope|--firefox|--csv [options] [FILE]",
 	.details =
 		"Values are time in ns (instructions, where the profile has no time), so that rates which changed during\n"
 		"the recording do not distort the picture; pprof and callgrind carry the number of samples too.\n"
+		"\n"
+		"--firefox keeps each sample, with its thread, time and weight (ms of CPU time), and each offload call that\n"
+		"was recorded, as a marker; a thread that had no sample for three times what one stands for was not running,\n"
+		"or not sampled. Files of the exact engine have instructions executed for time. profiler.firefox.com opens\n"
+		"the file (gzip makes it small); it stays in the browser until it is uploaded there.\n"
 		"\n"
 		"In callgrind files, calls= is the number of samples that had the call on their stack: sampling does\n"
 		"not know how often a call was made.\n"
@@ -162,5 +201,6 @@ CLI_COMMAND(export) = {
 	.examples = "accperf export --pprof -o app.pb.gz\tFor go tool pprof -http=: app.pb.gz\n"
 		    "accperf export --collapsed -o - | flamegraph.pl >app.svg\tA flame graph\n"
 		    "accperf export --callgrind && callgrind_annotate accperf.data.callgrind\tAnnotated by line\n"
+		    "accperf export --firefox -o app.json\tThreads along time, in profiler.firefox.com\n"
 		    "accperf export --csv -o - | sort -t, -k7 -n\tFor a spreadsheet or a script\n",
 };

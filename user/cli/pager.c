@@ -10,7 +10,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "util/newfile.h"
 #include "util/rights.h"
 
 static bool terminal_size(unsigned *columns, unsigned *rows)
@@ -82,21 +81,39 @@ int pager_write(const struct buf *text, bool pager, struct err *e)
 	return 0;
 }
 
-int pager_save(const struct buf *data, const char *path, struct err *e)
+int pager_begin(struct pager_file *f, const char *path, struct err *e)
 {
-	struct newfile n;
-	int err;
+	*f = (struct pager_file){ .to_stdout = !path || !strcmp(path, "-") };
+	fflush(stdout); /* path may be /dev/stdout */
+	return f->to_stdout ? 0 : newfile_open(&f->file, AT_FDCWD, path, NEWFILE_THROUGH, e);
+}
+
+int pager_part(void *pager_file, const struct buf *data, struct err *e)
+{
+	struct pager_file *f = pager_file;
 
 	if (buf_failed(data))
 		return err_set(e, -ENOMEM, "out of memory");
-	if (!path || !strcmp(path, "-"))
+	f->written += data->len;
+	if (f->to_stdout)
 		return write_all(stdout, data, "the output", e);
-	fflush(stdout); /* path may be /dev/stdout */
-	err = newfile_open(&n, AT_FDCWD, path, NEWFILE_THROUGH, e);
+	return newfile_write(&f->file, data->data, data->len, e);
+}
+
+int pager_end(struct pager_file *f, int err, struct err *e)
+{
+	if (f->to_stdout)
+		return err;
 	if (!err)
-		err = newfile_write(&n, data->data, data->len, e);
-	if (!err)
-		return newfile_commit(&n, e);
-	newfile_drop(&n);
+		return newfile_commit(&f->file, e);
+	newfile_drop(&f->file);
 	return err;
+}
+
+int pager_save(const struct buf *data, const char *path, struct err *e)
+{
+	struct pager_file f;
+	int err = buf_failed(data) ? err_set(e, -ENOMEM, "out of memory") : pager_begin(&f, path, e);
+
+	return err ? err : pager_end(&f, pager_part(&f, data, e), e);
 }

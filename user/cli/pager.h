@@ -8,6 +8,7 @@
 
 #include "util/buf.h"
 #include "util/err.h"
+#include "util/newfile.h"
 #include "view/text.h"
 
 /* Terminal: its width, and colours unless NO_COLOR or TERM=dumb. Elsewhere: no limit, no colours. */
@@ -18,5 +19,16 @@ int pager_write(const struct buf *text, bool pager, struct err *e);
 /* The same for one value that is a whole file: path NULL or "-" is stdout. As private as a profile: a new
  * file of mode 0600 in the place of an older one; a terminal, /dev/null and /dev/stdout are written to. */
 int pager_save(const struct buf *data, const char *path, struct err *e);
+
+/* The same in parts: after pager_begin() any number of pager_part(), then pager_end(), whatever failed. */
+struct pager_file {
+	struct newfile file;
+	bool to_stdout;
+	size_t written;
+};
+int pager_begin(struct pager_file *f, const char *path, struct err *e);
+int pager_part(void *pager_file, const struct buf *data, struct err *e);
+/* err: what failed before, so that no file takes its name. */
+int pager_end(struct pager_file *f, int err, struct err *e);
 
 #endif

@@ -726,6 +726,7 @@ static int finish(struct profile *p, bool name_missing)
 	if (!err)
 		err = finish_cells(p);
 	p->start_realtime_ns = store_header(k->reader)->start_realtime_ns;
+	p->start_monotonic_ns = store_header(k->reader)->start_monotonic_ns;
 	engine = profile_meta(p, "engine");
 	if (p->has_end)
 		p->duration_ns = p->end.duration_ns;

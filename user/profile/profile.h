@@ -106,7 +106,7 @@ struct profile {
 	uint64_t samples[PROFILE_UNITS];
 	double weight[PROFILE_UNITS], weight_squares[PROFILE_UNITS];
 	uint64_t first_time, last_time; /* of samples, monotonic ns */
-	uint64_t start_realtime_ns;
+	uint64_t start_realtime_ns, start_monotonic_ns;
 	uint64_t duration_ns; /* 0: unknown */
 	uint64_t lost;
 	bool lost_known;

@@ -7,11 +7,12 @@
 #include <string.h>
 
 const struct export_format export_formats[] = {
-	{ "pprof", ".pb.gz", true, true, export_pprof },
-	{ "collapsed", ".folded", false, false, export_collapsed },
-	{ "callgrind", ".callgrind", false, false, export_callgrind },
-	{ "speedscope", ".speedscope.json", false, true, export_speedscope },
-	{ "csv", ".csv", false, false, export_csv },
+	{ "pprof", ".pb.gz", true, true, false, export_pprof },
+	{ "collapsed", ".folded", false, false, false, export_collapsed },
+	{ "callgrind", ".callgrind", false, false, false, export_callgrind },
+	{ "speedscope", ".speedscope.json", false, true, false, export_speedscope },
+	{ "firefox", ".firefox.json", false, false, true, export_firefox },
+	{ "csv", ".csv", false, false, false, export_csv },
 	{ 0 },
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A profile in the files of other tools. One format is one .c file with one function; they render
- * into a buffer and do no I/O. Included by cli, daemon, tests.
+ * into a buffer and do no I/O; what grows with the number of samples is drained on the way.
+ * Included by cli, daemon, tests.
  *
  * To add a format: a file user/view/NAME.c with its export_NAME(), declared below, a row in
  * export_formats (export.c), an option in user/cli/export.c, and a test that opens the result with
@@ -12,12 +13,17 @@
 
 #include "profile/profile.h"
 #include "flow/flow.h"
+#include "profile/in_order.h"
 #include "util/buf.h"
 #include "util/err.h"
 
 struct export_opts {
-	bool inlined;            /* inlined functions as frames of their own */
-	const struct flow *flow; /* edges for the formats that can hold them (carries_flow); may be NULL */
+	bool inlined;                    /* inlined functions as frames of their own */
+	const struct flow *flow;         /* edges for the formats that can hold them (carries_flow); may be NULL */
+	const struct in_order *in_order; /* for the formats that show time (timed) */
+	/* Takes what is in the buffer, which is empty afterwards; 0 or -errno. NULL: it all stays in there. */
+	int (*drain)(void *ctx, const struct buf *part, struct err *e);
+	void *drain_ctx;
 };
 
 struct export_format {
@@ -25,6 +31,7 @@ struct export_format {
 	const char *suffix; /* of the default file name */
 	bool binary;
 	bool carries_flow;
+	bool timed; /* wants in_order */
 	int (*render)(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 };
 
@@ -35,6 +42,7 @@ int export_pprof(const struct profile *p, const struct export_opts *o, struct bu
 int export_collapsed(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 int export_callgrind(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 int export_speedscope(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
+int export_firefox(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 int export_csv(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 
 /* The lines of a stack, leaf first, each with the frame it belongs to: what most formats walk. */
