@@ -268,6 +268,43 @@ static void columns_are_honest(void **state)
 	store_reader_free(r);
 }
 
+#define EQUAL 1500000u
+
+/* They shrink to a hundredth and less, and what is written is read all the same: at the end, and when cut off. */
+static void equal_records(void **state)
+{
+	const struct fmt_counts_window rec = window(0);
+	const uint32_t small = 7; /* counts for more than it is */
+	struct err e;
+	struct store_writer *w = store_create(path, 0, &e);
+	struct store_reader *r;
+	struct store_chunk c;
+	unsigned windows = 0, smalls = 0;
+	uint64_t bytes;
+
+	for (unsigned i = 0; i < EQUAL; i++) {
+		assert_int_equal(store_put(w, FMT_COUNTS_WINDOW, &rec, sizeof(rec)), 0);
+		assert_int_equal(store_put(w, FMT_COUNTS_BLOCK, &small, sizeof(small)), 0);
+	}
+	assert_int_equal(store_flush(w, NULL), 0);
+	bytes = store_bytes(w);
+	assert_int_equal(store_close(w, &e), 0);
+	assert_true(bytes < EQUAL * (sizeof(rec) + sizeof(small)) / 16);
+	for (int cut = 0; cut < 2; cut++) {
+		r = store_open(path, &e);
+		assert_non_null(r);
+		windows = smalls = 0;
+		while (store_next(r, &c, NULL) > 0) {
+			windows += c.section == FMT_COUNTS_WINDOW ? c.count : 0;
+			smalls += c.section == FMT_COUNTS_BLOCK ? c.count : 0;
+		}
+		assert_false(store_recovery(r)->swollen);
+		assert_true(cut ? windows > EQUAL / 3 : windows == EQUAL && smalls == EQUAL);
+		store_reader_free(r);
+		assert_int_equal(truncate(path, (off_t)bytes / 2), 0);
+	}
+}
+
 /* Of random periods and times, so that compression leaves enough for a thread to be worth it. */
 static void write_big(void)
 {
@@ -358,6 +395,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(read_ahead, setup, teardown),
 		cmocka_unit_test_setup_teardown(columns, setup, teardown),
 		cmocka_unit_test_setup_teardown(columns_are_honest, setup, teardown),
+		cmocka_unit_test_setup_teardown(equal_records, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,18 +13,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "store/swell.h"
 #include "store/turned.h"
 #include "util/buf.h"
 #include "util/map.h"
 
 #define AHEAD 3 /* slots: one is read from, the others are filled meanwhile */
 #define WORTH_A_THREAD (4u << 20)
-
-/* A file says what it unpacks to, and zstd can be made to unpack to 20,000 times its size. Recordings unpack to
- * 3 to 11 times theirs, of all kinds that there are; their densest chunks to 20 times. */
-#define UNPACK_FACTOR 64
-#define UNPACK_SLACK (4u << 20) /* bytes: of files so small that a header counts */
-#define RECORD_LEAST 32         /* bytes that a record of fixed size is taken for: what is kept of it is no smaller */
 
 /* A chunk as on disk and unpacked. */
 struct unpacked {
@@ -79,11 +74,6 @@ static bool read_at(const struct store_reader *r, size_t at, void *to, size_t n)
 	return true;
 }
 
-static uint64_t unpack_limit(const struct store_reader *r)
-{
-	return (uint64_t)r->size * UNPACK_FACTOR + UNPACK_SLACK;
-}
-
 static int measure(struct store_reader *r, const char *path, struct err *e)
 {
 	struct stat st;
@@ -96,7 +86,7 @@ static int measure(struct store_reader *r, const char *path, struct err *e)
 		return err_set(e, -EINVAL, "%s is not an accperf profile (only %lld bytes)", path,
 			       (long long)st.st_size);
 	r->size = (size_t)st.st_size;
-	r->unpack_budget = unpack_limit(r);
+	r->unpack_budget = swell_limit(r->size);
 	/* generous for any real damage; a file made of false chunk headers would take hours otherwise */
 	r->scan_budget = 4 * (uint64_t)r->size + 4 * (uint64_t)FMT_MAX_CHUNK;
 	return 0;
@@ -293,9 +283,8 @@ static bool known_section(unsigned s)
 /* Whether the file may hold this chunk, too; if not it ends here. */
 static bool afford(struct store_reader *r, const struct fmt_chunk *h)
 {
-	uint64_t cost = h->raw_size, least = h->rec_size ? (uint64_t)h->count * RECORD_LEAST : 0;
+	uint64_t cost = swell_of(h->raw_size, h->rec_size, h->count);
 
-	cost = cost < least ? least : cost;
 	if (cost <= r->unpack_budget) {
 		r->unpack_budget -= cost;
 		return true;
@@ -458,7 +447,7 @@ void store_rewind(struct store_reader *r)
 		r->slot[i].full = false;
 	r->at = NULL;
 	r->pos = r->head.header_size;
-	r->unpack_budget = unpack_limit(r);
+	r->unpack_budget = swell_limit(r->size);
 }
 
 const struct store_recovery *store_recovery(const struct store_reader *r)

@@ -13,6 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "store/swell.h"
 #include "store/turned.h"
 #include "util/buf.h"
 #include "util/clock.h"
@@ -21,7 +22,6 @@
 
 #define SECTIONS 128
 #define TURNED_LEAST 256        /* bytes of a chunk: of less nothing is gained */
-#define UNPACKS_TO_MOST 32u     /* times the file: half of what FORMAT.md allows */
 #define CHUNK_TARGET (1u << 20) /* a section is written out when it holds this much */
 
 struct section {
@@ -102,10 +102,11 @@ struct store_writer *store_create(const char *path, unsigned flags, struct err *
 	return w;
 }
 
-/* A reader takes a file that unpacks to more than 64 times its size for damage. */
-static bool may_turn(const struct store_writer *w, size_t len, size_t packed)
+/* Whether a reader takes the file for whole once these bytes are in it, instead of for damage. Each chunk keeps to
+ * that, so what is left of a file that is cut off does, too. */
+static bool may_pack(const struct store_writer *w, const struct section *s, size_t packed)
 {
-	return w->unpacks_to + len <= UNPACKS_TO_MOST * (w->written + packed);
+	return w->unpacks_to + swell_of(s->bytes.len, s->rec_size, s->count) <= swell_limit(w->written + packed);
 }
 
 /* Into turned_packed, behind room for the header; its size, or 0 if that is not less than `than`. */
@@ -120,7 +121,7 @@ static size_t pack_turned(struct store_writer *w, const struct section *s, size_
 		return 0;
 	turned_make((uint8_t *)w->turned.data, (const uint8_t *)s->bytes.data, len, turned_width(s->rec_size));
 	n = ZSTD_compressCCtx(w->zstd, w->turned_packed.data + sizeof(struct fmt_chunk), bound, w->turned.data, len, 1);
-	return ZSTD_isError(n) || n >= than || n >= len || !may_turn(w, len, n) ? 0 : n;
+	return ZSTD_isError(n) || n >= than || n >= len || !may_pack(w, s, n) ? 0 : n;
 }
 
 static int write_section(struct store_writer *w, unsigned id)
@@ -144,7 +145,7 @@ static int write_section(struct store_writer *w, unsigned id)
 	if (!buf_reserve(&w->packed, bound + sizeof(c)))
 		return err_set(&w->first, -ENOMEM, "out of memory");
 	n = ZSTD_compressCCtx(w->zstd, w->packed.data + sizeof(c), bound, data, s->bytes.len, 1);
-	if (ZSTD_isError(n) || n >= s->bytes.len) {
+	if (ZSTD_isError(n) || n >= s->bytes.len || !may_pack(w, s, n)) {
 		n = s->bytes.len;
 		memcpy(w->packed.data + sizeof(c), data, n);
 		c.flags = FMT_RAW;
@@ -160,7 +161,7 @@ static int write_section(struct store_writer *w, unsigned id)
 	c.xxh64 = XXH64(out->data + sizeof(c), n, XXH64(&c, offsetof(struct fmt_chunk, xxh64), 0));
 	memcpy(out->data, &c, sizeof(c));
 	err = write_all(w, out->data, sizeof(c) + n);
-	w->unpacks_to += s->bytes.len;
+	w->unpacks_to += swell_of(s->bytes.len, s->rec_size, s->count);
 	buf_clear(&s->bytes);
 	s->count = 0;
 	return err;
