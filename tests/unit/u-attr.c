@@ -142,7 +142,8 @@ static void test_mappings_aged(void **state)
 	modules_free(ms);
 }
 
-/* The same in one that can: what is gone goes, what it has stays. */
+/* The same in one that can: what is gone goes, for every child has a copy; what it has stays, and so do the latest,
+ * which may have samples under way. */
 static void test_mappings_replaced(void **state)
 {
 	struct modules *ms = modules_new();
@@ -157,11 +158,12 @@ static void test_mappings_replaced(void **state)
 	for (uint64_t i = 0; i < CHURN; i++) { /* below what the kernel gives to programs: none of them is there */
 		s = mmap_event(self, 0x100000 + i * 0x2000, 0x1000, "//anon");
 		assert_int_equal(procmap_event(p, &s), 0);
+		assert_true(procmap_lookup_quiet(p, self, 0x100000 + (i - (i < 50 ? i : 50)) * 0x2000, &where));
 	}
-	assert_in_range(procmap_count(procmap_process(p, self)), real, real + 4096);
+	assert_in_range(procmap_count(procmap_process(p, self)), real, 2 * real + 512);
 	assert_true(procmap_lookup_quiet(p, self, (uint64_t)(uintptr_t)test_mappings_replaced, &where));
 	assert_non_null(where.module);
-	assert_in_range(procmap_counters(p)->replaced, 1, CHURN / 2048);
+	assert_in_range(procmap_counters(p)->replaced, 1, CHURN / 128);
 	assert_int_equal(procmap_counters(p)->aged, 0);
 	procmaps_free(p);
 	modules_free(ms);

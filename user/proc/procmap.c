@@ -15,8 +15,11 @@
 #include "util/map.h"
 
 /* Mappings that are gone are never told of: a list that has grown so long, or to twice of what /proc last said, is read
- * afresh. So a line of /proc is read for each event at most, whatever the target does. */
-#define CROWDED_MAPPINGS 4096
+ * afresh. So a line of /proc is read for each event at most, whatever the target does. No more, as every child begins
+ * with a copy. */
+#define CROWDED_MAPPINGS 512
+/* Of which the latest stay: they may be gone by now, and still have samples under way. */
+#define YOUNG_MAPPINGS 64
 /* Of a process that cannot be read again: as many as it can have (vm.max_map_count, where nobody changed it). */
 #define MOST_MAPPINGS 65536
 #define MAX_MAPS_BYTES (16u << 20)
@@ -442,11 +445,11 @@ static void take_lines(struct procmaps *p, struct process *proc, size_t len)
 	each_line(p, proc, len, false);
 }
 
-/* In the place of a list that has grown too long. What was unmapped in these milliseconds and still has samples under
- * way is unknown to these. */
+/* In the place of a list that has grown too long. */
 static int maps_replace(struct procmaps *p, struct process *proc)
 {
 	ssize_t n = p->offline || proc->end ? -ESRCH : read_maps(p, proc->pid);
+	struct space *s;
 
 	if (n <= 0) {
 		proc->space->limit = p->most_mappings;
@@ -455,15 +458,16 @@ static int maps_replace(struct procmaps *p, struct process *proc)
 		p->counters.aged++;
 		return space_age(proc, p->most_mappings);
 	}
+	s = space_own(proc);
+	if (!s)
+		return -ENOMEM;
+	space_drop(s, YOUNG_MAPPINGS, true);
 	p->counters.replaced++;
-	space_put(proc->space);
-	proc->space = NULL;
 	proc->mutations++;
 	proc->refreshed = clock_now();
 	proc->maps_dirty = true;
 	take_lines(p, proc, (size_t)n);
-	if (proc->space)
-		proc->space->limit = 2 * proc->space->count;
+	proc->space->limit = 2 * proc->space->count;
 	return 0;
 }
 
