@@ -35,6 +35,30 @@ accperf flow -i p.data >flow.txt
 check "the map and the lists are there" grep -q 'Per cent of all bytes' flow.txt
 check "no line is wider than 120 columns where there is no terminal" awk 'length > 130 { exit 1 }' flow.txt
 check "no colours in a file" sh -c '! grep -q "$(printf "\033")" flow.txt'
+
+# per call: 32 items in each of 4 rounds, of 16384 words each; the table has 256 words
+per() { jq -r --arg p "$2" --arg c "$3" '.edges[] | select(.producer == $p and .consumer == $c) | .per_call' "$1"; }
+accperf flow -i p.data --json --per scale >per.json
+check "--per follows the schema" schema flow per.json
+check "--per: calls are counted" jq -e '.per | .function == "scale" and .calls == 128 and .calls_low == 128 and .calls_high == 128 and .source == "exact" and .reason == null' per.json
+check "--per: produce -> transform is a buffer of 65536 bytes a call" [ "$(per per.json produce transform)" = 65536 ]
+check "--per: scale -> check is every sixteenth word" [ "$(per per.json scale check)" = 4096 ]
+check "--per: for each call of main it is all there is" sh -c 'accperf flow -i p.data --json --per main | jq -e ".edges | all(.per_call == .bytes and .per_call_low == .low)"'
+check "--per in text: the calls, bytes for each, distinct ones beside" sh -c 'accperf flow -i p.data --per scale >per.txt && grep -qx "Per call of scale: 128 calls, counted" per.txt && grep -qE "^produce +transform +65.5 KB +exact +65.5 KB$" per.txt'
+check "--per: estimates of the same run use the same calls, with intervals" sh -c 'accperf flow -i p.data --estimator fused --json --per scale | jq -e ".per.calls == 128 and ([.edges[] | select(.producer == \"produce\" and .consumer == \"transform\")][0] | .per_call_low < 65536 and .per_call_high > 65536 and .per_call > 49152 and .per_call < 81920)"'
+check "--per: what probes counted" sh -c 'accperf flow -i "$0" --json --per deflate | jq -e ".per | .calls == 200 and .source == \"probes\""' "$TOP/tests/golden/offload-deflate.prof"
+mkprofile counted.data counts=1 hw=pebs
+check "--per: what execution counts say: 2000 a second for 10 s, 64 times" sh -c 'accperf flow -i counted.data --json --per deflate_slow | jq -e ".per | .source == \"counts\" and .calls_low < 1.28e6 and .calls_high > 1.28e6 and .calls_low < .calls and .calls < .calls_high"'
+check "--per: an edge's interval is wider by that of the calls" sh -c 'accperf flow -i counted.data --json --per deflate_slow | jq -e ".per as \$p | .edges[0] | .per_call_low <= .low / \$p.calls_high * 1.000001 and .per_call_high >= .high / \$p.calls_low * 0.999999"'
+expect_status 3 "--per: calls that nothing counted" accperf flow -i "$TOP/tests/golden/live-pipeline.prof" --json --per scale
+check "... are null, and so is what is for each; why and what helps is said" jq -e '.per.calls == null and .per.source == null and (.per.reason | contains("--counts auto")) and (.edges | length > 0 and all(.per_call == null))' out
+expect_status 1 "--per: no such function" accperf flow -i p.data --per nosuch
+expect_status 2 "--per has no place in a graph" accperf flow -i p.data --per scale --dot
+accperf flow -i p.data --sort unique --rows 4 >unique.txt
+check "--sort unique: the table of 1 KB is read 8 MB in all, and comes behind the buffers" sh -c 'grep -qE "^produce +transform +8.4 MB +exact +65.5 KB$" unique.txt && ! grep -q "^make_table" unique.txt'
+check "... and fields of some bytes are one line" grep -qE '^[0-9]+ edges are small fields read again and again: .* at [0-9]+ distinct bytes' unique.txt
+check "... in JSON, too, which leaves nothing out" sh -c 'accperf flow -i p.data --sort unique --json | jq -e --slurpfile f flow.json "([.edges[].unique_bytes] | . == (sort | reverse)) and (.edges | length) == (\$f[0].edges | length)"'
+
 accperf flow -i p.data --dot >flow.dot
 check "graphviz reads the graph" dot -Tplain flow.dot -o /dev/null
 check "the graph has the edge" grep -q 'n[0-9]* -> n[0-9]*' flow.dot

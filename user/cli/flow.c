@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/flow_per.h"
 #include "cli/pager.h"
 #include "flow/estimator_table.h"
 #include "flow/estimators.h"
@@ -16,7 +17,7 @@
 #include "view/flow.h"
 
 struct flow_cmd {
-	const char *input, *semantics, *stack, *attribute, *producer, *consumer, *estimator, *output;
+	const char *input, *semantics, *stack, *attribute, *producer, *consumer, *estimator, *output, *per, *sort;
 	double min_share, level;
 	uint64_t top, rows, pid, tid;
 	bool json, dot, svg, xml, no_census, no_windows, inclusive, threads;
@@ -28,6 +29,7 @@ static const struct flow_cmd defaults = {
 	.stack = "exclude",
 	.attribute = "self",
 	.level = 95,
+	.sort = "bytes",
 	.top = 12,
 	.rows = 20,
 };
@@ -54,6 +56,10 @@ static const struct opt options[] = {
 	  .help = "only edges from functions of this name or glob pattern" },
 	{ OPT_STRING, 0, "consumer", AT(consumer), .arg = "NAME",
 	  .help = "only edges to functions of this name or glob pattern" },
+	{ OPT_STRING, 0, "per", AT(per), .arg = "FUNCTION",
+	  .help = "each edge's bytes for one call of this function: what a request moves" },
+	{ OPT_STRING, 0, "sort", AT(sort), .arg = "bytes|unique",
+	  .help = "edges by bytes, or by distinct bytes, small hot fields folded (bytes)" },
 	{ OPT_DOUBLE, 0, "min-share", AT(min_share), .arg = "PERCENT",
 	  .help = "leave out edges below this share of all bytes" },
 	{ OPT_UINT, 'n', "top", AT(top), .arg = "N", .help = "functions of the map (12)" },
@@ -117,7 +123,7 @@ static int draw(const struct buf *dot, const char *output, struct err *e)
 }
 
 static int show(const struct flow_cmd *o, const struct flow *f, const struct flow_threads *threads,
-		const struct trust *trust, struct err *e)
+		const struct flow_per *per, const struct trust *trust, struct err *e)
 {
 	struct text_style style = pager_style();
 	struct flow_view v = {
@@ -130,6 +136,8 @@ static int show(const struct flow_cmd *o, const struct flow *f, const struct flo
 		.source = o->input,
 		.threads = threads,
 		.trust = trust,
+		.per = per,
+		.by_unique = !strcmp(o->sort, "unique"),
 	};
 	AUTO_BUF(out);
 
@@ -181,6 +189,8 @@ static int usage(const struct flow_cmd *o, struct err *e)
 {
 	if (o->json + o->dot + o->svg + o->xml > 1)
 		return err_set(e, -EINVAL, "choose one of --json, --dot, --svg and --xml");
+	if (o->per && o->dot + o->svg + o->xml)
+		return err_set(e, -EINVAL, "--per goes with text and --json");
 	if ((o->inclusive || o->threads) && o->dot + o->svg + o->xml)
 		return err_set(e, -EINVAL, "--inclusive and --threads go with text and --json");
 	if (o->level < 50 || o->level > 99.9 || o->min_share > 100)
@@ -225,6 +235,14 @@ static void judge(const struct flow_input *in, const struct flow *f, struct trus
 	trust_judge(TRUST_FLOW, &evidence, out);
 }
 
+static int find_per(const struct flow_cmd *o, const struct flow_input *in, const struct flow *f, struct flow_per *out,
+		    struct err *e)
+{
+	const struct flow_per_of of = { .input = o->input, .in = in, .flow = f, .part = o->pid || o->tid };
+
+	return o->per ? flow_per_find(o->per, &of, out, e) : 0;
+}
+
 static int cmd_flow(void *opts, int argc, char **argv)
 {
 	const struct flow_cmd *o = opts;
@@ -236,6 +254,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 					   .compute = true };
 	struct flow_input in;
 	struct flow_threads threads = { 0 };
+	struct flow_per per;
 	struct flow f;
 	struct err e = { 0 };
 	struct trust trust;
@@ -267,18 +286,22 @@ static int cmd_flow(void *opts, int argc, char **argv)
 				    : (o->pid || o->tid) && in.access_count ? "fused"
 									    : NULL,
 				    &est, &f, &e);
-	if (!err && check(o, &f, &e)) {
+	if (!err && (check(o, &f, &e) || find_per(o, &in, &f, &per, &e))) {
 		flow_release(&f);
 		err = e.code;
 	}
 	if (!err) {
 		degraded |= warn_of(o, &in, &f);
 		judge(&in, &f, &trust);
+		if (!strcmp(o->sort, "unique"))
+			flow_sort_unique(&f);
+		if (o->per && !per.source)
+			degraded = true;
 		/* the last use of the input: its functions become threads */
 		if (o->threads)
 			err = flow_threads_build(&in, &est, &threads, &e);
 		if (!err)
-			err = show(o, &f, o->threads ? &threads : NULL, &trust, &e);
+			err = show(o, &f, o->threads ? &threads : NULL, o->per ? &per : NULL, &trust, &e);
 		flow_threads_release(&threads);
 		flow_release(&f);
 	}
@@ -321,14 +344,23 @@ CLI_COMMAND(flow) = {
 		"With --threads, the same between threads, from samples, and the cache lines that two threads use at the\n"
 		"same time without sharing a byte, one of them writing: each write then costs the other a miss.\n"
 		"\n"
+		"With --per FUNCTION, each edge is divided by the calls of that function: counted by the exact engine, by\n"
+		"offload probes or by execution counts, in that order; the interval is that of both. Where nothing counted\n"
+		"them the figures are unknown, a line says what helps, and the exit status is 3.\n"
+		"\n"
+		"With --sort unique, edges stand by the distinct bytes they are over, which is what has to travel once; those\n"
+		"over at most 256 bytes that are read again and again are one line.\n"
+		"\n"
 		"Bursts (record --counts) tell how often the blocks of a function ran against each other, which weighs its\n"
 		"loads, and who wrote what a load reads. With --threads, --attribute main, --stack include, --pid or --tid\n"
 		"only the weights are theirs: who wrote was added up for none of these.\n"
 		"\n"
 		"The exit status is 3 when the profile is not whole.",
-	.examples = "accperf flow\tThe map, edges and functions of accperf.data\n"
-		    "accperf flow --consumer deflate --rows 5\tWhere the bytes come from that deflate reads\n"
-		    "accperf flow --svg -o flow.svg --min-share 1\tA picture of the edges from 1 % on\n"
-		    "accperf flow --json | jq '.edges[0]'\tThe largest edge, for a script\n",
+	.examples =
+		"accperf flow\tThe map, edges and functions of accperf.data\n"
+		"accperf flow --consumer deflate --rows 5\tWhere the bytes come from that deflate reads\n"
+		"accperf flow --per deflate --sort unique\tWhat one call of deflate moves, the largest buffers first\n"
+		"accperf flow --svg -o flow.svg --min-share 1\tA picture of the edges from 1 % on\n"
+		"accperf flow --json | jq '.edges[0]'\tThe largest edge, for a script\n",
 	.schemas = schemas,
 };

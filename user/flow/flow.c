@@ -149,18 +149,43 @@ static int by_bytes(const void *a, const void *b)
 	return (x->consumer > y->consumer) - (x->consumer < y->consumer);
 }
 
-void flow_finish(struct flow *f)
+static int by_unique(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < f->func_count; i++)
-		f->funcs[i].in = f->funcs[i].out = 0;
+	const struct flow_edge *x = a, *y = b;
+
+	if (isnan(x->unique) != isnan(y->unique))
+		return isnan(x->unique) - isnan(y->unique);
+	if (!isnan(x->unique) && x->unique != y->unique)
+		return x->unique < y->unique ? 1 : -1;
+	return by_bytes(a, b);
+}
+
+static void sort_edges(struct flow *f, int (*order)(const void *, const void *))
+{
 	if (f->edge_count) /* qsort takes no NULL */
-		qsort(f->edges, f->edge_count, sizeof(*f->edges), by_bytes);
+		qsort(f->edges, f->edge_count, sizeof(*f->edges), order);
 	for (size_t i = 0; i < f->edge_count; i++) {
 		const struct flow_edge *e = &f->edges[i];
 		uint64_t *at = map_get(&f->edge_at, edge_key(e->producer, e->consumer));
 
 		if (at)
 			*at = i;
+	}
+}
+
+void flow_sort_unique(struct flow *f)
+{
+	sort_edges(f, by_unique);
+}
+
+void flow_finish(struct flow *f)
+{
+	for (uint32_t i = 0; i < f->func_count; i++)
+		f->funcs[i].in = f->funcs[i].out = 0;
+	sort_edges(f, by_bytes);
+	for (size_t i = 0; i < f->edge_count; i++) {
+		const struct flow_edge *e = &f->edges[i];
+
 		f->funcs[e->consumer].in += e->bytes;
 		f->funcs[e->producer].out += e->bytes;
 	}

@@ -118,6 +118,8 @@ const struct flow_edge *flow_get(const struct flow *f, uint32_t producer, uint32
 const struct flow_edge *flow_twin(const struct flow *from, const struct flow_edge *e, const struct flow *to);
 /* IN and OUT as sums of the edges; edges sorted by bytes, largest first (edge pointers move). */
 void flow_finish(struct flow *f);
+/* Edges by distinct bytes, unknown ones last (edge pointers move). */
+void flow_sort_unique(struct flow *f);
 /* Sum of all edges' bytes. */
 double flow_total(const struct flow *f);
 bool flow_is_pseudo(const struct flow_func *fn);

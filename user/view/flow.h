@@ -14,6 +14,18 @@
 #include "view/trust.h"
 
 struct flow_threads;
+struct json;
+
+/* How often a function was called, for figures per call. */
+struct flow_per {
+	const char *function;
+	double calls, low, high; /* NaN: unknown */
+	const char *source;      /* exact, probes or counts; NULL: unknown, for that reason */
+	char reason[300];
+};
+struct flow_range {
+	double value, low, high; /* NaN: unknown */
+};
 
 struct flow_view {
 	const struct flow *flow;
@@ -24,6 +36,8 @@ struct flow_view {
 	const char *source;                 /* what the profile is called */
 	const struct flow_threads *threads; /* NULL: not asked for */
 	const struct trust *trust;          /* NULL: not judged */
+	const struct flow_per *per;         /* NULL: not asked for */
+	bool by_unique;                     /* edges stand by distinct bytes */
 };
 
 bool flow_matches(const char *pattern, const struct flow_func *f); /* NULL matches everything */
@@ -37,6 +51,11 @@ void flow_xml(const struct flow_view *v, struct buf *out);
 /* Parts of flow_text(). */
 void flow_text_map(const struct flow_view *v, const struct text_style *s, struct buf *out);
 void flow_text_edges(const struct flow_view *v, const struct text_style *s, struct buf *out);
+/* Instead of flow_text_edges(): with --per, or by distinct bytes. */
+void flow_per_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
+struct flow_range flow_per_call(const struct flow_per *p, const struct flow_edge *e);
+void flow_per_json(const struct flow_per *p, struct json *j);
+void flow_per_json_edge(const struct flow_per *p, const struct flow_edge *e, struct json *j);
 extern const char flow_schema[];
 
 #endif

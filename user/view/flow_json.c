@@ -95,6 +95,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	json_f64(&j, "cut_stacks", f->cut_stacks);
 	json_f64(&j, "cut_ranges", f->cut_ranges);
 	trust_json(v->trust, &j);
+	flow_per_json(v->per, &j);
 	json_arr(&j, "functions");
 	for (uint32_t i = 0; i < f->func_count; i++)
 		function(&j, f, &f->funcs[i]);
@@ -115,6 +116,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 		json_bool(&j, "resolved", !e->unresolved);
 		json_str(&j, "producer_object", f->funcs[e->producer].object);
 		json_str(&j, "consumer_object", f->funcs[e->consumer].object);
+		flow_per_json_edge(v->per, e, &j);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -137,6 +139,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 }
 
 #define COUNT "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
+#define PER "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
 const char flow_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.flow/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"engine\",\"semantics\",\"stack\",\"unit\",\"duration_ns\",\"samples\",\"functions\",\"edges\"],"
@@ -146,6 +149,10 @@ const char flow_schema[] =
 	"\"duration_ns\":" COUNT ",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT
 	",\"stores\":" COUNT ",\"windows\":" COUNT ",\"lost\":" COUNT
 	"}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"}," TRUST_SCHEMA ","
+	"\"per\":{\"type\":\"object\",\"description\":\"with --per: what edges' per_call is of\","
+	"\"required\":[\"function\",\"calls\",\"calls_low\",\"calls_high\",\"source\",\"reason\"],"
+	"\"properties\":{\"function\":{\"type\":\"string\"},\"calls\":" PER ",\"calls_low\":" PER ",\"calls_high\":" PER
+	",\"source\":{\"enum\":[\"exact\",\"probes\",\"counts\",null]},\"reason\":{\"type\":[\"string\",\"null\"]}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"in\",\"out\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"in\":" COUNT
 	",\"in_uma\":" COUNT ",\"out\":" COUNT ",\"out_uma\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT
@@ -162,7 +169,8 @@ const char flow_schema[] =
 	"\"unique_bytes\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":{\"type\":\"string\"},"
 	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"low\":" COUNT
 	",\"high\":" COUNT
-	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"}}}},"
+	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"},"
+	"\"per_call\":" PER ",\"per_call_low\":" PER ",\"per_call_high\":" PER "}}},"
 	"\"system_calls\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"memory\",\"bytes\","
 	"\"low\",\"high\"],\"properties\":{\"name\":{\"type\":\"string\"},\"memory\":{\"enum\":[\"read\",\"written\"]},"
 	"\"bytes\":" COUNT ",\"low\":" COUNT ",\"high\":" COUNT "}}}," FLOW_THREADS_SCHEMA "}}";

@@ -354,7 +354,10 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 		return;
 	}
 	flow_text_map(v, s, out);
-	flow_text_edges(v, s, out);
+	if (v->per || v->by_unique)
+		flow_per_text(v, s, out);
+	else
+		flow_text_edges(v, s, out);
 	functions(v, s, out);
 	calls(v, s, out);
 	if (f->inclusive)

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Calls of a function: counted by the exact engine; else by probes, which count each call while they are in
+ * place; else by execution counts, whose interval is wider. Whoever cannot tell says why.
+ */
+#include "cli/flow_per.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "counts/counts_windows.h"
+#include "counts/counts_report.h"
+#include "offload/summary.h"
+
+static void take(struct flow_per *out, const char *source, double calls, double low, double high)
+{
+	out->source = source;
+	out->calls = calls;
+	out->low = low;
+	out->high = high;
+	*out->reason = 0;
+}
+
+/* True: there is such a function, whether or not its calls are known. */
+static bool from_exact(const struct flow_input *in, struct flow_per *out)
+{
+	double calls = 0;
+	bool there = false;
+
+	for (size_t i = 0; i < in->x_func_count; i++) {
+		const struct fmt_x_func *x = &in->x_func[i];
+
+		if (x->scope != FMT_X_SELF || x->function >= in->func_count ||
+		    strcmp(in->funcs[x->function].name, out->function))
+			continue;
+		there = true;
+		calls += x->calls == FMT_X_UNKNOWN ? 0 : (double)x->calls;
+	}
+	if (calls > 0)
+		take(out, "exact", calls, calls, calls);
+	else if (there)
+		snprintf(out->reason, sizeof(out->reason),
+			 "the exact engine saw no call of it: code may reach it by a jump; ask for its caller");
+	return there;
+}
+
+/* What merge kept of the exact engine's. */
+static bool from_stored(const struct flow *f, struct flow_per *out)
+{
+	double calls = 0;
+
+	for (uint32_t i = 0; i < f->func_count; i++)
+		calls += strcmp(f->funcs[i].name, out->function) ? 0 : f->funcs[i].calls;
+	if (f->engine != FLOW_EXACT || !(calls > 0))
+		return false;
+	take(out, "exact", calls, calls, calls);
+	return true;
+}
+
+static bool from_probes(const char *input, struct flow_per *out)
+{
+	struct err e = { 0 };
+	struct offload_summary *s = offload_summary_load(input, &e);
+	double calls = 0, low = 0, high = 0, seen = 0;
+	bool there = false;
+
+	for (size_t i = 0; s && i < s->items_cnt; i++) {
+		const struct offload_item *it = &s->items[i];
+
+		if (strcmp(it->name, out->function))
+			continue;
+		there = true;
+		calls += it->estimate;
+		low += it->low;
+		high += it->high;
+		seen += (double)it->calls;
+	}
+	offload_summary_free(s);
+	if (there && calls > 0 && isfinite(high))
+		take(out, "probes", calls, low, high);
+	else if (there && seen > 0)
+		snprintf(
+			out->reason, sizeof(out->reason),
+			"probes saw %.0f calls and were taken away early, so how many there were is not known; record with "
+			"--effort high",
+			seen);
+	return there;
+}
+
+static void take_row(const struct counts_report *r, const struct counts_row *row, struct flow_per *out)
+{
+	const struct counts_figure *f = &row->second;
+
+	if (row->calls > 0 && r->absolute && f->value > 0 && isfinite(f->high))
+		take(out, "counts", row->calls, row->calls * f->low / f->value, row->calls * f->high / f->value);
+	else
+		snprintf(out->reason, sizeof(out->reason),
+			 "execution counts do not say how often it was entered; record with --counts auto for 60 s");
+}
+
+static bool from_counts(const char *input, struct flow_per *out)
+{
+	struct err e = { 0 };
+	struct counts_record rec;
+	struct counts_report r = { 0 };
+	struct profile *p;
+	size_t at = 0;
+	bool there = false;
+
+	if (counts_record_load(&rec, input, &e))
+		return false;
+	p = rec.funcs && rec.nodes ? profile_load(input, &e) : NULL;
+	if (p && !counts_report_make(&rec, p, 0, &r, &e)) {
+		while (at < r.row_count && strcmp(r.row[at].name, out->function))
+			at++;
+		there = at < r.row_count;
+		counts_report_release(&r);
+	}
+	/* once more, for its interval */
+	if (there && !counts_report_make(&rec, p, at + 1, &r, &e)) {
+		if (at < r.row_count)
+			take_row(&r, &r.row[at], out);
+		counts_report_release(&r);
+	}
+	profile_free(p);
+	counts_record_release(&rec);
+	return there;
+}
+
+int flow_per_find(const char *function, const struct flow_per_of *of, struct flow_per *out, struct err *e)
+{
+	const struct flow_input *in = of->in;
+	bool there;
+
+	*out = (struct flow_per){ .function = function, .calls = NAN, .low = NAN, .high = NAN };
+	snprintf(
+		out->reason, sizeof(out->reason),
+		"nothing counted its calls; `record --offload auto` counts those of libraries that accelerators offer, "
+		"`record --counts auto` those of functions that take time, `accperf exact` all");
+	there = in->has_x ? from_exact(in, out) : from_stored(of->flow, out);
+	if (!in->has_x && !out->source) {
+		there |= flow_find(of->flow, function, NULL) != FLOW_NONE;
+		there |= from_probes(of->input, out);
+		if (!out->source)
+			there |= from_counts(of->input, out);
+	}
+	if (!there)
+		return err_set(e, -ENOENT, "%s has no function '%s' to count calls of", of->input, function);
+	if (of->part && out->source) {
+		take(out, NULL, NAN, NAN, NAN);
+		snprintf(out->reason, sizeof(out->reason),
+			 "its calls are known for all processes and threads together only; leave the filter out");
+	}
+	return 0;
+}
