@@ -41,9 +41,49 @@ static void kinds(void **state)
 		{ "addps xmm0, xmm1", 3, { 0x0f, 0x58, 0xc1 }, XS_COMPUTE, 0, 4 },
 		{ "vaddps ymm0, ymm0, ymm1", 4, { 0xc5, 0xfc, 0x58, 0xc1 }, XS_COMPUTE, 0, 8 },
 		{ "paddd xmm0, xmm1", 4, { 0x66, 0x0f, 0xfe, 0xc1 }, XS_COMPUTE, 4, 0 },
+		{ "vaddps zmm0, zmm0, zmm1", 6, { 0x62, 0xf1, 0x7c, 0x48, 0x58, 0xc1 }, XS_COMPUTE, 0, 16 },
+		{ "vaddss xmm0, xmm0, xmm1", 4, { 0xc5, 0xfa, 0x58, 0xc1 }, XS_COMPUTE, 0, 1 },
+		{ "vfmadd132sd xmm0, xmm0, xmm1", 5, { 0xc4, 0xe2, 0xf9, 0x99, 0xc1 }, XS_COMPUTE, 0, 1 },
+		{ "vucomiss xmm0, xmm1", 4, { 0xc5, 0xf8, 0x2e, 0xc1 }, XS_COMPUTE, 0, 1 },
+		{ "vcvttsd2si eax, xmm1", 4, { 0xc5, 0xfb, 0x2c, 0xc1 }, XS_COMPUTE, 0, 1 },
+		{ "vcvtsi2sd xmm0, xmm0, eax", 4, { 0xc5, 0xfb, 0x2a, 0xc0 }, XS_COMPUTE, 0, 1 },
+		{ "vpmaxsd xmm0, xmm0, xmm1", 5, { 0xc4, 0xe2, 0x79, 0x3d, 0xc1 }, XS_COMPUTE, 4, 0 },
+		{ "vaddsd xmm0 {k1}, xmm0, xmm1", 6, { 0x62, 0xf1, 0xff, 0x09, 0x58, 0xc1 }, XS_COMPUTE, 0, 1 },
+		{ "vpcmpeqd k1, zmm0, zmm1", 6, { 0x62, 0xf1, 0x7d, 0x48, 0x76, 0xc9 }, XS_COMPUTE, 16, 0 },
+		{ "kandq k1, k0, k1", 5, { 0xc4, 0xe1, 0xfc, 0x41, 0xc9 }, XS_COMPUTE, 1, 0 },
+		{ "kmovq k1, rax", 5, { 0xc4, 0xe1, 0xfb, 0x92, 0xc8 }, XS_TRANSFER, 0, 0 },
+		{ "valignd zmm0, zmm0, zmm1, 1", 7, { 0x62, 0xf3, 0x7d, 0x48, 0x03, 0xc1, 1 }, XS_TRANSFER, 0, 0 },
 		{ "pcmpeqb xmm0, xmm1", 4, { 0x66, 0x0f, 0x74, 0xc1 }, XS_COMPUTE, 16, 0 },
 		{ "fadd st0, st1", 2, { 0xd8, 0xc1 }, XS_COMPUTE, 0, 1 },
 		{ "nop", 1, { 0x90 }, XS_OTHER, 0, 0 },
+		/* what names no register moves nothing; a prefix changes neither what is a nop nor what is none */
+		{ "nop fs:[rax]", 5, { 0x64, 0x66, 0x0f, 0x1f, 0x00 }, XS_OTHER, 0, 0 },
+		{ "cs nop word [rax+rax]", 10, { 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 }, XS_OTHER, 0, 0 },
+		{ "xchg r8, rax", 2, { 0x49, 0x90 }, XS_TRANSFER, 0, 0 },
+		{ "pause", 2, { 0xf3, 0x90 }, XS_OTHER, 0, 0 },
+		{ "clc", 1, { 0xf8 }, XS_OTHER, 0, 0 },
+		{ "cs std", 2, { 0x2e, 0xfd }, XS_OTHER, 0, 0 },
+		{ "sahf", 1, { 0x9e }, XS_OTHER, 0, 0 },
+		{ "cpuid", 2, { 0x0f, 0xa2 }, XS_OTHER, 0, 0 },
+		{ "rdtscp", 3, { 0x0f, 0x01, 0xf9 }, XS_OTHER, 0, 0 },
+		{ "xgetbv", 3, { 0x0f, 0x01, 0xd0 }, XS_OTHER, 0, 0 },
+		{ "sgdt [rax]", 3, { 0x0f, 0x01, 0x00 }, XS_TRANSFER, 0, 0 },
+		{ "rdfsbase rax", 5, { 0xf3, 0x48, 0x0f, 0xae, 0xc0 }, XS_TRANSFER, 0, 0 },
+		{ "clflush [rax]", 3, { 0x0f, 0xae, 0x38 }, XS_OTHER, 0, 0 },
+		{ "mfence", 3, { 0x0f, 0xae, 0xf0 }, XS_OTHER, 0, 0 },
+		{ "prefetcht0 cs:[rax]", 4, { 0x2e, 0x0f, 0x18, 0x08 }, XS_OTHER, 0, 0 },
+		{ "vzeroupper", 3, { 0xc5, 0xf8, 0x77 }, XS_OTHER, 0, 0 },
+		{ "vzeroupper, long prefix", 4, { 0xc4, 0xe1, 0x78, 0x77 }, XS_OTHER, 0, 0 },
+		{ "lea rax, [rdi+8]", 4, { 0x48, 0x8d, 0x47, 8 }, XS_TRANSFER, 0, 0 },
+		{ "fxsave [rsp]", 4, { 0x0f, 0xae, 0x04, 0x24 }, XS_TRANSFER, 0, 0 },
+		{ "fld tbyte [rsp]", 3, { 0xdb, 0x2c, 0x24 }, XS_TRANSFER, 0, 0 },
+		{ "fldz", 2, { 0xd9, 0xee }, XS_TRANSFER, 0, 0 },
+		{ "fxch st1", 2, { 0xd9, 0xc9 }, XS_TRANSFER, 0, 0 },
+		{ "fstp st1", 2, { 0xdd, 0xd9 }, XS_TRANSFER, 0, 0 },
+		{ "fnstcw [rsp]", 3, { 0xd9, 0x3c, 0x24 }, XS_TRANSFER, 0, 0 },
+		{ "fnclex", 2, { 0xdb, 0xe2 }, XS_OTHER, 0, 0 },
+		{ "fild dword [rsp]", 3, { 0xdb, 0x04, 0x24 }, XS_COMPUTE, 0, 1 },
+		{ "ftst", 2, { 0xd9, 0xe4 }, XS_COMPUTE, 0, 1 },
 		{ "endbr64", 4, { 0xf3, 0x0f, 0x1e, 0xfa }, XS_OTHER, 0, 0 },
 		{ "no instruction", 1, { 0x06 }, XS_OTHER, 0, 0 },
 	};
@@ -54,9 +94,30 @@ static void kinds(void **state)
 		if (c.kind != t[i].kind || c.lanes_int != t[i].lanes_int || c.lanes_fp != t[i].lanes_fp)
 			fail_msg("%s: kind %d lanes %d %d", t[i].text, c.kind, c.lanes_int, c.lanes_fp);
 	}
-	/* division is what makes code slow */
-	assert_true(exact_classify((const uint8_t *)"\x48\xf7\xf1", 3).cost >
-		    10 * exact_classify((const uint8_t *)"\x48\x01\xc8", 3).cost);
+}
+
+static unsigned cost(const char *code, size_t len)
+{
+	return exact_classify((const uint8_t *)code, len).cost;
+}
+
+/* Division and root are what makes code slow, however they are encoded; an approximate root is not. */
+static void costs(void **state)
+{
+	unsigned add = cost("\x48\x01\xc8", 3), wide = cost("\x48\xf7\xf1", 3), narrow = cost("\xf7\xf1", 2);
+	unsigned divps = cost("\x0f\x5e\xc1", 3), addps = cost("\x0f\x58\xc1", 3);
+
+	assert_true(wide > 10 * add && wide > narrow && narrow > 10 * add && divps > 5 * addps);
+	assert_int_equal(cost("\x2e\x48\xf7\xf1", 4), wide);              /* a segment prefix */
+	assert_int_equal(cost("\x66\xf7\xf1", 3), narrow);                /* div cx */
+	assert_int_equal(cost("\xc5\xf8\x5e\xc1", 4), divps);             /* vdivps xmm */
+	assert_int_equal(cost("\xc4\xc1\x78\x5e\xc1", 5), divps);         /* vdivps xmm, xmm9 */
+	assert_int_equal(cost("\xc5\xfc\x5e\xc1", 4), 2 * divps);         /* vdivps ymm */
+	assert_int_equal(cost("\x66\x41\x0f\x51\xc1", 5), divps);         /* sqrtpd xmm9 */
+	assert_int_equal(cost("\xd9\xfa", 2), divps);                     /* fsqrt */
+	assert_int_equal(cost("\xde\xf9", 2), divps);                     /* fdivp */
+	assert_int_equal(cost("\x0f\x52\xc1", 3), addps);                 /* rsqrtps */
+	assert_int_equal(cost("\x62\xf1\x7c\x48\x5e\xc1", 6), 4 * divps); /* vdivps zmm */
 }
 
 static uint8_t stream[4096];
@@ -257,9 +318,9 @@ static void frame_variables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds),     cmocka_unit_test(last_snapshot_counts),
-		cmocka_unit_test(every_cut), cmocka_unit_test(every_flip),
-		cmocka_unit_test(logs),      cmocka_unit_test(frame_variables),
+		cmocka_unit_test(kinds),           cmocka_unit_test(costs),      cmocka_unit_test(last_snapshot_counts),
+		cmocka_unit_test(every_cut),       cmocka_unit_test(every_flip), cmocka_unit_test(logs),
+		cmocka_unit_test(frame_variables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

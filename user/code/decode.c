@@ -18,30 +18,33 @@ static const ZydisInstructionCategory computing[] = {
 	ZYDIS_CATEGORY_BINARY,        ZYDIS_CATEGORY_BITBYTE,       ZYDIS_CATEGORY_BMI1,
 	ZYDIS_CATEGORY_BMI2,          ZYDIS_CATEGORY_CONFLICT,      ZYDIS_CATEGORY_CONVERT,
 	ZYDIS_CATEGORY_DECIMAL,       ZYDIS_CATEGORY_FMA4,          ZYDIS_CATEGORY_FP16,
-	ZYDIS_CATEGORY_GFNI,          ZYDIS_CATEGORY_IFMA,          ZYDIS_CATEGORY_KMASK,
-	ZYDIS_CATEGORY_LOGICAL,       ZYDIS_CATEGORY_LOGICAL_FP,    ZYDIS_CATEGORY_LZCNT,
-	ZYDIS_CATEGORY_PCLMULQDQ,     ZYDIS_CATEGORY_ROTATE,        ZYDIS_CATEGORY_SEMAPHORE,
-	ZYDIS_CATEGORY_SHA,           ZYDIS_CATEGORY_SHIFT,         ZYDIS_CATEGORY_STTNI,
-	ZYDIS_CATEGORY_TBM,           ZYDIS_CATEGORY_VAES,          ZYDIS_CATEGORY_VBMI2,
-	ZYDIS_CATEGORY_VFMA,          ZYDIS_CATEGORY_VPCLMULQDQ,    ZYDIS_CATEGORY_X87_ALU,
-	ZYDIS_CATEGORY_XOP,
+	ZYDIS_CATEGORY_GFNI,          ZYDIS_CATEGORY_IFMA,          ZYDIS_CATEGORY_LOGICAL,
+	ZYDIS_CATEGORY_LOGICAL_FP,    ZYDIS_CATEGORY_LZCNT,         ZYDIS_CATEGORY_PCLMULQDQ,
+	ZYDIS_CATEGORY_ROTATE,        ZYDIS_CATEGORY_SEMAPHORE,     ZYDIS_CATEGORY_SHA,
+	ZYDIS_CATEGORY_SHIFT,         ZYDIS_CATEGORY_STTNI,         ZYDIS_CATEGORY_TBM,
+	ZYDIS_CATEGORY_VAES,          ZYDIS_CATEGORY_VBMI2,         ZYDIS_CATEGORY_VFMA,
+	ZYDIS_CATEGORY_VPCLMULQDQ,    ZYDIS_CATEGORY_XOP,
 };
 
 /* Categories that mix arithmetic with shuffles and moves: the name decides. */
 static const ZydisInstructionCategory mixed[] = {
-	ZYDIS_CATEGORY_SSE,      ZYDIS_CATEGORY_AVX,         ZYDIS_CATEGORY_AVX2,
-	ZYDIS_CATEGORY_AVX512,   ZYDIS_CATEGORY_AVX512_VBMI, ZYDIS_CATEGORY_MMX,
-	ZYDIS_CATEGORY_STRINGOP, ZYDIS_CATEGORY_MISC,        ZYDIS_CATEGORY_VEX,
+	ZYDIS_CATEGORY_SSE, ZYDIS_CATEGORY_AVX,         ZYDIS_CATEGORY_AVX2,     ZYDIS_CATEGORY_AVX512,
+	ZYDIS_CATEGORY_MMX, ZYDIS_CATEGORY_AVX512_VBMI, ZYDIS_CATEGORY_STRINGOP, ZYDIS_CATEGORY_MISC,
+	ZYDIS_CATEGORY_VEX, ZYDIS_CATEGORY_KMASK,       ZYDIS_CATEGORY_X87_ALU,  ZYDIS_CATEGORY_AMX_TILE,
 };
 
-/* Of the mixed ones: names (without a leading v) that only move, shuffle, convert position. */
+/* Of the mixed ones: names (without a leading v) that move, shuffle, convert position, or neither of these. From fld on
+ * those of the x87, by Intel's groups (SDM volume 1, 5.2): data transfer, constants, control. */
 static const char *const moving[] = {
-	"mov",     "shuf",    "unpck",   "punpck",  "pack",    "pshuf",    "palignr",   "alignr",    "valign",
-	"perm",    "blend",   "pblend",  "insert",  "extract", "pinsr",    "pextr",     "broadcast", "pbroadcast",
-	"lddqu",   "ldmxcsr", "stmxcsr", "zero",    "maskmov", "pmaskmov", "compress",  "pcompress", "expand",
-	"pexpand", "pmov",    "emms",    "lods",    "stos",    "lea",      "leave",     "enter",     "cpuid",
-	"rdtsc",   "xgetbv",  "pause",   "ud",      "fence",   "lfence",   "sfence",    "mfence",    "xlat",
-	"cmov",    "psrldq",  "pslldq",  "monitor", "mwait",   "rdpmc",    "serialize",
+	"mov",     "shuf",    "unpck",   "punpck",  "pack",     "pshuf",    "palignr",   "align",      "perm",
+	"blend",   "pblend",  "insert",  "extract", "pinsr",    "pextr",    "broadcast", "pbroadcast", "lddqu",
+	"ldmxcsr", "stmxcsr", "zero",    "maskmov", "pmaskmov", "compress", "pcompress", "expand",     "pexpand",
+	"pmov",    "kmov",    "kunpck",  "emms",    "femms",    "lods",     "stos",      "lea",        "leave",
+	"enter",   "cpuid",   "rdtsc",   "xgetbv",  "pause",    "ud",       "fence",     "lfence",     "sfence",
+	"mfence",  "xlat",    "cmov",    "psrldq",  "pslldq",   "monitor",  "mwait",     "rdpmc",      "serialize",
+	"clflush", "invpcid", "mcommit", "fxsave",  "fxrstor",  "tile",     "ldtile",    "sttile",     "fld",
+	"fst",     "fxch",    "fnst",    "fninit",  "fnclex",   "fnop",     "fnsave",    "frstor",     "fwait",
+	"ffree",   "fincstp", "fdecstp", "feni",    "fdisi",    "fsetpm",
 };
 
 static bool name_moves(const char *name)
@@ -76,15 +79,56 @@ static bool is_slow(ZydisMnemonic m)
 {
 	const char *name = ZydisMnemonicGetString(m);
 
-	return name && (strstr(name, "div") || strstr(name, "sqrt"));
+	/* 1/sqrt(x) is looked up in a table: as fast as a multiplication */
+	return name && (strstr(name, "div") || (strstr(name, "sqrt") && !strstr(name, "rsqrt")));
+}
+
+static bool touches_no_memory(const ZydisDecodedInstruction *z)
+{
+	return insn_is_hint(z) || z->meta.category == ZYDIS_CATEGORY_CET || z->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+	       z->mnemonic == ZYDIS_MNEMONIC_INVLPG;
+}
+
+/* nop in its forms, endbr, caches and fences, waiting; and what neither names a register nor touches memory: flags,
+ * cpuid, clocks, states of the processor. A register of the x87 needs no name. */
+static bool moves_nothing(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
+{
+	if (touches_no_memory(z) || z->meta.category == ZYDIS_CATEGORY_WAITPKG)
+		return true;
+	for (unsigned i = 0; i < z->operand_count; i++) {
+		bool named = i < z->operand_count_visible;
+
+		if (op[i].type == ZYDIS_OPERAND_TYPE_MEMORY ||
+		    (op[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		     (named || ZydisRegisterGetClass(op[i].reg.value) == ZYDIS_REGCLASS_X87)))
+			return false;
+	}
+	return true;
+}
+
+/* Of AVX-512, k0 without one: 64 "elements" of a bit, which are no lanes. */
+static bool is_mask(const ZydisDecodedOperand *op)
+{
+	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_MASK;
+}
+
+/* Encoded with a vector prefix these name whole registers, of which they compute the lowest element alone. */
+static bool is_scalar(ZydisMnemonic m)
+{
+	const char *name = ZydisMnemonicGetString(m), *end = name + strlen(name) - 2;
+
+	return !strcmp(end, "ss") || !strcmp(end, "sd") || !strcmp(end, "sh") || !strcmp(end, "si");
 }
 
 static void classify(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct dec_insn *d)
 {
 	d->lanes = 1;
 	d->element_bits = (uint8_t)(z->operand_width < 255 ? z->operand_width : 0);
-	if (!computes(z))
+	if (!computes(z)) {
+		if (!(d->flags & DEC_F_BRANCH) && moves_nothing(z, op))
+			d->flags |= DEC_F_IDLE;
 		return;
+	}
 	d->flags |= DEC_F_COMPUTE | (is_slow(z->mnemonic) ? DEC_F_SLOW : 0u);
 	if (z->meta.category == ZYDIS_CATEGORY_VFMA || z->meta.category == ZYDIS_CATEGORY_FMA4)
 		d->flags |= DEC_F_FMA;
@@ -98,6 +142,8 @@ static void classify(const ZydisDecodedInstruction *z, const ZydisDecodedOperand
 
 		if (op[i].type != ZYDIS_OPERAND_TYPE_REGISTER && op[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
 			continue;
+		if (is_mask(&op[i]))
+			continue;
 		if (is_float(op[i].element_type))
 			d->flags |= DEC_F_FP;
 		if (n > d->lanes && n <= 64) {
@@ -105,15 +151,10 @@ static void classify(const ZydisDecodedInstruction *z, const ZydisDecodedOperand
 			d->element_bits = (uint8_t)op[i].element_size;
 		}
 	}
+	if ((d->flags & DEC_F_FP) && is_scalar(z->mnemonic))
+		d->lanes = 1;
 	if (d->lanes > 1)
 		d->flags |= DEC_F_SIMD;
-}
-
-static bool touches_no_memory(const ZydisDecodedInstruction *z)
-{
-	return insn_is_hint(z) || z->meta.category == ZYDIS_CATEGORY_CET || z->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
-	       z->mnemonic == ZYDIS_MNEMONIC_LEA || z->mnemonic == ZYDIS_MNEMONIC_NOP ||
-	       z->mnemonic == ZYDIS_MNEMONIC_INVLPG;
 }
 
 static bool is_rep(const ZydisDecodedInstruction *z)

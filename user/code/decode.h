@@ -91,6 +91,7 @@ enum dec_flags {
 	DEC_F_MEM_OTHER = 1u << 14, /* touches memory in ways mem[] does not tell (xsave, enter) */
 	DEC_F_STORES = 1u << 15,
 	DEC_F_SLOW = 1u << 16, /* divides, takes a root: takes as long as dozens of others */
+	DEC_F_IDLE = 1u << 17, /* neither computes, moves data nor changes the flow: nop, endbr, fences, cpuid */
 };
 
 struct dec_insn {
