@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf counts: how often functions, loops and calls ran. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,53 +58,79 @@ static int show(const struct counts_cmd *o, const struct counts_record *rec, con
 	return err;
 }
 
-static int cmd_counts(void *opts, int argc, char **argv)
+/* With execution counts, from one walk. */
+static struct profile *load(const char *path, struct counts_record *rec, struct err *e)
 {
-	const struct counts_cmd *o = opts;
-	struct counts_record rec;
-	struct err e = { 0 };
-	struct profile *p;
-	bool degraded = false;
-	int err, dir;
+	struct section_reader reader = counts_record_reader(rec, e);
+	struct profile *p = profile_open(path, e);
+	int err = p ? profile_read(p, PROFILE_SAMPLES | PROFILE_MISSING, &reader, 1, e) : 0;
 
-	if (!o->rows)
-		return err_set(&e, 0, "-n wants 1 or more"), cli_fail(&e, EXIT_USAGE);
-	if (counts_record_load(&rec, o->input, &e))
-		return cli_fail(&e, EXIT_FAILED);
-	if (!rec.funcs || !rec.nodes) {
-		if (rec.merged)
-			err_set(&e, 0,
+	if (!err) {
+		if (p)
+			counts_record_end(rec, p);
+		return p;
+	}
+	if (!e->code)
+		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
+	profile_free(p);
+	return NULL;
+}
+
+/* 0, or the status with which to end. */
+static int fill(const struct counts_cmd *o, struct counts_record *rec, struct err *e)
+{
+	int dir;
+
+	if (!rec->funcs || !rec->nodes) {
+		if (rec->merged)
+			err_set(e, 0,
 				"%s was merged, and `accperf merge` keeps no execution counts: ask the profiles it was made of",
 				o->input);
 		else
-			err_set(&e, 0,
+			err_set(e, 0,
 				"%s holds no execution counts: record with --counts auto, for some seconds at least, a program "
 				"that is not JIT-compiled, where hardware breakpoints are free",
 				o->input);
-		counts_record_release(&rec);
-		return cli_fail(&e, EXIT_DEGRADED);
+		return EXIT_DEGRADED;
 	}
-	dir = counts_cache_folder(o->cache, &e);
-	if (dir >= 0) {
-		counts_cache_fill(dir, &rec);
-		close(dir);
-	} else if (e.code) {
+	dir = counts_cache_folder(o->cache, e);
+	if (dir < 0)
+		return e->code ? EXIT_FAILED : 0;
+	counts_cache_fill(dir, rec);
+	close(dir);
+	return 0;
+}
+
+static int cmd_counts(void *opts, int argc, char **argv)
+{
+	const struct counts_cmd *o = opts;
+	struct counts_record rec = { 0 };
+	struct err e = { 0 };
+	struct profile *p;
+	int status;
+
+	if (!o->rows)
+		return err_set(&e, 0, "-n wants 1 or more"), cli_fail(&e, EXIT_USAGE);
+	p = load(o->input, &rec, &e);
+	status = p ? fill(o, &rec, &e) : EXIT_FAILED;
+	if (!status && show(o, &rec, p, &e))
+		status = EXIT_FAILED;
+	if (status) {
 		counts_record_release(&rec);
-		return cli_fail(&e, EXIT_FAILED);
+		profile_free(p);
+		return cli_fail(&e, status);
 	}
-	p = profile_load(o->input, &e);
-	err = p ? show(o, &rec, p, &e) : -1;
-	if (!err && rec.dropped) {
+	if (rec.dropped) {
 		log_warn("%s: %u records of execution counts refer to nothing and are left out", o->input, rec.dropped);
-		degraded = true;
+		status = EXIT_DEGRADED;
 	}
-	if (!err && *p->recovery) {
+	if (*p->recovery) {
 		log_warn("%s: %s", o->input, p->recovery);
-		degraded = true;
+		status = EXIT_DEGRADED;
 	}
-	profile_free(p);
 	counts_record_release(&rec);
-	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
+	profile_free(p);
+	return status;
 }
 
 static const struct cli_schema schemas[] = { { "counts", counts_schema }, { 0 } };

@@ -59,22 +59,51 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 	return name ? export_find(name) : NULL;
 }
 
-/* The flow of the same profile, by the best method it allows; false: there is none, e says why. */
-static bool find_flow(const char *input, struct flow_input *in, struct flow *flow, struct err *e)
+/* What is written, all of it from one walk over the profile. */
+struct contents {
+	struct in_order in_order;
+	struct flow_input in;
+	struct flow flow;
+	bool has_flow;
+	struct err no_flow; /* why there is none */
+};
+
+/* The flow, by the best method that the profile allows. */
+static void find_flow(const char *input, struct contents *c)
 {
-	struct flow_input_opts whole = { 0 };
 	struct est_opts how = EST_OPTS_DEFAULT;
 
-	if (flow_input_load(in, input, &whole, e))
-		return false;
-	if (!flow_estimate(in, NULL, &how, flow, e)) {
-		if (flow->edge_count)
-			return true;
-		err_set(e, -1, "%s shows no bytes between functions", input);
-		flow_release(flow);
-	}
-	flow_input_release(in);
-	return false;
+	if (c->no_flow.code || flow_estimate(&c->in, NULL, &how, &c->flow, &c->no_flow))
+		return;
+	c->has_flow = c->flow.edge_count;
+	if (c->has_flow)
+		return;
+	err_set(&c->no_flow, -1, "%s shows no bytes between functions", input);
+	flow_release(&c->flow);
+}
+
+static struct profile *load(const struct export_cmd *o, const struct export_format *f, struct contents *c,
+			    struct err *e)
+{
+	struct flow_input_opts whole = { 0 };
+	struct profile *p;
+
+	if (f->timed)
+		return in_order_load(o->input, &c->in_order, e);
+	if (!f->carries_flow || !o->flow)
+		return profile_load(o->input, e);
+	p = flow_input_and_profile(&c->in, o->input, &whole, &c->no_flow, e);
+	if (p)
+		find_flow(o->input, c);
+	return p;
+}
+
+static void release(struct contents *c)
+{
+	if (c->has_flow)
+		flow_release(&c->flow);
+	flow_input_release(&c->in);
+	in_order_release(&c->in_order);
 }
 
 /* Renders into the file as it goes, so that what is timed needs no room for all of its text. */
@@ -122,18 +151,15 @@ static int warn(const struct export_cmd *o, const struct export_format *f, const
 static int cmd_export(void *opts, int argc, char **argv)
 {
 	const struct export_cmd *o = opts;
-	struct in_order in_order = { 0 };
-	struct export_opts eo = { .inlined = o->inlined, .in_order = &in_order };
+	struct contents c = { 0 };
+	struct export_opts eo = { .inlined = o->inlined, .in_order = &c.in_order };
 	struct err e = { 0 };
 	const struct export_format *f = chosen(o, &e);
 	char made_up[4096];
 	const char *output = o->output;
 	struct profile *p;
-	struct flow_input in;
-	struct flow flow;
 	int status = EXIT_DONE, err;
 	size_t written;
-	bool has_flow;
 
 	if (!f)
 		return cli_fail(&e, EXIT_USAGE);
@@ -145,30 +171,26 @@ static int cmd_export(void *opts, int argc, char **argv)
 		log_error("--%s is binary and stdout is a terminal: name a file with -o", f->name);
 		return EXIT_USAGE;
 	}
-	p = f->timed ? in_order_load(o->input, &in_order, &e) : profile_load(o->input, &e);
+	p = load(o, f, &c, &e);
 	if (!p) {
-		in_order_release(&in_order);
+		release(&c);
 		return cli_fail(&e, EXIT_FAILED);
 	}
-	has_flow = f->carries_flow && o->flow && find_flow(o->input, &in, &flow, &e);
-	if (o->flow_asked && o->flow && !has_flow) {
-		log_warn("no flow in the export: %s", f->carries_flow ? e.text : "this format has no place for it");
+	if (o->flow_asked && o->flow && !c.has_flow) {
+		log_warn("no flow in the export: %s",
+			 f->carries_flow ? c.no_flow.text : "this format has no place for it");
 		status = EXIT_DEGRADED;
 	}
-	eo.flow = has_flow ? &flow : NULL;
+	eo.flow = c.has_flow ? &c.flow : NULL;
 	err = save(f, p, &eo, output, &written, &e);
-	if (has_flow) {
-		flow_release(&flow);
-		flow_input_release(&in);
-	}
 	if (!err) {
-		if (warn(o, f, p, has_flow) != EXIT_DONE)
+		if (warn(o, f, p, c.has_flow) != EXIT_DONE)
 			status = EXIT_DEGRADED;
 		if (strcmp(output, "-"))
 			log_info("wrote %s: %zu bytes, %llu samples", output, written,
 				 (unsigned long long)p->samples[profile_unit(p)]);
 	}
-	in_order_release(&in_order);
+	release(&c);
 	profile_free(p);
 	return err ? cli_fail(&e, EXIT_FAILED) : status;
 }

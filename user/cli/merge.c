@@ -234,23 +234,49 @@ static const struct section_row rows[] = {
 	{ FMT_END, sizeof(struct fmt_end), add_end, NULL },
 };
 
-/* Time samples with their stacks and names; accesses stay behind, their result is kept instead. */
-static int copy_samples(struct merge *m, struct store_reader *r)
+static void add_cost(struct merge *m, const struct fmt_cost *c)
 {
-	struct copy c = { .m = m, .reader = r };
-	int err;
+	m->cost.own_cpu_ns += c->own_cpu_ns;
+	m->cost.target_cpu_ns += c->target_cpu_ns;
+	m->cost.target_lost_ns += c->target_lost_ns;
+	if (c->peak_rss > m->cost.peak_rss)
+		m->cost.peak_rss = c->peak_rss;
+}
 
+/* One input, from one walk: time samples with their stacks and names are copied as they come; accesses stay behind,
+ * their result is kept instead, for library code as itself and as its caller. */
+static int read_input(struct merge *m, const char *path, struct profile **p, struct flow_input in[2])
+{
+	struct section_reader readers[1 + 2 * FLOW_INPUT_READERS];
+	struct raw *raw[2] = { 0 };
+	struct copy c = { .m = m };
+	int err = 0;
+
+	*p = profile_open(path, m->e);
+	if (!*p)
+		return m->e->code;
+	c.reader = profile_reader(*p);
 	m->module_base = m->next_module;
 	m->stack_base = m->next_stack;
 	m->function_base = m->next_function;
-	store_rewind(r);
-	err = sections_walk(r, &SECTION_READER(rows, &c), 1, m->e);
+	readers[0] = SECTION_READER(rows, &c);
+	for (unsigned i = 0; !err && i < 2; i++) {
+		struct flow_input_opts io = { .main_image = i };
+
+		raw[i] = flow_input_begin(&in[i], *p, &io, &readers[1 + i * FLOW_INPUT_READERS], m->e);
+		err = raw[i] ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = profile_read(*p, FLOW_INPUT_GROUPS, readers, sizeof(readers) / sizeof(*readers), m->e);
+	if (err && !m->e->code)
+		err_set(m->e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err));
+	for (unsigned i = 0; i < 2; i++) {
+		int failed = raw[i] ? flow_input_end(raw[i], err) : 0;
+
+		err = err ? err : failed;
+	}
 	add_levels(m, c.counted);
-	m->cost.own_cpu_ns += c.cost.own_cpu_ns;
-	m->cost.target_cpu_ns += c.cost.target_cpu_ns;
-	m->cost.target_lost_ns += c.cost.target_lost_ns;
-	if (c.cost.peak_rss > m->cost.peak_rss)
-		m->cost.peak_rss = c.cost.peak_rss;
+	add_cost(m, &c.cost);
 	return err;
 }
 
@@ -259,56 +285,56 @@ static double both(double a, double b)
 	return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
-static int add_flows(struct merge *m, const char *path)
+static void add_head(struct flow *s, const struct flow *f, bool first)
+{
+	if (first) {
+		s->engine = f->engine;
+		s->semantics = f->semantics;
+		s->stack = f->stack;
+		s->main_image = f->main_image;
+		s->level = f->level;
+	}
+	s->time_bias |= f->time_bias;
+	s->duration_ns = both(s->duration_ns, f->duration_ns);
+	s->loads = both(s->loads, f->loads);
+	s->stores = both(s->stores, f->stores);
+	s->windows = both(s->windows, f->windows);
+	s->lost = both(s->lost, f->lost);
+}
+
+static int add_flow(struct merge *m, size_t v, const struct flow *f, const char *path)
+{
+	struct flow *s = &m->sum[v];
+
+	if (f->main_image != variants[v].main_image)
+		return 0;
+	add_head(s, f, !m->have[v]++);
+	if (f->engine != s->engine)
+		return err_set(m->e, -EINVAL,
+			       "%s comes from the %s engine and the others from %s; merge like with like", path,
+			       flow_engine_str(f->engine), flow_engine_str(s->engine));
+	return flow_add(s, f, m->weight) ? err_set(m->e, -ENOMEM, "out of memory") : 0;
+}
+
+static int add_flows(struct merge *m, const struct flow_input in[2], const char *path)
 {
 	int err = 0;
 
-	for (unsigned main_image = 0; !err && main_image < 2; main_image++) {
-		struct flow_input_opts io = { .main_image = main_image };
-		struct flow_input in;
+	for (size_t v = 0; !err && v < VARIANTS; v++) {
+		const struct flow_input *from = &in[variants[v].main_image];
+		struct est_opts est = EST_OPTS_DEFAULT;
+		struct err ignored = { 0 };
+		struct flow f;
 
-		err = flow_input_load(&in, path, &io, m->e);
-		if (err)
-			return err;
-		for (size_t v = 0; !err && v < VARIANTS; v++) {
-			struct est_opts est = EST_OPTS_DEFAULT;
-			struct err ignored = { 0 };
-			struct flow f;
-
-			if (variants[v].main_image != main_image || (!in.access_count && !in.has_x && !in.cache.count))
-				continue;
-			est.ke = variants[v].ke;
-			est.stack = variants[v].stack;
-			/* not every profile has every kind; the closing line says which are kept */
-			if (flow_estimate(&in, NULL, &est, &f, &ignored))
-				continue;
-			if (f.main_image == variants[v].main_image) {
-				struct flow *s = &m->sum[v];
-
-				if (!m->have[v]++) {
-					s->engine = f.engine;
-					s->semantics = f.semantics;
-					s->stack = f.stack;
-					s->main_image = f.main_image;
-					s->level = f.level;
-				}
-				s->time_bias |= f.time_bias;
-				s->duration_ns = both(s->duration_ns, f.duration_ns);
-				s->loads = both(s->loads, f.loads);
-				s->stores = both(s->stores, f.stores);
-				s->windows = both(s->windows, f.windows);
-				s->lost = both(s->lost, f.lost);
-				if (f.engine != s->engine)
-					err = err_set(
-						m->e, -EINVAL,
-						"%s comes from the %s engine and the others from %s; merge like with like",
-						path, flow_engine_str(f.engine), flow_engine_str(s->engine));
-				if (!err && flow_add(s, &f, m->weight))
-					err = err_set(m->e, -ENOMEM, "out of memory");
-			}
-			flow_release(&f);
-		}
-		flow_input_release(&in);
+		if (!from->access_count && !from->has_x && !from->cache.count)
+			continue;
+		est.ke = variants[v].ke;
+		est.stack = variants[v].stack;
+		/* not every profile has every kind; the closing line says which are kept */
+		if (flow_estimate(from, NULL, &est, &f, &ignored))
+			continue;
+		err = add_flow(m, v, &f, path);
+		flow_release(&f);
 	}
 	return err;
 }
@@ -357,45 +383,59 @@ static int write_totals(struct merge *m, unsigned files)
 	return err;
 }
 
+/* Is it of the same program, and of the same builds? */
+static int check_input(struct merge *m, const struct flow_input *in, struct intern *seen, bool first, const char *path)
+{
+	if (first)
+		snprintf(m->program, sizeof(m->program), "%s", in->program);
+	if (m->o->force)
+		return 0;
+	if (strcmp(m->program, in->program))
+		return err_set(m->e, -EINVAL, "%s is of %s and the first of %s; --force merges them all the same", path,
+			       *in->program ? in->program : "an unknown program",
+			       *m->program ? m->program : "an unknown program");
+	return check_builds(m, seen, in->build_ids, path);
+}
+
+static int add_input(struct merge *m, const char *path, struct intern *seen, bool first, bool *degraded)
+{
+	struct flow_input in[2] = { { 0 }, { 0 } };
+	struct profile *p;
+	int err = read_input(m, path, &p, in);
+
+	if (!err)
+		err = check_input(m, &in[0], seen, first, path);
+	if (!err && first) {
+		store_meta(m->w, "engine", flow_engine_str(in[0].engine));
+		store_meta(m->w, "command", in[0].command);
+	}
+	if (!err && *in[0].missing) {
+		log_warn("%s: %s", path, in[0].missing);
+		*degraded = true;
+	}
+	if (!err)
+		err = add_flows(m, in, path);
+	for (unsigned i = 0; i < 2; i++)
+		flow_input_release(&in[i]);
+	profile_free(p);
+	return err;
+}
+
 static int merge(struct merge *m, int argc, char **argv, bool *degraded)
 {
 	struct intern seen = { 0 };
 	int err = 0;
 
+	store_metaf(m->w, "merged", "%d", argc);
 	for (int i = 0; !err && i < argc; i++) {
 		const char *w = (unsigned)i < m->o->weights.count ? m->o->weights.items[i] : "1";
-		struct flow_input in;
 		char *end;
 
 		m->weight = strtod(w, &end);
 		if (*end || !(m->weight > 0) || m->weight > 1e12)
-			return err_set(m->e, -EINVAL, "--weight wants a number above 0, not '%s'", w);
-		err = flow_input_load(&in, argv[i], NULL, m->e);
-		if (err)
-			break;
-		if (!i)
-			snprintf(m->program, sizeof(m->program), "%s", in.program);
-		if (!m->o->force && strcmp(m->program, in.program))
-			err = err_set(m->e, -EINVAL,
-				      "%s is of %s and the first of %s; --force merges them all the same", argv[i],
-				      *in.program ? in.program : "an unknown program",
-				      *m->program ? m->program : "an unknown program");
-		if (!err && !m->o->force)
-			err = check_builds(m, &seen, in.build_ids, argv[i]);
-		if (*in.missing) {
-			log_warn("%s: %s", argv[i], in.missing);
-			*degraded = true;
-		}
-		if (!err && !i) {
-			store_meta(m->w, "engine", flow_engine_str(in.engine));
-			store_meta(m->w, "command", in.command);
-			store_metaf(m->w, "merged", "%d", argc);
-		}
-		if (!err)
-			err = copy_samples(m, in.reader);
-		flow_input_release(&in);
-		if (!err)
-			err = add_flows(m, argv[i]);
+			err = err_set(m->e, -EINVAL, "--weight wants a number above 0, not '%s'", w);
+		else
+			err = add_input(m, argv[i], &seen, !i, degraded);
 	}
 	if (!err)
 		err = write_totals(m, (unsigned)argc);

@@ -10,6 +10,7 @@
 #include "cli/offload_whatif.h"
 #include "cli/pager.h"
 #include "model/fit.h"
+#include "profile/walk.h"
 #include "view/offload.h"
 
 struct offload_cmd {
@@ -129,18 +130,36 @@ out:
 	return r;
 }
 
+/* Both on one walk; NULL: e says why. */
+static struct profile *load(const char *path, struct offload_summary **s, struct err *e)
+{
+	struct profile *p = profile_open(path, e);
+	struct section_reader reader;
+	int err = 0;
+
+	if (!p)
+		return NULL;
+	*s = offload_summary_begin(profile_reader(p), &reader, e);
+	err = *s ? profile_read(p, PROFILE_SAMPLES | PROFILE_MISSING, &reader, 1, e) : e->code;
+	err = err ? err : offload_summary_end(*s, e);
+	if (!err)
+		return p;
+	if (!e->code)
+		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
+	profile_free(p);
+	return NULL;
+}
+
 static int cmd_offload(void *opts, int argc, char **argv)
 {
 	const struct offload_cmd *o = opts;
 	struct offload_summary *s = NULL;
 	struct err e = { 0 };
-	struct profile *p = profile_load(o->input, &e);
+	struct profile *p = load(o->input, &s, &e);
 	int status = EXIT_DONE;
 
-	if (p)
-		s = offload_summary_load(o->input, &e);
-	if (!s) {
-		profile_free(p);
+	if (!p) {
+		offload_summary_free(s);
 		return cli_fail(&e, EXIT_FAILED);
 	}
 	if (show(o, p, s, &e)) {

@@ -65,7 +65,7 @@ static bool by_flow(const struct report_cmd *o)
 
 /* Bytes and computation, where they are asked for: read on the profile's own walk. */
 struct bytes {
-	bool asked, failed;
+	bool asked;
 	struct flow_input in;
 	struct flow flow;
 	uint32_t *flow_of;
@@ -83,38 +83,18 @@ static bool asks_for_flow(const struct report_cmd *o)
 static struct profile *load(const struct report_cmd *o, struct bytes *b, struct err *e)
 {
 	struct flow_input_opts io = { .stacks = true, .compute = true };
-	struct section_reader readers[FLOW_INPUT_READERS];
-	struct profile *p;
-	struct raw *r;
-	int err;
 
 	b->asked = asks_for_flow(o);
-	if (!b->asked)
-		return profile_load(o->input, e);
-	p = profile_open(o->input, e);
-	if (!p)
-		return NULL;
-	r = flow_input_begin(&b->in, p, &io, readers, &b->why);
-	err = r ? profile_read(p, true, readers, FLOW_INPUT_READERS, &b->why) : -ENOMEM;
-	if (r)
-		b->failed = flow_input_end(r, err);
-	if (!err)
-		return p;
-	/* of times there may be some nonetheless */
-	b->failed = true;
-	if (!b->why.code)
-		err_set(&b->why, err, "%s", strerror(-err));
-	profile_free(p);
-	return profile_load(o->input, e);
+	return b->asked ? flow_input_and_profile(&b->in, o->input, &io, &b->why, e) : profile_load(o->input, e);
 }
 
 static int estimate(const struct profile *p, struct bytes *b)
 {
 	struct est_opts est = EST_OPTS_DEFAULT;
-	int err;
+	int err = b->why.code;
 
 	est.inclusive = true;
-	err = b->failed ? b->why.code : flow_estimate(&b->in, NULL, &est, &b->flow, &b->why);
+	err = err ? err : flow_estimate(&b->in, NULL, &est, &b->flow, &b->why);
 	if (!err) {
 		b->flow_of = flow_input_join(&b->in, &b->flow, p->function_count);
 		if (!b->flow_of)
@@ -125,8 +105,7 @@ static int estimate(const struct profile *p, struct bytes *b)
 
 static void release(struct bytes *b)
 {
-	if (b->asked && !b->failed)
-		flow_input_release(&b->in);
+	flow_input_release(&b->in);
 	flow_release(&b->flow);
 	free(b->flow_of);
 }

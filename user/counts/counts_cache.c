@@ -122,15 +122,20 @@ struct item {
 	struct key key;
 };
 
+/* Code is told apart by build-id and content: without them nobody knows whether it is the same another
+ * time, and a target that claims another's build-id would speak for it. */
 static bool module_of(const struct counts_record *r, uint32_t node, uint64_t *key)
 {
-	const uint64_t *m;
+	const struct profile_module *m;
 
+	*key = 0;
 	if (!node || r->node[node].function == UINT32_MAX)
 		return false;
-	m = map_get(&r->module_key, r->func[r->node[node].function].module);
-	*key = m ? *m : 0;
-	return m;
+	m = &r->profile->modules[profile_module_of(r->profile, r->func[r->node[node].function].module)];
+	if (m->kind != FMT_MOD_FILE || !m->content || m->build_id_len < 8)
+		return false;
+	*key = XXH64(m->build_id, m->build_id_len, m->content);
+	return true;
 }
 
 static int by_module(const void *a, const void *b)

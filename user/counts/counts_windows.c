@@ -43,23 +43,6 @@ static bool amount(double v)
 	return v >= 0 && v < 1e18;
 }
 
-/* Code is told apart by build-id and content: without them nobody knows whether it is the same another
- * time, and a target that claims another's build-id would speak for it. */
-static int take_module(void *ctx, const void *rec, size_t size)
-{
-	struct counts_record *r = ctx;
-	const struct fmt_module *m = rec;
-	uint64_t *v;
-
-	if (m->kind != FMT_MOD_FILE || !m->content || m->build_id_len < 8 || m->build_id_len > sizeof(m->build_id))
-		return 0;
-	v = map_put(&r->module_key, m->id, NULL);
-	if (!v)
-		return err_set(r->e, -ENOMEM, "out of memory");
-	*v = XXH64(m->build_id, m->build_id_len, m->content);
-	return 0;
-}
-
 static int take_func(void *ctx, const void *rec, size_t size)
 {
 	struct counts_record *r = ctx;
@@ -158,7 +141,6 @@ static int take_burst(void *ctx, const void *rec, size_t size)
 }
 
 static const struct section_row rows[] = {
-	{ FMT_MODULE, sizeof(struct fmt_module), take_module, NULL },
 	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_func, NULL },
 	{ FMT_COUNTS_NODE, sizeof(struct fmt_counts_node), take_node, NULL },
 	{ FMT_COUNTS_BLOCK, sizeof(struct fmt_counts_block), take_block, NULL },
@@ -318,15 +300,18 @@ static void weigh(struct fmt_counts_window *w, size_t n, double cost, double tur
 	}
 }
 
-int counts_record_end(struct counts_record *r, struct err *e)
+void counts_record_end(struct counts_record *r, const struct profile *p)
 {
 	size_t out = 0;
 	double cost;
 
 	/* indices are no ids: once is enough, whoever asks */
-	if (r->ended)
-		return 0;
-	r->ended = true;
+	if (r->profile)
+		return;
+	r->profile = p;
+	r->merged = profile_meta(p, "merged");
+	if (p->start_realtime_ns)
+		r->recording = XXH64(store_header(profile_reader(p)), sizeof(struct fmt_file), 1);
 	resolve_nodes(r);
 	resolve_links(r);
 	for (size_t i = 0; i < r->blocks; i++)
@@ -358,7 +343,6 @@ int counts_record_end(struct counts_record *r, struct err *e)
 			      r->link[i].l.how == FMT_CL_TRIPS
 				      ? r->node[r->link[i].l.child].instructions * INSTRUCTION_NS
 				      : 0);
-	return 0;
 }
 
 void counts_record_release(struct counts_record *r)
@@ -371,27 +355,24 @@ void counts_record_release(struct counts_record *r)
 	map_release(&r->func_at);
 	map_release(&r->node_at);
 	map_release(&r->link_at);
-	map_release(&r->module_key);
+	profile_free(r->owned);
 	memset(r, 0, sizeof(*r));
 }
 
 int counts_record_load(struct counts_record *r, const char *path, struct err *e)
 {
-	struct store_reader *reader = store_open(path, e);
-	struct section_reader rows_of;
-	int n;
+	struct section_reader reader;
+	int err;
 
 	memset(r, 0, sizeof(*r));
-	if (!reader)
+	r->owned = profile_open(path, e);
+	if (!r->owned)
 		return e && e->code ? e->code : -EINVAL;
-	rows_of = counts_record_reader(r, e);
-	n = sections_walk(reader, &rows_of, 1, e);
-	n = n ? n : counts_record_end(r, e);
-	r->merged = store_meta_get(reader, "merged");
-	if (store_header(reader)->start_realtime_ns)
-		r->recording = XXH64(store_header(reader), sizeof(struct fmt_file), 1);
-	store_reader_free(reader);
-	if (n)
+	reader = counts_record_reader(r, e);
+	err = profile_read(r->owned, 0, &reader, 1, e);
+	if (err)
 		counts_record_release(r);
-	return n;
+	else
+		counts_record_end(r, r->owned);
+	return err;
 }

@@ -5,7 +5,7 @@
  * flow, cli and tests.
  *
  *     counts_record_reader(&r, &e)		its rows of a walk over a profile (profile/walk.h)
- *     counts_record_end(&r, &e)		sorts, drops what refers to nothing
+ *     counts_record_end(&r, p)			sorts, drops what refers to nothing
  *     counts_record_tree(&r, &tree, &e)	tree.node k = record.node k (0: CPU time), groups = functions
  *     counts_solve(&tree.tree)
  *
@@ -17,6 +17,7 @@
 
 #include "counts/counts.h"
 #include "format.h"
+#include "profile/profile.h"
 #include "profile/walk.h"
 #include "util/err.h"
 #include "util/map.h"
@@ -47,10 +48,10 @@ struct counts_record {
 	struct fmt_counts_window *window; /* by link, then time; link: an index */
 	size_t windows, window_cap;
 	struct map func_at, node_at, link_at; /* file's ids -> indices */
-	struct map module_key;                /* fmt_module.id -> hash of its build-id and content; none: unknown */
+	const struct profile *profile;        /* it came from: its modules, whose ids those of functions are */
+	struct profile *owned;                /* by counts_record_load() */
 	uint64_t recording;                   /* tells this recording from others; 0: nothing does */
-	bool ended;
-	bool merged; /* of several recordings, whose counts are not kept */
+	bool merged;                          /* of several recordings, whose counts are not kept */
 	uint64_t bursts, burst_instructions;
 	uint32_t dropped; /* records that referred to nothing, or made no sense */
 	struct err *e;    /* while it is read */
@@ -58,7 +59,8 @@ struct counts_record {
 
 /* Zero-initialise; e until the walk has ended. */
 struct section_reader counts_record_reader(struct counts_record *r, struct err *e);
-int counts_record_end(struct counts_record *r, struct err *e);
+/* p: which was read with it, and must live as long. */
+void counts_record_end(struct counts_record *r, const struct profile *p);
 void counts_record_release(struct counts_record *r);
 /* Reads a file for its counts alone. 0 with no funcs: it has none. */
 int counts_record_load(struct counts_record *r, const char *path, struct err *e);

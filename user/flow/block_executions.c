@@ -396,8 +396,9 @@ static void use_counts(struct runs *rs)
 	struct counts_built built = { 0 };
 	int err;
 
-	if (!c->funcs || counts_record_end(c, NULL))
+	if (!c->funcs)
 		return;
+	counts_record_end(c, rs->r->p);
 	err = counts_record_tree(c, &built, NULL);
 	if (!err)
 		err = counts_solve(&built.tree);

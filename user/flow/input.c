@@ -474,6 +474,8 @@ struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const str
 	readers[1] = counts_record_reader(&r->counts, e);
 	readers[2] = input_burst_reader(r);
 	readers[3] = flow_cache_reader(&in->cache, in->reader, e);
+	for (unsigned i = 0; i < FLOW_INPUT_READERS; i++)
+		readers[i].failed = &r->failed;
 	return r;
 }
 
@@ -564,6 +566,7 @@ int flow_input_end(struct raw *r, int err)
 {
 	struct flow_input *in = r->in;
 
+	err = err ? err : r->failed;
 	if (!err)
 		err = resolve(r);
 	if (!err) {
@@ -594,10 +597,31 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 		return e->code ? e->code : -EINVAL;
 	}
 	in->owned = p;
-	err = profile_read(p, false, readers, FLOW_INPUT_READERS, e);
+	err = profile_read(p, FLOW_INPUT_GROUPS, readers, FLOW_INPUT_READERS, e);
 	if (err && !e->code)
 		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err));
 	return flow_input_end(r, err);
+}
+
+struct profile *flow_input_and_profile(struct flow_input *in, const char *path, const struct flow_input_opts *o,
+				       struct err *why, struct err *e)
+{
+	struct section_reader readers[FLOW_INPUT_READERS];
+	struct profile *p = profile_open(path, e);
+	struct raw *r = p ? flow_input_begin(in, p, o, readers, why) : NULL;
+	int err;
+
+	if (!p)
+		return NULL;
+	err = profile_read(p, FLOW_INPUT_GROUPS | PROFILE_MISSING, readers, r ? FLOW_INPUT_READERS : 0, e);
+	if (r && flow_input_end(r, err) && !why->code)
+		err_set(why, -ENOMEM, "out of memory");
+	if (!err)
+		return p;
+	err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
+	flow_input_release(in);
+	profile_free(p);
+	return NULL;
 }
 
 const char *in_comm(const struct flow_input *in, uint32_t pid)

@@ -13,7 +13,8 @@
 #include "flow/call_bursts.h"
 #include "flow/flow.h"
 #include "format.h"
-#include "store/read.h"
+#include "profile/profile.h"
+#include "profile/walk.h"
 
 struct in_func {
 	const char *name, *object; /* object: base name of its file, "" for pseudo-functions */
@@ -297,10 +298,10 @@ struct flow_input_opts {
 	bool locals;       /* name the local variables behind accesses of the stack */
 };
 
-/* The same of a profile that is read anyway: its readers ride on profile_read(), whose result flow_input_end() takes.
- * The profile must outlive *in. */
+/* Its readers ride on profile_read() of a profile that is read anyway, with PROFILE_ORDER; flow_input_end() takes the
+ * result. The profile must outlive *in. */
 #define FLOW_INPUT_READERS 4
-struct profile;
+#define FLOW_INPUT_GROUPS (PROFILE_SAMPLES | PROFILE_ORDER)
 struct raw; /* what is being read */
 struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const struct flow_input_opts *o,
 			     struct section_reader *readers, struct err *e);
@@ -309,6 +310,9 @@ int flow_input_end(struct raw *r, int err);
  * profile is the input's own; to be freed. */
 uint32_t *flow_input_join(const struct flow_input *in, const struct flow *f, size_t count);
 int flow_input_load(struct flow_input *in, const char *path, const struct flow_input_opts *o, struct err *e);
+/* Both on one walk, the profile with all names. NULL: it cannot be read. *why: there is no input, and *in is empty. */
+struct profile *flow_input_and_profile(struct flow_input *in, const char *path, const struct flow_input_opts *o,
+				       struct err *why, struct err *e);
 void flow_input_release(struct flow_input *in);
 
 /* Index of a function by name, added on first use. FLOW_NONE when out of memory. */

@@ -47,6 +47,7 @@ struct raw {
 	struct flow_input *in;
 	struct flow_input_opts o;
 	struct err *e;
+	int failed; /* while it was read */
 	uint64_t first_time, last_time;
 	struct map function_at; /* fmt_function.id -> index into function */
 	struct fmt_function *function;

@@ -14,6 +14,8 @@
 
 #define NONE UINT32_MAX
 #define LIMIT 4000000u /* of any table: more is a damaged file */
+#define HELD 4096      /* calls that wait for the record which names their function; it is soon there */
+#define SITES_MET 4096 /* call sites with a distribution of their own while calls are read, 16 KiB each */
 
 struct total_row {
 	struct fmt_offload_total t;
@@ -27,6 +29,11 @@ struct window_row {
 	struct fmt_offload_window w;
 };
 
+/* Of the calls from one site; which sites are shown is known at the end. */
+struct site_row {
+	struct spread time, bytes_of;
+};
+
 struct api_row {
 	struct fmt_offload_api f;
 	uint32_t item;
@@ -37,13 +44,18 @@ struct api_row {
 	size_t name##_cnt, name##_cap
 
 struct summary_private {
-	struct store_reader *reader;
+	const struct store_reader *reader;
+	struct store_reader *owned; /* by offload_summary_load() */
 	TABLE(struct api_row, apis);
 	TABLE(struct total_row, totals);
 	TABLE(struct hist_row, hists);
 	TABLE(struct window_row, windows);
 	TABLE(struct offload_item, items);
-	struct intern api_of_id, total_of, hist_of, item_of; /* key bytes -> index + 1 */
+	TABLE(struct fmt_call, held);
+	TABLE(struct site_row, met);
+	struct map api_at;                        /* id -> index into apis */
+	struct map met_at;                        /* item << 32 | stack -> index into met */
+	struct intern total_of, hist_of, item_of; /* key bytes -> index + 1 */
 	uint64_t random;
 	struct intern texts;
 	double inside_ns[FMT_PROBE_CLASSES], call_ns[FMT_PROBE_CLASSES];
@@ -126,10 +138,11 @@ static void take_api(struct summary_private *k, const struct fmt_offload_api *f)
 {
 	struct api_row *row;
 	bool added;
-	uint32_t at = intern_add(&k->api_of_id, &f->id, sizeof(f->id), &added);
+	uint64_t *at = map_put(&k->api_at, f->id, &added);
 
 	if (!at || !added)
 		return;
+	*at = k->apis_cnt;
 	row = ADD_ROW(k, apis);
 	if (row) {
 		row->f = *f;
@@ -170,6 +183,13 @@ static void take_hist(struct summary_private *k, const struct fmt_offload_hist *
 		row->h = *h;
 }
 
+static struct api_row *api_of(const struct summary_private *k, uint32_t id)
+{
+	const uint64_t *at = map_get(&k->api_at, id);
+
+	return at && *at < k->apis_cnt ? &k->apis[*at] : NULL;
+}
+
 /* The item an API id belongs to: twins and versions share one. */
 static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 {
@@ -178,17 +198,11 @@ static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 		uint32_t variant, kind, group, pad;
 	} key;
 	struct offload_item *it;
-	struct api_row *row;
+	struct api_row *row = api_of(k, id);
 	bool added;
-	uint32_t at = intern_add(&k->api_of_id, &id, sizeof(id), &added);
+	uint32_t at;
 
-	if (!at || added || at > k->apis_cnt) {
-		if (added) /* an id without its API: keep the numbering of the table */
-			(void)ADD_ROW(k, apis);
-		return NULL;
-	}
-	row = &k->apis[at - 1];
-	if (!row->f.id)
+	if (!row || !row->f.id)
 		return NULL;
 	if (row->item != NONE)
 		return &k->items[row->item];
@@ -223,11 +237,9 @@ static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 /* What item_of() found for this id. */
 static enum fmt_probe_class class_of(struct summary_private *k, uint32_t id)
 {
-	uint32_t at = intern_add(&k->api_of_id, &id, sizeof(id), NULL);
+	const struct api_row *row = api_of(k, id);
 
-	if (!at || at > k->apis_cnt || k->apis[at - 1].f.probe >= FMT_PROBE_CLASSES)
-		return FMT_PROBE_UNKNOWN;
-	return (enum fmt_probe_class)k->apis[at - 1].f.probe;
+	return row && row->f.probe < FMT_PROBE_CLASSES ? (enum fmt_probe_class)row->f.probe : FMT_PROBE_UNKNOWN;
 }
 
 /* Reservoir: every call of the recording has the same chance to be kept. */
@@ -250,11 +262,27 @@ static void keep_sample(struct summary_private *k, struct offload_item *it, cons
 	it->samples[at] = *s;
 }
 
+static struct site_row *site_met(struct summary_private *k, const struct offload_item *it, uint32_t stack)
+{
+	uint64_t key = (uint64_t)(it - k->items) << 32 | stack;
+	uint64_t *at = stack ? map_get(&k->met_at, key) : NULL;
+
+	if (at)
+		return &k->met[*at];
+	if (!stack || k->met_cnt == SITES_MET)
+		return NULL;
+	at = map_put(&k->met_at, key, NULL);
+	if (!at)
+		return NULL;
+	*at = k->met_cnt;
+	return ADD_ROW(k, met);
+}
+
 static void take_call(struct summary_private *k, const struct fmt_call *c)
 {
 	struct offload_item *it = item_of(k, c->api);
 	double w = c->weight > 0 && c->weight < 1e9 ? c->weight : 1, bytes = NAN, ns = 0;
-	struct offload_site *site = NULL;
+	struct site_row *site = it ? site_met(k, it, c->site) : NULL;
 
 	if (!it)
 		return;
@@ -286,9 +314,6 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 	}
 	it->inside += c->flags & FMT_CALL_INSIDE ? w : 0;
 	it->late += c->flags & FMT_CALL_LATE ? w : 0;
-	for (size_t i = 0; c->site && i < it->sites_cnt && i < OFFLOAD_SITES_TIMED; i++)
-		if (it->sites[i].stack == c->site)
-			site = &it->sites[i];
 	if (bytes >= 0)
 		spread_add(&it->bytes, bytes, w);
 	if (bytes >= 0 && site)
@@ -317,10 +342,44 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 		return s->priv->failed;                                                                                \
 	}
 
-TAKE(api_record, take_api)
+/* In their order, as far as what they called is known; at the end all of them. */
+static void take_held(struct summary_private *k, bool all)
+{
+	size_t n = 0;
+
+	while (n < k->held_cnt && (all || api_of(k, k->held[n].api)))
+		take_call(k, &k->held[n++]);
+	if (n)
+		memmove(k->held, k->held + n, (k->held_cnt - n) * sizeof(*k->held));
+	k->held_cnt -= n;
+}
+
+/* A call may precede the record that names it. */
+static void take_or_hold(struct summary_private *k, const struct fmt_call *c)
+{
+	struct fmt_call *held;
+
+	if (k->held_cnt == HELD)
+		take_held(k, true);
+	if (!k->held_cnt && api_of(k, c->api)) {
+		take_call(k, c);
+		return;
+	}
+	held = ADD_ROW(k, held);
+	if (held)
+		*held = *c;
+}
+
+static void take_name(struct summary_private *k, const struct fmt_offload_api *f)
+{
+	take_api(k, f);
+	take_held(k, false);
+}
+
+TAKE(api_record, take_name)
 TAKE(total_record, take_total)
 TAKE(hist_record, take_hist)
-TAKE(call_record, take_call)
+TAKE(call_record, take_or_hold)
 
 static int window_record(void *ctx, const void *rec, size_t size)
 {
@@ -360,7 +419,6 @@ static int spent_record(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
-/* A call may precede the record that names it, so calls are looked at on a second walk. */
 static const struct section_row rows[] = {
 	{ FMT_OFFLOAD_API, sizeof(struct fmt_offload_api), api_record, NULL },
 	{ FMT_OFFLOAD_TOTAL, sizeof(struct fmt_offload_total), total_record, NULL },
@@ -369,8 +427,8 @@ static const struct section_row rows[] = {
 	{ FMT_OFFLOAD_COST, sizeof(struct fmt_offload_cost), cost_record, NULL },
 	{ FMT_END, sizeof(struct fmt_end), end_record, NULL },
 	{ FMT_COST, sizeof(struct fmt_cost), spent_record, NULL },
+	{ FMT_CALL, sizeof(struct fmt_call), call_record, NULL },
 };
-static const struct section_row call_rows[] = { { FMT_CALL, sizeof(struct fmt_call), call_record, NULL } };
 
 /* ---- after the walk ---- */
 
@@ -435,13 +493,31 @@ static int by_calls(const void *a, const void *b)
 	return x->calls < y->calls ? 1 : x->calls > y->calls ? -1 : 0;
 }
 
-/* Before the calls are walked: which sites are worth a distribution. */
+static void give_distributions(struct summary_private *k, size_t item)
+{
+	struct offload_item *it = &k->items[item];
+
+	for (size_t i = 0; i < it->sites_cnt && i < OFFLOAD_SITES_TIMED; i++) {
+		struct offload_site *s = &it->sites[i];
+		const uint64_t *at = s->stack ? map_get(&k->met_at, (uint64_t)item << 32 | s->stack) : NULL;
+
+		if (!at)
+			continue;
+		s->time = k->met[*at].time;
+		s->bytes_of = k->met[*at].bytes_of;
+		k->met[*at] = (struct site_row){ 0 };
+	}
+}
+
+/* After the walk: which sites are worth a distribution. */
 static void fold_sites(struct summary_private *k)
 {
 	fold_totals(k);
-	for (size_t i = 0; i < k->items_cnt; i++)
+	for (size_t i = 0; i < k->items_cnt; i++) {
 		if (k->items[i].sites_cnt)
 			qsort(k->items[i].sites, k->items[i].sites_cnt, sizeof(struct offload_site), by_calls);
+		give_distributions(k, i);
+	}
 }
 
 static void free_item(struct offload_item *it)
@@ -743,11 +819,11 @@ static void take_cost(struct summary_private *k, struct offload_summary *s)
 	inside[FMT_PROBE_UNKNOWN] = fmin(inside[FMT_PROBE_STEPPED], inside[FMT_PROBE_EMULATED]);
 }
 
-struct offload_summary *offload_summary_load(const char *path, struct err *e)
+struct offload_summary *offload_summary_begin(const struct store_reader *r, struct section_reader *reader,
+					      struct err *e)
 {
 	struct offload_summary *s = calloc(1, sizeof(*s));
 	struct summary_private *k = s ? calloc(1, sizeof(*k)) : NULL;
-	int r;
 
 	if (!k) {
 		free(s);
@@ -756,26 +832,39 @@ struct offload_summary *offload_summary_load(const char *path, struct err *e)
 	}
 	s->priv = k;
 	k->random = 88172645463325252ull;
-	k->reader = store_open(path, e);
-	if (!k->reader) {
-		offload_summary_free(s);
-		return NULL;
-	}
-	r = sections_walk(k->reader, &SECTION_READER(rows, s), 1, e);
-	if (!r) {
-		if (s->has_cost)
-			take_cost(k, s);
-		fold_sites(k);
-		store_rewind(k->reader);
-		r = k->failed ? k->failed : sections_walk(k->reader, &SECTION_READER(call_rows, s), 1, e);
-	}
-	if (k->failed)
-		r = err_set(e, k->failed, "%s: out of memory reading the offload calls", path);
-	if (r < 0) {
-		offload_summary_free(s);
-		return NULL;
-	}
+	k->reader = r;
+	*reader = SECTION_READER(rows, s);
+	return s;
+}
+
+int offload_summary_end(struct offload_summary *s, struct err *e)
+{
+	struct summary_private *k = s->priv;
+
+	take_held(k, true);
+	if (s->has_cost)
+		take_cost(k, s);
+	fold_sites(k);
 	finish(k, s);
+	return k->failed ? err_set(e, k->failed, "out of memory reading the offload calls") : 0;
+}
+
+struct offload_summary *offload_summary_load(const char *path, struct err *e)
+{
+	struct store_reader *r = store_open(path, e);
+	struct section_reader reader;
+	struct offload_summary *s = r ? offload_summary_begin(r, &reader, e) : NULL;
+
+	if (!s) {
+		store_reader_free(r);
+		return NULL;
+	}
+	s->priv->owned = r;
+	if (sections_walk(r, &reader, 1, e) || offload_summary_end(s, e)) {
+		err_prefix(e, "%s", path);
+		offload_summary_free(s);
+		return NULL;
+	}
 	return s;
 }
 
@@ -793,12 +882,19 @@ void offload_summary_free(struct offload_summary *s)
 	free(k->totals);
 	free(k->hists);
 	free(k->windows);
-	intern_release(&k->api_of_id);
+	free(k->held);
+	for (size_t i = 0; i < k->met_cnt; i++) {
+		free(k->met[i].time.bins);
+		free(k->met[i].bytes_of.bins);
+	}
+	free(k->met);
+	map_release(&k->api_at);
+	map_release(&k->met_at);
 	intern_release(&k->total_of);
 	intern_release(&k->hist_of);
 	intern_release(&k->item_of);
 	intern_release(&k->texts);
-	store_reader_free(k->reader);
+	store_reader_free(k->owned);
 	free(k);
 	free(s);
 }

@@ -91,6 +91,12 @@ struct offload_summary {
 
 /* NULL with a sentence: no file, damaged; no offload sections give a summary without items. */
 struct offload_summary *offload_summary_load(const char *path, struct err *e);
+/* The same on a walk that is made anyway over r, which must outlive it. end(): 0 or -errno; free() in any case. */
+struct section_reader;
+struct store_reader;
+struct offload_summary *offload_summary_begin(const struct store_reader *r, struct section_reader *reader,
+					      struct err *e);
+int offload_summary_end(struct offload_summary *s, struct err *e);
 void offload_summary_free(struct offload_summary *s);
 
 struct points;

@@ -199,7 +199,7 @@ struct profile *in_order_load(const char *path, struct in_order *o, struct err *
 	err = GROW(o->apis, o->api_count, c.api_cap, 16) ? 0 : -ENOMEM;
 	if (!err) {
 		o->apis[o->api_count++] = (struct ordered_api){ .name = "(unknown)" };
-		err = profile_read(c.p, true, &reader, 1, e);
+		err = profile_read(c.p, PROFILE_SAMPLES | PROFILE_MISSING, &reader, 1, e);
 	}
 	if (err) {
 		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));

@@ -52,7 +52,7 @@ static int take_module(void *ctx, const void *rec, size_t size)
 	struct profile_private *k = p->priv;
 
 	*PUSH(k->raw_modules, k->raw_module_count, k->raw_module_cap) = *m;
-	return set_index(&k->module_at, m->id, k->raw_module_count - 1);
+	return set_index(&k->module_at, m->id, k->raw_module_count);
 }
 
 static int take_function(void *ctx, const void *rec, size_t size)
@@ -149,7 +149,7 @@ static uint32_t *more_frames(struct profile *p, size_t n)
 			return NULL;
 		p->stack_frames = f;
 	}
-	if (k->shared && k->stack_flag_cap < k->stack_frame_cap) {
+	if (k->groups & PROFILE_ORDER && k->stack_flag_cap < k->stack_frame_cap) {
 		uint8_t *flags = realloc(p->stack_frame_flags, k->stack_frame_cap);
 
 		if (!flags)
@@ -185,7 +185,7 @@ static int take_stack(void *ctx, const void *record, size_t size)
 		ids[i] = frame_of(p, f.module, f.addr);
 		if (!ids[i])
 			return -ENOMEM;
-		if (k->shared)
+		if (k->groups & PROFILE_ORDER)
 			p->stack_frame_flags[p->stack_frame_count + i] = (uint8_t)f.flags;
 	}
 	s = PUSH(p->stacks, p->stack_count, k->stack_cap);
@@ -393,10 +393,6 @@ static bool note_edges(void *ctx, uint32_t count)
 static const struct section_row rows[] = {
 	{ FMT_MODULE, sizeof(struct fmt_module), take_module, NULL },
 	{ FMT_FUNCTION, sizeof(struct fmt_function), take_function, NULL },
-	{ FMT_STACK, 0, take_stack, NULL },
-	{ FMT_SYMBOL, 0, take_symbol, NULL },
-	{ FMT_SAMPLE, sizeof(struct fmt_sample), take_sample, NULL },
-	{ FMT_ACCESS, sizeof(struct fmt_access), take_access, want_accesses },
 	{ FMT_COUNTER, sizeof(struct fmt_counter), take_counter, NULL },
 	{ FMT_PROCESS, sizeof(struct fmt_process), take_process, NULL },
 	{ FMT_RATE, sizeof(struct fmt_rate), take_rate, NULL },
@@ -406,6 +402,13 @@ static const struct section_row rows[] = {
 	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_counts_function, NULL },
 	{ FMT_X_EDGE, sizeof(struct fmt_x_edge), NULL, note_edges },
 	{ FMT_FLOW_EDGE, sizeof(struct fmt_flow_edge), NULL, note_edges },
+};
+
+static const struct section_row sample_rows[] = {
+	{ FMT_STACK, 0, take_stack, NULL },
+	{ FMT_SYMBOL, 0, take_symbol, NULL },
+	{ FMT_SAMPLE, sizeof(struct fmt_sample), take_sample, NULL },
+	{ FMT_ACCESS, sizeof(struct fmt_access), take_access, want_accesses },
 };
 
 const char *profile_keep(struct profile *p, const char *text)
@@ -458,6 +461,7 @@ static int finish_modules(struct profile *p)
 		m->object = object_name(raw->kind, m->path);
 		m->build_id_len = raw->build_id_len > sizeof(m->build_id) ? 0 : raw->build_id_len;
 		memcpy(m->build_id, raw->build_id, sizeof(m->build_id));
+		m->content = raw->content;
 	}
 	return 0;
 }
@@ -556,9 +560,8 @@ static int finish_lines(struct profile *p, const uint32_t *function_of_raw)
 	}
 	for (size_t i = 1; i < p->frame_count; i++) {
 		struct profile_frame *f = &p->frames[i];
-		const uint64_t *module = f->module ? map_get(&k->module_at, f->module) : NULL;
 
-		f->module = module ? (uint32_t)*module + 1 : 0;
+		f->module = profile_module_of(p, f->module);
 		/* a chain that ends in nothing known is no better than none */
 		if (f->count && !p->lines[f->first + f->count - 1].function)
 			f->count = 0;
@@ -684,7 +687,7 @@ static int finish_cells(struct profile *p)
 
 	for (size_t i = 0; i < p->cell_count; i++)
 		p->cells[i].stack = p->cells[i].stack ? stack_of(k, p->cells[i].stack) : 0;
-	if (!err && k->shared)
+	if (!err && k->groups & PROFILE_ORDER)
 		err = note_order(p);
 	if (!err && p->cell_count) {
 		order_cells(p->cells, other, p->cell_count, starts, p->stack_count,
@@ -705,7 +708,7 @@ static int finish_cells(struct profile *p)
 	return err;
 }
 
-static int finish(struct profile *p, bool name_missing)
+static int finish(struct profile *p)
 {
 	struct profile_private *k = p->priv;
 	const char *engine;
@@ -715,7 +718,7 @@ static int finish(struct profile *p, bool name_missing)
 		err = finish_functions(p, &k->function_of_raw);
 	if (!err)
 		err = finish_lines(p, k->function_of_raw);
-	if (!err && name_missing)
+	if (!err && k->groups & PROFILE_MISSING)
 		err = profile_name_missing(p);
 	if (!err)
 		err = finish_frames(p);
@@ -751,7 +754,6 @@ static void drop_scaffold(struct profile_private *k)
 	map_release(&k->thread_at);
 	index_release(&k->cell_at);
 	index_release(&k->frame_at);
-	map_release(&k->module_at);
 	map_release(&k->counter_at);
 	map_release(&k->comm_at);
 	map_release(&k->merged);
@@ -761,6 +763,7 @@ static void drop_scaffold(struct profile_private *k)
 static void drop_ids(struct profile_private *k)
 {
 	map_release(&k->function_at);
+	map_release(&k->module_at);
 	free(k->function_of_raw);
 	k->function_of_raw = NULL;
 }
@@ -785,40 +788,43 @@ struct profile *profile_open(const char *path, struct err *e)
 	return p;
 }
 
-struct store_reader *profile_reader(struct profile *p)
+struct store_reader *profile_reader(const struct profile *p)
 {
 	return p->priv->reader;
 }
 
-int profile_read(struct profile *p, bool name_missing, const struct section_reader *others, size_t count, struct err *e)
+int profile_read(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e)
 {
 	struct section_reader readers[SECTION_READERS] = { SECTION_READER(rows, p) };
 	struct profile_private *k = p->priv;
+	size_t n = 1;
 	int err;
 
-	if (count >= SECTION_READERS)
+	if (groups & PROFILE_SAMPLES)
+		readers[n++] = SECTION_READER(sample_rows, p);
+	if (count > SECTION_READERS - n)
 		return err_set(e, -EINVAL, "more than %d readers on one walk", SECTION_READERS);
 	for (size_t i = 0; i < count; i++)
-		readers[i + 1] = others[i];
-	k->shared = count > 0;
+		readers[n++] = others[i];
+	k->groups = groups;
 	store_read_ahead(k->reader);
 	/* index 0 means "none" among stacks */
 	p->stacks = calloc(64, sizeof(*p->stacks));
 	k->stack_cap = 64;
 	p->stack_count = 1;
-	err = p->stacks ? sections_walk(k->reader, readers, count + 1, e) : -ENOMEM;
+	err = p->stacks ? sections_walk(k->reader, readers, n, e) : -ENOMEM;
 	if (!err)
-		err = finish(p, name_missing);
+		err = finish(p);
 	drop_scaffold(k);
-	if (!k->shared)
+	if (!count)
 		drop_ids(k);
 	return err;
 }
 
-static struct profile *load(const char *path, bool name_missing, struct err *e)
+static struct profile *load(const char *path, unsigned groups, struct err *e)
 {
 	struct profile *p = profile_open(path, e);
-	int err = p ? profile_read(p, name_missing, NULL, 0, e) : 0;
+	int err = p ? profile_read(p, groups, NULL, 0, e) : 0;
 
 	if (err) {
 		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
@@ -830,12 +836,12 @@ static struct profile *load(const char *path, bool name_missing, struct err *e)
 
 struct profile *profile_load(const char *path, struct err *e)
 {
-	return load(path, true, e);
+	return load(path, PROFILE_SAMPLES | PROFILE_MISSING, e);
 }
 
 struct profile *profile_load_as_stored(const char *path, struct err *e)
 {
-	return load(path, false, e);
+	return load(path, PROFILE_SAMPLES, e);
 }
 
 void profile_free(struct profile *p)
@@ -895,4 +901,9 @@ uint32_t profile_function_id(const struct profile *p, uint32_t id)
 	const uint64_t *at = id ? map_get(&p->priv->function_at, id) : NULL;
 
 	return at ? p->priv->function_of_raw[*at] : 0;
+}
+
+uint32_t profile_module_of(const struct profile *p, uint32_t id)
+{
+	return id ? index_of(&p->priv->module_at, id) : 0;
 }

@@ -50,7 +50,8 @@ struct profile_module { /* [0] stands for "no module" */
 	const char *path;   /* never NULL */
 	const char *object; /* its last component, or [vdso], [kernel]...; never NULL */
 	uint8_t build_id[20];
-	uint32_t build_id_len;
+	uint32_t build_id_len; /* 0: unknown */
+	uint64_t content;      /* tells files of one build-id apart; 0: unknown */
 };
 
 struct profile_stack { /* [0]: no stack */
@@ -90,7 +91,7 @@ struct profile {
 	struct profile_module *modules;
 	struct profile_stack *stacks;
 	uint32_t *stack_frames;
-	uint8_t *stack_frame_flags; /* of each of stack_frames; NULL unless others read, too */
+	uint8_t *stack_frame_flags; /* of each of stack_frames; NULL without PROFILE_ORDER */
 	uint32_t *stack_seen;       /* by stack: the how manieth with a sample, from 1; NULL as above */
 	struct profile_thread *threads;
 	struct profile_cell *cells; /* by thread */
@@ -125,14 +126,21 @@ struct profile {
 struct profile *profile_load(const char *path, struct err *e);
 /* The same without opening any other file. */
 struct profile *profile_load_as_stored(const char *path, struct err *e);
-/* The same in two steps, with other readers' rows on the same walk (profile/walk.h). These find below what the
- * file's ids stand for, from the end of the walk to profile_free(). */
+
+enum profile_group {
+	PROFILE_SAMPLES = 1, /* stacks, symbols, and samples folded; without, only tables: modules, functions... */
+	PROFILE_MISSING = 2, /* frames that the recording did not come to name are named from the files they lie in */
+	PROFILE_ORDER = 4,   /* flags of stacks' frames, and which stack had a sample first */
+};
+
+/* The same in two steps: asks for groups, and takes other readers' rows along on the walk (profile/walk.h), which is
+ * the only one. These find below what the file's ids stand for, from the end of the walk to profile_free(). */
 struct section_reader;
 struct profile *profile_open(const char *path, struct err *e);
-int profile_read(struct profile *p, bool name_missing, const struct section_reader *others, size_t count,
-		 struct err *e);
-struct store_reader *profile_reader(struct profile *p);
+int profile_read(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e);
+struct store_reader *profile_reader(const struct profile *p);
 uint32_t profile_function_id(const struct profile *p, uint32_t id); /* 0: none such, or nameless */
+uint32_t profile_module_of(const struct profile *p, uint32_t id);   /* 0: none such */
 void profile_free(struct profile *p);
 /* Value of a meta key, NULL if the file has none. */
 const char *profile_meta(const struct profile *p, const char *key);

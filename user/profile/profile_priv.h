@@ -17,7 +17,7 @@
 /* Ids as the file has them; they become indexes in finish(). */
 struct profile_private {
 	struct store_reader *reader;
-	bool shared; /* others read the file, too */
+	unsigned groups; /* enum profile_group */
 	uint32_t *function_of_raw;
 	struct fmt_function *raw_functions;
 	struct fmt_module *raw_modules;

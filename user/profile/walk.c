@@ -8,7 +8,13 @@
 struct taker {
 	const struct section_row *row;
 	void *ctx;
+	int *failed;
 };
+
+static bool has_failed(const int *failed)
+{
+	return failed && *failed;
+}
 
 static size_t takers_of(const struct store_chunk *c, const struct section_reader *readers, size_t count,
 			struct taker *out)
@@ -16,12 +22,12 @@ static size_t takers_of(const struct store_chunk *c, const struct section_reader
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		for (size_t k = 0; k < readers[i].count; k++) {
+		for (size_t k = 0; k < readers[i].count && !has_failed(readers[i].failed); k++) {
 			const struct section_row *row = &readers[i].rows[k];
 
 			if (row->section != c->section || (row->want && !row->want(readers[i].ctx, c->count)))
 				continue;
-			out[n++] = (struct taker){ .row = row, .ctx = readers[i].ctx };
+			out[n++] = (struct taker){ .row = row, .ctx = readers[i].ctx, .failed = readers[i].failed };
 			break;
 		}
 	}
@@ -32,8 +38,15 @@ static int take_all(const struct taker *t, size_t n, const void *rec, size_t siz
 {
 	int err = 0;
 
-	for (size_t i = 0; i < n && !err; i++)
+	for (size_t i = 0; i < n && !err; i++) {
+		if (has_failed(t[i].failed))
+			continue;
 		err = t[i].row->take(t[i].ctx, rec, size);
+		if (err && t[i].failed) {
+			*t[i].failed = err;
+			err = 0;
+		}
+	}
 	return err;
 }
 

@@ -4,9 +4,10 @@
  * tables may ride on one walk, each with a context of its own, and each record is unpacked once.
  *
  *     static const struct section_row rows[] = { { FMT_SAMPLE, sizeof(struct fmt_sample), take_sample }, ... };
- *     struct section_reader readers[] = { { rows, sizeof(rows) / sizeof(*rows), &mine } };
+ *     struct section_reader readers[] = { SECTION_READER(rows, &mine) };
  *     err = sections_walk(reader, readers, 1, &e);
  *
+ * A profile is walked once: whoever wants more of it rides on profile_read() (profile/profile.h).
  * To read a section more: a row, and its take(). Included by everything that reads profiles.
  */
 #ifndef ACCPERF_PROFILE_WALK_H
@@ -34,9 +35,12 @@ struct section_reader {
 	const struct section_row *rows;
 	size_t count;
 	void *ctx;
+	/* Optional: where an error of its take() is kept. This reader is then asked no more, and the walk goes on for
+	 * the others; without, the walk ends. */
+	int *failed;
 };
 
-#define SECTION_READERS 8 /* at most, on one walk */
+#define SECTION_READERS 12 /* at most, on one walk */
 #define SECTION_READER(table, context)                                                                                 \
 	((struct section_reader){ .rows = (table), .count = sizeof(table) / sizeof(*(table)), .ctx = (context) })
 

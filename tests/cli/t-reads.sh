@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Each command that reads profiles opens each of them once. With t-layout, which lets nothing but tests start over
+# within an open profile, that is one walk.
+. "$(dirname "$0")/../lib.sh"
+ldd "$TOP/build/accperf" 2>/dev/null | grep -q libasan && { skip "profiles are opened once" "a sanitizer wants to be loaded first"; exit 0; }
+
+# All opening goes through open() of util/openfile.c.
+cat >count.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int open(const char *path, int flags, ...)
+{
+	int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
+	const char *log = getenv("COUNT_LOG"), *end = strrchr(path, '.');
+	va_list rest;
+	int mode, fd;
+
+	va_start(rest, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;
+	va_end(rest);
+	if (log && end && !strcmp(end, ".prof")) {
+		fd = next(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		if (fd >= 0 && write(fd, "open\n", 5) == 5)
+			close(fd);
+	}
+	return next(path, flags, mode);
+}
+C
+if ! cc -shared -fPIC -o count.so count.c -ldl 2>err; then
+	skip "profiles are opened once" "$(head -1 err)"; exit 0
+fi
+export XDG_CACHE_HOME=$TMP/cache
+G=$TOP/tests/golden
+
+# once N ARGUMENTS...: whatever its status, as many openings as there are profiles
+once() {
+	local want=$1 got; shift
+	rm -f opened
+	COUNT_LOG=$TMP/opened LD_PRELOAD=$TMP/count.so accperf "$@" >said 2>&1
+	got=$(wc -l <opened)
+	[ "$got" = "$want" ] || { echo "$got openings of $want profiles: accperf $*"; tail -3 said | cut -c 1-200; return 1; }
+}
+a=$G/live-pipeline.prof b=$G/live-pipeline2.prof
+for how in "report" "report --columns flow" "report --json" "flow" "flow --threads" "objects" "timeline" \
+	"export --csv -o -" "export --pprof -o x.gz" "export --callgrind -o -" "export --firefox -o -"; do
+	check "$how reads its profile once" once 1 $how -i "$a"
+done
+check "counts reads its profile once" once 1 counts --counts-cache off -i "$G/live-counts.prof"
+for how in "offload" "offload --json"; do check "$how reads its profile once" once 1 $how -i "$G/offload-marker.prof"; done
+check "logca fit reads its profile once" once 1 logca fit "$G/offload-marker.prof" --host pack --accelerated pack
+check "diff reads each profile once" once 2 diff "$a" "$b"
+check "compare reads each profile once" once 2 compare "$a" "$b"
+check "merge reads each profile once" once 2 merge -f -o merged.data "$a" "$b"
