@@ -380,6 +380,7 @@ struct recording {
 	struct session *s;
 	struct targets t;
 	struct part part[3];
+	struct source source[3];
 	struct err e;
 	char path[3][64];
 };
@@ -402,7 +403,9 @@ static void open_recording(struct recording *r, const struct session_opts *like,
 		return;
 	for (unsigned i = 0; i < parts; i++) {
 		r->part[i].name = (char)('a' + i);
-		assert_int_equal(session_add(r->s, &part_ops, &r->part[i], &r->e), 0);
+		r->source[i] = part_ops;
+		r->source[i].name = (const char *[]){ "first", "second", "third" }[i];
+		assert_int_equal(session_add(r->s, &r->source[i], &r->part[i], &r->e), 0);
 	}
 }
 

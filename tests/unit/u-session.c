@@ -130,7 +130,7 @@ static void a_part_that_cannot_start_says_why(void **state)
 	open_recording(&r, NULL, 3);
 	r.part[1].fails = START;
 	assert_int_equal(session_start(r.s, &r.e), -EXFULL);
-	assert_string_equal(r.e.text, "part b cannot start");
+	assert_string_equal(r.e.text, "second: part b cannot start");
 	close_recording(&r);
 	/* what was begun is undone, what was not is left alone */
 	assert_string_equal(fake.log, "attach a:start b:start stop b:stop a:stop a:release b:release c:release ");
@@ -155,6 +155,7 @@ static void an_error_ends_the_recording_in_order(void **state)
 		assert_int_equal(session_poll(r.s, &r.e), -EXFULL);
 		assert_int_equal(r.e.code, -EXFULL);
 		assert_non_null(strstr(r.e.text, strerror(EXFULL)));
+		assert_memory_equal(r.e.text, "second: ", 8);
 		/* those after it are not asked */
 		assert_string_equal(fake.log, step[i].log);
 		r.part[1].fails = NONE;
@@ -170,6 +171,7 @@ static void an_error_ends_the_recording_in_order(void **state)
 	r.part[1].fails = SECOND_;
 	the_time = EPOCH + 2 * SECOND;
 	assert_int_equal(session_poll(r.s, &r.e), -EXFULL);
+	assert_memory_equal(r.e.text, "second: ", 8);
 	close_recording(&r);
 }
 
@@ -735,13 +737,14 @@ static void a_profile_that_cannot_begin_leaves_the_former(void **state)
 	start(&r);
 	r.part[0].fails = BEGUN;
 	assert_int_equal(session_next(r.s, r.path[1], &r.e), -EXFULL);
-	assert_string_equal(r.e.text, "part a cannot go on");
+	assert_string_equal(r.e.text, "first: part a cannot go on");
 	assert_null(strstr(fake.log, "b:begun"));
 	close_recording(&r);
 	open_recording(&r, NULL, 2);
 	start(&r);
 	r.part[0].fails = ENDING;
 	assert_int_equal(session_next(r.s, r.path[1], &r.e), -EXFULL);
+	assert_memory_equal(r.e.text, "first: the next profile cannot begin: ", 38);
 	assert_null(strstr(fake.log, "b:ending"));
 	close_recording(&r);
 }

@@ -68,6 +68,19 @@ static void sum_activity(struct offload_session *s, const struct known_lib *l, u
 	}
 }
 
+/* What its probes have cost since the last time is booked: in its own account and in the whole, which the recorder's
+ * ledger reads. Lock held. */
+double budget_book(struct offload_session *s, struct known_lib *l)
+{
+	double before = l->cost_ns, spent;
+
+	sum_activity(s, l, &l->hits, &l->calls, &l->cost_ns);
+	spent = l->cost_ns - before;
+	l->balance_ns -= spent;
+	s->spent_ns += spent;
+	return spent;
+}
+
 static struct budget_mark mark(struct offload_session *s, const struct known_lib *l, uint64_t at)
 {
 	struct budget_mark m = { .at = at, .cpu = session_cpu(s) };
@@ -177,7 +190,7 @@ int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
 	pthread_mutex_lock(&s->lock);
 	l->balance_ns = s->opts.exact ? INFINITY : s->opts.budget * CREDIT_S * 1e9;
 	r = arm(s, l, e);
-	sum_activity(s, l, &l->hits, &l->calls, &l->cost_ns);
+	budget_book(s, l);
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);
 	return r;
@@ -196,23 +209,19 @@ static double look(struct offload_session *s, double elapsed_ns)
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		struct known_lib *l = &s->libs[i];
 		double cap = s->opts.budget * s->cpu_share * CREDIT_S * 1e9;
-		uint64_t hits, calls, when;
-		double spent, cost_ns;
+		uint64_t hits = l->hits, when;
+		double spent;
 		struct budget_mark now;
 		bool fresh = false;
 
 		if (l->index < 0)
 			continue;
-		sum_activity(s, l, &hits, &calls, &cost_ns);
-		spent = cost_ns - l->cost_ns;
-		l->balance_ns += earn - spent;
+		spent = budget_book(s, l);
+		l->balance_ns += earn;
 		if (hits != l->hits)
 			l->hot = true;
 		else if (l->on)
 			l->hot = false;
-		l->hits = hits;
-		l->cost_ns = cost_ns;
-		l->calls = calls;
 		if (l->balance_ns > cap)
 			l->balance_ns = cap;
 		if (l->on) {
@@ -229,10 +238,7 @@ static double look(struct offload_session *s, double elapsed_ns)
 			l->on = false;
 			l->let_go = true;
 			/* What hit between the last look and the last probe's removal. */
-			sum_activity(s, l, &hits, &calls, &cost_ns);
-			l->balance_ns -= cost_ns - l->cost_ns;
-			l->hits = hits;
-			l->cost_ns = cost_ns;
+			budget_book(s, l);
 			draw_gap(s, l, cap, busy);
 		} else if (!l->on && work_clock(s) >= l->due) {
 			l->floor_ns = fmin(0, l->balance_ns - OPEN_PART * cap);

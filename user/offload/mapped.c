@@ -132,6 +132,7 @@ static bool drop_hist(void *ctx, const struct probe_hist_key *k, const struct pr
 static void forget(struct offload_session *s, struct known_lib *l)
 {
 	if (l->index >= 0) {
+		budget_book(s, l);
 		s->gone.functions += l->count;
 		s->gone.libs += !l->group;
 		for (uint32_t p = l->first; p < l->first + l->count; p++) {
@@ -139,7 +140,6 @@ static void forget(struct offload_session *s, struct known_lib *l)
 
 			s->gone.called += a.calls > 0;
 			s->gone.calls += a.calls;
-			s->gone.cost_ns += (double)a.hits * session_cost_of(s, p);
 			s->probes[p] = (struct session_probe){ 0 };
 		}
 		uprobe_library_end(s->u, l->index);

@@ -714,14 +714,17 @@ bool offload_session_degraded(const struct offload_session *s)
 	return s->degraded;
 }
 
-uint64_t offload_session_cost_ns(const struct offload_session *s)
+uint64_t offload_session_cost_ns(struct offload_session *s)
 {
-	double ns = s->gone.cost_ns;
+	double ns;
 
-	for (unsigned i = 0; i < s->libs_cnt; i++)
-		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count;
-		     p++)
-			ns += (double)uprobe_activity(s->u, p).hits * session_cost_of(s, p);
+	pthread_mutex_lock(&s->lock);
+	/* the budget's thread books at each of its looks, and judges by what came since */
+	for (unsigned i = 0; i < s->libs_cnt && !s->thread_runs; i++)
+		if (s->libs[i].index >= 0)
+			budget_book(s, &s->libs[i]);
+	ns = s->spent_ns;
+	pthread_mutex_unlock(&s->lock);
 	return (uint64_t)ns;
 }
 

@@ -78,7 +78,7 @@ void offload_session_notes(const struct offload_session *s, struct buf *out);
 /* Something that was asked for by name could not be had. */
 bool offload_session_degraded(const struct offload_session *s);
 /* Nanoseconds the probes have cost the target so far, and calls seen. */
-uint64_t offload_session_cost_ns(const struct offload_session *s);
+uint64_t offload_session_cost_ns(struct offload_session *s);
 uint64_t offload_session_calls(const struct offload_session *s);
 /* Checks list and specs without touching the kernel: usage errors. */
 int offload_opts_check(const struct offload_opts *o, struct err *e);

@@ -70,7 +70,6 @@ struct session_probe {
 
 /* What those come to that are forgotten. */
 struct gone_libs {
-	double cost_ns;
 	uint64_t calls;
 	unsigned functions, libs, called;
 };
@@ -96,6 +95,7 @@ struct offload_session {
 	unsigned libs_cnt;
 	unsigned libs_kept; /* when the last profile began: nothing came since, nothing is looked for that went */
 	struct gone_libs gone;
+	double spent_ns;                /* on all probes so far; budget_book() */
 	struct map pids;                /* pid -> CPU time when last seen; under `lock` */
 	uint64_t cpu_gone;              /* of processes that have ended */
 	struct map sites;               /* hash of pid, function, caller -> stack id */
@@ -151,6 +151,7 @@ int budget_start(struct offload_session *s);
 void budget_stop(struct offload_session *s); /* disarms all, closes the stretches */
 /* A library's first stretch begins; called with its engine index set. */
 int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e);
+double budget_book(struct offload_session *s, struct known_lib *l);
 /* A profile ends: so does a piece of each stretch, and what fell outside is told. */
 void budget_cut(struct offload_session *s);
 /* session.c */

@@ -7,6 +7,7 @@
 #define FILLED_SECONDS 0.25  /* one with more than this lets what it earns go to accounts that have less */
 #define FULL 0.95            /* of what an account can hold: it will hardly hold more */
 #define LEAST_PART 0.1       /* of a source's budget, that a dear timer leaves it */
+#define LEAST_RUNNING 0.05   /* threads of the target, as sources plan with */
 #define MOST_AT_ONCE_NS 1e18 /* a spending beyond is a mistake: three years */
 
 enum sharing {
@@ -204,6 +205,11 @@ void ledger_wall(struct ledger *l, double wall_ns, double cpu_ns)
 {
 	if (wall_ns > 0)
 		l->running = 0.8 * l->running + 0.2 * cpu_ns / wall_ns;
+}
+
+double ledger_running(const struct ledger *l)
+{
+	return fmax(l->running, LEAST_RUNNING);
 }
 
 /* ---- what is spent ---- */

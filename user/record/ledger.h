@@ -67,6 +67,8 @@ double ledger_rate(const struct ledger *l, enum account a);
 void ledger_earn(struct ledger *l, double cpu_ns);
 /* wall_ns went by, in which the target used cpu_ns: for the number of running threads. */
 void ledger_wall(struct ledger *l, double wall_ns, double cpu_ns);
+/* Threads of the target that run: a target that sleeps earns a little all the same. */
+double ledger_running(const struct ledger *l);
 /* What is not known (NaN) is not booked. */
 void ledger_spend(struct ledger *l, enum account a, double ns);
 /* Of what is known roughly, what is to be expected is booked as spent, and an upper estimate charged. */

@@ -52,12 +52,12 @@ static int write_last(struct session *s, uint64_t now)
 
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].ops->ending)
-			err = s->parts[i].ops->ending(s->parts[i].ctx, s);
+			err = session_part_gave(s, i, s->parts[i].ops->ending(s->parts[i].ctx, s));
 	session_write_counters(s);
 	session_write_unsampled(s);
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].ops->second)
-			err = s->parts[i].ops->second(s->parts[i].ctx, s, now);
+			err = session_part_gave(s, i, s->parts[i].ops->second(s->parts[i].ctx, s, now));
 	session_write_cost(s, now);
 	return err < 0 ? err : 0;
 }
@@ -77,7 +77,8 @@ static int write_first(struct session *s, const struct store_writer *former, uin
 	}
 	for (unsigned i = 0; i < s->part_count && !err; i++)
 		if (s->parts[i].ops->begun)
-			err = s->parts[i].ops->begun(s->parts[i].ctx, s, e);
+			err = session_part_gave(s, i, s->parts[i].ops->begun(s->parts[i].ctx, s, e));
+	session_blame(s, e);
 	return err;
 }
 
@@ -159,8 +160,10 @@ int session_next(struct session *s, const char *output, struct err *e)
 	names = err < 0 ? NULL : attr_next(s->attr, next);
 	if (!names) {
 		store_abandon(next);
-		return err_set(e, err < 0 ? err : -ENOMEM, "the next profile cannot begin: %s",
-			       strerror(err < 0 ? -err : ENOMEM));
+		err = err_set(e, err < 0 ? err : -ENOMEM, "the next profile cannot begin: %s",
+			      strerror(err < 0 ? -err : ENOMEM));
+		session_blame(s, e);
+		return err;
 	}
 	end = session_end_of(s, began, FMT_END_NEXT);
 	s->store = next;

@@ -14,7 +14,6 @@
 #include "kmod-free/watch.h"
 
 #define MAX_THREADS 4096
-#define LEAST_RUNNING 0.05 /* threads: a target that sleeps earns a little all the same */
 
 struct hardware_part {
 	struct session *s;
@@ -182,7 +181,7 @@ static void govern(struct hardware_part *h, uint64_t now)
 	bool interrupts = h->windows || h->ops->bias == SOURCE_BY_COUNT;
 	double each = price_of(session_prices(h->s), interrupts ? PRICE_RECORD : PRICE_RECORD_BATCHED);
 	struct ledger *l = session_ledger(h->s);
-	double seconds = (double)(now - h->last_second) / 1e9, running = fmax(l->running, LEAST_RUNNING);
+	double seconds = (double)(now - h->last_second) / 1e9, running = ledger_running(l);
 	double want = ledger_rate(l, ACCOUNT_HARDWARE) * 1e9 * running / each, got;
 	struct source_stats st;
 

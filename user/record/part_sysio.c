@@ -23,7 +23,6 @@
 #define OPEN_NS 20000ull /* until a burst begins: longer than it takes to say so */
 #define ON_CREDIT 2 /* bursts: the account is empty at first, and a target that sleeps fills it in many seconds only */
 #define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
-#define LEAST_RUNNING 0.05   /* threads: a target that sleeps earns a little all the same */
 #define SUM_NS 1000000000ull /* between questions what moved in all: each goes through all threads of the machine */
 #define EMPTY 64             /* bursts: as many seconds, at the rate at which an idle target is looked at */
 
@@ -171,11 +170,6 @@ static double others_lost(const struct sysio_part *c)
 	return (double)(c->stats.others - c->at_begin.others) * c->costs.other_ns;
 }
 
-static double running(const struct sysio_part *c)
-{
-	return fmax(c->ledger->running, LEAST_RUNNING);
-}
-
 /* Ends the burst under way; true if the next may begin at once. */
 static bool end(struct sysio_part *c, uint64_t over_at)
 {
@@ -187,12 +181,12 @@ static bool end(struct sysio_part *c, uint64_t over_at)
 	now = clock_now();
 	sysio_stats(c->sysio, &c->stats);
 	cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns);
-	earned = ledger_rate(c->ledger, ACCOUNT_SYSCALLS) * running(c);
+	earned = ledger_rate(c->ledger, ACCOUNT_SYSCALLS) * ledger_running(c->ledger);
 	go_on = stretch_end(&c->plan, now, over_at, cost, earned, others_lost(c), random_unit(&c->random));
 	sysio_read(c->sysio, hold, c);
 	if (!go_on) {
 		sysio_pause(c->sysio);
-		cost += c->costs.attach_ns * running(c);
+		cost += c->costs.attach_ns * ledger_running(c->ledger);
 	}
 	ledger_spend(c->ledger, ACCOUNT_SYSCALLS, cost);
 	return go_on;

@@ -123,6 +123,20 @@ int session_add(struct session *s, const struct source *source, void *ctx, struc
 	return err ? err_set(e, err, "a source cannot be waited for: %s", strerror(-err)) : 0;
 }
 
+int session_part_gave(struct session *s, unsigned part, int err)
+{
+	if (err < 0)
+		s->failed = s->parts[part].ops->name;
+	return err;
+}
+
+void session_blame(struct session *s, struct err *e)
+{
+	if (s->failed)
+		err_prefix(e, "%s", s->failed);
+	s->failed = NULL;
+}
+
 void session_put_rate(struct session *s, const char *source, struct fmt_rate *rate)
 {
 	unsigned i = 0;
@@ -217,8 +231,9 @@ int session_start(struct session *s, struct err *e)
 	for (unsigned i = 0; i < s->part_count && !err; i++) {
 		s->parts[i].started = true;
 		if (s->parts[i].ops->start)
-			err = s->parts[i].ops->start(s->parts[i].ctx, s, e);
+			err = session_part_gave(s, i, s->parts[i].ops->start(s->parts[i].ctx, s, e));
 	}
+	session_blame(s, e);
 	prices_close(&s->prices);
 	if (!err && s->o.breakpoints)
 		breakpoint_gate_start(s->o.breakpoints);
@@ -329,7 +344,7 @@ static int consume(void *ctx, const struct sample *m)
 	}
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].ops->sample)
-			err = s->parts[i].ops->sample(s->parts[i].ctx, s, m, &at);
+			err = session_part_gave(s, i, s->parts[i].ops->sample(s->parts[i].ctx, s, m, &at));
 	return err < 0 ? err : 0;
 }
 
@@ -509,7 +524,7 @@ static int take_fresh(void *ctx, const struct sample *m)
 	s->idle_polls = 0;
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].started && s->parts[i].ops->fresh)
-			err = s->parts[i].ops->fresh(s->parts[i].ctx, s, m);
+			err = session_part_gave(s, i, s->parts[i].ops->fresh(s->parts[i].ctx, s, m));
 	return err < 0 ? err : queue_push(s->queue, m);
 }
 
@@ -556,7 +571,7 @@ int session_poll(struct session *s, struct err *e)
 
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].ops->poll)
-			err = s->parts[i].ops->poll(s->parts[i].ctx, s, now);
+			err = session_part_gave(s, i, s->parts[i].ops->poll(s->parts[i].ctx, s, now));
 	if (err >= 0 && now >= s->next_second) {
 		s->next_second = now + 1000000000;
 		sampler_second(s->sampler);
@@ -567,15 +582,17 @@ int session_poll(struct session *s, struct err *e)
 		session_write_counters(s);
 		for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 			if (s->parts[i].ops->second)
-				err = s->parts[i].ops->second(s->parts[i].ctx, s, now);
+				err = session_part_gave(s, i, s->parts[i].ops->second(s->parts[i].ctx, s, now));
 		if (!s->quiet || store_waits(s->store))
 			session_write_cost(s, now);
 		s->quiet = false;
 	}
 	if (err >= 0 && s->next_second == now + 1000000000)
 		err = store_flush(s->store, e);
-	else if (err < 0 && !store_flush(s->store, e))
+	else if (err < 0 && !store_flush(s->store, e)) {
 		err_set(e, err, "the recording cannot go on: %s", strerror(-err));
+		session_blame(s, e);
+	}
 	return err < 0 ? err : 0;
 }
 

@@ -37,6 +37,7 @@ struct session {
 		bool started;
 	} parts[MAX_PARTS];
 	unsigned part_count;
+	const char *failed; /* the part that did last, until it is named */
 	uint64_t period_ns, began, next_second, cpu_at_start;
 	struct ledger ledger;
 	uint64_t cost_at; /* when the cost was last written */
@@ -82,6 +83,9 @@ struct session {
 	bool marked; /* events of our own were put on threads that only had inherited ones */
 };
 
+/* What a call of a part returned, which is remembered if it failed; then the part's name goes before the sentence. */
+int session_part_gave(struct session *s, unsigned part, int err);
+void session_blame(struct session *s, struct err *e);
 /* Orders and attributes what is older than `until`. */
 int session_drain(struct session *s, uint64_t until);
 /* How often a source samples from now on; kept to be told again in the next profile. */
