@@ -44,7 +44,7 @@ typedef struct user_pt_regs regs_t;
 #error "offload probes: add the registers of this architecture"
 #endif
 
-extern bool bpf_session_is_return(void) __ksym __weak;
+static bool (*const session_is_return)(void) = (void *)KERNEL_FUNCTION(KERNEL_SESSION_IS_RETURN);
 
 const volatile __u64 pidns_dev, pidns_ino;     /* 0: processes are named as the initial namespace does */
 const volatile __u64 stack_gap_ns = 200000000; /* between two stacks of one call site */
@@ -761,7 +761,7 @@ static __always_inline int on_session(regs_t *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
-	if (bpf_session_is_return())
+	if (session_is_return())
 		return returned(ctx, PROBE_INDEX(cookie));
 	return on_entry(ctx, cookie); /* 1: spare us the return */
 }

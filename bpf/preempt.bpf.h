@@ -11,23 +11,11 @@
 #ifndef ACCPERF_PREEMPT_BPF_H
 #define ACCPERF_PREEMPT_BPF_H
 
-#define KERNEL_6_10 ((6 << 16) + (10 << 8)) /* has the two functions */
+#include "control.h"
 
-extern int LINUX_KERNEL_VERSION __kconfig;
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
-
-static __always_inline void cpu_hold(void)
-{
-	if (LINUX_KERNEL_VERSION >= KERNEL_6_10)
-		bpf_preempt_disable();
-}
-
-static __always_inline void cpu_release(void)
-{
-	if (LINUX_KERNEL_VERSION >= KERNEL_6_10)
-		bpf_preempt_enable();
-}
+/* Kernels before 6.10 have no such functions: the loader leaves the calls out. */
+static void (*const cpu_hold)(void) = (void *)KERNEL_FUNCTION(KERNEL_PREEMPT_DISABLE);
+static void (*const cpu_release)(void) = (void *)KERNEL_FUNCTION(KERNEL_PREEMPT_ENABLE);
 
 /* The value of an expression that nothing else of this CPU runs meanwhile. */
 #define HELD(expr)                                                                                                     \

@@ -290,7 +290,7 @@ static __always_inline bool follows(struct task_struct *task)
 }
 
 /* Run by user space, over all threads of the machine. */
-SEC("iter/task")
+SEC(SEC_ITERATES_TASKS)
 int sum_up(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;

@@ -19,6 +19,13 @@ enum { FOLLOW_ALL = 0, FOLLOW_PROCESSES = 1, FOLLOW_THREADS = 2, FOLLOW_CGROUP =
  * larger is when a child began: numbers come back, and the end of one must not take away its successor. */
 enum { FOLLOW_NOT_YET = 0, FOLLOW_NOW = 1 };
 
+/* Kernel functions that programs call: their calls name these numbers, which are no helper's, and the loader puts the
+ * running kernel's in place (kmod-free/kernel_btf.h). */
+enum { KERNEL_PREEMPT_DISABLE, KERNEL_PREEMPT_ENABLE, KERNEL_SESSION_IS_RETURN, KERNEL_FUNCTIONS };
+#define KERNEL_FUNCTION(which) (0x4acc0000u + (which))
+/* Section of a program that user space runs over all threads. */
+#define SEC_ITERATES_TASKS "accperf_iter_task"
+
 /* A watched address, armed on every thread of a process or on every CPU. */
 struct watch_slot {
 	__u64 generation;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "execbp.skel.h"
+#include "kmod-free/kernel_btf.h"
 #include "kmod-free/refresh_quirk.h"
 #include "kmod-free/silent.h"
 #include "util/clock.h"
@@ -60,8 +61,10 @@ struct execbp *execbp_new(struct err *e)
 	x->cpus = x->cpus <= EXECBP_CPUS ? x->cpus : 0;
 	libbpf_set_print(libbpf_silent);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	x->bpf = execbp_bpf__open();
-	err = x->bpf ? execbp_bpf__load(x->bpf) : -errno;
+	x->bpf = execbp_bpf__open_opts(kernel_btf_options());
+	err = x->bpf ? kernel_btf_fit(x->bpf->obj) : -errno;
+	if (!err)
+		err = execbp_bpf__load(x->bpf);
 	if (err) {
 		err_set(e, err,
 			"the BPF program for execute breakpoints cannot be loaded: %s; it needs CAP_BPF and "

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi.h"
+#include "kmod-free/kernel_btf.h"
 #include "kmod-free/perfev.h"
 #include "kmod-free/sampler_record.h"
 #include "kmod-free/silent.h"
@@ -95,7 +96,7 @@ struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 	counters_prepare();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	cpus = libbpf_num_possible_cpus();
-	s->bpf = sampler_bpf__open();
+	s->bpf = sampler_bpf__open_opts(kernel_btf_options());
 	if (!s->bpf || cpus <= 0) {
 		err_set(e, -errno, "the built-in BPF program cannot be read: %s", strerror(errno));
 		goto fail;
@@ -104,7 +105,8 @@ struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 	s->bpf->rodata->wake_bytes = o->ring_bytes / 4;
 	bpf_map__set_max_entries(s->bpf->maps.ring, o->ring_bytes);
 	bpf_map__set_max_entries(s->bpf->maps.scratch, (uint32_t)cpus);
-	err = sampler_bpf__load(s->bpf);
+	err = kernel_btf_fit(s->bpf->obj);
+	err = err ? err : sampler_bpf__load(s->bpf);
 	if (err) {
 		explain_load(err, e);
 		goto fail;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kmod-free/kernel_btf.h"
 #include "kmod-free/stray_trap.h"
 #include "stray.skel.h"
 
@@ -21,12 +22,13 @@ struct stray_watch *stray_watch_new(struct err *e)
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	w->bpf = stray_bpf__open();
+	w->bpf = stray_bpf__open_opts(kernel_btf_options());
 	if (!w->bpf) {
 		err = -errno;
 	} else {
 		w->bpf->bss->ours = (uint32_t)getpid();
-		err = stray_bpf__load(w->bpf);
+		err = kernel_btf_fit(w->bpf->obj);
+		err = err ? err : stray_bpf__load(w->bpf);
 		err = err ? err : stray_bpf__attach(w->bpf);
 	}
 	if (!err)

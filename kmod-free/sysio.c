@@ -11,6 +11,7 @@
 #include "control.h"
 #include "format.h"
 #include "kmod-free/bpf_counters.h"
+#include "kmod-free/kernel_btf.h"
 #include "kmod-free/sysio.h"
 #include "kmod-free/silent.h"
 #include "kmod-free/syscalls.h"
@@ -103,8 +104,10 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 	libbpf_set_print(libbpf_silent);
 	counters_prepare();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	s->bpf = sysio_bpf__open();
+	s->bpf = sysio_bpf__open_opts(kernel_btf_options());
 	err = s->bpf ? prepare(s->bpf, o) : -errno;
+	if (!err)
+		err = kernel_btf_fit(s->bpf->obj);
 	if (!err)
 		err = sysio_bpf__load(s->bpf);
 	if (err) {

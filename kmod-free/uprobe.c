@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kmod-free/kernel_btf.h"
 #include "kmod-free/silent.h"
 #include "kmod-free/uprobe_internal.h"
 #include "util/clock.h"
@@ -785,7 +786,7 @@ static bool has_uring(const char *tracepoint)
 
 static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 {
-	struct offload_bpf *s = offload_bpf__open();
+	struct offload_bpf *s = offload_bpf__open_opts(kernel_btf_options());
 	struct stat ns;
 	bool now, before;
 	int r;
@@ -823,7 +824,8 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 	}
 	s->bss->filter_pids = 0;
 	s->data->limit_per_window = u->opts.records_per_second / 10;
-	r = offload_bpf__load(s);
+	r = kernel_btf_fit(s->obj);
+	r = r ? r : offload_bpf__load(s);
 	if (r == -EPERM)
 		return err_set(e, r, "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON");
 	if (r)

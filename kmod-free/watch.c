@@ -19,6 +19,7 @@
 #include "control.h"
 #include "format.h"
 #include "kmod-free/bpf_counters.h"
+#include "kmod-free/kernel_btf.h"
 #include "kmod-free/refresh_quirk.h"
 #include "kmod-free/silent.h"
 #include "kmod-free/syscalls.h"
@@ -359,8 +360,10 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 	libbpf_set_print(libbpf_silent);
 	counters_prepare();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	w->bpf = watch_bpf__open();
-	err = w->bpf ? watch_bpf__load(w->bpf) : -errno;
+	w->bpf = watch_bpf__open_opts(kernel_btf_options());
+	err = w->bpf ? kernel_btf_fit(w->bpf->obj) : -errno;
+	if (!err)
+		err = watch_bpf__load(w->bpf);
 	if (err) {
 		err_set(e, err,
 			"the BPF program for watchpoints cannot be loaded: %s; it needs CAP_BPF and CAP_PERFMON "

@@ -23,8 +23,9 @@ for path in sys.argv[2:]:
                 frame[name] = max(frame[name], int(m[1], 0))
             if m := re.search(r"\tr\d+ \+= (-0x[0-9a-f]+|-\d+)$", line):
                 frame[name] = max(frame[name], -int(m[1], 0))
-            holds[name] |= "bpf_preempt_disable" in line
-            frees[name] |= "bpf_preempt_enable" in line
+            if m := re.search(r"\tcall (0x[0-9a-f]+|\d+)$", line): # include/control.h: KERNEL_FUNCTION()
+                holds[name] |= int(m[1], 0) == 0x4acc0000
+                frees[name] |= int(m[1], 0) == 0x4acc0001
     deepest = max([f for (s, _), f in frame.items() if s == ".text"], default=0)
     for (s, n), own in sorted(frame.items()):
         if not re.match(r"uprobe|raw_tp|tp/|tp_btf|fentry|kprobe", s):

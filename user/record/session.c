@@ -18,6 +18,7 @@
 #include "record/session_priv.h"
 #include "measure/cost.h"
 #include "record/poll_interval.h"
+#include "kmod-free/kernel_btf.h"
 #include "kmod-free/perfev.h"
 #include "kmod-free/queue.h"
 #include "kmod-free/sideband.h"
@@ -237,6 +238,7 @@ int session_start(struct session *s, struct err *e)
 	prices_close(&s->prices);
 	if (!err && s->o.breakpoints)
 		breakpoint_gate_start(s->o.breakpoints);
+	kernel_btf_release();
 	if (!err)
 		err = targets_recheck(s->targets, e);
 	return err ? err : targets_go(s->targets, e);

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The kernel's types, picked for an object: the same fields at the same places; and nothing reads them all again. */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "kmod-free/bpf_counters.h"
+#include "kmod-free/kernel_btf.h"
+#include "kmod-free/sysio.h"
+#include "sysio.skel.h"
+#include "util/buf.h"
+
+/* All of one struct's members, by name, place and size; -1: one differs. */
+static int same_struct(const struct btf *a, const struct btf_type *x, const struct btf *b, const struct btf_type *y)
+{
+	const struct btf_member *m = btf_members(x), *n = btf_members(y);
+
+	if (x->info != y->info || x->size != y->size)
+		return -1;
+	for (unsigned i = 0; i < btf_vlen(x); i++)
+		if (strcmp(btf__name_by_offset(a, m[i].name_off), btf__name_by_offset(b, n[i].name_off)) ||
+		    m[i].offset != n[i].offset || btf__resolve_size(a, m[i].type) != btf__resolve_size(b, n[i].type))
+			return -1;
+	return 0;
+}
+
+static void test_picked_is_the_same(void **state)
+{
+	struct btf *all = btf__load_vmlinux_btf(), *picked;
+	struct sysio_bpf *o = sysio_bpf__open();
+	unsigned found = 0;
+	uint32_t size;
+	const void *raw;
+	AUTO_BUF(out);
+
+	if (!all || !o) {
+		sysio_bpf__destroy(o);
+		skip();
+	}
+	raw = btf__raw_data(all, &size);
+	assert_int_equal(kernel_btf_pick(raw, size, o->obj, &out), 0);
+	assert_true(out.len < size / 10);
+	picked = btf__new(out.data, (uint32_t)out.len);
+	assert_non_null(picked);
+	for (uint32_t id = 1; id < btf__type_cnt(bpf_object__btf(o->obj)); id++) {
+		const struct btf_type *t = btf__type_by_id(bpf_object__btf(o->obj), id);
+		const char *name = btf__name_by_offset(bpf_object__btf(o->obj), t->name_off);
+		int a = btf_is_struct(t) && *name ? btf__find_by_name_kind(all, name, BTF_KIND_STRUCT) : 0;
+		int b = a > 0 ? btf__find_by_name_kind(picked, name, BTF_KIND_STRUCT) : 0;
+
+		if (a <= 0)
+			continue;
+		assert_true(b > 0);
+		assert_int_equal(same_struct(all, btf__type_by_id(all, (uint32_t)a), picked,
+					     btf__type_by_id(picked, (uint32_t)b)),
+				 0);
+		found++;
+	}
+	assert_true(found >= 5); /* task_struct, what it holds, and what it points to */
+	btf__free(picked);
+	btf__free(all);
+	sysio_bpf__destroy(o);
+}
+
+static void test_what_is_cut_short_is_refused(void **state)
+{
+	struct btf *b = btf__new_empty();
+	struct sysio_bpf *o = sysio_bpf__open();
+	uint32_t size;
+	const void *raw;
+	char *cut;
+
+	assert_non_null(b);
+	assert_non_null(o);
+	btf__add_int(b, "int", 4, BTF_INT_SIGNED);
+	btf__add_struct(b, "task_struct", 4);
+	btf__add_field(b, "pid", 1, 0, 0);
+	raw = btf__raw_data(b, &size);
+	for (uint32_t len = 0; len <= size; len++) {
+		AUTO_BUF(out);
+
+		cut = malloc(len + 1); /* its own memory: a look beyond is seen */
+		memcpy(cut, raw, len);
+		assert_int_equal(kernel_btf_pick(cut, len, o->obj, &out), len == size ? 0 : -EINVAL);
+		free(cut);
+	}
+	sysio_bpf__destroy(o);
+	btf__free(b);
+}
+
+static uint64_t bytes_read(void)
+{
+	FILE *f = fopen("/proc/self/io", "re");
+	uint64_t n = 0;
+
+	if (f && fscanf(f, "rchar: %" SCNu64, &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* It calls kernel functions, reads fields, and iterates: all for which libbpf reads the kernel's types. */
+static void test_nothing_reads_them_again(void **state)
+{
+	struct sysio *first = sysio_new(NULL, NULL), *second;
+	uint64_t before = bytes_read(), read_by;
+
+	if (!first || !before) {
+		sysio_free(first);
+		skip();
+	}
+	second = sysio_new(NULL, NULL);
+	read_by = bytes_read() - before;
+	assert_non_null(second);
+	assert_true(read_by < 1 << 20); /* of the kernel's types there are some 5 MB */
+	sysio_free(second);
+	sysio_free(first);
+	kernel_btf_release();
+	first = sysio_new(NULL, NULL); /* are read anew */
+	assert_non_null(first);
+	sysio_free(first);
+	kernel_btf_release();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_picked_is_the_same),
+		cmocka_unit_test(test_what_is_cut_short_is_refused),
+		cmocka_unit_test(test_nothing_reads_them_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
