@@ -45,6 +45,20 @@ if [ "$(id -u)" = 0 ]; then
 	check "no local is found that is not there" sh -c 'accperf objects -i live.data --json | jq -e "[.objects[] | select(.kind == \"local\" and .share > 0.05) | .name] - [\"table in use_frame\", \"lent in lend\"] == []"'
 	check "recorded: computation, bytes and the stack's share in the report" sh -c 'accperf report -i live.data --json | jq -e "[.functions[] | select(.name == \"use_frame\")][0] |
 		.compute > 0 and .instructions > .compute and .compute_low < .compute and .stack_share > 0.9 and .access_samples > 0"'
+
+	# two children use 8 MB and a variable that they inherited: that is two objects, not two times hundreds
+	twins() { accperf objects -i twins.data --json 2>/dev/null >twins.json && jq -e '
+		([.objects[] | select(.kind == "inferred")] | max_by(.share)) as $block |
+		([.objects[] | select(.name == "turns_counted")] | length == 1 and .[0].processes == 2 and .[0].size == 8) and
+		$block.processes == 2 and $block.size > 7e6 and $block.size <= 8388608 + 4096 and
+		($block.readers[0].function == "look_up") and ($block.writers[0].function == "put_block") and
+		$block.samples >= 0.95 * ([.objects[] | select(.kind == "inferred") | .samples] | add)' twins.json >/dev/null; }
+	for _ in 1 2 3 4 5 6; do
+		accperf record -q -e soft --effort high --no-windows --no-syscalls -o twins.data -- "$WORKLOADS/twins" --seconds 2 >/dev/null 2>twins.err
+		twins && break
+	done
+	check "recorded: what two processes share of a program is one block and one variable" twins
+	check "... and the text says of how many ranges and processes" sh -c 'accperf objects -i twins.data >twins.txt && grep -q "^      in 2 processes$" twins.txt && grep -qE "^      [0-9]+ ranges of several processes taken together$" twins.txt'
 else
 	skip "locals of a recording" "needs root to record"
 fi

@@ -21,6 +21,7 @@ be447ae4384bcdf0 tailrec
 6ea75a24fcac1905 execs
 03c370f9c47e5f47 nthreads
 1bf2c51b3dd7911b forks
+5cd9c3c3ddb2d4e2 twins
 00d89c3b015509ee rotate both
 00d89c3b015509ee rotate iter
 00d89c3b015509ee rotate rec

@@ -173,6 +173,8 @@ struct in_object_site {
 	uint32_t kind;
 	const char *name, *function;
 	uint64_t size, blocks;
+	const char *file; /* whose symbol table it is from; NULL: the profile's own */
+	uint64_t place;   /* there */
 };
 
 /* The functions of a call stack, innermost first; with opts.stacks. */

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "flow/estimators.h"
+#include "flow/object_ranges.h"
+#include "util/buf.h"
 #include "util/grow.h"
 
-#define TINY 0.001     /* of all accesses: what does less has no place in a ranking */
-#define WIDE_GAP 65536 /* between accesses: what lies on both sides is not one range */
+#define TINY 0.001 /* of all accesses: what does less has no place in a ranking */
 
 struct use { /* object x function */
 	uint64_t row;
@@ -25,7 +26,9 @@ struct tally {
 	struct use *use;
 	size_t use_count, use_cap;
 	struct map use_at; /* row << 32 | func -> index */
-	struct map row_at; /* object site -> row */
+	struct map row_at; /* object site, or 1 << 32 | global -> row */
+	struct map pid_at; /* row << 32 | pid */
+	struct intern globals;
 };
 
 static const char *kind_name(uint32_t kind)
@@ -44,7 +47,7 @@ static struct object_row *new_row(struct objects *o)
 {
 	if (!GROW(o->rows, o->row_count, o->row_cap, 1024))
 		return NULL;
-	o->rows[o->row_count] = (struct object_row){ .function = "", .size = NAN, .blocks = 1 };
+	o->rows[o->row_count] = (struct object_row){ .function = "", .size = NAN, .blocks = 1, .places = 1 };
 	return &o->rows[o->row_count++];
 }
 
@@ -64,11 +67,29 @@ static struct use *use_of(struct tally *t, uint64_t row, uint32_t func)
 	return &t->use[*at];
 }
 
-static int row_of_site(struct tally *t, uint32_t site, uint64_t addr, uint64_t *row)
+/* A variable from a file's symbol table has a site for each process that maps it: one for each program. */
+static uint64_t site_key(struct tally *t, uint32_t site, uint32_t pid)
 {
 	const struct in_object_site *s = &t->in->object_site[site];
+	const char *comm = in_comm(t->in, pid);
+	AUTO_BUF(key);
+	uint32_t id;
+
+	if (!s->file)
+		return site;
+	buf_add(&key, &s->place, sizeof(s->place));
+	buf_add(&key, s->file, strlen(s->file) + 1);
+	buf_addstr(&key, comm ? comm : "");
+	id = buf_failed(&key) ? 0 : intern_add(&t->globals, key.data, key.len, NULL);
+	return id ? 1ull << 32 | id : UINT64_MAX;
+}
+
+static int row_of_site(struct tally *t, uint32_t site, const struct in_object *o, uint64_t *row)
+{
+	const struct in_object_site *s = &t->in->object_site[site];
+	uint64_t key = o ? site_key(t, site, o->pid) : site;
 	bool added;
-	uint64_t *at = map_put(&t->row_at, site, &added);
+	uint64_t *at = key == UINT64_MAX ? NULL : map_put(&t->row_at, key, &added);
 
 	if (!at)
 		return -ENOMEM;
@@ -82,7 +103,7 @@ static int row_of_site(struct tally *t, uint32_t site, uint64_t addr, uint64_t *
 		r->function = s->function;
 		r->size = s->size ? (double)s->size : NAN;
 		r->blocks = (double)s->blocks;
-		r->addr = s->blocks == 1 ? addr : 0;
+		r->addr = o && s->blocks == 1 ? o->addr : 0;
 		*at = t->out->row_count - 1;
 	}
 	*row = *at;
@@ -100,7 +121,7 @@ static int from_exact(struct tally *t, bool stack)
 		if (x->object >= t->in->object_site_count || x->function >= t->in->func_count ||
 		    (!stack && t->in->object_site[x->object].kind == FMT_OBJ_STACK))
 			continue;
-		err = row_of_site(t, x->object, 0, &row);
+		err = row_of_site(t, x->object, NULL, &row);
 		u = err ? NULL : use_of(t, row, x->function);
 		if (!u)
 			return -ENOMEM;
@@ -124,9 +145,11 @@ static int from_exact(struct tally *t, bool stack)
 static int add_access(struct tally *t, uint64_t row, const struct in_access *a)
 {
 	struct use *u = use_of(t, row, a->func);
+	bool fresh;
 
-	if (!u)
+	if (!u || !map_put(&t->pid_at, row << 32 | a->pid, &fresh))
 		return -ENOMEM;
+	t->out->rows[row].processes += fresh;
 	u->reads += a->flags & FMT_A_LOAD ? a->weight : 0;
 	u->writes += a->flags & FMT_A_STORE ? a->weight : 0;
 	u->read_bytes += a->flags & FMT_A_LOAD ? a->weight * a->size : 0;
@@ -135,55 +158,54 @@ static int add_access(struct tally *t, uint64_t row, const struct in_access *a)
 	return 0;
 }
 
-struct loose { /* an access to no known object */
-	uint64_t addr;
-	uint32_t index;
-};
-
-static int by_loose(const void *a, const void *b)
+/* What belongs to no known object, named by where it lies. */
+static int add_group(struct tally *t, const struct object_ranges *ranges, size_t leader)
 {
-	const struct loose *x = a, *y = b;
+	const struct object_range *first = &ranges->range[leader];
+	const char *where = first->region && first->region->name ? first->region->name : "memory";
+	struct object_row *r = new_row(t->out);
+	uint64_t row = t->out->row_count - 1;
+	unsigned places = 0;
+	int err = r ? 0 : -ENOMEM;
 
-	return (x->addr > y->addr) - (x->addr < y->addr);
+	for (size_t i = 0; i < ranges->count && !err; i++) {
+		if (ranges->range[i].group != leader)
+			continue;
+		places++;
+		for (size_t k = ranges->range[i].first; k < ranges->range[i].end && !err; k++)
+			err = add_access(t, row, &t->in->access[ranges->order[k]]);
+	}
+	if (err)
+		return err;
+	r->addr = first->low;
+	r->size = first->rest && places > 1 ? NAN : (double)first->extent;
+	r->kind = "inferred";
+	r->places = places;
+	if (isnan(r->size))
+		snprintf(r->name, sizeof(r->name), "%s, %u places", where, places);
+	else
+		snprintf(r->name, sizeof(r->name), "%s 0x%llx+%.0f", where, (unsigned long long)r->addr, r->size);
+	t->out->inferred++;
+	return 0;
 }
 
-/* Ranges of what belongs to no known object, named by where they lie and who writes them most. */
-static int infer(struct tally *t, struct loose *l, size_t n)
+/* order: accesses to no known object. */
+static int infer(struct tally *t, uint32_t *order, size_t n)
 {
-	const struct in_access *acc = t->in->access;
+	struct object_ranges ranges = { .order = order, .order_count = n };
+	int err = object_ranges_build(t->in, &ranges);
 
-	qsort(l, n, sizeof(*l), by_loose);
-	for (size_t i = 0; i < n;) {
-		const struct in_region *region = in_region_at(t->in, acc[l[i].index].pid, l[i].addr);
-		struct object_row *r = new_row(t->out);
-		uint64_t row = t->out->row_count - 1, end = l[i].addr;
-		size_t j = i;
-
-		if (!r)
-			return -ENOMEM;
-		while (j < n && (l[j].addr <= end || l[j].addr - end <= WIDE_GAP) &&
-		       in_region_at(t->in, acc[l[j].index].pid, l[j].addr) == region) {
-			if (add_access(t, row, &acc[l[j].index]))
-				return -ENOMEM;
-			end = l[j].addr + acc[l[j].index].size > end ? l[j].addr + acc[l[j].index].size : end;
-			j++;
-		}
-		r = &t->out->rows[row];
-		r->addr = l[i].addr;
-		r->size = (double)(end - l[i].addr);
-		r->kind = "inferred";
-		snprintf(r->name, sizeof(r->name), "%s 0x%llx+%llu", region && region->name ? region->name : "memory",
-			 (unsigned long long)l[i].addr, (unsigned long long)(end - l[i].addr));
-		t->out->inferred++;
-		i = j;
-	}
-	return 0;
+	for (size_t i = 0; i < ranges.count && !err; i++)
+		if (ranges.range[i].group == i)
+			err = add_group(t, &ranges, i);
+	object_ranges_release(&ranges);
+	return err;
 }
 
 static int from_samples(struct tally *t, bool stack)
 {
 	const struct flow_input *in = t->in;
-	struct loose *loose = malloc((in->access_count + 1) * sizeof(*loose));
+	uint32_t *loose = malloc((in->access_count + 1) * sizeof(*loose));
 	size_t n = 0;
 	uint64_t stack_row = UINT64_MAX;
 	int err = loose ? 0 : -ENOMEM;
@@ -197,7 +219,7 @@ static int from_samples(struct tally *t, bool stack)
 			continue;
 		t->out->time_bias |= (a->flags & FMT_A_TIME) != 0;
 		if (a->local && (stack || in->object_site[a->local - 1].kind == FMT_OBJ_LOCAL)) {
-			err = row_of_site(t, a->local - 1, 0, &row);
+			err = row_of_site(t, a->local - 1, NULL, &row);
 			if (!err)
 				err = add_access(t, row, a);
 			t->out->samples++;
@@ -220,11 +242,11 @@ static int from_samples(struct tally *t, bool stack)
 		obj = in_object_at(in, a->pid, a->addr, a->time);
 		t->out->samples++;
 		if (obj) {
-			err = row_of_site(t, obj->site, obj->addr, &row);
+			err = row_of_site(t, obj->site, obj, &row);
 			if (!err)
 				err = add_access(t, row, a);
 		} else {
-			loose[n++] = (struct loose){ .addr = a->addr, .index = (uint32_t)i };
+			loose[n++] = (uint32_t)i;
 		}
 	}
 	if (!err)
@@ -388,6 +410,8 @@ int objects_build(const struct flow_input *in, bool stack, struct objects *out, 
 	free(t.use);
 	map_release(&t.use_at);
 	map_release(&t.row_at);
+	map_release(&t.pid_at);
+	intern_release(&t.globals);
 	if (err) {
 		objects_release(out);
 		return err_set(e, err, "out of memory");

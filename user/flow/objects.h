@@ -5,8 +5,8 @@
  *
  * An object is a variable (from the profile, else from the symbol tables of its files), an allocation
  * site where the profile holds blocks, and otherwise a range of memory without a wide gap between its
- * accesses (inferred: two blocks that lie close by are one range, one block read at its two far ends
- * may be two).
+ * accesses (inferred: two blocks that lie close by are one range), or several such of one mapping that have the
+ * same users (object_ranges.h). A variable, and a range of forked processes, stand once for each program.
  *
  * Figures per function, of accesses the profile holds:
  *   MAR            memory accesses per instruction
@@ -35,6 +35,8 @@ struct object_row {
 	uint64_t addr;        /* 0: many places */
 	double size;          /* NaN unknown */
 	double blocks;
+	unsigned places;    /* ranges taken together, 1 otherwise */
+	unsigned processes; /* that were seen to use it; 0: counted by the exact engine, which does not tell */
 	double reads, writes, read_bytes, write_bytes;
 	double share;   /* of all accesses shown */
 	double samples; /* NaN: counted */

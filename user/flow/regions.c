@@ -120,6 +120,7 @@ struct elf_of {
 	int fd;
 	uint64_t bias;
 	uint32_t pid;
+	const char *path;
 };
 
 static int add_symbols(struct raw *r, const struct elf_of *f, Elf_Scn *scn, const GElf_Shdr *sh)
@@ -144,6 +145,10 @@ static int add_symbols(struct raw *r, const struct elf_of *f, Elf_Scn *scn, cons
 		/* the file is closed again: keep the text with the profile's function names */
 		name = intern_get(&r->in->texts, intern_str(&r->in->texts, name, NULL), NULL);
 		err = add_object_site(r, 0, FMT_OBJ_GLOBAL, name, NULL, sym.st_size, &site);
+		if (!err) {
+			r->in->object_site[site].file = f->path;
+			r->in->object_site[site].place = sym.st_value;
+		}
 		if (!err)
 			err = add_object(r, (struct in_object){ .addr = f->bias + sym.st_value,
 								.end = f->bias + sym.st_value + sym.st_size,
@@ -236,7 +241,7 @@ static int take_elf(struct raw *r, Elf *elf, int fd, const struct fmt_mapping *m
 		err = insert(r, n);
 	}
 	if (!err && globals && (symtab || dynsym))
-		err = add_symbols(r, &(struct elf_of){ elf, fd, bias, m->pid }, symtab ? symtab : dynsym,
+		err = add_symbols(r, &(struct elf_of){ elf, fd, bias, m->pid, path }, symtab ? symtab : dynsym,
 				  symtab ? &sym_sh : &dyn_sh);
 	return err;
 }

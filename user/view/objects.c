@@ -62,6 +62,11 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 		bytes(out, r->read_bytes, 10);
 		bytes(out, r->write_bytes, 10);
 		buf_addch(out, '\n');
+		if (r->places == 1 && r->processes > 1)
+			buf_addf(out, "      in %u processes\n", r->processes);
+		if (r->places > 1)
+			buf_addf(out, "      %u ranges%s taken together\n", r->places,
+				 r->processes > 1 ? " of several processes" : "");
 		users(out, "read by", r->readers, r->reader_count);
 		users(out, "written by", r->writers, r->writer_count);
 	}
@@ -86,8 +91,10 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 			"stack: their part of all; MAI, by which functions rank: part of the program's\n"
 			"accesses off the stack over part of its instructions\n");
 	if (o->inferred)
-		buf_addf(out, "%zu objects are ranges inferred from the addresses: blocks close together are one\n",
-			 o->inferred);
+		buf_addf(
+			out,
+			"%zu objects are ranges inferred from the addresses: blocks close together, and those of the same users, are one\n",
+			o->inferred);
 	if (o->exact) {
 		buf_addstr(out, "counted by the exact engine; ");
 	} else {
@@ -131,6 +138,8 @@ void objects_json(const struct objects_view *v, struct buf *out)
 		json_str(&j, "function", *r->function ? r->function : NULL);
 		json_f64(&j, "size", r->size);
 		json_f64(&j, "blocks", r->blocks);
+		json_u64(&j, "places", r->places);
+		json_f64(&j, "processes", r->processes ? r->processes : NAN);
 		json_f64(&j, "share", r->share);
 		json_f64(&j, "reads", r->reads);
 		json_f64(&j, "writes", r->writes);
@@ -174,8 +183,8 @@ const char objects_schema[] =
 	"\"exact\":{\"type\":\"boolean\"},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM "," TRUST_SCHEMA ","
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
-	"\"size\":" NUM ",\"blocks\":" NUM ",\"share\":" NUM ",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM
-	",\"written_bytes\":" NUM ",\"samples\":" NUM
+	"\"size\":" NUM ",\"blocks\":" NUM ",\"places\":{\"type\":\"integer\"},\"processes\":" NUM ",\"share\":" NUM
+	",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM ",\"written_bytes\":" NUM ",\"samples\":" NUM
 	",\"reader_count\":{\"type\":\"integer\"},\"writer_count\":{\"type\":\"integer\"},"
 	"\"readers\":" USERS ",\"writers\":" USERS "}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"mar\",\"nonlocal_mar\",\"stack_ratio\",\"mai\"],"

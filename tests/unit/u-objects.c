@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which ranges of nameless memory are one object. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "flow/objects.h"
+
+#define MB (1ull << 20)
+#define AT 0x7f0000000000ull
+enum { READER, WRITER, OTHER, FUNCTIONS };
+
+static struct in_func funcs[FUNCTIONS] = {
+	{ .name = "reader", .object = "app" },
+	{ .name = "writer", .object = "app" },
+	{ .name = "other", .object = "app" },
+};
+
+struct planted {
+	struct flow_input in;
+	struct objects o;
+	size_t cap;
+};
+
+static void touch(struct planted *p, uint32_t pid, uint32_t func, uint64_t addr)
+{
+	struct in_access a = { .addr = addr,
+			       .pid = pid,
+			       .func = func,
+			       .weight = 1,
+			       .size = 8,
+			       .flags = func == WRITER ? FMT_A_STORE : FMT_A_LOAD };
+
+	if (p->in.access_count == p->cap) {
+		p->cap = p->cap ? 2 * p->cap : 64;
+		p->in.access = realloc(p->in.access, p->cap * sizeof(a));
+		assert_non_null(p->in.access);
+	}
+	p->in.access[p->in.access_count++] = a;
+}
+
+static void build(struct planted *p)
+{
+	struct err e = { 0 };
+
+	p->in.funcs = funcs;
+	p->in.func_count = FUNCTIONS;
+	p->in.times = calloc(FUNCTIONS, sizeof(*p->in.times));
+	assert_int_equal(objects_build(&p->in, false, &p->o, &e), 0);
+}
+
+static void drop(struct planted *p)
+{
+	objects_release(&p->o);
+	free(p->in.times);
+	free(p->in.access);
+	free(p->in.region);
+}
+
+/* Some samples far apart, too, as at the edges of what is used. */
+static void array(struct planted *p, uint32_t pid, uint64_t at)
+{
+	for (uint64_t block = 0; block < 16; block++)
+		for (uint64_t i = 0; i < 40; i++)
+			touch(p, pid, i % 2 ? READER : WRITER, at + block * MB + i * 4096);
+	for (uint64_t block = 1; block < 16; block++)
+		touch(p, pid, READER, at + block * MB - MB / 2);
+}
+
+static void a_sparse_array_is_one(void **state)
+{
+	struct planted p = { 0 };
+
+	(void)state;
+	array(&p, 1, AT);
+	build(&p);
+	assert_int_equal(p.o.row_count, 1);
+	assert_int_equal(p.o.rows[0].places, 31);
+	assert_int_equal(p.o.rows[0].processes, 1);
+	assert_true(p.o.rows[0].addr == AT && p.o.rows[0].size == 15 * MB + 39 * 4096 + 8);
+	assert_true(p.o.rows[0].reads == 16 * 20 + 15 && p.o.rows[0].writes == 16 * 20);
+	drop(&p);
+}
+
+/* Their samples lie between each other, which once cut them into as many ranges as there are samples. */
+static void what_processes_inherit_is_one(void **state)
+{
+	struct planted p = { 0 };
+
+	(void)state;
+	array(&p, 1, AT);
+	array(&p, 2, AT + 8);
+	build(&p);
+	assert_int_equal(p.o.row_count, 1);
+	assert_int_equal(p.o.rows[0].processes, 2);
+	assert_int_equal(p.o.rows[0].places, 62);
+	assert_true(p.o.rows[0].size == 15 * MB + 39 * 4096 + 8);
+	drop(&p);
+}
+
+static void other_users_are_another_object(void **state)
+{
+	struct planted p = { 0 };
+
+	(void)state;
+	array(&p, 1, AT);
+	for (uint64_t i = 0; i < 40; i++)
+		touch(&p, 1, OTHER, AT + 20 * MB + i * 64);
+	/* too far for one mapping, as far as nobody knows of any */
+	array(&p, 1, AT + 100 * MB);
+	build(&p);
+	assert_int_equal(p.o.row_count, 3);
+	assert_true(p.o.rows[2].addr == AT + 20 * MB && p.o.rows[2].size == 39 * 64 + 8);
+	drop(&p);
+}
+
+static void crumbs_are_the_rest_of_their_mapping(void **state)
+{
+	struct planted p = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 40; i++)
+		touch(&p, 1, READER, AT + i * 64);
+	for (uint64_t i = 0; i < 10; i++)
+		touch(&p, 1, OTHER, AT + MB + i * MB);
+	touch(&p, 1, READER, AT + 12 * MB);
+	build(&p);
+	assert_int_equal(p.o.row_count, 2);
+	/* a reader's crumb goes to what the reader reads, the nearest or not */
+	assert_true(p.o.rows[0].reads == 41 && p.o.rows[0].places == 2);
+	assert_true(p.o.rows[1].reads == 10 && p.o.rows[1].places == 10);
+	assert_true(p.o.rows[1].size != p.o.rows[1].size); /* unknown */
+	assert_string_equal(p.o.rows[1].name, "memory, 10 places");
+	drop(&p);
+}
+
+static void mappings_of_one_name_are_one_in_a_program(void **state)
+{
+	struct planted p = { 0 };
+	const char *names[] = { "[heap]", "[heap]", "/var/data" };
+
+	(void)state;
+	p.in.region = calloc(3, sizeof(*p.in.region));
+	p.in.region_count = 3;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t at = AT + i * 1000 * MB;
+
+		p.in.region[i] = (struct in_region){ .start = at, .end = at + 32 * MB, .pid = i + 1, .name = names[i] };
+		array(&p, i + 1, at + i * 4096);
+	}
+	build(&p);
+	assert_int_equal(p.o.row_count, 2);
+	assert_true(p.o.rows[0].processes == 2 && p.o.rows[1].processes == 1);
+	assert_memory_equal(p.o.rows[0].name, "[heap] 0x", 9);
+	drop(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sparse_array_is_one),
+		cmocka_unit_test(what_processes_inherit_is_one),
+		cmocka_unit_test(other_users_are_another_object),
+		cmocka_unit_test(crumbs_are_the_rest_of_their_mapping),
+		cmocka_unit_test(mappings_of_one_name_are_one_in_a_program),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
