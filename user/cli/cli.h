@@ -55,6 +55,12 @@ struct opt {
 		.type = OPT_GROUP                                                                                      \
 	}
 
+/* Of every command that prints a table: as perf has it, for scripts and for names in full. */
+#define STDIO_OPT(struct_name, field)                                                                                  \
+	{                                                                                                              \
+		OPT_BOOL, 0, "stdio", offsetof(struct_name, field), .help = "no pager, no colours, no cut names"       \
+	}
+
 struct cli_schema {
 	const char *name; /* accperf help --json-schema NAME */
 	const char *text; /* JSON schema */

@@ -11,7 +11,7 @@
 
 struct compare_cmd {
 	const char *semantics, *stack, *attribute, *estimator;
-	bool fold, functions_only, census, windows, json;
+	bool fold, functions_only, census, windows, json, stdio;
 	double level;
 	uint64_t top;
 };
@@ -43,6 +43,7 @@ static const struct opt options[] = {
 	  .help = "leave out edges from and to what is no function" },
 	{ OPT_UINT, 'n', "top", AT(top), .arg = "N", .help = "list the N worst edges (10)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.compare/1" },
+	STDIO_OPT(struct compare_cmd, stdio),
 	OPT_END
 };
 
@@ -83,7 +84,7 @@ static int load(const char *path, const char *estimator, const struct compare_cm
 static int compare(const struct compare_cmd *o, char **argv, bool *degraded, struct err *e)
 {
 	struct compare_opts co = { .fold_outside = o->fold, .functions_only = o->functions_only };
-	struct text_style style = pager_style();
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct flow truth, estimate;
 	struct flow_compare result = { 0 };
 	AUTO_BUF(out);

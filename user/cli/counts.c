@@ -7,13 +7,15 @@
 
 #include "cli/cli.h"
 #include "cli/counts_keep.h"
+#include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "view/counts.h"
 
 struct counts_cmd {
 	const char *input, *function, *cache;
+	struct filter_opts filter;
 	uint64_t rows;
-	bool json;
+	bool json, stdio;
 };
 
 static const struct counts_cmd defaults = { .input = "accperf.data", .rows = 20 };
@@ -23,26 +25,29 @@ static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile (accperf.data)" },
 	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "functions shown (20)" },
 	{ OPT_STRING, 0, "function", AT(function), .arg = "NAME", .help = "only this function, with all its callers" },
+	FILTER_CODE_OPTS(struct counts_cmd, filter),
 	COUNTS_CACHE_OPT(offsetof(struct counts_cmd, cache)),
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.counts/1" },
+	STDIO_OPT(struct counts_cmd, stdio),
 	OPT_END
 };
 
 #define JSON_DETAIL 192 /* functions whose loops and callers are listed */
 
-static int show(const struct counts_cmd *o, const struct counts_record *rec, const struct profile *p, struct err *e)
+static int show(const struct counts_cmd *o, const struct filter *f, const struct counts_record *rec,
+		const struct profile *p, struct err *e)
 {
-	struct counts_view v = { .rows = o->rows > 1000000 ? 1000000 : o->rows,
-				 .function = o->function,
-				 .source = o->input };
-	struct text_style style = pager_style();
+	struct counts_view v = {
+		.rows = o->rows > 1000000 ? 1000000 : o->rows, .function = o->function, .filter = f, .source = o->input
+	};
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct trust_evidence evidence;
 	struct counts_report r;
 	struct trust trust;
 	AUTO_BUF(out);
 	int err;
 
-	err = counts_report_make(rec, p, o->json || o->function ? JSON_DETAIL : v.rows, &r, e);
+	err = counts_report_make(rec, p, o->json || o->function || filter_any(f) ? JSON_DETAIL : v.rows, &r, e);
 	if (err)
 		return err;
 	evidence = trust_of_counts(p, &r);
@@ -53,7 +58,7 @@ static int show(const struct counts_cmd *o, const struct counts_record *rec, con
 		counts_json(&v, &out);
 	else
 		counts_text(&v, &style, &out);
-	err = pager_write(&out, !o->json, e);
+	err = pager_write(&out, !o->stdio && !o->json, e);
 	counts_report_release(&r);
 	return err;
 }
@@ -107,14 +112,18 @@ static int cmd_counts(void *opts, int argc, char **argv)
 	struct counts_record rec = { 0 };
 	struct err e = { 0 };
 	struct profile *p;
+	struct filter f;
 	int status;
 
 	if (!o->rows)
 		return err_set(&e, 0, "-n wants 1 or more"), cli_fail(&e, EXIT_USAGE);
+	if (filter_from_opts(&o->filter, &f, &e))
+		return cli_fail(&e, EXIT_USAGE);
 	p = load(o->input, &rec, &e);
 	status = p ? fill(o, &rec, &e) : EXIT_FAILED;
-	if (!status && show(o, &rec, p, &e))
+	if (!status && (filter_check_profile(&f, p, o->input, &e) || show(o, &f, &rec, p, &e)))
 		status = EXIT_FAILED;
+	filter_release(&f);
 	if (status) {
 		counts_record_release(&rec);
 		profile_free(p);

@@ -14,7 +14,7 @@
 struct diff_cmd {
 	const char *semantics, *stack, *attribute, *estimator;
 	uint64_t rows;
-	bool all, json;
+	bool all, json, stdio;
 };
 
 static const struct diff_cmd defaults = { .semantics = "quad", .stack = "exclude", .attribute = "self", .rows = 20 };
@@ -31,6 +31,7 @@ static const struct opt options[] = { { OPT_STRING, 0, "semantics", AT(semantics
 				      { OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "changes listed (20)" },
 				      { OPT_BOOL, 'a', "all", AT(all), .help = "list changes that may be noise, too" },
 				      { OPT_BOOL, 0, "json", AT(json), .help = "accperf.diff/1" },
+				      STDIO_OPT(struct diff_cmd, stdio),
 				      OPT_END };
 
 /* A profile without accesses still has times to compare. */
@@ -52,7 +53,7 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	const struct diff_cmd *o = opts;
 	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main") };
 	struct est_opts est = EST_OPTS_DEFAULT;
-	struct text_style style = pager_style();
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct flow_input in[2] = { { 0 } };
 	struct flow f[2] = { { 0 } };
 	struct flow_diff d = { 0 };
@@ -87,7 +88,7 @@ static int cmd_diff(void *opts, int argc, char **argv)
 			flow_diff_json(&v, &out);
 		else
 			flow_diff_text(&v, &style, &out);
-		err = pager_write(&out, !o->json, &e);
+		err = pager_write(&out, !o->stdio && !o->json, &e);
 	}
 	flow_diff_release(&d);
 	for (int i = 0; i < 2; i++) {

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf export: the profile in the files of other tools. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "flow/estimators.h"
 #include "view/export.h"
 
 struct export_cmd {
 	const char *input, *output;
+	struct filter_opts filter;
 	bool pprof, collapsed, callgrind, speedscope, firefox, csv, inlined, flow, flow_asked;
 };
 
@@ -28,6 +31,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "firefox", AT(firefox),
 	  .help = "profiler.firefox.com: threads along time, offload calls as markers" },
 	{ OPT_BOOL, 0, "csv", AT(csv), .help = "the report's table" },
+	FILTER_PROCESS_OPTS(struct export_cmd, filter),
+	FILTER_CODE_OPTS(struct export_cmd, filter),
 	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions as frames of their own (on; --no-inline)" },
 	{ OPT_BOOL, 0, "flow", AT(flow), .set_offset = offsetof(struct export_cmd, flow_asked),
 	  .help = "bytes between functions, in pprof and speedscope files (on where the profile has any)" },
@@ -82,28 +87,52 @@ static void find_flow(const char *input, struct contents *c)
 	flow_release(&c->flow);
 }
 
-static struct profile *load(const struct export_cmd *o, const struct export_format *f, struct contents *c,
-			    struct err *e)
-{
-	struct flow_input_opts whole = { 0 };
-	struct profile *p;
-
-	if (f->timed)
-		return in_order_load(o->input, &c->in_order, e);
-	if (!f->carries_flow || !o->flow)
-		return profile_load(o->input, e);
-	p = flow_input_and_profile(&c->in, o->input, &whole, &c->no_flow, e);
-	if (p)
-		find_flow(o->input, c);
-	return p;
-}
-
 static void release(struct contents *c)
 {
 	if (c->has_flow)
 		flow_release(&c->flow);
 	flow_input_release(&c->in);
 	in_order_release(&c->in_order);
+}
+
+static struct profile *read_all(const struct export_cmd *o, const struct export_format *f, const struct filter *filter,
+				struct contents *c, struct err *e)
+{
+	struct flow_input_opts part = { .filter = filter };
+	struct profile *p;
+
+	if (f->timed)
+		return in_order_load(o->input, &c->in_order, e);
+	if (!f->carries_flow || !o->flow || filter_asks_code(filter))
+		return profile_load(o->input, e);
+	p = flow_input_and_profile(&c->in, o->input, &part, &c->no_flow, e);
+	if (p)
+		find_flow(o->input, c);
+	return p;
+}
+
+/* The profile, or the part of it that is asked for. */
+static struct profile *load(const struct export_cmd *o, const struct export_format *f, const struct filter *filter,
+			    struct contents *c, struct err *e)
+{
+	struct profile *p = read_all(o, f, filter, c, e);
+	double shown;
+
+	if (p && filter_check_profile(filter, p, o->input, e)) {
+		release(c);
+		*c = (struct contents){ 0 };
+		profile_free(p);
+		return NULL;
+	}
+	/* the table's shares are of the whole */
+	if (!p || !filter_any(filter) || !strcmp(f->name, "csv"))
+		return p;
+	if (f->timed)
+		in_order_keep_part(&c->in_order, p, filter);
+	shown = profile_keep_part(p, filter);
+	if (!isnan(shown))
+		log_info("filtered: %.1f%% of the time exported", 100 * shown);
+	return p;
 }
 
 /* Renders into the file as it goes, so that what is timed needs no room for all of its text. */
@@ -151,8 +180,9 @@ static int warn(const struct export_cmd *o, const struct export_format *f, const
 static int cmd_export(void *opts, int argc, char **argv)
 {
 	const struct export_cmd *o = opts;
+	struct filter filter = { 0 };
 	struct contents c = { 0 };
-	struct export_opts eo = { .inlined = o->inlined, .in_order = &c.in_order };
+	struct export_opts eo = { .inlined = o->inlined, .filter = &filter, .in_order = &c.in_order };
 	struct err e = { 0 };
 	const struct export_format *f = chosen(o, &e);
 	char made_up[4096];
@@ -171,18 +201,24 @@ static int cmd_export(void *opts, int argc, char **argv)
 		log_error("--%s is binary and stdout is a terminal: name a file with -o", f->name);
 		return EXIT_USAGE;
 	}
-	p = load(o, f, &c, &e);
+	if (filter_from_opts(&o->filter, &filter, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	p = load(o, f, &filter, &c, &e);
 	if (!p) {
 		release(&c);
+		filter_release(&filter);
 		return cli_fail(&e, EXIT_FAILED);
 	}
 	if (o->flow_asked && o->flow && !c.has_flow) {
 		log_warn("no flow in the export: %s",
-			 f->carries_flow ? c.no_flow.text : "this format has no place for it");
+			 !f->carries_flow            ? "this format has no place for it"
+			 : filter_asks_code(&filter) ? "bytes go between functions: leave out --dso and --symbol"
+						     : c.no_flow.text);
 		status = EXIT_DEGRADED;
 	}
 	eo.flow = c.has_flow ? &c.flow : NULL;
 	err = save(f, p, &eo, output, &written, &e);
+	filter_release(&filter);
 	if (!err) {
 		if (warn(o, f, p, c.has_flow) != EXIT_DONE)
 			status = EXIT_DEGRADED;
@@ -213,6 +249,9 @@ CLI_COMMAND(export) = {
 		"was recorded, as a marker; a thread that had no sample for three times what one stands for was not running,\n"
 		"or not sampled. Files of the exact engine have instructions executed for time. profiler.firefox.com opens\n"
 		"the file (gzip makes it small); it stays in the browser until it is uploaded there.\n"
+		"\n"
+		"With --pid, --comm, --dso or --symbol only samples of such processes and functions (at the leaf) are written;\n"
+		"values stay what they were. Shares in --csv are those of the whole recording.\n"
 		"\n"
 		"In callgrind files, calls= is the number of samples that had the call on their stack: sampling does\n"
 		"not know how often a call was made.\n"

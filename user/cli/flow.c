@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/filter_opts.h"
 #include "cli/flow_per.h"
 #include "cli/pager.h"
 #include "flow/estimator_table.h"
@@ -19,8 +20,9 @@
 struct flow_cmd {
 	const char *input, *semantics, *stack, *attribute, *producer, *consumer, *estimator, *output, *per, *sort;
 	double min_share, level;
-	uint64_t top, rows, pid, tid;
-	bool json, dot, svg, xml, no_census, no_windows, inclusive, threads;
+	struct filter_opts filter;
+	uint64_t top, rows, tid;
+	bool json, dot, svg, xml, no_census, no_windows, inclusive, threads, stdio;
 };
 
 static const struct flow_cmd defaults = {
@@ -45,9 +47,10 @@ static const struct opt options[] = {
 	  .help = "count accesses to the stack, too (exclude)" },
 	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
 	  .help = "library code to itself, or to its caller in the main image (self)" },
-	{ OPT_UINT, 'p', "pid", AT(pid), .arg = "PID", .help = "only what this process reads" },
 	{ OPT_UINT, 't', "tid", AT(tid), .arg = "TID", .help = "only what this thread reads" },
 	{ OPT_GROUP, .help = "What is shown" },
+	FILTER_PROCESS_OPTS(struct flow_cmd, filter),
+	FILTER_CODE_OPTS(struct flow_cmd, filter),
 	{ OPT_BOOL, 0, "inclusive", AT(inclusive),
 	  .help = "functions with all they call, too: what passes between them and the rest" },
 	{ OPT_BOOL, 0, "threads", AT(threads),
@@ -75,6 +78,7 @@ static const struct opt options[] = {
 	{ OPT_DOUBLE, 0, "level", AT(level), .arg = "PERCENT", .help = "of the intervals (95)" },
 	{ OPT_BOOL, 0, "no-census", AT(no_census), .help = "leave the store census aside" },
 	{ OPT_BOOL, 0, "no-windows", AT(no_windows), .help = "leave the watch windows aside" },
+	STDIO_OPT(struct flow_cmd, stdio),
 	OPT_END
 };
 
@@ -122,25 +126,19 @@ static int draw(const struct buf *dot, const char *output, struct err *e)
 	return err ? err : pager_save(&svg, output, e);
 }
 
-static int show(const struct flow_cmd *o, const struct flow *f, const struct flow_threads *threads,
-		const struct flow_per *per, const struct trust *trust, struct err *e)
+/* v: what the view is made of; how it is shown, the options say. */
+static int show(const struct flow_cmd *o, struct flow_view v, struct err *e)
 {
-	struct text_style style = pager_style();
-	struct flow_view v = {
-		.flow = f,
-		.min_share = o->min_share / 100,
-		.producer = o->producer,
-		.consumer = o->consumer,
-		.top = (unsigned)(o->top > 1000 ? 1000 : o->top),
-		.rows = (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
-		.source = o->input,
-		.threads = threads,
-		.trust = trust,
-		.per = per,
-		.by_unique = !strcmp(o->sort, "unique"),
-	};
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	AUTO_BUF(out);
 
+	v.min_share = o->min_share / 100;
+	v.producer = o->producer;
+	v.consumer = o->consumer;
+	v.top = (unsigned)(o->top > 1000 ? 1000 : o->top);
+	v.rows = (unsigned)(o->rows > 1000000 ? 1000000 : o->rows);
+	v.source = o->input;
+	v.by_unique = !strcmp(o->sort, "unique");
 	if (o->output)
 		style = (struct text_style){ 0 };
 	/* a graph with every crumb is unreadable */
@@ -158,7 +156,8 @@ static int show(const struct flow_cmd *o, const struct flow *f, const struct flo
 		return err_set(e, -ENOMEM, "out of memory");
 	if (o->svg)
 		return draw(&out, o->output, e);
-	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->json && !o->xml && !o->dot, e);
+	return o->output ? pager_save(&out, o->output, e)
+			 : pager_write(&out, !o->stdio && !o->json && !o->xml && !o->dot, e);
 }
 
 static bool any_matches(const struct flow *f, const char *pattern)
@@ -170,7 +169,7 @@ static bool any_matches(const struct flow *f, const char *pattern)
 }
 
 /* What was asked for and is not there. */
-static int check(const struct flow_cmd *o, const struct flow *f, struct err *e)
+static int check(const struct flow_cmd *o, const struct flow *f, bool part, struct err *e)
 {
 	const char *name = o->producer && !any_matches(f, o->producer)   ? o->producer
 			   : o->consumer && !any_matches(f, o->consumer) ? o->consumer
@@ -180,8 +179,8 @@ static int check(const struct flow_cmd *o, const struct flow *f, struct err *e)
 		return err_set(e, -ENOENT,
 			       "%s has no function '%s'; names in parentheses count, too, and * stands for anything",
 			       o->input, name);
-	if ((o->pid || o->tid) && !(flow_total(f) > 0))
-		return err_set(e, -ENOENT, "%s holds no read by that process and thread", o->input);
+	if (part && !(flow_total(f) > 0))
+		return err_set(e, -ENOENT, "%s holds no read by such a process and thread", o->input);
 	return 0;
 }
 
@@ -238,7 +237,11 @@ static void judge(const struct flow_input *in, const struct flow *f, struct trus
 static int find_per(const struct flow_cmd *o, const struct flow_input *in, const struct flow *f, struct flow_per *out,
 		    struct err *e)
 {
-	const struct flow_per_of of = { .input = o->input, .in = in, .flow = f, .part = o->pid || o->tid };
+	const struct flow_per_of of = { .input = o->input,
+					.in = in,
+					.flow = f,
+					.part = o->tid || o->filter.by[FILTER_PID].count ||
+						o->filter.by[FILTER_COMM].count };
 
 	return o->per ? flow_per_find(o->per, &of, out, e) : 0;
 }
@@ -248,7 +251,6 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	const struct flow_cmd *o = opts;
 	struct est_opts est = EST_OPTS_DEFAULT;
 	struct flow_input_opts in_opts = { .main_image = !strcmp(o->attribute, "main"),
-					   .pid = (uint32_t)o->pid,
 					   .tid = (uint32_t)o->tid,
 					   .stacks = o->inclusive,
 					   .compute = true };
@@ -258,35 +260,42 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	struct flow f;
 	struct err e = { 0 };
 	struct trust trust;
-	bool degraded = false;
+	struct filter filter;
+	bool degraded = false, part;
 	int err;
 
-	if (usage(o, &e))
+	if (usage(o, &e) || filter_from_opts(&o->filter, &filter, &e))
 		return cli_fail(&e, EXIT_USAGE);
+	in_opts.filter = &filter;
+	part = flow_input_in_part(&in_opts);
 	est.stack = !strcmp(o->stack, "include");
 	est.ke = !strcmp(o->semantics, "ke");
 	est.inclusive = o->inclusive;
 	est.use_census = !o->no_census;
 	est.use_windows = !o->no_windows;
 	est.level = o->level / 100;
-	if (flow_input_load(&in, o->input, &in_opts, &e))
+	if (flow_input_load(&in, o->input, &in_opts, &e)) {
+		filter_release(&filter);
 		return cli_fail(&e, EXIT_FAILED);
+	}
 	if (*in.missing) {
 		log_warn("%s: %s", o->input, in.missing);
 		degraded = true;
 	}
 	/* figures that were counted are those of all threads together */
-	if ((o->pid || o->tid) && in.has_x && (o->estimator ? !strcmp(o->estimator, "exact") : !in.access_count))
+	if (part && in.has_x && (o->estimator ? !strcmp(o->estimator, "exact") : !in.access_count))
 		err = err_set(
 			&e, -ENODATA,
 			"exact figures are not kept by process or thread; add samples: `accperf exact --emit-samples 1000 -- COMMAND`");
 	else
+		err = filter_check_flow(&filter, &in, o->input, &e);
+	if (!err)
 		err = flow_estimate(&in,
-				    o->estimator                            ? o->estimator
-				    : (o->pid || o->tid) && in.access_count ? "fused"
-									    : NULL,
+				    o->estimator              ? o->estimator
+				    : part && in.access_count ? "fused"
+							      : NULL,
 				    &est, &f, &e);
-	if (!err && (check(o, &f, &e) || find_per(o, &in, &f, &per, &e))) {
+	if (!err && (check(o, &f, part, &e) || find_per(o, &in, &f, &per, &e))) {
 		flow_release(&f);
 		err = e.code;
 	}
@@ -301,11 +310,18 @@ static int cmd_flow(void *opts, int argc, char **argv)
 		if (o->threads)
 			err = flow_threads_build(&in, &est, &threads, &e);
 		if (!err)
-			err = show(o, &f, o->threads ? &threads : NULL, o->per ? &per : NULL, &trust, &e);
+			err = show(o,
+				   (struct flow_view){ .flow = &f,
+						       .filtered = { &filter, "bytes", in.kept },
+						       .threads = o->threads ? &threads : NULL,
+						       .per = o->per ? &per : NULL,
+						       .trust = &trust },
+				   &e);
 		flow_threads_release(&threads);
 		flow_release(&f);
 	}
 	flow_input_release(&in);
+	filter_release(&filter);
 	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
 }
 
@@ -354,6 +370,9 @@ CLI_COMMAND(flow) = {
 		"Bursts (record --counts) tell how often the blocks of a function ran against each other, which weighs its\n"
 		"loads, and who wrote what a load reads. With --threads, --attribute main, --stack include, --pid or --tid\n"
 		"only the weights are theirs: who wrote was added up for none of these.\n"
+		"\n"
+		"--pid and --comm choose who reads, whoever wrote; --dso and --symbol the edges from or to such code. Shares\n"
+		"stay those of the whole recording's bytes; which part is shown, one line says.\n"
 		"\n"
 		"The exit status is 3 when the profile is not whole.",
 	.examples =

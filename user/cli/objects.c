@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf objects: data objects, who reads and writes them. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "view/objects.h"
 
 struct objects_cmd {
 	const char *input, *stack, *attribute, *from;
+	struct filter_opts filter;
 	uint64_t rows;
-	bool json;
+	bool json, stdio;
 };
 
 static const struct objects_cmd defaults = {
@@ -26,16 +29,22 @@ static const struct opt options[] = {
 	  .help = "library code to itself, or to its caller in the main image (self)" },
 	{ OPT_STRING, 0, "from", AT(from), .arg = "best|samples",
 	  .help = "exact counts where there are some, or samples always (best)" },
+	FILTER_PROCESS_OPTS(struct objects_cmd, filter),
+	FILTER_CODE_OPTS(struct objects_cmd, filter),
 	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "objects and functions shown (20)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.objects/1" },
+	STDIO_OPT(struct objects_cmd, stdio),
 	OPT_END
 };
 
 static int cmd_objects(void *opts, int argc, char **argv)
 {
 	const struct objects_cmd *o = opts;
-	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"), .locals = true, .compute = true };
-	struct text_style style = pager_style();
+	struct flow_input_opts io = {
+		.main_image = !strcmp(o->attribute, "main"), .locals = true, .compute = true, .stores_too = true
+	};
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
+	struct filter filter;
 	struct flow_input in;
 	struct objects obj;
 	struct err e = { 0 };
@@ -43,25 +52,42 @@ static int cmd_objects(void *opts, int argc, char **argv)
 	bool degraded = false;
 	int err;
 
-	if (flow_input_load(&in, o->input, &io, &e))
+	if (filter_from_opts(&o->filter, &filter, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	io.filter = &filter;
+	if (flow_input_load(&in, o->input, &io, &e)) {
+		filter_release(&filter);
 		return cli_fail(&e, EXIT_FAILED);
+	}
 	if (!strcmp(o->from, "samples"))
 		in.x_use_count = in.x_func_count = 0;
-	err = objects_build(&in, !strcmp(o->stack, "include"), &obj, &e);
+	err = filter_check_flow(&filter, &in, o->input, &e);
+	if (!err && filter_asks_process(&filter) && in.x_use_count)
+		err = err_set(
+			&e, -ENOTSUP,
+			"%s was counted by function, not by process: leave out --pid and --comm, or add --from samples",
+			o->input);
+	flow_input_keep_code(&in, &filter);
+	if (!err)
+		err = objects_build(&in, !strcmp(o->stack, "include"), &obj, &e);
 	if (!err) {
 		struct trust_evidence evidence = trust_of_objects(&in, &obj);
 		struct trust trust;
 		struct objects_view v = { .o = &obj,
 					  .trust = &trust,
 					  .rows = o->rows > 1000000 ? 1000000 : (unsigned)o->rows,
+					  .filtered = { &filter, "bytes read", in.kept },
 					  .source = o->input };
 
+		/* shares stay those of the whole recording */
+		for (size_t i = 0; in.kept < 1 && i < obj.row_count; i++)
+			obj.rows[i].share *= in.kept;
 		trust_judge(TRUST_OBJECTS, &evidence, &trust);
 		if (o->json)
 			objects_json(&v, &out);
 		else
 			objects_text(&v, &style, &out);
-		err = pager_write(&out, !o->json, &e);
+		err = pager_write(&out, !o->stdio && !o->json, &e);
 		objects_release(&obj);
 		if (*in.missing) {
 			log_warn("%s: %s", o->input, in.missing);
@@ -69,6 +95,7 @@ static int cmd_objects(void *opts, int argc, char **argv)
 		}
 	}
 	flow_input_release(&in);
+	filter_release(&filter);
 	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
 }
 

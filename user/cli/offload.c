@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/filter_opts.h"
 #include "cli/offload_whatif.h"
 #include "cli/pager.h"
 #include "model/fit.h"
@@ -15,7 +16,8 @@
 
 struct offload_cmd {
 	const char *input, *accelerator, *catalogue;
-	bool json, pager, all;
+	struct filter_opts filter;
+	bool json, pager, all, stdio;
 };
 
 static const struct offload_cmd defaults = { .input = "accperf.data", .pager = true };
@@ -24,12 +26,14 @@ static const struct offload_cmd defaults = { .input = "accperf.data", .pager = t
 static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
 	{ OPT_BOOL, 'A', "all", AT(all), .help = "every call in full, not only the six that take most time" },
+	FILTER_CODE_OPTS(struct offload_cmd, filter),
 	{ OPT_STRING, 'x', "accelerator", AT(accelerator), .arg = "NAME[=CALL],...",
 	  .help = "what if the calls that do the same went to these of the catalogue: break-even, what would be lost and gained; NAME=CALL: this call" },
 	{ OPT_STRING, 0, "catalogue", AT(catalogue), .arg = "FILE",
 	  .help = "the catalogue (the one `accperf calibrate` keeps)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.offload/1" },
 	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
+	STDIO_OPT(struct offload_cmd, stdio),
 	OPT_END
 };
 
@@ -92,12 +96,13 @@ static size_t judge_all(const struct offload_summary *s, struct offload_verdict 
 	return n;
 }
 
-static int show(const struct offload_cmd *o, const struct profile *p, const struct offload_summary *s, struct err *e)
+static int show(const struct offload_cmd *o, const struct filter *f, const struct profile *p,
+		const struct offload_summary *s, struct err *e)
 {
 	struct offload_verdict *verdicts = calloc(16, sizeof(*verdicts));
-	struct text_style style = pager_style();
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct offload_view v = {
-		.file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6
+		.file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6, .filter = f
 	};
 	struct trust_evidence evidence = trust_of_offload(p, s);
 	struct whatif_list what = { 0 };
@@ -122,7 +127,7 @@ static int show(const struct offload_cmd *o, const struct profile *p, const stru
 		offload_json(&v, &out);
 	else
 		offload_text(&v, &style, &out);
-	r = pager_write(&out, o->pager && !o->json, e);
+	r = pager_write(&out, o->pager && !o->stdio && !o->json, e);
 out:
 	whatif_release(&what);
 	shares_release(&shares);
@@ -150,10 +155,21 @@ static struct profile *load(const char *path, struct offload_summary **s, struct
 	return NULL;
 }
 
+static const char *item_library(const void *ctx, size_t i)
+{
+	return offload_library(&((const struct offload_summary *)ctx)->items[i]);
+}
+
+static const char *item_name(const void *ctx, size_t i)
+{
+	return ((const struct offload_summary *)ctx)->items[i].name;
+}
+
 static int cmd_offload(void *opts, int argc, char **argv)
 {
 	const struct offload_cmd *o = opts;
 	struct offload_summary *s = NULL;
+	struct filter f;
 	struct err e = { 0 };
 	struct profile *p = load(o->input, &s, &e);
 	int status = EXIT_DONE;
@@ -162,7 +178,10 @@ static int cmd_offload(void *opts, int argc, char **argv)
 		offload_summary_free(s);
 		return cli_fail(&e, EXIT_FAILED);
 	}
-	if (show(o, p, s, &e)) {
+	if (filter_from_opts(&o->filter, &f, &e)) {
+		status = cli_fail(&e, EXIT_USAGE);
+	} else if (filter_check(&f, FILTER_DSO, item_library, s, s->items_cnt, o->input, &e) ||
+		   filter_check(&f, FILTER_SYMBOL, item_name, s, s->items_cnt, o->input, &e) || show(o, &f, p, s, &e)) {
 		status = cli_fail(&e, EXIT_FAILED);
 	} else if (*p->recovery) {
 		log_warn("%s: %s", o->input, p->recovery);
@@ -176,6 +195,7 @@ static int cmd_offload(void *opts, int argc, char **argv)
 			o->input);
 		status = EXIT_DEGRADED;
 	}
+	filter_release(&f);
 	offload_summary_free(s);
 	profile_free(p);
 	return status;
@@ -200,6 +220,8 @@ CLI_COMMAND(offload) = {
 		"with its interval. Times have the probes' own cost taken off; where what is left is less than is known\n"
 		"of that cost, only a bound is given (below, < N us). CPU is the share of the target's CPU time spent\n"
 		"inside the calls, by the timer's samples where these tell, else by the calls, with its interval.\n"
+		"\n"
+		"--dso and --symbol choose libraries and calls; calls are counted for all processes together.\n"
 		"\n"
 		"design: sync, the caller works or spins until the call is done; sync-OS, the kernel blocks it and\n"
 		"may run another thread; async, the call returns early and the caller goes on.\n"

@@ -6,26 +6,36 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "flow/estimators.h"
 #include "view/report.h"
 #include "view/report_flow.h"
 
 struct report_cmd {
-	const char *input, *sort, *callers, *columns;
+	const char *input, *sort, *by, *callers, *columns;
+	struct filter_opts filter;
 	bool children, inlined, per_thread, json, pager, stdio, limit_given;
 	double limit;
 };
 
-static const struct report_cmd defaults = {
-	.input = "accperf.data", .sort = "self", .columns = "time", .children = true, .pager = true, .limit = 0.5
-};
+static const struct report_cmd defaults = { .input = "accperf.data",
+					    .sort = "self",
+					    .by = "function",
+					    .columns = "time",
+					    .children = true,
+					    .pager = true,
+					    .limit = 0.5 };
 
 #define AT(field) .offset = offsetof(struct report_cmd, field)
 static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
 	{ OPT_STRING, 's', "sort", AT(sort), .arg = "self|inclusive|samples|function|object|in|out|compute",
 	  .help = "order of the rows (self)" },
+	{ OPT_STRING, 0, "by", AT(by), .arg = "function|dso|comm|pid",
+	  .help = "a row for each function, object, name of process or process (function)" },
+	FILTER_PROCESS_OPTS(struct report_cmd, filter),
+	FILTER_CODE_OPTS(struct report_cmd, filter),
 	{ OPT_STRING, 0, "columns", AT(columns), .arg = "LIST",
 	  .help = "time, flow, callees, all, or names of columns with commas between them (time)" },
 	{ OPT_BOOL, 0, "children", AT(children), .help = "show inclusive shares too (on; --no-children: self only)" },
@@ -37,7 +47,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions get rows of their own" },
 	{ OPT_BOOL, 0, "per-thread", AT(per_thread), .help = "one table for each thread, the busiest first" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.report/1" },
-	{ OPT_BOOL, 0, "stdio", AT(stdio), .help = "no pager, no colours, no cut names" },
+	STDIO_OPT(struct report_cmd, stdio),
 	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
 	OPT_END
 };
@@ -80,9 +90,9 @@ static bool asks_for_flow(const struct report_cmd *o)
 	return (n > 0 && report_columns_flow(columns, (unsigned)n)) || by_flow(o) || o->json;
 }
 
-static struct profile *load(const struct report_cmd *o, struct bytes *b, struct err *e)
+static struct profile *load(const struct report_cmd *o, const struct filter *f, struct bytes *b, struct err *e)
 {
-	struct flow_input_opts io = { .stacks = true, .compute = true };
+	struct flow_input_opts io = { .stacks = true, .compute = true, .filter = f };
 
 	b->asked = asks_for_flow(o);
 	return b->asked ? flow_input_and_profile(&b->in, o->input, &io, &b->why, e) : profile_load(o->input, e);
@@ -110,7 +120,8 @@ static void release(struct bytes *b)
 	free(b->flow_of);
 }
 
-static int show(const struct report_cmd *o, const struct profile *p, struct bytes *b, bool *degraded, struct err *e)
+static int show(const struct report_cmd *o, const struct filter *f, const struct profile *p, struct bytes *b,
+		bool *degraded, struct err *e)
 {
 	unsigned columns[REPORT_MAX_COLUMNS];
 	int column_count = strcmp(o->columns, "time") ? report_columns(o->columns, columns, e) : 0;
@@ -121,6 +132,11 @@ static int show(const struct report_cmd *o, const struct profile *p, struct byte
 		.inlined = o->inlined,
 		.per_thread = o->per_thread,
 		.callers = o->callers,
+		.filter = f,
+		.grouped = strcmp(o->by, "function") != 0,
+		.by = !strcmp(o->by, "dso")    ? ROLLUP_DSO
+		      : !strcmp(o->by, "comm") ? ROLLUP_COMM
+					       : ROLLUP_PID,
 		.limit = o->json && !o->limit_given ? 0 : o->limit / 100,
 	};
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
@@ -134,7 +150,7 @@ static int show(const struct report_cmd *o, const struct profile *p, struct byte
 		ro.columns = columns;
 		ro.column_count = (unsigned)column_count;
 	}
-	ro.more = known && !ro.columns && !o->json && !o->callers;
+	ro.more = known && !ro.columns && !ro.grouped && !o->json && !o->callers;
 	if (!known && ((ro.columns && report_columns_flow(columns, ro.column_count)) || by_flow(o)))
 		return err_set(
 			e, -ENODATA,
@@ -177,6 +193,7 @@ static int cmd_report(void *opts, int argc, char **argv)
 	struct err e = { 0 };
 	struct profile *p;
 	struct bytes b = { 0 };
+	struct filter f;
 	bool degraded = false;
 	int status = EXIT_DONE, failed;
 
@@ -191,11 +208,18 @@ static int cmd_report(void *opts, int argc, char **argv)
 		log_error("--sort inclusive needs the inclusive shares: leave out --no-children");
 		return EXIT_USAGE;
 	}
-	p = load(o, &b, &e);
-	if (!p)
-		return cli_fail(&e, EXIT_FAILED);
-	failed = show(o, p, &b, &degraded, &e);
+	if (strcmp(o->by, "function") && (strcmp(o->columns, "time") || o->per_thread || o->callers)) {
+		log_error("--by adds functions up: leave out --columns, --per-thread and --callers");
+		return EXIT_USAGE;
+	}
+	if (filter_from_opts(&o->filter, &f, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	p = load(o, &f, &b, &e);
+	failed = p ? filter_check_profile(&f, p, o->input, &e) : -1;
+	if (!failed)
+		failed = show(o, &f, p, &b, &degraded, &e);
 	release(&b);
+	filter_release(&f);
 	if (failed) {
 		profile_free(p);
 		return cli_fail(&e, EXIT_FAILED);
@@ -243,11 +267,18 @@ CLI_COMMAND(report) = {
 		"comes in and goes out of a function with all it calls. Columns are unknown (-) where the profile does not\n"
 		"tell; --json always has all of them, with their intervals.\n"
 		"\n"
+		"--pid, --comm, --dso and --symbol choose a part; all reading commands have those that they can obey. Each\n"
+		"takes names with commas between them, and glob patterns; different ones must all fit. One line says how\n"
+		"much that is. Shares and intervals stay those of the whole recording, so that they can be added and\n"
+		"compared; self is of a function that passes, inclusive of one that passes, whatever it calls.\n"
+		"\n"
 		"A profile that was cut off or damaged is shown as far as it could be recovered; the exit status\n"
 		"is then 3 and stderr says what is missing.",
 	.examples = "accperf report\tThe hot functions of accperf.data\n"
 		    "accperf report --sort inclusive --percent-limit 5\tWhere the time comes from, coarsely\n"
 		    "accperf report --columns flow\tWith bytes in and out and operations per byte\n"
+		    "accperf report --by dso\tProgram and libraries, a row each\n"
+		    "accperf report --comm nginx --dso 'libz*'\tOnly zlib, and only in nginx\n"
 		    "accperf report --callers memcpy\tWho copies\n"
 		    "accperf report --json | jq '.functions[0]'\tThe hottest function, for a script\n",
 	.schemas = schemas,

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf timeline: bytes per function over time. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "view/timeline.h"
 
 struct timeline_cmd {
 	const char *input, *output, *metric, *stack, *attribute;
+	struct filter_opts filter;
 	uint64_t slices, rows;
-	bool csv, svg, json;
+	bool csv, svg, json, stdio;
 };
 
 static const struct timeline_cmd defaults = {
@@ -26,20 +29,24 @@ static const struct opt options[] = {
 	  .help = "count accesses to the stack, too (exclude)" },
 	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
 	  .help = "library code to itself, or to its caller in the main image (self)" },
+	FILTER_PROCESS_OPTS(struct timeline_cmd, filter),
+	FILTER_CODE_OPTS(struct timeline_cmd, filter),
 	{ OPT_UINT, 'n', "slices", AT(slices), .arg = "N",
 	  .help = "slices of time (60, or as recorded by exact --slice)" },
 	{ OPT_UINT, 0, "rows", AT(rows), .arg = "N", .help = "functions shown (20)" },
 	{ OPT_BOOL, 0, "csv", AT(csv), .help = "a line per slice and function" },
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "a picture" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.timeline/1" },
+	STDIO_OPT(struct timeline_cmd, stdio),
 	OPT_END
 };
 
 static int cmd_timeline(void *opts, int argc, char **argv)
 {
 	const struct timeline_cmd *o = opts;
-	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main") };
-	struct text_style style = pager_style();
+	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"), .stores_too = true };
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
+	struct filter filter;
 	struct flow_input in;
 	struct timeline t;
 	struct err e = { 0 };
@@ -51,9 +58,19 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 		return err_set(&e, 0, "choose one of --csv, --svg and --json"), cli_fail(&e, EXIT_USAGE);
 	if (o->slices > 10000 || !o->rows)
 		return err_set(&e, 0, "--slices wants 1 to 10000, --rows 1 or more"), cli_fail(&e, EXIT_USAGE);
-	if (flow_input_load(&in, o->input, &io, &e))
+	if (filter_from_opts(&o->filter, &filter, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	io.filter = &filter;
+	if (flow_input_load(&in, o->input, &io, &e)) {
+		filter_release(&filter);
 		return cli_fail(&e, EXIT_FAILED);
-	err = timeline_build(&in, (uint32_t)o->slices, !strcmp(o->stack, "include"), &t, &e);
+	}
+	err = filter_check_flow(&filter, &in, o->input, &e);
+	if (!err && filter_asks_process(&filter) && in.x_slice_count)
+		err = err_set(&e, -ENOTSUP, "%s was counted by function, not by process: leave out --pid and --comm",
+			      o->input);
+	if (!err)
+		err = timeline_build(&in, (uint32_t)o->slices, !strcmp(o->stack, "include"), &t, &e);
 	if (!err) {
 		struct trust_evidence evidence = trust_of_timeline(&in, &t);
 		struct trust trust;
@@ -61,6 +78,7 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 			.trust = &trust,
 			.t = &t,
 			.rows = o->rows > 100000 ? 100000 : (unsigned)o->rows,
+			.filtered = { &filter, "bytes", in.kept * timeline_keep(&t, &filter) },
 			.source = o->input,
 			.metric = !strcmp(o->metric, "reads")    ? TIMELINE_READS
 				  : !strcmp(o->metric, "writes") ? TIMELINE_WRITES
@@ -80,7 +98,7 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 		else
 			timeline_text(&v, &style, &out);
 		err = o->output ? pager_save(&out, o->output, &e)
-				: pager_write(&out, !o->csv && !o->svg && !o->json, &e);
+				: pager_write(&out, !o->stdio && !o->csv && !o->svg && !o->json, &e);
 		timeline_release(&t);
 		if (*in.missing) {
 			log_warn("%s: %s", o->input, in.missing);
@@ -88,6 +106,7 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 		}
 	}
 	flow_input_release(&in);
+	filter_release(&filter);
 	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
 }
 

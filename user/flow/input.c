@@ -66,11 +66,6 @@ static bool sane(double w)
 	return w >= 0 && w < 1e18;
 }
 
-static bool wanted_thread(const struct raw *r, uint32_t pid, uint32_t tid)
-{
-	return (!r->o.pid || pid == r->o.pid) && (!r->o.tid || tid == r->o.tid);
-}
-
 static int convert_access(struct raw *r, const struct fmt_access *a, struct in_access *out)
 {
 	uint32_t site = site_of(r, a->ip, a->module, a->function);
@@ -100,14 +95,11 @@ static int take_access(void *ctx, const void *rec, size_t size)
 	struct in_access x;
 	int err;
 
-	/* stores outside the wanted part still say who produced what is read inside it */
-	if ((a->flags & FMT_A_LOAD) && !(a->flags & FMT_A_STORE) && !wanted_thread(r, a->pid, a->tid))
-		return 0;
 	err = convert_access(r, a, &x);
 	if (err)
 		return err;
 	if (a->flags & FMT_A_NO_ADDR)
-		return wanted_thread(r, a->pid, a->tid) ? PUSH(r, in->blind, in->blind_count, in->blind_cap, x) : 0;
+		return PUSH(r, in->blind, in->blind_count, in->blind_cap, x);
 	if (!(a->flags & FMT_A_CENSUS)) {
 		r->first_time = a->time < r->first_time ? a->time : r->first_time;
 		r->last_time = a->time > r->last_time ? a->time : r->last_time;
@@ -277,9 +269,6 @@ static int take_sysio(void *ctx, const void *rec, size_t size)
 	struct raw *r = ctx;
 	const struct fmt_sysio *s = rec;
 
-	/* what was read outside the wanted part is not asked for; who wrote is */
-	if (s->dir == FMT_IO_KERNEL_READS && !wanted_thread(r, s->pid, s->tid))
-		return 0;
 	return PUSH(r, r->in->sysio, r->in->sysio_count, r->in->sysio_cap,
 		    ((struct in_sysio){ .time = s->time,
 					.addr = s->addr,
@@ -386,7 +375,7 @@ static int fold_cells(struct raw *r)
 		const struct profile_thread *t = &p->threads[c->thread];
 		struct raw_sample_cell *out = &r->cell[p->stack_seen[c->stack] - 1];
 
-		if (!wanted_thread(r, t->pid, t->tid))
+		if (!input_wants(r, t->pid, t->tid))
 			continue;
 		out->stack = c->stack;
 		out->ns += c->weight[PROFILE_TIME];
@@ -461,7 +450,7 @@ struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const str
 {
 	struct raw *r = calloc(1, sizeof(*r));
 
-	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN, .reader = profile_reader(p) };
+	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN, .kept = 1, .reader = profile_reader(p) };
 	if (!r) {
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
@@ -536,6 +525,7 @@ static int resolve(struct raw *r)
 
 	describe(r);
 	err = join_calls(r);
+	input_leave_out(r);
 	r->main_func = calloc(r->p->stack_count, sizeof(*r->main_func));
 	r->frame_func = calloc(r->p->frame_count + 1, sizeof(*r->frame_func));
 	if (!r->main_func || !r->frame_func)
@@ -588,7 +578,7 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	struct raw *r = NULL;
 	int err;
 
-	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN };
+	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN, .kept = 1 };
 	e = e ? e : &local;
 	if (p)
 		r = flow_input_begin(in, p, o, readers, e);

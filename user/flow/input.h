@@ -13,6 +13,7 @@
 #include "flow/call_bursts.h"
 #include "flow/flow.h"
 #include "format.h"
+#include "profile/filter.h"
 #include "profile/profile.h"
 #include "profile/walk.h"
 
@@ -214,6 +215,7 @@ struct flow_input {
 	bool has_compute;     /* opts.compute was obeyed: times[] says what computes */
 	double duration_ns;   /* NaN unknown */
 	double lost;
+	double kept; /* part of the bytes loaded that filter and tid leave, by samples; 1: all, NaN: no samples */
 	double lost_sideband; /* of that: records of processes and mappings, not samples */
 	bool time_unit_instructions;
 	char missing[400]; /* what the file could not give, a sentence; "" = nothing */
@@ -293,24 +295,29 @@ struct flow_input {
 };
 
 struct flow_input_opts {
-	bool main_image;   /* library functions stand as their nearest caller in the main image */
-	uint32_t pid, tid; /* only these; 0: all */
-	bool stacks;       /* resolve the functions of all call stacks */
-	bool compute;      /* read the sampled code: which instructions compute */
-	bool locals;       /* name the local variables behind accesses of the stack */
+	bool main_image;             /* library functions stand as their nearest caller in the main image */
+	const struct filter *filter; /* what its processes read; NULL: all */
+	uint32_t tid;                /* only this; 0: all */
+	bool stores_too; /* leave out what other processes write, too: who produced what is read is then unknown */
+	bool stacks;     /* resolve the functions of all call stacks */
+	bool compute;    /* read the sampled code: which instructions compute */
+	bool locals;     /* name the local variables behind accesses of the stack */
 };
 
 /* Its readers ride on profile_read() of a profile that is read anyway, with PROFILE_ORDER; flow_input_end() takes the
  * result. The profile must outlive *in. */
 #define FLOW_INPUT_READERS 4
 #define FLOW_INPUT_GROUPS (PROFILE_SAMPLES | PROFILE_ORDER)
-struct raw; /* what is being read */
+struct raw;                                               /* what is being read */
+bool flow_input_in_part(const struct flow_input_opts *o); /* filter or tid leave out processes or threads */
 struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const struct flow_input_opts *o,
 			     struct section_reader *readers, struct err *e);
 int flow_input_end(struct raw *r, int err);
 /* Which function of a flow each of count functions of the profile is, FLOW_NONE: none. NULL: out of memory, or the
  * profile is the input's own; to be freed. */
 uint32_t *flow_input_join(const struct flow_input *in, const struct flow *f, size_t count);
+/* Leaves the accesses of the functions that the filter takes; in->kept is the less. */
+void flow_input_keep_code(struct flow_input *in, const struct filter *f);
 int flow_input_load(struct flow_input *in, const char *path, const struct flow_input_opts *o, struct err *e);
 /* Both on one walk, the profile with all names. NULL: it cannot be read. *why: there is no input, and *in is empty. */
 struct profile *flow_input_and_profile(struct flow_input *in, const char *path, const struct flow_input_opts *o,

@@ -280,7 +280,7 @@ int input_burst_resolve(struct raw *r)
 	int err = site && place ? 0 : err_set(r->e, -ENOMEM, "out of memory");
 	/* part of a recording, or code on its callers' account: who wrote was added up for neither. Blocks are
 	 * weighed all the same */
-	bool data = !r->o.main_image && !r->o.pid && !r->o.tid;
+	bool data = !r->o.main_image && !flow_input_in_part(&r->o);
 
 	if (!data)
 		in->burst_count = b->pairs = b->part_pairs = 0;

@@ -76,7 +76,7 @@ int input_calls(struct raw *r)
 		s->weight *= scale[s->measure];
 	}
 	/* when and by which process these were is not known either */
-	if (r->o.pid || r->o.tid)
+	if (flow_input_in_part(&r->o))
 		return 0;
 	err = add_unseen(r, CALLS_READ);
 	return err ? err : add_unseen(r, CALLS_WRITTEN);

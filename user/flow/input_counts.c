@@ -135,7 +135,7 @@ int input_counts(struct raw *r)
 
 	counts_record_end(&r->counts, r->p);
 	/* part of a recording, or library code on its callers' account: counts are for neither */
-	if (!r->counts.funcs || !r->counts.windows || r->in->main_image || r->o.pid || r->o.tid)
+	if (!r->counts.funcs || !r->counts.windows || r->in->main_image || flow_input_in_part(&r->o))
 		return 0;
 	err = counts_record_tree(&r->counts, &b, r->e);
 	if (err)

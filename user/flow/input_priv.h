@@ -123,6 +123,9 @@ struct site_key {
 /* Makes room for one more item of *array; false and e filled when memory ran out. */
 bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err *e);
 int input_resolve(struct raw *r);
+/* Does the part that is asked for have this thread? What has not is left out; before sites are resolved. */
+bool input_wants(const struct raw *r, uint32_t pid, uint32_t tid);
+void input_leave_out(struct raw *r);
 /* Counted figures of functions; after input_resolve(). */
 int input_counts(struct raw *r);
 /* What was drawn by time, in the unit of what was counted; once all functions are known. */

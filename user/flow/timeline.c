@@ -188,6 +188,22 @@ int timeline_build(const struct flow_input *in, uint32_t slices, bool stack, str
 				: "out of memory");
 }
 
+double timeline_keep(struct timeline *t, const struct filter *f)
+{
+	double all = 0, left = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->row_count; i++) {
+		all += t->rows[i].total;
+		if (!filter_code(f, t->rows[i].name, t->rows[i].object))
+			continue;
+		left += t->rows[i].total;
+		t->rows[n++] = t->rows[i];
+	}
+	t->row_count = n;
+	return all > 0 ? left / all : NAN;
+}
+
 void timeline_release(struct timeline *t)
 {
 	free(t->rows);

@@ -30,6 +30,8 @@ struct timeline {
 
 /* slices 0: as recorded, or 60. 0 or -errno. */
 int timeline_build(const struct flow_input *in, uint32_t slices, bool stack, struct timeline *out, struct err *e);
+/* Leaves the rows of functions that the filter takes; the part of the bytes that is theirs. */
+double timeline_keep(struct timeline *t, const struct filter *f);
 void timeline_release(struct timeline *t);
 
 #endif

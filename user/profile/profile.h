@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "format.h"
+#include "profile/filter.h"
 #include "util/err.h"
 
 /* ACCESSES: sampled loads and stores, where a recording holds nothing but those. */
@@ -142,6 +143,9 @@ struct store_reader *profile_reader(const struct profile *p);
 uint32_t profile_function_id(const struct profile *p, uint32_t id); /* 0: none such, or nameless */
 uint32_t profile_module_of(const struct profile *p, uint32_t id);   /* 0: none such */
 void profile_free(struct profile *p);
+/* Leaves the samples of processes and functions that the filter takes: the share of the whole that is. */
+bool profile_takes(const struct profile *p, const struct filter *f, uint32_t pid, const char *comm, uint32_t stack);
+double profile_keep_part(struct profile *p, const struct filter *f);
 /* Value of a meta key, NULL if the file has none. */
 const char *profile_meta(const struct profile *p, const char *key);
 /* Index of the stack that the file calls `id`; 0: none such. */

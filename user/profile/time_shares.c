@@ -114,18 +114,21 @@ static int tally_cells(const struct profile *p, const struct shares_opts *o, enu
 
 	for (size_t i = first; i < end && leaf >= 0; i++) {
 		const struct profile_cell *c = &p->cells[i];
+		const struct profile_thread *thread = &p->threads[c->thread];
 		double w = c->weight[unit];
+		/* what is left out still is part of the whole */
+		bool wanted = filter_process(o->filter, thread->pid, thread->comm);
 
 		if (!c->samples[unit])
 			continue;
-		leaf = add_stack(p, c->stack, &path, t, w, i + 1);
+		leaf = add_stack(p, c->stack, &path, t, wanted ? w : 0, i + 1);
 		if (leaf < 0)
 			break;
 		out->samples += c->samples[unit];
 		out->weight += w;
-		t->f[leaf].samples += c->samples[unit];
-		t->f[leaf].self += w;
-		if (!p->stacks[c->stack].count)
+		t->f[leaf].samples += wanted ? c->samples[unit] : 0;
+		t->f[leaf].self += wanted ? w : 0;
+		if (!p->stacks[c->stack].count && wanted)
 			t->f[0].inclusive += w;
 		t->unnamed += p->functions[leaf].named ? 0 : w;
 		t->incomplete += p->stacks[c->stack].flags & FMT_STACK_COMPLETE ? 0 : w;
@@ -135,10 +138,13 @@ static int tally_cells(const struct profile *p, const struct shares_opts *o, enu
 }
 
 /* What was counted needs no estimate. */
-static int exact_shares(const struct profile *p, struct shares *out, struct err *e)
+static int exact_shares(const struct profile *p, const struct filter *filter, struct shares *out, struct err *e)
 {
 	double unnamed = 0;
 
+	if (filter_asks_process(filter))
+		return err_set(e, -ENOTSUP,
+			       "the exact engine counted by function, not by process: leave out --pid and --comm");
 	out->rows = calloc(p->function_count, sizeof(*out->rows));
 	if (!out->rows)
 		return err_set(e, -ENOMEM, "out of memory");
@@ -151,6 +157,9 @@ static int exact_shares(const struct profile *p, struct shares *out, struct err 
 			continue;
 		if (!p->functions[i].named)
 			unnamed += self;
+		if (!filter_code(filter, p->functions[i].name, p->functions[i].object))
+			continue;
+		out->shown += self;
 		out->rows[out->count++] = (struct share){
 			.function = (uint32_t)i, .self = self, .inclusive = inclusive, .low = self, .high = self
 		};
@@ -170,7 +179,7 @@ int shares_compute(const struct profile *p, const struct shares_opts *o, struct 
 
 	*out = (struct shares){ 0 };
 	if (p->has_exact && o->thread == SHARES_ALL_THREADS)
-		return exact_shares(p, out, e);
+		return exact_shares(p, o->filter, out, e);
 	t.f = calloc(p->function_count, sizeof(*t.f));
 	out->rows = calloc(p->function_count, sizeof(*out->rows));
 	if (!o->inlined)
@@ -193,11 +202,14 @@ int shares_compute(const struct profile *p, const struct shares_opts *o, struct 
 
 		if (!(t.f[i].inclusive > 0) && !t.f[i].samples)
 			continue;
+		if (!filter_code(o->filter, p->functions[i].name, p->functions[i].object))
+			continue;
 		s = &out->rows[out->count++];
 		*s = (struct share){ .function = (uint32_t)i,
 				     .samples = t.f[i].samples,
 				     .self = t.f[i].self / out->weight,
 				     .inclusive = t.f[i].inclusive / out->weight };
+		out->shown += s->self;
 		wilson_interval(s->self, out->effective, &s->low, &s->high);
 	}
 	free(t.f);
@@ -288,7 +300,8 @@ static int link_children(struct callers *c)
 	return 0;
 }
 
-int callers_compute(const struct profile *p, const char *name, bool inlined, struct callers *out, struct err *e)
+int callers_compute(const struct profile *p, const char *name, const struct shares_opts *o, struct callers *out,
+		    struct err *e)
 {
 	enum profile_unit unit = profile_unit(p);
 	struct growing g = { .out = out };
@@ -300,12 +313,15 @@ int callers_compute(const struct profile *p, const char *name, bool inlined, str
 		err = -ENOMEM;
 	for (size_t i = 0; i < p->cell_count && !err; i++) {
 		const struct profile_cell *c = &p->cells[i];
+		const struct profile_thread *t = &p->threads[c->thread];
 		size_t at;
 
 		if (!c->samples[unit])
 			continue;
 		out->total += c->weight[unit];
-		err = share_path(p, c->stack, inlined, &path);
+		if (!filter_process(o->filter, t->pid, t->comm))
+			continue;
+		err = share_path(p, c->stack, o->inlined, &path);
 		for (at = 0; !err && at < path.count; at++)
 			if (!strcmp(p->functions[path.ids[at]].name, name))
 				break;
@@ -320,7 +336,7 @@ int callers_compute(const struct profile *p, const char *name, bool inlined, str
 	map_release(&g.child_at);
 	if (err == 0 && !out->nodes[0].samples)
 		err = err_set(e, -ENOENT, "no sample has a function named '%s'; `accperf report` lists them%s", name,
-			      inlined ? "" : ", and --inline adds the inlined ones");
+			      o->inlined ? "" : ", and --inline adds the inlined ones");
 	else if (err)
 		err_set(e, err, "out of memory");
 	if (err)

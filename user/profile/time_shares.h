@@ -11,13 +11,15 @@
 #ifndef ACCPERF_PROFILE_TIME_SHARES_H
 #define ACCPERF_PROFILE_TIME_SHARES_H
 
+#include "profile/filter.h"
 #include "profile/profile.h"
 
 #define SHARES_ALL_THREADS UINT32_MAX
 
 struct shares_opts {
-	bool inlined;    /* inlined functions get rows of their own; else their physical function */
-	uint32_t thread; /* index, or SHARES_ALL_THREADS */
+	bool inlined;                /* inlined functions get rows of their own; else their physical function */
+	uint32_t thread;             /* index, or SHARES_ALL_THREADS */
+	const struct filter *filter; /* rows of other processes and code are left out; NULL: all */
 };
 
 struct share {
@@ -30,7 +32,8 @@ struct share {
 struct shares {
 	struct share *rows; /* functions that occur, by falling self, then inclusive, then name */
 	size_t count;
-	bool exact; /* counted by the exact engine: no samples, and intervals of no width */
+	double shown; /* share of the time that passes the filter; 1 without one */
+	bool exact;   /* counted by the exact engine: no samples, and intervals of no width */
 	uint64_t samples;
 	double weight;     /* ns or instructions */
 	double effective;  /* number of samples of equal weight that say as much */
@@ -65,7 +68,8 @@ struct callers {
 
 /* Who called functions named `name` (any object): from the occurrence nearest the leaf upwards,
  * recursion folded. -ENOENT when no sample has it. */
-int callers_compute(const struct profile *p, const char *name, bool inlined, struct callers *out, struct err *e);
+int callers_compute(const struct profile *p, const char *name, const struct shares_opts *o, struct callers *out,
+		    struct err *e);
 void callers_release(struct callers *c);
 
 #endif

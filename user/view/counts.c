@@ -66,7 +66,24 @@ static void percent(struct buf *out, double v, unsigned columns)
 
 static bool shown(const struct counts_view *v, size_t i)
 {
-	return v->function ? !strcmp(v->r->row[i].name, v->function) : i < v->rows;
+	const struct counts_row *row = &v->r->row[i];
+
+	if (!filter_code(v->filter, row->name, row->object))
+		return false;
+	return v->function ? !strcmp(row->name, v->function) : filter_any(v->filter) || i < v->rows;
+}
+
+static struct filtered filtered(const struct counts_view *v)
+{
+	struct filtered out = { v->filter, "instructions", 0 };
+
+	for (size_t i = 0; i < v->r->row_count; i++) {
+		const struct counts_row *row = &v->r->row[i];
+
+		if (filter_code(v->filter, row->name, row->object) && row->share.value > 0)
+			out.shown += row->share.value;
+	}
+	return out;
 }
 
 static void how_known(struct buf *out, enum counts_how how, double anchor, uint32_t windows, bool broken)
@@ -201,14 +218,17 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 
 void counts_text(const struct counts_view *v, const struct text_style *s, struct buf *out)
 {
+	struct filtered of = filtered(v);
+
 	trust_text(v->trust, "", s, out);
+	filtered_text(&of, "", s, out);
 	text_hue_on(out, s, TEXT_BOLD);
 	buf_addf(out, "%6s%7s%7s%9s%7s%9s  %-18s %s", "instr", "error", "time", "runs/s", "error", "in./run", "how",
 		 "function");
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
 	rows(v, s, out);
-	if (!v->function && v->r->row_count > v->rows)
+	if (!v->function && !filter_any(v->filter) && v->r->row_count > v->rows)
 		buf_addf(out, "%zu more functions; -n N lists more\n", v->r->row_count - v->rows);
 	foot(v, s, out);
 }
@@ -312,11 +332,13 @@ static void json_row(struct json *j, const struct counts_report *r, const struct
 void counts_json(const struct counts_view *v, struct buf *out)
 {
 	const struct counts_report *r = v->r;
+	struct filtered of = filtered(v);
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
 	json_str(&j, "schema", "accperf.counts/1");
 	trust_json(v->trust, &j);
+	filtered_json(&of, &j);
 	json_f64(&j, "cpu_seconds", r->cpu_seconds);
 	json_u64(&j, "samples", r->samples);
 	json_bool(&j, "absolute", r->absolute);
@@ -342,7 +364,7 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	json_u64(&j, "dropped", r->dropped);
 	json_arr(&j, "functions");
 	for (size_t i = 0; i < r->row_count; i++)
-		if (!v->function || shown(v, i))
+		if ((!v->function && !filter_any(v->filter)) || shown(v, i))
 			json_row(&j, r, &r->row[i]);
 	json_end(&j);
 	json_end(&j);
@@ -361,7 +383,7 @@ void counts_json(const struct counts_view *v, struct buf *out)
 const char counts_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.counts/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"cpu_seconds\",\"samples\",\"absolute\",\"counted\",\"links\",\"functions\"],\"properties\":{" TRUST_SCHEMA
-	","
+	"," FILTERED_SCHEMA ","
 	"\"schema\":{\"const\":\"accperf.counts/1\"},\"cpu_seconds\":" NUM ",\"samples\":" INT ",\"absolute\":" BOOL
 	",\"counted\":" NUM ",\"spread\":" NUM ",\"stretch\":" NUM ",\"windows\":" INT ",\"hits\":" NUM
 	",\"bursts\":" INT ",\"burst_instructions\":" INT ",\"dropped\":" INT

@@ -5,13 +5,15 @@
 
 #include "counts/counts_report.h"
 #include "util/buf.h"
+#include "view/filtered.h"
 #include "view/text.h"
 #include "view/trust.h"
 
 struct counts_view {
 	const struct counts_report *r;
-	size_t rows;          /* functions shown */
-	const char *function; /* only functions of this name; NULL: all */
+	size_t rows;                 /* functions shown */
+	const char *function;        /* only functions of this name; NULL: all */
+	const struct filter *filter; /* NULL: all */
 	const char *source;
 	const struct trust *trust; /* NULL: not judged */
 };

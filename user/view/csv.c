@@ -10,7 +10,7 @@
 
 int export_csv(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
 {
-	struct shares_opts so = { .inlined = o->inlined, .thread = SHARES_ALL_THREADS };
+	struct shares_opts so = { .inlined = o->inlined, .thread = SHARES_ALL_THREADS, .filter = o->filter };
 	struct shares s;
 	int err = shares_compute(p, &so, &s, e);
 

@@ -11,6 +11,7 @@
 #ifndef ACCPERF_VIEW_EXPORT_H
 #define ACCPERF_VIEW_EXPORT_H
 
+#include "profile/filter.h"
 #include "profile/profile.h"
 #include "flow/flow.h"
 #include "profile/in_order.h"
@@ -19,6 +20,7 @@
 
 struct export_opts {
 	bool inlined;                    /* inlined functions as frames of their own */
+	const struct filter *filter;     /* for tables; samples of others are gone already (profile_keep_part()) */
 	const struct flow *flow;         /* edges for the formats that can hold them (carries_flow); may be NULL */
 	const struct in_order *in_order; /* for the formats that show time (timed) */
 	/* Takes what is in the buffer, which is empty afterwards; 0 or -errno. NULL: it all stays in there. */

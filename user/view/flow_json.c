@@ -72,6 +72,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	struct json j = { .out = out };
+	struct filtered of;
 
 	json_obj(&j, NULL);
 	json_str(&j, "schema", "accperf.flow/1");
@@ -96,9 +97,12 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	json_f64(&j, "cut_ranges", f->cut_ranges);
 	trust_json(v->trust, &j);
 	flow_per_json(v->per, &j);
+	of = flow_filtered(v);
+	filtered_json(&of, &j);
 	json_arr(&j, "functions");
 	for (uint32_t i = 0; i < f->func_count; i++)
-		function(&j, f, &f->funcs[i]);
+		if (filter_code(v->filtered.by, f->funcs[i].name, f->funcs[i].object))
+			function(&j, f, &f->funcs[i]);
 	json_end(&j);
 	json_arr(&j, "edges");
 	for (size_t i = 0; i < f->edge_count; i++) {
@@ -148,7 +152,8 @@ const char flow_schema[] =
 	"\"attribute\":{\"enum\":[\"self\",\"main\"]},\"bias\":{\"enum\":[\"time\",null]},\"level\":{\"type\":[\"number\",\"null\"]},"
 	"\"duration_ns\":" COUNT ",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT
 	",\"stores\":" COUNT ",\"windows\":" COUNT ",\"lost\":" COUNT
-	"}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"}," TRUST_SCHEMA ","
+	"}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"}," TRUST_SCHEMA
+	"," FILTERED_SCHEMA ","
 	"\"per\":{\"type\":\"object\",\"description\":\"with --per: what edges' per_call is of\","
 	"\"required\":[\"function\",\"calls\",\"calls_low\",\"calls_high\",\"source\",\"reason\"],"
 	"\"properties\":{\"function\":{\"type\":\"string\"},\"calls\":" PER ",\"calls_low\":" PER ",\"calls_high\":" PER

@@ -16,15 +16,31 @@ bool flow_matches(const char *pattern, const struct flow_func *f)
 
 bool flow_named(const struct flow_view *v, const struct flow_func *f)
 {
+	if (!filter_code(v->filtered.by, f->name, f->object))
+		return false;
 	return (!v->producer && !v->consumer) || (v->producer && flow_matches(v->producer, f)) ||
 	       (v->consumer && flow_matches(v->consumer, f));
+}
+
+double flow_whole(const struct flow_view *v)
+{
+	double total = flow_total(v->flow);
+
+	return v->filtered.shown > 0 ? total / v->filtered.shown : total;
+}
+
+static bool passes(const struct flow_view *v, const struct flow_func *f)
+{
+	return filter_code(v->filtered.by, f->name, f->object);
 }
 
 bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
 {
 	const struct flow *f = v->flow;
 
-	return e->bytes >= v->min_share * flow_total(f) && flow_matches(v->producer, &f->funcs[e->producer]) &&
+	if (!passes(v, &f->funcs[e->producer]) && !passes(v, &f->funcs[e->consumer]))
+		return false;
+	return e->bytes >= v->min_share * flow_whole(v) && flow_matches(v->producer, &f->funcs[e->producer]) &&
 	       flow_matches(v->consumer, &f->funcs[e->consumer]);
 }
 
@@ -111,7 +127,7 @@ void flow_text_map(const struct flow_view *v, const struct text_style *s, struct
 {
 	const struct flow *f = v->flow;
 	unsigned width = s->width ? s->width : 120, top = v->top ? v->top : 12, fits = (width - NAME_COLUMNS - 5) / 4;
-	double total = flow_total(f);
+	double total = flow_whole(v);
 	uint32_t n;
 	struct rank *r = ranked(v, &n);
 
@@ -162,7 +178,7 @@ static void interval(struct buf *out, const struct flow_edge *e, double total, e
 void flow_text_edges(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
-	double total = flow_total(f), rest = 0;
+	double total = flow_whole(v), rest = 0;
 	unsigned rows = v->rows ? v->rows : 20, shown = 0, left = 0, name;
 	bool unresolved = false;
 
@@ -331,6 +347,18 @@ static void inclusive(const struct flow_view *v, const struct text_style *s, str
 	free(r);
 }
 
+struct filtered flow_filtered(const struct flow_view *v)
+{
+	struct filtered out = v->filtered;
+	double bytes = 0;
+
+	for (size_t i = 0; i < v->flow->edge_count; i++)
+		if (flow_shown(v, &v->flow->edges[i]))
+			bytes += v->flow->edges[i].bytes;
+	out.shown = bytes / flow_whole(v);
+	return out;
+}
+
 static bool any_shown(const struct flow_view *v)
 {
 	for (size_t i = 0; i < v->flow->edge_count; i++)
@@ -343,14 +371,17 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 {
 	const struct flow *f = v->flow;
 	double total = flow_total(f);
+	struct filtered of;
 
 	trust_text(v->trust, "", s, out);
+	of = flow_filtered(v);
+	filtered_text(&of, "", s, out);
 	if (!(total > 0)) {
 		buf_addstr(out, "no bytes between functions were seen\n");
 		return;
 	}
 	if (!any_shown(v)) {
-		buf_addstr(out, "no edge passes --producer, --consumer and --min-share\n");
+		buf_addstr(out, "no edge passes --producer, --consumer, --min-share and the filter\n");
 		return;
 	}
 	flow_text_map(v, s, out);

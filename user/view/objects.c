@@ -49,6 +49,7 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 	const struct objects *o = v->o;
 
 	trust_text(v->trust, "", s, out);
+	filtered_text(&v->filtered, "", s, out);
 	text_hue_on(out, s, TEXT_BOLD);
 	buf_addf(out, "%6s  %-9s %-32s%10s%10s%10s", "share", "kind", "object", "size", "read", "written");
 	text_hue_off(out, s, TEXT_BOLD);
@@ -80,6 +81,8 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 	for (size_t i = 0; i < o->function_count && i < v->rows; i++) {
 		const struct object_function *f = &o->functions[i];
 
+		if (!filter_code(v->filtered.by, f->name, f->object))
+			continue;
 		text_name(out, f->name, 33, 34);
 		ratio(out, f->mar, "");
 		ratio(out, f->nonlocal_mar, "");
@@ -128,6 +131,7 @@ void objects_json(const struct objects_view *v, struct buf *out)
 	json_str(&j, "bias", o->time_bias ? "time" : NULL);
 	json_f64(&j, "samples", o->exact ? NAN : o->samples);
 	trust_json(v->trust, &j);
+	filtered_json(&v->filtered, &j);
 	json_arr(&j, "objects");
 	for (size_t i = 0; i < o->row_count; i++) {
 		const struct object_row *r = &o->rows[i];
@@ -157,6 +161,8 @@ void objects_json(const struct objects_view *v, struct buf *out)
 	for (size_t i = 0; i < o->function_count; i++) {
 		const struct object_function *f = &o->functions[i];
 
+		if (!filter_code(v->filtered.by, f->name, f->object))
+			continue;
 		json_obj(&j, NULL);
 		json_str(&j, "name", f->name);
 		json_str(&j, "object", f->object);
@@ -180,7 +186,8 @@ void objects_json(const struct objects_view *v, struct buf *out)
 const char objects_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.objects/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"exact\",\"objects\",\"functions\"],\"properties\":{\"schema\":{\"const\":\"accperf.objects/1\"},"
-	"\"exact\":{\"type\":\"boolean\"},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM "," TRUST_SCHEMA ","
+	"\"exact\":{\"type\":\"boolean\"},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM "," TRUST_SCHEMA
+	"," FILTERED_SCHEMA ","
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
 	"\"size\":" NUM ",\"blocks\":" NUM ",\"places\":{\"type\":\"integer\"},\"processes\":" NUM ",\"share\":" NUM

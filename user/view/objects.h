@@ -5,6 +5,7 @@
 
 #include "flow/objects.h"
 #include "util/buf.h"
+#include "view/filtered.h"
 #include "view/text.h"
 #include "view/trust.h"
 
@@ -12,6 +13,7 @@ struct objects_view {
 	const struct objects *o;
 	unsigned rows;
 	const char *source;
+	struct filtered filtered;
 	const struct trust *trust; /* NULL: not judged */
 };
 

@@ -15,6 +15,7 @@
 #include "model/fit.h"
 #include "offload/summary.h"
 #include "util/buf.h"
+#include "view/filtered.h"
 #include "view/text.h"
 #include "view/trust.h"
 
@@ -60,8 +61,9 @@ struct offload_view {
 	size_t verdicts_cnt;
 	const struct offload_whatif *whatif;
 	size_t whatif_cnt;
-	size_t limit;              /* items shown in full; 0: all */
-	const struct trust *trust; /* NULL: not judged */
+	size_t limit;                /* items shown in full; 0: all */
+	const struct filter *filter; /* NULL: all calls */
+	const struct trust *trust;   /* NULL: not judged */
 };
 
 /* The target's CPU time, less what the probes added: that is no work of the program's. NaN: unknown. */
@@ -80,6 +82,10 @@ double offload_site_scale(const struct offload_item *it); /* a site's calls coun
 const char *offload_variant_str(uint32_t variant);        /* NULL: not told */
 const char *offload_design(const struct offload_item *it);
 
+const char *offload_library(const struct offload_item *it); /* without its folder */
+/* What of the calls passes the filter. */
+bool offload_passes(const struct offload_view *v, const struct offload_item *it);
+struct filtered offload_filtered(const struct offload_view *v);
 void offload_text(const struct offload_view *v, const struct text_style *style, struct buf *out);
 void offload_json(const struct offload_view *v, struct buf *out);
 extern const char offload_schema[];

@@ -211,11 +211,13 @@ static void whatif(struct json *j, const struct offload_whatif *w)
 void offload_json(const struct offload_view *v, struct buf *out)
 {
 	const struct offload_summary *s = v->summary;
+	struct filtered of = offload_filtered(v);
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
 	json_str(&j, "schema", "accperf.offload/1");
 	trust_json(v->trust, &j);
+	filtered_json(&of, &j);
 	json_u64(&j, "duration_ns", v->profile->duration_ns);
 	json_str(&j, "attach",
 		 !s->has_cost                       ? NULL
@@ -237,7 +239,8 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	json_end(&j);
 	json_arr(&j, "calls");
 	for (size_t i = 0; i < s->items_cnt; i++)
-		item(&j, v, &s->items[i]);
+		if (offload_passes(v, &s->items[i]))
+			item(&j, v, &s->items[i]);
 	json_end(&j);
 	json_arr(&j, "verdicts");
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
@@ -263,7 +266,8 @@ void offload_json(const struct offload_view *v, struct buf *out)
 const char offload_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.offload/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"duration_ns\",\"attach\",\"probe_cost\",\"calls\",\"verdicts\",\"counters\"],\"properties\":{"
-	"\"schema\":{\"const\":\"accperf.offload/1\"}," TRUST_SCHEMA ",\"duration_ns\":{\"type\":\"integer\"},"
+	"\"schema\":{\"const\":\"accperf.offload/1\"}," TRUST_SCHEMA "," FILTERED_SCHEMA
+	",\"duration_ns\":{\"type\":\"integer\"},"
 	"\"attach\":{\"enum\":[\"uprobe_session\",\"uprobe_multi\",\"perf\",null]},"
 	"\"probe_cost\":{\"type\":\"object\",\"description\":\"nanoseconds; inside_ns was taken off the times, emulated_inside_ns where the kernel emulates the first instruction (probe_class); hot_ns, hot_end_ns: with hot caches, at start and when recording ended; null: not measured\","
 	"\"additionalProperties\":{\"type\":[\"number\",\"null\"]}},"

@@ -11,6 +11,39 @@
 #define SAMPLES_TELL 20 /* with a function on their stacks: its share is known within some 45 % */
 #define BAR 30
 
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+const char *offload_library(const struct offload_item *it)
+{
+	return base_of(it->library);
+}
+
+bool offload_passes(const struct offload_view *v, const struct offload_item *it)
+{
+	return filter_code(v->filter, it->name, offload_library(it));
+}
+
+struct filtered offload_filtered(const struct offload_view *v)
+{
+	struct filtered out = { v->filter, "calls", NAN };
+	double all = 0, shown = 0;
+
+	for (size_t i = 0; i < v->summary->items_cnt; i++) {
+		const struct offload_item *it = &v->summary->items[i];
+
+		all += (double)it->calls;
+		shown += offload_passes(v, it) ? (double)it->calls : 0;
+	}
+	if (all > 0)
+		out.shown = shown / all;
+	return out;
+}
+
 double offload_target_ns(const struct offload_view *v)
 {
 	double target = v->profile->has_cost ? (double)v->profile->cost.target_cpu_ns : 0;
@@ -26,13 +59,6 @@ static const char *symbol_of(const struct offload_item *it)
 	const char *own = strrchr(it->name, ':');
 
 	return own ? own + 1 : it->name;
-}
-
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 /*
@@ -267,7 +293,7 @@ static void table(const struct offload_view *v, const struct text_style *style, 
 		const struct offload_item *it = &v->summary->items[i];
 		const char *design = offload_design(it);
 
-		if (it->kind == FMT_OK_WAIT)
+		if (it->kind == FMT_OK_WAIT || !offload_passes(v, it))
 			continue;
 		right(out, 6, percent, offload_cpu(v, it).value);
 		right(out, 9, isnan(it->estimate) ? at_least_rate : rate,
@@ -647,9 +673,11 @@ static void verdict(const struct offload_verdict *d, const struct text_style *st
 void offload_text(const struct offload_view *v, const struct text_style *style, struct buf *out)
 {
 	const struct offload_summary *s = v->summary;
+	struct filtered of = offload_filtered(v);
 	size_t shown = 0;
 
 	trust_text(v->trust, "", style, out);
+	filtered_text(&of, "", style, out);
 	text_hue_on(out, style, TEXT_BOLD);
 	buf_addstr(out, "Offload calls in ");
 	text_name(out, v->file, 0, 0);
@@ -673,7 +701,7 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 	for (size_t i = 0; i < s->items_cnt; i++) {
 		const struct offload_item *it = &s->items[i];
 
-		if (it->kind == FMT_OK_WAIT || (v->limit && shown == v->limit))
+		if (it->kind == FMT_OK_WAIT || !offload_passes(v, it) || (v->limit && shown == v->limit))
 			continue;
 		shown++;
 		buf_addch(out, '\n');

@@ -76,7 +76,7 @@ static int build_threads(struct report *r, struct err *e)
 	if (!r->threads || !r->thread_order)
 		return err_set(e, -ENOMEM, "out of memory");
 	for (uint32_t t = 0; t < p->thread_count; t++) {
-		struct shares_opts so = { .inlined = r->opts.inlined, .thread = t };
+		struct shares_opts so = { .inlined = r->opts.inlined, .thread = t, .filter = r->opts.filter };
 		int err = shares_compute(p, &so, &r->threads[t], e);
 
 		if (err)
@@ -90,7 +90,7 @@ static int build_threads(struct report *r, struct err *e)
 int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r,
 		 struct err *e)
 {
-	struct shares_opts so = { .inlined = o->inlined, .thread = SHARES_ALL_THREADS };
+	struct shares_opts so = { .inlined = o->inlined, .thread = SHARES_ALL_THREADS, .filter = o->filter };
 	struct ordering order = { p, o->sort, r };
 	int err;
 
@@ -103,7 +103,9 @@ int report_build(const struct profile *p, const char *file, const struct report_
 			      "%s was counted by the exact engine: it has figures for each function, not for %s", file,
 			      o->callers ? "callers" : "threads");
 	if (!err && o->callers)
-		err = callers_compute(p, o->callers, o->inlined, &r->callers, e);
+		err = callers_compute(p, o->callers, &so, &r->callers, e);
+	if (!err && o->grouped)
+		err = rollup_compute(p, o->by, o->filter, &r->groups, e);
 	if (!err && o->flow) {
 		r->flow_func = report_flow_match(p, &r->all, o->flow->func_count, o->flow_of);
 		if (!r->flow_func)
@@ -127,6 +129,7 @@ void report_release(struct report *r)
 	free(r->threads);
 	free(r->thread_order);
 	callers_release(&r->callers);
+	rollup_release(&r->groups);
 	free(r->flow_func);
 	*r = (struct report){ 0 };
 }
@@ -433,9 +436,11 @@ static void callers_table(const struct report *r, const struct text_style *style
 void report_text(const struct report *r, const struct text_style *style, struct buf *out)
 {
 	const struct profile *p = r->profile;
+	struct filtered of = { r->opts.filter, "time", r->all.shown };
 
 	trust_text(r->opts.trust, "# ", style, out);
 	report_header(p, r->file, &r->all, style, out);
+	filtered_text(&of, "# ", style, out);
 	/* who asks for callers wants no table first, of which the tree would be the end */
 	if (r->opts.callers) {
 		callers_table(r, style, out);
@@ -443,7 +448,9 @@ void report_text(const struct report *r, const struct text_style *style, struct 
 	}
 	if (!r->threads && r->all.count) {
 		buf_addch(out, '\n');
-		if (r->opts.columns)
+		if (r->opts.grouped)
+			report_groups_text(r, style, out);
+		else if (r->opts.columns)
 			report_flow_table(r, &r->all, style, out);
 		else
 			table(r, &r->all, style, out);
@@ -456,7 +463,7 @@ void report_text(const struct report *r, const struct text_style *style, struct 
 		const struct profile_thread *t = &p->threads[r->thread_order[i]];
 		const struct shares *s = &r->threads[r->thread_order[i]];
 
-		if (!s->samples)
+		if (!s->samples || !filter_process(r->opts.filter, t->pid, t->comm))
 			continue;
 		buf_addf(out, "\n# thread %u of process %u", t->tid, t->pid);
 		if (t->comm) {
@@ -516,6 +523,8 @@ static void json_threads(const struct report *r, struct json *j)
 		const struct profile_thread *t = &p->threads[r->thread_order[i]];
 		const struct shares *s = &r->threads[r->thread_order[i]];
 
+		if (!filter_process(r->opts.filter, t->pid, t->comm))
+			continue;
 		json_obj(j, NULL);
 		json_u64(j, "pid", t->pid);
 		json_u64(j, "tid", t->tid);
@@ -559,6 +568,7 @@ static void json_callers(const struct report *r, struct json *j)
 void report_json(const struct report *r, struct buf *out)
 {
 	const struct profile *p = r->profile;
+	struct filtered of = { r->opts.filter, "time", r->all.shown };
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
@@ -588,6 +598,7 @@ void report_json(const struct report *r, struct buf *out)
 	json_str(&j, "bias", report_bias(p));
 	json_str(&j, "breakpoints", profile_meta(p, "breakpoints"));
 	trust_json(r->opts.trust, &j);
+	filtered_json(&of, &j);
 	json_f64(&j, "unnamed", r->all.unnamed);
 	json_f64(&j, "incomplete_stacks", r->all.incomplete);
 	json_str(&j, "recovery", *p->recovery ? p->recovery : NULL);
@@ -602,6 +613,8 @@ void report_json(const struct report *r, struct buf *out)
 	}
 	json_end(&j);
 	json_functions(r, &r->all, &j);
+	if (r->opts.grouped)
+		report_groups_json(r, &j);
 	if (r->threads)
 		json_threads(r, &j);
 	if (r->opts.callers)
@@ -627,7 +640,10 @@ const char report_schema[] =
 	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT
 	",\"peak_rss\":" COUNT "}},"
 	"\"unit\":{\"enum\":[\"ns\",\"instructions\",\"accesses\"]},\"bias\":{\"type\":[\"string\",\"null\"]},\"breakpoints\":{\"type\":[\"string\",\"null\"]}," TRUST_SCHEMA
-	","
+	"," FILTERED_SCHEMA ",\"by\":{\"enum\":[\"dso\",\"comm\",\"pid\"]},"
+	"\"groups\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"pid\",\"self\",\"samples\"],"
+	"\"properties\":{\"name\":{\"type\":[\"string\",\"null\"]},\"pid\":" COUNT ",\"self\":" SHARE
+	",\"inclusive\":" SHARE ",\"samples\":" COUNT ",\"low\":" SHARE ",\"high\":" SHARE "}}},"
 	"\"unnamed\":" SHARE ",\"incomplete_stacks\":" SHARE ",\"recovery\":{\"type\":[\"string\",\"null\"]},"
 	"\"counters\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"value\",\"loss\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"value\":" COUNT

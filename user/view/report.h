@@ -10,8 +10,11 @@
 #define ACCPERF_VIEW_REPORT_H
 
 #include "profile/profile.h"
+#include "profile/rollup.h"
 #include "profile/time_shares.h"
 #include "util/buf.h"
+#include "util/json.h"
+#include "view/filtered.h"
 #include "view/text.h"
 #include "view/trust.h"
 
@@ -39,8 +42,11 @@ struct report_opts {
 	const uint32_t *flow_of; /* with flow, by function of the profile: the flow's, FLOW_NONE: none */
 	const unsigned *columns; /* enum report_column; NULL: those of time */
 	unsigned column_count;
-	const struct trust *trust; /* NULL: not judged */
-	bool more;                 /* the profile could fill more columns: say so */
+	const struct trust *trust;   /* NULL: not judged */
+	const struct filter *filter; /* NULL: all of the recording */
+	bool grouped;                /* by `by` instead of by function */
+	enum rollup_by by;
+	bool more; /* the profile could fill more columns: say so */
 };
 
 struct report {
@@ -51,7 +57,8 @@ struct report {
 	struct shares *threads; /* one each of profile->threads; NULL unless per_thread */
 	uint32_t *thread_order; /* busiest first */
 	struct callers callers;
-	uint32_t *flow_func; /* by profile function; NULL without opts.flow */
+	struct rollup groups; /* with opts.grouped */
+	uint32_t *flow_func;  /* by profile function; NULL without opts.flow */
 };
 
 int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r,
@@ -64,6 +71,9 @@ void report_json(const struct report *r, struct buf *out);
 /* The head of every text view of a profile: engine, duration, samples, lost, cost, what is unnamed. */
 void report_header(const struct profile *p, const char *file, const struct shares *s, const struct text_style *style,
 		   struct buf *out);
+/* Parts of report_text() and report_json(): with opts.grouped. */
+void report_groups_text(const struct report *r, const struct text_style *style, struct buf *out);
+void report_groups_json(const struct report *r, struct json *j);
 /* Slow-down of the target as a share of 1; NaN where unknown. */
 double report_slowdown(const struct profile *p);
 /* "time" where samples were drawn by time, NULL otherwise. */

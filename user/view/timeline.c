@@ -67,6 +67,7 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 	unsigned name = 24, columns = (s->width ? s->width : 100) - name - 22, shown = 0;
 
 	trust_text(v->trust, "", s, out);
+	filtered_text(&v->filtered, "", s, out);
 	if (columns > t->slices)
 		columns = t->slices;
 	buf_addf(out, "Bytes %s per function over ", metric_name(v));
@@ -216,6 +217,7 @@ void timeline_json(const struct timeline_view *v, struct buf *out)
 	json_f64(&j, "samples", t->samples);
 	json_str(&j, "bias", v->time_bias ? "time" : NULL);
 	trust_json(v->trust, &j);
+	filtered_json(&v->filtered, &j);
 	json_u64(&j, "phases", t->phases);
 	json_arr(&j, "phase");
 	for (uint32_t s = 0; s < t->slices; s++)
@@ -241,7 +243,7 @@ const char timeline_schema[] =
 	"\"schema\":{\"const\":\"accperf.timeline/1\"},\"unit\":{\"enum\":[\"ns\",\"instructions\"]},\"start\":{\"type\":\"number\"},"
 	"\"slice\":{\"type\":\"number\"},\"slices\":{\"type\":\"integer\"},\"exact\":{\"type\":\"boolean\"},"
 	"\"samples\":{\"type\":[\"number\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]}," TRUST_SCHEMA
-	",\"phases\":{\"type\":\"integer\"},"
+	"," FILTERED_SCHEMA ",\"phases\":{\"type\":\"integer\"},"
 	"\"phase\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"read_bytes\",\"written_bytes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},"

@@ -5,6 +5,7 @@
 
 #include "flow/timeline.h"
 #include "util/buf.h"
+#include "view/filtered.h"
 #include "view/text.h"
 #include "view/trust.h"
 
@@ -15,6 +16,7 @@ struct timeline_view {
 	enum timeline_metric metric;
 	unsigned rows;
 	const char *source;
+	struct filtered filtered;  /* shown: the part that the input kept */
 	const struct trust *trust; /* NULL: not judged */
 	bool time_bias;
 };

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --pid, --comm, --dso, --symbol: a part of a recording, the same on every view; report --by adds functions up.
+. "$(dirname "$0")/../lib.sh"
+G=$TOP/tests/golden
+
+mkprofile a.data || exit 1
+check "report --dso shows that object, in shares of the whole" bash -c "accperf report -i a.data --dso 'libz*' >z && grep -qE '^ *51.00% .* 510 +libz.* deflate_slow$' z && ! grep -q parse z"
+check "... and says how much that is, of what" grep -q '^# filtered: 71.0% of the time shown (dso libz\*); shares are of the whole recording$' z
+accperf report -i a.data >whole
+check "... with the intervals of the whole" [ "$(grep -E 'deflate_slow$' z)" = "$(grep -E 'deflate_slow$' whole)" ]
+check "... in JSON, too" bash -c "accperf report -i a.data --json --symbol 'crc32,parse' | jq -e '[.functions[].name] == [\"crc32\", \"parse\"] and (.filter.shown - 0.35 | fabs) < 1e-9 and .filter.symbol == [\"crc32\", \"parse\"]'"
+check "no filter, no word of one" bash -c "! grep -q filtered whole && accperf report -i a.data --json | jq -e 'has(\"filter\") | not'"
+check "a comma inside a C++ name is part of it" bash -c "accperf report -i a.data --symbol 'walk<std::map<int, \"a b\">>,parse' | grep -q 'filtered: 17.0%'"
+expect_status 1 "a name that nothing has is an error" accperf report -i a.data --symbol deflat
+check "... that offers the nearest" grep -q "did you mean 'deflate_slow'?" err
+expect_status 1 "... of objects" accperf report -i a.data --dso libzz.so.1.2.13
+check "... the nearest of these" grep -q "did you mean 'libz.so.1.2.13'?" err
+expect_status 2 "--pid of no process, as of an empty pgrep, says so" accperf report -i a.data --pid ''
+check "... in a sentence" grep -q 'pid names nothing' err
+expect_status 2 "--pid of a name is refused" accperf report -i a.data --pid nginx
+
+check "report --by dso adds up" bash -c "accperf report -i a.data --by dso --json | jq -e '[.groups[] | [.name, (.self * 100 | round), (.inclusive * 100 | round)]] | .[0] == [\"libz.so.1.2.13\", 71, 71] and .[1] == [\"app\", 17, 99]'"
+accperf report "$G/live-forks.prof" --json --by pid >pids
+pid=$(jq '.groups[0].pid' pids) two=$(jq -r '[.groups[0,1].pid] | join(" ")' pids)
+check "--by pid has a row for each process" jq -e '.by == "pid" and (.groups | length) > 10 and ([.groups[].self] | add | . > .999 and . < 1.001)' pids
+check "--pid takes several, with blanks as pgrep has them" bash -c "accperf report '$G/live-forks.prof' -p '$two' --by pid --json | jq -e '(.groups | length) == 2 and (.filter.shown - ([.groups[].self] | add) | fabs) < 1e-9'"
+check "--comm takes patterns" bash -c "accperf report '$G/live-forks.prof' --comm 'fo*' --by comm --json | jq -e '[.groups[].name] == [\"forks\"]'"
+check "an export of one process has its samples alone" bash -c "accperf export --collapsed -o - '$G/live-forks.prof' --pid $pid 2>/dev/null >one && accperf export --collapsed -o - '$G/live-forks.prof' >all 2>/dev/null && [ -s one ] && [ \$(wc -c <one) -lt \$(wc -c <all) ]"
+check "export --csv keeps the report's shares" bash -c "accperf export --csv -o - a.data --symbol crc32 2>/dev/null | grep -q '^.crc32.,.libz.so.1.2.13.,,,0.2,' && [ \$(accperf export --csv -o - a.data --symbol crc32 2>/dev/null | wc -l) = 2 ]"
+check "export --firefox, too, keeps the samples of that process" bash -c "accperf export --firefox -o ff.json '$G/live-forks.prof' --pid $pid 2>ff && grep -q 'filtered: .* of the time exported' ff && jq -e '[.threads[] | select(.samples.length > 0) | .pid | tostring] | unique == [\"$pid\"]' ff.json"
+
+P=$G/live-pipeline.prof
+check "flow --symbol leaves the edges of such functions" bash -c "accperf flow '$P' --symbol produce --json >f && jq -e '[.edges[] | .producer == \"produce\" or .consumer == \"produce\"] | all and length > 0' f && jq -e '.filter.shown > 0 and .filter.shown < 1' f"
+bytes() { jq '[.edges[] | select(.producer == "produce" and .consumer == "transform").bytes][0]'; }
+check "... with the bytes they had" [ "$(bytes <f)" = "$(accperf flow "$P" --json | bytes)" ]
+flow_pid=$(accperf report "$P" --by pid --json | jq '.groups[0].pid')
+check "flow, objects, timeline: the only process is all there is" bash -c "for v in flow objects timeline; do accperf \$v '$P' --pid $flow_pid --json 2>/dev/null | jq -e '.filter.shown > .999' || exit 1; done"
+check "... and another one is an error or nothing" bash -c "for v in flow objects timeline; do accperf \$v '$P' --comm nginx --json && exit 1; done; true"
+check "objects --symbol: accesses of that function" bash -c "accperf objects '$P' --symbol produce --json | jq -e '(.objects | length) > 0 and ([.objects[].readers[].function] | all(. == \"produce\")) and ([.functions[].name] == [\"produce\"])'"
+check "timeline --symbol: its line" bash -c "accperf timeline '$P' --symbol 'pro*' --json | jq -e '[.functions[].name] == [\"produce\"] and .filter.shown < 1'"
+check "counts --symbol: its row" bash -c "accperf counts '$G/counts.prof' --symbol 'crc*' --json 2>/dev/null | jq -e '[.functions[].name] == [\"crc32\"] and .filter.of == \"instructions\"'"
+check "offload --symbol: its calls" bash -c "accperf offload '$G/offload-deflate.prof' --symbol deflate --json 2>/dev/null | jq -e '[.calls[].name] == [\"deflate\"]'"
+expect_status 1 "counted by function: --pid is refused" accperf objects "$G/exact-objects.prof" --pid 1
+check "--stdio is taken by all that print tables" bash -c "for v in report flow objects timeline; do accperf \$v --stdio '$P' >/dev/null 2>&1 || exit 1; done; accperf counts --stdio '$G/counts.prof' >/dev/null 2>&1 && accperf offload --stdio '$G/offload-deflate.prof' >/dev/null 2>&1"

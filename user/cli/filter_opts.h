@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The options that choose a part of a recording, the same for every reading command: FILTER_PROCESS_OPTS and
+ * FILTER_CODE_OPTS in its table, a struct filter_opts in its options, filter_from_opts() in its run().
+ */
+#ifndef ACCPERF_CLI_FILTER_OPTS_H
+#define ACCPERF_CLI_FILTER_OPTS_H
+
+#include "cli/cli.h"
+#include "profile/filter.h"
+
+struct profile;
+struct flow_input;
+
+struct filter_opts {
+	struct opt_list by[FILTER_KINDS];
+};
+
+#define FILTER_AT(struct_name, field, kind) (offsetof(struct_name, field) + (kind) * sizeof(struct opt_list))
+#define FILTER_PROCESS_OPTS(struct_name, field)                                                                        \
+	{ OPT_LIST,                                                                                                    \
+	  'p',                                                                                                         \
+	  "pid",                                                                                                       \
+	  FILTER_AT(struct_name, field, FILTER_PID),                                                                   \
+	  .arg = "PID,...",                                                                                            \
+	  .help = "only these processes" },                                                                            \
+	{                                                                                                              \
+		OPT_LIST, 0, "comm", FILTER_AT(struct_name, field, FILTER_COMM),                                       \
+			.arg = "NAME,...", .help = "only processes of these names or glob patterns"                    \
+	}
+#define FILTER_CODE_OPTS(struct_name, field)                                                                           \
+	{ OPT_LIST,                                                                                                    \
+	  0,                                                                                                           \
+	  "dso",                                                                                                       \
+	  FILTER_AT(struct_name, field, FILTER_DSO),                                                                   \
+	  .arg = "NAME,...",                                                                                           \
+	  .help = "only code of these objects (libz.so*, [kernel])" },                                                 \
+	{                                                                                                              \
+		OPT_LIST, 0, "symbol", FILTER_AT(struct_name, field, FILTER_SYMBOL),                                   \
+			.arg = "NAME,...", .help = "only functions of these names or glob patterns"                    \
+	}
+
+/* The filter that the options ask for; to be released. 0 or -EINVAL, -ENOMEM. */
+int filter_from_opts(const struct filter_opts *o, struct filter *f, struct err *e);
+/* -ENOENT where a name fits nothing in there; the sentence offers the nearest. */
+int filter_check_profile(const struct filter *f, const struct profile *p, const char *file, struct err *e);
+int filter_check_flow(const struct filter *f, const struct flow_input *in, const char *file, struct err *e);
+/* The same for names of any kind: nth() has them one by one. */
+int filter_check(const struct filter *f, enum filter_by by, const char *(*nth)(const void *ctx, size_t i),
+		 const void *ctx, size_t count, const char *file, struct err *e);
+
+#endif

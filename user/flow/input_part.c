@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A part of a recording: what other processes and threads do is left out before anything is estimated. */
+#include <math.h>
+
+#include "flow/input_priv.h"
+
+bool flow_input_in_part(const struct flow_input_opts *o)
+{
+	return o->tid || filter_asks_process(o->filter);
+}
+
+bool input_wants(const struct raw *r, uint32_t pid, uint32_t tid)
+{
+	return (!r->o.tid || tid == r->o.tid) && filter_process(r->o.filter, pid, in_comm(r->in, pid));
+}
+
+static double bytes_loaded(const struct in_access *a)
+{
+	return (a->flags & FMT_A_LOAD) && !(a->flags & FMT_A_CENSUS) ? a->weight * a->size : 0;
+}
+
+/* Accesses move, and local variables tell by number of which they are. */
+static void leave_out_accesses(struct raw *r, double *all, double *left)
+{
+	struct flow_input *in = r->in;
+	size_t n = 0, local = 0, locals = 0;
+
+	for (size_t i = 0; i < in->access_count; i++) {
+		const struct in_access *a = &in->access[i];
+		bool stores = (a->flags & FMT_A_STORE) != 0 && !r->o.stores_too;
+		/* stores outside the wanted part still say who produced what is read inside it */
+		bool keep = stores || input_wants(r, a->pid, a->tid);
+
+		*all += bytes_loaded(a);
+		*left += keep ? bytes_loaded(a) : 0;
+		for (; local < r->local_count && r->local[local].access == i; local++) {
+			if (!keep)
+				continue;
+			r->local[locals] = r->local[local];
+			r->local[locals++].access = (uint32_t)n;
+		}
+		if (keep)
+			in->access[n++] = *a;
+	}
+	in->access_count = n;
+	r->local_count = locals;
+}
+
+void input_leave_out(struct raw *r)
+{
+	struct flow_input *in = r->in;
+	double all = 0, left = 0;
+	size_t n = 0;
+
+	if (!flow_input_in_part(&r->o))
+		return;
+	leave_out_accesses(r, &all, &left);
+	for (size_t i = 0; i < in->blind_count; i++) {
+		const struct in_access *a = &in->blind[i];
+		bool keep = input_wants(r, a->pid, a->tid);
+
+		all += bytes_loaded(a);
+		left += keep ? bytes_loaded(a) : 0;
+		if (keep)
+			in->blind[n++] = *a;
+	}
+	in->blind_count = n;
+	n = 0;
+	for (size_t i = 0; i < in->sysio_count; i++) {
+		const struct in_sysio *s = &in->sysio[i];
+
+		/* what was read outside the wanted part is not asked for; who wrote is */
+		if ((s->dir != FMT_IO_KERNEL_READS && !r->o.stores_too) || input_wants(r, s->pid, s->tid))
+			in->sysio[n++] = *s;
+	}
+	in->sysio_count = n;
+	in->kept = all > 0 ? left / all : NAN;
+}
+
+static size_t keep_code(const struct flow_input *in, const struct filter *f, struct in_access *a, size_t count,
+			double *all, double *left)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct in_func *fn = &in->funcs[a[i].func];
+		bool keep = filter_code(f, fn->name, fn->object);
+
+		*all += bytes_loaded(&a[i]);
+		*left += keep ? bytes_loaded(&a[i]) : 0;
+		if (keep)
+			a[n++] = a[i];
+	}
+	return n;
+}
+
+void flow_input_keep_code(struct flow_input *in, const struct filter *f)
+{
+	double all = 0, left = 0, used = 0, used_left = 0;
+	size_t n = 0;
+
+	if (!filter_asks_code(f))
+		return;
+	in->access_count = keep_code(in, f, in->access, in->access_count, &all, &left);
+	in->blind_count = keep_code(in, f, in->blind, in->blind_count, &all, &left);
+	for (size_t i = 0; i < in->x_use_count; i++) {
+		const struct fmt_x_use *u = &in->x_use[i];
+		const struct in_func *fn = u->function < in->func_count ? &in->funcs[u->function] : NULL;
+
+		used += (double)u->read_bytes;
+		if (!fn || !filter_code(f, fn->name, fn->object))
+			continue;
+		used_left += (double)u->read_bytes;
+		in->x_use[n++] = *u;
+	}
+	if (in->x_use_count) {
+		all = used;
+		left = used_left;
+	}
+	in->x_use_count = n;
+	in->kept *= all > 0 ? left / all : NAN;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which part of a recording is looked at: processes by number and name, code by object and function. One filter
+ * serves all views: what reads rows asks filter_process(), what shows functions filter_code(). Shares stay those of
+ * the whole recording. Included by all that reads profiles; owns its patterns, until filter_release().
+ */
+#ifndef ACCPERF_PROFILE_FILTER_H
+#define ACCPERF_PROFILE_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct filter_list {
+	char **at; /* names, or glob patterns */
+	size_t count, cap;
+};
+
+enum filter_by { FILTER_PID, FILTER_COMM, FILTER_DSO, FILTER_SYMBOL, FILTER_KINDS };
+
+struct filter {
+	struct filter_list by[FILTER_KINDS]; /* empty: everything */
+};
+
+extern const char *const filter_names[FILTER_KINDS]; /* "pid", "comm"... */
+
+/* Adds names with commas between them; those inside (), <>, [] and {} belong to a name. Blanks end a pid, too.
+ * 0, -ENOMEM, or -EINVAL where `text` names nothing, or a pid is no number. */
+int filter_add(struct filter *f, enum filter_by by, const char *text);
+void filter_release(struct filter *f);
+/* NULL asks for nothing, and takes everything. */
+bool filter_any(const struct filter *f);
+bool filter_asks_process(const struct filter *f);
+bool filter_asks_code(const struct filter *f);
+bool filter_process(const struct filter *f, uint32_t pid, const char *comm);
+bool filter_code(const struct filter *f, const char *name, const char *object);
+/* Does one pattern mean this name? */
+bool filter_matches(const char *pattern, const char *name);
+
+#endif

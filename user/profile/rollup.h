@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Time by object, process or name of process, where time_shares.h has it by function: shares of the whole
+ * recording. Pure arithmetic over struct profile. Included by view, cli, tests.
+ */
+#ifndef ACCPERF_PROFILE_ROLLUP_H
+#define ACCPERF_PROFILE_ROLLUP_H
+
+#include "profile/filter.h"
+#include "profile/profile.h"
+
+enum rollup_by { ROLLUP_DSO, ROLLUP_COMM, ROLLUP_PID };
+
+struct rollup_row {
+	const char *name; /* object, or what the process is called; NULL: unknown */
+	uint32_t pid;     /* ROLLUP_PID only */
+	uint64_t samples;
+	double self, inclusive; /* shares of 1; inclusive NaN where it says nothing: of a process it is self */
+	double low, high;       /* 95 % interval of self */
+};
+
+struct rollup {
+	struct rollup_row *rows; /* by falling self, then inclusive */
+	size_t count, cap;
+	double shown; /* share of the time that passes the filter */
+	bool exact;
+};
+
+int rollup_compute(const struct profile *p, enum rollup_by by, const struct filter *f, struct rollup *out,
+		   struct err *e);
+void rollup_release(struct rollup *r);
+
+#endif
