@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The profile file: what is on disk. Compiles freestanding; included by user/store, user/exact and
- * tests, and by whoever fills or walks a section. doc: user/store/FORMAT.md.
+ * tests, and by whoever fills or walks a section. doc: user/store/FORMAT.md, SECTIONS.md.
  *
  * File = struct fmt_file, then chunks until the end. A chunk = struct fmt_chunk + stored bytes
  * (zstd unless FMT_RAW). A chunk holds `count` records of one section: of `rec_size` bytes each, or,
@@ -11,7 +11,7 @@
  *
  * To add a section: append to enum fmt_section inside your folder's range, declare the record with
  * fixed-width fields and no implicit padding, assert its size (tests/adding/section.h is one to begin with, and
- * tests/adding/command.c reads it), describe it in FORMAT.md. To add a field: append it to the record;
+ * tests/adding/command.c reads it), describe it in SECTIONS.md. To add a field: append it to the record;
  * readers of older files see zeros, so choose an encoding in which zero means unknown. Never reorder,
  * never renumber.
  */
