@@ -17,13 +17,6 @@
 #include "util/openfile.h"
 #include "util/rights.h"
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int call(lib_fn fn, void *ctx, struct lib_file *f, int fd)
 {
 	struct stat st;
@@ -123,12 +116,12 @@ int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
 		nl = strstr(path, " (deleted)");
 		if (nl && !nl[sizeof(" (deleted)") - 1])
 			*nl = 0;
-		if (!want(ctx, base_of(path), path))
+		if (!want(ctx, basename(path), path))
 			continue;
 		last_ino = ino;
 		fd = open_mapped(pid, &(struct mapped){ path, start, end, ino, maj, min });
 		if (fd >= 0)
-			r = call(fn, ctx, &(struct lib_file){ .path = path, .base = base_of(path), .mapped = true },
+			r = call(fn, ctx, &(struct lib_file){ .path = path, .base = basename(path), .mapped = true },
 				 fd);
 	}
 	free(line);
@@ -163,7 +156,7 @@ static int walk_dir(int pid, const char *dir, lib_want_fn want, lib_fn fn, void 
 				continue;
 			fd = openfile_in_root((uint32_t)pid, path, &st);
 			if (fd >= 0)
-				r = call(fn, ctx, &(struct lib_file){ .path = path, .base = base_of(path) }, fd);
+				r = call(fn, ctx, &(struct lib_file){ .path = path, .base = basename(path) }, fd);
 		}
 	}
 	closedir(d);

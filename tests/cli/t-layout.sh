@@ -59,6 +59,33 @@ check "no reader starts over within an open profile" one_pass
 one_decoder() { ! grep -rln 'ZydisDecoder' --include='*.[ch]' user | grep -vx user/code/insn.c; }
 check "one file turns bytes into a decoded instruction" one_decoder
 
+# What is on disk keeps its number when an enumerator is put before it.
+numbered() {
+	! sed 's:/\*.*\*/::; s:/\*.*::' include/format.h user/emu/emu.h | awk '
+		/^enum .*{/ { name = $2; inside = 1; sub(/.*{/, "") }
+		inside {
+			line = $0; sub(/}.*/, "", line)
+			n = split(line, item, ",")
+			for (i = 1; i <= n; i++)
+				if (item[i] ~ /[A-Z]/ && item[i] !~ /=/) print name ": " item[i]
+		}
+		/}/ { inside = 0 }' | grep -E '^(fmt_|emu_end)'
+}
+check "enumerators of the file format state their numbers" numbered
+
+# One mechanism stands in one place.
+twice() {
+	! git ls-files 'bpf/*.c' 'kmod-free/*.c' 'user/*.c' | xargs awk '
+		FNR == 1 { body = "" }
+		/^static .*\(/ && !/;$/ { head = $0; body = $0; lines = 0; next }
+		body != "" { body = body "\n" $0; lines++ }
+		/^}/ && body != "" {
+			if (lines >= 5 && (body in seen) && seen[body] != FILENAME) print head ": " seen[body] ", " FILENAME
+			seen[body] = FILENAME; body = ""
+		}' | grep .
+}
+check "no function of three lines or more stands in two files, word for word" twice
+
 headers_stand_alone() {
 	local bad=0 h
 	for h in $(git ls-files 'include/*.h' 'user/*.h' 'kmod-free/*.h' | grep -v '^user/exact/'); do

@@ -15,22 +15,6 @@ static double as_double(uint64_t x, unsigned bits)
 	return bits == 32 ? (double)f : d;
 }
 
-static uint64_t of_double(double d)
-{
-	uint64_t x;
-
-	memcpy(&x, &d, 8);
-	return x;
-}
-
-static uint64_t of_float(float f)
-{
-	uint32_t x;
-
-	memcpy(&x, &f, 4);
-	return x;
-}
-
 /* What does not fit becomes the least integer. */
 static uint64_t to_integer(double d, unsigned bits)
 {

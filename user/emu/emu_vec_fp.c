@@ -25,22 +25,6 @@ static float as_float(uint64_t x)
 	return f;
 }
 
-static uint64_t of_double(double d)
-{
-	uint64_t x;
-
-	memcpy(&x, &d, 8);
-	return x;
-}
-
-static uint64_t of_float(float f)
-{
-	uint32_t x;
-
-	memcpy(&x, &f, 4);
-	return x;
-}
-
 static bool not_a_number(uint64_t x, unsigned bits)
 {
 	return bits == 32 ? (x & 0x7fffffff) > 0x7f800000 : (x & INT64_MAX) > 0x7ff0000000000000;

@@ -24,6 +24,22 @@ typedef enum emu_outcome vec_shape(struct vec_ctx *c);
 typedef uint64_t vec_fn1(uint64_t a, unsigned bits);
 typedef uint64_t vec_fn2(uint64_t a, uint64_t b, unsigned bits);
 
+static inline uint64_t of_float(float f)
+{
+	uint32_t x;
+
+	memcpy(&x, &f, 4);
+	return x;
+}
+
+static inline uint64_t of_double(double d)
+{
+	uint64_t x;
+
+	memcpy(&x, &d, 8);
+	return x;
+}
+
 struct vec_rule {
 	uint16_t mnemonic;
 	uint8_t element; /* bytes of an element of the result, and of one bit of an EVEX mask */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clock.h"
+
 #define NOTEWORTHY 0.001 /* an edge below this share is neither missed nor invented */
 #define RANKED 0.0001
 
@@ -243,13 +245,6 @@ static struct compare_found found_in_top(const struct flow_compare *c, const str
 	return r;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int relative_errors(struct flow_compare *c)
 {
 	double sum = 0, *error = calloc(c->pair_count + 1, sizeof(*error));
@@ -262,7 +257,7 @@ static int relative_errors(struct flow_compare *c)
 		error[n] = fabs(c->pairs[n].estimate - c->pairs[n].truth) / c->pairs[n].truth;
 		n++;
 	}
-	qsort(error, n, sizeof(*error), by_value);
+	qsort(error, n, sizeof(*error), by_double);
 	c->rel90_edges = n;
 	c->rel90 = n ? (error[(n - 1) / 2] + error[n / 2]) / 2 : NAN;
 	c->worst90 = n ? error[n - 1] : NAN;
@@ -291,12 +286,12 @@ struct ranked {
 
 static int by_first(const void *a, const void *b)
 {
-	return by_value(((const struct ranked *)a)->value, ((const struct ranked *)b)->value);
+	return by_double(((const struct ranked *)a)->value, ((const struct ranked *)b)->value);
 }
 
 static int by_second(const void *a, const void *b)
 {
-	return by_value(((const struct ranked *)a)->value + 1, ((const struct ranked *)b)->value + 1);
+	return by_double(((const struct ranked *)a)->value + 1, ((const struct ranked *)b)->value + 1);
 }
 
 static void give_ranks(struct ranked *r, unsigned n, int which)

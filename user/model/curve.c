@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clock.h"
+
 double curve_pad(double g, double block, double bytes)
 {
 	return block > 0 ? block * ceil((g + bytes) / block) : g + bytes;
@@ -14,13 +16,6 @@ double curve_pad(double g, double block, double bytes)
 double curve_at(const struct curve_fit *f, double g)
 {
 	return f->c[0] + f->c[1] * g + (f->columns & CURVE_POWER ? f->c[2] * pow(g, f->beta) : 0);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 void curve_release(struct curve *c)
@@ -63,12 +58,12 @@ int curve_init(struct curve *c, const struct point_list *l, double pad_block, do
 		c->ln_t[n] = log(l->at[i].t);
 		n++;
 	}
-	qsort(c->size, n, sizeof(*c->size), by_value);
+	qsort(c->size, n, sizeof(*c->size), by_double);
 	for (size_t i = 0; i < n; i++)
 		if (c->sizes == 0 || c->size[i] != c->size[c->sizes - 1])
 			c->size[c->sizes++] = c->size[i];
 	for (size_t i = 0; i < n; i++) {
-		double *at = bsearch(&c->g[i], c->size, c->sizes, sizeof(*c->size), by_value);
+		double *at = bsearch(&c->g[i], c->size, c->sizes, sizeof(*c->size), by_double);
 
 		c->index[i] = (size_t)(at - c->size);
 	}

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clock.h"
+
 #define CHI2_90 2.71
 #define PROFILE_STEPS 61
 #define REST_ROUNDS 15
@@ -215,20 +217,13 @@ static void resampler_release(struct resampler *s, struct curve *c)
 
 enum drawn { D_T0, D_C, D_BETA, D_FIXED, D_AEFF, D_A, D_L, D_G1, D_G1B, D_HALF, D_O, D_AGREE, DRAWN };
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* 5 % and 95 %, spread by `widen` around the estimate, because resampling n calls shows only
  * (n - 1)/n of their variance. */
 static void interval(double *draw, size_t n, double widen, struct fit_value *v)
 {
 	double lo, hi;
 
-	qsort(draw, n, sizeof(*draw), by_value);
+	qsort(draw, n, sizeof(*draw), by_double);
 	lo = draw[(size_t)(.05 * (double)(n - 1))];
 	hi = draw[(size_t)ceil(.95 * (double)(n - 1))];
 	if (v->v > 0 && lo > 0 && isfinite(v->v)) {

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "util/clock.h"
+
 static const struct {
 	const char *name;
 	const char *also[5]; /* other spellings of a CSV column */
@@ -59,13 +61,6 @@ int points_add(struct points *p, enum run_kind k, double g, double t, bool switc
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 size_t points_sizes(const struct point_list *l)
 {
 	double *g = malloc((l->count + 1) * sizeof(*g));
@@ -76,7 +71,7 @@ size_t points_sizes(const struct point_list *l)
 	for (size_t i = 0; i < l->count; i++)
 		if (!l->at[i].switched)
 			g[n++] = l->at[i].g;
-	qsort(g, n, sizeof(*g), by_value);
+	qsort(g, n, sizeof(*g), by_double);
 	for (size_t i = 0; i < n; i++)
 		distinct += i == 0 || g[i] != g[i - 1];
 	free(g);

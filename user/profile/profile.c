@@ -873,6 +873,14 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
+uint64_t profile_counted(const struct profile *p, const char *name)
+{
+	for (size_t i = 0; i < p->counter_count; i++)
+		if (!strcmp(p->counters[i].name, name))
+			return p->counters[i].value;
+	return 0;
+}
+
 const char *profile_meta(const struct profile *p, const char *key)
 {
 	return store_meta_get(p->priv->reader, key);

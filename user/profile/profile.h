@@ -148,6 +148,8 @@ bool profile_takes(const struct profile *p, const struct filter *f, uint32_t pid
 double profile_keep_part(struct profile *p, const struct filter *f);
 /* Value of a meta key, NULL if the file has none. */
 const char *profile_meta(const struct profile *p, const char *key);
+/* What the recorder counted by this name, 0 if nothing. */
+uint64_t profile_counted(const struct profile *p, const char *name);
 /* Index of the stack that the file calls `id`; 0: none such. */
 uint32_t profile_stack_of(const struct profile *p, uint32_t id);
 /* Frame at the beginning of the function that execution counts call `id`; 0: none such. */

@@ -4,14 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static void count(struct json *j, const char *key, double v)
-{
-	if (isnan(v) || v < 0 || v > 1.8e19)
-		json_null(j, key);
-	else
-		json_u64(j, key, text_whole(v));
-}
-
 /* "0-3,8": the bytes of a line. */
 static void byte_list(struct buf *out, uint64_t mask)
 {
@@ -131,7 +123,7 @@ static void json_user(struct json *j, const struct line_user *u)
 	json_str(j, "function", u->function);
 	json_str(j, "bytes", used.data ? used.data : "");
 	json_str(j, "written", written.data ? written.data : "");
-	count(j, "accesses", u->accesses);
+	text_json_whole(j, "accesses", u->accesses);
 	json_u64(j, "samples", u->samples);
 	json_end(j);
 }
@@ -155,17 +147,17 @@ void flow_threads_json(const struct flow_view *v, struct json *j)
 		json_u64(j, "pid", t->thread[i].pid);
 		json_u64(j, "tid", t->thread[i].tid);
 		json_str(j, "comm", t->thread[i].comm);
-		count(j, "in", f ? f->in : NAN);
-		count(j, "in_low", f ? f->in_low : NAN);
-		count(j, "in_high", f ? f->in_high : NAN);
-		count(j, "out", f ? f->out : NAN);
-		count(j, "out_low", f ? f->out_low : NAN);
-		count(j, "out_high", f ? f->out_high : NAN);
-		count(j, "in_uma", f ? f->in_uma : NAN);
-		count(j, "loads", f ? f->loads : NAN);
-		count(j, "stores", f ? f->stores : NAN);
-		count(j, "load_bytes", f ? f->load_bytes : NAN);
-		count(j, "store_bytes", f ? f->store_bytes : NAN);
+		text_json_whole(j, "in", f ? f->in : NAN);
+		text_json_whole(j, "in_low", f ? f->in_low : NAN);
+		text_json_whole(j, "in_high", f ? f->in_high : NAN);
+		text_json_whole(j, "out", f ? f->out : NAN);
+		text_json_whole(j, "out_low", f ? f->out_low : NAN);
+		text_json_whole(j, "out_high", f ? f->out_high : NAN);
+		text_json_whole(j, "in_uma", f ? f->in_uma : NAN);
+		text_json_whole(j, "loads", f ? f->loads : NAN);
+		text_json_whole(j, "stores", f ? f->stores : NAN);
+		text_json_whole(j, "load_bytes", f ? f->load_bytes : NAN);
+		text_json_whole(j, "store_bytes", f ? f->store_bytes : NAN);
 		json_end(j);
 	}
 	json_end(j);
@@ -176,10 +168,10 @@ void flow_threads_json(const struct flow_view *v, struct json *j)
 		json_obj(j, NULL);
 		json_end_of(j, "producer", "producer_tid", t, e->producer);
 		json_end_of(j, "consumer", "consumer_tid", t, e->consumer);
-		count(j, "bytes", e->bytes);
-		count(j, "unique_bytes", e->unique);
-		count(j, "low", e->low);
-		count(j, "high", e->high);
+		text_json_whole(j, "bytes", e->bytes);
+		text_json_whole(j, "unique_bytes", e->unique);
+		text_json_whole(j, "low", e->low);
+		text_json_whole(j, "high", e->high);
 		json_bool(j, "resolved", !e->unresolved);
 		json_end(j);
 	}

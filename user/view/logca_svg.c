@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "util/clean.h"
+#include "util/clock.h"
 #include "view/logca.h"
 
 #define WIDTH 860
@@ -48,13 +49,6 @@ static const char *tint(const char *letters)
 	return hue[set];
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Regions between the exact cut-offs, not on the grid of powers of two. */
 static void regions(struct buf *b, const struct logca_view *v, const struct frame *f, int *row)
 {
@@ -69,7 +63,7 @@ static void regions(struct buf *b, const struct logca_view *v, const struct fram
 			edge[n++] = iv[k][1];
 		}
 	}
-	qsort(edge, (size_t)n, sizeof(*edge), by_value);
+	qsort(edge, (size_t)n, sizeof(*edge), by_double);
 	for (int i = 0; i + 1 < n; i++) {
 		double a = px(f, edge[i]), z = px(f, edge[i + 1]), y;
 		char letters[LOGCA_LETTERS + 1];

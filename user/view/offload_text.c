@@ -77,7 +77,7 @@ static bool by_samples(const struct offload_view *v, const struct offload_item *
 		const struct share *r = &v->shares->rows[i];
 		const struct profile_function *f = &v->profile->functions[r->function];
 
-		if (strcmp(f->name, symbol_of(it)) || strcmp(base_of(f->object), base_of(it->library)))
+		if (strcmp(f->name, symbol_of(it)) || strcmp(basename(f->object), basename(it->library)))
 			continue;
 		seen = r->inclusive * v->shares->effective;
 		if (seen < SAMPLES_TELL)

@@ -224,19 +224,12 @@ static void header_counters(const struct profile *p, const char *title, bool los
 	}
 }
 
-static uint64_t counter(const struct profile *p, const char *name)
-{
-	for (size_t i = 0; i < p->counter_count; i++)
-		if (!strcmp(p->counters[i].name, name))
-			return p->counters[i].value;
-	return 0;
-}
-
 /* Timers of threads do not see those that live for less than a period. */
 static void header_unsampled(const struct profile *p, struct buf *out)
 {
-	double without = (double)counter(p, COUNTER_UNSAMPLED_US) * 1e3, all = p->weight[PROFILE_TIME] + without;
-	uint64_t threads = counter(p, COUNTER_UNSAMPLED_THREADS);
+	double without = (double)profile_counted(p, COUNTER_UNSAMPLED_US) * 1e3,
+	       all = p->weight[PROFILE_TIME] + without;
+	uint64_t threads = profile_counted(p, COUNTER_UNSAMPLED_THREADS);
 
 	if (!threads || !(without > WORTH_TELLING * all))
 		return;

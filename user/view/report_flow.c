@@ -296,40 +296,32 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 			"# in and out); -: unknown\n");
 }
 
-static void count(struct json *j, const char *key, double v)
-{
-	if (isnan(v) || v < 0 || v > 1.8e19)
-		json_null(j, key);
-	else
-		json_u64(j, key, text_whole(v));
-}
-
 void report_flow_json(struct json *j, const struct flow *flow, const struct flow_func *f)
 {
-	count(j, "in", bytes_known(flow, f) ? f->in : NAN);
-	count(j, "in_low", f ? f->in_low : NAN);
-	count(j, "in_high", f ? f->in_high : NAN);
-	count(j, "out", bytes_known(flow, f) ? f->out : NAN);
-	count(j, "out_low", f ? f->out_low : NAN);
-	count(j, "out_high", f ? f->out_high : NAN);
-	count(j, "instructions", f ? f->instructions : NAN);
-	count(j, "compute", f ? f->compute : NAN);
-	count(j, "compute_low", f ? f->compute_low : NAN);
-	count(j, "compute_high", f ? f->compute_high : NAN);
-	count(j, "load_bytes", f ? f->load_bytes : NAN);
-	count(j, "store_bytes", f ? f->store_bytes : NAN);
+	text_json_whole(j, "in", bytes_known(flow, f) ? f->in : NAN);
+	text_json_whole(j, "in_low", f ? f->in_low : NAN);
+	text_json_whole(j, "in_high", f ? f->in_high : NAN);
+	text_json_whole(j, "out", bytes_known(flow, f) ? f->out : NAN);
+	text_json_whole(j, "out_low", f ? f->out_low : NAN);
+	text_json_whole(j, "out_high", f ? f->out_high : NAN);
+	text_json_whole(j, "instructions", f ? f->instructions : NAN);
+	text_json_whole(j, "compute", f ? f->compute : NAN);
+	text_json_whole(j, "compute_low", f ? f->compute_low : NAN);
+	text_json_whole(j, "compute_high", f ? f->compute_high : NAN);
+	text_json_whole(j, "load_bytes", f ? f->load_bytes : NAN);
+	text_json_whole(j, "store_bytes", f ? f->store_bytes : NAN);
 	json_f64(j, "stack_share", f ? stack_share(f) : NAN);
 	json_f64(j, "ops_per_byte", f ? report_ops_per_byte(f) : NAN);
-	count(j, "calls", f ? f->calls : NAN);
-	count(j, "access_samples", f ? f->samples : NAN);
-	count(j, "inclusive_in", f ? f->inc.in : NAN);
-	count(j, "inclusive_in_low", f ? f->inc.in_low : NAN);
-	count(j, "inclusive_in_high", f ? f->inc.in_high : NAN);
-	count(j, "inclusive_out", f ? f->inc.out : NAN);
-	count(j, "inclusive_out_low", f ? f->inc.out_low : NAN);
-	count(j, "inclusive_out_high", f ? f->inc.out_high : NAN);
-	count(j, "inclusive_compute", f ? f->inc.compute : NAN);
+	text_json_whole(j, "calls", f ? f->calls : NAN);
+	text_json_whole(j, "access_samples", f ? f->samples : NAN);
+	text_json_whole(j, "inclusive_in", f ? f->inc.in : NAN);
+	text_json_whole(j, "inclusive_in_low", f ? f->inc.in_low : NAN);
+	text_json_whole(j, "inclusive_in_high", f ? f->inc.in_high : NAN);
+	text_json_whole(j, "inclusive_out", f ? f->inc.out : NAN);
+	text_json_whole(j, "inclusive_out_low", f ? f->inc.out_low : NAN);
+	text_json_whole(j, "inclusive_out_high", f ? f->inc.out_high : NAN);
+	text_json_whole(j, "inclusive_compute", f ? f->inc.compute : NAN);
 	json_f64(j, "inclusive_ops_per_byte", f ? report_ops_per_byte_inclusive(f) : NAN);
-	count(j, "inclusive_samples", f ? f->inc.samples : NAN);
+	text_json_whole(j, "inclusive_samples", f ? f->inc.samples : NAN);
 	json_str(j, "bias", report_flow_bias(flow, f));
 }

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "view/text.h"
 
+#include <math.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "util/clean.h"
+
+void text_json_whole(struct json *j, const char *key, double v)
+{
+	if (isnan(v) || v < 0 || v > 1.8e19)
+		json_null(j, key);
+	else
+		json_u64(j, key, text_whole(v));
+}
 
 void text_count(struct buf *b, uint64_t n)
 {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "util/buf.h"
+#include "util/json.h"
 
 struct text_style {
 	unsigned width; /* columns; 0: as wide as it gets */
@@ -24,6 +25,8 @@ static inline uint64_t text_whole(double v)
 {
 	return v >= 1.8e19 ? UINT64_MAX : v > 0 ? (uint64_t)(v + 0.5) : 0;
 }
+/* The same in JSON, where what is unknown or no count is null. */
+void text_json_whole(struct json *j, const char *key, double v);
 /* 1234567 -> 1,234,567 */
 void text_count(struct buf *b, uint64_t n);
 void text_bytes(struct buf *b, uint64_t n);    /* 22.1 MB */

@@ -16,14 +16,6 @@ static double sampling_error(double share, double n)
 	return n > 0 ? MEAN_DEVIATION * sqrt(fmax(0, share * (1 - share)) / n) : 0;
 }
 
-static uint64_t counter(const struct profile *p, const char *name)
-{
-	for (size_t i = 0; i < p->counter_count; i++)
-		if (!strcmp(p->counters[i].name, name))
-			return p->counters[i].value;
-	return 0;
-}
-
 static double part(double of, double all)
 {
 	return all > 0 ? of / all : NAN;
@@ -42,7 +34,7 @@ static struct trust_evidence of_profile(const struct profile *p)
 {
 	struct trust_evidence v = trust_no_evidence();
 	double samples = (double)p->samples[profile_unit(p)];
-	double unsampled = (double)counter(p, COUNTER_UNSAMPLED_US) * 1e3; /* ns */
+	double unsampled = (double)profile_counted(p, COUNTER_UNSAMPLED_US) * 1e3; /* ns */
 
 	if (p->duration_ns)
 		v.seconds = (double)p->duration_ns * 1e-9;
@@ -52,7 +44,8 @@ static struct trust_evidence of_profile(const struct profile *p)
 		return v;
 	}
 	if (p->lost_known)
-		v.fact[TRUST_LOST] = lost_of((double)p->lost, (double)counter(p, COUNTER_SIDEBAND_LOST), samples);
+		v.fact[TRUST_LOST] =
+			lost_of((double)p->lost, (double)profile_counted(p, COUNTER_SIDEBAND_LOST), samples);
 	v.fact[TRUST_UNSAMPLED] = part(unsampled, p->weight[PROFILE_TIME] + unsampled);
 	return v;
 }
