@@ -49,6 +49,18 @@ static void mend(uint8_t *data, size_t size)
 	}
 }
 
+/* timed: of the formats that show time, which `eo` then has; else the others. */
+static void export_all(const struct profile *p, const struct export_opts *eo, bool timed)
+{
+	struct buf out = { 0 };
+
+	for (const struct export_format *f = export_formats; f->name; f++) {
+		if (f->timed == timed)
+			f->render(p, eo, &out, NULL);
+		buf_release(&out);
+	}
+}
+
 static void render(const struct profile *p)
 {
 	struct report_opts o = { .children = true, .inlined = true, .per_thread = true, .callers = "main" };
@@ -66,10 +78,19 @@ static void render(const struct profile *p)
 	report_json(&r, &out);
 	report_release(&r);
 	buf_release(&out);
-	for (const struct export_format *f = export_formats; f->name; f++) {
-		f->render(p, &eo, &out, NULL);
-		buf_release(&out);
-	}
+	export_all(p, &eo, false);
+}
+
+static void render_in_order(const char *path)
+{
+	struct in_order o;
+	struct export_opts eo = { .inlined = true, .in_order = &o };
+	struct profile *p = in_order_load_as_stored(path, &o, NULL);
+
+	if (p)
+		export_all(p, &eo, true);
+	in_order_release(&o);
+	profile_free(p);
 }
 
 static void read_all(const char *path)
@@ -107,6 +128,7 @@ static void read_all(const char *path)
 	if (p)
 		render(p);
 	profile_free(p);
+	render_in_order(path);
 }
 
 #define INFLATED (1u << 20)   /* bytes of an inflated chunk */

@@ -186,7 +186,7 @@ static void resolve_threads(struct collector *c)
 	}
 }
 
-struct profile *in_order_load(const char *path, struct in_order *o, struct err *e)
+static struct profile *load(const char *path, bool name_missing, struct in_order *o, struct err *e)
 {
 	struct collector c = { .o = o };
 	struct section_reader reader = SECTION_READER(rows, &c);
@@ -199,7 +199,7 @@ struct profile *in_order_load(const char *path, struct in_order *o, struct err *
 	err = GROW(o->apis, o->api_count, c.api_cap, 16) ? 0 : -ENOMEM;
 	if (!err) {
 		o->apis[o->api_count++] = (struct ordered_api){ .name = "(unknown)" };
-		err = profile_read(c.p, PROFILE_SAMPLES | PROFILE_MISSING, &reader, 1, e);
+		err = profile_read(c.p, PROFILE_SAMPLES | (name_missing ? PROFILE_MISSING : 0), &reader, 1, e);
 	}
 	if (err) {
 		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
@@ -214,6 +214,16 @@ struct profile *in_order_load(const char *path, struct in_order *o, struct err *
 	map_release(&c.api_at);
 	free(c.units);
 	return c.p;
+}
+
+struct profile *in_order_load(const char *path, struct in_order *o, struct err *e)
+{
+	return load(path, true, o, e);
+}
+
+struct profile *in_order_load_as_stored(const char *path, struct in_order *o, struct err *e)
+{
+	return load(path, false, o, e);
 }
 
 void in_order_release(struct in_order *o)
