@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/silent.h"
@@ -342,6 +344,23 @@ int uprobe_place(struct uprobe *u, unsigned count, uint32_t *first, struct err *
 	return (int)at;
 }
 
+static uint64_t bytes_at(int fd, const unsigned long *offsets, unsigned cnt, uint64_t seed)
+{
+	for (unsigned i = 0; i < cnt; i++) {
+		uint8_t bytes[UPROBE_INSN_BYTES] = { 0 };
+
+		if (pread(fd, bytes, sizeof(bytes), (off_t)offsets[i]) > 0)
+			seed = XXH3_64bits_withSeed(bytes, sizeof(bytes), seed);
+	}
+	return seed;
+}
+
+/* Of an instruction at each place. */
+static uint64_t content_of(const struct library *l)
+{
+	return bytes_at(l->fd, l->exit_offsets, l->exits, bytes_at(l->fd, l->offsets, l->cnt, 0));
+}
+
 int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, unsigned count, uint32_t *first,
 		   struct err *e)
 {
@@ -381,6 +400,7 @@ int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, 
 			u->skel->bss->entry_ns[key] = entry_cost(u, fd, p->offset);
 		}
 	u->skel->bss->exit_ns = (uint32_t)exit_cost(u);
+	l->content = content_of(l);
 out:
 	pthread_mutex_unlock(&u->lock);
 	return index;
@@ -484,6 +504,10 @@ int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e)
 	int r = 0, pid = 0;
 
 	pthread_mutex_lock(&u->lock);
+	if (!l->armed && !l->traced && content_of(l) != l->content) {
+		pthread_mutex_unlock(&u->lock);
+		return err_set(e, -ESTALE, "it was rewritten meanwhile: probes would fall between instructions");
+	}
 	if (!l->armed) {
 		u->skel->bss->enabled[library] = 0;
 		__atomic_add_fetch(&u->skel->bss->epochs[library], 1, __ATOMIC_SEQ_CST);

@@ -106,7 +106,7 @@ void uprobe_no_returns(struct uprobe *u, int pid);
 /* The process is gone. */
 void uprobe_forget(struct uprobe *u, int pid);
 /* Plants, removes a library's probes; calls are counted from the end of the one to the beginning
- * of the other: *when. */
+ * of the other: *when. -ESTALE: the file was rewritten since, and a breakpoint might lie within an instruction. */
 int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e);
 void uprobe_disarm(struct uprobe *u, int library, uint64_t *when);
 /* Stops counting at *when; the probes are still there. */

@@ -31,6 +31,7 @@ struct library {
 	uint64_t *cookies, *exit_cookies, *alone;
 	struct link_group *groups;
 	unsigned groups_cnt;
+	uint64_t content; /* of the instructions at all places */
 	bool armed;
 	bool traced; /* AF_ALG: two tracepoints, whatever the process */
 	bool ended;  /* its place may be taken */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Live probes on ourselves, through every way of attaching this kernel has. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -190,12 +191,46 @@ static void perf_events(void **state)
 	one_mode(UPROBE_PERF);
 }
 
+/* What lies at a probe's place is looked at before each planting: a library may be rewritten in between. */
+static void a_file_that_was_rewritten_is_not_probed(void **state)
+{
+	const struct uprobe_opts o = { .mode = UPROBE_AUTO };
+	struct uprobe_point p = { .offset = 4096, .spec.kind = PK_CALL };
+	char path[] = "/tmp/u-uprobe.XXXXXX";
+	static uint8_t code[8192];
+	struct err e = { 0 };
+	struct uprobe *u;
+	uint32_t first;
+	int lib, fd;
+
+	if (geteuid() || !(u = uprobe_new(&o, &e)))
+		skip();
+	fd = mkstemp(path);
+	memset(code, 0x90, sizeof(code)); /* nop */
+	assert_int_equal(write(fd, code, sizeof(code)), sizeof(code));
+	lib = uprobe_library(u, dup(fd), &p, 1, &first, &e);
+	assert_true(lib >= 0);
+	assert_int_equal(uprobe_attach(u, lib, getpid(), false, &e), 0);
+	assert_int_equal(uprobe_arm(u, lib, NULL, &e), 0);
+	uprobe_disarm(u, lib, NULL);
+	assert_int_equal(pwrite(fd, "\x31", 1, 0), 1); /* elsewhere */
+	assert_int_equal(uprobe_arm(u, lib, NULL, &e), 0);
+	uprobe_disarm(u, lib, NULL);
+	assert_int_equal(pwrite(fd, "\x31\xc0", 2, 4096), 2);
+	assert_int_equal(uprobe_arm(u, lib, NULL, &e), -ESTALE);
+	assert_non_null(strstr(e.text, "rewritten"));
+	uprobe_free(u);
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(session_links),
 		cmocka_unit_test(multi_links),
 		cmocka_unit_test(perf_events),
+		cmocka_unit_test(a_file_that_was_rewritten_is_not_probed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
  * recorded, so that totals can be scaled and their spread be seen; a stretch in which the target changes
  * its pace is written in pieces, because the gap after it goes on at the pace it ended with.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,10 @@ static int arm(struct offload_session *s, struct known_lib *l, struct err *e)
 	uint64_t when;
 	int r = uprobe_arm(s->u, l->index, &when, e);
 
+	if (r == -ESTALE && !l->rewritten) {
+		l->rewritten = true;
+		s->rewritten++;
+	}
 	if (r)
 		return r;
 	l->begin = l->piece = l->looked = mark(s, l, when);
@@ -240,7 +245,7 @@ static double look(struct offload_session *s, double elapsed_ns)
 			/* What hit between the last look and the last probe's removal. */
 			budget_book(s, l);
 			draw_gap(s, l, cap, busy);
-		} else if (!l->on && work_clock(s) >= l->due) {
+		} else if (!l->on && !l->rewritten && work_clock(s) >= l->due) {
 			l->floor_ns = fmin(0, l->balance_ns - OPEN_PART * cap);
 			arm(s, l, NULL);
 			next = fmin(next, LOOK_FIRST_NS);

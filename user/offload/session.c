@@ -299,6 +299,8 @@ void session_put_counts(struct offload_session *s)
 			    s->children_cpu / 1000);
 	}
 	put_counter(s, "offload: libraries found already loaded, their first calls unseen", false, s->late);
+	if (s->rewritten)
+		put_counter(s, "offload: libraries that were rewritten, and are probed no more", true, s->rewritten);
 	if (s->libs_full)
 		put_counter(s, "offload: libraries were not looked at, as 512 others are known", true, 1);
 	if (n->dropped)

@@ -55,6 +55,7 @@ struct known_lib {
 	unsigned stretches;
 	bool let_go; /* for the budget, at least once */
 	bool in_use; /* of mapped.c: while it looks */
+	bool rewritten;
 };
 
 /* Who called what, to be told again in the next profile. */
@@ -91,7 +92,8 @@ struct offload_session {
 	bool user_found[USER_PROBES_MAX], user_lib_seen[USER_PROBES_MAX];
 	struct session_probe probes[PROBE_MAX];
 	struct known_lib libs[512];
-	bool libs_full; /* what comes later in this profile is not looked at */
+	uint64_t rewritten; /* files, whose places hold other instructions by now */
+	bool libs_full;     /* what comes later in this profile is not looked at */
 	unsigned libs_cnt;
 	unsigned libs_kept; /* when the last profile began: nothing came since, nothing is looked for that went */
 	struct gone_libs gone;
