@@ -18,36 +18,49 @@
 #define SPREAD_INSNS 4.0 /* the time of so many instructions in a row is known to a factor of two */
 #define LEAST_SAMPLES 0.3
 
+/* What a sum over edges passes through. Conjugate gradients run over a copy without the edges that are held
+ * at zero (mostly four of five), and without nodes and groups that no other edge touches. */
+struct net {
+	uint32_t edges, nodes, groups;
+	uint32_t *to, *group; /* by edge */
+	uint32_t *from;       /* by group */
+	double *w_edge, *w_node, *w_group;
+	double *in, *out; /* sums by node, by group */
+};
+
 struct work {
 	struct flow_balance *s;
-	double *w_node, *w_group, *w_edge; /* weights; w_edge: against flow this way */
-	double *in, *out;                  /* sums by node, by group */
-	double *x, *r, *p, *q, *diag;      /* by edge */
-	bool *zero;                        /* edges held at 0 */
-	double *mem;
+	struct net all, free;
+	double *x, *q, *diag; /* by edge */
+	bool *zero;           /* edges held at 0 */
+	/* by free edge */
+	uint32_t *edge;
+	double *fx, *r, *p, *fq, *fdiag;
+	uint32_t *node, *group; /* new numbers of those that free edges touch */
+	void *mem;
 };
 
 /* Sums of v over nodes and groups, then the gradient of half the weighted squares, without constants. */
-static void apply(const struct work *w, const double *v, double *g)
+static void apply(const struct net *t, const double *restrict v, double *restrict g)
 {
-	const struct flow_balance *s = w->s;
+	double *restrict in = t->in, *restrict out = t->out;
 
-	memset(w->in, 0, s->nodes * sizeof(double));
-	memset(w->out, 0, s->groups * sizeof(double));
-	for (uint32_t e = 0; e < s->edges; e++) {
-		w->in[s->edge[e].to] += v[e];
-		w->out[s->edge[e].group] += v[e];
+	memset(in, 0, t->nodes * sizeof(double));
+	memset(out, 0, t->groups * sizeof(double));
+	for (uint32_t e = 0; e < t->edges; e++) {
+		in[t->to[e]] += v[e];
+		out[t->group[e]] += v[e];
 	}
 	/* out becomes the weighted violation, in the weighted executions less what they owe their groups */
-	for (uint32_t k = 0; k < s->groups; k++)
-		w->out[k] = s->group[k].from == SMOOTH_NONE ? 0 : w->w_group[k] * (w->out[k] - w->in[s->group[k].from]);
-	for (uint32_t n = 0; n < s->nodes; n++)
-		w->in[n] *= w->w_node[n];
-	for (uint32_t k = 0; k < s->groups; k++)
-		if (s->group[k].from != SMOOTH_NONE)
-			w->in[s->group[k].from] -= w->out[k];
-	for (uint32_t e = 0; e < s->edges; e++)
-		g[e] = w->in[s->edge[e].to] + w->out[s->edge[e].group] + w->w_edge[e] * v[e];
+	for (uint32_t k = 0; k < t->groups; k++)
+		out[k] = t->from[k] == SMOOTH_NONE ? 0 : t->w_group[k] * (out[k] - in[t->from[k]]);
+	for (uint32_t n = 0; n < t->nodes; n++)
+		in[n] *= t->w_node[n];
+	for (uint32_t k = 0; k < t->groups; k++)
+		if (t->from[k] != SMOOTH_NONE)
+			in[t->from[k]] -= out[k];
+	for (uint32_t e = 0; e < t->edges; e++)
+		g[e] = in[t->to[e]] + out[t->group[e]] + t->w_edge[e] * v[e];
 }
 
 /* Variance of a node's executions as its time shows them: of the sampling, and because instructions
@@ -60,28 +73,29 @@ static double variance(const struct flow_balance *s, double runs, double cost)
 static void set_weights(const struct work *w, const double *runs, double usual)
 {
 	const struct flow_balance *s = w->s;
+	const struct net *t = &w->all;
 
 	memset(w->diag, 0, s->edges * sizeof(double));
 	for (uint32_t n = 0; n < s->nodes; n++)
-		w->w_node[n] = s->node[n].cost > 0 ? 1 / variance(s, runs[n], s->node[n].cost) : 0;
+		t->w_node[n] = s->node[n].cost > 0 ? 1 / variance(s, runs[n], s->node[n].cost) : 0;
 	for (uint32_t k = 0; k < s->groups; k++) {
 		uint32_t from = s->group[k].from;
 
-		w->w_group[k] = from == SMOOTH_NONE ? 0 : STRICT / variance(s, runs[from], usual);
+		t->w_group[k] = from == SMOOTH_NONE ? 0 : STRICT / variance(s, runs[from], usual);
 	}
 	for (uint32_t e = 0; e < s->edges; e++) {
 		uint32_t to = s->edge[e].to;
 
-		w->w_edge[e] = s->edge[e].against / variance(s, runs[to], usual);
-		w->diag[e] = w->w_node[to] + w->w_group[s->edge[e].group] + w->w_edge[e];
+		t->w_edge[e] = s->edge[e].against / variance(s, runs[to], usual);
+		w->diag[e] = t->w_node[to] + t->w_group[s->edge[e].group] + t->w_edge[e];
 	}
 	/* what a flow into a node owes to that node's groups */
-	memset(w->in, 0, s->nodes * sizeof(double));
+	memset(t->in, 0, s->nodes * sizeof(double));
 	for (uint32_t k = 0; k < s->groups; k++)
 		if (s->group[k].from != SMOOTH_NONE)
-			w->in[s->group[k].from] += w->w_group[k];
+			t->in[s->group[k].from] += t->w_group[k];
 	for (uint32_t e = 0; e < s->edges; e++)
-		w->diag[e] += w->in[s->edge[e].to];
+		w->diag[e] += t->in[s->edge[e].to];
 }
 
 static double dot(const double *a, const double *b, uint32_t n)
@@ -93,51 +107,109 @@ static double dot(const double *a, const double *b, uint32_t n)
 	return sum;
 }
 
+/* The gradient's constant part: what the time of the edge's block asks for. */
+static double wanted(const struct work *w, uint32_t e)
+{
+	uint32_t to = w->all.to[e];
+	const struct flow_balance_node *n = &w->s->node[to];
+
+	return n->cost > 0 ? w->all.w_node[to] * n->time / n->cost : 0;
+}
+
+/* The copy for conjugate gradients, of the edges of which r is not held at zero. What a free edge's node owes
+ * its groups belongs to it, whether or not these have free edges. Order stays, so sums do. */
+static void set_free(struct work *w)
+{
+	const struct net *t = &w->all;
+	struct net *f = &w->free;
+
+	memset(w->node, 0xff, t->nodes * sizeof(*w->node));
+	memset(w->group, 0xff, t->groups * sizeof(*w->group));
+	f->edges = f->nodes = f->groups = 0;
+	for (uint32_t e = 0; e < t->edges; e++) {
+		uint32_t from = t->from[t->group[e]];
+
+		if (w->zero[e] || !(w->diag[e] > 0))
+			continue;
+		w->node[t->to[e]] = 0;
+		w->group[t->group[e]] = 0;
+		if (from != SMOOTH_NONE)
+			w->node[from] = 0;
+		w->edge[f->edges++] = e;
+	}
+	for (uint32_t n = 0; n < t->nodes; n++) {
+		if (w->node[n] == SMOOTH_NONE)
+			continue;
+		f->w_node[f->nodes] = t->w_node[n];
+		w->node[n] = f->nodes++;
+	}
+	for (uint32_t k = 0; k < t->groups; k++) {
+		uint32_t from = t->from[k] == SMOOTH_NONE ? SMOOTH_NONE : w->node[t->from[k]];
+
+		if (w->group[k] == SMOOTH_NONE && from == SMOOTH_NONE)
+			continue;
+		f->from[f->groups] = from;
+		f->w_group[f->groups] = t->w_group[k];
+		w->group[k] = f->groups++;
+	}
+	for (uint32_t i = 0; i < f->edges; i++) {
+		uint32_t e = w->edge[i];
+
+		f->to[i] = w->node[t->to[e]];
+		f->group[i] = w->group[t->group[e]];
+		f->w_edge[i] = t->w_edge[e];
+		w->fdiag[i] = w->diag[e];
+		w->fx[i] = w->x[e];
+	}
+}
+
 /* From the present x towards the least squares over the edges that are not held at zero, by conjugate
  * gradients preconditioned by the diagonal. */
-static void descend(const struct work *w, bool release)
+static void descend(struct work *w, bool release)
 {
 	const struct flow_balance *s = w->s;
-	uint32_t n = s->edges;
+	const struct net *f = &w->free;
 	double rz = 0, first;
 
-	apply(w, w->x, w->q);
-	for (uint32_t e = 0; e < n; e++) {
-		uint32_t to = s->edge[e].to;
-		double want = s->node[to].cost > 0 ? w->w_node[to] * s->node[to].time / s->node[to].cost : 0;
-
+	apply(&w->all, w->x, w->q);
+	for (uint32_t e = 0; e < s->edges; e++) {
+		/* the residual stands where the gradient stood */
+		w->q[e] = wanted(w, e) - w->q[e];
 		/* one that would rather grow is let go */
-		if (release && want > w->q[e])
+		if (release && w->q[e] > 0)
 			w->zero[e] = false;
-		w->r[e] = w->zero[e] || !(w->diag[e] > 0) ? 0 : want - w->q[e];
-		w->p[e] = w->diag[e] > 0 ? w->r[e] / w->diag[e] : 0;
-		rz += w->r[e] * w->p[e];
+	}
+	set_free(w);
+	for (uint32_t i = 0; i < f->edges; i++) {
+		w->r[i] = w->q[w->edge[i]];
+		w->p[i] = w->r[i] / w->fdiag[i];
+		rz += w->r[i] * w->p[i];
 	}
 	first = rz;
 	for (int step = 0; step < STEPS && rz > ENOUGH * ENOUGH * first; step++) {
 		double pq, a, next = 0;
 
-		apply(w, w->p, w->q);
-		pq = dot(w->p, w->q, n);
+		apply(f, w->p, w->fq);
+		pq = dot(w->p, w->fq, f->edges);
 		if (!(pq > 0))
-			return;
+			break;
 		a = rz / pq;
-		for (uint32_t e = 0; e < n; e++) {
-			if (w->zero[e] || !(w->diag[e] > 0))
-				continue;
-			w->x[e] += a * w->p[e];
-			w->r[e] -= a * w->q[e];
-			next += w->r[e] * w->r[e] / w->diag[e];
+		for (uint32_t i = 0; i < f->edges; i++) {
+			w->fx[i] += a * w->p[i];
+			w->r[i] -= a * w->fq[i];
+			next += w->r[i] * w->r[i] / w->fdiag[i];
 		}
-		for (uint32_t e = 0; e < n; e++)
-			w->p[e] = (w->diag[e] > 0 ? w->r[e] / w->diag[e] : 0) + next / rz * w->p[e];
+		for (uint32_t i = 0; i < f->edges; i++)
+			w->p[i] = w->r[i] / w->fdiag[i] + next / rz * w->p[i];
 		rz = next;
 	}
+	for (uint32_t i = 0; i < f->edges; i++)
+		w->x[w->edge[i]] = w->fx[i];
 }
 
 /* No flow is negative: edges that came out so are held at zero until the rest would rather have them
  * back. */
-static void descend_above_zero(const struct work *w)
+static void descend_above_zero(struct work *w)
 {
 	for (int again = 0; again < ACTIVE; again++) {
 		bool negative = false;
@@ -182,24 +254,61 @@ static bool valid(const struct flow_balance *s)
 	return s->period > 0 && s->period < 1e12;
 }
 
+/* The next `count` of `size` bytes each, of a block that starts at *at; without a block, what it must hold. */
+static void *part(char **block, size_t *at, size_t count, size_t size)
+{
+	void *p = *block ? *block + *at : NULL;
+
+	*at += (count * size + 7) & ~(size_t)7;
+	return p;
+}
+
+static void net_parts(struct net *t, const struct flow_balance *s, char **b, size_t *at)
+{
+	t->to = part(b, at, s->edges, sizeof(*t->to));
+	t->group = part(b, at, s->edges, sizeof(*t->group));
+	t->from = part(b, at, s->groups, sizeof(*t->from));
+	t->w_edge = part(b, at, s->edges, sizeof(*t->w_edge));
+	t->w_node = part(b, at, s->nodes, sizeof(*t->w_node));
+	t->w_group = part(b, at, s->groups, sizeof(*t->w_group));
+	t->in = part(b, at, s->nodes, sizeof(*t->in));
+	t->out = part(b, at, s->groups, sizeof(*t->out));
+}
+
+static size_t work_parts(struct work *w, char *block)
+{
+	const struct flow_balance *s = w->s;
+	double **by_edge[] = { &w->x, &w->q, &w->diag, &w->fx, &w->r, &w->p, &w->fq, &w->fdiag };
+	size_t at = 0;
+
+	net_parts(&w->all, s, &block, &at);
+	net_parts(&w->free, s, &block, &at);
+	for (size_t i = 0; i < sizeof(by_edge) / sizeof(*by_edge); i++)
+		*by_edge[i] = part(&block, &at, s->edges, sizeof(double));
+	w->edge = part(&block, &at, s->edges, sizeof(*w->edge));
+	w->node = part(&block, &at, s->nodes, sizeof(*w->node));
+	w->group = part(&block, &at, s->groups, sizeof(*w->group));
+	w->zero = part(&block, &at, s->edges, sizeof(*w->zero));
+	return at;
+}
+
 static bool allocate(struct work *w)
 {
-	size_t n = w->s->nodes, m = w->s->edges, k = w->s->groups;
-	double *b = w->mem = calloc(2 * n + 2 * k + 6 * m + 1, sizeof(double));
+	const struct flow_balance *s = w->s;
 
-	w->zero = calloc(m + 1, sizeof(bool));
-	if (!b || !w->zero)
+	w->mem = calloc(1, work_parts(w, NULL) + 1);
+	if (!w->mem)
 		return false;
-	w->w_node = b, b += n;
-	w->in = b, b += n;
-	w->w_group = b, b += k;
-	w->out = b, b += k;
-	w->w_edge = b, b += m;
-	w->x = b, b += m;
-	w->r = b, b += m;
-	w->p = b, b += m;
-	w->q = b, b += m;
-	w->diag = b;
+	work_parts(w, w->mem);
+	w->all.edges = s->edges;
+	w->all.nodes = s->nodes;
+	w->all.groups = s->groups;
+	for (uint32_t e = 0; e < s->edges; e++) {
+		w->all.to[e] = s->edge[e].to;
+		w->all.group[e] = s->edge[e].group;
+	}
+	for (uint32_t k = 0; k < s->groups; k++)
+		w->all.from[k] = s->group[k].from;
 	return true;
 }
 
@@ -239,7 +348,6 @@ int flow_balance_solve(struct flow_balance *s)
 		s->node[s->edge[e].to].runs += w.x[e];
 out:
 	free(w.mem);
-	free(w.zero);
 	free(runs);
 	return err;
 }
