@@ -46,7 +46,7 @@ if [ "$(id -u)" = 0 ]; then
 	check "recorded: computation, bytes and the stack's share in the report" sh -c 'accperf report -i live.data --json | jq -e "[.functions[] | select(.name == \"use_frame\")][0] |
 		.compute > 0 and .instructions > .compute and .compute_low < .compute and .stack_share > 0.9 and .access_samples > 0"'
 
-	# two children use 8 MB and a variable that they inherited: that is two objects, not two times hundreds
+	# two children use 8 MB and a variable that they inherited: that is two objects, and was one of each for each child, in pieces
 	twins() { accperf objects -i twins.data --json 2>/dev/null >twins.json && jq -e '
 		([.objects[] | select(.kind == "inferred")] | max_by(.share)) as $block |
 		([.objects[] | select(.name == "turns_counted")] | length == 1 and .[0].processes == 2 and .[0].size == 8) and
