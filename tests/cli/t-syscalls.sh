@@ -36,7 +36,7 @@ sleep 0.5
 accperf record -q --no-windows --counts off -o pid.data -p $target --duration 4 2>/dev/null
 wait $target
 accperf flow --json -i pid.data >pid.json 2>/dev/null
-began=$(od -An -tu8 -j24 -N8 pid.data | tr -d ' ') lasted=$(jq .duration_ns pid.json)
+began=$(jq .began_ns pid.json) lasted=$(jq .duration_ns pid.json)
 truth=$(($(by_now pid.log $((began + lasted)) 2) - $(by_now pid.log "$began" 2)))
 read -r bytes low high <<<"$(moved pid.json read written)"
 check "by its number: what read gave" near "$bytes" "$truth" 15

@@ -34,6 +34,7 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 	out->semantics = o->ke ? FLOW_KE : FLOW_QUAD;
 	out->stack = o->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE;
 	out->engine = in->engine;
+	out->began_ns = in->began_ns;
 	out->duration_ns = in->duration_ns;
 	out->lost = in->lost;
 	out->main_image = in->main_image;

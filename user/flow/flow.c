@@ -10,6 +10,7 @@
 void flow_init(struct flow *f)
 {
 	*f = (struct flow){ .engine = FLOW_SOFT,
+			    .began_ns = NAN,
 			    .duration_ns = NAN,
 			    .loads = NAN,
 			    .stores = NAN,

@@ -86,7 +86,7 @@ struct flow {
 	bool time_bias;                      /* weights by time, not by count */
 	bool main_image;                     /* library functions stand as their caller in the main image */
 	double level;                        /* of the intervals, 0.95; 0 = none */
-	double duration_ns;                  /* NaN unknown */
+	double began_ns, duration_ns;        /* by the monotonic clock; NaN unknown */
 	double loads, stores, windows, lost; /* samples it rests on; NaN = not applicable */
 	double sd_freedom;                   /* degrees of freedom of the edges' sd; 0: many */
 	bool inclusive;                      /* asked for: funcs[].inc holds what is known */

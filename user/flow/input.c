@@ -305,6 +305,7 @@ static int take_end(void *ctx, const void *rec, size_t size)
 
 	in->ended = true;
 	in->duration_ns = end->duration_ns ? (double)end->duration_ns : NAN;
+	in->began_ns = end->duration_ns && end->time > end->duration_ns ? (double)(end->time - end->duration_ns) : NAN;
 	in->lost = (double)end->lost;
 	return 0;
 }
@@ -450,7 +451,9 @@ struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const str
 {
 	struct raw *r = calloc(1, sizeof(*r));
 
-	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN, .kept = 1, .reader = profile_reader(p) };
+	*in = (struct flow_input){
+		.began_ns = NAN, .duration_ns = NAN, .lost = NAN, .kept = 1, .reader = profile_reader(p)
+	};
 	if (!r) {
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
@@ -578,7 +581,7 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	struct raw *r = NULL;
 	int err;
 
-	*in = (struct flow_input){ .duration_ns = NAN, .lost = NAN, .kept = 1 };
+	*in = (struct flow_input){ .began_ns = NAN, .duration_ns = NAN, .lost = NAN, .kept = 1 };
 	e = e ? e : &local;
 	if (p)
 		r = flow_input_begin(in, p, o, readers, e);

@@ -211,9 +211,9 @@ struct flow_input {
 	bool from_start;       /* the recording began with the program */
 	uint64_t census_limit; /* executions of each store instruction that its census reports; 0 none, or unknown */
 	bool ended, incomplete;
-	bool has_invocations; /* some hits say which invocation they came from */
-	bool has_compute;     /* opts.compute was obeyed: times[] says what computes */
-	double duration_ns;   /* NaN unknown */
+	bool has_invocations;         /* some hits say which invocation they came from */
+	bool has_compute;             /* opts.compute was obeyed: times[] says what computes */
+	double began_ns, duration_ns; /* by the monotonic clock; NaN unknown */
 	double lost;
 	double kept; /* part of the bytes loaded that filter and tid leave, by samples; 1: all, NaN: no samples */
 	double lost_sideband; /* of that: records of processes and mappings, not samples */

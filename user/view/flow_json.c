@@ -86,6 +86,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 		json_f64(&j, "level", f->level);
 	else
 		json_null(&j, "level");
+	count(&j, "began_ns", f->began_ns);
 	count(&j, "duration_ns", f->duration_ns);
 	json_obj(&j, "samples");
 	count(&j, "loads", f->loads);
@@ -150,8 +151,9 @@ const char flow_schema[] =
 	"\"properties\":{\"schema\":{\"const\":\"accperf.flow/1\"},\"engine\":{\"enum\":[\"exact\",\"pmu\",\"soft\"]},"
 	"\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"unit\":{\"const\":\"bytes\"},"
 	"\"attribute\":{\"enum\":[\"self\",\"main\"]},\"bias\":{\"enum\":[\"time\",null]},\"level\":{\"type\":[\"number\",\"null\"]},"
-	"\"duration_ns\":" COUNT ",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT
-	",\"stores\":" COUNT ",\"windows\":" COUNT ",\"lost\":" COUNT
+	"\"began_ns\":" COUNT ",\"duration_ns\":" COUNT
+	",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT ",\"stores\":" COUNT ",\"windows\":" COUNT
+	",\"lost\":" COUNT
 	"}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"}," TRUST_SCHEMA
 	"," FILTERED_SCHEMA ","
 	"\"per\":{\"type\":\"object\",\"description\":\"with --per: what edges' per_call is of\","
