@@ -53,6 +53,7 @@ struct css_set {
 
 struct task_struct {
 	unsigned int flags;
+	int on_cpu;
 	struct sched_entity se;
 	struct mm_struct *mm;
 	struct thread_struct thread;
@@ -66,7 +67,12 @@ struct task_struct {
 	struct css_set *cgroups;
 } CORE;
 
+struct bpf_iter_meta {
+	__u64 seq_num; /* of what is iterated over, from 0 */
+} CORE;
+
 struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 } CORE;
 

@@ -9,6 +9,7 @@
 #include "abi.h"
 #include "control.h"
 #include "follow.bpf.h"
+#include "thread_clock.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -16,6 +17,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define MAX_RANGES 16
 #define RING_BYTES (1 << 20)
 #define USER_CS_32 0x23
+#define MOST_TAKES 8   /* prices of a reported call; if it took longer, something else came in between */
 #define MOST_GROUPS 32 /* control groups within each other that are looked through */
 
 struct {
@@ -65,15 +67,16 @@ struct {
 __u32 every = 1; /* one call in so many is reported, drawn at random */
 /* What this costs a target, ns, as measured: a call that goes by, and one that is reported. */
 __u32 pass_ns = 200, take_ns = 450;
-__u64 limit_ns;    /* what a burst may cost on each CPU before it falls silent; 0: no limit */
-__u64 burst;       /* number of the burst */
-__u64 from, until; /* of the burst; attaching and detaching take their time */
-__u64 group_id;    /* of the control group, where one is followed */
+__u64 limit_ns; /* what a burst may cost on each CPU before it falls silent; 0: no limit */
+__u64 burst;    /* number of the burst */
+__u64 from;     /* when it begins: attaching takes its time; ~0: never, or it is over */
+__u64 group_id; /* of the control group, where one is followed */
 /* Read by user space, which zeroes it for each burst. */
 __u64 over_at; /* when the limit was reached */
-/* rchar and wchar of those followed: of threads that have ended, and by the last sum_up() of those that live. */
-__u64 ended[2], living[2];
-__u32 uncounted; /* this kernel does not count them */
+/* enum sysio_sum, of those followed: of threads that have ended, and by the last sum_up() of those that live. */
+__u64 ended[SYSIO_SUMS], living[SYSIO_SUMS];
+__s64 ahead;     /* clock_ahead() at the last sum_up() */
+__u32 uncounted; /* this kernel does not count bytes */
 
 /* When user space is behind: fewer, each standing for more, rather than a full ring. */
 static __always_inline __u32 one_in(void)
@@ -247,7 +250,7 @@ static __always_inline void charge(__u64 ns)
 
 static __always_inline int left(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid(), now;
+	__u64 id = bpf_get_current_pid_tgid(), now, took;
 
 	if (!followed(id)) {
 		count(SC_OTHERS);
@@ -255,7 +258,13 @@ static __always_inline int left(struct bpf_raw_tracepoint_args *ctx)
 	}
 	count(SC_PASSED);
 	now = bpf_ktime_get_ns();
-	charge(now >= from && now < until && !over_at && observe(ctx, id, now) ? take_ns : pass_ns);
+	if (now < from || over_at || !observe(ctx, id, now)) {
+		charge(pass_ns);
+		return 0;
+	}
+	/* between calls that do work of their own, caches are not as warm as when the price was measured */
+	took = bpf_ktime_get_ns() - now;
+	charge(pass_ns + (took < MOST_TAKES * take_ns ? took : take_ns));
 	return 0;
 }
 
@@ -289,6 +298,13 @@ static __always_inline bool follows(struct task_struct *task)
 	return false;
 }
 
+static __always_inline void add_thread(__u64 sums[SYSIO_SUMS], struct task_struct *task)
+{
+	ADD(sums[SUM_READ], BPF_CORE_READ(task, ioac.rchar));
+	ADD(sums[SUM_WRITTEN], BPF_CORE_READ(task, ioac.wchar));
+	ADD(sums[SUM_RAN], thread_ran_ns(task, ahead));
+}
+
 /* Run by user space, over all threads of the machine. */
 SEC(SEC_ITERATES_TASKS)
 int sum_up(struct bpf_iter__task *ctx)
@@ -299,11 +315,12 @@ int sum_up(struct bpf_iter__task *ctx)
 		uncounted = 1;
 		return 0;
 	}
+	if (!BPF_CORE_READ(ctx, meta, seq_num))
+		ahead = clock_ahead();
 	/* one that ends is added to those that have ended */
 	if (!task || BPF_CORE_READ(task, flags) & PF_EXITING || !follows(task))
 		return 0;
-	living[0] += BPF_CORE_READ(task, ioac.rchar);
-	living[1] += BPF_CORE_READ(task, ioac.wchar);
+	add_thread(living, task);
 	return 0;
 }
 
@@ -313,8 +330,7 @@ static __always_inline int ends(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!bpf_core_field_exists(((struct task_struct *)0)->ioac) || !followed(bpf_get_current_pid_tgid()))
 		return 0;
-	ADD(ended[0], BPF_CORE_READ(task, ioac.rchar));
-	ADD(ended[1], BPF_CORE_READ(task, ioac.wchar));
+	add_thread(ended, task);
 	return 0;
 }
 

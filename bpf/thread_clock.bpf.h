@@ -40,6 +40,30 @@ static __always_inline __u64 clock_left_out(struct task_struct___clock *t)
 	return BPF_CORE_READ(rq, clock) - BPF_CORE_READ(rq, clock_task);
 }
 
+/* By how much the scheduler's clock is ahead of bpf_ktime_get_ns(), or behind. It is as of when the CPU's run queue
+ * looked at it last, so user space reads the clock of its own thread before. 0: not to be had. */
+static __always_inline __s64 clock_ahead(void)
+{
+	struct task_struct___clock *t = (struct task_struct___clock *)bpf_get_current_task();
+
+	if (!bpf_core_field_exists(t->se.cfs_rq) || !bpf_core_field_exists(((struct cfs_rq___clock *)0)->rq))
+		return 0;
+	return (__s64)(BPF_CORE_READ(t, se.cfs_rq, rq, clock) - bpf_ktime_get_ns());
+}
+
+/* CPU time of any thread until now, the turn under way with it if `ahead` is known. */
+static __always_inline __u64 thread_ran_ns(struct task_struct *task, __s64 ahead)
+{
+	struct task_struct___clock *t = (struct task_struct___clock *)task;
+	__u64 sum = BPF_CORE_READ(t, se.sum_exec_runtime);
+	__s64 turn;
+
+	if (!ahead || !bpf_core_field_exists(task->on_cpu) || !BPF_CORE_READ(task, on_cpu))
+		return sum;
+	turn = (__s64)(bpf_ktime_get_ns() + ahead - (BPF_CORE_READ(t, se.exec_start) + clock_left_out(t)));
+	return turn > 0 ? sum + turn : sum;
+}
+
 /* CPU time of the running thread at `now` (bpf_ktime_get_ns), from a beginning of its own: a difference of two
  * counts. */
 static __always_inline __u64 thread_clock_ns(__u64 now)

@@ -54,6 +54,10 @@ enum sysdir_shape {
  * how many bytes moved, of which bursts saw some. */
 enum sysdir_counts { SYSDIR_READ = 1, SYSDIR_WRITTEN = 2 };
 
+/* What is added up over all threads of the targets: bytes read and written by calls that the kernel counts, and the
+ * CPU time, ns. */
+enum sysio_sum { SUM_READ, SUM_WRITTEN, SUM_RAN, SYSIO_SUMS };
+
 /* By the call's number; shape 0: not wanted. */
 struct sysio_call {
 	__u8 shape, addr, len, dir;

@@ -276,7 +276,10 @@ struct fmt_sysio {
 };
 _Static_assert(sizeof(struct fmt_sysio) == 56, "fmt_sysio");
 
-enum fmt_sysio_burst_flags { FMT_IOB_MOVED = 1 /* the kernel tells `moved` */ };
+enum fmt_sysio_burst_flags {
+	FMT_IOB_MOVED = 1, /* the kernel tells `moved` */
+	FMT_IOB_RAN = 2,   /* and the CPU times below */
+};
 
 /* From `begin` to `end` all system calls of the targets were observed; it stands for `weight` times its length, which
  * the weights of its FMT_SYSIO records hold already. Weight 0: no burst, but the time since the last. */
@@ -288,8 +291,10 @@ struct fmt_sysio_burst {
 	uint64_t moved[2]; /* and by all of them since the record before this one, whether a burst was on or not */
 	uint32_t flags;    /* enum fmt_sysio_burst_flags */
 	uint32_t pad;
+	uint64_t ran_ns, ran_all_ns; /* CPU time of the targets: in the burst, and since the record before this one */
+	uint64_t spent_ns;           /* of both: what it cost them to be observed */
 };
-_Static_assert(sizeof(struct fmt_sysio_burst) == 72, "fmt_sysio_burst");
+_Static_assert(sizeof(struct fmt_sysio_burst) == 96, "fmt_sysio_burst");
 
 enum fmt_function_flags { FMT_FN_BARE = 1 /* named by an address: neither symbol nor bounds */ };
 

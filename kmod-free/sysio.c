@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "abi.h"
@@ -81,6 +82,7 @@ static int on_record(void *ctx, void *data, size_t size)
 static int prepare(struct sysio_bpf *b, const struct sysio_opts *o)
 {
 	b->bss->follow = FOLLOW_PROCESSES;
+	b->bss->from = UINT64_MAX;
 	if (o && o->targets_fd > 0)
 		return bpf_map__reuse_fd(b->maps.targets, o->targets_fd);
 	return o && o->most ? bpf_map__set_max_entries(b->maps.targets, o->most) : 0;
@@ -203,13 +205,12 @@ int sysio_attach(struct sysio *s, struct err *e)
 	return s->link ? 0 : err_set(e, -errno, "system calls cannot be observed: %s", strerror(errno));
 }
 
-void sysio_open(struct sysio *s, uint64_t from, uint64_t until, uint64_t limit_ns)
+void sysio_open(struct sysio *s, uint64_t from, uint64_t limit_ns)
 {
 	s->bpf->bss->limit_ns = limit_ns;
 	s->bpf->bss->burst++;
 	s->bpf->bss->over_at = 0;
-	s->bpf->bss->from = from;
-	__atomic_store_n(&s->bpf->bss->until, until, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&s->bpf->bss->from, from, __ATOMIC_SEQ_CST);
 }
 
 int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e)
@@ -217,13 +218,13 @@ int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e)
 	int err = sysio_attach(s, e);
 
 	if (!err)
-		sysio_open(s, 0, UINT64_MAX, limit_ns);
+		sysio_open(s, 0, limit_ns);
 	return err;
 }
 
 void sysio_hush(struct sysio *s)
 {
-	__atomic_store_n(&s->bpf->bss->until, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&s->bpf->bss->from, UINT64_MAX, __ATOMIC_SEQ_CST);
 }
 
 void sysio_pause(struct sysio *s)
@@ -261,8 +262,9 @@ int sysio_read(struct sysio *s, sample_fn fn, void *ctx)
 	return ring_buffer__consume(s->ring);
 }
 
-bool sysio_moved(struct sysio *s, uint64_t moved[2])
+bool sysio_sums(struct sysio *s, uint64_t sums[SYSIO_SUMS])
 {
+	struct timespec fresh;
 	char nothing[16];
 	int fd;
 
@@ -276,11 +278,12 @@ bool sysio_moved(struct sysio *s, uint64_t moved[2])
 	if (fd < 0)
 		return false;
 	memset(s->bpf->bss->living, 0, sizeof(s->bpf->bss->living));
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &fresh); /* and this CPU's run queue looks at its clock */
 	while (read(fd, nothing, sizeof(nothing)) > 0)
 		; /* the program writes nothing; to read is to run it */
 	close(fd);
-	for (int i = 0; i < 2; i++)
-		moved[i] = s->bpf->bss->living[i] + s->bpf->bss->ended[i];
+	for (int i = 0; i < SYSIO_SUMS; i++)
+		sums[i] = s->bpf->bss->living[i] + s->bpf->bss->ended[i];
 	return !s->bpf->bss->uncounted;
 }
 

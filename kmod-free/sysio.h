@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "control.h"
 #include "sample.h"
 #include "util/err.h"
 
@@ -22,7 +23,7 @@ struct sysio_stats {
 	uint64_t spent_ns;                /* by the targets, by the costs set */
 	uint64_t malformed;               /* records that could not be right */
 	uint64_t not_observed;            /* processes for which the set of targets had no room */
-	uint64_t moved[2];                /* bytes that calls seen in bursts added to what sysio_moved() tells */
+	uint64_t moved[2];                /* bytes that calls seen in bursts added to what sysio_sums() tells */
 };
 
 /* What observation costs, ns, beyond the call itself. */
@@ -57,16 +58,16 @@ void sysio_all(struct sysio *s);
 void sysio_set_every(struct sysio *s, uint32_t every);
 void sysio_set_costs(struct sysio *s, const struct sysio_costs *c);
 /* Bytes that the targets have read and written by calls that the kernel counts itself (enum sysdir_counts), seen or
- * not, of all their threads, those that have ended since the first question, too. Goes through all threads of the
- * machine. False: this kernel does not tell. */
-bool sysio_moved(struct sysio *s, uint64_t moved[2]);
+ * not, and their CPU time: of all their threads, those that have ended since the first question, too. Goes through all
+ * threads of the machine. False: this kernel does not tell. */
+bool sysio_sums(struct sysio *s, uint64_t sums[SYSIO_SUMS]);
 /* A burst at once and without an end: sysio_attach() and sysio_open(). */
 int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e);
 int sysio_attach(struct sysio *s, struct err *e);
-/* Begins a burst, once attached: calls that end from `from` to `until` (ns, monotonic clock). When it has cost the
+/* Begins a burst, once attached: calls that end from `from` (ns, monotonic clock) on. When it has cost the
  * targets `limit_ns` on some CPU (0: no limit) it falls silent and sysio_fd() becomes readable. While attached every
  * system call of the machine takes the kernel's slower path; while paused no process pays anything. */
-void sysio_open(struct sysio *s, uint64_t from, uint64_t until, uint64_t limit_ns);
+void sysio_open(struct sysio *s, uint64_t from, uint64_t limit_ns);
 /* Ends it at once, attached or not: what comes by from now on is not of this burst. */
 void sysio_hush(struct sysio *s);
 void sysio_pause(struct sysio *s);

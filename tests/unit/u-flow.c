@@ -668,6 +668,51 @@ static void calls_stand_for_what_the_kernel_counted(void **state)
 	flow_input_release(&in);
 }
 
+/* Sockets' calls, which the kernel does not count, of a target that ran in half of the bursts and a tenth of the time:
+ * what it did for each nanosecond that it ran, a ninth of which went into being observed. */
+static void calls_of_sockets_stand_for_cpu_time(void **state)
+{
+	const double truth = 4 * 4096 * (8 * 10e6 - 4 * 0.1e6) / (4 * 0.9e6);
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+
+	(void)state;
+	plant_begin(&p, "1");
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t runs = i % 2 ? 1000000 : 0;
+		struct fmt_sysio_burst b = { .begin = p.now += 1000000,
+					     .end = p.now += 1000000,
+					     .span_ns = 100000000,
+					     .weight = 50,
+					     .ran_ns = runs,
+					     .ran_all_ns = 10000000,
+					     .spent_ns = runs / 10,
+					     .flags = FMT_IOB_MOVED | FMT_IOB_RAN };
+		struct fmt_sysio io = { .time = b.begin + 1,
+					.addr = 0x70000,
+					.len = 4096,
+					.weight = 50,
+					.pid = 1,
+					.tid = 1,
+					.nr = 44,
+					.dir = FMT_IO_KERNEL_READS };
+
+		if (runs)
+			store_put(p.w, FMT_SYSIO, &io, sizeof(io));
+		store_put(p.w, FMT_SYSIO_BURST, &b, sizeof(b));
+	}
+	plant(&p, READER, 0x50000, FMT_A_LOAD, 64);
+	plant_end(&p, &in);
+	estimate(&in, "fused", &o, &f);
+	assert_int_equal(f.call_count, 1);
+	assert_true(fabs(f.calls[0].bytes / truth - 1) < 1e-6);
+	assert_true(f.calls[0].low < 0.98 * truth && f.calls[0].high > 1.02 * truth && f.calls[0].low > 0.9 * truth);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
 /* The kernel counted, and no burst met a call: the bytes are there, and nobody is said to have written them. */
 static void bytes_of_calls_that_nobody_saw_are_there(void **state)
 {
@@ -928,6 +973,7 @@ int main(void)
 		cmocka_unit_test(a_window_without_a_write_may_have_been_too_short),
 		cmocka_unit_test(a_read_by_the_kernel_has_its_producer),
 		cmocka_unit_test(calls_stand_for_what_the_kernel_counted),
+		cmocka_unit_test(calls_of_sockets_stand_for_cpu_time),
 		cmocka_unit_test(bytes_of_calls_that_nobody_saw_are_there),
 		cmocka_unit_test(what_is_cut_of_ranges_is_counted),
 		cmocka_unit_test(variants_of_string_functions_are_one),

@@ -103,7 +103,7 @@ static struct outcome simulate(const struct world *w, double rate, unsigned cpus
 		others = (now - began) / 1e9 * w->others * w->other_ns;
 		/* what is not reported costs something, too; here as much */
 		cost = calls_in(&m, began, now) * w->call_ns;
-		seen = calls_in(&m, began, over > 0 ? over : until);
+		seen = calls_in(&m, began, over > 0 ? over : now);
 		go_on = stretch_end(&p, (uint64_t)now, (uint64_t)over, cost, rate, others, uniform());
 		o.cost += cost;
 		o.lost_by_others += others;

@@ -9,13 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -79,7 +82,7 @@ static void every_shape(void **state)
 	struct err e = { 0 };
 	struct sysio_stats st;
 	struct sysio *s = sysio_new(NULL, &e);
-	uint64_t moved[2], before[2];
+	uint64_t moved[SYSIO_SUMS], before[SYSIO_SUMS];
 	struct stat sb;
 	int fd[2], exe, sp[2];
 	void *map, *anon;
@@ -89,7 +92,7 @@ static void every_shape(void **state)
 		skip();
 	}
 	assert_int_equal(sysio_add(s, getpid()), 0);
-	assert_true(sysio_moved(s, before));
+	assert_true(sysio_sums(s, before));
 	assert_int_equal(sysio_start(s, 0, &e), 0);
 	exe = open("/proc/self/exe", O_RDONLY);
 	assert_int_equal(pipe(fd) | socketpair(AF_UNIX, SOCK_STREAM, 0, sp), 0);
@@ -105,7 +108,7 @@ static void every_shape(void **state)
 	assert_int_equal(recvmsg(sp[1], &msg, 0), 300);
 	assert_int_equal(syscall(SYS_fstat, exe, &sb), 0);
 	assert_int_equal(read(-1, a, 10), -1);
-	assert_true(sysio_moved(s, moved));
+	assert_true(sysio_sums(s, moved));
 	sysio_stats(s, &st);
 	/* what the kernel counts, seen or not; what asking reads and writes is in both */
 	assert_in_range(moved[0] - before[0], 1000 + 77 + 50 + 300, 1000 + 77 + 50 + 300 + 4096);
@@ -257,7 +260,7 @@ static void what_ended_is_counted(void **state)
 {
 	struct err e = { 0 };
 	struct sysio *s = sysio_new(NULL, &e);
-	uint64_t before[2], moved[2];
+	uint64_t before[SYSIO_SUMS], moved[SYSIO_SUMS];
 	pthread_t t;
 
 	if (!s) {
@@ -267,11 +270,68 @@ static void what_ended_is_counted(void **state)
 	in_child(one_read);
 	assert_int_equal(sysio_add(s, getpid()), 0);
 	assert_int_equal(sysio_follow(s, true, &e), 0);
-	assert_true(sysio_moved(s, before));
+	assert_true(sysio_sums(s, before));
 	assert_int_equal(pthread_create(&t, NULL, read_and_end, NULL) | pthread_join(t, NULL), 0);
 	in_child(child_of_child);
-	assert_true(sysio_moved(s, moved));
+	assert_true(sysio_sums(s, moved));
 	assert_in_range(moved[0] - before[0], 2 * sizeof(mark), 2 * sizeof(mark) + 4096);
+	sysio_free(s);
+}
+
+static int64_t clock_of(clockid_t c)
+{
+	struct timespec t;
+
+	clock_gettime(c, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static _Atomic pid_t busy_tid;
+static _Atomic bool busy_ends;
+
+static void *be_busy(void *arg)
+{
+	busy_tid = (pid_t)syscall(SYS_gettid);
+	while (!busy_ends)
+		;
+	return NULL;
+}
+
+/* The turn under way is in it, too: the kernel's own sum is as of the last tick, up to 4 ms ago. A question that was
+ * interrupted before the clock was read tells nothing. */
+static void cpu_time_is_added_up(void **state)
+{
+	struct err e = { 0 };
+	struct sysio *s = sysio_new(NULL, &e);
+	uint64_t sums[SYSIO_SUMS];
+	int64_t began, took, more;
+	unsigned right = 0, asked = 0;
+	clockid_t clock;
+	pthread_t busy;
+
+	if (!s) {
+		printf("# %s\n", e.text);
+		skip();
+	}
+	sysio_threads(s);
+	assert_int_equal(pthread_create(&busy, NULL, be_busy, NULL) | pthread_getcpuclockid(busy, &clock), 0);
+	while (!busy_tid)
+		usleep(1000);
+	setpriority(PRIO_PROCESS, (id_t)busy_tid, -20); /* however busy the machine is */
+	assert_int_equal(sysio_add(s, busy_tid), 0);
+	for (int i = 0; i < 100; i++) {
+		usleep(3000 + 17 * (unsigned)i);
+		began = clock_of(CLOCK_MONOTONIC);
+		assert_true(sysio_sums(s, sums));
+		more = clock_of(clock) - (int64_t)sums[SUM_RAN];
+		took = clock_of(CLOCK_MONOTONIC) - began;
+		asked += took < 500000;
+		right += took < 500000 && more > -200000 && more < took + 200000;
+	}
+	busy_ends = true;
+	pthread_join(busy, NULL);
+	printf("# %u of %u questions are right\n", right, asked);
+	assert_true(asked < 30 || 10 * right > 8 * asked);
 	sysio_free(s);
 }
 
@@ -379,6 +439,7 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(every_shape),
 					    cmocka_unit_test(bursts_end),
 					    cmocka_unit_test(what_ended_is_counted),
+					    cmocka_unit_test(cpu_time_is_added_up),
 					    cmocka_unit_test(costs_are_measured),
 					    cmocka_unit_test(children_come_and_go),
 					    cmocka_unit_test(strangers),

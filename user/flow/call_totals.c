@@ -12,7 +12,7 @@
 /* By how much the time in which system calls were observed differs from the recording's, which begins bit by bit. */
 static double not_covered(const struct flow_input *in)
 {
-	double part = fabs(1 - in->calls.total[CALLS_TIME] / in->duration_ns);
+	double part = fabs(1 - in->calls.span_ns / in->duration_ns);
 
 	return isnan(part) ? 0 : part;
 }
@@ -46,7 +46,7 @@ static int add_kind(const struct flow_input *in, const struct est_opts *o, struc
 		c.low = c.high = c.bytes;
 	if (known && o->level > 0) {
 		half = call_half_width(&in->calls, k->measure, by_burst, normal_half(o->level)) +
-		       c.bytes * not_covered(in);
+		       c.bytes * (not_covered(in) + call_cost_unsure(&in->calls, k->measure));
 		c.low = c.bytes > half ? c.bytes - half : 0;
 		c.high = c.bytes + half;
 	}

@@ -22,9 +22,15 @@
 #define SECOND_NS 1000000000ull
 #define OPEN_NS 20000ull /* until a burst begins: longer than it takes to say so */
 #define ON_CREDIT 2 /* bursts: the account is empty at first, and a target that sleeps fills it in many seconds only */
-#define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
-#define SUM_NS 1000000000ull /* between questions what moved in all: each goes through all threads of the machine */
-#define EMPTY 64             /* bursts: as many seconds, at the rate at which an idle target is looked at */
+#define RETRY_NS 20000000ull   /* when the account does not afford a burst yet */
+#define SUM_NS 1000000000ull   /* between questions what moved in all: each goes through all threads of the machine */
+#define SUM_CHEAP_NS 500000ull /* what a question takes that may be asked twice a burst, too: .7 % of a CPU */
+#define EMPTY 64               /* bursts: as many seconds, at the rate at which an idle target is looked at */
+
+/* What the kernel has counted since the targets began, and when it was asked. */
+struct sums {
+	uint64_t of[SYSIO_SUMS], at;
+};
 
 struct sysio_part {
 	struct session *s;
@@ -33,9 +39,11 @@ struct sysio_part {
 	struct sysio_costs costs;
 	struct sysio_stats before, at_begin, stats; /* before: of the self-test */
 	struct syscall_stretch plan;
-	bool unsettled;                           /* the last burst, even if it saw nothing */
-	bool told;                                /* the kernel says what moved in all: */
-	uint64_t moved[2], counted_at, described; /* as last told; when that was; up to here bursts are written */
+	bool told;                  /* the kernel says what moved in all, */
+	bool cheap;                 /* and is asked at both ends of each burst */
+	struct sums latest, opened; /* when last asked, and when the burst began */
+	struct sums written;        /* as of the last record that tells them */
+	uint64_t described;         /* up to here bursts are written */
 	/* What a burst saw, until it is over and known for how much time it stands. */
 	struct fmt_sysio *held;
 	size_t held_count, held_cap;
@@ -74,18 +82,39 @@ static int hold(void *ctx, const struct sample *m)
 	return 0;
 }
 
-/* What moved in all since this was asked last, into `r`. */
-static void count_moved(struct sysio_part *c, struct fmt_sysio_burst *r, uint64_t now)
+/* A thread that is just ending may be in neither sum for a moment: what was counted stays counted. */
+static bool ask(struct sysio_part *c)
 {
-	uint64_t moved[2];
+	uint64_t of[SYSIO_SUMS], before = clock_now();
 
-	if (!c->told || !sysio_moved(c->sysio, moved))
-		return;
-	for (int i = 0; i < 2; i++) {
-		r->moved[i] = moved[i] > c->moved[i] ? moved[i] - c->moved[i] : 0;
-		c->moved[i] = moved[i];
-	}
-	c->counted_at = now;
+	if (!sysio_sums(c->sysio, of))
+		return false;
+	for (int i = 0; i < SYSIO_SUMS; i++)
+		c->latest.of[i] = of[i] > c->latest.of[i] ? of[i] : c->latest.of[i];
+	c->latest.at = before + (clock_now() - before) / 2;
+	return true;
+}
+
+/* What moved in all, and how long the targets ran, since this was written last. */
+static void tell_sums(struct sysio_part *c, struct fmt_sysio_burst *r)
+{
+	uint64_t all[SYSIO_SUMS];
+
+	for (int i = 0; i < SYSIO_SUMS; i++)
+		all[i] = c->latest.of[i] - c->written.of[i];
+	r->moved[0] = all[SUM_READ];
+	r->moved[1] = all[SUM_WRITTEN];
+	r->ran_all_ns = all[SUM_RAN];
+	c->written = c->latest;
+}
+
+/* Of the targets' CPU time between two questions what belongs to the burst, which both enclose closely. */
+static uint64_t ran_in(const struct sysio_part *c, const struct fmt_sysio_burst *r)
+{
+	uint64_t ran = c->latest.of[SUM_RAN] - c->opened.of[SUM_RAN];
+	double enclosed = (double)(c->latest.at - c->opened.at);
+
+	return enclosed > 0 ? (uint64_t)((double)ran * (double)(r->end - r->begin) / enclosed) : 0;
 }
 
 static int write_empty(struct sysio_part *c)
@@ -109,14 +138,20 @@ static int describe(struct sysio_part *c, double weight)
 		.end = weight > 0 ? c->plan.ended : now,
 		.span_ns = now - c->described,
 		.weight = weight,
-		.flags = c->told ? FMT_IOB_MOVED : 0,
+		.flags = (c->told ? FMT_IOB_MOVED : 0u) | (c->cheap ? FMT_IOB_RAN : 0u),
 	};
 
 	for (int i = 0; i < 2 && weight > 0; i++)
 		r.seen[i] = c->stats.moved[i] - c->at_begin.moved[i];
 	c->described = now;
-	if (!(weight > 0) || now - c->counted_at >= SUM_NS)
-		count_moved(c, &r, now);
+	if (weight > 0)
+		r.spent_ns = c->stats.spent_ns - c->at_begin.spent_ns;
+	if (c->cheap && weight > 0)
+		r.ran_ns = ran_in(c, &r);
+	else if (c->told && (!(weight > 0) || now - c->latest.at >= SUM_NS))
+		ask(c);
+	if (c->latest.at != c->written.at)
+		tell_sums(c, &r);
 	for (int i = 0; i < 2; i++)
 		nothing = nothing && !r.seen[i] && !r.moved[i];
 	if (c->empty_count == EMPTY || !nothing)
@@ -159,9 +194,13 @@ static int begin(struct sysio_part *c, struct err *e)
 	if (err)
 		return err;
 	c->bursts++;
+	/* where bursts follow each other the end of one is the beginning of the next */
+	if (c->cheap && clock_now() - c->latest.at > OPEN_NS)
+		ask(c);
+	c->opened = c->latest;
 	from = clock_now() + OPEN_NS;
-	sysio_open(c->sysio, from, stretch_begin(&c->plan, from, rate), (uint64_t)stretch_limit(rate) + 1);
-	wake_at(c, c->plan.until);
+	sysio_open(c->sysio, from, (uint64_t)stretch_limit(rate) + 1);
+	wake_at(c, stretch_begin(&c->plan, from, rate));
 	return 0;
 }
 
@@ -179,6 +218,8 @@ static bool end(struct sysio_part *c, uint64_t over_at)
 
 	sysio_hush(c->sysio);
 	now = clock_now();
+	if (c->cheap)
+		ask(c);
 	sysio_stats(c->sysio, &c->stats);
 	cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns);
 	earned = ledger_rate(c->ledger, ACCOUNT_SYSCALLS) * ledger_running(c->ledger);
@@ -260,8 +301,10 @@ static int start(void *part, struct session *s, struct err *e)
 		sysio_threads(c->sysio);
 	if (!t->all && t->cgroup_fd < 0)
 		err = own_targets(c, t, e);
-	c->told = !err && sysio_moved(c->sysio, c->moved);
-	c->described = c->counted_at = clock_now();
+	c->told = !err && ask(c) && ask(c); /* the first brings the threads' data into the caches */
+	c->cheap = c->told && 2 * (clock_now() - c->latest.at) < SUM_CHEAP_NS;
+	c->written = c->latest;
+	c->described = clock_now();
 	/* the first burst begins when the session has begun to poll: until then nobody would end it in time */
 	wake_at(c, c->described);
 	return err;
@@ -305,9 +348,12 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	return 0;
 }
 
+/* What moved until now is this file's. */
 static int ending(void *part, struct session *s)
 {
-	return write_empty(part);
+	struct sysio_part *c = part;
+
+	return c->sysio ? describe(c, 0) : 0;
 }
 
 static void stop(void *part, struct session *s)

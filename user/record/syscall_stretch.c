@@ -72,8 +72,7 @@ bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at
 bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others,
 		 double spread)
 {
-	uint64_t closed = now < p->until ? now : p->until,
-		 end = over_at > p->began && over_at < closed ? over_at : closed;
+	uint64_t end = over_at > p->began && over_at < now ? over_at : now;
 	double attached = now > p->began ? (double)(now - p->began) : 1, pause, need_others, stands_for;
 
 	p->on = false;
