@@ -92,7 +92,7 @@ static struct code_module *module_of(struct runs *rs, uint32_t id)
 	for (uint32_t i = 0; i < rs->modules; i++)
 		if (rs->module[i].id == id)
 			return &rs->module[i];
-	if (rs->modules == rs->r->module_count)
+	if (rs->modules == rs->r->p->module_count)
 		return NULL;
 	rs->module[rs->modules] = (struct code_module){ .id = id, .m = raw_open_module(rs->r, id) };
 	return &rs->module[rs->modules++];
@@ -288,19 +288,10 @@ static bool is_stub(struct runs *rs, const struct fmt_frame *f)
 	return n > 4 && !strcmp(name + n - 4, "@plt");
 }
 
-static uint32_t name_of(struct runs *rs, const struct fmt_frame *f)
-{
-	struct site_key k = { .ip = f->addr, .module = f->module };
-	uint32_t id = intern_add(&rs->r->symbol_keys, &k, sizeof(k), NULL);
-	const uint64_t *at = id ? map_get(&rs->r->symbol_at, id) : NULL;
-
-	return at ? (uint32_t)*at : 0;
-}
-
 /* A stub stands for what it jumps to, and its samples belong nowhere. */
 static bool in_function(struct runs *rs, const struct fmt_frame *f)
 {
-	const struct fmt_module *m = raw_module(rs->r, f->module);
+	const struct profile_module *m = raw_module(rs->r, f->module);
 
 	return m && m->kind == FMT_MOD_FILE && !is_stub(rs, f);
 }
@@ -315,7 +306,7 @@ static void take_cell(struct runs *rs, uint32_t stack, double ns)
 		if (fi == FLOW_NONE)
 			continue;
 		if (!rs->function[fi].name)
-			rs->function[fi].name = name_of(rs, &f);
+			rs->function[fi].name = profile_symbol_of(rs->r->p, f.module, f.addr);
 		if (i)
 			continue;
 		block = block_around(&rs->function[fi].cfg, f.addr, &insn);
@@ -425,11 +416,10 @@ static void add_burst_functions(struct runs *rs)
 	const struct raw_bursts *b = &rs->r->bursts;
 
 	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
-		const struct fmt_frame at = { .addr = b->site[i].ip, .module = b->site[i].module };
 		uint32_t fi = burst_function(rs, &b->site[i]);
 
 		if (fi != FLOW_NONE && !rs->function[fi].name)
-			rs->function[fi].name = name_of(rs, &at);
+			rs->function[fi].name = profile_symbol_of(rs->r->p, b->site[i].module, b->site[i].ip);
 	}
 }
 
@@ -787,7 +777,7 @@ int input_runs(struct raw *r)
 		timed = is_timed(&in->access[i]);
 	if (!timed || !r->cell_count)
 		return 0;
-	rs.module = calloc(r->module_count + 1, sizeof(*rs.module));
+	rs.module = calloc(r->p->module_count + 1, sizeof(*rs.module));
 	if (!rs.module)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	build(&rs);

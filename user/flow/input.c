@@ -40,16 +40,6 @@ bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err
 	(input_room((void **)&(array), count, &(cap), sizeof(*(array)), (r)->e) ? ((array)[(count)++] = (value), 0)    \
 										: (r)->e->code)
 
-static int put_id(struct raw *r, struct map *m, uint64_t id, uint64_t value)
-{
-	uint64_t *at = map_put(m, id, NULL);
-
-	if (!at)
-		return err_set(r->e, -ENOMEM, "out of memory");
-	*at = value;
-	return 0;
-}
-
 /* Sites are kept by (address, module, function given) until names are known. 0: out of memory. */
 static uint32_t site_of(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
 {
@@ -217,53 +207,6 @@ static int join_calls(struct raw *r)
 	return 0;
 }
 
-static int take_symbol(void *ctx, const void *record, size_t size)
-{
-	struct raw *r = ctx;
-	const uint8_t *rec = record;
-	struct fmt_symbol s;
-	struct fmt_inline last;
-	struct site_key k = { 0 };
-	uint32_t id;
-
-	if (size < sizeof(s))
-		return 0;
-	memcpy(&s, rec, sizeof(s));
-	if (!s.count || size < sizeof(s) + (uint64_t)s.count * sizeof(last))
-		return 0;
-	memcpy(&last, rec + sizeof(s) + (size_t)(s.count - 1) * sizeof(last), sizeof(last));
-	k.ip = s.addr;
-	k.module = s.module;
-	id = intern_add(&r->symbol_keys, &k, sizeof(k), NULL);
-	return id ? put_id(r, &r->symbol_at, id, last.function) : err_set(r->e, -ENOMEM, "out of memory");
-}
-
-static int take_function(void *ctx, const void *rec, size_t size)
-{
-	struct raw *r = ctx;
-	const struct fmt_function *f = rec;
-	int err = put_id(r, &r->function_at, f->id, r->function_count);
-
-	return err ? err : PUSH(r, r->function, r->function_count, r->function_cap, *f);
-}
-
-static int take_module(void *ctx, const void *rec, size_t size)
-{
-	struct raw *r = ctx;
-	const struct fmt_module *m = rec;
-	int err = put_id(r, &r->module_at, m->id, r->module_count);
-
-	return err ? err : PUSH(r, r->module, r->module_count, r->module_cap, *m);
-}
-
-static int take_process(void *ctx, const void *rec, size_t size)
-{
-	struct raw *r = ctx;
-	const struct fmt_process *p = rec;
-
-	return p->comm ? put_id(r, &r->in->comms, p->pid, p->comm) : 0;
-}
-
 static int take_sysio(void *ctx, const void *rec, size_t size)
 {
 	struct raw *r = ctx;
@@ -298,27 +241,19 @@ static int take_x_run(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
-static int take_end(void *ctx, const void *rec, size_t size)
+/* What the profile says of the whole recording. */
+static void take_profile(struct flow_input *in, const struct profile *p)
 {
-	struct flow_input *in = ((struct raw *)ctx)->in;
-	const struct fmt_end *end = rec;
-
-	in->ended = true;
-	in->duration_ns = end->duration_ns ? (double)end->duration_ns : NAN;
-	in->began_ns = end->duration_ns && end->time > end->duration_ns ? (double)(end->time - end->duration_ns) : NAN;
-	in->lost = (double)end->lost;
-	return 0;
-}
-
-static int take_counter(void *ctx, const void *rec, size_t size)
-{
-	struct flow_input *in = ((struct raw *)ctx)->in;
-	const struct fmt_counter *c = rec;
-	const char *name = store_str(in->reader, c->name);
-
-	if (name && !strcmp(name, COUNTER_SIDEBAND_LOST))
-		in->lost_sideband = (double)c->value;
-	return 0;
+	if (p->has_end) {
+		in->duration_ns = p->end.duration_ns ? (double)p->end.duration_ns : NAN;
+		in->began_ns = p->end.duration_ns && p->end.time > p->end.duration_ns
+				       ? (double)(p->end.time - p->end.duration_ns)
+				       : NAN;
+		in->lost = (double)p->end.lost;
+	}
+	for (size_t i = 0; i < p->counter_count; i++)
+		if (!strcmp(p->counters[i].name, COUNTER_SIDEBAND_LOST))
+			in->lost_sideband = (double)p->counters[i].value;
 }
 
 /* Sections that are kept as they are. */
@@ -343,12 +278,8 @@ static const struct section_row rows[] = {
 	{ FMT_ACCESS, sizeof(struct fmt_access), take_access, NULL },
 	{ FMT_WINDOW, 0, take_window, NULL },
 	{ FMT_WINDOW_CALLS, 0, take_calls, NULL },
-	{ FMT_SYMBOL, 0, take_symbol, NULL },
-	{ FMT_FUNCTION, sizeof(struct fmt_function), take_function, NULL },
-	{ FMT_MODULE, sizeof(struct fmt_module), take_module, NULL },
 	{ FMT_MAPPING, sizeof(struct fmt_mapping), take_mapping, NULL },
 	{ FMT_OBJECT, sizeof(struct fmt_object), take_object, NULL },
-	{ FMT_PROCESS, sizeof(struct fmt_process), take_process, NULL },
 	{ FMT_SYSIO, sizeof(struct fmt_sysio), take_sysio, NULL },
 	{ FMT_SYSIO_BURST, sizeof(struct fmt_sysio_burst), take_call_burst, NULL },
 	{ FMT_X_RUN, sizeof(struct fmt_x_run), take_x_run, NULL },
@@ -358,8 +289,6 @@ static const struct section_row rows[] = {
 	{ FMT_X_SUBTREE, sizeof(struct fmt_x_subtree), take_x_subtree, NULL },
 	{ FMT_X_USE, sizeof(struct fmt_x_use), take_x_use, NULL },
 	{ FMT_X_OBJECT, sizeof(struct fmt_x_object), take_x_object, NULL },
-	{ FMT_END, sizeof(struct fmt_end), take_end, NULL },
-	{ FMT_COUNTER, sizeof(struct fmt_counter), take_counter, NULL },
 };
 
 /* The samples of each stack; all of its threads, or those asked for. */
@@ -393,14 +322,7 @@ static int fold_cells(struct raw *r)
 static void raw_release(struct raw *r)
 {
 	raw_close_modules(r);
-	map_release(&r->function_at);
-	map_release(&r->module_at);
-	map_release(&r->symbol_at);
-	map_release(&r->func_of);
-	intern_release(&r->symbol_keys);
 	intern_release(&r->site_keys);
-	free(r->function);
-	free(r->module);
 	free(r->main_func);
 	free(r->frame_func);
 	free(r->mapping);
@@ -452,7 +374,7 @@ struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const str
 	struct raw *r = calloc(1, sizeof(*r));
 
 	*in = (struct flow_input){
-		.began_ns = NAN, .duration_ns = NAN, .lost = NAN, .kept = 1, .reader = profile_reader(p)
+		.began_ns = NAN, .duration_ns = NAN, .lost = NAN, .kept = 1, .reader = profile_reader(p), .profile = p
 	};
 	if (!r) {
 		err_set(e, -ENOMEM, "out of memory");
@@ -483,35 +405,22 @@ static uint32_t system_call(const struct flow_input *in, uint64_t number)
 	return 0;
 }
 
-/* By the file's ids, and system calls by their frames. */
-static int join_functions(struct raw *r)
+/* System calls are known by their frames. */
+static void join_system_calls(struct raw *r)
 {
 	const struct profile *p = r->p;
-	uint32_t *of = calloc(p->function_count, sizeof(*of));
-	uint64_t id, *func;
-	size_t pos = 0;
 
-	r->in->func_of = of;
-	if (!of)
-		return err_set(r->e, -ENOMEM, "out of memory");
-	while (map_next(&r->func_of, &pos, &id, &func)) {
-		uint32_t fn = profile_function_id(p, (uint32_t)id);
-
-		if (fn && (uint32_t)*func != FLOW_NONE)
-			of[fn] = (uint32_t)*func + 1;
-	}
 	for (size_t i = 1; i < p->frame_count; i++) {
 		const struct profile_frame *f = &p->frames[i];
 
 		if (p->modules[f->module].kind == FMT_MOD_KERNEL)
-			of[p->lines[f->first + f->count - 1].function] = system_call(r->in, f->addr);
+			r->in->func_of[p->lines[f->first + f->count - 1].function] = system_call(r->in, f->addr);
 	}
-	return 0;
 }
 
 uint32_t *flow_input_join(const struct flow_input *in, const struct flow *f, size_t count)
 {
-	uint32_t *of = in->func_of ? malloc((count + 1) * sizeof(*of)) : NULL;
+	uint32_t *of = malloc((count + 1) * sizeof(*of));
 
 	for (size_t i = 0; of && i < count; i++) {
 		const struct in_func *fn = in->func_of[i] ? &in->funcs[in->func_of[i] - 1] : NULL;
@@ -526,12 +435,14 @@ static int resolve(struct raw *r)
 	uint32_t known;
 	int err;
 
+	take_profile(r->in, r->p);
 	describe(r);
 	err = join_calls(r);
 	input_leave_out(r);
+	r->in->func_of = calloc(r->p->function_count, sizeof(*r->in->func_of));
 	r->main_func = calloc(r->p->stack_count, sizeof(*r->main_func));
 	r->frame_func = calloc(r->p->frame_count + 1, sizeof(*r->frame_func));
-	if (!r->main_func || !r->frame_func)
+	if (!r->in->func_of || !r->main_func || !r->frame_func)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	if (!err)
 		err = fold_cells(r);
@@ -548,10 +459,10 @@ static int resolve(struct raw *r)
 		err = input_fields(r);
 	if (!err)
 		err = times_of_later(r, known);
-	if (!err && !r->in->owned)
-		err = join_functions(r);
-	if (!err)
+	if (!err) {
+		join_system_calls(r);
 		input_one_scale(r->in);
+	}
 	return err ? err : input_regions(r);
 }
 
@@ -619,9 +530,7 @@ struct profile *flow_input_and_profile(struct flow_input *in, const char *path, 
 
 const char *in_comm(const struct flow_input *in, uint32_t pid)
 {
-	const uint64_t *at = map_get(&in->comms, pid);
-
-	return at ? store_str(in->reader, (uint32_t)*at) : NULL;
+	return in->profile ? profile_comm(in->profile, pid) : NULL;
 }
 
 void flow_input_release(struct flow_input *in)
@@ -660,7 +569,6 @@ void flow_input_release(struct flow_input *in)
 	free(in->x_object);
 	free(in->build_ids);
 	free(in->func_of);
-	map_release(&in->comms);
 	flow_cache_release(&in->cache);
 	profile_free(in->owned);
 	memset(in, 0, sizeof(*in));

@@ -210,7 +210,7 @@ struct flow_input {
 	bool recorded_main;    /* the engine itself attributed library code to the main image */
 	bool from_start;       /* the recording began with the program */
 	uint64_t census_limit; /* executions of each store instruction that its census reports; 0 none, or unknown */
-	bool ended, incomplete;
+	bool incomplete;
 	bool has_invocations;         /* some hits say which invocation they came from */
 	bool has_compute;             /* opts.compute was obeyed: times[] says what computes */
 	double began_ns, duration_ns; /* by the monotonic clock; NaN unknown */
@@ -284,11 +284,11 @@ struct flow_input {
 	struct fmt_x_object *x_object;
 	size_t x_object_count, x_object_cap;
 
-	struct map comms; /* pid -> string */
 	struct flow_cache cache;
-	struct store_reader *reader; /* the profile's; owns the strings */
-	struct profile *owned;       /* by flow_input_load() */
-	uint32_t *func_of;           /* by function of the profile: its index + 1; 0: not met. NULL where it is owned */
+	struct store_reader *reader;   /* the profile's; owns the strings */
+	const struct profile *profile; /* whose ids these are; NULL: made by hand */
+	struct profile *owned;         /* by flow_input_load() */
+	uint32_t *func_of;             /* by function of the profile: its index + 1; 0: not met */
 	char command[256];
 	char program[256]; /* base name of the main image, "" unknown */
 	char *build_ids;   /* "object=hex\n" lines of file modules, for merge */
@@ -313,8 +313,8 @@ bool flow_input_in_part(const struct flow_input_opts *o); /* filter or tid leave
 struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const struct flow_input_opts *o,
 			     struct section_reader *readers, struct err *e);
 int flow_input_end(struct raw *r, int err);
-/* Which function of a flow each of count functions of the profile is, FLOW_NONE: none. NULL: out of memory, or the
- * profile is the input's own; to be freed. */
+/* Which function of a flow each of count functions of the profile is, FLOW_NONE: none. NULL: out of memory; to be
+ * freed. */
 uint32_t *flow_input_join(const struct flow_input *in, const struct flow *f, size_t count);
 /* Leaves the accesses of the functions that the filter takes; in->kept is the less. */
 void flow_input_keep_code(struct flow_input *in, const struct filter *f);

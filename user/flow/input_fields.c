@@ -90,9 +90,7 @@ static int look_at_site(struct fields *x, struct in_site *s)
 /* Only one that the recording has a name for. *met: NULL if it is none. */
 static int meet(struct fields *x, uint64_t addr, uint32_t module, struct seen **met)
 {
-	struct site_key k = { .ip = addr, .module = module };
-	uint32_t id = intern_add(&x->r->symbol_keys, &k, sizeof(k), NULL);
-	struct module *m = id && map_get(&x->r->symbol_at, id) ? raw_open_module(x->r, module) : NULL;
+	struct module *m = profile_symbol_of(x->r->p, module, addr) ? raw_open_module(x->r, module) : NULL;
 	const struct ehframe *f = m ? module_ehframe(m) : NULL;
 	uint64_t start, end, *at;
 	bool added;

@@ -159,11 +159,9 @@ static void ask_file(struct job *j, const struct debugfile *d)
 /* A module that cannot be read leaves its locals unnamed; that is no failure. */
 static void ask(struct raw *r, struct place **place, size_t count)
 {
-	const struct fmt_module *m = raw_module(r, place[0]->module);
-	const char *path = m && m->kind == FMT_MOD_FILE ? store_str(r->in->reader, m->path) : NULL;
-	struct module *mod = path && path[0] == '/' ? module_open_path(path, m->build_id,
-								       m->build_id_len > 20 ? 0 : m->build_id_len, NULL)
-						    : NULL;
+	const struct profile_module *m = raw_module(r, place[0]->module);
+	const char *path = m && m->kind == FMT_MOD_FILE ? m->path : NULL;
+	struct module *mod = path && path[0] == '/' ? module_open_path(path, m->build_id, m->build_id_len, NULL) : NULL;
 	struct job *j = mod ? calloc(1, sizeof(*j)) : NULL;
 	struct debugfile own = { .fd = -1, .alt = -1 }, debug = own;
 

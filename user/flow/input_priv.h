@@ -49,27 +49,18 @@ struct raw {
 	struct err *e;
 	int failed; /* while it was read */
 	uint64_t first_time, last_time;
-	struct map function_at; /* fmt_function.id -> index into function */
-	struct fmt_function *function;
-	size_t function_count, function_cap;
-	struct fmt_module *module;
-	size_t module_count, module_cap;
-	struct map module_at;      /* id -> index */
-	struct map opened;         /* id -> struct module *, 0: not to be had */
-	uint32_t main_module;      /* id, 0 unknown */
-	struct map symbol_at;      /* site key id -> fmt_function.id of the physical function */
-	struct intern symbol_keys; /* struct site_key */
-	struct intern site_keys;   /* struct site_key, as used */
-	struct profile *p;         /* stacks, their frames, samples */
-	uint32_t *main_func;  /* by stack: of the nearest frame in the main image, + 1; 0 not looked for, or none */
-	uint32_t *frame_func; /* by frame: its function + 1; 0 not looked for */
+	struct map opened;       /* id -> struct module *, 0: not to be had */
+	uint32_t main_module;    /* id, 0 unknown */
+	struct intern site_keys; /* struct site_key, as used */
+	struct profile *p;       /* functions, modules, stacks, their frames, samples */
+	uint32_t *main_func;     /* by stack: of the nearest frame in the main image, + 1; 0 not looked for, or none */
+	uint32_t *frame_func;    /* by frame: its function + 1; 0 not looked for */
 	struct fmt_mapping *mapping;
 	size_t mapping_count, mapping_cap;
 	struct fmt_object *object;
 	size_t object_count, object_cap;
 	struct raw_sample_cell *cell;
 	size_t cell_count;
-	struct map func_of; /* fmt_function.id -> in_func index */
 	struct raw_calls *calls;
 	size_t calls_count, calls_cap;
 	uint64_t *invocation;
@@ -157,7 +148,8 @@ uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t func
 uint32_t func_of_frame(struct raw *r, uint32_t stack, uint32_t i);
 int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size,
 		    uint32_t *out);
-const struct fmt_module *raw_module(const struct raw *r, uint32_t id);
+/* NULL: none of this id. */
+const struct profile_module *raw_module(const struct raw *r, uint32_t id);
 /* Its file, opened once; NULL: none, or another build. Until raw_close_modules(). */
 struct module *raw_open_module(struct raw *r, uint32_t id);
 void raw_close_modules(struct raw *r);

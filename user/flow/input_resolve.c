@@ -20,19 +20,17 @@ const char *base_name(const char *path)
 	return slash ? slash + 1 : path ? path : "";
 }
 
-const struct fmt_module *raw_module(const struct raw *r, uint32_t id)
+const struct profile_module *raw_module(const struct raw *r, uint32_t id)
 {
-	const uint64_t *at = map_get(&r->module_at, id);
+	uint32_t at = profile_module_of(r->p, id);
 
-	return at ? &r->module[*at] : NULL;
+	return at ? &r->p->modules[at] : NULL;
 }
 
 struct module *raw_open_module(struct raw *r, uint32_t id)
 {
-	const struct fmt_module *m = raw_module(r, id);
-	const char *path = m && m->kind == FMT_MOD_FILE && m->build_id_len <= sizeof(m->build_id)
-				   ? store_str(r->in->reader, m->path)
-				   : NULL;
+	const struct profile_module *m = raw_module(r, id);
+	const char *path = m && m->kind == FMT_MOD_FILE ? m->path : NULL;
 	bool added;
 	uint64_t *at = path && path[0] == '/' ? map_put(&r->opened, id, &added) : NULL;
 
@@ -90,44 +88,37 @@ uint32_t in_func_add(struct flow_input *in, const char *name, const char *object
 	return id - 1;
 }
 
+/* By the file's id, which the profile knows; functions of one name and object are one here. */
 static uint32_t func_by_record(struct raw *r, uint32_t function)
 {
-	uint64_t *at;
-	bool added;
-	const uint64_t *index = map_get(&r->function_at, function);
-	const struct fmt_function *f = index ? &r->function[*index] : NULL;
+	uint32_t id = profile_function_id(r->p, function), func;
+	const struct profile_function *f = &r->p->functions[id];
 
-	at = map_put(&r->func_of, function, &added);
-	if (!at)
-		return FLOW_NONE;
-	if (added)
-		*at = f ? in_func_add(r->in, store_str(r->in->reader, f->name), store_str(r->in->reader, f->object))
-			: in_func_add(r->in, FLOW_UNKNOWN, "");
-	return (uint32_t)*at;
+	if (!id)
+		return in_func_add(r->in, FLOW_UNKNOWN, "");
+	if (r->in->func_of[id])
+		return r->in->func_of[id] - 1;
+	func = in_func_add(r->in, f->name, strcmp(f->object, PROFILE_NO_OBJECT) ? f->object : "");
+	if (func != FLOW_NONE)
+		r->in->func_of[id] = func + 1;
+	return func;
 }
 
 uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
 {
-	struct site_key k = { .ip = ip, .module = module };
-	const struct fmt_module *m = raw_module(r, module);
+	const struct profile_module *m = raw_module(r, module);
 	char name[256];
-	uint32_t id;
-	const uint64_t *symbol;
 
+	if (!function)
+		function = profile_symbol_of(r->p, module, ip);
 	if (function)
 		return func_by_record(r, function);
-	/* intern_add() would add; a symbol key that is new resolves to nothing, which does no harm */
-	id = intern_add(&r->symbol_keys, &k, sizeof(k), NULL);
-	symbol = id ? map_get(&r->symbol_at, id) : NULL;
-	if (symbol)
-		return func_by_record(r, (uint32_t)*symbol);
 	if (!m)
 		return in_func_add(r->in, FLOW_UNKNOWN, "");
 	if (m->kind == FMT_MOD_KERNEL)
 		return in_func_add(r->in, kernel_name(ip == FMT_KERNEL_OTHER ? -1 : (int)ip, name, sizeof(name)), "");
-	snprintf(name, sizeof(name), "%s+0x%llx", base_name(store_str(r->in->reader, m->path)),
-		 (unsigned long long)(ip & ~0xffull));
-	return in_func_add(r->in, name, store_str(r->in->reader, m->path));
+	snprintf(name, sizeof(name), "%s+0x%llx", base_name(m->path), (unsigned long long)(ip & ~0xffull));
+	return in_func_add(r->in, name, m->path);
 }
 
 static bool is_library(const char *path)
@@ -144,17 +135,18 @@ static void find_main(struct raw *r)
 
 	snprintf(first, sizeof(first), "%s", r->in->command);
 	first[strcspn(first, " ")] = 0;
-	for (size_t i = 0; i < r->module_count; i++) {
-		const char *path = store_str(r->in->reader, r->module[i].path);
+	for (size_t i = 1; i < r->p->module_count; i++) {
+		const struct profile_module *m = &r->p->modules[i];
+		const char *path = m->path;
 
-		if (r->module[i].kind != FMT_MOD_FILE || !path)
+		if (m->kind != FMT_MOD_FILE || !*path)
 			continue;
 		if ((exe && !strcmp(path, exe)) || (*first && !strcmp(base_name(path), base_name(first)))) {
-			r->main_module = r->module[i].id;
+			r->main_module = m->id;
 			return;
 		}
 		if (!r->main_module && !is_library(path))
-			r->main_module = r->module[i].id;
+			r->main_module = m->id;
 	}
 }
 
@@ -372,12 +364,12 @@ static int list_build_ids(struct raw *r)
 {
 	AUTO_BUF(b);
 
-	for (size_t i = 0; i < r->module_count; i++) {
-		const struct fmt_module *m = &r->module[i];
+	for (size_t i = 1; i < r->p->module_count; i++) {
+		const struct profile_module *m = &r->p->modules[i];
 
-		if (m->kind != FMT_MOD_FILE || !m->build_id_len || m->build_id_len > sizeof(m->build_id))
+		if (m->kind != FMT_MOD_FILE || !m->build_id_len)
 			continue;
-		buf_addf(&b, "%s=", base_name(store_str(r->in->reader, m->path)));
+		buf_addf(&b, "%s=", base_name(m->path));
 		for (uint32_t j = 0; j < m->build_id_len; j++)
 			buf_addf(&b, "%02x", m->build_id[j]);
 		buf_addch(&b, '\n');
@@ -394,6 +386,7 @@ static int list_build_ids(struct raw *r)
 int input_resolve(struct raw *r)
 {
 	struct flow_input *in = r->in;
+	const struct profile_module *main;
 	int err;
 
 	find_main(r);
@@ -411,14 +404,11 @@ int input_resolve(struct raw *r)
 		err = resolve_samples(r);
 	if (err)
 		return err;
-	for (size_t i = 0; i < r->module_count; i++) {
-		const char *path = store_str(in->reader, r->module[i].path);
-
-		if (r->module[i].id == r->main_module && path)
-			snprintf(in->program, sizeof(in->program), "%s", base_name(path));
-		if (r->module[i].id == r->main_module && path)
-			for (uint32_t f = 0; f < in->func_count; f++)
-				in->funcs[f].main_image = !strcmp(in->funcs[f].object, base_name(path));
+	main = raw_module(r, r->main_module);
+	if (main && *main->path) {
+		snprintf(in->program, sizeof(in->program), "%s", base_name(main->path));
+		for (uint32_t f = 0; f < in->func_count; f++)
+			in->funcs[f].main_image = !strcmp(in->funcs[f].object, base_name(main->path));
 	}
 	return list_build_ids(r);
 }

@@ -248,8 +248,8 @@ static int take_elf(struct raw *r, Elf *elf, int fd, const struct fmt_mapping *m
 
 static int refine(struct raw *r, const struct fmt_mapping *m, bool globals)
 {
-	const struct fmt_module *mod = raw_module(r, m->module);
-	const char *path = mod && mod->kind == FMT_MOD_FILE ? store_str(r->in->reader, mod->path) : NULL;
+	const struct profile_module *mod = raw_module(r, m->module);
+	const char *path = mod && mod->kind == FMT_MOD_FILE ? mod->path : NULL;
 	struct stat st;
 	int fd, err;
 	Elf *elf;
@@ -288,8 +288,8 @@ static int stored_objects(struct raw *r, bool *globals)
 
 	for (size_t i = 0; !err && i < r->object_count; i++) {
 		const struct fmt_object *o = &r->object[i];
-		const uint64_t *fn = map_get(&r->function_at, o->function);
-		const char *function = fn ? store_str(r->in->reader, r->function[*fn].name) : NULL;
+		uint32_t fn = profile_function_id(r->p, o->function);
+		const char *function = fn ? r->p->functions[fn].name : NULL;
 		struct block_key key = { o->addr, o->born };
 		bool added, fresh = true;
 		uint64_t *site = map_put(&sites, o->id ? o->id : i | 1ull << 32, &added);

@@ -513,7 +513,7 @@ static int finish_functions(struct profile *p, uint32_t **index_of_raw)
 	uint32_t *out = calloc(k->raw_function_count + 1, sizeof(*out));
 
 	*index_of_raw = out;
-	if (!out || profile_function_of(p, "(unknown)", "[unknown]", NULL, 0, false) < 0)
+	if (!out || profile_function_of(p, "(unknown)", PROFILE_NO_OBJECT, NULL, 0, false) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < k->raw_function_count; i++) {
 		const struct fmt_function *raw = &k->raw_functions[i];
@@ -521,11 +521,13 @@ static int finish_functions(struct profile *p, uint32_t **index_of_raw)
 		int64_t f = 0;
 
 		if (name)
-			f = profile_function_of(p, name, last_component(text_or(p, raw->object, "[unknown]")),
+			f = profile_function_of(p, name, last_component(text_or(p, raw->object, PROFILE_NO_OBJECT)),
 						text_or(p, raw->file, NULL), raw->line, !(raw->flags & FMT_FN_BARE));
 		if (f < 0)
 			return -ENOMEM;
 		out[i] = (uint32_t)f;
+		if (f && !p->functions[f].id)
+			p->functions[f].id = raw->id;
 	}
 	return 0;
 }
@@ -562,8 +564,10 @@ static int finish_lines(struct profile *p, const uint32_t *function_of_raw)
 		struct profile_frame *f = &p->frames[i];
 
 		f->module = profile_module_of(p, f->module);
+		f->told = f->count;
+		f->nameless = f->told && !p->lines[f->first + f->count - 1].function;
 		/* a chain that ends in nothing known is no better than none */
-		if (f->count && !p->lines[f->first + f->count - 1].function)
+		if (f->nameless)
 			f->count = 0;
 	}
 	return 0;
@@ -704,7 +708,7 @@ static int finish_cells(struct profile *p)
 			t->first_cell = i;
 	}
 	for (size_t i = 0; i < p->thread_count; i++)
-		p->threads[i].comm = text_or(p, index_of(&k->comm_at, p->threads[i].pid), NULL);
+		p->threads[i].comm = profile_comm(p, p->threads[i].pid);
 	return err;
 }
 
@@ -753,9 +757,7 @@ static void drop_scaffold(struct profile_private *k)
 	k->raw_counters = NULL;
 	map_release(&k->thread_at);
 	index_release(&k->cell_at);
-	index_release(&k->frame_at);
 	map_release(&k->counter_at);
-	map_release(&k->comm_at);
 	map_release(&k->merged);
 }
 
@@ -764,6 +766,8 @@ static void drop_ids(struct profile_private *k)
 {
 	map_release(&k->function_at);
 	map_release(&k->module_at);
+	map_release(&k->comm_at);
+	index_release(&k->frame_at);
 	free(k->function_of_raw);
 	k->function_of_raw = NULL;
 }
@@ -914,4 +918,21 @@ uint32_t profile_function_id(const struct profile *p, uint32_t id)
 uint32_t profile_module_of(const struct profile *p, uint32_t id)
 {
 	return id ? index_of(&p->priv->module_at, id) : 0;
+}
+
+const char *profile_comm(const struct profile *p, uint32_t pid)
+{
+	return text_or(p, index_of(&p->priv->comm_at, pid), NULL);
+}
+
+/* Frames still lie where the file's ids of their modules put them. */
+uint32_t profile_symbol_of(const struct profile *p, uint32_t module_id, uint64_t addr)
+{
+	struct frame_key key = { addr, profile_module_of(p, module_id) };
+	uint32_t at = index_find(&p->priv->frame_at, index_hash(addr, module_id), same_frame, p, &key);
+	const struct profile_frame *f = at ? &p->frames[at] : NULL;
+
+	if (!f || !f->told)
+		return 0;
+	return f->nameless ? PROFILE_NAMELESS : p->functions[p->lines[f->first + f->count - 1].function].id;
 }

@@ -29,6 +29,7 @@ struct profile_function { /* [0] is "(unknown)" */
 	const char *name, *object;
 	const char *file; /* NULL: unknown */
 	uint32_t line;    /* 0: unknown */
+	uint32_t id;      /* the first that the file has for it; 0: it has none, as of functions named here */
 	bool named;       /* by a symbol or a function bound, not by its bare address */
 };
 
@@ -42,6 +43,7 @@ struct profile_frame { /* [0] unused */
 	uint64_t addr;
 	uint32_t module;       /* index into modules */
 	uint32_t first, count; /* lines; count is at least 1 */
+	bool told, nameless;   /* by the file's symbols; and by a function without a name. Else named here */
 };
 
 struct profile_module { /* [0] stands for "no module" */
@@ -141,7 +143,13 @@ struct profile *profile_open(const char *path, struct err *e);
 int profile_read(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e);
 struct store_reader *profile_reader(const struct profile *p);
 uint32_t profile_function_id(const struct profile *p, uint32_t id); /* 0: none such, or nameless */
-uint32_t profile_module_of(const struct profile *p, uint32_t id);   /* 0: none such */
+/* The physical function (id of the file) that the file's symbols have for code; 0: they do not tell of it. One
+ * without a name is PROFILE_NAMELESS, which is no function's id. */
+#define PROFILE_NAMELESS UINT32_MAX
+uint32_t profile_symbol_of(const struct profile *p, uint32_t module_id, uint64_t addr);
+const char *profile_comm(const struct profile *p, uint32_t pid); /* NULL: unknown */
+#define PROFILE_NO_OBJECT "[unknown]"                            /* stands for the object of functions that have none */
+uint32_t profile_module_of(const struct profile *p, uint32_t id); /* 0: none such */
 void profile_free(struct profile *p);
 /* Leaves the samples of processes and functions that the filter takes: the share of the whole that is. */
 bool profile_takes(const struct profile *p, const struct filter *f, uint32_t pid, const char *comm, uint32_t stack);

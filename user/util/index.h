@@ -75,4 +75,14 @@ INDEX_INLINE uint32_t *index_slot(struct index *x, uint64_t hash, index_same_fn 
 	return &x->slots[at];
 }
 
+/* The key's number, 0: it has none. Keys may have changed since, if hash and same() speak of the former ones. */
+INDEX_INLINE uint32_t index_find(const struct index *x, uint64_t hash, index_same_fn same, const void *ctx,
+				 const void *key)
+{
+	for (size_t at = hash & (x->cap - 1); x->cap && x->slots[at]; at = (at + 1) & (x->cap - 1))
+		if (same(ctx, x->slots[at], key))
+			return x->slots[at];
+	return 0;
+}
+
 #endif
