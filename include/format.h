@@ -659,8 +659,10 @@ struct fmt_flow {
 	double level; /* of the intervals; 0 = none */
 	double duration_ns;
 	double loads, stores, windows, lost; /* samples it rests on */
+	/* with TIME_BIAS: 95 % of true amounts over those here; unknown, or 0 in older files: shares alone are known */
+	double speed_low, speed_high;
 };
-_Static_assert(sizeof(struct fmt_flow) == 64, "fmt_flow");
+_Static_assert(sizeof(struct fmt_flow) == 80, "fmt_flow");
 
 enum fmt_flow_function_flags { FMT_FF_IN_UMA_BOUND = 1, FMT_FF_OUT_UMA_BOUND = 2 };
 

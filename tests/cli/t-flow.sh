@@ -102,7 +102,7 @@ accperf timeline -i j.data --json --slices 20 >time.json
 check "the timeline follows its schema" schema timeline time.json
 check "it has the slices asked for" jq -e '.slices==20 and (.functions[0].read_bytes|length)==20' time.json
 check "encoding and decoding are phases of their own" jq -e '.phases >= 2' time.json
-check "the CSV has a line per slice and function" sh -c 'accperf timeline -i j.data --csv --slices 20 | awk -F, "NF!=7 { bad=1 } END { exit bad || NR<=20 }"'
+check "the CSV has a line per slice and function" sh -c 'accperf timeline -i j.data --csv --slices 20 | awk -F, "NF!=9 { bad=1 } END { exit bad || NR<=20 }"'
 check "the SVG is well-formed" sh -c 'accperf timeline -i j.data --svg -o t.svg && python3 -c "import xml.etree.ElementTree as t; t.parse(\"t.svg\")"'
 expect_status 1 "a profile without accesses has no timeline" accperf timeline -i bare.data
 

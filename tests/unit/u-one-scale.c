@@ -27,7 +27,10 @@ static void plant(struct flow_input *in, double unit, double trust, bool rate)
 {
 	double time = 0, runs = 0;
 
-	*in = (struct flow_input){ .engine = FLOW_SOFT, .has_compute = true, .has_rate = rate, .counted_count = MADE };
+	*in = (struct flow_input){ .engine = FLOW_SOFT,
+				   .has_compute = true,
+				   .speed = { .measured = rate, .low = 1, .high = 1 },
+				   .counted_count = MADE };
 	in->times = calloc(MADE + 1, sizeof(*in->times));
 	in->counted = calloc(MADE + 1, sizeof(*in->counted));
 	in->access = calloc(MADE, sizeof(*in->access));

@@ -285,6 +285,12 @@ static double both(double a, double b)
 	return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
+/* Unknown of one is unknown of the sum. */
+static double wider(double a, double b, bool is)
+{
+	return isnan(a) || isnan(b) ? NAN : is ? b : a;
+}
+
 static void add_head(struct flow *s, const struct flow *f, bool first)
 {
 	if (first) {
@@ -295,6 +301,8 @@ static void add_head(struct flow *s, const struct flow *f, bool first)
 		s->level = f->level;
 	}
 	s->time_bias |= f->time_bias;
+	s->speed_low = wider(s->speed_low, f->speed_low, f->speed_low < s->speed_low);
+	s->speed_high = wider(s->speed_high, f->speed_high, f->speed_high > s->speed_high);
 	s->duration_ns = both(s->duration_ns, f->duration_ns);
 	s->loads = both(s->loads, f->loads);
 	s->stores = both(s->stores, f->stores);

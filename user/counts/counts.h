@@ -121,6 +121,7 @@ struct counts_tree {
 	double *runs_var;  /* by node: of its log; NaN where not wanted; caller's array, or NULL */
 	double level;      /* instructions per unit of time of what has no counts of its own */
 	double level_var;  /* of its log */
+	double total_var;  /* of the log of all groups' instructions; with `absolute`: of their instructions a second */
 	double ipc_spread; /* standard deviation of log instructions per time, as found */
 	double stretch;    /* factor on the variance of ratios, as found */
 	uint32_t broken, cycles;

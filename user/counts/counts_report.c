@@ -327,6 +327,22 @@ static void fill_entries(struct maker *m)
 	}
 }
 
+/* What is so many a second, or in all. Ratios, shares and instructions a call do not depend on the speed. */
+static void forget_amounts(struct counts_report *out)
+{
+	for (size_t i = 0; i < out->row_count; i++) {
+		struct counts_row *row = &out->row[i];
+
+		row->second = unknown;
+		row->calls = row->instructions = row->compute = row->loads = row->stores = NAN;
+		row->load_bytes = row->store_bytes = NAN;
+	}
+	for (size_t i = 0; i < out->loop_count; i++)
+		out->loop[i].second = unknown;
+	for (size_t i = 0; i < out->call_count; i++)
+		out->call[i].second = unknown;
+}
+
 static void tally(struct maker *m)
 {
 	struct counts_report *out = m->out;
@@ -334,7 +350,6 @@ static void tally(struct maker *m)
 
 	for (size_t i = 0; i < t->links; i++) {
 		out->by_how[counts_ratio_shown(&t->link[i].ratio)]++;
-		out->absolute |= t->link[i].ratio.how == COUNTS_RATE;
 		out->links++;
 	}
 	for (size_t i = 0; i < m->r->windows; i++) {
@@ -346,6 +361,7 @@ static void tally(struct maker *m)
 		out->windows++;
 		out->hits += how == FMT_CL_TRIPS ? 2 * w->anchor : w->child + (how == FMT_CL_RATE ? 0 : w->anchor);
 	}
+	out->speed = counts_speed(&m->built);
 	out->bursts = m->r->bursts;
 	out->burst_instructions = m->r->burst_instructions;
 	out->broken = t->broken;
@@ -400,6 +416,8 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 		rc = list(&m, true);
 	}
 	rc = rc ? rc : list(&m, false);
+	if (!rc && !out->speed.measured)
+		forget_amounts(out);
 	counts_built_release(&m.built);
 	free(m.row_of);
 	free(m.want);

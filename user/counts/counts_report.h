@@ -12,6 +12,7 @@
 #define ACCPERF_COUNTS_COUNTS_REPORT_H
 
 #include "profile/profile.h"
+#include "counts/counts_speed.h"
 #include "counts/counts_windows.h"
 
 struct counts_figure {
@@ -71,8 +72,8 @@ struct counts_report {
 	size_t loop_count, call_count, loop_cap, call_cap;
 	double cpu_seconds; /* of user code, as sampled */
 	uint64_t samples;
-	bool absolute;          /* some rate was measured: figures per second rest on more than a typical machine */
-	double spread, stretch; /* see counts.h */
+	struct counts_speed speed; /* where it was not measured, what is so many a second is unknown */
+	double spread, stretch;    /* see counts.h */
 	uint32_t links, by_how[COUNTS_TIME + 1], broken, cycles;
 	uint64_t windows;
 	uint64_t bursts, burst_instructions; /* that the recorder carried out itself */

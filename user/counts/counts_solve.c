@@ -635,6 +635,7 @@ static int report_shares(struct counts_solver *s)
 		sum_var = h.by_time * time_with_sum;
 		for (uint32_t i = 0; i < s->timed; i++)
 			sum_var += t->group[s->seen[i].index].instructions / total * with_sum(s, &h, i);
+		t->total_var = fmax(0, sum_var);
 		for (size_t i = 0; i < t->groups; i++) {
 			struct counts_group *g = &t->group[i];
 			double w = g->instructions / total;

@@ -21,6 +21,8 @@ int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
 		.stores = f->stores,
 		.windows = f->windows,
 		.lost = f->lost,
+		.speed_low = f->speed_low,
+		.speed_high = f->speed_high,
 	};
 	int err;
 
@@ -106,6 +108,10 @@ static int begin(void *ctx, const void *rec, size_t size)
 	f->stores = h->stores;
 	f->windows = h->windows;
 	f->lost = h->lost;
+	if (f->time_bias) {
+		f->speed_low = h->speed_low > 0 ? h->speed_low : NAN;
+		f->speed_high = h->speed_low > 0 ? h->speed_high : NAN;
+	}
 	map_release(&c->ids);
 	return 0;
 }

@@ -155,6 +155,8 @@ static void edge_row(struct diff_row *r, const struct flow_edge *x, const struct
 	};
 	r->base = bt > 0 ? r->base_value / bt : 0;
 	r->other = ot > 0 ? r->other_value / ot : 0;
+	r->base_value = x ? flow_edge_bytes(base, x).value : flow_amount(base, 0);
+	r->other_value = y ? flow_edge_bytes(other, y).value : flow_amount(other, 0);
 	vx = share_variance(base, x, bt);
 	vy = share_variance(other, y, ot);
 	r->error = sqrt(vx + vy);
@@ -261,7 +263,8 @@ int flow_diff(const struct flow *base, const struct flow *other, const struct fl
 {
 	int err;
 
-	*out = (struct flow_diff){ .base_total = flow_total(base), .other_total = flow_total(other) };
+	*out = (struct flow_diff){ .base_total = flow_amount(base, flow_total(base)),
+				   .other_total = flow_amount(other, flow_total(other)) };
 	err = edges(base, other, out);
 	if (!err)
 		err = functions(base_in, other_in, out);

@@ -39,6 +39,11 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 	out->lost = in->lost;
 	out->main_image = in->main_image;
 	err = ops->run(in, o, out, e);
+	/* a stored flow knows for itself */
+	if (!err && out->time_bias && in->engine != FLOW_EXACT && ops != &flow_stored) {
+		out->speed_low = in_has_amounts(in, true) ? in->speed.low : NAN;
+		out->speed_high = in_has_amounts(in, true) ? in->speed.high : NAN;
+	}
 	if (!err && out->failed)
 		err = err_set(e, -ENOMEM, "out of memory");
 	if (err)

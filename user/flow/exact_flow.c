@@ -202,6 +202,8 @@ static int run_cached(const struct flow_input *in, const struct est_opts *o, str
 			       "the profile holds no stored flow of this kind; merge with the options wanted here");
 	out->engine = c->engine;
 	out->time_bias = c->time_bias;
+	out->speed_low = c->speed_low;
+	out->speed_high = c->speed_high;
 	out->main_image = c->main_image;
 	out->level = c->level;
 	out->duration_ns = c->duration_ns;

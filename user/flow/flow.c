@@ -16,6 +16,8 @@ void flow_init(struct flow *f)
 			    .stores = NAN,
 			    .windows = NAN,
 			    .lost = NAN,
+			    .speed_low = 1,
+			    .speed_high = 1,
 			    .cut_stacks = NAN };
 }
 
@@ -204,6 +206,43 @@ double flow_total(const struct flow *f)
 bool flow_is_pseudo(const struct flow_func *fn)
 {
 	return fn->name[0] == '(';
+}
+
+bool flow_has_amounts(const struct flow *f)
+{
+	return !isnan(f->speed_low);
+}
+
+double flow_amount(const struct flow *f, double v)
+{
+	return flow_has_amounts(f) ? v : NAN;
+}
+
+struct flow_range flow_amounts(const struct flow *f, double v, double low, double high)
+{
+	return (struct flow_range){ flow_amount(f, v), low * f->speed_low, high * f->speed_high };
+}
+
+/* Its bytes are those of the calls, whatever speed the code has. */
+static bool by_calls(const struct flow *f, const struct flow_edge *e)
+{
+	const char *name = f->funcs[e->consumer].name;
+
+	return !strncmp(name, FLOW_KERNEL, strlen(FLOW_KERNEL) - 1);
+}
+
+struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e)
+{
+	if (by_calls(f, e))
+		return (struct flow_range){ e->bytes, e->low, e->high };
+	return flow_amounts(f, e->bytes, e->low, e->high);
+}
+
+struct flow_range flow_edge_share(const struct flow *f, const struct flow_edge *e)
+{
+	double total = flow_total(f);
+
+	return (struct flow_range){ e->bytes / total, e->low / total, isnan(e->high) ? NAN : fmin(1, e->high / total) };
 }
 
 /* Unknown plus known is unknown: a sum that leaves a part out would pass for the whole. */

@@ -85,6 +85,7 @@ struct flow {
 	enum flow_stack stack;
 	bool time_bias;                      /* weights by time, not by count */
 	bool main_image;                     /* library functions stand as their caller in the main image */
+	double speed_low, speed_high;        /* 95 % of true amounts over those here; NaN: shares alone are known */
 	double level;                        /* of the intervals, 0.95; 0 = none */
 	double began_ns, duration_ns;        /* by the monotonic clock; NaN unknown */
 	double loads, stores, windows, lost; /* samples it rests on; NaN = not applicable */
@@ -123,6 +124,17 @@ void flow_sort_unique(struct flow *f);
 /* Sum of all edges' bytes. */
 double flow_total(const struct flow *f);
 bool flow_is_pseudo(const struct flow_func *fn);
+/* Views show amounts by these. Where samples come by time and no speed was measured (counts/counts_speed.h) they are
+ * NaN, but for bytes that system calls took, which were counted. */
+bool flow_has_amounts(const struct flow *f);
+struct flow_range {
+	double value, low, high; /* NaN: unknown */
+};
+double flow_amount(const struct flow *f, double v);
+struct flow_range flow_amounts(const struct flow *f, double v, double low, double high);
+struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e);
+/* Of all edges' bytes: within 0 to 1. */
+struct flow_range flow_edge_share(const struct flow *f, const struct flow_edge *e);
 /* Adds b's edges and figures times `weight` to a (merge; a's options stand). 0 or -ENOMEM. */
 int flow_add(struct flow *a, const struct flow *b, double weight);
 

@@ -49,12 +49,6 @@ static void counted(const struct flow_input *in, uint32_t f, struct flow_func *f
 		fn->compute *= factor;
 		fn->compute_low *= factor;
 		fn->compute_high *= factor;
-		/* accesses are shared out by counts already, in their own unit */
-		fn->loads *= in->counted_scale;
-		fn->stores *= in->counted_scale;
-		fn->load_bytes *= in->counted_scale;
-		fn->store_bytes *= in->counted_scale;
-		fn->stack_bytes *= in->counted_scale;
 		return;
 	}
 	fn->by_counts = true;

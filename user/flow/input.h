@@ -9,6 +9,7 @@
 #ifndef ACCPERF_FLOW_INPUT_H
 #define ACCPERF_FLOW_INPUT_H
 
+#include "counts/counts_speed.h"
 #include "flow/cache.h"
 #include "flow/call_bursts.h"
 #include "flow/flow.h"
@@ -261,8 +262,7 @@ struct flow_input {
 	struct in_function_time *times; /* by function */
 	struct in_counted *counted;     /* by function; NULL: nothing was counted */
 	uint32_t counted_count;
-	bool has_rate;        /* some were measured as so many a second: their scale is no guess */
-	double counted_scale; /* of counts to what accesses are weighed by; 1: the same, or nothing to compare */
+	struct counts_speed speed; /* what weights by time rest on, as amounts */
 	struct in_stack *stack;
 	size_t stack_count, stack_cap;
 	uint32_t *stack_func;
@@ -324,6 +324,8 @@ struct profile *flow_input_and_profile(struct flow_input *in, const char *path, 
 				       struct err *why, struct err *e);
 void flow_input_release(struct flow_input *in);
 
+/* Are sums of weights amounts, or do shares alone tell? What the exact engine drew stands for numbers that it knows. */
+bool in_has_amounts(const struct flow_input *in, bool time_bias);
 /* Index of a function by name, added on first use. FLOW_NONE when out of memory. */
 uint32_t in_func_add(struct flow_input *in, const char *name, const char *object);
 /* What the process is called, NULL if the profile does not say. */

@@ -107,13 +107,36 @@ static void scale_counted(struct flow_input *in, double by)
 	}
 }
 
-/* What is counted, over what the same functions' time would be at the nominal speed that accesses are weighed by.
- * Without a measured rate the speed of counts is as much a guess, and there shall not be two of them. */
+static void scale_accesses(struct in_access *a, size_t n, double by)
+{
+	for (size_t i = 0; i < n; i++)
+		a[i].weight *= by;
+}
+
+/* What time tells in the unit of counts. */
+static void scale_sampled(struct flow_input *in, double by)
+{
+	scale_accesses(in->access, in->access_count, by);
+	scale_accesses(in->blind, in->blind_count, by);
+	for (size_t i = 0; i < in->window_count; i++)
+		in->window[i].arm.weight *= by;
+	for (uint32_t f = 0; f < in->func_count; f++) {
+		struct in_function_time *t = &in->times[f];
+
+		t->instructions *= by;
+		t->inc_instructions *= by;
+		t->compute *= by;
+		t->inc_compute *= by;
+		t->undecoded *= by;
+	}
+}
+
+/* Accesses are weighed by a nominal speed, what is counted by the measured one, or by another guess: there shall be one
+ * speed, which is the measured one wherever there is one. */
 void input_one_scale(struct flow_input *in)
 {
 	double counted = 0, nominal = 0;
 
-	in->counted_scale = 1;
 	for (uint32_t f = 0; f < in->counted_count; f++) {
 		if (!(in->counted[f].total > 0) || !(in->times[f].instructions > 0))
 			continue;
@@ -121,11 +144,16 @@ void input_one_scale(struct flow_input *in)
 		nominal += in->times[f].instructions;
 	}
 	if (in->engine != FLOW_SOFT || !(counted > nominal * SCALE_LEAST && counted < nominal * SCALE_MOST))
-		return;
-	if (in->has_rate)
-		in->counted_scale = counted / nominal;
+		in->speed.measured = false;
+	else if (in->speed.measured)
+		scale_sampled(in, counted / nominal);
 	else
 		scale_counted(in, nominal / counted);
+}
+
+bool in_has_amounts(const struct flow_input *in, bool time_bias)
+{
+	return !time_bias || in->engine == FLOW_EXACT || in->speed.measured;
 }
 
 int input_counts(struct raw *r)
@@ -140,10 +168,10 @@ int input_counts(struct raw *r)
 	err = counts_record_tree(&r->counts, &b, r->e);
 	if (err)
 		return err;
-	for (size_t i = 0; i < b.tree.links; i++)
-		r->in->has_rate |= b.tree.link[i].ratio.how == COUNTS_RATE;
-	if (!counts_solve(&b.tree))
+	if (!counts_solve(&b.tree)) {
+		r->in->speed = counts_speed(&b);
 		err = take_functions(r, &b);
+	}
 	counts_built_release(&b);
 	return err ? err_set(r->e, err, "out of memory") : 0;
 }

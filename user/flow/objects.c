@@ -389,6 +389,19 @@ static int functions(const struct flow_input *in, struct objects *o)
 	return 0;
 }
 
+static void forget_amounts(struct objects *o)
+{
+	for (size_t i = 0; i < o->row_count; i++) {
+		struct object_row *r = &o->rows[i];
+
+		r->reads = r->writes = r->read_bytes = r->write_bytes = NAN;
+		for (unsigned k = 0; k < OBJECT_USERS; k++)
+			r->readers[k].bytes = r->writers[k].bytes = NAN;
+	}
+	for (size_t i = 0; i < o->function_count; i++)
+		o->functions[i].accesses = o->functions[i].instructions = NAN;
+}
+
 int objects_build(const struct flow_input *in, bool stack, struct objects *out, struct err *e)
 {
 	struct tally t = { .in = in, .out = out };
@@ -406,6 +419,9 @@ int objects_build(const struct flow_input *in, bool stack, struct objects *out, 
 	if (!err) {
 		sum_up(&t);
 		err = functions(in, out);
+		out->amounts = in_has_amounts(in, out->time_bias);
+		if (!out->amounts)
+			forget_amounts(out);
 	}
 	free(t.use);
 	map_release(&t.use_at);

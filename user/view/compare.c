@@ -49,8 +49,12 @@ static void head(const struct compare_view *v, struct buf *out)
 	buf_addstr(out, "true ");
 	bytes(out, c->true_bytes);
 	buf_addstr(out, ", estimated ");
-	bytes(out, c->estimated_bytes);
-	buf_addf(out, " (x %.3f)\n", c->estimated_bytes / c->true_bytes);
+	if (flow_has_amounts(v->estimate)) {
+		bytes(out, c->estimated_bytes);
+		buf_addf(out, " (x %.3f)\n", c->estimated_bytes / c->true_bytes);
+	} else {
+		buf_addstr(out, "?: how fast the code ran was not measured\n");
+	}
 }
 
 static void measures(const struct flow_compare *c, struct buf *out)
@@ -176,7 +180,7 @@ void compare_json(const struct compare_view *v, struct buf *out)
 	json_str(&j, "semantics", flow_semantics_str(v->truth->semantics));
 	json_str(&j, "stack", flow_stack_str(v->truth->stack));
 	json_f64(&j, "true_bytes", c->true_bytes);
-	json_f64(&j, "estimated_bytes", c->estimated_bytes);
+	json_f64(&j, "estimated_bytes", flow_amount(v->estimate, c->estimated_bytes));
 	json_f64(&j, "tv", c->tv);
 	json_f64(&j, "tv_off", c->tv_off);
 	found_json(&j, "top5", c->top5);

@@ -11,7 +11,7 @@ static void amount(struct buf *out, double v)
 	unsigned k = 0;
 
 	if (isnan(v)) {
-		buf_addstr(out, "unknown");
+		buf_addstr(out, "?");
 		return;
 	}
 	while (v >= 999.5 && k < 5) {
@@ -208,10 +208,9 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 		buf_addf(&b, "; ratios scatter %.1f times as much as their windows", sqrt(r->stretch));
 	buf_addf(&b, ". Runs are per second of CPU time in user code (%.1f s in ", r->cpu_seconds);
 	text_count(&b, r->samples);
-	buf_addstr(&b,
-		   r->absolute
-			   ? " samples)"
-			   : " samples), at the instructions per second of a typical machine, as no rate was measured");
+	buf_addstr(&b, " samples)");
+	if (!r->speed.measured)
+		buf_addstr(&b, "; ?: " COUNTS_SPEED_UNKNOWN);
 	buf_addf(&b, "; errors are 95%% intervals, as a part or a factor. %s", v->source);
 	text_wrap(out, b.data ? b.data : "", 0, 0, s->width);
 }
@@ -341,7 +340,9 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	filtered_json(&of, &j);
 	json_f64(&j, "cpu_seconds", r->cpu_seconds);
 	json_u64(&j, "samples", r->samples);
-	json_bool(&j, "absolute", r->absolute);
+	json_bool(&j, "absolute", r->speed.measured);
+	json_f64(&j, "speed_low", r->speed.low);
+	json_f64(&j, "speed_high", r->speed.high);
 	json_f64(&j, "counted", r->counted);
 	json_f64(&j, "spread", r->spread);
 	json_f64(&j, "stretch", r->stretch);
@@ -385,8 +386,8 @@ const char counts_schema[] =
 	"\"required\":[\"schema\",\"cpu_seconds\",\"samples\",\"absolute\",\"counted\",\"links\",\"functions\"],\"properties\":{" TRUST_SCHEMA
 	"," FILTERED_SCHEMA ","
 	"\"schema\":{\"const\":\"accperf.counts/1\"},\"cpu_seconds\":" NUM ",\"samples\":" INT ",\"absolute\":" BOOL
-	",\"counted\":" NUM ",\"spread\":" NUM ",\"stretch\":" NUM ",\"windows\":" INT ",\"hits\":" NUM
-	",\"bursts\":" INT ",\"burst_instructions\":" INT ",\"dropped\":" INT
+	",\"speed_low\":" NUM ",\"speed_high\":" NUM ",\"counted\":" NUM ",\"spread\":" NUM ",\"stretch\":" NUM
+	",\"windows\":" INT ",\"hits\":" NUM ",\"bursts\":" INT ",\"burst_instructions\":" INT ",\"dropped\":" INT
 	",\"links\":{\"type\":\"object\",\"properties\":{\"trip_count\":" INT ",\"ratio\":" INT ",\"replay\":" INT
 	",\"rate\":" INT ",\"once\":" INT ",\"other_recordings\":" INT ",\"time\":" INT ",\"unknown\":" INT
 	",\"not_believed\":" INT ",\"cycles\":" INT "}},"

@@ -24,9 +24,6 @@ struct flow_per {
 	const char *source;      /* exact, probes or counts; NULL: unknown, for that reason */
 	char reason[300];
 };
-struct flow_range {
-	double value, low, high; /* NaN: unknown */
-};
 
 struct flow_view {
 	const struct flow *flow;
@@ -59,9 +56,9 @@ void flow_text_map(const struct flow_view *v, const struct text_style *s, struct
 void flow_text_edges(const struct flow_view *v, const struct text_style *s, struct buf *out);
 /* Instead of flow_text_edges(): with --per, or by distinct bytes. */
 void flow_per_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
-struct flow_range flow_per_call(const struct flow_per *p, const struct flow_edge *e);
+struct flow_range flow_per_call(const struct flow_per *p, const struct flow *f, const struct flow_edge *e);
 void flow_per_json(const struct flow_per *p, struct json *j);
-void flow_per_json_edge(const struct flow_per *p, const struct flow_edge *e, struct json *j);
+void flow_per_json_edge(const struct flow_per *p, const struct flow *f, const struct flow_edge *e, struct json *j);
 extern const char flow_schema[];
 
 #endif

@@ -19,6 +19,14 @@ static bool *nodes_of(const struct flow_view *v)
 	return on;
 }
 
+static void amount(struct buf *out, double bytes)
+{
+	if (isnan(bytes))
+		buf_addch(out, '?');
+	else
+		text_bytes(out, text_whole(bytes));
+}
+
 static void node(const struct flow *f, uint32_t i, double total, struct buf *out)
 {
 	const struct flow_func *n = &f->funcs[i];
@@ -29,9 +37,9 @@ static void node(const struct flow *f, uint32_t i, double total, struct buf *out
 	clean_add(out, n->name, CLEAN_DOT);
 	if (!flow_is_pseudo(n)) {
 		buf_addstr(out, "\\nin ");
-		text_bytes(out, text_whole(n->in));
+		amount(out, flow_amount(f, n->in));
 		buf_addstr(out, " out ");
-		text_bytes(out, text_whole(n->out));
+		amount(out, flow_amount(f, n->out));
 	}
 	buf_addf(out, "\", %s, fillcolor=\"0.08 %.2f %.2f\", tooltip=\"",
 		 flow_is_pseudo(n) ? "shape=plaintext, style=\"\"" : "shape=box", 0.05 + 0.95 * (share < 1 ? share : 1),
@@ -61,7 +69,10 @@ void flow_dot(const struct flow_view *v, struct buf *out)
 		if (!flow_shown(v, e))
 			continue;
 		buf_addf(out, "\tn%u -> n%u [label=\"", e->producer, e->consumer);
-		text_bytes(out, text_whole(e->bytes));
+		if (isnan(flow_edge_bytes(f, e).value))
+			buf_addf(out, "%.1f %%", 100 * e->bytes / total);
+		else
+			text_bytes(out, text_whole(e->bytes));
 		if (!isnan(e->unique)) /* QUAD's graph names both: bytes, and the addresses they lie at */
 			buf_addf(out, "\\n%.0f UMA", e->unique);
 		buf_addf(out, "%s\", penwidth=%.2f%s];\n", e->unresolved ? " ?" : "",
@@ -96,16 +107,17 @@ void flow_xml(const struct flow_view *v, struct buf *out)
 		buf_addstr(out, "\" object=\"");
 		clean_add(out, n->object, CLEAN_XML);
 		buf_addch(out, '"');
-		figure(out, "in", n->in);
+		figure(out, "in", flow_amount(f, n->in));
 		figure(out, "in_uma", n->in_uma);
-		figure(out, "out", n->out);
+		figure(out, "out", flow_amount(f, n->out));
 		figure(out, "out_uma", n->out_uma);
-		figure(out, "instructions", n->instructions);
-		figure(out, "calls", n->calls);
+		figure(out, "instructions", flow_amount(f, n->instructions));
+		figure(out, "calls", flow_amount(f, n->calls));
 		buf_addstr(out, "/>\n");
 	}
 	for (size_t i = 0; i < f->edge_count; i++) {
 		const struct flow_edge *e = &f->edges[i];
+		struct flow_range bytes = flow_edge_bytes(f, e), share = flow_edge_share(f, e);
 
 		if (!flow_shown(v, e))
 			continue;
@@ -113,11 +125,15 @@ void flow_xml(const struct flow_view *v, struct buf *out)
 		clean_add(out, f->funcs[e->producer].name, CLEAN_XML);
 		buf_addstr(out, "</producer><consumer>");
 		clean_add(out, f->funcs[e->consumer].name, CLEAN_XML);
-		buf_addf(out, "</consumer><data_transfer>%.0f</data_transfer>", e->bytes);
+		buf_addstr(out, "</consumer>");
+		if (!isnan(bytes.value))
+			buf_addf(out, "<data_transfer>%.0f</data_transfer>", bytes.value);
+		else
+			buf_addf(out, "<share>%.6f</share>", share.value);
 		if (!isnan(e->unique))
 			buf_addf(out, "<UnMA>%.0f</UnMA>", e->unique);
-		if (!isnan(e->low) && e->low != e->high)
-			buf_addf(out, "<low>%.0f</low><high>%.0f</high>", e->low, e->high);
+		if (!isnan(bytes.low) && e->low != e->high)
+			buf_addf(out, "<low>%.0f</low><high>%.0f</high>", bytes.low, bytes.high);
 		if (e->unresolved)
 			buf_addstr(out, "<unresolved/>");
 		buf_addstr(out, "</binding>\n");

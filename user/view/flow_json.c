@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
 
+#include "counts/counts_speed.h"
 #include "util/json.h"
 #include "view/flow.h"
 #include "view/flow_threads.h"
@@ -14,57 +15,89 @@ static void count(struct json *j, const char *key, double v)
 		json_u64(j, key, text_whole(v));
 }
 
-static void inclusive(struct json *j, const struct flow_inclusive *n)
+static void range(struct json *j, const char *const key[3], struct flow_range r)
+{
+	count(j, key[0], r.value);
+	count(j, key[1], r.low);
+	count(j, key[2], r.high);
+}
+
+static const char *const in_keys[] = { "in", "in_low", "in_high" }, *const out_keys[] = { "out", "out_low",
+											  "out_high" };
+
+static void inclusive(struct json *j, const struct flow *f, const struct flow_inclusive *n)
 {
 	json_obj(j, "inclusive");
-	count(j, "in", n->in);
-	count(j, "in_low", n->in_low);
-	count(j, "in_high", n->in_high);
-	count(j, "out", n->out);
-	count(j, "out_low", n->out_low);
-	count(j, "out_high", n->out_high);
-	count(j, "local", n->local);
+	range(j, in_keys, flow_amounts(f, n->in, n->in_low, n->in_high));
+	range(j, out_keys, flow_amounts(f, n->out, n->out_low, n->out_high));
+	count(j, "local", flow_amount(f, n->local));
 	count(j, "samples", n->samples);
-	count(j, "instructions", n->instructions);
-	count(j, "compute", n->compute);
-	count(j, "load_bytes", n->load_bytes);
-	count(j, "store_bytes", n->store_bytes);
+	count(j, "instructions", flow_amount(f, n->instructions));
+	count(j, "compute", flow_amount(f, n->compute));
+	count(j, "load_bytes", flow_amount(f, n->load_bytes));
+	count(j, "store_bytes", flow_amount(f, n->store_bytes));
 	count(j, "time_ns", n->time_ns);
 	json_end(j);
 }
 
-static void function(struct json *j, const struct flow *f, const struct flow_func *n)
+/* Sums over sums do not depend on speed. */
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : NAN;
+}
+
+static void function(struct json *j, const struct flow *f, const struct flow_func *n, double total)
 {
 	json_obj(j, NULL);
 	json_str(j, "name", n->name);
 	json_str(j, "object", n->object);
-	count(j, "in", n->in);
+	range(j, in_keys, flow_amounts(f, n->in, n->in_low, n->in_high));
 	count(j, "in_uma", n->in_uma);
-	count(j, "out", n->out);
+	range(j, out_keys, flow_amounts(f, n->out, n->out_low, n->out_high));
 	count(j, "out_uma", n->out_uma);
-	count(j, "instructions", n->instructions);
-	count(j, "compute", n->compute);
-	count(j, "loads", n->loads);
-	count(j, "stores", n->stores);
-	count(j, "load_bytes", n->load_bytes);
-	count(j, "store_bytes", n->store_bytes);
-	count(j, "stack_bytes", n->stack_bytes);
+	json_f64(j, "in_share", ratio(n->in, total));
+	json_f64(j, "out_share", ratio(n->out, total));
+	count(j, "instructions", flow_amount(f, n->instructions));
+	count(j, "compute", flow_amount(f, n->compute));
+	count(j, "loads", flow_amount(f, n->loads));
+	count(j, "stores", flow_amount(f, n->stores));
+	count(j, "load_bytes", flow_amount(f, n->load_bytes));
+	count(j, "store_bytes", flow_amount(f, n->store_bytes));
+	count(j, "stack_bytes", flow_amount(f, n->stack_bytes));
 	count(j, "self_ns", n->self_ns);
-	count(j, "calls", n->calls);
-	count(j, "in_low", n->in_low);
-	count(j, "in_high", n->in_high);
-	count(j, "out_low", n->out_low);
-	count(j, "out_high", n->out_high);
-	count(j, "compute_low", n->compute_low);
-	count(j, "compute_high", n->compute_high);
+	count(j, "calls", flow_amount(f, n->calls));
+	count(j, "compute_low", n->compute_low * f->speed_low);
+	count(j, "compute_high", n->compute_high * f->speed_high);
 	count(j, "samples", n->samples);
 	json_str(j, "bias", n->by_counts ? "counts" : f->time_bias && !flow_is_pseudo(n) ? "time" : NULL);
 	json_bool(j, "in_uma_is_lower_bound", n->in_uma_bound);
 	json_bool(j, "out_uma_is_lower_bound", n->out_uma_bound);
 	if (f->inclusive && !flow_is_pseudo(n))
-		inclusive(j, &n->inc);
+		inclusive(j, f, &n->inc);
 	else
 		json_null(j, "inclusive");
+	json_end(j);
+}
+
+static void edge(struct json *j, const struct flow_view *v, const struct flow_edge *e)
+{
+	const struct flow *f = v->flow;
+	struct flow_range bytes = flow_edge_bytes(f, e), share = flow_edge_share(f, e);
+
+	json_obj(j, NULL);
+	json_str(j, "producer", f->funcs[e->producer].name);
+	json_str(j, "consumer", f->funcs[e->consumer].name);
+	count(j, "bytes", bytes.value);
+	count(j, "unique_bytes", e->unique);
+	count(j, "low", bytes.low);
+	count(j, "high", bytes.high);
+	json_f64(j, "share", share.value);
+	json_f64(j, "share_low", share.low);
+	json_f64(j, "share_high", share.high);
+	json_bool(j, "resolved", !e->unresolved);
+	json_str(j, "producer_object", f->funcs[e->producer].object);
+	json_str(j, "consumer_object", f->funcs[e->consumer].object);
+	flow_per_json_edge(v->per, f, e, j);
 	json_end(j);
 }
 
@@ -72,6 +105,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	struct json j = { .out = out };
+	double total = flow_total(f);
 	struct filtered of;
 
 	json_obj(&j, NULL);
@@ -96,6 +130,8 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	json_end(&j);
 	json_f64(&j, "cut_stacks", f->cut_stacks);
 	json_f64(&j, "cut_ranges", f->cut_ranges);
+	json_bool(&j, "amounts_known", flow_has_amounts(f));
+	json_str(&j, "amounts_note", flow_has_amounts(f) ? NULL : COUNTS_SPEED_UNKNOWN);
 	trust_json(v->trust, &j);
 	flow_per_json(v->per, &j);
 	of = flow_filtered(v);
@@ -103,27 +139,12 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	json_arr(&j, "functions");
 	for (uint32_t i = 0; i < f->func_count; i++)
 		if (filter_code(v->filtered.by, f->funcs[i].name, f->funcs[i].object))
-			function(&j, f, &f->funcs[i]);
+			function(&j, f, &f->funcs[i], total);
 	json_end(&j);
 	json_arr(&j, "edges");
-	for (size_t i = 0; i < f->edge_count; i++) {
-		const struct flow_edge *e = &f->edges[i];
-
-		if (!flow_shown(v, e))
-			continue;
-		json_obj(&j, NULL);
-		json_str(&j, "producer", f->funcs[e->producer].name);
-		json_str(&j, "consumer", f->funcs[e->consumer].name);
-		count(&j, "bytes", e->bytes);
-		count(&j, "unique_bytes", e->unique);
-		count(&j, "low", e->low);
-		count(&j, "high", e->high);
-		json_bool(&j, "resolved", !e->unresolved);
-		json_str(&j, "producer_object", f->funcs[e->producer].object);
-		json_str(&j, "consumer_object", f->funcs[e->consumer].object);
-		flow_per_json_edge(v->per, e, &j);
-		json_end(&j);
-	}
+	for (size_t i = 0; i < f->edge_count; i++)
+		if (flow_shown(v, &f->edges[i]))
+			edge(&j, v, &f->edges[i]);
 	json_end(&j);
 	json_arr(&j, "system_calls");
 	for (size_t i = 0; i < f->call_count; i++) {
@@ -143,6 +164,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	buf_addch(out, '\n');
 }
 
+#define SHARE "{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":1.000001}"
 #define COUNT "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
 #define PER "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
 const char flow_schema[] =
@@ -153,8 +175,8 @@ const char flow_schema[] =
 	"\"attribute\":{\"enum\":[\"self\",\"main\"]},\"bias\":{\"enum\":[\"time\",null]},\"level\":{\"type\":[\"number\",\"null\"]},"
 	"\"began_ns\":" COUNT ",\"duration_ns\":" COUNT
 	",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT ",\"stores\":" COUNT ",\"windows\":" COUNT
-	",\"lost\":" COUNT
-	"}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"}," TRUST_SCHEMA
+	",\"lost\":" COUNT "}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"},"
+	"\"amounts_known\":{\"type\":\"boolean\"},\"amounts_note\":{\"type\":[\"string\",\"null\"]}," TRUST_SCHEMA
 	"," FILTERED_SCHEMA ","
 	"\"per\":{\"type\":\"object\",\"description\":\"with --per: what edges' per_call is of\","
 	"\"required\":[\"function\",\"calls\",\"calls_low\",\"calls_high\",\"source\",\"reason\"],"
@@ -162,11 +184,11 @@ const char flow_schema[] =
 	",\"source\":{\"enum\":[\"exact\",\"probes\",\"counts\",null]},\"reason\":{\"type\":[\"string\",\"null\"]}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"in\",\"out\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"in\":" COUNT
-	",\"in_uma\":" COUNT ",\"out\":" COUNT ",\"out_uma\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT
-	",\"loads\":" COUNT ",\"stores\":" COUNT ",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT
-	",\"stack_bytes\":" COUNT ",\"self_ns\":" COUNT ",\"calls\":" COUNT ",\"in_low\":" COUNT ",\"in_high\":" COUNT
-	",\"out_low\":" COUNT ",\"out_high\":" COUNT ",\"compute_low\":" COUNT ",\"compute_high\":" COUNT
-	",\"samples\":" COUNT
+	",\"in_share\":" SHARE ",\"out_share\":" SHARE ",\"in_uma\":" COUNT ",\"out\":" COUNT ",\"out_uma\":" COUNT
+	",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"loads\":" COUNT ",\"stores\":" COUNT
+	",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT ",\"stack_bytes\":" COUNT ",\"self_ns\":" COUNT
+	",\"calls\":" COUNT ",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
+	",\"compute_low\":" COUNT ",\"compute_high\":" COUNT ",\"samples\":" COUNT
 	",\"bias\":{\"enum\":[\"counts\",\"time\",null]},\"in_uma_is_lower_bound\":{\"type\":\"boolean\"},\"out_uma_is_lower_bound\":{\"type\":\"boolean\"},"
 	"\"inclusive\":{\"type\":[\"object\",\"null\"],\"required\":[\"in\",\"out\",\"local\"],\"properties\":{\"in\":" COUNT
 	",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
@@ -175,7 +197,7 @@ const char flow_schema[] =
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"bytes\","
 	"\"unique_bytes\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":{\"type\":\"string\"},"
 	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"low\":" COUNT
-	",\"high\":" COUNT
+	",\"high\":" COUNT ",\"share\":" SHARE ",\"share_low\":" SHARE ",\"share_high\":" SHARE
 	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"},"
 	"\"per_call\":" PER ",\"per_call_low\":" PER ",\"per_call_high\":" PER "}}},"
 	"\"system_calls\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"memory\",\"bytes\","

@@ -16,9 +16,11 @@ static bool small(const struct flow_edge *e)
 }
 
 /* Low and high for each call: the edge's own bounds, each over the farther bound of the calls. */
-struct flow_range flow_per_call(const struct flow_per *p, const struct flow_edge *e)
+struct flow_range flow_per_call(const struct flow_per *p, const struct flow *f, const struct flow_edge *e)
 {
-	return (struct flow_range){ .value = e->bytes / p->calls, .low = e->low / p->high, .high = e->high / p->low };
+	struct flow_range b = flow_edge_bytes(f, e);
+
+	return (struct flow_range){ .value = b.value / p->calls, .low = b.low / p->high, .high = b.high / p->low };
 }
 
 static void padded(struct buf *out, double v, unsigned columns)
@@ -71,14 +73,14 @@ static void edge(const struct flow_view *v, const struct flow_edge *e, unsigned 
 	text_name(out, f->funcs[e->producer].name, name - 1, name);
 	text_name(out, f->funcs[e->consumer].name, name - 1, name);
 	if (v->per) {
-		struct flow_range r = flow_per_call(v->per, e);
+		struct flow_range r = flow_per_call(v->per, f, e);
 
 		padded(out, r.value, 9);
 		interval(out, &r, 20);
 	} else {
-		struct flow_range r = { e->bytes, e->low, e->high };
+		struct flow_range r = flow_edge_bytes(f, e);
 
-		padded(out, e->bytes, 9);
+		padded(out, r.value, 9);
 		interval(out, &r, 20);
 	}
 	padded(out, e->unique, 9);
@@ -120,12 +122,12 @@ void flow_per_text(const struct flow_view *v, const struct text_style *s, struct
 	}
 	if (folded) {
 		buf_addf(out, "%u edges are small fields read again and again: ", folded);
-		text_bytes(out, text_whole(folded_bytes));
+		padded(out, flow_amount(f, folded_bytes), 0);
 		buf_addf(out, " at %.0f distinct bytes; --sort bytes lists them\n", folded_unique);
 	}
 	if (left) {
 		buf_addf(out, "%u more edges with ", left);
-		text_bytes(out, text_whole(rest));
+		padded(out, flow_amount(f, rest), 0);
 		buf_addstr(out, "; --rows N lists more\n");
 	}
 	buf_addstr(out, v->per ? "unique: distinct bytes in the whole recording, not of one call\n\n" : "\n");
@@ -145,13 +147,13 @@ void flow_per_json(const struct flow_per *p, struct json *j)
 	json_end(j);
 }
 
-void flow_per_json_edge(const struct flow_per *p, const struct flow_edge *e, struct json *j)
+void flow_per_json_edge(const struct flow_per *p, const struct flow *f, const struct flow_edge *e, struct json *j)
 {
 	struct flow_range r;
 
 	if (!p)
 		return;
-	r = flow_per_call(p, e);
+	r = flow_per_call(p, f, e);
 	json_f64(j, "per_call", r.value);
 	json_f64(j, "per_call_low", r.low);
 	json_f64(j, "per_call_high", r.high);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counts/counts_speed.h"
 #include "view/flow.h"
 #include "view/flow_threads.h"
 
@@ -49,7 +50,7 @@ static void bytes_or_unknown(struct buf *out, double v, unsigned columns)
 	AUTO_BUF(b);
 
 	if (isnan(v))
-		buf_addstr(&b, "unknown");
+		buf_addstr(&b, "?");
 	else
 		text_bytes(&b, text_whole(v));
 	text_pad_left(out, b.data ? b.data : "", columns);
@@ -162,16 +163,17 @@ void flow_text_map(const struct flow_view *v, const struct text_style *s, struct
 	free(r);
 }
 
-static void interval(struct buf *out, const struct flow_edge *e, double total, enum flow_engine engine)
+static void interval(struct buf *out, const struct flow *f, const struct flow_edge *e)
 {
 	AUTO_BUF(b);
+	struct flow_range share = flow_edge_share(f, e);
 
-	if (engine == FLOW_EXACT && e->low == e->high)
+	if (f->engine == FLOW_EXACT && e->low == e->high)
 		buf_addstr(&b, "exact");
 	else if (isnan(e->low))
 		buf_addstr(&b, "unknown");
 	else
-		buf_addf(&b, "%.1f..%.1f%%", 100 * e->low / total, 100 * fmin(1, e->high / total));
+		buf_addf(&b, "%.1f..%.1f%%", 100 * share.low, 100 * share.high);
 	text_pad_left(out, b.data ? b.data : "", 14);
 }
 
@@ -203,16 +205,16 @@ void flow_text_edges(const struct flow_view *v, const struct text_style *s, stru
 		}
 		text_name(out, f->funcs[e->producer].name, name - 1, name);
 		text_name(out, f->funcs[e->consumer].name, name - 1, name);
-		bytes_or_unknown(out, e->bytes, 9);
+		bytes_or_unknown(out, flow_edge_bytes(f, e).value, 9);
 		buf_addf(out, " %5.1f%%", 100 * e->bytes / total);
-		interval(out, e, total, f->engine);
+		interval(out, f, e);
 		bytes_or_unknown(out, e->unique, 9);
 		buf_addstr(out, e->unresolved ? " ?\n" : "\n");
 		unresolved |= e->unresolved;
 	}
 	if (left) {
 		buf_addf(out, "%u more edges with ", left);
-		text_bytes(out, text_whole(rest));
+		bytes_or_unknown(out, flow_amount(f, rest), 0);
 		buf_addf(out, " (%.1f%%); --rows N lists more\n", 100 * rest / total);
 	}
 	if (unresolved)
@@ -238,10 +240,10 @@ static void functions(const struct flow_view *v, const struct text_style *s, str
 		const struct flow_func *fn = &f->funcs[r[i].func];
 
 		text_name(out, fn->name, 27, 28);
-		bytes_or_unknown(out, fn->in, 9);
+		bytes_or_unknown(out, flow_amount(f, fn->in), 9);
 		buf_addstr(out, fn->in_uma_bound ? " >" : "  ");
 		bytes_or_unknown(out, fn->in_uma, 9);
-		bytes_or_unknown(out, fn->out, 10);
+		bytes_or_unknown(out, flow_amount(f, fn->out), 10);
 		buf_addstr(out, fn->out_uma_bound ? " >" : "  ");
 		bytes_or_unknown(out, fn->out_uma, 9);
 		buf_addch(out, '\n');
@@ -327,12 +329,12 @@ static void inclusive(const struct flow_view *v, const struct text_style *s, str
 		if (flow_is_pseudo(fn) || isnan(fn->inc.in) || !flow_named(v, fn))
 			continue;
 		text_name(out, fn->name, name - 1, name);
-		bytes_or_unknown(out, fn->inc.in, 9);
+		bytes_or_unknown(out, flow_amount(f, fn->inc.in), 9);
 		half(out, fn->inc.in, fn->inc.in_low, fn->inc.in_high);
-		bytes_or_unknown(out, fn->inc.out, 10);
+		bytes_or_unknown(out, flow_amount(f, fn->inc.out), 10);
 		half(out, fn->inc.out, fn->inc.out_low, fn->inc.out_high);
-		bytes_or_unknown(out, fn->inc.local, 10);
-		bytes_or_unknown(out, fn->inc.load_bytes, 9);
+		bytes_or_unknown(out, flow_amount(f, fn->inc.local), 10);
+		bytes_or_unknown(out, flow_amount(f, fn->inc.load_bytes), 9);
 		buf_addch(out, '\n');
 		shown++;
 	}
@@ -410,11 +412,15 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 		buf_addstr(out, "; lost ");
 		text_count(out, text_whole(f->lost));
 	}
-	buf_addstr(out, "; in all ");
-	text_bytes(out, text_whole(total));
+	if (flow_has_amounts(f)) {
+		buf_addstr(out, "; in all ");
+		text_bytes(out, text_whole(total));
+	}
 	buf_addstr(out, " from ");
 	text_name(out, v->source ? v->source : "", 0, 0);
 	buf_addch(out, '\n');
+	if (!flow_has_amounts(f))
+		text_wrap(out, "?: " COUNTS_SPEED_UNKNOWN ".", 0, 3, s->width);
 	if (f->time_bias)
 		buf_addstr(
 			out,

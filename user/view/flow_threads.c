@@ -147,31 +147,35 @@ void flow_threads_json(const struct flow_view *v, struct json *j)
 		json_u64(j, "pid", t->thread[i].pid);
 		json_u64(j, "tid", t->thread[i].tid);
 		json_str(j, "comm", t->thread[i].comm);
-		text_json_whole(j, "in", f ? f->in : NAN);
-		text_json_whole(j, "in_low", f ? f->in_low : NAN);
-		text_json_whole(j, "in_high", f ? f->in_high : NAN);
-		text_json_whole(j, "out", f ? f->out : NAN);
-		text_json_whole(j, "out_low", f ? f->out_low : NAN);
-		text_json_whole(j, "out_high", f ? f->out_high : NAN);
+		text_json_whole(j, "in", f ? flow_amount(&t->flow, f->in) : NAN);
+		text_json_whole(j, "in_low", f ? f->in_low * t->flow.speed_low : NAN);
+		text_json_whole(j, "in_high", f ? f->in_high * t->flow.speed_high : NAN);
+		text_json_whole(j, "out", f ? flow_amount(&t->flow, f->out) : NAN);
+		text_json_whole(j, "out_low", f ? f->out_low * t->flow.speed_low : NAN);
+		text_json_whole(j, "out_high", f ? f->out_high * t->flow.speed_high : NAN);
 		text_json_whole(j, "in_uma", f ? f->in_uma : NAN);
-		text_json_whole(j, "loads", f ? f->loads : NAN);
-		text_json_whole(j, "stores", f ? f->stores : NAN);
-		text_json_whole(j, "load_bytes", f ? f->load_bytes : NAN);
-		text_json_whole(j, "store_bytes", f ? f->store_bytes : NAN);
+		text_json_whole(j, "loads", f ? flow_amount(&t->flow, f->loads) : NAN);
+		text_json_whole(j, "stores", f ? flow_amount(&t->flow, f->stores) : NAN);
+		text_json_whole(j, "load_bytes", f ? flow_amount(&t->flow, f->load_bytes) : NAN);
+		text_json_whole(j, "store_bytes", f ? flow_amount(&t->flow, f->store_bytes) : NAN);
 		json_end(j);
 	}
 	json_end(j);
 	json_arr(j, "thread_edges");
 	for (size_t i = 0; i < t->flow.edge_count; i++) {
 		const struct flow_edge *e = &t->flow.edges[i];
+		struct flow_range bytes = flow_edge_bytes(&t->flow, e), share = flow_edge_share(&t->flow, e);
 
 		json_obj(j, NULL);
 		json_end_of(j, "producer", "producer_tid", t, e->producer);
 		json_end_of(j, "consumer", "consumer_tid", t, e->consumer);
-		text_json_whole(j, "bytes", e->bytes);
+		text_json_whole(j, "bytes", bytes.value);
 		text_json_whole(j, "unique_bytes", e->unique);
-		text_json_whole(j, "low", e->low);
-		text_json_whole(j, "high", e->high);
+		text_json_whole(j, "low", bytes.low);
+		text_json_whole(j, "high", bytes.high);
+		json_f64(j, "share", share.value);
+		json_f64(j, "share_low", share.low);
+		json_f64(j, "share_high", share.high);
 		json_bool(j, "resolved", !e->unresolved);
 		json_end(j);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
 
+#include "counts/counts_speed.h"
 #include "util/json.h"
 #include "view/objects.h"
 
@@ -9,7 +10,7 @@ static void bytes(struct buf *out, double v, unsigned columns)
 	AUTO_BUF(b);
 
 	if (isnan(v))
-		buf_addstr(&b, "unknown");
+		buf_addstr(&b, "?");
 	else
 		text_bytes(&b, text_whole(v));
 	text_pad_left(out, b.data ? b.data : "", columns);
@@ -36,8 +37,9 @@ static void users(struct buf *out, const char *what, const struct object_user *u
 	for (unsigned i = 0; i < OBJECT_USERS && u[i].name; i++) {
 		buf_addstr(out, i ? ", " : " ");
 		text_name(out, u[i].name, 32, 0);
-		buf_addch(out, ' ');
-		text_bytes(out, text_whole(u[i].bytes));
+		buf_addstr(out, isnan(u[i].bytes) ? "" : " ");
+		if (!isnan(u[i].bytes))
+			text_bytes(out, text_whole(u[i].bytes));
 	}
 	if (count > OBJECT_USERS)
 		buf_addf(out, " and %u more", count - OBJECT_USERS);
@@ -106,6 +108,8 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 	}
 	text_name(out, v->source, 0, 0);
 	buf_addch(out, '\n');
+	if (!o->amounts)
+		text_wrap(out, "?: " COUNTS_SPEED_UNKNOWN ".", 0, 3, s->width);
 }
 
 static void json_users(struct json *j, const char *key, const struct object_user *u)
@@ -130,6 +134,8 @@ void objects_json(const struct objects_view *v, struct buf *out)
 	json_bool(&j, "exact", o->exact);
 	json_str(&j, "bias", o->time_bias ? "time" : NULL);
 	json_f64(&j, "samples", o->exact ? NAN : o->samples);
+	json_bool(&j, "amounts_known", o->amounts);
+	json_str(&j, "amounts_note", o->amounts ? NULL : COUNTS_SPEED_UNKNOWN);
 	trust_json(v->trust, &j);
 	filtered_json(&v->filtered, &j);
 	json_arr(&j, "objects");

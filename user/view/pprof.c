@@ -77,7 +77,8 @@ static void emit_head(struct writer *w)
 	cost.type = string_id(w, time ? "cpu" : unit == PROFILE_ACCESSES ? "accesses" : "instructions");
 	cost.unit = string_id(w, time ? "nanoseconds" : "count");
 	flow.type = string_id(w, "flow");
-	flow.unit = string_id(w, "bytes");
+	/* bytes, or their part of all where these are unknown */
+	flow.unit = string_id(w, !w->o->flow || flow_has_amounts(w->o->flow) ? "bytes" : "millionths");
 	head.n_sample_type = w->o->flow ? 3 : 2;
 	head.sample_type = types;
 	head.default_sample_type = w->o->flow && !p->samples[unit] ? flow.type : cost.type;
@@ -261,7 +262,8 @@ static void emit_edge(struct writer *w, const struct flow_edge *edge)
 {
 	const struct flow *f = w->o->flow;
 	uint64_t ids[2] = { flow_location(w, edge->consumer), flow_location(w, edge->producer) };
-	int64_t values[3] = { 0, 0, whole(edge->bytes) };
+	struct flow_range bytes = flow_edge_bytes(f, edge), share = flow_edge_share(f, edge);
+	int64_t values[3] = { 0, 0, whole(flow_has_amounts(f) ? edge->bytes : share.value * 1e6) };
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples[1] = { &sample };
 	Pprof__Profile piece = PPROF__PROFILE__INIT;
 	Pprof__Label labels[5], *label_at[5];
@@ -276,8 +278,8 @@ static void emit_edge(struct writer *w, const struct flow_edge *edge)
 	labels[1].str = string_id(w, f->funcs[edge->consumer].name);
 	sample.n_label = 2;
 	add_bytes(w, &sample, labels, "unique_bytes", edge->unique);
-	add_bytes(w, &sample, labels, "low_bytes", edge->low);
-	add_bytes(w, &sample, labels, "high_bytes", edge->high);
+	add_bytes(w, &sample, labels, "low_bytes", bytes.low);
+	add_bytes(w, &sample, labels, "high_bytes", bytes.high);
 	sample.label = label_at;
 	sample.location_id = ids;
 	sample.n_location_id = 2;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counts/counts_speed.h"
+
 static const struct {
 	const char *name, *title;
 	unsigned width;
@@ -189,14 +191,15 @@ static void cell(const struct report *r, const struct share *s, bool exact, enum
 			text_count(&b, s->samples);
 		break;
 	case RC_OBJECT: text_name(out, pf->object, objects, objects); return;
-	case RC_IN: bytes(&b, bytes_known(r->opts.flow, f) ? f->in : NAN); break;
-	case RC_OUT: bytes(&b, bytes_known(r->opts.flow, f) ? f->out : NAN); break;
-	case RC_IN_ALL: bytes(&b, f ? f->inc.in : NAN); break;
-	case RC_OUT_ALL: bytes(&b, f ? f->inc.out : NAN); break;
+	case RC_IN: bytes(&b, bytes_known(r->opts.flow, f) ? flow_amount(r->opts.flow, f->in) : NAN); break;
+	case RC_OUT: bytes(&b, bytes_known(r->opts.flow, f) ? flow_amount(r->opts.flow, f->out) : NAN); break;
+	case RC_IN_ALL: bytes(&b, f ? flow_amount(r->opts.flow, f->inc.in) : NAN); break;
+	case RC_OUT_ALL: bytes(&b, f ? flow_amount(r->opts.flow, f->inc.out) : NAN); break;
 	case RC_COMPUTE:
 	case RC_INSTRUCTIONS:
 	case RC_CALLS:
 		v = !f ? NAN : c == RC_COMPUTE ? f->compute : c == RC_CALLS ? f->calls : f->instructions;
+		v = f ? flow_amount(r->opts.flow, v) : NAN;
 		if (!isnan(v))
 			short_count(&b, v);
 		break;
@@ -288,6 +291,10 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 			out,
 			"# by time: bytes and computation are weighted by time, they compare functions and are no totals;\n"
 			"# by counts: by how often the code ran\n");
+	if (r->opts.flow && !flow_has_amounts(r->opts.flow)) {
+		buf_addstr(out, "# ");
+		text_wrap(out, COUNTS_SPEED_UNKNOWN, 2, 2, style->width);
+	}
 	if (report_columns_flow(r->opts.columns, r->opts.column_count))
 		buf_addstr(
 			out,
@@ -296,31 +303,39 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 			"# in and out); -: unknown\n");
 }
 
+static const struct flow_range unknown = { NAN, NAN, NAN };
+
+static void range(struct json *j, const char *key, struct flow_range r)
+{
+	char bound[40];
+
+	text_json_whole(j, key, r.value);
+	snprintf(bound, sizeof(bound), "%s_low", key);
+	text_json_whole(j, bound, r.low);
+	snprintf(bound, sizeof(bound), "%s_high", key);
+	text_json_whole(j, bound, r.high);
+}
+
 void report_flow_json(struct json *j, const struct flow *flow, const struct flow_func *f)
 {
-	text_json_whole(j, "in", bytes_known(flow, f) ? f->in : NAN);
-	text_json_whole(j, "in_low", f ? f->in_low : NAN);
-	text_json_whole(j, "in_high", f ? f->in_high : NAN);
-	text_json_whole(j, "out", bytes_known(flow, f) ? f->out : NAN);
-	text_json_whole(j, "out_low", f ? f->out_low : NAN);
-	text_json_whole(j, "out_high", f ? f->out_high : NAN);
-	text_json_whole(j, "instructions", f ? f->instructions : NAN);
-	text_json_whole(j, "compute", f ? f->compute : NAN);
-	text_json_whole(j, "compute_low", f ? f->compute_low : NAN);
-	text_json_whole(j, "compute_high", f ? f->compute_high : NAN);
-	text_json_whole(j, "load_bytes", f ? f->load_bytes : NAN);
-	text_json_whole(j, "store_bytes", f ? f->store_bytes : NAN);
+	static const struct flow_func none = { 0 };
+	bool bytes = bytes_known(flow, f);
+	const struct flow_func *n = f ? f : &none;
+	const struct flow_inclusive *all = &n->inc;
+
+	range(j, "in", bytes ? flow_amounts(flow, n->in, n->in_low, n->in_high) : unknown);
+	range(j, "out", bytes ? flow_amounts(flow, n->out, n->out_low, n->out_high) : unknown);
+	text_json_whole(j, "instructions", f ? flow_amount(flow, f->instructions) : NAN);
+	range(j, "compute", f ? flow_amounts(flow, f->compute, f->compute_low, f->compute_high) : unknown);
+	text_json_whole(j, "load_bytes", f ? flow_amount(flow, f->load_bytes) : NAN);
+	text_json_whole(j, "store_bytes", f ? flow_amount(flow, f->store_bytes) : NAN);
 	json_f64(j, "stack_share", f ? stack_share(f) : NAN);
 	json_f64(j, "ops_per_byte", f ? report_ops_per_byte(f) : NAN);
-	text_json_whole(j, "calls", f ? f->calls : NAN);
+	text_json_whole(j, "calls", f ? flow_amount(flow, f->calls) : NAN);
 	text_json_whole(j, "access_samples", f ? f->samples : NAN);
-	text_json_whole(j, "inclusive_in", f ? f->inc.in : NAN);
-	text_json_whole(j, "inclusive_in_low", f ? f->inc.in_low : NAN);
-	text_json_whole(j, "inclusive_in_high", f ? f->inc.in_high : NAN);
-	text_json_whole(j, "inclusive_out", f ? f->inc.out : NAN);
-	text_json_whole(j, "inclusive_out_low", f ? f->inc.out_low : NAN);
-	text_json_whole(j, "inclusive_out_high", f ? f->inc.out_high : NAN);
-	text_json_whole(j, "inclusive_compute", f ? f->inc.compute : NAN);
+	range(j, "inclusive_in", f ? flow_amounts(flow, all->in, all->in_low, all->in_high) : unknown);
+	range(j, "inclusive_out", f ? flow_amounts(flow, all->out, all->out_low, all->out_high) : unknown);
+	text_json_whole(j, "inclusive_compute", f ? flow_amount(flow, all->compute) : NAN);
 	json_f64(j, "inclusive_ops_per_byte", f ? report_ops_per_byte_inclusive(f) : NAN);
 	text_json_whole(j, "inclusive_samples", f ? f->inc.samples : NAN);
 	json_str(j, "bias", report_flow_bias(flow, f));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* speedscope's file format: the whole run first, since that is what the viewer opens, then each thread. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +104,9 @@ static int add_flow(struct writer *w)
 {
 	const struct flow *f = w->o->flow;
 	uint64_t first = w->frame_at.used;
-	double total = 0;
+	bool amounts = flow_has_amounts(f);
+	/* parts of all, in per cent, where bytes are unknown */
+	double total = 0, unit = amounts ? 1 : 100 / fmax(flow_total(f), 1);
 
 	for (uint32_t i = 0; i < f->func_count; i++) {
 		struct json frame = { .out = &w->frames };
@@ -118,14 +121,16 @@ static int add_flow(struct writer *w)
 	}
 	json_obj(&w->j, NULL);
 	json_str(&w->j, "type", "sampled");
-	json_str(&w->j, "name", "flow: writer, then reader of its bytes");
-	json_str(&w->j, "unit", "bytes");
+	json_str(&w->j, "name",
+		 amounts ? "flow: writer, then reader of its bytes"
+			 : "flow: writer, then reader, per cent of all bytes");
+	json_str(&w->j, "unit", amounts ? "bytes" : "none");
 	json_u64(&w->j, "startValue", 0);
 	json_arr(&w->j, "samples");
 	for (size_t i = 0; i < f->edge_count; i++) {
 		if (!(f->edges[i].bytes > 0))
 			continue;
-		total += f->edges[i].bytes;
+		total += f->edges[i].bytes * unit;
 		json_arr(&w->j, NULL);
 		json_u64(&w->j, NULL, first + f->edges[i].producer);
 		json_u64(&w->j, NULL, first + f->edges[i].consumer);
@@ -135,7 +140,7 @@ static int add_flow(struct writer *w)
 	json_arr(&w->j, "weights");
 	for (size_t i = 0; i < f->edge_count; i++)
 		if (f->edges[i].bytes > 0)
-			json_f64(&w->j, NULL, f->edges[i].bytes);
+			json_f64(&w->j, NULL, f->edges[i].bytes * unit);
 	json_end(&w->j);
 	json_f64(&w->j, "endValue", total);
 	json_end(&w->j);

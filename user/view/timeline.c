@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "counts/counts_speed.h"
 #include "util/clean.h"
 #include "util/json.h"
 #include "view/timeline.h"
@@ -61,6 +62,23 @@ static void sparkline(const struct timeline_view *v, const struct timeline_row *
 	}
 }
 
+static void amount(struct buf *out, const struct timeline *t, double bytes)
+{
+	if (t->amounts)
+		text_bytes(out, text_whole(bytes));
+	else
+		buf_addch(out, '?');
+}
+
+static double all_bytes(const struct timeline *t)
+{
+	double sum = 0;
+
+	for (uint32_t r = 0; r < t->row_count; r++)
+		sum += t->rows[r].total;
+	return sum > 0 ? sum : NAN;
+}
+
 void timeline_text(const struct timeline_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct timeline *t = v->t;
@@ -94,9 +112,9 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 		shown++;
 		text_name(out, t->rows[r].name, name - 1, name);
 		sparkline(v, &t->rows[r], columns, out);
-		text_bytes(&b, text_whole(total));
+		amount(&b, t, total);
 		text_pad_left(out, b.data ? b.data : "", 10);
-		text_bytes(&p, text_whole(rate(t, peak)));
+		amount(&p, t, rate(t, peak));
 		text_pad_left(out, p.data ? p.data : "", 12);
 		buf_addch(out, '\n');
 	}
@@ -115,13 +133,16 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 	buf_addstr(out, "; ");
 	text_name(out, v->source, 0, 0);
 	buf_addch(out, '\n');
+	if (!t->amounts)
+		text_wrap(out, "?: " COUNTS_SPEED_UNKNOWN ".", 0, 3, s->width);
 }
 
 void timeline_csv(const struct timeline_view *v, struct buf *out)
 {
 	const struct timeline *t = v->t;
+	double all = all_bytes(t);
 
-	buf_addf(out, "slice,start_%s,phase,function,object,read_bytes,written_bytes\n",
+	buf_addf(out, "slice,start_%s,phase,function,object,read_bytes,written_bytes,read_share,written_share\n",
 		 t->instructions ? "instructions" : "ns");
 	for (uint32_t s = 0; s < t->slices; s++) {
 		for (uint32_t r = 0; r < t->row_count; r++) {
@@ -133,7 +154,11 @@ void timeline_csv(const struct timeline_view *v, struct buf *out)
 			clean_add(out, row->name, CLEAN_CSV);
 			buf_addch(out, ',');
 			clean_add(out, row->object, CLEAN_CSV);
-			buf_addf(out, ",%.0f,%.0f\n", row->reads[s], row->writes[s]);
+			if (t->amounts)
+				buf_addf(out, ",%.0f,%.0f", row->reads[s], row->writes[s]);
+			else
+				buf_addstr(out, ",,");
+			buf_addf(out, ",%.6g,%.6g\n", row->reads[s] / all, row->writes[s] / all);
 		}
 	}
 }
@@ -183,7 +208,7 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 		}
 		buf_addf(out, " %u,%.1f\"/>\n<text x=\"%u\" y=\"%.1f\" fill=\"#555\">", left + wide, base,
 			 left + wide + 8, base - 8);
-		text_bytes(out, text_whole(total));
+		amount(out, t, total);
 		buf_addstr(out, "</text>\n");
 	}
 	buf_addf(
@@ -194,11 +219,25 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 	buf_addstr(out, "</text>\n</svg>\n");
 }
 
-static void numbers(struct json *j, const char *key, const double *x, uint32_t n)
+static void numbers(struct json *j, const char *key, const double *x, const struct timeline *t)
 {
 	json_arr(j, key);
-	for (uint32_t i = 0; i < n; i++)
-		json_u64(j, NULL, text_whole(x[i]));
+	for (uint32_t i = 0; i < t->slices; i++) {
+		if (t->amounts)
+			json_u64(j, NULL, text_whole(x[i]));
+		else
+			json_null(j, NULL);
+	}
+	json_end(j);
+}
+
+static void shares(struct json *j, const char *key, const double *x, const struct timeline *t)
+{
+	double all = all_bytes(t);
+
+	json_arr(j, key);
+	for (uint32_t i = 0; i < t->slices; i++)
+		json_f64(j, NULL, x[i] / all);
 	json_end(j);
 }
 
@@ -216,6 +255,8 @@ void timeline_json(const struct timeline_view *v, struct buf *out)
 	json_bool(&j, "exact", t->exact);
 	json_f64(&j, "samples", t->samples);
 	json_str(&j, "bias", v->time_bias ? "time" : NULL);
+	json_bool(&j, "amounts_known", t->amounts);
+	json_str(&j, "amounts_note", t->amounts ? NULL : COUNTS_SPEED_UNKNOWN);
 	trust_json(v->trust, &j);
 	filtered_json(&v->filtered, &j);
 	json_u64(&j, "phases", t->phases);
@@ -228,8 +269,10 @@ void timeline_json(const struct timeline_view *v, struct buf *out)
 		json_obj(&j, NULL);
 		json_str(&j, "name", t->rows[r].name);
 		json_str(&j, "object", t->rows[r].object);
-		numbers(&j, "read_bytes", t->rows[r].reads, t->slices);
-		numbers(&j, "written_bytes", t->rows[r].writes, t->slices);
+		numbers(&j, "read_bytes", t->rows[r].reads, t);
+		numbers(&j, "written_bytes", t->rows[r].writes, t);
+		shares(&j, "read_share", t->rows[r].reads, t);
+		shares(&j, "written_share", t->rows[r].writes, t);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -247,4 +290,5 @@ const char timeline_schema[] =
 	"\"phase\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"read_bytes\",\"written_bytes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},"
-	"\"read_bytes\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},\"written_bytes\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}}}}}}";
+	"\"read_bytes\":{\"type\":\"array\",\"items\":{\"type\":[\"integer\",\"null\"]}},\"written_bytes\":{\"type\":\"array\",\"items\":{\"type\":[\"integer\",\"null\"]}},"
+	"\"read_share\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}},\"written_share\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}}}}}}}";

@@ -90,7 +90,7 @@ static const struct rule rules[] = {
 	  "record {time}, or with --effort high" },
 
 	{ TRUST_COUNTS | ACCESSES, TRUST_RATE, BELOW, 1, TRUST_GOOD, 1,
-	  "this goes for shares: amounts rest on an assumed speed, no rate was measured",
+	  "this goes for shares: amounts are unknown, as how fast the code runs was not measured",
 	  "record for longer, with hardware breakpoints" },
 };
 

@@ -70,7 +70,7 @@ struct trust_evidence trust_of_counts(const struct profile *p, const struct coun
 	struct trust_evidence v = of_profile(p);
 
 	v.fact[TRUST_SAMPLES] = (double)r->samples;
-	v.fact[TRUST_RATE] = r->absolute;
+	v.fact[TRUST_RATE] = r->speed.measured;
 	v.fact[TRUST_COUNTED] = r->counted;
 	v.fact[TRUST_NOISE] = 0;
 	for (size_t i = 0; i < r->row_count; i++)
@@ -127,7 +127,7 @@ static struct trust_evidence of_input(const struct flow_input *in, bool exact)
 /* Weights by time have a scale only where some code was seen to run so often a second. */
 static double rate_known(const struct flow_input *in, bool time_bias)
 {
-	return time_bias ? in->has_rate : NAN;
+	return time_bias ? in_has_amounts(in, true) : NAN;
 }
 
 static void of_edges(const struct flow *f, struct trust_evidence *v)

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What rests on an assumed speed is told as shares: no view has an amount of a recording in which no rate was measured.
+. "$(dirname "$0")/../lib.sh"
+
+assumed=$TOP/tests/golden/live-kv.prof # bursts and windows, but no rate
+exact=$TOP/tests/golden/exact-pipeline.prof
+
+# A program for python3, given a command's JSON.
+json() {
+	local program=$1
+	shift
+	accperf "$@" 2>/dev/null | python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+$program"
+}
+
+# Bytes that system calls took were counted, whatever the speed.
+check flow_has_shares_alone json '
+edges = d["edges"]
+own = [e for e in edges if not e["consumer"].startswith("(kernel")]
+assert own and not d["amounts_known"] and d["amounts_note"]
+assert all(e["bytes"] is None and e["low"] is None and e["high"] is None for e in own)
+assert abs(sum(e["share"] for e in edges) - 1) < 1e-6
+assert all(0 <= e["share_low"] <= e["share_high"] <= 1 for e in edges if e["share_low"] is not None)
+for f in d["functions"]:
+    for key in "in", "out", "in_high", "instructions", "loads", "load_bytes", "store_bytes", "calls":
+        assert f[key] is None, (f["name"], key)' flow --json -i "$assumed"
+check counts_has_shares_alone json '
+assert d["functions"] and not d["absolute"]
+for f in d["functions"]:
+    assert f["per_second"]["value"] is None and f["calls"] is None and f["load_bytes"] is None
+    assert f["instructions"] is None
+    for k in f["loops"] + f["callers"]: assert k["per_second"]["value"] is None
+assert sum(f["share"]["value"] or 0 for f in d["functions"]) > 0' counts --json -i "$assumed"
+check objects_has_shares_alone json '
+assert d["objects"] and not d["amounts_known"]
+for o in d["objects"]:
+    assert o["read_bytes"] is None and o["reads"] is None and o["share"] is not None
+    assert all(u["bytes"] is None for u in o["readers"] + o["writers"])' objects --json -i "$assumed"
+check timeline_has_shares_alone json '
+assert d["functions"] and not d["amounts_known"]
+assert all(x is None for f in d["functions"] for x in f["read_bytes"] + f["written_bytes"])
+assert abs(sum(sum(f["read_share"]) + sum(f["written_share"]) for f in d["functions"]) - 1) < 1e-6' \
+	timeline --json -i "$assumed"
+check report_has_shares_alone json '
+for f in d["functions"]:
+    assert f["in"] is None and f["out"] is None and f["instructions"] is None and f["compute"] is None
+assert any(f["ops_per_byte"] for f in d["functions"])' report --json --columns flow -i "$assumed"
+# once in each text, with the remedy
+for view in flow counts objects timeline; do
+	says_why() { [ "$(accperf "$view" -i "$assumed" | tr -s '\n #' ' ' | grep -o "amounts are unknown: how fast[^;]*; record" | wc -l)" = 1 ]; }
+	check "${view}_says_why" says_why
+done
+check what_was_counted_is_an_amount json '
+assert d["amounts_known"] and d["amounts_note"] is None
+assert all(e["bytes"] is not None for e in d["edges"])' flow --json -i "$exact"

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How fast the observed code ran: instructions per second of CPU time, over what was estimated. Everything that is so
+ * many, or so many bytes, in all or a second rests on it where samples come by time; shares and ratios do not. This
+ * is the one place that says whether it is known: counts, flow, objects, timeline and their views ask nothing else.
+ */
+#ifndef ACCPERF_COUNTS_COUNTS_SPEED_H
+#define ACCPERF_COUNTS_COUNTS_SPEED_H
+
+#include <stdbool.h>
+
+struct counts_built;
+
+struct counts_speed {
+	bool measured;    /* else amounts rest on an assumption, and are not shown */
+	double low, high; /* 95 % of the true speed, over the estimate; NaN: not measured */
+};
+
+/* What a view says where it shows no amounts. */
+#define COUNTS_SPEED_UNKNOWN                                                                                           \
+	"amounts are unknown: how fast the code runs was not measured, so only shares are told; record for 10 s or longer, with hardware breakpoints"
+
+/* Of a tree that counts_solve() has solved. */
+struct counts_speed counts_speed(const struct counts_built *b);
+
+#endif
