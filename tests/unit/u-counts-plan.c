@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -425,6 +426,43 @@ static void loops_of_what_is_entered(void **state)
 	assert_false(times_loop_after(*state, "aaa"));
 }
 
+/* Of hundreds of jobs that time something, the part that begins with this place, in per cent. */
+static unsigned timed_there(const struct world *w, uint64_t place)
+{
+	unsigned rates = 0, there = 0;
+	struct plan_job job;
+
+	while (rates < 200) {
+		assert_true(next_of(w, walk_loop, FMT_CL_RATE, NULL, &job));
+		rates++;
+		there += job.slot[0].vaddr == place;
+	}
+	return there * 100 / rates;
+}
+
+/* How fast the code runs is not known before one rate is: a place that was met comes before others, until then. */
+static void a_rate_begun_is_measured_first(void **state)
+{
+	const struct world *w = *state;
+	struct plan_job job, other;
+	unsigned begun, measured;
+
+	spend_time(w, walk_loop, 100);
+	spend_time(w, count_loop, 100);
+	second(w);
+	assert_true(next_of(w, walk_loop, FMT_CL_RATE, NULL, &job));
+	other = job;
+	saw(w, &job, EXEC_TIME, "aa", 0);
+	begun = timed_there(w, job.slot[0].vaddr);
+	for (int i = 0; i < 2; i++) {
+		other = job;
+		saw(w, &other, EXEC_TIME, "aaaaaaaa", 0);
+	}
+	measured = timed_there(w, job.slot[0].vaddr);
+	printf("# begun: %u %% of the jobs that time are its; measured: %u %%\n", begun, measured);
+	assert_true(begun > 80 && measured < begun);
+}
+
 /* What a single sample met may be code that waits, or calls, or what all bursts pass: its graph tells. */
 static void one_sample_makes_a_graph(void **state)
 {
@@ -781,6 +819,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(trip_counts, begin, end),
 		cmocka_unit_test_setup_teardown(loops_of_what_is_never_entered, begin, end),
 		cmocka_unit_test_setup_teardown(loops_of_what_is_entered, begin, end),
+		cmocka_unit_test_setup_teardown(a_rate_begun_is_measured_first, begin, end),
 		cmocka_unit_test_setup_teardown(one_sample_makes_a_graph, begin, end),
 		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
 		cmocka_unit_test_setup_teardown(lists, begin, end),

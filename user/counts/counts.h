@@ -58,6 +58,10 @@ struct counts_ratio {
 /* What the user is told: a trip count is claimed only where it is sure. */
 enum counts_how counts_ratio_shown(const struct counts_ratio *r);
 
+/* Fewer do not make a rate: windows, and hits in all of them. As uncertain as a rate of few hits is. */
+#define COUNTS_RATE_WINDOWS 3
+#define COUNTS_RATE_HITS 15
+
 /* Sums over sums, with an interval from the scatter between windows and between stretches of them
  * (phases), never narrower than what cutting a window's ends leaves uncertain. `how` is TRIPS,
  * RATIO or REPLAY; the outcome's is UNKNOWN where there is too little. */

@@ -25,7 +25,6 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define TURN_BIAS 0.2   /* windows that are hardly longer than a turn: which part of it they hold is no chance */
 #define APART_SD 1.5    /* of the log, where no window met both */
 #define BY_CHANCE 0.125 /* windows have some eight hits of each */
-#define RATE_MIN 15     /* hits: a rate of few is as uncertain as they are few */
 #define TRIPS_BIAS 0.01
 /* Activations that all turned as often: enough for a ratio, as those that nobody saw may turn otherwise;
  * and enough to say that all do. */
@@ -207,10 +206,10 @@ static void ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	out->anchor = x;
 	out->child = y;
 	/* a rate's anchor is time: what may be too few there are the hits */
-	if (!(x > 0) || n < (how == COUNTS_RATE ? 3 : 1))
+	if (!(x > 0) || n < (how == COUNTS_RATE ? COUNTS_RATE_WINDOWS : 1))
 		return;
 	same = how == COUNTS_TRIPS && each_same(range, n) && all_same(w, n, y / x);
-	if (how == COUNTS_RATE ? y < RATE_MIN : x < (same ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
+	if (how == COUNTS_RATE ? y < COUNTS_RATE_HITS : x < (same ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
 		return;
 	/* none seen is not never: half a hit, as uncertain as that */
 	ratio = (y > 0 ? y : 0.5) / x;

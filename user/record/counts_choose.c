@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "code/trip_pairs.h"
+#include "counts/counts.h"
 #include "record/counts_plan_priv.h"
 #include "util/grow.h"
 
@@ -14,6 +15,7 @@
 #define RATE_HITS 64   /* more than a window should see: it ends by time */
 #define HITS_PART 0.25
 #define UNKNOWN_RATE 8000.0 /* hits a second, where nothing is known yet */
+#define UNMEASURED 30       /* times the gain of a rate that has met hits, while none is measured: it goes first */
 #define BEGUN 3             /* times the gain: fewer than three windows tell nothing */
 #define LONG_TRIPS_NS 1e6
 #define SAME_TRIPS 10 /* activations that all turned as often: enough */
@@ -355,13 +357,28 @@ static uint32_t draw_inner(struct plan *p, uint32_t *i)
 	return found;
 }
 
+/* Does one rate tell how fast the code runs? Amounts are unknown until then: what has met hits before is timed
+ * again, rather than one more place of which nothing is known. */
+static bool speed_measured(const struct plan *p)
+{
+	for (uint32_t k = 0; k < p->timings; k++) {
+		const struct plan_func *f = &p->func[p->timing[k].func];
+		uint32_t link = f->rate[p->timing[k].node];
+		const struct plan_link *l = link == PLAN_NONE ? NULL : &p->link[link];
+
+		if (l && !l->off && l->windows >= COUNTS_RATE_WINDOWS && l->y >= COUNTS_RATE_HITS)
+			return true;
+	}
+	return false;
+}
+
 /* `like` (hits per second, 0: any): of about that rate. `spare`: of the time, what hits may still take:
  * what they cost is known to some tenths only, and must not be most of what is measured. */
 static bool draw_timing(struct plan *p, double like, double spare, const struct plan_job *have, plan_mapped_fn mapped,
 			void *ctx, struct plan_timing *out)
 {
 	double total = 0;
-	bool found = false;
+	bool found = false, measured = speed_measured(p);
 
 	for (uint32_t k = 0; k < p->timings; k++) {
 		uint32_t i = p->timing[k].func, n = p->timing[k].node;
@@ -383,6 +400,8 @@ static bool draw_timing(struct plan *p, double like, double spare, const struct 
 		g = again ? 0 : gain(p, l);
 		if (!(g > 0) || !mapped(ctx, f->module))
 			continue;
+		if (!measured && l->y >= 1)
+			g *= UNMEASURED;
 		total += g;
 		if (plan_uniform(p) * total < g) {
 			*out = p->timing[k];
