@@ -18,7 +18,7 @@ struct counts_speed {
 
 /* What a view says where it shows no amounts. */
 #define COUNTS_SPEED_UNKNOWN                                                                                           \
-	"amounts are unknown: how fast the code runs was not measured, so only shares are told; record for 10 s or longer, with hardware breakpoints"
+	"amounts are unknown: how fast the code runs was not measured, so only shares are told; record for 30 s or longer, with hardware breakpoints"
 
 /* Of a tree that counts_solve() has solved. */
 struct counts_speed counts_speed(const struct counts_built *b);

@@ -181,6 +181,21 @@ static bool worth_timing(const struct plan *p, const struct plan_func *f, uint32
 	       (l->windows >= 3 && l->y < MODERATE * l->x && (l->y < 1 || !has_trips(p, f, n)));
 }
 
+/* Does one rate tell how fast the code runs? Amounts are unknown until then: what has met hits before is timed
+ * again, rather than one more place of which nothing is known. */
+static bool speed_measured(const struct plan *p)
+{
+	for (uint32_t k = 0; k < p->timings; k++) {
+		const struct plan_func *f = &p->func[p->timing[k].func];
+		uint32_t link = f->rate[p->timing[k].node];
+		const struct plan_link *l = link == PLAN_NONE ? NULL : &p->link[link];
+
+		if (l && !l->off && l->windows >= COUNTS_RATE_WINDOWS && l->y >= COUNTS_RATE_HITS)
+			return true;
+	}
+	return false;
+}
+
 static void list_timings(struct plan *p)
 {
 	p->timings = 0;
@@ -222,6 +237,7 @@ void plan_worth(struct plan *p)
 		if (plan_has_graph(&p->func[i]))
 			sum_regions(p, &p->func[i]);
 	list_timings(p);
+	p->speed_measured = speed_measured(p);
 }
 
 double plan_hangs_below(const struct plan *p, const struct plan_link *l)
@@ -357,28 +373,13 @@ static uint32_t draw_inner(struct plan *p, uint32_t *i)
 	return found;
 }
 
-/* Does one rate tell how fast the code runs? Amounts are unknown until then: what has met hits before is timed
- * again, rather than one more place of which nothing is known. */
-static bool speed_measured(const struct plan *p)
-{
-	for (uint32_t k = 0; k < p->timings; k++) {
-		const struct plan_func *f = &p->func[p->timing[k].func];
-		uint32_t link = f->rate[p->timing[k].node];
-		const struct plan_link *l = link == PLAN_NONE ? NULL : &p->link[link];
-
-		if (l && !l->off && l->windows >= COUNTS_RATE_WINDOWS && l->y >= COUNTS_RATE_HITS)
-			return true;
-	}
-	return false;
-}
-
 /* `like` (hits per second, 0: any): of about that rate. `spare`: of the time, what hits may still take:
  * what they cost is known to some tenths only, and must not be most of what is measured. */
 static bool draw_timing(struct plan *p, double like, double spare, const struct plan_job *have, plan_mapped_fn mapped,
 			void *ctx, struct plan_timing *out)
 {
 	double total = 0;
-	bool found = false, measured = speed_measured(p);
+	bool found = false;
 
 	for (uint32_t k = 0; k < p->timings; k++) {
 		uint32_t i = p->timing[k].func, n = p->timing[k].node;
@@ -400,7 +401,7 @@ static bool draw_timing(struct plan *p, double like, double spare, const struct 
 		g = again ? 0 : gain(p, l);
 		if (!(g > 0) || !mapped(ctx, f->module))
 			continue;
-		if (!measured && l->y >= 1)
+		if (!p->speed_measured && l->y > 0)
 			g *= UNMEASURED;
 		total += g;
 		if (plan_uniform(p) * total < g) {

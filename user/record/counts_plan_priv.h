@@ -82,6 +82,7 @@ struct plan {
 	double total; /* recent, all functions */
 	bool plenty;
 	bool whole_process;
+	bool speed_measured;     /* some rate tells how fast the code runs */
 	double level;            /* what a window was worth of late */
 	double barren;           /* of the places met of late, those with nothing but time to measure */
 	double timing_ns;        /* that windows which time may take: they are long, and hold up all others */

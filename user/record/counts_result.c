@@ -21,6 +21,7 @@
 #define RATE_MANY 24
 #define RATE_FEW 6
 #define RATE_WINDOWS 4
+#define FIRST_WINDOWS 1 /* before any rate is known: ten seconds have some fifty windows for it */
 #define END_TRIES 24
 #define LIVED 0.9 /* of the CPU time asked for */
 #define RATE_SHORTEST_NS 200000.0
@@ -305,14 +306,16 @@ static bool too_fast(const struct seen *s, unsigned slot)
 
 /* As long as some dozen hits take where it runs: what runs in bursts is not seen for most of the time,
  * and a window that went on until it saw something would find it too rare. */
-static void fit_time(struct plan_link *l, double hits)
+static void fit_time(const struct plan *p, struct plan_link *l, double hits)
 {
+	unsigned enough = p->speed_measured ? RATE_WINDOWS : FIRST_WINDOWS;
+
 	l->peak = fmax(l->peak, hits);
 	if (hits > RATE_MANY) {
 		l->time_ns = (uint64_t)fmax(RATE_SHORTEST_NS, (double)l->time_ns * RATE_WANTED / hits);
 		l->peak = 0;
 		l->since_peak = 0;
-	} else if (++l->since_peak >= RATE_WINDOWS) {
+	} else if (++l->since_peak >= enough) {
 		if (l->peak < RATE_FEW && l->time_ns < LONGEST_NS)
 			l->time_ns = l->time_ns * (l->peak > 0 ? 2 : 4) < LONGEST_NS
 					     ? l->time_ns * (l->peak > 0 ? 2 : 4)
@@ -378,7 +381,7 @@ static void rate_of(struct seen *s, unsigned slot)
 		traps = last + 0.5;
 	}
 	if (!slot)
-		fit_time(l, w->hits[slot]);
+		fit_time(s->p, l, w->hits[slot]);
 	net = until - traps * s->p->hit_ns;
 	if (too_fast(s, slot)) {
 		s->p->stats.too_fast++;
