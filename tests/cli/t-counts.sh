@@ -28,6 +28,9 @@ check "what is not known is null" [ "$(of parse .per_second.value)" = null ]
 check "instructions per call" jq -en "$(of crc32 .instructions_per_call) | . > 200000 and . < 330000"
 check "shares add up to one" jq -e '[.functions[].share.value] | add | . > 0.999 and . < 1.001' counts.json
 accperf counts -i known.data --function crc32 >one.txt
+expect_status 1 "--function of one that is not there" accperf counts -i known.data --function crc23
+check "... offers the nearest" grep -q "did you mean 'crc32'?" err
+check "... and shows nothing" test ! -s out
 check "--function shows that one" bash -c 'grep -q crc32 one.txt && ! grep -q parse one.txt'
 
 make_profile lie.data counts=1 lie=1

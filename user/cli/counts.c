@@ -9,6 +9,7 @@
 #include "cli/counts_keep.h"
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
+#include "cli/suggest.h"
 #include "view/counts.h"
 
 struct counts_cmd {
@@ -34,6 +35,23 @@ static const struct opt options[] = {
 
 #define JSON_DETAIL 192 /* functions whose loops and callers are listed */
 
+/* 0; -ENOENT, with the nearest name, where --function names nothing in there. */
+static int check_function(const struct counts_cmd *o, const struct counts_report *r, struct err *e)
+{
+	struct suggestion near = { 0 };
+
+	if (!o->function)
+		return 0;
+	for (size_t i = 0; i < r->row_count; i++) {
+		if (!strcmp(r->row[i].name, o->function))
+			return 0;
+		suggest(&near, o->function, strlen(o->function), r->row[i].name);
+	}
+	return err_set(e, -ENOENT, "%s has no execution counts of a function '%s'%s%s%s", o->input, o->function,
+		       near.name ? "; did you mean '" : "; `accperf counts` lists those that it has",
+		       near.name ? near.name : "", near.name ? "'?" : "");
+}
+
 static int show(const struct counts_cmd *o, const struct filter *f, const struct counts_record *rec,
 		const struct profile *p, struct err *e)
 {
@@ -50,6 +68,11 @@ static int show(const struct counts_cmd *o, const struct filter *f, const struct
 	err = counts_report_make(rec, p, o->json || o->function || filter_any(f) ? JSON_DETAIL : v.rows, &r, e);
 	if (err)
 		return err;
+	err = check_function(o, &r, e);
+	if (err) {
+		counts_report_release(&r);
+		return err;
+	}
 	evidence = trust_of_counts(p, &r);
 	trust_judge(TRUST_COUNTS, &evidence, &trust);
 	v.trust = &trust;
