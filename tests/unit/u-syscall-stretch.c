@@ -198,12 +198,50 @@ static void odd_times(void **state)
 	assert_true(p.factor >= 1);
 }
 
+/* As the caller asks: at both ends of bursts that follow each other in a usual pace, or else now and then. */
+static double asking_takes(struct syscall_stretch *p, double question, double seconds)
+{
+	double last = 0, spent = 0;
+
+	for (double now = 0.15; now < seconds; now += 0.15) {
+		unsigned asked = stretch_encloses(p) ? 2 : (now - last) * 1e9 >= stretch_rest(p) ? 1 : 0;
+
+		for (unsigned i = 0; i < asked; i++)
+			stretch_asked(p, question);
+		last = asked ? now : last;
+		spent += asked * question;
+	}
+	return spent / (seconds * 1e9);
+}
+
+/* However many threads the machine has, and when they come. */
+static void questions_are_paid_for(void **state)
+{
+	struct syscall_stretch p;
+
+	stretch_init(&p, 0.01, 2);
+	stretch_asked(&p, 300e3); /* nothing was in the caches */
+	stretch_asked(&p, 50e3);
+	assert_true(asking_takes(&p, 50e3, 10) > 50e3 * 120 / 10e9);
+	assert_true(stretch_encloses(&p));
+	stretch_asked(&p, 2e6); /* an interrupt */
+	assert_true(stretch_encloses(&p));
+	/* 10,000 threads, a million, and all are gone */
+	for (double question = 5e6; question < 1e9; question *= 100) {
+		asking_takes(&p, question, 300);
+		assert_false(stretch_encloses(&p));
+		assert_true(asking_takes(&p, question, 1000) < 0.01);
+	}
+	asking_takes(&p, 50e3, 300);
+	assert_true(stretch_encloses(&p));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(budgets_hold),      cmocka_unit_test(few_calls_are_seen_all),
 		cmocka_unit_test(others_are_spared), cmocka_unit_test(turns_are_told_right),
-		cmocka_unit_test(odd_times),
+		cmocka_unit_test(odd_times),         cmocka_unit_test(questions_are_paid_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

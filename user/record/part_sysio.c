@@ -22,10 +22,8 @@
 #define SECOND_NS 1000000000ull
 #define OPEN_NS 20000ull /* until a burst begins: longer than it takes to say so */
 #define ON_CREDIT 2 /* bursts: the account is empty at first, and a target that sleeps fills it in many seconds only */
-#define RETRY_NS 20000000ull   /* when the account does not afford a burst yet */
-#define SUM_NS 1000000000ull   /* between questions what moved in all: each goes through all threads of the machine */
-#define SUM_CHEAP_NS 500000ull /* what a question takes that may be asked twice a burst, too: .7 % of a CPU */
-#define EMPTY 64               /* bursts: as many seconds, at the rate at which an idle target is looked at */
+#define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
+#define EMPTY 64             /* bursts: as many seconds, at the rate at which an idle target is looked at */
 
 /* What the kernel has counted since the targets began, and when it was asked. */
 struct sums {
@@ -40,7 +38,7 @@ struct sysio_part {
 	struct sysio_stats before, at_begin, stats; /* before: of the self-test */
 	struct syscall_stretch plan;
 	bool told;                  /* the kernel says what moved in all, */
-	bool cheap;                 /* and is asked at both ends of each burst */
+	bool enclosed;              /* and was asked at both ends of the last burst */
 	struct sums latest, opened; /* when last asked, and when the burst began */
 	struct sums written;        /* as of the last record that tells them */
 	uint64_t described;         /* up to here bursts are written */
@@ -85,10 +83,11 @@ static int hold(void *ctx, const struct sample *m)
 /* A thread that is just ending may be in neither sum for a moment: what was counted stays counted. */
 static bool ask(struct sysio_part *c)
 {
-	uint64_t of[SYSIO_SUMS], before = clock_now();
+	uint64_t of[SYSIO_SUMS], before = clock_now(), cpu = clock_cpu();
 
 	if (!sysio_sums(c->sysio, of))
 		return false;
+	stretch_asked(&c->plan, (double)(clock_cpu() - cpu));
 	for (int i = 0; i < SYSIO_SUMS; i++)
 		c->latest.of[i] = of[i] > c->latest.of[i] ? of[i] : c->latest.of[i];
 	c->latest.at = before + (clock_now() - before) / 2;
@@ -138,7 +137,7 @@ static int describe(struct sysio_part *c, double weight)
 		.end = weight > 0 ? c->plan.ended : now,
 		.span_ns = now - c->described,
 		.weight = weight,
-		.flags = (c->told ? FMT_IOB_MOVED : 0u) | (c->cheap ? FMT_IOB_RAN : 0u),
+		.flags = (c->told ? FMT_IOB_MOVED : 0u) | (c->enclosed ? FMT_IOB_RAN : 0u),
 	};
 
 	for (int i = 0; i < 2 && weight > 0; i++)
@@ -146,9 +145,9 @@ static int describe(struct sysio_part *c, double weight)
 	c->described = now;
 	if (weight > 0)
 		r.spent_ns = c->stats.spent_ns - c->at_begin.spent_ns;
-	if (c->cheap && weight > 0)
+	if (c->enclosed && weight > 0)
 		r.ran_ns = ran_in(c, &r);
-	else if (c->told && (!(weight > 0) || now - c->latest.at >= SUM_NS))
+	else if (c->told && (!(weight > 0) || (double)(now - c->latest.at) >= stretch_rest(&c->plan)))
 		ask(c);
 	if (c->latest.at != c->written.at)
 		tell_sums(c, &r);
@@ -195,8 +194,7 @@ static int begin(struct sysio_part *c, struct err *e)
 		return err;
 	c->bursts++;
 	/* where bursts follow each other the end of one is the beginning of the next */
-	if (c->cheap && clock_now() - c->latest.at > OPEN_NS)
-		ask(c);
+	c->enclosed = c->told && stretch_encloses(&c->plan) && (clock_now() - c->latest.at <= OPEN_NS || ask(c));
 	c->opened = c->latest;
 	from = clock_now() + OPEN_NS;
 	sysio_open(c->sysio, from, (uint64_t)stretch_limit(rate) + 1);
@@ -218,8 +216,7 @@ static bool end(struct sysio_part *c, uint64_t over_at)
 
 	sysio_hush(c->sysio);
 	now = clock_now();
-	if (c->cheap)
-		ask(c);
+	c->enclosed = c->enclosed && ask(c);
 	sysio_stats(c->sysio, &c->stats);
 	cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns);
 	earned = ledger_rate(c->ledger, ACCOUNT_SYSCALLS) * ledger_running(c->ledger);
@@ -302,7 +299,6 @@ static int start(void *part, struct session *s, struct err *e)
 	if (!t->all && t->cgroup_fd < 0)
 		err = own_targets(c, t, e);
 	c->told = !err && ask(c) && ask(c); /* the first brings the threads' data into the caches */
-	c->cheap = c->told && 2 * (clock_now() - c->latest.at) < SUM_CHEAP_NS;
 	c->written = c->latest;
 	c->described = clock_now();
 	/* the first burst begins when the session has begun to poll: until then nobody would end it in time */

@@ -15,6 +15,8 @@
 #define SHORTEST_NS 1e5
 #define LONGEST_PAUSE_NS 10e9
 #define KEPT 0.9 /* of what is known of the cost, at each burst; it is the mean over quiet and busy times that counts */
+#define RESTS 150.0       /* times what a question took, until the next: together they take .7 % of a CPU */
+#define LEAST_REST_NS 1e9 /* between questions that are not at the ends of bursts: they are for the totals alone */
 
 void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus)
 {
@@ -93,4 +95,21 @@ bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, doub
 	pause = fmax(INTERVAL_NS, need_others - attached) * (0.5 + spread);
 	p->next = now + (uint64_t)fmin(pause, LONGEST_PAUSE_NS);
 	return false;
+}
+
+/* The first may have to bring the threads' data into the caches: a cheaper one is believed at once, a dearer one, which
+ * an interrupt may have lengthened, by and by. */
+void stretch_asked(struct syscall_stretch *p, double cpu_ns)
+{
+	p->asked_ns = !(p->asked_ns > 0) || cpu_ns < p->asked_ns ? cpu_ns : KEPT * p->asked_ns + (1 - KEPT) * cpu_ns;
+}
+
+bool stretch_encloses(const struct syscall_stretch *p)
+{
+	return 2 * RESTS * p->asked_ns <= INTERVAL_NS;
+}
+
+double stretch_rest(const struct syscall_stretch *p)
+{
+	return fmax(RESTS * p->asked_ns, LEAST_REST_NS);
 }

@@ -16,6 +16,10 @@
  * readers know how long the whole was. Where calls come in spells longer than a pause, after a busy one follows a long
  * pause, of which too little is told: a third for spells of a fifth of a second in each second. Calls whose bytes the
  * kernel counts are set right by readers, and intervals come from how bursts differ.
+ *
+ * For that the kernel is asked what moved in all, at both ends of each burst where this is cheap. A question goes
+ * through all threads of the machine, whose number changes: by what questions took of late the next are spaced, so that
+ * all of them together take less than a hundredth of a CPU, which is the recorder's own time.
  */
 #ifndef ACCPERF_RECORD_SYSCALL_STRETCH_H
 #define ACCPERF_RECORD_SYSCALL_STRETCH_H
@@ -34,6 +38,7 @@ struct syscall_stretch {
 	double factor;                      /* times its length that the last burst stands for */
 	double known_ns,
 		known_cost; /* sums over bursts, old ones fading: what they stood for, and what that would cost */
+	double asked_ns;    /* CPU time of a question of late; 0: none was asked */
 };
 
 void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus);
@@ -50,4 +55,10 @@ bool stretch_due(const struct syscall_stretch *p, uint64_t now, uint64_t over_at
  * True: no pause is needed, begin the next at once. */
 bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, double cost, double earned, double others,
 		 double spread);
+/* A question took so much CPU time. */
+void stretch_asked(struct syscall_stretch *p, double cpu_ns);
+/* Whether each burst may have a question at both ends. */
+bool stretch_encloses(const struct syscall_stretch *p);
+/* How long after a question the next may come where bursts do not have them, ns. */
+double stretch_rest(const struct syscall_stretch *p);
 #endif
