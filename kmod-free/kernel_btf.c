@@ -337,13 +337,19 @@ static bool map_or_read(void)
 	return kernel.data && (kernel.mapped || have == kernel.size);
 }
 
-/* From an image of the kernel, where libbpf finds one. */
+/* From an image of the kernel, where libbpf finds one. It may know kinds of types that look() does not: then it fits
+ * accesses by itself, and functions are known all the same. */
 static bool ask_libbpf(void)
 {
 	struct btf *b = btf__load_vmlinux_btf();
 	uint32_t size = 0;
 	const void *raw = b ? btf__raw_data(b, &size) : NULL;
 
+	for (unsigned i = 0; b && i <= KERNEL_FUNCTIONS; i++) {
+		int id = btf__find_by_name_kind(b, functions[i], BTF_KIND_FUNC);
+
+		kernel.function[i] = id > 0 ? (uint32_t)id : 0;
+	}
 	kernel.data = raw ? malloc(size) : NULL;
 	kernel.size = size;
 	if (kernel.data)
@@ -390,10 +396,8 @@ static bool have_types(void)
 		return true;
 	}
 	kernel_btf_release();
-	if (ask_libbpf() && !look(&kernel.all, kernel.data, kernel.size)) {
-		find_functions();
+	if (ask_libbpf() && !look(&kernel.all, kernel.data, kernel.size))
 		return true;
-	}
 	kernel_btf_release();
 	return false;
 }
