@@ -6,7 +6,7 @@
 #include "measure/price_table.h"
 
 #define MEMORY_TICKS 5000.0 /* samples after which older ones weigh 1/e */
-#define LEAST_RUNNING 0.01
+#define LEAST_LOSING 0.01   /* threads: one that sleeps nearly all the time loses when it wakes up */
 
 void cost_watch_init(struct cost_watch *c)
 {
@@ -60,7 +60,7 @@ double cost_watch_slowdown(const struct cost_watch *c)
 /* In a slowed-down stretch the target does 1/(1+slow) of its work: never more than all is lost. */
 static double lost_time(double wall_ns, double running, double slow)
 {
-	return wall_ns * fmax(running, LEAST_RUNNING) * slow / (1 + slow);
+	return wall_ns * fmax(running, LEAST_LOSING) * slow / (1 + slow);
 }
 
 double cost_watch_armed(const struct cost_watch *c, double wall_ns, double running)
