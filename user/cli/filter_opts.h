@@ -17,28 +17,19 @@ struct filter_opts {
 };
 
 #define FILTER_AT(struct_name, field, kind) (offsetof(struct_name, field) + (kind) * sizeof(struct opt_list))
+#define FILTER_OPT(struct_name, field, kind, letter, text, takes, does)                                                \
+	{                                                                                                              \
+		OPT_LIST, letter, text, FILTER_AT(struct_name, field, kind), .arg = takes, .help = does                \
+	}
 #define FILTER_PROCESS_OPTS(struct_name, field)                                                                        \
-	{ OPT_LIST,                                                                                                    \
-	  'p',                                                                                                         \
-	  "pid",                                                                                                       \
-	  FILTER_AT(struct_name, field, FILTER_PID),                                                                   \
-	  .arg = "PID,...",                                                                                            \
-	  .help = "only these processes" },                                                                            \
-	{                                                                                                              \
-		OPT_LIST, 0, "comm", FILTER_AT(struct_name, field, FILTER_COMM),                                       \
-			.arg = "NAME,...", .help = "only processes of these names or glob patterns"                    \
-	}
+	FILTER_OPT(struct_name, field, FILTER_PID, 'p', "pid", "PID,...", "only these processes"),                     \
+		FILTER_OPT(struct_name, field, FILTER_COMM, 0, "comm", "NAME,...",                                     \
+			   "only processes of these names or glob patterns")
 #define FILTER_CODE_OPTS(struct_name, field)                                                                           \
-	{ OPT_LIST,                                                                                                    \
-	  0,                                                                                                           \
-	  "dso",                                                                                                       \
-	  FILTER_AT(struct_name, field, FILTER_DSO),                                                                   \
-	  .arg = "NAME,...",                                                                                           \
-	  .help = "only code of these objects (libz.so*, [kernel])" },                                                 \
-	{                                                                                                              \
-		OPT_LIST, 0, "symbol", FILTER_AT(struct_name, field, FILTER_SYMBOL),                                   \
-			.arg = "NAME,...", .help = "only functions of these names or glob patterns"                    \
-	}
+	FILTER_OPT(struct_name, field, FILTER_DSO, 0, "dso", "NAME,...",                                               \
+		   "only code of these objects (libz.so*, [kernel])"),                                                 \
+		FILTER_OPT(struct_name, field, FILTER_SYMBOL, 0, "symbol", "NAME,...",                                 \
+			   "only functions of these names or glob patterns")
 
 /* The filter that the options ask for; to be released. 0 or -EINVAL, -ENOMEM. */
 int filter_from_opts(const struct filter_opts *o, struct filter *f, struct err *e);

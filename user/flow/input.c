@@ -251,9 +251,7 @@ static void take_profile(struct flow_input *in, const struct profile *p)
 				       : NAN;
 		in->lost = (double)p->end.lost;
 	}
-	for (size_t i = 0; i < p->counter_count; i++)
-		if (!strcmp(p->counters[i].name, COUNTER_SIDEBAND_LOST))
-			in->lost_sideband = (double)p->counters[i].value;
+	in->lost_sideband = (double)profile_counted(p, COUNTER_SIDEBAND_LOST);
 }
 
 /* Sections that are kept as they are. */

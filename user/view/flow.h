@@ -17,6 +17,9 @@
 struct flow_threads;
 struct json;
 
+/* KEY, KEY_low, KEY_high. */
+void flow_range_json(struct json *j, const char *key, struct flow_range r);
+
 /* How often a function was called, for figures per call. */
 struct flow_per {
 	const char *function;

@@ -55,14 +55,6 @@ static void rows(const struct diff_view *v, const struct diff_row *r, size_t n, 
 	buf_addch(out, '\n');
 }
 
-static void total(struct buf *out, double bytes)
-{
-	if (isnan(bytes))
-		buf_addch(out, '?');
-	else
-		text_bytes(out, text_whole(bytes));
-}
-
 void flow_diff_text(const struct diff_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow_diff *d = v->diff;
@@ -71,9 +63,9 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 	buf_addstr(out, " -> ");
 	text_name(out, v->other, 0, 0);
 	buf_addstr(out, ": bytes ");
-	total(out, d->base_total);
+	text_amount(out, d->base_total, 0);
 	buf_addstr(out, " -> ");
-	total(out, d->other_total);
+	text_amount(out, d->other_total, 0);
 	buf_addf(out, ", the flow changed by %.1f %% (total variation)\n\n", 100 * d->tv);
 	rows(v, d->edges, d->edge_count, "edges", s, out);
 	rows(v, d->functions, d->function_count, "functions", s, out);

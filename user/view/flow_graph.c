@@ -19,14 +19,6 @@ static bool *nodes_of(const struct flow_view *v)
 	return on;
 }
 
-static void amount(struct buf *out, double bytes)
-{
-	if (isnan(bytes))
-		buf_addch(out, '?');
-	else
-		text_bytes(out, text_whole(bytes));
-}
-
 static void node(const struct flow *f, uint32_t i, double total, struct buf *out)
 {
 	const struct flow_func *n = &f->funcs[i];
@@ -37,9 +29,9 @@ static void node(const struct flow *f, uint32_t i, double total, struct buf *out
 	clean_add(out, n->name, CLEAN_DOT);
 	if (!flow_is_pseudo(n)) {
 		buf_addstr(out, "\\nin ");
-		amount(out, flow_amount(f, n->in));
+		text_amount(out, flow_amount(f, n->in), 0);
 		buf_addstr(out, " out ");
-		amount(out, flow_amount(f, n->out));
+		text_amount(out, flow_amount(f, n->out), 0);
 	}
 	buf_addf(out, "\", %s, fillcolor=\"0.08 %.2f %.2f\", tooltip=\"",
 		 flow_is_pseudo(n) ? "shape=plaintext, style=\"\"" : "shape=box", 0.05 + 0.95 * (share < 1 ? share : 1),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
+#include <stdio.h>
 
 #include "counts/counts_speed.h"
 #include "util/json.h"
@@ -7,36 +8,29 @@
 #include "view/flow_threads.h"
 
 /* Counts are whole numbers in JSON, estimates rounded to one. */
-static void count(struct json *j, const char *key, double v)
+void flow_range_json(struct json *j, const char *key, struct flow_range r)
 {
-	if (!isfinite(v) || v < 0 || v > 1.8e19)
-		json_null(j, key);
-	else
-		json_u64(j, key, text_whole(v));
-}
+	char bound[40];
 
-static void range(struct json *j, const char *const key[3], struct flow_range r)
-{
-	count(j, key[0], r.value);
-	count(j, key[1], r.low);
-	count(j, key[2], r.high);
+	text_json_whole(j, key, r.value);
+	snprintf(bound, sizeof(bound), "%s_low", key);
+	text_json_whole(j, bound, r.low);
+	snprintf(bound, sizeof(bound), "%s_high", key);
+	text_json_whole(j, bound, r.high);
 }
-
-static const char *const in_keys[] = { "in", "in_low", "in_high" }, *const out_keys[] = { "out", "out_low",
-											  "out_high" };
 
 static void inclusive(struct json *j, const struct flow *f, const struct flow_inclusive *n)
 {
 	json_obj(j, "inclusive");
-	range(j, in_keys, flow_amounts(f, n->in, n->in_low, n->in_high));
-	range(j, out_keys, flow_amounts(f, n->out, n->out_low, n->out_high));
-	count(j, "local", flow_amount(f, n->local));
-	count(j, "samples", n->samples);
-	count(j, "instructions", flow_amount(f, n->instructions));
-	count(j, "compute", flow_amount(f, n->compute));
-	count(j, "load_bytes", flow_amount(f, n->load_bytes));
-	count(j, "store_bytes", flow_amount(f, n->store_bytes));
-	count(j, "time_ns", n->time_ns);
+	flow_range_json(j, "in", flow_amounts(f, n->in, n->in_low, n->in_high));
+	flow_range_json(j, "out", flow_amounts(f, n->out, n->out_low, n->out_high));
+	text_json_whole(j, "local", flow_amount(f, n->local));
+	text_json_whole(j, "samples", n->samples);
+	text_json_whole(j, "instructions", flow_amount(f, n->instructions));
+	text_json_whole(j, "compute", flow_amount(f, n->compute));
+	text_json_whole(j, "load_bytes", flow_amount(f, n->load_bytes));
+	text_json_whole(j, "store_bytes", flow_amount(f, n->store_bytes));
+	text_json_whole(j, "time_ns", n->time_ns);
 	json_end(j);
 }
 
@@ -51,24 +45,24 @@ static void function(struct json *j, const struct flow *f, const struct flow_fun
 	json_obj(j, NULL);
 	json_str(j, "name", n->name);
 	json_str(j, "object", n->object);
-	range(j, in_keys, flow_amounts(f, n->in, n->in_low, n->in_high));
-	count(j, "in_uma", n->in_uma);
-	range(j, out_keys, flow_amounts(f, n->out, n->out_low, n->out_high));
-	count(j, "out_uma", n->out_uma);
+	flow_range_json(j, "in", flow_amounts(f, n->in, n->in_low, n->in_high));
+	text_json_whole(j, "in_uma", n->in_uma);
+	flow_range_json(j, "out", flow_amounts(f, n->out, n->out_low, n->out_high));
+	text_json_whole(j, "out_uma", n->out_uma);
 	json_f64(j, "in_share", ratio(n->in, total));
 	json_f64(j, "out_share", ratio(n->out, total));
-	count(j, "instructions", flow_amount(f, n->instructions));
-	count(j, "compute", flow_amount(f, n->compute));
-	count(j, "loads", flow_amount(f, n->loads));
-	count(j, "stores", flow_amount(f, n->stores));
-	count(j, "load_bytes", flow_amount(f, n->load_bytes));
-	count(j, "store_bytes", flow_amount(f, n->store_bytes));
-	count(j, "stack_bytes", flow_amount(f, n->stack_bytes));
-	count(j, "self_ns", n->self_ns);
-	count(j, "calls", flow_amount(f, n->calls));
-	count(j, "compute_low", n->compute_low * f->speed_low);
-	count(j, "compute_high", n->compute_high * f->speed_high);
-	count(j, "samples", n->samples);
+	text_json_whole(j, "instructions", flow_amount(f, n->instructions));
+	text_json_whole(j, "compute", flow_amount(f, n->compute));
+	text_json_whole(j, "loads", flow_amount(f, n->loads));
+	text_json_whole(j, "stores", flow_amount(f, n->stores));
+	text_json_whole(j, "load_bytes", flow_amount(f, n->load_bytes));
+	text_json_whole(j, "store_bytes", flow_amount(f, n->store_bytes));
+	text_json_whole(j, "stack_bytes", flow_amount(f, n->stack_bytes));
+	text_json_whole(j, "self_ns", n->self_ns);
+	text_json_whole(j, "calls", flow_amount(f, n->calls));
+	text_json_whole(j, "compute_low", n->compute_low * f->speed_low);
+	text_json_whole(j, "compute_high", n->compute_high * f->speed_high);
+	text_json_whole(j, "samples", n->samples);
 	json_str(j, "bias", n->by_counts ? "counts" : f->time_bias && !flow_is_pseudo(n) ? "time" : NULL);
 	json_bool(j, "in_uma_is_lower_bound", n->in_uma_bound);
 	json_bool(j, "out_uma_is_lower_bound", n->out_uma_bound);
@@ -87,10 +81,10 @@ static void edge(struct json *j, const struct flow_view *v, const struct flow_ed
 	json_obj(j, NULL);
 	json_str(j, "producer", f->funcs[e->producer].name);
 	json_str(j, "consumer", f->funcs[e->consumer].name);
-	count(j, "bytes", bytes.value);
-	count(j, "unique_bytes", e->unique);
-	count(j, "low", bytes.low);
-	count(j, "high", bytes.high);
+	text_json_whole(j, "bytes", bytes.value);
+	text_json_whole(j, "unique_bytes", e->unique);
+	text_json_whole(j, "low", bytes.low);
+	text_json_whole(j, "high", bytes.high);
 	json_f64(j, "share", share.value);
 	json_f64(j, "share_low", share.low);
 	json_f64(j, "share_high", share.high);
@@ -120,13 +114,13 @@ void flow_json(const struct flow_view *v, struct buf *out)
 		json_f64(&j, "level", f->level);
 	else
 		json_null(&j, "level");
-	count(&j, "began_ns", f->began_ns);
-	count(&j, "duration_ns", f->duration_ns);
+	text_json_whole(&j, "began_ns", f->began_ns);
+	text_json_whole(&j, "duration_ns", f->duration_ns);
 	json_obj(&j, "samples");
-	count(&j, "loads", f->loads);
-	count(&j, "stores", f->stores);
-	count(&j, "windows", f->windows);
-	count(&j, "lost", f->lost);
+	text_json_whole(&j, "loads", f->loads);
+	text_json_whole(&j, "stores", f->stores);
+	text_json_whole(&j, "windows", f->windows);
+	text_json_whole(&j, "lost", f->lost);
 	json_end(&j);
 	json_f64(&j, "cut_stacks", f->cut_stacks);
 	json_f64(&j, "cut_ranges", f->cut_ranges);
@@ -153,9 +147,9 @@ void flow_json(const struct flow_view *v, struct buf *out)
 		json_obj(&j, NULL);
 		json_str(&j, "name", f->funcs[c->func].name);
 		json_str(&j, "memory", c->reads ? "read" : "written");
-		count(&j, "bytes", c->bytes);
-		count(&j, "low", c->low);
-		count(&j, "high", c->high);
+		text_json_whole(&j, "bytes", c->bytes);
+		text_json_whole(&j, "low", c->low);
+		text_json_whole(&j, "high", c->high);
 		json_end(&j);
 	}
 	json_end(&j);

@@ -23,17 +23,6 @@ struct flow_range flow_per_call(const struct flow_per *p, const struct flow *f, 
 	return (struct flow_range){ .value = b.value / p->calls, .low = b.low / p->high, .high = b.high / p->low };
 }
 
-static void padded(struct buf *out, double v, unsigned columns)
-{
-	AUTO_BUF(b);
-
-	if (isfinite(v))
-		text_bytes(&b, text_whole(v));
-	else
-		buf_addstr(&b, "unknown");
-	text_pad_left(out, b.data, columns);
-}
-
 static void interval(struct buf *out, const struct flow_range *r, unsigned columns)
 {
 	AUTO_BUF(b);
@@ -69,21 +58,13 @@ static void calls(const struct flow_per *p, struct buf *out)
 static void edge(const struct flow_view *v, const struct flow_edge *e, unsigned name, struct buf *out)
 {
 	const struct flow *f = v->flow;
+	struct flow_range r = v->per ? flow_per_call(v->per, f, e) : flow_edge_bytes(f, e);
 
 	text_name(out, f->funcs[e->producer].name, name - 1, name);
 	text_name(out, f->funcs[e->consumer].name, name - 1, name);
-	if (v->per) {
-		struct flow_range r = flow_per_call(v->per, f, e);
-
-		padded(out, r.value, 9);
-		interval(out, &r, 20);
-	} else {
-		struct flow_range r = flow_edge_bytes(f, e);
-
-		padded(out, r.value, 9);
-		interval(out, &r, 20);
-	}
-	padded(out, e->unique, 9);
+	text_amount(out, r.value, 9);
+	interval(out, &r, 20);
+	text_amount(out, e->unique, 9);
 	buf_addstr(out, e->unresolved ? " ?\n" : "\n");
 }
 
@@ -122,12 +103,12 @@ void flow_per_text(const struct flow_view *v, const struct text_style *s, struct
 	}
 	if (folded) {
 		buf_addf(out, "%u edges are small fields read again and again: ", folded);
-		padded(out, flow_amount(f, folded_bytes), 0);
+		text_amount(out, flow_amount(f, folded_bytes), 0);
 		buf_addf(out, " at %.0f distinct bytes; --sort bytes lists them\n", folded_unique);
 	}
 	if (left) {
 		buf_addf(out, "%u more edges with ", left);
-		padded(out, flow_amount(f, rest), 0);
+		text_amount(out, flow_amount(f, rest), 0);
 		buf_addstr(out, "; --rows N lists more\n");
 	}
 	buf_addstr(out, v->per ? "unique: distinct bytes in the whole recording, not of one call\n\n" : "\n");

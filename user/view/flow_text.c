@@ -45,17 +45,6 @@ bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
 	       flow_matches(v->consumer, &f->funcs[e->consumer]);
 }
 
-static void bytes_or_unknown(struct buf *out, double v, unsigned columns)
-{
-	AUTO_BUF(b);
-
-	if (isnan(v))
-		buf_addstr(&b, "?");
-	else
-		text_bytes(&b, text_whole(v));
-	text_pad_left(out, b.data ? b.data : "", columns);
-}
-
 static void percent(struct buf *out, double share)
 {
 	if (share >= 0.0995)
@@ -205,16 +194,16 @@ void flow_text_edges(const struct flow_view *v, const struct text_style *s, stru
 		}
 		text_name(out, f->funcs[e->producer].name, name - 1, name);
 		text_name(out, f->funcs[e->consumer].name, name - 1, name);
-		bytes_or_unknown(out, flow_edge_bytes(f, e).value, 9);
+		text_amount(out, flow_edge_bytes(f, e).value, 9);
 		buf_addf(out, " %5.1f%%", 100 * e->bytes / total);
 		interval(out, f, e);
-		bytes_or_unknown(out, e->unique, 9);
+		text_amount(out, e->unique, 9);
 		buf_addstr(out, e->unresolved ? " ?\n" : "\n");
 		unresolved |= e->unresolved;
 	}
 	if (left) {
 		buf_addf(out, "%u more edges with ", left);
-		bytes_or_unknown(out, flow_amount(f, rest), 0);
+		text_amount(out, flow_amount(f, rest), 0);
 		buf_addf(out, " (%.1f%%); --rows N lists more\n", 100 * rest / total);
 	}
 	if (unresolved)
@@ -240,12 +229,12 @@ static void functions(const struct flow_view *v, const struct text_style *s, str
 		const struct flow_func *fn = &f->funcs[r[i].func];
 
 		text_name(out, fn->name, 27, 28);
-		bytes_or_unknown(out, flow_amount(f, fn->in), 9);
+		text_amount(out, flow_amount(f, fn->in), 9);
 		buf_addstr(out, fn->in_uma_bound ? " >" : "  ");
-		bytes_or_unknown(out, fn->in_uma, 9);
-		bytes_or_unknown(out, flow_amount(f, fn->out), 10);
+		text_amount(out, fn->in_uma, 9);
+		text_amount(out, flow_amount(f, fn->out), 10);
 		buf_addstr(out, fn->out_uma_bound ? " >" : "  ");
-		bytes_or_unknown(out, fn->out_uma, 9);
+		text_amount(out, fn->out_uma, 9);
 		buf_addch(out, '\n');
 	}
 	free(r);
@@ -270,8 +259,8 @@ static void calls(const struct flow_view *v, const struct text_style *s, struct 
 		AUTO_BUF(range);
 
 		text_name(out, f->funcs[c->func].name, 27, 28);
-		bytes_or_unknown(out, c->reads ? c->bytes : 0, 16);
-		bytes_or_unknown(out, c->reads ? 0 : c->bytes, 17);
+		text_amount(out, c->reads ? c->bytes : 0, 16);
+		text_amount(out, c->reads ? 0 : c->bytes, 17);
 		if (f->engine == FLOW_EXACT && c->low == c->high)
 			buf_addstr(&range, "exact");
 		else if (!isfinite(c->high) || !(c->bytes > 0))
@@ -329,12 +318,12 @@ static void inclusive(const struct flow_view *v, const struct text_style *s, str
 		if (flow_is_pseudo(fn) || isnan(fn->inc.in) || !flow_named(v, fn))
 			continue;
 		text_name(out, fn->name, name - 1, name);
-		bytes_or_unknown(out, flow_amount(f, fn->inc.in), 9);
+		text_amount(out, flow_amount(f, fn->inc.in), 9);
 		half(out, fn->inc.in, fn->inc.in_low, fn->inc.in_high);
-		bytes_or_unknown(out, flow_amount(f, fn->inc.out), 10);
+		text_amount(out, flow_amount(f, fn->inc.out), 10);
 		half(out, fn->inc.out, fn->inc.out_low, fn->inc.out_high);
-		bytes_or_unknown(out, flow_amount(f, fn->inc.local), 10);
-		bytes_or_unknown(out, flow_amount(f, fn->inc.load_bytes), 9);
+		text_amount(out, flow_amount(f, fn->inc.local), 10);
+		text_amount(out, flow_amount(f, fn->inc.load_bytes), 9);
 		buf_addch(out, '\n');
 		shown++;
 	}

@@ -130,6 +130,7 @@ static void json_user(struct json *j, const struct line_user *u)
 
 void flow_threads_json(const struct flow_view *v, struct json *j)
 {
+	static const struct flow_range unknown = { NAN, NAN, NAN };
 	const struct flow_threads *t = v->threads;
 
 	if (!t) {
@@ -147,12 +148,8 @@ void flow_threads_json(const struct flow_view *v, struct json *j)
 		json_u64(j, "pid", t->thread[i].pid);
 		json_u64(j, "tid", t->thread[i].tid);
 		json_str(j, "comm", t->thread[i].comm);
-		text_json_whole(j, "in", f ? flow_amount(&t->flow, f->in) : NAN);
-		text_json_whole(j, "in_low", f ? f->in_low * t->flow.speed_low : NAN);
-		text_json_whole(j, "in_high", f ? f->in_high * t->flow.speed_high : NAN);
-		text_json_whole(j, "out", f ? flow_amount(&t->flow, f->out) : NAN);
-		text_json_whole(j, "out_low", f ? f->out_low * t->flow.speed_low : NAN);
-		text_json_whole(j, "out_high", f ? f->out_high * t->flow.speed_high : NAN);
+		flow_range_json(j, "in", f ? flow_amounts(&t->flow, f->in, f->in_low, f->in_high) : unknown);
+		flow_range_json(j, "out", f ? flow_amounts(&t->flow, f->out, f->out_low, f->out_high) : unknown);
 		text_json_whole(j, "in_uma", f ? f->in_uma : NAN);
 		text_json_whole(j, "loads", f ? flow_amount(&t->flow, f->loads) : NAN);
 		text_json_whole(j, "stores", f ? flow_amount(&t->flow, f->stores) : NAN);

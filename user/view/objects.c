@@ -5,17 +5,6 @@
 #include "util/json.h"
 #include "view/objects.h"
 
-static void bytes(struct buf *out, double v, unsigned columns)
-{
-	AUTO_BUF(b);
-
-	if (isnan(v))
-		buf_addstr(&b, "?");
-	else
-		text_bytes(&b, text_whole(v));
-	text_pad_left(out, b.data ? b.data : "", columns);
-}
-
 static void ratio(struct buf *out, double v, const char *format)
 {
 	AUTO_BUF(b);
@@ -61,9 +50,9 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 
 		buf_addf(out, "%5.1f%%  %-9s ", 100 * r->share, r->kind);
 		text_name(out, r->name, 31, 32);
-		bytes(out, r->size, 10);
-		bytes(out, r->read_bytes, 10);
-		bytes(out, r->write_bytes, 10);
+		text_amount(out, r->size, 10);
+		text_amount(out, r->read_bytes, 10);
+		text_amount(out, r->write_bytes, 10);
 		buf_addch(out, '\n');
 		if (r->places == 1 && r->processes > 1)
 			buf_addf(out, "      in %u processes\n", r->processes);

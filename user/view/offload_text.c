@@ -11,16 +11,11 @@
 #define SAMPLES_TELL 20 /* with a function on their stacks: its share is known within some 45 % */
 #define BAR 30
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 const char *offload_library(const struct offload_item *it)
 {
-	return base_of(it->library);
+	const char *slash = strrchr(it->library, '/');
+
+	return slash ? slash + 1 : it->library;
 }
 
 bool offload_passes(const struct offload_view *v, const struct offload_item *it)
@@ -77,7 +72,7 @@ static bool by_samples(const struct offload_view *v, const struct offload_item *
 		const struct share *r = &v->shares->rows[i];
 		const struct profile_function *f = &v->profile->functions[r->function];
 
-		if (strcmp(f->name, symbol_of(it)) || strcmp(basename(f->object), basename(it->library)))
+		if (strcmp(f->name, symbol_of(it)) || strcmp(f->object, offload_library(it)))
 			continue;
 		seen = r->inclusive * v->shares->effective;
 		if (seen < SAMPLES_TELL)

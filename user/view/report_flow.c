@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "counts/counts_speed.h"
+#include "view/flow.h"
 
 static const struct {
 	const char *name, *title;
@@ -305,17 +306,6 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 
 static const struct flow_range unknown = { NAN, NAN, NAN };
 
-static void range(struct json *j, const char *key, struct flow_range r)
-{
-	char bound[40];
-
-	text_json_whole(j, key, r.value);
-	snprintf(bound, sizeof(bound), "%s_low", key);
-	text_json_whole(j, bound, r.low);
-	snprintf(bound, sizeof(bound), "%s_high", key);
-	text_json_whole(j, bound, r.high);
-}
-
 void report_flow_json(struct json *j, const struct flow *flow, const struct flow_func *f)
 {
 	static const struct flow_func none = { 0 };
@@ -323,18 +313,18 @@ void report_flow_json(struct json *j, const struct flow *flow, const struct flow
 	const struct flow_func *n = f ? f : &none;
 	const struct flow_inclusive *all = &n->inc;
 
-	range(j, "in", bytes ? flow_amounts(flow, n->in, n->in_low, n->in_high) : unknown);
-	range(j, "out", bytes ? flow_amounts(flow, n->out, n->out_low, n->out_high) : unknown);
+	flow_range_json(j, "in", bytes ? flow_amounts(flow, n->in, n->in_low, n->in_high) : unknown);
+	flow_range_json(j, "out", bytes ? flow_amounts(flow, n->out, n->out_low, n->out_high) : unknown);
 	text_json_whole(j, "instructions", f ? flow_amount(flow, f->instructions) : NAN);
-	range(j, "compute", f ? flow_amounts(flow, f->compute, f->compute_low, f->compute_high) : unknown);
+	flow_range_json(j, "compute", f ? flow_amounts(flow, f->compute, f->compute_low, f->compute_high) : unknown);
 	text_json_whole(j, "load_bytes", f ? flow_amount(flow, f->load_bytes) : NAN);
 	text_json_whole(j, "store_bytes", f ? flow_amount(flow, f->store_bytes) : NAN);
 	json_f64(j, "stack_share", f ? stack_share(f) : NAN);
 	json_f64(j, "ops_per_byte", f ? report_ops_per_byte(f) : NAN);
 	text_json_whole(j, "calls", f ? flow_amount(flow, f->calls) : NAN);
 	text_json_whole(j, "access_samples", f ? f->samples : NAN);
-	range(j, "inclusive_in", f ? flow_amounts(flow, all->in, all->in_low, all->in_high) : unknown);
-	range(j, "inclusive_out", f ? flow_amounts(flow, all->out, all->out_low, all->out_high) : unknown);
+	flow_range_json(j, "inclusive_in", f ? flow_amounts(flow, all->in, all->in_low, all->in_high) : unknown);
+	flow_range_json(j, "inclusive_out", f ? flow_amounts(flow, all->out, all->out_low, all->out_high) : unknown);
 	text_json_whole(j, "inclusive_compute", f ? flow_amount(flow, all->compute) : NAN);
 	json_f64(j, "inclusive_ops_per_byte", f ? report_ops_per_byte_inclusive(f) : NAN);
 	text_json_whole(j, "inclusive_samples", f ? f->inc.samples : NAN);

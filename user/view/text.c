@@ -16,6 +16,17 @@ void text_json_whole(struct json *j, const char *key, double v)
 		json_u64(j, key, text_whole(v));
 }
 
+void text_amount(struct buf *out, double bytes, unsigned columns)
+{
+	AUTO_BUF(b);
+
+	if (isnan(bytes))
+		buf_addch(&b, '?');
+	else
+		text_bytes(&b, text_whole(bytes));
+	text_pad_left(out, b.data ? b.data : "", columns);
+}
+
 void text_count(struct buf *b, uint64_t n)
 {
 	char digits[32];

@@ -29,6 +29,8 @@ static inline uint64_t text_whole(double v)
 void text_json_whole(struct json *j, const char *key, double v);
 /* 1234567 -> 1,234,567 */
 void text_count(struct buf *b, uint64_t n);
+/* The same padded on the left, ? where it is unknown (NaN). */
+void text_amount(struct buf *b, double bytes, unsigned columns);
 void text_bytes(struct buf *b, uint64_t n);    /* 22.1 MB */
 void text_seconds(struct buf *b, uint64_t ns); /* 12.3 s, 850 ms */
 void text_pad_left(struct buf *b, const char *s, unsigned columns);

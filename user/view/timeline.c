@@ -62,14 +62,6 @@ static void sparkline(const struct timeline_view *v, const struct timeline_row *
 	}
 }
 
-static void amount(struct buf *out, const struct timeline *t, double bytes)
-{
-	if (t->amounts)
-		text_bytes(out, text_whole(bytes));
-	else
-		buf_addch(out, '?');
-}
-
 static double all_bytes(const struct timeline *t)
 {
 	double sum = 0;
@@ -100,8 +92,6 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 	buf_addch(out, '\n');
 	for (uint32_t r = 0; r < t->row_count && shown < v->rows; r++) {
 		double total = 0, peak = 0;
-		AUTO_BUF(b);
-		AUTO_BUF(p);
 
 		for (uint32_t i = 0; i < t->slices; i++) {
 			total += value(v, &t->rows[r], i);
@@ -112,10 +102,8 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 		shown++;
 		text_name(out, t->rows[r].name, name - 1, name);
 		sparkline(v, &t->rows[r], columns, out);
-		amount(&b, t, total);
-		text_pad_left(out, b.data ? b.data : "", 10);
-		amount(&p, t, rate(t, peak));
-		text_pad_left(out, p.data ? p.data : "", 12);
+		text_amount(out, t->amounts ? total : NAN, 10);
+		text_amount(out, t->amounts ? rate(t, peak) : NAN, 12);
 		buf_addch(out, '\n');
 	}
 	text_name(out, "phase", name - 1, name);
@@ -208,7 +196,7 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 		}
 		buf_addf(out, " %u,%.1f\"/>\n<text x=\"%u\" y=\"%.1f\" fill=\"#555\">", left + wide, base,
 			 left + wide + 8, base - 8);
-		amount(out, t, total);
+		text_amount(out, t->amounts ? total : NAN, 0);
 		buf_addstr(out, "</text>\n");
 	}
 	buf_addf(
