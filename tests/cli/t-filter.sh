@@ -38,6 +38,9 @@ flow_pid=$(accperf report "$P" --by pid --json | jq '.groups[0].pid')
 check "flow, objects, timeline: the only process is all there is" bash -c "for v in flow objects timeline; do accperf \$v '$P' --pid $flow_pid --json 2>/dev/null | jq -e '.filter.shown > .999' || exit 1; done"
 check "... and another one is an error or nothing" bash -c "for v in flow objects timeline; do accperf \$v '$P' --comm nginx --json && exit 1; done; true"
 check "objects --symbol: accesses of that function" bash -c "accperf objects '$P' --symbol produce --json | jq -e '(.objects | length) > 0 and ([.objects[].readers[].function] | all(. == \"produce\")) and ([.functions[].name] == [\"produce\"])'"
+check "... whose shares, over all functions, make the whole; also of one that only writes" bash -c "accperf objects '$P' --json | jq -r '.functions[].name' | while read -r f; do accperf objects '$P' --symbol \"\$f\" --json; done | jq -se 'length > 3 and all(.filter.shown > 0) and ([.[].objects[].share] | add - 1 | fabs < 1e-6) and ([.[].filter.shown] | add - 1 | fabs < 1e-6)'"
+shares() { accperf timeline "$P" --json "$@" | jq -c '.functions[] | select(.name == "produce") | [.read_share[], .written_share[] | . * 1e6 | round]'; }
+check "timeline --symbol: the shares of the whole" [ "$(shares --symbol produce)" = "$(shares)" ]
 check "timeline --symbol: its line" bash -c "accperf timeline '$P' --symbol 'pro*' --json | jq -e '[.functions[].name] == [\"produce\"] and .filter.shown < 1'"
 check "counts --symbol: its row" bash -c "accperf counts '$G/counts.prof' --symbol 'crc*' --json 2>/dev/null | jq -e '[.functions[].name] == [\"crc32\"] and .filter.of == \"instructions\"'"
 check "offload --symbol: its calls" bash -c "accperf offload '$G/offload-deflate.prof' --symbol deflate --json 2>/dev/null | jq -e '[.calls[].name] == [\"deflate\"]'"

@@ -76,12 +76,12 @@ static int cmd_objects(void *opts, int argc, char **argv)
 		struct objects_view v = { .o = &obj,
 					  .trust = &trust,
 					  .rows = o->rows > 1000000 ? 1000000 : (unsigned)o->rows,
-					  .filtered = { &filter, "bytes read", in.kept },
+					  .filtered = { &filter, "accesses", in.kept.accesses },
 					  .source = o->input };
 
 		/* shares stay those of the whole recording */
-		for (size_t i = 0; in.kept < 1 && i < obj.row_count; i++)
-			obj.rows[i].share *= in.kept;
+		for (size_t i = 0; i < obj.row_count; i++)
+			obj.rows[i].share *= in.kept.accesses;
 		trust_judge(TRUST_OBJECTS, &evidence, &trust);
 		if (o->json)
 			objects_json(&v, &out);

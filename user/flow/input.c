@@ -371,9 +371,12 @@ struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const str
 {
 	struct raw *r = calloc(1, sizeof(*r));
 
-	*in = (struct flow_input){
-		.began_ns = NAN, .duration_ns = NAN, .lost = NAN, .kept = 1, .reader = profile_reader(p), .profile = p
-	};
+	*in = (struct flow_input){ .began_ns = NAN,
+				   .duration_ns = NAN,
+				   .lost = NAN,
+				   .kept = { 1, 1, 1 },
+				   .reader = profile_reader(p),
+				   .profile = p };
 	if (!r) {
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
@@ -490,7 +493,7 @@ int flow_input_load(struct flow_input *in, const char *path, const struct flow_i
 	struct raw *r = NULL;
 	int err;
 
-	*in = (struct flow_input){ .began_ns = NAN, .duration_ns = NAN, .lost = NAN, .kept = 1 };
+	*in = (struct flow_input){ .began_ns = NAN, .duration_ns = NAN, .lost = NAN, .kept = { 1, 1, 1 } };
 	e = e ? e : &local;
 	if (p)
 		r = flow_input_begin(in, p, o, readers, e);

@@ -204,6 +204,13 @@ struct in_counted {
 	double trust; /* how much of it is by counts: 0..1; see IN_TRUSTED */
 };
 
+/* Parts of all that was sampled; 1: all, NaN: nothing was. */
+struct in_part {
+	double loaded;   /* of the bytes that loads took: what flow adds up */
+	double moved;    /* of the bytes loaded and stored off the stack: what a timeline adds up */
+	double accesses; /* of the loads and stores off the stack: what objects are ranked by */
+};
+
 struct flow_input {
 	/* who and how */
 	enum flow_engine engine;
@@ -216,7 +223,7 @@ struct flow_input {
 	bool has_compute;             /* opts.compute was obeyed: times[] says what computes */
 	double began_ns, duration_ns; /* by the monotonic clock; NaN unknown */
 	double lost;
-	double kept; /* part of the bytes loaded that filter and tid leave, by samples; 1: all, NaN: no samples */
+	struct in_part kept;  /* that filter and tid leave */
 	double lost_sideband; /* of that: records of processes and mappings, not samples */
 	bool time_unit_instructions;
 	char missing[400]; /* what the file could not give, a sentence; "" = nothing */

@@ -14,13 +14,34 @@ bool input_wants(const struct raw *r, uint32_t pid, uint32_t tid)
 	return (!r->o.tid || tid == r->o.tid) && filter_process(r->o.filter, pid, in_comm(r->in, pid));
 }
 
-static double bytes_loaded(const struct in_access *a)
+static void add(struct in_part *sum, const struct in_access *a)
 {
-	return (a->flags & FMT_A_LOAD) && !(a->flags & FMT_A_CENSUS) ? a->weight * a->size : 0;
+	bool load = a->flags & FMT_A_LOAD, store = a->flags & FMT_A_STORE;
+
+	if (a->flags & FMT_A_CENSUS)
+		return;
+	sum->loaded += load ? a->weight * a->size : 0;
+	/* what has no address lies in no object, and has no row along time */
+	if (a->flags & (FMT_A_STACK | FMT_A_NO_ADDR))
+		return;
+	sum->moved += (load + store) * a->weight * a->size;
+	sum->accesses += (load + store) * a->weight;
+}
+
+static double part(double left, double all)
+{
+	return all > 0 ? left / all : NAN;
+}
+
+static void keep(struct flow_input *in, const struct in_part *left, const struct in_part *all)
+{
+	in->kept.loaded *= part(left->loaded, all->loaded);
+	in->kept.moved *= part(left->moved, all->moved);
+	in->kept.accesses *= part(left->accesses, all->accesses);
 }
 
 /* Accesses move, and local variables tell by number of which they are. */
-static void leave_out_accesses(struct raw *r, double *all, double *left)
+static void leave_out_accesses(struct raw *r, struct in_part *all, struct in_part *left)
 {
 	struct flow_input *in = r->in;
 	size_t n = 0, local = 0, locals = 0;
@@ -31,8 +52,9 @@ static void leave_out_accesses(struct raw *r, double *all, double *left)
 		/* stores outside the wanted part still say who produced what is read inside it */
 		bool keep = stores || input_wants(r, a->pid, a->tid);
 
-		*all += bytes_loaded(a);
-		*left += keep ? bytes_loaded(a) : 0;
+		add(all, a);
+		if (keep)
+			add(left, a);
 		for (; local < r->local_count && r->local[local].access == i; local++) {
 			if (!keep)
 				continue;
@@ -49,7 +71,7 @@ static void leave_out_accesses(struct raw *r, double *all, double *left)
 void input_leave_out(struct raw *r)
 {
 	struct flow_input *in = r->in;
-	double all = 0, left = 0;
+	struct in_part all = { 0 }, left = { 0 };
 	size_t n = 0;
 
 	if (!flow_input_in_part(&r->o))
@@ -59,10 +81,11 @@ void input_leave_out(struct raw *r)
 		const struct in_access *a = &in->blind[i];
 		bool keep = input_wants(r, a->pid, a->tid);
 
-		all += bytes_loaded(a);
-		left += keep ? bytes_loaded(a) : 0;
-		if (keep)
-			in->blind[n++] = *a;
+		add(&all, a);
+		if (!keep)
+			continue;
+		add(&left, a);
+		in->blind[n++] = *a;
 	}
 	in->blind_count = n;
 	n = 0;
@@ -74,11 +97,11 @@ void input_leave_out(struct raw *r)
 			in->sysio[n++] = *s;
 	}
 	in->sysio_count = n;
-	in->kept = all > 0 ? left / all : NAN;
+	keep(in, &left, &all);
 }
 
 static size_t keep_code(const struct flow_input *in, const struct filter *f, struct in_access *a, size_t count,
-			double *all, double *left)
+			struct in_part *all, struct in_part *left)
 {
 	size_t n = 0;
 
@@ -86,37 +109,54 @@ static size_t keep_code(const struct flow_input *in, const struct filter *f, str
 		const struct in_func *fn = &in->funcs[a[i].func];
 		bool keep = filter_code(f, fn->name, fn->object);
 
-		*all += bytes_loaded(&a[i]);
-		*left += keep ? bytes_loaded(&a[i]) : 0;
-		if (keep)
-			a[n++] = a[i];
+		add(all, &a[i]);
+		if (!keep)
+			continue;
+		add(left, &a[i]);
+		a[n++] = a[i];
 	}
 	return n;
 }
 
+static void add_use(const struct flow_input *in, struct in_part *sum, const struct fmt_x_use *u)
+{
+	sum->loaded += (double)u->read_bytes;
+	if (u->object < in->object_site_count && in->object_site[u->object].kind == FMT_OBJ_STACK)
+		return;
+	sum->moved += (double)u->read_bytes + (double)u->write_bytes;
+	sum->accesses += (double)u->reads + (double)u->writes;
+}
+
+static void keep_uses(struct flow_input *in, const struct filter *f, struct in_part *all, struct in_part *left)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < in->x_use_count; i++) {
+		const struct fmt_x_use *u = &in->x_use[i];
+		const struct in_func *fn = u->function < in->func_count ? &in->funcs[u->function] : NULL;
+
+		add_use(in, all, u);
+		if (!fn || !filter_code(f, fn->name, fn->object))
+			continue;
+		add_use(in, left, u);
+		in->x_use[n++] = *u;
+	}
+	in->x_use_count = n;
+}
+
 void flow_input_keep_code(struct flow_input *in, const struct filter *f)
 {
-	double all = 0, left = 0, used = 0, used_left = 0;
-	size_t n = 0;
+	struct in_part all = { 0 }, left = { 0 };
+	bool counted = in->x_use_count;
 
 	if (!filter_asks_code(f))
 		return;
 	in->access_count = keep_code(in, f, in->access, in->access_count, &all, &left);
 	in->blind_count = keep_code(in, f, in->blind, in->blind_count, &all, &left);
-	for (size_t i = 0; i < in->x_use_count; i++) {
-		const struct fmt_x_use *u = &in->x_use[i];
-		const struct in_func *fn = u->function < in->func_count ? &in->funcs[u->function] : NULL;
-
-		used += (double)u->read_bytes;
-		if (!fn || !filter_code(f, fn->name, fn->object))
-			continue;
-		used_left += (double)u->read_bytes;
-		in->x_use[n++] = *u;
+	/* what was counted is what is shown */
+	if (counted) {
+		all = left = (struct in_part){ 0 };
+		keep_uses(in, f, &all, &left);
 	}
-	if (in->x_use_count) {
-		all = used;
-		left = used_left;
-	}
-	in->x_use_count = n;
-	in->kept *= all > 0 ? left / all : NAN;
+	keep(in, &left, &all);
 }

@@ -62,13 +62,14 @@ static void sparkline(const struct timeline_view *v, const struct timeline_row *
 	}
 }
 
-static double all_bytes(const struct timeline *t)
+/* Of the whole recording, of which a filter leaves a part; NaN: none. */
+static double all_bytes(const struct timeline_view *v)
 {
 	double sum = 0;
 
-	for (uint32_t r = 0; r < t->row_count; r++)
-		sum += t->rows[r].total;
-	return sum > 0 ? sum : NAN;
+	for (uint32_t r = 0; r < v->t->row_count; r++)
+		sum += v->t->rows[r].total;
+	return sum > 0 ? (filter_any(v->filtered.by) ? sum / v->filtered.shown : sum) : NAN;
 }
 
 void timeline_text(const struct timeline_view *v, const struct text_style *s, struct buf *out)
@@ -128,7 +129,7 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 void timeline_csv(const struct timeline_view *v, struct buf *out)
 {
 	const struct timeline *t = v->t;
-	double all = all_bytes(t);
+	double all = all_bytes(v);
 
 	buf_addf(out, "slice,start_%s,phase,function,object,read_bytes,written_bytes,read_share,written_share\n",
 		 t->instructions ? "instructions" : "ns");
@@ -146,7 +147,10 @@ void timeline_csv(const struct timeline_view *v, struct buf *out)
 				buf_addf(out, ",%.0f,%.0f", row->reads[s], row->writes[s]);
 			else
 				buf_addstr(out, ",,");
-			buf_addf(out, ",%.6g,%.6g\n", row->reads[s] / all, row->writes[s] / all);
+			if (all > 0)
+				buf_addf(out, ",%.6g,%.6g\n", row->reads[s] / all, row->writes[s] / all);
+			else
+				buf_addstr(out, ",,\n");
 		}
 	}
 }
@@ -219,12 +223,10 @@ static void numbers(struct json *j, const char *key, const double *x, const stru
 	json_end(j);
 }
 
-static void shares(struct json *j, const char *key, const double *x, const struct timeline *t)
+static void shares(struct json *j, const char *key, const double *x, uint32_t slices, double all)
 {
-	double all = all_bytes(t);
-
 	json_arr(j, key);
-	for (uint32_t i = 0; i < t->slices; i++)
+	for (uint32_t i = 0; i < slices; i++)
 		json_f64(j, NULL, x[i] / all);
 	json_end(j);
 }
@@ -232,6 +234,7 @@ static void shares(struct json *j, const char *key, const double *x, const struc
 void timeline_json(const struct timeline_view *v, struct buf *out)
 {
 	const struct timeline *t = v->t;
+	double all = all_bytes(v);
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
@@ -259,8 +262,8 @@ void timeline_json(const struct timeline_view *v, struct buf *out)
 		json_str(&j, "object", t->rows[r].object);
 		numbers(&j, "read_bytes", t->rows[r].reads, t);
 		numbers(&j, "written_bytes", t->rows[r].writes, t);
-		shares(&j, "read_share", t->rows[r].reads, t);
-		shares(&j, "written_share", t->rows[r].writes, t);
+		shares(&j, "read_share", t->rows[r].reads, t->slices, all);
+		shares(&j, "written_share", t->rows[r].writes, t->slices, all);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -279,4 +282,4 @@ const char timeline_schema[] =
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"read_bytes\",\"written_bytes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},"
 	"\"read_bytes\":{\"type\":\"array\",\"items\":{\"type\":[\"integer\",\"null\"]}},\"written_bytes\":{\"type\":\"array\",\"items\":{\"type\":[\"integer\",\"null\"]}},"
-	"\"read_share\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}},\"written_share\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}}}}}}}";
+	"\"read_share\":{\"type\":\"array\",\"items\":{\"type\":[\"number\",\"null\"]}},\"written_share\":{\"type\":\"array\",\"items\":{\"type\":[\"number\",\"null\"]}}}}}}}";
