@@ -74,6 +74,45 @@ static struct offload_summary *end(struct store_writer *w)
 	return s;
 }
 
+/* More calls than wait for the record that names their function, more places than are told apart: all are told of. */
+static void test_losses(void **state)
+{
+	uint32_t library;
+	struct store_writer *w = begin(&library);
+	struct fmt_call call = { .submit = MS, .returned = 2 * MS, .weight = 1, .api = 3, .pid = 1, .tid = 1 };
+	struct fmt_offload_total total = { .pid = 1, .api = 1, .calls = 2 };
+	struct fmt_offload_api api = { .id = 3, .kind = FMT_OK_CALL };
+	struct offload_summary *s;
+	double sites = 0, others = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 5000; i++)
+		assert_int_equal(store_put(w, FMT_CALL, &call, sizeof(call)), 0);
+	api.api = api.name = api.symbol = store_string(w, "late");
+	api.library = library;
+	assert_int_equal(store_put(w, FMT_OFFLOAD_API, &api, sizeof(api)), 0);
+	call.api = 1;
+	for (call.site = 1; call.site <= 5000; call.site++) {
+		total.site_addr = 0x1000 + call.site;
+		assert_int_equal(store_put(w, FMT_CALL, &call, sizeof(call)), 0);
+		assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
+	}
+	total.api = 9;
+	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
+	s = end(w);
+	assert_int_equal(s->nameless_records, 4096);
+	assert_int_equal(s->nameless_calls, 2);
+	assert_true(s->placeless == 5000 - 4096);
+	assert_int_equal(s->items_cnt, 1);
+	for (size_t i = 0; i < s->items[0].sites_cnt; i++) {
+		sites += s->items[0].sites[i].calls;
+		others += s->items[0].sites[i].addr ? 0 : s->items[0].sites[i].calls;
+	}
+	assert_true(sites == (double)s->items[0].calls && sites == 10000);
+	assert_true(others == 2 * (5000 - 4095));
+	offload_summary_free(s);
+}
+
 /*
  * A service that calls 20 times a ms whatever happens, and is asleep else. A hit takes a little less than was
  * measured at start, so that less of a stretch's CPU time seems to be work than is. Eight stretches of 20 to 55 ms, a
@@ -287,6 +326,7 @@ static void test_operations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_paced, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_short_calls, setup, teardown),

@@ -16,6 +16,7 @@
 #define LIMIT 4000000u /* of any table: more is a damaged file */
 #define HELD 4096      /* calls that wait for the record which names their function; it is soon there */
 #define SITES_MET 4096 /* call sites with a distribution of their own while calls are read, 16 KiB each */
+#define SITES 4096     /* of one item, looked through for each total; the last stands for all further ones */
 
 struct total_row {
 	struct fmt_offload_total t;
@@ -60,6 +61,8 @@ struct summary_private {
 	struct intern texts;
 	double inside_ns[FMT_PROBE_CLASSES], call_ns[FMT_PROBE_CLASSES];
 	uint64_t end; /* of the recording */
+	uint64_t nameless_calls, nameless_records;
+	double placeless;
 	int failed;
 };
 
@@ -89,7 +92,7 @@ static void *grow(void *table, size_t *cap, size_t cnt, size_t size)
 
 /* ---- distributions ---- */
 
-static void spread_add(struct spread *s, double v, double weight)
+static void spread_add(struct summary_private *k, struct spread *s, double v, double weight)
 {
 	int bin;
 
@@ -97,8 +100,10 @@ static void spread_add(struct spread *s, double v, double weight)
 		return;
 	if (!s->bins)
 		s->bins = calloc(SPREAD_BINS, sizeof(double));
-	if (!s->bins)
+	if (!s->bins) {
+		k->failed = -ENOMEM;
 		return;
+	}
 	s->total += weight;
 	s->sum += v * weight;
 	if (v < 1) {
@@ -249,8 +254,10 @@ static void keep_sample(struct summary_private *k, struct offload_item *it, cons
 
 	if (!it->samples)
 		it->samples = calloc(OFFLOAD_SAMPLES, sizeof(*it->samples));
-	if (!it->samples)
+	if (!it->samples) {
+		k->failed = -ENOMEM;
 		return;
+	}
 	it->samples_seen++;
 	if (at == OFFLOAD_SAMPLES) {
 		at = (size_t)(random_next(&k->random) % (uint64_t)it->samples_seen);
@@ -262,15 +269,20 @@ static void keep_sample(struct summary_private *k, struct offload_item *it, cons
 	it->samples[at] = *s;
 }
 
-static struct site_row *site_met(struct summary_private *k, const struct offload_item *it, uint32_t stack)
+/* NULL: its site is not known, or there is no room for one more. */
+static struct site_row *site_met(struct summary_private *k, const struct offload_item *it, uint32_t stack, double w)
 {
 	uint64_t key = (uint64_t)(it - k->items) << 32 | stack;
 	uint64_t *at = stack ? map_get(&k->met_at, key) : NULL;
 
 	if (at)
 		return &k->met[*at];
-	if (!stack || k->met_cnt == SITES_MET)
+	if (!stack)
 		return NULL;
+	if (k->met_cnt == SITES_MET) {
+		k->placeless += w;
+		return NULL;
+	}
 	at = map_put(&k->met_at, key, NULL);
 	if (!at)
 		return NULL;
@@ -282,10 +294,13 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 {
 	struct offload_item *it = item_of(k, c->api);
 	double w = c->weight > 0 && c->weight < 1e9 ? c->weight : 1, bytes = NAN, ns = 0;
-	struct site_row *site = it ? site_met(k, it, c->site) : NULL;
+	struct site_row *site;
 
-	if (!it)
+	if (!it) {
+		k->nameless_records++;
 		return;
+	}
+	site = site_met(k, it, c->site, w);
 	if (c->flags & FMT_CALL_IN && c->bytes_in)
 		bytes = (double)c->bytes_in;
 	else if (c->flags & FMT_CALL_OUT)
@@ -315,19 +330,19 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 	it->inside += c->flags & FMT_CALL_INSIDE ? w : 0;
 	it->late += c->flags & FMT_CALL_LATE ? w : 0;
 	if (bytes >= 0)
-		spread_add(&it->bytes, bytes, w);
+		spread_add(k, &it->bytes, bytes, w);
 	if (bytes >= 0 && site)
-		spread_add(&site->bytes_of, bytes, w);
-	spread_add(&it->submit, (double)c->submit_ns, c->submit_ns ? w : 0);
+		spread_add(k, &site->bytes_of, bytes, w);
+	spread_add(k, &it->submit, (double)c->submit_ns, c->submit_ns ? w : 0);
 	/* A call that returned complete and has no time took less than its probe: that is known of it. */
 	if (c->flags & FMT_CALL_TIMED)
 		ns = (double)c->busy_ns;
 	else if (c->flags & (FMT_CALL_OPEN | FMT_CALL_ASYNC | FMT_CALL_ENTERED) || it->kind != FMT_OK_CALL)
 		return;
 	if (!(c->flags & FMT_CALL_LATE)) {
-		spread_add(&it->time, ns, w);
+		spread_add(k, &it->time, ns, w);
 		if (site)
-			spread_add(&site->time, ns, w);
+			spread_add(k, &site->time, ns, w);
 	}
 	if (bytes > 0 && !(c->flags & (FMT_CALL_FAILED | FMT_CALL_LATE)))
 		keep_sample(k, it, &(struct offload_sample){ bytes, ns, c->flags & FMT_CALL_SWITCHED });
@@ -342,7 +357,7 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 		return s->priv->failed;                                                                                \
 	}
 
-/* In their order, as far as what they called is known; at the end all of them. */
+/* In their order, as far as what they called is known. All: those that nothing has named yet are lost. */
 static void take_held(struct summary_private *k, bool all)
 {
 	size_t n = 0;
@@ -432,14 +447,26 @@ static const struct section_row rows[] = {
 
 /* ---- after the walk ---- */
 
-static struct offload_site *site_of(struct offload_item *it, const struct fmt_offload_total *t)
+static struct offload_site *known_site(struct offload_item *it, const struct fmt_offload_total *t)
 {
-	struct offload_site *more;
-
 	for (size_t i = 0; i < it->sites_cnt; i++)
 		if (t->site ? it->sites[i].stack == t->site
 			    : it->sites[i].addr == t->site_addr && it->sites[i].pid == t->pid)
 			return &it->sites[i];
+	return NULL;
+}
+
+static struct offload_site *site_of(struct offload_item *it, const struct fmt_offload_total *t)
+{
+	static const struct fmt_offload_total others = { 0 };
+	struct offload_site *more = known_site(it, t);
+
+	if (!more && it->sites_cnt >= SITES - 1) {
+		t = &others;
+		more = known_site(it, t);
+	}
+	if (more)
+		return more;
 	more = realloc(it->sites, (it->sites_cnt + 1) * sizeof(*more));
 	if (!more)
 		return NULL;
@@ -458,8 +485,10 @@ static void fold_totals(struct summary_private *k)
 		enum fmt_probe_class cls;
 		double ns, inside_ns;
 
-		if (!it)
+		if (!it) {
+			k->nameless_calls += t->calls;
 			continue;
+		}
 		cls = class_of(k, t->api);
 		inside_ns = (double)t->calls * k->inside_ns[cls];
 		/* What the kernel does meanwhile is no time of the caller's. */
@@ -477,12 +506,14 @@ static void fold_totals(struct summary_private *k)
 		it->switched += t->switched;
 		it->host_ns += ns;
 		it->host_cpu_ns += fmax(0, (double)t->cpu_ns - inside_ns);
-		site = it->sites_cnt < 4096 ? site_of(it, t) : NULL;
-		if (site) {
-			site->calls += (double)t->calls;
-			site->bytes += (double)t->bytes_in + (double)t->bytes_out;
-			site->ns += ns;
+		site = site_of(it, t);
+		if (!site) {
+			k->failed = -ENOMEM;
+			return;
 		}
+		site->calls += (double)t->calls;
+		site->bytes += (double)t->bytes_in + (double)t->bytes_out;
+		site->ns += ns;
 	}
 }
 
@@ -846,6 +877,9 @@ int offload_summary_end(struct offload_summary *s, struct err *e)
 		take_cost(k, s);
 	fold_sites(k);
 	finish(k, s);
+	s->nameless_calls = k->nameless_calls;
+	s->nameless_records = k->nameless_records;
+	s->placeless = k->placeless;
 	return k->failed ? err_set(e, k->failed, "out of memory reading the offload calls") : 0;
 }
 

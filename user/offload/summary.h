@@ -86,6 +86,9 @@ struct offload_summary {
 	bool has_cost, two_costs; /* emulated_*, too */
 	uint64_t first, last;     /* of all stretches */
 	uint64_t calls_total;     /* exact ones */
+	/* lost: counted calls and records of calls that name a function which the file does not tell of, or too late */
+	uint64_t nameless_calls, nameless_records;
+	double placeless; /* recorded calls in no site's distribution: there was no room for one more site */
 	struct summary_private *priv;
 };
 

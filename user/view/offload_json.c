@@ -208,6 +208,22 @@ static void whatif(struct json *j, const struct offload_whatif *w)
 	json_end(j);
 }
 
+static void counter(struct json *j, const char *name, uint64_t value, bool loss)
+{
+	json_obj(j, NULL);
+	json_str(j, "name", name);
+	json_u64(j, "value", value);
+	json_bool(j, "loss", loss);
+	json_end(j);
+}
+
+/* While the file was read, beside what the recorder counted. */
+static void lost(struct json *j, const char *name, uint64_t value)
+{
+	if (value)
+		counter(j, name, value, true);
+}
+
 void offload_json(const struct offload_view *v, struct buf *out)
 {
 	const struct offload_summary *s = v->summary;
@@ -252,12 +268,13 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	json_end(&j);
 	json_arr(&j, "counters");
 	for (size_t i = 0; i < v->profile->counter_count; i++) {
-		json_obj(&j, NULL);
-		json_str(&j, "name", v->profile->counters[i].name);
-		json_u64(&j, "value", v->profile->counters[i].value);
-		json_bool(&j, "loss", v->profile->counters[i].loss);
-		json_end(&j);
+		const struct profile_counter *c = &v->profile->counters[i];
+
+		counter(&j, c->name, c->value, c->loss);
 	}
+	lost(&j, "nameless_calls", s->nameless_calls);
+	lost(&j, "nameless_records", s->nameless_records);
+	lost(&j, "placeless_calls", text_whole(s->placeless));
 	json_end(&j);
 	json_end(&j);
 	buf_addch(out, '\n');

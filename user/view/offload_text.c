@@ -665,6 +665,28 @@ static void verdict(const struct offload_verdict *d, const struct text_style *st
 	}
 }
 
+static void losses(const struct offload_summary *s, const struct text_style *style, struct buf *out)
+{
+	AUTO_BUF(b);
+
+	if (s->nameless_calls || s->nameless_records) {
+		text_count(&b, s->nameless_calls);
+		buf_addstr(&b, " counted calls and ");
+		text_count(&b, s->nameless_records);
+		buf_addstr(
+			&b,
+			" records of calls are of functions that the file does not name in time: no figure has them. ");
+	}
+	if (s->placeless > 0) {
+		text_count(&b, text_whole(s->placeless));
+		buf_addstr(&b, " calls came from more places than are told apart: no place has their times.");
+	}
+	if (!b.len)
+		return;
+	buf_addch(out, '\n');
+	text_wrap(out, b.data, 0, 0, style->width);
+}
+
 void offload_text(const struct offload_view *v, const struct text_style *style, struct buf *out)
 {
 	const struct offload_summary *s = v->summary;
@@ -712,6 +734,7 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 		times(v, it, out);
 		sites(v, it, out);
 	}
+	losses(s, style, out);
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
 		verdict(&v->verdicts[i], style, out);
 	for (size_t i = 0; i < v->whatif_cnt; i++)
