@@ -56,3 +56,5 @@ done
 check what_was_counted_is_an_amount json '
 assert d["amounts_known"] and d["amounts_note"] is None
 assert all(e["bytes"] is not None for e in d["edges"])' flow --json -i "$exact"
+folds_nothing() { accperf flow --sort unique -i "$TOP/tests/golden/live-pipeline.prof" >unique.txt && grep -q '^produce ' unique.txt && ! grep -q 'small fields' unique.txt; }
+check what_is_read_an_unknown_number_of_times_is_no_small_field folds_nothing

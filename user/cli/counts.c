@@ -86,24 +86,6 @@ static int show(const struct counts_cmd *o, const struct filter *f, const struct
 	return err;
 }
 
-/* With execution counts, from one walk. */
-static struct profile *load(const char *path, struct counts_record *rec, struct err *e)
-{
-	struct section_reader reader = counts_record_reader(rec, e);
-	struct profile *p = profile_open(path, e);
-	int err = p ? profile_read(p, PROFILE_SAMPLES | PROFILE_MISSING, &reader, 1, e) : 0;
-
-	if (!err) {
-		if (p)
-			counts_record_end(rec, p);
-		return p;
-	}
-	if (!e->code)
-		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
-	profile_free(p);
-	return NULL;
-}
-
 /* 0, or the status with which to end. */
 static int fill(const struct counts_cmd *o, struct counts_record *rec, struct err *e)
 {
@@ -142,7 +124,7 @@ static int cmd_counts(void *opts, int argc, char **argv)
 		return err_set(&e, 0, "-n wants 1 or more"), cli_fail(&e, EXIT_USAGE);
 	if (filter_from_opts(&o->filter, &f, &e))
 		return cli_fail(&e, EXIT_USAGE);
-	p = load(o->input, &rec, &e);
+	p = counts_record_and_profile(&rec, o->input, &e);
 	status = p ? fill(o, &rec, &e) : EXIT_FAILED;
 	if (!status && (filter_check_profile(&f, p, o->input, &e) || show(o, &f, &rec, p, &e)))
 		status = EXIT_FAILED;

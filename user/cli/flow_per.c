@@ -27,7 +27,7 @@ static void take(struct flow_per *out, const char *source, double calls, double 
 static bool from_exact(const struct flow_input *in, struct flow_per *out)
 {
 	double calls = 0;
-	bool there = false;
+	bool there = false, known = true;
 
 	for (size_t i = 0; i < in->x_func_count; i++) {
 		const struct fmt_x_func *x = &in->x_func[i];
@@ -36,13 +36,15 @@ static bool from_exact(const struct flow_input *in, struct flow_per *out)
 		    strcmp(in->funcs[x->function].name, out->function))
 			continue;
 		there = true;
-		calls += x->calls == FMT_X_UNKNOWN ? 0 : (double)x->calls;
+		known &= x->calls != FMT_X_UNKNOWN;
+		calls += (double)x->calls;
 	}
-	if (calls > 0)
+	if (known && calls > 0)
 		take(out, "exact", calls, calls, calls);
 	else if (there)
 		snprintf(out->reason, sizeof(out->reason),
-			 "the exact engine saw no call of it: code may reach it by a jump; ask for its caller");
+			 known ? "the exact engine saw no call of it: code may reach it by a jump; ask for its caller"
+			       : "the file does not say how often the exact engine saw it called; ask for its caller");
 	return there;
 }
 
@@ -103,16 +105,13 @@ static void take_row(const struct counts_report *r, const struct counts_row *row
 static bool from_counts(const char *input, struct flow_per *out)
 {
 	struct err e = { 0 };
-	struct counts_record rec;
+	struct counts_record rec = { 0 };
 	struct counts_report r = { 0 };
-	struct profile *p;
+	struct profile *p = counts_record_and_profile(&rec, input, &e);
 	size_t at = 0;
 	bool there = false;
 
-	if (counts_record_load(&rec, input, &e))
-		return false;
-	p = rec.funcs && rec.nodes ? profile_load(input, &e) : NULL;
-	if (p && !counts_report_make(&rec, p, 0, &r, &e)) {
+	if (p && rec.funcs && rec.nodes && !counts_report_make(&rec, p, 0, &r, &e)) {
 		while (at < r.row_count && strcmp(r.row[at].name, out->function))
 			at++;
 		there = at < r.row_count;

@@ -376,3 +376,13 @@ int counts_record_load(struct counts_record *r, const char *path, struct err *e)
 		counts_record_end(r, r->owned);
 	return err;
 }
+
+struct profile *counts_record_and_profile(struct counts_record *r, const char *path, struct err *e)
+{
+	struct section_reader reader = counts_record_reader(r, e);
+	struct profile *p = profile_load_with(path, PROFILE_SAMPLES | PROFILE_MISSING, &reader, 1, e);
+
+	if (p)
+		counts_record_end(r, p);
+	return p;
+}

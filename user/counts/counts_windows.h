@@ -64,6 +64,8 @@ void counts_record_end(struct counts_record *r, const struct profile *p);
 void counts_record_release(struct counts_record *r);
 /* Reads a file for its counts alone. 0 with no funcs: it has none. */
 int counts_record_load(struct counts_record *r, const char *path, struct err *e);
+/* With the whole profile, from one walk. NULL: it cannot be read. counts_record_release() in any case. */
+struct profile *counts_record_and_profile(struct counts_record *r, const char *path, struct err *e);
 
 /* A tree and what it points to. Groups are the functions, in the record's order; time in ns. */
 struct counts_built {

@@ -186,26 +186,19 @@ static void resolve_threads(struct collector *c)
 	}
 }
 
-static struct profile *load(const char *path, bool name_missing, struct in_order *o, struct err *e)
+static struct profile *load(const char *path, unsigned groups, struct in_order *o, struct err *e)
 {
 	struct collector c = { .o = o };
 	struct section_reader reader = SECTION_READER(rows, &c);
-	int err;
 
 	*o = (struct in_order){ 0 };
-	c.p = profile_open(path, e);
-	if (!c.p)
+	if (!GROW(o->apis, o->api_count, c.api_cap, 16)) {
+		err_set(e, -ENOMEM, "%s: out of memory reading the profile", path);
 		return NULL;
-	err = GROW(o->apis, o->api_count, c.api_cap, 16) ? 0 : -ENOMEM;
-	if (!err) {
-		o->apis[o->api_count++] = (struct ordered_api){ .name = "(unknown)" };
-		err = profile_read(c.p, PROFILE_SAMPLES | (name_missing ? PROFILE_MISSING : 0), &reader, 1, e);
 	}
-	if (err) {
-		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
-		profile_free(c.p);
-		c.p = NULL;
-	} else {
+	o->apis[o->api_count++] = (struct ordered_api){ .name = "(unknown)" };
+	c.p = profile_load_with(path, groups, &reader, 1, e);
+	if (c.p) {
 		resolve_samples(&c);
 		resolve_apis(&c);
 		resolve_threads(&c);
@@ -218,12 +211,12 @@ static struct profile *load(const char *path, bool name_missing, struct in_order
 
 struct profile *in_order_load(const char *path, struct in_order *o, struct err *e)
 {
-	return load(path, true, o, e);
+	return load(path, PROFILE_SAMPLES | PROFILE_MISSING, o, e);
 }
 
 struct profile *in_order_load_as_stored(const char *path, struct in_order *o, struct err *e)
 {
-	return load(path, false, o, e);
+	return load(path, PROFILE_SAMPLES, o, e);
 }
 
 void in_order_release(struct in_order *o)

@@ -825,10 +825,11 @@ int profile_read(struct profile *p, unsigned groups, const struct section_reader
 	return err;
 }
 
-static struct profile *load(const char *path, unsigned groups, struct err *e)
+struct profile *profile_load_with(const char *path, unsigned groups, const struct section_reader *others, size_t count,
+				  struct err *e)
 {
 	struct profile *p = profile_open(path, e);
-	int err = p ? profile_read(p, groups, NULL, 0, e) : 0;
+	int err = p ? profile_read(p, groups, others, count, e) : 0;
 
 	if (err) {
 		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory reading the profile" : strerror(-err));
@@ -840,12 +841,12 @@ static struct profile *load(const char *path, unsigned groups, struct err *e)
 
 struct profile *profile_load(const char *path, struct err *e)
 {
-	return load(path, PROFILE_SAMPLES | PROFILE_MISSING, e);
+	return profile_load_with(path, PROFILE_SAMPLES | PROFILE_MISSING, NULL, 0, e);
 }
 
 struct profile *profile_load_as_stored(const char *path, struct err *e)
 {
-	return load(path, PROFILE_SAMPLES, e);
+	return profile_load_with(path, PROFILE_SAMPLES, NULL, 0, e);
 }
 
 void profile_free(struct profile *p)

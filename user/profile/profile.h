@@ -25,7 +25,8 @@
 /* ACCESSES: sampled loads and stores, where a recording holds nothing but those. */
 enum profile_unit { PROFILE_TIME, PROFILE_INSTRUCTIONS, PROFILE_ACCESSES, PROFILE_UNITS };
 
-struct profile_function { /* [0] is "(unknown)" */
+#define PROFILE_NO_OBJECT "[unknown]" /* stands for the object of functions that have none */
+struct profile_function {             /* [0] is "(unknown)" */
 	const char *name, *object;
 	const char *file; /* NULL: unknown */
 	uint32_t line;    /* 0: unknown */
@@ -141,18 +142,21 @@ enum profile_group {
 struct section_reader;
 struct profile *profile_open(const char *path, struct err *e);
 int profile_read(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e);
+/* Both steps, for readers that need nothing of the profile before the walk. NULL: it cannot be read. */
+struct profile *profile_load_with(const char *path, unsigned groups, const struct section_reader *others, size_t count,
+				  struct err *e);
 struct store_reader *profile_reader(const struct profile *p);
 uint32_t profile_function_id(const struct profile *p, uint32_t id); /* 0: none such, or nameless */
 /* The physical function (id of the file) that the file's symbols have for code; 0: they do not tell of it. One
  * without a name is PROFILE_NAMELESS, which is no function's id. */
 #define PROFILE_NAMELESS UINT32_MAX
 uint32_t profile_symbol_of(const struct profile *p, uint32_t module_id, uint64_t addr);
-const char *profile_comm(const struct profile *p, uint32_t pid); /* NULL: unknown */
-#define PROFILE_NO_OBJECT "[unknown]"                            /* stands for the object of functions that have none */
+const char *profile_comm(const struct profile *p, uint32_t pid);  /* NULL: unknown */
 uint32_t profile_module_of(const struct profile *p, uint32_t id); /* 0: none such */
 void profile_free(struct profile *p);
-/* Leaves the samples of processes and functions that the filter takes: the share of the whole that is. */
+/* Does the filter take a sample of this process with this stack? Its code is that of the innermost function. */
 bool profile_takes(const struct profile *p, const struct filter *f, uint32_t pid, const char *comm, uint32_t stack);
+/* Leaves the samples that the filter takes: the share of the whole that is, NaN where there was none. */
 double profile_keep_part(struct profile *p, const struct filter *f);
 /* Value of a meta key, NULL if the file has none. */
 const char *profile_meta(const struct profile *p, const char *key);

@@ -5,14 +5,15 @@
 #include "util/json.h"
 #include "view/flow.h"
 
-/* An edge over at most so many distinct bytes (four cache lines), each read so often, is state that a function
- * keeps at hand. It would travel once, so it is no reason to move anything. */
+/* An edge over at most SMALL_BYTES distinct bytes (four cache lines), each read SMALL_READ_AGAIN times, is state that
+ * a function keeps at hand. It would travel once, a 64th of what is read, so it is no reason to move anything. */
 #define SMALL_BYTES 256
 #define SMALL_READ_AGAIN 64
 
-static bool small(const struct flow_edge *e)
+/* Of bytes that are unknown nobody knows how often they are read. */
+static bool small(const struct flow *f, const struct flow_edge *e)
 {
-	return e->unique > 0 && e->unique <= SMALL_BYTES && e->bytes >= e->unique * SMALL_READ_AGAIN;
+	return e->unique > 0 && e->unique <= SMALL_BYTES && flow_edge_bytes(f, e).value >= e->unique * SMALL_READ_AGAIN;
 }
 
 /* Low and high for each call: the edge's own bounds, each over the farther bound of the calls. */
@@ -90,7 +91,7 @@ void flow_per_text(const struct flow_view *v, const struct text_style *s, struct
 
 		if (!flow_shown(v, e))
 			continue;
-		if (v->by_unique && small(e)) {
+		if (v->by_unique && small(f, e)) {
 			folded++;
 			folded_bytes += e->bytes;
 			folded_unique += e->unique;
