@@ -222,6 +222,7 @@ expect_status 0 "stdout with -o -" accperf export -i a.data --csv -o -
 check "... has the table" grep -q '^"crc32"' out
 mkprofile killed.data end=0
 expect_status 3 "a recording cut off is exported, degraded" accperf export -i killed.data --csv -o k.csv
+check "firefox: how many records it lost, it does not know, and says so" bash -c "accperf export -i killed.data --firefox -o - 2>/dev/null | jq -e '[.meta.extra[].entries[] | select(.label == \"Records lost\").value] == [\"unknown\"]'"
 mkprofile empty.data samples=0
 for f in pprof callgrind collapsed speedscope firefox; do expect_status 3 "no samples: --$f is degraded" accperf export -i empty.data --$f -o empty.$f; done
 need go && check "pprof opens the empty one" go tool pprof -raw empty.pprof

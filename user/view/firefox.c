@@ -174,6 +174,8 @@ static void put_remarks(struct writer *w)
 		put_remark(j, "Weights", "string", "instructions, not samples", 0);
 	if (w->p->lost_known)
 		put_remark(j, "Records lost", "integer", NULL, (double)w->p->lost);
+	else
+		put_remark(j, "Records lost", "string", "unknown", 0);
 	if (*w->p->recovery)
 		put_remark(j, "File", "string", w->p->recovery, 0);
 	json_end(j);
