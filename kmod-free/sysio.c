@@ -266,6 +266,7 @@ bool sysio_sums(struct sysio *s, uint64_t sums[SYSIO_SUMS])
 {
 	struct timespec fresh;
 	char nothing[16];
+	ssize_t n;
 	int fd;
 
 	if (!s->ends)
@@ -279,12 +280,13 @@ bool sysio_sums(struct sysio *s, uint64_t sums[SYSIO_SUMS])
 		return false;
 	memset(s->bpf->bss->living, 0, sizeof(s->bpf->bss->living));
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &fresh); /* and this CPU's run queue looks at its clock */
-	while (read(fd, nothing, sizeof(nothing)) > 0)
-		; /* the program writes nothing; to read is to run it */
+	do /* the program writes nothing; to read is to run it, for a million threads at a time */
+		n = read(fd, nothing, sizeof(nothing));
+	while (n > 0 || (n < 0 && errno == EAGAIN));
 	close(fd);
 	for (int i = 0; i < SYSIO_SUMS; i++)
 		sums[i] = s->bpf->bss->living[i] + s->bpf->bss->ended[i];
-	return !s->bpf->bss->uncounted;
+	return !n && !s->bpf->bss->uncounted;
 }
 
 void sysio_stats(const struct sysio *s, struct sysio_stats *out)
