@@ -6,10 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "flow/objects.h"
+#include "store/write.h"
 
 #define MB (1ull << 20)
 #define AT 0x7f0000000000ull
@@ -160,6 +162,62 @@ static void mappings_of_one_name_are_one_in_a_program(void **state)
 	drop(&p);
 }
 
+/* Too few samples to show its users, of a process whose sibling shows them at the same addresses. */
+static void a_few_samples_belong_to_the_same_place_elsewhere(void **state)
+{
+	struct planted p = { 0 };
+
+	(void)state;
+	array(&p, 1, AT);
+	for (uint64_t i = 0; i < 6; i++)
+		touch(&p, 2, READER, AT + MB + i * 64);
+	build(&p);
+	assert_int_equal(p.o.row_count, 1);
+	assert_int_equal(p.o.rows[0].processes, 2);
+	drop(&p);
+}
+
+/* A profile that tells what processes 1 to 3 are called. */
+static struct profile *named(const char *const comm[3])
+{
+	char path[] = "/tmp/accperf-u-objects-XXXXXX";
+	struct section_reader none = { 0 };
+	struct err e = { 0 };
+	int fd = mkstemp(path);
+	struct store_writer *w = store_create(path, 0, &e);
+	struct profile *p;
+
+	assert_true(fd >= 0 && !close(fd));
+	assert_non_null(w);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct fmt_process s = { .pid = i + 1, .comm = store_string(w, comm[i]) };
+
+		assert_int_equal(store_put(w, FMT_PROCESS, &s, sizeof(s)), 0);
+	}
+	assert_int_equal(store_close(w, &e), 0);
+	p = profile_load_with(path, 0, &none, 1, &e);
+	assert_non_null(p);
+	unlink(path);
+	return p;
+}
+
+/* Three do the same at the same addresses, and one of them is another program. */
+static void another_program_has_another_object(void **state)
+{
+	struct planted p = { 0 };
+	struct profile *profile = named((const char *const[]){ "server", "client", "server" });
+
+	(void)state;
+	p.in.profile = profile;
+	for (uint32_t pid = 1; pid <= 3; pid++)
+		array(&p, pid, AT);
+	build(&p);
+	assert_int_equal(p.o.row_count, 2);
+	assert_true(p.o.rows[0].processes == 2 && p.o.rows[1].processes == 1);
+	drop(&p);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +226,8 @@ int main(void)
 		cmocka_unit_test(other_users_are_another_object),
 		cmocka_unit_test(crumbs_are_the_rest_of_their_mapping),
 		cmocka_unit_test(mappings_of_one_name_are_one_in_a_program),
+		cmocka_unit_test(a_few_samples_belong_to_the_same_place_elsewhere),
+		cmocka_unit_test(another_program_has_another_object),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
