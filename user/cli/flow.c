@@ -312,7 +312,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 		if (!err)
 			err = show(o,
 				   (struct flow_view){ .flow = &f,
-						       .filtered = { &filter, "bytes", in.kept.loaded },
+						       .filter = &filter,
 						       .threads = o->threads ? &threads : NULL,
 						       .per = o->per ? &per : NULL,
 						       .trust = &trust },

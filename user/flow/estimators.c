@@ -34,6 +34,8 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 	out->semantics = o->ke ? FLOW_KE : FLOW_QUAD;
 	out->stack = o->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE;
 	out->engine = in->engine;
+	/* of no samples there are no bytes either */
+	out->part = in->kept.loaded > 0 ? in->kept.loaded : 1;
 	out->began_ns = in->began_ns;
 	out->duration_ns = in->duration_ns;
 	out->lost = in->lost;

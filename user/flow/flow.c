@@ -18,6 +18,7 @@ void flow_init(struct flow *f)
 			    .lost = NAN,
 			    .speed_low = 1,
 			    .speed_high = 1,
+			    .part = 1,
 			    .cut_stacks = NAN };
 }
 
@@ -203,6 +204,11 @@ double flow_total(const struct flow *f)
 	return sum;
 }
 
+double flow_whole(const struct flow *f)
+{
+	return flow_total(f) / f->part;
+}
+
 bool flow_is_pseudo(const struct flow_func *fn)
 {
 	return fn->name[0] == '(';
@@ -240,7 +246,7 @@ struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *
 
 struct flow_range flow_edge_share(const struct flow *f, const struct flow_edge *e)
 {
-	double total = flow_total(f);
+	double total = flow_whole(f);
 
 	return (struct flow_range){ e->bytes / total, e->low / total, isnan(e->high) ? NAN : fmin(1, e->high / total) };
 }

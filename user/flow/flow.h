@@ -86,6 +86,7 @@ struct flow {
 	bool time_bias;                      /* weights by time, not by count */
 	bool main_image;                     /* library functions stand as their caller in the main image */
 	double speed_low, speed_high;        /* 95 % of true amounts over those here; NaN: shares alone are known */
+	double part;                         /* of the whole recording's bytes that this is of: less with a filter */
 	double level;                        /* of the intervals, 0.95; 0 = none */
 	double began_ns, duration_ns;        /* by the monotonic clock; NaN unknown */
 	double loads, stores, windows, lost; /* samples it rests on; NaN = not applicable */
@@ -123,6 +124,8 @@ void flow_finish(struct flow *f);
 void flow_sort_unique(struct flow *f);
 /* Sum of all edges' bytes. */
 double flow_total(const struct flow *f);
+/* The same of the whole recording, whatever part this is of: what shares are of. */
+double flow_whole(const struct flow *f);
 bool flow_is_pseudo(const struct flow_func *fn);
 /* Views show amounts by these. Where samples come by time and no speed was measured (counts/counts_speed.h) they are
  * NaN, but for bytes that system calls took, which were counted. */
@@ -133,7 +136,7 @@ struct flow_range {
 double flow_amount(const struct flow *f, double v);
 struct flow_range flow_amounts(const struct flow *f, double v, double low, double high);
 struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e);
-/* Of all edges' bytes: within 0 to 1. */
+/* Of flow_whole(): within 0 to 1. */
 struct flow_range flow_edge_share(const struct flow *f, const struct flow_edge *e);
 /* Adds b's edges and figures times `weight` to a (merge; a's options stand). 0 or -ENOMEM. */
 int flow_add(struct flow *a, const struct flow *b, double weight);

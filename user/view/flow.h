@@ -32,7 +32,7 @@ struct flow_view {
 	const struct flow *flow;
 	double min_share;                   /* edges below this share of all bytes are left out of lists and graphs */
 	const char *producer, *consumer;    /* names or glob patterns; NULL: all */
-	struct filtered filtered;           /* shown: what the input kept of all bytes; 0 without a filter */
+	const struct filter *filter;        /* NULL: all */
 	unsigned top;                       /* functions of the matrix, 0: 12 */
 	unsigned rows;                      /* edges listed; 0: 20 */
 	const char *source;                 /* what the profile is called */
@@ -43,9 +43,7 @@ struct flow_view {
 };
 
 bool flow_matches(const char *pattern, const struct flow_func *f); /* NULL matches everything */
-/* Bytes of the whole recording: what shares are of. */
-double flow_whole(const struct flow_view *v);
-/* With the share of the edges that are shown. */
+/* The share of the edges that are shown. */
 struct filtered flow_filtered(const struct flow_view *v);
 bool flow_shown(const struct flow_view *v, const struct flow_edge *e);
 /* Is it one of those that --producer and --consumer ask for? */

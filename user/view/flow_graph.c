@@ -43,7 +43,7 @@ static void node(const struct flow *f, uint32_t i, double total, struct buf *out
 void flow_dot(const struct flow_view *v, struct buf *out)
 {
 	const struct flow *f = v->flow;
-	double total = flow_whole(v);
+	double total = flow_whole(f);
 	bool *on = nodes_of(v);
 
 	buf_addstr(out, "// doc: dot -Tsvg; an edge is bytes that its head read and its tail wrote\n"

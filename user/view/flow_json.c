@@ -40,7 +40,7 @@ static double ratio(double a, double b)
 	return b > 0 ? a / b : NAN;
 }
 
-static void function(struct json *j, const struct flow *f, const struct flow_func *n, double total)
+static void function(struct json *j, const struct flow *f, const struct flow_func *n, double whole)
 {
 	json_obj(j, NULL);
 	json_str(j, "name", n->name);
@@ -49,8 +49,8 @@ static void function(struct json *j, const struct flow *f, const struct flow_fun
 	text_json_whole(j, "in_uma", n->in_uma);
 	flow_range_json(j, "out", flow_amounts(f, n->out, n->out_low, n->out_high));
 	text_json_whole(j, "out_uma", n->out_uma);
-	json_f64(j, "in_share", ratio(n->in, total));
-	json_f64(j, "out_share", ratio(n->out, total));
+	json_f64(j, "in_share", ratio(n->in, whole));
+	json_f64(j, "out_share", ratio(n->out, whole));
 	text_json_whole(j, "instructions", flow_amount(f, n->instructions));
 	text_json_whole(j, "compute", flow_amount(f, n->compute));
 	text_json_whole(j, "loads", flow_amount(f, n->loads));
@@ -99,7 +99,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	struct json j = { .out = out };
-	double total = flow_total(f);
+	double whole = flow_whole(f);
 	struct filtered of;
 
 	json_obj(&j, NULL);
@@ -132,8 +132,8 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	filtered_json(&of, &j);
 	json_arr(&j, "functions");
 	for (uint32_t i = 0; i < f->func_count; i++)
-		if (filter_code(v->filtered.by, f->funcs[i].name, f->funcs[i].object))
-			function(&j, f, &f->funcs[i], total);
+		if (filter_code(v->filter, f->funcs[i].name, f->funcs[i].object))
+			function(&j, f, &f->funcs[i], whole);
 	json_end(&j);
 	json_arr(&j, "edges");
 	for (size_t i = 0; i < f->edge_count; i++)

@@ -15,24 +15,17 @@ bool flow_matches(const char *pattern, const struct flow_func *f)
 	return !pattern || !strcmp(pattern, f->name) || !fnmatch(pattern, f->name, 0);
 }
 
+static bool passes(const struct flow_view *v, const struct flow_func *f)
+{
+	return filter_code(v->filter, f->name, f->object);
+}
+
 bool flow_named(const struct flow_view *v, const struct flow_func *f)
 {
-	if (!filter_code(v->filtered.by, f->name, f->object))
+	if (!passes(v, f))
 		return false;
 	return (!v->producer && !v->consumer) || (v->producer && flow_matches(v->producer, f)) ||
 	       (v->consumer && flow_matches(v->consumer, f));
-}
-
-double flow_whole(const struct flow_view *v)
-{
-	double total = flow_total(v->flow);
-
-	return v->filtered.shown > 0 ? total / v->filtered.shown : total;
-}
-
-static bool passes(const struct flow_view *v, const struct flow_func *f)
-{
-	return filter_code(v->filtered.by, f->name, f->object);
 }
 
 bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
@@ -41,7 +34,7 @@ bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
 
 	if (!passes(v, &f->funcs[e->producer]) && !passes(v, &f->funcs[e->consumer]))
 		return false;
-	return e->bytes >= v->min_share * flow_whole(v) && flow_matches(v->producer, &f->funcs[e->producer]) &&
+	return e->bytes >= v->min_share * flow_whole(v->flow) && flow_matches(v->producer, &f->funcs[e->producer]) &&
 	       flow_matches(v->consumer, &f->funcs[e->consumer]);
 }
 
@@ -117,7 +110,7 @@ void flow_text_map(const struct flow_view *v, const struct text_style *s, struct
 {
 	const struct flow *f = v->flow;
 	unsigned width = s->width ? s->width : 120, top = v->top ? v->top : 12, fits = (width - NAME_COLUMNS - 5) / 4;
-	double total = flow_whole(v);
+	double total = flow_whole(v->flow);
 	uint32_t n;
 	struct rank *r = ranked(v, &n);
 
@@ -169,7 +162,7 @@ static void interval(struct buf *out, const struct flow *f, const struct flow_ed
 void flow_text_edges(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
-	double total = flow_whole(v), rest = 0;
+	double total = flow_whole(v->flow), rest = 0;
 	unsigned rows = v->rows ? v->rows : 20, shown = 0, left = 0, name;
 	bool unresolved = false;
 
@@ -340,13 +333,13 @@ static void inclusive(const struct flow_view *v, const struct text_style *s, str
 
 struct filtered flow_filtered(const struct flow_view *v)
 {
-	struct filtered out = v->filtered;
+	struct filtered out = { v->filter, "bytes", NAN };
 	double bytes = 0;
 
 	for (size_t i = 0; i < v->flow->edge_count; i++)
 		if (flow_shown(v, &v->flow->edges[i]))
 			bytes += v->flow->edges[i].bytes;
-	out.shown = bytes / flow_whole(v);
+	out.shown = bytes / flow_whole(v->flow);
 	return out;
 }
 

@@ -86,7 +86,7 @@ void flow_threads_text(const struct flow_view *v, const struct text_style *s, st
 	threads.flow = &v->threads->flow;
 	threads.threads = NULL;
 	threads.producer = threads.consumer = NULL;
-	threads.filtered.by = NULL; /* threads are no code */
+	threads.filter = NULL; /* threads are no code */
 	buf_addstr(out, "Between threads\n\n");
 	if (!(flow_total(threads.flow) > 0)) {
 		buf_addstr(out, "no bytes between threads were seen\n\n");

@@ -106,7 +106,7 @@ static int add_flow(struct writer *w)
 	uint64_t first = w->frame_at.used;
 	bool amounts = flow_has_amounts(f);
 	/* parts of all, in per cent, where bytes are unknown */
-	double total = 0, unit = amounts ? 1 : 100 / fmax(flow_total(f), 1);
+	double total = 0, unit = amounts ? 1 : 100 / fmax(flow_whole(f), 1);
 
 	for (uint32_t i = 0; i < f->func_count; i++) {
 		struct json frame = { .out = &w->frames };
