@@ -46,5 +46,8 @@ check "timeline --symbol: the shares of the whole" [ "$(shares --symbol produce)
 check "timeline --symbol: its line" bash -c "accperf timeline '$P' --symbol 'pro*' --json | jq -e '[.functions[].name] == [\"produce\"] and .filter.shown < 1'"
 check "counts --symbol: its row" bash -c "accperf counts '$G/counts.prof' --symbol 'crc*' --json 2>/dev/null | jq -e '[.functions[].name] == [\"crc32\"] and .filter.of == \"instructions\"'"
 check "offload --symbol: its calls" bash -c "accperf offload '$G/offload-deflate.prof' --symbol deflate --json 2>/dev/null | jq -e '[.calls[].name] == [\"deflate\"]'"
+echo '{"schema":"accperf.accelerators/1","accelerators":[{"name":"mine","unit":"ns","params":{"L":0,"o":20000,"C":2,"A":10,"beta":1,"latency":"indep"}}]}' >cat.json
+what_if() { accperf offload "$G/offload-deflate.prof" --symbol "$1" -x mine=deflate --catalogue cat.json --json 2>/dev/null | jq -c '[.what_if[].name]'; }
+check "... and nothing of the others in what if" [ "$(what_if deflate) $(what_if adler32)" = '["deflate"] []' ]
 expect_status 1 "counted by function: --pid is refused" accperf objects "$G/exact-objects.prof" --pid 1
 check "--stdio is taken by all that print tables" bash -c "for v in report flow objects timeline; do accperf \$v --stdio '$P' >/dev/null 2>&1 || exit 1; done; accperf counts --stdio '$G/counts.prof' >/dev/null 2>&1 && accperf offload --stdio '$G/offload-deflate.prof' >/dev/null 2>&1"

@@ -81,25 +81,36 @@ static void judge(struct offload_verdict *d, const struct offload_item *host, co
 	points_release(&pts);
 }
 
-/* Every name of which both variants were seen. */
-static size_t judge_all(const struct offload_summary *s, struct offload_verdict *out, size_t max)
+#define VERDICTS 256 /* of pairs of calls, each with two fits: libraries have tens of functions */
+
+/* Every name of which both variants were seen, and that the filter takes; how many those are. */
+static size_t judge_all(const struct offload_summary *s, const struct filter *f, struct offload_verdict *out)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->items_cnt; i++)
-		for (size_t k = 0; k < s->items_cnt && n < max; k++) {
-			const struct offload_item *h = &s->items[i], *a = &s->items[k];
+	for (size_t i = 0; i < s->items_cnt; i++) {
+		const struct offload_item *h = &s->items[i];
 
-			if (h->variant == FMT_OV_HOST && a->variant == FMT_OV_ACCELERATED && !strcmp(h->name, a->name))
-				judge(&out[n++], h, a);
+		if (h->variant != FMT_OV_HOST)
+			continue;
+		for (size_t k = 0; k < s->items_cnt; k++) {
+			const struct offload_item *a = &s->items[k];
+
+			if (a->variant != FMT_OV_ACCELERATED || strcmp(h->name, a->name) ||
+			    (!offload_passes(f, h) && !offload_passes(f, a)))
+				continue;
+			if (n < VERDICTS)
+				judge(&out[n], h, a);
+			n++;
 		}
+	}
 	return n;
 }
 
 static int show(const struct offload_cmd *o, const struct filter *f, const struct profile *p,
-		const struct offload_summary *s, struct err *e)
+		const struct offload_summary *s, bool *degraded, struct err *e)
 {
-	struct offload_verdict *verdicts = calloc(16, sizeof(*verdicts));
+	struct offload_verdict *verdicts = calloc(VERDICTS, sizeof(*verdicts));
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct offload_view v = {
 		.file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6, .filter = f
@@ -109,10 +120,11 @@ static int show(const struct offload_cmd *o, const struct filter *f, const struc
 	struct shares shares = { 0 };
 	struct trust trust;
 	AUTO_BUF(out);
-	int r = shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &shares, e);
+	int r;
 
 	if (!verdicts)
 		return err_set(e, -ENOMEM, "out of memory");
+	r = shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &shares, e);
 	v.shares = r ? NULL : &shares;
 	if (!r && o->accelerator)
 		r = whatif_all(&what, s, o->catalogue, o->accelerator, e);
@@ -122,7 +134,13 @@ static int show(const struct offload_cmd *o, const struct filter *f, const struc
 	v.trust = &trust;
 	v.whatif = what.at;
 	v.whatif_cnt = what.count;
-	v.verdicts_cnt = judge_all(s, verdicts, 16);
+	v.verdicts_cnt = judge_all(s, f, verdicts);
+	if (v.verdicts_cnt > VERDICTS) {
+		log_warn("%zu further calls that were seen on host and accelerator are not judged",
+			 v.verdicts_cnt - VERDICTS);
+		v.verdicts_cnt = VERDICTS;
+		*degraded = true;
+	}
 	if (o->json)
 		offload_json(&v, &out);
 	else
@@ -172,6 +190,7 @@ static int cmd_offload(void *opts, int argc, char **argv)
 	struct filter f;
 	struct err e = { 0 };
 	struct profile *p = load(o->input, &s, &e);
+	bool degraded = false;
 	int status = EXIT_DONE;
 
 	if (!p) {
@@ -181,7 +200,8 @@ static int cmd_offload(void *opts, int argc, char **argv)
 	if (filter_from_opts(&o->filter, &f, &e)) {
 		status = cli_fail(&e, EXIT_USAGE);
 	} else if (filter_check(&f, FILTER_DSO, item_library, s, s->items_cnt, o->input, &e) ||
-		   filter_check(&f, FILTER_SYMBOL, item_name, s, s->items_cnt, o->input, &e) || show(o, &f, p, s, &e)) {
+		   filter_check(&f, FILTER_SYMBOL, item_name, s, s->items_cnt, o->input, &e) ||
+		   show(o, &f, p, s, &degraded, &e)) {
 		status = cli_fail(&e, EXIT_FAILED);
 	} else if (*p->recovery) {
 		log_warn("%s: %s", o->input, p->recovery);
@@ -198,7 +218,7 @@ static int cmd_offload(void *opts, int argc, char **argv)
 	filter_release(&f);
 	offload_summary_free(s);
 	profile_free(p);
-	return status;
+	return status == EXIT_DONE && degraded ? EXIT_DEGRADED : status;
 }
 
 static const struct cli_schema schemas[] = { { "offload", offload_schema }, { 0 } };

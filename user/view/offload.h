@@ -84,7 +84,7 @@ const char *offload_design(const struct offload_item *it);
 
 const char *offload_library(const struct offload_item *it); /* without its folder */
 /* What of the calls passes the filter. */
-bool offload_passes(const struct offload_view *v, const struct offload_item *it);
+bool offload_passes(const struct filter *f, const struct offload_item *it);
 struct filtered offload_filtered(const struct offload_view *v);
 void offload_text(const struct offload_view *v, const struct text_style *style, struct buf *out);
 void offload_json(const struct offload_view *v, struct buf *out);

@@ -255,7 +255,7 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	json_end(&j);
 	json_arr(&j, "calls");
 	for (size_t i = 0; i < s->items_cnt; i++)
-		if (offload_passes(v, &s->items[i]))
+		if (offload_passes(v->filter, &s->items[i]))
 			item(&j, v, &s->items[i]);
 	json_end(&j);
 	json_arr(&j, "verdicts");
@@ -264,7 +264,8 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	json_end(&j);
 	json_arr(&j, "what_if");
 	for (size_t i = 0; i < v->whatif_cnt; i++)
-		whatif(&j, &v->whatif[i]);
+		if (offload_passes(v->filter, v->whatif[i].item))
+			whatif(&j, &v->whatif[i]);
 	json_end(&j);
 	json_arr(&j, "counters");
 	for (size_t i = 0; i < v->profile->counter_count; i++) {

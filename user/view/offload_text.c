@@ -18,9 +18,9 @@ const char *offload_library(const struct offload_item *it)
 	return slash ? slash + 1 : it->library;
 }
 
-bool offload_passes(const struct offload_view *v, const struct offload_item *it)
+bool offload_passes(const struct filter *f, const struct offload_item *it)
 {
-	return filter_code(v->filter, it->name, offload_library(it));
+	return filter_code(f, it->name, offload_library(it));
 }
 
 struct filtered offload_filtered(const struct offload_view *v)
@@ -32,7 +32,7 @@ struct filtered offload_filtered(const struct offload_view *v)
 		const struct offload_item *it = &v->summary->items[i];
 
 		all += (double)it->calls;
-		shown += offload_passes(v, it) ? (double)it->calls : 0;
+		shown += offload_passes(v->filter, it) ? (double)it->calls : 0;
 	}
 	if (all > 0)
 		out.shown = shown / all;
@@ -288,7 +288,7 @@ static void table(const struct offload_view *v, const struct text_style *style, 
 		const struct offload_item *it = &v->summary->items[i];
 		const char *design = offload_design(it);
 
-		if (it->kind == FMT_OK_WAIT || !offload_passes(v, it))
+		if (it->kind == FMT_OK_WAIT || !offload_passes(v->filter, it))
 			continue;
 		right(out, 6, percent, offload_cpu(v, it).value);
 		right(out, 9, isnan(it->estimate) ? at_least_rate : rate,
@@ -718,7 +718,7 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 	for (size_t i = 0; i < s->items_cnt; i++) {
 		const struct offload_item *it = &s->items[i];
 
-		if (it->kind == FMT_OK_WAIT || !offload_passes(v, it) || (v->limit && shown == v->limit))
+		if (it->kind == FMT_OK_WAIT || !offload_passes(v->filter, it) || (v->limit && shown == v->limit))
 			continue;
 		shown++;
 		buf_addch(out, '\n');
@@ -738,5 +738,6 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
 		verdict(&v->verdicts[i], style, out);
 	for (size_t i = 0; i < v->whatif_cnt; i++)
-		whatif(v, &v->whatif[i], style, out);
+		if (offload_passes(v->filter, v->whatif[i].item))
+			whatif(v, &v->whatif[i], style, out);
 }
