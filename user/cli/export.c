@@ -124,8 +124,7 @@ static struct profile *load(const struct export_cmd *o, const struct export_form
 		profile_free(p);
 		return NULL;
 	}
-	/* the table's shares are of the whole */
-	if (!p || !filter_any(filter) || !strcmp(f->name, "csv"))
+	if (!p || !filter_any(filter) || f->table)
 		return p;
 	if (f->timed)
 		in_order_keep_part(&c->in_order, p, filter);
@@ -169,7 +168,7 @@ static int warn(const struct export_cmd *o, const struct export_format *f, const
 		log_warn("%s: %s", o->input, p->recovery);
 		status = EXIT_DEGRADED;
 	}
-	if (!p->samples[profile_unit(p)] && !has_flow && strcmp(f->name, "csv")) {
+	if (!p->samples[profile_unit(p)] && !has_flow && !f->table) {
 		log_warn("%s holds no samples, so the file is empty%s", o->input,
 			 p->has_exact ? ": the exact engine counts by function; --csv has its figures" : "");
 		status = EXIT_DEGRADED;

@@ -73,12 +73,13 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 		err = timeline_build(&in, (uint32_t)o->slices, !strcmp(o->stack, "include"), &t, &e);
 	if (!err) {
 		struct trust_evidence evidence = trust_of_timeline(&in, &t);
+		double shown = in.kept.moved * timeline_keep(&t, &filter);
 		struct trust trust;
 		struct timeline_view v = {
 			.trust = &trust,
 			.t = &t,
 			.rows = o->rows > 100000 ? 100000 : (unsigned)o->rows,
-			.filtered = { &filter, "bytes", in.kept.moved * timeline_keep(&t, &filter) },
+			.filtered = { &filter, "bytes", shown },
 			.source = o->input,
 			.metric = !strcmp(o->metric, "reads")    ? TIMELINE_READS
 				  : !strcmp(o->metric, "writes") ? TIMELINE_WRITES

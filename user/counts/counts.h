@@ -58,7 +58,8 @@ struct counts_ratio {
 /* What the user is told: a trip count is claimed only where it is sure. */
 enum counts_how counts_ratio_shown(const struct counts_ratio *r);
 
-/* Fewer do not make a rate: windows, and hits in all of them. As uncertain as a rate of few hits is. */
+/* Fewer do not make a rate. Windows: two do not tell how much they differ. Hits in all of them: the count of 15 is
+ * within half of what it stands for, 95 times of a hundred. */
 #define COUNTS_RATE_WINDOWS 3
 #define COUNTS_RATE_HITS 15
 

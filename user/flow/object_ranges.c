@@ -14,8 +14,9 @@
  * itself is seldom larger than that without an access in between, and other mappings are mostly further away. */
 #define MAPPING_GAP (16ull << 20)
 #define SHOWS_USERS 20 /* samples of a range: one with fewer may lack a user that has a tenth of it */
-#define STANDS_ALONE 5 /* samples of a range that is a place of its own, whoever else may use it */
-#define TRACE 0.05     /* of a range's bytes: who has less is not one of its main users */
+#define STANDS_ALONE 5 /* samples of a range that is a place of its own: so many seldom meet by chance */
+#define TRACE 0.05     /* of a range's bytes: a user with less is met once in SHOWS_USERS samples, by chance or not */
+#define MOST_ALIKE 64  /* objects of one program with the same users that are compared: more cost time only */
 
 static int by_place(const void *a, const void *b, void *input)
 {
@@ -52,8 +53,6 @@ static int cut(const struct flow_input *in, struct object_ranges *r)
 	}
 	return 0;
 }
-
-#define MOST_ALIKE 64 /* objects of one program with the same users that are compared: more cost time only */
 
 struct user {
 	uint32_t code;

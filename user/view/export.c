@@ -7,12 +7,12 @@
 #include <string.h>
 
 const struct export_format export_formats[] = {
-	{ "pprof", ".pb.gz", true, true, false, export_pprof },
-	{ "collapsed", ".folded", false, false, false, export_collapsed },
-	{ "callgrind", ".callgrind", false, false, false, export_callgrind },
-	{ "speedscope", ".speedscope.json", false, true, false, export_speedscope },
-	{ "firefox", ".firefox.json", false, false, true, export_firefox },
-	{ "csv", ".csv", false, false, false, export_csv },
+	{ "pprof", ".pb.gz", .binary = true, .carries_flow = true, .render = export_pprof },
+	{ "collapsed", ".folded", .render = export_collapsed },
+	{ "callgrind", ".callgrind", .render = export_callgrind },
+	{ "speedscope", ".speedscope.json", .carries_flow = true, .render = export_speedscope },
+	{ "firefox", ".firefox.json", .timed = true, .render = export_firefox },
+	{ "csv", ".csv", .table = true, .render = export_csv },
 	{ 0 },
 };
 

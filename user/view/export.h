@@ -34,6 +34,7 @@ struct export_format {
 	bool binary;
 	bool carries_flow;
 	bool timed; /* wants in_order */
+	bool table; /* of shares of the whole: takes the filter itself, and has figures where there is no sample */
 	int (*render)(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 };
 

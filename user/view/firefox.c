@@ -559,11 +559,9 @@ int export_firefox(const struct profile *p, const struct export_opts *o, struct 
 		return err_set(e, -ENOTSUP, "it has sampled accesses, not samples of time: use another format");
 	w.zero = zero_of(p, o->in_order, p->start_monotonic_ns);
 	w.err = firefox_tables_build(&w.t, p, o->inlined);
-	for (size_t i = 1; i < w.order->api_count && !w.err; i++)
+	for (size_t i = 0; i < w.order->api_count && !w.err; i++)
 		if (firefox_string(&w.t, w.order->apis[i].name) < 0)
 			w.err = -ENOMEM;
-	if (!w.err && firefox_string(&w.t, w.order->apis[0].name) < 0)
-		w.err = -ENOMEM;
 	if (!w.err) {
 		json_obj(&w.j, NULL);
 		put_meta(&w);
