@@ -28,6 +28,7 @@ check "--pid takes several, with blanks as pgrep has them" bash -c "accperf repo
 check "--comm takes patterns" bash -c "accperf report '$G/live-forks.prof' --comm 'fo*' --by comm --json | jq -e '[.groups[].name] == [\"forks\"]'"
 check "an export of one process has its samples alone" bash -c "accperf export --collapsed -o - '$G/live-forks.prof' --pid $pid 2>/dev/null >one && accperf export --collapsed -o - '$G/live-forks.prof' >all 2>/dev/null && [ -s one ] && [ \$(wc -c <one) -lt \$(wc -c <all) ]"
 check "export --csv keeps the report's shares" bash -c "accperf export --csv -o - a.data --symbol crc32 2>/dev/null | grep -q '^.crc32.,.libz.so.1.2.13.,,,0.2,' && [ \$(accperf export --csv -o - a.data --symbol crc32 2>/dev/null | wc -l) = 2 ]"
+check "... and says in the file that it is a part" bash -c "accperf export --firefox -o - a.data --symbol crc32 2>/dev/null | jq -e '[.meta.extra[].entries[] | select(.label == \"Filtered\").value] == [\"20.0% of the time shown (symbol crc32)\"]'"
 check "export --firefox, too, keeps the samples of that process" bash -c "accperf export --firefox -o ff.json '$G/live-forks.prof' --pid $pid 2>ff && grep -q 'filtered: .* of the time exported' ff && jq -e '[.threads[] | select(.samples.length > 0) | .pid | tostring] | unique == [\"$pid\"]' ff.json"
 
 P=$G/live-pipeline.prof

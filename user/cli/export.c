@@ -70,6 +70,7 @@ struct contents {
 	struct flow_input in;
 	struct flow flow;
 	bool has_flow;
+	double shown;
 	struct err no_flow; /* why there is none */
 };
 
@@ -116,7 +117,6 @@ static struct profile *load(const struct export_cmd *o, const struct export_form
 			    struct contents *c, struct err *e)
 {
 	struct profile *p = read_all(o, f, filter, c, e);
-	double shown;
 
 	if (p && filter_check_profile(filter, p, o->input, e)) {
 		release(c);
@@ -128,9 +128,9 @@ static struct profile *load(const struct export_cmd *o, const struct export_form
 		return p;
 	if (f->timed)
 		in_order_keep_part(&c->in_order, p, filter);
-	shown = profile_keep_part(p, filter);
-	if (!isnan(shown))
-		log_info("filtered: %.1f%% of the time exported", 100 * shown);
+	c->shown = profile_keep_part(p, filter);
+	if (!isnan(c->shown))
+		log_info("filtered: %.1f%% of the time exported", 100 * c->shown);
 	return p;
 }
 
@@ -215,6 +215,7 @@ static int cmd_export(void *opts, int argc, char **argv)
 						     : c.no_flow.text);
 		status = EXIT_DEGRADED;
 	}
+	eo.shown = c.shown;
 	eo.flow = c.has_flow ? &c.flow : NULL;
 	err = save(f, p, &eo, output, &written, &e);
 	filter_release(&filter);

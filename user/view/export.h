@@ -21,6 +21,7 @@
 struct export_opts {
 	bool inlined;                    /* inlined functions as frames of their own */
 	const struct filter *filter;     /* for tables; samples of others are gone already (profile_keep_part()) */
+	double shown;                    /* share of the time that the filter left; NaN: unknown */
 	const struct flow *flow;         /* edges for the formats that can hold them (carries_flow); may be NULL */
 	const struct in_order *in_order; /* for the formats that show time (timed) */
 	/* Takes what is in the buffer, which is empty afterwards; 0 or -errno. NULL: it all stays in there. */

@@ -3,14 +3,10 @@
 
 #include <math.h>
 
-void filtered_text(const struct filtered *f, const char *prefix, const struct text_style *s, struct buf *out)
+void filtered_phrase(const struct filtered *f, struct buf *out)
 {
 	const char *between = " (";
 
-	if (!filter_any(f->by))
-		return;
-	text_hue_on(out, s, TEXT_BOLD);
-	buf_addf(out, "%sfiltered: ", prefix);
 	if (isnan(f->shown))
 		buf_addstr(out, "an unknown part");
 	else
@@ -28,7 +24,17 @@ void filtered_text(const struct filtered *f, const char *prefix, const struct te
 			between = "; ";
 		}
 	}
-	buf_addstr(out, "); shares are of the whole recording");
+	buf_addch(out, ')');
+}
+
+void filtered_text(const struct filtered *f, const char *prefix, const struct text_style *s, struct buf *out)
+{
+	if (!filter_any(f->by))
+		return;
+	text_hue_on(out, s, TEXT_BOLD);
+	buf_addf(out, "%sfiltered: ", prefix);
+	filtered_phrase(f, out);
+	buf_addstr(out, "; shares are of the whole recording");
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
 }

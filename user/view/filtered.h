@@ -13,7 +13,9 @@ struct filtered {
 	double shown;            /* share of 1 of the whole recording; NaN unknown */
 };
 
-/* "filtered: 38.0 % of the time shown (comm nginx; dso libz*); shares are of the whole recording" */
+/* "38.0% of the time shown (comm nginx; dso libz*)"; of a filter that asks for something. */
+void filtered_phrase(const struct filtered *f, struct buf *out);
+/* "filtered: 38.0% of the time shown (comm nginx; dso libz*); shares are of the whole recording" */
 void filtered_text(const struct filtered *f, const char *prefix, const struct text_style *s, struct buf *out);
 /* "filter":{"comm":["nginx"],"shown":0.38}; nothing where there is no filter */
 void filtered_json(const struct filtered *f, struct json *j);

@@ -13,6 +13,7 @@
 
 #include "util/json.h"
 #include "view/export.h"
+#include "view/filtered.h"
 #include "view/firefox_tables.h"
 
 #define FORMAT_VERSION 60    /* meta.preprocessedProfileVersion */
@@ -162,7 +163,9 @@ static bool exact(const struct profile *p)
 /* What the reader of the profile should know, under its "more information". */
 static void put_remarks(struct writer *w)
 {
+	const struct filtered part = { w->o->filter, "time", w->o->shown };
 	struct json *j = &w->j;
+	AUTO_BUF(phrase);
 
 	json_arr(j, "extra");
 	json_obj(j, NULL);
@@ -172,6 +175,10 @@ static void put_remarks(struct writer *w)
 		put_remark(j, "Time axis", "string", "instructions executed: 1 ms stands for a million of them", 0);
 	if (profile_unit(w->p) != PROFILE_TIME)
 		put_remark(j, "Weights", "string", "instructions, not samples", 0);
+	if (filter_any(w->o->filter)) {
+		filtered_phrase(&part, &phrase);
+		put_remark(j, "Filtered", "string", phrase.data ? phrase.data : "", 0);
+	}
 	if (w->p->lost_known)
 		put_remark(j, "Records lost", "integer", NULL, (double)w->p->lost);
 	else
