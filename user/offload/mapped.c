@@ -4,27 +4,67 @@
  * tables of files and probes fill with what nobody maps any more, and what came then would not be seen.
  */
 #include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "kmod-free/libs.h"
 #include "offload/session_internal.h"
 #include "util/openfile.h"
 
+/* What cannot be looked at is not known to be unmapped. */
+struct looking {
+	struct offload_session *s;
+	char asked[PATH_MAX]; /* a file that is to be opened next; "": the last one was */
+};
+
+static void keep_all(struct offload_session *s)
+{
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		s->libs[i].in_use = true;
+}
+
+/* The file that was asked for could not be opened: too many descriptors, no right to a deleted one. */
+static void keep_asked(struct looking *l)
+{
+	for (unsigned i = 0; *l->asked && i < l->s->libs_cnt; i++)
+		l->s->libs[i].in_use |= l->s->libs[i].path && !strcmp(l->s->libs[i].path, l->asked);
+	*l->asked = 0;
+}
+
 static bool want(void *ctx, const char *base, const char *path)
 {
-	struct offload_session *s = ctx;
+	struct looking *l = ctx;
 
-	return s->markers || session_wants(s, path);
+	keep_asked(l);
+	if (!l->s->markers && !session_wants(l->s, path))
+		return false;
+	snprintf(l->asked, sizeof(l->asked), "%s", path);
+	return true;
 }
 
 static int on_file(void *ctx, struct lib_file *f)
 {
-	struct offload_session *s = ctx;
+	struct looking *l = ctx;
+	struct offload_session *s = l->s;
 
+	*l->asked = 0;
 	for (unsigned i = 0; i < s->libs_cnt; i++)
 		s->libs[i].in_use |= s->libs[i].ino == f->ino && s->libs[i].dev == f->dev;
 	return 0;
+}
+
+static void look_mapped(struct offload_session *s, int pid)
+{
+	struct looking l = { .s = s };
+	int r = libs_mapped(pid, want, on_file, &l, NULL);
+
+	keep_asked(&l);
+	if (r < 0 && r != -ESRCH)
+		keep_all(s);
 }
 
 /* Not mapped, but where pid would find it: its first calls are seen only if it is probed before. */
@@ -50,11 +90,14 @@ static void look_everywhere(struct offload_session *s)
 	DIR *d = opendir("/proc");
 	struct dirent *de;
 
-	while (d && (de = readdir(d)))
+	if (!d) {
+		keep_all(s);
+		return;
+	}
+	while ((de = readdir(d)))
 		if (atoi(de->d_name) > 0)
-			libs_mapped(atoi(de->d_name), want, on_file, s, NULL);
-	if (d)
-		closedir(d);
+			look_mapped(s, atoi(de->d_name));
+	closedir(d);
 	look_installed(s, getpid());
 }
 
@@ -70,7 +113,7 @@ static void look(struct offload_session *s)
 		return;
 	}
 	while (map_next(&s->pids, &pos, &pid, &value)) {
-		libs_mapped((int)pid, want, on_file, s, NULL);
+		look_mapped(s, (int)pid);
 		look_installed(s, (int)pid);
 	}
 }
