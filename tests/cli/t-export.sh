@@ -154,27 +154,29 @@ PY
 check "firefox: ... all of them, each weighed once" jq -e '([.threads[].samples.weight | add] | add) == 1e7 and ([.threads[].samples.weight[] | select(. > 0)] | length) == 1000000' many.json
 npm_firefox=$TOP/build/npm-firefox
 pq=$npm_firefox/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js
-# firefox_says FILE COMMAND...: loads it into the Firefox Profiler, as far as that has no window, and asks. Its
+# firefox_session FILE COMMAND...: loads it into the Firefox Profiler, as far as that has no window, and asks. Its
 # `load` gives what it starts half a second, too little for a loaded machine: it is started here, and asked until
 # it answers or has ended.
 sessions=0
-firefox_says() {
+firefox_session() {
 	local file=$1 session pid status=1 try; shift
 	export PROFILER_CLI_SESSION_DIR=$TMP/pq
 	session=t$((++sessions))
 	node "$pq" --daemon "$file" --session "$session" >"$session.log" 2>&1 & pid=$!
 	STARTED+=("$pid")
-	for try in $(seq "${TRIES:-60}"); do
+	for try in $(seq "${TRIES:-20}"); do
 		timeout 30 node "$pq" "$@" --session "$session" >"$session.out" 2>"$session.err"; status=$?
 		[ "$status" = 0 ] && break
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.5
 	done
 	kill "$pid" 2>/dev/null; wait "$pid" 2>/dev/null
-	cat "$session.out"; [ "$status" = 0 ] || cat "$session.err" "$session.log" >&2
+	if [ "$status" = 0 ]; then cat "$session.out"; else cat "$session.err" "$session.log" >&2; fi
 	return "$status"
 }
-firefox_refuses() { ! TRIES=6 firefox_says "$1" profile info; }
+# A question that comes while it starts may make it forget its session for good: then another one is begun.
+firefox_says() { firefox_session "$@" || firefox_session "$@" || firefox_session "$@"; }
+firefox_refuses() { ! TRIES=6 firefox_session "$1" profile info; }
 if need npm && { [ -f "$pq" ] || (mkdir -p "$npm_firefox" && cd "$npm_firefox" && timeout 90 npm install --silent --no-audit --no-fund --ignore-scripts @firefox-devtools/profiler-cli@0.10.0 >npm.log 2>&1); }; then
 	check "the Firefox Profiler opens it" firefox_says a.firefox.json profile info
 	firefox_says a.firefox.json thread functions --thread t-0 --json >functions.json 2>/dev/null
