@@ -12,6 +12,7 @@
 #include "kmod-free/hw.h"
 #include "kmod-free/ring.h"
 #include "util/clock.h"
+#include "util/grow.h"
 
 #define DEFAULT_PAGES 16
 #define TRY_NS 30000000
@@ -140,17 +141,7 @@ static void close_one(struct opened *o)
 
 static bool room(struct sampling *s)
 {
-	unsigned cap = s->open_cap ? 2 * s->open_cap : 16;
-	struct opened *p;
-
-	if (s->open_cnt < s->open_cap)
-		return true;
-	p = realloc(s->open, cap * sizeof(*p));
-	if (!p)
-		return false;
-	s->open = p;
-	s->open_cap = cap;
-	return true;
+	return GROW(s->open, s->open_cnt, s->open_cap, 16);
 }
 
 /* Whether the mapped page tells how to turn the kernel's clock into the processor's and back. */
@@ -320,15 +311,8 @@ static bool usable(const struct sampling *s, const struct sample *m)
 
 static int hold(struct sampling *s, const struct sample *in)
 {
-	if (s->held_cnt == s->held_cap) {
-		unsigned cap = s->held_cap ? 2 * s->held_cap : 64;
-		struct sample *p = realloc(s->held, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		s->held = p;
-		s->held_cap = cap;
-	}
+	if (!GROW(s->held, s->held_cnt, s->held_cap, 64))
+		return -ENOMEM;
 	s->held[s->held_cnt] = *in;
 	/* borrowed from the ring, and asked for by no memory event */
 	s->held[s->held_cnt].stack = NULL;

@@ -156,6 +156,7 @@ static int attach_process(struct sampler *s, int pid, bool inherit_children, str
 {
 	struct perf_event_attr attr = clock_attr(s);
 	int *seen = NULL, seen_count = 0, opened = 0, err = 0;
+	unsigned seen_cap = 0;
 	bool again = true;
 
 	attr.inherit = 1;
@@ -170,7 +171,6 @@ static int attach_process(struct sampler *s, int pid, bool inherit_children, str
 		}
 		for (int i = 0; i < n && !err; i++) {
 			bool known = false;
-			int *p;
 
 			for (int j = 0; j < seen_count && !known; j++)
 				known = seen[j] == tids[i];
@@ -181,13 +181,10 @@ static int attach_process(struct sampler *s, int pid, bool inherit_children, str
 				err = 0;
 				continue;
 			}
-			p = realloc(seen, (size_t)(seen_count + 1) * sizeof(*p));
-			if (!p) {
+			if (!PUSH(seen, seen_count, seen_cap, 64, tids[i])) {
 				err = err_set(e, -ENOMEM, "out of memory");
 				break;
 			}
-			seen = p;
-			seen[seen_count++] = tids[i];
 			opened++;
 			again = true;
 		}

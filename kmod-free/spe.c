@@ -16,6 +16,7 @@
 #include "source.h"
 #include "kmod-free/ring.h"
 #include "kmod-free/spe_decode.h"
+#include "util/grow.h"
 
 #define SYSFS "/sys/bus/event_source/devices"
 #define RING_PAGES 8
@@ -92,7 +93,7 @@ static int spe_open(struct sampling **out, const struct source_config *cfg, stru
 static int spe_add_task(struct sampling *s, pid_t tid, struct err *e)
 {
 	for (int i = 0; i < s->event_cnt; i++) {
-		struct traced t = { .tid = tid }, *p;
+		struct traced t = { .tid = tid };
 
 		t.fd = (int)syscall(SYS_perf_event_open, &s->event[i].attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 		if (t.fd < 0)
@@ -104,8 +105,7 @@ static int spe_add_task(struct sampling *s, pid_t tid, struct err *e)
 		t.ring.page->aux_offset = t.ring.map_bytes;
 		t.ring.page->aux_size = AUX_BYTES;
 		t.aux = mmap(NULL, AUX_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, t.fd, (off_t)t.ring.map_bytes);
-		p = t.aux == MAP_FAILED ? NULL : realloc(s->t, (s->cnt + 1) * sizeof(*p));
-		if (!p) {
+		if (t.aux == MAP_FAILED || !GROW_ONE(s->t, s->cnt)) {
 			int err = t.aux == MAP_FAILED ? -errno : -ENOMEM;
 
 			if (t.aux != MAP_FAILED)
@@ -114,7 +114,6 @@ static int spe_add_task(struct sampling *s, pid_t tid, struct err *e)
 			close(t.fd);
 			return err_set(e, err, "the SPE buffer cannot be mapped: %s", strerror(-err));
 		}
-		s->t = p;
 		s->t[s->cnt++] = t;
 	}
 	return 0;

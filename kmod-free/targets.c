@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "kmod-free/perfev.h"
+#include "util/grow.h"
 #include "util/rights.h"
 
 #ifndef SYS_pidfd_open
@@ -125,15 +126,11 @@ static int each(const char *list, const char *what, int (*fn)(struct targets *, 
 
 static int add_process(struct targets *t, int pid, struct err *e)
 {
-	struct target *p;
-
 	for (size_t i = 0; i < t->count; i++)
 		if (t->procs[i].pid == pid)
 			return 0;
-	p = realloc(t->procs, (t->count + 1) * sizeof(*p));
-	if (!p)
+	if (!GROW_ONE(t->procs, t->count))
 		return err_set(e, -ENOMEM, "out of memory");
-	t->procs = p;
 	t->procs[t->count++] = (struct target){ .pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0) };
 	return 0;
 }
@@ -255,7 +252,6 @@ int targets_add_name(struct targets *t, const char *name, struct err *e)
 static int add_tid(struct targets *t, int tid, struct err *e)
 {
 	char tgid[32], vm[32];
-	int *p;
 
 	if (proc_status(tid, "Tgid", tgid, sizeof(tgid)))
 		return err_set(e, -ESRCH, "there is no thread %d; `ls /proc/PID/task` lists those of a process", tid);
@@ -265,10 +261,8 @@ static int add_tid(struct targets *t, int tid, struct err *e)
 			       tid);
 	if (rights_check_process(tid, e))
 		return e->code;
-	p = realloc(t->tids, (t->tid_count + 1) * sizeof(*p));
-	if (!p)
+	if (!GROW_ONE(t->tids, t->tid_count))
 		return err_set(e, -ENOMEM, "out of memory");
-	t->tids = p;
 	t->tids[t->tid_count++] = tid;
 	return add_process(t, atoi(tgid), e);
 }
@@ -438,7 +432,8 @@ int targets_threads(int pid, int **tids)
 	char path[64];
 	struct dirent *d;
 	DIR *dir;
-	int n = 0, cap = 0, *list = NULL;
+	int n = 0, *list = NULL;
+	unsigned cap = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
@@ -449,17 +444,11 @@ int targets_threads(int pid, int **tids)
 
 		if (tid <= 0)
 			continue;
-		if (n == cap) {
-			int *p = realloc(list, (size_t)(cap = cap ? cap * 2 : 64) * sizeof(*p));
-
-			if (!p) {
-				free(list);
-				closedir(dir);
-				return -ENOMEM;
-			}
-			list = p;
+		if (!PUSH(list, n, cap, 64, tid)) {
+			free(list);
+			closedir(dir);
+			return -ENOMEM;
 		}
-		list[n++] = tid;
 	}
 	closedir(dir);
 	*tids = list;

@@ -22,6 +22,7 @@
 #include "kmod-free/silent.h"
 #include "kmod-free/uprobe_internal.h"
 #include "util/clock.h"
+#include "util/grow.h"
 
 /* Newer than the headers of Debian 12. */
 #define ATTACH_UPROBE_MULTI 48
@@ -441,10 +442,8 @@ int uprobe_attach(struct uprobe *u, int library, int pid, bool returns, struct e
 	pthread_mutex_lock(&u->lock);
 	had = group_of(l, pid) != NULL;
 	if (!had) {
-		g = realloc(l->groups, (l->groups_cnt + 1) * sizeof(*g));
-		if (g) {
-			l->groups = g;
-			g += l->groups_cnt++;
+		if (GROW_ONE(l->groups, l->groups_cnt)) {
+			g = &l->groups[l->groups_cnt++];
 			*g = (struct link_group){ .pid = pid, .returns = returns };
 			/* Where the kernel cannot tell processes apart one link serves all. */
 			if (l->armed && (!u->pid_filter_broken || l->groups_cnt == 1))

@@ -25,6 +25,7 @@
 #include "kmod-free/syscalls.h"
 #include "kmod-free/watch.h"
 #include "util/clock.h"
+#include "util/grow.h"
 #include "util/random.h"
 #include "watch.skel.h"
 
@@ -138,18 +139,10 @@ static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid
 		close_event(&a);
 		return err;
 	}
-	if (s->event_cnt == s->event_cap) {
-		unsigned cap = s->event_cap ? s->event_cap * 2 : 16;
-		struct armed *p = realloc(s->events, cap * sizeof(*p));
-
-		if (!p) {
-			close_event(&a);
-			return -ENOMEM;
-		}
-		s->events = p;
-		s->event_cap = cap;
+	if (!PUSH(s->events, s->event_cnt, s->event_cap, 16, a)) {
+		close_event(&a);
+		return -ENOMEM;
 	}
-	s->events[s->event_cnt++] = a;
 	w->stats.arm_events++;
 	/* Our program's own look at the value, up to the soft limit, is an access, too. */
 	most = s->limit + (attr.exclude_kernel ? 0 : s->soft_limit) + (cpu < 0 ? 0 : WATCH_OTHERS + 1);

@@ -59,6 +59,10 @@ check "no reader starts over within an open profile" one_pass
 one_decoder() { ! grep -rln 'ZydisDecoder' --include='*.[ch]' user | grep -vx user/code/insn.c; }
 check "one file turns bytes into a decoded instruction" one_decoder
 
+# Bytes and strings are struct buf's; two arrays are cut to an exact size once.
+one_growing_array() { ! grep -rnE '\brealloc(array)?\(' --include='*.[ch]' bpf kmod-free user | grep -vE '^user/(util/(grow\.h|buf\.c)|counts/counts_solve\.c|emu/emu_before\.c|exact/tool/)'; }
+check "one header grows arrays" one_growing_array
+
 # What is on disk keeps its number when an enumerator is put before it.
 numbered() {
 	! sed 's:/\*.*\*/::; s:/\*.*::' include/format.h user/emu/emu.h | awk '

@@ -8,6 +8,7 @@
 
 #include "symbol/symbols.h"
 #include "util/buf.h"
+#include "util/grow.h"
 #include "util/map.h"
 
 #define MAX_CHAIN 256
@@ -51,19 +52,7 @@ void naming_free(struct naming *n)
 
 void naming_want(struct naming *n, uint32_t module, uint64_t addr)
 {
-	if (module >= n->wanted_cap) {
-		uint32_t cap = (module + 64) & ~63u;
-		void *grown = realloc(n->wanted, cap * sizeof(*n->wanted));
-
-		if (!grown) {
-			n->failed = true;
-			return;
-		}
-		n->wanted = grown;
-		memset(n->wanted + n->wanted_cap, 0, (cap - n->wanted_cap) * sizeof(*n->wanted));
-		n->wanted_cap = cap;
-	}
-	if (!map_put(&n->wanted[module], addr, NULL))
+	if (!GROW_ZEROED(n->wanted, (size_t)module + 1, n->wanted_cap, 64) || !map_put(&n->wanted[module], addr, NULL))
 		n->failed = true;
 }
 

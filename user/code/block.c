@@ -8,6 +8,7 @@
 #include "code/eval.h"
 #include "code/block_starts.h"
 #include "format.h"
+#include "util/grow.h"
 #include "util/map.h"
 
 #define MAX_INSN_BYTES 15
@@ -233,15 +234,8 @@ static bool remember(struct block_cache *c, uint64_t key, struct block *b)
 {
 	uint64_t *slot;
 
-	if (c->stats.blocks == c->all_cap) {
-		uint32_t cap = c->all_cap ? c->all_cap * 2 : 256;
-		struct block **p = realloc(c->all, cap * sizeof(*p));
-
-		if (!p)
-			return false;
-		c->all = p;
-		c->all_cap = cap;
-	}
+	if (!GROW(c->all, c->stats.blocks, c->all_cap, 256))
+		return false;
 	slot = map_put(&c->blocks, key, NULL);
 	if (!slot)
 		return false;

@@ -268,16 +268,9 @@ static void pass_safe(struct emu *e, const struct emu_result *out, uint32_t load
 {
 	struct safe *s = &e->safe[e->safes];
 
-	if (s->cap < e->mets + e->calls) {
-		uint32_t cap = e->met_cap + e->call_cap;
-		uint64_t *runs = realloc(s->runs, cap * sizeof(*runs));
-
-		if (!runs) {
-			e->no_memory = true;
-			return;
-		}
-		s->runs = runs;
-		s->cap = cap;
+	if (!GROW_TO(s->runs, e->mets + e->calls, s->cap, 1024)) {
+		e->no_memory = true;
+		return;
 	}
 	e->safes++;
 	s->ip = e->s.r[WREG_IP];

@@ -250,13 +250,11 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 		c->res->has_run = true;
 		break;
 	case FMT_X_SUBTREE: {
-		struct exact_subtree *n, *s;
+		struct exact_subtree *s;
 
-		n = realloc(c->res->subtrees, (c->res->subtree_count + 1) * sizeof(*n));
-		if (!n)
+		if (!GROW_ONE(c->res->subtrees, c->res->subtree_count))
 			return -ENOMEM;
-		c->res->subtrees = n;
-		s = &n[c->res->subtree_count++];
+		s = &c->res->subtrees[c->res->subtree_count++];
 		memcpy(&s->rec, rec, size);
 		snprintf(s->name, sizeof(s->name), "%s",
 			 s->rec.function < c->name_cap && c->names[s->rec.function] ? c->names[s->rec.function] : "?");
@@ -366,23 +364,16 @@ static int collect(struct conv *c, const struct xs_block *b, const uint8_t *body
 			struct xs_place p;
 
 			memcpy(&p, body + (size_t)i * sizeof(p), sizeof(p));
-			if (c->place_count == c->place_cap) {
-				size_t cap = c->place_cap ? c->place_cap * 2 : 1024;
-				void *n = realloc(c->places, cap * sizeof(*c->places));
-
-				if (!n)
-					return -ENOMEM;
-				c->places = n;
-				c->place_cap = cap;
-			}
-			c->places[c->place_count++] = (struct place){ p.function, p.module, p.vaddr, NULL };
+			if (!PUSH(c->places, c->place_count, c->place_cap, 1024,
+				  (struct place){ p.function, p.module, p.vaddr, NULL }))
+				return -ENOMEM;
 		} else if (b->section == FMT_MODULE && b->rec_size == sizeof(struct fmt_module)) {
 			struct fmt_module m;
-			struct mod *n = realloc(c->mods, (c->mod_count + 1) * sizeof(*c->mods));
+			struct mod *n;
 
-			if (!n)
+			if (!GROW_ONE(c->mods, c->mod_count))
 				return -ENOMEM;
-			c->mods = n;
+			n = c->mods;
 			memcpy(&m, body + (size_t)i * sizeof(m), sizeof(m));
 			n[c->mod_count] = (struct mod){ .id = m.id, .kind = m.kind, .path = string_text(c, m.path) };
 			if (m.kind == FMT_MOD_FILE && n[c->mod_count].path) {

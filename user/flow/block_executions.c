@@ -63,15 +63,7 @@ struct runs {
 	bool failed;
 };
 
-#define PUSH(rs, array, count, cap, value)                                                                             \
-	do {                                                                                                           \
-		size_t cap_ = (cap);                                                                                   \
-		if (input_room((void **)&(array), count, &cap_, sizeof(*(array)), NULL))                               \
-			(array)[(count)++] = (value);                                                                  \
-		else                                                                                                   \
-			(rs)->failed = true;                                                                           \
-		(cap) = cap_;                                                                                          \
-	} while (0)
+#define ADD(rs, array, count, cap, ...) ((rs)->failed |= !PUSH(array, count, cap, 256, __VA_ARGS__))
 
 /* ---- functions ---- */
 
@@ -121,8 +113,8 @@ static void add_nodes(struct runs *rs, struct function *f)
 {
 	f->first_node = rs->s.nodes;
 	for (uint32_t b = 0; b < f->cfg.blocks; b++)
-		PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap,
-		     ((struct flow_balance_node){ .cost = cost_of(&f->cfg, &f->cfg.block[b]) }));
+		ADD(rs, rs->s.node, rs->s.nodes, rs->node_cap,
+		    ((struct flow_balance_node){ .cost = cost_of(&f->cfg, &f->cfg.block[b]) }));
 }
 
 /* Index of the function around an address, FLOW_NONE if its code is not known. */
@@ -158,7 +150,7 @@ static uint32_t function_of(struct runs *rs, uint32_t module, uint64_t addr)
 	}
 	add_nodes(rs, &f);
 	*at = rs->functions;
-	PUSH(rs, rs->function, rs->functions, rs->function_cap, f);
+	ADD(rs, rs->function, rs->functions, rs->function_cap, f);
 	return (uint32_t)*at;
 }
 
@@ -186,13 +178,13 @@ static uint32_t block_around(const struct cfg *c, uint64_t addr, uint32_t *insn)
 
 static uint32_t add_group(struct runs *rs, uint32_t from)
 {
-	PUSH(rs, rs->s.group, rs->s.groups, rs->group_cap, ((struct flow_balance_group){ from }));
+	ADD(rs, rs->s.group, rs->s.groups, rs->group_cap, ((struct flow_balance_group){ from }));
 	return rs->s.groups - 1;
 }
 
 static void add_edge(struct runs *rs, uint32_t to, uint32_t group, double against)
 {
-	PUSH(rs, rs->s.edge, rs->s.edges, rs->edge_cap, ((struct flow_balance_edge){ to, group, against }));
+	ADD(rs, rs->s.edge, rs->s.edges, rs->edge_cap, ((struct flow_balance_edge){ to, group, against }));
 }
 
 static void add_function_flow(struct runs *rs, const struct function *f)
@@ -458,9 +450,9 @@ static void keep_blocks(struct runs *rs, const struct function *f, const double 
 		if (told_by[node] != FLOW_NONE)
 			rs->r->bursts.block[told_by[node]] = (uint32_t)p->blocks;
 		rs->block[node] = (uint32_t)p->blocks;
-		PUSH(rs, p->block, p->blocks, p->block_cap,
-		     ((struct in_burst_block){
-			     .function = first, .instructions = f->cfg.block[k].insns, .runs = seen[node] }));
+		ADD(rs, p->block, p->blocks, p->block_cap,
+		    ((struct in_burst_block){
+			    .function = first, .instructions = f->cfg.block[k].insns, .runs = seen[node] }));
 	}
 }
 
@@ -511,7 +503,7 @@ static void build(struct runs *rs)
 	struct raw *r = rs->r;
 	double ns = 0, samples = 0;
 
-	PUSH(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct flow_balance_node){ 0 }));
+	ADD(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct flow_balance_node){ 0 }));
 
 	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
 		if (!raw_frames(r, r->cell[i].stack) || !(r->cell[i].ns > 0))
@@ -550,7 +542,7 @@ static double *sum_of(struct runs *rs, uint64_t ip, uint32_t module, bool store)
 	}
 	if (added) {
 		*at = rs->sums;
-		PUSH(rs, rs->sum, rs->sums, rs->sum_cap, 0.0);
+		ADD(rs, rs->sum, rs->sums, rs->sum_cap, 0.0);
 	}
 	return rs->failed ? NULL : &rs->sum[*at];
 }
@@ -688,10 +680,10 @@ static void add_access(struct runs *rs, const struct function *f, uint64_t ip, c
 		   place_of(rs, m, &bias, &a.pid)) {
 		a.addr = bias + ip + d->len + (uint64_t)o->disp;
 		a.tid = a.pid;
-		PUSH(rs, in->access, in->access_count, in->access_cap, a);
+		ADD(rs, in->access, in->access_count, in->access_cap, a);
 	} else {
 		a.flags |= FMT_A_NO_ADDR;
-		PUSH(rs, in->blind, in->blind_count, in->blind_cap, a);
+		ADD(rs, in->blind, in->blind_count, in->blind_cap, a);
 	}
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/cache.h"
+#include "util/grow.h"
 
 #include <errno.h>
 #include <math.h>
@@ -87,15 +88,13 @@ static int begin(void *ctx, const void *rec, size_t size)
 	struct flow_cache *c = ctx;
 	const struct fmt_flow *h = rec;
 	struct err *e = c->e;
-	struct flow *grown, *f;
+	struct flow *f;
 
 	if (c->count == MAX_RESULTS)
 		return err_set(e, -E2BIG, "the profile holds more than %d flow results: it is damaged", MAX_RESULTS);
-	grown = realloc(c->results, (c->count + 1) * sizeof(*grown));
-	if (!grown)
+	if (!GROW_ONE(c->results, c->count))
 		return err_set(e, -ENOMEM, "out of memory");
-	c->results = grown;
-	f = &grown[c->count++];
+	f = &c->results[c->count++];
 	flow_init(f);
 	f->engine = h->engine >= FLOW_EXACT && h->engine <= FLOW_SOFT ? h->engine : FLOW_SOFT;
 	f->semantics = h->semantics == FLOW_KE ? FLOW_KE : FLOW_QUAD;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "util/clock.h"
+#include "util/grow.h"
 
 #define NOTEWORTHY 0.001 /* an edge below this share is neither missed nor invented */
 #define RANKED 0.0001
@@ -50,12 +51,9 @@ static uint32_t name_index(struct flow_compare *c, const char *name, const char 
 		return FLOW_NONE;
 	text = intern_get(&c->strings, id, NULL);
 	if (added) {
-		struct compare_name *names = realloc(c->names, id * sizeof(*names));
-
-		if (!names)
+		if (!GROW_TO(c->names, id, c->name_cap, 256))
 			return FLOW_NONE;
-		c->names = names;
-		names[id - 1] = (struct compare_name){ text, text + n + 1 };
+		c->names[id - 1] = (struct compare_name){ text, text + n + 1 };
 		c->name_count = id;
 	}
 	return id - 1;
@@ -120,17 +118,10 @@ static struct compare_pair *pair_at(struct flow_compare *c, struct map *at, size
 	if (!slot)
 		return NULL;
 	if (added) {
-		if (c->pair_count == *cap) {
-			size_t want = *cap ? 2 * *cap : 256;
-			struct compare_pair *p = realloc(c->pairs, want * sizeof(*p));
-
-			if (!p)
-				return NULL;
-			c->pairs = p;
-			*cap = want;
-		}
 		*slot = c->pair_count;
-		c->pairs[c->pair_count++] = (struct compare_pair){ producer, consumer, 0, 0, NAN, NAN, true };
+		if (!PUSH(c->pairs, c->pair_count, *cap, 256,
+			  (struct compare_pair){ producer, consumer, 0, 0, NAN, NAN, true }))
+			return NULL;
 	}
 	return &c->pairs[*slot];
 }

@@ -63,7 +63,7 @@ struct flow_compare {
 	struct compare_pair *pairs; /* largest |estimate - truth| first */
 	size_t pair_count;
 	struct compare_name *names;
-	uint32_t name_count;
+	uint32_t name_count, name_cap;
 	struct intern strings;
 };
 

@@ -9,6 +9,7 @@
 #include "flow/bursts.h"
 #include "flow/estimator_table.h"
 #include "flow/estimators.h"
+#include "util/grow.h"
 
 /*
  * Each way of dealing gives one block of every pair to each half. A pair lies far apart, so that what drifts in the
@@ -94,14 +95,12 @@ static bool keep_sums(struct flow_input *to, const struct flow_input *from, cons
 static bool keep_sites(struct flow_input *to, const struct flow_input *from, const uint8_t *times)
 {
 	const struct in_parts *p = &from->parts;
-	struct in_burst_site *grown;
+	size_t cap = to->burst_site_count;
 
 	if (!p->count)
 		return true;
-	grown = realloc(to->burst_site, (p->sites + 1) * sizeof(*grown));
-	if (!grown)
+	if (!GROW_TO(to->burst_site, p->sites + 1, cap, 1))
 		return false;
-	to->burst_site = grown;
 	for (size_t i = 0; i < p->sites; i++)
 		if (times[p->site[i].part])
 			to->burst_site[to->burst_site_count++] =

@@ -11,34 +11,15 @@
 #include "flow/sysname.h"
 
 #define LAST_ADDR (UINT64_MAX - (1u << 22))
-#define MAX_ITEMS (64u << 20) /* of one kind; a file that claims more is not one of ours */
 
-bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err *e)
+int input_full(const struct raw *r, size_t count)
 {
-	size_t want = *cap ? *cap + *cap / 2 : 256;
-	void *p;
-
-	if (count < *cap)
-		return true;
-	if (count >= MAX_ITEMS) {
-		err_set(e, -E2BIG,
-			"the profile holds more than %u records of one kind; record a shorter time or at a lower rate",
-			MAX_ITEMS);
-		return false;
-	}
-	p = realloc(*array, want * item);
-	if (!p) {
-		err_set(e, -ENOMEM, "out of memory");
-		return false;
-	}
-	*array = p;
-	*cap = want;
-	return true;
+	if (count < INPUT_MOST)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	return err_set(r->e, -E2BIG,
+		       "the profile holds more than %u records of one kind; record a shorter time or at a lower rate",
+		       INPUT_MOST);
 }
-
-#define PUSH(r, array, count, cap, value)                                                                              \
-	(input_room((void **)&(array), count, &(cap), sizeof(*(array)), (r)->e) ? ((array)[(count)++] = (value), 0)    \
-										: (r)->e->code)
 
 /* Sites are kept by (address, module, function given) until names are known. 0: out of memory. */
 static uint32_t site_of(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
@@ -89,7 +70,7 @@ static int take_access(void *ctx, const void *rec, size_t size)
 	if (err)
 		return err;
 	if (a->flags & FMT_A_NO_ADDR)
-		return PUSH(r, in->blind, in->blind_count, in->blind_cap, x);
+		return INPUT_PUSH(r, in->blind, in->blind_count, in->blind_cap, x);
 	if (!(a->flags & FMT_A_CENSUS)) {
 		r->first_time = a->time < r->first_time ? a->time : r->first_time;
 		r->last_time = a->time > r->last_time ? a->time : r->last_time;
@@ -99,11 +80,11 @@ static int take_access(void *ctx, const void *rec, size_t size)
 				       .frame = a->frame,
 				       .offset = a->frame_offset };
 
-		err = PUSH(r, r->local, r->local_count, r->local_cap, l);
+		err = INPUT_PUSH(r, r->local, r->local_count, r->local_cap, l);
 		if (err)
 			return err;
 	}
-	return PUSH(r, in->access, in->access_count, in->access_cap, x);
+	return INPUT_PUSH(r, in->access, in->access_count, in->access_cap, x);
 }
 
 static int take_window(void *ctx, const void *record, size_t size)
@@ -140,16 +121,16 @@ static int take_window(void *ctx, const void *record, size_t size)
 		site = site_of(r, h.ip, h.module, h.function);
 		if (!site)
 			return r->e->code;
-		err = PUSH(r, in->hit, in->hit_count, in->hit_cap,
-			   ((struct in_hit){ .time = h.time,
-					     .site = site - 1,
-					     .tid = h.tid,
-					     .flags = h.flags,
-					     .syscall = h.syscall,
-					     .func = h.stack }));
+		err = INPUT_PUSH(r, in->hit, in->hit_count, in->hit_cap,
+				 ((struct in_hit){ .time = h.time,
+						   .site = site - 1,
+						   .tid = h.tid,
+						   .flags = h.flags,
+						   .syscall = h.syscall,
+						   .func = h.stack }));
 		out.count++;
 	}
-	return err ? err : PUSH(r, in->window, in->window_count, in->window_cap, out);
+	return err ? err : INPUT_PUSH(r, in->window, in->window_count, in->window_cap, out);
 }
 
 static int take_calls(void *ctx, const void *record, size_t size)
@@ -174,9 +155,9 @@ static int take_calls(void *ctx, const void *record, size_t size)
 		uint64_t v;
 
 		memcpy(&v, rec + sizeof(w) + i * sizeof(v), sizeof(v));
-		err = PUSH(r, r->invocation, r->invocation_count, r->invocation_cap, v);
+		err = INPUT_PUSH(r, r->invocation, r->invocation_count, r->invocation_cap, v);
 	}
-	return err ? err : PUSH(r, r->calls, r->calls_count, r->calls_cap, out);
+	return err ? err : INPUT_PUSH(r, r->calls, r->calls_count, r->calls_cap, out);
 }
 
 /* Both kinds of record in whatever order they came. */
@@ -212,19 +193,19 @@ static int take_sysio(void *ctx, const void *rec, size_t size)
 	struct raw *r = ctx;
 	const struct fmt_sysio *s = rec;
 
-	return PUSH(r, r->in->sysio, r->in->sysio_count, r->in->sysio_cap,
-		    ((struct in_sysio){ .time = s->time,
-					.addr = s->addr,
-					.len = s->len,
-					.weight = sane(s->weight) ? s->weight : 1,
-					.pid = s->pid,
-					.tid = s->tid,
-					.func = (uint32_t)s->nr,
-					.dir = s->dir,
-					.measure = s->flags & FMT_IO_READ      ? CALLS_READ
-						   : s->flags & FMT_IO_WRITTEN ? CALLS_WRITTEN
-									       : CALLS_TIME,
-					.stack = s->flags & FMT_IO_STACK }));
+	return INPUT_PUSH(r, r->in->sysio, r->in->sysio_count, r->in->sysio_cap,
+			  ((struct in_sysio){ .time = s->time,
+					      .addr = s->addr,
+					      .len = s->len,
+					      .weight = sane(s->weight) ? s->weight : 1,
+					      .pid = s->pid,
+					      .tid = s->tid,
+					      .func = (uint32_t)s->nr,
+					      .dir = s->dir,
+					      .measure = s->flags & FMT_IO_READ      ? CALLS_READ
+							 : s->flags & FMT_IO_WRITTEN ? CALLS_WRITTEN
+										     : CALLS_TIME,
+					      .stack = s->flags & FMT_IO_STACK }));
 }
 
 static int take_call_burst(void *ctx, const void *rec, size_t size)
@@ -260,7 +241,7 @@ static void take_profile(struct flow_input *in, const struct profile *p)
 	{                                                                                                              \
 		struct raw *r = ctx;                                                                                   \
                                                                                                                        \
-		return PUSH(r, array, array##_count, array##_cap, *(const type *)rec);                                 \
+		return INPUT_PUSH(r, array, array##_count, array##_cap, *(const type *)rec);                           \
 	}
 
 KEEP(take_mapping, struct fmt_mapping, r->mapping)
@@ -357,13 +338,10 @@ static void describe(struct raw *r)
 static int times_of_later(struct raw *r, uint32_t known)
 {
 	struct flow_input *in = r->in;
-	struct in_function_time *t = realloc(in->times, (in->func_count + 1) * sizeof(*t));
+	uint32_t cap = known;
 
-	if (!t)
-		return err_set(r->e, -ENOMEM, "out of memory");
-	in->times = t;
-	memset(t + known, 0, (in->func_count + 1 - known) * sizeof(*t));
-	return 0;
+	return GROW_ZEROED(in->times, (size_t)in->func_count + 1, cap, 64) ? 0
+									   : err_set(r->e, -ENOMEM, "out of memory");
 }
 
 struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const struct flow_input_opts *o,

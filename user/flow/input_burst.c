@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "flow/input_priv.h"
+#include "util/grow.h"
 
 #define LAST_ADDR (UINT64_MAX - (1u << 22))
 #define MOST_IN_ONE 65536
@@ -15,17 +16,6 @@
 static bool sane(double v)
 {
 	return v >= 0 && v < 1e18;
-}
-
-static bool room(struct raw *r, void *array, size_t count, size_t *cap, size_t item)
-{
-	void *p;
-	bool ok;
-
-	memcpy(&p, array, sizeof(p));
-	ok = input_room(&p, count, cap, item, r->e);
-	memcpy(array, &p, sizeof(p));
-	return ok;
 }
 
 static int take_site(void *ctx, const void *rec, size_t size)
@@ -39,7 +29,7 @@ static int take_site(void *ctx, const void *rec, size_t size)
 	if (!s->id || s->id > LARGEST_ID || !sane(s->runs) || !sane(s->load_bytes) || !sane(s->load_stack))
 		return 0;
 	at = map_put(&b->site_at, s->id, &added);
-	if (!at || (added && !room(r, &b->site, b->sites, &b->site_cap, sizeof(*b->site))))
+	if (!at || (added && !GROW(b->site, b->sites, b->site_cap, 256)))
 		return err_set(r->e, -ENOMEM, "out of memory");
 	if (added)
 		*at = b->sites++;
@@ -63,7 +53,7 @@ static int take_pair(void *ctx, const void *rec, size_t size)
 	if (p->reader > LARGEST_ID || p->writer > LARGEST_ID || p->bin > LAST_BIN || !sane(p->bytes))
 		return 0;
 	at = map_put(&b->pair_at, pair_key(p->reader, p->writer, p->bin), &added);
-	if (!at || (added && !room(r, &b->pair, b->pairs, &b->pair_cap, sizeof(*b->pair))))
+	if (!at || (added && !GROW(b->pair, b->pairs, b->pair_cap, 256)))
 		return err_set(r->e, -ENOMEM, "out of memory");
 	if (added)
 		*at = b->pairs++;
@@ -86,23 +76,23 @@ static int take_data(void *ctx, const void *record, size_t size)
 	n = (size - sizeof(d)) / sizeof(it);
 	if (d.loads > MOST_IN_ONE || d.stores > MOST_IN_ONE || (size_t)d.loads + d.stores > n)
 		return 0;
-	if (!room(r, &in->burst, in->burst_count, &in->burst_cap, sizeof(*in->burst)))
+	if (INPUT_PUSH(r, in->burst, in->burst_count, in->burst_cap,
+		       (struct in_burst){ .time = d.time,
+					  .pid = d.pid,
+					  .tid = d.tid,
+					  .first = in->burst_item_count,
+					  .loads = d.loads,
+					  .stores = d.stores }))
 		return r->e->code;
-	in->burst[in->burst_count++] = (struct in_burst){ .time = d.time,
-							  .pid = d.pid,
-							  .tid = d.tid,
-							  .first = in->burst_item_count,
-							  .loads = d.loads,
-							  .stores = d.stores };
 	for (uint32_t i = 0; i < d.loads + d.stores; i++) {
 		memcpy(&it, rec + sizeof(d) + i * sizeof(it), sizeof(it));
-		if (!room(r, &in->burst_item, in->burst_item_count, &in->burst_item_cap, sizeof(*in->burst_item)))
+		if (INPUT_PUSH(r, in->burst_item, in->burst_item_count, in->burst_item_cap,
+			       (struct in_burst_item){
+				       .addr = it.addr < LAST_ADDR ? it.addr : LAST_ADDR,
+				       .site = it.site,
+				       .size = it.size < MOST_BYTES ? it.size : MOST_BYTES,
+			       }))
 			return r->e->code;
-		in->burst_item[in->burst_item_count++] = (struct in_burst_item){
-			.addr = it.addr < LAST_ADDR ? it.addr : LAST_ADDR,
-			.site = it.site,
-			.size = it.size < MOST_BYTES ? it.size : MOST_BYTES,
-		};
 	}
 	return 0;
 }
@@ -123,28 +113,24 @@ static int take_part(void *ctx, const void *record, size_t size)
 	if (h.sites > MOST_IN_ONE || h.pairs > MOST_IN_ONE ||
 	    h.sites * sizeof(s.s) + h.pairs * sizeof(p.p) > size - sizeof(h))
 		return 0;
-	if (!b->parts || b->part_begin[b->parts - 1] != h.time) {
-		if (!room(r, &b->part_begin, b->parts, &b->part_cap, sizeof(*b->part_begin)))
-			return r->e->code;
-		b->part_begin[b->parts++] = h.time;
-	}
+	if ((!b->parts || b->part_begin[b->parts - 1] != h.time) &&
+	    INPUT_PUSH(r, b->part_begin, b->parts, b->part_cap, h.time))
+		return r->e->code;
 	s.part = p.part = (uint32_t)b->parts - 1;
 	for (uint32_t i = 0; i < h.sites; i++, rec += sizeof(s.s)) {
 		memcpy(&s.s, rec, sizeof(s.s));
 		if (!sane(s.s.runs))
 			continue;
-		if (!room(r, &b->part_site, b->part_sites, &b->part_site_cap, sizeof(s)))
+		if (INPUT_PUSH(r, b->part_site, b->part_sites, b->part_site_cap, s))
 			return r->e->code;
-		b->part_site[b->part_sites++] = s;
 	}
 	for (uint32_t i = 0; i < h.pairs; i++, rec += sizeof(p.p)) {
 		memcpy(&p.p, rec, sizeof(p.p));
 		if (p.p.reader > LARGEST_ID || p.p.writer > LARGEST_ID || p.p.bin > LAST_BIN ||
 		    !sane((double)p.p.bytes))
 			continue;
-		if (!room(r, &b->part_pair, b->part_pairs, &b->part_pair_cap, sizeof(p)))
+		if (INPUT_PUSH(r, b->part_pair, b->part_pairs, b->part_pair_cap, p))
 			return r->e->code;
-		b->part_pair[b->part_pairs++] = p;
 	}
 	return 0;
 }

@@ -28,17 +28,16 @@ int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b)
 		c->total[CALLS_READ + i] += b->flags & FMT_IOB_MOVED ? sane((double)b->moved[i]) : NAN;
 	if (!(b->weight > 0) || b->end < b->begin)
 		return 0;
-	if (!input_room((void **)&c->burst, c->count, &c->cap, sizeof(*c->burst), r->e))
-		return r->e->code;
-	c->burst[c->count++] = (struct call_burst){
-		.begin = b->begin,
-		.end = b->end,
-		.weight = fmax(1, sane(b->weight)),
-		.seen = { sane((double)(b->end - b->begin)), sane((double)b->seen[0]), sane((double)b->seen[1]) },
-		.ran_ns = own_time(b->ran_ns, b),
-		.spent_ns = sane((double)b->spent_ns),
-	};
-	return 0;
+	return INPUT_PUSH(r, c->burst, c->count, c->cap,
+			  (struct call_burst){
+				  .begin = b->begin,
+				  .end = b->end,
+				  .weight = fmax(1, sane(b->weight)),
+				  .seen = { sane((double)(b->end - b->begin)), sane((double)b->seen[0]),
+					    sane((double)b->seen[1]) },
+				  .ran_ns = own_time(b->ran_ns, b),
+				  .spent_ns = sane((double)b->spent_ns),
+			  });
 }
 
 /* The kernel counted bytes, and no burst saw a call that moved any: they are there all the same, of calls unknown. */
@@ -59,13 +58,11 @@ static int add_unseen(struct raw *r, enum call_measure m)
 	if (!(in->calls.total[m] >= 1))
 		return 0;
 	all.len = (uint64_t)in->calls.total[m];
-	if (all.func == FLOW_NONE ||
-	    !input_room((void **)&in->sysio, in->sysio_count, &in->sysio_cap, sizeof(*in->sysio), r->e))
+	if (all.func == FLOW_NONE)
 		return -ENOMEM;
 	if (in->sysio_count && in->sysio[in->sysio_count - 1].time > all.time)
 		all.time = in->sysio[in->sysio_count - 1].time;
-	in->sysio[in->sysio_count++] = all;
-	return 0;
+	return INPUT_PUSH(r, in->sysio, in->sysio_count, in->sysio_cap, all);
 }
 
 /* Targets that wait, or wait for others' CPU time, make no calls: how long they ran tells more than how long it was. */

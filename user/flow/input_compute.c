@@ -13,6 +13,7 @@
 #include "proc/ehframe.h"
 #include "proc/module.h"
 #include "flow/input_priv.h"
+#include "util/grow.h"
 
 struct leaf {
 	uint64_t addr;
@@ -71,7 +72,7 @@ static double computes(struct reader *x, const struct fmt_frame *f, bool instruc
 	bool added;
 	uint32_t id = intern_add(&x->keys, &k, sizeof(k), &added);
 
-	if (!id || !input_room((void **)&x->leaf, x->count, &x->cap, sizeof(*x->leaf), NULL))
+	if (!id || !GROW(x->leaf, x->count, x->cap, 256))
 		return -1;
 	if (added)
 		x->leaf[x->count++] = (struct leaf){ .addr = f->addr, .module = f->module };

@@ -15,6 +15,7 @@
 #include "symbol/locals.h"
 #include "proc/module.h"
 #include "flow/input_priv.h"
+#include "util/grow.h"
 
 #define MAX_PLACES 20000 /* code addresses asked for, the ones with most accesses first */
 #define MAX_LOCALS 256   /* of one function */
@@ -60,7 +61,7 @@ static int collect(struct places *p)
 		f = raw_frame(r, stack, l->frame - 1);
 		k = (struct place_key){ f.addr, f.module };
 		id = intern_add(&p->keys, &k, sizeof(k), &added);
-		if (!id || !input_room((void **)&p->at, p->count, &p->cap, sizeof(*p->at), r->e))
+		if (!id || !GROW(p->at, p->count, p->cap, 256))
 			return err_set(r->e, -ENOMEM, "out of memory");
 		if (added)
 			p->at[p->count++] =

@@ -6,6 +6,7 @@
 #include "counts/counts_windows.h"
 #include "flow/input.h"
 #include "profile/profile.h"
+#include "util/grow.h"
 
 /* Time samples of one stack, in the order in which the file tells of them. */
 struct raw_sample_cell {
@@ -111,8 +112,14 @@ struct site_key {
 	uint32_t module, function; /* function: fmt_function.id where the engine knew it */
 };
 
-/* Makes room for one more item of *array; false and e filled when memory ran out. */
-bool input_room(void **array, size_t count, size_t *cap, size_t item, struct err *e);
+#define INPUT_MOST (64u << 20) /* records of one kind; a file that claims more is not one of ours */
+
+/* Why there was no room for one more: -errno, with r->e filled. */
+int input_full(const struct raw *r, size_t count);
+
+/* One more record of the file at the end of an array. 0 or -errno, with r->e filled. */
+#define INPUT_PUSH(r, array, count, cap, ...)                                                                          \
+	((count) < INPUT_MOST && PUSH(array, count, cap, 256, __VA_ARGS__) ? 0 : input_full(r, count))
 int input_resolve(struct raw *r);
 /* Does the part that is asked for have this thread? What has not is left out; before sites are resolved. */
 bool input_wants(const struct raw *r, uint32_t pid, uint32_t tid);

@@ -12,6 +12,7 @@
 #include "flow/input_priv.h"
 #include "flow/sysname.h"
 #include "util/buf.h"
+#include "util/grow.h"
 
 const char *base_name(const char *path)
 {
@@ -61,7 +62,7 @@ uint32_t in_func_add(struct flow_input *in, const char *name, const char *object
 	const char *text;
 	bool added;
 	uint32_t id;
-	size_t plain, len, cap = in->func_cap;
+	size_t plain, len;
 
 	if (!name || !*name)
 		name = FLOW_UNKNOWN;
@@ -75,10 +76,8 @@ uint32_t in_func_add(struct flow_input *in, const char *name, const char *object
 		return FLOW_NONE;
 	if (!added)
 		return id - 1;
-	if (id - 1 != in->func_count ||
-	    !input_room((void **)&in->funcs, in->func_count, &cap, sizeof(*in->funcs), NULL))
+	if (id - 1 != in->func_count || !GROW(in->funcs, in->func_count, in->func_cap, 256))
 		return FLOW_NONE;
-	in->func_cap = (uint32_t)cap;
 	text = intern_get(&in->func_names, id, NULL);
 	in->funcs[in->func_count++] = (struct in_func){
 		.name = text,
@@ -192,7 +191,6 @@ int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack_i
 	struct site_key final;
 	bool added, clears;
 	uint32_t id, caller, f = func_of_code(r, k->ip, k->module, k->function);
-	size_t cap = r->in->site_cap;
 
 	clears = f != FLOW_NONE && r->in->funcs[f].clears;
 	caller = stub_caller(r, f, stack);
@@ -208,9 +206,8 @@ int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack_i
 		return err_set(r->e, -ENOMEM, "out of memory");
 	final = (struct site_key){ .ip = k->ip, .module = k->module, .function = f };
 	id = intern_add(&r->in->site_keys, &final, sizeof(final), &added);
-	if (!id || !input_room((void **)&r->in->sites, r->in->site_count, &cap, sizeof(*r->in->sites), r->e))
+	if (!id || !GROW(r->in->sites, r->in->site_count, r->in->site_cap, 256))
 		return err_set(r->e, -ENOMEM, "out of memory");
-	r->in->site_cap = (uint32_t)cap;
 	if (added)
 		r->in->sites[r->in->site_count++] =
 			(struct in_site){ .ip = k->ip, .module = k->module, .func = f, .clears = clears };

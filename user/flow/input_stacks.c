@@ -35,16 +35,11 @@ static int take_stack(struct raw *r, uint32_t stack)
 				func = FLOW_NONE;
 		if (func == FLOW_NONE)
 			continue;
-		if (!input_room((void **)&in->stack_func, in->stack_func_count, &in->stack_func_cap,
-				sizeof(*in->stack_func), r->e))
+		if (INPUT_PUSH(r, in->stack_func, in->stack_func_count, in->stack_func_cap, func))
 			return r->e->code;
-		in->stack_func[in->stack_func_count++] = func;
 		out.count++;
 	}
-	if (!input_room((void **)&in->stack, in->stack_count, &in->stack_cap, sizeof(*in->stack), r->e))
-		return r->e->code;
-	in->stack[in->stack_count++] = out;
-	return 0;
+	return INPUT_PUSH(r, in->stack, in->stack_count, in->stack_cap, out);
 }
 
 int input_stacks(struct raw *r)

@@ -7,6 +7,7 @@
 
 #include "flow/census.h"
 #include "flow/overwrite.h"
+#include "util/grow.h"
 
 #define GRANULE 4
 #define WIDE_STORE 512 /* larger stores are kept as ranges */
@@ -64,16 +65,9 @@ static uint64_t key(uint32_t pid, uint64_t unit)
 
 static uint32_t new_record(struct sweep_state *s, uint64_t time, uint64_t addr, uint32_t func, uint32_t site)
 {
-	if (s->rec_count == s->rec_cap) {
-		uint32_t cap = s->rec_cap ? s->rec_cap * 2 : 4096;
-		struct record *p = realloc(s->rec, cap * sizeof(*p));
-
-		if (!p) {
-			s->no_memory = true;
-			return 0;
-		}
-		s->rec = p;
-		s->rec_cap = cap;
+	if (!GROW(s->rec, s->rec_count, s->rec_cap, 4096)) {
+		s->no_memory = true;
+		return 0;
 	}
 	s->rec[s->rec_count] = (struct record){ .time = time, .addr = addr, .func = func, .site = site };
 	return s->rec_count++;
@@ -128,16 +122,7 @@ static void add_range(struct sweep_state *s, uint32_t pid, uint64_t start, uint6
 		uint64_t *head = map_put(&s->page_ranges, key(pid, p), NULL), from, to;
 		uint32_t keep, *link;
 
-		if (s->range_count == s->range_cap) {
-			uint32_t cap = s->range_cap ? s->range_cap * 2 : 1024;
-			struct range *n = realloc(s->range, cap * sizeof(*n));
-
-			if (!n)
-				head = NULL;
-			else
-				s->range = n, s->range_cap = cap;
-		}
-		if (!head) {
+		if (!head || !GROW(s->range, s->range_count, s->range_cap, 1024)) {
 			s->no_memory = true;
 			return;
 		}
@@ -358,18 +343,8 @@ static void add_read(struct sweep_state *s, struct read_answer r)
 {
 	struct last_writer *c = s->c;
 
-	if (c->read_count == c->read_cap) {
-		size_t cap = c->read_cap ? c->read_cap + c->read_cap / 2 : 4096;
-		struct read_answer *p = realloc(c->reads, cap * sizeof(*p));
-
-		if (!p) {
-			s->no_memory = true;
-			return;
-		}
-		c->reads = p;
-		c->read_cap = cap;
-	}
-	c->reads[c->read_count++] = r;
+	if (!PUSH(c->reads, c->read_count, c->read_cap, 4096, r))
+		s->no_memory = true;
 }
 
 static void take_load(struct sweep_state *s, const struct in_access *a)

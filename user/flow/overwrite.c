@@ -45,10 +45,12 @@ struct overwrite {
 	struct recent *recent; /* by site */
 	uint32_t sites;
 	uint64_t *word, *time;
-	double *before;               /* weight up to and without this store, beside time */
-	struct map last;              /* site << 40 ^ page -> time of the last store there */
-	struct map bucket;            /* 512-byte block -> index into head + 1 */
-	uint32_t *next, *bucket_site; /* chains */
+	double *before;    /* weight up to and without this store, beside time */
+	struct map last;   /* site << 40 ^ page -> time of the last store there */
+	struct map bucket; /* 512-byte block -> index into head + 1 */
+	struct bucket_link {
+		uint32_t next, site;
+	} * chain;
 	uint32_t chain_count, chain_cap;
 	struct map known; /* word -> index into cand + 1 */
 	struct cand *cand;
@@ -92,22 +94,11 @@ static bool add_bucket(struct overwrite *ow, uint64_t block, uint32_t site)
 	if (!head)
 		return false;
 	/* words come sorted by site: the same site would be the newest of the chain */
-	if (*head && ow->bucket_site[*head - 1] == site)
+	if (*head && ow->chain[*head - 1].site == site)
 		return true;
-	if (ow->chain_count == ow->chain_cap) {
-		uint32_t cap = ow->chain_cap ? ow->chain_cap * 2 : 1024;
-		uint32_t *n = realloc(ow->next, cap * sizeof(*n)), *s;
-
-		if (n)
-			ow->next = n;
-		s = n ? realloc(ow->bucket_site, cap * sizeof(*s)) : NULL;
-		if (!s)
-			return false;
-		ow->bucket_site = s;
-		ow->chain_cap = cap;
-	}
-	ow->next[ow->chain_count] = (uint32_t)*head;
-	ow->bucket_site[ow->chain_count] = site;
+	if (!GROW(ow->chain, ow->chain_count, ow->chain_cap, 1024))
+		return false;
+	ow->chain[ow->chain_count] = (struct bucket_link){ .next = (uint32_t)*head, .site = site };
 	*head = ++ow->chain_count;
 	return true;
 }
@@ -218,8 +209,7 @@ void overwrite_free(struct overwrite *ow)
 	free(ow->word);
 	free(ow->time);
 	free(ow->before);
-	free(ow->next);
-	free(ow->bucket_site);
+	free(ow->chain);
 	free(ow->cand);
 	free(ow->list);
 	map_release(&ow->last);
@@ -334,8 +324,8 @@ static const struct cand *candidates(struct overwrite *ow, uint64_t word)
 	for (uint64_t b = block ? block - 1 : 0; b <= block + 1; b++) {
 		const uint64_t *head = map_get(&ow->bucket, b);
 
-		for (uint32_t i = head ? (uint32_t)*head : 0; i; i = ow->next[i - 1]) {
-			uint32_t site = ow->bucket_site[i - 1];
+		for (uint32_t i = head ? (uint32_t)*head : 0; i; i = ow->chain[i - 1].next) {
+			uint32_t site = ow->chain[i - 1].site;
 			bool listed = false;
 
 			for (size_t k = c.first; k < ow->list_count && !listed; k++)

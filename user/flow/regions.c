@@ -13,6 +13,7 @@
 
 #include "flow/input_priv.h"
 #include "kmod-free/elffile.h"
+#include "util/grow.h"
 #include "util/openfile.h"
 
 #define MAX_REGIONS 16384
@@ -34,9 +35,8 @@ static int insert(struct raw *r, struct in_region n)
 		else
 			hi = mid;
 	}
-	for (int k = 0; k < 2; k++)
-		if (!input_room((void **)&in->region, in->region_count + (size_t)k, &in->region_cap, sizeof(n), r->e))
-			return r->e->code;
+	if (!GROW_TO(in->region, in->region_count + 2, in->region_cap, 256))
+		return err_set(r->e, -ENOMEM, "out of memory");
 	/* what is there gives way: keep what sticks out on both sides */
 	while (lo < in->region_count && in->region[lo].pid == n.pid && in->region[lo].start < n.end) {
 		struct in_region *m = &in->region[lo];
@@ -88,19 +88,16 @@ int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name,
 {
 	struct flow_input *in = r->in;
 
-	if (!input_room((void **)&in->object_site, in->object_site_count, &in->object_site_cap,
-			sizeof(*in->object_site), r->e))
-		return r->e->code;
 	*out = (uint32_t)in->object_site_count;
-	in->object_site[in->object_site_count++] = (struct in_object_site){
-		.id = id,
-		.kind = kind,
-		.name = name ? name : "",
-		.function = function ? function : "",
-		.size = size,
-		.blocks = 1,
-	};
-	return 0;
+	return INPUT_PUSH(r, in->object_site, in->object_site_count, in->object_site_cap,
+			  (struct in_object_site){
+				  .id = id,
+				  .kind = kind,
+				  .name = name ? name : "",
+				  .function = function ? function : "",
+				  .size = size,
+				  .blocks = 1,
+			  });
 }
 
 static int add_object(struct raw *r, struct in_object o)
@@ -109,10 +106,7 @@ static int add_object(struct raw *r, struct in_object o)
 
 	if (o.end <= o.addr)
 		return 0;
-	if (!input_room((void **)&in->object, in->object_count, &in->object_cap, sizeof(o), r->e))
-		return r->e->code;
-	in->object[in->object_count++] = o;
-	return 0;
+	return INPUT_PUSH(r, in->object, in->object_count, in->object_cap, o);
 }
 
 struct elf_of {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/unlocated_loads.h"
+#include "util/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,17 +44,7 @@ static size_t add_up(const struct last_writer *c, struct share *s)
 
 static bool push(struct last_writer *c, struct read_answer r)
 {
-	if (c->read_count == c->read_cap) {
-		size_t cap = c->read_cap + c->read_cap / 2 + 64;
-		struct read_answer *p = realloc(c->reads, cap * sizeof(*p));
-
-		if (!p)
-			return false;
-		c->reads = p;
-		c->read_cap = cap;
-	}
-	c->reads[c->read_count++] = r;
-	return true;
+	return PUSH(c->reads, c->read_count, c->read_cap, 64, r);
 }
 
 /* A load that was never seen with an address reads like the rest of its function. */

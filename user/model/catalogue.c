@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "model/catalogue.h"
+#include "util/grow.h"
 
 #include <errno.h>
 #include <math.h>
@@ -135,8 +136,6 @@ static int parse_entry(struct catalogue_entry *entry, json_t *o, struct err *e)
 
 int catalogue_put(struct catalogue *c, struct catalogue_entry *entry, struct err *e)
 {
-	struct catalogue_entry *grown;
-
 	for (size_t i = 0; i < c->count; i++)
 		if (!strcmp(c->entries[i].name, entry->name)) {
 			catalogue_entry_release(&c->entries[i]);
@@ -144,10 +143,8 @@ int catalogue_put(struct catalogue *c, struct catalogue_entry *entry, struct err
 			*entry = (struct catalogue_entry){ 0 };
 			return 0;
 		}
-	grown = c->count < MAX_ENTRIES ? realloc(c->entries, (c->count + 1) * sizeof(*grown)) : NULL;
-	if (!grown)
+	if (c->count >= MAX_ENTRIES || !GROW_ONE(c->entries, c->count))
 		return err_set(e, -ENOMEM, "the catalogue holds %zu entries already; remove some", c->count);
-	c->entries = grown;
 	c->entries[c->count++] = *entry;
 	*entry = (struct catalogue_entry){ 0 };
 	return 0;

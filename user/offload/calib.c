@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 #include "util/clock.h"
+#include "util/grow.h"
 #include "util/random.h"
 
 static const struct calib_family *const families[] = {
@@ -44,15 +45,14 @@ void calib_note(struct calib_session *s, const char *fmt, ...)
 
 struct calib_case *calib_add(struct calib_cases *l, const struct calib_family *f, const char *name)
 {
-	struct calib_case *grown = realloc(l->at, (l->count + 1) * sizeof(*grown));
+	struct calib_case *c;
 
-	if (!grown)
+	if (!GROW_ONE(l->at, l->count))
 		return NULL;
-	l->at = grown;
-	grown += l->count++;
-	*grown = (struct calib_case){ .family = f, .runs = 1u << RUN_HOST | 1u << RUN_ACCEL };
-	snprintf(grown->name, sizeof(grown->name), "%s", name);
-	return grown;
+	c = &l->at[l->count++];
+	*c = (struct calib_case){ .family = f, .runs = 1u << RUN_HOST | 1u << RUN_ACCEL };
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	return c;
 }
 
 void calib_cases_release(struct calib_cases *l)

@@ -277,16 +277,8 @@ static void keep_open(struct calls *c, const struct fmt_call *f, uint64_t key, c
 	struct open_call *o;
 	uint32_t i;
 
-	if (q && c->free_first == NOWHERE && c->open_cnt == c->open_cap && c->open_cap < OPEN_MAX) {
-		uint32_t cap = c->open_cap ? c->open_cap * 2 : 256;
-
-		o = realloc(c->open, cap * sizeof(*o));
-		if (o) {
-			c->open = o;
-			c->open_cap = cap;
-		}
-	}
-	if (!q || (c->free_first == NOWHERE && c->open_cnt == c->open_cap)) {
+	if (!q ||
+	    (c->free_first == NOWHERE && (c->open_cnt >= OPEN_MAX || !GROW(c->open, c->open_cnt, c->open_cap, 256)))) {
 		struct fmt_call left = *f;
 
 		left.flags |= FMT_CALL_OPEN;
@@ -317,7 +309,6 @@ static void keep_open(struct calls *c, const struct fmt_call *f, uint64_t key, c
 
 static void mark(struct calls *c, uint64_t event, uint64_t qkey, uint64_t time)
 {
-	struct marked *m;
 	uint64_t *at;
 
 	/* A program that never reuses handles must not cost memory for ever; the oldest are
@@ -331,16 +322,9 @@ static void mark(struct calls *c, uint64_t event, uint64_t qkey, uint64_t time)
 	if (!at)
 		return;
 	if (!*at) {
-		if (c->marks_cnt == c->marks_cap) {
-			uint32_t cap = c->marks_cap ? c->marks_cap * 2 : 64;
-
-			m = realloc(c->marks, cap * sizeof(*m));
-			if (!m) {
-				map_del(&c->mark_of, event);
-				return;
-			}
-			c->marks = m;
-			c->marks_cap = cap;
+		if (!GROW(c->marks, c->marks_cnt, c->marks_cap, 64)) {
+			map_del(&c->mark_of, event);
+			return;
 		}
 		*at = ++c->marks_cnt;
 	}

@@ -14,6 +14,7 @@
 #include "code/cfg.h"
 #include "proc/ehframe.h"
 #include "proc/module.h"
+#include "util/grow.h"
 
 #define MOST_FUNCTIONS 16       /* followed by tail calls from one: more is a dispatcher */
 #define DEC_MAX_BYTES 15        /* of an x86-64 instruction */
@@ -26,7 +27,7 @@ struct exits_file {
 	struct slot {                  /* of the global offset table that a PLT stub jumps through */
 		uint64_t at, function; /* of a function of this file */
 	} * slots;
-	size_t slots_cnt;
+	size_t slots_cnt, slots_cap;
 };
 
 /* One function's search: those that it hands its call on to, itself first. */
@@ -61,7 +62,6 @@ static void take_relocations(struct exits_file *f, Elf *elf, const GElf_Shdr *sh
 {
 	Elf_Scn *names = elf_getscn(elf, sh->sh_link);
 	Elf_Data *rela, *symbols;
-	struct slot *more;
 	size_t n;
 
 	if (sh->sh_entsize != sizeof(Elf64_Rela) || sh->sh_size > MOST_TABLE || !names)
@@ -69,10 +69,8 @@ static void take_relocations(struct exits_file *f, Elf *elf, const GElf_Shdr *sh
 	rela = elf_getdata(scn, NULL);
 	symbols = elf_getdata(names, NULL);
 	n = rela ? rela->d_size / sizeof(Elf64_Rela) : 0;
-	more = n && symbols ? realloc(f->slots, (f->slots_cnt + n) * sizeof(*more)) : NULL;
-	if (!more)
+	if (!n || !symbols || !GROW_TO(f->slots, f->slots_cnt + n, f->slots_cap, 64))
 		return;
-	f->slots = more;
 	for (size_t i = 0; i < n; i++) {
 		GElf_Rela r;
 		GElf_Sym sym;

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "util/clock.h"
+#include "util/grow.h"
 
 static const struct {
 	const char *name;
@@ -48,16 +49,9 @@ int points_add(struct points *p, enum run_kind k, double g, double t, bool switc
 	if (!(t > 0) || !isfinite(t))
 		return err_set(e, -EINVAL, "a time must be above 0, not %g: a call that takes no time was not measured",
 			       t);
-	if (l->count == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		struct point *at = cap <= MAX_POINTS ? realloc(l->at, cap * sizeof(*at)) : NULL;
-
-		if (!at)
-			return err_set(e, -ENOMEM, "more than %zu calls do not fit; give a sample of them", l->count);
-		l->at = at;
-		l->cap = cap;
-	}
-	l->at[l->count++] = (struct point){ .g = g, .t = t, .switched = switched };
+	if (l->count >= MAX_POINTS ||
+	    !PUSH(l->at, l->count, l->cap, 64, (struct point){ .g = g, .t = t, .switched = switched }))
+		return err_set(e, -ENOMEM, "more than %zu calls do not fit; give a sample of them", l->count);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "offload/points.h"
 #include "offload/scale.h"
 #include "profile/walk.h"
+#include "util/grow.h"
 #include "util/map.h"
 #include "util/random.h"
 
@@ -66,22 +67,11 @@ struct summary_private {
 	int failed;
 };
 
-static void *grow(void *table, size_t *cap, size_t cnt, size_t size)
-{
-	if (cnt < *cap)
-		return table;
-	*cap = *cap ? *cap * 2 : 32;
-	return realloc(table, *cap * size);
-}
-
 /* A new zeroed row; NULL: no memory, or a table that no honest file has. */
 #define ADD_ROW(k, name)                                                                                               \
 	({                                                                                                             \
-		void *more_ = (k)->name##_cnt < LIMIT                                                                  \
-				      ? grow((k)->name, &(k)->name##_cap, (k)->name##_cnt, sizeof(*(k)->name))         \
-				      : NULL;                                                                          \
+		bool more_ = (k)->name##_cnt < LIMIT && GROW((k)->name, (k)->name##_cnt, (k)->name##_cap, 32);         \
 		if (more_) {                                                                                           \
-			(k)->name = more_;                                                                             \
 			memset(&(k)->name[(k)->name##_cnt], 0, sizeof(*(k)->name));                                    \
 			(k)->name##_cnt++;                                                                             \
 		} else {                                                                                               \
@@ -467,11 +457,9 @@ static struct offload_site *site_of(struct offload_item *it, const struct fmt_of
 	}
 	if (more)
 		return more;
-	more = realloc(it->sites, (it->sites_cnt + 1) * sizeof(*more));
-	if (!more)
+	if (!GROW_ONE(it->sites, it->sites_cnt))
 		return NULL;
-	it->sites = more;
-	more += it->sites_cnt++;
+	more = &it->sites[it->sites_cnt++];
 	*more = (struct offload_site){ .addr = t->site_addr, .pid = t->pid, .stack = t->site };
 	return more;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/grow.h"
 #include "util/map.h"
 
 #define MAX_STEPS 100000 /* frame instructions for one row: real programs have hundreds */
@@ -256,16 +257,8 @@ static const struct cie *cie_get(struct ehframe *f, uint64_t pos)
 
 		if (!cie_parse(f, (size_t)pos, &cie))
 			return NULL;
-		if (f->cie_count == f->cie_cap) {
-			uint32_t cap = f->cie_cap ? f->cie_cap * 2 : 8;
-			void *grown = realloc(f->cies, cap * sizeof(*f->cies));
-
-			if (!grown)
-				return NULL;
-			f->cies = grown;
-			f->cie_cap = cap;
-		}
-		f->cies[f->cie_count++] = cie;
+		if (!PUSH(f->cies, f->cie_count, f->cie_cap, 8, cie))
+			return NULL;
 		*slot = f->cie_count;
 	}
 	return *slot ? &f->cies[*slot - 1] : NULL;
@@ -366,15 +359,8 @@ struct ehframe *ehframe_parse(struct ehframe_input *in)
 		c = (struct cursor){ f, e.body, e.end, false };
 		if (!cie || !fde_range(&c, cie, &start, &len) || !start || len > UINT32_MAX || start > ~len)
 			continue; /* start 0: the linker dropped the function */
-		if (n == cap) {
-			void *grown = realloc(found, (cap ? cap * 2 : 256) * sizeof(*found));
-
-			if (!grown)
-				goto out;
-			found = grown;
-			cap = cap ? cap * 2 : 256;
-		}
-		found[n++] = (struct found){ start, (uint32_t)len, (uint32_t)pos };
+		if (!PUSH(found, n, cap, 256, (struct found){ start, (uint32_t)len, (uint32_t)pos }))
+			goto out;
 	}
 	ok = n && index_build(f, found, n);
 out:

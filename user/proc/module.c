@@ -402,19 +402,9 @@ static void module_open(struct module_private *p, const struct module_ident *id)
 /* Id of it, which has a place in key_module[]; 0: out of memory. */
 static uint32_t key_add(struct modules *ms, const void *key, size_t size)
 {
-	uint32_t id = intern_add(&ms->keys, key, size, NULL), cap;
-	void *grown;
+	uint32_t id = intern_add(&ms->keys, key, size, NULL);
 
-	if (id < ms->key_cap)
-		return id;
-	cap = ms->key_cap ? ms->key_cap * 2 : 256;
-	grown = realloc(ms->key_module, cap * sizeof(*ms->key_module));
-	if (!grown)
-		return 0;
-	ms->key_module = grown;
-	memset(ms->key_module + ms->key_cap, 0, (cap - ms->key_cap) * sizeof(*ms->key_module));
-	ms->key_cap = cap;
-	return id;
+	return GROW_ZEROED(ms->key_module, id + 1, ms->key_cap, 256) ? id : 0;
 }
 
 static uint32_t key_of(struct modules *ms, uint64_t dev, uint64_t ino, const uint8_t *build_id, unsigned build_id_len,

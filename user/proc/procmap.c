@@ -12,6 +12,7 @@
 
 #include "util/buf.h"
 #include "util/clock.h"
+#include "util/grow.h"
 #include "util/map.h"
 
 /* Mappings that are gone are never told of: a list that has grown so long, or to twice of what /proc last said, is read
@@ -159,16 +160,8 @@ static int space_insert(struct process *p, const struct mapping *m)
 		tail.start = m->end;
 		keep[kept++] = tail;
 	}
-	if (s->count - (last - first) + kept + 1 > s->cap) {
-		unsigned cap = s->cap * 2 + 16;
-		void *grown;
-
-		grown = realloc(s->maps, cap * sizeof(*s->maps));
-		if (!grown)
-			return -ENOMEM;
-		s->maps = grown;
-		s->cap = cap;
-	}
+	if (!GROW_TO(s->maps, s->count - (last - first) + kept + 1, s->cap, 16))
+		return -ENOMEM;
 	memmove(&s->maps[first + kept + 1], &s->maps[last], (s->count - last) * sizeof(*s->maps));
 	s->count = s->count - (last - first) + kept + 1;
 	i = first;
@@ -396,15 +389,9 @@ static ssize_t read_maps(struct procmaps *p, uint32_t pid)
 	if (fd < 0)
 		return -errno;
 	for (;;) {
-		if (p->text_cap - len < 8192) {
-			size_t cap = p->text_cap ? p->text_cap * 2 : 65536;
-			char *grown = cap > MAX_MAPS_BYTES ? NULL : realloc(p->text, cap);
-
-			if (!grown)
-				break; /* what fits */
-			p->text = grown;
-			p->text_cap = cap;
-		}
+		if (p->text_cap - len < 8192 &&
+		    (len > MAX_MAPS_BYTES / 2 || !GROW_TO(p->text, len + 8192, p->text_cap, 65536)))
+			break; /* what fits */
 		n = read(fd, p->text + len, p->text_cap - len - 1);
 		if (n <= 0)
 			break;

@@ -12,21 +12,7 @@
 #include "symbol/plainname.h"
 #include "symbol/symbols.h"
 #include "util/buf.h"
-
-void *profile_grown(void *array, size_t *cap, size_t count, size_t size)
-{
-	size_t want = *cap ? *cap * 2 : 64;
-	void *p;
-
-	if (count < *cap)
-		return array;
-	if (count >= UINT32_MAX / 2)
-		return NULL;
-	p = realloc(array, want * size);
-	if (p)
-		*cap = want;
-	return p;
-}
+#include "util/grow.h"
 
 static int set_index(struct map *m, uint64_t key, uint64_t value)
 {
@@ -51,7 +37,8 @@ static int take_module(void *ctx, const void *rec, size_t size)
 	const struct fmt_module *m = rec;
 	struct profile_private *k = p->priv;
 
-	*PUSH(k->raw_modules, k->raw_module_count, k->raw_module_cap) = *m;
+	if (!PUSH(k->raw_modules, k->raw_module_count, k->raw_module_cap, 64, *m))
+		return -ENOMEM;
 	return set_index(&k->module_at, m->id, k->raw_module_count);
 }
 
@@ -61,7 +48,8 @@ static int take_function(void *ctx, const void *rec, size_t size)
 	const struct fmt_function *f = rec;
 	struct profile_private *k = p->priv;
 
-	*PUSH(k->raw_functions, k->raw_function_count, k->raw_function_cap) = *f;
+	if (!PUSH(k->raw_functions, k->raw_function_count, k->raw_function_cap, 64, *f))
+		return -ENOMEM;
 	return set_index(&k->function_at, f->id, k->raw_function_count - 1);
 }
 
@@ -94,12 +82,10 @@ static uint32_t frame_of(struct profile *p, uint32_t module, uint64_t addr)
 
 	if (slot && !*slot) {
 		size_t id = p->frame_count ? p->frame_count : 1;
-		struct profile_frame *f = profile_grown(p->frames, &k->frame_cap, id, sizeof(*f));
 
-		if (!f)
+		if (!GROW(p->frames, id, k->frame_cap, 64))
 			return 0;
-		p->frames = f;
-		f[id] = (struct profile_frame){ .addr = addr, .module = module };
+		p->frames[id] = (struct profile_frame){ .addr = addr, .module = module };
 		p->frame_count = id + 1;
 		k->frame_at.used++;
 		*slot = (uint32_t)id;
@@ -114,16 +100,9 @@ static int note_stack(struct profile *p, uint32_t id, uint32_t stack)
 {
 	struct profile_private *k = p->priv;
 
-	if (id >= k->stack_dense_cap && id < 2 * p->stack_count + DENSE_SLACK) {
-		size_t cap = 2 * (size_t)id + 1024;
-		uint32_t *dense = realloc(k->stack_dense, cap * sizeof(*dense));
-
-		if (!dense)
-			return -ENOMEM;
-		memset(dense + k->stack_dense_cap, 0, (cap - k->stack_dense_cap) * sizeof(*dense));
-		k->stack_dense = dense;
-		k->stack_dense_cap = cap;
-	}
+	if (id < 2 * p->stack_count + DENSE_SLACK &&
+	    !GROW_ZEROED(k->stack_dense, (size_t)id + 1, k->stack_dense_cap, 1024))
+		return -ENOMEM;
 	if (id >= k->stack_dense_cap)
 		return set_index(&k->stack_sparse, id, stack);
 	k->stack_dense[id] = stack;
@@ -142,21 +121,11 @@ static uint32_t *more_frames(struct profile *p, size_t n)
 {
 	struct profile_private *k = p->priv;
 
-	while (!p->stack_frames || k->stack_frame_cap - p->stack_frame_count < n) {
-		uint32_t *f = profile_grown(p->stack_frames, &k->stack_frame_cap, k->stack_frame_cap, sizeof(*f));
-
-		if (!f)
-			return NULL;
-		p->stack_frames = f;
-	}
-	if (k->groups & PROFILE_ORDER && k->stack_flag_cap < k->stack_frame_cap) {
-		uint8_t *flags = realloc(p->stack_frame_flags, k->stack_frame_cap);
-
-		if (!flags)
-			return NULL;
-		p->stack_frame_flags = flags;
-		k->stack_flag_cap = k->stack_frame_cap;
-	}
+	if (!GROW_TO(p->stack_frames, p->stack_frame_count + n + 1, k->stack_frame_cap, 1024))
+		return NULL;
+	if (k->groups & PROFILE_ORDER &&
+	    !GROW_TO(p->stack_frame_flags, p->stack_frame_count + n + 1, k->stack_flag_cap, 1024))
+		return NULL;
 	return p->stack_frames + p->stack_frame_count;
 }
 
@@ -166,7 +135,6 @@ static int take_stack(void *ctx, const void *record, size_t size)
 	const uint8_t *rec = record;
 	struct profile_private *k = p->priv;
 	struct fmt_stack head;
-	struct profile_stack *s;
 	uint32_t *ids;
 	size_t n;
 
@@ -188,8 +156,9 @@ static int take_stack(void *ctx, const void *record, size_t size)
 		if (k->groups & PROFILE_ORDER)
 			p->stack_frame_flags[p->stack_frame_count + i] = (uint8_t)f.flags;
 	}
-	s = PUSH(p->stacks, p->stack_count, k->stack_cap);
-	*s = (struct profile_stack){ .first = p->stack_frame_count, .count = (uint32_t)n, .flags = head.flags };
+	if (!PUSH(p->stacks, p->stack_count, k->stack_cap, 64,
+		  (struct profile_stack){ .first = p->stack_frame_count, .count = (uint32_t)n, .flags = head.flags }))
+		return -ENOMEM;
 	p->stack_frame_count += n;
 	return note_stack(p, head.id, (uint32_t)p->stack_count - 1);
 }
@@ -216,8 +185,9 @@ static int take_symbol(void *ctx, const void *record, size_t size)
 		struct fmt_inline l;
 
 		memcpy(&l, rec + sizeof(head) + i * sizeof(l), sizeof(l));
-		*PUSH(k->raw_lines, k->raw_line_count, k->raw_line_cap) =
-			(struct raw_line){ .function = l.function, .file = l.file, .line = l.line };
+		if (!PUSH(k->raw_lines, k->raw_line_count, k->raw_line_cap, 64,
+			  (struct raw_line){ .function = l.function, .file = l.file, .line = l.line }))
+			return -ENOMEM;
 	}
 	p->frames[frame].first = (uint32_t)first;
 	p->frames[frame].count = (uint32_t)(k->raw_line_count - first);
@@ -261,8 +231,9 @@ static int take_weighed(struct profile *p, const struct fmt_sample *s, enum prof
 			return -ENOMEM;
 		if (added) {
 			*at = p->thread_count;
-			*PUSH(p->threads, p->thread_count, k->thread_cap) =
-				(struct profile_thread){ .pid = s->pid, .tid = s->tid };
+			if (!PUSH(p->threads, p->thread_count, k->thread_cap, 64,
+				  (struct profile_thread){ .pid = s->pid, .tid = s->tid }))
+				return -ENOMEM;
 		}
 		k->last_thread_key = thread;
 		k->last_thread = (uint32_t)*at;
@@ -273,7 +244,8 @@ static int take_weighed(struct profile *p, const struct fmt_sample *s, enum prof
 	if (!slot)
 		return -ENOMEM;
 	if (!*slot) {
-		*PUSH(p->cells, p->cell_count, k->cell_cap) = key;
+		if (!PUSH(p->cells, p->cell_count, k->cell_cap, 64, key))
+			return -ENOMEM;
 		k->cell_at.used++;
 		*slot = (uint32_t)p->cell_count;
 	}
@@ -322,7 +294,8 @@ static int take_counter(void *ctx, const void *rec, size_t size)
 		return -ENOMEM;
 	if (added) {
 		*at = k->raw_counter_count;
-		PUSH(k->raw_counters, k->raw_counter_count, k->raw_counter_cap);
+		if (!PUSH(k->raw_counters, k->raw_counter_count, k->raw_counter_cap, 64, *c))
+			return -ENOMEM;
 	}
 	k->raw_counters[*at] = *c;
 	return 0;
@@ -353,7 +326,8 @@ static int take_exact(void *ctx, const void *rec, size_t size)
 {
 	struct profile_private *k = ((struct profile *)ctx)->priv;
 
-	*PUSH(k->raw_exact, k->raw_exact_count, k->raw_exact_cap) = *(const struct fmt_x_func *)rec;
+	if (!PUSH(k->raw_exact, k->raw_exact_count, k->raw_exact_cap, 64, *(const struct fmt_x_func *)rec))
+		return -ENOMEM;
 	return 0;
 }
 
@@ -493,9 +467,10 @@ int64_t profile_function_of(struct profile *p, const char *name, const char *obj
 		return -ENOMEM;
 	if (added) {
 		*at = p->function_count;
-		*PUSH(p->functions, p->function_count, k->function_cap) = (struct profile_function){
-			.name = name, .object = object, .file = file, .line = line, .named = named
-		};
+		if (!PUSH(p->functions, p->function_count, k->function_cap, 64,
+			  (struct profile_function){
+				  .name = name, .object = object, .file = file, .line = line, .named = named }))
+			return -ENOMEM;
 	}
 	return (int64_t)*at;
 }
@@ -555,10 +530,11 @@ static int finish_lines(struct profile *p, const uint32_t *function_of_raw)
 		const struct raw_line *raw = &k->raw_lines[i];
 		const uint64_t *at = map_get(&k->function_at, raw->function);
 
-		*PUSH(p->lines, p->line_count, k->line_cap) =
-			(struct profile_line){ .function = at ? function_of_raw[*at] : 0,
-					       .line = raw->line,
-					       .file = text_or(p, raw->file, NULL) };
+		if (!PUSH(p->lines, p->line_count, k->line_cap, 64,
+			  (struct profile_line){ .function = at ? function_of_raw[*at] : 0,
+						 .line = raw->line,
+						 .file = text_or(p, raw->file, NULL) }))
+			return -ENOMEM;
 	}
 	for (size_t i = 1; i < p->frame_count; i++) {
 		struct profile_frame *f = &p->frames[i];
@@ -586,7 +562,9 @@ static int finish_frames(struct profile *p)
 			return -ENOMEM;
 		f->first = (uint32_t)p->line_count;
 		f->count = 1;
-		PUSH(p->lines, p->line_count, p->priv->line_cap)->function = (uint32_t)fn;
+		if (!PUSH(p->lines, p->line_count, p->priv->line_cap, 64,
+			  (struct profile_line){ .function = (uint32_t)fn }))
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "profile/profile_priv.h"
 #include "symbol/symbols.h"
+#include "util/grow.h"
 
 struct batch {
 	struct profile *p;
@@ -26,9 +27,11 @@ static int add_chain(struct batch *b, size_t index, const struct symbol_frame *c
 
 		if (fn < 0)
 			return (int)fn;
-		*PUSH(p->lines, p->line_count, p->priv->line_cap) = (struct profile_line){
-			.function = (uint32_t)fn, .line = s->line, .file = s->file ? profile_keep(p, s->file) : NULL
-		};
+		if (!PUSH(p->lines, p->line_count, p->priv->line_cap, 64,
+			  (struct profile_line){ .function = (uint32_t)fn,
+						 .line = s->line,
+						 .file = s->file ? profile_keep(p, s->file) : NULL }))
+			return -ENOMEM;
 	}
 	p->frames[b->frames[index]].first = (uint32_t)first;
 	p->frames[b->frames[index]].count = count;

@@ -2,49 +2,31 @@
 #include "record/counted.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define AT_A_TIME 64u /* a recording has some 150 names */
+#include "util/grow.h"
 
-static int make_room(struct counted *c, uint32_t id)
-{
-	uint32_t cap = (id + AT_A_TIME) / AT_A_TIME * AT_A_TIME;
-	uint64_t *before, *latest;
-
-	if (id < c->cap)
-		return 0;
-	before = realloc(c->before, cap * sizeof(*before));
-	if (before)
-		c->before = before;
-	latest = before ? realloc(c->latest, cap * sizeof(*latest)) : NULL;
-	if (!latest)
-		return -1;
-	c->latest = latest;
-	memset(c->before + c->cap, 0, (cap - c->cap) * sizeof(*before));
-	memset(c->latest + c->cap, 0, (cap - c->cap) * sizeof(*latest));
-	c->cap = cap;
-	return 0;
-}
+#define FIRST_ROOM 256u /* a recording has some 150 names */
 
 uint64_t counted_since(struct counted *c, const char *name, uint64_t value)
 {
 	uint32_t id = intern_str(&c->names, name, NULL);
+	struct counted_value *v;
 
-	if (!id || make_room(c, id))
+	if (!id || !GROW_ZEROED(c->value, (size_t)id + 1, c->cap, FIRST_ROOM))
 		return value;
-	c->latest[id] = value;
-	return value > c->before[id] ? value - c->before[id] : 0;
+	v = &c->value[id];
+	v->latest = value;
+	return value > v->before ? value - v->before : 0;
 }
 
 void counted_next(struct counted *c)
 {
-	if (c->cap)
-		memcpy(c->before, c->latest, c->cap * sizeof(*c->before));
+	for (uint32_t id = 0; id < c->cap; id++)
+		c->value[id].before = c->value[id].latest;
 }
 
 void counted_release(struct counted *c)
 {
 	intern_release(&c->names);
-	free(c->before);
-	free(c->latest);
+	free(c->value);
 }

@@ -12,7 +12,9 @@
 
 struct counted {
 	struct intern names;
-	uint64_t *before, *latest; /* by id */
+	struct counted_value {
+		uint64_t before, latest;
+	} * value; /* by id */
 	uint32_t cap;
 };
 

@@ -13,6 +13,7 @@
 #include "kmod-free/queue.h"
 #include "kmod-free/ring.h"
 #include "util/buf.h"
+#include "util/grow.h"
 #include "util/map.h"
 
 #define MAGIC 0x32454c4946524550ull /* "PERFILE2" */
@@ -136,10 +137,8 @@ static int add_event(struct perfdata *p, const void *attr, size_t size, struct e
 
 	if (p->event_cnt == MAX_EVENTS || size < PERF_ATTR_SIZE_VER0)
 		return err_set(e, -EBADMSG, "the recording declares an event in a way that cannot be right");
-	ev = realloc(p->events, (p->event_cnt + 1) * sizeof(*ev));
-	if (!ev)
+	if (!GROW_ONE(p->events, p->event_cnt))
 		return err_set(e, -ENOMEM, "out of memory");
-	p->events = ev;
 	ev = &p->events[p->event_cnt];
 	memset(ev, 0, sizeof(*ev));
 	memcpy(&ev->attr, attr, size < sizeof(ev->attr) ? size : sizeof(ev->attr));
@@ -179,10 +178,9 @@ static void take_build_id(struct perfdata *p, struct span r)
 	if (r.n < 8 + 4 + 24 + 1 || !memchr(path, 0, r.n - (8 + 4 + 24)) || p->build_id_cnt > MAX_IDS)
 		return;
 	memcpy(&h, r.p, sizeof(h));
-	list = realloc(p->build_id, (p->build_id_cnt + 1) * sizeof(*list));
-	if (!list)
+	if (!GROW_ONE(p->build_id, p->build_id_cnt))
 		return;
-	p->build_id = list;
+	list = p->build_id;
 	list[p->build_id_cnt].len = 20;
 	if (h.misc & MISC_BUILD_ID_SIZE)
 		list[p->build_id_cnt].len = r.p[8 + 4 + 20] <= 20 ? r.p[8 + 4 + 20] : 20;

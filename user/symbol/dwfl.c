@@ -10,6 +10,7 @@
 
 #include "kmod-free/elffile.h"
 #include "symbol/altlink.h"
+#include "util/grow.h"
 
 /* DIE trees of hostile files may be deep; real ones stay below a hundred. */
 #define MAX_DEPTH 256
@@ -29,9 +30,9 @@ struct dwfl_file {
 	struct altlink alt;
 	int64_t bias;
 	struct unit *units;
-	size_t unit_count;
+	size_t unit_count, unit_cap;
 	struct cu_range *ranges;
-	size_t range_count;
+	size_t range_count, range_cap;
 };
 
 /* What is collected for one address while its unit is walked, outermost first. */
@@ -55,19 +56,6 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static bool grow(void **p, size_t count, size_t size)
-{
-	void *n;
-
-	/* powers of two: double when full */
-	if (count & (count - 1) || (count && count < 16))
-		return true;
-	n = realloc(*p, (count ? count * 2 : 16) * size);
-	if (n)
-		*p = n;
-	return n;
-}
-
 static int index_units(struct dwfl_file *f)
 {
 	Dwarf_CU *cu = NULL;
@@ -82,13 +70,13 @@ static int index_units(struct dwfl_file *f)
 
 		if (type == DW_UT_partial || type == DW_UT_type)
 			continue;
-		if (!grow((void **)&f->units, f->unit_count, sizeof(*f->units)))
+		if (!GROW(f->units, f->unit_count, f->unit_cap, 16))
 			return -ENOMEM;
 		f->units[f->unit_count] = (struct unit){ die };
 		while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
 			if (start >= end)
 				continue;
-			if (!grow((void **)&f->ranges, f->range_count, sizeof(*f->ranges)))
+			if (!GROW(f->ranges, f->range_count, f->range_cap, 16))
 				return -ENOMEM;
 			f->ranges[f->range_count++] = (struct cu_range){ start, end, (uint32_t)f->unit_count };
 			any = true;

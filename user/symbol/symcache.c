@@ -11,6 +11,7 @@
 
 #include "util/buf.h"
 #include "util/cachedir.h"
+#include "util/grow.h"
 #include "util/map.h"
 
 #define MAGIC 0x3130434d59534341ull /* "ACSYMC01": changes with the layout */
@@ -44,23 +45,6 @@ struct symcache {
 	bool dirty;
 };
 
-static bool reserve(void **p, size_t count, size_t *cap, size_t extra, size_t size)
-{
-	size_t want = *cap ? *cap : 64;
-	void *n;
-
-	while (want < count + extra)
-		want *= 2;
-	if (want == *cap)
-		return true;
-	n = realloc(*p, want * size);
-	if (!n)
-		return false;
-	*p = n;
-	*cap = want;
-	return true;
-}
-
 static uint32_t keep(struct symcache *c, const char *s)
 {
 	return s ? intern_str(&c->strings, s, NULL) : 0;
@@ -71,9 +55,8 @@ static void insert(struct symcache *c, uint64_t addr, const struct symbol_frame 
 	bool added;
 	uint64_t *slot;
 
-	if (!count || count > MAX_FRAMES ||
-	    !reserve((void **)&c->entries, c->entry_count, &c->entry_cap, 1, sizeof(*c->entries)) ||
-	    !reserve((void **)&c->frames, c->frame_count, &c->frame_cap, count, sizeof(*c->frames)))
+	if (!count || count > MAX_FRAMES || !GROW(c->entries, c->entry_count, c->entry_cap, 64) ||
+	    !GROW_TO(c->frames, c->frame_count + count, c->frame_cap, 64))
 		return;
 	slot = map_put(&c->index, addr, &added);
 	if (!slot || !added)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kmod-free/elffile.h"
+#include "util/grow.h"
 
 #define MAX_SYMBOLS 8000000u
 #define MAX_NAME 4096
@@ -19,15 +20,8 @@ static int add(struct symtab *t, uint64_t start, uint64_t end, const char *name,
 
 	if (!id)
 		return -ENOMEM;
-	if (!(t->count & (t->count - 1))) {
-		size_t cap = t->count ? t->count * 2 : 1;
-		struct symtab_entry *p = realloc(t->entries, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		t->entries = p;
-	}
-	t->entries[t->count++] = (struct symtab_entry){ start, end, id, rank, sized };
+	if (!PUSH(t->entries, t->count, t->cap, 1, (struct symtab_entry){ start, end, id, rank, sized }))
+		return -ENOMEM;
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "util/grow.h"
 #include "util/map.h"
 
 #include <stdlib.h>
@@ -196,15 +197,8 @@ uint32_t intern_add(struct intern *t, const void *data, size_t len, bool *added)
 		if (t->entries[id].hash == h && t->entries[id].len == len && !memcmp(t->entries[id].data, data, len))
 			return id;
 	}
-	if (t->count + 1 >= t->entry_cap) {
-		uint32_t cap = t->entry_cap ? t->entry_cap * 2 : 64;
-		void *p = realloc(t->entries, cap * sizeof(*t->entries));
-
-		if (!p)
-			return 0;
-		t->entries = p;
-		t->entry_cap = cap;
-	}
+	if (!GROW_TO(t->entries, t->count + 2, t->entry_cap, 64)) /* entry 0 is none */
+		return 0;
 	copy = intern_alloc(t, len + 1);
 	if (!copy)
 		return 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "util/clean.h"
+#include "util/grow.h"
 #include "util/map.h"
 #include "view/export.h"
 
@@ -38,15 +39,8 @@ static int add(struct writer *w, const uint32_t key[4], const struct profile_cel
 
 	if (!id)
 		return -ENOMEM;
-	if (id >= w->cap) {
-		size_t cap = w->cap ? w->cap * 2 : 256;
-
-		x = realloc(w->costs, cap * sizeof(*x));
-		if (!x)
-			return -ENOMEM;
-		w->costs = x;
-		w->cap = cap;
-	}
+	if (!GROW(w->costs, id, w->cap, 256))
+		return -ENOMEM;
 	x = &w->costs[id];
 	if (added) {
 		*x = (struct cost){ .function = key[0], .line = key[1], .callee = key[2], .callee_line = key[3] };
