@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "volume/flow_balance.h"
@@ -119,12 +120,69 @@ static void any_graph_has_an_answer(void **state)
 	}
 }
 
+/* Functions of a loop each, 4 blocks of 5 edges, the loop's body calling the entries of three others. */
+static double cpu_of(uint32_t functions)
+{
+	uint32_t nodes = 4 * functions, edges = 8 * functions;
+	struct flow_balance_node *node = calloc(nodes, sizeof(*node));
+	struct flow_balance_edge *edge = calloc(edges, sizeof(*edge));
+	struct flow_balance_group *group = calloc(5 * functions, sizeof(*group));
+	struct flow_balance s = { node, nodes, edge, edges, group, 5 * functions, PERIOD };
+	uint64_t x = 88172645463325252ull;
+	clock_t began;
+
+	assert_true(node && edge && group);
+	for (uint32_t f = 0; f < functions; f++) {
+		uint32_t n = 4 * f, g = 5 * f;
+		struct flow_balance_edge own[] = {
+			{ n, g, 0 }, { n + 1, g + 1, 0 }, { n + 2, g + 2, 0 }, { n + 3, g + 2, 0 }, { n + 1, g + 3, 0 }
+		};
+
+		for (uint32_t b = 0; b < 4; b++) {
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			node[n + b] = (struct flow_balance_node){ x % 3 ? 0 : (double)(x >> 8 & 31) * PERIOD, 6, 0 };
+			group[g + 1 + b].from = n + b;
+		}
+		/* a function's first edge comes from nowhere known; its last group is of calls */
+		group[g].from = SMOOTH_NONE;
+		group[g + 4].from = n + 2;
+		memcpy(&edge[8 * f], own, sizeof(own));
+		for (uint32_t c = 0; c < 3; c++) {
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			edge[8 * f + 5 + c] = (struct flow_balance_edge){ 4 * (uint32_t)(x % functions), g + 4, 0 };
+		}
+	}
+	began = clock();
+	assert_int_equal(flow_balance_solve(&s), 0);
+	began = clock() - began;
+	for (uint32_t n = 0; n < nodes; n++)
+		assert_true(node[n].runs >= 0 && isfinite(node[n].runs));
+	free(node);
+	free(edge);
+	free(group);
+	return (double)began / CLOCKS_PER_SEC;
+}
+
+/* The number of steps has a bound and a step passes each edge once: ten times as much code takes at most twenty times
+ * as long (caches, other load), where a solver that is quadratic would take a hundred. */
+static void time_grows_with_the_code(void **state)
+{
+	double small = cpu_of(5000), large = cpu_of(50000);
+
+	if (large > 20 * small)
+		small = fmax(small, cpu_of(5000));
+	if (large > 20 * small)
+		large = fmin(large, cpu_of(50000));
+	if (large > 20 * small)
+		fail_msg("50,000 functions take %.2f s, 5,000 %.2f s", large, small);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_loop_runs_as_one),           cmocka_unit_test(calls_tie_functions),
 		cmocka_unit_test(nothing_runs_less_than_never), cmocka_unit_test(nonsense_is_refused),
-		cmocka_unit_test(any_graph_has_an_answer),
+		cmocka_unit_test(any_graph_has_an_answer),      cmocka_unit_test(time_grows_with_the_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,7 @@ struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer
 	bool added;
 	uint64_t *at;
 
+	f->summed = false;
 	if (producer >= f->func_count || consumer >= f->func_count || !GROW(f->edges, f->edge_count, f->edge_cap, 64)) {
 		f->failed = true;
 		return NULL;
@@ -187,6 +188,9 @@ void flow_finish(struct flow *f)
 	for (uint32_t i = 0; i < f->func_count; i++)
 		f->funcs[i].in = f->funcs[i].out = 0;
 	sort_edges(f, by_bytes);
+	f->summed = false;
+	f->total = flow_total(f);
+	f->summed = true;
 	for (size_t i = 0; i < f->edge_count; i++) {
 		const struct flow_edge *e = &f->edges[i];
 
@@ -199,6 +203,9 @@ double flow_total(const struct flow *f)
 {
 	double sum = 0;
 
+	/* views ask once an edge */
+	if (f->summed)
+		return f->total;
 	for (size_t i = 0; i < f->edge_count; i++)
 		sum += f->edges[i].bytes;
 	return sum;

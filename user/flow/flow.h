@@ -105,6 +105,8 @@ struct flow {
 	struct map edge_at;  /* producer << 32 | consumer -> index */
 	struct intern names; /* "name\0object" -> function index + 1 */
 	bool failed;         /* memory ran out: the table is incomplete */
+	bool summed;         /* total is that of the edges: flow_finish() was the last to touch them */
+	double total;
 };
 
 void flow_init(struct flow *f);

@@ -4,7 +4,8 @@
  * time says little about its executions (a load that waits gets all of the loop's samples), but
  * executions obey the control flow: what enters a block leaves it, a callee's entry runs as often as
  * the calls of it. The counts returned obey both nearly exactly, and explain the time as well as they
- * can when an instruction takes about as long everywhere, within a factor or so.
+ * can when an instruction takes about as long everywhere, within a factor or so. Time and memory grow in
+ * proportion to the edges: the number of passes over them has a bound.
  *
  * Included by user/flow and tests. To tell it of another kind of control flow: a group of edges.
  */
