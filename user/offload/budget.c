@@ -8,6 +8,10 @@
  * a fixed time would fall into step with the target's own phases. Stretches in which it was armed are
  * recorded, so that totals can be scaled and their spread be seen; a stretch in which the target changes
  * its pace is written in pieces, because the gap after it goes on at the pace it ended with.
+ *
+ * These accounts are no rows of the recorder's ledger (record/ledger.h): that has a row for each kind of spending,
+ * known beforehand, and tells whether more may be spent; here is a balance for each library, met while it runs, which
+ * may be overdrawn and is paid back. The recorder's row "offload probes" gives the budget that these share.
  */
 #include <errno.h>
 #include <math.h>
