@@ -92,7 +92,7 @@ static bool asks_for_flow(const struct report_cmd *o)
 
 static struct profile *load(const struct report_cmd *o, const struct filter *f, struct bytes *b, struct err *e)
 {
-	struct flow_input_opts io = { .stacks = true, .compute = true, .filter = f };
+	struct flow_input_opts io = { .bytes = true, .stacks = true, .compute = true, .filter = f };
 
 	b->asked = asks_for_flow(o);
 	return b->asked ? flow_input_and_profile(&b->in, o->input, &io, &b->why, e) : profile_load(o->input, e);

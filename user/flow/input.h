@@ -302,7 +302,8 @@ struct flow_input {
 };
 
 struct flow_input_opts {
-	bool main_image;             /* library functions stand as their nearest caller in the main image */
+	bool bytes;      /* asked for bytes alone: samples of nothing but time are not told apart by function */
+	bool main_image; /* library functions stand as their nearest caller in the main image */
 	const struct filter *filter; /* what its processes read; NULL: all */
 	uint32_t tid;                /* only this; 0: all */
 	bool stores_too; /* leave out what other processes write, too: who produced what is read is then unknown */
