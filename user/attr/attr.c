@@ -723,6 +723,7 @@ void attr_lasting_counters(const struct attr *a,
 	put_counter(ctx, "processes whose end was not told", m->ends_lost, true);
 	put_counter(ctx, "lists of mappings read afresh, as they had grown too long", m->replaced, false);
 	put_counter(ctx, "lists of mappings cut, as they had grown too long", m->aged, true);
+	put_counter(ctx, "lists of mappings longer than is read of them (16 MiB), the rest unknown", m->maps_cut, true);
 	put_counter(ctx, "mapping records without a size", m->malformed, true);
 	put_counter(ctx, "unwind tables too large", modules_frames_refused(a->modules), true);
 	put_counter(ctx, "perf map lines refused", a->n.jit_refused, true);

@@ -211,9 +211,12 @@ static void note(struct offload_session *s, const char *path, const char *text)
 	/* the target names its files: a newline in a path would begin a note of its own */
 	clean_add(&line, path, CLEAN_TEXT);
 	buf_addf(&line, ": %s\n", text);
-	if (buf_failed(&line) || s->notes.len > NOTES_MOST || (s->notes.len && strstr(s->notes.data, line.data)))
+	if (!buf_failed(&line) && s->notes.len && strstr(s->notes.data, line.data))
 		return;
-	buf_addstr(&s->notes, line.data);
+	if (buf_failed(&line) || s->notes.len > NOTES_MOST)
+		s->notes_cut++;
+	else
+		buf_addstr(&s->notes, line.data);
 }
 
 static void missing_symbols(struct offload_session *s, const struct lib_file *f)
@@ -304,6 +307,7 @@ static void count_without(const struct gather *g, uint32_t group, struct known_l
 static void note_alone(struct gather *g, uint32_t group)
 {
 	AUTO_BUF(names);
+	AUTO_BUF(text);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < g->cnt; i++)
@@ -314,12 +318,13 @@ static void note_alone(struct gather *g, uint32_t group)
 		}
 	if (!n || buf_failed(&names))
 		return;
-	clean_add(&g->s->notes, g->path, CLEAN_TEXT);
 	buf_addf(
-		&g->s->notes,
-		": of calls of %s%s only the beginning is seen, so they are counted and not timed: where such a function ends is not known, "
-		"and a probe on its return would end a program that throws an exception through it; --offload-returns risks that\n",
+		&text,
+		"of calls of %s%s only the beginning is seen, so they are counted and not timed: where such a function ends is not known, "
+		"and a probe on its return would end a program that throws an exception through it; --offload-returns risks that",
 		names.data, n > 3 ? " and others" : "");
+	if (!buf_failed(&text))
+		note(g->s, g->path, text.data);
 }
 
 /* A process takes part in a library: its return addresses are replaced only where nothing that passes could be

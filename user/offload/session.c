@@ -303,6 +303,9 @@ void session_put_counts(struct offload_session *s)
 		put_counter(s, "offload: libraries that were rewritten, and are probed no more", true, s->rewritten);
 	if (s->libs_full)
 		put_counter(s, "offload: libraries were not looked at, as 512 others are known", true, 1);
+	if (s->notes_cut)
+		put_counter(s, "offload: notes about libraries left out, as there were 64 KiB of them", true,
+			    s->notes_cut);
 	if (n->dropped)
 		put_counter(s, "offload: calls given up, too many open at once", true, n->dropped);
 }
@@ -704,6 +707,8 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 			unknown);
 	if (s->notes.len)
 		buf_addstr(out, s->notes.data);
+	if (s->notes_cut)
+		buf_addf(out, "offload: %llu more notes about libraries, left out\n", (unsigned long long)s->notes_cut);
 }
 
 bool offload_session_probes(const struct offload_session *s, uint32_t api)

@@ -110,6 +110,7 @@ struct offload_session {
 	struct map catching;  /* hash of a file's device and inode -> 1: its code does not catch, 2: it may */
 	bool returns_at_risk; /* some process has return probes that an exception may pass, should it ever catch one */
 	struct buf notes;
+	uint64_t notes_cut; /* that found no room in them */
 	bool degraded, ended;
 	uint64_t children, children_gone; /* forked; ended before they could be probed */
 	struct map open_sites;            /* where calls are under way: how many */

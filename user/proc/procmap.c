@@ -23,7 +23,8 @@
 #define YOUNG_MAPPINGS 64
 /* Of a process that cannot be read again: as many as it can have (vm.max_map_count, where nobody changed it). */
 #define MOST_MAPPINGS 65536
-#define MAX_MAPS_BYTES (16u << 20)
+#define MAX_MAPS_BYTES (16u << 20) /* more than 100,000 mappings */
+#define MAPS_PIECE 8192            /* read at a time; the kernel gives a page */
 #define REFRESH_NS 1000000000ull
 #define REFRESH_PER_SECOND 100
 #define LINGER_NS 2000000000ull
@@ -49,7 +50,7 @@ struct procmaps {
 	uint64_t budget_second;
 	unsigned budget_used;
 	char *text; /* of /proc/PID/maps, kept between reads */
-	size_t text_cap;
+	size_t text_cap, most_text;
 	bool known_only;
 	unsigned most_mappings, most_processes;
 	uint64_t searched; /* for room among the processes, monotonic ns */
@@ -210,6 +211,11 @@ void procmaps_limit(struct procmaps *p, unsigned mappings, unsigned processes)
 	p->most_processes = processes;
 }
 
+void procmaps_limit_text(struct procmaps *p, size_t bytes)
+{
+	p->most_text = bytes;
+}
+
 struct procmaps *procmaps_new(struct modules *ms)
 {
 	struct procmaps *p = calloc(1, sizeof(*p));
@@ -217,6 +223,7 @@ struct procmaps *procmaps_new(struct modules *ms)
 	if (p) {
 		p->modules = ms;
 		procmaps_limit(p, MOST_MAPPINGS, MAX_PROCESSES);
+		procmaps_limit_text(p, MAX_MAPS_BYTES);
 	}
 	return p;
 }
@@ -389,10 +396,13 @@ static ssize_t read_maps(struct procmaps *p, uint32_t pid)
 	if (fd < 0)
 		return -errno;
 	for (;;) {
-		if (p->text_cap - len < 8192 &&
-		    (len > MAX_MAPS_BYTES / 2 || !GROW_TO(p->text, len + 8192, p->text_cap, 65536)))
-			break; /* what fits */
-		n = read(fd, p->text + len, p->text_cap - len - 1);
+		if (len >= p->most_text || !GROW_TO(p->text, len + MAPS_PIECE, p->text_cap, 65536)) {
+			char more;
+
+			p->counters.maps_cut += read(fd, &more, 1) == 1;
+			break;
+		}
+		n = read(fd, p->text + len, MAPS_PIECE - 1);
 		if (n <= 0)
 			break;
 		len += (size_t)n;

@@ -56,11 +56,14 @@ struct procmap_counters {
 	uint64_t ends_lost;         /* processes that had ended, as was found when there were too many */
 	uint64_t replaced, aged; /* lists that grew too long: read afresh; unreadable, and the older half forgotten */
 	uint64_t malformed;      /* events that say nothing */
+	uint64_t maps_cut;       /* times that /proc/PID/maps was longer than is read of it */
 };
 
 struct procmaps *procmaps_new(struct modules *ms);
 /* Of a list that cannot be read afresh, and of all: smaller ones for tests. */
 void procmaps_limit(struct procmaps *p, unsigned mappings, unsigned processes);
+/* Likewise: bytes that are read of /proc/PID/maps; what lies above is unknown then, and counted. */
+void procmaps_limit_text(struct procmaps *p, size_t bytes);
 /* Never looks into /proc: events tell everything. */
 void procmaps_offline(struct procmaps *p);
 void procmaps_free(struct procmaps *p);
