@@ -20,8 +20,11 @@
 #include "record/part_access.h"
 #include "cli/counts_keep.h"
 #include "record/part_counts.h"
+#include "cli/record_cost.h"
+#include "cli/record_tell.h"
 #include "record/session.h"
 #include "measure/cost.h"
+#include "measure/cost_in_turns.h"
 #include "symbol/contained_child.h"
 #include "record/ledger.h"
 #include "record/sources.h"
@@ -29,11 +32,10 @@
 #include "util/clock.h"
 #include "util/rights.h"
 
-#define UNSAMPLED_NOTED 0.05
-/* of CPU time, in which one sample at least is to be expected: none by chance in e^-5, 0.7 % */
-#define ENOUGH_PERIODS 5
-#define UNREAD_NOTED 0.02
-#define UNREAD_SAMPLES 10
+/* of --measure-cost: shorter, and attaching and the first windows, dearer than the rest, are most of it */
+#define LEAST_TURN_S 1.0
+#define COST_DURATION_S 64.0
+#define COST_PAIRS 8
 #define TIMER_SLACK_NS 1000ul
 #define FIRST_NAMES_NS 10000000000ull /* who is killed sooner has the files that the names are in, most likely */
 #define NAMES_NS 60000000000ull
@@ -48,7 +50,8 @@ struct record_opts {
 	const char *offload, *offload_attach, *counts, *counts_cache, *timers, *breakpoints;
 	struct opt_list offload_probes;
 	bool offload_exact, offload_returns;
-	bool keep_set, ldlat_set, phys, page_size, cmdline;
+	const char *work;
+	bool keep_set, ldlat_set, phys, page_size, cmdline, measure_cost, json;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
 	double hz, duration;
 	uint64_t keep, period, stack_bytes, ring_bytes, watch_len, ldlat;
@@ -141,6 +144,16 @@ static const struct opt options[] = {
 	{ OPT_UINT, 0, "keep", O(keep), "N", "with --rotate: no more than the latest N of these files", O(keep_set) },
 	{ OPT_BOOL, 0, "cmdline", O(cmdline), NULL,
 	  "store whole command lines, arguments and the secrets in them included", 0 },
+	{ OPT_GROUP, 0, NULL, 0, NULL, "What it costs", 0 },
+	{ OPT_BOOL, 0, "measure-cost", O(measure_cost), NULL,
+	  "record by turns, on and off, and tell what the target got done with and without (-p or -n; --duration in all: 64s); each turn's "
+	  "profile is FILE.000001, FILE.000002...",
+	  0 },
+	{ OPT_STRING, 0, "work", O(work), "COMMAND",
+	  "with --measure-cost: prints how much work the target has done so far, as one number; else its read and write calls or the "
+	  "network tell",
+	  0 },
+	{ OPT_BOOL, 0, "json", O(json), NULL, "with --measure-cost: the result as JSON", 0 },
 	{ OPT_BOOL, 'q', "quiet", O(quiet), NULL, "no progress and no closing line; errors and losses only", 0 },
 	OPT_END,
 };
@@ -253,6 +266,13 @@ static int check(const struct record_opts *o, struct session_opts *so, struct er
 		return err_set(e, -EINVAL, "-o wants the name of a file");
 	if (o->keep_set && (!o->rotate || !o->keep))
 		return err_set(e, -EINVAL, "--keep wants 1 or more, and --rotate");
+	if ((o->work || o->json) && !o->measure_cost)
+		return err_set(e, -EINVAL, "--work and --json want --measure-cost");
+	if (o->measure_cost && (!(o->pids.count || o->names.count) || o->rotate))
+		return err_set(e, -EINVAL, "--measure-cost wants processes that run: -p or -n; and no --rotate");
+	if (o->measure_cost && o->duration > 0 && o->duration < 2 * TURN_PAIRS_LEAST * LEAST_TURN_S)
+		return err_set(e, -EINVAL, "--measure-cost wants a --duration of %.0fs or more",
+			       2 * TURN_PAIRS_LEAST * LEAST_TURN_S);
 	if (o->hz_set && o->period_set)
 		return err_set(e, -EINVAL, "-F and -c exclude each other");
 	if (o->hz_set && (o->hz < 1 || o->hz > 50000))
@@ -402,133 +422,6 @@ static int name_now(struct session *s, uint64_t now, uint64_t *next, struct err 
 	return err;
 }
 
-/* What is written says that much itself: the addresses that follow are named by object and offset. */
-static void tell_unnamed(void)
-{
-	if (contained_stopped())
-		log_warn(
-			"names were not looked up to the end, as a signal asked: what was left is shown as object+0xoffset");
-}
-
-static void show_progress(const struct session_totals *t)
-{
-	log_progress("%5.1f s  %" PRIu64 " samples  %" PRIu64 " lost  own CPU %.1f %%  %.1f MiB",
-		     (double)t->elapsed_ns / 1e9, t->samples, t->lost,
-		     100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1),
-		     (double)t->bytes / 1048576);
-}
-
-static void closing_line(const struct record_opts *o, const struct session_totals *t)
-{
-	double size = (double)t->bytes;
-	AUTO_BUF(line);
-
-	buf_addf(&line, "%" PRIu64 " samples, %" PRIu64 " lost, %.*f %s in %s%s", t->samples, t->lost,
-		 size < 10240 ? 1 : 0, size < 1048576 ? size / 1024 : size / 1048576, size < 1048576 ? "KiB" : "MiB",
-		 o->output, o->segments ? ".*" : "");
-	if (t->target_ns && (double)t->target_lost_ns >= 0.95 * (double)t->target_ns)
-		buf_addf(&line, "; target slowed 20-fold or more, own CPU %.1f %%",
-			 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
-	else if (t->target_ns)
-		buf_addf(&line, "; estimated slow-down %.2f %% (%s), own CPU %.1f %%",
-			 100.0 * (double)t->target_lost_ns / (double)t->target_ns,
-			 t->tick_ns > 0 ? "from the measured cost of a sample"
-					: "assuming 30 us a sample: too busy to measure it",
-			 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
-	if (!buf_failed(&line))
-		log_info("%s", line.data);
-}
-
-/* Not a loss of ours, but the figures are silent about it. */
-static void tell_unsampled(const struct session_totals *t)
-{
-	double all = (double)t->target_ns + (double)t->unsampled_ns,
-	       share = all > 0 ? (double)t->unsampled_ns / all : 0;
-
-	if (t->unsampled_threads && share > UNSAMPLED_NOTED)
-		log_info("%.0f %% of the CPU time has no sample: %" PRIu64
-			 " threads ended before their first one; a higher -F sees more "
-			 "of them, --timers cpus sees them in proportion",
-			 100 * share, t->unsampled_threads);
-}
-
-/* Each of the two parts asks once a sample. */
-static void tell_put_off(const struct session_totals *t)
-{
-	if (t->put_off > t->samples / 2 && t->switches_per_second > 0)
-		log_info(
-			"watch windows and execution counts were put off: the target switches threads %.0f times per second of CPU "
-			"time, which timers of threads would make too dear; --timers cpus has no such limit",
-			t->switches_per_second);
-}
-
-/* Of their time it is known where it went, and not what was read and written there: status 3 where it is much. */
-static int tell_unread(const struct session_totals *t, int status)
-{
-	double least = fmax(UNREAD_SAMPLES, UNREAD_NOTED * (double)t->samples);
-
-	if ((double)t->rewritten >= least)
-		log_warn("%" PRIu64 " of %" PRIu64
-			 " samples were in code that the target rewrote before it was read: their accesses are "
-			 "unknown, the flow lacks them",
-			 t->rewritten, t->samples);
-	if ((double)t->unreadable >= least)
-		log_warn("%" PRIu64 " of %" PRIu64
-			 " samples were in code that cannot be read or decoded: their accesses are unknown, the "
-			 "flow lacks them",
-			 t->unreadable, t->samples);
-	return (double)t->rewritten >= least || (double)t->unreadable >= least ? EXIT_DEGRADED : status;
-}
-
-/* It runs in the hope of being observed, and whoever started it has to know that it is not. */
-static void tell_command(struct targets *t)
-{
-	if (t->child && t->go_fd < 0 && targets_child_status(t, false) < 0)
-		log_warn("the command goes on as process %d and is no longer observed; `kill %d` ends it", t->child,
-			 t->child);
-}
-
-/* A profile without samples can be read, and says nothing: status 3, and why. */
-static int tell_no_samples(struct session *s, struct targets *t)
-{
-	const struct session_totals *n = session_totals(s);
-	double period_ms = (double)session_period(s) / 1e6, used_ms = (double)n->unsampled_ns / 1e6;
-
-	if (n->samples)
-		return EXIT_DONE;
-	if (t->child && targets_child_status(t, false) >= 0 && 1e3 * t->child_cpu_s >= ENOUGH_PERIODS * period_ms)
-		log_warn(
-			"no samples, though the command used %.4g ms of CPU time: in processes that are not observed (--no-inherit, or programs that "
-			"gain rights), or in threads that each ran for less than the %.4g ms between two samples",
-			1e3 * t->child_cpu_s, period_ms);
-	else if (t->child && targets_child_status(t, false) >= 0)
-		log_warn(
-			"no samples: the command ran for %.4g ms of CPU time, and one sample is taken in %.4g ms; let it work for longer, or sample "
-			"more often with -F",
-			1e3 * t->child_cpu_s, period_ms);
-	else if (n->unsampled_threads)
-		log_warn("no samples: the target ran for %.4g ms of CPU time, in %" PRIu64
-			 " threads, and one sample is taken in %.4g ms of each; "
-			 "record for longer, or sample more often with -F",
-			 used_ms, n->unsampled_threads, period_ms);
-	else
-		log_warn(
-			"no samples: the target used no CPU time while it was observed, or less than the %.4g ms between two samples; record while "
-			"it works",
-			period_ms);
-	return EXIT_DEGRADED;
-}
-
-static int tell_rest(const struct record_opts *o, const struct session_totals *t, int status)
-{
-	tell_unsampled(t);
-	if (!o->quiet)
-		tell_put_off(t);
-	if (t->lost)
-		log_warn("%" PRIu64 " records were lost; `accperf report --json` names the counters", t->lost);
-	return tell_unread(t, status);
-}
-
 static int pass_on(int status)
 {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -574,6 +467,7 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 			"timers of single threads instead of CPUs: %s; threads that live for less than a period go unseen, and "
 			"switching between threads is slower",
 			fallback);
+	record_cost_moment();
 	/* it wakes for ticks, each of which is over in some 10 us; the command was started before */
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	/* names are sought when all is recorded, and a second Ctrl-C ends that */
@@ -611,27 +505,28 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 			break;
 		if (!o->quiet && now >= next_line) {
 			next_line += 1000000000;
-			show_progress(session_totals(s));
+			record_tell_progress(session_totals(s));
 		}
 	}
+	record_cost_moment();
 	if (!o->quiet)
 		log_progress("naming functions...");
 	if (session_finish(s, why, &e) && status == EXIT_DONE)
 		status = cli_fail(&e, EXIT_FAILED);
 	rights_drop();
-	tell_unnamed();
+	record_tell_unnamed();
 	if (status == EXIT_DONE && !o->quiet)
-		closing_line(o, session_totals(s));
+		record_tell_closing(session_totals(s), o->output, o->segments);
 	if (status == EXIT_DONE)
-		status = tell_no_samples(s, t);
+		status = record_tell_no_samples(s, t);
 	if (status != EXIT_FAILED)
-		status = tell_rest(o, session_totals(s), status);
+		status = record_tell_rest(session_totals(s), o->quiet, status);
 	if (t->child && status != EXIT_FAILED) {
 		int its = command_status(t);
 
 		return its == EXIT_DONE ? status : its;
 	}
-	tell_command(t);
+	record_tell_command(t);
 	return status;
 }
 
@@ -809,9 +704,8 @@ static int rotation_of(struct record_opts *o, struct session_opts *so, struct se
 	return 0;
 }
 
-static int cmd_record(void *opts, int argc, char **argv)
+static int record_once(const struct record_opts *asked, int argc, char **argv)
 {
-	const struct record_opts *asked = opts;
 	struct record_opts some = *asked, *o = &some;
 	struct session_opts so = { 0 };
 	struct offload_part *offload;
@@ -872,6 +766,91 @@ static int cmd_record(void *opts, int argc, char **argv)
 	return status;
 }
 
+static int turn_with(void *opts, const char *output, double seconds)
+{
+	struct record_opts o = *(const struct record_opts *)opts;
+
+	o.measure_cost = o.json = false;
+	o.work = NULL;
+	o.quiet = true;
+	o.output = output;
+	o.duration = seconds;
+	return record_once(&o, 0, NULL);
+}
+
+static int find_pids(const struct record_opts *o, int **pids, size_t *count, struct err *e)
+{
+	struct record_opts quiet = *o;
+	struct targets t;
+
+	quiet.quiet = true;
+	targets_init(&t);
+	if (!find_targets(&quiet, 0, NULL, &t, e)) {
+		*pids = calloc(t.count + 1, sizeof(**pids));
+		for (size_t i = 0; *pids && i < t.count; i++)
+			(*pids)[(*count)++] = t.procs[i].pid;
+		if (!*pids)
+			err_set(e, -ENOMEM, "out of memory");
+	}
+	targets_release(&t);
+	return e->code;
+}
+
+/* Turns shorten from eight pairs to five before they get shorter than a second. */
+static unsigned pairs_in(double seconds)
+{
+	double fit = seconds / (2 * LEAST_TURN_S);
+
+	return fit < COST_PAIRS ? (unsigned)fit : COST_PAIRS;
+}
+
+static int measure_cost(struct record_opts *o)
+{
+	double seconds = o->duration > 0 ? o->duration : COST_DURATION_S;
+	struct segments files = { 0 };
+	struct cost_turns c = { .work = o->work,
+				.pairs = pairs_in(seconds),
+				.quiet = o->quiet,
+				.json = o->json,
+				.files = &files,
+				.record = turn_with,
+				.ctx = o };
+	struct session_opts unused = { 0 };
+	struct err e = { 0 };
+	int *pids = NULL, status;
+
+	c.turn_s = seconds / (2 * c.pairs);
+	if (check_targets(o, 0, NULL, &e) || check(o, &unused, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	if (segments_begin(&files, o->output, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	if (find_pids(o, &pids, &c.pid_count, &e)) {
+		segments_release(&files);
+		return cli_fail(&e, EXIT_FAILED);
+	}
+	c.pids = pids;
+	c.sigfd = open_signals();
+	status = c.sigfd < 0 ? EXIT_FAILED : record_cost(&c);
+	if (c.sigfd >= 0)
+		close(c.sigfd);
+	free(pids);
+	segments_release(&files);
+	return status;
+}
+
+static int cmd_record(void *opts, int argc, char **argv)
+{
+	struct record_opts *o = opts;
+
+	if (!o->measure_cost)
+		return record_once(o, argc, argv);
+	if (argc) {
+		log_error("--measure-cost wants processes that run: -p or -n, and no command");
+		return EXIT_USAGE;
+	}
+	return measure_cost(o);
+}
+
 CLI_COMMAND(record) = {
 	.name = "record",
 	.records = true,
@@ -890,6 +869,11 @@ CLI_COMMAND(record) = {
 		"With --rotate the recording goes on for weeks in files that end one after the other, each a whole profile\n"
 		"with everything that reading it needs; no sample is lost between two of them, and what the recorder\n"
 		"remembers begins anew with each. --keep N removes the oldest of those that this recording made.\n\n"
+		"The slow-down in the closing line is estimated, from what samples and windows cost here. --measure-cost\n"
+		"measures it: recordings on and off by turns, in the order off, on, on, off, and per pair of turns how much\n"
+		"more or less the target got done in a second, and what CPU time a piece of work took. What the kernel\n"
+		"counts anyhow is the work, or what the command of --work prints (requests served, rows written). A target\n"
+		"that is paced from outside gets the same done either way; its CPU time tells.\n\n"
 		"Ctrl-C ends the recording; the profile is complete. A recording that is killed, or meets a full\n"
 		"disk, loses at most its last second, and names of what came in its last minutes. With -- CMD the\n"
 		"exit status is the command's, or 3 where that is 0 and something is missing. A recording without a\n"
@@ -931,6 +915,7 @@ CLI_COMMAND(record) = {
 		"groups of the perf_event hierarchy can be observed, without their system calls.",
 	.examples = "accperf record -p 1234 --duration 10s\tTen seconds of a running process\n"
 		    "accperf record -F 999 -o run.data -- gzip -k big.tar\tA command, at a rate of your choice\n"
+		    "accperf record -p 1234 --measure-cost\tWhat recording takes from this process, measured\n"
 		    "accperf record -a --effort low --duration 1m\tThe whole machine, at most half a percent\n",
 	.max_args = -1,
 };
