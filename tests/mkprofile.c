@@ -23,6 +23,8 @@
  * dump=1 writes nothing, but copies all of FILE's unpacked sections to stdout.
  *
  * pids=1 writes nothing, but lists what FILE says of whom: a line "SECTION PID RECORDS" each.
+ *
+ * sections=1 writes nothing, but lists how many records FILE has: a line "SECTION RECORDS" each, by number.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -576,6 +578,26 @@ static int list_pids(const char *path)
 	return 0;
 }
 
+static int list_sections(const char *path)
+{
+	struct err e = { 0 };
+	struct store_reader *r = store_open(path, &e);
+	static unsigned long of[UINT16_MAX + 1];
+	struct store_chunk c;
+
+	if (!r) {
+		fprintf(stderr, "mkprofile: %s\n", e.text);
+		return 1;
+	}
+	while (store_next(r, &c, &e) > 0)
+		of[c.section] += c.count;
+	for (unsigned s = 0; s <= UINT16_MAX; s++)
+		if (of[s])
+			printf("%u %lu\n", s, of[s]);
+	store_reader_free(r);
+	return 0;
+}
+
 /* shape: options in the order in which a profile is written. */
 int main(int argc, char **argv)
 {
@@ -596,6 +618,8 @@ int main(int argc, char **argv)
 		return dump(argv[1]);
 	if (number(argc, argv, "pids", 0))
 		return list_pids(argv[1]);
+	if (number(argc, argv, "sections", 0))
+		return list_sections(argv[1]);
 	w = store_create(argv[1], 0, &e);
 	if (!w) {
 		fprintf(stderr, "mkprofile: %s\n", e.text);

@@ -23,7 +23,8 @@
 #define OPEN_NS 20000ull /* until a burst begins: longer than it takes to say so */
 #define ON_CREDIT 2 /* bursts: the account is empty at first, and a target that sleeps fills it in many seconds only */
 #define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
-#define EMPTY 64             /* bursts: as many seconds, at the rate at which an idle target is looked at */
+#define EMPTY 16             /* records of bursts: a minute, at the rate at which an idle target is looked at */
+#define ALIKE 4              /* bursts in one such record: more would make intervals wider than what was seen allows */
 
 /* What the kernel has counted since the targets began, and when it was asked. */
 struct sums {
@@ -47,7 +48,7 @@ struct sysio_part {
 	size_t held_count, held_cap;
 	/* Bursts that saw nothing, while nothing moved: an idle target's file grows by some at a time. */
 	struct fmt_sysio_burst empty[EMPTY];
-	unsigned empty_count;
+	unsigned empty_count, alike; /* alike: bursts in the last of them */
 	uint64_t bursts;
 	uint64_t rate_at, rate_bursts, rate_calls; /* when last looked at, and how many there were */
 	double rate;                               /* as last written */
@@ -122,7 +123,39 @@ static int write_empty(struct sysio_part *c)
 
 	for (unsigned i = 0; i < c->empty_count && !err; i++)
 		err = store_put(session_store(c->s), FMT_SYSIO_BURST, &c->empty[i], sizeof(c->empty[i]));
-	c->empty_count = 0;
+	c->empty_count = c->alike = 0;
+	return err;
+}
+
+/* As one burst, as long as all of them: what it stands for is the same. */
+static bool joins_empty(struct sysio_part *c, const struct fmt_sysio_burst *r)
+{
+	struct fmt_sysio_burst *last = c->empty_count ? &c->empty[c->empty_count - 1] : NULL;
+	double mine = (double)(r->end - r->begin), all;
+
+	if (!last || c->alike == ALIKE || last->flags != r->flags)
+		return false;
+	all = (double)(last->end - last->begin) + mine;
+	if (all > 0)
+		last->weight += (r->weight - last->weight) * mine / all;
+	last->end += r->end - r->begin;
+	last->span_ns += r->span_ns;
+	last->ran_ns += r->ran_ns;
+	last->ran_all_ns += r->ran_all_ns;
+	last->spent_ns += r->spent_ns;
+	c->alike++;
+	return true;
+}
+
+static int keep_empty(struct sysio_part *c, const struct fmt_sysio_burst *r)
+{
+	int err;
+
+	if (joins_empty(c, r))
+		return 0;
+	err = c->empty_count == EMPTY ? write_empty(c) : 0;
+	c->empty[c->empty_count++] = *r;
+	c->alike = 1;
 	return err;
 }
 
@@ -131,7 +164,7 @@ static int describe(struct sysio_part *c, double weight)
 {
 	uint64_t now = clock_now();
 	bool nothing = weight > 0 && !c->held_count;
-	int err = 0;
+	int err;
 	struct fmt_sysio_burst r = {
 		.begin = weight > 0 ? c->plan.began : now,
 		.end = weight > 0 ? c->plan.ended : now,
@@ -153,12 +186,10 @@ static int describe(struct sysio_part *c, double weight)
 		tell_sums(c, &r);
 	for (int i = 0; i < 2; i++)
 		nothing = nothing && !r.seen[i] && !r.moved[i];
-	if (c->empty_count == EMPTY || !nothing)
-		err = write_empty(c);
-	if (!nothing)
-		return err ? err : store_put(session_store(c->s), FMT_SYSIO_BURST, &r, sizeof(r));
-	c->empty[c->empty_count++] = r;
-	return err;
+	if (nothing)
+		return keep_empty(c, &r);
+	err = write_empty(c);
+	return err ? err : store_put(session_store(c->s), FMT_SYSIO_BURST, &r, sizeof(r));
 }
 
 /* Writes what the last burst saw. */
