@@ -37,8 +37,7 @@ int filter_from_opts(const struct filter_opts *o, struct filter *f, struct err *
 	return 0;
 }
 
-/* Names that hold what was typed, then the one nearest to it. */
-static void offer(const char *typed, const char *(*nth)(const void *ctx, size_t i), const void *ctx, size_t count,
+void filter_offer(const char *typed, const char *(*nth)(const void *ctx, size_t i), const void *ctx, size_t count,
 		  struct buf *out)
 {
 	const char *offered[OFFERED];
@@ -90,7 +89,7 @@ int filter_check(const struct filter *f, enum filter_by by, const char *(*nth)(c
 			continue;
 		buf_addstr(&near, "");
 		if (by != FILTER_PID)
-			offer(l->at[i], nth, ctx, count, &near);
+			filter_offer(l->at[i], nth, ctx, count, &near);
 		return err_set(e, -ENOENT, "%s has nothing that --%s '%s' fits%s", file, filter_names[by], l->at[i],
 			       buf_failed(&near) || !near.data ? "" : near.data);
 	}

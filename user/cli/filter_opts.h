@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "profile/filter.h"
+#include "util/buf.h"
 
 struct profile;
 struct flow_input;
@@ -36,6 +37,9 @@ int filter_from_opts(const struct filter_opts *o, struct filter *f, struct err *
 /* -ENOENT where a name fits nothing in there; the sentence offers the nearest. */
 int filter_check_profile(const struct filter *f, const struct profile *p, const char *file, struct err *e);
 int filter_check_flow(const struct filter *f, const struct flow_input *in, const char *file, struct err *e);
+/* "; did you mean 'x', 'y'?", or nothing: names that hold what was typed, and the one nearest to it. */
+void filter_offer(const char *typed, const char *(*nth)(const void *ctx, size_t i), const void *ctx, size_t count,
+		  struct buf *out);
 /* The same for names of any kind: nth() has them one by one. */
 int filter_check(const struct filter *f, enum filter_by by, const char *(*nth)(const void *ctx, size_t i),
 		 const void *ctx, size_t count, const char *file, struct err *e);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "code/insn.h"
@@ -10,6 +11,26 @@ static ZydisDecoder decoder;
 __attribute__((constructor)) static void decoder_init(void)
 {
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+}
+
+static ZydisFormatter formatter[2]; /* by `intel` */
+
+__attribute__((constructor)) static void formatter_init(void)
+{
+	for (int intel = 0; intel < 2; intel++) {
+		ZydisFormatterInit(&formatter[intel], intel ? ZYDIS_FORMATTER_STYLE_INTEL : ZYDIS_FORMATTER_STYLE_ATT);
+		ZydisFormatterSetProperty(&formatter[intel], ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
+		ZydisFormatterSetProperty(&formatter[intel], ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, 0);
+		ZydisFormatterSetProperty(&formatter[intel], ZYDIS_FORMATTER_PROP_DISP_PADDING, 0);
+		ZydisFormatterSetProperty(&formatter[intel], ZYDIS_FORMATTER_PROP_IMM_PADDING, 0);
+	}
+}
+
+void insn_text(const struct insn *i, uint64_t at, bool intel, char *out, size_t size)
+{
+	if (!ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter[intel], &i->z, i->op, i->z.operand_count_visible,
+							  out, size, at, NULL)))
+		snprintf(out, size, "(bad)");
 }
 
 static int decode(const uint8_t *bytes, size_t len, ZydisDecoderContext *ctx, ZydisDecodedInstruction *z)

@@ -43,6 +43,8 @@ struct insn_address {
 	bool narrow; /* of 32 bits */
 	int64_t disp;
 };
+/* For people, as AT&T or Intel write it; `at`: where it stands, for what is relative to it. */
+void insn_text(const struct insn *i, uint64_t at, bool intel, char *out, size_t size);
 void insn_address(const ZydisDecodedInstruction *z, const ZydisDecodedOperandMem *m, struct insn_address *out);
 
 /* WREG of the 64-bit register around r, DEC_NOREG if it is no general register. */

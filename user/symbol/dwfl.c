@@ -10,7 +10,9 @@
 
 #include "kmod-free/elffile.h"
 #include "symbol/altlink.h"
+#include "util/buf.h"
 #include "util/grow.h"
+#include "util/map.h"
 
 /* DIE trees of hostile files may be deep; real ones stay below a hundred. */
 #define MAX_DEPTH 256
@@ -33,6 +35,8 @@ struct dwfl_file {
 	size_t unit_count, unit_cap;
 	struct cu_range *ranges;
 	size_t range_count, range_cap;
+	bool absolute;
+	struct intern joined; /* paths that were made absolute */
 };
 
 /* What is collected for one address while its unit is walked, outermost first. */
@@ -116,7 +120,13 @@ void dwfl_file_close(struct dwfl_file *f)
 	elf_end(f->elf);
 	free(f->units);
 	free(f->ranges);
+	intern_release(&f->joined);
 	free(f);
+}
+
+void dwfl_file_absolute(struct dwfl_file *f)
+{
+	f->absolute = true;
 }
 
 /* First address of the walk that is not below `addr`. */
@@ -214,7 +224,20 @@ static const char *call_file(Dwarf_Die *die)
 	return dwarf_filesrc(files, index, NULL, NULL);
 }
 
-static unsigned frames_of(struct pending *p, Dwarf_Die *cu, struct dwfl_frame *out)
+static const char *placed(struct dwfl_file *f, Dwarf_Die *cu, const char *file)
+{
+	const char *dir = f->absolute && file && file[0] != '/' ? attr_string(cu, DW_AT_comp_dir) : NULL;
+	AUTO_BUF(path);
+	uint32_t id;
+
+	if (!dir || dir[0] != '/')
+		return file;
+	buf_addf(&path, "%s/%s", dir, file);
+	id = buf_failed(&path) ? 0 : intern_str(&f->joined, path.data, NULL);
+	return id ? intern_get(&f->joined, id, NULL) : file;
+}
+
+static unsigned frames_of(struct dwfl_file *f, struct pending *p, Dwarf_Die *cu, struct dwfl_frame *out)
 {
 	Dwarf_Line *at = dwarf_getsrc_die(cu, p->addr);
 	const char *file = at ? dwarf_linesrc(at, NULL, NULL) : NULL;
@@ -234,7 +257,7 @@ static unsigned frames_of(struct pending *p, Dwarf_Die *cu, struct dwfl_frame *o
 			.linkage = linkage,
 			.decl_file = dwarf_decl_file(die),
 			.decl_line = attr_u32(die, DW_AT_decl_line, true),
-			.file = file,
+			.file = placed(f, cu, file),
 			.line = line > 0 ? (uint32_t)line : 0,
 		};
 		file = call_file(die);
@@ -296,7 +319,7 @@ int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,
 			walk_children(&w, &f->units[u].die, 0);
 		for (size_t i = 0; i < w.count; i++) {
 			struct dwfl_frame frames[DWFL_MAX_CHAIN];
-			unsigned n = frames_of(&p[i], &f->units[u].die, frames);
+			unsigned n = frames_of(f, &p[i], &f->units[u].die, frames);
 
 			if (n)
 				fn(ctx, order[from + i], frames, n);

@@ -32,6 +32,8 @@ struct dwfl_file;
  * addresses (prelinked originals). */
 struct dwfl_file *dwfl_file_open(int fd, int alt, int64_t bias);
 void dwfl_file_close(struct dwfl_file *f);
+/* From now on `file` of frames, where it is relative, is joined to the folder that its unit was compiled in. */
+void dwfl_file_absolute(struct dwfl_file *f);
 /* addrs ascending. fn is called for those that have a function, frames innermost first; strings live
  * until dwfl_file_close(). */
 int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,

@@ -23,7 +23,7 @@
 #define FILE_MEMORY (4ull << 30)
 
 struct symbols {
-	bool use_cache, use_dwarf;
+	bool use_cache, use_dwarf, absolute;
 	struct symbols_counters counters;
 };
 
@@ -50,6 +50,12 @@ struct symbols *symbols_new(bool use_cache, bool use_dwarf)
 		s->use_dwarf = use_dwarf;
 	}
 	return s;
+}
+
+void symbols_absolute(struct symbols *s)
+{
+	s->absolute = true;
+	s->use_cache = false;
 }
 
 void symbols_free(struct symbols *s)
@@ -160,6 +166,8 @@ static int produce_chains(void *ctx, struct contained_out *out)
 	struct dwfl_file *f = dwfl_file_open(d->file[0]->fd, d->file[0]->alt, d->file[0]->bias);
 
 	d->out = out;
+	if (f && d->j->s->absolute)
+		dwfl_file_absolute(f);
 	return f ? dwfl_file_chains(f, d->j->sorted, d->j->count, send_chain, d) : 0;
 }
 

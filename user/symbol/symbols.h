@@ -41,6 +41,9 @@ struct symbols_counters {
 
 struct symbols *symbols_new(bool use_cache, bool use_dwarf);
 void symbols_free(struct symbols *s);
+/* For whoever opens source files: where execution stands is told by absolute paths, if debug information has them.
+ * Without the cache, whose paths are as the compiler was given them. */
+void symbols_absolute(struct symbols *s);
 /* addrs need not be sorted; every index gets exactly one call. */
 int symbols_resolve(struct symbols *s, struct module *m, const uint64_t *addrs, size_t count, symbol_fn fn, void *ctx);
 const struct symbols_counters *symbols_counters(const struct symbols *s);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALL (TRUST_REPORT | TRUST_COUNTS | TRUST_FLOW | TRUST_OBJECTS | TRUST_TIMELINE | TRUST_OFFLOAD)
+#define ALL (TRUST_REPORT | TRUST_COUNTS | TRUST_FLOW | TRUST_OBJECTS | TRUST_TIMELINE | TRUST_OFFLOAD | TRUST_ANNOTATE)
 #define ACCESSES (TRUST_FLOW | TRUST_OBJECTS | TRUST_TIMELINE)
 #define SAMPLED (TRUST_REPORT | TRUST_COUNTS | ACCESSES)
 
@@ -37,7 +37,9 @@ static const struct rule rules[] = {
 	  "record {time}" },
 	{ SAMPLED, TRUST_SAMPLES, BELOW, 30, TRUST_DO_NOT_USE, 300, "samples of user code: {n}",
 	  "record {time}, while the program works" },
-	{ SAMPLED, TRUST_LOST, ABOVE, 0.2, TRUST_DO_NOT_USE, 0.02, "{p} of the samples were lost",
+	{ TRUST_ANNOTATE, TRUST_SAMPLES, BELOW, 30, TRUST_DO_NOT_USE, 300, "samples in this function: {n}",
+	  "record {time}" },
+	{ SAMPLED | TRUST_ANNOTATE, TRUST_LOST, ABOVE, 0.2, TRUST_DO_NOT_USE, 0.02, "{p} of the samples were lost",
 	  "record with a lower -F, or a larger --ring-size" },
 	{ TRUST_REPORT, TRUST_UNSAMPLED, ABOVE, 0.5, TRUST_DO_NOT_USE, 0.1,
 	  "{p} of the CPU time went to threads that ended before their first sample", "record with --timers cpus" },
@@ -54,11 +56,15 @@ static const struct rule rules[] = {
 	  "the figures are those until then" },
 	{ SAMPLED, TRUST_SAMPLES, BELOW, 150, TRUST_WEAK, 300, "samples of user code: only {n}",
 	  "record {time}, while the program works" },
+	{ TRUST_ANNOTATE, TRUST_SAMPLES, BELOW, 150, TRUST_WEAK, 300, "samples in this function: only {n}",
+	  "record {time}" },
+	{ TRUST_ANNOTATE, TRUST_NOISE, ABOVE, 0.25, TRUST_WEAK, 0.2,
+	  "chance alone moves {p} of the function's time from one instruction to another", "record {time}" },
 	{ TRUST_FLOW, TRUST_TRIED, BELOW, 1, TRUST_WEAK, 1,
 	  "there are no watch windows: hardware breakpoints are not tried out yet, or off",
 	  "run `accperf doctor --breakpoints`, then record again" },
 	{ TRUST_FLOW, TRUST_WINDOWS, BELOW, 20, TRUST_WEAK, 40, "watch windows: only {n}", "record {time}" },
-	{ SAMPLED, TRUST_LOST, ABOVE, 0.02, TRUST_WEAK, 0.02, "{p} of the samples were lost",
+	{ SAMPLED | TRUST_ANNOTATE, TRUST_LOST, ABOVE, 0.02, TRUST_WEAK, 0.02, "{p} of the samples were lost",
 	  "record with a lower -F, or a larger --ring-size" },
 	{ TRUST_FLOW, TRUST_SMALL, ABOVE, 0.65, TRUST_WEAK, 0.5,
 	  "{p} of the bytes are in edges that are smaller than their own error", "record {time}" },

@@ -12,6 +12,7 @@
 #define ACCPERF_VIEW_TRUST_H
 
 #include "counts/counts_report.h"
+#include "flow/annotate.h"
 #include "flow/input.h"
 #include "flow/objects.h"
 #include "flow/timeline.h"
@@ -30,6 +31,7 @@ enum trust_view {
 	TRUST_OBJECTS = 8,
 	TRUST_TIMELINE = 16,
 	TRUST_OFFLOAD = 32,
+	TRUST_ANNOTATE = 64,
 };
 
 enum trust_fact {
@@ -77,6 +79,7 @@ struct trust_evidence trust_of_counts(const struct profile *p, const struct coun
 struct trust_evidence trust_of_flow(const struct flow_input *in, const struct flow *f);
 struct trust_evidence trust_of_objects(const struct flow_input *in, const struct objects *o);
 struct trust_evidence trust_of_timeline(const struct flow_input *in, const struct timeline *t);
+struct trust_evidence trust_of_annotation(const struct profile *p, const struct annotation *a);
 struct trust_evidence trust_of_offload(const struct profile *p, const struct offload_summary *s);
 
 const char *trust_mark_str(enum trust_mark m);

@@ -65,6 +65,19 @@ struct trust_evidence trust_of_report(const struct profile *p, const struct shar
 	return v;
 }
 
+struct trust_evidence trust_of_annotation(const struct profile *p, const struct annotation *a)
+{
+	struct trust_evidence v = of_profile(p);
+
+	if (p->has_exact)
+		return v;
+	v.fact[TRUST_SAMPLES] = (double)a->samples;
+	v.fact[TRUST_NOISE] = 0;
+	for (size_t i = 0; i < a->insns && a->time > 0; i++)
+		v.fact[TRUST_NOISE] += sampling_error(a->insn[i].time / a->time, (double)a->samples) / 2;
+	return v;
+}
+
 struct trust_evidence trust_of_counts(const struct profile *p, const struct counts_report *r)
 {
 	struct trust_evidence v = of_profile(p);
