@@ -20,6 +20,7 @@ user/volume
 user/flow
 user/offload
 user/record user/model
+user/advise
 user/view
 '
 declare -A RANK; n=0

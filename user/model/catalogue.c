@@ -19,14 +19,42 @@ __asm__(".section .rodata\n"
 	".previous\n");
 extern const char accperf_paper_devices[], accperf_paper_devices_end[];
 
+const char *catalogue_kind_str(enum catalogue_kind k)
+{
+	static const char *const name[CATALOGUE_KINDS] = { "copy",     "checksum",   "hash",   "cipher",
+							   "compress", "decompress", "matrix", "vector" };
+
+	return (unsigned)k < CATALOGUE_KINDS ? name[k] : "unknown";
+}
+
+const char *catalogue_design_str(enum catalogue_design d)
+{
+	static const char *const name[CATALOGUE_DESIGNS] = { "sync", "sync-os", "async" };
+
+	return (unsigned)d < CATALOGUE_DESIGNS ? name[d] : "unknown";
+}
+
+/* calibrate's text of a machine ends with its kernel and clock, which may change; the processor is what counts. */
+bool catalogue_elsewhere(const struct catalogue_entry *a, const char *host)
+{
+	size_t len = a->host ? strcspn(a->host, ",") : 0;
+
+	return !a->host || !host || strcspn(host, ",") != len || strncmp(a->host, host, len) != 0;
+}
+
 void catalogue_entry_release(struct catalogue_entry *e)
 {
-	char **owned[] = { &e->name, &e->family, &e->device, &e->host, &e->driver, &e->date, &e->baseline, &e->unit };
+	char **owned[] = { &e->name, &e->family,   &e->device, &e->host,  &e->driver,
+			   &e->date, &e->baseline, &e->unit,   &e->source };
 
 	for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
 		free(*owned[i]);
 	for (unsigned i = 0; i < e->notes; i++)
 		free(e->note[i]);
+	for (unsigned i = 0; i < e->thresholds; i++) {
+		free(e->threshold[i].call);
+		free(e->threshold[i].source);
+	}
 	points_release(&e->pts);
 	*e = (struct catalogue_entry){ 0 };
 }

@@ -16,6 +16,47 @@
 
 #define CATALOGUE_SCHEMA "accperf.accelerators/1"
 #define CATALOGUE_NOTES 8
+#define CATALOGUE_THRESHOLDS 8
+
+enum catalogue_design {
+	CATALOGUE_SYNC,    /* the caller waits */
+	CATALOGUE_SYNC_OS, /* it sleeps, another thread runs */
+	CATALOGUE_ASYNC,   /* it goes on */
+	CATALOGUE_DESIGNS,
+};
+
+/* What kinds of work a device takes; a candidate has one or none. Append-only, names in catalogue.c. */
+enum catalogue_kind {
+	CATALOGUE_COPY,
+	CATALOGUE_CHECKSUM,
+	CATALOGUE_HASH,
+	CATALOGUE_CIPHER,
+	CATALOGUE_COMPRESS,
+	CATALOGUE_DECOMPRESS,
+	CATALOGUE_MATRIX,
+	CATALOGUE_VECTOR,
+	CATALOGUE_KINDS,
+};
+
+/* NaN: unknown; low and high equal to the value where no uncertainty is stated. */
+struct catalogue_value {
+	double v, low, high;
+};
+
+/* What is known of T1 alone, without a host to compare with. */
+struct catalogue_terms {
+	struct catalogue_value o, L; /* L per call (indep) or per byte (dep) */
+	struct catalogue_value B;    /* computation: B g^beta */
+	struct catalogue_value A;    /* instead of B: so many times faster than the host's own code */
+	double beta;
+	enum logca_latency kind;
+};
+
+/* A size from which (up to which) a maker's software offloads by itself: what the maker believes. */
+struct catalogue_threshold {
+	double from, to; /* bytes; NaN: no such end */
+	char *call, *source;
+};
 
 struct catalogue_entry {
 	char *name;                          /* unique within a catalogue: aes-cbc/vpaes */
@@ -26,6 +67,16 @@ struct catalogue_entry {
 	bool has_params;
 	bool preset; /* usable as it stands; false: published figures that contradict each other */
 	struct logca p;
+	bool has_terms;
+	struct catalogue_terms terms;
+	char *source;     /* where the figures stand: document, date; NULL: measured by calibrate */
+	unsigned kinds;   /* 1 << enum catalogue_kind; 0: any, or unknown */
+	unsigned designs; /* 1 << enum catalogue_design; 0: not said */
+	double engines;   /* calls that it serves at once; NaN: not shared, or unknown */
+	double uncertain; /* all its figures may be off by this factor either way; 0: not said */
+	bool no_streams;  /* takes one-shot calls only */
+	struct catalogue_threshold threshold[CATALOGUE_THRESHOLDS];
+	unsigned thresholds;
 	struct points pts;
 	char *note[CATALOGUE_NOTES];
 	unsigned notes;
@@ -43,7 +94,12 @@ int catalogue_parse(struct catalogue *c, const char *text, size_t len, struct er
 int catalogue_put(struct catalogue *c, struct catalogue_entry *entry, struct err *e);
 const struct catalogue_entry *catalogue_find(const struct catalogue *c, const char *name);
 int catalogue_write(const struct catalogue *c, struct buf *out, struct err *e);
-/* The devices of the LogCA paper, as far as their figures could be confirmed. */
+/* The devices that come with the program: of the LogCA paper, as far as their figures could be confirmed
+ * (devices.json), and of makers' documents and published measurements (accelerators.json). */
 int catalogue_paper(struct catalogue *c, struct err *e);
+const char *catalogue_kind_str(enum catalogue_kind k);
+const char *catalogue_design_str(enum catalogue_design d);
+/* Are these figures of a machine other than `host` (calibrate's text of this one)? */
+bool catalogue_elsewhere(const struct catalogue_entry *a, const char *host);
 
 #endif

@@ -1,0 +1,756 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A function's calls on a device: the inputs as given, then one set of inputs within their intervals after another. */
+#include "advise/predict.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/limits.h"
+
+#define NINETY 1.6449 /* standard deviations on either side of a 90 % interval */
+#define GRID 96       /* sizes at which curves are compared: a crossing is found between two, then bisected */
+#define BOUNDLESS 1e3 /* an interval without an upper end reaches so far in the draws */
+#define TARGET 1.5    /* speed-up that needed_acceleration is for */
+#define EVERY 4       /* waits are computed in one of so many draws: they cost more than all else */
+#define LINEAR 0.1    /* beta nearer to 1: the mean size says enough */
+#define BATCHED 8     /* speedup_batched is told at so many times the batch that pays */
+
+const char *predict_bound_str(enum predict_bound b)
+{
+	static const char *const name[PREDICT_BOUNDS] = { "overhead",    "latency", "bandwidth",
+							  "computation", "amdahl",  "queue" };
+
+	return (unsigned)b < PREDICT_BOUNDS ? name[b] : "unknown";
+}
+
+/* What is drawn: one dimension each. */
+enum input { I_HOST, I_BETA, I_O, I_L, I_X, I_DEVICE, I_RATE, I_SHARE, I_THREAD, I_RESIDENT, I_BYTES, INPUTS };
+
+struct bin {
+	double g, share, host, compute;
+	double part[3]; /* of T1 */
+};
+
+struct job {
+	const struct predict_work *w;
+	const struct predict_device *d;
+	struct bin *bin;
+	size_t bins;
+	double host, compute; /* per call, mean */
+	struct figure host_figure;
+	bool by_size;   /* the host's time of each bin is known, not only their mean */
+	bool mean_only; /* one bin: of the mean size */
+	bool curve;     /* t0 + C g^beta is known */
+	double scale;   /* of the curve, to meet the mean */
+	double t0, pivot;
+	double threads, engines, other;
+	double scv; /* of the host's time, for the device's where sizes do not tell */
+
+	double z[PREDICT_DRAWS][INPUTS]; /* standard normal */
+	double lo, hi;
+	int grid; /* 0: curves cannot be compared */
+	double g[GRID], ln_g[GRID], grid_host[GRID], grid_part[GRID][3];
+};
+
+/* One set of inputs: 1 is the value given. */
+struct draw {
+	double host, beta; /* beta: what is added to it */
+	double o, L, X;
+	double rate, share, thread, resident;
+};
+
+struct sums {
+	double host, o, lat, x, service, square;
+};
+
+enum drawn {
+	D_NS,
+	D_SPEEDUP,
+	D_PROCESS,
+	D_THREAD,
+	D_RESIDENT,
+	D_CHOSEN,
+	D_G1,
+	D_HALF,
+	D_BATCH,
+	D_BATCHED,
+	D_UTIL,
+	D_P50,
+	D_P99,
+	DRAWN,
+};
+
+/* Inverse of the normal distribution; Acklam's rational approximation, 1e-9. */
+static double normal(double p)
+{
+	static const double a[] = { -3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
+				    1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00 };
+	static const double b[] = { -5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
+				    6.680131188771972e+01, -1.328068155288572e+01 };
+	static const double c[] = { -7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
+				    -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00 };
+	static const double d[] = { 7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+				    3.754408661907416e+00 };
+	double q, r;
+
+	if (p > 1 - 0.02425)
+		return -normal(1 - p);
+	if (p < 0.02425) {
+		q = sqrt(-2 * log(p));
+		return (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
+		       ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1);
+	}
+	q = p - 0.5;
+	r = q * q;
+	return (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
+	       (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
+}
+
+/* Points spread evenly over the cube (Kronecker's sequence of powers of the root of x^(n+1) = x + 1). */
+static void evenly(double z[PREDICT_DRAWS][INPUTS])
+{
+	double root = 1.5, step = 1;
+
+	for (int k = 0; k < 60; k++)
+		root = pow(1 + root, 1. / (INPUTS + 1));
+	for (int k = 0; k < INPUTS; k++) {
+		step /= root;
+		for (int i = 0; i < PREDICT_DRAWS; i++) {
+			double at = 0.5 + step * (i + 1);
+
+			z[i][k] = normal(fmin(fmax(at - floor(at), 1e-6), 1 - 1e-6));
+		}
+	}
+}
+
+/* Factor on a figure, z standard deviations away from its value. */
+static double factor(const struct figure *f, double z)
+{
+	if (!figure_bounded(f) || !(f->value > 0))
+		return 1;
+	z /= NINETY;
+	if (z > 0)
+		return isinf(f->high) ? pow(BOUNDLESS, z) : pow(fmax(f->high / f->value, 1), z);
+	if (f->low > 0)
+		return pow(fmax(f->value / f->low, 1), z);
+	return fmax(1 + z * (1 - f->low / f->value), 0);
+}
+
+static struct draw draw_of(const struct job *j, unsigned i)
+{
+	const struct predict_work *w = j->w;
+	const double *z = j->z[i];
+	double both;
+	struct draw r;
+
+	both = exp(j->d->spread * z[I_DEVICE]);
+	r = (struct draw){ .host = factor(&j->host_figure, z[I_HOST]),
+			   .o = both * factor(&j->d->o, z[I_O]),
+			   .L = both * factor(&j->d->L, z[I_L]),
+			   .X = both * factor(&j->d->B, z[I_X]) / factor(&j->d->A, z[I_X]),
+			   .rate = factor(&w->calls_per_s, z[I_RATE]),
+			   .share = factor(&w->share_process, z[I_SHARE]),
+			   .thread = factor(&w->share_thread, z[I_THREAD]),
+			   .resident = factor(&w->resident, z[I_RESIDENT]) / factor(&w->bytes_in, z[I_BYTES]) };
+	if (figure_bounded(&w->beta))
+		r.beta = w->beta.value * (factor(&w->beta, z[I_BETA]) - 1);
+	if (j->d->by_ratio) {
+		r.o *= r.host;
+		r.L *= r.host;
+		r.X *= r.host;
+	} else if (figure_known(&j->d->A)) {
+		r.X *= r.host;
+	}
+	return r;
+}
+
+static const struct draw as_given = { 1, 0, 1, 1, 1, 1, 1, 1, 1 };
+
+/* ---- the host */
+
+/* Host's time at a size, NaN where nothing tells it. */
+static double host_at(const struct job *j, double g)
+{
+	const struct predict_work *w = j->w;
+
+	if (j->curve)
+		return j->scale * (j->t0 + w->C.value * pow(g, w->beta.value));
+	if (!j->by_size || j->bins < 2 || g < j->bin[0].g || g > j->bin[j->bins - 1].g)
+		return NAN;
+	for (size_t i = 1; i < j->bins; i++)
+		if (g <= j->bin[i].g) {
+			const struct bin *a = &j->bin[i - 1], *b = &j->bin[i];
+			double to = b->g > a->g ? log(g / a->g) / log(b->g / a->g) : 0;
+
+			return exp(log(a->host) + to * log(b->host / a->host));
+		}
+	return j->bin[j->bins - 1].host;
+}
+
+static int no(char why[200], const char *what)
+{
+	snprintf(why, 200, "%s", what);
+	return 0;
+}
+
+/* Does the size of a call matter to the device's time? */
+static bool by_bytes(const struct predict_device *d)
+{
+	return d->by_ratio || d->sizes || (d->kind == LOGCA_DEP && d->L.value > 0) ||
+	       (figure_known(&d->B) && d->B.value > 0 && d->beta > 0);
+}
+
+/* The bins with their shares and host times; false: *why. */
+static bool prepare_bins(struct job *j, char why[200])
+{
+	const struct predict_work *w = j->w;
+	double calls = 0, mean = 0;
+
+	for (size_t i = 0; i < w->sizes; i++)
+		if (w->size[i].calls > 0 && w->size[i].bytes > 0) {
+			struct bin *b = &j->bin[j->bins++];
+
+			*b = (struct bin){ .g = w->size[i].bytes,
+					   .share = w->size[i].calls,
+					   .host = w->size[i].host_ns };
+			if (isnan(b->host) && j->curve)
+				b->host = j->t0 + w->C.value * pow(b->g, w->beta.value);
+			j->by_size &= b->host > 0;
+			calls += b->share;
+		}
+	if (!j->bins) {
+		j->mean_only = true;
+		j->by_size = false;
+		j->bins = 1;
+		j->bin[0] = (struct bin){ .g = w->bytes_in.value, .share = 1, .host = NAN };
+		calls = 1;
+	}
+	for (size_t i = 0; i < j->bins; i++) {
+		j->bin[i].share /= calls;
+		mean += j->bin[i].share * j->bin[i].host;
+	}
+	j->host_figure = w->ns_per_call;
+	if (!figure_known(&j->host_figure) && j->by_size)
+		j->host_figure = (struct figure){ mean, NAN, NAN };
+	j->host = j->host_figure.value;
+	if (!(j->host > 0))
+		return no(why, "the time of its calls"), false;
+	if (by_bytes(j->d) && isnan(j->bin[0].g))
+		return no(why, "the sizes of its calls"), false;
+	if (j->mean_only && figure_known(&j->d->B) && j->d->B.value > 0 && j->d->beta > 0 &&
+	    fabs(j->d->beta - 1) > LINEAR)
+		return no(why, "the sizes of its calls: only their mean is known, and the device's time is not linear"),
+		       false;
+	j->scale = j->by_size ? j->host / mean : 1;
+	return true;
+}
+
+static void prepare_times(struct job *j)
+{
+	double own = 0, sum = 0;
+
+	if (!j->by_size) /* the shape that the device's own host had, or none */
+		for (size_t i = 0; i < j->bins; i++)
+			own += j->bin[i].share * (j->d->by_ratio ? logca_host(&j->d->own, j->bin[i].g) : 1);
+	for (size_t i = 0; i < j->bins; i++) {
+		struct bin *b = &j->bin[i];
+
+		if (j->by_size)
+			b->host *= j->scale;
+		else
+			b->host = j->host * (j->d->by_ratio ? logca_host(&j->d->own, b->g) : 1) / own;
+		b->compute = fmax(b->host - j->t0, 0);
+		sum += b->share * b->compute;
+		predict_device_at(j->d, b->g, b->host, b->compute, b->part);
+		if (isnan(b->g))
+			b->part[1] = j->d->kind == LOGCA_DEP && !(j->d->L.value > 0) ? 0 : b->part[1];
+	}
+	j->compute = sum;
+}
+
+static double median_size(const struct job *j)
+{
+	double seen = 0;
+
+	if (j->mean_only)
+		return NAN;
+	for (size_t i = 0; i < j->bins; i++)
+		if ((seen += j->bin[i].share) >= 0.5)
+			return j->bin[i].g;
+	return j->bin[j->bins - 1].g;
+}
+
+static void prepare_grid(struct job *j)
+{
+	const struct predict_device *d = j->d;
+	bool any = !j->mean_only;
+
+	j->lo = isnan(d->gmin) ? LOGCA_GMIN : d->gmin;
+	j->hi = isnan(d->gmax) ? LOGCA_GMAX : d->gmax;
+	if (any) {
+		j->lo = fmin(j->lo, j->bin[0].g);
+		j->hi = fmax(j->hi, j->bin[j->bins - 1].g);
+	}
+	if (!j->curve) { /* what the calls seen tell, and no more */
+		if (!j->by_size || j->bins < 2)
+			return;
+		j->lo = j->bin[0].g;
+		j->hi = j->bin[j->bins - 1].g;
+	}
+	if (!(j->hi > j->lo))
+		return;
+	j->pivot = any ? median_size(j) : sqrt(j->lo * j->hi);
+	j->grid = GRID;
+	for (int k = 0; k < GRID; k++) {
+		double g = k == GRID - 1 ? j->hi : j->lo * pow(j->hi / j->lo, (double)k / (GRID - 1));
+
+		j->g[k] = g;
+		j->ln_g[k] = log(g / j->pivot);
+		j->grid_host[k] = host_at(j, g);
+		predict_device_at(d, g, j->grid_host[k], fmax(j->grid_host[k] - j->t0, 0), j->grid_part[k]);
+	}
+}
+
+/* ---- one set of inputs */
+
+static struct sums sums_of(const struct job *j, const struct draw *r)
+{
+	struct sums s = { .host = j->host * r->host };
+
+	for (size_t i = 0; i < j->bins; i++) {
+		const struct bin *b = &j->bin[i];
+		double o = b->part[0] * r->o, lat = b->part[1] * r->L, x = b->part[2] * r->X;
+		double service = j->d->o_alone ? lat + x : o + lat + x;
+
+		s.o += b->share * o;
+		s.lat += b->share * lat;
+		s.x += b->share * x;
+		s.service += b->share * service;
+		s.square += b->share * service * service;
+	}
+	return s;
+}
+
+/* The device's queue as these calls find it. */
+struct queue {
+	double per_s, service, scv; /* of one engine */
+	double utilisation, mean;   /* mean: NaN unknown */
+};
+
+static struct queue queue_of(const struct job *j, const struct sums *s, const struct draw *r,
+			     enum catalogue_design design)
+{
+	struct queue q = { NAN, s->service, NAN, NAN, 0 };
+	double per_s = j->w->calls_per_s.value * r->rate, n = j->threads;
+
+	if (isnan(j->engines))
+		return q;
+	q.scv = j->mean_only ? j->scv : fmax(s->square / (s->service * s->service) - 1, 0);
+	q.utilisation = per_s * s->service * 1e-9 / j->engines + j->other;
+	if (design == CATALOGUE_SYNC) /* a caller that waits does not queue behind itself */
+		per_s = n > 1 ? per_s * (n - 1) / n : 0;
+	q.per_s = per_s / j->engines + (s->service > 0 ? j->other / (s->service * 1e-9) : 0);
+	q.mean = isnan(q.scv) && q.per_s == 0 ? 0 : predict_wait_mean(q.per_s, q.service, q.scv);
+	if (design == CATALOGUE_SYNC && j->other == 0 && q.mean > (n - 1) * q.service)
+		q.mean = (n - 1) * q.service; /* all the others stand before it */
+	return q;
+}
+
+static double wait_of(const struct job *j, const struct queue *q, enum catalogue_design design, double quantile)
+{
+	double t;
+
+	if (isnan(j->engines) || isnan(q->utilisation))
+		return NAN;
+	t = q->per_s == 0 ? 0 : predict_wait(q->per_s, q->service, q->scv, quantile);
+	if (design == CATALOGUE_SYNC && j->other == 0 && t > (j->threads - 1) * q->service)
+		t = (j->threads - 1) * q->service;
+	return t;
+}
+
+/*
+ * Time of the calling thread. A device cannot be handed calls faster than it serves them. The wait in its queue costs
+ * a caller that waits; elsewhere the processor does something else meanwhile (Accelerometer counts it there, too: as
+ * its authors' queue is filled by the processor).
+ */
+static double caller_time(const struct job *j, enum catalogue_design design, double o, double lat, double x,
+			  double wait)
+{
+	double turn = j->d->o_alone ? x : o + lat + x; /* latency is the caller's here, as Accelerometer has it */
+
+	if (!isnan(j->engines))
+		turn *= j->threads / j->engines;
+	switch (design) {
+	case CATALOGUE_SYNC: return o + lat + x + wait;
+	case CATALOGUE_SYNC_OS: return fmax(o + lat + j->w->switch_ns, turn);
+	case CATALOGUE_ASYNC: return fmax(o + lat, turn);
+	case CATALOGUE_DESIGNS: break;
+	}
+	return NAN;
+}
+
+static double grid_ratio(const struct job *j, const struct draw *r, enum catalogue_design design, double wait, int k)
+{
+	const double *p = j->grid_part[k];
+	double host = j->grid_host[k] * r->host * (r->beta != 0 ? exp(r->beta * j->ln_g[k]) : 1);
+
+	return host / caller_time(j, design, p[0] * r->o, p[1] * r->L, p[2] * r->X, wait);
+}
+
+/* Exact, of the inputs as given. */
+static double ratio_at(const struct job *j, enum catalogue_design design, double wait, double g)
+{
+	double part[3], host = host_at(j, g);
+
+	predict_device_at(j->d, g, host, fmax(host - j->t0, 0), part);
+	return host / caller_time(j, design, part[0], part[1], part[2], wait);
+}
+
+static double bisect(const struct job *j, enum catalogue_design design, double wait, double target, double a, double b)
+{
+	bool up = ratio_at(j, design, wait, b) >= target;
+
+	for (int i = 0; i < 60; i++) {
+		double mid = sqrt(a * b);
+
+		if ((ratio_at(j, design, wait, mid) >= target) == up)
+			b = mid;
+		else
+			a = mid;
+	}
+	return sqrt(a * b);
+}
+
+/* First size at which the ratio has risen to `target`, between two sizes of the grid; NaN: nowhere. */
+static double rises(const struct job *j, const double ratio[GRID], double target)
+{
+	if (ratio[0] >= target)
+		return j->lo;
+	for (int k = 1; k < j->grid; k++)
+		if (ratio[k - 1] < target && ratio[k] >= target)
+			return j->g[k - 1] *
+			       pow(j->g[k] / j->g[k - 1], log(target / ratio[k - 1]) / log(ratio[k] / ratio[k - 1]));
+	return NAN;
+}
+
+static double peak_of(const struct job *j, const double ratio[GRID], int *at)
+{
+	double most = 0;
+
+	*at = 0;
+	for (int k = 0; k < j->grid; k++)
+		if (ratio[k] > most) {
+			most = ratio[k];
+			*at = k;
+		}
+	return most;
+}
+
+/* Half of A where that can be told and is reached, else half of the most there is. */
+static double half_target(const struct job *j, enum catalogue_design design, double peak)
+{
+	const struct predict_device *d = j->d;
+	double A = d->by_ratio ? d->own.A : d->A.value;
+
+	if (isnan(A) && j->curve && d->B.value > 0 && fabs(j->w->beta.value - d->beta) < 0.02)
+		A = j->scale * j->w->C.value / d->B.value;
+	return design == CATALOGUE_SYNC && A > 1 && isfinite(A) && A / 2 <= peak ? A / 2 : peak / 2;
+}
+
+static void payoff_of(const struct job *j, enum catalogue_design design, double wait, const double ratio[GRID],
+		      struct predict_option *out)
+{
+	struct logca_payoff *p = &out->payoff;
+	double half;
+	int peak, best = 0;
+
+	*p = (struct logca_payoff){ .from = NAN, .to = NAN, .binding = LOGCA_O };
+	for (int k = 1; k < j->grid && p->roots < 2; k++)
+		if ((ratio[k - 1] >= 1) != (ratio[k] >= 1))
+			p->g1[p->roots++] = bisect(j, design, wait, 1, j->g[k - 1], j->g[k]);
+	half = half_target(j, design, peak_of(j, ratio, &peak));
+	for (int i = 1; i < 3; i++)
+		if (j->grid_part[peak][i] > j->grid_part[peak][best])
+			best = i;
+	p->binding = best == 0 ? LOGCA_O : best == 1 ? LOGCA_L : LOGCA_A;
+	if (p->roots == 0) {
+		p->verdict = ratio[0] >= 1 ? LOGCA_ALWAYS : LOGCA_NEVER;
+	} else if (p->roots == 1) {
+		p->verdict = ratio[0] < 1 ? LOGCA_FROM : LOGCA_UNTIL;
+		*(ratio[0] < 1 ? &p->from : &p->to) = p->g1[0];
+	} else {
+		p->verdict = LOGCA_BETWEEN;
+		p->from = p->g1[ratio[0] >= 1];
+		p->to = p->g1[ratio[0] < 1];
+	}
+	out->payoff_known = true;
+	out->g1.value = p->from;
+	for (int k = 1; k < j->grid; k++)
+		if (ratio[k - 1] < half && ratio[k] >= half) {
+			out->g_half.value = bisect(j, design, wait, half, j->g[k - 1], j->g[k]);
+			break;
+		}
+}
+
+static double batch_of(const struct sums *s, bool latency_per_call, double fixed)
+{
+	double each = s->x + (latency_per_call ? 0 : s->lat), saved = s->host - each, n;
+
+	if (!(saved > 0))
+		return NAN;
+	n = ceil(fixed / saved * (1 - 1e-12));
+	return fmax(n, 1);
+}
+
+/* fmin() would make a 1 of what is unknown. */
+static double at_most_one(double v)
+{
+	return v > 1 ? 1 : v;
+}
+
+/* The share of transfers that is not needed when `resident` stays there; NaN: unknown. */
+static double kept(const struct job *j, const struct draw *r)
+{
+	const struct predict_work *w = j->w;
+	double all = w->bytes_in.value + (isnan(w->bytes_out.value) ? 0 : w->bytes_out.value);
+
+	return at_most_one(w->resident.value / all * r->resident);
+}
+
+static void one_draw(const struct job *j, enum catalogue_design design, const struct draw *r, const bool *pays,
+		     bool waits, double at[DRAWN], double ratio[GRID])
+{
+	struct sums s = sums_of(j, r);
+	struct queue q = queue_of(j, &s, r, design);
+	bool per_call = j->d->kind != LOGCA_DEP;
+	double wait = design == CATALOGUE_SYNC ? q.mean : 0, fixed, n;
+	int peak;
+
+	at[D_NS] = caller_time(j, design, s.o, s.lat, s.x, wait);
+	at[D_SPEEDUP] = s.host / at[D_NS];
+	at[D_PROCESS] = amdahl(at_most_one(j->w->share_process.value * r->share), at[D_SPEEDUP]);
+	at[D_THREAD] = amdahl(at_most_one(j->w->share_thread.value * r->thread), at[D_SPEEDUP]);
+	at[D_RESIDENT] = per_call        ? at[D_SPEEDUP]
+			 : j->d->L_alone ? s.host / caller_time(j, design, s.o, s.lat * (1 - kept(j, r)), s.x, wait)
+					 : NAN;
+	at[D_CHOSEN] = NAN;
+	if (j->by_size) {
+		double sum = 0;
+
+		for (size_t i = 0; i < j->bins; i++) {
+			const struct bin *b = &j->bin[i];
+
+			sum += b->share * (pays[i] ? caller_time(j, design, b->part[0] * r->o, b->part[1] * r->L,
+								 b->part[2] * r->X, wait)
+						   : b->host * r->host);
+		}
+		at[D_CHOSEN] = s.host / sum;
+	}
+	fixed = s.o + wait + (per_call ? s.lat : 0) + (design == CATALOGUE_SYNC_OS ? j->w->switch_ns : 0);
+	if (design != CATALOGUE_SYNC)
+		s.x = 0; /* the caller does not wait for it */
+	at[D_BATCH] = batch_of(&s, per_call, fixed);
+	n = BATCHED * at[D_BATCH];
+	at[D_BATCHED] = n * s.host / (fixed + n * (s.x + (per_call ? 0 : s.lat)));
+	at[D_UTIL] = q.utilisation;
+	at[D_P50] = waits ? wait_of(j, &q, design, 0.50) : NAN;
+	at[D_P99] = waits ? wait_of(j, &q, design, 0.99) : NAN;
+	at[D_G1] = at[D_HALF] = NAN;
+	if (!j->grid)
+		return;
+	for (int k = 0; k < j->grid; k++)
+		ratio[k] = grid_ratio(j, r, design, wait, k);
+	at[D_G1] = rises(j, ratio, 1);
+	at[D_HALF] = rises(j, ratio, half_target(j, design, peak_of(j, ratio, &peak)));
+}
+
+/* ---- all sets */
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The interval of one figure; where a draw has none (a crossing, a batch), it counts as beyond every size. */
+static void spread(double draws[PREDICT_DRAWS], unsigned n, bool none_is_beyond, struct figure *f)
+{
+	unsigned kept_draws = 0, cut;
+
+	f->low = f->high = NAN;
+	if (isnan(f->value))
+		return;
+	for (unsigned i = 0; i < n; i++)
+		if (!isnan(draws[i]) || none_is_beyond)
+			draws[kept_draws++] = isnan(draws[i]) ? INFINITY : draws[i];
+	if (!kept_draws)
+		return;
+	qsort(draws, kept_draws, sizeof(*draws), ascending);
+	cut = (kept_draws + 1) / 20;
+	cut -= cut > 0;
+	f->low = fmin(draws[cut], f->value);
+	f->high = fmax(draws[kept_draws - 1 - cut], f->value);
+}
+
+static enum predict_bound bound_of(const struct job *j, enum catalogue_design design, const struct sums *s,
+				   const struct queue *q, const struct predict_option *o)
+{
+	double f = j->w->share_process.value, o1 = design == CATALOGUE_SYNC_OS ? j->w->switch_ns : 0;
+	double wait = design == CATALOGUE_SYNC && !isnan(q->mean) ? q->mean : 0, most = s->o + o1;
+	enum predict_bound b = PREDICT_OVERHEAD;
+
+	if (amdahl(f, 10 * o->speedup.value) / amdahl(f, o->speedup.value) < LOGCA_RATIO)
+		return PREDICT_AMDAHL;
+	if (q->utilisation >= 1)
+		return PREDICT_QUEUE;
+	if (s->lat > most) {
+		most = s->lat;
+		b = j->d->kind == LOGCA_DEP ? PREDICT_BANDWIDTH : PREDICT_LATENCY;
+	}
+	if ((design == CATALOGUE_SYNC || o->ns_per_call.value > s->o + s->lat + o1) && s->x > most) {
+		most = s->x;
+		b = PREDICT_COMPUTATION;
+	}
+	return wait > most ? PREDICT_QUEUE : b;
+}
+
+static void by_sizes(const struct job *j, enum catalogue_design design, double wait, bool *pays,
+		     struct predict_option *o)
+{
+	double below = 0, outside = 0;
+
+	for (size_t i = 0; i < j->bins; i++) {
+		const struct bin *b = &j->bin[i];
+
+		pays[i] = caller_time(j, design, b->part[0], b->part[1], b->part[2], wait) < b->host;
+		below += pays[i] ? 0 : b->share;
+		outside += b->g < j->d->gmin * (1 - 1e-9) || b->g > j->d->gmax * (1 + 1e-9) ? b->share : 0;
+	}
+	o->below = j->by_size ? below : NAN;
+	o->outside = j->mean_only || isnan(j->d->gmin) ? NAN : outside;
+	o->median_size = median_size(j);
+}
+
+static const char *lacking(const struct job *j, const struct predict_option *o)
+{
+	if (isnan(o->speedup.value))
+		return isnan(j->d->A.value) && isnan(j->d->B.value) ? "how much faster the device computes this (A)"
+		       : isnan(j->w->calls_per_s.value)             ? "the rate of its calls"
+								    : "how the time of its calls is spread";
+	if (j->mean_only)
+		return "the sizes of its calls";
+	if (!o->payoff_known)
+		return "the host's time at each size";
+	if (!figure_bounded(&j->host_figure))
+		return "how well the time of its calls is known";
+	if (isnan(j->w->share_process.value))
+		return "its share of the process's time";
+	return "";
+}
+
+static void option_of(const struct job *j, enum catalogue_design design, bool *pays, struct predict_option *o)
+{
+	struct sums s = sums_of(j, &as_given);
+	struct queue q = queue_of(j, &s, &as_given, design);
+	double draws[DRAWN][PREDICT_DRAWS], at[DRAWN], ratio[GRID] = { 0 }, scratch[GRID];
+	double wait = design == CATALOGUE_SYNC ? q.mean : 0, o1 = design == CATALOGUE_SYNC_OS ? j->w->switch_ns : 0;
+	bool host_bounded = figure_bounded(&j->host_figure);
+	bool known = !isnan(s.x);
+	struct figure *const to[DRAWN] = {
+		[D_NS] = &o->ns_per_call,
+		[D_SPEEDUP] = &o->speedup,
+		[D_PROCESS] = &o->process_speedup,
+		[D_THREAD] = &o->thread_speedup,
+		[D_RESIDENT] = &o->speedup_resident,
+		[D_CHOSEN] = &o->speedup_chosen,
+		[D_G1] = &o->g1,
+		[D_HALF] = &o->g_half,
+		[D_BATCH] = &o->batch,
+		[D_BATCHED] = &o->speedup_batched,
+		[D_UTIL] = &o->utilisation,
+		[D_P50] = &o->wait_p50,
+		[D_P99] = &o->wait_p99,
+	};
+
+	*o = (struct predict_option){ .design = design,
+				      .lo = j->grid ? j->lo : NAN,
+				      .hi = j->grid ? j->hi : NAN,
+				      .needed_acceleration = NAN,
+				      .limit = s.host / (s.o + s.lat + o1 + (isnan(q.mean) ? 0 : wait)) };
+	if (!known) {
+		double room = s.host / TARGET - s.o - s.lat - o1;
+
+		o->needed_acceleration = room > 0 ? j->compute / room : INFINITY;
+	}
+	by_sizes(j, design, wait, pays, o);
+	one_draw(j, design, &as_given, pays, true, at, ratio);
+	for (int i = 0; i < DRAWN; i++)
+		*to[i] = (struct figure){ i == D_G1 || i == D_HALF ? NAN : at[i], NAN, NAN };
+	if (j->grid && known)
+		payoff_of(j, design, wait, ratio, o);
+	if (!known)
+		o->below = NAN;
+	for (unsigned i = 0; i < PREDICT_DRAWS; i++) {
+		struct draw r = draw_of(j, i);
+
+		one_draw(j, design, &r, pays, !isnan(j->engines) && i % EVERY == 0, at, scratch);
+		for (int k = 0; k < DRAWN; k++)
+			draws[k][i] = at[k];
+	}
+	for (int k = 0; k < DRAWN; k++) {
+		bool bounded = k == D_UTIL || k == D_P50 || k == D_P99 ? figure_bounded(&j->w->calls_per_s)
+			       : k == D_NS                             ? true
+								       : host_bounded;
+
+		if (k == D_PROCESS)
+			bounded &= figure_bounded(&j->w->share_process);
+		if (k == D_THREAD)
+			bounded &= figure_bounded(&j->w->share_thread);
+		if (bounded)
+			spread(draws[k], PREDICT_DRAWS, k == D_G1 || k == D_HALF || k == D_BATCH, to[k]);
+	}
+	o->bound = bound_of(j, design, &s, &q, o);
+	snprintf(o->lacks, sizeof(o->lacks), "%s", lacking(j, o));
+}
+
+int predict(const struct predict_work *w, const struct predict_device *d, struct predict_option out[CATALOGUE_DESIGNS],
+	    char why[200])
+{
+	struct job j = { .w = w,
+			 .d = d,
+			 .by_size = true,
+			 .curve = figure_known(&w->C) && figure_known(&w->beta),
+			 .scale = 1,
+			 .t0 = figure_known(&w->t0) ? w->t0.value : 0,
+			 .threads = w->threads >= 1 ? w->threads : 1,
+			 .engines = d->engines,
+			 .other = w->other_load > 0 ? w->other_load : 0,
+			 .scv = w->scv };
+	bool *pays;
+	int n = 0;
+
+	why[0] = 0;
+	if (d->lacks[0])
+		return no(why, d->lacks);
+	j.bin = calloc(w->sizes + 1, sizeof(*j.bin));
+	pays = calloc(w->sizes + 1, sizeof(*pays));
+	if (!j.bin || !pays) {
+		no(why, "memory");
+	} else if (prepare_bins(&j, why)) {
+		evenly(j.z);
+		prepare_times(&j);
+		prepare_grid(&j);
+		for (int k = 0; k < CATALOGUE_DESIGNS; k++)
+			if (d->designs & 1u << k && (k != CATALOGUE_SYNC_OS || w->switch_ns >= 0))
+				option_of(&j, (enum catalogue_design)k, pays, &out[n++]);
+		if (!n)
+			no(why, "what a thread switch costs here");
+	}
+	free(j.bin);
+	free(pays);
+	return n;
+}
