@@ -9,7 +9,7 @@
 #include "cli/counts_keep.h"
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
-#include "cli/suggest.h"
+#include "util/suggest.h"
 #include "view/counts.h"
 
 struct counts_cmd {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/suggest.h"
+#include "util/suggest.h"
 #include "flow/input.h"
 #include "profile/profile.h"
 #include "util/buf.h"

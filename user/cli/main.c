@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/suggest.h"
+#include "util/suggest.h"
 #include "symbol/confine.h"
 #include "util/rights.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/suggest.h"
+#include "util/suggest.h"
 
 static bool is_end(const struct opt *o)
 {

@@ -7,21 +7,21 @@
 #include <string.h>
 
 static const struct offload_api apis[] = {
-	{ "cuda", "CUDA driver", "cuda", "libcuda.so*", "_v2|_v3|_ptds|_ptsz|_v2_ptds|_v2_ptsz", false },
-	{ "cudart", "CUDA runtime", "cuda", "libcudart.so*", "_ptds|_ptsz|_v2", false },
-	{ "hip", "HIP", "hip", "libamdhip64.so*", "_spt", false },
-	{ "level-zero", "Level Zero", "level-zero", "libze_loader.so*", NULL, false },
-	{ "opencl", "OpenCL", "opencl", "libOpenCL.so*", NULL, false },
-	{ "openssl", "OpenSSL EVP", "openssl", "libcrypto.so*", NULL, true },
-	{ "zlib", "zlib", "zlib", "libz.so*|libz-ng.so*", NULL, true },
-	{ "isal", "ISA-L", "isal", "libisal.so*", NULL, false },
-	{ "zstd", "zstd", "zstd", "libzstd.so*", NULL, true },
-	{ "qatzip", "QATzip", "qatzip", "libqatzip.so*", NULL, false },
-	{ "qpl", "QPL (IAA)", "qpl", "libqpl.so*", NULL, false },
-	{ "vaapi", "VA-API", "vaapi", "libva.so*", NULL, false },
-	{ "kcapi", "AF_ALG by libkcapi", "af_alg", "libkcapi.so*", NULL, false },
-	{ "af_alg", "AF_ALG", "af_alg", "", NULL, false },       /* by system calls: a row for each algorithm seen */
-	{ "io_uring", "io_uring", "io_uring", "", NULL, false }, /* by tracepoints: see uring_ops */
+	{ "cuda", "CUDA driver", "cuda", "libcuda.so*", "_v2|_v3|_ptds|_ptsz|_v2_ptds|_v2_ptsz", false, true },
+	{ "cudart", "CUDA runtime", "cuda", "libcudart.so*", "_ptds|_ptsz|_v2", false, true },
+	{ "hip", "HIP", "hip", "libamdhip64.so*", "_spt", false, true },
+	{ "level-zero", "Level Zero", "level-zero", "libze_loader.so*", NULL, false, true },
+	{ "opencl", "OpenCL", "opencl", "libOpenCL.so*", NULL, false, true },
+	{ "openssl", "OpenSSL EVP", "openssl", "libcrypto.so*", NULL, true, false },
+	{ "zlib", "zlib", "zlib", "libz.so*|libz-ng.so*", NULL, true, false },
+	{ "isal", "ISA-L", "isal", "libisal.so*", NULL, false, false },
+	{ "zstd", "zstd", "zstd", "libzstd.so*", NULL, true, false },
+	{ "qatzip", "QATzip", "qatzip", "libqatzip.so*", NULL, false, true },
+	{ "qpl", "QPL (IAA)", "qpl", "libqpl.so*", NULL, false, true },
+	{ "vaapi", "VA-API", "vaapi", "libva.so*", NULL, false, true },
+	{ "kcapi", "AF_ALG by libkcapi", "af_alg", "libkcapi.so*", NULL, false, true },
+	{ "af_alg", "AF_ALG", "af_alg", "", NULL, false, true }, /* by system calls: a row for each algorithm seen */
+	{ "io_uring", "io_uring", "io_uring", "", NULL, false, false }, /* by tracepoints: see uring_ops */
 	{ 0 },
 };
 

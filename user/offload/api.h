@@ -23,6 +23,7 @@ struct offload_api {
 	const char *libs;     /* patterns of file names, separated by | */
 	const char *suffixes; /* of twins, separated by |; NULL: none */
 	bool calls_back;      /* its functions may call the user's (allocators), so that an exception may pass them */
+	bool device; /* its calls are handed to an accelerator; else the processor works, or it is input and output */
 };
 
 struct offload_row {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which of some names was meant by a mistyped one. Used by the option parser and the choice of the command. */
-#ifndef ACCPERF_CLI_SUGGEST_H
-#define ACCPERF_CLI_SUGGEST_H
+/* Which of some names was meant by a mistyped one. Pure. Included by user/advise, user/cli. */
+#ifndef ACCPERF_UTIL_SUGGEST_H
+#define ACCPERF_UTIL_SUGGEST_H
 
 #include <stddef.h>
 

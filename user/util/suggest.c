@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/suggest.h"
+#include "util/suggest.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `accperf advise`: stored profiles through devices that a user describes; bad input; its JSON by its schema.
+. "$(dirname "$0")/../lib.sh"
+G=$TOP/tests/golden
+export XDG_CONFIG_HOME=$TMP/config # no catalogue of this machine's
+accperf help --json-schema advise >schema.json
+valid() { python3 -c 'import json, jsonschema, sys; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open("schema.json")))' "$1"; }
+
+# Calls of deflate that a probe counted, before a fast and a slow device.
+cat >devices.json <<-'JSON'
+	{"schema":"accperf.accelerators/1","accelerators":[
+	{"name":"fast/deflate","device":"made up","unit":"ns","params":{"L":0.01,"o":1000,"C":10,"A":20,"beta":1,"t0":0,"latency":"dep"}},
+	{"name":"slow/deflate","device":"made up","unit":"ns","params":{"L":500,"o":1000000,"C":10,"A":20,"beta":1,"t0":0,"latency":"dep"}}]}
+JSON
+expect_status 3 "a profile without counts: what it has is judged" accperf advise -i "$G/offload-deflate.prof" --catalogue devices.json --json
+cp out deflate.json
+check "its JSON is as its schema says" valid deflate.json
+check "the fast device gains, the slow one loses" jq -e '[.candidates[] | select(.name == "deflate") | .options[] | {(.accelerator): .verdict}] | add | .["fast/deflate"] == "offload" and .["slow/deflate"] == "keep"' deflate.json
+check "what is missing is said, and what helps" grep -q "record with --counts auto" err
+check "whoever takes a hundredth is judged or has a reason" jq -e '[.candidates[] | (.reason != null) != (.options | length > 0)] | length > 5 and all' deflate.json
+check "unknown is null" jq -e '[.candidates[] | select(.reason != null) | .calls_per_s] | any(. == null)' deflate.json
+# it fits on a screen, whatever the width
+accperf advise --stdio -i "$G/offload-deflate.prof" --catalogue devices.json >text 2>/dev/null
+check "one screen of text" bash -c '[ $(wc -l <text) -le 40 ] && grep -q "fast/deflate, sync: offload: " text'
+
+for p in empty torn exact-pipeline counts-whole live-zlib offload-cuda offload-marker merge-timer; do
+	accperf advise -i "$G/$p.prof" --json >"$p.json" 2>err; status=$?
+	check "$p: done or degraded, JSON by the schema" bash -c "[ $status = 0 ] || [ $status = 3 ] && python3 -c '
+import json, jsonschema; jsonschema.validate(json.load(open(\"$p.json\")), json.load(open(\"schema.json\")))'"
+done
+check "no candidate of a profile without samples" jq -e '.candidates == []' empty.json
+check "calls of an accelerator's own library are offloads" jq -e '[.candidates[] | select(.name | startswith("cuMemcpy")) | .kind] | length == 2 and all(. == "offload")' offload-cuda.json
+
+expect_status 1 "a set of a function that is not there" accperf advise -i "$G/counts-whole.prof" --set a=compres_file
+check "the nearest is offered" grep -q "did you mean 'compress_file'" err
+expect_status 2 "a set without functions" accperf advise -i "$G/counts-whole.prof" --set a
+expect_status 2 "a set given twice" accperf advise -i "$G/counts-whole.prof" --set a=main --set a=parse
+expect_status 3 "a set" accperf advise -i "$G/counts-whole.prof" --set both=compress_file,crc32 --json
+check "stands beside the functions" jq -e '.candidates[] | select(.kind == "set") | .name == "both" and (.options | length > 0)' out
+
+expect_status 1 "no such profile" accperf advise -i nosuch.prof
+expect_status 1 "no such catalogue" accperf advise -i "$G/counts-whole.prof" --catalogue nosuch.json
+for bad in '' '{' '[]' '{"schema":"other/1"}' '{"schema":"accperf.accelerators/1","accelerators":[{"name":5}]}' \
+	'{"schema":"accperf.accelerators/1","accelerators":[{"name":"x","unit":"ns","params":{"L":-1,"o":1e999,"C":0,"A":0,"beta":-9,"latency":"dep"}}]}'; do
+	printf '%s' "$bad" >bad.json
+	expect_status 1 "a catalogue that is none: '${bad:0:40}'" accperf advise -i "$G/counts-whole.prof" --catalogue bad.json
+done
+echo '{"schema":"accperf.accelerators/1","accelerators":[]}' >none.json
+expect_status 3 "an empty catalogue" accperf advise -i "$G/counts-whole.prof" --catalogue none.json --json
+check "what any device would have to do is told" jq -e '.candidates[] | select(.name == "crc32") | .options[0].text | test("less than 83")' out

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Made-up programs before made-up devices: which functions are candidates and why others are none, chains and sets,
+ * each verdict by figures that leave no other.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "advise/verdict.h"
+#include "model/catalogue.h"
+#include "view/advise.h"
+
+#define KB 1024.
+
+/* ---- a program ---- */
+
+struct made {
+	struct advise_input in;
+	struct catalogue devices;
+	struct candidates candidates;
+	struct advice advice;
+};
+
+static void begin(struct made *m)
+{
+	*m = (struct made){ .in = { .seconds = 10,
+				    .cpu_per_s = 1e9,
+				    .threads = 1,
+				    .switch_ns = NAN,
+				    .has_time = true,
+				    .has_flow = true,
+				    .engine = "soft",
+				    .machine = "here" } };
+	m->in.function = calloc(2100, sizeof(*m->in.function));
+	m->in.edge = calloc(2100, sizeof(*m->in.edge));
+	m->in.nesting = calloc(100, sizeof(*m->in.nesting));
+	assert_non_null(m->in.nesting);
+}
+
+static struct figure about(double v, double part)
+{
+	return (struct figure){ v, v * (1 - part), v * (1 + part) };
+}
+
+/* A function with `ns` a call, so often called; bytes a call. */
+static struct advise_function *function(struct made *m, const char *name, double ns, double per_s, double in,
+					double out)
+{
+	struct advise_function *f = &m->in.function[m->in.functions++];
+	struct figure u = FIGURE_UNKNOWN;
+
+	*f = (struct advise_function){ .name = name,
+				       .object = "app",
+				       .share = about(ns * per_s / m->in.cpu_per_s, .02),
+				       .calls_per_s = about(per_s, .02),
+				       .calls_from = "counts",
+				       .in = in * per_s,
+				       .in_low = in * per_s * .95,
+				       .in_high = in * per_s * 1.05,
+				       .out = out * per_s,
+				       .out_low = out * per_s * .95,
+				       .out_high = out * per_s * 1.05,
+				       .compute = in * per_s,
+				       .array_share = 1,
+				       .ns_per_call = u,
+				       .argument_in = NAN,
+				       .argument_out = NAN,
+				       .p50 = NAN,
+				       .p90 = NAN,
+				       .p99 = NAN,
+				       .scv = 0,
+				       .wait_share = NAN,
+				       .t0 = u,
+				       .C = u,
+				       .beta = u,
+				       .counterpart_speedup = u,
+				       .counterpart_below = NAN,
+				       .counterpart_g1 = NAN };
+	f->self = f->share.value;
+	return f;
+}
+
+static void edge(struct made *m, uint32_t from, uint32_t to, double bytes_per_s)
+{
+	m->in.edge[m->in.edges++] = (struct advise_edge){ from, to, bytes_per_s, bytes_per_s, false };
+}
+
+static void below(struct made *m, uint32_t above, uint32_t what)
+{
+	m->in.nesting[m->in.nestings++] = (struct advise_nesting){ above, what, m->in.function[what].share.value };
+}
+
+/* Probed: calls of two sizes, with the host's time of each. */
+static void sizes(struct advise_function *f, double small, double small_ns, double share, double large, double large_ns)
+{
+	f->size = calloc(2, sizeof(*f->size));
+	assert_non_null(f->size);
+	f->size[0] = (struct predict_size){ small, share, small_ns };
+	f->size[1] = (struct predict_size){ large, 1 - share, large_ns };
+	f->sizes = 2;
+	f->ns_per_call = about(share * small_ns + (1 - share) * large_ns, .02);
+	f->argument_in = share * small + (1 - share) * large;
+}
+
+static struct catalogue_value value(double v)
+{
+	return (struct catalogue_value){ v, v, v };
+}
+
+static void device(struct made *m, const char *name, double o, double L, double A)
+{
+	struct catalogue_entry d = {
+		.name = strdup(name),
+		.unit = strdup("ns"),
+		.engines = NAN,
+		.has_terms = true,
+		.terms = { .o = value(o), .L = value(L), .A = value(A), .B = value(NAN), .beta = 1, .kind = LOGCA_DEP }
+	};
+	struct err e = { 0 };
+
+	assert_int_equal(catalogue_put(&m->devices, &d, &e), 0);
+}
+
+static void judge_with(struct made *m, const struct advise_set *set, size_t sets)
+{
+	struct err e = { 0 };
+
+	advise_least(&m->in, &m->devices);
+	assert_int_equal(candidates_find(&m->in, set, sets, &m->candidates, &e), 0);
+	assert_int_equal(advise_judge(&m->candidates, &m->devices, NULL, &m->advice, &e), 0);
+}
+
+static void judge(struct made *m)
+{
+	judge_with(m, NULL, 0);
+}
+
+static void end(struct made *m)
+{
+	advice_release(&m->advice);
+	candidates_release(&m->candidates);
+	catalogue_release(&m->devices);
+	advise_input_release(&m->in);
+}
+
+static const struct candidate *named(const struct made *m, const char *name)
+{
+	for (size_t i = 0; i < m->candidates.count; i++)
+		if (!strcmp(m->candidates.at[i].name, name))
+			return &m->candidates.at[i];
+	fail_msg("no candidate %s", name);
+	return NULL;
+}
+
+static const struct advise_option *first(const struct made *m, const char *name)
+{
+	for (size_t i = 0; i < m->advice.count; i++)
+		if (!strcmp(m->advice.at[i].candidate->name, name))
+			return m->advice.at[i].option;
+	fail_msg("%s is not judged: %s", name, named(m, name)->reason);
+	return NULL;
+}
+
+static void says(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("'%s' does not say '%s'", text, part);
+}
+
+static void verdict(const struct made *m, const char *name, enum advise_verdict v, const char *part)
+{
+	const struct advise_option *o = first(m, name);
+
+	if (o->verdict != v)
+		fail_msg("%s: %s (%s), wanted %s", name, verdict_str(o->verdict), o->text, verdict_str(v));
+	says(o->text, part);
+}
+
+/* ---- candidates ---- */
+
+static void each_reason(void **state)
+{
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "slow", 1000, 0.1, 10);
+	struct advise_function *f = function(&m, "reads", 1e4, 1e4, 4 * KB, KB);
+	f->kernel = .05;
+	f->kernel_call = "read";
+	function(&m, "sort", 1e4, 1e4, 4 * KB, KB)->calls_back = "compare";
+	function(&m, "tiny", 100, 1e6, 128, 8);
+	function(&m, "inner", 1e4, 1e4, 4 * KB, KB)->inlined = true;
+	function(&m, "list", 1e4, 1e4, 128, 8)->array_share = .1;
+	f = function(&m, "uncounted", 1e4, 1e4, 4 * KB, KB);
+	f->calls_per_s = FIGURE_UNKNOWN;
+	function(&m, "[kernel]", 1e4, 1e4, NAN, NAN)->system = true;
+	function(&m, "app+0x10", 1e4, 1e4, NAN, NAN)->unnamed = true;
+	function(&m, "small", 1e4, 900, 4 * KB, KB); /* under a hundredth */
+	judge(&m);
+	assert_int_equal(m.advice.count, 0);
+	assert_int_equal(m.candidates.count, 8);
+	says(named(&m, "reads")->reason, "system call inside: read");
+	says(named(&m, "sort")->reason, "callback: it calls back into compare");
+	says(named(&m, "tiny")->reason, "too short a call: 100 ns, and the quickest device (slow) takes 1000 ns");
+	says(named(&m, "inner")->reason, "inlined everywhere");
+	says(named(&m, "list")->reason, "pointer-chasing");
+	says(named(&m, "uncounted")->reason, "unknown count");
+	says(named(&m, "[kernel]")->reason, "kernel");
+	says(named(&m, "app+0x10")->reason, "without a name");
+	end(&m);
+}
+
+/* outer does all of inner's work and hands less over: inner is part of it. Of the other two it is the reverse. */
+static void trimming(void **state)
+{
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.5, 10);
+	function(&m, "outer", 4e4, 1e4, 4 * KB, KB);
+	function(&m, "inner", 3e4, 1e4, 16 * KB, 16 * KB);
+	function(&m, "wide", 2e4, 1e4, 32 * KB, 32 * KB);
+	function(&m, "core", 1.9e4, 1e4, KB, KB);
+	below(&m, 0, 1);
+	below(&m, 2, 3);
+	judge(&m);
+	assert_string_equal(named(&m, "outer")->reason, "");
+	says(named(&m, "inner")->reason, "part of outer");
+	says(named(&m, "wide")->reason, "core, below it, is better");
+	assert_string_equal(named(&m, "core")->reason, "");
+	end(&m);
+}
+
+/* Each stage pays for 16 KB in and loses; all three pay for the first one's alone. */
+static void a_chain_that_wins(void **state)
+{
+	const double per_s = 1e4, bytes = 16 * KB;
+	const struct candidate *c;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 5000, 0.5, 10);
+	function(&m, "decode", 1e4, per_s, bytes, bytes);
+	function(&m, "filter", 1e4, per_s, bytes, bytes);
+	function(&m, "encode", 1e4, per_s, bytes, bytes);
+	edge(&m, ADVISE_ELSEWHERE, 0, bytes * per_s);
+	edge(&m, 0, 1, bytes * per_s);
+	edge(&m, 1, 2, bytes * per_s);
+	judge(&m);
+	verdict(&m, "decode", VERDICT_KEEP, "keep: 0.7x");
+	verdict(&m, "filter", VERDICT_KEEP, "keep");
+	verdict(&m, "encode", VERDICT_KEEP, "keep");
+	verdict(&m, "decode > filter > encode", VERDICT_OFFLOAD, "offload: 1.9x");
+	c = named(&m, "decode > filter > encode");
+	assert_int_equal(c->kind, CANDIDATE_CHAIN);
+	assert_int_equal(c->functions, 3);
+	assert_float_equal(c->bytes_in.value, bytes, 1);
+	assert_float_equal(c->ns_per_call.value, 3e4, 1);
+	assert_float_equal(c->within, 4. / 6, 1e-6);
+	end(&m);
+}
+
+/* Half of what a stage writes goes elsewhere: no chain. */
+static void no_chain(void **state)
+{
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 5000, 0.5, 10);
+	function(&m, "decode", 1e4, 1e4, 16 * KB, 16 * KB);
+	function(&m, "filter", 1e4, 1e4, 16 * KB, 16 * KB);
+	edge(&m, 0, 1, 8 * KB * 1e4);
+	judge(&m);
+	assert_int_equal(m.candidates.count, 2);
+	end(&m);
+}
+
+static void a_set(void **state)
+{
+	static const char *const members[] = { "decode", "inner", "filter" };
+	static const char *const typo[] = { "decdoe" }, *const strange[] = { "zzz" };
+	struct advise_set set = { "codec", members, 3 };
+	struct candidates none;
+	struct err e = { 0 };
+	const struct candidate *c;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 5000, 0.5, 10);
+	function(&m, "decode", 1e4, 1e4, 16 * KB, 16 * KB);
+	function(&m, "inner", 5e3, 1e4, 16 * KB, 16 * KB);
+	function(&m, "filter", 1e4, 5e3, 32 * KB, 8 * KB);
+	below(&m, 0, 1);
+	edge(&m, 1, 2, 16 * KB * 1e4);
+	judge_with(&m, &set, 1);
+	c = named(&m, "codec");
+	assert_int_equal(c->kind, CANDIDATE_SET);
+	assert_int_equal(c->functions, 2); /* inner is decode's */
+	assert_float_equal(c->calls_per_s.value, 5e3, 1e-6);
+	assert_float_equal(c->bytes_in.value, 32 * KB, 1); /* 16 KB * 2 and 32 KB a call, less 32 KB that stay inside */
+	set = (struct advise_set){ "codec", typo, 1 };
+	assert_int_equal(candidates_find(&m.in, &set, 1, &none, &e), -ENOENT);
+	says(e.text, "did you mean 'decode'?");
+	set.function = strange;
+	e = (struct err){ 0 };
+	assert_int_equal(candidates_find(&m.in, &set, 1, &none, &e), -ENOENT);
+	says(e.text, "no function 'zzz'");
+	end(&m);
+}
+
+static void nothing_at_all(void **state)
+{
+	struct advise_view v;
+	struct made m;
+	AUTO_BUF(out);
+	(void)state;
+
+	begin(&m);
+	m.in.seconds = m.in.cpu_per_s = NAN;
+	judge(&m);
+	assert_int_equal(m.candidates.count, 0);
+	v = (struct advise_view){ .file = "x", .input = &m.in, .candidates = &m.candidates, .advice = &m.advice };
+	advise_brief(&v, &out);
+	assert_int_equal(out.len, 0);
+	advise_json(&v, &out);
+	assert_string_equal(
+		out.data,
+		"{\"schema\":\"accperf.advise/1\",\"engine\":\"soft\",\"machine\":\"here\",\"candidates\":[]}\n");
+	end(&m);
+}
+
+/* ---- verdicts ---- */
+
+static void gains(void **state)
+{
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	function(&m, "hot", 5e4, 1e4, 16 * KB, 16 * KB);
+	judge(&m);
+	verdict(&m, "hot", VERDICT_OFFLOAD, "on the function, 1.8x");
+	says(first(&m, "hot")->text, "another machine");
+	end(&m);
+}
+
+/* 97 % of the calls are small and lose; all the work is in them. */
+static void small_calls(void **state)
+{
+	struct advise_function *f;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 10000, 0.5, 10);
+	f = function(&m, "crc", 2e3, 1e5, 0, 0);
+	f->stream = true;
+	sizes(f, 2 * KB, 2e3, .97, 32 * KB, 32e3);
+	judge(&m);
+	verdict(&m, "crc", VERDICT_KEEP, "keep: 97% of calls are under break-even, ");
+	end(&m);
+	begin(&m); /* calls that can wait for each other */
+	device(&m, "board", 10000, 0.25, 10);
+	f = function(&m, "crc", 2e3, 1e5, 0, 0);
+	sizes(f, 2 * KB, 2e3, .97, 16 * KB, 16e3);
+	judge(&m);
+	verdict(&m, "crc", VERDICT_BATCH, "97% of calls are under break-even, ");
+	end(&m);
+	/* the same, but the few large ones are most of the time: only those */
+	begin(&m);
+	device(&m, "board", 10000, 0.05, 10);
+	f = function(&m, "crc", 1e4, 1e4, 0, 0);
+	sizes(f, 2 * KB, 2e3, .97, 1024 * KB, 1e6);
+	f->share = about(.9, .01);
+	judge(&m);
+	verdict(&m, "crc", VERDICT_OFFLOAD, "97% of calls are under break-even");
+	end(&m);
+}
+
+static void batches(void **state)
+{
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 10000, 0, 10);
+	function(&m, "hash", 4000, 1e5, 2 * KB, 32)->kinds = 1u << CATALOGUE_HASH;
+	judge(&m);
+	verdict(&m, "hash", VERDICT_BATCH, "offload if batched by 3");
+	end(&m);
+}
+
+static void cannot_tell(void **state)
+{
+	struct advise_function *f;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 5000, 0.25, 10);
+	f = function(&m, "near", 1e4, 1e4, 16 * KB, 16 * KB);
+	f->share = about(.1, .2);
+	judge(&m);
+	verdict(&m, "near", VERDICT_UNKNOWN, "cannot tell: the interval spans 1 (");
+	says(first(&m, "near")->text, "record 60 s more or use --effort high");
+	end(&m);
+
+	begin(&m); /* no bytes: nothing to transfer by */
+	device(&m, "board", 5000, 0.25, 10);
+	function(&m, "blind", 1e4, 1e4, NAN, NAN);
+	m.in.has_flow = false;
+	judge(&m);
+	verdict(&m, "blind", VERDICT_UNKNOWN, "cannot tell: the sizes of its calls");
+	end(&m);
+}
+
+static void unknown_acceleration(void **state)
+{
+	struct made m;
+	(void)state;
+
+	/* of 30 us, 5 and 4.1 are left for overhead and transfer: 20 - 9.1 = 10.9 us for 30 us of work */
+	begin(&m);
+	device(&m, "board", 5000, 0.25, NAN);
+	function(&m, "work", 3e4, 1e4, 16 * KB, 16 * KB);
+	judge(&m);
+	verdict(&m, "work", VERDICT_UNKNOWN, "2.75x would make the function 1.5x faster, and no A more than 3.3x");
+	end(&m);
+	begin(&m); /* overhead alone is longer than the call */
+	device(&m, "board", 50000, 0.25, NAN);
+	function(&m, "work", 3e4, 1e4, 16 * KB, 16 * KB)->kinds = 1u << CATALOGUE_HASH;
+	judge(&m);
+	verdict(&m, "work", VERDICT_KEEP, "however fast it computes");
+	end(&m);
+	begin(&m); /* no device at all */
+	function(&m, "work", 3e4, 1e4, 16 * KB, 16 * KB);
+	judge(&m);
+	verdict(&m, "work", VERDICT_UNKNOWN, "less than 20 us a call");
+	end(&m);
+}
+
+static void made_already(void **state)
+{
+	struct advise_function *f;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	f = function(&m, "send", 1e3, 1e4, 0, 0);
+	f->offload = true;
+	sizes(f, KB, 900, .5, 64 * KB, 1100);
+	f->counterpart_speedup = about(.5, .1);
+	f->counterpart_below = .9;
+	f->counterpart_g1 = 8 * KB;
+	f = function(&m, "wins", 1e3, 1e4, 0, 0);
+	f->offload = true;
+	sizes(f, KB, 900, .5, 64 * KB, 1100);
+	f->counterpart_speedup = about(3, .1);
+	f = function(&m, "unused", 0, 0, 0, 0);
+	f->offload = true;
+	judge(&m);
+	verdict(&m, "send", VERDICT_SWITCH, "switch to the host under 8 KB: 90% of the calls lose there");
+	verdict(&m, "wins", VERDICT_OFFLOAD, "offload, as it does: 3x");
+	verdict(&m, "unused", VERDICT_IDLE, "configured, but not happening");
+	assert_int_equal(named(&m, "send")->kind, CANDIDATE_OFFLOAD);
+	end(&m);
+}
+
+/* A device that takes whole buffers is none for a stream; one of another kind of work is none at all. */
+static void devices_that_fit(void **state)
+{
+	struct advise_function *f;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "engine", 1000, 0.01, 10);
+	m.devices.entries[0].kinds = 1u << CATALOGUE_COMPRESS;
+	m.devices.entries[0].no_streams = true;
+	device(&m, "hasher", 1000, 0.01, 10);
+	m.devices.entries[1].kinds = 1u << CATALOGUE_HASH;
+	f = function(&m, "pack", 5e4, 1e4, 16 * KB, 16 * KB);
+	f->kinds = 1u << CATALOGUE_COMPRESS;
+	f->stream = true;
+	function(&m, "other", 5e4, 2e3, 16 * KB, 16 * KB);
+	judge(&m);
+	assert_int_equal(m.advice.at[0].options, 1);
+	verdict(&m, "pack", VERDICT_KEEP, "whole buffers only");
+	verdict(&m, "other", VERDICT_UNKNOWN, "no device of the catalogue does this");
+	end(&m);
+}
+
+static void large_input(void **state)
+{
+	static char names[2000][16];
+	struct rusage before, after;
+	struct made m;
+	(void)state;
+
+	getrusage(RUSAGE_SELF, &before);
+	begin(&m);
+	m.in.cpu_per_s = 1e11;
+	for (int i = 0; i < 2000; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%d", i);
+		function(&m, names[i], 2e4, 1e4, 16 * KB, 16 * KB);
+		m.in.function[i].share = about(i < 100 ? .011 : .0005, .1);
+		m.in.function[i].self = m.in.function[i].share.value;
+		edge(&m, (uint32_t)i, (uint32_t)(i + 1) % 2000, 1e6);
+	}
+	for (int i = 0; i < 20; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "device%d", i);
+		device(&m, name, 1000 + 500 * i, 0.01, 10);
+	}
+	judge(&m);
+	assert_int_equal(m.advice.count, 100);
+	getrusage(RUSAGE_SELF, &after);
+	assert_true(after.ru_maxrss - before.ru_maxrss < 300 * 1024);
+	end(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_reason),
+		cmocka_unit_test(trimming),
+		cmocka_unit_test(a_chain_that_wins),
+		cmocka_unit_test(no_chain),
+		cmocka_unit_test(a_set),
+		cmocka_unit_test(nothing_at_all),
+		cmocka_unit_test(gains),
+		cmocka_unit_test(small_calls),
+		cmocka_unit_test(batches),
+		cmocka_unit_test(cannot_tell),
+		cmocka_unit_test(unknown_acceleration),
+		cmocka_unit_test(made_already),
+		cmocka_unit_test(devices_that_fit),
+		cmocka_unit_test(large_input),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

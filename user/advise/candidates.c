@@ -1,0 +1,647 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Trimming, after Sigil: what a function could save at best is its time less the least that any device takes for its
+ * calls and bytes. It is a candidate when nothing below it could save more; what lies below a candidate is part of it,
+ * unless its name or a probe says that devices take just that.
+ */
+#include "advise/candidates.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/grow.h"
+#include "util/suggest.h"
+
+#define MOSTLY 0.5  /* more than half */
+#define BELONGS 0.9 /* of a function's time: what is under another for so much is that one's */
+#define ARRAYS 0.5  /* of the distinct addresses: with less in larger objects, data are small objects */
+#define BULK 64.    /* bytes: a cache line */
+#define SYSTEM 0.01 /* share of the time: less in system calls is errors' and start-up's */
+#define LONGEST_CHAIN 16
+
+const char *candidate_kind_str(enum candidate_kind k)
+{
+	static const char *const name[] = { "function", "set", "chain", "offload" };
+
+	return (unsigned)k < sizeof(name) / sizeof(*name) ? name[k] : "unknown";
+}
+
+void advise_input_release(struct advise_input *in)
+{
+	for (size_t i = 0; i < in->functions; i++)
+		free(in->function[i].size);
+	free(in->function);
+	free(in->edge);
+	free(in->nesting);
+	free(in->text);
+	*in = (struct advise_input){ 0 };
+}
+
+void candidates_release(struct candidates *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		free(c->at[i].name);
+		free(c->at[i].function);
+	}
+	free(c->at);
+	*c = (struct candidates){ 0 };
+}
+
+/* ---- figures ---- */
+
+static struct figure over(struct figure a, struct figure b)
+{
+	if (!figure_known(&a) || !(b.value > 0))
+		return FIGURE_UNKNOWN;
+	if (!figure_bounded(&a) || !figure_bounded(&b) || !(b.low > 0))
+		return (struct figure){ a.value / b.value, NAN, NAN };
+	return (struct figure){ a.value / b.value, a.low / b.high, a.high / b.low };
+}
+
+static struct figure times(struct figure a, double by)
+{
+	return (struct figure){ a.value * by, a.low * by, a.high * by };
+}
+
+static struct figure plus(struct figure a, struct figure b)
+{
+	return (struct figure){ a.value + b.value, a.low + b.low, a.high + b.high };
+}
+
+/* What is inside is no traffic of the whole: the relative interval stays. */
+static struct figure less(struct figure a, double inside)
+{
+	double left = a.value > inside ? a.value - inside : 0;
+
+	return a.value > 0 ? times(a, left / a.value) : a;
+}
+
+/* ---- what lies below what ---- */
+
+/* A square table of the functions of ADVISE_LARGE and more: share of the time of one below another. */
+struct tree {
+	const struct advise_input *in;
+	uint32_t *large; /* functions */
+	size_t count;
+	uint32_t *index; /* by function: into large, + 1 */
+	double *below;   /* [above * count + below] */
+};
+
+static bool is_large(const struct advise_function *f)
+{
+	return f->self >= ADVISE_LARGE || f->share.value >= ADVISE_LARGE;
+}
+
+static int tree_build(struct tree *t, const struct advise_input *in)
+{
+	*t = (struct tree){ .in = in };
+	t->large = calloc(in->functions + 1, sizeof(*t->large));
+	t->index = calloc(in->functions + 1, sizeof(*t->index));
+	if (!t->large || !t->index)
+		return -ENOMEM;
+	for (size_t i = 0; i < in->functions; i++)
+		if (is_large(&in->function[i])) {
+			t->large[t->count] = (uint32_t)i;
+			t->index[i] = (uint32_t)++t->count;
+		}
+	t->below = calloc(t->count * t->count + 1, sizeof(*t->below));
+	if (!t->below)
+		return -ENOMEM;
+	for (size_t i = 0; i < in->nestings; i++) {
+		const struct advise_nesting *n = &in->nesting[i];
+		uint32_t a = n->above < in->functions ? t->index[n->above] : 0;
+		uint32_t b = n->below < in->functions ? t->index[n->below] : 0;
+
+		if (a && b && a != b)
+			t->below[(a - 1) * t->count + b - 1] += n->share;
+	}
+	return 0;
+}
+
+static void tree_release(struct tree *t)
+{
+	free(t->large);
+	free(t->index);
+	free(t->below);
+}
+
+/* Is most of b's time spent below a? */
+static bool lies_below(const struct tree *t, size_t a, size_t b)
+{
+	return a != b && t->below[a * t->count + b] >= BELONGS * t->in->function[t->large[b]].share.value;
+}
+
+/* ---- why not ---- */
+
+static double time_per_s(const struct advise_input *in, const struct advise_function *f)
+{
+	return f->share.value * in->cpu_per_s;
+}
+
+static double ns_per_call(const struct advise_input *in, const struct advise_function *f)
+{
+	return figure_known(&f->ns_per_call) ? f->ns_per_call.value : time_per_s(in, f) / f->calls_per_s.value;
+}
+
+/* What a device takes the name for: no property of the code decides then, the figures do. */
+static bool known_work(const struct advise_function *f)
+{
+	return f->kinds || f->operation || f->sizes;
+}
+
+#define SAY(...) (snprintf(why, size, __VA_ARGS__), true)
+
+/* True: it is no candidate, for that reason. */
+static bool reason_of(const struct advise_input *in, const struct advise_function *f, char *why, size_t size)
+{
+	double ns = ns_per_call(in, f), bytes = (f->in + f->out) / f->calls_per_s.value;
+
+	if (f->system)
+		return SAY("the kernel's own work");
+	if (f->unnamed)
+		return SAY("code without a name: its calls cannot be counted; install the debug symbols of %s",
+			   f->object && *f->object ? f->object : "its file");
+	if (f->kernel > SYSTEM * f->share.value && !known_work(f))
+		return SAY("system call inside: %s takes %.1f%% of the time in it and below",
+			   f->kernel_call ? f->kernel_call : "input and output", 100 * f->kernel);
+	if (f->calls_back && !known_work(f))
+		return SAY("callback: it calls back into %s", f->calls_back);
+	if (f->inlined)
+		return SAY("inlined everywhere: there is no call of it to replace; ask for its caller with --set");
+	if (!(in->cpu_per_s > 0))
+		return SAY("unknown time: the exact engine counts instructions; record the program as it runs");
+	if (!(f->calls_per_s.value > 0))
+		return SAY("unknown count: nothing counted its calls; record with --counts auto for 60 s");
+	if (ns < in->least_overhead_ns && !known_work(f))
+		return SAY("too short a call: %.0f ns, and the quickest device (%s) takes %.0f ns to begin", ns,
+			   in->least_overhead_device ? in->least_overhead_device : "of the catalogue",
+			   in->least_overhead_ns);
+	if (f->array_share < ARRAYS && bytes > 0 && !known_work(f))
+		return SAY(
+			"pointer-chasing with no bulk data: %.0f%% of the addresses lie in objects of less than 1 KB",
+			100 * (1 - f->array_share));
+	if (bytes < BULK && f->array_share < ARRAYS && !known_work(f))
+		return SAY("no bulk data: %.0f bytes a call", bytes);
+	return false;
+}
+
+/* ns per second that a device could save at best; NaN where it is not known. */
+static double saving(const struct advise_input *in, const struct advise_function *f)
+{
+	double calls = in->least_overhead_ns * f->calls_per_s.value, bytes = in->least_ns_per_byte * (f->in + f->out);
+
+	return time_per_s(in, f) - (isnan(calls) ? 0 : calls) - (isnan(bytes) ? 0 : bytes);
+}
+
+/* ---- candidates ---- */
+
+static struct candidate *add(struct candidates *c, enum candidate_kind kind, const char *name, size_t members)
+{
+	struct candidate *n = GROW(c->at, c->count, c->cap, 16) ? &c->at[c->count] : NULL;
+	struct figure u = FIGURE_UNKNOWN;
+
+	if (!n)
+		goto failed;
+	*n = (struct candidate){ .kind = kind,
+				 .name = strdup(name),
+				 .function = calloc(members ? members : 1, sizeof(*n->function)),
+				 .calls_per_s = u,
+				 .ns_per_call = u,
+				 .p50 = NAN,
+				 .p90 = NAN,
+				 .p99 = NAN,
+				 .bytes_in = u,
+				 .bytes_out = u,
+				 .unique_in = u,
+				 .unique_out = u,
+				 .resident = u,
+				 .ops_per_byte = u,
+				 .share = u,
+				 .wait_share = NAN,
+				 .within = NAN };
+	c->count++;
+	if (n->name && n->function)
+		return n;
+failed:
+	c->failed = true;
+	return NULL;
+}
+
+/* Whether function f is one of the candidate's members or nearly always below one. */
+static bool covers(const struct tree *t, const struct candidate *c, uint32_t f)
+{
+	for (size_t i = 0; i < c->functions; i++) {
+		if (c->function[i] == f)
+			return true;
+		if (t->index[f] && t->index[c->function[i]] &&
+		    lies_below(t, t->index[c->function[i]] - 1, t->index[f] - 1))
+			return true;
+	}
+	return false;
+}
+
+struct traffic {
+	double inside;                /* between members, those below them included */
+	double unique_in, unique_out; /* NaN unknown */
+	double before;                /* read of what was written before recording, or never */
+	double across;
+};
+
+/* Bytes per second from one member's calls to another's, and what crosses the border of all. */
+static struct traffic traffic_of(const struct tree *t, const struct candidate *c)
+{
+	const struct advise_input *in = t->in;
+	struct traffic s = { 0 };
+	uint8_t *member = calloc(in->functions + 1, 1); /* 1 + which; 0: none */
+
+	if (!member)
+		return (struct traffic){ NAN, NAN, NAN, NAN, NAN };
+	for (size_t f = 0; f < in->functions; f++)
+		for (size_t i = 0; i < c->functions && i < 255 && !member[f]; i++) {
+			struct candidate one = { .function = &c->function[i], .functions = 1 };
+
+			if (covers(t, &one, (uint32_t)f))
+				member[f] = (uint8_t)(i + 1);
+		}
+	for (size_t i = 0; i < in->edges; i++) {
+		const struct advise_edge *e = &in->edge[i];
+		int from = e->from < in->functions ? member[e->from] : 0,
+		    to = e->to < in->functions ? member[e->to] : 0;
+
+		if (from && to) {
+			s.inside += from != to ? e->bytes : 0;
+			continue;
+		}
+		if (to) {
+			s.unique_in += e->unique;
+			s.before += e->before ? e->bytes : 0;
+		}
+		if (from)
+			s.unique_out += e->unique;
+		s.across += from || to ? e->bytes : 0;
+	}
+	free(member);
+	return s;
+}
+
+/* Distinct addresses of the whole recording, as bytes a call: no more than it moves, no less than their part of all. */
+static struct figure unique_per_call(double all, struct figure moved, double calls)
+{
+	double most = fmin(all, moved.value);
+
+	if (isnan(all) || !figure_known(&moved))
+		return FIGURE_UNKNOWN;
+	return (struct figure){ most, calls > 0 ? fmin(all / calls, most) : NAN, most };
+}
+
+static void flows(const struct tree *t, struct candidate *c, struct figure in, struct figure out, double compute)
+{
+	const struct advise_input *input = t->in;
+	struct traffic s;
+
+	if (!input->has_flow)
+		return;
+	s = traffic_of(t, c);
+	c->within = c->functions > 1 && in.value + out.value > 0 ? 2 * s.inside / (in.value + out.value) : NAN;
+	in = less(in, s.inside);
+	out = less(out, s.inside);
+	if (compute >= 0 && in.value + out.value > 0)
+		c->ops_per_byte = over((struct figure){ compute, compute, compute }, plus(in, out));
+	c->bytes_in = over(in, c->calls_per_s);
+	c->bytes_out = over(out, c->calls_per_s);
+	c->unique_in = unique_per_call(s.unique_in, c->bytes_in, c->calls_per_s.value * input->seconds);
+	c->unique_out = unique_per_call(s.unique_out, c->bytes_out, c->calls_per_s.value * input->seconds);
+	if (figure_known(&c->bytes_in)) {
+		double stays = fmin(s.before / c->calls_per_s.value, c->bytes_in.value);
+
+		c->resident = c->bytes_in.value > 0 ? times(c->bytes_in, stays / c->bytes_in.value) : c->bytes_in;
+	}
+}
+
+static void fill(const struct tree *t, struct candidate *c)
+{
+	const struct advise_input *in = t->in;
+	struct figure bytes_in = { 0, 0, 0 }, bytes_out = { 0, 0, 0 }, share = { 0, 0, 0 }, calls = FIGURE_UNKNOWN;
+	const struct advise_function *f = &in->function[c->function[0]];
+	double compute = 0;
+
+	for (size_t i = 0; i < c->functions; i++) {
+		const struct advise_function *m = &in->function[c->function[i]];
+
+		bytes_in = plus(bytes_in, (struct figure){ m->in, m->in_low, m->in_high });
+		bytes_out = plus(bytes_out, (struct figure){ m->out, m->out_low, m->out_high });
+		share = plus(share, m->share);
+		compute += m->compute;
+		/* one call of the whole hands on to all stages: as often as the least called */
+		if (m->calls_per_s.value > 0 && !(m->calls_per_s.value >= calls.value))
+			calls = m->calls_per_s;
+		c->stream |= m->stream;
+	}
+	if (c->functions == 1)
+		calls = f->calls_per_s;
+	share.high = fmin(share.high, 1);
+	share.value = fmin(share.value, 1);
+	c->share = share;
+	c->calls_per_s = calls;
+	c->ns_per_call = over(times(share, in->cpu_per_s), calls);
+	c->kinds = c->functions == 1 ? f->kinds : 0;
+	c->operation = c->functions == 1 ? f->operation : NULL;
+	if (c->functions == 1 && f->sizes) {
+		c->probed = f;
+		c->ns_per_call = figure_known(&f->ns_per_call) ? f->ns_per_call : c->ns_per_call;
+		c->p50 = f->p50;
+		c->p90 = f->p90;
+		c->p99 = f->p99;
+		c->wait_share = f->wait_share;
+	}
+	flows(t, c, bytes_in, bytes_out, compute);
+	/* what an argument says was counted; of what goes out it may say nothing */
+	if (c->probed && f->argument_in + f->argument_out > 0) {
+		c->bytes_in = FIGURE_EXACT(f->argument_in);
+		if (f->argument_out > 0 || !figure_known(&c->bytes_out))
+			c->bytes_out = f->argument_out > 0 ? FIGURE_EXACT(f->argument_out) : FIGURE_UNKNOWN;
+		if (c->resident.value > c->bytes_in.value)
+			c->resident = FIGURE_UNKNOWN;
+	}
+	c->work = (struct predict_work){ .size = c->probed ? f->size : NULL,
+					 .sizes = c->probed ? f->sizes : 0,
+					 .ns_per_call = c->ns_per_call,
+					 .scv = c->probed ? f->scv : NAN,
+					 .calls_per_s = calls,
+					 .bytes_in = c->bytes_in,
+					 .bytes_out = c->bytes_out,
+					 .resident = c->resident,
+					 .t0 = c->probed ? f->t0 : FIGURE_UNKNOWN,
+					 .C = c->probed ? f->C : FIGURE_UNKNOWN,
+					 .beta = c->probed ? f->beta : FIGURE_UNKNOWN,
+					 .share_thread = FIGURE_UNKNOWN,
+					 .share_process = share,
+					 .threads = in->threads,
+					 .switch_ns = in->switch_ns,
+					 .other_load = NAN };
+}
+
+static struct candidate *add_one(const struct tree *t, struct candidates *out, uint32_t f)
+{
+	const struct advise_function *fn = &t->in->function[f];
+	struct candidate *c = add(out, fn->offload ? CANDIDATE_OFFLOAD : CANDIDATE_FUNCTION, fn->name, 1);
+
+	if (!c)
+		return NULL;
+	c->function[c->functions++] = f;
+	fill(t, c);
+	return c;
+}
+
+/* ---- functions ---- */
+
+enum state { OUT, ABLE, TAKEN };
+
+/* Which of the large functions are candidates; reasons of the others. */
+static void trim(const struct tree *t, struct candidates *out, uint8_t *state)
+{
+	const struct advise_input *in = t->in;
+	char why[sizeof(out->at->reason)];
+
+	for (size_t i = 0; i < t->count; i++)
+		state[i] = reason_of(in, &in->function[t->large[i]], why, sizeof(why)) ? OUT : ABLE;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct advise_function *f = &in->function[t->large[i]], *better = NULL;
+		struct candidate *c;
+		bool large = true;
+
+		*why = 0;
+		if (state[i] == OUT) {
+			reason_of(in, f, why, sizeof(why));
+			large = f->self >= ADVISE_LARGE || f->share.value >= ADVISE_LARGE;
+		}
+		for (size_t k = 0; k < t->count && state[i] != OUT && !known_work(f); k++) {
+			const struct advise_function *d = &in->function[t->large[k]];
+
+			if (state[k] != OUT && lies_below(t, i, k) && !lies_below(t, k, i) &&
+			    saving(in, d) > saving(in, f) && (!better || saving(in, d) > saving(in, better)))
+				better = d;
+		}
+		if (better)
+			snprintf(why, sizeof(why), "%.100s, below it, is better: it takes less data for its time",
+				 better->name);
+		for (size_t k = 0; k < t->count && state[i] != OUT && !better && !known_work(f); k++) {
+			const struct advise_function *a = &in->function[t->large[k]];
+
+			if (state[k] != OUT && lies_below(t, k, i) && (!lies_below(t, i, k) || k < i) &&
+			    saving(in, a) >= saving(in, f)) {
+				snprintf(why, sizeof(why), "part of %.100s, which calls it", a->name);
+				break;
+			}
+		}
+		if (!large)
+			continue;
+		c = add_one(t, out, t->large[i]);
+		if (!c)
+			return;
+		memcpy(c->reason, why, sizeof(why));
+		if (!*why)
+			state[i] = TAKEN;
+	}
+}
+
+/* ---- chains ---- */
+
+/* Large functions as stages: all that are able, or only too short. */
+struct stages {
+	const struct tree *t;
+	uint32_t *owner; /* by function: stage + 1 */
+	double *flow;    /* [from * count + to] bytes per second */
+};
+
+static bool can_be_stage(const struct tree *t, size_t i)
+{
+	const struct advise_input *in = t->in;
+	const struct advise_function *f = &in->function[t->large[i]];
+	struct advise_input endless = *in;
+	char why[240];
+
+	endless.least_overhead_ns = NAN; /* too short alone is just what a chain is for */
+	return !reason_of(&endless, f, why, sizeof(why)) && !f->offload;
+}
+
+static bool linked(const struct stages *s, size_t a, size_t b)
+{
+	const struct advise_function *fa = &s->t->in->function[s->t->large[a]];
+	const struct advise_function *fb = &s->t->in->function[s->t->large[b]];
+	double bytes = s->flow[a * s->t->count + b];
+
+	return bytes > MOSTLY * fa->out && bytes > MOSTLY * fb->in && !lies_below(s->t, a, b) &&
+	       !lies_below(s->t, b, a);
+}
+
+static void add_chain(const struct tree *t, struct candidates *out, const size_t *stage, size_t n)
+{
+	char name[400] = "";
+	struct candidate *c;
+
+	for (size_t i = 0; i < n; i++)
+		snprintf(name + strlen(name), sizeof(name) - strlen(name), "%s%.60s", i ? " > " : "",
+			 t->in->function[t->large[stage[i]]].name);
+	c = add(out, CANDIDATE_CHAIN, name, n);
+	if (!c)
+		return;
+	for (size_t i = 0; i < n; i++)
+		c->function[c->functions++] = t->large[stage[i]];
+	fill(t, c);
+}
+
+static int chains(const struct tree *t, struct candidates *out, const uint8_t *state)
+{
+	const struct advise_input *in = t->in;
+	struct stages s = { t, calloc(in->functions + 1, sizeof(*s.owner)),
+			    calloc(t->count * t->count + 1, sizeof(*s.flow)) };
+	bool *stage = calloc(t->count + 1, sizeof(*stage));
+	size_t *next = calloc(t->count + 1, sizeof(*next)), *before = calloc(t->count + 1, sizeof(*before));
+	size_t chain[LONGEST_CHAIN];
+	int err = s.owner && s.flow && stage && next && before ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < t->count && !err; i++)
+		stage[i] = (state[i] == TAKEN || state[i] == OUT) && can_be_stage(t, i);
+	for (size_t i = 0; i < t->count && !err; i++)
+		for (size_t f = 0; stage[i] && f < in->functions; f++)
+			if (f == t->large[i] || (!s.owner[f] && t->index[f] && lies_below(t, i, t->index[f] - 1)))
+				s.owner[f] = (uint32_t)i + 1;
+	for (size_t i = 0; i < in->edges && !err; i++) {
+		const struct advise_edge *e = &in->edge[i];
+		uint32_t a = e->from < in->functions ? s.owner[e->from] : 0;
+		uint32_t b = e->to < in->functions ? s.owner[e->to] : 0;
+
+		if (a && b && a != b)
+			s.flow[(a - 1) * t->count + b - 1] += e->bytes;
+	}
+	/* more than half of what one writes and of what the other reads: each has one partner at most on either side */
+	for (size_t a = 0; a < t->count && !err; a++)
+		for (size_t b = 0; b < t->count && stage[a]; b++)
+			if (stage[b] && a != b && linked(&s, a, b)) {
+				next[a] = b + 1;
+				before[b] = a + 1;
+			}
+	for (size_t a = 0; a < t->count && !err && !out->failed; a++) {
+		size_t n = 0;
+
+		if (before[a] || !next[a])
+			continue;
+		for (size_t at = a + 1; at && n < LONGEST_CHAIN; at = next[at - 1])
+			chain[n++] = at - 1;
+		add_chain(t, out, chain, n);
+	}
+	free(s.owner);
+	free(s.flow);
+	free(stage);
+	free(next);
+	free(before);
+	return err;
+}
+
+/* ---- sets ---- */
+
+static int find(const struct advise_input *in, const char *name, struct err *e)
+{
+	struct suggestion near = { 0 };
+
+	for (size_t i = 0; i < in->functions; i++)
+		if (!strcmp(in->function[i].name, name))
+			return (int)i;
+	for (size_t i = 0; i < in->functions; i++)
+		suggest(&near, name, strlen(name), in->function[i].name);
+	if (near.name)
+		return err_set(e, -ENOENT, "the profile has no function '%s'; did you mean '%s'?", name, near.name);
+	return err_set(e, -ENOENT, "the profile has no function '%s'; `accperf report` lists them", name);
+}
+
+static int add_set(const struct tree *t, struct candidates *out, const struct advise_set *set, struct err *e)
+{
+	const struct advise_input *in = t->in;
+	struct candidate *c = add(out, CANDIDATE_SET, set->name, set->functions);
+	struct figure uncounted;
+
+	if (!c)
+		return -ENOMEM;
+	for (size_t i = 0; i < set->functions; i++) {
+		int f = find(in, set->function[i], e);
+
+		if (f < 0)
+			return f;
+		if (!covers(t, c, (uint32_t)f))
+			c->function[c->functions++] = (uint32_t)f;
+	}
+	if (!c->functions)
+		return err_set(e, -EINVAL, "--set %s names no function", set->name);
+	/* those below another of the set are that one's */
+	for (size_t i = 0; i < c->functions;) {
+		struct candidate others = { .function = c->function, .functions = 0 };
+		bool below = false;
+
+		for (size_t k = 0; k < c->functions && !below; k++) {
+			others.function = &c->function[k];
+			others.functions = 1;
+			below = k != i && covers(t, &others, c->function[i]);
+		}
+		if (below)
+			memmove(&c->function[i], &c->function[i + 1], (--c->functions - i) * sizeof(*c->function));
+		else
+			i++;
+	}
+	fill(t, c);
+	uncounted = c->calls_per_s;
+	if (!figure_known(&uncounted))
+		snprintf(c->reason, sizeof(c->reason),
+			 "unknown count: nothing counted its calls; record with --counts auto for 60 s");
+	return 0;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if ((*x->reason != 0) != (*y->reason != 0))
+		return *x->reason ? 1 : -1;
+	if (x->share.value != y->share.value)
+		return x->share.value < y->share.value ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+int candidates_find(const struct advise_input *in, const struct advise_set *set, size_t sets, struct candidates *out,
+		    struct err *e)
+{
+	struct tree t;
+	uint8_t *state = NULL;
+	int err = tree_build(&t, in);
+
+	*out = (struct candidates){ 0 };
+	if (!err)
+		state = calloc(t.count + 1, 1);
+	if (!err && !state)
+		err = -ENOMEM;
+	for (size_t i = 0; i < sets && !err; i++)
+		err = add_set(&t, out, &set[i], e);
+	if (!err)
+		trim(&t, out, state);
+	if (!err)
+		err = chains(&t, out, state);
+	/* offloads made already are told of whatever time they take: most of it is not the processor's */
+	for (size_t i = 0; i < in->functions && !err && !out->failed; i++)
+		if (in->function[i].offload && !is_large(&in->function[i]))
+			add_one(&t, out, (uint32_t)i);
+	if (out->failed)
+		err = -ENOMEM;
+	if (!err && out->count)
+		qsort(out->at, out->count, sizeof(*out->at), by_weight);
+	free(state);
+	tree_release(&t);
+	if (err) {
+		candidates_release(out);
+		if (!e->code)
+			err_set(e, err, "out of memory");
+	}
+	return err;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which pieces of a program could be handed to an accelerator: functions with all they call, sets that the user names,
+ * chains of candidates whose traffic is mostly between them, offloads that are made already. Of every function of
+ * ADVISE_LARGE and more that is none: why not. Pure: works on struct advise_input, which gather.c fills from a profile
+ * and tests by hand. Included by user/advise, user/view, user/cli, tests. Owns what candidates_release() frees;
+ * names stay the input's.
+ *
+ * To add a reason: a branch in reason_of() of candidates.c, in the order in which one outweighs the next, and a case in
+ * u-advise.c. To add a figure: a field of struct candidate, its line in candidates.c, its key in view/advise_json.c.
+ */
+#ifndef ACCPERF_ADVISE_CANDIDATES_H
+#define ACCPERF_ADVISE_CANDIDATES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "advise/figure.h"
+#include "advise/predict.h"
+#include "util/err.h"
+
+#define ADVISE_LARGE 0.01 /* share of the time from which on a function is told of */
+
+struct operation;
+
+/* Rates are per second of elapsed time, of all processes and threads. NaN: unknown. */
+struct advise_function {
+	const char *name, *object;
+	double self;         /* shares of the CPU time */
+	struct figure share; /* with all it calls */
+	struct figure calls_per_s;
+	const char *calls_from;     /* exact, probes, counts; NULL: nothing counted them */
+	double in, in_low, in_high; /* bytes per second, with all it calls, across the border */
+	double out, out_low, out_high;
+	double compute;          /* arithmetic and logical instructions per second, with all it calls */
+	double array_share;      /* of the distinct addresses: in objects of a kilobyte and more */
+	double kernel;           /* share of its time in system calls that do input and output; 0: none seen */
+	const char *kernel_call; /* the most frequent; NULL: none */
+	const char *calls_back;  /* a function of another object that it calls back into; NULL */
+	bool inlined;            /* never seen as a call of its own */
+	bool system;             /* the kernel's, or a pseudo-function */
+	bool unnamed;
+	unsigned kinds;                    /* 1 << enum catalogue_kind that the name tells */
+	const struct operation *operation; /* the same, more closely; NULL: it tells nothing */
+	bool stream;                       /* an API of pieces: one call is not one buffer */
+	/* probed calls; none: sizes 0 */
+	struct predict_size *size;
+	size_t sizes;
+	struct figure ns_per_call; /* measured call by call; NaN: by share and calls */
+	double p50, p90, p99, scv, wait_share;
+	struct figure t0, C, beta;
+	double argument_in, argument_out;  /* bytes a call, as its arguments say; NaN */
+	bool offload;                      /* its calls are an accelerator's already */
+	struct figure counterpart_speedup; /* an offload made already: host's time over its own, as measured */
+	double counterpart_below;          /* share of its calls that the host does faster */
+	double counterpart_g1;             /* bytes; NaN */
+	const char *doubt;                 /* why the two cannot be compared; NULL */
+};
+
+struct advise_edge {
+	uint32_t from, to;    /* functions; ADVISE_ELSEWHERE: constants, what was written before, the kernel */
+	double bytes, unique; /* per second; unique: distinct addresses in all, NaN unknown */
+	bool before;          /* from: written before recording began, or never */
+};
+#define ADVISE_ELSEWHERE UINT32_MAX
+
+/* Time of `below` while `above` is on the stack, as share of all. */
+struct advise_nesting {
+	uint32_t above, below;
+	double share;
+};
+
+struct advise_input {
+	struct advise_function *function;
+	size_t functions;
+	struct advise_edge *edge;
+	size_t edges;
+	struct advise_nesting *nesting; /* of functions of ADVISE_LARGE and more as `above` */
+	size_t nestings;
+	bool has_time, has_flow, has_counts, has_probes;
+	double seconds;   /* recorded; NaN */
+	double cpu_per_s; /* ns of CPU time per second of elapsed time */
+	double threads;   /* that took a hundredth of the time and more */
+	double switch_ns; /* of a thread; NaN */
+	/* of the catalogue's devices: what any of them takes at least for a call and for a byte; NaN: no catalogue */
+	double least_overhead_ns, least_ns_per_byte;
+	const char *least_overhead_device;
+	const char *engine, *machine;
+	char *text; /* names kept for it; gather.c */
+};
+
+enum candidate_kind { CANDIDATE_FUNCTION, CANDIDATE_SET, CANDIDATE_CHAIN, CANDIDATE_OFFLOAD };
+
+struct candidate {
+	enum candidate_kind kind;
+	char *name;
+	uint32_t *function; /* of the input: members, a chain's in the order of the data */
+	size_t functions;
+	struct figure calls_per_s, ns_per_call;
+	double p50, p90, p99;              /* ns; NaN */
+	struct figure bytes_in, bytes_out; /* per call, across the border */
+	struct figure unique_in, unique_out, resident;
+	struct figure ops_per_byte;
+	struct figure share;
+	double wait_share;
+	double within; /* chain: share of the stages' traffic that stays inside */
+	unsigned kinds;
+	const struct operation *operation;
+	bool stream;
+	struct predict_work work;             /* for predict(); points into the input */
+	const struct advise_function *probed; /* where sizes and curve are from; NULL */
+	char reason[240];                     /* "": judged */
+};
+
+struct candidates {
+	struct candidate *at; /* judged ones first, by share */
+	size_t count, cap;
+	bool failed;
+};
+
+/* A set as the user names it: functions by name. */
+struct advise_set {
+	const char *name;
+	const char *const *function;
+	size_t functions;
+};
+
+/* 0, -ENOMEM, -ENOENT with a sentence that offers the nearest names. */
+int candidates_find(const struct advise_input *in, const struct advise_set *set, size_t sets, struct candidates *out,
+		    struct err *e);
+void candidates_release(struct candidates *c);
+void advise_input_release(struct advise_input *in);
+const char *candidate_kind_str(enum candidate_kind k);
+
+#endif

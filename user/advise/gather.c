@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "advise/gather.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/fit.h"
+#include "offload/api.h"
+#include "offload/operation.h"
+#include "proc/syscalls.h"
+#include "util/grow.h"
+
+#define COUNTED 256 /* functions whose counts get intervals: those that can have a hundredth of the time, and more */
+#define RESAMPLES 60
+#define BUSY 0.01 /* of the time: a thread that takes less does not call at once with others */
+#define QUANTILES 200
+#define DEEPEST 256
+
+static void missing(struct gathered *g, const char *what)
+{
+	size_t len = strlen(g->missing);
+
+	snprintf(g->missing + len, sizeof(g->missing) - len, "%s%s", len ? "; " : "", what);
+}
+
+/* ---- reading ---- */
+
+static int load(struct gathered *g, const char *path, struct err *e)
+{
+	struct flow_input_opts io = { .stacks = true, .compute = true };
+	struct section_reader readers[FLOW_INPUT_READERS + 2];
+	struct err why = { 0 }, counts_why = { 0 }, offload_why = { 0 };
+	int offload_failed = 0, counts_failed = 0, err;
+	struct profile *p = profile_open(path, e);
+	struct raw *raw;
+	size_t n = 0;
+
+	if (!p)
+		return e->code ? e->code : -EINVAL;
+	raw = flow_input_begin(&g->flow_input, p, &io, readers, &why);
+	n = raw ? FLOW_INPUT_READERS : 0;
+	g->offload = offload_summary_begin(profile_reader(p), &readers[n], &offload_why);
+	if (g->offload)
+		readers[n++].failed = &offload_failed;
+	readers[n] = counts_record_reader(&g->counts_record, &counts_why);
+	readers[n++].failed = &counts_failed;
+	err = profile_read(p, FLOW_INPUT_GROUPS | PROFILE_MISSING, readers, n, e);
+	g->has_flow = raw && !flow_input_end(raw, err) && !why.code;
+	if (err) {
+		if (!e->code)
+			err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err));
+		profile_free(p);
+		return err;
+	}
+	g->profile = p;
+	if (!g->offload || offload_failed || offload_summary_end(g->offload, &offload_why)) {
+		offload_summary_free(g->offload);
+		g->offload = NULL;
+	}
+	if (!counts_failed)
+		counts_record_end(&g->counts_record, p);
+	g->has_counts = !counts_failed && g->counts_record.funcs && g->counts_record.nodes;
+	return 0;
+}
+
+static void estimate(struct gathered *g)
+{
+	struct est_opts est = EST_OPTS_DEFAULT;
+	struct err why = { 0 };
+
+	est.inclusive = true;
+	est.level = 0.9;
+	if (g->has_flow && flow_estimate(&g->flow_input, NULL, &est, &g->flow, &why))
+		g->has_flow = false;
+	else if (g->has_flow && !flow_has_amounts(&g->flow)) {
+		g->has_flow = false;
+		missing(g,
+			"bytes are known as shares only; record with --counts auto, which measures the speed they rest on");
+	}
+	if (!g->has_flow && !*g->missing)
+		missing(g, "it holds no bytes between functions, of which `accperf doctor` tells what they need");
+	if (g->has_counts && counts_report_make(&g->counts_record, g->profile, COUNTED, &g->counts, &why))
+		g->has_counts = false;
+	if (!g->has_counts && !g->profile->has_exact)
+		missing(g, "it holds no execution counts; record with --counts auto for 60 s");
+	if (!g->offload || !g->offload->has_cost)
+		missing(g, "no offload calls were looked for; record with --offload auto");
+}
+
+/* ---- time ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static unsigned kinds_of(const struct operation *op)
+{
+	static const struct {
+		const char *word;
+		enum catalogue_kind kind;
+	} rows[] = {
+		{ "decompress", CATALOGUE_DECOMPRESS },
+		{ "compress", CATALOGUE_COMPRESS },
+		{ "CRC", CATALOGUE_CHECKSUM },
+		{ "Adler", CATALOGUE_CHECKSUM },
+		{ "AES", CATALOGUE_CIPHER },
+		{ "cipher", CATALOGUE_CIPHER },
+		{ "SHA", CATALOGUE_HASH },
+		{ "digest", CATALOGUE_HASH },
+		{ "copy", CATALOGUE_COPY },
+		{ "matrix", CATALOGUE_MATRIX },
+		{ "vector", CATALOGUE_VECTOR },
+	};
+
+	for (size_t i = 0; op && i < sizeof(rows) / sizeof(*rows); i++)
+		if (strstr(op->name, rows[i].word))
+			return 1u << rows[i].kind;
+	return 0;
+}
+
+/* One call handles a piece of a stream, and state goes on from call to call. */
+static bool is_stream(const char *name)
+{
+	static const char *const streams[] = { "deflate",
+					       "inflate",
+					       "ZSTD_compressStream",
+					       "ZSTD_compressStream2",
+					       "ZSTD_decompressStream",
+					       "EVP_EncryptUpdate",
+					       "EVP_DecryptUpdate",
+					       "EVP_CipherUpdate",
+					       "EVP_DigestUpdate",
+					       "BZ2_bzCompress",
+					       "lzma_code" };
+
+	for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++)
+		if (!strcmp(name, streams[i]))
+			return true;
+	return false;
+}
+
+static struct advise_function unknown_function(const char *name, const char *object)
+{
+	struct figure u = FIGURE_UNKNOWN;
+	const struct operation *op = operation_of(NULL, name);
+
+	return (struct advise_function){ .name = name,
+					 .object = object,
+					 .share = u,
+					 .calls_per_s = u,
+					 .in = NAN,
+					 .in_low = NAN,
+					 .in_high = NAN,
+					 .out = NAN,
+					 .out_low = NAN,
+					 .out_high = NAN,
+					 .compute = NAN,
+					 .array_share = NAN,
+					 .kinds = kinds_of(op),
+					 .operation = op,
+					 .stream = is_stream(name),
+					 .ns_per_call = u,
+					 .argument_in = NAN,
+					 .argument_out = NAN,
+					 .p50 = NAN,
+					 .p90 = NAN,
+					 .p99 = NAN,
+					 .scv = NAN,
+					 .wait_share = NAN,
+					 .t0 = u,
+					 .C = u,
+					 .beta = u,
+					 .counterpart_speedup = u,
+					 .counterpart_below = NAN,
+					 .counterpart_g1 = NAN };
+}
+
+static int functions(struct gathered *g)
+{
+	const struct profile *p = g->profile;
+	struct advise_input *in = &g->input;
+
+	in->function = calloc(p->function_count + (g->offload ? g->offload->items_cnt : 0) + 1, sizeof(*in->function));
+	if (!in->function)
+		return -ENOMEM;
+	in->functions = p->function_count;
+	for (size_t i = 0; i < p->function_count; i++) {
+		const struct profile_function *f = &p->functions[i];
+
+		in->function[i] = unknown_function(f->name, f->object);
+		in->function[i].system = !strcmp(f->object, "[kernel]") || *f->name == '(';
+		in->function[i].unnamed = !f->named && !in->function[i].system;
+		in->function[i].share = FIGURE_EXACT(0);
+	}
+	for (size_t i = 0; i < g->shares.count; i++) {
+		const struct share *s = &g->shares.rows[i];
+		struct advise_function *f = &in->function[s->function];
+
+		f->self = s->self;
+		f->share.value = s->inclusive;
+		if (g->shares.exact)
+			f->share.low = f->share.high = s->inclusive;
+		else
+			wilson_interval(s->inclusive, g->shares.effective, &f->share.low, &f->share.high);
+	}
+	in->has_time = g->shares.count > 0;
+	return 0;
+}
+
+/* Input and output, which a device cannot do for the program; memory and locks it can do without. */
+static bool moves_data(const char *call)
+{
+	static const char *const own[] = { "mmap",   "munmap",    "brk",          "madvise",      "mprotect",
+					   "mremap", "futex",     "getpid",       "sched_yield",  "clock_gettime",
+					   "gettid", "getrandom", "rt_sigreturn", "gettimeofday", "restart_syscall" };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (!strcmp(call, own[i]))
+			return false;
+	return true;
+}
+
+struct walk {
+	struct gathered *g;
+	size_t cap;
+	struct map at; /* above << 32 | below -> index + 1 */
+	bool failed;
+	double total;
+};
+
+static void nest(struct walk *w, uint32_t above, uint32_t below, double share)
+{
+	struct advise_input *in = &w->g->input;
+	bool added;
+	uint64_t *at = map_put(&w->at, (uint64_t)above << 32 | below, &added);
+
+	if (!at) {
+		w->failed = true;
+		return;
+	}
+	if (added) {
+		if (!GROW(in->nesting, in->nestings, w->cap, 256)) {
+			w->failed = true;
+			return;
+		}
+		in->nesting[in->nestings] = (struct advise_nesting){ above, below, 0 };
+		*at = in->nestings++;
+	}
+	in->nesting[*at].share += share;
+}
+
+static bool seen_before(const uint32_t *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] == ids[n])
+			return true;
+	return false;
+}
+
+/* Where the stack begins, the C library calls the program, which is no callback. */
+static bool called_by(const struct advise_function *f, const uint32_t *ids, size_t n, const char *program)
+{
+	for (size_t i = 0; i + 1 < n; i++)
+		if (!strcmp(f[ids[i]].object, program))
+			return true;
+	return false;
+}
+
+/* One stack, leaf first, each function once. */
+static void walk_stack(struct walk *w, const uint32_t *ids, size_t n, const char *call, const char *program,
+		       double share)
+{
+	struct advise_function *f = w->g->input.function;
+	uint32_t once[DEEPEST];
+	size_t count = 0;
+
+	for (size_t i = 0; i < n && count < DEEPEST; i++) {
+		once[count] = ids[i];
+		if (!seen_before(once, count))
+			count++;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct advise_function *above = &f[once[i]];
+
+		if (above->share.value < ADVISE_LARGE)
+			continue;
+		if (call) {
+			above->kernel += share;
+			above->kernel_call = call;
+		}
+		for (size_t k = 0; k < i; k++)
+			if (f[once[k]].share.value >= ADVISE_LARGE)
+				nest(w, once[i], once[k], share);
+		/* a library's function that the program called, and that calls the program's code */
+		if (i && program && called_by(f, once + i + 1, count - i - 1, program) &&
+		    !strcmp(f[once[i - 1]].object, program) && strcmp(above->object, program) && !above->system)
+			above->calls_back = f[once[i - 1]].name;
+	}
+}
+
+/* The object that stacks begin in is the program; libc starts it, and is no library that is called back from. */
+static const char *program_of(const struct gathered *g)
+{
+	return *g->flow_input.program ? g->flow_input.program : NULL;
+}
+
+static int nestings(struct gathered *g)
+{
+	const struct profile *p = g->profile;
+	enum profile_unit unit = profile_unit(p);
+	struct walk w = { .g = g, .total = p->weight[unit] };
+	struct share_path path = { 0 };
+	const char *arch = profile_meta(p, "arch");
+	int err = 0;
+
+	for (size_t i = 0; i < p->cell_count && !err && !w.failed && w.total > 0; i++) {
+		const struct profile_cell *c = &p->cells[i];
+		const struct profile_stack *s = &p->stacks[c->stack];
+		const char *call = NULL;
+
+		if (!(c->weight[unit] > 0) || !s->count)
+			continue;
+		for (uint32_t k = 0; k < s->count && k < 2; k++) {
+			const struct profile_frame *f = &p->frames[p->stack_frames[s->first + k]];
+
+			if (p->modules[f->module].kind != FMT_MOD_KERNEL || f->addr == FMT_KERNEL_OTHER)
+				continue;
+			call = syscall_name(arch, (long)f->addr);
+			call = call ? call : "a system call";
+		}
+		err = share_path(p, c->stack, false, &path);
+		if (!err)
+			walk_stack(&w, path.ids, path.count, call && moves_data(call) ? call : NULL, program_of(g),
+				   c->weight[unit] / w.total);
+	}
+	free(path.ids);
+	map_release(&w.at);
+	return err ? err : w.failed ? -ENOMEM : 0;
+}
+
+/* ---- calls ---- */
+
+static int function_named(const struct advise_input *in, const char *name, const char *object)
+{
+	int found = -1;
+
+	for (size_t i = 0; i < in->functions; i++)
+		if (!strcmp(in->function[i].name, name) && (!object || !strcmp(in->function[i].object, object))) {
+			if (found < 0 || in->function[i].share.value > in->function[found].share.value)
+				found = (int)i;
+		}
+	return found;
+}
+
+static void counted(struct gathered *g)
+{
+	struct advise_input *in = &g->input;
+	const struct profile *p = g->profile;
+
+	for (size_t i = 0; p->has_exact && i < p->function_count; i++)
+		if (p->exact[i].calls) {
+			double calls = (double)p->exact[i].calls / in->seconds;
+
+			in->function[i].calls_per_s = FIGURE_EXACT(calls);
+			in->function[i].calls_from = "exact";
+		}
+	for (size_t i = 0; g->has_counts && i < g->counts.row_count; i++) {
+		const struct counts_row *r = &g->counts.row[i];
+		int at = r->calls > 0 && g->counts.speed.measured && r->second.value > 0 && isfinite(r->second.high)
+				 ? function_named(in, r->name, r->object)
+				 : -1;
+
+		if (at < 0)
+			continue;
+		in->function[at].calls_per_s =
+			(struct figure){ r->calls / in->seconds,
+					 r->calls * r->second.low / r->second.value / in->seconds,
+					 r->calls * r->second.high / r->second.value / in->seconds };
+		in->function[at].calls_from = "counts";
+	}
+}
+
+/* ---- bytes ---- */
+
+static int bytes(struct gathered *g)
+{
+	struct advise_input *in = &g->input;
+	const struct flow *f = &g->flow;
+	size_t count = g->profile->function_count;
+	uint32_t *flow_of = g->has_flow ? flow_input_join(&g->flow_input, f, count) : NULL, *of;
+
+	if (!g->has_flow)
+		return 0;
+	of = malloc((f->func_count + 1) * sizeof(*of));
+	in->edge = calloc(f->edge_count + 1, sizeof(*in->edge));
+	if (!flow_of || !of || !in->edge) {
+		free(flow_of);
+		free(of);
+		return -ENOMEM;
+	}
+	memset(of, 0xff, (f->func_count + 1) * sizeof(*of));
+	for (size_t i = 0; i < count; i++) {
+		const struct flow_func *n = flow_of[i] < f->func_count ? &f->funcs[flow_of[i]] : NULL;
+		struct advise_function *a = &in->function[i];
+
+		if (!n)
+			continue;
+		of[flow_of[i]] = (uint32_t)i;
+		if (!f->inclusive || n->inc.samples == 0)
+			continue;
+		a->in = n->inc.in / in->seconds;
+		a->in_low = n->inc.in_low / in->seconds;
+		a->in_high = n->inc.in_high / in->seconds;
+		a->out = n->inc.out / in->seconds;
+		a->out_low = n->inc.out_low / in->seconds;
+		a->out_high = n->inc.out_high / in->seconds;
+		a->compute = n->inc.compute / in->seconds;
+		a->array_share = n->array_share;
+	}
+	for (size_t i = 0; i < f->edge_count; i++) {
+		const struct flow_edge *e = &f->edges[i];
+		const char *from = f->funcs[e->producer].name;
+
+		in->edge[in->edges++] =
+			(struct advise_edge){ .from = of[e->producer],
+					      .to = of[e->consumer],
+					      .bytes = e->bytes / in->seconds,
+					      .unique = e->unique,
+					      .before = !strcmp(from, FLOW_OUTSIDE) || !strcmp(from, FLOW_BEFORE) };
+	}
+	in->has_flow = true;
+	free(flow_of);
+	free(of);
+	return 0;
+}
+
+/* ---- probed calls ---- */
+
+static const char *symbol_of(const struct offload_item *it)
+{
+	const char *own = strrchr(it->name, ':');
+
+	return own ? own + 1 : it->name;
+}
+
+static int sizes(const struct offload_item *it, struct advise_function *f)
+{
+	f->size = calloc(OFFLOAD_OCTAVES, sizeof(*f->size));
+	if (!f->size)
+		return -ENOMEM;
+	for (int k = 1; k < OFFLOAD_OCTAVES; k++) {
+		const struct offload_octave *o = &it->octave[k];
+		double ns = o->timed > 0 ? o->ns / o->timed : NAN;
+
+		if (o->calls > 0 && o->bytes > 0) /* of what a probe takes more than the call, nothing is known */
+			f->size[f->sizes++] =
+				(struct predict_size){ o->bytes / o->calls, o->calls, ns > it->below_ns ? ns : NAN };
+	}
+	return 0;
+}
+
+/* Squared coefficient of variation. */
+static double variation(const struct spread *s)
+{
+	double sum = 0, squares = 0;
+
+	for (int i = 0; i < QUANTILES; i++) {
+		double v = spread_quantile(s, (i + 0.5) / QUANTILES);
+
+		sum += v;
+		squares += v * v;
+	}
+	return sum > 0 ? QUANTILES * squares / (sum * sum) - 1 : NAN;
+}
+
+/* The host's curve by size, where the calls follow one. The fit wants an accelerator: it gets the same points. */
+static void curve(const struct offload_item *it, struct advise_function *f)
+{
+	struct points pts = { .unit = "ns" };
+	struct fit_opts opts = fit_defaults;
+	struct err e = { 0 };
+	struct fit fit;
+	int err = offload_points(it, RUN_HOST, &pts, &e);
+
+	opts.resamples = RESAMPLES;
+	for (size_t i = 0; i < pts.run[RUN_HOST].count && !err; i++)
+		err = points_add(&pts, RUN_ACCEL, pts.run[RUN_HOST].at[i].g, pts.run[RUN_HOST].at[i].t, false, &e);
+	if (!err) {
+		points_thin(&pts, 12);
+		err = fit_logca(&pts, &opts, &fit, &e);
+	}
+	points_release(&pts);
+	if (err || fit.error_host > FIT_POOR || fit_doubt(&fit))
+		return;
+	f->t0 = (struct figure){ fit.p.t0, fit.t0.lo, fit.t0.hi };
+	f->C = (struct figure){ fit.p.C, fit.C.lo, fit.C.hi };
+	f->beta = (struct figure){ fit.p.beta, fit.beta.lo, fit.beta.hi };
+}
+
+/* Host and accelerated calls of one name: what the offload gains, by the host's curve at the device's sizes. */
+static void counterpart(const struct offload_item *host, const struct offload_item *accel, struct advise_function *f)
+{
+	struct points pts = { .unit = "ns" };
+	struct err e = { 0 };
+	struct fit fit;
+	double own = 0, there = 0, lose = 0, n = 0;
+	int err = offload_points(host, RUN_HOST, &pts, &e);
+
+	err = err ? err : offload_points(accel, RUN_ACCEL, &pts, &e);
+	err = err ? err : fit_logca(&pts, &fit_defaults, &fit, &e);
+	points_release(&pts);
+	if (err) {
+		f->doubt = "too few sizes or calls of both variants";
+		return;
+	}
+	f->doubt = fit_doubt(&fit);
+	if (f->doubt)
+		return;
+	for (size_t i = 0; i < accel->samples_cnt; i++) {
+		double g = accel->samples[i].bytes, h = logca_host(&fit.p, g), a = logca_accel(&fit.p, g);
+
+		if (!(g > 0) || accel->samples[i].switched)
+			continue;
+		own += h;
+		there += a;
+		lose += a > h;
+		n++;
+	}
+	if (!(n > 0))
+		return;
+	f->counterpart_below = lose / n;
+	f->counterpart_g1 = fit.roots == 1 ? fit.g1[0].v : NAN;
+	f->counterpart_speedup =
+		(struct figure){ own / there, own / there * exp(-2 * fit.error), own / there * exp(2 * fit.error) };
+}
+
+static void times_of(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
+{
+	double each = it->calls ? it->host_cpu_ns / (double)it->calls : NAN;
+	double elapsed = it->calls ? it->host_ns / (double)it->calls : NAN;
+	double target = g->profile->has_cost ? (double)g->profile->cost.target_cpu_ns : NAN;
+	double calls = isnan(it->estimate) ? it->low : it->estimate;
+
+	f->ns_per_call = (struct figure){ each, fmax(each - it->late_ns, 0), each + it->early_ns };
+	if (!(each > it->below_ns)) /* nothing but a bound: its share by samples may tell more */
+		f->ns_per_call = FIGURE_UNKNOWN;
+	if (it->calls > it->unknown_bytes && it->bytes_in + it->bytes_out) {
+		double known = (double)(it->calls - it->unknown_bytes);
+
+		f->argument_in = (double)it->bytes_in / known;
+		f->argument_out = (double)it->bytes_out / known;
+	}
+	f->p50 = spread_quantile(&it->time, .5);
+	f->p90 = spread_quantile(&it->time, .9);
+	f->p99 = spread_quantile(&it->time, .99);
+	f->scv = variation(&it->time);
+	f->wait_share = elapsed > 0 ? fmin(fmax(1 - each / elapsed, 0), 1) : NAN;
+	f->calls_per_s =
+		(struct figure){ calls / g->input.seconds, it->low / g->input.seconds, it->high / g->input.seconds };
+	f->calls_from = "probes";
+	/* too rare for the sampler, or not on any stack as such: what its calls took */
+	if (!(f->share.value > 0) && target > 0)
+		f->share = (struct figure){ fmin(1, each * calls / target),
+					    fmin(1, fmax(each - it->late_ns, 0) * it->low / target),
+					    fmin(1, (each + it->early_ns) * it->high / target) };
+}
+
+static int probed(struct gathered *g)
+{
+	struct advise_input *in = &g->input;
+	int err = 0;
+
+	for (size_t i = 0; g->offload && i < g->offload->items_cnt && !err; i++) {
+		const struct offload_item *it = &g->offload->items[i];
+		const struct offload_api *api = offload_api_find(it->api);
+		bool accelerated =
+			it->variant == FMT_OV_ACCELERATED || (api && api->device && it->variant != FMT_OV_HOST);
+		struct advise_function *f;
+		int at;
+
+		if (it->kind != FMT_OK_CALL || !it->calls || !strcmp(it->api, "io_uring"))
+			continue;
+		at = accelerated ? -1 : function_named(in, symbol_of(it), base_name(it->library));
+		if (at >= 0 && in->function[at].sizes)
+			at = -1; /* a second item of the same function */
+		f = &in->function[at >= 0 ? (size_t)at : in->functions];
+		if (at < 0) {
+			*f = unknown_function(it->name, base_name(it->library));
+			f->share = FIGURE_EXACT(0);
+			in->functions++;
+		}
+		f->operation = operation_of(it->api, it->name);
+		f->kinds = kinds_of(f->operation);
+		f->offload = accelerated;
+		times_of(g, it, f);
+		err = sizes(it, f);
+		if (accelerated) {
+			for (size_t k = 0; k < g->offload->items_cnt; k++) {
+				const struct offload_item *h = &g->offload->items[k];
+
+				if (h->variant == FMT_OV_HOST && !strcmp(h->name, it->name))
+					counterpart(h, it, f);
+			}
+		} else if (!err) {
+			curve(it, f);
+		}
+	}
+	return err;
+}
+
+/* ---- all ---- */
+
+static void frame_of(struct gathered *g)
+{
+	const struct profile *p = g->profile;
+	struct advise_input *in = &g->input;
+	double ns = p->duration_ns                 ? (double)p->duration_ns
+		    : p->last_time > p->first_time ? (double)(p->last_time - p->first_time)
+						   : NAN;
+
+	if (p->has_exact && !(ns > 0))
+		ns = g->flow_input.duration_ns;
+	in->seconds = ns / 1e9;
+	in->cpu_per_s = p->weight[PROFILE_TIME] / in->seconds;
+	in->engine = profile_meta(p, "engine");
+	in->machine = profile_meta(p, "host");
+	in->switch_ns = NAN;
+	if (profile_meta(p, "attached_switch_ns"))
+		in->switch_ns = strtod(profile_meta(p, "attached_switch_ns"), NULL);
+	for (size_t i = 0; i < p->thread_count; i++) {
+		const struct profile_thread *t = &p->threads[i];
+		double w = 0;
+
+		for (size_t k = 0; k < t->cell_count; k++)
+			w += p->cells[t->first_cell + k].weight[PROFILE_TIME];
+		in->threads += w >= BUSY * p->weight[PROFILE_TIME] && w > 0;
+	}
+}
+
+int gather(struct gathered *g, const char *path, struct err *e)
+{
+	int err;
+
+	*g = (struct gathered){ 0 };
+	flow_init(&g->flow);
+	err = load(g, path, e);
+	if (err)
+		return err;
+	estimate(g);
+	err = shares_compute(g->profile, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &g->shares, e);
+	if (err)
+		return err;
+	frame_of(g);
+	err = functions(g);
+	err = err ? err : nestings(g);
+	if (!err)
+		counted(g);
+	err = err ? err : bytes(g);
+	err = err ? err : probed(g);
+	return err ? err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err)) : 0;
+}
+
+void gathered_release(struct gathered *g)
+{
+	advise_input_release(&g->input);
+	if (g->profile)
+		shares_release(&g->shares);
+	flow_release(&g->flow);
+	flow_input_release(&g->flow_input);
+	counts_report_release(&g->counts);
+	counts_record_release(&g->counts_record);
+	offload_summary_free(g->offload);
+	profile_free(g->profile);
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "advise/verdict.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/limits.h"
+#include "offload/operation.h"
+#include "util/grow.h"
+
+#define MATTERS 1.01 /* on the process: less is nothing that anyone would see */
+#define PARTLY 1.1   /* on the function: for less it is not worth sending some sizes one way, some the other */
+#define MOST_OUTSIDE 0.5
+#define TARGET 1.5
+
+const char *verdict_str(enum advise_verdict v)
+{
+	static const char *const name[] = { "offload", "batch", "keep", "switch", "idle", "unknown" };
+
+	return (unsigned)v < sizeof(name) / sizeof(*name) ? name[v] : "unknown";
+}
+
+void advise_size(char out[24], double bytes)
+{
+	if (!(bytes >= 0))
+		snprintf(out, 24, "?");
+	else if (bytes < 1024)
+		snprintf(out, 24, "%.0f B", bytes);
+	else if (bytes < 1048576)
+		snprintf(out, 24, "%.3g KB", bytes / 1024);
+	else
+		snprintf(out, 24, "%.3g MB", bytes / 1048576);
+}
+
+/* ---- which devices ---- */
+
+bool advise_fits(const struct candidate *c, const struct catalogue_entry *a)
+{
+	const struct operation *does = operation_of(NULL, a->name);
+
+	if (does && c->operation == does)
+		return true;
+	if (a->kinds) /* which of a class of operations a call ran may not be recorded */
+		return (a->kinds & c->kinds) && (!does || !c->operation || c->operation->open);
+	return !does;
+}
+
+/* Figures in another machine's cycles are no proposal for this one. */
+static bool in_ns(const struct catalogue_entry *a)
+{
+	return a->has_terms || (a->unit && !strcmp(a->unit, "ns"));
+}
+
+void advise_least(struct advise_input *in, const struct catalogue *catalogue)
+{
+	in->least_overhead_ns = in->least_ns_per_byte = NAN;
+	in->least_overhead_device = NULL;
+	for (size_t i = 0; i < catalogue->count; i++) {
+		const struct catalogue_entry *a = &catalogue->entries[i];
+		double o = a->has_terms ? a->terms.o.v : a->has_params ? a->p.o : NAN;
+		enum logca_latency kind = a->has_terms ? a->terms.kind : a->p.kind;
+		double L = a->has_terms ? a->terms.L.v : a->has_params ? a->p.L : NAN;
+
+		if (!in_ns(a) || isnan(o))
+			continue;
+		o += kind == LOGCA_INDEP && L > 0 ? L : 0;
+		if (!(o >= in->least_overhead_ns)) {
+			in->least_overhead_ns = o;
+			in->least_overhead_device = a->name;
+		}
+		L = kind == LOGCA_DEP && L > 0 ? L : 0;
+		if (!(L >= in->least_ns_per_byte))
+			in->least_ns_per_byte = L;
+	}
+}
+
+/* ---- sentences ---- */
+
+static void say(struct advise_option *o, enum advise_verdict v, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void say(struct advise_option *o, enum advise_verdict v, const char *fmt, ...)
+{
+	va_list ap;
+
+	o->verdict = v;
+	va_start(ap, fmt);
+	vsnprintf(o->text, sizeof(o->text), fmt, ap);
+	va_end(ap);
+}
+
+static void add_text(struct advise_option *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void add_text(struct advise_option *o, const char *fmt, ...)
+{
+	size_t len = strlen(o->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(o->text + len, sizeof(o->text) - len, fmt, ap);
+	va_end(ap);
+}
+
+/* "3.1x [2.6..3.5]" */
+static const char *times(char out[64], const struct figure *f)
+{
+	if (figure_bounded(f))
+		snprintf(out, 64, "%.2gx [%.2g..%.2g]", f->value, f->low, f->high);
+	else
+		snprintf(out, 64, "%.2gx", f->value);
+	return out;
+}
+
+/* What helps against a figure that is missing. */
+static const char *remedy(const char *lacks)
+{
+	static const struct {
+		const char *word, *helps;
+	} all[] = {
+		{ "size", "record with --offload auto, or probe it with --offload-probe" },
+		{ "time of its calls", "record with --counts auto for 60 s" },
+		{ "rate", "record with --counts auto for 60 s" },
+		{ "share", "record longer" },
+		{ "(A)", "measure the device with `accperf calibrate`, or give A in the catalogue" },
+		{ "thread switch", "record on this machine, not from an imported profile" },
+		{ "how well", "record 60 s more or use --effort high" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (strstr(lacks, all[i].word))
+			return all[i].helps;
+	return "record 60 s more or use --effort high";
+}
+
+static void cannot_tell(struct advise_option *o, const char *lacks)
+{
+	say(o, VERDICT_UNKNOWN, "cannot tell: %s not known; %s", lacks, remedy(lacks));
+}
+
+/* Where acceleration is unknown: what it would have to be. */
+static void needed(struct advise_option *o, const struct predict_option *p)
+{
+	if (p->needed_acceleration > 0 && isfinite(p->needed_acceleration))
+		say(o, VERDICT_UNKNOWN,
+		    "cannot tell: how much faster it computes (A) is not known; %.3gx would make the function %.1fx faster, and "
+		    "no A more than %.2gx",
+		    p->needed_acceleration, TARGET, p->limit);
+	else if (p->limit > 0 && p->limit < 1)
+		say(o, VERDICT_KEEP,
+		    "keep: however fast it computes, its overhead and transfers leave at most %.2gx on the function",
+		    p->limit);
+	else if (p->limit > 0)
+		say(o, VERDICT_UNKNOWN,
+		    "cannot tell: how much faster it computes (A) is not known; no A makes the function %.1fx faster, at most "
+		    "%.2gx",
+		    TARGET, p->limit);
+	else
+		cannot_tell(o, "how much faster the device computes this (A) is");
+}
+
+static void of_sizes(struct advise_option *o, const struct predict_option *p)
+{
+	char g1[24];
+
+	advise_size(g1, p->g1.value);
+	if (p->payoff_known && figure_known(&p->g1) && p->below > 0.005)
+		add_text(o, "; %.0f%% of calls are under break-even, %s", 100 * p->below, g1);
+	if (o->threshold > 0) {
+		char at[24];
+
+		advise_size(at, o->threshold);
+		add_text(o, "; its maker's software offloads from %s on", at);
+	}
+}
+
+static void keep(struct advise_option *o, const struct predict_option *p)
+{
+	char g1[24], x[64];
+
+	advise_size(g1, p->g1.value);
+	if (p->payoff_known && figure_known(&p->g1) && p->below > 0)
+		say(o, VERDICT_KEEP, "keep: %.0f%% of calls are under break-even, %s; %s on the function",
+		    100 * p->below, g1, times(x, &p->speedup));
+	else
+		say(o, VERDICT_KEEP, "keep: %s on the function, bound by %s", times(x, &p->speedup),
+		    predict_bound_str(p->bound));
+}
+
+static void batched(struct advise_option *o, const struct predict_option *p)
+{
+	char x[64];
+
+	say(o, VERDICT_BATCH, "offload if batched by %.0f; %.0f at a time make it %s", ceil(p->batch.high),
+	    8 * p->batch.value, times(x, &p->speedup_batched));
+	of_sizes(o, p);
+}
+
+/* A speed-up below 1 for certain: some sizes, or many calls at a time, may pay all the same; pieces of a stream wait for
+ * each other, and are no batch. */
+static void losing(const struct candidate *c, struct advise_option *o, const struct predict_option *p)
+{
+	char x[64], g1[24];
+
+	advise_size(g1, p->g1.value);
+	if (p->speedup_chosen.low > PARTLY && figure_known(&p->g1))
+		say(o, VERDICT_OFFLOAD, "offload from %s on only: %s on the function; %.0f%% of calls are smaller", g1,
+		    times(x, &p->speedup_chosen), 100 * p->below);
+	else if (!c->stream && p->batch.value > 1 && isfinite(p->batch.high) && p->speedup_batched.low > PARTLY)
+		batched(o, p);
+	else
+		keep(o, p);
+}
+
+static void gaining(struct advise_option *o, const struct predict_option *p)
+{
+	char x[64], y[64];
+
+	say(o, VERDICT_OFFLOAD, "offload: %s on the function, %s on the process", times(x, &p->speedup),
+	    times(y, &p->process_speedup));
+	of_sizes(o, p);
+}
+
+static void judge(const struct candidate *c, const struct catalogue_entry *a, struct advise_option *o)
+{
+	const struct predict_option *p = &o->p;
+	const struct figure *s = &p->speedup;
+	char x[64];
+
+	if (c->stream && a->no_streams)
+		say(o, VERDICT_KEEP,
+		    "keep: the device takes whole buffers only, and the call is one piece of a stream");
+	else if (!figure_known(s) && (p->needed_acceleration > 0 || p->limit > 0))
+		needed(o, p);
+	else if (!figure_known(s))
+		cannot_tell(o, p->lacks);
+	else if (p->outside > MOST_OUTSIDE)
+		say(o, VERDICT_UNKNOWN,
+		    "cannot tell: %.0f%% of the calls are of sizes at which the device was not measured; `accperf calibrate` "
+		    "measures all",
+		    100 * p->outside);
+	else if (p->utilisation.value >= 1)
+		say(o, VERDICT_KEEP, "keep: the calls come faster than the device serves them (%.0f%% of its time)",
+		    100 * p->utilisation.value);
+	else if (!figure_bounded(s))
+		say(o, VERDICT_UNKNOWN, "cannot tell: %s, and the interval is not known; %s", times(x, s),
+		    *p->lacks ? remedy(p->lacks) : "record 60 s more");
+	else if (s->low <= 1 && s->high >= 1)
+		say(o, VERDICT_UNKNOWN, "cannot tell: the interval spans 1 (%s); record 60 s more or use --effort high",
+		    times(x, s));
+	else if (s->high < 1)
+		losing(c, o, p);
+	else if (p->process_speedup.high < MATTERS)
+		say(o, VERDICT_KEEP, "keep: %s on the function is no more than %.2fx on the process", times(x, s),
+		    fmax(p->process_speedup.high, 1));
+	else
+		gaining(o, p);
+	if (o->elsewhere && o->verdict != VERDICT_UNKNOWN)
+		add_text(o, " (figures of another machine%s%s)", a->date ? ", " : "", a->date ? a->date : "");
+}
+
+/* ---- offloads made already ---- */
+
+static void made_already(const struct candidate *c, struct advise_option *o)
+{
+	const struct advise_function *f = c->probed;
+	const struct figure *s = f ? &f->counterpart_speedup : NULL;
+	char x[64], g1[24];
+
+	*o = (struct advise_option){ .predicted = false, .accelerator = c->name };
+	o->p.speedup = s ? *s : FIGURE_UNKNOWN;
+	o->p.process_speedup = o->p.g_half = o->p.batch = FIGURE_UNKNOWN;
+	o->p.g1 = f ? (struct figure){ f->counterpart_g1, NAN, NAN } : FIGURE_UNKNOWN;
+	if (c->calls_per_s.value == 0)
+		say(o, VERDICT_IDLE, "configured, but not happening: no call reached the device while it was recorded");
+	else if (!s || !figure_known(s))
+		say(o, VERDICT_UNKNOWN,
+		    "cannot tell: what the host would take for these calls is not known%s%s; record a run of the host's variant, "
+		    "or name it with --offload-probe",
+		    f && f->doubt ? ": " : "", f && f->doubt ? f->doubt : "");
+	else if (!figure_bounded(s) || (s->low <= 1 && s->high >= 1))
+		say(o, VERDICT_UNKNOWN,
+		    "cannot tell: it gains %s, and the interval spans 1; record 60 s more or use --effort high",
+		    times(x, s));
+	else if (s->high < 1 || (f->counterpart_below > MOST_OUTSIDE && !isnan(f->counterpart_g1))) {
+		advise_size(g1, f->counterpart_g1);
+		if (isnan(f->counterpart_g1))
+			say(o, VERDICT_SWITCH, "switch to the host: the device makes these calls %s as fast",
+			    times(x, s));
+		else
+			say(o, VERDICT_SWITCH, "switch to the host under %s: %.0f%% of the calls lose there; %s in all",
+			    g1, 100 * f->counterpart_below, times(x, s));
+	} else
+		say(o, VERDICT_OFFLOAD, "offload, as it does: %s against the host's own calls", times(x, s));
+}
+
+/* No device of the catalogue: what any would have to do, by Amdahl and by the time of a call. */
+static void any_device(const struct candidate *c, struct advise_option *o)
+{
+	double limit = amdahl(fmin(c->share.value, 1), INFINITY);
+
+	*o = (struct advise_option){ .predicted = false, .p = { .bound = PREDICT_AMDAHL } };
+	o->p.speedup = o->p.g1 = o->p.g_half = o->p.batch = FIGURE_UNKNOWN;
+	o->p.process_speedup = FIGURE_UNKNOWN;
+	if (c->ns_per_call.value > 0 && isfinite(limit))
+		say(o, VERDICT_UNKNOWN,
+		    "cannot tell: no device of the catalogue does this; one would have to take less than %.3g us a call, copies "
+		    "included, for %.1fx, and no device makes the process more than %.2fx faster; describe one with --catalogue",
+		    c->ns_per_call.value / TARGET / 1e3, TARGET, limit);
+	else
+		say(o, VERDICT_UNKNOWN,
+		    "cannot tell: no device of the catalogue does this; describe one with --catalogue");
+}
+
+/* ---- all of them ---- */
+
+/* Measured here before measured elsewhere, then by what the process gains, certain ones first. */
+static int better(const void *a, const void *b)
+{
+	static const int rank[] = { [VERDICT_OFFLOAD] = 0, [VERDICT_SWITCH] = 0,  [VERDICT_IDLE] = 0,
+				    [VERDICT_BATCH] = 1,   [VERDICT_UNKNOWN] = 2, [VERDICT_KEEP] = 3 };
+	const struct advise_option *x = a, *y = b;
+	double sx = x->p.speedup.value, sy = y->p.speedup.value;
+
+	if (x->elsewhere != y->elsewhere)
+		return x->elsewhere ? 1 : -1;
+	if (rank[x->verdict] != rank[y->verdict])
+		return rank[x->verdict] < rank[y->verdict] ? -1 : 1;
+	if (isnan(sx) != isnan(sy))
+		return isnan(sx) ? 1 : -1;
+	if (sx != sy)
+		return sx > sy ? -1 : 1;
+	if (!x->accelerator || !y->accelerator)
+		return (x->accelerator == NULL) - (y->accelerator == NULL);
+	return strcmp(x->accelerator, y->accelerator);
+}
+
+static int on_device(struct advised *d, const struct catalogue_entry *a, const struct predict_device *device)
+{
+	struct predict_option p[CATALOGUE_DESIGNS];
+	char why[200];
+	int n = predict(&d->candidate->work, device, p, why);
+	struct advise_option *all = realloc(d->option, (d->options + CATALOGUE_DESIGNS) * sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	d->option = all;
+	for (int i = 0; i < (n ? n : 1); i++) {
+		struct advise_option *o = &all[d->options++];
+
+		*o = (struct advise_option){ .accelerator = a->name,
+					     .device = a->device,
+					     .elsewhere = device->elsewhere,
+					     .threshold = device->threshold,
+					     .predicted = n > 0 };
+		if (n) {
+			o->p = p[i];
+		} else {
+			o->p.speedup = o->p.process_speedup = o->p.g1 = o->p.g_half = o->p.batch = FIGURE_UNKNOWN;
+			o->p.needed_acceleration = o->p.limit = o->p.outside = NAN;
+			o->p.utilisation = FIGURE_UNKNOWN;
+			snprintf(o->p.lacks, sizeof(o->p.lacks), "%s", why);
+		}
+		judge(d->candidate, a, o);
+	}
+	return 0;
+}
+
+static int judge_one(struct advised *d, const struct catalogue *catalogue, const struct predict_device *device)
+{
+	int err = 0;
+
+	if (d->candidate->kind == CANDIDATE_OFFLOAD) {
+		d->option = calloc(1, sizeof(*d->option));
+		if (!d->option)
+			return -ENOMEM;
+		made_already(d->candidate, &d->option[d->options++]);
+		return 0;
+	}
+	for (size_t i = 0; i < catalogue->count && !err; i++)
+		if (in_ns(&catalogue->entries[i]) && !*device[i].lacks &&
+		    advise_fits(d->candidate, &catalogue->entries[i]))
+			err = on_device(d, &catalogue->entries[i], &device[i]);
+	if (!err && !d->options) {
+		d->option = calloc(1, sizeof(*d->option));
+		if (!d->option)
+			return -ENOMEM;
+		any_device(d->candidate, &d->option[d->options++]);
+	}
+	if (!err)
+		qsort(d->option, d->options, sizeof(*d->option), better);
+	return err;
+}
+
+int advise_judge(const struct candidates *c, const struct catalogue *catalogue, const char *host, struct advice *out,
+		 struct err *e)
+{
+	struct predict_device *device = calloc(catalogue->count + 1, sizeof(*device));
+	int err = 0;
+
+	*out = (struct advice){ .at = calloc(c->count + 1, sizeof(*out->at)), .devices = catalogue->count };
+	if (!device || !out->at)
+		err = -ENOMEM;
+	for (size_t i = 0; i < catalogue->count && !err; i++) {
+		const struct catalogue_entry *a = &catalogue->entries[i];
+		struct err why = { 0 };
+
+		if (!in_ns(a) || predict_device_init(&device[i], a, catalogue_elsewhere(a, host), &why) == -EINVAL)
+			snprintf(device[i].lacks, sizeof(device[i].lacks), "%.150s",
+				 why.code ? why.text : "times in nanoseconds");
+		out->left_out += *device[i].lacks != 0;
+	}
+	for (size_t i = 0; i < c->count && !err; i++)
+		if (!*c->at[i].reason) {
+			struct advised *d = &out->at[out->count++];
+
+			d->candidate = &c->at[i];
+			err = judge_one(d, catalogue, device);
+		}
+	for (size_t i = 0; device && i < catalogue->count; i++)
+		predict_device_release(&device[i]);
+	free(device);
+	if (err) {
+		advice_release(out);
+		err_set(e, err, "out of memory");
+	}
+	return err;
+}
+
+void advice_release(struct advice *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		free(a->at[i].option);
+	free(a->at);
+	*a = (struct advice){ 0 };
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Candidates before devices: for each device whose kind fits or is unknown and each of its designs what predict.h says,
+ * which verdict follows, and the sentence. No verdict on a guess: where a figure is missing or its interval spans 1,
+ * the sentence says which, and how to get it. Pure. Included by user/view, user/cli, tests; owns what
+ * advice_release() frees.
+ *
+ * To add a verdict: enum advise_verdict (append), verdict_str(), a branch in judge() of verdict.c and the schema's list
+ * in view/advise_json.c.
+ */
+#ifndef ACCPERF_ADVISE_VERDICT_H
+#define ACCPERF_ADVISE_VERDICT_H
+
+#include "advise/candidates.h"
+#include "advise/predict.h"
+
+enum advise_verdict { VERDICT_OFFLOAD, VERDICT_BATCH, VERDICT_KEEP, VERDICT_SWITCH, VERDICT_IDLE, VERDICT_UNKNOWN };
+
+struct advise_option {
+	const char *accelerator; /* the catalogue's name; NULL: none of it, what any would have to do */
+	const char *device;      /* NULL: unknown */
+	bool elsewhere;          /* its figures are of another machine */
+	bool predicted;          /* p holds figures */
+	struct predict_option p;
+	double threshold; /* bytes, the one shipped with the device; NaN */
+	enum advise_verdict verdict;
+	char text[400];
+};
+
+struct advised {
+	const struct candidate *candidate;
+	struct advise_option *option; /* the best first */
+	size_t options;
+};
+
+struct advice {
+	struct advised *at; /* one for each candidate that has no reason against it, by share */
+	size_t count;
+	size_t devices,
+		left_out; /* in the catalogue; which cannot be judged: their terms are not known, or not in ns */
+};
+
+/* host: calibrate's text of this machine; NULL: all devices are another's. */
+int advise_judge(const struct candidates *c, const struct catalogue *catalogue, const char *host, struct advice *out,
+		 struct err *e);
+void advice_release(struct advice *a);
+const char *verdict_str(enum advise_verdict v);
+/* "1.5 KB", "940 B", "3.1 MB". */
+void advise_size(char out[24], double bytes);
+/* Does the device take such work, or is that not known? */
+bool advise_fits(const struct candidate *c, const struct catalogue_entry *a);
+/* What any device of the catalogue takes at least for a call and a byte: into the input, before candidates_find(). */
+void advise_least(struct advise_input *in, const struct catalogue *catalogue);
+
+#endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf advise: what to offload, what it would gain, from which size on, and why not. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "advise/gather.h"
+#include "advise/verdict.h"
+#include "cli/cli.h"
+#include "cli/logca_source.h"
+#include "cli/pager.h"
+#include "model/catalogue.h"
+#include "offload/calib.h"
+#include "view/advise.h"
+
+struct advise_cmd {
+	const char *input, *catalogue;
+	struct opt_list sets;
+	bool json, pager, all, stdio;
+};
+
+static const struct advise_cmd defaults = { .input = "accperf.data", .pager = true };
+
+#define AT(field) .offset = offsetof(struct advise_cmd, field)
+static const struct opt options[] = {
+	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
+	{ OPT_STRING, 0, "catalogue", AT(catalogue), .arg = "FILE",
+	  .help = "devices to judge by (what `accperf calibrate` measured, and what comes with the program)" },
+	{ OPT_LIST, 0, "set", AT(sets), .arg = "NAME=FN,FN..",
+	  .help = "judge these functions, with all they call, as one; may be repeated" },
+	{ OPT_BOOL, 'A', "all", AT(all), .help = "every candidate, device and reason" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.advise/1" },
+	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
+	STDIO_OPT(struct advise_cmd, stdio),
+	OPT_END
+};
+
+#define SETS 64
+#define MEMBERS 256
+
+/* --set as given: texts are the option's, cut at the commas. */
+struct sets {
+	struct advise_set at[SETS];
+	size_t count;
+	char *text[SETS];
+	const char *member[MEMBERS];
+	size_t members;
+};
+
+static int parse_sets(const struct opt_list *given, struct sets *out, struct err *e)
+{
+	*out = (struct sets){ 0 };
+	for (unsigned i = 0; i < given->count && i < SETS; i++) {
+		char *text = strdup(given->items[i]), *list = text ? strchr(text, '=') : NULL, *rest = NULL;
+		struct advise_set *s = &out->at[out->count];
+
+		if (!text)
+			return err_set(e, -ENOMEM, "out of memory");
+		out->text[out->count++] = text;
+		if (!list || list == text || !list[1])
+			return err_set(e, -EINVAL, "--set wants NAME=FUNCTION,FUNCTION.., not '%s'", given->items[i]);
+		*list++ = 0;
+		s->name = text;
+		s->function = &out->member[out->members];
+		for (char *f = strtok_r(list, ",", &rest); f; f = strtok_r(NULL, ",", &rest)) {
+			if (out->members == MEMBERS)
+				return err_set(e, -E2BIG, "--set: more than %d functions in all", MEMBERS);
+			out->member[out->members++] = f;
+			s->functions++;
+		}
+		if (!s->functions)
+			return err_set(e, -EINVAL, "--set %s names no function", s->name);
+		for (size_t k = 0; k + 1 < out->count; k++)
+			if (!strcmp(out->at[k].name, s->name))
+				return err_set(e, -EINVAL, "--set %s is given twice", s->name);
+	}
+	return 0;
+}
+
+static void release_sets(struct sets *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->text[i]);
+}
+
+static int show(const struct advise_cmd *o, const struct gathered *g, const struct candidates *c,
+		const struct advice *a, struct err *e)
+{
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
+	struct advise_view v = { .file = o->input, .input = &g->input, .candidates = c, .advice = a, .all = o->all };
+	AUTO_BUF(out);
+
+	if (o->json)
+		advise_json(&v, &out);
+	else
+		advise_text(&v, &style, &out);
+	if (buf_failed(&out))
+		return err_set(e, -ENOMEM, "out of memory");
+	return pager_write(&out, o->pager && !o->stdio && !o->json, e);
+}
+
+/* What was measured here stands before what comes with the program; a file that is named stands alone. */
+static int devices(const char *path, struct catalogue *out, struct err *e)
+{
+	char own[PATH_MAX];
+	AUTO_BUF(text);
+	int r;
+
+	*out = (struct catalogue){ 0 };
+	if (!path && access(logca_own_catalogue(own, sizeof(own)), F_OK))
+		return catalogue_paper(out, e);
+	r = logca_slurp(path ? path : own, &text, e);
+	if (!r)
+		r = catalogue_parse(out, text.data ? text.data : "", text.len, e);
+	return r || path ? r : catalogue_paper(out, e);
+}
+
+static int cmd_advise(void *opts, int argc, char **argv)
+{
+	const struct advise_cmd *o = opts;
+	struct candidates candidates = { 0 };
+	struct catalogue catalogue = { 0 };
+	struct advice advice = { 0 };
+	struct gathered g = { 0 };
+	struct err e = { 0 };
+	struct sets sets;
+	char *host = NULL;
+	int status = EXIT_DONE, r;
+
+	if (parse_sets(&o->sets, &sets, &e)) {
+		release_sets(&sets);
+		return cli_fail(&e, EXIT_USAGE);
+	}
+	r = devices(o->catalogue, &catalogue, &e);
+	if (!r)
+		r = gather(&g, o->input, &e);
+	if (!r) {
+		advise_least(&g.input, &catalogue);
+		r = candidates_find(&g.input, sets.at, sets.count, &candidates, &e);
+	}
+	if (!r)
+		r = advise_judge(&candidates, &catalogue, host, &advice, &e);
+	if (!r)
+		r = show(o, &g, &candidates, &advice, &e);
+	if (r) {
+		status = cli_fail(&e, EXIT_FAILED);
+	} else {
+		if (*g.profile->recovery)
+			log_warn("%s: %s", o->input, g.profile->recovery);
+		if (*g.missing)
+			log_warn("%s: some verdicts cannot be given: %s", o->input, g.missing);
+		if (!catalogue.count)
+			log_warn("%s names no device; `accperf calibrate` measures those of this machine",
+				 o->catalogue ? o->catalogue : "the catalogue");
+		if (!g.input.has_time)
+			log_warn(
+				"%s holds no samples: the target used no CPU time while it was observed; record while it works",
+				o->input);
+		if (*g.profile->recovery || *g.missing || !catalogue.count || !g.input.has_time)
+			status = EXIT_DEGRADED;
+	}
+	advice_release(&advice);
+	candidates_release(&candidates);
+	catalogue_release(&catalogue);
+	gathered_release(&g);
+	release_sets(&sets);
+	return status;
+}
+
+static const struct cli_schema schemas[] = { { "advise", advise_schema }, { 0 } };
+
+CLI_COMMAND(advise) = {
+	.name = "advise",
+	.summary = "what to offload, what it would gain, from which size on, and why not",
+	.order = 37,
+	.run = cmd_advise,
+	.files_only = true,
+	.options = options,
+	.opt_size = sizeof(struct advise_cmd),
+	.defaults = &defaults,
+	.usage = "[options] [FILE]",
+	.details =
+		"Puts the functions of a profile through the devices of a catalogue: time, calls, sizes and bytes of each\n"
+		"function with all it calls, against the measured or published times of each device.\n"
+		"\n"
+		"Candidates are functions with their callees, sets that --set names, chains of functions whose bytes mostly\n"
+		"pass between them, and offloads that are made already. A function is a candidate when nothing below it could\n"
+		"save more. Each function of 1 % and more that is none has its reason.\n"
+		"\n"
+		"offload: the interval of the speed-up lies above 1. batch: single calls lose, so many at a time gain. keep: it\n"
+		"loses, or the process as a whole would not gain. switch: an offload that is made already loses, or does so\n"
+		"under a size. idle: a device is configured and no call reached it. cannot tell: a figure is missing or its\n"
+		"interval spans 1; the sentence says which and what helps.\n"
+		"\n"
+		"A set is called as often as the least called of its functions; so is a chain. Bytes that functions of a set\n"
+		"or chain hand to each other are no traffic of the whole. What could stay on a device was written before\n"
+		"recording began, or never. Devices that were measured elsewhere are marked. What a device is said to take is\n"
+		"told by the words of its name and its entry (`accperf logca devices`); one that says neither may take all.\n"
+		"\n"
+		"The exit status is 3 where the profile lacks time, bytes, counts or offload calls, of which a line tells.",
+	.examples =
+		"accperf record --counts auto --offload auto -p PID --duration 60s && accperf advise\tWhat to offload\n"
+		"accperf advise --set codec=compress_block,write_block\tTwo functions as one\n"
+		"accperf advise --json | jq -r '.candidates[].options[] | select(.verdict == \"offload\") | .text'\tFor a script\n",
+	.schemas = schemas,
+};

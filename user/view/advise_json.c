@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+
+#include "model/catalogue.h"
+#include "util/json.h"
+#include "view/advise.h"
+
+static void figure(struct json *j, const char *key, const struct figure *f)
+{
+	if (!isfinite(f->value)) {
+		json_null(j, key);
+		return;
+	}
+	json_obj(j, key);
+	json_f64(j, "value", f->value);
+	json_f64(j, "low", f->low);
+	json_f64(j, "high", f->high);
+	json_end(j);
+}
+
+static void option(struct json *j, const struct advise_option *o)
+{
+	struct figure u = FIGURE_UNKNOWN;
+
+	json_obj(j, NULL);
+	json_str(j, "accelerator", o->accelerator ? o->accelerator : "(any)");
+	json_str(j, "design", catalogue_design_str(o->p.design));
+	figure(j, "speedup", &o->p.speedup);
+	figure(j, "process_speedup", &o->p.process_speedup);
+	figure(j, "g1", o->p.payoff_known || !o->predicted ? &o->p.g1 : &u);
+	figure(j, "g_half", o->p.payoff_known || !o->predicted ? &o->p.g_half : &u);
+	figure(j, "batch", &o->p.batch);
+	json_str(j, "bound", predict_bound_str(o->p.bound));
+	json_str(j, "verdict", verdict_str(o->verdict));
+	json_str(j, "text", o->text);
+	json_end(j);
+}
+
+static const struct advised *advised_of(const struct advice *a, const struct candidate *c)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (a->at[i].candidate == c)
+			return &a->at[i];
+	return NULL;
+}
+
+static void one(struct json *j, const struct advise_view *v, const struct candidate *c)
+{
+	const struct advised *d = advised_of(v->advice, c);
+	struct figure wait = { c->wait_share, c->wait_share, c->wait_share };
+
+	json_obj(j, NULL);
+	json_str(j, "name", c->name);
+	json_arr(j, "functions");
+	for (size_t i = 0; i < c->functions; i++)
+		json_str(j, NULL, v->input->function[c->function[i]].name);
+	json_end(j);
+	json_str(j, "kind", candidate_kind_str(c->kind));
+	figure(j, "calls_per_s", &c->calls_per_s);
+	figure(j, "ns_per_call", &c->ns_per_call);
+	figure(j, "bytes_in", &c->bytes_in);
+	figure(j, "bytes_out", &c->bytes_out);
+	figure(j, "unique_in", &c->unique_in);
+	figure(j, "unique_out", &c->unique_out);
+	figure(j, "resident", &c->resident);
+	figure(j, "ops_per_byte", &c->ops_per_byte);
+	figure(j, "share_of_time", &c->share);
+	figure(j, "wait_share", &wait);
+	json_str(j, "reason", *c->reason ? c->reason : NULL);
+	json_arr(j, "options");
+	for (size_t i = 0; d && i < d->options; i++)
+		option(j, &d->option[i]);
+	json_end(j);
+	json_end(j);
+}
+
+void advise_json(const struct advise_view *v, struct buf *out)
+{
+	struct json j = { .out = out };
+
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.advise/1");
+	json_str(&j, "engine", v->input->engine ? v->input->engine : "unknown");
+	json_str(&j, "machine", v->input->machine ? v->input->machine : "unknown");
+	json_arr(&j, "candidates");
+	for (size_t i = 0; i < v->candidates->count; i++)
+		one(&j, v, &v->candidates->at[i]);
+	json_end(&j);
+	json_end(&j);
+	buf_addch(out, '\n');
+}
+
+#define V                                                                                                              \
+	"{\"type\":[\"object\",\"null\"],\"additionalProperties\":false,\"required\":[\"value\",\"low\",\"high\"],"    \
+	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":{\"type\":[\"number\",\"null\"]},"                    \
+	"\"high\":{\"type\":[\"number\",\"null\"]}}}"
+
+const char advise_schema[] =
+	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.advise/1\",\"type\":\"object\","
+	"\"additionalProperties\":false,\"required\":[\"schema\",\"engine\",\"machine\",\"candidates\"],\"properties\":{"
+	"\"schema\":{\"const\":\"accperf.advise/1\"},\"engine\":{\"type\":\"string\"},\"machine\":{\"type\":\"string\"},"
+	"\"candidates\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
+	"\"required\":[\"name\",\"functions\",\"kind\",\"calls_per_s\",\"ns_per_call\",\"bytes_in\",\"bytes_out\",\"unique_in\","
+	"\"unique_out\",\"resident\",\"ops_per_byte\",\"share_of_time\",\"wait_share\",\"reason\",\"options\"],\"properties\":{"
+	"\"name\":{\"type\":\"string\"},\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	"\"kind\":{\"enum\":[\"function\",\"set\",\"chain\",\"offload\"]},"
+	"\"calls_per_s\":" V ",\"ns_per_call\":" V ",\"bytes_in\":" V ",\"bytes_out\":" V ",\"unique_in\":" V
+	",\"unique_out\":" V ",\"resident\":" V ",\"ops_per_byte\":" V ",\"share_of_time\":" V ",\"wait_share\":" V
+	",\"reason\":{\"type\":[\"string\",\"null\"]},"
+	"\"options\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
+	"\"required\":[\"accelerator\",\"design\",\"speedup\",\"process_speedup\",\"g1\",\"g_half\",\"batch\",\"bound\",\"verdict\","
+	"\"text\"],\"properties\":{\"accelerator\":{\"type\":\"string\"},\"design\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]},"
+	"\"speedup\":" V ",\"process_speedup\":" V ",\"g1\":" V ",\"g_half\":" V ",\"batch\":" V
+	",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
+	"\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
+	"\"text\":{\"type\":\"string\"}}}}}}}}}";
