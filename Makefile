@@ -52,6 +52,8 @@ FUZZ := $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/%)
 WORK_SRC := $(wildcard tests/workloads/*.c)
 WORK := $(WORK_SRC:tests/workloads/%.c=build/workloads/%)
 
+include user/html/html.mk
+.DEFAULT_GOAL := all
 all: $(B)/accperf
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -22,6 +22,7 @@ user/offload
 user/record user/model
 user/advise
 user/view
+user/html
 '
 declare -A RANK; n=0
 while read -r rooms; do for room in $rooms; do RANK[$room]=$n; done; n=$((n + 1)); done <<<"$HOUSE"

@@ -101,6 +101,8 @@ const char *cli_meant(const char *name, char *out, size_t size);
  * before "--": operands are moved behind them. A command without operands that has -i, --input takes one for it. */
 int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv, int *rest, struct err *e);
 void opts_help(const struct cli_command *cmd);
+/* Parses what follows the command's name, and runs it: its status. */
+int cli_run(const struct cli_command *cmd, int argc, char **argv);
 /* The list of commands. */
 void cli_usage(FILE *out);
 /* Prints the error to stderr and returns `status`. */

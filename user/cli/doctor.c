@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/built.h"
 #include "cli/cli.h"
 #include "cli/pager.h"
 #include "exact/launch.h"
@@ -31,16 +32,11 @@ struct engine {
 	const char *accuracy, *cost; /* NULL when not usable */
 };
 
-static bool built(const struct feature *f)
-{
-	return !f->command || cli_find(f->command);
-}
-
 static bool has(const struct features *f, const char *name)
 {
 	const struct feature *x = features_find(f, name);
 
-	return x && x->state == FEATURE_YES && built(x);
+	return x && x->state == FEATURE_YES && feature_built(x);
 }
 
 static bool part(const struct features *f, const char *name)
@@ -93,6 +89,20 @@ static void find_exact_tool(struct features *f)
 		feature_set(x, FEATURE_NO, "%s", e.text);
 		feature_means(x, "no exact reference: flows and counts carry their sampling intervals only");
 		feature_enable(x, "make && sudo make install   (in accperf's source tree)");
+	}
+}
+
+/* The page's script is bundled from packages, which user/record cannot know either. */
+static void find_page(struct features *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		struct feature *x = &f->f[i];
+
+		if (strcmp(x->name, "html") || html_bundled())
+			continue;
+		feature_set(x, FEATURE_NO, "built without the page's script: " HTML_NEEDS " were not there");
+		feature_means(x, "no `accperf report --html`; all other views work");
+		feature_enable(x, "sudo apt-get install esbuild node-d3 && make   (in accperf's source tree)");
 	}
 }
 
@@ -154,7 +164,9 @@ static void show_text(const struct features *f, const struct engine *engines, co
 					      [FEATURE_PARTLY] = TEXT_BOLD,
 					      [FEATURE_YES] = TEXT_WARM };
 	static const char *const heads[] = {
-		[FEATURE_RIGHTS] = "rights and limits", [FEATURE_SOURCE] = "what can be measured with"
+		[FEATURE_RIGHTS] = "rights and limits",
+		[FEATURE_SOURCE] = "what can be measured with",
+		[FEATURE_VIEW] = "what can be shown",
 	};
 
 	unsigned width = style->width ? style->width : 100;
@@ -163,7 +175,7 @@ static void show_text(const struct features *f, const struct engine *engines, co
 		 f->cpus == 1 ? "" : "s");
 	text_name(out, f->cpu, 0, 0);
 	buf_addf(out, ", uid %u\n", geteuid());
-	for (int group = FEATURE_RIGHTS; group <= FEATURE_SOURCE; group++) {
+	for (int group = FEATURE_RIGHTS; group <= FEATURE_VIEW; group++) {
 		buf_addch(out, '\n');
 		text_hue_on(out, style, TEXT_BOLD);
 		buf_addstr(out, heads[group]);
@@ -180,7 +192,7 @@ static void show_text(const struct features *f, const struct engine *engines, co
 			text_hue_off(out, style, hues[x->state]);
 			buf_addf(out, "%-24s ", x->title);
 			text_wrap(out, x->detail, 34, 34, width);
-			if (!built(x))
+			if (x->command && !cli_find(x->command))
 				buf_addf(out, "%11sso:        not built in: this accperf has no command `%s`\n", "",
 					 x->command);
 			if (*x->means) {
@@ -210,6 +222,9 @@ static void show_text(const struct features *f, const struct engine *engines, co
 
 static void show_json(const struct features *f, const struct engine *engines, struct buf *out)
 {
+	static const char *const groups[] = {
+		[FEATURE_RIGHTS] = "rights", [FEATURE_SOURCE] = "source", [FEATURE_VIEW] = "view"
+	};
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
@@ -237,8 +252,8 @@ static void show_json(const struct features *f, const struct engine *engines, st
 		json_obj(&j, NULL);
 		json_str(&j, "name", x->name);
 		json_str(&j, "title", x->title);
-		json_str(&j, "group", x->group == FEATURE_RIGHTS ? "rights" : "source");
-		json_bool(&j, "built", built(x));
+		json_str(&j, "group", groups[x->group]);
+		json_bool(&j, "built", feature_built(x));
 		json_str(&j, "state", feature_state_str(x->state));
 		json_str(&j, "detail", x->detail);
 		json_str(&j, "means", *x->means ? x->means : NULL);
@@ -289,6 +304,7 @@ static int cmd_doctor(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_FAILED);
 	features_probe(&f);
 	find_exact_tool(&f);
+	find_page(&f);
 	judge(&f, engines);
 	if (o->json)
 		show_json(&f, engines, &out);
@@ -314,7 +330,7 @@ static const struct cli_schema schemas[] = {
 	  "\"accuracy\":{\"type\":[\"string\",\"null\"]},\"cost\":{\"type\":[\"string\",\"null\"]}}}},"
 	  "\"features\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	  "\"required\":[\"name\",\"title\",\"group\",\"built\",\"state\",\"detail\",\"means\",\"enable\"],\"properties\":{"
-	  "\"name\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"group\":{\"enum\":[\"rights\",\"source\"]},"
+	  "\"name\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"group\":{\"enum\":[\"rights\",\"source\",\"view\"]},"
 	  "\"built\":{\"type\":\"boolean\"},\"state\":{\"enum\":[\"yes\",\"partly\",\"no\",\"unknown\"]},\"detail\":{\"type\":\"string\"},"
 	  "\"means\":{\"type\":[\"string\",\"null\"]},\"enable\":{\"type\":[\"string\",\"null\"]}}}},"
 	  "\"sources\":{\"type\":\"array\",\"items\":{\"type\":\"object\","

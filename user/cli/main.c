@@ -81,12 +81,29 @@ static int close_stdout(int status)
 	return status;
 }
 
+int cli_run(const struct cli_command *cmd, int argc, char **argv)
+{
+	void *opts = calloc(1, cmd->opt_size ? cmd->opt_size : 1);
+	struct err e = { 0 };
+	int rest = 0, status;
+
+	if (!opts) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	if (cmd->defaults)
+		memcpy(opts, cmd->defaults, cmd->opt_size);
+	if (opts_parse(cmd, opts, argc, argv, &rest, &e))
+		status = cli_fail(&e, EXIT_USAGE);
+	else
+		status = cmd->run(opts, argc - rest, argv + rest);
+	free(opts);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	const struct cli_command *cmd;
-	struct err e = { 0 };
-	void *opts = NULL;
-	int rest = 0, status;
 	char near[80];
 
 	if (argc < 2) {
@@ -117,17 +134,5 @@ int main(int argc, char **argv)
 	}
 	if (cmd->files_only)
 		confine_to_files();
-	opts = calloc(1, cmd->opt_size ? cmd->opt_size : 1);
-	if (!opts) {
-		log_error("out of memory");
-		return EXIT_FAILED;
-	}
-	if (cmd->defaults)
-		memcpy(opts, cmd->defaults, cmd->opt_size);
-	if (opts_parse(cmd, opts, argc - 2, argv + 2, &rest, &e))
-		status = cli_fail(&e, EXIT_USAGE);
-	else
-		status = cmd->run(opts, argc - 2 - rest, argv + 2 + rest);
-	free(opts);
-	return close_stdout(status);
+	return close_stdout(cli_run(cmd, argc - 2, argv + 2));
 }

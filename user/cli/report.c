@@ -8,12 +8,13 @@
 #include "cli/cli.h"
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
+#include "cli/report_html.h"
 #include "flow/estimators.h"
 #include "view/report.h"
 #include "view/report_flow.h"
 
 struct report_cmd {
-	const char *input, *sort, *by, *callers, *columns;
+	const char *input, *sort, *by, *callers, *columns, *html;
 	struct filter_opts filter;
 	bool children, inlined, per_thread, json, pager, stdio, limit_given;
 	double limit;
@@ -47,6 +48,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions get rows of their own" },
 	{ OPT_BOOL, 0, "per-thread", AT(per_thread), .help = "one table for each thread, the busiest first" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.report/1" },
+	{ OPT_STRING, 0, "html", AT(html), .arg = "FILE",
+	  .help = "write all that the profile tells as one page for a browser; - is stdout" },
 	STDIO_OPT(struct report_cmd, stdio),
 	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
 	OPT_END
@@ -186,6 +189,18 @@ static int show(const struct report_cmd *o, const struct filter *f, const struct
 	return err;
 }
 
+/* The page is of the whole profile, and sorts and filters itself. */
+static bool html_alone(const struct report_cmd *o)
+{
+	bool part = o->json || o->per_thread || o->callers || o->inlined || o->limit_given ||
+		    strcmp(o->by, defaults.by) || strcmp(o->columns, defaults.columns) ||
+		    strcmp(o->sort, defaults.sort);
+
+	for (unsigned i = 0; i < FILTER_KINDS; i++)
+		part = part || o->filter.by[i].count;
+	return !part;
+}
+
 static int cmd_report(void *opts, int argc, char **argv)
 {
 	const struct report_cmd *o = opts;
@@ -197,6 +212,12 @@ static int cmd_report(void *opts, int argc, char **argv)
 	bool degraded = false;
 	int status = EXIT_DONE, failed;
 
+	if (o->html && !html_alone(o)) {
+		log_error("--html shows all of the profile, and sorts and searches in the page: give it --input alone");
+		return EXIT_USAGE;
+	}
+	if (o->html)
+		return report_html(o->input, o->html);
 	if (strcmp(o->columns, "time") && report_columns(o->columns, columns, &e) < 0)
 		return cli_fail(&e, EXIT_USAGE);
 	if (strcmp(o->columns, "time") && (o->per_thread || o->callers || !o->children || o->inlined)) {
@@ -272,6 +293,10 @@ CLI_COMMAND(report) = {
 		"much that is. Shares and intervals stay those of the whole recording, so that they can be added and\n"
 		"compared; self is of a function that passes, inclusive of one that passes, whatever it calls.\n"
 		"\n"
+		"With --html, the page holds what report, flow, objects, timeline and offload print as JSON, with tables that\n"
+		"sort and search, a flame graph, the flow as a map, and time; it needs no network and reaches nothing, and is\n"
+		"for its owner's eyes only, as the profile is. What the profile does not tell stands there in grey, with why.\n"
+		"\n"
 		"A profile that was cut off or damaged is shown as far as it could be recovered; the exit status\n"
 		"is then 3 and stderr says what is missing.",
 	.examples = "accperf report\tThe hot functions of accperf.data\n"
@@ -280,6 +305,7 @@ CLI_COMMAND(report) = {
 		    "accperf report --by dso\tProgram and libraries, a row each\n"
 		    "accperf report --comm nginx --dso 'libz*'\tOnly zlib, and only in nginx\n"
 		    "accperf report --callers memcpy\tWho copies\n"
+		    "accperf report --html report.html\tAll of it in one page: flame graph, flow, time, threads\n"
 		    "accperf report --json | jq '.functions[0]'\tThe hottest function, for a script\n",
 	.schemas = schemas,
 };

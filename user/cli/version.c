@@ -7,6 +7,7 @@
 #include <zstd.h>
 #include <Zydis/Zydis.h>
 
+#include "cli/built.h"
 #include "cli/cli.h"
 #include "cli/pager.h"
 #include "record/features.h"
@@ -72,9 +73,9 @@ static int cmd_version(void *opts, int argc, char **argv)
 			 ACCPERF_VERSION);
 	}
 	for (size_t i = 0; i < f.count; i++) {
-		bool built = !f.f[i].command || cli_find(f.f[i].command);
+		bool built = feature_built(&f.f[i]);
 
-		if (f.f[i].group != FEATURE_SOURCE)
+		if (f.f[i].group == FEATURE_RIGHTS)
 			continue;
 		if (o->json) {
 			json_obj(&j, NULL);

@@ -400,6 +400,12 @@ static void probe_debuginfod(struct feature *f)
 	feature_enable(f, "export DEBUGINFOD_URLS=https://debuginfod.debian.net");
 }
 
+/* The page is a room to the right of this one: user/cli/built.h asks it. */
+static void probe_html(struct feature *f)
+{
+	feature_set(f, FEATURE_YES, "the page's script is built in");
+}
+
 static const struct {
 	const char *name, *title, *command;
 	enum feature_group group;
@@ -427,6 +433,7 @@ static const struct {
 	{ "af-alg", "kernel's cryptography", "record", FEATURE_SOURCE, probe_alg },
 	{ "exact", "exact engine", "exact", FEATURE_SOURCE, probe_exact },
 	{ "debuginfod", "symbols from debuginfod", "record", FEATURE_SOURCE, probe_debuginfod },
+	{ "html", "report as a page", "report", FEATURE_VIEW, probe_html },
 };
 
 static void cpu_name(char *out, size_t size)

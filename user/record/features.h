@@ -21,6 +21,7 @@ enum feature_state { FEATURE_UNKNOWN, FEATURE_NO, FEATURE_PARTLY, FEATURE_YES };
 enum feature_group {
 	FEATURE_RIGHTS, /* what the kernel's settings and this process's rights allow */
 	FEATURE_SOURCE, /* what accperf can measure with */
+	FEATURE_VIEW,   /* what it can show with */
 };
 
 struct feature {

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `accperf report --html`: what is in the file, and, in a browser, that the page shows what the commands print.
+. "$(dirname "$0")/../lib.sh"
+GOLDEN=$TOP/tests/golden
+
+if ! accperf version --json | jq -e '.features[] | select(.name == "html").built' >built; then
+	expect_status 1 "a build without the packages says which" accperf report --html x.html -i "$GOLDEN/known.prof"
+	check "... in a sentence" grep -q 'apt-get install esbuild node-d3' err
+	skip "the page" "esbuild and node-d3 were not there when this was built"
+	exit 0
+fi
+
+mkprofile b.data samples=1000 loss=3
+cp "$GOLDEN/live-pipeline.prof" a.data
+cp "$GOLDEN/hostile.prof" hostile.data
+for f in a b hostile; do
+	expect_status 0 "$f: a page" accperf report --html $f.html $f.data
+	accperf report --json -i $f.data >$f.report.json
+done
+check "it says what it wrote" grep -q 'wrote hostile.html: [0-9]* bytes; open it' err
+check "it is its owner's alone" [ "$(stat -c %a a.html)" = 600 ]
+echo other >other; ln -s other link.html
+expect_status 1 "no link is followed" accperf report --html link.html a.data
+check "... and what it leads to is as it was" [ "$(cat other)" = other ]
+expect_status 1 "a file that cannot be written" accperf report --html none/a.html a.data
+expect_status 1 "a profile that is none" accperf report --html x.html other
+check "... leaves no page" [ ! -e x.html ]
+expect_status 2 "a part of a profile is not for the page" accperf report --html x.html --pid 1 a.data
+accperf report --html - a.data >stdout.html
+check "- is stdout" cmp -s stdout.html a.html
+
+# the policy allows what is in the file, by digest, and nothing else
+policy() {
+	python3 - "$1" <<'P'
+import base64, hashlib, json, re, sys
+page = open(sys.argv[1], encoding='utf-8', newline='').read()
+of = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
+style = re.search(r'<style>(.*?)</style>', page, re.S)[1]
+script = re.search(r'<script>(.*?)</script>', page, re.S)[1]
+data = re.search(r'<script type="application/json" id="data">([^<]*)</script>', page)[1]
+assert policy == f"default-src 'none'; script-src 'sha256-{of(script)}'; style-src 'sha256-{of(style)}'; base-uri 'none'; form-action 'none'", policy
+assert page.count('<script') == page.count('</script') == 2 and page.count('<style') == 1
+# the static tables have no element that a name could have brought
+static = page[page.index('<div id="static">'):page.index('<div id="app"')]
+assert set(re.findall(r'<([a-z0-9]+)', static)) <= set('header h1 h2 p section dl div dt dd bdi table thead tbody tr th td span code svg g rect text title'.split()), set(re.findall(r'<([a-z0-9]+)', static))
+assert not re.search('[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]', page.replace(script, ''))
+json.loads(data)
+P
+}
+for f in a b hostile; do check "$f: its policy names its own script and style by digest; names bring no element" policy $f.html; done
+check "the data is what the commands print" python3 - <<'P'
+import json, re, subprocess
+def unpack(v):
+    if isinstance(v, list): return [unpack(x) for x in v]
+    if not isinstance(v, dict): return v
+    if '$keys' not in v: return {k: unpack(x) for k, x in v.items()}
+    column = lambda c: [unpack(x) for x in c] if isinstance(c, list) else [c['$texts'][i] for i in c['$at']] if '$texts' in c else [unpack(c['$same'])] * v['$rows']
+    return [dict(zip(v['$keys'], row)) for row in zip(*map(column, v['$columns']))]
+for f in ('a', 'b', 'hostile'):
+    page = open(f + '.html', encoding='utf-8').read()
+    parts = unpack(json.loads(re.search(r'id="data">([^<]*)</script>', page)[1]))['parts']
+    for part, args in (('report', ['report']), ('flow', ['flow']), ('sharing', ['flow', '--threads']), ('objects', ['objects']), ('timeline', ['timeline']), ('offload', ['offload'])):
+        r = subprocess.run(['accperf', *args, '--json', '-i', f + '.data'], capture_output=True, text=True)
+        want = json.loads(r.stdout) if r.stdout.strip() else None
+        assert parts[part]['data'] == want, (f, part)
+        assert want or parts[part]['note'], (f, part)
+P
+
+browser=${CHROMIUM:-$(command -v chromium || command -v google-chrome)}
+if ! need node || [ -z "$browser" ]; then
+	skip "the page in a browser" "node or chromium is missing (apt-get install nodejs chromium)"
+	exit 0
+fi
+accperf flow --json -i a.data >a.flow.json
+accperf flow --json --min-share 1 -i a.data >a.flow-1.json
+accperf export --firefox --no-inline -o b.firefox.json -i b.data 2>/dev/null
+CHROMIUM=$browser timeout 120 node "$TOP/tests/html/checks.js" "$PWD" >checks.log 2>&1; status=$?
+cat checks.log
+check "the browser's checks run to their end" [ $status = 0 ]

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page in a browser, against what the commands print: run by tests/cli/t-html.sh, which makes the files.
+//	node checks.js FOLDER	prints "ok - NAME" or "not ok - NAME" a line
+"use strict";
+const fs = require("fs");
+const { launch } = require("./browser.js");
+const dir = process.argv[2], url = (name) => "file://" + dir + "/" + name, json = (name) => JSON.parse(fs.readFileSync(dir + "/" + name));
+
+function check(name, ok, why) {
+	console.log((ok ? "ok - " : "not ok - ") + name);
+	if (!ok) console.log("    " + String(why ?? "").slice(0, 1500));
+}
+const same = (name, got, want) => check(name, JSON.stringify(got) === JSON.stringify(want), "got " + JSON.stringify(got) + ", wanted " + JSON.stringify(want));
+const percent = (v) => (v !== 0 && Math.abs(v) < 0.0001 ? "< 0.01" : (100 * v).toFixed(2)) + " %";
+// What a table shows, by row and column, with plain spaces.
+const table = (id, n = 3) => `[...document.querySelectorAll("#${id}-table tbody tr:not(.details)")].slice(0, ${n}).map((r) => [...r.cells].map((c) => c.innerText.replace(/\\u00a0/g, " ").trim()))`;
+const type = (label, text) => `{ const i = document.querySelector('[aria-label="${label}"]'); i.value = ${JSON.stringify(text)}; i.dispatchEvent(new Event("input")); }`;
+const press = (id, title) => `[...document.querySelectorAll("#${id}-table th button")].find((b) => b.textContent === "${title}").click()`;
+const count = (id) => `document.querySelector("#${id}-table .count").textContent`;
+const fraction = (s) => s.split("\n")[0];
+
+async function figures(browser) {
+	const report = json("a.report.json"), flow = json("a.flow.json"), page = await browser.open(url("a.html"));
+	check("the page puts itself together", await page.run("document.documentElement.dataset.ready > 0 && !document.getElementById('static')"));
+	const bySelf = report.functions.slice().sort((a, b) => b.self - a.self);
+	let rows = await page.run(table("functions", 5));
+	same("functions: self as report --json has it, largest first", rows.map((r) => fraction(r[1])), bySelf.slice(0, 5).map((f) => percent(f.self)));
+	same("... with its interval", rows[0][1].split("\n")[1], (100 * bySelf[0].low).toFixed(2) + "–" + percent(bySelf[0].high));
+	same("... and samples", rows.slice(0, 3).map((r) => r[3]), bySelf.slice(0, 3).map((f) => String(f.samples)));
+	await page.run(press("functions", "inclusive"));
+	rows = await page.run(table("functions", 4));
+	same("a click on a heading sorts", rows.map((r) => fraction(r[2])), report.functions.map((f) => f.inclusive).sort((a, b) => b - a).slice(0, 4).map(percent));
+	await page.run(press("functions", "inclusive"));
+	rows = await page.run(table("functions", 2));
+	same("... and the other way round", rows.map((r) => fraction(r[2])), report.functions.map((f) => f.inclusive).sort((a, b) => a - b).slice(0, 2).map(percent));
+	const word = bySelf[1].name.slice(0, 5), hits = report.functions.filter((f) => (f.name + " " + f.object).toLowerCase().includes(word.toLowerCase())).length;
+	await page.run(type("Search Functions", word));
+	same("search leaves the rows that have it", await page.run(count("functions")), hits + " of " + report.functions.length + " rows");
+	check("the state is in the fragment", await page.run(`location.hash.includes("functions.q=${word}") && location.hash.includes("functions.sort=inclusive")`));
+	await page.run(type("Search Functions", ""));
+
+	same("flow: all edges at first", await page.run(count("flow")), flow.edges.length + " rows");
+	const slide = (i) => `{ const s = document.querySelector(".slider input"); s.value = ${i}; s.dispatchEvent(new Event("input")); }`;
+	await page.run(slide(7));
+	const min = json("a.flow-1.json");
+	same("the slider at 1 % shows what flow --min-share 1 does", await page.run(count("flow")), min.edges.length + " rows");
+	rows = await page.run(table("flow", 3));
+	const large = min.edges.slice().sort((a, b) => b.share - a.share).slice(0, 3);
+	same("... with its figures", rows.map((r) => [r[0], r[1], fraction(r[2])]), large.map((e) => [e.producer, e.consumer, percent(e.share)]));
+	check("the map shows them, too", await page.run(`[...document.querySelectorAll(".matrix g")].length`) === min.edges.filter((e) => e.share > 0).length);
+	await page.run(`document.querySelector(".matrix g").dispatchEvent(new MouseEvent("mousemove", { clientX: 300, clientY: 300 }))`);
+	check("pointing at a cell tells interval and samples", await page.run(`/of all bytes \\(.*–.*\\)/.test(document.querySelector(".tooltip").innerText) && /from \\d+ loads, \\d+ stores/.test(document.querySelector(".tooltip").innerText)`));
+	await page.run(`navigator.clipboard.writeText = (t) => { window.copied = t; return Promise.resolve(); }; [...document.querySelectorAll("#functions-table button")].find((b) => b.textContent === "Copy as CSV").click()`);
+	check("CSV has every row, with its interval", await page.run(`copied.trim().split("\\r\\n").length === ${report.functions.length + 1} && copied.startsWith('"function","self","self low","self high"')`), await page.run("copied"));
+	check("nothing is said on the console, nothing is asked for", page.complaints.length === 0, page.complaints.join("\n"));
+	await page.close();
+}
+
+async function pictures(browser) {
+	const page = await browser.open(url("b.html")), report = json("b.report.json");
+	const wide = await page.run(`[...document.querySelectorAll(".flame g")].map((g) => g.textContent)`);
+	check("the flame graph has all that is wide enough", ["deflate_slow", "crc32", "main"].every((n) => wide.some((t) => t.startsWith(n.slice(0, 6)))), wide.join(" "));
+	await page.run(type("Search the flame graph", "deflate"));
+	const share = report.functions.find((f) => f.name === "deflate_slow").self;
+	check("search tells what part of the stacks has it", (await page.run(`document.querySelector("#flame .count").textContent`)).replace(/\u00a0/g, " ").startsWith("on " + percent(share)));
+	await page.run(type("Search the flame graph", ""));
+	await page.run(`document.querySelector("svg.flame").focus()`);
+	for (const k of ["ArrowDown", "ArrowDown", "Enter"]) await page.key(k);
+	check("arrow keys and Enter zoom", await page.run(`location.hash.includes("flame.zoom=") && document.querySelectorAll(".flame .ancestor").length === 2`), await page.run("location.hash"));
+	await page.key("Escape");
+	check("Escape zooms out", await page.run(`document.querySelectorAll(".flame .ancestor").length === 0`));
+	await page.run(`document.querySelector("#flame input[type=checkbox]").click()`);
+	const first = await page.run(`document.querySelectorAll(".flame g")[1].textContent`);
+	check("inverted, the hottest leaf comes first", first.startsWith("deflate_slow"), first);
+	await page.run(`document.querySelector("#flame input[type=checkbox]").click()`);
+
+	// half of the time: what the samples in order say, which another command prints
+	const ff = json("b.firefox.json"), s = ff.shared, leaves = new Map();
+	const all = ff.threads.flatMap((t) => t.samples.time.map((time, i) => ({ time, name: s.stringArray[s.funcTable.name[s.frameTable.func[s.stackTable.frame[t.samples.stack[i]]]]] })));
+	const begin = Math.min(...all.map((x) => x.time)), end = Math.max(...all.map((x) => x.time));
+	for (const x of all) if ((x.time - begin) / (end - begin) < 0.5) leaves.set(x.name, (leaves.get(x.name) || 0) + 1);
+	const box = await page.run(`(() => { document.getElementById("time").scrollIntoView(); const b = document.querySelector(".brush .overlay").getBoundingClientRect(); return { x: b.x, y: b.y, w: b.width, h: b.height }; })()`);
+	await page.drag(box.x + 1, box.y + 40, box.x + box.w / 2 - 2, box.y + 50);
+	check("dragging over time chooses a stretch", await page.run(`location.hash.includes("time=0-60")`), await page.run("location.hash"));
+	const rows = await page.run(table("functions", 50)), got = rows.filter((r) => Number(r[3]) > 0).map((r) => [r[0].split("\n")[0], Number(r[3])]);
+	same("... and the table counts the samples of it", got.sort(), [...leaves].sort());
+	const shot = await page.run(`document.querySelectorAll(".flame g")[0].dispatchEvent(new MouseEvent("mousemove", { clientX: 9, clientY: 9 })), document.querySelector(".tooltip").innerText`);
+	const samples = [...leaves.values()].reduce((a, b) => a + b, 0);
+	check("... and the flame graph is of them", shot.includes(samples + " samples"), shot + " wanted " + samples);
+	check("a picture is saved with its colours in it", await page.run(`(async () => { let blob; const make = URL.createObjectURL; URL.createObjectURL = (b) => { blob = b; return make(b); };
+		HTMLAnchorElement.prototype.click = () => {}; [...document.querySelectorAll("#flame button")].find((b) => b.textContent === "Save as SVG").click();
+		const text = await blob.text(), d = new DOMParser().parseFromString(text, "image/svg+xml"); return !d.querySelector("parsererror") && !text.includes("var(") && !!d.querySelector("rect[fill^=rgb]"); })()`));
+	check("nothing is said on the console", page.complaints.length === 0, page.complaints.join("\n"));
+	await page.close();
+
+	const linked = await browser.open(url("b.html") + "#at=flame&functions.q=crc&functions.sort=-samples&time=0-60");
+	same("a link leads to what was shown", await linked.run(`[document.querySelector('[aria-label="Search Functions"]').value, document.querySelectorAll("#functions-table tbody tr").length, document.querySelector("#functions-table th[aria-sort]").textContent, Math.abs(document.getElementById("flame").getBoundingClientRect().top) < 120]`), ["crc", 1, "samples", true]);
+	await linked.close();
+}
+
+async function hostile(browser) {
+	const names = json("hostile.report.json").functions.map((f) => f.name), page = await browser.open(url("hostile.html"));
+	const shown = await page.run(`[...document.querySelectorAll("#functions-table .more button")].forEach((b) => b.click()), [...document.querySelectorAll("#functions-table tbody tr")].length`);
+	same("hostile names: every function has its row", shown, names.length);
+	check("... no element comes from a name", await page.run(`!document.querySelector("#app script, #app img, #app iframe, #app object, #app style") && !document.querySelector("[onerror], [onclick], [onload]") && document.scripts.length === 2`));
+	check("... nothing turns the direction of writing or hides", await page.run(`!/[\\u0000-\\u0008\\u007f-\\u009f\\u200b-\\u200f\\u202a-\\u202e\\u2066-\\u2069]/.test(document.getElementById("app").textContent)`));
+	await page.run(`navigator.clipboard.writeText = (t) => { window.copied = t; return Promise.resolve(); }; [...document.querySelectorAll("#functions-table button")].find((b) => b.textContent === "Copy as CSV").click()`);
+	check("... no field of the CSV is a formula", await page.run(`!/(^|,)"?[=+@]/m.test(copied) && !/(^|,)"-/m.test(copied)`));
+	check("... nothing ran, nothing was asked for", page.complaints.length === 0 && (await page.run("typeof window.owned === 'undefined'")), page.complaints.join("\n"));
+	await page.close();
+}
+
+async function forms(browser) {
+	for (const [name, options] of [["390 pixels wide", { width: 390 }], ["dark", { dark: true }], ["print", { media: "print" }]]) {
+		const page = await browser.open(url("a.html"), options);
+		check(name + ": no wider than the window", (await page.run("document.documentElement.scrollWidth")) <= (options.width || 1280));
+		if (options.dark) check("dark: the ground is dark", await page.run(`getComputedStyle(document.body).backgroundColor === "rgb(20, 23, 26)"`));
+		if (options.media) check("print: no buttons stand about", await page.run(`[...document.querySelectorAll(".tools button")].every((b) => getComputedStyle(b).display === "none")`));
+		check(name + ": every control and picture has a name", await page.run(`[...document.querySelectorAll("button, input, svg[role=img], [tabindex='0']")].every((e) => (e.getAttribute("aria-label") || e.textContent.trim() || e.closest("label")?.textContent || e.id))`));
+		check(name + ": nothing is said on the console", page.complaints.length === 0, page.complaints.join("\n"));
+		await page.close();
+	}
+	const plain = await browser.open(url("b.html"), { script: false }), doc = await plain.call("DOM.getDocument", { depth: -1 });
+	const text = (await plain.call("DOM.getOuterHTML", { nodeId: doc.root.nodeId })).outerHTML, body = text.slice(text.indexOf('id="static"'), text.indexOf('id="app"'));
+	check("without a script: tables with their intervals, and a flame graph", /<td class="name"><bdi>deflate_slow<\/bdi><\/td>/.test(body) && /51\.00 % <span class="range">/.test(body) && /<svg class="flame"/.test(body) && /<title>crc32 \[app\] 20\.00 %/.test(body.replace(/libz\.so\.1\.2\.13/g, "app")), body.slice(0, 600));
+	await plain.close();
+}
+
+(async () => {
+	const browser = launch();
+	try {
+		for (const part of [figures, pictures, hostile, forms]) {
+			try {
+				await part(browser);
+			} catch (e) {
+				check(part.name + " runs to its end", false, e.stack);
+			}
+		}
+	} finally {
+		await browser.close();
+	}
+})();

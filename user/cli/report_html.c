@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Each command runs in a process of its own, with its output in a file without a name: so the page's figures are the
+ * commands', whatever ends one of them leaves the others, and a machine with several CPUs waits for the slowest only.
+ */
+#include "cli/report_html.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/pager.h"
+#include "html/bundle.h"
+#include "html/page.h"
+#include "html/stacks.h"
+
+#define MOST_AT_ONCE 4
+#define NOTE_MOST 2000
+
+/* What the page is made of. A command that this build has not is left out. */
+static const struct part_row {
+	const char *name, *command; /* command NULL: the stacks, which no command prints */
+	const char *options[3];
+	bool must; /* without it there is no page */
+} parts[] = {
+	{ "report", "report", { "--json" }, true },    { "stacks", NULL, { 0 }, true },
+	{ "flow", "flow", { "--json" }, false },       { "sharing", "flow", { "--json", "--threads" }, false },
+	{ "objects", "objects", { "--json" }, false }, { "timeline", "timeline", { "--json" }, false },
+	{ "offload", "offload", { "--json" }, false }, { "advise", "advise", { "--json" }, false },
+};
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+struct running {
+	pid_t pid;
+	int out, said; /* files without a name; -1: none */
+	int status;
+	struct buf json, note;
+};
+
+static int print_stacks(const char *input)
+{
+	struct in_order order = { 0 };
+	struct err e = { 0 };
+	struct profile *p = in_order_load(input, &order, &e);
+	AUTO_BUF(out);
+	int err = !p || html_stacks(p, &order, &out, &e) || pager_write(&out, false, &e);
+
+	in_order_release(&order);
+	profile_free(p);
+	return err ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+}
+
+static int run_command(const struct part_row *row, const char *input)
+{
+	char *argv[6];
+	int argc = 0;
+
+	if (!row->command)
+		return print_stacks(input);
+	for (unsigned i = 0; i < 3 && row->options[i]; i++)
+		argv[argc++] = (char *)(uintptr_t)row->options[i];
+	argv[argc++] = (char *)(uintptr_t) "-i";
+	argv[argc++] = (char *)(uintptr_t)input;
+	argv[argc] = NULL;
+	return cli_run(cli_find(row->command), argc, argv);
+}
+
+static int begin(const struct part_row *row, const char *input, struct running *r, struct err *e)
+{
+	r->out = memfd_create("json", MFD_CLOEXEC);
+	r->said = memfd_create("said", MFD_CLOEXEC);
+	fflush(stdout);
+	fflush(stderr);
+	r->pid = r->out >= 0 && r->said >= 0 ? fork() : -1;
+	if (r->pid < 0)
+		return err_set(e, -errno, "cannot run `accperf %s`: %s", row->name, strerror(errno));
+	if (r->pid)
+		return 0;
+	dup2(r->out, STDOUT_FILENO);
+	dup2(r->said, STDERR_FILENO);
+	r->status = run_command(row, input);
+	_exit(fflush(stdout) ? EXIT_FAILED : r->status);
+}
+
+static void read_all(int fd, size_t most, struct buf *out)
+{
+	char piece[65536];
+	ssize_t n;
+
+	while (out->len < most && (n = pread(fd, piece, sizeof(piece), (off_t)out->len)) > 0)
+		buf_add(out, piece, (size_t)n);
+	buf_addch(out, 0);
+	out->len--;
+}
+
+/* Its sentences in one line, without the program's name before each. */
+static void tidy(struct buf *note)
+{
+	static const char *const before[] = { "accperf: error: ", "accperf: warning: ", "accperf: " };
+	AUTO_BUF(out);
+	char *line, *rest = note->data;
+
+	while (rest && (line = strsep(&rest, "\n"))) {
+		for (unsigned i = 0; i < 3; i++) {
+			if (strncmp(line, before[i], strlen(before[i])))
+				continue;
+			line += strlen(before[i]);
+			break;
+		}
+		if (*line && out.len)
+			buf_addstr(&out, "; ");
+		buf_addstr(&out, line);
+	}
+	buf_clear(note);
+	buf_addstr(note, out.data ? out.data : "");
+}
+
+static void finish(const struct part_row *row, struct running *r)
+{
+	int how = 0;
+
+	if (r->pid > 0 && waitpid(r->pid, &how, 0) == r->pid) {
+		read_all(r->out, SIZE_MAX, &r->json);
+		read_all(r->said, NOTE_MOST, &r->note);
+		tidy(&r->note);
+		r->status = WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILED;
+		if (WIFSIGNALED(how))
+			buf_addf(&r->note, "`accperf %s` was ended by signal %d", row->name, WTERMSIG(how));
+	}
+	r->pid = 0;
+	/* half an answer is none */
+	if (r->status != EXIT_DONE && r->status != EXIT_DEGRADED)
+		buf_clear(&r->json);
+}
+
+static void release(struct running *r)
+{
+	for (size_t i = 0; i < PARTS; i++) {
+		if (r[i].pid > 0)
+			waitpid(r[i].pid, NULL, 0);
+		if (r[i].out > 0)
+			close(r[i].out);
+		if (r[i].said > 0)
+			close(r[i].said);
+		buf_release(&r[i].json);
+		buf_release(&r[i].note);
+	}
+}
+
+/* All of them, some at a time, in the order of the table. */
+static int run_all(const char *input, struct running *r, struct err *e)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t at_once = cpus < 1 ? 1 : cpus > MOST_AT_ONCE ? MOST_AT_ONCE : (size_t)cpus;
+	size_t begun = 0;
+	int err = 0;
+
+	for (size_t done = 0; done < PARTS; done++) {
+		for (; begun < PARTS && begun < done + at_once && !err; begun++)
+			if (!parts[begun].command || cli_find(parts[begun].command))
+				err = begin(&parts[begun], input, &r[begun], e);
+		if (err)
+			return err;
+		finish(&parts[done], &r[done]);
+		if (parts[done].must && !r[done].json.len)
+			return err_set(e, -EINVAL, "%s", r[done].note.len ? r[done].note.data : "out of memory");
+	}
+	return 0;
+}
+
+static int write_page(const char *input, const char *output, const struct running *r, struct err *e)
+{
+	struct html_part page[PARTS];
+	const char *name = strrchr(input, '/');
+	size_t n = 0;
+	AUTO_BUF(out);
+	int err;
+
+	for (size_t i = 0; i < PARTS; i++)
+		if (!parts[i].command || cli_find(parts[i].command))
+			page[n++] = (struct html_part){ .name = parts[i].name,
+							.json = r[i].json.data,
+							.len = r[i].json.len,
+							.status = r[i].status,
+							.note = r[i].note.data ? r[i].note.data : "" };
+	err = html_page(name ? name + 1 : input, page, n, &out, e);
+	if (!err)
+		err = pager_save(&out, output, e);
+	if (!err && strcmp(output, "-"))
+		log_info("wrote %s: %zu bytes; open it in a browser", output, out.len);
+	return err;
+}
+
+int report_html(const char *input, const char *output)
+{
+	struct running r[PARTS] = { 0 };
+	struct err e = { 0 };
+	int err = html_bundled() ? run_all(input, r, &e) : 0, status = EXIT_DONE;
+
+	if (!err)
+		err = write_page(input, output, r, &e);
+	/* what the report itself would have warned of */
+	if (!err && r[0].status == EXIT_DEGRADED) {
+		if (r[0].note.len)
+			log_warn("%s", r[0].note.data);
+		status = EXIT_DEGRADED;
+	}
+	release(r);
+	return err ? cli_fail(&e, EXIT_FAILED) : status;
+}

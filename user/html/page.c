@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "html/page.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "html/bundle.h"
+#include "html/pack.h"
+#include "util/clean.h"
+
+static json_t *text_or_null(const char *s)
+{
+	AUTO_BUF(clean);
+
+	if (!s || !*s)
+		return json_pack("n");
+	clean_add(&clean, s, CLEAN_TEXT);
+	return buf_failed(&clean) ? NULL : json_string(clean.data);
+}
+
+/* {"status":N,"note":TEXT or null,"data":what it printed, or null} */
+static json_t *part_value(const struct html_part *p, struct err *e)
+{
+	json_error_t why;
+	json_t *data = p->json && p->len ? json_loadb(p->json, p->len, JSON_DISABLE_EOF_CHECK, &why) : json_pack("n");
+
+	if (!data) {
+		err_set(e, -EINVAL, "what `accperf %s` printed cannot be read: %s", p->name, why.text);
+		return NULL;
+	}
+	return json_pack("{s:i,s:o,s:o}", "status", p->status, "note", text_or_null(p->note), "data", data);
+}
+
+static json_t *all_parts(const struct html_part *parts, size_t count, struct err *e)
+{
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < count && all; i++) {
+		json_t *one = part_value(&parts[i], e);
+
+		if (!one || json_object_set_new(all, parts[i].name, one)) {
+			json_decref(all);
+			if (!e->code)
+				err_set(e, -ENOMEM, "out of memory");
+			return NULL;
+		}
+	}
+	if (!all)
+		err_set(e, -ENOMEM, "out of memory");
+	return all;
+}
+
+static void head(const char *file, struct buf *out)
+{
+	buf_addf(
+		out,
+		"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-%s'; "
+		"style-src 'sha256-%s'; base-uri 'none'; form-action 'none'\">\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		"<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>",
+		html_bundle.script_sha256, html_bundle.style_sha256);
+	clean_add(out, file, CLEAN_XML);
+	buf_addstr(out, " - accperf</title>\n<style>");
+	buf_add(out, html_bundle.style, html_bundle.style_len);
+	buf_addstr(out, "</style>\n</head>\n<body>\n");
+}
+
+int html_page(const char *file, const struct html_part *parts, size_t count, struct buf *out, struct err *e)
+{
+	json_t *all, *data;
+	bool packed;
+
+	if (!html_bundled())
+		return err_set(e, -ENOSYS,
+			       "this accperf was built without the page's script: install " HTML_NEEDS
+			       " (Debian 12: apt-get install esbuild node-d3) and build it again");
+	all = all_parts(parts, count, e);
+	if (!all)
+		return e->code;
+	head(file, out);
+	buf_addstr(out, "<div id=\"static\">\n");
+	html_static(file, all, out);
+	buf_addstr(out, "</div>\n<div id=\"app\" hidden></div>\n<script type=\"application/json\" id=\"data\">");
+	data = json_pack("{s:o,s:s,s:O}", "file", text_or_null(file), "version", ACCPERF_VERSION, "parts", all);
+	packed = data && html_pack(data, out);
+	json_decref(data);
+	json_decref(all);
+	buf_addstr(out, "</script>\n<script>");
+	buf_add(out, html_bundle.script, html_bundle.script_len);
+	buf_addstr(out, "</script>\n</body>\n</html>\n");
+	return packed && !buf_failed(out) ? 0 : err_set(e, -ENOMEM, "out of memory");
+}

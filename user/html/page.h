@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One HTML file that shows a profile: what the reading commands print as JSON, and a script that draws it. The file
+ * needs nothing else and reaches nothing: its policy allows its own script and style, by digest. Data stands in an
+ * element that is never run (pack.h), the script makes elements and sets their text; without a script there are
+ * tables and a picture that do (static.c). Computes nothing: figures are those of the commands.
+ * Owned by cli/report_html.c, which runs the commands. Included by cli and tests.
+ *
+ * To add a part: a row in parts[] of cli/report_html.c; a module in page/ and a line in page/main.js that shows it.
+ */
+#ifndef ACCPERF_HTML_PAGE_H
+#define ACCPERF_HTML_PAGE_H
+
+#include <stddef.h>
+
+#include "util/buf.h"
+#include "util/err.h"
+
+struct html_part {
+	const char *name;
+	const char *json; /* what the command printed; NULL: nothing */
+	size_t len;
+	int status;       /* the command's */
+	const char *note; /* what it said besides: why there is nothing, or what is amiss; "": nothing */
+};
+
+/* -ENOSYS where the script was not bundled. */
+int html_page(const char *file, const struct html_part *parts, size_t count, struct buf *out, struct err *e);
+
+/* Part of html_page(): what stands there without a script. `parts` as in the page: name -> {"note","data"}. */
+struct json_t; /* jansson.h has names that util/json.h has, too: it is for this room alone */
+void html_static(const char *file, const struct json_t *parts, struct buf *out);
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Puts the page together: one section for each part of the data that is there, and a reason where it is not.
+// To show a new part: a row in sections() below.
+import { anchor, button, el, name } from "./dom.js";
+import { flamePanel } from "./flame.js";
+import { flowPanel } from "./flow.js";
+import { functionsPanel } from "./functions.js";
+import { objectsPanel, threadsPanel } from "./memory.js";
+import { offloadPanel } from "./offload.js";
+import { makeSelection } from "./selection.js";
+import { makeStacks } from "./stacks.js";
+import * as state from "./state.js";
+import { summaryPanel, trustLine, trustMark } from "./summary.js";
+import { timelinePanel } from "./timeline.js";
+import { unpack } from "./unpack.js";
+import { verdictsPanel } from "./verdicts.js";
+
+const redraw = [];
+const keep = (panel) => {
+	redraw.push(panel);
+	return panel.element;
+};
+const unknown = (text) => el("p", { class: "unknown" }, text || "The profile does not tell.");
+
+function sections(file, parts) {
+	const data = (part) => parts[part]?.data || null, why = (part) => parts[part]?.note || "this accperf has no such command";
+	const report = data("report"), flow = data("flow"), offload = data("offload"), objects = data("objects");
+	const raw = data("stacks"), stacks = raw && raw.nodes.parent.length ? makeStacks(raw) : null;
+	const selection = makeSelection(stacks?.slices || 0);
+	const noStacks = report.unit === "instructions" && report.samples === null ? "The exact engine counts by function: it keeps no stacks and no time." : "The profile holds no sample.";
+	return [
+		["summary", "Summary", summaryPanel(report, raw?.recorded, parts, file)],
+		parts.advise && ["verdicts", "Verdicts", data("advise") ? verdictsPanel(data("advise")) : unknown(why("advise")), data("advise")?.trust],
+		["functions", "Functions", report.functions.length ? functionsPanel(report, flow, stacks, selection, why("flow")) : unknown("The profile holds no function."), report.trust],
+		["flame", "Flame graph", stacks ? keep(flamePanel(stacks, selection)) : unknown(noStacks)],
+		["flow", "Flow", flow ? (flow.edges.length ? keep(flowPanel(flow)) : unknown("No edge was seen.")) : unknown(why("flow")), flow?.trust],
+		["time", "Time", stacks?.slices ? keep(timelinePanel(stacks, data("timeline"), data("timeline") ? "" : why("timeline"), selection)) : unknown(noStacks)],
+		["objects", "Objects", objects ? objectsPanel(objects) : unknown(why("objects")), objects?.trust],
+		["threads", "Threads", raw ? threadsPanel(raw.threads, data("sharing"), why("sharing")) : unknown(why("stacks"))],
+		["offload", "Offload calls", offload ? (offload.calls.length ? offloadPanel(offload) : unknown(why("offload"))) : unknown(why("offload")), offload?.calls.length ? offload.trust : null],
+	].filter(Boolean);
+}
+
+function goTo(smooth) {
+	const at = document.getElementById(state.get("at"));
+	if (!at) return;
+	at.scrollIntoView({ behavior: smooth && !matchMedia("(prefers-reduced-motion: reduce)").matches ? "smooth" : "auto" });
+	for (const a of document.querySelectorAll("nav a")) a.toggleAttribute("aria-current", a.hash === "#at=" + at.id);
+}
+
+function start() {
+	const { file, version, parts: packed } = JSON.parse(document.getElementById("data").textContent);
+	const parts = unpack(packed), all = sections(file, parts), app = document.getElementById("app"), trust = parts.report.data.trust;
+	const link = button("Copy link", async () => {
+		await navigator.clipboard?.writeText(location.href).catch(() => {});
+		link.textContent = "Copied";
+		setTimeout(() => (link.textContent = "Copy link"), 1500);
+	});
+	app.append(
+		el("a", { class: "skip", id: "skip" }, "Skip to the summary"),
+		el("header", { class: "top" }, el("div", {}, el("h1", {}, name(file)), el("p", {}, "accperf " + version)), el("div", { class: "right" }, trustMark(trust), link)),
+		el("nav", { "aria-label": "Sections" }, all.map(([id, title]) => anchor(id, title))),
+		el("main", {}, all.map(([id, title, panel, mark]) => el("section", { id, "aria-labelledby": id + "-title" }, el("h2", { id: id + "-title" }, title), mark && trustLine(mark), panel))));
+	document.getElementById("skip").setAttribute("href", "#at=summary");
+	document.getElementById("static").remove();
+	app.hidden = false;
+	for (const panel of redraw) (panel.build || panel.draw)();
+	state.watch("at", () => goTo(true));
+	goTo(false);
+	let width = window.innerWidth, later;
+	window.addEventListener("resize", () => {
+		if (width === window.innerWidth) return;
+		width = window.innerWidth;
+		clearTimeout(later);
+		later = setTimeout(() => redraw.forEach((panel) => panel.draw()), 100);
+	});
+	document.documentElement.dataset.ready = Math.round(performance.now());
+}
+
+start();

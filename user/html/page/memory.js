@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Objects, and threads with the cache lines that they share.
+import { el } from "./dom.js";
+import { wilson } from "./format.js";
+import { makeTable } from "./table.js";
+
+export function objectsPanel(objects) {
+	const rows = objects.objects.map((o) => {
+		const [low, high] = objects.exact ? [o.share, o.share] : wilson(o.share, objects.samples);
+		const users = (list, count) => list.map((u) => u.function).join(", ") + (count > list.length ? ", and " + (count - list.length) + " more" : "");
+		return { ...o, low, high, read_by: users(o.readers, o.reader_count), written_by: users(o.writers, o.writer_count) };
+	});
+	if (!rows.length) return el("p", { class: "unknown" }, "No object was seen.");
+	const columns = [
+		{ key: "name", title: "object", kind: "text" }, { key: "kind", title: "kind", kind: "text", wide: true },
+		{ key: "share", title: "of all accesses", kind: "share", low: "low", high: "high" }, { key: "samples", title: "samples", kind: "number", why: "counted, not sampled" },
+		{ key: "size", title: "size", kind: "bytes" },
+		objects.amounts_known && { key: "read_bytes", title: "bytes read", kind: "bytes", wide: true }, objects.amounts_known && { key: "written_bytes", title: "bytes written", kind: "bytes", wide: true },
+		{ key: "read_by", title: "read by", kind: "text", wide: true }, { key: "written_by", title: "written by", kind: "text", wide: true },
+	].filter(Boolean);
+	return el("div", {}, makeTable({ id: "objects", label: "Objects", columns, rows, search: (o) => o.name + " " + o.kind + " " + o.read_by + " " + o.written_by, sort: ["share", true], first: 15 }).element,
+		!objects.amounts_known && objects.amounts_note && el("p", { class: "unknown" }, "Bytes: " + objects.amounts_note + "."),
+		!objects.exact && el("p", { class: "unknown" }, "Intervals here are of the number of samples alone."));
+}
+
+export function threadsPanel(threads, sharing, whyNoSharing) {
+	const moved = new Map((sharing?.threads || []).map((t) => [t.pid + "/" + t.tid, t]));
+	const rows = threads.map((t) => {
+		const m = moved.get(t.pid + "/" + t.tid) || {};
+		return { ...t, comm: t.comm ?? "unknown", bytes_in: m.in ?? null, in_low: m.in_low ?? null, in_high: m.in_high ?? null, bytes_out: m.out ?? null, out_low: m.out_low ?? null, out_high: m.out_high ?? null };
+	});
+	const bytes = rows.some((r) => r.bytes_in !== null || r.bytes_out !== null);
+	const columns = [
+		{ key: "comm", title: "process", kind: "text" }, { key: "pid", title: "pid", kind: "number", node: (r) => String(r.pid) }, { key: "tid", title: "thread", kind: "number", node: (r) => String(r.tid) },
+		{ key: "share", title: "of all time", kind: "share", low: "low", high: "high" }, { key: "samples", title: "samples", kind: "number" },
+		bytes && { key: "bytes_in", title: "bytes in", kind: "bytes", low: "in_low", high: "in_high", wide: true }, bytes && { key: "bytes_out", title: "bytes out", kind: "bytes", low: "out_low", high: "out_high", wide: true },
+	].filter(Boolean);
+	const edges = (sharing?.thread_edges || []).map((e) => ({ ...e, from: e.producer + (e.producer_tid ? " " + e.producer_tid : ""), to: e.consumer + (e.consumer_tid ? " " + e.consumer_tid : "") }));
+	const lines = (sharing?.shared_lines || []).map((l) => ({ ...l, where: (l.object || "unknown") + (l.offset !== null ? "+" + l.offset : ""), at: "0x" + l.address.toString(16), users: l.threads.map((t) => t.function + " (" + t.tid + ")").join(", "), samples: l.threads.reduce((s, t) => s + t.samples, 0) }));
+	return el("div", {},
+		rows.length ? makeTable({ id: "threads", label: "Threads", columns, rows, search: (t) => t.comm + " " + t.pid + " " + t.tid, sort: ["share", true], first: 15 }).element : el("p", { class: "unknown" }, "No thread has a sample of its own."),
+		edges.length > 0 && [el("h3", {}, "Bytes between threads"), makeTable({ id: "crossing", label: "Bytes between threads", rows: edges, search: (e) => e.from + " " + e.to, sort: ["share", true], first: 10, columns: [
+			{ key: "from", title: "written by", kind: "text" }, { key: "to", title: "read by", kind: "text" },
+			{ key: "bytes", title: "bytes", kind: "bytes", low: "low", high: "high", why: sharing.amounts_note }, { key: "share", title: "share", kind: "share", low: "share_low", high: "share_high" }] }).element],
+		sharing && [el("h3", {}, "Falsely shared cache lines"), lines.length ? makeTable({ id: "lines", label: "Falsely shared cache lines", rows: lines, search: (l) => l.where + " " + l.users, sort: ["pairs", true], first: 10, columns: [
+			{ key: "where", title: "object", kind: "text" }, { key: "at", title: "line", kind: "text", wide: true }, { key: "users", title: "used by", kind: "text" }, { key: "pairs", title: "times seen", kind: "number" }, { key: "samples", title: "samples", kind: "number" }] }).element : el("p", { class: "unknown" }, "None was seen.")],
+		!sharing && el("p", { class: "unknown" }, "Bytes between threads are unknown: " + whyNoSharing));
+}

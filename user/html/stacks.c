@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "html/stacks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/time_shares.h"
+#include "util/grow.h"
+#include "util/json.h"
+#include "util/map.h"
+
+#define SLICES 120
+#define NO_NODE UINT32_MAX
+
+struct node {
+	uint32_t parent, function; /* parent NO_NODE: a root */
+	double weight, inclusive;
+	uint64_t samples;
+	uint32_t shown; /* index in the output; NO_NODE: part of its parent's small child */
+};
+
+struct cell {
+	uint32_t slice, node;
+	double weight;
+	uint64_t samples;
+};
+
+struct tree {
+	const struct profile *p;
+	enum profile_unit unit;
+	struct node *nodes;
+	size_t count, cap;
+	struct map child;      /* parent + 1 << 32 | function -> node */
+	uint32_t *of_stack;    /* leaf node by stack */
+	uint32_t *function_at; /* by function of the profile: index in the output; NO_NODE: does not occur */
+	size_t shown, function_count;
+	uint32_t *small; /* by shown node (and one for the roots): its small child, NO_NODE: none */
+	struct cell *cells;
+	size_t cell_count, cell_cap;
+};
+
+static int64_t child_of(struct tree *t, uint32_t parent, uint32_t function)
+{
+	bool added;
+	uint64_t *at = map_put(&t->child, ((uint64_t)parent + 1) << 32 | function, &added);
+	struct node fresh = { .parent = parent, .function = function, .shown = NO_NODE };
+
+	if (!at)
+		return -ENOMEM;
+	if (!added)
+		return (int64_t)*at;
+	*at = t->count;
+	if (!PUSH(t->nodes, t->count, t->cap, 256, fresh))
+		return -ENOMEM;
+	return (int64_t)t->count - 1;
+}
+
+static int add_stack(struct tree *t, uint32_t stack, struct share_path *path)
+{
+	int n = share_path(t->p, stack, false, path);
+	int64_t at = NO_NODE;
+
+	if (n < 0)
+		return n;
+	for (size_t i = path->count; i-- > 0;) {
+		at = child_of(t, (uint32_t)at, path->ids[i]);
+		if (at < 0)
+			return (int)at;
+	}
+	if (!path->count)
+		at = child_of(t, NO_NODE, 0);
+	if (at < 0)
+		return (int)at;
+	t->of_stack[stack] = (uint32_t)at;
+	return 0;
+}
+
+static int grow_tree(struct tree *t)
+{
+	struct share_path path = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < t->p->cell_count && !err; i++) {
+		const struct profile_cell *c = &t->p->cells[i];
+
+		if (!c->samples[t->unit])
+			continue;
+		if (t->of_stack[c->stack] == NO_NODE)
+			err = add_stack(t, c->stack, &path);
+		if (err)
+			break;
+		t->nodes[t->of_stack[c->stack]].weight += c->weight[t->unit];
+		t->nodes[t->of_stack[c->stack]].samples += c->samples[t->unit];
+	}
+	free(path.ids);
+	return err;
+}
+
+static int falling(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* Numbers the nodes that are shown: parents before their children. */
+static int choose(struct tree *t)
+{
+	double *sizes = calloc(t->count + 1, sizeof(*sizes)), least = 0;
+	size_t most = 0;
+
+	if (!sizes)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->count; i++)
+		t->nodes[i].inclusive = t->nodes[i].weight;
+	for (size_t i = t->count; i-- > 0;)
+		if (t->nodes[i].parent != NO_NODE)
+			t->nodes[t->nodes[i].parent].inclusive += t->nodes[i].inclusive;
+	for (size_t i = 0; i < t->count; i++)
+		sizes[i] = t->nodes[i].inclusive;
+	if (t->count > NODES_MOST) {
+		qsort(sizes, t->count, sizeof(*sizes), falling);
+		least = sizes[NODES_MOST];
+	}
+	free(sizes);
+	for (size_t i = 0; i < t->count; i++) {
+		struct node *n = &t->nodes[i];
+
+		/* like ones at the border are left out together, so that the choice is no matter of chance */
+		if (n->inclusive > least && (n->parent == NO_NODE || t->nodes[n->parent].shown != NO_NODE))
+			n->shown = (uint32_t)most++;
+	}
+	t->shown = most;
+	return 0;
+}
+
+/* What a node counts for: itself, or the small child of its nearest ancestor that is shown. */
+static uint32_t shown_as(struct tree *t, uint32_t node)
+{
+	uint32_t at = node;
+
+	while (at != NO_NODE && t->nodes[at].shown == NO_NODE)
+		at = t->nodes[at].parent;
+	if (at == node)
+		return t->nodes[at].shown;
+	at = at == NO_NODE ? (uint32_t)t->shown : t->nodes[at].shown;
+	return t->small[at];
+}
+
+static int find_cells(struct tree *t, const struct in_order *o, unsigned slices)
+{
+	double span = (double)(t->p->last_time - t->p->first_time) + 1;
+	struct map at = { 0 };
+	int err = 0;
+
+	t->cell_count = 0;
+	for (size_t i = 0; i < o->sample_count && !err; i++) {
+		const struct ordered_sample *s = &o->samples[i];
+		double place = (double)(s->time - t->p->first_time) / span * slices;
+		struct cell c = { .slice = place >= 0 && place < slices ? (uint32_t)place : slices - 1 };
+		bool added;
+		uint64_t *cell;
+
+		if (s->stack >= t->p->stack_count || t->of_stack[s->stack] == NO_NODE)
+			continue;
+		c.node = shown_as(t, t->of_stack[s->stack]);
+		cell = map_put(&at, (uint64_t)c.slice << 32 | c.node, &added);
+		if (!cell || (added && !PUSH(t->cells, t->cell_count, t->cell_cap, 256, c)))
+			err = -ENOMEM;
+		else if (added)
+			*cell = t->cell_count - 1;
+		if (err)
+			break;
+		t->cells[*cell].weight += (double)s->period;
+		t->cells[*cell].samples++;
+	}
+	map_release(&at);
+	return err;
+}
+
+static int name_functions(struct tree *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct node *n = &t->nodes[i];
+
+		if (n->shown != NO_NODE && t->function_at[n->function] == NO_NODE)
+			t->function_at[n->function] = (uint32_t)t->function_count++;
+		/* a small child comes after all shown ones, one for each place that has some */
+		if (n->shown == NO_NODE && (n->parent == NO_NODE || t->nodes[n->parent].shown != NO_NODE)) {
+			uint32_t at = n->parent == NO_NODE ? (uint32_t)t->shown : t->nodes[n->parent].shown;
+
+			t->small[at] = 0;
+		}
+	}
+	for (size_t i = 0, next = t->shown; i <= t->shown; i++)
+		if (t->small[i] != NO_NODE)
+			t->small[i] = (uint32_t)next++;
+	return 0;
+}
+
+static void json_names(const struct tree *t, struct json *j)
+{
+	const struct profile_function **f = calloc(t->function_count + 1, sizeof(*f));
+
+	for (size_t i = 0; f && i < t->p->function_count; i++)
+		if (t->function_at[i] != NO_NODE)
+			f[t->function_at[i]] = &t->p->functions[i];
+	json_arr(j, "name");
+	for (size_t i = 0; f && i < t->function_count; i++)
+		json_str(j, NULL, f[i]->name);
+	json_str(j, NULL, "(small)");
+	json_end(j);
+	json_arr(j, "object");
+	for (size_t i = 0; f && i < t->function_count; i++)
+		json_str(j, NULL, f[i]->object);
+	json_str(j, NULL, "");
+	json_end(j);
+	if (!f)
+		j->out->failed = true;
+	free(f);
+}
+
+struct out_node {
+	int64_t parent;
+	size_t function;
+	double weight;
+	uint64_t samples;
+};
+
+static int json_nodes(struct tree *t, struct json *j)
+{
+	size_t count = t->shown;
+	struct out_node *n;
+
+	for (size_t i = 0; i <= t->shown; i++)
+		count += t->small[i] != NO_NODE;
+	n = calloc(count + 1, sizeof(*n));
+	if (!n)
+		return -ENOMEM;
+	for (size_t i = 0; i <= t->shown; i++)
+		if (t->small[i] != NO_NODE)
+			n[t->small[i]] = (struct out_node){ i == t->shown ? -1 : (int64_t)i, t->function_count, 0, 0 };
+	for (size_t i = 0; i < t->count; i++) {
+		const struct node *from = &t->nodes[i];
+		struct out_node *to = &n[shown_as(t, (uint32_t)i)];
+
+		if (from->shown != NO_NODE) {
+			to->parent = from->parent == NO_NODE ? -1 : (int64_t)t->nodes[from->parent].shown;
+			to->function = t->function_at[from->function];
+		}
+		to->weight += from->weight;
+		to->samples += from->samples;
+	}
+	json_obj(j, "nodes");
+	json_arr(j, "parent");
+	for (size_t i = 0; i < count; i++)
+		json_i64(j, NULL, n[i].parent);
+	json_end(j);
+	json_arr(j, "function");
+	for (size_t i = 0; i < count; i++)
+		json_u64(j, NULL, n[i].function);
+	json_end(j);
+	json_arr(j, "weight");
+	for (size_t i = 0; i < count; i++)
+		json_f64(j, NULL, n[i].weight);
+	json_end(j);
+	json_arr(j, "samples");
+	for (size_t i = 0; i < count; i++)
+		json_u64(j, NULL, n[i].samples);
+	json_end(j);
+	json_end(j);
+	free(n);
+	return 0;
+}
+
+static void json_cells(const struct tree *t, unsigned slices, struct json *j)
+{
+	json_obj(j, "time");
+	json_u64(j, "slices", slices);
+	json_f64(j, "slice_ns", slices ? ((double)(t->p->last_time - t->p->first_time) + 1) / slices : NAN);
+	json_arr(j, "slice");
+	for (size_t i = 0; i < t->cell_count; i++)
+		json_u64(j, NULL, t->cells[i].slice);
+	json_end(j);
+	json_arr(j, "node");
+	for (size_t i = 0; i < t->cell_count; i++)
+		json_u64(j, NULL, t->cells[i].node);
+	json_end(j);
+	json_arr(j, "weight");
+	for (size_t i = 0; i < t->cell_count; i++)
+		json_f64(j, NULL, t->cells[i].weight);
+	json_end(j);
+	json_arr(j, "samples");
+	for (size_t i = 0; i < t->cell_count; i++)
+		json_u64(j, NULL, t->cells[i].samples);
+	json_end(j);
+	json_end(j);
+}
+
+static void json_threads(const struct tree *t, double effective, struct json *j)
+{
+	json_arr(j, "threads");
+	for (size_t i = 0; i < t->p->thread_count; i++) {
+		const struct profile_thread *th = &t->p->threads[i];
+		double weight = 0, low, high, share;
+		uint64_t samples = 0;
+
+		for (size_t c = th->first_cell; c < th->first_cell + th->cell_count; c++) {
+			weight += t->p->cells[c].weight[t->unit];
+			samples += t->p->cells[c].samples[t->unit];
+		}
+		if (!samples)
+			continue;
+		share = weight / t->p->weight[t->unit];
+		wilson_interval(share, effective, &low, &high);
+		json_obj(j, NULL);
+		json_u64(j, "pid", th->pid);
+		json_u64(j, "tid", th->tid);
+		json_str(j, "comm", th->comm);
+		json_u64(j, "samples", samples);
+		json_f64(j, "share", share);
+		json_f64(j, "low", low);
+		json_f64(j, "high", high);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void json_recorded(const struct profile *p, struct json *j)
+{
+	static const char *const keys[] = { "command", "host",     "kernel", "arch",      "version",
+					    "engine",  "imported", "merged", "incomplete" };
+
+	json_obj(j, "recorded");
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		json_str(j, keys[i], profile_meta(p, keys[i]));
+	json_f64(j, "began_realtime_ns", p->start_realtime_ns ? (double)p->start_realtime_ns : NAN);
+	json_f64(j, "rate_hz", p->rate);
+	json_u64(j, "threads", p->thread_count);
+	json_end(j);
+}
+
+static int write_out(struct tree *t, const struct in_order *o, struct buf *out)
+{
+	struct json j = { .out = out };
+	struct shares_opts whole = { .thread = SHARES_ALL_THREADS };
+	struct shares shares = { 0 };
+	struct err ignored;
+	unsigned slices = SLICES;
+	int err = shares_compute(t->p, &whole, &shares, &ignored);
+	double effective = err ? NAN : shares.effective;
+
+	shares_release(&shares);
+	if (!o->sample_count || t->p->last_time <= t->p->first_time)
+		slices = 0;
+	if (slices && !err)
+		err = find_cells(t, o, slices);
+	for (; !err && t->cell_count > CELLS_MOST && slices > 15; err = find_cells(t, o, slices))
+		slices /= 2;
+	if (err)
+		return err;
+	json_obj(&j, NULL);
+	json_str(&j, "schema", "accperf.stacks/1");
+	json_recorded(t->p, &j);
+	json_str(&j, "unit",
+		 t->unit == PROFILE_TIME       ? "ns"
+		 : t->unit == PROFILE_ACCESSES ? "accesses"
+					       : "instructions");
+	json_u64(&j, "samples", t->p->samples[t->unit]);
+	json_f64(&j, "weight", t->p->weight[t->unit]);
+	json_f64(&j, "effective", effective);
+	json_obj(&j, "functions");
+	json_names(t, &j);
+	json_end(&j);
+	err = json_nodes(t, &j);
+	json_cells(t, slices, &j);
+	json_threads(t, effective, &j);
+	json_end(&j);
+	return err ? err : buf_failed(out) ? -ENOMEM : 0;
+}
+
+int html_stacks(const struct profile *p, const struct in_order *o, struct buf *out, struct err *e)
+{
+	struct tree t = { .p = p, .unit = profile_unit(p) };
+	int err;
+
+	t.of_stack = malloc((p->stack_count + 1) * sizeof(*t.of_stack));
+	t.function_at = malloc((p->function_count + 1) * sizeof(*t.function_at));
+	err = t.of_stack && t.function_at ? 0 : -ENOMEM;
+	if (!err) {
+		memset(t.of_stack, 0xff, (p->stack_count + 1) * sizeof(*t.of_stack));
+		memset(t.function_at, 0xff, (p->function_count + 1) * sizeof(*t.function_at));
+		err = grow_tree(&t);
+	}
+	if (!err)
+		err = choose(&t);
+	if (!err) {
+		t.small = malloc((t.shown + 1) * sizeof(*t.small));
+		err = t.small ? 0 : -ENOMEM;
+	}
+	if (!err) {
+		memset(t.small, 0xff, (t.shown + 1) * sizeof(*t.small));
+		err = name_functions(&t);
+	}
+	if (!err)
+		err = write_out(&t, o, out);
+	free(t.of_stack);
+	free(t.function_at);
+	free(t.small);
+	free(t.nodes);
+	free(t.cells);
+	map_release(&t.child);
+	return err ? err_set(e, err, "out of memory") : 0;
+}
