@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../lib.sh"
 ldd "$TOP/build/accperf" 2>/dev/null | grep -q libasan && { skip "profiles are opened once" "a sanitizer wants to be loaded first"; exit 0; }
 
-# All opening goes through open() of util/openfile.c.
+# All opening goes through open(). What only looks (O_PATH) is how a profile is hashed before an answer that was kept is
+# looked for (cli/kept.c), which is no walk.
 cat >count.c <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,7 +26,7 @@ int open(const char *path, int flags, ...)
 	va_start(rest, flags);
 	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;
 	va_end(rest);
-	if (log && end && !strcmp(end, ".prof")) {
+	if (log && end && !strcmp(end, ".prof") && !(flags & O_PATH)) {
 		fd = next(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 		if (fd >= 0 && write(fd, "open\n", 5) == 5)
 			close(fd);
@@ -42,7 +43,7 @@ G=$TOP/tests/golden
 # once N ARGUMENTS...: whatever its status, as many openings as there are profiles
 once() {
 	local want=$1 got; shift
-	rm -f opened
+	rm -rf opened cache/accperf/answers
 	COUNT_LOG=$TMP/opened LD_PRELOAD=$TMP/count.so accperf "$@" >said 2>&1
 	got=$(wc -l <opened)
 	[ "$got" = "$want" ] || { echo "$got openings of $want profiles: accperf $*"; tail -3 said | cut -c 1-200; return 1; }
@@ -58,3 +59,10 @@ check "logca fit reads its profile once" once 1 logca fit "$G/offload-marker.pro
 check "diff reads each profile once" once 2 diff "$a" "$b"
 check "compare reads each profile once" once 2 compare "$a" "$b"
 check "merge reads each profile once" once 2 merge -f -o merged.data "$a" "$b"
+again() { accperf "$@" >said 2>&1; rm -f opened; COUNT_LOG=$TMP/opened LD_PRELOAD=$TMP/count.so accperf "$@" >said 2>&1; [ ! -e opened ]; }
+for how in "report" "report --columns flow" "flow --json" "flow --per scale" "objects" "timeline"; do
+	check "$how asked again does not read its profile" again $how -i "$a"
+done
+check "diff asked again reads neither profile" again diff "$a" "$b"
+anew() { ! again "$@"; }
+check "... but all of it with --fresh" anew diff --fresh "$a" "$b"

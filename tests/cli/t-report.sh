@@ -93,8 +93,19 @@ mkprofile unnamed.data elf="$PWD/named" id="$id" addr="$addr" end=0
 export XDG_CACHE_HOME=$TMP/cache
 check "names that are missing are found when reading" bash -c 'accperf report -i unnamed.data --json 2>/dev/null | jq -e ".functions[0] | .name == \"hidden_name\" and .object == \"named\" and (.file | test(\"named.c\")) and .line == 1"'
 check "... and count as named" bash -c 'accperf report -i unnamed.data --json 2>/dev/null | jq -e ".unnamed == 0"'
-rm -rf cache; gcc -O0 -Wl,--build-id=0xabcdef0123 -o named named.c
+rm -rf cache/accperf/symbols; gcc -O0 -Wl,--build-id=0xabcdef0123 -o named named.c
 check "... but not from another file in its place" bash -c "accperf report -i unnamed.data --json 2>/dev/null | jq -e '(.functions[0].name | test(\"^named[+]0x\")) and .unnamed == 1'"
+# an answer that was kept rests on these files, and is given with its status and what was said beside it
+ask() { accperf report -i $1 >"$2.out" 2>"$2.err"; echo "status $?" >>"$2.out"; }
+head -c 3000 a.data >cut.data; rm -rf cache/accperf/answers; ask cut.data first; ask cut.data again
+check "asked again, the same is said with the same status" bash -c 'ls cache/accperf/answers/* && cmp first.out again.out && cmp first.err again.err && grep -q "status 3" first.out && [ -s first.err ]'
+check "answers are for the owner's eyes only" test "$(stat -c %a cache/accperf/answers cache/accperf/answers/* | tr '\n' ' ')" = "700 600 "
+cp a.data cut.data; ask cut.data other
+check "... not of another profile under the same name" bash -c '! cmp -s first.out other.out && grep -q "status 0" other.out'
+ask "cut.data --json" json; ask "cut.data --per-thread" thread
+check "... nor of other options" bash -c '! cmp -s other.out json.out && ! cmp -s json.out thread.out && ! cmp -s other.out thread.out'
+for f in cache/accperf/answers/*; do head -c 100 /dev/urandom >"$f"; done; ask cut.data damaged
+check "a damaged answer is none" cmp other.out damaged.out
 
 # on a terminal: colours, pager, cut names; none of it with NO_COLOR or --stdio
 tty() { script -qec "stty cols 80 rows ${ROWS:-50}; $1" /dev/null </dev/null; }

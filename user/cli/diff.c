@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/kept.h"
 #include "cli/pager.h"
 #include "flow/estimator_table.h"
 #include "flow/estimators.h"
@@ -14,7 +15,7 @@
 struct diff_cmd {
 	const char *semantics, *stack, *attribute, *estimator;
 	uint64_t rows;
-	bool all, json, stdio;
+	bool all, json, stdio, fresh;
 };
 
 static const struct diff_cmd defaults = { .semantics = "quad", .stack = "exclude", .attribute = "self", .rows = 20 };
@@ -32,6 +33,7 @@ static const struct opt options[] = { { OPT_STRING, 0, "semantics", AT(semantics
 				      { OPT_BOOL, 'a', "all", AT(all), .help = "list changes that may be noise, too" },
 				      { OPT_BOOL, 0, "json", AT(json), .help = "accperf.diff/1" },
 				      STDIO_OPT(struct diff_cmd, stdio),
+				      FRESH_OPT(struct diff_cmd, fresh),
 				      OPT_END };
 
 /* A profile without accesses still has times to compare. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/kept.h"
 #include "cli/filter_opts.h"
 #include "cli/flow_per.h"
 #include "cli/pager.h"
@@ -22,7 +23,7 @@ struct flow_cmd {
 	double min_share, level;
 	struct filter_opts filter;
 	uint64_t top, rows, tid;
-	bool json, dot, svg, xml, no_census, no_windows, inclusive, threads, stdio;
+	bool json, dot, svg, xml, no_census, no_windows, inclusive, threads, stdio, fresh;
 };
 
 static const struct flow_cmd defaults = {
@@ -79,6 +80,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "no-census", AT(no_census), .help = "leave the store census aside" },
 	{ OPT_BOOL, 0, "no-windows", AT(no_windows), .help = "leave the watch windows aside" },
 	STDIO_OPT(struct flow_cmd, stdio),
+	FRESH_OPT(struct flow_cmd, fresh),
 	OPT_END
 };
 

@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "util/suggest.h"
+#include "cli/kept.h"
 #include "symbol/confine.h"
 #include "util/rights.h"
+#include "util/suggest.h"
 
 extern const struct cli_command *const __start_cli_table[];
 extern const struct cli_command *const __stop_cli_table[];
@@ -96,7 +97,7 @@ int cli_run(const struct cli_command *cmd, int argc, char **argv)
 	if (opts_parse(cmd, opts, argc, argv, &rest, &e))
 		status = cli_fail(&e, EXIT_USAGE);
 	else
-		status = cmd->run(opts, argc - rest, argv + rest);
+		status = kept_run(cmd, opts, argc, argv, rest);
 	free(opts);
 	return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/kept.h"
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "view/objects.h"
@@ -13,7 +14,7 @@ struct objects_cmd {
 	const char *input, *stack, *attribute, *from;
 	struct filter_opts filter;
 	uint64_t rows;
-	bool json, stdio;
+	bool json, stdio, fresh;
 };
 
 static const struct objects_cmd defaults = {
@@ -34,6 +35,7 @@ static const struct opt options[] = {
 	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "objects and functions shown (20)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.objects/1" },
 	STDIO_OPT(struct objects_cmd, stdio),
+	FRESH_OPT(struct objects_cmd, fresh),
 	OPT_END
 };
 

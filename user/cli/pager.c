@@ -49,6 +49,13 @@ static int write_all(FILE *f, const struct buf *text, const char *what, struct e
 	return 0;
 }
 
+static struct pager_copy *copied;
+
+void pager_copy_to(struct pager_copy *copy)
+{
+	copied = copy;
+}
+
 int pager_write(const struct buf *text, bool pager, struct err *e)
 {
 	unsigned columns, rows, lines = 0;
@@ -58,6 +65,11 @@ int pager_write(const struct buf *text, bool pager, struct err *e)
 
 	if (buf_failed(text))
 		return err_set(e, -ENOMEM, "out of memory");
+	if (copied) {
+		buf_add(&copied->text, text->data, text->len);
+		copied->pager = pager;
+		copied->times++;
+	}
 	for (size_t i = 0; i < text->len; i++)
 		lines += text->data[i] == '\n';
 	if (!command || !*command)

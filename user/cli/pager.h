@@ -16,6 +16,13 @@ struct text_style pager_style(void);
 /* Writes text to stdout; on a terminal that is too small for it, through ACCPERF_PAGER, PAGER or
  * less, when `pager`. Returns 0 or -errno with *e filled. */
 int pager_write(const struct buf *text, bool pager, struct err *e);
+/* What pager_write() is given is appended to *copy, too; NULL: no more. */
+struct pager_copy {
+	struct buf text;
+	bool pager;     /* as it was asked for */
+	unsigned times; /* that it was called */
+};
+void pager_copy_to(struct pager_copy *copy);
 /* The same for one value that is a whole file: path NULL or "-" is stdout. As private as a profile: a new
  * file of mode 0600 in the place of an older one; a terminal, /dev/null and /dev/stdout are written to. */
 int pager_save(const struct buf *data, const char *path, struct err *e);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/kept.h"
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "cli/report_html.h"
@@ -16,7 +17,7 @@
 struct report_cmd {
 	const char *input, *sort, *by, *callers, *columns, *html;
 	struct filter_opts filter;
-	bool children, inlined, per_thread, json, pager, stdio, limit_given;
+	bool children, inlined, per_thread, json, pager, stdio, fresh, limit_given;
 	double limit;
 };
 
@@ -51,6 +52,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "html", AT(html), .arg = "FILE",
 	  .help = "write all that the profile tells as one page for a browser; - is stdout" },
 	STDIO_OPT(struct report_cmd, stdio),
+	FRESH_OPT(struct report_cmd, fresh),
 	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
 	OPT_END
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/kept.h"
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "view/timeline.h"
@@ -13,7 +14,7 @@ struct timeline_cmd {
 	const char *input, *output, *metric, *stack, *attribute;
 	struct filter_opts filter;
 	uint64_t slices, rows;
-	bool csv, svg, json, stdio;
+	bool csv, svg, json, stdio, fresh;
 };
 
 static const struct timeline_cmd defaults = {
@@ -38,6 +39,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "a picture" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.timeline/1" },
 	STDIO_OPT(struct timeline_cmd, stdio),
+	FRESH_OPT(struct timeline_cmd, fresh),
 	OPT_END
 };
 

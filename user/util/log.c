@@ -10,9 +10,15 @@
 #include "util/clean.h"
 
 static bool progress_shown;
+static struct buf *copied;
+
+void log_copy_to(struct buf *copy)
+{
+	copied = copy;
+}
 
 /* One line; names in it are a target's, and what they hold must not act on the terminal. */
-static void say(const char *before, const char *fmt, va_list ap)
+static void say(const char *before, const char *fmt, va_list ap, struct buf *copy)
 {
 	AUTO_BUF(clean);
 	char *text = NULL;
@@ -21,8 +27,11 @@ static void say(const char *before, const char *fmt, va_list ap)
 		return;
 	clean_add(&clean, text, CLEAN_TEXT);
 	free(text);
-	if (!buf_failed(&clean))
-		fprintf(stderr, "%s%s", before, clean.len ? clean.data : "");
+	if (buf_failed(&clean))
+		return;
+	fprintf(stderr, "%s%s", before, clean.len ? clean.data : "");
+	if (copy)
+		buf_addf(copy, "%s%s\n", before, clean.len ? clean.data : "");
 }
 
 void log_msg(enum log_level level, const char *fmt, ...)
@@ -32,7 +41,7 @@ void log_msg(enum log_level level, const char *fmt, ...)
 
 	log_progress_end();
 	va_start(ap, fmt);
-	say(prefix[level], fmt, ap);
+	say(prefix[level], fmt, ap, copied);
 	va_end(ap);
 	fputc('\n', stderr);
 }
@@ -44,7 +53,7 @@ void log_progress(const char *fmt, ...)
 	if (!isatty(STDERR_FILENO))
 		return;
 	va_start(ap, fmt);
-	say("\r\033[K", fmt, ap);
+	say("\r\033[K", fmt, ap, NULL);
 	va_end(ap);
 	fflush(stderr);
 	progress_shown = true;

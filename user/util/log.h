@@ -16,6 +16,10 @@ void log_msg(enum log_level level, const char *fmt, ...) __attribute__((format(p
 #define log_warn(...) log_msg(LOG_WARN, __VA_ARGS__)
 #define log_info(...) log_msg(LOG_INFO, __VA_ARGS__)
 
+/* Messages as they were printed are appended to `copy`, too; NULL: no more. */
+struct buf;
+void log_copy_to(struct buf *copy);
+
 /* Rewrites one line in place; does nothing unless stderr is a terminal (or quiet). */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_progress_end(void);

@@ -65,9 +65,22 @@ static int look_at(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+static void (*tell)(void *ctx, const char *path, const struct stat *found);
+static void *tell_ctx;
+
+void openfile_tell(void (*told)(void *ctx, const char *path, const struct stat *found), void *ctx)
+{
+	tell = told;
+	tell_ctx = ctx;
+}
+
 int openfile_regular(const char *path, struct stat *st)
 {
-	return reopen_regular(look_at(path), st);
+	int fd = reopen_regular(look_at(path), st);
+
+	if (tell)
+		tell(tell_ctx, path, fd >= 0 ? st : NULL);
+	return fd;
 }
 
 int openfile_magic(const char *path, struct stat *st)

@@ -24,6 +24,10 @@ int openfile_magic(const char *path, struct stat *st);
 /* A folder inside the root of `pid`, for listing. */
 int openfile_dir_in_root(uint32_t pid, const char *path);
 
+/* Whoever keeps what was worked out wants to know what it rests on: told is called for each path that
+ * openfile_regular() is asked for, with what was found, or NULL. told NULL: nobody. Of one thread. */
+void openfile_tell(void (*told)(void *ctx, const char *path, const struct stat *found), void *ctx);
+
 /* Only root or we ourselves can have written it: what is known of such a file may be remembered. */
 bool openfile_is_ours(const struct stat *st);
 /* Tells one content from another, though both claim the same build-id: the size, both ends and

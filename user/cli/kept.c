@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "cli/pager.h"
+#include "util/answers.h"
+#include "util/cachedir.h"
+#include "util/openfile.h"
+#include "util/rights.h"
+
+#define MAX_INPUTS 2
+#define PAGED 1u /* flags of an answer: through the pager, on a terminal */
+
+struct kept {
+	int dir;
+	struct answer_key key;
+	const char *input[MAX_INPUTS];
+	struct stat input_was[MAX_INPUTS];
+	unsigned inputs;
+};
+
+static const void *option(const struct cli_command *cmd, const void *opts, const char *name, enum opt_type type)
+{
+	for (const struct opt *o = cmd->options; o && (o->type != OPT_GROUP || o->help); o++)
+		if (o->type == type && o->name && !strcmp(o->name, name))
+			return (const char *)opts + o->offset;
+	return NULL;
+}
+
+static bool hash_file(XXH3_state_t *h, const char *path, struct stat *st)
+{
+	int fd = openfile_regular(path, st);
+	char *piece = malloc(1 << 20);
+	uint64_t size = 0;
+	ssize_t n = -1;
+
+	while (fd >= 0 && piece && (n = read(fd, piece, 1 << 20)) > 0) {
+		XXH3_128bits_update(h, piece, (size_t)n);
+		size += (uint64_t)n;
+	}
+	XXH3_128bits_update(h, &size, sizeof(size));
+	free(piece);
+	if (fd >= 0)
+		close(fd);
+	return n == 0;
+}
+
+static void hash_text(XXH3_state_t *h, const char *text)
+{
+	uint64_t len = text ? strlen(text) + 1 : 0;
+
+	XXH3_128bits_update(h, &len, sizeof(len));
+	if (text)
+		XXH3_128bits_update(h, text, len);
+}
+
+/* What options came to, however they were given: parsing has moved operands over them. */
+static void hash_option(XXH3_state_t *h, const struct opt *o, const void *opts)
+{
+	const char *at = (const char *)opts + o->offset;
+	const struct opt_list *list = (const void *)at;
+
+	switch (o->type) {
+	case OPT_BOOL: XXH3_128bits_update(h, at, sizeof(bool)); break;
+	case OPT_UINT:
+	case OPT_SIZE: XXH3_128bits_update(h, at, sizeof(uint64_t)); break;
+	case OPT_DOUBLE:
+	case OPT_TIME: XXH3_128bits_update(h, at, sizeof(double)); break;
+	case OPT_STRING: hash_text(h, *(const char *const *)(const void *)at); break;
+	case OPT_LIST:
+		XXH3_128bits_update(h, &list->count, sizeof(list->count));
+		for (unsigned i = 0; i < list->count; i++)
+			hash_text(h, list->items[i]);
+		break;
+	case OPT_GROUP: break;
+	}
+	if (o->set_offset)
+		XXH3_128bits_update(h, (const char *)opts + o->set_offset, sizeof(bool));
+}
+
+/* False: what the answer depends on cannot all be told. */
+static bool make_key(struct kept *k, const struct cli_command *cmd, const void *opts)
+{
+	struct text_style style = pager_style();
+	const uint32_t look[] = { style.width, style.colour };
+	XXH3_state_t *h = XXH3_createState();
+	XXH128_hash_t hash;
+	struct stat st;
+	bool ok = h && XXH3_128bits_reset(h) == XXH_OK && hash_file(h, "/proc/self/exe", &st);
+
+	if (ok)
+		hash_text(h, cmd->name);
+	for (const struct opt *o = cmd->options; ok && (o->type != OPT_GROUP || o->help); o++)
+		if (!o->name || strcmp(o->name, KEPT_OPTION))
+			hash_option(h, o, opts);
+	for (unsigned i = 0; ok && i < k->inputs; i++) {
+		hash_text(h, k->input[i]);
+		ok = hash_file(h, k->input[i], &k->input_was[i]);
+	}
+	if (ok) {
+		XXH3_128bits_update(h, look, sizeof(look));
+		hash = XXH3_128bits_digest(h);
+		k->key = (struct answer_key){ hash.low64, hash.high64 };
+	}
+	XXH3_freeState(h);
+	return ok;
+}
+
+static bool inputs_unchanged(const struct kept *k)
+{
+	for (unsigned i = 0; i < k->inputs; i++) {
+		const struct stat *was = &k->input_was[i];
+		struct stat is;
+
+		if (stat(k->input[i], &is) || is.st_dev != was->st_dev || is.st_ino != was->st_ino ||
+		    is.st_size != was->st_size || is.st_mtim.tv_sec != was->st_mtim.tv_sec ||
+		    is.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
+			return false;
+	}
+	return true;
+}
+
+/* True: answers of such a call are kept. What servers of debug information say is not known beforehand. */
+static bool prepare(struct kept *k, const struct cli_command *cmd, const void *opts, int argc, char **argv, int rest)
+{
+	const char *const *input = option(cmd, opts, "input", OPT_STRING);
+	const char *const *output = option(cmd, opts, "output", OPT_STRING);
+	const char *const *page = option(cmd, opts, "html", OPT_STRING);
+	const char *servers = rights_getenv("DEBUGINFOD_URLS");
+
+	*k = (struct kept){ .dir = -1 };
+	if (!option(cmd, opts, KEPT_OPTION, OPT_BOOL) || (output && *output) || (page && *page) ||
+	    (servers && *servers))
+		return false;
+	if (input)
+		k->input[k->inputs++] = *input;
+	for (int i = rest; i < argc; i++) {
+		if (k->inputs == MAX_INPUTS)
+			return false;
+		k->input[k->inputs++] = argv[i];
+	}
+	if (!k->inputs || !make_key(k, cmd, opts))
+		return false;
+	k->dir = cachedir_open("answers");
+	return k->dir >= 0;
+}
+
+static bool give_again(const struct kept *k, int *status)
+{
+	struct buf text = { 0 };
+	struct err e = { 0 };
+	struct answer a;
+	bool found = !answer_get(k->dir, &k->key, &a) && (a.status == EXIT_DONE || a.status == EXIT_DEGRADED);
+
+	if (found) {
+		if (a.text_len)
+			buf_add(&text, a.text, a.text_len);
+		*status = pager_write(&text, a.flags & PAGED, &e) ? cli_fail(&e, EXIT_FAILED) : (int)a.status;
+		fwrite(a.log, 1, a.log_len, stderr);
+	}
+	buf_release(&text);
+	answer_release(&a);
+	return found;
+}
+
+static void tell(void *files, const char *path, const struct stat *found)
+{
+	answer_files_add(files, path, found);
+}
+
+static int run_and_keep(const struct kept *k, const struct cli_command *cmd, void *opts, int argc, char **argv,
+			int rest)
+{
+	struct answer_files files = { 0 };
+	struct pager_copy copy = { 0 };
+	struct answer a;
+	AUTO_BUF(log);
+	int status;
+
+	openfile_tell(tell, &files);
+	pager_copy_to(&copy);
+	log_copy_to(&log);
+	status = cmd->run(opts, argc - rest, argv + rest);
+	openfile_tell(NULL, NULL);
+	pager_copy_to(NULL);
+	log_copy_to(NULL);
+	a = (struct answer){ .status = (uint32_t)status,
+			     .flags = copy.pager ? PAGED : 0,
+			     .log = log.data,
+			     .log_len = log.len,
+			     .text = copy.text.data,
+			     .text_len = copy.text.len };
+	if ((status == EXIT_DONE || status == EXIT_DEGRADED) && copy.times == 1 && !buf_failed(&copy.text) &&
+	    !buf_failed(&log) && inputs_unchanged(k))
+		answer_put(k->dir, &k->key, &files, &a);
+	buf_release(&copy.text);
+	answer_files_release(&files);
+	return status;
+}
+
+int kept_run(const struct cli_command *cmd, void *opts, int argc, char **argv, int rest)
+{
+	const bool *fresh = option(cmd, opts, KEPT_OPTION, OPT_BOOL);
+	struct kept k;
+	int status;
+
+	if (!prepare(&k, cmd, opts, argc, argv, rest))
+		return cmd->run(opts, argc - rest, argv + rest);
+	if (*fresh || !give_again(&k, &status))
+		status = run_and_keep(&k, cmd, opts, argc, argv, rest);
+	close(k.dir);
+	return status;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Runs a command; one that has FRESH_OPT in its options, and reads profiles only, keeps what it printed
+ * (util/answers.h) and prints that again when asked the same of the same contents by the same program, for a
+ * terminal of the same width. To let a command do so: FRESH_OPT in its options and `bool fresh` in their struct.
+ * Its output must depend on nothing but options, its -i and operands, and files opened by util/openfile.h.
+ * Included by main.c and the commands of user/cli.
+ */
+#ifndef ACCPERF_CLI_KEPT_H
+#define ACCPERF_CLI_KEPT_H
+
+#include "cli/cli.h"
+
+#define KEPT_OPTION "fresh"
+#define FRESH_OPT(struct_name, field)                                                                                  \
+	{                                                                                                              \
+		OPT_BOOL, 0, KEPT_OPTION, offsetof(struct_name, field),                                                \
+			.help = "work it out anew; what was printed before is kept ($XDG_CACHE_HOME/accperf/answers)"  \
+	}
+
+/* argv from the command's name on, after opts_parse(); rest as it set it. Returns what the command does. */
+int kept_run(const struct cli_command *cmd, void *opts, int argc, char **argv, int rest);
+
+#endif
