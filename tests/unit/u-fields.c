@@ -417,6 +417,49 @@ static void who_could_write_need_not_have_run(void **state)
 	flow_input_release(&in);
 }
 
+/* Of many writers of a field the likeliest make edges, whatever order they stand in; sites share what was chosen. */
+static void many_writers_are_the_likeliest(void **state)
+{
+	enum { N = 500, MOST = 64 };
+	struct in_func func[N + 1] = { 0 };
+	struct in_writer writer[N];
+	struct in_site site[3] = { { .func = N, .field = 1, .writers = N },
+				   { .func = N },
+				   { .func = N, .field = 1, .writers = N } };
+	struct flow_input in = {
+		.funcs = func, .func_count = N + 1, .writer = writer, .writer_count = N, .sites = site, .site_count = 3
+	};
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct fields f;
+	double sum = 0, least = 1;
+
+	(void)state;
+	for (int ties = 0; ties < 2; ties++) {
+		for (uint32_t i = 0; i < N; i++) {
+			func[i] = (struct in_func){ .name = "w", .object = "x" };
+			writer[i] = (struct in_writer){ .func = i, .fields = ties ? 3 : 1 + i * 37 % N, .stores = 1 };
+		}
+		func[N] = (struct in_func){ .name = "r", .object = "x" };
+		assert_int_equal(fields_learn(&f, &in, &o), 0);
+		assert_int_equal(f.likelies, MOST);
+		assert_int_equal(f.likely_count[0], MOST);
+		assert_int_equal(f.likely_count[1], 0);
+		assert_int_equal(f.likely_count[2], MOST);
+		assert_int_equal(f.likely_first[0], f.likely_first[2]);
+		sum = 0;
+		for (uint32_t i = 0; i < MOST; i++) {
+			sum += f.weight[f.likely[i]];
+			least = fmin(least, f.weight[f.likely[i]]);
+			assert_true(ties || writer[f.likely[i]].fields > N - MOST);
+		}
+		assert_true(fabs(sum - 1) < 1e-9 && least > 0);
+		for (uint32_t i = 0; i < N; i++)
+			sum -= f.weight[i];
+		assert_true(fabs(sum) < 1e-9);
+		fields_release(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -427,6 +470,7 @@ int main(void)
 		cmocka_unit_test(who_works_on_the_same_structures_is_likelier),
 		cmocka_unit_test(windows_that_begin_elsewhere_are_told),
 		cmocka_unit_test(who_could_write_need_not_have_run),
+		cmocka_unit_test(many_writers_are_the_likeliest),
 	};
 
 	return cmocka_run_group_tests(tests, set_path, remove_path);

@@ -10,6 +10,9 @@
 #include "util/map.h"
 
 /* What is expected before any window, and how many checks that counts as. */
+/* Writers of one field that edges are made of; of more, the likeliest. gcc has 500 to a field that each of 4,000
+ * functions may read: a million edges, which all together say that it was nobody in particular. */
+#define WRITERS_MOST 64
 #define OTHERS 0.2
 #define APART 0.2
 #define CHECKS 4.0
@@ -198,18 +201,106 @@ static double together(const struct fit *f, uint32_t writer, uint32_t reader)
 	       (next + number(&f->past, writer, reader) + 1);
 }
 
+/* The n-th largest of `count`, whose order is lost. */
+static double nth_largest(double *v, size_t count, size_t n)
+{
+	size_t lo = 0, hi = count;
+
+	for (;;) {
+		double middle = v[lo + (hi - lo) / 2];
+		size_t more = lo, at = lo, less = hi;
+
+		while (at < less) {
+			double x = v[at];
+
+			if (x > middle) {
+				v[at++] = v[more];
+				v[more++] = x;
+			} else if (x < middle) {
+				v[at] = v[--less];
+				v[less] = x;
+			} else {
+				at++;
+			}
+		}
+		if (n < more)
+			hi = more;
+		else if (n >= less)
+			lo = less;
+		else
+			return middle;
+	}
+}
+
+/* The writers of a list that are likely enough to be told apart. *room: as long as the list. */
+static int choose(struct fields *x, const struct in_site *s, double *room)
+{
+	double *weight = x->weight + s->first_writer, least = 0, sum = 0;
+	uint32_t above = 0, equal = s->writers;
+
+	if (s->writers > WRITERS_MOST) {
+		memcpy(room, weight, s->writers * sizeof(*room));
+		least = nth_largest(room, s->writers, WRITERS_MOST - 1);
+		for (uint32_t k = 0; k < s->writers; k++)
+			above += weight[k] > least;
+		equal = WRITERS_MOST - above;
+	}
+	for (uint32_t k = 0; k < s->writers; k++) {
+		if (weight[k] < least || (s->writers > WRITERS_MOST && weight[k] <= least && !equal)) {
+			weight[k] = 0;
+			continue;
+		}
+		equal -= s->writers > WRITERS_MOST && weight[k] <= least;
+		sum += weight[k];
+		if (!GROW(x->likely, x->likelies, x->likely_cap, 1024))
+			return -ENOMEM;
+		x->likely[x->likelies++] = s->first_writer + k;
+	}
+	for (uint32_t k = 0; k < s->writers; k++)
+		weight[k] /= sum;
+	return 0;
+}
+
 /* Who stores to many of the fields that a function reads, and works on the same structures. */
 static void weigh_site(struct fields *x, const struct fit *f, const struct in_site *s)
 {
-	double sum = 0;
-
 	for (uint32_t k = s->first_writer; k < s->first_writer + s->writers; k++) {
 		x->weight[k] = pow(x->in->writer[k].fields, 2) / fmax(x->in->writer[k].stores, 1) *
 			       together(f, x->in->writer[k].func, s->func);
-		sum += x->weight[k];
 	}
-	for (uint32_t k = s->first_writer; k < s->first_writer + s->writers; k++)
-		x->weight[k] /= sum;
+}
+
+/* Sites that share a list share what is chosen of it. */
+static int weigh_sites(struct fields *x, const struct fit *f)
+{
+	const struct flow_input *in = x->in;
+	double *room = malloc((in->writer_count + 1) * sizeof(*room));
+	struct map lists = { 0 };
+	int err = room ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < in->site_count && !err; i++) {
+		const struct in_site *s = &in->sites[i];
+		uint64_t *at = NULL;
+		bool added;
+
+		if (!s->writers)
+			continue;
+		at = map_put(&lists, s->first_writer, &added);
+		if (!at) {
+			err = -ENOMEM;
+			break;
+		}
+		if (added) {
+			*at = x->likelies;
+			weigh_site(x, f, s);
+			err = choose(x, s, room);
+		}
+		x->likely_first[i] = (uint32_t)*at;
+		x->likely_count[i] = s->writers < WRITERS_MOST ? s->writers : WRITERS_MOST;
+	}
+	map_release(&lists);
+	free(room);
+	return err;
 }
 
 static int weigh(struct fields *x, const struct est_opts *o)
@@ -224,9 +315,8 @@ static int weigh(struct fields *x, const struct est_opts *o)
 		err = compare(in, &loads, &stores, &f);
 	for (uint32_t i = 0; i < in->window_count && !err && o->use_windows; i++)
 		err = follow_window(in, &in->window[i], &f);
-	for (uint32_t i = 0; i < in->site_count && !err; i++)
-		if (in->sites[i].writers)
-			weigh_site(x, &f, &in->sites[i]);
+	if (!err)
+		err = weigh_sites(x, &f);
 	map_release(&f.same);
 	map_release(&f.next);
 	map_release(&f.past);
@@ -268,8 +358,11 @@ int fields_learn(struct fields *x, const struct flow_input *in, const struct est
 {
 	struct tally t = { 0 };
 
-	*x = (struct fields){ .in = in, .weight = calloc(in->writer_count + 1, sizeof(double)) };
-	if (!x->weight || weigh(x, o))
+	*x = (struct fields){ .in = in,
+			      .weight = calloc(in->writer_count + 1, sizeof(double)),
+			      .likely_first = calloc(in->site_count + 1, sizeof(uint32_t)),
+			      .likely_count = calloc(in->site_count + 1, sizeof(uint32_t)) };
+	if (!x->weight || !x->likely_first || !x->likely_count || weigh(x, o))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < in->window_count && o->use_windows; i++)
 		check_window(x, &in->window[i], &t);
@@ -281,7 +374,10 @@ int fields_learn(struct fields *x, const struct flow_input *in, const struct est
 void fields_release(struct fields *x)
 {
 	free(x->weight);
-	x->weight = NULL;
+	free(x->likely);
+	free(x->likely_first);
+	free(x->likely_count);
+	*x = (struct fields){ 0 };
 }
 
 double fields_could(const struct fields *x, uint32_t site)

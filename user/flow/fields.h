@@ -15,7 +15,11 @@
 
 struct fields {
 	const struct flow_input *in;
-	double *weight; /* by in->writer: of a field's writers, that it was this one */
+	double *weight; /* by in->writer: of a field's writers, that it was this one; 0: too unlikely to matter */
+	/* those with a weight, into in->writer; by site, where its own begin and how many they are */
+	uint32_t *likely, *likely_first, *likely_count;
+	uint32_t likelies;
+	size_t likely_cap;
 	/* of what windows saw written and read: how much by a function that does not store to such a field */
 	double others;
 	double apart; /* ... and where both distances are known: how often they differ */

@@ -71,7 +71,7 @@ struct fit {
 	struct bursts bursts; /* what was written shortly before it was read */
 	uint32_t *burst_cell; /* by bursts.writer */
 	struct fields fields;
-	uint32_t *writer_edge;     /* by in->writer */
+	uint32_t *writer_edge;     /* by fields.likely */
 	struct rewrite_rate still; /* whether memory that nobody was seen to write ever changes */
 	uint32_t *group;           /* by site: instructions of one function that read as many bytes */
 	uint32_t group_count;
@@ -257,13 +257,17 @@ static int group_sites(struct fit *f)
 
 static int writer_edges(struct fit *f)
 {
-	f->writer_edge = calloc(f->in->writer_count + 1, sizeof(*f->writer_edge));
-	for (uint32_t i = 0; f->writer_edge && i < f->in->site_count; i++) {
-		const struct in_site *s = &f->in->sites[i];
+	uint32_t done = 0; /* lists come in the order of sites */
 
-		for (uint32_t k = s->first_writer; k < s->first_writer + s->writers; k++) {
-			f->writer_edge[k] = edge_of(f, f->in->writer[k].func, f->site_func[i]);
-			if (f->writer_edge[k] == FLOW_NONE)
+	f->writer_edge = calloc(f->fields.likelies + 1, sizeof(*f->writer_edge));
+	for (uint32_t i = 0; f->writer_edge && i < f->in->site_count; i++) {
+		uint32_t end = f->fields.likely_first[i] + f->fields.likely_count[i];
+
+		for (; done < end; done++) {
+			uint32_t writer = f->in->writer[f->fields.likely[done]].func;
+
+			f->writer_edge[done] = edge_of(f, writer, f->in->sites[i].func);
+			if (f->writer_edge[done] == FLOW_NONE)
 				return -ENOMEM;
 		}
 	}
@@ -434,13 +438,13 @@ static double by_field(const struct fit *f, enum use use, const struct scratch *
 static void move_fields(const struct fit *f, enum use use, struct scratch *s)
 {
 	for (uint32_t i = 0; i < f->in->site_count; i++) {
-		const struct in_site *at = &f->in->sites[i];
+		const struct fields *x = &f->fields;
 		double moves = by_field(f, use, s, i) * s->moves[i] + s->doubted[i];
 
 		if (!(s->volume[i] > 0) || !(s->seen[i] + (use & USE_CASCADE ? PRIOR : 0) > 0))
 			continue;
-		for (uint32_t k = at->first_writer; k < at->first_writer + at->writers; k++)
-			s->edge[f->writer_edge[k]] += moves * f->fields.weight[k];
+		for (uint32_t k = x->likely_first[i]; k < x->likely_first[i] + x->likely_count[i]; k++)
+			s->edge[f->writer_edge[k]] += moves * x->weight[x->likely[k]];
 	}
 }
 

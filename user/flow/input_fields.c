@@ -266,15 +266,29 @@ static int list_writers(struct fields *x)
 {
 	struct flow_input *in = x->r->in;
 	uint32_t *first = index_keys(x);
-	struct map common = { 0 };
+	struct map common = { 0 }, lists = { 0 };
 	int err = first ? count_common(x, first, &common) : -ENOMEM;
 
 	for (uint32_t i = 0; i < in->site_count && !err; i++) {
 		struct in_site *s = &in->sites[i];
 
+		uint64_t *list;
+		bool added;
+
 		if (!s->field)
 			continue;
-		s->first_writer = in->writer_count;
+		/* one list for all that one function reads of one field: code of a compiler has 500 writers to a field,
+		 * and fifty thousand instructions that read */
+		list = map_put(&lists, pair(s->func, s->field), &added);
+		if (!list) {
+			err = -ENOMEM;
+			break;
+		}
+		s->first_writer = added ? in->writer_count : (uint32_t)*list;
+		s->writers = first[s->field] - first[s->field - 1];
+		if (!added)
+			continue;
+		*list = in->writer_count;
 		for (uint32_t k = first[s->field - 1]; k < first[s->field] && !err; k++) {
 			const uint64_t *n = map_get(&common, pair(x->could[k].func, s->func));
 
@@ -285,8 +299,8 @@ static int list_writers(struct fields *x)
 										     .fields = n ? (uint32_t)*n : 1,
 										     .stores = x->could[k].fields };
 		}
-		s->writers = in->writer_count - s->first_writer;
 	}
+	map_release(&lists);
 	map_release(&common);
 	free(first);
 	return err;
