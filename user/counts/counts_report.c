@@ -361,7 +361,7 @@ static void tally(struct maker *m)
 		out->windows++;
 		out->hits += how == FMT_CL_TRIPS ? 2 * w->anchor : w->child + (how == FMT_CL_RATE ? 0 : w->anchor);
 	}
-	out->speed = counts_speed(&m->built);
+	out->speed = counts_speed(m->r, &m->built);
 	out->bursts = m->r->bursts;
 	out->burst_instructions = m->r->burst_instructions;
 	out->broken = t->broken;

@@ -10,17 +10,23 @@
 #include <stdbool.h>
 
 struct counts_built;
+struct counts_record;
 
 struct counts_speed {
 	bool measured;    /* else amounts rest on an assumption, and are not shown */
 	double low, high; /* 95 % of the true speed, over the estimate; NaN: not measured */
+	/* Where it was not: how long a recording is likely to be that measures it, by what this one saw of rates.
+	 * Infinite: no breakpoint was hit, so length alone does not do; NaN: no telling. */
+	double seconds;
 };
 
-/* What a view says where it shows no amounts. */
-#define COUNTS_SPEED_UNKNOWN                                                                                           \
-	"amounts are unknown: how fast the code runs was not measured, so only shares are told; record for 30 s or longer, with hardware breakpoints"
+/* What a view says where it shows no amounts, with what to do; seconds: see above. Returns the text. */
+struct counts_speed_note {
+	char text[320];
+};
+const char *counts_speed_note(struct counts_speed_note *n, double seconds);
 
-/* Of a tree that counts_solve() has solved. */
-struct counts_speed counts_speed(const struct counts_built *b);
+/* Of a recording, and its tree that counts_solve() has solved. */
+struct counts_speed counts_speed(const struct counts_record *r, const struct counts_built *b);
 
 #endif

@@ -45,6 +45,7 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 	if (!err && out->time_bias && in->engine != FLOW_EXACT && ops != &flow_stored) {
 		out->speed_low = in_has_amounts(in, true) ? in->speed.low : NAN;
 		out->speed_high = in_has_amounts(in, true) ? in->speed.high : NAN;
+		out->speed_seconds = in->speed.seconds;
 	}
 	if (!err && out->failed)
 		err = err_set(e, -ENOMEM, "out of memory");

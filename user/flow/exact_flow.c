@@ -204,6 +204,7 @@ static int run_cached(const struct flow_input *in, const struct est_opts *o, str
 	out->time_bias = c->time_bias;
 	out->speed_low = c->speed_low;
 	out->speed_high = c->speed_high;
+	out->speed_seconds = c->speed_seconds;
 	out->main_image = c->main_image;
 	out->level = c->level;
 	out->duration_ns = c->duration_ns;

@@ -17,6 +17,7 @@ void flow_init(struct flow *f)
 			    .windows = NAN,
 			    .lost = NAN,
 			    .speed_low = 1,
+			    .speed_seconds = NAN,
 			    .speed_high = 1,
 			    .part = 1,
 			    .cut_stacks = NAN };

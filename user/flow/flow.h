@@ -86,6 +86,7 @@ struct flow {
 	bool time_bias;                      /* weights by time, not by count */
 	bool main_image;                     /* library functions stand as their caller in the main image */
 	double speed_low, speed_high;        /* 95 % of true amounts over those here; NaN: shares alone are known */
+	double speed_seconds;                /* a recording that would tell; see counts/counts_speed.h */
 	double part;                         /* of the whole recording's bytes that this is of: less with a filter */
 	double level;                        /* of the intervals, 0.95; 0 = none */
 	double began_ns, duration_ns;        /* by the monotonic clock; NaN unknown */

@@ -162,6 +162,7 @@ int input_counts(struct raw *r)
 	int err;
 
 	counts_record_end(&r->counts, r->p);
+	r->in->speed.seconds = r->counts.funcs && !r->counts.windows ? INFINITY : NAN;
 	/* part of a recording, or library code on its callers' account: counts are for neither */
 	if (!r->counts.funcs || !r->counts.windows || r->in->main_image || flow_input_in_part(&r->o))
 		return 0;
@@ -169,7 +170,7 @@ int input_counts(struct raw *r)
 	if (err)
 		return err;
 	if (!counts_solve(&b.tree)) {
-		r->in->speed = counts_speed(&b);
+		r->in->speed = counts_speed(&r->counts, &b);
 		err = take_functions(r, &b);
 	}
 	counts_built_release(&b);

@@ -420,6 +420,7 @@ int objects_build(const struct flow_input *in, bool stack, struct objects *out, 
 		sum_up(&t);
 		err = functions(in, out);
 		out->amounts = in_has_amounts(in, out->time_bias);
+		out->speed_seconds = in->speed.seconds;
 		if (!out->amounts)
 			forget_amounts(out);
 	}

@@ -56,7 +56,8 @@ struct objects {
 	struct object_function *functions; /* by MAI, then accesses */
 	size_t function_count;
 	bool exact, time_bias;
-	bool amounts; /* else bytes and numbers of accesses are in no known unit, only shares and ratios tell */
+	double speed_seconds; /* where there are none: a recording that would tell; see counts/counts_speed.h */
+	bool amounts;         /* else bytes and numbers of accesses are in no known unit, only shares and ratios tell */
 	double samples;
 	size_t inferred; /* rows that are ranges only */
 };

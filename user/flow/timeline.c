@@ -161,8 +161,8 @@ int timeline_build(const struct flow_input *in, uint32_t slices, bool stack, str
 {
 	int err;
 
-	*out = (struct timeline){ .amounts =
-					  in_has_amounts(in, in->access_count && (in->access[0].flags & FMT_A_TIME)) };
+	*out = (struct timeline){ .amounts = in_has_amounts(in, in->access_count && (in->access[0].flags & FMT_A_TIME)),
+				  .speed_seconds = in->speed.seconds };
 	if (slices > MAX_SLICES)
 		return err_set(e, -EINVAL, "at most %d slices", MAX_SLICES);
 	if (in->x_slice_count && in->x_run.slice)

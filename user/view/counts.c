@@ -179,6 +179,7 @@ static void rows(const struct counts_view *v, const struct text_style *s, struct
 
 static void foot(const struct counts_view *v, const struct text_style *s, struct buf *out)
 {
+	struct counts_speed_note note;
 	const struct counts_report *r = v->r;
 	AUTO_BUF(b);
 
@@ -210,7 +211,7 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 	text_count(&b, r->samples);
 	buf_addstr(&b, " samples)");
 	if (!r->speed.measured)
-		buf_addstr(&b, "; ?: " COUNTS_SPEED_UNKNOWN);
+		buf_addf(&b, "; ?: %s", counts_speed_note(&note, r->speed.seconds));
 	buf_addf(&b, "; errors are 95%% intervals, as a part or a factor. %s", v->source);
 	text_wrap(out, b.data ? b.data : "", 0, 0, s->width);
 }

@@ -98,6 +98,7 @@ static void edge(struct json *j, const struct flow_view *v, const struct flow_ed
 void flow_json(const struct flow_view *v, struct buf *out)
 {
 	const struct flow *f = v->flow;
+	struct counts_speed_note note;
 	struct json j = { .out = out };
 	double whole = flow_whole(f);
 	struct filtered of;
@@ -125,7 +126,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	json_f64(&j, "cut_stacks", f->cut_stacks);
 	json_f64(&j, "cut_ranges", f->cut_ranges);
 	json_bool(&j, "amounts_known", flow_has_amounts(f));
-	json_str(&j, "amounts_note", flow_has_amounts(f) ? NULL : COUNTS_SPEED_UNKNOWN);
+	json_str(&j, "amounts_note", flow_has_amounts(f) ? NULL : counts_speed_note(&note, f->speed_seconds));
 	trust_json(v->trust, &j);
 	flow_per_json(v->per, &j);
 	of = flow_filtered(v);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "counts/counts_speed.h"
 #include "view/flow.h"
 #include "view/flow_threads.h"
 
@@ -402,7 +401,7 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 	text_name(out, v->source ? v->source : "", 0, 0);
 	buf_addch(out, '\n');
 	if (!flow_has_amounts(f))
-		text_wrap(out, "?: " COUNTS_SPEED_UNKNOWN ".", 0, 3, s->width);
+		text_no_amounts(out, f->speed_seconds, s->width);
 	if (f->time_bias)
 		buf_addstr(
 			out,

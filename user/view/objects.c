@@ -98,7 +98,7 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 	text_name(out, v->source, 0, 0);
 	buf_addch(out, '\n');
 	if (!o->amounts)
-		text_wrap(out, "?: " COUNTS_SPEED_UNKNOWN ".", 0, 3, s->width);
+		text_no_amounts(out, o->speed_seconds, s->width);
 }
 
 static void json_users(struct json *j, const char *key, const struct object_user *u)
@@ -116,6 +116,7 @@ static void json_users(struct json *j, const char *key, const struct object_user
 void objects_json(const struct objects_view *v, struct buf *out)
 {
 	const struct objects *o = v->o;
+	struct counts_speed_note note;
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
@@ -124,7 +125,7 @@ void objects_json(const struct objects_view *v, struct buf *out)
 	json_str(&j, "bias", o->time_bias ? "time" : NULL);
 	json_f64(&j, "samples", o->exact ? NAN : o->samples);
 	json_bool(&j, "amounts_known", o->amounts);
-	json_str(&j, "amounts_note", o->amounts ? NULL : COUNTS_SPEED_UNKNOWN);
+	json_str(&j, "amounts_note", o->amounts ? NULL : counts_speed_note(&note, o->speed_seconds));
 	trust_json(v->trust, &j);
 	filtered_json(&v->filtered, &j);
 	json_arr(&j, "objects");

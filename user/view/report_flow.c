@@ -293,8 +293,10 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 			"# by time: bytes and computation are weighted by time, they compare functions and are no totals;\n"
 			"# by counts: by how often the code ran\n");
 	if (r->opts.flow && !flow_has_amounts(r->opts.flow)) {
+		struct counts_speed_note note;
+
 		buf_addstr(out, "# ");
-		text_wrap(out, COUNTS_SPEED_UNKNOWN, 2, 2, style->width);
+		text_wrap(out, counts_speed_note(&note, r->opts.flow->speed_seconds), 2, 2, style->width);
 	}
 	if (report_columns_flow(r->opts.columns, r->opts.column_count))
 		buf_addstr(

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "counts/counts_speed.h"
 #include "util/clean.h"
 
 void text_json_whole(struct json *j, const char *key, double v)
@@ -135,6 +136,15 @@ void text_wrap(struct buf *b, const char *s, unsigned at, unsigned indent, unsig
 		s += strspn(s, " ");
 	}
 	buf_addch(b, '\n');
+}
+
+void text_no_amounts(struct buf *b, double seconds, unsigned width)
+{
+	struct counts_speed_note note;
+	AUTO_BUF(line);
+
+	buf_addf(&line, "?: %s.", counts_speed_note(&note, seconds));
+	text_wrap(b, line.data ? line.data : "", 0, 3, width);
 }
 
 static const char *const hues[] = {

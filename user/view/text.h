@@ -41,6 +41,8 @@ unsigned text_columns(const char *s);
 /* A paragraph whose first line begins at column `at` and whose others are indented by `indent`,
  * broken at blanks before `width` (0: never); ends with a newline. */
 void text_wrap(struct buf *b, const char *s, unsigned at, unsigned indent, unsigned width);
+/* Below a view without amounts, why; seconds: of struct counts_speed. */
+void text_no_amounts(struct buf *b, double seconds, unsigned width);
 void text_hue_on(struct buf *b, const struct text_style *s, enum text_hue hue);
 void text_hue_off(struct buf *b, const struct text_style *s, enum text_hue hue);
 

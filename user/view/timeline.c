@@ -123,7 +123,7 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 	text_name(out, v->source, 0, 0);
 	buf_addch(out, '\n');
 	if (!t->amounts)
-		text_wrap(out, "?: " COUNTS_SPEED_UNKNOWN ".", 0, 3, s->width);
+		text_no_amounts(out, t->speed_seconds, s->width);
 }
 
 void timeline_csv(const struct timeline_view *v, struct buf *out)
@@ -235,6 +235,7 @@ void timeline_json(const struct timeline_view *v, struct buf *out)
 {
 	const struct timeline *t = v->t;
 	double all = all_bytes(v);
+	struct counts_speed_note note;
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
@@ -247,7 +248,7 @@ void timeline_json(const struct timeline_view *v, struct buf *out)
 	json_f64(&j, "samples", t->samples);
 	json_str(&j, "bias", v->time_bias ? "time" : NULL);
 	json_bool(&j, "amounts_known", t->amounts);
-	json_str(&j, "amounts_note", t->amounts ? NULL : COUNTS_SPEED_UNKNOWN);
+	json_str(&j, "amounts_note", t->amounts ? NULL : counts_speed_note(&note, t->speed_seconds));
 	trust_json(v->trust, &j);
 	filtered_json(&v->filtered, &j);
 	json_u64(&j, "phases", t->phases);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a recording without a speed says to do, by what it saw of rates. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "counts/counts_speed.h"
+#include "counts/counts_windows.h"
+#include "store/write.h"
+
+struct seen {
+	uint32_t how; /* enum fmt_counts_how of the link */
+	unsigned windows;
+	double child; /* hits of each, of a hundredth of a second */
+};
+
+static int put_link(struct store_writer *s, uint32_t id, const struct seen *seen)
+{
+	/* a burst stands beside the ratio that asks for the same */
+	struct fmt_counts_link l = { .id = id,
+				     .parent = seen->how == FMT_CL_RATE ? 0 : 1,
+				     .child = 2,
+				     .how = seen->how,
+				     .rival = seen->how == FMT_CL_REPLAY ? 100 : 0 };
+	int err = store_put(s, FMT_COUNTS_LINK, &l, sizeof(l));
+
+	for (unsigned i = 0; i < seen->windows && !err; i++) {
+		struct fmt_counts_window w = {
+			.armed = 1000 * (i + 1), .anchor = 0.01, .child = seen->child, .link = id
+		};
+
+		err = store_put(s, FMT_COUNTS_WINDOW, &w, sizeof(w));
+	}
+	return err;
+}
+
+/* Of ten seconds, in which one function ran. */
+static struct counts_speed speed_of(const struct seen *seen, unsigned n, uint64_t duration_ns)
+{
+	const struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
+	const struct fmt_counts_func f = { .id = 1,
+					   .module = 1,
+					   .start = 0x1000,
+					   .end = 0x1100,
+					   .self_ns = 1e10,
+					   .samples = 1000,
+					   .flags = FMT_CF_GRAPH };
+	const struct fmt_counts_node node[] = {
+		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 10 },
+		{ .id = 2, .function = 1, .kind = FMT_CN_LOOP, .addr = 0x1020, .instructions = 1e6 },
+	};
+	const struct seen ratio = { .how = FMT_CL_RATIO };
+	char path[] = "/tmp/accperf-u-speed.XXXXXX";
+	struct profile p = { .duration_ns = duration_ns };
+	struct counts_record r = { 0 };
+	struct counts_speed speed;
+	struct counts_built b;
+	struct store_writer *s;
+	struct err e = { 0 };
+
+	close(mkstemp(path));
+	s = store_create(path, 0, &e);
+	assert_non_null(s);
+	store_put(s, FMT_MODULE, &m, sizeof(m));
+	store_put(s, FMT_COUNTS_FUNC, &f, sizeof(f));
+	for (int i = 0; i < 2; i++)
+		store_put(s, FMT_COUNTS_NODE, &node[i], sizeof(node[i]));
+	assert_int_equal(put_link(s, 100, &ratio), 0);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(put_link(s, i + 1, &seen[i]), 0);
+	assert_int_equal(store_close(s, &e), 0);
+	assert_int_equal(counts_record_load(&r, path, &e), 0);
+	unlink(path);
+	r.profile = &p;
+	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
+	assert_int_equal(counts_solve(&b.tree), 0);
+	speed = counts_speed(&r, &b);
+	counts_built_release(&b);
+	counts_record_release(&r);
+	return speed;
+}
+
+#define SPEED_OF(ns, ...)                                                                                              \
+	speed_of((const struct seen[]){ __VA_ARGS__ },                                                                 \
+		 sizeof((const struct seen[]){ __VA_ARGS__ }) / sizeof(struct seen), ns)
+#define TEN 10000000000ull
+
+static void test_seconds(void **state)
+{
+	struct counts_speed s = SPEED_OF(TEN, { FMT_CL_RATE, 20, 30 });
+
+	assert_true(s.measured && isnan(s.seconds) && s.low < 1 && s.high > 1);
+	/* one window of three: as many hits need five times the time */
+	s = SPEED_OF(TEN, { FMT_CL_RATE, 1, 3 });
+	assert_true(!s.measured && isnan(s.low) && isnan(s.high));
+	assert_true(fabs(s.seconds - 50) < 1e-6);
+	/* hits enough: it is the windows that are too few */
+	s = SPEED_OF(TEN, { FMT_CL_RATE, 1, 60 });
+	assert_true(fabs(s.seconds - 30) < 1e-6);
+	/* the nearest of several, and never hardly longer than what did not do */
+	s = SPEED_OF(TEN, { FMT_CL_RATE, 1, 3 }, { FMT_CL_RATE, 7, 2 });
+	assert_true(fabs(s.seconds - 15) < 1e-6);
+	s = SPEED_OF(2 * TEN, { FMT_CL_RATE, 1, 3 });
+	assert_true(fabs(s.seconds - 100) < 1e-6);
+	/* of none that was hit, or of an unknown time, nothing follows */
+	assert_true(isnan(SPEED_OF(TEN, { FMT_CL_RATE, 5, 0 }).seconds));
+	assert_true(isnan(SPEED_OF(TEN, { FMT_CL_RATIO, 5, 5 }).seconds));
+	assert_true(isnan(SPEED_OF(0, { FMT_CL_RATE, 1, 3 }).seconds));
+	/* without breakpoints there is no rate, however long it takes */
+	assert_true(isinf(SPEED_OF(TEN, { FMT_CL_REPLAY, 50, 5 }).seconds));
+}
+
+static void test_note(void **state)
+{
+	struct counts_speed_note n;
+
+	assert_non_null(strstr(counts_speed_note(&n, 42), "; record for about 50 s"));
+	assert_non_null(strstr(counts_speed_note(&n, 90), "about 90 s"));
+	assert_non_null(strstr(counts_speed_note(&n, 130), "about 180 s"));
+	assert_non_null(strstr(counts_speed_note(&n, 5000), "--effort high"));
+	assert_non_null(strstr(counts_speed_note(&n, NAN), "record for 30 s or longer"));
+	assert_null(strstr(counts_speed_note(&n, INFINITY), "record for"));
+	assert_non_null(strstr(n.text, "accperf doctor --breakpoints"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_seconds), cmocka_unit_test(test_note) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
