@@ -13,11 +13,31 @@ expect_status 2 "two files to read are one too many" accperf report b.data -i a.
 check "and both are named" grep -q 'b.data.*a.data' "$TMP/err"
 expect_status 2 "and so are two operands" accperf report a.data b.data
 check "the second is named" grep -q "'b.data' is one argument too many" "$TMP/err"
-for c in flow objects timeline counts offload "export --collapsed"; do
-	# what these say of a profile with time alone does not matter: only that they read the file named
-	accperf $c -i nosuch.data >/dev/null 2>wanted; want=$?
-	accperf $c nosuch.data >/dev/null 2>given
-	check "$c: FILE is -i FILE" bash -c "[ $? = $want ] && cmp given wanted"
+# Every command that reads a profile, by its own table: the file with -i, as an operand, and options around it.
+P=$TOP/tests/golden/exact-pipeline.prof
+same() { # WANTED-STATUS COMMAND...: says what the first form said
+	local want=$1; shift
+	"$@" >given 2>given.err
+	[ $? = "$want" ] && cmp given wanted && cmp given.err wanted.err
+}
+for c in $(accperf help --list); do
+	accperf "$c" --help | grep -q -- ' --input FILE' || continue
+	case $c in export) words=--collapsed more=(-o -) ;; annotate) words=produce more=(--json) ;; *) words='' more=(--json) ;; esac
+	# shellcheck disable=SC2086 # words
+	set -- accperf $c $words
+	"$@" -i "$P" "${more[@]}" >wanted 2>wanted.err; want=$?
+	check "$c: FILE is -i FILE" same $want "$@" "$P" "${more[@]}"
+	check "$c: options before FILE, and --" same $want "$@" "${more[@]}" -- "$P"
+	check "$c: -i behind other options" same $want "$@" "${more[@]}" "--input=$P"
+	"$@" -i nosuch.data >wanted 2>wanted.err; want=$?
+	check "$c: a file that is not there is an error, however it is named" bash -c "[ $want = 1 ]"
+	check "$c: ... in the same words" same $want "$@" nosuch.data
+	expect_status 2 "$c: two files are one too many" "$@" "$P" -i nosuch.data
+done
+for c in compare diff; do
+	accperf $c --json "$P" "$P" >wanted 2>wanted.err; want=$?
+	check "$c: options behind the files" same $want accperf $c "$P" "$P" --json
+	check "$c: options between the files" same $want accperf $c "$P" --json "$P"
 done
 
 expect_status 0 "options may follow operands" accperf merge a.data b.data -o m.data

@@ -120,3 +120,10 @@ peak() { python3 -c 'import resource,subprocess,sys; subprocess.run(sys.argv[1:]
 mkprofile large.data samples=1000000 stacks=5000
 p=$(peak accperf report -i large.data)
 check "a million samples take less than 300 MB (${p:-?} KB)" [ "${p:-999999}" -lt 300000 ]
+
+# nothing but offload calls: said, with where they are shown
+G=$TOP/tests/golden
+expect_status 3 "report of calls without samples" accperf report "$G/offload-marker.prof"
+check "... says that there are calls" grep -q 'holds no samples.*accperf offload. shows the offload calls' err
+expect_status 3 "report of nothing" accperf report "$G/empty.prof"
+check "... says to record while it works" grep -q 'holds no samples.*record while it works' err

@@ -108,7 +108,10 @@ check "JIT: named by its perf map, with callers on both sides" at_least 90 "$CHA
 ./stacks jit 6 & STARTED+=($!); jit=$!
 sleep 0.3
 chown nobody "/tmp/perf-$jit.map"
-check "JIT: a map of another user's: records" record -p $jit --duration 0.5s
+check "JIT: a map of another user's: records" accperf record -F 499 -o p.data -p $jit --duration 0.5s
+grep -q 'process [0-9]* *: if its runtime can write /tmp/perf-' "$TMP/check.log" && said=yes || said=no
+check "JIT: ... the recording says what would name it" [ $said = yes ]
+check "JIT: ... and so does the report" bash -c "accperf report -i p.data | grep -q '^# hint: .* /tmp/perf-$jit.map, let it'"
 check "JIT: ... is not believed" bash -c '! accperf report -i p.data | grep -q jitted'
 kill $jit; wait $jit 2>/dev/null; rm -f "/tmp/perf-$jit.map"
 

@@ -43,7 +43,7 @@ struct attr {
 	bool last_walked;
 	struct {
 		uint64_t no_registers, no_stack_bytes, stacks_full, unmapped, events, store_errors;
-		uint64_t jit_refused;
+		uint64_t jit_refused, nameless_code;
 	} n;
 	struct fmt_stack head; /* followed by: */
 	struct fmt_frame frames[MAX_FRAMES];
@@ -278,6 +278,18 @@ static uint32_t anon_module(struct attr *a, uint32_t pid, uint32_t module, uint6
 	return m ? m->id : module;
 }
 
+static bool is_nameless(const struct attr *a, uint32_t module)
+{
+	const struct module *m = modules_get(a->modules, module);
+
+	return m && m->kind == FMT_MOD_ANON;
+}
+
+uint64_t attr_nameless_code(const struct attr *a)
+{
+	return a->n.nameless_code;
+}
+
 /* Names what the process's perf map says and lets go of it: pids come back. */
 static void jit_finish(struct attr *a, uint32_t pid)
 {
@@ -475,6 +487,8 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 		a->frames[i].module = anon_module(a, s->pid, a->frames[i].module, s->time);
 		a->n.unmapped += !a->frames[i].module;
 	}
+	if (first < n)
+		a->n.nameless_code += is_nameless(a, a->frames[first].module);
 	a->last_count = n;
 	if (first && n == 2 && !a->frames[1].module) /* execve: the user's code is gone already */
 		n = 1;

@@ -88,6 +88,8 @@ struct modules *attr_modules(struct attr *a);
 struct procmaps *attr_procmaps(struct attr *a);
 
 /* Named counters; in_part: samples are there, but a stack or a name of theirs is not whole. */
+/* Samples so far in code that no file holds and no perf map told of. */
+uint64_t attr_nameless_code(const struct attr *a);
 void attr_counters(const struct attr *a, void (*put)(void *ctx, const char *name, uint64_t value, bool in_part),
 		   void *ctx);
 /* In two parts: those that go on over attr_next(), and those of the names of one profile. */

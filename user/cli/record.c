@@ -517,6 +517,8 @@ static int run(const struct record_opts *o, struct session *s, struct targets *t
 	record_tell_unnamed();
 	if (status == EXIT_DONE && !o->quiet)
 		record_tell_closing(session_totals(s), o->output, o->segments);
+	if (status == EXIT_DONE && !o->quiet && !o->segments)
+		record_tell_run_time_code(s, o->output);
 	if (status == EXIT_DONE)
 		status = record_tell_no_samples(s, t);
 	if (status != EXIT_FAILED)

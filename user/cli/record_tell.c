@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "attr/attr.h"
 #include "cli/cli.h"
 #include "symbol/contained_child.h"
 #include "util/buf.h"
+#include "view/run_time_code.h"
 
 #define UNSAMPLED_NOTED 0.05
 /* of CPU time, in which one sample at least is to be expected: none by chance in e^-5, 0.7 % */
@@ -98,6 +100,24 @@ void record_tell_command(struct targets *t)
 	if (t->child && t->go_fd < 0 && targets_child_status(t, false) < 0)
 		log_warn("the command goes on as process %d and is no longer observed; `kill %d` ends it", t->child,
 			 t->child);
+}
+
+/* Reading the profile costs time, so not without a reason. */
+void record_tell_run_time_code(struct session *s, const char *output)
+{
+	uint64_t nameless = attr_nameless_code(session_attr(s));
+	struct run_time_hint hint[RUN_TIME_HINTS];
+	struct profile *p;
+	struct err e = { 0 };
+	unsigned n;
+
+	if (nameless < RUN_TIME_SAMPLES || (double)nameless < RUN_TIME_SHARE * (double)session_totals(s)->samples)
+		return;
+	p = profile_load_as_stored(output, &e);
+	n = p ? run_time_hints(p, hint) : 0;
+	for (unsigned i = 0; i < n; i++)
+		log_info("%s", hint[i].text);
+	profile_free(p);
 }
 
 /* A profile without samples can be read, and says nothing: status 3, and why. */

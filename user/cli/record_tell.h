@@ -17,6 +17,8 @@ void record_tell_progress(const struct session_totals *t);
 void record_tell_closing(const struct session_totals *t, const char *output, bool rotated);
 void record_tell_unnamed(void);
 void record_tell_command(struct targets *t);
+/* Of the profile that is finished, where samples are in code whose runtime could have told its names. */
+void record_tell_run_time_code(struct session *s, const char *output);
 /* EXIT_DEGRADED if there is no sample. */
 int record_tell_no_samples(struct session *s, struct targets *t);
 /* The status, or EXIT_DEGRADED where much is not known. */

@@ -259,8 +259,10 @@ static int cmd_report(void *opts, int argc, char **argv)
 	}
 	if (!p->has_exact && !p->samples[profile_unit(p)]) {
 		log_warn(
-			"%s holds no samples: the target used no CPU time while it was observed, or less than a period; record while it works",
-			o->input);
+			"%s holds no samples: the target used no CPU time while it was observed, or less than a period; %s",
+			o->input,
+			p->has_calls ? "`accperf offload` shows the offload calls that it holds"
+				     : "record while it works");
 		status = EXIT_DEGRADED;
 	}
 	profile_free(p);

@@ -364,6 +364,13 @@ static bool note_edges(void *ctx, uint32_t count)
 	return false;
 }
 
+/* Whatever they say: that there are any. */
+static bool note_calls(void *ctx, uint32_t count)
+{
+	((struct profile *)ctx)->has_calls |= count > 0;
+	return false;
+}
+
 static const struct section_row rows[] = {
 	{ FMT_MODULE, sizeof(struct fmt_module), take_module, NULL },
 	{ FMT_FUNCTION, sizeof(struct fmt_function), take_function, NULL },
@@ -375,6 +382,8 @@ static const struct section_row rows[] = {
 	{ FMT_X_FUNC, sizeof(struct fmt_x_func), take_exact, NULL },
 	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_counts_function, NULL },
 	{ FMT_X_EDGE, sizeof(struct fmt_x_edge), NULL, note_edges },
+	{ FMT_CALL, sizeof(struct fmt_call), NULL, note_calls },
+	{ FMT_OFFLOAD_TOTAL, sizeof(struct fmt_offload_total), NULL, note_calls },
 	{ FMT_FLOW_EDGE, sizeof(struct fmt_flow_edge), NULL, note_edges },
 };
 

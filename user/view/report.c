@@ -9,6 +9,7 @@
 #include "counters.h"
 #include "util/json.h"
 #include "view/report_flow.h"
+#include "view/run_time_code.h"
 
 #define WORTH_TELLING 0.005
 
@@ -282,6 +283,7 @@ void report_header(const struct profile *p, const char *file, const struct share
 	if (!s->exact)
 		percent(out, s->incomplete);
 	buf_addch(out, '\n');
+	run_time_hints_text(p, style, out);
 	if (incomplete) {
 		buf_addstr(out, "# incomplete: ");
 		text_name(out, incomplete, 0, 0);
@@ -592,6 +594,7 @@ void report_json(const struct report *r, struct buf *out)
 	json_str(&j, "breakpoints", profile_meta(p, "breakpoints"));
 	trust_json(r->opts.trust, &j);
 	filtered_json(&of, &j);
+	run_time_hints_json(p, &j);
 	json_f64(&j, "unnamed", r->all.unnamed);
 	json_f64(&j, "incomplete_stacks", r->all.incomplete);
 	json_str(&j, "recovery", *p->recovery ? p->recovery : NULL);
@@ -633,7 +636,7 @@ const char report_schema[] =
 	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT
 	",\"peak_rss\":" COUNT "}},"
 	"\"unit\":{\"enum\":[\"ns\",\"instructions\",\"accesses\"]},\"bias\":{\"type\":[\"string\",\"null\"]},\"breakpoints\":{\"type\":[\"string\",\"null\"]}," TRUST_SCHEMA
-	"," FILTERED_SCHEMA ",\"by\":{\"enum\":[\"dso\",\"comm\",\"pid\"]},"
+	"," FILTERED_SCHEMA "," RUN_TIME_HINTS_SCHEMA ",\"by\":{\"enum\":[\"dso\",\"comm\",\"pid\"]},"
 	"\"groups\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"pid\",\"self\",\"samples\"],"
 	"\"properties\":{\"name\":{\"type\":[\"string\",\"null\"]},\"pid\":" COUNT ",\"self\":" SHARE
 	",\"inclusive\":" SHARE ",\"samples\":" COUNT ",\"low\":" SHARE ",\"high\":" SHARE "}}},"
