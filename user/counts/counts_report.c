@@ -23,7 +23,7 @@ struct maker {
 
 static const struct counts_figure unknown = { NAN, NAN, NAN };
 
-static struct counts_figure figure(double value, double var)
+struct counts_figure counts_figure_of(double value, double var)
 {
 	double half = Z95 * sqrt(var);
 
@@ -199,7 +199,7 @@ static int add_loop(struct maker *m, size_t i)
 	*row = (struct counts_row_loop){
 		.addr = n->addr,
 		.depth = n->depth,
-		.second = figure(m->built.tree.runs[l->child], m->var[l->child]),
+		.second = counts_figure_of(m->built.tree.runs[l->child], m->var[l->child]),
 		.trips = link_figure(l),
 		.how = counts_ratio_shown(&l->ratio),
 		.anchor = l->ratio.anchor,
@@ -231,8 +231,8 @@ static int add_call(struct maker *m, size_t i)
 		.broken = l->broken,
 		.indirect = rec->flags & FMT_CL_INDIRECT,
 		.tail = rec->flags & FMT_CL_TAIL,
-		.second = figure(m->built.tree.runs[l->parent] * ratio * l->correction,
-				 m->var[l->parent] + (isnan(l->ratio.ratio) ? NAN : l->ratio.log_var)),
+		.second = counts_figure_of(m->built.tree.runs[l->parent] * ratio * l->correction,
+					   m->var[l->parent] + (isnan(l->ratio.ratio) ? NAN : l->ratio.log_var)),
 	};
 	if (from != UINT32_MAX) {
 		row->name = m->out->row[from].name;
@@ -310,7 +310,7 @@ static void fill_entries(struct maker *m)
 		if (at == UINT32_MAX)
 			continue;
 		row = &m->out->row[at];
-		row->second = figure(t->runs[n], m->var[n]);
+		row->second = counts_figure_of(t->runs[n], m->var[n]);
 		row->calls = t->runs[n] * m->out->cpu_seconds;
 		row->per_call = t->runs[n] > 0 ? row->instructions / t->runs[n] : NAN;
 		/* how often is known, how much each time is not */

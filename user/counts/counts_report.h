@@ -19,6 +19,9 @@ struct counts_figure {
 	double value, low, high; /* 95 %; NaN: unknown */
 };
 
+/* var: of the value's logarithm; NaN: its interval is unknown, too. */
+struct counts_figure counts_figure_of(double value, double var);
+
 struct counts_row_loop {
 	uint64_t addr;               /* of its header */
 	uint32_t depth;              /* 1: in no other loop */

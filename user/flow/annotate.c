@@ -20,7 +20,6 @@
 #define SHORT 40              /* instructions: a function that is no longer is shown whole */
 #define AROUND 12             /* instructions before and behind the hottest, where no loop is known */
 #define IN_LOOP 0.5           /* of a function's time: the innermost loop with so much of it is the hot one */
-#define Z95 1.96
 
 struct job {
 	const struct profile *p;
@@ -508,15 +507,6 @@ static void take_bytes(struct job *j)
 	finish_bytes(&a->written, all.written, all.written_squares, amounts);
 }
 
-/* Runs of a node, 95 %. */
-static struct counts_figure figure(double value, double var)
-{
-	double half = Z95 * sqrt(var);
-
-	return isnan(var) ? (struct counts_figure){ value, NAN, NAN }
-			  : (struct counts_figure){ value, value * exp(-half), value * exp(half) };
-}
-
 /* For each run of the entry: the errors of both as if they always went apart, for how far they do is not known. The
  * entry is itself once. */
 static struct counts_figure for_each(const struct counts_tree *t, uint32_t node, uint32_t entry)
@@ -525,7 +515,7 @@ static struct counts_figure for_each(const struct counts_tree *t, uint32_t node,
 
 	if (!entry || !(t->runs[entry] > 0))
 		return (struct counts_figure){ NAN, NAN, NAN };
-	return figure(t->runs[node] / t->runs[entry], node == entry ? 0 : sd * sd);
+	return counts_figure_of(t->runs[node] / t->runs[entry], node == entry ? 0 : sd * sd);
 }
 
 static bool is_part(const struct annotation *a, uint64_t start)
@@ -553,7 +543,7 @@ static void spread_runs(struct job *j, const struct counts_tree *t, bool absolut
 		if (entry && t->runs[entry] > t->runs[n])
 			continue; /* of its other part, which is jumped to */
 		entry = n;
-		a->entries = absolute ? figure(t->runs[n], t->runs_var[n]) : unknown;
+		a->entries = absolute ? counts_figure_of(t->runs[n], t->runs_var[n]) : unknown;
 	}
 	for (size_t k = 0; k < r->blocks; k++) {
 		const struct fmt_counts_block *b = &r->block[k];
@@ -563,7 +553,7 @@ static void spread_runs(struct job *j, const struct counts_tree *t, bool absolut
 		if (!b->node || f == UINT32_MAX || r->func[f].module != id || !is_part(a, r->func[f].start))
 			continue;
 		for (i = insn_at(a, b->addr); i && i < a->insn + a->insns && i->addr < b->addr + b->bytes; i++) {
-			i->runs = absolute ? figure(t->runs[b->node], t->runs_var[b->node]) : unknown;
+			i->runs = absolute ? counts_figure_of(t->runs[b->node], t->runs_var[b->node]) : unknown;
 			i->per_entry = for_each(t, b->node, entry);
 			a->runs += !isnan(t->runs[b->node]);
 		}
