@@ -19,7 +19,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define USER_CS_32 0x23
 #define USER_MOST ((1ull << 47) - 2 * 4096)
 
-const volatile __u32 stack_limit = 32 * 1024;
+const volatile __u32 stack_limit = STACK_MAX;
 const volatile __u32 wake_bytes = 256 * 1024; /* wake the reader when this much waits */
 
 static __always_inline __u64 wake_flag(__u64 waiting)

@@ -68,6 +68,18 @@ STEP static void hollow(void)
 	AFTER;
 }
 
+/* A frame of 48 KB that is used, as encoders of video and images have them. */
+STEP static void wide(void)
+{
+	char room[48 * 1024];
+
+	memset(room, 1, sizeof(room));
+	__asm__ volatile("" ::"r"(room) : "memory");
+	burn();
+	sink += (uint64_t)room[sizeof(room) - 1];
+	AFTER;
+}
+
 STEP static void on_signal(int sig)
 {
 	burn();
@@ -199,6 +211,8 @@ STEP static void inner(const char *mode)
 		burn();
 	else if (!strcmp(mode, "hollow"))
 		hollow();
+	else if (!strcmp(mode, "wide"))
+		wide();
 	else if (!strcmp(mode, "deep"))
 		sink += dive(150);
 	else if (!strcmp(mode, "abyss"))

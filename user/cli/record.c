@@ -68,7 +68,7 @@ static const struct record_opts defaults = {
 	.counts = "auto",
 	.timers = "auto",
 	.watch_len = 1,
-	.stack_bytes = 32768,
+	.stack_bytes = 65536,
 	.ring_bytes = 4 << 20,
 };
 
@@ -115,8 +115,8 @@ static const struct opt options[] = {
 	  O(period_set) },
 	{ OPT_STRING, 0, "timers", O(timers), "auto|cpus|threads",
 	  "one timer per CPU, or one per thread (auto: per CPU, where that is permitted)", 0 },
-	{ OPT_SIZE, 0, "stack-size", O(stack_bytes), "BYTES", "largest piece of the stack to copy (32K; at most 64K)",
-	  0 },
+	{ OPT_SIZE, 0, "stack-size", O(stack_bytes), "BYTES",
+	  "largest piece of the stack to copy (64K, which is the most)", 0 },
 	{ OPT_SIZE, 0, "ring-size", O(ring_bytes), "BYTES",
 	  "memory between kernel and recorder (4M; a power of two): more survives longer stalls", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Offload calls", 0 },
