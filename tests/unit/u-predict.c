@@ -167,7 +167,7 @@ static void golden(void **state)
 				near(o.batch.value, batch, 1e-9, "batch");
 			if (g < LOGCA_GMIN || g > LOGCA_GMAX)
 				continue;
-			/* two crossings closer together than the grid's step may be missed: none of these vectors' are */
+			/* crossings closer together than the grid's step may be missed: none of these are */
 			assert_int_equal(o.payoff.verdict == LOGCA_OUTSIDE ? LOGCA_NEVER : o.payoff.verdict,
 					 want.verdict == LOGCA_OUTSIDE ? LOGCA_NEVER : want.verdict);
 			if (!isnan(want.from)) {
@@ -216,8 +216,9 @@ static void accelerometer(void **state)
 }
 
 /*
- * PARSEC with DGEMM on a Grace Hopper (SCILIB-Accel's README): 776.5 s, of which 608 in DGEMM. Copied per call: device 12.4,
- * transfers 220.7; measured 425.7 s in all. Kept there: 29.1 and 1.3; measured 220.3 s. One call stands for all here.
+ * PARSEC with DGEMM on a Grace Hopper (SCILIB-Accel's README): 776.5 s, of which 608 in DGEMM. Copied per call:
+ * device 12.4, transfers 220.7; measured 425.7 s in all. Kept there: 29.1 and 1.3; measured 220.3 s. One call
+ * stands for all here.
  */
 static void residency(void **state)
 {

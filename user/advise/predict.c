@@ -520,9 +520,18 @@ static double kept(const struct job *j, const struct draw *r)
 	return at_most_one(w->resident.value / all * r->resident);
 }
 
-static void one_draw(const struct job *j, enum catalogue_design design, const struct draw *r, const bool *pays,
-		     bool waits, double at[DRAWN], double ratio[GRID])
+/* What is asked of each set of inputs. */
+struct ask {
+	const struct job *job;
+	enum catalogue_design design;
+	const bool *pays; /* of each bin, with the inputs as given */
+	bool waits;
+};
+
+static void one_draw(const struct ask *ask, const struct draw *r, double at[DRAWN], double ratio[GRID])
 {
+	const struct job *j = ask->job;
+	enum catalogue_design design = ask->design;
 	struct sums s = sums_of(j, r);
 	struct queue q = queue_of(j, &s, r, design);
 	bool per_call = j->d->kind != LOGCA_DEP;
@@ -543,9 +552,9 @@ static void one_draw(const struct job *j, enum catalogue_design design, const st
 		for (size_t i = 0; i < j->bins; i++) {
 			const struct bin *b = &j->bin[i];
 
-			sum += b->share * (pays[i] ? caller_time(j, design, b->part[0] * r->o, b->part[1] * r->L,
-								 b->part[2] * r->X, wait)
-						   : b->host * r->host);
+			sum += b->share * (ask->pays[i] ? caller_time(j, design, b->part[0] * r->o, b->part[1] * r->L,
+								      b->part[2] * r->X, wait)
+							: b->host * r->host);
 		}
 		at[D_CHOSEN] = s.host / sum;
 	}
@@ -556,8 +565,8 @@ static void one_draw(const struct job *j, enum catalogue_design design, const st
 	n = BATCHED * at[D_BATCH];
 	at[D_BATCHED] = n * s.host / (fixed + n * (s.x + (per_call ? 0 : s.lat)));
 	at[D_UTIL] = q.utilisation;
-	at[D_P50] = waits ? wait_of(j, &q, design, 0.50) : NAN;
-	at[D_P99] = waits ? wait_of(j, &q, design, 0.99) : NAN;
+	at[D_P50] = ask->waits ? wait_of(j, &q, design, 0.50) : NAN;
+	at[D_P99] = ask->waits ? wait_of(j, &q, design, 0.99) : NAN;
 	at[D_G1] = at[D_HALF] = NAN;
 	if (!j->grid)
 		return;
@@ -660,6 +669,7 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 	double wait = design == CATALOGUE_SYNC ? q.mean : 0, o1 = design == CATALOGUE_SYNC_OS ? j->w->switch_ns : 0;
 	bool host_bounded = figure_bounded(&j->host_figure);
 	bool known = !isnan(s.x);
+	struct ask ask = { j, design, pays, true };
 	struct figure *const to[DRAWN] = {
 		[D_NS] = &o->ns_per_call,
 		[D_SPEEDUP] = &o->speedup,
@@ -687,7 +697,7 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 		o->needed_acceleration = room > 0 ? j->compute / room : INFINITY;
 	}
 	by_sizes(j, design, wait, pays, o);
-	one_draw(j, design, &as_given, pays, true, at, ratio);
+	one_draw(&ask, &as_given, at, ratio);
 	for (int i = 0; i < DRAWN; i++)
 		*to[i] = (struct figure){ i == D_G1 || i == D_HALF ? NAN : at[i], NAN, NAN };
 	if (j->grid && known)
@@ -697,7 +707,8 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 	for (unsigned i = 0; i < PREDICT_DRAWS; i++) {
 		struct draw r = draw_of(j, i);
 
-		one_draw(j, design, &r, pays, !isnan(j->engines) && i % EVERY == 0, at, scratch);
+		ask.waits = !isnan(j->engines) && i % EVERY == 0;
+		one_draw(&ask, &r, at, scratch);
 		for (int k = 0; k < DRAWN; k++)
 			draws[k][i] = at[k];
 	}

@@ -112,8 +112,9 @@ int predict(const struct predict_work *w, const struct predict_device *d, struct
 const char *predict_bound_str(enum predict_bound b);
 
 /*
- * M/G/1 (predict_queue.c), by Tijms' two exponentials: exact at scv 1. Mean and quantile q of the wait at a service time
- * of mean `service_ns` and squared coefficient of variation `scv`; infinite where calls come faster than they are served.
+ * M/G/1 (predict_queue.c), by Tijms' two exponentials: exact at scv 1. Mean and quantile q of the wait at a service
+ * time of mean `service_ns` and squared coefficient of variation `scv`; infinite where calls come faster than they are
+ * served.
  */
 double predict_wait_mean(double per_s, double service_ns, double scv);
 double predict_wait(double per_s, double service_ns, double scv, double q);

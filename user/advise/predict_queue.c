@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Waiting at a device that serves one call after another: Poisson arrivals, any service time (M/G/1). The mean is
- * Pollaczek and Khinchine's. The tail falls as e^-theta t, where lambda (M(theta) - 1) = theta and M is the service time's
- * moment generating function; the service time is taken as gamma of the measured moments. Tijms: P(W > t) is a e^-theta t
- * plus (rho - a) e^-eta t with eta from the mean. At scv 1 that is exact.
+ * Pollaczek and Khinchine's. The tail falls as e^-theta t, where lambda (M(theta) - 1) = theta and M is the service
+ * time's moment generating function; the service time is taken as gamma of the measured moments. Tijms: P(W > t) is
+ * a e^-theta t plus (rho - a) e^-eta t with eta from the mean. At scv 1 that is exact.
  */
 #include "advise/predict.h"
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf advise: what to offload, what it would gain, from which size on, and why not. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "advise/gather.h"
 #include "advise/verdict.h"
 #include "cli/cli.h"
+#include "cli/logca_devices.h"
 #include "cli/logca_source.h"
 #include "cli/pager.h"
 #include "model/catalogue.h"
@@ -102,20 +101,20 @@ static int show(const struct advise_cmd *o, const struct gathered *g, const stru
 	return pager_write(&out, o->pager && !o->stdio && !o->json, e);
 }
 
-/* What was measured here stands before what comes with the program; a file that is named stands alone. */
+/* What comes with the program and what was measured here; a file that is named stands alone. */
 static int devices(const char *path, struct catalogue *out, struct err *e)
 {
-	char own[PATH_MAX];
 	AUTO_BUF(text);
 	int r;
 
 	*out = (struct catalogue){ 0 };
-	if (!path && access(logca_own_catalogue(own, sizeof(own)), F_OK))
-		return catalogue_paper(out, e);
-	r = logca_slurp(path ? path : own, &text, e);
-	if (!r)
-		r = catalogue_parse(out, text.data ? text.data : "", text.len, e);
-	return r || path ? r : catalogue_paper(out, e);
+	if (!path)
+		return logca_all_devices(out, NULL, e);
+	r = logca_slurp(path, &text, e);
+	r = r ? r : catalogue_parse(out, text.data ? text.data : "", text.len, e);
+	if (r)
+		err_prefix(e, "%s", path);
+	return r;
 }
 
 static int cmd_advise(void *opts, int argc, char **argv)
@@ -127,13 +126,14 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	struct gathered g = { 0 };
 	struct err e = { 0 };
 	struct sets sets;
-	char *host = NULL;
+	char *host;
 	int status = EXIT_DONE, r;
 
 	if (parse_sets(&o->sets, &sets, &e)) {
 		release_sets(&sets);
 		return cli_fail(&e, EXIT_USAGE);
 	}
+	host = calib_machine();
 	r = devices(o->catalogue, &catalogue, &e);
 	if (!r)
 		r = gather(&g, o->input, &e);
@@ -165,6 +165,7 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	advice_release(&advice);
 	candidates_release(&candidates);
 	catalogue_release(&catalogue);
+	free(host);
 	gathered_release(&g);
 	release_sets(&sets);
 	return status;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -105,29 +104,6 @@ static int load(const char *path, struct catalogue *c, struct err *e)
 	if (err)
 		err_prefix(e, "%s", path);
 	return err;
-}
-
-static char *host_text(void)
-{
-	char line[256], model[160] = "unknown processor", *out = NULL;
-	FILE *f = fopen("/proc/cpuinfo", "re");
-	struct utsname u;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		char *colon = strchr(line, ':');
-
-		if (strncmp(line, "model name", 10) || !colon)
-			continue;
-		colon[strcspn(colon, "\n")] = 0;
-		snprintf(model, sizeof(model), "%s", colon + 2);
-		break;
-	}
-	if (f)
-		fclose(f);
-	uname(&u);
-	if (asprintf(&out, "%s, %ld cores, %s %s", model, sysconf(_SC_NPROCESSORS_ONLN), u.sysname, u.release) < 0)
-		return NULL;
-	return out;
 }
 
 static bool wanted(const struct calib_case *c, int argc, char **argv)
@@ -233,7 +209,7 @@ static int calibrate_one(const struct calib_case *c, const struct calib_opts *op
 	entry.device = strdup(c->device);
 	entry.baseline = strdup(c->baseline);
 	entry.driver = *c->driver ? strdup(c->driver) : NULL;
-	entry.host = host_text();
+	entry.host = calib_machine();
 	entry.date = strdup(date);
 	entry.unit = strdup("ns");
 	entry.has_params = true;
@@ -557,6 +533,11 @@ static const struct cli_schema schemas[] = {
 	  "\"schema\":{\"const\":\"accperf.accelerators/1\"},\"accelerators\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\"],\"properties\":{"
 	  "\"name\":{\"type\":\"string\"},\"device\":{\"type\":[\"string\",\"null\"]},\"baseline\":{\"type\":[\"string\",\"null\"]},\"host\":{\"type\":[\"string\",\"null\"]},"
 	  "\"driver\":{\"type\":[\"string\",\"null\"]},\"date\":{\"type\":[\"string\",\"null\"]},\"unit\":{\"type\":[\"string\",\"null\"]},\"preset\":{\"type\":\"boolean\"},"
+	  "\"elsewhere\":{\"type\":\"boolean\",\"description\":\"logca devices: of another machine\"},\"source\":{\"type\":\"string\"},"
+	  "\"kinds\":{\"type\":\"array\",\"items\":{\"enum\":[\"copy\",\"checksum\",\"hash\",\"cipher\",\"compress\",\"decompress\",\"matrix\",\"vector\"]}},"
+	  "\"designs\":{\"type\":\"array\",\"items\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]}},\"engines\":{\"type\":\"number\"},\"uncertain\":{\"type\":\"number\"},"
+	  "\"no_streams\":{\"type\":\"boolean\"},\"offload\":{\"type\":\"object\",\"description\":\"o L B A: a number, [value, low, high] or null\"},"
+	  "\"thresholds\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"description\":\"from, to: bytes or null; call, source\"}},"
 	  "\"params\":{\"type\":[\"object\",\"null\"],\"description\":\"L o C A beta t0 latency; A null: infinite\"},\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	  "\"points\":{\"type\":\"object\",\"description\":\"host, accelerated, zero, submit: lists of [bytes, time] or [bytes, time, true] with a context switch inside\"}}}}}}" },
 	{ "calibrate-list",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/logca_devices.h"
 #include "cli/logca_source.h"
 #include "cli/pager.h"
 
@@ -30,7 +31,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "params", AT(params), .arg = "L=..,o=..,C=..,A=..,beta=..,latency=..",
 	  .help = "these; latency=indep or dep, also t0=.., A=inf" },
 	{ OPT_STRING, 'd', "device", AT(device), .arg = "NAME",
-	  .help = "a device of the LogCA paper; see `accperf logca devices`" },
+	  .help = "a device that comes with the program; see `accperf logca devices`" },
 	{ OPT_STRING, 0, "name", AT(name), .arg = "NAME", .help = "the accelerator in a catalogue; a title otherwise" },
 	{ OPT_STRING, 0, "host", AT(host), .arg = "CALL", .help = "profile: the API call that is the host's variant" },
 	{ OPT_STRING, 0, "accelerated", AT(accelerated), .arg = "CALL",
@@ -73,7 +74,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "svg", AT(svg), .arg = "FILE",
 	  .help = "also draw speed-up over size, with the regions, into FILE" },
 	{ OPT_BOOL, 0, "newton", AT(newton), .help = "print the published one-step g1 and gA/2, too" },
-	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.logca/1, -predict/1, -whatif/1 or -devices/1" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.logca/1, -predict/1, -whatif/1; devices: accperf.accelerators/1" },
 	OPT_END
 };
 
@@ -628,38 +629,6 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 	return EXIT_DEGRADED;
 }
 
-static int devices(const struct logca_cmd *o)
-{
-	struct catalogue c = { 0 };
-	struct err e = { 0 };
-	AUTO_BUF(out);
-	int status;
-
-	if (catalogue_paper(&c, &e))
-		return cli_fail(&e, EXIT_FAILED);
-	if (o->json && catalogue_write(&c, &out, &e)) {
-		catalogue_release(&c);
-		return cli_fail(&e, EXIT_FAILED);
-	}
-	for (size_t i = 0; !o->json && i < c.count; i++) {
-		const struct catalogue_entry *d = &c.entries[i];
-
-		if (!i)
-			buf_addf(&out, "%-38s %7s %9s %5s %4s %5s  %s\n", "name (cycles, cycles/B)", "L", "o", "C", "A",
-				 "beta", "latency");
-		buf_addf(&out, "%-38s %7g %9g %5g %4g %5g  %s%s\n", d->name, d->p.L, d->p.o, d->p.C, d->p.A, d->p.beta,
-			 logca_latency_str(d->p.kind), d->preset ? "" : "  (!)");
-	}
-	if (!o->json)
-		buf_addstr(
-			&out,
-			"(!) published figures that contradict the published curves; `accperf logca show -d NAME` says how\n"
-			"not here, no confirmed figures: discrete GPU, PCIe crypto card, Sandy Bridge AES, UltraSPARC T2 SHA\n");
-	status = emit(&out, !o->json);
-	catalogue_release(&c);
-	return status;
-}
-
 static const struct cli_command cli_command_logca; /* defined below by CLI_COMMAND */
 
 static const struct {
@@ -688,7 +657,7 @@ static int run(void *opts, int argc, char **argv)
 	if (argc)
 		file = argv[0];
 	if (!strcmp(verb, "devices"))
-		return devices(o);
+		return logca_devices(file, o->json);
 	for (v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++)
 		if (!strcmp(verb, verbs[v].name))
 			break;
@@ -793,7 +762,8 @@ CLI_COMMAND(logca) = {
 		"zero: an offload that computes nothing; submit: until the submitting call returns), or bytes,run,time; or an\n"
 		"entry of a catalogue by `accperf calibrate`. What the data cannot tell apart is said, not guessed. Where a kernel\n"
 		"changes at some size (another algorithm, out of a cache) --segments auto fits each stretch by itself.\n"
-		"show, regions, predict and whatif take the same, or parameters, or a device of the LogCA paper.\n\n"
+		"show, regions, predict and whatif take the same, or parameters, or a device that comes with the program. devices\n"
+		"lists those, what calibrate measured here, and FILE's: with machine, source, date and the sizes that makers ship.\n\n"
 		"Sizes are bytes, K, M, G powers of 1024. Times are in one unit throughout, ns for measured ones.\n"
 		"Exit status 3: the fit misses the measured medians by more than 10 %.",
 	.examples =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "model/catalogue.h"
+#include "model/catalogue_internal.h"
 #include "util/grow.h"
 
 #include <errno.h>
@@ -7,17 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #define MAX_ENTRIES 4096
+#define MAX_NAME 255
 
-/* devices.json is part of the program: `logca show --device` needs no file beside it. */
+/* Both files are part of the program: `logca show --device` needs none beside it. */
 __asm__(".section .rodata\n"
 	"accperf_paper_devices:\n"
 	".incbin \"user/model/devices.json\"\n"
 	"accperf_paper_devices_end:\n"
+	"accperf_makers_devices:\n"
+	".incbin \"user/model/accelerators.json\"\n"
+	"accperf_makers_devices_end:\n"
 	".previous\n");
 extern const char accperf_paper_devices[], accperf_paper_devices_end[];
+extern const char accperf_makers_devices[], accperf_makers_devices_end[];
 
 const char *catalogue_kind_str(enum catalogue_kind k)
 {
@@ -67,14 +70,7 @@ void catalogue_release(struct catalogue *c)
 	*c = (struct catalogue){ 0 };
 }
 
-static char *text_of(json_t *o, const char *key)
-{
-	json_t *v = json_object_get(o, key);
-
-	return json_is_string(v) && strlen(json_string_value(v)) < 4096 ? strdup(json_string_value(v)) : NULL;
-}
-
-static int parse_params(struct catalogue_entry *entry, json_t *o, struct err *e)
+static int parse_params(struct catalogue_entry *entry, json_t *o, const struct catalogue_text *t, struct err *e)
 {
 	const struct {
 		const char *key;
@@ -87,79 +83,82 @@ static int parse_params(struct catalogue_entry *entry, json_t *o, struct err *e)
 	};
 	json_t *a = json_object_get(o, "A"), *t0 = json_object_get(o, "t0");
 	const char *latency = json_string_value(json_object_get(o, "latency"));
+	struct err why = { 0 };
 
 	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++) {
 		json_t *v = json_object_get(o, field[i].key);
+		char path[16];
 
+		snprintf(path, sizeof(path), "params.%s", field[i].key);
 		if (!json_is_number(v))
-			return err_set(e, -EINVAL, "'%s' has no number for %s", entry->name, field[i].key);
+			return catalogue_wrong(t, e, path, "'%s' has no number for %s", entry->name, field[i].key);
 		*field[i].at = json_number_value(v);
 	}
 	if (!latency || (strcmp(latency, "dep") && strcmp(latency, "indep")))
-		return err_set(e, -EINVAL, "'%s' has no latency of indep or dep", entry->name);
+		return catalogue_wrong(t, e, "params.latency", "'%s' has no latency of indep or dep", entry->name);
+	if (a && !json_is_null(a) && !json_is_number(a))
+		return catalogue_wrong(t, e, "params.A", "'%s': A wants a number, or null where it is infinite",
+				       entry->name);
+	if (t0 && !json_is_null(t0) && !json_is_number(t0))
+		return catalogue_wrong(t, e, "params.t0", "'%s': t0 wants a number", entry->name);
 	entry->p.kind = latency[0] == 'd' ? LOGCA_DEP : LOGCA_INDEP;
 	entry->p.A = json_is_number(a) ? json_number_value(a) : INFINITY; /* null: infinite */
 	entry->p.t0 = json_is_number(t0) ? json_number_value(t0) : 0;
 	entry->has_params = true;
-	if (logca_check(&entry->p, e)) {
-		err_prefix(e, "'%s'", entry->name);
-		return -EINVAL;
-	}
+	if (logca_check(&entry->p, &why))
+		return catalogue_wrong(t, e, "params", "'%s': %s", entry->name, why.text);
 	return 0;
 }
 
-static int parse_points(struct catalogue_entry *entry, json_t *o, struct err *e)
+static int parse_points(struct catalogue_entry *entry, json_t *o, const struct catalogue_text *t, struct err *e)
 {
+	if (o && !json_is_null(o) && !json_is_object(o))
+		return catalogue_wrong(t, e, "points", "points wants an object of lists");
 	for (int k = 0; k < RUN_KINDS; k++) {
-		json_t *list = json_object_get(o, run_kind_str((enum run_kind)k)), *p;
+		const char *kind = run_kind_str((enum run_kind)k);
+		json_t *list = json_object_get(o, kind), *p;
 		size_t i;
 
 		json_array_foreach(list, i, p)
 		{
-			json_t *g = json_array_get(p, 0), *t = json_array_get(p, 1), *flag = json_array_get(p, 2);
-			int err;
+			json_t *g = json_array_get(p, 0), *time = json_array_get(p, 1), *flag = json_array_get(p, 2);
+			struct err why = { 0 };
+			char path[64];
 
-			if (!json_is_number(g) || !json_is_number(t))
-				return err_set(e, -EINVAL, "'%s': point %zu of %s is not [bytes, time]", entry->name, i,
-					       run_kind_str((enum run_kind)k));
-			err = points_add(&entry->pts, (enum run_kind)k, json_number_value(g), json_number_value(t),
-					 json_is_true(flag), e);
-			if (err) {
-				err_prefix(e, "'%s'", entry->name);
-				return err;
-			}
+			snprintf(path, sizeof(path), "points.%s.%zu", kind, i);
+			if (!json_is_number(g) || !json_is_number(time))
+				return catalogue_wrong(t, e, path, "'%s': point %zu of %s is not [bytes, time]",
+						       entry->name, i, kind);
+			if (points_add(&entry->pts, (enum run_kind)k, json_number_value(g), json_number_value(time),
+				       json_is_true(flag), &why))
+				return catalogue_wrong(t, e, path, "'%s': %s", entry->name, why.text);
 		}
 	}
 	return 0;
 }
 
-static int parse_entry(struct catalogue_entry *entry, json_t *o, struct err *e)
+static int parse_entry(struct catalogue_entry *entry, json_t *o, const struct catalogue_text *t, struct err *e)
 {
-	json_t *params = json_object_get(o, "params"), *notes = json_object_get(o, "notes"), *note;
-	size_t i;
-	int err = 0;
+	json_t *params = json_object_get(o, "params"), *name = json_object_get(o, "name");
+	int err;
 
-	entry->name = text_of(o, "name");
-	if (!entry->name || !*entry->name)
-		return err_set(e, -EINVAL, "an entry has no name");
-	entry->family = text_of(o, "family");
-	entry->device = text_of(o, "device");
-	entry->host = text_of(o, "host");
-	entry->driver = text_of(o, "driver");
-	entry->date = text_of(o, "date");
-	entry->baseline = text_of(o, "baseline");
-	entry->unit = text_of(o, "unit");
+	if (!json_is_object(o))
+		return catalogue_wrong(t, e, "", "an accelerator is an object with a name");
+	if (!json_is_string(name) || !json_string_length(name) || json_string_length(name) > MAX_NAME)
+		return catalogue_wrong(t, e, "name", "an entry has no name of 1 to %d bytes", MAX_NAME);
+	entry->name = strdup(json_string_value(name));
+	if (!entry->name)
+		return err_set(e, -ENOMEM, "out of memory");
+	err = catalogue_terms_parse(entry, o, t, e);
+	if (err)
+		return err;
 	if (entry->unit)
 		strncpy(entry->pts.unit, entry->unit, sizeof(entry->pts.unit) - 1);
-	entry->preset = !json_is_false(json_object_get(o, "preset"));
-	json_array_foreach(notes, i, note) if (json_is_string(note) && entry->notes < CATALOGUE_NOTES)
-	{
-		entry->note[entry->notes] = strdup(json_string_value(note));
-		entry->notes += entry->note[entry->notes] != NULL;
-	}
+	if (params && !json_is_null(params) && !json_is_object(params))
+		return catalogue_wrong(t, e, "params", "params wants an object with L, o, C, A, beta and latency");
 	if (json_is_object(params))
-		err = parse_params(entry, params, e);
-	return err ? err : parse_points(entry, json_object_get(o, "points"), e);
+		err = parse_params(entry, params, t, e);
+	return err ? err : parse_points(entry, json_object_get(o, "points"), t, e);
 }
 
 int catalogue_put(struct catalogue *c, struct catalogue_entry *entry, struct err *e)
@@ -188,7 +187,7 @@ int catalogue_parse(struct catalogue *c, const char *text, size_t len, struct er
 
 	*c = (struct catalogue){ 0 };
 	if (!root)
-		return err_set(e, -EINVAL, "line %d: %s", why.line, why.text);
+		return err_set(e, -EINVAL, "line %d, column %d: %s", why.line, why.column, why.text);
 	list = json_object_get(root, "accelerators");
 	if (!schema || strcmp(schema, CATALOGUE_SCHEMA) || !json_is_array(list))
 		err = err_set(e, -EINVAL,
@@ -196,11 +195,14 @@ int catalogue_parse(struct catalogue *c, const char *text, size_t len, struct er
 			      CATALOGUE_SCHEMA);
 	json_array_foreach(list, i, o)
 	{
+		struct catalogue_text t = { text, len, i };
 		struct catalogue_entry entry = { 0 };
 
 		if (err)
 			break;
-		err = parse_entry(&entry, o, e);
+		err = parse_entry(&entry, o, &t, e);
+		if (!err && catalogue_find(c, entry.name))
+			err = catalogue_wrong(&t, e, "name", "'%s' stands here a second time", entry.name);
 		if (!err)
 			err = catalogue_put(c, &entry, e);
 		catalogue_entry_release(&entry);
@@ -219,12 +221,34 @@ const struct catalogue_entry *catalogue_find(const struct catalogue *c, const ch
 	return NULL;
 }
 
+int catalogue_merge(struct catalogue *c, struct catalogue *more, struct err *e)
+{
+	for (size_t i = 0; i < more->count; i++)
+		if (catalogue_find(c, more->entries[i].name))
+			return err_set(e, -EINVAL, "'%s' contradicts an accelerator of the same name; rename one",
+				       more->entries[i].name);
+	for (size_t i = 0; i < more->count; i++) {
+		int err = catalogue_put(c, &more->entries[i], e);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int catalogue_paper(struct catalogue *c, struct err *e)
 {
-	int err = catalogue_parse(c, accperf_paper_devices, (size_t)(accperf_paper_devices_end - accperf_paper_devices),
-				  e);
+	struct catalogue makers = { 0 };
+	size_t paper = (size_t)(accperf_paper_devices_end - accperf_paper_devices),
+	       others = (size_t)(accperf_makers_devices_end - accperf_makers_devices);
+	int err = catalogue_parse(c, accperf_paper_devices, paper, e);
 
+	if (!err)
+		err = catalogue_parse(&makers, accperf_makers_devices, others, e);
+	if (!err)
+		err = catalogue_merge(c, &makers, e);
 	if (err)
 		err_prefix(e, "the built-in catalogue");
+	catalogue_release(&makers);
 	return err;
 }

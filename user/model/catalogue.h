@@ -4,8 +4,8 @@
  * format (accperf.accelerators/1, described in LOGCA.md). No file I/O: text in, text out. Included by
  * user/offload, user/view, user/cli, user/daemon, tests.
  *
- * To add a member: a field in struct catalogue_entry, read and written in catalogue.c; unknown members
- * are ignored, so older readers stay right.
+ * To add a member: a field in struct catalogue_entry, read in catalogue_terms.c, written in catalogue_write.c, a row in
+ * CATALOGUE.md. Unknown members of an entry are ignored, so older readers stay right; those within it are errors.
  */
 #ifndef ACCPERF_CATALOGUE_H
 #define ACCPERF_CATALOGUE_H
@@ -94,6 +94,10 @@ int catalogue_parse(struct catalogue *c, const char *text, size_t len, struct er
 int catalogue_put(struct catalogue *c, struct catalogue_entry *entry, struct err *e);
 const struct catalogue_entry *catalogue_find(const struct catalogue *c, const char *name);
 int catalogue_write(const struct catalogue *c, struct buf *out, struct err *e);
+/* The same, each entry marked "elsewhere": true or false for a machine whose text is `host`. */
+int catalogue_write_marked(const struct catalogue *c, const char *host, struct buf *out, struct err *e);
+/* Takes the entries of `more` over; -EINVAL when a name stands in both: they contradict each other. */
+int catalogue_merge(struct catalogue *c, struct catalogue *more, struct err *e);
 /* The devices that come with the program: of the LogCA paper, as far as their figures could be confirmed
  * (devices.json), and of makers' documents and published measurements (accelerators.json). */
 int catalogue_paper(struct catalogue *c, struct err *e);

@@ -3,6 +3,7 @@
 #include "model/catalogue.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "util/json.h"
 
@@ -26,7 +27,82 @@ static void write_points(struct json *j, const struct points *pts)
 	json_end(j);
 }
 
+static void write_value(struct json *j, const char *key, const struct catalogue_value *v)
+{
+	if (v->low == v->v && v->high == v->v) {
+		json_f64(j, key, v->v);
+		return;
+	}
+	if (isnan(v->v) && isnan(v->low) && isnan(v->high)) {
+		json_null(j, key);
+		return;
+	}
+	json_arr(j, key);
+	json_f64(j, NULL, v->v);
+	json_f64(j, NULL, v->low);
+	json_f64(j, NULL, v->high);
+	json_end(j);
+}
+
+static void write_terms(struct json *j, const struct catalogue_terms *t)
+{
+	json_obj(j, "offload");
+	write_value(j, "o", &t->o);
+	write_value(j, "L", &t->L);
+	json_str(j, "latency", logca_latency_str(t->kind));
+	write_value(j, "B", &t->B);
+	write_value(j, "A", &t->A);
+	json_f64(j, "beta", t->beta);
+	json_end(j);
+}
+
+/* What is not known of an entry is left out: most have none of it. */
+static void write_beside(struct json *j, const struct catalogue_entry *a)
+{
+	if (a->source)
+		json_str(j, "source", a->source);
+	if (a->kinds) {
+		json_arr(j, "kinds");
+		for (int k = 0; k < CATALOGUE_KINDS; k++)
+			if (a->kinds & 1u << k)
+				json_str(j, NULL, catalogue_kind_str((enum catalogue_kind)k));
+		json_end(j);
+	}
+	if (a->designs) {
+		json_arr(j, "designs");
+		for (int d = 0; d < CATALOGUE_DESIGNS; d++)
+			if (a->designs & 1u << d)
+				json_str(j, NULL, catalogue_design_str((enum catalogue_design)d));
+		json_end(j);
+	}
+	if (a->engines >= 1)
+		json_f64(j, "engines", a->engines);
+	if (a->uncertain > 0)
+		json_f64(j, "uncertain", a->uncertain);
+	if (a->no_streams)
+		json_bool(j, "no_streams", true);
+	if (a->has_terms)
+		write_terms(j, &a->terms);
+	if (!a->thresholds)
+		return;
+	json_arr(j, "thresholds");
+	for (unsigned i = 0; i < a->thresholds; i++) {
+		json_obj(j, NULL);
+		json_f64(j, "from", a->threshold[i].from);
+		json_f64(j, "to", a->threshold[i].to);
+		json_str(j, "call", a->threshold[i].call);
+		json_str(j, "source", a->threshold[i].source);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 int catalogue_write(const struct catalogue *c, struct buf *out, struct err *e)
+{
+	return catalogue_write_marked(c, NULL, out, e);
+}
+
+int catalogue_write_marked(const struct catalogue *c, const char *host, struct buf *out, struct err *e)
 {
 	struct json j = { .out = out };
 
@@ -47,6 +123,9 @@ int catalogue_write(const struct catalogue *c, struct buf *out, struct err *e)
 		json_str(&j, "date", a->date);
 		json_str(&j, "unit", a->unit);
 		json_bool(&j, "preset", a->preset);
+		if (host)
+			json_bool(&j, "elsewhere", catalogue_elsewhere(a, host));
+		write_beside(&j, a);
 		if (a->has_params) {
 			json_obj(&j, "params");
 			json_f64(&j, "L", a->p.L);

@@ -105,6 +105,9 @@ void calib_note(struct calib_session *s, const char *fmt, ...) __attribute__((fo
 /* dlopen of the first name that is there; NULL with a sentence that names the Debian package. */
 void *calib_library(const char *const *names, const char *package, char *why, size_t why_size);
 
+/* This machine in words; freed by the caller, NULL without memory. */
+char *calib_machine(void);
+
 /* Instructions of one kind executed by fn(arg), counted by single-stepping a forked copy of it. */
 struct calib_opcodes {
 	uint64_t total, aesenc, vaesenc, pclmul, vpclmul, sha256, pshufb, vex, other_aes;
