@@ -221,6 +221,25 @@ static void each_reason(void **state)
 	end(&m);
 }
 
+/* Probes saw so little that the calls are known from below only: time over them would be no time of a call. */
+static void calls_from_below(void **state)
+{
+	struct made m;
+	struct advise_function *f;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	f = function(&m, "seldom", 1e6, 900, 4 * KB, KB);
+	sizes(f, KB, NAN, .5, 8 * KB, NAN);
+	f->ns_per_call = FIGURE_UNKNOWN;
+	f->calls_per_s = (struct figure){ 10, 10, NAN };
+	judge(&m);
+	assert_true(isnan(named(&m, "seldom")->ns_per_call.value));
+	verdict(&m, "seldom", VERDICT_UNKNOWN, "time of its calls");
+	end(&m);
+}
+
 /* outer does all of inner's work and hands less over: inner is part of it. Of the other two it is the reverse. */
 static void trimming(void **state)
 {
@@ -539,19 +558,13 @@ static void large_input(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_reason),
-		cmocka_unit_test(trimming),
-		cmocka_unit_test(a_chain_that_wins),
-		cmocka_unit_test(no_chain),
-		cmocka_unit_test(a_set),
-		cmocka_unit_test(nothing_at_all),
-		cmocka_unit_test(gains),
-		cmocka_unit_test(small_calls),
-		cmocka_unit_test(batches),
-		cmocka_unit_test(cannot_tell),
-		cmocka_unit_test(unknown_acceleration),
-		cmocka_unit_test(made_already),
-		cmocka_unit_test(devices_that_fit),
+		cmocka_unit_test(each_reason),    cmocka_unit_test(calls_from_below),
+		cmocka_unit_test(trimming),       cmocka_unit_test(a_chain_that_wins),
+		cmocka_unit_test(no_chain),       cmocka_unit_test(a_set),
+		cmocka_unit_test(nothing_at_all), cmocka_unit_test(gains),
+		cmocka_unit_test(small_calls),    cmocka_unit_test(batches),
+		cmocka_unit_test(cannot_tell),    cmocka_unit_test(unknown_acceleration),
+		cmocka_unit_test(made_already),   cmocka_unit_test(devices_that_fit),
 		cmocka_unit_test(large_input),
 	};
 

@@ -141,9 +141,17 @@ static double time_per_s(const struct advise_input *in, const struct advise_func
 	return f->share.value * in->cpu_per_s;
 }
 
+/* Where probes saw so little that the calls are known from below only, time over calls is no time of a call. */
+static bool at_least(const struct figure *calls)
+{
+	return figure_known(calls) && calls->value == calls->low && isnan(calls->high);
+}
+
 static double ns_per_call(const struct advise_input *in, const struct advise_function *f)
 {
-	return figure_known(&f->ns_per_call) ? f->ns_per_call.value : time_per_s(in, f) / f->calls_per_s.value;
+	if (figure_known(&f->ns_per_call))
+		return f->ns_per_call.value;
+	return at_least(&f->calls_per_s) ? NAN : time_per_s(in, f) / f->calls_per_s.value;
 }
 
 /* What a device takes the name for: no property of the code decides then, the figures do. */
@@ -346,7 +354,7 @@ static void fill(const struct tree *t, struct candidate *c)
 	share.value = fmin(share.value, 1);
 	c->share = share;
 	c->calls_per_s = calls;
-	c->ns_per_call = over(times(share, in->cpu_per_s), calls);
+	c->ns_per_call = at_least(&calls) ? FIGURE_UNKNOWN : over(times(share, in->cpu_per_s), calls);
 	c->kinds = c->functions == 1 ? f->kinds : 0;
 	c->operation = c->functions == 1 ? f->operation : NULL;
 	if (c->functions == 1 && f->sizes) {
