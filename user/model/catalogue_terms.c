@@ -24,15 +24,24 @@ static int text_of(char **to, json_t *o, const char *key, const struct catalogue
 	return *to ? 0 : err_set(e, -ENOMEM, "out of memory");
 }
 
-static int number_of(double *to, json_t *o, const char *key, double least, double most, const struct catalogue_text *t,
-		     const char *path, struct err *e)
+/* Where something stands, for the sentence about it. */
+struct place {
+	const struct catalogue_text *text;
+	const char *path;
+};
+
+struct limits {
+	double least, most;
+};
+
+static int number_of(double *to, json_t *o, const char *key, struct limits in, struct place at, struct err *e)
 {
 	json_t *v = json_object_get(o, key);
 
 	if (!v || json_is_null(v))
 		return 0;
-	if (!json_is_number(v) || !(json_number_value(v) >= least && json_number_value(v) <= most))
-		return catalogue_wrong(t, e, path, "%s wants a number from %g to %g", key, least, most);
+	if (!json_is_number(v) || !(json_number_value(v) >= in.least && json_number_value(v) <= in.most))
+		return catalogue_wrong(at.text, e, at.path, "%s wants a number from %g to %g", key, in.least, in.most);
 	*to = json_number_value(v);
 	return 0;
 }
@@ -102,7 +111,8 @@ static int parse_offload(struct catalogue_entry *a, json_t *o, const struct cata
 	err = err ? err : value_of(&to->L, o, "L", t, e);
 	err = err ? err : value_of(&to->B, o, "B", t, e);
 	err = err ? err : value_of(&to->A, o, "A", t, e);
-	err = err ? err : number_of(&to->beta, o, "beta", 0, 8, t, "offload.beta", e);
+	err = err ? err
+		  : number_of(&to->beta, o, "beta", (struct limits){ 0, 8 }, (struct place){ t, "offload.beta" }, e);
 	if (err)
 		return err;
 	if (!word || (strcmp(word, "dep") && strcmp(word, "indep")))
@@ -132,8 +142,8 @@ static int parse_threshold(struct catalogue_threshold *to, json_t *o, const stru
 	if (!json_is_object(o))
 		return catalogue_wrong(t, e, path, "a threshold is an object with from, to, call and source");
 	err = only_these(o, known, path, t, e);
-	err = err ? err : number_of(&to->from, o, "from", 0, 1e18, t, path, e);
-	err = err ? err : number_of(&to->to, o, "to", 0, 1e18, t, path, e);
+	err = err ? err : number_of(&to->from, o, "from", (struct limits){ 0, 1e18 }, (struct place){ t, path }, e);
+	err = err ? err : number_of(&to->to, o, "to", (struct limits){ 0, 1e18 }, (struct place){ t, path }, e);
 	err = err ? err : text_of(&to->call, o, "call", t, path, e);
 	err = err ? err : text_of(&to->source, o, "source", t, path, e);
 	if (err)
@@ -232,8 +242,11 @@ int catalogue_terms_parse(struct catalogue_entry *a, json_t *o, const struct cat
 	err = err ? err : flag_of(&a->no_streams, o, "no_streams", t, e);
 	err = err ? err : words_of(&a->kinds, o, "kinds", CATALOGUE_KINDS, kind_name, t, e);
 	err = err ? err : words_of(&a->designs, o, "designs", CATALOGUE_DESIGNS, design_name, t, e);
-	err = err ? err : number_of(&a->engines, o, "engines", 1, 1e6, t, "engines", e);
-	err = err ? err : number_of(&a->uncertain, o, "uncertain", 1, 1e3, t, "uncertain", e);
+	err = err ? err
+		  : number_of(&a->engines, o, "engines", (struct limits){ 1, 1e6 }, (struct place){ t, "engines" }, e);
+	err = err ? err
+		  : number_of(&a->uncertain, o, "uncertain", (struct limits){ 1, 1e3 },
+			      (struct place){ t, "uncertain" }, e);
 	if (err)
 		return err;
 	if (offload && !json_is_null(offload)) {
