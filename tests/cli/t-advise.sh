@@ -24,6 +24,8 @@ check "unknown is null" jq -e '[.candidates[] | select(.reason != null) | .calls
 accperf advise --stdio -i "$G/offload-deflate.prof" --catalogue devices.json >text 2>/dev/null
 check "one screen of text" bash -c '[ $(wc -l <text) -le 40 ] && grep -q "fast/deflate, sync: offload: " text'
 
+accperf advise -i "$G/offload-uring.prof" --json >idle.json 2>err
+check "a device that is there and idle" jq -e '[.candidates[] | select(.options[0].verdict == "idle") | .name] == ["CUDA runtime", "OpenCL"]' idle.json
 for p in empty torn exact-pipeline counts-whole live-zlib offload-cuda offload-marker merge-timer; do
 	accperf advise -i "$G/$p.prof" --json >"$p.json" 2>err; status=$?
 	check "$p: done or degraded, JSON by the schema" bash -c "[ $status = 0 ] || [ $status = 3 ] && python3 -c '

@@ -496,7 +496,7 @@ static void made_already(void **state)
 	judge(&m);
 	verdict(&m, "send", VERDICT_SWITCH, "switch to the host under 8 KB: 90% of the calls lose there");
 	verdict(&m, "wins", VERDICT_OFFLOAD, "offload, as it does: 3x");
-	verdict(&m, "unused", VERDICT_IDLE, "configured, but not happening");
+	verdict(&m, "unused", VERDICT_IDLE, "configured, but not happening: no call reached the device in 10 s");
 	assert_int_equal(named(&m, "send")->kind, CANDIDATE_OFFLOAD);
 	end(&m);
 }

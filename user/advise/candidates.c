@@ -21,6 +21,7 @@
 #define BULK 64.    /* bytes: a cache line */
 #define SYSTEM 0.01 /* share of the time: less in system calls is errors' and start-up's */
 #define LONGEST_CHAIN 16
+#define NOTHING_COUNTED "nothing counted its calls; record with --counts auto for 60 s"
 
 const char *candidate_kind_str(enum candidate_kind k)
 {
@@ -182,7 +183,7 @@ static bool reason_of(const struct advise_input *in, const struct advise_functio
 	if (!(in->cpu_per_s > 0))
 		return SAY("unknown time: the exact engine counts instructions; record the program as it runs");
 	if (!(f->calls_per_s.value > 0))
-		return SAY("unknown count: nothing counted its calls; record with --counts auto for 60 s");
+		return SAY("unknown count: %s", in->uncounted ? in->uncounted : NOTHING_COUNTED);
 	if (ns < in->least_overhead_ns && !known_work(f))
 		return SAY("too short a call: %.0f ns, and the quickest device (%s) takes %.0f ns to begin", ns,
 			   in->least_overhead_device ? in->least_overhead_device : "of the catalogue",
@@ -602,8 +603,8 @@ static int add_set(const struct tree *t, struct candidates *out, const struct ad
 	fill(t, c);
 	uncounted = c->calls_per_s;
 	if (!figure_known(&uncounted))
-		snprintf(c->reason, sizeof(c->reason),
-			 "unknown count: nothing counted its calls; record with --counts auto for 60 s");
+		snprintf(c->reason, sizeof(c->reason), "unknown count: %s",
+			 in->uncounted ? in->uncounted : NOTHING_COUNTED);
 	return 0;
 }
 
@@ -625,7 +626,7 @@ int candidates_find(const struct advise_input *in, const struct advise_set *set,
 	uint8_t *state = NULL;
 	int err = tree_build(&t, in);
 
-	*out = (struct candidates){ 0 };
+	*out = (struct candidates){ .seconds = in->seconds };
 	if (!err)
 		state = calloc(t.count + 1, 1);
 	if (!err && !state)

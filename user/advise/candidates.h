@@ -86,6 +86,7 @@ struct advise_input {
 	/* of the catalogue's devices: what any of them takes at least for a call and for a byte; NaN: no catalogue */
 	double least_overhead_ns, least_ns_per_byte;
 	const char *least_overhead_device;
+	const char *uncounted; /* why calls are unknown, and what helps; NULL: nothing counted them */
 	const char *engine, *machine;
 	char *text; /* names kept for it; gather.c */
 };
@@ -116,6 +117,7 @@ struct candidate {
 struct candidates {
 	struct candidate *at; /* judged ones first, by share */
 	size_t count, cap;
+	double seconds; /* recorded; NaN */
 	bool failed;
 };
 

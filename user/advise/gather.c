@@ -18,6 +18,7 @@
 #define BUSY 0.01 /* of the time: a thread that takes less does not call at once with others */
 #define QUANTILES 200
 #define DEEPEST 256
+#define UNUSED 16 /* devices that are there and idle */
 
 static void missing(struct gathered *g, const char *what)
 {
@@ -84,6 +85,9 @@ static void estimate(struct gathered *g)
 		missing(g, "it holds no bytes between functions, of which `accperf doctor` tells what they need");
 	if (g->has_counts && counts_report_make(&g->counts_record, g->profile, COUNTED, &g->counts, &why))
 		g->has_counts = false;
+	if (g->has_counts && !g->counts.speed.measured)
+		g->input.uncounted =
+			"how fast the code runs was not measured; record for 30 s or longer, with hardware breakpoints";
 	if (!g->has_counts && !g->profile->has_exact)
 		missing(g, "it holds no execution counts; record with --counts auto for 60 s");
 	if (!g->offload || !g->offload->has_cost)
@@ -186,7 +190,8 @@ static int functions(struct gathered *g)
 	const struct profile *p = g->profile;
 	struct advise_input *in = &g->input;
 
-	in->function = calloc(p->function_count + (g->offload ? g->offload->items_cnt : 0) + 1, sizeof(*in->function));
+	in->function = calloc(p->function_count + (g->offload ? g->offload->items_cnt + UNUSED : 0) + 1,
+			      sizeof(*in->function));
 	if (!in->function)
 		return -ENOMEM;
 	in->functions = p->function_count;
@@ -442,13 +447,6 @@ static int bytes(struct gathered *g)
 
 /* ---- probed calls ---- */
 
-static const char *symbol_of(const struct offload_item *it)
-{
-	const char *own = strrchr(it->name, ':');
-
-	return own ? own + 1 : it->name;
-}
-
 static int sizes(const struct offload_item *it, struct advise_function *f)
 {
 	f->size = calloc(OFFLOAD_OCTAVES, sizeof(*f->size));
@@ -586,7 +584,7 @@ static int probed(struct gathered *g)
 
 		if (it->kind != FMT_OK_CALL || !it->calls || !strcmp(it->api, "io_uring"))
 			continue;
-		at = accelerated ? -1 : function_named(in, symbol_of(it), base_name(it->library));
+		at = accelerated ? -1 : function_named(in, offload_symbol(it), base_name(it->library));
 		if (at >= 0 && in->function[at].sizes)
 			at = -1; /* a second item of the same function */
 		f = &in->function[at >= 0 ? (size_t)at : in->functions];
@@ -612,6 +610,28 @@ static int probed(struct gathered *g)
 		}
 	}
 	return err;
+}
+
+/* A device's library that was there, and nothing was handed to it. */
+static void idle(struct gathered *g)
+{
+	struct advise_input *in = &g->input;
+	struct offload_unused unused[UNUSED];
+	size_t n = g->offload && g->offload->has_cost ? offload_unused(g->offload, unused, UNUSED) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct offload_api *api = offload_api_find(unused[i].api);
+		struct advise_function *f = &in->function[in->functions];
+
+		if (!api || !api->device)
+			continue;
+		*f = unknown_function(api->label, base_name(unused[i].library));
+		f->share = f->calls_per_s = FIGURE_EXACT(0);
+		f->operation = NULL;
+		f->kinds = 0;
+		f->offload = true;
+		in->functions++;
+	}
 }
 
 /* ---- all ---- */
@@ -663,6 +683,8 @@ int gather(struct gathered *g, const char *path, struct err *e)
 		counted(g);
 	err = err ? err : bytes(g);
 	err = err ? err : probed(g);
+	if (!err)
+		idle(g);
 	return err ? err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err)) : 0;
 }
 

@@ -36,6 +36,16 @@ void advise_size(char out[24], double bytes)
 		snprintf(out, 24, "%.3g MB", bytes / 1048576);
 }
 
+void advise_time(char out[24], double ns)
+{
+	static const char *const unit[] = { "ns", "us", "ms", "s" };
+	int k = 0;
+
+	for (; k < 3 && ns >= 999.5; k++)
+		ns /= 1e3;
+	snprintf(out, 24, ns < 99.95 ? "%.3g %s" : "%.0f %s", ns, unit[k]);
+}
+
 /* ---- which devices ---- */
 
 bool advise_fits(const struct candidate *c, const struct catalogue_entry *a)
@@ -264,7 +274,7 @@ static void judge(const struct candidate *c, const struct catalogue_entry *a, st
 
 /* ---- offloads made already ---- */
 
-static void made_already(const struct candidate *c, struct advise_option *o)
+static void made_already(const struct candidate *c, double seconds, struct advise_option *o)
 {
 	const struct advise_function *f = c->probed;
 	const struct figure *s = f ? &f->counterpart_speedup : NULL;
@@ -275,7 +285,7 @@ static void made_already(const struct candidate *c, struct advise_option *o)
 	o->p.process_speedup = o->p.g_half = o->p.batch = FIGURE_UNKNOWN;
 	o->p.g1 = f ? (struct figure){ f->counterpart_g1, NAN, NAN } : FIGURE_UNKNOWN;
 	if (c->calls_per_s.value == 0)
-		say(o, VERDICT_IDLE, "configured, but not happening: no call reached the device while it was recorded");
+		say(o, VERDICT_IDLE, "configured, but not happening: no call reached the device in %.3g s", seconds);
 	else if (!s || !figure_known(s))
 		say(o, VERDICT_UNKNOWN,
 		    "cannot tell: what the host would take for these calls is not known%s%s; record a run of the host's variant, "
@@ -301,15 +311,17 @@ static void made_already(const struct candidate *c, struct advise_option *o)
 static void any_device(const struct candidate *c, struct advise_option *o)
 {
 	double limit = amdahl(fmin(c->share.value, 1), INFINITY);
+	char most[24];
 
 	*o = (struct advise_option){ .predicted = false, .p = { .bound = PREDICT_AMDAHL } };
 	o->p.speedup = o->p.g1 = o->p.g_half = o->p.batch = FIGURE_UNKNOWN;
 	o->p.process_speedup = FIGURE_UNKNOWN;
+	advise_time(most, c->ns_per_call.value / TARGET);
 	if (c->ns_per_call.value > 0 && isfinite(limit))
 		say(o, VERDICT_UNKNOWN,
-		    "cannot tell: no device of the catalogue does this; one would have to take less than %.3g us a call, copies "
+		    "cannot tell: no device of the catalogue does this; one would have to take less than %s a call, copies "
 		    "included, for %.1fx, and no device makes the process more than %.2fx faster; describe one with --catalogue",
-		    c->ns_per_call.value / TARGET / 1e3, TARGET, limit);
+		    most, TARGET, limit);
 	else
 		say(o, VERDICT_UNKNOWN,
 		    "cannot tell: no device of the catalogue does this; describe one with --catalogue");
@@ -343,14 +355,13 @@ static int on_device(struct advised *d, const struct catalogue_entry *a, const s
 	struct predict_option p[CATALOGUE_DESIGNS];
 	char why[200];
 	int n = predict(&d->candidate->work, device, p, why);
-	struct advise_option *all = realloc(d->option, (d->options + CATALOGUE_DESIGNS) * sizeof(*all));
 
-	if (!all)
-		return -ENOMEM;
-	d->option = all;
 	for (int i = 0; i < (n ? n : 1); i++) {
-		struct advise_option *o = &all[d->options++];
+		struct advise_option *o =
+			GROW(d->option, d->options, d->cap, CATALOGUE_DESIGNS) ? &d->option[d->options++] : NULL;
 
+		if (!o)
+			return -ENOMEM;
 		*o = (struct advise_option){ .accelerator = a->name,
 					     .device = a->device,
 					     .elsewhere = device->elsewhere,
@@ -369,7 +380,8 @@ static int on_device(struct advised *d, const struct catalogue_entry *a, const s
 	return 0;
 }
 
-static int judge_one(struct advised *d, const struct catalogue *catalogue, const struct predict_device *device)
+static int judge_one(struct advised *d, double seconds, const struct catalogue *catalogue,
+		     const struct predict_device *device)
 {
 	int err = 0;
 
@@ -377,7 +389,7 @@ static int judge_one(struct advised *d, const struct catalogue *catalogue, const
 		d->option = calloc(1, sizeof(*d->option));
 		if (!d->option)
 			return -ENOMEM;
-		made_already(d->candidate, &d->option[d->options++]);
+		made_already(d->candidate, seconds, &d->option[d->options++]);
 		return 0;
 	}
 	for (size_t i = 0; i < catalogue->count && !err; i++)
@@ -418,7 +430,7 @@ int advise_judge(const struct candidates *c, const struct catalogue *catalogue, 
 			struct advised *d = &out->at[out->count++];
 
 			d->candidate = &c->at[i];
-			err = judge_one(d, catalogue, device);
+			err = judge_one(d, c->seconds, catalogue, device);
 		}
 	for (size_t i = 0; device && i < catalogue->count; i++)
 		predict_device_release(&device[i]);

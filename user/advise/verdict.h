@@ -30,7 +30,7 @@ struct advise_option {
 struct advised {
 	const struct candidate *candidate;
 	struct advise_option *option; /* the best first */
-	size_t options;
+	size_t options, cap;
 };
 
 struct advice {
@@ -47,6 +47,8 @@ void advice_release(struct advice *a);
 const char *verdict_str(enum advise_verdict v);
 /* "1.5 KB", "940 B", "3.1 MB". */
 void advise_size(char out[24], double bytes);
+/* "940 ns", "1.5 us", "3.1 ms", "2.5 s". */
+void advise_time(char out[24], double ns);
 /* Does the device take such work, or is that not known? */
 bool advise_fits(const struct candidate *c, const struct catalogue_entry *a);
 /* What any device of the catalogue takes at least for a call and a byte: into the input, before candidates_find(). */

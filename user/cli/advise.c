@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "advise/gather.h"
 #include "advise/verdict.h"
@@ -117,6 +118,14 @@ static int devices(const char *path, struct catalogue *out, struct err *e)
 	return r;
 }
 
+/* Devices measured here are those of the profile's machine. */
+static bool is_here(const struct gathered *g)
+{
+	struct utsname u;
+
+	return g->input.machine && !uname(&u) && !strcmp(u.nodename, g->input.machine);
+}
+
 static int cmd_advise(void *opts, int argc, char **argv)
 {
 	const struct advise_cmd *o = opts;
@@ -126,17 +135,18 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	struct gathered g = { 0 };
 	struct err e = { 0 };
 	struct sets sets;
-	char *host;
+	char *host = NULL;
 	int status = EXIT_DONE, r;
 
 	if (parse_sets(&o->sets, &sets, &e)) {
 		release_sets(&sets);
 		return cli_fail(&e, EXIT_USAGE);
 	}
-	host = calib_machine();
 	r = devices(o->catalogue, &catalogue, &e);
 	if (!r)
 		r = gather(&g, o->input, &e);
+	if (!r && is_here(&g))
+		host = calib_machine();
 	if (!r) {
 		advise_least(&g.input, &catalogue);
 		r = candidates_find(&g.input, sets.at, sets.count, &candidates, &e);
@@ -165,9 +175,9 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	advice_release(&advice);
 	candidates_release(&candidates);
 	catalogue_release(&catalogue);
-	free(host);
 	gathered_release(&g);
 	release_sets(&sets);
+	free(host);
 	return status;
 }
 

@@ -753,6 +753,32 @@ static void uncertain(const struct summary_private *k, const struct offload_summ
 	it->below_ns = it->early_ns = it->late_ns = inside * doubt;
 }
 
+const char *offload_symbol(const struct offload_item *it)
+{
+	const char *own = strrchr(it->name, ':');
+
+	return own ? own + 1 : it->name;
+}
+
+size_t offload_unused(const struct offload_summary *s, struct offload_unused *out, size_t max)
+{
+	struct summary_private *k = s->priv;
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->apis_cnt && n < max; i++) {
+		struct offload_unused u = { text(k, k->apis[i].f.api), text(k, k->apis[i].f.library) };
+		bool known = false;
+
+		for (size_t a = 0; a < s->items_cnt && !known; a++)
+			known = !strcmp(s->items[a].api, u.api) && (s->items[a].calls || s->items[a].records);
+		for (size_t a = 0; a < n && !known; a++)
+			known = !strcmp(out[a].api, u.api);
+		if (!known)
+			out[n++] = u;
+	}
+	return n;
+}
+
 int offload_points(const struct offload_item *it, unsigned run, struct points *pts, struct err *e)
 {
 	struct point_list *l = &pts->run[run];

@@ -102,6 +102,15 @@ struct offload_summary *offload_summary_begin(const struct store_reader *r, stru
 int offload_summary_end(struct offload_summary *s, struct err *e);
 void offload_summary_free(struct offload_summary *s);
 
+/* The name of the function behind an item: users' probes have names of their own, after a colon the symbol's. */
+const char *offload_symbol(const struct offload_item *it);
+/* An API whose functions were probed, and none was called in any library. */
+struct offload_unused {
+	const char *api, *library; /* the first of its libraries */
+};
+/* Into out[0..max); how many of them. */
+size_t offload_unused(const struct offload_summary *s, struct offload_unused *out, size_t max);
+
 struct points;
 /* The item's timed calls as points of a fit, less the sizes whose times are too short to be measured. `run`: enum
  * run_kind. */

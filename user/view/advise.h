@@ -17,7 +17,7 @@ struct advise_view {
 	const struct advise_input *input;
 	const struct candidates *candidates;
 	const struct advice *advice;
-	bool all;            /* every candidate, option and reason */
+	bool all; /* every candidate, option and reason */
 };
 
 void advise_text(const struct advise_view *v, const struct text_style *style, struct buf *out);

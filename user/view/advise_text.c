@@ -12,14 +12,10 @@
 
 static void duration(struct buf *b, double ns)
 {
-	if (ns < 1e3)
-		buf_addf(b, "%.3g ns", ns);
-	else if (ns < 1e6)
-		buf_addf(b, "%.3g us", ns / 1e3);
-	else if (ns < 1e9)
-		buf_addf(b, "%.3g ms", ns / 1e6);
-	else
-		buf_addf(b, "%.3g s", ns / 1e9);
+	char text[24];
+
+	advise_time(text, ns);
+	buf_addstr(b, text);
 }
 
 static void bytes(struct buf *b, const char *what, const struct figure *f)

@@ -48,14 +48,6 @@ double offload_target_ns(const struct offload_view *v)
 	return target > 0 ? target : NAN;
 }
 
-/* The name of the function behind an item: users' probes have names of their own, after a colon the symbol's. */
-static const char *symbol_of(const struct offload_item *it)
-{
-	const char *own = strrchr(it->name, ':');
-
-	return own ? own + 1 : it->name;
-}
-
 /*
  * By the samples: they need no probe and no scaling. Not where probes took a good part of the target's time: that
  * stands in the samples as well.
@@ -72,7 +64,7 @@ static bool by_samples(const struct offload_view *v, const struct offload_item *
 		const struct share *r = &v->shares->rows[i];
 		const struct profile_function *f = &v->profile->functions[r->function];
 
-		if (strcmp(f->name, symbol_of(it)) || strcmp(f->object, offload_library(it)))
+		if (strcmp(f->name, offload_symbol(it)) || strcmp(f->object, offload_library(it)))
 			continue;
 		seen = r->inclusive * v->shares->effective;
 		if (seen < SAMPLES_TELL)
