@@ -61,12 +61,27 @@ def unpack(v):
 for f in ('a', 'b', 'hostile'):
     page = open(f + '.html', encoding='utf-8').read()
     parts = unpack(json.loads(re.search(r'id="data">([^<]*)</script>', page)[1]))['parts']
-    for part, args in (('report', ['report']), ('flow', ['flow']), ('sharing', ['flow', '--threads']), ('objects', ['objects']), ('timeline', ['timeline']), ('offload', ['offload'])):
+    for part, args in (('report', ['report']), ('flow', ['flow']), ('sharing', ['flow', '--threads']), ('objects', ['objects']), ('timeline', ['timeline']), ('offload', ['offload']), ('advise', ['advise'])):
         r = subprocess.run(['accperf', *args, '--json', '-i', f + '.data'], capture_output=True, text=True)
         want = json.loads(r.stdout) if r.stdout.strip() else None
         assert parts[part]['data'] == want, (f, part)
         assert want or parts[part]['note'], (f, part)
 P
+
+# the curves that the page draws are the model's
+if need node; then
+	cp "$TOP/user/html/page/logca.js" logca.mjs
+	p="L=1500,o=29000,C=90,A=19,beta=1.01,t0=40"
+	for kind in indep dep; do
+		accperf logca show --json --params "$p,latency=$kind" >model-$kind.json
+		check "the page's LogCA is the program's, latency $kind" node --input-type=module -e '
+			import { readFileSync } from "node:fs";
+			import { hostTime, acceleratedTime } from "'"$PWD"'/logca.mjs";
+			const m = JSON.parse(readFileSync("'"$PWD/model-$kind.json"'"));
+			const bad = Object.entries(m.speedup).filter(([g, s]) => !(Math.abs(hostTime(m, +g) / acceleratedTime(m, +g) / s - 1) < 1e-9));
+			if (bad.length || Object.keys(m.speedup).length < 10) throw new Error(JSON.stringify(bad));'
+	done
+fi
 
 browser=${CHROMIUM:-$(command -v chromium || command -v google-chrome)}
 if ! need node || [ -z "$browser" ]; then
@@ -76,6 +91,6 @@ fi
 accperf flow --json -i a.data >a.flow.json
 accperf flow --json --min-share 1 -i a.data >a.flow-1.json
 accperf export --firefox --no-inline -o b.firefox.json -i b.data 2>/dev/null
-CHROMIUM=$browser timeout 120 node "$TOP/tests/html/checks.js" "$PWD" >checks.log 2>&1; status=$?
+CHROMIUM=$browser timeout 300 node "$TOP/tests/html/checks.js" "$PWD" >checks.log 2>&1; status=$?
 cat checks.log
 check "the browser's checks run to their end" [ $status = 0 ]

@@ -160,6 +160,22 @@ static const char *verdict_str(enum logca_verdict v)
 	return NULL;
 }
 
+/* The fitted curves, as model/logca.h has them, and the sizes they were fitted at. */
+static void params(struct json *j, const struct fit *f)
+{
+	json_obj(j, "params");
+	json_f64(j, "t0", f->p.t0);
+	json_f64(j, "o", f->p.o);
+	json_f64(j, "L", f->p.L);
+	json_f64(j, "C", f->p.C);
+	json_f64(j, "A", f->p.A); /* null: infinite */
+	json_f64(j, "beta", f->p.beta);
+	json_str(j, "kind", logca_latency_str(f->p.kind));
+	json_f64(j, "from_bytes", f->gmin);
+	json_f64(j, "to_bytes", f->gmax);
+	json_end(j);
+}
+
 static void verdict(struct json *j, const struct offload_verdict *d)
 {
 	json_obj(j, NULL);
@@ -176,6 +192,10 @@ static void verdict(struct json *j, const struct offload_verdict *d)
 	json_f64(j, "wasted_ns_per_call", d->fitted ? d->wasted_ns : NAN);
 	json_f64(j, "accelerated_calls", d->accelerated_calls);
 	json_f64(j, "fit_error", d->fitted ? d->fit.error : NAN);
+	if (d->fitted)
+		params(j, &d->fit);
+	else
+		json_null(j, "params");
 	json_end(j);
 }
 

@@ -31,7 +31,7 @@ export function flowPanel(flow) {
 	const map = el("div", { class: "picture scroll" });
 	let picture;
 	function drawMap() {
-		const room = Math.max(4, Math.min(28, Math.floor((Math.max(map.clientWidth, 340) - LEFT - 20) / CELL))), size = new Map();
+		const room = Math.max(4, Math.min(28, Math.floor((Math.max(map.clientWidth, 340) - LEFT - 84) / CELL))), size = new Map();
 		for (const e of kept()) for (const f of [e.producer, e.consumer]) size.set(f, (size.get(f) || 0) + e.share);
 		const names = [...size].sort((a, b) => b[1] - a[1]).slice(0, room).map(([f]) => f), at = new Map(names.map((f, i) => [f, i]));
 		if (!names.length) {
@@ -39,7 +39,7 @@ export function flowPanel(flow) {
 			map.replaceChildren(el("p", { class: "unknown" }, "No edge is that large."));
 			return;
 		}
-		const n = names.length, w = LEFT + n * CELL + 8, h = TOP + n * CELL + 8, most = Math.max(...kept().map((e) => e.share));
+		const n = names.length, w = LEFT + n * CELL + 84, h = TOP + n * CELL + 8, most = Math.max(...kept().map((e) => e.share));
 		picture = svg("svg", { class: "matrix", viewBox: "0 0 " + w + " " + h, width: w, height: h, role: "img", "aria-label": "Flow map of the " + n + " largest functions: rows write, columns read. The table below has its figures." });
 		names.forEach((f, i) => picture.append(
 			svg("text", { x: LEFT - 8, y: TOP + i * CELL + 19, "text-anchor": "end" }, shortened(f, 24)),

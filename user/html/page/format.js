@@ -17,6 +17,7 @@ export const kinds = {
 	bytes: (v) => scaled(v, 1000, ["B", "kB", "MB", "GB", "TB", "PB"]),
 	time: (v) => scaled(v, 1000, ["ns", "\u00b5s", "ms", "s"]),
 	rate: (v) => scaled(v, 1000, ["/s", "k/s", "M/s", "G/s"]),
+	times: (v) => digits(v) + "\u00d7",
 	number: (v) => (Number.isInteger(v) || Math.abs(v) >= 1000 ? Math.round(v).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f") : digits(v)),
 };
 export const figure = (v, kind = "number") => (known(v) ? kinds[kind](v) : "unknown");
@@ -25,6 +26,7 @@ export function range(low, high, kind = "number") {
 	if (!known(low) && !known(high)) return "";
 	if (low === high) return "exact";
 	const a = known(low) ? kinds[kind](low) : "?", b = known(high) ? kinds[kind](high) : "?";
+	if (a === b) return a;
 	const unit = /\u00a0(\S+)$/;
 	return (unit.exec(a)?.[1] === unit.exec(b)?.[1] ? a.replace(unit, "") : a) + "\u2013" + b;
 }

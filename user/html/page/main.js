@@ -58,7 +58,7 @@ function start() {
 	});
 	app.append(
 		el("a", { class: "skip", id: "skip" }, "Skip to the summary"),
-		el("header", { class: "top" }, el("div", {}, el("h1", {}, name(file)), el("p", {}, "accperf " + version)), el("div", { class: "right" }, trustMark(trust), link)),
+		el("header", { class: "top" }, el("div", {}, el("h1", {}, name(file)), el("p", {}, "accperf " + version)), el("div", { class: "right" }, el("span", { class: "count" }, "times: "), trustMark(trust), link)),
 		el("nav", { "aria-label": "Sections" }, all.map(([id, title]) => anchor(id, title))),
 		el("main", {}, all.map(([id, title, panel, mark]) => el("section", { id, "aria-labelledby": id + "-title" }, el("h2", { id: id + "-title" }, title), mark && trustLine(mark), panel))));
 	document.getElementById("skip").setAttribute("href", "#at=summary");

@@ -1,13 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What `accperf advise` says: its sentences, then each of its lists as a table.
-import { el, shortened } from "./dom.js";
-import { plainTable } from "./table.js";
+// What `accperf advise` says: a row for each candidate and what could take it, the verdict first; then why not.
+import { el, name, shortened } from "./dom.js";
+import { figure, kinds, range } from "./format.js";
+import { makeTable } from "./table.js";
+
+const MARK = { offload: "good", batch: "good", switch: "weak", idle: "weak" };
+const pill = (verdict) => el("span", { class: "mark " + (MARK[verdict] || "unknown") }, shortened(verdict || "unknown", 40));
+const part = (f, key) => (f && typeof f === "object" ? f[key] : key === "value" && typeof f === "number" ? f : null);
+// KEY, KEY_low and KEY_high of a figure with its interval.
+const spread = (row, key, f) => Object.assign(row, { [key]: part(f, "value"), [key + "_low"]: part(f, "low"), [key + "_high"]: part(f, "high") });
+
+function rowOf(c, o) {
+	const row = { candidate: c.name, accelerator: o ? [o.accelerator, o.design].filter(Boolean).join(", ") : "", verdict: o ? o.verdict : "unknown", says: (o ? o.text : c.reason) || "", functions: (c.functions || []).join(" ") };
+	for (const key of ["share_of_time", "calls_per_s", "ns_per_call", "bytes_in", "bytes_out", "ops_per_byte"]) spread(row, key, c[key]);
+	for (const key of ["process_speedup", "speedup", "g1"]) spread(row, key, o ? o[key] : null);
+	return row;
+}
 
 export function verdictsPanel(advice) {
-	const said = Object.entries(advice).filter(([k, v]) => typeof v === "string" && k !== "schema");
-	const lists = Object.entries(advice).filter(([, v]) => Array.isArray(v) && v.length && v.every((r) => r && typeof r === "object" && !Array.isArray(r)));
+	const candidates = advice.candidates || [], judged = candidates.filter((c) => c.options?.length), others = candidates.filter((c) => !c.options?.length);
+	const rows = judged.flatMap((c) => c.options.map((o) => rowOf(c, o)));
+	const share = { key: "share_of_time", title: "share of time", kind: "share", low: "share_of_time_low", high: "share_of_time_high" };
+	const says = { key: "says", title: "why", kind: "text", node: (r) => el("span", { class: "why" }, shortened(r.says, 500)) };
+	const columns = [
+		{ key: "candidate", title: "candidate", kind: "text", node: (r) => el("span", { class: "stacked" }, name(r.candidate), el("small", {}, shortened(r.accelerator, 80))) },
+		{ key: "verdict", title: "verdict", kind: "text", node: (r) => pill(r.verdict) },
+		says,
+		{ key: "process_speedup", title: "process faster by", kind: "times", low: "process_speedup_low", high: "process_speedup_high", why: "not told; see why" },
+		{ key: "g1", title: "pays from", kind: "bytes", low: "g1_low", high: "g1_high", wide: true, why: "not told; see why" },
+		share,
+		{ key: "calls_per_s", title: "calls", kind: "rate", low: "calls_per_s_low", high: "calls_per_s_high", wide: true, why: "nothing counted its calls" },
+		{ key: "ns_per_call", title: "time of a call", kind: "time", low: "ns_per_call_low", high: "ns_per_call_high", wide: true, why: "nothing timed its calls" },
+	];
+	const search = (r) => r.candidate + " " + r.accelerator + " " + r.verdict + " " + r.says + " " + r.functions;
+	const rest = others.map((c) => rowOf(c, null));
 	return el("div", {},
-		said.length > 0 && el("dl", { class: "lines" }, said.map(([k, v]) => el("div", {}, el("dt", {}, k.replace(/_/g, " ")), el("dd", {}, shortened(v, 600))))),
-		lists.map(([k, rows]) => [el("h3", {}, k.replace(/_/g, " ")), plainTable("advise-" + k, k.replace(/_/g, " "), rows).element]),
-		!lists.length && el("p", { class: "unknown" }, "It names no candidate."));
+		rows.length ? makeTable({ id: "verdicts", label: "Verdicts", columns, rows, search, sort: ["share_of_time", true], first: 12 }).element : el("p", { class: "unknown" }, "No candidate can be judged; below is why."),
+		rest.length > 0 && el("details", { open: !rows.length && rest.length < 12 }, el("summary", {}, kinds.number(rest.length) + " functions that cannot be judged, the largest with " + figure(rest[0].share_of_time, "share") + " of the time" + (range(rest[0].share_of_time_low, rest[0].share_of_time_high, "share") ? " (" + range(rest[0].share_of_time_low, rest[0].share_of_time_high, "share") + ")" : "")),
+			makeTable({ id: "unjudged", label: "Functions that cannot be judged", rows: rest, search, sort: ["share_of_time", true], first: 12, columns: [{ key: "candidate", title: "function", kind: "text" }, share, says] }).element));
 }
