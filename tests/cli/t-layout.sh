@@ -119,6 +119,9 @@ check "no line of code has more than 120 columns, but for strings and macros" na
 # More than 80 lines or six parameters: with a reason beside it ("shape: WHY").
 check "no function has an ill shape without a reason" scripts/shape
 
+# A newcomer who searches for a name finds one thing.
+check "static functions of one name in different files do the same" scripts/shape --names
+
 licensed() { ! git ls-files '*.c' '*.h' | while read -r f; do sed -n '1,3p' "$f" | grep -q 'SPDX-License-Identifier: GPL-2.0-or-later' || echo "$f"; done | grep .; }
 check "every source names its licence" licensed
 

@@ -53,7 +53,7 @@ void candidates_release(struct candidates *c)
 
 /* ---- figures ---- */
 
-static struct figure over(struct figure a, struct figure b)
+static struct figure divided(struct figure a, struct figure b)
 {
 	if (!figure_known(&a) || !(b.value > 0))
 		return FIGURE_UNKNOWN;
@@ -62,22 +62,22 @@ static struct figure over(struct figure a, struct figure b)
 	return (struct figure){ a.value / b.value, a.low / b.high, a.high / b.low };
 }
 
-static struct figure times(struct figure a, double by)
+static struct figure scaled(struct figure a, double by)
 {
 	return (struct figure){ a.value * by, a.low * by, a.high * by };
 }
 
-static struct figure plus(struct figure a, struct figure b)
+static struct figure summed(struct figure a, struct figure b)
 {
 	return (struct figure){ a.value + b.value, a.low + b.low, a.high + b.high };
 }
 
 /* What is inside is no traffic of the whole: the relative interval stays. */
-static struct figure less(struct figure a, double inside)
+static struct figure without_inside(struct figure a, double inside)
 {
 	double left = a.value > inside ? a.value - inside : 0;
 
-	return a.value > 0 ? times(a, left / a.value) : a;
+	return a.value > 0 ? scaled(a, left / a.value) : a;
 }
 
 /* ---- what lies below what ---- */
@@ -143,7 +143,7 @@ static double time_per_s(const struct advise_input *in, const struct advise_func
 }
 
 /* Where probes saw so little that the calls are known from below only, time over calls is no time of a call. */
-static bool at_least(const struct figure *calls)
+static bool set_at_least(const struct figure *calls)
 {
 	return figure_known(calls) && calls->value == calls->low && isnan(calls->high);
 }
@@ -152,7 +152,7 @@ static double ns_per_call(const struct advise_input *in, const struct advise_fun
 {
 	if (figure_known(&f->ns_per_call))
 		return f->ns_per_call.value;
-	return at_least(&f->calls_per_s) ? NAN : time_per_s(in, f) / f->calls_per_s.value;
+	return set_at_least(&f->calls_per_s) ? NAN : time_per_s(in, f) / f->calls_per_s.value;
 }
 
 /* What a device takes the name for: no property of the code decides then, the figures do. */
@@ -207,7 +207,7 @@ static double saving(const struct advise_input *in, const struct advise_function
 
 /* ---- candidates ---- */
 
-static struct candidate *add(struct candidates *c, enum candidate_kind kind, const char *name, size_t members)
+static struct candidate *add_candidate(struct candidates *c, enum candidate_kind kind, const char *name, size_t members)
 {
 	struct candidate *n = GROW(c->at, c->count, c->cap, 16) ? &c->at[c->count] : NULL;
 	struct figure u = FIGURE_UNKNOWN;
@@ -315,22 +315,22 @@ static void flows(const struct tree *t, struct candidate *c, struct figure in, s
 		return;
 	s = traffic_of(t, c);
 	c->within = c->functions > 1 && in.value + out.value > 0 ? 2 * s.inside / (in.value + out.value) : NAN;
-	in = less(in, s.inside);
-	out = less(out, s.inside);
+	in = without_inside(in, s.inside);
+	out = without_inside(out, s.inside);
 	if (compute >= 0 && in.value + out.value > 0)
-		c->ops_per_byte = over((struct figure){ compute, compute, compute }, plus(in, out));
-	c->bytes_in = over(in, c->calls_per_s);
-	c->bytes_out = over(out, c->calls_per_s);
+		c->ops_per_byte = divided((struct figure){ compute, compute, compute }, summed(in, out));
+	c->bytes_in = divided(in, c->calls_per_s);
+	c->bytes_out = divided(out, c->calls_per_s);
 	c->unique_in = unique_per_call(s.unique_in, c->bytes_in, c->calls_per_s.value * input->seconds);
 	c->unique_out = unique_per_call(s.unique_out, c->bytes_out, c->calls_per_s.value * input->seconds);
 	if (figure_known(&c->bytes_in)) {
 		double stays = fmin(s.before / c->calls_per_s.value, c->bytes_in.value);
 
-		c->resident = c->bytes_in.value > 0 ? times(c->bytes_in, stays / c->bytes_in.value) : c->bytes_in;
+		c->resident = c->bytes_in.value > 0 ? scaled(c->bytes_in, stays / c->bytes_in.value) : c->bytes_in;
 	}
 }
 
-static void fill(const struct tree *t, struct candidate *c)
+static void fill_candidate(const struct tree *t, struct candidate *c)
 {
 	const struct advise_input *in = t->in;
 	struct figure bytes_in = { 0, 0, 0 }, bytes_out = { 0, 0, 0 }, share = { 0, 0, 0 }, calls = FIGURE_UNKNOWN;
@@ -340,9 +340,9 @@ static void fill(const struct tree *t, struct candidate *c)
 	for (size_t i = 0; i < c->functions; i++) {
 		const struct advise_function *m = &in->function[c->function[i]];
 
-		bytes_in = plus(bytes_in, (struct figure){ m->in, m->in_low, m->in_high });
-		bytes_out = plus(bytes_out, (struct figure){ m->out, m->out_low, m->out_high });
-		share = plus(share, m->share);
+		bytes_in = summed(bytes_in, (struct figure){ m->in, m->in_low, m->in_high });
+		bytes_out = summed(bytes_out, (struct figure){ m->out, m->out_low, m->out_high });
+		share = summed(share, m->share);
 		compute += m->compute;
 		/* one call of the whole hands on to all stages: as often as the least called */
 		if (m->calls_per_s.value > 0 && !(m->calls_per_s.value >= calls.value))
@@ -355,7 +355,7 @@ static void fill(const struct tree *t, struct candidate *c)
 	share.value = fmin(share.value, 1);
 	c->share = share;
 	c->calls_per_s = calls;
-	c->ns_per_call = at_least(&calls) ? FIGURE_UNKNOWN : over(times(share, in->cpu_per_s), calls);
+	c->ns_per_call = set_at_least(&calls) ? FIGURE_UNKNOWN : divided(scaled(share, in->cpu_per_s), calls);
 	c->kinds = c->functions == 1 ? f->kinds : 0;
 	c->operation = c->functions == 1 ? f->operation : NULL;
 	if (c->functions == 1 && f->sizes) {
@@ -396,12 +396,12 @@ static void fill(const struct tree *t, struct candidate *c)
 static struct candidate *add_one(const struct tree *t, struct candidates *out, uint32_t f)
 {
 	const struct advise_function *fn = &t->in->function[f];
-	struct candidate *c = add(out, fn->offload ? CANDIDATE_OFFLOAD : CANDIDATE_FUNCTION, fn->name, 1);
+	struct candidate *c = add_candidate(out, fn->offload ? CANDIDATE_OFFLOAD : CANDIDATE_FUNCTION, fn->name, 1);
 
 	if (!c)
 		return NULL;
 	c->function[c->functions++] = f;
-	fill(t, c);
+	fill_candidate(t, c);
 	return c;
 }
 
@@ -487,7 +487,7 @@ static bool linked(const struct stages *s, size_t a, size_t b)
 	       !lies_below(s->t, b, a);
 }
 
-static void add_chain(const struct tree *t, struct candidates *out, const size_t *stage, size_t n)
+static void add_candidate_chain(const struct tree *t, struct candidates *out, const size_t *stage, size_t n)
 {
 	char name[400] = "";
 	struct candidate *c;
@@ -495,12 +495,12 @@ static void add_chain(const struct tree *t, struct candidates *out, const size_t
 	for (size_t i = 0; i < n; i++)
 		snprintf(name + strlen(name), sizeof(name) - strlen(name), "%s%.60s", i ? " > " : "",
 			 t->in->function[t->large[stage[i]]].name);
-	c = add(out, CANDIDATE_CHAIN, name, n);
+	c = add_candidate(out, CANDIDATE_CHAIN, name, n);
 	if (!c)
 		return;
 	for (size_t i = 0; i < n; i++)
 		c->function[c->functions++] = t->large[stage[i]];
-	fill(t, c);
+	fill_candidate(t, c);
 }
 
 static int chains(const struct tree *t, struct candidates *out, const uint8_t *state)
@@ -541,7 +541,7 @@ static int chains(const struct tree *t, struct candidates *out, const uint8_t *s
 			continue;
 		for (size_t at = a + 1; at && n < LONGEST_CHAIN; at = next[at - 1])
 			chain[n++] = at - 1;
-		add_chain(t, out, chain, n);
+		add_candidate_chain(t, out, chain, n);
 	}
 	free(s.owner);
 	free(s.flow);
@@ -570,7 +570,7 @@ static int find(const struct advise_input *in, const char *name, struct err *e)
 static int add_set(const struct tree *t, struct candidates *out, const struct advise_set *set, struct err *e)
 {
 	const struct advise_input *in = t->in;
-	struct candidate *c = add(out, CANDIDATE_SET, set->name, set->functions);
+	struct candidate *c = add_candidate(out, CANDIDATE_SET, set->name, set->functions);
 	struct figure uncounted;
 
 	if (!c)
@@ -600,7 +600,7 @@ static int add_set(const struct tree *t, struct candidates *out, const struct ad
 		else
 			i++;
 	}
-	fill(t, c);
+	fill_candidate(t, c);
 	uncounted = c->calls_per_s;
 	if (!figure_known(&uncounted))
 		snprintf(c->reason, sizeof(c->reason), "unknown count: %s",

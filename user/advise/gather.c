@@ -20,7 +20,7 @@
 #define DEEPEST 256
 #define UNUSED 16 /* devices that are there and idle */
 
-static void missing(struct gathered *g, const char *what)
+static void add_missing(struct gathered *g, const char *what)
 {
 	size_t len = strlen(g->missing);
 
@@ -29,7 +29,7 @@ static void missing(struct gathered *g, const char *what)
 
 /* ---- reading ---- */
 
-static int load(struct gathered *g, const char *path, struct err *e)
+static int load_gathered(struct gathered *g, const char *path, struct err *e)
 {
 	struct flow_input_opts io = { .stacks = true, .compute = true };
 	struct section_reader readers[FLOW_INPUT_READERS + 2];
@@ -67,7 +67,7 @@ static int load(struct gathered *g, const char *path, struct err *e)
 	return 0;
 }
 
-static void estimate(struct gathered *g)
+static void estimate_flow(struct gathered *g)
 {
 	struct est_opts est = EST_OPTS_DEFAULT;
 	struct err why = { 0 };
@@ -78,25 +78,26 @@ static void estimate(struct gathered *g)
 		g->has_flow = false;
 	else if (g->has_flow && !flow_has_amounts(&g->flow)) {
 		g->has_flow = false;
-		missing(g,
+		add_missing(
+			g,
 			"bytes are known as shares only; record with --counts auto, which measures the speed they rest on");
 	}
 	if (!g->has_flow && !*g->missing)
-		missing(g, "it holds no bytes between functions, of which `accperf doctor` tells what they need");
+		add_missing(g, "it holds no bytes between functions, of which `accperf doctor` tells what they need");
 	if (g->has_counts && counts_report_make(&g->counts_record, g->profile, COUNTED, &g->counts, &why))
 		g->has_counts = false;
 	if (g->has_counts && !g->counts.speed.measured)
 		g->input.uncounted =
 			"how fast the code runs was not measured; record for 30 s or longer, with hardware breakpoints";
 	if (!g->has_counts && !g->profile->has_exact)
-		missing(g, "it holds no execution counts; record with --counts auto for 60 s");
+		add_missing(g, "it holds no execution counts; record with --counts auto for 60 s");
 	if (!g->offload || !g->offload->has_cost)
-		missing(g, "no offload calls were looked for; record with --offload auto");
+		add_missing(g, "no offload calls were looked for; record with --offload auto");
 }
 
 /* ---- time ---- */
 
-static const char *base_name(const char *path)
+static const char *object_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -310,7 +311,7 @@ static void walk_stack(struct walk *w, const uint32_t *ids, size_t n, const char
 }
 
 /* The object that stacks begin in is the program; libc starts it, and is no library that is called back from. */
-static const char *program_of(const struct gathered *g)
+static const char *program_object(const struct gathered *g)
 {
 	return *g->flow_input.program ? g->flow_input.program : NULL;
 }
@@ -341,7 +342,7 @@ static int nestings(struct gathered *g)
 		}
 		err = share_path(p, c->stack, false, &path);
 		if (!err)
-			walk_stack(&w, path.ids, path.count, call && moves_data(call) ? call : NULL, program_of(g),
+			walk_stack(&w, path.ids, path.count, call && moves_data(call) ? call : NULL, program_object(g),
 				   c->weight[unit] / w.total);
 	}
 	free(path.ids);
@@ -393,7 +394,7 @@ static void counted(struct gathered *g)
 
 /* ---- bytes ---- */
 
-static int bytes(struct gathered *g)
+static int gather_bytes(struct gathered *g)
 {
 	struct advise_input *in = &g->input;
 	const struct flow *f = &g->flow;
@@ -464,7 +465,7 @@ static int sizes(const struct offload_item *it, struct advise_function *f)
 }
 
 /* Squared coefficient of variation. */
-static double variation(const struct spread *s)
+static double squared_variation(const struct spread *s)
 {
 	double sum = 0, squares = 0;
 
@@ -478,7 +479,7 @@ static double variation(const struct spread *s)
 }
 
 /* The host's curve by size, where the calls follow one. The fit wants an accelerator: it gets the same points. */
-static void curve(const struct offload_item *it, struct advise_function *f)
+static void fit_host_curve(const struct offload_item *it, struct advise_function *f)
 {
 	struct points pts = { .unit = "ns" };
 	struct fit_opts opts = fit_defaults;
@@ -557,7 +558,7 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	f->p50 = spread_quantile(&it->time, .5);
 	f->p90 = spread_quantile(&it->time, .9);
 	f->p99 = spread_quantile(&it->time, .99);
-	f->scv = variation(&it->time);
+	f->scv = squared_variation(&it->time);
 	f->wait_share = elapsed > 0 ? fmin(fmax(1 - each / elapsed, 0), 1) : NAN;
 	f->calls_per_s =
 		(struct figure){ calls / g->input.seconds, it->low / g->input.seconds, it->high / g->input.seconds };
@@ -584,12 +585,12 @@ static int probed(struct gathered *g)
 
 		if (it->kind != FMT_OK_CALL || !it->calls || !strcmp(it->api, "io_uring"))
 			continue;
-		at = accelerated ? -1 : function_named(in, offload_symbol(it), base_name(it->library));
+		at = accelerated ? -1 : function_named(in, offload_symbol(it), object_base_name(it->library));
 		if (at >= 0 && in->function[at].sizes)
 			at = -1; /* a second item of the same function */
 		f = &in->function[at >= 0 ? (size_t)at : in->functions];
 		if (at < 0) {
-			*f = unknown_function(it->name, base_name(it->library));
+			*f = unknown_function(it->name, object_base_name(it->library));
 			f->share = FIGURE_EXACT(0);
 			in->functions++;
 		}
@@ -606,7 +607,7 @@ static int probed(struct gathered *g)
 					counterpart(h, it, f);
 			}
 		} else if (!err) {
-			curve(it, f);
+			fit_host_curve(it, f);
 		}
 	}
 	return err;
@@ -625,7 +626,7 @@ static void idle(struct gathered *g)
 
 		if (!api || !api->device)
 			continue;
-		*f = unknown_function(api->label, base_name(unused[i].library));
+		*f = unknown_function(api->label, object_base_name(unused[i].library));
 		f->share = f->calls_per_s = FIGURE_EXACT(0);
 		f->operation = NULL;
 		f->kinds = 0;
@@ -669,10 +670,10 @@ int gather(struct gathered *g, const char *path, struct err *e)
 
 	*g = (struct gathered){ 0 };
 	flow_init(&g->flow);
-	err = load(g, path, e);
+	err = load_gathered(g, path, e);
 	if (err)
 		return err;
-	estimate(g);
+	estimate_flow(g);
 	err = shares_compute(g->profile, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &g->shares, e);
 	if (err)
 		return err;
@@ -681,7 +682,7 @@ int gather(struct gathered *g, const char *path, struct err *e)
 	err = err ? err : nestings(g);
 	if (!err)
 		counted(g);
-	err = err ? err : bytes(g);
+	err = err ? err : gather_bytes(g);
 	err = err ? err : probed(g);
 	if (!err)
 		idle(g);

@@ -127,7 +127,7 @@ static void evenly(double z[PREDICT_DRAWS][INPUTS])
 }
 
 /* Factor on a figure, z standard deviations away from its value. */
-static double factor(const struct figure *f, double z)
+static double factor_at(const struct figure *f, double z)
 {
 	if (!figure_bounded(f) || !(f->value > 0))
 		return 1;
@@ -147,16 +147,16 @@ static struct draw draw_of(const struct job *j, unsigned i)
 	struct draw r;
 
 	both = exp(j->d->spread * z[I_DEVICE]);
-	r = (struct draw){ .host = factor(&j->host_figure, z[I_HOST]),
-			   .o = both * factor(&j->d->o, z[I_O]),
-			   .L = both * factor(&j->d->L, z[I_L]),
-			   .X = both * factor(&j->d->B, z[I_X]) / factor(&j->d->A, z[I_X]),
-			   .rate = factor(&w->calls_per_s, z[I_RATE]),
-			   .share = factor(&w->share_process, z[I_SHARE]),
-			   .thread = factor(&w->share_thread, z[I_THREAD]),
-			   .resident = factor(&w->resident, z[I_RESIDENT]) / factor(&w->bytes_in, z[I_BYTES]) };
+	r = (struct draw){ .host = factor_at(&j->host_figure, z[I_HOST]),
+			   .o = both * factor_at(&j->d->o, z[I_O]),
+			   .L = both * factor_at(&j->d->L, z[I_L]),
+			   .X = both * factor_at(&j->d->B, z[I_X]) / factor_at(&j->d->A, z[I_X]),
+			   .rate = factor_at(&w->calls_per_s, z[I_RATE]),
+			   .share = factor_at(&w->share_process, z[I_SHARE]),
+			   .thread = factor_at(&w->share_thread, z[I_THREAD]),
+			   .resident = factor_at(&w->resident, z[I_RESIDENT]) / factor_at(&w->bytes_in, z[I_BYTES]) };
 	if (figure_bounded(&w->beta))
-		r.beta = w->beta.value * (factor(&w->beta, z[I_BETA]) - 1);
+		r.beta = w->beta.value * (factor_at(&w->beta, z[I_BETA]) - 1);
 	if (j->d->by_ratio) {
 		r.o *= r.host;
 		r.L *= r.host;
@@ -271,7 +271,7 @@ static void prepare_times(struct job *j)
 	j->compute = sum;
 }
 
-static double median_size(const struct job *j)
+static double median_size_of_calls(const struct job *j)
 {
 	double seen = 0;
 
@@ -302,7 +302,7 @@ static void prepare_grid(struct job *j)
 	}
 	if (!(j->hi > j->lo))
 		return;
-	j->pivot = any ? median_size(j) : sqrt(j->lo * j->hi);
+	j->pivot = any ? median_size_of_calls(j) : sqrt(j->lo * j->hi);
 	j->grid = GRID;
 	for (int k = 0; k < GRID; k++) {
 		double g = k == GRID - 1 ? j->hi : j->lo * pow(j->hi / j->lo, (double)k / (GRID - 1));
@@ -409,7 +409,8 @@ static double ratio_at(const struct job *j, enum catalogue_design design, double
 	return host / caller_time(j, design, part[0], part[1], part[2], wait);
 }
 
-static double bisect(const struct job *j, enum catalogue_design design, double wait, double target, double a, double b)
+static double bisect_size(const struct job *j, enum catalogue_design design, double wait, double target, double a,
+			  double b)
 {
 	bool up = ratio_at(j, design, wait, b) >= target;
 
@@ -470,7 +471,7 @@ static void payoff_of(const struct job *j, enum catalogue_design design, double 
 	*p = (struct logca_payoff){ .from = NAN, .to = NAN, .binding = LOGCA_O };
 	for (int k = 1; k < j->grid && p->roots < 2; k++)
 		if ((ratio[k - 1] >= 1) != (ratio[k] >= 1))
-			p->g1[p->roots++] = bisect(j, design, wait, 1, j->g[k - 1], j->g[k]);
+			p->g1[p->roots++] = bisect_size(j, design, wait, 1, j->g[k - 1], j->g[k]);
 	half = half_target(j, design, peak_of(j, ratio, &peak));
 	for (int i = 1; i < 3; i++)
 		if (j->grid_part[peak][i] > j->grid_part[peak][best])
@@ -490,7 +491,7 @@ static void payoff_of(const struct job *j, enum catalogue_design design, double 
 	out->g1.value = p->from;
 	for (int k = 1; k < j->grid; k++)
 		if (ratio[k - 1] < half && ratio[k] >= half) {
-			out->g_half.value = bisect(j, design, wait, half, j->g[k - 1], j->g[k]);
+			out->g_half.value = bisect_size(j, design, wait, half, j->g[k - 1], j->g[k]);
 			break;
 		}
 }
@@ -512,7 +513,7 @@ static double at_most_one(double v)
 }
 
 /* The share of transfers that is not needed when `resident` stays there; NaN: unknown. */
-static double kept(const struct job *j, const struct draw *r)
+static double share_kept(const struct job *j, const struct draw *r)
 {
 	const struct predict_work *w = j->w;
 	double all = w->bytes_in.value + (isnan(w->bytes_out.value) ? 0 : w->bytes_out.value);
@@ -542,9 +543,10 @@ static void one_draw(const struct ask *ask, const struct draw *r, double at[DRAW
 	at[D_SPEEDUP] = s.host / at[D_NS];
 	at[D_PROCESS] = amdahl(at_most_one(j->w->share_process.value * r->share), at[D_SPEEDUP]);
 	at[D_THREAD] = amdahl(at_most_one(j->w->share_thread.value * r->thread), at[D_SPEEDUP]);
-	at[D_RESIDENT] = per_call        ? at[D_SPEEDUP]
-			 : j->d->L_alone ? s.host / caller_time(j, design, s.o, s.lat * (1 - kept(j, r)), s.x, wait)
-					 : NAN;
+	at[D_RESIDENT] = per_call ? at[D_SPEEDUP]
+			 : j->d->L_alone
+				 ? s.host / caller_time(j, design, s.o, s.lat * (1 - share_kept(j, r)), s.x, wait)
+				 : NAN;
 	at[D_CHOSEN] = NAN;
 	if (j->by_size) {
 		double sum = 0;
@@ -586,7 +588,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* The interval of one figure; where a draw has none (a crossing, a batch), it counts as beyond every size. */
-static void spread(double draws[PREDICT_DRAWS], unsigned n, bool none_is_beyond, struct figure *f)
+static void interval_of_draws(double draws[PREDICT_DRAWS], unsigned n, bool none_is_beyond, struct figure *f)
 {
 	unsigned kept_draws = 0, cut;
 
@@ -641,7 +643,7 @@ static void by_sizes(const struct job *j, enum catalogue_design design, double w
 	}
 	o->below = j->by_size ? below : NAN;
 	o->outside = j->mean_only || isnan(j->d->gmin) ? NAN : outside;
-	o->median_size = median_size(j);
+	o->median_size = median_size_of_calls(j);
 }
 
 static const char *lacking(const struct job *j, const struct predict_option *o)
@@ -722,7 +724,7 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 		if (k == D_THREAD)
 			bounded &= figure_bounded(&j->w->share_thread);
 		if (bounded)
-			spread(draws[k], PREDICT_DRAWS, k == D_G1 || k == D_HALF || k == D_BATCH, to[k]);
+			interval_of_draws(draws[k], PREDICT_DRAWS, k == D_G1 || k == D_HALF || k == D_BATCH, to[k]);
 	}
 	o->bound = bound_of(j, design, &s, &q, o);
 	snprintf(o->lacks, sizeof(o->lacks), "%s", lacking(j, o));

@@ -45,7 +45,7 @@ static int by_point(const void *a, const void *b)
 }
 
 /* Median of each size; `noise`: that of a size's times around it, ln, mean. */
-static int medians(struct predict_device *d, const struct point_list *l, double unit, double *noise)
+static int medians_by_size(struct predict_device *d, const struct point_list *l, double unit, double *noise)
 {
 	struct point *p = calloc(l->count + 1, sizeof(*p));
 	size_t n = 0;
@@ -78,7 +78,7 @@ static int medians(struct predict_device *d, const struct point_list *l, double 
 	return 0;
 }
 
-static int from_points(struct predict_device *d, const struct catalogue_entry *a, double unit, struct err *e)
+static int device_from_points(struct predict_device *d, const struct catalogue_entry *a, double unit, struct err *e)
 {
 	struct fit_opts opts = fit_defaults;
 	struct fit fit;
@@ -91,7 +91,7 @@ static int from_points(struct predict_device *d, const struct catalogue_entry *a
 		err_prefix(e, "'%s'", a->name);
 		return err;
 	}
-	if (medians(d, &a->pts.run[RUN_ACCEL], unit, &noise))
+	if (medians_by_size(d, &a->pts.run[RUN_ACCEL], unit, &noise))
 		return err_set(e, -ENOMEM, "out of memory");
 	d->kind = fit.p.kind;
 	d->beta = fit.p.beta;
@@ -174,7 +174,7 @@ int predict_device_init(struct predict_device *d, const struct catalogue_entry *
 		d->own = a->p;
 		from_params(d, &a->p, 1);
 	} else if (a->pts.run[RUN_ACCEL].count && a->pts.run[RUN_HOST].count) {
-		err = from_points(d, a, unit, e);
+		err = device_from_points(d, a, unit, e);
 	} else if (a->has_terms) {
 		from_terms(d, &a->terms, unit);
 	} else if (a->has_params) {

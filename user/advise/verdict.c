@@ -90,10 +90,10 @@ void advise_least(struct advise_input *in, const struct catalogue *catalogue)
 
 /* ---- sentences ---- */
 
-static void say(struct advise_option *o, enum advise_verdict v, const char *fmt, ...)
+static void set_verdict(struct advise_option *o, enum advise_verdict v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void say(struct advise_option *o, enum advise_verdict v, const char *fmt, ...)
+static void set_verdict(struct advise_option *o, enum advise_verdict v, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -116,7 +116,7 @@ static void add_text(struct advise_option *o, const char *fmt, ...)
 }
 
 /* "3.1x [2.6..3.5]" */
-static const char *times(char out[64], const struct figure *f)
+static const char *write_times(char out[64], const struct figure *f)
 {
 	if (figure_bounded(f))
 		snprintf(out, 64, "%.2gx [%.2g..%.2g]", f->value, f->low, f->high);
@@ -148,26 +148,29 @@ static const char *remedy(const char *lacks)
 
 static void cannot_tell(struct advise_option *o, const char *lacks)
 {
-	say(o, VERDICT_UNKNOWN, "cannot tell: %s not known; %s", lacks, remedy(lacks));
+	set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s not known; %s", lacks, remedy(lacks));
 }
 
 /* Where acceleration is unknown: what it would have to be. */
 static void needed(struct advise_option *o, const struct predict_option *p)
 {
 	if (p->needed_acceleration > 0 && isfinite(p->needed_acceleration))
-		say(o, VERDICT_UNKNOWN,
-		    "cannot tell: how much faster it computes (A) is not known; %.3gx would make the function %.1fx faster, and "
-		    "no A more than %.2gx",
-		    p->needed_acceleration, TARGET, p->limit);
+		set_verdict(
+			o, VERDICT_UNKNOWN,
+			"cannot tell: how much faster it computes (A) is not known; %.3gx would make the function %.1fx faster, and "
+			"no A more than %.2gx",
+			p->needed_acceleration, TARGET, p->limit);
 	else if (p->limit > 0 && p->limit < 1)
-		say(o, VERDICT_KEEP,
-		    "keep: however fast it computes, its overhead and transfers leave at most %.2gx on the function",
-		    p->limit);
+		set_verdict(
+			o, VERDICT_KEEP,
+			"keep: however fast it computes, its overhead and transfers leave at most %.2gx on the function",
+			p->limit);
 	else if (p->limit > 0)
-		say(o, VERDICT_UNKNOWN,
-		    "cannot tell: how much faster it computes (A) is not known; no A makes the function %.1fx faster, at most "
-		    "%.2gx",
-		    TARGET, p->limit);
+		set_verdict(
+			o, VERDICT_UNKNOWN,
+			"cannot tell: how much faster it computes (A) is not known; no A makes the function %.1fx faster, at most "
+			"%.2gx",
+			TARGET, p->limit);
 	else
 		cannot_tell(o, "how much faster the device computes this (A) is");
 }
@@ -187,25 +190,25 @@ static void of_sizes(struct advise_option *o, const struct predict_option *p)
 	}
 }
 
-static void keep(struct advise_option *o, const struct predict_option *p)
+static void keep_prediction(struct advise_option *o, const struct predict_option *p)
 {
 	char g1[24], x[64];
 
 	advise_size(g1, p->g1.value);
 	if (p->payoff_known && figure_known(&p->g1) && p->below > 0)
-		say(o, VERDICT_KEEP, "keep: %.0f%% of calls are under break-even, %s; %s on the function",
-		    100 * p->below, g1, times(x, &p->speedup));
+		set_verdict(o, VERDICT_KEEP, "keep: %.0f%% of calls are under break-even, %s; %s on the function",
+			    100 * p->below, g1, write_times(x, &p->speedup));
 	else
-		say(o, VERDICT_KEEP, "keep: %s on the function, bound by %s", times(x, &p->speedup),
-		    predict_bound_str(p->bound));
+		set_verdict(o, VERDICT_KEEP, "keep: %s on the function, bound by %s", write_times(x, &p->speedup),
+			    predict_bound_str(p->bound));
 }
 
 static void batched(struct advise_option *o, const struct predict_option *p)
 {
 	char x[64];
 
-	say(o, VERDICT_BATCH, "offload if batched by %.0f; %.0f at a time make it %s", ceil(p->batch.high),
-	    8 * p->batch.value, times(x, &p->speedup_batched));
+	set_verdict(o, VERDICT_BATCH, "offload if batched by %.0f; %.0f at a time make it %s", ceil(p->batch.high),
+		    8 * p->batch.value, write_times(x, &p->speedup_batched));
 	of_sizes(o, p);
 }
 
@@ -217,55 +220,59 @@ static void losing(const struct candidate *c, struct advise_option *o, const str
 
 	advise_size(g1, p->g1.value);
 	if (p->speedup_chosen.low > PARTLY && figure_known(&p->g1))
-		say(o, VERDICT_OFFLOAD, "offload from %s on only: %s on the function; %.0f%% of calls are smaller", g1,
-		    times(x, &p->speedup_chosen), 100 * p->below);
+		set_verdict(o, VERDICT_OFFLOAD,
+			    "offload from %s on only: %s on the function; %.0f%% of calls are smaller", g1,
+			    write_times(x, &p->speedup_chosen), 100 * p->below);
 	else if (!c->stream && p->batch.value > 1 && isfinite(p->batch.high) && p->speedup_batched.low > PARTLY)
 		batched(o, p);
 	else
-		keep(o, p);
+		keep_prediction(o, p);
 }
 
 static void gaining(struct advise_option *o, const struct predict_option *p)
 {
 	char x[64], y[64];
 
-	say(o, VERDICT_OFFLOAD, "offload: %s on the function, %s on the process", times(x, &p->speedup),
-	    times(y, &p->process_speedup));
+	set_verdict(o, VERDICT_OFFLOAD, "offload: %s on the function, %s on the process", write_times(x, &p->speedup),
+		    write_times(y, &p->process_speedup));
 	of_sizes(o, p);
 }
 
-static void judge(const struct candidate *c, const struct catalogue_entry *a, struct advise_option *o)
+static void judge_candidate(const struct candidate *c, const struct catalogue_entry *a, struct advise_option *o)
 {
 	const struct predict_option *p = &o->p;
 	const struct figure *s = &p->speedup;
 	char x[64];
 
 	if (c->stream && a->no_streams)
-		say(o, VERDICT_KEEP,
-		    "keep: the device takes whole buffers only, and the call is one piece of a stream");
+		set_verdict(o, VERDICT_KEEP,
+			    "keep: the device takes whole buffers only, and the call is one piece of a stream");
 	else if (!figure_known(s) && (p->needed_acceleration > 0 || p->limit > 0))
 		needed(o, p);
 	else if (!figure_known(s))
 		cannot_tell(o, p->lacks);
 	else if (p->outside > MOST_OUTSIDE)
-		say(o, VERDICT_UNKNOWN,
-		    "cannot tell: %.0f%% of the calls are of sizes at which the device was not measured; `accperf calibrate` "
-		    "measures all",
-		    100 * p->outside);
+		set_verdict(
+			o, VERDICT_UNKNOWN,
+			"cannot tell: %.0f%% of the calls are of sizes at which the device was not measured; `accperf calibrate` "
+			"measures all",
+			100 * p->outside);
 	else if (p->utilisation.value >= 1)
-		say(o, VERDICT_KEEP, "keep: the calls come faster than the device serves them (%.0f%% of its time)",
-		    100 * p->utilisation.value);
+		set_verdict(o, VERDICT_KEEP,
+			    "keep: the calls come faster than the device serves them (%.0f%% of its time)",
+			    100 * p->utilisation.value);
 	else if (!figure_bounded(s))
-		say(o, VERDICT_UNKNOWN, "cannot tell: %s, and the interval is not known; %s", times(x, s),
-		    *p->lacks ? remedy(p->lacks) : "record 60 s more");
+		set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s, and the interval is not known; %s", write_times(x, s),
+			    *p->lacks ? remedy(p->lacks) : "record 60 s more");
 	else if (s->low <= 1 && s->high >= 1)
-		say(o, VERDICT_UNKNOWN, "cannot tell: the interval spans 1 (%s); record 60 s more or use --effort high",
-		    times(x, s));
+		set_verdict(o, VERDICT_UNKNOWN,
+			    "cannot tell: the interval spans 1 (%s); record 60 s more or use --effort high",
+			    write_times(x, s));
 	else if (s->high < 1)
 		losing(c, o, p);
 	else if (p->process_speedup.high < MATTERS)
-		say(o, VERDICT_KEEP, "keep: %s on the function is no more than %.2fx on the process", times(x, s),
-		    fmax(p->process_speedup.high, 1));
+		set_verdict(o, VERDICT_KEEP, "keep: %s on the function is no more than %.2fx on the process",
+			    write_times(x, s), fmax(p->process_speedup.high, 1));
 	else
 		gaining(o, p);
 	if (o->elsewhere && o->verdict != VERDICT_UNKNOWN)
@@ -285,26 +292,30 @@ static void made_already(const struct candidate *c, double seconds, struct advis
 	o->p.process_speedup = o->p.g_half = o->p.batch = FIGURE_UNKNOWN;
 	o->p.g1 = f ? (struct figure){ f->counterpart_g1, NAN, NAN } : FIGURE_UNKNOWN;
 	if (c->calls_per_s.value == 0)
-		say(o, VERDICT_IDLE, "configured, but not happening: no call reached the device in %.3g s", seconds);
+		set_verdict(o, VERDICT_IDLE, "configured, but not happening: no call reached the device in %.3g s",
+			    seconds);
 	else if (!s || !figure_known(s))
-		say(o, VERDICT_UNKNOWN,
-		    "cannot tell: what the host would take for these calls is not known%s%s; record a run of the host's variant, "
-		    "or name it with --offload-probe",
-		    f && f->doubt ? ": " : "", f && f->doubt ? f->doubt : "");
+		set_verdict(
+			o, VERDICT_UNKNOWN,
+			"cannot tell: what the host would take for these calls is not known%s%s; record a run of the host's variant, "
+			"or name it with --offload-probe",
+			f && f->doubt ? ": " : "", f && f->doubt ? f->doubt : "");
 	else if (!figure_bounded(s) || (s->low <= 1 && s->high >= 1))
-		say(o, VERDICT_UNKNOWN,
-		    "cannot tell: it gains %s, and the interval spans 1; record 60 s more or use --effort high",
-		    times(x, s));
+		set_verdict(o, VERDICT_UNKNOWN,
+			    "cannot tell: it gains %s, and the interval spans 1; record 60 s more or use --effort high",
+			    write_times(x, s));
 	else if (s->high < 1 || (f->counterpart_below > MOST_OUTSIDE && !isnan(f->counterpart_g1))) {
 		advise_size(g1, f->counterpart_g1);
 		if (isnan(f->counterpart_g1))
-			say(o, VERDICT_SWITCH, "switch to the host: the device makes these calls %s as fast",
-			    times(x, s));
+			set_verdict(o, VERDICT_SWITCH, "switch to the host: the device makes these calls %s as fast",
+				    write_times(x, s));
 		else
-			say(o, VERDICT_SWITCH, "switch to the host under %s: %.0f%% of the calls lose there; %s in all",
-			    g1, 100 * f->counterpart_below, times(x, s));
+			set_verdict(o, VERDICT_SWITCH,
+				    "switch to the host under %s: %.0f%% of the calls lose there; %s in all", g1,
+				    100 * f->counterpart_below, write_times(x, s));
 	} else
-		say(o, VERDICT_OFFLOAD, "offload, as it does: %s against the host's own calls", times(x, s));
+		set_verdict(o, VERDICT_OFFLOAD, "offload, as it does: %s against the host's own calls",
+			    write_times(x, s));
 }
 
 /* No device of the catalogue: what any would have to do, by Amdahl and by the time of a call. */
@@ -318,13 +329,14 @@ static void any_device(const struct candidate *c, struct advise_option *o)
 	o->p.process_speedup = FIGURE_UNKNOWN;
 	advise_time(most, c->ns_per_call.value / TARGET);
 	if (c->ns_per_call.value > 0 && isfinite(limit))
-		say(o, VERDICT_UNKNOWN,
-		    "cannot tell: no device of the catalogue does this; one would have to take less than %s a call, copies "
-		    "included, for %.1fx, and no device makes the process more than %.2fx faster; describe one with --catalogue",
-		    most, TARGET, limit);
+		set_verdict(
+			o, VERDICT_UNKNOWN,
+			"cannot tell: no device of the catalogue does this; one would have to take less than %s a call, copies "
+			"included, for %.1fx, and no device makes the process more than %.2fx faster; describe one with --catalogue",
+			most, TARGET, limit);
 	else
-		say(o, VERDICT_UNKNOWN,
-		    "cannot tell: no device of the catalogue does this; describe one with --catalogue");
+		set_verdict(o, VERDICT_UNKNOWN,
+			    "cannot tell: no device of the catalogue does this; describe one with --catalogue");
 }
 
 /* ---- all of them ---- */
@@ -375,7 +387,7 @@ static int on_device(struct advised *d, const struct catalogue_entry *a, const s
 			o->p.utilisation = FIGURE_UNKNOWN;
 			snprintf(o->p.lacks, sizeof(o->p.lacks), "%s", why);
 		}
-		judge(d->candidate, a, o);
+		judge_candidate(d->candidate, a, o);
 	}
 	return 0;
 }

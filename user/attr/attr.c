@@ -114,7 +114,7 @@ struct procmaps *attr_procmaps(struct attr *a)
 
 /* ---- records ---- */
 
-static void put(struct attr *a, enum fmt_section section, const void *rec, uint32_t size)
+static void put_record(struct attr *a, enum fmt_section section, const void *rec, uint32_t size)
 {
 	if (store_put(a->w, section, rec, size))
 		a->n.store_errors++;
@@ -138,7 +138,7 @@ static void write_module(struct attr *a, uint32_t id)
 		.content = module_content(m),
 	};
 	memcpy(rec.build_id, m->build_id, sizeof(rec.build_id));
-	put(a, FMT_MODULE, &rec, sizeof(rec));
+	put_record(a, FMT_MODULE, &rec, sizeof(rec));
 	m->written = true;
 }
 
@@ -156,7 +156,7 @@ static void write_mapping(struct attr *a, const struct process *p, const struct 
 	};
 
 	write_module(a, rec.module);
-	put(a, FMT_MAPPING, &rec, sizeof(rec));
+	put_record(a, FMT_MAPPING, &rec, sizeof(rec));
 }
 
 /* Arguments are often secrets (passwords, tokens): without being asked for none is stored. A process may
@@ -206,7 +206,7 @@ static void write_process(struct attr *a, const struct process *p)
 		.cmdline = p->end || a->o.offline ? 0 : read_cmdline(a, p->pid),
 	};
 
-	put(a, FMT_PROCESS, &rec, sizeof(rec));
+	put_record(a, FMT_PROCESS, &rec, sizeof(rec));
 }
 
 /* A process costs bytes in the file only once something was seen of it. */
@@ -603,7 +603,7 @@ static void name_jits(struct attr *a, bool last)
  * perf maps say of code that is still there. Caches by module (the unwinder's rows) are emptied, as ids of modules
  * come back. */
 
-static bool is_mapped(void *mapped, uint32_t id)
+static bool id_is_mapped(void *mapped, uint32_t id)
 {
 	return map_get(mapped, id);
 }
@@ -630,7 +630,7 @@ static void retire_modules(struct attr *a)
 	struct map mapped = { 0 };
 
 	if (list_mapped(a, &mapped))
-		modules_retire(a->modules, is_mapped, &mapped);
+		modules_retire(a->modules, id_is_mapped, &mapped);
 	map_release(&mapped);
 	for (uint32_t id = 1; id <= modules_count(a->modules); id++) {
 		struct module *m = modules_get(a->modules, id);

@@ -88,8 +88,8 @@ static uint32_t function_id(struct naming *n, const struct symbol_frame *f, cons
 	return id;
 }
 
-static void put_symbol(struct naming *n, uint32_t module, const char *object, uint64_t addr,
-		       const struct symbol_frame *chain, unsigned count, enum symbol_origin origin)
+static void store_symbol(struct naming *n, uint32_t module, const char *object, uint64_t addr,
+			 const struct symbol_frame *chain, unsigned count, enum symbol_origin origin)
 {
 	struct fmt_inline inl[MAX_CHAIN];
 	struct fmt_symbol head = { .addr = addr, .module = module };
@@ -112,7 +112,7 @@ static void put_plain(struct naming *n, uint32_t module, const char *object, uin
 {
 	struct symbol_frame f = { .name = name };
 
-	put_symbol(n, module, object, addr, &f, 1, origin);
+	store_symbol(n, module, object, addr, &f, 1, origin);
 }
 
 /* The addresses of a module that are not named yet, and from now on are; NULL if there are none. */
@@ -200,12 +200,12 @@ struct resolve {
 	const uint64_t *list;
 };
 
-static void resolved(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
-		     enum symbol_origin origin)
+static void store_resolved(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
+			   enum symbol_origin origin)
 {
 	struct resolve *r = ctx;
 
-	put_symbol(r->n, r->m->id, r->m->object, r->list[index], chain, count, origin);
+	store_symbol(r->n, r->m->id, r->m->object, r->list[index], chain, count, origin);
 }
 
 static int name_file(struct naming *n, struct module *m)
@@ -218,7 +218,7 @@ static int name_file(struct naming *n, struct module *m)
 	if (!list)
 		return 0;
 	r.list = list;
-	err = symbols_resolve(n->symbols, m, list, count, resolved, &r);
+	err = symbols_resolve(n->symbols, m, list, count, store_resolved, &r);
 	free(list);
 	return err;
 }

@@ -86,8 +86,8 @@ static void release_sets(struct sets *s)
 		free(s->text[i]);
 }
 
-static int show(const struct advise_cmd *o, const struct gathered *g, const struct candidates *c,
-		const struct advice *a, struct err *e)
+static int show_advice(const struct advise_cmd *o, const struct gathered *g, const struct candidates *c,
+		       const struct advice *a, struct err *e)
 {
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct advise_view v = { .file = o->input, .input = &g->input, .candidates = c, .advice = a, .all = o->all };
@@ -103,7 +103,7 @@ static int show(const struct advise_cmd *o, const struct gathered *g, const stru
 }
 
 /* What comes with the program and what was measured here; a file that is named stands alone. */
-static int devices(const char *path, struct catalogue *out, struct err *e)
+static int read_devices(const char *path, struct catalogue *out, struct err *e)
 {
 	AUTO_BUF(text);
 	int r;
@@ -142,7 +142,7 @@ static int cmd_advise(void *opts, int argc, char **argv)
 		release_sets(&sets);
 		return cli_fail(&e, EXIT_USAGE);
 	}
-	r = devices(o->catalogue, &catalogue, &e);
+	r = read_devices(o->catalogue, &catalogue, &e);
 	if (!r)
 		r = gather(&g, o->input, &e);
 	if (!r && is_here(&g))
@@ -154,7 +154,7 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	if (!r)
 		r = advise_judge(&candidates, &catalogue, host, &advice, &e);
 	if (!r)
-		r = show(o, &g, &candidates, &advice, &e);
+		r = show_advice(o, &g, &candidates, &advice, &e);
 	if (r) {
 		status = cli_fail(&e, EXIT_FAILED);
 	} else {

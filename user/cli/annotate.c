@@ -40,7 +40,7 @@ struct loaded {
 	struct counts_record counts;
 };
 
-static int load(struct loaded *l, const char *path, struct err *e)
+static int read_annotated(struct loaded *l, const char *path, struct err *e)
 {
 	const struct flow_input_opts io = { 0 };
 	struct section_reader readers[FLOW_INPUT_READERS + 1];
@@ -119,8 +119,8 @@ static void not_there(const struct annotate_cmd *o, const char *name, const stru
 	}
 }
 
-static int show(const struct annotate_cmd *o, const struct filter *f, const char *name, struct loaded *l, int *status,
-		struct err *e)
+static int show_annotation(const struct annotate_cmd *o, const struct filter *f, const char *name, struct loaded *l,
+			   int *status, struct err *e)
 {
 	const struct annotate_opts ao = {
 		.function = name, .filter = f, .intel = !strcmp(o->syntax, "intel"), .all = o->all
@@ -178,9 +178,9 @@ static int cmd_annotate(void *opts, int argc, char **argv)
 	}
 	if (filter_from_opts(&o->filter, &f, &e))
 		return cli_fail(&e, EXIT_USAGE);
-	err = load(&l, o->input, &e);
+	err = read_annotated(&l, o->input, &e);
 	err = err ? err : filter_check_profile(&f, l.p, o->input, &e);
-	err = err ? err : show(o, &f, argv[0], &l, &status, &e);
+	err = err ? err : show_annotation(o, &f, argv[0], &l, &status, &e);
 	if (!err && *l.p->recovery) {
 		log_warn("%s: %s", o->input, l.p->recovery);
 		status = EXIT_DEGRADED;

@@ -66,7 +66,7 @@ static int make_parents(const char *path, struct err *e)
 }
 
 /* A reader sees the old catalogue or the new one, never half of one. */
-static int save(const struct catalogue *c, const char *path, struct err *e)
+static int write_catalogue(const struct catalogue *c, const char *path, struct err *e)
 {
 	struct newfile n;
 	AUTO_BUF(text);
@@ -90,7 +90,7 @@ static int save(const struct catalogue *c, const char *path, struct err *e)
 	return err;
 }
 
-static int load(const char *path, struct catalogue *c, struct err *e)
+static int read_catalogue(const char *path, struct catalogue *c, struct err *e)
 {
 	AUTO_BUF(text);
 	int err;
@@ -106,7 +106,7 @@ static int load(const char *path, struct catalogue *c, struct err *e)
 	return err;
 }
 
-static bool wanted(const struct calib_case *c, int argc, char **argv)
+static bool case_wanted(const struct calib_case *c, int argc, char **argv)
 {
 	size_t head = strcspn(c->name, "/");
 
@@ -117,7 +117,7 @@ static bool wanted(const struct calib_case *c, int argc, char **argv)
 	return argc == 0;
 }
 
-static int list(const struct calibrate_cmd *o, const struct calib_cases *cases)
+static int list_cases(const struct calibrate_cmd *o, const struct calib_cases *cases)
 {
 	AUTO_BUF(out);
 	struct json j = { .out = &out };
@@ -252,7 +252,7 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 	opts.same_input = o->same_input;
 	opts.limit = (double)o->seconds;
 	opts.progress = progress;
-	if (load(file, &cat, &e))
+	if (read_catalogue(file, &cat, &e))
 		return cli_fail(&e, EXIT_FAILED);
 	if (!o->json)
 		printf("%-24s %8s %8s %9s %6s %7s %7s  %7s  %s\n", "accelerator (ns)", "t0", "o+L", "C", "beta",
@@ -260,7 +260,7 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 	for (size_t i = 0; i < cases->count; i++) {
 		const struct calib_case *c = &cases->at[i];
 
-		if (!wanted(c, argc, argv))
+		if (!case_wanted(c, argc, argv))
 			continue;
 		if (c->missing[0]) {
 			log_info("%s: not measured: %s", c->name, c->missing);
@@ -280,7 +280,7 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 			fwrite(out.data, 1, out.len, stdout);
 		fflush(stdout);
 		/* each result is kept at once: a run of minutes may be interrupted */
-		if (save(&cat, file, &e)) {
+		if (write_catalogue(&cat, file, &e)) {
 			catalogue_release(&cat);
 			return cli_fail(&e, EXIT_FAILED);
 		}
@@ -305,7 +305,7 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 }
 
 /* The child of a family that measures each side in a process of its own. */
-static int measure_side(const struct calibrate_cmd *o, const struct calib_cases *cases)
+static int measure_own_side(const struct calibrate_cmd *o, const struct calib_cases *cases)
 {
 	struct calib_opts opts = { .min = o->min,
 				   .max = o->max,
@@ -356,7 +356,7 @@ static int measure_side(const struct calibrate_cmd *o, const struct calib_cases 
 #define MOST 33554432.0 /* bytes: what is asked about where nothing was measured, as `logca show` does */
 
 /* From which size on it pays; NaN: it never does, does from the first size on, or only below one. */
-static double break_even(const struct catalogue_entry *a)
+static double pays_from(const struct catalogue_entry *a)
 {
 	struct logca_payoff w;
 
@@ -393,7 +393,7 @@ static void pays_text(struct buf *b, const struct catalogue_entry *a)
 }
 
 /* The largest size that was measured on both sides; NaN: nothing was. */
-static double measured(const struct catalogue_entry *a)
+static double largest_measured(const struct catalogue_entry *a)
 {
 	double most[2] = { NAN, NAN };
 
@@ -419,7 +419,7 @@ static bool compare_one(const struct catalogue_entry *a, const struct catalogue_
 	fb = b->p.o + (b->p.kind == LOGCA_INDEP ? b->p.L : 0);
 	sa = logca_speedup(&a->p, COMPARED);
 	sb = logca_speedup(&b->p, COMPARED);
-	beyond = !(measured(a) >= COMPARED && measured(b) >= COMPARED);
+	beyond = !(largest_measured(a) >= COMPARED && largest_measured(b) >= COMPARED);
 	if (j) {
 		json_obj(j, NULL);
 		json_str(j, "name", a->name);
@@ -431,8 +431,8 @@ static bool compare_one(const struct catalogue_entry *a, const struct catalogue_
 		json_f64(j, "A_eff_new", large(&b->p));
 		json_f64(j, "speedup_1M_old", sa);
 		json_f64(j, "speedup_1M_new", sb);
-		json_f64(j, "g1_old", break_even(a));
-		json_f64(j, "g1_new", break_even(b));
+		json_f64(j, "g1_old", pays_from(a));
+		json_f64(j, "g1_new", pays_from(b));
 		json_str(j, "pays_old", pays(a));
 		json_str(j, "pays_new", pays(b));
 		json_bool(j, "speedup_1M_extrapolated", beyond);
@@ -449,7 +449,7 @@ static bool compare_one(const struct catalogue_entry *a, const struct catalogue_
 	return beyond;
 }
 
-static int compare(const struct calibrate_cmd *o, char **argv)
+static int compare_catalogues(const struct calibrate_cmd *o, char **argv)
 {
 	struct catalogue c[2] = { { 0 }, { 0 } };
 	struct err e = { 0 };
@@ -461,7 +461,7 @@ static int compare(const struct calibrate_cmd *o, char **argv)
 	for (int i = 0; i < 2; i++) {
 		if (access(argv[i], R_OK))
 			err_set(&e, -errno, "cannot read %s: %s", argv[i], strerror(errno));
-		if (access(argv[i], R_OK) || load(argv[i], &c[i], &e)) {
+		if (access(argv[i], R_OK) || read_catalogue(argv[i], &c[i], &e)) {
 			cli_fail(&e, EXIT_FAILED);
 			goto done;
 		}
@@ -503,7 +503,7 @@ done:
 	return status;
 }
 
-static int run(void *opts, int argc, char **argv)
+static int run_calibrate(void *opts, int argc, char **argv)
 {
 	struct calibrate_cmd *o = opts;
 	struct calib_cases cases;
@@ -514,7 +514,7 @@ static int run(void *opts, int argc, char **argv)
 		if (argc != 2)
 			return err_set(&e, -EINVAL, "--compare wants two catalogues: OLD NEW"),
 			       cli_fail(&e, EXIT_USAGE);
-		return compare(o, argv);
+		return compare_catalogues(o, argv);
 	}
 	if (o->min < 1 || o->max < o->min || o->max > 1u << 30)
 		return err_set(&e, -EINVAL, "sizes go from 1 byte to 1G, --min below --max"), cli_fail(&e, EXIT_USAGE);
@@ -522,7 +522,9 @@ static int run(void *opts, int argc, char **argv)
 		return err_set(&e, -EINVAL, "--calls wants 1 to 1000"), cli_fail(&e, EXIT_USAGE);
 	if (calib_list(&cases, &e))
 		return cli_fail(&e, EXIT_FAILED);
-	status = o->list ? list(o, &cases) : o->measure ? measure_side(o, &cases) : run_all(o, &cases, argc, argv);
+	status = o->list      ? list_cases(o, &cases)
+		 : o->measure ? measure_own_side(o, &cases)
+			      : run_all(o, &cases, argc, argv);
 	calib_cases_release(&cases);
 	return status;
 }
@@ -551,7 +553,7 @@ CLI_COMMAND(calibrate) = {
 	.name = "calibrate",
 	.summary = "measure this machine's accelerators against its cores",
 	.order = 46,
-	.run = run,
+	.run = run_calibrate,
 	.options = options,
 	.opt_size = sizeof(struct calibrate_cmd),
 	.defaults = &defaults,

@@ -48,8 +48,8 @@ static const struct opt options[] = {
 };
 
 /* Fills *f; *degraded when the profile is not whole. */
-static int load(const char *path, const char *estimator, const struct compare_cmd *o, struct flow *f, bool *degraded,
-		struct err *e)
+static int estimate_profile(const char *path, const char *estimator, const struct compare_cmd *o, struct flow *f,
+			    bool *degraded, struct err *e)
 {
 	struct flow_input_opts how = { .main_image = !strcmp(o->attribute, "main") };
 	struct est_opts eo = EST_OPTS_DEFAULT;
@@ -81,7 +81,7 @@ static int load(const char *path, const char *estimator, const struct compare_cm
 	return err;
 }
 
-static int compare(const struct compare_cmd *o, char **argv, bool *degraded, struct err *e)
+static int compare_profiles(const struct compare_cmd *o, char **argv, bool *degraded, struct err *e)
 {
 	struct compare_opts co = { .fold_outside = o->fold, .functions_only = o->functions_only };
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
@@ -92,9 +92,9 @@ static int compare(const struct compare_cmd *o, char **argv, bool *degraded, str
 
 	flow_init(&truth);
 	flow_init(&estimate);
-	err = load(argv[0], NULL, o, &truth, degraded, e);
+	err = estimate_profile(argv[0], NULL, o, &truth, degraded, e);
 	if (!err)
-		err = load(argv[1], o->estimator, o, &estimate, degraded, e);
+		err = estimate_profile(argv[1], o->estimator, o, &estimate, degraded, e);
 	if (!err)
 		err = flow_compare(&truth, &estimate, &co, &result, e);
 	if (!err) {
@@ -122,7 +122,7 @@ static int cmd_compare(void *opts, int argc, char **argv)
 		log_error("--level wants a percentage between 0 and 100");
 		return EXIT_USAGE;
 	}
-	if (compare(opts, argv, &degraded, &e))
+	if (compare_profiles(opts, argv, &degraded, &e))
 		return cli_fail(&e, EXIT_FAILED);
 	return degraded ? EXIT_DEGRADED : EXIT_DONE;
 }

@@ -52,8 +52,8 @@ static int check_function(const struct counts_cmd *o, const struct counts_report
 		       near.name ? near.name : "", near.name ? "'?" : "");
 }
 
-static int show(const struct counts_cmd *o, const struct filter *f, const struct counts_record *rec,
-		const struct profile *p, struct err *e)
+static int show_counts(const struct counts_cmd *o, const struct filter *f, const struct counts_record *rec,
+		       const struct profile *p, struct err *e)
 {
 	struct counts_view v = {
 		.rows = o->rows > 1000000 ? 1000000 : o->rows, .function = o->function, .filter = f, .source = o->input
@@ -87,7 +87,7 @@ static int show(const struct counts_cmd *o, const struct filter *f, const struct
 }
 
 /* 0, or the status with which to end. */
-static int fill(const struct counts_cmd *o, struct counts_record *rec, struct err *e)
+static int fill_from_cache(const struct counts_cmd *o, struct counts_record *rec, struct err *e)
 {
 	int dir;
 
@@ -125,8 +125,8 @@ static int cmd_counts(void *opts, int argc, char **argv)
 	if (filter_from_opts(&o->filter, &f, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	p = counts_record_and_profile(&rec, o->input, &e);
-	status = p ? fill(o, &rec, &e) : EXIT_FAILED;
-	if (!status && (filter_check_profile(&f, p, o->input, &e) || show(o, &f, &rec, p, &e)))
+	status = p ? fill_from_cache(o, &rec, &e) : EXIT_FAILED;
+	if (!status && (filter_check_profile(&f, p, o->input, &e) || show_counts(o, &f, &rec, p, &e)))
 		status = EXIT_FAILED;
 	filter_release(&f);
 	if (status) {

@@ -37,8 +37,8 @@ static const struct opt options[] = { { OPT_STRING, 0, "semantics", AT(semantics
 				      OPT_END };
 
 /* A profile without accesses still has times to compare. */
-static int flow_of(const struct flow_input *in, const struct diff_cmd *o, const struct est_opts *est, struct flow *f,
-		   struct err *e)
+static int estimate_or_empty(const struct flow_input *in, const struct diff_cmd *o, const struct est_opts *est,
+			     struct flow *f, struct err *e)
 {
 	int err;
 
@@ -70,7 +70,7 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	for (int i = 0; !err && i < 2; i++) {
 		err = flow_input_load(&in[i], argv[i], &io, &e);
 		if (!err)
-			err = flow_of(&in[i], o, &est, &f[i], &e);
+			err = estimate_or_empty(&in[i], o, &est, &f[i], &e);
 		if (!err && *in[i].missing) {
 			log_warn("%s: %s", argv[i], in[i].missing);
 			degraded = true;

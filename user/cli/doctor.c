@@ -39,19 +39,19 @@ static bool has(const struct features *f, const char *name)
 	return x && x->state == FEATURE_YES && feature_built(x);
 }
 
-static bool part(const struct features *f, const char *name)
+static bool works_partly(const struct features *f, const char *name)
 {
 	const struct feature *x = features_find(f, name);
 
 	return x && (x->state == FEATURE_YES || x->state == FEATURE_PARTLY);
 }
 
-static void judge(const struct features *f, struct engine out[3])
+static void judge_engines(const struct features *f, struct engine out[3])
 {
-	bool live = cli_find("record"), bpf = part(f, "bpf") && has(f, "bpf-ring") && has(f, "btf");
+	bool live = cli_find("record"), bpf = works_partly(f, "bpf") && has(f, "bpf-ring") && has(f, "btf");
 	const struct feature *trial = features_find(f, "breakpoint-trial");
-	bool soft = bpf && part(f, "timer"),
-	     watch = part(f, "hw-breakpoints") && !(trial && trial->state == FEATURE_NO);
+	bool soft = bpf && works_partly(f, "timer"),
+	     watch = works_partly(f, "hw-breakpoints") && !(trial && trial->state == FEATURE_NO);
 
 	out[0] = (struct engine){
 		.name = "pmu",
@@ -305,7 +305,7 @@ static int cmd_doctor(void *opts, int argc, char **argv)
 	features_probe(&f);
 	find_exact_tool(&f);
 	find_page(&f);
-	judge(&f, engines);
+	judge_engines(&f, engines);
 	if (o->json)
 		show_json(&f, engines, &out);
 	else

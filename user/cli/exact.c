@@ -371,7 +371,7 @@ struct progress {
 	bool quiet;
 };
 
-static void tick(void *ctx)
+static void show_seconds(void *ctx)
 {
 	struct progress *p = ctx;
 
@@ -412,7 +412,7 @@ static void show_log(int fd, char *why, size_t size)
 		fclose(f);
 }
 
-static void write_meta(struct store_writer *w, const struct exact_cmd *o, char **argv)
+static void write_exact_meta(struct store_writer *w, const struct exact_cmd *o, char **argv)
 {
 	AUTO_BUF(cmd);
 	struct fmt_process p = { .pid = 1 };
@@ -449,7 +449,7 @@ static void write_meta(struct store_writer *w, const struct exact_cmd *o, char *
 	store_put(w, FMT_PROCESS, &p, sizeof(p));
 }
 
-static void figure(char *text, size_t size, uint64_t bytes, uint64_t unique)
+static void format_bytes(char *text, size_t size, uint64_t bytes, uint64_t unique)
 {
 	if (unique == FMT_X_UNKNOWN)
 		snprintf(text, size, "%llu B", (unsigned long long)bytes);
@@ -464,15 +464,15 @@ static void show_candidates(const struct exact_result *res)
 		const struct exact_subtree *s = &res->subtrees[i];
 		char in[64], out[64], local[64];
 
-		figure(in, sizeof(in), s->rec.in[0], s->rec.in_unique[0]);
-		figure(out, sizeof(out), s->rec.out[0], s->rec.out_unique[0]);
-		figure(local, sizeof(local), s->rec.local[0], s->rec.local_unique[0]);
+		format_bytes(in, sizeof(in), s->rec.in[0], s->rec.in_unique[0]);
+		format_bytes(out, sizeof(out), s->rec.out[0], s->rec.out_unique[0]);
+		format_bytes(local, sizeof(local), s->rec.local[0], s->rec.local_unique[0]);
 		log_info("%s and all it calls: in %s, out %s, local %s; stack %llu B in, %llu B out", s->name, in, out,
 			 local, (unsigned long long)s->rec.in[1], (unsigned long long)s->rec.out[1]);
 	}
 }
 
-static int finish(const struct exact_cmd *o, int stream, char **argv, int status, const char *why, struct err *e)
+static int write_result(const struct exact_cmd *o, int stream, char **argv, int status, const char *why, struct err *e)
 {
 	struct store_writer *w = store_create(o->output, STORE_KEEP_OLD | STORE_TIMELESS | STORE_WHEN_DONE, e);
 	struct exact_result res;
@@ -481,7 +481,7 @@ static int finish(const struct exact_cmd *o, int stream, char **argv, int status
 
 	if (!w)
 		return cli_fail(e, EXIT_FAILED);
-	write_meta(w, o, argv);
+	write_exact_meta(w, o, argv);
 	err = exact_convert(stream, w, &res, e);
 	if (!err && !res.has_run)
 		err = err_set(e, -ENODATA, "%s ended before anything was measured%s%s", argv[0], *why ? ": " : "", why);
@@ -538,7 +538,7 @@ static int dump_log(const char *path)
 	return cut ? EXIT_DEGRADED : EXIT_DONE;
 }
 
-static int run(const struct exact_cmd *o, const char *dir, struct outputs *out, char **argv, struct err *e)
+static int run_tool(const struct exact_cmd *o, const char *dir, struct outputs *out, char **argv, struct err *e)
 {
 	const int fds[] = { out->stream, out->core_log, out->log[0], out->log[1], out->log[2], out->log[3] };
 	struct progress p = { .command = argv[0], .quiet = o->quiet };
@@ -555,14 +555,14 @@ static int run(const struct exact_cmd *o, const char *dir, struct outputs *out, 
 		return cli_fail(e, EXIT_USAGE);
 	}
 	p.start = clock_now();
-	if (exact_run(dir, &(struct exact_launch){ a.v, argv, pass }, &status, tick, &p, e)) {
+	if (exact_run(dir, &(struct exact_launch){ a.v, argv, pass }, &status, show_seconds, &p, e)) {
 		args_release(&a);
 		return cli_fail(e, EXIT_FAILED);
 	}
 	log_progress_end();
 	args_release(&a);
 	show_log(out->core_log, why, sizeof(why));
-	rc = finish(o, out->stream, argv, status, why, e);
+	rc = write_result(o, out->stream, argv, status, why, e);
 	return finish_logs(o, out, e) ? cli_fail(e, EXIT_FAILED) : rc;
 }
 
@@ -582,7 +582,7 @@ static int cmd_exact(void *opts, int argc, char **argv)
 	}
 	if (exact_find_tool(dir, sizeof(dir), &e) || exact_check_target(argv[0], path, sizeof(path), &e))
 		return cli_fail(&e, EXIT_FAILED);
-	rc = outputs_open(&out, o, &e) ? cli_fail(&e, EXIT_FAILED) : run(o, dir, &out, argv, &e);
+	rc = outputs_open(&out, o, &e) ? cli_fail(&e, EXIT_FAILED) : run_tool(o, dir, &out, argv, &e);
 	outputs_close(&out);
 	return rc;
 }

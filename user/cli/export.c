@@ -88,7 +88,7 @@ static void find_flow(const char *input, struct contents *c)
 	flow_release(&c->flow);
 }
 
-static void release(struct contents *c)
+static void release_contents(struct contents *c)
 {
 	if (c->has_flow)
 		flow_release(&c->flow);
@@ -113,13 +113,13 @@ static struct profile *read_all(const struct export_cmd *o, const struct export_
 }
 
 /* The profile, or the part of it that is asked for. */
-static struct profile *load(const struct export_cmd *o, const struct export_format *f, const struct filter *filter,
-			    struct contents *c, struct err *e)
+static struct profile *read_contents(const struct export_cmd *o, const struct export_format *f,
+				     const struct filter *filter, struct contents *c, struct err *e)
 {
 	struct profile *p = read_all(o, f, filter, c, e);
 
 	if (p && filter_check_profile(filter, p, o->input, e)) {
-		release(c);
+		release_contents(c);
 		*c = (struct contents){ 0 };
 		profile_free(p);
 		return NULL;
@@ -135,8 +135,8 @@ static struct profile *load(const struct export_cmd *o, const struct export_form
 }
 
 /* Renders into the file as it goes, so that what is timed needs no room for all of its text. */
-static int save(const struct export_format *f, const struct profile *p, struct export_opts *eo, const char *output,
-		size_t *written, struct err *e)
+static int write_export(const struct export_format *f, const struct profile *p, struct export_opts *eo,
+			const char *output, size_t *written, struct err *e)
 {
 	struct pager_file file;
 	AUTO_BUF(out);
@@ -202,9 +202,9 @@ static int cmd_export(void *opts, int argc, char **argv)
 	}
 	if (filter_from_opts(&o->filter, &filter, &e))
 		return cli_fail(&e, EXIT_USAGE);
-	p = load(o, f, &filter, &c, &e);
+	p = read_contents(o, f, &filter, &c, &e);
 	if (!p) {
-		release(&c);
+		release_contents(&c);
 		filter_release(&filter);
 		return cli_fail(&e, EXIT_FAILED);
 	}
@@ -217,7 +217,7 @@ static int cmd_export(void *opts, int argc, char **argv)
 	}
 	eo.shown = c.shown;
 	eo.flow = c.has_flow ? &c.flow : NULL;
-	err = save(f, p, &eo, output, &written, &e);
+	err = write_export(f, p, &eo, output, &written, &e);
 	filter_release(&filter);
 	if (!err) {
 		if (warn(o, f, p, c.has_flow) != EXIT_DONE)
@@ -226,7 +226,7 @@ static int cmd_export(void *opts, int argc, char **argv)
 			log_info("wrote %s: %zu bytes, %llu samples", output, written,
 				 (unsigned long long)p->samples[profile_unit(p)]);
 	}
-	release(&c);
+	release_contents(&c);
 	profile_free(p);
 	return err ? cli_fail(&e, EXIT_FAILED) : status;
 }

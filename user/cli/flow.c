@@ -96,7 +96,7 @@ static int read_back(int fd, struct buf *out)
 }
 
 /* The graph through graphviz. It gets descriptors, no names: a file is written in one way only. */
-static int draw(const struct buf *dot, const char *output, struct err *e)
+static int draw_graph(const struct buf *dot, const char *output, struct err *e)
 {
 	const char *args[] = { "dot", "-Tsvg", NULL };
 	int in = memfd_create("graph", MFD_CLOEXEC), out = memfd_create("picture", MFD_CLOEXEC), status = 0, err = 0;
@@ -129,7 +129,7 @@ static int draw(const struct buf *dot, const char *output, struct err *e)
 }
 
 /* v: what the view is made of; how it is shown, the options say. */
-static int show(const struct flow_cmd *o, struct flow_view v, struct err *e)
+static int show_flow(const struct flow_cmd *o, struct flow_view v, struct err *e)
 {
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	AUTO_BUF(out);
@@ -157,7 +157,7 @@ static int show(const struct flow_cmd *o, struct flow_view v, struct err *e)
 	if (buf_failed(&out))
 		return err_set(e, -ENOMEM, "out of memory");
 	if (o->svg)
-		return draw(&out, o->output, e);
+		return draw_graph(&out, o->output, e);
 	return o->output ? pager_save(&out, o->output, e)
 			 : pager_write(&out, !o->stdio && !o->json && !o->xml && !o->dot, e);
 }
@@ -171,7 +171,7 @@ static bool any_matches(const struct flow *f, const char *pattern)
 }
 
 /* What was asked for and is not there. */
-static int check(const struct flow_cmd *o, const struct flow *f, bool part, struct err *e)
+static int check_names_exist(const struct flow_cmd *o, const struct flow *f, bool part, struct err *e)
 {
 	const char *name = o->producer && !any_matches(f, o->producer)   ? o->producer
 			   : o->consumer && !any_matches(f, o->consumer) ? o->consumer
@@ -229,7 +229,7 @@ static bool warn_of(const struct flow_cmd *o, const struct flow_input *in, const
 	return degraded;
 }
 
-static void judge(const struct flow_input *in, const struct flow *f, struct trust *out)
+static void judge_trust(const struct flow_input *in, const struct flow *f, struct trust *out)
 {
 	struct trust_evidence evidence = trust_of_flow(in, f);
 
@@ -297,13 +297,13 @@ static int cmd_flow(void *opts, int argc, char **argv)
 				    : part && in.access_count ? "fused"
 							      : NULL,
 				    &est, &f, &e);
-	if (!err && (check(o, &f, part, &e) || find_per(o, &in, &f, &per, &e))) {
+	if (!err && (check_names_exist(o, &f, part, &e) || find_per(o, &in, &f, &per, &e))) {
 		flow_release(&f);
 		err = e.code;
 	}
 	if (!err) {
 		degraded |= warn_of(o, &in, &f);
-		judge(&in, &f, &trust);
+		judge_trust(&in, &f, &trust);
 		if (!strcmp(o->sort, "unique"))
 			flow_sort_unique(&f);
 		if (o->per && !per.source)
@@ -312,13 +312,13 @@ static int cmd_flow(void *opts, int argc, char **argv)
 		if (o->threads)
 			err = flow_threads_build(&in, &est, &threads, &e);
 		if (!err)
-			err = show(o,
-				   (struct flow_view){ .flow = &f,
-						       .filter = &filter,
-						       .threads = o->threads ? &threads : NULL,
-						       .per = o->per ? &per : NULL,
-						       .trust = &trust },
-				   &e);
+			err = show_flow(o,
+					(struct flow_view){ .flow = &f,
+							    .filter = &filter,
+							    .threads = o->threads ? &threads : NULL,
+							    .per = o->per ? &per : NULL,
+							    .trust = &trust },
+					&e);
 		flow_threads_release(&threads);
 		flow_release(&f);
 	}

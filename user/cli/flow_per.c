@@ -14,7 +14,7 @@
 #include "counts/counts_report.h"
 #include "offload/summary.h"
 
-static void take(struct flow_per *out, const char *source, double calls, double low, double high)
+static void set_calls(struct flow_per *out, const char *source, double calls, double low, double high)
 {
 	out->source = source;
 	out->calls = calls;
@@ -24,7 +24,7 @@ static void take(struct flow_per *out, const char *source, double calls, double 
 }
 
 /* True: there is such a function, whether or not its calls are known. */
-static bool from_exact(const struct flow_input *in, struct flow_per *out)
+static bool calls_from_exact(const struct flow_input *in, struct flow_per *out)
 {
 	double calls = 0;
 	bool there = false, known = true;
@@ -40,7 +40,7 @@ static bool from_exact(const struct flow_input *in, struct flow_per *out)
 		calls += (double)x->calls;
 	}
 	if (known && calls > 0)
-		take(out, "exact", calls, calls, calls);
+		set_calls(out, "exact", calls, calls, calls);
 	else if (there)
 		snprintf(out->reason, sizeof(out->reason),
 			 known ? "the exact engine saw no call of it: code may reach it by a jump; ask for its caller"
@@ -57,7 +57,7 @@ static bool from_stored(const struct flow *f, struct flow_per *out)
 		calls += strcmp(f->funcs[i].name, out->function) ? 0 : f->funcs[i].calls;
 	if (f->engine != FLOW_EXACT || !(calls > 0))
 		return false;
-	take(out, "exact", calls, calls, calls);
+	set_calls(out, "exact", calls, calls, calls);
 	return true;
 }
 
@@ -81,7 +81,7 @@ static bool from_probes(const char *input, struct flow_per *out)
 	}
 	offload_summary_free(s);
 	if (there && calls > 0 && isfinite(high))
-		take(out, "probes", calls, low, high);
+		set_calls(out, "probes", calls, low, high);
 	else if (there && seen > 0)
 		snprintf(
 			out->reason, sizeof(out->reason),
@@ -96,7 +96,7 @@ static void take_row(const struct counts_report *r, const struct counts_row *row
 	const struct counts_figure *f = &row->second;
 
 	if (row->calls > 0 && r->speed.measured && f->value > 0 && isfinite(f->high))
-		take(out, "counts", row->calls, row->calls * f->low / f->value, row->calls * f->high / f->value);
+		set_calls(out, "counts", row->calls, row->calls * f->low / f->value, row->calls * f->high / f->value);
 	else
 		snprintf(out->reason, sizeof(out->reason),
 			 "execution counts do not say how often it was entered; record with --counts auto for 60 s");
@@ -138,7 +138,7 @@ int flow_per_find(const char *function, const struct flow_per_of *of, struct flo
 		out->reason, sizeof(out->reason),
 		"nothing counted its calls; `record --offload auto` counts those of libraries that accelerators offer, "
 		"`record --counts auto` those of functions that take time, `accperf exact` all");
-	there = in->has_x ? from_exact(in, out) : from_stored(of->flow, out);
+	there = in->has_x ? calls_from_exact(in, out) : from_stored(of->flow, out);
 	if (!in->has_x && !out->source) {
 		there |= flow_find(of->flow, function, NULL) != FLOW_NONE;
 		there |= from_probes(of->input, out);
@@ -148,7 +148,7 @@ int flow_per_find(const char *function, const struct flow_per_of *of, struct flo
 	if (!there)
 		return err_set(e, -ENOENT, "%s has no function '%s' to count calls of", of->input, function);
 	if (of->part && out->source) {
-		take(out, NULL, NAN, NAN, NAN);
+		set_calls(out, NULL, NAN, NAN, NAN);
 		snprintf(out->reason, sizeof(out->reason),
 			 "its calls are known for all processes and threads together only; leave the filter out");
 	}

@@ -24,7 +24,8 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-static int finish(const struct cmd_opts *o, const char *path, const struct perfdata *in, const struct import_result *n)
+static int say_what_came(const struct cmd_opts *o, const char *path, const struct perfdata *in,
+			 const struct import_result *n)
 {
 	const struct perfdata_stats *st = perfdata_stats(in);
 
@@ -50,7 +51,7 @@ static int cmd_import(void *opts, int argc, char **argv)
 	int status;
 
 	if (in && !import_run(in, argv[0], o->output, &o->import, &n, &e))
-		status = finish(o, argv[0], in, &n);
+		status = say_what_came(o, argv[0], in, &n);
 	else
 		status = cli_fail(&e, EXIT_FAILED);
 	perfdata_free(in);

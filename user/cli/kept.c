@@ -54,7 +54,7 @@ static bool hash_file(XXH3_state_t *h, const char *path, struct stat *st)
 	return n == 0;
 }
 
-static void hash_text(XXH3_state_t *h, const char *text)
+static void hash_option_text(XXH3_state_t *h, const char *text)
 {
 	uint64_t len = text ? strlen(text) + 1 : 0;
 
@@ -75,11 +75,11 @@ static void hash_option(XXH3_state_t *h, const struct opt *o, const void *opts)
 	case OPT_SIZE: XXH3_128bits_update(h, at, sizeof(uint64_t)); break;
 	case OPT_DOUBLE:
 	case OPT_TIME: XXH3_128bits_update(h, at, sizeof(double)); break;
-	case OPT_STRING: hash_text(h, *(const char *const *)(const void *)at); break;
+	case OPT_STRING: hash_option_text(h, *(const char *const *)(const void *)at); break;
 	case OPT_LIST:
 		XXH3_128bits_update(h, &list->count, sizeof(list->count));
 		for (unsigned i = 0; i < list->count; i++)
-			hash_text(h, list->items[i]);
+			hash_option_text(h, list->items[i]);
 		break;
 	case OPT_GROUP: break;
 	}
@@ -88,7 +88,7 @@ static void hash_option(XXH3_state_t *h, const struct opt *o, const void *opts)
 }
 
 /* False: what the answer depends on cannot all be told. */
-static bool make_key(struct kept *k, const struct cli_command *cmd, const void *opts)
+static bool make_answer_key(struct kept *k, const struct cli_command *cmd, const void *opts)
 {
 	struct text_style style = pager_style();
 	const uint32_t look[] = { style.width, style.colour };
@@ -98,12 +98,12 @@ static bool make_key(struct kept *k, const struct cli_command *cmd, const void *
 	bool ok = h && XXH3_128bits_reset(h) == XXH_OK && hash_file(h, "/proc/self/exe", &st);
 
 	if (ok)
-		hash_text(h, cmd->name);
+		hash_option_text(h, cmd->name);
 	for (const struct opt *o = cmd->options; ok && (o->type != OPT_GROUP || o->help); o++)
 		if (!o->name || strcmp(o->name, KEPT_OPTION))
 			hash_option(h, o, opts);
 	for (unsigned i = 0; ok && i < k->inputs; i++) {
-		hash_text(h, k->input[i]);
+		hash_option_text(h, k->input[i]);
 		ok = hash_file(h, k->input[i], &k->input_was[i]);
 	}
 	if (ok) {
@@ -148,7 +148,7 @@ static bool prepare(struct kept *k, const struct cli_command *cmd, const void *o
 			return false;
 		k->input[k->inputs++] = argv[i];
 	}
-	if (!k->inputs || !make_key(k, cmd, opts))
+	if (!k->inputs || !make_answer_key(k, cmd, opts))
 		return false;
 	k->dir = cachedir_open("answers");
 	return k->dir >= 0;
@@ -172,7 +172,7 @@ static bool give_again(const struct kept *k, int *status)
 	return found;
 }
 
-static void tell(void *files, const char *path, const struct stat *found)
+static void tell_file(void *files, const char *path, const struct stat *found)
 {
 	answer_files_add(files, path, found);
 }
@@ -186,7 +186,7 @@ static int run_and_keep(const struct kept *k, const struct cli_command *cmd, voi
 	AUTO_BUF(log);
 	int status;
 
-	openfile_tell(tell, &files);
+	openfile_tell(tell_file, &files);
 	pager_copy_to(&copy);
 	log_copy_to(&log);
 	status = cmd->run(opts, argc - rest, argv + rest);

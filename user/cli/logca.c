@@ -74,11 +74,12 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "svg", AT(svg), .arg = "FILE",
 	  .help = "also draw speed-up over size, with the regions, into FILE" },
 	{ OPT_BOOL, 0, "newton", AT(newton), .help = "print the published one-step g1 and gA/2, too" },
-	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.logca/1, -predict/1, -whatif/1; devices: accperf.accelerators/1" },
+	{ OPT_BOOL, 0, "json", AT(json),
+	  .help = "print accperf.logca/1, -predict/1, -whatif/1; devices: accperf.accelerators/1" },
 	OPT_END
 };
 
-static int emit(const struct buf *b, bool pager)
+static int print_text(const struct buf *b, bool pager)
 {
 	struct err e = { 0 };
 
@@ -127,7 +128,7 @@ static int soundness(const struct logca_source *s)
 	return EXIT_DEGRADED;
 }
 
-static int show(const struct logca_cmd *o, struct logca_source *s)
+static int show_model(const struct logca_cmd *o, struct logca_source *s)
 {
 	AUTO_BUF(out);
 	struct text_style style = pager_style();
@@ -147,22 +148,22 @@ static int show(const struct logca_cmd *o, struct logca_source *s)
 	}
 	status = save_svg(o, &s->view);
 	if (!status)
-		status = emit(&out, !o->json);
+		status = print_text(&out, !o->json);
 	return status ? status : soundness(s);
 }
 
-static int regions(const struct logca_cmd *o, struct logca_source *s)
+static int show_regions(const struct logca_cmd *o, struct logca_source *s)
 {
 	AUTO_BUF(out);
 	struct text_style style = pager_style();
 	int status;
 
 	if (o->json)
-		return show(o, s);
+		return show_model(o, s);
 	logca_text_regions(&out, &s->view, &style);
 	status = save_svg(o, &s->view);
 	if (!status)
-		status = emit(&out, true);
+		status = print_text(&out, true);
 	return status ? status : soundness(s);
 }
 
@@ -286,7 +287,7 @@ static int predict(const struct logca_cmd *o, struct logca_source *s)
 		predict_json(&out, &s->view, g, n, (double)o->batch);
 	else
 		predict_text(&out, &s->view, g, n, (double)o->batch);
-	status = emit(&out, !o->json);
+	status = print_text(&out, !o->json);
 	return status ? status : soundness(s);
 }
 
@@ -501,7 +502,7 @@ static void whatif_text(struct buf *b, const struct logca_view v[2], double g, c
 		whatif_program(b, w);
 }
 
-static int whatif(const struct logca_cmd *o, struct logca_source *s)
+static int show_whatif(const struct logca_cmd *o, struct logca_source *s)
 {
 	struct logca_view v[2] = { s->view, s->view };
 	struct program w[2];
@@ -538,7 +539,7 @@ static int whatif(const struct logca_cmd *o, struct logca_source *s)
 	}
 	status = save_svg(o, &v[1]);
 	if (!status)
-		status = emit(&out, !o->json);
+		status = print_text(&out, !o->json);
 	return status ? status : soundness(s);
 }
 
@@ -621,7 +622,7 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 	}
 	status = save_svg(o, &s->view);
 	if (!status)
-		status = emit(&out, !o->json);
+		status = print_text(&out, !o->json);
 	if (status || !(error > FIT_POOR))
 		return status;
 	log_warn("%s the measured medians by %.0f %% on average; the break-even is a guide only",
@@ -636,11 +637,11 @@ static const struct {
 	int (*run)(const struct logca_cmd *o, struct logca_source *s);
 	bool want_points;
 } verbs[] = {
-	{ "fit", show, true },       { "show", show, false },       { "predict", predict, false },
-	{ "whatif", whatif, false }, { "regions", regions, false },
+	{ "fit", show_model, true },      { "show", show_model, false },      { "predict", predict, false },
+	{ "whatif", show_whatif, false }, { "regions", show_regions, false },
 };
 
-static int run(void *opts, int argc, char **argv)
+static int run_logca(void *opts, int argc, char **argv)
 {
 	struct logca_cmd *o = opts;
 	const char *verb = argv[0], *file = NULL;
@@ -747,7 +748,7 @@ CLI_COMMAND(logca) = {
 	.name = "logca",
 	.summary = "what an accelerator is worth at which size: fit, show, predict, whatif",
 	.order = 45,
-	.run = run,
+	.run = run_logca,
 	.files_only = true,
 	.options = options,
 	.opt_size = sizeof(struct logca_cmd),

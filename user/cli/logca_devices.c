@@ -48,7 +48,7 @@ int logca_all_devices(struct catalogue *c, const char *file, struct err *e)
 	return err;
 }
 
-static void figure(struct buf *b, const char *name, const struct catalogue_value *v, const char *unit)
+static void device_figure(struct buf *b, const char *name, const struct catalogue_value *v, const char *unit)
 {
 	if (isnan(v->v) && isnan(v->high)) {
 		buf_addf(b, "%s unknown", name);
@@ -61,7 +61,7 @@ static void figure(struct buf *b, const char *name, const struct catalogue_value
 	}
 }
 
-static void figures(struct buf *b, const struct catalogue_entry *a)
+static void device_figures(struct buf *b, const struct catalogue_entry *a)
 {
 	const struct catalogue_terms *t = &a->terms;
 	const char *unit = a->unit ? a->unit : "ns";
@@ -74,14 +74,14 @@ static void figures(struct buf *b, const struct catalogue_entry *a)
 			 logca_latency_str(a->p.kind));
 		clean_add(b, unit, CLEAN_TEXT);
 	} else if (a->has_terms) {
-		figure(b, "o", &t->o, time);
+		device_figure(b, "o", &t->o, time);
 		buf_addstr(b, ", ");
-		figure(b, "L", &t->L, t->kind == LOGCA_DEP ? each : time);
+		device_figure(b, "L", &t->L, t->kind == LOGCA_DEP ? each : time);
 		buf_addstr(b, ", ");
 		if (isnan(t->B.v))
-			figure(b, "A", &t->A, "");
+			device_figure(b, "A", &t->A, "");
 		else
-			figure(b, "B", &t->B, t->beta == 1 ? each : time);
+			device_figure(b, "B", &t->B, t->beta == 1 ? each : time);
 	} else {
 		buf_addstr(b, "no figures");
 	}
@@ -91,7 +91,7 @@ static void figures(struct buf *b, const struct catalogue_entry *a)
 		buf_addstr(b, "  (!)");
 }
 
-static void words(struct buf *b, const struct catalogue_entry *a)
+static void device_words(struct buf *b, const struct catalogue_entry *a)
 {
 	bool any = false;
 
@@ -126,9 +126,9 @@ static void one_text(struct buf *b, const struct catalogue_entry *a, const char 
 	while (!buf_failed(b) && b->len - start < 34)
 		buf_addch(b, ' ');
 	buf_addstr(b, catalogue_elsewhere(a, here) ? " elsewhere  " : " here       ");
-	figures(b, a);
+	device_figures(b, a);
 	buf_addstr(b, "\n    ");
-	words(b, a);
+	device_words(b, a);
 	sentence(b, a->kinds || a->designs ? "; " : "", a->device ? a->device : "device not stated");
 	sentence(b, " against ", a->baseline);
 	buf_addstr(b, "\n    ");

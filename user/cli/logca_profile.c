@@ -7,7 +7,7 @@
 #include "cli/logca_source.h"
 #include "offload/summary.h"
 
-static int kind_of(const struct offload_item *it, const struct logca_request *r)
+static int run_kind_of(const struct offload_item *it, const struct logca_request *r)
 {
 	if (r->host && !strcmp(it->name, r->host))
 		return RUN_HOST;
@@ -20,7 +20,7 @@ static int kind_of(const struct offload_item *it, const struct logca_request *r)
 	return -1;
 }
 
-static void names_of(const struct offload_summary *sum, char *text, size_t size)
+static void names_of_items(const struct offload_summary *sum, char *text, size_t size)
 {
 	size_t used = 0;
 
@@ -43,10 +43,10 @@ int logca_profile_points(const char *path, const struct logca_request *r, struct
 	if (!sum)
 		return e->code ? e->code : -EINVAL;
 	strcpy(pts->unit, "ns");
-	names_of(sum, names, sizeof(names));
+	names_of_items(sum, names, sizeof(names));
 	for (size_t i = 0; i < sum->items_cnt && !err; i++) {
 		const struct offload_item *it = &sum->items[i];
-		int k = kind_of(it, r);
+		int k = run_kind_of(it, r);
 
 		if (k < 0)
 			continue;

@@ -44,7 +44,7 @@ const char *logca_own_catalogue(char *path, size_t size)
 	return path;
 }
 
-static void names_of(const struct catalogue *c, char *text, size_t size)
+static void names_of_entries(const struct catalogue *c, char *text, size_t size)
 {
 	size_t used = 0;
 
@@ -79,7 +79,7 @@ static int from_catalogue(struct logca_source *s, const struct logca_request *r,
 	char names[400];
 	int err;
 
-	names_of(&s->catalogue, names, sizeof(names));
+	names_of_entries(&s->catalogue, names, sizeof(names));
 	if (!entry && name)
 		return err_set(e, -ENOENT, "%s has no '%s'; it has: %s", what, name, names);
 	if (!entry)

@@ -63,13 +63,13 @@ struct copy {
 	struct fmt_cost cost;
 };
 
-static uint32_t text(struct merge *m, const struct store_reader *r, uint32_t id)
+static uint32_t copy_string(struct merge *m, const struct store_reader *r, uint32_t id)
 {
 	return store_string(m->w, store_str(r, id));
 }
 
 /* Ids of one input move behind those of the inputs before. */
-static uint32_t moved(uint32_t id, uint32_t base, uint32_t *next)
+static uint32_t moved_id(uint32_t id, uint32_t base, uint32_t *next)
 {
 	if (!id || id > (1u << 30))
 		return 0;
@@ -78,7 +78,7 @@ static uint32_t moved(uint32_t id, uint32_t base, uint32_t *next)
 	return base + id;
 }
 
-static int put_stack(void *ctx, const void *rec, size_t size)
+static int copy_stack(void *ctx, const void *rec, size_t size)
 {
 	struct merge *m = ((struct copy *)ctx)->m;
 	struct fmt_stack s;
@@ -96,15 +96,15 @@ static int put_stack(void *ctx, const void *rec, size_t size)
 	if (!frames)
 		return err_set(m->e, -ENOMEM, "out of memory");
 	memcpy(frames, rec + sizeof(s), s.count * sizeof(*frames));
-	s.id = moved(s.id, m->stack_base, &m->next_stack);
+	s.id = moved_id(s.id, m->stack_base, &m->next_stack);
 	for (unsigned i = 0; i < s.count; i++)
-		frames[i].module = moved(frames[i].module, m->module_base, &m->next_module);
+		frames[i].module = moved_id(frames[i].module, m->module_base, &m->next_module);
 	err = store_put_var(m->w, FMT_STACK, &s, sizeof(s), frames, (uint32_t)(s.count * sizeof(*frames)));
 	free(frames);
 	return err;
 }
 
-static int put_symbol(void *ctx, const void *record, size_t size)
+static int copy_symbol(void *ctx, const void *record, size_t size)
 {
 	const struct copy *copy = ctx;
 	const uint8_t *rec = record;
@@ -123,10 +123,10 @@ static int put_symbol(void *ctx, const void *record, size_t size)
 	n = s.count > 64 ? s.count - 64 : 0;
 	s.count -= (uint32_t)n;
 	memcpy(chain, rec + sizeof(s) + n * sizeof(chain[0]), s.count * sizeof(chain[0]));
-	s.module = moved(s.module, m->module_base, &m->next_module);
+	s.module = moved_id(s.module, m->module_base, &m->next_module);
 	for (uint32_t i = 0; i < s.count; i++) {
-		chain[i].function = moved(chain[i].function, m->function_base, &m->next_function);
-		chain[i].file = text(m, copy->reader, chain[i].file);
+		chain[i].function = moved_id(chain[i].function, m->function_base, &m->next_function);
+		chain[i].file = copy_string(m, copy->reader, chain[i].file);
 	}
 	return store_put_var(m->w, FMT_SYMBOL, &s, sizeof(s), chain, (uint32_t)(s.count * sizeof(chain[0])));
 }
@@ -158,8 +158,8 @@ static int put_process(void *ctx, const void *rec, size_t size)
 	struct copy *c = ctx;
 	struct fmt_process p = *(const struct fmt_process *)rec;
 
-	p.comm = text(c->m, c->reader, p.comm);
-	p.cmdline = text(c->m, c->reader, p.cmdline);
+	p.comm = copy_string(c->m, c->reader, p.comm);
+	p.cmdline = copy_string(c->m, c->reader, p.cmdline);
 	return store_put(c->m->w, FMT_PROCESS, &p, sizeof(p));
 }
 
@@ -168,17 +168,17 @@ static int put_module(void *ctx, const void *rec, size_t size)
 	struct copy *c = ctx;
 	struct fmt_module m = *(const struct fmt_module *)rec;
 
-	m.id = moved(m.id, c->m->module_base, &c->m->next_module);
-	m.path = text(c->m, c->reader, m.path);
+	m.id = moved_id(m.id, c->m->module_base, &c->m->next_module);
+	m.path = copy_string(c->m, c->reader, m.path);
 	return store_put(c->m->w, FMT_MODULE, &m, sizeof(m));
 }
 
-static int put_sample(void *ctx, const void *rec, size_t size)
+static int copy_sample(void *ctx, const void *rec, size_t size)
 {
 	struct copy *c = ctx;
 	struct fmt_sample s = *(const struct fmt_sample *)rec;
 
-	s.stack = moved(s.stack, c->m->stack_base, &c->m->next_stack);
+	s.stack = moved_id(s.stack, c->m->stack_base, &c->m->next_stack);
 	s.period = text_whole((double)s.period * c->m->weight);
 	return store_put(c->m->w, FMT_SAMPLE, &s, sizeof(s));
 }
@@ -188,10 +188,10 @@ static int put_function(void *ctx, const void *rec, size_t size)
 	struct copy *c = ctx;
 	struct fmt_function f = *(const struct fmt_function *)rec;
 
-	f.id = moved(f.id, c->m->function_base, &c->m->next_function);
-	f.name = text(c->m, c->reader, f.name);
-	f.object = text(c->m, c->reader, f.object);
-	f.file = text(c->m, c->reader, f.file);
+	f.id = moved_id(f.id, c->m->function_base, &c->m->next_function);
+	f.name = copy_string(c->m, c->reader, f.name);
+	f.object = copy_string(c->m, c->reader, f.object);
+	f.file = copy_string(c->m, c->reader, f.file);
 	return store_put(c->m->w, FMT_FUNCTION, &f, sizeof(f));
 }
 
@@ -225,9 +225,9 @@ static int add_end(void *ctx, const void *rec, size_t size)
 static const struct section_row rows[] = {
 	{ FMT_PROCESS, sizeof(struct fmt_process), put_process, NULL },
 	{ FMT_MODULE, sizeof(struct fmt_module), put_module, NULL },
-	{ FMT_SAMPLE, sizeof(struct fmt_sample), put_sample, NULL },
-	{ FMT_STACK, 0, put_stack, NULL },
-	{ FMT_SYMBOL, 0, put_symbol, NULL },
+	{ FMT_SAMPLE, sizeof(struct fmt_sample), copy_sample, NULL },
+	{ FMT_STACK, 0, copy_stack, NULL },
+	{ FMT_SYMBOL, 0, copy_symbol, NULL },
 	{ FMT_FUNCTION, sizeof(struct fmt_function), put_function, NULL },
 	{ FMT_COUNTER, sizeof(struct fmt_counter), count_counter, NULL },
 	{ FMT_COST, sizeof(struct fmt_cost), note_cost, NULL },
@@ -310,7 +310,7 @@ static void add_head(struct flow *s, const struct flow *f, bool first)
 	s->lost = both(s->lost, f->lost);
 }
 
-static int add_flow(struct merge *m, size_t v, const struct flow *f, const char *path)
+static int sum_flow(struct merge *m, size_t v, const struct flow *f, const char *path)
 {
 	struct flow *s = &m->sum[v];
 
@@ -341,7 +341,7 @@ static int add_flows(struct merge *m, const struct flow_input in[2], const char 
 		/* not every profile has every kind; the closing line says which are kept */
 		if (flow_estimate(from, NULL, &est, &f, &ignored))
 			continue;
-		err = add_flow(m, v, &f, path);
+		err = sum_flow(m, v, &f, path);
 		flow_release(&f);
 	}
 	return err;
@@ -392,7 +392,8 @@ static int write_totals(struct merge *m, unsigned files)
 }
 
 /* Is it of the same program, and of the same builds? */
-static int check_input(struct merge *m, const struct flow_input *in, struct intern *seen, bool first, const char *path)
+static int check_same_program(struct merge *m, const struct flow_input *in, struct intern *seen, bool first,
+			      const char *path)
 {
 	if (first)
 		snprintf(m->program, sizeof(m->program), "%s", in->program);
@@ -412,7 +413,7 @@ static int add_input(struct merge *m, const char *path, struct intern *seen, boo
 	int err = read_input(m, path, &p, in);
 
 	if (!err)
-		err = check_input(m, &in[0], seen, first, path);
+		err = check_same_program(m, &in[0], seen, first, path);
 	if (!err && first) {
 		store_meta(m->w, "engine", flow_engine_str(in[0].engine));
 		store_meta(m->w, "command", in[0].command);
@@ -429,7 +430,7 @@ static int add_input(struct merge *m, const char *path, struct intern *seen, boo
 	return err;
 }
 
-static int merge(struct merge *m, int argc, char **argv, bool *degraded)
+static int merge_all(struct merge *m, int argc, char **argv, bool *degraded)
 {
 	struct intern seen = { 0 };
 	int err = 0;
@@ -469,7 +470,7 @@ static int cmd_merge(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_FAILED);
 	for (size_t v = 0; v < VARIANTS; v++)
 		flow_init(&m.sum[v]);
-	err = merge(&m, argc, argv, &degraded);
+	err = merge_all(&m, argc, argv, &degraded);
 	if (err && !e.code)
 		err_set(&e, err, "writing %s failed: %s", m.o->output, strerror(-err));
 	closed = err ? (store_abandon(m.w), 0) : store_close(m.w, &e);

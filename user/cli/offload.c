@@ -55,7 +55,7 @@ static void wrong_side(struct offload_verdict *d, const struct offload_item *acc
 	d->wasted_ns = wrong > 0 ? lost / wrong : 0;
 }
 
-static void judge(struct offload_verdict *d, const struct offload_item *host, const struct offload_item *accel)
+static void judge_pair(struct offload_verdict *d, const struct offload_item *host, const struct offload_item *accel)
 {
 	struct points pts = { .unit = "ns" };
 	struct err e = { 0 };
@@ -100,15 +100,15 @@ static size_t judge_all(const struct offload_summary *s, const struct filter *f,
 			    (!offload_passes(f, h) && !offload_passes(f, a)))
 				continue;
 			if (n < VERDICTS)
-				judge(&out[n], h, a);
+				judge_pair(&out[n], h, a);
 			n++;
 		}
 	}
 	return n;
 }
 
-static int show(const struct offload_cmd *o, const struct filter *f, const struct profile *p,
-		const struct offload_summary *s, bool *degraded, struct err *e)
+static int show_calls(const struct offload_cmd *o, const struct filter *f, const struct profile *p,
+		      const struct offload_summary *s, bool *degraded, struct err *e)
 {
 	struct offload_verdict *verdicts = calloc(VERDICTS, sizeof(*verdicts));
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
@@ -154,7 +154,7 @@ out:
 }
 
 /* Both on one walk; NULL: e says why. */
-static struct profile *load(const char *path, struct offload_summary **s, struct err *e)
+static struct profile *read_calls(const char *path, struct offload_summary **s, struct err *e)
 {
 	struct profile *p = profile_open(path, e);
 	struct section_reader reader;
@@ -189,7 +189,7 @@ static int cmd_offload(void *opts, int argc, char **argv)
 	struct offload_summary *s = NULL;
 	struct filter f;
 	struct err e = { 0 };
-	struct profile *p = load(o->input, &s, &e);
+	struct profile *p = read_calls(o->input, &s, &e);
 	bool degraded = false;
 	int status = EXIT_DONE;
 
@@ -201,7 +201,7 @@ static int cmd_offload(void *opts, int argc, char **argv)
 		status = cli_fail(&e, EXIT_USAGE);
 	} else if (filter_check(&f, FILTER_DSO, item_library, s, s->items_cnt, o->input, &e) ||
 		   filter_check(&f, FILTER_SYMBOL, item_name, s, s->items_cnt, o->input, &e) ||
-		   show(o, &f, p, s, &degraded, &e)) {
+		   show_calls(o, &f, p, s, &degraded, &e)) {
 		status = cli_fail(&e, EXIT_FAILED);
 	} else if (*p->recovery) {
 		log_warn("%s: %s", o->input, p->recovery);

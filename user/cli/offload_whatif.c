@@ -24,7 +24,7 @@ static bool concerns(const struct offload_item *it)
 
 /* Where the host's curve through the calls crosses the catalogue's T1, which is put in as points, so that what pays is
  * read off the same kind of curves as everywhere. */
-static void break_even(struct offload_whatif *w, const struct logca *accel)
+static void find_break_even(struct offload_whatif *w, const struct logca *accel)
 {
 	struct points pts = { .unit = "ns" };
 	struct fit_opts opts = fit_defaults;
@@ -56,7 +56,7 @@ static void break_even(struct offload_whatif *w, const struct logca *accel)
 }
 
 /* The sizes the accelerator was measured at. */
-static void measured(const struct catalogue_entry *a, double *lo, double *hi)
+static void sizes_measured(const struct catalogue_entry *a, double *lo, double *hi)
 {
 	const struct point_list *l = &a->pts.run[RUN_ACCEL];
 
@@ -74,7 +74,8 @@ struct fate {
 	double lost, gained, host; /* ns; host: of all that were timed */
 };
 
-static void add_call(struct fate *f, const struct offload_whatif *w, const struct offload_sample *s, double accel)
+static void add_fate_of_call(struct fate *f, const struct offload_whatif *w, const struct offload_sample *s,
+			     double accel)
 {
 	double floor = w->item->below_ns;
 
@@ -94,13 +95,13 @@ static void add_call(struct fate *f, const struct offload_whatif *w, const struc
  * What a call would gain is its own time less T1 at its size. What all would gain is that part of the CPU time that
  * they took: their elapsed times hold others' work, and no more can be gained than was spent.
  */
-static void judge(struct offload_whatif *w, const struct catalogue_entry *a)
+static void judge_move(struct offload_whatif *w, const struct catalogue_entry *a)
 {
 	const struct offload_item *it = w->item;
 	double lo, hi, all, spent;
 	struct fate f = { 0 };
 
-	measured(a, &lo, &hi);
+	sizes_measured(a, &lo, &hi);
 	for (size_t i = 0; i < it->samples_cnt; i++) {
 		const struct offload_sample *s = &it->samples[i];
 
@@ -109,7 +110,7 @@ static void judge(struct offload_whatif *w, const struct catalogue_entry *a)
 		if (s->bytes < lo || s->bytes > hi)
 			f.outside++; /* how fast it is there is not known */
 		else
-			add_call(&f, w, s, logca_accel(&a->p, s->bytes));
+			add_fate_of_call(&f, w, s, logca_accel(&a->p, s->bytes));
 	}
 	all = f.lose + f.win + f.outside + f.unsure;
 	w->calls = isnan(it->estimate) ? it->low : it->estimate;
@@ -134,7 +135,7 @@ static void judge(struct offload_whatif *w, const struct catalogue_entry *a)
 	w->all_lost_ns = f.host > 0 ? w->lost_ns * w->below * w->calls : NAN;
 }
 
-static void one(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a)
+static void whatif_of_item(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a)
 {
 	const struct operation *does = operation_of(it->api, it->name);
 
@@ -148,8 +149,8 @@ static void one(struct offload_whatif *w, const struct offload_item *it, const s
 				      .all_gained_ns = NAN,
 				      .all_lost_ns = NAN,
 				      .note = does ? does->note : NULL };
-	break_even(w, &a->p);
-	judge(w, a);
+	find_break_even(w, &a->p);
+	judge_move(w, a);
 }
 
 /* NULL: the two do the same, or nobody knows what either does. */
@@ -166,8 +167,8 @@ static const char *unlike(const struct offload_item *it, const struct catalogue_
 	return call->open ? "which algorithm it ran is not recorded" : "it does something else";
 }
 
-static const struct catalogue_entry *entry_of(const struct catalogue *c, const char *path, const char *name,
-					      struct err *e)
+static const struct catalogue_entry *find_catalogue_entry(const struct catalogue *c, const char *path, const char *name,
+							  struct err *e)
 {
 	const struct catalogue_entry *a = catalogue_find(c, name);
 	AUTO_BUF(names);
@@ -215,7 +216,7 @@ static int match(struct whatif_list *l, const struct offload_summary *s, const s
 		if (why)
 			buf_addf(apart, "%s%s (%s)", apart->len ? ", " : "", it->name, why);
 		else
-			one(&l->at[l->count++], it, a);
+			whatif_of_item(&l->at[l->count++], it, a);
 	}
 	return (int)(l->count - before);
 }
@@ -262,7 +263,7 @@ int whatif_all(struct whatif_list *l, const struct offload_summary *s, const cha
 
 		if (w.call)
 			*w.call++ = 0;
-		a = entry_of(&l->catalogue, path, name, e);
+		a = find_catalogue_entry(&l->catalogue, path, name, e);
 		if (!a)
 			return e->code ? e->code : -EINVAL;
 		buf_addstr(&apart, "");

@@ -57,7 +57,8 @@ static bool one_of(const char *list, const char *value)
 	return false;
 }
 
-static int store(const struct opt *o, void *opts, const char *shown, const char *value, bool negated, struct err *e)
+static int store_value(const struct opt *o, void *opts, const char *shown, const char *value, bool negated,
+		       struct err *e)
 {
 	char *at = (char *)opts + o->offset;
 	double d;
@@ -169,7 +170,7 @@ static int parse_long(const struct cli_command *cmd, void *opts, int argc, char 
 			return err_set(e, -EINVAL, "%s wants a value (%s)", shown, o->arg ? o->arg : "VALUE");
 		value = argv[++*i];
 	}
-	return store(o, opts, shown, value, negated, e);
+	return store_value(o, opts, shown, value, negated, e);
 }
 
 static int parse_short(const struct cli_command *cmd, void *opts, int argc, char **argv, int *i, struct err *e)
@@ -188,7 +189,7 @@ static int parse_short(const struct cli_command *cmd, void *opts, int argc, char
 			if (!value)
 				return err_set(e, -EINVAL, "%s wants a value (%s)", shown, o->arg ? o->arg : "VALUE");
 		}
-		err = store(o, opts, shown, value, false, e);
+		err = store_value(o, opts, shown, value, false, e);
 		if (err || value)
 			return err;
 	}

@@ -40,7 +40,7 @@ struct text_style pager_style(void)
 	return s;
 }
 
-static int write_all(FILE *f, const struct buf *text, const char *what, struct err *e)
+static int write_text(FILE *f, const struct buf *text, const char *what, struct err *e)
 {
 	if (text->len && fwrite(text->data, 1, text->len, f) != text->len)
 		return err_set(e, -errno, "writing %s failed: %s", what, strerror(errno));
@@ -77,7 +77,7 @@ int pager_write(const struct buf *text, bool pager, struct err *e)
 	if (!command || !*command)
 		command = "less -FRX";
 	if (!pager || !terminal_size(&columns, &rows) || lines < rows || !strcmp(command, "cat"))
-		return write_all(stdout, text, "the output", e);
+		return write_text(stdout, text, "the output", e);
 	setenv("LESS", "FRX", 0);
 	/* who may run only us by sudo gets no shell of root's from the pager */
 	if (getenv("SUDO_UID") && geteuid() == 0)
@@ -86,10 +86,10 @@ int pager_write(const struct buf *text, bool pager, struct err *e)
 	signal(SIGPIPE, SIG_IGN);
 	f = popen(command, "w");
 	if (!f)
-		return write_all(stdout, text, "the output", e);
-	write_all(f, text, "to the pager", &ignored);
+		return write_text(stdout, text, "the output", e);
+	write_text(f, text, "to the pager", &ignored);
 	if (pclose(f) == 127 << 8)
-		return write_all(stdout, text, "the output", e);
+		return write_text(stdout, text, "the output", e);
 	return 0;
 }
 
@@ -108,7 +108,7 @@ int pager_part(void *pager_file, const struct buf *data, struct err *e)
 		return err_set(e, -ENOMEM, "out of memory");
 	f->written += data->len;
 	if (f->to_stdout)
-		return write_all(stdout, data, "the output", e);
+		return write_text(stdout, data, "the output", e);
 	return newfile_write(&f->file, data->data, data->len, e);
 }
 

@@ -255,7 +255,7 @@ static int check_targets(const struct record_opts *o, int argc, char **argv, str
 	return 0;
 }
 
-static int check(const struct record_opts *o, struct session_opts *so, struct err *e)
+static int check_options(const struct record_opts *o, struct session_opts *so, struct err *e)
 {
 	bool counts = strcmp(o->counts, "off");
 	const struct effort *effort;
@@ -449,7 +449,7 @@ static void wait_for_more(struct pollfd *pf, nfds_t n, uint64_t ns)
 	ppoll(pf, n, &t, NULL);
 }
 
-static int run(const struct record_opts *o, struct session *s, struct targets *t, int sigfd)
+static int record_until_end(const struct record_opts *o, struct session *s, struct targets *t, int sigfd)
 {
 	struct err e = { 0 };
 	struct pollfd pf[2] = { { .fd = sigfd, .events = POLLIN }, { .fd = session_fd(s), .events = POLLIN } };
@@ -723,7 +723,8 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 		return EXIT_DONE;
 	}
 	so.breakpoints = breakpoints_of(o, &e);
-	if (e.code || check_targets(o, argc, argv, &e) || check(o, &so, &e) || rotation_of(o, &so, &segments, &e)) {
+	if (e.code || check_targets(o, argc, argv, &e) || check_options(o, &so, &e) ||
+	    rotation_of(o, &so, &segments, &e)) {
 		breakpoint_gate_free(so.breakpoints);
 		return cli_fail(&e, EXIT_USAGE);
 	}
@@ -749,7 +750,7 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	    (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
-		status = !offload || !offload_part_add(s, offload, &e) ? run(o, s, &t, sigfd)
+		status = !offload || !offload_part_add(s, offload, &e) ? record_until_end(o, s, &t, sigfd)
 								       : cli_fail(&e, EXIT_FAILED);
 	status = offload_notes(offload, o->quiet, status);
 	if (status != EXIT_FAILED && so.breakpoints && !breakpoint_gate_tell(so.breakpoints, o->quiet))
@@ -822,7 +823,7 @@ static int measure_cost(struct record_opts *o)
 	int *pids = NULL, status;
 
 	c.turn_s = seconds / (2 * c.pairs);
-	if (check_targets(o, 0, NULL, &e) || check(o, &unused, &e))
+	if (check_targets(o, 0, NULL, &e) || check_options(o, &unused, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	if (segments_begin(&files, o->output, &e))
 		return cli_fail(&e, EXIT_USAGE);

@@ -186,7 +186,7 @@ static bool all_ended(const struct cost_turns *c)
 }
 
 /* EXIT_DONE; or why there is no such turn. */
-static int turn_with(const struct cost_turns *c, struct measured *m, struct stretch *s, const char *output)
+static int measure_turn_with(const struct cost_turns *c, struct measured *m, struct stretch *s, const char *output)
 {
 	struct rusage used;
 	int fds[2], status, pid, said;
@@ -271,7 +271,7 @@ static void text_change(struct buf *b, const char *what, const struct turn_chang
 		 isfinite(c->low) && c->low < 0 && c->high > 0 ? "  within the scatter" : "");
 }
 
-static int tell(const struct cost_turns *c, const struct measured *m, unsigned pairs, int counter)
+static int tell_cost(const struct cost_turns *c, const struct measured *m, unsigned pairs, int counter)
 {
 	struct in_turns t = { 0 };
 	struct turn_change work, cpu;
@@ -342,7 +342,7 @@ int record_cost(const struct cost_turns *c)
 		}
 		if (!with)
 			continue;
-		status = turn_with(c, m, &m->with[turn / 2], c->files->path);
+		status = measure_turn_with(c, m, &m->with[turn / 2], c->files->path);
 		if (status != EXIT_DONE)
 			break;
 		if (segments_made(c->files, &e))
@@ -368,7 +368,7 @@ int record_cost(const struct cost_turns *c)
 			"network; --work COMMAND names a command that prints how much it has done so far, and --duration lengthens the turns",
 			FEW);
 	else
-		status = tell(c, m, pairs, counter);
+		status = tell_cost(c, m, pairs, counter);
 	if (counter >= 0 && pairs < c->pairs)
 		log_warn("stopped after %u of %u pairs", pairs, c->pairs);
 	if (status == EXIT_DONE && (counter < 0 || pairs < c->pairs))

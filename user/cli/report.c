@@ -57,7 +57,7 @@ static const struct opt options[] = {
 	OPT_END
 };
 
-static enum report_sort sort_of(const char *name)
+static enum report_sort sort_named(const char *name)
 {
 	static const char *const names[] = {
 		[REPORT_SELF] = "self",         [REPORT_INCLUSIVE] = "inclusive", [REPORT_SAMPLES] = "samples",
@@ -73,7 +73,7 @@ static enum report_sort sort_of(const char *name)
 
 static bool by_flow(const struct report_cmd *o)
 {
-	enum report_sort s = sort_of(o->sort);
+	enum report_sort s = sort_named(o->sort);
 
 	return s == REPORT_IN || s == REPORT_OUT || s == REPORT_COMPUTE;
 }
@@ -95,7 +95,7 @@ static bool asks_for_flow(const struct report_cmd *o)
 	return (n > 0 && report_columns_flow(columns, (unsigned)n)) || by_flow(o) || o->json;
 }
 
-static struct profile *load(const struct report_cmd *o, const struct filter *f, struct bytes *b, struct err *e)
+static struct profile *read_report(const struct report_cmd *o, const struct filter *f, struct bytes *b, struct err *e)
 {
 	struct flow_input_opts io = { .bytes = true, .stacks = true, .compute = true, .filter = f };
 
@@ -118,21 +118,21 @@ static int estimate(const struct profile *p, struct bytes *b)
 	return err;
 }
 
-static void release(struct bytes *b)
+static void release_bytes(struct bytes *b)
 {
 	flow_input_release(&b->in);
 	flow_release(&b->flow);
 	free(b->flow_of);
 }
 
-static int show(const struct report_cmd *o, const struct filter *f, const struct profile *p, struct bytes *b,
-		bool *degraded, struct err *e)
+static int show_report(const struct report_cmd *o, const struct filter *f, const struct profile *p, struct bytes *b,
+		       bool *degraded, struct err *e)
 {
 	unsigned columns[REPORT_MAX_COLUMNS];
 	int column_count = strcmp(o->columns, "time") ? report_columns(o->columns, columns, e) : 0;
 	bool known = p->accesses || p->has_edges;
 	struct report_opts ro = {
-		.sort = sort_of(o->sort),
+		.sort = sort_named(o->sort),
 		.children = o->children,
 		.inlined = o->inlined,
 		.per_thread = o->per_thread,
@@ -237,11 +237,11 @@ static int cmd_report(void *opts, int argc, char **argv)
 	}
 	if (filter_from_opts(&o->filter, &f, &e))
 		return cli_fail(&e, EXIT_USAGE);
-	p = load(o, &f, &b, &e);
+	p = read_report(o, &f, &b, &e);
 	failed = p ? filter_check_profile(&f, p, o->input, &e) : -1;
 	if (!failed)
-		failed = show(o, &f, p, &b, &degraded, &e);
-	release(&b);
+		failed = show_report(o, &f, p, &b, &degraded, &e);
+	release_bytes(&b);
 	filter_release(&f);
 	if (failed) {
 		profile_free(p);

@@ -87,7 +87,7 @@ static int begin(const struct part_row *row, const char *input, struct running *
 	_exit(fflush(stdout) ? EXIT_FAILED : r->status);
 }
 
-static void read_all(int fd, size_t most, struct buf *out)
+static void read_pipe(int fd, size_t most, struct buf *out)
 {
 	char piece[65536];
 	ssize_t n;
@@ -120,13 +120,13 @@ static void tidy(struct buf *note)
 	buf_addstr(note, out.data ? out.data : "");
 }
 
-static void finish(const struct part_row *row, struct running *r)
+static void finish_part(const struct part_row *row, struct running *r)
 {
 	int how = 0;
 
 	if (r->pid > 0 && waitpid(r->pid, &how, 0) == r->pid) {
-		read_all(r->out, SIZE_MAX, &r->json);
-		read_all(r->said, NOTE_MOST, &r->note);
+		read_pipe(r->out, SIZE_MAX, &r->json);
+		read_pipe(r->said, NOTE_MOST, &r->note);
 		tidy(&r->note);
 		r->status = WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILED;
 		if (WIFSIGNALED(how))
@@ -153,7 +153,7 @@ static void release(struct running *r)
 }
 
 /* All of them, some at a time, in the order of the table. */
-static int run_all(const char *input, struct running *r, struct err *e)
+static int run_parts(const char *input, struct running *r, struct err *e)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t at_once = cpus < 1 ? 1 : cpus > MOST_AT_ONCE ? MOST_AT_ONCE : (size_t)cpus;
@@ -166,7 +166,7 @@ static int run_all(const char *input, struct running *r, struct err *e)
 				err = begin(&parts[begun], input, &r[begun], e);
 		if (err)
 			return err;
-		finish(&parts[done], &r[done]);
+		finish_part(&parts[done], &r[done]);
 		if (parts[done].must && !r[done].json.len)
 			return err_set(e, -EINVAL, "%s", r[done].note.len ? r[done].note.data : "out of memory");
 	}
@@ -200,7 +200,7 @@ int report_html(const char *input, const char *output)
 {
 	struct running r[PARTS] = { 0 };
 	struct err e = { 0 };
-	int err = html_bundled() ? run_all(input, r, &e) : 0, status = EXIT_DONE;
+	int err = html_bundled() ? run_parts(input, r, &e) : 0, status = EXIT_DONE;
 
 	if (!err)
 		err = write_page(input, output, r, &e);

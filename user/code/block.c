@@ -106,7 +106,7 @@ static bool make_key(const struct block_code *code, uint64_t addr, uint64_t *key
 	return true;
 }
 
-static const struct function *function_of(struct block_cache *c, const struct block_code *code, uint64_t addr)
+static const struct function *cached_function_of(struct block_cache *c, const struct block_code *code, uint64_t addr)
 {
 	uint64_t start, end, key, *slot;
 	struct function *f;
@@ -279,7 +279,7 @@ static int find_block(struct block_cache *c, const struct block_code *code, uint
 		block_cache_forget(c);
 		c->stats.flushes++;
 	}
-	f = function_of(c, code, ip);
+	f = cached_function_of(c, code, ip);
 	if (f && !f->usable)
 		f = NULL;
 	start = block_start(f, ip, &leader);
@@ -327,7 +327,8 @@ static unsigned append(struct block_cache *c, unsigned n, const struct block *b,
 }
 
 /* Goes on behind the block: fall-through, direct jumps and calls. */
-static unsigned go_on(struct block_cache *c, const struct block_code *code, unsigned n, unsigned follow, uint64_t bias)
+static unsigned evaluate_behind(struct block_cache *c, const struct block_code *code, unsigned n, unsigned follow,
+				uint64_t bias)
 {
 	unsigned limit = n + follow;
 
@@ -354,7 +355,7 @@ static unsigned go_on(struct block_cache *c, const struct block_code *code, unsi
 	return n;
 }
 
-static void emit(const struct block_state *s, struct block_result *out, struct block_access *a, uint64_t sp)
+static void emit_access(const struct block_state *s, struct block_result *out, struct block_access *a, uint64_t sp)
 {
 	unsigned ops = a->known ? 1 : a->lanes;
 
@@ -409,7 +410,7 @@ static void emit_insn(struct block_cache *c, unsigned i, unsigned at, unsigned o
 					a.known = false; /* ends there, begins somewhere below */
 			}
 		}
-		emit(s, out, &a, sp);
+		emit_access(s, out, &a, sp);
 	}
 }
 
@@ -453,7 +454,7 @@ int block_sample(struct block_cache *c, const struct block_code *code, const str
 	out->work = b->work;
 	own = n = append(c, 0, b, 0, BLOCK_MAX_INSNS, bias);
 	if (follow)
-		n = go_on(c, code, n, follow, bias);
+		n = evaluate_behind(c, code, n, follow, bias);
 	run.count = n;
 	run.at = (unsigned)at;
 	run.stack = s->stack;
@@ -469,7 +470,7 @@ int block_sample(struct block_cache *c, const struct block_code *code, const str
 int block_previous(struct block_cache *c, const struct block_code *code, uint64_t code_ip, struct dec_insn *insn,
 		   uint64_t *addr)
 {
-	const struct function *f = function_of(c, code, code_ip - 1);
+	const struct function *f = cached_function_of(c, code, code_ip - 1);
 	uint8_t bytes[MAX_INSN_BYTES];
 	uint32_t lo = 0, hi, want;
 	size_t have;

@@ -54,7 +54,7 @@ int leaders_index(const struct leaders *l, uint64_t addr)
 }
 
 /* false: the target is inside but no instruction begins there: overlapping code */
-static bool mark(struct leaders *l, uint64_t addr)
+static bool mark_start(struct leaders *l, uint64_t addr)
 {
 	int i;
 
@@ -86,7 +86,7 @@ static unsigned mark_table(const struct block_code *code, struct leaders *l, uin
 		}
 		if (target < l->start || target >= l->end || leaders_index(l, target) < 0)
 			break;
-		mark(l, target);
+		mark_start(l, target);
 	}
 	return n;
 }
@@ -111,7 +111,7 @@ static void mark_from_outside(const struct block_code *code, struct leaders *l, 
 			break;
 		off += d.len;
 		if ((d.flags & DEC_F_DIRECT) && !(d.flags & DEC_F_CALL))
-			mark(l, start + off + (uint64_t)d.target);
+			mark_start(l, start + off + (uint64_t)d.target);
 	}
 	free(b.bytes);
 }
@@ -197,7 +197,7 @@ int leaders_find(const struct block_code *code, uint64_t start, uint64_t end, st
 		if (dec_decode_flow(b.bytes + off, b.len - off, &d) || !(d.flags & DEC_F_DIRECT))
 			continue;
 		target = start + off + d.len + (uint64_t)d.target;
-		if (!mark(out, target))
+		if (!mark_start(out, target))
 			out->complete = false;
 		if ((target < start || target >= end) && !(d.flags & DEC_F_CALL)) {
 			bool known = false;

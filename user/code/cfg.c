@@ -83,7 +83,7 @@ uint32_t cfg_block_at(const struct cfg *c, uint64_t addr)
 	return i == CFG_NONE ? CFG_NONE : block_of_insn(c, i);
 }
 
-static int push(uint32_t **array, size_t *len, size_t *cap, uint32_t value)
+static int push_number(uint32_t **array, size_t *len, size_t *cap, uint32_t value)
 {
 	if (!GROW(*array, *len, *cap, 256))
 		return -ENOMEM;
@@ -201,11 +201,11 @@ static int add_table(struct builder *b, uint32_t jump)
 		return 0;
 	if (b->table_len + n + 2 > CFG_MAX_EDGES)
 		return -E2BIG;
-	rc = push(&b->table, &b->table_len, &b->table_cap, jump);
-	rc = rc ? rc : push(&b->table, &b->table_len, &b->table_cap, n);
+	rc = push_number(&b->table, &b->table_len, &b->table_cap, jump);
+	rc = rc ? rc : push_number(&b->table, &b->table_len, &b->table_cap, n);
 	for (uint32_t i = 0; i < n && !rc; i++) {
 		b->lead[target[i]] = 1;
-		rc = push(&b->table, &b->table_len, &b->table_cap, target[i]);
+		rc = push_number(&b->table, &b->table_len, &b->table_cap, target[i]);
 	}
 	b->c->tables++;
 	return rc;
@@ -276,7 +276,7 @@ static int make_blocks(struct builder *b)
 	return 0;
 }
 
-static int add_edge(struct builder *b, uint32_t from, uint32_t to_insn)
+static int add_cfg_edge(struct builder *b, uint32_t from, uint32_t to_insn)
 {
 	uint32_t to = b->block_of[to_insn];
 	int rc;
@@ -286,8 +286,8 @@ static int add_edge(struct builder *b, uint32_t from, uint32_t to_insn)
 	if (b->stamp[to] == from + 1) /* tables repeat their targets */
 		return 0;
 	b->stamp[to] = from + 1;
-	rc = push(&b->edge, &b->edge_len, &b->edge_cap, from);
-	return rc ? rc : push(&b->edge, &b->edge_len, &b->edge_cap, to);
+	rc = push_number(&b->edge, &b->edge_len, &b->edge_cap, from);
+	return rc ? rc : push_number(&b->edge, &b->edge_len, &b->edge_cap, to);
 }
 
 static int out_edges(struct builder *b, uint32_t block, size_t *table_at)
@@ -301,7 +301,7 @@ static int out_edges(struct builder *b, uint32_t block, size_t *table_at)
 	if (cfg_decode(c, last, &d))
 		return -ENODATA;
 	if ((!ends_block(d.flags) || (d.flags & DEC_F_COND)) && last + 1 < c->insns)
-		rc = add_edge(b, block, last + 1);
+		rc = add_cfg_edge(b, block, last + 1);
 	else if (!ends_block(d.flags) || (d.flags & (DEC_F_TRAP | DEC_F_COND)))
 		k->flags |= CFG_STOPS;
 	if (rc || !ends_block(d.flags))
@@ -314,12 +314,12 @@ static int out_edges(struct builder *b, uint32_t block, size_t *table_at)
 		struct cold *cold;
 
 		if (to != CFG_NONE)
-			return add_edge(b, block, to);
+			return add_cfg_edge(b, block, to);
 		k->flags |= CFG_LEAVES;
 		cold = target >= c->start && target < c->end ? NULL : cold_at(b, target);
 		for (uint32_t n = 0; cold && n < cold->backs && !rc; n++) {
 			k->flags |= CFG_VIA_COLD;
-			rc = add_edge(b, block, cold->back[n]);
+			rc = add_cfg_edge(b, block, cold->back[n]);
 		}
 		return rc;
 	}
@@ -330,7 +330,7 @@ static int out_edges(struct builder *b, uint32_t block, size_t *table_at)
 
 		k->flags |= CFG_TABLE;
 		for (uint32_t i = 0; i < n && !rc; i++)
-			rc = add_edge(b, block, b->table[*table_at + 2 + i]);
+			rc = add_cfg_edge(b, block, b->table[*table_at + 2 + i]);
 		*table_at += 2 + n;
 		return rc;
 	}

@@ -441,7 +441,7 @@ static void find_bottlenecks(struct cfg *c)
 
 /* ---- knots ---- */
 
-static uint32_t *anchor_of(struct cfg *c, uint32_t loop)
+static uint32_t *loop_anchor(struct cfg *c, uint32_t loop)
 {
 	return loop == CFG_NONE ? &c->anchor : &c->loop[loop].anchor;
 }
@@ -493,14 +493,14 @@ static int find_knots(struct walk *w)
 			f.steps--;
 			l = c->loop[l].parent;
 		}
-		anchor = anchor_of(c, l);
+		anchor = loop_anchor(c, l);
 		if (*anchor == CFG_NONE)
 			touched[n++] = l;
 		if (*anchor == CFG_NONE || w->number[to] < w->number[*anchor])
 			*anchor = to;
 	}
 	for (uint32_t i = 0; i < n && !rc && f.steps; i++) {
-		uint32_t l = touched[i], anchor = *anchor_of(c, l);
+		uint32_t l = touched[i], anchor = *loop_anchor(c, l);
 
 		flood(c, l, anchor, 1, &f);
 		flood(c, l, anchor, 2, &f);

@@ -57,7 +57,7 @@ static bool name_moves(const char *name)
 	return false;
 }
 
-static bool computes(const ZydisDecodedInstruction *z)
+static bool insn_computes(const ZydisDecodedInstruction *z)
 {
 	ZydisInstructionCategory c = z->meta.category;
 
@@ -107,7 +107,7 @@ static bool moves_nothing(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 }
 
 /* Of AVX-512, k0 without one: 64 "elements" of a bit, which are no lanes. */
-static bool is_mask(const ZydisDecodedOperand *op)
+static bool is_mask_operand(const ZydisDecodedOperand *op)
 {
 	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(op->reg.value) == ZYDIS_REGCLASS_MASK;
 }
@@ -120,11 +120,11 @@ static bool is_scalar(ZydisMnemonic m)
 	return !strcmp(end, "ss") || !strcmp(end, "sd") || !strcmp(end, "sh") || !strcmp(end, "si");
 }
 
-static void classify(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct dec_insn *d)
+static void classify_work(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op, struct dec_insn *d)
 {
 	d->lanes = 1;
 	d->element_bits = (uint8_t)(z->operand_width < 255 ? z->operand_width : 0);
-	if (!computes(z)) {
+	if (!insn_computes(z)) {
 		if (!(d->flags & DEC_F_BRANCH) && moves_nothing(z, op))
 			d->flags |= DEC_F_IDLE;
 		return;
@@ -142,7 +142,7 @@ static void classify(const ZydisDecodedInstruction *z, const ZydisDecodedOperand
 
 		if (op[i].type != ZYDIS_OPERAND_TYPE_REGISTER && op[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
 			continue;
-		if (is_mask(&op[i]))
+		if (is_mask_operand(&op[i]))
 			continue;
 		if (is_float(op[i].element_type))
 			d->flags |= DEC_F_FP;
@@ -478,7 +478,7 @@ static uint8_t store_source(const ZydisDecodedInstruction *z, const ZydisDecoded
 	return gpr_of(src->reg.value);
 }
 
-static void flow_of(const ZydisDecodedInstruction *z, struct dec_insn *d)
+static void project_control_flow(const ZydisDecodedInstruction *z, struct dec_insn *d)
 {
 	d->len = z->length;
 	d->flags = insn_flow(z);
@@ -487,12 +487,12 @@ static void flow_of(const ZydisDecodedInstruction *z, struct dec_insn *d)
 		d->flags |= DEC_F_DIRECT;
 }
 
-static void project(const struct insn *i, struct dec_insn *out)
+static void project_effects(const struct insn *i, struct dec_insn *out)
 {
 	const ZydisDecodedInstruction *z = &i->z;
 	const ZydisDecodedOperand *op = i->op;
 
-	flow_of(z, out);
+	project_control_flow(z, out);
 	if (z->attributes & ZYDIS_ATTRIB_HAS_LOCK)
 		out->flags |= DEC_F_ATOMIC;
 	if (is_rep(z) && z->meta.category == ZYDIS_CATEGORY_STRINGOP)
@@ -513,7 +513,7 @@ static void project(const struct insn *i, struct dec_insn *out)
 		out->compared = gpr_of(op[0].reg.value);
 		out->compared_to = op[1].imm.value.s;
 	}
-	classify(z, op, out);
+	classify_work(z, op, out);
 	if (out->flags & DEC_F_KNOWN_SP)
 		out->writes &= ~(1u << WREG_SP);
 	if (insn_is_xsave(z))
@@ -531,7 +531,7 @@ int dec_decode_flow(const uint8_t *bytes, size_t len, struct dec_insn *out)
 	out->len = 0;
 	out->target = 0;
 	if (!err)
-		flow_of(&z, out);
+		project_control_flow(&z, out);
 	return err;
 }
 
@@ -542,6 +542,6 @@ int dec_decode(const uint8_t *bytes, size_t len, struct dec_insn *out)
 
 	memset(out, 0, sizeof(*out));
 	if (!err)
-		project(&i, out);
+		project_effects(&i, out);
 	return err;
 }

@@ -8,7 +8,7 @@
 /* ---- which blocks run equally often ---- */
 
 /* The anchor of a block: the header of its innermost loop, or the entry. */
-static uint32_t anchor_of(const struct runs *r, uint32_t block)
+static uint32_t block_anchor(const struct runs *r, uint32_t block)
 {
 	uint32_t l = r->cfg.block[block].loop;
 
@@ -72,7 +72,7 @@ static void classes(struct runs *r)
 			r->node_of[b] = add_node(r, FMT_CN_LOOP, b);
 	for (uint32_t b = 0; b < c->blocks; b++)
 		if (r->node_of[b] == CFG_NONE && cfg_once(c, b))
-			r->node_of[b] = anchor_of(r, b);
+			r->node_of[b] = block_anchor(r, b);
 	for (uint32_t b = 0; b < c->blocks; b++) {
 		uint32_t first = b, p;
 
@@ -88,7 +88,7 @@ static void classes(struct runs *r)
 	}
 }
 
-static int sum_work(struct runs *r)
+static int sum_work_of_blocks(struct runs *r)
 {
 	const struct cfg *c = &r->cfg;
 
@@ -107,7 +107,7 @@ static int sum_work(struct runs *r)
 
 /* ---- how they could be measured ---- */
 
-static bool add_exit(const struct cfg *c, struct runs_trips *t, uint32_t which)
+static bool add_loop_exit(const struct cfg *c, struct runs_trips *t, uint32_t which)
 {
 	const struct induct_exit *e = &t->in.exit[which];
 	uint64_t addr = cfg_block_addr(c, e->to);
@@ -141,7 +141,7 @@ static void find_trips(struct runs *r, uint32_t loop, uint32_t *budget)
 		return;
 	ok = t->in.exits_all && t->in.entry_insn != CFG_NONE && (t->in.entry_known || t->in.entry_reg != DEC_NOREG);
 	for (uint32_t i = 0; i < t->in.exits && ok; i++)
-		ok = add_exit(c, t, i);
+		ok = add_loop_exit(c, t, i);
 	if (!ok || !t->exits)
 		return;
 	t->may_skip = l->preheader_may_skip;
@@ -236,7 +236,7 @@ int runs_build(const struct block_code *code, uint64_t start, uint64_t end, uint
 	rc = r->node && r->node_of && r->link && r->trips ? 0 : -ENOMEM;
 	if (!rc) {
 		classes(r);
-		rc = sum_work(r);
+		rc = sum_work_of_blocks(r);
 	}
 	if (!rc)
 		links(r, budget);

@@ -15,7 +15,7 @@ static inline bool low(const struct eval_state *s, unsigned r)
 	return s->low >> r & 1;
 }
 
-static inline void set(struct eval_state *s, unsigned r, uint64_t v)
+static inline void set_register(struct eval_state *s, unsigned r, uint64_t v)
 {
 	s->r[r] = v;
 	s->full |= 1u << r;
@@ -30,13 +30,13 @@ static inline void set_low(struct eval_state *s, unsigned r, uint64_t v)
 	s->low |= 1u << r;
 }
 
-static inline void forget(struct eval_state *s, uint32_t mask)
+static inline void forget_registers(struct eval_state *s, uint32_t mask)
 {
 	s->full &= ~mask;
 	s->low &= ~mask;
 }
 
-static bool part(const struct eval_state *s, uint8_t reg, bool narrow, uint64_t *v)
+static bool address_part(const struct eval_state *s, uint8_t reg, bool narrow, uint64_t *v)
 {
 	if (reg == DEC_NOREG) {
 		*v = 0;
@@ -55,9 +55,9 @@ bool eval_address(const struct eval_state *s, const struct dec_mem *m, uint64_t 
 
 	if (m->base == WREG_IP)
 		base = next_ip;
-	else if (!part(s, m->base, narrow, &base))
+	else if (!address_part(s, m->base, narrow, &base))
 		return false;
-	if (!part(s, m->index, narrow, &index) || !part(s, m->segment, false, &segment))
+	if (!address_part(s, m->index, narrow, &index) || !address_part(s, m->segment, false, &segment))
 		return false;
 	a = base + index * m->scale + (uint64_t)m->disp;
 	if (narrow)
@@ -214,26 +214,26 @@ static void apply_string(const struct eval_state *before, struct eval_state *aft
 		for (unsigned m = 0; m < d->mem_cnt; m++)
 			if (d->mem[m].flags & DEC_M_STOP)
 				return;
-		set(after, WREG_CX, 0);
+		set_register(after, WREG_CX, 0);
 	}
 	for (unsigned r = WREG_SI; r <= WREG_DI; r++) {
 		uint64_t step = n * d->effect.width;
 
 		if (!(d->writes >> r & 1) || !full(before, r))
 			continue;
-		set(after, r, before->r[WREG_FLAGS] & FLAG_DF ? before->r[r] - step : before->r[r] + step);
+		set_register(after, r, before->r[WREG_FLAGS] & FLAG_DF ? before->r[r] - step : before->r[r] + step);
 	}
 }
 
 /* State after instruction i from the state before it. */
-static void apply(const struct eval_run *run, unsigned i, const struct eval_state *s, struct eval_state *out)
+static void apply_insn(const struct eval_run *run, unsigned i, const struct eval_state *s, struct eval_state *out)
 {
 	const struct dec_insn *d = &run->insn[i];
 	const struct dec_effect *f = &d->effect;
 	uint64_t a = 0, b = 0, v = 0;
 
 	*out = *s;
-	forget(out, d->writes);
+	forget_registers(out, d->writes);
 	if ((d->flags & DEC_F_KNOWN_SP) && full(s, WREG_SP))
 		out->r[WREG_SP] = s->r[WREG_SP] + (uint64_t)(int64_t)d->sp_delta;
 	switch (f->op) {
@@ -241,16 +241,16 @@ static void apply(const struct eval_run *run, unsigned i, const struct eval_stat
 	case DEC_OP_LEAVE:
 		if (!full(s, WREG_BP))
 			return;
-		set(out, WREG_SP, s->r[WREG_BP] + 8);
+		set_register(out, WREG_SP, s->r[WREG_BP] + 8);
 		if (memory_at(run, i, s->r[WREG_BP], 8, &v))
-			set(out, WREG_BP, v);
+			set_register(out, WREG_BP, v);
 		return;
 	case DEC_OP_STRING: apply_string(s, out, d); return;
 	case DEC_OP_XCHG:
 		if (full(s, f->src))
-			set(out, f->dst, s->r[f->src]);
+			set_register(out, f->dst, s->r[f->src]);
 		if (full(s, f->dst))
-			set(out, f->src, s->r[f->dst]);
+			set_register(out, f->src, s->r[f->dst]);
 		return;
 	case DEC_OP_LEA:
 		if (f->width == 4) {
@@ -258,14 +258,14 @@ static void apply(const struct eval_run *run, unsigned i, const struct eval_stat
 
 			m.flags |= DEC_M_ADDR32; /* only the low half is kept */
 			if (eval_address(s, &m, run->ip[i] + d->len, &v))
-				set(out, f->dst, (uint32_t)v);
+				set_register(out, f->dst, (uint32_t)v);
 		} else if (eval_address(s, &d->mem[DEC_MAX_MEM - 1], run->ip[i] + d->len, &v)) {
-			set(out, f->dst, v);
+			set_register(out, f->dst, v);
 		}
 		return;
 	case DEC_OP_MOV:
 		if (source_value(run, i, s, &v))
-			set(out, f->dst, f->width == 4 ? (uint32_t)v : v);
+			set_register(out, f->dst, f->width == 4 ? (uint32_t)v : v);
 		return;
 	default: break;
 	}
@@ -279,7 +279,7 @@ static void apply(const struct eval_run *run, unsigned i, const struct eval_stat
 		a = s->r[f->dst];
 	}
 	if (compute(f, a, b, &v))
-		set(out, f->dst, f->width == 4 ? (uint32_t)v : v);
+		set_register(out, f->dst, f->width == 4 ? (uint32_t)v : v);
 }
 
 static void invert_lea(const struct dec_insn *d, const struct eval_state *a, struct eval_state *b)
@@ -292,13 +292,13 @@ static void invert_lea(const struct dec_insn *d, const struct eval_state *a, str
 		return;
 	v = a->r[dst] - (uint64_t)m->disp;
 	if (m->index == DEC_NOREG)
-		set(b, m->base, v); /* also when base is not dst: it has not changed since */
+		set_register(b, m->base, v); /* also when base is not dst: it has not changed since */
 	else if (m->base == dst && m->index != dst && full(b, m->index))
-		set(b, dst, v - b->r[m->index] * m->scale);
+		set_register(b, dst, v - b->r[m->index] * m->scale);
 	else if (m->index == dst && m->base != dst && m->scale == 1 && full(b, m->base))
-		set(b, dst, v - b->r[m->base]);
+		set_register(b, dst, v - b->r[m->base]);
 	else if (m->base != dst && m->index != dst && full(b, m->index))
-		set(b, m->base, v - b->r[m->index] * m->scale);
+		set_register(b, m->base, v - b->r[m->index] * m->scale);
 }
 
 /* State before instruction i from the state after it. */
@@ -310,14 +310,14 @@ static void invert(const struct eval_run *run, unsigned i, const struct eval_sta
 	bool wide = f->width == 8;
 
 	*b = *a;
-	forget(b, d->writes);
+	forget_registers(b, d->writes);
 	if ((d->flags & DEC_F_KNOWN_SP) && full(a, WREG_SP))
 		b->r[WREG_SP] = a->r[WREG_SP] - (uint64_t)(int64_t)d->sp_delta;
 	switch (f->op) {
 	case DEC_OP_NONE: return;
 	case DEC_OP_LEAVE:
 		if (full(a, WREG_SP))
-			set(b, WREG_BP, a->r[WREG_SP] - 8);
+			set_register(b, WREG_BP, a->r[WREG_SP] - 8);
 		return;
 	case DEC_OP_STRING:
 		if (d->flags & DEC_F_REP)
@@ -326,21 +326,21 @@ static void invert(const struct eval_run *run, unsigned i, const struct eval_sta
 			if (!(d->writes >> r & 1) || !full(a, r))
 				continue;
 			v = a->r[WREG_FLAGS] & FLAG_DF ? a->r[r] + f->width : a->r[r] - f->width;
-			set(b, r, v);
+			set_register(b, r, v);
 		}
 		return;
 	case DEC_OP_XCHG:
 		if (full(a, f->src))
-			set(b, f->dst, a->r[f->src]);
+			set_register(b, f->dst, a->r[f->src]);
 		if (full(a, f->dst))
-			set(b, f->src, a->r[f->dst]);
+			set_register(b, f->src, a->r[f->dst]);
 		return;
 	case DEC_OP_LEA: invert_lea(d, a, b); return;
 	case DEC_OP_MOV:
 		if (f->src_kind != DEC_SRC_REG || f->src == f->dst || f->src_width < 4)
 			return;
 		if (wide && f->src_width == 8 && full(a, f->dst))
-			set(b, f->src, a->r[f->dst]);
+			set_register(b, f->src, a->r[f->dst]);
 		else if (low(a, f->dst))
 			set_low(b, f->src, a->r[f->dst]);
 		return;
@@ -365,18 +365,18 @@ static void invert(const struct eval_run *run, unsigned i, const struct eval_sta
 	default: return;
 	}
 	if (wide)
-		set(b, f->dst, v);
+		set_register(b, f->dst, v);
 	else
 		set_low(b, f->dst, v);
 }
 
-static void merge(struct eval_state *into, const struct eval_state *from)
+static void merge_states(struct eval_state *into, const struct eval_state *from)
 {
 	uint32_t more = from->full & ~into->full;
 
 	for (unsigned r = 0; more; r++, more >>= 1)
 		if (more & 1)
-			set(into, r, from->r[r]);
+			set_register(into, r, from->r[r]);
 	more = from->low & ~into->low;
 	for (unsigned r = 0; more; r++, more >>= 1)
 		if (more & 1)
@@ -393,9 +393,9 @@ void eval_run(const struct eval_run *run, const uint64_t *regs)
 		invert(run, i, &st[i + 1], &st[i]);
 	/* What is computed inside the run from what was known at its start. */
 	for (unsigned i = 0; i < run->at; i++) {
-		apply(run, i, &st[i], &t);
-		merge(&st[i + 1], &t);
+		apply_insn(run, i, &st[i], &t);
+		merge_states(&st[i + 1], &t);
 	}
 	for (unsigned i = run->at; i < run->count; i++)
-		apply(run, i, &st[i], &st[i + 1]);
+		apply_insn(run, i, &st[i], &st[i + 1]);
 }

@@ -26,7 +26,7 @@ static int64_t plus(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static struct value moved(struct value v, int64_t by, unsigned width)
+static struct value moved_by(struct value v, int64_t by, unsigned width)
 {
 	if ((v.kind != LINEAR && v.kind != CONSTANT && v.kind != LOADED) || (v.kind == LOADED && width == 4))
 		return (struct value){ .kind = UNKNOWN };
@@ -39,7 +39,7 @@ static struct value moved(struct value v, int64_t by, unsigned width)
 	return v;
 }
 
-static void forget(struct state *s, uint32_t mask)
+static void forget_values(struct state *s, uint32_t mask)
 {
 	for (unsigned r = 0; r < REGS; r++)
 		if (mask >> r & 1)
@@ -52,9 +52,9 @@ static struct value lea_value(const struct state *s, const struct dec_insn *d)
 	unsigned width = m->flags & DEC_M_ADDR32 ? 4 : d->effect.width;
 
 	if (m->base < REGS && m->index == DEC_NOREG)
-		return moved(s->reg[m->base], m->disp, width);
+		return moved_by(s->reg[m->base], m->disp, width);
 	if (m->base == DEC_NOREG && m->index < REGS && m->scale == 1)
-		return moved(s->reg[m->index], m->disp, width);
+		return moved_by(s->reg[m->index], m->disp, width);
 	return (struct value){ .kind = UNKNOWN };
 }
 
@@ -87,18 +87,18 @@ static struct value result_of(const struct state *s, const struct dec_insn *d)
 			return load_value(s, d);
 		if (f->src_kind != DEC_SRC_REG || f->src >= REGS || f->src_width < 4)
 			return unknown;
-		return moved(s->reg[f->src], 0, f->src_width == 4 ? 4 : f->width);
+		return moved_by(s->reg[f->src], 0, f->src_width == 4 ? 4 : f->width);
 	case DEC_OP_ADD:
 	case DEC_OP_SUB:
 		if (f->src_kind != DEC_SRC_IMM || f->dst >= REGS)
 			return unknown;
-		return moved(s->reg[f->dst], f->op == DEC_OP_ADD ? imm : (int64_t)(0 - (uint64_t)imm), f->width);
+		return moved_by(s->reg[f->dst], f->op == DEC_OP_ADD ? imm : (int64_t)(0 - (uint64_t)imm), f->width);
 	default: return unknown;
 	}
 }
 
 /* spoils: what a call changes. */
-static void step(struct state *s, const struct dec_insn *d, uint32_t spoils)
+static void step_values(struct state *s, const struct dec_insn *d, uint32_t spoils)
 {
 	const struct dec_effect *f = &d->effect;
 	struct value v = { .kind = UNKNOWN };
@@ -112,17 +112,17 @@ static void step(struct state *s, const struct dec_insn *d, uint32_t spoils)
 	}
 	if (known_dst)
 		v = result_of(s, d);
-	forget(s, d->writes);
+	forget_values(s, d->writes);
 	if (d->flags & DEC_F_CALL)
-		forget(s, spoils);
+		forget_values(s, spoils);
 	if ((d->flags & DEC_F_KNOWN_SP) && !(d->flags & DEC_F_CALL))
-		s->reg[WREG_SP] = moved(s->reg[WREG_SP], d->sp_delta, 8);
+		s->reg[WREG_SP] = moved_by(s->reg[WREG_SP], d->sp_delta, 8);
 	if (known_dst && (d->writes >> f->dst & 1))
 		s->reg[f->dst] = v;
 }
 
 /* Whether anything changed. */
-static bool join(struct state *into, const struct state *from)
+static bool join_states(struct state *into, const struct state *from)
 {
 	bool changed = false;
 
@@ -189,11 +189,11 @@ static int run_block(struct flow *f, uint32_t block, struct state *s)
 	for (uint32_t i = 0; i < b->insns; i++) {
 		if (cfg_decode(f->c, b->insn + i, &d))
 			return -ENOENT;
-		step(s, &d, d.flags & DEC_F_CALL ? spoiled_at(f->c, b->insn + i) : 0);
+		step_values(s, &d, d.flags & DEC_F_CALL ? spoiled_at(f->c, b->insn + i) : 0);
 	}
 	/* what runs elsewhere meanwhile may do anything */
 	if (b->flags & CFG_VIA_COLD)
-		forget(s, 0xffff & ~(1u << WREG_SP));
+		forget_values(s, 0xffff & ~(1u << WREG_SP));
 	return 0;
 }
 
@@ -224,7 +224,7 @@ static int fixpoint(struct flow *f)
 			if (to == f->l->header || !cfg_in_loop(c, to, f->loop))
 				continue;
 			p = f->position[to];
-			if (!join(&f->in[p], &s) || f->queued[p])
+			if (!join_states(&f->in[p], &s) || f->queued[p])
 				continue;
 			f->queued[p] = 1;
 			f->queue[tail] = to;
@@ -326,7 +326,7 @@ static void past_into(const struct flow *f, struct past *p, uint32_t from, const
 		}
 		p->block[i] = to;
 		p->count += i == p->count;
-		p->queued[i] |= join(&p->at[i], s);
+		p->queued[i] |= join_states(&p->at[i], s);
 	}
 }
 
@@ -451,7 +451,7 @@ static void exits_of(struct flow *f, const struct state *ends, const struct past
 }
 
 /* The value before the loop, from the pre-header's last instruction on. */
-static void entry_of(struct flow *f, struct induct *in)
+static void value_at_entry(struct flow *f, struct induct *in)
 {
 	const struct cfg *c = f->c;
 	const struct cfg_block *b;
@@ -468,7 +468,7 @@ static void entry_of(struct flow *f, struct induct *in)
 		s.reg[r] = (struct value){ .kind = LINEAR, .origin = (uint8_t)r };
 	if (cfg_decode(c, in->entry_insn, &d))
 		return;
-	step(&s, &d, CFG_CALLER_SAVED);
+	step_values(&s, &d, CFG_CALLER_SAVED);
 	if (s.reg[in->reg].kind == LINEAR) {
 		in->entry_reg = s.reg[in->reg].origin;
 		in->entry_add = s.reg[in->reg].add;
@@ -496,7 +496,7 @@ static int score(const struct induct *in)
 	       (in->bits == 64);
 }
 
-static int pick(struct flow *f, struct induct *out)
+static int pick_exit(struct flow *f, struct induct *out)
 {
 	struct state ends[INDUCT_EXITS];
 	struct advance a;
@@ -527,7 +527,7 @@ static int pick(struct flow *f, struct induct *out)
 			in.then = a.next[r].add;
 		}
 		exits_of(f, ends, &past, &in);
-		entry_of(f, &in);
+		value_at_entry(f, &in);
 		if (score(&in) > best) {
 			best = score(&in);
 			*out = in;
@@ -556,7 +556,7 @@ int induct_find(const struct cfg *c, uint32_t loop, uint32_t *budget, struct ind
 		for (uint32_t i = 0; i < f.l->members; i++)
 			f.position[c->member[f.l->member + i]] = i;
 		rc = fixpoint(&f);
-		rc = rc ? rc : pick(&f, out);
+		rc = rc ? rc : pick_exit(&f, out);
 	}
 	free(f.in);
 	free(f.position);

@@ -33,7 +33,7 @@ void insn_text(const struct insn *i, uint64_t at, bool intel, char *out, size_t 
 		snprintf(out, size, "(bad)");
 }
 
-static int decode(const uint8_t *bytes, size_t len, ZydisDecoderContext *ctx, ZydisDecodedInstruction *z)
+static int decode_bytes(const uint8_t *bytes, size_t len, ZydisDecoderContext *ctx, ZydisDecodedInstruction *z)
 {
 	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, ctx, bytes, len, z)) ? 0 : -EINVAL;
 }
@@ -42,14 +42,14 @@ int insn_decode_head(const uint8_t *bytes, size_t len, ZydisDecodedInstruction *
 {
 	ZydisDecoderContext ctx;
 
-	return decode(bytes, len, &ctx, out);
+	return decode_bytes(bytes, len, &ctx, out);
 }
 
 int insn_decode(const uint8_t *bytes, size_t len, struct insn *out)
 {
 	ZydisDecodedInstruction *z = &out->z;
 	ZydisDecoderContext ctx;
-	int err = decode(bytes, len, &ctx, z);
+	int err = decode_bytes(bytes, len, &ctx, z);
 
 	if (err)
 		return err;

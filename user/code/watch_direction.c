@@ -8,7 +8,7 @@
 #define FLAG_DF (1u << 10)
 #define RET_IMM_MAX 256
 
-static bool covers(const struct hit *h, uint64_t addr, uint64_t size)
+static bool access_covers(const struct hit *h, uint64_t addr, uint64_t size)
 {
 	return size && addr < h->addr + h->len && h->addr < addr + size;
 }
@@ -30,7 +30,7 @@ static uint32_t string_direction(const struct hit *h, const struct dec_insn *d)
 
 		if (mem->base != WREG_SI && mem->base != WREG_DI)
 			continue;
-		if (covers(h, down ? h->regs[mem->base] + mem->size : h->regs[mem->base] - mem->size, mem->size))
+		if (access_covers(h, down ? h->regs[mem->base] + mem->size : h->regs[mem->base] - mem->size, mem->size))
 			flags |= direction(d, mem);
 	}
 	return flags;
@@ -60,7 +60,7 @@ static uint32_t operand_direction(const struct hit *h, const struct dec_insn *d,
 
 		if ((mem->flags & DEC_M_VECTOR) || !eval_address(&state[0], mem, next_ip, &addr))
 			possible |= direction(d, mem);
-		else if (covers(h, addr, size))
+		else if (access_covers(h, addr, size))
 			known |= direction(d, mem);
 	}
 	*certain = known;
@@ -123,7 +123,7 @@ static bool from_call(struct block_cache *c, const struct watch_direction_env *e
 		return false;
 	if ((d.flags & DEC_F_DIRECT) && h->on_stack + (uint64_t)d.target != h->regs[WREG_IP])
 		return false;
-	if (covers(h, sp, 8)) {
+	if (access_covers(h, sp, 8)) {
 		h->flags = FMT_A_STORE;
 	} else if (d.mem_cnt == 2) { /* call *memory: the pointer was read */
 		struct eval_state s = { .full = (1u << WREG_MAX) - 1, .low = (1u << WREG_MAX) - 1 };
@@ -131,7 +131,7 @@ static bool from_call(struct block_cache *c, const struct watch_direction_env *e
 
 		memcpy(s.r, h->regs, sizeof(s.r));
 		s.r[WREG_SP] += 8;
-		if (!eval_address(&s, &d.mem[0], h->on_stack, &addr) || !covers(h, addr, 8))
+		if (!eval_address(&s, &d.mem[0], h->on_stack, &addr) || !access_covers(h, addr, 8))
 			return false;
 		h->flags = FMT_A_LOAD;
 	} else {

@@ -7,7 +7,7 @@
 
 #include "counts/counts_priv.h"
 
-static int check_input(const struct counts_tree *t)
+static int check_links(const struct counts_tree *t)
 {
 	for (size_t i = 0; i < t->links; i++)
 		if (t->link[i].parent >= t->nodes || t->link[i].child >= t->nodes || t->link[i].ratio.ratio < 0 ||
@@ -144,7 +144,7 @@ out:
 	return rc;
 }
 
-static double ratio_of(const struct counts_solver *s, size_t link)
+static double shifted_ratio(const struct counts_solver *s, size_t link)
 {
 	double r = s->t->link[link].ratio.ratio;
 
@@ -167,7 +167,7 @@ void counts_run_tree(struct counts_solver *s)
 			if (t->link[l].cycle)
 				continue;
 			any = true;
-			s->use[l] = ratio_of(s, l);
+			s->use[l] = shifted_ratio(s, l);
 			s->x[v] += s->use[l] * s->x[t->link[l].parent];
 		}
 		if (!any)
@@ -236,7 +236,7 @@ void counts_node_row(struct counts_solver *s, uint32_t node)
 
 static const struct counts_tree *sort_tree;
 
-static int by_time(const void *a, const void *b)
+static int by_time_of_group(const void *a, const void *b)
 {
 	const struct counts_seen *x = a, *y = b;
 	double p = sort_tree->group[x->index].time, q = sort_tree->group[y->index].time;
@@ -286,7 +286,7 @@ static int choose(struct counts_solver *s)
 		if (s->per_group[g] > 0 && t->group[g].time > 0 && !t->group[g].partial)
 			all[timed++] = (struct counts_seen){ .index = (uint32_t)g };
 	sort_tree = t;
-	qsort(all, timed, sizeof(*all), by_time);
+	qsort(all, timed, sizeof(*all), by_time_of_group);
 	n = timed < COUNTS_MAX_GROUPS ? timed : COUNTS_MAX_GROUPS;
 	rate = all + n;
 	for (size_t l = 0; l < t->links; l++)
@@ -305,7 +305,7 @@ static int choose(struct counts_solver *s)
 
 /* ---- */
 
-static int allocate(struct counts_solver *s)
+static int allocate_solver(struct counts_solver *s)
 {
 	struct counts_tree *t = s->t;
 	size_t nodes = (size_t)t->nodes + 2, links = t->links + 1, groups = t->groups + 2;
@@ -333,7 +333,7 @@ static int allocate(struct counts_solver *s)
 		       : -ENOMEM;
 }
 
-static void release(struct counts_solver *s)
+static void release_solver(struct counts_solver *s)
 {
 	free(s->order);
 	free(s->first_in);
@@ -357,7 +357,7 @@ static void release(struct counts_solver *s)
 int counts_solve(struct counts_tree *t)
 {
 	struct counts_solver s = { .t = t };
-	int rc = check_input(t);
+	int rc = check_links(t);
 
 	if (rc)
 		return rc;
@@ -366,7 +366,7 @@ int counts_solve(struct counts_tree *t)
 		t->link[i].broken = t->link[i].cycle = false;
 		t->link[i].correction = 1;
 	}
-	rc = allocate(&s);
+	rc = allocate_solver(&s);
 	rc = rc ? rc : order_nodes(&s);
 	rc = rc ? rc : list_parts(&s);
 	if (!rc) {
@@ -375,6 +375,6 @@ int counts_solve(struct counts_tree *t)
 		rc = choose(&s);
 	}
 	rc = rc ? rc : counts_infer(&s);
-	release(&s);
+	release_solver(&s);
 	return rc;
 }

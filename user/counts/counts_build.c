@@ -31,7 +31,7 @@ static bool at_most_once(const struct counts_record *r, const struct fmt_counts_
 }
 
 /* Somebody may have changed the list before it was walked. */
-static void doubt(struct counts_ratio *out, double log_var)
+static void doubt_ratio(struct counts_ratio *out, double log_var)
 {
 	out->log_var += log_var;
 	out->low = out->ratio * exp(-Z95 * sqrt(out->log_var));
@@ -41,7 +41,7 @@ static void doubt(struct counts_ratio *out, double log_var)
 static void doubt_list(struct counts_ratio *out)
 {
 	out->few = true;
-	doubt(out, LIST_BIAS * LIST_BIAS);
+	doubt_ratio(out, LIST_BIAS * LIST_BIAS);
 }
 
 /* Where a burst was cut its last runs of the anchor were seen, and not all that follows from them. */
@@ -49,7 +49,7 @@ static void doubt_cut(const struct counts_record *r, const struct fmt_counts_lin
 {
 	double lost = r->func[r->node[l->parent].function].cut / out->anchor;
 
-	doubt(out, lost * lost);
+	doubt_ratio(out, lost * lost);
 }
 
 static int link_ratio(const struct counts_record *r, size_t i, struct counts_ratio *out)
@@ -121,7 +121,7 @@ struct site {
 	size_t link;
 };
 
-static int by_site(const void *a, const void *b)
+static int by_call_site(const void *a, const void *b)
 {
 	const struct site *x = a, *y = b;
 
@@ -193,7 +193,7 @@ static int judge_calls(struct builder *b)
 		if (l->how && (l->flags & FMT_CL_CALL) && l->site)
 			site[n++] = (struct site){ l->site, l->parent, i };
 	}
-	qsort(site, n, sizeof(*site), by_site);
+	qsort(site, n, sizeof(*site), by_call_site);
 	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && site[end].parent == site[i].parent && site[end].addr == site[i].addr;)
 			end++;
@@ -272,7 +272,7 @@ static void doubt_trips(struct builder *b)
 		off = log(t->ratio / by_bursts);
 		if (!(fabs(off) > DOUBT_SD * sqrt(t->log_var + log_var)))
 			continue;
-		doubt(t, off * off);
+		doubt_ratio(t, off * off);
 		t->few = true;
 	}
 }
@@ -319,7 +319,7 @@ static int choose_links(struct builder *b)
 	return rc ? rc : judge_calls(b);
 }
 
-static int fill(struct builder *b, struct counts_built *out)
+static int fill_tree(struct builder *b, struct counts_built *out)
 {
 	const struct counts_record *r = b->r;
 	struct counts_tree *t = &out->tree;
@@ -364,7 +364,7 @@ static int fill(struct builder *b, struct counts_built *out)
 }
 
 /* Usual instructions that one of each function's takes as long as, where its time is spent. */
-static int cost_each(const struct counts_record *r, double *cost)
+static int cost_by_function(const struct counts_record *r, double *cost)
 {
 	double *instructions = calloc(r->funcs + 1, sizeof(*instructions));
 
@@ -433,7 +433,7 @@ static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
 {
 	double *cost = calloc(r->funcs + 1, sizeof(*cost)), time = 0, paced = 0, same = 0;
-	int rc = cost ? cost_each(r, cost) : -ENOMEM;
+	int rc = cost ? cost_by_function(r, cost) : -ENOMEM;
 
 	for (size_t g = 0; g < r->funcs; g++)
 		same += r->func[g].same;
@@ -483,7 +483,7 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	b.way = calloc(r->nodes + 1, sizeof(*b.way));
 	err = b.ratio && b.replay && b.used && b.best && b.way ? 0 : -ENOMEM;
 	err = err ? err : choose_links(&b);
-	err = err ? err : fill(&b, out);
+	err = err ? err : fill_tree(&b, out);
 	if (!err)
 		set_variety(r, &out->tree);
 	if (!err)

@@ -48,7 +48,7 @@ static void file_release(struct file *f)
 	memset(f, 0, sizeof(*f));
 }
 
-static struct entry *find(struct file *f, const struct key *key, bool add)
+static struct entry *find_entry(struct file *f, const struct key *key, bool add)
 {
 	struct entry *e;
 	bool added;
@@ -70,7 +70,7 @@ static struct entry *find(struct file *f, const struct key *key, bool add)
 	return e;
 }
 
-static bool sane(const struct counts_others *o)
+static bool sane_others(const struct counts_others *o)
 {
 	if (o->recordings > COUNTS_CACHE_RECORDINGS)
 		return false;
@@ -80,7 +80,7 @@ static bool sane(const struct counts_others *o)
 	return true;
 }
 
-static void load(int dir, struct file *f, uint64_t module)
+static void load_cached_counts(int dir, struct file *f, uint64_t module)
 {
 	struct head h;
 	AUTO_BUF(b);
@@ -97,13 +97,13 @@ static void load(int dir, struct file *f, uint64_t module)
 		struct entry e, *mine;
 
 		memcpy(&e, b.data + sizeof(h) + i * sizeof(e), sizeof(e));
-		mine = sane(&e.others) ? find(f, &e.key, true) : NULL;
+		mine = sane_others(&e.others) ? find_entry(f, &e.key, true) : NULL;
 		if (mine)
 			mine->others = e.others;
 	}
 }
 
-static int save(int dir, const struct file *f)
+static int save_cached_counts(int dir, const struct file *f)
 {
 	struct head h = { .magic = MAGIC, .entries = (uint32_t)f->count, .entry_size = sizeof(struct entry) };
 	AUTO_BUF(b);
@@ -124,7 +124,7 @@ struct item {
 
 /* Code is told apart by build-id and content: without them nobody knows whether it is the same another
  * time, and a target that claims another's build-id would speak for it. */
-static bool module_of(const struct counts_record *r, uint32_t node, uint64_t *key)
+static bool cache_key_of_module(const struct counts_record *r, uint32_t node, uint64_t *key)
 {
 	const struct profile_module *m;
 
@@ -138,7 +138,7 @@ static bool module_of(const struct counts_record *r, uint32_t node, uint64_t *ke
 	return true;
 }
 
-static int by_module(const void *a, const void *b)
+static int by_module_and_function(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
 
@@ -147,7 +147,7 @@ static int by_module(const void *a, const void *b)
 	return x->link < y->link ? -1 : x->link > y->link;
 }
 
-static struct item *list(const struct counts_record *r, size_t *n)
+static struct item *list_links(const struct counts_record *r, size_t *n)
 {
 	struct item *item = calloc(r->links + 1, sizeof(*item));
 
@@ -157,7 +157,8 @@ static struct item *list(const struct counts_record *r, size_t *n)
 		struct item *it = &item[*n];
 
 		if ((l->how != FMT_CL_TRIPS && l->how != FMT_CL_RATIO && l->how != FMT_CL_REPLAY) ||
-		    !module_of(r, l->child, &it->module) || !module_of(r, l->parent, &it->key.parent_module))
+		    !cache_key_of_module(r, l->child, &it->module) ||
+		    !cache_key_of_module(r, l->parent, &it->key.parent_module))
 			continue;
 		it->link = i;
 		it->key.parent = r->node[l->parent].addr;
@@ -168,7 +169,7 @@ static struct item *list(const struct counts_record *r, size_t *n)
 		++*n;
 	}
 	if (item)
-		qsort(item, *n, sizeof(*item), by_module);
+		qsort(item, *n, sizeof(*item), by_module_and_function);
 	return item;
 }
 
@@ -198,7 +199,7 @@ static bool add_recording(struct counts_others *o, uint64_t recording, double an
 int counts_cache_add(int dir, const struct counts_record *r)
 {
 	size_t n;
-	struct item *item = r->recording ? list(r, &n) : NULL;
+	struct item *item = r->recording ? list_links(r, &n) : NULL;
 	int added = 0;
 
 	if (!item)
@@ -207,7 +208,7 @@ int counts_cache_add(int dir, const struct counts_record *r)
 		struct file f = { 0 };
 		bool changed = false;
 
-		load(dir, &f, item[i].module);
+		load_cached_counts(dir, &f, item[i].module);
 		for (end = i; end < n && item[end].module == item[i].module; end++) {
 			const struct counts_rec_link *l = &r->link[item[end].link];
 			double anchor = 0, child = 0;
@@ -217,14 +218,14 @@ int counts_cache_add(int dir, const struct counts_record *r)
 				anchor += r->window[k].anchor;
 				child += r->window[k].child;
 			}
-			if (!(anchor > 0) || !(e = find(&f, &item[end].key, true)) ||
+			if (!(anchor > 0) || !(e = find_entry(&f, &item[end].key, true)) ||
 			    !add_recording(&e->others, r->recording, anchor, child))
 				continue;
 			changed = true;
 			added++;
 		}
 		if (changed)
-			save(dir, &f);
+			save_cached_counts(dir, &f);
 		file_release(&f);
 	}
 	free(item);
@@ -234,7 +235,7 @@ int counts_cache_add(int dir, const struct counts_record *r)
 int counts_cache_fill(int dir, struct counts_record *r)
 {
 	size_t n;
-	struct item *item = list(r, &n);
+	struct item *item = list_links(r, &n);
 	int got = 0;
 
 	if (!item)
@@ -242,10 +243,10 @@ int counts_cache_fill(int dir, struct counts_record *r)
 	for (size_t i = 0, end; i < n; i = end) {
 		struct file f = { 0 };
 
-		load(dir, &f, item[i].module);
+		load_cached_counts(dir, &f, item[i].module);
 		for (end = i; end < n && item[end].module == item[i].module; end++) {
 			struct counts_others *o = &r->link[item[end].link].others;
-			const struct entry *e = find(&f, &item[end].key, false);
+			const struct entry *e = find_entry(&f, &item[end].key, false);
 
 			for (uint32_t k = 0; e && k < e->others.recordings; k++)
 				if (e->others.recording[k] != r->recording)

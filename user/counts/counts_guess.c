@@ -124,7 +124,7 @@ static double log_sum(double a, double b)
 }
 
 /* Samples of the child, `expected` if it ran always, at any pace that is likely. */
-static double by_samples(double samples, double expected, double around, double part)
+static double chance_of_samples(double samples, double expected, double around, double part)
 {
 	double sum = -INFINITY, scale = fmin(1, MOST_SAMPLES / fmax(samples, expected));
 
@@ -164,7 +164,7 @@ static void guess_branch(const struct counts_guess *g, size_t link, struct count
 							   : i < COLD_FROM ? commonly[kind].between / (COLD_FROM - 2)
 									   : commonly[kind].cold / (GRID - COLD_FROM);
 
-		log_like[i] = log(prior + 1e-9) + by_samples(samples, expected, (double)p->samples, part) +
+		log_like[i] = log(prior + 1e-9) + chance_of_samples(samples, expected, (double)p->samples, part) +
 			      (anchor > 0 ? by_hits(anchor, child, part) : 0);
 		most = fmax(most, log_like[i]);
 	}

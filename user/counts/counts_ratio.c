@@ -97,7 +97,7 @@ static double scatter(const struct counts_window *w, size_t n, size_t groups, do
 
 /* Whether windows held hits of both, or some of them of one and some of the other: 0 and 1. What a window holds by
  * chance, as few as its hits are, is no sign. */
-static double apart(const struct counts_window *w, size_t n)
+static double windows_part(const struct counts_window *w, size_t n)
 {
 	double sum = 0, square = 0, windows = 0, mean, most;
 
@@ -189,8 +189,8 @@ static bool each_same(const struct counts_range *range, size_t n)
 	return true;
 }
 
-static void ratio_of(const struct counts_window *w, size_t n, enum counts_how how, const struct counts_range *range,
-		     struct counts_ratio *out)
+static void ratio_of_windows(const struct counts_window *w, size_t n, enum counts_how how,
+			     const struct counts_range *range, struct counts_ratio *out)
 {
 	double x = 0, y = 0, ratio, var, cut, half, windows;
 	bool same;
@@ -245,7 +245,7 @@ static void ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 	/* how often one ran for each second that it ran, against the other: that shows only where both are met
 	 * together */
 	if (how == COUNTS_RATIO || how == COUNTS_REPLAY)
-		var += pow(ratio * APART_SD * apart(w, n), 2);
+		var += pow(ratio * APART_SD * windows_part(w, n), 2);
 	half = how == COUNTS_TRIPS    ? (same ? TRIPS_BIAS : trips_bias(w, n, ratio, var, x, range))
 	       : how == COUNTS_REPLAY ? REPLAY_BIAS
 				      : RATIO_BIAS;
@@ -261,11 +261,11 @@ static void ratio_of(const struct counts_window *w, size_t n, enum counts_how ho
 
 void counts_ratio_of(const struct counts_window *w, size_t n, enum counts_how how, struct counts_ratio *out)
 {
-	ratio_of(w, n, how, NULL, out);
+	ratio_of_windows(w, n, how, NULL, out);
 }
 
 void counts_trips_of(const struct counts_window *w, const struct counts_range *range, size_t n,
 		     struct counts_ratio *out)
 {
-	ratio_of(w, n, COUNTS_TRIPS, range, out);
+	ratio_of_windows(w, n, COUNTS_TRIPS, range, out);
 }

@@ -138,7 +138,7 @@ static int by_instructions(const void *a, const void *b)
 	return p < q ? 1 : p > q ? -1 : x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static int sort(struct maker *m)
+static int sort_functions(struct maker *m)
 {
 	size_t n = m->r->funcs;
 	uint32_t *order = malloc((n + 1) * sizeof(*order));
@@ -210,7 +210,7 @@ static int add_loop(struct maker *m, size_t i)
 	return 0;
 }
 
-static int add_call(struct maker *m, size_t i)
+static int add_counted_call(struct maker *m, size_t i)
 {
 	const struct counts_link *l = &m->built.tree.link[i];
 	const struct fmt_counts_link *rec = &m->r->link[m->built.link_of[i]].l;
@@ -265,7 +265,7 @@ static int by_row(const void *a, const void *b)
 }
 
 /* Loops in the order of addresses, callers by how often they call. */
-static int list(struct maker *m, bool loops)
+static int list_callers_and_loops(struct maker *m, bool loops)
 {
 	const struct counts_tree *t = &m->built.tree;
 	struct item *item = malloc((t->links + 1) * sizeof(*item));
@@ -292,7 +292,7 @@ static int list(struct maker *m, bool loops)
 			rc = add_loop(m, item[i].link);
 		} else {
 			row->first_call = row->calls_from++ ? row->first_call : m->out->call_count;
-			rc = add_call(m, item[i].link);
+			rc = add_counted_call(m, item[i].link);
 		}
 	}
 	free(item);
@@ -328,7 +328,7 @@ static void fill_entries(struct maker *m)
 }
 
 /* What is so many a second, or in all. Ratios, shares and instructions a call do not depend on the speed. */
-static void forget_amounts(struct counts_report *out)
+static void forget_rates(struct counts_report *out)
 {
 	for (size_t i = 0; i < out->row_count; i++) {
 		struct counts_row *row = &out->row[i];
@@ -343,7 +343,7 @@ static void forget_amounts(struct counts_report *out)
 		out->call[i].second = unknown;
 }
 
-static void tally(struct maker *m)
+static void sum_links(struct maker *m)
 {
 	struct counts_report *out = m->out;
 	const struct counts_tree *t = &m->built.tree;
@@ -407,17 +407,17 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 	rc = out->row && m.row_of && m.want && m.var ? counts_solve(&m.built.tree) : -ENOMEM;
 	if (!rc) {
 		fill_rows(&m);
-		rc = sort(&m);
+		rc = sort_functions(&m);
 	}
 	rc = rc ? rc : solve_detail(&m);
 	if (!rc) {
 		fill_entries(&m);
-		tally(&m);
-		rc = list(&m, true);
+		sum_links(&m);
+		rc = list_callers_and_loops(&m, true);
 	}
-	rc = rc ? rc : list(&m, false);
+	rc = rc ? rc : list_callers_and_loops(&m, false);
 	if (!rc && !out->speed.measured)
-		forget_amounts(out);
+		forget_rates(out);
 	counts_built_release(&m.built);
 	free(m.row_of);
 	free(m.want);

@@ -127,7 +127,7 @@ static void add_products(struct counts_solver *s, size_t error, double *to, doub
 	}
 }
 
-static int fill(struct counts_solver *s)
+static int fill_equations(struct counts_solver *s)
 {
 	const struct counts_tree *t = s->t;
 	size_t errors = counts_errors(t), square = (size_t)s->observed * s->observed;
@@ -162,7 +162,7 @@ static double prior(const struct counts_solver *s, uint32_t i, uint32_t j)
 	return s->fixed[at] + s->stretch * s->guessed[at];
 }
 
-static double share_of(const struct counts_solver *s, const struct counts_group *g)
+static double share_of_time(const struct counts_solver *s, const struct counts_group *g)
 {
 	return fmax(g->time, COUNTS_TINY) / fmax(s->all_time, COUNTS_TINY);
 }
@@ -177,12 +177,12 @@ static double evened_out(const struct counts_group *g)
  * outvote a large one. */
 static double in_common(const struct counts_solver *s, const struct counts_group *g)
 {
-	return s->spread * sqrt(evened_out(g) * SMALL_COMMON * fmin(SMALL_SHARE / share_of(s, g), SMALL_MOST));
+	return s->spread * sqrt(evened_out(g) * SMALL_COMMON * fmin(SMALL_SHARE / share_of_time(s, g), SMALL_MOST));
 }
 
 static double group_noise(const struct counts_solver *s, const struct counts_group *g)
 {
-	double share = share_of(s, g), strayed = STRAY / share;
+	double share = share_of_time(s, g), strayed = STRAY / share;
 
 	return s->spread * s->spread * evened_out(g) * (1 + fmin(SMALL_SHARE / share, SMALL_MOST)) +
 	       1.0 / ((double)g->samples + 0.5) + fmin(strayed * strayed, 4);
@@ -275,7 +275,7 @@ static double solve_errors(struct counts_solver *s)
 	return -0.5 * fit - half_log;
 }
 
-static double judge(struct counts_solver *s, double spread, double stretch)
+static double loss_of_spread(struct counts_solver *s, double spread, double stretch)
 {
 	double off = log(spread / SPREAD_PRIOR) / SPREAD_PRIOR_SD, wide = log(stretch) / 2 / STRETCH_PRIOR_SD;
 
@@ -291,16 +291,16 @@ static void fit_spread(struct counts_solver *s, double spread_max)
 	double best = -INFINITY, spread = s->spread, stretch = s->stretch, fit;
 
 	for (size_t i = 0; i < sizeof(spreads) / sizeof(spreads[0]) && spreads[i] <= spread_max; i++)
-		if ((fit = judge(s, spreads[i], stretch)) > best) {
+		if ((fit = loss_of_spread(s, spreads[i], stretch)) > best) {
 			best = fit;
 			spread = spreads[i];
 		}
 	for (size_t k = 0; k < sizeof(stretches) / sizeof(stretches[0]); k++)
-		if ((fit = judge(s, spread, stretches[k])) > best) {
+		if ((fit = loss_of_spread(s, spread, stretches[k])) > best) {
 			best = fit;
 			stretch = stretches[k];
 		}
-	judge(s, spread, stretch);
+	loss_of_spread(s, spread, stretch);
 }
 
 /* Hits that come nearly as fast as traps can: the rate may be right, or as fast as traps can. It begins
@@ -444,7 +444,7 @@ static int linearise(struct counts_solver *s)
 {
 	const struct counts_tree *t = s->t;
 
-	int rc = fill(s);
+	int rc = fill_equations(s);
 
 	for (uint32_t i = 0; i < s->observed; i++) {
 		uint32_t at = s->seen[i].index;
@@ -756,7 +756,7 @@ static void bound_claims(struct counts_solver *s)
 	}
 }
 
-static int report(struct counts_solver *s)
+static int report_all(struct counts_solver *s)
 {
 	struct counts_tree *t = s->t;
 	int rc;
@@ -816,7 +816,7 @@ int counts_infer(struct counts_solver *s)
 		rc = solve_all(s);
 	}
 	if (!rc)
-		rc = report(s);
+		rc = report_all(s);
 	free(s->fixed);
 	free(s->guessed);
 	free(s->m);

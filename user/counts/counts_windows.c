@@ -38,7 +38,7 @@ static size_t slot_of(struct map *at, uint32_t id, size_t *count, struct err *e)
 	return *v;
 }
 
-static bool amount(double v)
+static bool is_amount(double v)
 {
 	return v >= 0 && v < 1e18;
 }
@@ -49,8 +49,8 @@ static int take_func(void *ctx, const void *rec, size_t size)
 	const struct fmt_counts_func *f = rec;
 	size_t i;
 
-	if (!f->id || !amount(f->self_ns) || !amount(f->same) || !amount(f->cut) || !amount(f->begun) ||
-	    !amount(f->replayed) || !amount(f->stayed)) {
+	if (!f->id || !is_amount(f->self_ns) || !is_amount(f->same) || !is_amount(f->cut) || !is_amount(f->begun) ||
+	    !is_amount(f->replayed) || !is_amount(f->stayed)) {
 		r->dropped++;
 		return 0;
 	}
@@ -93,7 +93,8 @@ static int take_link(void *ctx, const void *rec, size_t size)
 	const struct fmt_counts_link *l = rec;
 	size_t i;
 
-	if (!l->id || l->how < FMT_CL_ONCE || l->how > FMT_CL_REPLAY || (l->how == FMT_CL_ONCE && !amount(l->ratio))) {
+	if (!l->id || l->how < FMT_CL_ONCE || l->how > FMT_CL_REPLAY ||
+	    (l->how == FMT_CL_ONCE && !is_amount(l->ratio))) {
 		r->dropped++;
 		return 0;
 	}
@@ -106,11 +107,11 @@ static int take_link(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
-static int take_window(void *ctx, const void *rec, size_t size)
+static int take_counts_window(void *ctx, const void *rec, size_t size)
 {
 	struct counts_record *r = ctx;
 	const struct fmt_counts_window *w = rec;
-	if (!amount(w->anchor) || !amount(w->child)) {
+	if (!is_amount(w->anchor) || !is_amount(w->child)) {
 		r->dropped++;
 		return 0;
 	}
@@ -120,7 +121,7 @@ static int take_window(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
-static int take_block(void *ctx, const void *rec, size_t size)
+static int take_block_record(void *ctx, const void *rec, size_t size)
 {
 	struct counts_record *r = ctx;
 	const struct fmt_counts_block *b = rec;
@@ -130,7 +131,7 @@ static int take_block(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
-static int take_burst(void *ctx, const void *rec, size_t size)
+static int take_counts_burst(void *ctx, const void *rec, size_t size)
 {
 	struct counts_record *r = ctx;
 	const struct fmt_counts_burst *b = rec;
@@ -143,10 +144,10 @@ static int take_burst(void *ctx, const void *rec, size_t size)
 static const struct section_row rows[] = {
 	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_func, NULL },
 	{ FMT_COUNTS_NODE, sizeof(struct fmt_counts_node), take_node, NULL },
-	{ FMT_COUNTS_BLOCK, sizeof(struct fmt_counts_block), take_block, NULL },
+	{ FMT_COUNTS_BLOCK, sizeof(struct fmt_counts_block), take_block_record, NULL },
 	{ FMT_COUNTS_LINK, sizeof(struct fmt_counts_link), take_link, NULL },
-	{ FMT_COUNTS_WINDOW, sizeof(struct fmt_counts_window), take_window, NULL },
-	{ FMT_COUNTS_BURST, sizeof(struct fmt_counts_burst), take_burst, NULL },
+	{ FMT_COUNTS_WINDOW, sizeof(struct fmt_counts_window), take_counts_window, NULL },
+	{ FMT_COUNTS_BURST, sizeof(struct fmt_counts_burst), take_counts_burst, NULL },
 };
 
 struct section_reader counts_record_reader(struct counts_record *r, struct err *e)
@@ -157,7 +158,7 @@ struct section_reader counts_record_reader(struct counts_record *r, struct err *
 
 /* ---- ids become indices ---- */
 
-static bool index_of(const struct map *at, uint32_t id, uint32_t *out)
+static bool find_index(const struct map *at, uint32_t id, uint32_t *out)
 {
 	uint64_t *v = map_get(at, id);
 
@@ -188,7 +189,7 @@ static int by_node_addr(const void *pa, const void *pb)
 static void resolve_nodes(struct counts_record *r)
 {
 	for (size_t i = 1; i < r->nodes; i++) {
-		if (index_of(&r->func_at, r->node[i].function, &r->node[i].function))
+		if (find_index(&r->func_at, r->node[i].function, &r->node[i].function))
 			continue;
 		r->node[i].function = UINT32_MAX;
 		r->dropped++;
@@ -197,7 +198,7 @@ static void resolve_nodes(struct counts_record *r)
 
 static bool real_node(const struct counts_record *r, uint32_t id, uint32_t *out)
 {
-	return index_of(&r->node_at, id, out) && r->node[*out].function != UINT32_MAX;
+	return find_index(&r->node_at, id, out) && r->node[*out].function != UINT32_MAX;
 }
 
 /* What asks for the same by breakpoints. */
@@ -205,7 +206,7 @@ static bool rival_fits(const struct counts_record *r, struct fmt_counts_link *l)
 {
 	const struct fmt_counts_link *o;
 
-	if (!index_of(&r->link_at, l->rival, &l->rival))
+	if (!find_index(&r->link_at, l->rival, &l->rival))
 		return false;
 	o = &r->link[l->rival].l;
 	return o->how == FMT_CL_RATIO && o->parent == l->parent && o->child == l->child && o->site == l->site &&
@@ -276,7 +277,7 @@ static double weight_of(const struct fmt_counts_window *w, double cost, double t
 }
 
 /* All together they count as much as they would without weights: how many hits there were says something. */
-static void weigh(struct fmt_counts_window *w, size_t n, double cost, double turn_ns)
+static void weigh_windows(struct fmt_counts_window *w, size_t n, double cost, double turn_ns)
 {
 	double sum = 0, all;
 	bool alike = true;
@@ -322,7 +323,7 @@ void counts_record_end(struct counts_record *r, const struct profile *p)
 	r->blocks = out;
 	out = 0;
 	for (size_t i = 0; i < r->windows; i++)
-		if (!index_of(&r->link_at, r->window[i].link, &r->window[i].link))
+		if (!find_index(&r->link_at, r->window[i].link, &r->window[i].link))
 			r->dropped++;
 		else if (r->link[r->window[i].link].l.how)
 			r->window[out++] = r->window[i];
@@ -339,10 +340,10 @@ void counts_record_end(struct counts_record *r, const struct profile *p)
 	for (size_t i = 0; i < r->links; i++)
 		if (r->link[i].windows &&
 		    (r->link[i].l.how == FMT_CL_TRIPS || (r->link[i].l.how == FMT_CL_RATIO && cost > 0)))
-			weigh(&r->window[r->link[i].window], r->link[i].windows, cost,
-			      r->link[i].l.how == FMT_CL_TRIPS
-				      ? r->node[r->link[i].l.child].instructions * INSTRUCTION_NS
-				      : 0);
+			weigh_windows(&r->window[r->link[i].window], r->link[i].windows, cost,
+				      r->link[i].l.how == FMT_CL_TRIPS
+					      ? r->node[r->link[i].l.child].instructions * INSTRUCTION_NS
+					      : 0);
 }
 
 void counts_record_release(struct counts_record *r)

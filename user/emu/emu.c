@@ -140,7 +140,7 @@ void emu_free(struct emu *e)
 
 /* ---- code ---- */
 
-static struct code *decode(struct emu *e, uint64_t ip)
+static struct code *decode_at(struct emu *e, uint64_t ip)
 {
 	uint8_t bytes[INSN_BYTES] = { 0 };
 	size_t len = e->env.code(e->env.ctx, ip, bytes, sizeof(bytes));
@@ -164,14 +164,14 @@ static struct code *code_at(struct emu *e, uint64_t ip)
 
 	if (v)
 		return (struct code *)(uintptr_t)*v;
-	c = decode(e, ip);
+	c = decode_at(e, ip);
 	v = c ? map_put(&e->at, ip, NULL) : NULL;
 	if (v)
 		*v = (uintptr_t)c;
 	return v ? c : NULL;
 }
 
-static void met(struct emu *e, struct code *c)
+static void note_met_code(struct emu *e, struct code *c)
 {
 	if (c->met) {
 		c->runs++;
@@ -194,7 +194,7 @@ static bool sp_known(const struct emu *e)
 }
 
 /* At `target` the stack pointer is where the innermost call put it: so a call, and what it jumps on to, enters it. */
-static void entered(struct emu *e, uint64_t target)
+static void note_entry(struct emu *e, uint64_t target)
 {
 	const struct frame *f = e->frames ? &e->frame[e->frames - 1] : NULL;
 	uint32_t at;
@@ -391,7 +391,7 @@ static bool waits(struct emu *e)
 }
 
 /* What most calls say that go well. */
-static bool system_call(struct emu *e)
+static bool succeed_system_call(struct emu *e)
 {
 	struct emu_state *s = &e->s;
 	struct emu_value result = { 0 };
@@ -433,7 +433,7 @@ static bool system_call(struct emu *e)
 	return true;
 }
 
-static int jump(struct emu *e, const struct code *c, uint64_t next, uint64_t *to)
+static int jump_target(struct emu *e, const struct code *c, uint64_t next, uint64_t *to)
 {
 	const struct emu_insn *i = &c->i;
 	struct emu_value v = { next + (uint64_t)i->target, true };
@@ -446,16 +446,16 @@ static int jump(struct emu *e, const struct code *c, uint64_t next, uint64_t *to
 	return v.known ? -1 : EMU_TARGET;
 }
 
-static int call(struct emu *e, const struct code *c, uint64_t next, uint64_t *to)
+static int enter_call(struct emu *e, const struct code *c, uint64_t next, uint64_t *to)
 {
-	int end = jump(e, c, next, to);
+	int end = jump_target(e, c, next, to);
 
 	if (end >= 0)
 		return end;
 	if (emu_push(&e->s, e->mem, (struct emu_value){ next, true }, 8))
 		return EMU_FAULT;
 	push_frame(e, next);
-	entered(e, *to);
+	note_entry(e, *to);
 	return -1;
 }
 
@@ -489,7 +489,7 @@ static int guess(struct emu *e, const struct code *c, struct emu_result *out)
 }
 
 /* -1: goes on at *to; otherwise how it ends. */
-static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t *to)
+static int step_code(struct emu *e, struct code *c, struct emu_result *out, uint64_t *to)
 {
 	struct emu_state *s = &e->s;
 	uint64_t next = c->ip + c->i.len;
@@ -515,11 +515,11 @@ static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t 
 		*to = *to ? next : next + (uint64_t)c->i.target;
 		return -1;
 	case EMU_OP_JMP:
-		cond = jump(e, c, next, to);
+		cond = jump_target(e, c, next, to);
 		if (cond < 0)
-			entered(e, *to);
+			note_entry(e, *to);
 		return cond;
-	case EMU_OP_CALL: return call(e, c, next, to);
+	case EMU_OP_CALL: return enter_call(e, c, next, to);
 	case EMU_OP_RET: return go_back(e, c, to);
 	case EMU_OP_SYSCALL:
 		out->syscalls++;
@@ -527,7 +527,7 @@ static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t 
 			return EMU_ASTRAY;
 		if (waits(e))
 			return EMU_WAITS;
-		return system_call(e) ? -1 : EMU_SYSCALL;
+		return succeed_system_call(e) ? -1 : EMU_SYSCALL;
 	case EMU_OP_PAUSE: return ++e->spins > SPINS_MOST ? EMU_STUCK : -1;
 	case EMU_OP_TRAP: return EMU_ASTRAY;
 	case EMU_OP_UNKNOWN: rc = EMU_O_NO_RULE; break;
@@ -541,7 +541,7 @@ static int step(struct emu *e, struct code *c, struct emu_result *out, uint64_t 
 	return rc == EMU_OK ? -1 : rc == EMU_O_TRAP ? EMU_ASTRAY : EMU_FAULT;
 }
 
-static struct code *follow(struct emu *e, struct code *c, uint64_t to)
+static struct code *code_after(struct emu *e, struct code *c, uint64_t to)
 {
 	struct code **known;
 
@@ -553,7 +553,7 @@ static struct code *follow(struct emu *e, struct code *c, uint64_t to)
 	return *known;
 }
 
-static void begin(struct emu *e, const struct emu_start *start)
+static void set_start(struct emu *e, const struct emu_start *start)
 {
 	struct emu_state *s = &e->s;
 	uint64_t f = start->regs[WREG_FLAGS];
@@ -586,20 +586,20 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 	struct code *c;
 
 	*out = (struct emu_result){ .end = EMU_DONE };
-	begin(e, start);
-	c = follow(e, NULL, start->regs[WREG_IP]);
+	set_start(e, start);
+	c = code_after(e, NULL, start->regs[WREG_IP]);
 	while (out->insns < start->insns && !e->no_memory) {
 		uint64_t to = e->s.r[WREG_IP];
 		int end = EMU_CODE;
 
 		if (c) {
 			e->s.r[WREG_IP] = c->ip;
-			end = step(e, c, out, &to);
+			end = step_code(e, c, out, &to);
 		}
 		if (end < 0) {
-			met(e, c);
+			note_met_code(e, c);
 			out->insns++;
-			c = follow(e, c, to);
+			c = code_after(e, c, to);
 			e->s.r[WREG_IP] = to;
 			if (e->watcher)
 				e->watcher(e->watcher_ctx, &e->s, false);
@@ -623,7 +623,7 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 			out->end = end == EMU_ASTRAY ? EMU_STUCK : (enum emu_end)end;
 			break;
 		}
-		c = follow(e, NULL, e->s.r[WREG_IP]);
+		c = code_after(e, NULL, e->s.r[WREG_IP]);
 		if (e->watcher)
 			e->watcher(e->watcher_ctx, &e->s, true);
 	}

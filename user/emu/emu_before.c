@@ -65,7 +65,7 @@ struct emu_before *emu_before_new(const struct emu_env *env)
 	return b;
 }
 
-static void release(struct function *f)
+static void release_function(struct function *f)
 {
 	if (f->usable)
 		cfg_release(&f->graph);
@@ -78,7 +78,7 @@ static void release(struct function *f)
 void emu_before_forget(struct emu_before *b)
 {
 	for (unsigned n = 0; n < KEPT; n++)
-		release(&b->kept[n]);
+		release_function(&b->kept[n]);
 }
 
 void emu_before_free(struct emu_before *b)
@@ -91,7 +91,7 @@ void emu_before_free(struct emu_before *b)
 
 /* ---- recipes ---- */
 
-static unsigned number_of(const struct emu_operand *o)
+static unsigned register_number(const struct emu_operand *o)
 {
 	return o->kind == EMU_K_VEC ? o->reg : 32u + o->reg;
 }
@@ -109,7 +109,7 @@ static unsigned reads_of(const struct emu_insn *i, uint8_t *reg)
 
 	for (unsigned k = 0; k < i->ops; k++)
 		if (is_register(&i->o[k]) && (k || i->o[k].read || merges) && n++ < READS)
-			reg[n - 1] = (uint8_t)number_of(&i->o[k]);
+			reg[n - 1] = (uint8_t)register_number(&i->o[k]);
 	if (i->mask && n++ < READS)
 		reg[n - 1] = 32 + i->mask;
 	if (!i->vex &&
@@ -207,7 +207,8 @@ static bool writes_memory(const struct emu_insn *i)
 	return i->op == EMU_OP_PUSH || i->op == EMU_OP_MOVS || i->op == EMU_OP_STOS || i->op == EMU_OP_TRAP;
 }
 
-static void pass(struct emu_before *b, struct function *f, struct around *at, const struct emu_insn *i, uint64_t addr)
+static void pass_insn(struct emu_before *b, struct function *f, struct around *at, const struct emu_insn *i,
+		      uint64_t addr)
 {
 	uint16_t made = recipe_of(b, f, at, i, addr);
 	uint64_t written = i->vec_written | (uint64_t)i->mask_written << 32;
@@ -255,7 +256,7 @@ static bool decode_all(struct emu_before *b, const struct function *f)
 	return ok && vectors;
 }
 
-static bool walk(struct emu_before *b, struct function *f, uint32_t block, struct around *at, uint64_t until)
+static bool walk_block(struct emu_before *b, struct function *f, uint32_t block, struct around *at, uint64_t until)
 {
 	const struct cfg_block *k = &f->graph.block[block];
 
@@ -268,13 +269,13 @@ static bool walk(struct emu_before *b, struct function *f, uint32_t block, struc
 		i = insn(b, f, n);
 		if (!i)
 			return false;
-		pass(b, f, at, i, addr);
+		pass_insn(b, f, at, i, addr);
 	}
 	return !until;
 }
 
 /* What is the same on all ways that lead there. NOT_MET: none of them was walked yet. */
-static struct around meet(const struct function *f, uint32_t block, const struct around *out)
+static struct around join_predecessors(const struct function *f, uint32_t block, const struct around *out)
 {
 	const struct cfg_block *k = &f->graph.block[block];
 	struct around at;
@@ -298,7 +299,7 @@ static struct around meet(const struct function *f, uint32_t block, const struct
 	return at;
 }
 
-static bool settle(struct emu_before *b, struct function *f)
+static bool settle_function(struct emu_before *b, struct function *f)
 {
 	struct around *out = malloc(f->graph.blocks * sizeof(*out));
 	bool changed = true, ok = out;
@@ -309,12 +310,12 @@ static bool settle(struct emu_before *b, struct function *f)
 		changed = false;
 		ok = p < PASSES;
 		for (uint32_t k = 0; ok && k < f->graph.blocks; k++) {
-			struct around at = meet(f, k, out);
+			struct around at = join_predecessors(f, k, out);
 
 			f->in[k] = at;
 			if (at.v[0] == NOT_MET)
 				continue;
-			ok = walk(b, f, k, &at, 0);
+			ok = walk_block(b, f, k, &at, 0);
 			changed |= memcmp(&at, &out[k], sizeof(at)) != 0;
 			out[k] = at;
 		}
@@ -376,7 +377,7 @@ static bool study(struct emu_before *b, struct function *f)
 	f->in = calloc(f->graph.blocks, sizeof(*f->in));
 	f->recipe = calloc(RECIPES, sizeof(*f->recipe));
 	f->recipes = 1;
-	ok = f->in && f->recipe && f->graph.complete && decode_all(b, f) && settle(b, f) && find_live(b, f);
+	ok = f->in && f->recipe && f->graph.complete && decode_all(b, f) && settle_function(b, f) && find_live(b, f);
 	free(b->all);
 	b->all = NULL;
 	fewer = ok ? realloc(f->recipe, f->recipes * sizeof(*f->recipe)) : NULL;
@@ -384,7 +385,7 @@ static bool study(struct emu_before *b, struct function *f)
 	return ok;
 }
 
-static struct function *function_at(struct emu_before *b, uint64_t ip)
+static struct function *graph_of_function_at(struct emu_before *b, uint64_t ip)
 {
 	struct block_code code = { .read = b->env.code, .ctx = b->env.ctx };
 	struct function *f;
@@ -397,10 +398,10 @@ static struct function *function_at(struct emu_before *b, uint64_t ip)
 		if (b->kept[n].start == start && b->kept[n].end == end)
 			return &b->kept[n];
 	f = &b->kept[b->next++ % KEPT];
-	release(f);
+	release_function(f);
 	f->usable = !cfg_build(&code, start, end, &f->graph);
 	if (f->usable && !study(b, f))
-		release(f);
+		release_function(f);
 	f->start = start; /* what is of no use is not looked at twice */
 	f->end = end;
 	return f;
@@ -409,7 +410,7 @@ static struct function *function_at(struct emu_before *b, uint64_t ip)
 /* ---- at the sample ---- */
 
 /* Masks are kept as eight bytes. */
-static void set(struct emu_state *s, unsigned n, const struct emu_vec *v)
+static void set_vector(struct emu_state *s, unsigned n, const struct emu_vec *v)
 {
 	if (n < 32) {
 		s->v[n] = *v;
@@ -419,8 +420,8 @@ static void set(struct emu_state *s, unsigned n, const struct emu_vec *v)
 	}
 }
 
-static void follow(struct emu_before *b, struct emu_memory *m, const struct emu_state *s, const struct recipe *r,
-		   const struct emu_vec *made, struct emu_vec *out)
+static void recompute(struct emu_before *b, struct emu_memory *m, const struct emu_state *s, const struct recipe *r,
+		      const struct emu_vec *made, struct emu_vec *out)
 {
 	struct emu_state *t = &b->scratch;
 	uint8_t reg[READS];
@@ -431,7 +432,7 @@ static void follow(struct emu_before *b, struct emu_memory *m, const struct emu_
 	t->known = s->known;
 	t->r[WREG_IP] = r->addr;
 	for (unsigned k = 0; k < reads; k++)
-		set(t, reg[k], &made[r->from[k]]);
+		set_vector(t, reg[k], &made[r->from[k]]);
 	if (emu_vector(t, m, &r->i) != EMU_OK)
 		return;
 	if (r->i.o[0].kind == EMU_K_VEC) {
@@ -444,7 +445,7 @@ static void follow(struct emu_before *b, struct emu_memory *m, const struct emu_
 
 void emu_before(struct emu_before *b, struct emu_memory *m, struct emu_state *s)
 {
-	struct function *f = function_at(b, s->r[WREG_IP]);
+	struct function *f = graph_of_function_at(b, s->r[WREG_IP]);
 	uint32_t block = f && f->usable ? cfg_block_at(&f->graph, s->r[WREG_IP]) : CFG_NONE;
 	struct emu_vec *made = b->made;
 	struct around at;
@@ -453,7 +454,7 @@ void emu_before(struct emu_before *b, struct emu_memory *m, struct emu_state *s)
 		return;
 	at = f->in[block];
 	memset(made, 0, sizeof(b->made));
-	if (walk(b, f, block, &at, s->r[WREG_IP])) {
+	if (walk_block(b, f, block, &at, s->r[WREG_IP])) {
 		uint64_t live = used(b, f, block, s->r[WREG_IP], f->live[block]);
 		bool wanted[RECIPES] = { false };
 
@@ -468,9 +469,9 @@ void emu_before(struct emu_before *b, struct emu_memory *m, struct emu_state *s)
 				wanted[f->recipe[r].from[k]] = true;
 		for (unsigned r = 1; r < f->recipes; r++)
 			if (wanted[r])
-				follow(b, m, s, &f->recipe[r], made, &made[r]);
+				recompute(b, m, s, &f->recipe[r], made, &made[r]);
 		for (unsigned n = 0; n < REGISTERS; n++)
 			if (at.v[n])
-				set(s, n, &made[at.v[n]]);
+				set_vector(s, n, &made[at.v[n]]);
 	}
 }

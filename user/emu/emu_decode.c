@@ -175,7 +175,7 @@ static bool is_vector(ZydisRegister r)
 	return r >= ZYDIS_REGISTER_XMM0 && r <= ZYDIS_REGISTER_ZMM31;
 }
 
-static bool is_mask(ZydisRegister r)
+static bool is_mask_register(ZydisRegister r)
 {
 	return r >= ZYDIS_REGISTER_K0 && r <= ZYDIS_REGISTER_K7;
 }
@@ -188,7 +188,7 @@ static void add_written(const ZydisDecodedInstruction *z, const ZydisDecodedOper
 		return;
 	if (is_vector(r)) {
 		i->vec_written |= 1ull << ZydisRegisterGetId(r);
-	} else if (is_mask(r)) {
+	} else if (is_mask_register(r)) {
 		i->mask_written |= (uint8_t)(1u << ZydisRegisterGetId(r));
 		/* a pair of them, of which one is named */
 		if (z->mnemonic == ZYDIS_MNEMONIC_VP2INTERSECTD || z->mnemonic == ZYDIS_MNEMONIC_VP2INTERSECTQ)
@@ -258,7 +258,7 @@ static void set_operand(const ZydisDecodedInstruction *z, const ZydisDecodedOper
 	case ZYDIS_OPERAND_TYPE_REGISTER: break;
 	default: return;
 	}
-	if (is_vector(r) || is_mask(r)) {
+	if (is_vector(r) || is_mask_register(r)) {
 		o->kind = is_vector(r) ? EMU_K_VEC : EMU_K_MASK;
 		o->reg = (uint8_t)ZydisRegisterGetId(r);
 		if (is_vector(r))
@@ -355,10 +355,10 @@ static uint16_t choose_op(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 
 		if (op[k].type != ZYDIS_OPERAND_TYPE_REGISTER)
 			continue;
-		vector |= is_vector(r) || is_mask(r);
+		vector |= is_vector(r) || is_mask_register(r);
 		if (r >= ZYDIS_REGISTER_MM0 && r <= ZYDIS_REGISTER_MM7)
 			return EMU_OP_UNKNOWN;
-		if (k < z->operand_count_visible && !is_vector(r) && !is_mask(r) && gpr_of(r) >= WREG_IP)
+		if (k < z->operand_count_visible && !is_vector(r) && !is_mask_register(r) && gpr_of(r) >= WREG_IP)
 			return EMU_OP_UNKNOWN; /* a segment register, say */
 	}
 	if (insn_is_xsave(z))
@@ -408,7 +408,7 @@ static void set_vector_form(const ZydisDecodedInstruction *z, const ZydisDecoded
 		 z->encoding == ZYDIS_INSTRUCTION_ENCODING_XOP;
 	i->vector = i->vex ? (uint8_t)(z->avx.vector_length / 8) : 0;
 	if (z->encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX) {
-		if (is_mask(z->avx.mask.reg))
+		if (is_mask_register(z->avx.mask.reg))
 			i->mask = (uint8_t)ZydisRegisterGetId(z->avx.mask.reg);
 		i->zeroing = z->avx.mask.mode == ZYDIS_MASK_MODE_ZEROING ||
 			     z->avx.mask.mode == ZYDIS_MASK_MODE_CONTROL_ZEROING;
@@ -493,7 +493,7 @@ static void set_branch(const ZydisDecodedInstruction *z, struct emu_insn *i)
 		i->o[0].value &= 0xffff;
 }
 
-static void project(const struct insn *decoded, struct emu_insn *i)
+static void project_operands(const struct insn *decoded, struct emu_insn *i)
 {
 	const ZydisDecodedInstruction *z = &decoded->z;
 	const ZydisDecodedOperand *op = decoded->op;
@@ -546,6 +546,6 @@ int emu_decode(const uint8_t *bytes, size_t len, struct emu_insn *out)
 
 	memset(out, 0, sizeof(*out));
 	if (!err)
-		project(&decoded, out);
+		project_operands(&decoded, out);
 	return err;
 }

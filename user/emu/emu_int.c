@@ -4,7 +4,7 @@
 
 #include "emu/emu_ops.h"
 
-static uint64_t mask_of(unsigned width)
+static uint64_t width_mask(unsigned width)
 {
 	return width >= 8 ? ~0ull : (1ull << 8 * width) - 1;
 }
@@ -71,7 +71,7 @@ enum emu_outcome emu_load(const struct emu_state *s, struct emu_memory *m, const
 	*out = (struct emu_value){ 0 };
 	switch (o->kind) {
 	case EMU_K_REG:
-		*out = (struct emu_value){ s->r[o->reg] & mask_of(o->size), s->known >> o->reg & 1 };
+		*out = (struct emu_value){ s->r[o->reg] & width_mask(o->size), s->known >> o->reg & 1 };
 		return EMU_OK;
 	case EMU_K_HIGH: *out = (struct emu_value){ s->r[o->reg] >> 8 & 0xff, s->known >> o->reg & 1 }; return EMU_OK;
 	case EMU_K_IMM: *out = (struct emu_value){ (uint64_t)o->value, true }; return EMU_OK;
@@ -90,7 +90,7 @@ void emu_set(struct emu_state *s, unsigned reg, unsigned size, struct emu_value 
 	if (size >= 4)
 		s->r[reg] = size == 4 ? (uint32_t)v.v : v.v;
 	else
-		s->r[reg] = (s->r[reg] & ~mask_of(size)) | (v.v & mask_of(size));
+		s->r[reg] = (s->r[reg] & ~width_mask(size)) | (v.v & width_mask(size));
 	s->known &= ~(1u << reg);
 	s->known |= (uint32_t)(v.known && (size >= 4 || old)) << reg;
 }
@@ -127,14 +127,14 @@ void emu_flags(struct emu_state *s, uint8_t which, uint8_t value, bool known)
 
 static uint8_t of_result(uint64_t r, unsigned width)
 {
-	r &= mask_of(width);
+	r &= width_mask(width);
 	return (uint8_t)((r ? 0 : EMU_ZF) | (r & sign_of(width) ? EMU_SF : 0) |
 			 (__builtin_parity((uint8_t)r) ? 0 : EMU_PF));
 }
 
 static uint64_t added(struct emu_state *s, struct emu_value a, struct emu_value b, bool carry, unsigned w, bool known)
 {
-	uint64_t mask = mask_of(w), x = a.v & mask, y = b.v & mask, r = (x + y + carry) & mask;
+	uint64_t mask = width_mask(w), x = a.v & mask, y = b.v & mask, r = (x + y + carry) & mask;
 	uint8_t f = of_result(r, w);
 
 	f |= r < x || (carry && r == x) ? EMU_CF : 0;
@@ -147,7 +147,7 @@ static uint64_t added(struct emu_state *s, struct emu_value a, struct emu_value 
 static uint64_t taken_off(struct emu_state *s, struct emu_value a, struct emu_value b, bool borrow, unsigned w,
 			  bool known)
 {
-	uint64_t mask = mask_of(w), x = a.v & mask, y = b.v & mask, r = (x - y - borrow) & mask;
+	uint64_t mask = width_mask(w), x = a.v & mask, y = b.v & mask, r = (x - y - borrow) & mask;
 	uint8_t f = of_result(r, w);
 
 	f |= x < y || (borrow && x == y) ? EMU_CF : 0;
@@ -206,9 +206,9 @@ static enum emu_outcome two(struct emu_state *s, struct emu_memory *m, const str
 	if (same_register(i) &&
 	    (i->op == EMU_OP_XOR || i->op == EMU_OP_SUB || i->op == EMU_OP_SBB || i->op == EMU_OP_CMP)) {
 		a = b = (struct emu_value){ 0, true };
-	} else if (i->op == EMU_OP_AND && ((a.known && !a.v) || (b.known && !(b.v & mask_of(w))))) {
+	} else if (i->op == EMU_OP_AND && ((a.known && !a.v) || (b.known && !(b.v & width_mask(w))))) {
 		a = b = (struct emu_value){ 0, true };
-	} else if (i->op == EMU_OP_OR && b.known && (b.v & mask_of(w)) == mask_of(w)) {
+	} else if (i->op == EMU_OP_OR && b.known && (b.v & width_mask(w)) == width_mask(w)) {
 		a.known = true;
 	}
 	r.known = a.known && b.known;
@@ -233,7 +233,7 @@ static enum emu_outcome two(struct emu_state *s, struct emu_memory *m, const str
 	return i->op == EMU_OP_CMP || i->op == EMU_OP_TEST ? EMU_OK : emu_store(s, m, i, &i->o[0], r);
 }
 
-static enum emu_outcome one(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
+static enum emu_outcome one_operand(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
 {
 	unsigned w = i->o[0].size;
 	struct emu_value a, unit = { 1, true }, zero = { 0, true };
@@ -266,7 +266,7 @@ static uint64_t rotated_left(uint64_t v, unsigned n, unsigned bits)
 	return n ? (v << n | v >> (bits - n)) & (bits == 64 ? ~0ull : (1ull << bits) - 1) : v;
 }
 
-static enum emu_outcome shift(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
+static enum emu_outcome shift_integer(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
 {
 	unsigned w = i->o[0].size, bits = 8 * w, n;
 	struct emu_value a, by, r;
@@ -288,7 +288,7 @@ static enum emu_outcome shift(struct emu_state *s, struct emu_memory *m, const s
 	r.known = a.known;
 	switch (i->op) {
 	case EMU_OP_SHL:
-		r.v = n < bits ? a.v << n & mask_of(w) : 0;
+		r.v = n < bits ? a.v << n & width_mask(w) : 0;
 		f = n <= bits && a.v >> (bits - n) & 1 ? EMU_CF : 0;
 		f |= !(r.v & sign_of(w)) != !(f & EMU_CF) ? EMU_OF : 0;
 		break;
@@ -298,7 +298,7 @@ static enum emu_outcome shift(struct emu_state *s, struct emu_memory *m, const s
 		f |= a.v & sign_of(w) ? EMU_OF : 0;
 		break;
 	case EMU_OP_SAR:
-		r.v = (uint64_t)(extended(a.v, w) >> (n < 64 ? n : 63)) & mask_of(w);
+		r.v = (uint64_t)(extended(a.v, w) >> (n < 64 ? n : 63)) & width_mask(w);
 		f = extended(a.v, w) >> (n - 1) & 1 ? EMU_CF : 0;
 		break;
 	case EMU_OP_ROL:
@@ -342,7 +342,7 @@ static enum emu_outcome shift_double(struct emu_state *s, struct emu_memory *m, 
 	if (!n)
 		return emu_store(s, m, i, &i->o[0], a);
 	r.known = a.known && b.known;
-	r.v = (left ? a.v << n | b.v >> (bits - n) : a.v >> n | b.v << (bits - n)) & mask_of(w);
+	r.v = (left ? a.v << n | b.v >> (bits - n) : a.v >> n | b.v << (bits - n)) & width_mask(w);
 	cf = left ? a.v >> (bits - n) & 1 : a.v >> (n - 1) & 1;
 	emu_flags(s, EMU_ZF | EMU_SF | EMU_PF, of_result(r.v, w), r.known);
 	emu_flags(s, EMU_CF, cf ? EMU_CF : 0, a.known);
@@ -367,7 +367,7 @@ static enum emu_outcome imul(struct emu_state *s, struct emu_memory *m, const st
 	if (rc)
 		return rc;
 	wide = (__int128)extended(a.v, w) * extended(b.v, w);
-	r = (struct emu_value){ (uint64_t)wide & mask_of(w), a.known && b.known };
+	r = (struct emu_value){ (uint64_t)wide & width_mask(w), a.known && b.known };
 	over = wide != extended(r.v, w);
 	emu_flags(s, EMU_ARITH, 0, false);
 	emu_flags(s, EMU_CF | EMU_OF, over ? EMU_CF | EMU_OF : 0, r.known);
@@ -388,7 +388,7 @@ static enum emu_outcome multiply(struct emu_state *s, struct emu_memory *m, cons
 {
 	unsigned w = i->o[0].size, bits = 8 * w;
 	bool is_signed = i->op == EMU_OP_IMUL_WIDE, over;
-	struct emu_value a, b = { s->r[WREG_AX] & mask_of(w), s->known >> WREG_AX & 1 };
+	struct emu_value a, b = { s->r[WREG_AX] & width_mask(w), s->known >> WREG_AX & 1 };
 	enum emu_outcome rc = emu_load(s, m, i, &i->o[0], &a);
 	unsigned __int128 wide;
 	uint64_t low, high;
@@ -397,8 +397,8 @@ static enum emu_outcome multiply(struct emu_state *s, struct emu_memory *m, cons
 		return rc;
 	wide = is_signed ? (unsigned __int128)((__int128)extended(a.v, w) * extended(b.v, w))
 			 : (unsigned __int128)a.v * b.v;
-	low = (uint64_t)wide & mask_of(w);
-	high = (uint64_t)(wide >> bits) & mask_of(w);
+	low = (uint64_t)wide & width_mask(w);
+	high = (uint64_t)(wide >> bits) & width_mask(w);
 	over = is_signed ? (__int128)wide != extended(low, w) : high;
 	set_wide(s, w, low, high, a.known && b.known);
 	emu_flags(s, EMU_ARITH, 0, false);
@@ -421,16 +421,16 @@ static enum emu_outcome divide(struct emu_state *s, struct emu_memory *m, const 
 		set_wide(s, w, 0, 0, false);
 		return EMU_OK;
 	}
-	if (!(b.v &= mask_of(w)))
+	if (!(b.v &= width_mask(w)))
 		return EMU_O_TRAP;
 	if (w == 1)
 		n = s->r[WREG_AX] & 0xffff;
 	else
-		n = (unsigned __int128)(s->r[WREG_DX] & mask_of(w)) << bits | (s->r[WREG_AX] & mask_of(w));
+		n = (unsigned __int128)(s->r[WREG_DX] & width_mask(w)) << bits | (s->r[WREG_AX] & width_mask(w));
 	if (i->op == EMU_OP_DIV) {
 		q = n / b.v;
 		r = n % b.v;
-		if (q > mask_of(w))
+		if (q > width_mask(w))
 			return EMU_O_TRAP;
 	} else {
 		__int128 sn = w == 8 ? (__int128)n : (__int128)extended((uint64_t)n, 2 * w), sb = extended(b.v, w), sq;
@@ -444,7 +444,7 @@ static enum emu_outcome divide(struct emu_state *s, struct emu_memory *m, const 
 		if (sq != extended((uint64_t)q, w))
 			return EMU_O_TRAP;
 	}
-	set_wide(s, w, (uint64_t)q & mask_of(w), (uint64_t)r & mask_of(w), true);
+	set_wide(s, w, (uint64_t)q & width_mask(w), (uint64_t)r & width_mask(w), true);
 	return EMU_OK;
 }
 
@@ -491,7 +491,7 @@ static enum emu_outcome bit_scan(struct emu_state *s, struct emu_memory *m, cons
 
 	if (rc)
 		return rc;
-	a.v &= mask_of(w);
+	a.v &= width_mask(w);
 	r.known = a.known;
 	emu_flags(s, EMU_ARITH, 0, false);
 	switch (i->op) {
@@ -561,7 +561,7 @@ static enum emu_outcome bmi(struct emu_state *s, struct emu_memory *m, const str
 	case EMU_OP_RORX: r.v = rotated_left(a.v, bits - n, bits); break;
 	default: return EMU_O_NO_RULE;
 	}
-	r.v &= mask_of(w);
+	r.v &= width_mask(w);
 	if (i->op <= EMU_OP_BZHI) {
 		emu_flags(s, EMU_CF | EMU_OF | EMU_ZF | EMU_SF, (uint8_t)(f | (of_result(r.v, w) & (EMU_ZF | EMU_SF))),
 			  r.known);
@@ -573,20 +573,20 @@ static enum emu_outcome bmi(struct emu_state *s, struct emu_memory *m, const str
 static enum emu_outcome mulx(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
 {
 	unsigned w = i->o[0].size;
-	struct emu_value a, d = { s->r[WREG_DX] & mask_of(w), s->known >> WREG_DX & 1 };
+	struct emu_value a, d = { s->r[WREG_DX] & width_mask(w), s->known >> WREG_DX & 1 };
 	enum emu_outcome rc = emu_load(s, m, i, &i->o[2], &a);
 	unsigned __int128 wide = (unsigned __int128)a.v * d.v;
 	bool known = a.known && d.known;
 
 	if (rc)
 		return rc;
-	emu_store(s, m, i, &i->o[1], (struct emu_value){ (uint64_t)wide & mask_of(w), known });
-	return emu_store(s, m, i, &i->o[0], (struct emu_value){ (uint64_t)(wide >> 8 * w) & mask_of(w), known });
+	emu_store(s, m, i, &i->o[1], (struct emu_value){ (uint64_t)wide & width_mask(w), known });
+	return emu_store(s, m, i, &i->o[0], (struct emu_value){ (uint64_t)(wide >> 8 * w) & width_mask(w), known });
 }
 
 /* ---- moves ---- */
 
-static enum emu_outcome move(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
+static enum emu_outcome move_integer(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
 {
 	struct emu_value v, old;
 	enum emu_outcome rc = EMU_OK;
@@ -627,10 +627,10 @@ static enum emu_outcome move(struct emu_state *s, struct emu_memory *m, const st
 	return rc ? rc : emu_store(s, m, i, &i->o[0], v);
 }
 
-static enum emu_outcome exchange(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
+static enum emu_outcome exchange_operands(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
 {
 	unsigned w = i->o[0].size;
-	struct emu_value a, b, acc = { s->r[WREG_AX] & mask_of(w), s->known >> WREG_AX & 1 }, sum;
+	struct emu_value a, b, acc = { s->r[WREG_AX] & width_mask(w), s->known >> WREG_AX & 1 }, sum;
 	enum emu_outcome rc = emu_load(s, m, i, &i->o[0], &a);
 
 	rc = rc ? rc : emu_load(s, m, i, &i->o[1], &b);
@@ -679,7 +679,7 @@ enum emu_outcome emu_pop(struct emu_state *s, struct emu_memory *m, struct emu_v
 	return rc;
 }
 
-static enum emu_outcome stack(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
+static enum emu_outcome push_or_pop(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i)
 {
 	unsigned w = i->width == 2 ? 2 : 8;
 	struct emu_value v;
@@ -746,7 +746,7 @@ enum emu_outcome emu_integer(struct emu_state *s, struct emu_memory *m, const st
 	case EMU_OP_MOVSX:
 	case EMU_OP_LEA:
 	case EMU_OP_SETCC:
-	case EMU_OP_CMOV: return move(s, m, i);
+	case EMU_OP_CMOV: return move_integer(s, m, i);
 	case EMU_OP_ADD:
 	case EMU_OP_ADC:
 	case EMU_OP_SUB:
@@ -760,12 +760,12 @@ enum emu_outcome emu_integer(struct emu_state *s, struct emu_memory *m, const st
 	case EMU_OP_NEG:
 	case EMU_OP_INC:
 	case EMU_OP_DEC:
-	case EMU_OP_BSWAP: return one(s, m, i);
+	case EMU_OP_BSWAP: return one_operand(s, m, i);
 	case EMU_OP_SHL:
 	case EMU_OP_SHR:
 	case EMU_OP_SAR:
 	case EMU_OP_ROL:
-	case EMU_OP_ROR: return shift(s, m, i);
+	case EMU_OP_ROR: return shift_integer(s, m, i);
 	case EMU_OP_SHLD:
 	case EMU_OP_SHRD: return shift_double(s, m, i);
 	case EMU_OP_IMUL: return imul(s, m, i);
@@ -777,7 +777,7 @@ enum emu_outcome emu_integer(struct emu_state *s, struct emu_memory *m, const st
 	case EMU_OP_CWD: extend_accumulator(s, i); return EMU_OK;
 	case EMU_OP_XCHG:
 	case EMU_OP_XADD:
-	case EMU_OP_CMPXCHG: return exchange(s, m, i);
+	case EMU_OP_CMPXCHG: return exchange_operands(s, m, i);
 	case EMU_OP_BT:
 	case EMU_OP_BTS:
 	case EMU_OP_BTR:
@@ -799,7 +799,7 @@ enum emu_outcome emu_integer(struct emu_state *s, struct emu_memory *m, const st
 	case EMU_OP_MULX: return mulx(s, m, i);
 	case EMU_OP_PUSH:
 	case EMU_OP_POP:
-	case EMU_OP_LEAVE: return stack(s, m, i);
+	case EMU_OP_LEAVE: return push_or_pop(s, m, i);
 	case EMU_OP_STC: emu_flags(s, EMU_CF, EMU_CF, true); return EMU_OK;
 	case EMU_OP_CLC: emu_flags(s, EMU_CF, 0, true); return EMU_OK;
 	case EMU_OP_CMC: emu_flags(s, EMU_CF, (uint8_t)~s->flags, s->flags_known & EMU_CF); return EMU_OK;

@@ -60,7 +60,7 @@ void emu_pages_forget(struct emu_pages *p)
 	p->all = 0;
 }
 
-static void scale(struct scores *s, double by)
+static void scale_scores(struct scores *s, double by)
 {
 	for (uint32_t i = 0; i < s->count; i++)
 		s->hot[i].score *= by;
@@ -71,8 +71,8 @@ static void next_run(struct emu_pages *p)
 	p->runs++;
 	p->unit /= KEEP;
 	if (p->unit > UNIT_MOST) {
-		scale(&p->page, 1 / p->unit);
-		scale(&p->slot, 1 / p->unit);
+		scale_scores(&p->page, 1 / p->unit);
+		scale_scores(&p->slot, 1 / p->unit);
 		p->all /= p->unit;
 		p->unit = 1;
 	}
@@ -80,7 +80,7 @@ static void next_run(struct emu_pages *p)
 }
 
 /* Those that may still be asked for stay. */
-static void make_room(const struct emu_pages *p, struct scores *s)
+static void drop_rarest_pages(const struct emu_pages *p, struct scores *s)
 {
 	uint32_t out = 0;
 
@@ -96,7 +96,7 @@ static void make_room(const struct emu_pages *p, struct scores *s)
 	s->count = out;
 }
 
-static void met(const struct emu_pages *p, struct scores *s, uint64_t addr)
+static void score_page(const struct emu_pages *p, struct scores *s, uint64_t addr)
 {
 	bool added;
 	uint64_t *at = map_get(&s->at, addr);
@@ -104,7 +104,7 @@ static void met(const struct emu_pages *p, struct scores *s, uint64_t addr)
 	/* once in a run: what begins in this one is worth no room in it */
 	if (!at && s->count == MOST && s->full != p->runs) {
 		s->full = p->runs;
-		make_room(p, s);
+		drop_rarest_pages(p, s);
 	}
 	if (!at && s->count < MOST && (at = map_put(&s->at, addr, &added))) {
 		*at = s->count;
@@ -147,7 +147,7 @@ static void look_for_pointers(struct emu_pages *p, const struct late *l, const s
 
 			memcpy(&v, given[i].byte + at, sizeof(v));
 			if (is_late(l, v))
-				met(p, &p->slot, given[i].addr + at);
+				score_page(p, &p->slot, given[i].addr + at);
 		}
 	}
 }
@@ -161,7 +161,7 @@ void emu_pages_run(struct emu_pages *p, const struct emu *e, const struct sample
 	for (uint32_t i = 0; emu_touched(e, i, &t); i++) {
 		if (t.spared)
 			continue;
-		met(p, &p->page, t.addr);
+		score_page(p, &p->page, t.addr);
 		if (!t.given)
 			add_late(&late, t.addr);
 	}

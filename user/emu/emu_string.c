@@ -7,7 +7,7 @@
 #define MOST (1u << 18)     /* elements: more is no work for a copy */
 #define RUN_MOST (1u << 20) /* of all of a run: each is about as much work as an instruction */
 
-static bool known(const struct emu_state *s, unsigned reg)
+static bool register_known(const struct emu_state *s, unsigned reg)
 {
 	return s->known >> reg & 1;
 }
@@ -16,7 +16,7 @@ static bool known(const struct emu_state *s, unsigned reg)
 static enum emu_outcome element(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i, int64_t step)
 {
 	unsigned w = i->width;
-	struct emu_value a = { s->r[WREG_AX] & (w >= 8 ? ~0ull : (1ull << 8 * w) - 1), known(s, WREG_AX) }, b;
+	struct emu_value a = { s->r[WREG_AX] & (w >= 8 ? ~0ull : (1ull << 8 * w) - 1), register_known(s, WREG_AX) }, b;
 	enum emu_outcome rc = EMU_OK;
 
 	if (i->op == EMU_OP_MOVS || i->op == EMU_OP_CMPS)
@@ -51,7 +51,7 @@ static uint64_t many(struct emu_state *s, struct emu_memory *m, const struct emu
 	} else {
 		for (uint64_t k = 0; k < n; k++)
 			memcpy(b + k * w, &s->r[WREG_AX], w);
-		bits = known(s, WREG_AX) ? ~0ull : 0;
+		bits = register_known(s, WREG_AX) ? ~0ull : 0;
 	}
 	if (!emu_mem_write(m, s->r[WREG_DI], b, (unsigned)(n * w), bits))
 		return 0;
@@ -69,8 +69,8 @@ enum emu_outcome emu_string(struct emu_state *s, struct emu_memory *m, const str
 
 	if (!i->width || i->width > 8)
 		return EMU_O_NO_RULE;
-	if (!known(s, WREG_DI) || (source && !known(s, WREG_SI)) || !(s->flags_known & EMU_DF) ||
-	    (i->rep && !known(s, WREG_CX)))
+	if (!register_known(s, WREG_DI) || (source && !register_known(s, WREG_SI)) || !(s->flags_known & EMU_DF) ||
+	    (i->rep && !register_known(s, WREG_CX)))
 		return EMU_O_NO_RULE;
 	if (!i->rep)
 		return element(s, m, i, step);

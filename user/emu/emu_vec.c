@@ -148,7 +148,8 @@ bool vec_get_each(struct vec_ctx *c, const struct emu_operand *o, unsigned len, 
 	return !address(c, o, &addr) || get_masked(c, o, addr, out);
 }
 
-static enum emu_outcome store(struct vec_ctx *c, const struct emu_operand *o, const struct emu_vec *r, unsigned len)
+static enum emu_outcome store_elements(struct vec_ctx *c, const struct emu_operand *o, const struct emu_vec *r,
+				       unsigned len)
 {
 	unsigned w = c->rule->element;
 	uint64_t addr, k;
@@ -213,7 +214,7 @@ enum emu_outcome vec_put(struct vec_ctx *c, const struct emu_vec *r, unsigned le
 	if (!len || len > EMU_VEC_BYTES)
 		return EMU_O_NO_RULE;
 	if (o->kind == EMU_K_MEM)
-		return store(c, o, r, len);
+		return store_elements(c, o, r, len);
 	if (o->kind != EMU_K_VEC || (c->i->mask && !c->rule->element))
 		return EMU_O_NO_RULE;
 	if (!c->i->mask)

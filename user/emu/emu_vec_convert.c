@@ -4,7 +4,7 @@
 
 #include "emu/emu_vec_priv.h"
 
-static double as_double(uint64_t x, unsigned bits)
+static double float_as_double(uint64_t x, unsigned bits)
 {
 	uint32_t low = (uint32_t)x;
 	double d;
@@ -35,7 +35,7 @@ static uint64_t float_to_double(uint64_t a, unsigned bits)
 
 	if ((a & 0x7f800000) == 0x7f800000)
 		return (a >> 31) << 63 | 0x7ff0000000000000 | payload << 29 | (payload ? 1ull << 51 : 0);
-	return of_double(as_double(a, 32));
+	return of_double(float_as_double(a, 32));
 }
 
 static uint64_t double_to_float(uint64_t a, unsigned bits)
@@ -44,7 +44,7 @@ static uint64_t double_to_float(uint64_t a, unsigned bits)
 
 	if ((a & 0x7ff0000000000000) == 0x7ff0000000000000)
 		return (a >> 63) << 31 | 0x7f800000 | payload >> 29 | (payload ? 1u << 22 : 0);
-	return of_float((float)as_double(a, 64));
+	return of_float((float)float_as_double(a, 64));
 }
 
 static uint64_t int_to_float(uint64_t a, unsigned bits)
@@ -69,42 +69,42 @@ static uint64_t unsigned_to_double(uint64_t a, unsigned bits)
 
 static uint64_t to_int32(uint64_t a, unsigned bits)
 {
-	return to_integer(rint(as_double(a, bits)), 32);
+	return to_integer(rint(float_as_double(a, bits)), 32);
 }
 
 static uint64_t to_int32_cut(uint64_t a, unsigned bits)
 {
-	return to_integer(trunc(as_double(a, bits)), 32);
+	return to_integer(trunc(float_as_double(a, bits)), 32);
 }
 
 static uint64_t to_uint32(uint64_t a, unsigned bits)
 {
-	return to_unsigned(rint(as_double(a, bits)), 32);
+	return to_unsigned(rint(float_as_double(a, bits)), 32);
 }
 
 static uint64_t to_uint32_cut(uint64_t a, unsigned bits)
 {
-	return to_unsigned(trunc(as_double(a, bits)), 32);
+	return to_unsigned(trunc(float_as_double(a, bits)), 32);
 }
 
 static uint64_t to_uint64(uint64_t a, unsigned bits)
 {
-	return to_unsigned(rint(as_double(a, bits)), 64);
+	return to_unsigned(rint(float_as_double(a, bits)), 64);
 }
 
 static uint64_t to_uint64_cut(uint64_t a, unsigned bits)
 {
-	return to_unsigned(trunc(as_double(a, bits)), 64);
+	return to_unsigned(trunc(float_as_double(a, bits)), 64);
 }
 
 static uint64_t to_int64(uint64_t a, unsigned bits)
 {
-	return to_integer(rint(as_double(a, bits)), 64);
+	return to_integer(rint(float_as_double(a, bits)), 64);
 }
 
 static uint64_t to_int64_cut(uint64_t a, unsigned bits)
 {
-	return to_integer(trunc(as_double(a, bits)), 64);
+	return to_integer(trunc(float_as_double(a, bits)), 64);
 }
 
 /* cvtsi2sd and others: arg 0; cvtss2sd: arg: bytes of the source. */
@@ -132,7 +132,7 @@ static enum emu_outcome into_register(struct vec_ctx *c)
 
 	if (!vec_get(c, vec_last(c, 0), &a))
 		return c->bad;
-	d = as_double(vec_at(&a, 0, in), in * 8);
+	d = float_as_double(vec_at(&a, 0, in), in * 8);
 	d = c->rule->arg & CUT ? trunc(d) : rint(d);
 	return vec_put_gpr(c, &c->i->o[0], (c->rule->arg & UNSIGNED ? to_unsigned : to_integer)(d, bits),
 			   vec_known(&a, 0, in));

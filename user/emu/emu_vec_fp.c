@@ -36,7 +36,7 @@ static uint64_t quiet(uint64_t x, unsigned bits)
 }
 
 /* Of an operation whose operands are numbers. */
-static uint64_t number(uint64_t x, unsigned bits)
+static uint64_t result_of_numbers(uint64_t x, unsigned bits)
 {
 	return not_a_number(x, bits) ? bits == 32 ? 0xffc00000 : 0xfff8000000000000 : x;
 }
@@ -46,9 +46,9 @@ static uint64_t number(uint64_t x, unsigned bits)
 	{                                                                                                              \
 		if (not_a_number(a, bits) || not_a_number(b, bits))                                                    \
 			return quiet(not_a_number(a, bits) ? a : b, bits);                                             \
-		return number(bits == 32 ? of_float(as_float(a) op as_float(b))                                        \
-					 : of_double(as_double(a) op as_double(b)),                                    \
-			      bits);                                                                                   \
+		return result_of_numbers(bits == 32 ? of_float(as_float(a) op as_float(b))                             \
+						    : of_double(as_double(a) op as_double(b)),                         \
+					 bits);                                                                        \
 	}
 ARITHMETIC(add, +)
 ARITHMETIC(sub, -)
@@ -80,7 +80,7 @@ static uint64_t root(uint64_t a, unsigned bits)
 {
 	if (not_a_number(a, bits))
 		return quiet(a, bits);
-	return number(bits == 32 ? of_float(sqrtf(as_float(a))) : of_double(sqrt(as_double(a))), bits);
+	return result_of_numbers(bits == 32 ? of_float(sqrtf(as_float(a))) : of_double(sqrt(as_double(a))), bits);
 }
 
 static uint64_t to_integral(uint64_t a, unsigned bits, unsigned how)
@@ -133,7 +133,7 @@ static unsigned predicate_of(const struct vec_ctx *c)
 	return vec_imm(c) & (c->i->vex ? 15 : 7);
 }
 
-static bool compare(uint64_t a, uint64_t b, unsigned bits, unsigned predicate)
+static bool predicate_holds(uint64_t a, uint64_t b, unsigned bits, unsigned predicate)
 {
 	bool unordered = not_a_number(a, bits) || not_a_number(b, bits), eq = same_number(a, b, bits),
 	     lt = less(a, b, bits);
@@ -168,7 +168,8 @@ static enum emu_outcome compare_all(struct vec_ctx *c)
 	for (unsigned at = 0; at < len; at += w)
 		if (vec_known(&a, at, w) && vec_known(&b, at, w))
 			vec_set(&r, at, w,
-				compare(vec_at(&a, at, w), vec_at(&b, at, w), w * 8, predicate_of(c)) ? ~0ull : 0);
+				predicate_holds(vec_at(&a, at, w), vec_at(&b, at, w), w * 8, predicate_of(c)) ? ~0ull
+													      : 0);
 	return vec_put_compared(c, &r, len);
 }
 
@@ -182,7 +183,8 @@ static enum emu_outcome compare_scalar(struct vec_ctx *c)
 	if (!vec_get(c, vec_last(c, 1), &a) || !vec_get(c, vec_last(c, 0), &b))
 		return c->bad;
 	if (vec_known(&a, 0, w) && vec_known(&b, 0, w))
-		vec_set(&r, 0, w, compare(vec_at(&a, 0, w), vec_at(&b, 0, w), w * 8, predicate_of(c)) ? ~0ull : 0);
+		vec_set(&r, 0, w,
+			predicate_holds(vec_at(&a, 0, w), vec_at(&b, 0, w), w * 8, predicate_of(c)) ? ~0ull : 0);
 	return c->i->o[0].kind == EMU_K_MASK ? vec_put_compared(c, &r, w) : vec_put_scalar(c, &r, w);
 }
 
@@ -250,9 +252,9 @@ static uint64_t fused(uint64_t x, uint64_t y, uint64_t z, unsigned bits, unsigne
 		return quiet(not_a_number(x, bits) ? x : not_a_number(y, bits) ? y : z, bits);
 	x ^= signs & MINUS_PRODUCT ? top : 0;
 	z ^= signs & MINUS_ADDEND ? top : 0;
-	return number(bits == 32 ? of_float(fmaf(as_float(x), as_float(y), as_float(z)))
-				 : of_double(fma(as_double(x), as_double(y), as_double(z))),
-		      bits);
+	return result_of_numbers(bits == 32 ? of_float(fmaf(as_float(x), as_float(y), as_float(z)))
+					    : of_double(fma(as_double(x), as_double(y), as_double(z))),
+				 bits);
 }
 
 static enum emu_outcome multiply_add(struct vec_ctx *c)

@@ -2,14 +2,14 @@
 /* Mask registers, comparisons into them, and what vectors and masks tell the flags. */
 #include "emu/emu_vec_priv.h"
 
-static bool mask_of(const struct vec_ctx *c, const struct emu_operand *o, uint64_t *value)
+static bool mask_value_of(const struct vec_ctx *c, const struct emu_operand *o, uint64_t *value)
 {
 	*value = o->kind == EMU_K_MASK ? c->s->k[o->reg] & vec_ones(c->rule->element * 8) : 0;
 	return o->kind == EMU_K_MASK && c->s->k_known >> o->reg & 1;
 }
 
 /* kmov: element: bytes. */
-static enum emu_outcome move(struct vec_ctx *c)
+static enum emu_outcome move_mask(struct vec_ctx *c)
 {
 	const struct emu_operand *dst = &c->i->o[0], *src = &c->i->o[1];
 	unsigned w = c->rule->element;
@@ -34,7 +34,7 @@ static enum emu_outcome combine(struct vec_ctx *c)
 	const struct emu_operand *a = &c->i->o[1], *b = &c->i->o[2];
 	unsigned bits = c->rule->element * 8;
 	uint64_t x, y;
-	bool known_x = mask_of(c, a, &x), known_y = mask_of(c, b, &y), known = known_x && known_y;
+	bool known_x = mask_value_of(c, a, &x), known_y = mask_value_of(c, b, &y), known = known_x && known_y;
 
 	if (c->i->o[0].kind != EMU_K_MASK)
 		return EMU_O_NO_RULE;
@@ -49,7 +49,7 @@ static enum emu_outcome change(struct vec_ctx *c)
 {
 	unsigned bits = c->rule->element * 8;
 	uint64_t x;
-	bool known = mask_of(c, &c->i->o[1], &x);
+	bool known = mask_value_of(c, &c->i->o[1], &x);
 
 	if (c->i->o[0].kind != EMU_K_MASK)
 		return EMU_O_NO_RULE;
@@ -79,7 +79,7 @@ enum { KORTEST, KTEST };
 static enum emu_outcome test(struct vec_ctx *c)
 {
 	uint64_t x, y, ones = vec_ones(c->rule->element * 8);
-	bool known_x = mask_of(c, &c->i->o[0], &x), known_y = mask_of(c, &c->i->o[1], &y);
+	bool known_x = mask_value_of(c, &c->i->o[0], &x), known_y = mask_value_of(c, &c->i->o[1], &y);
 	unsigned flags, known = EMU_PF | EMU_AF | EMU_SF | EMU_OF;
 
 	if (c->rule->arg == KORTEST) {
@@ -120,7 +120,7 @@ static enum emu_outcome test_vectors(struct vec_ctx *c)
 }
 
 /* vpcmp: the immediate's low three bits say how; arg: signed. */
-static enum emu_outcome compare(struct vec_ctx *c)
+static enum emu_outcome compare_into_mask(struct vec_ctx *c)
 {
 	unsigned w = c->rule->element, len = vec_len(c), how = vec_imm(c) & 7;
 	bool self = vec_same(vec_last(c, 0), vec_last(c, 1));
@@ -153,7 +153,7 @@ static enum emu_outcome no_transaction(struct vec_ctx *c)
 		VEC_ONE(name##D, 4, what, shape, ##__VA_ARGS__), VEC_ONE(name##Q, 8, what, shape, ##__VA_ARGS__)
 
 static const struct vec_rule rows[] = {
-	SIZES(KMOV, 0, move),
+	SIZES(KMOV, 0, move_mask),
 	SIZES(KAND, 0, combine, .f2 = and),
 	SIZES(KANDN, 1, combine, .f2 = and_not),
 	SIZES(KOR, 0, combine, .f2 = or),
@@ -171,8 +171,8 @@ static const struct vec_rule rows[] = {
 	VEC_BOTH(PTEST, 0, 0, test_vectors),
 	VEC_ONE(VTESTPS, 4, 0, test_vectors),
 	VEC_ONE(VTESTPD, 8, 0, test_vectors),
-	SIZES(VPCMP, 1, compare),
-	SIZES(VPCMPU, 0, compare),
+	SIZES(VPCMP, 1, compare_into_mask),
+	SIZES(VPCMPU, 0, compare_into_mask),
 	VEC_ONE(XTEST, 0, 0, no_transaction),
 };
 const struct vec_rules vec_masks = { rows, sizeof(rows) / sizeof(*rows) };

@@ -5,8 +5,8 @@
 /* In a table of sources: byte n of the first source, SECOND + n of the second. */
 enum { SECOND = 64, ZERO = 255 };
 
-static void apply(struct emu_vec *r, const struct emu_vec *a, const struct emu_vec *b, const uint8_t *index,
-		  unsigned len)
+static void pick_elements(struct emu_vec *r, const struct emu_vec *a, const struct emu_vec *b, const uint8_t *index,
+			  unsigned len)
 {
 	r->known = 0;
 	for (unsigned at = 0; at < len; at++) {
@@ -29,7 +29,7 @@ static enum emu_outcome shuffle_of(struct vec_ctx *c, unsigned operands)
 	if (!vec_get_all(c, vec_last(c, operands - 1), len, &a) || !vec_get_all(c, vec_last(c, 0), len, &b))
 		return c->bad;
 	c->rule->select(index, len, vec_imm(c));
-	apply(&r, &a, &b, index, len);
+	pick_elements(&r, &a, &b, index, len);
 	return vec_put(c, &r, len);
 }
 
@@ -152,7 +152,7 @@ static enum emu_outcome insert_ps(struct vec_ctx *c)
 		if (imm >> (at / 4) & 1)
 			index[at] = ZERO;
 	}
-	apply(&r, &a, &b, index, 16);
+	pick_elements(&r, &a, &b, index, 16);
 	return vec_put(c, &r, 16);
 }
 
@@ -195,7 +195,7 @@ static enum emu_outcome permute(struct vec_ctx *c)
 		else
 			index[at] = (uint8_t)(n % (len / w) * w + at % w + (how != ACROSS && n & len / w ? SECOND : 0));
 	}
-	apply(&r, &a, &b, index, len);
+	pick_elements(&r, &a, &b, index, len);
 	r.known &= ~unknown;
 	return vec_put(c, &r, len);
 }
@@ -212,7 +212,7 @@ static enum emu_outcome shuffle_b(struct vec_ctx *c)
 	for (unsigned at = 0; at < len; at++)
 		index[at] = (uint8_t)(by.b[at] & 0x80 ? ZERO : (at & ~15u) + (by.b[at] & 15));
 	unknown = ~by.known;
-	apply(&r, &a, &a, index, len);
+	pick_elements(&r, &a, &a, index, len);
 	r.known &= ~unknown;
 	return vec_put(c, &r, len);
 }
@@ -238,7 +238,7 @@ static enum emu_outcome blend_by_sign(struct vec_ctx *c)
 		if (!(by.known >> top & 1))
 			unknown |= 1ull << at;
 	}
-	apply(&r, &a, &b, index, len);
+	pick_elements(&r, &a, &b, index, len);
 	r.known &= ~unknown;
 	return vec_put(c, &r, len);
 }

@@ -24,7 +24,7 @@ struct text {
 	unsigned len;
 };
 
-static void text_of(struct text *t, const struct emu_vec *v, unsigned imm)
+static void text_of_vector(struct text *t, const struct emu_vec *v, unsigned imm)
 {
 	unsigned w = imm & WORDS ? 2 : 1;
 
@@ -49,7 +49,7 @@ static bool given_length(const struct vec_ctx *c, unsigned reg, struct text *t, 
 	return true;
 }
 
-static bool matches(const struct text *a, const struct text *b, unsigned j, unsigned n, unsigned imm)
+static bool text_matches(const struct text *a, const struct text *b, unsigned j, unsigned n, unsigned imm)
 {
 	bool yes = false;
 
@@ -71,7 +71,7 @@ static bool matches(const struct text *a, const struct text *b, unsigned j, unsi
 	}
 }
 
-static enum emu_outcome put_index(struct vec_ctx *c, unsigned found, unsigned n, bool known)
+static enum emu_outcome put_index_register(struct vec_ctx *c, unsigned found, unsigned n, bool known)
 {
 	const struct emu_operand cx = { .kind = EMU_K_REG, .reg = WREG_CX, .size = 4 };
 	unsigned index = n;
@@ -111,16 +111,17 @@ static enum emu_outcome compare_text(struct vec_ctx *c)
 	if (!vec_get(c, &c->i->o[0], &va) || !vec_get(c, &c->i->o[1], &vb))
 		return c->bad;
 	known = vec_known(&va, 0, 16) && vec_known(&vb, 0, 16);
-	text_of(&a, &va, imm);
-	text_of(&b, &vb, imm);
+	text_of_vector(&a, &va, imm);
+	text_of_vector(&b, &vb, imm);
 	if (c->rule->arg & LENGTHS && !(given_length(c, WREG_AX, &a, n) && given_length(c, WREG_DX, &b, n)))
 		return EMU_O_NO_RULE;
 	for (unsigned j = 0; j < n; j++)
-		found |= (unsigned)(matches(&a, &b, j, n, imm) != (imm & NEGATE && !(imm & VALID_ONLY && j >= b.len)))
+		found |= (unsigned)(text_matches(&a, &b, j, n, imm) !=
+				    (imm & NEGATE && !(imm & VALID_ONLY && j >= b.len)))
 			 << j;
 	flags = (found ? EMU_CF : 0) | (b.len < n ? EMU_ZF : 0) | (a.len < n ? EMU_SF : 0) | (found & 1 ? EMU_OF : 0);
 	vec_put_flags(c, flags, known ? EMU_ARITH : EMU_AF | EMU_PF);
-	return c->rule->arg & MASK ? put_bits(c, found, n, known) : put_index(c, found, n, known);
+	return c->rule->arg & MASK ? put_bits(c, found, n, known) : put_index_register(c, found, n, known);
 }
 
 /* ---- polynomials ---- */

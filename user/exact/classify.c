@@ -27,7 +27,7 @@ static unsigned slow_cost(const struct dec_insn *in)
 	return in->element_bits == 64 ? DIV_WIDE : DIV_NARROW;
 }
 
-static unsigned cost_of(const struct dec_insn *in, enum xs_class_kind kind)
+static unsigned class_cost(const struct dec_insn *in, enum xs_class_kind kind)
 {
 	unsigned cost = kind == XS_CONTROL || (in->flags & DEC_F_FP) ? 2 : 1;
 
@@ -35,7 +35,7 @@ static unsigned cost_of(const struct dec_insn *in, enum xs_class_kind kind)
 	return in->flags & DEC_F_SLOW && slow_cost(in) > cost ? slow_cost(in) : cost;
 }
 
-static enum xs_class_kind kind_of(const struct dec_insn *in)
+static enum xs_class_kind kind_of_insn(const struct dec_insn *in)
 {
 	if (in->flags & DEC_F_COMPUTE)
 		return XS_COMPUTE;
@@ -51,8 +51,8 @@ struct xs_class exact_classify(const uint8_t *code, size_t len)
 
 	if (dec_decode(code, len, &in))
 		return c;
-	c.kind = (uint8_t)kind_of(&in);
-	c.cost = (uint8_t)cost_of(&in, c.kind);
+	c.kind = (uint8_t)kind_of_insn(&in);
+	c.cost = (uint8_t)class_cost(&in, c.kind);
 	if (c.kind == XS_COMPUTE && (in.flags & DEC_F_FP))
 		c.lanes_fp = in.lanes;
 	else if (c.kind == XS_COMPUTE)

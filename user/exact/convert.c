@@ -97,7 +97,7 @@ static void find_snapshot(struct conv *c)
 	c->res->torn = pos + 8 < c->size;
 }
 
-static uint32_t string_id(const struct conv *c, uint32_t id)
+static uint32_t converted_string(const struct conv *c, uint32_t id)
 {
 	const uint64_t *at = id ? map_get(&c->string_at, id) : NULL;
 
@@ -163,7 +163,7 @@ static void build_id_of(const char *path, struct fmt_module *m)
 }
 
 /* What the tool writes, and how large it is: anything else is damage. */
-static uint32_t size_of(uint32_t section)
+static uint32_t record_size_of(uint32_t section)
 {
 	switch (section) {
 	case FMT_FUNCTION: return sizeof(struct fmt_function);
@@ -187,14 +187,14 @@ static uint32_t size_of(uint32_t section)
 }
 
 /* "malloc in FUNCTION (file:line)": C++ names in it as people write them. */
-static uint32_t object_name(const struct conv *c, uint32_t id)
+static uint32_t allocation_name(const struct conv *c, uint32_t id)
 {
 	const char *s = string_text(c, id);
 	AUTO_BUF(out);
 	char word[1024], plain[2048];
 
 	if (!s || !strstr(s, "_Z"))
-		return string_id(c, id);
+		return converted_string(c, id);
 	while (*s) {
 		size_t n = strcspn(s, " ");
 
@@ -209,7 +209,7 @@ static uint32_t object_name(const struct conv *c, uint32_t id)
 		if (*s)
 			buf_addch(&out, *s++);
 	}
-	return buf_failed(&out) ? string_id(c, id) : store_string(c->w, out.data);
+	return buf_failed(&out) ? converted_string(c, id) : store_string(c->w, out.data);
 }
 
 /* The strings a record refers to, and what only the driver can add. */
@@ -223,7 +223,7 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 		uint8_t raw[256];
 	} u;
 
-	if (size > sizeof(u) || size != size_of(section))
+	if (size > sizeof(u) || size != record_size_of(section))
 		return 0;
 	memset(&u, 0, sizeof(u));
 	memcpy(&u, rec, size);
@@ -231,20 +231,20 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 	case FMT_FUNCTION:
 		u.fn.object = store_string(c->w, base_name(string_text(c, u.fn.object)));
 		u.fn.name = u.fn.id < c->name_cap && c->names[u.fn.id] ? store_string(c->w, c->names[u.fn.id])
-								       : string_id(c, u.fn.name);
-		u.fn.file = string_id(c, u.fn.file);
+								       : converted_string(c, u.fn.name);
+		u.fn.file = converted_string(c, u.fn.file);
 		c->res->functions++;
 		break;
 	case FMT_MODULE: {
 		const char *path = string_text(c, u.mod.path);
 
-		u.mod.path = string_id(c, u.mod.path);
+		u.mod.path = converted_string(c, u.mod.path);
 		if (u.mod.kind == FMT_MOD_FILE && path)
 			build_id_of(path, &u.mod);
 		break;
 	}
-	case FMT_OBJECT: u.obj.name = object_name(c, u.obj.name); break;
-	case FMT_COUNTER: u.counter.name = string_id(c, u.counter.name); break;
+	case FMT_OBJECT: u.obj.name = allocation_name(c, u.obj.name); break;
+	case FMT_COUNTER: u.counter.name = converted_string(c, u.counter.name); break;
 	case FMT_X_RUN:
 		memcpy(&c->res->run, rec, size);
 		c->res->has_run = true;
@@ -288,7 +288,7 @@ static int take_var(struct conv *c, uint32_t section, const uint8_t *rec, uint32
 			struct fmt_inline in;
 
 			memcpy(&in, copy + at, sizeof(in));
-			in.file = string_id(c, in.file);
+			in.file = converted_string(c, in.file);
 			memcpy(copy + at, &in, sizeof(in));
 		}
 		err = store_put_var(c->w, section, copy, n, NULL, 0);
@@ -301,7 +301,7 @@ static int take_var(struct conv *c, uint32_t section, const uint8_t *rec, uint32
 	}
 }
 
-static int take_block(struct conv *c, const struct xs_block *b, const uint8_t *body)
+static int take_each_record(struct conv *c, const struct xs_block *b, const uint8_t *body)
 {
 	size_t at = 0;
 	int err = 0;
@@ -345,7 +345,7 @@ static void on_name(void *ctx, size_t index, const struct symbol_frame *chain, u
 	}
 }
 
-static int by_module(const void *a, const void *b)
+static int by_module_and_address(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
@@ -354,7 +354,7 @@ static int by_module(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-static int collect(struct conv *c, const struct xs_block *b, const uint8_t *body)
+static int collect_places(struct conv *c, const struct xs_block *b, const uint8_t *body)
 {
 	/* records of no size: as many as the block cares to claim */
 	if (!b->rec_size)
@@ -387,7 +387,7 @@ static int collect(struct conv *c, const struct xs_block *b, const uint8_t *body
 	return 0;
 }
 
-static int resolve(struct conv *c)
+static int symbolize_places(struct conv *c)
 {
 	struct symbols *s = symbols_new(true, true);
 	uint64_t *addrs = calloc(c->place_count + 1, sizeof(*addrs));
@@ -395,7 +395,7 @@ static int resolve(struct conv *c)
 	int err = s && addrs ? 0 : -ENOMEM;
 
 	if (c->place_count)
-		qsort(c->places, c->place_count, sizeof(*c->places), by_module);
+		qsort(c->places, c->place_count, sizeof(*c->places), by_module_and_address);
 	for (size_t i = 0, j; !err && i < c->place_count; i = j) {
 		struct naming_run run = { c, i };
 		const struct mod *m = NULL;
@@ -422,7 +422,7 @@ static int resolve(struct conv *c)
 }
 
 /* Strings, places and modules first: names are wanted before the first function is written. */
-static int name_functions(struct conv *c)
+static int name_and_write_functions(struct conv *c)
 {
 	size_t pos = 0;
 	struct xs_block b;
@@ -431,14 +431,14 @@ static int name_functions(struct conv *c)
 
 	while (!err && next_block(c, &pos, &b, &body)) {
 		if (b.section == FMT_STRING)
-			err = take_block(c, &b, body);
+			err = take_each_record(c, &b, body);
 		else if (b.section == XS_FN_PLACE || b.section == FMT_MODULE)
-			err = collect(c, &b, body);
+			err = collect_places(c, &b, body);
 	}
-	return err ? err : resolve(c);
+	return err ? err : symbolize_places(c);
 }
 
-static int walk(struct conv *c, struct err *e)
+static int walk_blocks(struct conv *c, struct err *e)
 {
 	size_t pos = 0;
 	bool inside = false;
@@ -460,7 +460,7 @@ static int walk(struct conv *c, struct err *e)
 		if (inside && b.section != FMT_FUNCTION && b.section != FMT_MODULE &&
 		    (pos <= c->snap_begin || pos > c->snap_end))
 			continue;
-		err = take_block(c, &b, body);
+		err = take_each_record(c, &b, body);
 		if (err)
 			return err_set(e, err, "cannot write the profile: %s", strerror(-err));
 	}
@@ -495,11 +495,11 @@ int exact_convert(int fd, struct store_writer *w, struct exact_result *res, stru
 		c.data = map;
 		c.size = st.st_size;
 		find_snapshot(&c);
-		err = name_functions(&c);
+		err = name_and_write_functions(&c);
 		if (err)
 			err = err_set(e, err, "cannot name functions: %s", strerror(-err));
 		else
-			err = walk(&c, e);
+			err = walk_blocks(&c, e);
 	}
 	if (map != MAP_FAILED)
 		munmap(map, st.st_size);

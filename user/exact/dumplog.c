@@ -10,7 +10,7 @@
 
 #define MAX_NAME 65536
 
-static void functions(FILE *in, FILE *out, bool *cut)
+static void dump_functions(FILE *in, FILE *out, bool *cut)
 {
 	static char text[MAX_NAME + 1];
 	AUTO_BUF(line);
@@ -50,7 +50,7 @@ int kelog_text(FILE *in, FILE *out, bool *cut, struct err *e)
 	if (h.version != KE_VERSION)
 		return err_set(e, -EINVAL, "log version %u; this accperf reads version %u", h.version, KE_VERSION);
 	if (h.kind == KE_FUNCTION) {
-		functions(in, out, cut);
+		dump_functions(in, out, cut);
 	} else if (h.kind < KE_FUNCTION || h.kind > KE_XFERS || h.rec_size != sizeof(v)) {
 		return err_set(e, -EINVAL, "the log is damaged: kind %u, records of %u bytes", h.kind, h.rec_size);
 	} else {

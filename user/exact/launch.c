@@ -120,7 +120,7 @@ int exact_check_target(const char *command, char *path, size_t size, struct err 
 	return 0;
 }
 
-static void child(const char *dir, char **args, pid_t parent)
+static void run_valgrind(const char *dir, char **args, pid_t parent)
 {
 	char tool[PATH_MAX];
 
@@ -193,7 +193,7 @@ int exact_run(const char *dir, const struct exact_launch *l, int *status, void (
 		fcntl(tell[0], F_SETFD, 0);
 		for (size_t i = 0; l->inherited[i] >= 0; i++)
 			fcntl(l->inherited[i], F_SETFD, 0);
-		child(dir, args, self);
+		run_valgrind(dir, args, self);
 	}
 	close(ask[1]);
 	close(tell[0]);

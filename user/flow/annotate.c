@@ -35,7 +35,7 @@ struct job {
 	uint32_t *target; /* instructions, by what they go to */
 };
 
-static const char *keep(struct job *j, const char *s)
+static const char *keep_name(struct job *j, const char *s)
 {
 	uint32_t id = s && *s ? intern_str(&j->a->names, s, NULL) : 0;
 
@@ -101,14 +101,14 @@ static int choose_module(struct job *j, struct err *e)
 	return most > 0 ? 0 : -ENOENT;
 }
 
-static int by_address(const void *a, const void *b)
+static int ascending_addresses(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
 }
 
-static int take_addresses(struct job *j)
+static int take_sampled_addresses(struct job *j)
 {
 	const struct profile *p = j->p;
 
@@ -134,9 +134,9 @@ static int take_addresses(struct job *j)
 			return -ENOMEM;
 	}
 	if (j->at_count)
-		qsort(j->at, j->at_count, sizeof(*j->at), by_address);
+		qsort(j->at, j->at_count, sizeof(*j->at), ascending_addresses);
 	if (j->sampled_count)
-		qsort(j->sampled, j->sampled_count, sizeof(*j->sampled), by_address);
+		qsort(j->sampled, j->sampled_count, sizeof(*j->sampled), ascending_addresses);
 	return 0;
 }
 
@@ -474,7 +474,7 @@ static void finish_bytes(struct annotate_bytes *b, double all, double squares, b
 		b->bytes = NAN;
 }
 
-static void add_bytes(struct annotate_bytes *to, const struct annotate_bytes *b)
+static void sum_bytes(struct annotate_bytes *to, const struct annotate_bytes *b)
 {
 	to->bytes += b->bytes;
 	to->samples += b->samples;
@@ -498,8 +498,8 @@ static void take_bytes(struct job *j)
 	amounts = in_has_amounts(in, by_time);
 	a->accesses = in->access_count || in->blind_count;
 	for (size_t i = 0; i < a->insns; i++) {
-		add_bytes(&a->read, &a->insn[i].read);
-		add_bytes(&a->written, &a->insn[i].written);
+		sum_bytes(&a->read, &a->insn[i].read);
+		sum_bytes(&a->written, &a->insn[i].written);
 		finish_bytes(&a->insn[i].read, all.read, all.read_squares, amounts);
 		finish_bytes(&a->insn[i].written, all.written, all.written_squares, amounts);
 	}
@@ -605,8 +605,8 @@ static int take_runs(struct job *j)
 /* ---- names and lines ---- */
 
 /* Instructions by number, then what those go to that leave the function. */
-static void on_name(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
-		    enum symbol_origin origin)
+static void name_instruction(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
+			     enum symbol_origin origin)
 {
 	struct job *j = ctx;
 	bool target = index >= j->a->insns;
@@ -615,12 +615,12 @@ static void on_name(void *ctx, size_t index, const struct symbol_frame *chain, u
 	if (!count || (origin != SYM_DWARF && (origin != SYM_TABLE || !target)))
 		return;
 	if (target) {
-		i->callee = keep(j, chain[count - 1].name);
+		i->callee = keep_name(j, chain[count - 1].name);
 		return;
 	}
-	i->file = keep(j, chain[0].file);
+	i->file = keep_name(j, chain[0].file);
 	i->line = chain[0].line;
-	i->inlined = count > 1 ? keep(j, chain[0].name) : NULL;
+	i->inlined = count > 1 ? keep_name(j, chain[0].name) : NULL;
 }
 
 static int find_names(struct job *j)
@@ -643,7 +643,7 @@ static int find_names(struct job *j)
 	}
 	if (j->target) {
 		symbols_absolute(s);
-		err = symbols_resolve(s, j->file, addrs, n, on_name, j);
+		err = symbols_resolve(s, j->file, addrs, n, name_instruction, j);
 	}
 	symbols_free(s);
 	free(addrs);
@@ -698,9 +698,9 @@ static void choose_hot(struct annotation *a, bool all)
 		a->loop[loop].hot = true;
 }
 
-static int fill(struct job *j, struct err *e)
+static int fill_instructions(struct job *j, struct err *e)
 {
-	int err = take_addresses(j);
+	int err = take_sampled_addresses(j);
 
 	open_file(j);
 	j->a->path = j->p->modules[j->module].path;
@@ -729,7 +729,7 @@ int annotate(const struct profile *p, const struct flow_input *in, const struct 
 	out->precise = in->engine == FLOW_EXACT || (in->engine == FLOW_PMU && out->unit == PROFILE_ACCESSES);
 	err = choose_module(&j, e);
 	if (!err)
-		err = fill(&j, e);
+		err = fill_instructions(&j, e);
 	free(j.at);
 	free(j.sampled);
 	if (err)

@@ -12,7 +12,6 @@
 
 #include "abi.h"
 #include "code/cfg.h"
-#include "proc/ehframe.h"
 #include "proc/module.h"
 #include "flow/input_priv.h"
 #include "volume/flow_balance.h"
@@ -67,19 +66,7 @@ struct runs {
 
 /* ---- functions ---- */
 
-static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	return module_read(ctx, addr, buf, len);
-}
-
-static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
-{
-	const struct ehframe *f = module_ehframe(ctx);
-
-	return f && ehframe_function(f, addr, start, end);
-}
-
-static struct code_module *module_of(struct runs *rs, uint32_t id)
+static struct code_module *code_module_of(struct runs *rs, uint32_t id)
 {
 	for (uint32_t i = 0; i < rs->modules; i++)
 		if (rs->module[i].id == id)
@@ -91,7 +78,7 @@ static struct code_module *module_of(struct runs *rs, uint32_t id)
 }
 
 /* What an execution takes, in usual instructions. */
-static double cost_of(const struct cfg *c, const struct cfg_block *b)
+static double block_cost(const struct cfg *c, const struct cfg_block *b)
 {
 	double cost = 0;
 
@@ -114,19 +101,19 @@ static void add_nodes(struct runs *rs, struct function *f)
 	f->first_node = rs->s.nodes;
 	for (uint32_t b = 0; b < f->cfg.blocks; b++)
 		ADD(rs, rs->s.node, rs->s.nodes, rs->node_cap,
-		    ((struct flow_balance_node){ .cost = cost_of(&f->cfg, &f->cfg.block[b]) }));
+		    ((struct flow_balance_node){ .cost = block_cost(&f->cfg, &f->cfg.block[b]) }));
 }
 
 /* Index of the function around an address, FLOW_NONE if its code is not known. */
-static uint32_t function_of(struct runs *rs, uint32_t module, uint64_t addr)
+static uint32_t function_around(struct runs *rs, uint32_t module, uint64_t addr)
 {
-	struct code_module *m = module_of(rs, module);
-	struct block_code code = { .read = read_code, .bounds = code_bounds };
+	struct code_module *m = code_module_of(rs, module);
+	struct block_code code = { .read = module_code_read, .bounds = module_code_bounds };
 	struct function f = { 0 };
 	uint64_t start, end, *at;
 	bool added;
 
-	if (!m || !m->m || !code_bounds(m->m, addr, &start, &end))
+	if (!m || !m->m || !module_code_bounds(m->m, addr, &start, &end))
 		return FLOW_NONE;
 	at = map_put(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ start, &added);
 	if (!at) {
@@ -176,13 +163,13 @@ static uint32_t block_around(const struct cfg *c, uint64_t addr, uint32_t *insn)
 
 /* ---- the flow ---- */
 
-static uint32_t add_group(struct runs *rs, uint32_t from)
+static uint32_t add_balance_group(struct runs *rs, uint32_t from)
 {
 	ADD(rs, rs->s.group, rs->s.groups, rs->group_cap, ((struct flow_balance_group){ from }));
 	return rs->s.groups - 1;
 }
 
-static void add_edge(struct runs *rs, uint32_t to, uint32_t group, double against)
+static void add_balance_edge(struct runs *rs, uint32_t to, uint32_t group, double against)
 {
 	ADD(rs, rs->s.edge, rs->s.edges, rs->edge_cap, ((struct flow_balance_edge){ to, group, against }));
 }
@@ -191,17 +178,18 @@ static void add_function_flow(struct runs *rs, const struct function *f)
 {
 	for (uint32_t b = 0; b < f->cfg.blocks && !rs->failed; b++) {
 		const struct cfg_block *k = &f->cfg.block[b];
-		uint32_t g = k->succs ? add_group(rs, f->first_node + b) : 0;
+		uint32_t g = k->succs ? add_balance_group(rs, f->first_node + b) : 0;
 
 		for (uint32_t i = 0; i < k->succs; i++)
-			add_edge(rs, f->first_node + f->cfg.succ[k->succ + i], g, 0);
+			add_balance_edge(rs, f->first_node + f->cfg.succ[k->succ + i], g, 0);
 		/* not all ways on are known: mostly a cold half, or the end of the program */
 		if (k->succs && (k->flags & (CFG_RETURNS | CFG_LEAVES | CFG_STOPS | CFG_UNRESOLVED | CFG_VIA_COLD)))
-			add_edge(rs, rs->elsewhere, g, UNLIKELY);
+			add_balance_edge(rs, rs->elsewhere, g, UNLIKELY);
 		if (b == 0)
-			add_edge(rs, f->first_node, add_group(rs, SMOOTH_NONE), f->called ? NEVER_SEEN : 0);
+			add_balance_edge(rs, f->first_node, add_balance_group(rs, SMOOTH_NONE),
+					 f->called ? NEVER_SEEN : 0);
 		else if (!k->preds && !f->cfg.complete)
-			add_edge(rs, f->first_node + b, add_group(rs, SMOOTH_NONE), 0);
+			add_balance_edge(rs, f->first_node + b, add_balance_group(rs, SMOOTH_NONE), 0);
 	}
 }
 
@@ -225,7 +213,8 @@ static void add_direct_calls(struct runs *rs, uint32_t fi)
 		}
 		*call = UINT64_MAX; /* settled */
 		callee->called = true;
-		add_edge(rs, callee->first_node, add_group(rs, rs->function[fi].first_node + c->block), 0);
+		add_balance_edge(rs, callee->first_node, add_balance_group(rs, rs->function[fi].first_node + c->block),
+				 0);
 	}
 }
 
@@ -244,7 +233,7 @@ static uint32_t call_before(const struct cfg *c, uint64_t in_call)
 /* A caller and a callee that stood next to each other on a stack. */
 static void add_pair(struct runs *rs, const struct fmt_frame *caller, uint32_t callee)
 {
-	uint32_t fi = function_of(rs, caller->module, caller->addr), call;
+	uint32_t fi = function_around(rs, caller->module, caller->addr), call;
 	uint64_t *group, *pair;
 	bool added;
 
@@ -261,17 +250,17 @@ static void add_pair(struct runs *rs, const struct fmt_frame *caller, uint32_t c
 	if (*group == UINT64_MAX)
 		return;
 	if (added)
-		*group = add_group(rs, rs->function[fi].first_node + rs->function[fi].cfg.call[call].block);
+		*group = add_balance_group(rs, rs->function[fi].first_node + rs->function[fi].cfg.call[call].block);
 	pair = map_put(&rs->pair_at, *group << 32 | callee, &added);
 	if (!pair) {
 		rs->failed = true;
 	} else if (added) {
 		rs->function[callee].called = true;
-		add_edge(rs, rs->function[callee].first_node, (uint32_t)*group, 0);
+		add_balance_edge(rs, rs->function[callee].first_node, (uint32_t)*group, 0);
 	}
 }
 
-static bool is_stub(struct runs *rs, const struct fmt_frame *f)
+static bool frame_in_stub(struct runs *rs, const struct fmt_frame *f)
 {
 	uint32_t id = func_of_code(rs->r, f->addr, f->module, 0);
 	const char *name = id == FLOW_NONE ? "" : rs->r->in->funcs[id].name;
@@ -285,15 +274,15 @@ static bool in_function(struct runs *rs, const struct fmt_frame *f)
 {
 	const struct profile_module *m = raw_module(rs->r, f->module);
 
-	return m && m->kind == FMT_MOD_FILE && !is_stub(rs, f);
+	return m && m->kind == FMT_MOD_FILE && !frame_in_stub(rs, f);
 }
 
 /* Time into blocks, functions of all frames. */
-static void take_cell(struct runs *rs, uint32_t stack, double ns)
+static void spread_time(struct runs *rs, uint32_t stack, double ns)
 {
 	for (uint32_t i = 0; i < raw_frames(rs->r, stack) && !rs->failed; i++) {
 		const struct fmt_frame f = raw_frame(rs->r, stack, i);
-		uint32_t fi = in_function(rs, &f) ? function_of(rs, f.module, f.addr) : FLOW_NONE, block, insn;
+		uint32_t fi = in_function(rs, &f) ? function_around(rs, f.module, f.addr) : FLOW_NONE, block, insn;
 
 		if (fi == FLOW_NONE)
 			continue;
@@ -307,19 +296,19 @@ static void take_cell(struct runs *rs, uint32_t stack, double ns)
 	}
 }
 
-static void take_calls(struct runs *rs, uint32_t stack)
+static void count_calls_of_stack(struct runs *rs, uint32_t stack)
 {
 	for (uint32_t i = 0; i + 1 < raw_frames(rs->r, stack) && !rs->failed; i++) {
 		const struct fmt_frame f = raw_frame(rs->r, stack, i), caller = raw_frame(rs->r, stack, i + 1);
 
 		if ((caller.flags & FMT_FRAME_RETURN) && !(f.flags & FMT_FRAME_SIGNAL) && in_function(rs, &f) &&
 		    in_function(rs, &caller))
-			add_pair(rs, &caller, function_of(rs, f.module, f.addr));
+			add_pair(rs, &caller, function_around(rs, f.module, f.addr));
 	}
 }
 
 /* What one of a function's instructions takes by the costs of its blocks, where its time was sampled. */
-static double cost_each(const struct runs *rs, const struct function *f)
+static double cost_per_insn(const struct runs *rs, const struct function *f)
 {
 	double time = 0, instructions = 0;
 
@@ -342,7 +331,7 @@ static void take_counts(struct runs *rs, const struct counts_record *c, const st
 	uint32_t *at = malloc((t->groups + 1) * sizeof(*at));
 
 	for (size_t i = 0; time && at && i < t->groups; i++) {
-		const struct code_module *m = module_of(rs, c->func[i].module);
+		const struct code_module *m = code_module_of(rs, c->func[i].module);
 		const uint64_t *fi =
 			m ? map_get(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ c->func[i].start) : NULL;
 		double n = t->group[i].instructions;
@@ -364,7 +353,7 @@ static void take_counts(struct runs *rs, const struct counts_record *c, const st
 		if (!(time[i] > 0))
 			continue;
 		factor = g->instructions / instructions * all / time[i];
-		factor *= cost_each(rs, &rs->function[at[i]]);
+		factor *= cost_per_insn(rs, &rs->function[at[i]]);
 		for (uint32_t b = 0; b < rs->function[at[i]].cfg.blocks; b++)
 			rs->s.node[rs->function[at[i]].first_node + b].time *= factor;
 	}
@@ -399,7 +388,7 @@ static uint32_t burst_function(struct runs *rs, const struct fmt_burst_site *s)
 {
 	const struct fmt_frame at = { .addr = s->ip, .module = s->module };
 
-	return s->runs > 0 && in_function(rs, &at) ? function_of(rs, s->module, s->ip) : FLOW_NONE;
+	return s->runs > 0 && in_function(rs, &at) ? function_around(rs, s->module, s->ip) : FLOW_NONE;
 }
 
 /* Functions that bursts met, but no sample. */
@@ -416,7 +405,7 @@ static void add_burst_functions(struct runs *rs)
 }
 
 /* Executions of a function's blocks, times their instructions. */
-static double work_of(const struct function *f, const double *runs)
+static double work_of_blocks(const struct function *f, const double *runs)
 {
 	double sum = 0;
 
@@ -429,11 +418,11 @@ static double work_of(const struct function *f, const double *runs)
  * and those that lose their way end early. */
 static void part_by_bursts(struct runs *rs, const struct function *f, const double *seen, double *runs)
 {
-	double by_bursts = work_of(f, seen), work;
+	double by_bursts = work_of_blocks(f, seen), work;
 
 	for (uint32_t k = 0; k < f->cfg.blocks; k++)
 		runs[k] = rs->s.node[f->first_node + k].runs;
-	work = work_of(f, runs);
+	work = work_of_blocks(f, runs);
 	for (uint32_t k = 0; k < f->cfg.blocks && by_bursts > 0 && work < MOST_RUNS; k++)
 		rs->s.node[f->first_node + k].runs = seen[k] * work / by_bursts;
 }
@@ -498,7 +487,7 @@ static void use_bursts(struct runs *rs)
 	free(told_by);
 }
 
-static void build(struct runs *rs)
+static void build_balance(struct runs *rs)
 {
 	struct raw *r = rs->r;
 	double ns = 0, samples = 0;
@@ -508,7 +497,7 @@ static void build(struct runs *rs)
 	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
 		if (!raw_frames(r, r->cell[i].stack) || !(r->cell[i].ns > 0))
 			continue;
-		take_cell(rs, r->cell[i].stack, r->cell[i].ns);
+		spread_time(rs, r->cell[i].stack, r->cell[i].ns);
 		ns += r->cell[i].ns;
 		samples += (double)r->cell[i].samples;
 	}
@@ -518,7 +507,7 @@ static void build(struct runs *rs)
 		add_direct_calls(rs, i);
 	for (size_t i = 0; i < r->cell_count && !rs->failed; i++)
 		if (r->cell[i].ns > 0)
-			take_calls(rs, r->cell[i].stack);
+			count_calls_of_stack(rs, r->cell[i].stack);
 	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
 		add_function_flow(rs, &rs->function[i]);
 	rs->s.period = samples > 0 ? ns / samples : 0;
@@ -531,7 +520,7 @@ static uint64_t sum_key(uint64_t ip, uint32_t module, bool store)
 	return input_code_key(module, ip) ^ (uint64_t)store << 63;
 }
 
-static double *sum_of(struct runs *rs, uint64_t ip, uint32_t module, bool store)
+static double *sum_of_site(struct runs *rs, uint64_t ip, uint32_t module, bool store)
 {
 	bool added;
 	uint64_t *at = map_put(&rs->site_sum, sum_key(ip, module, store), &added);
@@ -557,7 +546,7 @@ static void add_weights(struct runs *rs, const struct in_access *a, size_t n)
 {
 	for (size_t i = 0; i < n && !rs->failed; i++) {
 		const struct site_key *k = intern_get(&rs->r->site_keys, a[i].site + 1, NULL);
-		double *sum = is_timed(&a[i]) ? sum_of(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
+		double *sum = is_timed(&a[i]) ? sum_of_site(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
 
 		if (sum)
 			*sum += a[i].weight;
@@ -567,7 +556,7 @@ static void add_weights(struct runs *rs, const struct in_access *a, size_t n)
 /* Executions of an instruction as solved; NaN where its code is not known. */
 static double solved(struct runs *rs, uint64_t ip, uint32_t module)
 {
-	uint32_t fi = function_of(rs, module, ip), block, insn;
+	uint32_t fi = function_around(rs, module, ip), block, insn;
 
 	if (fi == FLOW_NONE)
 		return NAN;
@@ -578,7 +567,7 @@ static double solved(struct runs *rs, uint64_t ip, uint32_t module)
 /* An instruction whose accesses were weighed by its block. */
 static void keep_block_of(struct runs *rs, uint64_t ip, uint32_t module)
 {
-	uint32_t fi = rs->block ? function_of(rs, module, ip) : FLOW_NONE, insn;
+	uint32_t fi = rs->block ? function_around(rs, module, ip) : FLOW_NONE, insn;
 	uint32_t block = fi == FLOW_NONE ? CFG_NONE : block_around(&rs->function[fi].cfg, ip, &insn);
 	uint32_t node = block == CFG_NONE ? rs->blocks : rs->function[fi].first_node + block;
 	uint64_t *at;
@@ -592,11 +581,12 @@ static void keep_block_of(struct runs *rs, uint64_t ip, uint32_t module)
 		*at = rs->block[node];
 }
 
-static void weigh(struct runs *rs, struct in_access *a, size_t n, double unit)
+static void weigh_accesses(struct runs *rs, struct in_access *a, size_t n, double unit)
 {
 	for (size_t i = 0; i < n && !rs->failed; i++) {
 		const struct site_key *k = intern_get(&rs->r->site_keys, a[i].site + 1, NULL);
-		const double *sum = is_timed(&a[i]) ? sum_of(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
+		const double *sum =
+			is_timed(&a[i]) ? sum_of_site(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
 		double runs = sum && *sum > 0 ? solved(rs, k->ip, k->module) * unit : NAN;
 
 		if (!(runs >= 0 && runs < MOST_RUNS))
@@ -637,7 +627,7 @@ static bool keeps_frame_pointer(const struct cfg *c)
 }
 
 /* Where a module lies in the only process that has it. */
-static bool place_of(const struct runs *rs, const struct code_module *m, uint64_t *bias, uint32_t *pid)
+static bool place_of_module(const struct runs *rs, const struct code_module *m, uint64_t *bias, uint32_t *pid)
 {
 	bool found = false;
 
@@ -658,8 +648,8 @@ static bool place_of(const struct runs *rs, const struct code_module *m, uint64_
 
 /* An access that must have happened although no sample met it. Relative to the instruction its address
  * is known all the same. */
-static void add_access(struct runs *rs, const struct function *f, uint64_t ip, const struct dec_insn *d,
-		       const struct dec_mem *o, double runs)
+static void add_unsampled_access(struct runs *rs, const struct function *f, uint64_t ip, const struct dec_insn *d,
+				 const struct dec_mem *o, double runs)
 {
 	const struct code_module *m = &rs->module[f->module];
 	struct flow_input *in = rs->r->in;
@@ -677,7 +667,7 @@ static void add_access(struct runs *rs, const struct function *f, uint64_t ip, c
 	if (!site) {
 		rs->failed = true;
 	} else if (o->base == WREG_IP && o->index == DEC_NOREG && o->segment == DEC_NOREG &&
-		   place_of(rs, m, &bias, &a.pid)) {
+		   place_of_module(rs, m, &bias, &a.pid)) {
 		a.addr = bias + ip + d->len + (uint64_t)o->disp;
 		a.tid = a.pid;
 		ADD(rs, in->access, in->access_count, in->access_cap, a);
@@ -704,7 +694,7 @@ static void add_stub_loads(struct runs *rs, const struct function *f, double uni
 				break;
 			if ((d.flags & DEC_F_BRANCH) && !(d.flags & (DEC_F_DIRECT | DEC_F_CALL)) && d.mem_cnt == 1 &&
 			    d.mem[0].base == WREG_IP)
-				add_access(rs, f, at, &d, &d.mem[0], runs);
+				add_unsampled_access(rs, f, at, &d, &d.mem[0], runs);
 			if ((d.flags & DEC_F_BRANCH) || d.mem_cnt)
 				break;
 			at += d.len;
@@ -733,14 +723,14 @@ static void add_unsampled(struct runs *rs, const struct function *f, double unit
 
 				if (!stack && o->size && !(o->flags & DEC_M_REP) &&
 				    !map_get(&rs->site_sum, sum_key(ip, module, !(o->flags & DEC_M_LOAD))))
-					add_access(rs, f, ip, &d, o, runs);
+					add_unsampled_access(rs, f, ip, &d, o, runs);
 			}
 		}
 	}
 	add_stub_loads(rs, f, unit);
 }
 
-static void release(struct runs *rs)
+static void release_runs(struct runs *rs)
 {
 	free(rs->block);
 	for (uint32_t i = 0; i < rs->functions; i++)
@@ -772,7 +762,7 @@ int input_runs(struct raw *r)
 	rs.module = calloc(r->p->module_count + 1, sizeof(*rs.module));
 	if (!rs.module)
 		return err_set(r->e, -ENOMEM, "out of memory");
-	build(&rs);
+	build_balance(&rs);
 	if (!rs.failed && rs.s.nodes && rs.s.edges)
 		err = flow_balance_solve(&rs.s);
 	if (!err && !rs.failed && r->bursts.sites)
@@ -782,13 +772,13 @@ int input_runs(struct raw *r)
 		add_weights(&rs, in->blind, in->blind_count);
 		unit = unit_of(&rs);
 		if (unit > 0) {
-			weigh(&rs, in->access, in->access_count, unit);
-			weigh(&rs, in->blind, in->blind_count, unit);
+			weigh_accesses(&rs, in->access, in->access_count, unit);
+			weigh_accesses(&rs, in->blind, in->blind_count, unit);
 			for (uint32_t i = 0; i < rs.functions; i++)
 				add_unsampled(&rs, &rs.function[i], unit);
 		}
 	}
 	err = rs.failed ? -ENOMEM : err == -EINVAL ? 0 : err;
-	release(&rs);
+	release_runs(&rs);
 	return err ? err_set(r->e, err, "out of memory") : 0;
 }

@@ -13,7 +13,7 @@ struct order {                   /* of a pair, while they are sorted */
 	uint32_t site, by, pair; /* by: bin, or who wrote */
 };
 
-static int by_site(const void *a, const void *b)
+static int by_load_site(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
 
@@ -117,7 +117,7 @@ static void put_in_order(struct bursts *b, const struct flow_input *in, struct o
 
 	for (size_t i = 0; i < n; i++)
 		o[i] = (struct order){ in->burst_pair[i].reader, in->burst_pair[i].bin, (uint32_t)i };
-	qsort(o, n, sizeof(*o), by_site);
+	qsort(o, n, sizeof(*o), by_load_site);
 	for (size_t i = 0; i < n; i++) {
 		b->pair[i] = (struct burst_pair){ .site = o[i].site, .bin = o[i].by, .writer = FLOW_NONE };
 		b->pair_at[o[i].pair] = (uint32_t)i;
@@ -128,9 +128,9 @@ static void put_in_order(struct bursts *b, const struct flow_input *in, struct o
 		if (in->burst_pair[i].writer != FLOW_NONE)
 			o[n++] = (struct order){ in->burst_pair[i].reader, in->sites[in->burst_pair[i].writer].func,
 						 (uint32_t)i };
-	qsort(o, n, sizeof(*o), by_site);
+	qsort(o, n, sizeof(*o), by_load_site);
 	for (size_t i = 0; i < n; i++) {
-		if (!i || by_site(&o[i - 1], &o[i]))
+		if (!i || by_load_site(&o[i - 1], &o[i]))
 			b->writer[b->count++] = (struct burst_writer){ .site = o[i].site, .func = o[i].by };
 		b->pair[b->pair_at[o[i].pair]].writer = (uint32_t)b->count - 1;
 	}

@@ -83,7 +83,7 @@ int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
 	return e && e->code ? err : err_set(e, err, "writing the flow result failed: %s", strerror(-err));
 }
 
-static int begin(void *ctx, const void *rec, size_t size)
+static int take_flow(void *ctx, const void *rec, size_t size)
 {
 	struct flow_cache *c = ctx;
 	const struct fmt_flow *h = rec;
@@ -120,7 +120,7 @@ static int no_head(const struct flow_cache *c)
 	return c->count ? 0 : err_set(c->e, -EINVAL, "the profile's flow result has no head: it is damaged");
 }
 
-static int add_function(void *ctx, const void *rec, size_t size)
+static int take_flow_function(void *ctx, const void *rec, size_t size)
 {
 	struct flow_cache *c = ctx;
 	const struct fmt_flow_function *n = rec;
@@ -158,7 +158,7 @@ static int add_function(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
-static int add_edge(void *ctx, const void *rec, size_t size)
+static int take_flow_edge(void *ctx, const void *rec, size_t size)
 {
 	struct flow_cache *c = ctx;
 	const struct fmt_flow_edge *n = rec;
@@ -185,9 +185,9 @@ static int add_edge(void *ctx, const void *rec, size_t size)
 }
 
 static const struct section_row rows[] = {
-	{ FMT_FLOW, sizeof(struct fmt_flow), begin, NULL },
-	{ FMT_FLOW_FUNCTION, sizeof(struct fmt_flow_function), add_function, NULL },
-	{ FMT_FLOW_EDGE, sizeof(struct fmt_flow_edge), add_edge, NULL },
+	{ FMT_FLOW, sizeof(struct fmt_flow), take_flow, NULL },
+	{ FMT_FLOW_FUNCTION, sizeof(struct fmt_flow_function), take_flow_function, NULL },
+	{ FMT_FLOW_EDGE, sizeof(struct fmt_flow_edge), take_flow_edge, NULL },
 };
 
 struct section_reader flow_cache_reader(struct flow_cache *c, const struct store_reader *r, struct err *e)

@@ -8,7 +8,7 @@
 #define COST_UNSURE 0.25 /* of what observing is said to cost: 450 ns of 500 to 550 on one machine */
 #define CLOCKS_NS 100000 /* the kernel's first calls of a burst, before we had looked at the clock */
 
-static double sum_of(const struct call_bursts *b, enum call_measure m)
+static double sum_of_measure(const struct call_bursts *b, enum call_measure m)
 {
 	double sum = 0;
 
@@ -19,7 +19,7 @@ static double sum_of(const struct call_bursts *b, enum call_measure m)
 
 double call_scale(const struct call_bursts *b, enum call_measure m)
 {
-	double sum = sum_of(b, m);
+	double sum = sum_of_measure(b, m);
 
 	if (!isnan(b->total[m]))
 		return sum > 0 ? b->total[m] / sum : 1;
@@ -57,7 +57,7 @@ static double widened(size_t n)
 
 double call_half_width(const struct call_bursts *b, enum call_measure m, const double *by_burst, double z)
 {
-	double sum = sum_of(b, m), all = 0, rate, var = 0, n = (double)b->count;
+	double sum = sum_of_measure(b, m), all = 0, rate, var = 0, n = (double)b->count;
 
 	for (size_t i = 0; i < b->count; i++)
 		all += by_burst[i];
@@ -92,7 +92,7 @@ void call_draw(const struct call_bursts *b, const uint8_t *times, double (*facto
 	double wider = b->count > 1 ? widened(b->count) * sqrt((double)b->count / (double)(b->count - 1)) : 1;
 
 	for (int m = 0; m < CALL_MEASURES; m++) {
-		double sum = sum_of(b, m), drawn = 0;
+		double sum = sum_of_measure(b, m), drawn = 0;
 
 		for (size_t i = 0; i < b->count; i++)
 			drawn += times[i] * b->burst[i].weight * b->burst[i].seen[m];

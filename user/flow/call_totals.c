@@ -67,7 +67,7 @@ static int by_kind(const void *a, const void *b, void *input)
 	return (x->dir > y->dir) - (x->dir < y->dir);
 }
 
-static int by_bytes(const void *a, const void *b)
+static int by_bytes_of_calls(const void *a, const void *b)
 {
 	const struct flow_call *x = a, *y = b;
 
@@ -92,7 +92,7 @@ int flow_calls(const struct flow_input *in, const struct est_opts *o, struct flo
 		err = add_kind(in, o, out, order + i, end - i, by_burst);
 	}
 	if (out->call_count)
-		qsort(out->calls, out->call_count, sizeof(*out->calls), by_bytes);
+		qsort(out->calls, out->call_count, sizeof(*out->calls), by_bytes_of_calls);
 	free(order);
 	free(by_burst);
 	return err;

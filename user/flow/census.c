@@ -6,12 +6,12 @@
 #include "util/map.h"
 
 /* An instruction that works for several functions is several sites, but has one census. */
-static uint64_t key(const struct in_site *s)
+static uint64_t census_key(const struct in_site *s)
 {
 	return (uint64_t)s->module << 48 ^ s->ip;
 }
 
-static bool count(const struct flow_input *in, struct map *seen)
+static bool count_sites(const struct flow_input *in, struct map *seen)
 {
 	for (size_t i = 0; i < in->access_count; i++) {
 		const struct in_access *a = &in->access[i];
@@ -19,7 +19,7 @@ static bool count(const struct flow_input *in, struct map *seen)
 
 		if (!(a->flags & FMT_A_STORE))
 			continue;
-		n = map_put(seen, key(&in->sites[a->site]), NULL);
+		n = map_put(seen, census_key(&in->sites[a->site]), NULL);
 		if (!n)
 			return false;
 		/* of its stores to the stack only the first is reported, so the others' number tells nothing */
@@ -35,12 +35,12 @@ bool *census_complete(const struct flow_input *in, const struct est_opts *o)
 	bool *complete = calloc(in->site_count + 1u, sizeof(*complete));
 	struct map seen = { 0 };
 
-	if (complete && o->use_census && in->census_limit && !count(in, &seen)) {
+	if (complete && o->use_census && in->census_limit && !count_sites(in, &seen)) {
 		free(complete);
 		complete = NULL;
 	}
 	for (uint32_t i = 0; complete && i < in->site_count; i++) {
-		const uint64_t *n = map_get(&seen, key(&in->sites[i]));
+		const uint64_t *n = map_get(&seen, census_key(&in->sites[i]));
 
 		complete[i] = n && *n && *n < in->census_limit;
 	}

@@ -104,7 +104,8 @@ static int side_names(struct flow_compare *c, struct side *s, const struct flow 
 	return 0;
 }
 
-static bool counts(const struct flow_compare *c, const struct compare_opts *o, uint32_t producer, uint32_t consumer)
+static bool pair_counts(const struct flow_compare *c, const struct compare_opts *o, uint32_t producer,
+			uint32_t consumer)
 {
 	return !o->functions_only || (c->names[producer].name[0] != '(' && c->names[consumer].name[0] != '(');
 }
@@ -126,7 +127,8 @@ static struct compare_pair *pair_at(struct flow_compare *c, struct map *at, size
 	return &c->pairs[*slot];
 }
 
-static int collect(struct flow_compare *c, struct side *truth, struct side *estimate, const struct compare_opts *o)
+static int collect_pairs(struct flow_compare *c, struct side *truth, struct side *estimate,
+			 const struct compare_opts *o)
 {
 	struct map at = { 0 };
 	size_t cap = 0;
@@ -139,7 +141,7 @@ static int collect(struct flow_compare *c, struct side *truth, struct side *esti
 			uint32_t p = s->name_of[e->producer], k = s->name_of[e->consumer];
 			struct compare_pair *pair;
 
-			if (!counts(c, o, p, k))
+			if (!pair_counts(c, o, p, k))
 				continue;
 			pair = pair_at(c, &at, &cap, p, k);
 			if (!pair) {
@@ -367,7 +369,7 @@ static void compare_uma(struct flow_compare *c, const struct side *truth, const 
 	c->uma_bounds_held = c->uma_bounds ? (double)held / c->uma_bounds : NAN;
 }
 
-static int measure(struct flow_compare *c)
+static int measure_distance(struct flow_compare *c)
 {
 	struct compare_pair *estimated = malloc((c->pair_count + 1) * sizeof(*estimated));
 	int err;
@@ -424,7 +426,7 @@ int flow_compare(const struct flow *truth, const struct flow *estimate, const st
 	if (!err)
 		err = side_names(out, &s, truth, o, plain);
 	if (!err)
-		err = collect(out, &t, &s, o);
+		err = collect_pairs(out, &t, &s, o);
 	out->true_bytes = t.total;
 	out->estimated_bytes = s.total;
 	if (err) {
@@ -434,7 +436,7 @@ int flow_compare(const struct flow *truth, const struct flow *estimate, const st
 			      t.total > 0 ? "estimate" : "true profile");
 	} else {
 		to_shares(out, t.total, s.total);
-		err = measure(out);
+		err = measure_distance(out);
 		if (err)
 			err_set(e, err, "out of memory while comparing");
 		else

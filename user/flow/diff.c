@@ -67,7 +67,7 @@ static double student_p(double t, double freedom)
 					 : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-static void judge(struct diff_row *r, double freedom)
+static void judge_difference(struct diff_row *r, double freedom)
 {
 	double d = r->other - r->base;
 
@@ -160,7 +160,7 @@ static void edge_row(struct diff_row *r, const struct flow_edge *x, const struct
 	vx = share_variance(base, x, bt);
 	vy = share_variance(other, y, ot);
 	r->error = sqrt(vx + vy);
-	judge(r, freedom_of(vx, base->sd_freedom, vy, other->sd_freedom));
+	judge_difference(r, freedom_of(vx, base->sd_freedom, vy, other->sd_freedom));
 }
 
 static int edges(const struct flow *base, const struct flow *other, struct flow_diff *out)
@@ -190,7 +190,7 @@ struct side {
 	uint64_t samples;
 };
 
-static struct side total_of(const struct flow_input *in)
+static struct side time_and_bytes_of(const struct flow_input *in)
 {
 	struct side t = { 0 };
 
@@ -228,12 +228,12 @@ static void function_row(struct diff_row *r, const struct in_func *f, struct sid
 		pooled = (double)(x.samples + y.samples) / (double)(xt.samples + yt.samples);
 		r->error = sqrt(pooled * (1 - pooled) * (1 / (double)xt.samples + 1 / (double)yt.samples));
 	}
-	judge(r, INFINITY);
+	judge_difference(r, INFINITY);
 }
 
-static int functions(const struct flow_input *base, const struct flow_input *other, struct flow_diff *out)
+static int diff_functions(const struct flow_input *base, const struct flow_input *other, struct flow_diff *out)
 {
-	struct side xt = total_of(base), yt = total_of(other);
+	struct side xt = time_and_bytes_of(base), yt = time_and_bytes_of(other);
 
 	out->functions = calloc((size_t)base->func_count + other->func_count + 1, sizeof(*out->functions));
 	if (!out->functions)
@@ -267,7 +267,7 @@ int flow_diff(const struct flow *base, const struct flow *other, const struct fl
 				   .other_total = flow_amount(other, flow_total(other)) };
 	err = edges(base, other, out);
 	if (!err)
-		err = functions(base_in, other_in, out);
+		err = diff_functions(base_in, other_in, out);
 	if (err) {
 		flow_diff_release(out);
 		return err_set(e, err, "out of memory");

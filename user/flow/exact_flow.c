@@ -8,18 +8,18 @@
 
 #define ARRAY_BYTES 1024
 
-static double counted(uint64_t v)
+static double known_or_nan(uint64_t v)
 {
 	return v == FMT_X_UNKNOWN ? NAN : (double)v;
 }
 
-static uint32_t func_for(struct flow *out, const struct flow_input *in, uint32_t f)
+static uint32_t func_for_exact(struct flow *out, const struct flow_input *in, uint32_t f)
 {
 	return f < in->func_count ? flow_func(out, in->funcs[f].name, in->funcs[f].object) : FLOW_NONE;
 }
 
 /* Several records may bear one name (static functions of different files): figures add up. */
-static void add(double *sum, double v)
+static void add_where_known(double *sum, double v)
 {
 	*sum = isnan(*sum) ? v : *sum + v;
 }
@@ -30,20 +30,21 @@ static void take_figures(struct flow_func *n, const struct fmt_x_func *x, bool s
 	double load_bytes = 0, store_bytes = 0;
 
 	for (int i = 0; i < 4; i++) {
-		load_bytes += counted(x->load_bytes[i]);
-		store_bytes += counted(x->store_bytes[i]);
+		load_bytes += known_or_nan(x->load_bytes[i]);
+		store_bytes += known_or_nan(x->store_bytes[i]);
 	}
-	add(&n->instructions, counted(x->instructions));
-	add(&n->compute, counted(x->compute));
+	add_where_known(&n->instructions, known_or_nan(x->instructions));
+	add_where_known(&n->compute, known_or_nan(x->compute));
 	n->compute_low = n->compute_high = n->compute;
-	add(&n->loads, counted(x->loads));
-	add(&n->stores, counted(x->stores));
-	add(&n->load_bytes, load_bytes);
-	add(&n->store_bytes, store_bytes);
-	add(&n->stack_bytes, counted(x->load_bytes[FMT_X_R_STACK]) + counted(x->store_bytes[FMT_X_R_STACK]));
-	add(&n->calls, counted(x->calls));
-	add(&n->in_uma, unique ? counted(x->in_unique[class]) : NAN);
-	add(&n->out_uma, unique ? counted(x->out_unique[class]) : NAN);
+	add_where_known(&n->loads, known_or_nan(x->loads));
+	add_where_known(&n->stores, known_or_nan(x->stores));
+	add_where_known(&n->load_bytes, load_bytes);
+	add_where_known(&n->store_bytes, store_bytes);
+	add_where_known(&n->stack_bytes,
+			known_or_nan(x->load_bytes[FMT_X_R_STACK]) + known_or_nan(x->store_bytes[FMT_X_R_STACK]));
+	add_where_known(&n->calls, known_or_nan(x->calls));
+	add_where_known(&n->in_uma, unique ? known_or_nan(x->in_unique[class]) : NAN);
+	add_where_known(&n->out_uma, unique ? known_or_nan(x->out_unique[class]) : NAN);
 }
 
 /* The part of each function's distinct addresses that lies in arrays: variables and heap blocks of some
@@ -64,7 +65,7 @@ static int arrays(const struct flow_input *in, struct flow *out)
 	}
 	for (size_t i = 0; ok && i < in->x_use_count; i++) {
 		const struct fmt_x_use *x = &in->x_use[i];
-		uint32_t f = x->object < in->object_site_count ? func_for(out, in, x->function) : FLOW_NONE, kind;
+		uint32_t f = x->object < in->object_site_count ? func_for_exact(out, in, x->function) : FLOW_NONE, kind;
 
 		/* one that was added just now has no edges either */
 		if (f == FLOW_NONE || f >= out->func_count || x->unique == FMT_X_UNKNOWN || !x->reads)
@@ -91,7 +92,7 @@ static void larger(double *figure, double v)
 }
 
 /* Of two functions of one name, one may have called the other: the larger is what is certain. */
-static int inclusive(const struct flow_input *in, bool stack, struct flow *out)
+static int take_inclusive(const struct flow_input *in, bool stack, struct flow *out)
 {
 	for (size_t i = 0; i < in->x_func_count; i++) {
 		const struct fmt_x_func *x = &in->x_func[i];
@@ -101,32 +102,32 @@ static int inclusive(const struct flow_input *in, bool stack, struct flow *out)
 
 		if (x->scope != FMT_X_INCLUSIVE)
 			continue;
-		f = func_for(out, in, x->function);
+		f = func_for_exact(out, in, x->function);
 		if (f == FLOW_NONE)
 			return -ENOMEM;
 		for (int k = 0; k < 4; k++) {
-			load += counted(x->load_bytes[k]);
-			store += counted(x->store_bytes[k]);
+			load += known_or_nan(x->load_bytes[k]);
+			store += known_or_nan(x->store_bytes[k]);
 		}
 		inc = &out->funcs[f].inc;
-		larger(&inc->instructions, counted(x->instructions));
-		larger(&inc->compute, counted(x->compute));
+		larger(&inc->instructions, known_or_nan(x->instructions));
+		larger(&inc->compute, known_or_nan(x->compute));
 		larger(&inc->load_bytes, load);
 		larger(&inc->store_bytes, store);
 	}
 	for (size_t i = 0; i < in->x_subtree_count; i++) {
 		const struct fmt_x_subtree *x = &in->x_subtree[i];
-		uint32_t f = func_for(out, in, x->function);
+		uint32_t f = func_for_exact(out, in, x->function);
 		struct flow_inclusive *inc;
 
 		if (f == FLOW_NONE)
 			return -ENOMEM;
 		inc = &out->funcs[f].inc;
 		inc->in = inc->in_low = inc->in_high =
-			counted(x->in[FMT_X_DATA]) + (stack ? counted(x->in[FMT_X_STACK]) : 0);
+			known_or_nan(x->in[FMT_X_DATA]) + (stack ? known_or_nan(x->in[FMT_X_STACK]) : 0);
 		inc->out = inc->out_low = inc->out_high =
-			counted(x->out[FMT_X_DATA]) + (stack ? counted(x->out[FMT_X_STACK]) : 0);
-		inc->local = counted(x->local[FMT_X_DATA]) + (stack ? counted(x->local[FMT_X_STACK]) : 0);
+			known_or_nan(x->out[FMT_X_DATA]) + (stack ? known_or_nan(x->out[FMT_X_STACK]) : 0);
+		inc->local = known_or_nan(x->local[FMT_X_DATA]) + (stack ? known_or_nan(x->local[FMT_X_STACK]) : 0);
 	}
 	out->inclusive = true;
 	return 0;
@@ -152,7 +153,7 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 
 		if (x->scope != FMT_X_SELF)
 			continue;
-		f = func_for(out, in, x->function);
+		f = func_for_exact(out, in, x->function);
 		if (f == FLOW_NONE)
 			return -ENOMEM;
 		take_figures(&out->funcs[f], x, o->stack, unique);
@@ -170,18 +171,19 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 		bytes *= o->ke ? in->x_run.chunk : 1;
 		if (!(bytes > 0))
 			continue;
-		edge = flow_edge(out, func_for(out, in, x->producer), func_for(out, in, x->consumer));
+		edge = flow_edge(out, func_for_exact(out, in, x->producer), func_for_exact(out, in, x->consumer));
 		if (!edge)
 			return -ENOMEM;
 		edge->bytes += bytes;
 		edge->low = edge->high = edge->bytes;
 		edge->sd = 0;
 		if (unique)
-			add(&edge->unique, o->ke ? NAN : counted(x->unique[o->stack ? FMT_X_BOTH : FMT_X_DATA]));
+			add_where_known(&edge->unique,
+					o->ke ? NAN : known_or_nan(x->unique[o->stack ? FMT_X_BOTH : FMT_X_DATA]));
 	}
 	if (!o->ke && arrays(in, out))
 		return -ENOMEM;
-	if (o->inclusive && inclusive(in, o->stack, out))
+	if (o->inclusive && take_inclusive(in, o->stack, out))
 		return -ENOMEM;
 	for (uint32_t f = 0; f < in->func_count; f++) {
 		uint32_t id = in->times ? flow_find(out, in->funcs[f].name, in->funcs[f].object) : FLOW_NONE;

@@ -42,7 +42,7 @@ static uint32_t writer_of(const struct in_site *s, const struct flow_input *in, 
 
 /* ---- whose structures ---- */
 
-static bool fits(const struct in_site *load, uint64_t read, const struct in_site *store, uint64_t written)
+static bool name_fits(const struct in_site *load, uint64_t read, const struct in_site *store, uint64_t written)
 {
 	uint64_t off = (read - load->load_at) - (written - store->store_at);
 
@@ -69,7 +69,7 @@ struct fit {
 	struct map next, past;
 };
 
-static int add_use(struct uses *u, uint64_t pointer, uint32_t func)
+static int add_field_use(struct uses *u, uint64_t pointer, uint32_t func)
 {
 	if (!GROW(u->use, u->count, u->cap, 1024))
 		return -ENOMEM;
@@ -85,7 +85,7 @@ static int by_pointer(const void *a, const void *b)
 					: (x->func > y->func) - (x->func < y->func);
 }
 
-static void add_up(struct uses *u)
+static void merge_uses(struct uses *u)
 {
 	size_t n = 0;
 
@@ -109,16 +109,17 @@ static int list_uses(const struct flow_input *in, struct uses *loads, struct use
 		const struct in_site *s = &in->sites[a->site];
 
 		if ((a->flags & FMT_A_LOAD) && s->field)
-			err = add_use(loads, a->addr - s->load_at, s->func);
+			err = add_field_use(loads, a->addr - s->load_at, s->func);
 		if ((a->flags & FMT_A_STORE) && s->store_at && !err)
-			err = add_use(stores, a->addr - s->store_at, s->func);
+			err = add_field_use(stores, a->addr - s->store_at, s->func);
 	}
-	add_up(loads);
-	add_up(stores);
+	merge_uses(loads);
+	merge_uses(stores);
 	return err;
 }
 
-static int compare(const struct flow_input *in, const struct uses *loads, const struct uses *stores, struct fit *f)
+static int count_meetings(const struct flow_input *in, const struct uses *loads, const struct uses *stores,
+			  struct fit *f)
 {
 	double *all = calloc(in->func_count + 1, sizeof(*all));
 	int err = all ? 0 : -ENOMEM;
@@ -147,7 +148,7 @@ static int compare(const struct flow_input *in, const struct uses *loads, const 
 	return err;
 }
 
-static double number(const struct map *m, uint32_t writer, uint32_t reader)
+static double times_seen(const struct map *m, uint32_t writer, uint32_t reader)
 {
 	const uint64_t *n = map_get(m, (uint64_t)writer << 32 | reader);
 
@@ -193,12 +194,12 @@ static int follow_window(const struct flow_input *in, const struct in_window *w,
 }
 
 /* Of a function that reads few structures, and one that was seen to write others: they have nothing in common. */
-static double together(const struct fit *f, uint32_t writer, uint32_t reader)
+static double affinity(const struct fit *f, uint32_t writer, uint32_t reader)
 {
-	double same = number(&f->same, writer, reader), next = number(&f->next, writer, reader);
+	double same = times_seen(&f->same, writer, reader), next = times_seen(&f->next, writer, reader);
 
 	return (same + 0.5) / (same + f->alone[reader] * (f->stores[writer] - same) + 1) * (next + 0.5) /
-	       (next + number(&f->past, writer, reader) + 1);
+	       (next + times_seen(&f->past, writer, reader) + 1);
 }
 
 /* The n-th largest of `count`, whose order is lost. */
@@ -233,7 +234,7 @@ static double nth_largest(double *v, size_t count, size_t n)
 }
 
 /* The writers of a list that are likely enough to be told apart. *room: as long as the list. */
-static int choose(struct fields *x, const struct in_site *s, double *room)
+static int choose_writers(struct fields *x, const struct in_site *s, double *room)
 {
 	double *weight = x->weight + s->first_writer, least = 0, sum = 0;
 	uint32_t above = 0, equal = s->writers;
@@ -266,7 +267,7 @@ static void weigh_site(struct fields *x, const struct fit *f, const struct in_si
 {
 	for (uint32_t k = s->first_writer; k < s->first_writer + s->writers; k++) {
 		x->weight[k] = pow(x->in->writer[k].fields, 2) / fmax(x->in->writer[k].stores, 1) *
-			       together(f, x->in->writer[k].func, s->func);
+			       affinity(f, x->in->writer[k].func, s->func);
 	}
 }
 
@@ -293,7 +294,7 @@ static int weigh_sites(struct fields *x, const struct fit *f)
 		if (added) {
 			*at = x->likelies;
 			weigh_site(x, f, s);
-			err = choose(x, s, room);
+			err = choose_writers(x, s, room);
 		}
 		x->likely_first[i] = (uint32_t)*at;
 		x->likely_count[i] = s->writers < WRITERS_MOST ? s->writers : WRITERS_MOST;
@@ -303,7 +304,7 @@ static int weigh_sites(struct fields *x, const struct fit *f)
 	return err;
 }
 
-static int weigh(struct fields *x, const struct est_opts *o)
+static int weigh_fields(struct fields *x, const struct est_opts *o)
 {
 	const struct flow_input *in = x->in;
 	struct uses loads = { 0 }, stores = { 0 };
@@ -312,7 +313,7 @@ static int weigh(struct fields *x, const struct est_opts *o)
 	int err = f.stores && f.alone ? list_uses(in, &loads, &stores) : -ENOMEM;
 
 	if (!err)
-		err = compare(in, &loads, &stores, &f);
+		err = count_meetings(in, &loads, &stores, &f);
 	for (uint32_t i = 0; i < in->window_count && !err && o->use_windows; i++)
 		err = follow_window(in, &in->window[i], &f);
 	if (!err)
@@ -362,7 +363,7 @@ int fields_learn(struct fields *x, const struct flow_input *in, const struct est
 			      .weight = calloc(in->writer_count + 1, sizeof(double)),
 			      .likely_first = calloc(in->site_count + 1, sizeof(uint32_t)),
 			      .likely_count = calloc(in->site_count + 1, sizeof(uint32_t)) };
-	if (!x->weight || !x->likely_first || !x->likely_count || weigh(x, o))
+	if (!x->weight || !x->likely_first || !x->likely_count || weigh_fields(x, o))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < in->window_count && o->use_windows; i++)
 		check_window(x, &in->window[i], &t);
@@ -407,8 +408,8 @@ double fields_judge(const struct fields *x, uint32_t site, uint64_t addr, const 
 		return right;
 	if (a->near == NEAR_GRANULE && by->store_at) {
 		right = fmin(right, 1 - REUSED);
-		return fits(s, addr, by, a->addr) ? update(right, 1 - x->apart, CHANCE)
-						  : update(right, x->apart, 1 - CHANCE);
+		return name_fits(s, addr, by, a->addr) ? update(right, 1 - x->apart, CHANCE)
+						       : update(right, x->apart, 1 - CHANCE);
 	}
 	if (a->near > NEAR_GRANULE && a->near <= NEAR_OBJECT && same_object(x->in, a->producer, s->func)) {
 		bool could = writer_of(s, x->in, a->producer) != FLOW_NONE;

@@ -35,7 +35,7 @@ void flow_release(struct flow *f)
 	memset(f, 0, sizeof(*f));
 }
 
-static size_t key_of(const char *name, const char *object, char *key, size_t size)
+static size_t name_key(const char *name, const char *object, char *key, size_t size)
 {
 	size_t n = strnlen(name, size / 2 - 1), o = object ? strnlen(object, size / 2 - 1) : 0;
 
@@ -53,7 +53,7 @@ uint32_t flow_func(struct flow *f, const char *name, const char *object)
 	bool added;
 	uint32_t id;
 
-	len = key_of(name && *name ? name : FLOW_UNKNOWN, object, key, sizeof(key));
+	len = name_key(name && *name ? name : FLOW_UNKNOWN, object, key, sizeof(key));
 	id = intern_add(&f->names, key, len, &added);
 	if (!id || !GROW(f->funcs, f->func_count, f->func_cap, 64)) {
 		f->failed = true;
@@ -144,7 +144,7 @@ const struct flow_edge *flow_get(const struct flow *f, uint32_t producer, uint32
 	return at ? &f->edges[*at] : NULL;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int by_bytes_of_edges(const void *a, const void *b)
 {
 	const struct flow_edge *x = a, *y = b;
 
@@ -163,7 +163,7 @@ static int by_unique(const void *a, const void *b)
 		return isnan(x->unique) - isnan(y->unique);
 	if (!isnan(x->unique) && x->unique != y->unique)
 		return x->unique < y->unique ? 1 : -1;
-	return by_bytes(a, b);
+	return by_bytes_of_edges(a, b);
 }
 
 static void sort_edges(struct flow *f, int (*order)(const void *, const void *))
@@ -188,7 +188,7 @@ void flow_finish(struct flow *f)
 {
 	for (uint32_t i = 0; i < f->func_count; i++)
 		f->funcs[i].in = f->funcs[i].out = 0;
-	sort_edges(f, by_bytes);
+	sort_edges(f, by_bytes_of_edges);
 	f->summed = false;
 	f->total = flow_total(f);
 	f->summed = true;
@@ -238,7 +238,7 @@ struct flow_range flow_amounts(const struct flow *f, double v, double low, doubl
 }
 
 /* Its bytes are those of the calls, whatever speed the code has. */
-static bool by_calls(const struct flow *f, const struct flow_edge *e)
+static bool weighted_by_calls(const struct flow *f, const struct flow_edge *e)
 {
 	const char *name = f->funcs[e->consumer].name;
 
@@ -247,7 +247,7 @@ static bool by_calls(const struct flow *f, const struct flow_edge *e)
 
 struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e)
 {
-	if (by_calls(f, e))
+	if (weighted_by_calls(f, e))
 		return (struct flow_range){ e->bytes, e->low, e->high };
 	return flow_amounts(f, e->bytes, e->low, e->high);
 }
@@ -265,7 +265,7 @@ static void add_figure(double *a, double b, double w, bool fresh)
 	*a = fresh ? b * w : *a + b * w;
 }
 
-static void add_func(struct flow_func *a, const struct flow_func *b, double w, bool fresh)
+static void add_figures(struct flow_func *a, const struct flow_func *b, double w, bool fresh)
 {
 	add_figure(&a->instructions, b->instructions, w, fresh);
 	add_figure(&a->compute, b->compute, w, fresh);
@@ -292,7 +292,7 @@ int flow_add(struct flow *a, const struct flow *b, double weight)
 
 		if (id == FLOW_NONE)
 			return -ENOMEM;
-		add_func(&a->funcs[id], &b->funcs[i], weight, id == before);
+		add_figures(&a->funcs[id], &b->funcs[i], weight, id == before);
 	}
 	for (size_t i = 0; i < b->edge_count; i++) {
 		const struct flow_edge *from = &b->edges[i];

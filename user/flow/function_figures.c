@@ -10,14 +10,14 @@
 #include "util/normal.h"
 
 /* id: what is known so far, FLOW_NONE where nothing is. */
-static uint32_t func_for(struct flow *out, const struct flow_input *in, uint32_t *id, uint32_t f)
+static uint32_t func_for_known(struct flow *out, const struct flow_input *in, uint32_t *id, uint32_t f)
 {
 	if (id[f] == FLOW_NONE)
 		id[f] = flow_func(out, in->funcs[f].name, in->funcs[f].object);
 	return id[f];
 }
 
-static void add(double *figure, double v)
+static void add_figure_known(double *figure, double v)
 {
 	*figure = isnan(*figure) ? v : *figure + v;
 }
@@ -29,13 +29,13 @@ static void computation(const struct in_function_time *t, struct flow_func *fn)
 
 	if (!(t->instructions > 0) || !(read >= t->instructions / 2))
 		return;
-	add(&fn->compute, t->compute * t->instructions / read);
+	add_figure_known(&fn->compute, t->compute * t->instructions / read);
 	half = t->compute_samples > 0 ? Z95 * fn->compute / sqrt(t->compute_samples) : 0;
 	fn->compute_low = fn->compute > half ? fn->compute - half : 0;
 	fn->compute_high = fn->compute + half;
 }
 
-static void counted(const struct flow_input *in, uint32_t f, struct flow_func *fn)
+static void add_counted_figures(const struct flow_input *in, uint32_t f, struct flow_func *fn)
 {
 	const struct in_counted *c = f < in->counted_count ? &in->counted[f] : NULL;
 	double sampled = fn->load_bytes + fn->store_bytes;
@@ -73,32 +73,32 @@ static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 
 		if (a->flags & FMT_A_CENSUS)
 			continue;
-		id = func_for(out, in, ids, a->func);
+		id = func_for_known(out, in, ids, a->func);
 		if (id == FLOW_NONE)
 			return -ENOMEM;
 		fn = &out->funcs[id];
-		add(&fn->samples, 1);
-		add(&fn->loads, a->flags & FMT_A_LOAD ? a->weight : 0);
-		add(&fn->stores, a->flags & FMT_A_STORE ? a->weight : 0);
-		add(&fn->load_bytes, a->flags & FMT_A_LOAD ? a->weight * a->size : 0);
-		add(&fn->store_bytes, a->flags & FMT_A_STORE ? a->weight * a->size : 0);
-		add(&fn->stack_bytes, a->flags & FMT_A_STACK ? a->weight * a->size : 0);
+		add_figure_known(&fn->samples, 1);
+		add_figure_known(&fn->loads, a->flags & FMT_A_LOAD ? a->weight : 0);
+		add_figure_known(&fn->stores, a->flags & FMT_A_STORE ? a->weight : 0);
+		add_figure_known(&fn->load_bytes, a->flags & FMT_A_LOAD ? a->weight * a->size : 0);
+		add_figure_known(&fn->store_bytes, a->flags & FMT_A_STORE ? a->weight * a->size : 0);
+		add_figure_known(&fn->stack_bytes, a->flags & FMT_A_STACK ? a->weight * a->size : 0);
 	}
 	for (uint32_t f = 0; f < in->func_count && in->times; f++) {
 		uint32_t id;
 
 		if (!in->times[f].samples)
 			continue;
-		id = func_for(out, in, ids, f);
+		id = func_for_known(out, in, ids, f);
 		if (id == FLOW_NONE)
 			return -ENOMEM;
 		if (in->times[f].self_ns > 0)
-			add(&out->funcs[id].self_ns, in->times[f].self_ns);
+			add_figure_known(&out->funcs[id].self_ns, in->times[f].self_ns);
 		if (in->times[f].instructions > 0)
-			add(&out->funcs[id].instructions, in->times[f].instructions);
+			add_figure_known(&out->funcs[id].instructions, in->times[f].instructions);
 		if (in->has_compute)
 			computation(&in->times[f], &out->funcs[id]);
-		counted(in, f, &out->funcs[id]);
+		add_counted_figures(in, f, &out->funcs[id]);
 	}
 	return 0;
 }

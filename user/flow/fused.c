@@ -192,7 +192,7 @@ static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer, enum ce
 }
 
 /* What a recording from the start did not see written was not written; one that came later missed much. */
-static enum cell_kind kind_of(const struct fit *f, const struct answer *a)
+static enum cell_kind cell_kind_of(const struct fit *f, const struct answer *a)
 {
 	return a->near == NEAR_NONE && !a->overwritten && !f->in->from_start ? STAYS : KNOWN;
 }
@@ -214,7 +214,7 @@ static double told_right(const struct fit *f, uint32_t site, uint64_t addr, cons
 	return fields_judge(&f->fields, site, addr, a, right);
 }
 
-static double valid(const struct fit *f, uint32_t site, uint64_t addr, const struct answer *a)
+static double chance_valid(const struct fit *f, uint32_t site, uint64_t addr, const struct answer *a)
 {
 	double v = told_right(f, site, addr, a);
 
@@ -274,7 +274,7 @@ static int writer_edges(struct fit *f)
 	return f->writer_edge ? 0 : -ENOMEM;
 }
 
-static int take_reads(struct fit *f)
+static int count_site_reads(struct fit *f)
 {
 	const struct last_writer *c = &f->c;
 	double *n = calloc(c->site_count + 1, sizeof(*n));
@@ -309,8 +309,8 @@ static int take_reads(struct fit *f)
 	if (group_sites(f) || writer_edges(f))
 		return -ENOMEM;
 	for (size_t i = 0; i < c->read_count; i++) {
-		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, kind_of(f, &c->reads[i].a));
-		f->read_valid[i] = valid(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a);
+		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, cell_kind_of(f, &c->reads[i].a));
+		f->read_valid[i] = chance_valid(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a);
 		f->read_right[i] = c->reads[i].a.near < NEAR_NONE
 					   ? told_right(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a)
 					   : 0;
@@ -352,18 +352,18 @@ static uint32_t first_writer(const struct flow_input *in, const struct in_window
 	return FLOW_NONE;
 }
 
-static int take_window(struct fit *f, uint32_t index)
+static int use_window(struct fit *f, uint32_t index)
 {
 	const struct in_window *w = &f->in->window[index];
 	const struct answer *start = &f->c.window_start[index];
 	bool stores = w->arm.flags & FMT_A_STORE;
-	enum cell_kind kind = stores ? KNOWN : kind_of(f, start);
+	enum cell_kind kind = stores ? KNOWN : cell_kind_of(f, start);
 	uint32_t cur = stores ? w->arm.func : start->producer, next = first_writer(f->in, w),
 		 other = kind == KNOWN || next == FLOW_NONE ? cur : next;
 	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
 	double sure = kind == STAYS ? rewrite_rate_window(&f->still, index)
 		      : stores      ? window_delay_undisturbed(f->in, w)
-				    : valid(f, w->arm.site, w->addr, start);
+				    : chance_valid(f, w->arm.site, w->addr, start);
 	int err = 0;
 
 	if (!f->o->stack && (w->arm.flags & FMT_A_STACK))
@@ -397,7 +397,7 @@ static double stays(const struct fit *f, enum use use, uint32_t site)
 }
 
 /* What windows took for staying is less for the same reason. */
-static double doubt(const struct fit *f, enum use use, uint32_t site)
+static double doubt_of_windows(const struct fit *f, enum use use, uint32_t site)
 {
 	double before = rewrite_rate_site(&f->still, site);
 
@@ -569,7 +569,7 @@ static void add_reads(const struct fit *f, enum use use, const struct drawn *dra
 
 /* Windows and records are weighed against each other, at each load: what windows saw counts as it was seen, records as
  * PRIOR windows. */
-static void weigh(const struct fit *f, enum use use, struct scratch *s)
+static void weigh_evidence(const struct fit *f, enum use use, struct scratch *s)
 {
 	for (uint32_t i = 0; i < f->cell_count; i++) {
 		const struct cell *c = &f->cell[i];
@@ -588,8 +588,8 @@ static void weigh(const struct fit *f, enum use use, struct scratch *s)
 		} else {
 			s->moves[c->site] += c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site));
 			if (c->kind == STAYS) {
-				s->doubted[c->site] += s->e[i] * doubt(f, use, c->site);
-				s->e[i] *= 1 - doubt(f, use, c->site);
+				s->doubted[c->site] += s->e[i] * doubt_of_windows(f, use, c->site);
+				s->e[i] *= 1 - doubt_of_windows(f, use, c->site);
 			}
 		}
 	}
@@ -644,7 +644,7 @@ static void refit(const struct fit *f, enum use use, const struct drawn *drawn, 
 
 		s->moves[i] = s->seen[i] + prior > 0 ? s->stale[i] * prior / (s->seen[i] + prior) : 0;
 	}
-	weigh(f, use, s);
+	weigh_evidence(f, use, s);
 	fill_edges(f, use, s);
 	move_fields(f, use, s);
 	move_alike(f, use, s);
@@ -693,7 +693,7 @@ struct totals { /* by function of the input */
 	double *in, *out;
 };
 
-static void sum_up(const struct fit *f, const double *edge, struct totals *t)
+static void sum_edges(const struct fit *f, const double *edge, struct totals *t)
 {
 	memset(t->in, 0, f->in->func_count * sizeof(double));
 	memset(t->out, 0, f->in->func_count * sizeof(double));
@@ -749,7 +749,7 @@ static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct 
 	for (unsigned b = 0; b < f->o->bootstraps && !err; b++) {
 		draw_all(f, &d, &state);
 		refit(f, USE_BOTH, &d, s);
-		sum_up(f, s->edge, t);
+		sum_edges(f, s->edge, t);
 		for (size_t i = 0; i < sp->n; i++) {
 			spread_add(sp, i, i < m ? s->edge[i] : i < (size_t)m + g ? t->in[i - m] : t->out[i - m - g]);
 		}
@@ -762,7 +762,7 @@ static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct 
 	return err;
 }
 
-static double apart(double a, double w, double fused)
+static double farther_of(double a, double w, double fused)
 {
 	double x = fabs(a - fused), y = isnan(w) ? 0 : fabs(w - fused);
 
@@ -784,8 +784,8 @@ struct parts {
 	double *fused, *cascade, *windows, *n, *near;
 };
 
-static int fill(const struct fit *f, enum use use, const struct parts *p, const struct spread *sp, struct totals *t,
-		struct flow *out)
+static int fill_result(const struct fit *f, enum use use, const struct parts *p, const struct spread *sp,
+		       struct totals *t, struct flow *out)
 {
 	uint32_t *id = malloc((f->in->func_count + 1) * sizeof(*id));
 	uint32_t m = f->edge_count, g = f->in->func_count;
@@ -812,7 +812,8 @@ static int fill(const struct fit *f, enum use use, const struct parts *p, const 
 			edge->sd = spread_deviation(sp, i, f->o);
 		if (sp->n)
 			spread_range(edge->bytes,
-				     spread_half_width(sp, i, f->o) + apart(p->cascade[i], p->windows[i], p->fused[i]),
+				     spread_half_width(sp, i, f->o) +
+					     farther_of(p->cascade[i], p->windows[i], p->fused[i]),
 				     &edge->low, &edge->high);
 		/* told by the neighbourhood only, or told differently by the windows */
 		edge->unresolved = p->near[i] < p->n[i] / 2;
@@ -821,7 +822,7 @@ static int fill(const struct fit *f, enum use use, const struct parts *p, const 
 			edge->unresolved = true;
 	}
 	for (int k = 0; sp->n && k < 3; k++)
-		sum_up(f, k == 0 ? p->fused : k == 1 ? p->cascade : p->windows, &t[k]);
+		sum_edges(f, k == 0 ? p->fused : k == 1 ? p->cascade : p->windows, &t[k]);
 	for (uint32_t i = 0; sp->n && i < g; i++) {
 		struct flow_func *fn = id[i] == FLOW_NONE ? NULL : &out->funcs[id[i]];
 
@@ -830,7 +831,7 @@ static int fill(const struct fit *f, enum use use, const struct parts *p, const 
 		spread_range(t[0].in[i], spread_half_width(sp, m + i, f->o), &fn->in_low, &fn->in_high);
 		spread_range(t[0].out[i],
 			     spread_half_width(sp, (size_t)m + g + i, f->o) +
-				     apart(t[1].out[i], t[2].out[i], t[0].out[i]),
+				     farther_of(t[1].out[i], t[2].out[i], t[0].out[i]),
 			     &fn->out_low, &fn->out_high);
 	}
 	free(id);
@@ -913,7 +914,7 @@ static int solve(struct fit *f, enum use use, struct flow *out)
 	support(f, p.n, p.near);
 	err = intervals ? bootstrap(f, &s, &t[0], &sp) : 0;
 	if (!err)
-		err = fill(f, use, &p, &sp, t, out);
+		err = fill_result(f, use, &p, &sp, t, out);
 	if (intervals)
 		out->level = f->o->level;
 out:
@@ -922,7 +923,8 @@ out:
 	return err;
 }
 
-static int run(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e, enum use use)
+static int estimate_with(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e,
+			 enum use use)
 {
 	struct fit f = { .in = in, .o = o };
 	int err;
@@ -944,9 +946,9 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 	if (!err)
 		err = fields_learn(&f.fields, in, o);
 	if (!err)
-		err = take_reads(&f);
+		err = count_site_reads(&f);
 	for (uint32_t i = 0; !err && o->use_windows && i < in->window_count; i++)
-		err = take_window(&f, i);
+		err = use_window(&f, i);
 	if (!err)
 		err = take_bursts(&f);
 	if (!err)
@@ -975,17 +977,17 @@ static int run(const struct flow_input *in, const struct est_opts *o, struct flo
 
 static int run_fused(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
 {
-	return run(in, o, out, e, USE_BOTH);
+	return estimate_with(in, o, out, e, USE_BOTH);
 }
 
 static int run_cascade(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
 {
-	return run(in, o, out, e, USE_CASCADE);
+	return estimate_with(in, o, out, e, USE_CASCADE);
 }
 
 static int run_windows(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
 {
-	return run(in, o, out, e, USE_WINDOWS);
+	return estimate_with(in, o, out, e, USE_WINDOWS);
 }
 
 const struct est_ops flow_fused = { "fused", run_fused };

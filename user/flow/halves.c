@@ -27,7 +27,7 @@ struct deal {
 	bool kept[BLOCKS];
 };
 
-static bool keeps(const struct deal *d, uint64_t time)
+static bool half_keeps(const struct deal *d, uint64_t time)
 {
 	uint64_t at = time < d->begin ? 0 : time - d->begin, all = d->end - d->begin + 1;
 	uint64_t block = (uint64_t)((double)at / (double)all * BLOCKS);
@@ -65,7 +65,7 @@ static bool never(const void *item)
 		(to)->array = malloc(((from)->count + 1) * sizeof(*(from)->array));                                    \
 		(to)->count = 0;                                                                                       \
 		for (size_t i_ = 0; (to)->array && i_ < (from)->count; i_++)                                           \
-			if (keeps(d, (from)->array[i_].when) || always((from)->array[i_]))                             \
+			if (half_keeps(d, (from)->array[i_].when) || always((from)->array[i_]))                        \
 				(to)->array[(to)->count++] = (from)->array[i_];                                        \
 		(to)->array != NULL;                                                                                   \
 	})
@@ -109,7 +109,7 @@ static bool keep_sites(struct flow_input *to, const struct flow_input *from, con
 }
 
 /* What bursts of these parts say of how often blocks ran is in the weights of the accesses. */
-static int weigh(struct flow_input *to, const struct flow_input *from, const uint8_t *times)
+static int share_weights(struct flow_input *to, const struct flow_input *from, const uint8_t *times)
 {
 	struct bursts b = { 0 };
 	int err = from->parts.count ? bursts_learn(&b, from, false) : 0;
@@ -149,11 +149,11 @@ static int half_of(const struct flow_input *in, const struct deal *d, struct flo
 	h->burst_pair = NULL;
 	h->burst_site = NULL;
 	for (uint32_t i = 0; ok && i < in->parts.count; i++)
-		times[i] = keeps(d, in->parts.begin[i]);
+		times[i] = half_keeps(d, in->parts.begin[i]);
 	ok = ok && KEEP(h, in, d, access, access_count, time) && KEEP(h, in, d, blind, blind_count, time) &&
 	     KEEP(h, in, d, window, window_count, armed) && KEEP(h, in, d, sysio, sysio_count, time) &&
 	     KEEP(h, in, d, burst, burst_count, time) && keep_sums(h, in, times) && keep_sites(h, in, times) &&
-	     !weigh(h, in, times);
+	     !share_weights(h, in, times);
 	free(times);
 	if (!ok)
 		half_release(h);

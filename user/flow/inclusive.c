@@ -81,7 +81,7 @@ struct work {
 	bool *edge_on;
 };
 
-static int add_group(struct work *w, uint32_t edge, uint32_t reader, uint32_t writer, double bytes, double n)
+static int add_path_group(struct work *w, uint32_t edge, uint32_t reader, uint32_t writer, double bytes, double n)
 {
 	const uint32_t key[3] = { edge, reader, writer };
 	bool added;
@@ -96,13 +96,13 @@ static int add_group(struct work *w, uint32_t edge, uint32_t reader, uint32_t wr
 	return 0;
 }
 
-static int take_reads(struct work *w, const struct last_writer *c)
+static int add_read_stacks(struct work *w, const struct last_writer *c)
 {
 	for (size_t i = 0; i < c->read_count; i++) {
 		const struct read_answer *r = &c->reads[i];
 		const struct flow_edge *e = flow_get(w->f, w->id[r->a.producer], w->id[r->func]);
 
-		if (e && add_group(w, (uint32_t)(e - w->f->edges), r->stack, r->a.stack, r->bytes, 1))
+		if (e && add_path_group(w, (uint32_t)(e - w->f->edges), r->stack, r->a.stack, r->bytes, 1))
 			return -ENOMEM;
 	}
 	return 0;
@@ -118,12 +118,12 @@ static int take_rest(struct work *w)
 		seen[w->group[i].edge] |= w->group[i].bytes > 0;
 	for (size_t i = 0; !err && i < w->f->edge_count; i++)
 		if (!seen[i])
-			err = add_group(w, (uint32_t)i, 0, 0, 1, 0);
+			err = add_path_group(w, (uint32_t)i, 0, 0, 1, 0);
 	free(seen);
 	return err;
 }
 
-static int by_func(const void *a, const void *b)
+static int by_func_and_stack(const void *a, const void *b)
 {
 	const struct habit *x = a, *y = b;
 
@@ -158,11 +158,11 @@ static int learn_habits(struct work *w)
 	}
 	for (int k = 0; k < 2; k++)
 		if (w->habit_count[k])
-			qsort(w->habit[k], w->habit_count[k], sizeof(*w->habit[k]), by_func);
+			qsort(w->habit[k], w->habit_count[k], sizeof(*w->habit[k]), by_func_and_stack);
 	return 0;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_place_of_stack(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
@@ -213,7 +213,7 @@ static int learn_places(struct work *w)
 		w->weight[id - 1].samples++;
 	}
 	if (w->place_count)
-		qsort(w->place, w->place_count, sizeof(*w->place), by_place);
+		qsort(w->place, w->place_count, sizeof(*w->place), by_place_of_stack);
 	return 0;
 }
 
@@ -289,7 +289,7 @@ static void put_callers(const struct work *w, struct side *s, uint32_t func, dou
 		put_p(s, c->func[i], p * c->p[i]);
 }
 
-static void put_stack(const struct work *w, struct side *s, uint32_t stack, double p)
+static void put_stack_functions(const struct work *w, struct side *s, uint32_t stack, double p)
 {
 	const struct in_stack *st = &w->in->stack[stack - 1];
 
@@ -332,10 +332,10 @@ static void fill_side(const struct work *w, struct side *s, int writes, uint32_t
 	for (size_t i = first; i < end; i++)
 		all += h[i].weight;
 	if (stack)
-		put_stack(w, s, stack, 1);
+		put_stack_functions(w, s, stack, 1);
 	else if (all > 0)
 		for (size_t i = first; i < end; i++)
-			put_stack(w, s, h[i].stack, h[i].weight / all);
+			put_stack_functions(w, s, h[i].stack, h[i].weight / all);
 	else
 		put_callers(w, s, func, 1);
 	/* whoever accesses is there in any case */
@@ -352,7 +352,7 @@ static void touch(struct work *w, uint32_t func)
 
 /* Where a stack is not known, what is decided in proportion may be all one way: a reader may always meet what was
  * written from the same caller. What nobody knows the writer of may have been written inside. */
-static void doubt(struct work *w, uint32_t f, double bytes, bool guessed[2])
+static void widen_where_guessed(struct work *w, uint32_t f, double bytes, bool guessed[2])
 {
 	double r = w->reader.p[f], wr = w->writer.p[f], in = bytes * r * (1 - wr), out = bytes * (1 - r) * wr;
 	bool open = (guessed[0] && r > 0 && r < 1) || (guessed[1] && wr > 0 && wr < 1);
@@ -364,14 +364,14 @@ static void doubt(struct work *w, uint32_t f, double bytes, bool guessed[2])
 	w->all.out_more[f] += both;
 }
 
-static bool whole(const struct work *w, uint32_t stack)
+static bool stack_is_whole(const struct work *w, uint32_t stack)
 {
 	return stack && w->in->stack[stack - 1].complete;
 }
 
-static void share_out(struct work *w, const struct group *g, double bytes)
+static void share_out_group(struct work *w, const struct group *g, double bytes)
 {
-	bool guessed[2] = { !whole(w, g->reader), !whole(w, g->writer) };
+	bool guessed[2] = { !stack_is_whole(w, g->reader), !stack_is_whole(w, g->writer) };
 
 	for (int k = 0; k < 2; k++) {
 		const struct side *s = k ? &w->writer : &w->reader;
@@ -383,7 +383,7 @@ static void share_out(struct work *w, const struct group *g, double bytes)
 			if (k && r > 0)
 				continue; /* done among the readers */
 			touch(w, f);
-			doubt(w, f, bytes, guessed);
+			widen_where_guessed(w, f, bytes, guessed);
 			w->edge.in[f] += bytes * r * (1 - wr);
 			w->edge.out[f] += bytes * (1 - r) * wr;
 			w->edge.local[f] += bytes * r * wr;
@@ -393,7 +393,7 @@ static void share_out(struct work *w, const struct group *g, double bytes)
 }
 
 /* Of the edge's own interval, and of how it is split between inside and outside. */
-static double variance(double part, const struct flow_edge *e, double n, double z)
+static double variance_of_part(double part, const struct flow_edge *e, double n, double z)
 {
 	double q = e->bytes > 0 ? part / e->bytes : 0, half = isnan(e->low) ? 0 : (e->high - e->low) / 2;
 
@@ -409,8 +409,8 @@ static void end_edge(struct work *w, const struct flow_edge *e, double n)
 		w->all.out[f] += w->edge.out[f];
 		w->all.local[f] += w->edge.local[f];
 		w->all.n[f] += w->edge.n[f];
-		w->all.in_var[f] += variance(w->edge.in[f], e, n, Z95);
-		w->all.out_var[f] += variance(w->edge.out[f], e, n, Z95);
+		w->all.in_var[f] += variance_of_part(w->edge.in[f], e, n, Z95);
+		w->all.out_var[f] += variance_of_part(w->edge.out[f], e, n, Z95);
 		w->edge.in[f] = w->edge.out[f] = w->edge.local[f] = w->edge.n[f] = 0;
 		w->edge_on[f] = false;
 	}
@@ -427,7 +427,7 @@ static int by_edge(const void *a, const void *b)
 	return (x->writer > y->writer) - (x->writer < y->writer);
 }
 
-static void add_up(struct work *w)
+static void sum_groups(struct work *w)
 {
 	if (w->group_count)
 		qsort(w->group, w->group_count, sizeof(*w->group), by_edge);
@@ -443,7 +443,7 @@ static void add_up(struct work *w)
 			fill_side(w, &w->reader, 0, w->group[k].reader, w->func[e->consumer]);
 			fill_side(w, &w->writer, 1, w->group[k].writer, w->func[e->producer]);
 			w->writer_unknown = w->func[e->producer] == w->in->unknown;
-			share_out(w, &w->group[k], e->bytes * w->group[k].bytes / bytes);
+			share_out_group(w, &w->group[k], e->bytes * w->group[k].bytes / bytes);
 		}
 		end_edge(w, e, n);
 	}
@@ -514,7 +514,7 @@ static void put_out(struct work *w)
 }
 
 /* Every function that is on some stack takes part, whether or not it reads and writes itself. */
-static int number(struct work *w)
+static int number_functions(struct work *w)
 {
 	const struct flow_input *in = w->in;
 
@@ -556,7 +556,7 @@ static int number(struct work *w)
 	return 0;
 }
 
-static void release(struct work *w)
+static void release_work(struct work *w)
 {
 	for (uint32_t i = 0; w->callers && i <= w->in->func_count; i++) {
 		free(w->callers[i].func);
@@ -589,7 +589,7 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 
 	w.edge_on = calloc(n, sizeof(*w.edge_on));
 	w.callers = calloc(n, sizeof(*w.callers));
-	if (!w.callers || !w.id || !block || !lists || !w.edge_on || number(&w))
+	if (!w.callers || !w.id || !block || !lists || !w.edge_on || number_functions(&w))
 		goto out;
 	w.reader = (struct side){ .p = b, .touched = lists };
 	w.writer = (struct side){ .p = b + n, .touched = lists + n };
@@ -609,7 +609,7 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 	b += 10 * n;
 	w.edge = (struct sums){ .in = b, .out = b + n, .local = b + 2 * n, .n = b + 3 * n };
 	out->inclusive = true;
-	err = take_reads(&w, c);
+	err = add_read_stacks(&w, c);
 	if (!err)
 		err = take_rest(&w);
 	if (!err)
@@ -617,13 +617,13 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 	if (!err)
 		err = learn_callers(&w);
 	if (!err) {
-		add_up(&w);
+		sum_groups(&w);
 		accesses(&w);
 		put_out(&w);
 	}
 out:
 	free(block);
 	free(lists);
-	release(&w);
+	release_work(&w);
 	return err;
 }

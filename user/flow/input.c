@@ -22,7 +22,7 @@ int input_full(const struct raw *r, size_t count)
 }
 
 /* Sites are kept by (address, module, function given) until names are known. 0: out of memory. */
-static uint32_t site_of(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
+static uint32_t load_site_of(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
 {
 	struct site_key k = { .ip = ip, .module = module, .function = function };
 	uint32_t id = intern_add(&r->site_keys, &k, sizeof(k), NULL);
@@ -32,14 +32,14 @@ static uint32_t site_of(struct raw *r, uint64_t ip, uint32_t module, uint32_t fu
 	return id;
 }
 
-static bool sane(double w)
+static bool sane_weight(double w)
 {
 	return w >= 0 && w < 1e18;
 }
 
 static int convert_access(struct raw *r, const struct fmt_access *a, struct in_access *out)
 {
-	uint32_t site = site_of(r, a->ip, a->module, a->function);
+	uint32_t site = load_site_of(r, a->ip, a->module, a->function);
 
 	if (!site)
 		return r->e->code;
@@ -47,7 +47,7 @@ static int convert_access(struct raw *r, const struct fmt_access *a, struct in_a
 		/* no sum of an address and a size may wrap later on */
 		.time = a->time,
 		.addr = a->addr < LAST_ADDR ? a->addr : LAST_ADDR,
-		.weight = sane(a->weight) ? a->weight : 0,
+		.weight = sane_weight(a->weight) ? a->weight : 0,
 		.site = site - 1,
 		.tid = a->tid,
 		.pid = a->pid,
@@ -58,7 +58,7 @@ static int convert_access(struct raw *r, const struct fmt_access *a, struct in_a
 	return 0;
 }
 
-static int take_access(void *ctx, const void *rec, size_t size)
+static int take_access_record(void *ctx, const void *rec, size_t size)
 {
 	struct raw *r = ctx;
 	const struct fmt_access *a = rec;
@@ -87,7 +87,7 @@ static int take_access(void *ctx, const void *rec, size_t size)
 	return INPUT_PUSH(r, in->access, in->access_count, in->access_cap, x);
 }
 
-static int take_window(void *ctx, const void *record, size_t size)
+static int take_watch_window(void *ctx, const void *record, size_t size)
 {
 	struct raw *r = ctx;
 	const uint8_t *rec = record;
@@ -118,7 +118,7 @@ static int take_window(void *ctx, const void *record, size_t size)
 		uint32_t site;
 
 		memcpy(&h, rec + sizeof(w) + i * sizeof(h), sizeof(h));
-		site = site_of(r, h.ip, h.module, h.function);
+		site = load_site_of(r, h.ip, h.module, h.function);
 		if (!site)
 			return r->e->code;
 		err = INPUT_PUSH(r, in->hit, in->hit_count, in->hit_cap,
@@ -133,7 +133,7 @@ static int take_window(void *ctx, const void *record, size_t size)
 	return err ? err : INPUT_PUSH(r, in->window, in->window_count, in->window_cap, out);
 }
 
-static int take_calls(void *ctx, const void *record, size_t size)
+static int take_window_calls(void *ctx, const void *record, size_t size)
 {
 	struct raw *r = ctx;
 	const uint8_t *rec = record;
@@ -188,7 +188,7 @@ static int join_calls(struct raw *r)
 	return 0;
 }
 
-static int take_sysio(void *ctx, const void *rec, size_t size)
+static int take_sysio_record(void *ctx, const void *rec, size_t size)
 {
 	struct raw *r = ctx;
 	const struct fmt_sysio *s = rec;
@@ -197,7 +197,7 @@ static int take_sysio(void *ctx, const void *rec, size_t size)
 			  ((struct in_sysio){ .time = s->time,
 					      .addr = s->addr,
 					      .len = s->len,
-					      .weight = sane(s->weight) ? s->weight : 1,
+					      .weight = sane_weight(s->weight) ? s->weight : 1,
 					      .pid = s->pid,
 					      .tid = s->tid,
 					      .func = (uint32_t)s->nr,
@@ -254,12 +254,12 @@ KEEP(take_x_use, struct fmt_x_use, r->in->x_use)
 KEEP(take_x_object, struct fmt_x_object, r->in->x_object)
 
 static const struct section_row rows[] = {
-	{ FMT_ACCESS, sizeof(struct fmt_access), take_access, NULL },
-	{ FMT_WINDOW, 0, take_window, NULL },
-	{ FMT_WINDOW_CALLS, 0, take_calls, NULL },
+	{ FMT_ACCESS, sizeof(struct fmt_access), take_access_record, NULL },
+	{ FMT_WINDOW, 0, take_watch_window, NULL },
+	{ FMT_WINDOW_CALLS, 0, take_window_calls, NULL },
 	{ FMT_MAPPING, sizeof(struct fmt_mapping), take_mapping, NULL },
 	{ FMT_OBJECT, sizeof(struct fmt_object), take_object, NULL },
-	{ FMT_SYSIO, sizeof(struct fmt_sysio), take_sysio, NULL },
+	{ FMT_SYSIO, sizeof(struct fmt_sysio), take_sysio_record, NULL },
 	{ FMT_SYSIO_BURST, sizeof(struct fmt_sysio_burst), take_call_burst, NULL },
 	{ FMT_X_RUN, sizeof(struct fmt_x_run), take_x_run, NULL },
 	{ FMT_X_FUNC, sizeof(struct fmt_x_func), take_x_func, NULL },
@@ -314,7 +314,7 @@ static void raw_release(struct raw *r)
 	free(r->invocation);
 }
 
-static void describe(struct raw *r)
+static void describe_recording(struct raw *r)
 {
 	struct flow_input *in = r->in;
 	const char *engine = store_meta_get(in->reader, "engine"), *cmd = store_meta_get(in->reader, "command");
@@ -373,7 +373,7 @@ struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const str
 }
 
 /* System calls are known by what they read and write, too: as the function of which a flow says so. */
-static uint32_t system_call(const struct flow_input *in, uint64_t number)
+static uint32_t system_call_function(const struct flow_input *in, uint64_t number)
 {
 	char name[64];
 
@@ -393,7 +393,8 @@ static void join_system_calls(struct raw *r)
 		const struct profile_frame *f = &p->frames[i];
 
 		if (p->modules[f->module].kind == FMT_MOD_KERNEL)
-			r->in->func_of[p->lines[f->first + f->count - 1].function] = system_call(r->in, f->addr);
+			r->in->func_of[p->lines[f->first + f->count - 1].function] =
+				system_call_function(r->in, f->addr);
 	}
 }
 
@@ -419,13 +420,13 @@ static bool only_time(const struct raw *r)
 	       !in->has_x;
 }
 
-static int resolve(struct raw *r)
+static int resolve_input(struct raw *r)
 {
 	uint32_t known;
 	int err;
 
 	take_profile(r->in, r->p);
-	describe(r);
+	describe_recording(r);
 	err = join_calls(r);
 	input_leave_out(r);
 	r->in->func_of = calloc(r->p->function_count, sizeof(*r->in->func_of));
@@ -463,7 +464,7 @@ int flow_input_end(struct raw *r, int err)
 
 	err = err ? err : r->failed;
 	if (!err)
-		err = resolve(r);
+		err = resolve_input(r);
 	if (!err) {
 		flow_cache_end(&in->cache);
 		store_recovery_text(in->reader, in->missing, sizeof(in->missing));

@@ -13,7 +13,7 @@
 #define LAST_BIN 63
 #define MOST_BYTES (1u << 16)
 
-static bool sane(double v)
+static bool sane_amount(double v)
 {
 	return v >= 0 && v < 1e18;
 }
@@ -26,7 +26,8 @@ static int take_site(void *ctx, const void *rec, size_t size)
 	bool added;
 	uint64_t *at;
 
-	if (!s->id || s->id > LARGEST_ID || !sane(s->runs) || !sane(s->load_bytes) || !sane(s->load_stack))
+	if (!s->id || s->id > LARGEST_ID || !sane_amount(s->runs) || !sane_amount(s->load_bytes) ||
+	    !sane_amount(s->load_stack))
 		return 0;
 	at = map_put(&b->site_at, s->id, &added);
 	if (!at || (added && !GROW(b->site, b->sites, b->site_cap, 256)))
@@ -50,7 +51,7 @@ static int take_pair(void *ctx, const void *rec, size_t size)
 	bool added;
 	uint64_t *at;
 
-	if (p->reader > LARGEST_ID || p->writer > LARGEST_ID || p->bin > LAST_BIN || !sane(p->bytes))
+	if (p->reader > LARGEST_ID || p->writer > LARGEST_ID || p->bin > LAST_BIN || !sane_amount(p->bytes))
 		return 0;
 	at = map_put(&b->pair_at, pair_key(p->reader, p->writer, p->bin), &added);
 	if (!at || (added && !GROW(b->pair, b->pairs, b->pair_cap, 256)))
@@ -119,7 +120,7 @@ static int take_part(void *ctx, const void *record, size_t size)
 	s.part = p.part = (uint32_t)b->parts - 1;
 	for (uint32_t i = 0; i < h.sites; i++, rec += sizeof(s.s)) {
 		memcpy(&s.s, rec, sizeof(s.s));
-		if (!sane(s.s.runs))
+		if (!sane_amount(s.s.runs))
 			continue;
 		if (INPUT_PUSH(r, b->part_site, b->part_sites, b->part_site_cap, s))
 			return r->e->code;
@@ -127,7 +128,7 @@ static int take_part(void *ctx, const void *record, size_t size)
 	for (uint32_t i = 0; i < h.pairs; i++, rec += sizeof(p.p)) {
 		memcpy(&p.p, rec, sizeof(p.p));
 		if (p.p.reader > LARGEST_ID || p.p.writer > LARGEST_ID || p.p.bin > LAST_BIN ||
-		    !sane((double)p.p.bytes))
+		    !sane_amount((double)p.p.bytes))
 			continue;
 		if (INPUT_PUSH(r, b->part_pair, b->part_pairs, b->part_pair_cap, p))
 			return r->e->code;
@@ -147,14 +148,14 @@ struct section_reader input_burst_reader(struct raw *r)
 	return SECTION_READER(rows, r);
 }
 
-static int by_time(const void *a, const void *b)
+static int by_time_of_burst(const void *a, const void *b)
 {
 	const struct in_burst *x = a, *y = b;
 
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-static uint32_t resolved(const struct raw_bursts *b, const uint32_t *site, uint32_t id)
+static uint32_t resolved_site(const struct raw_bursts *b, const uint32_t *site, uint32_t id)
 {
 	const uint64_t *at = map_get(&b->site_at, id);
 
@@ -177,10 +178,10 @@ static int resolve_pairs(struct raw *r, const uint32_t *site, uint32_t *place)
 				(struct in_burst_site){ .site = site[i], .bursts = b->site[i].bursts };
 	for (size_t i = 0; i < b->pairs; i++) {
 		const struct fmt_burst_pair *p = &b->pair[i];
-		struct in_burst_pair out = { .reader = resolved(b, site, p->reader),
+		struct in_burst_pair out = { .reader = resolved_site(b, site, p->reader),
 					     .bin = p->bin,
 					     .bytes = p->bytes,
-					     .writer = p->writer ? resolved(b, site, p->writer) : FLOW_NONE };
+					     .writer = p->writer ? resolved_site(b, site, p->writer) : FLOW_NONE };
 
 		place[i] = FLOW_NONE;
 		if (out.reader == FLOW_NONE || (p->writer && out.writer == FLOW_NONE))
@@ -284,9 +285,9 @@ int input_burst_resolve(struct raw *r)
 	if (!err)
 		err = resolve_parts(r, site, place);
 	for (size_t i = 0; i < in->burst_item_count && !err; i++)
-		in->burst_item[i].site = resolved(b, site, in->burst_item[i].site);
+		in->burst_item[i].site = resolved_site(b, site, in->burst_item[i].site);
 	if (in->burst_count)
-		qsort(in->burst, in->burst_count, sizeof(*in->burst), by_time);
+		qsort(in->burst, in->burst_count, sizeof(*in->burst), by_time_of_burst);
 	for (size_t i = 0; i < in->burst_count && !err; i++)
 		in->burst[i].part = part_at(&in->parts, in->burst[i].time);
 	free(site);

@@ -7,7 +7,7 @@
 
 #define LONGEST 1e18 /* ns or bytes: whatever is more is damage */
 
-static double sane(double v)
+static double sane_or_zero(double v)
 {
 	return v >= 0 && v < LONGEST ? v : 0;
 }
@@ -15,28 +15,28 @@ static double sane(double v)
 /* Calls that are observed last longer: in a burst less is done than in as much CPU time without. */
 static double own_time(uint64_t ran, const struct fmt_sysio_burst *b)
 {
-	return ran > b->spent_ns ? sane((double)(ran - b->spent_ns)) : 0;
+	return ran > b->spent_ns ? sane_or_zero((double)(ran - b->spent_ns)) : 0;
 }
 
 int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b)
 {
 	struct call_bursts *c = &r->in->calls;
 
-	c->span_ns += sane((double)b->span_ns);
+	c->span_ns += sane_or_zero((double)b->span_ns);
 	c->total[CALLS_TIME] += b->flags & FMT_IOB_RAN ? own_time(b->ran_all_ns, b) : NAN;
 	for (int i = 0; i < 2; i++)
-		c->total[CALLS_READ + i] += b->flags & FMT_IOB_MOVED ? sane((double)b->moved[i]) : NAN;
+		c->total[CALLS_READ + i] += b->flags & FMT_IOB_MOVED ? sane_or_zero((double)b->moved[i]) : NAN;
 	if (!(b->weight > 0) || b->end < b->begin)
 		return 0;
 	return INPUT_PUSH(r, c->burst, c->count, c->cap,
 			  (struct call_burst){
 				  .begin = b->begin,
 				  .end = b->end,
-				  .weight = fmax(1, sane(b->weight)),
-				  .seen = { sane((double)(b->end - b->begin)), sane((double)b->seen[0]),
-					    sane((double)b->seen[1]) },
+				  .weight = fmax(1, sane_or_zero(b->weight)),
+				  .seen = { sane_or_zero((double)(b->end - b->begin)), sane_or_zero((double)b->seen[0]),
+					    sane_or_zero((double)b->seen[1]) },
 				  .ran_ns = own_time(b->ran_ns, b),
-				  .spent_ns = sane((double)b->spent_ns),
+				  .spent_ns = sane_or_zero((double)b->spent_ns),
 			  });
 }
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "code/block.h"
-#include "proc/ehframe.h"
 #include "proc/module.h"
 #include "flow/input_priv.h"
 #include "util/grow.h"
@@ -30,18 +29,6 @@ struct reader {
 	size_t count, cap;
 };
 
-static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	return module_read(ctx, addr, buf, len);
-}
-
-static bool bounds_of(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
-{
-	const struct ehframe *f = module_ehframe(ctx);
-
-	return f && ehframe_function(f, addr, start, end);
-}
-
 static double one_instruction(struct module *m, uint64_t addr)
 {
 	uint8_t bytes[15];
@@ -56,7 +43,9 @@ static double whole_block(struct reader *x, struct module *m, uint32_t id, uint6
 {
 	static struct block_result b; /* large */
 	const uint64_t regs[64] = { 0 };
-	struct block_code code = { .id = id & 0xfffff, .read = read_code, .bounds = bounds_of, .ctx = m };
+	struct block_code code = {
+		.id = id & 0xfffff, .read = module_code_read, .bounds = module_code_bounds, .ctx = m
+	};
 	struct block_state s = { .regs = regs, .code_ip = addr };
 
 	if (block_sample(x->blocks, &code, &s, 0, &b) || !b.work.insns)
@@ -64,7 +53,7 @@ static double whole_block(struct reader *x, struct module *m, uint32_t id, uint6
 	return (double)b.work.compute / b.work.insns;
 }
 
-static double computes(struct reader *x, const struct fmt_frame *f, bool instructions)
+static double part_computing(struct reader *x, const struct fmt_frame *f, bool instructions)
 {
 	struct site_key k = { .ip = f->addr, .module = f->module, .function = instructions };
 	struct module *m;
@@ -96,7 +85,7 @@ static double nominal_ns(const struct raw *r)
 	return weights && sscanf(weights, "time, taken as %lf ns", &ns) == 1 && ns > 0.01 && ns < 100 ? ns : 1;
 }
 
-static void take_cell(struct reader *x, const struct raw_sample_cell *c, uint32_t func, bool counted, double ns)
+static void add_computing(struct reader *x, const struct raw_sample_cell *c, uint32_t func, bool counted, double ns)
 {
 	struct flow_input *in = x->r->in;
 	const struct fmt_frame leaf = raw_frame(x->r, c->stack, 0);
@@ -111,7 +100,7 @@ static void take_cell(struct reader *x, const struct raw_sample_cell *c, uint32_
 		for (uint32_t k = 0; s && k < s->count; k++)
 			in->times[in->stack_func[s->first + k]].inc_instructions += n;
 	}
-	part = computes(x, &leaf, counted);
+	part = part_computing(x, &leaf, counted);
 	if (part < 0) {
 		t->undecoded += n;
 		return;
@@ -134,7 +123,7 @@ int input_compute(struct raw *r, const uint32_t *func_of_cell)
 		counted += r->cell[i].instructions;
 	for (size_t i = 0; i < r->cell_count; i++)
 		if (func_of_cell[i] != FLOW_NONE)
-			take_cell(&x, &r->cell[i], func_of_cell[i], counted > 0, ns);
+			add_computing(&x, &r->cell[i], func_of_cell[i], counted > 0, ns);
 	intern_release(&x.keys);
 	free(x.leaf);
 	block_cache_free(x.blocks);

@@ -16,7 +16,7 @@
 #define SCALE_MOST 1e4
 
 /* All nodes' work of each function, per second of CPU time. */
-static struct in_counted *sum_work(const struct counts_record *c, const struct counts_built *b)
+static struct in_counted *sum_work_of_functions(const struct counts_record *c, const struct counts_built *b)
 {
 	struct in_counted *of = calloc(c->funcs + 1, sizeof(*of));
 
@@ -39,7 +39,7 @@ static struct in_counted *sum_work(const struct counts_record *c, const struct c
 	return of;
 }
 
-static void add(struct in_counted *to, const struct in_counted *from, double scale, double seconds)
+static void add_counted(struct in_counted *to, const struct in_counted *from, double scale, double seconds)
 {
 	to->instructions += from->instructions * scale;
 	to->compute += from->compute * scale;
@@ -54,7 +54,7 @@ static int take_functions(struct raw *r, const struct counts_built *b)
 {
 	const struct counts_record *c = &r->counts;
 	struct flow_input *in = r->in;
-	struct in_counted *work = sum_work(c, b);
+	struct in_counted *work = sum_work_of_functions(c, b);
 	double seconds = 0;
 	uint32_t *of = calloc(c->funcs + 1, sizeof(*of));
 	int err = work && of ? 0 : -ENOMEM;
@@ -80,7 +80,7 @@ static int take_functions(struct raw *r, const struct counts_built *b)
 		to->total += g->instructions * seconds;
 		if (!(work[i].instructions > 0))
 			continue;
-		add(to, &work[i], g->instructions / work[i].instructions * seconds, seconds);
+		add_counted(to, &work[i], g->instructions / work[i].instructions * seconds, seconds);
 		to->trust += g->trust * g->instructions * seconds;
 	}
 	for (uint32_t f = 0; f < in->counted_count; f++)

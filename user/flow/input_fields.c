@@ -51,7 +51,7 @@ static bool is_field(const struct dec_mem *m)
 	       m->disp < DISTANCE_MOST;
 }
 
-static uint64_t key_of(uint32_t module, int64_t distance, unsigned size)
+static uint64_t field_key(uint32_t module, int64_t distance, unsigned size)
 {
 	return (uint64_t)module << 40 ^ (uint64_t)distance << 8 ^ size;
 }
@@ -72,7 +72,7 @@ static int look_at_site(struct fields *x, struct in_site *s)
 			s->store_at = (uint32_t)d.mem[i].disp;
 		if (d.mem[i].flags & DEC_M_LOAD) {
 			bool added;
-			uint64_t *k = map_put(&x->keys, key_of(s->module, d.mem[i].disp, d.mem[i].size), &added);
+			uint64_t *k = map_put(&x->keys, field_key(s->module, d.mem[i].disp, d.mem[i].size), &added);
 
 			if (!k)
 				return -ENOMEM;
@@ -88,7 +88,7 @@ static int look_at_site(struct fields *x, struct in_site *s)
 /* ---- functions that were met ---- */
 
 /* Only one that the recording has a name for. *met: NULL if it is none. */
-static int meet(struct fields *x, uint64_t addr, uint32_t module, struct seen **met)
+static int meet_field(struct fields *x, uint64_t addr, uint32_t module, struct seen **met)
 {
 	struct module *m = profile_symbol_of(x->r->p, module, addr) ? raw_open_module(x->r, module) : NULL;
 	const struct ehframe *f = m ? module_ehframe(m) : NULL;
@@ -123,7 +123,7 @@ static int meet_stacks(struct fields *x)
 		for (uint32_t k = 0; k < raw_frames(r, c->stack) && !err; k++) {
 			const struct fmt_frame f = raw_frame(r, c->stack, k);
 
-			err = meet(x, f.addr, f.module, &met);
+			err = meet_field(x, f.addr, f.module, &met);
 			if (!err && met && met->last != i + 1) {
 				met->last = (uint32_t)i + 1;
 				met->samples += (double)c->samples;
@@ -142,9 +142,9 @@ static int meet_all(struct fields *x)
 	struct seen *met;
 
 	for (uint32_t i = 0; i < r->in->site_count && !err; i++)
-		err = meet(x, r->in->sites[i].ip, r->in->sites[i].module, &met);
+		err = meet_field(x, r->in->sites[i].ip, r->in->sites[i].module, &met);
 	for (size_t i = 0; i < r->counts.funcs && !err; i++)
-		err = meet(x, r->counts.func[i].start, r->counts.func[i].module, &met);
+		err = meet_field(x, r->counts.func[i].start, r->counts.func[i].module, &met);
 	return err;
 }
 
@@ -156,7 +156,7 @@ static int stores_there(struct fields *x, struct seen *s, const struct dec_mem *
 
 	for (unsigned at = 0; at < m->size; at++)
 		for (unsigned size = 1; at + size <= m->size; size *= 2) {
-			const uint64_t *k = map_get(&x->keys, key_of(s->module, m->disp + at, size));
+			const uint64_t *k = map_get(&x->keys, field_key(s->module, m->disp + at, size));
 
 			if (!k)
 				continue;
@@ -200,7 +200,7 @@ static int read_function(struct fields *x, struct seen *s)
 
 /* ---- who could have written what a site reads ---- */
 
-static int by_key(const void *a, const void *b)
+static int by_key_and_func(const void *a, const void *b)
 {
 	const struct could *x = a, *y = b;
 
@@ -212,9 +212,9 @@ static void unique(struct fields *x)
 	uint32_t n = 0;
 
 	if (x->coulds)
-		qsort(x->could, x->coulds, sizeof(*x->could), by_key);
+		qsort(x->could, x->coulds, sizeof(*x->could), by_key_and_func);
 	for (uint32_t i = 0; i < x->coulds; i++)
-		if (!n || by_key(&x->could[n - 1], &x->could[i]))
+		if (!n || by_key_and_func(&x->could[n - 1], &x->could[i]))
 			x->could[n++] = x->could[i];
 	x->coulds = n;
 }

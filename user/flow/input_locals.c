@@ -42,7 +42,7 @@ struct place_key {
 	uint64_t addr, module;
 };
 
-static int collect(struct places *p)
+static int collect_locals(struct places *p)
 {
 	struct raw *r = p->r;
 
@@ -87,7 +87,7 @@ struct head {
 };
 
 /* In the child. */
-static int produce(void *ctx, struct contained_out *out)
+static int send_locals(void *ctx, struct contained_out *out)
 {
 	struct job *j = ctx;
 	struct locals *l = locals_open_fd(j->fd, j->alt);
@@ -107,7 +107,7 @@ static int produce(void *ctx, struct contained_out *out)
 	return 0;
 }
 
-static int consume(void *ctx, const uint8_t *rec, size_t size)
+static int take_local(void *ctx, const uint8_t *rec, size_t size)
 {
 	struct job *j = ctx;
 	struct head h;
@@ -131,7 +131,7 @@ static int consume(void *ctx, const uint8_t *rec, size_t size)
 	return 0;
 }
 
-static int by_module(const void *a, const void *b)
+static int by_module_and_place(const void *a, const void *b)
 {
 	const struct place *x = *(struct place *const *)a, *y = *(struct place *const *)b;
 
@@ -143,8 +143,8 @@ static int by_module(const void *a, const void *b)
 static void ask_file(struct job *j, const struct debugfile *d)
 {
 	struct contained_job apart = {
-		.produce = produce,
-		.consume = consume,
+		.produce = send_locals,
+		.consume = take_local,
 		.ctx = j,
 		.keep_fd = { d->fd, d->alt, -1 },
 		.cpu_seconds = DWARF_SECONDS,
@@ -158,7 +158,7 @@ static void ask_file(struct job *j, const struct debugfile *d)
 }
 
 /* A module that cannot be read leaves its locals unnamed; that is no failure. */
-static void ask(struct raw *r, struct place **place, size_t count)
+static void ask_child(struct raw *r, struct place **place, size_t count)
 {
 	const struct profile_module *m = raw_module(r, place[0]->module);
 	const char *path = m && m->kind == FMT_MOD_FILE ? m->path : NULL;
@@ -191,11 +191,11 @@ static int name_places(struct places *p)
 		return err_set(p->r->e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->count; i++)
 		order[i] = &p->at[i];
-	qsort(order, p->count, sizeof(struct place *), by_module);
+	qsort(order, p->count, sizeof(struct place *), by_module_and_place);
 	for (size_t i = 0, j; i < p->count && total < MAX_PLACES; i = j) {
 		for (j = i; j < p->count && order[j]->module == order[i]->module; j++)
 			;
-		ask(p->r, order + i, j - i < MAX_PLACES - total ? j - i : MAX_PLACES - total);
+		ask_child(p->r, order + i, j - i < MAX_PLACES - total ? j - i : MAX_PLACES - total);
 		total += j - i;
 	}
 	free(order);
@@ -260,7 +260,7 @@ int input_locals(struct raw *r)
 	struct places p = { .r = r, .of = malloc((r->local_count + 1) * sizeof(*p.of)) };
 	struct intern names = { 0 };
 	struct map site_of = { 0 };
-	int err = p.of ? collect(&p) : err_set(r->e, -ENOMEM, "out of memory");
+	int err = p.of ? collect_locals(&p) : err_set(r->e, -ENOMEM, "out of memory");
 
 	if (!err && p.count)
 		err = name_places(&p);

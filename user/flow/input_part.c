@@ -14,7 +14,7 @@ bool input_wants(const struct raw *r, uint32_t pid, uint32_t tid)
 	return (!r->o.tid || tid == r->o.tid) && filter_process(r->o.filter, pid, in_comm(r->in, pid));
 }
 
-static void add(struct in_part *sum, const struct in_access *a)
+static void add_access(struct in_part *sum, const struct in_access *a)
 {
 	bool load = a->flags & FMT_A_LOAD, store = a->flags & FMT_A_STORE;
 
@@ -33,7 +33,7 @@ static double part(double left, double all)
 	return all > 0 ? left / all : NAN;
 }
 
-static void keep(struct flow_input *in, const struct in_part *left, const struct in_part *all)
+static void keep_parts(struct flow_input *in, const struct in_part *left, const struct in_part *all)
 {
 	in->kept.loaded *= part(left->loaded, all->loaded);
 	in->kept.moved *= part(left->moved, all->moved);
@@ -52,9 +52,9 @@ static void leave_out_accesses(struct raw *r, struct in_part *all, struct in_par
 		/* stores outside the wanted part still say who produced what is read inside it */
 		bool keep = stores || input_wants(r, a->pid, a->tid);
 
-		add(all, a);
+		add_access(all, a);
 		if (keep)
-			add(left, a);
+			add_access(left, a);
 		for (; local < r->local_count && r->local[local].access == i; local++) {
 			if (!keep)
 				continue;
@@ -81,10 +81,10 @@ void input_leave_out(struct raw *r)
 		const struct in_access *a = &in->blind[i];
 		bool keep = input_wants(r, a->pid, a->tid);
 
-		add(&all, a);
+		add_access(&all, a);
 		if (!keep)
 			continue;
-		add(&left, a);
+		add_access(&left, a);
 		in->blind[n++] = *a;
 	}
 	in->blind_count = n;
@@ -97,7 +97,7 @@ void input_leave_out(struct raw *r)
 			in->sysio[n++] = *s;
 	}
 	in->sysio_count = n;
-	keep(in, &left, &all);
+	keep_parts(in, &left, &all);
 }
 
 static size_t keep_code(const struct flow_input *in, const struct filter *f, struct in_access *a, size_t count,
@@ -109,16 +109,16 @@ static size_t keep_code(const struct flow_input *in, const struct filter *f, str
 		const struct in_func *fn = &in->funcs[a[i].func];
 		bool keep = filter_code(f, fn->name, fn->object);
 
-		add(all, &a[i]);
+		add_access(all, &a[i]);
 		if (!keep)
 			continue;
-		add(left, &a[i]);
+		add_access(left, &a[i]);
 		a[n++] = a[i];
 	}
 	return n;
 }
 
-static void add_use(const struct flow_input *in, struct in_part *sum, const struct fmt_x_use *u)
+static void add_exact_use(const struct flow_input *in, struct in_part *sum, const struct fmt_x_use *u)
 {
 	sum->loaded += (double)u->read_bytes;
 	if (u->object < in->object_site_count && in->object_site[u->object].kind == FMT_OBJ_STACK)
@@ -135,10 +135,10 @@ static void keep_uses(struct flow_input *in, const struct filter *f, struct in_p
 		const struct fmt_x_use *u = &in->x_use[i];
 		const struct in_func *fn = u->function < in->func_count ? &in->funcs[u->function] : NULL;
 
-		add_use(in, all, u);
+		add_exact_use(in, all, u);
 		if (!fn || !filter_code(f, fn->name, fn->object))
 			continue;
-		add_use(in, left, u);
+		add_exact_use(in, left, u);
 		in->x_use[n++] = *u;
 	}
 	in->x_use_count = n;
@@ -158,5 +158,5 @@ void flow_input_keep_code(struct flow_input *in, const struct filter *f)
 		all = left = (struct in_part){ 0 };
 		keep_uses(in, f, &all, &left);
 	}
-	keep(in, &left, &all);
+	keep_parts(in, &left, &all);
 }

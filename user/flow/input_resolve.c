@@ -308,7 +308,7 @@ static int resolve_exact(struct raw *r)
 	return 0;
 }
 
-static int resolve_samples(struct raw *r)
+static int resolve_cells(struct raw *r)
 {
 	struct flow_input *in = r->in;
 	uint32_t *func_of_cell;
@@ -398,7 +398,7 @@ int input_resolve(struct raw *r)
 	if (!err)
 		err = input_burst_resolve(r);
 	if (!err)
-		err = resolve_samples(r);
+		err = resolve_cells(r);
 	if (err)
 		return err;
 	main = raw_module(r, r->main_module);

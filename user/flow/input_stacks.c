@@ -6,14 +6,14 @@
 
 #include "flow/input_priv.h"
 
-static bool is_stub(const char *name)
+static bool is_stub_name(const char *name)
 {
 	size_t n = strlen(name);
 
 	return n > 4 && !strcmp(name + n - 4, "@plt");
 }
 
-static int take_stack(struct raw *r, uint32_t stack)
+static int take_stack_functions(struct raw *r, uint32_t stack)
 {
 	struct flow_input *in = r->in;
 	struct in_stack out = { .first = in->stack_func_count,
@@ -27,7 +27,7 @@ static int take_stack(struct raw *r, uint32_t stack)
 		func = func_of_frame(r, stack, i);
 		if (func == FLOW_NONE)
 			return err_set(r->e, -ENOMEM, "out of memory");
-		if (is_stub(in->funcs[func].name))
+		if (is_stub_name(in->funcs[func].name))
 			continue;
 		/* recursion: a function is on the stack once */
 		for (uint32_t k = 0; k < out.count && func != FLOW_NONE; k++)
@@ -48,7 +48,7 @@ int input_stacks(struct raw *r)
 	int err = 0;
 
 	for (uint32_t i = 1; r->o.stacks && !err && i < r->p->stack_count; i++)
-		err = take_stack(r, i);
+		err = take_stack_functions(r, i);
 	/* without the functions an index would lead nowhere */
 	for (size_t i = 0; !err && i < in->access_count; i++)
 		in->access[i].stack = r->o.stacks ? profile_stack_of(r->p, in->access[i].stack) : 0;

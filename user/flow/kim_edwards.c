@@ -29,7 +29,7 @@ struct learner {
 	struct ratio all;
 };
 
-static struct ratio *ratio_of(struct learner *l, uint32_t producer, uint32_t reader)
+static struct ratio *ratio_between(struct learner *l, uint32_t producer, uint32_t reader)
 {
 	bool added;
 	uint64_t *at = map_put(&l->at, (uint64_t)producer << 32 | reader, &added);
@@ -45,7 +45,7 @@ static struct ratio *ratio_of(struct learner *l, uint32_t producer, uint32_t rea
 	return &l->ratio[*at];
 }
 
-static void add(struct ratio *r, double counted, double bytes)
+static void add_measured(struct ratio *r, double counted, double bytes)
 {
 	r->counted += counted;
 	r->bytes += bytes;
@@ -106,19 +106,19 @@ static int learn_window(struct learner *l, const struct in_window *w, uint32_t p
 		/* a window stands for its address's reads, however many of them it could hold */
 		double weight = 1.0 / w->count, c = seen[i].counted * weight, b = seen[i].bytes * weight;
 		for (int k = 0; k < 2 && !err; k++) {
-			struct ratio *r = ratio_of(l, k ? FLOW_NONE : seen[i].producer, seen[i].reader);
+			struct ratio *r = ratio_between(l, k ? FLOW_NONE : seen[i].producer, seen[i].reader);
 
 			if (r)
-				add(r, c, b);
+				add_measured(r, c, b);
 			else
 				err = -ENOMEM;
 		}
-		add(&l->all, c, b);
+		add_measured(&l->all, c, b);
 	}
 	return err;
 }
 
-static double value(const struct ratio *r)
+static double counted_per_byte(const struct ratio *r)
 {
 	return r && r->bytes > 0 ? r->counted / r->bytes : NAN;
 }
@@ -126,7 +126,7 @@ static double value(const struct ratio *r)
 /* Standard error of a ratio of sums over independent windows. */
 static double error(const struct ratio *r)
 {
-	double k = value(r), var = r->cc - 2 * k * r->cb + k * k * r->bb;
+	double k = counted_per_byte(r), var = r->cc - 2 * k * r->cb + k * k * r->bb;
 
 	return r->bytes > 0 && r->windows > 1 ? sqrt(var > 0 ? var : 0) / r->bytes : NAN;
 }
@@ -147,7 +147,7 @@ static void convert(const struct learner *l, struct flow_edge *e)
 {
 	bool own;
 	const struct ratio *r = best(l, e, &own);
-	double k = value(r), se = r ? error(r) : NAN, half, quad = e->bytes;
+	double k = counted_per_byte(r), se = r ? error(r) : NAN, half, quad = e->bytes;
 
 	/* none of its reads was seen: anything between once and always */
 	if (isnan(k)) {
@@ -171,7 +171,7 @@ static void convert(const struct learner *l, struct flow_edge *e)
 }
 
 /* Mean bytes of a read per instruction, and the result's number of each function. */
-static int prepare(struct learner *l)
+static int prepare_learning(struct learner *l)
 {
 	const struct flow_input *in = l->in;
 	double *n = calloc(in->site_count + 1, sizeof(*n));
@@ -203,7 +203,7 @@ int flow_kim_edwards(const struct flow_input *in, const struct est_opts *o, cons
 		     struct flow *out)
 {
 	struct learner l = { .in = in, .f = out };
-	int err = prepare(&l);
+	int err = prepare_learning(&l);
 
 	for (size_t i = 0; !err && i < in->window_count; i++) {
 		const struct in_access *arm = &in->window[i].arm;

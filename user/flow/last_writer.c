@@ -58,7 +58,7 @@ struct sweep_state {
 	bool no_memory;
 };
 
-static uint64_t key(uint32_t pid, uint64_t unit)
+static uint64_t unit_key(uint32_t pid, uint64_t unit)
 {
 	return unit ^ (uint64_t)pid << 48;
 }
@@ -73,7 +73,7 @@ static uint32_t new_record(struct sweep_state *s, uint64_t time, uint64_t addr, 
 	return s->rec_count++;
 }
 
-static void set(struct sweep_state *s, struct map *m, uint64_t k, uint32_t record)
+static void set_record(struct sweep_state *s, struct map *m, uint64_t k, uint32_t record)
 {
 	uint64_t *at = map_put(m, k, NULL);
 
@@ -119,7 +119,7 @@ static void add_range(struct sweep_state *s, uint32_t pid, uint64_t start, uint6
 	if (end > start && last < (end - 1) >> 12)
 		s->c->cut_bytes += (double)(end - ((last + 1) << 12));
 	for (uint64_t p = first; p <= last && end > start; p++) {
-		uint64_t *head = map_put(&s->page_ranges, key(pid, p), NULL), from, to;
+		uint64_t *head = map_put(&s->page_ranges, unit_key(pid, p), NULL), from, to;
 		uint32_t keep, *link;
 
 		if (!head || !GROW(s->range, s->range_count, s->range_cap, 1024)) {
@@ -151,7 +151,7 @@ static void add_range(struct sweep_state *s, uint32_t pid, uint64_t start, uint6
 
 static uint32_t find_range(const struct sweep_state *s, uint32_t pid, uint64_t addr)
 {
-	for (uint32_t i = get(&s->page_ranges, key(pid, addr >> 12)); i; i = s->range[i].next)
+	for (uint32_t i = get(&s->page_ranges, unit_key(pid, addr >> 12)); i; i = s->range[i].next)
 		if (addr >= s->range[i].start && addr < s->range[i].end)
 			return s->range[i].record;
 	return 0;
@@ -175,22 +175,22 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 	if (size > WIDE_STORE && !weak)
 		add_range(s, a->pid, a->addr, end, r);
 	for (uint64_t g = a->addr / GRANULE; g <= (end - 1) / GRANULE && size <= WIDE_STORE; g++)
-		set(s, weak ? &s->weak : &s->granule, key(a->pid, g), r);
+		set_record(s, weak ? &s->weak : &s->granule, unit_key(a->pid, g), r);
 	if (weak)
 		return;
 	region = in_region_at(s->in, a->pid, a->addr);
 	if (region && region->kind == IN_R_RELRO) {
-		set(s, &s->object, RELRO_KEY | (uint64_t)(region - s->in->region) << 32, r);
+		set_record(s, &s->object, RELRO_KEY | (uint64_t)(region - s->in->region) << 32, r);
 		if (!region->lazy)
-			set(s, &s->object, RELRO_KEY | a->pid, r);
+			set_record(s, &s->object, RELRO_KEY | a->pid, r);
 	}
 	/* nothing but what it was seen to write: it says nothing of the neighbourhood, and must not hide who does */
 	if (s->complete[a->site])
 		return;
 	for (uint64_t l = a->addr >> 6; l <= (end - 1) >> 6 && size <= WIDE_STORE; l++)
-		set_near(s, &s->line, key(a->pid, l), r);
-	set_near(s, &s->block, key(a->pid, a->addr >> 8), r);
-	set_near(s, &s->page, key(a->pid, a->addr >> 12), r);
+		set_near(s, &s->line, unit_key(a->pid, l), r);
+	set_near(s, &s->block, unit_key(a->pid, a->addr >> 8), r);
+	set_near(s, &s->page, unit_key(a->pid, a->addr >> 12), r);
 	obj = in_object_at(s->in, a->pid, a->addr, a->time);
 	if (obj)
 		set_near(s, &s->object, (uint64_t)(obj - s->in->object), r);
@@ -231,7 +231,7 @@ struct place {
 
 static struct neighbourhood around(const struct map *m, const struct place *p, unsigned bits, enum near near)
 {
-	return (struct neighbourhood){ m, key(p->pid, p->addr >> bits), near };
+	return (struct neighbourhood){ m, unit_key(p->pid, p->addr >> bits), near };
 }
 
 /* Evidence from the neighbourhood: only within the same object, and only from a store instruction
@@ -291,7 +291,7 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 
 	if (region && region->kind == IN_R_READONLY)
 		return nowhere(s, region, NEAR_CONSTANT);
-	r = get(&s->granule, key(pid, addr / GRANULE));
+	r = get(&s->granule, unit_key(pid, addr / GRANULE));
 	range = find_range(s, pid, addr);
 	if (range && (!r || s->rec[range].time >= s->rec[r].time))
 		r = range;
@@ -321,7 +321,7 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 			r = near_record(s, same, &p, &a);
 		if (!r)
 			a = nowhere(s, region, NEAR_NONE);
-		weak = get(&s->weak, key(pid, addr / GRANULE));
+		weak = get(&s->weak, unit_key(pid, addr / GRANULE));
 		if (weak)
 			return answer_of(&s->rec[weak], NEAR_GRANULE);
 	}
@@ -331,7 +331,7 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 	return a;
 }
 
-static struct answer ask(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
+static struct answer last_write_of(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
 {
 	struct answer a = newest(s, pid, addr, time);
 
@@ -361,7 +361,7 @@ static void take_load(struct sweep_state *s, const struct in_access *a)
 	for (uint32_t i = 0; i < parts; i++) {
 		uint32_t from = (uint32_t)((uint64_t)size * i / parts),
 			 to = (uint32_t)((uint64_t)size * (i + 1) / parts);
-		struct answer x = ask(s, a->pid, a->addr + from, a->time);
+		struct answer x = last_write_of(s, a->pid, a->addr + from, a->time);
 
 		if (r.size && (x.producer != r.a.producer || x.near != r.a.near)) {
 			add_read(s, r);
@@ -378,21 +378,21 @@ static void take_load(struct sweep_state *s, const struct in_access *a)
 	s->c->loads++;
 }
 
-static bool on_stack(const struct sweep_state *s, const struct in_sysio *io)
+static bool io_on_stack(const struct sweep_state *s, const struct in_sysio *io)
 {
 	const struct in_region *region = in_region_at(s->in, io->pid, io->addr);
 
 	return io->stack || (region && region->kind == IN_R_STACK);
 }
 
-static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
+static void sweep_sysio(struct sweep_state *s, const struct in_sysio *io)
 {
 	uint64_t len = io->len < IO_RANGE_LIMIT ? io->len : IO_RANGE_LIMIT;
 	uint64_t *site;
 	bool added;
 	uint32_t parts, r;
 
-	if (!len || (!s->o->stack && on_stack(s, io)))
+	if (!len || (!s->o->stack && io_on_stack(s, io)))
 		return;
 	if (io->dir != FMT_IO_KERNEL_READS && !io->addr)
 		return; /* somewhere */
@@ -412,7 +412,7 @@ static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
 		*site = s->c->site_count++;
 	parts = len < IO_PARTS * GRANULE ? (uint32_t)(len + GRANULE - 1) / GRANULE : IO_PARTS;
 	for (uint32_t i = 0; i < parts; i++) {
-		struct answer a = ask(s, io->pid, io->addr + len * i / parts, io->time);
+		struct answer a = last_write_of(s, io->pid, io->addr + len * i / parts, io->time);
 
 		/* no window watches what the kernel reads: that nobody was seen to write there tells nothing */
 		if (a.near == NEAR_NONE && !a.overwritten && s->in->engine != FLOW_EXACT)
@@ -428,7 +428,7 @@ static void take_sysio(struct sweep_state *s, const struct in_sysio *io)
 	}
 }
 
-static void take_access(struct sweep_state *s, const struct in_access *a)
+static void sweep_access(struct sweep_state *s, const struct in_access *a)
 {
 	bool census = a->flags & FMT_A_CENSUS;
 
@@ -445,7 +445,7 @@ static void take_access(struct sweep_state *s, const struct in_access *a)
 }
 
 /* What a burst reads of what was there before comes before what it writes. */
-static void take_burst(struct sweep_state *s, const struct in_burst *b)
+static void sweep_burst(struct sweep_state *s, const struct in_burst *b)
 {
 	const struct in_burst_item *it = b->loads + b->stores ? s->in->burst_item + b->first : NULL;
 
@@ -459,7 +459,7 @@ static void take_burst(struct sweep_state *s, const struct in_burst *b)
 							  .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE,
 							  .size = it[i].size,
 							  .burst = (uint32_t)(b - s->in->burst) + 1,
-							  .a = ask(s, b->pid, it[i].addr, b->time) });
+							  .a = last_write_of(s, b->pid, it[i].addr, b->time) });
 	}
 	for (uint32_t i = b->loads; i < b->loads + b->stores; i++) {
 		uint64_t end = it[i].addr + it[i].size;
@@ -470,7 +470,7 @@ static void take_burst(struct sweep_state *s, const struct in_burst *b)
 		if (r && it[i].size > WIDE_STORE)
 			add_range(s, b->pid, it[i].addr, end, r);
 		for (uint64_t g = it[i].addr / GRANULE; r && g <= (end - 1) / GRANULE && it[i].size <= WIDE_STORE; g++)
-			set(s, &s->granule, key(b->pid, g), r);
+			set_record(s, &s->granule, unit_key(b->pid, g), r);
 	}
 }
 
@@ -484,7 +484,7 @@ static int by_event_time(const void *a, const void *b)
 }
 
 /* Writes seen by windows are stores like any other. */
-static void prepare(struct sweep_state *s)
+static void prepare_windows(struct sweep_state *s)
 {
 	const struct flow_input *in = s->in;
 
@@ -504,7 +504,7 @@ static void prepare(struct sweep_state *s)
 	qsort(s->written, s->written_count, sizeof(*s->written), by_event_time);
 }
 
-static void take_written(struct sweep_state *s, const struct event *ev)
+static void sweep_hit(struct sweep_state *s, const struct event *ev)
 {
 	const struct in_window *w = &s->in->window[ev->window];
 	const struct in_hit *h = &s->in->hit[ev->hit];
@@ -515,7 +515,7 @@ static void take_written(struct sweep_state *s, const struct event *ev)
 	if (w->addr > UINT64_MAX - len)
 		return;
 	for (uint64_t g = w->addr / GRANULE; r && g <= (w->addr + len - 1) / GRANULE; g++)
-		set(s, &s->granule, key(w->arm.pid, g), r);
+		set_record(s, &s->granule, unit_key(w->arm.pid, g), r);
 }
 
 static void sweep(struct sweep_state *s)
@@ -530,22 +530,22 @@ static void sweep(struct sweep_state *s)
 		uint64_t tb = b < in->burst_count && !s->o->stack ? in->burst[b].time : UINT64_MAX;
 
 		if (tb < UINT64_MAX && tb <= ta && tb <= tio && tb <= tw) {
-			take_burst(s, &in->burst[b++]);
+			sweep_burst(s, &in->burst[b++]);
 			continue;
 		}
 		if (v < s->written_count && s->written[v].time <= ta && s->written[v].time <= tio &&
 		    s->written[v].time < tw) {
-			take_written(s, &s->written[v++]);
+			sweep_hit(s, &s->written[v++]);
 			continue;
 		}
 		if (k < in->window_count && tw <= ta && tw <= tio) {
 			const struct in_window *w = &in->window[k];
 
-			s->c->window_start[k++] = ask(s, w->arm.pid, w->addr, w->armed);
+			s->c->window_start[k++] = last_write_of(s, w->arm.pid, w->addr, w->armed);
 		} else if (j < in->sysio_count && tio <= ta) {
-			take_sysio(s, &in->sysio[j++]);
+			sweep_sysio(s, &in->sysio[j++]);
 		} else {
-			take_access(s, &in->access[i++]);
+			sweep_access(s, &in->access[i++]);
 		}
 	}
 }
@@ -565,7 +565,7 @@ int last_writer_run(const struct flow_input *in, const struct est_opts *o, struc
 	s.range_cap = s.range ? 1 : 0;
 	s.no_memory = !s.ow || !c->window_start || !s.rec || !s.range;
 	if (!s.no_memory)
-		prepare(&s);
+		prepare_windows(&s);
 	sweep(&s);
 	overwrite_free(s.ow);
 	free(s.complete);

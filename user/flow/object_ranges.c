@@ -18,7 +18,7 @@
 #define TRACE 0.05     /* of a range's bytes: a user with less is met once in SHOWS_USERS samples, by chance or not */
 #define MOST_ALIKE 64  /* objects of one program with the same users that are compared: more cost time only */
 
-static int by_place(const void *a, const void *b, void *input)
+static int by_address_of_access(const void *a, const void *b, void *input)
 {
 	const struct in_access *x = &((const struct flow_input *)input)->access[*(const uint32_t *)a];
 	const struct in_access *y = &((const struct flow_input *)input)->access[*(const uint32_t *)b];
@@ -207,7 +207,7 @@ static bool one_program(const struct flow_input *in, const struct object_range *
 	return a->low < b->high && b->low < a->high;
 }
 
-static void measure(struct object_ranges *r)
+static void measure_leaders(struct object_ranges *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		const struct object_range *n = &r->range[i];
@@ -244,7 +244,7 @@ static void group_elsewhere(const struct flow_input *in, struct object_ranges *r
 }
 
 /* Joins the first of the list of those with the same hash that is the same object, or the list. */
-static void join(const struct flow_input *in, struct object_ranges *r, size_t like, size_t i)
+static void join_same_object(const struct flow_input *in, struct object_ranges *r, size_t like, size_t i)
 {
 	struct object_range *n = &r->range[i], *o = &r->range[like];
 
@@ -287,7 +287,7 @@ static int group_processes(const struct flow_input *in, struct object_ranges *r)
 		if (added)
 			*at = i;
 		else
-			join(in, r, *at, i);
+			join_same_object(in, r, *at, i);
 	}
 	/* leaders that joined another take theirs along */
 	for (size_t i = 0; i < r->count; i++)
@@ -304,17 +304,17 @@ int object_ranges_build(const struct flow_input *in, struct object_ranges *r)
 	r->range = NULL;
 	r->count = r->cap = 0;
 	if (r->order_count)
-		qsort_r(r->order, r->order_count, sizeof(*r->order), by_place, (void *)in);
+		qsort_r(r->order, r->order_count, sizeof(*r->order), by_address_of_access, (void *)in);
 	if (!err)
 		err = cut(in, r);
 	for (size_t i = 0; i < r->count && !err; i++)
 		err = main_users(in, r, &r->range[i], room);
 	if (!err) {
 		each_mapping(r, group_near);
-		measure(r);
+		measure_leaders(r);
 		group_elsewhere(in, r);
 		each_mapping(r, group_rest);
-		measure(r);
+		measure_leaders(r);
 	}
 	if (!err)
 		err = group_processes(in, r);

@@ -68,7 +68,7 @@ static struct use *use_of(struct tally *t, uint64_t row, uint32_t func)
 }
 
 /* A variable from a file's symbol table has a site for each process that maps it: one for each program. */
-static uint64_t site_key(struct tally *t, uint32_t site, uint32_t pid)
+static uint64_t object_site_key(struct tally *t, uint32_t site, uint32_t pid)
 {
 	const struct in_object_site *s = &t->in->object_site[site];
 	const char *comm = in_comm(t->in, pid);
@@ -87,7 +87,7 @@ static uint64_t site_key(struct tally *t, uint32_t site, uint32_t pid)
 static int row_of_site(struct tally *t, uint32_t site, const struct in_object *o, uint64_t *row)
 {
 	const struct in_object_site *s = &t->in->object_site[site];
-	uint64_t key = o ? site_key(t, site, o->pid) : site;
+	uint64_t key = o ? object_site_key(t, site, o->pid) : site;
 	bool added;
 	uint64_t *at = key == UINT64_MAX ? NULL : map_put(&t->row_at, key, &added);
 
@@ -110,7 +110,7 @@ static int row_of_site(struct tally *t, uint32_t site, const struct in_object *o
 	return 0;
 }
 
-static int from_exact(struct tally *t, bool stack)
+static int objects_from_exact(struct tally *t, bool stack)
 {
 	for (size_t i = 0; i < t->in->x_use_count; i++) {
 		const struct fmt_x_use *x = &t->in->x_use[i];
@@ -142,7 +142,7 @@ static int from_exact(struct tally *t, bool stack)
 	return 0;
 }
 
-static int add_access(struct tally *t, uint64_t row, const struct in_access *a)
+static int add_sampled_access(struct tally *t, uint64_t row, const struct in_access *a)
 {
 	struct use *u = use_of(t, row, a->func);
 	bool fresh;
@@ -159,7 +159,7 @@ static int add_access(struct tally *t, uint64_t row, const struct in_access *a)
 }
 
 /* What belongs to no known object, named by where it lies. */
-static int add_group(struct tally *t, const struct object_ranges *ranges, size_t leader)
+static int add_unnamed_range(struct tally *t, const struct object_ranges *ranges, size_t leader)
 {
 	const struct object_range *first = &ranges->range[leader];
 	const char *where = first->region && first->region->name ? first->region->name : "memory";
@@ -173,7 +173,7 @@ static int add_group(struct tally *t, const struct object_ranges *ranges, size_t
 			continue;
 		places++;
 		for (size_t k = ranges->range[i].first; k < ranges->range[i].end && !err; k++)
-			err = add_access(t, row, &t->in->access[ranges->order[k]]);
+			err = add_sampled_access(t, row, &t->in->access[ranges->order[k]]);
 	}
 	if (err)
 		return err;
@@ -197,12 +197,12 @@ static int infer(struct tally *t, uint32_t *order, size_t n)
 
 	for (size_t i = 0; i < ranges.count && !err; i++)
 		if (ranges.range[i].group == i)
-			err = add_group(t, &ranges, i);
+			err = add_unnamed_range(t, &ranges, i);
 	object_ranges_release(&ranges);
 	return err;
 }
 
-static int from_samples(struct tally *t, bool stack)
+static int objects_from_samples(struct tally *t, bool stack)
 {
 	const struct flow_input *in = t->in;
 	uint32_t *loose = malloc((in->access_count + 1) * sizeof(*loose));
@@ -221,7 +221,7 @@ static int from_samples(struct tally *t, bool stack)
 		if (a->local && (stack || in->object_site[a->local - 1].kind == FMT_OBJ_LOCAL)) {
 			err = row_of_site(t, a->local - 1, NULL, &row);
 			if (!err)
-				err = add_access(t, row, a);
+				err = add_sampled_access(t, row, a);
 			t->out->samples++;
 			continue;
 		}
@@ -235,7 +235,7 @@ static int from_samples(struct tally *t, bool stack)
 				r->kind = "stack";
 				stack_row = t->out->row_count - 1;
 			}
-			err = stack_row == UINT64_MAX ? -ENOMEM : add_access(t, stack_row, a);
+			err = stack_row == UINT64_MAX ? -ENOMEM : add_sampled_access(t, stack_row, a);
 			t->out->samples++;
 			continue;
 		}
@@ -244,7 +244,7 @@ static int from_samples(struct tally *t, bool stack)
 		if (obj) {
 			err = row_of_site(t, obj->site, obj, &row);
 			if (!err)
-				err = add_access(t, row, a);
+				err = add_sampled_access(t, row, a);
 		} else {
 			loose[n++] = (uint32_t)i;
 		}
@@ -276,7 +276,7 @@ static int by_accesses(const void *a, const void *b)
 	return dx != dy ? (dx < dy ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-static void sum_up(struct tally *t)
+static void sum_rows(struct tally *t)
 {
 	struct objects *o = t->out;
 	double all = 0;
@@ -350,7 +350,7 @@ static void count_function(const struct flow_input *in, struct counts *c)
 		c[f].instructions = in->times[f].instructions > 0 ? in->times[f].instructions : NAN;
 }
 
-static int functions(const struct flow_input *in, struct objects *o)
+static int count_functions(const struct flow_input *in, struct objects *o)
 {
 	struct counts *c = calloc(in->func_count + 1, sizeof(*c));
 	double all = 0, nonlocal = 0, instructions = 0;
@@ -389,7 +389,7 @@ static int functions(const struct flow_input *in, struct objects *o)
 	return 0;
 }
 
-static void forget_amounts(struct objects *o)
+static void forget_row_amounts(struct objects *o)
 {
 	for (size_t i = 0; i < o->row_count; i++) {
 		struct object_row *r = &o->rows[i];
@@ -415,14 +415,14 @@ int objects_build(const struct flow_input *in, bool stack, struct objects *out, 
 	if (!in->x_use_count && !in->access_count)
 		return err_set(e, -ENODATA,
 			       "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
-	err = out->exact ? from_exact(&t, stack) : from_samples(&t, stack);
+	err = out->exact ? objects_from_exact(&t, stack) : objects_from_samples(&t, stack);
 	if (!err) {
-		sum_up(&t);
-		err = functions(in, out);
+		sum_rows(&t);
+		err = count_functions(in, out);
 		out->amounts = in_has_amounts(in, out->time_bias);
 		out->speed_seconds = in->speed.seconds;
 		if (!out->amounts)
-			forget_amounts(out);
+			forget_row_amounts(out);
 	}
 	free(t.use);
 	map_release(&t.use_at);

@@ -78,7 +78,7 @@ static int by_site_word(const void *a, const void *b)
 	return (x->word > y->word) - (x->word < y->word);
 }
 
-static int by_site_time(const void *a, const void *b)
+static int stores_by_site_time(const void *a, const void *b)
 {
 	const struct store_ref *x = a, *y = b;
 
@@ -139,7 +139,7 @@ static void learn_times(struct overwrite *ow, struct store_ref *ref, size_t n)
 {
 	double sum = 0;
 
-	qsort(ref, n, sizeof(*ref), by_site_time);
+	qsort(ref, n, sizeof(*ref), stores_by_site_time);
 	for (size_t i = 0; i < n; i++) {
 		struct sweep *s = &ow->sweep[ref[i].site];
 
@@ -282,7 +282,7 @@ static uint64_t last_pass(const struct overwrite *ow, uint32_t site, uint64_t wo
 }
 
 /* Its own word, or words on both sides close by unless all of its words are known. */
-static bool covers(const struct overwrite *ow, const struct sweep *s, uint64_t word)
+static bool word_covered(const struct overwrite *ow, const struct sweep *s, uint64_t word)
 {
 	const uint64_t *w = ow->word + s->first_word;
 	size_t lo = 0, hi = s->words;
@@ -330,7 +330,7 @@ static const struct cand *candidates(struct overwrite *ow, uint64_t word)
 
 			for (size_t k = c.first; k < ow->list_count && !listed; k++)
 				listed = ow->list[k] == site;
-			if (!listed && ow->sweep[site].chao >= MIN_WORDS && covers(ow, &ow->sweep[site], word) &&
+			if (!listed && ow->sweep[site].chao >= MIN_WORDS && word_covered(ow, &ow->sweep[site], word) &&
 			    !push_site(ow, site))
 				return NULL;
 		}
@@ -397,5 +397,5 @@ uint32_t overwrite_test(struct overwrite *ow, uint32_t pid, uint64_t addr, uint6
 bool overwrite_plausible(const struct overwrite *ow, uint32_t site, uint32_t pid, uint64_t addr)
 {
 	return site >= ow->sites || ow->sweep[site].unseen > SATURATED ||
-	       covers(ow, &ow->sweep[site], word_key(pid, addr));
+	       word_covered(ow, &ow->sweep[site], word_key(pid, addr));
 }

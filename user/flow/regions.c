@@ -19,7 +19,7 @@
 #define MAX_REGIONS 16384
 #define MAX_GLOBALS 200000
 
-static int insert(struct raw *r, struct in_region n)
+static int insert_region(struct raw *r, struct in_region n)
 {
 	struct flow_input *in = r->in;
 	size_t lo = 0, hi = in->region_count;
@@ -69,7 +69,7 @@ static int insert(struct raw *r, struct in_region n)
 	return 0;
 }
 
-static enum in_region_kind kind_of(const struct raw *r, const struct fmt_mapping *m, const char *name)
+static enum in_region_kind region_kind_of(const struct raw *r, const struct fmt_mapping *m, const char *name)
 {
 	if (m->module)
 		return m->prot & 2 ? IN_R_DATA : IN_R_READONLY;
@@ -117,7 +117,7 @@ struct elf_of {
 	const char *path;
 };
 
-static int add_symbols(struct raw *r, const struct elf_of *f, Elf_Scn *scn, const GElf_Shdr *sh)
+static int add_data_symbols(struct raw *r, const struct elf_of *f, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = elffile_strings(f->fd, f->elf, sh->sh_link) ? elffile_data(f->fd, scn, ELFFILE_TABLE) : NULL;
 	size_t n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
@@ -173,7 +173,7 @@ static void relro_of(Elf *elf, uint64_t *start, uint64_t *end)
 }
 
 /* Difference between addresses in memory and in the file, from one mapping of it. */
-static bool bias_of(Elf *elf, const struct fmt_mapping *m, uint64_t *bias)
+static bool bias_of_mapping(Elf *elf, const struct fmt_mapping *m, uint64_t *bias)
 {
 	size_t n;
 
@@ -201,7 +201,7 @@ static int take_elf(struct raw *r, Elf *elf, int fd, const struct fmt_mapping *m
 	GElf_Shdr sh, sym_sh = { 0 }, dyn_sh = { 0 };
 	int err = 0;
 
-	if (elf_kind(elf) != ELF_K_ELF || !elffile_names(fd, elf, &names) || !bias_of(elf, m, &bias))
+	if (elf_kind(elf) != ELF_K_ELF || !elffile_names(fd, elf, &names) || !bias_of_mapping(elf, m, &bias))
 		return 0;
 	relro_of(elf, &relro_start, &relro_end);
 	while (!err && (scn = elf_nextscn(elf, scn))) {
@@ -232,11 +232,11 @@ static int take_elf(struct raw *r, Elf *elf, int fd, const struct fmt_mapping *m
 			n.kind = IN_R_BSS;
 		else
 			n.kind = IN_R_DATA;
-		err = insert(r, n);
+		err = insert_region(r, n);
 	}
 	if (!err && globals && (symtab || dynsym))
-		err = add_symbols(r, &(struct elf_of){ elf, fd, bias, m->pid, path }, symtab ? symtab : dynsym,
-				  symtab ? &sym_sh : &dyn_sh);
+		err = add_data_symbols(r, &(struct elf_of){ elf, fd, bias, m->pid, path }, symtab ? symtab : dynsym,
+				       symtab ? &sym_sh : &dyn_sh);
 	return err;
 }
 
@@ -330,7 +330,7 @@ struct change { /* of the bytes alive at one site */
 	uint32_t site;
 };
 
-static int by_site_time(const void *a, const void *b)
+static int changes_by_site_time(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 
@@ -366,7 +366,7 @@ static int peak_sizes(struct raw *r)
 		c[n++] = (struct change){ o->born, size, o->site };
 		c[n++] = (struct change){ o->died, -size, o->site };
 	}
-	qsort(c, n, sizeof(*c), by_site_time);
+	qsort(c, n, sizeof(*c), changes_by_site_time);
 	for (size_t i = 0; i < n; i++) {
 		alive = i && c[i].site == c[i - 1].site ? alive + c[i].bytes : c[i].bytes;
 		if (alive > 0 && (uint64_t)alive > in->object_site[c[i].site].size)
@@ -416,11 +416,11 @@ int input_regions(struct raw *r)
 		const struct fmt_mapping *m = &r->mapping[i];
 		const char *name = store_str(in->reader, m->name);
 
-		err = insert(r, (struct in_region){ .start = m->start,
-						    .end = m->end,
-						    .pid = m->pid,
-						    .kind = kind_of(r, m, name),
-						    .name = name });
+		err = insert_region(r, (struct in_region){ .start = m->start,
+							   .end = m->end,
+							   .pid = m->pid,
+							   .kind = region_kind_of(r, m, name),
+							   .name = name });
 	}
 	for (size_t i = 0; !err && i < r->mapping_count; i++) {
 		const struct fmt_mapping *m = &r->mapping[i];

@@ -20,7 +20,7 @@ struct tally {              /* of one arming instruction, or of all */
 	double n, stills, writes, exposed;
 };
 
-static bool counts(const struct in_window *w, const struct est_opts *o)
+static bool window_counts(const struct in_window *w, const struct est_opts *o)
 {
 	return o->use_windows && (o->stack || !(w->arm.flags & FMT_A_STACK));
 }
@@ -87,7 +87,8 @@ static void conclude(struct rewrite_rate *s, const struct flow_input *in, const 
 	s->usual = all->still + (1 - all->still) * not_yet(all->rate, whole);
 }
 
-static void learn(struct rewrite_rate *s, const struct flow_input *in, const struct est_opts *o, struct tally *site)
+static void learn_rates(struct rewrite_rate *s, const struct flow_input *in, const struct est_opts *o,
+			struct tally *site)
 {
 	struct tally all = { .still = 0.5, .rate = 1e-7 };
 
@@ -103,7 +104,7 @@ static void learn(struct rewrite_rate *s, const struct flow_input *in, const str
 			bool written;
 			double ns = exposure(in, w, &written);
 
-			if (!counts(w, o) || !(w->arm.flags & FMT_A_LOAD))
+			if (!window_counts(w, o) || !(w->arm.flags & FMT_A_LOAD))
 				continue;
 			s->window[i] = written ? 0 : still_after(t, ns);
 			t->n++;
@@ -133,7 +134,7 @@ int rewrite_rate_learn(struct rewrite_rate *s, const struct flow_input *in, cons
 	s->rate = calloc(in->site_count + 1, sizeof(double));
 	err = site && s->window && s->site && s->rate ? 0 : -ENOMEM;
 	if (!err)
-		learn(s, in, o, site);
+		learn_rates(s, in, o, site);
 	free(site);
 	return err;
 }

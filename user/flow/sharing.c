@@ -35,7 +35,7 @@ struct user {
 	double func_weight;
 };
 
-static int add(struct touches *t, uint64_t addr, uint64_t size, struct touch k)
+static int add_touched_lines(struct touches *t, uint64_t addr, uint64_t size, struct touch k)
 {
 	uint64_t end = addr + (size ? size : 1);
 
@@ -52,7 +52,7 @@ static int add(struct touches *t, uint64_t addr, uint64_t size, struct touch k)
 	return 0;
 }
 
-static int collect(const struct flow_input *in, struct touches *t)
+static int collect_touches(const struct flow_input *in, struct touches *t)
 {
 	int err = 0;
 
@@ -61,25 +61,25 @@ static int collect(const struct flow_input *in, struct touches *t)
 
 		/* a wide access says nothing of who uses which part of a line; a thread's own stack is its own */
 		if (!(a->flags & (FMT_A_CENSUS | FMT_A_STACK | FMT_A_KERNEL | FMT_A_REP)) && a->size && a->size <= LINE)
-			err = add(t, a->addr, a->size,
-				  (struct touch){ .time = a->time,
-						  .weight = a->weight,
-						  .pid = a->pid,
-						  .tid = a->tid,
-						  .func = a->func,
-						  .write = a->flags & FMT_A_STORE });
+			err = add_touched_lines(t, a->addr, a->size,
+						(struct touch){ .time = a->time,
+								.weight = a->weight,
+								.pid = a->pid,
+								.tid = a->tid,
+								.func = a->func,
+								.write = a->flags & FMT_A_STORE });
 	}
 	for (size_t i = 0; !err && i < in->window_count; i++) {
 		const struct in_window *w = &in->window[i];
 
 		for (size_t k = w->first; !err && k < w->first + w->count && !(w->arm.flags & FMT_A_STACK); k++)
 			if (!(in->hit[k].flags & FMT_A_KERNEL) && w->len <= LINE)
-				err = add(t, w->addr, w->len,
-					  (struct touch){ .time = in->hit[k].time,
-							  .pid = w->arm.pid,
-							  .tid = in->hit[k].tid,
-							  .func = in->hit[k].func,
-							  .write = in->hit[k].flags & FMT_A_STORE });
+				err = add_touched_lines(t, w->addr, w->len,
+							(struct touch){ .time = in->hit[k].time,
+									.pid = w->arm.pid,
+									.tid = in->hit[k].tid,
+									.func = in->hit[k].func,
+									.write = in->hit[k].flags & FMT_A_STORE });
 	}
 	return err;
 }
@@ -154,8 +154,8 @@ struct touched {
 };
 
 /* Adds a line that two threads share by chance alone. 1: they share what they write. */
-static int judge(const struct flow_input *in, const struct touched *all, const struct user *a, const struct user *b,
-		 struct flow_threads *out)
+static int judge_pair_of_threads(const struct flow_input *in, const struct touched *all, const struct user *a,
+				 const struct user *b, struct flow_threads *out)
 {
 	const struct touch *t = all->touch;
 	uint64_t from = a->first > b->first ? a->first : b->first, to = a->last < b->last ? a->last : b->last;
@@ -230,7 +230,7 @@ static int line(const struct flow_input *in, const struct touch *t, size_t n, si
 	qsort(user, users, sizeof(user[0]), by_tid);
 	for (unsigned i = 0; i < users; i++)
 		for (unsigned j = i + 1; err >= 0 && j < users; j++) {
-			err = judge(in, &all, &user[i], &user[j], out);
+			err = judge_pair_of_threads(in, &all, &user[i], &user[j], out);
 			truly |= err > 0;
 		}
 	out->truly += truly;
@@ -250,7 +250,7 @@ int sharing_find(const struct flow_input *in, struct flow_threads *out)
 {
 	struct touches t = { 0 };
 	size_t lines = 0;
-	int err = collect(in, &t);
+	int err = collect_touches(in, &t);
 
 	if (t.count)
 		qsort(t.at, t.count, sizeof(*t.at), by_line);

@@ -28,7 +28,7 @@ struct site_of {
 	uint32_t module, func;
 };
 
-static uint32_t thread_of(struct renaming *r, uint32_t pid, uint32_t tid)
+static uint32_t renamed_thread(struct renaming *r, uint32_t pid, uint32_t tid)
 {
 	bool added;
 	struct flow_threads *t = r->out;
@@ -76,7 +76,8 @@ static uint32_t site_for(struct renaming *r, uint32_t old, uint32_t func)
 
 static int rename_one(struct renaming *r, uint32_t *site, uint32_t *func, uint32_t pid, uint32_t tid, bool kernel)
 {
-	uint32_t f = kernel ? *func : thread_of(r, pid, tid), s = f == FLOW_NONE ? FLOW_NONE : site_for(r, *site, f);
+	uint32_t f = kernel ? *func : renamed_thread(r, pid, tid),
+		 s = f == FLOW_NONE ? FLOW_NONE : site_for(r, *site, f);
 
 	if (s == FLOW_NONE)
 		return -ENOMEM;

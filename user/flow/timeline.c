@@ -19,7 +19,7 @@ static int by_total(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int allocate(struct timeline *t, const struct flow_input *in)
+static int allocate_timeline(struct timeline *t, const struct flow_input *in)
 {
 	size_t cells = (size_t)in->func_count * t->slices;
 
@@ -41,7 +41,7 @@ static int allocate(struct timeline *t, const struct flow_input *in)
 	return 0;
 }
 
-static int from_exact(const struct flow_input *in, uint32_t slices, bool stack, struct timeline *t)
+static int timeline_from_exact(const struct flow_input *in, uint32_t slices, bool stack, struct timeline *t)
 {
 	uint64_t last = 0, merge;
 	int err;
@@ -58,7 +58,7 @@ static int from_exact(const struct flow_input *in, uint32_t slices, bool stack, 
 	t->width = (double)in->x_run.slice * (double)merge;
 	t->instructions = t->exact = true;
 	t->samples = NAN;
-	err = allocate(t, in);
+	err = allocate_timeline(t, in);
 	if (err)
 		return err;
 	for (size_t i = 0; i < in->x_slice_count; i++) {
@@ -73,7 +73,7 @@ static int from_exact(const struct flow_input *in, uint32_t slices, bool stack, 
 	return 0;
 }
 
-static int from_samples(const struct flow_input *in, uint32_t slices, bool stack, struct timeline *t)
+static int timeline_from_samples(const struct flow_input *in, uint32_t slices, bool stack, struct timeline *t)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 	int err;
@@ -90,7 +90,7 @@ static int from_samples(const struct flow_input *in, uint32_t slices, bool stack
 	t->start = in->time_unit_instructions ? (double)first : 0;
 	t->width = ((double)(last - first) + 1) / t->slices;
 	t->instructions = in->time_unit_instructions;
-	err = allocate(t, in);
+	err = allocate_timeline(t, in);
 	if (err)
 		return err;
 	for (size_t i = 0; i < in->access_count; i++) {
@@ -166,9 +166,9 @@ int timeline_build(const struct flow_input *in, uint32_t slices, bool stack, str
 	if (slices > MAX_SLICES)
 		return err_set(e, -EINVAL, "at most %d slices", MAX_SLICES);
 	if (in->x_slice_count && in->x_run.slice)
-		err = from_exact(in, slices, stack, out);
+		err = timeline_from_exact(in, slices, stack, out);
 	else
-		err = from_samples(in, slices, stack, out);
+		err = timeline_from_samples(in, slices, stack, out);
 	for (uint32_t r = 0; !err && r < out->row_count; r++)
 		for (uint32_t s = 0; s < out->slices; s++)
 			out->rows[r].total += at(out, r, s);

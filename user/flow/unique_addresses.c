@@ -16,7 +16,7 @@
 #define ENOUGH_PAIRS 4 /* an error of a half */
 #define MANY_PIECES 24 /* pieces from which on small ones are assumed to be missing */
 
-static int by_key(const void *a, const void *b)
+static int by_key_and_address(const void *a, const void *b)
 {
 	const struct unique_addresses_item *x = a, *y = b;
 
@@ -38,7 +38,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-static int by_size(const void *a, const void *b)
+static int ascending_sizes(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -53,7 +53,7 @@ static double median_size(const struct unique_addresses_item *it, size_t n)
 
 	for (size_t i = 0; i < k; i++)
 		s[i] = it[i * n / k].size ? it[i * n / k].size : 1;
-	qsort(s, k, sizeof(s[0]), by_size);
+	qsort(s, k, sizeof(s[0]), ascending_sizes);
 	return s[k / 2];
 }
 
@@ -65,7 +65,7 @@ struct meetings {
 	double often; /* places met more often: known one by one */
 };
 
-static void meet(struct meetings *m, const struct unique_addresses_item *it, size_t n)
+static void meet_items(struct meetings *m, const struct unique_addresses_item *it, size_t n)
 {
 	double c = 0;
 
@@ -81,7 +81,7 @@ static void meet(struct meetings *m, const struct unique_addresses_item *it, siz
 }
 
 /* Of `extent` bytes; drawn by count alone. */
-static double met(const struct meetings *m, double extent, double size)
+static double expected_meetings(const struct meetings *m, double extent, double size)
 {
 	double all = (m->drawn * (m->drawn - 1) / (2 * m->pairs) + m->often) * size;
 
@@ -94,7 +94,7 @@ struct piece {
 };
 
 /* One object's addresses, sorted. `start`, `end`: its bounds, 0 when unknown. */
-static struct piece measure(const struct unique_addresses_item *it, size_t n, uint64_t start, uint64_t end)
+static struct piece measure_object(const struct unique_addresses_item *it, size_t n, uint64_t start, uint64_t end)
 {
 	struct piece p = { .distinct = 1 };
 	uint64_t low = it[0].addr, high = 0, step = 0, covered = 0;
@@ -124,7 +124,7 @@ static struct piece measure(const struct unique_addresses_item *it, size_t n, ui
 		if (i + 1 == n || it[i + 1].addr != it[i].addr) {
 			once += repeats == 1;
 			twice += repeats == 2;
-			meet(&m[(it[i].addr - low) / stratum], it + first, i + 1 - first);
+			meet_items(&m[(it[i].addr - low) / stratum], it + first, i + 1 - first);
 			first = i + 1;
 		}
 	}
@@ -152,7 +152,7 @@ static struct piece measure(const struct unique_addresses_item *it, size_t n, ui
 		double size = median_size(it, n), sum = 0;
 
 		for (unsigned i = 0; i < STRATA; i++)
-			sum += met(&m[i], extent / STRATA, size);
+			sum += expected_meetings(&m[i], extent / STRATA, size);
 		/* nothing is touched less than once */
 		extent = fmin(sum, bytes);
 	}
@@ -160,7 +160,7 @@ static struct piece measure(const struct unique_addresses_item *it, size_t n, ui
 	return p;
 }
 
-static double usual_gap(const struct unique_addresses_item *it, size_t n)
+static double mean_gap_of_addresses(const struct unique_addresses_item *it, size_t n)
 {
 	double sum = 0;
 	size_t k = 0;
@@ -177,7 +177,7 @@ static double usual_gap(const struct unique_addresses_item *it, size_t n)
 	return k ? sum / (double)k : 0;
 }
 
-static void add(struct unique_addresses_result *r, struct piece p, size_t *pieces, size_t *small)
+static void add_piece(struct unique_addresses_result *r, struct piece p, size_t *pieces, size_t *small)
 {
 	r->bytes += p.bytes;
 	r->seen += p.seen;
@@ -199,17 +199,17 @@ static struct unique_addresses_result measure_key(const struct flow_input *in, c
 		while (j < n && it[j].object == object)
 			j++;
 		if (object != FLOW_NONE) {
-			add(&r, measure(it + i, j - i, in->object[object].addr, in->object[object].end), &pieces,
-			    &small);
+			add_piece(&r, measure_object(it + i, j - i, in->object[object].addr, in->object[object].end),
+				  &pieces, &small);
 		} else {
-			double wide = usual_gap(it + i, j - i) * GAP_FACTOR;
+			double wide = mean_gap_of_addresses(it + i, j - i) * GAP_FACTOR;
 
 			if (wide < MIN_GAP)
 				wide = MIN_GAP;
 			for (size_t k = i, from = i; k < j; k++) {
 				if (k + 1 < j && (double)(it[k + 1].addr - it[k].addr) <= wide)
 					continue;
-				add(&r, measure(it + from, k + 1 - from, 0, 0), &pieces, &small);
+				add_piece(&r, measure_object(it + from, k + 1 - from, 0, 0), &pieces, &small);
 				from = k + 1;
 			}
 		}
@@ -222,7 +222,7 @@ static struct unique_addresses_result measure_key(const struct flow_input *in, c
 void unique_addresses_run(const struct flow_input *in, struct unique_addresses_item *items, size_t n,
 			  void (*fn)(void *ctx, const struct unique_addresses_result *r), void *ctx)
 {
-	qsort(items, n, sizeof(*items), by_key);
+	qsort(items, n, sizeof(*items), by_key_and_address);
 	for (size_t i = 0; i < n;) {
 		size_t j = i;
 		struct unique_addresses_result r;

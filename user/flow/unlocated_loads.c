@@ -16,7 +16,7 @@ struct tally {                 /* per site */
 	double blind;
 };
 
-static int by_func(const void *a, const void *b)
+static int by_func_and_producer(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
 
@@ -26,13 +26,13 @@ static int by_func(const void *a, const void *b)
 }
 
 /* The reads, added up by (function, producer), sorted. */
-static size_t add_up(const struct last_writer *c, struct share *s)
+static size_t sum_reads(const struct last_writer *c, struct share *s)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->read_count; i++)
 		s[i] = (struct share){ c->reads[i].func, c->reads[i].a.producer, c->reads[i].bytes };
-	qsort(s, c->read_count, sizeof(*s), by_func);
+	qsort(s, c->read_count, sizeof(*s), by_func_and_producer);
 	for (size_t i = 0; i < c->read_count; i++) {
 		if (n && s[n - 1].func == s[i].func && s[n - 1].producer == s[i].producer)
 			s[n - 1].bytes += s[i].bytes;
@@ -42,7 +42,7 @@ static size_t add_up(const struct last_writer *c, struct share *s)
 	return n;
 }
 
-static bool push(struct last_writer *c, struct read_answer r)
+static bool push_read(struct last_writer *c, struct read_answer r)
 {
 	return PUSH(c->reads, c->read_count, c->read_cap, 64, r);
 }
@@ -71,14 +71,14 @@ static bool like_function(const struct flow_input *in, struct last_writer *c, ui
 	for (size_t i = lo; sum > 0 && i < n && s[i].func == func; i++) {
 		r.a.producer = s[i].producer;
 		r.bytes = bytes * s[i].bytes / sum;
-		if (!push(c, r))
+		if (!push_read(c, r))
 			return false;
 	}
 	if (sum > 0)
 		return true;
 	r.a.producer = in->unknown;
 	r.bytes = bytes;
-	return push(c, r);
+	return push_read(c, r);
 }
 
 int unlocated_loads_add(const struct flow_input *in, const struct est_opts *o, struct last_writer *c)
@@ -111,7 +111,7 @@ int unlocated_loads_add(const struct flow_input *in, const struct est_opts *o, s
 	for (size_t i = 0; i < c->read_count; i++)
 		if (c->reads[i].site < in->site_count && t[c->reads[i].site].reads > 0)
 			c->reads[i].bytes *= 1 + t[c->reads[i].site].blind / t[c->reads[i].site].reads;
-	n = add_up(c, s);
+	n = sum_reads(c, s);
 	for (uint32_t i = 0; ok && i < in->site_count; i++)
 		if (t[i].blind > 0 && !(t[i].reads > 0))
 			ok = like_function(in, c, i, t[i].blind, s, n);

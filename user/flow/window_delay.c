@@ -8,7 +8,7 @@
 #define GAPS_LEAST 2 /* fewer do not tell how fast reads follow each other */
 #define GAPS 8       /* so many, beyond what it takes to arm, are too late */
 
-static int by_size(const void *a, const void *b)
+static int ascending_delays(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -16,7 +16,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Median time from one read to the next, with nothing between them; 0: too few. */
-static double usual_gap(const struct flow_input *in, const struct in_window *w)
+static double median_gap_of_reads(const struct flow_input *in, const struct in_window *w)
 {
 	double gap[GAPS_MOST];
 	size_t n = 0;
@@ -27,7 +27,7 @@ static double usual_gap(const struct flow_input *in, const struct in_window *w)
 		if (!(a->flags & FMT_A_STORE) && !(b->flags & FMT_A_STORE) && b->time > a->time)
 			gap[n++] = (double)(b->time - a->time);
 	}
-	qsort(gap, n, sizeof(*gap), by_size);
+	qsort(gap, n, sizeof(*gap), ascending_delays);
 	return n < GAPS_LEAST ? 0 : gap[n / 2];
 }
 
@@ -49,7 +49,7 @@ static double arming_time(const struct flow_input *in)
 	for (size_t i = 0; i < in->window_count; i++)
 		if (in->window[i].count && (in->window[i].arm.flags & FMT_A_LOAD))
 			first[n++] = first_hit(in, &in->window[i]);
-	qsort(first, n, sizeof(*first), by_size);
+	qsort(first, n, sizeof(*first), ascending_delays);
 	t = n ? first[n / 4] : 0;
 	free(first);
 	return t;
@@ -66,7 +66,7 @@ bool *window_delay_apply(const struct flow_input *in)
 	}
 	for (size_t i = 0; i < in->window_count; i++) {
 		const struct in_window *w = &in->window[i];
-		double gap = usual_gap(in, w);
+		double gap = median_gap_of_reads(in, w);
 
 		late[i] = gap > 0 && first_hit(in, w) > 2 * arming + GAPS * gap;
 	}

@@ -14,7 +14,7 @@
 static bool pack(const json_t *v, unsigned depth, struct buf *out);
 
 /* A '<' never reaches the page: no text can end the element or begin another. */
-static void add_text(const char *s, struct buf *out)
+static void html_add_text(const char *s, struct buf *out)
 {
 	size_t from = out->len;
 	AUTO_BUF(raw);
@@ -54,7 +54,7 @@ static bool columns_fit(const json_t *list)
 	return true;
 }
 
-static bool all_same(const json_t *list, const char *key)
+static bool all_same_member(const json_t *list, const char *key)
 {
 	const json_t *first = json_object_get(json_array_get(list, 0), key);
 
@@ -89,7 +89,7 @@ static bool pack_texts(const json_t *list, const char *key, struct buf *out)
 	for (uint32_t id = 1; id <= texts.count && ok; id++) {
 		if (id > 1)
 			buf_addch(out, ',');
-		add_text(intern_get(&texts, id, NULL), out);
+		html_add_text(intern_get(&texts, id, NULL), out);
 	}
 	buf_addstr(out, "],\"$at\":[");
 	if (at.len)
@@ -103,7 +103,7 @@ static bool pack_column(const json_t *list, const char *key, unsigned depth, str
 {
 	bool ok = true;
 
-	if (all_same(list, key)) {
+	if (all_same_member(list, key)) {
 		buf_addstr(out, "{\"$same\":");
 		ok = pack(json_object_get(json_array_get(list, 0), key), depth, out);
 		buf_addch(out, '}');
@@ -131,7 +131,7 @@ static bool pack_columns(const json_t *list, unsigned depth, struct buf *out)
 	json_object_foreach(first, key, ignored)
 	{
 		buf_addstr(out, comma);
-		add_text(key, out);
+		html_add_text(key, out);
 		comma = ",";
 	}
 	buf_addf(out, "],\"$rows\":%zu,\"$columns\":[", json_array_size(list));
@@ -172,7 +172,7 @@ static bool pack_object(const json_t *v, unsigned depth, struct buf *out)
 	json_object_foreach((json_t *)(uintptr_t)v, key, value)
 	{
 		buf_addstr(out, comma);
-		add_text(key, out);
+		html_add_text(key, out);
 		buf_addch(out, ':');
 		ok = ok && pack(value, depth, out);
 		comma = ",";
@@ -188,7 +188,7 @@ static bool pack(const json_t *v, unsigned depth, struct buf *out)
 	switch (json_typeof(v)) {
 	case JSON_OBJECT: return pack_object(v, depth + 1, out);
 	case JSON_ARRAY: return pack_list(v, depth + 1, out);
-	case JSON_STRING: add_text(json_string_value(v), out); break;
+	case JSON_STRING: html_add_text(json_string_value(v), out); break;
 	case JSON_INTEGER: buf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(v)); break;
 	case JSON_REAL: buf_addf(out, "%.12g", json_real_value(v)); break;
 	case JSON_TRUE: buf_addstr(out, "true"); break;

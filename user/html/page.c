@@ -51,7 +51,7 @@ static json_t *all_parts(const struct html_part *parts, size_t count, struct err
 	return all;
 }
 
-static void head(const char *file, struct buf *out)
+static void page_head(const char *file, struct buf *out)
 {
 	buf_addf(
 		out,
@@ -79,7 +79,7 @@ int html_page(const char *file, const struct html_part *parts, size_t count, str
 	all = all_parts(parts, count, e);
 	if (!all)
 		return e->code;
-	head(file, out);
+	page_head(file, out);
 	buf_addstr(out, "<div id=\"static\">\n");
 	html_static(file, all, out);
 	buf_addstr(out, "</div>\n<div id=\"app\" hidden></div>\n<script type=\"application/json\" id=\"data\">");

@@ -41,7 +41,7 @@ struct tree {
 	size_t cell_count, cell_cap;
 };
 
-static int64_t child_of(struct tree *t, uint32_t parent, uint32_t function)
+static int64_t node_child_of(struct tree *t, uint32_t parent, uint32_t function)
 {
 	bool added;
 	uint64_t *at = map_put(&t->child, ((uint64_t)parent + 1) << 32 | function, &added);
@@ -65,12 +65,12 @@ static int add_stack(struct tree *t, uint32_t stack, struct share_path *path)
 	if (n < 0)
 		return n;
 	for (size_t i = path->count; i-- > 0;) {
-		at = child_of(t, (uint32_t)at, path->ids[i]);
+		at = node_child_of(t, (uint32_t)at, path->ids[i]);
 		if (at < 0)
 			return (int)at;
 	}
 	if (!path->count)
-		at = child_of(t, NO_NODE, 0);
+		at = node_child_of(t, NO_NODE, 0);
 	if (at < 0)
 		return (int)at;
 	t->of_stack[stack] = (uint32_t)at;
@@ -98,7 +98,7 @@ static int grow_tree(struct tree *t)
 	return err;
 }
 
-static int falling(const void *a, const void *b)
+static int falling_weights(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -106,7 +106,7 @@ static int falling(const void *a, const void *b)
 }
 
 /* Numbers the nodes that are shown: parents before their children. */
-static int choose(struct tree *t)
+static int choose_nodes(struct tree *t)
 {
 	double *sizes = calloc(t->count + 1, sizeof(*sizes)), least = 0;
 	size_t most = 0;
@@ -121,7 +121,7 @@ static int choose(struct tree *t)
 	for (size_t i = 0; i < t->count; i++)
 		sizes[i] = t->nodes[i].inclusive;
 	if (t->count > NODES_MOST) {
-		qsort(sizes, t->count, sizeof(*sizes), falling);
+		qsort(sizes, t->count, sizeof(*sizes), falling_weights);
 		least = sizes[NODES_MOST];
 	}
 	free(sizes);
@@ -299,7 +299,7 @@ static void json_cells(const struct tree *t, unsigned slices, struct json *j)
 	json_end(j);
 }
 
-static void json_threads(const struct tree *t, double effective, struct json *j)
+static void node_threads_json(const struct tree *t, double effective, struct json *j)
 {
 	json_arr(j, "threads");
 	for (size_t i = 0; i < t->p->thread_count; i++) {
@@ -376,7 +376,7 @@ static int write_out(struct tree *t, const struct in_order *o, struct buf *out)
 	json_end(&j);
 	err = json_nodes(t, &j);
 	json_cells(t, slices, &j);
-	json_threads(t, effective, &j);
+	node_threads_json(t, effective, &j);
 	json_end(&j);
 	return err ? err : buf_failed(out) ? -ENOMEM : 0;
 }
@@ -395,7 +395,7 @@ int html_stacks(const struct profile *p, const struct in_order *o, struct buf *o
 		err = grow_tree(&t);
 	}
 	if (!err)
-		err = choose(&t);
+		err = choose_nodes(&t);
 	if (!err) {
 		t.small = malloc((t.shown + 1) * sizeof(*t.small));
 		err = t.small ? 0 : -ENOMEM;

@@ -30,7 +30,7 @@ static const json_t *data_of(const json_t *parts, const char *name)
 	return json_is_object(d) ? d : NULL;
 }
 
-static void add_name(const char *s, struct buf *out)
+static void html_add_name(const char *s, struct buf *out)
 {
 	char cut[NAME_MOST + 8];
 
@@ -55,7 +55,7 @@ static void add_scaled(double v, const char *const units[], unsigned count, doub
 	buf_addf(out, v >= 100 || v == floor(v) ? "%.0f %s" : "%.3g %s", v, units[u]);
 }
 
-static void add_figure(double v, enum form form, struct buf *out)
+static void html_add_figure(double v, enum form form, struct buf *out)
 {
 	static const char *const bytes[] = { "B", "kB", "MB", "GB", "TB" }, *const times[] = { "ns", "us", "ms", "s" };
 
@@ -70,9 +70,9 @@ static void add_figure(double v, enum form form, struct buf *out)
 static void add_value(const json_t *v, enum form form, struct buf *out)
 {
 	if (json_is_string(v))
-		add_name(json_string_value(v), out);
+		html_add_name(json_string_value(v), out);
 	else if (json_is_number(v))
-		add_figure(json_number_value(v), form, out);
+		html_add_figure(json_number_value(v), form, out);
 	else if (json_is_boolean(v))
 		buf_addstr(out, json_is_true(v) ? "yes" : "no");
 	else
@@ -90,9 +90,9 @@ static void cell(const json_t *row, const struct column *c, struct buf *out)
 		buf_addstr(out, "</bdi>");
 	if (json_is_number(low) && json_is_number(high)) {
 		buf_addstr(out, " <span class=\"range\">");
-		add_figure(json_number_value(low), c->form, out);
+		html_add_figure(json_number_value(low), c->form, out);
 		buf_addstr(out, " to ");
-		add_figure(json_number_value(high), c->form, out);
+		html_add_figure(json_number_value(high), c->form, out);
 		buf_addstr(out, "</span>");
 	}
 	buf_addstr(out, "</td>");
@@ -155,9 +155,9 @@ static void bar_svg(const struct bar *b, double share, const char *name, const c
 		hue = hue * 31 + (unsigned char)*c;
 	buf_addf(out, "<g><rect class=\"hue%u\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\"/><title>",
 		 hue % HUES, b->x, y, fmax(b->width - 0.5, 0.5), ROW_HEIGHT - 1);
-	add_name(name, out);
+	html_add_name(name, out);
 	buf_addstr(out, " [");
-	add_name(object, out);
+	html_add_name(object, out);
 	buf_addf(out, "] %.2f %%</title>", 100 * share);
 	if (b->width >= 40) {
 		char cut[NAME_MOST + 1];

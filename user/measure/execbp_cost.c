@@ -22,7 +22,7 @@ static __attribute__((noinline)) void target_of_measure(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-static double round_ns(void)
+static double hits_round_ns(void)
 {
 	uint64_t t = clock_cpu();
 
@@ -48,11 +48,11 @@ double execbp_measure(struct execbp *x, struct err *e)
 	int n = 0;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		double bare = round_ns(), with;
+		double bare = hits_round_ns(), with;
 
 		if (execbp_open(x, &req, clock_now(), e))
 			break;
-		with = round_ns();
+		with = hits_round_ns();
 		execbp_end(x, clock_now(), &w);
 		if (w.count != ROUND_HITS) {
 			err_set(e, -EOPNOTSUPP,
@@ -126,7 +126,7 @@ struct tried {
 	struct exec_request req;
 };
 
-static bool begin(void *ctx, int tid)
+static bool open_execution_window(void *ctx, int tid)
 {
 	struct tried *t = ctx;
 
@@ -134,12 +134,12 @@ static bool begin(void *ctx, int tid)
 	return !execbp_open(t->x, &t->req, clock_now(), NULL);
 }
 
-static void hit(void *ctx)
+static void hit_breakpoint(void *ctx)
 {
 	target_of_measure();
 }
 
-static double end(void *ctx, uint64_t *at, unsigned max)
+static double end_execution_window(void *ctx, uint64_t *at, unsigned max)
 {
 	struct tried *t = ctx;
 	struct exec_window w;
@@ -150,9 +150,11 @@ static double end(void *ctx, uint64_t *at, unsigned max)
 void measure_counts(void *execbp, double *ns)
 {
 	static uint64_t never_run[EXECWIN_SLOTS][8];
-	static const struct trial window = {
-		.begin = begin, .event = hit, .end = end, .pieces = WORK_HITS, .turns = WORK_TURNS
-	};
+	static const struct trial window = { .begin = open_execution_window,
+					     .event = hit_breakpoint,
+					     .end = end_execution_window,
+					     .pieces = WORK_HITS,
+					     .turns = WORK_TURNS };
 	struct tried t = { .x = execbp,
 			   .req = {
 				   .pid = getpid(),

@@ -83,7 +83,7 @@ bool price_settled(double *v, unsigned n)
 }
 
 /* NaN: the thread was switched out meanwhile, and found its caches full of others' data. */
-static double round_ns(const struct trial *o, void *ctx)
+static double trial_round_ns(const struct trial *o, void *ctx)
 {
 	struct rusage was, is;
 	uint64_t t;
@@ -107,16 +107,16 @@ double price_own(const struct trial *o, void *ctx)
 	double cost[ROUNDS], before;
 	unsigned n = 0;
 
-	round_ns(o, ctx);
-	before = round_ns(o, ctx);
+	trial_round_ns(o, ctx);
+	before = trial_round_ns(o, ctx);
 	while (n < ROUNDS && !price_settled(cost, n) && clock_now() < until) {
 		double with, after, events;
 
 		if (!o->begin(ctx, tid))
 			break;
-		with = round_ns(o, ctx);
+		with = trial_round_ns(o, ctx);
 		events = o->end(ctx, NULL, 0);
-		after = round_ns(o, ctx);
+		after = trial_round_ns(o, ctx);
 		/* between what is undisturbed before and after: the machine's speed drifts */
 		if (events > 0 && isfinite(before + with + after))
 			cost[n++] = (with - (before + after) / 2) / events;

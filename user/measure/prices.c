@@ -19,7 +19,7 @@
 #define FILE_MOST 65536
 #define VALUE_MOST 1e9 /* ns: nothing that is priced takes a second */
 
-static struct price_kept *find(struct prices *p, const char *name, bool make)
+static struct price_kept *find_price(struct prices *p, const char *name, bool make)
 {
 	for (unsigned i = 0; i < p->count; i++)
 		if (!strcmp(p->of[i].name, name))
@@ -31,7 +31,7 @@ static struct price_kept *find(struct prices *p, const char *name, bool make)
 	return &p->of[p->count++];
 }
 
-static void keep(struct price_kept *k, uint64_t at, const double *v)
+static void keep_price(struct price_kept *k, uint64_t at, const double *v)
 {
 	if (k->count == PRICES_KEPT) {
 		memmove(k->at, k->at + 1, sizeof(k->at) - sizeof(k->at[0]));
@@ -57,7 +57,7 @@ static bool read_values(const char *text, double *v)
 }
 
 /* "NAME NS-SINCE-BOOT VALUE VALUE VALUE" */
-static void read_line(struct prices *p, const char *line)
+static void take_price_line(struct prices *p, const char *line)
 {
 	double v[PRICES_VALUES];
 	char name[24];
@@ -68,9 +68,9 @@ static void read_line(struct prices *p, const char *line)
 	if (sscanf(line, "%23s %" SCNu64 "%n", name, &at, &used) != 2 || at > p->now || p->now - at > PRICES_OLD_NS ||
 	    !read_values(line + used, v))
 		return;
-	k = find(p, name, true);
+	k = find_price(p, name, true);
 	if (k && (!k->count || k->at[k->count - 1] <= at))
-		keep(k, at, v);
+		keep_price(k, at, v);
 }
 
 static void choose_again(struct prices *p)
@@ -105,7 +105,7 @@ void prices_read(struct prices *p, const char *text, const char *identity, uint6
 		if (n < sizeof(line)) {
 			memcpy(line, text, n);
 			line[n] = '\0';
-			read_line(p, line);
+			take_price_line(p, line);
 		}
 		text += n + (text[n] == '\n');
 	}
@@ -125,7 +125,7 @@ static double median_of(const struct price_kept *k, unsigned value)
 
 bool prices_known(const struct prices *p, const char *name, double *values, unsigned n)
 {
-	const struct price_kept *k = find((struct prices *)p, name, false);
+	const struct price_kept *k = find_price((struct prices *)p, name, false);
 
 	if (!k || k->count < PRICES_ENOUGH || (p->again >= 0 && k == &p->of[p->again]))
 		return false;
@@ -144,16 +144,16 @@ void prices_add(struct prices *p, const char *name, double *values, unsigned n)
 		v[i] = isfinite(values[i]) ? values[i] : NAN;
 		any |= !isnan(v[i]);
 	}
-	k = any ? find(p, name, true) : NULL;
+	k = any ? find_price(p, name, true) : NULL;
 	if (!k)
 		return;
-	keep(k, p->now, v);
+	keep_price(k, p->now, v);
 	p->changed = true;
 	for (unsigned i = 0; i < n && i < PRICES_VALUES; i++)
 		values[i] = median_of(k, i);
 }
 
-static void first_line(const char *path, char *out, size_t size)
+static void read_first_line(const char *path, char *out, size_t size)
 {
 	FILE *f = fopen(path, "re");
 
@@ -185,7 +185,7 @@ static void identify(char *out, size_t size)
 	struct stat st = { 0 };
 	char boot[64];
 
-	first_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	read_first_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
 	uname(&u);
 	stat("/proc/self/exe", &st);
 	snprintf(out, size, "accperf prices 1 %s %.40s %lld %lld %ld/%d", boot, u.release, (long long)st.st_size,

@@ -34,7 +34,7 @@ struct partner {
 	unsigned work; /* turns of it between switches: without, all that a switch touches is in the caches */
 };
 
-static bool pass(int fd)
+static bool pass_token(int fd)
 {
 	uint64_t one = 1;
 
@@ -57,18 +57,18 @@ static void *be_partner(void *arg)
 	p->tid = (int)syscall(SYS_gettid);
 	do {
 		price_work(p->work);
-		pass(p->there);
+		pass_token(p->there);
 	} while (read(p->here, &v, sizeof(v)) == sizeof(v) && v == 1);
 	return NULL;
 }
 
-static double round_ns(struct partner *p)
+static double switches_round_ns(struct partner *p)
 {
 	/* of both threads, and of nobody else */
 	uint64_t began = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
 	for (int i = 0; i < TURNS; i++) {
-		if (!pass(p->here) || !await(p->there))
+		if (!pass_token(p->here) || !await(p->there))
 			return NAN;
 		price_work(p->work);
 	}
@@ -83,13 +83,13 @@ static double rounds(struct partner *p, struct perf_event_attr *attr)
 
 	attr->size = sizeof(*attr);
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		double without = round_ns(p), with = NAN;
+		double without = switches_round_ns(p), with = NAN;
 		int fd[2];
 
 		for (unsigned k = 0; k < 2; k++)
 			fd[k] = (int)syscall(SYS_perf_event_open, attr, tids[k], -1, -1, PERF_FLAG_FD_CLOEXEC);
 		if (fd[0] >= 0 && fd[1] >= 0)
-			with = round_ns(p);
+			with = switches_round_ns(p);
 		for (unsigned k = 0; k < 2; k++)
 			if (fd[k] >= 0)
 				close(fd[k]);
@@ -123,7 +123,7 @@ static void stop_partner(struct partner *p, pthread_t thread, bool started)
 }
 
 /* One CPU for us and for the threads we make, so that passing the token is switching. */
-static bool pin(cpu_set_t *allowed)
+static bool pin_to_one(cpu_set_t *allowed)
 {
 	int cpu = sched_getcpu();
 	cpu_set_t here;
@@ -135,7 +135,7 @@ static bool pin(cpu_set_t *allowed)
 	return !sched_setaffinity(0, sizeof(here), &here);
 }
 
-static double measure(struct perf_event_attr *attr, unsigned work)
+static double measure_with_event(struct perf_event_attr *attr, unsigned work)
 {
 	struct partner p = { .work = work };
 	double cost = NAN;
@@ -143,7 +143,7 @@ static double measure(struct perf_event_attr *attr, unsigned work)
 	pthread_t thread;
 	bool started;
 
-	if (!pin(&allowed))
+	if (!pin_to_one(&allowed))
 		return NAN;
 	started = start_partner(&p, &thread);
 	if (started)
@@ -168,10 +168,10 @@ static double rounds_attached(struct partner *never, struct partner *once)
 	double cost[ATTACHED_ROUNDS];
 	unsigned n = 0;
 
-	round_ns(never);
-	round_ns(once);
+	switches_round_ns(never);
+	switches_round_ns(once);
 	for (unsigned i = 0; i < ATTACHED_ROUNDS; i++) {
-		double without = round_ns(never), with = round_ns(once);
+		double without = switches_round_ns(never), with = switches_round_ns(once);
 
 		/* one of the two threads of a turn is of interest: it is switched to once, and away once */
 		if (isfinite(with - without))
@@ -196,7 +196,7 @@ static double of_breakpoint(void)
 		.bp_len = 1,
 	};
 
-	return measure(&attr, 1);
+	return measure_with_event(&attr, 1);
 }
 
 static double of_timer(void)
@@ -208,10 +208,10 @@ static double of_timer(void)
 		.exclude_kernel = 1,
 	};
 	/* with work it would expire */
-	double soon = measure(&attr, 0);
+	double soon = measure_with_event(&attr, 0);
 
 	attr.sample_period = LATE_NS;
-	return (soon + measure(&attr, 0)) / 2;
+	return (soon + measure_with_event(&attr, 0)) / 2;
 }
 
 static double of_attached(void)
@@ -222,7 +222,7 @@ static double of_attached(void)
 	double cost = NAN;
 	cpu_set_t allowed;
 
-	if (attached >= 0 && pin(&allowed)) {
+	if (attached >= 0 && pin_to_one(&allowed)) {
 		bool started[2];
 
 		started[0] = start_partner(&never, &threads[0]);

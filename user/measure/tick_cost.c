@@ -25,12 +25,12 @@ static int note_time(void *ctx, const struct sample *s)
 	return 0;
 }
 
-static bool begin(void *ctx, int tid)
+static bool attach_timer(void *ctx, int tid)
 {
 	return !sampler_attach_self(ctx, TICK_NS, NULL);
 }
 
-static double end(void *ctx, uint64_t *at, unsigned max)
+static double end_timer(void *ctx, uint64_t *at, unsigned max)
 {
 	struct times t = { .at = at, .max = max };
 
@@ -41,7 +41,7 @@ static double end(void *ctx, uint64_t *at, unsigned max)
 
 void measure_tick(void *sampler, double *ns)
 {
-	static const struct trial tick = { .begin = begin, .end = end, .wait_ns = TICKS * TICK_NS };
+	static const struct trial tick = { .begin = attach_timer, .end = end_timer, .wait_ns = TICKS * TICK_NS };
 	double cost = price_rare(&tick, sampler);
 
 	sampler_forget(sampler);

@@ -26,7 +26,7 @@ struct tried {
 	int slot;
 };
 
-static bool begin(void *ctx, int tid)
+static bool open_watch_window(void *ctx, int tid)
 {
 	struct tried *t = ctx;
 	struct watch_request req = { .pid = getpid(),
@@ -39,31 +39,37 @@ static bool begin(void *ctx, int tid)
 	return t->slot >= 0;
 }
 
-static void hit(void *ctx)
+static void hit_watch(void *ctx)
 {
 	((struct tried *)ctx)->probe = 1; /* one access, as ++ on a volatile is not */
 }
 
-static double end_of(struct tried *t, unsigned hits)
+static double end_window_after(struct tried *t, unsigned hits)
 {
 	watch_end(t->watch, t->slot, FMT_W_TIME, clock_now());
 	return hits;
 }
 
-static double end(void *ctx, uint64_t *at, unsigned max)
+static double end_watch_window(void *ctx, uint64_t *at, unsigned max)
 {
-	return end_of(ctx, HITS);
+	return end_window_after(ctx, HITS);
 }
 
 static double end_waking(void *ctx, uint64_t *at, unsigned max)
 {
-	return end_of(ctx, WAKING_HITS);
+	return end_window_after(ctx, WAKING_HITS);
 }
 
-static const struct trial hits = { .begin = begin, .event = hit, .end = end, .pieces = HITS, .turns = TURNS },
-			  waking_hits = {
-				  .begin = begin, .event = hit, .end = end_waking, .pieces = WAKING_HITS, .turns = TURNS
-			  };
+static const struct trial hits = { .begin = open_watch_window,
+				   .event = hit_watch,
+				   .end = end_watch_window,
+				   .pieces = HITS,
+				   .turns = TURNS },
+			  waking_hits = { .begin = open_watch_window,
+					  .event = hit_watch,
+					  .end = end_waking,
+					  .pieces = WAKING_HITS,
+					  .turns = TURNS };
 
 static void ignore(void *ctx, const struct watch_window *win)
 {
@@ -87,7 +93,7 @@ static void *sleep_until_woken(void *ctx)
 }
 
 /* Only edges: nobody takes what is there from the ring meanwhile. */
-static bool wait_for(struct sleeper *s, int fd)
+static bool add_edge_triggered(struct sleeper *s, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
 
@@ -104,8 +110,8 @@ static double waking_hit(struct tried *t)
 	pthread_t thread;
 	int cpu = sched_getcpu();
 
-	if (s.epoll < 0 || !wait_for(&s, s.end) || !wait_for(&s, watch_fd(t->watch)) || cpu < 0 || cpu >= CPU_SETSIZE ||
-	    sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
+	if (s.epoll < 0 || !add_edge_triggered(&s, s.end) || !add_edge_triggered(&s, watch_fd(t->watch)) || cpu < 0 ||
+	    cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
 		goto out;
 	CPU_ZERO(&here);
 	CPU_SET(cpu, &here);

@@ -47,8 +47,8 @@ static int number_of(double *to, json_t *o, const char *key, struct limits in, s
 }
 
 /* A number, or [value, low, high] of which each may be null. */
-static int value_of(struct catalogue_value *to, json_t *o, const char *key, const struct catalogue_text *t,
-		    struct err *e)
+static int term_value(struct catalogue_value *to, json_t *o, const char *key, const struct catalogue_text *t,
+		      struct err *e)
 {
 	json_t *v = json_object_get(o, key);
 	double *const part[3] = { &to->v, &to->low, &to->high };
@@ -107,10 +107,10 @@ static int parse_offload(struct catalogue_entry *a, json_t *o, const struct cata
 
 	to->beta = 1;
 	err = only_these(o, known, "offload", t, e);
-	err = err ? err : value_of(&to->o, o, "o", t, e);
-	err = err ? err : value_of(&to->L, o, "L", t, e);
-	err = err ? err : value_of(&to->B, o, "B", t, e);
-	err = err ? err : value_of(&to->A, o, "A", t, e);
+	err = err ? err : term_value(&to->o, o, "o", t, e);
+	err = err ? err : term_value(&to->L, o, "L", t, e);
+	err = err ? err : term_value(&to->B, o, "B", t, e);
+	err = err ? err : term_value(&to->A, o, "A", t, e);
 	err = err ? err
 		  : number_of(&to->beta, o, "beta", (struct limits){ 0, 8 }, (struct place){ t, "offload.beta" }, e);
 	if (err)
@@ -184,7 +184,7 @@ static int words_of(unsigned *to, json_t *o, const char *key, int count, const c
 	return 0;
 }
 
-static const char *kind_name(int k)
+static const char *device_kind_name(int k)
 {
 	return catalogue_kind_str((enum catalogue_kind)k);
 }
@@ -240,7 +240,7 @@ int catalogue_terms_parse(struct catalogue_entry *a, json_t *o, const struct cat
 	a->preset = true;
 	err = err ? err : flag_of(&a->preset, o, "preset", t, e);
 	err = err ? err : flag_of(&a->no_streams, o, "no_streams", t, e);
-	err = err ? err : words_of(&a->kinds, o, "kinds", CATALOGUE_KINDS, kind_name, t, e);
+	err = err ? err : words_of(&a->kinds, o, "kinds", CATALOGUE_KINDS, device_kind_name, t, e);
 	err = err ? err : words_of(&a->designs, o, "designs", CATALOGUE_DESIGNS, design_name, t, e);
 	err = err ? err
 		  : number_of(&a->engines, o, "engines", (struct limits){ 1, 1e6 }, (struct place){ t, "engines" }, e);

@@ -18,7 +18,7 @@ static void blanks(struct walk *w)
 		w->at++;
 }
 
-static void string(struct walk *w)
+static void skip_string(struct walk *w)
 {
 	w->at++;
 	while (w->at < w->end && *w->at != '"')
@@ -37,7 +37,7 @@ static void value(struct walk *w)
 		if (w->at >= w->end)
 			return;
 		if (*w->at == '"') {
-			string(w);
+			skip_string(w);
 		} else if (strchr("[{", *w->at) && *w->at) {
 			depth++;
 			w->at++;
@@ -56,7 +56,7 @@ static void value(struct walk *w)
 }
 
 /* From the start of an object or array to the value of a step; false: it is not there, w stays. */
-static bool enter(struct walk *w, const char *step, size_t len)
+static bool enter_level(struct walk *w, const char *step, size_t len)
 {
 	struct walk in = *w;
 	bool object;
@@ -75,7 +75,7 @@ static bool enter(struct walk *w, const char *step, size_t len)
 		if (object) {
 			const char *key = in.at + 1;
 
-			string(&in);
+			skip_string(&in);
 			here = (size_t)(in.at - 1 - key) == len && !memcmp(key, step, len);
 			blanks(&in);
 			in.at += in.at < in.end; /* the colon */
@@ -99,11 +99,11 @@ void catalogue_where(const struct catalogue_text *t, const char *path, unsigned 
 	const char *start = t->text;
 
 	snprintf(index, sizeof(index), "%zu", t->entry);
-	if (enter(&w, "accelerators", 12) && enter(&w, index, strlen(index)))
+	if (enter_level(&w, "accelerators", 12) && enter_level(&w, index, strlen(index)))
 		while (*path) {
 			size_t len = strcspn(path, ".");
 
-			if (!enter(&w, path, len))
+			if (!enter_level(&w, path, len))
 				break;
 			path += len + (path[len] == '.');
 		}

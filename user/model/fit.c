@@ -148,7 +148,7 @@ void fit_derive(const struct curve_fit *f0, const struct curve_fit *f1, double s
 
 /* Sizes where they repeat; where they hardly do (a profile), quarter octaves: a single call's noise is
  * no misfit of the model. */
-static size_t group_of(const struct curve *c, size_t i, bool repeat)
+static size_t size_group_of(const struct curve *c, size_t i, bool repeat)
 {
 	return repeat ? c->index[i] : (size_t)(4 * log2(c->g[i] / c->size[0]));
 }
@@ -166,14 +166,14 @@ static double misfit(const struct curve *c, const struct curve_fit *f, double sl
 		return NAN;
 	for (size_t i = 0; i < c->n; i++) {
 		r[i] = c->ln_t[i] - log(curve_at(f, c->g[i]) + slope * c->g[i]);
-		groups = group_of(c, i, repeat) > groups ? group_of(c, i, repeat) : groups;
+		groups = size_group_of(c, i, repeat) > groups ? size_group_of(c, i, repeat) : groups;
 	}
 	for (size_t s = 0; s <= groups; s++) {
 		size_t n = 0, first = spread;
 		double median, at = 0;
 
 		for (size_t i = 0; i < c->n; i++)
-			if (group_of(c, i, repeat) == s) {
+			if (size_group_of(c, i, repeat) == s) {
 				v[n++] = within[spread++] = r[i];
 				at = c->g[i];
 			}
@@ -198,7 +198,7 @@ static double misfit(const struct curve *c, const struct curve_fit *f, double sl
 	return sum / (double)used;
 }
 
-static int refuse(const struct points *pts, const struct fit_opts *opts, const struct fit *out, struct err *e)
+static int refuse_points(const struct points *pts, const struct fit_opts *opts, const struct fit *out, struct err *e)
 {
 	size_t need = opts->min_sizes >= 2 ? (size_t)opts->min_sizes : 5;
 
@@ -242,7 +242,7 @@ static int refuse_flat(const struct fit_work *w, struct err *e)
 		first, w->host.size[0], last, w->host.size[w->host.sizes - 1]);
 }
 
-static void explain(const struct fit_work *w, const struct points *pts, struct fit *out)
+static void explain_fit(const struct fit_work *w, const struct points *pts, struct fit *out)
 {
 	if (out->error > FIT_POOR)
 		fit_note(
@@ -309,7 +309,7 @@ static void split_fixed(struct fit_work *w, struct fit *out)
 		out->o = out->fixed;
 }
 
-static int prepare(struct fit_work *w, const struct points *pts, const struct fit_opts *opts, struct err *e)
+static int prepare_curves(struct fit_work *w, const struct points *pts, const struct fit_opts *opts, struct err *e)
 {
 	struct curve *c[RUN_KINDS] = { &w->host, &w->accel, &w->zero, &w->submit };
 
@@ -323,7 +323,7 @@ static int prepare(struct fit_work *w, const struct points *pts, const struct fi
 	return 0;
 }
 
-static void release(struct fit_work *w)
+static void release_curves(struct fit_work *w)
 {
 	curve_release(&w->host);
 	curve_release(&w->accel);
@@ -365,14 +365,14 @@ int fit_logca(const struct points *pts, const struct fit_opts *opts, struct fit 
 			      pts->run[RUN_ACCEL].early + pts->run[RUN_ACCEL].late);
 	out->below_g = fmax(pts->run[RUN_HOST].censored_to, pts->run[RUN_ACCEL].censored_to);
 	range(pts, out);
-	err = refuse(pts, opts, out, e);
+	err = refuse_points(pts, opts, out, e);
 	if (err)
 		return err;
 	if (!(out->gmin < out->gmax))
 		return err_set(
 			e, -EINVAL,
 			"host and accelerated times have no range of sizes in common: measure both over the same sizes");
-	err = prepare(&w, pts, opts, e);
+	err = prepare_curves(&w, pts, opts, e);
 	if (err)
 		goto done;
 	fit_host(&w, out);
@@ -427,8 +427,8 @@ int fit_logca(const struct points *pts, const struct fit_opts *opts, struct fit 
 	fit_profile(&w, out);
 	if (opts->resamples)
 		fit_bootstrap(&w, out);
-	explain(&w, pts, out);
+	explain_fit(&w, pts, out);
 done:
-	release(&w);
+	release_curves(&w);
 	return err;
 }

@@ -35,7 +35,7 @@ static double held(struct profile *p, double v)
 }
 
 /* Between a value inside and one outside, both above 0. */
-static double edge(struct profile *p, double in, double out, double limit)
+static double edge_between(struct profile *p, double in, double out, double limit)
 {
 	for (int i = 0; i < 12; i++) {
 		double mid = sqrt(in * out);
@@ -69,8 +69,8 @@ static void scan(struct profile *p, double best, double span, double *lo, double
 		*lo = *hi = 0;
 		return;
 	}
-	*lo = at_zero <= limit ? 0 : first > 0 ? edge(p, v[first], v[first - 1], limit) : v[0];
-	*hi = last + 1 < PROFILE_STEPS ? edge(p, v[last], v[last + 1], limit) : v[last];
+	*lo = at_zero <= limit ? 0 : first > 0 ? edge_between(p, v[first], v[first - 1], limit) : v[0];
+	*hi = last + 1 < PROFILE_STEPS ? edge_between(p, v[last], v[last + 1], limit) : v[last];
 }
 
 static void holding(struct fit_value *v)
@@ -219,7 +219,7 @@ enum drawn { D_T0, D_C, D_BETA, D_FIXED, D_AEFF, D_A, D_L, D_G1, D_G1B, D_HALF, 
 
 /* 5 % and 95 %, spread by `widen` around the estimate, because resampling n calls shows only
  * (n - 1)/n of their variance. */
-static void interval(double *draw, size_t n, double widen, struct fit_value *v)
+static void spread_around(double *draw, size_t n, double widen, struct fit_value *v)
 {
 	double lo, hi;
 
@@ -338,7 +338,7 @@ void fit_bootstrap(struct fit_work *w, struct fit *out)
 		}
 		for (int k = 0; k < DRAWN; k++)
 			if (to[k])
-				interval(draw + (size_t)k * n, n, widen, to[k]);
+				spread_around(draw + (size_t)k * n, n, widen, to[k]);
 		if (out->submit_used && out->p.kind == LOGCA_INDEP && isfinite(out->o.lo)) {
 			out->L.lo = fmax(0, out->fixed.lo - out->o.hi);
 			out->L.hi = out->fixed.hi - out->o.lo;

@@ -19,7 +19,7 @@ static double slope_of(const struct logca *p)
 	return p->kind == LOGCA_DEP ? p->L : 0;
 }
 
-static double work_of(const struct logca *p)
+static double accelerated_work(const struct logca *p)
 {
 	return isinf(p->A) ? 0 : p->C / p->A;
 }
@@ -119,7 +119,7 @@ double logca_host(const struct logca *p, double g)
 
 double logca_accel(const struct logca *p, double g)
 {
-	return fixed_of(p) + slope_of(p) * g + work_of(p) * pow(g, p->beta);
+	return fixed_of(p) + slope_of(p) * g + accelerated_work(p) * pow(g, p->beta);
 }
 
 double logca_speedup(const struct logca *p, double g)
@@ -132,7 +132,7 @@ double logca_bound(const struct logca *p, double g)
 	double by_work = p->A, by_transfer = INFINITY;
 
 	if (p->t0 > 0)
-		return logca_host(p, g) / (slope_of(p) * g + work_of(p) * pow(g, p->beta));
+		return logca_host(p, g) / (slope_of(p) * g + accelerated_work(p) * pow(g, p->beta));
 	if (slope_of(p) > 0)
 		by_transfer = p->C / p->L * pow(g, p->beta - 1);
 	return fmin(by_work, by_transfer);
@@ -140,7 +140,7 @@ double logca_bound(const struct logca *p, double g)
 
 double logca_limit(const struct logca *p)
 {
-	double slope = slope_of(p), work = work_of(p);
+	double slope = slope_of(p), work = accelerated_work(p);
 
 	if (p->beta == 0)
 		return slope > 0 ? 0 : (p->t0 + p->C) / (fixed_of(p) + work);
@@ -155,7 +155,7 @@ int logca_solve(const struct logca *p, double s, double g[2])
 {
 	struct expsum_term t[3] = {
 		{ p->t0 - s * fixed_of(p), 0 },
-		{ p->C - s * work_of(p), p->beta },
+		{ p->C - s * accelerated_work(p), p->beta },
 		{ -s * slope_of(p), 1 },
 	};
 	double x[2];
@@ -178,7 +178,7 @@ void logca_newton(const struct logca *p, double *g1, double *ga2)
 
 void logca_peak(const struct logca *p, double lo, double hi, double *g, double *s)
 {
-	double a = fixed_of(p), L = slope_of(p), B = work_of(p), x[2], at[4] = { lo, hi };
+	double a = fixed_of(p), L = slope_of(p), B = accelerated_work(p), x[2], at[4] = { lo, hi };
 	/* numerator of S' times g */
 	struct expsum_term t[3] = {
 		{ p->beta * (p->C * a - p->t0 * B), p->beta },
@@ -240,7 +240,7 @@ double logca_share(const struct logca *p, enum logca_letter letter, double g)
 	switch (letter) {
 	case LOGCA_L: return (p->kind == LOGCA_DEP ? p->L * g : p->L) / total;
 	case LOGCA_O: return p->o / total;
-	case LOGCA_A: return work_of(p) * pow(g, p->beta) / total;
+	case LOGCA_A: return accelerated_work(p) * pow(g, p->beta) / total;
 	default: return NAN;
 	}
 }
@@ -287,7 +287,7 @@ int logca_cut(const struct logca *p, enum logca_letter letter, double lo, double
 {
 	/* A k times better P raises S by r where P >= share * T1. */
 	const double k = LOGCA_IMPROVE, r = LOGCA_RATIO, share = (1 - 1 / r) / (1 - 1 / k);
-	double a = p->o, fixed_L = fixed_of(p) - p->o, L = slope_of(p), B = work_of(p);
+	double a = p->o, fixed_L = fixed_of(p) - p->o, L = slope_of(p), B = accelerated_work(p);
 	struct expsum_term t[3] = { { -share * (a + fixed_L), 0 }, { -share * L, 1 }, { -share * B, p->beta } };
 	double x[2][2];
 	int n;
@@ -371,12 +371,12 @@ void logca_payoff(const struct logca *p, double lo, double hi, struct logca_payo
 
 double logca_batch_speedup(const struct logca *p, double g, double n)
 {
-	return n * logca_host(p, g) / (fixed_of(p) + n * (slope_of(p) * g + work_of(p) * pow(g, p->beta)));
+	return n * logca_host(p, g) / (fixed_of(p) + n * (slope_of(p) * g + accelerated_work(p) * pow(g, p->beta)));
 }
 
 double logca_batch(const struct logca *p, double g)
 {
-	double saved = logca_host(p, g) - slope_of(p) * g - work_of(p) * pow(g, p->beta), n;
+	double saved = logca_host(p, g) - slope_of(p) * g - accelerated_work(p) * pow(g, p->beta), n;
 
 	if (!(saved > 0))
 		return NAN;

@@ -370,7 +370,7 @@ const struct offload_api *offload_api_find(const char *name)
 	return NULL;
 }
 
-static bool matches(const char *patterns, const char *base)
+static bool pattern_matches(const char *patterns, const char *base)
 {
 	while (*patterns) {
 		size_t n = strcspn(patterns, "|");
@@ -387,7 +387,7 @@ static bool matches(const char *patterns, const char *base)
 const struct offload_api *offload_api_of(const char *base, const struct offload_api *after)
 {
 	for (const struct offload_api *a = after ? after + 1 : apis; a->name; a++)
-		if (matches(a->libs, base))
+		if (pattern_matches(a->libs, base))
 			return a;
 	return NULL;
 }

@@ -86,7 +86,7 @@ double budget_book(struct offload_session *s, struct known_lib *l)
 	return spent;
 }
 
-static struct budget_mark mark(struct offload_session *s, const struct known_lib *l, uint64_t at)
+static struct budget_mark mark_now(struct offload_session *s, const struct known_lib *l, uint64_t at)
 {
 	struct budget_mark m = { .at = at, .cpu = session_cpu(s) };
 
@@ -128,7 +128,7 @@ static bool other_pace(const struct budget_mark *from, const struct budget_mark 
 }
 
 /* An armed library at a later moment: does a new piece begin? Lock held. */
-static bool go_on(struct offload_session *s, struct known_lib *l, const struct budget_mark *now)
+static bool turn_piece(struct offload_session *s, struct known_lib *l, const struct budget_mark *now)
 {
 	bool other = l->pieces < PIECES && l->looked.at > l->piece.at && other_pace(&l->piece, &l->looked, now);
 
@@ -144,9 +144,9 @@ static bool go_on(struct offload_session *s, struct known_lib *l, const struct b
 /* The stretch that just ended; lock held. */
 static void stretch_end(struct offload_session *s, struct known_lib *l, uint64_t when)
 {
-	struct budget_mark now = mark(s, l, when);
+	struct budget_mark now = mark_now(s, l, when);
 
-	go_on(s, l, &now);
+	turn_piece(s, l, &now);
 	put_window(s, l, &l->piece, &now);
 	l->stretch_hits += now.hits - l->begin.hits;
 	l->stretch_cost_ns += now.cost_ns - l->begin.cost_ns;
@@ -174,7 +174,7 @@ static void draw_gap(struct offload_session *s, struct known_lib *l, double cap,
 	l->due = work_clock(s) - log(random_unit(&s->random)) * l->gap_mean;
 }
 
-static int arm(struct offload_session *s, struct known_lib *l, struct err *e)
+static int arm_library(struct offload_session *s, struct known_lib *l, struct err *e)
 {
 	uint64_t when;
 	int r = uprobe_arm(s->u, l->index, &when, e);
@@ -185,7 +185,7 @@ static int arm(struct offload_session *s, struct known_lib *l, struct err *e)
 	}
 	if (r)
 		return r;
-	l->begin = l->piece = l->looked = mark(s, l, when);
+	l->begin = l->piece = l->looked = mark_now(s, l, when);
 	l->pieces = 0;
 	l->on = true;
 	l->stretches++;
@@ -198,7 +198,7 @@ int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
 
 	pthread_mutex_lock(&s->lock);
 	l->balance_ns = s->opts.exact ? INFINITY : s->opts.budget * CREDIT_S * 1e9;
-	r = arm(s, l, e);
+	r = arm_library(s, l, e);
 	budget_book(s, l);
 	pthread_cond_signal(&s->wake);
 	pthread_mutex_unlock(&s->lock);
@@ -206,7 +206,7 @@ int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
 }
 
 /* Returns when to look again, in nanoseconds from now. */
-static double look(struct offload_session *s, double elapsed_ns)
+static double look_at_libraries(struct offload_session *s, double elapsed_ns)
 {
 	double earn, next = LOOK_MAX_NS;
 	unsigned busy = 0;
@@ -234,8 +234,8 @@ static double look(struct offload_session *s, double elapsed_ns)
 		if (l->balance_ns > cap)
 			l->balance_ns = cap;
 		if (l->on) {
-			now = mark(s, l, clock_now());
-			fresh = go_on(s, l, &now);
+			now = mark_now(s, l, clock_now());
+			fresh = turn_piece(s, l, &now);
 		}
 		if (l->on && l->balance_ns < l->floor_ns) {
 			/* Removing the probes takes longer than this, so it costs little. */
@@ -251,7 +251,7 @@ static double look(struct offload_session *s, double elapsed_ns)
 			draw_gap(s, l, cap, busy);
 		} else if (!l->on && !l->rewritten && work_clock(s) >= l->due) {
 			l->floor_ns = fmin(0, l->balance_ns - OPEN_PART * cap);
-			arm(s, l, NULL);
+			arm_library(s, l, NULL);
 			next = fmin(next, LOOK_FIRST_NS);
 		}
 		/* Half the time in which the account would be empty at this pace. */
@@ -261,7 +261,7 @@ static double look(struct offload_session *s, double elapsed_ns)
 	return fmax(next, LOOK_MIN_NS);
 }
 
-static void *run(void *arg)
+static void *look_in_turns(void *arg)
 {
 	struct offload_session *s = arg;
 	uint64_t last = clock_now();
@@ -277,7 +277,7 @@ static void *run(void *arg)
 		pthread_cond_timedwait(&s->wake, &s->lock, &ts);
 		now = clock_now();
 		session_cpu(s); /* so that little is missing of a process that ends */
-		next = look(s, (double)(now - last));
+		next = look_at_libraries(s, (double)(now - last));
 		last = now;
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -296,7 +296,7 @@ int budget_start(struct offload_session *s)
 	pthread_condattr_destroy(&attr);
 	if (s->opts.exact)
 		return 0;
-	if (pthread_create(&s->thread, NULL, run, s))
+	if (pthread_create(&s->thread, NULL, look_in_turns, s))
 		return -1;
 	s->thread_runs = true;
 	return 0;
@@ -329,9 +329,9 @@ void budget_cut(struct offload_session *s)
 
 		if (l->index < 0)
 			continue;
-		now = mark(s, l, clock_now());
+		now = mark_now(s, l, clock_now());
 		if (l->on) {
-			go_on(s, l, &now);
+			turn_piece(s, l, &now);
 			put_window(s, l, &l->piece, &now);
 			l->piece = now;
 		}
@@ -366,7 +366,7 @@ void budget_stop(struct offload_session *s)
 			uprobe_disarm(s->u, l->index, NULL);
 			l->on = false;
 		}
-		now = mark(s, l, when ? when : clock_now());
+		now = mark_now(s, l, when ? when : clock_now());
 		put_outside(s, l, &now);
 	}
 }

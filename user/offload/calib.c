@@ -104,7 +104,7 @@ static long switches(const struct calib_case *c, enum run_kind k)
 }
 
 /* Text of sorts: words of uneven frequency, so that compressors have something to find. */
-static void fill(uint8_t *p, size_t n)
+static void fill_with_text(uint8_t *p, size_t n)
 {
 	static const char letters[] = "etaoinshrdlucmfwypvbgkjqxz";
 	uint64_t x = 88172645463325252ull;
@@ -236,7 +236,7 @@ static int repeats(struct calib_session *s, enum run_kind k, size_t g, uint64_t 
 	return err;
 }
 
-static int failed(const struct calib_session *s, enum run_kind k, size_t g, int err, struct err *e)
+static int run_failed(const struct calib_session *s, enum run_kind k, size_t g, int err, struct err *e)
 {
 	return err_set(e, err, "%s: the %s run at %zu bytes failed: %s", s->c->name, run_kind_str(k), g,
 		       strerror(-err));
@@ -256,7 +256,7 @@ static int measure_size(struct calib_session *s, unsigned runs, size_t g, double
 			s->opts->progress(s->opts->ctx, s->c, g, (enum run_kind)k);
 		err = repeats(s, (enum run_kind)k, g, &n[k], &one);
 		if (err)
-			return failed(s, (enum run_kind)k, g, err, e);
+			return run_failed(s, (enum run_kind)k, g, err, e);
 		*longest = fmax(*longest, one);
 	}
 	for (unsigned i = 0; i < s->opts->calls; i++)
@@ -269,7 +269,7 @@ static int measure_size(struct calib_session *s, unsigned runs, size_t g, double
 			for (unsigned try = 0; flag && try <= RETRIES; try++) {
 				err = one_point(s, (enum run_kind)k, g, n[k], &ns, &flag);
 				if (err)
-					return failed(s, (enum run_kind)k, g, err, e);
+					return run_failed(s, (enum run_kind)k, g, err, e);
 				/* a long call on a busy machine is always preempted: twice is enough to know */
 				if (*longest > 5e7 && try)
 					break;
@@ -296,7 +296,7 @@ static int make_pool(struct calib_session *s, struct err *e)
 		s->pool = NULL;
 		return err_set(e, -ENOMEM, "not enough memory for %zu MB of inputs; lower --max", s->pool_size >> 20);
 	}
-	fill(s->pool, s->pool_size);
+	fill_with_text(s->pool, s->pool_size);
 	return 0;
 }
 

@@ -63,7 +63,7 @@ static int crc_open(struct calib_session *s, struct err *e)
 	return 0;
 }
 
-static uint32_t one(struct crc *p, const struct calib_case *c, enum run_kind k, const uint8_t *in, size_t g)
+static uint32_t one_checksum(struct crc *p, const struct calib_case *c, enum run_kind k, const uint8_t *in, size_t g)
 {
 	if (k == RUN_ACCEL)
 		return p->fast(0, in, g);
@@ -74,13 +74,13 @@ static int crc_call(struct calib_session *s, enum run_kind k, const uint8_t *in,
 {
 	struct crc *p = s->priv;
 
-	p->sink = one(p, s->c, k, in, g);
+	p->sink = one_checksum(p, s->c, k, in, g);
 	return 0;
 }
 
 static int crc_check(struct calib_session *s, const uint8_t *in, size_t g, struct err *e)
 {
-	if (one(s->priv, s->c, RUN_HOST, in, g) == one(s->priv, s->c, RUN_ACCEL, in, g))
+	if (one_checksum(s->priv, s->c, RUN_HOST, in, g) == one_checksum(s->priv, s->c, RUN_ACCEL, in, g))
 		return 0;
 	return err_set(e, -EIO, "%s: host and accelerator give different checksums", s->c->name);
 }

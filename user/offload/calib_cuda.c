@@ -48,7 +48,7 @@ struct cuda {
 
 static const char *const names[] = { "libcuda.so.1", NULL };
 
-static int load(struct api *a, char *why, size_t size)
+static int find_cuda_functions(struct api *a, char *why, size_t size)
 {
 	const struct {
 		const char *name;
@@ -104,7 +104,7 @@ static int cuda_list(struct calib_cases *out, struct err *e)
 {
 	struct api a = { 0 };
 	char why[256] = "";
-	int n = 0, rc = load(&a, why, sizeof(why)), version = 0;
+	int n = 0, rc = find_cuda_functions(&a, why, sizeof(why)), version = 0;
 
 	if (!rc && ((rc = a.init(0)) || (rc = a.count(&n))))
 		snprintf(why, sizeof(why), "CUDA does not start: %s (status %d)", status_text(&a, rc), rc);
@@ -156,7 +156,7 @@ static int cuda_open(struct calib_session *s, struct err *e)
 	s->priv = p;
 	if (!p)
 		return err_set(e, -ENOMEM, "out of memory");
-	if (load(&p->cu, why, sizeof(why)))
+	if (find_cuda_functions(&p->cu, why, sizeof(why)))
 		return err_set(e, -ENOTSUP, "%s", why);
 	p->largest = s->c->max && s->c->max < s->opts->max ? s->c->max : s->opts->max;
 	err = gpu_host_init(&p->host, (enum gpu_kernel)s->c->variant, p->largest, e);

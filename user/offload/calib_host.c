@@ -30,7 +30,7 @@ void calib_host_sgemm(const float *a, const float *b, float *c, size_t n)
 		}
 }
 
-static inline uint32_t mix(uint32_t x)
+static inline uint32_t mix_word(uint32_t x)
 {
 	x ^= x << 8 | x >> 24;
 	x *= 0x9e3779b1u;
@@ -44,9 +44,10 @@ void calib_host_cipher(const uint32_t *in, uint32_t *out, size_t blocks)
 		uint32_t s[4] = { in[4 * i], in[4 * i + 1], in[4 * i + 2], in[4 * i + 3] };
 
 		for (uint32_t r = 0; r < 10; r++) {
-			uint32_t t0 = mix(s[0] ^ (s[1] + r)), t1 = mix(s[1] ^ (s[2] + r)), t2 = mix(s[2] ^ (s[3] + r));
+			uint32_t t0 = mix_word(s[0] ^ (s[1] + r)), t1 = mix_word(s[1] ^ (s[2] + r)),
+				 t2 = mix_word(s[2] ^ (s[3] + r));
 
-			s[3] = mix(s[3] ^ (s[0] + r));
+			s[3] = mix_word(s[3] ^ (s[0] + r));
 			s[0] = t0;
 			s[1] = t1;
 			s[2] = t2;
@@ -57,7 +58,7 @@ void calib_host_cipher(const uint32_t *in, uint32_t *out, size_t blocks)
 
 static uint32_t table[8][256];
 
-static void build(void)
+static void build_crc_table(void)
 {
 	if (table[0][1])
 		return;
@@ -77,7 +78,7 @@ uint32_t calib_host_crc_table(const uint8_t *in, size_t n)
 {
 	uint32_t c = ~0u;
 
-	build();
+	build_crc_table();
 	for (size_t i = 0; i < n; i++)
 		c = c >> 8 ^ table[0][(c ^ in[i]) & 255];
 	return ~c;
@@ -87,7 +88,7 @@ uint32_t calib_host_crc_slices(const uint8_t *in, size_t n)
 {
 	uint32_t c = ~0u;
 
-	build();
+	build_crc_table();
 	for (; n >= 8; n -= 8, in += 8) {
 		uint32_t lo, hi;
 

@@ -18,7 +18,7 @@
 
 #ifdef __x86_64__
 /* Opcode map and opcode of the instruction at p, as far as they matter here. */
-static void classify(const uint8_t *p, struct calib_opcodes *out)
+static void classify_opcode(const uint8_t *p, struct calib_opcodes *out)
 {
 	bool vex = false;
 	unsigned map = 0, op;
@@ -70,7 +70,7 @@ static int step_through(pid_t pid, struct calib_opcodes *out, struct err *e)
 		if (ptrace(PTRACE_GETREGS, pid, NULL, &r))
 			return err_set(e, -errno, "reading the child's registers failed: %s", strerror(errno));
 		/* code is the same in both copies of the process */
-		classify((const uint8_t *)(uintptr_t)r.rip, out);
+		classify_opcode((const uint8_t *)(uintptr_t)r.rip, out);
 		if (ptrace(PTRACE_SINGLESTEP, pid, NULL, 0) || waitpid(pid, &status, 0) != pid)
 			return err_set(e, -errno, "single-stepping failed: %s", strerror(errno));
 		if (WIFEXITED(status) || WIFSIGNALED(status))

@@ -42,7 +42,7 @@ struct opencl {
 
 static const char *const names[] = { "libOpenCL.so.1", NULL };
 
-static int load(struct api *a, char *why, size_t size)
+static int find_opencl_functions(struct api *a, char *why, size_t size)
 {
 	const struct {
 		const char *name;
@@ -107,7 +107,8 @@ struct found_device {
 };
 
 /* why: it cannot run here; empty: it can. */
-static int add(struct calib_cases *out, enum gpu_kernel k, const struct found_device *d, const char *why, struct err *e)
+static int add_cases_of(struct calib_cases *out, enum gpu_kernel k, const struct found_device *d, const char *why,
+			struct err *e)
 {
 	char name[96];
 	struct calib_case *c;
@@ -138,7 +139,7 @@ static int opencl_list(struct calib_cases *out, struct err *e)
 	struct api a = { 0 };
 	void *dev[MAX_DEVICES];
 	char why[256] = "";
-	unsigned n = load(&a, why, sizeof(why)) ? 0 : find_devices(&a, dev);
+	unsigned n = find_opencl_functions(&a, why, sizeof(why)) ? 0 : find_devices(&a, dev);
 	int err = 0;
 
 	if (!n && !why[0])
@@ -151,7 +152,7 @@ static int opencl_list(struct calib_cases *out, struct err *e)
 			a.device_info(dev[i], CL_DRIVER_VERSION, sizeof(d.driver) - 1, d.driver, NULL);
 		}
 		for (size_t k = 0; k < sizeof(which) / sizeof(which[0]) && !err; k++)
-			err = add(out, which[k], &d, why, e);
+			err = add_cases_of(out, which[k], &d, why, e);
 	}
 	return err; /* the library stays loaded: drivers start threads that outlive dlclose() badly */
 }
@@ -168,7 +169,7 @@ static int opencl_open(struct calib_session *s, struct err *e)
 	s->priv = p;
 	if (!p)
 		return err_set(e, -ENOMEM, "out of memory");
-	if (load(&p->cl, why, sizeof(why)))
+	if (find_opencl_functions(&p->cl, why, sizeof(why)))
 		return err_set(e, -ENOTSUP, "%s", why);
 	if (find_devices(&p->cl, dev) <= (unsigned)s->c->index)
 		return err_set(e, -ENODEV, "%s: the device is gone", s->c->name);

@@ -85,7 +85,7 @@ static int openssl_list(struct calib_cases *out, struct err *e)
 	return 0;
 }
 
-static int load(struct crypto *p, struct err *e)
+static int find_openssl_functions(struct crypto *p, struct err *e)
 {
 	const struct {
 		const char *name;
@@ -150,7 +150,7 @@ static int once(struct crypto *p, const uint8_t *in, size_t g)
 	return p->update(p->ctx, p->out, &n, in, (int)g) == 1 ? 0 : -EIO;
 }
 
-static void counted(void *arg)
+static void run_once(void *arg)
 {
 	struct crypto *p = arg;
 
@@ -168,7 +168,7 @@ static int openssl_open(struct calib_session *s, struct err *e)
 	s->priv = p;
 	if (!p)
 		return err_set(e, -ENOMEM, "out of memory");
-	err = load(p, e);
+	err = find_openssl_functions(p, e);
 	if (err)
 		return err;
 	p->kernel = variants[s->c->variant].kernel[0] == 'C' ? variants[s->c->variant].kernel[1]
@@ -189,7 +189,7 @@ static int openssl_open(struct calib_session *s, struct err *e)
 	/* the parent judges: notes of this form are its own affair, see measure() */
 	if (s->opts->path_known)
 		return 0;
-	if (calib_count_opcodes(counted, p, &n, &why))
+	if (calib_count_opcodes(run_once, p, &n, &why))
 		calib_note(s, "path unknown: %s", why.text);
 	else
 		calib_note(s, "path %llu %llu %llu %llu %llu %llu %llu %llu", (unsigned long long)n.total,
@@ -250,7 +250,7 @@ static const char *wrong_path(enum path want, const struct calib_opcodes *n)
 	return NULL;
 }
 
-static int judge(struct calib_session *s, enum run_kind k, const char *line, struct err *e)
+static int judge_worker_line(struct calib_session *s, enum run_kind k, const char *line, struct err *e)
 {
 	const struct variant *v = &variants[s->c->variant];
 	struct calib_opcodes n = { 0 };
@@ -308,7 +308,7 @@ static int spawn(const char *const *argv, const char *cap, pid_t *pid, struct er
 	return fd[0];
 }
 
-static int measure_side(struct calib_session *s, enum run_kind k, unsigned count, bool first, struct err *e)
+static int measure_in_child(struct calib_session *s, enum run_kind k, unsigned count, bool first, struct err *e)
 {
 	char what[128], min[32], max[32], calls[32], limit[32], block[65536];
 	const char *argv[] = { "accperf",
@@ -364,7 +364,7 @@ static int measure_side(struct calib_session *s, enum run_kind k, unsigned count
 		if (!first)
 			continue;
 		if (size > 2 && !strncmp(line + 2, "path", 4))
-			err = judge(s, k, line + 2, e);
+			err = judge_worker_line(s, k, line + 2, e);
 		else if (size > 2 && strncmp(line + 2, "caps", 4))
 			calib_note(s, "%s: %s", run_kind_str(k), line + 2);
 	}
@@ -380,9 +380,9 @@ static int openssl_measure(struct calib_session *s, struct err *e)
 	for (unsigned turn = 0, left = s->opts->calls; left && !err; turn++) {
 		unsigned count = turn < TURNS - 1 ? (left + TURNS - turn - 1) / (TURNS - turn) : left;
 
-		err = measure_side(s, RUN_HOST, count, turn == 0, e);
+		err = measure_in_child(s, RUN_HOST, count, turn == 0, e);
 		if (!err)
-			err = measure_side(s, RUN_ACCEL, count, turn == 0, e);
+			err = measure_in_child(s, RUN_ACCEL, count, turn == 0, e);
 		left -= count;
 	}
 	return err;

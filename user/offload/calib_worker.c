@@ -137,7 +137,7 @@ static void serve(struct shared *m, const uint8_t *pool, double delay_ns, double
 }
 
 /* The two ends stay on two different processors. */
-static void pin(int which)
+static void pin_end(int which)
 {
 	cpu_set_t all, one;
 
@@ -170,11 +170,11 @@ static int worker_open(struct calib_session *s, struct err *e)
 	if (p->pid < 0)
 		return err_set(e, -errno, "cannot start the helper process: %s", strerror(errno));
 	if (p->pid == 0) {
-		pin(1);
+		pin_end(1);
 		serve(p->mail, s->pool, modes[s->c->variant].delay_ns, modes[s->c->variant].ns_per_byte,
 		      modes[s->c->variant].futex);
 	}
-	pin(0);
+	pin_end(0);
 	return 0;
 }
 

@@ -81,7 +81,7 @@ const struct calls_count *calls_count(const struct calls *c)
 	return &c->count;
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t mix_keys(uint64_t a, uint64_t b)
 {
 	a ^= b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2);
 	a ^= a >> 31;
@@ -90,17 +90,17 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return a ? a : 1;
 }
 
-static uint64_t key_of(uint32_t pid, uint16_t family, uint64_t handle)
+static uint64_t handle_key(uint32_t pid, uint16_t family, uint64_t handle)
 {
-	return mix(mix((uint64_t)pid << 16 | family, 0), handle);
+	return mix_keys(mix_keys((uint64_t)pid << 16 | family, 0), handle);
 }
 
 static uint64_t queue_key(const struct offload_event *ev, const struct calls_probe *p)
 {
 	/* Queue 0 of a per-thread twin is another queue for each thread. */
 	if (p->per_thread && !ev->queue)
-		return key_of(ev->pid, p->family, (uint64_t)ev->tid | 1ull << 63);
-	return key_of(ev->pid, p->family, ev->queue);
+		return handle_key(ev->pid, p->family, (uint64_t)ev->tid | 1ull << 63);
+	return handle_key(ev->pid, p->family, ev->queue);
 }
 
 static void index_queue(struct calls *c, uint32_t i)
@@ -307,7 +307,7 @@ static void keep_open(struct calls *c, const struct fmt_call *f, uint64_t key, c
 	q->last = i;
 }
 
-static void mark(struct calls *c, uint64_t event, uint64_t qkey, uint64_t time)
+static void remember_event(struct calls *c, uint64_t event, uint64_t qkey, uint64_t time)
 {
 	uint64_t *at;
 
@@ -399,7 +399,7 @@ static void on_wait(struct calls *c, const struct offload_event *ev, const struc
 				done += complete_queue(c, &c->queues[i], ev->entry, ev, inside_of(c, p));
 	} else if (scope == PS_EVENT) {
 		for (uint32_t i = 0; i < ev->events_cnt && i < PROBE_EVENTS; i++)
-			done += complete_event(c, key_of(ev->pid, p->family, ev->events[i]), ev, inside_of(c, p));
+			done += complete_event(c, handle_key(ev->pid, p->family, ev->events[i]), ev, inside_of(c, p));
 	} else {
 		struct queue *q = queue_get(c, queue_key(ev, p), false, 0, 0);
 
@@ -420,7 +420,7 @@ void calls_add(struct calls *c, const struct offload_event *ev, const struct cal
 	case PK_WAIT: on_wait(c, ev, p, p->scope); return;
 	case PK_EVENT:
 		if (ev->ret && ev->events_cnt)
-			mark(c, key_of(ev->pid, p->family, ev->events[0]), qkey, ev->entry);
+			remember_event(c, handle_key(ev->pid, p->family, ev->events[0]), qkey, ev->entry);
 		return;
 	case PK_SUBMIT:
 		f = call_of(c, ev, p);
@@ -433,7 +433,7 @@ void calls_add(struct calls *c, const struct offload_event *ev, const struct cal
 			return;
 		}
 		if (ev->events_cnt)
-			mark(c, key_of(ev->pid, p->family, ev->events[0]), qkey, ev->entry);
+			remember_event(c, handle_key(ev->pid, p->family, ev->events[0]), qkey, ev->entry);
 		keep_open(c, &f, qkey, p);
 		return;
 	default:

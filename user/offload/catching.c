@@ -45,7 +45,7 @@ static bool any(void *ctx, const char *base, const char *path)
 	return !l->catches && !is_c_library(base);
 }
 
-static int on_file(void *ctx, struct lib_file *f)
+static int on_file_to_catch(void *ctx, struct lib_file *f)
 {
 	struct looking *l = ctx;
 	uint64_t key = f->dev * 0x9e3779b97f4a7c15ull + f->ino, *known = map_put(&l->s->catching, key, NULL);
@@ -81,5 +81,5 @@ bool session_bears_returns(struct offload_session *s, int pid, const char *exe)
 		return false;
 	if (exe)
 		return !program_catches(exe);
-	return libs_mapped(pid, any, on_file, &l, NULL) >= 0 && !l.catches;
+	return libs_mapped(pid, any, on_file_to_catch, &l, NULL) >= 0 && !l.catches;
 }

@@ -39,7 +39,7 @@ bool cell_news(struct cell *cell, const uint64_t *figure, unsigned figures)
 	return true;
 }
 
-static struct cell *known(const struct cells *c, const void *key, size_t size)
+static struct cell *known_cell(const struct cells *c, const void *key, size_t size)
 {
 	const uint64_t *at = map_get(&c->at, XXH3_64bits(key, size));
 
@@ -48,14 +48,14 @@ static struct cell *known(const struct cells *c, const void *key, size_t size)
 
 bool cells_known(const struct cells *c, const void *key, size_t size, const uint64_t *sum, unsigned sums)
 {
-	const struct cell *cell = known(c, key, size);
+	const struct cell *cell = known_cell(c, key, size);
 
 	return cell && !memcmp(cell->latest, sum, sums * sizeof(*sum));
 }
 
 void cells_gone(struct cells *c, const void *key, size_t size)
 {
-	struct cell *cell = known(c, key, size);
+	struct cell *cell = known_cell(c, key, size);
 
 	if (cell)
 		cell->gone = true;

@@ -12,7 +12,6 @@
 
 #include "abi.h"
 #include "code/cfg.h"
-#include "proc/ehframe.h"
 #include "proc/module.h"
 #include "util/grow.h"
 
@@ -37,18 +36,6 @@ struct search {
 	uint64_t start[MOST_FUNCTIONS], end[MOST_FUNCTIONS];
 	unsigned cnt;
 };
-
-static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	return module_read(ctx, addr, buf, len);
-}
-
-static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
-{
-	const struct ehframe *eh = module_ehframe(ctx);
-
-	return eh && ehframe_function(eh, addr, start, end);
-}
 
 static int by_slot(const void *a, const void *b)
 {
@@ -169,7 +156,7 @@ struct exits_file *exits_open(int fd, struct err *e)
 	each_section(fd, on_relocations, f);
 	if (f->slots_cnt)
 		qsort(f->slots, f->slots_cnt, sizeof(*f->slots), by_slot);
-	f->code = (struct block_code){ .id = 1, .read = read_code, .bounds = code_bounds, .ctx = f->m };
+	f->code = (struct block_code){ .id = 1, .read = module_code_read, .bounds = module_code_bounds, .ctx = f->m };
 	return f;
 }
 
@@ -189,7 +176,7 @@ static bool unknown(struct search *s, const char *why)
 	return false;
 }
 
-static bool add_exit(struct search *s, uint64_t vaddr)
+static bool add_exit_point(struct search *s, uint64_t vaddr)
 {
 	uint64_t offset;
 
@@ -232,7 +219,7 @@ static uint64_t behind_stub(struct exits_file *f, uint64_t vaddr)
 	return through_slot(f, &d, vaddr + at + d.len);
 }
 
-static bool follow(struct search *s, uint64_t vaddr)
+static bool follow_tail_call(struct search *s, uint64_t vaddr)
 {
 	vaddr = behind_stub(s->f, vaddr);
 	if (!vaddr)
@@ -248,7 +235,7 @@ static bool follow(struct search *s, uint64_t vaddr)
 }
 
 /* How block b leaves the function, if it does. */
-static bool take_block(struct search *s, const struct cfg *c, const struct cfg_block *b)
+static bool exits_of_block(struct search *s, const struct cfg *c, const struct cfg_block *b)
 {
 	uint32_t last = b->insn + b->insns - 1;
 	struct dec_insn d;
@@ -256,35 +243,36 @@ static bool take_block(struct search *s, const struct cfg *c, const struct cfg_b
 	if (b->flags & CFG_UNRESOLVED)
 		return unknown(s, "an indirect jump may leave it");
 	if (b->flags & CFG_RETURNS)
-		return add_exit(s, cfg_insn_addr(c, last));
+		return add_exit_point(s, cfg_insn_addr(c, last));
 	if (!(b->flags & CFG_LEAVES))
 		return true;
 	if (cfg_decode(c, last, &d))
 		return unknown(s, "its code is not understood");
 	if (!(d.flags & DEC_F_BRANCH)) /* runs on into what follows */
-		return follow(s, cfg_insn_addr(c, last) + d.len);
+		return follow_tail_call(s, cfg_insn_addr(c, last) + d.len);
 	if (!(d.flags & DEC_F_DIRECT)) {
 		uint64_t function = through_slot(s->f, &d, cfg_insn_addr(c, last) + d.len);
 
-		return function ? follow(s, function) : unknown(s, "an indirect jump leaves it");
+		return function ? follow_tail_call(s, function) : unknown(s, "an indirect jump leaves it");
 	}
-	return follow(s, cfg_insn_addr(c, last) + d.len + (uint64_t)d.target);
+	return follow_tail_call(s, cfg_insn_addr(c, last) + d.len + (uint64_t)d.target);
 }
 
 /* Code from `start` on, up to the end of the function around it. */
-static bool take_function(struct search *s, unsigned n)
+static bool search_function(struct search *s, unsigned n)
 {
 	uint64_t start = s->start[n], from, end;
 	struct cfg c;
 	bool ok = true;
 
-	if (!code_bounds(s->f->m, start, &from, &end) || start < from || start >= end || end - start > MOST_BYTES)
+	if (!module_code_bounds(s->f->m, start, &from, &end) || start < from || start >= end ||
+	    end - start > MOST_BYTES)
 		return unknown(s, "its bounds are not known");
 	s->end[n] = end;
 	if (cfg_build(&s->f->code, start, end, &c))
 		return unknown(s, "its code is not understood");
 	for (uint32_t i = 0; i < c.blocks && ok; i++)
-		ok = take_block(s, &c, &c.block[i]);
+		ok = exits_of_block(s, &c, &c.block[i]);
 	cfg_release(&c);
 	return ok;
 }
@@ -299,9 +287,9 @@ void exits_find(struct exits_file *f, uint64_t offset, struct exits *out)
 		unknown(&s, "its code is not in the file");
 		return;
 	}
-	follow(&s, vaddr);
+	follow_tail_call(&s, vaddr);
 	for (unsigned i = 0; i < s.cnt; i++)
-		if (!take_function(&s, i))
+		if (!search_function(&s, i))
 			return;
 	if (!out->cnt)
 		unknown(&s, "it never returns");

@@ -58,7 +58,7 @@ static bool api_wants(struct offload_session *s, const char *base)
 	return wants;
 }
 
-static bool want(void *ctx, const char *base, const char *path)
+static bool want_searched(void *ctx, const char *base, const char *path)
 {
 	struct finding *f = ctx;
 
@@ -76,7 +76,7 @@ bool session_wants(struct offload_session *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return want(&(struct finding){ .s = s }, slash ? slash + 1 : path, path);
+	return want_searched(&(struct finding){ .s = s }, slash ? slash + 1 : path, path);
 }
 
 /* What the probe will replace, and so what a hit costs. */
@@ -204,7 +204,7 @@ static int on_marker(void *ctx, const struct elfsym_marker *m)
 }
 
 /* Once each, though every container has a file of that name. */
-static void note(struct offload_session *s, const char *path, const char *text)
+static void note_once(struct offload_session *s, const char *path, const char *text)
 {
 	AUTO_BUF(line);
 
@@ -234,7 +234,7 @@ static void missing_symbols(struct offload_session *s, const struct lib_file *f)
 			&text,
 			"has no function '%s': see `nm -D`; a function that was inlined or is hidden and stripped cannot be probed",
 			s->user[i].symbol);
-		note(s, f->path, text.data);
+		note_once(s, f->path, text.data);
 	}
 }
 
@@ -324,7 +324,7 @@ static void note_alone(struct gather *g, uint32_t group)
 		"and a probe on its return would end a program that throws an exception through it; --offload-returns risks that",
 		names.data, n > 3 ? " and others" : "");
 	if (!buf_failed(&text))
-		note(g->s, g->path, text.data);
+		note_once(g->s, g->path, text.data);
 }
 
 /* A process takes part in a library: its return addresses are replaced only where nothing that passes could be
@@ -341,7 +341,8 @@ static int attach_to(struct finding *find, struct known_lib *l, bool *alone, str
 
 /* The points of one group become a library of the engine; armed apart, they have a stretch of time
  * of their own. */
-static int add_group(struct finding *find, struct gather *g, struct lib_file *f, uint32_t group, struct err *e)
+static int add_library_of_group(struct finding *find, struct gather *g, struct lib_file *f, uint32_t group,
+				struct err *e)
 {
 	struct offload_session *s = g->s;
 	struct uprobe_point *points = calloc(g->cnt + 1, sizeof(*points));
@@ -393,7 +394,7 @@ static int add_group(struct finding *find, struct gather *g, struct lib_file *f,
 }
 
 /* Looks for points in a file seen for the first time; it is remembered even if there are none. */
-static int resolve(struct finding *find, struct lib_file *f, struct err *e)
+static int find_points(struct finding *find, struct lib_file *f, struct err *e)
 {
 	struct offload_session *s = find->s;
 	struct gather g = { .s = s, .path = f->path, .base = f->base, .fd = f->fd };
@@ -408,11 +409,11 @@ static int resolve(struct finding *find, struct lib_file *f, struct err *e)
 		r = err_set(e, -ENOMEM, "out of memory");
 		goto out;
 	}
-	if (want(&(struct finding){ .s = s }, f->base, f->path)) {
+	if (want_searched(&(struct finding){ .s = s }, f->base, f->path)) {
 		if (elfsym_walk(f->fd, on_symbol, &g, NULL, &why) < 0)
-			note(s, f->path, why.text);
+			note_once(s, f->path, why.text);
 		else if (!g.cnt && api_wants(s, f->base))
-			note(s, f->path, "none of the known functions is in it: nothing to probe");
+			note_once(s, f->path, "none of the known functions is in it: nothing to probe");
 		missing_symbols(s, f);
 	}
 	if (s->markers)
@@ -424,7 +425,7 @@ static int resolve(struct finding *find, struct lib_file *f, struct err *e)
 	}
 	find_exits(&g);
 	for (uint32_t group = 0; group < 2 && !r; group++)
-		r = add_group(find, &g, f, group, e);
+		r = add_library_of_group(find, &g, f, group, e);
 out:
 	free(g.points);
 	free(g.apis);
@@ -435,7 +436,7 @@ out:
 	return r;
 }
 
-static int on_file(void *ctx, struct lib_file *f)
+static int on_file_to_search(void *ctx, struct lib_file *f)
 {
 	struct finding *find = ctx;
 	struct offload_session *s = find->s;
@@ -457,7 +458,7 @@ static int on_file(void *ctx, struct lib_file *f)
 	if (!known) {
 		unsigned before = s->libs_cnt;
 
-		r = resolve(find, f, &why);
+		r = find_points(find, f, &why);
 		for (unsigned i = before; i < s->libs_cnt && f->mapped && find->later; i++)
 			s->late += s->libs[i].index >= 0;
 	}
@@ -465,7 +466,7 @@ static int on_file(void *ctx, struct lib_file *f)
 		r = 0;
 	if (!r || r == -ESRCH)
 		return 0;
-	note(s, f->path, why.text);
+	note_once(s, f->path, why.text);
 	s->degraded = true;
 	if (r == -EPERM || r == -EACCES)
 		find->failed = err_set(find->e, r, "%s: %s", f->path, why.text);
@@ -479,14 +480,14 @@ static void own_file(struct finding *f, const char *exe)
 	struct lib_file file = { .path = exe, .base = slash ? slash + 1 : exe };
 	struct stat st;
 
-	if (!want(f, file.base, exe))
+	if (!want_searched(f, file.base, exe))
 		return;
 	file.fd = openfile_regular(exe, &st);
 	if (file.fd < 0)
 		return;
 	file.dev = st.st_dev;
 	file.ino = st.st_ino;
-	on_file(f, &file);
+	on_file_to_search(f, &file);
 	if (file.fd >= 0)
 		close(file.fd);
 }
@@ -503,7 +504,7 @@ int session_find(struct offload_session *s, int pid, bool installed, const char 
 	if (exe)
 		own_file(&f, exe);
 	else
-		r = libs_mapped(pid, want, on_file, &f, e);
+		r = libs_mapped(pid, want_searched, on_file_to_search, &f, e);
 	if (r < 0 || f.failed)
 		return f.failed ? f.failed : r;
 	/* A library that catches may have been loaded since. */
@@ -518,6 +519,6 @@ int session_find(struct offload_session *s, int pid, bool installed, const char 
 		n = readlink(link, path, sizeof(path) - 1);
 		path[n > 0 ? n : 0] = 0;
 	}
-	libs_installed(pid, exe != NULL, exe ? exe : path, want, on_file, &f);
+	libs_installed(pid, exe != NULL, exe ? exe : path, want_searched, on_file_to_search, &f);
 	return f.failed;
 }

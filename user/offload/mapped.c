@@ -35,7 +35,7 @@ static void keep_asked(struct looking *l)
 	*l->asked = 0;
 }
 
-static bool want(void *ctx, const char *base, const char *path)
+static bool want_observed(void *ctx, const char *base, const char *path)
 {
 	struct looking *l = ctx;
 
@@ -46,7 +46,7 @@ static bool want(void *ctx, const char *base, const char *path)
 	return true;
 }
 
-static int on_file(void *ctx, struct lib_file *f)
+static int on_mapped_file(void *ctx, struct lib_file *f)
 {
 	struct looking *l = ctx;
 	struct offload_session *s = l->s;
@@ -60,7 +60,7 @@ static int on_file(void *ctx, struct lib_file *f)
 static void look_mapped(struct offload_session *s, int pid)
 {
 	struct looking l = { .s = s };
-	int r = libs_mapped(pid, want, on_file, &l, NULL);
+	int r = libs_mapped(pid, want_observed, on_mapped_file, &l, NULL);
 
 	keep_asked(&l);
 	if (r < 0 && r != -ESRCH)
@@ -101,7 +101,7 @@ static void look_everywhere(struct offload_session *s)
 	look_installed(s, getpid());
 }
 
-static void look(struct offload_session *s)
+static void look_at_maps(struct offload_session *s)
 {
 	uint64_t pid, *value;
 	size_t pos = 0;
@@ -151,7 +151,7 @@ static void news_of_hist(void *ctx, const struct probe_hist_key *k, const struct
 		l->in_use = true;
 }
 
-static bool drop_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
+static bool drop_unused_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
 {
 	struct offload_session *s = ctx;
 	const struct known_lib *l = lib_of(s, k->probe);
@@ -161,7 +161,7 @@ static bool drop_total(void *ctx, const struct probe_total_key *k, const struct 
 	return l && !l->in_use;
 }
 
-static bool drop_hist(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h)
+static bool drop_unused_hist(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h)
 {
 	struct offload_session *s = ctx;
 	const struct known_lib *l = lib_of(s, k->probe);
@@ -172,7 +172,7 @@ static bool drop_hist(void *ctx, const struct probe_hist_key *k, const struct pr
 }
 
 /* Its probes' numbers are free for other functions. */
-static void forget(struct offload_session *s, struct known_lib *l)
+static void forget_library(struct offload_session *s, struct known_lib *l)
 {
 	if (l->index >= 0) {
 		budget_book(s, l);
@@ -223,11 +223,11 @@ void session_forget_unmapped(struct offload_session *s)
 	map_release(&s->catching); /* another file may have got a number by now */
 	if (s->libs_cnt == s->libs_kept)
 		return;
-	look(s);
+	look_at_maps(s);
 	uprobe_totals(s->u, news_of_total, s);
 	uprobe_hists(s->u, news_of_hist, s);
-	uprobe_totals_drop(s->u, drop_total, s);
-	uprobe_hists_drop(s->u, drop_hist, s);
+	uprobe_totals_drop(s->u, drop_unused_total, s);
+	uprobe_hists_drop(s->u, drop_unused_hist, s);
 	forget_sites(s);
 	pthread_mutex_lock(&s->lock); /* the budget's thread walks the table */
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
@@ -237,7 +237,7 @@ void session_forget_unmapped(struct offload_session *s)
 		if (l->in_use && !l->refused)
 			s->libs[kept++] = *l;
 		else
-			forget(s, l);
+			forget_library(s, l);
 	}
 	s->libs_cnt = s->libs_kept = kept;
 	s->libs_full = false;

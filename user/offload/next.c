@@ -43,29 +43,29 @@ static void tell_sites(struct offload_session *s)
 }
 
 /* Its processes are known by number: of one that has ended nothing is added any more, and what there was is told. */
-static bool has_ended(struct offload_session *s, uint32_t pid)
+static bool process_has_ended(struct offload_session *s, uint32_t pid)
 {
 	return !map_get(&s->pids, pid) && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
-static bool drop_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
+static bool drop_ended_total(void *ctx, const struct probe_total_key *k, const struct probe_total *t)
 {
 	uint64_t sum[CELL_SUMS];
 	struct offload_session *s = ctx;
 
 	session_total_sums(t, sum);
-	if (!has_ended(s, k->pid) || !cells_known(&s->totals, k, sizeof(*k), sum, CELL_SUMS))
+	if (!process_has_ended(s, k->pid) || !cells_known(&s->totals, k, sizeof(*k), sum, CELL_SUMS))
 		return false;
 	cells_gone(&s->totals, k, sizeof(*k));
 	return true;
 }
 
-static bool drop_hist(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h)
+static bool drop_ended_hist(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h)
 {
 	const uint64_t sum[] = { h->count, h->bytes, h->ns };
 	struct offload_session *s = ctx;
 
-	if (!has_ended(s, k->pid) || !cells_known(&s->hists, k, sizeof(*k), sum, 3))
+	if (!process_has_ended(s, k->pid) || !cells_known(&s->hists, k, sizeof(*k), sum, 3))
 		return false;
 	cells_gone(&s->hists, k, sizeof(*k));
 	return true;
@@ -85,8 +85,8 @@ void offload_session_begun(struct offload_session *s)
 	map_release(&s->totals_sites);
 	map_release(&s->stacks);
 	calls_next_profile(s->calls);
-	uprobe_totals_drop(s->u, drop_total, s);
-	uprobe_hists_drop(s->u, drop_hist, s);
+	uprobe_totals_drop(s->u, drop_ended_total, s);
+	uprobe_hists_drop(s->u, drop_ended_hist, s);
 	cells_next(&s->totals);
 	cells_next(&s->hists);
 	tell_sites(s);

@@ -74,7 +74,7 @@ size_t points_sizes(const struct point_list *l)
 
 #define BINS 4096 /* quarter octaves from 2^-512 to 2^511 */
 
-static size_t bin_of(double g)
+static size_t size_bin(double g)
 {
 	double b = floor(4 * log2(g)) + BINS / 2;
 
@@ -93,9 +93,9 @@ size_t points_thin(struct points *p, unsigned per_bin)
 
 		memset(seen, 0, 2 * BINS * sizeof(*seen));
 		for (size_t i = 0; i < l->count; i++)
-			have[bin_of(l->at[i].g)]++;
+			have[size_bin(l->at[i].g)]++;
 		for (size_t i = 0; i < l->count; i++) {
-			size_t b = bin_of(l->at[i].g), n = seen[b]++;
+			size_t b = size_bin(l->at[i].g), n = seen[b]++;
 
 			/* the n-th of `have` is kept when it begins a new step of have / per_bin */
 			if (have[b] <= per_bin || n * per_bin / have[b] != (n + 1) * per_bin / have[b])
@@ -116,11 +116,11 @@ void points_censor(struct points *p, enum run_kind k, double floor)
 	if (!all)
 		return;
 	for (size_t i = 0; i < l->count; i++) {
-		all[bin_of(l->at[i].g)]++;
-		below[bin_of(l->at[i].g)] += l->at[i].t < floor;
+		all[size_bin(l->at[i].g)]++;
+		below[size_bin(l->at[i].g)] += l->at[i].t < floor;
 	}
 	for (size_t i = 0; i < l->count; i++) {
-		size_t b = bin_of(l->at[i].g);
+		size_t b = size_bin(l->at[i].g);
 
 		if (2 * below[b] < all[b]) {
 			l->at[kept++] = l->at[i];
@@ -197,7 +197,7 @@ static enum column column_named(const struct cell *c)
 	return is(c, "switched") ? COL_SWITCHED : COL_IGNORED;
 }
 
-static int number(const struct cell *c, double *v)
+static int read_number(const struct cell *c, double *v)
 {
 	char text[64], *end;
 
@@ -230,7 +230,7 @@ static int parse_row(struct points *p, const enum column *col, int columns, cons
 					       SHOWN(&cell[i]));
 			continue;
 		}
-		if (number(&cell[i], &v))
+		if (read_number(&cell[i], &v))
 			return err_set(e, -EINVAL, "'%.*s' is no number", SHOWN(&cell[i]));
 		if (col[i] == COL_BYTES)
 			g = v;

@@ -111,7 +111,7 @@ static void on_algorithm(void *ctx, uint32_t index, const struct probe_alg *a)
 }
 
 /* The format's id of a probe, 0: none. Algorithms get theirs when the first call is seen. */
-static uint32_t api_of(struct offload_session *s, uint32_t probe)
+static uint32_t api_id_of(struct offload_session *s, uint32_t probe)
 {
 	static const struct probe_alg unknown = { "unknown", "algorithm" };
 
@@ -140,7 +140,7 @@ static void on_event(void *ctx, const struct offload_event *ev)
 	uint64_t *at;
 	bool added;
 
-	if (!api_of(s, ev->probe))
+	if (!api_id_of(s, ev->probe))
 		return;
 	/* The caller's address is kept for the totals, which name sites by address. */
 	site = session_site(s, ev->pid, ev->entry, ev->func, ev->site);
@@ -159,7 +159,7 @@ static void on_event(void *ctx, const struct offload_event *ev)
 	calls_add(s->calls, ev, &s->probes[ev->probe].calls, site, stack);
 }
 
-static void on_stack(void *ctx, const struct sample *sample)
+static void on_stack_of_call(void *ctx, const struct sample *sample)
 {
 	struct offload_session *s = ctx;
 	uint32_t id = s->sink.stack(s->sink.ctx, sample);
@@ -174,7 +174,9 @@ static void on_stack(void *ctx, const struct sample *sample)
 
 int offload_session_poll(struct offload_session *s)
 {
-	const struct uprobe_sink sink = { .ctx = s, .event = on_event, .stack = s->sink.stack ? on_stack : NULL };
+	const struct uprobe_sink sink = { .ctx = s,
+					  .event = on_event,
+					  .stack = s->sink.stack ? on_stack_of_call : NULL };
 
 	return uprobe_poll(s->u, &sink);
 }
@@ -186,7 +188,7 @@ int offload_session_threads_map(const struct offload_session *s)
 
 /* ---- what was counted in the kernel ---- */
 
-static uint64_t site_key(const struct probe_total_key *k)
+static uint64_t total_site_key(const struct probe_total_key *k)
 {
 	return session_site_key(k->pid, k->probe, k->site);
 }
@@ -194,7 +196,7 @@ static uint64_t site_key(const struct probe_total_key *k)
 static void on_open(void *ctx, const struct probe_total_key *k)
 {
 	struct offload_session *s = ctx;
-	uint64_t *at = map_put(&s->open_sites, site_key(k), NULL);
+	uint64_t *at = map_put(&s->open_sites, total_site_key(k), NULL);
 
 	if (at)
 		++*at;
@@ -231,15 +233,15 @@ static void on_total(void *ctx, const struct probe_total_key *k, const struct pr
 		.unknown_bytes = sum[9],
 		.records = sum[10],
 		.pid = k->pid,
-		.api = api_of(s, k->probe),
+		.api = api_id_of(s, k->probe),
 	};
 	if (!f.api)
 		return;
 	if (s->probes[k->probe].of)
 		s->api_called[s->probes[k->probe].of - offload_apis()] = true;
-	at = map_get(&s->open_sites, site_key(k));
+	at = map_get(&s->open_sites, total_site_key(k));
 	f.open += at ? *at : 0;
-	at = map_get(&s->totals_sites, site_key(k));
+	at = map_get(&s->totals_sites, total_site_key(k));
 	/* Two sites may resolve to one stack: then the reader adds them up by this. */
 	f.site = at ? (uint32_t)*at : 0;
 	f.site_addr = k->site;
@@ -264,14 +266,14 @@ static void on_hist(void *ctx, const struct probe_hist_key *k, const struct prob
 		.time_bin = k->time_bin,
 	};
 
-	f.api = api_of(s, k->probe);
+	f.api = api_id_of(s, k->probe);
 	if (!f.api)
 		return;
 	if (cell_news(cell, sum, 3))
 		s->sink.put(s->sink.ctx, FMT_OFFLOAD_HIST, &f, sizeof(f));
 }
 
-static void put_counter(struct offload_session *s, const char *name, bool loss, uint64_t value)
+static void tell_counter(struct offload_session *s, const char *name, bool loss, uint64_t value)
 {
 	if (s->sink.count)
 		s->sink.count(s->sink.ctx, name, value, loss);
@@ -287,27 +289,27 @@ void session_put_counts(struct offload_session *s)
 	uprobe_totals(s->u, on_total, s);
 	uprobe_hists(s->u, on_hist, s);
 	for (enum bpf_counter i = PC_NESTED; i < PC_END; i++)
-		put_counter(s, counter_words(i)->text, counter_words(i)->loss, uprobe_counter(s->u, i));
+		tell_counter(s, counter_words(i)->text, counter_words(i)->loss, uprobe_counter(s->u, i));
 	if (uprobe_malformed(s->u))
-		put_counter(s, "offload: records that cannot be right", true, uprobe_malformed(s->u));
-	put_counter(s, "offload: calls whose completion was never seen", false, n->open + s->open_now);
+		tell_counter(s, "offload: records that cannot be right", true, uprobe_malformed(s->u));
+	tell_counter(s, "offload: calls whose completion was never seen", false, n->open + s->open_now);
 	if (s->children) {
-		put_counter(s, "offload: forked children followed", false, s->children - s->children_gone);
-		put_counter(s, "offload: forked children that ended before they could be probed", false,
-			    s->children_gone);
-		put_counter(s, "offload: CPU microseconds of forked children before they were probed", false,
-			    s->children_cpu / 1000);
+		tell_counter(s, "offload: forked children followed", false, s->children - s->children_gone);
+		tell_counter(s, "offload: forked children that ended before they could be probed", false,
+			     s->children_gone);
+		tell_counter(s, "offload: CPU microseconds of forked children before they were probed", false,
+			     s->children_cpu / 1000);
 	}
-	put_counter(s, "offload: libraries found already loaded, their first calls unseen", false, s->late);
+	tell_counter(s, "offload: libraries found already loaded, their first calls unseen", false, s->late);
 	if (s->rewritten)
-		put_counter(s, "offload: libraries that were rewritten, and are probed no more", true, s->rewritten);
+		tell_counter(s, "offload: libraries that were rewritten, and are probed no more", true, s->rewritten);
 	if (s->libs_full)
-		put_counter(s, "offload: libraries were not looked at, as 512 others are known", true, 1);
+		tell_counter(s, "offload: libraries were not looked at, as 512 others are known", true, 1);
 	if (s->notes_cut)
-		put_counter(s, "offload: notes about libraries left out, as there were 64 KiB of them", true,
-			    s->notes_cut);
+		tell_counter(s, "offload: notes about libraries left out, as there were 64 KiB of them", true,
+			     s->notes_cut);
 	if (n->dropped)
-		put_counter(s, "offload: calls given up, too many open at once", true, n->dropped);
+		tell_counter(s, "offload: calls given up, too many open at once", true, n->dropped);
 }
 
 void session_put_cost(struct offload_session *s)
@@ -404,7 +406,7 @@ static void watch_alg(struct offload_session *s, int pid)
 	s->degraded |= s->alg_named;
 }
 
-static bool add_pid(struct offload_session *s, int pid)
+static bool add_observed_pid(struct offload_session *s, int pid)
 {
 	bool ok;
 
@@ -419,7 +421,7 @@ static bool add_pid(struct offload_session *s, int pid)
 
 int offload_session_attach_pid(struct offload_session *s, int pid, const char *exe, struct err *e)
 {
-	if (!add_pid(s, pid))
+	if (!add_observed_pid(s, pid))
 		return err_set(e, -ENOMEM, "out of memory");
 	return session_find(s, pid, true, exe, e);
 }
@@ -451,7 +453,7 @@ void offload_session_on_fork(struct offload_session *s, int parent, int child)
 {
 	char path[64], to[8];
 
-	if (s->opts.system_wide || !map_get(&s->pids, (uint64_t)parent) || !add_pid(s, child))
+	if (s->opts.system_wide || !map_get(&s->pids, (uint64_t)parent) || !add_observed_pid(s, child))
 		return;
 	s->children++;
 	session_find(s, child, false, NULL, NULL);

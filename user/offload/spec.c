@@ -10,7 +10,7 @@
 
 #define HOW "write it as 'libfoo.so:foo_encode(bytes=arg2)'; see `accperf record --help`"
 
-static bool number(const char **p, unsigned long max, unsigned long *v)
+static bool read_up_to(const char **p, unsigned long max, unsigned long *v)
 {
 	char *end;
 
@@ -38,7 +38,7 @@ static bool argument(const char **p, uint8_t *n)
 {
 	unsigned long v;
 
-	if (!word(p, "arg") || !number(p, 15, &v))
+	if (!word(p, "arg") || !read_up_to(p, 15, &v))
 		return false;
 	*n = (uint8_t)v;
 	return true;
@@ -56,7 +56,7 @@ static bool expression(const char *p, struct probe_expr *x)
 	}
 	if (isdigit((unsigned char)*p)) {
 		x->op = PX_CONST;
-		if (!number(&p, ~0ul, &v))
+		if (!read_up_to(&p, ~0ul, &v))
 			return false;
 		x->value = v;
 		return !*p;
@@ -89,7 +89,7 @@ static bool expression(const char *p, struct probe_expr *x)
 		return false;
 	if (*p == '+') {
 		p++;
-		if (!number(&p, 65535, &v))
+		if (!read_up_to(&p, 65535, &v))
 			return false;
 		x->off = (uint16_t)v;
 	}

@@ -122,14 +122,14 @@ double spread_quantile(const struct spread *s, double q)
 
 /* ---- sections ---- */
 
-static const char *text(struct summary_private *k, uint32_t id)
+static const char *string_or_unknown(struct summary_private *k, uint32_t id)
 {
 	const char *s = store_str(k->reader, id);
 
 	return s && *s ? s : "(unknown)";
 }
 
-static void take_api(struct summary_private *k, const struct fmt_offload_api *f)
+static void add_api(struct summary_private *k, const struct fmt_offload_api *f)
 {
 	struct api_row *row;
 	bool added;
@@ -178,7 +178,7 @@ static void take_hist(struct summary_private *k, const struct fmt_offload_hist *
 		row->h = *h;
 }
 
-static struct api_row *api_of(const struct summary_private *k, uint32_t id)
+static struct api_row *api_row_of(const struct summary_private *k, uint32_t id)
 {
 	const uint64_t *at = map_get(&k->api_at, id);
 
@@ -193,7 +193,7 @@ static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 		uint32_t variant, kind, group, pad;
 	} key;
 	struct offload_item *it;
-	struct api_row *row = api_of(k, id);
+	struct api_row *row = api_row_of(k, id);
 	bool added;
 	uint32_t at;
 
@@ -203,9 +203,9 @@ static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 		return &k->items[row->item];
 	memset(&key, 0, sizeof(key));
 	/* Interned, so that equal texts are equal pointers. */
-	key.api = intern_get(&k->texts, intern_str(&k->texts, text(k, row->f.api), NULL), NULL);
-	key.name = intern_get(&k->texts, intern_str(&k->texts, text(k, row->f.name), NULL), NULL);
-	key.library = intern_get(&k->texts, intern_str(&k->texts, text(k, row->f.library), NULL), NULL);
+	key.api = intern_get(&k->texts, intern_str(&k->texts, string_or_unknown(k, row->f.api), NULL), NULL);
+	key.name = intern_get(&k->texts, intern_str(&k->texts, string_or_unknown(k, row->f.name), NULL), NULL);
+	key.library = intern_get(&k->texts, intern_str(&k->texts, string_or_unknown(k, row->f.library), NULL), NULL);
 	key.variant = row->f.variant;
 	key.kind = row->f.kind;
 	key.group = row->f.group;
@@ -232,13 +232,13 @@ static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 /* What item_of() found for this id. */
 static enum fmt_probe_class class_of(struct summary_private *k, uint32_t id)
 {
-	const struct api_row *row = api_of(k, id);
+	const struct api_row *row = api_row_of(k, id);
 
 	return row && row->f.probe < FMT_PROBE_CLASSES ? (enum fmt_probe_class)row->f.probe : FMT_PROBE_UNKNOWN;
 }
 
 /* Reservoir: every call of the recording has the same chance to be kept. */
-static void keep_sample(struct summary_private *k, struct offload_item *it, const struct offload_sample *s)
+static void keep_call_sample(struct summary_private *k, struct offload_item *it, const struct offload_sample *s)
 {
 	size_t at = it->samples_cnt;
 
@@ -280,7 +280,7 @@ static struct site_row *site_met(struct summary_private *k, const struct offload
 	return ADD_ROW(k, met);
 }
 
-static void take_call(struct summary_private *k, const struct fmt_call *c)
+static void add_single_call(struct summary_private *k, const struct fmt_call *c)
 {
 	struct offload_item *it = item_of(k, c->api);
 	double w = c->weight > 0 && c->weight < 1e9 ? c->weight : 1, bytes = NAN, ns = 0;
@@ -335,7 +335,7 @@ static void take_call(struct summary_private *k, const struct fmt_call *c)
 			spread_add(k, &site->time, ns, w);
 	}
 	if (bytes > 0 && !(c->flags & (FMT_CALL_FAILED | FMT_CALL_LATE)))
-		keep_sample(k, it, &(struct offload_sample){ bytes, ns, c->flags & FMT_CALL_SWITCHED });
+		keep_call_sample(k, it, &(struct offload_sample){ bytes, ns, c->flags & FMT_CALL_SWITCHED });
 }
 
 #define TAKE(name, call)                                                                                               \
@@ -352,8 +352,8 @@ static void take_held(struct summary_private *k, bool all)
 {
 	size_t n = 0;
 
-	while (n < k->held_cnt && (all || api_of(k, k->held[n].api)))
-		take_call(k, &k->held[n++]);
+	while (n < k->held_cnt && (all || api_row_of(k, k->held[n].api)))
+		add_single_call(k, &k->held[n++]);
 	if (n)
 		memmove(k->held, k->held + n, (k->held_cnt - n) * sizeof(*k->held));
 	k->held_cnt -= n;
@@ -366,8 +366,8 @@ static void take_or_hold(struct summary_private *k, const struct fmt_call *c)
 
 	if (k->held_cnt == HELD)
 		take_held(k, true);
-	if (!k->held_cnt && api_of(k, c->api)) {
-		take_call(k, c);
+	if (!k->held_cnt && api_row_of(k, c->api)) {
+		add_single_call(k, c);
 		return;
 	}
 	held = ADD_ROW(k, held);
@@ -375,13 +375,13 @@ static void take_or_hold(struct summary_private *k, const struct fmt_call *c)
 		*held = *c;
 }
 
-static void take_name(struct summary_private *k, const struct fmt_offload_api *f)
+static void add_api_and_held(struct summary_private *k, const struct fmt_offload_api *f)
 {
-	take_api(k, f);
+	add_api(k, f);
 	take_held(k, false);
 }
 
-TAKE(api_record, take_name)
+TAKE(api_record, add_api_and_held)
 TAKE(total_record, take_total)
 TAKE(hist_record, take_hist)
 TAKE(call_record, take_or_hold)
@@ -446,7 +446,7 @@ static struct offload_site *known_site(struct offload_item *it, const struct fmt
 	return NULL;
 }
 
-static struct offload_site *site_of(struct offload_item *it, const struct fmt_offload_total *t)
+static struct offload_site *call_site_of(struct offload_item *it, const struct fmt_offload_total *t)
 {
 	static const struct fmt_offload_total others = { 0 };
 	struct offload_site *more = known_site(it, t);
@@ -494,7 +494,7 @@ static void fold_totals(struct summary_private *k)
 		it->switched += t->switched;
 		it->host_ns += ns;
 		it->host_cpu_ns += fmax(0, (double)t->cpu_ns - inside_ns);
-		site = site_of(it, t);
+		site = call_site_of(it, t);
 		if (!site) {
 			k->failed = -ENOMEM;
 			return;
@@ -505,7 +505,7 @@ static void fold_totals(struct summary_private *k)
 	}
 }
 
-static int by_calls(const void *a, const void *b)
+static int by_calls_of_site(const void *a, const void *b)
 {
 	const struct offload_site *x = a, *y = b;
 
@@ -534,7 +534,7 @@ static void fold_sites(struct summary_private *k)
 	fold_totals(k);
 	for (size_t i = 0; i < k->items_cnt; i++) {
 		if (k->items[i].sites_cnt)
-			qsort(k->items[i].sites, k->items[i].sites_cnt, sizeof(struct offload_site), by_calls);
+			qsort(k->items[i].sites, k->items[i].sites_cnt, sizeof(struct offload_site), by_calls_of_site);
 		give_distributions(k, i);
 	}
 }
@@ -602,7 +602,7 @@ static double hits_ns(const struct summary_private *k, const struct fmt_offload_
 static bool of_item(struct summary_private *k, const struct fmt_offload_window *w, const struct offload_item *it)
 {
 	return w->group == it->group && w->disarmed >= w->armed && w->calls != UINT64_MAX &&
-	       w->cpu_disarmed >= w->cpu_armed && !strcmp(text(k, w->library), it->library);
+	       w->cpu_disarmed >= w->cpu_armed && !strcmp(string_or_unknown(k, w->library), it->library);
 }
 
 /* An item's stretches, on the clock and in CPU time of the target. */
@@ -679,7 +679,7 @@ static struct scaled scaled_by(const struct offload_item *it, const struct stret
 /* Calls of the whole recording from those of the stretches. A probed call may take ten times as long,
  * so time is that of the target's work without it; how well the cost of a hit is known sets how well
  * the calls are. */
-static void scale(struct summary_private *k, struct offload_item *it, double part_low, double part_high)
+static void scale_item(struct summary_private *k, struct offload_item *it, double part_low, double part_high)
 {
 	double calls = (double)it->calls;
 	struct scaled middle, low, high;
@@ -766,7 +766,7 @@ size_t offload_unused(const struct offload_summary *s, struct offload_unused *ou
 	size_t n = 0;
 
 	for (size_t i = 0; i < k->apis_cnt && n < max; i++) {
-		struct offload_unused u = { text(k, k->apis[i].f.api), text(k, k->apis[i].f.library) };
+		struct offload_unused u = { string_or_unknown(k, k->apis[i].f.api), string_or_unknown(k, k->apis[i].f.library) };
 		bool known = false;
 
 		for (size_t a = 0; a < s->items_cnt && !known; a++)
@@ -798,7 +798,7 @@ int offload_points(const struct offload_item *it, unsigned run, struct points *p
 	return r;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_time_on_host(const void *a, const void *b)
 {
 	const struct offload_item *x = a, *y = b;
 	double i = x->host_ns / x->observed, j = y->host_ns / y->observed;
@@ -806,7 +806,7 @@ static int by_time(const void *a, const void *b)
 	return i < j ? 1 : i > j ? -1 : strcmp(x->name, y->name);
 }
 
-static void finish(struct summary_private *k, struct offload_summary *s)
+static void scale_and_sort(struct summary_private *k, struct offload_summary *s)
 {
 	size_t kept = 0;
 
@@ -819,7 +819,7 @@ static void finish(struct summary_private *k, struct offload_summary *s)
 		/* Measured on ourselves; an inner call costs less than an outer one, and in a program that
 		 * keeps the caches busy (deflate of small blocks) a hit was seen to cost twice as much. */
 		uncertain(k, s, &k->items[i]);
-		scale(k, &k->items[i], 0.9 * fmax(0, fmin(hot, 1)), 2);
+		scale_item(k, &k->items[i], 0.9 * fmax(0, fmin(hot, 1)), 2);
 		s->calls_total += k->items[i].calls;
 	}
 	for (size_t i = 0; i < k->windows_cnt; i++) {
@@ -842,13 +842,13 @@ static void finish(struct summary_private *k, struct offload_summary *s)
 	}
 	k->items_cnt = kept;
 	if (kept)
-		qsort(k->items, kept, sizeof(*k->items), by_time);
+		qsort(k->items, kept, sizeof(*k->items), by_time_on_host);
 	s->items = k->items;
 	s->items_cnt = kept;
 }
 
 /* Unknown: the larger cost of a hit, the smaller part of it to take off; the only one of old files. */
-static void take_cost(struct summary_private *k, struct offload_summary *s)
+static void choose_cost(struct summary_private *k, struct offload_summary *s)
 {
 	const struct fmt_offload_cost *c = &s->cost;
 	double *call = k->call_ns, *inside = k->inside_ns;
@@ -888,9 +888,9 @@ int offload_summary_end(struct offload_summary *s, struct err *e)
 
 	take_held(k, true);
 	if (s->has_cost)
-		take_cost(k, s);
+		choose_cost(k, s);
 	fold_sites(k);
-	finish(k, s);
+	scale_and_sort(k, s);
 	s->nameless_calls = k->nameless_calls;
 	s->nameless_records = k->nameless_records;
 	s->placeless = k->placeless;

@@ -394,7 +394,7 @@ uint64_t ehframe_start(const struct ehframe *f, size_t i)
 	return i < f->count ? f->base + f->functions[i].start : 0;
 }
 
-static const struct function *function_at(const struct ehframe *f, uint64_t vaddr)
+static const struct function *find_function_at(const struct ehframe *f, uint64_t vaddr)
 {
 	size_t lo = 0, hi = f->count;
 	uint64_t rel = vaddr - f->base;
@@ -416,7 +416,7 @@ static const struct function *function_at(const struct ehframe *f, uint64_t vadd
 
 bool ehframe_function(const struct ehframe *f, uint64_t vaddr, uint64_t *start, uint64_t *end)
 {
-	const struct function *fn = f ? function_at(f, vaddr) : NULL;
+	const struct function *fn = f ? find_function_at(f, vaddr) : NULL;
 
 	if (!fn)
 		return false;
@@ -598,7 +598,7 @@ static bool cfi_run(struct cfi_state *s, size_t begin, size_t end)
 
 bool ehframe_row(const struct ehframe *f, uint64_t vaddr, struct cfi_row *row)
 {
-	const struct function *fn = f ? function_at(f, vaddr) : NULL;
+	const struct function *fn = f ? find_function_at(f, vaddr) : NULL;
 	struct cfi_state s;
 	struct cfi_row initial;
 	struct entry e;
@@ -653,7 +653,7 @@ struct expr {
 	bool bad;
 };
 
-static void push(struct expr *x, uint64_t v)
+static void push_value(struct expr *x, uint64_t v)
 {
 	if (x->depth == EXPR_DEPTH)
 		x->bad = true;
@@ -661,7 +661,7 @@ static void push(struct expr *x, uint64_t v)
 		x->stack[x->depth++] = v;
 }
 
-static uint64_t pop(struct expr *x)
+static uint64_t pop_value(struct expr *x)
 {
 	if (!x->depth) {
 		x->bad = true;
@@ -681,16 +681,16 @@ static uint64_t reg_value(struct expr *x, uint64_t reg)
 
 static void deref(struct expr *x, uint64_t size)
 {
-	uint64_t v = 0, addr = pop(x);
+	uint64_t v = 0, addr = pop_value(x);
 
 	if (x->bad || !size || size > 8 || !x->m->memory(x->m->ctx, addr, &v)) {
 		x->bad = true;
 		return;
 	}
-	push(x, size == 8 ? v : v & ((1ull << (8 * size)) - 1));
+	push_value(x, size == 8 ? v : v & ((1ull << (8 * size)) - 1));
 }
 
-static void jump(struct expr *x, int64_t by)
+static void jump_by(struct expr *x, int64_t by)
 {
 	int64_t to = (int64_t)x->c.pos + by;
 
@@ -700,7 +700,7 @@ static void jump(struct expr *x, int64_t by)
 		x->c.pos = (size_t)to;
 }
 
-static bool binary(struct expr *x, uint8_t op)
+static bool two_operands(struct expr *x, uint8_t op)
 {
 	uint64_t b, a;
 
@@ -724,8 +724,8 @@ static bool binary(struct expr *x, uint8_t op)
 	case DW_OP_ne: break;
 	default: return false;
 	}
-	b = pop(x);
-	a = pop(x);
+	b = pop_value(x);
+	a = pop_value(x);
 	switch (op) {
 	case DW_OP_and: a &= b; break;
 	case DW_OP_div:
@@ -757,7 +757,7 @@ static bool binary(struct expr *x, uint8_t op)
 	case DW_OP_lt: a = (int64_t)a < (int64_t)b; break;
 	default: a = a != b; break;
 	}
-	push(x, a);
+	push_value(x, a);
 	return true;
 }
 
@@ -766,21 +766,21 @@ static bool constant(struct expr *x, uint8_t op)
 	struct cursor *c = &x->c;
 
 	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
-		push(x, op - DW_OP_lit0);
+		push_value(x, op - DW_OP_lit0);
 		return true;
 	}
 	switch (op) {
-	case DW_OP_addr: push(x, get_bytes(c, x->c.f->in.address_size == 4 ? 4 : 8)); return true;
-	case DW_OP_const1u: push(x, get_bytes(c, 1)); return true;
-	case DW_OP_const1s: push(x, sign_extend(get_bytes(c, 1), 1)); return true;
-	case DW_OP_const2u: push(x, get_bytes(c, 2)); return true;
-	case DW_OP_const2s: push(x, sign_extend(get_bytes(c, 2), 2)); return true;
-	case DW_OP_const4u: push(x, get_bytes(c, 4)); return true;
-	case DW_OP_const4s: push(x, sign_extend(get_bytes(c, 4), 4)); return true;
+	case DW_OP_addr: push_value(x, get_bytes(c, x->c.f->in.address_size == 4 ? 4 : 8)); return true;
+	case DW_OP_const1u: push_value(x, get_bytes(c, 1)); return true;
+	case DW_OP_const1s: push_value(x, sign_extend(get_bytes(c, 1), 1)); return true;
+	case DW_OP_const2u: push_value(x, get_bytes(c, 2)); return true;
+	case DW_OP_const2s: push_value(x, sign_extend(get_bytes(c, 2), 2)); return true;
+	case DW_OP_const4u: push_value(x, get_bytes(c, 4)); return true;
+	case DW_OP_const4s: push_value(x, sign_extend(get_bytes(c, 4), 4)); return true;
 	case DW_OP_const8u:
-	case DW_OP_const8s: push(x, get_bytes(c, 8)); return true;
-	case DW_OP_constu: push(x, get_uleb(c)); return true;
-	case DW_OP_consts: push(x, (uint64_t)get_sleb(c)); return true;
+	case DW_OP_const8s: push_value(x, get_bytes(c, 8)); return true;
+	case DW_OP_constu: push_value(x, get_uleb(c)); return true;
+	case DW_OP_consts: push_value(x, (uint64_t)get_sleb(c)); return true;
 	default: return false;
 	}
 }
@@ -791,64 +791,64 @@ static void expr_step(struct expr *x)
 	uint8_t op = (uint8_t)get_bytes(c, 1);
 	uint64_t a, b, d;
 
-	if (constant(x, op) || binary(x, op))
+	if (constant(x, op) || two_operands(x, op))
 		return;
 	if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
 		a = reg_value(x, op - DW_OP_breg0);
-		push(x, a + (uint64_t)get_sleb(c));
+		push_value(x, a + (uint64_t)get_sleb(c));
 		return;
 	}
 	switch (op) {
 	case DW_OP_nop: break;
 	case DW_OP_bregx:
 		a = reg_value(x, get_uleb(c));
-		push(x, a + (uint64_t)get_sleb(c));
+		push_value(x, a + (uint64_t)get_sleb(c));
 		break;
 	case DW_OP_deref: deref(x, 8); break;
 	case DW_OP_deref_size: deref(x, get_bytes(c, 1)); break;
 	case DW_OP_dup:
-		a = pop(x);
-		push(x, a);
-		push(x, a);
+		a = pop_value(x);
+		push_value(x, a);
+		push_value(x, a);
 		break;
-	case DW_OP_drop: pop(x); break;
+	case DW_OP_drop: pop_value(x); break;
 	case DW_OP_over:
 	case DW_OP_pick:
 		a = op == DW_OP_over ? 1 : get_bytes(c, 1);
 		if (a >= x->depth)
 			x->bad = true;
 		else
-			push(x, x->stack[x->depth - 1 - a]);
+			push_value(x, x->stack[x->depth - 1 - a]);
 		break;
 	case DW_OP_swap:
-		a = pop(x);
-		b = pop(x);
-		push(x, a);
-		push(x, b);
+		a = pop_value(x);
+		b = pop_value(x);
+		push_value(x, a);
+		push_value(x, b);
 		break;
 	case DW_OP_rot:
-		a = pop(x);
-		b = pop(x);
-		d = pop(x);
-		push(x, a);
-		push(x, d);
-		push(x, b);
+		a = pop_value(x);
+		b = pop_value(x);
+		d = pop_value(x);
+		push_value(x, a);
+		push_value(x, d);
+		push_value(x, b);
 		break;
 	case DW_OP_abs:
-		a = pop(x);
-		push(x, (int64_t)a < 0 ? 0 - a : a);
+		a = pop_value(x);
+		push_value(x, (int64_t)a < 0 ? 0 - a : a);
 		break;
-	case DW_OP_neg: push(x, 0 - pop(x)); break;
-	case DW_OP_not: push(x, ~pop(x)); break;
+	case DW_OP_neg: push_value(x, 0 - pop_value(x)); break;
+	case DW_OP_not: push_value(x, ~pop_value(x)); break;
 	case DW_OP_plus_uconst:
-		a = pop(x);
-		push(x, a + get_uleb(c));
+		a = pop_value(x);
+		push_value(x, a + get_uleb(c));
 		break;
-	case DW_OP_skip: jump(x, (int64_t)sign_extend(get_bytes(c, 2), 2)); break;
+	case DW_OP_skip: jump_by(x, (int64_t)sign_extend(get_bytes(c, 2), 2)); break;
 	case DW_OP_bra:
 		a = sign_extend(get_bytes(c, 2), 2);
-		if (pop(x))
-			jump(x, (int64_t)a);
+		if (pop_value(x))
+			jump_by(x, (int64_t)a);
 		break;
 	default: x->bad = true;
 	}
@@ -869,7 +869,7 @@ bool ehframe_expr(const struct ehframe *f, int64_t offset, const struct cfi_mach
 	x.begin = x.c.pos;
 	x.c.end = x.c.pos + len;
 	if (push_cfa)
-		push(&x, cfa);
+		push_value(&x, cfa);
 	for (unsigned steps = 0; x.c.pos < x.c.end && !x.bad && !x.c.bad; steps++) {
 		if (steps == EXPR_STEPS)
 			return false;
@@ -877,6 +877,6 @@ bool ehframe_expr(const struct ehframe *f, int64_t offset, const struct cfi_mach
 	}
 	if (x.bad || x.c.bad || !x.depth)
 		return false;
-	*value = pop(&x);
+	*value = pop_value(&x);
 	return true;
 }

@@ -90,7 +90,7 @@ static int entry_cmp(const void *pa, const void *pb)
 	return a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
-static void sort(struct jitmap *j)
+static void sort_entries(struct jitmap *j)
 {
 	if (!j->sorted && j->count)
 		qsort(j->entries, j->count, sizeof(*j->entries), entry_cmp);
@@ -109,7 +109,7 @@ static bool newer(const struct newest *h, size_t a, size_t b)
 	return h->entries[h->at[a]].seq > h->entries[h->at[b]].seq;
 }
 
-static void exchange(struct newest *h, size_t a, size_t b)
+static void exchange_places(struct newest *h, size_t a, size_t b)
 {
 	uint32_t was = h->at[a];
 
@@ -123,7 +123,7 @@ static void newest_push(struct newest *h, uint32_t i)
 
 	h->at[at] = i;
 	for (; at && newer(h, at, (at - 1) / 2); at = (at - 1) / 2)
-		exchange(h, at, (at - 1) / 2);
+		exchange_places(h, at, (at - 1) / 2);
 }
 
 static void newest_pop(struct newest *h)
@@ -135,7 +135,7 @@ static void newest_pop(struct newest *h)
 		child += child + 1 < h->count && newer(h, child + 1, child);
 		if (!newer(h, child, at))
 			break;
-		exchange(h, at, child);
+		exchange_places(h, at, child);
 	}
 }
 
@@ -195,7 +195,7 @@ void jitmap_prune(struct jitmap *j)
 	bool *keep = calloc(j->count + 1, sizeof(*keep));
 
 	if (heap.at && keep) {
-		sort(j);
+		sort_entries(j);
 		heap.entries = j->entries;
 		mark_visible(j, &heap, keep);
 		keep_only(j, keep);
@@ -235,7 +235,7 @@ static bool is_full(const struct jitmap *j)
 }
 
 /* So much that it is not asked for again with the next lines. */
-static void make_room(struct jitmap *j)
+static void reserve_entries(struct jitmap *j)
 {
 	jitmap_prune(j);
 	if (j->count > j->most / 4 * 3 || j->name_bytes > j->most_name_bytes / 4 * 3)
@@ -339,7 +339,7 @@ static int take_line(struct jitmap *j, const char *line, size_t len)
 		return 0;
 	}
 	if (is_full(j))
-		make_room(j);
+		reserve_entries(j);
 	if (!GROW(j->entries, j->count, j->cap, 256))
 		return -ENOMEM;
 	j->entries[j->count] = (struct entry){ start, size, j->seq++, intern_add(&j->names, name, n, &added) };
@@ -402,7 +402,7 @@ const char *jitmap_find(struct jitmap *j, uint64_t addr, uint64_t *start)
 	const struct entry *best = NULL;
 	size_t lo = 0, hi = j->count;
 
-	sort(j);
+	sort_entries(j);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 

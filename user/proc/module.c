@@ -407,8 +407,8 @@ static uint32_t key_add(struct modules *ms, const void *key, size_t size)
 	return GROW_ZEROED(ms->key_module, id + 1, ms->key_cap, 256) ? id : 0;
 }
 
-static uint32_t key_of(struct modules *ms, uint64_t dev, uint64_t ino, const uint8_t *build_id, unsigned build_id_len,
-		       const char *path)
+static uint32_t file_key(struct modules *ms, uint64_t dev, uint64_t ino, const uint8_t *build_id, unsigned build_id_len,
+			 const char *path)
 {
 	struct {
 		uint64_t dev, ino;
@@ -429,8 +429,8 @@ static uint32_t key_of(struct modules *ms, uint64_t dev, uint64_t ino, const uin
 
 static uint32_t ident_key(struct modules *ms, const struct module_ident *id)
 {
-	return key_of(ms, (uint64_t)id->dev_major << 32 | id->dev_minor, id->ino, id->build_id, id->build_id_len,
-		      id->path);
+	return file_key(ms, (uint64_t)id->dev_major << 32 | id->dev_minor, id->ino, id->build_id, id->build_id_len,
+			id->path);
 }
 
 struct module *modules_find(struct modules *ms, const struct module_ident *id)
@@ -486,7 +486,7 @@ struct module *modules_file(struct modules *ms, const struct module_ident *id)
 	p->checked = clock_now();
 	module_open(p, id);
 	if (p->m.state == MODULE_OPEN) { /* the same file may be known by less or more of its identity */
-		canonical = key_of(ms, ~p->st.st_dev, p->st.st_ino, none, 0, p->m.path);
+		canonical = file_key(ms, ~p->st.st_dev, p->st.st_ino, none, 0, p->m.path);
 		if (!canonical)
 			return NULL;
 		m = modules_get(ms, ms->key_module[canonical]);
@@ -939,4 +939,16 @@ const struct ehframe *module_ehframe(struct module *m)
 		}
 	}
 	return p->frame;
+}
+
+size_t module_code_read(void *module, uint64_t vaddr, void *out, size_t size)
+{
+	return module_read(module, vaddr, out, size);
+}
+
+bool module_code_bounds(void *module, uint64_t vaddr, uint64_t *start, uint64_t *end)
+{
+	const struct ehframe *f = module_ehframe(module);
+
+	return f && ehframe_function(f, vaddr, start, end);
 }

@@ -104,6 +104,9 @@ bool module_vaddr_to_offset(const struct module *m, uint64_t vaddr, uint64_t *fi
 size_t module_read(struct module *m, uint64_t vaddr, void *out, size_t size);
 /* Unwind table, built at first use; NULL if the module has none. */
 const struct ehframe *module_ehframe(struct module *m);
+/* Both for readers of code, whose context is the module: bytes there, and the function around an address. */
+size_t module_code_read(void *module, uint64_t vaddr, void *out, size_t size);
+bool module_code_bounds(void *module, uint64_t vaddr, uint64_t *start, uint64_t *end);
 /* What tells its file from another with the same build-id; 0 where others than root and we can have
  * written it, or nothing is known: what is learnt of it may not be remembered. */
 uint64_t module_content(struct module *m);

@@ -177,7 +177,7 @@ static bool read_stack(void *ctx, uint64_t addr, uint64_t *value)
 }
 
 /* Where pc lies, and the rule there. False: in no code at all. */
-static bool locate(struct walk *w)
+static bool locate_pc(struct walk *w)
 {
 	uint64_t pc = w->regs[w->u->arch->pc];
 	struct module *m;
@@ -454,7 +454,7 @@ static bool step_wild_call(struct walk *w)
 	return true;
 }
 
-static void emit(struct walk *w, struct fmt_frame *f, bool trampoline)
+static void emit_frame(struct walk *w, struct fmt_frame *f, bool trampoline)
 {
 	*f = (struct fmt_frame){ .addr = w->place.vaddr };
 	f->module = w->place.module ? w->place.module->id : 0;
@@ -470,7 +470,7 @@ static void emit(struct walk *w, struct fmt_frame *f, bool trampoline)
 static unsigned walk_run(struct walk *w, struct fmt_frame *frames, unsigned max, uint32_t *flags)
 {
 	const struct arch *a = w->u->arch;
-	bool mapped = locate(w);
+	bool mapped = locate_pc(w);
 	unsigned n = 0;
 
 	for (;;) {
@@ -485,7 +485,7 @@ static unsigned walk_run(struct walk *w, struct fmt_frame *frames, unsigned max,
 			cause(w, UNWIND_UNMAPPED, flags);
 			return n;
 		}
-		emit(w, &frames[n++], trampoline);
+		emit_frame(w, &frames[n++], trampoline);
 		if (!mapped) {
 			if (!step_wild_call(w)) {
 				cause(w, UNWIND_UNMAPPED, flags);
@@ -510,7 +510,7 @@ static unsigned walk_run(struct walk *w, struct fmt_frame *frames, unsigned max,
 		}
 		w->exact = trampoline;
 		w->after_signal = w->after_signal || trampoline;
-		mapped = locate(w);
+		mapped = locate_pc(w);
 	}
 }
 

@@ -79,7 +79,7 @@ bool filter_matches(const char *pattern, const char *name)
 	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
 }
 
-static bool takes(const struct filter_list *l, const char *name)
+static bool list_takes(const struct filter_list *l, const char *name)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (filter_matches(l->at[i], name))
@@ -94,10 +94,11 @@ bool filter_process(const struct filter *f, uint32_t pid, const char *comm)
 	if (!filter_asks_process(f))
 		return true;
 	snprintf(number, sizeof(number), "%u", pid);
-	return takes(&f->by[FILTER_PID], number) && takes(&f->by[FILTER_COMM], comm ? comm : "");
+	return list_takes(&f->by[FILTER_PID], number) && list_takes(&f->by[FILTER_COMM], comm ? comm : "");
 }
 
 bool filter_code(const struct filter *f, const char *name, const char *object)
 {
-	return !filter_asks_code(f) || (takes(&f->by[FILTER_SYMBOL], name) && takes(&f->by[FILTER_DSO], object));
+	return !filter_asks_code(f) ||
+	       (list_takes(&f->by[FILTER_SYMBOL], name) && list_takes(&f->by[FILTER_DSO], object));
 }

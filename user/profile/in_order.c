@@ -19,7 +19,7 @@ struct collector {
 	size_t unit_cap;
 };
 
-static int64_t thread_of(struct collector *c, uint32_t pid, uint32_t tid)
+static int64_t thread_index(struct collector *c, uint32_t pid, uint32_t tid)
 {
 	struct in_order *o = c->o;
 	bool added;
@@ -36,10 +36,10 @@ static int64_t thread_of(struct collector *c, uint32_t pid, uint32_t tid)
 	return (int64_t)*at;
 }
 
-static int keep_sample(struct collector *c, const struct fmt_sample *s, enum profile_unit unit)
+static int keep_time_sample(struct collector *c, const struct fmt_sample *s, enum profile_unit unit)
 {
 	struct in_order *o = c->o;
-	int64_t thread = thread_of(c, s->pid, s->tid);
+	int64_t thread = thread_index(c, s->pid, s->tid);
 
 	if (thread < 0)
 		return (int)thread;
@@ -53,19 +53,19 @@ static int keep_sample(struct collector *c, const struct fmt_sample *s, enum pro
 	return 0;
 }
 
-static int take_sample(void *ctx, const void *rec, size_t size)
+static int take_ordered_sample(void *ctx, const void *rec, size_t size)
 {
 	const struct fmt_sample *s = rec;
 
-	return keep_sample(ctx, s, s->flags & FMT_S_INSTRUCTIONS ? PROFILE_INSTRUCTIONS : PROFILE_TIME);
+	return keep_time_sample(ctx, s, s->flags & FMT_S_INSTRUCTIONS ? PROFILE_INSTRUCTIONS : PROFILE_TIME);
 }
 
-static int take_call(void *ctx, const void *rec, size_t size)
+static int take_call_record(void *ctx, const void *rec, size_t size)
 {
 	struct collector *c = ctx;
 	struct in_order *o = c->o;
 	const struct fmt_call *call = rec;
-	int64_t thread = thread_of(c, call->pid, call->tid);
+	int64_t thread = thread_index(c, call->pid, call->tid);
 	uint64_t end = call->flags & FMT_CALL_ASYNC ? call->complete : call->returned;
 
 	if (call->flags & FMT_CALL_ENTERED || (call->flags & FMT_CALL_ASYNC && call->flags & FMT_CALL_OPEN))
@@ -85,7 +85,7 @@ static int take_call(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
-static int take_api(void *ctx, const void *rec, size_t size)
+static int take_api_record(void *ctx, const void *rec, size_t size)
 {
 	struct collector *c = ctx;
 	struct in_order *o = c->o;
@@ -100,13 +100,13 @@ static int take_api(void *ctx, const void *rec, size_t size)
 }
 
 static const struct section_row rows[] = {
-	{ FMT_SAMPLE, sizeof(struct fmt_sample), take_sample, NULL },
-	{ FMT_CALL, sizeof(struct fmt_call), take_call, NULL },
-	{ FMT_OFFLOAD_API, sizeof(struct fmt_offload_api), take_api, NULL },
+	{ FMT_SAMPLE, sizeof(struct fmt_sample), take_ordered_sample, NULL },
+	{ FMT_CALL, sizeof(struct fmt_call), take_call_record, NULL },
+	{ FMT_OFFLOAD_API, sizeof(struct fmt_offload_api), take_api_record, NULL },
 };
 
 /* Samples of another unit go, and ids of the file become indexes. */
-static void resolve_samples(struct collector *c)
+static void keep_one_unit(struct collector *c)
 {
 	struct in_order *o = c->o;
 	enum profile_unit unit = profile_unit(c->p);
@@ -186,7 +186,7 @@ static void resolve_threads(struct collector *c)
 	}
 }
 
-static struct profile *load(const char *path, unsigned groups, struct in_order *o, struct err *e)
+static struct profile *load_both(const char *path, unsigned groups, struct in_order *o, struct err *e)
 {
 	struct collector c = { .o = o };
 	struct section_reader reader = SECTION_READER(rows, &c);
@@ -199,7 +199,7 @@ static struct profile *load(const char *path, unsigned groups, struct in_order *
 	o->apis[o->api_count++] = (struct ordered_api){ .name = "(unknown)" };
 	c.p = profile_load_with(path, groups, &reader, 1, e);
 	if (c.p) {
-		resolve_samples(&c);
+		keep_one_unit(&c);
 		resolve_apis(&c);
 		resolve_threads(&c);
 	}
@@ -211,12 +211,12 @@ static struct profile *load(const char *path, unsigned groups, struct in_order *
 
 struct profile *in_order_load(const char *path, struct in_order *o, struct err *e)
 {
-	return load(path, PROFILE_SAMPLES | PROFILE_MISSING, o, e);
+	return load_both(path, PROFILE_SAMPLES | PROFILE_MISSING, o, e);
 }
 
 struct profile *in_order_load_as_stored(const char *path, struct in_order *o, struct err *e)
 {
-	return load(path, PROFILE_SAMPLES, o, e);
+	return load_both(path, PROFILE_SAMPLES, o, e);
 }
 
 void in_order_release(struct in_order *o)

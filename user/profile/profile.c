@@ -24,7 +24,7 @@ static int set_index(struct map *m, uint64_t key, uint64_t value)
 	return 0;
 }
 
-static uint32_t index_of(const struct map *m, uint64_t key)
+static uint32_t index_or_zero(const struct map *m, uint64_t key)
 {
 	const uint64_t *v = map_get(m, key);
 
@@ -42,7 +42,7 @@ static int take_module(void *ctx, const void *rec, size_t size)
 	return set_index(&k->module_at, m->id, k->raw_module_count);
 }
 
-static int take_function(void *ctx, const void *rec, size_t size)
+static int take_function_record(void *ctx, const void *rec, size_t size)
 {
 	struct profile *p = ctx;
 	const struct fmt_function *f = rec;
@@ -74,7 +74,7 @@ static bool same_frame(const void *profile, uint32_t number, const void *key)
 }
 
 /* Index of a frame, adding it when new; 0 when out of memory. */
-static uint32_t frame_of(struct profile *p, uint32_t module, uint64_t addr)
+static uint32_t index_of_frame(struct profile *p, uint32_t module, uint64_t addr)
 {
 	struct profile_private *k = p->priv;
 	struct frame_key key = { addr, module };
@@ -113,7 +113,7 @@ static uint32_t stack_of(const struct profile_private *k, uint32_t id)
 {
 	if (id < k->stack_dense_cap && k->stack_dense[id])
 		return k->stack_dense[id];
-	return index_of(&k->stack_sparse, id);
+	return index_or_zero(&k->stack_sparse, id);
 }
 
 /* Room for the frames of one more stack, which are many. */
@@ -129,7 +129,7 @@ static uint32_t *more_frames(struct profile *p, size_t n)
 	return p->stack_frames + p->stack_frame_count;
 }
 
-static int take_stack(void *ctx, const void *record, size_t size)
+static int take_stack_record(void *ctx, const void *record, size_t size)
 {
 	struct profile *p = ctx;
 	const uint8_t *rec = record;
@@ -150,7 +150,7 @@ static int take_stack(void *ctx, const void *record, size_t size)
 		struct fmt_frame f;
 
 		memcpy(&f, rec + sizeof(head) + i * sizeof(f), sizeof(f));
-		ids[i] = frame_of(p, f.module, f.addr);
+		ids[i] = index_of_frame(p, f.module, f.addr);
 		if (!ids[i])
 			return -ENOMEM;
 		if (k->groups & PROFILE_ORDER)
@@ -178,7 +178,7 @@ static int take_symbol(void *ctx, const void *record, size_t size)
 	fit = (size - sizeof(head)) / sizeof(struct fmt_inline);
 	if (!head.count || !fit)
 		return 0;
-	frame = frame_of(p, head.module, head.addr);
+	frame = index_of_frame(p, head.module, head.addr);
 	if (!frame)
 		return -ENOMEM;
 	for (size_t i = 0; i < head.count && i < fit; i++) {
@@ -198,7 +198,7 @@ static int take_counts_function(void *ctx, const void *rec, size_t size)
 {
 	struct profile *p = ctx;
 	const struct fmt_counts_func *f = rec;
-	uint32_t frame = f->id ? frame_of(p, f->module, f->start) : 1;
+	uint32_t frame = f->id ? index_of_frame(p, f->module, f->start) : 1;
 
 	return !frame ? -ENOMEM : f->id ? set_index(&p->priv->counts_at, f->id, frame) : 0;
 }
@@ -262,7 +262,7 @@ static int take_weighed(struct profile *p, const struct fmt_sample *s, enum prof
 	return 0;
 }
 
-static int take_sample(void *ctx, const void *rec, size_t size)
+static int take_sample_record(void *ctx, const void *rec, size_t size)
 {
 	struct profile *p = ctx;
 	const struct fmt_sample *s = rec;
@@ -271,7 +271,7 @@ static int take_sample(void *ctx, const void *rec, size_t size)
 }
 
 /* Only where accesses are samples of their own, with a stack: `perf mem record` writes nothing else. */
-static int take_access(void *ctx, const void *rec, size_t size)
+static int take_access_as_sample(void *ctx, const void *rec, size_t size)
 {
 	struct profile *p = ctx;
 	const struct fmt_access *a = rec;
@@ -331,7 +331,7 @@ static int take_exact(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
-static int take_cost(void *ctx, const void *rec, size_t size)
+static int take_cost_record(void *ctx, const void *rec, size_t size)
 {
 	struct profile *p = ctx;
 
@@ -340,7 +340,7 @@ static int take_cost(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
-static int take_end(void *ctx, const void *rec, size_t size)
+static int take_end_record(void *ctx, const void *rec, size_t size)
 {
 	struct profile *p = ctx;
 
@@ -373,12 +373,12 @@ static bool note_calls(void *ctx, uint32_t count)
 
 static const struct section_row rows[] = {
 	{ FMT_MODULE, sizeof(struct fmt_module), take_module, NULL },
-	{ FMT_FUNCTION, sizeof(struct fmt_function), take_function, NULL },
+	{ FMT_FUNCTION, sizeof(struct fmt_function), take_function_record, NULL },
 	{ FMT_COUNTER, sizeof(struct fmt_counter), take_counter, NULL },
 	{ FMT_PROCESS, sizeof(struct fmt_process), take_process, NULL },
 	{ FMT_RATE, sizeof(struct fmt_rate), take_rate, NULL },
-	{ FMT_COST, sizeof(struct fmt_cost), take_cost, NULL },
-	{ FMT_END, sizeof(struct fmt_end), take_end, NULL },
+	{ FMT_COST, sizeof(struct fmt_cost), take_cost_record, NULL },
+	{ FMT_END, sizeof(struct fmt_end), take_end_record, NULL },
 	{ FMT_X_FUNC, sizeof(struct fmt_x_func), take_exact, NULL },
 	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_counts_function, NULL },
 	{ FMT_X_EDGE, sizeof(struct fmt_x_edge), NULL, note_edges },
@@ -388,10 +388,10 @@ static const struct section_row rows[] = {
 };
 
 static const struct section_row sample_rows[] = {
-	{ FMT_STACK, 0, take_stack, NULL },
+	{ FMT_STACK, 0, take_stack_record, NULL },
 	{ FMT_SYMBOL, 0, take_symbol, NULL },
-	{ FMT_SAMPLE, sizeof(struct fmt_sample), take_sample, NULL },
-	{ FMT_ACCESS, sizeof(struct fmt_access), take_access, want_accesses },
+	{ FMT_SAMPLE, sizeof(struct fmt_sample), take_sample_record, NULL },
+	{ FMT_ACCESS, sizeof(struct fmt_access), take_access_as_sample, want_accesses },
 };
 
 const char *profile_keep(struct profile *p, const char *text)
@@ -411,7 +411,7 @@ static const char *text_or(const struct profile *p, uint32_t id, const char *oth
 	return s && *s ? s : otherwise;
 }
 
-static const char *object_name(uint32_t kind, const char *path)
+static const char *module_name(uint32_t kind, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -441,7 +441,7 @@ static int finish_modules(struct profile *p)
 		m->kind = raw->kind;
 		m->pid = raw->pid;
 		m->path = text_or(p, raw->path, "");
-		m->object = object_name(raw->kind, m->path);
+		m->object = module_name(raw->kind, m->path);
 		m->build_id_len = raw->build_id_len > sizeof(m->build_id) ? 0 : raw->build_id_len;
 		memcpy(m->build_id, raw->build_id, sizeof(m->build_id));
 		m->content = raw->content;
@@ -699,7 +699,7 @@ static int finish_cells(struct profile *p)
 	return err;
 }
 
-static int finish(struct profile *p)
+static int resolve_all(struct profile *p)
 {
 	struct profile_private *k = p->priv;
 	const char *engine;
@@ -805,7 +805,7 @@ int profile_read(struct profile *p, unsigned groups, const struct section_reader
 	p->stack_count = 1;
 	err = p->stacks ? sections_walk(k->reader, readers, n, e) : -ENOMEM;
 	if (!err)
-		err = finish(p);
+		err = resolve_all(p);
 	drop_scaffold(k);
 	if (!count)
 		drop_ids(k);
@@ -888,7 +888,7 @@ enum profile_unit profile_unit(const struct profile *p)
 
 uint32_t profile_counts_frame(const struct profile *p, uint32_t id)
 {
-	return id ? index_of(&p->priv->counts_at, id) : 0;
+	return id ? index_or_zero(&p->priv->counts_at, id) : 0;
 }
 
 uint32_t profile_stack_of(const struct profile *p, uint32_t id)
@@ -905,12 +905,12 @@ uint32_t profile_function_id(const struct profile *p, uint32_t id)
 
 uint32_t profile_module_of(const struct profile *p, uint32_t id)
 {
-	return id ? index_of(&p->priv->module_at, id) : 0;
+	return id ? index_or_zero(&p->priv->module_at, id) : 0;
 }
 
 const char *profile_comm(const struct profile *p, uint32_t pid)
 {
-	return text_or(p, index_of(&p->priv->comm_at, pid), NULL);
+	return text_or(p, index_or_zero(&p->priv->comm_at, pid), NULL);
 }
 
 /* Frames still lie where the file's ids of their modules put them. */

@@ -47,7 +47,7 @@ static void on_chain(void *ctx, size_t index, const struct symbol_frame *chain, 
 		b->err = add_chain(b, index, chain, count, origin);
 }
 
-static int by_module(const void *a, const void *b, void *ctx)
+static int by_module_of_frame(const void *a, const void *b, void *ctx)
 {
 	const struct profile_frame *frames = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -80,7 +80,7 @@ int profile_name_missing(struct profile *p)
 	else
 		b.err = -ENOMEM;
 	if (n) {
-		qsort_r(frames, n, sizeof(*frames), by_module, p->frames);
+		qsort_r(frames, n, sizeof(*frames), by_module_of_frame, p->frames);
 		symbols = symbols_new(true, true);
 		b.err = symbols ? 0 : -ENOMEM;
 	}

@@ -23,7 +23,7 @@ struct work {
 };
 
 /* Index of a row, or negative. */
-static int64_t row_of(struct work *w, const char *name, uint32_t pid)
+static int64_t row_index(struct work *w, const char *name, uint32_t pid)
 {
 	uint64_t key = w->by == ROLLUP_PID ? pid : intern_str(&w->names, name ? name : "", NULL);
 	bool added;
@@ -48,13 +48,13 @@ static int64_t object_of(struct work *w, uint32_t function)
 
 	if (w->of[function])
 		return w->of[function] - 1;
-	row = row_of(w, w->p->functions[function].object, 0);
+	row = row_index(w, w->p->functions[function].object, 0);
 	if (row >= 0)
 		w->of[function] = (uint32_t)row + 1;
 	return row;
 }
 
-static bool wanted(const struct work *w, uint32_t function)
+static bool function_wanted(const struct work *w, uint32_t function)
 {
 	return filter_code(w->f, w->p->functions[function].name, w->p->functions[function].object);
 }
@@ -63,7 +63,7 @@ static bool wanted(const struct work *w, uint32_t function)
 static int add_inclusive(struct work *w, const struct share_path *path, double share, size_t stamp)
 {
 	for (size_t i = 0; i < path->count; i++) {
-		int64_t row = wanted(w, path->ids[i]) ? object_of(w, path->ids[i]) : -1;
+		int64_t row = function_wanted(w, path->ids[i]) ? object_of(w, path->ids[i]) : -1;
 
 		if (row == -ENOMEM)
 			return -ENOMEM;
@@ -75,7 +75,7 @@ static int add_inclusive(struct work *w, const struct share_path *path, double s
 	return 0;
 }
 
-static int add_cell(struct work *w, const struct profile_cell *c, struct share_path *path, size_t stamp)
+static int add_cell_to_rows(struct work *w, const struct profile_cell *c, struct share_path *path, size_t stamp)
 {
 	enum profile_unit unit = profile_unit(w->p);
 	const struct profile_thread *t = &w->p->threads[c->thread];
@@ -90,9 +90,9 @@ static int add_cell(struct work *w, const struct profile_cell *c, struct share_p
 	leaf = path->count ? path->ids[0] : 0;
 	if (w->by == ROLLUP_DSO && add_inclusive(w, path, share, stamp))
 		return -ENOMEM;
-	if (!wanted(w, leaf))
+	if (!function_wanted(w, leaf))
 		return 0;
-	row = w->by == ROLLUP_DSO ? object_of(w, leaf) : row_of(w, t->comm, t->pid);
+	row = w->by == ROLLUP_DSO ? object_of(w, leaf) : row_index(w, t->comm, t->pid);
 	if (row < 0)
 		return (int)row;
 	w->out->rows[row].samples += c->samples[unit];
@@ -111,7 +111,7 @@ static int add_cells(struct work *w)
 	int err = 0;
 
 	for (size_t i = 0; i < p->cell_count && !err; i++)
-		err = add_cell(w, &p->cells[i], &path, i + 1);
+		err = add_cell_to_rows(w, &p->cells[i], &path, i + 1);
 	for (size_t i = 0; i < w->out->count; i++)
 		wilson_interval(fmin(1, w->out->rows[i].self), effective, &w->out->rows[i].low, &w->out->rows[i].high);
 	free(path.ids);
@@ -126,7 +126,7 @@ static int add_exact(struct work *w)
 	w->out->exact = true;
 	for (uint32_t i = 0; i < p->function_count && p->exact_total > 0; i++) {
 		double self = p->exact[i].self / p->exact_total;
-		int64_t row = self > 0 && wanted(w, i) ? object_of(w, i) : -1;
+		int64_t row = self > 0 && function_wanted(w, i) ? object_of(w, i) : -1;
 
 		if (row == -ENOMEM)
 			return -ENOMEM;
@@ -144,7 +144,7 @@ static int add_exact(struct work *w)
 	return 0;
 }
 
-static int by_self(const void *a, const void *b)
+static int rows_by_self(const void *a, const void *b)
 {
 	const struct rollup_row *x = a, *y = b;
 
@@ -176,7 +176,7 @@ int rollup_compute(const struct profile *p, enum rollup_by by, const struct filt
 		rollup_release(out);
 		return err_set(e, err, "out of memory");
 	}
-	qsort(out->rows, out->count, sizeof(*out->rows), by_self);
+	qsort(out->rows, out->count, sizeof(*out->rows), rows_by_self);
 	return 0;
 }
 

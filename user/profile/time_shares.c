@@ -43,7 +43,7 @@ int share_path(const struct profile *p, uint32_t stack, bool inlined, struct sha
 	return 0;
 }
 
-static int by_self(const void *a, const void *b, void *profile)
+static int shares_by_self(const void *a, const void *b, void *profile)
 {
 	const struct profile *p = profile;
 	const struct share *x = a, *y = b;
@@ -65,7 +65,7 @@ struct tally {
 	uint32_t *outer; /* of each frame: the function that is not inlined; NULL: inlined ones count */
 };
 
-static void add_function(struct tally *t, uint32_t function, double w, size_t stamp)
+static void add_inclusive_once(struct tally *t, uint32_t function, double w, size_t stamp)
 {
 	/* a recursive function counts once a sample */
 	if (t->f[function].stamp == stamp)
@@ -84,8 +84,8 @@ static uint32_t *outer_functions(const struct profile *p)
 }
 
 /* Adds w to every function on the stack; the leaf, or negative. */
-static int64_t add_stack(const struct profile *p, uint32_t stack, struct share_path *path, struct tally *t, double w,
-			 size_t stamp)
+static int64_t add_to_stack_functions(const struct profile *p, uint32_t stack, struct share_path *path, struct tally *t,
+				      double w, size_t stamp)
 {
 	const struct profile_stack *s = &p->stacks[stack];
 	int err;
@@ -94,12 +94,12 @@ static int64_t add_stack(const struct profile *p, uint32_t stack, struct share_p
 		const uint32_t *frames = p->stack_frames + s->first;
 
 		for (uint32_t i = 0; i < s->count; i++)
-			add_function(t, t->outer[frames[i]], w, stamp);
+			add_inclusive_once(t, t->outer[frames[i]], w, stamp);
 		return s->count ? t->outer[frames[0]] : 0;
 	}
 	err = share_path(p, stack, true, path);
 	for (size_t i = 0; i < path->count && !err; i++)
-		add_function(t, path->ids[i], w, stamp);
+		add_inclusive_once(t, path->ids[i], w, stamp);
 	return err ? err : path->count ? (int64_t)path->ids[0] : 0;
 }
 
@@ -121,7 +121,7 @@ static int tally_cells(const struct profile *p, const struct shares_opts *o, enu
 
 		if (!c->samples[unit])
 			continue;
-		leaf = add_stack(p, c->stack, &path, t, wanted ? w : 0, i + 1);
+		leaf = add_to_stack_functions(p, c->stack, &path, t, wanted ? w : 0, i + 1);
 		if (leaf < 0)
 			break;
 		out->samples += c->samples[unit];
@@ -167,7 +167,7 @@ static int exact_shares(const struct profile *p, const struct filter *filter, st
 	out->effective = INFINITY;
 	out->unnamed = out->weight > 0 ? unnamed : NAN;
 	out->incomplete = NAN;
-	qsort_r(out->rows, out->count, sizeof(*out->rows), by_self, (void *)p);
+	qsort_r(out->rows, out->count, sizeof(*out->rows), shares_by_self, (void *)p);
 	return 0;
 }
 
@@ -214,7 +214,7 @@ int shares_compute(const struct profile *p, const struct shares_opts *o, struct 
 	}
 	free(t.f);
 	free(t.outer);
-	qsort_r(out->rows, out->count, sizeof(*out->rows), by_self, (void *)p);
+	qsort_r(out->rows, out->count, sizeof(*out->rows), shares_by_self, (void *)p);
 	return 0;
 }
 

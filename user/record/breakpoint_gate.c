@@ -79,7 +79,7 @@ static void set_open(struct breakpoint_gate *g)
 	g->open = may(g);
 }
 
-static void learn(struct breakpoint_gate *g, uint64_t signals)
+static void learn_signals(struct breakpoint_gate *g, uint64_t signals)
 {
 	stray_found(signals);
 	g->known.signals += signals;
@@ -90,11 +90,11 @@ static void look_at_own(struct breakpoint_gate *g)
 {
 	uint64_t own = stray_own();
 
-	learn(g, own - g->own);
+	learn_signals(g, own - g->own);
 	g->own = own;
 }
 
-static void try_out(struct breakpoint_gate *g)
+static void begin_trial(struct breakpoint_gate *g)
 {
 	struct err failed = { 0 };
 
@@ -122,7 +122,7 @@ void breakpoint_gate_start(struct breakpoint_gate *g)
 	if (g->known.virtual_machine)
 		g->watch = stray_watch_new(&g->unwatched);
 	if (!g->open)
-		try_out(g);
+		begin_trial(g);
 }
 
 bool breakpoint_gate_open(const struct breakpoint_gate *g)
@@ -144,7 +144,7 @@ static void look_at_trial(struct breakpoint_gate *g)
 		/* another process has it, or had */
 		stray_read(&g->known);
 		if (stray_verdict(&g->known) == STRAY_UNTRIED)
-			try_out(g);
+			begin_trial(g);
 	}
 }
 
@@ -157,7 +157,7 @@ static void look_at_victims(struct breakpoint_gate *g, bool armed)
 		return;
 	stray_watch_read(g->watch, &v);
 	if (v.signals > g->victim.signals && armed) {
-		learn(g, v.signals - g->victim.signals);
+		learn_signals(g, v.signals - g->victim.signals);
 		g->ends_programs = true;
 	}
 	g->victim = v;

@@ -73,12 +73,12 @@ double plan_uncertain(const struct plan_link *l)
 
 /* ---- worth ---- */
 
-static double share_of(const struct plan_func *callee, const struct plan_link *l)
+static double share_of_entries(const struct plan_func *callee, const struct plan_link *l)
 {
 	return callee->entries > 0 ? l->rec.seen / callee->entries : 0;
 }
 
-static bool rate_known(const struct plan *p, const struct plan_func *f)
+static bool function_rate_known(const struct plan *p, const struct plan_func *f)
 {
 	return plan_has_graph(f) && f->rate[0] != PLAN_NONE && !p->link[f->rate[0]].off &&
 	       plan_uncertain(&p->link[f->rate[0]]) < KNOWN_RATE;
@@ -92,7 +92,7 @@ static void add_callee(struct plan *p, uint32_t i, double factor)
 		const struct plan_link *l = &p->link[f->caller[k]];
 
 		if (l->parent_func != i)
-			p->func[l->parent_func].need[l->parent] += factor * share_of(f, l) * f->incl;
+			p->func[l->parent_func].need[l->parent] += factor * share_of_entries(f, l) * f->incl;
 	}
 }
 
@@ -232,7 +232,7 @@ void plan_worth(struct plan *p)
 	}
 	set_needs(p, true);
 	for (uint32_t i = 0; i < p->funcs; i++)
-		add_callee(p, i, rate_known(p, &p->func[i]) ? 0.2 : 1);
+		add_callee(p, i, function_rate_known(p, &p->func[i]) ? 0.2 : 1);
 	for (uint32_t i = 0; i < p->funcs; i++)
 		if (plan_has_graph(&p->func[i]))
 			sum_regions(p, &p->func[i]);
@@ -245,12 +245,12 @@ double plan_hangs_below(const struct plan *p, const struct plan_link *l)
 	const struct plan_func *f = &p->func[l->child_func];
 
 	if (l->rec.flags & FMT_CL_CALL)
-		return share_of(f, l) * f->incl;
+		return share_of_entries(f, l) * f->incl;
 	return l->child ? f->region[l->child] : f->incl;
 }
 
 /* Hits; what crawls beside breakpoints; and while one window is open there is no other. */
-static double cost_of(const struct plan *p, const struct plan_link *l)
+static double window_cost(const struct plan *p, const struct plan_link *l)
 {
 	const struct plan_func *f = &p->func[l->child_func];
 	double slow = plan_line_share(p, f->module, f->runs.node[l->child].addr) * (p->near - 1);
@@ -300,7 +300,7 @@ static double gain(const struct plan *p, const struct plan_link *l)
 	if (l->rec.how != FMT_CL_RATE)
 		windows = fmax(windows / 4,
 			       fmin(windows, 1 + l->x / (l->rec.how == FMT_CL_TRIPS ? FULL_TRIPS : FULL_RATIO)));
-	return worth / ((2.0 * windows + 1) * (1 + 2.0 * l->fails) * cost_of(p, l));
+	return worth / ((2.0 * windows + 1) * (1 + 2.0 * l->fails) * window_cost(p, l));
 }
 
 /* ---- which link ---- */
@@ -428,7 +428,7 @@ static struct plan_slot slot_at(const struct plan *p, uint32_t i, uint32_t n, ui
 
 /* Threads are met when they have begun long since: their function's end is still to come. A block that
  * every run passes and that returns. */
-static uint64_t end_of(const struct plan *p, const struct plan_func *f)
+static uint64_t end_of_function(const struct plan *p, const struct plan_func *f)
 {
 	const struct cfg *c = &f->runs.cfg;
 
@@ -444,14 +444,14 @@ static uint64_t end_of(const struct plan *p, const struct plan_func *f)
 
 /* It is another link then: what was seen of the entry says nothing about the end. In windows of whole processes threads
  * are seen to begin. */
-static uint32_t take_end(struct plan *p, uint32_t link, struct plan_slot *slot)
+static uint32_t choose_end(struct plan *p, uint32_t link, struct plan_slot *slot)
 {
 	uint32_t i = p->link[link].child_func;
 	const struct plan_link *l = &p->link[link];
 	uint64_t end;
 
 	if (p->whole_process || l->child || (!l->at_end && (l->windows < END_WINDOWS || l->y > 0)) ||
-	    !(end = end_of(p, &p->func[i])))
+	    !(end = end_of_function(p, &p->func[i])))
 		return link;
 	if (!l->at_end) {
 		plan_void(p, link);
@@ -483,7 +483,7 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 		if (link == PLAN_NONE)
 			break;
 		job->slot[job->slots] = slot_at(p, t.func, t.node, RATE_HITS, false);
-		link = take_end(p, link, &job->slot[job->slots]);
+		link = choose_end(p, link, &job->slot[job->slots]);
 		if (link == PLAN_NONE)
 			break;
 		job->slots++;

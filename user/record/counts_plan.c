@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proc/ehframe.h"
 #include "util/grow.h"
 #include "util/random.h"
 
@@ -97,7 +96,7 @@ void plan_free(struct plan *p)
 	free(p);
 }
 
-static void failed(struct plan *p, int err)
+static void note_failure(struct plan *p, int err)
 {
 	if (err && !p->error)
 		p->error = err;
@@ -106,7 +105,7 @@ static void failed(struct plan *p, int err)
 /* What is cumulative, and may be as it was when it was written last. */
 static void put_changed(struct plan *p, enum fmt_section section, uint32_t id, const void *rec, uint32_t size)
 {
-	failed(p, store_put_changed(p->store, section, id, rec, size));
+	note_failure(p, store_put_changed(p->store, section, id, rec, size));
 }
 
 /* ---- functions ---- */
@@ -116,14 +115,12 @@ static bool in_file(const struct module *m)
 	return m->kind == FMT_MOD_FILE || m->kind == FMT_MOD_VDSO;
 }
 
-static bool bounds_of(struct module *m, uint64_t addr, uint64_t *start, uint64_t *end)
+static bool bounds_in_file(void *module, uint64_t addr, uint64_t *start, uint64_t *end)
 {
-	const struct ehframe *f = in_file(m) ? module_ehframe(m) : NULL;
-
-	return f && ehframe_function(f, addr, start, end);
+	return in_file(module) && module_code_bounds(module, addr, start, end);
 }
 
-static uint32_t add_func(struct plan *p, struct module *m, uint64_t start, uint64_t end, uint32_t flags)
+static uint32_t add_plan_func(struct plan *p, struct module *m, uint64_t start, uint64_t end, uint32_t flags)
 {
 	if (!GROW(p->func, p->funcs, p->func_cap, 64))
 		return PLAN_NONE;
@@ -146,7 +143,7 @@ uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr)
 	uint32_t flags = 0, id;
 	bool added;
 
-	if (bounds_of(m, vaddr, &start, &end)) {
+	if (bounds_in_file(m, vaddr, &start, &end)) {
 		k.addr = start;
 	} else {
 		flags = in_file(m) ? FMT_CF_BARE : FMT_CF_VOLATILE;
@@ -161,7 +158,7 @@ uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr)
 		p->stats.past_functions++;
 		return PLAN_NONE;
 	}
-	return add_func(p, m, start, end, flags);
+	return add_plan_func(p, m, start, end, flags);
 }
 
 bool plan_function(const struct plan *p, uint32_t i, struct module **m, uint64_t *start)
@@ -313,16 +310,6 @@ uint32_t plan_rate_link(struct plan *p, uint32_t f, uint32_t node)
 
 /* ---- graphs ---- */
 
-static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	return module_read(ctx, addr, buf, len);
-}
-
-static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
-{
-	return bounds_of(ctx, addr, start, end);
-}
-
 static void write_node(struct plan *p, const struct plan_func *f, uint32_t n)
 {
 	const struct runs_node *k = &f->runs.node[n];
@@ -357,7 +344,7 @@ static void write_blocks(struct plan *p, const struct plan_func *f)
 
 		rec.bytes = (uint32_t)(end - rec.addr);
 		if (f->runs.node_of[b] != CFG_NONE)
-			failed(p, store_put(p->store, FMT_COUNTS_BLOCK, &rec, sizeof(rec)));
+			note_failure(p, store_put(p->store, FMT_COUNTS_BLOCK, &rec, sizeof(rec)));
 	}
 }
 
@@ -468,7 +455,7 @@ void plan_hang(struct plan *p, uint32_t i)
 	hang_anew(p, i);
 }
 
-static bool allocate(struct plan_func *f)
+static bool allocate_nodes(struct plan_func *f)
 {
 	size_t n = f->runs.nodes;
 
@@ -490,7 +477,9 @@ static bool allocate(struct plan_func *f)
 bool plan_build(struct plan *p, uint32_t i)
 {
 	struct plan_func *f = &p->func[i];
-	struct block_code code = { .id = f->module->id, .read = read_code, .bounds = code_bounds, .ctx = f->module };
+	struct block_code code = {
+		.id = f->module->id, .read = module_code_read, .bounds = bounds_in_file, .ctx = f->module
+	};
 	uint32_t budget = PLAN_INDUCT_ONCE, early;
 	int rc;
 
@@ -504,7 +493,7 @@ bool plan_build(struct plan *p, uint32_t i)
 	rc = f->rec.end - f->rec.start > PLAN_FUNCTION_MAX
 		     ? -E2BIG
 		     : runs_build(&code, f->rec.start, f->rec.end, &budget, &f->runs);
-	if (!rc && !allocate(f))
+	if (!rc && !allocate_nodes(f))
 		rc = -ENOMEM;
 	if (rc) {
 		runs_release(&f->runs);
@@ -535,7 +524,7 @@ bool plan_build(struct plan *p, uint32_t i)
 /* ---- callers ---- */
 
 /* A stub that only jumps on through memory: the callee runs once for each call of it. */
-static bool is_stub(struct module *m, uint64_t target)
+static bool target_is_stub(struct module *m, uint64_t target)
 {
 	uint8_t bytes[32];
 	size_t len = module_read(m, target, bytes, sizeof(bytes));
@@ -581,7 +570,8 @@ static uint32_t new_caller(struct plan *p, uint32_t callee, struct module *m, ui
 	if (!call || (node = p->func[caller].runs.node_of[call->block]) == CFG_NONE)
 		return PLAN_NONE;
 	once = !(p->func[callee].rec.flags & FMT_CF_RECURSIVE) && call->target &&
-	       ((call->target == p->func[callee].rec.start && m == p->func[callee].module) || is_stub(m, call->target));
+	       ((call->target == p->func[callee].rec.start && m == p->func[callee].module) ||
+		target_is_stub(m, call->target));
 	from = &p->func[caller];
 	if (!GROW(from->out, from->outs, from->out_cap, 8))
 		return PLAN_NONE;
@@ -671,7 +661,7 @@ static void age(struct plan *p)
 }
 
 /* Time that a graph would tell of: of samples; or of bursts, which pass through what samples seldom meet. */
-static double takes(const struct plan *p, const struct plan_func *f)
+static double time_worth_graph(const struct plan *p, const struct plan_func *f)
 {
 	double by_bursts = f->bursts >= SAMPLES_MIN && p->replayed > 0 ? f->replayed / p->replayed * p->total : 0;
 
@@ -695,8 +685,8 @@ void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void))
 		for (uint32_t i = 0; i < p->funcs; i++) {
 			const struct plan_func *f = &p->func[i];
 
-			if (!f->tried && takes(p, f) > most) {
-				most = takes(p, f);
+			if (!f->tried && time_worth_graph(p, f) > most) {
+				most = time_worth_graph(p, f);
 				best = i;
 			}
 		}

@@ -34,7 +34,7 @@ struct replayed {
 
 /* ---- what ran ---- */
 
-static bool place_of(const struct replayed *r, uint64_t runtime, struct module **m, uint64_t *vaddr)
+static bool place_of_runtime(const struct replayed *r, uint64_t runtime, struct module **m, uint64_t *vaddr)
 {
 	/* as for a return address: one past it */
 	if (!r->place(r->ctx, runtime + 1, m, vaddr))
@@ -71,7 +71,7 @@ static uint32_t func_at(struct replayed *r, uint64_t ip)
 	if (r->last != PLAN_NONE && ip - r->bias >= r->p->func[r->last].rec.start &&
 	    ip - r->bias < r->p->func[r->last].rec.end)
 		return r->last;
-	r->last = place_of(r, ip, &m, &vaddr) ? plan_func_at(r->p, m, vaddr) : PLAN_NONE;
+	r->last = place_of_runtime(r, ip, &m, &vaddr) ? plan_func_at(r->p, m, vaddr) : PLAN_NONE;
 	if (r->last != PLAN_NONE && !enter(r->p, r->last))
 		r->last = PLAN_NONE;
 	r->bias = ip - vaddr;
@@ -99,7 +99,7 @@ static void count_nodes(struct replayed *r)
 }
 
 /* A burst that came nowhere is all where it began. */
-static void begun(struct replayed *r)
+static void stay_at_start(struct replayed *r)
 {
 	struct fmt_counts_func *f;
 
@@ -141,7 +141,7 @@ static void count_call(struct replayed *r, const struct emu_call *c)
 	struct plan *p = r->p;
 	struct module *m, *from;
 	uint64_t vaddr, ret;
-	uint32_t i = place_of(r, c->target, &m, &vaddr) ? plan_func_at(p, m, vaddr) : PLAN_NONE, link;
+	uint32_t i = place_of_runtime(r, c->target, &m, &vaddr) ? plan_func_at(p, m, vaddr) : PLAN_NONE, link;
 	double all;
 
 	if (i == PLAN_NONE || p->func[i].rec.start != vaddr || !plan_has_graph(&p->func[i]) || !enter(p, i) ||
@@ -199,7 +199,7 @@ static int put_held(struct plan *p, uint32_t link, uint64_t armed, uint64_t ende
 	return store_put(p->store, FMT_COUNTS_WINDOW, &rec, sizeof(rec));
 }
 
-static unsigned together(const struct plan_link *l)
+static unsigned windows_held_by_one(const struct plan_link *l)
 {
 	unsigned n = 1;
 
@@ -225,7 +225,7 @@ static uint32_t rival_of(struct plan *p, uint32_t link)
 	return l;
 }
 
-static void add(struct replayed *r, uint32_t link, double anchor, double child)
+static void add_replayed_link(struct replayed *r, uint32_t link, double anchor, double child)
 {
 	uint32_t rival;
 	struct plan_link *l;
@@ -236,7 +236,7 @@ static void add(struct replayed *r, uint32_t link, double anchor, double child)
 	l = &r->p->link[rival];
 	l->held_anchor += anchor;
 	l->held_child += child;
-	if (++l->held >= together(l))
+	if (++l->held >= windows_held_by_one(l))
 		err = put_held(r->p, rival, r->b->time, r->b->ended, r->b->pid, r->b->tid);
 	r->err = r->err ? r->err : err;
 }
@@ -263,20 +263,21 @@ static void count_links(struct replayed *r, uint32_t i)
 		uint32_t link = p->func[i].inner[k];
 
 		if (asked(&p->link[link]))
-			add(r, link, p->func[i].runs_now[p->link[link].parent],
-			    p->func[i].runs_now[p->link[link].child]);
+			add_replayed_link(r, link, p->func[i].runs_now[p->link[link].parent],
+					  p->func[i].runs_now[p->link[link].child]);
 	}
 	for (uint32_t k = 0; k < p->func[i].outs; k++) {
 		uint32_t link = p->func[i].out[k];
 
 		/* calls of what calls itself: see below */
 		if (asked(&p->link[link]) && !(p->func[p->link[link].child_func].rec.flags & FMT_CF_RECURSIVE))
-			add(r, link, p->func[i].runs_now[p->link[link].parent], calls_through(p, link));
+			add_replayed_link(r, link, p->func[i].runs_now[p->link[link].parent], calls_through(p, link));
 	}
 	/* of calls from outside, together: how many runs come of each */
 	for (uint32_t k = 0; (p->func[i].rec.flags & FMT_CF_RECURSIVE) && k < p->func[i].callers; k++)
 		if (asked(&p->link[p->func[i].caller[k]]) && p->link[p->func[i].caller[k]].parent_func != i)
-			add(r, p->func[i].caller[k], p->func[i].all_now - p->func[i].own_now, p->func[i].all_now);
+			add_replayed_link(r, p->func[i].caller[k], p->func[i].all_now - p->func[i].own_now,
+					  p->func[i].all_now);
 }
 
 /* Early, before much is measured by what seldom runs. */
@@ -306,9 +307,9 @@ static int put_burst(const struct replayed *r)
 					.own_us = (uint32_t)(r->b->own_ns / 1000) };
 	struct module *m;
 
-	if (place_of(r, r->b->ip, &m, &rec.ip))
+	if (place_of_runtime(r, r->b->ip, &m, &rec.ip))
 		rec.module = m->id;
-	if (place_of(r, e->end_ip, &m, &rec.end_ip))
+	if (place_of_runtime(r, e->end_ip, &m, &rec.end_ip))
 		rec.end_module = m->id;
 	return store_put(r->p->store, FMT_COUNTS_BURST, &rec, sizeof(rec));
 }
@@ -321,7 +322,7 @@ int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn plac
 	p->last_burst = b->time;
 	for (size_t k = 0; k < b->counts; k++)
 		r.all += (double)b->count[k].runs;
-	begun(&r);
+	stay_at_start(&r);
 	count_nodes(&r);
 	count_cuts(&r);
 	for (size_t k = 0; k < b->calls; k++)

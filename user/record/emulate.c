@@ -90,7 +90,7 @@ static bool page(void *ctx, uint64_t addr, uint8_t *buf)
 	return true;
 }
 
-static bool function(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+static bool function_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
 {
 	const struct ehframe *f;
 	struct place at;
@@ -114,7 +114,7 @@ static bool fixed(void *ctx, uint64_t addr, size_t len)
 }
 
 /* A return address or one past an instruction: what lies before it. */
-static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
+static bool place_of_return(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
 {
 	struct place at;
 
@@ -145,7 +145,7 @@ static uint64_t stack_end(struct emulate *r, uint32_t pid, uint64_t sp)
 													: 0;
 }
 
-static void forget(struct emulate *r)
+static void forget_run(struct emulate *r)
 {
 	emu_forget(r->emu);
 	emulate_data_forget(r->flow);
@@ -153,7 +153,7 @@ static void forget(struct emulate *r)
 
 /* ---- one burst ---- */
 
-static void tally(struct emulate *r, const struct plan_burst *b)
+static void tally_burst(struct emulate *r, const struct plan_burst *b)
 {
 	struct emu_touched t;
 
@@ -176,7 +176,7 @@ static void of_process(struct emulate *r, uint32_t pid)
 {
 	if (r->pid == pid)
 		return;
-	forget(r);
+	forget_run(r);
 	emu_pages_forget(r->likely);
 	r->pid = pid;
 }
@@ -184,7 +184,7 @@ static void of_process(struct emulate *r, uint32_t pid)
 /* The pages that a burst will touch must be as old as its registers: what compares the two goes wrong otherwise, and
  * most of a compressor's turns do. So they are asked for before the sample is there. Of several processes, of the one
  * that was met now: as often as it runs. */
-static void ask(struct emulate *r, uint32_t pid, uint64_t now)
+static void ask_for_pages(struct emulate *r, uint32_t pid, uint64_t now)
 {
 	uint64_t addr[SAMPLER_PAGES], slot[SAMPLER_SLOTS];
 	uint32_t count, slots;
@@ -223,10 +223,10 @@ static int burst(struct emulate *r, const struct sample *m)
 		b.call = emu_calls(r->emu, &b.calls);
 		b.cut = emu_cuts(r->emu, &b.cuts);
 		emu_pages_run(r->likely, r->emu, m->page, m->pages);
-		tally(r, &b);
+		tally_burst(r, &b);
 		/* one that never could read anything says nothing */
 		if (!r->denied)
-			err = plan_replayed(r->plan, &b, place, r);
+			err = plan_replayed(r->plan, &b, place_of_return, r);
 		if (!r->denied && !err)
 			err = emulate_data_end(r->flow, r->emu, r->count, b.counts, b.result.insns);
 	}
@@ -269,14 +269,14 @@ int emulate_fresh(struct emulate *r, const struct sample *m)
 		sampler_want_none(session_sampler(r->s));
 	else if (!emulate_when_sample(&r->when))
 		return 0;
-	ask(r, m->pid, now);
+	ask_for_pages(r, m->pid, now);
 	return 0;
 }
 
 void emulate_event(struct emulate *r, const struct sample *m)
 {
 	if (r && m->pid == r->pid && (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || (m->flags & SF_EXEC)))
-		forget(r);
+		forget_run(r);
 }
 
 void emulate_poll(struct emulate *r, uint64_t now)
@@ -335,7 +335,7 @@ struct emulate *emulate_new(struct session *s, struct plan *plan, double part)
 	emulate_when_begin(&r->when, part, ledger_rate(session_ledger(s), ACCOUNT_BURSTS), (double)session_period(s),
 			   clock_now());
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
-	r->env = (struct emu_env){ .code = code, .page = page, .function = function, .fixed = fixed, .ctx = r };
+	r->env = (struct emu_env){ .code = code, .page = page, .function = function_bounds, .fixed = fixed, .ctx = r };
 	r->emu = emu_new(&r->env);
 	r->flow = emulate_data_new(session_store(s), &place_of, clock_now());
 	r->likely = emu_pages_new();

@@ -157,7 +157,7 @@ static uint32_t site_at(struct emulate_data *f, uint64_t ip)
 }
 
 /* As one that this burst met. */
-static struct site *meet(struct emulate_data *f, uint64_t ip, uint32_t *index)
+static struct site *meet_site(struct emulate_data *f, uint64_t ip, uint32_t *index)
 {
 	uint32_t i = site_at(f, ip);
 
@@ -198,8 +198,8 @@ static struct pair *pair_of(struct emulate_data *f, uint32_t reader, uint32_t wr
 }
 
 /* Each of all has the same chance to stay. */
-static void draw(struct emulate_data *f, struct fmt_burst_item *from, uint32_t *held, uint32_t most, uint64_t *all,
-		 const struct emu_access *a, uint32_t site)
+static void draw_item(struct emulate_data *f, struct fmt_burst_item *from, uint32_t *held, uint32_t most, uint64_t *all,
+		      const struct emu_access *a, uint32_t site)
 {
 	uint64_t at = *held < most ? (*held)++ : random_next(&f->random) % (*all + 1);
 
@@ -208,12 +208,12 @@ static void draw(struct emulate_data *f, struct fmt_burst_item *from, uint32_t *
 		from[at] = (struct fmt_burst_item){ .addr = a->addr, .site = site + 1, .size = a->size };
 }
 
-static bool on_stack(const struct emulate_data *f, uint64_t addr, uint64_t sp)
+static bool is_on_stack(const struct emulate_data *f, uint64_t addr, uint64_t sp)
 {
 	return sp && addr + RED_ZONE >= sp && addr < f->stack_end;
 }
 
-static unsigned bin_of(uint32_t instructions)
+static unsigned age_bin(uint32_t instructions)
 {
 	unsigned b = 31 - (unsigned)__builtin_clz(instructions ? instructions : 1);
 
@@ -230,11 +230,11 @@ void emulate_data_access(void *ctx, const struct emu_access *a)
 		f->no_memory = true;
 }
 
-static void take_access(struct emulate_data *f, const struct emu_access *a)
+static void follow_access(struct emulate_data *f, const struct emu_access *a)
 {
 	uint32_t i, writer = NOWHERE;
-	struct site *s = meet(f, a->ip, &i);
-	bool stack = on_stack(f, a->addr, a->sp);
+	struct site *s = meet_site(f, a->ip, &i);
+	bool stack = is_on_stack(f, a->addr, a->sp);
 	struct pair *p;
 
 	if (!s)
@@ -249,20 +249,20 @@ static void take_access(struct emulate_data *f, const struct emu_access *a)
 		if (writer == NOWHERE)
 			return;
 	} else {
-		draw(f, f->item, &f->head.loads, LOADS, &f->loads, a, i);
+		draw_item(f, f->item, &f->head.loads, LOADS, &f->loads, a, i);
 	}
 	p = pair_of(f, i, writer);
 	if (p)
-		p->now[bin_of(a->writer ? a->age : a->at + 1)] += a->size;
+		p->now[age_bin(a->writer ? a->age : a->at + 1)] += a->size;
 }
 
-static void take_written(void *ctx, const struct emu_access *a)
+static void note_write(void *ctx, const struct emu_access *a)
 {
 	struct emulate_data *f = ctx;
 	uint32_t i = site_at(f, a->ip);
 
-	if (i != NOWHERE && a->at < f->insns && !on_stack(f, a->addr, f->lowest))
-		draw(f, f->item + LOADS, &f->head.stores, STORES, &f->stores, a, i);
+	if (i != NOWHERE && a->at < f->insns && !is_on_stack(f, a->addr, f->lowest))
+		draw_item(f, f->item + LOADS, &f->head.stores, STORES, &f->stores, a, i);
 }
 
 static void site_to_part(struct emulate_data *f, uint32_t i)
@@ -292,7 +292,7 @@ static void pair_to_part(struct emulate_data *f, uint32_t i)
 		p->part[b] += (float)p->now[b];
 }
 
-static void add_up(struct emulate_data *f)
+static void sum_burst(struct emulate_data *f)
 {
 	for (uint32_t k = 0; k < f->met_site.count; k++) {
 		struct site *s = &f->site[f->met_site.item[k]];
@@ -397,7 +397,7 @@ int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct e
 	f->part.time = f->part.bursts++ ? f->part.time : f->head.time;
 	for (size_t k = 0; k < counts; k++) {
 		uint32_t i = site_at(f, count[k].ip);
-		struct site *s = i != NOWHERE && f->site[i].wanted ? meet(f, count[k].ip, &i) : NULL;
+		struct site *s = i != NOWHERE && f->site[i].wanted ? meet_site(f, count[k].ip, &i) : NULL;
 
 		if (s)
 			s->ran += count[k].runs;
@@ -405,10 +405,10 @@ int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct e
 	f->insns = insns;
 	for (uint32_t k = 0; k < f->accesses; k++)
 		if (f->access[k].at < insns)
-			take_access(f, &f->access[k]);
+			follow_access(f, &f->access[k]);
 	/* where a store that was taken back came last, nobody is known to have been before it */
-	emu_written(e, take_written, f);
-	add_up(f);
+	emu_written(e, note_write, f);
+	sum_burst(f);
 	if (f->no_memory)
 		return -ENOMEM;
 	err = f->head.loads + f->head.stores ? put_data(f) : 0;

@@ -57,7 +57,7 @@ static int make_map(enum bpf_map_type type)
 	return fd < 0 ? -errno : fd;
 }
 
-static void refused(struct feature *f, const char *what, int error)
+static void bpf_refused(struct feature *f, const char *what, int error)
 {
 	feature_set(f, FEATURE_NO, "%s: %s", what, strerror(error));
 	if (error == EPERM || error == EACCES)
@@ -85,7 +85,7 @@ void probe_bpf(struct feature *f)
 		}
 		close(prog);
 	} else {
-		refused(f, map < 0 ? "bpf() is refused" : "a test program does not load", -prog);
+		bpf_refused(f, map < 0 ? "bpf() is refused" : "a test program does not load", -prog);
 		feature_means(f, "no recording: registers and stacks are collected by a BPF program");
 	}
 	if (map >= 0)
@@ -101,7 +101,7 @@ void probe_bpf_ring(struct feature *f)
 		close(map);
 		return;
 	}
-	refused(f, "a ring buffer cannot be made", -map);
+	bpf_refused(f, "a ring buffer cannot be made", -map);
 	feature_means(f, "no recording: samples travel through it");
 }
 
@@ -144,7 +144,7 @@ static uint64_t count_of(int map)
 	return bpf_map_lookup_elem(map, &key, &v) ? 0 : v;
 }
 
-static void judge(struct feature *f, uint64_t seen, unsigned want)
+static void judge_self_test(struct feature *f, uint64_t seen, unsigned want)
 {
 	feature_set(f, seen == want ? FEATURE_YES : FEATURE_NO,
 		    "self-test: a program on an own function ran %" PRIu64 " of %u times", seen, want);
@@ -163,7 +163,7 @@ static void try_multi(struct feature *f, int attach_type, unsigned runs_per_call
 
 	dl_iterate_phdr(find_place, &at);
 	if (prog < 0) {
-		refused(f, "the test program is refused", -prog);
+		bpf_refused(f, "the test program is refused", -prog);
 	} else if (!at.offset) {
 		feature_set(f, FEATURE_UNKNOWN, "the own program file was not found");
 	} else {
@@ -172,11 +172,11 @@ static void try_multi(struct feature *f, int attach_type, unsigned runs_per_call
 		link.offsets = (uintptr_t)&at.offset;
 		fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link));
 		if (fd < 0) {
-			refused(f, "this kernel does not attach it", errno);
+			bpf_refused(f, "this kernel does not attach it", errno);
 		} else {
 			for (unsigned i = 0; i < calls; i++)
 				probe_me();
-			judge(f, count_of(map), calls * runs_per_call);
+			judge_self_test(f, count_of(map), calls * runs_per_call);
 			close(fd);
 		}
 	}
@@ -243,5 +243,5 @@ void probe_uprobe_pmu(struct feature *f)
 	if (read(fd, &hits, sizeof(hits)) != sizeof(hits))
 		hits = 0;
 	close(fd);
-	judge(f, hits, 3);
+	judge_self_test(f, hits, 3);
 }

@@ -19,13 +19,13 @@
 
 #define PMUS "/sys/bus/event_source/devices/"
 
-static int open_event(struct perf_event_attr *attr, int pid, int cpu)
+static int try_event(struct perf_event_attr *attr, int pid, int cpu)
 {
 	attr->size = sizeof(*attr);
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static bool counted(int fd, uint64_t *count)
+static bool read_count(int fd, uint64_t *count)
 {
 	return read(fd, count, sizeof(*count)) == sizeof(*count);
 }
@@ -49,7 +49,7 @@ static bool delivers(int fd)
 	return any;
 }
 
-static void refused(struct feature *f, const char *what, int error)
+static void perf_refused(struct feature *f, const char *what, int error)
 {
 	feature_set(f, FEATURE_NO, "%s: %s", what, strerror(error));
 	if (error == ENOSYS)
@@ -70,15 +70,15 @@ void probe_timer(struct feature *f)
 					.sample_freq = 1000,
 					.sample_type = PERF_SAMPLE_IP,
 					.disabled = 1 };
-	int fd = open_event(&attr, 0, -1), wide;
+	int fd = try_event(&attr, 0, -1), wide;
 	bool kernel = fd >= 0;
 
 	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
 		attr.exclude_kernel = 1;
-		fd = open_event(&attr, 0, -1);
+		fd = try_event(&attr, 0, -1);
 	}
 	if (fd < 0) {
-		refused(f, "cpu-clock events cannot be opened", errno);
+		perf_refused(f, "cpu-clock events cannot be opened", errno);
 		feature_means(f, "no recording: the timer is the base of the soft engine");
 		return;
 	}
@@ -90,7 +90,7 @@ void probe_timer(struct feature *f)
 		return;
 	}
 	close(fd);
-	wide = open_event(&attr, -1, 0);
+	wide = try_event(&attr, -1, 0);
 	if (wide >= 0)
 		close(wide);
 	if (kernel && wide >= 0) {
@@ -122,7 +122,7 @@ static int fire(uint32_t type, void *addr, uint64_t len, unsigned rounds, void (
 					.exclude_kernel = 1,
 					.exclude_hv = 1,
 					.disabled = 1 };
-	int fd = open_event(&attr, 0, -1);
+	int fd = try_event(&attr, 0, -1);
 	uint64_t hits = 0;
 
 	if (fd < 0)
@@ -131,7 +131,7 @@ static int fire(uint32_t type, void *addr, uint64_t len, unsigned rounds, void (
 	for (unsigned i = 0; i < rounds; i++)
 		touch();
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!counted(fd, &hits))
+	if (!read_count(fd, &hits))
 		hits = 0;
 	close(fd);
 	return (int)hits;
@@ -161,7 +161,7 @@ static unsigned free_slots(void)
 						.exclude_kernel = 1,
 						.disabled = 1 };
 
-		fds[n] = open_event(&attr, 0, -1);
+		fds[n] = try_event(&attr, 0, -1);
 		if (fds[n] < 0)
 			break;
 		n++;
@@ -186,7 +186,7 @@ void probe_breakpoints(struct feature *f)
 				    "all slots are taken: a debugger or a CPU-wide breakpoint holds them");
 			feature_enable(f, "ps -eo pid,args | grep -E 'gdb|lldb|perf'   (and end what holds them)");
 		} else {
-			refused(f, "a breakpoint on an own variable is refused", error);
+			perf_refused(f, "a breakpoint on an own variable is refused", error);
 		}
 		feature_means(
 			f,
@@ -259,7 +259,7 @@ void probe_pmu(struct feature *f)
 		.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS, .exclude_kernel = 1, .exclude_hv = 1
 	};
 	char found[120] = "", kind[64] = "";
-	int fd = open_event(&attr, 0, -1), error = errno;
+	int fd = try_event(&attr, 0, -1), error = errno;
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -272,7 +272,7 @@ void probe_pmu(struct feature *f)
 	if (fd >= 0) {
 		for (volatile int i = 0; i < 100000; i++)
 			;
-		bool counts = counted(fd, &n) && n > 100000;
+		bool counts = read_count(fd, &n) && n > 100000;
 
 		close(fd);
 		feature_set(f, counts ? FEATURE_YES : FEATURE_NO, "%s%s%s%s", *found ? found : "hardware events",
@@ -317,7 +317,7 @@ static bool encodings(const struct pmu_cpu *cpu, const char *sysfs, char *text, 
 		for (int i = 0; i < n; i++) {
 			char one[160];
 			size_t len = strlen(text);
-			int fd = events[i].has_leader ? open_event(&events[i].leader, 0, -1) : -1;
+			int fd = events[i].has_leader ? try_event(&events[i].leader, 0, -1) : -1;
 			int member;
 
 			pmu_event_text(&events[i], one, sizeof(one));

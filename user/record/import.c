@@ -21,7 +21,7 @@ struct import {
 };
 
 /* What kind of sample an event's records are: perf says it nowhere in one word. */
-static enum sample_kind kind_of(const struct perfdata_event *ev, const struct sample *s)
+static enum sample_kind sample_kind_of(const struct perfdata_event *ev, const struct sample *s)
 {
 	if (s->kind == SAMPLE_ACCESS && s->addr && (s->flags & (SF_LOAD | SF_STORE)))
 		return SAMPLE_ACCESS;
@@ -56,7 +56,7 @@ static void add_size(struct import *im, uint32_t module, struct fmt_access *a)
 	}
 }
 
-static int take_access(struct import *im, const struct sample *s)
+static int write_access(struct import *im, const struct sample *s)
 {
 	struct fmt_access a = { .time = s->time,
 				.addr = s->addr,
@@ -105,7 +105,7 @@ static int take_tick(struct import *im, const struct sample *s, enum sample_kind
 	return store_put(im->out, FMT_SAMPLE, &r, sizeof(r));
 }
 
-static int on_sample(void *ctx, const struct sample *in)
+static int import_sample(void *ctx, const struct sample *in)
 {
 	struct import *im = ctx;
 	struct sample s = *in;
@@ -135,8 +135,8 @@ static int on_sample(void *ctx, const struct sample *in)
 	case SAMPLE_AUX: return 0;
 	default: break;
 	}
-	kind = kind_of(perfdata_event(im->in, s.source), &s);
-	return kind == SAMPLE_ACCESS ? take_access(im, &s) : take_tick(im, &s, kind);
+	kind = sample_kind_of(perfdata_event(im->in, s.source), &s);
+	return kind == SAMPLE_ACCESS ? write_access(im, &s) : take_tick(im, &s, kind);
 }
 
 static void write_counter(void *ctx, const char *name, uint64_t value, bool loss)
@@ -147,7 +147,7 @@ static void write_counter(void *ctx, const char *name, uint64_t value, bool loss
 	store_put(im->out, FMT_COUNTER, &c, sizeof(c));
 }
 
-static void write_meta(struct import *im, const char *path)
+static void copy_perf_meta(struct import *im, const char *path)
 {
 	static const char *const pass_on[][2] = { { "hostname", "host" },
 						  { "osrelease", "kernel" },
@@ -213,8 +213,8 @@ int import_run(struct perfdata *in, const char *path, const char *out, const str
 	im.attr = attr_new(im.out, &ao, e);
 	err = im.attr ? 0 : -ENOMEM;
 	if (!err) {
-		write_meta(&im, path);
-		err = perfdata_read(in, on_sample, &im, e);
+		copy_perf_meta(&im, path);
+		err = perfdata_read(in, import_sample, &im, e);
 	}
 	if (!err)
 		err = attr_finish(im.attr, e);

@@ -59,7 +59,7 @@ double ledger_left_by_timer(double took, double planned)
 	return took > planned ? fmax(LEAST_PART, (1 - took) / (1 - planned)) : 1;
 }
 
-static void share_out(struct ledger *l)
+static void share_out_budget(struct ledger *l)
 {
 	double left = l->budget, weights = 0;
 
@@ -86,19 +86,19 @@ void ledger_open(struct ledger *l, double budget)
 	*l = (struct ledger){ .budget = budget, .running = 1 };
 	for (int i = 0; i < ACCOUNTS; i++)
 		l->of[i].part = 1;
-	share_out(l);
+	share_out_budget(l);
 }
 
 void ledger_use(struct ledger *l, enum account a)
 {
 	l->of[a].used = true;
-	share_out(l);
+	share_out_budget(l);
 }
 
 void ledger_cut(struct ledger *l, enum account a, double part)
 {
 	l->of[a].part = part;
-	share_out(l);
+	share_out_budget(l);
 }
 
 /* The nearest account above that has a share. */
@@ -116,7 +116,7 @@ double ledger_rate(const struct ledger *l, enum account a)
 
 /* ---- what is earned ---- */
 
-static double worth(const struct ledger *l, int account, double seconds)
+static double allowance(const struct ledger *l, int account, double seconds)
 {
 	return seconds * 1e9 * l->of[account].rate;
 }
@@ -130,7 +130,7 @@ static bool pooled(const struct ledger *l, int account)
 static bool open_below(const struct ledger *l, int account, bool first, double seconds)
 {
 	return pooled(l, account) && (!first || rows[account].first) &&
-	       l->of[account].balance < worth(l, account, seconds);
+	       l->of[account].balance < allowance(l, account, seconds);
 }
 
 /* Shares `ns` out among the accounts below the level, by share; returns what none had room for. */
@@ -145,7 +145,7 @@ static double pour(struct ledger *l, bool first, double ns, double seconds)
 		if (open <= 0)
 			return ns;
 		for (int i = 0; i < ACCOUNTS; i++) {
-			double most = worth(l, i, seconds);
+			double most = allowance(l, i, seconds);
 
 			if (!open_below(l, i, first, seconds))
 				continue;
@@ -190,8 +190,8 @@ void ledger_earn(struct ledger *l, double cpu_ns)
 		double earned = cpu_ns * a->rate;
 
 		if (!pooled(l, i))
-			a->balance = fmin(a->balance + earned, worth(l, i, BALANCE_SECONDS));
-		else if (a->balance < worth(l, i, FILLED_SECONDS))
+			a->balance = fmin(a->balance + earned, allowance(l, i, BALANCE_SECONDS));
+		else if (a->balance < allowance(l, i, FILLED_SECONDS))
 			a->balance += earned * (rows[i].refused ? left : 1);
 		else
 			spare += earned * (rows[i].refused ? left : 1);
@@ -248,7 +248,7 @@ bool ledger_allows(const struct ledger *l, enum account a, double ns)
 	/* What costs more than an account can hold must be possible, too, if rarely: then a full one
 	 * suffices, and the debt delays the next. */
 	enum account of = with_share(a);
-	double most = worth(l, of, BALANCE_SECONDS) * FULL;
+	double most = allowance(l, of, BALANCE_SECONDS) * FULL;
 
 	return !rows[a].refused || (l->of[of].rate > 0 && l->of[of].balance >= fmin(ns, most));
 }
@@ -266,7 +266,7 @@ bool ledger_plenty(const struct ledger *l, enum account a)
 {
 	enum account of = with_share(a);
 
-	return l->of[of].rate > 0 && l->of[of].balance >= worth(l, of, 2 * FILLED_SECONDS);
+	return l->of[of].rate > 0 && l->of[of].balance >= allowance(l, of, 2 * FILLED_SECONDS);
 }
 
 /* ---- what is told ---- */

@@ -57,7 +57,7 @@ size_t located_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+static size_t read_located_code(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct code_ref *r = ctx;
 
@@ -66,7 +66,7 @@ static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
 	return located_code_memory(r->pid, addr, buf, len);
 }
 
-static bool code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
+static bool located_code_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
 {
 	struct code_ref *r = ctx;
 	const struct ehframe *f = module_ehframe(r->module);
@@ -80,8 +80,8 @@ static const struct block_code *code_of(struct located_code *c, uint32_t pid, st
 
 	c->ref = (struct code_ref){ .module = m, .pid = pid };
 	c->code = (struct block_code){ .id = m->id,
-				       .read = read_code,
-				       .bounds = fixed ? code_bounds : NULL,
+				       .read = read_located_code,
+				       .bounds = fixed ? located_code_bounds : NULL,
 				       .volatile_bytes = !fixed,
 				       .ctx = &c->ref };
 	return &c->code;
@@ -97,7 +97,7 @@ const struct block_code *located_code_at(struct located_code *c, uint32_t pid, u
 	return code_of(c, pid, place.module);
 }
 
-static uint64_t function_of(const struct block_code *code, uint64_t code_ip, uint64_t ip)
+static uint64_t function_start(const struct block_code *code, uint64_t code_ip, uint64_t ip)
 {
 	uint64_t start, end;
 
@@ -109,7 +109,7 @@ uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip
 	uint64_t code_ip = 0;
 	const struct block_code *code = located_code_at(c, pid, ip, &code_ip);
 
-	return function_of(code, code_ip, ip);
+	return function_start(code, code_ip, ip);
 }
 
 void located_code_find(struct located_code *c, const struct sample *m, uint32_t stack, struct located *at)
@@ -126,7 +126,7 @@ void located_code_find(struct located_code *c, const struct sample *m, uint32_t 
 uint64_t located_code_function_at(struct located_code *c, const struct sample *m, struct located *at)
 {
 	if (!at->function)
-		at->function = function_of(at->module ? code_of(c, m->pid, at->module) : NULL, at->vaddr, m->ip);
+		at->function = function_start(at->module ? code_of(c, m->pid, at->module) : NULL, at->vaddr, m->ip);
 	return at->function;
 }
 

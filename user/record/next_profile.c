@@ -18,7 +18,7 @@
 #define APART_NS 500000000ull /* from what is done once a second: rates of a moment would say nothing */
 #define MEANWHILE_MS 20       /* while names are sought: a ring holds a second at least */
 
-static bool has_ended(uint64_t tid)
+static bool thread_has_ended(uint64_t tid)
 {
 	return kill((pid_t)tid, 0) && errno == ESRCH;
 }
@@ -125,20 +125,20 @@ static void forget_ended(struct session *s)
 	struct sample ended = { .kind = SAMPLE_EXIT };
 
 	while (map_next(&s->hinted, &pos, &tid, &value))
-		if (has_ended(tid)) {
+		if (thread_has_ended(tid)) {
 			map_del(&s->hinted, tid);
 			sampler_stack_end(s->sampler, (uint32_t)tid, 0);
 		}
 	for (pos = 0; map_next(&s->switches.last, &pos, &tid, &value);)
-		if (has_ended(tid))
+		if (thread_has_ended(tid))
 			switch_rate_exit(&s->switches, (uint32_t)tid);
 	for (pos = 0; map_next(&s->lives.tids, &pos, &tid, &value);)
-		if (has_ended(tid)) {
+		if (thread_has_ended(tid)) {
 			ended.tid = (uint32_t)tid;
 			lives_event(&s->lives, &ended);
 		}
 	for (pos = 0; map_next(&s->lives.pids, &pos, &tid, &value);)
-		if (has_ended(tid))
+		if (thread_has_ended(tid))
 			map_del(&s->lives.pids, tid);
 }
 

@@ -69,13 +69,13 @@ static bool may_copy(const struct sample *m)
 	return !(m->valid & SV_SYSCALL) || sysdir_find(m->syscall);
 }
 
-static void tick(struct access_part *p, bool string, bool kernel)
+static void tell_windows_of_tick(struct access_part *p, bool string, bool kernel)
 {
 	if (p->windows)
 		windows_tick(p->windows, string, kernel);
 }
 
-static int on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
+static int access_on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	struct access_part *p = part;
 	const struct block_result *r;
@@ -84,11 +84,11 @@ static int on_sample(void *part, struct session *s, const struct sample *m, stru
 		return 0;
 	if (m->flags & (SF_KERNEL | SF_RETURNS)) {
 		++*(m->flags & SF_KERNEL ? &p->n.kernel : &p->n.returns);
-		tick(p, false, may_copy(m));
+		tell_windows_of_tick(p, false, may_copy(m));
 		return 0;
 	}
 	r = m->valid & SV_REGS ? located_code_evaluate(p->code, m, at) : NULL;
-	tick(p, r && touches_strings(r), false);
+	tell_windows_of_tick(p, r && touches_strings(r), false);
 	if (!r) {
 		p->n.undecoded++;
 		return 0;
@@ -101,7 +101,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, stru
 
 /* ---- the part ---- */
 
-static int start(void *part, struct session *s, struct err *e)
+static int access_start(void *part, struct session *s, struct err *e)
 {
 	struct targets *t = session_targets(s);
 	struct store_writer *w = session_store(s);
@@ -121,7 +121,7 @@ static int start(void *part, struct session *s, struct err *e)
 	return 0;
 }
 
-static int on_second(void *part, struct session *s, uint64_t now)
+static int access_on_second(void *part, struct session *s, uint64_t now)
 {
 	struct access_part *p = part;
 	const struct block_stats *b = block_cache_stats(located_code_blocks(p->code));
@@ -143,7 +143,7 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	return 0;
 }
 
-static int begun(void *part, struct session *s, struct err *e)
+static int access_begun(void *part, struct session *s, struct err *e)
 {
 	struct access_part *p = part;
 
@@ -155,14 +155,14 @@ const struct source source_timer = {
 	.name = "timer",
 	.summary = "where time goes, with call stacks; operands computed from registers",
 	.needs = "bpf bpf-ring btf timer",
-	.start = start,
-	.sample = on_sample,
-	.second = on_second,
-	.begun = begun,
+	.start = access_start,
+	.sample = access_on_sample,
+	.second = access_on_second,
+	.begun = access_begun,
 	.release = free,
 };
 
-static void note(char *text, size_t size, const char *what, const struct err *e)
+static void add_reason(char *text, size_t size, const char *what, const struct err *e)
 {
 	size_t len = strlen(text);
 
@@ -174,7 +174,7 @@ static void note(char *text, size_t size, const char *what, const struct err *e)
 static int left_out(int err, char *degraded, size_t size, const char *what, const struct err *why)
 {
 	if (err)
-		note(degraded, size, what, why);
+		add_reason(degraded, size, what, why);
 	return err == -ENOMEM ? err : 0;
 }
 

@@ -82,7 +82,7 @@ struct counts_part {
 };
 
 /* Runtime address of a module's address less that address, in one process. */
-static bool bias_of(struct counts_part *p, uint32_t pid, const struct module *m, uint64_t *bias)
+static bool bias_in_process(struct counts_part *p, uint32_t pid, const struct module *m, uint64_t *bias)
 {
 	const struct process *proc = procmap_process(attr_procmaps(session_attr(p->s)), pid);
 
@@ -100,7 +100,7 @@ static bool bias_of(struct counts_part *p, uint32_t pid, const struct module *m,
 	return false;
 }
 
-static bool place(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
+static bool place_in_process(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
 {
 	struct counts_part *p = ctx;
 	struct place at;
@@ -170,7 +170,7 @@ static bool mapped(void *ctx, const struct module *m)
 	const struct asked *a = ctx;
 	uint64_t bias;
 
-	return bias_of(a->part, a->pid, m, &bias);
+	return bias_in_process(a->part, a->pid, m, &bias);
 }
 
 /* Breakpoints on the thread would cost more at its switches, in a usual window, than interrupting all CPUs does;
@@ -199,7 +199,7 @@ static bool to_request(struct counts_part *p, const struct sample *m, struct exe
 		const struct plan_slot *k = &p->job.slot[i];
 		uint64_t bias;
 
-		if (!bias_of(p, m->pid, k->module, &bias))
+		if (!bias_in_process(p, m->pid, k->module, &bias))
 			return false;
 		req->slot[i] = (struct exec_slot){
 			.addr = k->vaddr + bias, .limit = k->limit, .reg = k->reg, .ends = k->ends
@@ -223,7 +223,7 @@ static bool has_threads(struct counts_part *p, const struct sample *m)
 	return !*tid;
 }
 
-static void open_window(struct counts_part *p, const struct sample *m, uint64_t now)
+static void open_counts_window(struct counts_part *p, const struct sample *m, uint64_t now)
 {
 	unsigned slots = session_breakpoints_free(p->s);
 	struct asked who = { p, m->pid };
@@ -294,7 +294,7 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 	ledger_spend(p->ledger, ACCOUNT_WINDOWS, cost);
 	late = w->count && clock_now() - w->hit[w->count - 1].time > LIST_FRESH_NS;
 	memset(p->pages->at, 0, sizeof(p->pages->at));
-	return plan_result(p->plan, &p->job, w, place, late ? NULL : peek, p);
+	return plan_result(p->plan, &p->job, w, place_in_process, late ? NULL : peek, p);
 }
 
 static bool may_open(const struct counts_part *p)
@@ -327,11 +327,11 @@ static int window_at(struct counts_part *p, struct session *s, const struct samp
 	if (execbp_poll(p->exec, now, &w))
 		err = window_over(p, &w);
 	if (now >= p->next_try && may_open(p) && poll_interval_prompt(&p->passed, now - m->time, FRESH_NS))
-		open_window(p, m, now);
+		open_counts_window(p, m, now);
 	return err;
 }
 
-static int on_fresh(void *part, struct session *s, const struct sample *m)
+static int counts_on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct counts_part *p = part;
 
@@ -340,7 +340,7 @@ static int on_fresh(void *part, struct session *s, const struct sample *m)
 	return window_at(p, s, m);
 }
 
-static int on_poll(void *part, struct session *s, uint64_t now)
+static int counts_on_poll(void *part, struct session *s, uint64_t now)
 {
 	struct counts_part *p = part;
 	struct exec_window w;
@@ -385,7 +385,7 @@ static void look_at_callers(struct counts_part *p)
 		plan_stack(p->plan, attr_modules(a), frame, count);
 }
 
-static int on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
+static int counts_on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	struct counts_part *p = part;
 
@@ -406,7 +406,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, stru
 }
 
 /* Functions are named by their first instruction, wherever samples were. */
-static void name_functions(struct counts_part *p)
+static void name_sampled_functions(struct counts_part *p)
 {
 	struct module *m;
 	uint64_t start;
@@ -415,7 +415,7 @@ static void name_functions(struct counts_part *p)
 		attr_name(session_attr(p->s), m->id, start);
 }
 
-static void report(struct counts_part *p)
+static void counts_report_losses(struct counts_part *p)
 {
 	const struct plan_stats *st = plan_stats(p->plan);
 	struct session *s = p->s;
@@ -522,7 +522,7 @@ static int now_and_then(struct counts_part *p)
 	return err ? err : emulate_write(p->replay);
 }
 
-static int on_second(void *part, struct session *s, uint64_t now)
+static int counts_on_second(void *part, struct session *s, uint64_t now)
 {
 	struct counts_part *p = part;
 	int err = 0;
@@ -535,7 +535,7 @@ static int on_second(void *part, struct session *s, uint64_t now)
 		p->seconds++;
 		err = now_and_then(p);
 	}
-	report(p);
+	counts_report_losses(p);
 	return err;
 }
 
@@ -553,7 +553,7 @@ static int new_tables(struct counts_part *p, struct session *s, struct err *e)
 	return 0;
 }
 
-static int start(void *part, struct session *s, struct err *e)
+static int counts_start(void *part, struct session *s, struct err *e)
 {
 	struct counts_part *p = part;
 
@@ -574,20 +574,20 @@ static int write_tables(struct counts_part *p)
 
 	if (p->exec && execbp_end(p->exec, clock_now(), &w))
 		err = window_over(p, &w);
-	name_functions(p);
+	name_sampled_functions(p);
 	if (!err)
 		err = plan_write(p->plan);
 	return err ? err : emulate_write(p->replay);
 }
 
-static int ending(void *part, struct session *s)
+static int counts_ending(void *part, struct session *s)
 {
 	struct counts_part *p = part;
 
 	return p->plan && !p->stopped ? write_tables(p) : 0;
 }
 
-static int begun(void *part, struct session *s, struct err *e)
+static int counts_begun(void *part, struct session *s, struct err *e)
 {
 	struct counts_part *p = part;
 
@@ -602,7 +602,7 @@ static int begun(void *part, struct session *s, struct err *e)
 	return new_tables(p, s, e);
 }
 
-static void stop(void *part, struct session *s)
+static void counts_stop(void *part, struct session *s)
 {
 	struct counts_part *p = part;
 
@@ -616,7 +616,7 @@ static void stop(void *part, struct session *s)
 	p->exec = NULL;
 }
 
-static void release(void *part)
+static void counts_release(void *part)
 {
 	struct counts_part *p = part;
 
@@ -628,7 +628,7 @@ static void release(void *part)
 	free(p);
 }
 
-static int part_fd(void *part)
+static int counts_fd(void *part)
 {
 	struct counts_part *p = part;
 
@@ -639,16 +639,16 @@ const struct source source_counts = {
 	.name = "counts",
 	.summary = "how often code runs: windows of execute breakpoints",
 	.needs = "bpf bpf-ring btf hw-breakpoints breakpoint-trial",
-	.start = start,
-	.sample = on_sample,
-	.fresh = on_fresh,
-	.poll = on_poll,
-	.second = on_second,
-	.ending = ending,
-	.begun = begun,
-	.stop = stop,
-	.release = release,
-	.fd = part_fd,
+	.start = counts_start,
+	.sample = counts_on_sample,
+	.fresh = counts_on_fresh,
+	.poll = counts_on_poll,
+	.second = counts_on_second,
+	.ending = counts_ending,
+	.begun = counts_begun,
+	.stop = counts_stop,
+	.release = counts_release,
+	.fd = counts_fd,
 };
 
 /* ---- bursts, which learn and write what the plan above does ---- */
@@ -729,7 +729,7 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 	}
 	err = session_add(s, &source_counts, p, &e);
 	if (err)
-		release(p);
+		counts_release(p);
 	else if (o->bursts > 0)
 		err = session_add(s, &source_bursts, p, &e);
 	return err ? err_set(why, err, "%s", e.text) : 0;

@@ -99,7 +99,7 @@ static int add_targets(struct hardware_part *h, struct err *e)
 	return err;
 }
 
-static int start(void *part, struct session *s, struct err *e)
+static int hardware_start(void *part, struct session *s, struct err *e)
 {
 	struct hardware_part *h = part;
 
@@ -114,7 +114,7 @@ static int start(void *part, struct session *s, struct err *e)
 	return 0;
 }
 
-static void release(void *part)
+static void hardware_release(void *part)
 {
 	struct hardware_part *h = part;
 
@@ -124,7 +124,7 @@ static void release(void *part)
 }
 
 /* A new task is watched, too. */
-static int on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
+static int hardware_on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	struct hardware_part *h = part;
 
@@ -133,7 +133,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, stru
 	return 0;
 }
 
-static int on_poll(void *part, struct session *s, uint64_t now)
+static int hardware_on_poll(void *part, struct session *s, uint64_t now)
 {
 	struct hardware_part *h = part;
 	int n = h->source ? h->ops->read(h->source, on_hardware, h) : 0;
@@ -141,7 +141,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	return n < 0 ? n : 0;
 }
 
-static void report(struct hardware_part *h)
+static void hardware_report_losses(struct hardware_part *h)
 {
 	struct source_stats st;
 
@@ -162,14 +162,14 @@ static void report(struct hardware_part *h)
 		session_count(h->s, "stores counted", st.counted_stores, false);
 }
 
-static void stop(void *part, struct session *s)
+static void hardware_stop(void *part, struct session *s)
 {
 	struct hardware_part *h = part;
 
 	if (!h->source)
 		return;
 	h->ops->read(h->source, on_hardware, h);
-	report(h);
+	hardware_report_losses(h);
 	h->ops->close(h->source);
 	h->source = NULL;
 }
@@ -194,14 +194,14 @@ static void govern(struct hardware_part *h, uint64_t now)
 	session_rate(h->s, h->as_part.name, now, got, 0, &h->rate);
 }
 
-static int on_second(void *part, struct session *s, uint64_t now)
+static int hardware_on_second(void *part, struct session *s, uint64_t now)
 {
 	struct hardware_part *h = part;
 
 	if (h->last_second && h->source)
 		govern(h, now);
 	h->last_second = now;
-	report(h);
+	hardware_report_losses(h);
 	return 0;
 }
 
@@ -222,12 +222,12 @@ int hardware_part_add(struct session *s, const struct access_opts *o, struct win
 		.ops = o->hardware->driver,
 		.cfg = { .prompt = prompt, .ldlat = o->ldlat, .phys = o->phys, .page_size = o->page_size },
 	};
-	h->as_part.start = start;
-	h->as_part.sample = on_sample;
-	h->as_part.poll = on_poll;
-	h->as_part.second = on_second;
-	h->as_part.stop = stop;
-	h->as_part.release = release;
+	h->as_part.start = hardware_start;
+	h->as_part.sample = hardware_on_sample;
+	h->as_part.poll = hardware_on_poll;
+	h->as_part.second = hardware_on_second;
+	h->as_part.stop = hardware_stop;
+	h->as_part.release = hardware_release;
 	err = session_add(s, &h->as_part, h, e);
 	if (err)
 		free(h);

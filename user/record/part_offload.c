@@ -86,7 +86,7 @@ static void tell_apis(struct offload_part *p, struct store_writer *w)
 	p->told_count = kept;
 }
 
-static int put(void *ctx, enum fmt_section section, const void *rec, uint32_t size)
+static int store_record(void *ctx, enum fmt_section section, const void *rec, uint32_t size)
 {
 	struct offload_part *p = ctx;
 
@@ -103,7 +103,7 @@ static uint32_t string(void *ctx, const char *s)
 	return store_string(session_store(p->recording), s);
 }
 
-static void count(void *ctx, const char *name, uint64_t value, bool loss)
+static void count_for_session(void *ctx, const char *name, uint64_t value, bool loss)
 {
 	struct offload_part *p = ctx;
 
@@ -116,7 +116,7 @@ static bool ours(uint32_t pid)
 	return pid == (uint32_t)getpid();
 }
 
-static uint32_t stack(void *ctx, const struct sample *s)
+static uint32_t stack_id_of(void *ctx, const struct sample *s)
 {
 	struct offload_part *p = ctx;
 
@@ -258,12 +258,15 @@ static int attach_cgroup(struct offload_part *p, int cgroup_fd, struct err *e)
 	return r;
 }
 
-static int start(void *part, struct session *s, struct err *e)
+static int offload_start(void *part, struct session *s, struct err *e)
 {
 	struct offload_part *p = part;
-	const struct offload_sink sink = {
-		.ctx = p, .put = put, .string = string, .count = count, .stack = stack, .site = site
-	};
+	const struct offload_sink sink = { .ctx = p,
+					   .put = store_record,
+					   .string = string,
+					   .count = count_for_session,
+					   .stack = stack_id_of,
+					   .site = site };
 	struct targets *t = session_targets(s);
 	int r = 0;
 
@@ -288,13 +291,13 @@ static int start(void *part, struct session *s, struct err *e)
 	return r;
 }
 
-static int on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
+static int offload_on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	struct offload_part *p = part;
 
 	uint64_t *seen;
 
-	if (!p->session) /* start() failed; what was queued until then is drained all the same */
+	if (!p->session) /* offload_start() failed; what was queued until then is drained all the same */
 		return 0;
 	switch (m->kind) {
 	case SAMPLE_MMAP: offload_session_on_mmap(p->session, (int)m->pid, m->text); break;
@@ -342,7 +345,7 @@ static int second(void *part, struct session *s, uint64_t now)
 	return 0;
 }
 
-static int ending(void *part, struct session *s)
+static int offload_ending(void *part, struct session *s)
 {
 	struct offload_part *p = part;
 
@@ -351,7 +354,7 @@ static int ending(void *part, struct session *s)
 	return 0;
 }
 
-static int begun(void *part, struct session *s, struct err *e)
+static int offload_begun(void *part, struct session *s, struct err *e)
 {
 	struct offload_part *p = part;
 
@@ -362,7 +365,7 @@ static int begun(void *part, struct session *s, struct err *e)
 	return 0;
 }
 
-static void stop(void *part, struct session *s)
+static void offload_stop(void *part, struct session *s)
 {
 	struct offload_part *p = part;
 
@@ -401,13 +404,13 @@ const struct source source_offload = {
 	.name = "offload",
 	.summary = "calls of compression, encryption and accelerator libraries: sizes and times",
 	.needs = "bpf bpf-ring btf uprobe-pmu",
-	.start = start,
-	.sample = on_sample,
+	.start = offload_start,
+	.sample = offload_on_sample,
 	.poll = poll_once,
 	.second = second,
-	.ending = ending,
-	.begun = begun,
-	.stop = stop,
+	.ending = offload_ending,
+	.begun = offload_begun,
+	.stop = offload_stop,
 };
 
 bool offload_part_notes(const struct offload_part *p, struct buf *out)

@@ -57,7 +57,7 @@ struct sysio_part {
 	uint64_t wakes; /* when the timer expires */
 };
 
-static int hold(void *ctx, const struct sample *m)
+static int hold_call(void *ctx, const struct sample *m)
 {
 	const struct sysdir *d = sysdir_find(m->syscall);
 	struct sysio_part *c = ctx;
@@ -82,7 +82,7 @@ static int hold(void *ctx, const struct sample *m)
 }
 
 /* A thread that is just ending may be in neither sum for a moment: what was counted stays counted. */
-static bool ask(struct sysio_part *c)
+static bool read_sums(struct sysio_part *c)
 {
 	uint64_t of[SYSIO_SUMS], before = clock_now(), cpu = clock_cpu();
 
@@ -160,7 +160,7 @@ static int keep_empty(struct sysio_part *c, const struct fmt_sysio_burst *r)
 }
 
 /* The burst itself, which stands for `weight` times its length; 0: none, but the end. */
-static int describe(struct sysio_part *c, double weight)
+static int write_stretch(struct sysio_part *c, double weight)
 {
 	uint64_t now = clock_now();
 	bool nothing = weight > 0 && !c->held_count;
@@ -181,7 +181,7 @@ static int describe(struct sysio_part *c, double weight)
 	if (c->enclosed && weight > 0)
 		r.ran_ns = ran_in(c, &r);
 	else if (c->told && (!(weight > 0) || (double)(now - c->latest.at) >= stretch_rest(&c->plan)))
-		ask(c);
+		read_sums(c);
 	if (c->latest.at != c->written.at)
 		tell_sums(c, &r);
 	for (int i = 0; i < 2; i++)
@@ -193,9 +193,9 @@ static int describe(struct sysio_part *c, double weight)
 }
 
 /* Writes what the last burst saw. */
-static int settle(struct sysio_part *c)
+static int write_held_calls(struct sysio_part *c)
 {
-	int err = describe(c, c->plan.factor);
+	int err = write_stretch(c, c->plan.factor);
 
 	for (size_t i = 0; i < c->held_count && !err; i++) {
 		c->held[i].weight *= c->plan.factor;
@@ -213,7 +213,7 @@ static void wake_at(struct sysio_part *c, uint64_t when)
 	timerfd_settime(c->timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-static int begin(struct sysio_part *c, struct err *e)
+static int begin_stretch(struct sysio_part *c, struct err *e)
 {
 	double rate = ledger_rate(c->ledger, ACCOUNT_SYSCALLS);
 	uint64_t from;
@@ -225,7 +225,7 @@ static int begin(struct sysio_part *c, struct err *e)
 		return err;
 	c->bursts++;
 	/* where bursts follow each other the end of one is the beginning of the next */
-	c->enclosed = c->told && stretch_encloses(&c->plan) && (clock_now() - c->latest.at <= OPEN_NS || ask(c));
+	c->enclosed = c->told && stretch_encloses(&c->plan) && (clock_now() - c->latest.at <= OPEN_NS || read_sums(c));
 	c->opened = c->latest;
 	from = clock_now() + OPEN_NS;
 	sysio_open(c->sysio, from, (uint64_t)stretch_limit(rate) + 1);
@@ -239,7 +239,7 @@ static double others_lost(const struct sysio_part *c)
 }
 
 /* Ends the burst under way; true if the next may begin at once. */
-static bool end(struct sysio_part *c, uint64_t over_at)
+static bool end_stretch(struct sysio_part *c, uint64_t over_at)
 {
 	uint64_t now;
 	double cost, earned;
@@ -247,12 +247,12 @@ static bool end(struct sysio_part *c, uint64_t over_at)
 
 	sysio_hush(c->sysio);
 	now = clock_now();
-	c->enclosed = c->enclosed && ask(c);
+	c->enclosed = c->enclosed && read_sums(c);
 	sysio_stats(c->sysio, &c->stats);
 	cost = (double)(c->stats.spent_ns - c->at_begin.spent_ns);
 	earned = ledger_rate(c->ledger, ACCOUNT_SYSCALLS) * ledger_running(c->ledger);
 	go_on = stretch_end(&c->plan, now, over_at, cost, earned, others_lost(c), random_unit(&c->random));
-	sysio_read(c->sysio, hold, c);
+	sysio_read(c->sysio, hold_call, c);
 	if (!go_on) {
 		sysio_pause(c->sysio);
 		cost += c->costs.attach_ns * ledger_running(c->ledger);
@@ -269,11 +269,11 @@ static int poll_burst(struct sysio_part *c, uint64_t now)
 
 	if (!stretch_due(&c->plan, now, over_at))
 		return 0;
-	go_on = end(c, over_at);
-	err = settle(c);
+	go_on = end_stretch(c, over_at);
+	err = write_held_calls(c);
 	if (!go_on)
 		wake_at(c, c->plan.next);
-	return err || !go_on ? err : begin(c, NULL);
+	return err || !go_on ? err : begin_stretch(c, NULL);
 }
 
 static int poll_pause(struct sysio_part *c, uint64_t now)
@@ -285,10 +285,10 @@ static int poll_pause(struct sysio_part *c, uint64_t now)
 		wake_at(c, now + RETRY_NS);
 		return 0;
 	}
-	return begin(c, NULL);
+	return begin_stretch(c, NULL);
 }
 
-static int on_poll(void *part, struct session *s, uint64_t now)
+static int sysio_part_on_poll(void *part, struct session *s, uint64_t now)
 {
 	struct sysio_part *c = part;
 	uint64_t expired;
@@ -296,7 +296,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 
 	if (!c->sysio)
 		return 0;
-	err = sysio_read(c->sysio, hold, c);
+	err = sysio_read(c->sysio, hold_call, c);
 	/* the recorder comes by hundreds of times a second */
 	if (err >= 0 && now >= c->wakes && read(c->timer, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
 		err = -errno;
@@ -317,7 +317,7 @@ static int own_targets(struct sysio_part *c, const struct targets *t, struct err
 	return sysio_follow(c->sysio, !session_options(c->s)->no_inherit, e);
 }
 
-static int start(void *part, struct session *s, struct err *e)
+static int sysio_part_start(void *part, struct session *s, struct err *e)
 {
 	struct targets *t = session_targets(s);
 	struct sysio_part *c = part;
@@ -329,7 +329,7 @@ static int start(void *part, struct session *s, struct err *e)
 		sysio_threads(c->sysio);
 	if (!t->all && t->cgroup_fd < 0)
 		err = own_targets(c, t, e);
-	c->told = !err && ask(c) && ask(c); /* the first brings the threads' data into the caches */
+	c->told = !err && read_sums(c) && read_sums(c); /* the first brings the threads' data into the caches */
 	c->written = c->latest;
 	c->described = clock_now();
 	/* the first burst begins when the session has begun to poll: until then nobody would end it in time */
@@ -337,7 +337,7 @@ static int start(void *part, struct session *s, struct err *e)
 	return err;
 }
 
-static int part_fd(void *part)
+static int sysio_part_fd(void *part)
 {
 	const struct sysio_part *c = part;
 
@@ -355,7 +355,7 @@ static void write_rate(struct sysio_part *c, uint64_t now)
 	c->rate_calls = c->stats.calls;
 }
 
-static int on_second(void *part, struct session *s, uint64_t now)
+static int sysio_part_on_second(void *part, struct session *s, uint64_t now)
 {
 	struct sysio_part *c = part;
 
@@ -376,31 +376,31 @@ static int on_second(void *part, struct session *s, uint64_t now)
 }
 
 /* What moved until now is this file's. */
-static int ending(void *part, struct session *s)
+static int sysio_part_ending(void *part, struct session *s)
 {
 	struct sysio_part *c = part;
 
-	return c->sysio ? describe(c, 0) : 0;
+	return c->sysio ? write_stretch(c, 0) : 0;
 }
 
-static void stop(void *part, struct session *s)
+static void sysio_part_stop(void *part, struct session *s)
 {
 	struct sysio_part *c = part;
 
 	if (!c->sysio)
 		return;
 	if (c->plan.on) {
-		end(c, sysio_over(c->sysio));
-		settle(c);
+		end_stretch(c, sysio_over(c->sysio));
+		write_held_calls(c);
 	}
 	sysio_pause(c->sysio);
-	describe(c, 0);
+	write_stretch(c, 0);
 	sysio_stats(c->sysio, &c->stats);
 	sysio_free(c->sysio);
 	c->sysio = NULL;
 }
 
-static void release(void *part)
+static void sysio_part_release(void *part)
 {
 	struct sysio_part *c = part;
 
@@ -413,7 +413,7 @@ static void release(void *part)
 	free(c);
 }
 
-static bool wait_for(struct sysio_part *c, int fd)
+static bool add_to_epoll(struct sysio_part *c, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -445,19 +445,20 @@ static struct sysio_part *sysio_part_new(struct session *s, struct err *e)
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	c->sysio = sysio_new(&o, e);
-	if (c->sysio && (c->epoll < 0 || c->timer < 0 || !wait_for(c, c->timer) || !wait_for(c, sysio_fd(c->sysio)))) {
+	if (c->sysio &&
+	    (c->epoll < 0 || c->timer < 0 || !add_to_epoll(c, c->timer) || !add_to_epoll(c, sysio_fd(c->sysio)))) {
 		err_set(e, -errno, "cannot wait for system calls: %s", strerror(errno));
 		sysio_free(c->sysio);
 		c->sysio = NULL;
 	}
 	if (!c->sysio) {
-		release(c);
+		sysio_part_release(c);
 		return NULL;
 	}
 	price_calls(c, session_prices(s));
 	sysio_set_costs(c->sysio, &c->costs);
 	if (cgroup >= 0 && sysio_cgroup(c->sysio, cgroup, e)) {
-		release(c);
+		sysio_part_release(c);
 		return NULL;
 	}
 	sysio_stats(c->sysio, &c->before);
@@ -469,13 +470,13 @@ const struct source source_syscalls = {
 	.name = "syscalls",
 	.summary = "memory that system calls read and write, in stretches",
 	.needs = "bpf bpf-ring btf",
-	.start = start,
-	.fd = part_fd,
-	.poll = on_poll,
-	.second = on_second,
-	.ending = ending,
-	.stop = stop,
-	.release = release,
+	.start = sysio_part_start,
+	.fd = sysio_part_fd,
+	.poll = sysio_part_on_poll,
+	.second = sysio_part_on_second,
+	.ending = sysio_part_ending,
+	.stop = sysio_part_stop,
+	.release = sysio_part_release,
 };
 
 int sysio_part_add(struct session *s, struct err *e)
@@ -487,7 +488,7 @@ int sysio_part_add(struct session *s, struct err *e)
 		return e->code;
 	err = session_add(s, &source_syscalls, c, e);
 	if (err) {
-		release(c);
+		sysio_part_release(c);
 		return err;
 	}
 	ledger_use(session_ledger(s), ACCOUNT_SYSCALLS);

@@ -90,7 +90,7 @@ static bool drawable(struct windows *w, uint32_t pid, const struct block_access 
 }
 
 /* As the estimator takes them together: one function, one width, reading or writing. */
-static uint64_t group_of(uint64_t function, const struct fmt_access *a)
+static uint64_t draw_group_of(uint64_t function, const struct fmt_access *a)
 {
 	return (function << 8 ^ a->size) << 1 ^ (a->flags & FMT_A_STORE ? 1 : 0);
 }
@@ -159,7 +159,7 @@ static bool wants_window(struct windows *w, uint64_t now)
 }
 
 /* Whether a slot is free or could be freed for a new window. */
-static bool make_room(struct windows *w, uint64_t now)
+static bool free_a_slot(struct windows *w, uint64_t now)
 {
 	int slot;
 
@@ -174,8 +174,8 @@ static bool make_room(struct windows *w, uint64_t now)
 }
 
 /* The access of this sample that a window would tell the most about; false: none. */
-static bool draw(struct windows *w, const struct sample *s, struct located *at, const struct block_result *r,
-		 struct draw *out)
+static bool draw_access(struct windows *w, const struct sample *s, struct located *at, const struct block_result *r,
+			struct draw *out)
 {
 	out->worth = -1;
 	for (unsigned i = 0; i < r->count; i++) {
@@ -241,7 +241,7 @@ static bool affords_now(struct windows *w, const struct draw *d, uint64_t now)
 }
 
 /* Whether to open a window for this draw now, or rather wait. */
-static bool take(struct windows *w, const struct draw *d)
+static bool worth_a_window(struct windows *w, const struct draw *d)
 {
 	const struct ledger *l = session_ledger(w->s);
 
@@ -251,13 +251,13 @@ static bool take(struct windows *w, const struct draw *d)
 	return window_choice_take(&w->draws, d->worth);
 }
 
-static void open_window(struct windows *w, const struct draw *d, uint64_t now)
+static void open_watch_window_for(struct windows *w, const struct draw *d, uint64_t now)
 {
 	struct watch_request req = { .pid = (pid_t)d->arm.pid, .addr = d->addr, .len = w->len, .on_cpus = on_cpus(w) };
 	int tids[MAX_THREADS], n, slot;
 	uint64_t time;
 
-	if (!make_room(w, now) || !session_breakpoints_free(w->s))
+	if (!free_a_slot(w, now) || !session_breakpoints_free(w->s))
 		return;
 	/* Both phases out of one balance. Whoever reads shows at once; who writes is what takes time. */
 	time = window_time(w, WINDOW_NS + WRITES_NS, now);
@@ -284,13 +284,13 @@ static void open_dear(struct windows *w, struct draw *d, uint64_t now)
 {
 	bool first = !watch_deadline(w->watch);
 
-	if (first ? !affords_now(w, d, now) || !take(w, d)
-		  : is_watched(w, d) || (!ledger_plenty(session_ledger(w->s), ACCOUNT_WATCH) && !take(w, d)))
+	if (first ? !affords_now(w, d, now) || !worth_a_window(w, d)
+		  : is_watched(w, d) || (!ledger_plenty(session_ledger(w->s), ACCOUNT_WATCH) && !worth_a_window(w, d)))
 		return;
-	open_window(w, d, now);
+	open_watch_window_for(w, d, now);
 	d->arm.time = 0;
 	while (watch_free_slot(w->watch) >= 0 && affords_hits(w) && (d = best_beside(w, now))) {
-		open_window(w, d, now);
+		open_watch_window_for(w, d, now);
 		d->arm.time = 0;
 	}
 }
@@ -304,12 +304,12 @@ void windows_from_hardware(struct windows *w, const struct sample *m, const stru
 		w->since[i]++;
 	if (!a->size || a->size > 64 || a->addr >> 47 || !writable(w, m->pid, a->addr))
 		return;
-	window_choice_sampled(&w->draws, a->module, a->ip, group_of(located_code_function(w->code, m->pid, m->ip), a),
-			      a->weight * a->size);
+	window_choice_sampled(&w->draws, a->module, a->ip,
+			      draw_group_of(located_code_function(w->code, m->pid, m->ip), a), a->weight * a->size);
 	d.addr = (a->addr + random_next(&w->random) % a->size) & ~(len - 1);
 	if (now - m->time < FRESH_NS && wants_window(w, now) &&
 	    window_choice_take(&w->draws, window_choice_worth(&w->draws, a->module, a->ip)))
-		open_window(w, &d, now);
+		open_watch_window_for(w, &d, now);
 }
 
 static void look_at_fresh(struct windows *w, const struct sample *m)
@@ -337,14 +337,14 @@ static void look_at_fresh(struct windows *w, const struct sample *m)
 		return;
 	located_code_find(w->code, m, 0, &at);
 	r = located_code_evaluate(w->code, m, &at);
-	if (!r || !draw(w, m, &at, r, &d))
+	if (!r || !draw_access(w, m, &at, r, &d))
 		return;
 	if (dear)
 		kept = memcpy(&w->waiting[w->next_waiting++ % WAITING], &d, sizeof(d));
 	if (now_is_good && dear)
 		open_dear(w, kept, now);
-	else if (now_is_good && take(w, kept))
-		open_window(w, kept, now);
+	else if (now_is_good && worth_a_window(w, kept))
+		open_watch_window_for(w, kept, now);
 }
 
 struct hit_ctx {
@@ -425,7 +425,7 @@ static void on_window(void *ctx, const struct watch_window *seen)
 }
 
 /* What another recorder has on all CPUs for a window it gives back within milliseconds. */
-static int check(struct watch *w, struct err *why)
+static int check_free_slots(struct watch *w, struct err *why)
 {
 	int rc = watch_check(w, why);
 
@@ -446,7 +446,7 @@ static void price_watch(struct windows *w, struct prices *p)
 			  price_of(p, PRICE_WATCH_WAKE));
 }
 
-static void release(void *part)
+static void windows_release(void *part)
 {
 	struct windows *w = part;
 
@@ -475,8 +475,8 @@ static struct windows *windows_new(struct session *s, const struct access_opts *
 	wo.switch_after = w->hit_limit / 2;
 	wo.read_again = READ_AGAIN;
 	w->watch = watch_new(&wo, decide, on_window, w, why);
-	if (!w->watch || check(w->watch, why)) {
-		release(w);
+	if (!w->watch || check_free_slots(w->watch, why)) {
+		windows_release(w);
 		return NULL;
 	}
 	price_watch(w, session_prices(s));
@@ -486,7 +486,7 @@ static struct windows *windows_new(struct session *s, const struct access_opts *
 	return w;
 }
 
-static int start(void *part, struct session *s, struct err *e)
+static int windows_start(void *part, struct session *s, struct err *e)
 {
 	const struct windows *w = part;
 	struct store_writer *out = session_store(s);
@@ -498,7 +498,7 @@ static int start(void *part, struct session *s, struct err *e)
 	return 0;
 }
 
-static int begun(void *part, struct session *s, struct err *e)
+static int windows_begun(void *part, struct session *s, struct err *e)
 {
 	struct windows *w = part;
 
@@ -510,14 +510,14 @@ static int begun(void *part, struct session *s, struct err *e)
 	return 0;
 }
 
-static int part_fd(void *part)
+static int windows_fd(void *part)
 {
 	const struct windows *w = part;
 
 	return watch_fd(w->watch);
 }
 
-static int on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
+static int windows_on_sample(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	struct windows *w = part;
 
@@ -535,7 +535,7 @@ static int on_sample(void *part, struct session *s, const struct sample *m, stru
 	return 0;
 }
 
-static int on_fresh(void *part, struct session *s, const struct sample *m)
+static int windows_on_fresh(void *part, struct session *s, const struct sample *m)
 {
 	const struct windows *w = part;
 
@@ -552,11 +552,11 @@ void windows_tick(struct windows *w, bool string, bool kernel)
 void windows_sampled(struct windows *w, uint64_t function, const struct block_access *a, const struct fmt_access *rec)
 {
 	if (w->watch && drawable(w, rec->pid, a))
-		window_choice_sampled(&w->draws, rec->module, rec->ip, group_of(function, rec),
+		window_choice_sampled(&w->draws, rec->module, rec->ip, draw_group_of(function, rec),
 				      rec->weight * (double)a->size);
 }
 
-static int on_poll(void *part, struct session *s, uint64_t now)
+static int windows_on_poll(void *part, struct session *s, uint64_t now)
 {
 	struct windows *w = part;
 	struct watch_stats st;
@@ -580,7 +580,7 @@ static int on_poll(void *part, struct session *s, uint64_t now)
 	return 0;
 }
 
-static void report(struct windows *w)
+static void windows_report_losses(struct windows *w)
 {
 	struct session *s = w->s;
 
@@ -605,7 +605,7 @@ static void report(struct windows *w)
 	session_count(s, "watch armed us", w->watched.armed_ns / 1000, false);
 }
 
-static int on_second(void *part, struct session *s, uint64_t now)
+static int windows_on_second(void *part, struct session *s, uint64_t now)
 {
 	struct windows *w = part;
 	const struct prices *p = session_prices(w->s);
@@ -621,11 +621,11 @@ static int on_second(void *part, struct session *s, uint64_t now)
 	w->births = w->born - w->born_before >= BIRTHS;
 	w->born_before = w->born;
 	w->last_second = now;
-	report(w);
+	windows_report_losses(w);
 	return 0;
 }
 
-static void stop(void *part, struct session *s)
+static void windows_stop(void *part, struct session *s)
 {
 	struct windows *w = part;
 
@@ -643,15 +643,15 @@ const struct source source_watch = {
 	.name = "watch",
 	.summary = "who reads and writes an address: watchpoint windows on what samples access",
 	.needs = "bpf bpf-ring btf hw-breakpoints breakpoint-trial",
-	.start = start,
-	.sample = on_sample,
-	.fresh = on_fresh,
-	.fd = part_fd,
-	.poll = on_poll,
-	.second = on_second,
-	.begun = begun,
-	.stop = stop,
-	.release = release,
+	.start = windows_start,
+	.sample = windows_on_sample,
+	.fresh = windows_on_fresh,
+	.fd = windows_fd,
+	.poll = windows_on_poll,
+	.second = windows_on_second,
+	.begun = windows_begun,
+	.stop = windows_stop,
+	.release = windows_release,
 };
 
 int windows_add(struct session *s, const struct access_opts *o, struct windows **out, struct err *why)
@@ -663,7 +663,7 @@ int windows_add(struct session *s, const struct access_opts *o, struct windows *
 		return why->code;
 	err = session_add(s, &source_watch, w, why);
 	if (err) {
-		release(w);
+		windows_release(w);
 		return err;
 	}
 	ledger_use(session_ledger(s), ACCOUNT_WATCH);

@@ -51,7 +51,7 @@ static void make_path(struct segments *g)
 }
 
 /* Of a file's name, its number; 0: it has none. */
-static unsigned number_of(const char *file, const char *base)
+static unsigned segment_number(const char *file, const char *base)
 {
 	size_t n = strlen(base);
 
@@ -77,7 +77,7 @@ int segments_begin(struct segments *g, const char *name, struct err *e)
 	g->name = name;
 	g->number = 1;
 	while ((de = readdir(d))) {
-		unsigned n = number_of(de->d_name, base);
+		unsigned n = segment_number(de->d_name, base);
 
 		if (n >= g->number)
 			g->number = n + 1;

@@ -60,7 +60,7 @@ static void choose_period(struct session *s)
 	s->period_ns = (uint64_t)(1e9 / hz);
 }
 
-static int wait_for(struct session *s, int fd)
+static int wake_on(struct session *s, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -93,7 +93,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 		choose_period(s);
 		sampler_set_period(s->sampler, s->period_ns);
 	}
-	if (s->sampler && wait_for(s, sampler_fd(s->sampler)))
+	if (s->sampler && wake_on(s, sampler_fd(s->sampler)))
 		err_set(e, -errno, "cannot wait for samples: %s", strerror(errno));
 	else if (s->sampler)
 		s->sideband = sideband_new(e);
@@ -120,7 +120,7 @@ int session_add(struct session *s, const struct source *source, void *ctx, struc
 	s->parts[s->part_count].ops = source;
 	s->parts[s->part_count++].ctx = ctx;
 	if (source->fd)
-		err = wait_for(s, source->fd(ctx));
+		err = wake_on(s, source->fd(ctx));
 	return err ? err_set(e, err, "a source cannot be waited for: %s", strerror(-err)) : 0;
 }
 
@@ -297,7 +297,7 @@ static void count_switches(struct session *s, const struct sample *m)
 }
 
 /* Once, for all parts. The kernel's ticks are in no code of the target's. */
-static void locate(struct session *s, const struct sample *m, uint32_t stack, struct located *at)
+static void locate_tick(struct session *s, const struct sample *m, uint32_t stack, struct located *at)
 {
 	if (s->part_count && (m->valid & SV_IP) && !(m->flags & (SF_KERNEL | SF_RETURNS)))
 		located_code_find(s->code, m, stack, at);
@@ -305,7 +305,7 @@ static void locate(struct session *s, const struct sample *m, uint32_t stack, st
 		at->stack = stack;
 }
 
-static int consume(void *ctx, const struct sample *m)
+static int take_queued(void *ctx, const struct sample *m)
 {
 	struct session *s = ctx;
 	struct located at = { 0 };
@@ -326,7 +326,7 @@ static int consume(void *ctx, const struct sample *m)
 		ledger_spend(&s->ledger, ACCOUNT_TIMER, session_tick_cost(s));
 		ledger_earn(&s->ledger, (double)m->period);
 		r.stack = attr_stack(s->attr, m);
-		locate(s, m, r.stack, &at);
+		locate_tick(s, m, r.stack, &at);
 		learn_stack_end(s, m);
 		err = store_put(s->store, FMT_SAMPLE, &r, sizeof(r));
 		s->totals.samples++;
@@ -350,7 +350,7 @@ static int consume(void *ctx, const struct sample *m)
 	return err < 0 ? err : 0;
 }
 
-static void put_counter(struct store_writer *w, const char *name, uint64_t value, uint32_t flags)
+static void store_counter(struct store_writer *w, const char *name, uint64_t value, uint32_t flags)
 {
 	struct fmt_counter c = { .name = store_string(w, name), .flags = flags, .value = value };
 
@@ -363,12 +363,12 @@ static void write_attribution(void *ctx, const char *name, uint64_t value, bool 
 	struct session *s = ctx;
 
 	value = counted_since(&s->counted, name, value);
-	put_counter(s->store, name, value, in_part ? FMT_C_IN_PART : 0);
+	store_counter(s->store, name, value, in_part ? FMT_C_IN_PART : 0);
 }
 
 void session_write_naming(void *store, const char *name, uint64_t value, bool in_part)
 {
-	put_counter(store, name, value, in_part ? FMT_C_IN_PART : 0);
+	store_counter(store, name, value, in_part ? FMT_C_IN_PART : 0);
 }
 
 /* What the timers could not see: threads that lived too short. Known at the end only. */
@@ -541,7 +541,7 @@ int session_drain(struct session *s, uint64_t until)
 		until = last - SETTLE_NS;
 	if (err >= 0)
 		err = sideband_read(s->sideband, queue_push, s->queue);
-	return err < 0 ? err : queue_flush(s->queue, until, consume, s);
+	return err < 0 ? err : queue_flush(s->queue, until, take_queued, s);
 }
 
 static double may_look(const struct session *s)
@@ -876,7 +876,7 @@ bool session_breakpoints_forbidden(struct session *s)
 void session_level(struct session *s, const char *name, uint64_t value)
 {
 	if (!s->quiet)
-		put_counter(s->store, name, value, FMT_C_LEVEL);
+		store_counter(s->store, name, value, FMT_C_LEVEL);
 }
 
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)
@@ -887,7 +887,7 @@ void session_count(struct session *s, const char *name, uint64_t value, bool is_
 void session_count_anew(struct session *s, const char *name, uint64_t value, bool is_loss)
 {
 	if (is_loss || !s->quiet)
-		put_counter(s->store, name, value, is_loss ? FMT_C_LOSS : 0);
+		store_counter(s->store, name, value, is_loss ? FMT_C_LOSS : 0);
 	if (is_loss)
 		s->totals.lost += value;
 }

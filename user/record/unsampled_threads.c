@@ -8,7 +8,7 @@ int lives_target(struct unsampled_threads *l, uint32_t pid)
 	return map_put(&l->pids, pid, NULL) ? 0 : -ENOMEM;
 }
 
-static int begun(struct unsampled_threads *l, const struct sample *m)
+static int task_begun(struct unsampled_threads *l, const struct sample *m)
 {
 	uint64_t *sampled;
 	bool process = m->pid != m->ppid;
@@ -28,7 +28,7 @@ int lives_event(struct unsampled_threads *l, const struct sample *m)
 	uint64_t *sampled;
 
 	switch (m->kind) {
-	case SAMPLE_FORK: return begun(l, m);
+	case SAMPLE_FORK: return task_begun(l, m);
 	case SAMPLE_TICK:
 		sampled = map_get(&l->tids, m->tid);
 		if (sampled)

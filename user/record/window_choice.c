@@ -15,7 +15,7 @@
 
 /* An error of the shares at one instruction falls with the square root of the evidence, so the gain
  * of one more window falls with its power of 3/2; and it is the smaller the less its writers differ. */
-static double worth(const struct window_site *s)
+static double worth_of_site(const struct window_site *s)
 {
 	double others = ((s->told - s->leads) / 2 + 0.5) / (s->told + 1);
 
@@ -24,26 +24,26 @@ static double worth(const struct window_site *s)
 
 static double site_worth(const struct window_choice *d, const struct window_site *s)
 {
-	return worth(s) + (s->group && s->bytes > 0 ? worth(&d->group[s->group - 1]) : 0);
+	return worth_of_site(s) + (s->group && s->bytes > 0 ? worth_of_site(&d->group[s->group - 1]) : 0);
 }
 
-static uint64_t key(uint32_t module, uint64_t ip)
+static uint64_t site_address_key(uint32_t module, uint64_t ip)
 {
 	return (uint64_t)module << 44 ^ ip;
 }
 
-static struct window_site *site_of(struct window_choice *d, uint32_t module, uint64_t ip)
+static struct window_site *window_site_of(struct window_choice *d, uint32_t module, uint64_t ip)
 {
 	bool added;
 	uint64_t *at;
 
 	if (d->count == MAX_SITES) {
-		at = map_get(&d->at, key(module, ip));
+		at = map_get(&d->at, site_address_key(module, ip));
 		return at ? &d->site[*at] : NULL;
 	}
 	if (!GROW(d->site, d->count, d->cap, 256))
 		return NULL;
-	at = map_put(&d->at, key(module, ip), &added);
+	at = map_put(&d->at, site_address_key(module, ip), &added);
 	if (!at)
 		return NULL;
 	if (added) {
@@ -53,7 +53,7 @@ static struct window_site *site_of(struct window_choice *d, uint32_t module, uin
 	return &d->site[*at];
 }
 
-static uint32_t group_of(struct window_choice *d, uint64_t group)
+static uint32_t choice_group_of(struct window_choice *d, uint64_t group)
 {
 	uint64_t *at = group ? map_get(&d->group_at, group) : NULL;
 
@@ -71,20 +71,20 @@ static uint32_t group_of(struct window_choice *d, uint64_t group)
 
 void window_choice_sampled(struct window_choice *d, uint32_t module, uint64_t ip, uint64_t group, double bytes)
 {
-	struct window_site *s = site_of(d, module, ip);
+	struct window_site *s = window_site_of(d, module, ip);
 
 	if (!s) {
 		d->past++;
 		return;
 	}
 	if (!s->group)
-		s->group = group_of(d, group);
+		s->group = choice_group_of(d, group);
 	s->bytes += bytes;
 	if (s->group)
 		d->group[s->group - 1].bytes += bytes;
 }
 
-static void learn(struct window_site *s, double part, uint64_t writer)
+static void learn_writer(struct window_site *s, double part, uint64_t writer)
 {
 	s->evidence += part;
 	if (!writer)
@@ -99,13 +99,13 @@ static void learn(struct window_site *s, double part, uint64_t writer)
 
 void window_choice_seen(struct window_choice *d, uint32_t module, uint64_t ip, double part, uint64_t writer)
 {
-	struct window_site *s = site_of(d, module, ip);
+	struct window_site *s = window_site_of(d, module, ip);
 
 	if (!s)
 		return;
-	learn(s, part, writer);
+	learn_writer(s, part, writer);
 	if (s->group)
-		learn(&d->group[s->group - 1], part, writer);
+		learn_writer(&d->group[s->group - 1], part, writer);
 }
 
 void window_choice_missed(struct window_choice *d, uint64_t addr)
@@ -127,7 +127,7 @@ double window_choice_patience(const struct window_choice *d, uint64_t addr)
 
 double window_choice_worth(const struct window_choice *d, uint32_t module, uint64_t ip)
 {
-	const uint64_t *at = map_get(&d->at, key(module, ip));
+	const uint64_t *at = map_get(&d->at, site_address_key(module, ip));
 
 	return at ? site_worth(d, &d->site[*at]) : 0;
 }

@@ -119,7 +119,7 @@ static uint32_t get32(struct span *s)
 }
 
 /* A length-prefixed, padded string. */
-static const char *get_string(struct span *s)
+static const char *get_padded_string(struct span *s)
 {
 	uint32_t len = get32(s);
 	const char *str = (const char *)s->p;
@@ -131,7 +131,7 @@ static const char *get_string(struct span *s)
 	return str;
 }
 
-static int add_event(struct perfdata *p, const void *attr, size_t size, struct err *e)
+static int add_recorded_event(struct perfdata *p, const void *attr, size_t size, struct err *e)
 {
 	struct perfdata_event *ev;
 
@@ -207,7 +207,7 @@ static void take_build_ids(struct perfdata *p, struct span s)
 
 static void set_text(struct perfdata *p, unsigned i, struct span s)
 {
-	const char *str = get_string(&s);
+	const char *str = get_padded_string(&s);
 
 	free(p->text[i]);
 	p->text[i] = str ? strdup(str) : NULL;
@@ -219,7 +219,7 @@ static void take_cmdline(struct perfdata *p, struct span s)
 	struct buf b = { 0 };
 
 	for (uint32_t i = 0; i < n && i < 4096; i++) {
-		const char *a = get_string(&s);
+		const char *a = get_padded_string(&s);
 
 		if (!a)
 			break;
@@ -246,7 +246,7 @@ static void take_event_desc(struct perfdata *p, struct span s)
 		s.p += attr_size;
 		s.n -= attr_size;
 		id_cnt = get32(&s);
-		name = get_string(&s);
+		name = get_padded_string(&s);
 		if (!name || id_cnt > s.n / 8)
 			return;
 		if (id_cnt) {
@@ -315,7 +315,7 @@ static int read_header(struct perfdata *p, struct err *e)
 
 		if (!a.p)
 			return err_set(e, -EBADMSG, "the recording ends inside its list of events");
-		err = add_event(p, a.p, a.n - sizeof(s), e);
+		err = add_recorded_event(p, a.p, a.n - sizeof(s), e);
 		if (err)
 			return err;
 		memcpy(&s, a.p + a.n - sizeof(s), sizeof(s));
@@ -510,7 +510,7 @@ static int take_attr_record(struct perfdata *p, struct span r, struct err *e)
 	memcpy(&size, r.p + 8 + 4, 4); /* perf_event_attr.size */
 	if (size < PERF_ATTR_SIZE_VER0 || size > r.n - 8)
 		return err_set(e, -EBADMSG, "the recording declares an event in a way that cannot be right");
-	err = add_event(p, r.p + 8, size, e);
+	err = add_recorded_event(p, r.p + 8, size, e);
 	return err ? err : add_ids(p, p->event_cnt - 1, sub(r, 8 + size, r.n - 8 - size), e);
 }
 

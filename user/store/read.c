@@ -74,7 +74,7 @@ static bool read_at(const struct store_reader *r, size_t at, void *to, size_t n)
 	return true;
 }
 
-static int measure(struct store_reader *r, const char *path, struct err *e)
+static int measure_file(struct store_reader *r, const char *path, struct err *e)
 {
 	struct stat st;
 
@@ -112,7 +112,7 @@ struct store_reader *store_open(const char *path, struct err *e)
 		free(r);
 		return NULL;
 	}
-	err = measure(r, path, e);
+	err = measure_file(r, path, e);
 	if (!err) {
 		if (!memcmp(&r->head, "PERFILE2", 8))
 			err = err_set(e, -EINVAL, "%s is a recording of perf; bring it in with `accperf import %s`",
@@ -321,7 +321,7 @@ static int unpack(struct unpacked *u)
 }
 
 /* The next sound chunk, unpacked. */
-static void produce(struct store_reader *r, struct unpacked *u)
+static void unpack_chunk(struct store_reader *r, struct unpacked *u)
 {
 	const struct fmt_chunk *h = &u->h;
 
@@ -363,7 +363,7 @@ static void *unpack_ahead(void *reader)
 		pthread_mutex_unlock(&r->lock);
 		if (!more)
 			break;
-		produce(r, u);
+		unpack_chunk(r, u);
 		more = u->status > 0;
 		pthread_mutex_lock(&r->lock);
 		u->full = true;
@@ -387,13 +387,13 @@ void store_read_ahead(struct store_reader *r)
 }
 
 /* The next chunk, in r->at. */
-static void consume(struct store_reader *r)
+static void next_chunk(struct store_reader *r)
 {
 	struct unpacked *last = r->at;
 
 	if (!r->threaded) {
 		r->at = &r->slot[0];
-		produce(r, r->at);
+		unpack_chunk(r, r->at);
 		return;
 	}
 	if (last && last->status <= 0)
@@ -415,7 +415,7 @@ int store_next(struct store_reader *r, struct store_chunk *c, struct err *e)
 	const uint8_t *p;
 	size_t n;
 
-	consume(r);
+	next_chunk(r);
 	u = r->at;
 	r->seen = u->rec;
 	if (u->status < 0)

@@ -167,8 +167,8 @@ static int write_section(struct store_writer *w, unsigned id)
 	return err;
 }
 
-static int put(struct store_writer *w, unsigned id, uint32_t rec_size, const void *head, uint32_t head_size,
-	       const void *tail, uint32_t tail_size)
+static int put_in_section(struct store_writer *w, unsigned id, uint32_t rec_size, const void *head, uint32_t head_size,
+			  const void *tail, uint32_t tail_size)
 {
 	struct section *s = &w->sections[id];
 	uint32_t total = head_size + tail_size;
@@ -197,7 +197,7 @@ static int put(struct store_writer *w, unsigned id, uint32_t rec_size, const voi
 
 int store_put(struct store_writer *w, enum fmt_section section, const void *rec, uint32_t rec_size)
 {
-	return put(w, section, rec_size, rec, rec_size, NULL, 0);
+	return put_in_section(w, section, rec_size, rec, rec_size, NULL, 0);
 }
 
 int store_put_changed(struct store_writer *w, enum fmt_section section, uint32_t key, const void *rec,
@@ -224,7 +224,7 @@ bool store_waits(const struct store_writer *w)
 int store_put_var(struct store_writer *w, enum fmt_section section, const void *head, uint32_t head_size,
 		  const void *tail, uint32_t tail_size)
 {
-	return put(w, section, 0, head, head_size, tail, tail_size);
+	return put_in_section(w, section, 0, head, head_size, tail, tail_size);
 }
 
 uint32_t store_string(struct store_writer *w, const char *s)
@@ -237,7 +237,7 @@ uint32_t store_string(struct store_writer *w, const char *s)
 	len = (uint32_t)strnlen(s, 1u << 16);
 	id = intern_add(&w->strings, s, len, &added);
 	if (id && added)
-		put(w, FMT_STRING, 0, &id, sizeof(id), s, len);
+		put_in_section(w, FMT_STRING, 0, &id, sizeof(id), s, len);
 	return id;
 }
 

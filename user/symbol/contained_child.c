@@ -104,7 +104,7 @@ static void close_others(const struct contained_job *job, int pipe_fd)
 	close_range(next, ~0u, 0);
 }
 
-static bool keeps(const struct contained_job *job, int fd)
+static bool keeps_fd(const struct contained_job *job, int fd)
 {
 	for (unsigned i = 0; i < CONTAINED_FDS; i++)
 		if (job->keep_fd[i] == fd)
@@ -118,7 +118,7 @@ static void no_terminal(const struct contained_job *job, int pipe_fd)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
-		if (fd != pipe_fd && fd != null && !keeps(job, fd))
+		if (fd != pipe_fd && fd != null && !keeps_fd(job, fd))
 			dup2(null, fd);
 }
 
@@ -136,7 +136,7 @@ static void expendable(void)
 /* What a library's crash ends with: whoever handles these in the parent must not go on in the child. */
 static const int faults[] = { SIGSEGV, SIGABRT, SIGILL, SIGBUS, SIGFPE, SIGTRAP, SIGSYS };
 
-static void child(const struct contained_job *job, int fd, pid_t parent)
+static void run_job(const struct contained_job *job, int fd, pid_t parent)
 {
 	struct contained_out *o;
 
@@ -229,7 +229,7 @@ static uint64_t now_ms(void)
 }
 
 /* Waits until the pipe has something: a child that sleeps in the kernel uses no CPU time of its limit. */
-static int wait_for(int fd, uint64_t deadline)
+static int wait_for_child(int fd, uint64_t deadline)
 {
 	struct pollfd p[2] = { { .fd = fd, .events = POLLIN }, { .fd = stop.fd, .events = POLLIN } };
 
@@ -254,7 +254,7 @@ static int wait_for(int fd, uint64_t deadline)
 static int receive(int fd, uint64_t deadline, uint8_t *p, size_t size)
 {
 	while (size) {
-		int err = wait_for(fd, deadline);
+		int err = wait_for_child(fd, deadline);
 		ssize_t n = err ? 0 : read(fd, p, size);
 
 		if (err)
@@ -270,7 +270,7 @@ static int receive(int fd, uint64_t deadline, uint8_t *p, size_t size)
 }
 
 /* 0: the pipe ended between two records. */
-static int collect(const struct contained_job *job, int fd)
+static int collect_records(const struct contained_job *job, int fd)
 {
 	uint64_t deadline = now_ms() + 1000ull * (job->wall_seconds ? job->wall_seconds : WALL_SECONDS);
 	uint8_t *record = malloc(APART_MAX);
@@ -319,9 +319,9 @@ int contained_run(const struct contained_job *job)
 		return err;
 	}
 	if (!pid)
-		child(job, fds[1], parent);
+		run_job(job, fds[1], parent);
 	close(fds[1]);
-	err = collect(job, fds[0]);
+	err = collect_records(job, fds[0]);
 	close(fds[0]);
 	if (err)
 		kill(pid, SIGKILL);

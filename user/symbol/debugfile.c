@@ -98,7 +98,7 @@ static void read_traits(int fd, struct traits *t)
 	elf_end(elf);
 }
 
-static int produce(void *ctx, struct contained_out *out)
+static int send_traits(void *ctx, struct contained_out *out)
 {
 	struct look *l = ctx;
 
@@ -109,7 +109,7 @@ static int produce(void *ctx, struct contained_out *out)
 
 /* ---- here ---- */
 
-static int consume(void *ctx, const uint8_t *record, size_t size)
+static int take_traits(void *ctx, const uint8_t *record, size_t size)
 {
 	struct traits *t = &((struct look *)ctx)->t;
 
@@ -123,12 +123,12 @@ static int consume(void *ctx, const uint8_t *record, size_t size)
 	return 0;
 }
 
-static bool look_at(int fd, struct traits *t)
+static bool look_contained(int fd, struct traits *t)
 {
 	struct look l = { .fd = fd };
 	struct contained_job job = {
-		.produce = produce,
-		.consume = consume,
+		.produce = send_traits,
+		.consume = take_traits,
 		.ctx = &l,
 		.keep_fd = { fd, -1, -1 },
 		.cpu_seconds = LOOK_SECONDS,
@@ -157,7 +157,7 @@ static int open_alt(const struct traits *t, const char *path)
 	return openfile_regular(name, &st);
 }
 
-static void take(struct debugfile *d, int fd, const char *path, const struct traits *t)
+static void take_file(struct debugfile *d, int fd, const char *path, const struct traits *t)
 {
 	struct stat st;
 
@@ -177,9 +177,9 @@ bool debugfile_own(struct debugfile *out, int fd, const char *path)
 	struct traits t = { 0 };
 
 	*out = (struct debugfile){ .fd = -1, .alt = -1 };
-	if (fd < 0 || !look_at(fd, &t))
+	if (fd < 0 || !look_contained(fd, &t))
 		return false;
-	take(out, fd, path, &t);
+	take_file(out, fd, path, &t);
 	out->own = true;
 	return true;
 }
@@ -192,11 +192,11 @@ static bool accept_fd(struct debugfile *out, int fd, const char *path, const str
 
 	if (fd < 0)
 		return false;
-	if (!look_at(fd, &t) || t.build_id_len != len || memcmp(t.build_id, id, len)) {
+	if (!look_contained(fd, &t) || t.build_id_len != len || memcmp(t.build_id, id, len)) {
 		close(fd);
 		return false;
 	}
-	take(out, fd, path, &t);
+	take_file(out, fd, path, &t);
 	out->bias = (int64_t)(own->first_load - t.first_load);
 	return true;
 }

@@ -130,7 +130,7 @@ void dwfl_file_absolute(struct dwfl_file *f)
 }
 
 /* First address of the walk that is not below `addr`. */
-static size_t lower(const struct walk *w, uint64_t addr)
+static size_t first_not_below(const struct walk *w, uint64_t addr)
 {
 	size_t lo = 0, hi = w->count;
 
@@ -153,7 +153,7 @@ static bool claim(struct walk *w, Dwarf_Die *die)
 	bool any = false;
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		for (size_t i = lower(w, start); i < w->count && w->p[i].addr < end; i++) {
+		for (size_t i = first_not_below(w, start); i < w->count && w->p[i].addr < end; i++) {
 			struct pending *p = &w->p[i];
 
 			if (p->done)

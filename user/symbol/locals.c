@@ -72,7 +72,7 @@ void locals_close(struct locals *l)
 	free(l);
 }
 
-static uint64_t size_of(Dwarf_Die *die)
+static uint64_t die_size(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die type, peeled;
@@ -84,10 +84,10 @@ static uint64_t size_of(Dwarf_Die *die)
 	return size;
 }
 
-static void add(struct search *s, Dwarf_Die *die, int64_t offset)
+static void add_local(struct search *s, Dwarf_Die *die, int64_t offset)
 {
 	const char *name = dwarf_diename(die);
-	uint64_t size = size_of(die);
+	uint64_t size = die_size(die);
 	struct frame_local *l;
 
 	if (!name || !size || size > 1u << 30 || s->count == s->max)
@@ -116,7 +116,7 @@ static void variable(struct search *s, Dwarf_Die *die)
 		return;
 	for (unsigned n = 0; n < 64 && (at = dwarf_getlocations(&attr, at, &base, &start, &end, &expr, &len)) > 0; n++)
 		if (len == 1 && expr[0].atom == DW_OP_fbreg && (!s->here || (s->vaddr >= start && s->vaddr < end)))
-			add(s, die, s->base + (int64_t)expr[0].number);
+			add_local(s, die, s->base + (int64_t)expr[0].number);
 }
 
 static void scope(struct search *s, Dwarf_Die *die, unsigned depth)
@@ -156,7 +156,7 @@ static bool frame_base(Dwarf_Die *die, int64_t *base)
 	return true;
 }
 
-static bool find(struct search *s, Dwarf_Die *die, unsigned depth)
+static bool find_function(struct search *s, Dwarf_Die *die, unsigned depth)
 {
 	Dwarf_Die child;
 
@@ -172,7 +172,7 @@ static bool find(struct search *s, Dwarf_Die *die, unsigned depth)
 		}
 		if ((tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
 		     tag == DW_TAG_subprogram) &&
-		    find(s, &child, depth + 1))
+		    find_function(s, &child, depth + 1))
 			return true;
 	} while (!dwarf_siblingof(&child, &child));
 	return false;
@@ -184,7 +184,7 @@ static size_t search(struct locals *l, uint64_t vaddr, bool here, struct frame_l
 	Dwarf_Die cu;
 
 	if (l && dwarf_addrdie(l->dw, vaddr, &cu))
-		find(&s, &cu, 0);
+		find_function(&s, &cu, 0);
 	return s.count;
 }
 

@@ -127,7 +127,7 @@ static void put_u32(struct buf *b, uint32_t v)
 	buf_add(b, &v, sizeof(v));
 }
 
-static void put_string(struct buf *b, const char *s)
+static void pack_string(struct buf *b, const char *s)
 {
 	size_t n = s ? strnlen(s, MAX_NAME * 4) : 0;
 
@@ -152,9 +152,9 @@ static void send_chain(void *ctx, size_t i, const struct dwfl_frame *frames, uns
 			return;
 		put_u32(&d->record, frames[k].decl_line);
 		put_u32(&d->record, frames[k].line);
-		put_string(&d->record, demangle(raw, name, sizeof(name)));
-		put_string(&d->record, frames[k].decl_file);
-		put_string(&d->record, frames[k].file);
+		pack_string(&d->record, demangle(raw, name, sizeof(name)));
+		pack_string(&d->record, frames[k].decl_file);
+		pack_string(&d->record, frames[k].file);
 	}
 	if (!buf_failed(&d->record))
 		contained_put(d->out, d->record.data, d->record.len);
@@ -188,7 +188,7 @@ static uint32_t get_u32(struct input *in)
 	return v;
 }
 
-static const char *get_string(struct input *in)
+static const char *unpack_string(struct input *in)
 {
 	uint32_t n = get_u32(in);
 	const char *s = (const char *)in->at;
@@ -215,9 +215,9 @@ static int consume_chain(void *ctx, const uint8_t *record, size_t size)
 	for (uint32_t k = 0; k < n; k++) {
 		out[k].decl_line = get_u32(&in);
 		out[k].line = get_u32(&in);
-		out[k].name = get_string(&in);
-		out[k].decl_file = get_string(&in);
-		out[k].file = get_string(&in);
+		out[k].name = unpack_string(&in);
+		out[k].decl_file = unpack_string(&in);
+		out[k].file = unpack_string(&in);
 		if (in.bad || !out[k].name)
 			return -EIO;
 	}

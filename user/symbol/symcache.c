@@ -45,12 +45,12 @@ struct symcache {
 	bool dirty;
 };
 
-static uint32_t keep(struct symcache *c, const char *s)
+static uint32_t keep_string(struct symcache *c, const char *s)
 {
 	return s ? intern_str(&c->strings, s, NULL) : 0;
 }
 
-static void insert(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count)
+static void insert_names(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count)
 {
 	bool added;
 	uint64_t *slot;
@@ -65,8 +65,8 @@ static void insert(struct symcache *c, uint64_t addr, const struct symbol_frame 
 	*slot = ++c->entry_count;
 	for (unsigned i = 0; i < count; i++)
 		c->frames[c->frame_count++] =
-			(struct frame){ keep(c, frames[i].name), keep(c, frames[i].decl_file), frames[i].decl_line,
-					keep(c, frames[i].file), frames[i].line };
+			(struct frame){ keep_string(c, frames[i].name), keep_string(c, frames[i].decl_file),
+					frames[i].decl_line, keep_string(c, frames[i].file), frames[i].line };
 }
 
 static const char *text_at(const char *strings, uint32_t size, uint32_t at)
@@ -111,11 +111,11 @@ static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 			named &= out[k].name != NULL;
 		}
 		if (named) /* else it would only stand in the way of a good one */
-			insert(c, e.addr, out, e.count);
+			insert_names(c, e.addr, out, e.count);
 	}
 }
 
-static void load(struct symcache *c)
+static void load_file(struct symcache *c)
 {
 	AUTO_BUF(b);
 
@@ -151,7 +151,7 @@ struct symcache *symcache_open(const uint8_t *build_id, unsigned len, uint64_t c
 		return NULL;
 	name_of(build_id, len, c->file);
 	snprintf(c->file + 2 * len, sizeof(c->file) - 2 * len, "-%016llx", (unsigned long long)content);
-	load(c);
+	load_file(c);
 	return c;
 }
 
@@ -184,7 +184,7 @@ struct symcache *symcache_open_gone(const uint8_t *build_id, unsigned len)
 		symcache_close(c);
 		return NULL;
 	}
-	load(c);
+	load_file(c);
 	return c;
 }
 
@@ -211,11 +211,11 @@ void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *
 {
 	if (!c)
 		return;
-	insert(c, addr, frames, count);
+	insert_names(c, addr, frames, count);
 	c->dirty = true;
 }
 
-static void save(struct symcache *c)
+static void save_file(struct symcache *c)
 {
 	struct head h = { .magic = MAGIC, .entries = (uint32_t)c->entry_count, .frames = (uint32_t)c->frame_count };
 	uint32_t *offset = calloc(c->strings.count + 1, sizeof(*offset));
@@ -255,7 +255,7 @@ void symcache_close(struct symcache *c)
 	if (!c)
 		return;
 	if (c->dirty)
-		save(c);
+		save_file(c);
 	close(c->dir);
 	map_release(&c->index);
 	intern_release(&c->strings);

@@ -14,7 +14,8 @@
 #define MAX_SYMBOLS 8000000u
 #define MAX_NAME 4096
 
-static int add(struct symtab *t, uint64_t start, uint64_t end, const char *name, size_t len, uint8_t rank, bool sized)
+static int add_entry(struct symtab *t, uint64_t start, uint64_t end, const char *name, size_t len, uint8_t rank,
+		     bool sized)
 {
 	uint32_t id = intern_add(&t->names, name, len, NULL);
 
@@ -76,11 +77,12 @@ static int add_symbols(struct symtab *t, const struct file *f, Elf_Scn *scn, con
 		len = strnlen(name, MAX_NAME);
 		if (memchr(name + 1, '@', len - 1))
 			len = (size_t)((const char *)memchr(name + 1, '@', len - 1) - name);
-		if (add(t, s.st_value + bias,
-			(s.st_size && s.st_size <= in.sh_addr + in.sh_size - s.st_value ? s.st_value + s.st_size
-											: in.sh_addr + in.sh_size) +
-				bias,
-			name, len, rank_of(&s, name), s.st_size > 0))
+		if (add_entry(t, s.st_value + bias,
+			      (s.st_size && s.st_size <= in.sh_addr + in.sh_size - s.st_value
+				       ? s.st_value + s.st_size
+				       : in.sh_addr + in.sh_size) +
+				      bias,
+			      name, len, rank_of(&s, name), s.st_size > 0))
 			return -ENOMEM;
 	}
 	return 0;
@@ -115,7 +117,7 @@ static int add_plt(struct symtab *t, const struct file *f, const GElf_Shdr *plt,
 		if (!name || !*name)
 			continue;
 		len = snprintf(text, sizeof(text), "%.*s@plt", MAX_NAME, name);
-		if (add(t, at + bias, at + 16 + bias, text, (size_t)len, 30, true))
+		if (add_entry(t, at + bias, at + 16 + bias, text, (size_t)len, 30, true))
 			return -ENOMEM;
 	}
 	return 0;

@@ -41,7 +41,7 @@ static struct seen seen_as(const struct stat *st, size_t path_len)
 }
 
 /* The next of a list that is `len` bytes long, and its path: false where the list ends or is none. */
-static bool next(const char *list, size_t len, size_t *at, struct seen *out, const char **path)
+static bool next_field(const char *list, size_t len, size_t *at, struct seen *out, const char **path)
 {
 	if (len - *at < sizeof(*out))
 		return false;
@@ -61,7 +61,7 @@ void answer_files_add(struct answer_files *f, const char *path, const struct sta
 
 	if (path[0] != '/' || mine.path_len > MAX_PATH)
 		f->unusable = true;
-	while (!f->unusable && next(f->list.data, f->list.len, &at, &other, &name)) {
+	while (!f->unusable && next_field(f->list.data, f->list.len, &at, &other, &name)) {
 		if (other.path_len != mine.path_len || memcmp(name, path, mine.path_len))
 			continue;
 		/* it changed in between: whatever was worked out is of neither */
@@ -82,7 +82,7 @@ void answer_files_release(struct answer_files *f)
 }
 
 /* Each file of the list is what it was, or absent as it was. */
-static bool unchanged(const char *list, size_t len, uint32_t count)
+static bool answer_unchanged(const char *list, size_t len, uint32_t count)
 {
 	const char *name;
 	struct seen was;
@@ -94,7 +94,7 @@ static bool unchanged(const char *list, size_t len, uint32_t count)
 		struct stat st;
 		bool there;
 
-		if (!next(list, len, &at, &was, &name))
+		if (!next_field(list, len, &at, &was, &name))
 			return false;
 		memcpy(path, name, was.path_len);
 		path[was.path_len] = 0;
@@ -107,7 +107,7 @@ static bool unchanged(const char *list, size_t len, uint32_t count)
 }
 
 /* Printed as it is: letters, ends of lines, and colours. */
-static bool harmless(const char *text, size_t len)
+static bool text_is_harmless(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)text[i];
@@ -129,7 +129,7 @@ static bool harmless(const char *text, size_t len)
 	return true;
 }
 
-static void name_of(const struct answer_key *key, char *name, size_t size)
+static void answer_name(const struct answer_key *key, char *name, size_t size)
 {
 	snprintf(name, size, "%016llx%016llx", (unsigned long long)key->high, (unsigned long long)key->low);
 }
@@ -144,7 +144,7 @@ int answer_get(int dir, const struct answer_key *key, struct answer *out)
 	size_t left;
 
 	*out = (struct answer){ 0 };
-	name_of(key, name, sizeof(name));
+	answer_name(key, name, sizeof(name));
 	if (cachedir_read(dir, name, MAX_FILE, b) || b->len < sizeof(h))
 		return -ENOENT;
 	memcpy(&h, b->data, sizeof(h));
@@ -160,7 +160,9 @@ int answer_get(int dir, const struct answer_key *key, struct answer *out)
 	out->log_len = h.log_len;
 	out->text = out->log + h.log_len;
 	out->text_len = h.text_len;
-	return harmless(out->log, out->log_len + out->text_len) && unchanged(body, h.files_len, h.files) ? 0 : -ENOENT;
+	return text_is_harmless(out->log, out->log_len + out->text_len) && answer_unchanged(body, h.files_len, h.files)
+		       ? 0
+		       : -ENOENT;
 }
 
 int answer_put(int dir, const struct answer_key *key, const struct answer_files *files, const struct answer *a)
@@ -193,7 +195,7 @@ int answer_put(int dir, const struct answer_key *key, const struct answer_files 
 		return -ENOMEM;
 	h.xxh64 = XXH64(b.data + unhashed, b.len - unhashed, 0);
 	memcpy(b.data, &h, sizeof(h));
-	name_of(key, name, sizeof(name));
+	answer_name(key, name, sizeof(name));
 	return cachedir_write(dir, name, &b, MAX_TOTAL);
 }
 

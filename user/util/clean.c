@@ -7,7 +7,7 @@
 #define BROKEN UINT32_MAX
 
 /* The character at s and its length; BROKEN and 1 where there is none. Stops at a NUL. */
-static uint32_t decode(const unsigned char *s, unsigned *len)
+static uint32_t decode_character(const unsigned char *s, unsigned *len)
 {
 	unsigned n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
 	uint32_t c = n < 2 ? s[0] : s[0] & (0x7fu >> n);
@@ -44,7 +44,7 @@ static bool hidden(uint32_t c)
 unsigned clean_char(const char *s, bool *shown)
 {
 	unsigned len;
-	uint32_t c = decode((const unsigned char *)s, &len);
+	uint32_t c = decode_character((const unsigned char *)s, &len);
 
 	*shown = c != BROKEN && !hidden(c);
 	return len;
@@ -137,7 +137,7 @@ void clean_add(struct buf *b, const char *s, enum clean_form form)
 			buf_add(b, s, len);
 			continue;
 		}
-		c = decode((const unsigned char *)s, &len);
+		c = decode_character((const unsigned char *)s, &len);
 		if (c == BROKEN || hidden(c))
 			add_hidden(b, c, form);
 		else if (len > 1 || !add_special(b, *s, form))

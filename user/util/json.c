@@ -6,14 +6,14 @@
 
 #include "util/clean.h"
 
-static void put_string(struct buf *b, const char *str)
+static void put_quoted(struct buf *b, const char *str)
 {
 	buf_addch(b, '"');
 	clean_add(b, str, CLEAN_JSON);
 	buf_addch(b, '"');
 }
 
-static void begin(struct json *j, const char *key)
+static void begin_item(struct json *j, const char *key)
 {
 	uint64_t bit = 1ull << (j->depth & 63);
 
@@ -23,14 +23,14 @@ static void begin(struct json *j, const char *key)
 		j->has_items |= bit;
 	}
 	if (key) {
-		put_string(j->out, key);
+		put_quoted(j->out, key);
 		buf_addch(j->out, ':');
 	}
 }
 
 static void open_level(struct json *j, const char *key, bool array)
 {
-	begin(j, key);
+	begin_item(j, key);
 	buf_addch(j->out, array ? '[' : '{');
 	j->depth++;
 	uint64_t bit = 1ull << (j->depth & 63);
@@ -61,25 +61,25 @@ void json_str(struct json *j, const char *key, const char *value)
 		json_null(j, key);
 		return;
 	}
-	begin(j, key);
-	put_string(j->out, value);
+	begin_item(j, key);
+	put_quoted(j->out, value);
 }
 
 void json_u64(struct json *j, const char *key, uint64_t value)
 {
-	begin(j, key);
+	begin_item(j, key);
 	buf_addf(j->out, "%" PRIu64, value);
 }
 
 void json_i64(struct json *j, const char *key, int64_t value)
 {
-	begin(j, key);
+	begin_item(j, key);
 	buf_addf(j->out, "%" PRId64, value);
 }
 
 void json_f64(struct json *j, const char *key, double value)
 {
-	begin(j, key);
+	begin_item(j, key);
 	if (isfinite(value))
 		buf_addf(j->out, "%.12g", value);
 	else
@@ -88,12 +88,12 @@ void json_f64(struct json *j, const char *key, double value)
 
 void json_bool(struct json *j, const char *key, bool value)
 {
-	begin(j, key);
+	begin_item(j, key);
 	buf_addstr(j->out, value ? "true" : "false");
 }
 
 void json_null(struct json *j, const char *key)
 {
-	begin(j, key);
+	begin_item(j, key);
 	buf_addstr(j->out, "null");
 }

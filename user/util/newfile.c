@@ -15,7 +15,7 @@
 
 #define TRIES 8 /* names are 64 random bits: a second try means that somebody plays */
 
-static int refuse(const char *path, mode_t mode, struct err *e)
+static int refuse_kind(const char *path, mode_t mode, struct err *e)
 {
 	if (S_ISLNK(mode))
 		return err_set(e, -ELOOP, "cannot create %s: it is a symbolic link, which is not followed", path);
@@ -39,7 +39,7 @@ static bool harmless(dev_t d)
 }
 
 /* "/dev/stdout", "/dev/fd/7", "/proc/self/fd/7": a copy of the descriptor; -1: path is none of these. */
-static int copy_named(const char *path)
+static int copy_named_fd(const char *path)
 {
 	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
 	const char *number = NULL;
@@ -168,7 +168,7 @@ static int put_in_place(const struct newfile *n)
 }
 
 /* Gives it its name; only a regular file that was looked at is replaced. */
-static int take_name(struct newfile *n, struct err *e)
+static int rename_into_place(struct newfile *n, struct err *e)
 {
 	struct stat st;
 	int err = 0;
@@ -177,7 +177,7 @@ static int take_name(struct newfile *n, struct err *e)
 		return err_set(e, err, "cannot create %s: %s", n->path, strerror(-err));
 	n->existed = !fstatat(n->dir, n->path, &st, AT_SYMLINK_NOFOLLOW);
 	if (n->existed && !S_ISREG(st.st_mode))
-		return refuse(n->path, st.st_mode, e);
+		return refuse_kind(n->path, st.st_mode, e);
 	if (n->existed && (n->flags & NEWFILE_KEEP_OLD) && st.st_size && (err = keep_old(n, e)))
 		return err;
 	err = put_in_place(n);
@@ -198,7 +198,7 @@ int newfile_open(struct newfile *n, int dir, const char *path, unsigned flags, s
 			       *path ? "too long" : "empty");
 	strcpy(n->path, path);
 	if (flags & NEWFILE_THROUGH) {
-		n->fd = copy_named(path);
+		n->fd = copy_named_fd(path);
 		if (n->fd < 0)
 			n->fd = open_device(dir, path);
 		n->through = n->fd >= 0;
@@ -206,11 +206,11 @@ int newfile_open(struct newfile *n, int dir, const char *path, unsigned flags, s
 			return 0;
 	}
 	if (!fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) && !S_ISREG(st.st_mode))
-		return refuse(path, st.st_mode, e);
+		return refuse_kind(path, st.st_mode, e);
 	err = flags & NEWFILE_AT_ONCE || open_nameless(n) ? open_temp(n) : 0;
 	if (err)
 		return err_set(e, err, "cannot create %s: %s", path, strerror(-err));
-	if ((flags & NEWFILE_AT_ONCE) && (err = take_name(n, e)))
+	if ((flags & NEWFILE_AT_ONCE) && (err = rename_into_place(n, e)))
 		newfile_drop(n);
 	return err;
 }
@@ -242,7 +242,7 @@ int newfile_commit(struct newfile *n, struct err *e)
 	if (!n->through && (n->flags & NEWFILE_SYNC) && fsync(n->fd))
 		err = err_set(e, -errno, "writing %s failed: %s", n->path, strerror(errno));
 	if (!err && !n->through && !n->named)
-		err = take_name(n, e);
+		err = rename_into_place(n, e);
 	if (err) {
 		newfile_drop(n);
 		return err;

@@ -58,7 +58,7 @@ static int reopen_regular(int path_fd, struct stat *st)
 	return fd;
 }
 
-static int look_at(const char *path)
+static int open_path_only(const char *path)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
@@ -76,7 +76,7 @@ void openfile_tell(void (*told)(void *ctx, const char *path, const struct stat *
 
 int openfile_regular(const char *path, struct stat *st)
 {
-	int fd = reopen_regular(look_at(path), st);
+	int fd = reopen_regular(open_path_only(path), st);
 
 	if (tell)
 		tell(tell_ctx, path, fd >= 0 ? st : NULL);
@@ -85,7 +85,7 @@ int openfile_regular(const char *path, struct stat *st)
 
 int openfile_magic(const char *path, struct stat *st)
 {
-	return reopen_regular(look_at(path), st);
+	return reopen_regular(open_path_only(path), st);
 }
 
 /* openat2 is missing before Linux 5.6, and under filters that do not know it: without it a path can be

@@ -106,7 +106,7 @@ int rights_check_all(const char *what, struct err *e)
 	return err_set(e, -EPERM, "%s is not yours to look into: " ALLOW, what);
 }
 
-static void keep(uint64_t which)
+static void keep_capabilities(uint64_t which)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct d[2];
@@ -132,14 +132,14 @@ void rights_drop(void)
 	if ((getgid() != getegid() && setresgid(getgid(), getgid(), getgid())) ||
 	    (getuid() != geteuid() && setresuid(getuid(), getuid(), getuid())))
 		abort();
-	keep(0);
+	keep_capabilities(0);
 	dropped = true;
 }
 
 void rights_keep_recording(void)
 {
 	if (rights_lent())
-		keep(RECORDING);
+		keep_capabilities(RECORDING);
 }
 
 const char *rights_getenv(const char *name)

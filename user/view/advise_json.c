@@ -18,7 +18,7 @@ static void figure(struct json *j, const char *key, const struct figure *f)
 	json_end(j);
 }
 
-static void option(struct json *j, const struct advise_option *o)
+static void option_json(struct json *j, const struct advise_option *o)
 {
 	struct figure u = FIGURE_UNKNOWN;
 
@@ -44,7 +44,7 @@ static const struct advised *advised_of(const struct advice *a, const struct can
 	return NULL;
 }
 
-static void one(struct json *j, const struct advise_view *v, const struct candidate *c)
+static void candidate_json(struct json *j, const struct advise_view *v, const struct candidate *c)
 {
 	const struct advised *d = advised_of(v->advice, c);
 	struct figure wait = { c->wait_share, c->wait_share, c->wait_share };
@@ -69,7 +69,7 @@ static void one(struct json *j, const struct advise_view *v, const struct candid
 	json_str(j, "reason", *c->reason ? c->reason : NULL);
 	json_arr(j, "options");
 	for (size_t i = 0; d && i < d->options; i++)
-		option(j, &d->option[i]);
+		option_json(j, &d->option[i]);
 	json_end(j);
 	json_end(j);
 }
@@ -84,7 +84,7 @@ void advise_json(const struct advise_view *v, struct buf *out)
 	json_str(&j, "machine", v->input->machine ? v->input->machine : "unknown");
 	json_arr(&j, "candidates");
 	for (size_t i = 0; i < v->candidates->count; i++)
-		one(&j, v, &v->candidates->at[i]);
+		candidate_json(&j, v, &v->candidates->at[i]);
 	json_end(&j);
 	json_end(&j);
 	buf_addch(out, '\n');

@@ -10,7 +10,7 @@
 #define REASONS 8
 #define BRIEF 2
 
-static void duration(struct buf *b, double ns)
+static void advise_add_duration(struct buf *b, double ns)
 {
 	char text[24];
 
@@ -18,7 +18,7 @@ static void duration(struct buf *b, double ns)
 	buf_addstr(b, text);
 }
 
-static void bytes(struct buf *b, const char *what, const struct figure *f)
+static void advise_add_bytes(struct buf *b, const char *what, const struct figure *f)
 {
 	char size[24];
 
@@ -45,24 +45,24 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 	buf_addf(&line, "%.1f%% of the time", 100 * c->share.value);
 	if (figure_known(&c->ns_per_call)) {
 		buf_addstr(&line, ", ");
-		duration(&line, c->ns_per_call.value);
+		advise_add_duration(&line, c->ns_per_call.value);
 		buf_addstr(&line, " a call");
 	}
 	if (c->p99 > 0) {
 		buf_addstr(&line, " (p50 ");
-		duration(&line, c->p50);
+		advise_add_duration(&line, c->p50);
 		buf_addstr(&line, ", p90 ");
-		duration(&line, c->p90);
+		advise_add_duration(&line, c->p90);
 		buf_addstr(&line, ", p99 ");
-		duration(&line, c->p99);
+		advise_add_duration(&line, c->p99);
 		buf_addch(&line, ')');
 	}
 	if (figure_known(&c->calls_per_s))
 		buf_addf(&line, ", %.3g calls/s", c->calls_per_s.value);
-	bytes(&line, "in", &c->bytes_in);
-	bytes(&line, "out", &c->bytes_out);
+	advise_add_bytes(&line, "in", &c->bytes_in);
+	advise_add_bytes(&line, "out", &c->bytes_out);
 	if (c->resident.value > 0)
-		bytes(&line, "of it could stay there", &c->resident);
+		advise_add_bytes(&line, "of it could stay there", &c->resident);
 	if (figure_known(&c->ops_per_byte))
 		buf_addf(&line, ", %.2g operations a byte", c->ops_per_byte.value);
 	if (c->wait_share > 0.01)
@@ -85,7 +85,7 @@ static enum text_hue hue_of(enum advise_verdict v)
 	return TEXT_DIM;
 }
 
-static void option(const struct advise_option *o, const struct text_style *s, struct buf *out)
+static void show_option(const struct advise_option *o, const struct text_style *s, struct buf *out)
 {
 	AUTO_BUF(line);
 
@@ -145,7 +145,7 @@ void advise_text(const struct advise_view *v, const struct text_style *s, struct
 		buf_addch(out, '\n');
 		heading(v, d->candidate, s, out);
 		for (size_t k = 0; k < d->options && (v->all || k < OPTIONS); k++)
-			option(&d->option[k], s, out);
+			show_option(&d->option[k], s, out);
 		if (!v->all && d->options > OPTIONS)
 			buf_addf(out, "    and %zu more: --all\n", d->options - OPTIONS);
 	}

@@ -26,7 +26,7 @@ static void percent(struct buf *out, double v, double low, double high, uint64_t
 	buf_addf(out, " %-6s", b.len ? b.data : "");
 }
 
-static void part_of(struct buf *out, const struct annotate_bytes *b)
+static void add_share_of_bytes(struct buf *out, const struct annotate_bytes *b)
 {
 	if (b->samples && !isnan(b->share))
 		buf_addf(out, "%6.1f%%", 100 * b->share);
@@ -35,7 +35,7 @@ static void part_of(struct buf *out, const struct annotate_bytes *b)
 }
 
 /* 1.02k; with a ? behind it where it may be twice as much or half of it, and ? alone where it may be anything. */
-static void times(struct buf *out, const struct counts_figure *f)
+static void add_times(struct buf *out, const struct counts_figure *f)
 {
 	static const char unit[] = " kMGTP";
 	bool vague = isnan(f->high) || f->high > 2 * f->value || f->value > 2 * f->low;
@@ -67,7 +67,7 @@ static void bytes_phrase(struct buf *out, const char *verb, const struct annotat
 	}
 }
 
-static void head(const struct annotate_view *v, const struct text_style *s, struct buf *out)
+static void show_head(const struct annotate_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct annotation *a = v->a;
 	AUTO_BUF(b);
@@ -168,8 +168,8 @@ static const struct annotate_loop *loop_begins(const struct annotation *a, const
 	return l && l->addr == i->addr ? l : NULL;
 }
 
-static void one(const struct annotate_view *v, const struct annotate_insn *i, const struct text_style *s,
-		struct buf *out)
+static void show_instruction(const struct annotate_view *v, const struct annotate_insn *i, const struct text_style *s,
+			     struct buf *out)
 {
 	const struct annotation *a = v->a;
 	uint64_t start = a->part[i->part].start;
@@ -186,10 +186,10 @@ static void one(const struct annotate_view *v, const struct annotate_insn *i, co
 	}
 	text_hue_on(out, s, hue);
 	percent(out, i->time, i->low, i->high, i->samples);
-	times(out, &i->per_entry);
-	part_of(out, &i->read);
+	add_times(out, &i->per_entry);
+	add_share_of_bytes(out, &i->read);
 	buf_addch(out, ' ');
-	part_of(out, &i->written);
+	add_share_of_bytes(out, &i->written);
 	text_hue_off(out, s, hue);
 	snprintf(at, sizeof(at), "+0x%llx", (unsigned long long)(i->addr - start));
 	buf_addf(out, "  %-7s ", at);
@@ -223,12 +223,12 @@ static void rows(const struct annotate_view *v, const struct text_style *s, stru
 			last = NULL;
 		}
 		where(i, last, v, s, out);
-		one(v, i, s, out);
+		show_instruction(v, i, s, out);
 		last = i;
 	}
 }
 
-static void foot(const struct annotate_view *v, const struct text_style *s, struct buf *out)
+static void show_foot(const struct annotate_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct annotation *a = v->a;
 	size_t shown = 0;
@@ -257,10 +257,10 @@ void annotate_text(const struct annotate_view *v, const struct text_style *s, st
 {
 	trust_text(v->trust, "", s, out);
 	filtered_text(&v->filtered, "", s, out);
-	head(v, s, out);
+	show_head(v, s, out);
 	notes(v, s, out);
 	if (!v->a->insns)
 		return;
 	rows(v, s, out);
-	foot(v, s, out);
+	show_foot(v, s, out);
 }

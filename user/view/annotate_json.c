@@ -5,7 +5,7 @@
 #include "util/json.h"
 #include "view/annotate.h"
 
-static void address(struct json *j, const char *key, uint64_t addr)
+static void address_json(struct json *j, const char *key, uint64_t addr)
 {
 	AUTO_BUF(b);
 
@@ -13,7 +13,7 @@ static void address(struct json *j, const char *key, uint64_t addr)
 	json_str(j, key, b.data);
 }
 
-static void figure(struct json *j, const char *key, double value, double low, double high)
+static void figure_json(struct json *j, const char *key, double value, double low, double high)
 {
 	json_obj(j, key);
 	json_f64(j, "value", value);
@@ -22,7 +22,7 @@ static void figure(struct json *j, const char *key, double value, double low, do
 	json_end(j);
 }
 
-static void bytes(struct json *j, const char *key, const struct annotate_bytes *b, bool known)
+static void bytes_json(struct json *j, const char *key, const struct annotate_bytes *b, bool known)
 {
 	if (!known || isnan(b->share)) {
 		json_null(j, key);
@@ -54,10 +54,10 @@ static void function(const struct annotation *a, struct json *j)
 	json_str(j, "file", a->file);
 	line_number(j, a->line);
 	json_u64(j, "samples", a->samples);
-	figure(j, "share", a->time, a->low, a->high);
-	figure(j, "entries_per_second", a->entries.value, a->entries.low, a->entries.high);
-	bytes(j, "read", &a->read, a->accesses);
-	bytes(j, "written", &a->written, a->accesses);
+	figure_json(j, "share", a->time, a->low, a->high);
+	figure_json(j, "entries_per_second", a->entries.value, a->entries.low, a->entries.high);
+	bytes_json(j, "read", &a->read, a->accesses);
+	bytes_json(j, "written", &a->written, a->accesses);
 	json_end(j);
 }
 
@@ -68,7 +68,7 @@ static void loops(const struct annotation *a, struct json *j)
 		const struct annotate_loop *l = &a->loop[i];
 
 		json_obj(j, NULL);
-		address(j, "address", l->addr);
+		address_json(j, "address", l->addr);
 		json_u64(j, "depth", l->depth);
 		json_u64(j, "instructions", l->insns);
 		json_u64(j, "samples", l->samples);
@@ -79,11 +79,11 @@ static void loops(const struct annotation *a, struct json *j)
 	json_end(j);
 }
 
-static void instruction(const struct annotation *a, const struct annotate_insn *i, struct json *j)
+static void instruction_json(const struct annotation *a, const struct annotate_insn *i, struct json *j)
 {
 	json_obj(j, NULL);
-	address(j, "address", i->addr);
-	address(j, "offset", i->addr - a->part[i->part].start);
+	address_json(j, "address", i->addr);
+	address_json(j, "offset", i->addr - a->part[i->part].start);
 	json_str(j, "text", i->len ? annotation_text(a, i) : NULL);
 	json_str(j, "callee", i->callee);
 	json_str(j, "file", i->file);
@@ -92,14 +92,14 @@ static void instruction(const struct annotation *a, const struct annotate_insn *
 	if (i->loop == ANNOTATE_NONE)
 		json_null(j, "loop");
 	else
-		address(j, "loop", a->loop[i->loop].addr);
+		address_json(j, "loop", a->loop[i->loop].addr);
 	json_bool(j, "hot", i->hot);
 	json_u64(j, "samples", i->samples);
-	figure(j, "share", i->time, i->low, i->high);
-	figure(j, "runs_per_entry", i->per_entry.value, i->per_entry.low, i->per_entry.high);
-	figure(j, "runs_per_second", i->runs.value, i->runs.low, i->runs.high);
-	bytes(j, "read", &i->read, a->accesses);
-	bytes(j, "written", &i->written, a->accesses);
+	figure_json(j, "share", i->time, i->low, i->high);
+	figure_json(j, "runs_per_entry", i->per_entry.value, i->per_entry.low, i->per_entry.high);
+	figure_json(j, "runs_per_second", i->runs.value, i->runs.low, i->runs.high);
+	bytes_json(j, "read", &i->read, a->accesses);
+	bytes_json(j, "written", &i->written, a->accesses);
 	json_end(j);
 }
 
@@ -165,7 +165,7 @@ void annotate_json(const struct annotate_view *v, struct buf *out)
 	loops(a, &j);
 	json_arr(&j, "instructions");
 	for (size_t i = 0; i < a->insns; i++)
-		instruction(a, &a->insn[i], &j);
+		instruction_json(a, &a->insn[i], &j);
 	json_end(&j);
 	source(v, &j);
 	json_end(&j);

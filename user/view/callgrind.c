@@ -30,8 +30,8 @@ struct writer {
 	struct intern names[3]; /* files, functions, objects: "(id)" after the first use */
 };
 
-static int add(struct writer *w, const uint32_t key[4], const struct profile_cell *c, enum profile_unit unit,
-	       size_t stamp)
+static int add_cost_at(struct writer *w, const uint32_t key[4], const struct profile_cell *c, enum profile_unit unit,
+		       size_t stamp)
 {
 	bool added;
 	uint32_t id = intern_add(&w->keys, key, 16, &added);
@@ -54,16 +54,16 @@ static int add(struct writer *w, const uint32_t key[4], const struct profile_cel
 	return 0;
 }
 
-static int add_cell(struct writer *w, size_t index, const struct export_steps *steps)
+static int add_cell_costs(struct writer *w, size_t index, const struct export_steps *steps)
 {
 	const struct profile_cell *c = &w->p->cells[index];
 	enum profile_unit unit = profile_unit(w->p);
 	int err;
 
 	if (!steps->count)
-		return add(w, (uint32_t[]){ 0, 0, UINT32_MAX, 0 }, c, unit, index + 1);
-	err = add(w, (uint32_t[]){ steps->at[0].line->function, steps->at[0].line->line, UINT32_MAX, 0 }, c, unit,
-		  index + 1);
+		return add_cost_at(w, (uint32_t[]){ 0, 0, UINT32_MAX, 0 }, c, unit, index + 1);
+	err = add_cost_at(w, (uint32_t[]){ steps->at[0].line->function, steps->at[0].line->line, UINT32_MAX, 0 }, c,
+			  unit, index + 1);
 	for (size_t i = 1; i < steps->count && !err; i++) {
 		const struct profile_line *caller = steps->at[i].line, *callee = steps->at[i - 1].line;
 		uint32_t begins = w->p->functions[callee->function].line;
@@ -71,8 +71,8 @@ static int add_cell(struct writer *w, size_t index, const struct export_steps *s
 		/* a function's own recursion is part of its cost already */
 		if (caller->function == callee->function)
 			continue;
-		err = add(w, (uint32_t[]){ caller->function, caller->line, callee->function, begins }, c, unit,
-			  index + 1);
+		err = add_cost_at(w, (uint32_t[]){ caller->function, caller->line, callee->function, begins }, c, unit,
+				  index + 1);
 	}
 	return err;
 }
@@ -159,7 +159,7 @@ int export_callgrind(const struct profile *p, const struct export_opts *o, struc
 			continue;
 		err = export_walk(p, p->cells[i].stack, o->inlined, &steps);
 		if (!err)
-			err = add_cell(&w, i, &steps);
+			err = add_cell_costs(&w, i, &steps);
 	}
 	buf_addstr(out, "# callgrind format\nversion: 1\ncreator: accperf " ACCPERF_VERSION "\ncmd: ");
 	clean_add(out, command ? command : "unknown", CLEAN_TEXT);

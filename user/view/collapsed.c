@@ -23,8 +23,8 @@ static void add_name(struct buf *b, const char *s)
 			b->data[at] = ':';
 }
 
-static void add_stack(const struct profile *p, const struct profile_cell *c, const struct export_steps *steps,
-		      struct buf *line)
+static void add_stack_line(const struct profile *p, const struct profile_cell *c, const struct export_steps *steps,
+			   struct buf *line)
 {
 	const char *comm = p->threads[c->thread].comm;
 
@@ -62,7 +62,7 @@ int export_collapsed(const struct profile *p, const struct export_opts *o, struc
 		err = export_walk(p, c->stack, o->inlined, &steps);
 		if (err)
 			break;
-		add_stack(p, c, &steps, &line);
+		add_stack_line(p, c, &steps, &line);
 		id = buf_failed(&line) ? 0 : intern_add(&lines, line.data, line.len, NULL);
 		if (id)
 			weights[id] += c->weight[unit];

@@ -6,12 +6,12 @@
 
 #include "util/json.h"
 
-static void label(struct buf *out, const char *text)
+static void add_label(struct buf *out, const char *text)
 {
 	buf_addf(out, "  %-30s", text);
 }
 
-static void figure(struct buf *out, double v)
+static void add_distance(struct buf *out, double v)
 {
 	if (isnan(v))
 		buf_addstr(out, "unknown");
@@ -19,7 +19,7 @@ static void figure(struct buf *out, double v)
 		buf_addf(out, "%.4f", v);
 }
 
-static void percent(struct buf *out, double v)
+static void add_percent_or_unknown(struct buf *out, double v)
 {
 	if (isnan(v))
 		buf_addstr(out, "unknown");
@@ -27,7 +27,7 @@ static void percent(struct buf *out, double v)
 		buf_addf(out, "%.1f %%", 100 * v);
 }
 
-static void bytes(struct buf *out, double v)
+static void add_whole_bytes(struct buf *out, double v)
 {
 	text_bytes(out, text_whole(v));
 }
@@ -45,12 +45,12 @@ static void head(const struct compare_view *v, struct buf *out)
 	text_name(out, v->estimate_path, 0, 0);
 	buf_addf(out, " (%s%s)\n\n", flow_engine_str(v->estimate->engine),
 		 v->estimate->time_bias ? ", weighted by time" : "");
-	label(out, "bytes");
+	add_label(out, "bytes");
 	buf_addstr(out, "true ");
-	bytes(out, c->true_bytes);
+	add_whole_bytes(out, c->true_bytes);
 	buf_addstr(out, ", estimated ");
 	if (flow_has_amounts(v->estimate)) {
-		bytes(out, c->estimated_bytes);
+		add_whole_bytes(out, c->estimated_bytes);
 		buf_addf(out, " (x %.3f)\n", c->estimated_bytes / c->true_bytes);
 	} else {
 		buf_addstr(out, "?: how fast the code ran was not measured\n");
@@ -59,46 +59,46 @@ static void head(const struct compare_view *v, struct buf *out)
 
 static void measures(const struct flow_compare *c, struct buf *out)
 {
-	label(out, "total variation");
-	figure(out, c->tv);
+	add_label(out, "total variation");
+	add_distance(out, c->tv);
 	buf_addstr(out, "  without self edges ");
-	figure(out, c->tv_off);
+	add_distance(out, c->tv_off);
 	buf_addch(out, '\n');
-	label(out, "largest true edges found");
+	add_label(out, "largest true edges found");
 	buf_addf(out, "%u of %u, %u of %u\n", c->top5.found, c->top5.top, c->top10.found, c->top10.top);
-	label(out, "error where 90 % of bytes go");
+	add_label(out, "error where 90 % of bytes go");
 	buf_addstr(out, "median ");
-	percent(out, c->rel90);
+	add_percent_or_unknown(out, c->rel90);
 	buf_addstr(out, ", worst ");
-	percent(out, c->worst90);
+	add_percent_or_unknown(out, c->worst90);
 	buf_addf(out, " (%u edges)\n", c->rel90_edges);
-	label(out, "rank correlation");
+	add_label(out, "rank correlation");
 	buf_addstr(out, "IN ");
-	figure(out, c->spearman_in);
+	add_distance(out, c->spearman_in);
 	buf_addf(out, " (%u functions), OUT ", c->ranked_in);
-	figure(out, c->spearman_out);
+	add_distance(out, c->spearman_out);
 	buf_addf(out, " (%u)\n", c->ranked_out);
-	label(out, "intervals that hold the truth");
+	add_label(out, "intervals that hold the truth");
 	if (c->coverable)
 		buf_addf(out, "%u of the %u largest\n", c->covered, c->coverable);
 	else
 		buf_addstr(out, "no intervals\n");
-	label(out, "unresolved, missed, invented");
+	add_label(out, "unresolved, missed, invented");
 	buf_addf(out, "%u, %u, %u\n", c->unresolved, c->missed, c->invented);
 	if (c->uma_functions) {
-		label(out, "IN UMA within a factor of 2");
-		percent(out, c->uma_within2);
+		add_label(out, "IN UMA within a factor of 2");
+		add_percent_or_unknown(out, c->uma_within2);
 		buf_addf(out, " of %u functions", c->uma_functions);
 		if (c->uma_arrays && c->uma_arrays < c->uma_functions) {
 			buf_addstr(out, ", ");
-			percent(out, c->uma_arrays_within2);
+			add_percent_or_unknown(out, c->uma_arrays_within2);
 			buf_addf(out, " of %u with arrays", c->uma_arrays);
 		}
 		buf_addch(out, '\n');
 		if (c->uma_bounds) {
-			label(out, "of them lower bounds, that hold");
+			add_label(out, "of them lower bounds, that hold");
 			buf_addf(out, "%u, ", c->uma_bounds);
-			percent(out, c->uma_bounds_held);
+			add_percent_or_unknown(out, c->uma_bounds_held);
 			buf_addch(out, '\n');
 		}
 	}

@@ -55,7 +55,7 @@ static void ranged(struct buf *out, const struct counts_figure *f, unsigned colu
 	padded(out, f->high > f->low * 1e5 ? NAN : f->value, columns);
 }
 
-static void percent(struct buf *out, double v, unsigned columns)
+static void add_percent_column(struct buf *out, double v, unsigned columns)
 {
 	AUTO_BUF(b);
 
@@ -146,7 +146,7 @@ static void why(const struct counts_row *row, struct buf *out)
 		buf_addstr(out, "      no counts: its code could not be read\n");
 }
 
-static void rows(const struct counts_view *v, const struct text_style *s, struct buf *out)
+static void show_rows(const struct counts_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct counts_report *r = v->r;
 
@@ -157,9 +157,9 @@ static void rows(const struct counts_view *v, const struct text_style *s, struct
 		if (!shown(v, i))
 			continue;
 		text_hue_on(out, s, hue);
-		percent(out, row->share.value, 6);
+		add_percent_column(out, row->share.value, 6);
 		error_bar(out, &row->share, 7);
-		percent(out, row->time, 7);
+		add_percent_column(out, row->time, 7);
 		ranged(out, &row->second, 9);
 		error_bar(out, &row->second, 7);
 		padded(out, row->per_call, 9);
@@ -227,7 +227,7 @@ void counts_text(const struct counts_view *v, const struct text_style *s, struct
 		 "function");
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
-	rows(v, s, out);
+	show_rows(v, s, out);
 	if (!v->function && !filter_any(v->filter) && v->r->row_count > v->rows)
 		buf_addf(out, "%zu more functions; -n N lists more\n", v->r->row_count - v->rows);
 	foot(v, s, out);

@@ -57,7 +57,7 @@ static void drain(struct writer *w)
 		json_end(&(w)->j);                                                                                     \
 	} while (0)
 
-static void put_index(struct json *j, uint32_t index)
+static void put_index_or_null(struct json *j, uint32_t index)
 {
 	if (index == FIREFOX_NONE)
 		json_null(j, NULL);
@@ -71,7 +71,7 @@ static void put_nothing(struct json *j, const char *key)
 	json_end(j);
 }
 
-static void put_string(struct writer *w, const char *text)
+static void put_string_index(struct writer *w, const char *text)
 {
 	int64_t s = firefox_string(&w->t, text);
 
@@ -269,7 +269,7 @@ static void put_libs(struct writer *w)
 	json_end(j);
 }
 
-static const struct profile_line *line_of(const struct writer *w, size_t frame)
+static const struct profile_line *profile_line_of(const struct writer *w, size_t frame)
 {
 	uint32_t line = w->t.frames[frame].line;
 
@@ -307,12 +307,14 @@ static void put_frame_table(struct writer *w)
 	COLUMN(w, "func", n, json_u64(j, NULL, f[i].func));
 	COLUMN(w, "nativeSymbol", n, json_null(j, NULL));
 	COLUMN(w, "innerWindowID", n, json_null(j, NULL));
-	COLUMN(w, "line", n, put_index(j, line_of(w, i) && line_of(w, i)->line ? line_of(w, i)->line : FIREFOX_NONE));
+	COLUMN(w, "line", n,
+	       put_index_or_null(j, profile_line_of(w, i) && profile_line_of(w, i)->line ? profile_line_of(w, i)->line
+											 : FIREFOX_NONE));
 	COLUMN(w, "column", n, json_null(j, NULL));
 	json_end(j);
 }
 
-static const struct profile_function *function_at(const struct writer *w, size_t func)
+static const struct profile_function *profile_function_of(const struct writer *w, size_t func)
 {
 	uint32_t f = w->t.funcs[func].function;
 
@@ -321,16 +323,16 @@ static const struct profile_function *function_at(const struct writer *w, size_t
 
 static uint32_t source_of(struct writer *w, size_t func)
 {
-	const struct profile_function *f = function_at(w, func);
+	const struct profile_function *f = profile_function_of(w, func);
 	int64_t string = f && f->file ? firefox_string(&w->t, f->file) : -1;
 	const uint64_t *at = string < 0 ? NULL : map_get(&w->t.source_at, (uint64_t)string);
 
 	return at ? (uint32_t)*at : FIREFOX_NONE;
 }
 
-static uint32_t first_line(const struct writer *w, size_t func)
+static uint32_t line_of_function(const struct writer *w, size_t func)
 {
-	const struct profile_function *f = function_at(w, func);
+	const struct profile_function *f = profile_function_of(w, func);
 
 	return f && f->line ? f->line : FIREFOX_NONE;
 }
@@ -343,12 +345,12 @@ static void put_func_table(struct writer *w)
 
 	json_obj(j, "funcTable");
 	json_u64(j, "length", n);
-	COLUMN(w, "name", n, put_string(w, firefox_func_name(&w->t, &f[i])));
+	COLUMN(w, "name", n, put_string_index(w, firefox_func_name(&w->t, &f[i])));
 	COLUMN(w, "isJS", n, json_bool(j, NULL, false));
 	COLUMN(w, "relevantForJS", n, json_bool(j, NULL, false));
 	COLUMN(w, "resource", n, json_i64(j, NULL, f[i].lib == FIREFOX_NONE ? -1 : (int64_t)f[i].lib));
-	COLUMN(w, "source", n, put_index(j, source_of(w, i)));
-	COLUMN(w, "lineNumber", n, put_index(j, first_line(w, i)));
+	COLUMN(w, "source", n, put_index_or_null(j, source_of(w, i)));
+	COLUMN(w, "lineNumber", n, put_index_or_null(j, line_of_function(w, i)));
 	COLUMN(w, "columnNumber", n, json_null(j, NULL));
 	json_end(j);
 }
@@ -361,7 +363,7 @@ static void put_shared(struct writer *w)
 	json_obj(j, "shared");
 	json_obj(j, "stackTable");
 	json_u64(j, "length", t->node_count);
-	COLUMN(w, "prefix", t->node_count, put_index(j, t->nodes[i].prefix));
+	COLUMN(w, "prefix", t->node_count, put_index_or_null(j, t->nodes[i].prefix));
 	COLUMN(w, "frame", t->node_count, json_u64(j, NULL, t->nodes[i].frame));
 	json_end(j);
 	put_frame_table(w);
@@ -369,7 +371,7 @@ static void put_shared(struct writer *w)
 	json_obj(j, "resourceTable");
 	json_u64(j, "length", t->lib_count);
 	COLUMN(w, "lib", t->lib_count, json_u64(j, NULL, i));
-	COLUMN(w, "name", t->lib_count, put_string(w, w->p->modules[t->libs[i]].object));
+	COLUMN(w, "name", t->lib_count, put_string_index(w, w->p->modules[t->libs[i]].object));
 	COLUMN(w, "host", t->lib_count, json_null(j, NULL));
 	COLUMN(w, "type", t->lib_count, json_u64(j, NULL, RESOURCE_LIBRARY));
 	json_end(j);
@@ -493,7 +495,7 @@ static void put_markers(struct writer *w, const struct ordered_thread *t)
 	json_obj(j, "markers");
 	json_u64(j, "length", n);
 	COLUMN(w, "data", n, put_call(w, &c[i]));
-	COLUMN(w, "name", n, put_string(w, w->order->apis[c[i].api].name));
+	COLUMN(w, "name", n, put_string_index(w, w->order->apis[c[i].api].name));
 	COLUMN(w, "startTime", n, json_f64(j, NULL, ms_of(w, c[i].begin)));
 	COLUMN(w, "endTime", n, json_f64(j, NULL, c[i].end ? ms_of(w, c[i].end) : NAN));
 	COLUMN(w, "phase", n, json_u64(j, NULL, c[i].end ? MARKER_INTERVAL : MARKER_INSTANT));

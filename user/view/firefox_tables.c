@@ -92,7 +92,7 @@ static int64_t add_frame(struct firefox_tables *t, uint32_t frame, uint32_t line
 }
 
 /* The l-th line of a frame; 0 is the innermost. */
-static int64_t frame_of(struct firefox_tables *t, uint32_t frame, uint32_t l)
+static int64_t frame_line_index(struct firefox_tables *t, uint32_t frame, uint32_t l)
 {
 	const struct profile_frame *f = &t->p->frames[frame];
 	uint32_t line = f->first + l;
@@ -139,7 +139,7 @@ static int64_t node_below(struct firefox_tables *t, uint32_t prefix, int64_t fra
 	return (int64_t)*slot - 1;
 }
 
-static int add_stack(struct firefox_tables *t, uint32_t stack)
+static int add_stack_nodes(struct firefox_tables *t, uint32_t stack)
 {
 	const struct profile_stack *s = &t->p->stacks[stack];
 	int64_t node = FIREFOX_NONE;
@@ -148,7 +148,7 @@ static int add_stack(struct firefox_tables *t, uint32_t stack)
 		uint32_t frame = t->p->stack_frames[s->first + i];
 
 		for (uint32_t l = t->p->frames[frame].count; l-- > 0;) {
-			node = node_below(t, (uint32_t)node, frame_of(t, frame, l));
+			node = node_below(t, (uint32_t)node, frame_line_index(t, frame, l));
 			if (node < 0)
 				return -ENOMEM;
 			if (!t->inlined)
@@ -190,7 +190,7 @@ int firefox_tables_build(struct firefox_tables *t, const struct profile *p, bool
 	t->idle_node = (uint32_t)node;
 	for (size_t i = 0; i < p->cell_count && !err; i++)
 		if (p->cells[i].samples[unit] && t->node_of[p->cells[i].stack] == FIREFOX_NONE)
-			err = add_stack(t, p->cells[i].stack);
+			err = add_stack_nodes(t, p->cells[i].stack);
 	return err;
 }
 

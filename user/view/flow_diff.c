@@ -6,13 +6,13 @@
 
 #define REAL 0.05 /* of the changes called real, this share is not */
 
-static const char *verdict(const struct diff_row *r)
+static const char *verdict_on_row(const struct diff_row *r)
 {
 	return isnan(r->q) ? "unknown" : r->q <= REAL ? "real" : "noise";
 }
 
-static void rows(const struct diff_view *v, const struct diff_row *r, size_t n, const char *what,
-		 const struct text_style *s, struct buf *out)
+static void show_diff_rows(const struct diff_view *v, const struct diff_row *r, size_t n, const char *what,
+			   const struct text_style *s, struct buf *out)
 {
 	unsigned shown = 0, name = s->width > 40 ? (s->width - 40) / 2 : 34;
 	bool two = n && r[0].b;
@@ -47,7 +47,7 @@ static void rows(const struct diff_view *v, const struct diff_row *r, size_t n, 
 			buf_addstr(out, " unknown");
 		else
 			buf_addf(out, "%8.2g", r[i].q);
-		buf_addf(out, "  %s\n", verdict(&r[i]));
+		buf_addf(out, "  %s\n", verdict_on_row(&r[i]));
 	}
 	if (!v->all && noise)
 		buf_addf(out, "%zu of %zu %s did not change beyond noise%s\n", noise, n, what,
@@ -67,8 +67,8 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 	buf_addstr(out, " -> ");
 	text_amount(out, d->other_total, 0);
 	buf_addf(out, ", the flow changed by %.1f %% (total variation)\n\n", 100 * d->tv);
-	rows(v, d->edges, d->edge_count, "edges", s, out);
-	rows(v, d->functions, d->function_count, "functions", s, out);
+	show_diff_rows(v, d->edges, d->edge_count, "edges", s, out);
+	show_diff_rows(v, d->functions, d->function_count, "functions", s, out);
 	buf_addstr(out,
 		   "Shares of each profile's own total. q: of all changes with at most this q, that share is chance\n"
 		   "(Benjamini-Yekutieli; errors of edges from halves of each recording, t tests); real: q <= 0.05.\n");
@@ -96,7 +96,7 @@ static void json_rows(struct json *j, const char *key, const struct diff_row *r,
 		json_f64(j, "z", r[i].z);
 		json_f64(j, "p", r[i].p);
 		json_f64(j, "q", r[i].q);
-		json_str(j, "verdict", verdict(&r[i]));
+		json_str(j, "verdict", verdict_on_row(&r[i]));
 		json_end(j);
 	}
 	json_end(j);

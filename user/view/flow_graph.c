@@ -75,7 +75,7 @@ void flow_dot(const struct flow_view *v, struct buf *out)
 }
 
 /* An unknown figure is an absent attribute. */
-static void figure(struct buf *out, const char *name, double v)
+static void add_attribute(struct buf *out, const char *name, double v)
 {
 	if (!isnan(v))
 		buf_addf(out, " %s=\"%.0f\"", name, v);
@@ -99,12 +99,12 @@ void flow_xml(const struct flow_view *v, struct buf *out)
 		buf_addstr(out, "\" object=\"");
 		clean_add(out, n->object, CLEAN_XML);
 		buf_addch(out, '"');
-		figure(out, "in", flow_amount(f, n->in));
-		figure(out, "in_uma", n->in_uma);
-		figure(out, "out", flow_amount(f, n->out));
-		figure(out, "out_uma", n->out_uma);
-		figure(out, "instructions", flow_amount(f, n->instructions));
-		figure(out, "calls", flow_amount(f, n->calls));
+		add_attribute(out, "in", flow_amount(f, n->in));
+		add_attribute(out, "in_uma", n->in_uma);
+		add_attribute(out, "out", flow_amount(f, n->out));
+		add_attribute(out, "out_uma", n->out_uma);
+		add_attribute(out, "instructions", flow_amount(f, n->instructions));
+		add_attribute(out, "calls", flow_amount(f, n->calls));
 		buf_addstr(out, "/>\n");
 	}
 	for (size_t i = 0; i < f->edge_count; i++) {

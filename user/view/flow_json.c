@@ -19,7 +19,7 @@ void flow_range_json(struct json *j, const char *key, struct flow_range r)
 	text_json_whole(j, bound, r.high);
 }
 
-static void inclusive(struct json *j, const struct flow *f, const struct flow_inclusive *n)
+static void inclusive_json(struct json *j, const struct flow *f, const struct flow_inclusive *n)
 {
 	json_obj(j, "inclusive");
 	flow_range_json(j, "in", flow_amounts(f, n->in, n->in_low, n->in_high));
@@ -35,12 +35,12 @@ static void inclusive(struct json *j, const struct flow *f, const struct flow_in
 }
 
 /* Sums over sums do not depend on speed. */
-static double ratio(double a, double b)
+static double ratio_or_nan(double a, double b)
 {
 	return b > 0 ? a / b : NAN;
 }
 
-static void function(struct json *j, const struct flow *f, const struct flow_func *n, double whole)
+static void function_json(struct json *j, const struct flow *f, const struct flow_func *n, double whole)
 {
 	json_obj(j, NULL);
 	json_str(j, "name", n->name);
@@ -49,8 +49,8 @@ static void function(struct json *j, const struct flow *f, const struct flow_fun
 	text_json_whole(j, "in_uma", n->in_uma);
 	flow_range_json(j, "out", flow_amounts(f, n->out, n->out_low, n->out_high));
 	text_json_whole(j, "out_uma", n->out_uma);
-	json_f64(j, "in_share", ratio(n->in, whole));
-	json_f64(j, "out_share", ratio(n->out, whole));
+	json_f64(j, "in_share", ratio_or_nan(n->in, whole));
+	json_f64(j, "out_share", ratio_or_nan(n->out, whole));
 	text_json_whole(j, "instructions", flow_amount(f, n->instructions));
 	text_json_whole(j, "compute", flow_amount(f, n->compute));
 	text_json_whole(j, "loads", flow_amount(f, n->loads));
@@ -67,13 +67,13 @@ static void function(struct json *j, const struct flow *f, const struct flow_fun
 	json_bool(j, "in_uma_is_lower_bound", n->in_uma_bound);
 	json_bool(j, "out_uma_is_lower_bound", n->out_uma_bound);
 	if (f->inclusive && !flow_is_pseudo(n))
-		inclusive(j, f, &n->inc);
+		inclusive_json(j, f, &n->inc);
 	else
 		json_null(j, "inclusive");
 	json_end(j);
 }
 
-static void edge(struct json *j, const struct flow_view *v, const struct flow_edge *e)
+static void edge_json(struct json *j, const struct flow_view *v, const struct flow_edge *e)
 {
 	const struct flow *f = v->flow;
 	struct flow_range bytes = flow_edge_bytes(f, e), share = flow_edge_share(f, e);
@@ -134,12 +134,12 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	json_arr(&j, "functions");
 	for (uint32_t i = 0; i < f->func_count; i++)
 		if (filter_code(v->filter, f->funcs[i].name, f->funcs[i].object))
-			function(&j, f, &f->funcs[i], whole);
+			function_json(&j, f, &f->funcs[i], whole);
 	json_end(&j);
 	json_arr(&j, "edges");
 	for (size_t i = 0; i < f->edge_count; i++)
 		if (flow_shown(v, &f->edges[i]))
-			edge(&j, v, &f->edges[i]);
+			edge_json(&j, v, &f->edges[i]);
 	json_end(&j);
 	json_arr(&j, "system_calls");
 	for (size_t i = 0; i < f->call_count; i++) {

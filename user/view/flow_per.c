@@ -24,7 +24,7 @@ struct flow_range flow_per_call(const struct flow_per *p, const struct flow *f, 
 	return (struct flow_range){ .value = b.value / p->calls, .low = b.low / p->high, .high = b.high / p->low };
 }
 
-static void interval(struct buf *out, const struct flow_range *r, unsigned columns)
+static void add_range_per_call(struct buf *out, const struct flow_range *r, unsigned columns)
 {
 	AUTO_BUF(b);
 
@@ -40,7 +40,7 @@ static void interval(struct buf *out, const struct flow_range *r, unsigned colum
 	text_pad_left(out, b.data, columns);
 }
 
-static void calls(const struct flow_per *p, struct buf *out)
+static void say_calls(const struct flow_per *p, struct buf *out)
 {
 	buf_addstr(out, "Per call of ");
 	text_name(out, p->function, 0, 0);
@@ -56,7 +56,7 @@ static void calls(const struct flow_per *p, struct buf *out)
 			 *p->source == 'p' ? "probes" : "execution counts");
 }
 
-static void edge(const struct flow_view *v, const struct flow_edge *e, unsigned name, struct buf *out)
+static void show_edge_per_call(const struct flow_view *v, const struct flow_edge *e, unsigned name, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	struct flow_range r = v->per ? flow_per_call(v->per, f, e) : flow_edge_bytes(f, e);
@@ -64,7 +64,7 @@ static void edge(const struct flow_view *v, const struct flow_edge *e, unsigned 
 	text_name(out, f->funcs[e->producer].name, name - 1, name);
 	text_name(out, f->funcs[e->consumer].name, name - 1, name);
 	text_amount(out, r.value, 9);
-	interval(out, &r, 20);
+	add_range_per_call(out, &r, 20);
 	text_amount(out, e->unique, 9);
 	buf_addstr(out, e->unresolved ? " ?\n" : "\n");
 }
@@ -79,7 +79,7 @@ void flow_per_text(const struct flow_view *v, const struct text_style *s, struct
 	if (name > 44)
 		name = 44;
 	if (v->per)
-		calls(v->per, out);
+		say_calls(v->per, out);
 	text_hue_on(out, s, TEXT_BOLD);
 	text_name(out, "writer", name - 1, name);
 	text_name(out, "reader", name - 1, name);
@@ -96,7 +96,7 @@ void flow_per_text(const struct flow_view *v, const struct text_style *s, struct
 			folded_bytes += e->bytes;
 			folded_unique += e->unique;
 		} else if (shown++ < rows) {
-			edge(v, e, name, out);
+			show_edge_per_call(v, e, name, out);
 		} else {
 			left++;
 			rest += e->bytes;

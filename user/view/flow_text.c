@@ -37,7 +37,7 @@ bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
 	       flow_matches(v->consumer, &f->funcs[e->consumer]);
 }
 
-static void percent(struct buf *out, double share)
+static void add_percent_short(struct buf *out, double share)
 {
 	if (share >= 0.0995)
 		buf_addf(out, "%3.0f", share * 100);
@@ -48,7 +48,7 @@ static void percent(struct buf *out, double share)
 }
 
 /* Where colours are off the figures alone make the map. */
-static void cell(struct buf *out, const struct text_style *s, double share)
+static void show_heat_cell(struct buf *out, const struct text_style *s, double share)
 {
 	static const int shade[] = { 236, 238, 58, 94, 130, 166, 196 };
 	int level = share >= 0.2     ? 6
@@ -61,7 +61,7 @@ static void cell(struct buf *out, const struct text_style *s, double share)
 
 	if (s->colour && level)
 		buf_addf(out, "\033[48;5;%dm", shade[level]);
-	percent(out, share);
+	add_percent_short(out, share);
 	if (s->colour && level)
 		buf_addstr(out, "\033[0m");
 	buf_addch(out, ' ');
@@ -72,7 +72,7 @@ struct rank {
 	double weight;
 };
 
-static int by_weight(const void *a, const void *b)
+static int ranks_by_weight(const void *a, const void *b)
 {
 	const struct rank *x = a, *y = b;
 
@@ -98,7 +98,7 @@ static struct rank *ranked(const struct flow_view *v, uint32_t *count)
 		r[f->edges[i].producer].weight += f->edges[i].bytes;
 		r[f->edges[i].consumer].weight += f->edges[i].bytes;
 	}
-	qsort(r, f->func_count, sizeof(*r), by_weight);
+	qsort(r, f->func_count, sizeof(*r), ranks_by_weight);
 	while (n < f->func_count && r[n].weight > 0)
 		n++;
 	*count = n;
@@ -132,7 +132,7 @@ void flow_text_map(const struct flow_view *v, const struct text_style *s, struct
 		for (unsigned j = 0; j < top; j++) {
 			const struct flow_edge *e = flow_get(f, r[i].func, r[j].func);
 
-			cell(out, s, e && flow_shown(v, e) ? e->bytes / total : 0);
+			show_heat_cell(out, s, e && flow_shown(v, e) ? e->bytes / total : 0);
 		}
 		while (out->len && out->data[out->len - 1] == ' ')
 			out->len--;
@@ -144,7 +144,7 @@ void flow_text_map(const struct flow_view *v, const struct text_style *s, struct
 	free(r);
 }
 
-static void interval(struct buf *out, const struct flow *f, const struct flow_edge *e)
+static void add_edge_interval(struct buf *out, const struct flow *f, const struct flow_edge *e)
 {
 	AUTO_BUF(b);
 	struct flow_range share = flow_edge_share(f, e);
@@ -188,7 +188,7 @@ void flow_text_edges(const struct flow_view *v, const struct text_style *s, stru
 		text_name(out, f->funcs[e->consumer].name, name - 1, name);
 		text_amount(out, flow_edge_bytes(f, e).value, 9);
 		buf_addf(out, " %5.1f%%", 100 * e->bytes / total);
-		interval(out, f, e);
+		add_edge_interval(out, f, e);
 		text_amount(out, e->unique, 9);
 		buf_addstr(out, e->unresolved ? " ?\n" : "\n");
 		unresolved |= e->unresolved;
@@ -205,7 +205,7 @@ void flow_text_edges(const struct flow_view *v, const struct text_style *s, stru
 	buf_addch(out, '\n');
 }
 
-static void functions(const struct flow_view *v, const struct text_style *s, struct buf *out)
+static void show_functions(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	uint32_t n;
@@ -234,7 +234,7 @@ static void functions(const struct flow_view *v, const struct text_style *s, str
 }
 
 /* Shares of all edges would say nothing here: these are bytes that calls moved, whoever reads them and how often. */
-static void calls(const struct flow_view *v, const struct text_style *s, struct buf *out)
+static void show_calls_table(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	unsigned rows = v->rows ? v->rows : 20;
@@ -284,7 +284,7 @@ static void half(struct buf *out, double value, double low, double high)
 }
 
 /* Functions with all they call, by what passes between them and the rest. */
-static void inclusive(const struct flow_view *v, const struct text_style *s, struct buf *out)
+static void show_inclusive(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	struct rank *r = calloc(f->func_count + 1, sizeof(*r));
@@ -372,10 +372,10 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 		flow_per_text(v, s, out);
 	else
 		flow_text_edges(v, s, out);
-	functions(v, s, out);
-	calls(v, s, out);
+	show_functions(v, s, out);
+	show_calls_table(v, s, out);
 	if (f->inclusive)
-		inclusive(v, s, out);
+		show_inclusive(v, s, out);
 	if (v->threads)
 		flow_threads_text(v, s, out);
 	buf_addf(out, "%s, %s semantics, stack %sd", flow_engine_str(f->engine), flow_semantics_str(f->semantics),

@@ -16,17 +16,17 @@ struct canvas {
 	double x0, x1, y0, y1; /* ln */
 };
 
-static int column_of(const struct canvas *c, double g)
+static int column_of_size(const struct canvas *c, double g)
 {
 	return (int)lround((log(g) - c->x0) / (c->x1 - c->x0) * (c->columns - 1));
 }
 
-static int row_of(const struct canvas *c, double s)
+static int plot_row_of(const struct canvas *c, double s)
 {
 	return (int)lround((c->y1 - log(s)) / (c->y1 - c->y0) * (ROWS - 1));
 }
 
-static void put(struct canvas *c, int x, int y, char what)
+static void put_char(struct canvas *c, int x, int y, char what)
 {
 	if (x >= 0 && x < c->columns && y >= 0 && y < ROWS)
 		c->cell[y][x] = what;
@@ -37,7 +37,7 @@ static double size_at(const struct canvas *c, int x)
 	return exp(c->x0 + (c->x1 - c->x0) * x / (c->columns - 1));
 }
 
-static int by_size(const void *a, const void *b)
+static int by_size_and_time(const void *a, const void *b)
 {
 	const struct point *x = a, *y = b;
 
@@ -55,7 +55,7 @@ static size_t medians(const struct point_list *l, double *g, double *t, size_t m
 	for (size_t i = 0; i < l->count; i++)
 		if (!l->at[i].switched)
 			p[n++] = l->at[i];
-	qsort(p, n, sizeof(*p), by_size);
+	qsort(p, n, sizeof(*p), by_size_and_time);
 	for (size_t i = 0; i < n && out < max;) {
 		size_t j = i;
 
@@ -131,7 +131,7 @@ static void axis(struct buf *b, const struct canvas *c)
 	memset(line, ' ', sizeof(line));
 	for (int e = (int)ceil(c->x0 / M_LN2 - 1e-9), end = (int)floor(c->x1 / M_LN2 + 1e-9), first = e; e <= end;
 	     e++) {
-		int x = column_of(c, exp2(e));
+		int x = column_of_size(c, exp2(e));
 		AUTO_BUF(text);
 
 		if ((e - first) % step || x < next)
@@ -179,17 +179,17 @@ void logca_plot(struct buf *b, const struct logca_view *v, const struct text_sty
 	c.y0 = log(lo * .9);
 	c.y1 = log(hi * 1.1);
 	memset(c.cell, ' ', sizeof(c.cell));
-	one = row_of(&c, 1);
+	one = plot_row_of(&c, 1);
 	for (int x = 0; x < c.columns; x++) {
 		double at = size_at(&c, x), bound = logca_bound(drawn_at(v, at), at);
 
-		put(&c, x, one, '-');
+		put_char(&c, x, one, '-');
 		if (isfinite(bound))
-			put(&c, x, row_of(&c, bound), '.');
-		put(&c, x, row_of(&c, logca_speedup(drawn_at(v, at), at)), '#');
+			put_char(&c, x, plot_row_of(&c, bound), '.');
+		put_char(&c, x, plot_row_of(&c, logca_speedup(drawn_at(v, at), at)), '#');
 	}
 	for (size_t i = 0; i < points; i++)
-		put(&c, column_of(&c, g[i]), row_of(&c, seen[i]), 'o');
+		put_char(&c, column_of_size(&c, g[i]), plot_row_of(&c, seen[i]), 'o');
 	for (int y = 0; y < ROWS; y++) {
 		double at = exp(c.y1 - (c.y1 - c.y0) * y / (ROWS - 1));
 		int end = c.columns;

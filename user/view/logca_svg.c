@@ -50,7 +50,7 @@ static const char *tint(const char *letters)
 }
 
 /* Regions between the exact cut-offs, not on the grid of powers of two. */
-static void regions(struct buf *b, const struct logca_view *v, const struct frame *f, int *row)
+static void draw_regions(struct buf *b, const struct logca_view *v, const struct frame *f, int *row)
 {
 	double edge[2 + 4 * LOGCA_LETTERS] = { v->lo, v->hi };
 	int n = 2;
@@ -125,7 +125,7 @@ static void curve(struct buf *b, const struct logca_view *v, const struct frame 
 	buf_addf(b, "\" class=\"%s\" clip-path=\"url(#plane)\"/>\n", bound ? "bound" : "curve");
 }
 
-static void mark(struct buf *b, const struct frame *f, double g, double s, const char *name, int line)
+static void draw_mark(struct buf *b, const struct frame *f, double g, double s, const char *name, int line)
 {
 	AUTO_BUF(size);
 	double x = px(f, g);
@@ -211,20 +211,20 @@ static void marks(struct buf *b, const struct logca_view *v, const struct frame 
 
 	for (int i = 0, n = logca_solve(&v->p, 1, root); i < n; i++)
 		if (root[i] > v->lo && root[i] < v->hi)
-			mark(b, f, root[i], 1, n > 1 && i ? "g1 (end)" : "g1", (*lines)++);
+			draw_mark(b, f, root[i], 1, n > 1 && i ? "g1 (end)" : "g1", (*lines)++);
 	if (isfinite(v->p.A) && v->p.A > 1) {
 		for (int i = 0, n = logca_solve(&v->p, v->p.A / 2, root); i < n; i++)
 			if (root[i] > v->lo && root[i] < v->hi)
-				mark(b, f, root[i], v->p.A / 2, "gA/2", (*lines)++);
+				draw_mark(b, f, root[i], v->p.A / 2, "gA/2", (*lines)++);
 	} else {
 		logca_peak(&v->p, v->lo, v->hi, &pg, &ps);
 		root[0] = logca_half_peak(&v->p, ps);
 		if (root[0] > v->lo && root[0] < v->hi)
-			mark(b, f, root[0], ps / 2, "half peak", (*lines)++);
+			draw_mark(b, f, root[0], ps / 2, "half peak", (*lines)++);
 	}
 }
 
-static struct frame frame_of(const struct logca_view *v, const double *seen, size_t n)
+static struct frame plot_frame(const struct logca_view *v, const double *seen, size_t n)
 {
 	double lo = INFINITY, hi = 0;
 
@@ -252,7 +252,7 @@ void logca_svg(struct buf *b, const struct logca_view *v)
 {
 	double g[512], seen[512];
 	size_t points = v->pts ? logca_observed(v->pts, g, seen, 512) : 0;
-	struct frame f = frame_of(v, seen, points);
+	struct frame f = plot_frame(v, seen, points);
 	int parts = v->seg ? v->segs : 1, lines = 0, row = 0, y, height = HEIGHT;
 
 	if (v->seg) /* what stands beside the plane needs the room */
@@ -270,7 +270,7 @@ void logca_svg(struct buf *b, const struct logca_view *v)
 	for (int i = 0; i < parts; i++) {
 		struct logca_view part = logca_part(v, i);
 
-		regions(b, &part, &f, &row);
+		draw_regions(b, &part, &f, &row);
 		if (i)
 			buf_addf(b, "<path d=\"M%.1f %dV%d\" class=\"change\"/>\n", px(&f, part.lo), Y0, Y1);
 	}

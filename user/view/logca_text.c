@@ -29,12 +29,12 @@ void logca_size(struct buf *b, double g)
 
 #define LABEL 25
 
-static void label(struct buf *b, const char *s)
+static void add_parameter_label(struct buf *b, const char *s)
 {
 	buf_addf(b, "  %-*s ", LABEL - 3, s);
 }
 
-static void interval(struct buf *b, const struct fit_value *v, bool size)
+static void add_fit_interval(struct buf *b, const struct fit_value *v, bool size)
 {
 	if (!v || isnan(v->lo))
 		return;
@@ -65,7 +65,7 @@ static const struct fit_value *crossing(const struct logca_view *v, double g)
 /* A labelled line that may be long. */
 static void labelled(struct buf *b, const struct text_style *s, const char *name, const struct buf *text)
 {
-	label(b, name);
+	add_parameter_label(b, name);
 	text_wrap(b, text->data ? text->data : "", LABEL, LABEL, s->width ? s->width : 80);
 }
 
@@ -95,29 +95,29 @@ void logca_verdict(struct buf *b, const struct logca_view *v)
 	case LOGCA_FROM:
 		buf_addstr(b, "from ");
 		logca_size(b, w.from);
-		interval(b, crossing(v, w.from), true);
+		add_fit_interval(b, crossing(v, w.from), true);
 		break;
 	case LOGCA_UNTIL:
 		buf_addstr(b, "up to ");
 		logca_size(b, w.to);
-		interval(b, crossing(v, w.to), true);
+		add_fit_interval(b, crossing(v, w.to), true);
 		break;
 	case LOGCA_BETWEEN:
 		if (w.from > w.to) {
 			buf_addstr(b, "up to ");
 			logca_size(b, w.to);
-			interval(b, crossing(v, w.to), true);
+			add_fit_interval(b, crossing(v, w.to), true);
 			buf_addstr(b, " and again from ");
 			logca_size(b, w.from);
-			interval(b, crossing(v, w.from), true);
+			add_fit_interval(b, crossing(v, w.from), true);
 			break;
 		}
 		buf_addstr(b, "between ");
 		logca_size(b, w.from);
-		interval(b, crossing(v, w.from), true);
+		add_fit_interval(b, crossing(v, w.from), true);
 		buf_addstr(b, " and ");
 		logca_size(b, w.to);
-		interval(b, crossing(v, w.to), true);
+		add_fit_interval(b, crossing(v, w.to), true);
 		break;
 	case LOGCA_OUTSIDE:
 		buf_addf(b, "outside %s range (", v->pts ? "the measured" : "this");
@@ -132,19 +132,19 @@ void logca_verdict(struct buf *b, const struct logca_view *v)
 
 static void parameter(struct buf *b, const char *name, double v, const struct fit_value *fit, const char *unit)
 {
-	label(b, name);
+	add_parameter_label(b, name);
 	if (fit && isnan(fit->v)) {
 		buf_addstr(b, "not identified");
 		if (!isnan(fit->lo) && !isnan(fit->hi)) {
 			buf_addstr(b, ":");
-			interval(b, fit, false);
+			add_fit_interval(b, fit, false);
 		}
 	} else if (isinf(v)) {
 		buf_addstr(b, "infinite");
-		interval(b, fit, false);
+		add_fit_interval(b, fit, false);
 	} else {
 		buf_addf(b, "%.5g", v);
-		interval(b, fit, false);
+		add_fit_interval(b, fit, false);
 	}
 	buf_addf(b, "%s%s\n", *unit ? " " : "", unit);
 }
@@ -200,7 +200,7 @@ static void results(struct buf *b, const struct logca_view *v, const struct text
 	labelled(b, s, "offloading pays", &text);
 	buf_clear(&text);
 	logca_peak(p, v->lo, v->hi, &pg, &ps);
-	label(b, "largest speed-up");
+	add_parameter_label(b, "largest speed-up");
 	buf_addf(b, "%.4g at ", ps);
 	logca_size(b, pg);
 	buf_addf(b, " (of %s)\n", v->pts ? "what was measured" : "16 B to 32 MB");
@@ -209,12 +209,12 @@ static void results(struct buf *b, const struct logca_view *v, const struct text
 	buf_addf(&text, "S = %.4g at ", reach ? p->A / 2 : ps / 2);
 	logca_size(&text, half);
 	if (v->fit && v->fit->half_attainable == !reach)
-		interval(&text, &v->fit->half, true);
+		add_fit_interval(&text, &v->fit->half, true);
 	if (!reach)
 		buf_addstr(&text, " (of the attainable peak: A/2 is not reached)");
 	labelled(b, s, reach ? "gA/2" : "half that speed-up", &text);
 	buf_clear(&text);
-	label(b, "large-size limit");
+	add_parameter_label(b, "large-size limit");
 	if (isinf(logca_limit(p)))
 		buf_addstr(b, "none\n");
 	else
@@ -230,7 +230,7 @@ static void results(struct buf *b, const struct logca_view *v, const struct text
 	labelled(b, s, "class", &text);
 	if (v->newton) {
 		logca_newton(p, &n1, &n2);
-		label(b, "published one-step");
+		add_parameter_label(b, "published one-step");
 		if (isnan(n1))
 			buf_addstr(b, "defined for latency=dep only\n");
 		else
@@ -269,7 +269,7 @@ void logca_text_regions(struct buf *b, const struct logca_view *v, const struct 
 		double iv[2][2], most = 1;
 		int k = logca_cut(&v->p, (enum logca_letter)i, v->lo, v->hi, iv);
 
-		label(b, what[i]);
+		add_parameter_label(b, what[i]);
 		for (int m = 0; m < k; m++) {
 			buf_addstr(b, m ? ", " : "counts ");
 			logca_size(b, iv[m][0]);

@@ -5,7 +5,7 @@
 #include "util/json.h"
 #include "view/objects.h"
 
-static void ratio(struct buf *out, double v, const char *format)
+static void add_ratio(struct buf *out, double v, const char *format)
 {
 	AUTO_BUF(b);
 
@@ -75,10 +75,10 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 		if (!filter_code(v->filtered.by, f->name, f->object))
 			continue;
 		text_name(out, f->name, 33, 34);
-		ratio(out, f->mar, "");
-		ratio(out, f->nonlocal_mar, "");
-		ratio(out, f->stack_ratio, "p");
-		ratio(out, f->mai, "");
+		add_ratio(out, f->mar, "");
+		add_ratio(out, f->nonlocal_mar, "");
+		add_ratio(out, f->stack_ratio, "p");
+		add_ratio(out, f->mai, "");
 		buf_addch(out, '\n');
 	}
 	buf_addstr(out, "\nMAR: memory accesses per instruction; no stack: without those of the stack;\n"

@@ -5,7 +5,7 @@
 #include "view/offload.h"
 
 /* Below `floor` nothing is known but that. */
-static void known(struct json *j, const char *key, double v, double floor)
+static void json_from_floor(struct json *j, const char *key, double v, double floor)
 {
 	json_f64(j, key, v >= floor ? v : NAN);
 }
@@ -14,11 +14,11 @@ static void spread(struct json *j, const char *key, const struct spread *s, doub
 {
 	json_obj(j, key);
 	json_f64(j, "calls", s->total);
-	known(j, "mean", s->total > 0 ? s->sum / s->total : NAN, floor);
-	known(j, "p10", spread_quantile(s, 0.1), floor);
-	known(j, "median", spread_quantile(s, 0.5), floor);
-	known(j, "p90", spread_quantile(s, 0.9), floor);
-	known(j, "p99", spread_quantile(s, 0.99), floor);
+	json_from_floor(j, "mean", s->total > 0 ? s->sum / s->total : NAN, floor);
+	json_from_floor(j, "p10", spread_quantile(s, 0.1), floor);
+	json_from_floor(j, "median", spread_quantile(s, 0.5), floor);
+	json_from_floor(j, "p90", spread_quantile(s, 0.9), floor);
+	json_from_floor(j, "p99", spread_quantile(s, 0.99), floor);
 	json_end(j);
 }
 
@@ -54,13 +54,13 @@ static void histogram(struct json *j, const struct offload_item *it)
 		json_f64(j, "below", k ? exp2(k) : 1);
 		json_f64(j, "calls", o->calls);
 		json_f64(j, "bytes", o->bytes);
-		known(j, "mean_ns", o->timed > 0 ? o->ns / o->timed : NAN, it->below_ns);
+		json_from_floor(j, "mean_ns", o->timed > 0 ? o->ns / o->timed : NAN, it->below_ns);
 		json_end(j);
 	}
 	json_end(j);
 }
 
-static void sites(struct json *j, const struct offload_view *v, const struct offload_item *it)
+static void sites_json(struct json *j, const struct offload_view *v, const struct offload_item *it)
 {
 	json_arr(j, "sites");
 	for (size_t i = 0; i < it->sites_cnt; i++) {
@@ -143,7 +143,7 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	spread(j, "submit_ns", &it->submit, it->below_ns);
 	spread(j, "bytes", &it->bytes, 0);
 	histogram(j, it);
-	sites(j, v, it);
+	sites_json(j, v, it);
 	json_end(j);
 }
 
@@ -176,7 +176,7 @@ static void params(struct json *j, const struct fit *f)
 	json_end(j);
 }
 
-static void verdict(struct json *j, const struct offload_verdict *d)
+static void verdict_json(struct json *j, const struct offload_verdict *d)
 {
 	json_obj(j, NULL);
 	json_str(j, "api", d->api);
@@ -199,7 +199,7 @@ static void verdict(struct json *j, const struct offload_verdict *d)
 	json_end(j);
 }
 
-static void whatif(struct json *j, const struct offload_whatif *w)
+static void whatif_json(struct json *j, const struct offload_whatif *w)
 {
 	json_obj(j, NULL);
 	json_str(j, "api", w->item->api);
@@ -280,12 +280,12 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	json_end(&j);
 	json_arr(&j, "verdicts");
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
-		verdict(&j, &v->verdicts[i]);
+		verdict_json(&j, &v->verdicts[i]);
 	json_end(&j);
 	json_arr(&j, "what_if");
 	for (size_t i = 0; i < v->whatif_cnt; i++)
 		if (offload_passes(v->filter, v->whatif[i].item))
-			whatif(&j, &v->whatif[i]);
+			whatif_json(&j, &v->whatif[i]);
 	json_end(&j);
 	json_arr(&j, "counters");
 	for (size_t i = 0; i < v->profile->counter_count; i++) {

@@ -52,7 +52,7 @@ double offload_target_ns(const struct offload_view *v)
  * By the samples: they need no probe and no scaling. Not where probes took a good part of the target's time: that
  * stands in the samples as well.
  */
-static bool by_samples(const struct offload_view *v, const struct offload_item *it, struct offload_share *out)
+static bool share_by_samples(const struct offload_view *v, const struct offload_item *it, struct offload_share *out)
 {
 	double probes = 0, target = offload_target_ns(v), seen;
 
@@ -81,7 +81,7 @@ struct offload_share offload_cpu(const struct offload_view *v, const struct offl
 	struct offload_share s = { NAN, NAN, NAN, false };
 	double target = offload_target_ns(v), each;
 
-	if (by_samples(v, it, &s) || !(target > 0) || !it->calls)
+	if (share_by_samples(v, it, &s) || !(target > 0) || !it->calls)
 		return s;
 	/* what a probe takes inside a call is known within late_ns and early_ns */
 	each = it->host_cpu_ns / (double)it->calls;
@@ -207,7 +207,7 @@ static void right(struct buf *out, unsigned columns, void (*put)(struct buf *b, 
 	text_pad_left(out, b.data, columns);
 }
 
-static void percent(struct buf *b, double v)
+static void add_percent_or_dash(struct buf *b, double v)
 {
 	if (v >= 0)
 		buf_addf(b, "%.1f %%", v * 100);
@@ -215,7 +215,7 @@ static void percent(struct buf *b, double v)
 		buf_addstr(b, "-");
 }
 
-static void count(struct buf *b, double v)
+static void add_count_or_dash(struct buf *b, double v)
 {
 	if (v >= 0 && v < 9e18)
 		text_count(b, (uint64_t)(v + 0.5));
@@ -223,10 +223,10 @@ static void count(struct buf *b, double v)
 		buf_addstr(b, "-");
 }
 
-static void rate(struct buf *b, double v)
+static void add_rate(struct buf *b, double v)
 {
 	if (v >= 100)
-		count(b, v);
+		add_count_or_dash(b, v);
 	else if (v >= 0)
 		buf_addf(b, "%.3g", v);
 	else
@@ -236,13 +236,13 @@ static void rate(struct buf *b, double v)
 static void at_least(struct buf *b, double v)
 {
 	buf_addch(b, '>');
-	count(b, v);
+	add_count_or_dash(b, v);
 }
 
 static void at_least_rate(struct buf *b, double v)
 {
 	buf_addch(b, '>');
-	rate(b, v);
+	add_rate(b, v);
 }
 
 static void gbs(struct buf *b, double v)
@@ -271,7 +271,7 @@ static void title(const struct offload_item *it, struct buf *out)
 		buf_addf(out, " [%s]", variant);
 }
 
-static void table(const struct offload_view *v, const struct text_style *style, struct buf *out)
+static void show_table(const struct offload_view *v, const struct text_style *style, struct buf *out)
 {
 	text_hue_on(out, style, TEXT_BOLD);
 	buf_addstr(out, "  CPU   calls/s        calls  median size  median time    GB/s  design   call\n");
@@ -282,10 +282,11 @@ static void table(const struct offload_view *v, const struct text_style *style, 
 
 		if (it->kind == FMT_OK_WAIT || !offload_passes(v->filter, it))
 			continue;
-		right(out, 6, percent, offload_cpu(v, it).value);
-		right(out, 9, isnan(it->estimate) ? at_least_rate : rate,
+		right(out, 6, add_percent_or_dash, offload_cpu(v, it).value);
+		right(out, 9, isnan(it->estimate) ? at_least_rate : add_rate,
 		      offload_rate(it, isnan(it->estimate) ? it->low : it->estimate));
-		right(out, 13, isnan(it->estimate) ? at_least : count, isnan(it->estimate) ? it->low : it->estimate);
+		right(out, 13, isnan(it->estimate) ? at_least : add_count_or_dash,
+		      isnan(it->estimate) ? it->low : it->estimate);
 		right(out, 13, size, spread_quantile(&it->bytes, 0.5));
 		timing_right(out, 13, it, spread_quantile(&it->time, 0.5));
 		buf_addch(out, ' ');
@@ -324,7 +325,7 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 			buf_addstr(&range, "0 B");
 		}
 		text_pad_left(out, range.data, 22);
-		right(out, 12, count, o->calls);
+		right(out, 12, add_count_or_dash, o->calls);
 		buf_addstr(out, "  ");
 		text_hue_on(out, style, TEXT_WARM);
 		for (unsigned i = 0; i < BAR; i++)
@@ -337,31 +338,31 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 		buf_addf(out, "    and %.0f calls whose size is not known\n", it->unknown_calls);
 }
 
-static void counts(const struct offload_item *it, struct buf *out)
+static void show_call_counts(const struct offload_item *it, struct buf *out)
 {
 	double scale = offload_site_scale(it);
 
 	buf_addstr(out, "    ");
 	if (it->observed < 0.999 && isnan(it->estimate)) {
 		buf_addstr(out, "at least ");
-		count(out, it->low);
+		add_count_or_dash(out, it->low);
 		buf_addf(out, " calls: too few stretches of time, or probing them takes longer than they do; ");
-		count(out, (double)it->calls);
+		add_count_or_dash(out, (double)it->calls);
 		buf_addf(out, " seen in %.1f %% of the time", it->observed * 100);
 	} else if (it->observed < 0.999) {
-		count(out, it->estimate);
+		add_count_or_dash(out, it->estimate);
 		buf_addstr(out, " calls (90 %: ");
-		count(out, it->low);
+		add_count_or_dash(out, it->low);
 		buf_addstr(out, " to ");
 		if (it->high >= 0)
-			count(out, it->high);
+			add_count_or_dash(out, it->high);
 		else
 			buf_addstr(out, "unknown");
 		buf_addf(out, "), estimated from ");
-		count(out, (double)it->calls);
+		add_count_or_dash(out, (double)it->calls);
 		buf_addf(out, " seen in %.1f %% of the time", it->observed * 100);
 	} else {
-		count(out, (double)it->calls);
+		add_count_or_dash(out, (double)it->calls);
 		buf_addstr(out, " calls, all counted");
 	}
 	if (it->unknown_bytes < it->calls) {
@@ -453,7 +454,7 @@ static void site_figures(const struct offload_view *v, const struct offload_item
 
 	buf_addstr(out, "                  ");
 	if (rate >= 0) {
-		count(out, rate);
+		add_count_or_dash(out, rate);
 		buf_addstr(out, " a second, ");
 	}
 	if (s->bytes_of.total > 0) {
@@ -478,7 +479,7 @@ static void site_figures(const struct offload_view *v, const struct offload_item
 	buf_addch(out, '\n');
 }
 
-static void sites(const struct offload_view *v, const struct offload_item *it, struct buf *out)
+static void show_sites(const struct offload_view *v, const struct offload_item *it, struct buf *out)
 {
 	double scale = offload_site_scale(it);
 	size_t all = 0, n;
@@ -492,7 +493,7 @@ static void sites(const struct offload_view *v, const struct offload_item *it, s
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_function *f = offload_caller(v, &it->sites[i]);
 
-		right(out, 16, count, it->sites[i].calls * (isnan(scale) ? 1 : scale));
+		right(out, 16, add_count_or_dash, it->sites[i].calls * (isnan(scale) ? 1 : scale));
 		buf_addstr(out, "  ");
 		if (f) {
 			text_name(out, f->name, 48, 0);
@@ -577,8 +578,8 @@ static void fates(const struct offload_view *v, const struct offload_whatif *w, 
 			 w->outside * 100);
 }
 
-static void whatif(const struct offload_view *v, const struct offload_whatif *w, const struct text_style *style,
-		   struct buf *out)
+static void show_whatif_of_call(const struct offload_view *v, const struct offload_whatif *w,
+				const struct text_style *style, struct buf *out)
 {
 	text_hue_on(out, style, TEXT_BOLD);
 	buf_addstr(out, "\nWhat if ");
@@ -615,7 +616,7 @@ static void whatif(const struct offload_view *v, const struct offload_whatif *w,
 	text_wrap(out, w->why_not, 15, 4, style->width);
 }
 
-static void verdict(const struct offload_verdict *d, const struct text_style *style, struct buf *out)
+static void show_verdict(const struct offload_verdict *d, const struct text_style *style, struct buf *out)
 {
 	text_hue_on(out, style, TEXT_BOLD);
 	buf_addstr(out, "\nDoes it pay: ");
@@ -706,7 +707,7 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 		buf_addstr(out, " where the kernel emulates a function's first instruction");
 	}
 	buf_addstr(out, "\n\n");
-	table(v, style, out);
+	show_table(v, style, out);
 	for (size_t i = 0; i < s->items_cnt; i++) {
 		const struct offload_item *it = &s->items[i];
 
@@ -721,15 +722,15 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 		text_name(out, it->library, 0, 0);
 		buf_addstr(out, ")\n");
 		cpu(v, it, out);
-		counts(it, out);
+		show_call_counts(it, out);
 		octaves(it, style, out);
 		times(v, it, out);
-		sites(v, it, out);
+		show_sites(v, it, out);
 	}
 	losses(s, style, out);
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
-		verdict(&v->verdicts[i], style, out);
+		show_verdict(&v->verdicts[i], style, out);
 	for (size_t i = 0; i < v->whatif_cnt; i++)
 		if (offload_passes(v->filter, v->whatif[i].item))
-			whatif(v, &v->whatif[i], style, out);
+			show_whatif_of_call(v, &v->whatif[i], style, out);
 }

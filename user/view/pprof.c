@@ -24,12 +24,12 @@ struct writer {
 };
 
 /* A profile's figures are foreign input: what does not fit is cut, not undefined. */
-static int64_t whole(double v)
+static int64_t cut_to_int64(double v)
 {
 	return v >= 9.2e18 ? INT64_MAX : v > 0 ? (int64_t)(v + 0.5) : 0;
 }
 
-static int64_t string_id(struct writer *w, const char *s)
+static int64_t pprof_string(struct writer *w, const char *s)
 {
 	AUTO_BUF(text);
 	uint32_t id;
@@ -49,7 +49,7 @@ static uint64_t flow_location(const struct writer *w, uint32_t function)
 	return (w->p->frame_count ? w->p->frame_count : 1) + 1 + function;
 }
 
-static void emit(struct writer *w, const Pprof__Profile *piece)
+static void emit_piece(struct writer *w, const Pprof__Profile *piece)
 {
 	size_t n = pprof__profile__get_packed_size(piece);
 
@@ -72,18 +72,18 @@ static void emit_head(struct writer *w)
 	const char *engine = profile_meta(p, "engine");
 	char text[400];
 
-	count.type = string_id(w, "samples");
-	count.unit = string_id(w, "count");
-	cost.type = string_id(w, time ? "cpu" : unit == PROFILE_ACCESSES ? "accesses" : "instructions");
-	cost.unit = string_id(w, time ? "nanoseconds" : "count");
-	flow.type = string_id(w, "flow");
+	count.type = pprof_string(w, "samples");
+	count.unit = pprof_string(w, "count");
+	cost.type = pprof_string(w, time ? "cpu" : unit == PROFILE_ACCESSES ? "accesses" : "instructions");
+	cost.unit = pprof_string(w, time ? "nanoseconds" : "count");
+	flow.type = pprof_string(w, "flow");
 	/* bytes, or their part of all where these are unknown */
-	flow.unit = string_id(w, !w->o->flow || flow_has_amounts(w->o->flow) ? "bytes" : "millionths");
+	flow.unit = pprof_string(w, !w->o->flow || flow_has_amounts(w->o->flow) ? "bytes" : "millionths");
 	head.n_sample_type = w->o->flow ? 3 : 2;
 	head.sample_type = types;
 	head.default_sample_type = w->o->flow && !p->samples[unit] ? flow.type : cost.type;
 	head.period_type = &cost;
-	head.period = p->samples[unit] ? whole(p->weight[unit] / (double)p->samples[unit]) : 0;
+	head.period = p->samples[unit] ? cut_to_int64(p->weight[unit] / (double)p->samples[unit]) : 0;
 	head.time_nanos = (int64_t)p->start_realtime_ns;
 	head.duration_nanos = (int64_t)p->duration_ns;
 	if (p->lost_known)
@@ -91,16 +91,16 @@ static void emit_head(struct writer *w)
 			 (unsigned long long)p->lost);
 	else
 		snprintf(text, sizeof(text), "accperf, engine %s, lost samples unknown", engine ? engine : "unknown");
-	comments[0] = string_id(w, text);
+	comments[0] = pprof_string(w, text);
 	head.comment = comments;
 	head.n_comment = 1;
 	if (*p->recovery)
-		comments[head.n_comment++] = string_id(w, p->recovery);
+		comments[head.n_comment++] = pprof_string(w, p->recovery);
 	if (w->o->flow)
-		comments[head.n_comment++] = string_id(
+		comments[head.n_comment++] = pprof_string(
 			w,
 			"flow: one stack [reader, writer] for each edge; nodes merge, so cumulative flow is not conserved");
-	emit(w, &head);
+	emit_piece(w, &head);
 }
 
 static void emit_mapping(struct writer *w, size_t i)
@@ -115,13 +115,13 @@ static void emit_mapping(struct writer *w, size_t i)
 	map.id = i + 1;
 	/* addresses are the ELF file's own, so each mapping spans them all */
 	map.memory_limit = INT64_MAX;
-	map.filename = string_id(w, m->kind == FMT_MOD_FILE ? m->path : m->object);
-	map.build_id = string_id(w, id);
+	map.filename = pprof_string(w, m->kind == FMT_MOD_FILE ? m->path : m->object);
+	map.build_id = pprof_string(w, id);
 	/* all that can be named is named: keep pprof from trying again */
 	map.has_functions = map.has_filenames = map.has_line_numbers = map.has_inline_frames = true;
 	piece.mapping = maps;
 	piece.n_mapping = 1;
-	emit(w, &piece);
+	emit_piece(w, &piece);
 }
 
 /* pprof takes the first mapping for the main program's. */
@@ -151,12 +151,12 @@ static void emit_functions(struct writer *w)
 		Pprof__Profile piece = PPROF__PROFILE__INIT;
 
 		fn.id = i + 1;
-		fn.name = fn.system_name = string_id(w, f->name);
-		fn.filename = string_id(w, f->file);
+		fn.name = fn.system_name = pprof_string(w, f->name);
+		fn.filename = pprof_string(w, f->file);
 		fn.start_line = f->line;
 		piece.function = fns;
 		piece.n_function = 1;
-		emit(w, &piece);
+		emit_piece(w, &piece);
 	}
 }
 
@@ -183,7 +183,7 @@ static void emit_location(struct writer *w, uint64_t id, const struct profile_fr
 	loc.n_line = lines && at ? n : 0;
 	piece.location = locs;
 	piece.n_location = 1;
-	emit(w, &piece);
+	emit_piece(w, &piece);
 	free(lines);
 	free(at);
 }
@@ -198,7 +198,7 @@ static void emit_sample(struct writer *w, const struct profile_cell *c, uint64_t
 	Pprof__Profile piece = PPROF__PROFILE__INIT;
 	Pprof__Label labels[3] = { PPROF__LABEL__INIT, PPROF__LABEL__INIT, PPROF__LABEL__INIT };
 	Pprof__Label *label_at[3] = { &labels[0], &labels[1], &labels[2] };
-	int64_t values[3] = { (int64_t)c->samples[unit], whole(c->weight[unit]), 0 };
+	int64_t values[3] = { (int64_t)c->samples[unit], cut_to_int64(c->weight[unit]), 0 };
 
 	/* location 1 stands for samples without a stack */
 	ids[0] = 1;
@@ -208,17 +208,17 @@ static void emit_sample(struct writer *w, const struct profile_cell *c, uint64_t
 	sample.n_location_id = s->count ? s->count : 1;
 	sample.value = values;
 	sample.n_value = w->o->flow ? 3 : 2;
-	labels[0].key = string_id(w, "thread");
+	labels[0].key = pprof_string(w, "thread");
 	labels[0].num = t->tid;
-	labels[1].key = string_id(w, "process");
+	labels[1].key = pprof_string(w, "process");
 	labels[1].num = t->pid;
-	labels[2].key = string_id(w, "command");
-	labels[2].str = string_id(w, t->comm);
+	labels[2].key = pprof_string(w, "command");
+	labels[2].str = pprof_string(w, t->comm);
 	sample.label = label_at;
 	sample.n_label = t->comm ? 3 : 2;
 	piece.sample = samples;
 	piece.n_sample = 1;
-	emit(w, &piece);
+	emit_piece(w, &piece);
 }
 
 /* Functions and locations of the flow's own: a location with inlined lines would hand a consumer's bytes
@@ -234,7 +234,7 @@ static void emit_flow_functions(struct writer *w)
 		Pprof__Profile piece = PPROF__PROFILE__INIT;
 
 		fn.id = line.function_id = w->p->function_count + 1 + i;
-		fn.name = fn.system_name = string_id(w, f->funcs[i].name);
+		fn.name = fn.system_name = pprof_string(w, f->funcs[i].name);
 		loc.id = flow_location(w, i);
 		loc.mapping_id = 1;
 		loc.line = lines;
@@ -242,7 +242,7 @@ static void emit_flow_functions(struct writer *w)
 		piece.function = fns;
 		piece.location = locs;
 		piece.n_function = piece.n_location = 1;
-		emit(w, &piece);
+		emit_piece(w, &piece);
 	}
 }
 
@@ -252,9 +252,9 @@ static void add_bytes(struct writer *w, Pprof__Sample *s, Pprof__Label *labels, 
 
 	if (!isfinite(bytes))
 		return;
-	l->key = string_id(w, key);
-	l->num = whole(bytes);
-	l->num_unit = string_id(w, "bytes");
+	l->key = pprof_string(w, key);
+	l->num = cut_to_int64(bytes);
+	l->num_unit = pprof_string(w, "bytes");
 	s->n_label++;
 }
 
@@ -263,7 +263,7 @@ static void emit_edge(struct writer *w, const struct flow_edge *edge)
 	const struct flow *f = w->o->flow;
 	uint64_t ids[2] = { flow_location(w, edge->consumer), flow_location(w, edge->producer) };
 	struct flow_range bytes = flow_edge_bytes(f, edge), share = flow_edge_share(f, edge);
-	int64_t values[3] = { 0, 0, whole(flow_has_amounts(f) ? edge->bytes : share.value * 1e6) };
+	int64_t values[3] = { 0, 0, cut_to_int64(flow_has_amounts(f) ? edge->bytes : share.value * 1e6) };
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples[1] = { &sample };
 	Pprof__Profile piece = PPROF__PROFILE__INIT;
 	Pprof__Label labels[5], *label_at[5];
@@ -272,10 +272,10 @@ static void emit_edge(struct writer *w, const struct flow_edge *edge)
 		pprof__label__init(&labels[i]);
 		label_at[i] = &labels[i];
 	}
-	labels[0].key = string_id(w, "src");
-	labels[0].str = string_id(w, f->funcs[edge->producer].name);
-	labels[1].key = string_id(w, "dst");
-	labels[1].str = string_id(w, f->funcs[edge->consumer].name);
+	labels[0].key = pprof_string(w, "src");
+	labels[0].str = pprof_string(w, f->funcs[edge->producer].name);
+	labels[1].key = pprof_string(w, "dst");
+	labels[1].str = pprof_string(w, f->funcs[edge->consumer].name);
 	sample.n_label = 2;
 	add_bytes(w, &sample, labels, "unique_bytes", edge->unique);
 	add_bytes(w, &sample, labels, "low_bytes", bytes.low);
@@ -287,7 +287,7 @@ static void emit_edge(struct writer *w, const struct flow_edge *edge)
 	sample.n_value = 3;
 	piece.sample = samples;
 	piece.n_sample = 1;
-	emit(w, &piece);
+	emit_piece(w, &piece);
 }
 
 static void emit_strings(struct writer *w)
@@ -299,7 +299,7 @@ static void emit_strings(struct writer *w)
 
 		piece.string_table = one;
 		piece.n_string_table = 1;
-		emit(w, &piece);
+		emit_piece(w, &piece);
 	}
 }
 

@@ -59,7 +59,7 @@ static int by_wish(const void *a, const void *b, void *ctx)
 	return d ? d : strcmp(f->name, g->name);
 }
 
-static int by_weight(const void *a, const void *b, void *ctx)
+static int shares_by_weight(const void *a, const void *b, void *ctx)
 {
 	const struct shares *t = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -84,7 +84,7 @@ static int build_threads(struct report *r, struct err *e)
 			return err;
 		r->thread_order[t] = t;
 	}
-	qsort_r(r->thread_order, p->thread_count, sizeof(*r->thread_order), by_weight, r->threads);
+	qsort_r(r->thread_order, p->thread_count, sizeof(*r->thread_order), shares_by_weight, r->threads);
 	return 0;
 }
 
@@ -151,7 +151,7 @@ const char *report_bias(const struct profile *p)
 	return engine && !strcmp(engine, "soft") && p->samples[PROFILE_TIME] ? "time" : NULL;
 }
 
-static void percent(struct buf *b, double share)
+static void add_percent(struct buf *b, double share)
 {
 	if (isnan(share))
 		buf_addstr(b, "unknown");
@@ -235,7 +235,7 @@ static void header_unsampled(const struct profile *p, struct buf *out)
 	if (!threads || !(without > WORTH_TELLING * all))
 		return;
 	buf_addstr(out, "# without a sample: ");
-	percent(out, without / all);
+	add_percent(out, without / all);
 	buf_addstr(out, " of the CPU time; ");
 	text_count(out, threads);
 	buf_addstr(out, " threads ended before their first\n");
@@ -278,10 +278,10 @@ void report_header(const struct profile *p, const char *file, const struct share
 	header_unsampled(p, out);
 	header_cost(p, out);
 	buf_addstr(out, "# without a name: ");
-	percent(out, s->unnamed);
+	add_percent(out, s->unnamed);
 	buf_addstr(out, s->exact ? " of the instructions" : " of the samples; with an incomplete stack: ");
 	if (!s->exact)
-		percent(out, s->incomplete);
+		add_percent(out, s->incomplete);
 	buf_addch(out, '\n');
 	run_time_hints_text(p, style, out);
 	if (incomplete) {
@@ -356,7 +356,8 @@ static void row(const struct report *r, const struct share *s, bool exact, const
 	buf_addch(out, '\n');
 }
 
-static void table(const struct report *r, const struct shares *s, const struct text_style *style, struct buf *out)
+static void show_shares_table(const struct report *r, const struct shares *s, const struct text_style *style,
+			      struct buf *out)
 {
 	unsigned objects = object_columns(r, s, style), hidden = 0;
 	double hidden_self = 0;
@@ -448,7 +449,7 @@ void report_text(const struct report *r, const struct text_style *style, struct 
 		else if (r->opts.columns)
 			report_flow_table(r, &r->all, style, out);
 		else
-			table(r, &r->all, style, out);
+			show_shares_table(r, &r->all, style, out);
 		if (r->opts.more)
 			buf_addstr(
 				out,
@@ -469,7 +470,7 @@ void report_text(const struct report *r, const struct text_style *style, struct 
 		buf_addf(out, ": %.2f%% of all, ", r->all.weight > 0 ? 100 * s->weight / r->all.weight : 0);
 		text_count(out, s->samples);
 		buf_addstr(out, s->samples == 1 ? " sample\n" : " samples\n");
-		table(r, s, style, out);
+		show_shares_table(r, s, style, out);
 	}
 }
 

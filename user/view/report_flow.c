@@ -43,7 +43,7 @@ static const struct {
 	  "self,interval,inclusive,samples,in,out,in-all,out-all,compute,instructions,ops,ops-all,stack,calls,by,object" },
 };
 
-static int column_of(const char *name, size_t len)
+static int column_called(const char *name, size_t len)
 {
 	for (int c = 0; c < RC_COLUMNS; c++)
 		if (strlen(columns[c].name) == len && !memcmp(columns[c].name, name, len))
@@ -60,7 +60,7 @@ int report_columns(const char *text, unsigned *out, struct err *e)
 			text = sets[i].columns;
 	for (const char *at = text; *at;) {
 		size_t len = strcspn(at, ",");
-		int c = column_of(at, len);
+		int c = column_called(at, len);
 
 		if (c < 0)
 			return err_set(
@@ -161,14 +161,14 @@ static void short_count(struct buf *out, double v)
 	buf_addf(out, u ? "%.1f%c" : "%.0f", v, units[u]);
 }
 
-static void bytes(struct buf *b, double v)
+static void add_bytes_if_known(struct buf *b, double v)
 {
 	if (!isnan(v))
 		text_bytes(b, text_whole(v));
 }
 
-static void cell(const struct report *r, const struct share *s, bool exact, enum report_column c, unsigned objects,
-		 struct buf *out)
+static void add_flow_cell(const struct report *r, const struct share *s, bool exact, enum report_column c,
+			  unsigned objects, struct buf *out)
 {
 	const struct profile_function *pf = &r->profile->functions[s->function];
 	uint32_t id = r->flow_func ? r->flow_func[s->function] : FLOW_NONE;
@@ -192,10 +192,14 @@ static void cell(const struct report *r, const struct share *s, bool exact, enum
 			text_count(&b, s->samples);
 		break;
 	case RC_OBJECT: text_name(out, pf->object, objects, objects); return;
-	case RC_IN: bytes(&b, bytes_known(r->opts.flow, f) ? flow_amount(r->opts.flow, f->in) : NAN); break;
-	case RC_OUT: bytes(&b, bytes_known(r->opts.flow, f) ? flow_amount(r->opts.flow, f->out) : NAN); break;
-	case RC_IN_ALL: bytes(&b, f ? flow_amount(r->opts.flow, f->inc.in) : NAN); break;
-	case RC_OUT_ALL: bytes(&b, f ? flow_amount(r->opts.flow, f->inc.out) : NAN); break;
+	case RC_IN:
+		add_bytes_if_known(&b, bytes_known(r->opts.flow, f) ? flow_amount(r->opts.flow, f->in) : NAN);
+		break;
+	case RC_OUT:
+		add_bytes_if_known(&b, bytes_known(r->opts.flow, f) ? flow_amount(r->opts.flow, f->out) : NAN);
+		break;
+	case RC_IN_ALL: add_bytes_if_known(&b, f ? flow_amount(r->opts.flow, f->inc.in) : NAN); break;
+	case RC_OUT_ALL: add_bytes_if_known(&b, f ? flow_amount(r->opts.flow, f->inc.out) : NAN); break;
 	case RC_COMPUTE:
 	case RC_INSTRUCTIONS:
 	case RC_CALLS:
@@ -272,7 +276,7 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 				buf_addstr(out, "  ");
 			if (c == RC_SELF)
 				text_hue_on(out, style, hue);
-			cell(r, h, s->exact, c, objects, out);
+			add_flow_cell(r, h, s->exact, c, objects, out);
 			if (c == RC_SELF)
 				text_hue_off(out, style, hue);
 		}

@@ -31,7 +31,7 @@ static bool is_source(const char *path)
 	return strstr(path, "/include/c++/") && !strstr(path, "/../") && (!dot || strchr(dot, '/'));
 }
 
-static int split(struct source_file *f, size_t size)
+static int split_lines(struct source_file *f, size_t size)
 {
 	for (size_t at = 0; at < size;) {
 		char *end = memchr(f->text + at, '\n', size - at);
@@ -46,7 +46,7 @@ static int split(struct source_file *f, size_t size)
 	return 0;
 }
 
-static int read_all(int fd, char *out, size_t size, size_t *got)
+static int read_whole_file(int fd, char *out, size_t size, size_t *got)
 {
 	for (*got = 0; *got < size;) {
 		ssize_t n = read(fd, out + *got, size - *got);
@@ -84,7 +84,7 @@ static int open_source(const struct sources *s, const char *path, struct stat *s
 	return fd < 0 && path[0] == '/' ? openfile_regular(path, st) : fd;
 }
 
-static int load(const struct sources *s, struct source_file *f)
+static int load_source(const struct sources *s, struct source_file *f)
 {
 	struct stat st;
 	size_t got = 0;
@@ -98,12 +98,12 @@ static int load(const struct sources *s, struct source_file *f)
 	else if (!(f->text = malloc((size_t)st.st_size + 1)))
 		err = -ENOMEM;
 	else
-		err = read_all(fd, f->text, (size_t)st.st_size, &got);
+		err = read_whole_file(fd, f->text, (size_t)st.st_size, &got);
 	close(fd);
 	if (err)
 		return err;
 	f->text[got] = 0;
-	return split(f, got);
+	return split_lines(f, got);
 }
 
 const struct source_file *source_of(struct sources *s, const char *path)
@@ -125,7 +125,7 @@ const struct source_file *source_of(struct sources *s, const char *path)
 		snprintf(f->why, sizeof(f->why), "its name is not that of source code");
 		return f;
 	}
-	err = load(s, f);
+	err = load_source(s, f);
 	if (err)
 		snprintf(f->why, sizeof(f->why), "%s",
 			 err == -EINVAL ? "what lies there is no regular file" : strerror(-err));

@@ -100,7 +100,7 @@ static int add_profile(struct writer *w, const char *name, size_t first, size_t 
 }
 
 /* Writers above the readers of their bytes, in a profile of its own; frames follow those of the stacks. */
-static int add_flow(struct writer *w)
+static int add_flow_profile(struct writer *w)
 {
 	const struct flow *f = w->o->flow;
 	uint64_t first = w->frame_at.used;
@@ -171,7 +171,7 @@ int export_speedscope(const struct profile *p, const struct export_opts *o, stru
 		err = add_profile(&w, name, th->first_cell, th->first_cell + th->cell_count);
 	}
 	if (!err && o->flow)
-		err = add_flow(&w);
+		err = add_flow_profile(&w);
 	json_end(&w.j);
 	json_obj(&w.j, "shared");
 	json_arr(&w.j, "frames");

@@ -7,7 +7,7 @@
 #include "util/json.h"
 #include "view/timeline.h"
 
-static double value(const struct timeline_view *v, const struct timeline_row *r, uint32_t s)
+static double cell_value(const struct timeline_view *v, const struct timeline_row *r, uint32_t s)
 {
 	return v->metric == TIMELINE_READS    ? r->reads[s]
 	       : v->metric == TIMELINE_WRITES ? r->writes[s]
@@ -19,7 +19,7 @@ static const char *metric_name(const struct timeline_view *v)
 	return v->metric == TIMELINE_READS ? "read" : v->metric == TIMELINE_WRITES ? "written" : "read and written";
 }
 
-static double rate(const struct timeline *t, double bytes)
+static double rate_of_slice(const struct timeline *t, double bytes)
 {
 	/* bytes per second, or per thousand instructions */
 	return t->instructions ? bytes / t->width * 1e3 : bytes / t->width * 1e9;
@@ -52,7 +52,7 @@ static void sparkline(const struct timeline_view *v, const struct timeline_row *
 			if (to == from)
 				to++;
 			for (uint32_t s = from; s < to && s < t->slices; s++)
-				sum += value(v, r, s);
+				sum += cell_value(v, r, s);
 			sum /= to - from;
 			if (!pass)
 				high = sum > high ? sum : high;
@@ -95,8 +95,8 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 		double total = 0, peak = 0;
 
 		for (uint32_t i = 0; i < t->slices; i++) {
-			total += value(v, &t->rows[r], i);
-			peak = fmax(peak, value(v, &t->rows[r], i));
+			total += cell_value(v, &t->rows[r], i);
+			peak = fmax(peak, cell_value(v, &t->rows[r], i));
 		}
 		if (!(total > 0))
 			continue;
@@ -104,7 +104,7 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 		text_name(out, t->rows[r].name, name - 1, name);
 		sparkline(v, &t->rows[r], columns, out);
 		text_amount(out, t->amounts ? total : NAN, 10);
-		text_amount(out, t->amounts ? rate(t, peak) : NAN, 12);
+		text_amount(out, t->amounts ? rate_of_slice(t, peak) : NAN, 12);
 		buf_addch(out, '\n');
 	}
 	text_name(out, "phase", name - 1, name);
@@ -186,14 +186,14 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 		double peak = 0, total = 0, base = 32 + (double)(r + 1) * high - 4;
 
 		for (uint32_t s = 0; s < t->slices; s++) {
-			peak = fmax(peak, value(v, &t->rows[r], s));
-			total += value(v, &t->rows[r], s);
+			peak = fmax(peak, cell_value(v, &t->rows[r], s));
+			total += cell_value(v, &t->rows[r], s);
 		}
 		buf_addf(out, "<text x=\"%u\" y=\"%.1f\" text-anchor=\"end\">", left - 8, base - 8);
 		svg_text(out, t->rows[r].name);
 		buf_addf(out, "</text>\n<polygon fill=\"#3b6ea5\" points=\"%u,%.1f", left, base);
 		for (uint32_t s = 0; s < t->slices && peak > 0; s++) {
-			double y = base - value(v, &t->rows[r], s) / peak * (high - 8);
+			double y = base - cell_value(v, &t->rows[r], s) / peak * (high - 8);
 
 			buf_addf(out, " %.2f,%.1f %.2f,%.1f", left + (double)wide * s / t->slices, y,
 				 left + (double)wide * (s + 1) / t->slices, y);

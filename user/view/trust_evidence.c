@@ -16,7 +16,7 @@ static double sampling_error(double share, double n)
 	return n > 0 ? MEAN_DEVIATION * sqrt(fmax(0, share * (1 - share)) / n) : 0;
 }
 
-static double part(double of, double all)
+static double part_or_nan(double of, double all)
 {
 	return all > 0 ? of / all : NAN;
 }
@@ -26,7 +26,7 @@ static double lost_of(double lost, double sideband, double samples)
 {
 	double of = lost > sideband || isnan(lost) ? lost - sideband : 0;
 
-	return part(of, of + samples);
+	return part_or_nan(of, of + samples);
 }
 
 /* What a profile tells of every view that is drawn from its samples. */
@@ -46,7 +46,7 @@ static struct trust_evidence of_profile(const struct profile *p)
 	if (p->lost_known)
 		v.fact[TRUST_LOST] =
 			lost_of((double)p->lost, (double)profile_counted(p, COUNTER_SIDEBAND_LOST), samples);
-	v.fact[TRUST_UNSAMPLED] = part(unsampled, p->weight[PROFILE_TIME] + unsampled);
+	v.fact[TRUST_UNSAMPLED] = part_or_nan(unsampled, p->weight[PROFILE_TIME] + unsampled);
 	return v;
 }
 
@@ -116,7 +116,7 @@ static double interpreted(const struct flow_input *in)
 		all += in->times[i].self_ns;
 		of += interprets(in->funcs[i].object) ? in->times[i].self_ns : 0;
 	}
-	return part(of, all);
+	return part_or_nan(of, all);
 }
 
 /* The same from what the estimators work on, which is another reading of the same file. */
@@ -138,7 +138,7 @@ static struct trust_evidence of_input(const struct flow_input *in, bool exact)
 }
 
 /* Weights by time have a scale only where some code was seen to run so often a second. */
-static double rate_known(const struct flow_input *in, bool time_bias)
+static double time_scale_known(const struct flow_input *in, bool time_bias)
 {
 	return time_bias ? in_has_amounts(in, true) : NAN;
 }
@@ -156,13 +156,13 @@ static void of_edges(const struct flow *f, struct trust_evidence *v)
 		small += (e->high - e->low) / 2 > e->bytes || isnan(e->high) ? e->bytes : 0;
 		nobody += !strcmp(by, FLOW_UNKNOWN) || !strcmp(by, FLOW_BEFORE) ? e->bytes : 0;
 	}
-	v->fact[TRUST_NO_WRITER] = part(nobody, total);
+	v->fact[TRUST_NO_WRITER] = part_or_nan(nobody, total);
 	if (f->time_bias)
-		v->fact[TRUST_UNCHECKED] = f->windows > 0 ? 0 : part(guessed, total);
+		v->fact[TRUST_UNCHECKED] = f->windows > 0 ? 0 : part_or_nan(guessed, total);
 	if (!(f->level > 0))
 		return;
-	v->fact[TRUST_NOISE] = part(noise, total);
-	v->fact[TRUST_SMALL] = part(small, total);
+	v->fact[TRUST_NOISE] = part_or_nan(noise, total);
+	v->fact[TRUST_SMALL] = part_or_nan(small, total);
 }
 
 struct trust_evidence trust_of_flow(const struct flow_input *in, const struct flow *f)
@@ -175,7 +175,7 @@ struct trust_evidence trust_of_flow(const struct flow_input *in, const struct fl
 		return v;
 	of_edges(f, &v);
 	v.fact[TRUST_SAMPLES] = f->loads;
-	v.fact[TRUST_RATE] = rate_known(in, f->time_bias);
+	v.fact[TRUST_RATE] = time_scale_known(in, f->time_bias);
 	if (f->inclusive)
 		v.fact[TRUST_CUT_STACKS] = f->cut_stacks;
 	if (!f->time_bias)
@@ -198,7 +198,7 @@ struct trust_evidence trust_of_objects(const struct flow_input *in, const struct
 		noise += sampling_error(o->rows[i].share, o->samples) / 2;
 	}
 	v.fact[TRUST_SAMPLES] = o->samples;
-	v.fact[TRUST_RATE] = rate_known(in, o->time_bias);
+	v.fact[TRUST_RATE] = time_scale_known(in, o->time_bias);
 	v.fact[TRUST_RANGES] = ranges;
 	v.fact[TRUST_NOISE] = noise;
 	return v;
@@ -216,8 +216,8 @@ struct trust_evidence trust_of_timeline(const struct flow_input *in, const struc
 	for (uint32_t i = 0; i < t->row_count && all > 0; i++)
 		noise += sampling_error(t->rows[i].total / all, t->samples) / 2;
 	v.fact[TRUST_SAMPLES] = t->samples;
-	v.fact[TRUST_RATE] = rate_known(in, in->access_count && (in->access[0].flags & FMT_A_TIME));
-	v.fact[TRUST_PER_SLICE] = part(t->samples, t->slices);
+	v.fact[TRUST_RATE] = time_scale_known(in, in->access_count && (in->access[0].flags & FMT_A_TIME));
+	v.fact[TRUST_PER_SLICE] = part_or_nan(t->samples, t->slices);
 	v.fact[TRUST_NOISE] = noise;
 	return v;
 }
@@ -238,7 +238,7 @@ struct trust_evidence trust_of_offload(const struct profile *p, const struct off
 	if (!s->has_cost)
 		return v;
 	v.fact[TRUST_CALLS] = calls;
-	v.fact[TRUST_TIMED] = part(calls - untimed, calls);
-	v.fact[TRUST_WATCHED] = part(watched, calls);
+	v.fact[TRUST_TIMED] = part_or_nan(calls - untimed, calls);
+	v.fact[TRUST_WATCHED] = part_or_nan(watched, calls);
 	return v;
 }

@@ -41,7 +41,7 @@ struct work {
 };
 
 /* Sums of v over nodes and groups, then the gradient of half the weighted squares, without constants. */
-static double apply(const struct net *t, const double *restrict v, double *restrict g)
+static double apply_matrix(const struct net *t, const double *restrict v, double *restrict g)
 {
 	double vg[2] = { 0 };
 	double *restrict in = t->in, *restrict out = t->out;
@@ -69,7 +69,7 @@ static double apply(const struct net *t, const double *restrict v, double *restr
 
 /* Variance of a node's executions as its time shows them: of the sampling, and because instructions
  * do not all take equally long. */
-static double variance(const struct flow_balance *s, double runs, double cost)
+static double variance_of_runs(const struct flow_balance *s, double runs, double cost)
 {
 	return (runs * s->period + SPREAD_INSNS * runs * runs) / cost;
 }
@@ -81,16 +81,16 @@ static void set_weights(const struct work *w, const double *runs, double usual)
 
 	memset(w->diag, 0, s->edges * sizeof(double));
 	for (uint32_t n = 0; n < s->nodes; n++)
-		t->w_node[n] = s->node[n].cost > 0 ? 1 / variance(s, runs[n], s->node[n].cost) : 0;
+		t->w_node[n] = s->node[n].cost > 0 ? 1 / variance_of_runs(s, runs[n], s->node[n].cost) : 0;
 	for (uint32_t k = 0; k < s->groups; k++) {
 		uint32_t from = s->group[k].from;
 
-		t->w_group[k] = from == SMOOTH_NONE ? 0 : STRICT / variance(s, runs[from], usual);
+		t->w_group[k] = from == SMOOTH_NONE ? 0 : STRICT / variance_of_runs(s, runs[from], usual);
 	}
 	for (uint32_t e = 0; e < s->edges; e++) {
 		uint32_t to = s->edge[e].to;
 
-		t->w_edge[e] = s->edge[e].against / variance(s, runs[to], usual);
+		t->w_edge[e] = s->edge[e].against / variance_of_runs(s, runs[to], usual);
 		w->diag[e] = t->w_node[to] + t->w_group[s->edge[e].group] + t->w_edge[e];
 	}
 	/* what a flow into a node owes to that node's groups */
@@ -103,7 +103,7 @@ static void set_weights(const struct work *w, const double *runs, double usual)
 }
 
 /* The gradient's constant part: what the time of the edge's block asks for. */
-static double wanted(const struct work *w, uint32_t e)
+static double gradient_constant(const struct work *w, uint32_t e)
 {
 	uint32_t to = w->all.to[e];
 	const struct flow_balance_node *n = &w->s->node[to];
@@ -188,10 +188,10 @@ static void descend(struct work *w, bool release)
 	const struct net *f = &w->free;
 	double rz = 0, first;
 
-	apply(&w->all, w->x, w->q);
+	apply_matrix(&w->all, w->x, w->q);
 	for (uint32_t e = 0; e < s->edges; e++) {
 		/* the residual stands where the gradient stood */
-		w->q[e] = wanted(w, e) - w->q[e];
+		w->q[e] = gradient_constant(w, e) - w->q[e];
 		/* one that would rather grow is let go */
 		if (release && w->q[e] > 0)
 			w->zero[e] = false;
@@ -206,7 +206,7 @@ static void descend(struct work *w, bool release)
 	for (int step = 0; step < STEPS && rz > ENOUGH * ENOUGH * first; step++) {
 		double pq, a, next = 0;
 
-		pq = apply(f, w->p, w->fq);
+		pq = apply_matrix(f, w->p, w->fq);
 		if (!(pq > 0))
 			break;
 		a = rz / pq;
@@ -249,7 +249,7 @@ static void executions(const struct work *w, double *runs, double least)
 		runs[n] = fmax(runs[n], least / fmax(s->node[n].cost, 1));
 }
 
-static bool valid(const struct flow_balance *s)
+static bool figures_sane(const struct flow_balance *s)
 {
 	for (uint32_t n = 0; n < s->nodes; n++)
 		if (!(s->node[n].time >= 0 && s->node[n].time < 1e18) ||
@@ -266,7 +266,7 @@ static bool valid(const struct flow_balance *s)
 }
 
 /* The next `count` of `size` bytes each, of a block that starts at *at; without a block, what it must hold. */
-static void *part(char **block, size_t *at, size_t count, size_t size)
+static void *part_of_block(char **block, size_t *at, size_t count, size_t size)
 {
 	void *p = *block ? *block + *at : NULL;
 
@@ -276,14 +276,14 @@ static void *part(char **block, size_t *at, size_t count, size_t size)
 
 static void net_parts(struct net *t, const struct flow_balance *s, char **b, size_t *at)
 {
-	t->to = part(b, at, s->edges, sizeof(*t->to));
-	t->group = part(b, at, s->edges, sizeof(*t->group));
-	t->from = part(b, at, s->groups, sizeof(*t->from));
-	t->w_edge = part(b, at, s->edges, sizeof(*t->w_edge));
-	t->w_node = part(b, at, s->nodes, sizeof(*t->w_node));
-	t->w_group = part(b, at, s->groups, sizeof(*t->w_group));
-	t->in = part(b, at, s->nodes, sizeof(*t->in));
-	t->out = part(b, at, s->groups, sizeof(*t->out));
+	t->to = part_of_block(b, at, s->edges, sizeof(*t->to));
+	t->group = part_of_block(b, at, s->edges, sizeof(*t->group));
+	t->from = part_of_block(b, at, s->groups, sizeof(*t->from));
+	t->w_edge = part_of_block(b, at, s->edges, sizeof(*t->w_edge));
+	t->w_node = part_of_block(b, at, s->nodes, sizeof(*t->w_node));
+	t->w_group = part_of_block(b, at, s->groups, sizeof(*t->w_group));
+	t->in = part_of_block(b, at, s->nodes, sizeof(*t->in));
+	t->out = part_of_block(b, at, s->groups, sizeof(*t->out));
 }
 
 static size_t work_parts(struct work *w, char *block)
@@ -295,15 +295,15 @@ static size_t work_parts(struct work *w, char *block)
 	net_parts(&w->all, s, &block, &at);
 	net_parts(&w->free, s, &block, &at);
 	for (size_t i = 0; i < sizeof(by_edge) / sizeof(*by_edge); i++)
-		*by_edge[i] = part(&block, &at, s->edges, sizeof(double));
-	w->edge = part(&block, &at, s->edges, sizeof(*w->edge));
-	w->node = part(&block, &at, s->nodes, sizeof(*w->node));
-	w->group = part(&block, &at, s->groups, sizeof(*w->group));
-	w->zero = part(&block, &at, s->edges, sizeof(*w->zero));
+		*by_edge[i] = part_of_block(&block, &at, s->edges, sizeof(double));
+	w->edge = part_of_block(&block, &at, s->edges, sizeof(*w->edge));
+	w->node = part_of_block(&block, &at, s->nodes, sizeof(*w->node));
+	w->group = part_of_block(&block, &at, s->groups, sizeof(*w->group));
+	w->zero = part_of_block(&block, &at, s->edges, sizeof(*w->zero));
 	return at;
 }
 
-static bool allocate(struct work *w)
+static bool allocate_work(struct work *w)
 {
 	const struct flow_balance *s = w->s;
 
@@ -329,11 +329,11 @@ int flow_balance_solve(struct flow_balance *s)
 	double *runs = malloc((s->nodes + 1) * sizeof(*runs)), time = 0, cost = 0, sampled = 0, usual, least;
 	int err = -ENOMEM;
 
-	if (!valid(s)) {
+	if (!figures_sane(s)) {
 		free(runs);
 		return -EINVAL;
 	}
-	if (!runs || !allocate(&w))
+	if (!runs || !allocate_work(&w))
 		goto out;
 	for (uint32_t n = 0; n < s->nodes; n++) {
 		time += s->node[n].cost > 0 ? s->node[n].time : 0;

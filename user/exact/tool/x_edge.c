@@ -158,7 +158,7 @@ static Int ref_cmp(const void *a, const void *b)
 	return x->blk < y->blk ? -1 : x->blk > y->blk;
 }
 
-static ULong pop(const ULong *b)
+static ULong population(const ULong *b)
 {
 	ULong n = 0;
 
@@ -179,7 +179,7 @@ static void unite(Ref *r, ULong n, ULong (*out)[3])
 		for (; j < n && r[j].group == r[i].group && r[j].blk == r[i].blk; j++)
 			for (UInt k = 0; k < UWORDS; k++)
 				bits[k] |= r[j].bits[k];
-		out[r[i].group >> 1][r[i].group & 1] += pop(bits);
+		out[r[i].group >> 1][r[i].group & 1] += population(bits);
 		i = j;
 	}
 	/* both classes: the same again with the class taken out of the group */
@@ -194,7 +194,7 @@ static void unite(Ref *r, ULong n, ULong (*out)[3])
 		for (; j < n && r[j].group == r[i].group && r[j].blk == r[i].blk; j++)
 			for (UInt k = 0; k < UWORDS; k++)
 				bits[k] |= r[j].bits[k];
-		out[r[i].group >> 1][2] += pop(bits);
+		out[r[i].group >> 1][2] += population(bits);
 		i = j;
 	}
 }

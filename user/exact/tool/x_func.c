@@ -141,7 +141,7 @@ ULong module_vaddr(const Module *m, Addr a)
 	return m ? a - m->bias : a;
 }
 
-static Module *module_add(const HChar *path, Long bias, Bool file)
+static Module *module_seen(const HChar *path, Long bias, Bool file)
 {
 	Module *m = VG_(calloc)("x.mod", 1, sizeof(*m));
 	struct fmt_module r;
@@ -245,7 +245,7 @@ Module *module_at(Addr a)
 		if (m->bias == bias && VG_STREQ(m->path, path))
 			break;
 	if (!m) {
-		m = module_add(path, bias, file);
+		m = module_seen(path, bias, file);
 		m->base = file ? base_of(a) : 0;
 		if (m->base)
 			put_mappings(m);
@@ -258,7 +258,7 @@ Module *module_at(Addr a)
 	return m;
 }
 
-static const HChar *base_name(const HChar *path)
+static const HChar *file_name_of(const HChar *path)
 {
 	const HChar *s = VG_(strrchr)(path, '/');
 
@@ -297,9 +297,9 @@ Fn *fn_at(Addr a)
 	} else {
 		start = ehframe_start(m, a);
 		if (start)
-			VG_(snprintf)(name, sizeof(name), "%s+0x%llx", base_name(m->path), module_vaddr(m, start));
+			VG_(snprintf)(name, sizeof(name), "%s+0x%llx", file_name_of(m->path), module_vaddr(m, start));
 		else
-			VG_(snprintf)(name, sizeof(name), *m->path == '[' ? "%s" : "[%s]", base_name(m->path));
+			VG_(snprintf)(name, sizeof(name), *m->path == '[' ? "%s" : "[%s]", file_name_of(m->path));
 	}
 	/* By name within the object: the linker folds twins, and .cold parts find their parent. Static
 	 * functions of one name are told apart by their start. */

@@ -44,7 +44,7 @@ static Bool read_full(Int fd, void *buf, UInt n)
 }
 
 /* Asks the driver, which has a real decoder, what these instructions do. */
-static void classify(void)
+static void ask_driver_for_classes(void)
 {
 	static UChar q[4 + MAX_INS * XS_CODE_BYTES];
 	UInt i;
@@ -89,7 +89,7 @@ UInt ask_locals(const HChar *path, ULong vaddr, struct xs_local **out)
 }
 
 /* `jmp *[rip+x]`, as in procedure linkage tables, with or without endbr64: belongs to the caller. */
-static Bool is_stub(const VexGuestExtents *vge)
+static Bool is_jump_stub(const VexGuestExtents *vge)
 {
 	const UChar *p = (const UChar *)vge->base[0];
 	const UChar *end = p + vge->len[0];
@@ -127,7 +127,7 @@ static void store_const_addr(Gen *g, ULong *where, IRExpr *value)
 
 static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind);
 
-static void add_event(Gen *g, UInt kind, UInt size, IRExpr *value, Addr ip)
+static void add_access_event(Gen *g, UInt kind, UInt size, IRExpr *value, Addr ip)
 {
 	Ev *e;
 
@@ -159,10 +159,10 @@ static IRExpr *guarded(Gen *g, IRExpr *guard, IRExpr *addr)
 	return IRExpr_RdTmp(t);
 }
 
-static void add_access(Gen *g, UInt kind, UInt size, IRExpr *addr, IRExpr *guard, Addr ip)
+static void add_guarded_access(Gen *g, UInt kind, UInt size, IRExpr *addr, IRExpr *guard, Addr ip)
 {
 	if (size)
-		add_event(g, kind, size, guarded(g, guard, addr), ip);
+		add_access_event(g, kind, size, guarded(g, guard, addr), ip);
 }
 
 /* What each Flush needs beyond the block, kept until the block's arrays are allocated. */
@@ -236,9 +236,9 @@ static void keep_result(Gen *g)
 static void add_dirty(Gen *g, const IRDirty *d, Addr ip)
 {
 	if (d->mFx == Ifx_Read || d->mFx == Ifx_Modify)
-		add_access(g, EV_LOAD, d->mSize, d->mAddr, d->guard, ip);
+		add_guarded_access(g, EV_LOAD, d->mSize, d->mAddr, d->guard, ip);
 	if (d->mFx == Ifx_Write || d->mFx == Ifx_Modify)
-		add_access(g, EV_STORE, d->mSize, d->mAddr, d->guard, ip);
+		add_guarded_access(g, EV_STORE, d->mSize, d->mAddr, d->guard, ip);
 }
 
 static void add_cas(Gen *g, const IRTypeEnv *types, const IRCAS *c, Addr ip)
@@ -247,8 +247,8 @@ static void add_cas(Gen *g, const IRTypeEnv *types, const IRCAS *c, Addr ip)
 
 	if (c->dataHi)
 		size *= 2;
-	add_access(g, EV_LOAD, size, c->addr, NULL, ip);
-	add_access(g, EV_STORE, size, c->addr, NULL, ip);
+	add_guarded_access(g, EV_LOAD, size, c->addr, NULL, ip);
+	add_guarded_access(g, EV_STORE, size, c->addr, NULL, ip);
 }
 
 /* What a statement of the instruction at ip does that is counted. */
@@ -263,24 +263,24 @@ static void add_statement(Gen *g, const IRTypeEnv *types, const IRStmt *st, Addr
 	case Ist_WrTmp:
 		e = st->Ist.WrTmp.data;
 		if (e->tag == Iex_Load)
-			add_access(g, EV_LOAD, sizeofIRType(e->Iex.Load.ty), e->Iex.Load.addr, NULL, ip);
+			add_guarded_access(g, EV_LOAD, sizeofIRType(e->Iex.Load.ty), e->Iex.Load.addr, NULL, ip);
 		break;
 	case Ist_Put:
 		if (st->Ist.Put.offset == OFFSET_amd64_RSP && typeOfIRExpr(types, st->Ist.Put.data) == Ity_I64)
-			add_event(g, EV_SP, 0, st->Ist.Put.data, ip);
+			add_access_event(g, EV_SP, 0, st->Ist.Put.data, ip);
 		break;
 	case Ist_Store:
-		add_access(g, EV_STORE, sizeofIRType(typeOfIRExpr(types, st->Ist.Store.data)), st->Ist.Store.addr, NULL,
-			   ip);
+		add_guarded_access(g, EV_STORE, sizeofIRType(typeOfIRExpr(types, st->Ist.Store.data)),
+				   st->Ist.Store.addr, NULL, ip);
 		break;
 	case Ist_StoreG:
 		sg = st->Ist.StoreG.details;
-		add_access(g, EV_STORE, sizeofIRType(typeOfIRExpr(types, sg->data)), sg->addr, sg->guard, ip);
+		add_guarded_access(g, EV_STORE, sizeofIRType(typeOfIRExpr(types, sg->data)), sg->addr, sg->guard, ip);
 		break;
 	case Ist_LoadG:
 		lg = st->Ist.LoadG.details;
 		typeOfIRLoadGOp(lg->cvt, &wide, &narrow);
-		add_access(g, EV_LOAD, sizeofIRType(narrow), lg->addr, lg->guard, ip);
+		add_guarded_access(g, EV_LOAD, sizeofIRType(narrow), lg->addr, lg->guard, ip);
 		break;
 	case Ist_Dirty: add_dirty(g, st->Ist.Dirty.details, ip); break;
 	case Ist_CAS: add_cas(g, types, st->Ist.CAS.details, ip); break;
@@ -351,7 +351,7 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 	g.bb = bb;
 	bb->addr = vge->base[0];
 	bb->code_hash = code_hash(vge);
-	bb->fn = is_stub(vge) ? NULL : fn_at(bb->addr);
+	bb->fn = is_jump_stub(vge) ? NULL : fn_at(bb->addr);
 	bb->is_entry = bb->fn && bb->fn->entry == bb->addr;
 
 	while (i < in->stmts_used && in->stmts[i]->tag != Ist_IMark)
@@ -362,7 +362,7 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 	if (exit_kind == EXIT_RET && bb->fn && bb->fn->alloc_kind)
 		keep_result(&g);
 	add_flush(&g, NULL, exit_kind);
-	classify();
+	ask_driver_for_classes();
 	bb->n_ins = n_marks;
 	bb->n_ev = n_ev;
 	for (UInt k = 0; k < n_flush; k++)

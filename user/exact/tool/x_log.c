@@ -29,7 +29,7 @@ typedef struct {
 } LogFile;
 static LogFile *files[5]; /* by kind */
 
-static void put(LogFile *l, const void *data, UInt n)
+static void log_bytes(LogFile *l, const void *data, UInt n)
 {
 	if (l->len + n > LOG_BUF) {
 		VG_(write)(l->fd, l->buf, l->len);
@@ -42,7 +42,7 @@ static void put(LogFile *l, const void *data, UInt n)
 static void record(UInt kind, const void *rec, UInt size)
 {
 	if (files[kind])
-		put(files[kind], rec, size);
+		log_bytes(files[kind], rec, size);
 }
 
 static void open_log(UInt kind, Int fd, UInt rec_size)
@@ -54,7 +54,7 @@ static void open_log(UInt kind, Int fd, UInt rec_size)
 	files[kind] = VG_(malloc)("x.log", sizeof(LogFile));
 	files[kind]->fd = VG_(safe_fd)(fd);
 	files[kind]->len = 0;
-	put(files[kind], &h, sizeof(h));
+	log_bytes(files[kind], &h, sizeof(h));
 	logs_on = True;
 }
 
@@ -221,8 +221,8 @@ void log_flush(void)
 			continue;
 		VG_(snprintf)(text, sizeof(text), "%.1000s\t%.1000s", fns[i]->name, fns[i]->mod->path);
 		r = (struct ke_function){ i + 1, VG_(strlen)(text) };
-		put(files[KE_FUNCTION], &r, sizeof(r));
-		put(files[KE_FUNCTION], text, r.len);
+		log_bytes(files[KE_FUNCTION], &r, sizeof(r));
+		log_bytes(files[KE_FUNCTION], text, r.len);
 	}
 	for (UInt k = 1; k <= KE_XFERS; k++)
 		if (files[k] && files[k]->len) {

@@ -109,7 +109,7 @@ static Bucket *bucket(Addr a, Bool make)
 }
 
 /* First range in the bucket that ends above a. */
-static UInt lower(const Bucket *b, Addr a)
+static UInt first_range_above(const Bucket *b, Addr a)
 {
 	UInt lo = 0, hi = b->n;
 
@@ -134,7 +134,7 @@ static void range_add(Addr lo, Addr hi, UInt obj)
 	range_cut(lo, hi);
 	for (Addr p = lo >> BUCKET_SHIFT; p <= (hi - 1) >> BUCKET_SHIFT; p++) {
 		Bucket *b = bucket(p << BUCKET_SHIFT, True);
-		UInt i = lower(b, lo);
+		UInt i = first_range_above(b, lo);
 
 		if (b->n == b->cap) {
 			b->cap = b->cap ? b->cap * 2 : 16;
@@ -155,7 +155,7 @@ static void range_cut(Addr lo, Addr hi)
 
 		if (!b)
 			continue;
-		i = j = lower(b, lo);
+		i = j = first_range_above(b, lo);
 		while (j < b->n && b->r[j].lo < hi)
 			j++;
 		VG_(memmove)(b->r + i, b->r + j, (b->n - j) * sizeof(*b->r));
@@ -171,7 +171,7 @@ static Range *range_at(Addr a)
 
 	if (!b)
 		return NULL;
-	i = lower(b, a);
+	i = first_range_above(b, a);
 	return i < b->n && b->r[i].lo <= a ? &b->r[i] : NULL;
 }
 
@@ -397,7 +397,7 @@ static Range variable_at(Addr a)
 }
 
 /* Which variable of the function lies there; of several that share the place, the smallest. */
-static UInt local_at(Fn *fn, Long off)
+static UInt local_of_frame(Fn *fn, Long off)
 {
 	UInt best = ~0u;
 
@@ -438,7 +438,7 @@ static UInt frame_object(Addr a)
 	fn = t->depth ? t->frames[lo].fn : NULL;
 	if (fn && lo) {
 		Long off = a - (t->frames[lo].sp + 8);
-		UInt i = local_at(fn, off);
+		UInt i = local_of_frame(fn, off);
 
 		if (i < fn->local_count) {
 			if (!fn->local_obj[i]) {

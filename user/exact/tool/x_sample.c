@@ -423,7 +423,7 @@ void sample_sysio(Addr a, SizeT len, UInt dir)
 	}
 }
 
-static UInt put_sample(Addr ip, ULong period, UInt flags)
+static UInt log_sample(Addr ip, ULong period, UInt flags)
 {
 	struct fmt_sample r;
 
@@ -452,7 +452,7 @@ void sample_insns(Flush *f, ULong n)
 			X.in_cd = 1ll << 62;
 			return;
 		}
-		put_sample(bb->addr + bb->ins[i].off, opt.sample_period, FMT_S_INSTRUCTIONS);
+		log_sample(bb->addr + bb->ins[i].off, opt.sample_period, FMT_S_INSTRUCTIONS);
 		X.in_cd += gap(opt.sample_period);
 	}
 }
@@ -479,7 +479,7 @@ void sample_cycles(Flush *f)
 			break;
 		r -= cost;
 	}
-	stack = put_sample(bb->addr + bb->ins[pick].off, opt.timer_period / MODEL_CYCLES_PER_NS, 0);
+	stack = log_sample(bb->addr + bb->ins[pick].off, opt.timer_period / MODEL_CYCLES_PER_NS, 0);
 	for (UInt i = f->from; i < f->to; i++) {
 		Ev *e = &bb->ev[i];
 		Addr a = evbuf[i - f->from];

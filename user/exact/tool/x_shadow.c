@@ -215,7 +215,7 @@ static void forget_part(Sec *s, UInt off, UInt n)
 }
 
 /* Calls `part` for each touched section of the range; returns nothing for untouched ones. */
-static void walk(Addr a, SizeT len, void (*part)(Sec *, UInt, UInt))
+static void walk_sections(Addr a, SizeT len, void (*part)(Sec *, UInt, UInt))
 {
 	if (a + len < a)
 		return;
@@ -236,7 +236,7 @@ static void walk(Addr a, SizeT len, void (*part)(Sec *, UInt, UInt))
 void shadow_forget(Addr a, SizeT len)
 {
 	heap_forget(a, len);
-	walk(a, len, forget_part);
+	walk_sections(a, len, forget_part);
 }
 
 void shadow_copy(Addr from, Addr to, SizeT len)

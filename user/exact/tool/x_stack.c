@@ -116,7 +116,7 @@ static void trigger(Fn *fn)
 		counting_set(False);
 }
 
-static void push(Thread *t, Fn *fn, Addr sp, Addr ret)
+static void enter_frame(Thread *t, Fn *fn, Addr sp, Addr ret)
 {
 	Frame *f, *up;
 
@@ -174,7 +174,7 @@ static void push(Thread *t, Fn *fn, Addr sp, Addr ret)
 		object_alloc_enter(f);
 }
 
-static void pop(Thread *t, Bool returned)
+static void leave_frame(Thread *t, Bool returned)
 {
 	Frame *f = &t->frames[t->depth - 1];
 
@@ -210,7 +210,7 @@ void stack_enter(BB *bb)
 		X.pending = EXIT_PLAIN;
 		/* `call` to the next instruction of the same function only asks where it is */
 		if (bb->fn != X.fn || bb->is_entry || !bb->fn->entry) {
-			push(t, bb->fn, X.pend_sp, X.pend_ret);
+			enter_frame(t, bb->fn, X.pend_sp, X.pend_ret);
 			t->frames[t->depth - 1].barrier = t->signal;
 			t->signal = 0;
 			return;
@@ -225,12 +225,12 @@ void stack_enter(BB *bb)
 		/* longjmp out of a handler leaves the other stack, in whatever direction */
 		if (f->sp >= X.sp && !(f->barrier == 2 && !on_altstack(t, X.sp)))
 			break;
-		pop(t, True);
+		leave_frame(t, True);
 	}
 	if (!bb->fn)
 		return;
 	if (!t->depth) {
-		push(t, bb->fn, ~0ull, 0);
+		enter_frame(t, bb->fn, ~0ull, 0);
 		return;
 	}
 	if (bb->fn != X.fn) {
@@ -239,8 +239,8 @@ void stack_enter(BB *bb)
 		UChar barrier = f->barrier;
 
 		/* The thread's first frame keeps its place whatever jumps where. */
-		pop(t, False);
-		push(t, bb->fn, sp, ret);
+		leave_frame(t, False);
+		enter_frame(t, bb->fn, sp, ret);
 		t->frames[t->depth - 1].barrier = barrier;
 	}
 }
@@ -266,7 +266,7 @@ void stack_sp(Addr sp)
 	X.span = t->stack_hi - X.lo;
 }
 
-static void save(void)
+static void save_thread(void)
 {
 	Thread *t = X.t;
 
@@ -285,7 +285,7 @@ void stack_switch(ThreadId tid)
 	Thread *t = thread_get(tid);
 
 	if (X.t != t) {
-		save();
+		save_thread();
 		X.t = t;
 		X.tot = t->tot;
 		X.pending = t->pending;
@@ -323,7 +323,7 @@ void stack_signal_done(ThreadId tid)
 		if (!X.t->frames[i].barrier)
 			continue;
 		while (X.t->depth > i)
-			pop(X.t, True);
+			leave_frame(X.t, True);
 		break;
 	}
 }
@@ -337,17 +337,17 @@ void stack_thread_start(ThreadId tid)
 	t->pending = EXIT_PLAIN;
 }
 
-static void finish(Thread *t)
+static void unwind_thread(Thread *t)
 {
 	Thread *was = X.t;
 
-	save();
+	save_thread();
 	X.t = t;
 	X.tot = t->tot;
 	X.cand_mask = t->cand_mask;
 	load_top(t);
 	while (t->depth)
-		pop(t, False);
+		leave_frame(t, False);
 	seg_close();
 	VG_(memset)(&t->tot, 0, sizeof(t->tot));
 	VG_(memset)(&t->seg0, 0, sizeof(t->seg0));
@@ -373,21 +373,21 @@ static void finish(Thread *t)
 
 void stack_thread_end(ThreadId tid)
 {
-	finish(thread_get(tid));
+	unwind_thread(thread_get(tid));
 }
 
 void stack_finish_all(void)
 {
 	for (UInt i = 1; threads && i < VG_N_THREADS; i++)
 		if (threads[i] && threads[i]->live)
-			finish(threads[i]);
+			unwind_thread(threads[i]);
 }
 
 /* For a checkpoint: everything counted so far reaches nodes and functions, frames stay. */
 void seg_refresh(void)
 {
 	seg_close();
-	save();
+	save_thread();
 	for (UInt i = 1; threads && i < VG_N_THREADS; i++) {
 		Thread *t = threads[i];
 

@@ -11,7 +11,7 @@ enum { DIR_IN, DIR_OUT, DIR_LOCAL, DIRS };
 
 static ULong bytes[CANDS][DIRS][2];
 
-static void account(UInt tag, UInt mask, Addr a, UInt n, UInt stack)
+static void account_access(UInt tag, UInt mask, Addr a, UInt n, UInt stack)
 {
 	for (UInt c = 0, any = tag | mask; any >> c; c++) {
 		UInt dir;
@@ -37,7 +37,7 @@ static void reads(Addr a, SizeT len, UInt mask, UInt stack)
 			while (j < n && s->cand[off + j] == tag)
 				j++;
 			if (tag | mask)
-				account(tag, mask, a + i, j - i, stack);
+				account_access(tag, mask, a + i, j - i, stack);
 			i = j;
 		}
 		a += n;
