@@ -566,7 +566,6 @@ __asm__(
 " W rclq (%r14)\n"
 " R lahf\n"
 " R sahf\n"
-" R cpuid\n"
 " R rdtsc\n"
 " W fnstcw (%r14)\n"
 " R fninit\n"
@@ -637,6 +636,7 @@ __asm__(
 " mov %r15, %rsp\n"
 " movq2dq %mm0, %xmm0\n"
 " emms\n"
+" R cpuid\n" /* last: see trap_lost() */
 " TAIL emu_forms_norule\n"
 "\n"
 " HEAD emu_forms_norule_new\n"

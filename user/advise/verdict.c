@@ -212,8 +212,8 @@ static void batched(struct advise_option *o, const struct predict_option *p)
 	of_sizes(o, p);
 }
 
-/* A speed-up below 1 for certain: some sizes, or many calls at a time, may pay all the same; pieces of a stream wait for
- * each other, and are no batch. */
+/* A speed-up below 1 for certain: some sizes, or many calls at a time, may pay all the same; pieces of a stream wait
+ * for each other, and are no batch. */
 static void losing(const struct candidate *c, struct advise_option *o, const struct predict_option *p)
 {
 	char x[64], g1[24];

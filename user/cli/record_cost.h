@@ -20,8 +20,8 @@ struct cost_turns {
 	bool quiet, json;
 	int sigfd;
 	struct segments *files; /* one a turn with the recording */
-	/* In a child: records into `output` for so long and returns the exit status. What it is told by record_cost_moment()
-	 * says when it is on. */
+	/* In a child: records into `output` for so long and returns the exit status; record_cost_moment() tells when it
+	 * is on. */
 	int (*record)(void *ctx, const char *output, double seconds);
 	void *ctx;
 };

@@ -33,8 +33,8 @@ struct in_site {
 	uint32_t load_at, store_at;
 	/* what it loads of that: a number that all who load the same have in common; 0 none */
 	uint32_t field;
-	/* into writer: who of all functions met could write that field; the same for all sites of a function that load it,
-	 * lists in the order of the sites that first need them */
+	/* into writer: who of all functions met could write that field; the same for all sites of a function that
+	 * load it, lists in the order of the sites that first need them */
 	uint32_t first_writer, writers;
 	/* into parts.block, + 1: its accesses are weighed by how often that ran in bursts; 0: by something else */
 	uint32_t block;

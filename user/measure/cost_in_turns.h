@@ -34,7 +34,7 @@ bool in_turns_add(struct in_turns *t, const struct turn *without, const struct t
 struct turn_change in_turns_work(const struct in_turns *t);
 /* CPU time per work: positive, each piece takes longer. */
 struct turn_change in_turns_cpu(const struct in_turns *t);
-/* With or without, in one turn of two: recordings come in the order without, with, with, without, so that a drift of the
+/* With or without, in one turn of two: they come in the order without, with, with, without, so that a drift of the
  * target's work hits both alike. */
 bool in_turns_with(unsigned turn);
 

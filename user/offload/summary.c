@@ -766,7 +766,8 @@ size_t offload_unused(const struct offload_summary *s, struct offload_unused *ou
 	size_t n = 0;
 
 	for (size_t i = 0; i < k->apis_cnt && n < max; i++) {
-		struct offload_unused u = { string_or_unknown(k, k->apis[i].f.api), string_or_unknown(k, k->apis[i].f.library) };
+		struct offload_unused u = { string_or_unknown(k, k->apis[i].f.api),
+					    string_or_unknown(k, k->apis[i].f.library) };
 		bool known = false;
 
 		for (size_t a = 0; a < s->items_cnt && !known; a++)

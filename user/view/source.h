@@ -30,7 +30,7 @@ struct sources {
 	const char *root; /* a folder where sources are looked for first, by the ends of their paths; NULL: none */
 };
 
-/* Reads it when first asked for; NULL: out of memory. The path is borrowed; the pointer is valid until the next call. */
+/* Reads it when first asked for; NULL: out of memory. The path is borrowed; the pointer lasts until the next call. */
 const struct source_file *source_of(struct sources *s, const char *path);
 /* Line n (from 1) with blanks for tabs, cut to the buffer; NULL: there is none. Its bytes are foreign. */
 const char *source_line(const struct source_file *f, uint32_t n, char *out, size_t size);
