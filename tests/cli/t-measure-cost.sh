@@ -16,6 +16,8 @@ expect_status 0 "five pairs of turns" accperf record -p "$dd" --measure-cost --d
 check "are compared" jq -e '.schema == "accperf.measured-cost/1" and .pairs == 5 and .turn_seconds == 1 and .work == "calls"
 	and .work_per_second > 100 and .own_cpu > 0
 	and (.work_change, .cpu_per_work_change | .least <= .value and .value <= .most and .low == .least and .high == .most)' out
+accperf help --json-schema measured-cost >schema.json
+check "as the schema says" python3 -c 'import json, jsonschema; jsonschema.validate(json.load(open("out")), json.load(open("schema.json")))'
 check "each turn with it left a profile" bash -c '[ "$(ls c.data.* | wc -l)" = 5 ] && accperf report --json -i c.data.000003 | jq -e ".samples > 0"'
 kill "$dd"; wait "$dd" 2>/dev/null
 expect_status 1 "a target that is gone" accperf record -p "$dd" --measure-cost --duration 10s

@@ -854,6 +854,8 @@ static int cmd_record(void *opts, int argc, char **argv)
 	return measure_cost(o);
 }
 
+static const struct cli_schema schemas[] = { { "measured-cost", record_cost_schema }, { 0 } };
+
 CLI_COMMAND(record) = {
 	.name = "record",
 	.records = true,
@@ -864,6 +866,7 @@ CLI_COMMAND(record) = {
 	.options = options,
 	.opt_size = sizeof(struct record_opts),
 	.defaults = &defaults,
+	.schemas = schemas,
 	.usage = "[options] (-p PID | -n NAME | -t TID | -a | -G CGROUP | -- CMD ARGS)",
 	.details =
 		"Samples where the target's time goes, with its call stacks, and writes a profile that\n"

@@ -251,6 +251,21 @@ static int choose_counter(const struct measured *m, unsigned pairs)
 	return -1;
 }
 
+#define CHANGE                                                                                                              \
+	"{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"value\",\"low\",\"high\",\"least\",\"most\"]," \
+	"\"properties\":{\"value\":{\"type\":[\"number\",\"null\"]},\"low\":{\"type\":[\"number\",\"null\"]},"              \
+	"\"high\":{\"type\":[\"number\",\"null\"]},\"least\":{\"type\":[\"number\",\"null\"]},"                             \
+	"\"most\":{\"type\":[\"number\",\"null\"]}}}"
+
+const char record_cost_schema[] =
+	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.measured-cost/1\","
+	"\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"schema\",\"pairs\",\"turn_seconds\",\"work\","
+	"\"work_per_second\",\"work_change\",\"cpu_per_work_change\",\"own_cpu\"],\"properties\":{"
+	"\"schema\":{\"const\":\"accperf.measured-cost/1\"},\"pairs\":{\"type\":\"integer\",\"minimum\":1},"
+	"\"turn_seconds\":{\"type\":\"number\"},\"work\":{\"enum\":[\"calls\",\"net\",\"command\"]},"
+	"\"work_per_second\":{\"type\":\"number\"},\"work_change\":" CHANGE ",\"cpu_per_work_change\":" CHANGE
+	",\"own_cpu\":{\"type\":\"number\"}}}";
+
 static void json_change(struct json *j, const char *key, const struct turn_change *c)
 {
 	json_obj(j, key);

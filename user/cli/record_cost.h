@@ -28,6 +28,8 @@ struct cost_turns {
 
 /* From inside the recording: it is attached now; it is about to detach. Nothing where no cost is measured. */
 void record_cost_moment(void);
+extern const char record_cost_schema[];
+
 /* Returns the exit status. */
 int record_cost(const struct cost_turns *c);
 
