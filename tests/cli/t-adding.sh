@@ -19,7 +19,7 @@ file() { cp "$TOP/tests/adding/$1" "$T/$2"; }
 add() {
 	file source.c kmod-free/demo.c && row user/record/sources.h 'X(ibs)' $'\tX(demo) \\' &&
 		file estimator.c user/flow/demo.c && row user/flow/estimator_table.h 'X(fused)' $'\tX(demo) \\' &&
-		row user/offload/api.c 'static const struct offload_api apis[] = {' $'\t{ "demo", "demonstration", "demo", "libdemo.so*", NULL, false },' &&
+		row user/offload/api.c 'static const struct offload_api apis[] = {' $'\t{ "demo", "demonstration", "demo", "libdemo.so*", NULL, false, false },' &&
 		row user/offload/api.c 'static const struct offload_row rows[] = {' $'\tCALL("demo", "demo_encode", Z, .in = ARG(1)),' &&
 		file section.h user/store/demo.h && row include/format.h 'FMT_COUNTS_BURST = 85,' $'\tFMT_DEMO = 95, /* struct fmt_demo */' &&
 		touch -r "$TOP/include/format.h" "$T/include/format.h" &&

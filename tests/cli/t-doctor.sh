@@ -70,7 +70,7 @@ check "two runs agree" bash -c 'accperf doctor --json 2>/dev/null | jq -S "[.fea
 root && need bpftool && check "no BPF program is left" [ "$(programs)" = 0 ]
 
 accperf version --json >version
-check "version and doctor list the same features" bash -c 'diff <(jq -c "[.features[] | select(.group == \"source\") | {name, built}]" json) <(jq -c ".features" version)'
+check "version and doctor list the same features" bash -c 'diff <(jq -c "[.features[] | select(.group == \"source\" or .group == \"view\") | {name, built}]" json) <(jq -c ".features" version)'
 check "version names them in its text" bash -c 'accperf version >v; jq -r ".features[].name" version | while read -r n; do grep -qw -- "$n" v || { echo "$n"; exit 1; }; done'
 
 if root; then

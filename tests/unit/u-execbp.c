@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -91,6 +92,20 @@ static struct exec_request both(void)
 				      .slot = { at(outer, 50, true), at((void (*)(void))inner, 200, true) } };
 }
 
+/* Some virtual machines accept breakpoints and deliver no hit. */
+static void need_hits(void)
+{
+	struct execbp *x = execbp_new(NULL);
+	struct err e = { 0 };
+	bool none = x && isnan(execbp_measure(x, &e)) && strstr(e.text, "(0 hits of");
+
+	execbp_free(x);
+	if (!none)
+		return;
+	printf("# %s\n", e.text);
+	skip();
+}
+
 static void test_ratio(void **state)
 {
 	struct execbp *x = execbp_new(NULL);
@@ -98,6 +113,7 @@ static void test_ratio(void **state)
 	struct exec_stats st;
 	struct exec_window w;
 
+	need_hits();
 	assert_non_null(x);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
@@ -137,6 +153,7 @@ static void test_slot_limit(void **state)
 	struct exec_request req = both();
 	struct exec_window w;
 
+	need_hits();
 	assert_non_null(x);
 	req.slot[0].ends = false;
 	req.slot[0].limit = 4;
@@ -199,6 +216,7 @@ static void test_in_time(void **state)
 	struct exec_window w = { .end = EXEC_LATE };
 	uint64_t give_up = clock_now() + PATIENCE_NS;
 
+	need_hits();
 	assert_non_null(x);
 	req.slots = 1;
 	req.slot[0] = at(outer, 1, false);
@@ -267,6 +285,7 @@ static void test_process(void **state)
 	struct exec_request req = both();
 	struct exec_window w;
 
+	need_hits();
 	assert_non_null(x);
 	if (!execbp_cpus(x)) {
 		execbp_free(x);
@@ -305,6 +324,7 @@ static void test_siblings(void **state)
 	struct exec_window w;
 	pid_t other = fork();
 
+	need_hits();
 	if (!other) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
@@ -332,6 +352,7 @@ static void test_on_cpus(void **state)
 	struct exec_request req = both();
 	struct exec_window w;
 
+	need_hits();
 	assert_non_null(x);
 	req.on_cpus = true;
 	if (execbp_cpus(x)) {
@@ -409,6 +430,7 @@ static void test_others(void **state)
 	uint64_t t = clock_now();
 	int fd[3];
 
+	need_hits();
 	assert_non_null(x);
 	all_free(child);
 	for (int i = 0; i < 3; i++)
@@ -488,6 +510,7 @@ static void test_measure(void **state)
 	struct err e = { 0 };
 	double ns;
 
+	need_hits();
 	assert_non_null(x);
 	/* a factor on time; how large it is, the processor says */
 	assert_true(execbp_measure_near(x) >= 1 && execbp_measure_near(x) < 1000);
