@@ -19,11 +19,20 @@ watched() {
 	echo "$(counter "watch windows" "$file") windows, $(counter "watch hits" "$file") hits"; return 1
 }
 
-check "addresses are watched, and hit" watched soft.data 3 10 accperf record -e soft -q --effort high -o soft.data -- "$WORKLOADS/pipeline" --seconds 4
+# some virtual machines accept breakpoints and deliver no hit
+fire=$(accperf doctor --json 2>/dev/null | jq -r '.features[] | select(.name == "hw-breakpoints").state')
+if [ "$fire" = yes ]; then
+	check "addresses are watched, and hit" watched soft.data 3 10 accperf record -e soft -q --effort high -o soft.data -- "$WORKLOADS/pipeline" --seconds 4
+else
+	skip "addresses are watched, and hit, in windows of one and of four bytes" "no hit of a breakpoint arrives on this machine"
+	accperf record -e soft -q --effort high -o soft.data -- "$WORKLOADS/pipeline" --seconds 4 >/dev/null 2>&1
+fi
 check "accesses were written" between "$(counter "accesses written" soft.data)" 200 1000000
 check "most operands have an address" test "$(counter "block operands with an address" soft.data)" -gt $((4 * $(counter "block operands without an address" soft.data)))
-check "in known directions" between "$(counter "watch hits of unknown direction" soft.data)" 0 $(($(counter "watch hits" soft.data) / 100))
-check "nothing was lost" between "$(counter "watch hits lost: ring full" soft.data)" 0 0
+if [ "$fire" = yes ]; then
+	check "in known directions" between "$(counter "watch hits of unknown direction" soft.data)" 0 $(($(counter "watch hits" soft.data) / 100))
+	check "nothing was lost" between "$(counter "watch hits lost: ring full" soft.data)" 0 0
+fi
 # written to exhaust the bound, but never beyond: a fifth of the time at most is armed at high effort
 accperf record -q -e soft -o io.data -- "$WORKLOADS/syscalls" --seconds 2 >/dev/null
 check "system calls were seen" between "$(counter "system calls that move memory" io.data)" 50 100000000
@@ -31,12 +40,13 @@ check "without loss" between "$(counter "system-call records lost: ring full" io
 # the planted pipeline: who writes what the next stage reads
 flow=$(accperf flow -i soft.data --json 2>/dev/null)
 for edge in produce/transform transform/scale scale/consume; do
+	[ "$fire" = yes ] || break # writers are known from windows alone
 	p=${edge%/*} c=${edge#*/}
 	check "the flow finds $p -> $c" jq -e --arg p "$p" --arg c "$c" '[.edges[] | select((.producer | endswith($p)) and (.consumer | endswith($c))) | .bytes] | add > 0' <<<"$flow"
 done
 
 expect_status 2 "a watch length that is none" accperf record --watch-length 3 -- true
-check "windows of four bytes" watched four.data 1 0 accperf record -q -e soft --effort high --watch-length 4 -o four.data -- "$WORKLOADS/pipeline" --seconds 2
+[ "$fire" != yes ] || check "windows of four bytes" watched four.data 1 0 accperf record -q -e soft --effort high --watch-length 4 -o four.data -- "$WORKLOADS/pipeline" --seconds 2
 # code that the target makes itself is taken for what ran only where it is still the same
 made() { # MODE STATUS SENTENCE: records it by pid, as its own status would be passed on
 	local p rc
@@ -51,7 +61,7 @@ check "code that was rewritten is told, status 3" made rewritten 3 "in code that
 check "code that cannot be read is told, status 3" made unreadable 3 "in code that cannot be read"
 check "and has no accesses" between "$(counter "accesses written" made.data)" 0 100
 # all armed time is dear there, since every copy crawls: short windows, but windows
-check "a program full of copies gets windows" watched c.data 2 0 accperf record -q -e soft --effort high -o c.data -- "$WORKLOADS/copies" --seconds 3
+[ "$fire" != yes ] || check "a program full of copies gets windows" watched c.data 2 0 accperf record -q -e soft --effort high -o c.data -- "$WORKLOADS/copies" --seconds 3
 
 if [ ! -e /sys/bus/event_source/devices/cpu/type ]; then
 	expect_status 3 "hardware sampling that is not here degrades" accperf record -e pmu -q --duration 0.3s -o p.data -- "$WORKLOADS/tightloop" --seconds 1
