@@ -72,6 +72,19 @@ static struct figure summed(struct figure a, struct figure b)
 	return (struct figure){ a.value + b.value, a.low + b.low, a.high + b.high };
 }
 
+/* A share of the time that the service takes alone, from one of the time while it was recorded. Whose time the
+ * recording took is not known: none of this share's, or all of it. */
+static struct figure without_recording(struct figure share, double taken)
+{
+	double left = taken > 0 ? fmax(1 - taken, 0) : 1;
+
+	share.value = fmin(share.value, 1);
+	if (left < 1)
+		share.low = left > 0 ? fmax(share.low - taken, 0) / left : 0;
+	share.high = left > 0 ? fmin(share.high / left, 1) : 1;
+	return share;
+}
+
 /* What is inside is no traffic of the whole: the relative interval stays. */
 static struct figure without_inside(struct figure a, double inside)
 {
@@ -351,8 +364,7 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 	}
 	if (c->functions == 1)
 		calls = f->calls_per_s;
-	share.high = fmin(share.high, 1);
-	share.value = fmin(share.value, 1);
+	share = without_recording(share, in->taken);
 	c->share = share;
 	c->calls_per_s = calls;
 	c->ns_per_call = set_at_least(&calls) ? FIGURE_UNKNOWN : divided(scaled(share, in->cpu_per_s), calls);
@@ -368,10 +380,10 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 	}
 	flows(t, c, bytes_in, bytes_out, compute);
 	/* what an argument says was counted; of what goes out it may say nothing */
-	if (c->probed && f->argument_in + f->argument_out > 0) {
-		c->bytes_in = FIGURE_EXACT(f->argument_in);
-		if (f->argument_out > 0 || !figure_known(&c->bytes_out))
-			c->bytes_out = f->argument_out > 0 ? FIGURE_EXACT(f->argument_out) : FIGURE_UNKNOWN;
+	if (c->probed && f->argument_in.value + f->argument_out.value > 0) {
+		c->bytes_in = f->argument_in;
+		if (f->argument_out.value > 0 || !figure_known(&c->bytes_out))
+			c->bytes_out = f->argument_out.value > 0 ? f->argument_out : FIGURE_UNKNOWN;
 		if (c->resident.value > c->bytes_in.value)
 			c->resident = FIGURE_UNKNOWN;
 	}

@@ -50,12 +50,12 @@ struct advise_function {
 	struct figure ns_per_call; /* measured call by call; NaN: by share and calls */
 	double p50, p90, p99, scv, wait_share;
 	struct figure t0, C, beta;
-	double argument_in, argument_out;  /* bytes a call, as its arguments say; NaN */
-	bool offload;                      /* its calls are an accelerator's already */
-	struct figure counterpart_speedup; /* an offload made already: host's time over its own, as measured */
-	double counterpart_below;          /* share of its calls that the host does faster */
-	double counterpart_g1;             /* bytes; NaN */
-	const char *doubt;                 /* why the two cannot be compared; NULL */
+	struct figure argument_in, argument_out; /* bytes a call, as its arguments say */
+	bool offload;                            /* its calls are an accelerator's already */
+	struct figure counterpart_speedup;       /* an offload made already: host's time over its own, as measured */
+	double counterpart_below;                /* share of its calls that the host does faster */
+	double counterpart_g1;                   /* bytes; NaN */
+	const char *doubt;                       /* why the two cannot be compared; NULL */
 };
 
 struct advise_edge {
@@ -81,6 +81,7 @@ struct advise_input {
 	bool has_time, has_flow, has_counts, has_probes;
 	double seconds;   /* recorded; NaN */
 	double cpu_per_s; /* ns of CPU time per second of elapsed time */
+	double taken;     /* of that, the recording's own: ticks, hits, probes; part of it, 0 to 1; NaN taken as 0 */
 	double threads;   /* that took a hundredth of the time and more */
 	double switch_ns; /* of a thread; NaN */
 	/* of the catalogue's devices: what any of them takes at least for a call and for a byte; NaN: no catalogue */
@@ -132,6 +133,9 @@ struct advise_set {
 int candidates_find(const struct advise_input *in, const struct advise_set *set, size_t sets, struct candidates *out,
 		    struct err *e);
 void candidates_release(struct candidates *c);
+/* With no figure known; what the name tells is. */
+struct advise_function advise_function_unknown(const char *name, const char *object);
+unsigned advise_kinds(const struct operation *operation); /* 1 << enum catalogue_kind; NULL: 0 */
 void advise_input_release(struct advise_input *in);
 const char *candidate_kind_str(enum candidate_kind k);
 

@@ -17,6 +17,9 @@
 #define RESAMPLES 60
 #define BUSY 0.01 /* of the time: a thread that takes less does not call at once with others */
 #define QUANTILES 200
+#define NINETY 1.645 /* standard deviations: a normal law's 90 % lie within */
+#define OCTAVE_VARIANCE                                                                                                \
+	(1. / 27) /* of sizes spread evenly from x to 2x, over their mean's square: (x^2 / 12) / (1.5 x)^2 */
 #define DEEPEST 256
 #define UNUSED 16 /* devices that are there and idle */
 
@@ -104,88 +107,6 @@ static const char *object_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static unsigned kinds_of(const struct operation *op)
-{
-	static const struct {
-		const char *word;
-		enum catalogue_kind kind;
-	} rows[] = {
-		{ "decompress", CATALOGUE_DECOMPRESS },
-		{ "compress", CATALOGUE_COMPRESS },
-		{ "CRC", CATALOGUE_CHECKSUM },
-		{ "Adler", CATALOGUE_CHECKSUM },
-		{ "AES", CATALOGUE_CIPHER },
-		{ "cipher", CATALOGUE_CIPHER },
-		{ "SHA", CATALOGUE_HASH },
-		{ "digest", CATALOGUE_HASH },
-		{ "copy", CATALOGUE_COPY },
-		{ "matrix", CATALOGUE_MATRIX },
-		{ "vector", CATALOGUE_VECTOR },
-	};
-
-	for (size_t i = 0; op && i < sizeof(rows) / sizeof(*rows); i++)
-		if (strstr(op->name, rows[i].word))
-			return 1u << rows[i].kind;
-	return 0;
-}
-
-/* One call handles a piece of a stream, and state goes on from call to call. */
-static bool is_stream(const char *name)
-{
-	static const char *const streams[] = { "deflate",
-					       "inflate",
-					       "ZSTD_compressStream",
-					       "ZSTD_compressStream2",
-					       "ZSTD_decompressStream",
-					       "EVP_EncryptUpdate",
-					       "EVP_DecryptUpdate",
-					       "EVP_CipherUpdate",
-					       "EVP_DigestUpdate",
-					       "BZ2_bzCompress",
-					       "lzma_code" };
-
-	for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++)
-		if (!strcmp(name, streams[i]))
-			return true;
-	return false;
-}
-
-static struct advise_function unknown_function(const char *name, const char *object)
-{
-	struct figure u = FIGURE_UNKNOWN;
-	const struct operation *op = operation_of(NULL, name);
-
-	return (struct advise_function){ .name = name,
-					 .object = object,
-					 .share = u,
-					 .calls_per_s = u,
-					 .in = NAN,
-					 .in_low = NAN,
-					 .in_high = NAN,
-					 .out = NAN,
-					 .out_low = NAN,
-					 .out_high = NAN,
-					 .compute = NAN,
-					 .array_share = NAN,
-					 .kinds = kinds_of(op),
-					 .operation = op,
-					 .stream = is_stream(name),
-					 .ns_per_call = u,
-					 .argument_in = NAN,
-					 .argument_out = NAN,
-					 .p50 = NAN,
-					 .p90 = NAN,
-					 .p99 = NAN,
-					 .scv = NAN,
-					 .wait_share = NAN,
-					 .t0 = u,
-					 .C = u,
-					 .beta = u,
-					 .counterpart_speedup = u,
-					 .counterpart_below = NAN,
-					 .counterpart_g1 = NAN };
-}
-
 static int functions(struct gathered *g)
 {
 	const struct profile *p = g->profile;
@@ -199,7 +120,7 @@ static int functions(struct gathered *g)
 	for (size_t i = 0; i < p->function_count; i++) {
 		const struct profile_function *f = &p->functions[i];
 
-		in->function[i] = unknown_function(f->name, f->object);
+		in->function[i] = advise_function_unknown(f->name, f->object);
 		in->function[i].system = !strcmp(f->object, "[kernel]") || *f->name == '(';
 		in->function[i].unnamed = !f->named && !in->function[i].system;
 		in->function[i].share = FIGURE_EXACT(0);
@@ -539,6 +460,29 @@ static void counterpart(const struct offload_item *host, const struct offload_it
 		(struct figure){ own / there, own / there * exp(-2 * fit.error), own / there * exp(2 * fit.error) };
 }
 
+/* By how much of itself the mean size of the service's calls may lie off that of n of them. */
+static double mean_uncertain(const struct offload_item *it, double n)
+{
+	double calls = 0, sum = 0, squares = 0, mean;
+
+	for (int k = 1; k < OFFLOAD_OCTAVES; k++) {
+		const struct offload_octave *o = &it->octave[k];
+		double size = o->calls > 0 ? o->bytes / o->calls : 0;
+
+		calls += o->calls;
+		sum += o->bytes;
+		/* an octave's own sizes lie evenly in it, as far as is known */
+		squares += o->calls * size * size * (1 + OCTAVE_VARIANCE);
+	}
+	mean = calls > 0 ? sum / calls : 0;
+	return mean > 0 && n > 0 ? NINETY * sqrt(fmax(squares / calls - mean * mean, 0) / n) / mean : INFINITY;
+}
+
+static struct figure about(double v, double part)
+{
+	return (struct figure){ v, v * fmax(1 - part, 0), v * (1 + part) };
+}
+
 static void times_of(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
 {
 	double each = it->calls ? it->host_cpu_ns / (double)it->calls : NAN;
@@ -550,10 +494,10 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	if (!(each > it->below_ns)) /* nothing but a bound: its share by samples may tell more */
 		f->ns_per_call = FIGURE_UNKNOWN;
 	if (it->calls > it->unknown_bytes && it->bytes_in + it->bytes_out) {
-		double known = (double)(it->calls - it->unknown_bytes);
+		double known = (double)(it->calls - it->unknown_bytes), part = mean_uncertain(it, known);
 
-		f->argument_in = (double)it->bytes_in / known;
-		f->argument_out = (double)it->bytes_out / known;
+		f->argument_in = about((double)it->bytes_in / known, part);
+		f->argument_out = about((double)it->bytes_out / known, part);
 	}
 	f->p50 = spread_quantile(&it->time, .5);
 	f->p90 = spread_quantile(&it->time, .9);
@@ -590,12 +534,12 @@ static int probed(struct gathered *g)
 			at = -1; /* a second item of the same function */
 		f = &in->function[at >= 0 ? (size_t)at : in->functions];
 		if (at < 0) {
-			*f = unknown_function(it->name, object_base_name(it->library));
+			*f = advise_function_unknown(it->name, object_base_name(it->library));
 			f->share = FIGURE_EXACT(0);
 			in->functions++;
 		}
 		f->operation = operation_of(it->api, it->name);
-		f->kinds = kinds_of(f->operation);
+		f->kinds = advise_kinds(f->operation);
 		f->offload = accelerated;
 		times_of(g, it, f);
 		err = sizes(it, f);
@@ -626,7 +570,7 @@ static void idle(struct gathered *g)
 
 		if (!api || !api->device)
 			continue;
-		*f = unknown_function(api->label, object_base_name(unused[i].library));
+		*f = advise_function_unknown(api->label, object_base_name(unused[i].library));
 		f->share = f->calls_per_s = FIGURE_EXACT(0);
 		f->operation = NULL;
 		f->kinds = 0;
@@ -649,6 +593,9 @@ static void frame_of(struct gathered *g)
 		ns = g->flow_input.duration_ns;
 	in->seconds = ns / 1e9;
 	in->cpu_per_s = p->weight[PROFILE_TIME] / in->seconds;
+	in->taken = p->has_cost && p->cost.target_cpu_ns
+			    ? (double)p->cost.target_lost_ns / (double)p->cost.target_cpu_ns
+			    : NAN;
 	in->engine = profile_meta(p, "engine");
 	in->machine = profile_meta(p, "host");
 	in->switch_ns = NAN;
