@@ -12,6 +12,11 @@ expect_status 2 "--work alone is wrong usage" accperf record --work true -p $$
 
 start dd if=/dev/zero of=/dev/null bs=65536
 dd=$!
+expect_status 1 "a command that prints no number" accperf record -p "$dd" --measure-cost --work "echo none" --duration 10s
+check "is told" grep -q -- '--work prints no number' err
+accperf record -q -p "$dd" --measure-cost --work "sleep 60" --duration 10s >out 2>err & rec=$!
+sleep 1; kill $rec; wait $rec; status=$?
+check "one that hangs is ended by a signal" [ $status = 1 ]
 expect_status 0 "five pairs of turns" accperf record -p "$dd" --measure-cost --duration 10s --json --effort low -o c.data
 check "are compared" jq -e '.schema == "accperf.measured-cost/1" and .pairs == 5 and .turn_seconds == 1 and .work == "calls"
 	and .work_per_second > 100 and .own_cpu > 0

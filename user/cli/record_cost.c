@@ -24,9 +24,10 @@
 #include "util/json.h"
 #include "util/log.h"
 
-#define SETTLE_S .2 /* after detaching: the target's caches are its own again */
-#define ATTACH_S 60 /* who has not attached by then does not at all */
-#define FEW 100     /* events of a turn: their number alone scatters by a tenth */
+#define SETTLE_S .2  /* after detaching: the target's caches are its own again */
+#define ATTACH_S 60  /* who has not attached by then does not at all */
+#define COMMAND_S 10 /* that of --work: a question of a server's counters */
+#define FEW 100      /* events of a turn: their number alone scatters by a tenth */
 
 static int moment_fd = -1;
 
@@ -50,35 +51,6 @@ struct moment {
 	uint64_t at_ns;
 	double counted[COUNTERS], cpu_s;
 };
-
-/* The number that the user's command prints; NaN: none. */
-static double ask_command(const char *command)
-{
-	FILE *f = popen(command, "r");
-	double v = NAN;
-
-	if (!f)
-		return NAN;
-	if (fscanf(f, "%lf", &v) != 1)
-		v = NAN;
-	while (fgetc(f) != EOF)
-		;
-	return pclose(f) ? NAN : v;
-}
-
-static struct moment look(const struct cost_turns *c)
-{
-	struct progress p;
-	struct moment m;
-
-	progress_read(c->pids, c->pid_count, &p);
-	m = (struct moment){ .at_ns = p.at_ns, .cpu_s = p.cpu_s, .counted = { p.calls, p.net, NAN } };
-	if (c->work) {
-		m.counted[BY_COMMAND] = ask_command(c->work);
-		m.at_ns = m.at_ns / 2 + clock_now() / 2;
-	}
-	return m;
-}
 
 struct stretch {
 	struct moment from, to;
@@ -128,6 +100,64 @@ static bool wait_or_signal(int fd, int sigfd, double seconds, bool *readable)
 			return true;
 		}
 	}
+}
+
+static void exec_work(const char *command, int out)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL); /* ours are read from a descriptor */
+	setpgid(0, 0);
+	dup2(out, STDOUT_FILENO);
+	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	_exit(127);
+}
+
+/* The number that the user's command prints; NaN: none, or none within COMMAND_S, or a signal asks us to stop. */
+static double ask_command(const struct cost_turns *c)
+{
+	char text[64], *end;
+	int fds[2], status = -1, pid;
+	bool readable;
+	ssize_t n = -1;
+	size_t len = 0;
+	double v;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return NAN;
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		exec_work(c->work, fds[1]);
+	close(fds[1]);
+	while (pid > 0 && len + 1 < sizeof(text) && wait_or_signal(fds[0], c->sigfd, COMMAND_S, &readable) &&
+	       readable && (n = read(fds[0], text + len, sizeof(text) - 1 - len)) > 0)
+		len += (size_t)n;
+	close(fds[0]);
+	if (pid > 0 && n) { /* before it said that this is all */
+		kill(-pid, SIGKILL);
+		kill(pid, SIGKILL);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	text[len] = 0;
+	v = strtod(text, &end);
+	return n || status || end == text ? NAN : v;
+}
+
+static struct moment look(const struct cost_turns *c)
+{
+	struct progress p;
+	struct moment m;
+
+	progress_read(c->pids, c->pid_count, &p);
+	m = (struct moment){ .at_ns = p.at_ns, .cpu_s = p.cpu_s, .counted = { p.calls, p.net, NAN } };
+	if (c->work) {
+		m.counted[BY_COMMAND] = ask_command(c);
+		m.at_ns = m.at_ns / 2 + clock_now() / 2;
+	}
+	return m;
 }
 
 static bool turn_without(const struct cost_turns *c, struct measured *m, struct stretch *s)
@@ -235,7 +265,7 @@ static int measure_turn_with(const struct cost_turns *c, struct measured *m, str
 }
 
 /* Of the counters that moved enough in every turn, the first: what the user named, calls, the network. -1: none. */
-static int choose_counter(const struct measured *m, unsigned pairs)
+static int choose_counter(const struct cost_turns *c, const struct measured *m, unsigned pairs)
 {
 	static const int order[] = { BY_COMMAND, BY_CALLS, BY_NET };
 
@@ -247,6 +277,8 @@ static int choose_counter(const struct measured *m, unsigned pairs)
 			i++;
 		if (i == pairs)
 			return order[k];
+		if (c->work) /* asked for by name: nothing else stands in */
+			break;
 	}
 	return -1;
 }
@@ -343,6 +375,10 @@ int record_cost(const struct cost_turns *c)
 	int status = m ? EXIT_DONE : EXIT_FAILED, counter;
 	bool ended = false;
 
+	if (m && c->work && isnan(ask_command(c))) {
+		log_error("--work prints no number within %d s, or fails: %s", COMMAND_S, c->work);
+		status = EXIT_FAILED;
+	}
 	for (; status == EXIT_DONE && !m->stopped && turn < 2 * c->pairs; turn++) {
 		bool with = in_turns_with(turn);
 
@@ -376,8 +412,13 @@ int record_cost(const struct cost_turns *c)
 		measured_free(m);
 		return status == EXIT_DONE ? EXIT_DEGRADED : status;
 	}
-	counter = choose_counter(m, pairs);
-	if (counter < 0)
+	counter = choose_counter(c, m, pairs);
+	if (counter < 0 && c->work)
+		log_warn(
+			"cost not measured: the number that --work prints did not come in some turn, or rose by less than %d; --duration "
+			"lengthens the turns",
+			FEW);
+	else if (counter < 0)
 		log_warn(
 			"cost not measured: in some turn the target made fewer than %d calls that read or write, and nothing came in over its "
 			"network; --work COMMAND names a command that prints how much it has done so far, and --duration lengthens the turns",
