@@ -14,34 +14,7 @@
 
 #include "model/limits.h"
 #include "model/logca.h"
-
-static json_t *load(const char *name)
-{
-	const char *shared = getenv("ACCPERF_SHARED");
-	const char *try[] = { shared, "../shared", "../../shared" };
-
-	for (size_t i = 0; i < sizeof(try) / sizeof(try[0]); i++) {
-		char path[1024];
-		json_t *j;
-
-		if (!try[i])
-			continue;
-		snprintf(path, sizeof(path), "%s/logca/%s", try[i], name);
-		j = json_load_file(path, 0, NULL);
-		if (j)
-			return j;
-	}
-	print_message("# SKIP shared/logca/%s is not beside this checkout; set ACCPERF_SHARED\n", name);
-	return NULL;
-}
-
-static double num(json_t *o, const char *key)
-{
-	json_t *v = json_object_get(o, key);
-
-	assert_true(json_is_number(v));
-	return json_number_value(v);
-}
+#include "shared_json.h"
 
 static void near_rel(double got, double want, double tolerance, const char *what, size_t i)
 {

@@ -18,6 +18,7 @@
 
 #include "advise/predict.h"
 #include "model/limits.h"
+#include "shared_json.h"
 
 static uint64_t rng = 88172645463325252u;
 
@@ -103,30 +104,6 @@ static struct predict_option one(const struct predict_work *w, const struct pred
 	if (predict(w, d, o, why) != 1)
 		fail_msg("no prediction: %s", why);
 	return o[0];
-}
-
-static json_t *load(const char *name)
-{
-	const char *try[] = { getenv("ACCPERF_SHARED"), "../shared", "../../shared" };
-
-	for (size_t i = 0; i < sizeof(try) / sizeof(try[0]); i++) {
-		char path[1024];
-		json_t *j;
-
-		if (!try[i])
-			continue;
-		snprintf(path, sizeof(path), "%s/logca/%s", try[i], name);
-		j = json_load_file(path, 0, NULL);
-		if (j)
-			return j;
-	}
-	print_message("# SKIP shared/logca/%s is not beside this checkout; set ACCPERF_SHARED\n", name);
-	return NULL;
-}
-
-static double num(json_t *o, const char *key)
-{
-	return json_number_value(json_object_get(o, key));
 }
 
 /* Where host and device are LogCA's, predict() says what LogCA says: speed-ups, crossings, half peaks, batches. */
