@@ -288,6 +288,18 @@ static __always_inline void slot_dead(struct probe_slot *s, __u32 library_epoch)
 	s->used = 0;
 }
 
+/* Its probes were away since, and with them, perhaps, its end: what ends now, on the same piece of the stack or of the
+ * same family, is another call. */
+static __always_inline bool slot_stale(struct probe_slot *s)
+{
+	__u32 epoch = epochs[s->library & (PROBE_LIBS - 1)];
+
+	if (s->epoch == epoch)
+		return false;
+	slot_dead(s, epoch);
+	return true;
+}
+
 static __always_inline struct probe_thread *thread_of(__u32 tid)
 {
 	struct probe_thread *t = bpf_map_lookup_elem(&threads, &tid);
@@ -694,7 +706,7 @@ static __always_inline int left(regs_t *r, __u32 probe)
 		s = &t->slots[i];
 		if (s->used && s->sp > sp)
 			put_off(s, exit_ns);
-		if (!s->used || s->sp != sp || !(s->flags & WO_BY_EXITS))
+		if (!s->used || s->sp != sp || !(s->flags & WO_BY_EXITS) || slot_stale(s))
 			continue;
 		key = s->probe;
 		spec = bpf_map_lookup_elem(&specs, &key);
@@ -727,7 +739,7 @@ static __always_inline int ended(regs_t *r, const struct probe_spec *end)
 #pragma unroll
 	for (i = 0; i < PROBE_SLOTS; i++) {
 		s = &t->slots[i];
-		if (!s->used || s->family != end->family)
+		if (!s->used || s->family != end->family || slot_stale(s))
 			continue;
 		key = s->probe;
 		spec = bpf_map_lookup_elem(&specs, &key);

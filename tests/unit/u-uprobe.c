@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -338,6 +340,104 @@ static void notes_that_find_no_room_are_counted(void **state)
 	free(g);
 }
 
+#ifdef __x86_64__
+/* Waits for *flag; its one exit is the ret. */
+void u_uprobe_held(volatile uint32_t *flag);
+extern const char u_uprobe_held_exit[];
+__asm__(".pushsection .text\n.p2align 4\n.globl u_uprobe_held, u_uprobe_held_exit\n.type u_uprobe_held, @function\n"
+	"u_uprobe_held: lea (%rdi), %rax\n1: pause\ncmpl $0, (%rax)\nje 1b\n"
+	"u_uprobe_held_exit: ret\n.size u_uprobe_held, . - u_uprobe_held\n.popsection\n");
+
+/* Where an address of ours lies in our file. */
+static uint64_t in_file(const void *addr)
+{
+	uint64_t start, end, offset, found = 0;
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) == 3 &&
+		    (uintptr_t)addr >= start && (uintptr_t)addr < end)
+			found = (uintptr_t)addr - start + offset;
+	fclose(f);
+	assert_true(found);
+	return found;
+}
+
+struct ended_calls {
+	unsigned count;
+	uint64_t longest;
+};
+
+static void on_event(void *ctx, const struct offload_event *ev)
+{
+	struct ended_calls *c = ctx;
+
+	c->count++;
+	if (ev->ret > ev->entry && ev->ret - ev->entry > c->longest)
+		c->longest = ev->ret - ev->entry;
+}
+
+/* A call that begins before probes are taken away and one that ends after they are back, on the same piece of the
+ * stack, are not one call that lasted from then till now. */
+static void calls_are_not_joined_across_a_gap(void **state)
+{
+	const uint64_t exits[] = { in_file(u_uprobe_held_exit) };
+	struct uprobe_point point = { .offset = in_file((const void *)(uintptr_t)u_uprobe_held),
+				      .spec = { .kind = PK_CALL },
+				      .exits = exits,
+				      .exits_cnt = 1 };
+	struct uprobe_opts o = { .mode = UPROBE_AUTO };
+	struct ended_calls calls = { 0 };
+	struct uprobe_sink sink = { .ctx = &calls, .event = on_event };
+	struct err e = { 0 };
+	struct uprobe *u = uprobe_new(&o, &e);
+	volatile uint32_t *flag;
+	uint64_t when;
+	uint32_t first;
+	int lib, pid;
+
+	if (!u) {
+		print_message("# %s\n", e.text);
+		skip();
+	}
+	flag = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(flag != MAP_FAILED);
+	lib = uprobe_library(u, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &point, 1, &first, &e);
+	assert_true(lib >= 0);
+	pid = fork();
+	for (unsigned i = 0; pid == 0 && i < 4; i++) {
+		flag[8 + i] = 1; /* on the way in */
+		u_uprobe_held(&flag[i]);
+		if (i == 3)
+			_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_true(uprobe_target(u, pid, true) >= 0 && uprobe_attach(u, lib, pid, false, &e) >= 0);
+	usleep(50000);
+	assert_int_equal(flag[8], 1);
+	assert_int_equal(uprobe_arm(u, lib, &when, &e), 0);
+	flag[0] = 1; /* begun without a probe: not seen */
+	usleep(50000);
+	assert_int_equal(flag[9], 1); /* the second, begun with one */
+	uprobe_disarm(u, lib, &when);
+	flag[1] = 1; /* ends, and the third begins, without */
+	usleep(50000);
+	assert_int_equal(flag[10], 1);
+	assert_int_equal(uprobe_arm(u, lib, &when, &e), 0);
+	flag[2] = 1;
+	usleep(50000);
+	flag[3] = 1; /* the fourth, seen whole, of 50 ms */
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(uprobe_poll(u, &sink) >= 0);
+	assert_int_equal(calls.count, 1);
+	assert_true(calls.longest > 40000000);
+	uprobe_free(u);
+	munmap((void *)(uintptr_t)flag, 4096);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +447,9 @@ int main(void)
 		cmocka_unit_test(a_file_that_was_rewritten_is_not_probed),
 		cmocka_unit_test(a_library_that_cannot_be_looked_at_is_kept),
 		cmocka_unit_test(notes_that_find_no_room_are_counted),
+#ifdef __x86_64__
+		cmocka_unit_test(calls_are_not_joined_across_a_gap),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
