@@ -488,9 +488,11 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	double each = it->calls ? it->host_cpu_ns / (double)it->calls : NAN;
 	double elapsed = it->calls ? it->host_ns / (double)it->calls : NAN;
 	double target = g->profile->has_cost ? (double)g->profile->cost.target_cpu_ns : NAN;
-	double calls = isnan(it->estimate) ? it->low : it->estimate;
+	double calls = isnan(it->estimate) ? it->low : it->estimate, scatter;
 
-	f->ns_per_call = (struct figure){ each, fmax(each - it->late_ns, 0), each + it->early_ns };
+	f->scv = squared_variation(&it->time);
+	scatter = f->scv > 0 && it->calls ? NINETY * sqrt(f->scv / (double)it->calls) * each : 0;
+	f->ns_per_call = (struct figure){ each, fmax(each - it->late_ns - scatter, 0), each + it->early_ns + scatter };
 	if (!(each > it->below_ns)) /* nothing but a bound: its share by samples may tell more */
 		f->ns_per_call = FIGURE_UNKNOWN;
 	if (it->calls > it->unknown_bytes && it->bytes_in + it->bytes_out) {
@@ -502,7 +504,6 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	f->p50 = spread_quantile(&it->time, .5);
 	f->p90 = spread_quantile(&it->time, .9);
 	f->p99 = spread_quantile(&it->time, .99);
-	f->scv = squared_variation(&it->time);
 	f->wait_share = elapsed > 0 ? fmin(fmax(1 - each / elapsed, 0), 1) : NAN;
 	f->calls_per_s =
 		(struct figure){ calls / g->input.seconds, it->low / g->input.seconds, it->high / g->input.seconds };
