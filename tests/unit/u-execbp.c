@@ -92,20 +92,6 @@ static struct exec_request both(void)
 				      .slot = { at(outer, 50, true), at((void (*)(void))inner, 200, true) } };
 }
 
-/* Some virtual machines accept breakpoints and deliver no hit. */
-static void need_hits(void)
-{
-	struct execbp *x = execbp_new(NULL);
-	struct err e = { 0 };
-	bool none = x && isnan(execbp_measure(x, &e)) && strstr(e.text, "(0 hits of");
-
-	execbp_free(x);
-	if (!none)
-		return;
-	printf("# %s\n", e.text);
-	skip();
-}
-
 static void test_ratio(void **state)
 {
 	struct execbp *x = execbp_new(NULL);
@@ -113,7 +99,6 @@ static void test_ratio(void **state)
 	struct exec_stats st;
 	struct exec_window w;
 
-	need_hits();
 	assert_non_null(x);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(execbp_open(x, &req, clock_now(), NULL), 0);
@@ -153,7 +138,6 @@ static void test_slot_limit(void **state)
 	struct exec_request req = both();
 	struct exec_window w;
 
-	need_hits();
 	assert_non_null(x);
 	req.slot[0].ends = false;
 	req.slot[0].limit = 4;
@@ -216,7 +200,6 @@ static void test_in_time(void **state)
 	struct exec_window w = { .end = EXEC_LATE };
 	uint64_t give_up = clock_now() + PATIENCE_NS;
 
-	need_hits();
 	assert_non_null(x);
 	req.slots = 1;
 	req.slot[0] = at(outer, 1, false);
@@ -285,7 +268,6 @@ static void test_process(void **state)
 	struct exec_request req = both();
 	struct exec_window w;
 
-	need_hits();
 	assert_non_null(x);
 	if (!execbp_cpus(x)) {
 		execbp_free(x);
@@ -324,7 +306,6 @@ static void test_siblings(void **state)
 	struct exec_window w;
 	pid_t other = fork();
 
-	need_hits();
 	if (!other) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
@@ -352,7 +333,6 @@ static void test_on_cpus(void **state)
 	struct exec_request req = both();
 	struct exec_window w;
 
-	need_hits();
 	assert_non_null(x);
 	req.on_cpus = true;
 	if (execbp_cpus(x)) {
@@ -430,7 +410,6 @@ static void test_others(void **state)
 	uint64_t t = clock_now();
 	int fd[3];
 
-	need_hits();
 	assert_non_null(x);
 	all_free(child);
 	for (int i = 0; i < 3; i++)
@@ -510,7 +489,6 @@ static void test_measure(void **state)
 	struct err e = { 0 };
 	double ns;
 
-	need_hits();
 	assert_non_null(x);
 	/* a factor on time; how large it is, the processor says */
 	assert_true(execbp_measure_near(x) >= 1 && execbp_measure_near(x) < 1000);
@@ -528,9 +506,26 @@ static void test_measure(void **state)
 	execbp_free(x);
 }
 
+static struct err no_hits;
+
+static void no_hit_arrives(void **state)
+{
+	printf("# %s\n", no_hits.text);
+	skip();
+}
+
+/* In place of a test, its children and all: skip() in it would leave them, with copies of what was printed. */
+static void leave_out(struct CMUnitTest *t)
+{
+	if (t->test_func == test_ends || t->test_func == test_gone || t->test_func == test_killed)
+		return;
+	t->test_func = no_hit_arrives;
+	t->setup_func = t->teardown_func = NULL;
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_ratio, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_slot_limit, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_in_time, start_child, end_child),
@@ -551,6 +546,10 @@ int main(void)
 		print_message("skipped: %s\n", e.text);
 		return 77;
 	}
+	/* some virtual machines accept breakpoints and deliver no hit */
+	if (isnan(execbp_measure(x, &no_hits)) && strstr(no_hits.text, "(0 hits of"))
+		for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+			leave_out(&tests[i]);
 	execbp_free(x);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
