@@ -78,6 +78,8 @@ static struct figure without_recording(struct figure share, double taken)
 {
 	double left = taken > 0 ? fmax(1 - taken, 0) : 1;
 
+	if (!figure_known(&share))
+		return share;
 	share.value = fmin(share.value, 1);
 	if (left < 1)
 		share.low = left > 0 ? fmax(share.low - taken, 0) / left : 0;
@@ -626,7 +628,9 @@ static int by_weight(const void *a, const void *b)
 
 	if ((*x->reason != 0) != (*y->reason != 0))
 		return *x->reason ? 1 : -1;
-	if (x->share.value != y->share.value)
+	if (figure_known(&x->share) != figure_known(&y->share))
+		return figure_known(&x->share) ? -1 : 1;
+	if (figure_known(&x->share) && x->share.value != y->share.value)
 		return x->share.value < y->share.value ? 1 : -1;
 	return strcmp(x->name, y->name);
 }

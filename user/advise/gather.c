@@ -111,7 +111,10 @@ static int functions(struct gathered *g)
 {
 	const struct profile *p = g->profile;
 	struct advise_input *in = &g->input;
+	struct figure none = FIGURE_EXACT(0); /* of a function that no sample met */
 
+	if (!g->shares.exact)
+		wilson_interval(0, g->shares.effective, &none.low, &none.high);
 	in->function = calloc(p->function_count + (g->offload ? g->offload->items_cnt + UNUSED : 0) + 1,
 			      sizeof(*in->function));
 	if (!in->function)
@@ -123,7 +126,7 @@ static int functions(struct gathered *g)
 		in->function[i] = advise_function_unknown(f->name, f->object);
 		in->function[i].system = !strcmp(f->object, "[kernel]") || *f->name == '(';
 		in->function[i].unnamed = !f->named && !in->function[i].system;
-		in->function[i].share = FIGURE_EXACT(0);
+		in->function[i].share = none;
 	}
 	for (size_t i = 0; i < g->shares.count; i++) {
 		const struct share *s = &g->shares.rows[i];
@@ -536,7 +539,6 @@ static int probed(struct gathered *g)
 		f = &in->function[at >= 0 ? (size_t)at : in->functions];
 		if (at < 0) {
 			*f = advise_function_unknown(it->name, object_base_name(it->library));
-			f->share = FIGURE_EXACT(0);
 			in->functions++;
 		}
 		f->operation = operation_of(it->api, it->name);
