@@ -204,16 +204,40 @@ static __always_inline __u32 take_stack(struct scratch *x, __u64 sp, __u32 want)
 	return *present;
 }
 
+/* What the thread had in the processor's registers when it entered the kernel. */
+static __always_inline void take_registers(struct scratch *x, struct task_struct *task, struct pt_regs *user)
+{
+	__u64 code[WIRE_CODE_WORDS];
+
+	TAKE_REGS(x->s.regs, user);
+	x->s.code_hash = bpf_probe_read_user(code, sizeof(code), (void *)user->rip) ? 0 : wire_code_hash(code);
+	x->s.regs[WREG_FSBASE] = task->thread.fsbase;
+}
+
+/* With the used part of the stack, into the ring. */
+static __always_inline long send_sample(struct scratch *x, struct task_struct *task, __u32 tid, __u64 flag)
+{
+	__u32 len = take_stack(x, x->s.regs[WREG_SP], wanted_bytes(task, tid, x->s.regs[WREG_SP], &x->s.h.flags));
+
+	if (len > STACK_MAX)
+		len = STACK_MAX;
+	true_returns(x->stack, STACK_MAX, len, x->s.regs[WREG_SP], tid);
+	x->s.stack_bytes = len;
+	x->s.pad = 0;
+	len += sizeof(x->s);
+	x->s.h.size = len;
+	return bpf_ringbuf_output(&ring, x, len, flag);
+}
+
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 id = bpf_get_current_pid_tgid();
 	struct pt_regs user, *r;
-	__u64 code[WIRE_CODE_WORDS];
 	struct scratch *x;
 	__u64 kernel_ip = ctx->regs.rip;
-	__u32 cpu = bpf_get_smp_processor_id(), len;
+	__u32 cpu = bpf_get_smp_processor_id();
 	bool in_kernel = (__s64)kernel_ip < 0;
 
 	if (!followed(id)) {
@@ -254,23 +278,15 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		x->s.kernel_ip = kernel_ip;
 		x->s.syscall = (__s64)user.orig_rax;
 	}
-	TAKE_REGS(x->s.regs, &user);
-	x->s.code_hash = bpf_probe_read_user(code, sizeof(code), (void *)user.rip) ? 0 : wire_code_hash(code);
-	x->s.regs[WREG_FSBASE] = task->thread.fsbase;
+	take_registers(x, task, &user);
 	x->s.pages = x->s.pages_ns = 0;
 	if (!in_kernel && wanted.pid && wanted.pid == id >> 32)
 		take_pages(&x->s);
-	len = take_stack(x, x->s.regs[WREG_SP], wanted_bytes(task, (__u32)id, x->s.regs[WREG_SP], &x->s.h.flags));
-	if (len > STACK_MAX)
-		len = STACK_MAX;
-	true_returns(x->stack, STACK_MAX, len, x->s.regs[WREG_SP], (__u32)id);
-	x->s.stack_bytes = len;
-	x->s.pad = 0;
-	len += sizeof(x->s);
-	x->s.h.size = len;
-	if (bpf_ringbuf_output(&ring, x, len, wake_flag(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA))))
+	if (send_sample(x, task, (__u32)id, wake_flag(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA))))
 		count(CTR_RING_FULL);
 	else
 		count(CTR_SENT);
 	return 0;
 }
+
+#include "waits.bpf.h"

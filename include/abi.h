@@ -20,6 +20,7 @@ enum wire_kind {
 	WIRE_OFFLOAD = 3, /* one offload call */
 	WIRE_WATCH = 4,   /* a hardware breakpoint was hit */
 	WIRE_PAGE = 5,    /* memory of the process that the next sample is of */
+	WIRE_BACK = 6,    /* a thread runs again, whose leaving the CPU was a WIRE_SAMPLE with WIRE_F_OFF */
 };
 
 struct wire_head {
@@ -37,6 +38,8 @@ _Static_assert(sizeof(struct wire_head) == 32, "wire_head");
 #define WIRE_F_STACK_FAULT 4u /* the stack piece ends at a page that was not present */
 #define WIRE_F_COMPAT 8u      /* a 32-bit task */
 #define WIRE_F_PAGES 16u      /* of a sample: pages were asked for, and came before it */
+#define WIRE_F_OFF 32u        /* not a tick: the thread leaves the CPU; period: one of so many times is told */
+#define WIRE_F_READY 64u      /* with WIRE_F_OFF: it would go on, another has the CPU */
 
 /* User registers in DWARF order on x86-64 (rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) so that the
  * unwinder indexes them as .eh_frame does; then flags and fs_base. arm64 puts x0..x30, sp, pc. */
@@ -91,6 +94,12 @@ static inline __attribute__((always_inline)) __u32 wire_code_hash(const __u64 *w
 	return (__u32)(h >> 32) | 1;
 }
 _Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 24, "wire_sample");
+
+struct wire_back {
+	struct wire_head h;
+	__u64 left; /* when it left */
+};
+_Static_assert(sizeof(struct wire_back) == 40, "wire_back");
 
 #define WIRE_PAGE_BYTES 4096
 #define WIRE_PAGES 256   /* with one sample, as asked for... */

@@ -27,7 +27,12 @@
 	X(CTR_PAGE_FAULT, "pages wanted with samples, not present", 0)                                                 \
 	X(CTR_PAGE_LOST, "pages not taken with samples: ring half full", 0)                                            \
 	X(CTR_NOT_FOLLOWED, "forked processes lost: too many at once", 1)                                              \
-	X(CTR_GAINED, "programs that gained rights, not observed from then on", 0)
+	X(CTR_GAINED, "programs that gained rights, not observed from then on", 0)                                     \
+	X(CTR_OFF_TOLD, "waits told", 0)                                                                               \
+	X(CTR_OFF_NS, "time that telling of waits took, ns", 0)                                                        \
+	X(CTR_OFF_LOST, "waits lost: ring half full", 1)                                                               \
+	X(CTR_OFF_TABLE, "waits lost: kernel table full", 1)                                                           \
+	X(CTR_OFF_BACK_LOST, "waits without an end: ring full", 1)
 
 /* Of the offload programs. The calls that they count themselves are not here (struct probe_total). */
 #define OFFLOAD_COUNTERS(X)                                                                                            \
@@ -69,6 +74,8 @@
 #define COUNTER_ACCESSES "accesses written"
 /* Records of processes, threads and mappings: counted as lost, but no samples. */
 #define COUNTER_SIDEBAND_LOST "side-band records lost"
+/* Written where waits were observed at all, also where there were none. */
+#define COUNTER_WAITS_OPEN "waits that were not over when observation ended"
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"
 /* Samples at which nothing was opened because the target switches threads so often that an event on a

@@ -71,6 +71,7 @@ enum fmt_section {
 	FMT_MAPPING = 15,     /* struct fmt_mapping */
 	FMT_OBJECT = 16,      /* struct fmt_object: data objects */
 	FMT_SYSIO_BURST = 17, /* struct fmt_sysio_burst: while system calls were observed */
+	FMT_WAIT = 18,        /* struct fmt_wait: a thread was off the CPU */
 	FMT_END = 31,         /* struct fmt_end: the recording ended in order */
 	/* exact engine, 32..47 */
 	FMT_X_RUN = 32,     /* struct fmt_x_run: what was measured, totals; the last wins */
@@ -161,6 +162,19 @@ struct fmt_stack {
 	/* struct fmt_frame frames[count]; */
 };
 _Static_assert(sizeof(struct fmt_stack) == 8, "fmt_stack");
+
+enum fmt_wait_flags {
+	FMT_WAIT_READY = 1, /* it would have gone on, another had the CPU */
+	FMT_WAIT_OPEN = 2,  /* it was not back when observation ended: ns until then */
+};
+
+struct fmt_wait {
+	uint64_t time; /* when it left the CPU */
+	uint64_t ns;   /* until it ran again */
+	double weight; /* waits that it stands for */
+	uint32_t pid, tid, stack, flags;
+};
+_Static_assert(sizeof(struct fmt_wait) == 40, "fmt_wait");
 
 enum fmt_sample_flags {
 	FMT_S_KERNEL = 1,

@@ -27,6 +27,8 @@ enum sample_kind {
 	SAMPLE_LOST = 11,     /* `period` records were lost before this point */
 	SAMPLE_THROTTLE = 12, /* the kernel stopped the event (period 1) or let it go on (0) */
 	SAMPLE_AUX = 13,      /* [addr, addr+size) of the AUX buffer was filled; period: PERF_AUX_FLAG_* */
+	SAMPLE_OFF = 14,      /* the thread leaves the CPU; one of `period` times is told */
+	SAMPLE_BACK = 15,     /* the thread of a SAMPLE_OFF, which left at `addr` (ns), runs again */
 };
 
 enum sample_valid {
@@ -61,6 +63,7 @@ enum sample_flag {
 	/* SAMPLE_TICK at the first instruction after a system call: the kernel's time, that came due where it
 	 * could not be interrupted */
 	SF_RETURNS = 1u << 8,
+	SF_READY = 1u << 9, /* SAMPLE_OFF: it would go on, another has the CPU */
 };
 
 #define SAMPLE_REGS 19 /* WREG_MAX of abi.h; asserted where both meet */

@@ -43,6 +43,7 @@ struct sampler {
 	} * timers;
 	size_t count, cap;
 	struct bpf_link *links[3]; /* what keeps the set of targets */
+	struct bpf_link *waits;    /* NULL: not attached */
 	int cgroup_fd;
 	uint64_t cpu_ns;
 	bool by_thread, of_cpus, cpu_ns_known;
@@ -442,6 +443,34 @@ bool sampler_behind(const struct sampler *s, uint64_t *last)
 	return !s->feed.left;
 }
 
+int sampler_waits(struct sampler *s, uint32_t one_in, struct err *e)
+{
+	if (s->by_thread)
+		return err_set(e, -EOPNOTSUPP,
+			       "timers belong to threads here, and others' switches cannot be told apart");
+	s->bpf->bss->off_one_in = one_in;
+	if (s->waits)
+		return 0;
+	s->waits = bpf_program__attach(s->bpf->progs.on_switch);
+	return s->waits ? 0 : err_set(e, -errno, "the scheduler's switches cannot be observed: %s", strerror(errno));
+}
+
+/* What was away is forgotten: it may be back long before the next time. */
+void sampler_waits_end(struct sampler *s)
+{
+	int map = bpf_map__fd(s->bpf->maps.away);
+	uint32_t tid;
+
+	if (!s->waits)
+		return;
+	s->bpf->bss->off_one_in = 0;
+	bpf_link__destroy(s->waits);
+	s->waits = NULL;
+	while (!bpf_map_get_next_key(map, NULL, &tid) && !bpf_map_delete_elem(map, &tid))
+		;
+	memset(s->bpf->bss->away_rows, 0, sizeof(s->bpf->bss->away_rows));
+}
+
 void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end)
 {
 	int map = bpf_map__fd(s->bpf->maps.stack_end);
@@ -519,6 +548,7 @@ void sampler_stop(struct sampler *s)
 	if (!s->count && !s->of_cpus)
 		return;
 	s->of_cpus = false;
+	s->bpf->bss->off_one_in = 0;
 	/* stop all first: closing an event takes an RCU grace period, and the rest would go on ticking */
 	for (size_t i = 0; i < s->count; i++)
 		ioctl(s->timers[i].fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -540,6 +570,7 @@ void sampler_free(struct sampler *s)
 	if (!s)
 		return;
 	sampler_stop(s);
+	bpf_link__destroy(s->waits);
 	ring_buffer__free(s->ring);
 	sampler_bpf__destroy(s->bpf);
 	free(s->feed.pages);

@@ -67,6 +67,11 @@ int sampler_returns(struct sampler *s, int threads_map_fd);
 void sampler_want_none(struct sampler *s);
 bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot,
 			uint32_t slots);
+/* Waits: SAMPLE_OFF for one of so many times that a thread leaves the CPU, then SAMPLE_BACK; 0: no more of them, but
+ * the latter go on. -EOPNOTSUPP: the targets are not known to the program (timers of threads). sampler_waits_end()
+ * detaches; whoever is away by then is never told of. */
+int sampler_waits(struct sampler *s, uint32_t one_in, struct err *e);
+void sampler_waits_end(struct sampler *s);
 /* Of SAMPLER_COUNTERS. */
 uint64_t sampler_counter(const struct sampler *s, enum bpf_counter which);
 /* Records that could not be right. */

@@ -41,6 +41,20 @@ static void give_pages(const struct sampler_feed *s, const struct wire_sample *w
 	out->pages = k->count;
 }
 
+static int on_back(struct sampler_feed *s, const struct wire_back *w)
+{
+	struct sample out = { .kind = SAMPLE_BACK,
+			      .valid = SV_TIME | SV_CPU,
+			      .pid = w->h.pid,
+			      .tid = w->h.tid,
+			      .cpu = w->h.cpu,
+			      .time = w->h.time,
+			      .addr = w->left };
+	int err = s->fn(s->ctx, &out);
+
+	return err < 0 || --s->left ? err : -EAGAIN;
+}
+
 int sampler_record(struct sampler_feed *s, const void *data, size_t size)
 {
 	const struct wire_sample *w = data;
@@ -51,12 +65,15 @@ int sampler_record(struct sampler_feed *s, const void *data, size_t size)
 		on_page(s, data);
 		return 0;
 	}
+	if (size == sizeof(struct wire_back) && w->h.kind == WIRE_BACK)
+		return on_back(s, data);
 	if (size < sizeof(*w) || w->h.kind != WIRE_SAMPLE || w->stack_bytes > size - sizeof(*w)) {
 		s->malformed++;
 		return 0;
 	}
 	memset(&out, 0, sizeof(out));
-	out.kind = SAMPLE_TICK;
+	out.kind = w->h.flags & WIRE_F_OFF ? SAMPLE_OFF : SAMPLE_TICK;
+	out.flags = w->h.flags & WIRE_F_READY ? SF_READY : 0;
 	out.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK | SV_CPU | SV_SWITCHES;
 	out.pid = w->h.pid;
 	out.tid = w->h.tid;

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
 
-attached() { bpftool prog list 2>/dev/null | grep -cE 'name on_(tick|fork|exec|free)'; }
+attached() { bpftool prog list 2>/dev/null | grep -cE 'name on_(tick|fork|exec|free|switch)'; }
 self() { # FUNCTION: its self share in percent, whole
 	accperf report --json -i "${2:-accperf.data}" 2>/dev/null | jq --arg f "$1" '[.functions[] | select(.name == $f) | .self] | add // 0 | . * 100 | floor'
 }
@@ -37,6 +37,16 @@ script -qec "accperf record -p $loop -F 499 --duration 2.5s -o line.data" /dev/n
 check "a progress line on a terminal" grep -aqE '[0-9.]+ s  +[0-9]+ samples  [0-9]+ lost  own CPU [0-9.]+ %' line.out
 accperf record -p $loop -F 499 --duration 1.5s -o line.data 2>line.err
 check "none elsewhere" bash -c '! grep -q "own CPU.*MiB$" line.err && [ "$(grep -c samples line.err)" = 1 ]'
+
+# how long calls are off the CPU, as the program's own clocks saw it; how many waits tell that, the machine decides
+accperf record -q --counts off --no-accesses --no-windows --no-syscalls -o w.data -- "$WORKLOADS/waiter" 3 >waiter.out 2>waiter.err
+accperf report --json -i w.data >w.json
+waits_as() { awk -v f="$1" '$1 == f { print $2 }' waiter.out | xargs -I {} jq -e --arg f "$1" '[.functions[] | select(.name == $f)][0] | (.wait_high - .wait_low) as $w | .waits >= 10 and .wait_low - $w / 2 - .02 < {} and {} < .wait_high + $w / 2 + .02' w.json; }
+check "the share of its calls that a function waits" waits_as waits_much
+check "and of one that only works" waits_as waits_never
+check "as a column" bash -c "accperf report --stdio --columns wait -i w.data | grep -qE '%  +[0-9.]+%  +[0-9.]+\.\.[0-9.]+  +[0-9.]+%  +[0-9]+  waits_much'"
+accperf record -q --no-waits --counts off --no-accesses --no-windows --no-syscalls -o nw.data -- "$WORKLOADS/waiter" 0.3 >/dev/null 2>&1
+check "unknown without --waits" bash -c "accperf report --json -i nw.data | jq -e '[.functions[] | .wait_share, .waits] | all(. == null)'"
 
 # the command's status is passed on
 expect_status 7 "passes on the command's exit status" accperf record -q -- sh -c 'exit 7'
@@ -242,5 +252,5 @@ else
 fi
 
 kill $loop; wait $loop 2>/dev/null
-nothing_left() { local i; for i in $(seq 40); do [ "$(attached)" -le "$progs_before" ] && return 0; sleep 0.25; done; bpftool prog list | grep -E 'name on_(tick|fork|exec|free)'; return 1; }
+nothing_left() { local i; for i in $(seq 40); do [ "$(attached)" -le "$progs_before" ] && return 0; sleep 0.25; done; bpftool prog list | grep -E 'name on_(tick|fork|exec|free|switch)'; return 1; }
 check "no BPF program is left behind" nothing_left

@@ -183,6 +183,16 @@ static int copy_sample(void *ctx, const void *rec, size_t size)
 	return store_put(c->m->w, FMT_SAMPLE, &s, sizeof(s));
 }
 
+static int copy_wait(void *ctx, const void *rec, size_t size)
+{
+	struct copy *c = ctx;
+	struct fmt_wait w = *(const struct fmt_wait *)rec;
+
+	w.stack = moved_id(w.stack, c->m->stack_base, &c->m->next_stack);
+	w.weight *= c->m->weight;
+	return store_put(c->m->w, FMT_WAIT, &w, sizeof(w));
+}
+
 static int put_function(void *ctx, const void *rec, size_t size)
 {
 	struct copy *c = ctx;
@@ -226,6 +236,7 @@ static const struct section_row rows[] = {
 	{ FMT_PROCESS, sizeof(struct fmt_process), put_process, NULL },
 	{ FMT_MODULE, sizeof(struct fmt_module), put_module, NULL },
 	{ FMT_SAMPLE, sizeof(struct fmt_sample), copy_sample, NULL },
+	{ FMT_WAIT, sizeof(struct fmt_wait), copy_wait, NULL },
 	{ FMT_STACK, 0, copy_stack, NULL },
 	{ FMT_SYMBOL, 0, copy_symbol, NULL },
 	{ FMT_FUNCTION, sizeof(struct fmt_function), put_function, NULL },

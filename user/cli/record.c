@@ -20,6 +20,7 @@
 #include "record/part_access.h"
 #include "cli/counts_keep.h"
 #include "record/part_counts.h"
+#include "record/part_waits.h"
 #include "cli/record_cost.h"
 #include "cli/record_tell.h"
 #include "record/session.h"
@@ -52,7 +53,8 @@ struct record_opts {
 	bool offload_exact, offload_returns;
 	const char *work;
 	bool keep_set, ldlat_set, phys, page_size, cmdline, measure_cost, json;
-	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set;
+	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set, waits,
+		waits_set;
 	double hz, duration;
 	uint64_t keep, period, stack_bytes, ring_bytes, watch_len, ldlat;
 };
@@ -65,6 +67,7 @@ static const struct record_opts defaults = {
 	.accesses = true,
 	.windows = true,
 	.syscalls = true,
+	.waits = true,
 	.counts = "auto",
 	.timers = "auto",
 	.watch_len = 1,
@@ -103,6 +106,8 @@ static const struct opt options[] = {
 	  "bytes that a window watches (1; 4 for data that is never read or written by system calls)", 0 },
 	{ OPT_BOOL, 0, "syscalls", O(syscalls), NULL, "what the kernel reads and writes in the target's memory (on)",
 	  O(syscalls_set) },
+	{ OPT_BOOL, 0, "waits", O(waits), NULL, "how long threads are off the CPU, and in which call (on)",
+	  O(waits_set) },
 	{ OPT_STRING, 0, "counts", O(counts), "auto|on|off",
 	  "execution counts by breakpoints on the code that takes time (auto: where the processor counts nothing)", 0 },
 	COUNTS_CACHE_OPT(O(counts_cache)),
@@ -684,6 +689,19 @@ static int add_counts(const struct record_opts *o, const struct session_opts *so
 	return err == -ENOMEM ? err : 0;
 }
 
+static int add_waits(const struct record_opts *o, struct session *s, int *status)
+{
+	struct err e = { 0 };
+	int err = o->waits ? waits_part_add(s, &e) : 0;
+
+	if (!err || err == -ENOMEM)
+		return err;
+	log_warn("waiting time is not measured: %s", e.text);
+	if (o->waits_set)
+		*status = EXIT_DEGRADED;
+	return 0;
+}
+
 static struct session *begin_session(const struct record_opts *o, const struct session_opts *so, int argc, char **argv,
 				     struct targets *t, struct err *e)
 {
@@ -747,7 +765,7 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	if (check_hardware_options(o, hw) != EXIT_DONE)
 		degraded = EXIT_DEGRADED;
 	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) || add_accesses(o, s, hw, &degraded, &e) ||
-	    (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)))
+	    (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)) || add_waits(o, s, &degraded))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
 		status = !offload || !offload_part_add(s, offload, &e) ? record_until_end(o, s, &t, sigfd)

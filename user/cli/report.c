@@ -39,7 +39,7 @@ static const struct opt options[] = {
 	FILTER_PROCESS_OPTS(struct report_cmd, filter),
 	FILTER_CODE_OPTS(struct report_cmd, filter),
 	{ OPT_STRING, 0, "columns", AT(columns), .arg = "LIST",
-	  .help = "time, flow, callees, all, or names of columns with commas between them (time)" },
+	  .help = "time, flow, callees, wait, all, or names of columns with commas between them (time)" },
 	{ OPT_BOOL, 0, "children", AT(children), .help = "show inclusive shares too (on; --no-children: self only)" },
 	{ OPT_STRING, 0, "callers", AT(callers), .arg = "FN",
 	  .help = "show who called FN, as a tree (text: instead of the table)" },
@@ -292,6 +292,10 @@ CLI_COMMAND(report) = {
 		"comes in and goes out of a function with all it calls. Columns are unknown (-) where the profile does not\n"
 		"tell; --json always has all of them, with their intervals.\n"
 		"\n"
+		"With --columns wait: what part of the time between entry and return of a function's calls, with what they\n"
+		"call, its thread was off the CPU, with the 95 % interval; ready: the part in which it would have gone on but\n"
+		"another thread had the CPU; and how many waits tell it.\n"
+		"\n"
 		"--pid, --comm, --dso and --symbol choose a part; all reading commands have those that they can obey. Each\n"
 		"takes names with commas between them, and glob patterns; different ones must all fit. One line says how\n"
 		"much that is. Shares and intervals stay those of the whole recording, so that they can be added and\n"
@@ -306,6 +310,7 @@ CLI_COMMAND(report) = {
 	.examples = "accperf report\tThe hot functions of accperf.data\n"
 		    "accperf report --sort inclusive --percent-limit 5\tWhere the time comes from, coarsely\n"
 		    "accperf report --columns flow\tWith bytes in and out and operations per byte\n"
+		    "accperf report --columns wait\tWho waits, off the CPU\n"
 		    "accperf report --by dso\tProgram and libraries, a row each\n"
 		    "accperf report --comm nginx --dso 'libz*'\tOnly zlib, and only in nginx\n"
 		    "accperf report --callers memcpy\tWho copies\n"

@@ -35,6 +35,9 @@ static const struct price_row rows[PRICE_IDS] = {
 	[PRICE_CALL_OTHER] = { "call-other", "ns a call", 150, measure_calls, NULL },
 	/* attaching and detaching, to each running thread */
 	[PRICE_CALL_ATTACH] = { "call-attach", "ns a stretch", 30000, NULL, NULL },
+	/* a wait that is told: the copy of its stack, until some were timed; and half a switch that is passed over */
+	[PRICE_WAIT] = { "wait", "ns a wait", 5000, NULL, NULL },
+	[PRICE_SWITCH_SEEN] = { "switch-seen", "ns a switch", 200, NULL, NULL },
 	/* a record of the processor's sampling that interrupts, and one of many that do together; nominal, never
 	 * measured on such hardware */
 	[PRICE_RECORD] = { "record", "ns a record", 2500, NULL, NULL },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "profile/profile_priv.h"
+#include "profile/waits.h"
 #include "profile/walk.h"
 
 #include <errno.h>
@@ -282,6 +283,11 @@ static int take_access_as_sample(void *ctx, const void *rec, size_t size)
 	return take_weighed(p, &s, PROFILE_ACCESSES, a->weight);
 }
 
+static int take_wait(void *ctx, const void *rec, size_t size)
+{
+	return waits_take(ctx, rec);
+}
+
 static int take_counter(void *ctx, const void *rec, size_t size)
 {
 	struct profile *p = ctx;
@@ -392,6 +398,7 @@ static const struct section_row sample_rows[] = {
 	{ FMT_SYMBOL, 0, take_symbol, NULL },
 	{ FMT_SAMPLE, sizeof(struct fmt_sample), take_sample_record, NULL },
 	{ FMT_ACCESS, sizeof(struct fmt_access), take_access_as_sample, want_accesses },
+	{ FMT_WAIT, sizeof(struct fmt_wait), take_wait, NULL },
 };
 
 const char *profile_keep(struct profile *p, const char *text)
@@ -678,6 +685,10 @@ static int finish_cells(struct profile *p)
 
 	for (size_t i = 0; i < p->cell_count; i++)
 		p->cells[i].stack = p->cells[i].stack ? stack_of(k, p->cells[i].stack) : 0;
+	for (size_t i = 0; i < p->wait_count; i++) {
+		p->waits[i].stack = p->waits[i].stack ? stack_of(k, p->waits[i].stack) : 0;
+		p->waits[i].comm = profile_comm(p, p->waits[i].pid);
+	}
 	if (!err && k->groups & PROFILE_ORDER)
 		err = note_order(p);
 	if (!err && p->cell_count) {
@@ -744,6 +755,7 @@ static void drop_scaffold(struct profile_private *k)
 	k->raw_counters = NULL;
 	map_release(&k->thread_at);
 	index_release(&k->cell_at);
+	index_release(&k->wait_at);
 	map_release(&k->counter_at);
 	map_release(&k->merged);
 }
@@ -860,6 +872,7 @@ void profile_free(struct profile *p)
 	free(p->stack_seen);
 	free(p->threads);
 	free(p->cells);
+	free(p->waits);
 	free(p->counters);
 	free(p->exact);
 	free(p);

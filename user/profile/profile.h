@@ -76,6 +76,13 @@ struct profile_cell {
 	double weight[PROFILE_UNITS]; /* sum of periods: ns, or instructions */
 };
 
+struct profile_wait { /* off the CPU in one stack of a process: profile/waits.h */
+	uint32_t stack, pid;
+	const char *comm;             /* of the process; NULL: unknown */
+	uint64_t count;               /* told */
+	double ns, ready_ns, squares; /* with their weights */
+};
+
 struct profile_counter {
 	const char *name;
 	uint64_t value;
@@ -100,8 +107,9 @@ struct profile {
 	struct profile_thread *threads;
 	struct profile_cell *cells; /* by thread */
 	struct profile_counter *counters;
+	struct profile_wait *waits;
 	size_t function_count, line_count, frame_count, module_count, stack_count, stack_frame_count;
-	size_t thread_count, cell_count, counter_count;
+	size_t thread_count, cell_count, counter_count, wait_count;
 
 	struct profile_exact *exact; /* meaningful if has_exact; function_count of them */
 	double exact_total;

@@ -32,6 +32,8 @@ struct profile_private {
 	struct map counts_at, function_at, module_at, thread_at, counter_at, comm_at, merged;
 	struct index frame_at; /* (module, addr) -> frame */
 	struct index cell_at;  /* (thread, stack) -> cell, from 1 */
+	struct index wait_at;  /* (stack, pid) -> wait, from 1 */
+	uint32_t wait_cap;
 	/* stack id -> stack: ids come nearly in order, so most lie in the array */
 	uint32_t *stack_dense;
 	struct map stack_sparse;

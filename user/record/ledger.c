@@ -35,6 +35,7 @@ static const struct row {
 	/* in programs full of copies it is what runs short */
 	[ACCOUNT_ARMED] = { "slow while armed", ACCOUNT_ALL, WEIGHS, .20, true, true },
 	[ACCOUNT_SYSCALLS] = { "system calls", ACCOUNT_ALL, WEIGHS, .10, true, false },
+	[ACCOUNT_WAITS] = { "waits", ACCOUNT_ALL, WEIGHS, .10, true, false },
 	[ACCOUNT_HARDWARE] = { "hardware records", ACCOUNT_ALL, WEIGHS, .30, true, false },
 	[ACCOUNT_APART] = { "with a share of their own", ACCOUNT_ALL, SUM, 0, false, false },
 	[ACCOUNT_OFFLOAD] = { "offload probes", ACCOUNT_APART, LEAVES, .33, true, false },

@@ -26,6 +26,7 @@ enum account {
 	ACCOUNT_WATCH,    /* watch windows: hits, arming, being attached */
 	ACCOUNT_ARMED,    /* and what runs slowly meanwhile */
 	ACCOUNT_SYSCALLS,
+	ACCOUNT_WAITS,    /* threads that leave the CPU, as some are told of */
 	ACCOUNT_HARDWARE, /* the processor's records */
 	ACCOUNT_APART,    /* all that keep to a share by themselves */
 	ACCOUNT_OFFLOAD,  /* probes */

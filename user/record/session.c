@@ -333,6 +333,10 @@ static int take_queued(void *ctx, const struct sample *m)
 		s->totals.target_ns += m->period;
 		break;
 	}
+	case SAMPLE_OFF:
+		at.stack = attr_stack(s->attr, m);
+		learn_stack_end(s, m);
+		break;
 	case SAMPLE_EXIT:
 		switch_rate_exit(&s->switches, m->tid);
 		if (map_del(&s->hinted, m->tid))

@@ -19,6 +19,7 @@
 	X(counts, ACCOUNT_WINDOWS, PRICE_COUNT_HIT)                                                                    \
 	X(bursts, ACCOUNT_BURSTS, PRICE_BURST)                                                                         \
 	X(syscalls, ACCOUNT_SYSCALLS, PRICE_CALL_TAKEN)                                                                \
+	X(waits, ACCOUNT_WAITS, PRICE_WAIT)                                                                            \
 	X(offload, ACCOUNT_OFFLOAD, PRICE_PROBE)
 
 /* X(name) of those with a driver, which are a processor's; best first. */

@@ -112,6 +112,11 @@ int report_build(const struct profile *p, const char *file, const struct report_
 		if (!r->flow_func)
 			err = err_set(e, -ENOMEM, "out of memory");
 	}
+	if (!err && waits_observed(p) && !r->all.exact) {
+		r->waits = waits_by_function(p, o->inlined, o->filter);
+		if (!r->waits)
+			err = err_set(e, -ENOMEM, "out of memory");
+	}
 	if (err) {
 		report_release(r);
 		return err;
@@ -132,7 +137,19 @@ void report_release(struct report *r)
 	callers_release(&r->callers);
 	rollup_release(&r->groups);
 	free(r->flow_func);
+	free(r->waits);
 	*r = (struct report){ 0 };
+}
+
+struct wait_share report_wait(const struct report *r, const struct share *s)
+{
+	double low, high;
+
+	if (!r->waits || profile_unit(r->profile) != PROFILE_TIME)
+		return (struct wait_share){ NAN, NAN, NAN };
+	wilson_interval(s->inclusive, r->all.effective, &low, &high);
+	return wait_share(r->profile, &r->waits[s->function], s->inclusive * r->all.weight, low * r->all.weight,
+			  high * r->all.weight);
 }
 
 double report_slowdown(const struct profile *p)
@@ -474,6 +491,19 @@ void report_text(const struct report *r, const struct text_style *style, struct 
 	}
 }
 
+static void wait_json(const struct report *r, const struct share *h, struct json *j)
+{
+	struct wait_share w = report_wait(r, h);
+
+	json_f64(j, "wait_share", w.value);
+	json_f64(j, "wait_low", w.low);
+	json_f64(j, "wait_high", w.high);
+	if (r->waits)
+		json_u64(j, "waits", r->waits[h->function].count);
+	else
+		json_null(j, "waits");
+}
+
 static void json_functions(const struct report *r, const struct shares *s, struct json *j)
 {
 	json_arr(j, "functions");
@@ -500,6 +530,8 @@ static void json_functions(const struct report *r, const struct shares *s, struc
 		json_f64(j, "low", h->low);
 		json_f64(j, "high", h->high);
 		/* figures of all threads stand with all threads only */
+		if (s == &r->all)
+			wait_json(r, h, j);
 		if (s == &r->all)
 			report_flow_json(j, r->opts.flow,
 					 r->flow_func && r->flow_func[h->function] != FLOW_NONE
@@ -630,7 +662,8 @@ const char report_schema[] =
 	"\"required\":[\"name\",\"object\",\"file\",\"line\",\"self\",\"inclusive\",\"samples\",\"low\",\"high\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"file\":{\"type\":[\"string\",\"null\"]},"
 	"\"line\":" COUNT ",\"self\":" SHARE ",\"inclusive\":" SHARE ",\"samples\":" COUNT ",\"low\":" SHARE
-	",\"high\":" SHARE "," REPORT_FLOW_SCHEMA "}}}},"
+	",\"high\":" SHARE ",\"wait_share\":" SHARE ",\"wait_low\":" SHARE ",\"wait_high\":" SHARE ",\"waits\":" COUNT
+	"," REPORT_FLOW_SCHEMA "}}}},"
 	"\"properties\":{\"schema\":{\"const\":\"accperf.report/1\"},\"engine\":{\"type\":[\"string\",\"null\"]},"
 	"\"duration_ns\":" COUNT ",\"samples\":" COUNT ",\"lost\":" COUNT ","
 	"\"cost\":{\"type\":\"object\",\"required\":[\"target_slowdown\",\"own_cpu_ns\",\"peak_rss\"],\"properties\":{"

@@ -12,6 +12,7 @@
 #include "profile/profile.h"
 #include "profile/rollup.h"
 #include "profile/time_shares.h"
+#include "profile/waits.h"
 #include "util/buf.h"
 #include "util/json.h"
 #include "view/filtered.h"
@@ -57,8 +58,9 @@ struct report {
 	struct shares *threads; /* one each of profile->threads; NULL unless per_thread */
 	uint32_t *thread_order; /* busiest first */
 	struct callers callers;
-	struct rollup groups; /* with opts.grouped */
-	uint32_t *flow_func;  /* by profile function; NULL without opts.flow */
+	struct rollup groups;        /* with opts.grouped */
+	uint32_t *flow_func;         /* by profile function; NULL without opts.flow */
+	struct function_wait *waits; /* the same; NULL: waits were not observed */
 };
 
 int report_build(const struct profile *p, const char *file, const struct report_opts *o, struct report *r,
@@ -76,6 +78,8 @@ void report_groups_text(const struct report *r, const struct text_style *style, 
 void report_groups_json(const struct report *r, struct json *j);
 /* Slow-down of the target as a share of 1; NaN where unknown. */
 double report_slowdown(const struct profile *p);
+/* What part of the time between entry and return of a function's calls they were off the CPU. */
+struct wait_share report_wait(const struct report *r, const struct share *s);
 /* "time" where samples were drawn by time, NULL otherwise. */
 const char *report_bias(const struct profile *p);
 

@@ -31,6 +31,10 @@ static const struct {
 	[RC_STACK] = { "stack", "stack", 7, true },
 	[RC_CALLS] = { "calls", "calls", 9, true },
 	[RC_BY] = { "by", "by", 7, true },
+	[RC_WAIT] = { "wait-share", "wait", 9, false },
+	[RC_WAIT_INTERVAL] = { "wait-interval", "95%", 16, false },
+	[RC_READY] = { "ready", "ready", 9, false },
+	[RC_WAITS] = { "waits", "waits", 8, false },
 };
 
 static const struct {
@@ -39,8 +43,9 @@ static const struct {
 	{ "time", "self,interval,inclusive,samples,object" },
 	{ "flow", "self,inclusive,in,out,ops,stack,by" },
 	{ "callees", "self,inclusive,in-all,out-all,ops-all,by" },
+	{ "wait", "self,inclusive,wait-share,wait-interval,ready,waits" },
 	{ "all",
-	  "self,interval,inclusive,samples,in,out,in-all,out-all,compute,instructions,ops,ops-all,stack,calls,by,object" },
+	  "self,interval,inclusive,samples,in,out,in-all,out-all,compute,instructions,ops,ops-all,stack,calls,by,wait-share,object" },
 };
 
 static int column_called(const char *name, size_t len)
@@ -66,7 +71,8 @@ int report_columns(const char *text, unsigned *out, struct err *e)
 			return err_set(
 				e, -EINVAL,
 				"there is no column '%.*s'; there are self, interval, inclusive, samples, object, in, out, in-all, "
-				"out-all, compute, instructions, ops, ops-all, stack, calls, by, and the sets time, flow, callees, all",
+				"out-all, compute, instructions, ops, ops-all, stack, calls, by, wait-share, wait-interval, ready, waits, "
+				"and the sets time, flow, callees, wait, all",
 				(int)len, at);
 		if (n == REPORT_MAX_COLUMNS)
 			return err_set(e, -EINVAL, "more than %d columns", REPORT_MAX_COLUMNS);
@@ -76,7 +82,7 @@ int report_columns(const char *text, unsigned *out, struct err *e)
 	}
 	return n ? n
 		 : err_set(e, -EINVAL,
-			   "--columns needs the name of a column, or one of the sets time, flow, callees, all");
+			   "--columns needs the name of a column, or one of the sets time, flow, callees, wait, all");
 }
 
 bool report_columns_flow(const unsigned *c, unsigned count)
@@ -167,6 +173,21 @@ static void add_bytes_if_known(struct buf *b, double v)
 		text_bytes(b, text_whole(v));
 }
 
+static void add_wait_cell(const struct report *r, const struct share *s, enum report_column c, struct buf *b)
+{
+	struct wait_share w = report_wait(r, s);
+	const struct function_wait *f = r->waits ? &r->waits[s->function] : NULL;
+
+	if (c == RC_WAITS && f)
+		text_count(b, f->count);
+	else if (c == RC_READY && !isnan(w.value))
+		buf_addf(b, "%.2f%%", f->ns > 0 ? 100 * w.value * f->ready_ns / f->ns : 0);
+	else if (c == RC_WAIT && !isnan(w.value))
+		buf_addf(b, "%.2f%%", 100 * w.value);
+	else if (c == RC_WAIT_INTERVAL && !isnan(w.high))
+		buf_addf(b, "%.1f..%.1f", 100 * w.low, 100 * w.high);
+}
+
 static void add_flow_cell(const struct report *r, const struct share *s, bool exact, enum report_column c,
 			  unsigned objects, struct buf *out)
 {
@@ -225,6 +246,10 @@ static void add_flow_cell(const struct report *r, const struct share *s, bool ex
 		else if (report_flow_bias(r->opts.flow, f))
 			buf_addstr(&b, report_flow_bias(r->opts.flow, f));
 		break;
+	case RC_WAIT:
+	case RC_WAIT_INTERVAL:
+	case RC_READY:
+	case RC_WAITS: add_wait_cell(r, s, c, &b); break;
 	case RC_COLUMNS: break;
 	}
 	text_pad_left(out, b.len && !buf_failed(&b) ? b.data : "-", columns[c].width);
@@ -241,6 +266,16 @@ static unsigned object_width(const struct report *r, const struct shares *s)
 			widest = n;
 	}
 	return widest < 24 ? widest : 24;
+}
+
+static void add_wait_legend(const struct report *r, struct buf *out)
+{
+	buf_addstr(
+		out,
+		r->waits
+			? "# wait: part of the time between entry and return of its calls, with what they call, that the\n"
+			  "# thread was off the CPU; ready: of that, another had the CPU; waits: told, of those drawn\n"
+			: "# wait: not observed; record with --waits\n");
 }
 
 void report_flow_table(const struct report *r, const struct shares *s, const struct text_style *style, struct buf *out)
@@ -302,6 +337,9 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 		buf_addstr(out, "# ");
 		text_wrap(out, counts_speed_note(&note, r->opts.flow->speed_seconds), 2, 2, style->width);
 	}
+	for (unsigned i = 0; i < r->opts.column_count; i++)
+		if (r->opts.columns[i] == RC_WAIT)
+			add_wait_legend(r, out);
 	if (report_columns_flow(r->opts.columns, r->opts.column_count))
 		buf_addstr(
 			out,

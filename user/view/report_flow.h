@@ -31,6 +31,10 @@ enum report_column {
 	RC_STACK,
 	RC_CALLS,
 	RC_BY,
+	RC_WAIT,
+	RC_WAIT_INTERVAL,
+	RC_READY,
+	RC_WAITS,
 	RC_COLUMNS,
 };
 #define REPORT_MAX_COLUMNS 32
