@@ -27,6 +27,7 @@ B := build$(if $(SAN),/asan)
 LIBS_PC := libbpf libdw libelf libzstd zydis libxxhash jansson
 CFLAGS_PC := $(shell pkg-config --cflags libbpf libdw libelf libzstd libxxhash jansson)
 LDLIBS := -lbpf -ldw -lelf -lzstd -lz -lprotobuf-c -lZydis -ljansson -lm -ldl -lpthread
+CLI_LIBS = $(if $(TOP_OK),$(shell pkg-config --libs ncursesw))
 OPT ?= -O2
 CFLAGS += -std=gnu11 $(OPT) -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow -Wstrict-prototypes \
 	-Wmissing-prototypes -Wno-unused-parameter -Wformat=2 $(if $(WERROR),-Werror) \
@@ -38,7 +39,9 @@ LDFLAGS += $(if $(SAN),-fsanitize=address$(,)undefined)
 # Every folder of user/ is library, but for the commands and the exact engine's tool (user/exact/exact.mk builds that).
 SRC_DIRS := kmod-free $(filter-out user/cli,$(patsubst %/,%,$(wildcard user/*/)))
 LIB_SRC := $(wildcard $(addsuffix /*.c,$(SRC_DIRS)))
-CLI_SRC := $(wildcard user/cli/*.c)
+# `accperf top` draws with ncurses; without it, or with SKIP_TOP=1, the command is left out and all else builds.
+TOP_OK := $(if $(SKIP_TOP),,$(shell pkg-config --exists ncursesw && echo yes))
+CLI_SRC := $(filter-out $(if $(TOP_OK),,user/cli/top%.c),$(wildcard user/cli/*.c))
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 SKEL := $(BPF_SRC:bpf/%.bpf.c=$(B)/include/%.skel.h)
 PROTO := $(wildcard user/view/*.proto)
@@ -55,12 +58,18 @@ WORK := $(WORK_SRC:tests/workloads/%.c=build/workloads/%)
 include user/html/html.mk
 .DEFAULT_GOAL := all
 all: $(B)/accperf
+ifeq ($(TOP_OK),)
+all: top-missing
+top-missing:
+	@echo '  SKIP     accperf top: install libncurses-dev and run make again'
+.PHONY: top-missing
+endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 $(B)/accperf: $(CLI_OBJ) $(B)/libaccperf.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) -Wl,--whole-archive $(B)/libaccperf.a -Wl,--no-whole-archive $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) -Wl,--whole-archive $(B)/libaccperf.a -Wl,--no-whole-archive $(LDLIBS) $(CLI_LIBS)
 
 $(B)/libaccperf.a: $(LIB_OBJ)
 	$(call say,AR,$@)

@@ -106,6 +106,20 @@ static void find_page(struct features *f)
 	}
 }
 
+/* The command is left out where ncurses was not there. */
+static void find_top(struct features *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		struct feature *x = &f->f[i];
+
+		if (strcmp(x->name, "top") || cli_find("top"))
+			continue;
+		feature_set(x, FEATURE_NO, "built without ncurses");
+		feature_means(x, "no `accperf top`; all other commands work");
+		feature_enable(x, "sudo apt-get install libncurses-dev && make   (in accperf's source tree)");
+	}
+}
+
 /* What a recording is made of: whether it can be had, and what it costs the target. */
 static void show_sources(const struct features *f, const struct text_style *style, unsigned width, struct buf *out)
 {
@@ -305,6 +319,7 @@ static int cmd_doctor(void *opts, int argc, char **argv)
 	features_probe(&f);
 	find_exact_tool(&f);
 	find_page(&f);
+	find_top(&f);
 	judge_engines(&f, engines);
 	if (o->json)
 		show_json(&f, engines, &out);

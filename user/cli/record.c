@@ -347,7 +347,7 @@ static int find_targets(const struct record_opts *o, int argc, char **argv, stru
 	return 0;
 }
 
-static int open_signals(void)
+static int open_signals(bool next)
 {
 	sigset_t set;
 
@@ -356,6 +356,8 @@ static int open_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
+	if (next)
+		sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -369,14 +371,18 @@ static void keep_to_ourselves(void)
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }
 
+static bool next_asked; /* a signal asked for the next of --rotate's profiles */
+
 /* True when a signal asks us to stop. With a command, Ctrl-C reaches it as well: it decides. */
 static bool asked_to_stop(int fd)
 {
 	struct signalfd_siginfo si;
 	bool stop = false;
 
-	while (read(fd, &si, sizeof(si)) == sizeof(si))
-		stop |= si.ssi_signo != SIGCHLD;
+	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
+		next_asked |= si.ssi_signo == SIGUSR1;
+		stop |= si.ssi_signo != SIGCHLD && si.ssi_signo != SIGUSR1;
+	}
 	return stop;
 }
 
@@ -400,13 +406,16 @@ static bool time_for_next(const struct record_opts *o, struct session *s, uint64
 	const struct segments *g = o->segments;
 
 	return g && session_may_next(s) &&
-	       (g->seconds > 0 ? (double)(now - began) >= g->seconds * 1e9 : session_profile_bytes(s) >= g->bytes);
+	       (next_asked       ? true
+		: g->seconds > 0 ? (double)(now - began) >= g->seconds * 1e9
+				 : session_profile_bytes(s) >= g->bytes);
 }
 
 static int next_profile(const struct record_opts *o, struct session *s, struct err *e)
 {
 	int err;
 
+	next_asked = false;
 	between.now = true;
 	err = session_next(s, segments_next(o->segments), e);
 	between.now = false;
@@ -753,7 +762,7 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	}
 	tell_breakpoints(asked, so.breakpoints);
 	targets_init(&t);
-	sigfd = open_signals();
+	sigfd = open_signals(o->rotate);
 	if (sigfd < 0) {
 		err_set(&e, -errno, "signals cannot be read, so Ctrl-C would not end the recording: %s",
 			strerror(errno));
@@ -850,7 +859,7 @@ static int measure_cost(struct record_opts *o)
 		return cli_fail(&e, EXIT_FAILED);
 	}
 	c.pids = pids;
-	c.sigfd = open_signals();
+	c.sigfd = open_signals(false);
 	status = c.sigfd < 0 ? EXIT_FAILED : record_cost(&c);
 	if (c.sigfd >= 0)
 		close(c.sigfd);
@@ -892,7 +901,8 @@ CLI_COMMAND(record) = {
 		"nothing stays attached when the recording ends, however it ends.\n\n"
 		"With --rotate the recording goes on for weeks in files that end one after the other, each a whole profile\n"
 		"with everything that reading it needs; no sample is lost between two of them, and what the recorder\n"
-		"remembers begins anew with each. --keep N removes the oldest of those that this recording made.\n\n"
+		"remembers begins anew with each. SIGUSR1 ends one early. --keep N removes the oldest of those that this\n"
+		"recording made.\n\n"
 		"The slow-down in the closing line is estimated, from what samples and windows cost here. --measure-cost\n"
 		"measures it: recordings on and off by turns, in the order off, on, on, off, and per pair of turns how much\n"
 		"more or less the target got done in a second, and what CPU time a piece of work took. What the kernel\n"

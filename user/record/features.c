@@ -406,6 +406,11 @@ static void probe_html(struct feature *f)
 	feature_set(f, FEATURE_YES, "the page's script is built in");
 }
 
+static void probe_top(struct feature *f)
+{
+	feature_set(f, FEATURE_YES, "ncurses is built in");
+}
+
 static const struct {
 	const char *name, *title, *command;
 	enum feature_group group;
@@ -434,6 +439,7 @@ static const struct {
 	{ "exact", "exact engine", "exact", FEATURE_SOURCE, probe_exact },
 	{ "debuginfod", "symbols from debuginfod", "record", FEATURE_SOURCE, probe_debuginfod },
 	{ "html", "report as a page", "report", FEATURE_VIEW, probe_html },
+	{ "top", "live in the terminal", "top", FEATURE_VIEW, probe_top },
 };
 
 static void cpu_name(char *out, size_t size)

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `accperf top` in a terminal of its own: drawn, resized, ended in every way and the terminal as it was; and --batch.
+. "$(dirname "$0")/../lib.sh"
+if ! accperf help --list | grep -qx top; then
+	check "a build without ncurses says so" bash -c 'accperf version --json | jq -e ".features[] | select(.name == \"top\").built | not"'
+	skip "accperf top" "libncurses-dev was not there when this was built"
+	exit 0
+fi
+export TMPDIR=$TMP/private; mkdir "$TMPDIR"
+expect_status 2 "nothing to observe" accperf top --batch
+expect_status 2 "two ways to say what" accperf top --batch -p 1 -a
+expect_status 2 "--json is for pipes" accperf top --json -p 1
+expect_status 2 "no terminal" accperf top -p $$
+check "... it names --batch" grep -q -- --batch err
+expect_status 1 "a process that is not there" accperf top --batch -p 4194304
+check "... in record's words" grep -q 'no process' err
+if [ "$(id -u)" != 0 ]; then
+	skip "top of a process" "needs root"
+	exit 0
+fi
+make -s -C "$TOP" build/workloads/ingestd; start "$WORKLOADS/ingestd" 100; pid=$!
+accperf help --json-schema top >schema.json
+accperf top --batch --json -p $pid --iterations 2 -d 200ms --offload none >lines.json 2>err || cat err
+check "--batch --json: a line each time, as its schema says" python3 - <<'P'
+import json
+lines = [json.loads(l) for l in open("lines.json")]
+assert len(lines) == 2
+try:
+    import jsonschema
+    for l in lines: jsonschema.validate(l, json.load(open("schema.json")))
+except ImportError:
+    pass
+P
+python3 "$TOP/tests/top/drive.py" $pid >drive.log 2>&1; status=$?
+cat drive.log
+check "the terminal's checks run to their end" [ $status = 0 ]
+check "no private folder is left" [ -z "$(ls "$TMPDIR")" ]

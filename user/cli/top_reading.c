@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/top_reading.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "advise/gather.h"
+#include "advise/verdict.h"
+#include "cli/cli.h"
+#include "cli/logca_devices.h"
+#include "cli/pager.h"
+#include "model/catalogue.h"
+#include "offload/calib.h"
+#include "symbol/confine.h"
+#include "util/rights.h"
+#include "view/top.h"
+
+#define PART "part"
+#define NICE 10        /* readers give way to what is observed */
+#define SAVE_TRIES 600 /* of a tenth of a second */
+#define HURRY_TRIES 40 /* of a quarter of a second: it may be in the midst of a large file's names */
+#define SAID_MOST 4000
+
+/* ---- the recorder */
+
+static void remove_folder(struct top_recording *r)
+{
+	while (!access(top_recording_path(r, r->part + 1), F_OK))
+		r->part++;
+	for (unsigned i = 1; i <= r->part; i++)
+		unlink(top_recording_path(r, i));
+	if (*r->folder)
+		rmdir(r->folder);
+	*r->folder = 0;
+}
+
+/* A child has no part in the terminal, and does not outlive us. */
+static void begin_child(pid_t parent, int end_by)
+{
+	sigset_t none;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGWINCH, SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, end_by);
+	if (getppid() != parent)
+		_exit(EXIT_FAILED);
+	setpgid(0, 0);
+	if (null >= 0)
+		dup2(null, STDIN_FILENO);
+}
+
+int top_record(struct top_recording *r, int argc, char **argv, struct err *e)
+{
+	const char *base = rights_getenv("TMPDIR");
+	char output[sizeof(r->folder) + sizeof(PART) + 1];
+	pid_t parent = getpid();
+	int n;
+
+	*r = (struct top_recording){ .said = -1 };
+	n = snprintf(r->folder, sizeof(r->folder), "%s/accperf-top.XXXXXX", base && *base ? base : "/tmp");
+	if (n < 0 || (size_t)n >= sizeof(r->folder) || !mkdtemp(r->folder)) {
+		n = errno;
+		err_set(e, -n, "no private folder can be made at %s: %s", r->folder, strerror(n));
+		*r->folder = 0;
+		return e->code;
+	}
+	snprintf(output, sizeof(output), "%s/" PART, r->folder);
+	argv[argc++] = (char *)(uintptr_t) "-o";
+	argv[argc++] = output;
+	argv[argc] = NULL;
+	r->said = memfd_create("said", MFD_CLOEXEC);
+	fflush(NULL);
+	r->recorder = r->said >= 0 ? fork() : -1;
+	if (r->recorder < 0)
+		return err_set(e, -errno, "the recorder cannot be started: %s", strerror(errno));
+	if (r->recorder)
+		return 0;
+	begin_child(parent, SIGTERM);
+	dup2(r->said, STDOUT_FILENO);
+	dup2(r->said, STDERR_FILENO);
+	n = cli_run(cli_find("record"), argc, argv);
+	fflush(NULL);
+	if (getppid() != parent) /* nobody else will */
+		remove_folder(r);
+	_exit(n);
+}
+
+const char *top_recording_path(const struct top_recording *r, unsigned part)
+{
+	static char path[sizeof(r->folder) + sizeof(PART) + 16];
+
+	if (!part)
+		return NULL;
+	snprintf(path, sizeof(path), "%s/" PART ".%06u", r->folder, part);
+	return path;
+}
+
+static void recorder_ended(struct top_recording *r, int how)
+{
+	r->ended = true;
+	r->status = WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILED;
+}
+
+void top_recording_look(struct top_recording *r)
+{
+	int how;
+
+	while (!access(top_recording_path(r, r->part + 1), F_OK))
+		r->part++;
+	if (!r->ended && waitpid(r->recorder, &how, WNOHANG) == r->recorder)
+		recorder_ended(r, how);
+}
+
+void top_recording_said(const struct top_recording *r, struct buf *out)
+{
+	static const char *const before[] = { "accperf: error: ", "accperf: warning: ", "accperf: " };
+	char text[SAID_MOST + 1];
+	ssize_t n = r->said >= 0 ? pread(r->said, text, SAID_MOST, 0) : 0;
+	char *line, *rest = text;
+
+	text[n > 0 ? n : 0] = 0;
+	while (rest && (line = strsep(&rest, "\n"))) {
+		for (unsigned i = 0; i < 3; i++)
+			if (!strncmp(line, before[i], strlen(before[i]))) {
+				line += strlen(before[i]);
+				break;
+			}
+		if (*line)
+			buf_addf(out, "%s\n", line);
+	}
+}
+
+int top_recording_next(struct top_recording *r)
+{
+	return r->ended || kill(r->recorder, SIGUSR1) ? -ESRCH : 0;
+}
+
+void top_recording_end(struct top_recording *r, bool names)
+{
+	int how = 0;
+
+	if (r->recorder <= 0 || r->ended)
+		return;
+	kill(r->recorder, SIGINT);
+	for (unsigned i = 0; !names && i < HURRY_TRIES; i++) {
+		for (unsigned k = 0; k < 25; k++) {
+			if (waitpid(r->recorder, &how, WNOHANG) == r->recorder) {
+				recorder_ended(r, how);
+				return;
+			}
+			usleep(10000);
+		}
+		kill(r->recorder, SIGINT);
+	}
+	if (!names)
+		kill(r->recorder, SIGKILL);
+	while (waitpid(r->recorder, &how, 0) < 0 && errno == EINTR)
+		;
+	recorder_ended(r, how);
+}
+
+void top_recording_remove(struct top_recording *r)
+{
+	remove_folder(r);
+	if (r->said >= 0)
+		close(r->said);
+	r->said = -1;
+}
+
+/* ---- a reader */
+
+static int judge_moment(struct gathered *g, struct candidates *c, struct catalogue *devices, struct advice *a,
+			struct err *e)
+{
+	char *host = calib_machine();
+	int err = logca_all_devices(devices, NULL, e);
+
+	if (!err) {
+		advise_least(&g->input, devices);
+		err = candidates_find(&g->input, NULL, 0, c, e);
+	}
+	if (!err)
+		err = advise_judge(c, devices, host, a, e);
+	free(host);
+	return err;
+}
+
+static int read_all_of_it(const char *path, struct top_moment *m, struct err *e)
+{
+	struct candidates candidates = { 0 };
+	struct catalogue devices = { 0 };
+	struct advice advice = { 0 };
+	struct gathered g = { 0 };
+	int err = gather(&g, path, e);
+
+	if (!err)
+		err = judge_moment(&g, &candidates, &devices, &advice, e);
+	if (!err)
+		err = top_build(&(struct top_source){ g.profile, &g.shares, &g, &candidates, &advice }, m);
+	advice_release(&advice);
+	candidates_release(&candidates);
+	catalogue_release(&devices);
+	gathered_release(&g);
+	return err;
+}
+
+static int read_time(const char *path, struct top_moment *m, struct err *e)
+{
+	struct profile *p = profile_load(path, e);
+	struct shares s = { 0 };
+	int err = p ? shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &s, e) : -EINVAL;
+
+	if (!err)
+		err = top_build(&(struct top_source){ .profile = p, .shares = &s }, m);
+	shares_release(&s);
+	profile_free(p);
+	return err;
+}
+
+static int print_moment(const char *path, bool full, int to)
+{
+	struct top_moment m = { 0 };
+	struct err e = { 0 };
+	AUTO_BUF(out);
+	int err = full ? read_all_of_it(path, &m, &e) : read_time(path, &m, &e);
+
+	if (!err)
+		top_json(&m, &out);
+	top_release(&m);
+	for (size_t at = 0; !err && !buf_failed(&out) && at < out.len;) {
+		ssize_t n = write(to, out.data + at, out.len - at);
+
+		if (n < 0)
+			return EXIT_FAILED;
+		at += (size_t)n;
+	}
+	return err || buf_failed(&out) ? EXIT_FAILED : EXIT_DONE;
+}
+
+int top_read(struct top_reader *r, const char *path, unsigned part, bool full, struct err *e)
+{
+	pid_t parent = getpid();
+	int fd[2], null, status;
+
+	*r = (struct top_reader){ .out = -1, .full = full, .part = part };
+	if (pipe2(fd, O_CLOEXEC))
+		return err_set(e, -errno, "no pipe: %s", strerror(errno));
+	fflush(NULL);
+	r->pid = fork();
+	if (r->pid < 0) {
+		err_set(e, -errno, "the recording cannot be read: %s", strerror(errno));
+		close(fd[0]);
+		close(fd[1]);
+		return e->code;
+	}
+	if (!r->pid) {
+		begin_child(parent, SIGKILL);
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+		setpriority(PRIO_PROCESS, 0, NICE);
+		confine_to_files();
+		status = print_moment(path, full, fd[1]);
+		_exit(status);
+	}
+	close(fd[1]);
+	fcntl(fd[0], F_SETFL, O_NONBLOCK);
+	r->out = fd[0];
+	return 0;
+}
+
+void top_reader_end(struct top_reader *r)
+{
+	if (r->pid > 0) {
+		kill(r->pid, SIGKILL);
+		waitpid(r->pid, NULL, 0);
+	}
+	if (r->out >= 0)
+		close(r->out);
+	buf_release(&r->text);
+	*r = (struct top_reader){ .out = -1 };
+}
+
+int top_reader_take(struct top_reader *r)
+{
+	struct rusage use = { 0 };
+	char piece[65536];
+	ssize_t n;
+	int how = 0;
+
+	while ((n = read(r->out, piece, sizeof(piece))) > 0)
+		buf_add(&r->text, piece, (size_t)n);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	close(r->out);
+	r->out = -1;
+	while (wait4(r->pid, &how, 0, &use) < 0 && errno == EINTR)
+		;
+	r->pid = 0;
+	r->cpu_ns = (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000u +
+		    (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000u;
+	return WIFEXITED(how) && !WEXITSTATUS(how) && !buf_failed(&r->text) ? 1 : -EIO;
+}
+
+/* ---- saving */
+
+int top_save_now(const char *path, const char *output, struct err *e)
+{
+	AUTO_BUF(all);
+	char piece[65536];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t n;
+
+	if (fd < 0)
+		return err_set(e, -errno, "the recording cannot be read: %s", strerror(errno));
+	while ((n = read(fd, piece, sizeof(piece))) > 0)
+		buf_add(&all, piece, (size_t)n);
+	if (n < 0)
+		err_set(e, -errno, "the recording cannot be read: %s", strerror(errno));
+	close(fd);
+	return n < 0 ? e->code : pager_save(&all, output, e);
+}
+
+static bool has_ended_in_order(const char *path)
+{
+	struct err e = { 0 };
+	struct profile *p = profile_load_as_stored(path, &e);
+	bool ended = p && p->has_end;
+
+	profile_free(p);
+	return ended;
+}
+
+pid_t top_save(const char *path, const char *output)
+{
+	struct err e = { 0 };
+	pid_t pid, parent = getpid();
+
+	fflush(NULL);
+	pid = fork();
+	if (pid)
+		return pid < 0 ? -errno : pid;
+	begin_child(parent, SIGKILL);
+	for (unsigned i = 0; i < SAVE_TRIES && !has_ended_in_order(path); i++)
+		usleep(100000);
+	_exit(top_save_now(path, output, &e) ? EXIT_FAILED : EXIT_DONE);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `accperf top`: its two helpers, each a process of its own. The recorder is `accperf record` with --rotate into a
+ * private folder, so that it costs what that costs and neither a file nor memory grows for days. A reader takes the
+ * present part of the recording, prints what is known of it as accperf.top/1, and ends; so the screen never waits, and
+ * what a reader takes is freed. Included by cli/top.c.
+ */
+#ifndef ACCPERF_CLI_TOP_READING_H
+#define ACCPERF_CLI_TOP_READING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "util/buf.h"
+#include "util/err.h"
+
+struct top_recording {
+	char folder[512];
+	pid_t recorder;
+	int said;      /* what it says, a file without a name */
+	unsigned part; /* the present one; 0: none yet */
+	bool ended;
+	int status; /* once it has ended */
+};
+
+/* argv: of `accperf record`, without -o, for which there is room at its end. */
+int top_record(struct top_recording *r, int argc, char **argv, struct err *e);
+/* Looks for a next part, and whether the recorder still runs. */
+void top_recording_look(struct top_recording *r);
+/* NULL: no part yet. In static storage. */
+const char *top_recording_path(const struct top_recording *r, unsigned part);
+/* What the recorder said, without the program's name before each line. */
+void top_recording_said(const struct top_recording *r, struct buf *out);
+/* It ends its part in order, and begins the next. */
+int top_recording_next(struct top_recording *r);
+/* Ends the recorder; names: with time to find them. Then its folder is removed by top_recording_remove(). */
+void top_recording_end(struct top_recording *r, bool names);
+void top_recording_remove(struct top_recording *r);
+
+struct top_reader {
+	pid_t pid;
+	int out; /* becomes readable; -1: none runs */
+	bool full;
+	unsigned part;
+	struct buf text;
+	uint64_t cpu_ns; /* that it took, once it has ended */
+};
+
+int top_read(struct top_reader *r, const char *path, unsigned part, bool full, struct err *e);
+/* Takes what is there: 1 when it is complete, 0: more comes. -EIO: it failed. */
+int top_reader_take(struct top_reader *r);
+void top_reader_end(struct top_reader *r);
+
+/* Copies a part that has ended in order, waiting for that, to `output`, in a process of its own: its pid, or -errno. */
+pid_t top_save(const char *path, const char *output);
+/* The same at once: 0 or -errno with a sentence. */
+int top_save_now(const char *path, const char *output, struct err *e);
+
+#endif
