@@ -249,6 +249,96 @@ static void a_recording_that_takes_much(void **state)
 	end(&m);
 }
 
+/* What its thread, the process and the recorded time leave to hope for; waiting beside running, also of a set. */
+static void limits_and_waiting(void **state)
+{
+	static const char *const members[] = { "encode", "pack" };
+	struct advise_set set = { "both", members, 2 };
+	struct advise_function *f;
+	const struct candidate *c;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	f = function(&m, "encode", 2e5, 1000, 4 * KB, KB); /* 0.2 of a second */
+	f->wait_ns = about(3e8, .1);
+	f->thread_share = about(.8, .05);
+	f->elapsed_share = about(.5, .05);
+	function(&m, "pack", 1e5, 1000, 4 * KB, KB)->wait_ns = about(1e8, .1);
+	function(&m, "never", 1e5, 1000, 4 * KB, KB);
+	judge_with(&m, &set, 1);
+	c = named(&m, "encode");
+	assert_float_equal(c->wait_share.value, .6, 1e-9);
+	assert_true(c->wait_share.low > .56 && c->wait_share.low < .6 && c->wait_share.high < .64);
+	assert_float_equal(advise_limit(&c->thread_share), 5, 1e-9);
+	assert_float_equal(advise_limit(&c->share), 1.25, 1e-9);
+	assert_float_equal(advise_limit(&c->elapsed_share), 2, 1e-9);
+	assert_true(figure_known(&first(&m, "encode")->p.thread_speedup));
+	assert_float_equal(named(&m, "both")->wait_share.value, 4. / 7, 1e-9);
+	assert_true(isnan(named(&m, "never")->wait_share.value));
+	end(&m);
+}
+
+/* Known in another machine's cycles: beside that machine's own host; and after those whose times are known. */
+static void by_its_ratio(void **state)
+{
+	struct catalogue_entry old = { .name = strdup("old"),
+				       .unit = strdup("cycles"),
+				       .engines = NAN,
+				       .has_params = true,
+				       .p = { .L = 0, .o = 1000, .C = 10, .A = 5, .beta = 1, .kind = LOGCA_DEP } };
+	struct advise_function *f;
+	struct err e = { 0 };
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	assert_int_equal(catalogue_put(&m.devices, &old, &e), 0);
+	device(&m, "board", 1000, 0.01, 1.5);
+	f = function(&m, "encode", 1e5, 4000, 16 * KB, KB);
+	sizes(f, 8 * KB, 5e4, .5, 32 * KB, 2e5);
+	f->ns_per_call = about(1.25e5, .02);
+	judge(&m);
+	assert_string_equal(first(&m, "encode")->accelerator, "board");
+	for (size_t i = 0; i < m.advice.at[0].options; i++) {
+		const struct advise_option *o = &m.advice.at[0].option[i];
+
+		if (strcmp(o->accelerator, "old"))
+			continue;
+		assert_true(o->ratio);
+		assert_int_equal(o->verdict, VERDICT_OFFLOAD);
+		says(o->text, "by its ratio to its own host");
+		assert_true(o->p.speedup.value > 4 && o->p.speedup.value < 5);
+		end(&m);
+		return;
+	}
+	fail_msg("a device known by its ratio is left out");
+}
+
+/* A shipped threshold stands beside the calls seen, also where nothing else of the device is known. */
+static void a_shipped_threshold(void **state)
+{
+	struct catalogue_entry e = {
+		.name = strdup("shipped"), .unit = strdup("ns"), .engines = NAN, .has_terms = true
+	};
+	struct advise_function *f;
+	struct err why = { 0 };
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	e.terms = (struct catalogue_terms){ .o = value(NAN), .L = value(0), .A = value(4), .B = value(NAN), .beta = 1 };
+	e.threshold[e.thresholds++].from = 2 * KB;
+	assert_int_equal(catalogue_put(&m.devices, &e, &why), 0);
+	f = function(&m, "encode", 1e5, 4000, 16 * KB, KB);
+	sizes(f, KB, 5e4, .75, 32 * KB, 2e5);
+	judge(&m);
+	verdict(&m, "encode", VERDICT_UNKNOWN, "overhead o not known; measure the device");
+	verdict(&m, "encode", VERDICT_UNKNOWN, "its maker's software offloads from 2 KB on, 25% of the calls");
+	end(&m);
+}
+
 /* outer does all of inner's work and hands less over: inner is part of it. Of the other two it is the reverse. */
 static void trimming(void **state)
 {
@@ -570,6 +660,9 @@ int main(void)
 		cmocka_unit_test(each_reason),
 		cmocka_unit_test(calls_from_below),
 		cmocka_unit_test(a_recording_that_takes_much),
+		cmocka_unit_test(limits_and_waiting),
+		cmocka_unit_test(by_its_ratio),
+		cmocka_unit_test(a_shipped_threshold),
 		cmocka_unit_test(trimming),
 		cmocka_unit_test(a_chain_that_wins),
 		cmocka_unit_test(no_chain),

@@ -244,7 +244,9 @@ static struct candidate *add_candidate(struct candidates *c, enum candidate_kind
 				 .resident = u,
 				 .ops_per_byte = u,
 				 .share = u,
-				 .wait_share = NAN,
+				 .wait_share = u,
+				 .thread_share = u,
+				 .elapsed_share = u,
 				 .within = NAN };
 	c->count++;
 	if (n->name && n->function)
@@ -345,10 +347,21 @@ static void flows(const struct tree *t, struct candidate *c, struct figure in, s
 	}
 }
 
+/* Part of the time of calls that wait so long and run so long per second. */
+static struct figure wait_beside(struct figure wait, struct figure run)
+{
+	if (!figure_known(&wait) || !(wait.value + run.value > 0))
+		return FIGURE_UNKNOWN;
+	return (struct figure){ wait.value / (wait.value + run.value),
+				wait.low > 0 ? wait.low / (wait.low + run.high) : 0,
+				wait.high > 0 ? wait.high / (wait.high + run.low) : wait.high };
+}
+
 static void fill_candidate(const struct tree *t, struct candidate *c)
 {
 	const struct advise_input *in = t->in;
 	struct figure bytes_in = { 0, 0, 0 }, bytes_out = { 0, 0, 0 }, share = { 0, 0, 0 }, calls = FIGURE_UNKNOWN;
+	struct figure waits = { 0, 0, 0 };
 	const struct advise_function *f = &in->function[c->function[0]];
 	double compute = 0;
 
@@ -358,6 +371,7 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 		bytes_in = summed(bytes_in, (struct figure){ m->in, m->in_low, m->in_high });
 		bytes_out = summed(bytes_out, (struct figure){ m->out, m->out_low, m->out_high });
 		share = summed(share, m->share);
+		waits = summed(waits, m->wait_ns);
 		compute += m->compute;
 		/* one call of the whole hands on to all stages: as often as the least called */
 		if (m->calls_per_s.value > 0 && !(m->calls_per_s.value >= calls.value))
@@ -378,8 +392,14 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 		c->p50 = f->p50;
 		c->p90 = f->p90;
 		c->p99 = f->p99;
-		c->wait_share = f->wait_share;
 	}
+	if (c->functions == 1) {
+		c->thread_share = f->thread_share;
+		c->elapsed_share = f->elapsed_share;
+	}
+	c->wait_share = wait_beside(waits, scaled(share, in->cpu_per_s));
+	if (c->probed && !isnan(f->wait_share)) /* both times were taken of the same calls */
+		c->wait_share = FIGURE_EXACT(f->wait_share);
 	flows(t, c, bytes_in, bytes_out, compute);
 	/* what an argument says was counted; of what goes out it may say nothing */
 	if (c->probed && f->argument_in.value + f->argument_out.value > 0) {
@@ -400,7 +420,7 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 					 .t0 = c->probed ? f->t0 : FIGURE_UNKNOWN,
 					 .C = c->probed ? f->C : FIGURE_UNKNOWN,
 					 .beta = c->probed ? f->beta : FIGURE_UNKNOWN,
-					 .share_thread = FIGURE_UNKNOWN,
+					 .share_thread = c->thread_share,
 					 .share_process = share,
 					 .threads = in->threads,
 					 .switch_ns = in->switch_ns,

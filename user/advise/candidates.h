@@ -49,6 +49,10 @@ struct advise_function {
 	size_t sizes;
 	struct figure ns_per_call; /* measured call by call; NaN: by share and calls */
 	double p50, p90, p99, scv, wait_share;
+	double failed_share;         /* of an offload's calls: the host does them again; NaN */
+	struct figure wait_ns;       /* off the CPU per second of elapsed time, with all it calls; NaN: not observed */
+	struct figure thread_share;  /* of the CPU time of the thread that spends most in it, with all it calls */
+	struct figure elapsed_share; /* the same, of that thread's elapsed time */
 	struct figure t0, C, beta;
 	struct figure argument_in, argument_out; /* bytes a call, as its arguments say */
 	bool offload;                            /* its calls are an accelerator's already */
@@ -105,8 +109,9 @@ struct candidate {
 	struct figure unique_in, unique_out, resident;
 	struct figure ops_per_byte;
 	struct figure share;
-	double wait_share;
-	double within; /* chain: share of the stages' traffic that stays inside */
+	struct figure wait_share;                  /* of the time between entry and return of its calls: off the CPU */
+	struct figure thread_share, elapsed_share; /* of one function: see there */
+	double within;                             /* chain: share of the stages' traffic that stays inside */
 	unsigned kinds;
 	const struct operation *operation;
 	bool stream;

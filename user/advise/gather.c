@@ -11,6 +11,7 @@
 #include "offload/api.h"
 #include "offload/operation.h"
 #include "proc/syscalls.h"
+#include "profile/waits.h"
 #include "util/grow.h"
 
 #define COUNTED 256 /* functions whose counts get intervals: those that can have a hundredth of the time, and more */
@@ -156,6 +157,78 @@ static bool moves_data(const char *call)
 	return true;
 }
 
+static bool seen_before(const uint32_t *ids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] == ids[n])
+			return true;
+	return false;
+}
+
+/* ---- threads and waits ---- */
+
+/* Of each function the thread that spends most in it: what part of its CPU time, and of its elapsed time. */
+static int threads_of(struct gathered *g)
+{
+	const struct profile *p = g->profile;
+	struct advise_input *in = &g->input;
+	double *here = calloc(p->function_count + 1, sizeof(*here)),
+	       *most = calloc(p->function_count + 1, sizeof(*most));
+	struct share_path path = { 0 };
+	int err = here && most ? 0 : -ENOMEM;
+
+	for (size_t t = 0; t < p->thread_count && !err && profile_unit(p) == PROFILE_TIME; t++) {
+		const struct profile_thread *th = &p->threads[t];
+		double all = 0, samples = 0;
+
+		memset(here, 0, p->function_count * sizeof(*here));
+		for (size_t c = th->first_cell; c < th->first_cell + th->cell_count && !err; c++) {
+			const struct profile_cell *cell = &p->cells[c];
+
+			all += cell->weight[PROFILE_TIME];
+			samples += (double)cell->samples[PROFILE_TIME];
+			err = share_path(p, cell->stack, false, &path);
+			for (size_t i = 0; i < path.count && !err; i++)
+				if (!seen_before(path.ids, i))
+					here[path.ids[i]] += cell->weight[PROFILE_TIME];
+		}
+		for (size_t f = 0; f < p->function_count && all > 0; f++) {
+			struct figure *s = &in->function[f].thread_share, *e = &in->function[f].elapsed_share;
+			double of_elapsed = all / (in->seconds * 1e9);
+
+			if (!(here[f] > most[f]))
+				continue;
+			most[f] = here[f];
+			s->value = here[f] / all;
+			wilson_interval(s->value, samples, &s->low, &s->high);
+			*e = (struct figure){ fmin(s->value * of_elapsed, 1), fmin(s->low * of_elapsed, 1),
+					      fmin(s->high * of_elapsed, 1) };
+		}
+	}
+	free(path.ids);
+	free(here);
+	free(most);
+	return err;
+}
+
+static int waiting(struct gathered *g)
+{
+	const struct profile *p = g->profile;
+	struct advise_input *in = &g->input;
+	struct function_wait *w = waits_observed(p) ? waits_by_function(p, false, NULL) : NULL;
+
+	if (!w)
+		return waits_observed(p) ? -ENOMEM : 0;
+	for (size_t f = 0; f < p->function_count; f++) {
+		struct figure *ns = &in->function[f].wait_ns;
+
+		waits_interval(p, &w[f], &ns->low, &ns->high);
+		*ns = (struct figure){ w[f].ns / in->seconds, ns->low / in->seconds, ns->high / in->seconds };
+	}
+	free(w);
+	return 0;
+}
+
 struct walk {
 	struct gathered *g;
 	size_t cap;
@@ -183,14 +256,6 @@ static void nest(struct walk *w, uint32_t above, uint32_t below, double share)
 		*at = in->nestings++;
 	}
 	in->nesting[*at].share += share;
-}
-
-static bool seen_before(const uint32_t *ids, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (ids[i] == ids[n])
-			return true;
-	return false;
 }
 
 /* Where the stack begins, the C library calls the program, which is no callback. */
@@ -508,8 +573,8 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	f->p90 = spread_quantile(&it->time, .9);
 	f->p99 = spread_quantile(&it->time, .99);
 	f->wait_share = elapsed > 0 ? fmin(fmax(1 - each / elapsed, 0), 1) : NAN;
-	f->calls_per_s =
-		(struct figure){ calls / g->input.seconds, it->low / g->input.seconds, it->high / g->input.seconds };
+	f->calls_per_s = (struct figure){ offload_calls_per_s(it, calls), offload_calls_per_s(it, it->low),
+					  offload_calls_per_s(it, it->high) };
 	f->calls_from = "probes";
 	/* too rare for the sampler, or not on any stack as such: what its calls took */
 	if (!(f->share.value > 0) && target > 0)
@@ -544,6 +609,7 @@ static int probed(struct gathered *g)
 		f->operation = operation_of(it->api, it->name);
 		f->kinds = advise_kinds(f->operation);
 		f->offload = accelerated;
+		f->failed_share = accelerated ? (double)it->failed / (double)it->calls : NAN;
 		times_of(g, it, f);
 		err = sizes(it, f);
 		if (accelerated) {
@@ -630,6 +696,8 @@ int gather(struct gathered *g, const char *path, struct err *e)
 	frame_of(g);
 	err = functions(g);
 	err = err ? err : nestings(g);
+	err = err ? err : threads_of(g);
+	err = err ? err : waiting(g);
 	if (!err)
 		counted(g);
 	err = err ? err : gather_bytes(g);

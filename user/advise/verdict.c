@@ -46,6 +46,22 @@ void advise_time(char out[24], double ns)
 	snprintf(out, 24, ns < 99.95 ? "%.3g %s" : "%.0f %s", ns, unit[k]);
 }
 
+double advise_limit(const struct figure *share)
+{
+	return share->value >= 0 ? amdahl(fmin(share->value, 1), INFINITY) : NAN;
+}
+
+double advise_share_from(const struct candidate *c, double bytes)
+{
+	double calls = 0, from = 0;
+
+	for (size_t i = 0; i < c->work.sizes; i++) {
+		calls += c->work.size[i].calls;
+		from += c->work.size[i].bytes >= bytes ? c->work.size[i].calls : 0;
+	}
+	return calls > 0 ? from / calls : NAN;
+}
+
 /* ---- which devices ---- */
 
 bool advise_fits(const struct candidate *c, const struct catalogue_entry *a)
@@ -59,10 +75,16 @@ bool advise_fits(const struct candidate *c, const struct catalogue_entry *a)
 	return !does;
 }
 
-/* Figures in another machine's cycles are no proposal for this one. */
+/* Another machine's cycles are no times of this one. */
 static bool in_ns(const struct catalogue_entry *a)
 {
 	return a->has_terms || (a->unit && !strcmp(a->unit, "ns"));
+}
+
+/* ...but what a device takes beside its own host is a ratio. */
+static bool by_ratio(const struct catalogue_entry *a)
+{
+	return !in_ns(a) && a->has_params && a->p.C > 0;
 }
 
 void advise_least(struct advise_input *in, const struct catalogue *catalogue)
@@ -135,6 +157,8 @@ static const char *remedy(const char *lacks)
 		{ "time of its calls", "record with --counts auto for 60 s" },
 		{ "rate", "record with --counts auto for 60 s" },
 		{ "share", "record longer" },
+		{ "overhead o", "measure the device with `accperf calibrate`, or give o in the catalogue" },
+		{ "latency L", "measure the device with `accperf calibrate`, or give L in the catalogue" },
 		{ "(A)", "measure the device with `accperf calibrate`, or give A in the catalogue" },
 		{ "thread switch", "record on this machine, not from an imported profile" },
 		{ "how well", "record 60 s more or use --effort high" },
@@ -175,6 +199,20 @@ static void needed(struct advise_option *o, const struct predict_option *p)
 		cannot_tell(o, "how much faster the device computes this (A) is");
 }
 
+/* The shipped threshold decides what is handed over at all. */
+static void of_threshold(const struct candidate *c, struct advise_option *o)
+{
+	double from = advise_share_from(c, o->threshold);
+	char at[24];
+
+	if (!(o->threshold > 0))
+		return;
+	advise_size(at, o->threshold);
+	add_text(o, "; its maker's software offloads from %s on", at);
+	if (!isnan(from))
+		add_text(o, ", %.0f%% of the calls", 100 * from);
+}
+
 static void of_sizes(struct advise_option *o, const struct predict_option *p)
 {
 	char g1[24];
@@ -182,12 +220,6 @@ static void of_sizes(struct advise_option *o, const struct predict_option *p)
 	advise_size(g1, p->g1.value);
 	if (p->payoff_known && figure_known(&p->g1) && p->below > 0.005)
 		add_text(o, "; %.0f%% of calls are under break-even, %s", 100 * p->below, g1);
-	if (o->threshold > 0) {
-		char at[24];
-
-		advise_size(at, o->threshold);
-		add_text(o, "; its maker's software offloads from %s on", at);
-	}
 }
 
 static void keep_prediction(struct advise_option *o, const struct predict_option *p)
@@ -275,7 +307,10 @@ static void judge_candidate(const struct candidate *c, const struct catalogue_en
 			    write_times(x, s), fmax(p->process_speedup.high, 1));
 	else
 		gaining(o, p);
-	if (o->elsewhere && o->verdict != VERDICT_UNKNOWN)
+	of_threshold(c, o);
+	if (o->ratio && o->verdict != VERDICT_UNKNOWN)
+		add_text(o, " (by its ratio to its own host%s%s)", a->date ? ", " : "", a->date ? a->date : "");
+	else if (o->elsewhere && o->verdict != VERDICT_UNKNOWN)
 		add_text(o, " (figures of another machine%s%s)", a->date ? ", " : "", a->date ? a->date : "");
 }
 
@@ -351,6 +386,8 @@ static int better(const void *a, const void *b)
 
 	if (x->elsewhere != y->elsewhere)
 		return x->elsewhere ? 1 : -1;
+	if (x->ratio != y->ratio)
+		return x->ratio ? 1 : -1;
 	if (rank[x->verdict] != rank[y->verdict])
 		return rank[x->verdict] < rank[y->verdict] ? -1 : 1;
 	if (isnan(sx) != isnan(sy))
@@ -377,6 +414,7 @@ static int on_device(struct advised *d, const struct catalogue_entry *a, const s
 		*o = (struct advise_option){ .accelerator = a->name,
 					     .device = a->device,
 					     .elsewhere = device->elsewhere,
+					     .ratio = device->by_ratio,
 					     .threshold = device->threshold,
 					     .predicted = n > 0 };
 		if (n) {
@@ -405,8 +443,7 @@ static int judge_one(struct advised *d, double seconds, const struct catalogue *
 		return 0;
 	}
 	for (size_t i = 0; i < catalogue->count && !err; i++)
-		if (in_ns(&catalogue->entries[i]) && !*device[i].lacks &&
-		    advise_fits(d->candidate, &catalogue->entries[i]))
+		if ((!*device[i].lacks || device[i].threshold > 0) && advise_fits(d->candidate, &catalogue->entries[i]))
 			err = on_device(d, &catalogue->entries[i], &device[i]);
 	if (!err && !d->options) {
 		d->option = calloc(1, sizeof(*d->option));
@@ -432,7 +469,9 @@ int advise_judge(const struct candidates *c, const struct catalogue *catalogue, 
 		const struct catalogue_entry *a = &catalogue->entries[i];
 		struct err why = { 0 };
 
-		if (!in_ns(a) || predict_device_init(&device[i], a, catalogue_elsewhere(a, host), &why) == -EINVAL)
+		device[i].threshold = NAN;
+		if ((!in_ns(a) && !by_ratio(a)) ||
+		    predict_device_init(&device[i], a, catalogue_elsewhere(a, host), &why) == -EINVAL)
 			snprintf(device[i].lacks, sizeof(device[i].lacks), "%.150s",
 				 why.code ? why.text : "times in nanoseconds");
 		out->left_out += *device[i].lacks != 0;

@@ -20,6 +20,7 @@ struct advise_option {
 	const char *accelerator; /* the catalogue's name; NULL: none of it, what any would have to do */
 	const char *device;      /* NULL: unknown */
 	bool elsewhere;          /* its figures are of another machine */
+	bool ratio;              /* its times are known only beside those of its own host */
 	bool predicted;          /* p holds figures */
 	struct predict_option p;
 	double threshold; /* bytes, the one shipped with the device; NaN */
@@ -49,6 +50,10 @@ const char *verdict_str(enum advise_verdict v);
 void advise_size(char out[24], double bytes);
 /* "940 ns", "1.5 us", "3.1 ms", "2.5 s". */
 void advise_time(char out[24], double ns);
+/* Speed-up of the whole if this share of it took no time; infinite where it is all of it; NaN. */
+double advise_limit(const struct figure *share);
+/* Part of the candidate's calls at sizes of so many bytes and more; NaN: sizes were not seen. */
+double advise_share_from(const struct candidate *c, double bytes);
 /* Does the device take such work, or is that not known? */
 bool advise_fits(const struct candidate *c, const struct catalogue_entry *a);
 /* What any device of the catalogue takes at least for a call and a byte: into the input, before candidates_find(). */

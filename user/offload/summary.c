@@ -753,6 +753,11 @@ static void uncertain(const struct summary_private *k, const struct offload_summ
 	it->below_ns = it->early_ns = it->late_ns = inside * doubt;
 }
 
+double offload_calls_per_s(const struct offload_item *it, double calls)
+{
+	return it->last > it->first ? calls / ((double)(it->last - it->first) / 1e9) : NAN;
+}
+
 const char *offload_symbol(const struct offload_item *it)
 {
 	const char *own = strrchr(it->name, ':');

@@ -104,6 +104,9 @@ void offload_summary_free(struct offload_summary *s);
 
 /* The name of the function behind an item: users' probes have names of their own, after a colon the symbol's. */
 const char *offload_symbol(const struct offload_item *it);
+/* So many of its calls as a rate: of the time from when its library could be probed to the recording's end, which is
+ * what `estimate` is of. NaN: unknown. */
+double offload_calls_per_s(const struct offload_item *it, double calls);
 /* An API whose functions were probed, and none was called in any library. */
 struct offload_unused {
 	const char *api, *library; /* the first of its libraries */

@@ -30,9 +30,32 @@ static void option_json(struct json *j, const struct advise_option *o)
 	figure(j, "g1", o->p.payoff_known || !o->predicted ? &o->p.g1 : &u);
 	figure(j, "g_half", o->p.payoff_known || !o->predicted ? &o->p.g_half : &u);
 	figure(j, "batch", &o->p.batch);
+	figure(j, "speedup_resident", o->predicted ? &o->p.speedup_resident : &u);
+	figure(j, "thread_speedup", o->predicted ? &o->p.thread_speedup : &u);
+	figure(j, "utilisation", o->predicted ? &o->p.utilisation : &u);
+	figure(j, "queue_p50_ns", o->predicted ? &o->p.wait_p50 : &u);
+	figure(j, "queue_p99_ns", o->predicted ? &o->p.wait_p99 : &u);
+	json_f64(j, "threshold", o->threshold > 0 ? o->threshold : NAN);
 	json_str(j, "bound", predict_bound_str(o->p.bound));
 	json_str(j, "verdict", verdict_str(o->verdict));
 	json_str(j, "text", o->text);
+	json_end(j);
+}
+
+static void sizes_json(struct json *j, const struct candidate *c)
+{
+	double calls = 0;
+
+	for (size_t i = 0; i < c->work.sizes; i++)
+		calls += c->work.size[i].calls;
+	json_arr(j, "sizes");
+	for (size_t i = 0; i < c->work.sizes; i++) {
+		json_obj(j, NULL);
+		json_f64(j, "bytes", c->work.size[i].bytes);
+		json_f64(j, "share", c->work.size[i].calls / calls);
+		json_f64(j, "host_ns", c->work.size[i].host_ns);
+		json_end(j);
+	}
 	json_end(j);
 }
 
@@ -47,7 +70,6 @@ static const struct advised *advised_of(const struct advice *a, const struct can
 static void candidate_json(struct json *j, const struct advise_view *v, const struct candidate *c)
 {
 	const struct advised *d = advised_of(v->advice, c);
-	struct figure wait = { c->wait_share, c->wait_share, c->wait_share };
 
 	json_obj(j, NULL);
 	json_str(j, "name", c->name);
@@ -65,7 +87,15 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 	figure(j, "resident", &c->resident);
 	figure(j, "ops_per_byte", &c->ops_per_byte);
 	figure(j, "share_of_time", &c->share);
-	figure(j, "wait_share", &wait);
+	figure(j, "wait_share", &c->wait_share);
+	sizes_json(j, c);
+	json_f64(j, "p50_ns", c->p50);
+	json_f64(j, "p90_ns", c->p90);
+	json_f64(j, "p99_ns", c->p99);
+	json_f64(j, "limit_thread", advise_limit(&c->thread_share));
+	json_f64(j, "limit_process", advise_limit(&c->share));
+	json_f64(j, "limit_recorded", advise_limit(&c->elapsed_share));
+	json_f64(j, "failed_share", c->probed ? c->probed->failed_share : NAN);
 	json_str(j, "reason", *c->reason ? c->reason : NULL);
 	json_arr(j, "options");
 	for (size_t i = 0; d && i < d->options; i++)
@@ -95,6 +125,8 @@ void advise_json(const struct advise_view *v, struct buf *out)
 	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":{\"type\":[\"number\",\"null\"]},"                    \
 	"\"high\":{\"type\":[\"number\",\"null\"]}}}"
 
+#define N "{\"type\":[\"number\",\"null\"]}"
+
 const char advise_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.advise/1\",\"type\":\"object\","
 	"\"additionalProperties\":false,\"required\":[\"schema\",\"engine\",\"machine\",\"candidates\"],\"properties\":{"
@@ -106,11 +138,17 @@ const char advise_schema[] =
 	"\"kind\":{\"enum\":[\"function\",\"set\",\"chain\",\"offload\"]},"
 	"\"calls_per_s\":" V ",\"ns_per_call\":" V ",\"bytes_in\":" V ",\"bytes_out\":" V ",\"unique_in\":" V
 	",\"unique_out\":" V ",\"resident\":" V ",\"ops_per_byte\":" V ",\"share_of_time\":" V ",\"wait_share\":" V
-	",\"reason\":{\"type\":[\"string\",\"null\"]},"
+	",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
+	"\"required\":[\"bytes\",\"share\",\"host_ns\"],\"properties\":{\"bytes\":" N ",\"share\":" N ",\"host_ns\":" N
+	"}}},"
+	"\"p50_ns\":" N ",\"p90_ns\":" N ",\"p99_ns\":" N ",\"limit_thread\":" N ",\"limit_process\":" N
+	",\"limit_recorded\":" N ",\"failed_share\":" N ",\"reason\":{\"type\":[\"string\",\"null\"]},"
 	"\"options\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"accelerator\",\"design\",\"speedup\",\"process_speedup\",\"g1\",\"g_half\",\"batch\",\"bound\",\"verdict\","
 	"\"text\"],\"properties\":{\"accelerator\":{\"type\":\"string\"},\"design\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]},"
 	"\"speedup\":" V ",\"process_speedup\":" V ",\"g1\":" V ",\"g_half\":" V ",\"batch\":" V
+	",\"speedup_resident\":" V ",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V
+	",\"queue_p99_ns\":" V ",\"threshold\":" N
 	",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
 	"\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
 	"\"text\":{\"type\":\"string\"}}}}}}}}}";

@@ -9,6 +9,8 @@
 #define OPTIONS 2
 #define REASONS 8
 #define BRIEF 2
+#define SIZES 8 /* with more of them, those under SMALL of the calls stand together */
+#define SMALL .03
 
 static void advise_add_duration(struct buf *b, double ns)
 {
@@ -26,6 +28,66 @@ static void advise_add_bytes(struct buf *b, const char *what, const struct figur
 		return;
 	advise_size(size, f->value);
 	buf_addf(b, ", %s %s", size, what);
+}
+
+/* "64 B 12%, 1 KB 80%": of each octave its typical size; small ones on either side together. */
+static void add_sizes(const struct candidate *c, const struct text_style *s, struct buf *out)
+{
+	const struct predict_work *w = &c->work;
+	double calls = 0, left = 0;
+	AUTO_BUF(line);
+	char size[24];
+
+	for (size_t i = 0; i < w->sizes; i++)
+		calls += w->size[i].calls;
+	if (!(calls > 0))
+		return;
+	for (size_t i = 0; i < w->sizes; i++) {
+		double share = w->size[i].calls / calls;
+
+		if (w->sizes > SIZES && share < SMALL) {
+			left += share;
+			continue;
+		}
+		advise_size(size, w->size[i].bytes);
+		buf_addf(&line, "%s%s %.0f%%", line.len ? ", " : "sizes of its calls: ", size, 100 * share);
+	}
+	if (left >= .005)
+		buf_addf(&line, "%s %.0f%%", line.len ? ", others" : "sizes of its calls: many, each few;", 100 * left);
+	buf_addstr(out, "    ");
+	text_wrap(out, line.data ? line.data : "", 4, 4, s->width);
+}
+
+static void add_limit(struct buf *line, const struct figure *share, const char *of)
+{
+	double limit = advise_limit(share);
+
+	if (isnan(limit))
+		return;
+	buf_addstr(line, line->len ? ", " : "were it to take no time: ");
+	if (limit < 1000)
+		buf_addf(line, "%.3gx on %s", limit, of);
+	else
+		buf_addf(line, "more than 1000x on %s", of);
+}
+
+/* What Amdahl leaves to hope for, and what the device did not do. */
+static void add_limits(const struct candidate *c, const struct text_style *s, struct buf *out)
+{
+	AUTO_BUF(line);
+
+	if (c->kind != CANDIDATE_OFFLOAD) {
+		add_limit(&line, &c->thread_share, "its thread's CPU time");
+		add_limit(&line, &c->share, "the process's");
+		add_limit(&line, &c->elapsed_share, "the recorded time");
+	} else if (c->probed && c->probed->failed_share > 0) {
+		buf_addf(&line, "%.2g%% of its calls failed, and fall back to the host or are lost",
+			 100 * c->probed->failed_share);
+	}
+	if (!line.len)
+		return;
+	buf_addstr(out, "    ");
+	text_wrap(out, line.data, 4, 4, s->width);
 }
 
 static void heading(const struct advise_view *v, const struct candidate *c, const struct text_style *s, struct buf *out)
@@ -49,7 +111,7 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 		buf_addstr(&line, " a call");
 	}
 	if (c->p99 > 0) {
-		buf_addstr(&line, " (p50 ");
+		buf_addstr(&line, " (elapsed p50 ");
 		advise_add_duration(&line, c->p50);
 		buf_addstr(&line, ", p90 ");
 		advise_add_duration(&line, c->p90);
@@ -65,11 +127,16 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 		advise_add_bytes(&line, "of it could stay there", &c->resident);
 	if (figure_known(&c->ops_per_byte))
 		buf_addf(&line, ", %.2g operations a byte", c->ops_per_byte.value);
-	if (c->wait_share > 0.01)
-		buf_addf(&line, ", %.0f%% of it off the processor", 100 * c->wait_share);
+	if (c->wait_share.value > 0.01) {
+		buf_addf(&line, ", off the CPU for %.0f%% of the calls' time", 100 * c->wait_share.value);
+		if (c->wait_share.low < c->wait_share.high)
+			buf_addf(&line, " [%.0f..%.0f]", 100 * c->wait_share.low, 100 * c->wait_share.high);
+	}
 	if (c->within >= 0)
 		buf_addf(&line, ", %.0f%% of its stages' bytes stay inside", 100 * fmin(c->within, 1));
 	text_wrap(out, line.data ? line.data : "", 4, 4, s->width);
+	add_sizes(c, s, out);
+	add_limits(c, s, out);
 }
 
 static enum text_hue hue_of(enum advise_verdict v)
@@ -100,6 +167,53 @@ static void show_option(const struct advise_option *o, const struct text_style *
 	text_hue_on(out, s, hue_of(o->verdict));
 	text_wrap(out, line.data ? line.data : "", 4, 4, s->width);
 	text_hue_off(out, s, hue_of(o->verdict));
+}
+
+static void add_gain(struct buf *line, const struct figure *f)
+{
+	buf_addf(line, "%.2gx", f->value);
+	if (figure_bounded(f) && f->high > f->low)
+		buf_addf(line, " [%.2g..%.2g]", f->low, f->high);
+}
+
+/* Of the best option: a call's time there, what copies cost, the wait in its queue. */
+static void show_terms(const struct candidate *c, const struct advise_option *o, const struct text_style *s,
+		       struct buf *out)
+{
+	const struct predict_option *p = &o->p;
+	AUTO_BUF(line);
+
+	if (!o->predicted || !figure_known(&p->speedup))
+		return;
+	if (figure_known(&p->ns_per_call) && !o->ratio) {
+		advise_add_duration(&line, p->ns_per_call.value);
+		buf_addstr(&line, " a call there");
+	}
+	if (figure_known(&p->thread_speedup)) {
+		buf_addf(&line, "%s", line.len ? ", " : "");
+		add_gain(&line, &p->thread_speedup);
+		buf_addstr(&line, " on its thread");
+	}
+	if (figure_known(&p->speedup_resident) && c->resident.value > 0) {
+		buf_addf(&line, "%scopied each call ", line.len ? "; " : "");
+		add_gain(&line, &p->speedup);
+		buf_addstr(&line, ", with what can stay kept there ");
+		add_gain(&line, &p->speedup_resident);
+	}
+	if (figure_known(&p->utilisation)) {
+		buf_addf(&line, "%sthese calls use %.2g%% of the device", line.len ? "; " : "",
+			 100 * p->utilisation.value);
+		if (isfinite(p->wait_p50.value) && isfinite(p->wait_p99.value)) {
+			buf_addstr(&line, ", wait in its queue p50 ");
+			advise_add_duration(&line, p->wait_p50.value);
+			buf_addstr(&line, ", p99 ");
+			advise_add_duration(&line, p->wait_p99.value);
+		}
+	}
+	if (!line.len)
+		return;
+	buf_addstr(out, "    ");
+	text_wrap(out, line.data, 4, 4, s->width);
 }
 
 static void reasons(const struct advise_view *v, const struct text_style *s, struct buf *out)
@@ -137,15 +251,18 @@ void advise_text(const struct advise_view *v, const struct text_style *s, struct
 		 v->input->engine ? v->input->engine : "?", v->input->seconds, a->count, a->count == 1 ? "" : "s",
 		 a->devices);
 	if (a->left_out)
-		buf_addf(out, ", %zu of them without times in ns", a->left_out);
+		buf_addf(out, ", %zu of them without all figures that a verdict needs", a->left_out);
 	buf_addch(out, '\n');
 	for (size_t i = 0; i < a->count && (v->all || i < CANDIDATES); i++) {
 		const struct advised *d = &a->at[i];
 
 		buf_addch(out, '\n');
 		heading(v, d->candidate, s, out);
-		for (size_t k = 0; k < d->options && (v->all || k < OPTIONS); k++)
+		for (size_t k = 0; k < d->options && (v->all || k < OPTIONS); k++) {
 			show_option(&d->option[k], s, out);
+			if (!k || v->all)
+				show_terms(d->candidate, &d->option[k], s, out);
+		}
 		if (!v->all && d->options > OPTIONS)
 			buf_addf(out, "    and %zu more: --all\n", d->options - OPTIONS);
 	}

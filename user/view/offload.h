@@ -74,8 +74,7 @@ struct offload_share {
 	bool sampled; /* read off the timer's samples of the same recording, else off the calls that were timed */
 };
 struct offload_share offload_cpu(const struct offload_view *v, const struct offload_item *it);
-double offload_rate(const struct offload_item *it, double calls); /* per second; NaN */
-double offload_bandwidth(const struct offload_item *it);          /* bytes per ns; NaN */
+double offload_bandwidth(const struct offload_item *it); /* bytes per ns; NaN */
 /* "main (prog)" of a site's caller; NULL: unknown. */
 const struct profile_function *offload_caller(const struct offload_view *v, const struct offload_site *site);
 double offload_site_scale(const struct offload_item *it); /* a site's calls counted to all; NaN: unknown */

@@ -72,7 +72,7 @@ static void sites_json(struct json *j, const struct offload_view *v, const struc
 		json_f64(j, "calls", it->sites[i].calls);
 		json_f64(j, "bytes", it->sites[i].bytes);
 		json_f64(j, "ns", it->sites[i].ns);
-		json_f64(j, "calls_per_second", offload_rate(it, it->sites[i].calls * offload_site_scale(it)));
+		json_f64(j, "calls_per_second", offload_calls_per_s(it, it->sites[i].calls * offload_site_scale(it)));
 		json_f64(j, "cpu_share",
 			 it->host_ns > 0 ? offload_cpu(v, it).value * it->sites[i].ns / it->host_ns : NAN);
 		json_f64(j, "bytes_per_ns", it->kind == FMT_OK_CALL ? site_bandwidth(&it->sites[i]) : NAN);
@@ -103,7 +103,7 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	json_f64(j, "low", it->low);
 	json_f64(j, "high", it->high);
 	json_f64(j, "observed", it->observed);
-	json_f64(j, "calls_per_second", offload_rate(it, it->estimate));
+	json_f64(j, "calls_per_second", offload_calls_per_s(it, it->estimate));
 	if (it->kind != FMT_OK_WAIT && bytes_known) {
 		json_u64(j, "bytes_in", it->bytes_in);
 		json_u64(j, "bytes_out", it->bytes_out);

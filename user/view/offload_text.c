@@ -92,11 +92,6 @@ struct offload_share offload_cpu(const struct offload_view *v, const struct offl
 	return s;
 }
 
-double offload_rate(const struct offload_item *it, double calls)
-{
-	return it->last > it->first ? calls / ((double)(it->last - it->first) / 1e9) : NAN;
-}
-
 /* What else ran on the CPU meanwhile says nothing of the call: calls that were switched away from count
  * only where no others were seen, as where the kernel blocks the caller until a device is done. */
 double offload_bandwidth(const struct offload_item *it)
@@ -284,7 +279,7 @@ static void show_table(const struct offload_view *v, const struct text_style *st
 			continue;
 		right(out, 6, add_percent_or_dash, offload_cpu(v, it).value);
 		right(out, 9, isnan(it->estimate) ? at_least_rate : add_rate,
-		      offload_rate(it, isnan(it->estimate) ? it->low : it->estimate));
+		      offload_calls_per_s(it, isnan(it->estimate) ? it->low : it->estimate));
 		right(out, 13, isnan(it->estimate) ? at_least : add_count_or_dash,
 		      isnan(it->estimate) ? it->low : it->estimate);
 		right(out, 13, size, spread_quantile(&it->bytes, 0.5));
@@ -449,7 +444,7 @@ static void times(const struct offload_view *v, const struct offload_item *it, s
 static void site_figures(const struct offload_view *v, const struct offload_item *it, const struct offload_site *s,
 			 struct buf *out)
 {
-	double rate = offload_rate(it, s->calls * offload_site_scale(it)),
+	double rate = offload_calls_per_s(it, s->calls * offload_site_scale(it)),
 	       share = offload_cpu(v, it).value * s->ns / it->host_ns;
 
 	buf_addstr(out, "                  ");
