@@ -78,6 +78,9 @@
 #define COUNTER_WAITS_OPEN "waits that were not over when observation ended"
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"
+/* Files of the target on file systems that wait for a server: what lies in them has no names. */
+#define COUNTER_UNANSWERED "files not read: the server of their file system did not answer"
+#define COUNTER_TOO_LARGE "files not read: too large to be copied from their file system's server"
 /* Samples at which nothing was opened because the target switches threads so often that an event on a
  * thread, beside timers of threads, would cost more than the budget; or because that is not known yet. */
 #define COUNTER_FORBIDDEN_WINDOWS "watch: samples put off for the target's context switches"

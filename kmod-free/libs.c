@@ -35,6 +35,32 @@ static int call(lib_fn fn, void *ctx, struct lib_file *f, int fd)
 	return r;
 }
 
+/* Probes go into the file itself: a copy would be another. */
+static int open_itself(int pid, const char *path, struct stat *st)
+{
+	int fd;
+
+	openfile_itself(true);
+	fd = openfile_in_root((uint32_t)pid, path, st);
+	openfile_itself(false);
+	return fd;
+}
+
+static int open_link_itself(const struct openfile_mapping *m, struct stat *st)
+{
+	int fd;
+
+	openfile_itself(true);
+	fd = m->end ? openfile_mapped(m, st) : openfile_program(m->pid, st);
+	openfile_itself(false);
+	return fd;
+}
+
+static bool is_waited_for(int err)
+{
+	return err == -EINPROGRESS || err == -ETIMEDOUT;
+}
+
 /* What a line of maps says of its file. */
 struct mapped {
 	const char *path;
@@ -54,14 +80,13 @@ static bool is_mapped(const struct mapped *m, const struct stat *st)
 static int open_mapped(int pid, const struct mapped *m)
 {
 	struct stat there, st;
-	char name[96];
-	int linked, fd = openfile_in_root((uint32_t)pid, m->path, &there);
+	struct openfile_mapping link = { (uint32_t)pid, m->start, m->end, m->major, m->minor };
+	int linked, fd = open_itself(pid, m->path, &there);
 
-	if (fd >= 0 && is_mapped(m, &there))
+	if (is_waited_for(fd) || (fd >= 0 && is_mapped(m, &there)))
 		return fd;
-	snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)m->start, (unsigned long)m->end);
-	linked = openfile_magic(name, &st);
-	if (linked >= 0 || linked == -EINVAL) {
+	linked = open_link_itself(&link, &st);
+	if (linked >= 0 || linked == -EINVAL || is_waited_for(linked)) {
 		if (fd >= 0)
 			close(fd);
 		return linked;
@@ -71,8 +96,7 @@ static int open_mapped(int pid, const struct mapped *m)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
-	fd = openfile_magic(name, &st);
+	fd = open_link_itself(&(struct openfile_mapping){ .pid = (uint32_t)pid }, &st);
 	if (fd >= 0 && st.st_ino != m->ino) {
 		close(fd);
 		fd = -ENOENT;
@@ -120,7 +144,11 @@ int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
 			continue;
 		last_ino = ino;
 		fd = open_mapped(pid, &(struct mapped){ path, start, end, ino, maj, min });
-		if (fd >= 0)
+		if (is_waited_for(fd))
+			r = fn(ctx,
+			       &(struct lib_file){
+				       .path = path, .base = basename(path), .fd = -1, .mapped = true, .waits = true });
+		else if (fd >= 0)
 			r = call(fn, ctx, &(struct lib_file){ .path = path, .base = basename(path), .mapped = true },
 				 fd);
 	}
@@ -154,7 +182,7 @@ static int walk_dir(int pid, const char *dir, lib_want_fn want, lib_fn fn, void 
 			snprintf(path, sizeof(path), "%s/%s", dir, de->d_name);
 			if (!want(ctx, de->d_name, path))
 				continue;
-			fd = openfile_in_root((uint32_t)pid, path, &st);
+			fd = open_itself(pid, path, &st);
 			if (fd >= 0)
 				r = call(fn, ctx, &(struct lib_file){ .path = path, .base = basename(path) }, fd);
 		}

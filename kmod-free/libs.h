@@ -17,6 +17,7 @@ struct lib_file {
 	uint64_t dev, ino; /* as stat() of the opened file gives them */
 	int fd;            /* opened for reading; closed after the callback unless set to -1 by it */
 	bool mapped;       /* executable code of it is mapped now */
+	bool waits;        /* the server of its file system did not answer: fd is -1, dev and ino are not known */
 };
 
 /* Does the caller want a file of this name? Asked before the file is opened. */

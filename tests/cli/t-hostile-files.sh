@@ -145,3 +145,41 @@ if [ $ended = 77 ]; then skip "Ctrl-C ends naming" "no child was met"; else
 	# unless the child that was met was of a later file
 	check "Ctrl-C ends naming: offsets instead" bash -c 'accperf report -i p.data 2>report.err | grep -Eq "plain\+0x|busy_here" && ! grep -q "did not end in order" report.err'
 fi
+
+# a library on a file system whose server falls silent once it is mapped: whatever it is asked for, it does not answer
+cat >served.c <<'END'
+__attribute__((noipa)) unsigned long busy_served(unsigned long n) { for (int i = 0; i < 1000000; i++) n = n * 3 + 1; return n; }
+END
+cat >serves.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+unsigned long busy_served(unsigned long);
+static volatile unsigned long n;
+__attribute__((noipa)) static void busy_here(void) { for (int i = 0; i < 1000000; i++) n += i; }
+int main(void)
+{
+	n = busy_served(n);
+	FILE *f = fopen("silent.new", "w"); fputs("1 3 14 15 17", f); fclose(f); rename("silent.new", "silent"); /* enum fuse_opcode */
+	usleep(100000);
+	f = fopen("ready", "w"); fprintf(f, "%d", getpid()); fclose(f);
+	while (access("enough", F_OK)) { busy_here(); n = busy_served(n); }
+	puts("whole"); return 0;
+}
+END
+mkdir mnt && gcc -g -O1 -shared -fPIC -Wl,-soname,libserved.so -o libserved.so served.c && gcc -g -O1 -o serves serves.c -L. -lserved -Wl,-rpath,"$PWD/mnt" &&
+	gcc -O1 -o unanswering "$TOP/tests/fixtures/unanswering.c" || { fail "a server that falls silent: it is built"; exit 0; }
+unshare -m ./unanswering mnt libserved.so libserved.so ./serves >served.out 2>served.err & server=$!
+for ((i = 0; i < 300; i++)); do [ -s ready ] || [ ! -d /proc/$server ] && break; sleep 0.1; done
+if [ -s ready ]; then
+	observe_silent() { timeout -s KILL 60 accperf record --no-accesses --no-windows --no-syscalls --counts off -o p.data -p "$(cat ready)" --duration 0.5s 2>silent.err; local s=$?; cat silent.err; [ $s = 3 ]; }
+	check "a file server that falls silent: the recording ends, with status 3" observe_silent
+	check "... what it lacks is said, with the remedy" grep -q "did not answer.*local disk" silent.err
+	check "... and counted" bash -c 'accperf report --json -i p.data | grep -q "did not answer\",\"value\":[1-9]"'
+	check "... what lies on disks is named" named busy_here
+	touch enough; wait $server; status=$?
+	# while the server lives its kernel lets nobody go who waits for an answer
+	check "... once the server has ended, nothing is left that waits for it" bash -c 'for i in {1..100}; do pgrep -f "accperf record.*p.data -p $(cat ready)" || exit 0; sleep 0.1; done; exit 1'
+	check "... the target has come to no harm" bash -c "[ $status = 0 ] && grep -q whole served.out"
+else
+	wait $server; skip "a file server that falls silent" "$(cat served.err)"
+fi

@@ -13,11 +13,15 @@
 
 #include "proc/jitmap.h"
 #include "attr/naming.h"
+#include "counters.h"
 #include "util/map.h"
+#include "util/openfile.h"
+#include "util/target_memory.h"
 
 #define MAX_FRAMES 1024
 #define DEFAULT_FRAMES 256
 #define DEFAULT_STACKS 1000000
+#define LAST_ANSWERS_MS 2000 /* of file servers, which keep a recording from its end */
 #define JIT_RETRY_NS 1000000000ull
 
 /* The perf map of one process, kept open from its first frame in unnamed code on. */
@@ -176,6 +180,7 @@ static uint32_t read_cmdline(struct attr *a, uint32_t pid)
 	ssize_t n;
 	int fd;
 
+	/* the kernel reads it from memory that no file is mapped to, so no file server can be asked for it */
 	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -364,6 +369,13 @@ int attr_event(struct attr *a, const struct sample *s)
 	return 0;
 }
 
+/* What a file server has given since then. */
+static void look_at_answers(struct attr *a)
+{
+	if (modules_look(a->modules))
+		unwind_forget(a->unwinder);
+}
+
 void attr_tick(struct attr *a, uint64_t now)
 {
 	uint64_t key, *value;
@@ -373,6 +385,7 @@ void attr_tick(struct attr *a, uint64_t now)
 		if (((struct jit_state *)(uintptr_t)*value)->map)
 			jitmap_update(((struct jit_state *)(uintptr_t)*value)->map, false);
 	procmap_sweep(a->maps, now, process_gone, a);
+	look_at_answers(a);
 }
 
 /* ---- samples ---- */
@@ -698,6 +711,8 @@ int attr_finish(struct attr *a, struct err *e)
 			break;
 		jit_finish(a, (uint32_t)key);
 	}
+	openfile_await(LAST_ANSWERS_MS);
+	look_at_answers(a);
 	err = naming_all(a->naming, a->modules, e);
 	pos = 0;
 	while (procmap_next(a->maps, &pos, &p))
@@ -706,6 +721,20 @@ int attr_finish(struct attr *a, struct err *e)
 	if (!err && a->n.store_errors)
 		err = err_set(e, -EIO, "the profile lacks records that could not be written");
 	return err;
+}
+
+/* Machines without file servers have none of these. */
+static void put_refusals(void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
+{
+	struct openfile_refusals files = openfile_refused();
+
+	if (files.unanswered)
+		put_counter(ctx, COUNTER_UNANSWERED, files.unanswered, true);
+	if (files.too_large)
+		put_counter(ctx, COUNTER_TOO_LARGE, files.too_large, true);
+	if (target_memory_refused())
+		put_counter(ctx, "pages of memory not read, as a file server might have had to bring them",
+			    target_memory_refused(), true);
 }
 
 void attr_lasting_counters(const struct attr *a,
@@ -741,6 +770,7 @@ void attr_lasting_counters(const struct attr *a,
 	put_counter(ctx, "mapping records without a size", m->malformed, true);
 	put_counter(ctx, "unwind tables too large", modules_frames_refused(a->modules), true);
 	put_counter(ctx, "perf map lines refused", a->n.jit_refused, true);
+	put_refusals(put_counter, ctx);
 }
 
 void attr_counters(const struct attr *a, void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part),

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "symbol/contained_child.h"
 #include "util/buf.h"
+#include "util/openfile.h"
 #include "view/run_time_code.h"
 
 #define UNSAMPLED_NOTED 0.05
@@ -94,6 +95,26 @@ static int tell_unread(const struct session_totals *t, int status)
 	return (double)t->rewritten >= least || (double)t->unreadable >= least ? EXIT_DEGRADED : status;
 }
 
+/* What lies in those files has no names, and stacks may end there. */
+static int tell_unanswered(int status)
+{
+	struct openfile_refusals files = openfile_refused();
+
+	if (files.unanswered)
+		log_warn(
+			"%" PRIu64
+			" times a file was not read, as the server of its file system (FUSE, NFS or the like) did not answer: "
+			"what ran there has no names; record again when it does, or with a copy on a local disk",
+			files.unanswered);
+	if (files.too_large)
+		log_warn(
+			"%" PRIu64
+			" times a file was not read, as it is too large to be copied from the server of its file system: "
+			"what ran there has no names; record with a copy on a local disk",
+			files.too_large);
+	return files.unanswered || files.too_large ? EXIT_DEGRADED : status;
+}
+
 /* It runs in the hope of being observed, and whoever started it has to know that it is not. */
 void record_tell_command(struct targets *t)
 {
@@ -158,5 +179,5 @@ int record_tell_rest(const struct session_totals *t, bool quiet, int status)
 		tell_put_off(t);
 	if (t->lost)
 		log_warn("%" PRIu64 " records were lost; `accperf report --json` names the counters", t->lost);
-	return tell_unread(t, status);
+	return tell_unanswered(tell_unread(t, status));
 }

@@ -48,10 +48,11 @@ static bool any(void *ctx, const char *base, const char *path)
 static int on_file_to_catch(void *ctx, struct lib_file *f)
 {
 	struct looking *l = ctx;
-	uint64_t key = f->dev * 0x9e3779b97f4a7c15ull + f->ino, *known = map_put(&l->s->catching, key, NULL);
+	uint64_t key = f->dev * 0x9e3779b97f4a7c15ull + f->ino;
+	uint64_t *known = f->waits ? NULL : map_put(&l->s->catching, key, NULL);
 
 	if (!known)
-		return l->catches = true; /* no memory: nothing is risked */
+		return l->catches = true; /* no memory, or no answer of its server: nothing is risked */
 	if (!*known)
 		*known = exits_file_catches(f->fd) ? CATCHES : CALM;
 	return l->catches = *known == CATCHES;

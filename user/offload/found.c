@@ -444,6 +444,11 @@ static int on_file_to_search(void *ctx, struct lib_file *f)
 	bool known = false, alone;
 	int r = 0;
 
+	if (f->waits) {
+		note_once(s, f->path, "not probed: the server of its file system does not answer");
+		s->degraded = true;
+		return 0;
+	}
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		if (s->libs[i].ino != f->ino || s->libs[i].dev != f->dev)
 			continue;
@@ -482,7 +487,9 @@ static void own_file(struct finding *f, const char *exe)
 
 	if (!want_searched(f, file.base, exe))
 		return;
+	openfile_itself(true);
 	file.fd = openfile_regular(exe, &st);
+	openfile_itself(false);
 	if (file.fd < 0)
 		return;
 	file.dev = st.st_dev;

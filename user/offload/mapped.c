@@ -51,6 +51,8 @@ static int on_mapped_file(void *ctx, struct lib_file *f)
 	struct looking *l = ctx;
 	struct offload_session *s = l->s;
 
+	if (f->waits)
+		return 0;
 	*l->asked = 0;
 	for (unsigned i = 0; i < s->libs_cnt; i++)
 		s->libs[i].in_use |= s->libs[i].ino == f->ino && s->libs[i].dev == f->dev;
@@ -77,7 +79,10 @@ static void look_installed(struct offload_session *s, int pid)
 
 		if (l->in_use || l->index < 0 || !l->path)
 			continue;
+		openfile_itself(true);
 		fd = openfile_in_root((uint32_t)pid, l->path, &st);
+		openfile_itself(false);
+		l->in_use |= fd == -EINPROGRESS || fd == -ETIMEDOUT;
 		if (fd < 0)
 			continue;
 		l->in_use = st.st_ino == l->ino && st.st_dev == l->dev;

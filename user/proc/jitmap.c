@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "util/grow.h"
 #include "util/map.h"
 #include "util/openfile.h"
@@ -19,7 +20,8 @@
 #define MAX_NAME_BYTES (64u << 20)  /* in all names that are kept */
 #define MAX_NAME 512
 #define MAX_LINE 4096
-#define LOOK_BACK 256 /* entries that may begin between an address and its own entry */
+#define COPY_NS 10000000000ull /* between two copies of what a file server holds */
+#define LOOK_BACK 256          /* entries that may begin between an address and its own entry */
 
 struct entry {
 	uint64_t start, size, seq;
@@ -28,6 +30,8 @@ struct entry {
 
 struct jitmap {
 	int fd;
+	uint32_t pid, ns_pid;
+	uint64_t copied; /* when, if it is a copy of what a file server holds */
 	uint64_t consumed;
 	struct entry *entries;
 	size_t count, cap, most;
@@ -514,8 +518,23 @@ struct jitmap *jitmap_load(uint32_t pid, struct err *e)
 		return NULL;
 	}
 	j->fd = fd;
+	j->pid = pid;
+	j->ns_pid = o.ns_pid;
+	j->copied = openfile_is_copy(fd) ? clock_now() : 0;
 	read_on(j, AT_ONCE_MOST);
 	return j;
+}
+
+/* It ends where the file ended then. */
+static void copy_afresh(struct jitmap *j, bool now)
+{
+	int fd = now || clock_now() - j->copied > COPY_NS ? open_map(j->pid, j->ns_pid) : -EAGAIN;
+
+	if (fd < 0)
+		return;
+	close(j->fd);
+	j->fd = fd;
+	j->copied = clock_now();
 }
 
 int jitmap_update(struct jitmap *j, bool last)
@@ -525,6 +544,8 @@ int jitmap_update(struct jitmap *j, bool last)
 
 	if (j->fd < 0)
 		return 0;
+	if (j->copied)
+		copy_afresh(j, last);
 	err = read_on(j, last ? AT_ONCE_MOST : AT_ONCE);
 	if (!last || err)
 		return err;

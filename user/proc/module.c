@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "kmod-free/elffile.h"
@@ -23,6 +22,7 @@
 #include "util/grow.h"
 #include "util/map.h"
 #include "util/openfile.h"
+#include "util/target_memory.h"
 
 #define MAX_FRAME_SECTION (256ull << 20) /* bytes of one file; the largest browsers have 30 MB */
 #define MAX_FRAME_TOTAL (512ull << 20)   /* bytes of all files: what tables of targets may take of our memory */
@@ -43,6 +43,8 @@ struct module_private {
 	uint64_t frame_bytes; /* of the total */
 	bool frame_tried;
 	bool retired;
+	bool waits;                /* for the server of its file system */
+	struct module_ident ident; /* then; but for the path, which is the module's */
 };
 
 struct modules {
@@ -177,25 +179,21 @@ static void module_remove(struct modules *ms, struct module_private *p)
 
 static int open_map_file(const struct module_ident *id, struct stat *st)
 {
-	char name[96];
+	struct openfile_mapping m = { id->pid, id->start, id->end, id->dev_major, id->dev_minor };
 
 	if (!id->pid || id->end <= id->start)
 		return -ENOENT;
-	snprintf(name, sizeof(name), "/proc/%u/map_files/%llx-%llx", id->pid, (unsigned long long)id->start,
-		 (unsigned long long)id->end);
-	return openfile_magic(name, st);
+	return openfile_mapped(&m, st);
 }
 
 /* Device numbers of overlay and btrfs files differ between maps and stat: compare the bytes. */
 static bool same_bytes(const struct module_ident *id, int fd)
 {
 	uint8_t mine[512], theirs[512];
-	struct iovec local = { theirs, sizeof(theirs) };
-	struct iovec remote = { (void *)(uintptr_t)id->start, sizeof(theirs) };
 
 	if (!id->pid || id->end - id->start < sizeof(theirs))
 		return false;
-	if (process_vm_readv((pid_t)id->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(theirs))
+	if (target_memory_read(id->pid, id->start, theirs, sizeof(theirs)) != (ssize_t)sizeof(theirs))
 		return false;
 	return pread(fd, mine, sizeof(mine), (off_t)id->pgoff) == (ssize_t)sizeof(mine) &&
 	       !memcmp(mine, theirs, sizeof(mine));
@@ -205,12 +203,7 @@ static bool same_bytes(const struct module_ident *id, int fd)
  * trace (map_files wants CAP_CHECKPOINT_RESTORE as well). */
 static int open_program(uint32_t pid, struct stat *st)
 {
-	char name[48];
-
-	if (!pid)
-		return -ENOENT;
-	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
-	return openfile_magic(name, st);
+	return pid ? openfile_program(pid, st) : -ENOENT;
 }
 
 /* ---- ELF ---- */
@@ -354,15 +347,21 @@ static bool build_id_matches(const struct module *m, const uint8_t *id, unsigned
 	return !len || (len == m->build_id_len && !memcmp(id, m->build_id, len));
 }
 
+/* By its server, or in vain: another way to the same file leads there, too. */
+static bool is_waited_for(int err)
+{
+	return err == -EINPROGRESS || err == -ETIMEDOUT;
+}
+
 static void module_open(struct module_private *p, const struct module_ident *id)
 {
 	struct stat st;
 	bool exact = true;
 	int fd = open_map_file(id, &st);
 
-	if (fd < 0 && fd != -EINVAL) {
+	if (fd < 0 && fd != -EINVAL && !is_waited_for(fd)) {
 		fd = openfile_in_root(id->pid, p->m.path, &st);
-		if (fd < 0) /* it has ended: ours may be the same root, which the inode tells */
+		if (fd < 0 && !is_waited_for(fd)) /* it has ended: ours may be the same root, which the inode tells */
 			fd = openfile_in_root(0, p->m.path, &st);
 		if (fd == -EACCES) {
 			fd = open_program(id->pid, &st);
@@ -374,8 +373,10 @@ static void module_open(struct module_private *p, const struct module_ident *id)
 		exact = fd >= 0 && id->ino && st.st_ino == id->ino && major(st.st_dev) == id->dev_major &&
 			minor(st.st_dev) == id->dev_minor;
 	}
+	p->waits = fd == -EINPROGRESS;
 	if (fd < 0) {
 		p->m.state = fd == -EINVAL ? MODULE_NOT_ELF : MODULE_GONE;
+		p->ident = *id;
 		return;
 	}
 	module_opened(p, fd, &st);
@@ -452,7 +453,23 @@ static bool rewritten(struct module_private *p)
 	if (now - p->checked < RECHECK_NS)
 		return false;
 	p->checked = now;
-	return !fstat(p->fd, &st) && !same_file(&st, &p->st);
+	return !openfile_is_copy(p->fd) && !fstat(p->fd, &st) && !same_file(&st, &p->st);
+}
+
+bool modules_look(struct modules *ms)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < ms->count; i++) {
+		struct module_private *p = ms->list[i];
+
+		if (!p || !p->waits)
+			continue;
+		p->ident.path = p->m.path;
+		module_open(p, &p->ident);
+		any |= p->m.state == MODULE_OPEN;
+	}
+	return any;
 }
 
 struct module *modules_file(struct modules *ms, const struct module_ident *id)
@@ -666,10 +683,8 @@ struct module *modules_vdso(struct modules *ms, uint32_t pid, uint64_t start, ui
 		return NULL;
 	if (end > start && end - start <= MAX_IMAGE) {
 		char *copy = malloc(end - start);
-		struct iovec local = { copy, end - start };
-		struct iovec remote = { (void *)(uintptr_t)start, end - start };
 
-		if (copy && process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)(end - start))
+		if (copy && target_memory_read(pid, start, copy, end - start) == (ssize_t)(end - start))
 			image_load(p, copy, end - start);
 		free(copy);
 	}

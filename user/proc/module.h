@@ -29,7 +29,7 @@ struct module_segment {
 
 enum module_state {
 	MODULE_OPEN = 1,    /* the file (or image) that is mapped can be read */
-	MODULE_GONE = 2,    /* it could not be opened: ended first, or no permission */
+	MODULE_GONE = 2,    /* it could not be opened: ended first, no permission, or no answer of a file server */
 	MODULE_CHANGED = 3, /* the path holds another file by now: not used */
 	MODULE_NOT_ELF = 4,
 };
@@ -66,6 +66,8 @@ struct module_ident {
 
 struct modules *modules_new(void);
 void modules_free(struct modules *ms);
+/* Opens those that a file system's server kept waiting and has given by now; any: tells. Between samples. */
+bool modules_look(struct modules *ms);
 /* The highest id there is. */
 unsigned modules_count(const struct modules *ms);
 /* Unwind tables that were not read because they, or all together, are too large. */

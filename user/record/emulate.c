@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "abi.h"
 #include "attr/attr.h"
@@ -17,6 +16,7 @@
 #include "record/emulate_when.h"
 #include "record/ledger.h"
 #include "util/clock.h"
+#include "util/target_memory.h"
 
 #define GUESSES 8   /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
 #define BURST 10000 /* instructions: what is read later in a longer one has changed too often since the sample */
@@ -77,10 +77,8 @@ static bool clock_page(struct emulate *r, uint64_t addr)
 static bool page(void *ctx, uint64_t addr, uint8_t *buf)
 {
 	struct emulate *r = ctx;
-	struct iovec here = { buf, EMU_PAGE },
-		     there = { (void *)(uintptr_t)(addr & ~(uint64_t)(EMU_PAGE - 1)), EMU_PAGE };
 
-	if (process_vm_readv((pid_t)r->pid, &here, 1, &there, 1, 0) == (ssize_t)EMU_PAGE)
+	if (target_memory_read(r->pid, addr & ~(uint64_t)(EMU_PAGE - 1), buf, EMU_PAGE) == (ssize_t)EMU_PAGE)
 		return true;
 	r->denied |= errno == EPERM || errno == ENOSYS;
 	if (!clock_page(r, addr))

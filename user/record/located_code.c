@@ -2,12 +2,12 @@
 #include "record/located_code.h"
 
 #include <stdlib.h>
-#include <sys/uio.h>
 
 #include "abi.h"
 #include "proc/ehframe.h"
 #include "proc/module.h"
 #include "proc/procmap.h"
+#include "util/target_memory.h"
 
 #define NOMINAL_BYTES_PER_NS 32.0 /* of string instructions */
 
@@ -51,8 +51,7 @@ struct block_cache *located_code_blocks(struct located_code *c)
 
 size_t located_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len)
 {
-	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
-	ssize_t n = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
+	ssize_t n = target_memory_read(pid, addr, buf, len);
 
 	return n < 0 ? 0 : (size_t)n;
 }

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "proc/procmap.h"
@@ -19,6 +18,7 @@
 #include "user/measure/prices.h"
 #include "util/clock.h"
 #include "util/map.h"
+#include "util/target_memory.h"
 
 #define LIST_MS 1             /* the same, where a list is to be walked behind its loop */
 #define LIST_FRESH_NS 5000000 /* after that long it is another one, perhaps */
@@ -127,13 +127,12 @@ static const uint8_t *page_at(struct counts_part *p, uint64_t addr)
 {
 	uint64_t start = addr & ~(uint64_t)(PAGE - 1);
 	unsigned slot = (unsigned)(start / PAGE % SEEN_PAGES);
-	struct iovec here = { p->pages->byte[slot], PAGE }, there = { (void *)(uintptr_t)start, PAGE };
 
 	if (!start)
 		return NULL;
 	if (p->pages->at[slot] != start) {
 		p->pages->at[slot] = 0;
-		if (process_vm_readv((pid_t)p->pid, &here, 1, &there, 1, 0) != (ssize_t)PAGE)
+		if (target_memory_read(p->pid, start, p->pages->byte[slot], PAGE) != (ssize_t)PAGE)
 			return NULL;
 		p->pages->at[slot] = start;
 	}

@@ -23,6 +23,7 @@
 #include "kmod-free/queue.h"
 #include "kmod-free/sideband.h"
 #include "util/clock.h"
+#include "util/openfile.h"
 
 #define BREAKPOINTS 4 /* of a thread */
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
@@ -33,6 +34,8 @@
 #define WANTED_MS 3     /* where ticks cannot be foreseen */
 #define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
 #define DEARER 1.2
+#define BEGIN_MS 1500 /* that the servers of a file system may take before samples come, each of them in all */
+#define MOMENT_MS 300 /* and while they come */
 #define QUIET_NS 30000000000ull /* between two records of the cost while nothing happens: some 100 bytes each */
 
 static double tick_ns(const struct session *s)
@@ -77,6 +80,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 		return NULL;
 	}
 	s->o = *o;
+	openfile_patience(BEGIN_MS, 0);
 	ledger_open(&s->ledger, o->budget);
 	s->targets = t;
 	s->wake_ns = price_assumed(PRICE_WAKE_CPU);
@@ -239,6 +243,8 @@ int session_start(struct session *s, struct err *e)
 	if (!err && s->o.breakpoints)
 		breakpoint_gate_start(s->o.breakpoints);
 	kernel_btf_release();
+	/* from now on rings fill meanwhile: they hold a second at least */
+	openfile_patience(MOMENT_MS, 0);
 	if (!err)
 		err = targets_recheck(s->targets, e);
 	return err ? err : targets_go(s->targets, e);
