@@ -81,6 +81,22 @@ if need node; then
 			const bad = Object.entries(m.speedup).filter(([g, s]) => !(Math.abs(hostTime(m, +g) / acceleratedTime(m, +g) / s - 1) < 1e-9));
 			if (bad.length || Object.keys(m.speedup).length < 10) throw new Error(JSON.stringify(bad));'
 	done
+	# ... and what its sliders compute, as parameters of the same model: h ns and g bytes a call, o, L, A, batch, resident
+	while read -r h g o L A n r; do
+		accperf logca show --json --params "$(python3 -c "print('L=%r,o=%r,C=%r,A=%r,beta=1,latency=dep' % ($L*(1-$r), $o/$n, $h/$g, $A))")" >model.json
+		check "what if: h=$h g=$g o=$o L=$L A=$A batch=$n resident=$r" node --input-type=module -e '
+			import { readFileSync } from "node:fs";
+			import { whatIf } from "'"$PWD"'/logca.mjs";
+			const [h, g, o, L, A, batch, resident] = process.argv.slice(1).map(Number), got = whatIf({ ns: h, bytes: g, share: 0.5 }, { o, L, A, batch, resident });
+			const want = JSON.parse(readFileSync("model.json")).speedup[g];
+			if (!(Math.abs(got.speedup / want - 1) < 1e-9) || !(Math.abs(got.process - 1 / (0.5 + 0.5 / want)) < 1e-9)) throw new Error(got.speedup + " " + want);' $h $g $o $L $A $n $r
+	done <<-'V'
+		100000 1024 5000 0.1 10 1 0
+		100000 4096 5000 0.5 10 8 0
+		2000 1024 50000 1 100 64 0.25
+		2000 65536 10 0.001 2 1 1
+		5e6 1048576 1e6 2 1 1024 0.9
+	V
 fi
 
 browser=${CHROMIUM:-$(command -v chromium || command -v google-chrome)}

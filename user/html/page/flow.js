@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The flow as a map (rows write, columns read) and as a table; a slider leaves out small edges in both.
+// The flow as a map (rows write, columns read), a graph and a table; a slider leaves out small edges in all.
 import { button, el, name, shortened, svg, tipLines, tooltip } from "./dom.js";
 import { figure, kinds, range } from "./format.js";
+import { graphPanel } from "./graph.js";
 import { saveButton } from "./save.js";
 import * as state from "./state.js";
 import { makeTable } from "./table.js";
@@ -74,12 +75,14 @@ export function flowPanel(flow) {
 		says.textContent = least() > 0 ? "from " + least() + "\u00a0%: " + now.length + " of " + edges.length + " edges" : "all " + edges.length + " edges";
 		table.setRows(now);
 		drawMap();
+		graph.draw();
 	}
+	const graph = graphPanel(kept, describe);
 	state.watch("flow.min", draw);
 	const key = el("div", { class: "key", "aria-hidden": "true" }, "less", [1, 2, 3, 4, 5, 6, 7, 8].map((l) => el("i", { class: "level" + l })), "more; numbers are per cent of all bytes; rows write, columns read");
 	const element = el("div", {},
 		el("div", { class: "tools" }, el("label", { class: "slider" }, "Smallest share ", slider), says, saveButton(() => picture || map, "flow.svg")),
-		map, key, table.element,
+		map, key, el("h3", {}, "As a graph"), graph.element, el("h3", {}, "As a table"), table.element,
 		!amounts && flow.amounts_note && el("p", { class: "unknown" }, "Bytes: " + flow.amounts_note + "."));
 	return { element, draw: draw };
 }

@@ -14,6 +14,7 @@ import { summaryPanel, trustLine, trustMark } from "./summary.js";
 import { timelinePanel } from "./timeline.js";
 import { unpack } from "./unpack.js";
 import { verdictsPanel } from "./verdicts.js";
+import { whatIfPanel } from "./whatif.js";
 
 const redraw = [];
 const keep = (panel) => {
@@ -31,6 +32,7 @@ function sections(file, parts) {
 	return [
 		["summary", "Summary", summaryPanel(report, raw?.recorded, parts, file)],
 		parts.advise && ["verdicts", "Verdicts", data("advise") ? verdictsPanel(data("advise")) : unknown(why("advise")), data("advise")?.trust],
+		parts.advise && ["model", "What if", keep(whatIfPanel(data("advise")))],
 		["functions", "Functions", report.functions.length ? functionsPanel(report, flow, stacks, selection, why("flow")) : unknown("The profile holds no function."), report.trust],
 		["flame", "Flame graph", stacks ? keep(flamePanel(stacks, selection)) : unknown(noStacks)],
 		["flow", "Flow", flow ? (flow.edges.length ? keep(flowPanel(flow)) : unknown("No edge was seen.")) : unknown(why("flow")), flow?.trust],
