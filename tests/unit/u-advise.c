@@ -247,6 +247,18 @@ static void a_recording_that_takes_much(void **state)
 	assert_float_equal(c->share.high, .51 / .6, 1e-9);
 	assert_true(c->work.share_process.high == c->share.high && c->ns_per_call.high > 1.6 * c->ns_per_call.value);
 	end(&m);
+
+	/* ...up to where nothing is left that is known: no gain of the process is told, nor of a thread */
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	function(&m, "encode", 5e5, 1000, 4 * KB, KB)->thread_share = about(.6, .02);
+	sizes(&m.in.function[0], 4 * KB, 4e5, .5, 8 * KB, 6e5);
+	m.in.taken = .7;
+	judge(&m);
+	assert_false(figure_known(&first(&m, "encode")->p.process_speedup));
+	assert_false(figure_known(&first(&m, "encode")->p.thread_speedup));
+	verdict(&m, "encode", VERDICT_OFFLOAD, "on the process not known, as the recording took most of its time");
+	end(&m);
 }
 
 /* What its thread, the process and the recorded time leave to hope for; waiting beside running, also of a set. */

@@ -394,8 +394,10 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 		c->p99 = f->p99;
 	}
 	if (c->functions == 1) {
-		c->thread_share = f->thread_share;
-		c->elapsed_share = f->elapsed_share;
+		c->thread_share = without_recording(f->thread_share, in->taken);
+		c->elapsed_share = figure_may_be_any_share(&c->thread_share)
+					   ? FIGURE_UNKNOWN
+					   : without_recording(f->elapsed_share, in->taken);
 	}
 	c->wait_share = wait_beside(waits, scaled(share, in->cpu_per_s));
 	if (c->probed && !isnan(f->wait_share)) /* both times were taken of the same calls */
@@ -420,8 +422,9 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 					 .t0 = c->probed ? f->t0 : FIGURE_UNKNOWN,
 					 .C = c->probed ? f->C : FIGURE_UNKNOWN,
 					 .beta = c->probed ? f->beta : FIGURE_UNKNOWN,
-					 .share_thread = c->thread_share,
-					 .share_process = share,
+					 .share_thread = figure_may_be_any_share(&c->thread_share) ? FIGURE_UNKNOWN
+												   : c->thread_share,
+					 .share_process = figure_may_be_any_share(&share) ? FIGURE_UNKNOWN : share,
 					 .threads = in->threads,
 					 .switch_ns = in->switch_ns,
 					 .other_load = NAN };

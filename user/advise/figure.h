@@ -27,4 +27,10 @@ static inline bool figure_bounded(const struct figure *f)
 	return !isnan(f->value) && !isnan(f->low) && !isnan(f->high);
 }
 
+/* A share from nothing to all, as where the recording took most of the time. */
+static inline bool figure_may_be_any_share(const struct figure *f)
+{
+	return figure_bounded(f) && f->low <= 0 && f->high >= 1;
+}
+
 #endif

@@ -48,7 +48,7 @@ void advise_time(char out[24], double ns)
 
 double advise_limit(const struct figure *share)
 {
-	return share->value >= 0 ? amdahl(fmin(share->value, 1), INFINITY) : NAN;
+	return share->value >= 0 && !figure_may_be_any_share(share) ? amdahl(fmin(share->value, 1), INFINITY) : NAN;
 }
 
 double advise_share_from(const struct candidate *c, double bytes)
@@ -265,8 +265,14 @@ static void gaining(struct advise_option *o, const struct predict_option *p)
 {
 	char x[64], y[64];
 
-	set_verdict(o, VERDICT_OFFLOAD, "offload: %s on the function, %s on the process", write_times(x, &p->speedup),
-		    write_times(y, &p->process_speedup));
+	if (figure_known(&p->process_speedup))
+		set_verdict(o, VERDICT_OFFLOAD, "offload: %s on the function, %s on the process",
+			    write_times(x, &p->speedup), write_times(y, &p->process_speedup));
+	else
+		set_verdict(o, VERDICT_OFFLOAD,
+			    "offload: %s on the function; on the process not known, as the recording took most of its "
+			    "time: record without --offload-exact",
+			    write_times(x, &p->speedup));
 	of_sizes(o, p);
 }
 
