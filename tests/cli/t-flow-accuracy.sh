@@ -3,7 +3,8 @@
 # Flow estimates of some programs against the truth of the same run. A figure may be worse than its mean
 # over six seeds by five standard deviations of them, no more. The mean and the deviation below are columns
 # 5 and 7 of `scripts/accuracy --seeds 6 --mode MODE --program NAME --tsv FILE`. Samples are drawn by seed 1,
-# but where the stack lies (paths, the environment) moves a figure as much as another seed does.
+# but where the stack lies (paths, the environment) moves a figure as much as another seed does: zlib's are of 15
+# recordings that differ in both.
 . "$(dirname "$0")/../lib.sh"
 [ -x "$TOP/build/exact/accperf_exact-amd64-linux" ] || ls "$TOP"/build/exact/*-amd64-linux >/dev/null 2>&1 || { skip "flow accuracy" "the exact engine is not built"; exit 0; }
 
@@ -26,6 +27,6 @@ judge() {
 
 judge census jpeg .0110 .0036 .0224 .0028 4
 judge census pipeline .0062 .0019 .0267 .0019 4
-judge census zlib .0226 .0047 .0318 .0017 3
+judge census zlib .0263 .0064 .0324 .0050 3
 judge attach jpeg .0194 .0025 .0214 .0021 4
 judge attach kv .1189 .0124 .1808 .0095 4

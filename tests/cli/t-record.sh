@@ -88,13 +88,13 @@ expect_status 0 "threads that live for less than a period" short_lived
 check "are sampled in proportion to their CPU time" between "$(of_cpu_time)" 50 130
 check "the longest, 40 %" between "$(of_workers worker_4)" 28 52
 check "the shortest, 10 %" between "$(of_workers worker_1)" 2 22
-expect_status 0 "children that live for less than a period" accperf record -q -F 997 -o brief.data -- "$WORKLOADS/forks" --rounds 10
+expect_status 0 "children that live for less than a period" accperf record -q -F 997 -o brief.data -- "$WORKLOADS/forks" --rounds 5
 # where forking is dear (a virtual machine without nested pages), that is most of the time
 check "are sampled, too" between "$(self child_work brief.data)" 1 100
 counter() { accperf report --json -i "$1" 2>/dev/null | jq --arg n "$2" '[.counters[] | select(.name == $n) | .value] | add // -1'; }
 check "who is not observed is not recorded" test "$(self spin_hot brief.data)" = 0
 check "though its ticks came by" between "$(counter brief.data 'ticks of processes that are not observed, dropped')" 1 10000000
-expect_status 0 "nor are such children with --no-inherit" accperf record -q --no-inherit -F 997 -o brief.data -- "$WORKLOADS/forks" --rounds 10
+expect_status 0 "nor are such children with --no-inherit" accperf record -q --no-inherit -F 997 -o brief.data -- "$WORKLOADS/forks" --rounds 5
 check "only their parent is" test "$(self child_work brief.data)" = 0
 expect_status 2 "timers of a kind that does not exist" accperf record --timers watches -p $loop
 
